@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_CASE_H
+#define JP_CASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "harness/error.h"
+#include "harness/evidence.h"
+
+/*
+ * The cases and what is expected of them come from results/expected/STUDY (built into the binary;
+ * --expected DIR reads them from there instead). docs/expected-format.md:
+ *
+ *	case NAME SET : WORKLOAD [ARG...] : CAPTURE [ARG...] : [KEY=VALUE...]
+ *		METRIC RANGE [, METRIC RANGE...]  # reason
+ *	table TITLE | COLUMN | COLUMN...
+ *	row LABEL | CASE | CASE...
+ *
+ * NAME is without the study; indented lines belong to the case above.
+ */
+struct jp_expectation {
+	char metric[48];
+	double min, max;	/* of the rate k/n, or of the plain count */
+	char allow[32];		/* not "": exceptions of this cause are expected here */
+	const char *reason;
+};
+
+struct jp_case {
+	const char *name;  /* STUDY/NAME */
+	const char *study; /* before the first slash */
+	bool check;	   /* in the set `check`, else only `full` */
+	int workload_argc;
+	char **workload_argv; /* [0] is the workload's name; NULL-terminated */
+	int capture_argc;
+	char **capture_argv;
+	unsigned samples;	    /* needed (samples=N), 2000 by default */
+	unsigned seconds;	    /* deadline (seconds=N), 30 by default */
+	enum jp_left_out control;   /* control=pathless|window: must be caught */
+	struct { /* at=BOUNDARY:COMMAND: make the workload act there, by handshake */
+		int boundary; /* enum jp_boundary, -1: none */
+		const char *command;
+	} step;
+	struct jp_expectation *expectations;
+	size_t nr_expectations;
+};
+
+struct jp_table_row {
+	const char *label;
+	const char **cases; /* one per column, full names */
+};
+struct jp_table {
+	const char *study, *title;
+	const char **columns;
+	size_t nr_columns;
+	struct jp_table_row *rows;
+	size_t nr_rows;
+};
+
+struct jp_cases {
+	struct jp_case *cases; /* by name */
+	size_t nr_cases;
+	struct jp_table *tables;
+	size_t nr_tables;
+};
+/* @dir NULL: what is built in. Names unknown workloads, captures, metrics' bad ranges with file and line. */
+struct jp_cases *jp_cases_load(const char *dir, struct jp_error *err);
+void jp_cases_free(struct jp_cases *cases);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_CFI_H
+#define JP_CFI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "harness/error.h"
+#include "harness/event.h"
+
+/*
+ * libdw's one home: call frame information of one ELF file, compiled to rows that are cached by
+ * address, so that a step costs a hash look-up and no parse.
+ */
+struct jp_cfi;
+
+/* From an open file (the whole ELF or jp_elf_save()'s copy). NULL where it has no .eh_frame. */
+struct jp_cfi *jp_cfi_open(int fd, struct jp_error *err);
+void jp_cfi_close(struct jp_cfi *cfi);
+/* The virtual address (p_vaddr space) of file offset @offset in an executable segment, or
+ * UINT64_MAX: a mapping's load bias is start - jp_cfi_vaddr(cfi, pgoff). */
+uint64_t jp_cfi_vaddr(const struct jp_cfi *cfi, uint64_t offset);
+
+/* Reads 8 bytes of the walked stack; false where the dump does not hold them. */
+typedef bool (*jp_cfi_load)(void *context, uint64_t addr, uint64_t *value);
+
+enum jp_cfi_answer {
+	JP_CFI_STEPPED, /* regs are the caller's: ip and sp are known */
+	JP_CFI_END,	/* the return address is undefined here: the outermost frame */
+	JP_CFI_NONE,	/* no rule for this address */
+	JP_CFI_STACK,	/* the dump ends before what the rule needs */
+};
+/* One step from @regs at @vaddr (already - 1 for a return address); @bias is added back to nothing:
+ * addresses on the stack are run-time ones. */
+enum jp_cfi_answer jp_cfi_step(struct jp_cfi *cfi, uint64_t vaddr, struct jp_regs *regs,
+			       jp_cfi_load load, void *context);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_EVENT_H
+#define JP_EVENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * One thing that a capture saw, decoded: the common tongue of the perf.data reader, replay,
+ * unwinding and validators. Pointers lead into the reader's buffers and die with the visit.
+ * Knows nothing of linux/perf_event.h, so that validators need not either.
+ */
+enum jp_event_type {
+	JP_EVENT_SAMPLE,
+	JP_EVENT_MAP, /* MMAP or MMAP2 */
+	JP_EVENT_COMM,
+	JP_EVENT_FORK,
+	JP_EVENT_EXIT,
+	JP_EVENT_LOST,	       /* PERF_RECORD_LOST: @lost events of any kind */
+	JP_EVENT_LOST_SAMPLES, /* PERF_RECORD_LOST_SAMPLES */
+	JP_EVENT_THROTTLE,
+	JP_EVENT_OTHER, /* known to perf, of no use here; @record_type tells */
+};
+
+/* User registers in DWARF's numbering for the machine (x86-64: 0 rax 1 rdx 2 rcx 3 rbx 4 rsi 5 rdi
+ * 6 rbp 7 rsp 8..15 r8..r15 16 rip), whatever order the capture holds them in. */
+enum { JP_REGS = 32 };
+struct jp_regs {
+	uint32_t known; /* bit i: r[i] is known */
+	uint64_t r[JP_REGS];
+};
+
+struct jp_event {
+	enum jp_event_type type;
+	uint32_t record_type; /* as in the file */
+	uint64_t time;	      /* ns; 0 where the file gives none */
+	uint64_t at;	      /* offset of the record in the file (of its compressed block's record for what was compressed) */
+	uint32_t pid, tid, cpu;
+	uint64_t id;	 /* event id, 0 where the file gives none */
+	uint32_t attr;	 /* which attr of the file, by index */
+	bool kernel_map; /* MAP of the kernel or a module (pid -1 or kernel cpumode) */
+	union {
+		struct {
+			uint64_t ip; /* PERF_SAMPLE_IP; may be the kernel's */
+			bool user;   /* cpumode says that @ip is a user address */
+			const uint64_t *chain; /* as in the file, PERF_CONTEXT_* included; NULL: none */
+			uint64_t nr_chain;
+			const struct jp_regs *regs;  /* user registers, NULL: none */
+			const unsigned char *stack;  /* from the user sp up, NULL: none */
+			uint64_t stack_size;	     /* bytes really copied (dyn_size) */
+			uint64_t stack_asked;	     /* bytes asked for; equal: the dump may cut the stack */
+			uint64_t period;
+		} sample;
+		struct {
+			uint64_t addr, len, pgoff;
+			uint32_t maj, min;
+			uint64_t ino, gen;
+			const unsigned char *build_id; /* NULL: the record has none */
+			uint32_t build_id_size;
+			uint32_t prot, flags; /* PROT_*, MAP_*; MMAP (not 2): prot is PROT_EXEC or, with data, 0 */
+			bool has_identity;    /* maj, min, ino, gen are valid */
+			const char *name;     /* NUL-terminated */
+		} map;
+		struct {
+			const char *name;
+			bool exec;
+		} comm;
+		struct {
+			uint32_t ppid, ptid;
+		} task; /* FORK, EXIT */
+		struct {
+			uint64_t lost;
+		} lost;
+	};
+};
+
+/* 0 to go on; anything else stops the reader, which returns it. */
+typedef int (*jp_event_visit)(void *context, const struct jp_event *event);
+
+/* PERF_CONTEXT_* as the file holds them. */
+#define JP_CONTEXT_KERNEL ((uint64_t)-128)
+#define JP_CONTEXT_USER	  ((uint64_t)-512)
+#define JP_CONTEXT_USER_DEFERRED ((uint64_t)-640)
+#define JP_CONTEXT_MAX	  ((uint64_t)-4095)
+
+/*
+ * The user part of a callchain: what follows PERF_CONTEXT_USER. Returns the number of addresses and
+ * their start in @user. A value >= JP_CONTEXT_MAX there is garbage that looks like a marker: it is
+ * no address and ends nothing, so the caller skips it when counting (DESIGN 6).
+ */
+uint64_t jp_event_user_chain(const struct jp_event *event, const uint64_t **user);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_EVIDENCE_H
+#define JP_EVIDENCE_H
+
+#include "harness/error.h"
+#include "harness/event.h"
+#include "harness/procmaps.h"
+#include "harness/truth_read.h"
+
+/*
+ * What a run directory holds of one case, for validators: the truth, and the capture as a stream
+ * that can be walked again and again. Reading it needs nothing else of the machine.
+ */
+struct jp_snapshot { /* one process's maps, as the capture read them */
+	uint32_t pid;
+	uint64_t before, after; /* ns around the reads */
+	struct jp_procmap *maps;
+	size_t count;
+};
+
+/* The file `capture`: lines "key value". Times in ns, 0: did not happen. */
+struct jp_capture_facts {
+	char policy[32];      /* synth policy: none, paths, exec, all */
+	uint64_t enabled;     /* sideband enabled: coverage counts from here */
+	uint64_t sampling;    /* sampling enabled on all threads */
+	uint64_t stopped;     /* sampling stopped */
+	uint64_t slack;       /* measured difference of the two clocks, ns */
+	uint64_t max_stack;   /* kernel.perf_event_max_stack, 127 by default */
+	uint64_t stack_dump;  /* bytes asked for */
+	uint64_t lost_sideband, lost_samples; /* from PERF_FORMAT_LOST and LOST records, the larger */
+	uint64_t duplicates; /* samples dropped because two inherited events saw one thread */
+	uint64_t breakpoints; /* instructions that were given a breakpoint; 0: a sampling capture */
+};
+
+/* What a control leaves out of its capture on purpose. */
+enum jp_left_out {
+	JP_LEFT_NOTHING,
+	JP_LEFT_PATHLESS, /* executable snapshot entries that the policy skipped: no path */
+	JP_LEFT_WINDOW,	  /* mappings made between snapshot and enable (from the truth) */
+};
+
+struct jp_evidence {
+	const char *dir;
+	struct jp_truth *truth;
+	struct jp_snapshot *snapshots;
+	size_t nr_snapshots;
+	struct jp_capture_facts facts;
+};
+
+/* Loads @dir (truth, perf.data, maps, capture). NULL and a message where a file is missing or bad. */
+struct jp_evidence *jp_evidence_load(const char *dir, struct jp_error *err);
+void jp_evidence_free(struct jp_evidence *evidence);
+
+/* Walks the capture in time order. @add_back: give also what the capture left out, as MAP events at
+ * the time at which they held. */
+int jp_evidence_walk(const struct jp_evidence *evidence, enum jp_left_out add_back,
+		     jp_event_visit visit, void *context, struct jp_error *err);
+/* What the capture left out that covers @ip of @pid at @time, and its text in @what. */
+enum jp_left_out jp_evidence_left_out(const struct jp_evidence *evidence, uint32_t pid, uint64_t ip,
+				      uint64_t time, char *what, size_t size);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_OUTCOME_H
+#define JP_OUTCOME_H
+
+#include "harness/case.h"
+#include "harness/findings.h"
+
+enum jp_outcome { JP_PASS, JP_FAIL, JP_SKIP, JP_ERROR, JP_XFAIL, JP_XPASS, JP_TIMEOUT, JP_OUTCOMES };
+const char *jp_outcome_text(enum jp_outcome outcome);
+
+/* One case, run or judged again. */
+struct jp_result {
+	const struct jp_case *cas;
+	enum jp_outcome outcome;
+	char why[2048]; /* one line each; "" for a plain PASS */
+	double seconds;
+	struct jp_findings findings;
+	struct jp_capture_facts facts;
+};
+
+/*
+ * Judges one run directory against its case: validators, controls, expectations. A pure function of
+ * the directory; run and judge both end here. Sets outcome (PASS, FAIL, ERROR), why and findings.
+ */
+void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result *result);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_TRUTH_READ_H
+#define JP_TRUTH_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/error.h"
+#include "harness/truth_format.h"
+
+/* The reader's side: the truth as indexed tables. Every array is sorted as said. */
+
+struct jp_truth_layout {
+	uint32_t id, count;
+	struct jp_truth_insn *insns; /* by offset */
+};
+
+struct jp_truth_code {
+	uint32_t id, pid;
+	uint64_t addr, size;
+	uint64_t loaded, unloaded; /* ns; the start of the load's bracket, the end of the unload's; UINT64_MAX: never */
+	const struct jp_truth_layout *layout;
+	const char *name;
+};
+
+struct jp_truth_path {
+	uint32_t id, depth;
+	const struct jp_truth_code **functions; /* outermost first */
+};
+
+struct jp_truth_root {
+	uint32_t id, count;
+	enum jp_method method;
+	uint64_t *frames; /* innermost first; frames[0] is the return address into the entry's caller */
+};
+
+/* One stay of a thread inside a path. The thread runs emitted code only in a stay. */
+struct jp_truth_stay {
+	uint32_t pid, tid;
+	uint64_t enter, leave; /* outer ends of the brackets; leave = UINT64_MAX when it never left */
+	const struct jp_truth_path *path;
+	uint64_t sp, bp; /* at the first instruction of functions[0] */
+	const struct jp_truth_root *root[JP_METHODS];
+};
+
+/* Mapping acts and process acts, in file order made time order: what the replay of truth walks. */
+struct jp_truth_act {
+	enum jp_truth_type type;
+	uint32_t pid, tid;
+	uint64_t before, after;
+	uint64_t addr, len, new_addr, new_len; /* REMAP uses all */
+	uint8_t prot;
+	enum jp_backing backing;
+	const char *name; /* MAP: memfd's or file's name, else ""; MARK: its text */
+	uint64_t offset;  /* MAP: file offset; MARK: its value */
+	uint32_t parent;  /* PROCESS_START */
+	enum jp_truth_how how;
+};
+
+struct jp_truth {
+	uint32_t e_machine;
+	uint64_t records, torn, gaps, overflow; /* gaps: torn slots before a committed one; overflow: records lost to a full file */
+	struct jp_truth_act *acts;		/* by before */
+	size_t nr_acts;
+	struct jp_truth_code *codes; /* by pid, addr, loaded */
+	size_t nr_codes;
+	struct jp_truth_stay *stays; /* by tid, enter */
+	size_t nr_stays;
+	struct jp_truth_path *paths;
+	size_t nr_paths;
+	struct jp_truth_tables *tables; /* private */
+};
+
+/*
+ * Reads a truth file that anyone may have written: sizes, ids and counts are checked; every torn
+ * slot is counted and skipped. NULL and a message where it is no truth file. Does not judge gaps
+ * and overflow: the caller must (ERROR, DESIGN 4).
+ */
+struct jp_truth *jp_truth_load(const char *path, struct jp_error *err);
+void jp_truth_free(struct jp_truth *truth);
+
+/* The emitted function of @pid that lives at @ip at @time (any process whose parent loaded it
+ * before the fork counts too), or NULL. */
+const struct jp_truth_code *jp_truth_code_at(const struct jp_truth *truth, uint32_t pid,
+					     uint64_t ip, uint64_t time);
+
+/* The stack of a sample, as it truly is and as the kernel's frame-pointer rule must see it. */
+struct jp_truth_stack {
+	const struct jp_truth_stay *stay;
+	uint32_t depth;	 /* index into path->functions of the sampled function */
+	uint32_t offset; /* of the sampled instruction in it */
+	uint32_t nr_whole;     /* every caller: ip, emitted callers, native frames up to the root */
+	uint32_t nr_seen;      /* what the method must see: a subsequence, or whatever the rule meets */
+	uint64_t *whole, *seen; /* innermost first; whole[0] == ip; owned by the caller-provided arena below */
+	uint64_t *room;
+	size_t room_size;
+};
+
+enum jp_stack_answer {
+	JP_STACK_FOUND,
+	JP_STACK_UNJUDGED, /* within @slack of an edge between stays: either may hold */
+	JP_STACK_NO_STAY,  /* the thread is in no path then: the truth forbids this sample */
+	JP_STACK_NO_DEPTH, /* (ip, sp) fits no depth of the path: the truth forbids this sample */
+};
+
+/*
+ * Fixes the depth from (@ip, @sp) and builds both stacks for @method. @bp is not trusted: it is
+ * compared by the validator. @slack: ns by which the capture's clock may differ from the truth's.
+ * @stack is reused from call to call; free its room once with jp_truth_stack_free().
+ */
+enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pid, uint32_t tid,
+				       uint64_t time, uint64_t slack, uint64_t ip, uint64_t sp,
+				       enum jp_method method, struct jp_truth_stack *stack);
+void jp_truth_stack_free(struct jp_truth_stack *stack);
+
+#endif

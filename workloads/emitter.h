@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_WORKLOADS_EMITTER_H
+#define JP_WORKLOADS_EMITTER_H
+
+#include "workloads/arena.h"
+
+/*
+ * Emits functions of known frame layout and runs paths of them. What is machine-dependent lies in
+ * workloads/arch/: one file gives jp_arch_emit() and jp_arch_enter().
+ */
+enum jp_shape {
+	JP_SHAPE_FP,	  /* push bp; mov bp,sp */
+	JP_SHAPE_LEAF,	  /* no frame, calls nothing */
+	JP_SHAPE_NO_FP,	  /* a frame without frame pointer, in the middle of a path */
+	JP_SHAPE_LONG,	  /* frame pointer after a long prologue, long epilogue */
+	JP_SHAPE_LARGE,	  /* frame pointer, some KiB of locals */
+	JP_SHAPE_REALIGN, /* frame pointer, stack pointer aligned down to 64 */
+	JP_SHAPES
+};
+const char *jp_shape_text(enum jp_shape shape);
+
+/* What one function of a path is told when it runs; the function gets a pointer to its own step. */
+struct jp_path_step {
+	uint64_t code;	 /* address of this step's function */
+	uint64_t before; /* turns of its loop before the call of the next step, >= 1 */
+	uint64_t after;	 /* and after it, >= 1 */
+};				/* the path ends with a step whose code is 0 */
+
+struct jp_function {
+	uint32_t id; /* in the truth */
+	enum jp_shape shape;
+	uint64_t code, size;
+};
+
+/* Emits one function into @arena and records layout (once per shape and process) and load. 0 or
+ * -errno (-ENOSPC: the arena is full). */
+int jp_emit(struct jp_arena *arena, enum jp_shape shape, const char *name,
+	    struct jp_function *function);
+
+/* What the machine-dependent file gives. */
+struct jp_emitted {
+	uint32_t size;
+	struct jp_truth_insn insns[256];
+	uint32_t nr_insns;
+};
+/* Writes the code of @shape to @out (room @room bytes; NULL: only measure). 0 or -ENOSPC. */
+int jp_arch_emit(enum jp_shape shape, unsigned char *out, size_t room, struct jp_emitted *emitted);
+/* Calls steps[0].code(steps) with a native frame that has both a frame pointer and call frame
+ * information. */
+void jp_arch_enter(const struct jp_path_step *steps);
+/* Address just after the call in jp_arch_enter(): the outermost emitted function's return address. */
+extern const char jp_arch_enter_return[];
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_WORKLOADS_PATH_H
+#define JP_WORKLOADS_PATH_H
+
+#include "workloads/emitter.h"
+
+/* A path: functions that call each other, outermost first, with their loop lengths. */
+struct jp_path {
+	uint32_t id; /* in the truth */
+	uint32_t depth;
+	struct jp_path_step *steps; /* depth + 1, the last is the end */
+};
+
+/*
+ * Makes a path of @depth of the functions @functions[0..depth). Loops are spread so that one run
+ * takes about @turns turns; lengths vary with the seed and are mutually prime.
+ */
+int jp_path_make(struct jp_path *path, const struct jp_function *const *functions, uint32_t depth,
+		 uint64_t turns);
+void jp_path_free(struct jp_path *path);
+/* Runs it once on the calling thread: enter, run, leave. The thread's native roots (both methods)
+ * are recorded at its first run from here. */
+void jp_path_run(const struct jp_path *path);
+
+/* Starts a thread that runs @paths in turn until jp_stage_stopping(); its start and end are in the
+ * truth. Returns once the thread is inside its first path. 0 or -errno. */
+int jp_path_thread(const struct jp_path *paths, size_t count);
+/* Joins all of them. */
+void jp_path_join(void);
+
+#endif

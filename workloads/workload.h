@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_WORKLOADS_WORKLOAD_H
+#define JP_WORKLOADS_WORKLOAD_H
+
+#include <stdint.h>
+
+#include "harness/registry.h"
+
+/*
+ * One way to create, run, move and free machine code. @run gets argv with argv[0] = name, after
+ * `jitproof workload` took --truth, --seed, --ready-fd and --control-fd and opened the truth. It
+ * returns the exit status.
+ */
+struct jp_workload {
+	const char *name;
+	const char *help;    /* one line */
+	const char *options; /* lines "--x=...  what", for `jitproof workload NAME --help` */
+	int (*run)(int argc, char **argv);
+};
+
+/*
+ * The stage: how a workload talks with whoever watches. Lines on the control descriptor (default:
+ * standard input) and on the ready descriptor (default: standard output):
+ *	<- "ready PID"			once, when code is loaded and every thread runs
+ *	-> "step NAME [ARG]" <- "done NAME"  (or "failed NAME: why")
+ *	-> "stop" (or end of file, or SIGTERM): leave, with every thread joined
+ */
+struct jp_step {
+	const char *name; /* "map", "unmap", "remap", "thread", "exec" */
+	int (*act)(void *context, const char *arg);
+};
+/* The value of --seed: loop lengths vary with it. */
+uint64_t jp_stage_seed(void);
+/* Says "ready", then carries out steps until told to stop. Returns 0. @steps ends with a NULL name. */
+int jp_stage(const struct jp_step *steps, void *context);
+/* Polled by threads between two paths. */
+int jp_stage_stopping(void);
+/* Replaces this process by the same workload again (step "exec"): argv as at first, plus @extra;
+ * the descriptors and the truth go on; the new image answers "done exec" when it is ready. */
+int jp_stage_exec(const char *extra);
+
+#endif
