@@ -9,7 +9,7 @@
 
 #include "harness/capture.h"
 #include "harness/interrupt.h"
-#include "harness/machine.h"
+#include "harness/environment.h"
 #include "harness/registry.h"
 #include "harness/stage.h"
 
@@ -28,17 +28,17 @@ int jp_runner_open(struct jp_runner *runner, uint64_t seed, struct jp_error *err
 		return jp_fail(err, errno, "/proc/self/exe: %s", strerror(errno));
 	runner->self[length] = '\0';
 	runner->seed = seed;
-	out = open_memstream(&runner->machine, &size);
+	out = open_memstream(&runner->environment, &size);
 	if (!out)
 		return jp_fail(err, ENOMEM, "out of memory");
-	jp_machine_write(out, seed);
+	jp_environment_write(out, seed);
 	fclose(out);
 	return 0;
 }
 
 void jp_runner_close(struct jp_runner *runner)
 {
-	free(runner->machine);
+	free(runner->environment);
 }
 
 struct running {
@@ -247,7 +247,7 @@ static bool run_case(struct running *run)
 	int ret;
 
 	if (jp_run_dir_write(run->dir, "case", run->cas->text, &err) ||
-	    jp_run_dir_write(run->dir, "env.json", run->runner->machine, &err) ||
+	    jp_run_dir_write(run->dir, "env.json", run->runner->environment, &err) ||
 	    take_options(run, &err)) {
 		end(run, JP_ERROR, err.text);
 		return false;

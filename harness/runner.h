@@ -7,7 +7,7 @@
 
 struct jp_runner {
 	char self[4096]; /* this binary: it is its own workloads */
-	char *machine;   /* text of env.json */
+	char *environment; /* text of env.json */
 	uint64_t seed;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "harness/machine.h"
+#include "harness/environment.h"
 
 #include <gnu/libc-version.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ static void perf_version(struct jp_json *json)
 	jp_json_string(json, "perf", text[0] ? text : NULL);
 }
 
-void jp_machine_write(FILE *out, uint64_t seed)
+void jp_environment_write(FILE *out, uint64_t seed)
 {
 	struct jp_json json;
 	struct utsname name;
