@@ -9,8 +9,8 @@ enum { CELL = 96 };
 static const struct {
 	const char *broken, *whole, *name;
 } methods[] = {
-	{"broken.dump", "whole.dump", "our unwinding of the stack dump"},
-	{"broken.chain", "whole.chain", "the kernel's callchain"},
+	{"broken.dump", "predicted.dump", "our unwinding of the stack dump"},
+	{"broken.chain", "predicted.chain", "the kernel's callchain"},
 };
 static const enum jp_method method_of[] = {JP_DUMP, JP_CHAIN};
 

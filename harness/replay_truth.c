@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "harness/truth_replay.h"
+#include "harness/replay_truth.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -79,7 +79,7 @@ static int remap(struct jp_replay *replay, const struct jp_truth_act *act)
 		   old.prot, old.name);
 }
 
-int jp_truth_replay(struct jp_replay *replay, const struct jp_truth_act *act)
+int jp_replay_truth(struct jp_replay *replay, const struct jp_truth_act *act)
 {
 	struct jp_event event = {.time = act->after, .pid = act->pid, .tid = act->tid};
 	char name[4352];
