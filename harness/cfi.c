@@ -192,7 +192,7 @@ static struct jp_cfi_rule register_rule(struct jp_cfi_rows *rows, Dwarf_Frame *f
 	if (dwarf_frame_register(frame, reg, mem, &ops, &count))
 		return rule;
 	if (count == 0) { /* libdw: no operations are "same value", or, at @mem, "undefined" */
-		rule.kind = ops == mem ? JP_RULE_UNKNOWN : JP_RULE_KEPT;
+		rule.kind = ops == mem ? JP_RULE_LOST : JP_RULE_KEPT;
 	} else if (count == 1 && ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31) {
 		rule.kind = JP_RULE_REG;
 		rule.reg = ops[0].atom - DW_OP_reg0;
@@ -228,10 +228,10 @@ static void fill(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *row,
 		return;
 	/* The way back comes first: without it nothing else matters. */
 	rule = register_rule(rows, frame, return_address);
-	if (rule.kind == JP_RULE_UNKNOWN) {
+	if (rule.kind == JP_RULE_LOST)
 		row->kind = JP_ROW_END;
+	if (rule.kind == JP_RULE_LOST || rule.kind == JP_RULE_UNKNOWN)
 		return;
-	}
 	if (rule.kind == JP_RULE_KEPT) {
 		rule.kind = JP_RULE_REG;
 		rule.reg = return_address;
@@ -244,12 +244,13 @@ static void fill(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *row,
 			continue;
 		rule = register_rule(rows, frame, reg);
 		/* The CFA is the caller's sp unless a rule says otherwise. */
-		if (reg == machine->sp &&
-		    (rule.kind == JP_RULE_KEPT || rule.kind == JP_RULE_UNKNOWN))
+		if (reg == machine->sp && (rule.kind == JP_RULE_KEPT || rule.kind == JP_RULE_LOST))
 			rule.kind = JP_RULE_CFA;
+		else if (reg == machine->sp && rule.kind == JP_RULE_UNKNOWN)
+			return;
 		if (rule.kind == JP_RULE_KEPT)
 			row->kept |= (uint32_t)1 << reg;
-		if (rule.kind == JP_RULE_KEPT || rule.kind == JP_RULE_UNKNOWN)
+		if (rule.kind >= JP_RULE_LOST)
 			continue;
 		rule.target = reg;
 		if (!jp_cfi_rows_add_rule(rows, rule))
