@@ -243,13 +243,16 @@ static void fill(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *row,
 		if (reg == machine->ip)
 			continue;
 		rule = register_rule(rows, frame, reg);
-		/* The CFA is the caller's sp unless a rule says otherwise. */
-		if (reg == machine->sp && (rule.kind == JP_RULE_KEPT || rule.kind == JP_RULE_LOST))
-			rule.kind = JP_RULE_CFA;
-		else if (reg == machine->sp && rule.kind == JP_RULE_UNKNOWN)
+		/* Where there is no rule, the machine's convention holds; libdw's own idea of it
+		 * has rax in rbx's place (backends/x86_64_cfi.c, elfutils 0.188). */
+		if (rule.kind == JP_RULE_KEPT || rule.kind == JP_RULE_LOST) {
+			if (reg == machine->sp)
+				rule.kind = JP_RULE_CFA;
+			else if (machine->saved & (uint32_t)1 << reg)
+				row->kept |= (uint32_t)1 << reg;
+		}
+		if (reg == machine->sp && rule.kind == JP_RULE_UNKNOWN)
 			return;
-		if (rule.kind == JP_RULE_KEPT)
-			row->kept |= (uint32_t)1 << reg;
 		if (rule.kind >= JP_RULE_LOST)
 			continue;
 		rule.target = reg;
