@@ -29,5 +29,8 @@ struct jp_machine {
 
 /* The machine of ELF's number @elf, or NULL; 0: the one that is there first. */
 const struct jp_machine *jp_machine_find(uint16_t elf);
+/* User instruction and stack pointer of a sample; false where it holds no such registers. */
+bool jp_machine_user(const struct jp_machine *machine, const struct jp_event *sample, uint64_t *ip,
+		     uint64_t *sp);
 
 #endif
