@@ -5,6 +5,9 @@ CC	?= gcc
 CFLAGS	?= -O2 -g
 WERROR	?= -Werror
 PKG	:= $(or $(shell command -v pkg-config),pkg-config)
+PYTHON	?= python3
+INSTALL	?= install
+prefix	?= /usr/local
 
 ARCH	:= $(shell $(CC) -dumpmachine | cut -d- -f1)
 HAVE_ZSTD := $(shell $(PKG) --exists libzstd 2>/dev/null && echo 1)
@@ -18,9 +21,24 @@ JP_LDLIBS := -pthread -ldw -lelf $(if $(HAVE_ZSTD),-lzstd) -lm
 
 SRC	:= $(wildcard harness/*.c harness/capture/*.c validators/*.c workloads/*.c \
 	workloads/publish/*.c) workloads/arch/$(ARCH).c
-OBJ	:= $(SRC:%.c=$(O)/%.o)
+OBJ	:= $(SRC:%.c=$(O)/%.o) $(O)/expected.o
+# What a test links: everything but main(), which is the test's own.
+PARTS	:= $(filter-out $(O)/harness/main.o,$(OBJ))
 
-all: $(O)/jitproof
+EXPECTED := $(wildcard results/expected/*)
+# Names may come and go without any file getting newer: the list itself is a file.
+EXPECTED_LIST := $(O)/expected.list
+
+TESTS	:= $(patsubst harness/selftest/%.c,$(O)/selftest/%,$(wildcard harness/selftest/test_*.c))
+# Workloads that misbehave are in a jitproof of their own.
+BAD	:= $(wildcard harness/selftest/bad_*.c)
+BAD_OBJ	:= $(BAD:%.c=$(O)/%.o)
+SELFTEST_BIN := $(if $(BAD),$(O)/selftest/jitproof-selftest)
+TEST_PY	:= $(wildcard harness/selftest/test_*.py ci/test_*.py)
+
+RUN	 = $(O)/jitproof run
+
+all: $(O)/jitproof ## build $(O)/jitproof
 
 $(O)/jitproof: $(OBJ)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
@@ -29,8 +47,67 @@ $(O)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(JP_CFLAGS) $(CFLAGS) -c -o $@ $<
 
-clean:
+# The expectations as bytes, with a table of (name, start, end) that ends with zeros.
+$(EXPECTED_LIST): FORCE
+	@mkdir -p $(@D)
+	@echo '$(EXPECTED)' | cmp -s - $@ || echo '$(EXPECTED)' > $@
+
+$(O)/expected.S: $(EXPECTED_LIST) $(EXPECTED) Makefile
+	@{ echo '	.section .rodata'; n=0; for file in $(EXPECTED); do n=$$((n + 1)); \
+	  printf '.Lname%d:	.asciz "%s"\n.Lstart%d:	.incbin "%s"\n.Lend%d:\n' \
+		$$n "$${file##*/}" $$n "$$file" $$n; done; \
+	  printf '	.section .data.rel.ro,"aw"\n	.balign 8\n	.globl jp_expected_files\n'; \
+	  echo 'jp_expected_files:'; n=0; for file in $(EXPECTED); do n=$$((n + 1)); \
+	  echo "	.quad .Lname$$n, .Lstart$$n, .Lend$$n"; done; echo '	.quad 0, 0, 0'; \
+	  echo '	.section .note.GNU-stack,"",%progbits'; } > $@
+
+$(O)/expected.o: $(O)/expected.S
+	$(CC) $(CFLAGS) -c -o $@ $<
+
+$(O)/selftest/test_%: $(O)/harness/selftest/test_%.o $(PARTS)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
+
+$(O)/selftest/jitproof-selftest: $(OBJ) $(BAD_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
+
+check: all ## run the cases of the set check; SKIP_OK=1 accepts a machine where all are skipped
+	@$(RUN) --set=check; status=$$?; \
+	if [ $$status -eq 4 ] && [ "$(SKIP_OK)" = 1 ]; then exit 0; fi; exit $$status
+
+check-full: all ## run every case
+	@$(RUN) --set=full; status=$$?; \
+	if [ $$status -eq 4 ] && [ "$(SKIP_OK)" = 1 ]; then exit 0; fi; exit $$status
+
+run_tests: all ## as kselftest: KTAP on standard output, 4 when everything was skipped
+	@$(RUN) --set=check
+
+selftest: all $(TESTS) $(SELFTEST_BIN) ## test jitproof itself; needs no privileges
+	@O='$(O)' JITPROOF='$(O)/jitproof' $(PYTHON) harness/selftest/run.py $(TESTS) $(TEST_PY)
+
+lint: ## check the tree's own rules
+	@$(PYTHON) ci/lint.py
+
+bench: all ## compare our speed with perf's
+	@if [ -e ci/bench.py ]; then $(PYTHON) ci/bench.py $(O)/jitproof; \
+	else echo 'ci/bench.py is not here' >&2; exit 1; fi
+
+install: all ## install below $(DESTDIR)$(prefix)
+	$(INSTALL) -d '$(DESTDIR)$(prefix)/bin'
+	$(INSTALL) -m 755 $(O)/jitproof '$(DESTDIR)$(prefix)/bin/jitproof'
+	@for page in $(wildcard docs/*.1); do \
+	  $(INSTALL) -d '$(DESTDIR)$(prefix)/share/man/man1' && \
+	  $(INSTALL) -m 644 $$page '$(DESTDIR)$(prefix)/share/man/man1/'; done
+
+help: ## this list
+	@sed -n 's/^\([a-z_-]*\):.* ## /\1	/p' Makefile | expand -t 14
+	@echo 'O=DIR builds there instead of build/.'
+
+clean: ## remove $(O)
 	rm -rf $(O)
 
-.PHONY: all clean
--include $(OBJ:.o=.d)
+FORCE:
+.PHONY: all check check-full run_tests selftest lint bench install help clean FORCE
+.SECONDARY:
+-include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d)

@@ -68,7 +68,8 @@ struct jp_session;
 struct jp_capture {
 	const char *name; /* "attach", "launch", "breakpoint" */
 	const char *help;
-	bool launches; /* needs target->command */
+	bool launches;	  /* needs target->command */
+	bool breakpoints; /* needs breakpoint events; says itself when it is complete */
 	int (*begin)(struct jp_session *session, int argc, char **argv, struct jp_error *err);
 };
 

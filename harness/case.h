@@ -12,8 +12,10 @@
  * The cases and what is expected of them come from results/expected/STUDY (built into the binary;
  * --expected DIR reads them from there instead). docs/expected-format.md:
  *
- *	case NAME SET : WORKLOAD [ARG...] : CAPTURE [ARG...] : [KEY=VALUE...]
+ *	case NAME SET : WORKLOAD [ARG...] : CAPTURE [ARG...] [: KEY=VALUE...]
  *		METRIC RANGE [, METRIC RANGE...]  # reason
+ *		METRIC allow CAUSE  # reason
+ *		xfail  # reason
  *	table TITLE | COLUMN | COLUMN...
  *	row LABEL | CASE | CASE...
  *
@@ -21,7 +23,8 @@
  */
 struct jp_expectation {
 	char metric[48];
-	double min, max;	/* of the rate k/n, or of the plain count */
+	bool percent;		/* the range is one of the rate k/n (0..1); else of the count k */
+	double min, max;
 	char allow[32];		/* not "": exceptions of this cause are expected here */
 	const char *reason;
 };
@@ -43,6 +46,10 @@ struct jp_case {
 	} step;
 	struct jp_expectation *expectations;
 	size_t nr_expectations;
+	const char *xfail; /* known to fail, for this reason; NULL: must pass */
+	const char *file;  /* where it is defined */
+	unsigned line;
+	const char *text; /* its definition with the full name: what a run directory keeps as `case` */
 };
 
 struct jp_table_row {
@@ -66,5 +73,15 @@ struct jp_cases {
 /* @dir NULL: what is built in. Names unknown workloads, captures, metrics' bad ranges with file and line. */
 struct jp_cases *jp_cases_load(const char *dir, struct jp_error *err);
 void jp_cases_free(struct jp_cases *cases);
+/*
+ * Parses one file's @text. @study NULL: names are given in full (the file `case` of a run directory).
+ * @into NULL: a new set; else added to it. NULL and "FILE:LINE: ..." where the text is bad; @into is
+ * then freed. Only the syntax; jp_cases_check() asks the registry.
+ */
+struct jp_cases *jp_cases_parse(struct jp_cases *into, const char *file, const char *study,
+				const char *text, size_t size, struct jp_error *err);
+/* Sorts, and checks names: duplicates, rows' cases, workloads, captures, their options. */
+int jp_cases_check(struct jp_cases *cases, struct jp_error *err);
+const struct jp_case *jp_cases_find(const struct jp_cases *cases, const char *name);
 
 #endif

@@ -35,9 +35,12 @@ struct jp_capture_facts {
 /* What a control leaves out of its capture on purpose. */
 enum jp_left_out {
 	JP_LEFT_NOTHING,
-	JP_LEFT_PATHLESS, /* executable snapshot entries that the policy skipped: no path */
+	JP_LEFT_PATHLESS, /* executable snapshot entries that policy `paths` skipped: no path */
+	JP_LEFT_SNAPSHOT, /* every executable snapshot entry: policy `none` */
 	JP_LEFT_WINDOW,	  /* mappings made between snapshot and enable (from the truth) */
 };
+/* "nothing", "pathless", "snapshot", "window": also the cause of what breaks for it. */
+const char *jp_left_out_text(enum jp_left_out left_out);
 
 struct jp_evidence {
 	const char *dir;

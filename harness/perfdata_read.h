@@ -19,7 +19,7 @@ struct jp_perfdata_summary {
 	uint64_t lost_records; /* PERF_RECORD_LOST records */
 	uint64_t lost_events;  /* sum of their counts */
 	uint64_t lost_samples; /* sum of PERF_RECORD_LOST_SAMPLES */
-	bool monotonic; /* every attr uses CLOCK_MONOTONIC */
+	bool monotonic;        /* every attr uses CLOCK_MONOTONIC */
 	bool pipe, compressed;
 	uint32_t e_machine; /* from the arch feature or attr's register mask; 0: unknown */
 };

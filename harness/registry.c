@@ -16,10 +16,10 @@ extern const void *const __stop_jp_validator[] __attribute__((weak));
 static const struct {
 	const void *const *start, *const *stop;
 } sections[JP_KINDS] = {
-	[JP_COMMAND] = { __start_jp_command, __stop_jp_command },
-	[JP_WORKLOAD] = { __start_jp_workload, __stop_jp_workload },
-	[JP_CAPTURE] = { __start_jp_capture, __stop_jp_capture },
-	[JP_VALIDATOR] = { __start_jp_validator, __stop_jp_validator },
+	[JP_COMMAND] = {__start_jp_command, __stop_jp_command},
+	[JP_WORKLOAD] = {__start_jp_workload, __stop_jp_workload},
+	[JP_CAPTURE] = {__start_jp_capture, __stop_jp_capture},
+	[JP_VALIDATOR] = {__start_jp_validator, __stop_jp_validator},
 };
 
 static const char *name_of(const void *entry)

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""make bench: our reading and unwinding beside perf's, on the same files, in the same run.
+
+Figures are CPU seconds (user and system) of whole processes, the second of three runs, and peak
+memory; what counts are the ratios. Files lie on a tmpfs, so that no disk is measured.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+
+SCRIPT = """
+function leaf(x) { let s = 0; for (let i = 0; i < 50; i++) s += (i * x) % 7; return s; }
+const inner = [];
+for (let i = 0; i < 40; i++)
+    inner.push(new Function('next', 'return function f' + i + '(x, d) {' +
+               'return d ? next()(x + ' + i + ', d - 1) + 1 : 0; }')
+               (() => inner[(i * 7 + 3) % 40] || inner[0]));
+const end = Date.now() + 1000 * Number(process.argv[2]);
+let sum = 0;
+while (Date.now() < end)
+    for (let i = 0; i < 1000; i++)
+        sum += inner[i % 40](i, 16) + leaf(i);
+console.log(sum);
+"""
+
+
+def measure(command, stdout=subprocess.DEVNULL):
+    """The second of three runs: (CPU seconds, peak KiB)."""
+    runs = []
+    for _ in range(3):
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout,
+                              stderr=subprocess.PIPE) as child:
+            complaint = []
+            reader = threading.Thread(target=lambda: complaint.append(child.stderr.read()))
+            reader.start()
+            _, status, usage = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+            reader.join()
+        if child.returncode:
+            sys.exit(f"{' '.join(command)}: exit {child.returncode}: "
+                     f"{complaint[0].decode(errors='replace')}")
+        runs.append((usage.ru_utime + usage.ru_stime, usage.ru_maxrss))
+    return runs[1]
+
+
+def judged(jitproof, path, *options):
+    text = subprocess.run([jitproof, "judge", "--json", *options, path], check=True,
+                          stdout=subprocess.PIPE).stdout
+    return json.loads(text)
+
+
+def record(perf, node, folder, name, seconds, *options):
+    path = os.path.join(folder, name)
+    script = os.path.join(folder, "work.js")
+    with open(script, "w", encoding="utf-8") as out:
+        out.write(SCRIPT)
+    subprocess.run([perf, "record", "-q", "-k", "mono", "-e", "cpu-clock", *options, "-o", path,
+                    "--", node, script, str(seconds)], check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
+    return path
+
+
+def row(name, seconds, samples, memory, ours):
+    print(f"  {name:<58} {seconds:8.3f} s {1e9 * seconds / samples:10.0f} ns/sample "
+          f"{memory / 1024:8.1f} MB {seconds / ours:8.1f} x ours")
+
+
+def bench_reading(jitproof, perf, node, folder, wanted):
+    seconds = 12
+    while True:
+        path = record(perf, node, folder, "chains.data", seconds, "-g", "-F", "49999", "-m", "4096")
+        samples = judged(jitproof, path)["samples"]
+        if samples >= wanted:
+            break
+        if seconds > 60:
+            sys.exit(f"only {samples} samples in {seconds} s; {wanted} are needed")
+        seconds = 1 + seconds * wanted * 5 // (samples * 4 or 1)
+    print(f"reading {os.path.getsize(path) / 1e6:.0f} MB, {samples} samples with chains:")
+    ours, memory = measure([jitproof, "judge", path])
+    row("jitproof judge", ours, samples, memory, ours)
+    for name, command in (
+            ("perf script --no-inline -F comm,pid,tid,time,ip (aim: 50)",
+             [perf, "script", "--no-inline", "-F", "comm,pid,tid,time,ip", "-i", path]),
+            ("perf report --no-children -g none (the near bound)",
+             [perf, "report", "--stdio", "--no-children", "-g", "none", "-i", path]),
+            ("cat (the far bound)", ["cat", path])):
+        cpu, memory = measure(command)
+        row(name, cpu, samples, memory, ours)
+    os.unlink(path)
+
+
+def perf_frames(perf, path):
+    """Frames that perf script prints, samples with at least one."""
+    frames = stacks = 0
+    with subprocess.Popen([perf, "script", "--no-inline", "-F", "ip", "-i", path],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
+        before = ""
+        for line in child.stdout:
+            line = line.strip()
+            frames += bool(line)
+            stacks += bool(line) and not before
+            before = line
+    return frames, stacks
+
+
+def bench_unwinding(jitproof, perf, node, folder):
+    path = record(perf, node, folder, "dumps.data", 3, "--call-graph", "dwarf,8192", "-F", "997",
+                  "-m", "4096")
+    found = judged(jitproof, path, "--unwind")
+    samples = found["samples"]
+    print(f"unwinding {os.path.getsize(path) / 1e6:.0f} MB, {samples} samples with stack dumps:")
+    ours, memory = measure([jitproof, "judge", "--unwind", path])
+    row("jitproof judge --unwind", ours, samples, memory, ours)
+    cpu, memory = measure([perf, "script", "--no-inline", "-i", path])
+    row("perf script --no-inline (aim: 10)", cpu, samples, memory, ours)
+    frames, stacks = perf_frames(perf, path)
+    print(f"  frames: jitproof {found['unwind']['frames']}, perf {frames} in {stacks} stacks")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jitproof", default="build/jitproof")
+    parser.add_argument("--perf", default=shutil.which("perf"))
+    parser.add_argument("--node", default=shutil.which("node") or shutil.which("nodejs"))
+    parser.add_argument("--samples", type=int, default=500000)
+    parser.add_argument("--folder", default="/dev/shm", help="a tmpfs with room for 300 MB")
+    args = parser.parse_args()
+    missing = [name for name in ("perf", "node") if not getattr(args, name)]
+    if missing:
+        sys.exit(f"bench needs {' and '.join(missing)} (see ci/setup)")
+    with tempfile.TemporaryDirectory(dir=args.folder) as folder:
+        bench_reading(args.jitproof, args.perf, args.node, folder, args.samples)
+        bench_unwinding(args.jitproof, args.perf, args.node, folder)
+
+
+if __name__ == "__main__":
+    main()

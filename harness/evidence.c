@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/evidence.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/perfdata_read.h"
+#include "harness/replay_truth.h"
+
+const char *jp_left_out_text(enum jp_left_out left_out)
+{
+	static const char *const texts[] = {"nothing", "pathless", "snapshot", "window"};
+
+	return texts[left_out];
+}
+
+/* A whole file of a run directory, NUL-terminated; the caller frees. NULL: @err says why. */
+static char *slurp(const char *dir, const char *name, size_t *size, struct jp_error *err)
+{
+	enum { LIMIT = 64 << 20 };
+	char path[4096], *text = NULL;
+	struct stat st;
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &st)) {
+		jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	} else if (!S_ISREG(st.st_mode) || st.st_size > LIMIT) {
+		jp_fail(err, EINVAL, "%s: expected a regular file of at most %d bytes", path,
+			LIMIT);
+	} else if ((text = malloc(st.st_size + 1))) {
+		for (*size = 0; *size < (size_t)st.st_size; *size += got) {
+			got = read(fd, text + *size, st.st_size - *size);
+			if (got <= 0)
+				break;
+		}
+		text[*size] = 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	return text;
+}
+
+static int parse_facts(struct jp_evidence *evidence, char *text, struct jp_error *err)
+{
+	struct jp_capture_facts *facts = &evidence->facts;
+	const struct {
+		const char *key;
+		uint64_t *value;
+	} keys[] = {
+		{"enabled", &facts->enabled},
+		{"sampling", &facts->sampling},
+		{"stopped", &facts->stopped},
+		{"slack", &facts->slack},
+		{"max_stack", &facts->max_stack},
+		{"stack_dump", &facts->stack_dump},
+		{"lost_sideband", &facts->lost_sideband},
+		{"lost_samples", &facts->lost_samples},
+		{"duplicates", &facts->duplicates},
+		{"breakpoints", &facts->breakpoints},
+	};
+	unsigned int number = 0;
+
+	for (char *next = NULL, *line = strtok_r(text, "\n", &next); line;
+	     line = strtok_r(NULL, "\n", &next)) {
+		char *value = strchr(line, ' ');
+		size_t i;
+
+		number++;
+		if (!value)
+			return jp_fail(err, EINVAL,
+				       "%s/capture:%u: expected \"key value\", found \"%s\"",
+				       evidence->dir, number, line);
+		*value++ = 0;
+		if (strcmp(line, "policy") == 0)
+			snprintf(facts->policy, sizeof(facts->policy), "%s", value);
+		for (i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+			char *end;
+
+			if (strcmp(line, keys[i].key) != 0)
+				continue;
+			*keys[i].value = strtoull(value, &end, 10);
+			if (*end || end == value)
+				return jp_fail(err, EINVAL,
+					       "%s/capture:%u: expected a number, found \"%s\"",
+					       evidence->dir, number, value);
+		}
+	}
+	return 0;
+}
+
+static int parse_snapshots(struct jp_evidence *evidence, const char *text, size_t size,
+			   struct jp_error *err)
+{
+	const char *end = text + size;
+
+	while (text < end) {
+		struct jp_snapshot *bigger, *snapshot;
+		const char *body = memchr(text, '\n', end - text), *next;
+		struct jp_error inner;
+		int head = 0;
+
+		bigger = realloc(evidence->snapshots,
+				 (evidence->nr_snapshots + 1) * sizeof(*bigger));
+		if (!bigger)
+			return jp_fail(err, ENOMEM, "%s/maps: no memory", evidence->dir);
+		evidence->snapshots = bigger;
+		snapshot = &bigger[evidence->nr_snapshots];
+		memset(snapshot, 0, sizeof(*snapshot));
+		if (!body ||
+		    sscanf(text, "# pid %" SCNu32 " before %" SCNu64 " after %" SCNu64 "%n",
+			   &snapshot->pid, &snapshot->before, &snapshot->after, &head) != 3 ||
+		    text + head != body)
+			return jp_fail(
+				err, EINVAL,
+				"%s/maps: expected \"# pid P before NS after NS\" at offset %zu",
+				evidence->dir, size - (size_t)(end - text));
+		body++;
+		for (next = body; next < end && *next != '#'; next++) {
+			next = memchr(next, '\n', end - next);
+			if (!next)
+				next = end - 1;
+		}
+		if (jp_procmaps_parse(body, next - body, &snapshot->maps, &snapshot->count, &inner))
+			return jp_fail(err, EINVAL, "%s/maps, pid %u: %s", evidence->dir,
+				       snapshot->pid, inner.text);
+		evidence->nr_snapshots++;
+		text = next;
+	}
+	return 0;
+}
+
+struct jp_evidence *jp_evidence_load(const char *dir, struct jp_error *err)
+{
+	struct jp_evidence *evidence = calloc(1, sizeof(*evidence));
+	char path[4096], *text;
+	size_t size;
+	int failed;
+
+	if (!evidence || !(evidence->dir = strdup(dir))) {
+		free(evidence);
+		jp_fail(err, ENOMEM, "%s: no memory", dir);
+		return NULL;
+	}
+	snprintf(path, sizeof(path), "%s/truth", dir);
+	evidence->truth = jp_truth_load(path, err);
+	if (!evidence->truth)
+		goto bad;
+	text = slurp(dir, "capture", &size, err);
+	if (!text)
+		goto bad;
+	failed = parse_facts(evidence, text, err);
+	free(text);
+	if (failed)
+		goto bad;
+	text = slurp(dir, "maps", &size, err);
+	if (!text)
+		goto bad;
+	failed = parse_snapshots(evidence, text, size, err);
+	free(text);
+	if (failed)
+		goto bad;
+	return evidence;
+bad:
+	jp_evidence_free(evidence);
+	return NULL;
+}
+
+void jp_evidence_free(struct jp_evidence *evidence)
+{
+	if (!evidence)
+		return;
+	jp_truth_free(evidence->truth);
+	for (size_t i = 0; i < evidence->nr_snapshots; i++)
+		free(evidence->snapshots[i].maps);
+	free(evidence->snapshots);
+	free((char *)evidence->dir);
+	free(evidence);
+}
+
+/* What the policy skipped of a snapshot. */
+static enum jp_left_out skipped(const struct jp_evidence *evidence, const struct jp_procmap *map)
+{
+	if (!(map->prot & JP_PROT_EXEC))
+		return JP_LEFT_NOTHING;
+	if (strcmp(evidence->facts.policy, "none") == 0)
+		return JP_LEFT_SNAPSHOT;
+	if (strcmp(evidence->facts.policy, "paths") == 0 && !*map->name)
+		return JP_LEFT_PATHLESS;
+	return JP_LEFT_NOTHING;
+}
+
+/* Whether @act made memory executable after the snapshot was begun and before the events were on:
+ * nobody saw it. */
+static bool in_window(const struct jp_evidence *evidence, const struct jp_truth_act *act)
+{
+	bool executable = (act->type == JP_TRUTH_MAP || act->type == JP_TRUTH_PROTECT) &&
+			  (act->prot & JP_PROT_EXEC);
+
+	if (!executable && act->type != JP_TRUTH_REMAP)
+		return false;
+	for (size_t i = 0; i < evidence->nr_snapshots; i++)
+		if (evidence->snapshots[i].pid == act->pid)
+			return act->after >= evidence->snapshots[i].before &&
+			       act->before <= evidence->facts.enabled;
+	return false;
+}
+
+enum jp_left_out jp_evidence_left_out(const struct jp_evidence *evidence, uint32_t pid, uint64_t ip,
+				      uint64_t time, char *what, size_t size)
+{
+	for (size_t i = 0; i < evidence->nr_snapshots; i++) {
+		const struct jp_snapshot *snapshot = &evidence->snapshots[i];
+
+		if (snapshot->pid != pid)
+			continue;
+		for (size_t j = 0; j < snapshot->count; j++) {
+			const struct jp_procmap *map = &snapshot->maps[j];
+			enum jp_left_out left_out = skipped(evidence, map);
+
+			if (left_out == JP_LEFT_NOTHING || ip < map->start || ip >= map->end)
+				continue;
+			snprintf(what, size,
+				 "%" PRIx64 "-%" PRIx64
+				 " %s of pid %u is older than the capture, and "
+				 "policy %s skipped it",
+				 map->start, map->end, *map->name ? map->name : "(no path)", pid,
+				 evidence->facts.policy);
+			return left_out;
+		}
+	}
+	for (size_t i = 0; i < evidence->truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &evidence->truth->acts[i];
+		uint64_t start = act->type == JP_TRUTH_REMAP ? act->new_addr : act->addr;
+		uint64_t len = act->type == JP_TRUTH_REMAP ? act->new_len : act->len;
+
+		if (act->pid != pid || act->before > time || ip < start || ip - start >= len ||
+		    !in_window(evidence, act))
+			continue;
+		snprintf(what, size,
+			 "%" PRIx64 "-%" PRIx64 " of pid %u was mapped at %" PRIu64
+			 ", after the snapshot and before the events were enabled",
+			 start, start + len, pid, act->before);
+		return JP_LEFT_WINDOW;
+	}
+	return JP_LEFT_NOTHING;
+}
+
+/* A walk with what was left out put back at its time. */
+struct walk {
+	const struct jp_evidence *evidence;
+	jp_event_visit visit;
+	void *context;
+	struct jp_event *extras; /* by time */
+	size_t nr_extras, next;
+	struct jp_replay *names; /* keeps the extras' names */
+};
+
+static int visit_with_extras(void *context, const struct jp_event *event)
+{
+	struct walk *walk = context;
+	int stop;
+
+	while (walk->next < walk->nr_extras && walk->extras[walk->next].time <= event->time) {
+		stop = walk->visit(walk->context, &walk->extras[walk->next++]);
+		if (stop)
+			return stop;
+	}
+	return walk->visit(walk->context, event);
+}
+
+static int add_extra(struct walk *walk, struct jp_event extra)
+{
+	struct jp_event *bigger =
+		realloc(walk->extras, (walk->nr_extras + 1) * sizeof(*walk->extras));
+	size_t i;
+
+	if (!bigger)
+		return -ENOMEM;
+	walk->extras = bigger;
+	for (i = walk->nr_extras++; i > 0 && bigger[i - 1].time > extra.time; i--)
+		bigger[i] = bigger[i - 1];
+	bigger[i] = extra;
+	return 0;
+}
+
+static int collect_skipped(struct walk *walk, enum jp_left_out add_back)
+{
+	const struct jp_evidence *evidence = walk->evidence;
+
+	for (size_t i = 0; i < evidence->nr_snapshots; i++) {
+		const struct jp_snapshot *snapshot = &evidence->snapshots[i];
+
+		for (size_t j = 0; j < snapshot->count; j++) {
+			const struct jp_procmap *map = &snapshot->maps[j];
+			struct jp_event extra = {
+				.type = JP_EVENT_MAP,
+				.time = snapshot->before,
+				.pid = snapshot->pid,
+				.tid = snapshot->pid,
+				.map = {.addr = map->start,
+					.len = map->end - map->start,
+					.pgoff = *map->name ? map->offset : map->start,
+					.maj = map->maj,
+					.min = map->min,
+					.ino = map->ino,
+					.has_identity = true,
+					.prot = map->prot,
+					.name = *map->name ? map->name : "//anon"},
+			};
+
+			if (skipped(evidence, map) == add_back && add_extra(walk, extra))
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* What the truth had mapped in the window and still had when the events were enabled. */
+static int collect_window(struct walk *walk)
+{
+	const struct jp_truth *truth = walk->evidence->truth;
+	struct jp_replay *replay = jp_replay_new();
+	int failed = replay ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !failed && i < truth->nr_acts; i++)
+		if (truth->acts[i].before <= walk->evidence->facts.enabled)
+			failed = jp_replay_truth(replay, &truth->acts[i]);
+	for (size_t i = 0; !failed && i < truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &truth->acts[i];
+		bool moved = act->type == JP_TRUTH_REMAP;
+		const struct jp_mapping *map;
+		struct jp_event extra = {.type = JP_EVENT_MAP, .time = act->after};
+
+		if (!in_window(walk->evidence, act))
+			continue;
+		map = jp_replay_find(replay, act->pid, moved ? act->new_addr : act->addr);
+		if (!map || !(map->prot & JP_PROT_EXEC))
+			continue;
+		extra.pid = extra.tid = act->pid;
+		extra.map.addr = map->start;
+		extra.map.len = map->end - map->start;
+		extra.map.pgoff = map->pgoff;
+		extra.map.prot = map->prot;
+		extra.map.name = map->name;
+		failed = add_extra(walk, extra);
+	}
+	walk->names = replay;
+	return failed;
+}
+
+int jp_evidence_walk(const struct jp_evidence *evidence, enum jp_left_out add_back,
+		     jp_event_visit visit, void *context, struct jp_error *err)
+{
+	struct walk walk = {.evidence = evidence, .visit = visit, .context = context};
+	struct jp_perfdata_summary summary;
+	char path[4096];
+	int failed = 0;
+
+	if (add_back == JP_LEFT_WINDOW)
+		failed = collect_window(&walk);
+	else if (add_back != JP_LEFT_NOTHING)
+		failed = collect_skipped(&walk, add_back);
+	if (failed)
+		jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
+	snprintf(path, sizeof(path), "%s/perf.data", evidence->dir);
+	if (!failed)
+		failed = jp_perfdata_read(path, visit_with_extras, &walk, &summary, err);
+	free(walk.extras);
+	jp_replay_free(walk.names);
+	return failed;
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/evidence.h"
+#include "harness/expect.h"
+#include "harness/outcome.h"
+#include "harness/registry.h"
+#include "harness/validator.h"
+
+/* Where the clocks of truth and capture differ by more, brackets prove nothing (DESIGN 4). */
+#define MAX_SLACK_NS 100000
+
+/* One more line of why; FAIL outranks ERROR, ERROR outranks PASS. */
+__attribute__((format(printf, 3, 4))) static void
+note(struct jp_result *result, enum jp_outcome outcome, const char *fmt, ...)
+{
+	size_t used = strlen(result->why), room = sizeof(result->why) - used;
+	va_list ap;
+
+	if (outcome == JP_FAIL || (outcome == JP_ERROR && result->outcome != JP_FAIL))
+		result->outcome = outcome;
+	if (used && room > 1) {
+		result->why[used++] = '\n';
+		result->why[used] = '\0';
+		room--;
+	}
+	va_start(ap, fmt);
+	vsnprintf(result->why + used, room, fmt, ap);
+	va_end(ap);
+}
+
+/* What makes a run worthless, whatever its figures. */
+static void check_evidence(const struct jp_evidence *evidence, struct jp_result *result)
+{
+	const struct jp_truth *truth = evidence->truth;
+
+	if (truth->gaps)
+		note(result, JP_ERROR,
+		     "the truth has %" PRIu64 " gaps: torn records before whole ones", truth->gaps);
+	if (truth->overflow)
+		note(result, JP_ERROR, "the truth is full: %" PRIu64 " records were lost",
+		     truth->overflow);
+	if (evidence->facts.slack > MAX_SLACK_NS)
+		note(result, JP_ERROR,
+		     "the clocks of truth and capture differ by %" PRIu64
+		     " ns; at most %d are usable",
+		     evidence->facts.slack, MAX_SLACK_NS);
+	if (evidence->facts.lost_sideband)
+		note(result, JP_ERROR,
+		     "%" PRIu64 " sideband records (mappings, processes, names) were lost",
+		     evidence->facts.lost_sideband);
+}
+
+static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
+		 struct jp_findings *findings, struct jp_result *result)
+{
+	const struct jp_validator *validator;
+	struct jp_error err = {""};
+
+	if (!jp_registry_at(JP_VALIDATOR, 0)) {
+		note(result, JP_ERROR, "no validator is registered: the build is broken");
+		return -1;
+	}
+	for (size_t i = 0; (validator = jp_registry_at(JP_VALIDATOR, i)); i++) {
+		if (validator->judge(evidence, add_back, findings, &err)) {
+			note(result, JP_ERROR, "%s: %s", validator->name, err.text);
+			return -1;
+		}
+		if (findings->error[0]) {
+			note(result, JP_ERROR, "%s: %s", validator->name, findings->error);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static void check_samples(const struct jp_case *cas, struct jp_result *result)
+{
+	static const char *const names[JP_METHODS] = {"judged.chain", "judged.dump"};
+	bool any = false;
+
+	for (int method = 0; method < JP_METHODS; method++) {
+		const struct jp_metric *judged =
+			jp_findings_metric(&result->findings, names[method]);
+
+		if (!result->findings.judged[method])
+			continue;
+		any = true;
+		if (!judged || judged->k < cas->samples)
+			note(result, JP_ERROR,
+			     "too little evidence: %s is %" PRIu64 ", the case needs %u",
+			     names[method], judged ? judged->k : 0, cas->samples);
+	}
+	if (!any)
+		note(result, JP_ERROR, "nothing was checked: no sample was judged");
+}
+
+static void check_expectations(const struct jp_case *cas, struct jp_result *result)
+{
+	for (size_t i = 0; i < cas->nr_expectations; i++) {
+		const struct jp_expectation *expectation = &cas->expectations[i];
+		const struct jp_metric *metric =
+			jp_findings_metric(&result->findings, expectation->metric);
+		enum jp_outcome outcome;
+		char why[512];
+
+		if (expectation->allow[0])
+			continue;
+		outcome = jp_expect(expectation, metric, why, sizeof(why));
+		if (outcome != JP_PASS)
+			note(result, outcome, "%s", why);
+	}
+}
+
+static void check_exceptions(const struct jp_case *cas, struct jp_result *result)
+{
+	for (size_t i = 0; i < result->findings.nr_exceptions; i++) {
+		const struct jp_exception *exception = &result->findings.exceptions[i];
+
+		if (!jp_expect_allows(cas, exception))
+			note(result, JP_FAIL, "%s: %" PRIu64 " with cause %s, which nothing allows",
+			     exception->metric, exception->count, exception->cause);
+	}
+}
+
+/* The capture plus what it left out must be without a fault. */
+static void check_added_back(const struct jp_case *cas, const struct jp_evidence *evidence,
+			     struct jp_result *result)
+{
+	struct jp_findings again = {0};
+
+	if (judge(evidence, cas->control, &again, result))
+		goto out;
+	for (size_t i = 0; i < again.nr_exceptions; i++)
+		note(result, JP_FAIL,
+		     "%s: with what was left out added back, %" PRIu64 " remain (cause %s): %s",
+		     again.exceptions[i].metric, again.exceptions[i].count,
+		     again.exceptions[i].cause, again.exceptions[i].first);
+	for (size_t i = 0; i < again.nr_metrics; i++) {
+		const struct jp_metric *metric = &again.metrics[i];
+		const struct jp_metric *before =
+			jp_findings_metric(&result->findings, metric->name);
+
+		if (strncmp(metric->name, "broken.", 7) == 0 && metric->k)
+			note(result, JP_FAIL,
+			     "%s: with what was left out added back, %" PRIu64 " remain",
+			     metric->name, metric->k);
+		/* Nothing broken proves nothing where nothing was judged. */
+		if (strncmp(metric->name, "judged.", 7) == 0 && (!before || metric->k < before->k))
+			note(result, JP_FAIL,
+			     "%s: with what was left out added back, %" PRIu64
+			     " samples are judged, %" PRIu64 " before",
+			     metric->name, metric->k, before ? before->k : 0);
+	}
+out:
+	jp_findings_free(&again);
+}
+
+/* A capture that is wrong on purpose must be caught, and for that reason alone. */
+static void check_control(const struct jp_case *cas, const struct jp_evidence *evidence,
+			  struct jp_result *result)
+{
+	const char *cause = jp_left_out_text(cas->control);
+	const struct jp_findings *findings = &result->findings;
+	uint64_t caught = 0;
+
+	for (size_t i = 0; i < findings->nr_exceptions; i++) {
+		const struct jp_exception *exception = &findings->exceptions[i];
+
+		if (strcmp(exception->cause, cause) == 0)
+			caught += exception->count;
+		else
+			note(result, JP_FAIL,
+			     "%s: %" PRIu64 " with cause %s; a control fails by %s alone",
+			     exception->metric, exception->count, exception->cause, cause);
+	}
+	if (!caught)
+		note(result, JP_FAIL, "not caught: no exception has the cause %s", cause);
+	check_added_back(cas, evidence, result);
+	if (result->outcome == JP_PASS)
+		note(result, JP_PASS,
+		     "caught: %" PRIu64 " exceptions, all %s; added back: 0 broken, 0 exceptions",
+		     caught, cause);
+}
+
+static void apply_xfail(const struct jp_case *cas, struct jp_result *result)
+{
+	if (!cas->xfail)
+		return;
+	if (result->outcome == JP_FAIL) {
+		result->outcome = JP_XFAIL;
+		note(result, JP_XFAIL, "expected to fail: %s", cas->xfail);
+	} else if (result->outcome == JP_PASS) {
+		result->outcome = JP_XPASS;
+		note(result, JP_XPASS, "passes, but was expected to fail: %s", cas->xfail);
+	}
+}
+
+void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result *result)
+{
+	struct jp_evidence *evidence;
+	struct jp_error err = {""};
+
+	result->cas = cas;
+	result->outcome = JP_PASS;
+	result->why[0] = '\0';
+	evidence = jp_evidence_load(dir, &err);
+	if (!evidence) {
+		note(result, JP_ERROR, "%s", err.text);
+		return;
+	}
+	result->facts = evidence->facts;
+	check_evidence(evidence, result);
+	if (judge(evidence, JP_LEFT_NOTHING, &result->findings, result))
+		goto out;
+	/* Worthless evidence stays worthless: FAIL would blame the kernel for it. */
+	if (result->outcome == JP_ERROR)
+		goto out;
+	check_samples(cas, result);
+	if (result->outcome == JP_ERROR)
+		goto out;
+	check_expectations(cas, result);
+	if (cas->control != JP_LEFT_NOTHING)
+		check_control(cas, evidence, result);
+	else
+		check_exceptions(cas, result);
+	apply_xfail(cas, result);
+out:
+	jp_evidence_free(evidence);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_PERFDATA_DECODE_H
+#define JP_PERFDATA_DECODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "harness/event.h"
+#include "harness/perfdata_format.h"
+
+/* Where the fields of one attr's records lie: computed once, so that a record costs no parsing. */
+struct jp_perf_layout {
+	uint64_t sample_type, read_format, regs_mask, branch_type;
+	uint64_t stack_asked;
+	/* Bytes from the start of a sample; 0: absent. */
+	uint16_t ip, tid, time, id, cpu, period;
+	uint16_t fixed; /* bytes up to the first part of variable size */
+	/* Bytes from the end of every other record (sample_id_all); 0: absent. */
+	uint16_t end_tid, end_time, end_id, end_cpu;
+	uint16_t trailer; /* bytes of all of it */
+};
+
+void jp_perf_layout(const struct jp_perf_attr *attr, struct jp_perf_layout *layout);
+
+/* For these two @record is 8-aligned and record->size bytes are there.
+ * The event id that a record carries, 0 where it has none. */
+uint64_t jp_perf_record_id(const struct jp_perf_layout *layout,
+			   const struct jp_perf_record *record);
+/* Its time, 0 where it has none. */
+uint64_t jp_perf_record_time(const struct jp_perf_layout *layout,
+			     const struct jp_perf_record *record);
+
+/*
+ * Decodes one kernel record (type < JP_PERF_RECORD_USER) of the machine @e_machine; time, at and
+ * attr of @event are the caller's to fill. @regs is room for the registers of a sample. Returns
+ * NULL, or what was expected where @record does not hold it.
+ */
+const char *jp_perf_decode(const struct jp_perf_layout *layout, const struct jp_perf_record *record,
+			   uint32_t e_machine, struct jp_event *event, struct jp_regs *regs);
+
+#endif

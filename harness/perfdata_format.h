@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_PERFDATA_FORMAT_H
+#define JP_PERFDATA_FORMAT_H
+
+#include <stdint.h>
+
+/*
+ * What lies in a perf.data file, of perf 5.10 to 7.3. Everything is declared here, the kernel's
+ * parts too: the header of the machine that builds us may be older than the file that we read.
+ * docs: perf.data-file-format.txt and uapi/linux/perf_event.h in the kernel tree.
+ */
+
+#define JP_PERF_MAGIC         UINT64_C(0x32454c4946524550) /* "PERFILE2" */
+#define JP_PERF_MAGIC_FOREIGN UINT64_C(0x50455246494c4532) /* of the other byte order */
+#define JP_PERF_MAGIC_1       UINT64_C(0x454c494646524550) /* "PERFFILE", before 2.6.33 */
+
+struct jp_perf_section {
+	uint64_t offset, size;
+};
+
+struct jp_perf_file_header {
+	uint64_t magic, size;
+	uint64_t attr_size; /* of one entry of attrs: the attr and the section of its ids */
+	struct jp_perf_section attrs, data, event_types;
+	uint64_t features[4]; /* a bit each; their sections follow the data, in ascending order */
+};
+
+/* A stream through a pipe starts with this; attrs and features are records then. */
+struct jp_perf_pipe_header {
+	uint64_t magic, size;
+};
+
+enum jp_perf_feature {
+	JP_PERF_FEATURE_ARCH = 6, /* string: uname -m */
+	JP_PERF_FEATURE_NRCPUS = 7,
+	JP_PERF_FEATURE_EVENT_DESC = 12,
+	JP_PERF_FEATURE_SAMPLE_TIME = 21,
+	JP_PERF_FEATURE_CLOCKID = 23,
+	JP_PERF_FEATURE_COMPRESSED = 27,
+	JP_PERF_FEATURE_CLOCK_DATA = 29,
+	JP_PERF_FEATURE_E_MACHINE = 33, /* u32 e_machine, u32 e_flags; since 7.0 */
+};
+
+struct jp_perf_attr {
+	uint32_t type, size;
+	uint64_t config;
+	uint64_t sample_period;
+	uint64_t sample_type; /* JP_PERF_SAMPLE_* */
+	uint64_t read_format; /* JP_PERF_FORMAT_* */
+	uint64_t flags;       /* JP_PERF_ATTR_* */
+	uint32_t wakeup_events, bp_type;
+	uint64_t config1;
+	uint64_t config2;            /* size 72, 2.6.33 */
+	uint64_t branch_sample_type; /* size 80, 3.4 */
+	uint64_t sample_regs_user;   /* size 96, 3.7 */
+	uint32_t sample_stack_user;
+	int32_t clockid;
+	uint64_t sample_regs_intr; /* size 104, 3.19 */
+	uint32_t aux_watermark;    /* size 112, 4.1 */
+	uint16_t sample_max_stack, reserved_2;
+	uint32_t aux_sample_size; /* size 120, 5.5 */
+	uint32_t aux_action;      /* 6.13 */
+	uint64_t sig_data;        /* size 128, 5.13 */
+	uint64_t config3;         /* size 136, 6.3 */
+	uint64_t config4;         /* size 144, 6.19 */
+};
+
+enum {
+	JP_PERF_ATTR_SIZE_0 = 64,
+	JP_PERF_ATTR_SIZE_WRITTEN = 120, /* what perf 5.10 still reads */
+};
+
+#define JP_PERF_ATTR_INHERIT                (UINT64_C(1) << 1)
+#define JP_PERF_ATTR_MMAP_DATA              (UINT64_C(1) << 17)
+#define JP_PERF_ATTR_SAMPLE_ID_ALL          (UINT64_C(1) << 18)
+#define JP_PERF_ATTR_EXCLUDE_CALLCHAIN_USER (UINT64_C(1) << 22)
+#define JP_PERF_ATTR_USE_CLOCKID            (UINT64_C(1) << 25)
+#define JP_PERF_ATTR_BUILD_ID               (UINT64_C(1) << 34) /* 5.12 */
+#define JP_PERF_ATTR_DEFER_CALLCHAIN        (UINT64_C(1) << 38) /* 6.19 */
+#define JP_PERF_ATTR_DEFER_OUTPUT           (UINT64_C(1) << 39) /* 6.19 */
+
+/* The order in a sample is not the order of the bits: see perfdata_decode.c. */
+enum {
+	JP_PERF_SAMPLE_IP = 1 << 0,
+	JP_PERF_SAMPLE_TID = 1 << 1,
+	JP_PERF_SAMPLE_TIME = 1 << 2,
+	JP_PERF_SAMPLE_ADDR = 1 << 3,
+	JP_PERF_SAMPLE_READ = 1 << 4,
+	JP_PERF_SAMPLE_CALLCHAIN = 1 << 5,
+	JP_PERF_SAMPLE_ID = 1 << 6,
+	JP_PERF_SAMPLE_CPU = 1 << 7,
+	JP_PERF_SAMPLE_PERIOD = 1 << 8,
+	JP_PERF_SAMPLE_STREAM_ID = 1 << 9,
+	JP_PERF_SAMPLE_RAW = 1 << 10,
+	JP_PERF_SAMPLE_BRANCH_STACK = 1 << 11,
+	JP_PERF_SAMPLE_REGS_USER = 1 << 12,
+	JP_PERF_SAMPLE_STACK_USER = 1 << 13,
+	JP_PERF_SAMPLE_IDENTIFIER = 1 << 16,
+};
+
+enum {
+	JP_PERF_FORMAT_TIME_ENABLED = 1 << 0,
+	JP_PERF_FORMAT_TIME_RUNNING = 1 << 1,
+	JP_PERF_FORMAT_ID = 1 << 2,
+	JP_PERF_FORMAT_GROUP = 1 << 3,
+	JP_PERF_FORMAT_LOST = 1 << 4, /* 6.0, and in stable 5.10 */
+};
+
+#define JP_PERF_BRANCH_HW_INDEX (UINT64_C(1) << 17)
+#define JP_PERF_BRANCH_COUNTERS (UINT64_C(1) << 19) /* 6.8 */
+
+struct jp_perf_record {
+	uint32_t type;
+	uint16_t misc, size; /* size: of all, this header too */
+};
+
+enum jp_perf_record_type {
+	JP_PERF_RECORD_MMAP = 1,
+	JP_PERF_RECORD_LOST = 2,
+	JP_PERF_RECORD_COMM = 3,
+	JP_PERF_RECORD_EXIT = 4,
+	JP_PERF_RECORD_THROTTLE = 5,
+	JP_PERF_RECORD_FORK = 7,
+	JP_PERF_RECORD_SAMPLE = 9,
+	JP_PERF_RECORD_MMAP2 = 10,
+	JP_PERF_RECORD_LOST_SAMPLES = 13,
+	JP_PERF_RECORD_CALLCHAIN_DEFERRED = 22, /* 6.19; the last that 7.3 knows */
+	/* From here on perf's own; the kernel writes none of them. */
+	JP_PERF_RECORD_USER = 64,
+	JP_PERF_RECORD_HEADER_ATTR = 64,
+	JP_PERF_RECORD_TRACING_DATA = 66, /* its payload follows the record */
+	JP_PERF_RECORD_FINISHED_ROUND = 68,
+	JP_PERF_RECORD_AUXTRACE = 71, /* its payload follows the record */
+	JP_PERF_RECORD_HEADER_FEATURE = 80,
+	JP_PERF_RECORD_COMPRESSED = 81,
+	JP_PERF_RECORD_FINISHED_INIT = 82,
+	JP_PERF_RECORD_COMPRESSED2 = 83,      /* 6.14: padded to 8 bytes */
+	JP_PERF_RECORD_SCHEDSTAT_DOMAIN = 86, /* the last that 7.3 knows */
+};
+
+enum {
+	JP_PERF_MISC_CPUMODE = 7,
+	JP_PERF_MISC_KERNEL = 1,
+	JP_PERF_MISC_USER = 2,
+	JP_PERF_MISC_MMAP_DATA = 1 << 13,        /* MMAP, MMAP2 */
+	JP_PERF_MISC_COMM_EXEC = 1 << 13,        /* COMM */
+	JP_PERF_MISC_MMAP_BUILD_ID = 1 << 14,    /* MMAP2 */
+	JP_PERF_MISC_LOST_SAMPLES_BPF = 1 << 15, /* LOST_SAMPLES; 6.12 */
+};
+
+#endif

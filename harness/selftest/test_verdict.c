@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Every stack gets exactly one verdict. All stacks of up to four frames over five addresses are laid
+ * against several truths; the verdicts' definitions, written down here once more and each for
+ * itself, must agree in exactly one place, and that must be the one that the function gives.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "validators/stack_verdict.h"
+
+enum { FRAMES = 4, ADDRESSES = 5 };
+
+struct stack {
+	uint64_t frames[FRAMES];
+	uint32_t count;
+};
+
+static bool equal(const struct stack *a, const struct stack *b)
+{
+	return a->count == b->count && !memcmp(a->frames, b->frames, a->count * sizeof(uint64_t));
+}
+
+static bool part_of(const struct stack *part, const struct stack *all)
+{
+	/* By all ways of leaving frames out, not by the clever way. */
+	for (uint32_t mask = 0; mask < 1u << all->count; mask++) {
+		struct stack left = { .count = 0 };
+
+		for (uint32_t i = 0; i < all->count; i++)
+			if (mask & 1u << i)
+				left.frames[left.count++] = all->frames[i];
+		if (equal(part, &left))
+			return true;
+	}
+	return false;
+}
+
+static uint64_t root(const struct stack *stack)
+{
+	return stack->count ? stack->frames[stack->count - 1] : 0;
+}
+
+static bool is(enum jp_verdict verdict, const struct stack *seen, const struct stack *must,
+	       const struct stack *whole)
+{
+	bool exact = equal(seen, whole);
+	bool as_must = equal(seen, must) && !exact;
+	bool true_frames = (part_of(seen, whole) || part_of(seen, must)) &&
+			   (!seen->count || seen->frames[0] == whole->frames[0]);
+	bool settled = exact || as_must;
+	bool rooted = seen->count && (root(seen) == root(whole) || root(seen) == root(must));
+	bool all_that_must = part_of(must, seen);
+
+	switch (verdict) {
+	case JP_EXACT:
+		return exact;
+	case JP_GAP:
+		return as_must ||
+		       (!settled && true_frames && seen->count > 1 && rooted && all_that_must);
+	case JP_HOLE:
+		return !settled && true_frames && seen->count > 1 && rooted && !all_that_must;
+	case JP_SHORT:
+		return !settled && true_frames && seen->count > 1 && !rooted;
+	case JP_SINGLE:
+		return !settled && true_frames && seen->count <= 1;
+	case JP_EXTRA:
+		return !settled && !true_frames && all_that_must &&
+		       seen->frames[0] == whole->frames[0];
+	case JP_WRONG:
+		return !settled && !true_frames &&
+		       !(all_that_must && seen->frames[0] == whole->frames[0]);
+	default:
+		return false;
+	}
+}
+
+static bool next(struct stack *stack)
+{
+	for (uint32_t i = 0; i < stack->count; i++) {
+		if (++stack->frames[i] <= ADDRESSES)
+			return true;
+		stack->frames[i] = 1;
+	}
+	if (++stack->count > FRAMES)
+		return false;
+	stack->frames[stack->count - 1] = 1;
+	return true;
+}
+
+int main(void)
+{
+	static const struct {
+		const char *name;
+		struct stack must, whole;
+	} truths[] = {
+		{ "nothing missed", { { 1, 2, 3, 4 }, 4 }, { { 1, 2, 3, 4 }, 4 } },
+		{ "one caller missed", { { 1, 3, 4 }, 3 }, { { 1, 2, 3, 4 }, 4 } },
+		{ "recursion", { { 1, 2, 2, 3 }, 4 }, { { 1, 2, 2, 3 }, 4 } },
+		{ "only the address", { { 1 }, 1 }, { { 1, 2 }, 2 } },
+		{ "garbage at the root", { { 1, 3, 5 }, 3 }, { { 1, 2, 3 }, 3 } },
+	};
+	uint64_t given[JP_VERDICTS] = { 0 };
+	bool good = true;
+
+	printf("1..2\n");
+	for (size_t i = 0; i < sizeof(truths) / sizeof(*truths); i++) {
+		const struct stack *must = &truths[i].must, *whole = &truths[i].whole;
+		struct stack seen = { .count = 0 };
+
+		do {
+			enum jp_verdict verdict =
+				jp_stack_verdict(seen.frames, seen.count, must->frames, must->count,
+						 whole->frames, whole->count);
+			int holds = 0;
+
+			given[verdict]++;
+			for (enum jp_verdict other = 0; other < JP_VERDICTS; other++)
+				holds += is(other, &seen, must, whole);
+			if (holds == 1 && is(verdict, &seen, must, whole))
+				continue;
+			good = false;
+			printf("# %s: %u frames, first %d: %s, while %d verdicts hold\n",
+			       truths[i].name, seen.count, (int)seen.frames[0],
+			       jp_verdict_text(verdict), holds);
+		} while (next(&seen));
+	}
+	printf("%s 1 - verdicts are total and disjoint\n", good ? "ok" : "not ok");
+	for (enum jp_verdict verdict = JP_WRONG; verdict < JP_VERDICTS; verdict++) {
+		if (given[verdict])
+			continue;
+		good = false;
+		printf("# no stack was found to be %s: the test tests nothing there\n",
+		       jp_verdict_text(verdict));
+	}
+	printf("%s 2 - each verdict was given\n", good ? "ok" : "not ok");
+	return !good;
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Mapping coverage: of what was truly executable while the capture sampled, what lay in a mapping
+ * that the capture knew, of the right kind and identity? And what did it hold that was not so?
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/machine.h"
+#include "harness/replay.h"
+#include "harness/spans.h"
+#include "harness/validator.h"
+
+struct coverage {
+	const struct jp_evidence *evidence;
+	struct jp_findings *findings;
+	const struct jp_machine *machine;
+	struct jp_spans truth, known;
+	struct jp_replay *replay; /* of the capture, for samples */
+	uint64_t missing, late, late_ns, stale, identity;
+	uint64_t samples, samples_known;
+	double true_area, known_area; /* bytes x seconds */
+};
+
+static uint64_t max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Kind and identity: the backing, for what has a name of its own the name, for what has offsets the
+ * offset of @addr. The truth holds no inode: two memfds of one name are told apart by offset only.
+ */
+static bool identical(const struct jp_mapping *truth, const struct jp_mapping *known, uint64_t addr)
+{
+	if (truth->backing != known->backing)
+		return false;
+	if (truth->backing != JP_BACKING_MEMFD && truth->backing != JP_BACKING_FILE)
+		return true;
+	return strcmp(truth->name, known->name) == 0 &&
+	       addr - truth->start + truth->pgoff == addr - known->start + known->pgoff;
+}
+
+static void describe(const struct jp_span *span, char *text, size_t size)
+{
+	snprintf(text, size, "%" PRIx64 "-%" PRIx64 " %s of pid %u, executable from %" PRIu64,
+		 span->mapping.start, span->mapping.end, span->mapping.name, span->pid,
+		 span->open_after);
+}
+
+static int except(struct coverage *coverage, const char *metric, const struct jp_span *span,
+		  uint64_t start, uint64_t end, const char *what)
+{
+	char text[256], left[256] = "";
+	enum jp_left_out left_out = jp_evidence_left_out(coverage->evidence, span->pid, start,
+							 UINT64_MAX, left, sizeof(left));
+
+	describe(span, text, sizeof(text));
+	return jp_findings_except(coverage->findings, metric,
+				  left_out == JP_LEFT_NOTHING ? "no-record"
+							      : jp_left_out_text(left_out),
+				  "%" PRIx64 "-%" PRIx64 " of mapping %s: %s%s%s", start, end, text,
+				  what, *left ? "; " : "", left);
+}
+
+/* Judges [@start, @end) of @truth during [@from, @to): all known spans either hold the whole piece
+ * or nothing of it. */
+static int judge_piece(struct coverage *coverage, const struct jp_span *truth, uint64_t start,
+		       uint64_t end, uint64_t from, uint64_t to)
+{
+	uint64_t reached = from, uncovered = 0;
+	bool known = false, other = false, moved = true;
+	char what[96];
+
+	/* Advance through time as far as right spans reach. */
+	while (reached < to && moved) {
+		uint64_t next = UINT64_MAX;
+
+		moved = false;
+		for (size_t i = 0; i < coverage->known.count; i++) {
+			const struct jp_span *span = &coverage->known.spans[i];
+
+			if (span->pid != truth->pid || span->mapping.start > start ||
+			    span->mapping.end < end || span->close_before <= from ||
+			    span->open_before >= to)
+				continue;
+			if (!identical(&truth->mapping, &span->mapping, start)) {
+				other = true;
+				continue;
+			}
+			known = true;
+			if (span->open_before <= reached && span->close_before > reached) {
+				reached = min(span->close_before, to);
+				moved = true;
+			} else if (span->open_before > reached) {
+				next = min(next, span->open_before);
+			}
+		}
+		if (!moved && next != UINT64_MAX) {
+			uncovered += next - reached;
+			reached = next;
+			moved = true;
+		}
+	}
+	uncovered += to - reached;
+	coverage->true_area += (double)(end - start) * (to - from) / 1e9;
+	coverage->known_area += (double)(end - start) * (to - from - uncovered) / 1e9;
+	if (!uncovered)
+		return 0;
+	if (known) {
+		coverage->late++;
+		coverage->late_ns = max(coverage->late_ns, uncovered);
+		snprintf(what, sizeof(what), "not known for %" PRIu64 " ns of %" PRIu64, uncovered,
+			 to - from);
+		return except(coverage, "coverage.late", truth, start, end, what);
+	}
+	if (other) {
+		coverage->identity++;
+		return except(coverage, "coverage.identity", truth, start, end,
+			      "the capture holds another mapping there");
+	}
+	coverage->missing++;
+	return except(coverage, "coverage.missing", truth, start, end,
+		      "in no mapping record of the capture");
+}
+
+static int by_value(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* Cuts @truth where known spans begin and end, and judges the pieces. */
+static int judge_span(struct coverage *coverage, const struct jp_span *truth)
+{
+	const struct jp_capture_facts *facts = &coverage->evidence->facts;
+	uint64_t from = max(truth->open_after + facts->slack, facts->sampling);
+	uint64_t to = min(truth->close_before == UINT64_MAX ? UINT64_MAX
+							    : truth->close_before - facts->slack,
+			  facts->stopped);
+	uint64_t *edges;
+	size_t nr_edges = 0;
+	int failed = 0;
+
+	if (from >= to)
+		return 0;
+	edges = malloc((2 * coverage->known.count + 2) * sizeof(*edges));
+	if (!edges)
+		return -ENOMEM;
+	edges[nr_edges++] = truth->mapping.start;
+	edges[nr_edges++] = truth->mapping.end;
+	for (size_t i = 0; i < coverage->known.count; i++) {
+		const struct jp_span *span = &coverage->known.spans[i];
+
+		if (span->pid != truth->pid || span->open_before >= to ||
+		    span->close_before <= from)
+			continue;
+		if (span->mapping.start > truth->mapping.start &&
+		    span->mapping.start < truth->mapping.end)
+			edges[nr_edges++] = span->mapping.start;
+		if (span->mapping.end > truth->mapping.start &&
+		    span->mapping.end < truth->mapping.end)
+			edges[nr_edges++] = span->mapping.end;
+	}
+	qsort(edges, nr_edges, sizeof(*edges), by_value);
+	for (size_t i = 0; !failed && i + 1 < nr_edges; i++)
+		if (edges[i] < edges[i + 1])
+			failed = judge_piece(coverage, truth, edges[i], edges[i + 1], from, to);
+	free(edges);
+	return failed;
+}
+
+/* How long after its truth ended @known still says executable, where the truth had spoken of the
+ * place: the kernel reports no unmapping, so such spans lie on until something covers them. */
+static int judge_stale(struct coverage *coverage, const struct jp_span *known)
+{
+	const struct jp_capture_facts *facts = &coverage->evidence->facts;
+	uint64_t from = max(known->open_before, facts->sampling);
+	uint64_t to = min(known->close_before, facts->stopped);
+
+	for (size_t i = 0; i < coverage->truth.count; i++) {
+		const struct jp_span *truth = &coverage->truth.spans[i];
+		uint64_t start = max(truth->mapping.start, known->mapping.start);
+		uint64_t end = min(truth->mapping.end, known->mapping.end);
+		uint64_t gone = truth->close_after;
+		bool again = false;
+
+		if (truth->pid != known->pid || start >= end || gone == UINT64_MAX)
+			continue;
+		gone = max(gone + facts->slack, from);
+		if (gone >= to)
+			continue;
+		for (size_t j = 0; j < coverage->truth.count; j++) {
+			const struct jp_span *later = &coverage->truth.spans[j];
+
+			again |= later->pid == truth->pid && later->mapping.start <= start &&
+				 later->mapping.end >= end &&
+				 later->open_before <= gone + facts->slack &&
+				 later->close_after > gone;
+		}
+		if (again)
+			continue;
+		coverage->stale++;
+		return except(coverage, "coverage.stale", truth, start, end,
+			      "still known as executable after its end");
+	}
+	return 0;
+}
+
+static int visit(void *context, const struct jp_event *event)
+{
+	struct coverage *coverage = context;
+	const struct jp_truth_code *code;
+	const struct jp_mapping *known;
+	uint64_t ip, sp;
+
+	if (event->type != JP_EVENT_SAMPLE)
+		return jp_replay_apply(coverage->replay, event);
+	if (!jp_machine_user(coverage->machine, event, &ip, &sp))
+		return 0;
+	code = jp_truth_code_at(coverage->evidence->truth, event->pid, ip, event->time);
+	if (!code)
+		return 0;
+	coverage->samples++;
+	known = jp_replay_find(coverage->replay, event->pid, ip);
+	if (!known || !(known->prot & JP_PROT_EXEC))
+		return 0; /* its mapping is an exception already, by judge_piece() */
+	for (size_t i = 0; i < coverage->truth.count; i++) {
+		const struct jp_span *truth = &coverage->truth.spans[i];
+
+		if (truth->pid == event->pid && ip >= truth->mapping.start &&
+		    ip < truth->mapping.end && event->time >= truth->open_before &&
+		    event->time <= truth->close_after && identical(&truth->mapping, known, ip)) {
+			coverage->samples_known++;
+			break;
+		}
+	}
+	return 0;
+}
+
+static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
+		 struct jp_findings *findings, struct jp_error *err)
+{
+	struct coverage coverage = {.evidence = evidence, .findings = findings};
+	int failed;
+
+	coverage.machine = jp_machine_find(evidence->truth->e_machine);
+	if (!coverage.machine)
+		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here", evidence->dir,
+			       evidence->truth->e_machine);
+	coverage.replay = jp_replay_new();
+	failed = coverage.replay ? jp_spans_of_truth(evidence->truth, &coverage.truth) : -ENOMEM;
+	if (!failed)
+		failed = jp_spans_of_capture(evidence, add_back, &coverage.known, err);
+	for (size_t i = 0; !failed && i < coverage.truth.count; i++)
+		failed = judge_span(&coverage, &coverage.truth.spans[i]);
+	for (size_t i = 0; !failed && i < coverage.known.count; i++)
+		failed = judge_stale(&coverage, &coverage.known.spans[i]);
+	if (!failed)
+		failed = jp_evidence_walk(evidence, add_back, visit, &coverage, err);
+	if (!failed) {
+		jp_findings_add(findings, jp_metric_rate("coverage.samples", coverage.samples_known,
+							 coverage.samples));
+		/* In KiB x ms: small enough to count exactly, large enough to tell. */
+		jp_findings_add(findings,
+				jp_metric_rate("coverage.area", coverage.known_area * 1e3 / 1024,
+					       coverage.true_area * 1e3 / 1024));
+		jp_findings_add(findings, jp_metric_count("coverage.missing", coverage.missing));
+		jp_findings_add(findings, jp_metric_count("coverage.late", coverage.late));
+		jp_findings_add(findings, jp_metric_count("coverage.late_ns", coverage.late_ns));
+		jp_findings_add(findings, jp_metric_count("coverage.stale", coverage.stale));
+		jp_findings_add(findings, jp_metric_count("coverage.identity", coverage.identity));
+	}
+	jp_spans_free(&coverage.truth);
+	jp_spans_free(&coverage.known);
+	jp_replay_free(coverage.replay);
+	return failed;
+}
+
+static const struct jp_validator mapping_coverage = {
+	.name = "mapping_coverage",
+	.help = "is all that was executable known to the capture, and nothing else?",
+	.judge = judge,
+};
+JP_REGISTER(validator, mapping_coverage);

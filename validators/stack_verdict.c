@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "validators/stack_verdict.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static bool equal(const uint64_t *a, uint32_t nr_a, const uint64_t *b, uint32_t nr_b)
+{
+	return nr_a == nr_b && memcmp(a, b, nr_a * sizeof(*a)) == 0;
+}
+
+/* Whether @part is @all with none or some frames left out. */
+static bool within(const uint64_t *part, uint32_t nr_part, const uint64_t *all, uint32_t nr_all)
+{
+	uint32_t i = 0;
+
+	for (uint32_t j = 0; i < nr_part && j < nr_all; j++)
+		i += part[i] == all[j];
+	return i == nr_part;
+}
+
+enum jp_verdict jp_stack_verdict(const uint64_t *seen, uint32_t nr_seen, const uint64_t *must,
+				 uint32_t nr_must, const uint64_t *whole, uint32_t nr_whole)
+{
+	if (equal(seen, nr_seen, whole, nr_whole))
+		return JP_EXACT;
+	if (equal(seen, nr_seen, must, nr_must))
+		return JP_GAP;
+	if (nr_seen && seen[0] != whole[0])
+		return JP_WRONG;
+	if (!within(seen, nr_seen, whole, nr_whole) && !within(seen, nr_seen, must, nr_must))
+		return within(must, nr_must, seen, nr_seen) ? JP_EXTRA : JP_WRONG;
+	if (nr_seen <= 1)
+		return JP_SINGLE;
+	if (seen[nr_seen - 1] != whole[nr_whole - 1] && seen[nr_seen - 1] != must[nr_must - 1])
+		return JP_SHORT;
+	/* The root is there. Whoever shows more than the method must is not to be blamed. */
+	return within(must, nr_must, seen, nr_seen) ? JP_GAP : JP_HOLE;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_STACK_VERDICT_H
+#define JP_STACK_VERDICT_H
+
+#include <stdint.h>
+
+#include "harness/findings.h"
+
+/*
+ * What an observed stack is found to be, from single to exact, or wrong, or extra (DESIGN 5); the
+ * caller decides unjudged and unmapped first. All innermost first, whole[0] is the sampled address.
+ * @whole: every caller up to the root. @must: what the method must see of it (a subsequence, or
+ * whatever the rule meets). Total and disjoint for any three stacks with nr_whole, nr_must >= 1.
+ */
+enum jp_verdict jp_stack_verdict(const uint64_t *seen, uint32_t nr_seen, const uint64_t *must,
+				 uint32_t nr_must, const uint64_t *whole, uint32_t nr_whole);
+
+#endif
