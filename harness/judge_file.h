@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_JUDGE_FILE_H
+#define JP_JUDGE_FILE_H
+
+/* `jitproof judge [--json] [--fail-if METRIC>X[%]] [--unwind] [--elf DIR] FILE` where FILE is a
+ * perf.data without truth. Returns the exit status: 0 the whole file was read, 99 it was not, 1
+ * only where --fail-if holds. */
+int jp_judge_file(int argc, char **argv);
+
+#endif
