@@ -112,6 +112,33 @@ void jp_performer_started(struct jp_performer *performer)
 	}
 }
 
+int jp_performer_redirect(const struct jp_performer *performer, int saved[3], struct jp_error *err)
+{
+	int output = open(performer->output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	bool good = output >= 0 && null >= 0;
+
+	fflush(NULL);
+	for (int i = 0; i < 3; i++) {
+		saved[i] = fcntl(i, F_DUPFD_CLOEXEC, 3);
+		good = good && saved[i] >= 0 && dup2(i ? output : null, i) >= 0;
+	}
+	close(output);
+	close(null);
+	return good ? 0
+		    : jp_fail(err, EIO, "%s: standard output cannot lead there", performer->output);
+}
+
+void jp_performer_restore(const int saved[3])
+{
+	fflush(NULL);
+	for (int i = 0; i < 3; i++) {
+		if (saved[i] >= 0)
+			dup2(saved[i], i);
+		close(saved[i]);
+	}
+}
+
 /* How the process ended, without reaping it. */
 static int describe_end(struct jp_performer *performer, uint64_t deadline, struct jp_error *err)
 {

@@ -30,6 +30,9 @@ uint64_t jp_performer_clock(void);
 int jp_performer_open(struct jp_performer *performer, const char *output, struct jp_error *err);
 /* Starts @argv in a process group of its own. */
 int jp_performer_start(struct jp_performer *performer, char *const *argv, struct jp_error *err);
+/* While someone else starts it: our standard descriptors are those that it shall have. */
+int jp_performer_redirect(const struct jp_performer *performer, int saved[3], struct jp_error *err);
+void jp_performer_restore(const int saved[3]);
 /* Someone started it: drops our copies of its ends, so that its death is an end of file. */
 void jp_performer_started(struct jp_performer *performer);
 /* Waits for "ready PID". */

@@ -179,6 +179,24 @@ static int wait_samples(struct running *run, struct jp_session *session, uint64_
 	}
 }
 
+/* What a capture launches inherits our standard descriptors: they are the workload's meanwhile. */
+static struct jp_session *start_session(struct running *run, struct jp_target *target,
+					struct jp_error *err)
+{
+	struct jp_session *session = NULL;
+	int saved[3];
+
+	if (!run->capture->launches)
+		return jp_session_start(run->capture, run->capture_argc, run->capture_argv,
+					&run->options, target, run->dir, NULL, err);
+	if (!jp_performer_redirect(&run->performer, saved, err))
+		session = jp_session_start(run->capture, run->capture_argc, run->capture_argv,
+					   &run->options, target, run->dir, NULL, err);
+	jp_performer_restore(saved);
+	run->performer.pid = target->pid;
+	return session;
+}
+
 /* From nothing to a closed capture of a workload that ended well. */
 static int perform(struct running *run, struct jp_error *err)
 {
@@ -211,8 +229,7 @@ static int perform(struct running *run, struct jp_error *err)
 	}
 	snprintf(path, sizeof(path), "%s/truth", run->dir);
 	target.truth = path;
-	session = jp_session_start(run->capture, run->capture_argc, run->capture_argv,
-				   &run->options, &target, run->dir, NULL, err);
+	session = start_session(run, &target, err);
 	if (!session) {
 		ret = jp_interrupt_signal() ? -EINTR : -EIO;
 		/* A step that hung makes the case a TIMEOUT. */
