@@ -142,15 +142,14 @@ static void put_head(struct jp_perfdata_writer *writer, uint64_t data_size,
 		.magic = "PERFILE2",
 		.size = sizeof(header),
 		.attr_size = sizeof(struct file_attr),
-		.attrs = { sizeof(header), writer->nr_events * sizeof(struct file_attr) },
-		.data = { sizeof(header) + writer->nr_events * sizeof(struct file_attr),
-			  data_size },
-		.features = { features },
+		.attrs = {sizeof(header), writer->nr_events * sizeof(struct file_attr)},
+		.data = {sizeof(header) + writer->nr_events * sizeof(struct file_attr), data_size},
+		.features = {features},
 	};
 
 	jp_perfdata_put(writer, &header, sizeof(header));
 	for (unsigned int i = 0; i < writer->nr_events; i++) {
-		struct file_attr entry = { .ids = ids[i] };
+		struct file_attr entry = {.ids = ids[i]};
 
 		memcpy(entry.attr, writer->events[i].attr, ATTR_SIZE);
 		jp_perfdata_put(writer, &entry, sizeof(entry));
@@ -175,15 +174,16 @@ static void writer_free(struct jp_perfdata_writer *writer)
 /* O_NONBLOCK: opening a FIFO must not hang; it has no effect on a regular file. */
 static int open_output(const char *path, struct jp_error *err)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+	int fd =
+		open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
 	struct stat st;
 	int error;
 
 	if (fd < 0) {
 		error = errno;
 		return jp_fail(err, error, "%s: %s", path,
-			       error == ELOOP ? "a symbolic link; a regular file was expected" :
-						strerror(error));
+			       error == ELOOP ? "a symbolic link; a regular file was expected"
+					      : strerror(error));
 	}
 	if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
 		close(fd);
@@ -202,7 +202,7 @@ struct jp_perfdata_writer *jp_perfdata_create(const char *path,
 					      unsigned int count, struct jp_error *err)
 {
 	struct jp_perfdata_writer *writer = calloc(1, sizeof(*writer));
-	const struct section none[EVENTS] = { 0 };
+	const struct section none[EVENTS] = {0};
 	bool memory;
 
 	if (!writer || count > EVENTS) {
@@ -222,8 +222,8 @@ struct jp_perfdata_writer *jp_perfdata_create(const char *path,
 		writer->events[i].name = strdup(events[i].name);
 		memory &= writer->events[i].name != NULL;
 	}
-	writer->fd = memory ? open_output(path, err) :
-			      jp_fail(err, ENOMEM, "%s: no memory for the writer", path);
+	writer->fd = memory ? open_output(path, err)
+			    : jp_fail(err, ENOMEM, "%s: no memory for the writer", path);
 	if (writer->fd < 0) {
 		writer_free(writer);
 		return NULL;
@@ -266,7 +266,7 @@ static void put_command_line(struct jp_perfdata_writer *writer)
 
 static void put_event_desc(struct jp_perfdata_writer *writer)
 {
-	const uint32_t head[2] = { writer->nr_events, ATTR_SIZE };
+	const uint32_t head[2] = {writer->nr_events, ATTR_SIZE};
 
 	jp_perfdata_put(writer, head, sizeof(head));
 	for (unsigned int i = 0; i < writer->nr_events; i++) {
@@ -282,8 +282,8 @@ static void put_event_desc(struct jp_perfdata_writer *writer)
 
 static void put_feature(struct jp_perfdata_writer *writer, int feature, const uint64_t *times)
 {
-	struct utsname uts = { 0 };
-	struct timespec resolution = { 0 };
+	struct utsname uts = {0};
+	struct timespec resolution = {0};
 	uint64_t nanoseconds;
 	uint32_t cpus[2];
 
@@ -323,12 +323,12 @@ static void put_feature(struct jp_perfdata_writer *writer, int feature, const ui
 int jp_perfdata_close(struct jp_perfdata_writer *writer, uint64_t first, uint64_t last,
 		      struct jp_error *err)
 {
-	static const int features[] = { FEATURE_OSRELEASE, FEATURE_VERSION,    FEATURE_ARCH,
-					FEATURE_NRCPUS,	   FEATURE_CMDLINE,    FEATURE_EVENT_DESC,
-					FEATURE_SAMPLE_TIME, FEATURE_CLOCKID };
+	static const int features[] = {FEATURE_OSRELEASE,   FEATURE_VERSION, FEATURE_ARCH,
+				       FEATURE_NRCPUS,      FEATURE_CMDLINE, FEATURE_EVENT_DESC,
+				       FEATURE_SAMPLE_TIME, FEATURE_CLOCKID};
 	enum { NR = sizeof(features) / sizeof(features[0]) };
-	const uint64_t times[2] = { first, last };
-	struct section table[NR] = { 0 }, ids[EVENTS] = { 0 };
+	const uint64_t times[2] = {first, last};
+	struct section table[NR] = {0}, ids[EVENTS] = {0};
 	uint64_t mask = 0, end = position(writer), table_at = end;
 	int error;
 

@@ -17,7 +17,7 @@ struct jp_perfdata_writer;
 
 struct jp_perfdata_event {
 	const struct perf_event_attr *attr; /* size 120 at most is written */
-	const char *name;		    /* "cpu-clock:u" */
+	const char *name;                   /* "cpu-clock:u" */
 };
 
 /* Creates or empties the regular file @path; never through a symbolic link. */

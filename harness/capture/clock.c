@@ -66,8 +66,8 @@ static int turn(struct measurement *m, struct perf_event_mmap_page *page, uint64
 		__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
 		return 0;
 	}
-	record = (const void *)((unsigned char *)page + page->data_offset +
-				(*tail & (RECORDS - 1)));
+	record =
+		(const void *)((unsigned char *)page + page->data_offset + (*tail & (RECORDS - 1)));
 	if (record->header.type != PERF_RECORD_COMM || record->header.size < sizeof(*record))
 		return failed(m, EPROTO, "a COMM record was expected");
 	if (record->time < before)
@@ -130,7 +130,7 @@ static void *measure(void *context)
 
 int jp_clock_slack(const int *cpus, unsigned int nr_cpus, uint64_t *slack, struct jp_error *err)
 {
-	struct measurement m = { .cpus = cpus, .nr_cpus = nr_cpus };
+	struct measurement m = {.cpus = cpus, .nr_cpus = nr_cpus};
 	pthread_t thread;
 	int error = pthread_create(&thread, NULL, measure, &m);
 

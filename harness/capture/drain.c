@@ -37,7 +37,8 @@ static bool all_ended(struct jp_session *session)
 	for (nfds_t i = 0; i < count; i++)
 		ended &= (fds[i].revents & POLLHUP) != 0;
 	free(fds);
-	return ended && count;
+	/* Nothing was there to open any more, or not yet. */
+	return ended && (count || !session->hold_rounds);
 }
 
 static void end_round(struct jp_session *session, bool any)
@@ -84,15 +85,15 @@ static void *drain_thread(void *context)
 			}
 		}
 		if (woken && __atomic_load_n(&session->interrupt, __ATOMIC_ACQUIRE))
-			session->interrupted = true;
+			session->complete = true;
 		/* Before draining: polling an event takes its ring's wake-up mark away. */
-		if (session->gone && !session->exited && session->nr_opened)
+		if (session->gone && !session->exited)
 			session->exited = all_ended(session);
 		any = session->writer && jp_rings_drain(session);
 		if (session->writer)
 			end_round(session, any);
 		if (session->writer && jp_perfdata_error(session->writer))
-			session->interrupted = true;
+			session->complete = true;
 		session->passes_done = wanted;
 		pthread_cond_broadcast(&session->changed);
 		pthread_mutex_unlock(&session->lock);
@@ -102,7 +103,7 @@ static void *drain_thread(void *context)
 
 int jp_drain_start(struct jp_session *session, struct jp_error *err)
 {
-	struct epoll_event event = { .events = EPOLLIN };
+	struct epoll_event event = {.events = EPOLLIN};
 	sigset_t all, old;
 	int error;
 
@@ -164,7 +165,7 @@ void jp_drain_stop(struct jp_session *session)
 
 void jp_drain_watch(struct jp_session *session, pid_t pid)
 {
-	struct epoll_event event = { .events = EPOLLIN };
+	struct epoll_event event = {.events = EPOLLIN};
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
 	pthread_mutex_lock(&session->lock);

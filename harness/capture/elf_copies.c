@@ -63,7 +63,7 @@ static void write_line(struct jp_elf_copies *copies, const struct jp_build_id *i
 static void save(struct jp_elf_copies *copies, int fd, const void *image, size_t size,
 		 const struct wanted *file)
 {
-	struct jp_build_id id = { 0 };
+	struct jp_build_id id = {0};
 	struct jp_error err;
 	int ret = jp_elf_save(fd, image, size, copies->dir, &id, &err);
 
@@ -205,8 +205,7 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 	bool added;
 	int fd;
 
-	if (!(map->prot & JP_PROT_EXEC) || !map->ino || map->name[0] != '/' ||
-	    map->name[1] == '/')
+	if (!(map->prot & JP_PROT_EXEC) || !map->ino || map->name[0] != '/' || map->name[1] == '/')
 		return;
 	key = map->ino ^ ((uint64_t)map->maj << 52) ^ ((uint64_t)map->min << 40);
 	if (jp_table_find(&copies->seen, key))

@@ -37,8 +37,8 @@ static void attr_base(struct perf_event_attr *attr, const struct jp_abilities *a
 	attr->sample_id_all = 1;
 	/* IDENTIFIER stands first in samples and last in all else, so that a reader finds the event
 	 * whatever its sample type. */
-	attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-			    PERF_SAMPLE_CPU;
+	attr->sample_type =
+		PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
 	attr->read_format = PERF_FORMAT_ID;
 	if (abilities->lost)
 		attr->read_format |= FORMAT_LOST;
@@ -102,7 +102,7 @@ void jp_attr_breakpoint(struct perf_event_attr *attr, const struct jp_capture_op
 
 void jp_attr_ring(struct perf_event_attr *attr)
 {
-	const struct jp_abilities none = { 0 };
+	const struct jp_abilities none = {0};
 
 	attr_base(attr, &none);
 }
@@ -122,7 +122,7 @@ int jp_abilities_try(const struct jp_capture_options *options, struct jp_abiliti
 	int ret;
 
 	/* The least first, so that an ability is only missed for its own sake. */
-	*abilities = (struct jp_abilities){ 0 };
+	*abilities = (struct jp_abilities){0};
 	jp_attr_sampling(&attr, options, abilities, 1);
 	ret = try_open(&attr, options);
 	if (ret)

@@ -30,8 +30,10 @@ static int remember(struct jp_session *session, const struct jp_opened *event)
 		goto out;
 	entry->owner = event->tid;
 	ret = jp_perfdata_id(session->writer, event->stream, event->id);
-	if (!ret)
+	if (!ret) {
 		session->opened[session->nr_opened++] = *event;
+		session->some_id[event->stream] = event->id;
+	}
 out:
 	pthread_mutex_unlock(&session->lock);
 	return ret;
@@ -41,7 +43,7 @@ int jp_open_event(struct jp_session *session, struct perf_event_attr *attr, enum
 		  pid_t tid, unsigned int cpu_index, struct jp_error *err)
 {
 	struct jp_ring *ring = &session->rings[stream * session->nr_cpus + cpu_index];
-	struct jp_opened event = { .tid = tid, .cpu = ring->cpu, .stream = stream };
+	struct jp_opened event = {.tid = tid, .cpu = ring->cpu, .stream = stream};
 	char reason[128];
 	int ret;
 
@@ -50,13 +52,12 @@ int jp_open_event(struct jp_session *session, struct perf_event_attr *attr, enum
 		return -ESRCH;
 	if (event.fd < 0) {
 		jp_perf_reason(-event.fd, reason, sizeof(reason));
-		return jp_fail(err, -event.fd,
-			       "perf_event_open (%s) of thread %d on CPU %d: %s%s",
+		return jp_fail(err, -event.fd, "perf_event_open (%s) of thread %d on CPU %d: %s%s",
 			       stream == JP_SIDEBAND ? "sideband" : "sampling", tid, ring->cpu,
 			       reason,
 			       event.fd == -EMFILE ? "; each thread takes two descriptors a CPU "
-						     "(ulimit -n)" :
-						     "");
+						     "(ulimit -n)"
+						   : "");
 	}
 	if (ioctl(event.fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) ||
 	    ioctl(event.fd, PERF_EVENT_IOC_ID, &event.id)) {

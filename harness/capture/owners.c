@@ -7,7 +7,7 @@
 void jp_table_free(struct jp_table *table)
 {
 	free(table->entries);
-	*table = (struct jp_table){ 0 };
+	*table = (struct jp_table){0};
 }
 
 static struct jp_entry *slot_of(const struct jp_table *table, uint64_t key)
@@ -32,7 +32,7 @@ struct jp_entry *jp_table_find(const struct jp_table *table, uint64_t key)
 
 static int grow(struct jp_table *table)
 {
-	struct jp_table wider = { .room = table->room ? table->room * 2 : 256 };
+	struct jp_table wider = {.room = table->room ? table->room * 2 : 256};
 
 	wider.entries = calloc(wider.room, sizeof(*wider.entries));
 	if (!wider.entries)
@@ -55,7 +55,7 @@ struct jp_entry *jp_table_add(struct jp_table *table, uint64_t key, bool *added)
 		return NULL;
 	entry = slot_of(table, key);
 	if (!entry->key) {
-		*entry = (struct jp_entry){ .key = key, .until = UINT64_MAX };
+		*entry = (struct jp_entry){.key = key, .until = UINT64_MAX};
 		table->used++;
 		*added = true;
 	}
@@ -95,7 +95,7 @@ bool jp_owners_duplicate(struct jp_table *lives, int32_t tid, int32_t owner, uin
 	if (!life) /* no memory: better twice than never */
 		return false;
 	if (added || time > life->until) {
-		*life = (struct jp_entry){ .key = life->key, .owner = owner, .until = UINT64_MAX };
+		*life = (struct jp_entry){.key = life->key, .owner = owner, .until = UINT64_MAX};
 		return false;
 	}
 	if (life->owner != owner && time >= speaks_from(lives, life->owner))

@@ -13,7 +13,7 @@
 enum {
 	SIDEBAND_RING = 512 << 10,
 	LARGEST_RING = 64 << 20,
-	CHAIN_MARKERS = 8,     /* kernel.perf_event_max_contexts_per_stack */
+	CHAIN_MARKERS = 8, /* kernel.perf_event_max_contexts_per_stack */
 	LARGEST_RECORD = 1 << 16,
 };
 /* A ring holds what comes in a quarter of a second: as long may the draining thread not run. */
@@ -107,14 +107,15 @@ int jp_rings_open(struct jp_session *session, struct jp_error *err)
 {
 	uint64_t bytes = sample_size(session), least = power_of_two(2 * bytes);
 	uint64_t wanted = bytes * session->options.frequency / STALLS_PER_SECOND;
-	uint64_t size[JP_STREAMS] = { 0, SIDEBAND_RING };
+	uint64_t size[JP_STREAMS] = {0, SIDEBAND_RING};
 	long limit = jp_sysctl("perf_event_max_sample_rate", 100000);
 	uint64_t rate;
 	int ret;
 
 	session->rings = calloc(JP_STREAMS * session->nr_cpus, sizeof(*session->rings));
 	if (!session->rings)
-		return jp_fail(err, ENOMEM, "no memory for %u rings", JP_STREAMS * session->nr_cpus);
+		return jp_fail(err, ENOMEM, "no memory for %u rings",
+			       JP_STREAMS * session->nr_cpus);
 	for (unsigned int i = 0; i < JP_STREAMS * session->nr_cpus; i++)
 		session->rings[i].fd = -1;
 	ret = open_owners(session, err);
@@ -128,10 +129,10 @@ int jp_rings_open(struct jp_session *session, struct jp_error *err)
 		size[JP_SAMPLING] = least;
 	/* EPERM: over RLIMIT_MEMLOCK. Smaller rings first, then a lower rate below. */
 	while ((ret = map_rings(session, size)) != 0) {
-		enum jp_stream larger = size[JP_SAMPLING] > size[JP_SIDEBAND] &&
-							size[JP_SAMPLING] > least ?
-						JP_SAMPLING :
-						JP_SIDEBAND;
+		enum jp_stream larger =
+			size[JP_SAMPLING] > size[JP_SIDEBAND] && size[JP_SAMPLING] > least
+				? JP_SAMPLING
+				: JP_SIDEBAND;
 		uint64_t floor = larger == JP_SAMPLING ? least : power_of_two(LARGEST_RECORD / 2);
 
 		if ((ret != -EPERM && ret != -ENOMEM) || size[larger] <= floor)
@@ -144,7 +145,7 @@ int jp_rings_open(struct jp_session *session, struct jp_error *err)
 		size[larger] /= 2;
 	}
 	for (unsigned int i = 0; i < JP_STREAMS * session->nr_cpus; i++) {
-		struct epoll_event event = { .events = EPOLLIN, .data.fd = session->rings[i].fd };
+		struct epoll_event event = {.events = EPOLLIN, .data.fd = session->rings[i].fd};
 
 		if (epoll_ctl(session->epoll, EPOLL_CTL_ADD, session->rings[i].fd, &event))
 			return jp_fail(err, errno, "epoll of a ring: %s", strerror(errno));

@@ -16,12 +16,12 @@
 /* What the files of this folder share. Policies use the functions at the end. */
 
 struct jp_ring { /* one per CPU and stream */
-	int fd;	 /* of the event that owns it and never counts */
+	int fd;  /* of the event that owns it and never counts */
 	int cpu;
 	enum jp_stream stream;
 	unsigned char *base; /* control page, then the records; NULL: not mapped */
-	size_t size;	     /* of the records */
-	uint64_t head;	     /* as read for the pass that runs */
+	size_t size;         /* of the records */
+	uint64_t head;       /* as read for the pass that runs */
 };
 
 struct jp_opened {
@@ -41,8 +41,9 @@ struct jp_session {
 	struct jp_target *target;
 	char *dir, *output;
 	struct jp_abilities abilities;
-	struct perf_event_attr attr[JP_STREAMS]; /* [JP_SAMPLING]: a breakpoint's where it has those */
-	uint32_t frequency;			 /* after rings and the kernel's limit had their say */
+	struct perf_event_attr
+		attr[JP_STREAMS]; /* [JP_SAMPLING]: a breakpoint's where it has those */
+	uint32_t frequency;       /* after rings and the kernel's limit had their say */
 	int *cpus;
 	unsigned int nr_cpus;
 	struct jp_ring *rings; /* [stream * nr_cpus + index of cpu] */
@@ -54,21 +55,24 @@ struct jp_session {
 	struct jp_perfdata_writer *writer;
 	struct jp_opened *opened;
 	size_t nr_opened, room_opened;
-	struct jp_table ids;		  /* event id -> thread that it was opened for */
+	struct jp_table ids;               /* event id -> thread that it was opened for */
 	struct jp_table lives[JP_STREAMS]; /* tid -> who speaks for it */
-	struct jp_table births;		  /* tid -> time of its FORK record */
-	struct jp_table hits;		  /* event id -> samples, for breakpoints; from: their number */
+	struct jp_table births;            /* tid -> time of its FORK record */
+	struct jp_table hits; /* event id -> number of samples (@from), of breakpoints */
 	uint64_t samples, first_sample, last_sample;
 	uint64_t lost_records[JP_STREAMS]; /* what LOST records say */
 	uint64_t lost_counted[JP_STREAMS]; /* what PERF_FORMAT_LOST says */
 	uint64_t duplicates[JP_STREAMS];
 	uint64_t passes_wanted, passes_done;
 	bool hold_rounds; /* records older than those already written may still come */
-	bool pending;	  /* records were written since the last round */
+	bool pending;     /* records were written since the last round */
 	uint64_t last_round;
-	bool stopping, interrupted, exited, complete;
-	int interrupt;	 /* atomic: jp_session_interrupt() was called, from a signal handler perhaps */
-	bool gone;	 /* the target's pidfd said so, or there is none */
+	uint64_t some_id[JP_STREAMS]; /* an id of each, for records that we make ourselves */
+	bool stopping, stopped, exited, complete;
+	bool ending;   /* the worker must end */
+	int interrupt; /* atomic: jp_session_interrupt() was called, from a signal handler perhaps
+			*/
+	bool gone;     /* the target's pidfd said so, or there is none */
 
 	pthread_t drainer;
 	bool drainer_runs;
@@ -77,6 +81,8 @@ struct jp_session {
 
 	pthread_t worker; /* of a policy that goes on after begin */
 	bool worker_runs;
+	int worker_error;
+	struct jp_error worker_err;
 
 	struct jp_elf_copies *copies;
 	struct jp_capture_facts facts;
@@ -173,8 +179,12 @@ int jp_session_boundary(struct jp_session *session, enum jp_boundary boundary,
  * events too. */
 int jp_session_attach(struct jp_session *session, bool snapshot_first, bool sample,
 		      struct jp_error *err);
-/* Marks the session complete. */
-void jp_session_mark_complete(struct jp_session *session);
+/* The kernel's own mappings, where it is sampled; once an event is open. */
+void jp_session_tell_kernel(struct jp_session *session);
+/* From here on samples come: the file's rounds begin. */
+void jp_session_sampling(struct jp_session *session);
+
+/* options.c */
 const char *jp_synth_text(enum jp_synth synth);
 
 #endif

@@ -144,8 +144,9 @@ static int write_records(struct jp_session *session, pid_t pid, const struct rea
 		if (session->copies && (maps[i].prot & JP_PROT_EXEC))
 			jp_elf_copies_want(session->copies, pid, &maps[i]);
 		/*
-		 * The time before the reading: whatever happened while it was read has a live record
-		 * that is later and wins, and what the reading shows of it already is the same.
+		 * The time before the reading: whatever happened while it was read has a live
+		 * record that is later and wins, and what the reading shows of it already is the
+		 * same.
 		 */
 		if (selected(session->options.synth, &maps[i]))
 			jp_synthesize_map(session, pid, &maps[i], reading->before);
@@ -168,8 +169,8 @@ static int write_text(struct jp_session *session, pid_t pid, const struct readin
 	file = fopen(path, session->snapshots ? "ae" : "we");
 	if (!file)
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
-	fprintf(file, "# pid %d before %llu after %llu\n", pid,
-		(unsigned long long)reading->before, (unsigned long long)reading->after);
+	fprintf(file, "# pid %d before %llu after %llu\n", pid, (unsigned long long)reading->before,
+		(unsigned long long)reading->after);
 	fwrite(reading->text.bytes, 1, reading->text.size, file);
 	if (ferror(file))
 		ret = EIO;
@@ -185,7 +186,7 @@ static int write_text(struct jp_session *session, pid_t pid, const struct readin
 static int snapshot_process(struct jp_session *session, pid_t pid, bool *within_done,
 			    struct jp_error *err)
 {
-	struct reading readings[2] = { 0 };
+	struct reading readings[2] = {0};
 	bool stable = false;
 	int turn = 0, ret = read_maps(session, pid, &readings[0], within_done, err);
 
@@ -244,7 +245,7 @@ static pid_t parent_of(pid_t pid)
  */
 static int tell_threads(struct jp_session *session, pid_t pid, struct jp_error *err)
 {
-	struct jp_tids tids = { 0 };
+	struct jp_tids tids = {0};
 	char path[64], name[64];
 	pid_t ppid = parent_of(pid);
 	int ret;
@@ -275,14 +276,15 @@ static int tell_threads(struct jp_session *session, pid_t pid, struct jp_error *
 
 int jp_snapshot_take(struct jp_session *session, struct jp_error *err)
 {
-	struct jp_tids pids = { 0 };
+	struct jp_tids pids = {0};
 	struct jp_error ignored;
 	bool within_done = false;
 	int ret = 0;
 
 	if (!session->options.system_wide) {
 		ret = tell_threads(session, session->target->pid, err);
-		return ret ? ret : snapshot_process(session, session->target->pid, &within_done, err);
+		return ret ? ret
+			   : snapshot_process(session, session->target->pid, &within_done, err);
 	}
 	ret = jp_tids_list("/proc", &pids);
 	if (ret)

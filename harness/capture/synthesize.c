@@ -29,7 +29,7 @@ struct record {
 
 static void start(struct record *record, uint32_t type, uint16_t misc)
 {
-	struct perf_event_header header = { .type = type, .misc = misc };
+	struct perf_event_header header = {.type = type, .misc = misc};
 
 	record->used = 0;
 	memcpy(record->bytes, &header, sizeof(header));
@@ -54,12 +54,12 @@ static void add_text(struct record *record, const char *text)
 static void put(struct jp_session *session, struct record *record, enum jp_stream stream, pid_t pid,
 		pid_t tid, uint64_t time)
 {
-	struct trailer trailer = { .pid = (uint32_t)pid, .tid = (uint32_t)tid, .time = time };
+	struct trailer trailer = {.pid = (uint32_t)pid,
+				  .tid = (uint32_t)tid,
+				  .time = time,
+				  .id = session->some_id[stream]};
 	uint16_t size;
 
-	for (size_t i = 0; i < session->nr_opened && !trailer.id; i++)
-		if (session->opened[i].stream == stream)
-			trailer.id = session->opened[i].id;
 	add(record, &trailer, sizeof(trailer));
 	size = (uint16_t)record->used;
 	memcpy(record->bytes + offsetof(struct perf_event_header, size), &size, sizeof(size));
@@ -70,11 +70,11 @@ void jp_synthesize_map(struct jp_session *session, pid_t pid, const struct jp_pr
 		       uint64_t time)
 {
 	struct record record;
-	const uint32_t task[2] = { (uint32_t)pid, (uint32_t)pid };
-	const uint64_t range[3] = { map->start, map->end - map->start, map->offset };
-	const uint32_t device[2] = { map->maj, map->min };
-	const uint64_t inode[2] = { map->ino, 0 };
-	uint32_t kind[2] = { 0, map->shared == 's' ? MAP_SHARED : MAP_PRIVATE };
+	const uint32_t task[2] = {(uint32_t)pid, (uint32_t)pid};
+	const uint64_t range[3] = {map->start, map->end - map->start, map->offset};
+	const uint32_t device[2] = {map->maj, map->min};
+	const uint64_t inode[2] = {map->ino, 0};
+	uint32_t kind[2] = {0, map->shared == 's' ? MAP_SHARED : MAP_PRIVATE};
 	uint16_t misc = PERF_RECORD_MISC_USER;
 
 	kind[0] |= map->prot & JP_PROT_READ ? PROT_READ : 0;
@@ -97,7 +97,7 @@ void jp_synthesize_fork(struct jp_session *session, pid_t pid, pid_t ppid, pid_t
 			uint64_t time)
 {
 	struct record record;
-	const uint32_t task[4] = { (uint32_t)pid, (uint32_t)ppid, (uint32_t)tid, (uint32_t)ptid };
+	const uint32_t task[4] = {(uint32_t)pid, (uint32_t)ppid, (uint32_t)tid, (uint32_t)ptid};
 
 	start(&record, PERF_RECORD_FORK, MISC_FORK_EXEC);
 	add(&record, task, sizeof(task));
@@ -109,7 +109,7 @@ void jp_synthesize_comm(struct jp_session *session, pid_t pid, pid_t tid, const 
 			uint64_t time)
 {
 	struct record record;
-	const uint32_t task[2] = { (uint32_t)pid, (uint32_t)tid };
+	const uint32_t task[2] = {(uint32_t)pid, (uint32_t)tid};
 
 	start(&record, PERF_RECORD_COMM, 0);
 	add(&record, task, sizeof(task));
@@ -130,8 +130,8 @@ static void kernel_map(struct jp_session *session, uint64_t addr, uint64_t len, 
 		       const char *name, uint64_t time)
 {
 	struct record record;
-	const uint32_t task[2] = { UINT32_MAX, 0 };
-	const uint64_t range[3] = { addr, len, pgoff };
+	const uint32_t task[2] = {UINT32_MAX, 0};
+	const uint64_t range[3] = {addr, len, pgoff};
 
 	start(&record, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL);
 	add(&record, task, sizeof(task));

@@ -15,7 +15,7 @@ enum {
 void jp_tids_free(struct jp_tids *tids)
 {
 	free(tids->tids);
-	*tids = (struct jp_tids){ 0 };
+	*tids = (struct jp_tids){0};
 }
 
 static int add(struct jp_tids *tids, pid_t tid)
@@ -73,7 +73,7 @@ static bool explained_by_fork(struct jp_session *session, pid_t tid, uint64_t si
 int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t explained,
 		    unsigned int *news, struct jp_error *err)
 {
-	struct jp_tids tids = { 0 };
+	struct jp_tids tids = {0};
 	char path[64];
 	int ret;
 
