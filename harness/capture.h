@@ -68,7 +68,8 @@ struct jp_session;
 struct jp_capture {
 	const char *name; /* "attach", "launch", "breakpoint" */
 	const char *help;
-	bool launches; /* needs target->command */
+	bool launches;	  /* needs target->command */
+	bool breakpoints; /* needs breakpoint events; says itself when it is complete */
 	int (*begin)(struct jp_session *session, int argc, char **argv, struct jp_error *err);
 };
 
@@ -95,7 +96,11 @@ bool jp_session_complete(const struct jp_session *session);
  * has exited, or @deadline (CLOCK_MONOTONIC ns). Returns what happened. */
 enum jp_wait { JP_WAIT_SAMPLES, JP_WAIT_COMPLETE, JP_WAIT_EXITED, JP_WAIT_DEADLINE };
 enum jp_wait jp_session_wait(struct jp_session *session, uint64_t samples, uint64_t deadline);
-/* Stops sampling, drains, finishes and closes the file, writes `capture`. Frees @session. */
+/* Makes jp_session_wait() return JP_WAIT_COMPLETE from now on; may be called by a signal handler. */
+void jp_session_interrupt(struct jp_session *session);
+/* Stops sampling and drains: from here on the samples are final, and what was lost is known. */
+void jp_session_stop(struct jp_session *session, uint64_t *lost_samples, uint64_t *lost_sideband);
+/* Stops if need be, finishes and closes the file, writes `capture`. Frees @session. */
 int jp_session_finish(struct jp_session *session, struct jp_error *err);
 
 #endif

@@ -7,52 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/cfi_expression.h"
+#include "harness/cfi_rows.h"
 #include "harness/elf_file.h"
 #include "harness/machine.h"
 
 enum {
-	FIRST_ROWS = 256,
 	MAX_OPS = 256, /* operations of one expression */
 	PAGE = 65536,  /* the largest page of any machine: segments are mapped from its start */
-};
-
-/* How one thing of the caller is found. */
-enum rule_kind {
-	RULE_CFA,     /* the CFA + offset is the value */
-	RULE_AT_CFA,  /* the value lies at the CFA + offset */
-	RULE_REG,     /* register + offset */
-	RULE_EXPR,    /* the expression's result is the value */
-	RULE_AT_EXPR, /* the value lies where the expression says */
-	RULE_UNKNOWN, /* undefined, or nothing that we understand */
-	RULE_KEPT,    /* as it was */
-};
-
-struct rule {
-	uint8_t kind;
-	uint8_t target; /* the caller's register that it gives */
-	uint8_t reg;    /* RULE_REG: from this one */
-	int32_t offset; /* or the index of the expression */
-};
-
-enum row_kind { ROW_EMPTY, ROW_NONE, ROW_END, ROW_STEP, ROW_SIGNAL };
-
-/* What holds at one address. */
-struct row {
-	uint64_t vaddr;
-	uint32_t first; /* its rules: cfi->rules[first ... first + count) */
-	uint32_t kept;  /* registers that stay known and unchanged */
-	struct rule cfa;
-	uint8_t count;
-	uint8_t kind;
-};
-
-struct expression {
-	uint32_t first, count; /* cfi->ops */
-};
-
-struct segment {
-	uint64_t offset, vaddr, size;
 };
 
 struct jp_cfi {
@@ -60,37 +21,8 @@ struct jp_cfi {
 	struct jp_elf_image image;
 	Elf *elf;
 	Dwarf_CFI *dwarf;
-	struct segment *segments; /* executable ones */
-	size_t nr_segments;
-	struct row *rows; /* open addressing, at most half full */
-	unsigned shift;   /* 64 - log2 of their number */
-	size_t nr_rows;
-	struct rule *rules;
-	size_t nr_rules, room_rules;
-	struct expression *expressions;
-	size_t nr_expressions, room_expressions;
-	struct jp_cfi_op *ops;
-	size_t nr_ops, room_ops;
+	struct jp_cfi_rows rows;
 };
-
-static bool grow(void *array, size_t *room, size_t count, size_t size)
-{
-	void **old = array, *bigger;
-	size_t more = *room ? *room : 64;
-
-	if (count <= *room)
-		return true;
-	while (more < count)
-		more *= 2;
-	if (more > INT32_MAX)
-		return false;
-	bigger = realloc(*old, more * size);
-	if (!bigger)
-		return false;
-	*old = bigger;
-	*room = more;
-	return true;
-}
 
 /* One DWARF operation in our spelling. False: it is none of those that call frames use. */
 static bool translate(const Dwarf_Op *from, struct jp_cfi_op *to)
@@ -175,20 +107,11 @@ static bool translate(const Dwarf_Op *from, struct jp_cfi_op *to)
 	}
 }
 
-static bool append(struct jp_cfi *cfi, struct jp_cfi_op op)
-{
-	if (!grow(&cfi->ops, &cfi->room_ops, cfi->nr_ops + 1, sizeof(*cfi->ops)))
-		return false;
-	cfi->ops[cfi->nr_ops++] = op;
-	return true;
-}
-
-/* Byte offsets of jumps become indexes of operations. */
+/* Byte offsets of jumps become indexes of operations; @where: those of @from's. */
 static bool link_jumps(struct jp_cfi_op *ops, const size_t *where, const Dwarf_Op *from,
 		       size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct jp_cfi_op *op = &ops[where[i]];
 		/* The operand is two bytes and counts from what follows them. */
 		uint64_t target = from[i].offset + 3 + (int16_t)from[i].number;
 		size_t to;
@@ -199,42 +122,32 @@ static bool link_jumps(struct jp_cfi_op *ops, const size_t *where, const Dwarf_O
 			;
 		if (to == count && target <= from[count - 1].offset)
 			return false;
-		op->value = where[to];
+		ops[where[i]].value = where[to];
 	}
 	return true;
 }
 
-/* The index of the expression, or -1. */
-static int32_t add_expression(struct jp_cfi *cfi, const Dwarf_Op *ops, size_t count)
+/* The index of the expression, or -1: it holds what we do not know. */
+static int32_t add_expression(struct jp_cfi_rows *rows, const Dwarf_Op *from, size_t count)
 {
-	size_t first = cfi->nr_ops, where[MAX_OPS + 1];
-	struct jp_cfi_op op;
+	struct jp_cfi_op ops[2 * MAX_OPS];
+	size_t where[MAX_OPS + 1], nr_ops = 0;
 
-	if (count > MAX_OPS || !grow(&cfi->expressions, &cfi->room_expressions,
-				     cfi->nr_expressions + 1, sizeof(*cfi->expressions)))
+	if (count > MAX_OPS)
 		return -1;
 	for (size_t i = 0; i < count; i++) {
-		where[i] = cfi->nr_ops - first;
-		if (ops[i].atom == DW_OP_nop)
-			continue;
-		if (ops[i].atom == DW_OP_plus_uconst) {
-			if (!append(cfi, (struct jp_cfi_op){JP_OP_PUSH, 0, ops[i].number}))
-				goto bad;
-			op = (struct jp_cfi_op){.kind = JP_OP_PLUS};
-		} else if (!translate(&ops[i], &op)) {
-			goto bad;
+		where[i] = nr_ops;
+		if (from[i].atom == DW_OP_plus_uconst) {
+			ops[nr_ops++] = (struct jp_cfi_op){JP_OP_PUSH, 0, from[i].number};
+			ops[nr_ops++] = (struct jp_cfi_op){.kind = JP_OP_PLUS};
+		} else if (from[i].atom != DW_OP_nop && !translate(&from[i], &ops[nr_ops++])) {
+			return -1;
 		}
-		if (!append(cfi, op))
-			goto bad;
 	}
-	where[count] = cfi->nr_ops - first;
-	if (!link_jumps(&cfi->ops[first], where, ops, count))
-		goto bad;
-	cfi->expressions[cfi->nr_expressions] = (struct expression){first, cfi->nr_ops - first};
-	return cfi->nr_expressions++;
-bad:
-	cfi->nr_ops = first;
-	return -1;
+	where[count] = nr_ops;
+	if (!link_jumps(ops, where, from, count))
+		return -1;
+	return jp_cfi_rows_add_expression(rows, ops, nr_ops);
 }
 
 static bool is_small(uint64_t number)
@@ -243,9 +156,10 @@ static bool is_small(uint64_t number)
 }
 
 /* How libdw says where something is, as a rule. @value: @ops give it, not its place. */
-static struct rule make_rule(struct jp_cfi *cfi, const Dwarf_Op *ops, size_t count, bool value)
+static struct jp_cfi_rule make_rule(struct jp_cfi_rows *rows, const Dwarf_Op *ops, size_t count,
+				    bool value)
 {
-	struct rule rule = {.kind = value ? RULE_CFA : RULE_AT_CFA};
+	struct jp_cfi_rule rule = {.kind = value ? JP_RULE_CFA : JP_RULE_AT_CFA};
 	struct jp_cfi_op op;
 
 	if (count == 1 && ops[0].atom == DW_OP_call_frame_cfa)
@@ -257,242 +171,156 @@ static struct rule make_rule(struct jp_cfi *cfi, const Dwarf_Op *ops, size_t cou
 	}
 	if (count == 1 && value && translate(&ops[0], &op) && op.kind == JP_OP_REG &&
 	    is_small(op.value)) {
-		rule.kind = RULE_REG;
+		rule.kind = JP_RULE_REG;
 		rule.reg = op.reg;
 		rule.offset = op.value;
 		return rule;
 	}
-	rule.kind = value ? RULE_EXPR : RULE_AT_EXPR;
-	rule.offset = add_expression(cfi, ops, count);
+	rule.kind = value ? JP_RULE_EXPR : JP_RULE_AT_EXPR;
+	rule.offset = add_expression(rows, ops, count);
 	if (rule.offset < 0)
-		rule.kind = RULE_UNKNOWN;
+		rule.kind = JP_RULE_UNKNOWN;
 	return rule;
 }
 
-static struct rule register_rule(struct jp_cfi *cfi, Dwarf_Frame *frame, int reg)
+static struct jp_cfi_rule register_rule(struct jp_cfi_rows *rows, Dwarf_Frame *frame, int reg)
 {
-	struct rule rule = {.kind = RULE_UNKNOWN};
+	struct jp_cfi_rule rule = {.kind = JP_RULE_UNKNOWN};
 	Dwarf_Op mem[3], *ops = NULL;
 	size_t count = 0;
 
 	if (dwarf_frame_register(frame, reg, mem, &ops, &count))
 		return rule;
 	if (count == 0) { /* libdw: no operations are "same value", or, at @mem, "undefined" */
-		rule.kind = ops == mem ? RULE_UNKNOWN : RULE_KEPT;
+		rule.kind = ops == mem ? JP_RULE_LOST : JP_RULE_KEPT;
 	} else if (count == 1 && ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31) {
-		rule.kind = RULE_REG;
+		rule.kind = JP_RULE_REG;
 		rule.reg = ops[0].atom - DW_OP_reg0;
 	} else if (count == 1 && ops[0].atom == DW_OP_regx) {
 		if (ops[0].number < JP_REGS) {
-			rule.kind = RULE_REG;
+			rule.kind = JP_RULE_REG;
 			rule.reg = ops[0].number;
 		}
 	} else if (count > 1 && ops[count - 1].atom == DW_OP_stack_value) {
-		rule = make_rule(cfi, ops, count - 1, true);
+		rule = make_rule(rows, ops, count - 1, true);
 	} else {
-		rule = make_rule(cfi, ops, count, false);
+		rule = make_rule(rows, ops, count, false);
 	}
 	return rule;
 }
 
 /* The row of @frame, its rules appended. */
-static void fill(struct jp_cfi *cfi, Dwarf_Frame *frame, struct row *row, int return_address,
+static void fill(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *row, int return_address,
 		 bool signal)
 {
 	const struct jp_machine *machine = cfi->machine;
+	struct jp_cfi_rows *rows = &cfi->rows;
+	struct jp_cfi_rule rule;
 	Dwarf_Op *ops = NULL;
 	size_t count = 0;
-	struct rule rule;
 
-	row->kind = ROW_NONE;
-	row->first = cfi->nr_rules;
+	row->first = rows->nr_rules;
 	if (dwarf_frame_cfa(frame, &ops, &count) || count == 0)
 		return;
-	row->cfa = make_rule(cfi, ops, count, true);
-	if (row->cfa.kind == RULE_UNKNOWN || row->cfa.kind == RULE_CFA || return_address < 0 ||
-	    return_address >= JP_REGS ||
-	    !grow(&cfi->rules, &cfi->room_rules, cfi->nr_rules + JP_REGS + 1, sizeof(*cfi->rules)))
+	row->cfa = make_rule(rows, ops, count, true);
+	if (row->cfa.kind == JP_RULE_UNKNOWN || row->cfa.kind == JP_RULE_CFA ||
+	    return_address < 0 || return_address >= JP_REGS)
 		return;
 	/* The way back comes first: without it nothing else matters. */
-	rule = register_rule(cfi, frame, return_address);
-	if (rule.kind == RULE_UNKNOWN) {
-		row->kind = ROW_END;
+	rule = register_rule(rows, frame, return_address);
+	if (rule.kind == JP_RULE_LOST)
+		row->kind = JP_ROW_END;
+	if (rule.kind == JP_RULE_LOST || rule.kind == JP_RULE_UNKNOWN)
 		return;
-	}
-	if (rule.kind == RULE_KEPT) {
-		rule.kind = RULE_REG;
+	if (rule.kind == JP_RULE_KEPT) {
+		rule.kind = JP_RULE_REG;
 		rule.reg = return_address;
 	}
 	rule.target = machine->ip;
-	cfi->rules[cfi->nr_rules++] = rule;
+	if (!jp_cfi_rows_add_rule(rows, rule))
+		return;
 	for (int reg = 0; reg < JP_REGS; reg++) {
 		if (reg == machine->ip)
 			continue;
-		rule = register_rule(cfi, frame, reg);
-		if (rule.kind == RULE_KEPT)
-			row->kept |= (uint32_t)1 << reg;
-		/* The CFA is the caller's sp unless a rule says otherwise. */
-		if (reg == machine->sp && (rule.kind == RULE_KEPT || rule.kind == RULE_UNKNOWN))
-			rule.kind = RULE_CFA;
-		if (rule.kind == RULE_KEPT || rule.kind == RULE_UNKNOWN)
+		rule = register_rule(rows, frame, reg);
+		/* Where there is no rule, the machine's convention holds; libdw's own idea of it
+		 * has rax in rbx's place (backends/x86_64_cfi.c, elfutils 0.188). */
+		if (rule.kind == JP_RULE_KEPT || rule.kind == JP_RULE_LOST) {
+			if (reg == machine->sp)
+				rule.kind = JP_RULE_CFA;
+			else if (machine->saved & (uint32_t)1 << reg)
+				row->kept |= (uint32_t)1 << reg;
+		}
+		if (reg == machine->sp && rule.kind == JP_RULE_UNKNOWN)
+			return;
+		if (rule.kind >= JP_RULE_LOST)
 			continue;
 		rule.target = reg;
-		cfi->rules[cfi->nr_rules++] = rule;
+		if (!jp_cfi_rows_add_rule(rows, rule))
+			return;
 	}
-	row->count = cfi->nr_rules - row->first;
-	row->kind = signal ? ROW_SIGNAL : ROW_STEP;
-}
-
-static struct row *slot(const struct jp_cfi *cfi, uint64_t vaddr)
-{
-	size_t mask = ((size_t)1 << (64 - cfi->shift)) - 1;
-	size_t at = (vaddr * 0x9e3779b97f4a7c15u) >> cfi->shift;
-
-	while (cfi->rows[at].kind != ROW_EMPTY && cfi->rows[at].vaddr != vaddr)
-		at = (at + 1) & mask;
-	return &cfi->rows[at];
-}
-
-static bool more_rows(struct jp_cfi *cfi)
-{
-	size_t count = cfi->rows ? (size_t)1 << (64 - cfi->shift) : 0;
-	struct row *old = cfi->rows;
-
-	if (count && (cfi->nr_rows + 2) * 2 <= count)
-		return true;
-	cfi->rows = calloc(count ? count * 2 : FIRST_ROWS, sizeof(*cfi->rows));
-	if (!cfi->rows) {
-		cfi->rows = old;
-		return false;
-	}
-	cfi->shift = count ? cfi->shift - 1 : 64 - __builtin_ctz(FIRST_ROWS);
-	for (size_t i = 0; i < count; i++)
-		if (old[i].kind != ROW_EMPTY)
-			*slot(cfi, old[i].vaddr) = old[i];
-	free(old);
-	return true;
-}
-
-static void put(struct jp_cfi *cfi, const struct row *row)
-{
-	struct row *to = slot(cfi, row->vaddr);
-
-	if (to->kind == ROW_EMPTY)
-		cfi->nr_rows++;
-	*to = *row;
+	row->count = rows->nr_rules - row->first;
+	row->kind = signal ? JP_ROW_SIGNAL : JP_ROW_STEP;
 }
 
 /* Asks libdw once for each address. All addresses of one range share the rules of the range's last
  * one. (Its first one will not do: libdw's start is too low after DW_CFA_restore_state.) */
-static __attribute__((noinline)) bool compile(struct jp_cfi *cfi, uint64_t vaddr, struct row *row)
+static __attribute__((noinline)) void compile(struct jp_cfi *cfi, uint64_t vaddr,
+					      struct jp_cfi_row *row)
 {
 	Dwarf_Frame *frame = NULL;
-	Dwarf_Addr start, end;
-	bool signal;
+	Dwarf_Addr start, end = 0;
+	bool signal = false;
 	int return_address;
 
-	*row = (struct row){.vaddr = vaddr, .kind = ROW_NONE};
-	if (!more_rows(cfi))
-		return false;
+	*row = (struct jp_cfi_row){.vaddr = vaddr, .kind = JP_ROW_NONE};
+	if (!jp_cfi_rows_reserve(&cfi->rows))
+		return;
 	if (dwarf_cfi_addrframe(cfi->dwarf, vaddr, &frame) == 0) {
+		const struct jp_cfi_row *last;
+
 		return_address = dwarf_frame_info(frame, &start, &end, &signal);
-		if (end > vaddr && slot(cfi, end - 1)->kind != ROW_EMPTY) {
-			*row = *slot(cfi, end - 1);
+		last = jp_cfi_rows_slot(&cfi->rows, end - 1);
+		if (end > vaddr && last->kind != JP_ROW_EMPTY) {
+			*row = *last;
 		} else {
 			fill(cfi, frame, row, return_address, signal);
 			row->vaddr = end - 1;
 			if (end > vaddr)
-				put(cfi, row);
+				jp_cfi_rows_put(&cfi->rows, row);
 		}
 		row->vaddr = vaddr;
 		free(frame);
 	}
-	put(cfi, row);
-	return true;
-}
-
-static enum jp_cfi_answer apply(const struct jp_cfi *cfi, const struct rule *rule,
-				const struct jp_regs *regs, uint64_t cfa, jp_cfi_load load,
-				void *context, uint64_t *value)
-{
-	const struct expression *expression;
-	enum jp_cfi_answer answer;
-
-	switch (rule->kind) {
-	case RULE_CFA:
-		*value = cfa + (int64_t)rule->offset;
-		return JP_CFI_STEPPED;
-	case RULE_AT_CFA:
-		return load(context, cfa + (int64_t)rule->offset, value) ? JP_CFI_STEPPED
-									 : JP_CFI_STACK;
-	case RULE_REG:
-		if (!(regs->known & (uint32_t)1 << rule->reg))
-			return JP_CFI_NONE;
-		*value = regs->r[rule->reg] + (int64_t)rule->offset;
-		return JP_CFI_STEPPED;
-	default:
-		expression = &cfi->expressions[rule->offset];
-		answer = jp_cfi_evaluate(&cfi->ops[expression->first], expression->count, regs, cfa,
-					 load, context, value);
-		if (answer == JP_CFI_STEPPED && rule->kind == RULE_AT_EXPR &&
-		    !load(context, *value, value))
-			return JP_CFI_STACK;
-		return answer;
-	}
+	jp_cfi_rows_put(&cfi->rows, row);
 }
 
 enum jp_cfi_answer jp_cfi_step(struct jp_cfi *cfi, uint64_t vaddr, struct jp_regs *regs,
 			       jp_cfi_load load, void *context)
 {
-	uint64_t values[JP_REGS + 1], cfa;
-	const struct row *row = slot(cfi, vaddr);
-	const struct rule *rules;
-	enum jp_cfi_answer answer;
-	uint32_t good = 0, known;
-	struct row compiled;
+	const struct jp_cfi_row *row = jp_cfi_rows_slot(&cfi->rows, vaddr);
+	struct jp_cfi_row compiled;
 
-	if (row->kind == ROW_EMPTY) {
-		if (!compile(cfi, vaddr, &compiled))
-			return JP_CFI_NONE;
+	if (row->kind == JP_ROW_EMPTY) {
+		compile(cfi, vaddr, &compiled);
 		row = &compiled;
 	}
-	if (row->kind == ROW_NONE)
-		return JP_CFI_NONE;
-	if (row->kind == ROW_END)
-		return JP_CFI_END;
-	answer = apply(cfi, &row->cfa, regs, 0, load, context, &cfa);
-	if (answer != JP_CFI_STEPPED)
-		return answer;
-	rules = &cfi->rules[row->first];
-	answer = apply(cfi, &rules[0], regs, cfa, load, context, &values[0]);
-	if (answer != JP_CFI_STEPPED)
-		return answer;
-	known = regs->known & row->kept;
-	/* All values are of the callee: none is changed before the last is read. */
-	for (unsigned i = 1; i < row->count; i++)
-		if (apply(cfi, &rules[i], regs, cfa, load, context, &values[i]) == JP_CFI_STEPPED)
-			good |= (uint32_t)1 << rules[i].target;
-	if (!(good & (uint32_t)1 << cfi->machine->sp))
-		return JP_CFI_STACK;
-	regs->r[rules[0].target] = values[0];
-	for (unsigned i = 1; i < row->count; i++)
-		if (good & (uint32_t)1 << rules[i].target)
-			regs->r[rules[i].target] = values[i];
-	regs->known = known | good | (uint32_t)1 << rules[0].target;
-	return row->kind == ROW_SIGNAL ? JP_CFI_SIGNAL : JP_CFI_STEPPED;
+	return jp_cfi_rows_step(&cfi->rows, row, cfi->machine->sp, regs, load, context);
 }
 
 uint64_t jp_cfi_vaddr(const struct jp_cfi *cfi, uint64_t offset)
 {
-	for (size_t i = 0; i < cfi->nr_segments; i++) {
-		const struct segment *segment = &cfi->segments[i];
+	const struct jp_elf_image *image = &cfi->image;
+
+	for (size_t i = 0; i < image->nr_code; i++) {
+		const struct jp_elf_segment *segment = &image->code[i];
 
 		if (offset >= segment->offset && offset - segment->offset < segment->size)
 			return offset - segment->offset + segment->vaddr;
 	}
 	/* Mappings start and end at pages, segments do not. */
-	for (size_t i = 0; i < cfi->nr_segments; i++) {
-		const struct segment *segment = &cfi->segments[i];
+	for (size_t i = 0; i < image->nr_code; i++) {
+		const struct jp_elf_segment *segment = &image->code[i];
 		uint64_t first = segment->offset & ~(uint64_t)(PAGE - 1);
 
 		if (offset >= first && offset - first < segment->size + PAGE)
@@ -501,29 +329,11 @@ uint64_t jp_cfi_vaddr(const struct jp_cfi *cfi, uint64_t offset)
 	return UINT64_MAX;
 }
 
-static bool find_segments(struct jp_cfi *cfi)
-{
-	size_t count;
-	GElf_Phdr head;
-
-	if (elf_getphdrnum(cfi->elf, &count))
-		return false;
-	cfi->segments = calloc(count + 1, sizeof(*cfi->segments));
-	if (!cfi->segments)
-		return false;
-	for (size_t i = 0; i < count; i++)
-		if (gelf_getphdr(cfi->elf, i, &head) && head.p_type == PT_LOAD &&
-		    head.p_flags & PF_X)
-			cfi->segments[cfi->nr_segments++] =
-				(struct segment){head.p_offset, head.p_vaddr, head.p_filesz};
-	return true;
-}
-
 static struct jp_cfi *open_either(int fd, const void *image, size_t size, struct jp_error *err)
 {
 	struct jp_cfi *cfi = calloc(1, sizeof(*cfi));
 
-	if (!cfi || !more_rows(cfi)) {
+	if (!cfi || !jp_cfi_rows_reserve(&cfi->rows)) {
 		free(cfi);
 		jp_fail(err, ENOMEM, "no memory for call frame information");
 		return NULL;
@@ -538,7 +348,7 @@ static struct jp_cfi *open_either(int fd, const void *image, size_t size, struct
 	}
 	cfi->elf = elf_memory((char *)cfi->image.bytes, cfi->image.size);
 	cfi->dwarf = cfi->elf ? dwarf_getcfi_elf(cfi->elf) : NULL;
-	if (!cfi->dwarf || !find_segments(cfi)) {
+	if (!cfi->dwarf) {
 		jp_fail(err, EINVAL, "call frame information: %s", dwarf_errmsg(-1));
 		goto bad;
 	}
@@ -565,12 +375,8 @@ void jp_cfi_close(struct jp_cfi *cfi)
 	if (cfi->dwarf)
 		dwarf_cfi_end(cfi->dwarf);
 	elf_end(cfi->elf);
-	free(cfi->image.bytes);
-	free(cfi->segments);
-	free(cfi->rows);
-	free(cfi->rules);
-	free(cfi->expressions);
-	free(cfi->ops);
+	jp_cfi_rows_free(&cfi->rows);
+	jp_elf_image_free(&cfi->image);
 	free(cfi);
 }
 
@@ -586,5 +392,5 @@ const struct jp_machine *jp_cfi_machine(const struct jp_cfi *cfi)
 
 size_t jp_cfi_rows(const struct jp_cfi *cfi)
 {
-	return cfi->nr_rows;
+	return cfi->rows.nr_rows;
 }

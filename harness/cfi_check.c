@@ -28,7 +28,7 @@ struct check {
 	unsigned char *starts; /* a bit for each byte of .eh_frame: a record starts here */
 };
 
-static void skip(struct span *span, uint64_t count)
+static inline void skip(struct span *span, uint64_t count)
 {
 	if (count > (uint64_t)(span->end - span->at)) {
 		span->bad = true;
@@ -38,30 +38,46 @@ static void skip(struct span *span, uint64_t count)
 	}
 }
 
-static uint64_t fixed(struct span *span, size_t size)
+static uint32_t word(struct span *span)
 {
 	const unsigned char *from = span->at;
-	uint64_t value = 0;
+	uint32_t value = 0;
 
-	skip(span, size);
+	skip(span, sizeof(value));
 	if (!span->bad)
-		memcpy(&value, from, size);
+		memcpy(&value, from, sizeof(value));
 	return value;
 }
 
-static uint64_t uleb(struct span *span)
+static inline uint64_t byte(struct span *span)
+{
+	if (span->at < span->end)
+		return *span->at++;
+	span->bad = true;
+	return 0;
+}
+
+static uint64_t uleb_long(struct span *span)
 {
 	uint64_t value = 0;
 
 	for (unsigned shift = 0; shift < 64; shift += 7) {
-		uint64_t byte = fixed(span, 1);
+		uint64_t next = byte(span);
 
-		value |= (byte & 0x7f) << shift;
-		if (!(byte & 0x80))
+		value |= (next & 0x7f) << shift;
+		if (!(next & 0x80))
 			return value;
 	}
 	span->bad = true;
 	return 0;
+}
+
+/* Nearly all are one byte long, and a large program has millions. */
+static inline uint64_t uleb(struct span *span)
+{
+	if (span->at < span->end && *span->at < 0x80)
+		return *span->at++;
+	return uleb_long(span);
 }
 
 static void reg(struct span *span)
@@ -102,7 +118,7 @@ static size_t encoded_size(uint8_t encoding)
 static void instructions(struct span *span, unsigned *remembered)
 {
 	while (!span->bad && span->at < span->end) {
-		uint8_t op = fixed(span, 1);
+		uint8_t op = *span->at++;
 
 		switch (op & 0xc0) {
 		case 0x40: /* advance_loc */
@@ -177,10 +193,10 @@ static void read_cie(struct span span, struct cie *cie, bool *bad)
 {
 	const unsigned char *text;
 	struct span data = {0};
-	uint8_t version = fixed(&span, 1), encoding;
+	uint8_t version = byte(&span), encoding;
 
 	text = span.at;
-	while (fixed(&span, 1))
+	while (byte(&span))
 		;
 	if (version != 1 && version != 3)
 		span.bad = true;
@@ -205,13 +221,13 @@ static void read_cie(struct span span, struct cie *cie, bool *bad)
 			skip(&data, 1);
 			break;
 		case 'P':
-			encoding = fixed(&data, 1);
+			encoding = byte(&data);
 			if (!encoded_size(encoding) || (encoding & 0x70) == 0x50)
 				data.bad = true;
 			skip(&data, encoded_size(encoding));
 			break;
 		case 'R':
-			cie->pointer = fixed(&data, 1);
+			cie->pointer = byte(&data);
 			break;
 		case 'S': /* a signal's frame */
 		case 'B': /* arm64: signed with key B */
@@ -259,7 +275,7 @@ static bool record(const struct jp_cfi_section *frame, size_t offset, struct spa
 		   uint32_t *id)
 {
 	struct span all = {frame->bytes + offset, frame->bytes + frame->size, false};
-	uint32_t length = fixed(&all, 4);
+	uint32_t length = word(&all);
 
 	/* 0xffffffff would be the 64-bit form, which .eh_frame never has. */
 	if (all.bad || length < 4 || length > (size_t)(all.end - all.at))
@@ -267,7 +283,7 @@ static bool record(const struct jp_cfi_section *frame, size_t offset, struct spa
 	body->at = all.at;
 	body->end = all.at + length;
 	body->bad = false;
-	*id = fixed(body, 4);
+	*id = word(body);
 	return true;
 }
 

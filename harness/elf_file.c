@@ -281,6 +281,28 @@ static int lay_out(const struct source *source, struct jp_elf_image *out, struct
 	return 0;
 }
 
+static int list_code(const struct source *source, struct jp_elf_image *out, struct jp_error *err)
+{
+	out->code = calloc(source->nr_segments + 1, sizeof(*out->code));
+	if (!out->code)
+		return jp_fail(err, ENOMEM, "no memory for program headers");
+	for (size_t i = 0; i < source->nr_segments; i++) {
+		const GElf_Phdr *segment = &source->segments[i];
+
+		if (segment->p_type == PT_LOAD && segment->p_flags & PF_X)
+			out->code[out->nr_code++] = (struct jp_elf_segment){
+				segment->p_offset, segment->p_vaddr, segment->p_filesz};
+	}
+	return 0;
+}
+
+void jp_elf_image_free(struct jp_elf_image *image)
+{
+	free(image->bytes);
+	free(image->code);
+	memset(image, 0, sizeof(*image));
+}
+
 int jp_elf_extract(int fd, const void *image, size_t size, struct jp_elf_image *out,
 		   struct jp_error *err)
 {
@@ -309,8 +331,12 @@ int jp_elf_extract(int fd, const void *image, size_t size, struct jp_elf_image *
 	if (!use_index)
 		memset(&source.index, 0, sizeof(source.index));
 	ret = lay_out(&source, out, err);
+	if (ret == 0)
+		ret = list_code(&source, out, err);
 out:
 	source_close(&source);
+	if (ret)
+		jp_elf_image_free(out);
 	return ret;
 }
 
@@ -401,6 +427,6 @@ int jp_elf_save(int fd, const void *image, size_t size, const char *dir, struct 
 	if (ret)
 		return ret;
 	ret = write_copy(&copy, path, dir, err);
-	free(copy.bytes);
+	jp_elf_image_free(&copy);
 	return ret;
 }

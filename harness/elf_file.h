@@ -33,14 +33,20 @@ char *jp_build_id_text(const struct jp_build_id *id, char *text);
  * What jp_elf_save() writes, in memory: a complete little ELF file, its call frame information
  * checked by jp_cfi_check(). Everything that goes to libdw has passed through here.
  */
+struct jp_elf_segment {
+	uint64_t offset, vaddr, size; /* in the original file */
+};
 struct jp_elf_image {
-	unsigned char *bytes; /* free() */
+	unsigned char *bytes;
 	size_t size;
+	struct jp_elf_segment *code; /* the executable ones */
+	size_t nr_code;
 	uint16_t machine; /* e_machine */
 	struct jp_build_id id;
 };
 /* -ENODATA: no .eh_frame. -EINVAL: not an ELF file that we read, or its tables are broken. */
 int jp_elf_extract(int fd, const void *image, size_t size, struct jp_elf_image *out,
 		   struct jp_error *err);
+void jp_elf_image_free(struct jp_elf_image *image);
 
 #endif

@@ -91,9 +91,4 @@ typedef int (*jp_event_visit)(void *context, const struct jp_event *event);
  */
 uint64_t jp_event_user_chain(const struct jp_event *event, const uint64_t **user);
 
-/* Instruction, stack and frame pointer of the sample's user registers: in which slots they stand is
- * the machine's. False where the sample has no user registers. */
-bool jp_event_user_ip(const struct jp_event *event, uint64_t *ip);
-bool jp_event_user_sp(const struct jp_event *event, uint64_t *sp);
-
 #endif

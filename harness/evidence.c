@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "harness/perfdata_read.h"
-#include "harness/truth_replay.h"
+#include "harness/replay_truth.h"
 
 const char *jp_left_out_text(enum jp_left_out left_out)
 {
@@ -333,7 +333,7 @@ static int collect_window(struct walk *walk)
 
 	for (size_t i = 0; !failed && i < truth->nr_acts; i++)
 		if (truth->acts[i].before <= walk->evidence->facts.enabled)
-			failed = jp_truth_replay(replay, &truth->acts[i]);
+			failed = jp_replay_truth(replay, &truth->acts[i]);
 	for (size_t i = 0; !failed && i < truth->nr_acts; i++) {
 		const struct jp_truth_act *act = &truth->acts[i];
 		bool moved = act->type == JP_TRUTH_REMAP;

@@ -163,7 +163,7 @@ out:
 static void check_control(const struct jp_case *cas, const struct jp_evidence *evidence,
 			  struct jp_result *result)
 {
-	const char *cause = cas->control == JP_LEFT_PATHLESS ? "pathless" : "window";
+	const char *cause = jp_left_out_text(cas->control);
 	const struct jp_findings *findings = &result->findings;
 	uint64_t caught = 0;
 

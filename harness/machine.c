@@ -16,3 +16,16 @@ const struct jp_machine *jp_machine_find(uint16_t elf)
 	}
 	return NULL;
 }
+
+bool jp_machine_user(const struct jp_machine *machine, const struct jp_event *sample, uint64_t *ip,
+		     uint64_t *sp)
+{
+	const struct jp_regs *regs = sample->sample.regs;
+	uint32_t needed = 1u << machine->ip | 1u << machine->sp;
+
+	if (!regs || (regs->known & needed) != needed)
+		return false;
+	*ip = regs->r[machine->ip];
+	*sp = regs->r[machine->sp];
+	return true;
+}

@@ -22,12 +22,15 @@ struct jp_machine {
 	uint16_t elf;       /* e_machine */
 	uint8_t ip, sp, fp; /* indexes into jp_regs */
 	uint8_t pushed;     /* bytes of stack that a call takes at least */
-	/* One step by the frame-pointer rule. Registers that code with frame pointers leaves to its
-	 * callee stay known. */
+	uint32_t saved;     /* registers that a called function gives back as they were */
+	/* One step by the frame-pointer rule; saved registers stay known. */
 	enum jp_frame_answer (*frame)(struct jp_regs *regs, jp_cfi_load load, void *context);
 };
 
 /* The machine of ELF's number @elf, or NULL; 0: the one that is there first. */
 const struct jp_machine *jp_machine_find(uint16_t elf);
+/* User instruction and stack pointer of a sample; false where it holds no such registers. */
+bool jp_machine_user(const struct jp_machine *machine, const struct jp_event *sample, uint64_t *ip,
+		     uint64_t *sp);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/truth_replay.h"
+#include "harness/replay_truth.h"
 
 static bool same(const struct jp_span *span, const struct jp_mapping *map)
 {
@@ -89,7 +89,7 @@ int jp_spans_of_truth(const struct jp_truth *truth, struct jp_spans *spans)
 		if (act->type == JP_TRUTH_PROCESS_EXIT) {
 			failed = jp_replay_cut(spans->replay, act->pid, 0, UINT64_MAX);
 		} else {
-			failed = jp_truth_replay(spans->replay, act);
+			failed = jp_replay_truth(spans->replay, act);
 		}
 		if (!failed)
 			failed = follow(spans, act->pid, act->before, act->after);

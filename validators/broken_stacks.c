@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/machine.h"
 #include "harness/replay.h"
 #include "harness/unwind.h"
 #include "harness/validator.h"
@@ -25,6 +26,7 @@ struct stacks {
 	struct jp_findings *findings;
 	struct jp_replay *replay;
 	struct jp_unwinder *unwinder;
+	const struct jp_machine *machine;
 	struct jp_truth_stack truth;
 	struct method methods[JP_METHODS];
 	uint64_t samples, unjudged; /* of all samples in emitted code */
@@ -196,7 +198,7 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 	uint64_t room[MAX_FRAMES], ip, sp;
 	bool noted = false;
 
-	if (!jp_event_user_ip(event, &ip) || !jp_event_user_sp(event, &sp))
+	if (!jp_machine_user(stacks->machine, event, &ip, &sp))
 		return 0;
 	if (!jp_truth_code_at(evidence->truth, event->pid, ip, event->time))
 		return 0;
@@ -322,6 +324,10 @@ static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 	char elf_dir[4096];
 	int failed = -ENOMEM;
 
+	stacks.machine = jp_machine_find(evidence->truth->e_machine);
+	if (!stacks.machine)
+		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here", evidence->dir,
+			       evidence->truth->e_machine);
 	snprintf(elf_dir, sizeof(elf_dir), "%s/elf", evidence->dir);
 	stacks.replay = jp_replay_new();
 	stacks.unwinder = jp_unwinder_new(elf_dir, false);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/machine.h"
 #include "harness/replay.h"
 #include "harness/spans.h"
 #include "harness/validator.h"
@@ -16,6 +17,7 @@
 struct coverage {
 	const struct jp_evidence *evidence;
 	struct jp_findings *findings;
+	const struct jp_machine *machine;
 	struct jp_spans truth, known;
 	struct jp_replay *replay; /* of the capture, for samples */
 	uint64_t missing, late, late_ns, stale, identity;
@@ -218,11 +220,11 @@ static int visit(void *context, const struct jp_event *event)
 	struct coverage *coverage = context;
 	const struct jp_truth_code *code;
 	const struct jp_mapping *known;
-	uint64_t ip;
+	uint64_t ip, sp;
 
 	if (event->type != JP_EVENT_SAMPLE)
 		return jp_replay_apply(coverage->replay, event);
-	if (!jp_event_user_ip(event, &ip))
+	if (!jp_machine_user(coverage->machine, event, &ip, &sp))
 		return 0;
 	code = jp_truth_code_at(coverage->evidence->truth, event->pid, ip, event->time);
 	if (!code)
@@ -250,6 +252,10 @@ static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 	struct coverage coverage = {.evidence = evidence, .findings = findings};
 	int failed;
 
+	coverage.machine = jp_machine_find(evidence->truth->e_machine);
+	if (!coverage.machine)
+		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here", evidence->dir,
+			       evidence->truth->e_machine);
 	coverage.replay = jp_replay_new();
 	failed = coverage.replay ? jp_spans_of_truth(evidence->truth, &coverage.truth) : -ENOMEM;
 	if (!failed)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_TRUTH_REPLAY_H
-#define JP_TRUTH_REPLAY_H
+#ifndef JP_REPLAY_TRUTH_H
+#define JP_REPLAY_TRUTH_H
 
 #include "harness/replay.h"
 #include "harness/truth_read.h"
 
 /* Applies one act of the truth (MAP, PROTECT, REMAP, UNMAP, process start by fork or exec) to
  * @replay, under the names that the kernel gives such mappings in its records. -ENOMEM at worst. */
-int jp_truth_replay(struct jp_replay *replay, const struct jp_truth_act *act);
+int jp_replay_truth(struct jp_replay *replay, const struct jp_truth_act *act);
 
 #endif

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/capture/session.h"
+#include "harness/elf_file.h"
+#include "harness/procmaps.h"
+#include "harness/truth_format.h"
+
+/*
+ * Files are opened when their mapping is first heard of, by whoever drains, since a short-lived
+ * process takes its root and its deleted files with it. Copying takes long enough to overrun a
+ * ring, so another thread does it.
+ */
+struct wanted {
+	struct wanted *next;
+	int fd;
+	uint32_t maj, min;
+	uint64_t ino;
+	char name[];
+};
+
+struct jp_elf_copies {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	pthread_t thread;
+	struct wanted *first, **last;
+	bool done;
+	struct jp_table seen; /* by file: only whoever drains or snapshots, who take turns */
+	char *dir;
+	FILE *index;
+	struct jp_error err;
+	int error;
+};
+
+static void write_line(struct jp_elf_copies *copies, const struct jp_build_id *id, uint32_t maj,
+		       uint32_t min, uint64_t ino, const char *name)
+{
+	char text[64];
+
+	fprintf(copies->index, "%s %x:%x %llu ", jp_build_id_text(id, text), maj, min,
+		(unsigned long long)ino);
+	for (; *name; name++) {
+		if (*name == '\n')
+			fputs("\\012", copies->index);
+		else
+			fputc(*name, copies->index);
+	}
+	fputc('\n', copies->index);
+}
+
+static void save(struct jp_elf_copies *copies, int fd, const void *image, size_t size,
+		 const struct wanted *file)
+{
+	struct jp_build_id id = {0};
+	struct jp_error err;
+	int ret = jp_elf_save(fd, image, size, copies->dir, &id, &err);
+
+	if (ret == 0) {
+		write_line(copies, &id, file->maj, file->min, file->ino, file->name);
+	} else if ((ret == -ENOSPC || ret == -EDQUOT || ret == -EROFS || ret == -EIO) &&
+		   !copies->error) {
+		/* All else says something about a file that no one can unwind through anyway: no
+		 * build id, not ELF, no call frame information. */
+		copies->error = -ret;
+		copies->err = err;
+	}
+}
+
+/* Our own vDSO is everyone's. */
+static void save_vdso(struct jp_elf_copies *copies)
+{
+	const ElfW(Ehdr) *image = (const void *)getauxval(AT_SYSINFO_EHDR);
+	struct wanted *file;
+
+	if (!image)
+		return;
+	file = calloc(1, sizeof(*file) + sizeof("[vdso]"));
+	if (!file)
+		return;
+	strcpy(file->name, "[vdso]");
+	save(copies, -1, image, image->e_shoff + (size_t)image->e_shnum * image->e_shentsize, file);
+	free(file);
+}
+
+static void *copy_thread(void *context)
+{
+	struct jp_elf_copies *copies = context;
+
+	save_vdso(copies);
+	pthread_mutex_lock(&copies->lock);
+	while (copies->first || !copies->done) {
+		struct wanted *file = copies->first;
+
+		if (!file) {
+			pthread_cond_wait(&copies->changed, &copies->lock);
+			continue;
+		}
+		copies->first = file->next;
+		if (!copies->first)
+			copies->last = &copies->first;
+		pthread_mutex_unlock(&copies->lock);
+		save(copies, file->fd, NULL, 0, file);
+		close(file->fd);
+		free(file);
+		pthread_mutex_lock(&copies->lock);
+	}
+	pthread_mutex_unlock(&copies->lock);
+	return NULL;
+}
+
+struct jp_elf_copies *jp_elf_copies_start(const char *dir, struct jp_error *err)
+{
+	struct jp_elf_copies *copies = calloc(1, sizeof(*copies));
+	char path[PATH_MAX];
+	sigset_t all, old;
+	int error = ENOMEM;
+
+	if (!copies || asprintf(&copies->dir, "%s/elf", dir) < 0)
+		goto fail;
+	if (mkdir(copies->dir, 0777) && errno != EEXIST) {
+		error = errno;
+		goto fail;
+	}
+	snprintf(path, sizeof(path), "%s/index", copies->dir);
+	copies->index = fopen(path, "we");
+	if (!copies->index) {
+		error = errno;
+		goto fail;
+	}
+	copies->last = &copies->first;
+	pthread_mutex_init(&copies->lock, NULL);
+	pthread_cond_init(&copies->changed, NULL);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	error = pthread_create(&copies->thread, NULL, copy_thread, copies);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!error)
+		return copies;
+fail:
+	jp_fail(err, error, "%s/elf: %s", dir, strerror(error));
+	if (copies && copies->index)
+		fclose(copies->index);
+	free(copies ? copies->dir : NULL);
+	free(copies);
+	return NULL;
+}
+
+/* Opens @path where it is a regular file with the inode that the mapping has. Its device is not
+ * compared: some file systems tell mappings another one than they tell stat. */
+static int open_same(const char *path, uint64_t ino)
+{
+	struct stat st;
+	int fd;
+
+	/* Looked at first: opening a device may do something. */
+	if (stat(path, &st) || !S_ISREG(st.st_mode) || st.st_ino != ino)
+		return -1;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_ino != ino)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static int open_mapped(pid_t pid, const struct jp_procmap *map)
+{
+	char path[PATH_MAX + 64];
+	int fd;
+
+	/* The process's own view first: it may live in another mount namespace. */
+	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, map->name);
+	fd = open_same(path, map->ino);
+	if (fd < 0) {
+		snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
+			 (unsigned long long)map->start, (unsigned long long)map->end);
+		fd = open_same(path, map->ino);
+	}
+	if (fd < 0) {
+		snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+		fd = open_same(path, map->ino);
+	}
+	if (fd < 0) /* it ended already */
+		fd = open_same(map->name, map->ino);
+	return fd;
+}
+
+void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp_procmap *map)
+{
+	size_t length = strlen(map->name);
+	struct wanted *file;
+	uint64_t key;
+	bool added;
+	int fd;
+
+	if (!(map->prot & JP_PROT_EXEC) || !map->ino || map->name[0] != '/' || map->name[1] == '/')
+		return;
+	key = map->ino ^ ((uint64_t)map->maj << 52) ^ ((uint64_t)map->min << 40);
+	if (jp_table_find(&copies->seen, key))
+		return;
+	fd = open_mapped(pid, map);
+	if (fd < 0)
+		return; /* another mapping of it may be luckier */
+	file = calloc(1, sizeof(*file) + length + 1);
+	if (!file || !jp_table_add(&copies->seen, key, &added)) {
+		free(file);
+		close(fd);
+		return;
+	}
+	file->fd = fd;
+	file->maj = map->maj;
+	file->min = map->min;
+	file->ino = map->ino;
+	memcpy(file->name, map->name, length);
+	pthread_mutex_lock(&copies->lock);
+	*copies->last = file;
+	copies->last = &file->next;
+	pthread_cond_signal(&copies->changed);
+	pthread_mutex_unlock(&copies->lock);
+}
+
+int jp_elf_copies_finish(struct jp_elf_copies *copies, struct jp_error *err)
+{
+	int error;
+
+	if (!copies)
+		return 0;
+	pthread_mutex_lock(&copies->lock);
+	copies->done = true;
+	pthread_cond_signal(&copies->changed);
+	pthread_mutex_unlock(&copies->lock);
+	pthread_join(copies->thread, NULL);
+	error = copies->error;
+	if (error && err)
+		*err = copies->err;
+	if (ferror(copies->index) | (fclose(copies->index) != 0) && !error) {
+		error = EIO;
+		jp_fail(err, error, "%s/index: cannot be written", copies->dir);
+	}
+	jp_table_free(&copies->seen);
+	pthread_cond_destroy(&copies->changed);
+	pthread_mutex_destroy(&copies->lock);
+	free(copies->dir);
+	free(copies);
+	return -error;
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/capture/events.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/hw_breakpoint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* PERF_FORMAT_LOST: 6.0 and stable 5.10; our header may be older than our kernel. */
+enum { FORMAT_LOST = 1 << 4 };
+/* perf 5.10 reads no attr that is longer. */
+enum { ATTR_SIZE = PERF_ATTR_SIZE_VER6 };
+
+int jp_perf_open(struct perf_event_attr *attr, pid_t tid, int cpu)
+{
+	long fd = syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static void attr_base(struct perf_event_attr *attr, const struct jp_abilities *abilities)
+{
+	memset(attr, 0, sizeof(*attr));
+	attr->size = ATTR_SIZE;
+	attr->type = PERF_TYPE_SOFTWARE;
+	attr->config = PERF_COUNT_SW_DUMMY;
+	attr->disabled = 1;
+	attr->exclude_kernel = !abilities->kernel;
+	attr->exclude_hv = !abilities->kernel;
+	attr->use_clockid = 1;
+	attr->clockid = CLOCK_MONOTONIC;
+	attr->sample_id_all = 1;
+	/* IDENTIFIER stands first in samples and last in all else, so that a reader finds the event
+	 * whatever its sample type. */
+	attr->sample_type =
+		PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+	attr->read_format = PERF_FORMAT_ID;
+	if (abilities->lost)
+		attr->read_format |= FORMAT_LOST;
+}
+
+static void attr_contents(struct perf_event_attr *attr, const struct jp_capture_options *options,
+			  const struct jp_abilities *abilities)
+{
+	attr->sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER;
+	attr->sample_regs_user = jp_registers_user;
+	if (options->chain)
+		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	attr->exclude_callchain_kernel = options->chain && !abilities->kernel;
+	if (options->stack) {
+		attr->sample_type |= PERF_SAMPLE_STACK_USER;
+		attr->sample_stack_user = options->stack;
+	}
+}
+
+void jp_attr_sampling(struct perf_event_attr *attr, const struct jp_capture_options *options,
+		      const struct jp_abilities *abilities, uint32_t frequency)
+{
+	attr_base(attr, abilities);
+	attr->config = options->task_clock ? PERF_COUNT_SW_TASK_CLOCK : PERF_COUNT_SW_CPU_CLOCK;
+	attr->freq = 1;
+	attr->sample_freq = frequency;
+	attr->inherit = !options->system_wide;
+	attr_contents(attr, options, abilities);
+}
+
+void jp_attr_sideband(struct perf_event_attr *attr, const struct jp_capture_options *options,
+		      const struct jp_abilities *abilities)
+{
+	attr_base(attr, abilities);
+	attr->mmap = 1;
+	attr->mmap2 = 1;
+	attr->mmap_data = options->all_maps;
+	attr->comm = 1;
+	attr->comm_exec = 1;
+	attr->task = 1;
+	attr->inherit = !options->system_wide;
+}
+
+void jp_attr_breakpoint(struct perf_event_attr *attr, const struct jp_capture_options *options,
+			const struct jp_abilities *abilities, uint64_t addr)
+{
+	attr_base(attr, abilities);
+	attr->type = PERF_TYPE_BREAKPOINT;
+	attr->config = 0;
+	/* The kernel's own code is none of ours, and arming it needs rights. */
+	attr->exclude_kernel = 1;
+	attr->exclude_hv = 1;
+	attr->bp_type = HW_BREAKPOINT_X;
+	attr->bp_addr = addr;
+	attr->bp_len = sizeof(long); /* what x86 demands of an execution breakpoint */
+	attr->sample_period = 1;
+	attr->wakeup_events = 1;
+	attr_contents(attr, options, abilities);
+	attr->exclude_callchain_kernel = options->chain;
+}
+
+void jp_attr_ring(struct perf_event_attr *attr)
+{
+	const struct jp_abilities none = {0};
+
+	attr_base(attr, &none);
+}
+
+static int try_open(struct perf_event_attr *attr, const struct jp_capture_options *options)
+{
+	int fd = jp_perf_open(attr, options->system_wide ? -1 : 0, options->system_wide ? 0 : -1);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
+int jp_abilities_try(const struct jp_capture_options *options, struct jp_abilities *abilities)
+{
+	struct perf_event_attr attr;
+	int ret;
+
+	/* The least first, so that an ability is only missed for its own sake. */
+	*abilities = (struct jp_abilities){0};
+	jp_attr_sampling(&attr, options, abilities, 1);
+	ret = try_open(&attr, options);
+	if (ret)
+		return ret;
+	abilities->lost = true;
+	jp_attr_sampling(&attr, options, abilities, 1);
+	abilities->lost = try_open(&attr, options) == 0;
+	if (options->kernel) {
+		abilities->kernel = true;
+		jp_attr_sampling(&attr, options, abilities, 1);
+		abilities->kernel = try_open(&attr, options) == 0;
+	}
+	jp_attr_sideband(&attr, options, abilities);
+	return try_open(&attr, options);
+}
+
+long jp_sysctl(const char *name, long otherwise)
+{
+	char path[128], text[32];
+	ssize_t size = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		size = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	if (size <= 0)
+		return otherwise;
+	text[size] = '\0';
+	return strtol(text, NULL, 10);
+}
+
+void jp_perf_reason(int error, char *text, size_t size)
+{
+	const char *name = strerrorname_np(error);
+	long paranoid = jp_sysctl("perf_event_paranoid", -100);
+
+	if (error == ENOSYS)
+		snprintf(text, size, "ENOSYS (not in this kernel, or denied by seccomp)");
+	else if ((error == EACCES || error == EPERM) && paranoid != -100)
+		snprintf(text, size, "%s (kernel.perf_event_paranoid=%ld%s)", name, paranoid,
+			 paranoid <= 2 ? ", or denied by seccomp or a security module" : "");
+	else if (error == EACCES || error == EPERM)
+		snprintf(text, size, "%s (kernel.perf_event_paranoid cannot be read)", name);
+	else
+		snprintf(text, size, "%s (%s)", name ? name : "?", strerror(error));
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_CAPTURE_EVENTS_H
+#define JP_CAPTURE_EVENTS_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "harness/capture.h"
+
+/*
+ * The attrs of the two kinds of event. Sideband (mappings, processes, names) is an event and a ring
+ * of its own, so that a flood of samples cannot push it out and its loss is counted apart.
+ */
+enum jp_stream { JP_SAMPLING, JP_SIDEBAND, JP_STREAMS };
+
+/* What the kernel permits, found by trying. */
+struct jp_abilities {
+	bool kernel; /* kernel samples */
+	bool lost;   /* PERF_FORMAT_LOST */
+};
+
+/* User registers that are sampled: one file per architecture. */
+extern const uint64_t jp_registers_user;
+
+/* perf_event_open: a descriptor, or -errno. */
+int jp_perf_open(struct perf_event_attr *attr, pid_t tid, int cpu);
+void jp_attr_sampling(struct perf_event_attr *attr, const struct jp_capture_options *options,
+		      const struct jp_abilities *abilities, uint32_t frequency);
+void jp_attr_sideband(struct perf_event_attr *attr, const struct jp_capture_options *options,
+		      const struct jp_abilities *abilities);
+/* One instruction of one thread; the sample is taken before it executes. */
+void jp_attr_breakpoint(struct perf_event_attr *attr, const struct jp_capture_options *options,
+			const struct jp_abilities *abilities, uint64_t addr);
+/* Owns a ring; never enabled. */
+void jp_attr_ring(struct perf_event_attr *attr);
+/* Tries @options on the calling thread (or system-wide). 0, or -errno of what cannot be had. */
+int jp_abilities_try(const struct jp_capture_options *options, struct jp_abilities *abilities);
+/* "EACCES (kernel.perf_event_paranoid=3)" and the like into @text. */
+void jp_perf_reason(int error, char *text, size_t size);
+/* The number in a file of /proc/sys, or @otherwise. */
+long jp_sysctl(const char *name, long otherwise);
+
+#endif

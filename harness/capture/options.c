@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/capture/session.h"
+
+static const char *const synths[] = {
+	[JP_SYNTH_NONE] = "none",
+	[JP_SYNTH_PATHS] = "paths",
+	[JP_SYNTH_EXEC] = "exec",
+	[JP_SYNTH_ALL] = "all",
+};
+
+const char *jp_synth_text(enum jp_synth synth)
+{
+	return synths[synth];
+}
+
+struct jp_capture_options jp_capture_defaults(void)
+{
+	return (struct jp_capture_options){
+		.synth = JP_SYNTH_EXEC,
+		.chain = true,
+		.frequency = 997, /* a prime: in step with no timer of the watched */
+		.kernel = true,
+	};
+}
+
+/* The value of "--name=value", or NULL where @arg is another option. */
+static const char *value_of(const char *arg, const char *name)
+{
+	size_t size = strlen(name);
+
+	return strncmp(arg, name, size) == 0 && arg[size] == '=' ? arg + size + 1 : NULL;
+}
+
+static int number(const char *arg, const char *value, uint64_t max, uint64_t *out,
+		  struct jp_error *err)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtoull(value, &end, 10);
+	if (errno || end == value || *end || *value == '-' || *out > max)
+		return jp_fail(err, EINVAL, "%s: a number up to %llu was expected", arg,
+			       (unsigned long long)max);
+	return 1;
+}
+
+static int take_synth(struct jp_capture_options *options, const char *arg, const char *value,
+		      struct jp_error *err)
+{
+	for (int i = 0; i <= JP_SYNTH_ALL; i++) {
+		if (strcmp(value, synths[i]) != 0)
+			continue;
+		options->synth = (enum jp_synth)i;
+		/* Whoever wants the older ones wants the later ones too. */
+		options->all_maps |= i == JP_SYNTH_ALL;
+		return 1;
+	}
+	return jp_fail(err, EINVAL, "%s: none, paths, exec or all was expected", arg);
+}
+
+static int take_number(struct jp_capture_options *options, const char *arg, struct jp_error *err)
+{
+	const char *value;
+	uint64_t n = 0;
+	int ret;
+
+	if ((value = value_of(arg, "--stack"))) {
+		ret = number(arg, value, 65520, &n, err);
+		if (ret > 0 && n % 8)
+			return jp_fail(err, EINVAL, "%s: a multiple of 8 was expected", arg);
+		options->stack = (uint32_t)n;
+		return ret;
+	}
+	if ((value = value_of(arg, "--freq"))) {
+		ret = number(arg, value, 1000000, &n, err);
+		if (ret > 0 && !n)
+			return jp_fail(err, EINVAL, "%s: more than 0 was expected", arg);
+		options->frequency = (uint32_t)n;
+		return ret;
+	}
+	if ((value = value_of(arg, "--ring"))) {
+		ret = number(arg, value, 1 << 30, &n, err);
+		options->ring = n;
+		return ret;
+	}
+	return 0;
+}
+
+int jp_capture_option(struct jp_capture_options *options, const char *arg, struct jp_error *err)
+{
+	const char *value = value_of(arg, "--synth");
+
+	if (value)
+		return take_synth(options, arg, value, err);
+	if (strcmp(arg, "--no-chain") == 0)
+		options->chain = false;
+	else if (strcmp(arg, "--task-clock") == 0)
+		options->task_clock = true;
+	else if (strcmp(arg, "--user-only") == 0)
+		options->kernel = false;
+	else if (strcmp(arg, "--system-wide") == 0)
+		options->system_wide = true;
+	else if (strcmp(arg, "--all-maps") == 0)
+		options->all_maps = true;
+	else
+		return take_number(options, arg, err);
+	return 1;
+}

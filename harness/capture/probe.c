@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "harness/capture/session.h"
+
+struct list {
+	char *text;
+	size_t size, used;
+	int count;
+};
+
+static void add(struct list *list, const char *thing, const char *reason)
+{
+	int length = snprintf(list->text + list->used, list->size - list->used, "%s%s: %s",
+			      list->count ? ", " : "", thing, reason);
+
+	list->count++;
+	list->used += (size_t)length;
+	if (list->used >= list->size)
+		list->used = list->size ? list->size - 1 : 0;
+}
+
+static void add_error(struct list *list, const char *thing, int error)
+{
+	char reason[128];
+
+	jp_perf_reason(error, reason, sizeof(reason));
+	add(list, thing, reason);
+}
+
+static void probe_ring(struct list *list, pid_t pid)
+{
+	size_t size = 3 * (size_t)sysconf(_SC_PAGESIZE);
+	struct perf_event_attr attr;
+	struct rlimit limit = {0};
+	char reason[160];
+	void *ring;
+	int fd;
+
+	jp_attr_ring(&attr);
+	fd = jp_perf_open(&attr, pid, pid < 0 ? 0 : -1);
+	if (fd < 0)
+		return; /* said already */
+	ring = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (ring == MAP_FAILED) {
+		int error = errno;
+
+		getrlimit(RLIMIT_MEMLOCK, &limit);
+		snprintf(reason, sizeof(reason),
+			 "%s (RLIMIT_MEMLOCK=%lld, kernel.perf_event_mlock_kb=%ld)",
+			 strerrorname_np(error), (long long)limit.rlim_cur,
+			 jp_sysctl("perf_event_mlock_kb", 0));
+		add(list, "mmap of an event ring", reason);
+	} else {
+		munmap(ring, size);
+	}
+	close(fd);
+}
+
+static void try_one(struct list *list, const char *thing, struct perf_event_attr *attr, pid_t pid)
+{
+	/* Inherited events belong to one CPU each; CPU 0 is as good as any where all are watched.
+	 */
+	int fd = jp_perf_open(attr, pid, pid < 0 ? 0 : -1);
+
+	if (fd >= 0)
+		close(fd);
+	else
+		add_error(list, thing, -fd);
+}
+
+int jp_capture_probe(const struct jp_capture_options *options, bool breakpoints, char *missing,
+		     size_t size)
+{
+	const struct jp_abilities least = {0};
+	struct list list = {missing, size, 0, 0};
+	pid_t pid = options->system_wide ? -1 : 0;
+	struct perf_event_attr attr;
+	static const char here; /* data: never executed */
+	int fd;
+
+	if (size)
+		*missing = '\0';
+	jp_attr_ring(&attr);
+	fd = jp_perf_open(&attr, pid, pid < 0 ? 0 : -1);
+	if (fd < 0) {
+		/* Denied as a whole: what else is missing can only be seen once this is mended. */
+		add_error(&list, pid < 0 ? "perf_event_open system-wide" : "perf_event_open", -fd);
+		return list.count;
+	}
+	close(fd);
+	jp_attr_sideband(&attr, options, &least);
+	try_one(&list, "perf_event_open of mapping events", &attr, pid);
+	if (breakpoints) {
+		jp_attr_breakpoint(&attr, options, &least, (uint64_t)(uintptr_t)&here);
+		try_one(&list, "perf_event_open of execution breakpoints", &attr, pid);
+	} else {
+		jp_attr_sampling(&attr, options, &least, 1);
+		try_one(&list,
+			options->task_clock ? "perf_event_open of task-clock samples"
+					    : "perf_event_open of cpu-clock samples",
+			&attr, pid);
+	}
+	probe_ring(&list, pid);
+	return list.count;
+}

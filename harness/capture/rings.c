@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "harness/capture/session.h"
+#include "harness/procmaps.h"
+
+enum {
+	SIDEBAND_RING = 512 << 10,
+	LARGEST_RING = 64 << 20,
+	CHAIN_MARKERS = 8, /* kernel.perf_event_max_contexts_per_stack */
+	LARGEST_RECORD = 1 << 16,
+};
+/* A ring holds what comes in a quarter of a second: as long may the draining thread not run. */
+enum { STALLS_PER_SECOND = 4 };
+
+static uint64_t sample_size(const struct jp_session *session)
+{
+	uint64_t size = sizeof(struct perf_event_header) + 6 * sizeof(uint64_t);
+
+	size += (1 + (uint64_t)__builtin_popcountll(jp_registers_user)) * sizeof(uint64_t);
+	if (session->options.chain)
+		size += (1 + session->facts.max_stack + CHAIN_MARKERS) * sizeof(uint64_t);
+	if (session->options.stack)
+		size += session->options.stack + 2 * sizeof(uint64_t);
+	return size;
+}
+
+static uint64_t power_of_two(uint64_t least)
+{
+	uint64_t size = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	while (size < least && size < (UINT64_C(1) << 62))
+		size *= 2;
+	return size;
+}
+
+static void unmap_rings(struct jp_session *session)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	for (unsigned int i = 0; i < JP_STREAMS * session->nr_cpus; i++) {
+		if (session->rings[i].base)
+			munmap(session->rings[i].base, page + session->rings[i].size);
+		session->rings[i].base = NULL;
+	}
+}
+
+static int map_rings(struct jp_session *session, const uint64_t size[JP_STREAMS])
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	for (unsigned int i = 0; i < JP_STREAMS * session->nr_cpus; i++) {
+		struct jp_ring *ring = &session->rings[i];
+		void *base = mmap(NULL, page + size[ring->stream], PROT_READ | PROT_WRITE,
+				  MAP_SHARED, ring->fd, 0);
+		int error = errno;
+
+		if (base == MAP_FAILED) {
+			unmap_rings(session);
+			return -error;
+		}
+		ring->base = base;
+		ring->size = size[ring->stream];
+	}
+	return 0;
+}
+
+/*
+ * Rings belong to events of the draining thread that never count: they outlive the watched threads,
+ * and polling them reports no hang-up while anyone is left.
+ */
+static int open_owners(struct jp_session *session, struct jp_error *err)
+{
+	struct perf_event_attr attr;
+
+	for (unsigned int i = 0; i < JP_STREAMS * session->nr_cpus; i++) {
+		struct jp_ring *ring = &session->rings[i];
+
+		ring->stream = (enum jp_stream)(i / session->nr_cpus);
+		ring->cpu = session->cpus[i % session->nr_cpus];
+		jp_attr_ring(&attr);
+		/* Wake early for sideband: files of short-lived processes are opened then. */
+		if (ring->stream == JP_SIDEBAND) {
+			attr.watermark = 1;
+			attr.wakeup_watermark = SIDEBAND_RING / 8;
+		}
+		ring->fd = jp_perf_open(&attr, session->drainer_tid, ring->cpu);
+		if (ring->fd < 0) {
+			char reason[128];
+			int error = -ring->fd;
+
+			jp_perf_reason(error, reason, sizeof(reason));
+			return jp_fail(err, error, "perf_event_open of the ring of CPU %d: %s",
+				       ring->cpu, reason);
+		}
+	}
+	return 0;
+}
+
+int jp_rings_open(struct jp_session *session, struct jp_error *err)
+{
+	uint64_t bytes = sample_size(session), least = power_of_two(2 * bytes);
+	uint64_t wanted = bytes * session->options.frequency / STALLS_PER_SECOND;
+	uint64_t size[JP_STREAMS] = {0, SIDEBAND_RING};
+	long limit = jp_sysctl("perf_event_max_sample_rate", 100000);
+	uint64_t rate;
+	int ret;
+
+	session->rings = calloc(JP_STREAMS * session->nr_cpus, sizeof(*session->rings));
+	if (!session->rings)
+		return jp_fail(err, ENOMEM, "no memory for %u rings",
+			       JP_STREAMS * session->nr_cpus);
+	for (unsigned int i = 0; i < JP_STREAMS * session->nr_cpus; i++)
+		session->rings[i].fd = -1;
+	ret = open_owners(session, err);
+	if (ret)
+		return ret;
+
+	size[JP_SAMPLING] = power_of_two(session->options.ring ? session->options.ring : wanted);
+	if (size[JP_SAMPLING] > LARGEST_RING)
+		size[JP_SAMPLING] = LARGEST_RING;
+	if (size[JP_SAMPLING] < least)
+		size[JP_SAMPLING] = least;
+	/* EPERM: over RLIMIT_MEMLOCK. Smaller rings first, then a lower rate below. */
+	while ((ret = map_rings(session, size)) != 0) {
+		enum jp_stream larger =
+			size[JP_SAMPLING] > size[JP_SIDEBAND] && size[JP_SAMPLING] > least
+				? JP_SAMPLING
+				: JP_SIDEBAND;
+		uint64_t floor = larger == JP_SAMPLING ? least : power_of_two(LARGEST_RECORD / 2);
+
+		if ((ret != -EPERM && ret != -ENOMEM) || size[larger] <= floor)
+			return jp_fail(err, -ret,
+				       "mmap of rings of %llu + %llu bytes on %u CPUs: %s "
+				       "(RLIMIT_MEMLOCK, kernel.perf_event_mlock_kb=%ld)",
+				       (unsigned long long)size[JP_SAMPLING],
+				       (unsigned long long)size[JP_SIDEBAND], session->nr_cpus,
+				       strerror(-ret), jp_sysctl("perf_event_mlock_kb", 0));
+		size[larger] /= 2;
+	}
+	for (unsigned int i = 0; i < JP_STREAMS * session->nr_cpus; i++) {
+		struct epoll_event event = {.events = EPOLLIN, .data.fd = session->rings[i].fd};
+
+		if (epoll_ctl(session->epoll, EPOLL_CTL_ADD, session->rings[i].fd, &event))
+			return jp_fail(err, errno, "epoll of a ring: %s", strerror(errno));
+	}
+	rate = size[JP_SAMPLING] * STALLS_PER_SECOND / bytes;
+	if (rate > session->options.frequency)
+		rate = session->options.frequency;
+	if (rate > (uint64_t)limit)
+		rate = (uint64_t)limit;
+	session->frequency = rate ? (uint32_t)rate : 1;
+	return 0;
+}
+
+void jp_rings_close(struct jp_session *session)
+{
+	if (!session->rings)
+		return;
+	unmap_rings(session);
+	for (unsigned int i = 0; i < JP_STREAMS * session->nr_cpus; i++)
+		if (session->rings[i].fd >= 0)
+			close(session->rings[i].fd);
+	free(session->rings);
+	session->rings = NULL;
+}
+
+static uint64_t word(const unsigned char *record, size_t at)
+{
+	uint64_t value;
+
+	memcpy(&value, record + at, sizeof(value));
+	return value;
+}
+
+static uint32_t half(const unsigned char *record, size_t at)
+{
+	uint32_t value;
+
+	memcpy(&value, record + at, sizeof(value));
+	return value;
+}
+
+/* The start of a sample and the end of all else, as attr_base() asked for them. */
+enum { SAMPLE_ID = 8, SAMPLE_TID = 28, SAMPLE_TIME = 32, SAMPLE_HEAD = 40 };
+enum { TRAILER = 32, TRAILER_TID = 4, TRAILER_TIME = 8, TRAILER_ID = 24 };
+
+static bool duplicate(struct jp_session *session, enum jp_stream stream, uint64_t id, int32_t tid,
+		      uint64_t time)
+{
+	const struct jp_entry *opened = jp_table_find(&session->ids, id);
+
+	if (!opened || opened->owner < 0 || tid <= 0)
+		return false;
+	if (!jp_owners_duplicate(&session->lives[stream], tid, opened->owner, time,
+				 stream == JP_SAMPLING))
+		return false;
+	session->duplicates[stream]++;
+	return true;
+}
+
+static bool keep_sample(struct jp_session *session, const unsigned char *record, size_t size)
+{
+	struct jp_entry *hit;
+	uint64_t id, time;
+
+	if (size < SAMPLE_HEAD)
+		return true;
+	id = word(record, SAMPLE_ID);
+	time = word(record, SAMPLE_TIME);
+	if (duplicate(session, JP_SAMPLING, id, (int32_t)half(record, SAMPLE_TID), time))
+		return false;
+	hit = jp_table_find(&session->hits, id);
+	if (hit)
+		hit->from++;
+	if (!session->samples || time < session->first_sample)
+		session->first_sample = time;
+	if (time > session->last_sample)
+		session->last_sample = time;
+	session->samples++;
+	return true;
+}
+
+static void want_elf(struct jp_session *session, const unsigned char *record, size_t size)
+{
+	enum { PID = 8, ADDR = 16, LEN = 24, PGOFF = 32, MAJ = 40, MIN = 44, INO = 48, PROT = 64 };
+	enum { NAME = 72 };
+	struct jp_procmap map;
+
+	if (size < NAME + TRAILER + 1 || !memchr(record + NAME, 0, size - NAME - TRAILER))
+		return;
+	map = (struct jp_procmap){
+		.start = word(record, ADDR),
+		.end = word(record, ADDR) + word(record, LEN),
+		.offset = word(record, PGOFF),
+		.prot = (uint8_t)half(record, PROT),
+		.maj = half(record, MAJ),
+		.min = half(record, MIN),
+		.ino = word(record, INO),
+		.name = (const char *)record + NAME,
+	};
+	jp_elf_copies_want(session->copies, (pid_t)half(record, PID), &map);
+}
+
+static bool keep_sideband(struct jp_session *session, const unsigned char *record, uint32_t type,
+			  size_t size)
+{
+	enum { TASK_TID = 16 };
+	const unsigned char *trailer = record + size - TRAILER;
+	struct jp_entry *birth;
+	uint64_t time;
+	int32_t tid;
+	bool added;
+
+	if (size < sizeof(struct perf_event_header) + TRAILER)
+		return true;
+	time = word(trailer, TRAILER_TIME);
+	tid = (int32_t)half(trailer, TRAILER_TID);
+	if (duplicate(session, JP_SIDEBAND, word(trailer, TRAILER_ID), tid, time))
+		return false;
+	if (type == PERF_RECORD_FORK && size >= 40 + TRAILER) {
+		birth = jp_table_add(&session->births, half(record, TASK_TID), &added);
+		if (birth)
+			birth->from = time;
+	} else if (type == PERF_RECORD_EXIT && size >= 40 + TRAILER) {
+		for (int i = 0; i < JP_STREAMS; i++)
+			jp_owners_exit(&session->lives[i], (int32_t)half(record, TASK_TID), time);
+	} else if (type == PERF_RECORD_MMAP2 && session->copies) {
+		want_elf(session, record, size);
+	}
+	return true;
+}
+
+static bool keep(struct jp_session *session, const struct jp_ring *ring,
+		 const unsigned char *record, const struct perf_event_header *header)
+{
+	switch (header->type) {
+	case PERF_RECORD_SAMPLE:
+		return keep_sample(session, record, header->size);
+	case PERF_RECORD_MMAP2:
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		return keep_sideband(session, record, header->type, header->size);
+	case PERF_RECORD_LOST:
+		if (header->size >= 24)
+			session->lost_records[ring->stream] += word(record, 16);
+		return true;
+	default:
+		return true;
+	}
+}
+
+/* Appends the bytes [@from, @to) of the ring's endless stream. */
+static void put_span(struct jp_session *session, const unsigned char *data, uint64_t mask,
+		     uint64_t from, uint64_t to)
+{
+	uint64_t start = from & mask, size = to - from, first = mask + 1 - start;
+
+	if (first > size)
+		first = size;
+	jp_perfdata_put(session->writer, data + start, first);
+	if (size > first)
+		jp_perfdata_put(session->writer, data, size - first);
+}
+
+static bool drain(struct jp_session *session, struct jp_ring *ring)
+{
+	struct perf_event_mmap_page *page = (void *)ring->base;
+	const unsigned char *data = ring->base + page->data_offset;
+	uint64_t mask = ring->size - 1, tail = page->data_tail, kept = tail;
+	bool any = tail != ring->head;
+	unsigned char whole[LARGEST_RECORD];
+
+	while (tail != ring->head) {
+		const unsigned char *record = data + (tail & mask);
+		struct perf_event_header header;
+
+		/* Records are multiples of 8 bytes long: a header never wraps. */
+		memcpy(&header, record, sizeof(header));
+		if (header.size < sizeof(header) || header.size > ring->head - tail) {
+			/* Nothing can be found behind this; only a broken kernel does it. */
+			session->lost_records[ring->stream]++;
+			tail = ring->head;
+			kept = tail;
+			break;
+		}
+		if ((tail & mask) + header.size > ring->size) {
+			size_t first = ring->size - (tail & mask);
+
+			memcpy(whole, record, first);
+			memcpy(whole + first, data, header.size - first);
+			record = whole;
+		}
+		if (!keep(session, ring, record, &header)) {
+			put_span(session, data, mask, kept, tail);
+			kept = tail + header.size;
+		}
+		tail += header.size;
+	}
+	put_span(session, data, mask, kept, tail);
+	__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+	return any;
+}
+
+static void look(struct jp_session *session, enum jp_stream stream)
+{
+	for (unsigned int i = 0; i < session->nr_cpus; i++) {
+		struct jp_ring *ring = &session->rings[stream * session->nr_cpus + i];
+
+		ring->head = __atomic_load_n(
+			&((struct perf_event_mmap_page *)(void *)ring->base)->data_head,
+			__ATOMIC_ACQUIRE);
+	}
+}
+
+bool jp_rings_drain(struct jp_session *session)
+{
+	bool any = false;
+
+	/* How far samples go is read before sideband is, so that a thread's birth and end are known
+	 * before its samples are looked at. */
+	look(session, JP_SAMPLING);
+	look(session, JP_SIDEBAND);
+	for (unsigned int i = 0; i < session->nr_cpus; i++)
+		any |= drain(session, &session->rings[JP_SIDEBAND * session->nr_cpus + i]);
+	for (unsigned int i = 0; i < session->nr_cpus; i++)
+		any |= drain(session, &session->rings[JP_SAMPLING * session->nr_cpus + i]);
+	return any;
+}

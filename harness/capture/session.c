@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/capture/session.h"
+
+int jp_session_boundary(struct jp_session *session, enum jp_boundary boundary, struct jp_error *err)
+{
+	struct jp_target *target = session->target;
+
+	return target->boundary ? target->boundary(target->context, boundary, err) : 0;
+}
+
+/* Two descriptors for each thread and CPU are more than a thousand soon. */
+static void raise_file_limit(struct jp_session *session)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_NOFILE, &session->files);
+	limit = session->files;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void make_attrs(struct jp_session *session)
+{
+	const bool on_exec = session->capture->launches && !session->options.system_wide;
+
+	if (session->capture->breakpoints)
+		jp_attr_breakpoint(&session->attr[JP_SAMPLING], &session->options,
+				   &session->abilities, 0);
+	else
+		jp_attr_sampling(&session->attr[JP_SAMPLING], &session->options,
+				 &session->abilities, session->frequency);
+	jp_attr_sideband(&session->attr[JP_SIDEBAND], &session->options, &session->abilities);
+	if (on_exec) {
+		session->attr[JP_SAMPLING].enable_on_exec = 1;
+		session->attr[JP_SIDEBAND].enable_on_exec = 1;
+	}
+}
+
+static int create_file(struct jp_session *session, struct jp_error *err)
+{
+	const char *user = session->abilities.kernel ? "" : ":u";
+	char sampling[32], sideband[32];
+	struct jp_perfdata_event events[JP_STREAMS] = {
+		[JP_SAMPLING] = {&session->attr[JP_SAMPLING], sampling},
+		[JP_SIDEBAND] = {&session->attr[JP_SIDEBAND], sideband},
+	};
+	struct jp_perfdata_writer *writer;
+
+	snprintf(sampling, sizeof(sampling), "%s%s",
+		 session->capture->breakpoints ? "breakpoint"
+		 : session->options.task_clock ? "task-clock"
+					       : "cpu-clock",
+		 user);
+	snprintf(sideband, sizeof(sideband), "dummy%s", user);
+	writer = jp_perfdata_create(session->output, events, JP_STREAMS, err);
+	if (!writer)
+		return -EIO;
+	pthread_mutex_lock(&session->lock);
+	session->writer = writer;
+	pthread_mutex_unlock(&session->lock);
+	return 0;
+}
+
+/* Everything up to the first event of the target. */
+static int prepare(struct jp_session *session, struct jp_error *err)
+{
+	char reason[128];
+	int ret;
+
+	ret = jp_cpus_online(&session->cpus, err);
+	if (ret < 0)
+		return ret;
+	session->nr_cpus = (unsigned int)ret;
+	ret = jp_abilities_try(&session->options, &session->abilities);
+	if (ret) {
+		jp_perf_reason(-ret, reason, sizeof(reason));
+		return jp_fail(err, -ret, "perf_event_open: %s", reason);
+	}
+	/* An instruction of the target is none of the kernel's. */
+	session->abilities.kernel &= !session->capture->breakpoints;
+	ret = jp_clock_slack(session->cpus, session->nr_cpus, &session->facts.slack, err);
+	if (!ret)
+		ret = jp_drain_start(session, err);
+	if (!ret)
+		ret = jp_rings_open(session, err);
+	if (ret)
+		return ret;
+	make_attrs(session);
+	ret = create_file(session, err);
+	if (!ret && session->dir) {
+		session->copies = jp_elf_copies_start(session->dir, err);
+		ret = session->copies ? 0 : -EIO;
+	}
+	return ret;
+}
+
+static void init_locks(struct jp_session *session)
+{
+	pthread_condattr_t attr;
+
+	pthread_mutex_init(&session->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&session->changed, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+static void end_worker(struct jp_session *session)
+{
+	if (!session->worker_runs)
+		return;
+	pthread_mutex_lock(&session->lock);
+	session->ending = true;
+	pthread_cond_broadcast(&session->changed);
+	pthread_mutex_unlock(&session->lock);
+	pthread_join(session->worker, NULL);
+	session->worker_runs = false;
+}
+
+static void session_free(struct jp_session *session)
+{
+	struct jp_error ignored;
+
+	end_worker(session);
+	jp_drain_stop(session);
+	jp_open_close(session, 0);
+	if (session->writer)
+		jp_perfdata_close(session->writer, session->first_sample, session->last_sample,
+				  &ignored);
+	jp_elf_copies_finish(session->copies, &ignored);
+	jp_rings_close(session);
+	for (int i = 0; i < 3; i++) {
+		int fd = i == 0 ? session->wake : i == 1 ? session->epoll : session->target_fd;
+
+		if (fd >= 0)
+			close(fd);
+	}
+	for (int i = 0; i < JP_STREAMS; i++)
+		jp_table_free(&session->lives[i]);
+	jp_table_free(&session->ids);
+	jp_table_free(&session->births);
+	jp_table_free(&session->hits);
+	setrlimit(RLIMIT_NOFILE, &session->files);
+	pthread_cond_destroy(&session->changed);
+	pthread_mutex_destroy(&session->lock);
+	free(session->opened);
+	free(session->cpus);
+	free(session->output);
+	free(session->dir);
+	free(session);
+}
+
+struct jp_session *jp_session_start(const struct jp_capture *capture, int argc, char **argv,
+				    const struct jp_capture_options *options,
+				    struct jp_target *target, const char *dir, const char *output,
+				    struct jp_error *err)
+{
+	struct jp_session *session = calloc(1, sizeof(*session));
+
+	if (!session) {
+		jp_fail(err, ENOMEM, "no memory for a session");
+		return NULL;
+	}
+	session->capture = capture;
+	session->options = *options;
+	session->target = target;
+	session->wake = session->epoll = session->target_fd = -1;
+	session->order = "enable-first";
+	session->settled = true;
+	session->hold_rounds = true;
+	session->began = jp_capture_now();
+	session->facts.max_stack = (uint64_t)jp_sysctl("perf_event_max_stack", 127);
+	session->facts.stack_dump = options->stack;
+	snprintf(session->facts.policy, sizeof(session->facts.policy), "%s",
+		 jp_synth_text(options->synth));
+	init_locks(session);
+	raise_file_limit(session);
+	session->dir = dir ? strdup(dir) : NULL;
+	if (dir && asprintf(&session->output, "%s/perf.data", dir) < 0)
+		session->output = NULL;
+	else if (!dir)
+		session->output = strdup(output);
+	if (!session->output || (dir && !session->dir))
+		jp_fail(err, ENOMEM, "no memory for a session");
+	else if (prepare(session, err) == 0 && capture->begin(session, argc, argv, err) == 0)
+		return session;
+	session_free(session);
+	return NULL;
+}
+
+static int open_all(struct jp_session *session, enum jp_stream stream, struct jp_error *err)
+{
+	unsigned int news;
+	int ret;
+
+	if (!session->options.system_wide)
+		return jp_threads_open(session, stream, 0, &news, err);
+	ret = jp_open_thread(session, stream, -1, err);
+	return ret == -ESRCH ? jp_fail(err, ESRCH, "perf_event_open: ESRCH system-wide") : ret;
+}
+
+void jp_session_tell_kernel(struct jp_session *session)
+{
+	if (!session->abilities.kernel)
+		return;
+	pthread_mutex_lock(&session->lock);
+	jp_synthesize_kernel(session, session->began);
+	pthread_mutex_unlock(&session->lock);
+}
+
+void jp_session_sampling(struct jp_session *session)
+{
+	session->facts.sampling = jp_capture_now();
+	pthread_mutex_lock(&session->lock);
+	session->hold_rounds = false;
+	pthread_mutex_unlock(&session->lock);
+}
+
+static int start_sampling(struct jp_session *session, struct jp_error *err)
+{
+	int ret = open_all(session, JP_SAMPLING, err);
+
+	if (!ret)
+		ret = jp_open_enable(session, JP_SAMPLING, err);
+	if (!ret && !session->options.system_wide)
+		ret = jp_threads_settle(session, JP_SAMPLING, err);
+	if (!ret)
+		jp_session_sampling(session);
+	return ret;
+}
+
+/* From no events to sideband that tells of everything that any thread does. */
+static int start_sideband(struct jp_session *session, struct jp_error *err)
+{
+	int ret = jp_session_boundary(session, JP_BEFORE_OPEN, err);
+
+	if (!ret)
+		ret = open_all(session, JP_SIDEBAND, err);
+	if (!ret)
+		jp_session_tell_kernel(session);
+	if (!ret)
+		ret = jp_session_boundary(session, JP_BEFORE_ENABLE, err);
+	if (!ret)
+		ret = jp_open_enable(session, JP_SIDEBAND, err);
+	session->first_enabled = jp_capture_now();
+	if (!ret)
+		ret = jp_session_boundary(session, JP_BEFORE_THREADS, err);
+	if (!ret && !session->options.system_wide)
+		ret = jp_threads_settle(session, JP_SIDEBAND, err);
+	session->facts.enabled = jp_capture_now();
+	return ret;
+}
+
+int jp_session_attach(struct jp_session *session, bool snapshot_first, bool sample,
+		      struct jp_error *err)
+{
+	int ret = 0;
+
+	if (session->target->pid > 0 && kill(session->target->pid, 0) && errno == ESRCH)
+		return jp_fail(err, ESRCH, "no process %d", session->target->pid);
+	if (session->target->pid > 0)
+		jp_drain_watch(session, session->target->pid);
+	if (snapshot_first) {
+		/* The control: what is mapped from here until events are enabled, nobody tells. */
+		session->order = "snapshot-first";
+		ret = jp_snapshot_take(session, err);
+	}
+	if (!ret)
+		ret = start_sideband(session, err);
+	if (!ret)
+		ret = jp_session_boundary(session, JP_BEFORE_SNAPSHOT, err);
+	if (!ret && !snapshot_first)
+		ret = jp_snapshot_take(session, err);
+	if (!ret)
+		ret = jp_session_boundary(session, JP_BEFORE_SAMPLING, err);
+	if (!ret && sample)
+		ret = start_sampling(session, err);
+	return ret;
+}
+
+uint64_t jp_session_samples(const struct jp_session *session)
+{
+	struct jp_session *mine = (struct jp_session *)session;
+	uint64_t samples;
+
+	pthread_mutex_lock(&mine->lock);
+	samples = session->samples;
+	pthread_mutex_unlock(&mine->lock);
+	return samples;
+}
+
+bool jp_session_complete(const struct jp_session *session)
+{
+	struct jp_session *mine = (struct jp_session *)session;
+	bool complete;
+
+	pthread_mutex_lock(&mine->lock);
+	complete = session->complete;
+	pthread_mutex_unlock(&mine->lock);
+	return complete;
+}
+
+void jp_session_interrupt(struct jp_session *session)
+{
+	int error = errno;
+
+	__atomic_store_n(&session->interrupt, 1, __ATOMIC_RELEASE);
+	jp_drain_wake(session);
+	errno = error;
+}
+
+enum jp_wait jp_session_wait(struct jp_session *session, uint64_t samples, uint64_t deadline)
+{
+	const struct timespec until = {.tv_sec = (time_t)(deadline / 1000000000),
+				       .tv_nsec = (long)(deadline % 1000000000)};
+	enum jp_wait what = JP_WAIT_DEADLINE;
+	int error = 0;
+
+	pthread_mutex_lock(&session->lock);
+	for (;;) {
+		if (samples && session->samples >= samples)
+			what = JP_WAIT_SAMPLES;
+		else if (session->complete)
+			what = JP_WAIT_COMPLETE;
+		else if (session->exited)
+			what = JP_WAIT_EXITED;
+		else if (error != ETIMEDOUT) {
+			error = pthread_cond_timedwait(&session->changed, &session->lock, &until);
+			continue;
+		}
+		break;
+	}
+	pthread_mutex_unlock(&session->lock);
+	return what;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static void stop(struct jp_session *session)
+{
+	if (session->stopped)
+		return;
+	session->stopped = true;
+	end_worker(session);
+	session->facts.stopped = jp_capture_now();
+	/* Sideband outlives sampling, so that every sample's mappings are told. */
+	jp_open_disable(session, JP_SAMPLING);
+	jp_open_disable(session, JP_SIDEBAND);
+	jp_drain_stop(session);
+	jp_open_close(session, 0);
+	session->facts.lost_samples =
+		larger(session->lost_records[JP_SAMPLING], session->lost_counted[JP_SAMPLING]);
+	session->facts.lost_sideband =
+		larger(session->lost_records[JP_SIDEBAND], session->lost_counted[JP_SIDEBAND]);
+	session->facts.duplicates = session->duplicates[JP_SAMPLING];
+}
+
+void jp_session_stop(struct jp_session *session, uint64_t *lost_samples, uint64_t *lost_sideband)
+{
+	stop(session);
+	*lost_samples = session->facts.lost_samples;
+	*lost_sideband = session->facts.lost_sideband;
+}
+
+/* The first failure is the one that is told. */
+static void keep_first(int *first, int ret, struct jp_error *err, const struct jp_error *detail)
+{
+	if (!ret || *first)
+		return;
+	*first = ret;
+	if (err)
+		*err = *detail;
+}
+
+int jp_session_finish(struct jp_session *session, struct jp_error *err)
+{
+	struct jp_error detail = {""};
+	uint64_t unsaid;
+	int first = 0, ret;
+
+	stop(session);
+	keep_first(&first, session->worker_error, err, &session->worker_err);
+	/* What a ring that stayed full to the end could not say, the file says all the same. */
+	unsaid = session->facts.lost_samples - session->lost_records[JP_SAMPLING];
+	if (unsaid)
+		jp_synthesize_lost(session, unsaid, jp_capture_now());
+	ret = jp_perfdata_close(session->writer, session->first_sample, session->last_sample,
+				&detail);
+	session->writer = NULL;
+	keep_first(&first, ret, err, &detail);
+	ret = jp_elf_copies_finish(session->copies, &detail);
+	session->copies = NULL;
+	keep_first(&first, ret, err, &detail);
+	if (session->dir && !first)
+		first = jp_facts_write(session, err);
+	session_free(session);
+	return first;
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/capture/session.h"
+#include "harness/procmaps.h"
+
+enum { MOST_READINGS = 20, CHUNK = 4096 };
+
+struct text {
+	char *bytes;
+	size_t size, room;
+};
+
+struct reading {
+	struct text text;
+	uint64_t before, after;
+};
+
+static int room_for(struct text *text, size_t more)
+{
+	if (text->room - text->size < more) {
+		size_t room = (text->room ? text->room * 2 : 64 << 10) + more;
+		char *bytes = realloc(text->bytes, room);
+
+		if (!bytes)
+			return -ENOMEM;
+		text->bytes = bytes;
+		text->room = room;
+	}
+	return 0;
+}
+
+/*
+ * One reading of /proc/PID/maps. The kernel gives a page of whole lines for each read() and lets
+ * go of the address space between two, so a reading may be torn.
+ */
+static int read_maps(struct jp_session *session, pid_t pid, struct reading *reading,
+		     bool *within_done, struct jp_error *err)
+{
+	char path[64];
+	bool first = true;
+	ssize_t size;
+	int fd, ret = 0;
+
+	reading->text.size = 0;
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	reading->before = jp_capture_now();
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	do {
+		ret = room_for(&reading->text, CHUNK);
+		if (ret) {
+			jp_fail(err, -ret, "%s: no memory", path);
+			break;
+		}
+		size = read(fd, reading->text.bytes + reading->text.size, CHUNK);
+		if (size < 0 && errno != EINTR && errno != ESRCH) {
+			ret = jp_fail(err, errno, "%s: %s", path, strerror(errno));
+			break;
+		}
+		reading->text.size += size > 0 ? (size_t)size : 0;
+		if (first && !*within_done) {
+			*within_done = true;
+			ret = jp_session_boundary(session, JP_WITHIN_SNAPSHOT, err);
+		}
+		first = false;
+	} while (!ret && (size > 0 || (size < 0 && errno == EINTR)));
+	close(fd);
+	reading->after = jp_capture_now();
+	return ret;
+}
+
+static bool executable(const char *line, const char *end)
+{
+	const char *space = memchr(line, ' ', (size_t)(end - line));
+
+	return space && end - space > 3 && space[3] == 'x';
+}
+
+/* The next line from *@at on that counts; its end in *@end. NULL: none. */
+static const char *next_line(const struct text *text, size_t *at, size_t *size, bool all)
+{
+	while (*at < text->size) {
+		const char *line = text->bytes + *at;
+		const char *end = memchr(line, '\n', text->size - *at);
+
+		end = end ? end + 1 : text->bytes + text->size;
+		*at += (size_t)(end - line);
+		*size = (size_t)(end - line);
+		if (all || executable(line, end))
+			return line;
+	}
+	return NULL;
+}
+
+/* Heaps and stacks grow all the time; only what may become a record must agree. */
+static bool agree(const struct text *a, const struct text *b, bool all)
+{
+	size_t at_a = 0, at_b = 0, size_a = 0, size_b = 0;
+	const char *line_a, *line_b;
+
+	do {
+		line_a = next_line(a, &at_a, &size_a, all);
+		line_b = next_line(b, &at_b, &size_b, all);
+		if (line_a && line_b && (size_a != size_b || memcmp(line_a, line_b, size_a) != 0))
+			return false;
+	} while (line_a && line_b);
+	return !line_a && !line_b;
+}
+
+static bool selected(enum jp_synth synth, const struct jp_procmap *map)
+{
+	switch (synth) {
+	case JP_SYNTH_NONE:
+		return false;
+	case JP_SYNTH_PATHS:
+		return (map->prot & JP_PROT_EXEC) && *map->name;
+	case JP_SYNTH_EXEC:
+		return map->prot & JP_PROT_EXEC;
+	case JP_SYNTH_ALL:
+		return true;
+	}
+	return false;
+}
+
+static int write_records(struct jp_session *session, pid_t pid, const struct reading *reading,
+			 struct jp_error *err)
+{
+	struct jp_procmap *maps;
+	size_t count;
+	int ret;
+
+	ret = jp_procmaps_parse(reading->text.bytes, reading->text.size, &maps, &count, err);
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&session->lock);
+	for (size_t i = 0; i < count; i++) {
+		if (session->copies && (maps[i].prot & JP_PROT_EXEC))
+			jp_elf_copies_want(session->copies, pid, &maps[i]);
+		/*
+		 * The time before the reading: whatever happened while it was read has a live
+		 * record that is later and wins, and what the reading shows of it already is the
+		 * same.
+		 */
+		if (selected(session->options.synth, &maps[i]))
+			jp_synthesize_map(session, pid, &maps[i], reading->before);
+	}
+	pthread_mutex_unlock(&session->lock);
+	free(maps);
+	return 0;
+}
+
+static int write_text(struct jp_session *session, pid_t pid, const struct reading *reading,
+		      struct jp_error *err)
+{
+	char path[4096];
+	FILE *file;
+	int ret = 0;
+
+	if (!session->dir)
+		return 0;
+	snprintf(path, sizeof(path), "%s/maps", session->dir);
+	file = fopen(path, session->snapshots ? "ae" : "we");
+	if (!file)
+		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	fprintf(file, "# pid %d before %llu after %llu\n", pid, (unsigned long long)reading->before,
+		(unsigned long long)reading->after);
+	fwrite(reading->text.bytes, 1, reading->text.size, file);
+	if (ferror(file))
+		ret = EIO;
+	if (fclose(file) && !ret)
+		ret = errno;
+	return ret ? jp_fail(err, ret, "%s: cannot be written: %s", path, strerror(ret)) : 0;
+}
+
+/*
+ * Reads until two readings agree: mremap is never reported, so what moved while a reading went by
+ * is found by nobody else.
+ */
+static int snapshot_process(struct jp_session *session, pid_t pid, bool *within_done,
+			    struct jp_error *err)
+{
+	struct reading readings[2] = {0};
+	bool stable = false;
+	int turn = 0, ret = read_maps(session, pid, &readings[0], within_done, err);
+
+	while (!ret && !stable && turn < MOST_READINGS - 1) {
+		turn++;
+		ret = read_maps(session, pid, &readings[turn % 2], within_done, err);
+		stable = !ret && agree(&readings[0].text, &readings[1].text,
+				       session->options.synth == JP_SYNTH_ALL);
+	}
+	if (!ret) {
+		session->snapshot_readings += (unsigned int)turn + 1;
+		session->unstable += !stable;
+		ret = write_records(session, pid, &readings[turn % 2], err);
+	}
+	if (!ret)
+		ret = write_text(session, pid, &readings[turn % 2], err);
+	session->snapshots += !ret;
+	free(readings[0].text.bytes);
+	free(readings[1].text.bytes);
+	return ret;
+}
+
+static ssize_t read_file(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got;
+
+	if (fd < 0)
+		return -1;
+	got = read(fd, text, size - 1);
+	close(fd);
+	if (got >= 0)
+		text[got] = '\0';
+	return got;
+}
+
+static pid_t parent_of(pid_t pid)
+{
+	char path[64], text[1024];
+	const char *end;
+	int ppid = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (read_file(path, text, sizeof(text)) <= 0)
+		return 0;
+	end = strrchr(text, ')'); /* the name before it may hold anything */
+	if (end)
+		sscanf(end, ") %*c %d", &ppid);
+	return ppid;
+}
+
+/*
+ * FORK and COMM of every thread that is there. They carry the time at which the capture began: a
+ * live record of any of them is later. (At the time of the snapshot, a reader that starts a process
+ * anew at FORK would forget what live records told it before.)
+ */
+static int tell_threads(struct jp_session *session, pid_t pid, struct jp_error *err)
+{
+	struct jp_tids tids = {0};
+	char path[64], name[64];
+	pid_t ppid = parent_of(pid);
+	int ret;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	ret = jp_tids_list(path, &tids);
+	for (size_t i = 0; i < tids.count && !ret; i++) {
+		pid_t tid = tids.tids[i];
+		ssize_t size;
+
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
+		size = read_file(path, name, sizeof(name));
+		if (size <= 0)
+			continue; /* it ended */
+		name[size - 1] = '\0';
+		pthread_mutex_lock(&session->lock);
+		/* Who made a thread is not known any more; perf says the main thread did. */
+		jp_synthesize_fork(session, pid, tid == pid ? ppid : pid, tid,
+				   tid == pid ? ppid : pid, session->began);
+		jp_synthesize_comm(session, pid, tid, name, session->began);
+		pthread_mutex_unlock(&session->lock);
+	}
+	jp_tids_free(&tids);
+	if (ret && ret != -ESRCH)
+		return jp_fail(err, -ret, "/proc/%d/task: %s", pid, strerror(-ret));
+	return 0;
+}
+
+int jp_snapshot_take(struct jp_session *session, struct jp_error *err)
+{
+	struct jp_tids pids = {0};
+	struct jp_error ignored;
+	bool within_done = false;
+	int ret = 0;
+
+	if (!session->options.system_wide) {
+		ret = tell_threads(session, session->target->pid, err);
+		return ret ? ret
+			   : snapshot_process(session, session->target->pid, &within_done, err);
+	}
+	ret = jp_tids_list("/proc", &pids);
+	if (ret)
+		return jp_fail(err, -ret, "/proc: %s", strerror(-ret));
+	for (size_t i = 0; i < pids.count; i++) {
+		tell_threads(session, pids.tids[i], &ignored);
+		/* One that ended or that we may not read is one less to tell of. */
+		if (snapshot_process(session, pids.tids[i], &within_done, &ignored) == -ENOMEM)
+			ret = jp_fail(err, ENOMEM, "no memory for the snapshot");
+	}
+	jp_tids_free(&pids);
+	return ret;
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "harness/capture/session.h"
+#include "harness/procmaps.h"
+#include "harness/truth_format.h"
+
+/*
+ * Records are written with the sideband event's id and trailer, as if it had told of them.
+ * perf marks a synthesized FORK so that the parent's mappings are not copied: those of the child
+ * follow in records of their own.
+ */
+enum { MISC_FORK_EXEC = 1 << 13 };
+
+struct trailer {
+	uint32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, reserved;
+	uint64_t id;
+};
+
+struct record {
+	size_t used;
+	unsigned char bytes[sizeof(struct perf_event_header) + 128 + PATH_MAX + 8];
+};
+
+static void start(struct record *record, uint32_t type, uint16_t misc)
+{
+	struct perf_event_header header = {.type = type, .misc = misc};
+
+	record->used = 0;
+	memcpy(record->bytes, &header, sizeof(header));
+	record->used = sizeof(header);
+}
+
+static void add(struct record *record, const void *bytes, size_t size)
+{
+	memcpy(record->bytes + record->used, bytes, size);
+	record->used += size;
+}
+
+static void add_text(struct record *record, const char *text)
+{
+	static const char zeros[8];
+	size_t size = strnlen(text, PATH_MAX - 1);
+
+	add(record, text, size);
+	add(record, zeros, 8 - size % 8); /* one NUL at least */
+}
+
+static void put(struct jp_session *session, struct record *record, enum jp_stream stream, pid_t pid,
+		pid_t tid, uint64_t time)
+{
+	struct trailer trailer = {.pid = (uint32_t)pid,
+				  .tid = (uint32_t)tid,
+				  .time = time,
+				  .id = session->some_id[stream]};
+	uint16_t size;
+
+	add(record, &trailer, sizeof(trailer));
+	size = (uint16_t)record->used;
+	memcpy(record->bytes + offsetof(struct perf_event_header, size), &size, sizeof(size));
+	jp_perfdata_put(session->writer, record->bytes, record->used);
+}
+
+void jp_synthesize_map(struct jp_session *session, pid_t pid, const struct jp_procmap *map,
+		       uint64_t time)
+{
+	struct record record;
+	const uint32_t task[2] = {(uint32_t)pid, (uint32_t)pid};
+	const uint64_t range[3] = {map->start, map->end - map->start, map->offset};
+	const uint32_t device[2] = {map->maj, map->min};
+	const uint64_t inode[2] = {map->ino, 0};
+	uint32_t kind[2] = {0, map->shared == 's' ? MAP_SHARED : MAP_PRIVATE};
+	uint16_t misc = PERF_RECORD_MISC_USER;
+
+	kind[0] |= map->prot & JP_PROT_READ ? PROT_READ : 0;
+	kind[0] |= map->prot & JP_PROT_WRITE ? PROT_WRITE : 0;
+	kind[0] |= map->prot & JP_PROT_EXEC ? PROT_EXEC : 0;
+	if (!(map->prot & JP_PROT_EXEC))
+		misc |= PERF_RECORD_MISC_MMAP_DATA;
+	start(&record, PERF_RECORD_MMAP2, misc);
+	add(&record, task, sizeof(task));
+	add(&record, range, sizeof(range));
+	add(&record, device, sizeof(device));
+	add(&record, inode, sizeof(inode));
+	add(&record, kind, sizeof(kind));
+	/* The kernel's live records and perf's synthesized ones call it so; maps says nothing. */
+	add_text(&record, *map->name ? map->name : "//anon");
+	put(session, &record, JP_SIDEBAND, pid, pid, time);
+}
+
+void jp_synthesize_fork(struct jp_session *session, pid_t pid, pid_t ppid, pid_t tid, pid_t ptid,
+			uint64_t time)
+{
+	struct record record;
+	const uint32_t task[4] = {(uint32_t)pid, (uint32_t)ppid, (uint32_t)tid, (uint32_t)ptid};
+
+	start(&record, PERF_RECORD_FORK, MISC_FORK_EXEC);
+	add(&record, task, sizeof(task));
+	add(&record, &time, sizeof(time));
+	put(session, &record, JP_SIDEBAND, ppid, ptid, time);
+}
+
+void jp_synthesize_comm(struct jp_session *session, pid_t pid, pid_t tid, const char *name,
+			uint64_t time)
+{
+	struct record record;
+	const uint32_t task[2] = {(uint32_t)pid, (uint32_t)tid};
+
+	start(&record, PERF_RECORD_COMM, 0);
+	add(&record, task, sizeof(task));
+	add_text(&record, name);
+	put(session, &record, JP_SIDEBAND, pid, tid, time);
+}
+
+void jp_synthesize_lost(struct jp_session *session, uint64_t lost, uint64_t time)
+{
+	struct record record;
+
+	start(&record, PERF_RECORD_LOST_SAMPLES, 0);
+	add(&record, &lost, sizeof(lost));
+	put(session, &record, JP_SAMPLING, 0, 0, time);
+}
+
+static void kernel_map(struct jp_session *session, uint64_t addr, uint64_t len, uint64_t pgoff,
+		       const char *name, uint64_t time)
+{
+	struct record record;
+	const uint32_t task[2] = {UINT32_MAX, 0};
+	const uint64_t range[3] = {addr, len, pgoff};
+
+	start(&record, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL);
+	add(&record, task, sizeof(task));
+	add(&record, range, sizeof(range));
+	add_text(&record, name);
+	put(session, &record, JP_SIDEBAND, -1, 0, time);
+}
+
+static void modules(struct jp_session *session, uint64_t time)
+{
+	FILE *file = fopen("/proc/modules", "re");
+	char line[1024];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		unsigned long long size, addr;
+		char name[64], text[80];
+
+		/* "name size uses users, state address" */
+		if (sscanf(line, "%63s %llu %*s %*s %*s %llx", name, &size, &addr) != 3 || !addr)
+			continue;
+		snprintf(text, sizeof(text), "[%s]", name);
+		kernel_map(session, addr, size, 0, text, time);
+	}
+	if (file)
+		fclose(file);
+}
+
+void jp_synthesize_kernel(struct jp_session *session, uint64_t time)
+{
+	FILE *file = fopen("/proc/kallsyms", "re");
+	unsigned long long text = 0, etext = 0, addr;
+	char line[1024];
+
+	while (file && !(text && etext) && fgets(line, sizeof(line), file)) {
+		char type, name[128];
+
+		if (sscanf(line, "%llx %c %127s", &addr, &type, name) != 3)
+			continue;
+		if (strcmp(name, "_text") == 0)
+			text = addr;
+		else if (strcmp(name, "_etext") == 0)
+			etext = addr;
+	}
+	if (file)
+		fclose(file);
+	/* All zero where kernel.kptr_restrict hides them: there is nothing to tell then. */
+	if (!text || etext <= text)
+		return;
+	/* perf finds the kernel's load offset in pgoff, by the symbol in the name. */
+	kernel_map(session, text, etext - text, text, "[kernel.kallsyms]_text", time);
+	modules(session, time);
+}

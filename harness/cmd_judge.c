@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "harness/command.h"
+#include "harness/judge_file.h"
+#include "harness/report.h"
+#include "harness/run_dir.h"
+
+/* Case folders of a run directory, in the order of names. */
+struct folders {
+	char **paths;
+	size_t count;
+};
+
+static bool has(const char *dir, const char *name)
+{
+	char path[4096];
+	struct stat status;
+
+	return (size_t)snprintf(path, sizeof(path), "%s/%s", dir, name) < sizeof(path) &&
+	       stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+static int add_folder(struct folders *folders, const char *path)
+{
+	char **grown = realloc(folders->paths, (folders->count + 1) * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	folders->paths = grown;
+	grown[folders->count] = strdup(path);
+	return grown[folders->count++] ? 0 : -ENOMEM;
+}
+
+/* A folder that holds `case` is a case; others are looked into, two levels deep. */
+static int find_cases(struct folders *folders, const char *dir, int depth)
+{
+	struct dirent **names;
+	int count, ret = 0;
+
+	if (has(dir, "case"))
+		return add_folder(folders, dir);
+	if (depth == 2)
+		return 0;
+	count = scandir(dir, &names, NULL, alphasort);
+	for (int i = 0; i < count; i++) {
+		char path[4096];
+		struct stat status;
+
+		if (!ret && names[i]->d_name[0] != '.' &&
+		    (size_t)snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name) <
+			    sizeof(path) &&
+		    lstat(path, &status) == 0 && S_ISDIR(status.st_mode))
+			ret = find_cases(folders, path, depth + 1);
+		free(names[i]);
+	}
+	if (count >= 0)
+		free(names);
+	return count < 0 ? -errno : ret;
+}
+
+/* The case that @dir was run as, as its own definition says. */
+static struct jp_cases *read_case(const char *dir, struct jp_error *err)
+{
+	size_t size;
+	char *text = jp_run_dir_read(dir, "case", &size), file[4096];
+	struct jp_cases *cases;
+
+	snprintf(file, sizeof(file), "%s/case", dir);
+	if (!text) {
+		jp_fail(err, errno, "%s: %s", file, strerror(errno));
+		return NULL;
+	}
+	cases = jp_cases_parse(NULL, file, NULL, text, size, err);
+	free(text);
+	if (cases && cases->nr_cases != 1) {
+		jp_fail(err, EINVAL, "%s: holds %zu cases; expected one", file, cases->nr_cases);
+		jp_cases_free(cases);
+		return NULL;
+	}
+	return cases;
+}
+
+/* What the run itself found out when there was nothing to judge. True when it did. */
+static bool take_outcome(const char *dir, struct jp_result *result)
+{
+	static const enum jp_outcome without_judge[] = {JP_SKIP, JP_ERROR, JP_TIMEOUT};
+	size_t size, length;
+	char *text = jp_run_dir_read(dir, "outcome", &size), *why;
+
+	if (!text)
+		return false;
+	why = strchr(text, ' ');
+	length = why ? (size_t)(why - text) : size;
+	result->outcome = JP_ERROR;
+	snprintf(result->why, sizeof(result->why), "%s/outcome: no outcome that a run has", dir);
+	for (size_t i = 0; i < sizeof(without_judge) / sizeof(without_judge[0]); i++) {
+		const char *name = jp_outcome_text(without_judge[i]);
+
+		if (strlen(name) != length || strncmp(name, text, length) != 0)
+			continue;
+		result->outcome = without_judge[i];
+		snprintf(result->why, sizeof(result->why), "%s", why ? why + 1 : "");
+	}
+	free(text);
+	return true;
+}
+
+static int judge_folders(const struct folders *folders, const struct jp_cases *known,
+			 bool definitions_from_known)
+{
+	struct jp_cases **own = calloc(folders->count, sizeof(struct jp_cases *));
+	struct jp_report report = {0};
+	struct jp_error err = {""};
+	int status = JP_EXIT_BROKEN;
+
+	if (!own || jp_report_begin(&report, known, folders->count))
+		goto out;
+	for (size_t i = 0; i < folders->count; i++) {
+		const char *dir = folders->paths[i];
+		struct jp_result *result = jp_report_next(&report);
+		const struct jp_case *cas;
+
+		own[i] = read_case(dir, &err);
+		if (!own[i]) {
+			printf("Bail out! %s\n", err.text);
+			goto out;
+		}
+		cas = &own[i]->cases[0];
+		if (definitions_from_known) {
+			cas = jp_cases_find(known, own[i]->cases[0].name);
+			if (!cas) {
+				printf("Bail out! %s: no case '%s' is known\n", dir,
+				       own[i]->cases[0].name);
+				goto out;
+			}
+		}
+		result->cas = cas;
+		if (!take_outcome(dir, result))
+			jp_judge_case(cas, dir, result);
+		jp_report_tell(&report, NULL);
+	}
+	status = jp_report_end(&report);
+out:
+	jp_report_free(&report);
+	for (size_t i = 0; own && i < folders->count; i++)
+		jp_cases_free(own[i]);
+	free(own);
+	return status;
+}
+
+static int judge_dir(const char *dir, const char *expected)
+{
+	struct folders folders = {0};
+	struct jp_error err = {""};
+	struct jp_cases *known = jp_cases_load(expected, &err);
+	int status = JP_EXIT_BROKEN;
+
+	if (!known)
+		fprintf(stderr, "jitproof judge: %s\n", err.text);
+	else if (find_cases(&folders, dir, 0))
+		fprintf(stderr, "jitproof judge: %s: %s\n", dir, strerror(errno));
+	else if (!folders.count)
+		fprintf(stderr,
+			"jitproof judge: %s: no case is in it; expected a run directory or a "
+			"case's "
+			"folder\n",
+			dir);
+	else
+		status = judge_folders(&folders, known, expected);
+	for (size_t i = 0; i < folders.count; i++)
+		free(folders.paths[i]);
+	free(folders.paths);
+	jp_cases_free(known);
+	return status;
+}
+
+static bool is_dir(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static int judge(int argc, char **argv)
+{
+	if (argc == 2 && is_dir(argv[1]))
+		return judge_dir(argv[1], NULL);
+	if (argc == 4 && strcmp(argv[1], "--expected") == 0 && is_dir(argv[3]))
+		return judge_dir(argv[3], argv[2]);
+	if (argc == 3 && strncmp(argv[1], "--expected=", 11) == 0 && is_dir(argv[2]))
+		return judge_dir(argv[2], argv[1] + 11);
+	return jp_judge_file(argc, argv);
+}
+
+static const struct jp_command judge_command = {
+	.name = "judge",
+	.synopsis = "judge [--expected DIR] DIR | [OPTION...] FILE",
+	.help = "judge a run directory again, or any perf.data without truth",
+	.run = judge,
+};
+JP_REGISTER(command, judge_command);

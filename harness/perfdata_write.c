@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/perfdata_write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+/* An attr of 120 bytes is the largest that perf 5.10 accepts, and holds all flags of today. */
+enum { ATTR_SIZE = PERF_ATTR_SIZE_VER6, BUFFER = 1 << 20, EVENTS = 4 };
+enum { RECORD_FINISHED_ROUND = 68 };
+enum {
+	FEATURE_OSRELEASE = 4,
+	FEATURE_VERSION = 5,
+	FEATURE_ARCH = 6,
+	FEATURE_NRCPUS = 7,
+	FEATURE_CMDLINE = 11,
+	FEATURE_EVENT_DESC = 12,
+	FEATURE_SAMPLE_TIME = 21,
+	FEATURE_CLOCKID = 23,
+};
+
+struct section {
+	uint64_t offset, size;
+};
+
+struct file_header {
+	char magic[8];
+	uint64_t size, attr_size;
+	struct section attrs, data, event_types;
+	uint64_t features[4];
+};
+
+struct file_attr {
+	unsigned char attr[ATTR_SIZE];
+	struct section ids;
+};
+
+struct event {
+	unsigned char attr[ATTR_SIZE];
+	char *name;
+	uint64_t *ids;
+	size_t nr_ids, room;
+};
+
+struct jp_perfdata_writer {
+	int fd, error;
+	char *path;
+	struct event events[EVENTS];
+	unsigned int nr_events;
+	uint64_t at; /* file offset of the buffer's first byte */
+	size_t used;
+	uint64_t data; /* offset of the first record */
+	unsigned char buffer[BUFFER];
+};
+
+static void write_all(struct jp_perfdata_writer *writer, const void *bytes, size_t size)
+{
+	const char *from = bytes;
+
+	while (size && !writer->error) {
+		ssize_t done = pwrite(writer->fd, from, size, (off_t)writer->at);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0) {
+			writer->error = done < 0 ? errno : EIO;
+			break;
+		}
+		from += done;
+		size -= (size_t)done;
+		writer->at += (uint64_t)done;
+	}
+}
+
+static void flush(struct jp_perfdata_writer *writer)
+{
+	write_all(writer, writer->buffer, writer->used);
+	writer->used = 0;
+}
+
+static uint64_t position(const struct jp_perfdata_writer *writer)
+{
+	return writer->at + writer->used;
+}
+
+void jp_perfdata_put(struct jp_perfdata_writer *writer, const void *records, size_t size)
+{
+	if (writer->used + size > BUFFER)
+		flush(writer);
+	if (size > BUFFER / 2) {
+		flush(writer);
+		write_all(writer, records, size);
+		return;
+	}
+	memcpy(writer->buffer + writer->used, records, size);
+	writer->used += size;
+}
+
+void jp_perfdata_round(struct jp_perfdata_writer *writer)
+{
+	struct perf_event_header round = {
+		.type = RECORD_FINISHED_ROUND,
+		.size = sizeof(round),
+	};
+
+	jp_perfdata_put(writer, &round, sizeof(round));
+}
+
+int jp_perfdata_error(const struct jp_perfdata_writer *writer)
+{
+	return -writer->error;
+}
+
+int jp_perfdata_id(struct jp_perfdata_writer *writer, unsigned int event, uint64_t id)
+{
+	struct event *owner = &writer->events[event];
+
+	if (owner->nr_ids == owner->room) {
+		size_t room = owner->room ? owner->room * 2 : 64;
+		uint64_t *ids = realloc(owner->ids, room * sizeof(*ids));
+
+		if (!ids)
+			return -ENOMEM;
+		owner->ids = ids;
+		owner->room = room;
+	}
+	owner->ids[owner->nr_ids++] = id;
+	return 0;
+}
+
+static void put_head(struct jp_perfdata_writer *writer, uint64_t data_size,
+		     const struct section *ids, uint64_t features)
+{
+	struct file_header header = {
+		.magic = "PERFILE2",
+		.size = sizeof(header),
+		.attr_size = sizeof(struct file_attr),
+		.attrs = {sizeof(header), writer->nr_events * sizeof(struct file_attr)},
+		.data = {sizeof(header) + writer->nr_events * sizeof(struct file_attr), data_size},
+		.features = {features},
+	};
+
+	jp_perfdata_put(writer, &header, sizeof(header));
+	for (unsigned int i = 0; i < writer->nr_events; i++) {
+		struct file_attr entry = {.ids = ids[i]};
+
+		memcpy(entry.attr, writer->events[i].attr, ATTR_SIZE);
+		jp_perfdata_put(writer, &entry, sizeof(entry));
+	}
+	writer->data = header.data.offset;
+}
+
+static void writer_free(struct jp_perfdata_writer *writer)
+{
+	if (!writer)
+		return;
+	if (writer->fd >= 0)
+		close(writer->fd);
+	for (unsigned int i = 0; i < writer->nr_events; i++) {
+		free(writer->events[i].name);
+		free(writer->events[i].ids);
+	}
+	free(writer->path);
+	free(writer);
+}
+
+/* O_NONBLOCK: opening a FIFO must not hang; it has no effect on a regular file. */
+static int open_output(const char *path, struct jp_error *err)
+{
+	int fd =
+		open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+	struct stat st;
+	int error;
+
+	if (fd < 0) {
+		error = errno;
+		return jp_fail(err, error, "%s: %s", path,
+			       error == ELOOP ? "a symbolic link; a regular file was expected"
+					      : strerror(error));
+	}
+	if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
+		close(fd);
+		return jp_fail(err, EINVAL, "%s: not a regular file", path);
+	}
+	if (ftruncate(fd, 0) < 0) {
+		error = errno;
+		close(fd);
+		return jp_fail(err, error, "%s: cannot be emptied: %s", path, strerror(error));
+	}
+	return fd;
+}
+
+struct jp_perfdata_writer *jp_perfdata_create(const char *path,
+					      const struct jp_perfdata_event *events,
+					      unsigned int count, struct jp_error *err)
+{
+	struct jp_perfdata_writer *writer = calloc(1, sizeof(*writer));
+	const struct section none[EVENTS] = {0};
+	bool memory;
+
+	if (!writer || count > EVENTS) {
+		jp_fail(err, ENOMEM, "%s: no memory for the writer of %u events", path, count);
+		free(writer);
+		return NULL;
+	}
+	writer->path = strdup(path);
+	memory = writer->path != NULL;
+	writer->nr_events = count;
+	for (unsigned int i = 0; i < count; i++) {
+		const uint32_t size = ATTR_SIZE;
+
+		memcpy(writer->events[i].attr, events[i].attr, ATTR_SIZE);
+		memcpy(writer->events[i].attr + offsetof(struct perf_event_attr, size), &size,
+		       sizeof(size));
+		writer->events[i].name = strdup(events[i].name);
+		memory &= writer->events[i].name != NULL;
+	}
+	writer->fd = memory ? open_output(path, err)
+			    : jp_fail(err, ENOMEM, "%s: no memory for the writer", path);
+	if (writer->fd < 0) {
+		writer_free(writer);
+		return NULL;
+	}
+	/* Size 0: what perf says of a file whose writer died. */
+	put_head(writer, 0, none, 0);
+	return writer;
+}
+
+static void put_string(struct jp_perfdata_writer *writer, const char *text)
+{
+	static const char zeros[64];
+	size_t size = strlen(text) + 1;
+	uint32_t padded = (uint32_t)((size + 63) & ~(size_t)63);
+
+	jp_perfdata_put(writer, &padded, sizeof(padded));
+	jp_perfdata_put(writer, text, size);
+	jp_perfdata_put(writer, zeros, padded - size);
+}
+
+static void put_command_line(struct jp_perfdata_writer *writer)
+{
+	char text[4096];
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	uint32_t count = 0;
+
+	if (fd >= 0)
+		close(fd);
+	if (size < 0)
+		size = 0;
+	if (size && text[size - 1])
+		text[size++] = '\0';
+	for (ssize_t i = 0; i < size; i++)
+		count += text[i] == '\0';
+	jp_perfdata_put(writer, &count, sizeof(count));
+	for (const char *arg = text; arg < text + size; arg += strlen(arg) + 1)
+		put_string(writer, arg);
+}
+
+static void put_event_desc(struct jp_perfdata_writer *writer)
+{
+	const uint32_t head[2] = {writer->nr_events, ATTR_SIZE};
+
+	jp_perfdata_put(writer, head, sizeof(head));
+	for (unsigned int i = 0; i < writer->nr_events; i++) {
+		struct event *event = &writer->events[i];
+		uint32_t count = (uint32_t)event->nr_ids;
+
+		jp_perfdata_put(writer, event->attr, ATTR_SIZE);
+		jp_perfdata_put(writer, &count, sizeof(count));
+		put_string(writer, event->name);
+		jp_perfdata_put(writer, event->ids, event->nr_ids * sizeof(*event->ids));
+	}
+}
+
+static void put_feature(struct jp_perfdata_writer *writer, int feature, const uint64_t *times)
+{
+	struct utsname uts = {0};
+	struct timespec resolution = {0};
+	uint64_t nanoseconds;
+	uint32_t cpus[2];
+
+	uname(&uts);
+	switch (feature) {
+	case FEATURE_OSRELEASE:
+		put_string(writer, uts.release);
+		break;
+	case FEATURE_VERSION:
+		put_string(writer, "jitproof");
+		break;
+	case FEATURE_ARCH:
+		put_string(writer, uts.machine);
+		break;
+	case FEATURE_NRCPUS:
+		cpus[0] = (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
+		cpus[1] = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+		jp_perfdata_put(writer, cpus, sizeof(cpus));
+		break;
+	case FEATURE_CMDLINE:
+		put_command_line(writer);
+		break;
+	case FEATURE_EVENT_DESC:
+		put_event_desc(writer);
+		break;
+	case FEATURE_SAMPLE_TIME:
+		jp_perfdata_put(writer, times, 2 * sizeof(*times));
+		break;
+	case FEATURE_CLOCKID:
+		clock_getres(CLOCK_MONOTONIC, &resolution);
+		nanoseconds = (uint64_t)resolution.tv_nsec;
+		jp_perfdata_put(writer, &nanoseconds, sizeof(nanoseconds));
+		break;
+	}
+}
+
+int jp_perfdata_close(struct jp_perfdata_writer *writer, uint64_t first, uint64_t last,
+		      struct jp_error *err)
+{
+	static const int features[] = {FEATURE_OSRELEASE,   FEATURE_VERSION, FEATURE_ARCH,
+				       FEATURE_NRCPUS,      FEATURE_CMDLINE, FEATURE_EVENT_DESC,
+				       FEATURE_SAMPLE_TIME, FEATURE_CLOCKID};
+	enum { NR = sizeof(features) / sizeof(features[0]) };
+	const uint64_t times[2] = {first, last};
+	struct section table[NR] = {0}, ids[EVENTS] = {0};
+	uint64_t mask = 0, end = position(writer), table_at = end;
+	int error;
+
+	/* The table of features lies right behind the data; it is filled in when their places are
+	 * known. */
+	jp_perfdata_put(writer, table, sizeof(table));
+	for (unsigned int i = 0; i < NR; i++) {
+		table[i].offset = position(writer);
+		put_feature(writer, features[i], times);
+		table[i].size = position(writer) - table[i].offset;
+		mask |= UINT64_C(1) << features[i];
+	}
+	for (unsigned int i = 0; i < writer->nr_events; i++) {
+		ids[i].offset = position(writer);
+		ids[i].size = writer->events[i].nr_ids * sizeof(uint64_t);
+		jp_perfdata_put(writer, writer->events[i].ids, ids[i].size);
+	}
+	flush(writer);
+	writer->at = table_at;
+	jp_perfdata_put(writer, table, sizeof(table));
+	flush(writer);
+	/* The header last: whoever finds a size in it finds all that it speaks of. */
+	writer->at = 0;
+	put_head(writer, end - writer->data, ids, mask);
+	flush(writer);
+	if (!writer->error && close(writer->fd) < 0)
+		writer->error = errno;
+	else if (writer->error)
+		close(writer->fd);
+	writer->fd = -1;
+	error = writer->error;
+	if (error)
+		jp_fail(err, error, "%s: cannot be written: %s", writer->path, strerror(error));
+	writer_free(writer);
+	return -error;
+}

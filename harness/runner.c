@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/runner.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/capture.h"
+#include "harness/interrupt.h"
+#include "harness/environment.h"
+#include "harness/registry.h"
+#include "harness/performer.h"
+
+/* A workload that was told to stop finishes its paths, joins its threads and leaves. */
+#define STOP_NS 5000000000ull
+/* How often a wait for samples looks whether the run was interrupted. */
+#define SLICE_NS 100000000ull
+
+int jp_runner_open(struct jp_runner *runner, uint64_t seed, struct jp_error *err)
+{
+	ssize_t length = readlink("/proc/self/exe", runner->self, sizeof(runner->self) - 1);
+	size_t size;
+	FILE *out;
+
+	if (length < 0)
+		return jp_fail(err, errno, "/proc/self/exe: %s", strerror(errno));
+	runner->self[length] = '\0';
+	runner->seed = seed;
+	out = open_memstream(&runner->environment, &size);
+	if (!out)
+		return jp_fail(err, ENOMEM, "out of memory");
+	jp_environment_write(out, seed);
+	fclose(out);
+	return 0;
+}
+
+void jp_runner_close(struct jp_runner *runner)
+{
+	free(runner->environment);
+}
+
+struct running {
+	const struct jp_runner *runner;
+	const struct jp_case *cas;
+	const char *dir;
+	struct jp_result *result;
+	const struct jp_capture *capture;
+	struct jp_capture_options options;
+	char **capture_argv; /* the capture's own: without what the options took */
+	int capture_argc;
+	struct jp_performer performer;
+	uint64_t deadline;
+	bool stepped;
+};
+
+static void end(struct running *run, enum jp_outcome outcome, const char *text)
+{
+	run->result->outcome = outcome;
+	snprintf(run->result->why, sizeof(run->result->why), "%s", text);
+}
+
+/* What the performer or the session answered, as an outcome with the workload's last words. */
+static void end_with(struct running *run, int ret, const struct jp_error *err)
+{
+	char words[900], why[2000];
+
+	jp_performer_last_words(&run->performer, words, sizeof(words));
+	snprintf(why, sizeof(why), "%s%s", err->text[0] ? err->text : strerror(-ret), words);
+	end(run, ret == -ETIMEDOUT ? JP_TIMEOUT : JP_ERROR, why);
+}
+
+static int take_options(struct running *run, struct jp_error *err)
+{
+	const struct jp_case *cas = run->cas;
+
+	run->capture = jp_registry_find(JP_CAPTURE, cas->capture_argv[0]);
+	if (!run->capture)
+		return jp_fail(err, EINVAL, "no capture '%s'", cas->capture_argv[0]);
+	run->options = jp_capture_defaults();
+	run->capture_argv = calloc((size_t)cas->capture_argc + 1, sizeof(char *));
+	if (!run->capture_argv)
+		return jp_fail(err, ENOMEM, "out of memory");
+	for (int i = 0; i < cas->capture_argc; i++) {
+		int ret = i ? jp_capture_option(&run->options, cas->capture_argv[i], err) : 0;
+
+		if (ret < 0)
+			return ret;
+		if (!ret)
+			run->capture_argv[run->capture_argc++] = cas->capture_argv[i];
+	}
+	return 0;
+}
+
+/* self workload NAME --truth DIR/truth --seed N --ready-fd N --control-fd N ARGS */
+static char **command_of(const struct running *run)
+{
+	const struct jp_case *cas = run->cas;
+	char **argv = calloc((size_t)cas->workload_argc + 11, sizeof(*argv));
+	char *numbers = malloc(strlen(run->dir) + 128);
+	int at = 0;
+
+	if (!argv || !numbers) {
+		free(argv);
+		free(numbers);
+		return NULL;
+	}
+	argv[at++] = (char *)run->runner->self;
+	argv[at++] = "workload";
+	argv[at++] = cas->workload_argv[0];
+	argv[at++] = "--truth";
+	argv[at++] = numbers;
+	numbers += sprintf(numbers, "%s/truth", run->dir) + 1;
+	argv[at++] = "--seed";
+	argv[at++] = numbers;
+	numbers += sprintf(numbers, "%" PRIu64, run->runner->seed) + 1;
+	argv[at++] = "--ready-fd";
+	argv[at++] = numbers;
+	numbers += sprintf(numbers, "%d", run->performer.child_fd[0]) + 1;
+	argv[at++] = "--control-fd";
+	argv[at++] = numbers;
+	sprintf(numbers, "%d", run->performer.child_fd[1]);
+	for (int i = 1; i < cas->workload_argc; i++)
+		argv[at++] = cas->workload_argv[i];
+	return argv;
+}
+
+static void free_command(char **argv)
+{
+	if (argv)
+		free(argv[4]); /* the numbers live behind the truth's path */
+	free(argv);
+}
+
+static int at_boundary(void *context, enum jp_boundary boundary, struct jp_error *err)
+{
+	struct running *run = context;
+
+	/* A boundary may come again and again, as passes over the threads do: one step is enough.
+	 */
+	if ((int)boundary != run->cas->step.boundary || run->stepped)
+		return 0;
+	run->stepped = true;
+	return jp_performer_step(&run->performer, run->cas->step.command, run->deadline, err);
+}
+
+/* Samples outside of emitted code and inside of brackets are not judged: take some more. */
+static uint64_t samples_wanted(const struct jp_case *cas)
+{
+	return (uint64_t)cas->samples + cas->samples / 4 + 100;
+}
+
+static int wait_samples(struct running *run, struct jp_session *session, uint64_t base,
+			struct jp_error *err)
+{
+	/* A breakpoint capture knows itself when it has all that it came for. */
+	uint64_t wanted = run->capture->breakpoints ? 0 : base + samples_wanted(run->cas);
+
+	for (;;) {
+		uint64_t slice = jp_performer_clock() + SLICE_NS;
+
+		if (slice > run->deadline)
+			slice = run->deadline;
+		switch (jp_session_wait(session, wanted, slice)) {
+		case JP_WAIT_SAMPLES:
+		case JP_WAIT_COMPLETE:
+			return 0;
+		case JP_WAIT_EXITED:
+			return jp_fail(err, EPIPE, "the workload ended while it was watched");
+		case JP_WAIT_DEADLINE:
+			break;
+		}
+		if (jp_interrupt_signal())
+			return jp_fail(err, EINTR, "interrupted while sampling");
+		/* Too little is for the judge to say: it knows what was judged. */
+		if (jp_performer_clock() >= run->deadline)
+			return 0;
+	}
+}
+
+/* What a capture launches inherits our standard descriptors: they are the workload's meanwhile. */
+static struct jp_session *start_session(struct running *run, struct jp_target *target,
+					struct jp_error *err)
+{
+	struct jp_session *session = NULL;
+	int saved[3];
+
+	if (!run->capture->launches)
+		return jp_session_start(run->capture, run->capture_argc, run->capture_argv,
+					&run->options, target, run->dir, NULL, err);
+	if (!jp_performer_redirect(&run->performer, saved, err))
+		session = jp_session_start(run->capture, run->capture_argc, run->capture_argv,
+					   &run->options, target, run->dir, NULL, err);
+	jp_performer_restore(saved);
+	run->performer.pid = target->pid;
+	return session;
+}
+
+/* From nothing to a closed capture of a workload that ended well. */
+static int perform(struct running *run, struct jp_error *err)
+{
+	struct jp_target target = {
+		.inherit_fds = {-1, -1, -1, -1}, .boundary = at_boundary, .context = run};
+	char path[4096], **command = NULL;
+	struct jp_error finish_err = {""};
+	struct jp_session *session = NULL;
+	uint64_t base = 0;
+	int ret;
+
+	snprintf(path, sizeof(path), "%s/workload.txt", run->dir);
+	ret = jp_performer_open(&run->performer, path, err);
+	if (ret)
+		return ret;
+	command = command_of(run);
+	if (!command)
+		return jp_fail(err, ENOMEM, "out of memory");
+	if (run->capture->launches) {
+		target.command = command;
+		target.inherit_fds[0] = run->performer.child_fd[0];
+		target.inherit_fds[1] = run->performer.child_fd[1];
+	} else {
+		ret = jp_performer_start(&run->performer, command, err);
+		if (!ret)
+			ret = jp_performer_wait_ready(&run->performer, run->deadline, err);
+		if (ret)
+			goto out;
+		target.pid = run->performer.pid;
+	}
+	snprintf(path, sizeof(path), "%s/truth", run->dir);
+	target.truth = path;
+	session = start_session(run, &target, err);
+	if (!session) {
+		ret = jp_interrupt_signal() ? -EINTR : -EIO;
+		/* A step that hung makes the case a TIMEOUT. */
+		if (run->stepped && jp_performer_clock() >= run->deadline)
+			ret = -ETIMEDOUT;
+		goto out;
+	}
+	if (run->capture->launches) {
+		jp_performer_started(&run->performer);
+		ret = jp_performer_wait_ready(&run->performer, run->deadline, err);
+		base = jp_session_samples(session);
+	}
+	if (!ret && run->cas->step.command && !run->stepped)
+		ret = jp_fail(err, EIO, "the capture never came to the boundary of step '%s'",
+			      run->cas->step.command);
+	if (!ret)
+		ret = wait_samples(run, session, base, err);
+	if (jp_session_finish(session, &finish_err) && !ret)
+		ret = jp_fail(err, EIO, "%s", finish_err.text);
+	if (!ret)
+		ret = jp_performer_stop(&run->performer, jp_performer_clock() + STOP_NS, err);
+out:
+	free_command(command);
+	return ret;
+}
+
+/* True when the folder was judged; else the outcome is the run's own. */
+static bool run_case(struct running *run)
+{
+	char missing[1024] = "";
+	struct jp_error err = {""};
+	int ret;
+
+	if (jp_run_dir_write(run->dir, "case", run->cas->text, &err) ||
+	    jp_run_dir_write(run->dir, "env.json", run->runner->environment, &err) ||
+	    take_options(run, &err)) {
+		end(run, JP_ERROR, err.text);
+		return false;
+	}
+	if (jp_capture_probe(&run->options, run->capture->breakpoints, missing, sizeof(missing))) {
+		end(run, JP_SKIP, missing);
+		return false;
+	}
+	ret = perform(run, &err);
+	if (ret)
+		end_with(run, ret, &err);
+	jp_performer_close(&run->performer);
+	if (!ret)
+		jp_judge_case(run->cas, run->dir, run->result);
+	return !ret;
+}
+
+void jp_runner_run(const struct jp_runner *runner, const struct jp_case *cas, const char *dir,
+		   struct jp_result *result)
+{
+	uint64_t started = jp_performer_clock();
+	struct running run = {.runner = runner,
+			      .cas = cas,
+			      .dir = dir,
+			      .result = result,
+			      .deadline = started + cas->seconds * 1000000000ull};
+	char text[2200];
+
+	memset(result, 0, sizeof(*result));
+	result->cas = cas;
+	if (!run_case(&run)) {
+		snprintf(text, sizeof(text), "%s %s", jp_outcome_text(result->outcome),
+			 result->why);
+		jp_run_dir_write(dir, "outcome", text, NULL);
+	}
+	free(run.capture_argv);
+	result->seconds = (double)(jp_performer_clock() - started) / 1e9;
+}
