@@ -156,6 +156,19 @@ static int write_records(struct jp_session *session, pid_t pid, const struct rea
 	return 0;
 }
 
+int jp_snapshot_file(struct jp_session *session, struct jp_error *err)
+{
+	char path[4096];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/maps", session->dir);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	close(fd);
+	return 0;
+}
+
 static int write_text(struct jp_session *session, pid_t pid, const struct reading *reading,
 		      struct jp_error *err)
 {
@@ -166,7 +179,7 @@ static int write_text(struct jp_session *session, pid_t pid, const struct readin
 	if (!session->dir)
 		return 0;
 	snprintf(path, sizeof(path), "%s/maps", session->dir);
-	file = fopen(path, session->snapshots ? "ae" : "we");
+	file = fopen(path, "ae");
 	if (!file)
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	fprintf(file, "# pid %d before %llu after %llu\n", pid, (unsigned long long)reading->before,
