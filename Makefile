@@ -72,7 +72,7 @@ $(O)/selftest/jitproof-selftest: $(OBJ) $(BAD_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
 
-check: all ## run the cases of the set check; SKIP_OK=1 accepts a machine where all are skipped
+check: all ## run the set check; SKIP_OK=1 accepts a machine where all is skipped
 	@$(RUN) --set=check; status=$$?; \
 	if [ $$status -eq 4 ] && [ "$(SKIP_OK)" = 1 ]; then exit 0; fi; exit $$status
 

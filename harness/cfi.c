@@ -192,7 +192,7 @@ static struct jp_cfi_rule register_rule(struct jp_cfi_rows *rows, Dwarf_Frame *f
 	if (dwarf_frame_register(frame, reg, mem, &ops, &count))
 		return rule;
 	if (count == 0) { /* libdw: no operations are "same value", or, at @mem, "undefined" */
-		rule.kind = ops == mem ? JP_RULE_UNKNOWN : JP_RULE_KEPT;
+		rule.kind = ops == mem ? JP_RULE_LOST : JP_RULE_KEPT;
 	} else if (count == 1 && ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31) {
 		rule.kind = JP_RULE_REG;
 		rule.reg = ops[0].atom - DW_OP_reg0;
@@ -228,10 +228,10 @@ static void fill(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *row,
 		return;
 	/* The way back comes first: without it nothing else matters. */
 	rule = register_rule(rows, frame, return_address);
-	if (rule.kind == JP_RULE_UNKNOWN) {
+	if (rule.kind == JP_RULE_LOST)
 		row->kind = JP_ROW_END;
+	if (rule.kind == JP_RULE_LOST || rule.kind == JP_RULE_UNKNOWN)
 		return;
-	}
 	if (rule.kind == JP_RULE_KEPT) {
 		rule.kind = JP_RULE_REG;
 		rule.reg = return_address;
@@ -243,13 +243,17 @@ static void fill(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *row,
 		if (reg == machine->ip)
 			continue;
 		rule = register_rule(rows, frame, reg);
-		/* The CFA is the caller's sp unless a rule says otherwise. */
-		if (reg == machine->sp &&
-		    (rule.kind == JP_RULE_KEPT || rule.kind == JP_RULE_UNKNOWN))
-			rule.kind = JP_RULE_CFA;
-		if (rule.kind == JP_RULE_KEPT)
-			row->kept |= (uint32_t)1 << reg;
-		if (rule.kind == JP_RULE_KEPT || rule.kind == JP_RULE_UNKNOWN)
+		/* Where there is no rule, the machine's convention holds; libdw's own idea of it
+		 * has rax in rbx's place (backends/x86_64_cfi.c, elfutils 0.188). */
+		if (rule.kind == JP_RULE_KEPT || rule.kind == JP_RULE_LOST) {
+			if (reg == machine->sp)
+				rule.kind = JP_RULE_CFA;
+			else if (machine->saved & (uint32_t)1 << reg)
+				row->kept |= (uint32_t)1 << reg;
+		}
+		if (reg == machine->sp && rule.kind == JP_RULE_UNKNOWN)
+			return;
+		if (rule.kind >= JP_RULE_LOST)
 			continue;
 		rule.target = reg;
 		if (!jp_cfi_rows_add_rule(rows, rule))

@@ -14,7 +14,8 @@ enum jp_cfi_rule_kind {
 	JP_RULE_REG,     /* register + offset */
 	JP_RULE_EXPR,    /* the expression's result is the value */
 	JP_RULE_AT_EXPR, /* the value lies where the expression says */
-	JP_RULE_UNKNOWN, /* undefined, or nothing that we understand */
+	JP_RULE_LOST,    /* said to be undefined */
+	JP_RULE_UNKNOWN, /* nothing that we understand */
 	JP_RULE_KEPT,    /* as it was */
 };
 

@@ -39,6 +39,7 @@ static enum jp_place place_of(enum jp_backing backing, const char *name)
 		return JP_PLACE_ANON;
 	case JP_BACKING_MEMFD:
 		return JP_PLACE_MEMFD;
+	case JP_BACKING_SHM: /* a path too, and programs run from there */
 	case JP_BACKING_FILE:
 		return *name == '/' ? JP_PLACE_FILE : JP_PLACE_OTHER;
 	default:
@@ -161,7 +162,7 @@ static void look_up(struct jp_file_figures *all, const struct jp_process_figures
 		return;
 	}
 	found->start = low ? mappings[low - 1].end : 0;
-	found->size = (low < count ? mappings[low].start : UINT64_MAX) - found->start;
+	found->size = (low < count ? mappings[low].start : JP_CONTEXT_MAX) - found->start;
 	found->place = JP_PLACE_UNMAPPED;
 	found->root = false;
 }
@@ -217,12 +218,20 @@ static int count_sample(struct jp_file_figures *all, const struct jp_event *even
 	figures->sampled[event->sample.user ? stretch_of(all, process, event->sample.ip)->place
 					    : JP_PLACE_KERNEL]++;
 	nr_user = jp_event_user_chain(event, &user);
-	for (uint64_t i = 0; i < nr_user; i++) {
-		if (user[i] >= JP_CONTEXT_MAX)
+	for (uint64_t i = 0, first; i < nr_user;) {
+		if (user[i] >= JP_CONTEXT_MAX) {
+			i++;
 			continue;
+		}
+		/* Neighbours in a chain mostly lie in one stretch, and no stretch holds a marker.
+		 */
 		stretch = stretch_of(all, process, user[i]);
-		addresses++;
-		unmapped += stretch->place == JP_PLACE_UNMAPPED;
+		first = i;
+		do
+			i++;
+		while (i < nr_user && user[i] - stretch->start < stretch->size);
+		addresses += i - first;
+		unmapped += stretch->place == JP_PLACE_UNMAPPED ? i - first : 0;
 	}
 	if (!addresses)
 		return 0;
@@ -230,7 +239,7 @@ static int count_sample(struct jp_file_figures *all, const struct jp_event *even
 	figures->single_frame += addresses == 1;
 	figures->addresses += addresses;
 	figures->addresses_unmapped += unmapped;
-	figures->rootless += !stretch->root;
+	figures->rootless += !stretch->root; /* the last one that is an address */
 	return 0;
 }
 

@@ -22,8 +22,8 @@ struct jp_machine {
 	uint16_t elf;       /* e_machine */
 	uint8_t ip, sp, fp; /* indexes into jp_regs */
 	uint8_t pushed;     /* bytes of stack that a call takes at least */
-	/* One step by the frame-pointer rule. Registers that code with frame pointers leaves to its
-	 * callee stay known. */
+	uint32_t saved;     /* registers that a called function gives back as they were */
+	/* One step by the frame-pointer rule; saved registers stay known. */
 	enum jp_frame_answer (*frame)(struct jp_regs *regs, jp_cfi_load load, void *context);
 };
 

@@ -55,46 +55,12 @@ void jp_perf_layout(const struct jp_perf_attr *attr, struct jp_perf_layout *layo
 		layout->end_id = identifier;
 }
 
-static uint64_t load64(const void *at)
-{
-	uint64_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return value;
-}
-
 static uint32_t load32(const void *at)
 {
 	uint32_t value;
 
 	memcpy(&value, at, sizeof(value));
 	return value;
-}
-
-static uint64_t field(const struct jp_perf_record *record, const struct jp_perf_layout *layout,
-		      uint16_t from_start, uint16_t from_end)
-{
-	const unsigned char *bytes = (const unsigned char *)record;
-
-	if (record->type == JP_PERF_RECORD_SAMPLE)
-		return from_start && record->size >= layout->fixed ? load64(bytes + from_start) : 0;
-	return from_end && record->size >= sizeof(*record) + layout->trailer
-		       ? load64(bytes + record->size - from_end)
-		       : 0;
-}
-
-uint64_t jp_perf_record_id(const struct jp_perf_layout *layout, const struct jp_perf_record *record)
-{
-	return field(record, layout, layout->id, layout->end_id);
-}
-
-uint64_t jp_perf_record_time(const struct jp_perf_layout *layout,
-			     const struct jp_perf_record *record)
-{
-	uint64_t time = field(record, layout, layout->time, layout->end_time);
-
-	/* perf writes ~0 where it synthesized a record without a time. */
-	return time == UINT64_MAX ? 0 : time;
 }
 
 /* What is left of a sample. Sizes in a file are claims: each is held against this. */
@@ -116,7 +82,7 @@ static bool take64(struct rest *rest, uint64_t *value)
 {
 	if (rest->end - rest->at < (ptrdiff_t)sizeof(*value))
 		return false;
-	*value = load64(rest->at);
+	*value = jp_perf_word(rest->at);
 	rest->at += sizeof(*value);
 	return true;
 }
@@ -189,7 +155,7 @@ static bool take_regs(struct rest *rest, uint64_t mask, uint32_t e_machine, stru
 		if (bit >= sizeof(x86_numbers) || x86_numbers[bit] < 0)
 			continue;
 		regs->known |= 1u << x86_numbers[bit];
-		regs->r[x86_numbers[bit]] = load64(values);
+		regs->r[x86_numbers[bit]] = jp_perf_word(values);
 	}
 	*taken = regs;
 	return true;
@@ -225,9 +191,9 @@ static const char *decode_sample(const struct jp_perf_layout *layout,
 	event->pid = layout->tid ? load32(bytes + layout->tid) : 0;
 	event->tid = layout->tid ? load32(bytes + layout->tid + 4) : 0;
 	event->cpu = layout->cpu ? load32(bytes + layout->cpu) : 0;
-	event->sample.ip = layout->ip ? load64(bytes + layout->ip) : 0;
+	event->sample.ip = layout->ip ? jp_perf_word(bytes + layout->ip) : 0;
 	event->sample.user = (record->misc & JP_PERF_MISC_CPUMODE) == JP_PERF_MISC_USER;
-	event->sample.period = layout->period ? load64(bytes + layout->period) : 0;
+	event->sample.period = layout->period ? jp_perf_word(bytes + layout->period) : 0;
 	event->sample.chain = NULL;
 	event->sample.nr_chain = 0;
 	event->sample.regs = NULL;
@@ -288,10 +254,10 @@ static const char *decode_map(const struct jp_perf_layout *layout,
 	event->tid = load32(bytes + 12);
 	event->kernel_map = event->pid == UINT32_MAX || mode == JP_PERF_MISC_KERNEL ||
 			    mode == CPUMODE_GUEST_KERNEL;
-	event->map.addr = load64(bytes + 16);
-	event->map.len = load64(bytes + 24);
-	event->map.pgoff = load64(bytes + 32);
-	if (event->map.len > UINT64_MAX - event->map.addr)
+	event->map.addr = jp_perf_word(bytes + 16);
+	event->map.len = jp_perf_word(bytes + 24);
+	event->map.pgoff = jp_perf_word(bytes + 32);
+	if (!event->kernel_map && event->map.len > UINT64_MAX - event->map.addr)
 		return "a mapping that ends within the address space";
 	if (!two) {
 		event->map.prot = record->misc & JP_PERF_MISC_MMAP_DATA ? 0 : PROT_EXEC;
@@ -311,8 +277,8 @@ static const char *decode_map(const struct jp_perf_layout *layout,
 	event->map.has_identity = true;
 	event->map.maj = load32(bytes + 40);
 	event->map.min = load32(bytes + 44);
-	event->map.ino = load64(bytes + 48);
-	event->map.gen = load64(bytes + 56);
+	event->map.ino = jp_perf_word(bytes + 48);
+	event->map.gen = jp_perf_word(bytes + 56);
 	return NULL;
 }
 
@@ -354,7 +320,7 @@ static const char *decode_lost(const struct jp_perf_layout *layout,
 
 	if (record->size < at + 8 + layout->trailer)
 		return "a LOST record that holds its count";
-	event->lost.lost = load64((const unsigned char *)record + at);
+	event->lost.lost = jp_perf_word((const unsigned char *)record + at);
 	/* What a BPF filter dropped on purpose is not lost. */
 	event->type = JP_EVENT_OTHER;
 	if (samples && (record->misc & JP_PERF_MISC_LOST_SAMPLES_BPF))

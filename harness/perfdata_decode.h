@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "harness/event.h"
 #include "harness/perfdata_format.h"
@@ -22,13 +23,47 @@ struct jp_perf_layout {
 
 void jp_perf_layout(const struct jp_perf_attr *attr, struct jp_perf_layout *layout);
 
-/* For these two @record is 8-aligned and record->size bytes are there.
- * The event id that a record carries, 0 where it has none. */
-uint64_t jp_perf_record_id(const struct jp_perf_layout *layout,
-			   const struct jp_perf_record *record);
+static inline uint64_t jp_perf_word(const void *at)
+{
+	uint64_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+/* The word that lies @from_start in a sample and @from_end in another record; 0: there is none.
+ * record->size bytes are there. */
+static inline uint64_t jp_perf_field(const struct jp_perf_layout *layout,
+				     const struct jp_perf_record *record, uint16_t from_start,
+				     uint16_t from_end)
+{
+	const unsigned char *bytes = (const unsigned char *)record;
+
+	if (record->type == JP_PERF_RECORD_SAMPLE)
+		return from_start && record->size >= layout->fixed
+			       ? jp_perf_word(bytes + from_start)
+			       : 0;
+	return from_end && record->size >= sizeof(*record) + layout->trailer
+		       ? jp_perf_word(bytes + record->size - from_end)
+		       : 0;
+}
+
+/* The event id that a record carries, 0 where it has none. */
+static inline uint64_t jp_perf_record_id(const struct jp_perf_layout *layout,
+					 const struct jp_perf_record *record)
+{
+	return jp_perf_field(layout, record, layout->id, layout->end_id);
+}
+
 /* Its time, 0 where it has none. */
-uint64_t jp_perf_record_time(const struct jp_perf_layout *layout,
-			     const struct jp_perf_record *record);
+static inline uint64_t jp_perf_record_time(const struct jp_perf_layout *layout,
+					   const struct jp_perf_record *record)
+{
+	uint64_t time = jp_perf_field(layout, record, layout->time, layout->end_time);
+
+	/* perf writes ~0 where it synthesized a record without a time. */
+	return time == UINT64_MAX ? 0 : time;
+}
 
 /*
  * Decodes one kernel record (type < JP_PERF_RECORD_USER) of the machine @e_machine; time, at and

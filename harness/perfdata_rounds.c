@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 int jp_rounds_add(struct jp_perf_rounds *rounds, const struct jp_pending *pending)
 {
@@ -82,11 +83,38 @@ static int make_room(struct jp_perf_rounds *rounds)
 	return rounds->due_room ? 0 : -ENOMEM;
 }
 
+static int give_out(struct jp_perf_rounds *rounds, const struct jp_pending *due, size_t count)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!ret)
+			ret = rounds->deliver(rounds->context, &due[i]);
+		jp_chunk_put(due[i].chunk);
+	}
+	return ret;
+}
+
+/* What waits is in order already, as that of one ring is: @count records of it are due. */
+static int flush_head(struct jp_perf_rounds *rounds, size_t count)
+{
+	int ret = give_out(rounds, rounds->pending, count);
+
+	rounds->nr_pending -= count;
+	memmove(rounds->pending, rounds->pending + count,
+		rounds->nr_pending * sizeof(*rounds->pending));
+	return ret;
+}
+
 static int flush(struct jp_perf_rounds *rounds, uint64_t limit)
 {
 	size_t nr_due = 0, kept = 0;
-	int ret = 0;
 
+	if (run_end(rounds->pending, 0, rounds->nr_pending) == rounds->nr_pending) {
+		while (nr_due < rounds->nr_pending && rounds->pending[nr_due].time <= limit)
+			nr_due++;
+		return flush_head(rounds, nr_due);
+	}
 	if (make_room(rounds))
 		return -ENOMEM;
 	for (size_t i = 0; i < rounds->nr_pending; i++) {
@@ -98,12 +126,7 @@ static int flush(struct jp_perf_rounds *rounds, uint64_t limit)
 	rounds->nr_pending = kept;
 	if (nr_due)
 		sort_due(rounds, nr_due);
-	for (size_t i = 0; i < nr_due; i++) {
-		if (!ret)
-			ret = rounds->deliver(rounds->context, &rounds->due[i]);
-		jp_chunk_put(rounds->due[i].chunk);
-	}
-	return ret;
+	return give_out(rounds, rounds->due, nr_due);
 }
 
 int jp_rounds_finish(struct jp_perf_rounds *rounds)

@@ -11,7 +11,7 @@
 #include "harness/interrupt.h"
 #include "harness/environment.h"
 #include "harness/registry.h"
-#include "harness/stage.h"
+#include "harness/performer.h"
 
 /* A workload that was told to stop finishes its paths, joins its threads and leaves. */
 #define STOP_NS 5000000000ull
@@ -50,7 +50,7 @@ struct running {
 	struct jp_capture_options options;
 	char **capture_argv; /* the capture's own: without what the options took */
 	int capture_argc;
-	struct jp_stage_process stage;
+	struct jp_performer performer;
 	uint64_t deadline;
 	bool stepped;
 };
@@ -61,12 +61,12 @@ static void end(struct running *run, enum jp_outcome outcome, const char *text)
 	snprintf(run->result->why, sizeof(run->result->why), "%s", text);
 }
 
-/* What the stage or the session answered, as an outcome with the workload's last words. */
+/* What the performer or the session answered, as an outcome with the workload's last words. */
 static void end_with(struct running *run, int ret, const struct jp_error *err)
 {
 	char words[900], why[2000];
 
-	jp_stage_last_words(&run->stage, words, sizeof(words));
+	jp_performer_last_words(&run->performer, words, sizeof(words));
 	snprintf(why, sizeof(why), "%s%s", err->text[0] ? err->text : strerror(-ret), words);
 	end(run, ret == -ETIMEDOUT ? JP_TIMEOUT : JP_ERROR, why);
 }
@@ -117,10 +117,10 @@ static char **command_of(const struct running *run)
 	numbers += sprintf(numbers, "%" PRIu64, run->runner->seed) + 1;
 	argv[at++] = "--ready-fd";
 	argv[at++] = numbers;
-	numbers += sprintf(numbers, "%d", run->stage.child_fd[0]) + 1;
+	numbers += sprintf(numbers, "%d", run->performer.child_fd[0]) + 1;
 	argv[at++] = "--control-fd";
 	argv[at++] = numbers;
-	sprintf(numbers, "%d", run->stage.child_fd[1]);
+	sprintf(numbers, "%d", run->performer.child_fd[1]);
 	for (int i = 1; i < cas->workload_argc; i++)
 		argv[at++] = cas->workload_argv[i];
 	return argv;
@@ -142,7 +142,7 @@ static int at_boundary(void *context, enum jp_boundary boundary, struct jp_error
 	if ((int)boundary != run->cas->step.boundary || run->stepped)
 		return 0;
 	run->stepped = true;
-	return jp_stage_step(&run->stage, run->cas->step.command, run->deadline, err);
+	return jp_performer_step(&run->performer, run->cas->step.command, run->deadline, err);
 }
 
 /* Samples outside of emitted code and inside of brackets are not judged: take some more. */
@@ -158,7 +158,7 @@ static int wait_samples(struct running *run, struct jp_session *session, uint64_
 	uint64_t wanted = run->capture->breakpoints ? 0 : base + samples_wanted(run->cas);
 
 	for (;;) {
-		uint64_t slice = jp_stage_clock() + SLICE_NS;
+		uint64_t slice = jp_performer_clock() + SLICE_NS;
 
 		if (slice > run->deadline)
 			slice = run->deadline;
@@ -174,9 +174,27 @@ static int wait_samples(struct running *run, struct jp_session *session, uint64_
 		if (jp_interrupt_signal())
 			return jp_fail(err, EINTR, "interrupted while sampling");
 		/* Too little is for the judge to say: it knows what was judged. */
-		if (jp_stage_clock() >= run->deadline)
+		if (jp_performer_clock() >= run->deadline)
 			return 0;
 	}
+}
+
+/* What a capture launches inherits our standard descriptors: they are the workload's meanwhile. */
+static struct jp_session *start_session(struct running *run, struct jp_target *target,
+					struct jp_error *err)
+{
+	struct jp_session *session = NULL;
+	int saved[3];
+
+	if (!run->capture->launches)
+		return jp_session_start(run->capture, run->capture_argc, run->capture_argv,
+					&run->options, target, run->dir, NULL, err);
+	if (!jp_performer_redirect(&run->performer, saved, err))
+		session = jp_session_start(run->capture, run->capture_argc, run->capture_argv,
+					   &run->options, target, run->dir, NULL, err);
+	jp_performer_restore(saved);
+	run->performer.pid = target->pid;
+	return session;
 }
 
 /* From nothing to a closed capture of a workload that ended well. */
@@ -191,7 +209,7 @@ static int perform(struct running *run, struct jp_error *err)
 	int ret;
 
 	snprintf(path, sizeof(path), "%s/workload.txt", run->dir);
-	ret = jp_stage_open(&run->stage, path, err);
+	ret = jp_performer_open(&run->performer, path, err);
 	if (ret)
 		return ret;
 	command = command_of(run);
@@ -199,30 +217,29 @@ static int perform(struct running *run, struct jp_error *err)
 		return jp_fail(err, ENOMEM, "out of memory");
 	if (run->capture->launches) {
 		target.command = command;
-		target.inherit_fds[0] = run->stage.child_fd[0];
-		target.inherit_fds[1] = run->stage.child_fd[1];
+		target.inherit_fds[0] = run->performer.child_fd[0];
+		target.inherit_fds[1] = run->performer.child_fd[1];
 	} else {
-		ret = jp_stage_start(&run->stage, command, err);
+		ret = jp_performer_start(&run->performer, command, err);
 		if (!ret)
-			ret = jp_stage_wait_ready(&run->stage, run->deadline, err);
+			ret = jp_performer_wait_ready(&run->performer, run->deadline, err);
 		if (ret)
 			goto out;
-		target.pid = run->stage.pid;
+		target.pid = run->performer.pid;
 	}
 	snprintf(path, sizeof(path), "%s/truth", run->dir);
 	target.truth = path;
-	session = jp_session_start(run->capture, run->capture_argc, run->capture_argv,
-				   &run->options, &target, run->dir, NULL, err);
+	session = start_session(run, &target, err);
 	if (!session) {
 		ret = jp_interrupt_signal() ? -EINTR : -EIO;
 		/* A step that hung makes the case a TIMEOUT. */
-		if (run->stepped && jp_stage_clock() >= run->deadline)
+		if (run->stepped && jp_performer_clock() >= run->deadline)
 			ret = -ETIMEDOUT;
 		goto out;
 	}
 	if (run->capture->launches) {
-		jp_stage_started(&run->stage);
-		ret = jp_stage_wait_ready(&run->stage, run->deadline, err);
+		jp_performer_started(&run->performer);
+		ret = jp_performer_wait_ready(&run->performer, run->deadline, err);
 		base = jp_session_samples(session);
 	}
 	if (!ret && run->cas->step.command && !run->stepped)
@@ -233,7 +250,7 @@ static int perform(struct running *run, struct jp_error *err)
 	if (jp_session_finish(session, &finish_err) && !ret)
 		ret = jp_fail(err, EIO, "%s", finish_err.text);
 	if (!ret)
-		ret = jp_stage_stop(&run->stage, jp_stage_clock() + STOP_NS, err);
+		ret = jp_performer_stop(&run->performer, jp_performer_clock() + STOP_NS, err);
 out:
 	free_command(command);
 	return ret;
@@ -259,7 +276,7 @@ static bool run_case(struct running *run)
 	ret = perform(run, &err);
 	if (ret)
 		end_with(run, ret, &err);
-	jp_stage_close(&run->stage);
+	jp_performer_close(&run->performer);
 	if (!ret)
 		jp_judge_case(run->cas, run->dir, run->result);
 	return !ret;
@@ -268,7 +285,7 @@ static bool run_case(struct running *run)
 void jp_runner_run(const struct jp_runner *runner, const struct jp_case *cas, const char *dir,
 		   struct jp_result *result)
 {
-	uint64_t started = jp_stage_clock();
+	uint64_t started = jp_performer_clock();
 	struct running run = {.runner = runner,
 			      .cas = cas,
 			      .dir = dir,
@@ -284,5 +301,5 @@ void jp_runner_run(const struct jp_runner *runner, const struct jp_case *cas, co
 		jp_run_dir_write(dir, "outcome", text, NULL);
 	}
 	free(run.capture_argv);
-	result->seconds = (double)(jp_stage_clock() - started) / 1e9;
+	result->seconds = (double)(jp_performer_clock() - started) / 1e9;
 }

@@ -6,7 +6,7 @@
 #include "harness/run_dir.h"
 
 struct jp_runner {
-	char self[4096]; /* this binary: it is its own workloads */
+	char self[4096];   /* this binary: it is its own workloads */
 	char *environment; /* text of env.json */
 	uint64_t seed;
 };

@@ -7,7 +7,7 @@
 enum { CELL = 96 };
 
 static const struct {
-	const char *broken, *whole, *name;
+	const char *broken, *predicted, *name;
 } methods[] = {
 	{"broken.dump", "predicted.dump", "our unwinding of the stack dump"},
 	{"broken.chain", "predicted.chain", "the kernel's callchain"},
@@ -37,7 +37,7 @@ static enum jp_verdict dominant(const uint64_t verdicts[JP_VERDICTS])
 
 static void fill(char *cell, const struct jp_result *result, size_t which)
 {
-	const struct jp_metric *broken, *whole;
+	const struct jp_metric *broken, *predicted;
 	int used;
 
 	snprintf(cell, CELL, "-");
@@ -56,10 +56,10 @@ static void fill(char *cell, const struct jp_result *result, size_t which)
 			cell + used, CELL - (size_t)used, " %s",
 			jp_verdict_text(dominant(result->findings.verdicts[method_of[which]])));
 	/* Unmapped is not unwalked: the kernel's walk asks for no mapping. */
-	whole = jp_findings_metric(&result->findings, methods[which].whole);
-	if (broken->k && whole && whole->n)
-		used += snprintf(cell + used, CELL - (size_t)used, ", %.1f %% whole",
-				 100 * (double)whole->k / (double)whole->n);
+	predicted = jp_findings_metric(&result->findings, methods[which].predicted);
+	if (broken->k && predicted && predicted->n)
+		used += snprintf(cell + used, CELL - (size_t)used, ", %.1f %% walked as predicted",
+				 100 * (double)predicted->k / (double)predicted->n);
 	if (result->outcome != JP_PASS)
 		snprintf(cell + used, CELL - (size_t)used, " %s", jp_outcome_text(result->outcome));
 }

@@ -54,7 +54,7 @@ enum jp_truth_type {
 	JP_TRUTH_PATH,		    /* id | depth << 32, then six u32 function ids a part, outermost first */
 	JP_TRUTH_ROOT,		    /* id | method << 32 | frames << 40, then three addresses a part, innermost first */
 	JP_TRUTH_ENTER,		    /* path id, entry sp, entry bp, chain root id | dump root id << 32 */
-	JP_TRUTH_LEAVE,		    /* path id */
+	JP_TRUTH_LEAVE,		    /* path id, 1: the native frames above changed during the stay */
 	JP_TRUTH_MARK,		    /* text id, value */
 	JP_TRUTH_TYPES
 };
@@ -89,6 +89,8 @@ struct jp_truth_insn {
 	uint32_t post;
 };
 enum jp_bp { JP_BP_CALLER, JP_BP_OWN };
+/* Added to @bp in the file: the call of the next function of a path returns to this instruction. */
+#define JP_INSN_RETURN 0x80
 
 _Static_assert(sizeof(struct jp_truth_record) == 64, "one cache line");
 _Static_assert(sizeof(struct jp_truth_insn) == 12, "two a record");

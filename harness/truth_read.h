@@ -13,7 +13,8 @@
 
 struct jp_truth_layout {
 	uint32_t id, count;
-	struct jp_truth_insn *insns; /* by offset */
+	struct jp_truth_insn *insns; /* by offset; without JP_INSN_RETURN */
+	uint32_t returns; /* index of the instruction to which its call returns; UINT32_MAX: none */
 };
 
 struct jp_truth_code {
@@ -32,7 +33,9 @@ struct jp_truth_path {
 struct jp_truth_root {
 	uint32_t id, count;
 	enum jp_method method;
-	uint64_t *frames; /* innermost first; frames[0] is the return address into the entry's caller */
+	/* Innermost first. frames[0] is where functions[0] returns to, in the native entry; frames[1] is
+	 * the return address of the native entry itself, at stay->bp + 8; and so on outwards. */
+	uint64_t *frames;
 };
 
 /* One stay of a thread inside a path. The thread runs emitted code only in a stay. */
@@ -41,7 +44,8 @@ struct jp_truth_stay {
 	uint64_t enter, leave; /* outer ends of the brackets; leave = UINT64_MAX when it never left */
 	const struct jp_truth_path *path;
 	uint64_t sp, bp; /* at the first instruction of functions[0] */
-	const struct jp_truth_root *root[JP_METHODS];
+	const struct jp_truth_root *root[JP_METHODS]; /* never NULL */
+	bool unsteady; /* the native frames above changed meanwhile: root[JP_CHAIN] may not hold */
 };
 
 /* Mapping acts and process acts, in file order made time order: what the replay of truth walks. */
@@ -60,7 +64,9 @@ struct jp_truth_act {
 
 struct jp_truth {
 	uint32_t e_machine;
-	uint64_t records, torn, gaps, overflow; /* gaps: torn slots before a committed one; overflow: records lost to a full file */
+	/* torn: slots and facts that are not believed; gaps: those of them that a committed record
+	 * follows, or that another fact needs; overflow: records lost to a full file */
+	uint64_t records, torn, gaps, overflow;
 	struct jp_truth_act *acts;		/* by before */
 	size_t nr_acts;
 	struct jp_truth_code *codes; /* by pid, addr, loaded */
@@ -99,7 +105,8 @@ struct jp_truth_stack {
 
 enum jp_stack_answer {
 	JP_STACK_FOUND,
-	JP_STACK_UNJUDGED, /* within @slack of an edge between stays: either may hold */
+	JP_STACK_UNJUDGED, /* within @slack of two stays that both allow (ip, sp), with other stacks;
+			    * or the native frames changed during the stay (or no memory) */
 	JP_STACK_NO_STAY,  /* the thread is in no path then: the truth forbids this sample */
 	JP_STACK_NO_DEPTH, /* (ip, sp) fits no depth of the path: the truth forbids this sample */
 };
@@ -107,7 +114,8 @@ enum jp_stack_answer {
 /*
  * Fixes the depth from (@ip, @sp) and builds both stacks for @method. @bp is not trusted: it is
  * compared by the validator. @slack: ns by which the capture's clock may differ from the truth's.
- * @stack is reused from call to call; free its room once with jp_truth_stack_free().
+ * @stack is all zero at first and reused from call to call (its last stay is where the search
+ * begins); free its room once with jp_truth_stack_free().
  */
 enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pid, uint32_t tid,
 				       uint64_t time, uint64_t slack, uint64_t ip, uint64_t sp,

@@ -14,7 +14,8 @@
  * it. A full file never stops the workload: next_slot runs past capacity and the reader says so.
  */
 
-/* Creates @path (or opens it, when an earlier image of this case created it) and maps it. */
+/* @slots > 0: creates @path, which must not exist (another run's truth is never added to). 0: goes
+ * on with the file of an earlier image of this process (exec). */
 int jp_truth_open(const char *path, uint64_t slots, struct jp_error *err);
 /* CLOCK_MONOTONIC in ns. */
 uint64_t jp_truth_now(void);

@@ -6,7 +6,7 @@
 
 /* DWARF's numbers: rbx 3, rbp 6, rsp 7, r12..r15, rip 16. */
 enum { FP = 6, SP = 7, IP = 16 };
-enum { KEPT = 1 << 3 | 1 << FP | 1 << SP | 0xf << 12 | 1 << IP };
+enum { SAVED = 1 << 3 | 1 << FP | 0xf << 12 };
 
 /* A frame is two words: the caller's rbp, and the return address above it. */
 static enum jp_frame_answer frame(struct jp_regs *regs, jp_cfi_load load, void *context)
@@ -20,7 +20,7 @@ static enum jp_frame_answer frame(struct jp_regs *regs, jp_cfi_load load, void *
 	regs->r[FP] = caller;
 	regs->r[SP] = fp + 16;
 	regs->r[IP] = ip;
-	regs->known &= KEPT;
+	regs->known &= SAVED | 1 << SP | 1 << IP;
 	return JP_FRAME_STEPPED;
 }
 
@@ -31,6 +31,7 @@ static const struct jp_machine x86_64 = {
 	.sp = SP,
 	.fp = FP,
 	.pushed = 8,
+	.saved = SAVED,
 	.frame = frame,
 };
 JP_REGISTER(machine, x86_64);

@@ -9,7 +9,7 @@
 
 /* A stretch of memory for code. Every act on it is recorded in the truth with its bracket. */
 enum jp_protect {
-	JP_PROTECT_RWX,	  /* writable and executable at once */
+	JP_PROTECT_RWX,   /* writable and executable at once */
 	JP_PROTECT_FLIP,  /* written RW, then mprotect to RX */
 	JP_PROTECT_VIEWS, /* memfd: an RW view and an RX view, MAP_SHARED */
 };
@@ -22,7 +22,8 @@ struct jp_arena {
 	int executable; /* FLIP: already RX */
 };
 
-/* 0 or -errno. VIEWS names its memfd @name ("doublemapper" as .NET does). @at: wanted address or NULL. */
+/* 0 or -errno. VIEWS names its memfd @name ("doublemapper" as .NET does). @at: wanted address or
+ * NULL. */
 int jp_arena_map(struct jp_arena *arena, enum jp_protect protect, size_t size, const char *name,
 		 void *at);
 /* Makes everything emitted executable (FLIP: mprotect; else nothing). */

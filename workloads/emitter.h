@@ -9,11 +9,11 @@
  * workloads/arch/: one file gives jp_arch_emit() and jp_arch_enter().
  */
 enum jp_shape {
-	JP_SHAPE_FP,	  /* push bp; mov bp,sp */
-	JP_SHAPE_LEAF,	  /* no frame, calls nothing */
-	JP_SHAPE_NO_FP,	  /* a frame without frame pointer, in the middle of a path */
-	JP_SHAPE_LONG,	  /* frame pointer after a long prologue, long epilogue */
-	JP_SHAPE_LARGE,	  /* frame pointer, some KiB of locals */
+	JP_SHAPE_FP,      /* push bp; mov bp,sp */
+	JP_SHAPE_LEAF,    /* no frame, calls nothing */
+	JP_SHAPE_NO_FP,   /* a frame without frame pointer, in the middle of a path */
+	JP_SHAPE_LONG,    /* frame pointer after a long prologue, long epilogue */
+	JP_SHAPE_LARGE,   /* frame pointer, some KiB of locals */
 	JP_SHAPE_REALIGN, /* frame pointer, stack pointer aligned down to 64 */
 	JP_SHAPES
 };
@@ -21,10 +21,11 @@ const char *jp_shape_text(enum jp_shape shape);
 
 /* What one function of a path is told when it runs; the function gets a pointer to its own step. */
 struct jp_path_step {
-	uint64_t code;	 /* address of this step's function */
+	uint64_t code;   /* address of this step's function */
 	uint64_t before; /* turns of its loop before the call of the next step, >= 1 */
-	uint64_t after;	 /* and after it, >= 1 */
-};				/* the path ends with a step whose code is 0 */
+	uint64_t after;  /* after the last call, >= 1 */
+	uint64_t repeat; /* how often `before` and the call happen, >= 1 */
+};                       /* the path ends with a step whose code is 0 */
 
 struct jp_function {
 	uint32_t id; /* in the truth */
@@ -45,10 +46,15 @@ struct jp_emitted {
 };
 /* Writes the code of @shape to @out (room @room bytes; NULL: only measure). 0 or -ENOSPC. */
 int jp_arch_emit(enum jp_shape shape, unsigned char *out, size_t room, struct jp_emitted *emitted);
-/* Calls steps[0].code(steps) with a native frame that has both a frame pointer and call frame
- * information. */
-void jp_arch_enter(const struct jp_path_step *steps);
-/* Address just after the call in jp_arch_enter(): the outermost emitted function's return address. */
+/*
+ * Calls steps[0].code(steps) with a native frame that has both a frame pointer and call frame
+ * information. Before that, and from the same frame, announce(context, sp, bp) with the stack and
+ * frame pointer that steps[0].code will find at its first instruction.
+ */
+typedef void (*jp_arch_announce)(void *context, uint64_t sp, uint64_t bp);
+void jp_arch_enter(const struct jp_path_step *steps, jp_arch_announce announce, void *context);
+/* Address just after the call in jp_arch_enter(): the outermost emitted function's return address.
+ */
 extern const char jp_arch_enter_return[];
 
 #endif

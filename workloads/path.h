@@ -25,7 +25,9 @@ void jp_path_run(const struct jp_path *path);
 /* Starts a thread that runs @paths in turn until jp_stage_stopping(); its start and end are in the
  * truth. Returns once the thread is inside its first path. 0 or -errno. */
 int jp_path_thread(const struct jp_path *paths, size_t count);
-/* Joins all of them. */
+/* Stops and joins the threads that run @paths; returns their number. */
+unsigned jp_path_stop(const struct jp_path *paths);
+/* Stops and joins all of them. */
 void jp_path_join(void);
 
 #endif

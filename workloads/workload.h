@@ -23,7 +23,7 @@ struct jp_workload {
  * standard input) and on the ready descriptor (default: standard output):
  *	<- "ready PID"			once, when code is loaded and every thread runs
  *	-> "step NAME [ARG]" <- "done NAME"  (or "failed NAME: why")
- *	-> "stop" (or end of file, or SIGTERM): leave, with every thread joined
+ *	-> "stop" (or end of file, or SIGTERM, SIGINT): leave; the workload joins its threads
  */
 struct jp_step {
 	const char *name; /* "map", "unmap", "remap", "thread", "exec" */
@@ -31,12 +31,22 @@ struct jp_step {
 };
 /* The value of --seed: loop lengths vary with it. */
 uint64_t jp_stage_seed(void);
-/* Says "ready", then carries out steps until told to stop. Returns 0. @steps ends with a NULL name. */
+/* Says "ready", then carries out steps until told to stop. Returns 0. @steps ends with a NULL name.
+ */
 int jp_stage(const struct jp_step *steps, void *context);
 /* Polled by threads between two paths. */
 int jp_stage_stopping(void);
+/* What `jitproof workload` tells the stage before it runs the workload. */
+struct jp_stage_setup {
+	char **argv; /* of the command, as it was typed: what an exec starts again */
+	uint64_t seed;
+	int ready_fd, control_fd; /* control_fd -1: only signals stop it */
+	int resumed;              /* this image is the answer to a step "exec" */
+};
+void jp_stage_begin(const struct jp_stage_setup *setup);
 /* Replaces this process by the same workload again (step "exec"): argv as at first, plus @extra;
- * the descriptors and the truth go on; the new image answers "done exec" when it is ready. */
+ * the descriptors and the truth go on; the new image answers "done exec" when it is ready. Every
+ * thread must have been joined: one that is killed while it writes tears the truth. */
 int jp_stage_exec(const char *extra);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "harness/stage.h"
+#include "harness/performer.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -18,7 +18,7 @@
 
 #include "harness/interrupt.h"
 
-uint64_t jp_stage_clock(void)
+uint64_t jp_performer_clock(void)
 {
 	struct timespec now;
 
@@ -33,7 +33,7 @@ static int wait_readable(int fd, uint64_t deadline)
 				{.fd = jp_interrupt_fd(), .events = POLLIN}};
 
 	for (;;) {
-		uint64_t now = jp_stage_clock();
+		uint64_t now = jp_performer_clock();
 		/* Rounded up: a deadline is never taken for over before it is. */
 		uint64_t left = now < deadline ? (deadline - now + 999999) / 1000000 : 0;
 		int ret = poll(fds, 2, left > 3600000 ? 3600000 : (int)left);
@@ -44,34 +44,34 @@ static int wait_readable(int fd, uint64_t deadline)
 			return 0;
 		if (ret < 0 && errno != EINTR)
 			return -errno;
-		if (jp_stage_clock() >= deadline)
+		if (jp_performer_clock() >= deadline)
 			return -ETIMEDOUT;
 	}
 }
 
-int jp_stage_open(struct jp_stage_process *stage, const char *output, struct jp_error *err)
+int jp_performer_open(struct jp_performer *performer, const char *output, struct jp_error *err)
 {
 	int ready[2], control[2];
 
-	*stage = (struct jp_stage_process){.ready = -1, .control = -1, .child_fd = {-1, -1}};
-	snprintf(stage->output, sizeof(stage->output), "%s", output);
+	*performer = (struct jp_performer){.ready = -1, .control = -1, .child_fd = {-1, -1}};
+	snprintf(performer->output, sizeof(performer->output), "%s", output);
 	/* Orphans of the workload become our children: none is left over unseen. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (pipe2(ready, O_CLOEXEC))
 		return jp_fail(err, errno, "pipe: %s", strerror(errno));
-	stage->ready = ready[0];
-	stage->child_fd[0] = ready[1];
+	performer->ready = ready[0];
+	performer->child_fd[0] = ready[1];
 	if (pipe2(control, O_CLOEXEC))
 		return jp_fail(err, errno, "pipe: %s", strerror(errno));
-	stage->child_fd[1] = control[0];
-	stage->control = control[1];
+	performer->child_fd[1] = control[0];
+	performer->control = control[1];
 	return 0;
 }
 
-__attribute__((noreturn)) static void child(const struct jp_stage_process *stage, char *const *argv)
+__attribute__((noreturn)) static void child(const struct jp_performer *performer, char *const *argv)
 {
 	int null = open("/dev/null", O_RDONLY);
-	int output = open(stage->output, O_WRONLY | O_CREAT | O_APPEND, 0644);
+	int output = open(performer->output, O_WRONLY | O_CREAT | O_APPEND, 0644);
 
 	setpgid(0, 0);
 	/* Should the runner be killed outright, its workload goes too. */
@@ -81,51 +81,78 @@ __attribute__((noreturn)) static void child(const struct jp_stage_process *stage
 	    dup2(output, 2) < 0)
 		_exit(127);
 	for (int i = 0; i < 2; i++)
-		if (fcntl(stage->child_fd[i], F_SETFD, 0))
+		if (fcntl(performer->child_fd[i], F_SETFD, 0))
 			_exit(127);
 	execv(argv[0], argv);
 	dprintf(2, "%s: %s\n", argv[0], strerror(errno));
 	_exit(127);
 }
 
-int jp_stage_start(struct jp_stage_process *stage, char *const *argv, struct jp_error *err)
+int jp_performer_start(struct jp_performer *performer, char *const *argv, struct jp_error *err)
 {
 	pid_t pid = fork();
 
 	if (pid < 0)
 		return jp_fail(err, errno, "fork: %s", strerror(errno));
 	if (!pid)
-		child(stage, argv);
+		child(performer, argv);
 	setpgid(pid, pid); /* both do: whichever comes first */
-	stage->pid = pid;
-	stage->group = true;
-	jp_stage_started(stage);
+	performer->pid = pid;
+	performer->group = true;
+	jp_performer_started(performer);
 	return 0;
 }
 
-void jp_stage_started(struct jp_stage_process *stage)
+void jp_performer_started(struct jp_performer *performer)
 {
 	for (int i = 0; i < 2; i++) {
-		if (stage->child_fd[i] >= 0)
-			close(stage->child_fd[i]);
-		stage->child_fd[i] = -1;
+		if (performer->child_fd[i] >= 0)
+			close(performer->child_fd[i]);
+		performer->child_fd[i] = -1;
+	}
+}
+
+int jp_performer_redirect(const struct jp_performer *performer, int saved[3], struct jp_error *err)
+{
+	int output = open(performer->output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	bool good = output >= 0 && null >= 0;
+
+	fflush(NULL);
+	for (int i = 0; i < 3; i++) {
+		saved[i] = fcntl(i, F_DUPFD_CLOEXEC, 3);
+		good = good && saved[i] >= 0 && dup2(i ? output : null, i) >= 0;
+	}
+	close(output);
+	close(null);
+	return good ? 0
+		    : jp_fail(err, EIO, "%s: standard output cannot lead there", performer->output);
+}
+
+void jp_performer_restore(const int saved[3])
+{
+	fflush(NULL);
+	for (int i = 0; i < 3; i++) {
+		if (saved[i] >= 0)
+			dup2(saved[i], i);
+		close(saved[i]);
 	}
 }
 
 /* How the process ended, without reaping it. */
-static int describe_end(struct jp_stage_process *stage, uint64_t deadline, struct jp_error *err)
+static int describe_end(struct jp_performer *performer, uint64_t deadline, struct jp_error *err)
 {
 	siginfo_t info = {0};
 	int fd, ret;
 
-	fd = stage->pid ? (int)syscall(SYS_pidfd_open, stage->pid, 0) : -1;
+	fd = performer->pid ? (int)syscall(SYS_pidfd_open, performer->pid, 0) : -1;
 	if (fd < 0)
 		return jp_fail(err, EPIPE, "the workload is gone");
 	ret = wait_readable(fd, deadline);
 	close(fd);
 	if (ret)
 		return ret;
-	if (waitid(P_PID, (id_t)stage->pid, &info, WEXITED | WNOWAIT | WNOHANG) || !info.si_pid)
+	if (waitid(P_PID, (id_t)performer->pid, &info, WEXITED | WNOWAIT | WNOHANG) || !info.si_pid)
 		return jp_fail(err, EPIPE, "the workload is gone");
 	if (info.si_code == CLD_EXITED && info.si_status == 0)
 		return 0;
@@ -136,11 +163,11 @@ static int describe_end(struct jp_stage_process *stage, uint64_t deadline, struc
 }
 
 /* It closed the ready descriptor: it died, or is about to, or only stopped talking. */
-static int gone(struct jp_stage_process *stage, uint64_t deadline, const char *when,
+static int gone(struct jp_performer *performer, uint64_t deadline, const char *when,
 		struct jp_error *err)
 {
 	struct jp_error end = {""};
-	int ret = describe_end(stage, deadline, &end);
+	int ret = describe_end(performer, deadline, &end);
 
 	if (ret == -EINTR)
 		return ret;
@@ -151,48 +178,48 @@ static int gone(struct jp_stage_process *stage, uint64_t deadline, const char *w
 }
 
 /* Takes one line into @text; @when tells in messages what was waited for. */
-static int take_line(struct jp_stage_process *stage, char *text, size_t size, uint64_t deadline,
+static int take_line(struct jp_performer *performer, char *text, size_t size, uint64_t deadline,
 		     const char *when, struct jp_error *err)
 {
 	for (;;) {
-		char *end = memchr(stage->line, '\n', stage->filled);
+		char *end = memchr(performer->line, '\n', performer->filled);
 		ssize_t got;
 		int ret;
 
 		if (end) {
-			size_t length = (size_t)(end - stage->line);
+			size_t length = (size_t)(end - performer->line);
 
-			snprintf(text, size, "%.*s", (int)length, stage->line);
-			stage->filled -= length + 1;
-			memmove(stage->line, end + 1, stage->filled);
+			snprintf(text, size, "%.*s", (int)length, performer->line);
+			performer->filled -= length + 1;
+			memmove(performer->line, end + 1, performer->filled);
 			return 0;
 		}
-		if (stage->filled == sizeof(stage->line))
+		if (performer->filled == sizeof(performer->line))
 			return jp_fail(err, EPROTO,
 				       "the workload said %zu bytes without a newline %s",
-				       stage->filled, when);
-		ret = wait_readable(stage->ready, deadline);
+				       performer->filled, when);
+		ret = wait_readable(performer->ready, deadline);
 		if (ret == -ETIMEDOUT)
 			return jp_fail(err, ETIMEDOUT, "the workload said nothing in time %s",
 				       when);
 		if (ret)
 			return jp_fail(err, -ret, "interrupted %s", when);
-		got = read(stage->ready, stage->line + stage->filled,
-			   sizeof(stage->line) - stage->filled);
+		got = read(performer->ready, performer->line + performer->filled,
+			   sizeof(performer->line) - performer->filled);
 		if (got < 0 && errno != EINTR)
 			return jp_fail(err, errno, "the ready descriptor: %s", strerror(errno));
 		if (got == 0)
-			return gone(stage, deadline, when, err);
+			return gone(performer, deadline, when, err);
 		if (got > 0)
-			stage->filled += (size_t)got;
+			performer->filled += (size_t)got;
 	}
 }
 
-int jp_stage_wait_ready(struct jp_stage_process *stage, uint64_t deadline, struct jp_error *err)
+int jp_performer_wait_ready(struct jp_performer *performer, uint64_t deadline, struct jp_error *err)
 {
 	char text[256], *end;
 	long pid;
-	int ret = take_line(stage, text, sizeof(text), deadline, "before it was ready", err);
+	int ret = take_line(performer, text, sizeof(text), deadline, "before it was ready", err);
 
 	if (ret)
 		return ret;
@@ -200,33 +227,34 @@ int jp_stage_wait_ready(struct jp_stage_process *stage, uint64_t deadline, struc
 		return jp_fail(err, EPROTO, "the workload said '%s'; expected 'ready PID'", text);
 	errno = 0;
 	pid = strtol(text + 6, &end, 10);
-	if (errno || *end || end == text + 6 || pid <= 0 || (stage->pid && pid != stage->pid))
+	if (errno || *end || end == text + 6 || pid <= 0 ||
+	    (performer->pid && pid != performer->pid))
 		return jp_fail(err, EPROTO, "the workload said '%s'; its pid is %ld", text,
-			       (long)stage->pid);
-	stage->pid = (pid_t)pid;
+			       (long)performer->pid);
+	performer->pid = (pid_t)pid;
 	return 0;
 }
 
-static int say(struct jp_stage_process *stage, const char *verb, const char *command,
+static int say(struct jp_performer *performer, const char *verb, const char *command,
 	       struct jp_error *err)
 {
 	/* Lines are short: a pipe takes them whole, and at once. */
-	if (dprintf(stage->control, "%s%s%s\n", verb, command ? " " : "", command ? command : "") <
-	    0)
+	if (dprintf(performer->control, "%s%s%s\n", verb, command ? " " : "",
+		    command ? command : "") < 0)
 		return jp_fail(err, errno, "the workload does not listen: %s", strerror(errno));
 	return 0;
 }
 
-int jp_stage_step(struct jp_stage_process *stage, const char *command, uint64_t deadline,
-		  struct jp_error *err)
+int jp_performer_step(struct jp_performer *performer, const char *command, uint64_t deadline,
+		      struct jp_error *err)
 {
 	char text[512], wanted[128], when[160];
-	int ret = say(stage, "step", command, err);
+	int ret = say(performer, "step", command, err);
 
 	if (ret)
 		return ret;
 	snprintf(when, sizeof(when), "in step '%s'", command);
-	ret = take_line(stage, text, sizeof(text), deadline, when, err);
+	ret = take_line(performer, text, sizeof(text), deadline, when, err);
 	if (ret)
 		return ret;
 	snprintf(wanted, sizeof(wanted), "done %.*s", (int)strcspn(command, " "), command);
@@ -235,13 +263,13 @@ int jp_stage_step(struct jp_stage_process *stage, const char *command, uint64_t 
 	return 0;
 }
 
-int jp_stage_stop(struct jp_stage_process *stage, uint64_t deadline, struct jp_error *err)
+int jp_performer_stop(struct jp_performer *performer, uint64_t deadline, struct jp_error *err)
 {
-	int ret = say(stage, "stop", NULL, NULL);
+	int ret = say(performer, "stop", NULL, NULL);
 
 	/* It may be gone already; how it ended says more than the closed pipe. */
 	(void)ret;
-	ret = describe_end(stage, deadline, err);
+	ret = describe_end(performer, deadline, err);
 	if (ret == -ETIMEDOUT)
 		return jp_fail(err, ETIMEDOUT, "the workload did not end in time after 'stop'");
 	if (ret == -EINTR)
@@ -276,16 +304,16 @@ static void kill_children(void)
 		closedir(proc);
 }
 
-void jp_stage_close(struct jp_stage_process *stage)
+void jp_performer_close(struct jp_performer *performer)
 {
-	jp_stage_started(stage);
-	if (stage->control >= 0)
-		close(stage->control);
-	if (stage->ready >= 0)
-		close(stage->ready);
-	stage->control = stage->ready = -1;
-	if (stage->group)
-		kill(-stage->pid, SIGKILL);
+	jp_performer_started(performer);
+	if (performer->control >= 0)
+		close(performer->control);
+	if (performer->ready >= 0)
+		close(performer->ready);
+	performer->control = performer->ready = -1;
+	if (performer->group)
+		kill(-performer->pid, SIGKILL);
 	/* What left the group is found by its parent. Each round ends at least one generation. */
 	for (;;) {
 		pid_t pid = waitpid(-1, NULL, WNOHANG);
@@ -297,14 +325,14 @@ void jp_stage_close(struct jp_stage_process *stage)
 			waitpid(-1, NULL, 0);
 		}
 	}
-	stage->pid = 0;
-	stage->group = false;
+	performer->pid = 0;
+	performer->group = false;
 }
 
-void jp_stage_last_words(const struct jp_stage_process *stage, char *text, size_t size)
+void jp_performer_last_words(const struct jp_performer *performer, char *text, size_t size)
 {
 	char tail[1024];
-	FILE *file = fopen(stage->output, "re");
+	FILE *file = fopen(performer->output, "re");
 	size_t got, used = 0;
 	char *line, *save, *from = tail;
 

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_SELFTEST_CHECK_H
+#define JP_SELFTEST_CHECK_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* TAP of one test program: a line for each check, the plan at the end. */
+static unsigned int checks, failures;
+
+__attribute__((format(printf, 2, 3), unused)) static bool check(bool good, const char *fmt, ...)
+{
+	__builtin_va_list ap;
+
+	printf("%s %u - ", good ? "ok" : "not ok", ++checks);
+	__builtin_va_start(ap, fmt);
+	vprintf(fmt, ap);
+	__builtin_va_end(ap);
+	putchar('\n');
+	failures += !good;
+	return good;
+}
+
+__attribute__((unused)) static int check_done(void)
+{
+	printf("1..%u\n", checks);
+	return failures || !checks;
+}
+
+#endif

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs the selftests named on the command line, sums their TAP, prints what failed.
+
+A C test prints TAP; a Python test is a unittest file. Environment: O, JITPROOF (set by make).
+"""
+
+import os
+import re
+import subprocess
+import sys
+import time
+
+SECONDS = 120
+
+
+def run(path):
+    """Passed, failed, skipped and the output of one test program."""
+    python = path.endswith(".py")
+    command = [sys.executable, path, "-v"] if python else [path]
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              stdin=subprocess.DEVNULL, timeout=SECONDS, check=False,
+                              text=True, errors="replace")
+        output, status = done.stdout, done.returncode
+    except subprocess.TimeoutExpired as late:
+        output = (late.stdout or b"").decode(errors="replace") + f"# no end after {SECONDS} s\n"
+        status = -1
+    if python:
+        passed, failed, skipped = count_unittest(output)
+    else:
+        passed, failed, skipped = count_tap(output)
+    # A program that died after its last good line did not pass.
+    if status and not failed:
+        failed += 1
+        output += f"# exit status {status}\n"
+    if not passed and not failed and not skipped:
+        failed += 1
+        output += "# it tested nothing\n"
+    return passed, failed, skipped, output
+
+
+def count_tap(output):
+    passed = failed = skipped = 0
+    for line in output.splitlines():
+        if re.match(r"ok \d+.*# SKIP", line):
+            skipped += 1
+        elif re.match(r"ok \d+", line):
+            passed += 1
+        elif re.match(r"not ok \d+", line):
+            failed += 1
+    plan = re.search(r"^1\.\.(\d+)", output, re.M)
+    if plan and int(plan.group(1)) != passed + failed + skipped:
+        failed += 1
+    return passed, failed, skipped
+
+
+def count_unittest(output):
+    ran = re.search(r"^Ran (\d+) tests?", output, re.M)
+    total = int(ran.group(1)) if ran else 0
+    tail = output.rsplit("\n", 3)[-2] if output.count("\n") > 2 else ""
+
+    def named(word):
+        found = re.search(word + r"=(\d+)", tail)
+        return int(found.group(1)) if found else 0
+
+    failed = named("failures") + named("errors")
+    skipped = named("skipped")
+    passed = max(total - failed - skipped, 0)
+    return passed, failed, skipped
+
+
+def main():
+    totals = [0, 0, 0]
+    if len(sys.argv) < 2:
+        print("selftest: there is no test", file=sys.stderr)
+        return 99
+    for path in sys.argv[1:]:
+        start = time.monotonic()
+        passed, failed, skipped, output = run(path)
+        for i, count in enumerate((passed, failed, skipped)):
+            totals[i] += count
+        name = os.path.relpath(path)
+        print(f"{'not ok' if failed else 'ok'} {name}: {passed} passed, {failed} failed, "
+              f"{skipped} skipped ({time.monotonic() - start:.1f} s)", flush=True)
+        if failed or skipped:
+            for line in output.splitlines():
+                if not re.match(r"ok \d+(?!.*# SKIP)", line):
+                    print(f"  {line}")
+    print(f"selftest: {totals[0]} passed, {totals[1]} failed, {totals[2]} skipped")
+    return 1 if totals[1] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Expectations: their parser, Wilson's interval, and what follows from both. */
+#include <math.h>
+#include <string.h>
+
+#include "harness/case.h"
+#include "harness/expect.h"
+#include "harness/findings.h"
+#include "harness/selftest/check.h"
+
+static void wilson(void)
+{
+	/* From the closed formula, worked out apart with 50 digits. */
+	static const struct {
+		uint64_t k, n;
+		double lo, hi;
+	} known[] = {
+		{0, 10, 0, 0.277533},
+		{5, 10, 0.236593, 0.763407},
+		{10, 10, 0.722467, 1},
+		{0, 2000, 0, 0.00191705},
+		{1, 2000, 0.0000882705, 0.0028267},
+		{1990, 2000, 0.990820, 0.997282},
+	};
+	double lo, hi;
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		jp_wilson(known[i].k, known[i].n, &lo, &hi);
+		check(fabs(lo - known[i].lo) < 1e-6 && fabs(hi - known[i].hi) < 1e-6,
+		      "the interval of %d of %d is [%g, %g]", (int)known[i].k, (int)known[i].n, lo,
+		      hi);
+	}
+	jp_wilson(0, 0, &lo, &hi);
+	check(lo == 0 && hi == 1, "nothing counted says nothing");
+}
+
+/* One case with one expectation line. */
+static struct jp_cases *with(const char *line, struct jp_error *err)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "case a check : w --x=1 : c -y : samples=10\n\t%s\n", line);
+	return jp_cases_parse(NULL, "file", "study", text, strlen(text), err);
+}
+
+static void outcomes(void)
+{
+	static const struct {
+		const char *line;
+		uint64_t k, n;
+		bool rate;
+		enum jp_outcome outcome;
+	} table[] = {
+		{"m =0", 0, 2000, true, JP_PASS},
+		{"m =0", 1, 2000, true, JP_FAIL},
+		{"m =0", 0, 0, false, JP_PASS},
+		{"m =3", 3, 0, false, JP_PASS},
+		{"m =3", 2, 0, false, JP_FAIL},
+		{"m 0..3", 3, 0, false, JP_PASS},
+		{"m 0..3", 4, 0, false, JP_FAIL},
+		{"m 1..3", 0, 0, false, JP_FAIL},
+		{"m >=2000", 2000, 0, false, JP_PASS},
+		{"m >=2000", 1999, 0, false, JP_FAIL},
+		{"m <=0.5%", 0, 2000, true, JP_PASS},
+		/* Under the bar, but the interval is not: no verdict from so little. */
+		{"m <=0.5%", 9, 2000, true, JP_ERROR},
+		{"m <=0.5%", 11, 2000, true, JP_ERROR},
+		{"m <=0.5%", 40, 2000, true, JP_FAIL},
+		{"m <=0.5%", 0, 100, true, JP_ERROR},
+		{"m >=95%", 2000, 2000, true, JP_PASS},
+		{"m >=95%", 1000, 2000, true, JP_FAIL},
+		{"m >=95%", 1901, 2000, true, JP_ERROR},
+		{"m =100%", 2000, 2000, true, JP_PASS},
+		{"m =100%", 1999, 2000, true, JP_FAIL},
+		{"m =0%", 0, 5, true, JP_PASS},
+		{"m 10..20%", 300, 2000, true, JP_PASS},
+		{"m 10%..20%", 900, 2000, true, JP_FAIL},
+		{"m <=0.5%", 0, 0, true, JP_ERROR},
+		{"m <=0.5%", 3, 0, false, JP_ERROR},
+		{"m any", 77, 99, true, JP_PASS},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct jp_error err = {""};
+		struct jp_cases *cases = with(table[i].line, &err);
+		struct jp_metric metric = table[i].rate
+						  ? jp_metric_rate("m", table[i].k, table[i].n)
+						  : jp_metric_count("m", table[i].k);
+		enum jp_outcome outcome = JP_OUTCOMES;
+		char why[512] = "";
+
+		if (cases)
+			outcome =
+				jp_expect(cases->cases[0].expectations, &metric, why, sizeof(why));
+		check(outcome == table[i].outcome, "'%s' of %d of %d: %s (%s)", table[i].line,
+		      (int)table[i].k, (int)table[i].n, jp_outcome_text(outcome),
+		      cases ? why : err.text);
+		jp_cases_free(cases);
+	}
+}
+
+static void missing_metric(void)
+{
+	struct jp_cases *cases = with("broken.dump <=0.5%, unjudged any # because", NULL);
+	char why[512];
+
+	check(jp_expect(&cases->cases[0].expectations[1], NULL, why, sizeof(why)) == JP_ERROR &&
+		      strstr(why, "unjudged: was not measured"),
+	      "what was not measured is an error even where any value would do");
+	jp_cases_free(cases);
+}
+
+static void bad_lines(void)
+{
+	static const struct {
+		const char *text, *message;
+	} table[] = {
+		{"case a check : w : c\n\tm <5\n", "file:2: range '<5'"},
+		{"case a check : w : c\n\tm =1e999\n", "file:2: range"},
+		{"case a check : w : c\n\tm <=101%\n", "file:2: range"},
+		{"case a check : w : c\n\tm 3..1\n", "file:2: range"},
+		{"case a check : w : c\n\tm 3%..5\n", "file:2: range"},
+		{"case a check : w : c\n\tm -1\n", "file:2: range"},
+		{"case a check : w : c\n\tm\n", "file:2: expectation"},
+		{"case a check : w : c\n\tm =0 x\n", "file:2: range"},
+		{"case a check : w : c\n\tm =0\n\tm =1\n", "file:3: second expectation"},
+		{"case a check : w : c\n\tm allow x\n", "file:2: allow 'x'; expected a reason"},
+		{"case a check : w : c\n\txfail\n", "file:2: line 'xfail'; expected a reason"},
+		{"\tm =0\n", "file:1: indented line"},
+		{"case a sometimes : w : c\n", "file:1: set 'sometimes'"},
+		{"case a check : w\n", "file:1: case 'a'"},
+		{"case a check : w : : samples=1\n", "file:1: case 'a'"},
+		{"case ../a check : w : c\n", "file:1: case name"},
+		{"case b/a check : w : c\n", "file:1: case name"},
+		{"case a check : w : c : samples=0\n", "file:1: samples '0'"},
+		{"case a check : w : c : samples=5x\n", "file:1: samples"},
+		{"case a check : w : c : seconds=4000\n", "file:1: seconds"},
+		{"case a check : w : c : control=all\n", "file:1: control 'all'"},
+		{"case a check : w : c : at=noon:map\n", "file:1: at"},
+		{"case a check : w : c : at=before-open\n", "file:1: at"},
+		{"case a check : w : c : colour=red\n", "file:1: key 'colour'"},
+		{"case a check : w : c : samples\n", "file:1: word 'samples'"},
+		{"\n\nchase a\n", "file:3: word"},
+		{"row a | b\n", "file:1: row"},
+		{"table t | c | d\nrow a | b\n", "file:2: row 'a'; expected as many cases"},
+		{"table t\n", "file:1: table"},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct jp_error err = {""};
+		struct jp_cases *cases = jp_cases_parse(NULL, "file", "study", table[i].text,
+							strlen(table[i].text), &err);
+
+		check(!cases && strncmp(err.text, table[i].message, strlen(table[i].message)) == 0,
+		      "refused: %s", cases ? "(it was taken)" : err.text);
+		jp_cases_free(cases);
+	}
+}
+
+static void good_file(void)
+{
+	static const char text[] =
+		"# comment\n"
+		"case one check : anon_exec --depth=3 : attach --synth=exec : samples=7 seconds=9 "
+		"control=window at=within-snapshot:map=4096\n"
+		"\tbroken.dump <=0.5%, unjudged <=2% # why so\n"
+		"\n"
+		"\tbroken.chain allow max-stack # it is deep\n"
+		"case two full : w : c\n"
+		"table Title of it | left | right\n"
+		"row a label | one | -\n";
+	struct jp_error err = {""};
+	struct jp_cases *cases = jp_cases_parse(NULL, "file", "study", text, strlen(text), &err),
+			*again;
+	struct jp_exception exception = {.metric = "broken.chain", .cause = "max-stack"};
+	const struct jp_case *one;
+
+	if (!check(cases && cases->nr_cases == 2 && cases->nr_tables == 1, "a file is read %s",
+		   err.text))
+		return;
+	one = &cases->cases[0];
+	check(!strcmp(one->name, "study/one") && one->check && one->samples == 7 &&
+		      one->seconds == 9 && one->control == JP_LEFT_WINDOW &&
+		      !strcmp(one->step.command, "map 4096") && one->nr_expectations == 3,
+	      "keys and expectations");
+	check(one->workload_argc == 2 && !strcmp(one->workload_argv[1], "--depth=3") &&
+		      !one->workload_argv[2] && !strcmp(one->capture_argv[1], "--synth=exec"),
+	      "words of workload and capture");
+	check(!strcmp(one->expectations[1].reason, "why so"),
+	      "the reason is each one's of the line");
+	check(jp_expect_allows(one, &exception), "what a line allows is allowed");
+	strcpy(exception.cause, "short");
+	check(!jp_expect_allows(one, &exception), "another cause is not");
+	strcpy(exception.cause, "max-stack");
+	strcpy(exception.metric, "broken.dump");
+	check(!jp_expect_allows(one, &exception), "nor the same cause of another metric");
+	check(!cases->cases[1].check && cases->cases[1].samples == 2000, "defaults");
+	check(!strcmp(cases->tables[0].rows[0].cases[0], "study/one") &&
+		      !strcmp(cases->tables[0].rows[0].cases[1], "-"),
+	      "rows name cases in full");
+	again = jp_cases_parse(NULL, "case", NULL, one->text, strlen(one->text), &err);
+	check(again && again->nr_cases == 1 && !strcmp(again->cases[0].name, "study/one") &&
+		      !strcmp(again->cases[0].study, "study") &&
+		      again->cases[0].nr_expectations == 3 &&
+		      !strcmp(again->cases[0].text, one->text),
+	      "a case's own text gives it again, and its text again %s", err.text);
+	jp_cases_free(again);
+	jp_cases_free(cases);
+}
+
+/* Every prefix of a good file, and every byte of it replaced: no crash, no leak. */
+static void hostile(void)
+{
+	static const char text[] =
+		"case a check : w -x : c -y : samples=2 at=before-open:map\n"
+		"\tm <=5%, n 0..3 # r\n\tm allow c # r\ntable t | a\nrow b | a\n";
+	unsigned taken = 0, refused = 0;
+	char copy[sizeof(text)];
+
+	for (size_t i = 0; i < 2 * sizeof(text); i++) {
+		size_t size = i < sizeof(text) ? i : sizeof(text) - 1;
+		struct jp_error err = {""};
+		struct jp_cases *cases;
+
+		memcpy(copy, text, sizeof(text));
+		if (i >= sizeof(text))
+			copy[i - sizeof(text)] ^= (char)(1 + i % 127);
+		cases = jp_cases_parse(NULL, "file", "study", copy, size, &err);
+		if (cases)
+			taken++;
+		else
+			refused += strncmp(err.text, "file:", 5) == 0;
+		jp_cases_free(cases);
+	}
+	check(taken + refused == 2 * sizeof(text) && taken && refused,
+	      "cut and corrupted files: %u taken, %u refused with their line", taken, refused);
+}
+
+int main(void)
+{
+	wilson();
+	outcomes();
+	missing_metric();
+	bad_lines();
+	good_file();
+	hostile();
+	return check_done();
+}

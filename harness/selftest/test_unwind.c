@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The unwinder against libgcc's, in this process: a timer interrupts qsort, printf and recursion,
+ * the handler notes what _Unwind_Backtrace() sees and keeps registers and stack, as a capture
+ * would. Then frame pointers and every way to stop, on stacks made by hand, and broken ELF files.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include "harness/cfi.h"
+#include "harness/elf_file.h"
+#include "harness/unwind.h"
+
+enum { SAMPLES = 300, FRAMES = 160, DUMP = 65528, PID = 42 };
+enum { RBX = 3, RBP = 6, RSP = 7, RIP = 16 };
+
+static int tests, failures;
+
+static void check(bool good, const char *what)
+{
+	printf("%sok %d - %s\n", good ? "" : "not ", ++tests, what);
+	failures += !good;
+}
+
+/* What one interruption gave. */
+struct sample {
+	struct jp_regs regs;
+	size_t size;
+	bool inside; /* taken in the handler: the walk has to cross the signal's frame */
+	uint64_t truth[FRAMES];
+	int nr_truth;
+	unsigned char stack[DUMP];
+};
+static struct sample *samples;
+static volatile sig_atomic_t nr_samples;
+static uintptr_t stack_end;
+static volatile unsigned sink;
+
+static _Unwind_Reason_Code note(struct _Unwind_Context *context, void *argument)
+{
+	struct sample *sample = argument;
+
+	/* It ends with an address of 0, the caller of _start. */
+	if (sample->nr_truth < FRAMES && _Unwind_GetIP(context))
+		sample->truth[sample->nr_truth++] = _Unwind_GetIP(context);
+	return _URC_NO_REASON;
+}
+
+/* Not memcpy(): a sanitizer would object to reading across the frames of others. */
+static __attribute__((no_sanitize("address"), noinline)) void keep(struct sample *sample,
+								   const greg_t *from)
+{
+	static const int order[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+				    REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+				    REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+	const volatile unsigned char *at = (const unsigned char *)from[REG_RSP];
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
+		sample->regs.r[i] = from[order[i]];
+		sample->regs.known |= 1u << i;
+	}
+	sample->size = stack_end - (uintptr_t)at;
+	if (sample->size > DUMP)
+		sample->size = DUMP;
+	for (size_t i = 0; i < sample->size; i++)
+		sample->stack[i] = at[i];
+}
+
+static void interrupted(int signal, siginfo_t *info, void *context)
+{
+	struct sample *sample = &samples[nr_samples];
+	ucontext_t here;
+
+	if (nr_samples == SAMPLES)
+		return;
+	_Unwind_Backtrace(note, sample);
+	sample->inside = nr_samples % 2;
+	if (sample->inside)
+		getcontext(&here);
+	keep(sample, (sample->inside ? &here : (ucontext_t *)context)->uc_mcontext.gregs);
+	nr_samples++;
+}
+
+static int compare(const void *left, const void *right)
+{
+	for (int i = 0; i < 20; i++)
+		sink += i;
+	return *(const int *)left - *(const int *)right;
+}
+
+static __attribute__((noinline)) int recurse(int depth)
+{
+	char text[200];
+	int numbers[50];
+
+	for (int i = 0; i < 50; i++)
+		numbers[i] = rand();
+	qsort(numbers, 50, sizeof(*numbers), compare);
+	if (depth)
+		sink += recurse(depth - 1);
+	return snprintf(text, sizeof(text), "%f %u", numbers[3] / 3.0, sink);
+}
+
+static void map(struct jp_replay *replay, uint64_t start, uint64_t end, uint64_t offset,
+		uint64_t ino, const char *name)
+{
+	struct jp_event event = {.type = JP_EVENT_MAP, .pid = PID, .tid = PID};
+
+	event.map.addr = start;
+	event.map.len = end - start;
+	event.map.pgoff = offset;
+	event.map.ino = ino;
+	event.map.has_identity = ino != 0;
+	event.map.prot = 5;
+	event.map.name = name;
+	if (jp_replay_apply(replay, &event))
+		abort();
+}
+
+/* Our own mappings as events; with @dir, their ELF files are saved there too. */
+static struct jp_replay *own_mappings(const char *dir)
+{
+	struct jp_replay *replay = jp_replay_new();
+	FILE *maps = fopen("/proc/self/maps", "r"), *list = NULL;
+	char line[4200], name[4096], text[4200];
+	struct jp_build_id id;
+
+	if (!replay || !maps)
+		abort();
+	if (dir) {
+		snprintf(text, sizeof(text), "%s/index", dir);
+		list = fopen(text, "w");
+	}
+	while (fgets(line, sizeof(line), maps)) {
+		uint64_t start, end, offset, ino;
+		char prot[8];
+		int fd = -1;
+
+		*name = 0;
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*s %" SCNu64 " %[^\n]",
+			   &start, &end, prot, &offset, &ino, name) < 5)
+			abort();
+		if (strcmp(name, "[stack]") == 0)
+			stack_end = end;
+		if (prot[2] != 'x' || strcmp(name, "[vsyscall]") == 0)
+			continue;
+		map(replay, start, end, offset, ino, name);
+		if (!dir)
+			continue;
+		if (name[0] == '/')
+			fd = open(name, O_RDONLY | O_CLOEXEC);
+		if (jp_elf_save(fd, fd < 0 ? (void *)(uintptr_t)start : NULL, end - start, dir, &id,
+				NULL) == 0)
+			fprintf(list, "%s 0:0 %" PRIu64 " %s\n", jp_build_id_text(&id, text), ino,
+				name);
+		if (fd >= 0)
+			close(fd);
+	}
+	fclose(maps);
+	if (list)
+		fclose(list);
+	return replay;
+}
+
+static void take_samples(void)
+{
+	struct itimerval every = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
+	struct sigaction action = {.sa_sigaction = interrupted,
+				   .sa_flags = SA_SIGINFO | SA_RESTART};
+	static struct sample warm;
+
+	jp_replay_free(own_mappings(NULL)); /* finds the stack's end */
+	samples = calloc(SAMPLES, sizeof(*samples));
+	if (!samples)
+		abort();
+	_Unwind_Backtrace(note, &warm); /* loads libgcc_s outside the handler */
+	sigaction(SIGPROF, &action, NULL);
+	setitimer(ITIMER_PROF, &every, NULL);
+	for (int i = 0; nr_samples < SAMPLES; i++)
+		recurse(i % 25);
+	setitimer(ITIMER_PROF, &never, NULL);
+}
+
+static struct jp_event sample_event(const struct jp_regs *regs, const void *stack, size_t size,
+				    size_t asked)
+{
+	struct jp_event event = {.type = JP_EVENT_SAMPLE, .pid = PID, .tid = PID};
+
+	event.sample.regs = regs;
+	event.sample.stack = stack;
+	event.sample.stack_size = size;
+	event.sample.stack_asked = asked;
+	return event;
+}
+
+/* libgcc's walk starts somewhere in the handler; from our second or first frame on (the first is
+ * getcontext()'s own) they must be one, to the end. */
+static bool same_walk(const struct sample *sample, const uint64_t *frames, uint32_t count)
+{
+	uint32_t first = sample->inside ? 1 : 0;
+	int at;
+
+	for (at = 0; at < sample->nr_truth && sample->truth[at] != frames[first]; at++)
+		;
+	return count > first && at + (int)(count - first) == sample->nr_truth &&
+	       memcmp(&sample->truth[at], &frames[first], (count - first) * sizeof(*frames)) == 0;
+}
+
+static void compare_walks(const char *dir, bool system, const char *what)
+{
+	struct jp_replay *replay = own_mappings(NULL);
+	struct jp_unwinder *unwinder = jp_unwinder_new(dir, system);
+	uint64_t frames[FRAMES], where;
+	enum jp_unwind_stop stop;
+	int same = 0;
+
+	for (int i = 0; i < SAMPLES; i++) {
+		const struct sample *sample = &samples[i];
+		struct jp_event event =
+			sample_event(&sample->regs, sample->stack, sample->size, DUMP);
+		uint32_t count = jp_unwind(unwinder, replay, &event, frames, FRAMES, &stop, &where);
+		bool good = same_walk(sample, frames, count) && stop == JP_UNWIND_ROOT;
+
+		if (!good && i - same < 3)
+			printf("# sample %d: stop %s at %#" PRIx64 ", %u frames, libgcc %d\n", i,
+			       jp_unwind_stop_text(stop), where, count, sample->nr_truth);
+		same += good;
+	}
+	printf("# %d of %d walks are libgcc's\n", same, SAMPLES);
+	check(same == SAMPLES, what);
+	jp_unwinder_free(unwinder);
+	jp_replay_free(replay);
+}
+
+static void test_saved(void)
+{
+	char dir[] = "/tmp/test_unwind.XXXXXX", command[64];
+	struct jp_replay *replay;
+
+	if (!mkdtemp(dir))
+		abort();
+	replay = own_mappings(dir);
+	jp_replay_free(replay);
+	compare_walks(dir, false, "saved copies alone give libgcc's walks");
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	check(system(command) == 0, "the copies are gone again");
+}
+
+/* A stack made by hand at 0x10000: two frames of emitted code, called from emitted code. */
+static void test_frame_pointers(void)
+{
+	uint64_t stack[64] = {0}, frames[8], where;
+	struct jp_regs regs = {.known = 1u << RBP | 1u << RSP | 1u << RIP | 1u << RBX};
+	struct jp_replay *replay = jp_replay_new();
+	struct jp_unwinder *unwinder = jp_unwinder_new(NULL, false);
+	struct jp_event event = sample_event(&regs, stack, sizeof(stack), sizeof(stack));
+	enum jp_unwind_stop stop;
+	uint32_t count;
+
+	map(replay, 0x400000, 0x401000, 0, 0, "//anon");
+	map(replay, 0x500000, 0x501000, 0, 7, "/memfd:doublemapper (deleted)");
+	map(replay, 0x600000, 0x601000, 0, 8, "/no/such/file");
+	regs.r[RSP] = 0x10000;
+	regs.r[RBP] = 0x10010;
+	regs.r[RIP] = 0x400123;
+	stack[2] = 0x10040;
+	stack[3] = 0x500456;
+	stack[8] = 0x10100;
+	stack[9] = 0x401000; /* the call was the mapping's last instruction */
+
+	count = jp_unwind(unwinder, replay, &event, frames, 8, &stop, &where);
+	check(count == 3 && frames[0] == 0x400123 && frames[1] == 0x500456 && frames[2] == 0x401000,
+	      "frame pointers lead through anonymous and memfd code");
+	check(stop == JP_UNWIND_ROOT, "a return address of 0 is the root");
+
+	stack[32] = 1;
+	stack[33] = 0x700000;
+	count = jp_unwind(unwinder, replay, &event, frames, 8, &stop, &where);
+	check(count == 4 && stop == JP_UNWIND_UNMAPPED && where == 0x6fffff,
+	      "an address in no mapping is listed and ends the walk");
+	stack[33] = 0x600100;
+	count = jp_unwind(unwinder, replay, &event, frames, 8, &stop, &where);
+	check(count == 4 && stop == JP_UNWIND_NO_ELF, "a file that is not to be had ends the walk");
+	count = jp_unwind(unwinder, replay, &event, frames, 2, &stop, &where);
+	check(count == 2 && stop == JP_UNWIND_MAX, "no more frames than there is room for");
+
+	stack[8] = 0x10200;
+	count = jp_unwind(unwinder, replay, &event, frames, 8, &stop, &where);
+	check(count == 3 && stop == JP_UNWIND_DUMP_END, "a frame above a full dump: the dump ends");
+	event.sample.stack_asked = 2 * sizeof(stack);
+	count = jp_unwind(unwinder, replay, &event, frames, 8, &stop, &where);
+	check(count == 3 && stop == JP_UNWIND_BAD_FRAME, "a frame above a whole stack is none");
+	stack[8] = 0x10040; /* points at itself */
+	count = jp_unwind(unwinder, replay, &event, frames, 8, &stop, &where);
+	check(count == 3 && stop == JP_UNWIND_BAD_FRAME, "a frame that leads to itself is none");
+	regs.r[RBP] = 0x10013;
+	count = jp_unwind(unwinder, replay, &event, frames, 8, &stop, &where);
+	check(count == 1 && stop == JP_UNWIND_BAD_FRAME, "an unaligned frame pointer is none");
+	event.sample.stack = NULL;
+	count = jp_unwind(unwinder, replay, &event, frames, 8, &stop, &where);
+	check(count == 1 && stop == JP_UNWIND_NO_DATA,
+	      "without a stack there is the address alone");
+	event.sample.regs = NULL;
+	count = jp_unwind(unwinder, replay, &event, frames, 8, &stop, &where);
+	check(count == 0 && stop == JP_UNWIND_NO_DATA, "without registers there is nothing");
+	jp_unwinder_free(unwinder);
+	jp_replay_free(replay);
+}
+
+/* A little ELF file for code at 0x1000: the CIE says CFA = rsp + 8, return address at CFA - 8; the
+ * FDE adds @rules. Offsets: .eh_frame at 0x78. */
+static size_t make_elf(unsigned char *file, const unsigned char *rules, size_t size)
+{
+	static const char names[] = "\0.eh_frame\0.shstrtab";
+	static const unsigned char cie[] = {20, 0,    0,  0, 0,    0,    0, 0, 1,    'z', 'R', 0,
+					    1,  0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1,   0,   0};
+	uint32_t fde[4] = {13 + size, sizeof(cie) + 4, -(uint32_t)(0x1000 + sizeof(cie) + 8),
+			   0x100};
+	size_t frame = sizeof(cie) + sizeof(fde) + 1 + size + 4, at;
+	Elf64_Ehdr head = {.e_ident = {0x7f, 'E', 'L', 'F', 2, 1, 1},
+			   .e_type = ET_DYN,
+			   .e_machine = EM_X86_64,
+			   .e_version = 1,
+			   .e_phoff = sizeof(head),
+			   .e_ehsize = sizeof(head),
+			   .e_phentsize = sizeof(Elf64_Phdr),
+			   .e_phnum = 1,
+			   .e_shentsize = sizeof(Elf64_Shdr),
+			   .e_shnum = 3,
+			   .e_shstrndx = 2};
+	Elf64_Phdr code = {PT_LOAD, PF_R | PF_X, 0x1000, 0x1000, 0x1000, 0x100, 0x100, 0x1000};
+	Elf64_Shdr sections[3] = {
+		[1] = {1, SHT_PROGBITS, SHF_ALLOC, 0x2000, 0x78, frame, 0, 0, 8, 0},
+		[2] = {11, SHT_STRTAB, 0, 0, 0x78 + frame, sizeof(names), 0, 0, 1, 0}};
+
+	at = sizeof(head) + sizeof(code);
+	memcpy(file + at, cie, sizeof(cie));
+	memcpy(file + at + sizeof(cie), fde, sizeof(fde));
+	memset(file + at + sizeof(cie) + sizeof(fde), 0, 1 + size + 4);
+	memcpy(file + at + sizeof(cie) + sizeof(fde) + 1, rules, size);
+	memcpy(file + at + frame, names, sizeof(names));
+	head.e_shoff = (at + frame + sizeof(names) + 7) & ~7ul;
+	memcpy(file, &head, sizeof(head));
+	memcpy(file + sizeof(head), &code, sizeof(code));
+	memcpy(file + head.e_shoff, sections, sizeof(sections));
+	return head.e_shoff + sizeof(sections);
+}
+
+static bool load_own(void *context, uint64_t addr, uint64_t *value)
+{
+	*value = addr + 1;
+	return addr >= 0x10000 && addr < 0x20000;
+}
+
+/* One step at 0x1010 by @rules, from rsp = 0x10000 and rbx = 5. -1: the file was refused. */
+static int step_by(const char *rules, size_t size, struct jp_regs *regs)
+{
+	unsigned char file[1024] = {0};
+	size_t all = make_elf(file, (const unsigned char *)rules, size);
+	struct jp_error err = {""};
+	struct jp_cfi *cfi = jp_cfi_open_image(file, all, &err);
+	int answer;
+
+	*regs = (struct jp_regs){.known = 0x1ffff};
+	regs->r[RSP] = 0x10000;
+	regs->r[RBX] = 5;
+	if (!cfi) {
+		printf("# refused: %s\n", err.text);
+		return -1;
+	}
+	answer = jp_cfi_step(cfi, jp_cfi_vaddr(cfi, 0x1010), regs, load_own, NULL);
+	jp_cfi_close(cfi);
+	return answer;
+}
+#define STEP_BY(rules, regs) step_by(rules, sizeof(rules) - 1, regs)
+
+static void test_rules(void)
+{
+	unsigned char file[1024] = {0}, *part;
+	struct jp_regs regs;
+	struct jp_cfi *cfi;
+	size_t all;
+	bool whole = true;
+
+	check(STEP_BY("\0", &regs) == JP_CFI_STEPPED && regs.r[RSP] == 0x10008 &&
+		      regs.r[RIP] == 0x10001 && regs.r[RBX] == 5 && regs.known & 1u << RBX,
+	      "plain step");
+	check(!(regs.known & 1u << 0), "a register that calls clobber is unknown after a step");
+	check(STEP_BY("\x0e\x20\x86\x02", &regs) == JP_CFI_STEPPED && regs.r[RSP] == 0x10020 &&
+		      regs.r[RBP] == 0x10011 && regs.r[RIP] == 0x10019,
+	      "CFA at sp + 32, rbp below the return address");
+	check(STEP_BY("\x83\x02", &regs) == JP_CFI_STEPPED && regs.r[RBX] == 5 &&
+		      regs.known & 1u << RBX,
+	      "a register whose slot lies below sp was popped from there");
+	check(STEP_BY("\x07\x10", &regs) == JP_CFI_END, "undefined return address: outermost");
+	/* rsp + ((5 >= 3) << 3) + 8 */
+	check(STEP_BY("\x0f\x0a\x77\x08\x73\x00\x33\x2a\x33\x24\x22\x96", &regs) ==
+			      JP_CFI_STEPPED &&
+		      regs.r[RSP] == 0x10010,
+	      "CFA by an expression like a PLT's");
+	check(STEP_BY("\x0f\x04\x73\xfb\xff\x04", &regs) == JP_CFI_STEPPED &&
+		      regs.r[RSP] == 0x14000,
+	      "CFA by an expression of one register");
+	check(STEP_BY("\x16\x03\x04\x35\x34\x1e\x96", &regs) == JP_CFI_STEPPED && regs.r[RBX] == 20,
+	      "rbx by a value expression");
+	check(STEP_BY("\x0e\x80\x80\x80\x80\x01", &regs) == JP_CFI_STACK,
+	      "what the dump does not hold");
+	check(STEP_BY("\x16\x10\x02\xa1\x01", &regs) == JP_CFI_NONE,
+	      "an operation that call frames do not use: no rule");
+	check(STEP_BY("\x16\x10\x04\x30\x2f\xfc\xff", &regs) == JP_CFI_NONE,
+	      "an expression that never ends: no rule");
+	check(STEP_BY("\x07\x80\x80\x80\x80\x80\x80\x80\x80\x10", &regs) == -1,
+	      "register 2^60 is refused");
+	check(STEP_BY("\x0f\x7f", &regs) == -1,
+	      "an expression that ends behind its record is refused");
+	check(STEP_BY("\x04\x01", &regs) == -1, "a cut operand is refused");
+
+	all = make_elf(file, (const unsigned char *)"", 0);
+	for (size_t size = 0; size < all; size++) {
+		part = malloc(size + 1);
+		if (!part)
+			abort();
+		memcpy(part, file, size);
+		cfi = jp_cfi_open_image(part, size, NULL);
+		whole &= !cfi;
+		jp_cfi_close(cfi);
+		free(part);
+	}
+	check(whole, "no shorter file is accepted");
+}
+
+int main(void)
+{
+	take_samples();
+	compare_walks(NULL, true, "files at their paths give libgcc's walks");
+	test_saved();
+	test_frame_pointers();
+	test_rules();
+	printf("1..%d\n", tests);
+	free(samples);
+	return failures != 0;
+}

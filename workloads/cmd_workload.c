@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/command.h"
+#include "harness/truth_write.h"
+#include "workloads/workload.h"
+
+/* Records that a truth has room for: a minute of 32 threads. The file is sparse. */
+enum { SLOTS = 1 << 22 };
+
+struct request {
+	struct jp_stage_setup setup;
+	const char *truth;
+	uint64_t execed; /* when an earlier image gave way to this one */
+	bool help;
+};
+
+static int usage(FILE *out)
+{
+	const struct jp_workload *workload;
+
+	fputs("usage: jitproof workload NAME [--truth FILE] [--seed N] [--ready-fd N] "
+	      "[--control-fd N|none] [OPTION...]\n\n",
+	      out);
+	for (size_t i = 0; (workload = jp_registry_at(JP_WORKLOAD, i)); i++)
+		fprintf(out, "  %-16s %s\n", workload->name, workload->help);
+	fputs("\njitproof workload NAME --help lists what NAME takes.\n", out);
+	return out == stdout ? JP_EXIT_OK : JP_EXIT_USAGE;
+}
+
+static int help_of(const struct jp_workload *workload)
+{
+	printf("usage: jitproof workload %s [OPTION...]\n%s.\n\n"
+	       "  --truth FILE     where it records what it does; must not exist (a new file in\n"
+	       "                   $TMPDIR, whose name it prints)\n"
+	       "  --seed N         varies the loop lengths (1)\n"
+	       "  --ready-fd N     where it says \"ready PID\", \"done STEP\", \"failed STEP: "
+	       "why\" (1)\n"
+	       "  --control-fd N   where it is told \"step NAME [ARG]\" and \"stop\"; the end of "
+	       "it\n"
+	       "                   means stop; none: only SIGTERM and SIGINT stop it (0)\n"
+	       "%s",
+	       workload->name, workload->help, workload->options);
+	return JP_EXIT_OK;
+}
+
+/* The value of --@name, given as --name=VALUE or --name VALUE; NULL: another option. */
+static const char *value_of(const char *name, char **argv, int argc, int *at)
+{
+	const char *arg = argv[*at];
+	size_t length = strlen(name);
+
+	if (strncmp(arg, name, length))
+		return NULL;
+	if (arg[length] == '=')
+		return arg + length + 1;
+	return arg[length] || *at + 1 >= argc ? NULL : argv[++*at];
+}
+
+static bool number_of(const char *text, uint64_t *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtoull(text, &end, 10);
+	return *text >= '0' && *text <= '9' && !*end && !errno;
+}
+
+static bool descriptor_of(const char *text, int *fd)
+{
+	uint64_t number;
+
+	if (!number_of(text, &number) || number > 1 << 20 || fcntl(number, F_GETFD) < 0)
+		return false;
+	*fd = number;
+	return true;
+}
+
+/* Takes what is common to all workloads; @rest gets what remains, and its number is returned. */
+static int take_common(int argc, char **argv, struct request *request, char **rest)
+{
+	int kept = 0;
+
+	for (int i = 0; i < argc; i++) {
+		const char *option = argv[i], *value;
+		bool good = true;
+
+		if (!strcmp(option, "--help")) {
+			request->help = true;
+		} else if ((value = value_of("--truth", argv, argc, &i))) {
+			request->truth = value;
+			good = *value;
+		} else if ((value = value_of("--seed", argv, argc, &i))) {
+			good = number_of(value, &request->setup.seed);
+		} else if ((value = value_of("--ready-fd", argv, argc, &i))) {
+			good = descriptor_of(value, &request->setup.ready_fd);
+		} else if ((value = value_of("--control-fd", argv, argc, &i))) {
+			request->setup.control_fd = -1;
+			good = !strcmp(value, "none") ||
+			       descriptor_of(value, &request->setup.control_fd);
+		} else if ((value = value_of("--resumed", argv, argc, &i))) {
+			good = number_of(value, &request->execed);
+			request->setup.resumed = 1;
+		} else {
+			rest[kept++] = argv[i];
+			continue;
+		}
+		if (!good) {
+			fprintf(stderr, "jitproof workload: bad value in '%s %s'\n", option, value);
+			return -EINVAL;
+		}
+	}
+	return kept;
+}
+
+/* @option: room for "--truth=FILE" where it had to choose a name: an exec must find the file again.
+ */
+static int open_truth(const char *path, bool resumed, char *option, size_t size)
+{
+	const char *folder = getenv("TMPDIR"), *fresh = option + strlen("--truth=");
+	struct jp_error err;
+	int ret;
+
+	if (path) {
+		ret = jp_truth_open(path, resumed ? 0 : SLOTS, &err);
+	} else {
+		snprintf(option, size, "--truth=%s/jitproof-%d-%llu.truth",
+			 folder && *folder ? folder : "/tmp", getpid(),
+			 (unsigned long long)jp_truth_now());
+		ret = jp_truth_open(fresh, SLOTS, &err);
+		if (!ret)
+			fprintf(stderr, "truth: %s\n", fresh);
+	}
+	if (ret)
+		fprintf(stderr, "jitproof workload: %s\n", err.text);
+	return ret;
+}
+
+static int run(int argc, char **argv)
+{
+	struct request request = {.setup = {.seed = 1, .ready_fd = STDOUT_FILENO}};
+	const struct jp_workload *workload;
+	char **rest = calloc(argc + 1, sizeof(*rest)), **typed = calloc(argc + 3, sizeof(*typed));
+	char truth[512];
+	uint64_t now;
+	int kept, status;
+
+	if (!rest || !typed)
+		return JP_EXIT_BROKEN;
+	kept = take_common(argc, argv, &request, rest);
+	if (kept < 0)
+		return JP_EXIT_USAGE;
+	if (kept < 2)
+		return usage(request.help ? stdout : stderr);
+	workload = jp_registry_find(JP_WORKLOAD, rest[1]);
+	if (!workload) {
+		fprintf(stderr,
+			"jitproof workload: no workload '%s' (see jitproof workload --help)\n",
+			rest[1]);
+		return JP_EXIT_USAGE;
+	}
+	if (request.help)
+		return help_of(workload);
+	/* main() has taken the command's own name away. */
+	typed[0] = "jitproof";
+	memcpy(typed + 1, argv, argc * sizeof(*typed));
+	request.setup.argv = typed;
+	if (open_truth(request.truth, request.setup.resumed, truth, sizeof(truth)))
+		return JP_EXIT_BROKEN;
+	if (!request.truth)
+		typed[argc + 1] = truth;
+	now = jp_truth_now();
+	jp_truth_put(JP_TRUTH_PROCESS_START, request.setup.resumed ? request.execed : now, now,
+		     getppid(), request.setup.resumed ? JP_HOW_EXEC : JP_HOW_LAUNCH, 0, 0);
+	jp_stage_begin(&request.setup);
+	status = workload->run(kept - 1, rest + 1);
+	now = jp_truth_now();
+	jp_truth_put(JP_TRUTH_PROCESS_EXIT, now, now, 0, 0, 0, 0);
+	free(rest);
+	free(typed);
+	return status;
+}
+
+static const struct jp_command workload_command = {
+	.name = "workload",
+	.synopsis = "workload NAME [OPTION...]",
+	.help = "a workload alone, for pointing any profiler at",
+	.run = run,
+};
+JP_REGISTER(command, workload_command);

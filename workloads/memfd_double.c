@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "workloads/program.h"
+#include "workloads/workload.h"
+
+/* From here on memfd_create() fails with EPERM, as in a container with a strict profile. A system
+ * call of another ABI of this machine keeps its own number and is let through. */
+static int deny_memfd(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_memfd_create, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		return -errno;
+	return 0;
+}
+
+/* One memfd shown twice, writable and executable: .NET with W^X on. Where memfd_create() is denied
+ * it falls back to anonymous memory that is both. */
+static int run(int argc, char **argv)
+{
+	struct jp_plan plan = jp_plan_defaults();
+	int deny = 0;
+
+	plan.protect = JP_PROTECT_VIEWS;
+	plan.name = "doublemapper";
+	plan.instead = JP_PROTECT_RWX;
+	for (int i = 1; i < argc; i++) {
+		int taken = jp_plan_option(&plan, argv[i]), asked = !strcmp(argv[i], "--deny");
+
+		deny |= asked;
+		if (taken < 0)
+			return 2;
+		if (taken || asked)
+			continue;
+		fprintf(stderr, "jitproof workload %s: unknown option '%s' (see --help)\n", argv[0],
+			argv[i]);
+		return 2;
+	}
+	if (deny && deny_memfd() < 0) {
+		perror("jitproof workload memfd_double: seccomp");
+		return 1;
+	}
+	return jp_plan_run(argv[0], &plan);
+}
+
+static const struct jp_workload memfd_double = {
+	.name = "memfd_double",
+	.help = "code in a memfd that is mapped twice, RW and RX",
+	.options = "  --deny           a seccomp filter makes memfd_create fail with "
+		   "EPERM\n" JP_PLAN_OPTIONS,
+	.run = run,
+};
+JP_REGISTER(workload, memfd_double);

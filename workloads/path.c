@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "workloads/path.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include "harness/truth_write.h"
+#include "workloads/workload.h"
+
+enum { MOST_FRAMES = 512, MOST_DEPTH = 4096 };
+
+/* What a thread knows of the native frames above its emitted code. */
+struct native {
+	uint32_t root[JP_METHODS]; /* ids in the truth; 0: not recorded */
+	uint64_t bp, caller;       /* of the entry's frame that they hold for */
+	uint64_t chain[MOST_FRAMES];
+	uint64_t at[MOST_FRAMES]; /* chain[i] was found at at[i] + 8 */
+	uint64_t end;             /* where the rule ended: cannot be read */
+	uint32_t nr_chain;
+	sem_t *inside; /* told when the thread goes in for the first time */
+};
+static __thread struct native native;
+
+static uint64_t random_next(uint64_t *state)
+{
+	uint64_t x = *state += 0x9e3779b97f4a7c15;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+	x = (x ^ x >> 27) * 0x94d049bb133111eb;
+	return x ^ x >> 31;
+}
+
+static int is_prime(uint64_t n)
+{
+	if (n < 4)
+		return n >= 2;
+	if (n % 2 == 0)
+		return 0;
+	for (uint64_t by = 3; by * by <= n; by += 2)
+		if (n % by == 0)
+			return 0;
+	return 1;
+}
+
+/* A prime near @about that no step of @path has yet. */
+static uint64_t fresh_prime(const struct jp_path *path, uint64_t about, uint64_t *random)
+{
+	uint64_t prime = about / 2 + random_next(random) % (about + 1);
+
+	for (;; prime++) {
+		int taken = 0;
+
+		if (!is_prime(prime))
+			continue;
+		for (uint32_t i = 0; i < path->depth && !taken; i++)
+			taken = path->steps[i].before == prime || path->steps[i].after == prime ||
+				(path->steps[i].repeat == prime && prime > 1);
+		if (!taken)
+			return prime;
+	}
+}
+
+int jp_path_make(struct jp_path *path, const struct jp_function *const *functions, uint32_t depth,
+		 uint64_t turns)
+{
+	static atomic_uint made;
+	unsigned number = atomic_fetch_add(&made, 1);
+	uint64_t random = jp_stage_seed() * 0xd1342543de82ef95 + number, about, repeat = 1;
+	uint32_t *ids;
+
+	if (!depth || depth > MOST_DEPTH)
+		return -EINVAL;
+	for (uint32_t d = 0; d + 1 < depth; d++)
+		if (functions[d]->shape == JP_SHAPE_LEAF)
+			return -EINVAL; /* it calls nothing */
+	ids = calloc(depth, sizeof(*ids));
+	path->steps = calloc(depth + 1, sizeof(*path->steps));
+	path->depth = depth;
+	if (!ids || !path->steps) {
+		free(ids);
+		jp_path_free(path);
+		return -ENOMEM;
+	}
+	/*
+	 * Every second path makes its calls again and again with short loops, so that prologues and
+	 * epilogues have their share of the samples; the others call once.
+	 */
+	if (number % 2 && depth > 1 && turns / depth > 4096)
+		repeat = fresh_prime(path, turns / depth / 64, &random);
+	path->steps[0].repeat = repeat;
+	about = turns / (2 * depth * repeat);
+	for (uint32_t d = 0; d < depth; d++) {
+		struct jp_path_step *step = &path->steps[d];
+
+		ids[d] = functions[d]->id;
+		step->code = functions[d]->code;
+		step->before = fresh_prime(path, about, &random);
+		step->after = fresh_prime(path, about, &random);
+		step->repeat = d ? 1 : repeat;
+	}
+	path->id = jp_truth_path(ids, depth);
+	free(ids);
+	return 0;
+}
+
+void jp_path_free(struct jp_path *path)
+{
+	free(path->steps);
+	memset(path, 0, sizeof(*path));
+}
+
+/* Reads the two words of each frame in @at; returns how many could be read. Our own memory, read as
+ * another process's: never faults. */
+static uint32_t read_frames(const uint64_t *at, uint64_t (*frames)[2], uint32_t count)
+{
+	struct iovec to = {frames, count * sizeof(*frames)}, from[16];
+	ssize_t got;
+
+	for (uint32_t i = 0; i < count; i++)
+		from[i] = (struct iovec){(void *)(uintptr_t)at[i], sizeof(*frames)};
+	got = process_vm_readv(getpid(), &to, 1, from, count, 0);
+	if (got < 0 && errno != EFAULT) {
+		fprintf(stderr, "jitproof workload: process_vm_readv on itself: %s\n",
+			strerror(errno));
+		exit(EXIT_FAILURE);
+	}
+	return got < 0 ? 0 : got / sizeof(*frames);
+}
+
+/*
+ * The kernel's rule (perf_callchain_user() of arch/x86): as long as fp is a user address that can
+ * be read, the word above it is a return address and the word at it the next fp; no check of
+ * direction or meaning. (The kernel does not fault pages in; what lies on a stack in use is there.)
+ */
+static void follow(uint64_t fp)
+{
+	const uint64_t user_end = (UINT64_C(1) << 47) - 4096;
+	uint64_t frame[1][2];
+
+	native.nr_chain = 1;
+	while (native.nr_chain < MOST_FRAMES && fp <= user_end - sizeof(frame) &&
+	       read_frames(&fp, frame, 1) == 1) {
+		native.at[native.nr_chain] = fp;
+		native.chain[native.nr_chain++] = frame[0][1];
+		fp = frame[0][0];
+	}
+	native.end = fp;
+}
+
+struct backtrace {
+	uint64_t frames[MOST_FRAMES];
+	uint32_t count;
+	uint64_t caller; /* frames before this return address are our own */
+	int begun;
+};
+
+static _Unwind_Reason_Code on_frame(struct _Unwind_Context *context, void *data)
+{
+	struct backtrace *trace = data;
+	uint64_t ip = _Unwind_GetIP(context);
+
+	trace->begun |= ip == trace->caller;
+	if (!ip || trace->count == MOST_FRAMES)
+		return _URC_END_OF_STACK;
+	if (trace->begun)
+		trace->frames[trace->count++] = ip;
+	return _URC_NO_REASON;
+}
+
+/* Records what lies above the entry's frame at @bp, as each method sees it. */
+static void record_roots(uint64_t bp)
+{
+	struct backtrace trace = {.caller = ((uint64_t *)(uintptr_t)bp)[1]};
+
+	native.bp = bp;
+	native.caller = trace.caller;
+	native.chain[0] = (uintptr_t)jp_arch_enter_return;
+	follow(bp);
+	native.root[JP_CHAIN] = jp_truth_root(JP_CHAIN, native.chain, native.nr_chain);
+	trace.frames[trace.count++] = (uintptr_t)jp_arch_enter_return;
+	_Unwind_Backtrace(on_frame, &trace);
+	native.root[JP_DUMP] = jp_truth_root(JP_DUMP, trace.frames, trace.count);
+}
+
+/*
+ * Whether the rule still finds what was recorded: what it meets in the C library's frames may be
+ * anything. The entry's own frame is gone by now; @fp is its caller's.
+ */
+static bool chain_changed(uint64_t fp)
+{
+	uint64_t frames[16][2], next = fp;
+
+	for (uint32_t i = 2, n; i < native.nr_chain; i += n) {
+		n = native.nr_chain - i < 16 ? native.nr_chain - i : 16;
+		if (read_frames(native.at + i, frames, n) != n)
+			return true;
+		for (uint32_t k = 0; k < n; k++) {
+			if (native.at[i + k] != next || native.chain[i + k] != frames[k][1])
+				return true;
+			next = frames[k][0];
+		}
+	}
+	if (next != native.end)
+		return true;
+	/* What could not be read may be readable now; the zero page never is. */
+	return native.nr_chain < MOST_FRAMES && next >= 4096 && next < UINT64_C(1) << 47 &&
+	       read_frames(&next, frames, 1) == 1;
+}
+
+/* Called by jp_arch_enter() from the very frame from which the code will be called. */
+static void announce(void *context, uint64_t sp, uint64_t bp)
+{
+	const uint64_t *frame = (const uint64_t *)(uintptr_t)bp;
+	const struct jp_path *path = context;
+	uint64_t now;
+
+	/* The same frame may have been called from elsewhere this time. */
+	if (!native.root[JP_CHAIN] || native.bp != bp || native.caller != frame[1] ||
+	    chain_changed(frame[0]))
+		record_roots(bp);
+	now = jp_truth_now();
+	jp_truth_put(JP_TRUTH_ENTER, now, now, path->id, sp, bp,
+		     native.root[JP_CHAIN] | (uint64_t)native.root[JP_DUMP] << 32);
+	if (native.inside)
+		sem_post(native.inside);
+	native.inside = NULL;
+}
+
+void __attribute__((noinline)) jp_path_run(const struct jp_path *path)
+{
+	uint64_t now;
+	bool changed;
+
+	jp_arch_enter(path->steps, announce, (void *)path);
+	now = jp_truth_now();
+	changed = chain_changed((uintptr_t)__builtin_frame_address(0));
+	if (changed)
+		native.root[JP_CHAIN] = 0;
+	jp_truth_put(JP_TRUTH_LEAVE, now, now, path->id, changed, 0, 0);
+}
+
+/* A thread that runs paths. */
+struct runner {
+	struct runner *next;
+	pthread_t thread;
+	const struct jp_path *paths;
+	size_t count;
+	atomic_int stop;
+	sem_t inside;
+};
+static struct runner *runners; /* touched by the main thread only */
+
+static void *run_paths(void *arg)
+{
+	struct runner *runner = arg;
+	uint64_t now = jp_truth_now();
+
+	jp_truth_new_task();
+	jp_truth_put(JP_TRUTH_THREAD_START, now, now, 0, 0, 0, 0);
+	native.inside = &runner->inside;
+	for (size_t i = 0; !jp_stage_stopping() && !atomic_load(&runner->stop); i++)
+		jp_path_run(&runner->paths[i % runner->count]);
+	if (native.inside) /* told to stop before the first path */
+		sem_post(native.inside);
+	now = jp_truth_now();
+	jp_truth_put(JP_TRUTH_THREAD_EXIT, now, now, 0, 0, 0, 0);
+	return NULL;
+}
+
+int jp_path_thread(const struct jp_path *paths, size_t count)
+{
+	struct runner *runner = calloc(1, sizeof(*runner));
+	int ret;
+
+	if (!runner)
+		return -ENOMEM;
+	runner->paths = paths;
+	runner->count = count;
+	sem_init(&runner->inside, 0, 0);
+	ret = pthread_create(&runner->thread, NULL, run_paths, runner);
+	if (ret) {
+		free(runner);
+		return -ret;
+	}
+	runner->next = runners;
+	runners = runner;
+	while (sem_wait(&runner->inside) < 0 && errno == EINTR)
+		;
+	return 0;
+}
+
+/* @paths NULL: all. */
+static unsigned stop_runners(const struct jp_path *paths)
+{
+	struct runner **at = &runners;
+	unsigned stopped = 0;
+
+	for (struct runner *runner = runners; runner; runner = runner->next)
+		if (!paths || runner->paths == paths)
+			atomic_store(&runner->stop, 1);
+	while (*at) {
+		struct runner *runner = *at;
+
+		if (!atomic_load(&runner->stop)) {
+			at = &runner->next;
+			continue;
+		}
+		pthread_join(runner->thread, NULL);
+		*at = runner->next;
+		sem_destroy(&runner->inside);
+		free(runner);
+		stopped++;
+	}
+	return stopped;
+}
+
+unsigned jp_path_stop(const struct jp_path *paths)
+{
+	return stop_runners(paths);
+}
+
+void jp_path_join(void)
+{
+	stop_runners(NULL);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_WORKLOADS_PROGRAM_H
+#define JP_WORKLOADS_PROGRAM_H
+
+#include "workloads/path.h"
+
+/* What a JIT would have compiled: an arena of functions of mixed shapes, and paths through them. */
+struct jp_program {
+	struct jp_arena arena;
+	struct jp_function *functions;
+	size_t nr_functions;
+	struct jp_path *paths;
+	size_t nr_paths;
+	struct jp_program *next; /* for whoever keeps several */
+};
+
+/* How programs are made, and what a workload of such programs offers as options. */
+struct jp_plan {
+	enum jp_protect protect;
+	const char *name;        /* of the memfd, for JP_PROTECT_VIEWS */
+	enum jp_protect instead; /* where @protect fails with EPERM (memfd denied) */
+	unsigned programs, threads, depth, mappings, late;
+	enum jp_shape
+		shapes[64]; /* of each path, outermost first, from the start again when deeper */
+	unsigned nr_shapes; /* 0: all of them, mixed */
+	uint64_t turns;     /* of one run of a path */
+};
+struct jp_plan jp_plan_defaults(void);
+/* Takes one of the options in JP_PLAN_OPTIONS. 1 taken, 0 not ours, < 0: bad value, said on stderr.
+ */
+int jp_plan_option(struct jp_plan *plan, const char *arg);
+#define JP_PLAN_OPTIONS                                                                            \
+	"  --threads=N      busy threads (1)\n"                                                    \
+	"  --programs=N     arenas with code of their own, threads spread over them (1)\n"         \
+	"  --depth=N        functions in a path (8)\n"                                             \
+	"  --shapes=A,B...  their shapes, outermost first: fp, leaf (only innermost), no_fp,\n"    \
+	"                   long, large, realign (all, mixed)\n"                                   \
+	"  --turns=N        loop turns of one run of a path (700000, about 1 ms)\n"                \
+	"  --mappings=N     small mappings beside the code, to make /proc/PID/maps long (0)\n"     \
+	"  --late=N         arenas more that are mapped, filled and run while it runs (0)\n"
+
+/* Maps an arena, emits functions into it and makes paths of them. 0 or -errno. */
+int jp_program_make(struct jp_program *program, const struct jp_plan *plan);
+/* Moves its code elsewhere by mremap(). No thread may run it. */
+int jp_program_move(struct jp_program *program);
+/* Unmaps its code. No thread may run it. */
+int jp_program_end(struct jp_program *program);
+
+/*
+ * Runs programs by @plan on the stage until told to stop, with the steps
+ *	map	a new program and a thread in it
+ *	unmap	stops the threads of the oldest program and unmaps it
+ *	remap	stops them, moves it and starts as many again
+ *	thread	one more thread in the oldest program
+ *	exec	the process starts again with new code; ARG is one option more
+ * Returns the exit status.
+ */
+int jp_plan_run(const char *workload, const struct jp_plan *plan);
+
+#endif

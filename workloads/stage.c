@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "workloads/workload.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/truth_write.h"
+
+static struct jp_stage_setup stage = {.seed = 1, .ready_fd = STDOUT_FILENO};
+static atomic_int stopping;
+
+static void on_stop(int signal)
+{
+	atomic_store(&stopping, 1);
+}
+
+static void stop_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGINT);
+}
+
+void jp_stage_begin(const struct jp_stage_setup *setup)
+{
+	struct sigaction stop = {.sa_handler = on_stop};
+	sigset_t set;
+
+	stage = *setup;
+	/* A watcher that is gone is no reason to die: the end of the control stream tells it. */
+	signal(SIGPIPE, SIG_IGN);
+	/* Delivered only while the stage waits, so that no step is cut short; threads inherit this.
+	 */
+	stop_signals(&set);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	sigaction(SIGTERM, &stop, NULL);
+	sigaction(SIGINT, &stop, NULL);
+}
+
+uint64_t jp_stage_seed(void)
+{
+	return stage.seed;
+}
+
+int jp_stage_stopping(void)
+{
+	return atomic_load_explicit(&stopping, memory_order_relaxed);
+}
+
+static void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+	int length;
+
+	va_start(ap, fmt);
+	length = vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	if (length >= (int)sizeof(line))
+		length = sizeof(line) - 1;
+	for (int done = 0; done < length;) {
+		ssize_t written = write(stage.ready_fd, line + done, length - done);
+
+		if (written < 0 && errno != EINTR)
+			return;
+		if (written > 0)
+			done += written;
+	}
+}
+
+/* Waits for one line. False when it is time to leave. Byte by byte: what follows the line belongs
+ * to the next image after an exec. */
+static bool hear(char *line, size_t size)
+{
+	struct pollfd control = {.fd = stage.control_fd, .events = POLLIN};
+	size_t used = 0;
+	sigset_t open;
+
+	pthread_sigmask(SIG_SETMASK, NULL, &open);
+	sigdelset(&open, SIGTERM);
+	sigdelset(&open, SIGINT);
+	while (!jp_stage_stopping()) {
+		char byte;
+		ssize_t got;
+
+		if (ppoll(&control, 1, NULL, &open) < 0)
+			continue;
+		got = read(stage.control_fd, &byte, 1);
+		if (got < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (got <= 0)
+			return false;
+		if (byte == '\n') {
+			line[used] = '\0';
+			return true;
+		}
+		if (used + 1 < size)
+			line[used++] = byte;
+	}
+	return false;
+}
+
+static void carry_out(const struct jp_step *steps, void *context, char *line)
+{
+	char *rest = NULL, *verb = strtok_r(line, " \t\r", &rest);
+	char *name = strtok_r(NULL, " \t\r", &rest), *arg = strtok_r(NULL, " \t\r", &rest);
+	const struct jp_step *step = steps;
+	int ret;
+
+	if (!verb)
+		return;
+	if (strcmp(verb, "step") || !name) {
+		say("failed %s: expected \"step NAME [ARG]\" or \"stop\"\n", verb);
+		return;
+	}
+	while (step && step->name && strcmp(step->name, name))
+		step++;
+	if (!step || !step->name) {
+		say("failed %s: this workload has no such step\n", name);
+		return;
+	}
+	ret = step->act(context, arg);
+	if (ret < 0)
+		say("failed %s: %s\n", name, strerror(-ret));
+	else
+		say("done %s\n", name);
+}
+
+int jp_stage(const struct jp_step *steps, void *context)
+{
+	char line[256];
+
+	if (stage.resumed)
+		say("done exec\n");
+	else
+		say("ready %d\n", getpid());
+	while (hear(line, sizeof(line)) && strcmp(line, "stop"))
+		carry_out(steps, context, line);
+	atomic_store(&stopping, 1);
+	return 0;
+}
+
+int jp_stage_exec(const char *extra)
+{
+	char self[PATH_MAX], resumed[48];
+	size_t count = 0, kept = 0;
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char **argv;
+	int ret;
+
+	if (length < 0)
+		return -errno;
+	self[length] = '\0';
+	while (stage.argv[count])
+		count++;
+	argv = calloc(count + 3, sizeof(*argv));
+	if (!argv)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		if (strncmp(stage.argv[i], "--resumed=", strlen("--resumed=")))
+			argv[kept++] = stage.argv[i];
+	if (extra)
+		argv[kept++] = (char *)extra;
+	argv[kept] = resumed;
+	/* The new image records the exec: it alone knows when it was over. */
+	snprintf(resumed, sizeof(resumed), "--resumed=%llu", (unsigned long long)jp_truth_now());
+	execv(self, argv);
+	/* Replaced or removed since it was started. */
+	execv("/proc/self/exe", argv);
+	ret = -errno;
+	free(argv);
+	return ret;
+}
