@@ -156,19 +156,6 @@ static int write_records(struct jp_session *session, pid_t pid, const struct rea
 	return 0;
 }
 
-int jp_snapshot_file(struct jp_session *session, struct jp_error *err)
-{
-	char path[4096];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/maps", session->dir);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
-	close(fd);
-	return 0;
-}
-
 static int write_text(struct jp_session *session, pid_t pid, const struct reading *reading,
 		      struct jp_error *err)
 {
@@ -284,6 +271,19 @@ static int tell_threads(struct jp_session *session, pid_t pid, struct jp_error *
 	jp_tids_free(&tids);
 	if (ret && ret != -ESRCH)
 		return jp_fail(err, -ret, "/proc/%d/task: %s", pid, strerror(-ret));
+	return 0;
+}
+
+int jp_snapshot_file(const char *dir, struct jp_error *err)
+{
+	char path[4096];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/maps", dir);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	close(fd);
 	return 0;
 }
 
