@@ -44,16 +44,12 @@ struct seen {
 
 static const char *const method_names[JP_METHODS] = {"chain", "dump"};
 
-static void name_left_out(struct stacks *stacks, const struct jp_event *event, uint64_t ip,
-			  const char *otherwise, struct seen *seen)
+static void name_unmapped(struct stacks *stacks, const struct jp_event *event, uint64_t ip,
+			  struct seen *seen)
 {
-	enum jp_left_out left_out = jp_evidence_left_out(
-		stacks->evidence, event->pid, ip, event->time, seen->text, sizeof(seen->text));
-
 	snprintf(seen->cause, sizeof(seen->cause), "%s",
-		 left_out == JP_LEFT_NOTHING ? otherwise : jp_left_out_text(left_out));
-	if (left_out == JP_LEFT_NOTHING)
-		snprintf(seen->text, sizeof(seen->text), "%" PRIx64 " is in no mapping record", ip);
+		 jp_evidence_unmapped(stacks->evidence, event->pid, ip, event->time, seen->text,
+				      sizeof(seen->text)));
 }
 
 static void see_chain(struct stacks *stacks, const struct jp_event *event, struct seen *seen)
@@ -85,7 +81,7 @@ static void see_dump(struct stacks *stacks, const struct jp_event *event, uint64
 	seen->count =
 		jp_unwind(stacks->unwinder, stacks->replay, event, room, MAX_FRAMES, &stop, &where);
 	if (stop == JP_UNWIND_UNMAPPED) {
-		name_left_out(stacks, event, where, "no-record", seen);
+		name_unmapped(stacks, event, where, seen);
 		return;
 	}
 	snprintf(seen->cause, sizeof(seen->cause), "%s", jp_unwind_stop_text(stop));
@@ -148,7 +144,7 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 			    memcmp(seen.frames, truth->seen, seen.count * sizeof(uint64_t)) == 0;
 	if (!known || !(known->prot & JP_PROT_EXEC)) {
 		verdict = JP_UNMAPPED;
-		name_left_out(stacks, event, truth->whole[0], "no-record", &seen);
+		name_unmapped(stacks, event, truth->whole[0], &seen);
 	}
 	count->judged++;
 	count->verdicts[verdict]++;
