@@ -99,7 +99,7 @@ lint: ## check the tree's own rules
 	@$(PYTHON) ci/lint.py
 
 bench: all ## compare our speed with perf's
-	@if [ -e ci/bench.py ]; then $(PYTHON) ci/bench.py $(O)/jitproof; \
+	@if [ -e ci/bench.py ]; then $(PYTHON) ci/bench.py --jitproof $(O)/jitproof; \
 	else echo 'ci/bench.py is not here' >&2; exit 1; fi
 
 install: all ## install below $(DESTDIR)$(prefix)

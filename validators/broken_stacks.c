@@ -18,7 +18,7 @@
 enum { MAX_FRAMES = 1024 };
 
 struct method {
-	uint64_t judged, broken, verdicts[JP_VERDICTS], predicted, perfview;
+	uint64_t judged, broken, verdicts[JP_VERDICTS], predicted, perfview, flagged;
 };
 
 struct stacks {
@@ -38,6 +38,7 @@ struct stacks {
 struct seen {
 	const uint64_t *frames;
 	uint32_t count;
+	bool cut;       /* the capture itself shows that there is more: a full chain, a full dump */
 	char cause[32]; /* of its end, where that is not the root */
 	char text[256];
 };
@@ -60,6 +61,7 @@ static void see_chain(struct stacks *stacks, const struct jp_event *event, struc
 	for (uint64_t i = 0; i < event->sample.nr_chain; i++)
 		nr_addresses += event->sample.chain[i] < JP_CONTEXT_MAX;
 	if (nr_addresses >= stacks->evidence->facts.max_stack) {
+		seen->cut = true;
 		snprintf(seen->cause, sizeof(seen->cause), "max-stack");
 		snprintf(seen->text, sizeof(seen->text),
 			 "the kernel stores no more than %" PRIu64
@@ -80,6 +82,8 @@ static void see_dump(struct stacks *stacks, const struct jp_event *event, uint64
 	seen->frames = room;
 	seen->count =
 		jp_unwind(stacks->unwinder, stacks->replay, event, room, MAX_FRAMES, &stop, &where);
+	seen->cut =
+		stop == JP_UNWIND_DUMP_END && event->sample.stack_size == event->sample.stack_asked;
 	if (stop == JP_UNWIND_UNMAPPED) {
 		name_unmapped(stacks, event, where, seen);
 		return;
@@ -148,6 +152,7 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 	}
 	count->judged++;
 	count->verdicts[verdict]++;
+	count->flagged += verdict == JP_SHORT && seen.cut;
 	count->perfview += perfview_broken(stacks, event, &seen);
 	switch (verdict) {
 	case JP_UNMAPPED:
@@ -289,13 +294,14 @@ static void add_metrics(struct stacks *stacks)
 		const struct method *count = &stacks->methods[method];
 		const struct {
 			const char *name;
-			uint64_t k;
+			uint64_t k, n;
 		} rates[] = {
-			{"broken", count->broken},
-			{"wrong", count->verdicts[JP_WRONG]},
-			{"extra", count->verdicts[JP_EXTRA]},
-			{"predicted", count->predicted},
-			{"perfview", count->perfview},
+			{"broken", count->broken, count->judged},
+			{"wrong", count->verdicts[JP_WRONG], count->judged},
+			{"extra", count->verdicts[JP_EXTRA], count->judged},
+			{"predicted", count->predicted, count->judged},
+			{"perfview", count->perfview, count->judged},
+			{"flagged", count->flagged, count->verdicts[JP_SHORT]},
 		};
 		char name[48];
 
@@ -307,7 +313,7 @@ static void add_metrics(struct stacks *stacks)
 		jp_findings_add(findings, jp_metric_count(name, count->judged));
 		for (size_t i = 0; i < sizeof(rates) / sizeof(*rates); i++) {
 			snprintf(name, sizeof(name), "%s.%s", rates[i].name, method_names[method]);
-			jp_findings_add(findings, jp_metric_rate(name, rates[i].k, count->judged));
+			jp_findings_add(findings, jp_metric_rate(name, rates[i].k, rates[i].n));
 		}
 	}
 	count_places(stacks);
@@ -322,8 +328,8 @@ static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 
 	stacks.machine = jp_machine_find(evidence->truth->e_machine);
 	if (!stacks.machine)
-		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here", evidence->dir,
-			       evidence->truth->e_machine);
+		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here",
+			       evidence->dir, evidence->truth->e_machine);
 	snprintf(elf_dir, sizeof(elf_dir), "%s/elf", evidence->dir);
 	stacks.replay = jp_replay_new();
 	stacks.unwinder = jp_unwinder_new(elf_dir, false);
