@@ -38,14 +38,20 @@ TEST_PY	:= $(wildcard harness/selftest/test_*.py ci/test_*.py)
 
 RUN	 = $(O)/jitproof run
 
+# V=1 shows the commands.
+Q	:= $(if $(V),,@)
+SAY	 = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,@printf '  %-4s %s\n' $(1) $(2))
+
 all: $(O)/jitproof ## build $(O)/jitproof
 
 $(O)/jitproof: $(OBJ)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
+	$(call SAY,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
 
 $(O)/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(JP_CFLAGS) $(CFLAGS) -c -o $@ $<
+	$(call SAY,CC,$@)
+	$(Q)$(CC) $(JP_CFLAGS) $(CFLAGS) -c -o $@ $<
 
 # The expectations as bytes, with a table of (name, start, end) that ends with zeros.
 $(EXPECTED_LIST): FORCE
@@ -62,15 +68,18 @@ $(O)/expected.S: $(EXPECTED_LIST) $(EXPECTED) Makefile
 	  echo '	.section .note.GNU-stack,"",%progbits'; } > $@
 
 $(O)/expected.o: $(O)/expected.S
-	$(CC) $(CFLAGS) -c -o $@ $<
+	$(call SAY,AS,$@)
+	$(Q)$(CC) $(CFLAGS) -c -o $@ $<
 
 $(O)/selftest/test_%: $(O)/harness/selftest/test_%.o $(PARTS)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
+	$(call SAY,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
 
 $(O)/selftest/jitproof-selftest: $(OBJ) $(BAD_OBJ)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
+	$(call SAY,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
 
 check: all ## run the set check; SKIP_OK=1 accepts a machine where all is skipped
 	@$(RUN) --set=check; status=$$?; \
@@ -90,7 +99,7 @@ lint: ## check the tree's own rules
 	@$(PYTHON) ci/lint.py
 
 bench: all ## compare our speed with perf's
-	@if [ -e ci/bench.py ]; then $(PYTHON) ci/bench.py $(O)/jitproof; \
+	@if [ -e ci/bench.py ]; then $(PYTHON) ci/bench.py --jitproof $(O)/jitproof; \
 	else echo 'ci/bench.py is not here' >&2; exit 1; fi
 
 install: all ## install below $(DESTDIR)$(prefix)

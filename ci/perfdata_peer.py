@@ -33,7 +33,7 @@ CONTEXT_MAX = 2**64 - 4095  # from here on a value looks like a marker: no addre
 CPUMODE_USER = 2
 
 ANON = ("//anon", "[anon:", "[stack")
-OTHER = ("/dev/zero", "/SYSV", "/dev/shm/", "/anon_hugepage")
+OTHER = ("/dev/zero", "/SYSV", "/anon_hugepage")
 RUNTIME = re.compile(r"^(libc\.so|libc\.musl|libc-\d|ld-linux|ld-musl|ld-\d|ld64\.so|ld\.so)")
 
 COUNTS = ("samples", "user_stacks", "single_frame", "addresses", "addresses_unmapped", "rootless")

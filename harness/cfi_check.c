@@ -114,12 +114,32 @@ static size_t encoded_size(uint8_t encoding)
 	}
 }
 
+/* Past the instructions that nearly all are, which need no look at their operand. */
+static const unsigned char *pass_common(const unsigned char *at, const unsigned char *end)
+{
+	while (end - at >= 2) {
+		uint8_t op = *at;
+
+		if (op == 0x00 || (op & 0xc0) == 0x40 || (op & 0xc0) == 0xc0)
+			at++; /* nop, advance_loc, restore */
+		else if ((op == 0x0e || (op & 0xc0) == 0x80) && at[1] < 0x80)
+			at += 2; /* def_cfa_offset, offset */
+		else
+			break;
+	}
+	return at;
+}
+
 /* The instructions of one CIE or FDE; @remembered: states that are remembered already. */
 static void instructions(struct span *span, unsigned *remembered)
 {
 	while (!span->bad && span->at < span->end) {
-		uint8_t op = *span->at++;
+		uint8_t op;
 
+		span->at = pass_common(span->at, span->end);
+		if (span->at == span->end)
+			break;
+		op = *span->at++;
 		switch (op & 0xc0) {
 		case 0x40: /* advance_loc */
 		case 0xc0: /* restore */

@@ -120,6 +120,17 @@ static inline enum jp_cfi_answer apply(const struct jp_cfi_rows *rows,
 	}
 }
 
+/*
+ * In epilogues compilers do not say that a register has its old value again: its rule goes on to
+ * name the slot that it was popped from, which lies below sp and so in no dump.
+ */
+static bool is_popped(const struct jp_cfi_rule *rule, const struct jp_regs *regs, uint64_t cfa,
+		      unsigned sp)
+{
+	return rule->kind == JP_RULE_AT_CFA && cfa + (int64_t)rule->offset < regs->r[sp] &&
+	       regs->known & (uint32_t)1 << rule->target;
+}
+
 enum jp_cfi_answer jp_cfi_rows_step(const struct jp_cfi_rows *rows, const struct jp_cfi_row *row,
 				    unsigned sp, struct jp_regs *regs, jp_cfi_load load,
 				    void *context)
@@ -140,6 +151,10 @@ enum jp_cfi_answer jp_cfi_rows_step(const struct jp_cfi_rows *rows, const struct
 	 * that cannot be had becomes unknown; without the ip there is no step. */
 	for (unsigned i = 0; i < row->count; i++) {
 		answer = apply(rows, &rules[i], regs, cfa, load, context, &values[i]);
+		if (answer == JP_CFI_STACK && is_popped(&rules[i], regs, cfa, sp)) {
+			values[i] = regs->r[rules[i].target];
+			answer = JP_CFI_STEPPED;
+		}
 		if (answer == JP_CFI_STEPPED)
 			good |= (uint32_t)1 << rules[i].target;
 		else if (i == 0 || rules[i].target == sp)

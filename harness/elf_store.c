@@ -141,6 +141,10 @@ static void read_index(struct jp_elf_store *store)
 	close(fd);
 	if (!store->index)
 		return;
+	/* A NUL stands in no path: its line is broken, the next need not be. */
+	for (size_t i = 0; i < got; i++)
+		if (!store->index[i])
+			store->index[i] = '\n';
 	store->index[got] = 0;
 	parse_index(store, store->index);
 }

@@ -250,7 +250,8 @@ static bool in_window(const struct jp_evidence *evidence, const struct jp_truth_
 	return false;
 }
 
-enum jp_left_out jp_evidence_left_out(const struct jp_evidence *evidence, uint32_t pid, uint64_t ip,
+/* What the capture left out that covers @ip of @pid at @time, and its text in @what. */
+static enum jp_left_out left_out(const struct jp_evidence *evidence, uint32_t pid, uint64_t ip,
 				      uint64_t time, char *what, size_t size)
 {
 	for (size_t i = 0; i < evidence->nr_snapshots; i++) {
@@ -260,9 +261,9 @@ enum jp_left_out jp_evidence_left_out(const struct jp_evidence *evidence, uint32
 			continue;
 		for (size_t j = 0; j < snapshot->count; j++) {
 			const struct jp_procmap *map = &snapshot->maps[j];
-			enum jp_left_out left_out = skipped(evidence, map);
+			enum jp_left_out why = skipped(evidence, map);
 
-			if (left_out == JP_LEFT_NOTHING || ip < map->start || ip >= map->end)
+			if (why == JP_LEFT_NOTHING || ip < map->start || ip >= map->end)
 				continue;
 			snprintf(what, size,
 				 "%" PRIx64 "-%" PRIx64
@@ -270,7 +271,7 @@ enum jp_left_out jp_evidence_left_out(const struct jp_evidence *evidence, uint32
 				 "policy %s skipped it",
 				 map->start, map->end, *map->name ? map->name : "(no path)", pid,
 				 evidence->facts.policy);
-			return left_out;
+			return why;
 		}
 	}
 	for (size_t i = 0; i < evidence->truth->nr_acts; i++) {
@@ -288,6 +289,52 @@ enum jp_left_out jp_evidence_left_out(const struct jp_evidence *evidence, uint32
 		return JP_LEFT_WINDOW;
 	}
 	return JP_LEFT_NOTHING;
+}
+
+const char *jp_evidence_unmapped(const struct jp_evidence *evidence, uint32_t pid, uint64_t ip,
+				 uint64_t time, char *what, size_t size)
+{
+	enum jp_left_out why = left_out(evidence, pid, ip, time, what, size);
+	const struct jp_truth_act *last = NULL;
+
+	if (why != JP_LEFT_NOTHING)
+		return jp_left_out_text(why);
+	for (size_t i = 0; i < evidence->truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &evidence->truth->acts[i];
+		bool moved = act->type == JP_TRUTH_REMAP;
+
+		if (act->pid == pid && act->before <= time &&
+		    (moved || act->type == JP_TRUTH_MAP || act->type == JP_TRUTH_PROTECT) &&
+		    ip - (moved ? act->new_addr : act->addr) < (moved ? act->new_len : act->len))
+			last = act;
+	}
+	if (last && last->type == JP_TRUTH_REMAP) {
+		snprintf(what, size,
+			 "%" PRIx64 " came there by mremap at %" PRIu64
+			 ", of which the kernel makes no record",
+			 ip, last->before);
+		return "mremap";
+	}
+	snprintf(what, size, "%" PRIx64 " is in no mapping record", ip);
+	return "no-record";
+}
+
+const char *jp_evidence_ended(const struct jp_evidence *evidence, uint32_t pid, uint64_t addr,
+			      uint64_t before)
+{
+	for (size_t i = 0; i < evidence->truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &evidence->truth->acts[i];
+
+		if (act->pid != pid || act->before != before || addr - act->addr >= act->len)
+			continue;
+		if (act->type == JP_TRUTH_UNMAP)
+			return "munmap";
+		if (act->type == JP_TRUTH_REMAP)
+			return "mremap";
+		if (act->type == JP_TRUTH_PROTECT)
+			return "mprotect";
+	}
+	return "stale";
 }
 
 /* A walk with what was left out put back at its time. */

@@ -58,8 +58,18 @@ void jp_evidence_free(struct jp_evidence *evidence);
  * the time at which they held. */
 int jp_evidence_walk(const struct jp_evidence *evidence, enum jp_left_out add_back,
 		     jp_event_visit visit, void *context, struct jp_error *err);
-/* What the capture left out that covers @ip of @pid at @time, and its text in @what. */
-enum jp_left_out jp_evidence_left_out(const struct jp_evidence *evidence, uint32_t pid, uint64_t ip,
-				      uint64_t time, char *what, size_t size);
+/*
+ * Why the capture knows no mapping for @ip of @pid at @time, as a word for exceptions and a sentence in
+ * @what: the text of what it left out on purpose; else "mremap", where the memory came there by a
+ * remap, of which the kernel makes no record; else "no-record".
+ */
+const char *jp_evidence_unmapped(const struct jp_evidence *evidence, uint32_t pid, uint64_t ip,
+				 uint64_t time, char *what, size_t size);
+/*
+ * Why the capture still holds as executable what ended at @addr of @pid with an act that began at
+ * @before: "munmap", "mremap" or "mprotect" (of none does the kernel make a record), else "stale".
+ */
+const char *jp_evidence_ended(const struct jp_evidence *evidence, uint32_t pid, uint64_t addr,
+			      uint64_t before);
 
 #endif

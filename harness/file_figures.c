@@ -39,6 +39,7 @@ static enum jp_place place_of(enum jp_backing backing, const char *name)
 		return JP_PLACE_ANON;
 	case JP_BACKING_MEMFD:
 		return JP_PLACE_MEMFD;
+	case JP_BACKING_SHM: /* a path too, and programs run from there */
 	case JP_BACKING_FILE:
 		return *name == '/' ? JP_PLACE_FILE : JP_PLACE_OTHER;
 	default:

@@ -19,7 +19,7 @@ enum jp_place {
 	JP_PLACE_FILE,  /* a path */
 	JP_PLACE_ANON,  /* //anon, [anon:...], [stack], no name */
 	JP_PLACE_MEMFD, /* /memfd:... */
-	JP_PLACE_OTHER, /* vDSO, heap, /dev/zero, SysV, hugetlb, /dev/shm, the kernel's mappings */
+	JP_PLACE_OTHER, /* vDSO, heap, /dev/zero, SysV, hugetlb, the kernel's own mappings */
 	JP_PLACE_UNMAPPED,
 	JP_PLACE_KERNEL, /* of a sampled address only: not the user's */
 	JP_PLACES,

@@ -126,6 +126,15 @@ static void check_exceptions(const struct jp_case *cas, struct jp_result *result
 	}
 }
 
+static bool listed(const struct jp_findings *findings, const struct jp_exception *exception)
+{
+	for (size_t i = 0; i < findings->nr_exceptions; i++)
+		if (strcmp(findings->exceptions[i].metric, exception->metric) == 0 &&
+		    strcmp(findings->exceptions[i].cause, exception->cause) == 0)
+			return true;
+	return false;
+}
+
 /* The capture plus what it left out must be without a fault. */
 static void check_added_back(const struct jp_case *cas, const struct jp_evidence *evidence,
 			     struct jp_result *result)
@@ -134,11 +143,17 @@ static void check_added_back(const struct jp_case *cas, const struct jp_evidence
 
 	if (judge(evidence, cas->control, &again, result))
 		goto out;
-	for (size_t i = 0; i < again.nr_exceptions; i++)
+	for (size_t i = 0; i < again.nr_exceptions; i++) {
+		const struct jp_exception *left = &again.exceptions[i];
+		bool new = !listed(&result->findings, left);
+
+		/* What was there before is listed with its first one; what is new must say it here.
+		 */
 		note(result, JP_FAIL,
-		     "%s: with what was left out added back, %" PRIu64 " remain (cause %s): %s",
-		     again.exceptions[i].metric, again.exceptions[i].count,
-		     again.exceptions[i].cause, again.exceptions[i].first);
+		     "%s: with what was left out added back, %" PRIu64 " remain with cause %s%s%s",
+		     left->metric, left->count, left->cause, new ? ": " : "",
+		     new ? left->first : "");
+	}
 	for (size_t i = 0; i < again.nr_metrics; i++) {
 		const struct jp_metric *metric = &again.metrics[i];
 		const struct jp_metric *before =

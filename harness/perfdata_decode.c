@@ -257,7 +257,7 @@ static const char *decode_map(const struct jp_perf_layout *layout,
 	event->map.addr = jp_perf_word(bytes + 16);
 	event->map.len = jp_perf_word(bytes + 24);
 	event->map.pgoff = jp_perf_word(bytes + 32);
-	if (event->map.len > UINT64_MAX - event->map.addr)
+	if (!event->kernel_map && event->map.len > UINT64_MAX - event->map.addr)
 		return "a mapping that ends within the address space";
 	if (!two) {
 		event->map.prot = record->misc & JP_PERF_MISC_MMAP_DATA ? 0 : PROT_EXEC;

@@ -92,6 +92,8 @@ static uint64_t position(const struct jp_perfdata_writer *writer)
 
 void jp_perfdata_put(struct jp_perfdata_writer *writer, const void *records, size_t size)
 {
+	if (!size)
+		return;
 	if (writer->used + size > BUFFER)
 		flush(writer);
 	if (size > BUFFER / 2) {

@@ -457,7 +457,8 @@ static int give_stays(struct replay *replay)
 	truth->stays = calloc(replay->nr_stays + 1, sizeof(*truth->stays));
 	if (!truth->stays)
 		return -ENOMEM;
-	qsort(replay->execs, replay->nr_execs, sizeof(*replay->execs), by_pid);
+	if (replay->nr_execs) /* qsort() wants an array even of nothing */
+		qsort(replay->execs, replay->nr_execs, sizeof(*replay->execs), by_pid);
 	for (size_t i = 0; i < replay->nr_stays; i++) {
 		struct jp_truth_stay *stay = &truth->stays[i];
 

@@ -144,7 +144,8 @@ static bool step(struct walk *walk, struct jp_replay *replay, uint64_t *where)
 	const struct jp_machine *machine = walk->unwinder->machine;
 	uint64_t addr = walk->regs.r[machine->ip] - walk->called, sp = walk->regs.r[machine->sp];
 	struct jp_mapping *mapping = jp_replay_find(replay, walk->sample->pid, addr);
-	uint64_t caller_sp, unused;
+	/* A leaf may have kept its return address in a register: vfork() does. */
+	uint64_t pushed = walk->called ? machine->pushed : 0, caller_sp, unused;
 
 	*where = addr;
 	if (!mapping) {
@@ -161,8 +162,7 @@ static bool step(struct walk *walk, struct jp_replay *replay, uint64_t *where)
 	/* The stack falls as the walk rises, or it would never end. But a signal's handler may run
 	 * on a stack of its own: the interrupted one is then outside the dump. */
 	caller_sp = walk->regs.r[machine->sp];
-	if (caller_sp < sp + machine->pushed &&
-	    (walk->called || load(&walk->dump, caller_sp, &unused))) {
+	if (caller_sp < sp + pushed && (walk->called || load(&walk->dump, caller_sp, &unused))) {
 		walk->stop = JP_UNWIND_BAD_FRAME;
 		return false;
 	}

@@ -18,7 +18,7 @@
 enum { MAX_FRAMES = 1024 };
 
 struct method {
-	uint64_t judged, broken, verdicts[JP_VERDICTS], predicted, perfview;
+	uint64_t judged, broken, verdicts[JP_VERDICTS], predicted, perfview, flagged;
 };
 
 struct stacks {
@@ -38,22 +38,19 @@ struct stacks {
 struct seen {
 	const uint64_t *frames;
 	uint32_t count;
+	bool cut;       /* the capture itself shows that there is more: a full chain, a full dump */
 	char cause[32]; /* of its end, where that is not the root */
 	char text[256];
 };
 
 static const char *const method_names[JP_METHODS] = {"chain", "dump"};
 
-static void name_left_out(struct stacks *stacks, const struct jp_event *event, uint64_t ip,
-			  const char *otherwise, struct seen *seen)
+static void name_unmapped(struct stacks *stacks, const struct jp_event *event, uint64_t ip,
+			  struct seen *seen)
 {
-	enum jp_left_out left_out = jp_evidence_left_out(
-		stacks->evidence, event->pid, ip, event->time, seen->text, sizeof(seen->text));
-
 	snprintf(seen->cause, sizeof(seen->cause), "%s",
-		 left_out == JP_LEFT_NOTHING ? otherwise : jp_left_out_text(left_out));
-	if (left_out == JP_LEFT_NOTHING)
-		snprintf(seen->text, sizeof(seen->text), "%" PRIx64 " is in no mapping record", ip);
+		 jp_evidence_unmapped(stacks->evidence, event->pid, ip, event->time, seen->text,
+				      sizeof(seen->text)));
 }
 
 static void see_chain(struct stacks *stacks, const struct jp_event *event, struct seen *seen)
@@ -64,6 +61,7 @@ static void see_chain(struct stacks *stacks, const struct jp_event *event, struc
 	for (uint64_t i = 0; i < event->sample.nr_chain; i++)
 		nr_addresses += event->sample.chain[i] < JP_CONTEXT_MAX;
 	if (nr_addresses >= stacks->evidence->facts.max_stack) {
+		seen->cut = true;
 		snprintf(seen->cause, sizeof(seen->cause), "max-stack");
 		snprintf(seen->text, sizeof(seen->text),
 			 "the kernel stores no more than %" PRIu64
@@ -84,8 +82,10 @@ static void see_dump(struct stacks *stacks, const struct jp_event *event, uint64
 	seen->frames = room;
 	seen->count =
 		jp_unwind(stacks->unwinder, stacks->replay, event, room, MAX_FRAMES, &stop, &where);
+	seen->cut =
+		stop == JP_UNWIND_DUMP_END && event->sample.stack_size == event->sample.stack_asked;
 	if (stop == JP_UNWIND_UNMAPPED) {
-		name_left_out(stacks, event, where, "no-record", seen);
+		name_unmapped(stacks, event, where, seen);
 		return;
 	}
 	snprintf(seen->cause, sizeof(seen->cause), "%s", jp_unwind_stop_text(stop));
@@ -157,10 +157,11 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 			    memcmp(seen.frames, truth->seen, seen.count * sizeof(uint64_t)) == 0;
 	if (!known || !(known->prot & JP_PROT_EXEC)) {
 		verdict = JP_UNMAPPED;
-		name_left_out(stacks, event, truth->whole[0], "no-record", &seen);
+		name_unmapped(stacks, event, truth->whole[0], &seen);
 	}
 	count->judged++;
 	count->verdicts[verdict]++;
+	count->flagged += verdict == JP_SHORT && seen.cut;
 	count->perfview += perfview_broken(stacks, event, &seen);
 	switch (verdict) {
 	case JP_UNMAPPED:
@@ -301,13 +302,14 @@ static void add_metrics(struct stacks *stacks)
 		const struct method *count = &stacks->methods[method];
 		const struct {
 			const char *name;
-			uint64_t k;
+			uint64_t k, n;
 		} rates[] = {
-			{"broken", count->broken},
-			{"wrong", count->verdicts[JP_WRONG]},
-			{"extra", count->verdicts[JP_EXTRA]},
-			{"predicted", count->predicted},
-			{"perfview", count->perfview},
+			{"broken", count->broken, count->judged},
+			{"wrong", count->verdicts[JP_WRONG], count->judged},
+			{"extra", count->verdicts[JP_EXTRA], count->judged},
+			{"predicted", count->predicted, count->judged},
+			{"perfview", count->perfview, count->judged},
+			{"flagged", count->flagged, count->verdicts[JP_SHORT]},
 		};
 		char name[48];
 
@@ -319,7 +321,7 @@ static void add_metrics(struct stacks *stacks)
 		jp_findings_add(findings, jp_metric_count(name, count->judged));
 		for (size_t i = 0; i < sizeof(rates) / sizeof(*rates); i++) {
 			snprintf(name, sizeof(name), "%s.%s", rates[i].name, method_names[method]);
-			jp_findings_add(findings, jp_metric_rate(name, rates[i].k, count->judged));
+			jp_findings_add(findings, jp_metric_rate(name, rates[i].k, rates[i].n));
 		}
 	}
 	count_places(stacks);

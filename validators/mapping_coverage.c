@@ -56,19 +56,19 @@ static void describe(const struct jp_span *span, char *text, size_t size)
 		 span->open_after);
 }
 
-static int except(struct coverage *coverage, const char *metric, const struct jp_span *span,
-		  uint64_t start, uint64_t end, const char *what)
+/* @cause NULL: whatever left it out of the capture, or did not report it. */
+static int except(struct coverage *coverage, const char *metric, const char *cause,
+		  const struct jp_span *span, uint64_t start, uint64_t end, const char *what)
 {
-	char text[256], left[256] = "";
-	enum jp_left_out left_out = jp_evidence_left_out(coverage->evidence, span->pid, start,
-							 UINT64_MAX, left, sizeof(left));
+	char text[256], why[256] = "";
 
+	if (!cause)
+		cause = jp_evidence_unmapped(coverage->evidence, span->pid, start, UINT64_MAX, why,
+					     sizeof(why));
 	describe(span, text, sizeof(text));
-	return jp_findings_except(coverage->findings, metric,
-				  left_out == JP_LEFT_NOTHING ? "no-record"
-							      : jp_left_out_text(left_out),
+	return jp_findings_except(coverage->findings, metric, cause,
 				  "%" PRIx64 "-%" PRIx64 " of mapping %s: %s%s%s", start, end, text,
-				  what, *left ? "; " : "", left);
+				  what, *why ? "; " : "", why);
 }
 
 /* Judges [@start, @end) of @truth during [@from, @to): all known spans either hold the whole piece
@@ -120,15 +120,15 @@ static int judge_piece(struct coverage *coverage, const struct jp_span *truth, u
 		coverage->late_ns = max(coverage->late_ns, uncovered);
 		snprintf(what, sizeof(what), "not known for %" PRIu64 " ns of %" PRIu64, uncovered,
 			 to - from);
-		return except(coverage, "coverage.late", truth, start, end, what);
+		return except(coverage, "coverage.late", NULL, truth, start, end, what);
 	}
 	if (other) {
 		coverage->identity++;
-		return except(coverage, "coverage.identity", truth, start, end,
+		return except(coverage, "coverage.identity", "other-mapping", truth, start, end,
 			      "the capture holds another mapping there");
 	}
 	coverage->missing++;
-	return except(coverage, "coverage.missing", truth, start, end,
+	return except(coverage, "coverage.missing", NULL, truth, start, end,
 		      "in no mapping record of the capture");
 }
 
@@ -210,7 +210,10 @@ static int judge_stale(struct coverage *coverage, const struct jp_span *known)
 		if (again)
 			continue;
 		coverage->stale++;
-		return except(coverage, "coverage.stale", truth, start, end,
+		return except(coverage, "coverage.stale",
+			      jp_evidence_ended(coverage->evidence, truth->pid, start,
+						truth->close_before),
+			      truth, start, end,
 			      "still known as executable after its end");
 	}
 	return 0;

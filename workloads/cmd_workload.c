@@ -182,6 +182,8 @@ static int run(int argc, char **argv)
 	status = workload->run(kept - 1, rest + 1);
 	now = jp_truth_now();
 	jp_truth_put(JP_TRUTH_PROCESS_EXIT, now, now, 0, 0, 0, 0);
+	if (status == JP_EXIT_USAGE && !request.setup.resumed) /* nothing was run */
+		unlink(request.truth ? request.truth : truth + strlen("--truth="));
 	free(rest);
 	free(typed);
 	return status;

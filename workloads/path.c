@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdbool.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,8 @@ struct native {
 	uint32_t root[JP_METHODS]; /* ids in the truth; 0: not recorded */
 	uint64_t bp, caller;       /* of the entry's frame that they hold for */
 	uint64_t chain[MOST_FRAMES];
+	uint64_t at[MOST_FRAMES]; /* chain[i] was found at at[i] + 8 */
+	uint64_t end;             /* where the rule ended: cannot be read */
 	uint32_t nr_chain;
 	sem_t *inside; /* told when the thread goes in for the first time */
 };
@@ -115,36 +118,42 @@ void jp_path_free(struct jp_path *path)
 	memset(path, 0, sizeof(*path));
 }
 
+/* Reads the two words of each frame in @at; returns how many could be read. Our own memory, read as
+ * another process's: never faults. */
+static uint32_t read_frames(const uint64_t *at, uint64_t (*frames)[2], uint32_t count)
+{
+	struct iovec to = {frames, count * sizeof(*frames)}, from[16];
+	ssize_t got;
+
+	for (uint32_t i = 0; i < count; i++)
+		from[i] = (struct iovec){(void *)(uintptr_t)at[i], sizeof(*frames)};
+	got = process_vm_readv(getpid(), &to, 1, from, count, 0);
+	if (got < 0 && errno != EFAULT) {
+		fprintf(stderr, "jitproof workload: process_vm_readv on itself: %s\n",
+			strerror(errno));
+		exit(EXIT_FAILURE);
+	}
+	return got < 0 ? 0 : got / sizeof(*frames);
+}
+
 /*
- * The kernel's rule (perf_callchain_user() of arch/x86): as long as @fp is a user address that can
- * be read, the word above it is a return address and the word at it the next @fp; no check of
- * direction or meaning. Reading our own memory as another process's never faults. (The kernel does
- * not fault pages in; what lies on a stack in use is there.)
+ * The kernel's rule (perf_callchain_user() of arch/x86): as long as fp is a user address that can
+ * be read, the word above it is a return address and the word at it the next fp; no check of
+ * direction or meaning. (The kernel does not fault pages in; what lies on a stack in use is there.)
  */
-static uint32_t follow(uint64_t fp, uint64_t *frames, uint32_t room)
+static void follow(uint64_t fp)
 {
 	const uint64_t user_end = (UINT64_C(1) << 47) - 4096;
-	uint32_t count = 0;
+	uint64_t frame[1][2];
 
-	while (count < room && fp <= user_end - 16) {
-		uint64_t frame[2];
-		struct iovec to = {frame, sizeof(frame)};
-		struct iovec from = {(void *)(uintptr_t)fp, sizeof(frame)};
-
-		if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != sizeof(frame)) {
-			if (errno == EFAULT)
-				break;
-			fprintf(stderr, "jitproof workload: process_vm_readv on itself: %s\n",
-				strerror(errno));
-			exit(EXIT_FAILURE);
-		}
-		frames[count++] = frame[1];
-		if (frame[0] == fp) /* a cycle of one: the rest is the same */
-			while (count < room)
-				frames[count++] = frame[1];
-		fp = frame[0];
+	native.nr_chain = 1;
+	while (native.nr_chain < MOST_FRAMES && fp <= user_end - sizeof(frame) &&
+	       read_frames(&fp, frame, 1) == 1) {
+		native.at[native.nr_chain] = fp;
+		native.chain[native.nr_chain++] = frame[0][1];
+		fp = frame[0][0];
 	}
-	return count;
+	native.end = fp;
 }
 
 struct backtrace {
@@ -175,21 +184,48 @@ static void record_roots(uint64_t bp)
 	native.bp = bp;
 	native.caller = trace.caller;
 	native.chain[0] = (uintptr_t)jp_arch_enter_return;
-	native.nr_chain = 1 + follow(bp, native.chain + 1, MOST_FRAMES - 1);
+	follow(bp);
 	native.root[JP_CHAIN] = jp_truth_root(JP_CHAIN, native.chain, native.nr_chain);
 	trace.frames[trace.count++] = (uintptr_t)jp_arch_enter_return;
 	_Unwind_Backtrace(on_frame, &trace);
 	native.root[JP_DUMP] = jp_truth_root(JP_DUMP, trace.frames, trace.count);
 }
 
+/*
+ * Whether the rule still finds what was recorded: what it meets in the C library's frames may be
+ * anything. The entry's own frame is gone by now; @fp is its caller's.
+ */
+static bool chain_changed(uint64_t fp)
+{
+	uint64_t frames[16][2], next = fp;
+
+	for (uint32_t i = 2, n; i < native.nr_chain; i += n) {
+		n = native.nr_chain - i < 16 ? native.nr_chain - i : 16;
+		if (read_frames(native.at + i, frames, n) != n)
+			return true;
+		for (uint32_t k = 0; k < n; k++) {
+			if (native.at[i + k] != next || native.chain[i + k] != frames[k][1])
+				return true;
+			next = frames[k][0];
+		}
+	}
+	if (next != native.end)
+		return true;
+	/* What could not be read may be readable now; the zero page never is. */
+	return native.nr_chain < MOST_FRAMES && next >= 4096 && next < UINT64_C(1) << 47 &&
+	       read_frames(&next, frames, 1) == 1;
+}
+
 /* Called by jp_arch_enter() from the very frame from which the code will be called. */
 static void announce(void *context, uint64_t sp, uint64_t bp)
 {
+	const uint64_t *frame = (const uint64_t *)(uintptr_t)bp;
 	const struct jp_path *path = context;
 	uint64_t now;
 
-	if (!native.root[JP_CHAIN] || native.bp != bp ||
-	    native.caller != ((uint64_t *)(uintptr_t)bp)[1])
+	/* The same frame may have been called from elsewhere this time. */
+	if (!native.root[JP_CHAIN] || native.bp != bp || native.caller != frame[1] ||
+	    chain_changed(frame[0]))
 		record_roots(bp);
 	now = jp_truth_now();
 	jp_truth_put(JP_TRUTH_ENTER, now, now, path->id, sp, bp,
@@ -199,21 +235,10 @@ static void announce(void *context, uint64_t sp, uint64_t bp)
 	native.inside = NULL;
 }
 
-/* Whether the rule still finds what was recorded: what it meets in the C library's frames may be
- * anything. @fp: the frame of the entry's caller. */
-static int chain_changed(uint64_t fp)
-{
-	uint64_t chain[MOST_FRAMES];
-	uint32_t count = follow(fp, chain, MOST_FRAMES - 2);
-
-	return count + 2 != native.nr_chain ||
-	       memcmp(chain, native.chain + 2, count * sizeof(*chain)) != 0;
-}
-
 void __attribute__((noinline)) jp_path_run(const struct jp_path *path)
 {
 	uint64_t now;
-	int changed;
+	bool changed;
 
 	jp_arch_enter(path->steps, announce, (void *)path);
 	now = jp_truth_now();

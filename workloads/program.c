@@ -50,21 +50,24 @@ static const struct jp_function *pick(const struct jp_program *program, enum jp_
 	return &program->functions[first + index % of_shape[shape]];
 }
 
-/* The mix: outermost mostly with a frame pointer, every shape in the middle, the innermost varied.
+/*
+ * The mix: outermost mostly with a frame pointer, every shape in the middle, the innermost varied.
+ * A function without frame pointer hides a caller from the kernel's walk all the time that its
+ * callees run, so only every second path has any in the middle.
  */
 static enum jp_shape mixed_shape(unsigned path, unsigned at, unsigned depth)
 {
 	static const enum jp_shape outer[PATHS] = {
-		JP_SHAPE_FP,    JP_SHAPE_FP, JP_SHAPE_LONG,    JP_SHAPE_FP,
-		JP_SHAPE_NO_FP, JP_SHAPE_FP, JP_SHAPE_REALIGN, JP_SHAPE_FP,
+		JP_SHAPE_FP, JP_SHAPE_FP,    JP_SHAPE_LONG,    JP_SHAPE_FP,
+		JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_REALIGN, JP_SHAPE_FP,
 	};
-	static const enum jp_shape middle[] = {JP_SHAPE_FP,      JP_SHAPE_NO_FP, JP_SHAPE_LONG,
-					       JP_SHAPE_REALIGN, JP_SHAPE_FP,    JP_SHAPE_NO_FP,
-					       JP_SHAPE_NO_FP};
+	static const enum jp_shape middle[] = {JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_LONG,
+					       JP_SHAPE_REALIGN, JP_SHAPE_NO_FP};
 	static const enum jp_shape inner[PATHS] = {
-		JP_SHAPE_LEAF, JP_SHAPE_FP,   JP_SHAPE_NO_FP,   JP_SHAPE_LEAF,
+		JP_SHAPE_FP,   JP_SHAPE_LEAF, JP_SHAPE_LEAF,    JP_SHAPE_NO_FP,
 		JP_SHAPE_LONG, JP_SHAPE_LEAF, JP_SHAPE_REALIGN, JP_SHAPE_FP,
 	};
+	enum jp_shape shape;
 
 	if (at + 1 == depth)
 		return inner[path % PATHS];
@@ -72,7 +75,8 @@ static enum jp_shape mixed_shape(unsigned path, unsigned at, unsigned depth)
 		return outer[path % PATHS];
 	if (at == 1 + path % 4)
 		return JP_SHAPE_LARGE;
-	return middle[(at + path) % (sizeof(middle) / sizeof(middle[0]))];
+	shape = middle[(at + path) % (sizeof(middle) / sizeof(middle[0]))];
+	return shape == JP_SHAPE_NO_FP && path % 2 == 0 ? JP_SHAPE_FP : shape;
 }
 
 static enum jp_shape shape_at(const struct jp_plan *plan, unsigned path, unsigned at)

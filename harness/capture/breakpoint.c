@@ -25,9 +25,10 @@ struct job {
 	struct jp_session *session;
 	pid_t *tids;
 	size_t nr_tids;
-	uint64_t *addrs;
-	size_t nr_addrs;
-	uint64_t limit; /* ns for a group of instructions */
+	uint64_t *addrs; /* by number; those before @tried are done with */
+	size_t nr_addrs, tried;
+	struct jp_table known; /* by address */
+	uint64_t limit;        /* ns for a group of instructions */
 };
 
 static void job_free(struct job *job)
@@ -35,6 +36,7 @@ static void job_free(struct job *job)
 	if (job) {
 		free(job->tids);
 		free(job->addrs);
+		jp_table_free(&job->known);
 	}
 	free(job);
 }
@@ -46,31 +48,45 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int add_function(struct job *job, const struct jp_truth_code *code, size_t *room)
+static int add_address(struct job *job, uint64_t addr, size_t *room)
 {
-	if (code->unloaded != UINT64_MAX)
-		return 0;
-	for (uint32_t i = 0; i < code->layout->count; i++) {
-		if (job->nr_addrs == *room) {
-			size_t more = *room ? *room * 2 : 256;
-			uint64_t *addrs = realloc(job->addrs, more * sizeof(*addrs));
+	bool added;
 
-			if (!addrs)
-				return -ENOMEM;
-			job->addrs = addrs;
-			*room = more;
-		}
-		job->addrs[job->nr_addrs++] = code->addr + code->layout->insns[i].offset;
+	if (!jp_table_add(&job->known, addr, &added))
+		return -ENOMEM;
+	if (!added)
+		return 0;
+	if (job->nr_addrs == *room) {
+		size_t more = *room ? *room * 2 : 256;
+		uint64_t *addrs = realloc(job->addrs, more * sizeof(*addrs));
+
+		if (!addrs)
+			return -ENOMEM;
+		job->addrs = addrs;
+		*room = more;
 	}
+	job->addrs[job->nr_addrs++] = addr;
 	return 0;
 }
 
-/* Functions that no path runs would only cost their time limit. */
+static int add_function(struct job *job, const struct jp_truth_code *code, size_t *room)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < code->layout->count && code->unloaded == UINT64_MAX && !ret; i++)
+		ret = add_address(job, code->addr + code->layout->insns[i].offset, room);
+	return ret;
+}
+
+/*
+ * Adds the instructions that the truth tells of now and that were not known before. Functions that
+ * no path runs would only cost their time limit.
+ */
 static int list_instructions(struct job *job, struct jp_error *err)
 {
 	const char *path = job->session->target->truth;
 	struct jp_truth *truth;
-	size_t room = 0, kept = 0;
+	size_t room = job->nr_addrs; /* full, as far as anyone knows */
 	int ret = 0;
 
 	if (!path)
@@ -84,12 +100,9 @@ static int list_instructions(struct job *job, struct jp_error *err)
 	jp_truth_free(truth);
 	if (ret)
 		return jp_fail(err, -ret, "no memory for the instructions");
-	qsort(job->addrs, job->nr_addrs, sizeof(*job->addrs), by_number);
-	for (size_t i = 0; i < job->nr_addrs; i++)
-		if (!i || job->addrs[i] != job->addrs[kept - 1])
-			job->addrs[kept++] = job->addrs[i];
-	job->nr_addrs = kept;
-	return kept ? 0 : jp_fail(err, ENODATA, "%s: no path with emitted functions", path);
+	qsort(job->addrs + job->tried, job->nr_addrs - job->tried, sizeof(*job->addrs), by_number);
+	return job->nr_addrs ? 0
+			     : jp_fail(err, ENODATA, "%s: no path with emitted functions", path);
 }
 
 static int list_threads(struct job *job, struct jp_error *err)
@@ -158,9 +171,9 @@ static size_t count_hit(const struct jp_session *session, const size_t *ends, si
 	return hit;
 }
 
-/* Arms up to TOGETHER instructions from @at on and waits until each was hit. Their number, 0: the
+/* Arms up to TOGETHER instructions that were not tried and waits until each was hit. 1, 0: the
  * session ends, or -errno. */
-static int run_group(struct job *job, size_t at, struct jp_error *err)
+static int run_group(struct job *job, struct jp_error *err)
 {
 	struct jp_session *session = job->session;
 	size_t ends[TOGETHER + 1] = {session->nr_opened}, armed = 0, hit = 0;
@@ -169,8 +182,8 @@ static int run_group(struct job *job, size_t at, struct jp_error *err)
 	int ret = 0, waited = 0;
 	bool ending;
 
-	while (armed < TOGETHER && at + armed < job->nr_addrs && !ret) {
-		ret = arm(job, job->addrs[at + armed], err);
+	while (armed < TOGETHER && job->tried + armed < job->nr_addrs && !ret) {
+		ret = arm(job, job->addrs[job->tried + armed], err);
 		if (!ret)
 			ends[++armed] = session->nr_opened;
 	}
@@ -189,7 +202,8 @@ static int run_group(struct job *job, size_t at, struct jp_error *err)
 	if (!ending) {
 		session->facts.breakpoints += armed;
 		session->breakpoints_hit += hit;
-		ret = (int)armed;
+		job->tried += armed;
+		ret = 1;
 	}
 out:
 	jp_open_close(session, ends[0]);
@@ -202,8 +216,13 @@ static void *work(void *context)
 	struct jp_session *session = job->session;
 	int ret = 1;
 
-	for (size_t at = 0; at < job->nr_addrs && ret > 0; at += ret > 0 ? (size_t)ret : 0)
-		ret = run_group(job, at, &session->worker_err);
+	/* A workload may go on to make functions and paths while we are at it. */
+	while (ret > 0 && job->tried < job->nr_addrs) {
+		ret = run_group(job, &session->worker_err);
+		if (ret > 0 && job->tried == job->nr_addrs &&
+		    list_instructions(job, &session->worker_err))
+			ret = -EINVAL;
+	}
 	pthread_mutex_lock(&session->lock);
 	session->worker_error = ret < 0 ? ret : 0;
 	session->complete |= !session->exited;

@@ -95,6 +95,8 @@ static int prepare(struct jp_session *session, struct jp_error *err)
 		return ret;
 	make_attrs(session);
 	ret = create_file(session, err);
+	if (!ret && session->dir)
+		ret = jp_snapshot_file(session->dir, err);
 	if (!ret && session->dir) {
 		session->copies = jp_elf_copies_start(session->dir, err);
 		ret = session->copies ? 0 : -EIO;

@@ -148,6 +148,8 @@ int jp_threads_settle(struct jp_session *session, enum jp_stream stream, struct 
 
 /* snapshot.c: reads maps and writes the records that tell of them and of the threads. */
 int jp_snapshot_take(struct jp_session *session, struct jp_error *err);
+/* An empty DIR/maps: a launch takes no snapshot. */
+int jp_snapshot_file(const char *dir, struct jp_error *err);
 
 /* synthesize.c: records of what is older than the capture, in the sideband event's layout. Under
  * @lock. */

@@ -166,7 +166,7 @@ static int write_text(struct jp_session *session, pid_t pid, const struct readin
 	if (!session->dir)
 		return 0;
 	snprintf(path, sizeof(path), "%s/maps", session->dir);
-	file = fopen(path, session->snapshots ? "ae" : "we");
+	file = fopen(path, "ae");
 	if (!file)
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	fprintf(file, "# pid %d before %llu after %llu\n", pid, (unsigned long long)reading->before,
@@ -271,6 +271,19 @@ static int tell_threads(struct jp_session *session, pid_t pid, struct jp_error *
 	jp_tids_free(&tids);
 	if (ret && ret != -ESRCH)
 		return jp_fail(err, -ret, "/proc/%d/task: %s", pid, strerror(-ret));
+	return 0;
+}
+
+int jp_snapshot_file(const char *dir, struct jp_error *err)
+{
+	char path[4096];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/maps", dir);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	close(fd);
 	return 0;
 }
 

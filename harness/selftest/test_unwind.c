@@ -360,7 +360,7 @@ static size_t make_elf(unsigned char *file, const unsigned char *rules, size_t s
 static bool load_own(void *context, uint64_t addr, uint64_t *value)
 {
 	*value = addr + 1;
-	return addr < 0x20000;
+	return addr >= 0x10000 && addr < 0x20000;
 }
 
 /* One step at 0x1010 by @rules, from rsp = 0x10000 and rbx = 5. -1: the file was refused. */
@@ -400,13 +400,17 @@ static void test_rules(void)
 	check(STEP_BY("\x0e\x20\x86\x02", &regs) == JP_CFI_STEPPED && regs.r[RSP] == 0x10020 &&
 		      regs.r[RBP] == 0x10011 && regs.r[RIP] == 0x10019,
 	      "CFA at sp + 32, rbp below the return address");
+	check(STEP_BY("\x83\x02", &regs) == JP_CFI_STEPPED && regs.r[RBX] == 5 &&
+		      regs.known & 1u << RBX,
+	      "a register whose slot lies below sp was popped from there");
 	check(STEP_BY("\x07\x10", &regs) == JP_CFI_END, "undefined return address: outermost");
 	/* rsp + ((5 >= 3) << 3) + 8 */
 	check(STEP_BY("\x0f\x0a\x77\x08\x73\x00\x33\x2a\x33\x24\x22\x96", &regs) ==
 			      JP_CFI_STEPPED &&
 		      regs.r[RSP] == 0x10010,
 	      "CFA by an expression like a PLT's");
-	check(STEP_BY("\x0f\x03\x73\xfb\x03", &regs) == JP_CFI_STEPPED && regs.r[RSP] == 0x200,
+	check(STEP_BY("\x0f\x04\x73\xfb\xff\x04", &regs) == JP_CFI_STEPPED &&
+		      regs.r[RSP] == 0x14000,
 	      "CFA by an expression of one register");
 	check(STEP_BY("\x16\x03\x04\x35\x34\x1e\x96", &regs) == JP_CFI_STEPPED && regs.r[RBX] == 20,
 	      "rbx by a value expression");

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Workloads that misbehave, each in one way. They are in jitproof-selftest only. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "workloads/workload.h"
+
+static void for_ever(void)
+{
+	for (;;)
+		pause();
+}
+
+static int refuse(void *context, const char *arg)
+{
+	return -1;
+}
+
+static int hang(void *context, const char *arg)
+{
+	for_ever();
+	return 0;
+}
+
+static int vanish(void *context, const char *arg)
+{
+	_exit(5);
+}
+
+static const struct jp_step no_steps[] = {{NULL, NULL}};
+static const struct jp_step bad_steps[] = {
+	{"refuse", refuse},
+	{"hang", hang},
+	{"vanish", vanish},
+	{NULL, NULL},
+};
+
+/* A process that leaves the group and the session, and would live on. */
+static void leave_an_orphan(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		setsid();
+		if (fork() == 0) {
+			signal(SIGTERM, SIG_IGN);
+			for_ever();
+		}
+		_exit(0);
+	}
+}
+
+static int run(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+
+	if (strcmp(how, "fail") == 0) {
+		fprintf(stderr, "first line\nno code today\n");
+		return 3;
+	}
+	if (strcmp(how, "crash") == 0) {
+		raise(SIGSEGV);
+	} else if (strcmp(how, "silent") == 0) {
+		for_ever();
+	} else if (strcmp(how, "deaf") == 0) {
+		jp_stage(no_steps, NULL);
+		for_ever();
+	} else if (strcmp(how, "late-failure") == 0) {
+		jp_stage(no_steps, NULL);
+		fprintf(stderr, "could not put things back\n");
+		return 7;
+	} else if (strcmp(how, "orphan") == 0) {
+		leave_an_orphan();
+	} else if (strcmp(how, "quit") == 0) {
+		return 0;
+	}
+	return jp_stage(bad_steps, NULL);
+}
+
+static const struct jp_workload bad = {
+	.name = "bad",
+	.help = "misbehaves as its argument says",
+	.options = "  fail, crash, silent, deaf, late-failure, orphan, quit, idle\n",
+	.run = run,
+};
+JP_REGISTER(workload, bad);

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The runner among cases that fail, crash, hang or check nothing: its words against golden ones.
+
+Environment: O. UPDATE=1 writes the golden files anew, to be looked at in the difference.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BINARY = os.path.join(os.path.abspath(os.environ.get("O", "build")), "selftest",
+                      "jitproof-selftest")
+CASES = os.path.join(HERE, "cases")
+
+
+def jitproof(*arguments, before=(), **more):
+    return subprocess.run([*before, BINARY, *arguments], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=90,
+                          check=False, **more)
+
+
+def without_figures(text):
+    """What differs from run to run, by a name."""
+    text = re.sub(r"\d+\.\d+ % \(\d+ of \d+, 95 % interval \d+\.\d+ to \d+\.\d+ %\)", "RATE", text)
+    text = re.sub(r"^#   .*(?:, ip | of mapping ).*$", "#   FIRST", text, flags=re.M)
+    text = re.sub(r"\d+\.\d % broken \(\d+ of \d+\)", "BROKEN", text)
+    text = re.sub(r"differed by at most \d+ ns", "differed by at most N ns", text)
+    text = re.sub(r"^# (run directory:|seed) .*\n", "", text, flags=re.M)
+    text = re.sub(r"\bits pid is \d+", "its pid is N", text)
+    text = re.sub(r": \d+ with cause", ": N with cause", text)
+    text = re.sub(r"caught: \d+ ", "caught: N ", text)
+    text = re.sub(r"is \d+, the case needs", "is N, the case needs", text)
+    text = re.sub(r": \d+; expected", ": N; expected", text)
+    text = re.sub(r"added back, \d+ remain", "added back, N remain", text)
+    # Columns are as wide as their figures.
+    return re.sub(r"^#  .*$", lambda row: re.sub("--+", "--", re.sub("   +", "  ", row.group(0))),
+                  text, flags=re.M)
+
+
+def processes():
+    """Command lines of all processes, by pid."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                found[int(pid)] = file.read().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            pass
+    return found
+
+
+class Golden(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = tempfile.mkdtemp()
+        cls.run_dir = os.path.join(cls.dir, "run")
+        cls.done = jitproof("run", "-o", cls.run_dir, "--seed", "1", "--expected", CASES)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.dir)
+
+    def setUp(self):
+        if self.done.returncode == 4:
+            self.skipTest("perf is denied here: " + self.done.stdout.splitlines()[3])
+
+    def test_words(self):
+        """Outcome and words of every bad case."""
+        self.assertEqual(self.done.returncode, 1, self.done.stdout + self.done.stderr)
+        self.assertEqual(self.done.stderr, "")
+        golden = os.path.join(HERE, "golden", "bad.ktap")
+        said = without_figures(self.done.stdout).replace(self.run_dir, "DIR")
+        if os.environ.get("UPDATE"):
+            with open(golden, "w", encoding="utf-8") as file:
+                file.write(said)
+        with open(golden, encoding="utf-8") as file:
+            self.assertEqual(said.splitlines(), file.read().splitlines())
+
+    def test_none_passes(self):
+        for line in self.done.stdout.splitlines():
+            if line.startswith("ok "):
+                self.assertIn("# XFAIL", line)
+
+    def test_no_process_is_left(self):
+        for pid, command in processes().items():
+            self.assertNotIn(self.run_dir, command, f"pid {pid} is left over")
+
+    def test_judged_again(self):
+        """The directory alone gives the same words and the same exit status."""
+        again = jitproof("judge", "--expected", CASES, self.run_dir)
+        self.assertEqual(again.returncode, 1, again.stderr)
+        self.assertEqual(without_figures(again.stdout), without_figures(self.done.stdout))
+        once = jitproof("judge", self.run_dir).stdout
+        self.assertEqual(once, jitproof("judge", self.run_dir).stdout)
+
+    def test_one_case_judged_again(self):
+        done = jitproof("judge", os.path.join(self.run_dir, "bad", "crash"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("not ok 1 bad/crash # ERROR", done.stdout)
+
+    def test_results(self):
+        with open(os.path.join(self.run_dir, "results.jsonl"), encoding="utf-8") as file:
+            results = [json.loads(line) for line in file]
+        told = re.findall(r"^(?:not )?ok \d+ (\S+)", self.done.stdout, re.M)
+        self.assertEqual([result["case"] for result in results], told)
+        for result in results:
+            self.assertEqual(result["study"], "bad")
+            self.assertIn(result["outcome"], ("FAIL", "ERROR", "TIMEOUT", "XFAIL", "XPASS"))
+            self.assertTrue(result["why"])
+            self.assertEqual(result["lost"]["sideband"], 0)
+        wrong = next(r for r in results if r["case"] == "bad/wrong.expectation")
+        self.assertEqual(wrong["metrics"]["broken.dump"]["expect"], [0.95, None])
+        self.assertGreaterEqual(wrong["metrics"]["judged.dump"]["k"], 100)
+
+
+class Command(unittest.TestCase):
+    def test_perf_denied(self):
+        """Everything is skipped, with what is missing, and judging again says so too."""
+        deny = [sys.executable, os.path.join(ROOT, "ci", "deny_perf.py")]
+        for number in ("EPERM", "EACCES", "ENOSYS"):
+            with tempfile.TemporaryDirectory() as folder:
+                run_dir = os.path.join(folder, "run")
+                done = jitproof("run", "-o", run_dir, "--expected", CASES, before=[*deny, number])
+                self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+                lines = [line for line in done.stdout.splitlines() if not line.startswith("#")]
+                self.assertGreater(len(lines), 10)
+                for line in lines[2:]:
+                    self.assertRegex(line, rf"^ok \d+ bad/\S+ # SKIP .*perf_event_open.*{number}")
+                again = jitproof("judge", "--expected", CASES, run_dir)
+                self.assertEqual(again.returncode, 4, again.stdout + again.stderr)
+
+    def test_no_match(self):
+        done = jitproof("run", "--expected", CASES, "bad/crash", "no/such*")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no case matches 'no/such*'", done.stderr)
+
+    def test_no_case(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(jitproof("run", "--expected", folder).returncode, 99)
+
+    def test_bad_expectation_names_its_line(self):
+        for text, message in (("case a check : bad : attach\n\tm <5\n", ":2: range '<5'"),
+                              ("\ncase a check : nobody : attach\n", ":2: no workload 'nobody'"),
+                              ("case a check : bad : nothing\n", ":1: no capture 'nothing'"),
+                              ("case a check : bad : attach --stack=7\n", ":1: --stack=7"),
+                              ("case a check : bad : attach\n" * 2, ":2: second case 's/a'"),
+                              ("table t | c\nrow r | a\n", "no case 's/a'")):
+            with tempfile.TemporaryDirectory() as folder:
+                with open(os.path.join(folder, "s"), "w", encoding="utf-8") as file:
+                    file.write(text)
+                done = jitproof("run", "--expected", folder)
+                self.assertEqual(done.returncode, 99, done.stdout)
+                self.assertIn(message, done.stderr)
+
+    def test_output_directory_is_new(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "mine"), "w", encoding="utf-8") as file:
+                file.write("precious")
+            done = jitproof("run", "-o", folder, "--expected", CASES, "bad/crash")
+            self.assertEqual(done.returncode, 99)
+            self.assertEqual(os.listdir(folder), ["mine"])
+
+    def test_interrupted(self):
+        """SIGINT in the middle of a case leaves no process and no folder."""
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "s"), "w", encoding="utf-8") as file:
+                file.write("case a check : bad silent : attach : seconds=60\n")
+            tmp = tempfile.mkdtemp()
+            self.addCleanup(shutil.rmtree, tmp)
+            with subprocess.Popen([BINARY, "run", "--expected", folder], text=True,
+                                  stdout=subprocess.PIPE, env={**os.environ, "TMPDIR": tmp}) as run:
+                # The seed's line is the last before the first case; its workload may start.
+                for line in run.stdout:
+                    if line.startswith("# seed"):
+                        break
+                if run.poll() is None:
+                    run.send_signal(signal.SIGINT)
+                rest = run.stdout.read()
+                status = run.wait(timeout=20)
+            if "# SKIP" in rest:
+                self.skipTest("perf is denied here")
+            self.assertEqual(status, -signal.SIGINT, rest)
+            self.assertIn("Bail out!", rest)
+            self.assertEqual(os.listdir(tmp), [])
+            for pid, command in processes().items():
+                self.assertNotIn(tmp, command, f"pid {pid} is left over")
+
+
+if __name__ == "__main__":
+    unittest.main()
