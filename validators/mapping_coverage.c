@@ -192,6 +192,7 @@ static int judge_stale(struct coverage *coverage, const struct jp_span *known)
 		uint64_t start = max(truth->mapping.start, known->mapping.start);
 		uint64_t end = min(truth->mapping.end, known->mapping.end);
 		uint64_t gone = truth->close_after;
+		const char *cause;
 		bool again = false;
 
 		if (truth->pid != known->pid || start >= end || gone == UINT64_MAX)
@@ -210,10 +211,12 @@ static int judge_stale(struct coverage *coverage, const struct jp_span *known)
 		if (again)
 			continue;
 		coverage->stale++;
-		return except(coverage, "coverage.stale",
-			      jp_evidence_ended(coverage->evidence, truth->pid, start,
-						truth->close_before),
-			      truth, start, end,
+		/* A record from after the end is a lie; one from before it only lies on. */
+		cause = known->open_before > truth->close_after + facts->slack
+				? "invented"
+				: jp_evidence_ended(coverage->evidence, truth->pid, start,
+						    truth->close_before);
+		return except(coverage, "coverage.stale", cause, truth, start, end,
 			      "still known as executable after its end");
 	}
 	return 0;
@@ -260,7 +263,7 @@ static int judge_invented(struct coverage *coverage, const struct jp_span *known
 		span.mapping.end = act->addr + act->len;
 		span.mapping.name = act->name;
 		coverage->stale++;
-		return except(coverage, "coverage.stale", &span, start, end,
+		return except(coverage, "coverage.stale", "not-executable", &span, start, end,
 			      "known as executable, which it never was");
 	}
 	return 0;
