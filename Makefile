@@ -62,7 +62,8 @@ $(O)/expected.S: $(EXPECTED_LIST) $(EXPECTED) Makefile
 	@{ echo '	.section .rodata'; n=0; for file in $(EXPECTED); do n=$$((n + 1)); \
 	  printf '.Lname%d:	.asciz "%s"\n.Lstart%d:	.incbin "%s"\n.Lend%d:\n' \
 		$$n "$${file##*/}" $$n "$$file" $$n; done; \
-	  printf '	.section .data.rel.ro,"aw"\n	.balign 8\n	.globl jp_expected_files\n'; \
+	  echo '	.section .data.rel.ro,"aw"'; echo '	.balign 8'; \
+	  echo '	.globl jp_expected_files'; \
 	  echo 'jp_expected_files:'; n=0; for file in $(EXPECTED); do n=$$((n + 1)); \
 	  echo "	.quad .Lname$$n, .Lstart$$n, .Lend$$n"; done; echo '	.quad 0, 0, 0'; \
 	  echo '	.section .note.GNU-stack,"",%progbits'; } > $@

@@ -171,6 +171,42 @@ static int parse_snapshots(struct jp_evidence *evidence, const char *text, size_
 	return 0;
 }
 
+/* What each event of the capture lost, by the records in its stream. */
+struct losses {
+	uint64_t lost[8];
+	bool sampled[8];
+};
+
+static int visit_losses(void *context, const struct jp_event *event)
+{
+	struct losses *losses = context;
+
+	if (event->attr >= 8)
+		return 0;
+	if (event->type == JP_EVENT_LOST)
+		losses->lost[event->attr] += event->lost.lost;
+	else if (event->type == JP_EVENT_SAMPLE)
+		losses->sampled[event->attr] = true;
+	return 0;
+}
+
+/* The facts say what the capture counted; the records may know of more. An event that gave no
+ * sample is the sideband's. */
+static int count_losses(struct jp_evidence *evidence, struct jp_error *err)
+{
+	struct losses losses = {{0}, {0}};
+	uint64_t sideband = 0, samples = 0;
+	int failed = jp_evidence_walk(evidence, JP_LEFT_NOTHING, visit_losses, &losses, err);
+
+	for (size_t i = 0; i < 8; i++)
+		*(losses.sampled[i] ? &samples : &sideband) += losses.lost[i];
+	if (sideband > evidence->facts.lost_sideband)
+		evidence->facts.lost_sideband = sideband;
+	if (samples > evidence->facts.lost_samples)
+		evidence->facts.lost_samples = samples;
+	return failed;
+}
+
 struct jp_evidence *jp_evidence_load(const char *dir, struct jp_error *err)
 {
 	struct jp_evidence *evidence = calloc(1, sizeof(*evidence));
@@ -199,7 +235,7 @@ struct jp_evidence *jp_evidence_load(const char *dir, struct jp_error *err)
 		goto bad;
 	failed = parse_snapshots(evidence, text, size, err);
 	free(text);
-	if (failed)
+	if (failed || count_losses(evidence, err))
 		goto bad;
 	return evidence;
 bad:

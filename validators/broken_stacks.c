@@ -144,6 +144,15 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 		see_dump(stacks, event, room, &seen);
 	verdict = jp_stack_verdict(seen.frames, seen.count, truth->seen, truth->nr_seen,
 				   truth->whole, truth->nr_whole);
+	if (method == JP_CHAIN && event->sample.user && event->sample.ip != truth->whole[0]) {
+		/* Flat profiles show this address, and never look at the chain. */
+		verdict = JP_WRONG;
+		snprintf(seen.cause, sizeof(seen.cause), "sample-ip");
+		snprintf(seen.text, sizeof(seen.text), "the sample's own address is %" PRIx64,
+			 event->sample.ip);
+	} else if (verdict == JP_WRONG) {
+		snprintf(seen.cause, sizeof(seen.cause), "wrong-frame");
+	}
 	count->predicted += seen.count == truth->nr_seen &&
 			    memcmp(seen.frames, truth->seen, seen.count * sizeof(uint64_t)) == 0;
 	if (!known || !(known->prot & JP_PROT_EXEC)) {
@@ -165,7 +174,6 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 		snprintf(seen.cause, sizeof(seen.cause), "hole");
 		return except(stacks, event, method, "broken", verdict, &seen);
 	case JP_WRONG:
-		snprintf(seen.cause, sizeof(seen.cause), "wrong-frame");
 		return except(stacks, event, method, "wrong", verdict, &seen);
 	case JP_EXTRA:
 		snprintf(seen.cause, sizeof(seen.cause), "extra-frame");

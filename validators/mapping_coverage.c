@@ -50,8 +50,9 @@ static bool identical(const struct jp_mapping *truth, const struct jp_mapping *k
 
 static void describe(const struct jp_span *span, char *text, size_t size)
 {
-	snprintf(text, size, "%" PRIx64 "-%" PRIx64 " %s of pid %u, executable from %" PRIu64,
+	snprintf(text, size, "%" PRIx64 "-%" PRIx64 " %s of pid %u, %s from %" PRIu64,
 		 span->mapping.start, span->mapping.end, span->mapping.name, span->pid,
+		 span->mapping.prot & JP_PROT_EXEC ? "executable" : "not executable",
 		 span->open_after);
 }
 
@@ -191,6 +192,7 @@ static int judge_stale(struct coverage *coverage, const struct jp_span *known)
 		uint64_t start = max(truth->mapping.start, known->mapping.start);
 		uint64_t end = min(truth->mapping.end, known->mapping.end);
 		uint64_t gone = truth->close_after;
+		const char *cause;
 		bool again = false;
 
 		if (truth->pid != known->pid || start >= end || gone == UINT64_MAX)
@@ -209,11 +211,60 @@ static int judge_stale(struct coverage *coverage, const struct jp_span *known)
 		if (again)
 			continue;
 		coverage->stale++;
-		return except(coverage, "coverage.stale",
-			      jp_evidence_ended(coverage->evidence, truth->pid, start,
-						truth->close_before),
-			      truth, start, end,
+		/* A record from after the end is a lie; one from before it only lies on. */
+		cause = known->open_before > truth->close_after + facts->slack
+				? "invented"
+				: jp_evidence_ended(coverage->evidence, truth->pid, start,
+						    truth->close_before);
+		return except(coverage, "coverage.stale", cause, truth, start, end,
 			      "still known as executable after its end");
+	}
+	return 0;
+}
+
+/* When @act's mapping was next touched, at most: until then it was as @act made it. */
+static uint64_t untouched(const struct jp_truth *truth, const struct jp_truth_act *act)
+{
+	for (size_t i = act - truth->acts + 1; i < truth->nr_acts; i++) {
+		const struct jp_truth_act *next = &truth->acts[i];
+
+		if (next->pid == act->pid &&
+		    (next->type == JP_TRUTH_PROCESS_START || next->type == JP_TRUTH_PROCESS_EXIT ||
+		     (next->addr < act->addr + act->len && act->addr < next->addr + next->len) ||
+		     (next->new_addr < act->addr + act->len &&
+		      act->addr < next->new_addr + next->new_len)))
+			return next->before;
+	}
+	return UINT64_MAX;
+}
+
+/* Whether @known says executable of what the truth had mapped otherwise, and left so: the writable
+ * view of code, for one. */
+static int judge_invented(struct coverage *coverage, const struct jp_span *known)
+{
+	const struct jp_capture_facts *facts = &coverage->evidence->facts;
+	const struct jp_truth *truth = coverage->evidence->truth;
+
+	for (size_t i = 0; i < truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &truth->acts[i];
+		uint64_t start = max(act->addr, known->mapping.start);
+		uint64_t end = min(act->addr + act->len, known->mapping.end);
+		uint64_t from = max(known->open_before, facts->sampling), to;
+		struct jp_span span = {.pid = act->pid, .open_after = act->after};
+
+		if (act->type != JP_TRUTH_MAP || act->prot & JP_PROT_EXEC ||
+		    act->pid != known->pid || start >= end)
+			continue;
+		to = untouched(truth, act);
+		to = min(to - (to == UINT64_MAX ? 0 : min(to, facts->slack)), facts->stopped);
+		if (max(from, act->after + facts->slack) >= min(to, known->close_before))
+			continue;
+		span.mapping.start = act->addr;
+		span.mapping.end = act->addr + act->len;
+		span.mapping.name = act->name;
+		coverage->stale++;
+		return except(coverage, "coverage.stale", "not-executable", &span, start, end,
+			      "known as executable, which it never was");
 	}
 	return 0;
 }
@@ -257,8 +308,8 @@ static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 
 	coverage.machine = jp_machine_find(evidence->truth->e_machine);
 	if (!coverage.machine)
-		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here", evidence->dir,
-			       evidence->truth->e_machine);
+		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here",
+			       evidence->dir, evidence->truth->e_machine);
 	coverage.replay = jp_replay_new();
 	failed = coverage.replay ? jp_spans_of_truth(evidence->truth, &coverage.truth) : -ENOMEM;
 	if (!failed)
@@ -266,7 +317,8 @@ static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 	for (size_t i = 0; !failed && i < coverage.truth.count; i++)
 		failed = judge_span(&coverage, &coverage.truth.spans[i]);
 	for (size_t i = 0; !failed && i < coverage.known.count; i++)
-		failed = judge_stale(&coverage, &coverage.known.spans[i]);
+		failed = judge_stale(&coverage, &coverage.known.spans[i])
+				 ?: judge_invented(&coverage, &coverage.known.spans[i]);
 	if (!failed)
 		failed = jp_evidence_walk(evidence, add_back, visit, &coverage, err);
 	if (!failed) {

@@ -31,7 +31,8 @@ struct jp_step {
 };
 /* The value of --seed: loop lengths vary with it. */
 uint64_t jp_stage_seed(void);
-/* Says "ready", then carries out steps until told to stop. Returns 0. @steps ends with a NULL name.
+/* Says "ready", then carries out steps until told to stop. Returns 0. @steps ends with a NULL name;
+ * NULL: none.
  */
 int jp_stage(const struct jp_step *steps, void *context);
 /* Polled by threads between two paths. */

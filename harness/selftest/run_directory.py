@@ -1,0 +1,467 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Reads and rewrites what a run directory holds: perf.data and the truth. Shares nothing with the
+C code but the formats, so that a mistake there is not made here too.
+
+Usage: run_directory.py thin CASE_DIR NEW_DIR SAMPLES
+makes a fixture of a recorded case: few samples, no unused slots, nothing about the machine.
+"""
+
+import os
+import shutil
+import struct
+import sys
+
+MMAP, LOST, COMM, EXIT, FORK, SAMPLE, MMAP2, LOST_SAMPLES = 1, 2, 3, 4, 7, 9, 10, 13
+FINISHED_ROUND = 68
+KERNEL, USER = 1, 2  # cpumode
+COMM_EXEC, BUILD_ID = 1 << 13, 1 << 14
+CONTEXT_KERNEL, CONTEXT_USER, CONTEXT_MAX = 2**64 - 128, 2**64 - 512, 2**64 - 4095
+READ, WRITE, EXECUTE = 1, 2, 4
+
+(IP, TID, TIME, ADDR, ID, CPU, PERIOD, STREAM_ID, CALLCHAIN, RAW, REGS_USER, STACK_USER,
+ IDENTIFIER) = (1 << bit for bit in (0, 1, 2, 3, 6, 7, 8, 9, 5, 10, 12, 13, 16))
+SAMPLE_ID_ALL = 1 << 18
+HEADER, ATTR = 104, 120
+# Features that say nothing about the machine or who used it.
+NEUTRAL_FEATURES = (6, 7, 12, 21, 23)
+X86_BP, X86_SP, X86_IP = 6, 7, 8  # numbers of PERF_REG_X86_*
+
+
+class Attr:
+    """One event's attr; sample_type and the register mask decide how its samples are laid out."""
+
+    def __init__(self, raw, ids=()):
+        self.raw, self.ids = bytearray(raw), list(ids)
+
+    @classmethod
+    def make(cls, sample_type, ids=(), regs=0, stack=0, kind=1, config=0):
+        raw = bytearray(ATTR)
+        struct.pack_into("<IIQQQQQ", raw, 0, kind, ATTR, config, 1000, sample_type, 0,
+                         SAMPLE_ID_ALL)
+        struct.pack_into("<QI", raw, 80, regs, stack)
+        return cls(raw, ids)
+
+    sample_type = property(lambda self: struct.unpack_from("<Q", self.raw, 24)[0])
+    flags = property(lambda self: struct.unpack_from("<Q", self.raw, 40)[0])
+    regs_mask = property(lambda self: struct.unpack_from("<Q", self.raw, 80)[0])
+
+    def registers(self):
+        return [bit for bit in range(64) if self.regs_mask >> bit & 1]
+
+
+class Cursor:
+    def __init__(self, raw, at=0):
+        self.raw, self.at = raw, at
+
+    def take(self, layout):
+        values = struct.unpack_from("<" + layout, self.raw, self.at)
+        self.at += struct.calcsize("<" + layout)
+        return values if len(values) > 1 else values[0]
+
+    def bytes(self, size):
+        self.at += size
+        return bytes(self.raw[self.at - size:self.at])
+
+
+class Record:
+    """Any record: as bytes, with what is known of it as attributes that pack() writes back."""
+
+    def __init__(self, kind, misc, body):
+        self.kind, self.misc, self.body = kind, misc, bytearray(body)
+
+    def pack(self):
+        return struct.pack("<IHH", self.kind, self.misc, 8 + len(self.body)) + bytes(self.body)
+
+
+class Side(Record):
+    """A record that ends in a sample_id, as the kernel's sideband does."""
+
+    def __init__(self, kind, misc, body, attr):
+        super().__init__(kind, misc, body)
+        self.attr = attr
+
+    def tail(self):
+        """Where each field of the sample_id lies, from the end."""
+        fields, at = {}, len(self.body)
+        for bit in (IDENTIFIER, CPU, STREAM_ID, ID, TIME, TID):
+            if self.attr.sample_type & bit:
+                at -= 8
+                fields[bit] = at
+        fields[0] = at
+        return fields
+
+    @property
+    def time(self):
+        return struct.unpack_from("<Q", self.body, self.tail()[TIME])[0]
+
+    @time.setter
+    def time(self, value):
+        struct.pack_into("<Q", self.body, self.tail()[TIME], value)
+
+    def copy(self):
+        return type(self)(self.kind, self.misc, bytes(self.body), self.attr)
+
+
+class Map(Side):
+    """MMAP2."""
+
+    FIELDS = {"pid": (0, "I"), "tid": (4, "I"), "start": (8, "Q"), "size": (16, "Q"),
+              "pgoff": (24, "Q"), "ino": (40, "Q"), "prot": (56, "I")}
+
+    def __getattr__(self, name):
+        if name not in Map.FIELDS:
+            raise AttributeError(name)
+        at, layout = Map.FIELDS[name]
+        return struct.unpack_from("<" + layout, self.body, at)[0]
+
+    def __setattr__(self, name, value):
+        if name in Map.FIELDS:
+            at, layout = Map.FIELDS[name]
+            struct.pack_into("<" + layout, self.body, at, value)
+        else:
+            super().__setattr__(name, value)
+
+    @property
+    def name(self):
+        return bytes(self.body[64:self.tail()[0]]).split(b"\0")[0].decode()
+
+    @name.setter
+    def name(self, value):
+        raw = value.encode() + b"\0"
+        self.body[64:self.tail()[0]] = raw + bytes(-len(raw) % 8)
+
+    def range(self):
+        return f"{self.start:x}-{self.start + self.size:x}"
+
+
+class Sample(Record):
+    """A sample, taken apart."""
+
+    def __init__(self, misc, body, attr):
+        super().__init__(SAMPLE, misc, body)
+        self.attr = attr
+        kind, cursor = attr.sample_type, Cursor(body)
+        one = {bit: 0 for bit in (IDENTIFIER, IP, TIME, ADDR, ID, STREAM_ID, PERIOD)}
+        self.pid = self.tid = self.cpu = 0
+        self.chain, self.abi, self.regs, self.stack, self.asked = [], 0, {}, b"", 0
+        if body is None:
+            self.one = one
+            return
+        for bit in (IDENTIFIER, IP, TID, TIME, ADDR, ID, STREAM_ID, CPU, PERIOD):
+            if not kind & bit:
+                continue
+            if bit == TID:
+                self.pid, self.tid = cursor.take("II")
+            elif bit == CPU:
+                self.cpu = cursor.take("II")[0]
+            else:
+                one[bit] = cursor.take("Q")
+        self.one = one
+        if kind & CALLCHAIN:
+            self.chain = [cursor.take("Q") for _ in range(cursor.take("Q"))]
+        if kind & REGS_USER:
+            self.abi = cursor.take("Q")
+            if self.abi:
+                self.regs = {number: cursor.take("Q") for number in attr.registers()}
+        if kind & STACK_USER:
+            self.asked = cursor.take("Q")
+            raw = cursor.bytes(self.asked)
+            self.stack = bytearray(raw[:cursor.take("Q")] if self.asked else b"")
+
+    @classmethod
+    def make(cls, attr, **fields):
+        made = cls(USER, None, attr)
+        for name, value in fields.items():
+            setattr(made, name, value)
+        return made
+
+    ip = property(lambda self: self.one[IP], lambda self, value: self.one.update({IP: value}))
+    time = property(lambda self: self.one[TIME],
+                    lambda self, value: self.one.update({TIME: value}))
+    id = property(lambda self: self.one[IDENTIFIER] or self.one[ID],
+                  lambda self, value: self.one.update({IDENTIFIER: value, ID: value}))
+
+    def pack(self):
+        kind, raw = self.attr.sample_type, b""
+        for bit in (IDENTIFIER, IP, TID, TIME, ADDR, ID, STREAM_ID, CPU, PERIOD):
+            if not kind & bit:
+                continue
+            if bit == TID:
+                raw += struct.pack("<II", self.pid, self.tid)
+            elif bit == CPU:
+                raw += struct.pack("<II", self.cpu, 0)
+            else:
+                raw += struct.pack("<Q", self.one[bit])
+        if kind & CALLCHAIN:
+            raw += struct.pack(f"<Q{len(self.chain)}Q", len(self.chain), *self.chain)
+        if kind & REGS_USER:
+            raw += struct.pack("<Q", self.abi)
+            if self.abi:
+                for number in self.attr.registers():
+                    raw += struct.pack("<Q", self.regs[number])
+        if kind & STACK_USER:
+            raw += struct.pack("<Q", self.asked)
+            if self.asked:
+                raw += bytes(self.stack).ljust(self.asked, b"\0")
+                raw += struct.pack("<Q", len(self.stack))
+        self.body = bytearray(raw)
+        return super().pack()
+
+    def user(self):
+        """Where the user part of the chain begins, None where there is none."""
+        return self.chain.index(CONTEXT_USER) + 1 if CONTEXT_USER in self.chain else None
+
+    def word(self, address):
+        """The eight bytes of the dumped stack at @address, None where the dump does not reach."""
+        at = address - self.regs[X86_SP]
+        if at < 0 or at + 8 > len(self.stack):
+            return None
+        return struct.unpack_from("<Q", self.stack, at)[0]
+
+    def put(self, address, value):
+        struct.pack_into("<Q", self.stack, address - self.regs[X86_SP], value)
+
+
+class PerfData:
+    """A perf.data file: attrs, records, features."""
+
+    def __init__(self, attrs=(), records=(), features=None):
+        self.attrs, self.records = list(attrs), list(records)
+        self.features = dict(features or {})
+
+    @classmethod
+    def load(cls, path):
+        with open(path, "rb") as file:
+            raw = file.read()
+        magic, _, attr_size, attrs_at, attrs_size, at, size = struct.unpack_from("<8s6Q", raw, 0)
+        if magic != b"PERFILE2":
+            raise ValueError(f"{path}: no perf.data")
+        bits = struct.unpack_from("<Q", raw, 72)[0]
+        made = cls()
+        for entry in range(attrs_at, attrs_at + attrs_size, attr_size):
+            ids_at, ids_size = struct.unpack_from("<QQ", raw, entry + attr_size - 16)
+            made.attrs.append(Attr(raw[entry:entry + attr_size - 16],
+                                   struct.unpack_from(f"<{ids_size // 8}Q", raw, ids_at)))
+        table = at + size
+        for bit in (bit for bit in range(64) if bits >> bit & 1):
+            start, length = struct.unpack_from("<QQ", raw, table)
+            made.features[bit] = raw[start:start + length]
+            table += 16
+        end = at + size
+        while at < end:
+            kind, misc, length = struct.unpack_from("<IHH", raw, at)
+            made.records.append(made.decode(kind, misc, raw[at + 8:at + length]))
+            at += length
+        return made
+
+    def attr_of(self, identity):
+        for attr in self.attrs:
+            if identity in attr.ids:
+                return attr
+        return self.attrs[0]
+
+    def decode(self, kind, misc, body):
+        if kind >= 64:
+            return Record(kind, misc, body)
+        if len(self.attrs) == 1:
+            attr = self.attrs[0]
+        elif kind == SAMPLE:
+            attr = self.attr_of(struct.unpack_from("<Q", body, 0)[0])
+        else:
+            attr = self.attr_of(struct.unpack_from("<Q", body, len(body) - 8)[0])
+        if kind == SAMPLE:
+            return Sample(misc, body, attr)
+        return (Map if kind == MMAP2 else Side)(kind, misc, body, attr)
+
+    def samples(self):
+        return [record for record in self.records if isinstance(record, Sample)]
+
+    def maps(self):
+        return [record for record in self.records if isinstance(record, Map)]
+
+    def insert(self, record):
+        """In its place by time, before a sample of the same time."""
+        for index, other in enumerate(self.records):
+            if isinstance(other, (Sample, Side)) and other.time >= record.time:
+                self.records.insert(index, record)
+                return
+        self.records.append(record)
+
+    def sort(self):
+        """Everything in one round, by time."""
+        timed = [r for r in self.records if isinstance(r, (Sample, Side))]
+        self.records = sorted(timed, key=lambda record: record.time)
+        self.records.append(Record(FINISHED_ROUND, 0, b""))
+
+    def side(self, kind, payload, time, misc=0, pid=0, tid=0):
+        """A sideband record with the sample_id that the last attr asks for."""
+        attr, tail = self.attrs[-1], b""
+        values = {TID: struct.pack("<II", pid, tid), TIME: struct.pack("<Q", time)}
+        identity = struct.pack("<Q", attr.ids[0] if attr.ids else 0)
+        for bit in (TID, TIME, ID, STREAM_ID, CPU, IDENTIFIER):
+            if attr.sample_type & bit:
+                tail += values.get(bit, bytes(8) if bit == CPU else identity)
+        return (Map if kind == MMAP2 else Side)(kind, misc, payload + tail, attr)
+
+    def map(self, pid, start, size, name, time, prot=READ | EXECUTE, pgoff=0, ino=0, tid=None):
+        raw = name.encode() + b"\0"
+        raw += bytes(-len(raw) % 8)
+        payload = struct.pack("<IIQQQIIQQII", pid, pid if tid is None else tid, start, size, pgoff,
+                              0, 0, ino, 0, prot, 2) + raw
+        return self.side(MMAP2, payload, time, USER, pid, pid)
+
+    def comm(self, pid, tid, name, time, executed=False):
+        raw = name.encode() + b"\0"
+        raw += bytes(-len(raw) % 8)
+        return self.side(COMM, struct.pack("<II", pid, tid) + raw, time,
+                         COMM_EXEC if executed else 0, pid, tid)
+
+    def fork(self, pid, parent, time, tid=None, parent_tid=None):
+        return self.side(FORK, struct.pack("<IIIIQ", pid, parent, tid or pid,
+                                           parent_tid or parent, time), time, 0, pid, tid or pid)
+
+    def pack(self):
+        entry = len(self.attrs[0].raw) + 16
+        data_at = HEADER + entry * len(self.attrs)
+        data = b"".join(record.pack() for record in self.records)
+        tail_at = data_at + len(data) + 16 * len(self.features)
+        table = tail = b""
+        for bit in sorted(self.features):
+            table += struct.pack("<QQ", tail_at + len(tail), len(self.features[bit]))
+            tail += self.features[bit]
+        attrs = b""
+        for attr in self.attrs:
+            attrs += bytes(attr.raw) + struct.pack("<QQ", tail_at + len(tail), 8 * len(attr.ids))
+            tail += struct.pack(f"<{len(attr.ids)}Q", *attr.ids)
+        bits = sum(1 << bit for bit in self.features)
+        header = struct.pack("<8sQQQQQQQQ4Q", b"PERFILE2", HEADER, entry, HEADER, len(attrs),
+                             data_at, len(data), 0, 0, bits, 0, 0, 0)
+        return header + attrs + data + table + tail
+
+    def save(self, path):
+        with open(path, "wb") as file:
+            file.write(self.pack())
+
+
+class Truth:
+    """A truth file: its header, and the slots in use."""
+
+    PAGE, SLOT = 4096, 64
+    (PROCESS_START, PROCESS_EXIT, THREAD_START, THREAD_EXIT, MAP, PROTECT, REMAP, UNMAP, TEXT,
+     LAYOUT, CODE_LOAD, CODE_MOVE, CODE_UNLOAD, PATH, ROOT, ENTER, LEAVE, MARK) = range(1, 19)
+
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            self.header = bytearray(file.read(Truth.PAGE))
+            used = min(self.next_slot, self.capacity)
+            self.slots = [bytearray(file.read(Truth.SLOT)) for _ in range(used)]
+
+    @property
+    def capacity(self):
+        return struct.unpack_from("<Q", self.header, 16)[0]
+
+    @capacity.setter
+    def capacity(self, value):
+        struct.pack_into("<Q", self.header, 16, value)
+
+    @property
+    def next_slot(self):
+        return struct.unpack_from("<Q", self.header, 32)[0]
+
+    @next_slot.setter
+    def next_slot(self, value):
+        struct.pack_into("<Q", self.header, 32, value)
+
+    @staticmethod
+    def seal_of(slot):
+        mask, total = 2**64 - 1, 0x9ddfea08eb382d69
+        for word in struct.unpack("<8Q", bytes(4) + bytes(slot[4:])):
+            total = (total ^ word) * 0xd6e8feb86659fd93 & mask
+            total ^= total >> 32
+        return (total ^ total >> 32) & 0xffffffff or 1
+
+    def seal(self, index):
+        struct.pack_into("<I", self.slots[index], 0, self.seal_of(self.slots[index]))
+
+    def torn(self):
+        return [index for index, slot in enumerate(self.slots)
+                if struct.unpack_from("<I", slot, 0)[0] != self.seal_of(slot)]
+
+    def of(self, kind):
+        return [index for index, slot in enumerate(self.slots)
+                if struct.unpack_from("<H", slot, 4)[0] == kind]
+
+    def get(self, index):
+        """type, part, pid, tid, before, after, a[0..3]"""
+        return struct.unpack_from("<HHIIQQ4Q", self.slots[index], 4)
+
+    def set(self, index, *fields):
+        struct.pack_into("<HHIIQQ4Q", self.slots[index], 4, *fields)
+        self.seal(index)
+
+    def append(self, *fields):
+        self.slots.append(bytearray(Truth.SLOT))
+        self.set(len(self.slots) - 1, *fields)
+        self.next_slot = len(self.slots)
+
+    def save(self, path):
+        with open(path, "wb") as file:
+            file.write(bytes(self.header) + b"".join(self.slots))
+
+
+def read_facts(directory):
+    with open(os.path.join(directory, "capture"), encoding="utf-8") as file:
+        return dict(line.rstrip("\n").split(" ", 1) for line in file)
+
+
+def write_facts(directory, facts):
+    with open(os.path.join(directory, "capture"), "w", encoding="utf-8") as file:
+        file.writelines(f"{key} {value}\n" for key, value in facts.items())
+
+
+def thin(source, target, wanted):
+    """A fixture of @source with about @wanted samples, evenly taken."""
+    os.makedirs(os.path.join(target, "elf"))
+    perf = PerfData.load(os.path.join(source, "perf.data"))
+    truth = Truth(os.path.join(source, "truth"))
+    code = []
+    for index in truth.of(Truth.CODE_LOAD):
+        addr, size = truth.get(index)[6:8]
+        code.append((addr, addr + size))
+    inside = [sample for sample in perf.samples()
+              if any(start <= sample.regs.get(X86_IP, 0) < end for start, end in code)]
+    step = len(inside) / wanted
+    kept = {id(inside[int(index * step)]) for index in range(min(wanted, len(inside)))}
+    perf.records = [record for record in perf.records
+                    if not isinstance(record, Sample) or id(record) in kept]
+    perf.features = {bit: raw for bit, raw in perf.features.items() if bit in NEUTRAL_FEATURES}
+    perf.save(os.path.join(target, "perf.data"))
+    truth.save(os.path.join(target, "truth"))
+    facts = read_facts(source)
+    facts["samples"] = str(len(perf.samples()))
+    write_facts(target, facts)
+    with open(os.path.join(target, "env.json"), "w", encoding="utf-8") as file:
+        file.write('{"machine": "x86_64"}\n')
+    for name in ("case", "maps"):
+        shutil.copy(os.path.join(source, name), os.path.join(target, name))
+    # Only the files that stacks lead through: the program and the C library.
+    with open(os.path.join(source, "elf", "index"), encoding="utf-8") as file:
+        lines = [line for line in file if line.rstrip().endswith(("/jitproof", "/libc.so.6"))]
+    with open(os.path.join(target, "elf", "index"), "w", encoding="utf-8") as file:
+        file.writelines(lines)
+    for line in lines:
+        name = line.split()[0]
+        shutil.copy(os.path.join(source, "elf", name), os.path.join(target, "elf", name))
+
+
+def main():
+    if len(sys.argv) != 5 or sys.argv[1] != "thin":
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
+    thin(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

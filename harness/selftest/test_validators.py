@@ -1,0 +1,744 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Both validators on recorded runs: as recorded they pass; each change that makes the capture say
+something else than the truth must fail, with the right metric, cause and place in the output."""
+
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import run_directory as rd  # pylint: disable=wrong-import-position
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+JITPROOF = os.path.abspath(os.environ.get("JITPROOF", os.path.join(TOP, "build/jitproof")))
+FIXTURES = os.path.join(TOP, "validators/fixtures")
+PAGE = 4096
+
+
+def judge(directory):
+    done = subprocess.run([JITPROOF, "judge", directory], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=60, check=False)
+    return done.returncode, done.stdout.decode(errors="replace")
+
+
+class Recorded(unittest.TestCase):
+    """A copy of a fixture, to be changed and judged."""
+
+    fixture = "anon"
+
+    def setUp(self):
+        self.home = tempfile.TemporaryDirectory(prefix="jitproof-")
+        self.addCleanup(self.home.cleanup)
+        self.take(self.fixture)
+
+    def take(self, fixture):
+        self.dir = os.path.join(self.home.name, fixture)
+        shutil.copytree(os.path.join(FIXTURES, fixture), self.dir)
+        self.perf = rd.PerfData.load(os.path.join(self.dir, "perf.data"))
+        self.truth = rd.Truth(os.path.join(self.dir, "truth"))
+        self.facts = rd.read_facts(self.dir)
+
+    def judge(self):
+        self.perf.save(os.path.join(self.dir, "perf.data"))
+        self.truth.save(os.path.join(self.dir, "truth"))
+        rd.write_facts(self.dir, self.facts)
+        return judge(self.dir)
+
+    def passes(self):
+        status, text = self.judge()
+        self.assertEqual(status, 0, text)
+        self.assertIn("\nok 1 ", text)
+        return text
+
+    def fails(self, *said):
+        """Not passed as FAIL; each of @said stands in a line of the output."""
+        status, text = self.judge()
+        self.assertEqual(status, 1, text)
+        self.assertIn("\nnot ok 1 ", text)
+        self.assertRegex(text, r"(?m)^# Totals:.* FAIL:1 .*ERROR:0 ")
+        for one in said:
+            self.assertRegex(text, one)
+        return text
+
+    def errs(self, *said):
+        status, text = self.judge()
+        self.assertEqual(status, 1, text)
+        self.assertRegex(text, r"(?m)^# Totals: PASS:0 FAIL:0 .*ERROR:1 ")
+        for one in said:
+            self.assertRegex(text, one)
+        return text
+
+    @staticmethod
+    def exactly(count, metric, cause):
+        return rf"(?m)^# {re.escape(metric)}: {count} with cause {cause}, which nothing allows$"
+
+    def only(self, text, *metrics):
+        """No other metric has exceptions."""
+        found = set(re.findall(r"(?m)^# (\S+): \d+ with cause", text))
+        self.assertEqual(found, set(metrics), text)
+
+    def code(self):
+        """[start, end) of each function, whenever it was loaded."""
+        return [(slot[6], slot[6] + slot[7])
+                for slot in map(self.truth.get, self.truth.of(rd.Truth.CODE_LOAD))]
+
+    def emitted(self, address):
+        return any(start <= address < end for start, end in self.code())
+
+    def emitted_maps(self):
+        return [record for record in self.perf.maps()
+                if any(record.start <= start < record.start + record.size
+                       for start, _ in self.code()) and record.prot & rd.EXECUTE]
+
+    def deep(self, callers=2, linked=False):
+        """A sample in emitted code with @callers emitted callers in its chain; linked: its bp is
+        that of its own frame, whose words stand in the dump."""
+        for sample in self.perf.samples():
+            user = sample.chain[sample.user():]
+            bp = sample.regs[rd.X86_BP]
+            if not all(self.emitted(address) for address in user[:callers + 1]):
+                continue
+            if linked and any(sample.word(at + 8) != address for at, address in
+                              zip(self.frames(sample, callers), user[1:callers + 1])):
+                continue
+            if not linked or sample.word(bp) is not None:
+                return sample
+        raise AssertionError("the fixture has no such sample")
+
+    @staticmethod
+    def frames(sample, count):
+        """The innermost @count frames by bp."""
+        found, at = [], sample.regs[rd.X86_BP]
+        while at is not None and sample.word(at) is not None and len(found) < count:
+            found.append(at)
+            at = sample.word(at)
+        return found
+
+
+class AsRecorded(unittest.TestCase):
+    def test_each_fixture_passes(self):
+        for name in ("anon", "memfd", "pathless"):
+            status, text = judge(os.path.join(FIXTURES, name))
+            self.assertEqual(status, 0, text)
+            self.assertIn(f"ok 1 fixture/{name}\n", text)
+        self.assertRegex(text, r"# caught: \d+ exceptions, all pathless")
+
+    def test_rewriting_changes_nothing(self):
+        for name in ("anon", "memfd", "pathless"):
+            path = os.path.join(FIXTURES, name, "perf.data")
+            with open(path, "rb") as file:
+                self.assertEqual(rd.PerfData.load(path).pack(), file.read())
+            truth = rd.Truth(os.path.join(FIXTURES, name, "truth"))
+            self.assertEqual(truth.torn(), [])
+
+    def test_says_nothing_of_the_machine(self):
+        for folder, _, names in os.walk(FIXTURES):
+            for name in set(names) - {"README.md", "fixture"}:
+                with open(os.path.join(folder, name), "rb") as file:
+                    raw = file.read()
+                for path in set(re.findall(rb"/[a-z]+/[\w./-]+", raw)):
+                    self.assertRegex(path, rb"^/tmp/jitproof/|^/usr/lib/|^/dev/", name)
+
+
+class Mappings(Recorded):
+    """mapping_coverage, and what missing mappings do to stacks; one anonymous mapping."""
+
+    def test_deleted(self):
+        gone = self.emitted_maps()
+        self.assertEqual([record.name for record in gone], ["//anon"])
+        self.perf.records = [record for record in self.perf.records if record not in gone]
+        where = re.escape(gone[0].range())
+        text = self.fails(self.exactly(40, "broken.chain", "no-record"),
+                          self.exactly(40, "broken.dump", "no-record"),
+                          self.exactly(1, "coverage.missing", "no-record"),
+                          rf"{where} of mapping {where} //anon of pid {gone[0].pid}, executable "
+                          r"from \d+: in no mapping record of the capture",
+                          r"unmapped at \d+, \d+/\d+, ip [0-9a-f]+ in \w+\+0x")
+        self.only(text, "broken.chain", "broken.dump", "coverage.missing")
+
+    def test_late(self):
+        record = self.emitted_maps()[0]
+        late = int(self.facts["sampling"]) + 400_000_000
+        record.time = late
+        self.perf.sort()
+        before = sum(sample.time < late for sample in self.perf.samples())
+        self.assertGreater(before, 3)
+        text = self.fails(self.exactly(before, "broken.chain", "no-record"),
+                          self.exactly(before, "broken.dump", "no-record"),
+                          self.exactly(1, "coverage.late", "no-record"),
+                          re.escape(record.range()) + r".*: not known for 400000000 ns of \d+")
+        self.only(text, "broken.chain", "broken.dump", "coverage.late")
+
+    def test_shorter(self):
+        record = self.emitted_maps()[0]
+        end = record.start + record.size
+        record.size = PAGE
+        self.fails(self.exactly(1, "coverage.missing", "no-record"),
+                   f"{record.start + PAGE:x}-{end:x} of mapping {record.start:x}-{end:x} //anon.*"
+                   "in no mapping record")
+
+    def test_begins_later(self):
+        record = self.emitted_maps()[0]
+        start = record.start
+        record.start, record.size = start + PAGE, record.size - PAGE
+        self.fails(self.exactly(1, "coverage.missing", "no-record"),
+                   self.exactly(40, "broken.dump", "no-record"),
+                   f"{start:x}-{start + PAGE:x} of mapping {start:x}-.*in no mapping record")
+
+    def test_not_executable(self):
+        self.emitted_maps()[0].prot = rd.READ | rd.WRITE
+        self.fails(self.exactly(1, "coverage.missing", "no-record"),
+                   self.exactly(40, "broken.chain", "no-record"))
+
+    def test_of_another_process(self):
+        self.emitted_maps()[0].pid += 1
+        self.fails(self.exactly(1, "coverage.missing", "no-record"),
+                   self.exactly(40, "broken.chain", "no-record"))
+
+    def test_of_another_kind(self):
+        for name in ("/memfd:doublemapper (deleted)", "/dev/zero (deleted)", "[heap]",
+                     "/usr/lib/libnot.so"):
+            with self.subTest(name):
+                self.emitted_maps()[0].name = name
+                self.fails(self.exactly(1, "coverage.identity", "other-mapping"),
+                           "the capture holds another mapping there")
+
+    def test_stale(self):
+        gone = self.truth.get(self.truth.of(rd.Truth.UNMAP)[0])
+        record = self.emitted_maps()[0].copy()
+        record.start, record.size, record.pgoff = gone[6], gone[7], gone[6]
+        self.perf.insert(record)
+        text = self.fails(self.exactly(1, "coverage.stale", "invented"),
+                          re.escape(record.range()) + ".*still known as executable after its end")
+        self.only(text, "coverage.stale")
+
+    def test_stale_because_nobody_tells_of_the_end(self):
+        """The truth ends the mapping while it is known; its record is from before."""
+        record = self.emitted_maps()[0]
+        index = [index for index in self.truth.of(rd.Truth.UNMAP)
+                 if self.truth.get(index)[6] == record.start][0]
+        slot = list(self.truth.get(index))
+        slot[4] = slot[5] = int(self.facts["stopped"]) - 1000
+        self.truth.set(index, *slot)
+        self.fails(self.exactly(1, "coverage.stale", "munmap"), re.escape(record.range()))
+
+    def test_covered_by_an_invented_mapping(self):
+        record = self.emitted_maps()[0].copy()
+        record.time = int(self.facts["sampling"]) + 700_000_000
+        record.name = "/usr/lib/libnot.so"
+        self.perf.insert(record)
+        self.fails(self.exactly(1, "coverage.late", "no-record"), re.escape(record.range()))
+
+    def test_forgotten_by_an_invented_exec(self):
+        record = self.emitted_maps()[0]
+        self.perf.insert(self.perf.comm(record.pid, record.pid, "other",
+                                        int(self.facts["sampling"]) + 700_000_000, True))
+        self.fails(self.exactly(1, "coverage.late", "no-record"),
+                   r"broken\.dump: \d+ with cause no-record")
+
+
+class Identities(Recorded):
+    """Two executable mappings of one memfd: one in the snapshot, one that came while watched."""
+
+    fixture = "memfd"
+
+    def test_one_of_two_deleted(self):
+        both = self.emitted_maps()
+        self.assertEqual(len(both), 2)
+        for gone, other in (both, both[::-1]):
+            with self.subTest(gone.range()):
+                whole = self.perf.records
+                self.perf.records = [record for record in whole if record is not gone]
+                text = self.fails(self.exactly(1, "coverage.missing", "no-record"),
+                                  self.exactly(r"\d+", "broken.dump", "no-record"),
+                                  re.escape(gone.range()) + ".*in no mapping record")
+                self.assertNotIn(other.range(), text)
+                self.perf.records = whole
+
+    def test_live_one_late(self):
+        record = self.emitted_maps()[1]
+        record.time = int(self.facts["sampling"]) + 300_000_000
+        self.perf.sort()
+        self.fails(self.exactly(1, "coverage.late", "no-record"),
+                   re.escape(record.range()) + ".*not known for 300000000 ns")
+
+    def test_wrong_offset(self):
+        record = self.emitted_maps()[1]
+        record.pgoff += PAGE
+        text = self.fails(self.exactly(1, "coverage.identity", "other-mapping"),
+                          re.escape(record.range()) + ".*another mapping")
+        self.only(text, "coverage.identity")
+
+    def test_wrong_name(self):
+        self.emitted_maps()[0].name = "/memfd:doublemappe (deleted)"
+        self.fails(self.exactly(1, "coverage.identity", "other-mapping"))
+
+    def test_called_anonymous(self):
+        self.emitted_maps()[0].name = "//anon"
+        self.fails(self.exactly(1, "coverage.identity", "other-mapping"))
+
+    def test_writable_view_claimed_executable(self):
+        views = [slot for slot in map(self.truth.get, self.truth.of(rd.Truth.MAP))
+                 if not slot[8] & rd.EXECUTE]
+        record = self.emitted_maps()[0].copy()
+        record.start, record.pgoff = views[0][6], views[0][9]
+        self.perf.insert(record)
+        self.fails(self.exactly(1, "coverage.stale", "not-executable"), re.escape(record.range()))
+
+
+class Chains(Recorded):
+    """broken_stacks by the kernel's callchain: one sample is changed, one exception must come."""
+
+    def changed(self, metric, cause, verdict, sample):
+        text = self.fails(self.exactly(1, metric, cause),
+                          rf"#   {verdict} at {sample.time}, {sample.pid}/{sample.tid}, "
+                          rf"ip {sample.regs[rd.X86_IP]:x} ")
+        self.only(text, metric)
+
+    def test_caller_removed(self):
+        sample = self.deep()
+        for place in (1, 2):
+            with self.subTest(place):
+                whole = list(sample.chain)
+                del sample.chain[sample.user() + place]
+                self.changed("broken.chain", "hole", "hole", sample)
+                sample.chain = whole
+
+    def test_native_caller_removed(self):
+        sample = self.deep()
+        del sample.chain[-2]
+        self.changed("broken.chain", "hole", "hole", sample)
+
+    def test_root_cut(self):
+        sample = self.deep()
+        sample.chain.pop()
+        self.changed("broken.chain", "kernel-walk", "short", sample)
+
+    def test_tail_cut(self):
+        sample = self.deep()
+        del sample.chain[sample.user() + 2:]
+        self.changed("broken.chain", "kernel-walk", "short", sample)
+
+    def test_only_ip(self):
+        sample = self.deep()
+        del sample.chain[sample.user() + 1:]
+        self.changed("broken.chain", "kernel-walk", "single", sample)
+
+    def test_empty(self):
+        sample = self.deep()
+        sample.chain = []
+        self.changed("broken.chain", "kernel-walk", "single", sample)
+
+    def test_invented_frame(self):
+        sample = self.deep()
+        for place in (1, 2, 4):
+            with self.subTest(place):
+                whole = list(sample.chain)
+                sample.chain.insert(sample.user() + place, 0x12345678)
+                self.changed("extra.chain", "extra-frame", "extra", sample)
+                sample.chain = whole
+
+    def test_invented_root(self):
+        sample = self.deep()
+        sample.chain.append(sample.chain[-1] + 16)
+        self.changed("extra.chain", "extra-frame", "extra", sample)
+
+    def test_frame_twice(self):
+        sample = self.deep()
+        at = sample.user() + 1
+        sample.chain.insert(at, sample.chain[at])
+        self.changed("extra.chain", "extra-frame", "extra", sample)
+
+    def test_frame_replaced(self):
+        sample = self.deep()
+        for place in (0, 1, 3, -1):
+            with self.subTest(place):
+                whole = list(sample.chain)
+                at = sample.user() + place if place >= 0 else place
+                sample.chain[at] += 1
+                self.changed("wrong.chain", "wrong-frame", "wrong", sample)
+                sample.chain = whole
+
+    def test_frame_replaced_by_what_looks_like_a_marker(self):
+        sample = self.deep()
+        sample.chain[sample.user() + 1] = rd.CONTEXT_MAX + 5
+        self.changed("wrong.chain", "wrong-frame", "wrong", sample)
+
+    def test_frames_swapped(self):
+        sample = self.deep()
+        at = sample.user() + 1
+        sample.chain[at], sample.chain[at + 1] = sample.chain[at + 1], sample.chain[at]
+        self.changed("wrong.chain", "wrong-frame", "wrong", sample)
+
+    def test_first_frame_missing(self):
+        sample = self.deep()
+        del sample.chain[sample.user()]
+        self.changed("wrong.chain", "wrong-frame", "wrong", sample)
+
+    def test_another_samples_chain(self):
+        sample = self.deep()
+        other = next(one for one in self.perf.samples()
+                     if one.regs[rd.X86_IP] != sample.regs[rd.X86_IP])
+        sample.chain = list(other.chain)
+        self.changed("wrong.chain", "wrong-frame", "wrong", sample)
+
+    def test_address_of_the_sample(self):
+        """What a flat profile shows: the sample's own address, not its registers'."""
+        sample = self.deep()
+        sample.ip += 1
+        self.changed("wrong.chain", "sample-ip", "wrong", sample)
+
+
+class Dumps(Recorded):
+    """broken_stacks by unwinding the dump: its bytes are changed, the chain is as it was."""
+
+    def changed(self, metric, cause, verdict, sample):
+        text = self.fails(self.exactly(1, metric, cause),
+                          rf"#   {verdict} at {sample.time}, {sample.pid}/{sample.tid}, ")
+        self.only(text, metric)
+
+    def test_return_address_wrong(self):
+        sample = self.deep(linked=True)
+        frame = self.frames(sample, 1)[0]
+        sample.put(frame + 8, sample.word(frame + 8) + 1)
+        self.changed("wrong.dump", "wrong-frame", "wrong", sample)
+
+    def test_return_address_nowhere(self):
+        sample = self.deep(linked=True)
+        sample.put(self.frames(sample, 2)[1] + 8, 0x1000)
+        self.changed("wrong.dump", "wrong-frame", "wrong", sample)
+
+    def test_return_addresses_swapped(self):
+        sample = self.deep(linked=True)
+        one, other = self.frames(sample, 2)
+        ours, theirs = sample.word(one + 8), sample.word(other + 8)
+        sample.put(one + 8, theirs)
+        sample.put(other + 8, ours)
+        self.changed("wrong.dump", "wrong-frame", "wrong", sample)
+
+    def test_frame_skipped(self):
+        sample = self.deep(linked=True)
+        frame = self.frames(sample, 1)[0]
+        sample.put(frame, sample.word(sample.word(frame)))
+        # The second caller's return address now follows the first's: its own is gone.
+        text = self.fails(self.exactly(1, "broken.dump", "hole"),
+                          rf"#   hole at {sample.time}, ")
+        self.only(text, "broken.dump")
+
+    def test_frame_invented(self):
+        sample = self.deep(linked=True)
+        frame = self.frames(sample, 1)[0]
+        caller = sample.word(frame)
+        for place in range(frame + 16, caller - 8, 8):
+            # Words that no frame needs: what stood there is a local variable.
+            before = bytes(sample.stack)
+            sample.put(place, caller)
+            sample.put(place + 8, sample.word(frame + 8) + 1)
+            sample.put(frame, place)
+            self.changed("extra.dump", "extra-frame", "extra", sample)
+            sample.stack = bytearray(before)
+            return
+        self.fail("no room between two frames")
+
+    def test_chain_of_frames_broken(self):
+        sample = self.deep(linked=True)
+        for bad in (0, 1, sample.regs[rd.X86_SP] - 64, 2**64 - 8):
+            with self.subTest(hex(bad)):
+                whole = bytes(sample.stack)
+                sample.put(self.frames(sample, 1)[0], bad)
+                self.changed("broken.dump", "bad-frame|dump-end", "short", sample)
+                sample.stack = bytearray(whole)
+
+    def test_dump_cut(self):
+        sample = self.deep(linked=True)
+        frame = self.frames(sample, 2)[1]
+        sample.stack = sample.stack[:frame - sample.regs[rd.X86_SP]]
+        self.changed("broken.dump", "bad-frame|dump-end", "short", sample)
+
+    def test_dump_empty(self):
+        sample = self.deep(linked=True)
+        sample.stack = bytearray()
+        self.changed("broken.dump", "bad-frame|dump-end", "single", sample)
+
+    def test_base_pointer_wrong(self):
+        sample = self.deep(linked=True)
+        sample.regs[rd.X86_BP] = 0
+        self.changed("broken.dump", "bad-frame|dump-end", "single", sample)
+
+    def test_stack_pointer_wrong(self):
+        for change in (-8, 8, 4096, -4096):
+            with self.subTest(change):
+                sample = self.deep()
+                sample.regs[rd.X86_SP] += change
+                text = self.fails(self.exactly(1, "wrong.chain", "no-depth"),
+                                  self.exactly(1, "wrong.dump", "no-depth"),
+                                  rf"at {sample.time}, .*fits no depth of the path")
+                self.only(text, "wrong.chain", "wrong.dump")
+                sample.regs[rd.X86_SP] -= change
+
+    def test_instruction_pointer_between_instructions(self):
+        sample = self.deep()
+        start = next(start for start, end in self.code()
+                     if start <= sample.regs[rd.X86_IP] < end)
+        sample.regs[rd.X86_IP] = start + 2  # inside of the first or second instruction
+        self.fails(r"wrong\.(chain|dump): 1 with cause (no-depth|wrong-frame)")
+
+
+class Times(Recorded):
+    """Samples where the truth has none."""
+
+    def gap(self, tid):
+        """The longest time in which a thread was in no path, between two stays."""
+        enters = sorted(slot[4] for slot in map(self.truth.get, self.truth.of(rd.Truth.ENTER))
+                        if slot[3] == tid)
+        leaves = sorted(slot[5] for slot in map(self.truth.get, self.truth.of(rd.Truth.LEAVE))
+                        if slot[3] == tid)
+        first = int(self.facts["sampling"])
+        return max((enter - leave, leave) for leave, enter in zip(leaves, enters[1:])
+                   if leave > first)
+
+    def test_between_two_stays(self):
+        sample = self.deep()
+        length, start = self.gap(sample.tid)
+        self.assertGreater(length, 2)
+        sample.time = start + length // 2
+        self.perf.sort()
+        self.fails(self.exactly(1, "wrong.chain", "no-stay"),
+                   self.exactly(1, "wrong.dump", "no-stay"),
+                   rf"at {sample.time}, .*in emitted code while the thread was in no path")
+
+    def test_in_another_thread(self):
+        sample = self.deep()
+        sample.tid += 1000
+        self.fails(self.exactly(1, "wrong.chain", "no-stay"),
+                   self.exactly(1, "wrong.dump", "no-stay"))
+
+    def test_in_another_stay(self):
+        """Another path, another depth, or another time round: the address must not fit by luck."""
+        sample = self.deep()
+        enters = [slot for slot in map(self.truth.get, self.truth.of(rd.Truth.ENTER))
+                  if slot[3] == sample.tid]
+        own = max((slot for slot in enters if slot[4] <= sample.time), key=lambda slot: slot[4])
+        other = next(slot for slot in enters if slot[6] != own[6] and
+                     slot[4] > int(self.facts["sampling"]))
+        sample.time = other[5] + 100_000
+        self.perf.sort()
+        self.fails(self.exactly(1, "wrong.dump", "no-depth|no-stay|wrong-frame"))
+
+
+class Evidence(Recorded):
+    """What makes a run worthless is an ERROR: never a pass, never the kernel's fault."""
+
+    def test_lost_sideband_by_count(self):
+        self.facts["lost_sideband"] = "3"
+        self.errs("3 sideband records .* were lost")
+
+    def test_lost_sideband_by_record(self):
+        lost = struct.pack("<QQ", self.perf.attrs[1].ids[0], 7)
+        self.perf.insert(self.perf.side(rd.LOST, lost, int(self.facts["sampling"])))
+        self.errs("7 sideband records .* were lost")
+
+    def test_lost_samples_are_no_error(self):
+        record = self.perf.side(rd.LOST, struct.pack("<QQ", self.perf.attrs[0].ids[0], 7),
+                                int(self.facts["sampling"]))
+        # Of the sampling event's ring: all that its samples have, its LOST has too.
+        record.attr = self.perf.attrs[0]
+        tail = record.tail()
+        body = bytearray(struct.pack("<QQ", self.perf.attrs[0].ids[0], 7))
+        body += bytes(len(record.body) - tail[0]) if tail[0] == 16 else bytes(8 * 6)
+        record.body = body[:16 + 8 * (len(tail) - 1)]
+        record.time = int(self.facts["sampling"])
+        identity = struct.pack("<Q", self.perf.attrs[0].ids[0])
+        for bit in (rd.ID, rd.IDENTIFIER):
+            if bit in tail:
+                at = record.tail()[bit]
+                record.body[at:at + 8] = identity
+        self.perf.insert(record)
+        self.passes()
+
+    def test_torn_in_the_middle(self):
+        self.truth.slots[len(self.truth.slots) // 2][40] ^= 1
+        self.errs(r"the truth has \d+ gaps: torn records before whole ones")
+
+    def test_unwritten_in_the_middle(self):
+        self.truth.slots[len(self.truth.slots) // 2][:] = bytes(64)
+        self.errs(r"the truth has \d+ gaps")
+
+    def test_torn_at_the_end(self):
+        """A writer that was killed: the last records may be half there, and nothing needs them."""
+        self.truth.slots.append(bytearray(self.truth.slots[-1]))
+        self.truth.slots[-1][20] ^= 1
+        self.truth.next_slot += 1
+        self.passes()
+
+    def test_full(self):
+        self.truth.capacity = len(self.truth.slots)
+        self.truth.next_slot = len(self.truth.slots) + 9
+        self.errs("the truth is full: 9 records were lost")
+
+    def test_path_without_its_function(self):
+        """A whole record that speaks of one that is not there."""
+        del self.truth.slots[self.truth.of(rd.Truth.CODE_LOAD)[-1]]
+        self.truth.next_slot -= 1
+        self.errs(r"the truth has \d+ gaps")
+
+    def test_clocks_too_far_apart(self):
+        self.facts["slack"] = "100001"
+        self.errs("the clocks of truth and capture differ by 100001 ns")
+
+    def test_clocks_just_near_enough(self):
+        self.facts["slack"] = "100000"
+        status, text = self.judge()
+        self.assertNotIn("clocks of truth and capture differ by 100000 ns; at most", text)
+        self.assertIn(status, (0, 1))
+
+    def test_no_samples(self):
+        self.perf.records = [record for record in self.perf.records
+                             if not isinstance(record, rd.Sample)]
+        self.errs("nothing was checked: no sample was judged")
+
+    def test_no_samples_and_no_mappings(self):
+        self.perf.records = [record for record in self.perf.records
+                             if not isinstance(record, (rd.Sample, rd.Map))]
+        self.errs("nothing was checked")
+
+    def test_too_few_samples(self):
+        surplus = self.perf.samples()[29:]
+        self.perf.records = [record for record in self.perf.records if record not in surplus]
+        self.errs("too little evidence: judged.chain is 29, the case needs 30")
+
+    def test_one_method_has_too_few(self):
+        for sample in self.perf.samples()[29:]:
+            sample.asked, sample.stack = 0, b""
+        self.errs("too little evidence: judged.dump is 29, the case needs 30")
+
+    def test_empty_perf_data(self):
+        self.perf.records = []
+        self.errs()
+
+    def test_missing_and_cut_files(self):
+        for name in ("truth", "perf.data", "maps", "capture"):
+            path = os.path.join(self.dir, name)
+            with open(path, "rb") as file:
+                whole = file.read()
+            os.unlink(path)
+            with self.subTest(name + " missing"):
+                status, text = judge(self.dir)
+                self.assertEqual(status, 1, text)
+                self.assertRegex(text, rf"(?s)/{name}: .*ERROR:1 ")
+            with open(path, "wb") as file:
+                file.write(whole[:len(whole) * 2 // 3 - 1])
+            with self.subTest(name + " cut"):
+                status, text = judge(self.dir)
+                if name in ("truth", "perf.data"):
+                    self.assertEqual(status, 1, text)
+                    self.assertRegex(text, rf"(?s)/{name}.*ERROR:1 ")
+                self.assertIn(status, (0, 1))
+            with open(path, "wb") as file:
+                file.write(whole)
+
+    def test_foreign_ids_in_an_enter(self):
+        index = self.truth.of(rd.Truth.ENTER)[0]
+        slot = list(self.truth.get(index))
+        slot[6] = 0xfffffff
+        self.truth.set(index, *slot)
+        self.errs(r"the truth has \d+ gaps")
+
+
+class Controls(Recorded):
+    """A capture that is wrong on purpose passes only when it is wrong for that reason alone."""
+
+    fixture = "pathless"
+
+    def add_mapping(self):
+        slot = self.truth.get(self.truth.of(rd.Truth.MAP)[0])
+        one = self.perf.maps()[0]
+        self.perf.insert(self.perf.map(one.pid, slot[6], slot[7], "//anon",
+                                       one.time, rd.READ | rd.WRITE | rd.EXECUTE))
+
+    def test_not_caught(self):
+        """The profiler was mended: the control no longer shows anything."""
+        self.add_mapping()
+        self.fails("not caught: no exception has the cause pathless")
+
+    def test_another_cause_beside(self):
+        sample = self.deep()
+        sample.chain[sample.user() + 1] += 1
+        for record in self.perf.maps():
+            if record.name.endswith("/libc.so.6"):
+                self.perf.records.remove(record)
+        # Without the C library's mapping, unwinding from anonymous code added back ends there.
+        self.fails(r"with what was left out added back, \d+ remain")
+
+    def test_another_fault_beside(self):
+        sample = self.deep()
+        sample.regs[rd.X86_SP] += 8
+        self.fails(r"wrong\.\w+: 1 with cause no-depth; a control fails by pathless alone")
+
+    def test_what_was_left_out_is_not_the_cause(self):
+        """The mapping is missing, but it stands in no snapshot: nothing was skipped."""
+        path = os.path.join(self.dir, "maps")
+        start = self.truth.get(self.truth.of(rd.Truth.MAP)[0])[6]
+        with open(path, encoding="utf-8") as file:
+            lines = [line for line in file if not line.startswith(f"{start:x}-")]
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(lines)
+        self.fails("with cause no-record; a control fails by pathless alone",
+                   "not caught: no exception has the cause pathless")
+
+    def test_policy_that_skips_nothing(self):
+        self.facts["policy"] = "exec"
+        self.fails("with cause no-record; a control fails by pathless alone",
+                   "not caught: no exception has the cause pathless")
+
+
+class Pure(Recorded):
+    """Judging reads the run directory and nothing else of the machine."""
+
+    def test_in_an_empty_root(self):
+        probe = subprocess.run(["unshare", "-Urm", "mount", "-t", "tmpfs", "none", "/mnt"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+        if probe.returncode:
+            self.skipTest("no user and mount namespace: " + probe.stderr.decode().strip())
+        root = os.path.join(self.home.name, "root")
+        needed = {JITPROOF: "/jitproof", self.dir: "/case"}
+        listed = subprocess.run(["ldd", JITPROOF], stdout=subprocess.PIPE, check=True)
+        for path in re.findall(r"(/\S+)", listed.stdout.decode()):
+            needed[path] = path
+        script = [f"mount -t tmpfs none '{root}'"]
+        for source, target in needed.items():
+            place = root + target
+            if os.path.isdir(source):
+                script.append(f"mkdir -p '{place}'")
+            else:
+                script.append(f"mkdir -p '{os.path.dirname(place)}' && : > '{place}'")
+            script.append(f"mount --rbind '{os.path.realpath(source)}' '{place}'")
+            script.append(f"mount -o remount,bind,ro '{place}'")
+        script.append(f"exec chroot '{root}' /jitproof judge /case")
+        os.mkdir(root)
+        inside = subprocess.run(["unshare", "-Urm", "sh", "-ec", "\n".join(script)],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        # The same files by the same name, in the machine as it is.
+        outside = subprocess.run([JITPROOF, "judge", self.dir], stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, check=False)
+        self.assertEqual(inside.stderr.decode(), "")
+        self.assertEqual(inside.returncode, outside.returncode)
+        self.assertEqual(inside.stdout, outside.stdout)
+        self.assertIn(b"ok 1 fixture/", inside.stdout)
+
+    def test_failing_in_an_empty_root(self):
+        """The text of failures too: it names mappings, functions and files."""
+        for record in self.emitted_maps():
+            self.perf.records.remove(record)
+        self.perf.save(os.path.join(self.dir, "perf.data"))
+        self.test_in_an_empty_root()
+
+
+if __name__ == "__main__":
+    unittest.main()
