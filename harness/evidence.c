@@ -252,7 +252,7 @@ static bool in_window(const struct jp_evidence *evidence, const struct jp_truth_
 
 /* What the capture left out that covers @ip of @pid at @time, and its text in @what. */
 static enum jp_left_out left_out(const struct jp_evidence *evidence, uint32_t pid, uint64_t ip,
-				      uint64_t time, char *what, size_t size)
+				 uint64_t time, char *what, size_t size)
 {
 	for (size_t i = 0; i < evidence->nr_snapshots; i++) {
 		const struct jp_snapshot *snapshot = &evidence->snapshots[i];
