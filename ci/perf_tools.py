@@ -150,7 +150,8 @@ def command_of(root):
     name = versioned[-1] if versioned else "perf"
     libraries = ":".join(os.path.join(root, part) for part in
                          ("usr/lib/" + multiarch, "usr/lib"))
-    return [os.path.join(root, "usr/lib", multiarch, LD_SO[platform.machine()]), "--library-path", libraries,
+    return [os.path.join(root,
+        "usr/lib", multiarch, LD_SO[platform.machine()]), "--library-path", libraries,
             os.path.join(binaries, name)]
 
 
