@@ -35,24 +35,22 @@ struct jp_event {
 	enum jp_event_type type;
 	uint32_t record_type; /* as in the file */
 	uint64_t time;        /* ns; 0 where the file gives none */
-	uint64_t at; /* offset of the record in the file (of its compressed block's record for what
-			was compressed) */
+	uint64_t at; /* the record's offset in the file; its block's where it was compressed */
 	uint32_t pid, tid, cpu;
 	uint64_t id;     /* event id, 0 where the file gives none */
 	uint32_t attr;   /* which attr of the file, by index */
 	bool kernel_map; /* MAP of the kernel or a module (pid -1 or kernel cpumode) */
 	union {
 		struct {
-			uint64_t ip; /* PERF_SAMPLE_IP; may be the kernel's */
-			bool user;   /* cpumode says that @ip is a user address */
-			const uint64_t
-				*chain; /* as in the file, PERF_CONTEXT_* included; NULL: none */
+			uint64_t ip;           /* PERF_SAMPLE_IP; may be the kernel's */
+			bool user;             /* cpumode says that @ip is a user address */
+			const uint64_t *chain; /* with PERF_CONTEXT_*, as in the file */
 			uint64_t nr_chain;
 			const struct jp_regs *regs; /* user registers, NULL: none */
 			const unsigned char *stack; /* from the user sp up, NULL: none */
 			uint64_t stack_size;        /* bytes really copied (dyn_size) */
-			uint64_t stack_asked; /* bytes asked of the stack, of all that the sample
-					       * had room for; equal: the dump may cut the stack */
+			uint64_t stack_asked;       /* what the sample had room for; equal to
+						     * stack_size: it may cut the stack */
 			uint64_t period;
 		} sample;
 		struct {
@@ -61,10 +59,10 @@ struct jp_event {
 			uint64_t ino, gen;
 			const unsigned char *build_id; /* NULL: the record has none */
 			uint32_t build_id_size;
-			uint32_t prot, flags; /* PROT_*, MAP_*; MMAP (not 2): prot is PROT_EXEC or,
-						 with data, 0 */
-			bool has_identity;    /* maj, min, ino, gen are valid */
-			const char *name;     /* NUL-terminated */
+			uint32_t prot; /* MMAP (not 2): PROT_EXEC or, with data, 0 */
+			uint32_t flags;
+			bool has_identity; /* maj, min, ino, gen are valid */
+			const char *name;  /* NUL-terminated */
 		} map;
 		struct {
 			const char *name;

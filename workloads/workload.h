@@ -13,8 +13,9 @@
  */
 struct jp_workload {
 	const char *name;
-	const char *help;    /* one line */
-	const char *options; /* lines "--x=...  what", for `jitproof workload NAME --help` */
+	const char *help;           /* one line */
+	const char *options;        /* lines "--x=...  what", for `jitproof workload NAME --help` */
+	const char *shared_options; /* more such lines, of what it is made with; NULL: none */
 	int (*run)(int argc, char **argv);
 };
 

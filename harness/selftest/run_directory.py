@@ -139,7 +139,7 @@ class Sample(Record):
     """A sample, taken apart."""
 
     def __init__(self, misc, body, attr):
-        super().__init__(SAMPLE, misc, body)
+        super().__init__(SAMPLE, misc, body or b"")
         self.attr = attr
         kind, cursor = attr.sample_type, Cursor(body)
         one = {bit: 0 for bit in (IDENTIFIER, IP, TIME, ADDR, ID, STREAM_ID, PERIOD)}

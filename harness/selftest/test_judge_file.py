@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""`jitproof judge FILE --json` on perf.data files made by hand: each figure by its definition."""
+
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import run_directory as rd  # pylint: disable=wrong-import-position
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+JITPROOF = os.path.abspath(os.environ.get("JITPROOF", os.path.join(TOP, "build/jitproof")))
+KIND = rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME | rd.CALLCHAIN
+CODE, LIBC, MAIN, ANON = 0x10000, 0x7f0000000000, 0x400000, 0x7f1000000000
+PID = 100
+
+
+class Made(unittest.TestCase):
+    """A file with one process: its program, libc, and anonymous code, all mapped at time 10."""
+
+    def setUp(self):
+        home = tempfile.TemporaryDirectory(prefix="jitproof-")
+        self.addCleanup(home.cleanup)
+        self.path = os.path.join(home.name, "perf.data")
+        self.perf = rd.PerfData([rd.Attr.make(KIND, [7])], [], {6: self.string("x86_64")})
+        self.add(self.perf.comm(PID, PID, "made", 5),
+                 self.perf.map(PID, MAIN, 0x1000, "/usr/bin/made", 10),
+                 self.perf.map(PID, LIBC, 0x1000, "/usr/lib/libc.so.6", 10),
+                 self.perf.map(PID, ANON, 0x1000, "//anon", 10))
+
+    @staticmethod
+    def string(text):
+        return struct.pack("<I64s", 64, text.encode())
+
+    def add(self, *records):
+        self.perf.records += records
+
+    def sample(self, *user, pid=PID, time=100, kernel=()):
+        chain = ([rd.CONTEXT_KERNEL, *kernel] if kernel else []) + \
+            ([rd.CONTEXT_USER, *user] if user else [])
+        made = rd.Sample.make(self.perf.attrs[0], pid=pid, tid=pid, chain=chain)
+        made.ip, made.time, made.id = (kernel or user or (ANON,))[0], time, 7
+        made.misc = rd.KERNEL if kernel else rd.USER
+        self.add(made)
+        return made
+
+    def run_judge(self, *options, raw=None):
+        if raw is None:
+            self.perf.save(self.path)
+        else:
+            with open(self.path, "wb") as file:
+                file.write(raw)
+        return subprocess.run([JITPROOF, "judge", *options, self.path], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+
+    def judge(self):
+        done = self.run_judge("--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return json.loads(done.stdout)
+
+    def figures(self, **wanted):
+        found = self.judge()
+        self.assertEqual({name: found[name] for name in wanted}, wanted)
+        return found
+
+
+class Counts(Made):
+    def test_nothing(self):
+        self.figures(samples=0, user_stacks=0, single_frame=0, addresses=0, addresses_unmapped=0,
+                     rootless=0, lost_records=0, lost_samples=0)
+
+    def test_whole_stack(self):
+        self.sample(ANON + 8, MAIN + 4, LIBC + 2)
+        self.figures(samples=1, user_stacks=1, single_frame=0, addresses=3, addresses_unmapped=0,
+                     rootless=0)
+
+    def test_single_frame(self):
+        self.sample(ANON + 8)
+        self.sample(MAIN + 8)
+        self.sample(MAIN + 8, LIBC)
+        self.figures(samples=3, user_stacks=3, single_frame=2, addresses=4, rootless=1)
+
+    def test_no_user_stack(self):
+        self.sample(kernel=(0xffffffff81000000,))
+        self.sample()
+        self.figures(samples=2, user_stacks=0, single_frame=0, addresses=0)
+
+    def test_kernel_part_is_not_counted(self):
+        self.sample(ANON, LIBC, kernel=(0xffffffff81000000, 0xffffffff81000010))
+        self.figures(samples=1, user_stacks=1, single_frame=0, addresses=2)
+
+    def test_garbage_like_a_marker(self):
+        """No address, and ends nothing; alone it is no stack."""
+        self.sample(ANON, 2**64 - 4095, LIBC)
+        self.sample(ANON, rd.CONTEXT_KERNEL, LIBC + 1)
+        self.sample(ANON, 2**64 - 1)
+        self.sample(2**64 - 300)
+        self.figures(samples=4, user_stacks=3, addresses=5, single_frame=1, rootless=1,
+                     addresses_unmapped=0)
+
+    def test_one_below_the_markers_is_an_address(self):
+        self.sample(ANON, 2**64 - 4096)
+        self.figures(addresses=2, addresses_unmapped=1, single_frame=0, rootless=1)
+
+    def test_rootless(self):
+        self.sample(LIBC, ANON)          # ends in anonymous code
+        self.sample(ANON, 0xdead0000)    # nowhere
+        self.add(self.perf.map(PID, CODE, 0x1000, "/usr/lib/libother.so", 11))
+        self.sample(ANON, CODE)          # a file, but no root
+        self.sample(ANON, MAIN)
+        self.sample(ANON, LIBC)
+        self.figures(user_stacks=5, rootless=3)
+
+    def test_runtimes_are_roots(self):
+        for number, name in enumerate(("ld-linux-x86-64.so.2", "libc-2.31.so", "ld-2.31.so",
+                                       "libc.musl-x86_64.so.1", "ld-musl-x86_64.so.1")):
+            start = CODE + 0x1000 * number
+            self.add(self.perf.map(PID, start, 0x1000, "/usr/lib/" + name, 11))
+            self.sample(ANON, start)
+        self.figures(user_stacks=5, rootless=0)
+
+    def test_lost(self):
+        identity = self.perf.attrs[0].ids[0]
+        self.add(self.perf.side(rd.LOST, struct.pack("<QQ", identity, 12), 50),
+                 self.perf.side(rd.LOST, struct.pack("<QQ", identity, 3), 60),
+                 self.perf.side(rd.LOST_SAMPLES, struct.pack("<Q", 5), 70))
+        found = self.figures(lost_records=2, lost_samples=5)
+        self.assertEqual(found["lost_events"], 15)
+
+    def test_kinds(self):
+        for number, (name, _) in enumerate((("/memfd:x (deleted)", "memfd"), ("[heap]", "other"),
+                                            ("/dev/zero (deleted)", "other"), ("[vdso]", "other"),
+                                            ("/SYSV00000001 (deleted)", "other"),
+                                            ("[anon:v8]", "anon"), ("/a/b", "file"),
+                                            ("/anon_hugepage (deleted)", "other"))):
+            self.add(self.perf.map(PID, CODE + 0x10000 * number, 0x1000, name, 11))
+        found = self.judge()
+        self.assertEqual(found["mmap2"], {"file": 3, "anon": 2, "memfd": 1, "other": 5})
+
+    def test_processes(self):
+        self.add(self.perf.map(200, CODE, 0x1000, "/usr/bin/second", 10))
+        self.sample(ANON, LIBC)
+        self.sample(ANON, CODE, pid=200)
+        self.sample(CODE, pid=200)
+        found = self.figures(samples=3, addresses=5, addresses_unmapped=1)
+        by_pid = {one["pid"]: one for one in found["processes"]}
+        self.assertEqual((by_pid[PID]["samples"], by_pid[PID]["addresses_unmapped"]), (1, 0))
+        self.assertEqual((by_pid[200]["samples"], by_pid[200]["single_frame"],
+                          by_pid[200]["rootless"], by_pid[200]["addresses_unmapped"]),
+                         (2, 1, 0, 1))
+        self.assertEqual(by_pid[PID]["comm"], "made")
+
+
+class Order(Made):
+    """Mappings hold from their time on, whatever their place in the file."""
+
+    def test_before_its_mapping(self):
+        late = ANON + 0x100000
+        self.sample(late, LIBC, time=100)
+        self.add(self.perf.map(PID, late, 0x1000, "//anon", 150))
+        self.sample(late, LIBC, time=200)
+        self.figures(addresses=4, addresses_unmapped=1)
+
+    def test_file_order_is_not_time_order(self):
+        late = ANON + 0x100000
+        self.sample(late, LIBC, time=200)
+        self.add(self.perf.map(PID, late, 0x1000, "//anon", 150))
+        self.sample(late, LIBC, time=100)
+        self.figures(addresses=4, addresses_unmapped=1)
+
+    def test_file_order_across_rounds(self):
+        """A round may hold what the next one precedes, never the one after it."""
+        late = ANON + 0x100000
+        finished = rd.Record(rd.FINISHED_ROUND, 0, b"")
+        self.sample(late, LIBC, time=200)
+        self.add(finished, self.perf.map(PID, late, 0x1000, "//anon", 150), finished)
+        self.figures(addresses=2, addresses_unmapped=0)
+
+    def test_exec_forgets(self):
+        self.sample(ANON, LIBC, time=100)
+        self.add(self.perf.comm(PID, PID, "other", 150, True))
+        self.sample(ANON, LIBC, time=200)
+        self.figures(addresses=4, addresses_unmapped=2, rootless=1)
+
+    def test_fork_inherits(self):
+        self.add(self.perf.fork(300, PID, 50))
+        self.add(self.perf.map(PID, ANON + 0x100000, 0x1000, "//anon", 60))
+        self.sample(ANON, MAIN, pid=300)
+        self.sample(ANON + 0x100000, MAIN, pid=300)
+        self.sample(ANON, pid=300, time=20)
+        self.figures(addresses=5, addresses_unmapped=2, rootless=1)
+
+    def test_end_is_outside(self):
+        self.sample(ANON + 0xfff, LIBC)
+        self.sample(ANON + 0x1000, LIBC)
+        self.sample(ANON - 1, LIBC)
+        self.figures(addresses=6, addresses_unmapped=2)
+
+
+class Refusals(Made):
+    """99 with file, offset and what was expected; never a count of half a file."""
+
+    def refused(self, raw, *said):
+        done = self.run_judge("--json", raw=raw)
+        self.assertEqual(done.returncode, 99, done.stdout + done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertIn(self.path, done.stderr)
+        for one in said:
+            self.assertRegex(done.stderr, one)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def setUp(self):
+        super().setUp()
+        self.sample(ANON, LIBC)
+        self.raw = self.perf.pack()
+        self.data = rd.HEADER + len(self.perf.attrs[0].raw) + 16
+
+    def test_empty(self):
+        self.refused(b"")
+
+    def test_no_perf_data(self):
+        self.refused(b"\x7fELF" + bytes(200), "offset 0")
+
+    def test_cut_anywhere_in_data(self):
+        for end in range(self.data + 1, self.data + sum(len(record.pack()) for record in
+                                                        self.perf.records), 7):
+            self.refused(self.raw[:end], r"offset (0x)?[0-9a-f]+")
+
+    def test_record_of_no_size(self):
+        raw = bytearray(self.raw)
+        struct.pack_into("<H", raw, self.data + 6, 0)
+        self.refused(raw, rf"offset ({self.data}|0x{self.data:x})\b")
+
+    def test_chain_longer_than_its_record(self):
+        self.perf.records[-1].chain += [LIBC] * 3
+        raw = bytearray(self.perf.pack())
+        at = raw.rindex(struct.pack("<QQ", 6, rd.CONTEXT_USER))
+        struct.pack_into("<Q", raw, at, 2**61 + 6)
+        start = self.data + sum(len(record.pack()) for record in self.perf.records[:-1])
+        self.refused(raw, rf"offset ({start}|0x{start:x})\b|offset ({at}|0x{at:x})\b")
+
+    def test_missing(self):
+        done = subprocess.run([JITPROOF, "judge", self.path + ".none"], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 99)
+        self.assertIn("No such file", done.stderr)
+
+
+class FailIf(Made):
+    def test_counts_and_shares(self):
+        self.sample(ANON)
+        self.sample(ANON, LIBC)
+        self.sample(ANON, LIBC)
+        self.sample(ANON, LIBC)
+        for expression, status in (("single_frame>0", 1), ("single_frame>1", 0),
+                                   ("single_frame>0.5", 1), ("single_frame>24.9%", 1),
+                                   ("single_frame>25%", 0), ("rootless>0", 1),
+                                   ("addresses_unmapped>0", 0), ("lost_samples>0", 0)):
+            with self.subTest(expression):
+                done = self.run_judge("--fail-if", expression)
+                self.assertEqual(done.returncode, status, done.stderr)
+                self.assertEqual(bool(done.stderr), bool(status))
+
+    def test_bad_expressions(self):
+        for expression in ("single_frame", "nothing>1", "single_frame>", "single_frame>x",
+                           "single_frame<1", ">1", "single_frame>1%%", "single_frame>nan"):
+            with self.subTest(expression):
+                done = self.run_judge("--fail-if", expression)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn("usage:", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

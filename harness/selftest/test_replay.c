@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Each rule by which events become address spaces, by what a wrong rule would get wrong. */
+#include <string.h>
+
+#include "harness/replay.h"
+#include "harness/selftest/check.h"
+
+enum { PAGE = 0x1000 };
+
+static int map(struct jp_replay *replay, uint32_t pid, uint64_t addr, uint64_t len, uint64_t pgoff,
+	       const char *name, uint64_t time)
+{
+	const struct jp_event event = {
+		.type = JP_EVENT_MAP,
+		.pid = pid,
+		.tid = pid,
+		.time = time,
+		.map = {.addr = addr,
+			.len = len,
+			.pgoff = pgoff,
+			.prot = JP_PROT_READ | JP_PROT_EXEC,
+			.name = name},
+	};
+
+	return jp_replay_apply(replay, &event);
+}
+
+static int fork_of(struct jp_replay *replay, uint32_t pid, uint32_t tid, uint32_t ppid,
+		   uint64_t time)
+{
+	const struct jp_event event = {
+		.type = JP_EVENT_FORK,
+		.pid = pid,
+		.tid = tid,
+		.time = time,
+		.task = {.ppid = ppid, .ptid = ppid},
+	};
+
+	return jp_replay_apply(replay, &event);
+}
+
+static int comm(struct jp_replay *replay, uint32_t pid, uint32_t tid, const char *name, bool exec)
+{
+	const struct jp_event event = {
+		.type = JP_EVENT_COMM,
+		.pid = pid,
+		.tid = tid,
+		.time = 1,
+		.comm = {.name = name, .exec = exec},
+	};
+
+	return jp_replay_apply(replay, &event);
+}
+
+/* Whether @addr of @pid lies in [@start, @end) at file offset @pgoff of @name. */
+static bool is(struct jp_replay *replay, uint32_t pid, uint64_t addr, uint64_t start, uint64_t end,
+	       uint64_t pgoff, const char *name)
+{
+	const struct jp_mapping *found = jp_replay_find(replay, pid, addr);
+
+	return found && found->start == start && found->end == end && found->pgoff == pgoff &&
+	       strcmp(found->name, name) == 0;
+}
+
+static bool none(struct jp_replay *replay, uint32_t pid, uint64_t addr)
+{
+	return !jp_replay_find(replay, pid, addr);
+}
+
+static size_t count(struct jp_replay *replay, uint32_t pid)
+{
+	size_t nr;
+
+	jp_replay_mappings(replay, pid, &nr);
+	return nr;
+}
+
+static void test_bounds(void)
+{
+	struct jp_replay *replay = jp_replay_new();
+
+	check(none(replay, 1, 0x1000), "an unknown process has no mapping");
+	map(replay, 1, 0x1000, PAGE, 0, "/a", 1);
+	map(replay, 1, 0x2000, PAGE, 0, "/b", 2);
+	map(replay, 1, 0x4000, PAGE, 0, "/c", 3);
+	check(none(replay, 1, 0xfff), "the byte before a mapping is outside");
+	check(is(replay, 1, 0x1000, 0x1000, 0x2000, 0, "/a"), "its first byte is inside");
+	check(is(replay, 1, 0x1fff, 0x1000, 0x2000, 0, "/a"), "its last byte is inside");
+	check(is(replay, 1, 0x2000, 0x2000, 0x3000, 0, "/b"), "its end belongs to the next");
+	check(none(replay, 1, 0x3000), "the end of a mapping with none after it is outside");
+	check(none(replay, 1, 0x3fff) && none(replay, 1, 0x5000), "so are the edges of a hole");
+	check(is(replay, 1, 0x4000, 0x4000, 0x5000, 0, "/c") &&
+		      is(replay, 1, 0x1000, 0x1000, 0x2000, 0, "/a"),
+	      "looking up works in any order");
+	check(none(replay, 2, 0x1000), "another process has none of it");
+	jp_replay_free(replay);
+}
+
+static void test_sizes(void)
+{
+	struct jp_replay *replay = jp_replay_new();
+
+	map(replay, 1, 0x1000, 0, 0, "/empty", 1);
+	check(none(replay, 1, 0x1000) && count(replay, 1) == 0, "an empty mapping is none");
+	map(replay, 1, UINT64_MAX - PAGE, 2 * PAGE, 0, "/around", 1);
+	check(none(replay, 1, UINT64_MAX - 1) && none(replay, 1, 0),
+	      "nor one around the end of addresses");
+	jp_replay_free(replay);
+}
+
+static void test_cut(void)
+{
+	struct jp_replay *replay = jp_replay_new();
+
+	map(replay, 1, 0x10000, 0x4000, 0x7000, "/old", 1);
+	map(replay, 1, 0xf000, 0x2000, 0, "/left", 2);
+	check(is(replay, 1, 0x10fff, 0xf000, 0x11000, 0, "/left"), "the later record wins");
+	check(is(replay, 1, 0x11000, 0x11000, 0x14000, 0x8000, "/old"),
+	      "cut on the left, the rest's offset moves along");
+	map(replay, 1, 0x13000, 0x2000, 0, "/right", 3);
+	check(is(replay, 1, 0x12fff, 0x11000, 0x13000, 0x8000, "/old"),
+	      "cut on the right, its offset stays");
+	check(is(replay, 1, 0x13000, 0x13000, 0x15000, 0, "/right"), "and the right one is there");
+	jp_replay_free(replay);
+
+	replay = jp_replay_new();
+	map(replay, 1, 0x10000, 0x4000, 0x7000, "/old", 1);
+	map(replay, 1, 0x11000, PAGE, 0x500000, "/new", 2);
+	check(is(replay, 1, 0x10fff, 0x10000, 0x11000, 0x7000, "/old"), "cut in the middle: below");
+	check(is(replay, 1, 0x11800, 0x11000, 0x12000, 0x500000, "/new"), "what was put there");
+	check(is(replay, 1, 0x12000, 0x12000, 0x14000, 0x9000, "/old"), "above, moved along");
+	check(count(replay, 1) == 3, "they are three");
+	map(replay, 1, 0xf000, 0x10000, 0, "/all", 3);
+	check(count(replay, 1) == 1 && is(replay, 1, 0x12000, 0xf000, 0x1f000, 0, "/all"),
+	      "one that covers all replaces all");
+	jp_replay_free(replay);
+
+	replay = jp_replay_new();
+	map(replay, 1, 0x10000, PAGE, 0, "/a", 1);
+	map(replay, 1, 0x11000, PAGE, 0, "/b", 1);
+	map(replay, 1, 0x12000, PAGE, 0, "/c", 1);
+	map(replay, 1, 0x10800, 0x2000, 0, "/over", 2);
+	check(is(replay, 1, 0x107ff, 0x10000, 0x10800, 0, "/a") &&
+		      is(replay, 1, 0x10800, 0x10800, 0x12800, 0, "/over") &&
+		      is(replay, 1, 0x12800, 0x12800, 0x13000, 0x800, "/c") &&
+		      count(replay, 1) == 3,
+	      "one over three: the middle one is gone, the others are cut");
+	jp_replay_free(replay);
+}
+
+static void test_unmap(void)
+{
+	struct jp_replay *replay = jp_replay_new();
+
+	map(replay, 1, 0x10000, 0x4000, 0x7000, "/a", 1);
+	jp_replay_cut(replay, 1, 0x11000, PAGE);
+	check(none(replay, 1, 0x11000) && none(replay, 1, 0x11fff), "a hole is a hole");
+	check(is(replay, 1, 0x10fff, 0x10000, 0x11000, 0x7000, "/a") &&
+		      is(replay, 1, 0x12000, 0x12000, 0x14000, 0x9000, "/a"),
+	      "around it all is as it was");
+	jp_replay_cut(replay, 2, 0x10000, PAGE);
+	jp_replay_cut(replay, 1, 0x10000, 0);
+	check(is(replay, 1, 0x10000, 0x10000, 0x11000, 0x7000, "/a"),
+	      "another process's end, or an empty one, takes nothing");
+	jp_replay_cut(replay, 1, 0, UINT64_MAX);
+	check(count(replay, 1) == 0, "the end of the process takes all");
+	jp_replay_free(replay);
+}
+
+static void test_fork(void)
+{
+	struct jp_replay *replay = jp_replay_new();
+
+	map(replay, 1, 0x1000, PAGE, 0, "/shared", 1);
+	comm(replay, 1, 1, "parent", false);
+	fork_of(replay, 2, 2, 1, 5);
+	check(is(replay, 2, 0x1000, 0x1000, 0x2000, 0, "/shared"), "a child has its parent's");
+	check(strcmp(jp_replay_comm(replay, 2), "parent") == 0, "and its name");
+	map(replay, 2, 0x1000, PAGE, 0, "/child's", 6);
+	map(replay, 1, 0x3000, PAGE, 0, "/parent's", 7);
+	check(is(replay, 1, 0x1000, 0x1000, 0x2000, 0, "/shared"), "what it maps stays its own");
+	check(none(replay, 2, 0x3000), "what the parent maps later too");
+	fork_of(replay, 1, 9, 1, 8);
+	check(count(replay, 1) == 2, "a thread changes nothing");
+	fork_of(replay, 2, 2, 1, 9);
+	check(is(replay, 2, 0x1000, 0x1000, 0x2000, 0, "/shared") &&
+		      is(replay, 2, 0x3000, 0x3000, 0x4000, 0, "/parent's"),
+	      "a pid that is used again starts anew");
+	fork_of(replay, 3, 3, 77, 10);
+	check(none(replay, 3, 0x1000), "of an unknown parent nothing is inherited");
+	jp_replay_free(replay);
+}
+
+static void test_synthesized_fork(void)
+{
+	struct jp_replay *replay = jp_replay_new();
+
+	map(replay, 1, 0x1000, PAGE, 0, "/parent's", 0);
+	map(replay, 2, 0x5000, PAGE, 0, "/own", 0);
+	fork_of(replay, 2, 2, 1, 0);
+	check(is(replay, 2, 0x5000, 0x5000, 0x6000, 0, "/own") && none(replay, 2, 0x1000),
+	      "a FORK synthesized at 0 does not undo what is known");
+	fork_of(replay, 3, 3, 1, 0);
+	check(is(replay, 3, 0x1000, 0x1000, 0x2000, 0, "/parent's"),
+	      "where nothing is known it gives the parent's");
+	fork_of(replay, 2, 2, 1, 1);
+	check(none(replay, 2, 0x5000), "a live one does");
+	jp_replay_free(replay);
+}
+
+static void test_exec(void)
+{
+	struct jp_replay *replay = jp_replay_new();
+
+	map(replay, 1, 0x1000, PAGE, 0, "/a", 1);
+	comm(replay, 1, 4, "thread", false);
+	check(strcmp(jp_replay_comm(replay, 1), "") == 0, "a thread's name is not the process's");
+	comm(replay, 1, 1, "renamed", false);
+	check(is(replay, 1, 0x1000, 0x1000, 0x2000, 0, "/a"), "a new name changes no mapping");
+	fork_of(replay, 2, 2, 1, 2);
+	comm(replay, 1, 1, "other", true);
+	check(none(replay, 1, 0x1000) && count(replay, 1) == 0, "an exec forgets all");
+	check(strcmp(jp_replay_comm(replay, 1), "other") == 0, "but knows its name");
+	check(is(replay, 2, 0x1000, 0x1000, 0x2000, 0, "/a"), "the child is not touched");
+	jp_replay_free(replay);
+}
+
+static void test_duplicates(void)
+{
+	struct jp_replay *replay = jp_replay_new();
+	uint64_t generation;
+
+	map(replay, 1, 0x1000, PAGE, 0, "/a", 10);
+	generation = jp_replay_generation(replay, 1);
+	map(replay, 1, 0x1000, PAGE, 0, "/a", 50);
+	check(jp_replay_find(replay, 1, 0x1000)->since == 10 && count(replay, 1) == 1,
+	      "a record that says the same again is no new mapping");
+	check(jp_replay_generation(replay, 1) == generation, "nothing changed by it");
+	map(replay, 1, 0x1000, PAGE, PAGE, "/a", 60);
+	check(jp_replay_find(replay, 1, 0x1000)->since == 60 &&
+		      jp_replay_find(replay, 1, 0x1000)->pgoff == PAGE,
+	      "with another offset it is");
+	check(jp_replay_generation(replay, 1) != generation, "and something changed");
+	map(replay, 1, 0x1000, PAGE, PAGE, "/b", 70);
+	check(is(replay, 1, 0x1000, 0x1000, 0x2000, PAGE, "/b"), "with another name too");
+	jp_replay_free(replay);
+}
+
+static void test_protection(void)
+{
+	struct jp_replay *replay = jp_replay_new();
+	struct jp_event event = {
+		.type = JP_EVENT_MAP,
+		.pid = 1,
+		.tid = 1,
+		.time = 2,
+		.map = {.addr = 0x1000, .len = PAGE, .prot = JP_PROT_READ, .name = "/data"},
+	};
+
+	map(replay, 1, 0x1000, 2 * PAGE, 0, "/code", 1);
+	jp_replay_apply(replay, &event);
+	check(is(replay, 1, 0x1000, 0x1000, 0x2000, 0, "/data") &&
+		      jp_replay_find(replay, 1, 0x1000)->prot == JP_PROT_READ,
+	      "what is not executable cuts too, and keeps its protection");
+	check(is(replay, 1, 0x2000, 0x2000, 0x3000, PAGE, "/code"), "the rest stays");
+	event.kernel_map = true;
+	event.map.addr = 0x2000;
+	jp_replay_apply(replay, &event);
+	check(is(replay, 1, 0x2000, 0x2000, 0x3000, PAGE, "/code"), "the kernel's own does not");
+	jp_replay_free(replay);
+}
+
+static void test_backing(void)
+{
+	static const struct {
+		const char *name;
+		enum jp_backing backing;
+	} names[] = {
+		{"", JP_BACKING_ANON},
+		{"//anon", JP_BACKING_ANON},
+		{"[anon:v8]", JP_BACKING_ANON},
+		{"/memfd:doublemapper (deleted)", JP_BACKING_MEMFD},
+		{"/dev/zero (deleted)", JP_BACKING_ZERO},
+		{"/SYSV00000000 (deleted)", JP_BACKING_SYSV},
+		{"/dev/shm/x", JP_BACKING_SHM},
+		{"/anon_hugepage (deleted)", JP_BACKING_HUGETLB},
+		{"[heap]", JP_BACKING_HEAP},
+		{"[vdso]", JP_BACKING_FILE},
+		{"/memfd", JP_BACKING_FILE},
+		{"/usr/lib/libc.so.6", JP_BACKING_FILE},
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		check(jp_mapping_backing(names[i].name) == names[i].backing, "the backing of '%s'",
+		      names[i].name);
+}
+
+/* Many random records against the plainest possible model: an array of pages. */
+static void test_against_pages(void)
+{
+	enum { PAGES = 64, ROUNDS = 3000, FREE = 0xff };
+	static unsigned char name_of[PAGES];
+	static uint64_t pgoff_of[PAGES];
+	struct jp_replay *replay = jp_replay_new();
+	uint64_t state = 88172645463325252u;
+	unsigned int wrong = 0;
+
+	memset(name_of, FREE, sizeof(name_of));
+	for (unsigned int round = 0; round < ROUNDS; round++) {
+		uint64_t pgoff = (uint64_t)round * 0x100000;
+		unsigned int start, size;
+		char name[8];
+
+		state ^= state << 13;
+		state ^= state >> 7;
+		state ^= state << 17;
+		start = state % PAGES;
+		size = 1 + (state >> 16) % (PAGES - start);
+		snprintf(name, sizeof(name), "/%u", round % 100);
+		if (state >> 60 < 3) {
+			jp_replay_cut(replay, 1, start * PAGE, (uint64_t)size * PAGE);
+			memset(name_of + start, FREE, size);
+		} else {
+			map(replay, 1, start * PAGE, (uint64_t)size * PAGE, pgoff, name, round);
+			memset(name_of + start, round % 100, size);
+			for (unsigned int page = start; page < start + size; page++)
+				pgoff_of[page] = pgoff + (page - start) * PAGE;
+		}
+		for (unsigned int page = 0; page < PAGES; page++) {
+			const struct jp_mapping *found = jp_replay_find(replay, 1, page * PAGE);
+
+			snprintf(name, sizeof(name), "/%u", name_of[page]);
+			if (name_of[page] == FREE || !found)
+				wrong += name_of[page] != FREE || found;
+			else
+				wrong +=
+					strcmp(found->name, name) ||
+					page * PAGE - found->start + found->pgoff != pgoff_of[page];
+		}
+	}
+	check(!wrong, "%d random records leave what an array of pages holds (%u pages differ)",
+	      ROUNDS, wrong);
+	jp_replay_free(replay);
+}
+
+int main(void)
+{
+	test_bounds();
+	test_sizes();
+	test_cut();
+	test_unmap();
+	test_fork();
+	test_synthesized_fork();
+	test_exec();
+	test_duplicates();
+	test_protection();
+	test_backing();
+	test_against_pages();
+	return check_done();
+}
