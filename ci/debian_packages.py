@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Packages of any Debian suite, downloaded and unpacked below a folder and not installed.
 
-An Archive is an apt of its own: its own lists, nothing installed, from the mirror that this machine's
-apt uses, by the same ways through proxies. The mirror's address is read when it is needed, is in no
-message and stays in no file.
+An Archive is an apt of its own: its own lists, nothing installed, from the mirror that this
+machine's apt uses, by the same ways through proxies. The mirror's address is read when it is
+needed, is in no message and stays in no file.
 """
 
 import os

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The perf of other Debian suites, next to each other and not installed.
 
-	perf = perf_tools.find("build/perf", "6.12")	# or "trixie", or "installed"
-	perf.run("record", "-o", "x.data", "--", "true")
+    perf = perf_tools.find("build/perf", "6.12")  # or "trixie", or "installed"
+    perf.run("record", "-o", "x.data", "--", "true")
 
-linux-perf of a suite and all that it needs are unpacked into DIR/SUITE/root; DIR/SUITE/perf starts it
-with the libraries of that suite, for people and programs alike. What is there already stays as it is.
+linux-perf of a suite and all that it needs are unpacked into DIR/SUITE/root; DIR/SUITE/perf starts
+it with the libraries of that suite, for people and programs alike. What is there already stays.
 """
 
 import argparse
@@ -35,7 +35,8 @@ WRAPPER = """#!/bin/sh
 here=${0%%/*}
 export PERF_CONFIG="${PERF_CONFIG-$here/perfconfig}"
 exec "$here/root/%(libraries)s/%(loader)s" \\
-	--library-path "$here/root/%(libraries)s:$here/root/usr/lib" "$here/root/usr/bin/%(name)s" "$@"
+	--library-path "$here/root/%(libraries)s:$here/root/usr/lib" \\
+	"$here/root/usr/bin/%(name)s" "$@"
 """
 
 

@@ -3,8 +3,8 @@
 """Holds jitproof against many versions of perf, both ways.
 
 ours: each perf opens captures of `jitproof record` and `jitproof run`; it must print nothing on
-standard error, end with 0 and count what `jitproof judge --json` counts (perf_reads_ours.py), and its
-`script -D` must show the same figures (perfdata_peer.py).
+standard error, end with 0 and count what `jitproof judge --json` counts (perf_reads_ours.py), and
+its `script -D` must show the same figures (perfdata_peer.py).
 theirs: each perf records a small program and a JIT (node); `jitproof judge --json` must count what
 `script -D` of the same perf shows.
 
