@@ -34,6 +34,12 @@ TESTS	:= $(patsubst harness/selftest/%.c,$(O)/selftest/%,$(wildcard harness/self
 BAD	:= $(wildcard harness/selftest/bad_*.c)
 BAD_OBJ	:= $(BAD:%.c=$(O)/%.o)
 SELFTEST_BIN := $(if $(BAD),$(O)/selftest/jitproof-selftest)
+# Parsers fed with changed input, everything of ours built again with sanitizers.
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
+FUZZ_C	:= $(wildcard harness/selftest/fuzz_*.c)
+FUZZ	:= $(FUZZ_C:harness/selftest/%.c=$(O)/asan/%)
+ASAN_OBJ := $(patsubst %.c,$(O)/asan/%.o,$(filter-out harness/main.c,$(SRC)) \
+	harness/selftest/fuzz.c)
 TEST_PY	:= $(wildcard harness/selftest/test_*.py ci/test_*.py)
 
 RUN	 = $(O)/jitproof run
@@ -81,6 +87,15 @@ $(O)/selftest/jitproof-selftest: $(OBJ) $(BAD_OBJ)
 	$(call SAY,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
 
+$(O)/asan/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(call SAY,CC,$@)
+	$(Q)$(CC) $(JP_CFLAGS) -O1 -g $(SANITIZE) -c -o $@ $<
+
+$(O)/asan/fuzz_%: $(O)/asan/harness/selftest/fuzz_%.o $(ASAN_OBJ) $(O)/expected.o
+	$(call SAY,LD,$@)
+	$(Q)$(CC) -g $(SANITIZE) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
+
 check: all ## run the set check; SKIP_OK=1 accepts a machine where all is skipped
 	@$(RUN) --set=check; status=$$?; \
 	if [ $$status -eq 4 ] && [ "$(SKIP_OK)" = 1 ]; then exit 0; fi; exit $$status
@@ -92,8 +107,9 @@ check-full: all ## run every case
 run_tests: all ## as kselftest: KTAP on standard output, 4 when everything was skipped
 	@$(RUN) --set=check
 
-selftest: all $(TESTS) $(SELFTEST_BIN) ## test jitproof itself; needs no privileges
-	@O='$(O)' JITPROOF='$(O)/jitproof' $(PYTHON) harness/selftest/run.py $(TESTS) $(TEST_PY)
+selftest: all $(TESTS) $(FUZZ) $(SELFTEST_BIN) ## test jitproof itself; needs no privileges
+	@O='$(O)' JITPROOF='$(O)/jitproof' $(PYTHON) harness/selftest/run.py $(TESTS) $(FUZZ) \
+		$(TEST_PY)
 
 lint: ## check the tree's own rules
 	@$(PYTHON) ci/lint.py
@@ -119,4 +135,5 @@ clean: ## remove $(O)
 FORCE:
 .PHONY: all check check-full run_tests selftest lint bench install help clean FORCE
 .SECONDARY:
--include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d)
+-include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
+	$(ASAN_OBJ:.o=.d) $(FUZZ:$(O)/asan/%=$(O)/asan/harness/selftest/%.d)
