@@ -68,7 +68,8 @@ $(O)/expected.S: $(EXPECTED_LIST) $(EXPECTED) Makefile
 	@{ echo '	.section .rodata'; n=0; for file in $(EXPECTED); do n=$$((n + 1)); \
 	  printf '.Lname%d:	.asciz "%s"\n.Lstart%d:	.incbin "%s"\n.Lend%d:\n' \
 		$$n "$${file##*/}" $$n "$$file" $$n; done; \
-	  printf '	.section .data.rel.ro,"aw"\n	.balign 8\n	.globl jp_expected_files\n'; \
+	  echo '	.section .data.rel.ro,"aw"'; echo '	.balign 8'; \
+	  echo '	.globl jp_expected_files'; \
 	  echo 'jp_expected_files:'; n=0; for file in $(EXPECTED); do n=$$((n + 1)); \
 	  echo "	.quad .Lname$$n, .Lstart$$n, .Lend$$n"; done; echo '	.quad 0, 0, 0'; \
 	  echo '	.section .note.GNU-stack,"",%progbits'; } > $@
@@ -118,6 +119,9 @@ bench: all ## compare our speed with perf's
 	@if [ -e ci/bench.py ]; then $(PYTHON) ci/bench.py --jitproof $(O)/jitproof; \
 	else echo 'ci/bench.py is not here' >&2; exit 1; fi
 
+perf-versions: all ## read and write with the perf of other Debian suites (downloads 220 MB once)
+	@$(PYTHON) ci/perf_versions.py --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'
+
 install: all ## install below $(DESTDIR)$(prefix)
 	$(INSTALL) -d '$(DESTDIR)$(prefix)/bin'
 	$(INSTALL) -m 755 $(O)/jitproof '$(DESTDIR)$(prefix)/bin/jitproof'
@@ -133,7 +137,7 @@ clean: ## remove $(O)
 	rm -rf $(O)
 
 FORCE:
-.PHONY: all check check-full run_tests selftest lint bench install help clean FORCE
+.PHONY: all check check-full run_tests selftest lint bench perf-versions install help clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
 	$(ASAN_OBJ:.o=.d) $(FUZZ:$(O)/asan/%=$(O)/asan/harness/selftest/%.d)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""perf_reads_ours.py JITPROOF DIR...: opens every capture below DIR with the installed perf.
+"""Opens every capture of ours below DIR with perf.
 
 perf must print nothing on standard error and count the samples that `jitproof judge --json` counts.
 Ends with "N passed, N failed, N skipped"; exits 1 when anything failed.
 """
 
+import argparse
 import json
 import os
 import re
@@ -31,29 +32,52 @@ def captures(folders):
     return sorted(found)
 
 
-def complaints(jitproof, path):
-    """What is wrong with @path, as a list of sentences."""
+def count_stats(text):
+    return int(re.search(r"\bSAMPLE events: +(\d+)", text).group(1))
+
+
+def count_rows(text):
+    """Of a report with the number of samples in the second column."""
+    return sum(int(line.split()[1]) for line in text.splitlines()
+               if line.strip() and not line.startswith("#"))
+
+
+def count_samples(text):
+    """Of a script: a line for each sample, and one for each of its frames, with a tab first."""
+    return sum(bool(line.strip()) and not line.startswith("\t") for line in text.splitlines())
+
+
+# (what is read, the arguments, how samples are counted in its output)
+READINGS = (
+    ("report --stats", ("report", "--stats"), count_stats),
+    ("report --stdio", ("report", "--stdio", "-g", "none", "--no-children", "--sort", "comm",
+                        "--show-nr-samples"), count_rows),
+    ("script -F tid,time", ("script", "-F", "tid,time"), count_samples),
+)
+# With all that perf does by default: symbols, chains, its own unwinding. Takes longer.
+PLAIN = (
+    ("report", ("report", "--stdio"), None),
+    ("script", ("script",), count_samples),
+)
+
+
+def complaints(jitproof, path, perf="perf", readings=READINGS):
+    """(how many samples we count in @path, what is wrong with it as a list of sentences)"""
     wrong = []
     status, output, errors = run(jitproof, "judge", "--json", path)
     if status:
-        return [f"jitproof judge --json: exit {status}: {errors.strip()}"]
+        return 0, [f"jitproof judge --json: exit {status}: {errors.strip()}"]
     ours = json.loads(output)["samples"]
     if not ours:
         wrong.append("jitproof counts no sample")
-    for what, command, count in (
-            ("report --stats", ("perf", "report", "-i", path, "--stats"),
-             lambda text: int(re.search(r"\bSAMPLE events: +(\d+)", text).group(1))),
-            ("report --stdio", ("perf", "report", "-i", path, "--stdio", "-g", "none",
-                                "--no-children", "--sort", "comm", "--show-nr-samples"),
-             lambda text: sum(int(line.split()[1]) for line in text.splitlines()
-                              if line.strip() and not line.startswith("#"))),
-            ("script", ("perf", "script", "-i", path, "-F", "tid,time"),
-             lambda text: len([line for line in text.splitlines() if line.strip()]))):
-        status, output, errors = run(*command)
+    for what, arguments, count in readings:
+        status, output, errors = run(perf, *arguments, "-i", path)
         if status:
             wrong.append(f"perf {what}: exit {status}")
         if errors.strip():
             wrong.append(f"perf {what} says: {errors.strip().splitlines()[0]}")
+        if not count:
+            continue
         try:
             theirs = count(output)
         except (AttributeError, ValueError, IndexError):
@@ -61,19 +85,24 @@ def complaints(jitproof, path):
             continue
         if theirs != ours:
             wrong.append(f"perf {what} counts {theirs} samples, jitproof {ours}")
-    return wrong
+    return ours, wrong
 
 
 def main():
-    if len(sys.argv) < 3:
-        print(__doc__, file=sys.stderr)
-        return 2
-    if not shutil.which("perf"):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--perf", default="perf", help="the perf that reads (default: %(default)s)")
+    parser.add_argument("--plain", action="store_true",
+                        help="also `perf report` and `perf script` without options")
+    parser.add_argument("jitproof")
+    parser.add_argument("dir", nargs="+")
+    options = parser.parse_args()
+    if not shutil.which(options.perf):
         print("# SKIP perf is not installed\n0 passed, 0 failed, 1 skipped")
         return 0
     passed = failed = 0
-    for path in captures(sys.argv[2:]):
-        wrong = complaints(sys.argv[1], path)
+    for path in captures(options.dir):
+        _, wrong = complaints(options.jitproof, path, options.perf,
+                              READINGS + PLAIN if options.plain else READINGS)
         print(f"{'not ok' if wrong else 'ok'} {path}")
         for line in wrong:
             print(f"  {line}")

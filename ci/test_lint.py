@@ -104,7 +104,8 @@ class Trees(unittest.TestCase):
                    "the core names no validator")
 
     def test_homes(self):
-        for name, good in (("libelf.h", "harness/elf_file.c"), ("elfutils/libdw.h", "harness/cfi.c"),
+        for name, good in (("libelf.h", "harness/elf_file.c"),
+                           ("elfutils/libdw.h", "harness/cfi.c"),
                            ("zstd.h", "harness/zstd.c"),
                            ("linux/perf_event.h", "harness/perfdata_write.c"),
                            ("linux/perf_event.h", "harness/capture/events.c")):

@@ -18,35 +18,37 @@
 enum jp_synth {
 	JP_SYNTH_NONE,
 	JP_SYNTH_PATHS, /* executable entries with a path: the bug of one-collect#295 */
-	JP_SYNTH_EXEC,	/* every executable entry: the fix */
-	JP_SYNTH_ALL,	/* entries without execute permission too */
+	JP_SYNTH_EXEC,  /* every executable entry: the fix */
+	JP_SYNTH_ALL,   /* entries without execute permission too */
 };
 
 /* Moments of an attach at which a case may make the target act (handshake, no sleeping). */
 enum jp_boundary {
 	JP_BEFORE_OPEN,
-	JP_BEFORE_ENABLE,    /* descriptors open, disabled */
-	JP_BEFORE_THREADS,   /* enabled; between two passes over the thread list */
-	JP_BEFORE_SNAPSHOT,  /* thread list settled */
-	JP_WITHIN_SNAPSHOT,  /* between two reads of one maps file */
-	JP_BEFORE_SAMPLING,  /* snapshot taken */
+	JP_BEFORE_ENABLE,   /* descriptors open, disabled */
+	JP_BEFORE_THREADS,  /* enabled; between two passes over the thread list */
+	JP_BEFORE_SNAPSHOT, /* thread list settled */
+	JP_WITHIN_SNAPSHOT, /* between two reads of one maps file */
+	JP_BEFORE_SAMPLING, /* snapshot taken */
 	JP_BOUNDARIES
 };
 
 struct jp_capture_options {
 	enum jp_synth synth;
-	bool chain;	    /* kernel callchains */
-	uint32_t stack;	    /* bytes of user stack + registers, 0: none; multiple of 8, < 65528 */
-	uint32_t frequency; /* samples per second and thread; lowered where rings would be too small */
+	bool chain;         /* kernel callchains */
+	uint32_t stack;     /* bytes of user stack + registers, 0: none; multiple of 8, < 65528 */
+	uint32_t frequency; /* samples per second and thread; lowered where rings would be too small
+			     */
 	bool task_clock;    /* task-clock instead of cpu-clock */
-	bool kernel;	    /* sample the kernel too; dropped where not permitted */
+	bool kernel;        /* sample the kernel too; dropped where not permitted */
 	bool system_wide;
-	bool all_maps;	    /* attr.mmap_data too */
-	uint64_t ring;	    /* bytes of each sample ring, 0: from stack, frequency and 250 ms */
+	bool all_maps; /* attr.mmap_data too */
+	uint64_t ring; /* bytes of each sample ring, 0: from stack, frequency and 250 ms */
 };
 struct jp_capture_options jp_capture_defaults(void);
 /* Parses and removes one --option[=value] of a capture from argv; 1 taken, 0 not ours, < 0 error.
- * "--synth=exec --stack=8192 --freq=2000 --no-chain --task-clock --user-only --system-wide --ring=N". */
+ * "--synth=exec --stack=8192 --freq=2000 --no-chain --task-clock --user-only --system-wide
+ * --ring=N". */
 int jp_capture_option(struct jp_capture_options *options, const char *arg, struct jp_error *err);
 
 /* What is watched. Attach: @pid runs already. Launch: @command is started by the session. */
@@ -68,7 +70,7 @@ struct jp_session;
 struct jp_capture {
 	const char *name; /* "attach", "launch", "breakpoint" */
 	const char *help;
-	bool launches;	  /* needs target->command */
+	bool launches;    /* needs target->command */
 	bool breakpoints; /* needs breakpoint events; says itself when it is complete */
 	int (*begin)(struct jp_session *session, int argc, char **argv, struct jp_error *err);
 };
@@ -96,7 +98,8 @@ bool jp_session_complete(const struct jp_session *session);
  * has exited, or @deadline (CLOCK_MONOTONIC ns). Returns what happened. */
 enum jp_wait { JP_WAIT_SAMPLES, JP_WAIT_COMPLETE, JP_WAIT_EXITED, JP_WAIT_DEADLINE };
 enum jp_wait jp_session_wait(struct jp_session *session, uint64_t samples, uint64_t deadline);
-/* Makes jp_session_wait() return JP_WAIT_COMPLETE from now on; may be called by a signal handler. */
+/* Makes jp_session_wait() return JP_WAIT_COMPLETE from now on; may be called by a signal handler.
+ */
 void jp_session_interrupt(struct jp_session *session);
 /* Stops sampling and drains: from here on the samples are final, and what was lost is known. */
 void jp_session_stop(struct jp_session *session, uint64_t *lost_samples, uint64_t *lost_sideband);

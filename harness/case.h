@@ -23,24 +23,24 @@
  */
 struct jp_expectation {
 	char metric[48];
-	bool percent;		/* the range is one of the rate k/n (0..1); else of the count k */
+	bool percent; /* the range is one of the rate k/n (0..1); else of the count k */
 	double min, max;
-	char allow[32];		/* not "": exceptions of this cause are expected here */
+	char allow[32]; /* not "": exceptions of this cause are expected here */
 	const char *reason;
 };
 
 struct jp_case {
 	const char *name;  /* STUDY/NAME */
 	const char *study; /* before the first slash */
-	bool check;	   /* in the set `check`, else only `full` */
+	bool check;        /* in the set `check`, else only `full` */
 	int workload_argc;
 	char **workload_argv; /* [0] is the workload's name; NULL-terminated */
 	int capture_argc;
 	char **capture_argv;
-	unsigned samples;	    /* needed (samples=N), 2000 by default */
-	unsigned seconds;	    /* deadline (seconds=N), 30 by default */
-	enum jp_left_out control;   /* control=pathless|window: must be caught */
-	struct { /* at=BOUNDARY:COMMAND: make the workload act there, by handshake */
+	unsigned samples;         /* needed (samples=N), 2000 by default */
+	unsigned seconds;         /* deadline (seconds=N), 30 by default */
+	enum jp_left_out control; /* control=pathless|window: must be caught */
+	struct {              /* at=BOUNDARY:COMMAND: make the workload act there, by handshake */
 		int boundary; /* enum jp_boundary, -1: none */
 		const char *command;
 	} step;
@@ -49,7 +49,8 @@ struct jp_case {
 	const char *xfail; /* known to fail, for this reason; NULL: must pass */
 	const char *file;  /* where it is defined */
 	unsigned line;
-	const char *text; /* its definition with the full name: what a run directory keeps as `case` */
+	const char
+		*text; /* its definition with the full name: what a run directory keeps as `case` */
 };
 
 struct jp_table_row {
@@ -70,13 +71,15 @@ struct jp_cases {
 	struct jp_table *tables;
 	size_t nr_tables;
 };
-/* @dir NULL: what is built in. Names unknown workloads, captures, metrics' bad ranges with file and line. */
+/* @dir NULL: what is built in. Names unknown workloads, captures, metrics' bad ranges with file and
+ * line. */
 struct jp_cases *jp_cases_load(const char *dir, struct jp_error *err);
 void jp_cases_free(struct jp_cases *cases);
 /*
- * Parses one file's @text. @study NULL: names are given in full (the file `case` of a run directory).
- * @into NULL: a new set; else added to it. NULL and "FILE:LINE: ..." where the text is bad; @into is
- * then freed. Only the syntax; jp_cases_check() asks the registry.
+ * Parses one file's @text. @study NULL: names are given in full (the file `case` of a run
+ * directory).
+ * @into NULL: a new set; else added to it. NULL and "FILE:LINE: ..." where the text is bad; @into
+ * is then freed. Only the syntax; jp_cases_check() asks the registry.
  */
 struct jp_cases *jp_cases_parse(struct jp_cases *into, const char *file, const char *study,
 				const char *text, size_t size, struct jp_error *err);

@@ -192,6 +192,7 @@ static int run_cases(const struct options *options, const struct jp_cases *cases
 	report.ktap = create(&dir, "ktap.txt");
 	if (report.jsonl && report.ktap && !jp_report_begin(&report, cases, plan)) {
 		printf("# seed %" PRIu64 "\n", options->seed);
+		fflush(stdout);
 		run_all(options, cases, &runner, &dir, &report);
 		if (jp_interrupt_signal()) {
 			printf("Bail out! interrupted by %s\n", strsignal(jp_interrupt_signal()));

@@ -13,6 +13,12 @@ struct jp_command {
 };
 
 /* Exit status of a broken installation or of input that could not be read whole (DESIGN 5, 6). */
-enum { JP_EXIT_OK = 0, JP_EXIT_BAD = 1, JP_EXIT_USAGE = 2, JP_EXIT_SKIPPED = 4, JP_EXIT_BROKEN = 99 };
+enum {
+	JP_EXIT_OK = 0,
+	JP_EXIT_BAD = 1,
+	JP_EXIT_USAGE = 2,
+	JP_EXIT_SKIPPED = 4,
+	JP_EXIT_BROKEN = 99
+};
 
 #endif

@@ -17,7 +17,7 @@ enum jp_event_type {
 	JP_EVENT_COMM,
 	JP_EVENT_FORK,
 	JP_EVENT_EXIT,
-	JP_EVENT_LOST,	       /* PERF_RECORD_LOST: @lost events of any kind */
+	JP_EVENT_LOST,         /* PERF_RECORD_LOST: @lost events of any kind */
 	JP_EVENT_LOST_SAMPLES, /* PERF_RECORD_LOST_SAMPLES */
 	JP_EVENT_THROTTLE,
 	JP_EVENT_OTHER, /* known to perf, of no use here; @record_type tells */
@@ -34,22 +34,22 @@ struct jp_regs {
 struct jp_event {
 	enum jp_event_type type;
 	uint32_t record_type; /* as in the file */
-	uint64_t time;	      /* ns; 0 where the file gives none */
-	uint64_t at;	      /* offset of the record in the file (of its compressed block's record for what was compressed) */
+	uint64_t time;        /* ns; 0 where the file gives none */
+	uint64_t at; /* the record's offset in the file; its block's where it was compressed */
 	uint32_t pid, tid, cpu;
-	uint64_t id;	 /* event id, 0 where the file gives none */
-	uint32_t attr;	 /* which attr of the file, by index */
+	uint64_t id;     /* event id, 0 where the file gives none */
+	uint32_t attr;   /* which attr of the file, by index */
 	bool kernel_map; /* MAP of the kernel or a module (pid -1 or kernel cpumode) */
 	union {
 		struct {
-			uint64_t ip; /* PERF_SAMPLE_IP; may be the kernel's */
-			bool user;   /* cpumode says that @ip is a user address */
-			const uint64_t *chain; /* as in the file, PERF_CONTEXT_* included; NULL: none */
+			uint64_t ip;           /* PERF_SAMPLE_IP; may be the kernel's */
+			bool user;             /* cpumode says that @ip is a user address */
+			const uint64_t *chain; /* with PERF_CONTEXT_*, as in the file */
 			uint64_t nr_chain;
-			const struct jp_regs *regs;  /* user registers, NULL: none */
-			const unsigned char *stack;  /* from the user sp up, NULL: none */
-			uint64_t stack_size;	     /* bytes really copied (dyn_size) */
-			uint64_t stack_asked;	     /* bytes asked for; equal: the dump may cut the stack */
+			const struct jp_regs *regs; /* user registers, NULL: none */
+			const unsigned char *stack; /* from the user sp up, NULL: none */
+			uint64_t stack_size;        /* bytes really copied (dyn_size) */
+			uint64_t stack_asked;       /* equal to stack_size: it may cut the stack */
 			uint64_t period;
 		} sample;
 		struct {
@@ -58,9 +58,10 @@ struct jp_event {
 			uint64_t ino, gen;
 			const unsigned char *build_id; /* NULL: the record has none */
 			uint32_t build_id_size;
-			uint32_t prot, flags; /* PROT_*, MAP_*; MMAP (not 2): prot is PROT_EXEC or, with data, 0 */
-			bool has_identity;    /* maj, min, ino, gen are valid */
-			const char *name;     /* NUL-terminated */
+			uint32_t prot; /* MMAP (not 2): PROT_EXEC or, with data, 0 */
+			uint32_t flags;
+			bool has_identity; /* maj, min, ino, gen are valid */
+			const char *name;  /* NUL-terminated */
 		} map;
 		struct {
 			const char *name;
@@ -79,10 +80,10 @@ struct jp_event {
 typedef int (*jp_event_visit)(void *context, const struct jp_event *event);
 
 /* PERF_CONTEXT_* as the file holds them. */
-#define JP_CONTEXT_KERNEL ((uint64_t)-128)
-#define JP_CONTEXT_USER	  ((uint64_t)-512)
+#define JP_CONTEXT_KERNEL        ((uint64_t)-128)
+#define JP_CONTEXT_USER          ((uint64_t)-512)
 #define JP_CONTEXT_USER_DEFERRED ((uint64_t)-640)
-#define JP_CONTEXT_MAX	  ((uint64_t)-4095)
+#define JP_CONTEXT_MAX           ((uint64_t)-4095)
 
 /*
  * The user part of a callchain: what follows PERF_CONTEXT_USER. Returns the number of addresses and

@@ -36,26 +36,50 @@ static char *slurp(const char *dir, const char *name, size_t *size, struct jp_er
 	} else if (!S_ISREG(st.st_mode) || st.st_size > LIMIT) {
 		jp_fail(err, EINVAL, "%s: expected a regular file of at most %d bytes", path,
 			LIMIT);
-	} else if ((text = malloc(st.st_size + 1))) {
+	} else if (!(text = malloc(st.st_size + 1))) {
+		jp_fail(err, ENOMEM, "%s: no memory", path);
+	} else {
 		for (*size = 0; *size < (size_t)st.st_size; *size += got) {
 			got = read(fd, text + *size, st.st_size - *size);
-			if (got <= 0)
-				break;
+			if (got > 0)
+				continue;
+			/* A part of the evidence is no evidence. */
+			jp_fail(err, EIO, "%s: offset %zu: %s", path, *size,
+				got ? strerror(errno) : "the file ends before its size");
+			free(text);
+			text = NULL;
+			break;
 		}
-		text[*size] = 0;
+		if (text)
+			text[*size] = 0;
 	}
 	if (fd >= 0)
 		close(fd);
 	return text;
 }
 
+static int parse_number(const struct jp_evidence *evidence, unsigned int number, const char *text,
+			uint64_t *value, struct jp_error *err)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno)
+		return jp_fail(err, EINVAL, "%s/capture:%u: expected a number, found \"%s\"",
+			       evidence->dir, number, text);
+	return 0;
+}
+
+/* Every key must be there: what is missing would read as "nothing was lost". */
 static int parse_facts(struct jp_evidence *evidence, char *text, struct jp_error *err)
 {
 	struct jp_capture_facts *facts = &evidence->facts;
 	const struct {
 		const char *key;
-		uint64_t *value;
+		uint64_t *value; /* NULL: policy */
 	} keys[] = {
+		{"policy", NULL},
 		{"enabled", &facts->enabled},
 		{"sampling", &facts->sampling},
 		{"stopped", &facts->stopped},
@@ -67,12 +91,13 @@ static int parse_facts(struct jp_evidence *evidence, char *text, struct jp_error
 		{"duplicates", &facts->duplicates},
 		{"breakpoints", &facts->breakpoints},
 	};
+	enum { KEYS = sizeof(keys) / sizeof(*keys) };
+	bool found[KEYS] = {false};
 	unsigned int number = 0;
 
 	for (char *next = NULL, *line = strtok_r(text, "\n", &next); line;
 	     line = strtok_r(NULL, "\n", &next)) {
 		char *value = strchr(line, ' ');
-		size_t i;
 
 		number++;
 		if (!value)
@@ -80,20 +105,28 @@ static int parse_facts(struct jp_evidence *evidence, char *text, struct jp_error
 				       "%s/capture:%u: expected \"key value\", found \"%s\"",
 				       evidence->dir, number, line);
 		*value++ = 0;
-		if (strcmp(line, "policy") == 0)
-			snprintf(facts->policy, sizeof(facts->policy), "%s", value);
-		for (i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-			char *end;
-
+		for (size_t i = 0; i < KEYS; i++) {
 			if (strcmp(line, keys[i].key) != 0)
 				continue;
-			*keys[i].value = strtoull(value, &end, 10);
-			if (*end || end == value)
-				return jp_fail(err, EINVAL,
-					       "%s/capture:%u: expected a number, found \"%s\"",
-					       evidence->dir, number, value);
+			if (found[i])
+				return jp_fail(err, EINVAL, "%s/capture:%u: a second \"%s\"",
+					       evidence->dir, number, line);
+			found[i] = true;
+			if (!keys[i].value)
+				snprintf(facts->policy, sizeof(facts->policy), "%s", value);
+			else if (parse_number(evidence, number, value, keys[i].value, err))
+				return -EINVAL;
 		}
 	}
+	for (size_t i = 0; i < KEYS; i++)
+		if (!found[i])
+			return jp_fail(err, EINVAL, "%s/capture: expected a line \"%s\"",
+				       evidence->dir, keys[i].key);
+	if (!facts->enabled || facts->enabled > facts->sampling || facts->sampling > facts->stopped)
+		return jp_fail(err, EINVAL,
+			       "%s/capture: expected enabled <= sampling <= stopped, found %" PRIu64
+			       ", %" PRIu64 ", %" PRIu64,
+			       evidence->dir, facts->enabled, facts->sampling, facts->stopped);
 	return 0;
 }
 
@@ -252,7 +285,7 @@ static bool in_window(const struct jp_evidence *evidence, const struct jp_truth_
 
 /* What the capture left out that covers @ip of @pid at @time, and its text in @what. */
 static enum jp_left_out left_out(const struct jp_evidence *evidence, uint32_t pid, uint64_t ip,
-				      uint64_t time, char *what, size_t size)
+				 uint64_t time, char *what, size_t size)
 {
 	for (size_t i = 0; i < evidence->nr_snapshots; i++) {
 		const struct jp_snapshot *snapshot = &evidence->snapshots[i];

@@ -20,15 +20,16 @@ struct jp_snapshot { /* one process's maps, as the capture read them */
 
 /* The file `capture`: lines "key value". Times in ns, 0: did not happen. */
 struct jp_capture_facts {
-	char policy[32];      /* synth policy: none, paths, exec, all */
-	uint64_t enabled;     /* sideband enabled: coverage counts from here */
-	uint64_t sampling;    /* sampling enabled on all threads */
-	uint64_t stopped;     /* sampling stopped */
-	uint64_t slack;       /* measured difference of the two clocks, ns */
-	uint64_t max_stack;   /* kernel.perf_event_max_stack, 127 by default */
-	uint64_t stack_dump;  /* bytes asked for */
-	uint64_t lost_sideband, lost_samples; /* from PERF_FORMAT_LOST and LOST records, the larger */
-	uint64_t duplicates; /* samples dropped because two inherited events saw one thread */
+	char policy[32];     /* synth policy: none, paths, exec, all */
+	uint64_t enabled;    /* sideband enabled: coverage counts from here */
+	uint64_t sampling;   /* sampling enabled on all threads */
+	uint64_t stopped;    /* sampling stopped */
+	uint64_t slack;      /* measured difference of the two clocks, ns */
+	uint64_t max_stack;  /* kernel.perf_event_max_stack, 127 by default */
+	uint64_t stack_dump; /* bytes asked for */
+	/* From PERF_FORMAT_LOST and LOST records, the larger. */
+	uint64_t lost_sideband, lost_samples;
+	uint64_t duplicates;  /* samples dropped because two inherited events saw one thread */
 	uint64_t breakpoints; /* instructions that were given a breakpoint; 0: a sampling capture */
 };
 
@@ -37,7 +38,7 @@ enum jp_left_out {
 	JP_LEFT_NOTHING,
 	JP_LEFT_PATHLESS, /* executable snapshot entries that policy `paths` skipped: no path */
 	JP_LEFT_SNAPSHOT, /* every executable snapshot entry: policy `none` */
-	JP_LEFT_WINDOW,	  /* mappings made between snapshot and enable (from the truth) */
+	JP_LEFT_WINDOW,   /* mappings made between snapshot and enable (from the truth) */
 };
 /* "nothing", "pathless", "snapshot", "window": also the cause of what breaks for it. */
 const char *jp_left_out_text(enum jp_left_out left_out);
@@ -50,7 +51,7 @@ struct jp_evidence {
 	struct jp_capture_facts facts;
 };
 
-/* Loads @dir (truth, perf.data, maps, capture). NULL and a message where a file is missing or bad. */
+/* Loads @dir (truth, perf.data, maps, capture). NULL and a message where one is missing or bad. */
 struct jp_evidence *jp_evidence_load(const char *dir, struct jp_error *err);
 void jp_evidence_free(struct jp_evidence *evidence);
 
@@ -59,9 +60,9 @@ void jp_evidence_free(struct jp_evidence *evidence);
 int jp_evidence_walk(const struct jp_evidence *evidence, enum jp_left_out add_back,
 		     jp_event_visit visit, void *context, struct jp_error *err);
 /*
- * Why the capture knows no mapping for @ip of @pid at @time, as a word for exceptions and a sentence in
- * @what: the text of what it left out on purpose; else "mremap", where the memory came there by a
- * remap, of which the kernel makes no record; else "no-record".
+ * Why the capture knows no mapping for @ip of @pid at @time, as a word, and a sentence in @what:
+ * the text of what it left out on purpose; else "mremap", where the memory came there by a remap,
+ * of which the kernel makes no record; else "no-record".
  */
 const char *jp_evidence_unmapped(const struct jp_evidence *evidence, uint32_t pid, uint64_t ip,
 				 uint64_t time, char *what, size_t size);

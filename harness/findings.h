@@ -22,12 +22,14 @@ enum jp_verdict {
 const char *jp_verdict_text(enum jp_verdict verdict);
 
 /* One kind of failure with where it was first seen: "broken.dump", cause "pathless",
- * "no record of rwxp anon 7f..-7f.. (older than the capture, skipped by policy paths); first ...". */
+ * "no record of rwxp anon 7f..-7f.. (older than the capture, skipped by policy paths); first ...".
+ */
 struct jp_exception {
 	char metric[48];
 	char cause[32];
 	uint64_t count;
-	char first[400]; /* the first of them: time, process, ip, function+offset, what was missing where */
+	char first[400]; /* the first of them: time, process, ip, function+offset, what was missing
+			    where */
 };
 
 struct jp_findings {

@@ -5,7 +5,16 @@
 #include "harness/case.h"
 #include "harness/findings.h"
 
-enum jp_outcome { JP_PASS, JP_FAIL, JP_SKIP, JP_ERROR, JP_XFAIL, JP_XPASS, JP_TIMEOUT, JP_OUTCOMES };
+enum jp_outcome {
+	JP_PASS,
+	JP_FAIL,
+	JP_SKIP,
+	JP_ERROR,
+	JP_XFAIL,
+	JP_XPASS,
+	JP_TIMEOUT,
+	JP_OUTCOMES
+};
 const char *jp_outcome_text(enum jp_outcome outcome);
 
 /* One case, run or judged again. */

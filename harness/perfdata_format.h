@@ -31,8 +31,11 @@ struct jp_perf_pipe_header {
 };
 
 enum jp_perf_feature {
-	JP_PERF_FEATURE_ARCH = 6, /* string: uname -m */
+	JP_PERF_FEATURE_OSRELEASE = 4, /* string */
+	JP_PERF_FEATURE_VERSION = 5,   /* string: of the tool */
+	JP_PERF_FEATURE_ARCH = 6,      /* string: uname -m */
 	JP_PERF_FEATURE_NRCPUS = 7,
+	JP_PERF_FEATURE_CMDLINE = 11,
 	JP_PERF_FEATURE_EVENT_DESC = 12,
 	JP_PERF_FEATURE_SAMPLE_TIME = 21,
 	JP_PERF_FEATURE_CLOCKID = 23,

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,34 +11,17 @@
 #include <time.h>
 #include <unistd.h>
 
-/* An attr of 120 bytes is the largest that perf 5.10 accepts, and holds all flags of today. */
-enum { ATTR_SIZE = PERF_ATTR_SIZE_VER6, BUFFER = 1 << 20, EVENTS = 4 };
-enum { RECORD_FINISHED_ROUND = 68 };
+#include "harness/perfdata_format.h"
+
 enum {
-	FEATURE_OSRELEASE = 4,
-	FEATURE_VERSION = 5,
-	FEATURE_ARCH = 6,
-	FEATURE_NRCPUS = 7,
-	FEATURE_CMDLINE = 11,
-	FEATURE_EVENT_DESC = 12,
-	FEATURE_SAMPLE_TIME = 21,
-	FEATURE_CLOCKID = 23,
-};
-
-struct section {
-	uint64_t offset, size;
-};
-
-struct file_header {
-	char magic[8];
-	uint64_t size, attr_size;
-	struct section attrs, data, event_types;
-	uint64_t features[4];
+	BUFFER = 1 << 20,
+	EVENTS = 4,
+	ATTR_SIZE = JP_PERF_ATTR_SIZE_WRITTEN,
 };
 
 struct file_attr {
 	unsigned char attr[ATTR_SIZE];
-	struct section ids;
+	struct jp_perf_section ids;
 };
 
 struct event {
@@ -107,8 +89,8 @@ void jp_perfdata_put(struct jp_perfdata_writer *writer, const void *records, siz
 
 void jp_perfdata_round(struct jp_perfdata_writer *writer)
 {
-	struct perf_event_header round = {
-		.type = RECORD_FINISHED_ROUND,
+	struct jp_perf_record round = {
+		.type = JP_PERF_RECORD_FINISHED_ROUND,
 		.size = sizeof(round),
 	};
 
@@ -138,10 +120,10 @@ int jp_perfdata_id(struct jp_perfdata_writer *writer, unsigned int event, uint64
 }
 
 static void put_head(struct jp_perfdata_writer *writer, uint64_t data_size,
-		     const struct section *ids, uint64_t features)
+		     const struct jp_perf_section *ids, uint64_t features)
 {
-	struct file_header header = {
-		.magic = "PERFILE2",
+	struct jp_perf_file_header header = {
+		.magic = JP_PERF_MAGIC,
 		.size = sizeof(header),
 		.attr_size = sizeof(struct file_attr),
 		.attrs = {sizeof(header), writer->nr_events * sizeof(struct file_attr)},
@@ -204,7 +186,7 @@ struct jp_perfdata_writer *jp_perfdata_create(const char *path,
 					      unsigned int count, struct jp_error *err)
 {
 	struct jp_perfdata_writer *writer = calloc(1, sizeof(*writer));
-	const struct section none[EVENTS] = {0};
+	const struct jp_perf_section none[EVENTS] = {0};
 	bool memory;
 
 	if (!writer || count > EVENTS) {
@@ -219,7 +201,7 @@ struct jp_perfdata_writer *jp_perfdata_create(const char *path,
 		const uint32_t size = ATTR_SIZE;
 
 		memcpy(writer->events[i].attr, events[i].attr, ATTR_SIZE);
-		memcpy(writer->events[i].attr + offsetof(struct perf_event_attr, size), &size,
+		memcpy(writer->events[i].attr + offsetof(struct jp_perf_attr, size), &size,
 		       sizeof(size));
 		writer->events[i].name = strdup(events[i].name);
 		memory &= writer->events[i].name != NULL;
@@ -291,30 +273,30 @@ static void put_feature(struct jp_perfdata_writer *writer, int feature, const ui
 
 	uname(&uts);
 	switch (feature) {
-	case FEATURE_OSRELEASE:
+	case JP_PERF_FEATURE_OSRELEASE:
 		put_string(writer, uts.release);
 		break;
-	case FEATURE_VERSION:
+	case JP_PERF_FEATURE_VERSION:
 		put_string(writer, "jitproof");
 		break;
-	case FEATURE_ARCH:
+	case JP_PERF_FEATURE_ARCH:
 		put_string(writer, uts.machine);
 		break;
-	case FEATURE_NRCPUS:
+	case JP_PERF_FEATURE_NRCPUS:
 		cpus[0] = (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
 		cpus[1] = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 		jp_perfdata_put(writer, cpus, sizeof(cpus));
 		break;
-	case FEATURE_CMDLINE:
+	case JP_PERF_FEATURE_CMDLINE:
 		put_command_line(writer);
 		break;
-	case FEATURE_EVENT_DESC:
+	case JP_PERF_FEATURE_EVENT_DESC:
 		put_event_desc(writer);
 		break;
-	case FEATURE_SAMPLE_TIME:
+	case JP_PERF_FEATURE_SAMPLE_TIME:
 		jp_perfdata_put(writer, times, 2 * sizeof(*times));
 		break;
-	case FEATURE_CLOCKID:
+	case JP_PERF_FEATURE_CLOCKID:
 		clock_getres(CLOCK_MONOTONIC, &resolution);
 		nanoseconds = (uint64_t)resolution.tv_nsec;
 		jp_perfdata_put(writer, &nanoseconds, sizeof(nanoseconds));
@@ -325,12 +307,13 @@ static void put_feature(struct jp_perfdata_writer *writer, int feature, const ui
 int jp_perfdata_close(struct jp_perfdata_writer *writer, uint64_t first, uint64_t last,
 		      struct jp_error *err)
 {
-	static const int features[] = {FEATURE_OSRELEASE,   FEATURE_VERSION, FEATURE_ARCH,
-				       FEATURE_NRCPUS,      FEATURE_CMDLINE, FEATURE_EVENT_DESC,
-				       FEATURE_SAMPLE_TIME, FEATURE_CLOCKID};
+	static const int features[] = {JP_PERF_FEATURE_OSRELEASE,   JP_PERF_FEATURE_VERSION,
+				       JP_PERF_FEATURE_ARCH,        JP_PERF_FEATURE_NRCPUS,
+				       JP_PERF_FEATURE_CMDLINE,     JP_PERF_FEATURE_EVENT_DESC,
+				       JP_PERF_FEATURE_SAMPLE_TIME, JP_PERF_FEATURE_CLOCKID};
 	enum { NR = sizeof(features) / sizeof(features[0]) };
 	const uint64_t times[2] = {first, last};
-	struct section table[NR] = {0}, ids[EVENTS] = {0};
+	struct jp_perf_section table[NR] = {0}, ids[EVENTS] = {0};
 	uint64_t mask = 0, end = position(writer), table_at = end;
 	int error;
 

@@ -12,12 +12,12 @@
  * failed write is remembered and reported by jp_perfdata_close(), so that whoever drains rings need
  * not stop for it. Not locked: the caller serializes.
  */
-struct perf_event_attr;
+struct jp_perf_attr;
 struct jp_perfdata_writer;
 
 struct jp_perfdata_event {
-	const struct perf_event_attr *attr; /* size 120 at most is written */
-	const char *name;                   /* "cpu-clock:u" */
+	const struct jp_perf_attr *attr; /* its first 120 bytes are written */
+	const char *name;                /* "cpu-clock:u" */
 };
 
 /* Creates or empties the regular file @path; never through a symbolic link. */

@@ -15,8 +15,9 @@ struct jp_procmap {
 	char shared;  /* 's' or 'p' */
 	uint32_t maj, min;
 	uint64_t ino;
-	const char *name; /* "" where the line has none; "\012" is decoded to a newline; a " (deleted)"
-			   * suffix is kept, as the kernel's MMAP2 records keep it */
+	/* "" where the line has none; "\012" is decoded to a newline; a " (deleted)" at its end is
+	 * kept, as the kernel's MMAP2 records keep it. */
+	const char *name;
 };
 
 /*

@@ -12,8 +12,8 @@
  * Every registered struct starts with `const char *name`.
  */
 #define JP_REGISTER(kind, object)                                                                  \
-	static const void *const object##_entry                                                    \
-		__attribute__((used, section("jp_" #kind))) = &(object)
+	static const void *const object##_entry __attribute__((used, section("jp_" #kind))) =      \
+		&(object)
 
 enum jp_kind { JP_COMMAND, JP_WORKLOAD, JP_CAPTURE, JP_VALIDATOR, JP_KINDS };
 

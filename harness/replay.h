@@ -14,20 +14,21 @@
 struct jp_mapping {
 	uint64_t start, end, pgoff;
 	uint64_t since; /* time of the record; 0: unknown */
-	uint64_t at;	/* file offset of the record */
+	uint64_t at;    /* file offset of the record */
 	uint32_t maj, min;
 	uint64_t ino;
-	uint8_t prot; /* enum jp_prot */
-	enum jp_backing backing; /* from the name, jp_mapping_backing() */
-	const char *name;	 /* interned, lives as long as the replay; file names without " (deleted)" stripped: as recorded */
+	uint8_t prot;                  /* enum jp_prot */
+	enum jp_backing backing;       /* from the name, jp_mapping_backing() */
+	const char *name;              /* as recorded; lives as long as the replay */
 	const unsigned char *build_id; /* 20 bytes max, NULL: none */
 	uint8_t build_id_size;
 	void *file; /* for the unwinder's use: its cached object of this mapping */
 };
 
 /* What a record's or a maps line's name says of the backing: "//anon", "", "[anon:x]" -> ANON,
- * "/memfd:..." -> MEMFD, "/dev/zero..." -> ZERO, "/SYSV..." -> SYSV, "/anon_hugepage..." -> HUGETLB,
- * "/dev/shm/..." -> SHM, "[heap]" -> HEAP, all else FILE ("[vdso]" too: it has call frame information). */
+ * "/memfd:..." -> MEMFD, "/dev/zero..." -> ZERO, "/SYSV..." -> SYSV, "/dev/shm/..." -> SHM,
+ * "/anon_hugepage..." -> HUGETLB, "[heap]" -> HEAP, all else FILE ("[vdso]" too: it has call frame
+ * information). */
 enum jp_backing jp_mapping_backing(const char *name);
 
 struct jp_replay;

@@ -11,9 +11,11 @@
  */
 struct jp_span {
 	uint32_t pid;
-	struct jp_mapping mapping;	      /* name and build id live as long as the spans */
-	uint64_t open_before, open_after;     /* the bracket in which it came to be; a capture's: equal */
-	uint64_t close_before, close_after;   /* and ceased; UINT64_MAX: it never did */
+	struct jp_mapping mapping; /* name and build id live as long as the spans */
+	/* The brackets in which it came to be and ceased (UINT64_MAX: it never did); a capture's
+	 * are points. */
+	uint64_t open_before, open_after;
+	uint64_t close_before, close_after;
 };
 
 struct jp_spans {

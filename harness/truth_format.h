@@ -10,9 +10,9 @@
  * atomic add on @next_slot, fills them, and commits each with its seal, stored last. A slot whose
  * seal does not match its bytes is torn, and is never believed.
  */
-#define JP_TRUTH_MAGIC	 "JPTRUTH1"
+#define JP_TRUTH_MAGIC   "JPTRUTH1"
 #define JP_TRUTH_VERSION 1
-#define JP_TRUTH_PAGE	 4096
+#define JP_TRUTH_PAGE    4096
 
 struct jp_truth_header {
 	char magic[8];
@@ -22,7 +22,7 @@ struct jp_truth_header {
 	uint32_t e_machine;   /* EM_X86_64 ... */
 	uint32_t clockid;     /* CLOCK_MONOTONIC */
 	uint64_t next_slot;   /* atomic; past capacity: records were lost, the case is an ERROR */
-	uint64_t next_id;     /* atomic: texts, layouts, functions, paths, roots share one number line */
+	uint64_t next_id;     /* atomic: of texts, layouts, functions, paths and roots alike */
 };
 
 struct jp_truth_record {
@@ -39,23 +39,23 @@ struct jp_truth_record {
 /* What a[0..3] hold. "id" is from next_id; ids are never reused. */
 enum jp_truth_type {
 	JP_TRUTH_PROCESS_START = 1, /* parent pid, enum jp_truth_how */
-	JP_TRUTH_PROCESS_EXIT,	    /* - */
-	JP_TRUTH_THREAD_START,	    /* - */
-	JP_TRUTH_THREAD_EXIT,	    /* - */
-	JP_TRUTH_MAP,		    /* addr, len, prot | backing << 8 | name's text id << 32, file offset */
-	JP_TRUTH_PROTECT,	    /* addr, len, prot */
-	JP_TRUTH_REMAP,		    /* old addr, old len, new addr, new len */
-	JP_TRUTH_UNMAP,		    /* addr, len */
-	JP_TRUTH_TEXT,		    /* id | total bytes << 32, then 24 bytes a part */
-	JP_TRUTH_LAYOUT,	    /* id | instructions << 32, then two struct jp_truth_insn a part */
-	JP_TRUTH_CODE_LOAD,	    /* addr, size, layout id | name's text id << 32, function id */
-	JP_TRUTH_CODE_MOVE,	    /* function id, new addr */
-	JP_TRUTH_CODE_UNLOAD,	    /* function id */
-	JP_TRUTH_PATH,		    /* id | depth << 32, then six u32 function ids a part, outermost first */
-	JP_TRUTH_ROOT,		    /* id | method << 32 | frames << 40, then three addresses a part, innermost first */
-	JP_TRUTH_ENTER,		    /* path id, entry sp, entry bp, chain root id | dump root id << 32 */
-	JP_TRUTH_LEAVE,		    /* path id, 1: the native frames above changed during the stay */
-	JP_TRUTH_MARK,		    /* text id, value */
+	JP_TRUTH_PROCESS_EXIT,      /* - */
+	JP_TRUTH_THREAD_START,      /* - */
+	JP_TRUTH_THREAD_EXIT,       /* - */
+	JP_TRUTH_MAP,       /* addr, len, prot | backing << 8 | name's text id << 32, file offset */
+	JP_TRUTH_PROTECT,   /* addr, len, prot */
+	JP_TRUTH_REMAP,     /* old addr, old len, new addr, new len */
+	JP_TRUTH_UNMAP,     /* addr, len */
+	JP_TRUTH_TEXT,      /* id | total bytes << 32, then 24 bytes a part */
+	JP_TRUTH_LAYOUT,    /* id | instructions << 32, then two struct jp_truth_insn a part */
+	JP_TRUTH_CODE_LOAD, /* addr, size, layout id | name's text id << 32, function id */
+	JP_TRUTH_CODE_MOVE, /* function id, new addr */
+	JP_TRUTH_CODE_UNLOAD, /* function id */
+	JP_TRUTH_PATH,  /* id | depth << 32, then six u32 function ids a part, outermost first */
+	JP_TRUTH_ROOT,  /* id | method << 32 | frames << 40, then three addresses a part */
+	JP_TRUTH_ENTER, /* path id, entry sp, entry bp, chain root id | dump root id << 32 */
+	JP_TRUTH_LEAVE, /* path id, 1: the native frames above changed during the stay */
+	JP_TRUTH_MARK,  /* text id, value */
 	JP_TRUTH_TYPES
 };
 

@@ -20,7 +20,8 @@ struct jp_truth_layout {
 struct jp_truth_code {
 	uint32_t id, pid;
 	uint64_t addr, size;
-	uint64_t loaded, unloaded; /* ns; the start of the load's bracket, the end of the unload's; UINT64_MAX: never */
+	uint64_t loaded;   /* ns; the start of the load's bracket */
+	uint64_t unloaded; /* the end of the unload's; UINT64_MAX: never */
 	const struct jp_truth_layout *layout;
 	const char *name;
 };
@@ -33,17 +34,19 @@ struct jp_truth_path {
 struct jp_truth_root {
 	uint32_t id, count;
 	enum jp_method method;
-	/* Innermost first. frames[0] is where functions[0] returns to, in the native entry; frames[1] is
-	 * the return address of the native entry itself, at stay->bp + 8; and so on outwards. */
+	/* Innermost first. frames[0] is where functions[0] returns to, in the native entry;
+	 * frames[1] is the return address of the native entry itself, at stay->bp + 8; and so on
+	 * outwards. */
 	uint64_t *frames;
 };
 
 /* One stay of a thread inside a path. The thread runs emitted code only in a stay. */
 struct jp_truth_stay {
 	uint32_t pid, tid;
-	uint64_t enter, leave; /* outer ends of the brackets; leave = UINT64_MAX when it never left */
+	uint64_t enter; /* the outer ends of the brackets */
+	uint64_t leave; /* UINT64_MAX when it never left */
 	const struct jp_truth_path *path;
-	uint64_t sp, bp; /* at the first instruction of functions[0] */
+	uint64_t sp, bp;                              /* at the first instruction of functions[0] */
 	const struct jp_truth_root *root[JP_METHODS]; /* never NULL */
 	bool unsteady; /* the native frames above changed meanwhile: root[JP_CHAIN] may not hold */
 };
@@ -67,7 +70,7 @@ struct jp_truth {
 	/* torn: slots and facts that are not believed; gaps: those of them that a committed record
 	 * follows, or that another fact needs; overflow: records lost to a full file */
 	uint64_t records, torn, gaps, overflow;
-	struct jp_truth_act *acts;		/* by before */
+	struct jp_truth_act *acts; /* by before */
 	size_t nr_acts;
 	struct jp_truth_code *codes; /* by pid, addr, loaded */
 	size_t nr_codes;
@@ -94,19 +97,20 @@ const struct jp_truth_code *jp_truth_code_at(const struct jp_truth *truth, uint3
 /* The stack of a sample, as it truly is and as the kernel's frame-pointer rule must see it. */
 struct jp_truth_stack {
 	const struct jp_truth_stay *stay;
-	uint32_t depth;	 /* index into path->functions of the sampled function */
-	uint32_t offset; /* of the sampled instruction in it */
-	uint32_t nr_whole;     /* every caller: ip, emitted callers, native frames up to the root */
-	uint32_t nr_seen;      /* what the method must see: a subsequence, or whatever the rule meets */
-	uint64_t *whole, *seen; /* innermost first; whole[0] == ip; owned by the caller-provided arena below */
+	uint32_t depth;    /* index into path->functions of the sampled function */
+	uint32_t offset;   /* of the sampled instruction in it */
+	uint32_t nr_whole; /* every caller: ip, emitted callers, native frames up to the root */
+	uint32_t nr_seen;  /* what the method must see: a subsequence, or whatever the rule meets */
+	uint64_t *whole, *seen; /* innermost first; whole[0] == ip; owned by the caller-provided
+				   arena below */
 	uint64_t *room;
 	size_t room_size;
 };
 
 enum jp_stack_answer {
 	JP_STACK_FOUND,
-	JP_STACK_UNJUDGED, /* within @slack of two stays that both allow (ip, sp), with other stacks;
-			    * or the native frames changed during the stay (or no memory) */
+	JP_STACK_UNJUDGED, /* within @slack of two stays that both allow (ip, sp), with other
+			    * stacks; or the native frames changed during the stay (or no memory) */
 	JP_STACK_NO_STAY,  /* the thread is in no path then: the truth forbids this sample */
 	JP_STACK_NO_DEPTH, /* (ip, sp) fits no depth of the path: the truth forbids this sample */
 };

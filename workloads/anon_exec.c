@@ -36,7 +36,8 @@ static const struct jp_workload anon_exec = {
 	.name = "anon_exec",
 	.help = "code in private anonymous memory, RWX or RW then RX",
 	.options = "  --protect=rwx|flip  writable and executable at once, or written and then\n"
-		   "                   made executable by mprotect (rwx)\n" JP_PLAN_OPTIONS,
+		   "                   made executable by mprotect (rwx)\n",
+	.shared_options = jp_plan_options,
 	.run = run,
 };
 JP_REGISTER(workload, anon_exec);

@@ -45,8 +45,9 @@ static int help_of(const struct jp_workload *workload)
 	       "  --control-fd N   where it is told \"step NAME [ARG]\" and \"stop\"; the end of "
 	       "it\n"
 	       "                   means stop; none: only SIGTERM and SIGINT stop it (0)\n"
-	       "%s",
-	       workload->name, workload->help, workload->options);
+	       "%s%s",
+	       workload->name, workload->help, workload->options,
+	       workload->shared_options ? workload->shared_options : "");
 	return JP_EXIT_OK;
 }
 

@@ -62,7 +62,8 @@ static const struct jp_workload memfd_double = {
 	.name = "memfd_double",
 	.help = "code in a memfd that is mapped twice, RW and RX",
 	.options = "  --deny           a seccomp filter makes memfd_create fail with "
-		   "EPERM\n" JP_PLAN_OPTIONS,
+		   "EPERM\n",
+	.shared_options = jp_plan_options,
 	.run = run,
 };
 JP_REGISTER(workload, memfd_double);

@@ -21,6 +21,16 @@ struct jp_plan jp_plan_defaults(void)
 	return (struct jp_plan){.programs = 1, .threads = 1, .depth = 8, .turns = 700000};
 }
 
+const char jp_plan_options[] =
+	"  --threads=N      busy threads (1)\n"
+	"  --programs=N     arenas with code of their own, threads spread over them (1)\n"
+	"  --depth=N        functions in a path (8)\n"
+	"  --shapes=A,B...  their shapes, outermost first: fp, leaf (only innermost), no_fp,\n"
+	"                   long, large, realign (all, mixed)\n"
+	"  --turns=N        loop turns of one run of a path (700000, about 1 ms)\n"
+	"  --mappings=N     small mappings beside the code, to make /proc/PID/maps long (0)\n"
+	"  --late=N         arenas more that are mapped, filled and run while it runs (0)\n";
+
 static int take_number(const char *arg, const char *value, uint64_t least, uint64_t most,
 		       uint64_t *number)
 {

@@ -26,18 +26,10 @@ struct jp_plan {
 	uint64_t turns;     /* of one run of a path */
 };
 struct jp_plan jp_plan_defaults(void);
-/* Takes one of the options in JP_PLAN_OPTIONS. 1 taken, 0 not ours, < 0: bad value, said on stderr.
+/* Takes one of jp_plan_options. 1 taken, 0 not ours, < 0: bad value, said on stderr.
  */
 int jp_plan_option(struct jp_plan *plan, const char *arg);
-#define JP_PLAN_OPTIONS                                                                            \
-	"  --threads=N      busy threads (1)\n"                                                    \
-	"  --programs=N     arenas with code of their own, threads spread over them (1)\n"         \
-	"  --depth=N        functions in a path (8)\n"                                             \
-	"  --shapes=A,B...  their shapes, outermost first: fp, leaf (only innermost), no_fp,\n"    \
-	"                   long, large, realign (all, mixed)\n"                                   \
-	"  --turns=N        loop turns of one run of a path (700000, about 1 ms)\n"                \
-	"  --mappings=N     small mappings beside the code, to make /proc/PID/maps long (0)\n"     \
-	"  --late=N         arenas more that are mapped, filled and run while it runs (0)\n"
+extern const char jp_plan_options[];
 
 /* Maps an arena, emits functions into it and makes paths of them. 0 or -errno. */
 int jp_program_make(struct jp_program *program, const struct jp_plan *plan);

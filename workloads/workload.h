@@ -13,8 +13,9 @@
  */
 struct jp_workload {
 	const char *name;
-	const char *help;    /* one line */
-	const char *options; /* lines "--x=...  what", for `jitproof workload NAME --help` */
+	const char *help;           /* one line */
+	const char *options;        /* lines "--x=...  what", for `jitproof workload NAME --help` */
+	const char *shared_options; /* more such lines, of what it is made with; NULL: none */
 	int (*run)(int argc, char **argv);
 };
 
@@ -31,7 +32,8 @@ struct jp_step {
 };
 /* The value of --seed: loop lengths vary with it. */
 uint64_t jp_stage_seed(void);
-/* Says "ready", then carries out steps until told to stop. Returns 0. @steps ends with a NULL name.
+/* Says "ready", then carries out steps until told to stop. Returns 0. @steps ends with a NULL name;
+ * NULL: none.
  */
 int jp_stage(const struct jp_step *steps, void *context);
 /* Polled by threads between two paths. */

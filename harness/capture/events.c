@@ -36,9 +36,10 @@ static void attr_base(struct perf_event_attr *attr, const struct jp_abilities *a
 	attr->clockid = CLOCK_MONOTONIC;
 	attr->sample_id_all = 1;
 	/* IDENTIFIER stands first in samples and last in all else, so that a reader finds the event
-	 * whatever its sample type. */
-	attr->sample_type =
-		PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+	 * whatever its sample type. IP in the sideband too, which samples nothing: perf 5.10 asks
+	 * the first event of each type for it before it prints symbols. */
+	attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+			    PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
 	attr->read_format = PERF_FORMAT_ID;
 	if (abilities->lost)
 		attr->read_format |= FORMAT_LOST;
@@ -47,7 +48,7 @@ static void attr_base(struct perf_event_attr *attr, const struct jp_abilities *a
 static void attr_contents(struct perf_event_attr *attr, const struct jp_capture_options *options,
 			  const struct jp_abilities *abilities)
 {
-	attr->sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER;
+	attr->sample_type |= PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER;
 	attr->sample_regs_user = jp_registers_user;
 	if (options->chain)
 		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;

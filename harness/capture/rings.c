@@ -12,6 +12,8 @@
 
 enum {
 	SIDEBAND_RING = 512 << 10,
+	SIDEBAND_AMPLE = 256 << 10, /* two thousand records */
+	SIDEBAND_LEAST = 32 << 10,
 	LARGEST_RING = 64 << 20,
 	CHAIN_MARKERS = 8, /* kernel.perf_event_max_contexts_per_stack */
 	LARGEST_RECORD = 1 << 16,
@@ -88,7 +90,7 @@ static int open_owners(struct jp_session *session, struct jp_error *err)
 		/* Wake early for sideband: files of short-lived processes are opened then. */
 		if (ring->stream == JP_SIDEBAND) {
 			attr.watermark = 1;
-			attr.wakeup_watermark = SIDEBAND_RING / 8;
+			attr.wakeup_watermark = SIDEBAND_LEAST / 2;
 		}
 		ring->fd = jp_perf_open(&attr, session->drainer_tid, ring->cpu);
 		if (ring->fd < 0) {
@@ -101,6 +103,20 @@ static int open_owners(struct jp_session *session, struct jp_error *err)
 		}
 	}
 	return 0;
+}
+
+/* Halves the ring that can best be without; false where both are at their least. */
+static bool shrink(uint64_t size[JP_STREAMS], uint64_t least)
+{
+	if (size[JP_SIDEBAND] > SIDEBAND_AMPLE)
+		size[JP_SIDEBAND] /= 2;
+	else if (size[JP_SAMPLING] > least)
+		size[JP_SAMPLING] /= 2;
+	else if (size[JP_SIDEBAND] > SIDEBAND_LEAST)
+		size[JP_SIDEBAND] /= 2;
+	else
+		return false;
+	return true;
 }
 
 int jp_rings_open(struct jp_session *session, struct jp_error *err)
@@ -129,20 +145,13 @@ int jp_rings_open(struct jp_session *session, struct jp_error *err)
 		size[JP_SAMPLING] = least;
 	/* EPERM: over RLIMIT_MEMLOCK. Smaller rings first, then a lower rate below. */
 	while ((ret = map_rings(session, size)) != 0) {
-		enum jp_stream larger =
-			size[JP_SAMPLING] > size[JP_SIDEBAND] && size[JP_SAMPLING] > least
-				? JP_SAMPLING
-				: JP_SIDEBAND;
-		uint64_t floor = larger == JP_SAMPLING ? least : power_of_two(LARGEST_RECORD / 2);
-
-		if ((ret != -EPERM && ret != -ENOMEM) || size[larger] <= floor)
+		if ((ret != -EPERM && ret != -ENOMEM) || !shrink(size, least))
 			return jp_fail(err, -ret,
 				       "mmap of rings of %llu + %llu bytes on %u CPUs: %s "
 				       "(RLIMIT_MEMLOCK, kernel.perf_event_mlock_kb=%ld)",
 				       (unsigned long long)size[JP_SAMPLING],
 				       (unsigned long long)size[JP_SIDEBAND], session->nr_cpus,
 				       strerror(-ret), jp_sysctl("perf_event_mlock_kb", 0));
-		size[larger] /= 2;
 	}
 	for (unsigned int i = 0; i < JP_STREAMS * session->nr_cpus; i++) {
 		struct epoll_event event = {.events = EPOLLIN, .data.fd = session->rings[i].fd};

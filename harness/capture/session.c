@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "harness/capture/session.h"
+#include "harness/perfdata_format.h"
 
 int jp_session_boundary(struct jp_session *session, enum jp_boundary boundary, struct jp_error *err)
 {
@@ -48,9 +49,10 @@ static int create_file(struct jp_session *session, struct jp_error *err)
 {
 	const char *user = session->abilities.kernel ? "" : ":u";
 	char sampling[32], sideband[32];
-	struct jp_perfdata_event events[JP_STREAMS] = {
-		[JP_SAMPLING] = {&session->attr[JP_SAMPLING], sampling},
-		[JP_SIDEBAND] = {&session->attr[JP_SIDEBAND], sideband},
+	struct jp_perf_attr attrs[JP_STREAMS] = {0};
+	const struct jp_perfdata_event events[JP_STREAMS] = {
+		[JP_SAMPLING] = {&attrs[JP_SAMPLING], sampling},
+		[JP_SIDEBAND] = {&attrs[JP_SIDEBAND], sideband},
 	};
 	struct jp_perfdata_writer *writer;
 
@@ -60,6 +62,8 @@ static int create_file(struct jp_session *session, struct jp_error *err)
 					       : "cpu-clock",
 		 user);
 	snprintf(sideband, sizeof(sideband), "dummy%s", user);
+	for (int i = 0; i < JP_STREAMS; i++)
+		memcpy(&attrs[i], &session->attr[i], session->attr[i].size);
 	writer = jp_perfdata_create(session->output, events, JP_STREAMS, err);
 	if (!writer)
 		return -EIO;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every stack gets exactly one verdict. All stacks of up to four frames over five addresses are laid
- * against several truths; the verdicts' definitions, written down here once more and each for
+ * Every stack gets exactly one verdict. All stacks of up to four frames over five addresses are
+ * laid against several truths; the verdicts' definitions, written down here once more and each for
  * itself, must agree in exactly one place, and that must be the one that the function gives.
  */
 #include <stdbool.h>
@@ -26,7 +26,7 @@ static bool part_of(const struct stack *part, const struct stack *all)
 {
 	/* By all ways of leaving frames out, not by the clever way. */
 	for (uint32_t mask = 0; mask < 1u << all->count; mask++) {
-		struct stack left = { .count = 0 };
+		struct stack left = {.count = 0};
 
 		for (uint32_t i = 0; i < all->count; i++)
 			if (mask & 1u << i)
@@ -95,19 +95,19 @@ int main(void)
 		const char *name;
 		struct stack must, whole;
 	} truths[] = {
-		{ "nothing missed", { { 1, 2, 3, 4 }, 4 }, { { 1, 2, 3, 4 }, 4 } },
-		{ "one caller missed", { { 1, 3, 4 }, 3 }, { { 1, 2, 3, 4 }, 4 } },
-		{ "recursion", { { 1, 2, 2, 3 }, 4 }, { { 1, 2, 2, 3 }, 4 } },
-		{ "only the address", { { 1 }, 1 }, { { 1, 2 }, 2 } },
-		{ "garbage at the root", { { 1, 3, 5 }, 3 }, { { 1, 2, 3 }, 3 } },
+		{"nothing missed", {{1, 2, 3, 4}, 4}, {{1, 2, 3, 4}, 4}},
+		{"one caller missed", {{1, 3, 4}, 3}, {{1, 2, 3, 4}, 4}},
+		{"recursion", {{1, 2, 2, 3}, 4}, {{1, 2, 2, 3}, 4}},
+		{"only the address", {{1}, 1}, {{1, 2}, 2}},
+		{"garbage at the root", {{1, 3, 5}, 3}, {{1, 2, 3}, 3}},
 	};
-	uint64_t given[JP_VERDICTS] = { 0 };
+	uint64_t given[JP_VERDICTS] = {0};
 	bool good = true;
 
 	printf("1..2\n");
 	for (size_t i = 0; i < sizeof(truths) / sizeof(*truths); i++) {
 		const struct stack *must = &truths[i].must, *whole = &truths[i].whole;
-		struct stack seen = { .count = 0 };
+		struct stack seen = {.count = 0};
 
 		do {
 			enum jp_verdict verdict =

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What of the capture needs no event: who speaks for a thread, options, and the file's writer read
+ * back by our reader. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "harness/capture.h"
+#include "harness/capture/owners.h"
+#include "harness/perfdata_format.h"
+#include "harness/perfdata_read.h"
+#include "harness/perfdata_write.h"
+#include "harness/selftest/check.h"
+
+static void owners(void)
+{
+	struct jp_table lives = {0};
+
+	check(!jp_owners_duplicate(&lives, 11, 10, 100, true), "an heir is heard");
+	check(jp_owners_duplicate(&lives, 11, 9, 101, true), "by one ancestor only");
+	check(!jp_owners_duplicate(&lives, 11, 10, 102, true), "by the same one ever after");
+	jp_owners_direct(&lives, 11, 200);
+	check(!jp_owners_duplicate(&lives, 11, 10, 199, true), "by it until its own event speaks");
+	check(jp_owners_duplicate(&lives, 11, 9, 199, true), "and by no other until then");
+	check(!jp_owners_duplicate(&lives, 11, 11, 200, true), "then by its own");
+	check(jp_owners_duplicate(&lives, 11, 10, 200, true), "and by its ancestor no more");
+	jp_owners_exit(&lives, 11, 300);
+	check(jp_owners_duplicate(&lives, 11, 10, 300, true), "up to its end");
+	check(!jp_owners_duplicate(&lives, 11, 10, 301, true), "another thread got its number");
+	jp_table_free(&lives);
+
+	jp_owners_direct(&lives, 21, UINT64_MAX);
+	check(!jp_owners_duplicate(&lives, 21, 20, 100, false) &&
+		      !jp_owners_duplicate(&lives, 21, 21, 100, false),
+	      "sideband: nothing is dropped while events are being enabled");
+	check(!jp_owners_duplicate(&lives, 22, 21, 110, false) &&
+		      !jp_owners_duplicate(&lives, 22, 20, 110, false),
+	      "nor of an heir of such a thread");
+	jp_owners_direct(&lives, 21, 150);
+	check(!jp_owners_duplicate(&lives, 22, 20, 149, false) &&
+		      jp_owners_duplicate(&lives, 22, 20, 150, false),
+	      "only from when they all speak");
+	jp_table_free(&lives);
+}
+
+static void table(void)
+{
+	struct jp_table many = {0};
+	bool added, good = true;
+
+	for (uint64_t i = 1; i <= 10000; i++) {
+		struct jp_entry *entry = jp_table_add(&many, i * 4096, &added);
+
+		good &= entry && added;
+		if (entry)
+			entry->from = i;
+	}
+	for (uint64_t i = 1; i <= 10000; i++) {
+		const struct jp_entry *entry = jp_table_find(&many, i * 4096);
+
+		good &= entry && entry->from == i && !jp_table_find(&many, i * 4096 + 1);
+	}
+	check(good && many.used == 10000, "10000 entries are found again, and no others");
+	jp_table_free(&many);
+}
+
+static void options(void)
+{
+	static const char *const bad[] = {"--synth=some", "--stack=12",        "--stack=65528",
+					  "--stack=",     "--freq=0",          "--freq=-1",
+					  "--freq=1x",    "--ring=99999999999"};
+	struct jp_capture_options set = jp_capture_defaults();
+	struct jp_error err;
+	unsigned int refused = 0;
+
+	check(jp_capture_option(&set, "--stack=65520", &err) == 1 && set.stack == 65520 &&
+		      jp_capture_option(&set, "--no-chain", &err) == 1 && !set.chain &&
+		      jp_capture_option(&set, "--synth=paths", &err) == 1 &&
+		      set.synth == JP_SYNTH_PATHS,
+	      "options are taken");
+	check(jp_capture_option(&set, "--stacks=8", &err) == 0 &&
+		      jp_capture_option(&set, "--order=snapshot-first", &err) == 0,
+	      "those of others are left");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		refused += jp_capture_option(&set, bad[i], &err) == -EINVAL &&
+			   strncmp(err.text, bad[i], strlen(bad[i])) == 0;
+	check(refused == sizeof(bad) / sizeof(bad[0]), "%u bad values are refused by name",
+	      refused);
+}
+
+struct sample {
+	struct jp_perf_record header;
+	uint64_t id, ip;
+	uint32_t pid, tid;
+	uint64_t time;
+};
+
+struct seen {
+	unsigned int samples, wrong;
+	uint64_t last;
+};
+
+static int visit(void *context, const struct jp_event *event)
+{
+	struct seen *seen = context;
+
+	if (event->type != JP_EVENT_SAMPLE)
+		return 0;
+	seen->samples++;
+	seen->wrong += event->attr != (event->id == 7) || event->time < seen->last ||
+		       event->sample.ip != event->time * 2 || event->tid != 42;
+	seen->last = event->time;
+	return 0;
+}
+
+static struct jp_perfdata_writer *create(const char *path, struct jp_error *err)
+{
+	static const struct jp_perf_attr attr = {
+		.type = 1, /* software */
+		.sample_type = JP_PERF_SAMPLE_IDENTIFIER | JP_PERF_SAMPLE_IP | JP_PERF_SAMPLE_TID |
+			       JP_PERF_SAMPLE_TIME,
+		.flags = JP_PERF_ATTR_SAMPLE_ID_ALL,
+	};
+	const struct jp_perfdata_event events[] = {{&attr, "one"}, {&attr, "two"}};
+
+	return jp_perfdata_create(path, events, 2, err);
+}
+
+static void put(struct jp_perfdata_writer *writer, uint64_t id, uint64_t time)
+{
+	const struct sample sample = {
+		.header = {JP_PERF_RECORD_SAMPLE, JP_PERF_MISC_USER, sizeof(sample)},
+		.id = id,
+		.ip = time * 2,
+		.pid = 42,
+		.tid = 42,
+		.time = time,
+	};
+
+	jp_perfdata_put(writer, &sample, sizeof(sample));
+}
+
+static void file(const char *dir)
+{
+	enum { PAIRS = 20000, ROUND = 1000 };
+	struct rlimit small, found;
+	struct jp_perfdata_summary summary;
+	struct jp_perfdata_writer *writer;
+	struct seen seen = {0};
+	struct jp_error err = {""};
+	char path[128], link[128];
+
+	snprintf(path, sizeof(path), "%.100s/perf.data", dir);
+	snprintf(link, sizeof(link), "%.100s/link", dir);
+	writer = create(path, &err);
+	if (!check(writer, "the file is made %s", err.text))
+		return;
+	jp_perfdata_id(writer, 0, 6);
+	jp_perfdata_id(writer, 1, 7);
+	/* Two rings: in a round one comes whole before the other. */
+	for (uint64_t from = 1; from <= PAIRS; from += ROUND) {
+		for (uint64_t i = from; i < from + ROUND; i++)
+			put(writer, 6, 2 * i);
+		for (uint64_t i = from; i < from + ROUND; i++)
+			put(writer, 7, 2 * i + 1);
+		jp_perfdata_round(writer);
+	}
+	check(!jp_perfdata_close(writer, 2, 2 * PAIRS + 1, &err), "it is written %s", err.text);
+	check(!jp_perfdata_read(path, visit, &seen, &summary, &err), "it is read %s", err.text);
+	check(seen.samples == 2 * PAIRS && !seen.wrong && summary.attrs == 2,
+	      "%u samples in order, each of its event", seen.samples);
+
+	check(!symlink(path, link) && !create(link, &err) && strstr(err.text, "symbolic link"),
+	      "no writing through a link: %s", err.text);
+	check(!create(dir, &err), "no writing to a folder: %s", err.text);
+
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &found);
+	small = (struct rlimit){1 << 20, found.rlim_max};
+	writer = create(path, &err);
+	setrlimit(RLIMIT_FSIZE, &small);
+	for (uint64_t i = 0; writer && i < 100000; i++)
+		put(writer, 6, i);
+	check(writer && jp_perfdata_error(writer) == -EFBIG &&
+		      jp_perfdata_close(writer, 0, 0, &err) == -EFBIG && strstr(err.text, path),
+	      "a failed write is remembered and told: %s", err.text);
+	setrlimit(RLIMIT_FSIZE, &found);
+	unlink(link);
+	unlink(path);
+}
+
+int main(void)
+{
+	const char *tmp = getenv("TMPDIR");
+	char dir[100];
+
+	owners();
+	table();
+	options();
+	snprintf(dir, sizeof(dir), "%s/jp-capture-XXXXXX", tmp ? tmp : "/tmp");
+	if (check(mkdtemp(dir), "a folder for the file")) {
+		file(dir);
+		rmdir(dir);
+	}
+	return check_done();
+}
