@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/selftest/fuzz.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sanitizer/common_interface_defs.h>
@@ -8,12 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "harness/run_dir.h"
 
-enum { MAX_SEEDS = 16, MAX_SIZE = 1 << 20, SECONDS = 10 };
+enum { MAX_SEEDS = 16, MAX_SIZE = 1 << 20, SECONDS = 10, HEAD = 192 };
+
+#define CORPUS "harness/selftest/corpus/"
 
 struct bytes {
 	unsigned char *at;
@@ -23,9 +27,20 @@ struct bytes {
 static struct bytes seeds[MAX_SEEDS], input;
 static size_t nr_seeds;
 static char folder[64], input_path[128];
-static int input_fd;
+static int input_fd, report_fd;
 static unsigned long inputs;
 static uint64_t state = 0x9e3779b97f4a7c15;
+
+/*
+ * A size that no machine has is a NULL that the parser must take, and what it takes all the same is
+ * bounded: an input of some kilobytes must not fill a machine.
+ */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "allocator_may_return_null=1:max_allocation_size_mb=1024:hard_rss_limit_mb=1024:"
+	       "handle_abort=1";
+}
 
 const char *fuzz_folder(void)
 {
@@ -42,29 +57,32 @@ static uint64_t draw(uint64_t below)
 
 static void die(const char *what)
 {
-	perror(what);
+	dprintf(report_fd, "%s: %s\n", what, strerror(errno));
 	exit(EXIT_FAILURE);
 }
 
 /* What killed us stays, by a name that says which it was. */
 static void keep_input(void)
 {
+	static bool kept;
 	char path[96];
 	int fd;
 
+	if (kept || !inputs) /* a leak at the end is no input's */
+		return;
+	kept = true;
 	snprintf(path, sizeof(path), "/tmp/jitproof-fuzz-%d-%lu", getpid(), inputs);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd >= 0 && write(fd, input.at, input.size) == (ssize_t)input.size)
-		fprintf(stderr, "# input %lu of %zu bytes is kept as %s\n", inputs, input.size,
+		dprintf(report_fd, "# input %lu of %zu bytes is kept as %s\n", inputs, input.size,
 			path);
 }
 
 static void on_alarm(int signal)
 {
-	static const char text[] = "# the input has no end\n";
-
-	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+	dprintf(report_fd, "# the input has no end\n");
 	keep_input();
+	jp_run_dir_remove(folder);
 	_exit(EXIT_FAILURE);
 }
 
@@ -219,16 +237,64 @@ static void change(void)
 	}
 }
 
-static void fuzz(unsigned int more)
+/* Sizes, offsets and counts stand at the beginning: each gets each extreme. */
+static void try_extremes(const struct bytes *seed)
 {
+	static const uint64_t values[] = {0, 1, 0x7fffffff, UINT32_MAX, INT64_MAX, UINT64_MAX - 7};
+	size_t head = seed->size < HEAD ? seed->size & ~7ul : HEAD;
+
+	for (size_t size = 4; size <= 8; size += 4)
+		for (size_t at = 0; at < head; at += size)
+			for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+				take(seed);
+				memcpy(input.at + at, &values[i], size);
+				feed();
+			}
+}
+
+/* Those that killed a parser once. */
+static void try_corpus(const char *name)
+{
+	struct dirent **names;
+	char path[512];
+	int count;
+
+	snprintf(path, sizeof(path), CORPUS "%s", name);
+	count = scandir(path, &names, NULL, alphasort);
+	for (int i = 0; i < count; i++) {
+		struct bytes file;
+
+		if (names[i]->d_name[0] != '.') {
+			snprintf(path, sizeof(path), CORPUS "%s/%s", name, names[i]->d_name);
+			file = load(path);
+			take(&file);
+			free(file.at);
+			feed();
+		}
+		free(names[i]);
+	}
+	if (count >= 0)
+		free(names);
+}
+
+/* @seconds 0: a fixed number of rounds. */
+static void fuzz(unsigned int seconds)
+{
+	struct timespec start, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
 	for (size_t i = 0; i < nr_seeds; i++) {
 		take(&seeds[i]);
 		feed();
 		truncate_seed(&seeds[i], fuzz_target.truncations);
+		try_extremes(&seeds[i]);
 	}
-	for (unsigned long round = 0; round < (unsigned long)fuzz_target.rounds * more; round++) {
+	for (unsigned long round = 0; seconds || round < fuzz_target.rounds; round++) {
 		unsigned int changes = 1 + draw(draw(3) ? 4 : 32);
 
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		if (seconds && now.tv_sec - start.tv_sec >= seconds)
+			break;
 		take(&seeds[draw(nr_seeds)]);
 		while (changes--)
 			change();
@@ -238,31 +304,44 @@ static void fuzz(unsigned int more)
 	}
 }
 
-/* Of the source tree: where make runs, or above this file's object. */
 static void load_seeds(void)
 {
 	for (; nr_seeds < MAX_SEEDS && fuzz_target.seeds[nr_seeds]; nr_seeds++)
 		seeds[nr_seeds] = load(fuzz_target.seeds[nr_seeds]);
 }
 
+/* What a target says of its input is of no interest, but that it says it is tried too. */
+static void hush(void)
+{
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	report_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (null < 0 || report_fd < 0 || dup2(null, STDERR_FILENO) < 0 ||
+	    dup2(null, STDOUT_FILENO) < 0)
+		exit(EXIT_FAILURE);
+	__sanitizer_set_report_fd((void *)(intptr_t)report_fd);
+	close(null);
+}
+
 int main(int argc, char **argv)
 {
-	const char *more = getenv("FUZZ_ROUNDS"), *home = getenv("TMPDIR");
-	int null = open("/dev/null", O_WRONLY | O_CLOEXEC), out = dup(STDOUT_FILENO);
+	const char *seconds = getenv("FUZZ_SECONDS"), *home = getenv("TMPDIR");
+	const char *name = strrchr(argv[0], '_');
+	int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 
+	report_fd = STDERR_FILENO;
 	snprintf(folder, sizeof(folder), "%.40s/jitproof-XXXXXX", home ? home : "/tmp");
-	if (!mkdtemp(folder))
+	if (!name || out < 0 || !mkdtemp(folder))
 		die(folder);
 	snprintf(input_path, sizeof(input_path), "%s/input", folder);
 	input_fd = open(input_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	input.at = malloc(MAX_SIZE);
-	if (input_fd < 0 || !input.at || null < 0 || out < 0)
+	if (input_fd < 0 || !input.at)
 		die(input_path);
 	signal(SIGALRM, on_alarm);
 	__sanitizer_set_death_callback(keep_input);
-	/* What a target says of its input is of no interest, but that it says it is tried too. */
 	if (argc == 1)
-		dup2(null, STDOUT_FILENO);
+		hush();
 	for (int i = 1; i < argc; i++) {
 		struct bytes file = load(argv[i]);
 
@@ -272,17 +351,19 @@ int main(int argc, char **argv)
 	}
 	if (argc == 1) {
 		load_seeds();
-		fuzz(more && atoi(more) > 0 ? (unsigned int)atoi(more) : 1);
+		/* By hand it is a search, and another one each time. */
+		if (seconds && getrandom(&state, sizeof(state), 0) != sizeof(state))
+			die("getrandom");
+		try_corpus(name + 1);
+		fuzz(seconds ? (unsigned int)atoi(seconds) : 0);
 	}
-	fflush(stdout);
-	dup2(out, STDOUT_FILENO);
-	close(out);
-	close(null);
 	close(input_fd);
 	jp_run_dir_remove(folder);
 	for (size_t i = 0; i < nr_seeds; i++)
 		free(seeds[i].at);
 	free(input.at);
-	printf("ok 1 - %lu inputs\n1..1\n", inputs);
+	dprintf(out, "ok 1 - %s: %lu inputs\n1..1\n", name + 1, inputs);
+	close(out);
+	inputs = 0;
 	return 0;
 }

@@ -9,7 +9,9 @@
 /*
  * A fuzz target is a program: without arguments it feeds changed copies of its seeds, always the
  * same ones, to fuzz_one() and prints TAP; with arguments it feeds those files as they are. An
- * input that kills it is kept, and named. FUZZ_ROUNDS=N in the environment goes on for longer.
+ * input that kills it is kept, and named. Before all else come the files of
+ * harness/selftest/corpus/TARGET: what killed a parser once. FUZZ_SECONDS=N in the environment goes
+ * on for so long, with other changes each time.
  */
 struct fuzz_target {
 	const char *const *seeds; /* paths below the source tree, NULL at the end */
