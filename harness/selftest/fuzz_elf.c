@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copies of ELF files, or the files themselves: found tables, call frame information, steps. */
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "harness/cfi.h"
 #include "harness/elf_file.h"
 #include "harness/selftest/fuzz.h"
 
-static const char *const files[] = {"harness/selftest/corpus/program.elf", NULL};
+static const char *const files[] = {"harness/selftest/corpus/program.elf",
+				    "harness/selftest/corpus/expressions.elf",
+				    "harness/selftest/corpus/no_header.elf", NULL};
 
 static uint64_t words[64];
 
@@ -18,7 +23,7 @@ static bool load(void *context, uint64_t addr, uint64_t *value)
 
 static void step_everywhere(struct jp_cfi *cfi)
 {
-	for (uint64_t offset = 0; offset < 0x30000; offset += 37) {
+	for (uint64_t offset = 0; offset < 0x30000; offset += offset < 2048 ? 1 : 37) {
 		uint64_t vaddr = jp_cfi_vaddr(cfi, offset);
 		struct jp_regs regs = {.known = UINT32_MAX};
 
@@ -34,7 +39,9 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 {
 	struct jp_elf_image image;
 	struct jp_cfi *cfi;
+	struct jp_build_id id;
 	struct jp_error err;
+	int fd;
 
 	for (unsigned int i = 0; i < 64; i++)
 		words[i] = 0x7ffc00000000 + 8 * i * 3;
@@ -45,6 +52,14 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 	}
 	if (!jp_elf_extract(-1, bytes, size, &image, &err))
 		jp_elf_image_free(&image);
+	/* What was mapped in a process is read through a descriptor. */
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		abort();
+	jp_elf_build_id(fd, NULL, 0, &id, &err);
+	cfi = jp_cfi_open(fd, &err);
+	jp_cfi_close(cfi);
+	close(fd);
 }
 
 const struct fuzz_target fuzz_target = {
