@@ -49,7 +49,8 @@ struct jp_event {
 			const struct jp_regs *regs; /* user registers, NULL: none */
 			const unsigned char *stack; /* from the user sp up, NULL: none */
 			uint64_t stack_size;        /* bytes really copied (dyn_size) */
-			uint64_t stack_asked;       /* equal to stack_size: it may cut the stack */
+			uint64_t stack_asked;       /* what the sample had room for; equal to
+						     * stack_size: it may cut the stack */
 			uint64_t period;
 		} sample;
 		struct {

@@ -77,9 +77,10 @@ static int parse_facts(struct jp_evidence *evidence, char *text, struct jp_error
 	struct jp_capture_facts *facts = &evidence->facts;
 	const struct {
 		const char *key;
-		uint64_t *value; /* NULL: policy */
+		uint64_t *value; /* NULL: a text */
 	} keys[] = {
 		{"policy", NULL},
+		{"settled", NULL},
 		{"enabled", &facts->enabled},
 		{"sampling", &facts->sampling},
 		{"stopped", &facts->stopped},
@@ -112,8 +113,10 @@ static int parse_facts(struct jp_evidence *evidence, char *text, struct jp_error
 				return jp_fail(err, EINVAL, "%s/capture:%u: a second \"%s\"",
 					       evidence->dir, number, line);
 			found[i] = true;
-			if (!keys[i].value)
+			if (strcmp(line, "policy") == 0)
 				snprintf(facts->policy, sizeof(facts->policy), "%s", value);
+			else if (strcmp(line, "settled") == 0)
+				facts->settled = strcmp(value, "yes") == 0;
 			else if (parse_number(evidence, number, value, keys[i].value, err))
 				return -EINVAL;
 		}
@@ -283,14 +286,34 @@ static bool in_window(const struct jp_evidence *evidence, const struct jp_truth_
 	return false;
 }
 
-/* What the capture left out that covers @ip of @pid at @time, and its text in @what. */
+/* The last act by @time that put something at @ip, or changed what is allowed there; or NULL. */
+static const struct jp_truth_act *last_act(const struct jp_truth *truth, uint32_t pid, uint64_t ip,
+					   uint64_t time)
+{
+	const struct jp_truth_act *last = NULL;
+
+	for (size_t i = 0; i < truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &truth->acts[i];
+		bool moved = act->type == JP_TRUTH_REMAP;
+
+		if (act->pid == pid && act->before <= time &&
+		    (moved || act->type == JP_TRUTH_MAP || act->type == JP_TRUTH_PROTECT) &&
+		    ip - (moved ? act->new_addr : act->addr) < (moved ? act->new_len : act->len))
+			last = act;
+	}
+	return last;
+}
+
+/* What the capture left out that covers @ip of @pid, where @last gave it its mapping; its text in
+ * @what. */
 static enum jp_left_out left_out(const struct jp_evidence *evidence, uint32_t pid, uint64_t ip,
-				 uint64_t time, char *what, size_t size)
+				 const struct jp_truth_act *last, char *what, size_t size)
 {
 	for (size_t i = 0; i < evidence->nr_snapshots; i++) {
 		const struct jp_snapshot *snapshot = &evidence->snapshots[i];
 
-		if (snapshot->pid != pid)
+		/* What came after the snapshot, no policy left out of it. */
+		if (snapshot->pid != pid || (last && last->before > snapshot->after))
 			continue;
 		for (size_t j = 0; j < snapshot->count; j++) {
 			const struct jp_procmap *map = &snapshot->maps[j];
@@ -307,40 +330,23 @@ static enum jp_left_out left_out(const struct jp_evidence *evidence, uint32_t pi
 			return why;
 		}
 	}
-	for (size_t i = 0; i < evidence->truth->nr_acts; i++) {
-		const struct jp_truth_act *act = &evidence->truth->acts[i];
-		uint64_t start = act->type == JP_TRUTH_REMAP ? act->new_addr : act->addr;
-		uint64_t len = act->type == JP_TRUTH_REMAP ? act->new_len : act->len;
-
-		if (act->pid != pid || act->before > time || ip < start || ip - start >= len ||
-		    !in_window(evidence, act))
-			continue;
-		snprintf(what, size,
-			 "%" PRIx64 "-%" PRIx64 " of pid %u was mapped at %" PRIu64
-			 ", after the snapshot and before the events were enabled",
-			 start, start + len, pid, act->before);
-		return JP_LEFT_WINDOW;
-	}
-	return JP_LEFT_NOTHING;
+	if (!last || !in_window(evidence, last))
+		return JP_LEFT_NOTHING;
+	snprintf(what, size,
+		 "%" PRIx64 " of pid %u was mapped at %" PRIu64
+		 ", after the snapshot and before the events were enabled",
+		 ip, pid, last->before);
+	return JP_LEFT_WINDOW;
 }
 
 const char *jp_evidence_unmapped(const struct jp_evidence *evidence, uint32_t pid, uint64_t ip,
 				 uint64_t time, char *what, size_t size)
 {
-	enum jp_left_out why = left_out(evidence, pid, ip, time, what, size);
-	const struct jp_truth_act *last = NULL;
+	const struct jp_truth_act *last = last_act(evidence->truth, pid, ip, time);
+	enum jp_left_out why = left_out(evidence, pid, ip, last, what, size);
 
 	if (why != JP_LEFT_NOTHING)
 		return jp_left_out_text(why);
-	for (size_t i = 0; i < evidence->truth->nr_acts; i++) {
-		const struct jp_truth_act *act = &evidence->truth->acts[i];
-		bool moved = act->type == JP_TRUTH_REMAP;
-
-		if (act->pid == pid && act->before <= time &&
-		    (moved || act->type == JP_TRUTH_MAP || act->type == JP_TRUTH_PROTECT) &&
-		    ip - (moved ? act->new_addr : act->addr) < (moved ? act->new_len : act->len))
-			last = act;
-	}
 	if (last && last->type == JP_TRUTH_REMAP) {
 		snprintf(what, size,
 			 "%" PRIx64 " came there by mremap at %" PRIu64

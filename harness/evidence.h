@@ -30,6 +30,7 @@ struct jp_capture_facts {
 	/* From PERF_FORMAT_LOST and LOST records, the larger. */
 	uint64_t lost_sideband, lost_samples;
 	uint64_t duplicates;  /* samples dropped because two inherited events saw one thread */
+	bool settled;         /* threads were listed until no new one was found */
 	uint64_t breakpoints; /* instructions that were given a breakpoint; 0: a sampling capture */
 };
 

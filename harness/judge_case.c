@@ -10,6 +10,8 @@
 #include "harness/registry.h"
 #include "harness/validator.h"
 
+/* A case that says nothing of its unjudged samples may have this many of them, in percent. */
+#define MAX_UNJUDGED 2
 /* Where the clocks of truth and capture differ by more, brackets prove nothing (DESIGN 4). */
 #define MAX_SLACK_NS 100000
 
@@ -52,6 +54,10 @@ static void check_evidence(const struct jp_evidence *evidence, struct jp_result 
 		note(result, JP_ERROR,
 		     "%" PRIu64 " sideband records (mappings, processes, names) were lost",
 		     evidence->facts.lost_sideband);
+	if (!evidence->facts.settled)
+		note(result, JP_ERROR,
+		     "threads were started faster than they could be listed: what some of them "
+		     "mapped was not watched");
 }
 
 static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
@@ -75,6 +81,27 @@ static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 		}
 	}
 	return 0;
+}
+
+static bool expects(const struct jp_case *cas, const char *metric)
+{
+	for (size_t i = 0; i < cas->nr_expectations; i++)
+		if (strcmp(cas->expectations[i].metric, metric) == 0)
+			return true;
+	return false;
+}
+
+/* What is not judged cannot fail: enough judged samples are no excuse for many more unjudged. */
+static void check_unjudged(const struct jp_case *cas, struct jp_result *result)
+{
+	const struct jp_metric *unjudged = jp_findings_metric(&result->findings, "unjudged");
+	char figure[160];
+
+	if (!unjudged || expects(cas, "unjudged") ||
+	    (double)unjudged->k * 100 <= (double)unjudged->n * MAX_UNJUDGED)
+		return;
+	note(result, JP_ERROR, "too little evidence: unjudged is %s, at most %d %% are usual",
+	     jp_expect_figure(unjudged, figure, sizeof(figure)), MAX_UNJUDGED);
 }
 
 static void check_samples(const struct jp_case *cas, struct jp_result *result)
@@ -235,6 +262,7 @@ void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result 
 	if (result->outcome == JP_ERROR)
 		goto out;
 	check_samples(cas, result);
+	check_unjudged(cas, result);
 	if (result->outcome == JP_ERROR)
 		goto out;
 	check_expectations(cas, result);

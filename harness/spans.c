@@ -91,8 +91,11 @@ int jp_spans_of_truth(const struct jp_truth *truth, struct jp_spans *spans)
 		} else {
 			failed = jp_replay_truth(spans->replay, act);
 		}
+		/* What ends with its process is never stale: nobody is left to be sampled in it. */
 		if (!failed)
-			failed = follow(spans, act->pid, act->before, act->after);
+			failed = follow(spans, act->pid, act->before,
+					act->type == JP_TRUTH_PROCESS_EXIT ? UINT64_MAX
+									   : act->after);
 	}
 	sort(spans);
 	return failed;

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_WORKLOADS_PUBLISH_H
+#define JP_WORKLOADS_PUBLISH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * How a workload tells profilers its names: nothing, perf map (DIR/perf-PID.map), jitdump
+ * (DIR/jit-PID.dump), both. Chosen by `jitproof workload --publish=HOW --publish-dir=DIR` for every
+ * workload alike; a workload that loads code through jp_emit() need not know. Writers are in
+ * workloads/publish/, one per file, and register themselves (JP_PUBLISHER).
+ */
+struct jp_published {
+	const char *name;
+	uint64_t addr, size;
+	const void *code;      /* readable copy of its bytes */
+	uint32_t index;        /* the function's id in the truth */
+	const void *unwinding; /* .eh_frame and .eh_frame_hdr, or NULL */
+	size_t unwinding_size, unwinding_hdr_size;
+};
+
+struct jp_publisher {
+	const char *name; /* "map", "jitdump" */
+	const char *help;
+	const char *faults; /* names of what it can get wrong on request, with blanks; NULL: none */
+	/* 0 or -errno each. @fault NULL: a right one. */
+	int (*open)(const char *dir, const char *fault);
+	int (*load)(const struct jp_published *code);
+	int (*move)(const struct jp_published *code, uint64_t from); /* NULL: it cannot tell */
+	int (*close)(void);
+};
+
+/*
+ * @how: "none", "map", "jitdump", "both", each with ":FAULT" if a writer shall go wrong. 0 or
+ * -errno, and a line on stderr. Called before the workload runs, again by jp_publish_forked() in a
+ * forked child (which has a pid, and thus files, of its own).
+ */
+int jp_publish_begin(const char *how, const char *dir);
+int jp_publish_forked(void);
+/* Called by jp_emit() and by whoever moves code. Threads may call at once. 0 or -errno. */
+int jp_publish_load(const struct jp_published *code);
+int jp_publish_move(const struct jp_published *code, uint64_t from);
+int jp_publish_end(void);
+
+#endif
