@@ -346,6 +346,14 @@ struct jp_mapping *jp_replay_find(struct jp_replay *replay, uint32_t pid, uint64
 	return &space->mappings[index];
 }
 
+struct jp_mapping *jp_replay_from(struct jp_replay *replay, uint32_t pid, uint64_t addr)
+{
+	struct space *space = find_space(replay, pid);
+	size_t index = space ? first_after(space, addr) : 0;
+
+	return space && index < space->count ? &space->mappings[index] : NULL;
+}
+
 const char *jp_replay_comm(const struct jp_replay *replay, uint32_t pid)
 {
 	for (const struct space *space = replay->spaces[pid % BUCKETS]; space; space = space->next)
