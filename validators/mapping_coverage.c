@@ -228,8 +228,9 @@ static int judge_stale(struct coverage *coverage, const struct jp_span *known)
 		if (again)
 			continue;
 		coverage->stale++;
-		/* A record from after the end is a lie; one from before it only lies on. */
-		cause = known->open_before > truth->close_after + facts->slack
+		/* A record from after the end is a lie; one from before it only lies on, also
+		 * where a later record cut it. */
+		cause = known->mapping.since > truth->close_after + facts->slack
 				? "invented"
 				: jp_evidence_ended(coverage->evidence, truth->pid, start,
 						    truth->close_before);
@@ -255,6 +256,22 @@ static uint64_t untouched(const struct jp_truth *truth, const struct jp_truth_ac
 	return UINT64_MAX;
 }
 
+/* Whether @known may tell of something executable that was there before @act: then it is stale, if
+ * anything. */
+static bool tells_of_earlier(const struct coverage *coverage, const struct jp_span *known,
+			     const struct jp_truth_act *act)
+{
+	for (size_t i = 0; i < coverage->truth.count; i++) {
+		const struct jp_span *truth = &coverage->truth.spans[i];
+
+		if (truth->pid == act->pid && truth->mapping.start < act->addr + act->len &&
+		    act->addr < truth->mapping.end && truth->close_before <= act->after &&
+		    known->mapping.since <= truth->close_after + coverage->evidence->facts.slack)
+			return true;
+	}
+	return false;
+}
+
 /* Whether @known says executable of what the truth had mapped otherwise, and left so: the writable
  * view of code, for one. */
 static int judge_invented(struct coverage *coverage, const struct jp_span *known)
@@ -274,7 +291,8 @@ static int judge_invented(struct coverage *coverage, const struct jp_span *known
 			continue;
 		to = untouched(truth, act);
 		to = min(to - (to == UINT64_MAX ? 0 : min(to, facts->slack)), facts->stopped);
-		if (max(from, act->after + facts->slack) >= min(to, known->close_before))
+		if (max(from, act->after + facts->slack) >= min(to, known->close_before) ||
+		    tells_of_earlier(coverage, known, act))
 			continue;
 		span.mapping.start = act->addr;
 		span.mapping.end = act->addr + act->len;
