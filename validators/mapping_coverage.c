@@ -196,6 +196,20 @@ static int judge_span(struct coverage *coverage, const struct jp_span *truth)
 	return failed;
 }
 
+/* Whether @addr of @pid was truly executable at @time. */
+static bool lives_at(const struct coverage *coverage, uint32_t pid, uint64_t addr, uint64_t time)
+{
+	for (size_t i = 0; i < coverage->truth.count; i++) {
+		const struct jp_span *span = &coverage->truth.spans[i];
+
+		if (span->pid == pid && addr >= span->mapping.start && addr < span->mapping.end &&
+		    span->open_before <= time + coverage->evidence->facts.slack &&
+		    time <= span->close_after)
+			return true;
+	}
+	return false;
+}
+
 /* How long after its truth ended @known still says executable, where the truth had spoken of the
  * place: the kernel reports no unmapping, so such spans lie on until something covers them. */
 static int judge_stale(struct coverage *coverage, const struct jp_span *known)
@@ -210,7 +224,7 @@ static int judge_stale(struct coverage *coverage, const struct jp_span *known)
 		uint64_t end = min(truth->mapping.end, known->mapping.end);
 		uint64_t gone = truth->close_after;
 		const char *cause;
-		bool again = false;
+		bool again = false, told_later;
 
 		if (truth->pid != known->pid || start >= end || gone == UINT64_MAX)
 			continue;
@@ -227,13 +241,16 @@ static int judge_stale(struct coverage *coverage, const struct jp_span *known)
 		}
 		if (again)
 			continue;
+		/* A record from after the end is a lie, unless it tells of a later life of the
+		 * place, whose turn comes; one from before it only lies on, also where a later
+		 * record cut it. */
+		told_later = known->mapping.since > truth->close_after + facts->slack;
+		if (told_later && lives_at(coverage, known->pid, start, known->mapping.since))
+			continue;
 		coverage->stale++;
-		/* A record from after the end is a lie; one from before it only lies on, also
-		 * where a later record cut it. */
-		cause = known->mapping.since > truth->close_after + facts->slack
-				? "invented"
-				: jp_evidence_ended(coverage->evidence, truth->pid, start,
-						    truth->close_before);
+		cause = told_later ? "invented"
+				   : jp_evidence_ended(coverage->evidence, truth->pid, start,
+						       truth->close_before);
 		return except(coverage, "coverage.stale", cause, truth, start, end,
 			      "still known as executable after its end");
 	}

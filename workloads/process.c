@@ -18,6 +18,7 @@
 
 #include "harness/truth_write.h"
 #include "workloads/path.h"
+#include "workloads/publish.h"
 #include "workloads/workload.h"
 
 extern char **environ;
@@ -121,6 +122,15 @@ static void __attribute__((noreturn)) end_child(int status)
 	_exit(status);
 }
 
+/* A forked child leaves, with what it published in order. */
+static void __attribute__((noreturn)) end_body(int status)
+{
+	if (jp_publish_end() && !status)
+		status = EXIT_FAILURE;
+	fflush(NULL);
+	end_child(status);
+}
+
 /* What the truth calls this process. */
 static uint32_t own_outside(void)
 {
@@ -172,8 +182,8 @@ int jp_process_fork(struct jp_process *process, const struct jp_fork *wanted,
 		/* They go on through an exec of the child, as those of the first process do. */
 		fcntl(theirs[0], F_SETFD, 0);
 		fcntl(theirs[1], F_SETFD, 0);
-		ret = jp_stage_forked(theirs[0], theirs[1]);
-		end_child(ret ? EXIT_FAILURE : body(context));
+		ret = jp_stage_forked(theirs[0], theirs[1]) ?: jp_publish_forked();
+		end_body(ret ? EXIT_FAILURE : body(context));
 	}
 	ret = keep(process, pid < 0 ? -errno : pid, theirs);
 	pthread_mutex_unlock(&lock);
@@ -216,6 +226,14 @@ static int describe_image(struct image *image, const char *file, const char *con
 		bad |= asprintf(&image->argv[at++], "--outside-proc=%d", jp_truth_outside_proc()) <
 		       0;
 	image->argv[at++] = image->started;
+	/* It tells its names as we do. */
+	for (char **arg = setup->argv; *arg && at < 16; arg++) {
+		if (strncmp(*arg, "--publish", 9))
+			continue;
+		image->argv[at++] = *arg;
+		if (!strchr(*arg, '=') && arg[1])
+			image->argv[at++] = *++arg;
+	}
 	for (int i = 1; argv[i] && !bad; i++) {
 		if (at == sizeof(image->argv) / sizeof(image->argv[0]) - 1)
 			return -E2BIG;
