@@ -35,6 +35,17 @@ static uint64_t min(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* A snapshot taken after the file was removed or replaced says so behind its name. */
+static bool same_name(const struct jp_mapping *truth, const struct jp_mapping *known)
+{
+	size_t length = strlen(truth->name);
+
+	if (strncmp(truth->name, known->name, length) != 0)
+		return false;
+	return !known->name[length] || (truth->backing == JP_BACKING_FILE &&
+					strcmp(known->name + length, " (deleted)") == 0);
+}
+
 /* Kind and identity: the backing, for what has a name of its own the name, for what has offsets the
  * offset of @addr. The truth holds no inode: two memfds of one name are told apart by offset only.
  */
@@ -44,7 +55,7 @@ static bool identical(const struct jp_mapping *truth, const struct jp_mapping *k
 		return false;
 	if (truth->backing != JP_BACKING_MEMFD && truth->backing != JP_BACKING_FILE)
 		return true;
-	return strcmp(truth->name, known->name) == 0 &&
+	return same_name(truth, known) &&
 	       addr - truth->start + truth->pgoff == addr - known->start + known->pgoff;
 }
 

@@ -29,7 +29,7 @@ enum {
 	DYNAMIC = TEXT + TEXT_ROOM,
 	DYNAMIC_ADDR = TEXT_ADDR + TEXT_ROOM + 4 * PAGE,
 	FILE_SIZE = DYNAMIC + PAGE,
-	HEADERS = 6,
+	HEADERS = 7,
 	ID = 20,
 };
 
@@ -188,7 +188,9 @@ static void add_headers(struct maker *maker, unsigned variant, size_t table)
 			     5 * sizeof(Elf64_Dyn), 5 * sizeof(Elf64_Dyn), 8},
 			    {PT_NOTE, PF_R, note, note, note, note_size, note_size, 4},
 			    {PT_GNU_EH_FRAME, PF_R, table, table, table, sizeof(struct table),
-			     sizeof(struct table), 4}},
+			     sizeof(struct table), 4},
+			    /* Without it the loader makes all stacks executable. */
+			    {PT_GNU_STACK, PF_R | PF_W, 0, 0, 0, 0, 0, 16}},
 		.note = {4, ID, NT_GNU_BUILD_ID},
 		.note_name = "GNU",
 	};

@@ -44,6 +44,7 @@ struct scene {
 	struct jp_loaded loaded[PLACES];
 	struct jp_process programs[PLACES];
 	bool wanted[PLACES];
+	bool libraries;     /* no programs */
 	const char *merged; /* where the layers are mounted */
 };
 
@@ -116,7 +117,7 @@ static int settle(struct scene *scene, unsigned at, const char *folder)
 		ret = jp_object_load(&object, path, 0, &scene->loaded[at]);
 	if (!ret)
 		ret = jp_path_thread(scene->loaded[at].paths, JP_OBJECT_PATHS);
-	if (ret || !places[at].program)
+	if (ret || !places[at].program || scene->libraries)
 		return ret;
 	/* The end of the name is what counts. */
 	snprintf(program, sizeof(program), "%s/program of %s",
@@ -137,6 +138,10 @@ static int take_places(struct scene *scene, int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		unsigned at = 0;
 
+		if (!strcmp(argv[i], "--no-programs")) {
+			scene->libraries = true;
+			continue;
+		}
 		while (at < PLACES &&
 		       (strncmp(argv[i], "--", 2) || strcmp(argv[i] + 2, places[at].word)))
 			at++;
@@ -208,7 +213,8 @@ static const struct jp_workload odd_paths = {
 	.name = "odd_paths",
 	.help = "libraries and programs whose paths parsers trip over",
 	.options = "  --blank --newline --backslash --octal --deleted --bytes --long --overlay\n"
-		   "                   which of them (all but octal and overlay)\n",
+		   "                   which of them (all but octal and overlay)\n"
+		   "  --no-programs    only libraries, in one process\n",
 	.run = run,
 };
 JP_REGISTER(workload, odd_paths);

@@ -174,7 +174,7 @@ static int write_records(struct jp_session *session, pid_t pid, const struct rea
 	pthread_mutex_lock(&session->lock);
 	for (size_t i = 0; i < count; i++) {
 		if (session->copies && (maps[i].prot & JP_PROT_EXEC))
-			jp_elf_copies_want(session->copies, pid, &maps[i]);
+			jp_elf_copies_want(session->copies, pid, &maps[i], 0);
 		/*
 		 * The time before the reading: whatever happened while it was read has a live
 		 * record that is later and wins, and what the reading shows of it already is the
