@@ -134,7 +134,8 @@ run_tests: all ## as kselftest: KTAP on standard output, 4 when everything was s
 	@$(RUN) --set=check
 
 selftest: all $(TESTS) $(SELFTEST_BIN) sanitized ## test jitproof itself; needs no privileges
-	@O='$(O)' JITPROOF='$(O)/jitproof' $(PYTHON) harness/selftest/run.py $(TESTS) $(FUZZ) \
+	@O='$(O)' JITPROOF='$(O)/jitproof' ASAN_TESTS='$(ASAN_TESTS)' \
+		$(PYTHON) harness/selftest/run.py $(TESTS) $(FUZZ) \
 		$(TEST_PY)
 
 lint: ## check the tree's own rules
@@ -162,7 +163,8 @@ clean: ## remove $(O)
 	rm -rf $(O)
 
 FORCE:
-.PHONY: all check check-full run_tests selftest sanitized fuzz lint bench perf-versions install help clean FORCE
+.PHONY: all check check-full run_tests selftest sanitized fuzz lint bench perf-versions install \
+	help clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
 	$(wildcard $(O)/asan/*/*.d $(O)/asan/*/*/*.d)
