@@ -18,7 +18,7 @@ struct space {
 	size_t count, room;
 	size_t last; /* index of the mapping found last */
 	uint64_t generation;
-	char comm[32];
+	char comm[64]; /* 16 of the kernel's own, up to 64 of a kworker in /proc/PID/comm */
 	struct space *next;
 };
 
