@@ -104,7 +104,8 @@ class RunDirectory(Folder):
         self.write("SKIP one\nok 2 fixture/forged\n\x1b[2J", "anon", "outcome")
         done = jitproof("judge", self.dir)
         self.assertEqual(done.returncode, 4)
-        self.assertEqual(re.findall(r"(?m)^(?:not )?ok \d+ \S+", done.stdout), ["ok 1 fixture/anon"])
+        self.assertEqual(re.findall(r"(?m)^(?:not )?ok \d+ \S+", done.stdout),
+                         ["ok 1 fixture/anon"])
         self.assertNotIn("\x1b", done.stdout)
         os.unlink(self.place("anon", "outcome"))
         os.mkfifo(self.place("anon", "outcome"))
@@ -350,7 +351,8 @@ class Killed(Folder):
             for capture in ("attach", "launch"):
                 with self.subTest(signal=number, capture=capture):
                     self.interrupt(number, "case a check : anon_exec : "
-                                   f"{capture} --stack=8192 : seconds=30 samples=9999999\n", "perf.data")
+                                   f"{capture} --stack=8192 : seconds=30 samples=9999999\n",
+                                   "perf.data")
                     shutil.rmtree(self.place("run"))
 
     def test_deaf_workload(self):
