@@ -28,7 +28,8 @@ struct jp_loaded {
 	struct jp_function functions[JP_OBJECT_FUNCTIONS];
 	struct jp_path paths[JP_OBJECT_PATHS];
 };
-/* @again: a second time into the same process, by dlmopen(). 0 or -errno, and a line on stderr. */
+/* @again: by dlmopen(), beside what is loaded from that path already (the loader goes by the name,
+ * whatever the file is now). 0 or -errno, and a line on stderr. */
 int jp_object_load(const struct jp_object *object, const char *path, int again,
 		   struct jp_loaded *loaded);
 /* No thread may run it. */
