@@ -118,6 +118,8 @@ static int load_code(struct replay *replay, const struct jp_truth_record *record
 				     .size = record->a[1],
 				     .loaded = record->before,
 				     .unloaded = UINT64_MAX,
+				     .ready = record->after,
+				     .ending = UINT64_MAX,
 				     .layout = layout ? layout->of.layout : NULL,
 				     .name = jp_truth_text_of(replay->truth, record->a[2] >> 32)};
 
@@ -146,6 +148,7 @@ static int end_code(struct replay *replay, const struct jp_truth_record *record)
 	}
 	process->generation++;
 	code->unloaded = record->after;
+	code->ending = record->before;
 	moved = *code;
 	index = jp_truth_map_at(&replay->code_of, pair(record->pid, code->id));
 	if (!index)
@@ -156,6 +159,8 @@ static int end_code(struct replay *replay, const struct jp_truth_record *record)
 	moved.addr = record->a[1];
 	moved.loaded = record->before;
 	moved.unloaded = UINT64_MAX;
+	moved.ready = record->after;
+	moved.ending = UINT64_MAX;
 	return add_code(replay, &moved);
 }
 
@@ -174,8 +179,10 @@ static int start_process(struct replay *replay, const struct jp_truth_record *re
 
 		if (!index)
 			return -ENOMEM;
-		if (code->unloaded == UINT64_MAX)
+		if (code->unloaded == UINT64_MAX) {
 			code->unloaded = record->after;
+			code->ending = record->before;
+		}
 		*index = NONE;
 	}
 	own->codes = NONE;
@@ -207,6 +214,7 @@ static int start_process(struct replay *replay, const struct jp_truth_record *re
 			continue;
 		code.pid = record->pid;
 		code.loaded = record->before;
+		code.ready = record->after;
 		ret = add_code(replay, &code);
 	}
 	return ret;

@@ -188,12 +188,12 @@ static void good_file(void)
 	      "words of workload and capture");
 	check(!strcmp(one->expectations[1].reason, "why so"),
 	      "the reason is each one's of the line");
-	check(jp_expect_allows(one, &exception), "what a line allows is allowed");
+	check(jp_expect_allows(one, 0, &exception), "what a line allows is allowed");
 	strcpy(exception.cause, "short");
-	check(!jp_expect_allows(one, &exception), "another cause is not");
+	check(!jp_expect_allows(one, 0, &exception), "another cause is not");
 	strcpy(exception.cause, "max-stack");
 	strcpy(exception.metric, "broken.dump");
-	check(!jp_expect_allows(one, &exception), "nor the same cause of another metric");
+	check(!jp_expect_allows(one, 0, &exception), "nor the same cause of another metric");
 	check(!cases->cases[1].check && cases->cases[1].samples == 2000, "defaults");
 	check(!strcmp(cases->tables[0].rows[0].cases[0], "study/one") &&
 		      !strcmp(cases->tables[0].rows[0].cases[1], "-"),
