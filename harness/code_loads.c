@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,41 +14,61 @@
 struct reading {
 	struct jp_code_loads *out;
 	size_t room;
-	size_t first;      /* of this file */
-	uint64_t *indexes; /* the code index of each load, for moves; as many as @room */
+	void *named; /* of this file: a tree of struct named */
 };
 
-static int add(struct reading *reading, const struct jp_code_load *load, uint64_t index)
+/* The load that had a code index last: what a move of it is called. */
+struct named {
+	uint64_t index;
+	size_t load;
+};
+
+static int by_index(const void *left, const void *right)
+{
+	const struct named *a = left, *b = right;
+
+	return (a->index > b->index) - (a->index < b->index);
+}
+
+static int add(struct reading *reading, const struct jp_code_load *load)
 {
 	struct jp_code_loads *out = reading->out;
 
 	if (out->count == reading->room) {
 		size_t room = reading->room ? 2 * reading->room : 256;
 		struct jp_code_load *loads = reallocarray(out->loads, room, sizeof(*loads));
-		uint64_t *indexes;
-
 		if (!loads)
 			return -ENOMEM;
 		out->loads = loads;
-		indexes = reallocarray(reading->indexes, room, sizeof(*indexes));
-		if (!indexes)
-			return -ENOMEM;
-		reading->indexes = indexes;
 		reading->room = room;
 	}
 	out->loads[out->count] = *load;
 	out->loads[out->count].name = strdup(load->name);
-	reading->indexes[out->count] = index;
 	return out->loads[out->count].name ? (out->count++, 0) : -ENOMEM;
 }
 
-/* The name of the last load of @index in this file: moves come soon after, as a rule. */
+/* The load that was added last has @index. */
+static int name_it(struct reading *reading, uint64_t index)
+{
+	struct named *fresh = malloc(sizeof(*fresh)), **found;
+
+	if (!fresh)
+		return -ENOMEM;
+	*fresh = (struct named){index, reading->out->count - 1};
+	found = tsearch(fresh, &reading->named, by_index);
+	if (found && *found == fresh)
+		return 0;
+	if (found)
+		(*found)->load = fresh->load;
+	free(fresh);
+	return found ? 0 : -ENOMEM;
+}
+
 static const char *name_of(const struct reading *reading, uint64_t index)
 {
-	for (size_t i = reading->out->count; i-- > reading->first;)
-		if (reading->indexes[i] == index)
-			return reading->out->loads[i].name;
-	return "";
+	struct named key = {.index = index}, **found = tfind(&key, &reading->named, by_index);
+
+	return found ? reading->out->loads[(*found)->load].name : "";
 }
 
 static int take(struct reading *reading, const struct jp_jitdump_record *record)
@@ -58,14 +79,14 @@ static int take(struct reading *reading, const struct jp_jitdump_record *record)
 		load.addr = record->load.addr;
 		load.size = record->load.size;
 		load.name = record->load.name;
-		return add(reading, &load, record->load.index);
+		return add(reading, &load) ?: name_it(reading, record->load.index);
 	}
 	if (record->type != JP_JITDUMP_MOVE)
 		return 0;
 	load.addr = record->move.to;
 	load.size = record->move.size;
 	load.name = name_of(reading, record->move.index);
-	return add(reading, &load, record->move.index);
+	return add(reading, &load);
 }
 
 static int read_dump(struct reading *reading, const char *path)
@@ -77,13 +98,14 @@ static int read_dump(struct reading *reading, const char *path)
 	int more = dump ? 1 : -EINVAL, failed = 0;
 
 	out->dumps++;
-	reading->first = out->count;
 	while (!failed && more > 0) {
 		more = jp_jitdump_next(dump, &record, &why);
 		if (more > 0)
 			failed = take(reading, &record);
 	}
 	jp_jitdump_close(dump);
+	tdestroy(reading->named, free);
+	reading->named = NULL;
 	if (more < 0 && !out->bad++)
 		out->why = why;
 	return failed;
@@ -125,7 +147,6 @@ int jp_code_loads_read(const char *dir, struct jp_code_loads *loads, struct jp_e
 		free(names[i]);
 	}
 	free(names);
-	free(reading.indexes);
 	if (failed) {
 		jp_code_loads_free(loads);
 		return jp_fail(err, -failed, "%s: jitdumps: %s", dir, strerror(-failed));
