@@ -25,6 +25,8 @@ const struct jp_case *jp_cases_find(const struct jp_cases *cases, const char *na
 {
 	struct jp_case key = {.name = name};
 
+	if (!cases->nr_cases) /* bsearch() wants an array even of nothing */
+		return NULL;
 	return bsearch(&key, cases->cases, cases->nr_cases, sizeof(key), by_name);
 }
 
@@ -50,7 +52,8 @@ int jp_cases_check(struct jp_cases *cases, struct jp_error *err)
 {
 	int ret;
 
-	qsort(cases->cases, cases->nr_cases, sizeof(*cases->cases), by_name);
+	if (cases->nr_cases) /* qsort() wants an array even of nothing */
+		qsort(cases->cases, cases->nr_cases, sizeof(*cases->cases), by_name);
 	for (size_t i = 0; i < cases->nr_cases; i++) {
 		const struct jp_case *cas = &cases->cases[i];
 

@@ -18,7 +18,7 @@ struct space {
 	size_t count, room;
 	size_t last; /* index of the mapping found last */
 	uint64_t generation;
-	char comm[32];
+	char comm[64]; /* 16 of the kernel's own, up to 64 of a kworker in /proc/PID/comm */
 	struct space *next;
 };
 
@@ -345,6 +345,14 @@ struct jp_mapping *jp_replay_find(struct jp_replay *replay, uint32_t pid, uint64
 		space->last = index;
 	}
 	return &space->mappings[index];
+}
+
+struct jp_mapping *jp_replay_from(struct jp_replay *replay, uint32_t pid, uint64_t addr)
+{
+	struct space *space = find_space(replay, pid);
+	size_t index = space ? first_after(space, addr) : 0;
+
+	return space && index < space->count ? &space->mappings[index] : NULL;
 }
 
 const char *jp_replay_comm(const struct jp_replay *replay, uint32_t pid)

@@ -44,6 +44,8 @@ int jp_replay_cut(struct jp_replay *replay, uint32_t pid, uint64_t addr, uint64_
 /* The mapping of @pid that covers @addr, or NULL. Constant time for an address near the last ones
  * asked for. The pointer lives until the next jp_replay_apply() or jp_replay_cut(). */
 struct jp_mapping *jp_replay_find(struct jp_replay *replay, uint32_t pid, uint64_t addr);
+/* The same, or where nothing covers @addr the first one above it. */
+struct jp_mapping *jp_replay_from(struct jp_replay *replay, uint32_t pid, uint64_t addr);
 /* The process's name (last COMM of its main thread), "" where unknown. */
 const char *jp_replay_comm(const struct jp_replay *replay, uint32_t pid);
 /* The process's mappings in address order; *@count is set. */

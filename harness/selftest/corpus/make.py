@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Makes odd.data: the records that a plain recording does not hold.
+
+Of the others, compressed.data, pipe.data and two_events.data are perf 6.1's (record -z, -o -, and
+two -e), cut to a few records; program.elf is a small C program, stripped; expressions.S says how its
+two files are made. A folder with a target's name holds what once killed or stopped that parser.
+"""
+
+import os
+import struct
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+import run_directory as rd  # pylint: disable=wrong-import-position
+
+PID, CODE = 100, 0x10000
+TRACING_DATA, AUXTRACE, HEADER_FEATURE, FINISHED_INIT = 66, 71, 80, 82
+
+
+def sample(perf, attr, time, chain):
+    made = rd.Sample.make(attr, pid=PID, tid=PID, chain=[rd.CONTEXT_USER, *chain])
+    made.ip, made.time, made.id, made.misc = chain[0], time, attr.ids[0], rd.USER
+    return made
+
+
+def main():
+    kind = rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME | rd.CALLCHAIN | rd.PERIOD | rd.CPU
+    attrs = [rd.Attr.make(kind, [7]), rd.Attr.make(kind | rd.ADDR, [8, 9])]
+    perf = rd.PerfData(attrs, [], {6: struct.pack("<I64s", 64, b"x86_64")})
+    name = struct.pack("<I64s", 64, b"odd")
+    perf.records += [
+        rd.Record(HEADER_FEATURE, 0, struct.pack("<Q", 3) + name),
+        rd.Record(FINISHED_INIT, 0, b""),
+        perf.comm(PID, PID, "odd", 5),
+        perf.map(PID, CODE, 0x1000, "/usr/bin/odd", 10),
+        perf.map(PID, CODE + 0x4000, 0x1000, "//anon", 11),
+        sample(perf, attrs[0], 20, [CODE, CODE + 8]),
+        rd.Record(rd.FINISHED_ROUND, 0, b""),
+        perf.side(rd.LOST, struct.pack("<QQ", 7, 12), 30),
+        perf.side(rd.LOST_SAMPLES, struct.pack("<Q", 5), 31),
+        perf.fork(PID + 1, PID, 32),
+        perf.comm(PID + 1, PID + 1, "child", 33, True),
+        sample(perf, attrs[1], 19, [CODE + 0x4000]),
+        rd.Record(200, 0, bytes(24)),
+        rd.Record(TRACING_DATA, 0, struct.pack("<II", 0, 0)),
+        rd.Record(AUXTRACE, 0, struct.pack("<QQQIIII", 0, 0, 0, 0, 0, 0, 0)),
+        rd.Record(rd.FINISHED_ROUND, 0, b""),
+        sample(perf, attrs[0], 40, [CODE + 0x9000, 2**64 - 1]),
+    ]
+    perf.save(os.path.join(HERE, "odd.data"))
+
+
+if __name__ == "__main__":
+    main()
