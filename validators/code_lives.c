@@ -118,7 +118,7 @@ int jp_lives_of(const struct jp_evidence *evidence, const struct jp_code_loads *
 	}
 	for (size_t i = 0; i < truth->nr_acts; i++)
 		if (truth->acts[i].type == JP_TRUTH_PROCESS_START &&
-		    (truth->acts[i].how == JP_HOW_FORK || truth->acts[i].how == JP_HOW_VFORK))
+		    truth->acts[i].how != JP_HOW_LAUNCH && truth->acts[i].how != JP_HOW_EXEC)
 			inherit(lives, &truth->acts[i]);
 	return 0;
 }
