@@ -45,11 +45,12 @@ struct jp_life *jp_lives_at(const struct jp_lives *lives, uint32_t pid, uint64_t
 	return code ? &lives->lives[code - truth->codes] : NULL;
 }
 
-/* The life that @load tells of, or NULL: its address, name, and time, by which it may be late but
- * not early. */
+/* The life that @load tells of, by place and name; of several the last that had begun by then. It
+ * may be told of too early or too late: that shows in the names. NULL: none. */
 static struct jp_life *life_of(const struct jp_lives *lives, const struct jp_code_load *load)
 {
 	uint64_t slack = lives->evidence->facts.slack;
+	struct jp_life *found = NULL;
 
 	for (size_t i = jp_lives_from(lives, load->pid, load->addr); i < lives->count; i++) {
 		struct jp_life *life = &lives->lives[i];
@@ -59,11 +60,10 @@ static struct jp_life *life_of(const struct jp_lives *lives, const struct jp_cod
 			break;
 		if (code->addr == load->addr && code->size == load->size &&
 		    strcmp(code->name, load->name) == 0 &&
-		    load->time >= minus(code->loaded, slack) &&
-		    minus(load->time, slack) <= code->unloaded)
-			return life;
+		    (!found || load->time >= minus(code->loaded, slack)))
+			found = life;
 	}
-	return NULL;
+	return found;
 }
 
 /* What a child has from its parent was published before the fork, under the parent's pid. */

@@ -22,6 +22,8 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 JITPROOF = os.path.abspath(os.environ.get("JITPROOF", os.path.join(TOP, "build/jitproof")))
 FIXTURE = os.environ.get("JITPROOF_FIXTURE", os.path.join(TOP, "validators/fixtures/growth"))
 JUDGED = re.compile(r"names\.|load\.|order\.|inject\.")
+# Of the last file alone: what is not compared with the capture as it was.
+LAST = re.compile(r"(names\.(right|wrong|unnamed|unjudged)|load\.right|order\.(hidden|stray))$")
 NEVER = 2**64 - 1
 
 
@@ -192,22 +194,25 @@ class Load:
         self.time = rd.Jitdump.time(record)
 
 
-def names_by_loads(loads, records, names, lives, samples, facts):
-    """The same where inject cuts: the last load that covers an address is its name, whatever
-    mapping came later; where there is none, the mapping's."""
+class ByLoad:
+    """Names where loads are mapping records like others."""
 
-    class ByLoad:
-        @staticmethod
-        def of(record, pid, address):
-            return record.name if isinstance(record, Load) else names.of(record, pid, address)
+    def __init__(self, names):
+        self.names = names
 
-    # Loads win over anonymous records of any time: as if these were all there before.
-    early = []
+    def of(self, record, pid, address):
+        return record.name if isinstance(record, Load) else self.names.of(record, pid, address)
+
+
+def names_by_loads(loads, records, cut, *others):
+    """The same of a jitdump and a capture. With @cut the last load that covers an address is its
+    name, whatever mapping came later: as if these had all been there before."""
+    before = []
     for record in records:
-        first = record.copy()
-        first.time = 0
-        early.append(first)
-    return names_by_records(early + loads, ByLoad, lives, samples, facts)
+        before.append(record.copy())
+        if cut:
+            before[-1].time = 0
+    return names_by_records(before + loads, *others)
 
 
 class Changed(unittest.TestCase):
@@ -283,22 +288,28 @@ class Changed(unittest.TestCase):
                               for name, value in metrics.items() if JUDGED.match(name)})
         return found
 
-    def compare(self, what, changes, yielded):
-        """@changes: words for each, the first one of none; @yielded: what the brute force says."""
+    def compare(self, what, changes, yielded, before=None):
+        """@changes: words for each, the first one of none; @yielded: what the brute force says of
+        the last file; @before: of what was injected into it, if that changed too."""
         metrics = self.metrics()
         self.assertEqual(len(metrics), len(changes))
+        before = before or [None] * len(changes)
         right, judged = metrics[0]["names.right"]
         self.assertEqual(right, judged, metrics[0])
         self.assertEqual(judged, len(self.samples))
         self.assertEqual(metrics[0]["load.right"][0], metrics[0]["load.right"][1])
         noticed = alike = 0
-        for change, found, names in zip(changes[1:], metrics[1:], yielded[1:]):
+        for change, found, names, was in zip(changes[1:], metrics[1:], yielded[1:], before[1:]):
+            of_last = {name: value for name, value in found.items() if LAST.match(name)}
             if names != yielded[0]:
-                self.assertNotEqual(found, metrics[0], f"not noticed: {change}")
+                self.assertNotEqual(of_last, {name: metrics[0][name] for name in of_last},
+                                    f"not noticed: {change}")
                 noticed += 1
-            else:
-                self.assertEqual(found, metrics[0], f"alters no name: {change}")
-                alike += 1
+                continue
+            alike += 1
+            same = found if was == before[0] else of_last
+            self.assertEqual(same, {name: metrics[0][name] for name in same},
+                             f"alters no name: {change}")
         self.assertGreater(noticed, 20)
         self.assertGreater(alike, 20)
         print(f"{what}: {noticed} changes alter a name, each was noticed; "
@@ -353,6 +364,68 @@ class Changed(unittest.TestCase):
             yielded.append(names_by_records(perf.maps(), self.names, self.lives, self.samples,
                                             self.facts))
         self.compare("records of injected.data", words, yielded)
+
+    def changed_dump(self, index, how, with_what):
+        """The jitdump with one change made to its load @index."""
+        dump = rd.Jitdump(os.path.join(FIXTURE, self.dump))
+        loads = dump.loads()
+        record = loads[index]
+        if how == "drop":
+            dump.records = [other for other in dump.records if other is not record]
+        elif how == "double":
+            dump.records.append(bytearray(record))
+            dump.set_time(dump.records[-1], with_what)
+        elif how == "move":
+            dump.set_time(record, with_what)
+        elif how == "exchange":
+            time = dump.time(loads[with_what])
+            dump.set_time(loads[with_what], dump.time(record))
+            dump.set_time(record, time)
+        else: # elsewhere in the file, at its own time
+            dump.records.remove(record)
+            dump.records.insert(with_what, record)
+        return dump
+
+    def changed_loads(self):
+        """(jitdump, perf.data, words) for each change of either."""
+        plain = rd.Jitdump(os.path.join(FIXTURE, self.dump))
+        timed = [Load(record) for record in plain.loads()] + self.emitted_maps(self.perf)
+        for index, record in enumerate(plain.loads()):
+            words = f"load of {Load(record).name} at {Load(record).time}"
+            changes = [("drop", None), ("elsewhere", self.random.randrange(len(plain.records))),
+                       ("exchange", self.random.randrange(len(plain.loads())))]
+            changes += [(how, self.moment(timed)) for how in ("double", "move", "move")]
+            for how, with_what in changes:
+                yield (self.changed_dump(index, how, with_what), self.perf,
+                       f"{how} {with_what}, {words}")
+        records = self.emitted_maps(self.perf)
+        for text, index, how, with_what in self.changed_records(self.perf, records):
+            yield plain, self.changed(self.perf, records[index], how, with_what), text
+
+    def inject(self, folder):
+        out = os.path.join(folder, "injected.data")
+        os.unlink(out)
+        os.unlink(os.path.join(folder, "jit"))
+        subprocess.run([JITPROOF, "inject", "--anon=cut", "--jitdump-dir", folder, "-i",
+                        os.path.join(folder, "perf.data"), "-o", out], check=True,
+                       stdout=subprocess.DEVNULL, timeout=30)
+        os.rename(out + ".jit", os.path.join(folder, "jit"))
+
+    def test_inject(self):
+        """Of perf.data and the jitdump, injected anew."""
+        everything = list(self.changed_loads())
+        self.random.shuffle(everything)
+        plain = rd.Jitdump(os.path.join(FIXTURE, self.dump)), self.perf, "as recorded"
+        words, yielded, before = [], [], []
+        for number, (dump, perf, text) in enumerate([plain] + everything[:200]):
+            folder = self.write(number, **{self.dump: dump, "perf.data": perf})
+            self.inject(folder)
+            loads = [Load(record) for record in dump.loads()]
+            words.append(text)
+            for cut, into in ((True, yielded), (False, before)):
+                into.append(names_by_loads(loads, perf.maps(), cut, ByLoad(self.names),
+                                           self.lives, self.samples, self.facts))
+        self.compare("jitdump and perf.data, injected again", words, yielded, before)
 
 
 if __name__ == "__main__":
