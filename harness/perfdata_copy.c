@@ -5,44 +5,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEATURES = 256, FEATURE_AUXTRACE = 18 };
+#include "harness/bytes.h"
 
-struct bytes {
-	unsigned char *bytes;
-	size_t size, room;
-};
+enum { FEATURES = 256, FEATURE_AUXTRACE = 18 };
 
 struct feature {
 	bool there;
-	struct bytes payload;
+	struct jp_bytes payload;
 };
 
 struct jp_perf_copy {
 	struct jp_output *output;
 	bool pipe;
 	struct jp_perf_file_header header;
-	struct bytes attrs; /* with the places of their ids in @ids */
-	struct bytes ids;
+	struct jp_bytes attrs; /* with the places of their ids in @ids */
+	struct jp_bytes ids;
 	uint64_t data; /* offset of the first record */
 	struct feature features[FEATURES];
-	struct bytes aux; /* of feature AUXTRACE: offset and size of each AUX record */
+	struct jp_bytes aux; /* of feature AUXTRACE: offset and size of each AUX record */
 };
 
-static int add(struct bytes *to, const void *from, size_t size)
+static int add(struct jp_bytes *to, const void *from, size_t size)
 {
-	if (to->room - to->size < size) {
-		size_t room = (to->size + size) * 2;
-		unsigned char *grown = realloc(to->bytes, room);
-
-		if (!grown)
-			return -ENOMEM;
-		to->bytes = grown;
-		to->room = room;
-	}
-	if (size)
-		memcpy(to->bytes + to->size, from, size);
-	to->size += size;
-	return 0;
+	jp_bytes_add(to, from, size);
+	return to->failed ? -ENOMEM : 0;
 }
 
 /* @size bytes of an attr and the @ids_size bytes of its ids. Attrs of a pipe may differ in size; a
@@ -54,7 +40,7 @@ static int add_attr(struct jp_perf_copy *copy, const unsigned char *attr, size_t
 	size_t step = size + sizeof(place), old = copy->header.attr_size;
 
 	if (old && old != step) {
-		struct bytes wider = {0};
+		struct jp_bytes wider = {0};
 		size_t to = step > old ? step : old;
 		unsigned char *entry = calloc(1, to);
 		int ret = entry ? 0 : -ENOMEM;
@@ -67,7 +53,7 @@ static int add_attr(struct jp_perf_copy *copy, const unsigned char *attr, size_t
 			ret = add(&wider, entry, to);
 		}
 		free(entry);
-		free(copy->attrs.bytes);
+		jp_bytes_free(&copy->attrs);
 		copy->attrs = wider;
 		if (ret)
 			return ret;
@@ -252,9 +238,9 @@ void jp_perf_copy_free(struct jp_perf_copy *copy)
 	if (!copy)
 		return;
 	for (unsigned int i = 0; i < FEATURES; i++)
-		free(copy->features[i].payload.bytes);
-	free(copy->attrs.bytes);
-	free(copy->ids.bytes);
-	free(copy->aux.bytes);
+		jp_bytes_free(&copy->features[i].payload);
+	jp_bytes_free(&copy->attrs);
+	jp_bytes_free(&copy->ids);
+	jp_bytes_free(&copy->aux);
 	free(copy);
 }
