@@ -62,7 +62,7 @@ struct jp_truth_act {
 	uint8_t prot;
 	enum jp_backing backing;
 	const char *name; /* MAP: memfd's or file's name, else ""; MARK: its text */
-	uint64_t offset;  /* MAP: file offset; MARK: its value */
+	uint64_t offset;  /* MAP: file offset; MARK: its value; WAIT: the address */
 	uint32_t parent;  /* PROCESS_START */
 	enum jp_truth_how how;
 };
