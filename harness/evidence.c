@@ -355,11 +355,27 @@ static enum jp_left_out left_out(const struct jp_evidence *evidence, uint32_t pi
 	return JP_LEFT_WINDOW;
 }
 
+/* Another process in @pid's address space whose act gave @ip its mapping: 0, there is none. */
+static uint32_t sharer(const struct jp_truth *truth, uint32_t pid, uint64_t ip, uint64_t time)
+{
+	for (size_t i = 0; i < truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &truth->acts[i];
+		uint32_t other = act->pid == pid ? act->parent : act->pid;
+
+		if (act->type == JP_TRUTH_PROCESS_START && act->how == JP_HOW_SHARE &&
+		    (act->pid == pid || act->parent == pid) && act->before <= time &&
+		    last_act(truth, other, ip, time))
+			return other;
+	}
+	return 0;
+}
+
 const char *jp_evidence_unmapped(const struct jp_evidence *evidence, uint32_t pid, uint64_t ip,
 				 uint64_t time, char *what, size_t size)
 {
 	const struct jp_truth_act *last = last_act(evidence->truth, pid, ip, time);
 	enum jp_left_out why = left_out(evidence, pid, ip, last, what, size);
+	uint32_t other;
 
 	if (why != JP_LEFT_NOTHING)
 		return jp_left_out_text(why);
@@ -369,6 +385,14 @@ const char *jp_evidence_unmapped(const struct jp_evidence *evidence, uint32_t pi
 			 ", of which the kernel makes no record",
 			 ip, last->before);
 		return "mremap";
+	}
+	other = last ? 0 : sharer(evidence->truth, pid, ip, time);
+	if (other) {
+		snprintf(what, size,
+			 "%" PRIx64 " was mapped by pid %u, which has the same address space: the "
+			 "kernel's record has that pid alone",
+			 ip, other);
+		return "shared-mm";
 	}
 	snprintf(what, size, "%" PRIx64 " is in no mapping record", ip);
 	return "no-record";
@@ -495,8 +519,9 @@ static int collect_window(struct walk *walk)
 	return failed;
 }
 
-int jp_evidence_walk(const struct jp_evidence *evidence, enum jp_left_out add_back,
-		     jp_event_visit visit, void *context, struct jp_error *err)
+static int walk_file(const struct jp_evidence *evidence, const char *file,
+		     enum jp_left_out add_back, jp_event_visit visit, void *context,
+		     struct jp_error *err)
 {
 	struct walk walk = {.evidence = evidence, .visit = visit, .context = context};
 	struct jp_perfdata_summary summary;
@@ -509,10 +534,22 @@ int jp_evidence_walk(const struct jp_evidence *evidence, enum jp_left_out add_ba
 		failed = collect_skipped(&walk, add_back);
 	if (failed)
 		jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
-	snprintf(path, sizeof(path), "%s/perf.data", evidence->dir);
+	snprintf(path, sizeof(path), "%s/%s", evidence->dir, file);
 	if (!failed)
 		failed = jp_perfdata_read(path, visit_with_extras, &walk, &summary, err);
 	free(walk.extras);
 	jp_replay_free(walk.names);
 	return failed;
+}
+
+int jp_evidence_walk(const struct jp_evidence *evidence, enum jp_left_out add_back,
+		     jp_event_visit visit, void *context, struct jp_error *err)
+{
+	return walk_file(evidence, "perf.data", add_back, visit, context, err);
+}
+
+int jp_evidence_walk_injected(const struct jp_evidence *evidence, enum jp_left_out add_back,
+			      jp_event_visit visit, void *context, struct jp_error *err)
+{
+	return walk_file(evidence, "injected.data", add_back, visit, context, err);
 }
