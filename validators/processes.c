@@ -235,7 +235,9 @@ static int judge_images(struct processes *processes)
 	jp_findings_add(findings, jp_metric_count("processes.images", images));
 	jp_findings_add(findings, jp_metric_count("processes.unseen", unseen));
 	jp_findings_add(findings, jp_metric_count("processes.nameless", nameless));
-	return jp_findings_add(findings, jp_metric_count("processes.reused", reused));
+	/* A case that is about it must not pass, nor fail, by a capture that holds no such pid:
+	 * what was not measured is an ERROR. */
+	return reused ? jp_findings_add(findings, jp_metric_count("processes.reused", reused)) : 0;
 }
 
 static int judge_threads(struct processes *processes)
