@@ -25,13 +25,13 @@ int main(void)
 	return 0;
 }
 """
-# Maps a page of code after the other, none next to another, and says how many.
+# Maps a page of code after the other, none next to another, for four seconds.
 MAPPER = """
 import ctypes, sys, time
 mmap = ctypes.CDLL(None).mmap
 mmap.restype = ctypes.c_void_p
 mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
-count, until = 0, time.monotonic() + 2
+count, until = 0, time.monotonic() + 4
 while time.monotonic() < until:
     if count == 1500:
         print("ready", flush=True)
@@ -41,7 +41,6 @@ while time.monotonic() < until:
     spin = time.monotonic() + 0.0002
     while time.monotonic() < spin:
         pass
-print(count, flush=True)
 """
 
 
@@ -125,13 +124,14 @@ def first_event(context):
 
 
 def known_pages(recorder, path):
-    """(pages mapped, those without a record) of a program that maps when a recorder attaches."""
+    """(pages mapped up to the last that has a record, those of them that have none) of a program
+    that maps while a recorder attaches."""
     with subprocess.Popen([sys.executable, "-c", MAPPER], stdout=subprocess.PIPE,
                           text=True) as mapper:
         if mapper.stdout.readline() != "ready\n":
             raise RuntimeError("the program that maps did not start")
         recorder(str(mapper.pid))
-        count = int(mapper.stdout.readline())
+        mapper.communicate()
     with open(path, "rb") as file:
         data = file.read()
     known = set()
@@ -140,17 +140,21 @@ def known_pages(recorder, path):
     while at + 8 <= end:
         kind, _, size = struct.unpack_from("<IHH", data, at)
         if kind in (1, findings_kernel.MMAP2):
-            known.add(struct.unpack_from("<Q", data, at + 16)[0])
+            address = struct.unpack_from("<Q", data, at + 16)[0]
+            if 0x10000000 <= address < 1 << 32:
+                known.add((address - 0x10000000) // 0x2000)
         elif kind == 2:
             raise RuntimeError("records were lost: nothing can be said")
         at += size
-    return count, sum(0x10000000 + page * 0x2000 not in known for page in range(count))
+    if max(known) < 1500:
+        raise RuntimeError("the recorder came too late: nothing can be said")
+    return max(known) + 1, max(known) + 1 - len(known)
 
 
 def three_times(version, recorder, path):
     tries = [known_pages(recorder, path) for _ in range(3)]
     return version, any(missing for _, missing in tries), \
-        "record -p: of %s pages %s have no record" % (
+        "record -p: of %s pages, each mapped after the other, %s have no record" % (
             ", ".join(str(count) for count, _ in tries),
             ", ".join(str(missing) for _, missing in tries))
 
@@ -235,6 +239,18 @@ def names_of(context, perf, workload):
     return len(inside), sum(line[-1] == "jit_code" for line in inside)
 
 
+def anon_name(context):
+    path = context.path("anon.data")
+    for perf in context.perfs():
+        record(perf, "-e", "cpu-clock:u", "-o", path, "--", context.jitproof, "workload",
+               "anon_exec", "--truth", context.path("anon.truth"))
+        os.unlink(context.path("anon.truth"))
+        names = set(re.findall(r"\((/tmp/perf-\d+\.map)\)",
+                               perf.run("script", "-F", "ip,dso", "-i", path).stdout))
+        yield perf.version, any(not os.path.exists(name) for name in names), \
+            "//anon is shown as %s, which does not exist" % (", ".join(names) or "itself")
+
+
 def memfd_map(context):
     for perf in context.perfs():
         anon, memfd = names_of(context, perf, "anon_exec"), names_of(context, perf, "memfd_double")
@@ -259,6 +275,7 @@ FINDINGS = {
     "perf.exec-disabled": exec_disabled,
     "perf.marker": marker,
     "perf.memfd-map": memfd_map,
+    "perf.anon-name": anon_name,
     "perf.relative-ip": relative_ip,
     "perf.pipe-fields": pipe_fields,
     "perf.first-event": first_event,
