@@ -124,6 +124,7 @@ clean: ## remove $(O)
 	rm -rf $(O)
 
 FORCE:
-.PHONY: all check check-full run_tests selftest lint bench perf-versions findings install help clean FORCE
+.PHONY: all check check-full run_tests selftest lint bench perf-versions findings install help \
+	clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d)
