@@ -34,6 +34,7 @@ struct jp_regs {
 struct jp_event {
 	enum jp_event_type type;
 	uint32_t record_type; /* as in the file */
+	const void *record;   /* the whole record, for whoever writes it on; NULL: there is none */
 	uint64_t time;        /* ns; 0 where the file gives none */
 	uint64_t at; /* the record's offset in the file; its block's where it was compressed */
 	uint32_t pid, tid, cpu;
@@ -49,7 +50,8 @@ struct jp_event {
 			const struct jp_regs *regs; /* user registers, NULL: none */
 			const unsigned char *stack; /* from the user sp up, NULL: none */
 			uint64_t stack_size;        /* bytes really copied (dyn_size) */
-			uint64_t stack_asked;       /* equal to stack_size: it may cut the stack */
+			uint64_t stack_asked;       /* what the sample had room for; equal to
+						     * stack_size: it may cut the stack */
 			uint64_t period;
 		} sample;
 		struct {

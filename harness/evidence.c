@@ -58,6 +58,20 @@ static char *slurp(const char *dir, const char *name, size_t *size, struct jp_er
 	return text;
 }
 
+/* What is read through its own reader: elsewhere a link or a FIFO may be meant, here it is not. */
+static int check_file(const char *dir, const char *name, struct jp_error *err)
+{
+	char path[4096];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	if (lstat(path, &st))
+		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return jp_fail(err, EINVAL, "%s: expected a regular file", path);
+	return 0;
+}
+
 static int parse_number(const struct jp_evidence *evidence, unsigned int number, const char *text,
 			uint64_t *value, struct jp_error *err)
 {
@@ -77,9 +91,10 @@ static int parse_facts(struct jp_evidence *evidence, char *text, struct jp_error
 	struct jp_capture_facts *facts = &evidence->facts;
 	const struct {
 		const char *key;
-		uint64_t *value; /* NULL: policy */
+		uint64_t *value; /* NULL: a text */
 	} keys[] = {
 		{"policy", NULL},
+		{"settled", NULL},
 		{"enabled", &facts->enabled},
 		{"sampling", &facts->sampling},
 		{"stopped", &facts->stopped},
@@ -112,8 +127,10 @@ static int parse_facts(struct jp_evidence *evidence, char *text, struct jp_error
 				return jp_fail(err, EINVAL, "%s/capture:%u: a second \"%s\"",
 					       evidence->dir, number, line);
 			found[i] = true;
-			if (!keys[i].value)
+			if (strcmp(line, "policy") == 0)
 				snprintf(facts->policy, sizeof(facts->policy), "%s", value);
+			else if (strcmp(line, "settled") == 0)
+				facts->settled = strcmp(value, "yes") == 0;
 			else if (parse_number(evidence, number, value, keys[i].value, err))
 				return -EINVAL;
 		}
@@ -219,6 +236,8 @@ struct jp_evidence *jp_evidence_load(const char *dir, struct jp_error *err)
 		jp_fail(err, ENOMEM, "%s: no memory", dir);
 		return NULL;
 	}
+	if (check_file(dir, "truth", err) || check_file(dir, "perf.data", err))
+		goto bad;
 	snprintf(path, sizeof(path), "%s/truth", dir);
 	evidence->truth = jp_truth_load(path, err);
 	if (!evidence->truth)
@@ -283,14 +302,34 @@ static bool in_window(const struct jp_evidence *evidence, const struct jp_truth_
 	return false;
 }
 
-/* What the capture left out that covers @ip of @pid at @time, and its text in @what. */
+/* The last act by @time that put something at @ip, or changed what is allowed there; or NULL. */
+static const struct jp_truth_act *last_act(const struct jp_truth *truth, uint32_t pid, uint64_t ip,
+					   uint64_t time)
+{
+	const struct jp_truth_act *last = NULL;
+
+	for (size_t i = 0; i < truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &truth->acts[i];
+		bool moved = act->type == JP_TRUTH_REMAP;
+
+		if (act->pid == pid && act->before <= time &&
+		    (moved || act->type == JP_TRUTH_MAP || act->type == JP_TRUTH_PROTECT) &&
+		    ip - (moved ? act->new_addr : act->addr) < (moved ? act->new_len : act->len))
+			last = act;
+	}
+	return last;
+}
+
+/* What the capture left out that covers @ip of @pid, where @last gave it its mapping; its text in
+ * @what. */
 static enum jp_left_out left_out(const struct jp_evidence *evidence, uint32_t pid, uint64_t ip,
-				 uint64_t time, char *what, size_t size)
+				 const struct jp_truth_act *last, char *what, size_t size)
 {
 	for (size_t i = 0; i < evidence->nr_snapshots; i++) {
 		const struct jp_snapshot *snapshot = &evidence->snapshots[i];
 
-		if (snapshot->pid != pid)
+		/* What came after the snapshot, no policy left out of it. */
+		if (snapshot->pid != pid || (last && last->before > snapshot->after))
 			continue;
 		for (size_t j = 0; j < snapshot->count; j++) {
 			const struct jp_procmap *map = &snapshot->maps[j];
@@ -307,40 +346,23 @@ static enum jp_left_out left_out(const struct jp_evidence *evidence, uint32_t pi
 			return why;
 		}
 	}
-	for (size_t i = 0; i < evidence->truth->nr_acts; i++) {
-		const struct jp_truth_act *act = &evidence->truth->acts[i];
-		uint64_t start = act->type == JP_TRUTH_REMAP ? act->new_addr : act->addr;
-		uint64_t len = act->type == JP_TRUTH_REMAP ? act->new_len : act->len;
-
-		if (act->pid != pid || act->before > time || ip < start || ip - start >= len ||
-		    !in_window(evidence, act))
-			continue;
-		snprintf(what, size,
-			 "%" PRIx64 "-%" PRIx64 " of pid %u was mapped at %" PRIu64
-			 ", after the snapshot and before the events were enabled",
-			 start, start + len, pid, act->before);
-		return JP_LEFT_WINDOW;
-	}
-	return JP_LEFT_NOTHING;
+	if (!last || !in_window(evidence, last))
+		return JP_LEFT_NOTHING;
+	snprintf(what, size,
+		 "%" PRIx64 " of pid %u was mapped at %" PRIu64
+		 ", after the snapshot and before the events were enabled",
+		 ip, pid, last->before);
+	return JP_LEFT_WINDOW;
 }
 
 const char *jp_evidence_unmapped(const struct jp_evidence *evidence, uint32_t pid, uint64_t ip,
 				 uint64_t time, char *what, size_t size)
 {
-	enum jp_left_out why = left_out(evidence, pid, ip, time, what, size);
-	const struct jp_truth_act *last = NULL;
+	const struct jp_truth_act *last = last_act(evidence->truth, pid, ip, time);
+	enum jp_left_out why = left_out(evidence, pid, ip, last, what, size);
 
 	if (why != JP_LEFT_NOTHING)
 		return jp_left_out_text(why);
-	for (size_t i = 0; i < evidence->truth->nr_acts; i++) {
-		const struct jp_truth_act *act = &evidence->truth->acts[i];
-		bool moved = act->type == JP_TRUTH_REMAP;
-
-		if (act->pid == pid && act->before <= time &&
-		    (moved || act->type == JP_TRUTH_MAP || act->type == JP_TRUTH_PROTECT) &&
-		    ip - (moved ? act->new_addr : act->addr) < (moved ? act->new_len : act->len))
-			last = act;
-	}
 	if (last && last->type == JP_TRUTH_REMAP) {
 		snprintf(what, size,
 			 "%" PRIx64 " came there by mremap at %" PRIu64
@@ -473,8 +495,9 @@ static int collect_window(struct walk *walk)
 	return failed;
 }
 
-int jp_evidence_walk(const struct jp_evidence *evidence, enum jp_left_out add_back,
-		     jp_event_visit visit, void *context, struct jp_error *err)
+static int walk_file(const struct jp_evidence *evidence, const char *file,
+		     enum jp_left_out add_back, jp_event_visit visit, void *context,
+		     struct jp_error *err)
 {
 	struct walk walk = {.evidence = evidence, .visit = visit, .context = context};
 	struct jp_perfdata_summary summary;
@@ -487,10 +510,22 @@ int jp_evidence_walk(const struct jp_evidence *evidence, enum jp_left_out add_ba
 		failed = collect_skipped(&walk, add_back);
 	if (failed)
 		jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
-	snprintf(path, sizeof(path), "%s/perf.data", evidence->dir);
+	snprintf(path, sizeof(path), "%s/%s", evidence->dir, file);
 	if (!failed)
 		failed = jp_perfdata_read(path, visit_with_extras, &walk, &summary, err);
 	free(walk.extras);
 	jp_replay_free(walk.names);
 	return failed;
+}
+
+int jp_evidence_walk(const struct jp_evidence *evidence, enum jp_left_out add_back,
+		     jp_event_visit visit, void *context, struct jp_error *err)
+{
+	return walk_file(evidence, "perf.data", add_back, visit, context, err);
+}
+
+int jp_evidence_walk_injected(const struct jp_evidence *evidence, enum jp_left_out add_back,
+			      jp_event_visit visit, void *context, struct jp_error *err)
+{
+	return walk_file(evidence, "injected.data", add_back, visit, context, err);
 }

@@ -175,6 +175,8 @@ static bool take_stack(struct rest *rest, struct jp_event *event)
 		return false;
 	event->sample.stack = stack;
 	event->sample.stack_size = copied;
+	/* The kernel asks for less where the sample would not fit into a record of 64 KiB. */
+	event->sample.stack_asked = size;
 	return true;
 }
 

@@ -12,8 +12,8 @@
 struct jp_span {
 	uint32_t pid;
 	struct jp_mapping mapping; /* name and build id live as long as the spans */
-	/* The brackets in which it came to be and ceased (UINT64_MAX: it never did); a capture's
-	 * are points. */
+	/* The brackets in which it came to be and ceased (UINT64_MAX: it never did; close_after
+	 * too where it ceased with its process); a capture's are points. */
 	uint64_t open_before, open_after;
 	uint64_t close_before, close_after;
 };

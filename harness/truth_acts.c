@@ -18,7 +18,7 @@ int jp_truth_add_act(struct jp_truth *truth, size_t *room, const struct jp_truth
 	case JP_TRUTH_PROCESS_START:
 		act.parent = a[0];
 		act.how = a[1];
-		if (a[1] > JP_HOW_EXEC)
+		if (a[1] >= JP_HOWS)
 			goto bad;
 		break;
 	case JP_TRUTH_MAP:
@@ -43,6 +43,9 @@ int jp_truth_add_act(struct jp_truth *truth, size_t *room, const struct jp_truth
 		act.offset = a[1];
 		if (!act.name || a[0] > UINT32_MAX)
 			goto bad;
+		break;
+	case JP_TRUTH_WAIT:
+		act.offset = a[0];
 		break;
 	default:
 		break;

@@ -56,10 +56,18 @@ enum jp_truth_type {
 	JP_TRUTH_ENTER, /* path id, entry sp, entry bp, chain root id | dump root id << 32 */
 	JP_TRUTH_LEAVE, /* path id, 1: the native frames above changed during the stay */
 	JP_TRUTH_MARK,  /* text id, value */
+	JP_TRUTH_WAIT,  /* address: there the thread stood while it was not executable */
 	JP_TRUTH_TYPES
 };
 
-enum jp_truth_how { JP_HOW_LAUNCH, JP_HOW_FORK, JP_HOW_VFORK, JP_HOW_EXEC };
+enum jp_truth_how {
+	JP_HOW_LAUNCH,
+	JP_HOW_FORK,
+	JP_HOW_VFORK, /* runs nothing but an exec */
+	JP_HOW_EXEC,
+	JP_HOW_SHARE, /* clone(CLONE_VM): goes on in the parent's own address space */
+	JP_HOWS
+};
 enum jp_prot { JP_PROT_READ = 1, JP_PROT_WRITE = 2, JP_PROT_EXEC = 4 };
 enum jp_backing {
 	JP_BACKING_ANON,

@@ -216,7 +216,8 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 		enum jp_stack_answer answer;
 		int failed = 0;
 
-		if (method == JP_CHAIN ? !event->sample.chain : !event->sample.stack)
+		/* A dump that was asked for and is not there is a broken stack, not none. */
+		if (method == JP_CHAIN ? !event->sample.chain : !evidence->facts.stack_dump)
 			continue;
 		answer = jp_truth_stack_at(evidence->truth, event->pid, event->tid, event->time,
 					   evidence->facts.slack, ip, sp, method, &stacks->truth);

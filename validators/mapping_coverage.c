@@ -21,7 +21,7 @@ struct coverage {
 	struct jp_spans truth, known;
 	struct jp_replay *replay; /* of the capture, for samples */
 	uint64_t missing, late, late_ns, stale, identity;
-	uint64_t samples, samples_known;
+	uint64_t samples, samples_known, stray;
 	double true_area, known_area; /* bytes x seconds */
 };
 
@@ -63,8 +63,8 @@ static int except(struct coverage *coverage, const char *metric, const char *cau
 	char text[256], why[256] = "";
 
 	if (!cause)
-		cause = jp_evidence_unmapped(coverage->evidence, span->pid, start, UINT64_MAX, why,
-					     sizeof(why));
+		cause = jp_evidence_unmapped(coverage->evidence, span->pid, start, span->open_after,
+					     why, sizeof(why));
 	describe(span, text, sizeof(text));
 	return jp_findings_except(coverage->findings, metric, cause,
 				  "%" PRIx64 "-%" PRIx64 " of mapping %s: %s%s%s", start, end, text,
@@ -139,18 +139,35 @@ static int by_value(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
+/*
+ * What comes to be while the events are on is told at once. What is older the snapshot tells, and
+ * until it is taken nobody can ask for that.
+ */
+static uint64_t counted_from(const struct jp_evidence *evidence, const struct jp_span *truth)
+{
+	uint64_t from = max(truth->open_after + evidence->facts.slack, evidence->facts.enabled);
+
+	if (truth->open_before > evidence->facts.enabled)
+		return from;
+	for (size_t i = 0; i < evidence->nr_snapshots; i++)
+		if (evidence->snapshots[i].pid == truth->pid)
+			from = max(from, evidence->snapshots[i].after);
+	return from;
+}
+
 /* Cuts @truth where known spans begin and end, and judges the pieces. */
 static int judge_span(struct coverage *coverage, const struct jp_span *truth)
 {
 	const struct jp_capture_facts *facts = &coverage->evidence->facts;
-	uint64_t from = max(truth->open_after + facts->slack, facts->sampling);
-	uint64_t to = min(truth->close_before == UINT64_MAX ? UINT64_MAX
-							    : truth->close_before - facts->slack,
-			  facts->stopped);
+	uint64_t from = counted_from(coverage->evidence, truth);
+	uint64_t to = truth->close_before;
 	uint64_t *edges;
 	size_t nr_edges = 0;
 	int failed = 0;
 
+	if (to != UINT64_MAX)
+		to -= min(to, facts->slack);
+	to = min(to, facts->stopped);
 	if (from >= to)
 		return 0;
 	edges = malloc((2 * coverage->known.count + 2) * sizeof(*edges));
@@ -179,6 +196,28 @@ static int judge_span(struct coverage *coverage, const struct jp_span *truth)
 	return failed;
 }
 
+/* The first address of [@start, @end) in @pid that is in no executable mapping of the truth at
+ * @time, ends of brackets included; @end: there is none. */
+static uint64_t first_gap(const struct coverage *coverage, uint32_t pid, uint64_t start,
+			  uint64_t end, uint64_t time)
+{
+	uint64_t reached = start, before;
+
+	do {
+		before = reached;
+		for (size_t i = 0; i < coverage->truth.count; i++) {
+			const struct jp_span *span = &coverage->truth.spans[i];
+
+			if (span->pid == pid && span->mapping.start <= reached &&
+			    span->mapping.end > reached &&
+			    span->open_before <= time + coverage->evidence->facts.slack &&
+			    span->close_after > time)
+				reached = span->mapping.end;
+		}
+	} while (reached > before && reached < end);
+	return min(reached, end);
+}
+
 /* How long after its truth ended @known still says executable, where the truth had spoken of the
  * place: the kernel reports no unmapping, so such spans lie on until something covers them. */
 static int judge_stale(struct coverage *coverage, const struct jp_span *known)
@@ -193,26 +232,19 @@ static int judge_stale(struct coverage *coverage, const struct jp_span *known)
 		uint64_t end = min(truth->mapping.end, known->mapping.end);
 		uint64_t gone = truth->close_after;
 		const char *cause;
-		bool again = false;
 
 		if (truth->pid != known->pid || start >= end || gone == UINT64_MAX)
 			continue;
 		gone = max(gone + facts->slack, from);
 		if (gone >= to)
 			continue;
-		for (size_t j = 0; j < coverage->truth.count; j++) {
-			const struct jp_span *later = &coverage->truth.spans[j];
-
-			again |= later->pid == truth->pid && later->mapping.start <= start &&
-				 later->mapping.end >= end &&
-				 later->open_before <= gone + facts->slack &&
-				 later->close_after > gone;
-		}
-		if (again)
+		start = first_gap(coverage, truth->pid, start, end, gone);
+		if (start == end)
 			continue;
 		coverage->stale++;
-		/* A record from after the end is a lie; one from before it only lies on. */
-		cause = known->open_before > truth->close_after + facts->slack
+		/* A record from after the end is a lie; one from before it only lies on, even if
+		 * what is left of its mapping is younger. */
+		cause = known->mapping.since > truth->close_after + facts->slack
 				? "invented"
 				: jp_evidence_ended(coverage->evidence, truth->pid, start,
 						    truth->close_before);
@@ -269,34 +301,90 @@ static int judge_invented(struct coverage *coverage, const struct jp_span *known
 	return 0;
 }
 
+/* The truth's executable mapping of @ip at @time, ends of brackets included; or NULL. @known: one
+ * that is identical, if there is any. */
+static const struct jp_span *span_at(const struct coverage *coverage, uint32_t pid, uint64_t ip,
+				     uint64_t time, const struct jp_mapping *known)
+{
+	const struct jp_span *found = NULL;
+
+	for (size_t i = 0; i < coverage->truth.count; i++) {
+		const struct jp_span *span = &coverage->truth.spans[i];
+
+		if (span->pid != pid || ip < span->mapping.start || ip >= span->mapping.end ||
+		    time < span->open_before || time > span->close_after)
+			continue;
+		found = span;
+		if (known && identical(&span->mapping, known, ip))
+			break;
+	}
+	return found;
+}
+
+/* The truth cannot say what this sample should be: it must not pass for one outside of emitted
+ * code. */
+static int stray(struct coverage *coverage, const struct jp_event *event, uint64_t ip,
+		 const char *cause, const char *what)
+{
+	coverage->stray++;
+	return jp_findings_except(coverage->findings, "coverage.stray", cause,
+				  "sample at %" PRIu64 ", %u/%u, ip %" PRIx64 ": %s", event->time,
+				  event->pid, event->tid, ip, what);
+}
+
+/* Whether the thread stood at @ip, unable to go on: the kernel's part of a fault has its registers.
+ */
+static bool waits(const struct coverage *coverage, const struct jp_event *event, uint64_t ip)
+{
+	const struct jp_truth *truth = coverage->evidence->truth;
+	uint64_t slack = coverage->evidence->facts.slack;
+
+	for (size_t i = 0; i < truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &truth->acts[i];
+
+		if (act->type == JP_TRUTH_WAIT && act->pid == event->pid &&
+		    act->tid == event->tid && act->offset == ip &&
+		    act->before <= event->time + slack && event->time <= act->after + slack)
+			return true;
+	}
+	return false;
+}
+
 static int visit(void *context, const struct jp_event *event)
 {
 	struct coverage *coverage = context;
-	const struct jp_truth_code *code;
+	const struct jp_truth *truth = coverage->evidence->truth;
+	const struct jp_span *span;
 	const struct jp_mapping *known;
-	uint64_t ip, sp;
+	uint64_t ip, sp, time = event->time, slack = coverage->evidence->facts.slack;
 
 	if (event->type != JP_EVENT_SAMPLE)
 		return jp_replay_apply(coverage->replay, event);
-	if (!jp_machine_user(coverage->machine, event, &ip, &sp))
-		return 0;
-	code = jp_truth_code_at(coverage->evidence->truth, event->pid, ip, event->time);
-	if (!code)
+	if (!jp_machine_user(coverage->machine, event, &ip, &sp)) {
+		ip = event->sample.ip;
+		if (!event->sample.user || !span_at(coverage, event->pid, ip, time, NULL))
+			return 0;
+		return stray(coverage, event, ip, "no-registers",
+			     "in emitted code's memory, without the registers that tell more");
+	}
+	known = jp_replay_find(coverage->replay, event->pid, ip);
+	span = span_at(coverage, event->pid, ip, time, known);
+	if (!jp_truth_code_at(truth, event->pid, ip, time)) {
+		if (!span || jp_truth_code_at(truth, event->pid, ip, time + slack) ||
+		    jp_truth_code_at(truth, event->pid, ip, time - min(time, slack)))
+			return 0;
+		return stray(coverage, event, ip, "no-code",
+			     "in emitted code's memory, where the truth has no function");
+	}
+	if (!span && waits(coverage, event, ip))
 		return 0;
 	coverage->samples++;
-	known = jp_replay_find(coverage->replay, event->pid, ip);
-	if (!known || !(known->prot & JP_PROT_EXEC))
-		return 0; /* its mapping is an exception already, by judge_piece() */
-	for (size_t i = 0; i < coverage->truth.count; i++) {
-		const struct jp_span *truth = &coverage->truth.spans[i];
-
-		if (truth->pid == event->pid && ip >= truth->mapping.start &&
-		    ip < truth->mapping.end && event->time >= truth->open_before &&
-		    event->time <= truth->close_after && identical(&truth->mapping, known, ip)) {
-			coverage->samples_known++;
-			break;
-		}
-	}
+	if (!span)
+		return stray(coverage, event, ip, "no-mapping",
+			     "in a function for which the truth has no mapping");
+	/* Where either does not hold, its mapping is an exception already, by judge_piece(). */
+	if (known && known->prot & JP_PROT_EXEC && identical(&span->mapping, known, ip))
+		coverage->samples_known++;
 	return 0;
 }
 
@@ -328,6 +416,7 @@ static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 		jp_findings_add(findings,
 				jp_metric_rate("coverage.area", coverage.known_area * 1e3 / 1024,
 					       coverage.true_area * 1e3 / 1024));
+		jp_findings_add(findings, jp_metric_count("coverage.stray", coverage.stray));
 		jp_findings_add(findings, jp_metric_count("coverage.missing", coverage.missing));
 		jp_findings_add(findings, jp_metric_count("coverage.late", coverage.late));
 		jp_findings_add(findings, jp_metric_count("coverage.late_ns", coverage.late_ns));

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -127,7 +128,8 @@ static uint32_t read_frames(const uint64_t *at, uint64_t (*frames)[2], uint32_t 
 
 	for (uint32_t i = 0; i < count; i++)
 		from[i] = (struct iovec){(void *)(uintptr_t)at[i], sizeof(*frames)};
-	got = process_vm_readv(getpid(), &to, 1, from, count, 0);
+	/* By our thread: the main thread may have left, and the address space with it. */
+	got = process_vm_readv(syscall(SYS_gettid), &to, 1, from, count, 0);
 	if (got < 0 && errno != EFAULT) {
 		fprintf(stderr, "jitproof workload: process_vm_readv on itself: %s\n",
 			strerror(errno));
@@ -252,23 +254,34 @@ void __attribute__((noinline)) jp_path_run(const struct jp_path *path)
 struct runner {
 	struct runner *next;
 	pthread_t thread;
-	const struct jp_path *paths;
+	const struct jp_path *paths; /* NULL: those that @choose gives */
 	size_t count;
+	jp_path_next choose;
+	void *context;
 	atomic_int stop;
 	sem_t inside;
 };
 static struct runner *runners; /* touched by the main thread only */
 
+static const struct jp_path *next_path(struct runner *runner, size_t turn)
+{
+	if (jp_stage_stopping() || atomic_load(&runner->stop))
+		return NULL;
+	return runner->choose ? runner->choose(runner->context, turn)
+			      : &runner->paths[turn % runner->count];
+}
+
 static void *run_paths(void *arg)
 {
 	struct runner *runner = arg;
+	const struct jp_path *path;
 	uint64_t now = jp_truth_now();
 
 	jp_truth_new_task();
 	jp_truth_put(JP_TRUTH_THREAD_START, now, now, 0, 0, 0, 0);
 	native.inside = &runner->inside;
-	for (size_t i = 0; !jp_stage_stopping() && !atomic_load(&runner->stop); i++)
-		jp_path_run(&runner->paths[i % runner->count]);
+	for (size_t i = 0; (path = next_path(runner, i)); i++)
+		jp_path_run(path);
 	if (native.inside) /* told to stop before the first path */
 		sem_post(native.inside);
 	now = jp_truth_now();
@@ -276,15 +289,14 @@ static void *run_paths(void *arg)
 	return NULL;
 }
 
-int jp_path_thread(const struct jp_path *paths, size_t count)
+static int start_runner(const struct runner *of)
 {
-	struct runner *runner = calloc(1, sizeof(*runner));
+	struct runner *runner = malloc(sizeof(*runner));
 	int ret;
 
 	if (!runner)
 		return -ENOMEM;
-	runner->paths = paths;
-	runner->count = count;
+	*runner = *of;
 	sem_init(&runner->inside, 0, 0);
 	ret = pthread_create(&runner->thread, NULL, run_paths, runner);
 	if (ret) {
@@ -296,6 +308,16 @@ int jp_path_thread(const struct jp_path *paths, size_t count)
 	while (sem_wait(&runner->inside) < 0 && errno == EINTR)
 		;
 	return 0;
+}
+
+int jp_path_thread(const struct jp_path *paths, size_t count)
+{
+	return start_runner(&(struct runner){.paths = paths, .count = count});
+}
+
+int jp_path_thread_by(jp_path_next next, void *context)
+{
+	return start_runner(&(struct runner){.choose = next, .context = context});
 }
 
 /* @paths NULL: all. */
@@ -331,4 +353,15 @@ unsigned jp_path_stop(const struct jp_path *paths)
 void jp_path_join(void)
 {
 	stop_runners(NULL);
+}
+
+void jp_path_forked(void)
+{
+	while (runners) {
+		struct runner *runner = runners;
+
+		runners = runner->next;
+		free(runner);
+	}
+	native.inside = NULL;
 }

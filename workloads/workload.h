@@ -25,6 +25,7 @@ struct jp_workload {
  *	<- "ready PID"			once, when code is loaded and every thread runs
  *	-> "step NAME [ARG]" <- "done NAME"  (or "failed NAME: why")
  *	-> "stop" (or end of file, or SIGTERM, SIGINT): leave; the workload joins its threads
+ *	<- "skip WHY"			instead of "ready": this machine lacks what it needs
  */
 struct jp_step {
 	const char *name; /* "map", "unmap", "remap", "thread", "exec" */
@@ -36,6 +37,11 @@ uint64_t jp_stage_seed(void);
  * NULL: none.
  */
 int jp_stage(const struct jp_step *steps, void *context);
+/* The same, and carries out steps[0] by itself every @period ns (0: never), until that fails:
+ * -ENOSPC means that there is no more to do, any other error is returned. */
+int jp_stage_every(uint64_t period, const struct jp_step *steps, void *context);
+/* Says that the machine lacks @why, and returns the workload's exit status. */
+int jp_stage_skip(const char *why);
 /* Polled by threads between two paths. */
 int jp_stage_stopping(void);
 /* What `jitproof workload` tells the stage before it runs the workload. */
@@ -44,8 +50,12 @@ struct jp_stage_setup {
 	uint64_t seed;
 	int ready_fd, control_fd; /* control_fd -1: only signals stop it */
 	int resumed;              /* this image is the answer to a step "exec" */
+	const char *truth;        /* path of the truth */
 };
 void jp_stage_begin(const struct jp_stage_setup *setup);
+const struct jp_stage_setup *jp_stage_setup(void);
+/* In a forked child: a stage of its own, that speaks with its maker (workloads/process.h). */
+int jp_stage_forked(int ready_fd, int control_fd);
 /* Replaces this process by the same workload again (step "exec"): argv as at first, plus @extra;
  * the descriptors and the truth go on; the new image answers "done exec" when it is ready. Every
  * thread must have been joined: one that is killed while it writes tears the truth. */

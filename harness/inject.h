@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_INJECT_H
+#define JP_INJECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "harness/error.h"
+
+/* Merging jitdumps into a capture: what becomes of anonymous mapping records. */
+enum jp_anon {
+	JP_ANON_KEEP,  /* all stay: a later one hides the code loaded before (the bug) */
+	JP_ANON_STRIP, /* those of a process with a jitdump go (perf's fix) */
+	JP_ANON_CUT,   /* a later one yields only where code was loaded before it */
+};
+
+struct jp_inject_options {
+	enum jp_anon anon;
+	const char *input, *output; /* perf.data files */
+	const char *folder;         /* for the ELF files; NULL: OUTPUT.jit */
+	const char *jitdumps;       /* folder in which jit-PID.dump files lie instead of where the
+				     * capture says that they were mapped; NULL: there */
+};
+
+struct jp_inject_summary {
+	uint64_t jitdumps, loads, moves, bad_records;
+	uint64_t anon_before, anon_after; /* anonymous executable mapping records */
+	uint64_t elf_files, elf_bytes;
+};
+
+/*
+ * Writes @options->output: the input's records, with a mapping record for each code load that
+ * leads into an ELF file of ours, in order of time. A jitdump that cannot be read is named in @said
+ * (one line each) and leaves its process as it was. 0, or -errno and a message where nothing was
+ * written.
+ */
+int jp_inject(const struct jp_inject_options *options, struct jp_inject_summary *summary,
+	      void (*said)(void *context, const char *line), void *context, struct jp_error *err);
+
+#endif
