@@ -117,7 +117,9 @@ $(O)/asan/jitproof: $(O)/asan/harness/main.o $(ASAN_PARTS)
 # Twice the compiling: on every processor, however make was called.
 sanitized: all
 	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) \
-		$(SANITIZED)
+		sanitized-parts
+sanitized-parts: $(SANITIZED)
+	@:
 
 fuzz: sanitized ## feed changed input to the parsers for SECONDS=60
 	@seconds=$$(($(SECONDS) * $(JOBS) / $(words $(FUZZ)) + 1)); \
@@ -164,8 +166,8 @@ clean: ## remove $(O)
 	rm -rf $(O)
 
 FORCE:
-.PHONY: all check check-full run_tests selftest sanitized fuzz lint bench perf-versions install \
-	help clean FORCE
+.PHONY: all check check-full run_tests selftest sanitized sanitized-parts fuzz lint bench \
+	perf-versions install help clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
 	$(wildcard $(O)/asan/*/*.d $(O)/asan/*/*/*.d)

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A mapped file ends in zeros up to the page: reading on past its end is seen by nobody. In fuzz
- * targets such a mapping is a copy on the heap, to the byte (linked with --wrap).
+ * A mapping goes on with zeros up to the page: reading past the end of what is in it is seen by
+ * nobody. In fuzz targets a mapped file, or room for one, is on the heap, to the byte (linked with
+ * --wrap).
  */
 #include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+enum { MOST = 1 << 20 }; /* a fuzz input has no more */
 
 static void *copies[64];
 
@@ -31,11 +35,14 @@ void *__wrap_mmap(void *addr, size_t size, int prot, int flags, int fd, off_t of
 	int at = find(NULL);
 	void *copy;
 
-	if (fd < 0 || addr || prot != PROT_READ || flags != MAP_PRIVATE || at < 0)
+	if (addr || at < 0 || size > MOST ||
+	    (flags != MAP_PRIVATE && flags != (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)))
 		return __real_mmap(addr, size, prot, flags, fd, offset);
 	if (posix_memalign(&copy, 4096, size))
 		return MAP_FAILED;
-	if (pread(fd, copy, size, offset) != (ssize_t)size)
+	if (flags & MAP_ANONYMOUS)
+		memset(copy, 0, size);
+	else if (pread(fd, copy, size, offset) != (ssize_t)size)
 		abort();
 	return copies[at] = copy;
 }
