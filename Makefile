@@ -101,9 +101,9 @@ $(O)/asan/%.o: %.c Makefile
 	$(Q)$(CC) $(JP_CFLAGS) -O1 -g $(SANITIZE) -c -o $@ $<
 
 $(O)/asan/fuzz_%: $(O)/asan/harness/selftest/fuzz_%.o $(O)/asan/harness/selftest/fuzz.o \
-		$(O)/asan/harness/selftest/mapped.o $(ASAN_PARTS)
+		$(O)/asan/harness/selftest/exact.o $(ASAN_PARTS)
 	$(call SAY,LD,$@)
-	$(Q)$(CC) -g $(SANITIZE) $(LDFLAGS) -Wl,--wrap=mmap,--wrap=munmap,--wrap=madvise \
+	$(Q)$(CC) -g $(SANITIZE) $(LDFLAGS) -Wl,--wrap=mmap,--wrap=munmap,--wrap=madvise,--wrap=jp_perf_decode \
 		-o $@ $^ $(JP_LDLIBS)
 
 $(O)/asan/test_%: $(O)/asan/harness/selftest/test_%.o $(ASAN_PARTS)

@@ -57,7 +57,7 @@ def every_dump():
     def record(kind, body, time):
         return struct.pack("<IIQ", kind, 16 + len(body), time) + body
 
-    code = bytes(range(32))
+    code = bytes(range(32, 64))
     lines = struct.pack("<Qii", CODE, 7, 1) + b"source.js\0" + \
         struct.pack("<Qii", CODE + 8, 9, 0) + b"\xff\0"
     return struct.pack("<IIIIIIQQ", 0x4a695444, 1, 40, 62, 0, PID, 1000, 0) + b"".join((
@@ -65,9 +65,9 @@ def every_dump():
         record(4, struct.pack("<QQQ", 40, 12, 40) + bytes(40), 1002),
         record(0, struct.pack("<IIQQQQ", PID, PID, CODE, CODE, 32, 1) + b"first\0" + code, 1003),
         record(1, struct.pack("<IIQQQQQ", PID, PID, CODE, CODE, CODE + 64, 32, 1), 1004),
-        record(0, struct.pack("<IIQQQQ", PID, PID, CODE, CODE, 32, 2) + b"second\0" + code, 1005),
-        record(9, bytes(8), 1006),
-        record(3, b"", 1007)))
+        record(9, bytes(8), 1005),
+        record(3, b"", 1006),
+        record(0, struct.pack("<IIQQQQ", PID, PID, CODE, CODE, 32, 2) + b"second\0" + code, 1007)))
 
 
 def names_map():
