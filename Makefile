@@ -44,6 +44,8 @@ ASAN_PARTS := $(patsubst %.c,$(O)/asan/%.o,$(filter-out harness/main.c,$(SRC))) 
 # The emitter's compares stacks with backtrace(), which ASan puts a frame of its own below.
 ASAN_TESTS := $(patsubst $(O)/selftest/%,$(O)/asan/%,$(filter-out %/test_emitter,$(TESTS)))
 SANITIZED := $(FUZZ) $(ASAN_TESTS) $(O)/asan/jitproof
+# What harness/selftest/exact.c stands before in fuzz targets.
+EXACT	:= mmap munmap madvise jp_perf_decode
 # Of `make fuzz`, for all targets together.
 SECONDS	?= 60
 JOBS	:= $(shell nproc 2>/dev/null || echo 1)
@@ -103,8 +105,7 @@ $(O)/asan/%.o: %.c Makefile
 $(O)/asan/fuzz_%: $(O)/asan/harness/selftest/fuzz_%.o $(O)/asan/harness/selftest/fuzz.o \
 		$(O)/asan/harness/selftest/exact.o $(ASAN_PARTS)
 	$(call SAY,LD,$@)
-	$(Q)$(CC) -g $(SANITIZE) $(LDFLAGS) -Wl,--wrap=mmap,--wrap=munmap,--wrap=madvise,--wrap=jp_perf_decode \
-		-o $@ $^ $(JP_LDLIBS)
+	$(Q)$(CC) -g $(SANITIZE) $(LDFLAGS) $(EXACT:%=-Wl,--wrap=%) -o $@ $^ $(JP_LDLIBS)
 
 $(O)/asan/test_%: $(O)/asan/harness/selftest/test_%.o $(ASAN_PARTS)
 	$(call SAY,LD,$@)

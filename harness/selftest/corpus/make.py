@@ -76,8 +76,31 @@ def names_map():
             b"10300 20 \n20000 ffffffffffffffff all\n10400 20 without an end")
 
 
+def short_records():
+    """Each kind of record, too short for what is in it, ends a file of its own."""
+    for kind in (rd.MMAP, rd.LOST, rd.COMM, rd.EXIT, rd.FORK, rd.SAMPLE, rd.MMAP2, rd.LOST_SAMPLES):
+        perf = rd.PerfData([rd.Attr.make(rd.IP, [7])], [], {6: struct.pack("<I64s", 64, b"x86_64")})
+        perf.records.append(rd.Record(kind, 0, bytes(8)))
+        perf.save(os.path.join(HERE, "perfdata", f"short-{kind}.data"))
+
+
+def wide_protect():
+    """An mprotect over all there is was once walked page by page."""
+    truth = rd.Truth(os.path.join(HERE, "../../../validators/fixtures/anon/truth"))
+    keep = truth.of(rd.Truth.MAP)[0]
+    fields = list(truth.get(keep))
+    truth.slots = truth.slots[:keep + 1]
+    truth.append(rd.Truth.PROTECT, 0, fields[2], fields[3], fields[4] + 10**6, fields[4] + 10**6,
+                 4096, 2**63, 1, 0)
+    truth.save(os.path.join(HERE, "truth", "wide-protect"))
+
+
 def main():
     odd_data()
+    for folder in ("perfdata", "truth"):
+        os.makedirs(os.path.join(HERE, folder), exist_ok=True)
+    short_records()
+    wide_protect()
     for name, content in (("every.dump", every_dump()), ("names.map", names_map())):
         with open(os.path.join(HERE, name), "wb") as file:
             file.write(content)
