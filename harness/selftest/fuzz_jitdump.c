@@ -5,7 +5,8 @@
 #include "harness/jitdump_read.h"
 #include "harness/selftest/fuzz.h"
 
-static const char *const dumps[] = {"harness/selftest/corpus/jit.dump", NULL};
+static const char *const dumps[] = {"harness/selftest/corpus/jit.dump",
+				    "harness/selftest/corpus/every.dump", NULL};
 
 /* Reads every byte that a record points to: sanitizers see where one lies outside. */
 static uint64_t touch(const struct jp_jitdump_record *record)

@@ -22,7 +22,8 @@ struct making {
 
 static void put(struct making *dump, const void *bytes, size_t size)
 {
-	memcpy(dump->bytes + dump->size, bytes, size);
+	if (size)
+		memcpy(dump->bytes + dump->size, bytes, size);
 	dump->size += size;
 }
 
