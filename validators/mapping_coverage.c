@@ -40,6 +40,9 @@ static uint64_t min(uint64_t a, uint64_t b)
  */
 static bool identical(const struct jp_mapping *truth, const struct jp_mapping *known, uint64_t addr)
 {
+	/* Before v6.6 the kernel called a part of the heap //anon, and only the whole [heap]. */
+	if (truth->backing == JP_BACKING_HEAP && known->backing == JP_BACKING_ANON)
+		return true;
 	if (truth->backing != known->backing)
 		return false;
 	if (truth->backing != JP_BACKING_MEMFD && truth->backing != JP_BACKING_FILE)
