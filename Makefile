@@ -34,6 +34,19 @@ TESTS	:= $(patsubst harness/selftest/%.c,$(O)/selftest/%,$(wildcard harness/self
 BAD	:= $(wildcard harness/selftest/bad_*.c)
 BAD_OBJ	:= $(BAD:%.c=$(O)/%.o)
 SELFTEST_BIN := $(if $(BAD),$(O)/selftest/jitproof-selftest)
+# Parsers fed with changed input, everything of ours built again with sanitizers. The unit tests
+# run so too, and jitproof itself on the fixtures.
+# As gcc says itself, it warns of what is well initialized once code is instrumented.
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -Wno-maybe-uninitialized
+FUZZ_C	:= $(wildcard harness/selftest/fuzz_*.c)
+FUZZ	:= $(FUZZ_C:harness/selftest/%.c=$(O)/asan/%)
+ASAN_PARTS := $(patsubst %.c,$(O)/asan/%.o,$(filter-out harness/main.c,$(SRC))) $(O)/expected.o
+# The emitter's compares stacks with backtrace(), which ASan puts a frame of its own below.
+ASAN_TESTS := $(patsubst $(O)/selftest/%,$(O)/asan/%,$(filter-out %/test_emitter,$(TESTS)))
+SANITIZED := $(FUZZ) $(ASAN_TESTS) $(O)/asan/jitproof
+# Of `make fuzz`, for all targets together.
+SECONDS	?= 60
+JOBS	:= $(shell nproc 2>/dev/null || echo 1)
 TEST_PY	:= $(wildcard harness/selftest/test_*.py ci/test_*.py)
 
 RUN	 = $(O)/jitproof run
@@ -82,6 +95,34 @@ $(O)/selftest/jitproof-selftest: $(OBJ) $(BAD_OBJ)
 	$(call SAY,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
 
+$(O)/asan/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(call SAY,CC,$@)
+	$(Q)$(CC) $(JP_CFLAGS) -O1 -g $(SANITIZE) -c -o $@ $<
+
+$(O)/asan/fuzz_%: $(O)/asan/harness/selftest/fuzz_%.o $(O)/asan/harness/selftest/fuzz.o \
+		$(O)/asan/harness/selftest/mapped.o $(ASAN_PARTS)
+	$(call SAY,LD,$@)
+	$(Q)$(CC) -g $(SANITIZE) $(LDFLAGS) -Wl,--wrap=mmap,--wrap=munmap,--wrap=madvise \
+		-o $@ $^ $(JP_LDLIBS)
+
+$(O)/asan/test_%: $(O)/asan/harness/selftest/test_%.o $(ASAN_PARTS)
+	$(call SAY,LD,$@)
+	$(Q)$(CC) -g $(SANITIZE) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
+
+$(O)/asan/jitproof: $(O)/asan/harness/main.o $(ASAN_PARTS)
+	$(call SAY,LD,$@)
+	$(Q)$(CC) -g $(SANITIZE) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
+
+# Twice the compiling: on every processor, however make was called.
+sanitized: all
+	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) \
+		$(SANITIZED)
+
+fuzz: sanitized ## feed changed input to the parsers for SECONDS=60
+	@seconds=$$(($(SECONDS) * $(JOBS) / $(words $(FUZZ)) + 1)); \
+	printf '%s\n' $(FUZZ) | FUZZ_SECONDS=$$seconds xargs -n 1 -P $(JOBS) sh -c '"$$0"'
+
 check: all ## run the set check; SKIP_OK=1 accepts a machine where all is skipped
 	@$(RUN) --set=check; status=$$?; \
 	if [ $$status -eq 4 ] && [ "$(SKIP_OK)" = 1 ]; then exit 0; fi; exit $$status
@@ -93,8 +134,10 @@ check-full: all ## run every case
 run_tests: all ## as kselftest: KTAP on standard output, 4 when everything was skipped
 	@$(RUN) --set=check
 
-selftest: all $(TESTS) $(SELFTEST_BIN) ## test jitproof itself; needs no privileges
-	@O='$(O)' JITPROOF='$(O)/jitproof' $(PYTHON) harness/selftest/run.py $(TESTS) $(TEST_PY)
+selftest: all $(TESTS) $(SELFTEST_BIN) sanitized ## test jitproof itself; needs no privileges
+	@O='$(O)' JITPROOF='$(O)/jitproof' ASAN_TESTS='$(ASAN_TESTS)' \
+		$(PYTHON) harness/selftest/run.py $(TESTS) $(FUZZ) \
+		$(TEST_PY)
 
 lint: ## check the tree's own rules
 	@$(PYTHON) ci/lint.py
@@ -121,6 +164,8 @@ clean: ## remove $(O)
 	rm -rf $(O)
 
 FORCE:
-.PHONY: all check check-full run_tests selftest lint bench perf-versions install help clean FORCE
+.PHONY: all check check-full run_tests selftest sanitized fuzz lint bench perf-versions install \
+	help clean FORCE
 .SECONDARY:
--include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d)
+-include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
+	$(wildcard $(O)/asan/*/*.d $(O)/asan/*/*/*.d)

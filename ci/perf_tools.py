@@ -1,201 +1,182 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fetches the perf of other Debian suites, unpacked next to each other and not installed.
+"""The perf of other Debian suites, next to each other and not installed.
 
-For each suite: linux-perf and all that it needs, from the mirror that this machine's apt uses, into
-DIR/suites/SUITE; then DIR/VERSION/perf starts it with the libraries of that suite. What is there
-already stays as it is. Prints one line for each suite.
+    perf = perf_tools.find("build/perf", "6.12")  # or "trixie", or "installed"
+    perf.run("record", "-o", "x.data", "--", "true")
+
+linux-perf of a suite and all that it needs are unpacked into DIR/SUITE/root; DIR/SUITE/perf starts
+it with the libraries of that suite, for people and programs alike. What is there already stays.
 """
 
 import argparse
+import dataclasses
 import json
 import os
 import platform
 import re
-import shlex
 import shutil
 import subprocess
 import sys
 import time
+import urllib.parse
 
-# The perfs of five years; each needs about 220 MB of disk and 45 MB of network.
-SUITES = ("bullseye", "bookworm", "trixie", "trixie-backports", "sid")
-NAMES = r"(?:buster|bullseye|bookworm|trixie|forky|sid|(?:old)*stable|testing|unstable)"
-MAIN = re.compile(NAMES + r"(?:-updates|-backports)?$")
-SECURITY = re.compile(NAMES + r"(?:-security|/updates)$")
-KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+import debian_packages
+from debian_packages import Missing
+
+# The perfs of six years, oldest first; each needs about 220 MB of disk and 45 MB of network.
+SUITES = ("bullseye", "bookworm", "trixie", "sid", "trixie-backports")
+INSTALLED = "installed"
 LD_SO = {"x86_64": "ld-linux-x86-64.so.2", "aarch64": "ld-linux-aarch64.so.1"}
 
-
-class Missing(Exception):
-    """Why a perf is not to be had here: a reason to skip, not a failure."""
-
-
-def run(command, **more):
-    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, check=False, encoding="utf-8",
-                          errors="replace", **more)
-
-
-def mirrors():
-    """(the archive, the security archive or None), as apt knows them. They are told to nobody."""
-    if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
-        raise Missing("this machine has no apt-get")
-    main = security = None
-    listed = run(["apt-get", "indextargets", "--format", "$(RELEASE) $(REPO_URI)"])
-    for line in listed.stdout.splitlines():
-        release, _, uri = line.partition(" ")
-        if SECURITY.match(release):
-            security = security or uri
-        elif MAIN.match(release):
-            main = main or uri
-    if not main:
-        raise Missing("apt knows no Debian mirror on this machine")
-    return main, security
+# By its own loader: LD_LIBRARY_PATH would reach the program that perf records. The user's own
+# configuration and cache of binaries stay out of it, unless PERF_CONFIG says otherwise.
+WRAPPER = """#!/bin/sh
+here=${0%%/*}
+export PERF_CONFIG="${PERF_CONFIG-$here/perfconfig}"
+exec "$here/root/%(libraries)s/%(loader)s" \\
+	--library-path "$here/root/%(libraries)s:$here/root/usr/lib" \\
+	"$here/root/usr/bin/%(name)s" "$@"
+"""
 
 
-def sources(suite, main, security):
-    """The lines of a sources.list for a suite and what it stands on."""
-    signed = "[signed-by=%s] " % KEYRING if os.path.exists(KEYRING) else ""
-    base = suite.removesuffix("-backports")
-    lines = ["deb %s%s %s main" % (signed, main, base)]
-    if base != suite:
-        lines.append("deb %s%s %s main" % (signed, main, suite))
-    if security and base != "sid":
-        lines.append("deb %s%s %s-security main" % (signed, security, base))
-    return lines
+@dataclasses.dataclass(frozen=True)
+class Perf:
+    """One perf that runs here."""
+    suite: str
+    version: str  # "6.12.107"
+    path: str  # of a command that starts it
+    packages: tuple = ()  # NAME_VERSION_ARCH of the package and what it needs
+
+    @property
+    def environment(self):
+        """What its output is to be read by programs with."""
+        return {**os.environ, "LC_ALL": "C", "PAGER": "cat", "DEBUGINFOD_URLS": ""}
+
+    @property
+    def number(self):
+        """(6, 12) of 6.12.107, to sort by."""
+        return tuple(int(part) for part in re.findall(r"\d+", self.version)[:3])
+
+    def run(self, *arguments, **more):
+        """The finished subprocess, output and errors as text."""
+        return debian_packages.run([self.path, *arguments],
+                                   **{"env": self.environment, "timeout": 300, **more})
 
 
-def write(path, text):
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
+def version_of(path):
+    """The version that a perf says of itself; Missing where it does not start."""
+    try:
+        said = debian_packages.run([path, "--version"], timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Missing("it does not start: %s" % error) from error
+    match = re.match(r"perf version (\d\S*)", said.stdout)
+    if not match:
+        raise Missing("it does not start: %s" % (said.stderr or said.stdout).strip()[:200])
+    return match.group(1)
 
 
-def private_apt(folder, lines):
-    """An apt of our own below a folder: its own lists, nothing installed. Returns the environment
-    that makes apt-get use it. The machine's ways through proxies stay in force."""
-    for name in ("etc", "state/lists/partial", "cache/archives/partial"):
-        os.makedirs(os.path.join(folder, name), exist_ok=True)
-    acquire = [line for line in run(["apt-config", "dump"]).stdout.splitlines()
-               if line.startswith(("Acquire::", "DPkg::Lock::"))]
-    write(os.path.join(folder, "status"), "")
-    write(os.path.join(folder, "etc/sources.list"), "\n".join(lines) + "\n")
-    settings = {
-        "Dir::Etc": folder + "/etc", "Dir::Etc::sourcelist": folder + "/etc/sources.list",
-        "Dir::Etc::sourceparts": "/dev/null", "Dir::Etc::parts": "/dev/null",
-        "Dir::Etc::main": "/dev/null", "Dir::Etc::preferencesparts": "/dev/null",
-        "Dir::Etc::trusted": "/etc/apt/trusted.gpg",
-        "Dir::Etc::trustedparts": "/etc/apt/trusted.gpg.d",
-        "Dir::State": folder + "/state", "Dir::State::lists": folder + "/state/lists",
-        "Dir::State::status": folder + "/status", "Dir::Cache": folder + "/cache",
-        "Dir::Cache::archives": folder + "/cache/archives",
-        "APT::Sandbox::User": "root" if os.geteuid() == 0 else "",
-        "APT::Install-Recommends": "false", "Acquire::Languages": "none", "Acquire::Retries": "3",
-        "Debug::NoLocking": "true",
-    }
-    write(os.path.join(folder, "apt.conf"), "\n".join(
-        acquire + ['%s "%s";' % item for item in settings.items()]) + "\n")
-    return {**os.environ, "APT_CONFIG": os.path.join(folder, "apt.conf"), "LC_ALL": "C",
-            "DEBIAN_FRONTEND": "noninteractive"}
+def installed():
+    path = shutil.which("perf")
+    if not path:
+        raise Missing("perf is not installed")
+    return Perf(INSTALLED, version_of(path), path)
 
 
-def without_addresses(text):
-    return re.sub(r"\w+://\S+", "(the mirror)", text)
-
-
-def apt(environment, *arguments):
-    done = run(["apt-get", "-q", *arguments], env=environment)
-    errors = [line for line in done.stderr.splitlines() if line.startswith(("E:", "Err:"))]
-    if done.returncode or errors:
-        said = errors[-1] if errors else "exit %d" % done.returncode
-        raise Missing("apt-get %s: %s" % (arguments[0], without_addresses(said)))
-
-
-def unpack(suite, folder):
-    """Fills folder/root with linux-perf of a suite and all that it needs."""
-    apt_folder = os.path.join(folder, "apt")
-    environment = private_apt(apt_folder, sources(suite, *mirrors()))
-    apt(environment, "update", "--error-on=any")
-    # A target takes precedence over the security archive, and only backports need one.
-    target = ["-t", suite] if suite.endswith("-backports") else []
-    apt(environment, "install", "--download-only", "-y", *target, "linux-perf")
-    archives = os.path.join(apt_folder, "cache/archives")
-    root = os.path.join(folder, "root")
-    # Where /lib is a link to usr/lib, packages old and new must agree on it.
-    for name in ("bin", "lib", "lib64", "sbin"):
-        os.makedirs(os.path.join(root, "usr", name), exist_ok=True)
-        if not os.path.lexists(os.path.join(root, name)):
-            os.symlink("usr/" + name, os.path.join(root, name))
-    for name in sorted(os.listdir(archives)):
-        if not name.endswith(".deb"):
-            continue
-        files = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", os.path.join(archives, name)],
-                                 stdout=subprocess.PIPE)
-        # As dpkg does, through the links that are there.
-        done = subprocess.run(["tar", "-x", "--keep-directory-symlink", "--no-same-owner",
-                               "--no-same-permissions", "--exclude=./dev/*", "-C", root],
-                              stdin=files.stdout, stderr=subprocess.PIPE, check=False)
-        files.stdout.close()
-        if files.wait() or done.returncode:
-            raise Missing("unpacking %s: %s" % (name, done.stderr.decode(errors="replace")[-200:]))
-    shutil.rmtree(apt_folder)
-
-
-def command_of(root):
-    """The command that starts a root's perf with that root's libraries, and no others."""
-    multiarch = platform.machine() + "-linux-gnu"
-    binaries = os.path.join(root, "usr/bin")
+def write_wrapper(home):
+    """Makes home/perf start home/root's perf, and returns its path."""
+    binaries = os.listdir(os.path.join(home, "root/usr/bin"))
     # linux-perf of bullseye has a script called perf that looks for perf_RELEASE.
-    versioned = [name for name in sorted(os.listdir(binaries)) if re.match(r"perf_\d", name)]
-    name = versioned[-1] if versioned else "perf"
-    libraries = ":".join(os.path.join(root, part) for part in
-                         ("usr/lib/" + multiarch, "usr/lib"))
-    return [os.path.join(root,
-        "usr/lib", multiarch, LD_SO[platform.machine()]), "--library-path", libraries,
-            os.path.join(binaries, name)]
+    versioned = sorted(name for name in binaries if re.match(r"perf_\d", name))
+    path = os.path.join(home, "perf")
+    debian_packages.write(path, WRAPPER % {
+        "libraries": "usr/lib/%s-linux-gnu" % platform.machine(),
+        "loader": LD_SO[platform.machine()], "name": versioned[-1] if versioned else "perf"})
+    os.chmod(path, 0o755)
+    debian_packages.write(os.path.join(home, "perfconfig"),
+                          "[buildid]\n\tdir = %s\n" % os.path.join(home, "buildid"))
+    return path
 
 
-def fetch(folder, suite):
-    """The version and the path of a suite's perf, downloaded where it is not there already."""
-    if platform.machine() not in LD_SO:
-        raise Missing("on %s no perf was tried" % platform.machine())
-    home = os.path.join(folder, "suites", suite)
-    done = os.path.join(home, "fetched.json")
-    if not os.path.exists(done):
+def already(folder, suite):
+    """The perf of a suite that was fetched before, or None."""
+    home = os.path.join(os.path.abspath(folder), suite)
+    try:
+        with open(os.path.join(home, "fetched.json"), encoding="utf-8") as file:
+            known = json.load(file)
+        return Perf(suite, known["version"], os.path.join(home, "perf"), tuple(known["packages"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def fill(home, archive):
+    """Downloads and unpacks into an empty folder; the last file to appear is fetched.json."""
+    files = archive.download("linux-perf")
+    debian_packages.unpack(files, os.path.join(home, "root"))
+    packages = [urllib.parse.unquote(os.path.basename(path).removesuffix(".deb"))
+                for path in files]
+    version = version_of(write_wrapper(home))
+    debian_packages.write(os.path.join(home, "fetched.json"), json.dumps(
+        {"version": version, "packages": packages}, indent=1) + "\n")
+
+
+def fetch(folder, suite, number=None):
+    """A suite's perf, downloaded where it is not there already. With a number ("6.12"): None,
+    and nothing downloaded, where the suite has another one."""
+    perf = already(folder, suite)
+    if not perf:
+        if platform.machine() not in LD_SO:
+            raise Missing("on %s no perf was tried" % platform.machine())
+        home = os.path.join(os.path.abspath(folder), suite)
         shutil.rmtree(home, ignore_errors=True)
         os.makedirs(home)
-        unpack(suite, home)
-        command = command_of(os.path.join(home, "root"))
-        said = run(command + ["--version"])
-        match = re.match(r"perf version (\S+)", said.stdout)
-        if not match:
-            raise Missing("it does not start: %s" % (said.stderr.strip() or said.stdout))
-        wrapper = os.path.join(folder, match.group(1), "perf")
-        os.makedirs(os.path.dirname(wrapper), exist_ok=True)
-        write(wrapper, '#!/bin/sh\nexec %s "$@"\n' % shlex.join(command))
-        os.chmod(wrapper, 0o755)
-        write(done, json.dumps({"version": match.group(1), "perf": wrapper}) + "\n")
-    with open(done, encoding="utf-8") as file:
-        found = json.load(file)
-    return found["version"], found["perf"]
+        with debian_packages.Archive(suite, home) as archive:
+            if number and not is_number(archive.candidate("linux-perf") or "", number):
+                return None
+            fill(home, archive)
+        perf = already(folder, suite)
+    return perf if not number or is_number(perf.version, number) else None
+
+
+def is_number(version, number):
+    """Whether 6.12.107-1 is a 6.12, which 6.1 is not."""
+    return re.match(re.escape(number) + r"(?![0-9])", version) is not None
+
+
+def find(folder, wanted):
+    """The perf of a suite ("trixie"), of a version ("6.12", "6.12.107"), or "installed"."""
+    if wanted == INSTALLED:
+        return installed()
+    if not wanted[:1].isdigit():
+        return fetch(folder, wanted)
+    fetched = [perf for perf in (already(folder, suite) for suite in SUITES) if perf]
+    for perf in fetched:
+        if is_number(perf.version, wanted):
+            return perf
+    for suite in SUITES:
+        perf = fetch(folder, suite, wanted)
+        if perf:
+            return perf
+    raise Missing("no suite has perf %s now: %s" % (wanted, ", ".join(SUITES)))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dir", default="build/perf", help="default: %(default)s")
-    parser.add_argument("suite", nargs="*", default=SUITES, help="default: " + ", ".join(SUITES))
+    parser.add_argument("wanted", nargs="*", default=SUITES,
+                        help="suites or versions (default: %s)" % ", ".join(SUITES))
     options = parser.parse_args()
     found = 0
-    for suite in options.suite:
+    for wanted in options.wanted:
         start = time.monotonic()
         try:
-            version, path = fetch(os.path.abspath(options.dir), suite)
+            perf = find(options.dir, wanted)
         except Missing as reason:
-            print("SKIP %s: %s" % (suite, reason), flush=True)
+            print("SKIP %s: %s" % (wanted, reason), flush=True)
             continue
         found += 1
-        print("%s: perf %s: %s (%.1f s)" % (suite, version, path, time.monotonic() - start),
-              flush=True)
+        print("%s: perf %s: %s (%.1f s)" % (perf.suite, perf.version, perf.path,
+                                            time.monotonic() - start), flush=True)
     return 0 if found else 4
 
 

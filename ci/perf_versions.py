@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Holds jitproof against the perf of other Debian suites, both ways.
+"""Holds jitproof against many versions of perf, both ways.
 
 ours: each perf opens captures of `jitproof record` and `jitproof run`; it must print nothing on
-standard error, end with 0 and count the samples that `jitproof judge --json` counts.
+standard error, end with 0 and count what `jitproof judge --json` counts (perf_reads_ours.py), and
+its `script -D` must show the same figures (perfdata_peer.py).
 theirs: each perf records a small program and a JIT (node); `jitproof judge --json` must count what
-`perf script -D` of the same perf shows (perfdata_peer.py).
+`script -D` of the same perf shows.
 
 One line for each perf and capture. The last one says "N passed, N failed, N skipped".
 """
 
 import argparse
+import collections
 import os
 import re
 import shutil
@@ -94,50 +96,59 @@ OURS = [
 CASES = ["exact/*", "preexisting/anon.attach.*", "preexisting/memfd.attach.exec",
          "attach/before-snapshot.exec"]
 
-# (name, options of `perf record`); those that only some perfs have are skipped where they are not.
+# (name, options of `perf record`, what its file shows where that perf and this kernel can do it)
+DEFER = (("evlist", "-v"), "defer_callchain")
+COMPRESSED = (("report", "--header-only"), "compressed")
 THEIRS = [
-    ("plain", ["-g"]),
-    ("dwarf", ["--call-graph", "dwarf"]),
-    ("compressed", ["-g", "-z"]),
-    ("dwarf-compressed", ["--call-graph", "dwarf", "-z"]),
-    ("system-wide", ["-g", "-a"]),
-    ("two-events", ["-g", "-e", "task-clock"]),
-    ("group", ["-g", "-e", "{cpu-clock,task-clock}:S"]),
-    ("per-thread", ["-g", "--per-thread"]),
-    ("data-mappings", ["-g", "-d"]),
-    ("build-ids", ["-g", "--buildid-mmap"]),
-    ("no-build-ids", ["-g", "--no-buildid-mmap"]),
-    ("deferred", ["--call-graph", "fp,defer"]),
-    ("off-cpu", ["-g", "--off-cpu"]),
-    ("much", ["-g", "-s", "--namespaces", "--all-cgroups"]),
+    ("plain", ["-g"], None),
+    ("dwarf", ["--call-graph", "dwarf"], None),
+    ("compressed", ["-g", "-z"], COMPRESSED),
+    ("dwarf-compressed", ["--call-graph", "dwarf", "-z"], COMPRESSED),
+    ("system-wide", ["-g", "-a"], None),
+    ("two-events", ["-g", "-e", "task-clock"], None),
+    ("group", ["-g", "-e", "{cpu-clock,task-clock}:S"], None),
+    ("per-thread", ["-g", "--per-thread"], None),
+    ("data-mappings", ["-g", "-d"], None),
+    ("build-ids", ["-g", "--buildid-mmap"], (("evlist", "-v"), "build_id: 1")),
+    ("no-build-ids", ["-g", "--no-buildid-mmap"], None),
+    ("deferred", ["--call-graph", "fp,defer"], DEFER),
+    ("off-cpu", ["-g", "--off-cpu"], (("evlist", "-v"), "offcpu-time")),
+    ("cgroups", ["-g", "-s", "--namespaces", "--all-cgroups"], None),
 ]
-# What perf says where it was built without an option or is too old for it. Not a failure of ours.
-UNKNOWN = re.compile(r"unknown option|Unknown callchain|unsupported option|was not built|"
-                     r"not (?:been )?(?:built|compiled)|isn't supported", re.IGNORECASE)
+# What perf says of an option that it is too old for or was built without. Not a failure of ours.
+UNKNOWN = re.compile(r"unknown (?:option|switch)|No more arguments needed|is being ignored")
 # Of real_captures.py: each is node for a second.
 REAL = ("plain", "perf-map", "compressed", "two-events", "dwarf", "pipe", "pipe-compressed")
-NO_COMPRESSION = re.compile(r"^5\.10\.")  # Debian built it without zstd
 
 
 class Sums:
-    passed = failed = skipped = 0
+    """What came out so far: counts, and a row of the table for each capture."""
 
-    def tell(self, state, version, capture, text, more=()):
-        if state == "ok":
-            self.passed += 1
-        elif state == "SKIP":
-            self.skipped += 1
-        else:
-            self.failed += 1
-        print("%-4s %-10s %-36s %s" % (state, version, capture, text), flush=True)
+    def __init__(self):
+        self.states = collections.Counter()
+        self.rows = {}
+
+    def tell(self, perf, capture, state, text, samples=None, more=()):
+        self.states[state] += 1
+        print("%-4s %-10s %-36s %s" % (state, perf, capture, text), flush=True)
         for line in more:
             print("     " + line, flush=True)
+        cell = state if samples is None else "%d" % samples if state == "ok" else "**%s**" % state
+        self.rows.setdefault(capture, {})[perf] = "-" if state == "SKIP" else cell
+
+    def table(self, perfs):
+        """Markdown: captures down, perfs across, the samples that all agree on in each cell."""
+        names = [perf.version for perf in perfs]
+        yield "| capture | %s |" % " | ".join(names)
+        yield "|---" * (len(names) + 1) + "|"
+        for capture, cells in self.rows.items():
+            yield "| %s | %s |" % (capture, " | ".join(cells.get(name, "") for name in names))
 
 
-def run(command, **more):
+def run(command):
     return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, check=False, encoding="utf-8",
-                          errors="replace", timeout=300, **more)
+                          errors="replace", timeout=300)
 
 
 def record_ours(options, arguments, attach, path):
@@ -160,92 +171,95 @@ def captures_of_ours(options, sums):
         path = os.path.join(options.dir, "ours-" + name + ".data")
         wrong = record_ours(options, arguments, attach, path)
         if wrong:
-            sums.tell("FAIL", "ours", name, "jitproof record: " + wrong)
+            sums.tell("jitproof", "ours/" + name, "FAIL", "jitproof record: " + wrong)
         else:
             yield name, path
     folder = os.path.join(options.dir, "run")
     run([options.jitproof, "run", "--set=check", "-o", folder, *CASES])
-    for path in perf_reads_ours.captures([folder]):
+    paths = perf_reads_ours.captures([folder])
+    if not paths:
+        sums.tell("jitproof", "ours/run", "FAIL", "jitproof run left no capture")
+    for path in paths:
         yield os.path.relpath(os.path.dirname(path), folder), path
 
 
-def check_ours(options, version, perf, captures, sums):
-    for name, path in captures:
-        samples, wrong = perf_reads_ours.complaints(
-            options.jitproof, path, perf, perf_reads_ours.READINGS + perf_reads_ours.PLAIN)
-        sums.tell("FAIL" if wrong else "ok", version, "ours/" + name,
-                  "%d samples" % samples, wrong)
-
-
 def compare(options, perf, path):
-    """(state, what to say, the differences)"""
+    """What Sums.tell() needs to know of a file, by perf's dump of it and by ours."""
     try:
-        differences, figures, peer = perfdata_peer.compare(perf, options.jitproof, path)
+        differences, figures, peer = perfdata_peer.compare(perf.path, options.jitproof, path)
     except (RuntimeError, ValueError) as error:
-        return "FAIL", str(error), []
+        return {"state": "FAIL", "text": str(error)}
     if not peer["samples"]:
         differences.append("no samples: nothing was compared")
-    return "FAIL" if differences else "ok", "%d samples, %d addresses, %d of %d figures differ" % (
-        peer["samples"], peer["addresses"], len(differences), figures), differences
+    return {"state": "FAIL" if differences else "ok", "samples": peer["samples"],
+            "text": "%d samples, %d addresses, %d of %d figures differ" % (
+                peer["samples"], peer["addresses"], len(differences), figures),
+            "more": differences}
 
 
-def check_theirs(options, version, perf, sums):
-    for name, arguments in THEIRS:
-        path = os.path.join(options.dir, "theirs.data")
-        done = run([perf, "record", "-k", "mono",
-                    *([] if name == "group" else ["-e", "cpu-clock"]), *arguments, "-o", path,
-                    "--", options.program, BUSY])
-        if done.returncode and UNKNOWN.search(done.stderr):
-            sums.tell("SKIP", version, "theirs/" + name, "perf has no " + " ".join(arguments))
+def check_ours(options, perf, captures, sums):
+    for name, path in captures:
+        told = compare(options, perf, path)
+        _, wrong = perf_reads_ours.complaints(
+            options.jitproof, path, perf.path, perf_reads_ours.READINGS + perf_reads_ours.PLAIN)
+        if wrong:
+            told = {**told, "state": "FAIL", "more": [*told.get("more", []), *wrong]}
+        sums.tell(perf.version, "ours/" + name, **told)
+
+
+def check_theirs(options, perf, sums):
+    path = os.path.join(options.dir, "theirs.data")
+    for name, arguments, shows in THEIRS:
+        event = [] if name == "group" else ["-e", "cpu-clock"]
+        done = perf.run("record", "-k", "mono", *event, *arguments, "-o", path, "--",
+                        options.program, BUSY)
+        if UNKNOWN.search(done.stderr):
+            told = {"state": "SKIP", "text": "perf has no " + " ".join(arguments)}
         elif done.returncode:
-            sums.tell("FAIL", version, "theirs/" + name, "perf record: exit %d: %s" % (
-                done.returncode, done.stderr.strip()[-200:]))
+            told = {"state": "FAIL", "text": "perf record: exit %d: %s" % (
+                done.returncode, done.stderr.strip()[-200:])}
+        elif shows and shows[1] not in perf.run(*shows[0], "-i", path).stdout:
+            told = {"state": "SKIP", "text": "perf and this kernel do without %s: perf %s says "
+                    "nothing of %s" % (" ".join(arguments), " ".join(shows[0]), shows[1])}
         else:
-            sums.tell(version=version, capture="theirs/" + name,
-                      **dict(zip(("state", "text", "more"), compare(options, perf, path))))
-            os.unlink(path)
+            told = compare(options, perf, path)
+        sums.tell(perf.version, "theirs/" + name, **told)
 
 
-def check_node(options, version, perf, sums):
+def check_node(options, perf, sums):
     if not shutil.which(options.node):
-        sums.tell("SKIP", version, "node/*", "node is not installed")
+        sums.tell(perf.version, "node/*", "SKIP", "node is not installed")
         return
-    real = argparse.Namespace(dir=options.dir, perf=perf, node=options.node)
+    real = argparse.Namespace(dir=options.dir, perf=perf.path, node=options.node)
     with open(os.path.join(options.dir, "workload.js"), "w", encoding="ascii") as script:
         script.write(real_captures.WORKLOAD)
+    path = os.path.join(options.dir, "node.data")
     for name, perf_options, node_options in real_captures.CAPTURES:
         if name not in REAL:
             continue
-        if "-z" in perf_options and NO_COMPRESSION.match(version):
-            sums.tell("SKIP", version, "node/" + name, "perf has no -z")
-            continue
-        path = os.path.join(options.dir, "node.data")
         wrong = real_captures.capture(real, name, perf_options, node_options, path)
-        if wrong:
-            sums.tell("FAIL", version, "node/" + name, wrong)
-            continue
-        state, text, more = compare(options, perf, path)
-        sums.tell(state, version, "node/" + name, text, more)
-        if node_options:
+        if wrong and UNKNOWN.search(wrong):
+            told = {"state": "SKIP", "text": "perf has no " + " ".join(perf_options)}
+        elif wrong:
+            told = {"state": "FAIL", "text": wrong}
+        else:
+            told = compare(options, perf, path)
+        sums.tell(perf.version, "node/" + name, **told)
+        if node_options and not wrong:
             judged = perfdata_peer.read_judge(options.jitproof, path)
             real_captures.remove_perf_maps(judged["processes"])
-        os.unlink(path)
 
 
 def perfs(options, sums):
-    """[(version, path)] of what can be had, without doubles."""
+    """What can be had, by version, without doubles."""
     found = {}
-    if not options.suite:
-        said = run(["perf", "--version"]) if shutil.which("perf") else None
-        if said and said.stdout.startswith("perf version "):
-            found[said.stdout.split()[2]] = shutil.which("perf")
-    for suite in options.suite or perf_tools.SUITES:
+    for wanted in options.wanted or (*perf_tools.SUITES, perf_tools.INSTALLED):
         try:
-            version, path = perf_tools.fetch(os.path.abspath(options.perf_dir), suite)
-            found[version] = path
+            perf = perf_tools.find(options.perf_dir, wanted)
+            found.setdefault(perf.version, perf)
         except perf_tools.Missing as reason:
-            sums.tell("SKIP", suite, "*", str(reason))
-    return list(found.items())
+            sums.tell(wanted, "*", "SKIP", str(reason))
+    return sorted(found.values(), key=lambda perf: perf.number)
 
 
 def main():
@@ -255,8 +269,9 @@ def main():
                         help="where the perfs of the suites are kept (default: %(default)s)")
     parser.add_argument("--node", default="node", help="default: %(default)s")
     parser.add_argument("--keep", metavar="DIR", help="keep our captures in this directory")
-    parser.add_argument("suite", nargs="*",
-                        help="default: the installed perf, " + ", ".join(perf_tools.SUITES))
+    parser.add_argument("--markdown", metavar="FILE", help="write a table of the samples there")
+    parser.add_argument("wanted", nargs="*", help='suites, versions or "installed" (default: %s '
+                        "and the installed perf)" % ", ".join(perf_tools.SUITES))
     options = parser.parse_args()
     options.jitproof = os.path.abspath(options.jitproof)
     sums = Sums()
@@ -272,14 +287,17 @@ def main():
             return 1
         found = perfs(options, sums)
         captures = list(captures_of_ours(options, sums)) if found else []
-        for version, perf in found:
-            check_ours(options, version, perf, captures, sums)
-            check_theirs(options, version, perf, sums)
-            check_node(options, version, perf, sums)
-    print("%d passed, %d failed, %d skipped" % (sums.passed, sums.failed, sums.skipped))
-    if sums.failed:
+        for perf in found:
+            check_ours(options, perf, captures, sums)
+            check_theirs(options, perf, sums)
+            check_node(options, perf, sums)
+    if options.markdown:
+        with open(options.markdown, "w", encoding="utf-8") as file:
+            file.write("\n".join(sums.table(found)) + "\n")
+    print("%(ok)d passed, %(FAIL)d failed, %(SKIP)d skipped" % sums.states)
+    if sums.states["FAIL"]:
         return 1
-    return 0 if sums.passed else 4
+    return 0 if sums.states["ok"] else 4
 
 
 if __name__ == "__main__":

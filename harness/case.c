@@ -25,6 +25,8 @@ const struct jp_case *jp_cases_find(const struct jp_cases *cases, const char *na
 {
 	struct jp_case key = {.name = name};
 
+	if (!cases->nr_cases) /* bsearch() wants an array even of nothing */
+		return NULL;
 	return bsearch(&key, cases->cases, cases->nr_cases, sizeof(key), by_name);
 }
 
@@ -50,7 +52,8 @@ int jp_cases_check(struct jp_cases *cases, struct jp_error *err)
 {
 	int ret;
 
-	qsort(cases->cases, cases->nr_cases, sizeof(*cases->cases), by_name);
+	if (cases->nr_cases) /* qsort() wants an array even of nothing */
+		qsort(cases->cases, cases->nr_cases, sizeof(*cases->cases), by_name);
 	for (size_t i = 0; i < cases->nr_cases; i++) {
 		const struct jp_case *cas = &cases->cases[i];
 
@@ -67,9 +70,10 @@ int jp_cases_check(struct jp_cases *cases, struct jp_error *err)
 
 		for (size_t i = 0; i < table->nr_rows * table->nr_columns; i++) {
 			const struct jp_table_row *row = &table->rows[i / table->nr_columns];
-			const char *name = row->cases[i % table->nr_columns];
+			const char *name = row->cells[i % table->nr_columns].name;
 
-			if (strcmp(name, "-") != 0 && !jp_cases_find(cases, name))
+			if (strcmp(name, "-") != 0 && strcmp(name, "impossible") != 0 &&
+			    !jp_cases_find(cases, name))
 				return jp_fail(err, EINVAL,
 					       "%s: table '%s', row '%s': no case '%s'",
 					       table->study, table->title, row->label, name);

@@ -47,13 +47,13 @@ static int protect(struct jp_replay *replay, const struct jp_truth_act *act)
 	uint64_t end = act->addr + act->len, next;
 
 	for (uint64_t addr = act->addr; addr < end; addr = next) {
-		const struct jp_mapping *old = jp_replay_find(replay, act->pid, addr);
+		const struct jp_mapping *old = jp_replay_from(replay, act->pid, addr);
 		int failed;
 
-		if (!old) { /* nothing of the truth's: look on at the next page */
-			next = (addr | 4095) + 1;
-			continue;
-		}
+		if (!old || old->start >= end)
+			break;
+		if (addr < old->start) /* nothing of the truth's lies before it */
+			addr = old->start;
 		next = old->end < end ? old->end : end;
 		failed = map(replay, act, addr, next - addr, old->pgoff + (addr - old->start),
 			     act->prot, old->name);
@@ -97,7 +97,12 @@ int jp_replay_truth(struct jp_replay *replay, const struct jp_truth_act *act)
 		return remap(replay, act);
 	case JP_TRUTH_UNMAP:
 		return jp_replay_cut(replay, act->pid, act->addr, act->len);
+	case JP_TRUTH_PROCESS_EXIT:
+		/* Those who share its space keep it. */
+		return jp_replay_share(replay, act->pid, act->pid);
 	case JP_TRUTH_PROCESS_START:
+		if (act->how == JP_HOW_SHARE)
+			return jp_replay_share(replay, act->pid, act->parent);
 		if (act->how == JP_HOW_FORK || act->how == JP_HOW_VFORK) {
 			event.type = JP_EVENT_FORK;
 			event.task.ppid = act->parent;

@@ -22,6 +22,8 @@ struct jp_truth_code {
 	uint64_t addr, size;
 	uint64_t loaded;   /* ns; the start of the load's bracket */
 	uint64_t unloaded; /* the end of the unload's; UINT64_MAX: never */
+	uint64_t ready;    /* the end of the load's bracket: from here on it is there */
+	uint64_t ending;   /* the start of the unload's; UINT64_MAX: never */
 	const struct jp_truth_layout *layout;
 	const char *name;
 };

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "harness/truth_write.h"
+#include "workloads/publish.h"
+#include "workloads/publish/eh_frame.h"
 
 enum { CODE_ALIGN = 16 };
 
@@ -17,6 +19,45 @@ static const char *const texts[JP_SHAPES] = {
 const char *jp_shape_text(enum jp_shape shape)
 {
 	return shape < JP_SHAPES ? texts[shape] : "?";
+}
+
+/*
+ * Call frame information of @shape, whose layout is @emitted, in @out for @published: in memory
+ * behind the code too, as runtimes do that unwind themselves, or apart. 0 or -errno.
+ */
+static int describe_frames(const struct jp_emitted *emitted, unsigned char out[JP_EH_FRAME_MOST],
+			   struct jp_published *published)
+{
+	unsigned extras = jp_publish_extras();
+	int size;
+
+	if (!(extras & (JP_PUBLISH_UNWINDING | JP_PUBLISH_UNWINDING_APART)))
+		return 0;
+	size = jp_eh_frame(emitted, out, JP_EH_FRAME_MOST, &published->unwinding_hdr_size);
+	if (size < 0)
+		return size;
+	published->unwinding = out;
+	published->unwinding_size = size;
+	published->unwinding_mapped = extras & JP_PUBLISH_UNWINDING_APART ? 0 : size;
+	return 0;
+}
+
+/* Returns the bytes of the arena that the function at @at takes, or -errno. */
+static int write_frames(const struct jp_arena *arena, size_t at, const struct jp_emitted *emitted)
+{
+	unsigned char frames[JP_EH_FRAME_MOST];
+	struct jp_published published = {.unwinding_mapped = 0};
+	size_t behind = (emitted->size + 7u) & -8u;
+	int ret = describe_frames(emitted, frames, &published);
+
+	if (ret)
+		return ret;
+	if (!published.unwinding_mapped)
+		return emitted->size;
+	if (behind + published.unwinding_mapped > arena->size - at)
+		return -ENOSPC;
+	memcpy(arena->write + at + behind, frames, published.unwinding_mapped);
+	return behind + published.unwinding_mapped;
 }
 
 /* A layout holds for every function of its shape, in every process that knows its id. */
@@ -38,7 +79,7 @@ int jp_emit_write(struct jp_arena *arena, enum jp_shape shape, struct jp_functio
 {
 	size_t at = (arena->used + CODE_ALIGN - 1) & -CODE_ALIGN;
 	struct jp_emitted emitted;
-	int ret;
+	int ret, taken;
 
 	if (arena->protect == JP_PROTECT_FLIP && arena->executable)
 		return -EBUSY; /* threads run there: it cannot be made writable again */
@@ -47,25 +88,44 @@ int jp_emit_write(struct jp_arena *arena, enum jp_shape shape, struct jp_functio
 	ret = jp_arch_emit(shape, arena->write + at, arena->size - at, &emitted);
 	if (ret)
 		return ret;
+	taken = write_frames(arena, at, &emitted);
+	if (taken < 0)
+		return taken;
 	__builtin___clear_cache((char *)arena->exec + at, (char *)arena->exec + at + emitted.size);
 	*function = (struct jp_function){.id = jp_truth_id(),
 					 .layout = layout_of(shape, &emitted),
 					 .shape = shape,
 					 .code = (uintptr_t)arena->exec + at,
 					 .size = emitted.size};
-	arena->used = at + emitted.size;
+	arena->used = at + taken;
 	return 0;
 }
 
-static void load(const struct jp_function *function, const char *name, uint64_t before)
+static int load(const struct jp_function *function, const char *name, uint64_t before)
 {
+	unsigned char frames[JP_EH_FRAME_MOST];
+	struct jp_published published = {.name = name,
+					 .addr = function->code,
+					 .size = function->size,
+					 .code = (const void *)(uintptr_t)function->code,
+					 .index = function->id};
+	struct jp_emitted emitted;
+	int ret = jp_arch_emit(function->shape, NULL, 0, &emitted);
+
+	if (!ret)
+		ret = describe_frames(&emitted, frames, &published);
+	if (!ret)
+		ret = jp_publish_load(&published);
+	if (ret)
+		return ret;
 	jp_truth_put(JP_TRUTH_CODE_LOAD, before, jp_truth_now(), function->code, function->size,
 		     function->layout | (uint64_t)jp_truth_text(name) << 32, function->id);
+	return 0;
 }
 
-void jp_emit_load(const struct jp_function *function, const char *name)
+int jp_emit_load(const struct jp_function *function, const char *name)
 {
-	load(function, name, jp_truth_now());
+	return load(function, name, jp_truth_now());
 }
 
 int jp_emit(struct jp_arena *arena, enum jp_shape shape, const char *name,
@@ -74,15 +134,22 @@ int jp_emit(struct jp_arena *arena, enum jp_shape shape, const char *name,
 	uint64_t before = jp_truth_now();
 	int ret = jp_emit_write(arena, shape, function);
 
-	if (!ret)
-		load(function, name, before);
-	return ret;
+	return ret ? ret : load(function, name, before);
 }
 
-void jp_emit_move(struct jp_function *function, uint64_t to, uint64_t before, uint64_t after)
+int jp_emit_move(struct jp_function *function, uint64_t to, uint64_t before, uint64_t after)
 {
+	struct jp_published published = {.addr = to,
+					 .size = function->size,
+					 .code = (const void *)(uintptr_t)to,
+					 .index = function->id};
+	int ret = jp_publish_move(&published, function->code);
+
+	if (ret)
+		return ret;
 	function->code = to;
 	jp_truth_put(JP_TRUTH_CODE_MOVE, before, after, function->id, to, 0, 0);
+	return 0;
 }
 
 void jp_emit_unload(const struct jp_function *function, uint64_t before, uint64_t after)

@@ -38,12 +38,12 @@ struct jp_function {
 int jp_emit(struct jp_arena *arena, enum jp_shape shape, const char *name,
 	    struct jp_function *function);
 /* The two halves of that: writing it, and telling that it is there. A runtime that makes code
- * executable in between tells of it after the kernel did. Threads may call at once, on arenas of
- * their own. */
+ * executable in between tells of it after the kernel did. Both publish what they tell. Threads may
+ * call at once, on arenas of their own. 0 or -errno. */
 int jp_emit_write(struct jp_arena *arena, enum jp_shape shape, struct jp_function *function);
-void jp_emit_load(const struct jp_function *function, const char *name);
+int jp_emit_load(const struct jp_function *function, const char *name);
 /* It was moved to @to, or is gone, by an act within [@before, @after]. */
-void jp_emit_move(struct jp_function *function, uint64_t to, uint64_t before, uint64_t after);
+int jp_emit_move(struct jp_function *function, uint64_t to, uint64_t before, uint64_t after);
 void jp_emit_unload(const struct jp_function *function, uint64_t before, uint64_t after);
 
 /* What the machine-dependent file gives. */
@@ -54,6 +54,12 @@ struct jp_emitted {
 };
 /* Writes the code of @shape to @out (room @room bytes; NULL: only measure). 0 or -ENOSPC. */
 int jp_arch_emit(enum jp_shape shape, unsigned char *out, size_t room, struct jp_emitted *emitted);
+/* What the machine is called in ELF, and its registers in DWARF. */
+struct jp_arch_elf {
+	uint16_t machine;
+	uint8_t sp, bp, return_address;
+};
+extern const struct jp_arch_elf jp_arch_elf;
 /*
  * Calls steps[0].code(steps) with a native frame that has both a frame pointer and call frame
  * information. Before that, and from the same frame, announce(context, sp, bp) with the stack and

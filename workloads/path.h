@@ -31,6 +31,8 @@ typedef const struct jp_path *(*jp_path_next)(void *context, size_t turn);
 int jp_path_thread_by(jp_path_next next, void *context);
 /* Stops and joins the threads that run @paths; returns their number. */
 unsigned jp_path_stop(const struct jp_path *paths);
+/* In a forked child: the threads of the parent are not here. */
+void jp_path_forked(void);
 /* Stops and joins all of them. */
 void jp_path_join(void);
 

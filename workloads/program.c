@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/truth_write.h"
+#include "workloads/publish.h"
 
 enum { ARENA = 64 << 10, PATHS = 8 };
 
@@ -56,15 +57,18 @@ int jp_program_write(struct jp_program *program, unsigned variant)
 	return 0;
 }
 
-void jp_program_load(struct jp_program *program)
+int jp_program_load(struct jp_program *program)
 {
-	for (size_t i = 0; i < program->nr_functions; i++) {
+	int ret = 0;
+
+	for (size_t i = 0; i < program->nr_functions && !ret; i++) {
 		char name[48];
 
 		snprintf(name, sizeof(name), "program%u_%s_%zu", program->number,
 			 jp_shape_text(program->functions[i].shape), i);
-		jp_emit_load(&program->functions[i], name);
+		ret = jp_emit_load(&program->functions[i], name);
 	}
+	return ret;
 }
 
 /* The @index-th function of @shape, counted round. */
@@ -148,10 +152,10 @@ int jp_program_make(struct jp_program *program, const struct jp_plan *plan)
 		ret = jp_arena_map(&program->arena, plan->instead, ARENA, plan->name, NULL);
 	if (!ret)
 		ret = jp_program_write(program, 0);
-	if (!ret) {
-		jp_program_load(program);
+	if (!ret)
+		ret = jp_program_load(program);
+	if (!ret)
 		ret = jp_arena_seal(&program->arena);
-	}
 	if (!ret)
 		ret = jp_program_make_paths(program, plan);
 	if (ret)
@@ -159,18 +163,20 @@ int jp_program_make(struct jp_program *program, const struct jp_plan *plan)
 	return ret;
 }
 
-void jp_program_moved(struct jp_program *program, uint64_t to, uint64_t before, uint64_t after)
+int jp_program_moved(struct jp_program *program, uint64_t to, uint64_t before, uint64_t after)
 {
 	uint64_t by = to - (uintptr_t)program->arena.exec;
+	int ret = 0;
 
-	for (size_t i = 0; i < program->nr_functions; i++)
-		jp_emit_move(&program->functions[i], program->functions[i].code + by, before,
-			     after);
+	for (size_t i = 0; i < program->nr_functions && !ret; i++)
+		ret = jp_emit_move(&program->functions[i], program->functions[i].code + by, before,
+				   after);
 	for (size_t i = 0; i < program->nr_paths; i++)
 		for (uint32_t d = 0; d < program->paths[i].depth; d++)
 			program->paths[i].steps[d].code += by;
 	program->arena.write += program->arena.write == program->arena.exec ? by : 0;
 	program->arena.exec += by;
+	return ret;
 }
 
 int jp_program_move(struct jp_program *program)
@@ -181,10 +187,10 @@ int jp_program_move(struct jp_program *program)
 
 	if (ret)
 		return ret;
-	jp_program_moved(program, (uintptr_t)arena.exec, before, jp_truth_now());
+	ret = jp_program_moved(program, (uintptr_t)arena.exec, before, jp_truth_now());
 	arena.used = program->arena.used;
 	program->arena = arena;
-	return 0;
+	return ret;
 }
 
 void jp_program_unloaded(struct jp_program *program, uint64_t before, uint64_t after)

@@ -43,11 +43,11 @@ int jp_program_make(struct jp_program *program, const struct jp_plan *plan);
  * shapes there are how many, and in which order they lie. 0 or -errno.
  */
 int jp_program_write(struct jp_program *program, unsigned variant);
-void jp_program_load(struct jp_program *program);
+int jp_program_load(struct jp_program *program);
 int jp_program_make_paths(struct jp_program *program, const struct jp_plan *plan);
 /* Its code came to @to by an act within [@before, @after]: tells so, and leads its paths there. No
  * thread may run it. */
-void jp_program_moved(struct jp_program *program, uint64_t to, uint64_t before, uint64_t after);
+int jp_program_moved(struct jp_program *program, uint64_t to, uint64_t before, uint64_t after);
 /* Its code is gone, as above; frees all but the arena. */
 void jp_program_unloaded(struct jp_program *program, uint64_t before, uint64_t after);
 

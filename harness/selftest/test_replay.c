@@ -215,6 +215,10 @@ static void test_exec(void)
 	map(replay, 1, 0x1000, PAGE, 0, "/a", 1);
 	comm(replay, 1, 4, "thread", false);
 	check(strcmp(jp_replay_comm(replay, 1), "") == 0, "a thread's name is not the process's");
+	/* /proc/PID/comm shows a kworker's work, too: longer than what the kernel records. */
+	comm(replay, 1, 1, "kworker/u8:0-ext4-rsv-conversion", false);
+	check(strcmp(jp_replay_comm(replay, 1), "kworker/u8:0-ext4-rsv-conversion") == 0,
+	      "a kworker's name is kept whole");
 	comm(replay, 1, 1, "renamed", false);
 	check(is(replay, 1, 0x1000, 0x1000, 0x2000, 0, "/a"), "a new name changes no mapping");
 	fork_of(replay, 2, 2, 1, 2);

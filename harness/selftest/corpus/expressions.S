@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Call frame information as no compiler writes it, every operation that we know:
+ * gcc -nostdlib -static -Wl,--build-id=sha1,-z,noseparate-code -o expressions.elf expressions.S
+ * and strip; no_header.elf is the same with --no-eh-frame-hdr.
+ */
+	.text
+	.globl f, _start
+	.type f, @function
+_start: ret
+f:
+	.cfi_startproc
+	nop
+	/* stack operations */
+	.cfi_escape 0x0f, 27, 0x77, 8, 0x32, 0x14, 0x15, 1, 0x13, 0x12, 0x16, 0x17, 0x1a, 0x21, 0x27, 0x77, 8, 0x22, 0x77, 8, 0x12, 0x1c, 0x22, 0x96, 0x96, 0x96, 0x33, 0x1c, 0x96
+	nop
+	/* arithmetic */
+	.cfi_escape 0x0f, 24, 0x77, 0, 0x08, 3, 0x1e, 0x33, 0x1b, 0x35, 0x1d, 0x31, 0x24, 0x31, 0x25, 0x31, 0x26, 0x19, 0x1f, 0x20, 0x30, 0x1e, 0x77, 16, 0x22, 0x96
+	nop
+	/* comparisons */
+	.cfi_escape 0x0f, 20, 0x31, 0x32, 0x29, 0x33, 0x2e, 0x31, 0x2d, 0x31, 0x2c, 0x30, 0x2b, 0x30, 0x2a, 0x33, 0x24, 0x77, 8, 0x22, 0x96, 0x96
+	nop
+	/* jumps and loads */
+	.cfi_escape 0x0f, 22, 0x77, 0, 0x06, 0x28, 4, 0, 0x38, 0x2f, 1, 0, 0x40, 0x77, 0, 0x22, 0x23, 8, 0x77, 0, 0x94, 4, 0x13, 0x96
+	nop
+	/* a loop without end */
+	.cfi_escape 0x0f, 5, 0x77, 0, 0x2f, 0xfd, 0xff
+	nop
+	.cfi_def_cfa rsp, 8
+	/* registers: expression, val_expression, val_offset, register, same, undefined */
+	.cfi_escape 0x10, 6, 2, 0x77, 16
+	.cfi_escape 0x16, 3, 2, 0x77, 24
+	.cfi_escape 0x14, 12, 2
+	.cfi_register 13, 3
+	.cfi_same_value 14
+	.cfi_undefined 15
+	.cfi_escape 0x16, 3, 3, 0x92, 7, 8
+	.cfi_escape 0x16, 12, 1, 0x56
+	nop
+	.cfi_remember_state
+	.cfi_def_cfa_register rbp
+	.cfi_adjust_cfa_offset 48
+	nop
+	.cfi_restore_state
+	.cfi_restore 13
+	nop
+	.cfi_escape 0x0e, 0x80, 0x80, 0x80, 0x80, 0x08
+	.cfi_escape 0x2e, 16
+	nop
+	.cfi_return_column 16
+	ret
+	.cfi_endproc
+	.size f, .-f
+g:	.cfi_startproc
+	.cfi_signal_frame
+	.cfi_undefined rip
+	nop
+	ret
+	.cfi_endproc
+h:	.cfi_startproc
+	.cfi_def_cfa rsp, 16
+	.cfi_offset rip, -8
+	.cfi_register rip, rcx
+	nop
+	ret
+	.cfi_endproc
+	.section .note.GNU-stack,"",@progbits

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The whole way of `jitproof judge DIR`: each file of a case's folder is changed in its turn. */
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/outcome.h"
+#include "harness/selftest/fuzz.h"
+#include "harness/truth_read.h"
+
+#define FIXTURE "validators/fixtures/pathless/"
+
+static const char *const names[] = {"truth", "perf.data", "maps", "capture", NULL};
+static const char *const paths[] = {FIXTURE "truth", FIXTURE "perf.data", FIXTURE "maps",
+				    FIXTURE "capture", NULL};
+static char dir[128];
+static struct jp_case the_case;
+
+/* Which file the bytes are of, by how they begin. */
+static size_t kind_of(const unsigned char *bytes, size_t size)
+{
+	if (size >= 4 && memcmp(bytes, "JPTR", 4) == 0)
+		return 0;
+	if (size >= 4 && memcmp(bytes, "PERF", 4) == 0)
+		return 1;
+	return size && *bytes == '#' ? 2 : 3;
+}
+
+/* Never empty before it is full: ext4 writes to the disk at once what was truncated to nothing. */
+static void put(const char *name, const unsigned char *bytes, size_t size)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || pwrite(fd, bytes, size, 0) != (ssize_t)size || ftruncate(fd, (off_t)size))
+		abort();
+	close(fd);
+}
+
+static void restore(size_t kind)
+{
+	static unsigned char bytes[1 << 17];
+	FILE *file = fopen(paths[kind], "re");
+	size_t size;
+
+	if (!file)
+		abort();
+	size = fread(bytes, 1, sizeof(bytes), file);
+	fclose(file);
+	put(names[kind], bytes, size);
+}
+
+static struct jp_cases *read_case(void)
+{
+	struct jp_error err;
+	char text[4096];
+	FILE *file = fopen(FIXTURE "case", "re");
+	size_t size;
+
+	if (!file)
+		abort();
+	size = fread(text, 1, sizeof(text), file);
+	fclose(file);
+	return jp_cases_parse(NULL, "case", NULL, text, size, &err);
+}
+
+static void lay_out(void)
+{
+	static struct jp_cases *cases; /* lives as long as the program */
+	char path[PATH_MAX], *elf = realpath(FIXTURE "elf", NULL);
+
+	snprintf(dir, sizeof(dir), "%s/case", fuzz_folder());
+	snprintf(path, sizeof(path), "%s/elf", dir);
+	cases = read_case();
+	if (!elf || !cases || mkdir(dir, 0700) || symlink(elf, path))
+		abort();
+	free(elf);
+	the_case = cases->cases[0];
+	for (size_t i = 0; names[i]; i++)
+		restore(i);
+}
+
+void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
+{
+	static size_t last = 4;
+	size_t kind = kind_of(bytes, size);
+	struct jp_result result = {0};
+
+	if (!the_case.name)
+		lay_out();
+	/* Each way of adding back what a control left out. */
+	the_case.control = JP_LEFT_NOTHING + size % (JP_LEFT_WINDOW + 1);
+	if (last < 4 && last != kind)
+		restore(last);
+	put(names[kind], bytes, size);
+	last = kind;
+	jp_judge_case(&the_case, dir, &result);
+	jp_findings_free(&result.findings);
+}
+
+static void seal(unsigned char *bytes, size_t size)
+{
+	if (kind_of(bytes, size) != 0)
+		return;
+	for (size_t at = JP_TRUTH_PAGE; at + sizeof(struct jp_truth_record) <= size;
+	     at += sizeof(struct jp_truth_record)) {
+		struct jp_truth_record record;
+
+		memcpy(&record, bytes + at, sizeof(record));
+		record.seal = jp_truth_seal(&record);
+		memcpy(bytes + at, &record, sizeof(record));
+	}
+}
+
+const struct fuzz_target fuzz_target = {
+	.seeds = paths,
+	.rounds = 500,
+	.truncations = 10,
+	.mend = seal,
+};

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The files of cases and expectations: of a study, and of a run directory. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/case.h"
+#include "harness/selftest/fuzz.h"
+
+static const char *const studies[] = {
+	"results/expected/preexisting",
+	"results/expected/exact",
+	"validators/fixtures/pathless/case",
+	NULL,
+};
+
+void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
+{
+	char *text = malloc(size);
+	struct jp_cases *cases;
+	struct jp_error err;
+
+	memcpy(text, bytes, size);
+	cases = jp_cases_parse(NULL, "study", size % 2 ? "study" : NULL, text, size, &err);
+	if (cases) {
+		jp_cases_check(cases, &err);
+		jp_cases_free(cases);
+	}
+	free(text);
+}
+
+const struct fuzz_target fuzz_target = {
+	.seeds = studies,
+	.rounds = 10000,
+	.truncations = 1000,
+};

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The whole way of `jitproof judge FILE`: reading, ordering, replay, unwinding, printing. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/judge_file.h"
+#include "harness/selftest/fuzz.h"
+
+static const char *const captures[] = {
+	"validators/fixtures/anon/perf.data",
+	"validators/fixtures/memfd/perf.data",
+	"harness/selftest/corpus/compressed.data",
+	"harness/selftest/corpus/pipe.data",
+	"harness/selftest/corpus/two_events.data",
+	"harness/selftest/corpus/odd.data",
+	NULL,
+};
+
+enum { HEADER = 16, ROOM = 1 << 16 }; /* of a pipe's file; of a pipe */
+
+static bool is_pipe(const unsigned char *bytes, size_t size)
+{
+	uint64_t header;
+
+	if (size < HEADER || size > ROOM)
+		return false;
+	memcpy(&header, bytes + 8, sizeof(header));
+	return header == HEADER;
+}
+
+/* What cannot be mapped is read another way. */
+static void judge_input(const unsigned char *bytes, size_t size)
+{
+	char *argv[] = {"judge", "--fail-if=single_frame>1%", "-", NULL};
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) || write(ends[1], bytes, size) != (ssize_t)size ||
+	    dup2(ends[0], STDIN_FILENO) < 0)
+		abort();
+	close(ends[0]);
+	close(ends[1]);
+	jp_judge_file(3, argv);
+	close(STDIN_FILENO);
+}
+
+void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
+{
+	char *json[] = {"judge",      "--json", "--unwind", "--elf", "validators/fixtures/anon/elf",
+			(char *)path, NULL};
+	char *text[] = {"judge", (char *)path, NULL};
+
+	if (size % 16)
+		jp_judge_file(sizeof(json) / sizeof(*json) - 1, json);
+	else
+		jp_judge_file(sizeof(text) / sizeof(*text) - 1, text);
+	if (is_pipe(bytes, size))
+		judge_input(bytes, size);
+}
+
+const struct fuzz_target fuzz_target = {
+	.seeds = captures,
+	.rounds = 4000,
+	.truncations = 300,
+};

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
+#include "harness/selftest/fuzz.h"
+#include "harness/spans.h"
+#include "harness/truth_read.h"
+
+static const char *const truths[] = {"validators/fixtures/anon/truth",
+				     "validators/fixtures/memfd/truth", NULL};
+
+/* Or every changed record would be torn, and nothing behind the seal tried. */
+static void seal(unsigned char *bytes, size_t size)
+{
+	for (size_t at = JP_TRUTH_PAGE; at + sizeof(struct jp_truth_record) <= size;
+	     at += sizeof(struct jp_truth_record)) {
+		struct jp_truth_record record;
+
+		memcpy(&record, bytes + at, sizeof(record));
+		record.seal = jp_truth_seal(&record);
+		memcpy(bytes + at, &record, sizeof(record));
+	}
+}
+
+static void ask(const struct jp_truth *truth)
+{
+	struct jp_truth_stack stack = {0};
+
+	for (size_t i = 0; i < truth->nr_stays; i += 1 + truth->nr_stays / 64) {
+		const struct jp_truth_stay *stay = &truth->stays[i];
+		const struct jp_truth_code *code = stay->path->functions[0];
+
+		for (int method = 0; method < JP_METHODS; method++)
+			for (uint32_t n = 0; n < code->layout->count && n < 8; n++)
+				jp_truth_stack_at(truth, stay->pid, stay->tid, stay->enter, 100,
+						  code->addr + code->layout->insns[n].offset,
+						  stay->sp - code->layout->insns[n].post, method,
+						  &stack);
+		jp_truth_code_at(truth, stay->pid, code->addr, stay->enter);
+		jp_truth_code_at(truth, stay->pid, code->addr + code->size, stay->leave);
+	}
+	jp_truth_stack_free(&stack);
+}
+
+void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
+{
+	struct jp_error err;
+	struct jp_truth *truth = jp_truth_load(path, &err);
+	struct jp_spans spans;
+
+	if (!truth)
+		return;
+	ask(truth);
+	if (!jp_spans_of_truth(truth, &spans))
+		jp_spans_free(&spans);
+	jp_truth_free(truth);
+}
+
+const struct fuzz_target fuzz_target = {
+	.seeds = truths,
+	.rounds = 1500,
+	.truncations = 150,
+	.mend = seal,
+};

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The unit tests, and jitproof on whole and on damaged runs, built with ASan and UBSan.
+
+Environment: O; ASAN_TESTS, the unit tests that were built so.
+"""
+
+import os
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ASAN = os.path.join(os.path.abspath(os.environ.get("O", "build")), "asan")
+TESTS = os.environ.get("ASAN_TESTS", "").split()
+FIXTURES = os.path.join(os.path.dirname(os.path.dirname(HERE)), "validators", "fixtures")
+
+
+class Sanitized(unittest.TestCase):
+    def good(self, *command, status=0):
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors="replace", timeout=100,
+                              check=False,
+                              env={**os.environ, "JITPROOF": os.path.join(ASAN, "jitproof"),
+                                   "NEEDS_PROC": "1"})
+        self.assertEqual(done.returncode, status, done.stdout[-4000:])
+        self.assertNotRegex(done.stdout, "runtime error|AddressSanitizer|LeakSanitizer")
+        return done.stdout
+
+    def test_units(self):
+        self.assertGreater(len(TESTS), 3)
+        for program in TESTS:
+            with self.subTest(program):
+                said = self.good(program)
+                self.assertRegex(said, r"(?m)^1\.\.\d+$")
+                self.assertNotRegex(said, "(?m)^not ok")
+
+    def test_judging(self):
+        """Each change of a recorded run, and each made perf.data file."""
+        for name in ("test_validators.py", "test_judge_file.py"):
+            with self.subTest(name):
+                self.assertRegex(self.good(sys.executable, os.path.join(HERE, name)), r"\nOK\b")
+
+    def test_fixtures(self):
+        self.assertIn("# Totals: PASS:3 ", self.good(os.path.join(ASAN, "jitproof"), "judge",
+                                                     "--expected",
+                                                     os.path.join(FIXTURES, "expected"),
+                                                     FIXTURES))
+
+
+if __name__ == "__main__":
+    unittest.main()
