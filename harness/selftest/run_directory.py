@@ -351,7 +351,7 @@ class Truth:
 
     PAGE, SLOT = 4096, 64
     (PROCESS_START, PROCESS_EXIT, THREAD_START, THREAD_EXIT, MAP, PROTECT, REMAP, UNMAP, TEXT,
-     LAYOUT, CODE_LOAD, CODE_MOVE, CODE_UNLOAD, PATH, ROOT, ENTER, LEAVE, MARK) = range(1, 19)
+     LAYOUT, CODE_LOAD, CODE_MOVE, CODE_UNLOAD, PATH, ROOT, ENTER, LEAVE, MARK, WAIT) = range(1, 20)
 
     def __init__(self, path):
         with open(path, "rb") as file:
