@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "harness/command.h"
 #include "harness/judge_file.h"
@@ -22,7 +24,7 @@ static bool has(const char *dir, const char *name)
 	struct stat status;
 
 	return (size_t)snprintf(path, sizeof(path), "%s/%s", dir, name) < sizeof(path) &&
-	       stat(path, &status) == 0 && S_ISREG(status.st_mode);
+	       lstat(path, &status) == 0 && !S_ISDIR(status.st_mode);
 }
 
 static int add_folder(struct folders *folders, const char *path)
@@ -110,7 +112,29 @@ static bool take_outcome(const char *dir, struct jp_result *result)
 	return true;
 }
 
-static int judge_folders(const struct folders *folders, const struct jp_cases *known,
+/* How many cases @dir was to hold, as its ktap.txt has announced; 0: it says nothing. A run that
+ * was cut short must not look whole. */
+static size_t announced(const char *dir)
+{
+	unsigned long plan = 0;
+	char path[4096];
+	struct stat status;
+	FILE *file;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/ktap.txt", dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	file = fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode) ? fdopen(fd, "r") : NULL;
+	if (file && (fscanf(file, "KTAP version 1 1..%lu", &plan) != 1 || plan > 10000))
+		plan = 0;
+	if (file)
+		fclose(file);
+	else if (fd >= 0)
+		close(fd);
+	return plan;
+}
+
+static int judge_folders(const struct folders *folders, size_t plan, const struct jp_cases *known,
 			 bool definitions_from_known)
 {
 	struct jp_cases **own = calloc(folders->count, sizeof(struct jp_cases *));
@@ -118,7 +142,9 @@ static int judge_folders(const struct folders *folders, const struct jp_cases *k
 	struct jp_error err = {""};
 	int status = JP_EXIT_BROKEN;
 
-	if (!own || jp_report_begin(&report, known, folders->count))
+	if (plan < folders->count)
+		plan = folders->count;
+	if (!own || jp_report_begin(&report, known, plan))
 		goto out;
 	for (size_t i = 0; i < folders->count; i++) {
 		const char *dir = folders->paths[i];
@@ -145,6 +171,10 @@ static int judge_folders(const struct folders *folders, const struct jp_cases *k
 		jp_report_tell(&report, NULL);
 	}
 	status = jp_report_end(&report);
+	if (folders->count < plan) {
+		jp_report_cut_short(&report, "cases are missing that ktap.txt has announced");
+		status = JP_EXIT_BAD;
+	}
 out:
 	jp_report_free(&report);
 	for (size_t i = 0; own && i < folders->count; i++)
@@ -171,7 +201,7 @@ static int judge_dir(const char *dir, const char *expected)
 			"folder\n",
 			dir);
 	else
-		status = judge_folders(&folders, known, expected);
+		status = judge_folders(&folders, announced(dir), known, expected);
 	for (size_t i = 0; i < folders.count; i++)
 		free(folders.paths[i]);
 	free(folders.paths);
@@ -188,6 +218,10 @@ static bool is_dir(const char *path)
 
 static int judge(int argc, char **argv)
 {
+	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+		jp_judge_usage(stdout);
+		return JP_EXIT_OK;
+	}
 	if (argc == 2 && is_dir(argv[1]))
 		return judge_dir(argv[1], NULL);
 	if (argc == 4 && strcmp(argv[1], "--expected") == 0 && is_dir(argv[3]))

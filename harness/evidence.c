@@ -58,6 +58,20 @@ static char *slurp(const char *dir, const char *name, size_t *size, struct jp_er
 	return text;
 }
 
+/* What is read through its own reader: elsewhere a link or a FIFO may be meant, here it is not. */
+static int check_file(const char *dir, const char *name, struct jp_error *err)
+{
+	char path[4096];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	if (lstat(path, &st))
+		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return jp_fail(err, EINVAL, "%s: expected a regular file", path);
+	return 0;
+}
+
 static int parse_number(const struct jp_evidence *evidence, unsigned int number, const char *text,
 			uint64_t *value, struct jp_error *err)
 {
@@ -222,6 +236,8 @@ struct jp_evidence *jp_evidence_load(const char *dir, struct jp_error *err)
 		jp_fail(err, ENOMEM, "%s: no memory", dir);
 		return NULL;
 	}
+	if (check_file(dir, "truth", err) || check_file(dir, "perf.data", err))
+		goto bad;
 	snprintf(path, sizeof(path), "%s/truth", dir);
 	evidence->truth = jp_truth_load(path, err);
 	if (!evidence->truth)

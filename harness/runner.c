@@ -204,8 +204,10 @@ static struct jp_session *start_session(struct running *run, struct jp_target *t
 /* From nothing to a closed capture of a workload that ended well. */
 static int perform(struct running *run, struct jp_error *err)
 {
-	struct jp_target target = {
-		.inherit_fds = {-1, -1, -1, -1}, .boundary = at_boundary, .context = run};
+	struct jp_target target = {.inherit_fds = {-1, -1, -1, -1},
+				   .dies_with_us = true,
+				   .boundary = at_boundary,
+				   .context = run};
 	char path[4096], **command = NULL;
 	struct jp_error finish_err = {""};
 	struct jp_session *session = NULL;
