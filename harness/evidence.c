@@ -495,8 +495,9 @@ static int collect_window(struct walk *walk)
 	return failed;
 }
 
-int jp_evidence_walk(const struct jp_evidence *evidence, enum jp_left_out add_back,
-		     jp_event_visit visit, void *context, struct jp_error *err)
+static int walk_file(const struct jp_evidence *evidence, const char *file,
+		     enum jp_left_out add_back, jp_event_visit visit, void *context,
+		     struct jp_error *err)
 {
 	struct walk walk = {.evidence = evidence, .visit = visit, .context = context};
 	struct jp_perfdata_summary summary;
@@ -509,10 +510,22 @@ int jp_evidence_walk(const struct jp_evidence *evidence, enum jp_left_out add_ba
 		failed = collect_skipped(&walk, add_back);
 	if (failed)
 		jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
-	snprintf(path, sizeof(path), "%s/perf.data", evidence->dir);
+	snprintf(path, sizeof(path), "%s/%s", evidence->dir, file);
 	if (!failed)
 		failed = jp_perfdata_read(path, visit_with_extras, &walk, &summary, err);
 	free(walk.extras);
 	jp_replay_free(walk.names);
 	return failed;
+}
+
+int jp_evidence_walk(const struct jp_evidence *evidence, enum jp_left_out add_back,
+		     jp_event_visit visit, void *context, struct jp_error *err)
+{
+	return walk_file(evidence, "perf.data", add_back, visit, context, err);
+}
+
+int jp_evidence_walk_injected(const struct jp_evidence *evidence, enum jp_left_out add_back,
+			      jp_event_visit visit, void *context, struct jp_error *err)
+{
+	return walk_file(evidence, "injected.data", add_back, visit, context, err);
 }

@@ -12,34 +12,27 @@ static void show(struct jp_arena *arena)
 	arena->size = arena->region.size;
 }
 
-int jp_arena_map_backed(struct jp_arena *arena, const struct jp_backing_kind *kind,
-			enum jp_protect protect, size_t size, const char *name, void *at)
+int jp_arena_map(struct jp_arena *arena, enum jp_protect protect, size_t size, const char *name,
+		 void *at)
 {
 	static const int prots[] = {
 		[JP_PROTECT_RWX] = PROT_READ | PROT_WRITE | PROT_EXEC,
 		[JP_PROTECT_FLIP] = PROT_READ | PROT_WRITE,
 		[JP_PROTECT_VIEWS] = PROT_READ | PROT_EXEC,
 	};
+	const char *backing = protect == JP_PROTECT_VIEWS ? "memfd-views" : "anon";
 	int ret;
 
 	memset(arena, 0, sizeof(*arena));
 	arena->protect = protect;
 	arena->executable = protect != JP_PROTECT_FLIP;
-	ret = jp_region_open_bytes(&arena->region, kind, size, name);
+	ret = jp_region_open_bytes(&arena->region, jp_backing_find(backing), size, name);
 	if (!ret)
 		ret = jp_region_map_at(&arena->region, prots[protect], at);
 	if (ret)
 		jp_region_close(&arena->region);
 	show(arena);
 	return ret;
-}
-
-int jp_arena_map(struct jp_arena *arena, enum jp_protect protect, size_t size, const char *name,
-		 void *at)
-{
-	return jp_arena_map_backed(
-		arena, jp_backing_find(protect == JP_PROTECT_VIEWS ? "memfd-views" : "anon"),
-		protect, size, name, at);
 }
 
 void jp_arena_within(struct jp_arena *arena, const struct jp_region *region, size_t first,

@@ -24,9 +24,6 @@ struct jp_arena {
  * NULL. */
 int jp_arena_map(struct jp_arena *arena, enum jp_protect protect, size_t size, const char *name,
 		 void *at);
-/* The same in memory of @kind; VIEWS wants one of two views. */
-int jp_arena_map_backed(struct jp_arena *arena, const struct jp_backing_kind *kind,
-			enum jp_protect protect, size_t size, const char *name, void *at);
 /* @count pages from @first on of a region that someone else keeps, and protects. */
 void jp_arena_within(struct jp_arena *arena, const struct jp_region *region, size_t first,
 		     size_t count);

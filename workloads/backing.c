@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +19,6 @@
 #define PR_SET_VMA           0x53564d41
 #define PR_SET_VMA_ANON_NAME 0
 #endif
-
-static int no_reservation(const struct jp_region *region)
-{
-	return region->kind->backing == JP_BACKING_HEAP;
-}
 
 /* The heap. */
 
@@ -56,19 +52,25 @@ static int map_heap(struct jp_region *region, size_t at, size_t size, int prot,
 	return 0;
 }
 
-/* System V: a segment per mapping. */
+/* System V: a segment per mapping, private to us, of the name that the kernel gives all such. */
+
+static int open_sysv(struct jp_region *region, const char *name)
+{
+	region->name = jp_truth_text("/SYSV00000000 (deleted)");
+	return 0;
+}
 
 static int map_sysv(struct jp_region *region, size_t at, size_t size, int prot,
 		    unsigned char *wanted, unsigned char **got)
 {
-	int flags = (prot & PROT_WRITE ? 0 : SHM_RDONLY) | (prot & PROT_EXEC ? SHM_EXEC : 0) |
-		    (wanted ? SHM_REMAP : 0);
+	int flags = (prot & PROT_WRITE || !prot ? 0 : SHM_RDONLY) |
+		    (prot & PROT_EXEC ? SHM_EXEC : 0) | (wanted ? SHM_REMAP : 0);
 	int id = shmget(IPC_PRIVATE, size, IPC_CREAT | 0700), ret = 0;
 	void *memory;
 
 	if (id < 0)
 		return -errno;
-	memory = shmat(id, wanted, prot ? flags : 0);
+	memory = shmat(id, wanted, flags);
 	if (memory == (void *)-1)
 		ret = -errno;
 	else
@@ -164,8 +166,10 @@ static int map_plain(struct jp_region *region, size_t at, size_t size, int prot,
 		     unsigned char *wanted, unsigned char **got)
 {
 	int flags = region->kind->flags, over = region->reserved ? MAP_FIXED : MAP_FIXED_NOREPLACE;
+	/* Each shared mapping of /dev/zero is a file of its own, just as long as the mapping. */
+	bool first = region->fd < 0 || (region->kind->open == open_zero && (flags & MAP_SHARED));
 	void *memory = mmap(wanted, size, prot, flags | (wanted ? over : 0), region->fd,
-			    region->fd < 0 ? 0 : region->offset + at);
+			    first ? 0 : region->offset + at);
 
 	if (memory == MAP_FAILED)
 		return -errno;
@@ -235,6 +239,7 @@ static const struct jp_backing_kind kinds[] = {
 	{.name = "sysv",
 	 .help = "System V shared memory (shmat)",
 	 .backing = JP_BACKING_SYSV,
+	 .open = open_sysv,
 	 .map = map_sysv,
 	 .error = -ENOSYS,
 	 .missing = "System V shared memory (CONFIG_SYSVIPC)"},
@@ -250,12 +255,6 @@ static const struct jp_backing_kind kinds[] = {
 	 .open = open_heap,
 	 .map = map_heap},
 };
-
-const char jp_backing_options[] =
-	"  --backing=KIND   what the code's memory is: anon, named (anon with a name), memfd,\n"
-	"                   memfd-views (RW and RX), zero (shared anonymous), zero-file\n"
-	"                   (/dev/zero shared), zero-private, shm (/dev/shm), sysv, hugetlb,\n"
-	"                   heap (brk)\n";
 
 const struct jp_backing_kind *jp_backing_find(const char *name)
 {
@@ -319,23 +318,27 @@ static void put_map(uint64_t before, const struct jp_region *region, unsigned ch
 		     region->fd < 0 ? 0 : region->offset + (region->exec ? at - region->exec : 0));
 }
 
-/* Memory that nobody can touch, at an address that suits the region's pages. */
+/*
+ * Memory that nobody can touch, at an address that suits the region's pages. A page more on either
+ * side stays so: whatever lies beyond could merge with ours, or lend it its anon_vma, and what the
+ * kernel reports would be an accident.
+ */
 static int reserve(struct jp_region *region, size_t size, unsigned char **got)
 {
-	size_t spare = region->page > (size_t)sysconf(_SC_PAGESIZE) ? region->page : 0;
+	size_t guard = sysconf(_SC_PAGESIZE), room = size + region->page + guard, skip;
 	uint64_t before = jp_truth_now();
-	unsigned char *memory = mmap(NULL, size + spare, PROT_NONE,
-				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	size_t skip;
+	unsigned char *memory =
+		mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (memory == MAP_FAILED)
 		return -errno;
-	skip = -(uintptr_t)memory & (region->page - 1);
-	if (spare && skip)
+	skip = -(uintptr_t)(memory + guard) & (region->page - 1);
+	if (skip)
 		munmap(memory, skip);
-	if (spare > skip)
-		munmap(memory + skip + size, spare - skip);
-	*got = memory + skip;
+	memory += skip;
+	if (room - skip > size + 2 * guard)
+		munmap(memory + size + 2 * guard, room - skip - size - 2 * guard);
+	*got = memory + guard;
 	jp_truth_put(JP_TRUTH_MAP, before, jp_truth_now(), (uintptr_t)*got, size,
 		     JP_BACKING_ANON << 8, 0);
 	return 0;
@@ -343,15 +346,18 @@ static int reserve(struct jp_region *region, size_t size, unsigned char **got)
 
 int jp_region_reserve(struct jp_region *region)
 {
-	int ret = no_reservation(region) ? 0 : reserve(region, region->size, &region->exec);
+	int ret;
 
-	region->reserved = !ret && !no_reservation(region);
+	if (region->kind->backing == JP_BACKING_HEAP)
+		return 0;
+	ret = reserve(region, region->size, &region->exec);
+	region->reserved = !ret;
 	return ret;
 }
 
-int jp_region_any_order(const struct jp_region *region)
+int jp_region_views(const struct jp_region *region)
 {
-	return !no_reservation(region);
+	return region->kind->open == open_views;
 }
 
 /* What a kind's own call has given, as @prot wants it: not every call takes a protection. */
@@ -421,6 +427,12 @@ int jp_region_unmap(struct jp_region *region)
 	ret = unmap(region->exec, region->size);
 	if (ret)
 		return ret;
+	if (region->reserved) {
+		size_t guard = sysconf(_SC_PAGESIZE);
+
+		munmap(region->exec - guard, guard);
+		munmap(region->exec + region->size, guard);
+	}
 	if (region->write == region->exec)
 		region->write = NULL;
 	region->exec = NULL;
@@ -430,7 +442,7 @@ int jp_region_unmap(struct jp_region *region)
 
 int jp_region_remap(struct jp_region *region, size_t size)
 {
-	int views = region->write != region->exec;
+	int views = jp_region_views(region);
 	unsigned char *target;
 	uint64_t before;
 	void *moved;
@@ -461,9 +473,7 @@ int jp_region_remap(struct jp_region *region, size_t size)
 
 void jp_region_close(struct jp_region *region)
 {
-	int views = region->write && region->write != region->exec;
-
-	if (views)
+	if (region->kind && jp_region_views(region) && region->write)
 		unmap(region->write, region->size);
 	if (region->exec && jp_region_unmap(region) == -EOPNOTSUPP)
 		jp_region_protect(region, 0, region->size / region->page, PROT_READ | PROT_WRITE);

@@ -42,7 +42,6 @@ struct jp_backing_kind {
 const struct jp_backing_kind *jp_backing_find(const char *name);
 /* What this machine lacks for @kind, if @error (-errno) is how it says so; else NULL. */
 const char *jp_backing_missing(const struct jp_backing_kind *kind, int error);
-extern const char jp_backing_options[];
 
 /* A region of @pages pages, with nothing mapped. @name: of a memfd. 0 or -errno. */
 int jp_region_open(struct jp_region *region, const struct jp_backing_kind *kind, size_t pages,
@@ -53,8 +52,8 @@ int jp_region_open_bytes(struct jp_region *region, const struct jp_backing_kind 
 /* Address space for all of it, so that its parts can be mapped one by one (the heap has its own).
  */
 int jp_region_reserve(struct jp_region *region);
-/* Whether the parts of such a region may be mapped in any order: the heap only grows upwards. */
-int jp_region_any_order(const struct jp_region *region);
+/* Whether it is written elsewhere than it runs. */
+int jp_region_views(const struct jp_region *region);
 /*
  * Maps [@first, @first + @count) pages with @prot (PROT_*). Without a reservation only the whole of
  * it, at @at or anywhere. 0 or -errno.

@@ -142,21 +142,14 @@ int jp_program_make_paths(struct jp_program *program, const struct jp_plan *plan
 	return ret;
 }
 
-static int map_arena(struct jp_arena *arena, const struct jp_plan *plan, enum jp_protect protect)
-{
-	if (plan->backing)
-		return jp_arena_map_backed(arena, plan->backing, protect, ARENA, plan->name, NULL);
-	return jp_arena_map(arena, protect, ARENA, plan->name, NULL);
-}
-
 int jp_program_make(struct jp_program *program, const struct jp_plan *plan)
 {
 	int ret;
 
 	memset(program, 0, sizeof(*program));
-	ret = map_arena(&program->arena, plan, plan->protect);
+	ret = jp_arena_map(&program->arena, plan->protect, ARENA, plan->name, NULL);
 	if (ret == -EPERM && plan->instead != plan->protect)
-		ret = map_arena(&program->arena, plan, plan->instead);
+		ret = jp_arena_map(&program->arena, plan->instead, ARENA, plan->name, NULL);
 	if (!ret)
 		ret = jp_program_write(program, 0);
 	if (!ret)

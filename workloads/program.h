@@ -18,9 +18,8 @@ struct jp_program {
 /* How programs are made, and what a workload of such programs offers as options. */
 struct jp_plan {
 	enum jp_protect protect;
-	const char *name;                      /* of the memfd, for JP_PROTECT_VIEWS */
-	enum jp_protect instead;               /* where @protect fails with EPERM (memfd denied) */
-	const struct jp_backing_kind *backing; /* NULL: what goes with @protect */
+	const char *name;        /* of the memfd, for JP_PROTECT_VIEWS */
+	enum jp_protect instead; /* where @protect fails with EPERM (memfd denied) */
 	unsigned programs, threads, depth, mappings, late;
 	enum jp_shape
 		shapes[64]; /* of each path, outermost first, from the start again when deeper */
@@ -31,6 +30,9 @@ struct jp_plan jp_plan_defaults(void);
 /* Takes one of jp_plan_options. 1 taken, 0 not ours, < 0: bad value, said on stderr.
  */
 int jp_plan_option(struct jp_plan *plan, const char *arg);
+/* Takes @name=NUMBER from @least to @most. As above. */
+int jp_plan_number(const char *arg, const char *name, unsigned least, unsigned most,
+		   unsigned *number);
 extern const char jp_plan_options[];
 
 /* Maps an arena, emits functions into it and makes paths of them. 0 or -errno. */

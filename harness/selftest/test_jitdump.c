@@ -22,8 +22,9 @@ struct making {
 
 static void put(struct making *dump, const void *bytes, size_t size)
 {
-	for (size_t i = 0; i < size; i++)
-		dump->bytes[dump->size++] = ((const unsigned char *)bytes)[i];
+	if (size)
+		memcpy(dump->bytes + dump->size, bytes, size);
+	dump->size += size;
 }
 
 static void put_header(struct making *dump)
