@@ -4,8 +4,11 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -25,6 +28,7 @@ static struct jp_truth_header *header;
 static struct jp_truth_record *slots;
 /* getpid() is a system call: cached, and forgotten in forked children. */
 static __thread uint32_t own_pid, own_tid;
+static int outside_proc = -1;
 
 _Static_assert(sizeof(_Atomic uint64_t) == 8 && ATOMIC_LONG_LOCK_FREE == 2,
 	       "the counters are shared between processes");
@@ -53,6 +57,73 @@ uint32_t jp_truth_id(void)
 	return header ? take(&header->next_id, 1) : 0;
 }
 
+/*
+ * /proc/thread-self leads to "PID/task/TID" as the namespace of that /proc counts, whoever asks
+ * (proc_thread_self_get_link(), fs/proc/thread_self.c).
+ */
+static int ask_outside(int proc, uint32_t *pid, uint32_t *tid)
+{
+	char text[64];
+	ssize_t length = readlinkat(proc, "thread-self", text, sizeof(text) - 1);
+
+	if (length < 0)
+		return -errno;
+	text[length] = '\0';
+	return sscanf(text, "%" SCNu32 "/task/%" SCNu32, pid, tid) == 2 && *pid && *tid ? 0
+											: -ESRCH;
+}
+
+int jp_truth_outside(int proc)
+{
+	uint32_t pid, tid;
+	int ret = ask_outside(proc, &pid, &tid);
+
+	if (ret)
+		return ret;
+	outside_proc = proc;
+	jp_truth_new_task();
+	return 0;
+}
+
+int jp_truth_outside_proc(void)
+{
+	return outside_proc;
+}
+
+int64_t jp_truth_outside_pid(int pidfd, pid_t pid)
+{
+	char path[64], line[128];
+	int64_t found = -ESRCH;
+	FILE *file;
+	int fd;
+
+	if (outside_proc < 0)
+		return pid;
+	snprintf(path, sizeof(path), "self/fdinfo/%d", pidfd);
+	fd = openat(outside_proc, path, O_RDONLY | O_CLOEXEC);
+	file = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!file) {
+		found = -errno;
+		if (fd >= 0)
+			close(fd);
+		return found;
+	}
+	/* "Pid:" is in the namespace of the /proc that is asked; 0 or -1: gone, or not inside. */
+	while (fgets(line, sizeof(line), file))
+		if (!strncmp(line, "Pid:", 4) && strtol(line + 4, NULL, 10) > 0)
+			found = strtol(line + 4, NULL, 10);
+	fclose(file);
+	return found;
+}
+
+static void who_am_i(void)
+{
+	if (outside_proc >= 0 && !ask_outside(outside_proc, &own_pid, &own_tid))
+		return;
+	own_pid = getpid();
+	own_tid = syscall(SYS_gettid);
+}
+
 /* Fills the slot and commits it with the seal, stored last. */
 static void commit(uint64_t slot, struct jp_truth_record *record)
 {
@@ -60,12 +131,12 @@ static void commit(uint64_t slot, struct jp_truth_record *record)
 
 	if (slot >= header->capacity)
 		return; /* next_slot tells how many were lost */
-	if (!own_tid) {
-		own_pid = getpid();
-		own_tid = syscall(SYS_gettid);
+	if (!own_tid)
+		who_am_i();
+	if (!record->pid) {
+		record->pid = own_pid;
+		record->tid = own_tid;
 	}
-	record->pid = own_pid;
-	record->tid = own_tid;
 	memcpy((char *)place + sizeof(place->seal), (char *)record + sizeof(record->seal),
 	       sizeof(*record) - sizeof(record->seal));
 	__atomic_store_n(&place->seal, jp_truth_seal(record), __ATOMIC_RELEASE);
@@ -76,6 +147,15 @@ void jp_truth_put(enum jp_truth_type type, uint64_t before, uint64_t after, uint
 {
 	struct jp_truth_record record = {
 		.type = type, .before = before, .after = after, .a = {a0, a1, a2, a3}};
+
+	if (header)
+		commit(take(&header->next_slot, 1), &record);
+}
+
+void jp_truth_put_of(uint32_t pid, enum jp_truth_type type, uint64_t before, uint64_t after)
+{
+	struct jp_truth_record record = {
+		.type = type, .before = before, .after = after, .pid = pid, .tid = pid};
 
 	if (header)
 		commit(take(&header->next_slot, 1), &record);

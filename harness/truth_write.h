@@ -29,6 +29,18 @@ uint32_t jp_truth_text(const char *text);
 uint32_t jp_truth_layout(const struct jp_truth_insn *insns, uint32_t count);
 uint32_t jp_truth_path(const uint32_t *functions, uint32_t depth);
 uint32_t jp_truth_root(enum jp_method method, const uint64_t *frames, uint32_t count);
+/* The same about another process, which cannot speak for itself any more: it was killed. */
+void jp_truth_put_of(uint32_t pid, enum jp_truth_type type, uint64_t before, uint64_t after);
+/*
+ * Pids in the truth are as the outside sees them. @proc: a descriptor of the outside's /proc, which
+ * must stay open; from now on every task of this process and its children asks there who it is
+ * (a pid namespace hides that from it). 0 or -errno.
+ */
+int jp_truth_outside(int proc);
+/* The descriptor given to jp_truth_outside(), or -1. */
+int jp_truth_outside_proc(void);
+/* The number that the outside has for the process of @pidfd, our @pid. -errno where it cannot. */
+int64_t jp_truth_outside_pid(int pidfd, pid_t pid);
 /* Call in the child after fork, in a new thread, after exec: forgets cached pid and tid. */
 void jp_truth_new_task(void);
 

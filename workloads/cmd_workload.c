@@ -17,7 +17,8 @@ enum { SLOTS = 1 << 22 };
 struct request {
 	struct jp_stage_setup setup;
 	const char *truth;
-	uint64_t execed; /* when an earlier image gave way to this one */
+	uint64_t execed; /* when an earlier image of this process gave way to this one */
+	int proc;        /* the outside's /proc, where this process was born in a pid namespace */
 	bool help;
 };
 
@@ -108,6 +109,10 @@ static int take_common(int argc, char **argv, struct request *request, char **re
 		} else if ((value = value_of("--resumed", argv, argc, &i))) {
 			good = number_of(value, &request->execed);
 			request->setup.resumed = 1;
+		} else if ((value = value_of("--started", argv, argc, &i))) {
+			good = number_of(value, &request->execed);
+		} else if ((value = value_of("--outside-proc", argv, argc, &i))) {
+			good = descriptor_of(value, &request->proc);
 		} else {
 			rest[kept++] = argv[i];
 			continue;
@@ -145,7 +150,7 @@ static int open_truth(const char *path, bool resumed, char *option, size_t size)
 
 static int run(int argc, char **argv)
 {
-	struct request request = {.setup = {.seed = 1, .ready_fd = STDOUT_FILENO}};
+	struct request request = {.setup = {.seed = 1, .ready_fd = STDOUT_FILENO}, .proc = -1};
 	const struct jp_workload *workload;
 	char **rest = calloc(argc + 1, sizeof(*rest)), **typed = calloc(argc + 3, sizeof(*typed));
 	char truth[512];
@@ -172,19 +177,24 @@ static int run(int argc, char **argv)
 	typed[0] = "jitproof";
 	memcpy(typed + 1, argv, argc * sizeof(*typed));
 	request.setup.argv = typed;
-	if (open_truth(request.truth, request.setup.resumed, truth, sizeof(truth)))
+	if (open_truth(request.truth, request.execed, truth, sizeof(truth)))
 		return JP_EXIT_BROKEN;
 	if (!request.truth)
 		typed[argc + 1] = truth;
+	request.setup.truth = request.truth ? request.truth : truth + strlen("--truth=");
+	if (request.proc >= 0 && jp_truth_outside(request.proc)) {
+		fputs("jitproof workload: --outside-proc: not a /proc that knows us\n", stderr);
+		return JP_EXIT_BROKEN;
+	}
 	now = jp_truth_now();
-	jp_truth_put(JP_TRUTH_PROCESS_START, request.setup.resumed ? request.execed : now, now,
-		     getppid(), request.setup.resumed ? JP_HOW_EXEC : JP_HOW_LAUNCH, 0, 0);
+	jp_truth_put(JP_TRUTH_PROCESS_START, request.execed ? request.execed : now, now, getppid(),
+		     request.execed ? JP_HOW_EXEC : JP_HOW_LAUNCH, 0, 0);
 	jp_stage_begin(&request.setup);
 	status = workload->run(kept - 1, rest + 1);
 	now = jp_truth_now();
 	jp_truth_put(JP_TRUTH_PROCESS_EXIT, now, now, 0, 0, 0, 0);
-	if (status == JP_EXIT_USAGE && !request.setup.resumed) /* nothing was run */
-		unlink(request.truth ? request.truth : truth + strlen("--truth="));
+	if (status == JP_EXIT_USAGE && !request.execed) /* nothing was run */
+		unlink(request.setup.truth);
 	free(rest);
 	free(typed);
 	return status;

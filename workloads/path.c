@@ -332,3 +332,14 @@ void jp_path_join(void)
 {
 	stop_runners(NULL);
 }
+
+void jp_path_forked(void)
+{
+	while (runners) {
+		struct runner *runner = runners;
+
+		runners = runner->next;
+		free(runner);
+	}
+	native.inside = NULL;
+}

@@ -27,6 +27,8 @@ void jp_path_run(const struct jp_path *path);
 int jp_path_thread(const struct jp_path *paths, size_t count);
 /* Stops and joins the threads that run @paths; returns their number. */
 unsigned jp_path_stop(const struct jp_path *paths);
+/* In a forked child: the threads of the parent are not here. */
+void jp_path_forked(void);
 /* Stops and joins all of them. */
 void jp_path_join(void);
 

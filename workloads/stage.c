@@ -46,6 +46,34 @@ void jp_stage_begin(const struct jp_stage_setup *setup)
 	sigaction(SIGINT, &stop, NULL);
 }
 
+const struct jp_stage_setup *jp_stage_setup(void)
+{
+	return &stage;
+}
+
+int jp_stage_forked(int ready_fd, int control_fd)
+{
+	size_t count = 0;
+	char **argv;
+
+	while (stage.argv[count])
+		count++;
+	argv = calloc(count + 3, sizeof(*argv));
+	if (!argv)
+		return -ENOMEM;
+	memcpy(argv, stage.argv, count * sizeof(*argv));
+	/* Of two the later counts. */
+	if (asprintf(&argv[count], "--ready-fd=%d", ready_fd) < 0 ||
+	    asprintf(&argv[count + 1], "--control-fd=%d", control_fd) < 0)
+		return -ENOMEM;
+	stage.argv = argv;
+	stage.ready_fd = ready_fd;
+	stage.control_fd = control_fd;
+	stage.resumed = 0;
+	atomic_store(&stopping, 0);
+	return 0;
+}
+
 uint64_t jp_stage_seed(void)
 {
 	return stage.seed;

@@ -44,8 +44,12 @@ struct jp_stage_setup {
 	uint64_t seed;
 	int ready_fd, control_fd; /* control_fd -1: only signals stop it */
 	int resumed;              /* this image is the answer to a step "exec" */
+	const char *truth;        /* path of the truth */
 };
 void jp_stage_begin(const struct jp_stage_setup *setup);
+const struct jp_stage_setup *jp_stage_setup(void);
+/* In a forked child: a stage of its own, that speaks with its maker (workloads/process.h). */
+int jp_stage_forked(int ready_fd, int control_fd);
 /* Replaces this process by the same workload again (step "exec"): argv as at first, plus @extra;
  * the descriptors and the truth go on; the new image answers "done exec" when it is ready. Every
  * thread must have been joined: one that is killed while it writes tears the truth. */
