@@ -68,10 +68,11 @@ struct jp_session;
 /* One policy. @begin brings the session from nothing to "sampling", in the policy's order. @argv:
  * the policy's own options, after jp_capture_option() took the common ones. */
 struct jp_capture {
-	const char *name; /* "attach", "launch", "breakpoint" */
+	const char *name; /* "attach", "launch", "breakpoint", "gated" */
 	const char *help;
 	bool launches;    /* needs target->command */
 	bool breakpoints; /* needs breakpoint events; says itself when it is complete */
+	bool gated;       /* samples in intervals alone; complete once the workload is ready */
 	int (*begin)(struct jp_session *session, int argc, char **argv, struct jp_error *err);
 };
 

@@ -257,10 +257,12 @@ static void want_elf(struct jp_session *session, const unsigned char *record, si
 	jp_elf_copies_want(session->copies, (pid_t)half(record, PID), &map);
 }
 
-static bool keep_sideband(struct jp_session *session, const unsigned char *record, uint32_t type,
-			  size_t size)
+static bool keep_sideband(struct jp_session *session, const unsigned char *record,
+			  const struct perf_event_header *header)
 {
 	enum { TASK_TID = 16 };
+	const uint32_t type = header->type;
+	const size_t size = header->size;
 	const unsigned char *trailer = record + size - TRAILER;
 	struct jp_entry *birth;
 	uint64_t time;
@@ -273,6 +275,8 @@ static bool keep_sideband(struct jp_session *session, const unsigned char *recor
 	tid = (int32_t)half(trailer, TRAILER_TID);
 	if (duplicate(session, JP_SIDEBAND, word(trailer, TRAILER_ID), tid, time))
 		return false;
+	if (session->backfill && jp_backfill_saw(session->backfill, record, header, time))
+		session->lost_records[JP_SIDEBAND]++; /* no memory: what follows would be wrong */
 	if (type == PERF_RECORD_FORK && size >= 40 + TRAILER) {
 		birth = jp_table_add(&session->births, half(record, TASK_TID), &added);
 		if (birth)
@@ -296,7 +300,7 @@ static bool keep(struct jp_session *session, const struct jp_ring *ring,
 	case PERF_RECORD_COMM:
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
-		return keep_sideband(session, record, header->type, header->size);
+		return keep_sideband(session, record, header);
 	case PERF_RECORD_LOST:
 		if (header->size >= 24)
 			session->lost_records[ring->stream] += word(record, 16);
