@@ -213,8 +213,10 @@ static int key_value(struct parser *p, char *word)
 			cas->control = JP_LEFT_PATHLESS;
 		else if (strcmp(value, "window") == 0)
 			cas->control = JP_LEFT_WINDOW;
+		else if (strcmp(value, "gate") == 0)
+			cas->control = JP_LEFT_GATE;
 		else
-			return bad(p, "control", value, "pathless or window");
+			return bad(p, "control", value, "pathless, window or gate");
 	} else if (strcmp(word, "at") == 0) {
 		command = strchr(value, ':');
 		cas->step.boundary = boundary_of(value, command ? (size_t)(command - value) : 0);

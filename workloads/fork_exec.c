@@ -46,18 +46,25 @@ static void run_for(const struct jp_program *programs, size_t count, unsigned ms
 	}
 }
 
-/* Keeps what is mapped next away from the last one: the kernel would make one mapping of both, and
- * the record of the younger half would tell of the older one too. */
-static int keep_apart(void)
+/* Keeps what is mapped next away from @arena: the kernel would make one mapping of both, and the
+ * record of the younger one would tell of the older one too. */
+static int keep_apart(const struct jp_arena *arena)
 {
-	uint64_t before = jp_truth_now();
-	size_t size = sysconf(_SC_PAGESIZE);
-	void *page = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const size_t size = sysconf(_SC_PAGESIZE);
+	unsigned char *const sides[] = {arena->exec - size, arena->exec + arena->size};
 
-	if (page == MAP_FAILED)
-		return -errno;
-	jp_truth_put(JP_TRUTH_MAP, before, jp_truth_now(), (uintptr_t)page, size,
-		     (uint64_t)JP_BACKING_ANON << 8, 0);
+	for (int i = 0; i < 2; i++) {
+		uint64_t before = jp_truth_now();
+		void *page = mmap(sides[i], size, PROT_NONE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+		if (page == MAP_FAILED && errno == EEXIST)
+			continue; /* something is there already */
+		if (page == MAP_FAILED)
+			return -errno;
+		jp_truth_put(JP_TRUTH_MAP, before, jp_truth_now(), (uintptr_t)page, size,
+			     (uint64_t)JP_BACKING_ANON << 8, 0);
+	}
 	return 0;
 }
 
@@ -81,8 +88,9 @@ static int copy_file(const char *from, const char *to)
 	return ret;
 }
 
-/* Another program now stands at the path from which this one was started. */
-static int replace_program(const char *other)
+/* Another program now stands at the path from which this one was started. (Not inlined: stack dumps
+ * of the benchmark need not hold these buffers.) */
+static int __attribute__((noinline)) replace_program(const char *other)
 {
 	char self[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -110,7 +118,7 @@ static int benchmark(const struct scene *scene)
 	if (ret)
 		return ret;
 	run_for(programs, 1, scene->busy / 8);
-	ret = keep_apart() ?: jp_gate_open(scene->gate) ?: jp_gate_announce() ?: jp_gate_start();
+	ret = keep_apart(&programs[0].arena) ?: jp_gate_open(scene->gate) ?: jp_gate_announce() ?: jp_gate_start();
 	if (!ret)
 		ret = jp_program_make(&programs[1], &plan);
 	if (ret)
