@@ -162,7 +162,8 @@ clean: ## remove $(O)
 	rm -rf $(O)
 
 FORCE:
-.PHONY: all check check-full run_tests selftest sanitized fuzz lint bench perf-versions install help clean FORCE
+.PHONY: all check check-full run_tests selftest sanitized fuzz lint bench perf-versions install \
+	help clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
 	$(wildcard $(O)/asan/*/*.d $(O)/asan/*/*/*.d)

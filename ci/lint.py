@@ -18,7 +18,8 @@ MACRO_LINES = 6
 FORBIDDEN_FOLDERS = {"util", "utils", "common", "misc", "lib", "libs", "helpers"}
 C_FOLDERS = ("harness", "workloads", "validators")
 
-WORKLOADS_MAY = re.compile(r"harness/(error|registry|truth_format|truth_write)\.h$|workloads/")
+WORKLOADS_MAY = re.compile(
+    r"harness/(error|registry|truth_format|truth_write|jitdump_format)\.h$|workloads/")
 VALIDATORS_MAY_NOT = re.compile(
     r"^(sys/(mman|ioctl|wait|socket|ptrace|prctl|syscall|epoll|resource)\.h|unistd\.h|fcntl\.h|"
     r"signal\.h|poll\.h|pthread\.h|sched\.h|dirent\.h|linux/.*|"

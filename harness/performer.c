@@ -223,6 +223,8 @@ int jp_performer_wait_ready(struct jp_performer *performer, uint64_t deadline, s
 
 	if (ret)
 		return ret;
+	if (strncmp(text, "skip ", 5) == 0)
+		return jp_fail(err, EOPNOTSUPP, "%s", text + 5);
 	if (strncmp(text, "ready ", 6) != 0)
 		return jp_fail(err, EPROTO, "the workload said '%s'; expected 'ready PID'", text);
 	errno = 0;

@@ -35,7 +35,7 @@ int jp_performer_redirect(const struct jp_performer *performer, int saved[3], st
 void jp_performer_restore(const int saved[3]);
 /* Someone started it: drops our copies of its ends, so that its death is an end of file. */
 void jp_performer_started(struct jp_performer *performer);
-/* Waits for "ready PID". */
+/* Waits for "ready PID". "skip WHY" is -EOPNOTSUPP, with WHY as the message. */
 int jp_performer_wait_ready(struct jp_performer *performer, uint64_t deadline,
 			    struct jp_error *err);
 /* "step @command", waits for "done". */

@@ -12,6 +12,8 @@ extern const void *const __start_jp_capture[] __attribute__((weak));
 extern const void *const __stop_jp_capture[] __attribute__((weak));
 extern const void *const __start_jp_validator[] __attribute__((weak));
 extern const void *const __stop_jp_validator[] __attribute__((weak));
+extern const void *const __start_jp_publisher[] __attribute__((weak));
+extern const void *const __stop_jp_publisher[] __attribute__((weak));
 
 static const struct {
 	const void *const *start, *const *stop;
@@ -20,6 +22,7 @@ static const struct {
 	[JP_WORKLOAD] = {__start_jp_workload, __stop_jp_workload},
 	[JP_CAPTURE] = {__start_jp_capture, __stop_jp_capture},
 	[JP_VALIDATOR] = {__start_jp_validator, __stop_jp_validator},
+	[JP_PUBLISHER] = {__start_jp_publisher, __stop_jp_publisher},
 };
 
 static const char *name_of(const void *entry)

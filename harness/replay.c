@@ -20,6 +20,7 @@ struct space {
 	uint64_t generation;
 	char comm[64]; /* 16 of the kernel's own, up to 64 of a kworker in /proc/PID/comm */
 	struct space *next;
+	struct space *shares; /* the next of those with the same address space, round */
 };
 
 enum { BUCKETS = 1024 };
@@ -128,6 +129,7 @@ static struct space *make_space(struct jp_replay *replay, uint32_t pid)
 	if (!space)
 		return NULL;
 	space->pid = pid;
+	space->shares = space;
 	space->generation = ++replay->generations;
 	space->next = replay->spaces[pid % BUCKETS];
 	replay->spaces[pid % BUCKETS] = space;
@@ -138,6 +140,17 @@ static void changed(struct jp_replay *replay, struct space *space)
 {
 	space->generation = ++replay->generations;
 	space->last = 0;
+}
+
+/* From now on it is alone. */
+static void stop_sharing(struct space *space)
+{
+	struct space *last = space;
+
+	while (last->shares != space)
+		last = last->shares;
+	last->shares = space->shares;
+	space->shares = space;
 }
 
 /* Index of the first mapping that ends after @addr. */
@@ -207,7 +220,7 @@ static ssize_t cut(struct space *space, uint64_t start, uint64_t end)
 	return from;
 }
 
-static int apply_map(struct jp_replay *replay, const struct jp_event *event)
+static int apply_map_to(struct jp_replay *replay, const struct jp_event *event)
 {
 	struct jp_mapping mapping = {
 		.start = event->map.addr,
@@ -263,6 +276,31 @@ static int apply_map(struct jp_replay *replay, const struct jp_event *event)
 	return 0;
 }
 
+static int apply_map(struct jp_replay *replay, const struct jp_event *event)
+{
+	struct jp_event one = *event;
+	int failed;
+
+	do {
+		failed = apply_map_to(replay, &one);
+		one.pid = jp_replay_sharing(replay, one.pid);
+	} while (!failed && one.pid != event->pid);
+	return failed;
+}
+
+/* What @parent has, @child has too. */
+static int copy_space(struct jp_replay *replay, struct space *child, const struct space *parent)
+{
+	child->count = 0;
+	changed(replay, child);
+	if (make_room(child, parent->count))
+		return -ENOMEM;
+	if (parent->count)
+		memcpy(child->mappings, parent->mappings, parent->count * sizeof(*child->mappings));
+	child->count = parent->count;
+	return 0;
+}
+
 static int apply_fork(struct jp_replay *replay, const struct jp_event *event)
 {
 	struct space *parent, *child;
@@ -277,17 +315,13 @@ static int apply_fork(struct jp_replay *replay, const struct jp_event *event)
 	if (event->time == 0 && child->count)
 		return 0;
 	parent = find_space(replay, event->task.ppid);
+	stop_sharing(child);
 	child->count = 0;
 	changed(replay, child);
 	if (!parent)
 		return 0;
 	memcpy(child->comm, parent->comm, sizeof(child->comm));
-	if (make_room(child, parent->count))
-		return -ENOMEM;
-	if (parent->count)
-		memcpy(child->mappings, parent->mappings, parent->count * sizeof(*child->mappings));
-	child->count = parent->count;
-	return 0;
+	return copy_space(replay, child, parent);
 }
 
 static int apply_comm(struct jp_replay *replay, const struct jp_event *event)
@@ -301,6 +335,7 @@ static int apply_comm(struct jp_replay *replay, const struct jp_event *event)
 		space->comm[sizeof(space->comm) - 1] = 0;
 	}
 	if (event->comm.exec) {
+		stop_sharing(space);
 		space->count = 0;
 		changed(replay, space);
 	}
@@ -324,14 +359,43 @@ int jp_replay_apply(struct jp_replay *replay, const struct jp_event *event)
 
 int jp_replay_cut(struct jp_replay *replay, uint32_t pid, uint64_t addr, uint64_t len)
 {
-	struct space *space = find_space(replay, pid);
-	ssize_t index;
+	struct space *first = find_space(replay, pid), *space = first;
 
 	if (!space || addr + len <= addr)
 		return 0;
-	index = cut(space, addr, addr + len);
-	changed(replay, space);
-	return index < 0 ? (int)index : 0;
+	do {
+		ssize_t index = cut(space, addr, addr + len);
+
+		changed(replay, space);
+		if (index < 0)
+			return (int)index;
+		space = space->shares;
+	} while (space != first);
+	return 0;
+}
+
+int jp_replay_share(struct jp_replay *replay, uint32_t pid, uint32_t with)
+{
+	struct space *space = make_space(replay, pid), *other = make_space(replay, with), *next;
+
+	if (!space || !other)
+		return -ENOMEM;
+	stop_sharing(space);
+	if (space == other)
+		return 0;
+	memcpy(space->comm, other->comm, sizeof(space->comm));
+	next = other->shares;
+	other->shares = space;
+	space->shares = next;
+	return copy_space(replay, space, other);
+}
+
+uint32_t jp_replay_sharing(const struct jp_replay *replay, uint32_t pid)
+{
+	for (const struct space *space = replay->spaces[pid % BUCKETS]; space; space = space->next)
+		if (space->pid == pid)
+			return space->shares->pid;
+	return pid;
 }
 
 struct jp_mapping *jp_replay_find(struct jp_replay *replay, uint32_t pid, uint64_t addr)

@@ -40,6 +40,11 @@ void jp_replay_free(struct jp_replay *replay);
 int jp_replay_apply(struct jp_replay *replay, const struct jp_event *event);
 /* Removes [@addr, @addr + @len) of @pid: for streams that know unmapping, such as the truth. */
 int jp_replay_cut(struct jp_replay *replay, uint32_t pid, uint64_t addr, uint64_t len);
+/* @pid goes on in the space of @with (@pid itself: alone): what either maps, both have. Only the
+ * truth knows of that: a FORK record does not tell clone(CLONE_VM) from a fork. */
+int jp_replay_share(struct jp_replay *replay, uint32_t pid, uint32_t with);
+/* The next one, round, of the pids that share @pid's space; @pid itself where none does. */
+uint32_t jp_replay_sharing(const struct jp_replay *replay, uint32_t pid);
 /* The mapping of @pid that covers @addr, or NULL. Constant time for an address near the last ones
  * asked for. The pointer lives until the next jp_replay_apply() or jp_replay_cut(). */
 struct jp_mapping *jp_replay_find(struct jp_replay *replay, uint32_t pid, uint64_t addr);

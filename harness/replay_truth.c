@@ -97,7 +97,12 @@ int jp_replay_truth(struct jp_replay *replay, const struct jp_truth_act *act)
 		return remap(replay, act);
 	case JP_TRUTH_UNMAP:
 		return jp_replay_cut(replay, act->pid, act->addr, act->len);
+	case JP_TRUTH_PROCESS_EXIT:
+		/* Those who share its space keep it. */
+		return jp_replay_share(replay, act->pid, act->pid);
 	case JP_TRUTH_PROCESS_START:
+		if (act->how == JP_HOW_SHARE)
+			return jp_replay_share(replay, act->pid, act->parent);
 		if (act->how == JP_HOW_FORK || act->how == JP_HOW_VFORK) {
 			event.type = JP_EVENT_FORK;
 			event.task.ppid = act->parent;

@@ -66,6 +66,10 @@ static void end_with(struct running *run, int ret, const struct jp_error *err)
 {
 	char words[900], why[2000];
 
+	if (ret == -EOPNOTSUPP) { /* only the workload itself says so */
+		end(run, JP_SKIP, err->text);
+		return;
+	}
 	jp_performer_last_words(&run->performer, words, sizeof(words));
 	snprintf(why, sizeof(why), "%s%s", err->text[0] ? err->text : strerror(-ret), words);
 	end(run, ret == -ETIMEDOUT ? JP_TIMEOUT : JP_ERROR, why);

@@ -75,6 +75,19 @@ static void sort(struct jp_spans *spans)
 		qsort(spans->spans, spans->count, sizeof(*spans->spans), by_pid);
 }
 
+/* And of all who have the same address space. */
+static int follow_all(struct jp_spans *spans, uint32_t pid, uint64_t before, uint64_t after)
+{
+	uint32_t one = pid;
+	int failed;
+
+	do {
+		failed = follow(spans, one, before, after);
+		one = jp_replay_sharing(spans->replay, one);
+	} while (!failed && one != pid);
+	return failed;
+}
+
 int jp_spans_of_truth(const struct jp_truth *truth, struct jp_spans *spans)
 {
 	int failed = 0;
@@ -86,16 +99,14 @@ int jp_spans_of_truth(const struct jp_truth *truth, struct jp_spans *spans)
 	for (size_t i = 0; !failed && i < truth->nr_acts; i++) {
 		const struct jp_truth_act *act = &truth->acts[i];
 
-		if (act->type == JP_TRUTH_PROCESS_EXIT) {
+		failed = jp_replay_truth(spans->replay, act);
+		if (!failed && act->type == JP_TRUTH_PROCESS_EXIT)
 			failed = jp_replay_cut(spans->replay, act->pid, 0, UINT64_MAX);
-		} else {
-			failed = jp_replay_truth(spans->replay, act);
-		}
 		/* What ends with its process is never stale: nobody is left to be sampled in it. */
 		if (!failed)
-			failed = follow(spans, act->pid, act->before,
-					act->type == JP_TRUTH_PROCESS_EXIT ? UINT64_MAX
-									   : act->after);
+			failed = follow_all(spans, act->pid, act->before,
+					    act->type == JP_TRUTH_PROCESS_EXIT ? UINT64_MAX
+									       : act->after);
 	}
 	sort(spans);
 	return failed;

@@ -18,7 +18,7 @@ int jp_truth_add_act(struct jp_truth *truth, size_t *room, const struct jp_truth
 	case JP_TRUTH_PROCESS_START:
 		act.parent = a[0];
 		act.how = a[1];
-		if (a[1] > JP_HOW_EXEC)
+		if (a[1] >= JP_HOWS)
 			goto bad;
 		break;
 	case JP_TRUTH_MAP:

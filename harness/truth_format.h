@@ -59,7 +59,14 @@ enum jp_truth_type {
 	JP_TRUTH_TYPES
 };
 
-enum jp_truth_how { JP_HOW_LAUNCH, JP_HOW_FORK, JP_HOW_VFORK, JP_HOW_EXEC };
+enum jp_truth_how {
+	JP_HOW_LAUNCH,
+	JP_HOW_FORK,
+	JP_HOW_VFORK, /* runs nothing but an exec */
+	JP_HOW_EXEC,
+	JP_HOW_SHARE, /* clone(CLONE_VM): goes on in the parent's own address space */
+	JP_HOWS
+};
 enum jp_prot { JP_PROT_READ = 1, JP_PROT_WRITE = 2, JP_PROT_EXEC = 4 };
 enum jp_backing {
 	JP_BACKING_ANON,

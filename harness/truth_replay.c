@@ -2,6 +2,7 @@
 #include "harness/truth_tables.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,12 +21,15 @@ struct live_code {
 };
 
 struct process {
+	uint32_t pid;
 	uint32_t codes;      /* head of its list */
 	uint32_t generation; /* of its code: a path resolved before may be another now */
-	uint64_t exec;       /* start of the last one */
+	uint64_t ended;      /* when its last image or life began to end; 0: none did */
+	uint32_t shares;     /* index of the next process in the same address space, round */
 };
 
-struct exec {
+/* An image or a life of a process that ended: an exec, an exit, a pid that is used again. */
+struct end {
 	uint32_t pid;
 	uint64_t before, after;
 };
@@ -51,8 +55,8 @@ struct replay {
 	size_t nr_stays, room_stays;
 	struct version *versions;
 	size_t nr_versions, room_versions, steps;
-	struct exec *execs;
-	size_t nr_execs, room_execs;
+	struct end *ends;
+	size_t nr_ends, room_ends;
 	size_t room_acts;
 	struct jp_truth_map process_of; /* pid -> index + 1 */
 	struct jp_truth_map code_of;    /* pid, function id -> index + 1, or NONE */
@@ -75,13 +79,14 @@ static struct process *process_at(struct replay *replay, uint32_t pid)
 		if (!jp_truth_grow((void **)&replay->processes, &replay->room_processes,
 				   replay->nr_processes, sizeof(*replay->processes)))
 			return NULL;
-		replay->processes[replay->nr_processes] = (struct process){.codes = NONE};
+		replay->processes[replay->nr_processes] =
+			(struct process){.pid = pid, .codes = NONE, .shares = replay->nr_processes};
 		*index = ++replay->nr_processes;
 	}
 	return &replay->processes[*index - 1];
 }
 
-static int add_code(struct replay *replay, const struct jp_truth_code *code)
+static int add_code_of(struct replay *replay, const struct jp_truth_code *code)
 {
 	struct process *process = process_at(replay, code->pid);
 	uint32_t *index = jp_truth_map_at(&replay->code_of, pair(code->pid, code->id));
@@ -97,6 +102,40 @@ static int add_code(struct replay *replay, const struct jp_truth_code *code)
 	process->codes = replay->nr_codes++;
 	*index = replay->nr_codes;
 	return 0;
+}
+
+/* The next process of the round that shares @pid's address space; @pid itself where none does. */
+static uint32_t next_sharing(struct replay *replay, uint32_t pid)
+{
+	const struct process *process = process_at(replay, pid);
+
+	return process ? replay->processes[process->shares].pid : pid;
+}
+
+static int add_code(struct replay *replay, const struct jp_truth_code *code)
+{
+	struct jp_truth_code one = *code;
+	int ret;
+
+	do {
+		if (++replay->steps > MAX_STEPS)
+			return -E2BIG;
+		ret = add_code_of(replay, &one);
+		one.pid = next_sharing(replay, one.pid);
+	} while (!ret && one.pid != code->pid);
+	return ret;
+}
+
+/* Leaves the round of those who share. */
+static void stop_sharing(struct replay *replay, uint32_t pid)
+{
+	struct process *process = process_at(replay, pid), *last = process;
+	uint32_t own = process - replay->processes;
+
+	while (last->shares != own)
+		last = &replay->processes[last->shares];
+	last->shares = process->shares;
+	process->shares = own;
 }
 
 /* The index of the code of @id that is alive in @pid, or NONE. */
@@ -131,11 +170,11 @@ static int load_code(struct replay *replay, const struct jp_truth_record *record
 	return add_code(replay, &code);
 }
 
-static int end_code(struct replay *replay, const struct jp_truth_record *record)
+static int end_code_of(struct replay *replay, const struct jp_truth_record *record, uint32_t pid)
 {
-	uint32_t at = code_of(replay, record->pid, record->a[0]), *index;
+	uint32_t at = code_of(replay, pid, record->a[0]), *index;
 	struct jp_truth_code *code = at == NONE ? NULL : &replay->codes[at].code, moved;
-	struct process *process = process_at(replay, record->pid);
+	struct process *process = process_at(replay, pid);
 
 	if (!process)
 		return -ENOMEM;
@@ -147,7 +186,7 @@ static int end_code(struct replay *replay, const struct jp_truth_record *record)
 	process->generation++;
 	code->unloaded = record->after;
 	moved = *code;
-	index = jp_truth_map_at(&replay->code_of, pair(record->pid, code->id));
+	index = jp_truth_map_at(&replay->code_of, pair(pid, code->id));
 	if (!index)
 		return -ENOMEM;
 	*index = NONE;
@@ -156,19 +195,33 @@ static int end_code(struct replay *replay, const struct jp_truth_record *record)
 	moved.addr = record->a[1];
 	moved.loaded = record->before;
 	moved.unloaded = UINT64_MAX;
-	return add_code(replay, &moved);
+	return add_code_of(replay, &moved);
 }
 
-static int start_process(struct replay *replay, const struct jp_truth_record *record)
+static int end_code(struct replay *replay, const struct jp_truth_record *record)
 {
-	struct process *own = process_at(replay, record->pid), *parent;
-	uint32_t at;
-	int ret = 0;
+	uint32_t pid = record->pid;
+	int ret;
 
-	if (!own)
+	do {
+		if (++replay->steps > MAX_STEPS)
+			return -E2BIG;
+		ret = end_code_of(replay, record, pid);
+		pid = next_sharing(replay, pid);
+	} while (!ret && pid != record->pid);
+	return ret;
+}
+
+/* Whatever the pid was is over: its stays end, and so does its code. */
+static int end_life(struct replay *replay, const struct jp_truth_record *record)
+{
+	struct process *own = process_at(replay, record->pid);
+
+	if (!own || !jp_truth_grow((void **)&replay->ends, &replay->room_ends, replay->nr_ends,
+				   sizeof(*replay->ends)))
 		return -ENOMEM;
-	/* Whatever the pid held before is gone: an exec, or a pid that is used again. */
-	for (at = own->codes; at != NONE; at = replay->codes[at].next) {
+	replay->ends[replay->nr_ends++] = (struct end){record->pid, record->before, record->after};
+	for (uint32_t at = own->codes; at != NONE; at = replay->codes[at].next) {
 		struct jp_truth_code *code = &replay->codes[at].code;
 		uint32_t *index = jp_truth_map_at(&replay->code_of, pair(code->pid, code->id));
 
@@ -180,24 +233,33 @@ static int start_process(struct replay *replay, const struct jp_truth_record *re
 	}
 	own->codes = NONE;
 	own->generation++;
-	if (record->a[1] == JP_HOW_EXEC) {
-		if (!jp_truth_grow((void **)&replay->execs, &replay->room_execs, replay->nr_execs,
-				   sizeof(*replay->execs)))
-			return -ENOMEM;
-		replay->execs[replay->nr_execs++] =
-			(struct exec){record->pid, record->before, record->after};
-		own->exec = record->before;
-	}
-	if (record->a[1] != JP_HOW_FORK && record->a[1] != JP_HOW_VFORK)
+	own->ended = record->before;
+	stop_sharing(replay, record->pid);
+	return 0;
+}
+
+static int start_process(struct replay *replay, const struct jp_truth_record *record)
+{
+	bool shares = record->a[1] == JP_HOW_SHARE;
+	struct process *own, *parent;
+	uint32_t at;
+	int ret = end_life(replay, record);
+
+	if (ret)
+		return ret;
+	if (record->a[1] != JP_HOW_FORK && record->a[1] != JP_HOW_VFORK && !shares)
 		return 0;
 	if (record->a[0] > UINT32_MAX || record->a[0] == record->pid) {
 		jp_truth_disbelieve(replay->truth);
 		return 0;
 	}
+	/* The second call may move what the first one gave. */
 	parent = process_at(replay, record->a[0]);
+	own = parent ? process_at(replay, record->pid) : NULL;
+	parent = own ? process_at(replay, record->a[0]) : NULL;
 	if (!parent)
 		return -ENOMEM;
-	/* Indices, not pointers: both arrays grow under our feet. */
+	/* Indices, not pointers: the codes grow under our feet. */
 	for (at = parent->codes; at != NONE && !ret; at = replay->codes[at].next) {
 		struct jp_truth_code code = replay->codes[at].code;
 
@@ -207,7 +269,12 @@ static int start_process(struct replay *replay, const struct jp_truth_record *re
 			continue;
 		code.pid = record->pid;
 		code.loaded = record->before;
-		ret = add_code(replay, &code);
+		ret = add_code_of(replay, &code);
+	}
+	if (shares) {
+		at = own->shares;
+		own->shares = parent->shares;
+		parent->shares = at;
 	}
 	return ret;
 }
@@ -277,11 +344,11 @@ static int enter(struct replay *replay, const struct jp_truth_record *record)
 		struct jp_truth_stay *old = &replay->stays[*open - 1].stay;
 		const struct process *process = process_at(replay, old->pid);
 
-		/* An exec ended it (seen to at the end), or another process has its tid now; else
-		 * the record of its end is missing. */
+		/* The end of its process or image ended it (seen to at the end), or another process
+		 * has its tid now; else the record of its end is missing. */
 		if (old->pid != record->pid)
 			old->leave = record->before;
-		else if (!process || process->exec < old->enter)
+		else if (!process || process->ended < old->enter)
 			jp_truth_disbelieve(truth);
 		*open = NONE;
 	}
@@ -341,6 +408,9 @@ static int apply(struct replay *replay, const struct jp_truth_record *record)
 		return leave(replay, record);
 	case JP_TRUTH_PROCESS_START:
 		ret = start_process(replay, record);
+		return ret ? ret : jp_truth_add_act(replay->truth, &replay->room_acts, record);
+	case JP_TRUTH_PROCESS_EXIT:
+		ret = end_life(replay, record);
 		return ret ? ret : jp_truth_add_act(replay->truth, &replay->room_acts, record);
 	case JP_TRUTH_TEXT:
 	case JP_TRUTH_LAYOUT:
@@ -416,29 +486,29 @@ out:
 
 static int by_pid(const void *a, const void *b)
 {
-	const struct exec *one = a, *other = b;
+	const struct end *one = a, *other = b;
 
 	if (one->pid != other->pid)
 		return one->pid < other->pid ? -1 : 1;
 	return one->before < other->before ? -1 : one->before > other->before;
 }
 
-/* When the first exec of @pid from @time on was over; UINT64_MAX: none. */
-static uint64_t exec_after(const struct replay *replay, uint32_t pid, uint64_t time)
+/* When the first end of @pid from @time on was over; UINT64_MAX: none. */
+static uint64_t end_after(const struct replay *replay, uint32_t pid, uint64_t time)
 {
-	size_t low = 0, high = replay->nr_execs;
+	size_t low = 0, high = replay->nr_ends;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		const struct exec *exec = &replay->execs[middle];
+		const struct end *end = &replay->ends[middle];
 
-		if (exec->pid < pid || (exec->pid == pid && exec->before < time))
+		if (end->pid < pid || (end->pid == pid && end->before < time))
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < replay->nr_execs && replay->execs[low].pid == pid ? replay->execs[low].after
-								       : UINT64_MAX;
+	return low < replay->nr_ends && replay->ends[low].pid == pid ? replay->ends[low].after
+								     : UINT64_MAX;
 }
 
 static int by_tid(const void *a, const void *b)
@@ -457,15 +527,15 @@ static int give_stays(struct replay *replay)
 	truth->stays = calloc(replay->nr_stays + 1, sizeof(*truth->stays));
 	if (!truth->stays)
 		return -ENOMEM;
-	if (replay->nr_execs) /* qsort() wants an array even of nothing */
-		qsort(replay->execs, replay->nr_execs, sizeof(*replay->execs), by_pid);
+	if (replay->nr_ends) /* qsort() wants an array even of nothing */
+		qsort(replay->ends, replay->nr_ends, sizeof(*replay->ends), by_pid);
 	for (size_t i = 0; i < replay->nr_stays; i++) {
 		struct jp_truth_stay *stay = &truth->stays[i];
 
 		*stay = replay->stays[i].stay;
 		stay->path = &truth->paths[replay->stays[i].path];
 		if (stay->leave == UINT64_MAX)
-			stay->leave = exec_after(replay, stay->pid, stay->enter);
+			stay->leave = end_after(replay, stay->pid, stay->enter);
 	}
 	truth->nr_stays = replay->nr_stays;
 	qsort(truth->stays, truth->nr_stays, sizeof(*truth->stays), by_tid);
@@ -506,7 +576,7 @@ int jp_truth_replay(struct jp_truth *truth, const char *path, struct jp_error *e
 	free(replay.processes);
 	free(replay.stays);
 	free(replay.versions);
-	free(replay.execs);
+	free(replay.ends);
 	jp_truth_map_free(&replay.process_of);
 	jp_truth_map_free(&replay.code_of);
 	jp_truth_map_free(&replay.version_of);

@@ -9,6 +9,7 @@
 
 #include "harness/command.h"
 #include "harness/truth_write.h"
+#include "workloads/publish.h"
 #include "workloads/workload.h"
 
 /* Records that a truth has room for: a minute of 32 threads. The file is sparse. */
@@ -17,6 +18,7 @@ enum { SLOTS = 1 << 22 };
 struct request {
 	struct jp_stage_setup setup;
 	const char *truth;
+	const char *publish, *publish_dir, *publish_with;
 	uint64_t execed; /* when an earlier image of this process gave way to this one */
 	int proc;        /* the outside's /proc, where this process was born in a pid namespace */
 	bool help;
@@ -35,6 +37,32 @@ static int usage(FILE *out)
 	return out == stdout ? JP_EXIT_OK : JP_EXIT_USAGE;
 }
 
+/* The publishers, and what each can get wrong, in lines of its own. */
+static void help_of_publishing(void)
+{
+	const struct jp_publisher *publisher;
+
+	puts("  --publish=HOW[:FAULT]  how it tells profilers its names: none, both (none), or");
+	for (size_t i = 0; (publisher = jp_registry_at(JP_PUBLISHER, i)); i++) {
+		const char *fault = publisher->faults;
+
+		printf("    %-10s %s%s", publisher->name, publisher->help,
+		       fault ? "; faults:" : "");
+		for (unsigned n = 0; fault && *fault; n++) {
+			int length = strcspn(fault, " ");
+
+			printf("%s%.*s", n % 5 ? " " : "\n               ", length, fault);
+			fault += length + (fault[length] == ' ');
+		}
+		putchar('\n');
+	}
+	puts("  --publish-dir=DIR  where\n"
+	     "  --publish-with=A,B...  and what else, where the format has room: debug (lines),\n"
+	     "                   debug-short (the same, each file's name once), unwinding (call\n"
+	     "                   frame information behind the code), unwinding-apart (in no "
+	     "memory)");
+}
+
 static int help_of(const struct jp_workload *workload)
 {
 	printf("usage: jitproof workload %s [OPTION...]\n%s.\n\n"
@@ -49,6 +77,7 @@ static int help_of(const struct jp_workload *workload)
 	       "%s%s",
 	       workload->name, workload->help, workload->options,
 	       workload->shared_options ? workload->shared_options : "");
+	help_of_publishing();
 	return JP_EXIT_OK;
 }
 
@@ -106,6 +135,13 @@ static int take_common(int argc, char **argv, struct request *request, char **re
 			request->setup.control_fd = -1;
 			good = !strcmp(value, "none") ||
 			       descriptor_of(value, &request->setup.control_fd);
+		} else if ((value = value_of("--publish", argv, argc, &i))) {
+			request->publish = value;
+		} else if ((value = value_of("--publish-dir", argv, argc, &i))) {
+			request->publish_dir = value;
+			good = *value;
+		} else if ((value = value_of("--publish-with", argv, argc, &i))) {
+			request->publish_with = value;
 		} else if ((value = value_of("--resumed", argv, argc, &i))) {
 			good = number_of(value, &request->execed);
 			request->setup.resumed = 1;
@@ -148,9 +184,20 @@ static int open_truth(const char *path, bool resumed, char *option, size_t size)
 	return ret;
 }
 
+/* A workload's exit status. */
+static int publish(const struct request *request)
+{
+	int ret = request->publish_with ? jp_publish_with(request->publish_with) : 0;
+
+	if (!ret)
+		ret = jp_publish_begin(request->publish, request->publish_dir);
+	return ret == -EINVAL ? JP_EXIT_USAGE : ret ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
 static int run(int argc, char **argv)
 {
-	struct request request = {.setup = {.seed = 1, .ready_fd = STDOUT_FILENO}, .proc = -1};
+	struct request request = {
+		.setup = {.seed = 1, .ready_fd = STDOUT_FILENO}, .publish = "none", .proc = -1};
 	const struct jp_workload *workload;
 	char **rest = calloc(argc + 1, sizeof(*rest)), **typed = calloc(argc + 3, sizeof(*typed));
 	char truth[512];
@@ -190,7 +237,12 @@ static int run(int argc, char **argv)
 	jp_truth_put(JP_TRUTH_PROCESS_START, request.execed ? request.execed : now, now, getppid(),
 		     request.execed ? JP_HOW_EXEC : JP_HOW_LAUNCH, 0, 0);
 	jp_stage_begin(&request.setup);
-	status = workload->run(kept - 1, rest + 1);
+	status = publish(&request);
+	if (!status) {
+		status = workload->run(kept - 1, rest + 1);
+		if (jp_publish_end() && !status)
+			status = EXIT_FAILURE;
+	}
 	now = jp_truth_now();
 	jp_truth_put(JP_TRUTH_PROCESS_EXIT, now, now, 0, 0, 0, 0);
 	if (status == JP_EXIT_USAGE && !request.execed) /* nothing was run */

@@ -46,6 +46,12 @@ struct jp_emitted {
 };
 /* Writes the code of @shape to @out (room @room bytes; NULL: only measure). 0 or -ENOSPC. */
 int jp_arch_emit(enum jp_shape shape, unsigned char *out, size_t room, struct jp_emitted *emitted);
+/* What the machine is called in ELF, and its registers in DWARF. */
+struct jp_arch_elf {
+	uint16_t machine;
+	uint8_t sp, bp, return_address;
+};
+extern const struct jp_arch_elf jp_arch_elf;
 /*
  * Calls steps[0].code(steps) with a native frame that has both a frame pointer and call frame
  * information. Before that, and from the same frame, announce(context, sp, bp) with the stack and

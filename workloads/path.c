@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -127,7 +128,8 @@ static uint32_t read_frames(const uint64_t *at, uint64_t (*frames)[2], uint32_t 
 
 	for (uint32_t i = 0; i < count; i++)
 		from[i] = (struct iovec){(void *)(uintptr_t)at[i], sizeof(*frames)};
-	got = process_vm_readv(getpid(), &to, 1, from, count, 0);
+	/* By our thread: the main thread may have left, and the address space with it. */
+	got = process_vm_readv(syscall(SYS_gettid), &to, 1, from, count, 0);
 	if (got < 0 && errno != EFAULT) {
 		fprintf(stderr, "jitproof workload: process_vm_readv on itself: %s\n",
 			strerror(errno));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness/truth_write.h"
+#include "workloads/publish.h"
 
 enum { ARENA = 64 << 10, PATHS = 8 };
 
@@ -142,12 +143,23 @@ int jp_program_move(struct jp_program *program)
 
 	if (ret)
 		return ret;
-	after = jp_truth_now();
 	by = (uintptr_t)program->arena.exec - from;
 	for (size_t i = 0; i < program->nr_functions; i++) {
 		struct jp_function *function = &program->functions[i];
+		struct jp_published moved = {.addr = function->code + by,
+					     .size = function->size,
+					     .code = (void *)(uintptr_t)(function->code + by),
+					     .index = function->id};
 
+		ret = jp_publish_move(&moved, function->code);
+		if (ret)
+			return ret;
 		function->code += by;
+	}
+	after = jp_truth_now();
+	for (size_t i = 0; i < program->nr_functions; i++) {
+		const struct jp_function *function = &program->functions[i];
+
 		jp_truth_put(JP_TRUTH_CODE_MOVE, before, after, function->id, function->code, 0, 0);
 	}
 	for (size_t i = 0; i < program->nr_paths; i++)

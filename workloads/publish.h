@@ -18,6 +18,8 @@ struct jp_published {
 	uint32_t index;        /* the function's id in the truth */
 	const void *unwinding; /* .eh_frame and .eh_frame_hdr, or NULL */
 	size_t unwinding_size, unwinding_hdr_size;
+	size_t unwinding_mapped; /* of them, in the process too, where the code's end is rounded up
+				  * to 8 */
 };
 
 struct jp_publisher {
@@ -30,6 +32,19 @@ struct jp_publisher {
 	int (*move)(const struct jp_published *code, uint64_t from); /* NULL: it cannot tell */
 	int (*close)(void);
 };
+
+/* What is published beside names and code, where the format has room for it. */
+enum jp_publish_extra {
+	JP_PUBLISH_DEBUG = 1,       /* some lines of an invented source file */
+	JP_PUBLISH_DEBUG_SHORT = 2, /* the same, a file's name written once */
+	JP_PUBLISH_UNWINDING = 4,   /* exact call frame information, in memory behind the code */
+	JP_PUBLISH_UNWINDING_APART = 8, /* the same, in no memory of the process */
+};
+/* @list: "debug", "debug-short", "unwinding", "unwinding-apart", with commas. Before
+ * jp_publish_begin(). 0 or -errno, and a line on stderr. */
+int jp_publish_with(const char *list);
+/* Bits of enum jp_publish_extra; 0 where nothing is published. */
+unsigned jp_publish_extras(void);
 
 /*
  * @how: "none", "map", "jitdump", "both", each with ":FAULT" if a writer shall go wrong. 0 or

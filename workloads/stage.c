@@ -177,6 +177,13 @@ int jp_stage(const struct jp_step *steps, void *context)
 	return 0;
 }
 
+int jp_stage_skip(const char *why)
+{
+	say("skip %s\n", why);
+	atomic_store(&stopping, 1);
+	return EXIT_SUCCESS;
+}
+
 int jp_stage_exec(const char *extra)
 {
 	char self[PATH_MAX], resumed[48];

@@ -25,6 +25,7 @@ struct jp_workload {
  *	<- "ready PID"			once, when code is loaded and every thread runs
  *	-> "step NAME [ARG]" <- "done NAME"  (or "failed NAME: why")
  *	-> "stop" (or end of file, or SIGTERM, SIGINT): leave; the workload joins its threads
+ *	<- "skip WHY"			instead of "ready": this machine lacks what it needs
  */
 struct jp_step {
 	const char *name; /* "map", "unmap", "remap", "thread", "exec" */
@@ -36,6 +37,8 @@ uint64_t jp_stage_seed(void);
  * NULL: none.
  */
 int jp_stage(const struct jp_step *steps, void *context);
+/* Says that the machine lacks @why, and returns the workload's exit status. */
+int jp_stage_skip(const char *why);
 /* Polled by threads between two paths. */
 int jp_stage_stopping(void);
 /* What `jitproof workload` tells the stage before it runs the workload. */

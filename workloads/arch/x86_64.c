@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "workloads/emitter.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -249,6 +250,9 @@ int jp_arch_emit(enum jp_shape shape, unsigned char *out, size_t room, struct jp
 	emit[shape](&code);
 	return out && emitted->size > room ? -ENOSPC : 0;
 }
+
+const struct jp_arch_elf jp_arch_elf = {
+	.machine = EM_X86_64, .sp = 7, .bp = 6, .return_address = 16};
 
 /*
  * The return label is hidden and has no type: a symbolizer must not take it for a function. The

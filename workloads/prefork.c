@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Prefork: children run code that their parent compiled before it forked them, then compile their
+ * own. Every second one makes the inherited arena writable and executable again in between, as a
+ * JIT does that patches it: the same range, said once more under another pid.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "harness/truth_write.h"
+#include "workloads/process.h"
+#include "workloads/program.h"
+#include "workloads/workload.h"
+
+struct child {
+	struct jp_process process;
+	struct child *next;
+};
+
+struct family {
+	struct jp_plan plan;
+	struct jp_program inherited;
+	struct child *oldest;
+	unsigned born;
+	bool toggles; /* the next child does */
+};
+
+static int protect(struct jp_arena *arena, int prot, unsigned recorded)
+{
+	uint64_t before = jp_truth_now();
+
+	if (mprotect(arena->exec, arena->size, prot) < 0)
+		return -errno;
+	jp_truth_put(JP_TRUTH_PROTECT, before, jp_truth_now(), (uintptr_t)arena->exec, arena->size,
+		     recorded, 0);
+	return 0;
+}
+
+/* No thread may run in it. */
+static int toggle(struct jp_arena *arena)
+{
+	int ret = protect(arena, PROT_READ | PROT_WRITE, JP_PROT_READ | JP_PROT_WRITE);
+
+	return ret ? ret : protect(arena, PROT_READ | PROT_EXEC, JP_PROT_READ | JP_PROT_EXEC);
+}
+
+static int act_toggle(void *context, const char *arg)
+{
+	struct family *family = context;
+	unsigned threads = jp_path_stop(family->inherited.paths);
+	int ret = toggle(&family->inherited.arena);
+
+	for (unsigned i = 0; i < threads && !ret; i++)
+		ret = jp_path_thread(family->inherited.paths, family->inherited.nr_paths);
+	return ret;
+}
+
+static int child(void *context)
+{
+	static const struct jp_step steps[] = {{"toggle", act_toggle}, {NULL, NULL}};
+	struct family *family = context;
+	struct jp_program *inherited = &family->inherited, own;
+	int ret;
+
+	for (size_t i = 0; i < inherited->nr_paths; i++)
+		jp_path_run(&inherited->paths[i]);
+	ret = family->toggles ? toggle(&inherited->arena) : 0;
+	if (!ret)
+		ret = jp_program_make(&own, &family->plan);
+	if (!ret)
+		ret = jp_path_thread(inherited->paths, inherited->nr_paths);
+	if (!ret)
+		ret = jp_path_thread(own.paths, own.nr_paths);
+	if (!ret)
+		jp_stage(steps, family);
+	jp_path_join();
+	if (ret)
+		fprintf(stderr, "jitproof workload prefork: a child: %s\n", strerror(-ret));
+	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int act_fork(void *context, const char *arg)
+{
+	struct family *family = context;
+	struct child **at = &family->oldest, *fresh = calloc(1, sizeof(*fresh));
+	int ret;
+
+	if (!fresh)
+		return -ENOMEM;
+	family->toggles = family->born++ % 2;
+	ret = jp_process_fork(&fresh->process, NULL, child, family);
+	if (!ret)
+		ret = jp_process_wait_ready(&fresh->process);
+	while (*at)
+		at = &(*at)->next;
+	*at = fresh;
+	return ret;
+}
+
+/* The oldest child goes the hard way. */
+static int act_kill(void *context, const char *arg)
+{
+	struct family *family = context;
+	struct child *oldest = family->oldest;
+	int status;
+
+	if (!oldest)
+		return -ESRCH;
+	family->oldest = oldest->next;
+	status = jp_process_kill(&oldest->process);
+	free(oldest);
+	return status < 0 ? status : 0;
+}
+
+static int stop_children(struct family *family)
+{
+	int failed = 0;
+
+	for (struct child *at = family->oldest; at; at = at->next)
+		jp_process_tell_stop(&at->process);
+	while (family->oldest) {
+		struct child *oldest = family->oldest;
+
+		if (oldest->process.pid)
+			failed |= jp_process_reap(&oldest->process) != 0;
+		family->oldest = oldest->next;
+		free(oldest);
+	}
+	return failed ? -ECHILD : 0;
+}
+
+static int toggle_all(void *context, const char *arg)
+{
+	struct family *family = context;
+	int ret = 0;
+
+	for (struct child *at = family->oldest; at && !ret; at = at->next)
+		ret = jp_process_step(&at->process, "toggle");
+	return ret;
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct jp_step steps[] = {
+		{"fork", act_fork}, {"kill", act_kill}, {"toggle", toggle_all}, {NULL, NULL}};
+	struct family family = {.plan = jp_plan_defaults()};
+	unsigned children = 3;
+	int ret = 0;
+
+	family.plan.protect = JP_PROTECT_FLIP;
+	for (int i = 1; i < argc; i++) {
+		int taken = jp_plan_option(&family.plan, argv[i]);
+
+		if (taken > 0 || sscanf(argv[i], "--children=%u", &children) == 1)
+			continue;
+		if (!taken)
+			fprintf(stderr, "jitproof workload prefork: unknown option '%s'\n",
+				argv[i]);
+		return 2;
+	}
+	ret = jp_program_make(&family.inherited, &family.plan);
+	for (unsigned i = 0; i < children && !ret; i++)
+		ret = act_fork(&family, NULL);
+	if (!ret)
+		ret = jp_path_thread(family.inherited.paths, family.inherited.nr_paths);
+	if (!ret)
+		jp_stage(steps, &family);
+	jp_path_join();
+	if (!ret)
+		ret = stop_children(&family);
+	jp_program_end(&family.inherited);
+	if (ret)
+		fprintf(stderr, "jitproof workload prefork: %s\n", strerror(-ret));
+	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static const struct jp_workload prefork = {
+	.name = "prefork",
+	.help = "children that run inherited code, then compile their own",
+	.options = "  --children=N     forked before it is ready (3)\n"
+		   "Steps: fork (one child more), kill (the oldest), toggle (W^X in each child)\n",
+	.shared_options = jp_plan_options,
+	.run = run,
+};
+JP_REGISTER(workload, prefork);

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "harness/jitdump_format.h"
+#include "harness/registry.h"
+#include "harness/truth_write.h"
+#include "workloads/emitter.h"
+#include "workloads/publish.h"
+#include "workloads/publish/own_file.h"
+
+enum fault {
+	RIGHT,
+	CUT,         /* the last record is cut short */
+	ZERO_TAIL,   /* the file is always longer than what was written */
+	NO_PADDING,  /* records that ought to be padded to 8 are not */
+	PADDED_CODE, /* LOAD is padded behind the code, where perf expects its end */
+	VMA0,        /* vma is 0 in every LOAD */
+	DEBUG_AFTER_LOAD,
+	TIME_BACKWARDS, /* every second LOAD says it came before the one before */
+	SILENT_STOP,    /* nothing more after SOME loads, as on a full disk */
+	LONG_HEADER,    /* 48 bytes, which the format allows */
+	MARKER_UNMAPPED,
+	MARKER_LATE, /* the marker is mapped after SOME loads */
+	FAULTS
+};
+static const char fault_names[] =
+	"cut zero-tail no-padding padded-code vma0 debug-after-load time-backwards silent-stop "
+	"long-header marker-unmapped marker-late";
+
+enum { SOME = 16, TAIL = 64 << 10, LINES = 4, BACK_NS = 10000000 };
+
+static struct {
+	int fd;
+	char path[PATH_MAX];
+	enum fault fault;
+	void *marker;
+	size_t marker_size;
+	uint64_t end;  /* of what was written */
+	uint64_t last; /* where the last record began */
+	uint64_t loads, time;
+} dump = {.fd = -1};
+
+static enum fault fault_called(const char *name)
+{
+	const char *at = fault_names;
+
+	for (int fault = RIGHT + 1; name && fault < FAULTS; fault++) {
+		size_t length = strcspn(at, " ");
+
+		if (strlen(name) == length && !strncmp(at, name, length))
+			return fault;
+		at += length + 1;
+	}
+	return RIGHT;
+}
+
+/* Writes all, at the end of what was written: in one call, so that a reader sees whole records. */
+static int append(struct iovec *parts, int count)
+{
+	size_t size = 0;
+	ssize_t written;
+
+	for (int i = 0; i < count; i++)
+		size += parts[i].iov_len;
+	written = pwritev(dump.fd, parts, count, dump.end);
+	if (written != (ssize_t)size)
+		return written < 0 ? -errno : -ENOSPC;
+	dump.last = dump.end;
+	dump.end += size;
+	if (dump.fault == ZERO_TAIL && ftruncate(dump.fd, dump.end + TAIL) < 0)
+		return -errno;
+	return 0;
+}
+
+/* The file mapped executable: the record of that tells perf where the jitdump is. */
+static int map_marker(void)
+{
+	uint64_t before = jp_truth_now();
+
+	dump.marker_size = sysconf(_SC_PAGESIZE);
+	dump.marker = mmap(NULL, dump.marker_size, PROT_READ | PROT_EXEC, MAP_PRIVATE, dump.fd, 0);
+	if (dump.marker == MAP_FAILED) {
+		int ret = -errno;
+
+		dump.marker = NULL;
+		fprintf(stderr, "jitproof workload: %s: mmap, executable: %s\n", dump.path,
+			strerror(-ret));
+		return ret;
+	}
+	jp_truth_put(JP_TRUTH_MAP, before, jp_truth_now(), (uintptr_t)dump.marker, dump.marker_size,
+		     JP_PROT_READ | JP_PROT_EXEC | JP_BACKING_FILE << 8 |
+			     (uint64_t)jp_truth_text(dump.path) << 32,
+		     0);
+	return 0;
+}
+
+static int unmap_marker(void)
+{
+	uint64_t before = jp_truth_now();
+
+	if (!dump.marker)
+		return 0;
+	if (munmap(dump.marker, dump.marker_size) < 0)
+		return -errno;
+	jp_truth_put(JP_TRUTH_UNMAP, before, jp_truth_now(), (uintptr_t)dump.marker,
+		     dump.marker_size, 0, 0);
+	dump.marker = NULL;
+	return 0;
+}
+
+static int put_header(void)
+{
+	static const char more[8];
+	struct jp_jitdump_header header = {
+		.magic = JP_JITDUMP_MAGIC,
+		.version = JP_JITDUMP_VERSION,
+		.total_size = sizeof(header),
+		.elf_mach = jp_arch_elf.machine,
+		.pid = getpid(),
+		.timestamp = jp_truth_now(),
+	};
+	struct iovec parts[] = {{&header, sizeof(header)}, {(void *)more, 0}};
+
+	if (dump.fault == LONG_HEADER)
+		header.total_size += parts[1].iov_len = sizeof(more);
+	return append(parts, 2);
+}
+
+static int dump_open(const char *dir, const char *fault)
+{
+	const char *chosen = dir ? dir : getenv("TMPDIR");
+	char *real;
+	int ret;
+
+	unmap_marker(); /* in a forked child: the parent's */
+	if (dump.fd >= 0)
+		close(dump.fd);
+	memset(&dump, 0, sizeof(dump));
+	dump.fault = fault_called(fault);
+	/* As the kernel will name the marker. */
+	real = realpath(chosen && *chosen ? chosen : "/tmp", NULL);
+	if (!real) {
+		perror(chosen);
+		dump.fd = -1;
+		return -errno;
+	}
+	snprintf(dump.path, sizeof(dump.path), "%s/jit-%d.dump", real, getpid());
+	free(real);
+	dump.fd = jp_own_file(dump.path);
+	if (dump.fd < 0)
+		return dump.fd;
+	ret = put_header();
+	if (!ret && dump.fault != MARKER_LATE)
+		ret = map_marker();
+	if (!ret && dump.fault == MARKER_UNMAPPED)
+		ret = unmap_marker();
+	return ret;
+}
+
+/* How many bytes make @size a multiple of 8. */
+static size_t padding(size_t size)
+{
+	return dump.fault == NO_PADDING ? 0 : -size & 7;
+}
+
+static int put_debug(const struct jp_published *code, uint64_t time)
+{
+	/* A name twice as long as any that is published. */
+	char names[512], bytes[LINES * (sizeof(struct jp_jitdump_debug_entry) + sizeof(names))];
+	struct jp_jitdump_debug debug = {
+		.prefix = {JP_JITDUMP_DEBUG_INFO, sizeof(debug), time},
+		.code_addr = code->addr,
+		.nr_entry = LINES,
+	};
+	char zeros[8] = "";
+	size_t used = 0;
+
+	snprintf(names, sizeof(names), "/jitproof/%.400s.jit", code->name);
+	for (unsigned i = 0; i < LINES; i++) {
+		struct jp_jitdump_debug_entry entry = {
+			.addr = code->addr + code->size * i / LINES,
+			.line = 10 * (i + 1),
+		};
+		const char *name =
+			i && jp_publish_extras() & JP_PUBLISH_DEBUG_SHORT ? "\xff" : names;
+
+		memcpy(bytes + used, &entry, sizeof(entry));
+		used += sizeof(entry);
+		memcpy(bytes + used, name, strlen(name) + 1);
+		used += strlen(name) + 1;
+	}
+	struct iovec parts[] = {
+		{&debug, sizeof(debug)}, {bytes, used}, {zeros, padding(sizeof(debug) + used)}};
+
+	debug.prefix.total_size += used + parts[2].iov_len;
+	return append(parts, 3);
+}
+
+static int put_unwinding(const struct jp_published *code, uint64_t time)
+{
+	struct jp_jitdump_unwinding unwinding = {
+		.prefix = {JP_JITDUMP_UNWINDING_INFO, sizeof(unwinding) + code->unwinding_size,
+			   time},
+		.unwinding_size = code->unwinding_size,
+		.eh_frame_hdr_size = code->unwinding_hdr_size,
+		.mapped_size = code->unwinding_mapped,
+	};
+	char zeros[8] = "";
+	struct iovec parts[] = {{&unwinding, sizeof(unwinding)},
+				{(void *)code->unwinding, code->unwinding_size},
+				{zeros, padding(unwinding.prefix.total_size)}};
+
+	unwinding.prefix.total_size += parts[2].iov_len;
+	return append(parts, 3);
+}
+
+static int put_load(const struct jp_published *code, uint64_t time)
+{
+	struct jp_jitdump_load load = {
+		.prefix = {JP_JITDUMP_LOAD, 0, time},
+		.pid = getpid(),
+		.tid = syscall(SYS_gettid),
+		.vma = dump.fault == VMA0 ? 0 : code->addr,
+		.code_addr = code->addr,
+		.code_size = code->size,
+		.code_index = code->index,
+	};
+	char zeros[8] = "";
+	struct iovec parts[] = {{&load, sizeof(load)},
+				{(void *)code->name, strlen(code->name) + 1},
+				{(void *)code->code, code->size},
+				{zeros, 0}};
+
+	load.prefix.total_size = sizeof(load) + parts[1].iov_len + parts[2].iov_len;
+	/* The code ends the record: there is nothing behind it in a right one. */
+	if (dump.fault == PADDED_CODE)
+		parts[3].iov_len = padding(load.prefix.total_size);
+	load.prefix.total_size += parts[3].iov_len;
+	return append(parts, 4);
+}
+
+static int dump_load(const struct jp_published *code)
+{
+	int debug = dump.fault == DEBUG_AFTER_LOAD ||
+		    jp_publish_extras() & (JP_PUBLISH_DEBUG | JP_PUBLISH_DEBUG_SHORT);
+	uint64_t time = jp_truth_now();
+	int ret = 0;
+
+	if (dump.fault == SILENT_STOP && dump.loads == SOME)
+		return 0;
+	if (dump.fault == TIME_BACKWARDS && dump.loads % 2)
+		time = dump.time - BACK_NS;
+	dump.time = time;
+	if (debug && dump.fault != DEBUG_AFTER_LOAD)
+		ret = put_debug(code, time);
+	if (!ret && code->unwinding)
+		ret = put_unwinding(code, time);
+	if (!ret)
+		ret = put_load(code, time);
+	if (!ret && dump.fault == DEBUG_AFTER_LOAD)
+		ret = put_debug(code, time);
+	if (!ret && ++dump.loads == SOME && dump.fault == MARKER_LATE)
+		ret = map_marker();
+	return ret;
+}
+
+static int dump_move(const struct jp_published *code, uint64_t from)
+{
+	struct jp_jitdump_move move = {
+		.prefix = {JP_JITDUMP_MOVE, sizeof(move), jp_truth_now()},
+		.pid = getpid(),
+		.tid = syscall(SYS_gettid),
+		.vma = code->addr,
+		.old_code_addr = from,
+		.new_code_addr = code->addr,
+		.code_size = code->size,
+		.code_index = code->index,
+	};
+	struct iovec part = {&move, sizeof(move)};
+
+	if (dump.fault == SILENT_STOP && dump.loads == SOME)
+		return 0;
+	return append(&part, 1);
+}
+
+static int dump_close(void)
+{
+	struct jp_jitdump_prefix prefix = {JP_JITDUMP_CLOSE, sizeof(prefix), jp_truth_now()};
+	struct iovec part = {&prefix, sizeof(prefix)};
+	int ret;
+
+	if (dump.fault == CUT)
+		ret = ftruncate(dump.fd, dump.last + (dump.end - dump.last) / 2) ? -errno : 0;
+	else if (dump.fault == SILENT_STOP || dump.fault == ZERO_TAIL)
+		ret = 0;
+	else
+		ret = append(&part, 1);
+	unmap_marker();
+	close(dump.fd);
+	dump.fd = -1;
+	return ret;
+}
+
+static const struct jp_publisher jitdump = {
+	.name = "jitdump",
+	.help = "a jitdump, DIR/jit-PID.dump; DIR is $TMPDIR or /tmp",
+	.faults = fault_names,
+	.open = dump_open,
+	.load = dump_load,
+	.move = dump_move,
+	.close = dump_close,
+};
+JP_REGISTER(publisher, jitdump);

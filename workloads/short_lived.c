@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Processes of 50 ms, hundreds of them: each compiles code of its own, runs it and is gone before
+ * anyone could ask it anything. They come by every way there is; every eighth is killed.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/truth_write.h"
+#include "workloads/process.h"
+#include "workloads/program.h"
+#include "workloads/workload.h"
+
+enum { WIDTH = 4, MS = 1000000 };
+
+struct crowd {
+	unsigned life, count; /* ms, before it is ready */
+	unsigned born;
+	struct jp_process one[WIDTH];
+};
+
+/* One of them: in the process that lives so shortly. */
+static int live(unsigned ms)
+{
+	struct jp_plan plan = jp_plan_defaults();
+	struct jp_program program;
+	uint64_t end = jp_truth_now() + (uint64_t)ms * MS;
+	int ret;
+
+	plan.protect = JP_PROTECT_FLIP;
+	ret = jp_program_make(&program, &plan);
+	if (ret) {
+		fprintf(stderr, "jitproof workload short_lived: %s\n", strerror(-ret));
+		return EXIT_FAILURE;
+	}
+	for (size_t i = 0; jp_truth_now() < end; i++)
+		jp_path_run(&program.paths[i % program.nr_paths]);
+	/* Its mappings end with it. */
+	return EXIT_SUCCESS;
+}
+
+static int forked(void *context)
+{
+	return live(((struct crowd *)context)->life);
+}
+
+/* Lives until it is killed, within a path most likely. */
+static int doomed(void *context)
+{
+	struct jp_plan plan = jp_plan_defaults();
+	struct jp_program program;
+
+	plan.protect = JP_PROTECT_FLIP;
+	if (jp_program_make(&program, &plan) || jp_path_thread(program.paths, program.nr_paths))
+		return EXIT_FAILURE;
+	return jp_stage(NULL, NULL);
+}
+
+static int bear(struct crowd *crowd, struct jp_process *process)
+{
+	unsigned way = crowd->born++ % 8;
+	char life[32];
+	const char *const argv[] = {"short_lived", "--once", life, NULL};
+
+	snprintf(life, sizeof(life), "--life=%u", crowd->life);
+	if (way < JP_BIRTHS)
+		return jp_process_exec(process, way, NULL, argv);
+	if (way < 7)
+		return jp_process_fork(process, NULL, forked, crowd);
+	return jp_process_fork(process, NULL, doomed, crowd) ?: jp_process_wait_ready(process);
+}
+
+/* Puts a new process in the place of the one that is longest there. */
+static int next(struct crowd *crowd)
+{
+	unsigned number = crowd->born;
+	struct jp_process *oldest = &crowd->one[number % WIDTH];
+	int status = 0;
+
+	if (oldest->pid && (number - WIDTH) % 8 == 7)
+		status = jp_process_kill(oldest) == 128 + 9 ? 0 : -ECHILD;
+	else if (oldest->pid)
+		status = jp_process_reap(oldest) ? -ECHILD : 0;
+	return status ? status : bear(crowd, oldest);
+}
+
+static void *go_on(void *context)
+{
+	int ret = 0;
+
+	jp_truth_new_task();
+	while (!ret && !jp_stage_stopping())
+		ret = next(context);
+	if (ret) {
+		fprintf(stderr, "jitproof workload short_lived: %s\n", strerror(-ret));
+		exit(EXIT_FAILURE); /* the watcher sees a workload that ended while it was watched
+				     */
+	}
+	return NULL;
+}
+
+static int end_all(struct crowd *crowd)
+{
+	int failed = 0;
+
+	for (unsigned i = 0; i < WIDTH; i++)
+		if (crowd->one[i].pid)
+			jp_process_tell_stop(&crowd->one[i]);
+	for (unsigned i = 0; i < WIDTH; i++)
+		if (crowd->one[i].pid)
+			failed |= jp_process_reap(&crowd->one[i]);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int run(int argc, char **argv)
+{
+	struct crowd crowd = {.life = 50};
+	bool once = false;
+	pthread_t thread;
+	int ret = 0;
+
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--once")) {
+			once = true;
+		} else if (sscanf(argv[i], "--life=%u", &crowd.life) != 1 &&
+			   sscanf(argv[i], "--count=%u", &crowd.count) != 1) {
+			fprintf(stderr, "jitproof workload short_lived: unknown option '%s'\n",
+				argv[i]);
+			return 2;
+		}
+	}
+	if (once)
+		return live(crowd.life);
+	while (!ret && crowd.born < crowd.count && !jp_stage_stopping())
+		ret = next(&crowd);
+	if (!ret)
+		ret = -pthread_create(&thread, NULL, go_on, &crowd);
+	if (ret) {
+		fprintf(stderr, "jitproof workload short_lived: %s\n", strerror(-ret));
+		end_all(&crowd);
+		return EXIT_FAILURE;
+	}
+	jp_stage(NULL, NULL);
+	pthread_join(thread, NULL);
+	return end_all(&crowd);
+}
+
+static const struct jp_workload short_lived = {
+	.name = "short_lived",
+	.help = "processes of 50 ms, one after another, by every way there is",
+	.options = "  --life=MS        of each (50)\n"
+		   "  --count=N        so many before it is ready; then it goes on (0)\n"
+		   "  --once           be one of them\n",
+	.run = run,
+};
+JP_REGISTER(workload, short_lived);

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The main thread exits first: /proc/PID/maps is empty from then on, although the process lives.
+ * Its other threads come and go; each maps code, runs it and unmaps it.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/truth_write.h"
+#include "workloads/program.h"
+#include "workloads/workload.h"
+
+enum { MOST = 64 };
+
+struct churn {
+	struct jp_plan plan;
+	unsigned threads, runs;
+	pthread_mutex_t compiling;
+	pthread_t main;
+};
+
+static void *worker(void *context)
+{
+	struct churn *churn = context;
+	struct jp_program program;
+	uint64_t now = jp_truth_now();
+	int ret;
+
+	jp_truth_new_task();
+	jp_truth_put(JP_TRUTH_THREAD_START, now, now, 0, 0, 0, 0);
+	pthread_mutex_lock(&churn->compiling);
+	ret = jp_program_make(&program, &churn->plan);
+	pthread_mutex_unlock(&churn->compiling);
+	for (unsigned i = 0; !ret && i < churn->runs; i++)
+		jp_path_run(&program.paths[i % program.nr_paths]);
+	if (!ret)
+		ret = jp_program_end(&program);
+	now = jp_truth_now();
+	jp_truth_put(JP_TRUTH_THREAD_EXIT, now, now, 0, 0, 0, 0);
+	return (void *)(intptr_t)ret;
+}
+
+/* Keeps so many workers alive: the place of the oldest goes to a new one. */
+static void *turn_over(void *context)
+{
+	struct churn *churn = context;
+	pthread_t workers[MOST];
+	unsigned alive = 0, at = 0;
+	intptr_t ret = 0;
+
+	while (alive || !jp_stage_stopping()) {
+		void *result;
+
+		if (alive == churn->threads || jp_stage_stopping() || ret) {
+			pthread_join(workers[(at + churn->threads - alive) % churn->threads],
+				     &result);
+			alive--;
+			ret = ret ? ret : (intptr_t)result;
+		}
+		if (ret && !alive)
+			break;
+		if (jp_stage_stopping() || ret)
+			continue;
+		ret = -pthread_create(&workers[at], NULL, worker, churn);
+		if (!ret) {
+			at = (at + 1) % churn->threads;
+			alive++;
+		}
+	}
+	if (ret) {
+		fprintf(stderr, "jitproof workload thread_churn: %s\n", strerror(-ret));
+		exit(EXIT_FAILURE);
+	}
+	return NULL;
+}
+
+/* What the main thread leaves behind. */
+static void *rest(void *context)
+{
+	struct churn *churn = context;
+	pthread_t turner;
+	uint64_t now;
+	int ret;
+
+	jp_truth_new_task();
+	pthread_join(churn->main, NULL); /* it is gone when we say that we are ready */
+	ret = pthread_create(&turner, NULL, turn_over, churn);
+	if (ret) {
+		fprintf(stderr, "jitproof workload thread_churn: %s\n", strerror(ret));
+		exit(EXIT_FAILURE);
+	}
+	jp_stage(NULL, NULL);
+	pthread_join(turner, NULL);
+	now = jp_truth_now();
+	jp_truth_put(JP_TRUTH_PROCESS_EXIT, now, now, 0, 0, 0, 0);
+	exit(EXIT_SUCCESS);
+}
+
+static int run(int argc, char **argv)
+{
+	/* It outlives this function, as its threads do. */
+	static struct churn churn = {
+		.threads = 4, .runs = 20, .compiling = PTHREAD_MUTEX_INITIALIZER};
+	pthread_t thread;
+	uint64_t now;
+	int ret;
+
+	churn.plan = jp_plan_defaults();
+	churn.plan.protect = JP_PROTECT_FLIP;
+	for (int i = 1; i < argc; i++) {
+		if (sscanf(argv[i], "--threads=%u", &churn.threads) == 1 && churn.threads &&
+		    churn.threads <= MOST)
+			continue;
+		if (sscanf(argv[i], "--runs=%u", &churn.runs) == 1 && churn.runs)
+			continue;
+		fprintf(stderr, "jitproof workload thread_churn: bad option '%s'\n", argv[i]);
+		return 2;
+	}
+	churn.main = pthread_self();
+	ret = pthread_create(&thread, NULL, rest, &churn);
+	if (ret) {
+		fprintf(stderr, "jitproof workload thread_churn: %s\n", strerror(ret));
+		return EXIT_FAILURE;
+	}
+	now = jp_truth_now();
+	jp_truth_put(JP_TRUTH_THREAD_EXIT, now, now, 0, 0, 0, 0);
+	pthread_exit(NULL);
+}
+
+static const struct jp_workload thread_churn = {
+	.name = "thread_churn",
+	.help = "the main thread is gone; threads map code, run it, unmap it",
+	.options = "  --threads=N      at a time, at most 64 (4)\n"
+		   "  --runs=N         of a path by each thread (20)\n",
+	.run = run,
+};
+JP_REGISTER(workload, thread_churn);
