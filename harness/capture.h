@@ -44,11 +44,12 @@ struct jp_capture_options {
 	bool system_wide;
 	bool all_maps; /* attr.mmap_data too */
 	uint64_t ring; /* bytes of each sample ring, 0: from stack, frequency and 250 ms */
+	uint64_t sideband_ring; /* of each ring of mappings, processes and names, 0: the default */
 };
 struct jp_capture_options jp_capture_defaults(void);
 /* Parses and removes one --option[=value] of a capture from argv; 1 taken, 0 not ours, < 0 error.
  * "--synth=exec --stack=8192 --freq=2000 --no-chain --task-clock --user-only --system-wide
- * --ring=N". */
+ * --ring=N --sideband-ring=N". */
 int jp_capture_option(struct jp_capture_options *options, const char *arg, struct jp_error *err);
 
 /* What is watched. Attach: @pid runs already. Launch: @command is started by the session. */

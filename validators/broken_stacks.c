@@ -384,9 +384,9 @@ static void add_processes(struct stacks *stacks)
 									 process->whole[method],
 									 process->judged[method]));
 		}
-		snprintf(name, sizeof(name), "gated.whole.%s", method_names[method]);
+		snprintf(name, sizeof(name), "gated.%s.whole", method_names[method]);
 		jp_findings_add(findings, jp_metric_rate(name, whole, judged));
-		snprintf(name, sizeof(name), "gated.judged.least.%s", method_names[method]);
+		snprintf(name, sizeof(name), "gated.least.%s", method_names[method]);
 		jp_findings_add(findings, jp_metric_count(name, least));
 	}
 }

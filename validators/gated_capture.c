@@ -267,10 +267,10 @@ static void add_metrics(struct gated *gated)
 		comm[1] = process->comm > comm[1] ? process->comm : comm[1];
 	}
 	jp_findings_add(findings, jp_metric_count("gated.processes", count));
-	jp_findings_add(findings, jp_metric_count("gated.mmap2.least", mmap2[0]));
-	jp_findings_add(findings, jp_metric_count("gated.mmap2.most", mmap2[1]));
-	jp_findings_add(findings, jp_metric_count("gated.comm.least", comm[0]));
-	jp_findings_add(findings, jp_metric_count("gated.comm.most", comm[1]));
+	jp_findings_add(findings, jp_metric_count("gated.least.mmap2", mmap2[0]));
+	jp_findings_add(findings, jp_metric_count("gated.most.mmap2", mmap2[1]));
+	jp_findings_add(findings, jp_metric_count("gated.least.comm", comm[0]));
+	jp_findings_add(findings, jp_metric_count("gated.most.comm", comm[1]));
 	jp_findings_add(findings, jp_metric_rate("gated.mapped", sum.mapped, sum.samples));
 	jp_findings_add(findings, jp_metric_rate("gated.named", sum.named, sum.samples));
 	jp_findings_add(findings, jp_metric_rate("gated.older", gated->older_known, gated->older));

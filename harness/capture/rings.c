@@ -14,6 +14,7 @@ enum {
 	SIDEBAND_RING = 512 << 10,
 	SIDEBAND_AMPLE = 256 << 10, /* two thousand records */
 	SIDEBAND_LEAST = 32 << 10,
+	WAKE_SIDEBAND = 16 << 10,
 	LARGEST_RING = 64 << 20,
 	CHAIN_MARKERS = 8, /* kernel.perf_event_max_contexts_per_stack */
 	LARGEST_RECORD = 1 << 16,
@@ -90,7 +91,11 @@ static int open_owners(struct jp_session *session, struct jp_error *err)
 		/* Wake early for sideband: files of short-lived processes are opened then. */
 		if (ring->stream == JP_SIDEBAND) {
 			attr.watermark = 1;
-			attr.wakeup_watermark = SIDEBAND_LEAST / 2;
+			attr.wakeup_watermark = WAKE_SIDEBAND;
+			if (session->options.sideband_ring &&
+			    session->options.sideband_ring < 2 * WAKE_SIDEBAND)
+				attr.wakeup_watermark =
+					(uint32_t)power_of_two(session->options.sideband_ring) / 2;
 		}
 		ring->fd = jp_perf_open(&attr, session->drainer_tid, ring->cpu);
 		if (ring->fd < 0) {
@@ -139,6 +144,8 @@ int jp_rings_open(struct jp_session *session, struct jp_error *err)
 		return ret;
 
 	size[JP_SAMPLING] = power_of_two(session->options.ring ? session->options.ring : wanted);
+	if (session->options.sideband_ring)
+		size[JP_SIDEBAND] = power_of_two(session->options.sideband_ring);
 	if (size[JP_SAMPLING] > LARGEST_RING)
 		size[JP_SAMPLING] = LARGEST_RING;
 	if (size[JP_SAMPLING] < least)
