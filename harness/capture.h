@@ -42,8 +42,8 @@ struct jp_capture_options {
 	bool task_clock;    /* task-clock instead of cpu-clock */
 	bool kernel;        /* sample the kernel too; dropped where not permitted */
 	bool system_wide;
-	bool all_maps; /* attr.mmap_data too */
-	uint64_t ring; /* bytes of each sample ring, 0: from stack, frequency and 250 ms */
+	bool all_maps;          /* attr.mmap_data too */
+	uint64_t ring;          /* bytes of each sample ring, 0: from stack, frequency and 250 ms */
 	uint64_t sideband_ring; /* of each ring of mappings, processes and names, 0: the default */
 };
 struct jp_capture_options jp_capture_defaults(void);

@@ -15,8 +15,7 @@
 
 const char *jp_left_out_text(enum jp_left_out left_out)
 {
-	static const char *const texts[] = {"nothing", "pathless", "snapshot", "window",
-					   "gate"};
+	static const char *const texts[] = {"nothing", "pathless", "snapshot", "window", "gate"};
 
 	return texts[left_out];
 }
@@ -384,16 +383,14 @@ const char *jp_evidence_unmapped(const struct jp_evidence *evidence, uint32_t pi
 }
 
 const char *jp_evidence_ended(const struct jp_evidence *evidence, uint32_t pid, uint64_t addr,
-			      uint64_t before)
+			      uint64_t before, uint64_t time)
 {
+	if (jp_evidence_untold_exec(evidence, pid, before, time))
+		return jp_left_out_text(JP_LEFT_GATE);
 	for (size_t i = 0; i < evidence->truth->nr_acts; i++) {
 		const struct jp_truth_act *act = &evidence->truth->acts[i];
 
-		if (act->pid != pid || act->before != before)
-			continue;
-		if (act->type == JP_TRUTH_PROCESS_START && jp_evidence_shut(evidence, act))
-			return jp_left_out_text(JP_LEFT_GATE);
-		if (addr - act->addr >= act->len)
+		if (act->pid != pid || act->before != before || addr - act->addr >= act->len)
 			continue;
 		if (act->type == JP_TRUTH_UNMAP)
 			return "munmap";

@@ -58,7 +58,8 @@ struct jp_evidence {
 /* What a live record of this entry of @snapshot would have said. */
 struct jp_event jp_snapshot_event(const struct jp_snapshot *snapshot, const struct jp_procmap *map);
 
-/* Loads @dir (truth, perf.data, maps, capture; intervals where it is there). NULL and a message where one is missing or bad. */
+/* Loads @dir (truth, perf.data, maps, capture; intervals where it is there). NULL and a message
+ * where one is missing or bad. */
 struct jp_evidence *jp_evidence_load(const char *dir, struct jp_error *err);
 void jp_evidence_free(struct jp_evidence *evidence);
 
@@ -75,10 +76,11 @@ const char *jp_evidence_unmapped(const struct jp_evidence *evidence, uint32_t pi
 				 uint64_t time, char *what, size_t size);
 /*
  * Why the capture still holds as executable what ended at @addr of @pid with an act that began at
- * @before: "munmap", "mremap" or "mprotect" (of none does the kernel make a record), "gate" where an
- * exec was not told because the events were disabled, else "stale".
+ * @before, at @time: "gate" where an exec ended it, if nothing else did, that was not told because
+ * the events were disabled; else "munmap", "mremap" or "mprotect" (of none does the kernel make a
+ * record), else "stale".
  */
 const char *jp_evidence_ended(const struct jp_evidence *evidence, uint32_t pid, uint64_t addr,
-			      uint64_t before);
+			      uint64_t before, uint64_t time);
 
 #endif

@@ -38,7 +38,8 @@ bool jp_evidence_window(const struct jp_evidence *evidence, uint32_t pid, size_t
 	return false;
 }
 
-bool jp_evidence_shut(const struct jp_evidence *evidence, const struct jp_truth_act *act)
+/* Whether the gate was closed to mappings and names when @act was made. */
+static bool shut(const struct jp_evidence *evidence, const struct jp_truth_act *act)
 {
 	const struct jp_intervals *intervals = &evidence->intervals;
 
@@ -52,6 +53,20 @@ bool jp_evidence_shut(const struct jp_evidence *evidence, const struct jp_truth_
 	return true;
 }
 
+bool jp_evidence_untold_exec(const struct jp_evidence *evidence, uint32_t pid, uint64_t from,
+			     uint64_t to)
+{
+	for (size_t i = 0; i < evidence->truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &evidence->truth->acts[i];
+
+		if (act->pid == pid && act->type == JP_TRUTH_PROCESS_START &&
+		    act->how == JP_HOW_EXEC && act->before >= from && act->after <= to &&
+		    shut(evidence, act))
+			return true;
+	}
+	return false;
+}
+
 enum jp_left_out jp_evidence_gate_left_out(const struct jp_evidence *evidence, uint32_t pid,
 					   uint64_t ip, uint64_t time,
 					   const struct jp_truth_act *last, char *what, size_t size)
@@ -63,7 +78,7 @@ enum jp_left_out jp_evidence_gate_left_out(const struct jp_evidence *evidence, u
 		return JP_LEFT_NOTHING;
 	snapshot = jp_evidence_announced(evidence, process);
 	if (last && snapshot && last->before > snapshot->after) {
-		if (!jp_evidence_shut(evidence, last))
+		if (!shut(evidence, last))
 			return JP_LEFT_NOTHING;
 		snprintf(what, size,
 			 "%" PRIx64 " of pid %u was mapped at %" PRIu64

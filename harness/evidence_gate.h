@@ -16,13 +16,14 @@ static inline bool jp_evidence_gated(const struct jp_evidence *evidence)
 const struct jp_snapshot *jp_evidence_announced(const struct jp_evidence *evidence,
 						const struct jp_announced *process);
 /*
- * The windows in which @pid was watched, one after the other: *@at is 0 at first. Of a gated capture
- * its intervals, without their brackets; of others sampling to stop. False: no more.
+ * The windows in which @pid was watched, one after the other: *@at is 0 at first. Of a gated
+ * capture its intervals, without their brackets; of others sampling to stop. False: no more.
  */
 bool jp_evidence_window(const struct jp_evidence *evidence, uint32_t pid, size_t *at,
 			uint64_t *from, uint64_t *to);
-/* Whether the gate was closed to the sideband of @pid when @act was made. */
-bool jp_evidence_shut(const struct jp_evidence *evidence, const struct jp_truth_act *act);
+/* Whether @pid exec'd between @from and @to with the gate closed to what would have told it. */
+bool jp_evidence_untold_exec(const struct jp_evidence *evidence, uint32_t pid, uint64_t from,
+			     uint64_t to);
 /* JP_LEFT_GATE where the closed gate kept what covers @ip from the capture; a sentence in @what. */
 enum jp_left_out jp_evidence_gate_left_out(const struct jp_evidence *evidence, uint32_t pid,
 					   uint64_t ip, uint64_t time,

@@ -115,12 +115,13 @@ int jp_intervals_parse(struct jp_intervals *intervals, const char *name, char *t
 			       add_interval(intervals, line + 8);
 		if (!good) {
 			jp_intervals_free(intervals);
-			return jp_fail(err, EINVAL,
-				       "%s:%u: expected \"gate none|backfill|sideband\", then "
-				       "\"process PID ASKED ANSWERED COMM\" and \"interval PID "
-				       "ENABLING ENABLED DISABLING DISABLED\" in the order of time, "
-				       "found \"%.80s\"",
-				       name, number, line);
+			return jp_fail(
+				err, EINVAL,
+				"%s:%u: expected \"gate none|backfill|sideband\", then "
+				"\"process PID ASKED ANSWERED COMM\" and \"interval PID "
+				"ENABLING ENABLED DISABLING DISABLED\" in the order of time, "
+				"found \"%.80s\"",
+				name, number, line);
 		}
 	}
 	if (*intervals->gate)
@@ -149,9 +150,8 @@ const struct jp_interval *jp_intervals_at(const struct jp_intervals *intervals, 
 		else
 			high = middle;
 	}
-	if (low == intervals->nr_intervals ||
-	    (intervals->intervals[low].enabling > time &&
-	     intervals->intervals[low].enabling - time > slack))
+	if (low == intervals->nr_intervals || (intervals->intervals[low].enabling > time &&
+					       intervals->intervals[low].enabling - time > slack))
 		return NULL;
 	return &intervals->intervals[low];
 }

@@ -14,9 +14,9 @@
  * may have exec'd since.
  */
 struct jp_interval {
-	uint32_t process;            /* index of its announcement */
-	uint32_t pid;                /* that of its announcement */
-	uint64_t enabling, enabled;  /* ns around the enabling */
+	uint32_t process;           /* index of its announcement */
+	uint32_t pid;               /* that of its announcement */
+	uint64_t enabling, enabled; /* ns around the enabling */
 	uint64_t disabling, disabled;
 };
 

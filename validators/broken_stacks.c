@@ -380,9 +380,9 @@ static void add_processes(struct stacks *stacks)
 			snprintf(name, sizeof(name), "process.%zu.whole.%s", i + 1,
 				 method_names[method]);
 			if (i < MOST_LISTED)
-				jp_findings_add(findings, jp_metric_rate(name,
-									 process->whole[method],
-									 process->judged[method]));
+				jp_findings_add(findings,
+						jp_metric_rate(name, process->whole[method],
+							       process->judged[method]));
 		}
 		snprintf(name, sizeof(name), "gated.%s.whole", method_names[method]);
 		jp_findings_add(findings, jp_metric_rate(name, whole, judged));
@@ -405,8 +405,7 @@ static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 	snprintf(elf_dir, sizeof(elf_dir), "%s/elf", evidence->dir);
 	stacks.replay = jp_replay_new();
 	stacks.unwinder = jp_unwinder_new(elf_dir, false);
-	stacks.processes =
-		calloc(evidence->intervals.nr_processes + 1, sizeof(*stacks.processes));
+	stacks.processes = calloc(evidence->intervals.nr_processes + 1, sizeof(*stacks.processes));
 	if (stacks.replay && stacks.unwinder && stacks.processes)
 		failed = jp_evidence_walk(evidence, add_back, visit, &stacks, err);
 	if (!failed) {

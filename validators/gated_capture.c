@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Gated captures: of each process that announced itself, what did the capture know when its interval
- * began, were samples taken in its interval alone, and how long did it wait for its answers?
+ * Gated captures: of each process that announced itself, what did the capture know when its
+ * interval began, were samples taken in its interval alone, and how long did it wait for its
+ * answers?
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -76,8 +77,8 @@ static bool knows(struct gated *gated, uint32_t pid, const struct jp_procmap *ma
 static int judge_older(struct gated *gated, const struct jp_interval *interval)
 {
 	const struct jp_evidence *evidence = gated->evidence;
-	const struct jp_snapshot *snapshot = jp_evidence_announced(
-		evidence, &evidence->intervals.processes[interval->process]);
+	const struct jp_snapshot *snapshot =
+		jp_evidence_announced(evidence, &evidence->intervals.processes[interval->process]);
 	char why[256];
 	int failed = 0;
 
@@ -95,10 +96,11 @@ static int judge_older(struct gated *gated, const struct jp_interval *interval)
 		}
 		cause = jp_evidence_unmapped(evidence, interval->pid, map->start, interval->enabled,
 					     why, sizeof(why));
-		failed = jp_findings_except(gated->findings, "gated.older", cause,
-					    "%" PRIx64 "-%" PRIx64 " %s of pid %u is not known when "
-					    "its interval begins; %s",
-					    map->start, map->end, map->name, interval->pid, why);
+		failed =
+			jp_findings_except(gated->findings, "gated.older", cause,
+					   "%" PRIx64 "-%" PRIx64 " %s of pid %u is not known when "
+					   "its interval begins; %s",
+					   map->start, map->end, map->name, interval->pid, why);
 	}
 	if (!failed && !*jp_replay_comm(gated->replay, interval->pid))
 		failed = jp_findings_except(
@@ -124,8 +126,8 @@ static void judge_inside(struct gated *gated, const struct jp_interval *interval
 			continue;
 		known = jp_replay_find(gated->replay, act->pid, act->addr);
 		gated->inside++;
-		gated->inside_known += known && (known->prot & JP_PROT_EXEC) &&
-				       known->end >= act->addr + act->len;
+		gated->inside_known +=
+			known && (known->prot & JP_PROT_EXEC) && known->end >= act->addr + act->len;
 	}
 }
 
@@ -159,10 +161,11 @@ static void judge_sample(struct gated *gated, const struct jp_event *event)
 	const struct jp_mapping *known;
 	struct process *process;
 
-	/* In an interval of another process: what is not benchmarked may run, such as the runner. */
-	if (!interval || (interval->pid != event->pid &&
-			  jp_truth_code_at(evidence->truth, event->pid, event->sample.ip,
-					   event->time))) {
+	/* In an interval of another process: what is not benchmarked may run, such as the runner.
+	 */
+	if (!interval ||
+	    (interval->pid != event->pid &&
+	     jp_truth_code_at(evidence->truth, event->pid, event->sample.ip, event->time))) {
 		if (!gated->outside++)
 			snprintf(gated->first_outside, sizeof(gated->first_outside),
 				 "at %" PRIu64 ", %u/%u, ip %" PRIx64, event->time, event->pid,

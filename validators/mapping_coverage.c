@@ -65,8 +65,8 @@ static int except(struct coverage *coverage, const char *metric, const char *cau
 	char text[256], why[256] = "";
 
 	if (!cause)
-		cause = jp_evidence_unmapped(coverage->evidence, span->pid, start, time,
-					     why, sizeof(why));
+		cause = jp_evidence_unmapped(coverage->evidence, span->pid, start, time, why,
+					     sizeof(why));
 	describe(span, text, sizeof(text));
 	return jp_findings_except(coverage->findings, metric, cause,
 				  "%" PRIx64 "-%" PRIx64 " of mapping %s: %s%s%s", start, end, text,
@@ -246,7 +246,7 @@ static int judge_stale(struct coverage *coverage, const struct jp_span *known, u
 		cause = known->open_before > truth->close_after + facts->slack
 				? "invented"
 				: jp_evidence_ended(coverage->evidence, truth->pid, start,
-						    truth->close_before);
+						    truth->close_before, from);
 		return except(coverage, "coverage.stale", cause, truth, start, end, from,
 			      "still known as executable after its end");
 	}

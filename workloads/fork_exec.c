@@ -101,8 +101,8 @@ static int __attribute__((noinline)) replace_program(const char *other)
 	return unlink(self) ? -errno : copy_file(other, self);
 }
 
-/* One benchmark: code from before its interval and code that it makes inside of it; both run before,
- * inside and after. */
+/* One benchmark: code from before its interval and code that it makes inside of it; both run
+ * before, inside and after. */
 static int benchmark(const struct scene *scene)
 {
 	struct jp_plan plan = jp_plan_defaults();
@@ -118,7 +118,9 @@ static int benchmark(const struct scene *scene)
 	if (ret)
 		return ret;
 	run_for(programs, 1, scene->busy / 8);
-	ret = keep_apart(&programs[0].arena) ?: jp_gate_open(scene->gate) ?: jp_gate_announce() ?: jp_gate_start();
+	ret = keep_apart(&programs[0].arena) ?: jp_gate_open(scene->gate);
+	if (!ret)
+		ret = jp_gate_announce() ?: jp_gate_start();
 	if (!ret)
 		ret = jp_program_make(&programs[1], &plan);
 	if (ret)
@@ -279,15 +281,16 @@ static int run(int argc, char **argv)
 static const struct jp_workload fork_exec = {
 	.name = "fork_exec",
 	.help = "a benchmark runner: a new process for each task, each with its interval",
-	.options = "  --how=HOW        fork+exec, vfork+exec, posix_spawn, thread-exec, or exec:\n"
-		   "                   without a fork, each task becomes the next (fork+exec)\n"
-		   "  --tasks=N        processes, one after the other (5); then it is \"ready\"\n"
-		   "  --busy=MS        CPU time of each inside its interval; an eighth of it before\n"
-		   "                   and after (100)\n"
-		   "  --gate=PREFIX    announces itself at the FIFOs PREFIX.ctl and PREFIX.ack, or\n"
-		   "  --gate=perf:CTL,ACK  at those of perf record --control ($JITPROOF_GATE)\n"
-		   "  --protect=rwx|flip|views  how its code comes to be (rwx)\n"
-		   "  --replace=FILE   each program file is replaced by FILE while it runs\n",
+	.options =
+		"  --how=HOW        fork+exec, vfork+exec, posix_spawn, thread-exec, or exec:\n"
+		"                   without a fork, each task becomes the next (fork+exec)\n"
+		"  --tasks=N        processes, one after the other (5); then it is \"ready\"\n"
+		"  --busy=MS        CPU time of each inside its interval; an eighth of it before\n"
+		"                   and after (100)\n"
+		"  --gate=PREFIX    announces itself at the FIFOs PREFIX.ctl and PREFIX.ack, or\n"
+		"  --gate=perf:CTL,ACK  at those of perf record --control ($JITPROOF_GATE)\n"
+		"  --protect=rwx|flip|views  how its code comes to be (rwx)\n"
+		"  --replace=FILE   each program file is replaced by FILE while it runs\n",
 	.run = run,
 };
 JP_REGISTER(workload, fork_exec);

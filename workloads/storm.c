@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "harness/truth_write.h"
@@ -15,15 +15,13 @@
 #include "workloads/workload.h"
 
 /*
- * Noise beside code that is judged: pages that become executable again and again, which nobody runs,
- * and processes that end at once. None of it is in the truth; it is there to fill rings.
+ * Noise beside code that is judged: pages that become executable again and again, which nobody
+ * runs, and processes that end at once. None of it is in the truth; it is there to fill rings.
  */
 struct storm {
 	unsigned acts, forks, threads; /* acts and forks: a second, 0: as fast as it goes, none */
 	atomic_ullong done, forked;
 };
-
-enum { SLICE_NS = 1000000 };
 
 /* One record of the kernel: mprotect() tells of what becomes executable, and only then. */
 static int act(unsigned char *page, size_t size)
@@ -33,15 +31,23 @@ static int act(unsigned char *page, size_t size)
 		       : 0;
 }
 
-/* Until a millisecond later than the last time. */
-static void pace(struct timespec *next)
+/* Ticks each millisecond; -1 where there is none: then it is not paced. */
+static int ticker(void)
 {
-	next->tv_nsec += SLICE_NS;
-	if (next->tv_nsec >= 1000000000) {
-		next->tv_nsec -= 1000000000;
-		next->tv_sec++;
-	}
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, next, NULL);
+	const struct itimerspec each = {{0, 1000000}, {0, 1000000}};
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+
+	if (fd >= 0)
+		timerfd_settime(fd, 0, &each, NULL);
+	return fd;
+}
+
+/* Milliseconds since it was last asked, one at least. */
+static uint64_t ticks(int fd)
+{
+	uint64_t count = 0;
+
+	return read(fd, &count, sizeof(count)) == sizeof(count) ? count : 1;
 }
 
 static void *blow(void *context)
@@ -49,37 +55,37 @@ static void *blow(void *context)
 	struct storm *storm = context;
 	size_t size = sysconf(_SC_PAGESIZE);
 	/* A neighbour on either side, so that it never becomes part of another mapping. */
-	unsigned char *page =
-		mmap(NULL, 3 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	uint64_t owed = 0;
-	struct timespec next;
+	unsigned char *page = mmap(NULL, 3 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t owed = 0, batch = 1000;
+	int timer = storm->acts ? ticker() : -1;
 
-	clock_gettime(CLOCK_MONOTONIC, &next);
 	while (page != MAP_FAILED && !jp_stage_stopping()) {
-		uint64_t batch, i = 0;
+		uint64_t i = 0;
 
-		/* In thousandths: what one millisecond owes. */
-		owed += storm->acts / storm->threads;
-		batch = storm->acts ? owed / 1000 : 1000;
-		owed %= 1000;
+		if (storm->acts) {
+			/* In thousandths: what the time that went by owes. */
+			owed += ticks(timer) * (storm->acts / storm->threads);
+			batch = owed / 1000;
+			owed %= 1000;
+		}
 		while (i < batch && !act(page + size, size))
 			i++;
 		atomic_fetch_add(&storm->done, i);
-		if (storm->acts)
-			pace(&next);
 	}
+	if (timer >= 0)
+		close(timer);
 	return NULL;
 }
 
 static void *fork_on(void *context)
 {
 	struct storm *storm = context;
-	struct timespec next;
+	int timer = ticker();
 	uint64_t owed = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &next);
 	while (!jp_stage_stopping()) {
-		for (owed += storm->forks; owed >= 1000; owed -= 1000) {
+		owed += ticks(timer) * storm->forks;
+		for (; owed >= 1000 && !jp_stage_stopping(); owed -= 1000) {
 			pid_t pid = fork();
 
 			if (!pid)
@@ -87,8 +93,9 @@ static void *fork_on(void *context)
 			if (pid > 0 && waitpid(pid, NULL, 0) == pid)
 				atomic_fetch_add(&storm->forked, 1);
 		}
-		pace(&next);
 	}
+	if (timer >= 0)
+		close(timer);
 	return NULL;
 }
 

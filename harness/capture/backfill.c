@@ -101,6 +101,12 @@ int jp_backfill_saw(struct jp_backfill *backfill, const unsigned char *record,
 	return jp_replay_apply(backfill->known, &event);
 }
 
+/* [vsyscall] is the kernel's, at one place for all, and in no record. */
+static bool counts(const struct jp_procmap *map)
+{
+	return (map->prot & JP_PROT_EXEC) && !(map->start >> 63);
+}
+
 /* Whether exactly this mapping is known. The offset of memory without a file means nothing. */
 static bool recorded(struct jp_backfill *backfill, pid_t pid, const struct jp_procmap *map)
 {
@@ -195,11 +201,10 @@ int jp_backfill_write(struct jp_session *session, pid_t pid, const struct jp_rea
 		return ret;
 	pthread_mutex_lock(&session->lock);
 	for (size_t i = 0; i < count && fresh; i++)
-		fresh = !(maps[i].prot & JP_PROT_EXEC) ||
-			!recorded(session->backfill, pid, &maps[i]);
+		fresh = !counts(&maps[i]) || !recorded(session->backfill, pid, &maps[i]);
 	ret = tell_names(session, pid, fresh, reading->before);
 	for (size_t i = 0; i < count && !ret; i++)
-		if ((maps[i].prot & JP_PROT_EXEC) && !recorded(session->backfill, pid, &maps[i]))
+		if (counts(&maps[i]) && !recorded(session->backfill, pid, &maps[i]))
 			ret = tell_map(session, pid, &maps[i], reading->before);
 	pthread_mutex_unlock(&session->lock);
 	free(maps);

@@ -197,6 +197,17 @@ static int open_mapped(pid_t pid, const struct jp_procmap *map)
 	return fd;
 }
 
+/* The name counts: it is what the index is asked for, and the next file may get an inode back that
+ * a deleted one had. */
+static uint64_t key_of(const struct jp_procmap *map)
+{
+	uint64_t key = map->ino ^ ((uint64_t)map->maj << 52) ^ ((uint64_t)map->min << 40);
+
+	for (const char *c = map->name; *c; c++)
+		key = (key ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+	return key ? key : 1;
+}
+
 void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp_procmap *map)
 {
 	size_t length = strlen(map->name);
@@ -207,7 +218,7 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 
 	if (!(map->prot & JP_PROT_EXEC) || !map->ino || map->name[0] != '/' || map->name[1] == '/')
 		return;
-	key = map->ino ^ ((uint64_t)map->maj << 52) ^ ((uint64_t)map->min << 40);
+	key = key_of(map);
 	if (jp_table_find(&copies->seen, key))
 		return;
 	fd = open_mapped(pid, map);

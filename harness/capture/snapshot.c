@@ -180,8 +180,8 @@ int jp_snapshot_read(struct jp_session *session, pid_t pid, bool *within_done,
 	while (!ret && !stable && turn < MOST_READINGS - 1) {
 		turn++;
 		ret = read_maps(session, pid, &readings[turn % 2], within_done, err);
-		stable = !ret && agree(&readings[0], &readings[1],
-				       session->options.synth == JP_SYNTH_ALL);
+		stable = !ret &&
+			 agree(&readings[0], &readings[1], session->options.synth == JP_SYNTH_ALL);
 	}
 	if (!ret) {
 		session->snapshot_readings += (unsigned int)turn + 1;

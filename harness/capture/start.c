@@ -11,8 +11,8 @@
 
 /*
  * A command that the session starts itself. It waits before it execs, so that its events are there
- * when the new image maps anything. A byte from us lets it exec, its end of file says that it did, a
- * number from it is errno.
+ * when the new image maps anything. A byte from us lets it exec, its end of file says that it did,
+ * a number from it is errno.
  */
 
 /* Between fork and exec: only what may be called there. */
