@@ -161,11 +161,12 @@ static void judge_sample(struct gated *gated, const struct jp_event *event)
 	const struct jp_mapping *known;
 	struct process *process;
 
-	/* In an interval of another process: what is not benchmarked may run, such as the runner.
+	/* In an interval of another process others may run, such as the runner; but no benchmark.
 	 */
 	if (!interval ||
 	    (interval->pid != event->pid &&
-	     jp_truth_code_at(evidence->truth, event->pid, event->sample.ip, event->time))) {
+	     (jp_intervals_process(&evidence->intervals, event->pid, event->time) ||
+	      jp_truth_code_at(evidence->truth, event->pid, event->sample.ip, event->time)))) {
 		if (!gated->outside++)
 			snprintf(gated->first_outside, sizeof(gated->first_outside),
 				 "at %" PRIu64 ", %u/%u, ip %" PRIx64, event->time, event->pid,
