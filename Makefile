@@ -101,9 +101,10 @@ $(O)/asan/%.o: %.c Makefile
 	$(Q)$(CC) $(JP_CFLAGS) -O1 -g $(SANITIZE) -c -o $@ $<
 
 $(O)/asan/fuzz_%: $(O)/asan/harness/selftest/fuzz_%.o $(O)/asan/harness/selftest/fuzz.o \
-		$(ASAN_PARTS)
+		$(O)/asan/harness/selftest/mapped.o $(ASAN_PARTS)
 	$(call SAY,LD,$@)
-	$(Q)$(CC) -g $(SANITIZE) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
+	$(Q)$(CC) -g $(SANITIZE) $(LDFLAGS) -Wl,--wrap=mmap,--wrap=munmap,--wrap=madvise \
+		-o $@ $^ $(JP_LDLIBS)
 
 $(O)/asan/test_%: $(O)/asan/harness/selftest/test_%.o $(ASAN_PARTS)
 	$(call SAY,LD,$@)
@@ -134,7 +135,8 @@ run_tests: all ## as kselftest: KTAP on standard output, 4 when everything was s
 	@$(RUN) --set=check
 
 selftest: all $(TESTS) $(SELFTEST_BIN) sanitized ## test jitproof itself; needs no privileges
-	@O='$(O)' JITPROOF='$(O)/jitproof' $(PYTHON) harness/selftest/run.py $(TESTS) $(FUZZ) \
+	@O='$(O)' JITPROOF='$(O)/jitproof' ASAN_TESTS='$(ASAN_TESTS)' \
+		$(PYTHON) harness/selftest/run.py $(TESTS) $(FUZZ) \
 		$(TEST_PY)
 
 lint: ## check the tree's own rules

@@ -57,6 +57,7 @@ struct jp_target {
 	pid_t pid;
 	char *const *command; /* NULL: attach */
 	int inherit_fds[4];   /* descriptors that the launched command keeps, -1 ends */
+	bool dies_with_us;    /* should we be killed outright, the launched command is too */
 	/* Called at each boundary; returns 0, or -errno and a message. May be NULL. */
 	int (*boundary)(void *context, enum jp_boundary boundary, struct jp_error *err);
 	void *context;

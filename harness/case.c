@@ -70,9 +70,10 @@ int jp_cases_check(struct jp_cases *cases, struct jp_error *err)
 
 		for (size_t i = 0; i < table->nr_rows * table->nr_columns; i++) {
 			const struct jp_table_row *row = &table->rows[i / table->nr_columns];
-			const char *name = row->cases[i % table->nr_columns];
+			const char *name = row->cells[i % table->nr_columns].name;
 
-			if (strcmp(name, "-") != 0 && !jp_cases_find(cases, name))
+			if (strcmp(name, "-") != 0 && strcmp(name, "impossible") != 0 &&
+			    !jp_cases_find(cases, name))
 				return jp_fail(err, EINVAL,
 					       "%s: table '%s', row '%s': no case '%s'",
 					       table->study, table->title, row->label, name);

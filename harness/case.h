@@ -7,6 +7,7 @@
 
 #include "harness/error.h"
 #include "harness/evidence.h"
+#include "harness/scope.h"
 
 /*
  * The cases and what is expected of them come from results/expected/STUDY (built into the binary;
@@ -15,9 +16,10 @@
  *	case NAME SET : WORKLOAD [ARG...] : CAPTURE [ARG...] [: KEY=VALUE...]
  *		METRIC RANGE [, METRIC RANGE...]  # reason
  *		METRIC allow CAUSE  # reason
+ *		when TOOL VERSIONS: METRIC ...  # reason
  *		xfail  # reason
- *	table TITLE | COLUMN | COLUMN...
- *	row LABEL | CASE | CASE...
+ *	table TITLE [metric=METRIC...] | COLUMN | COLUMN...
+ *	row LABEL | CASE[: RULE] | CASE[: RULE]...
  *
  * NAME is without the study; indented lines belong to the case above.
  */
@@ -27,7 +29,11 @@ struct jp_expectation {
 	double min, max;
 	char allow[32]; /* not "": exceptions of this cause are expected here */
 	const char *reason;
+	struct jp_scope scope; /* where it holds */
 };
+
+/* More a case cannot have: which of them are out of scope is a mask. */
+#define JP_MAX_EXPECTATIONS 64
 
 struct jp_case {
 	const char *name;  /* STUDY/NAME */
@@ -44,6 +50,8 @@ struct jp_case {
 		int boundary; /* enum jp_boundary, -1: none */
 		const char *command;
 	} step;
+	const char *publish; /* publish=HOW[:FAULT]; NULL: the workload is not told */
+	const char *inject;  /* inject=keep|strip|cut; NULL: nothing is injected */
 	struct jp_expectation *expectations;
 	size_t nr_expectations;
 	const char *xfail; /* known to fail, for this reason; NULL: must pass */
@@ -53,12 +61,23 @@ struct jp_case {
 		*text; /* its definition with the full name: what a run directory keeps as `case` */
 };
 
+struct jp_table_cell {
+	const char *name; /* of a case, in full; "-": empty; "impossible": no case can be */
+	const char *rule; /* why it is as it is; NULL: nothing to say */
+};
 struct jp_table_row {
 	const char *label;
-	const char **cases; /* one per column, full names */
+	const struct jp_table_cell *cells; /* one per column */
+};
+/* METRIC[:WORD/WORD] of a table's line: the first word stands where k > 0, the second where it is
+ * 0, and without them the figure stands alone. */
+struct jp_table_metric {
+	const char *name, *some, *none;
 };
 struct jp_table {
 	const char *study, *title;
+	const struct jp_table_metric *metrics;
+	size_t nr_metrics; /* 0: broken stacks, once for each method */
 	const char **columns;
 	size_t nr_columns;
 	struct jp_table_row *rows;

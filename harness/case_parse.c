@@ -9,31 +9,20 @@
 
 #include "harness/capture.h"
 #include "harness/case.h"
-#include "harness/case_store.h"
+#include "harness/case_parser.h"
 
-enum { MAX_WORDS = 64 };
-
-struct parser {
-	struct jp_case_store *store;
-	const char *file, *study;
-	unsigned line;
-	struct jp_case *cas;    /* the one that indented lines belong to */
-	struct jp_table *table; /* the one that rows belong to */
-	struct jp_error *err;
-};
-
-static int bad(struct parser *p, const char *what, const char *found, const char *expected)
+int jp_case_bad(struct jp_case_parser *p, const char *what, const char *found, const char *expected)
 {
 	return jp_fail(p->err, EINVAL, "%s:%u: %s '%s'; expected %s", p->file, p->line, what, found,
 		       expected);
 }
 
-static int no_memory(struct parser *p)
+int jp_case_no_memory(struct jp_case_parser *p)
 {
 	return jp_fail(p->err, ENOMEM, "%s:%u: out of memory", p->file, p->line);
 }
 
-static bool name_ok(const char *name, bool slash)
+bool jp_case_name_ok(const char *name, bool slash)
 {
 	unsigned slashes = 0;
 
@@ -48,6 +37,18 @@ static bool name_ok(const char *name, bool slash)
 	/* A name becomes a path below the run directory: it must stay there. */
 	return slashes == (slash ? 1 : 0) && !strstr(name, "/.") && name[strlen(name) - 1] != '/' &&
 	       strlen(name) < 128;
+}
+
+char *jp_case_trim(char *text)
+{
+	char *end;
+
+	while (*text == ' ' || *text == '\t')
+		text++;
+	end = text + strlen(text);
+	while (end > text && (end[-1] == ' ' || end[-1] == '\t'))
+		*--end = '\0';
+	return text;
 }
 
 static int boundary_of(const char *name, size_t length)
@@ -115,65 +116,94 @@ static bool range(char *text, struct jp_expectation *e)
 	return true;
 }
 
-static int add_expectation(struct parser *p, const struct jp_expectation *e)
+static int add_expectation(struct jp_case_parser *p, const struct jp_expectation *e)
 {
 	struct jp_case *cas = p->cas;
 	struct jp_expectation *grown;
 
 	for (size_t i = 0; i < cas->nr_expectations; i++)
 		if (strcmp(cas->expectations[i].metric, e->metric) == 0 &&
-		    strcmp(cas->expectations[i].allow, e->allow) == 0)
-			return bad(p, "second expectation of", e->metric, "one of each metric");
+		    strcmp(cas->expectations[i].allow, e->allow) == 0 &&
+		    memcmp(&cas->expectations[i].scope, &e->scope, sizeof(e->scope)) == 0)
+			return jp_case_bad(p, "second expectation of", e->metric,
+					   "one of each metric");
+	if (cas->nr_expectations == JP_MAX_EXPECTATIONS)
+		return jp_case_bad(p, "expectation", e->metric, "at most 64 of one case");
 	grown = realloc(cas->expectations, (cas->nr_expectations + 1) * sizeof(*grown));
 	if (!grown)
-		return no_memory(p);
+		return jp_case_no_memory(p);
 	cas->expectations = grown;
 	grown[cas->nr_expectations++] = *e;
 	return 0;
 }
 
 /* "METRIC RANGE" or "METRIC allow CAUSE" of an indented line. */
-static int one_expectation(struct parser *p, char *text, const char *reason)
+static int one_expectation(struct jp_case_parser *p, char *text, const struct jp_scope *scope,
+			   const char *reason)
 {
-	struct jp_expectation e = {.min = -INFINITY, .max = INFINITY, .reason = reason};
+	struct jp_expectation e = {
+		.min = -INFINITY, .max = INFINITY, .reason = reason, .scope = *scope};
 	char *save, *metric = strtok_r(text, " \t", &save), *what, *cause, *more;
 
 	what = metric ? strtok_r(NULL, " \t", &save) : NULL;
 	cause = what ? strtok_r(NULL, " \t", &save) : NULL;
 	more = cause ? strtok_r(NULL, " \t", &save) : NULL;
 	if (!what || more)
-		return bad(p, "expectation", metric ? metric : "",
-			   "METRIC RANGE or METRIC allow CAUSE");
-	if (!name_ok(metric, false) || strlen(metric) >= sizeof(e.metric))
-		return bad(p, "metric", metric, "a name of at most 47 letters, digits, . and -");
+		return jp_case_bad(p, "expectation", metric ? metric : "",
+				   "METRIC RANGE or METRIC allow CAUSE");
+	if (!jp_case_name_ok(metric, false) || strlen(metric) >= sizeof(e.metric))
+		return jp_case_bad(p, "metric", metric,
+				   "a name of at most 47 letters, digits, . and -");
 	strcpy(e.metric, metric);
 	if (strcmp(what, "allow") == 0) {
-		if (!cause || !name_ok(cause, false) || strlen(cause) >= sizeof(e.allow))
-			return bad(p, "cause", cause ? cause : "", "one cause after allow");
+		if (!cause || !jp_case_name_ok(cause, false) || strlen(cause) >= sizeof(e.allow))
+			return jp_case_bad(p, "cause", cause ? cause : "", "one cause after allow");
 		if (!reason[0])
-			return bad(p, "allow", cause, "a reason after #");
+			return jp_case_bad(p, "allow", cause, "a reason after #");
 		strcpy(e.allow, cause);
 	} else if (cause || !range(what, &e)) {
-		return bad(p, "range", what,
-			   "=X, <=X, >=X, X..Y or any (X: a count, or a percentage)");
+		return jp_case_bad(p, "range", what,
+				   "=X, <=X, >=X, X..Y or any (X: a count, or a percentage)");
 	}
 	return add_expectation(p, &e);
 }
 
-static int indented(struct parser *p, char *text, const char *reason)
+/* "when TOOL VERSIONS: " before expectations; *@text moves behind it. */
+static int take_scope(struct jp_case_parser *p, char **text, struct jp_scope *scope)
 {
+	char *colon = strchr(*text, ':'), *save, *tool, *range, *more;
+
+	if (!colon)
+		return jp_case_bad(p, "line", *text, "when TOOL VERSIONS: METRIC ...");
+	*colon = '\0';
+	strtok_r(*text, " \t", &save);
+	tool = strtok_r(NULL, " \t", &save);
+	range = tool ? strtok_r(NULL, " \t", &save) : NULL;
+	more = range ? strtok_r(NULL, " \t", &save) : NULL;
+	if (!range || more || !jp_scope_parse(tool, range, scope))
+		return jp_case_bad(p, "scope", range ? range : "",
+				   "when TOOL VERSIONS:, the versions X..Y, X.., ..Y or X");
+	*text = colon + 1;
+	return 0;
+}
+
+static int indented(struct jp_case_parser *p, char *text, const char *reason)
+{
+	struct jp_scope scope = {0};
 	char *save, *part;
 
 	if (!p->cas)
-		return bad(p, "indented line", text, "a case above it");
+		return jp_case_bad(p, "indented line", text, "a case above it");
 	if (strcmp(text, "xfail") == 0) {
 		if (!reason[0])
-			return bad(p, "line", text, "a reason after #");
+			return jp_case_bad(p, "line", text, "a reason after #");
 		p->cas->xfail = reason;
 		return 0;
 	}
+	if (strncmp(text, "when ", 5) == 0 && take_scope(p, &text, &scope))
+		return -EINVAL;
 	for (part = strtok_r(text, ",", &save); part; part = strtok_r(NULL, ",", &save)) {
-		int ret = one_expectation(p, part, reason);
+		int ret = one_expectation(p, part, &scope, reason);
 
 		if (ret)
 			return ret;
@@ -194,20 +224,34 @@ static bool positive(const char *text, unsigned max, unsigned *value)
 	return !errno && *end == '\0' && number >= 1 && number <= max;
 }
 
-static int key_value(struct parser *p, char *word)
+/* none|map|jitdump|both[:FAULT] */
+static bool publish_ok(const char *value)
+{
+	static const char *const hows[] = {"none", "map", "jitdump", "both"};
+	size_t length = strcspn(value, ":");
+
+	if (value[length] && !jp_case_name_ok(value + length + 1, false))
+		return false;
+	for (size_t i = 0; i < sizeof(hows) / sizeof(hows[0]); i++)
+		if (strlen(hows[i]) == length && strncmp(hows[i], value, length) == 0)
+			return true;
+	return false;
+}
+
+static int key_value(struct jp_case_parser *p, char *word)
 {
 	char *value = strchr(word, '='), *command, *blank;
 	struct jp_case *cas = p->cas;
 
 	if (!value)
-		return bad(p, "word", word, "KEY=VALUE");
+		return jp_case_bad(p, "word", word, "KEY=VALUE");
 	*value++ = '\0';
 	if (strcmp(word, "samples") == 0) {
 		if (!positive(value, 10000000, &cas->samples))
-			return bad(p, "samples", value, "a number of at least 1");
+			return jp_case_bad(p, "samples", value, "a number of at least 1");
 	} else if (strcmp(word, "seconds") == 0) {
 		if (!positive(value, 3600, &cas->seconds))
-			return bad(p, "seconds", value, "a number from 1 to 3600");
+			return jp_case_bad(p, "seconds", value, "a number from 1 to 3600");
 	} else if (strcmp(word, "control") == 0) {
 		if (strcmp(value, "pathless") == 0)
 			cas->control = JP_LEFT_PATHLESS;
@@ -216,15 +260,26 @@ static int key_value(struct parser *p, char *word)
 		else if (strcmp(value, "gate") == 0)
 			cas->control = JP_LEFT_GATE;
 		else
-			return bad(p, "control", value, "pathless, window or gate");
+			return jp_case_bad(p, "control", value, "pathless, window or gate");
+	} else if (strcmp(word, "publish") == 0) {
+		if (!publish_ok(value))
+			return jp_case_bad(p, "publish", value,
+					   "none, map, jitdump or both, maybe with :FAULT");
+		cas->publish = value;
+	} else if (strcmp(word, "inject") == 0) {
+		if (strcmp(value, "keep") != 0 && strcmp(value, "strip") != 0 &&
+		    strcmp(value, "cut") != 0)
+			return jp_case_bad(p, "inject", value, "keep, strip or cut");
+		cas->inject = value;
 	} else if (strcmp(word, "at") == 0) {
 		command = strchr(value, ':');
 		cas->step.boundary = boundary_of(value, command ? (size_t)(command - value) : 0);
 		if (!command || !command[1] || cas->step.boundary < 0)
-			return bad(p, "at", value,
-				   "BOUNDARY:COMMAND, the boundary before-open, before-enable, "
-				   "before-threads, before-snapshot, within-snapshot or "
-				   "before-sampling");
+			return jp_case_bad(
+				p, "at", value,
+				"BOUNDARY:COMMAND, the boundary before-open, before-enable, "
+				"before-threads, before-snapshot, within-snapshot or "
+				"before-sampling");
 		command++;
 		/* "at=before-open:map=4096" steps "map 4096". */
 		blank = strchr(command, '=');
@@ -232,13 +287,14 @@ static int key_value(struct parser *p, char *word)
 			*blank = ' ';
 		cas->step.command = command;
 	} else {
-		return bad(p, "key", word, "samples, seconds, control or at");
+		return jp_case_bad(p, "key", word,
+				   "samples, seconds, control, publish, inject or at");
 	}
 	return 0;
 }
 
 /* A NULL-terminated copy of @words in the store. */
-static char **word_list(struct parser *p, char **words, int count)
+static char **word_list(struct jp_case_parser *p, char **words, int count)
 {
 	char **list = jp_case_store_room(p->store, ((size_t)count + 1) * sizeof(*list));
 
@@ -247,26 +303,26 @@ static char **word_list(struct parser *p, char **words, int count)
 	return list;
 }
 
-static int case_name(struct parser *p, const char *name, struct jp_case *cas)
+static int case_name(struct jp_case_parser *p, const char *name, struct jp_case *cas)
 {
 	size_t length;
 
-	if (!name_ok(name, !p->study))
-		return bad(p, "case name", name,
-			   p->study ? "letters, digits, . _ + and -" : "STUDY/NAME");
+	if (!jp_case_name_ok(name, !p->study))
+		return jp_case_bad(p, "case name", name,
+				   p->study ? "letters, digits, . _ + and -" : "STUDY/NAME");
 	if (p->study) {
 		cas->study = p->study;
 		cas->name = jp_case_store_print(p->store, "%s/%s", p->study, name);
-		return cas->name ? 0 : no_memory(p);
+		return cas->name ? 0 : jp_case_no_memory(p);
 	}
 	length = (size_t)(strchr(name, '/') - name);
 	cas->name = name;
 	cas->study = jp_case_store_print(p->store, "%.*s", (int)length, name);
-	return cas->study ? 0 : no_memory(p);
+	return cas->study ? 0 : jp_case_no_memory(p);
 }
 
 /* case NAME SET : WORKLOAD [ARG...] : CAPTURE [ARG...] [: KEY=VALUE...] */
-static int case_line(struct parser *p, char **words, int count)
+static int case_line(struct jp_case_parser *p, char **words, int count)
 {
 	static const char form[] =
 		"case NAME check|full : WORKLOAD [ARG...] : CAPTURE [ARG...] [: KEY=VALUE...]";
@@ -278,17 +334,17 @@ static int case_line(struct parser *p, char **words, int count)
 		if (strcmp(words[i], ":") != 0)
 			continue;
 		if (nr_colons == 3)
-			return bad(p, "fourth", ":", form);
+			return jp_case_bad(p, "fourth", ":", form);
 		colons[nr_colons++] = i;
 	}
 	if (nr_colons == 2)
 		colons[nr_colons++] = count;
 	if (nr_colons != 3 || colons[0] != 3 || colons[1] - colons[0] < 2 ||
 	    colons[2] - colons[1] < 2)
-		return bad(p, "case", count > 1 ? words[1] : "", form);
+		return jp_case_bad(p, "case", count > 1 ? words[1] : "", form);
 	cas = jp_case_store_case(p->store);
 	if (!cas)
-		return no_memory(p);
+		return jp_case_no_memory(p);
 	p->cas = cas;
 	cas->file = p->file;
 	cas->line = p->line;
@@ -299,14 +355,14 @@ static int case_line(struct parser *p, char **words, int count)
 	if (ret)
 		return ret;
 	if (strcmp(words[2], "check") != 0 && strcmp(words[2], "full") != 0)
-		return bad(p, "set", words[2], "check or full");
+		return jp_case_bad(p, "set", words[2], "check or full");
 	cas->check = words[2][0] == 'c';
 	cas->workload_argc = colons[1] - colons[0] - 1;
 	cas->workload_argv = word_list(p, words + colons[0] + 1, cas->workload_argc);
 	cas->capture_argc = colons[2] - colons[1] - 1;
 	cas->capture_argv = word_list(p, words + colons[1] + 1, cas->capture_argc);
 	if (!cas->workload_argv || !cas->capture_argv)
-		return no_memory(p);
+		return jp_case_no_memory(p);
 	for (int i = colons[2] + 1; i < count; i++) {
 		ret = key_value(p, words[i]);
 		if (ret)
@@ -315,72 +371,9 @@ static int case_line(struct parser *p, char **words, int count)
 	return 0;
 }
 
-static char *trim(char *text)
+static int one_line(struct jp_case_parser *p, char *line)
 {
-	char *end;
-
-	while (*text == ' ' || *text == '\t')
-		text++;
-	end = text + strlen(text);
-	while (end > text && (end[-1] == ' ' || end[-1] == '\t'))
-		*--end = '\0';
-	return text;
-}
-
-/* table TITLE | COLUMN...  and  row LABEL | CASE... */
-static int table_line(struct parser *p, char *text, bool row)
-{
-	const char *cells[MAX_WORDS];
-	size_t count = 0;
-	char *save, *part;
-	const char **list;
-
-	p->cas = NULL;
-	if (!p->study)
-		return bad(p, "line", text, "only cases here");
-	for (part = strtok_r(text, "|", &save); part; part = strtok_r(NULL, "|", &save)) {
-		if (count == MAX_WORDS)
-			return bad(p, "cell", part, "at most 64 cells");
-		cells[count] = trim(part);
-		if (!cells[count++][0])
-			return bad(p, "cell", part, "text in each cell");
-	}
-	if (count < 2)
-		return bad(p, row ? "row" : "table", text,
-			   row ? "row LABEL | CASE | CASE..." : "table TITLE | COLUMN | COLUMN...");
-	list = jp_case_store_room(p->store, count * sizeof(*list));
-	if (!list)
-		return no_memory(p);
-	memcpy(list, cells + 1, (count - 1) * sizeof(*list));
-	if (!row) {
-		p->table = jp_case_store_table(p->store);
-		if (!p->table)
-			return no_memory(p);
-		p->table->study = p->study;
-		p->table->title = cells[0];
-		p->table->columns = list;
-		p->table->nr_columns = count - 1;
-		return 0;
-	}
-	if (!p->table)
-		return bad(p, "row", cells[0], "a table line above it");
-	if (count - 1 != p->table->nr_columns)
-		return bad(p, "row", cells[0], "as many cases as the table has columns");
-	for (size_t i = 0; i < count - 1; i++) {
-		if (strcmp(list[i], "-") == 0)
-			continue;
-		if (!name_ok(list[i], false))
-			return bad(p, "case", list[i], "a case of this study, or -");
-		list[i] = jp_case_store_print(p->store, "%s/%s", p->study, list[i]);
-		if (!list[i])
-			return no_memory(p);
-	}
-	return jp_case_store_row(p->table, cells[0], list) ? no_memory(p) : 0;
-}
-
-static int one_line(struct parser *p, char *line)
-{
-	char *reason = "", *words[MAX_WORDS], *save, *word;
+	char *reason = "", *words[JP_CASE_WORDS], *save, *word;
 	bool inside = line[0] == ' ' || line[0] == '\t';
 	int count = 0;
 
@@ -388,44 +381,46 @@ static int one_line(struct parser *p, char *line)
 		if (*c != '#' || (c > line && c[-1] != ' ' && c[-1] != '\t'))
 			continue;
 		*c = '\0';
-		reason = trim(c + 1);
+		reason = jp_case_trim(c + 1);
 		break;
 	}
-	line = trim(line);
+	line = jp_case_trim(line);
 	if (!line[0])
 		return 0;
 	if (inside)
 		return indented(p, line, reason);
 	if (strncmp(line, "table ", 6) == 0)
-		return table_line(p, line + 6, false);
+		return jp_case_table_line(p, line + 6, false);
 	if (strncmp(line, "row ", 4) == 0)
-		return table_line(p, line + 4, true);
+		return jp_case_table_line(p, line + 4, true);
 	for (word = strtok_r(line, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
-		if (count == MAX_WORDS)
-			return bad(p, "word", word, "at most 64 words");
+		if (count == JP_CASE_WORDS)
+			return jp_case_bad(p, "word", word, "at most 64 words");
 		words[count++] = word;
 	}
 	if (!count || strcmp(words[0], "case") != 0)
-		return bad(p, "word", line, "case, table, row, a comment or an indented line");
+		return jp_case_bad(p, "word", line,
+				   "case, table, row, a comment or an indented line");
 	return case_line(p, words, count);
 }
 
 /* Keeps the definition as written, with the full name: what makes a run directory stand alone. */
-static int keep_text(struct parser *p, struct jp_case *cas, const char *from, const char *to)
+static int keep_text(struct jp_case_parser *p, struct jp_case *cas, const char *from,
+		     const char *to)
 {
 	const char *rest = from + strlen("case");
 
 	rest += strspn(rest, " \t");
 	rest += strlen(cas->name) - (p->study ? strlen(p->study) + 1 : 0);
 	cas->text = jp_case_store_print(p->store, "case %s%.*s", cas->name, (int)(to - rest), rest);
-	return cas->text ? 0 : no_memory(p);
+	return cas->text ? 0 : jp_case_no_memory(p);
 }
 
 struct jp_cases *jp_cases_parse(struct jp_cases *into, const char *file, const char *study,
 				const char *text, size_t size, struct jp_error *err)
 {
 	struct jp_case_store *store = into ? jp_case_store_of(into) : jp_case_store_new();
-	struct parser p = {.store = store, .err = err};
+	struct jp_case_parser p = {.store = store, .err = err};
 	const char *end = text + size, *next, *start = NULL, *until = NULL;
 	size_t open = 0;
 	int ret = 0;
@@ -438,7 +433,7 @@ struct jp_cases *jp_cases_parse(struct jp_cases *into, const char *file, const c
 	p.study = study ? jp_case_store_print(store, "%s", study) : NULL;
 	if (!p.file || (study && !p.study))
 		ret = jp_fail(err, ENOMEM, "%s: out of memory", file);
-	else if (study && !name_ok(study, false))
+	else if (study && !jp_case_name_ok(study, false))
 		ret = jp_fail(err, EINVAL, "%s: '%s' is no name of a study", file, study);
 	for (const char *at = text; !ret && at < end; at = next) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
@@ -449,11 +444,12 @@ struct jp_cases *jp_cases_parse(struct jp_cases *into, const char *file, const c
 		next = newline ? newline + 1 : end;
 		p.line++;
 		if (length > 4096 || memchr(at, '\0', length)) {
-			ret = bad(&p, "line", "(binary?)", "text of at most 4096 bytes a line");
+			ret = jp_case_bad(&p, "line", "(binary?)",
+					  "text of at most 4096 bytes a line");
 			break;
 		}
 		line = jp_case_store_print(store, "%.*s", (int)length, at);
-		ret = line ? one_line(&p, line) : no_memory(&p);
+		ret = line ? one_line(&p, line) : jp_case_no_memory(&p);
 		if (ret)
 			break;
 		if (start && (store->cases.nr_cases > cases || !p.cas)) {

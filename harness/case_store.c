@@ -77,7 +77,7 @@ struct jp_table *jp_case_store_table(struct jp_case_store *store)
 	return &grown[cases->nr_tables++];
 }
 
-int jp_case_store_row(struct jp_table *table, const char *label, const char **cases)
+int jp_case_store_row(struct jp_table *table, const char *label, const struct jp_table_cell *cells)
 {
 	struct jp_table_row *grown;
 
@@ -85,7 +85,7 @@ int jp_case_store_row(struct jp_table *table, const char *label, const char **ca
 	if (!grown)
 		return -ENOMEM;
 	table->rows = grown;
-	grown[table->nr_rows++] = (struct jp_table_row){.label = label, .cases = cases};
+	grown[table->nr_rows++] = (struct jp_table_row){.label = label, .cells = cells};
 	return 0;
 }
 

@@ -20,6 +20,6 @@ char *jp_case_store_print(struct jp_case_store *store, const char *fmt, ...)
 struct jp_case *jp_case_store_case(struct jp_case_store *store);
 struct jp_table *jp_case_store_table(struct jp_case_store *store);
 /* 0 or -ENOMEM. */
-int jp_case_store_row(struct jp_table *table, const char *label, const char **cases);
+int jp_case_store_row(struct jp_table *table, const char *label, const struct jp_table_cell *cells);
 
 #endif

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "harness/command.h"
 #include "harness/judge_file.h"
@@ -22,7 +24,7 @@ static bool has(const char *dir, const char *name)
 	struct stat status;
 
 	return (size_t)snprintf(path, sizeof(path), "%s/%s", dir, name) < sizeof(path) &&
-	       stat(path, &status) == 0 && S_ISREG(status.st_mode);
+	       lstat(path, &status) == 0 && !S_ISDIR(status.st_mode);
 }
 
 static int add_folder(struct folders *folders, const char *path)
@@ -110,15 +112,39 @@ static bool take_outcome(const char *dir, struct jp_result *result)
 	return true;
 }
 
-static int judge_folders(const struct folders *folders, const struct jp_cases *known,
-			 bool definitions_from_known)
+/* How many cases @dir was to hold, as its ktap.txt has announced; 0: it says nothing. A run that
+ * was cut short must not look whole. */
+static size_t announced(const char *dir)
+{
+	unsigned long plan = 0;
+	char path[4096];
+	struct stat status;
+	FILE *file;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/ktap.txt", dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	file = fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode) ? fdopen(fd, "r") : NULL;
+	if (file && (fscanf(file, "KTAP version 1 1..%lu", &plan) != 1 || plan > 10000))
+		plan = 0;
+	if (file)
+		fclose(file);
+	else if (fd >= 0)
+		close(fd);
+	return plan;
+}
+
+static int judge_folders(const struct folders *folders, size_t plan, const struct jp_cases *known,
+			 bool definitions_from_known, FILE *results)
 {
 	struct jp_cases **own = calloc(folders->count, sizeof(struct jp_cases *));
-	struct jp_report report = {0};
+	struct jp_report report = {.jsonl = results};
 	struct jp_error err = {""};
 	int status = JP_EXIT_BROKEN;
 
-	if (!own || jp_report_begin(&report, known, folders->count))
+	if (plan < folders->count)
+		plan = folders->count;
+	if (!own || jp_report_begin(&report, known, plan))
 		goto out;
 	for (size_t i = 0; i < folders->count; i++) {
 		const char *dir = folders->paths[i];
@@ -145,6 +171,10 @@ static int judge_folders(const struct folders *folders, const struct jp_cases *k
 		jp_report_tell(&report, NULL);
 	}
 	status = jp_report_end(&report);
+	if (folders->count < plan) {
+		jp_report_cut_short(&report, "cases are missing that ktap.txt has announced");
+		status = JP_EXIT_BAD;
+	}
 out:
 	jp_report_free(&report);
 	for (size_t i = 0; own && i < folders->count; i++)
@@ -153,15 +183,18 @@ out:
 	return status;
 }
 
-static int judge_dir(const char *dir, const char *expected)
+static int judge_dir(const char *dir, const char *expected, const char *results)
 {
 	struct folders folders = {0};
 	struct jp_error err = {""};
 	struct jp_cases *known = jp_cases_load(expected, &err);
+	FILE *out = NULL;
 	int status = JP_EXIT_BROKEN;
 
 	if (!known)
 		fprintf(stderr, "jitproof judge: %s\n", err.text);
+	else if (results && !(out = fopen(results, "wxe")))
+		fprintf(stderr, "jitproof judge: %s: %s\n", results, strerror(errno));
 	else if (find_cases(&folders, dir, 0))
 		fprintf(stderr, "jitproof judge: %s: %s\n", dir, strerror(errno));
 	else if (!folders.count)
@@ -171,7 +204,7 @@ static int judge_dir(const char *dir, const char *expected)
 			"folder\n",
 			dir);
 	else
-		status = judge_folders(&folders, known, expected);
+		status = judge_folders(&folders, announced(dir), known, expected, out);
 	for (size_t i = 0; i < folders.count; i++)
 		free(folders.paths[i]);
 	free(folders.paths);
@@ -186,20 +219,43 @@ static bool is_dir(const char *path)
 	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+/* The value of --@name, given as --name=VALUE or --name VALUE; *@at moves to its last word. */
+static const char *value_of(const char *name, int argc, char **argv, int *at)
+{
+	size_t length = strlen(name);
+
+	if (strncmp(argv[*at], name, length) != 0)
+		return NULL;
+	if (argv[*at][length] == '=')
+		return argv[*at] + length + 1;
+	return argv[*at][length] || *at + 1 >= argc ? NULL : argv[++*at];
+}
+
 static int judge(int argc, char **argv)
 {
-	if (argc == 2 && is_dir(argv[1]))
-		return judge_dir(argv[1], NULL);
-	if (argc == 4 && strcmp(argv[1], "--expected") == 0 && is_dir(argv[3]))
-		return judge_dir(argv[3], argv[2]);
-	if (argc == 3 && strncmp(argv[1], "--expected=", 11) == 0 && is_dir(argv[2]))
-		return judge_dir(argv[2], argv[1] + 11);
+	const char *expected = NULL, *results = NULL, *value;
+	int at = 1;
+
+	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+		jp_judge_usage(stdout);
+		return JP_EXIT_OK;
+	}
+	for (; at < argc - 1; at++) {
+		if ((value = value_of("--expected", argc, argv, &at)))
+			expected = value;
+		else if ((value = value_of("--results", argc, argv, &at)))
+			results = value;
+		else
+			break;
+	}
+	if (at == argc - 1 && is_dir(argv[at]))
+		return judge_dir(argv[at], expected, results);
 	return jp_judge_file(argc, argv);
 }
 
 static const struct jp_command judge_command = {
 	.name = "judge",
-	.synopsis = "judge [--expected DIR] DIR | [OPTION...] FILE",
+	.synopsis = "judge [--expected DIR] [--results FILE] DIR | [OPTION...] FILE",
 	.help = "judge a run directory again, or any perf.data without truth",
 	.run = judge,
 };

@@ -29,8 +29,13 @@ static int list(int argc, char **argv)
 	size_t shown = 0;
 
 	if (argc > 1 && argv[1][0] == '-') {
-		fprintf(stderr, "usage: jitproof list [GLOB...]\n");
-		return JP_EXIT_USAGE;
+		bool help = strcmp(argv[1], "--help") == 0;
+
+		if (!help)
+			fprintf(stderr, "jitproof list: unknown option '%s'\n", argv[1]);
+		fprintf(help ? stdout : stderr,
+			"usage: jitproof list [GLOB...]\n  GLOB  matches a case's whole name\n");
+		return help ? JP_EXIT_OK : JP_EXIT_USAGE;
 	}
 	cases = jp_cases_load(NULL, &err);
 	if (!cases || !cases->nr_cases) {

@@ -10,6 +10,7 @@
 
 #include "harness/command.h"
 #include "harness/interrupt.h"
+#include "harness/ktap.h"
 #include "harness/report.h"
 #include "harness/runner.h"
 
@@ -33,9 +34,9 @@ struct options {
 	int nr_globs;
 };
 
-static int usage(void)
+static int usage(const char *problem, const char *what)
 {
-	fputs(usage_text, stderr);
+	fprintf(stderr, "jitproof run: %s '%s'\n%s", problem, what, usage_text);
 	return -1;
 }
 
@@ -63,7 +64,7 @@ static int parse(int argc, char **argv, struct options *options)
 	if (getrandom(&options->seed, sizeof(options->seed), 0) != sizeof(options->seed))
 		options->seed = (uint64_t)getpid();
 	options->seed &= UINT32_MAX; /* short enough to type again */
-	while ((option = getopt_long(argc, argv, "o:h", longs, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":o:h", longs, NULL)) != -1) {
 		switch (option) {
 		case 'o':
 			options->output = optarg;
@@ -72,14 +73,14 @@ static int parse(int argc, char **argv, struct options *options)
 			options->full = strcmp(optarg, "full") == 0;
 			options->set = true;
 			if (!options->full && strcmp(optarg, "check") != 0)
-				return usage();
+				return usage("expected --set=check or --set=full, found", optarg);
 			break;
 		case 'e':
 			options->expected = optarg;
 			break;
 		case 'n':
 			if (!whole_number(optarg, &options->seed))
-				return usage();
+				return usage("expected a number after --seed, found", optarg);
 			break;
 		case 'k':
 			options->keep = true;
@@ -87,8 +88,10 @@ static int parse(int argc, char **argv, struct options *options)
 		case 'h':
 			fputs(usage_text, stdout);
 			return 1;
+		case ':':
+			return usage("expected a value after", argv[optind - 1]);
 		default:
-			return usage();
+			return usage("unknown option", argv[optind - 1]);
 		}
 	}
 	options->globs = argv + optind;
@@ -170,7 +173,7 @@ static void leave(const struct options *options, const struct jp_run_dir *dir, i
 	if (dir->temporary && !options->keep && (status == JP_EXIT_OK || status == JP_EXIT_SKIPPED))
 		jp_run_dir_remove(dir->path);
 	else
-		printf("# run directory: %s\n", dir->path);
+		jp_ktap_comment(stdout, "run directory: ", dir->path);
 	fflush(stdout);
 }
 
@@ -195,13 +198,16 @@ static int run_cases(const struct options *options, const struct jp_cases *cases
 		fflush(stdout);
 		run_all(options, cases, &runner, &dir, &report);
 		if (jp_interrupt_signal()) {
-			printf("Bail out! interrupted by %s\n", strsignal(jp_interrupt_signal()));
-			fflush(stdout);
+			jp_report_cut_short(&report, strsignal(jp_interrupt_signal()));
 			if (dir.temporary)
 				jp_run_dir_remove(dir.path);
 			jp_interrupt_die();
 		}
 		status = jp_report_end(&report);
+		if (jp_report_written(&report, &err)) {
+			fprintf(stderr, "jitproof run: %s: %s\n", dir.path, err.text);
+			status = JP_EXIT_BROKEN;
+		}
 	}
 	leave(options, &dir, status);
 	jp_report_free(&report);

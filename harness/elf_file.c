@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <inttypes.h>
 #include <libelf.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ enum {
 	MAX_SEGMENTS = 4096,
 	MAX_SECTIONS = 65536,
 	MAX_NOTES = 1 << 20,
+	MAX_NAMES = 1 << 28,
 	MAX_FRAME = 1 << 29, /* the largest programs have some 30 MB of .eh_frame */
 };
 
@@ -429,4 +431,113 @@ int jp_elf_save(int fd, const void *image, size_t size, const char *dir, struct 
 	ret = write_copy(&copy, path, dir, err);
 	jp_elf_image_free(&copy);
 	return ret;
+}
+
+/* Where the byte at @vaddr stands in the file: by segments, or where there are none by sections. */
+static bool offset_of(const struct source *source, uint64_t vaddr, uint64_t *offset)
+{
+	for (size_t i = 0; i < source->nr_segments; i++) {
+		const GElf_Phdr *segment = &source->segments[i];
+
+		if (segment->p_type != PT_LOAD || vaddr < segment->p_vaddr ||
+		    vaddr - segment->p_vaddr >= segment->p_filesz)
+			continue;
+		*offset = vaddr - segment->p_vaddr + segment->p_offset;
+		return true;
+	}
+	return false;
+}
+
+static int by_offset(const void *left, const void *right)
+{
+	const struct jp_elf_symbol *a = left, *b = right;
+
+	return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+/* The names are libelf's until keep_names(). */
+static int take_symbols(const struct source *source, Elf_Data *data, const GElf_Shdr *head,
+			struct jp_elf_symbols *out, size_t *length, struct jp_error *err)
+{
+	size_t count = head->sh_entsize ? head->sh_size / head->sh_entsize : 0;
+
+	if (!data || !count || count > data->d_size / sizeof(Elf64_Sym) || count > INT32_MAX)
+		return jp_fail(err, EINVAL, "ELF symbol table of %" PRIu64 " bytes is not readable",
+			       (uint64_t)head->sh_size);
+	out->symbols = calloc(count, sizeof(*out->symbols));
+	if (!out->symbols)
+		return jp_fail(err, ENOMEM, "no memory for %zu symbols", count);
+	for (size_t i = 0; i < count; i++) {
+		struct jp_elf_symbol *symbol = &out->symbols[out->count];
+		GElf_Sym raw;
+
+		if (!gelf_getsym(data, (int)i, &raw))
+			return jp_fail(err, EINVAL, "ELF symbol %zu: %s", i, elf_errmsg(-1));
+		if (GELF_ST_TYPE(raw.st_info) != STT_FUNC || raw.st_shndx == SHN_UNDEF ||
+		    !offset_of(source, raw.st_value, &symbol->offset))
+			continue;
+		symbol->size = raw.st_size;
+		symbol->name = elf_strptr(source->elf, head->sh_link, raw.st_name);
+		if (!symbol->name || symbol->offset + symbol->size < symbol->offset)
+			return jp_fail(err, EINVAL,
+				       "ELF symbol %zu: a name or size beyond the file", i);
+		*length += strlen(symbol->name) + 1;
+		/* Names may overlap, so that a small file's are long. */
+		if (*length > MAX_NAMES)
+			return jp_fail(err, E2BIG, "ELF symbols: names of more than %d bytes",
+				       MAX_NAMES);
+		out->count++;
+	}
+	return 0;
+}
+
+static int keep_names(struct jp_elf_symbols *out, size_t length, struct jp_error *err)
+{
+	char *at = malloc(length + 1);
+
+	if (!at)
+		return jp_fail(err, ENOMEM, "no memory for %zu bytes of names", length);
+	out->names = at;
+	for (size_t i = 0; i < out->count; i++) {
+		const char *name = out->symbols[i].name;
+
+		out->symbols[i].name = at;
+		at = stpcpy(at, name) + 1;
+	}
+	return 0;
+}
+
+int jp_elf_symbols(int fd, struct jp_elf_symbols *symbols, struct jp_error *err)
+{
+	struct source source;
+	Elf_Scn *section = NULL;
+	GElf_Shdr head;
+	size_t count = 0, length = 0;
+	int ret = source_open(&source, fd, NULL, 0, err);
+
+	memset(symbols, 0, sizeof(*symbols));
+	if (ret == 0 && !source.nr_segments)
+		segments_by_sections(&source);
+	while (ret == 0 && (section = elf_nextscn(source.elf, section)) && count++ < MAX_SECTIONS) {
+		if (!gelf_getshdr(section, &head) || head.sh_type != SHT_SYMTAB)
+			continue;
+		ret = take_symbols(&source, elf_getdata(section, NULL), &head, symbols, &length,
+				   err);
+		break;
+	}
+	if (ret == 0)
+		ret = keep_names(symbols, length, err);
+	source_close(&source);
+	if (ret)
+		jp_elf_symbols_free(symbols);
+	else if (symbols->count)
+		qsort(symbols->symbols, symbols->count, sizeof(*symbols->symbols), by_offset);
+	return ret;
+}
+
+void jp_elf_symbols_free(struct jp_elf_symbols *symbols)
+{
+	free(symbols->symbols);
+	free(symbols->names);
+	memset(symbols, 0, sizeof(*symbols));
 }

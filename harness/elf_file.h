@@ -49,4 +49,21 @@ int jp_elf_extract(int fd, const void *image, size_t size, struct jp_elf_image *
 		   struct jp_error *err);
 void jp_elf_image_free(struct jp_elf_image *image);
 
+/* A function of the symbol table, by where its bytes stand in the file. */
+struct jp_elf_symbol {
+	uint64_t offset, size;
+	const char *name; /* lives as long as the table */
+};
+struct jp_elf_symbols {
+	struct jp_elf_symbol *symbols; /* by offset */
+	size_t count;
+	char *names; /* private */
+};
+/*
+ * The functions that .symtab of the file at @fd defines; a perf.data's mapping finds its own by
+ * file offset. Sizes, indices and names that lead out of the file make it -EINVAL.
+ */
+int jp_elf_symbols(int fd, struct jp_elf_symbols *symbols, struct jp_error *err);
+void jp_elf_symbols_free(struct jp_elf_symbols *symbols);
+
 #endif

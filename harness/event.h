@@ -34,6 +34,7 @@ struct jp_regs {
 struct jp_event {
 	enum jp_event_type type;
 	uint32_t record_type; /* as in the file */
+	const void *record;   /* the whole record, for whoever writes it on; NULL: there is none */
 	uint64_t time;        /* ns; 0 where the file gives none */
 	uint64_t at; /* the record's offset in the file; its block's where it was compressed */
 	uint32_t pid, tid, cpu;

@@ -58,6 +58,20 @@ static char *slurp(const char *dir, const char *name, size_t *size, struct jp_er
 	return text;
 }
 
+/* What is read through its own reader: elsewhere a link or a FIFO may be meant, here it is not. */
+static int check_file(const char *dir, const char *name, struct jp_error *err)
+{
+	char path[4096];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	if (lstat(path, &st))
+		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return jp_fail(err, EINVAL, "%s: expected a regular file", path);
+	return 0;
+}
+
 static int parse_number(const struct jp_evidence *evidence, unsigned int number, const char *text,
 			uint64_t *value, struct jp_error *err)
 {
@@ -242,6 +256,8 @@ struct jp_evidence *jp_evidence_load(const char *dir, struct jp_error *err)
 		jp_fail(err, ENOMEM, "%s: no memory", dir);
 		return NULL;
 	}
+	if (check_file(dir, "truth", err) || check_file(dir, "perf.data", err))
+		goto bad;
 	snprintf(path, sizeof(path), "%s/truth", dir);
 	evidence->truth = jp_truth_load(path, err);
 	if (!evidence->truth)
@@ -508,8 +524,9 @@ static int collect_window(struct walk *walk)
 	return failed;
 }
 
-int jp_evidence_walk(const struct jp_evidence *evidence, enum jp_left_out add_back,
-		     jp_event_visit visit, void *context, struct jp_error *err)
+static int walk_file(const struct jp_evidence *evidence, const char *file,
+		     enum jp_left_out add_back, jp_event_visit visit, void *context,
+		     struct jp_error *err)
 {
 	struct walk walk = {.evidence = evidence, .visit = visit, .context = context};
 	struct jp_perfdata_summary summary;
@@ -526,10 +543,22 @@ int jp_evidence_walk(const struct jp_evidence *evidence, enum jp_left_out add_ba
 		failed = collect_skipped(&walk, add_back);
 	if (failed)
 		jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
-	snprintf(path, sizeof(path), "%s/perf.data", evidence->dir);
+	snprintf(path, sizeof(path), "%s/%s", evidence->dir, file);
 	if (!failed)
 		failed = jp_perfdata_read(path, visit_with_extras, &walk, &summary, err);
 	free(walk.extras);
 	jp_replay_free(walk.names);
 	return failed;
+}
+
+int jp_evidence_walk(const struct jp_evidence *evidence, enum jp_left_out add_back,
+		     jp_event_visit visit, void *context, struct jp_error *err)
+{
+	return walk_file(evidence, "perf.data", add_back, visit, context, err);
+}
+
+int jp_evidence_walk_injected(const struct jp_evidence *evidence, enum jp_left_out add_back,
+			      jp_event_visit visit, void *context, struct jp_error *err)
+{
+	return walk_file(evidence, "injected.data", add_back, visit, context, err);
 }

@@ -53,6 +53,9 @@ struct jp_evidence {
 	size_t nr_snapshots;
 	struct jp_capture_facts facts;
 	struct jp_intervals intervals; /* of a gated capture */
+	/* What the case asked for; the run directory then holds it, or it is missing. */
+	bool names_asked;  /* names are published, or injected: validators of names speak */
+	bool inject_asked; /* injected.data is what the names are judged by */
 };
 
 /* What a live record of this entry of @snapshot would have said. */
@@ -67,6 +70,9 @@ void jp_evidence_free(struct jp_evidence *evidence);
  * the time at which they held. */
 int jp_evidence_walk(const struct jp_evidence *evidence, enum jp_left_out add_back,
 		     jp_event_visit visit, void *context, struct jp_error *err);
+/* The same through injected.data: the capture with a jitdump merged in. */
+int jp_evidence_walk_injected(const struct jp_evidence *evidence, enum jp_left_out add_back,
+			      jp_event_visit visit, void *context, struct jp_error *err);
 /*
  * Why the capture knows no mapping for @ip of @pid at @time, as a word, and a sentence in @what:
  * the text of what it left out on purpose; else "mremap", where the memory came there by a remap,

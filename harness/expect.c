@@ -92,12 +92,24 @@ enum jp_outcome jp_expect(const struct jp_expectation *expectation, const struct
 	return outcome;
 }
 
-bool jp_expect_allows(const struct jp_case *cas, const struct jp_exception *exception)
+uint64_t jp_expect_scopes(const struct jp_case *cas, const char *environment)
+{
+	uint64_t mask = 0;
+
+	for (size_t i = 0; i < cas->nr_expectations; i++)
+		if (!jp_scope_holds(&cas->expectations[i].scope, environment))
+			mask |= UINT64_C(1) << i;
+	return mask;
+}
+
+bool jp_expect_allows(const struct jp_case *cas, uint64_t out_of_scope,
+		      const struct jp_exception *exception)
 {
 	for (size_t i = 0; i < cas->nr_expectations; i++) {
 		const struct jp_expectation *allow = &cas->expectations[i];
 
-		if (allow->allow[0] && strcmp(allow->metric, exception->metric) == 0 &&
+		if (allow->allow[0] && !(out_of_scope >> i & 1) &&
+		    strcmp(allow->metric, exception->metric) == 0 &&
 		    strcmp(allow->allow, exception->cause) == 0)
 			return true;
 	}

@@ -17,8 +17,12 @@
  */
 enum jp_outcome jp_expect(const struct jp_expectation *expectation, const struct jp_metric *metric,
 			  char *why, size_t size);
-/* True when some `allow` line of @cas permits @exception. */
-bool jp_expect_allows(const struct jp_case *cas, const struct jp_exception *exception);
+/* True when some `allow` line of @cas permits @exception. @out_of_scope: of jp_expect_scopes(). */
+bool jp_expect_allows(const struct jp_case *cas, uint64_t out_of_scope,
+		      const struct jp_exception *exception);
+/* Which expectations of @cas do not hold for the tools that @environment (the text of env.json, or
+ * NULL) records: bit i for the i-th. */
+uint64_t jp_expect_scopes(const struct jp_case *cas, const char *environment);
 /* "0.4 % (9 of 2000, 95 % interval 0.2 to 0.9 %)" or "17"; returns @text. */
 const char *jp_expect_figure(const struct jp_metric *metric, char *text, size_t size);
 /* "<=0.5%", "=0", "0..3": the range as its file has it; returns @text. */

@@ -4,14 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "harness/foreign_file.h"
 
 /*
  * The file is read into memory bit by bit, as far as records go, rather than mapped: its writer may
- * cut it short at any moment, and a hole at its end costs nothing.
+ * cut it short at any moment. Memory that is allocated and not yet read into costs nothing.
  */
 #define STEP (UINT64_C(1) << 20)
 /* Far more than any runtime writes; what a hostile file can make us take. */
@@ -25,7 +24,7 @@ struct jp_jitdump {
 	int fd;
 	unsigned char *bytes;
 	uint64_t size; /* of the file when it was opened */
-	uint64_t room; /* reserved for @bytes */
+	uint64_t room; /* of @bytes */
 	uint64_t have; /* read so far */
 	uint64_t at;   /* of the next record */
 	uint64_t unknown;
@@ -97,7 +96,6 @@ static int read_header(struct jp_jitdump *dump, struct jp_error *err)
 struct jp_jitdump *jp_jitdump_open(const char *path, int64_t owner, struct jp_error *err)
 {
 	struct jp_jitdump *dump = calloc(1, sizeof(*dump));
-	void *room;
 
 	if (!dump || !(dump->path = strdup(path))) {
 		jp_fail(err, ENOMEM, "%s: out of memory", path);
@@ -108,16 +106,11 @@ struct jp_jitdump *jp_jitdump_open(const char *path, int64_t owner, struct jp_er
 	if (dump->fd < 0)
 		goto fail;
 	dump->room = dump->size < MOST ? dump->size : MOST;
-	if (dump->room) {
-		/* Address space only: pages come as they are read. */
-		room = mmap(NULL, dump->room, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (room == MAP_FAILED) {
-			jp_fail(err, errno, "%s: no room for %llu bytes: %s", path,
-				(unsigned long long)dump->room, strerror(errno));
-			goto fail;
-		}
-		dump->bytes = room;
+	dump->bytes = malloc(dump->room);
+	if (!dump->bytes) {
+		jp_fail(err, ENOMEM, "%s: no memory for %llu bytes", path,
+			(unsigned long long)dump->room);
+		goto fail;
 	}
 	if (!read_header(dump, err))
 		return dump;
@@ -130,8 +123,7 @@ void jp_jitdump_close(struct jp_jitdump *dump)
 {
 	if (!dump)
 		return;
-	if (dump->bytes)
-		munmap(dump->bytes, dump->room);
+	free(dump->bytes);
 	if (dump->fd >= 0)
 		close(dump->fd);
 	free(dump->path);
@@ -301,6 +293,7 @@ int jp_jitdump_next(struct jp_jitdump *dump, struct jp_jitdump_record *record, s
 	for (; dump->at < dump->size; dump->at += raw.prefix.total_size, dump->unknown++) {
 		uint64_t left = dump->size - dump->at;
 
+		raw.prefix.id = JP_JITDUMP_TYPES; /* not known yet */
 		if (left < sizeof(raw.prefix))
 			return bad(&raw, 0, "a record's first 16 bytes; bytes left", left);
 		ret = need(dump, dump->at + sizeof(raw.prefix), err);

@@ -2,12 +2,14 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/evidence.h"
 #include "harness/expect.h"
 #include "harness/outcome.h"
 #include "harness/registry.h"
+#include "harness/run_dir.h"
 #include "harness/validator.h"
 
 /* A case that says nothing of its unjudged samples may have this many of them, in percent. */
@@ -83,32 +85,45 @@ static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 	return 0;
 }
 
-static bool expects(const struct jp_case *cas, const char *metric)
+static bool expects(const struct jp_result *result, const char *metric)
 {
+	const struct jp_case *cas = result->cas;
+
 	for (size_t i = 0; i < cas->nr_expectations; i++)
-		if (strcmp(cas->expectations[i].metric, metric) == 0)
+		if (!(result->out_of_scope >> i & 1) &&
+		    strcmp(cas->expectations[i].metric, metric) == 0)
 			return true;
 	return false;
 }
 
 /* What is not judged cannot fail: enough judged samples are no excuse for many more unjudged. */
-static void check_unjudged(const struct jp_case *cas, struct jp_result *result)
+static void check_unjudged(struct jp_result *result)
 {
-	const struct jp_metric *unjudged = jp_findings_metric(&result->findings, "unjudged");
-	char figure[160];
+	static const char *const names[] = {"unjudged", "names.unjudged"};
 
-	if (!unjudged || expects(cas, "unjudged") ||
-	    (double)unjudged->k * 100 <= (double)unjudged->n * MAX_UNJUDGED)
-		return;
-	note(result, JP_ERROR, "too little evidence: unjudged is %s, at most %d %% are usual",
-	     jp_expect_figure(unjudged, figure, sizeof(figure)), MAX_UNJUDGED);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const struct jp_metric *unjudged = jp_findings_metric(&result->findings, names[i]);
+		char figure[160];
+
+		if (!unjudged || expects(result, names[i]) ||
+		    (double)unjudged->k * 100 <= (double)unjudged->n * MAX_UNJUDGED)
+			continue;
+		note(result, JP_ERROR, "too little evidence: %s is %s, at most %d %% are usual",
+		     names[i], jp_expect_figure(unjudged, figure, sizeof(figure)), MAX_UNJUDGED);
+	}
 }
 
 static void check_samples(const struct jp_case *cas, struct jp_result *result)
 {
 	static const char *const names[JP_METHODS] = {"judged.chain", "judged.dump"};
+	const struct jp_metric *named = jp_findings_metric(&result->findings, "names.right");
 	bool any = false;
 
+	if (named && named->n < cas->samples)
+		note(result, JP_ERROR,
+		     "too little evidence: names were judged of %" PRIu64
+		     " samples, the case needs %u",
+		     named->n, cas->samples);
 	for (int method = 0; method < JP_METHODS; method++) {
 		const struct jp_metric *judged =
 			jp_findings_metric(&result->findings, names[method]);
@@ -134,7 +149,7 @@ static void check_expectations(const struct jp_case *cas, struct jp_result *resu
 		enum jp_outcome outcome;
 		char why[512];
 
-		if (expectation->allow[0])
+		if (expectation->allow[0] || result->out_of_scope >> i & 1)
 			continue;
 		outcome = jp_expect(expectation, metric, why, sizeof(why));
 		if (outcome != JP_PASS)
@@ -147,7 +162,7 @@ static void check_exceptions(const struct jp_case *cas, struct jp_result *result
 	for (size_t i = 0; i < result->findings.nr_exceptions; i++) {
 		const struct jp_exception *exception = &result->findings.exceptions[i];
 
-		if (!jp_expect_allows(cas, exception))
+		if (!jp_expect_allows(cas, result->out_of_scope, exception))
 			note(result, JP_FAIL, "%s: %" PRIu64 " with cause %s, which nothing allows",
 			     exception->metric, exception->count, exception->cause);
 	}
@@ -245,6 +260,8 @@ void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result 
 {
 	struct jp_evidence *evidence;
 	struct jp_error err = {""};
+	char *environment;
+	size_t size;
 
 	result->cas = cas;
 	result->outcome = JP_PASS;
@@ -255,6 +272,11 @@ void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result 
 		return;
 	}
 	result->facts = evidence->facts;
+	evidence->names_asked = cas->publish || cas->inject;
+	evidence->inject_asked = cas->inject;
+	environment = jp_run_dir_read(dir, "env.json", &size);
+	result->out_of_scope = jp_expect_scopes(cas, environment);
+	free(environment);
 	check_evidence(evidence, result);
 	if (judge(evidence, JP_LEFT_NOTHING, &result->findings, result))
 		goto out;
@@ -262,7 +284,7 @@ void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result 
 	if (result->outcome == JP_ERROR)
 		goto out;
 	check_samples(cas, result);
-	check_unjudged(cas, result);
+	check_unjudged(result);
 	if (result->outcome == JP_ERROR)
 		goto out;
 	check_expectations(cas, result);

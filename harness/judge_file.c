@@ -64,15 +64,26 @@ static size_t list_metrics(const struct judgement *judgement, struct metric metr
 
 /* --- options ------------------------------------------------------------------------------ */
 
+void jp_judge_usage(FILE *out)
+{
+	fputs("usage: jitproof judge [--expected DIR] DIR\n"
+	      "       jitproof judge [--json] [--fail-if METRIC>X[%]] [--unwind] [--elf DIR] FILE\n"
+	      "  DIR                   a run directory, or a case's folder in one\n"
+	      "  --expected DIR        what to expect, from the files in DIR; else as it was run\n"
+	      "  FILE                  a perf.data file; -: standard input\n"
+	      "  --json                the figures as one object\n"
+	      "  --fail-if METRIC>X[%] exit with 1 if it is; METRIC: single_frame,\n"
+	      "                        addresses_unmapped, rootless, lost_records, lost_events,\n"
+	      "                        lost_samples, user_stacks, addresses, samples\n"
+	      "  --unwind              unwind the stack dumps too\n"
+	      "  --elf DIR             look for ELF files in DIR first\n",
+	      out);
+}
+
 static int usage(const char *problem, const char *what)
 {
-	fprintf(stderr,
-		"jitproof judge: %s%s\n"
-		"usage: jitproof judge [--json] [--fail-if METRIC>X[%%]] [--unwind] [--elf DIR] "
-		"FILE\n"
-		"METRIC: single_frame, addresses_unmapped, rootless, lost_records, lost_events, "
-		"lost_samples, user_stacks, addresses, samples\n",
-		problem, what);
+	fprintf(stderr, "jitproof judge: %s%s\n", problem, what);
+	jp_judge_usage(stderr);
 	return -1;
 }
 

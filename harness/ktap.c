@@ -11,8 +11,8 @@ void jp_ktap_head(FILE *out, size_t plan)
 	fprintf(out, "KTAP version 1\n1..%zu\n", plan);
 }
 
-/* Every line of @text as a diagnostic; other control characters would end or fake a line. */
-static void comment(FILE *out, const char *prefix, const char *text)
+/* Control characters would end or fake a line. */
+void jp_ktap_comment(FILE *out, const char *prefix, const char *text)
 {
 	fprintf(out, "# %s", prefix);
 	for (; *text; text++) {
@@ -40,7 +40,7 @@ static void diagnose(FILE *out, const struct jp_result *result)
 	const struct jp_findings *findings = &result->findings;
 
 	if (result->why[0])
-		comment(out, "", result->why);
+		jp_ktap_comment(out, "", result->why);
 	if (result->outcome == JP_PASS)
 		return;
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
@@ -48,7 +48,7 @@ static void diagnose(FILE *out, const struct jp_result *result)
 
 		fprintf(out, "# %s: %" PRIu64 " with cause %s, the first:\n", exception->metric,
 			exception->count, exception->cause);
-		comment(out, "  ", exception->first);
+		jp_ktap_comment(out, "  ", exception->first);
 	}
 	if (result->facts.lost_samples)
 		fprintf(out, "# lost samples: %" PRIu64 "\n", result->facts.lost_samples);

@@ -23,6 +23,7 @@ struct jp_result {
 	enum jp_outcome outcome;
 	char why[2048]; /* one line each; "" for a plain PASS */
 	double seconds;
+	uint64_t out_of_scope; /* bit i: cas->expectations[i] does not hold for these tools */
 	struct jp_findings findings;
 	struct jp_capture_facts facts;
 };

@@ -18,6 +18,7 @@ static int deliver(void *context, const struct jp_pending *pending)
 	struct jp_event *event = &reader->event;
 	const char *expected;
 
+	event->record = pending->record;
 	event->time = pending->time;
 	event->at = pending->at;
 	event->attr = pending->attr;
@@ -64,6 +65,19 @@ static int align(struct jp_perf_reader *reader, size_t record_size, struct jp_pe
 	return 0;
 }
 
+/* What has no event, and is for whoever writes it on alone. */
+static int give_other(struct jp_perf_reader *reader, const unsigned char *bytes, uint64_t size)
+{
+	return reader->other ? reader->other(reader->context, bytes, size) : 0;
+}
+
+static int finish_round(struct jp_perf_reader *reader, const unsigned char *bytes)
+{
+	int ret = jp_rounds_finish(&reader->rounds);
+
+	return ret ? ret : give_other(reader, bytes, sizeof(struct jp_perf_record));
+}
+
 static int kernel_record(struct jp_perf_reader *reader, const struct jp_perf_record *header,
 			 struct jp_pending *pending)
 {
@@ -72,7 +86,7 @@ static int kernel_record(struct jp_perf_reader *reader, const struct jp_perf_rec
 
 	if (!header->type || header->type > JP_PERF_RECORD_CALLCHAIN_DEFERRED) {
 		reader->summary->unknown_records++;
-		return 0;
+		return give_other(reader, (const void *)pending->record, header->size);
 	}
 	if (__builtin_expect((uintptr_t)pending->record % sizeof(uint64_t), 0)) {
 		int ret = align(reader, header->size, pending);
@@ -125,7 +139,7 @@ static int unpacked_records(struct jp_perf_reader *reader, struct jp_chunk *chun
 					  "found type %u",
 					  record->type);
 		else
-			ret = jp_rounds_finish(&reader->rounds);
+			ret = finish_round(reader, (const void *)record);
 		if (ret)
 			return ret;
 		from += record->size;
@@ -181,7 +195,9 @@ static int compressed_record(struct jp_perf_reader *reader, const struct jp_perf
 	return ret;
 }
 
-static int skip_payload(struct jp_perf_reader *reader, uint64_t size, uint64_t at)
+/* A record with @size bytes behind it, which only a file that is mapped has in one piece. */
+static int skip_payload(struct jp_perf_reader *reader, const struct jp_perf_record *record,
+			const unsigned char *bytes, uint64_t size, uint64_t at)
 {
 	uint64_t skipped;
 	int ret = jp_source_skip(&reader->source, size, &skipped, reader->err);
@@ -191,7 +207,7 @@ static int skip_payload(struct jp_perf_reader *reader, uint64_t size, uint64_t a
 	if (skipped < size)
 		return jp_perf_bad(reader, at, "expected %llu bytes after this record, found %llu",
 				   (unsigned long long)size, (unsigned long long)skipped);
-	return 0;
+	return reader->source.map ? give_other(reader, bytes, record->size + size) : 0;
 }
 
 /* perf's own records, @bytes and all: gone from the source already, and at any address. */
@@ -200,18 +216,19 @@ static int user_record(struct jp_perf_reader *reader, const struct jp_perf_recor
 {
 	uint64_t word = 0;
 	uint32_t attr_size;
+	int ret;
 
 	if (record->size >= sizeof(*record) + sizeof(word))
 		memcpy(&word, bytes + sizeof(*record), sizeof(word));
 	switch (record->type) {
 	case JP_PERF_RECORD_FINISHED_ROUND:
-		return jp_rounds_finish(&reader->rounds);
+		return finish_round(reader, bytes);
 	case JP_PERF_RECORD_COMPRESSED:
 	case JP_PERF_RECORD_COMPRESSED2:
 		return compressed_record(reader, record, bytes + sizeof(*record), at);
 	case JP_PERF_RECORD_HEADER_ATTR:
 		if (!reader->summary->pipe)
-			return 0;
+			return give_other(reader, bytes, record->size);
 		attr_size = word >> 32 ? word >> 32 : JP_PERF_ATTR_SIZE_0;
 		if (attr_size > record->size - sizeof(*record))
 			return jp_perf_bad(
@@ -219,26 +236,28 @@ static int user_record(struct jp_perf_reader *reader, const struct jp_perf_recor
 				"expected an attr that fits into its record of %u bytes, "
 				"found one of %u",
 				record->size, attr_size);
-		return jp_perf_add_attr(
+		ret = jp_perf_add_attr(
 			reader, bytes + sizeof(*record), attr_size,
 			bytes + sizeof(*record) + attr_size,
 			(record->size - sizeof(*record) - attr_size) / sizeof(uint64_t), at);
+		return ret ? ret : give_other(reader, bytes, record->size);
 	case JP_PERF_RECORD_HEADER_FEATURE:
 		if (record->size < sizeof(*record) + sizeof(word))
 			return jp_perf_bad(reader, at, "expected a feature's number in its record");
-		return jp_perf_read_feature(reader, word, bytes + 16, record->size - 16, at);
+		ret = jp_perf_read_feature(reader, word, bytes + 16, record->size - 16, at);
+		return ret ? ret : give_other(reader, bytes, record->size);
 	case JP_PERF_RECORD_AUXTRACE:
-		return skip_payload(reader, word, at);
+		return skip_payload(reader, record, bytes, word, at);
 	case JP_PERF_RECORD_TRACING_DATA:
 		/* A 32-bit size, and no padding before what follows. */
 		attr_size = 0;
 		if (record->size >= sizeof(*record) + sizeof(attr_size))
 			memcpy(&attr_size, bytes + sizeof(*record), sizeof(attr_size));
-		return skip_payload(reader, attr_size, at);
+		return skip_payload(reader, record, bytes, attr_size, at);
 	default:
 		if (record->type > JP_PERF_RECORD_SCHEDSTAT_DOMAIN)
 			reader->summary->unknown_records++;
-		return 0;
+		return give_other(reader, bytes, record->size);
 	}
 }
 
@@ -297,6 +316,8 @@ static int read_all(struct jp_perf_reader *reader)
 	bool more = true;
 	int ret = jp_perf_read_header(reader);
 
+	if (!ret && reader->opened)
+		ret = reader->opened(reader->context);
 	while (!ret && more)
 		ret = read_record(reader, &more);
 	if (!ret && reader->rest)
@@ -311,6 +332,26 @@ static int read_all(struct jp_perf_reader *reader)
 	return ret;
 }
 
+int jp_perf_reader_run(struct jp_perf_reader *reader, const char *path)
+{
+	int ret = jp_source_open(&reader->source, path, reader->err);
+
+	*reader->summary = (struct jp_perfdata_summary){.monotonic = true};
+	if (ret)
+		return ret;
+	reader->rounds.deliver = deliver;
+	reader->rounds.context = reader;
+	ret = read_all(reader);
+	reader->summary->monotonic &= reader->summary->attrs > 0;
+	jp_rounds_free(&reader->rounds);
+	jp_perf_attrs_free(&reader->attrs);
+	jp_zstd_free(reader->zstd);
+	jp_chunk_put(reader->rest);
+	jp_chunk_put(reader->aligned);
+	jp_source_close(&reader->source);
+	return ret;
+}
+
 int jp_perfdata_read(const char *path, jp_event_visit visit, void *context,
 		     struct jp_perfdata_summary *summary, struct jp_error *err)
 {
@@ -321,20 +362,6 @@ int jp_perfdata_read(const char *path, jp_event_visit visit, void *context,
 		.summary = summary ? summary : &unwanted,
 		.err = err,
 	};
-	int ret = jp_source_open(&reader.source, path, err);
 
-	*reader.summary = (struct jp_perfdata_summary){.monotonic = true};
-	if (ret)
-		return ret;
-	reader.rounds.deliver = deliver;
-	reader.rounds.context = &reader;
-	ret = read_all(&reader);
-	reader.summary->monotonic &= reader.summary->attrs > 0;
-	jp_rounds_free(&reader.rounds);
-	jp_perf_attrs_free(&reader.attrs);
-	jp_zstd_free(reader.zstd);
-	jp_chunk_put(reader.rest);
-	jp_chunk_put(reader.aligned);
-	jp_source_close(&reader.source);
-	return ret;
+	return jp_perf_reader_run(&reader, path);
 }

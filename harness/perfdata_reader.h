@@ -18,12 +18,22 @@ struct jp_perf_reader {
 	struct jp_chunk *rest;    /* unpacked bytes that end within a record */
 	struct jp_chunk *aligned; /* copies of records that the file holds at odd offsets */
 	jp_event_visit visit;
+	/* For whoever writes a file on (else NULL): once the header is read; and everything that
+	 * makes no event, @size bytes with what follows the record, in the order of the file, an
+	 * end of a round after what was due by it. Compressed records are not given, what is in
+	 * them is. Anything but 0 stops. */
+	int (*opened)(void *context);
+	int (*other)(void *context, const unsigned char *bytes, uint64_t size);
 	void *context;
 	struct jp_perfdata_summary *summary;
 	struct jp_error *err;
 	struct jp_event event;
 	struct jp_regs regs;
 };
+
+/* Reads the file @path with @reader, whose visit, opened, other, context, summary and err are set.
+ */
+int jp_perf_reader_run(struct jp_perf_reader *reader, const char *path);
 
 /* Names the file and the @offset; returns -EINVAL. */
 int jp_perf_bad(struct jp_perf_reader *reader, uint64_t offset, const char *fmt, ...)

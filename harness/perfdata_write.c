@@ -6,15 +6,14 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/output.h"
 #include "harness/perfdata_format.h"
 
 enum {
-	BUFFER = 1 << 20,
 	EVENTS = 4,
 	ATTR_SIZE = JP_PERF_ATTR_SIZE_WRITTEN,
 };
@@ -32,59 +31,15 @@ struct event {
 };
 
 struct jp_perfdata_writer {
-	int fd, error;
-	char *path;
+	struct jp_output *output;
 	struct event events[EVENTS];
 	unsigned int nr_events;
-	uint64_t at; /* file offset of the buffer's first byte */
-	size_t used;
 	uint64_t data; /* offset of the first record */
-	unsigned char buffer[BUFFER];
 };
-
-static void write_all(struct jp_perfdata_writer *writer, const void *bytes, size_t size)
-{
-	const char *from = bytes;
-
-	while (size && !writer->error) {
-		ssize_t done = pwrite(writer->fd, from, size, (off_t)writer->at);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0) {
-			writer->error = done < 0 ? errno : EIO;
-			break;
-		}
-		from += done;
-		size -= (size_t)done;
-		writer->at += (uint64_t)done;
-	}
-}
-
-static void flush(struct jp_perfdata_writer *writer)
-{
-	write_all(writer, writer->buffer, writer->used);
-	writer->used = 0;
-}
-
-static uint64_t position(const struct jp_perfdata_writer *writer)
-{
-	return writer->at + writer->used;
-}
 
 void jp_perfdata_put(struct jp_perfdata_writer *writer, const void *records, size_t size)
 {
-	if (!size)
-		return;
-	if (writer->used + size > BUFFER)
-		flush(writer);
-	if (size > BUFFER / 2) {
-		flush(writer);
-		write_all(writer, records, size);
-		return;
-	}
-	memcpy(writer->buffer + writer->used, records, size);
-	writer->used += size;
+	jp_output_put(writer->output, records, size);
 }
 
 void jp_perfdata_round(struct jp_perfdata_writer *writer)
@@ -99,7 +54,7 @@ void jp_perfdata_round(struct jp_perfdata_writer *writer)
 
 int jp_perfdata_error(const struct jp_perfdata_writer *writer)
 {
-	return -writer->error;
+	return jp_output_error(writer->output);
 }
 
 int jp_perfdata_id(struct jp_perfdata_writer *writer, unsigned int event, uint64_t id)
@@ -122,63 +77,45 @@ int jp_perfdata_id(struct jp_perfdata_writer *writer, unsigned int event, uint64
 static void put_head(struct jp_perfdata_writer *writer, uint64_t data_size,
 		     const struct jp_perf_section *ids, uint64_t features)
 {
-	struct jp_perf_file_header header = {
-		.magic = JP_PERF_MAGIC,
-		.size = sizeof(header),
-		.attr_size = sizeof(struct file_attr),
-		.attrs = {sizeof(header), writer->nr_events * sizeof(struct file_attr)},
-		.data = {sizeof(header) + writer->nr_events * sizeof(struct file_attr), data_size},
-		.features = {features},
+	struct {
+		struct jp_perf_file_header header;
+		struct file_attr attrs[EVENTS];
+	} head = {
+		.header =
+			{
+				.magic = JP_PERF_MAGIC,
+				.size = sizeof(head.header),
+				.attr_size = sizeof(struct file_attr),
+				.attrs = {sizeof(head.header),
+					  writer->nr_events * sizeof(struct file_attr)},
+				.data = {sizeof(head.header) +
+						 writer->nr_events * sizeof(struct file_attr),
+					 data_size},
+				.features = {features},
+			},
 	};
 
-	jp_perfdata_put(writer, &header, sizeof(header));
 	for (unsigned int i = 0; i < writer->nr_events; i++) {
-		struct file_attr entry = {.ids = ids[i]};
-
-		memcpy(entry.attr, writer->events[i].attr, ATTR_SIZE);
-		jp_perfdata_put(writer, &entry, sizeof(entry));
+		memcpy(head.attrs[i].attr, writer->events[i].attr, ATTR_SIZE);
+		head.attrs[i].ids = ids[i];
 	}
-	writer->data = header.data.offset;
+	writer->data = head.header.data.offset;
+	if (jp_output_at(writer->output))
+		jp_output_rewrite(writer->output, 0, &head, writer->data);
+	else
+		jp_output_put(writer->output, &head, writer->data);
 }
 
 static void writer_free(struct jp_perfdata_writer *writer)
 {
 	if (!writer)
 		return;
-	if (writer->fd >= 0)
-		close(writer->fd);
+	jp_output_abandon(writer->output);
 	for (unsigned int i = 0; i < writer->nr_events; i++) {
 		free(writer->events[i].name);
 		free(writer->events[i].ids);
 	}
-	free(writer->path);
 	free(writer);
-}
-
-/* O_NONBLOCK: opening a FIFO must not hang; it has no effect on a regular file. */
-static int open_output(const char *path, struct jp_error *err)
-{
-	int fd =
-		open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
-	struct stat st;
-	int error;
-
-	if (fd < 0) {
-		error = errno;
-		return jp_fail(err, error, "%s: %s", path,
-			       error == ELOOP ? "a symbolic link; a regular file was expected"
-					      : strerror(error));
-	}
-	if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
-		close(fd);
-		return jp_fail(err, EINVAL, "%s: not a regular file", path);
-	}
-	if (ftruncate(fd, 0) < 0) {
-		error = errno;
-		close(fd);
-		return jp_fail(err, error, "%s: cannot be emptied: %s", path, strerror(error));
-	}
-	return fd;
 }
 
 struct jp_perfdata_writer *jp_perfdata_create(const char *path,
@@ -187,15 +124,13 @@ struct jp_perfdata_writer *jp_perfdata_create(const char *path,
 {
 	struct jp_perfdata_writer *writer = calloc(1, sizeof(*writer));
 	const struct jp_perf_section none[EVENTS] = {0};
-	bool memory;
+	bool memory = true;
 
 	if (!writer || count > EVENTS) {
 		jp_fail(err, ENOMEM, "%s: no memory for the writer of %u events", path, count);
 		free(writer);
 		return NULL;
 	}
-	writer->path = strdup(path);
-	memory = writer->path != NULL;
 	writer->nr_events = count;
 	for (unsigned int i = 0; i < count; i++) {
 		const uint32_t size = ATTR_SIZE;
@@ -206,9 +141,11 @@ struct jp_perfdata_writer *jp_perfdata_create(const char *path,
 		writer->events[i].name = strdup(events[i].name);
 		memory &= writer->events[i].name != NULL;
 	}
-	writer->fd = memory ? open_output(path, err)
-			    : jp_fail(err, ENOMEM, "%s: no memory for the writer", path);
-	if (writer->fd < 0) {
+	if (memory)
+		writer->output = jp_output_create(path, err);
+	else
+		jp_fail(err, ENOMEM, "%s: no memory for the writer", path);
+	if (!writer->output) {
 		writer_free(writer);
 		return NULL;
 	}
@@ -314,39 +251,28 @@ int jp_perfdata_close(struct jp_perfdata_writer *writer, uint64_t first, uint64_
 	enum { NR = sizeof(features) / sizeof(features[0]) };
 	const uint64_t times[2] = {first, last};
 	struct jp_perf_section table[NR] = {0}, ids[EVENTS] = {0};
-	uint64_t mask = 0, end = position(writer), table_at = end;
+	uint64_t mask = 0, end = jp_output_at(writer->output), table_at = end;
 	int error;
 
 	/* The table of features lies right behind the data; it is filled in when their places are
 	 * known. */
 	jp_perfdata_put(writer, table, sizeof(table));
 	for (unsigned int i = 0; i < NR; i++) {
-		table[i].offset = position(writer);
+		table[i].offset = jp_output_at(writer->output);
 		put_feature(writer, features[i], times);
-		table[i].size = position(writer) - table[i].offset;
+		table[i].size = jp_output_at(writer->output) - table[i].offset;
 		mask |= UINT64_C(1) << features[i];
 	}
 	for (unsigned int i = 0; i < writer->nr_events; i++) {
-		ids[i].offset = position(writer);
+		ids[i].offset = jp_output_at(writer->output);
 		ids[i].size = writer->events[i].nr_ids * sizeof(uint64_t);
 		jp_perfdata_put(writer, writer->events[i].ids, ids[i].size);
 	}
-	flush(writer);
-	writer->at = table_at;
-	jp_perfdata_put(writer, table, sizeof(table));
-	flush(writer);
+	jp_output_rewrite(writer->output, table_at, table, sizeof(table));
 	/* The header last: whoever finds a size in it finds all that it speaks of. */
-	writer->at = 0;
 	put_head(writer, end - writer->data, ids, mask);
-	flush(writer);
-	if (!writer->error && close(writer->fd) < 0)
-		writer->error = errno;
-	else if (writer->error)
-		close(writer->fd);
-	writer->fd = -1;
-	error = writer->error;
-	if (error)
-		jp_fail(err, error, "%s: cannot be written: %s", writer->path, strerror(error));
+	error = jp_output_close(writer->output, err);
+	writer->output = NULL;
 	writer_free(writer);
-	return -error;
+	return error;
 }

@@ -229,6 +229,7 @@ static int apply_map_to(struct jp_replay *replay, const struct jp_event *event)
 		.since = event->time,
 		.at = event->at,
 		.prot = event->map.prot & 7,
+		.flags = event->map.flags,
 		.backing = jp_mapping_backing(event->map.name),
 	};
 	struct jp_mapping *same;

@@ -18,6 +18,7 @@ struct jp_mapping {
 	uint32_t maj, min;
 	uint64_t ino;
 	uint8_t prot;                  /* enum jp_prot */
+	uint32_t flags;                /* MAP_*, as recorded */
 	enum jp_backing backing;       /* from the name, jp_mapping_backing() */
 	const char *name;              /* as recorded; lives as long as the replay */
 	const unsigned char *build_id; /* 20 bytes max, NULL: none */

@@ -84,6 +84,28 @@ int jp_report_end(struct jp_report *report)
 	return counts[JP_SKIP] == report->count ? JP_EXIT_SKIPPED : JP_EXIT_OK;
 }
 
+void jp_report_cut_short(struct jp_report *report, const char *why)
+{
+	for (int i = 0; output(report, i); i++) {
+		fprintf(output(report, i), "Bail out! cut short: %s\n", why);
+		fflush(output(report, i));
+	}
+}
+
+static bool written(FILE *file)
+{
+	return !fflush(file) && !ferror(file);
+}
+
+int jp_report_written(const struct jp_report *report, struct jp_error *err)
+{
+	if (report->jsonl && !written(report->jsonl))
+		return jp_fail(err, EIO, "results.jsonl cannot be written");
+	if (report->ktap && !written(report->ktap))
+		return jp_fail(err, EIO, "ktap.txt cannot be written");
+	return 0;
+}
+
 void jp_report_free(struct jp_report *report)
 {
 	for (size_t i = 0; i < report->count; i++)

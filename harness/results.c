@@ -7,10 +7,13 @@
 
 static const char *const methods[JP_METHODS] = {[JP_CHAIN] = "chain", [JP_DUMP] = "dump"};
 
-static const struct jp_expectation *expectation_of(const struct jp_case *cas, const char *metric)
+static const struct jp_expectation *expectation_of(const struct jp_result *result,
+						   const char *metric)
 {
+	const struct jp_case *cas = result->cas;
+
 	for (size_t i = 0; i < cas->nr_expectations; i++)
-		if (!cas->expectations[i].allow[0] &&
+		if (!cas->expectations[i].allow[0] && !(result->out_of_scope >> i & 1) &&
 		    strcmp(cas->expectations[i].metric, metric) == 0)
 			return &cas->expectations[i];
 	return NULL;
@@ -18,10 +21,10 @@ static const struct jp_expectation *expectation_of(const struct jp_case *cas, co
 
 /* "expect" of a rate is in its own unit where the expectation is a percentage, else a count; an
  * open end is null. */
-static void write_metric(struct jp_json *json, const struct jp_case *cas,
+static void write_metric(struct jp_json *json, const struct jp_result *result,
 			 const struct jp_metric *metric)
 {
-	const struct jp_expectation *expectation = expectation_of(cas, metric->name);
+	const struct jp_expectation *expectation = expectation_of(result, metric->name);
 
 	jp_json_object(json, metric->name);
 	jp_json_u64(json, "k", metric->k);
@@ -103,7 +106,7 @@ void jp_results_write(FILE *out, const struct jp_result *result)
 	jp_json_double(&json, "seconds", result->seconds);
 	jp_json_object(&json, "metrics");
 	for (size_t i = 0; i < findings->nr_metrics; i++)
-		write_metric(&json, result->cas, &findings->metrics[i]);
+		write_metric(&json, result, &findings->metrics[i]);
 	jp_json_end(&json);
 	write_verdicts(&json, findings);
 	write_exceptions(&json, findings);

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,12 +92,21 @@ int jp_run_dir_write(const char *dir, const char *name, const char *text, struct
 char *jp_run_dir_read(const char *dir, const char *name, size_t *size)
 {
 	char path[4096], *text;
+	struct stat status;
 	FILE *file;
+	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	file = fopen(path, "re");
-	if (!file)
+	/* Others may have made it: no link is followed, no FIFO waited for. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
 		return NULL;
+	file = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? fdopen(fd, "r") : NULL;
+	if (!file) {
+		close(fd);
+		errno = EINVAL;
+		return NULL;
+	}
 	text = malloc((1 << 20) + 1);
 	*size = text ? fread(text, 1, 1 << 20, file) : 0;
 	if (text && (ferror(file) || !feof(file))) {

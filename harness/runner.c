@@ -10,6 +10,7 @@
 #include "harness/capture.h"
 #include "harness/interrupt.h"
 #include "harness/environment.h"
+#include "harness/inject.h"
 #include "harness/registry.h"
 #include "harness/performer.h"
 
@@ -97,12 +98,13 @@ static int take_options(struct running *run, struct jp_error *err)
 	return 0;
 }
 
-/* self workload NAME --truth DIR/truth --seed N --ready-fd N --control-fd N ARGS */
+/* self workload NAME --truth DIR/truth --seed N --ready-fd N --control-fd N
+ * [--publish=HOW --publish-dir=DIR] ARGS */
 static char **command_of(const struct running *run)
 {
 	const struct jp_case *cas = run->cas;
-	char **argv = calloc((size_t)cas->workload_argc + 11, sizeof(*argv));
-	char *numbers = malloc(strlen(run->dir) + 128);
+	char **argv = calloc((size_t)cas->workload_argc + 13, sizeof(*argv));
+	char *numbers = malloc(2 * strlen(run->dir) + 256);
 	int at = 0;
 
 	if (!argv || !numbers) {
@@ -124,7 +126,13 @@ static char **command_of(const struct running *run)
 	numbers += sprintf(numbers, "%d", run->performer.child_fd[0]) + 1;
 	argv[at++] = "--control-fd";
 	argv[at++] = numbers;
-	sprintf(numbers, "%d", run->performer.child_fd[1]);
+	numbers += sprintf(numbers, "%d", run->performer.child_fd[1]) + 1;
+	if (cas->publish) {
+		argv[at++] = numbers;
+		numbers += sprintf(numbers, "--publish=%.100s", cas->publish) + 1;
+		argv[at++] = numbers;
+		sprintf(numbers, "--publish-dir=%s", run->dir);
+	}
 	for (int i = 1; i < cas->workload_argc; i++)
 		argv[at++] = cas->workload_argv[i];
 	return argv;
@@ -208,8 +216,10 @@ static struct jp_session *start_session(struct running *run, struct jp_target *t
 /* From nothing to a closed capture of a workload that ended well. */
 static int perform(struct running *run, struct jp_error *err)
 {
-	struct jp_target target = {
-		.inherit_fds = {-1, -1, -1, -1}, .boundary = at_boundary, .context = run};
+	struct jp_target target = {.inherit_fds = {-1, -1, -1, -1},
+				   .dies_with_us = true,
+				   .boundary = at_boundary,
+				   .context = run};
 	char path[4096], **command = NULL;
 	struct jp_error finish_err = {""};
 	struct jp_session *session = NULL;
@@ -264,6 +274,41 @@ out:
 	return ret;
 }
 
+static void said(void *context, const char *text)
+{
+	fprintf(context, "%s\n", text);
+}
+
+/* perf.data and the jitdumps become injected.data and the ELF files in jit/; what there is to say
+ * of it stands in inject.txt. */
+static int inject(const struct running *run, struct jp_error *err)
+{
+	const char *how = run->cas->inject;
+	struct jp_inject_summary summary;
+	char input[4096], output[4096], folder[4096], text[4096];
+	struct jp_inject_options options = {
+		.anon = strcmp(how, "keep") == 0    ? JP_ANON_KEEP
+			: strcmp(how, "strip") == 0 ? JP_ANON_STRIP
+						    : JP_ANON_CUT,
+		.input = input,
+		.output = output,
+		.folder = folder,
+	};
+	FILE *words;
+	int ret;
+
+	snprintf(input, sizeof(input), "%s/perf.data", run->dir);
+	snprintf(output, sizeof(output), "%s/injected.data", run->dir);
+	snprintf(folder, sizeof(folder), "%s/jit", run->dir);
+	snprintf(text, sizeof(text), "%s/inject.txt", run->dir);
+	words = fopen(text, "wxe");
+	if (!words)
+		return jp_fail(err, errno, "%s: %s", text, strerror(errno));
+	ret = jp_inject(&options, &summary, said, words, err);
+	fclose(words);
+	return ret;
+}
+
 /* True when the folder was judged; else the outcome is the run's own. */
 static bool run_case(struct running *run)
 {
@@ -282,6 +327,8 @@ static bool run_case(struct running *run)
 		return false;
 	}
 	ret = perform(run, &err);
+	if (!ret && run->cas->inject)
+		ret = inject(run, &err);
 	if (ret)
 		end_with(run, ret, &err);
 	jp_performer_close(&run->performer);

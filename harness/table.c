@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { CELL = 96 };
+enum { CELL = 160, MAX_RULES = 32 };
 
 static const struct {
 	const char *broken, *predicted, *name;
@@ -35,14 +35,12 @@ static enum jp_verdict dominant(const uint64_t verdicts[JP_VERDICTS])
 	return most;
 }
 
-static void fill(char *cell, const struct jp_result *result, size_t which)
+/* Broken stacks by one method. */
+static void fill_broken(char *cell, const struct jp_result *result, size_t which)
 {
 	const struct jp_metric *broken, *predicted;
 	int used;
 
-	snprintf(cell, CELL, "-");
-	if (!result)
-		return;
 	broken = jp_findings_metric(&result->findings, methods[which].broken);
 	if (!broken || !broken->n) {
 		if (result->outcome != JP_PASS)
@@ -62,6 +60,88 @@ static void fill(char *cell, const struct jp_result *result, size_t which)
 				 100 * (double)predicted->k / (double)predicted->n);
 	if (result->outcome != JP_PASS)
 		snprintf(cell + used, CELL - (size_t)used, " %s", jp_outcome_text(result->outcome));
+}
+
+/* "name.of.metric" is told apart from its neighbours by its last part. */
+static const char *last_part(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot ? dot + 1 : name;
+}
+
+/* The table's own metrics: "hidden (12 of 40)", or "right 98.1 %, wrong 0.0 % (...)". */
+static void fill_metrics(char *cell, const struct jp_result *result, const struct jp_table *table)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < table->nr_metrics && used < CELL; i++) {
+		const struct jp_table_metric *wanted = &table->metrics[i];
+		const struct jp_metric *metric =
+			jp_findings_metric(&result->findings, wanted->name);
+		const char *comma = used ? ", " : "", *label = "";
+
+		if (!metric)
+			continue;
+		if (wanted->some)
+			label = metric->k ? wanted->some : wanted->none;
+		else if (table->nr_metrics > 1)
+			label = last_part(wanted->name);
+		used += (size_t)snprintf(cell + used, CELL - used, "%s%s%s", comma, label,
+					 *label ? " " : "");
+		if (used >= CELL)
+			break;
+		if (!metric->rate)
+			used += (size_t)snprintf(cell + used, CELL - used,
+						 *label ? "(%" PRIu64 ")" : "%" PRIu64, metric->k);
+		else if (wanted->some || !metric->n)
+			used += (size_t)snprintf(cell + used, CELL - used,
+						 "(%" PRIu64 " of %" PRIu64 ")", metric->k,
+						 metric->n);
+		else
+			used += (size_t)snprintf(
+				cell + used, CELL - used, "%.1f %% (%" PRIu64 " of %" PRIu64 ")",
+				100 * (double)metric->k / (double)metric->n, metric->k, metric->n);
+	}
+	if (result->outcome != JP_PASS && used < CELL)
+		snprintf(cell + used, CELL - used, "%s%s", used ? " " : "",
+			 jp_outcome_text(result->outcome));
+}
+
+/* The number under which @rule stands below the table, from 1; 0: there is no more room. */
+static size_t number_of(const char **rules, const char *rule)
+{
+	for (size_t i = 0; i < MAX_RULES; i++) {
+		if (!rules[i])
+			rules[i] = rule;
+		if (strcmp(rules[i], rule) == 0)
+			return i + 1;
+	}
+	return 0;
+}
+
+struct print {
+	const struct jp_table *table;
+	const struct jp_result *results;
+	size_t count;
+	size_t which;                 /* method, where the table has no metrics */
+	const char *rules[MAX_RULES]; /* as they came up */
+};
+
+static void fill(char *text, struct print *print, size_t row, size_t column)
+{
+	const struct jp_table_cell *cell = &print->table->rows[row].cells[column];
+	const struct jp_result *result = result_of(print->results, print->count, cell->name);
+	size_t used;
+
+	snprintf(text, CELL, "%s", strcmp(cell->name, "impossible") == 0 ? cell->name : "-");
+	if (result && print->table->nr_metrics)
+		fill_metrics(text, result, print->table);
+	else if (result)
+		fill_broken(text, result, print->which);
+	used = strlen(text);
+	if (cell->rule)
+		snprintf(text + used, CELL - used, " [%zu]", number_of(print->rules, cell->rule));
 }
 
 static void widen(size_t *width, const char *text)
@@ -90,9 +170,9 @@ static void line(FILE *out, const char *label, size_t label_width)
 	fprintf(out, "#  %-*s", (int)label_width, label);
 }
 
-static void print_method(FILE *out, const struct jp_table *table, const struct jp_result *results,
-			 size_t count, size_t which)
+static void print_table(FILE *out, struct print *print)
 {
+	const struct jp_table *table = print->table;
 	size_t label = strlen("Scenario"), widths[64] = {0};
 	char cell[CELL];
 
@@ -101,12 +181,13 @@ static void print_method(FILE *out, const struct jp_table *table, const struct j
 	for (size_t r = 0; r < table->nr_rows; r++) {
 		widen(&label, table->rows[r].label);
 		for (size_t c = 0; c < table->nr_columns; c++) {
-			fill(cell, result_of(results, count, table->rows[r].cases[c]), which);
+			fill(cell, print, r, c);
 			widen(&widths[c], cell);
 		}
 	}
-	fprintf(out, "#\n# %s: %s\n# method: %s\n", table->study, table->title,
-		methods[which].name);
+	fprintf(out, "#\n# %s: %s\n", table->study, table->title);
+	if (!table->nr_metrics)
+		fprintf(out, "# method: %s\n", methods[print->which].name);
 	line(out, "Scenario", label);
 	for (size_t c = 0; c < table->nr_columns; c++)
 		fprintf(out, "  %-*s", c + 1 < table->nr_columns ? (int)widths[c] : 0,
@@ -116,12 +197,14 @@ static void print_method(FILE *out, const struct jp_table *table, const struct j
 	for (size_t r = 0; r < table->nr_rows; r++) {
 		line(out, table->rows[r].label, label);
 		for (size_t c = 0; c < table->nr_columns; c++) {
-			fill(cell, result_of(results, count, table->rows[r].cases[c]), which);
+			fill(cell, print, r, c);
 			fprintf(out, "  %-*s", c + 1 < table->nr_columns ? (int)widths[c] : 0,
 				cell);
 		}
 		fputc('\n', out);
 	}
+	for (size_t i = 0; i < MAX_RULES && print->rules[i]; i++)
+		fprintf(out, "#  [%zu] %s\n", i + 1, print->rules[i]);
 }
 
 void jp_table_print(FILE *out, const struct jp_cases *cases, const struct jp_result *results,
@@ -129,14 +212,18 @@ void jp_table_print(FILE *out, const struct jp_cases *cases, const struct jp_res
 {
 	for (size_t t = 0; t < cases->nr_tables; t++) {
 		const struct jp_table *table = &cases->tables[t];
+		size_t times = table->nr_metrics ? 1 : sizeof(methods) / sizeof(methods[0]);
 		bool touched = false;
 
 		for (size_t i = 0; i < table->nr_rows * table->nr_columns && !touched; i++)
-			touched = result_of(
-				results, count,
-				table->rows[i / table->nr_columns].cases[i % table->nr_columns]);
-		for (size_t which = 0; touched && which < sizeof(methods) / sizeof(methods[0]);
-		     which++)
-			print_method(out, table, results, count, which);
+			touched = result_of(results, count,
+					    table->rows[i / table->nr_columns]
+						    .cells[i % table->nr_columns]
+						    .name);
+		for (size_t which = 0; touched && which < times; which++) {
+			struct print print = {table, results, count, which, {NULL}};
+
+			print_table(out, &print);
+		}
 	}
 }

@@ -44,6 +44,9 @@ int jp_truth_add_act(struct jp_truth *truth, size_t *room, const struct jp_truth
 		if (!act.name || a[0] > UINT32_MAX)
 			goto bad;
 		break;
+	case JP_TRUTH_WAIT:
+		act.offset = a[0];
+		break;
 	default:
 		break;
 	}

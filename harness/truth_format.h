@@ -56,6 +56,7 @@ enum jp_truth_type {
 	JP_TRUTH_ENTER, /* path id, entry sp, entry bp, chain root id | dump root id << 32 */
 	JP_TRUTH_LEAVE, /* path id, 1: the native frames above changed during the stay */
 	JP_TRUTH_MARK,  /* text id, value */
+	JP_TRUTH_WAIT,  /* address: there the thread stood while it was not executable */
 	JP_TRUTH_TYPES
 };
 

@@ -22,6 +22,8 @@ struct jp_truth_code {
 	uint64_t addr, size;
 	uint64_t loaded;   /* ns; the start of the load's bracket */
 	uint64_t unloaded; /* the end of the unload's; UINT64_MAX: never */
+	uint64_t ready;    /* the end of the load's bracket: from here on it is there */
+	uint64_t ending;   /* the start of the unload's; UINT64_MAX: never */
 	const struct jp_truth_layout *layout;
 	const char *name;
 };
@@ -60,7 +62,7 @@ struct jp_truth_act {
 	uint8_t prot;
 	enum jp_backing backing;
 	const char *name; /* MAP: memfd's or file's name, else ""; MARK: its text */
-	uint64_t offset;  /* MAP: file offset; MARK: its value */
+	uint64_t offset;  /* MAP: file offset; MARK: its value; WAIT: the address */
 	uint32_t parent;  /* PROCESS_START */
 	enum jp_truth_how how;
 };

@@ -157,6 +157,8 @@ static int load_code(struct replay *replay, const struct jp_truth_record *record
 				     .size = record->a[1],
 				     .loaded = record->before,
 				     .unloaded = UINT64_MAX,
+				     .ready = record->after,
+				     .ending = UINT64_MAX,
 				     .layout = layout ? layout->of.layout : NULL,
 				     .name = jp_truth_text_of(replay->truth, record->a[2] >> 32)};
 
@@ -185,6 +187,7 @@ static int end_code_of(struct replay *replay, const struct jp_truth_record *reco
 	}
 	process->generation++;
 	code->unloaded = record->after;
+	code->ending = record->before;
 	moved = *code;
 	index = jp_truth_map_at(&replay->code_of, pair(pid, code->id));
 	if (!index)
@@ -195,6 +198,8 @@ static int end_code_of(struct replay *replay, const struct jp_truth_record *reco
 	moved.addr = record->a[1];
 	moved.loaded = record->before;
 	moved.unloaded = UINT64_MAX;
+	moved.ready = record->after;
+	moved.ending = UINT64_MAX;
 	return add_code_of(replay, &moved);
 }
 
@@ -227,8 +232,10 @@ static int end_life(struct replay *replay, const struct jp_truth_record *record)
 
 		if (!index)
 			return -ENOMEM;
-		if (code->unloaded == UINT64_MAX)
+		if (code->unloaded == UINT64_MAX) {
 			code->unloaded = record->after;
+			code->ending = record->before;
+		}
 		*index = NONE;
 	}
 	own->codes = NONE;
@@ -269,6 +276,7 @@ static int start_process(struct replay *replay, const struct jp_truth_record *re
 			continue;
 		code.pid = record->pid;
 		code.loaded = record->before;
+		code.ready = record->after;
 		ret = add_code_of(replay, &code);
 	}
 	if (shares) {

@@ -209,28 +209,46 @@ static int by_value(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* How long the processes waited for the answers to @request, in us, by their own clocks. */
-static int add_waits(struct gated *gated, const char *request)
+static void add_times(struct gated *gated, const char *what, uint64_t *times, size_t count)
 {
-	const struct jp_truth *truth = gated->evidence->truth;
-	uint64_t *waits = malloc((truth->nr_acts + 1) * sizeof(*waits));
-	size_t count = 0;
-	char mark[32], name[48];
+	char name[48];
 
-	if (!waits)
+	if (!count)
+		return;
+	qsort(times, count, sizeof(*times), by_value);
+	snprintf(name, sizeof(name), "gate.%s_us.median", what);
+	jp_findings_add(gated->findings, jp_metric_count(name, times[count / 2] / 1000));
+	snprintf(name, sizeof(name), "gate.%s_us.max", what);
+	jp_findings_add(gated->findings, jp_metric_count(name, times[count - 1] / 1000));
+}
+
+/* How long the processes waited for the answers to their requests, by their own clocks; and how
+ * much of that the gatekeeper took, from when it had an announcement to its answer. */
+static int add_waits(struct gated *gated)
+{
+	static const char *const requests[] = {"announce", "start", "stop"};
+	const struct jp_intervals *intervals = &gated->evidence->intervals;
+	const struct jp_truth *truth = gated->evidence->truth;
+	size_t room = intervals->nr_processes + truth->nr_acts + 1, count;
+	uint64_t *times = malloc(room * sizeof(*times));
+	char mark[32];
+
+	if (!times)
 		return -ENOMEM;
-	snprintf(mark, sizeof(mark), "gate.%s", request);
-	for (size_t i = 0; i < truth->nr_acts; i++)
-		if (truth->acts[i].type == JP_TRUTH_MARK && !strcmp(truth->acts[i].name, mark))
-			waits[count++] = (truth->acts[i].after - truth->acts[i].before) / 1000;
-	if (count) {
-		qsort(waits, count, sizeof(*waits), by_value);
-		snprintf(name, sizeof(name), "gate.%s_us.median", request);
-		jp_findings_add(gated->findings, jp_metric_count(name, waits[count / 2]));
-		snprintf(name, sizeof(name), "gate.%s_us.max", request);
-		jp_findings_add(gated->findings, jp_metric_count(name, waits[count - 1]));
+	for (size_t r = 0; r < sizeof(requests) / sizeof(requests[0]); r++) {
+		snprintf(mark, sizeof(mark), "gate.%s", requests[r]);
+		count = 0;
+		for (size_t i = 0; i < truth->nr_acts; i++)
+			if (truth->acts[i].type == JP_TRUTH_MARK &&
+			    !strcmp(truth->acts[i].name, mark))
+				times[count++] = truth->acts[i].after - truth->acts[i].before;
+		add_times(gated, requests[r], times, count);
 	}
-	free(waits);
+	for (count = 0; count < intervals->nr_processes; count++)
+		times[count] =
+			intervals->processes[count].answered - intervals->processes[count].asked;
+	add_times(gated, "keeper", times, count);
+	free(times);
 	return 0;
 }
 
@@ -332,8 +350,7 @@ static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 	if (!failed) {
 		add_metrics(&gated);
 		check(&gated);
-		if (add_waits(&gated, "announce") || add_waits(&gated, "start") ||
-		    add_waits(&gated, "stop"))
+		if (add_waits(&gated))
 			failed = jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
 	}
 	free(gated.processes);

@@ -209,6 +209,28 @@ static int judge_span(struct coverage *coverage, const struct jp_span *truth)
 	return failed;
 }
 
+/* The first address of [@start, @end) in @pid that is in no executable mapping of the truth at
+ * @time, ends of brackets included; @end: there is none. */
+static uint64_t first_gap(const struct coverage *coverage, uint32_t pid, uint64_t start,
+			  uint64_t end, uint64_t time)
+{
+	uint64_t reached = start, before;
+
+	do {
+		before = reached;
+		for (size_t i = 0; i < coverage->truth.count; i++) {
+			const struct jp_span *span = &coverage->truth.spans[i];
+
+			if (span->pid == pid && span->mapping.start <= reached &&
+			    span->mapping.end > reached &&
+			    span->open_before <= time + coverage->evidence->facts.slack &&
+			    span->close_after > time)
+				reached = span->mapping.end;
+		}
+	} while (reached > before && reached < end);
+	return min(reached, end);
+}
+
 /* How long after its truth ended @known still says executable, where the truth had spoken of the
  * place: the kernel reports no unmapping, so such spans lie on until something covers them. */
 static int judge_stale(struct coverage *coverage, const struct jp_span *known, uint64_t from,
@@ -224,26 +246,19 @@ static int judge_stale(struct coverage *coverage, const struct jp_span *known, u
 		uint64_t end = min(truth->mapping.end, known->mapping.end);
 		uint64_t gone = truth->close_after;
 		const char *cause;
-		bool again = false;
 
 		if (truth->pid != known->pid || start >= end || gone == UINT64_MAX)
 			continue;
 		gone = max(gone + facts->slack, from);
 		if (gone >= to)
 			continue;
-		for (size_t j = 0; j < coverage->truth.count; j++) {
-			const struct jp_span *later = &coverage->truth.spans[j];
-
-			again |= later->pid == truth->pid && later->mapping.start <= start &&
-				 later->mapping.end >= end &&
-				 later->open_before <= gone + facts->slack &&
-				 later->close_after > gone;
-		}
-		if (again)
+		start = first_gap(coverage, truth->pid, start, end, gone);
+		if (start == end)
 			continue;
 		coverage->stale++;
-		/* A record from after the end is a lie; one from before it only lies on. */
-		cause = known->open_before > truth->close_after + facts->slack
+		/* A record from after the end is a lie; one from before it only lies on, even if
+		 * what is left of its mapping is younger. */
+		cause = known->mapping.since > truth->close_after + facts->slack
 				? "invented"
 				: jp_evidence_ended(coverage->evidence, truth->pid, start,
 						    truth->close_before, from);
@@ -344,6 +359,24 @@ static int stray(struct coverage *coverage, const struct jp_event *event, uint64
 				  event->pid, event->tid, ip, what);
 }
 
+/* Whether the thread stood at @ip, unable to go on: the kernel's part of a fault has its registers.
+ */
+static bool waits(const struct coverage *coverage, const struct jp_event *event, uint64_t ip)
+{
+	const struct jp_truth *truth = coverage->evidence->truth;
+	uint64_t slack = coverage->evidence->facts.slack;
+
+	for (size_t i = 0; i < truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &truth->acts[i];
+
+		if (act->type == JP_TRUTH_WAIT && act->pid == event->pid &&
+		    act->tid == event->tid && act->offset == ip &&
+		    act->before <= event->time + slack && event->time <= act->after + slack)
+			return true;
+	}
+	return false;
+}
+
 static int visit(void *context, const struct jp_event *event)
 {
 	struct coverage *coverage = context;
@@ -370,6 +403,8 @@ static int visit(void *context, const struct jp_event *event)
 		return stray(coverage, event, ip, "no-code",
 			     "in emitted code's memory, where the truth has no function");
 	}
+	if (!span && waits(coverage, event, ip))
+		return 0;
 	coverage->samples++;
 	if (!span)
 		return stray(coverage, event, ip, "no-mapping",

@@ -2,6 +2,7 @@
 #include "workloads/emitter.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "harness/truth_write.h"
@@ -21,41 +22,62 @@ const char *jp_shape_text(enum jp_shape shape)
 }
 
 /*
- * Call frame information for what was emitted at @at, in @apart or behind the code, as runtimes do
- * that unwind themselves. Returns the bytes of the arena that it takes, or -errno.
+ * Call frame information of @shape, whose layout is @emitted, in @out for @published: in memory
+ * behind the code too, as runtimes do that unwind themselves, or apart. 0 or -errno.
  */
-static int add_unwinding(const struct jp_arena *arena, size_t at, const struct jp_emitted *emitted,
-			 unsigned char apart[JP_EH_FRAME_MOST], struct jp_published *published)
+static int describe_frames(const struct jp_emitted *emitted, unsigned char out[JP_EH_FRAME_MOST],
+			   struct jp_published *published)
 {
 	unsigned extras = jp_publish_extras();
-	size_t behind = (emitted->size + 7u) & -8u, room = arena->size - at;
 	int size;
 
 	if (!(extras & (JP_PUBLISH_UNWINDING | JP_PUBLISH_UNWINDING_APART)))
-		return emitted->size;
-	size = jp_eh_frame(emitted, apart, JP_EH_FRAME_MOST, &published->unwinding_hdr_size);
+		return 0;
+	size = jp_eh_frame(emitted, out, JP_EH_FRAME_MOST, &published->unwinding_hdr_size);
 	if (size < 0)
 		return size;
-	published->unwinding = apart;
+	published->unwinding = out;
 	published->unwinding_size = size;
-	if (extras & JP_PUBLISH_UNWINDING_APART)
-		return emitted->size;
-	if (behind + size > room)
-		return -ENOSPC;
-	memcpy(arena->write + at + behind, apart, size);
-	published->unwinding_mapped = size;
-	return behind + size;
+	published->unwinding_mapped = extras & JP_PUBLISH_UNWINDING_APART ? 0 : size;
+	return 0;
 }
 
-int jp_emit(struct jp_arena *arena, enum jp_shape shape, const char *name,
-	    struct jp_function *function)
+/* Returns the bytes of the arena that the function at @at takes, or -errno. */
+static int write_frames(const struct jp_arena *arena, size_t at, const struct jp_emitted *emitted)
 {
-	/* A layout holds for every function of its shape, in every process that knows its id. */
+	unsigned char frames[JP_EH_FRAME_MOST];
+	struct jp_published published = {.unwinding_mapped = 0};
+	size_t behind = (emitted->size + 7u) & -8u;
+	int ret = describe_frames(emitted, frames, &published);
+
+	if (ret)
+		return ret;
+	if (!published.unwinding_mapped)
+		return emitted->size;
+	if (behind + published.unwinding_mapped > arena->size - at)
+		return -ENOSPC;
+	memcpy(arena->write + at + behind, frames, published.unwinding_mapped);
+	return behind + published.unwinding_mapped;
+}
+
+/* A layout holds for every function of its shape, in every process that knows its id. */
+static uint32_t layout_of(enum jp_shape shape, const struct jp_emitted *emitted)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static uint32_t layouts[JP_SHAPES];
+	uint32_t layout;
+
+	pthread_mutex_lock(&lock);
+	if (!layouts[shape])
+		layouts[shape] = jp_truth_layout(emitted->insns, emitted->nr_insns);
+	layout = layouts[shape];
+	pthread_mutex_unlock(&lock);
+	return layout;
+}
+
+int jp_emit_write(struct jp_arena *arena, enum jp_shape shape, struct jp_function *function)
+{
 	size_t at = (arena->used + CODE_ALIGN - 1) & -CODE_ALIGN;
-	uint64_t before = jp_truth_now();
-	unsigned char unwinding[JP_EH_FRAME_MOST];
-	struct jp_published published;
 	struct jp_emitted emitted;
 	int ret, taken;
 
@@ -66,24 +88,71 @@ int jp_emit(struct jp_arena *arena, enum jp_shape shape, const char *name,
 	ret = jp_arch_emit(shape, arena->write + at, arena->size - at, &emitted);
 	if (ret)
 		return ret;
-	if (!layouts[shape])
-		layouts[shape] = jp_truth_layout(emitted.insns, emitted.nr_insns);
+	taken = write_frames(arena, at, &emitted);
+	if (taken < 0)
+		return taken;
 	__builtin___clear_cache((char *)arena->exec + at, (char *)arena->exec + at + emitted.size);
 	*function = (struct jp_function){.id = jp_truth_id(),
+					 .layout = layout_of(shape, &emitted),
 					 .shape = shape,
 					 .code = (uintptr_t)arena->exec + at,
 					 .size = emitted.size};
-	published = (struct jp_published){.name = name,
-					  .addr = function->code,
-					  .size = function->size,
-					  .code = arena->write + at,
-					  .index = function->id};
-	taken = add_unwinding(arena, at, &emitted, unwinding, &published);
-	ret = taken < 0 ? taken : jp_publish_load(&published);
+	arena->used = at + taken;
+	return 0;
+}
+
+static int load(const struct jp_function *function, const char *name, uint64_t before)
+{
+	unsigned char frames[JP_EH_FRAME_MOST];
+	struct jp_published published = {.name = name,
+					 .addr = function->code,
+					 .size = function->size,
+					 .code = (const void *)(uintptr_t)function->code,
+					 .index = function->id};
+	struct jp_emitted emitted;
+	int ret = jp_arch_emit(function->shape, NULL, 0, &emitted);
+
+	if (!ret)
+		ret = describe_frames(&emitted, frames, &published);
+	if (!ret)
+		ret = jp_publish_load(&published);
 	if (ret)
 		return ret;
 	jp_truth_put(JP_TRUTH_CODE_LOAD, before, jp_truth_now(), function->code, function->size,
-		     layouts[shape] | (uint64_t)jp_truth_text(name) << 32, function->id);
-	arena->used = at + taken;
+		     function->layout | (uint64_t)jp_truth_text(name) << 32, function->id);
 	return 0;
+}
+
+int jp_emit_load(const struct jp_function *function, const char *name)
+{
+	return load(function, name, jp_truth_now());
+}
+
+int jp_emit(struct jp_arena *arena, enum jp_shape shape, const char *name,
+	    struct jp_function *function)
+{
+	uint64_t before = jp_truth_now();
+	int ret = jp_emit_write(arena, shape, function);
+
+	return ret ? ret : load(function, name, before);
+}
+
+int jp_emit_move(struct jp_function *function, uint64_t to, uint64_t before, uint64_t after)
+{
+	struct jp_published published = {.addr = to,
+					 .size = function->size,
+					 .code = (const void *)(uintptr_t)to,
+					 .index = function->id};
+	int ret = jp_publish_move(&published, function->code);
+
+	if (ret)
+		return ret;
+	function->code = to;
+	jp_truth_put(JP_TRUTH_CODE_MOVE, before, after, function->id, to, 0, 0);
+	return 0;
+}
+
+void jp_emit_unload(const struct jp_function *function, uint64_t before, uint64_t after)
+{
+	jp_truth_put(JP_TRUTH_CODE_UNLOAD, before, after, function->id, 0, 0, 0);
 }

@@ -28,7 +28,7 @@ struct jp_path_step {
 };                       /* the path ends with a step whose code is 0 */
 
 struct jp_function {
-	uint32_t id; /* in the truth */
+	uint32_t id, layout; /* in the truth */
 	enum jp_shape shape;
 	uint64_t code, size;
 };
@@ -37,6 +37,14 @@ struct jp_function {
  * -errno (-ENOSPC: the arena is full). */
 int jp_emit(struct jp_arena *arena, enum jp_shape shape, const char *name,
 	    struct jp_function *function);
+/* The two halves of that: writing it, and telling that it is there. A runtime that makes code
+ * executable in between tells of it after the kernel did. Both publish what they tell. Threads may
+ * call at once, on arenas of their own. 0 or -errno. */
+int jp_emit_write(struct jp_arena *arena, enum jp_shape shape, struct jp_function *function);
+int jp_emit_load(const struct jp_function *function, const char *name);
+/* It was moved to @to, or is gone, by an act within [@before, @after]. */
+int jp_emit_move(struct jp_function *function, uint64_t to, uint64_t before, uint64_t after);
+void jp_emit_unload(const struct jp_function *function, uint64_t before, uint64_t after);
 
 /* What the machine-dependent file gives. */
 struct jp_emitted {

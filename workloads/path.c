@@ -254,23 +254,34 @@ void __attribute__((noinline)) jp_path_run(const struct jp_path *path)
 struct runner {
 	struct runner *next;
 	pthread_t thread;
-	const struct jp_path *paths;
+	const struct jp_path *paths; /* NULL: those that @choose gives */
 	size_t count;
+	jp_path_next choose;
+	void *context;
 	atomic_int stop;
 	sem_t inside;
 };
 static struct runner *runners; /* touched by the main thread only */
 
+static const struct jp_path *next_path(struct runner *runner, size_t turn)
+{
+	if (jp_stage_stopping() || atomic_load(&runner->stop))
+		return NULL;
+	return runner->choose ? runner->choose(runner->context, turn)
+			      : &runner->paths[turn % runner->count];
+}
+
 static void *run_paths(void *arg)
 {
 	struct runner *runner = arg;
+	const struct jp_path *path;
 	uint64_t now = jp_truth_now();
 
 	jp_truth_new_task();
 	jp_truth_put(JP_TRUTH_THREAD_START, now, now, 0, 0, 0, 0);
 	native.inside = &runner->inside;
-	for (size_t i = 0; !jp_stage_stopping() && !atomic_load(&runner->stop); i++)
-		jp_path_run(&runner->paths[i % runner->count]);
+	for (size_t i = 0; (path = next_path(runner, i)); i++)
+		jp_path_run(path);
 	if (native.inside) /* told to stop before the first path */
 		sem_post(native.inside);
 	now = jp_truth_now();
@@ -278,15 +289,14 @@ static void *run_paths(void *arg)
 	return NULL;
 }
 
-int jp_path_thread(const struct jp_path *paths, size_t count)
+static int start_runner(const struct runner *of)
 {
-	struct runner *runner = calloc(1, sizeof(*runner));
+	struct runner *runner = malloc(sizeof(*runner));
 	int ret;
 
 	if (!runner)
 		return -ENOMEM;
-	runner->paths = paths;
-	runner->count = count;
+	*runner = *of;
 	sem_init(&runner->inside, 0, 0);
 	ret = pthread_create(&runner->thread, NULL, run_paths, runner);
 	if (ret) {
@@ -298,6 +308,16 @@ int jp_path_thread(const struct jp_path *paths, size_t count)
 	while (sem_wait(&runner->inside) < 0 && errno == EINTR)
 		;
 	return 0;
+}
+
+int jp_path_thread(const struct jp_path *paths, size_t count)
+{
+	return start_runner(&(struct runner){.paths = paths, .count = count});
+}
+
+int jp_path_thread_by(jp_path_next next, void *context)
+{
+	return start_runner(&(struct runner){.choose = next, .context = context});
 }
 
 /* @paths NULL: all. */

@@ -25,6 +25,10 @@ void jp_path_run(const struct jp_path *path);
 /* Starts a thread that runs @paths in turn until jp_stage_stopping(); its start and end are in the
  * truth. Returns once the thread is inside its first path. 0 or -errno. */
 int jp_path_thread(const struct jp_path *paths, size_t count);
+/* The same, with paths from next(context, 0), next(context, 1), ...: called by the thread itself
+ * between two paths, where it may wait as well. NULL: the thread ends. */
+typedef const struct jp_path *(*jp_path_next)(void *context, size_t turn);
+int jp_path_thread_by(jp_path_next next, void *context);
 /* Stops and joins the threads that run @paths; returns their number. */
 unsigned jp_path_stop(const struct jp_path *paths);
 /* In a forked child: the threads of the parent are not here. */

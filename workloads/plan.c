@@ -71,30 +71,39 @@ static int take_shapes(struct jp_plan *plan, const char *arg, const char *value)
 	return 1;
 }
 
+int jp_plan_number(const char *arg, const char *name, unsigned least, unsigned most,
+		   unsigned *number)
+{
+	size_t length = strlen(name);
+	uint64_t value;
+	int ret;
+
+	if (strncmp(arg, name, length))
+		return 0;
+	ret = take_number(arg, arg + length, least, most, &value);
+	if (ret > 0)
+		*number = value;
+	return ret;
+}
+
 int jp_plan_option(struct jp_plan *plan, const char *arg)
 {
 	const struct {
 		const char *name;
-		uint64_t least, most;
+		unsigned least, most;
 		unsigned *number;
 	} numbers[] = {
 		{"--threads=", 1, 1024, &plan->threads}, {"--programs=", 1, 1024, &plan->programs},
 		{"--depth=", 1, 1000, &plan->depth},     {"--mappings=", 0, 60000, &plan->mappings},
 		{"--late=", 0, 1024, &plan->late},
 	};
-	uint64_t number;
-	int ret;
+	int ret = 0;
 
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		size_t length = strlen(numbers[i].name);
-
-		if (strncmp(arg, numbers[i].name, length))
-			continue;
-		ret = take_number(arg, arg + length, numbers[i].least, numbers[i].most, &number);
-		if (ret > 0)
-			*numbers[i].number = number;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !ret; i++)
+		ret = jp_plan_number(arg, numbers[i].name, numbers[i].least, numbers[i].most,
+				     numbers[i].number);
+	if (ret)
 		return ret;
-	}
 	if (!strncmp(arg, "--turns=", 8))
 		return take_number(arg, arg + 8, 1, UINT32_MAX, &plan->turns);
 	if (!strncmp(arg, "--shapes=", 9))

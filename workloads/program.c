@@ -2,6 +2,7 @@
 #include "workloads/program.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,20 +19,36 @@ static const unsigned of_shape[JP_SHAPES] = {
 	[JP_SHAPE_LONG] = 4, [JP_SHAPE_LARGE] = 2, [JP_SHAPE_REALIGN] = 4,
 };
 
-static int emit_all(struct jp_program *program)
+static unsigned count_of(enum jp_shape shape, unsigned variant)
 {
-	static unsigned programs;
-	unsigned number = programs++;
+	return of_shape[shape] + (variant + shape) % 3 * (variant > 0);
+}
 
-	for (unsigned shape = 0; shape < JP_SHAPES; shape++) {
-		for (unsigned i = 0; i < of_shape[shape]; i++) {
-			char name[48];
-			int ret;
+static unsigned count_all(unsigned variant)
+{
+	unsigned count = 0;
 
-			snprintf(name, sizeof(name), "program%u_%s_%u", number,
-				 jp_shape_text(shape), i);
-			ret = jp_emit(&program->arena, shape, name,
-				      &program->functions[program->nr_functions]);
+	for (unsigned shape = 0; shape < JP_SHAPES; shape++)
+		count += count_of(shape, variant);
+	return count;
+}
+
+int jp_program_write(struct jp_program *program, unsigned variant)
+{
+	static atomic_uint programs;
+	unsigned count = count_all(variant);
+
+	program->number = atomic_fetch_add(&programs, 1);
+	program->functions = calloc(count, sizeof(*program->functions));
+	if (!program->functions)
+		return -ENOMEM;
+	for (unsigned n = 0; n < JP_SHAPES; n++) {
+		unsigned shape = (n + variant) % JP_SHAPES;
+
+		for (unsigned i = 0; i < count_of(shape, variant); i++) {
+			int ret = jp_emit_write(&program->arena, shape,
+						&program->functions[program->nr_functions]);
+
 			if (ret)
 				return ret;
 			program->nr_functions++;
@@ -40,15 +57,32 @@ static int emit_all(struct jp_program *program)
 	return 0;
 }
 
+int jp_program_load(struct jp_program *program)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < program->nr_functions && !ret; i++) {
+		char name[48];
+
+		snprintf(name, sizeof(name), "program%u_%s_%zu", program->number,
+			 jp_shape_text(program->functions[i].shape), i);
+		ret = jp_emit_load(&program->functions[i], name);
+	}
+	return ret;
+}
+
 /* The @index-th function of @shape, counted round. */
 static const struct jp_function *pick(const struct jp_program *program, enum jp_shape shape,
 				      unsigned index)
 {
-	unsigned first = 0;
+	size_t first = 0, count = 0;
 
-	for (unsigned before = 0; before < shape; before++)
-		first += of_shape[before];
-	return &program->functions[first + index % of_shape[shape]];
+	while (program->functions[first].shape != shape)
+		first++;
+	while (first + count < program->nr_functions &&
+	       program->functions[first + count].shape == shape)
+		count++;
+	return &program->functions[first + index % count];
 }
 
 /*
@@ -90,10 +124,13 @@ static enum jp_shape shape_at(const struct jp_plan *plan, unsigned path, unsigne
 	return plan->shapes[at % (plan->nr_shapes - (plan->nr_shapes > 1))];
 }
 
-static int make_paths(struct jp_program *program, const struct jp_plan *plan)
+int jp_program_make_paths(struct jp_program *program, const struct jp_plan *plan)
 {
 	const struct jp_function **functions = calloc(plan->depth, sizeof(*functions));
-	int ret = functions ? 0 : -ENOMEM;
+	int ret;
+
+	program->paths = calloc(PATHS, sizeof(*program->paths));
+	ret = functions && program->paths ? 0 : -ENOMEM;
 
 	for (unsigned path = 0; path < PATHS && !ret; path++) {
 		for (unsigned at = 0; at < plan->depth; at++)
@@ -107,80 +144,74 @@ static int make_paths(struct jp_program *program, const struct jp_plan *plan)
 
 int jp_program_make(struct jp_program *program, const struct jp_plan *plan)
 {
-	unsigned count = 0;
 	int ret;
 
 	memset(program, 0, sizeof(*program));
-	for (unsigned shape = 0; shape < JP_SHAPES; shape++)
-		count += of_shape[shape];
-	program->functions = calloc(count, sizeof(*program->functions));
-	program->paths = calloc(PATHS, sizeof(*program->paths));
-	if (!program->functions || !program->paths) {
-		ret = -ENOMEM;
-		goto fail;
-	}
 	ret = jp_arena_map(&program->arena, plan->protect, ARENA, plan->name, NULL);
 	if (ret == -EPERM && plan->instead != plan->protect)
 		ret = jp_arena_map(&program->arena, plan->instead, ARENA, plan->name, NULL);
-	if (ret)
-		goto fail;
-	ret = emit_all(program);
+	if (!ret)
+		ret = jp_program_write(program, 0);
+	if (!ret)
+		ret = jp_program_load(program);
 	if (!ret)
 		ret = jp_arena_seal(&program->arena);
 	if (!ret)
-		ret = make_paths(program, plan);
-	if (!ret)
-		return 0;
-fail:
-	jp_program_end(program);
+		ret = jp_program_make_paths(program, plan);
+	if (ret)
+		jp_program_end(program);
+	return ret;
+}
+
+int jp_program_moved(struct jp_program *program, uint64_t to, uint64_t before, uint64_t after)
+{
+	uint64_t by = to - (uintptr_t)program->arena.exec;
+	int ret = 0;
+
+	for (size_t i = 0; i < program->nr_functions && !ret; i++)
+		ret = jp_emit_move(&program->functions[i], program->functions[i].code + by, before,
+				   after);
+	for (size_t i = 0; i < program->nr_paths; i++)
+		for (uint32_t d = 0; d < program->paths[i].depth; d++)
+			program->paths[i].steps[d].code += by;
+	program->arena.write += program->arena.write == program->arena.exec ? by : 0;
+	program->arena.exec += by;
 	return ret;
 }
 
 int jp_program_move(struct jp_program *program)
 {
-	uint64_t from = (uintptr_t)program->arena.exec, by, before = jp_truth_now(), after;
-	int ret = jp_arena_remap(&program->arena, program->arena.size);
+	struct jp_arena arena = program->arena;
+	uint64_t before = jp_truth_now();
+	int ret = jp_arena_remap(&arena, arena.size);
 
 	if (ret)
 		return ret;
-	by = (uintptr_t)program->arena.exec - from;
-	for (size_t i = 0; i < program->nr_functions; i++) {
-		struct jp_function *function = &program->functions[i];
-		struct jp_published moved = {.addr = function->code + by,
-					     .size = function->size,
-					     .code = (void *)(uintptr_t)(function->code + by),
-					     .index = function->id};
-
-		ret = jp_publish_move(&moved, function->code);
-		if (ret)
-			return ret;
-		function->code += by;
-	}
-	after = jp_truth_now();
-	for (size_t i = 0; i < program->nr_functions; i++) {
-		const struct jp_function *function = &program->functions[i];
-
-		jp_truth_put(JP_TRUTH_CODE_MOVE, before, after, function->id, function->code, 0, 0);
-	}
-	for (size_t i = 0; i < program->nr_paths; i++)
-		for (uint32_t d = 0; d < program->paths[i].depth; d++)
-			program->paths[i].steps[d].code += by;
-	return 0;
+	ret = jp_program_moved(program, (uintptr_t)arena.exec, before, jp_truth_now());
+	arena.used = program->arena.used;
+	program->arena = arena;
+	return ret;
 }
 
-int jp_program_end(struct jp_program *program)
+void jp_program_unloaded(struct jp_program *program, uint64_t before, uint64_t after)
 {
-	uint64_t before = jp_truth_now(), after;
-	int ret = program->arena.exec ? jp_arena_unmap(&program->arena) : 0;
-
-	after = jp_truth_now();
-	for (size_t i = 0; i < program->nr_functions && !ret; i++)
-		jp_truth_put(JP_TRUTH_CODE_UNLOAD, before, after, program->functions[i].id, 0, 0,
-			     0);
+	for (size_t i = 0; i < program->nr_functions; i++)
+		jp_emit_unload(&program->functions[i], before, after);
 	for (size_t i = 0; i < program->nr_paths; i++)
 		jp_path_free(&program->paths[i]);
 	free(program->functions);
 	free(program->paths);
+	program->functions = NULL;
+	program->paths = NULL;
+	program->nr_functions = program->nr_paths = 0;
+}
+
+int jp_program_end(struct jp_program *program)
+{
+	uint64_t before = jp_truth_now();
+	int ret = program->arena.exec ? jp_arena_unmap(&program->arena) : 0;
+
+	jp_program_unloaded(program, before, jp_truth_now());
 	memset(program, 0, sizeof(*program));
 	return ret;
 }

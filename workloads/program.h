@@ -6,6 +6,7 @@
 
 /* What a JIT would have compiled: an arena of functions of mixed shapes, and paths through them. */
 struct jp_program {
+	unsigned number; /* in its functions' names */
 	struct jp_arena arena;
 	struct jp_function *functions;
 	size_t nr_functions;
@@ -29,10 +30,27 @@ struct jp_plan jp_plan_defaults(void);
 /* Takes one of jp_plan_options. 1 taken, 0 not ours, < 0: bad value, said on stderr.
  */
 int jp_plan_option(struct jp_plan *plan, const char *arg);
+/* Takes @name=NUMBER from @least to @most. As above. */
+int jp_plan_number(const char *arg, const char *name, unsigned least, unsigned most,
+		   unsigned *number);
 extern const char jp_plan_options[];
 
 /* Maps an arena, emits functions into it and makes paths of them. 0 or -errno. */
 int jp_program_make(struct jp_program *program, const struct jp_plan *plan);
+/*
+ * The same in steps, for code whose arena someone else protects: writes the functions into
+ * program->arena, which is set up; tells that they are there; makes their paths. @variant: of which
+ * shapes there are how many, and in which order they lie. 0 or -errno.
+ */
+int jp_program_write(struct jp_program *program, unsigned variant);
+int jp_program_load(struct jp_program *program);
+int jp_program_make_paths(struct jp_program *program, const struct jp_plan *plan);
+/* Its code came to @to by an act within [@before, @after]: tells so, and leads its paths there. No
+ * thread may run it. */
+int jp_program_moved(struct jp_program *program, uint64_t to, uint64_t before, uint64_t after);
+/* Its code is gone, as above; frees all but the arena. */
+void jp_program_unloaded(struct jp_program *program, uint64_t before, uint64_t after);
+
 /* Moves its code elsewhere by mremap(). No thread may run it. */
 int jp_program_move(struct jp_program *program);
 /* Unmaps its code. No thread may run it. */

@@ -105,11 +105,25 @@ static void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...)
 	}
 }
 
-/* Waits for one line. False when it is time to leave. Byte by byte: what follows the line belongs
- * to the next image after an exec. */
-static bool hear(char *line, size_t size)
+/* Whether @time is over; else *@left, as long as it is ahead. */
+static bool over(uint64_t time, struct timespec *left)
+{
+	uint64_t now = jp_truth_now();
+
+	*left = (struct timespec){0};
+	if (now >= time)
+		return true;
+	left->tv_sec = (time - now) / 1000000000;
+	left->tv_nsec = (time - now) % 1000000000;
+	return false;
+}
+
+/* Waits for one line. False when it is time to leave; an empty line when @beat (0: never) has come.
+ * Byte by byte: what follows the line belongs to the next image after an exec. */
+static bool hear(char *line, size_t size, uint64_t beat)
 {
 	struct pollfd control = {.fd = stage.control_fd, .events = POLLIN};
+	struct timespec left;
 	size_t used = 0;
 	sigset_t open;
 
@@ -120,7 +134,11 @@ static bool hear(char *line, size_t size)
 		char byte;
 		ssize_t got;
 
-		if (ppoll(&control, 1, NULL, &open) < 0)
+		if (beat && !used && over(beat, &left)) {
+			*line = '\0';
+			return true;
+		}
+		if (ppoll(&control, 1, beat && !used ? &left : NULL, &open) <= 0)
 			continue;
 		got = read(stage.control_fd, &byte, 1);
 		if (got < 0 && (errno == EINTR || errno == EAGAIN))
@@ -165,16 +183,32 @@ static void carry_out(const struct jp_step *steps, void *context, char *line)
 
 int jp_stage(const struct jp_step *steps, void *context)
 {
+	return jp_stage_every(0, steps, context);
+}
+
+int jp_stage_every(uint64_t period, const struct jp_step *steps, void *context)
+{
+	uint64_t beat = period ? jp_truth_now() + period : 0;
 	char line[256];
+	int ret = 0;
 
 	if (stage.resumed)
 		say("done exec\n");
 	else
 		say("ready %d\n", getpid());
-	while (hear(line, sizeof(line)) && strcmp(line, "stop"))
-		carry_out(steps, context, line);
+	while (!ret && hear(line, sizeof(line), beat) && strcmp(line, "stop")) {
+		if (*line) {
+			carry_out(steps, context, line);
+			continue;
+		}
+		if (!beat)
+			continue;
+		ret = steps[0].act(context, NULL);
+		beat = ret ? 0 : jp_truth_now() + period;
+		ret = ret == -ENOSPC ? 0 : ret;
+	}
 	atomic_store(&stopping, 1);
-	return 0;
+	return ret;
 }
 
 int jp_stage_skip(const char *why)

@@ -37,6 +37,9 @@ uint64_t jp_stage_seed(void);
  * NULL: none.
  */
 int jp_stage(const struct jp_step *steps, void *context);
+/* The same, and carries out steps[0] by itself every @period ns (0: never), until that fails:
+ * -ENOSPC means that there is no more to do, any other error is returned. */
+int jp_stage_every(uint64_t period, const struct jp_step *steps, void *context);
 /* Says that the machine lacks @why, and returns the workload's exit status. */
 int jp_stage_skip(const char *why);
 /* Polled by threads between two paths. */

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,6 +27,8 @@ static _Noreturn void child(struct jp_session *session, int ours, int theirs, ch
 
 	close(ours);
 	setrlimit(RLIMIT_NOFILE, &session->files);
+	if (target->dies_with_us)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (int i = 0; i < 4 && target->inherit_fds[i] >= 0; i++)
 		fcntl(target->inherit_fds[i], F_SETFD, 0);
 	do {

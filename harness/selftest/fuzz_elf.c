@@ -23,7 +23,7 @@ static bool load(void *context, uint64_t addr, uint64_t *value)
 
 static void step_everywhere(struct jp_cfi *cfi)
 {
-	for (uint64_t offset = 0; offset < 0x30000; offset += offset < 2048 ? 1 : 37) {
+	for (uint64_t offset = 0; offset < 0x30000; offset += offset < 2048 ? 1 : 61) {
 		uint64_t vaddr = jp_cfi_vaddr(cfi, offset);
 		struct jp_regs regs = {.known = UINT32_MAX};
 
@@ -64,6 +64,6 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 
 const struct fuzz_target fuzz_target = {
 	.seeds = files,
-	.rounds = 2500,
+	.rounds = 2000,
 	.truncations = 150,
 };

@@ -5,6 +5,7 @@
 A C test prints TAP; a Python test is a unittest file. Environment: O, JITPROOF (set by make).
 """
 
+import concurrent.futures
 import os
 import re
 import subprocess
@@ -15,7 +16,8 @@ SECONDS = 120
 
 
 def run(path):
-    """Passed, failed, skipped and the output of one test program."""
+    """Passed, failed, skipped, the output and the seconds of one test program."""
+    start = time.monotonic()
     python = path.endswith(".py")
     command = [sys.executable, path, "-v"] if python else [path]
     try:
@@ -37,7 +39,7 @@ def run(path):
     if not passed and not failed and not skipped:
         failed += 1
         output += "# it tested nothing\n"
-    return passed, failed, skipped, output
+    return passed, failed, skipped, output, time.monotonic() - start
 
 
 def count_tap(output):
@@ -70,19 +72,29 @@ def count_unittest(output):
     return passed, failed, skipped
 
 
+def inputs(output):
+    """What a fuzz target tried."""
+    tried = re.search(r"(?m)^ok \d+ - .*: (\d+ inputs)$", output)
+    return f", {tried.group(1)}" if tried else ""
+
+
 def main():
     totals = [0, 0, 0]
     if len(sys.argv) < 2:
         print("selftest: there is no test", file=sys.stderr)
         return 99
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        # What feeds changed input waits for nothing and nobody: side by side, before the others.
+        early = {path: pool.submit(run, path) for path in sys.argv[1:] if "/fuzz_" in path}
+        concurrent.futures.wait(early.values())
     for path in sys.argv[1:]:
-        start = time.monotonic()
-        passed, failed, skipped, output = run(path)
+        passed, failed, skipped, output, seconds = \
+            early[path].result() if path in early else run(path)
         for i, count in enumerate((passed, failed, skipped)):
             totals[i] += count
         name = os.path.relpath(path)
         print(f"{'not ok' if failed else 'ok'} {name}: {passed} passed, {failed} failed, "
-              f"{skipped} skipped ({time.monotonic() - start:.1f} s)", flush=True)
+              f"{skipped} skipped{inputs(output)} ({seconds:.1f} s)", flush=True)
         if failed or skipped:
             for line in output.splitlines():
                 if not re.match(r"ok \d+(?!.*# SKIP)", line):

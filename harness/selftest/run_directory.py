@@ -8,6 +8,7 @@ makes a fixture of a recorded case: few samples, no unused slots, nothing about 
 """
 
 import os
+import re
 import shutil
 import struct
 import sys
@@ -25,6 +26,7 @@ SAMPLE_ID_ALL = 1 << 18
 HEADER, ATTR = 104, 120
 # Features that say nothing about the machine or who used it.
 NEUTRAL_FEATURES = (6, 7, 12, 21, 23)
+PUBLISHED = re.compile(r"jit-\d+\.dump$|perf-\d+\.map$")
 X86_BP, X86_SP, X86_IP = 6, 7, 8  # numbers of PERF_REG_X86_*
 
 
@@ -410,6 +412,47 @@ class Truth:
             file.write(bytes(self.header) + b"".join(self.slots))
 
 
+class Jitdump:
+    """A jitdump: its header, and its records as bytes, by kind, time and what else is asked for."""
+
+    HEADER, LOAD, MOVE = 40, 0, 1
+
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            raw = file.read()
+        at = struct.unpack_from("<I", raw, 8)[0]
+        self.header, self.records = raw[:at], []
+        while at < len(raw):
+            size = struct.unpack_from("<I", raw, at + 4)[0]
+            self.records.append(bytearray(raw[at:at + size]))
+            at += size
+
+    @staticmethod
+    def kind(record):
+        return struct.unpack_from("<I", record, 0)[0]
+
+    @staticmethod
+    def time(record):
+        return struct.unpack_from("<Q", record, 8)[0]
+
+    @staticmethod
+    def set_time(record, time):
+        struct.pack_into("<Q", record, 8, time)
+
+    @staticmethod
+    def load(record):
+        """pid, address, size, name of a LOAD."""
+        pid, _, _, addr, size, _ = struct.unpack_from("<IIQQQQ", record, 16)
+        return pid, addr, size, bytes(record[56:len(record) - size]).split(b"\0")[0].decode()
+
+    def loads(self):
+        return [record for record in self.records if self.kind(record) == Jitdump.LOAD]
+
+    def save(self, path):
+        with open(path, "wb") as file:
+            file.write(self.header + b"".join(self.records))
+
+
 def read_facts(directory):
     with open(os.path.join(directory, "capture"), encoding="utf-8") as file:
         return dict(line.rstrip("\n").split(" ", 1) for line in file)
@@ -425,6 +468,9 @@ def thin(source, target, wanted):
     os.makedirs(os.path.join(target, "elf"))
     perf = PerfData.load(os.path.join(source, "perf.data"))
     truth = Truth(os.path.join(source, "truth"))
+    shutil.copytree(source, target, ignore=lambda _, names: [
+        name for name in names if name not in ("jit", "inject.txt") and not PUBLISHED.match(name)
+        and not name.startswith("jitted-")], dirs_exist_ok=True)
     code = []
     for index in truth.of(Truth.CODE_LOAD):
         addr, size = truth.get(index)[6:8]
@@ -432,14 +478,20 @@ def thin(source, target, wanted):
     inside = [sample for sample in perf.samples()
               if any(start <= sample.regs.get(X86_IP, 0) < end for start, end in code)]
     step = len(inside) / wanted
-    kept = {id(inside[int(index * step)]) for index in range(min(wanted, len(inside)))}
-    perf.records = [record for record in perf.records
-                    if not isinstance(record, Sample) or id(record) in kept]
-    perf.features = {bit: raw for bit, raw in perf.features.items() if bit in NEUTRAL_FEATURES}
-    perf.save(os.path.join(target, "perf.data"))
+    kept = [inside[int(index * step)] for index in range(min(wanted, len(inside)))]
+    kept = {(sample.time, sample.tid) for sample in kept}
+    for name in ("perf.data", "injected.data"):
+        if not os.path.exists(os.path.join(source, name)):
+            continue
+        perf = PerfData.load(os.path.join(source, name))
+        perf.records = [record for record in perf.records if not isinstance(record, Sample)
+                        or (record.time, record.tid) in kept]
+        perf.features = {bit: raw for bit, raw in perf.features.items()
+                         if bit in NEUTRAL_FEATURES}
+        perf.save(os.path.join(target, name))
     truth.save(os.path.join(target, "truth"))
     facts = read_facts(source)
-    facts["samples"] = str(len(perf.samples()))
+    facts["samples"] = str(len(kept))
     write_facts(target, facts)
     with open(os.path.join(target, "env.json"), "w", encoding="utf-8") as file:
         file.write('{"machine": "x86_64"}\n')

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Expectations: their parser, Wilson's interval, and what follows from both. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/case.h"
@@ -139,6 +140,22 @@ static void bad_lines(void)
 		{"case a check : w : c : at=noon:map\n", "file:1: at"},
 		{"case a check : w : c : at=before-open\n", "file:1: at"},
 		{"case a check : w : c : colour=red\n", "file:1: key 'colour'"},
+		{"case a check : w : c : publish=all\n", "file:1: publish 'all'"},
+		{"case a check : w : c : publish=map:\n", "file:1: publish 'map:'"},
+		{"case a check : w : c : publish=maps\n", "file:1: publish 'maps'"},
+		{"case a check : w : c : inject=\n", "file:1: inject ''"},
+		{"case a check : w : c : inject=stripped\n", "file:1: inject 'stripped'"},
+		{"case a check : w : c\n\twhen perf 6.1 m =0\n", "file:2: line 'when"},
+		{"case a check : w : c\n\twhen perf: m =0\n", "file:2: scope"},
+		{"case a check : w : c\n\twhen perf ..: m =0\n", "file:2: scope '..'"},
+		{"case a check : w : c\n\twhen perf 6.1 7: m =0\n", "file:2: scope"},
+		{"case a check : w : c\n\twhen perf 6.: m =0\n", "file:2: scope '6.'"},
+		{"case a check : w : c\n\twhen perf six: m =0\n", "file:2: scope 'six'"},
+		{"case a check : w : c\n\twhen perf 6.1: m =0, m =1\n", "file:2: second"},
+		{"table t metric= | c\n", "file:1: metric"},
+		{"table t metric=a:b | c\n", "file:1: metric 'a'"},
+		{"table t | c\nrow a | impossible\n", "file:2: cell 'impossible'"},
+		{"table t | c\nrow a | b:\n", "file:2: cell 'b'; expected a rule"},
 		{"case a check : w : c : samples\n", "file:1: word 'samples'"},
 		{"\n\nchase a\n", "file:3: word"},
 		{"row a | b\n", "file:1: row"},
@@ -168,14 +185,20 @@ static void good_file(void)
 		"\tbroken.chain allow max-stack # it is deep\n"
 		"case two full : w : c\n"
 		"table Title of it | left | right\n"
-		"row a label | one | -\n";
+		"row a label | one | -\n"
+		"table Names metric=a.b:some/none,c.d | left | right\n"
+		"row a label | one: a rule | impossible: another\n"
+		"case three full : w : c : publish=jitdump:zero-tail inject=cut\n"
+		"\twhen perf 6.1..6.12: broken.chain allow max-stack, m =1 # then\n"
+		"\tm =0\n";
 	struct jp_error err = {""};
 	struct jp_cases *cases = jp_cases_parse(NULL, "file", "study", text, strlen(text), &err),
 			*again;
 	struct jp_exception exception = {.metric = "broken.chain", .cause = "max-stack"};
-	const struct jp_case *one;
+	const struct jp_case *one, *three;
+	const struct jp_table *names;
 
-	if (!check(cases && cases->nr_cases == 2 && cases->nr_tables == 1, "a file is read %s",
+	if (!check(cases && cases->nr_cases == 3 && cases->nr_tables == 2, "a file is read %s",
 		   err.text))
 		return;
 	one = &cases->cases[0];
@@ -188,16 +211,41 @@ static void good_file(void)
 	      "words of workload and capture");
 	check(!strcmp(one->expectations[1].reason, "why so"),
 	      "the reason is each one's of the line");
-	check(jp_expect_allows(one, &exception), "what a line allows is allowed");
+	check(jp_expect_allows(one, 0, &exception), "what a line allows is allowed");
 	strcpy(exception.cause, "short");
-	check(!jp_expect_allows(one, &exception), "another cause is not");
+	check(!jp_expect_allows(one, 0, &exception), "another cause is not");
 	strcpy(exception.cause, "max-stack");
 	strcpy(exception.metric, "broken.dump");
-	check(!jp_expect_allows(one, &exception), "nor the same cause of another metric");
+	check(!jp_expect_allows(one, 0, &exception), "nor the same cause of another metric");
 	check(!cases->cases[1].check && cases->cases[1].samples == 2000, "defaults");
-	check(!strcmp(cases->tables[0].rows[0].cases[0], "study/one") &&
-		      !strcmp(cases->tables[0].rows[0].cases[1], "-"),
+	check(!strcmp(cases->tables[0].rows[0].cells[0].name, "study/one") &&
+		      !strcmp(cases->tables[0].rows[0].cells[1].name, "-") &&
+		      !cases->tables[0].nr_metrics,
 	      "rows name cases in full");
+	names = &cases->tables[1];
+	check(!strcmp(names->title, "Names") && names->nr_metrics == 2 &&
+		      !strcmp(names->metrics[0].name, "a.b") &&
+		      !strcmp(names->metrics[0].some, "some") &&
+		      !strcmp(names->metrics[0].none, "none") &&
+		      !strcmp(names->metrics[1].name, "c.d") && !names->metrics[1].some,
+	      "a table's own metrics");
+	check(!strcmp(names->rows[0].cells[0].name, "study/one") &&
+		      !strcmp(names->rows[0].cells[0].rule, "a rule") &&
+		      !strcmp(names->rows[0].cells[1].name, "impossible") &&
+		      !strcmp(names->rows[0].cells[1].rule, "another"),
+	      "cells with rules");
+	three = &cases->cases[2];
+	check(!one->publish && !one->inject && !strcmp(three->publish, "jitdump:zero-tail") &&
+		      !strcmp(three->inject, "cut"),
+	      "what is published and injected");
+	strcpy(exception.cause, "max-stack");
+	strcpy(exception.metric, "broken.chain");
+	check(jp_expect_scopes(three, "{\"tools\": {\"perf\": \"6.1.170\"}}") == 0 &&
+		      jp_expect_allows(three, 0, &exception),
+	      "a scope that holds");
+	check(jp_expect_scopes(three, "{\"tools\": {\"perf\": \"7.2\"}}") == 3 &&
+		      !jp_expect_allows(three, 3, &exception),
+	      "a scope that does not");
 	again = jp_cases_parse(NULL, "case", NULL, one->text, strlen(one->text), &err);
 	check(again && again->nr_cases == 1 && !strcmp(again->cases[0].name, "study/one") &&
 		      !strcmp(again->cases[0].study, "study") &&
@@ -208,12 +256,50 @@ static void good_file(void)
 	jp_cases_free(cases);
 }
 
+static void scopes(void)
+{
+	static const char environment[] =
+		"{\"kernel\": \"6.18.3-fc\", \"no\": [1, {\"perf\": \"1\"}, \"]\"], \"n\": null,\n"
+		" \"tools\": {\"libc\": \"2.36\", \"perf\": \"perf version 6.1.170\"}}";
+	static const struct {
+		const char *tool, *range;
+		bool holds;
+	} table[] = {
+		{"perf", "6.1", true},           {"perf", "6.1.170", true},
+		{"perf", "6.1.171", false},      {"perf", "6.1..6.12", true},
+		{"perf", "5.10..6.1", true},     {"perf", "5.10..6.0", false},
+		{"perf", "6.2..6.12", false},    {"perf", "6.10..", false},
+		{"perf", "..6.1.169", false},    {"perf", "..6.1.170", true},
+		{"perf", "6..", true},           {"kernel", "6.6..", true},
+		{"kernel", "..6.5", false},      {"kernel", "6.18.3", true},
+		{"libc", "2.36..2.36", true},    {"samply", "0..", false},
+		{"kernel", "6.18.3.1..", false},
+	};
+	struct jp_scope scope = {0};
+
+	check(jp_scope_holds(&scope, NULL), "no scope holds everywhere");
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		check(jp_scope_parse(table[i].tool, table[i].range, &scope) &&
+			      jp_scope_holds(&scope, environment) == table[i].holds,
+		      "%s %s: %s", table[i].tool, table[i].range, table[i].holds ? "yes" : "no");
+	check(!jp_scope_holds(&scope, NULL), "without env.json no scope holds");
+	/* Cut short anywhere, it holds or not, and reads nothing beyond. */
+	jp_scope_parse("perf", "6.1", &scope);
+	for (size_t i = 0; i < sizeof(environment); i++) {
+		char *copy = strndup(environment, i);
+
+		if (jp_scope_holds(&scope, copy) && i < sizeof(environment) - 3)
+			check(false, "%zu bytes of env.json", i);
+		free(copy);
+	}
+}
+
 /* Every prefix of a good file, and every byte of it replaced: no crash, no leak. */
 static void hostile(void)
 {
-	static const char text[] =
-		"case a check : w -x : c -y : samples=2 at=before-open:map\n"
-		"\tm <=5%, n 0..3 # r\n\tm allow c # r\ntable t | a\nrow b | a\n";
+	static const char text[] = "case a check : w -x : c -y : samples=2 at=before-open:map\n"
+				   "\tm <=5%, n 0..3 # r\n\tm allow c # r\nwhen perf 6.1..7: m =1 "
+				   "# r\ntable t metric=m:x/y | a\nrow b | a: r\n";
 	unsigned taken = 0, refused = 0;
 	char copy[sizeof(text)];
 
@@ -243,6 +329,7 @@ int main(void)
 	missing_metric();
 	bad_lines();
 	good_file();
+	scopes();
 	hostile();
 	return check_done();
 }

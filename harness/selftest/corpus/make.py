@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes odd.data: the records that a plain recording does not hold.
+"""Makes odd.data, the records that a plain recording does not hold; every.dump, a jitdump with a
+record of every type; names.map, a perf map with lines of every kind.
 
 Of the others, compressed.data, pipe.data and two_events.data are perf 6.1's (record -z, -o -, and
-two -e), cut to a few records; program.elf is a small C program, stripped; expressions.S says how its
+two -e), cut to a few records; jit.dump is anon_exec's, of the first functions and two moves; perf.map was
+written by hand; program.elf is a small C program, stripped; expressions.S says how its
 two files are made. A folder with a target's name holds what once killed or stopped that parser.
 """
 
@@ -25,7 +27,7 @@ def sample(perf, attr, time, chain):
     return made
 
 
-def main():
+def odd_data():
     kind = rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME | rd.CALLCHAIN | rd.PERIOD | rd.CPU
     attrs = [rd.Attr.make(kind, [7]), rd.Attr.make(kind | rd.ADDR, [8, 9])]
     perf = rd.PerfData(attrs, [], {6: struct.pack("<I64s", 64, b"x86_64")})
@@ -50,6 +52,36 @@ def main():
         sample(perf, attrs[0], 40, [CODE + 0x9000, 2**64 - 1]),
     ]
     perf.save(os.path.join(HERE, "odd.data"))
+
+
+def every_dump():
+    def record(kind, body, time):
+        return struct.pack("<IIQ", kind, 16 + len(body), time) + body
+
+    code = bytes(range(32))
+    lines = struct.pack("<Qii", CODE, 7, 1) + b"source.js\0" + \
+        struct.pack("<Qii", CODE + 8, 9, 0) + b"\xff\0"
+    return struct.pack("<IIIIIIQQ", 0x4a695444, 1, 40, 62, 0, PID, 1000, 0) + b"".join((
+        record(2, struct.pack("<QQ", CODE, 2) + lines, 1001),
+        record(4, struct.pack("<QQQ", 40, 12, 40) + bytes(40), 1002),
+        record(0, struct.pack("<IIQQQQ", PID, PID, CODE, CODE, 32, 1) + b"first\0" + code, 1003),
+        record(1, struct.pack("<IIQQQQQ", PID, PID, CODE, CODE, CODE + 64, 32, 1), 1004),
+        record(0, struct.pack("<IIQQQQ", PID, PID, CODE, CODE, 32, 2) + b"second\0" + code, 1005),
+        record(9, bytes(8), 1006),
+        record(3, b"", 1007)))
+
+
+def names_map():
+    return (b"10000 40 first\n10040 40 LazyCompile:~second file.js:1\n10020 40 over both\n"
+            b"no line\nffffffffffffff00 100 last\n10100 0 nothing\n0x10200 20 prefixed\n"
+            b"10300 20 \n20000 ffffffffffffffff all\n10400 20 without an end")
+
+
+def main():
+    odd_data()
+    for name, content in (("every.dump", every_dump()), ("names.map", names_map())):
+        with open(os.path.join(HERE, name), "wb") as file:
+            file.write(content)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_BYTES_H
+#define JP_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of a file that are put together in memory. Want of memory is remembered: whoever adds need
+ * not ask, whoever uses the whole does. All zero to start with. */
+struct jp_bytes {
+	unsigned char *bytes;
+	size_t size, room;
+	bool failed;
+};
+
+void jp_bytes_add(struct jp_bytes *to, const void *from, size_t size);
+void jp_bytes_add8(struct jp_bytes *to, uint8_t value);
+void jp_bytes_add16(struct jp_bytes *to, uint16_t value);
+void jp_bytes_add32(struct jp_bytes *to, uint32_t value);
+void jp_bytes_add64(struct jp_bytes *to, uint64_t value);
+void jp_bytes_uleb(struct jp_bytes *to, uint64_t value); /* LEB128 */
+void jp_bytes_sleb(struct jp_bytes *to, int64_t value);
+/* Writes @value over the four bytes at @at. */
+void jp_bytes_set32(struct jp_bytes *to, size_t at, uint32_t value);
+void jp_bytes_free(struct jp_bytes *bytes);
+
+#endif

@@ -1,0 +1,622 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/inject_dumps.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "harness/jit_elf.h"
+#include "harness/jitdump_read.h"
+
+enum {
+	PENDING = 16, /* DEBUG_INFO records that wait for their LOAD */
+	V8_SHIFT = 0x40,
+};
+
+/* perf's rule (util/jitdump.c, jit_detect()): .../jit-PID.dump. */
+static bool marker_name(const char *path, uint32_t *pid)
+{
+	const char *name = strrchr(path, '/');
+	char *end;
+	unsigned long value;
+
+	if (!name || strncmp(name, "/jit-", 5) != 0 || name[5] < '0' || name[5] > '9')
+		return false;
+	errno = 0;
+	value = strtoul(name + 5, &end, 10);
+	*pid = value;
+	return !errno && value <= INT32_MAX && strcmp(end, ".dump") == 0;
+}
+
+int jp_inject_marker(struct jp_inject_dumps *dumps, const struct jp_event *event,
+		     const struct jp_perf_layout *layout)
+{
+	const unsigned char *end = event->record;
+	struct jp_marker *grown, marker = {.pid = event->pid};
+
+	if (event->kernel_map || !(event->map.prot & PROT_EXEC) ||
+	    !marker_name(event->map.name, &marker.named))
+		return 0;
+	for (size_t i = 0; i < dumps->nr_markers; i++) {
+		const struct jp_marker *known = &dumps->markers[i];
+
+		if (known->pid == event->pid && strcmp(known->path, event->map.name) == 0 &&
+		    (!event->map.has_identity || known->ino == event->map.ino))
+			return 0;
+	}
+	marker.has_identity = event->map.has_identity;
+	marker.ino = event->map.has_identity ? event->map.ino : 0;
+	marker.trailer_size = layout->trailer;
+	marker.end_tid = layout->end_tid;
+	marker.end_time = layout->end_time;
+	end += ((const struct jp_perf_record *)event->record)->size;
+	memcpy(marker.trailer, end - layout->trailer, layout->trailer);
+	grown = realloc(dumps->markers, (dumps->nr_markers + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	dumps->markers = grown;
+	marker.path = strdup(event->map.name);
+	if (!marker.path)
+		return -ENOMEM;
+	grown[dumps->nr_markers++] = marker;
+	return 0;
+}
+
+struct place {
+	uint64_t index;
+	uint32_t pid;
+	size_t function; /* + 1; 0: a free place */
+};
+
+/* One dump as it is read. */
+struct dump {
+	const struct jp_inject_read *read;
+	struct jp_inject_dumps *dumps;
+	uint32_t marker;
+	const char *path;
+	struct jp_jitdump *file;
+	struct jp_jit_function *functions; /* one for each of the dump's codes */
+	size_t count, room, first;         /* @first: index of its first code */
+	struct place *places;              /* by pid and code_index */
+	size_t nr_places;
+	struct jp_jitdump_record pending[PENDING]; /* DEBUG_INFO */
+	unsigned int next_pending;
+	const unsigned char *eh_frame; /* of the next LOAD */
+	uint64_t eh_frame_size;
+	uint64_t strangers, unloaded, unused;
+};
+
+static void say(const struct jp_inject_read *read, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+static void say(const struct jp_inject_read *read, const char *fmt, ...)
+{
+	char text[1200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (read->said)
+		read->said(read->context, text);
+}
+
+/* As perf does it (util/tsc.c, tsc_to_perf_time()). */
+static uint64_t to_capture_time(const struct dump *dump, uint64_t time)
+{
+	const struct jp_time_conv *conv = &dump->read->conv;
+	uint64_t low;
+
+	if (!(jp_jitdump_header(dump->file)->flags & JP_JITDUMP_ARCH_TIMESTAMP))
+		return time;
+	low = time & ((UINT64_C(1) << conv->shift) - 1);
+	return conv->zero + (time >> conv->shift) * conv->mult + (low * conv->mult >> conv->shift);
+}
+
+/*
+ * The process that a record is of: the writer, by the pid that the capture has for it; or a child
+ * that writes on into its parent's file. In a pid namespace the latter's pid means nothing outside.
+ */
+static bool process_of(struct dump *dump, uint32_t pid, uint32_t *outside)
+{
+	const struct jp_marker *marker = &dump->dumps->markers[dump->marker];
+	uint32_t inside = jp_jitdump_header(dump->file)->pid;
+
+	*outside = pid == inside ? marker->pid : pid;
+	if (pid == inside || inside == marker->pid)
+		return true;
+	dump->strangers++;
+	return false;
+}
+
+static struct jp_jit_function *add_code(struct dump *dump, const struct jp_code *code)
+{
+	struct jp_inject_dumps *dumps = dump->dumps;
+
+	if (dump->count == dump->room) {
+		size_t room = dump->room ? dump->room * 2 : 256;
+		void *grown = realloc(dump->functions, room * sizeof(*dump->functions));
+
+		if (!grown)
+			return NULL;
+		dump->functions = grown;
+		dump->room = room;
+	}
+	if (dumps->nr_codes == dumps->room) {
+		size_t room = dumps->room ? dumps->room * 2 : 256;
+		void *grown = realloc(dumps->codes, room * sizeof(*dumps->codes));
+
+		if (!grown)
+			return NULL;
+		dumps->codes = grown;
+		dumps->room = room;
+	}
+	dumps->codes[dumps->nr_codes] = *code;
+	dumps->codes[dumps->nr_codes++].marker = dump->marker;
+	return &dump->functions[dump->count++];
+}
+
+static struct place *place_of(const struct dump *dump, uint32_t pid, uint64_t index)
+{
+	uint64_t hash = (index + pid * UINT64_C(0x100000001b3)) * UINT64_C(0x9e3779b97f4a7c15);
+	size_t at = hash >> 20 & (dump->nr_places - 1);
+
+	while (dump->places[at].function &&
+	       (dump->places[at].index != index || dump->places[at].pid != pid))
+		at = (at + 1) & (dump->nr_places - 1);
+	return &dump->places[at];
+}
+
+/* Notes that the last function has @index: the latest counts. */
+static int note_place(struct dump *dump, uint32_t pid, uint64_t index)
+{
+	if (dump->count * 2 > dump->nr_places) {
+		struct dump old = *dump;
+
+		dump->nr_places = old.nr_places ? old.nr_places * 2 : 1024;
+		dump->places = calloc(dump->nr_places, sizeof(*dump->places));
+		if (!dump->places) {
+			*dump = old;
+			return -ENOMEM;
+		}
+		for (size_t i = 0; i < old.nr_places; i++)
+			if (old.places[i].function)
+				*place_of(dump, old.places[i].pid, old.places[i].index) =
+					old.places[i];
+		free(old.places);
+	}
+	*place_of(dump, pid, index) = (struct place){index, pid, dump->count};
+	return 0;
+}
+
+/* The DEBUG_INFO that was for code at @addr, the last one of several. */
+static void take_debug(struct dump *dump, uint64_t addr, struct jp_jit_function *function)
+{
+	for (unsigned int i = 1; i <= PENDING; i++) {
+		struct jp_jitdump_record *debug =
+			&dump->pending[(dump->next_pending + PENDING - i) % PENDING];
+
+		if (!debug->debug.count || debug->debug.addr != addr)
+			continue;
+		if (!function->debug.debug.count)
+			function->debug = *debug;
+		debug->debug.count = 0;
+	}
+	/* V8 adds the ELF header that perf once put before the code (its perf-jit.cc,
+	 * kElfHeaderSize); it alone writes that into pad1. The format does not ask for it. */
+	function->debug_base = addr;
+	if (jp_jitdump_header(dump->file)->pad1 == 0xdeadbeef)
+		function->debug_base += V8_SHIFT;
+}
+
+static int load(struct dump *dump, const struct jp_jitdump_record *record)
+{
+	struct jp_code code = {
+		.time = to_capture_time(dump, record->time),
+		.addr = record->load.addr,
+		.size = record->load.size,
+	};
+	struct jp_jit_function *function;
+
+	if (!process_of(dump, record->pid, &code.pid))
+		return 0;
+	if (!code.size) {
+		dump->read->summary->bad_records++;
+		return 0;
+	}
+	function = add_code(dump, &code);
+	if (!function || note_place(dump, code.pid, record->load.index))
+		return -ENOMEM;
+	*function = (struct jp_jit_function){
+		.name = record->load.name,
+		.code = record->load.code,
+		.addr = code.addr,
+		.size = code.size,
+		.eh_frame = dump->eh_frame,
+		.eh_frame_size = dump->eh_frame_size,
+	};
+	take_debug(dump, code.addr, function);
+	dump->read->summary->loads++;
+	return 0;
+}
+
+static int move(struct dump *dump, const struct jp_jitdump_record *record)
+{
+	struct jp_code code = {
+		.time = to_capture_time(dump, record->time),
+		.addr = record->move.to,
+		.from = record->move.from,
+	};
+	const struct place *place = NULL;
+	struct jp_jit_function *function;
+	size_t moved;
+
+	if (!process_of(dump, record->pid, &code.pid))
+		return 0;
+	if (dump->nr_places) {
+		place = place_of(dump, code.pid, record->move.index);
+		/* What a child moves, its parent may have loaded. */
+		if (!place->function)
+			place = place_of(dump, dump->dumps->markers[dump->marker].pid,
+					 record->move.index);
+	}
+	if (!place || !place->function || !record->move.size) {
+		dump->unloaded++;
+		return 0;
+	}
+	moved = place->function - 1;
+	code.size = dump->functions[moved].size;
+	if (code.size > record->move.size)
+		code.size = record->move.size;
+	function = add_code(dump, &code);
+	if (!function || note_place(dump, code.pid, record->move.index))
+		return -ENOMEM;
+	*function = dump->functions[moved];
+	function->addr = code.addr;
+	function->size = code.size;
+	/* Unwinding says where the code ends. */
+	if (code.size < dump->functions[moved].size)
+		function->eh_frame_size = 0;
+	dump->read->summary->moves++;
+	return 0;
+}
+
+static int take_record(struct dump *dump, const struct jp_jitdump_record *record)
+{
+	struct jp_jitdump_record *pending;
+	int ret = 0;
+
+	switch (record->type) {
+	case JP_JITDUMP_LOAD:
+		ret = load(dump, record);
+		dump->eh_frame_size = 0;
+		break;
+	case JP_JITDUMP_MOVE:
+		ret = move(dump, record);
+		break;
+	case JP_JITDUMP_DEBUG_INFO:
+		pending = &dump->pending[dump->next_pending++ % PENDING];
+		dump->unused += pending->debug.count != 0;
+		*pending = *record;
+		break;
+	case JP_JITDUMP_UNWINDING_INFO:
+		dump->eh_frame = record->unwinding.eh_frame;
+		dump->eh_frame_size = record->unwinding.size - record->unwinding.hdr_size;
+		break;
+	default:
+		break;
+	}
+	return ret;
+}
+
+/* Why the dump's times cannot be laid beside the capture's; NULL: they can. */
+static const char *clock_trouble(const struct dump *dump)
+{
+	if (jp_jitdump_header(dump->file)->flags & JP_JITDUMP_ARCH_TIMESTAMP)
+		return dump->read->conv.known && dump->read->conv.shift < 64
+			       ? NULL
+			       : "its times are the CPU's counter, and the capture has no "
+				 "TIME_CONV "
+				 "record to go by";
+	return dump->read->monotonic ? NULL
+				     : "its times are CLOCK_MONOTONIC and the capture's are not: "
+				       "record with -k mono";
+}
+
+static int read_records(struct dump *dump, struct jp_error *err)
+{
+	struct jp_inject_summary *summary = dump->read->summary;
+	struct jp_jitdump_record record;
+	struct jp_error why;
+	int ret;
+
+	while ((ret = jp_jitdump_next(dump->file, &record, &why)) > 0)
+		if (take_record(dump, &record))
+			return jp_fail(err, ENOMEM, "%s: no memory", dump->path);
+	if (ret < 0) {
+		summary->bad_records++;
+		say(dump->read, "%s: what comes before is used", why.text);
+	}
+	for (int i = 0; i < PENDING; i++)
+		dump->unused += dump->pending[i].debug.count != 0;
+	summary->bad_records += dump->unloaded + dump->strangers + dump->unused;
+	if (dump->unloaded)
+		say(dump->read, "%s: %" PRIu64 " MOVE records of code that was never loaded",
+		    dump->path, dump->unloaded);
+	if (dump->strangers)
+		say(dump->read,
+		    "%s: %" PRIu64
+		    " records of pids of another namespace that the capture does not "
+		    "tie to a process",
+		    dump->path, dump->strangers);
+	if (dump->unused)
+		say(dump->read, "%s: %" PRIu64 " DEBUG_INFO records of code that no LOAD follows",
+		    dump->path, dump->unused);
+	if (jp_jitdump_unknown(dump->file))
+		say(dump->read, "%s: %" PRIu64 " records of unknown types passed over", dump->path,
+		    jp_jitdump_unknown(dump->file));
+	return 0;
+}
+
+static int add_file(struct jp_inject_dumps *dumps, const char *folder, const struct jp_jit_elf *elf)
+{
+	struct jp_code_file *grown = realloc(dumps->files, (dumps->nr_files + 1) * sizeof(*grown));
+	struct jp_code_file *file;
+
+	if (!grown)
+		return -ENOMEM;
+	dumps->files = grown;
+	file = &grown[dumps->nr_files];
+	*file = (struct jp_code_file){.maj = elf->maj, .min = elf->min, .ino = elf->ino};
+	if (asprintf(&file->path, "%s/%s", folder, elf->name) < 0)
+		return -ENOMEM;
+	dumps->nr_files++;
+	return 0;
+}
+
+static int by_place(const void *left, const void *right)
+{
+	const struct jp_jit_function *a = *(const struct jp_jit_function *const *)left;
+	const struct jp_jit_function *b = *(const struct jp_jit_function *const *)right;
+
+	if (a->file != b->file)
+		return a->file < b->file ? -1 : 1;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+/* The files of the dump's functions, which @sorted has by file and offset; the codes learn where
+ * they stand. */
+static int write_files(struct dump *dump, const struct jp_jit_function **sorted,
+		       struct jp_error *err)
+{
+	const struct jp_inject_read *read = dump->read;
+	struct jp_inject_dumps *dumps = dump->dumps;
+	uint64_t bad_frames = 0;
+	size_t next;
+
+	for (size_t i = 0; i < dump->count; i = next) {
+		uint32_t file = sorted[i]->file;
+		struct jp_jit_elf elf;
+		int ret;
+
+		for (next = i; next < dump->count && sorted[next]->file == file;)
+			next++;
+		ret = jp_jit_elf_write(read->dir, read->dir_name, dumps->markers[dump->marker].pid,
+				       jp_jitdump_header(dump->file)->elf_mach, sorted + i,
+				       next - i, file, &elf, err);
+		if (!ret && add_file(dumps, read->dir_name, &elf))
+			ret = jp_fail(err, ENOMEM, "%s: no memory", dump->path);
+		if (ret)
+			return ret;
+		bad_frames += elf.bad_frames;
+		read->summary->elf_files++;
+		read->summary->elf_bytes += elf.size;
+		for (size_t j = i; j < next; j++) {
+			struct jp_code *code =
+				&dumps->codes[dump->first + (sorted[j] - dump->functions)];
+
+			code->file = dumps->nr_files - 1;
+			code->pgoff = sorted[j]->offset;
+		}
+	}
+	read->summary->bad_records += bad_frames;
+	if (bad_frames)
+		say(read,
+		    "%s: UNWINDING_INFO of %" PRIu64
+		    " functions cannot be used: expected .eh_frame "
+		    "as for code right before it, pc-relative",
+		    dump->path, bad_frames);
+	return 0;
+}
+
+static int place_functions(struct dump *dump, struct jp_error *err)
+{
+	const struct jp_jit_function **sorted;
+	int ret;
+
+	if (!dump->count)
+		return 0;
+	sorted = malloc(dump->count * sizeof(*sorted));
+	if (!sorted || jp_jit_layout(dump->functions, dump->count) < 0) {
+		free(sorted);
+		return jp_fail(err, ENOMEM, "%s: no memory", dump->path);
+	}
+	for (size_t i = 0; i < dump->count; i++)
+		sorted[i] = &dump->functions[i];
+	qsort(sorted, dump->count, sizeof(*sorted), by_place);
+	ret = write_files(dump, sorted, err);
+	free(sorted);
+	return ret;
+}
+
+static int read_dump(struct dump *dump, uint32_t owner, struct jp_error *err)
+{
+	struct jp_error why;
+	const char *trouble;
+	int ret;
+
+	dump->file = jp_jitdump_open(dump->path, owner, &why);
+	if (!dump->file) {
+		say(dump->read, "%s", why.text);
+		return 0;
+	}
+	trouble = clock_trouble(dump);
+	if (trouble) {
+		say(dump->read, "%s: %s", dump->path, trouble);
+		jp_jitdump_close(dump->file);
+		return 0;
+	}
+	dump->read->summary->jitdumps++;
+	ret = read_records(dump, err);
+	if (!ret)
+		ret = place_functions(dump, err);
+	jp_jitdump_close(dump->file);
+	free(dump->functions);
+	free(dump->places);
+	return ret;
+}
+
+/* Where the dump of @marker is looked for. */
+static char *path_of(const struct jp_inject_read *read, const struct jp_marker *marker)
+{
+	char *path;
+
+	if (!read->options->jitdumps)
+		return strdup(marker->path);
+	if (asprintf(&path, "%s%s", read->options->jitdumps, strrchr(marker->path, '/')) < 0)
+		return NULL;
+	return path;
+}
+
+/*
+ * Whether the dump at @path is that of @marker and not of another one that names the same place: a
+ * process that has the pid of the file's name comes first, then the first one. Elsewhere than where
+ * it was mapped, the inode tells nothing.
+ */
+static bool is_owner(const struct jp_inject_dumps *dumps, const struct jp_inject_read *read,
+		     size_t index, const struct stat *st)
+{
+	const struct jp_marker *marker = &dumps->markers[index];
+	const bool moved = read->options->jitdumps;
+
+	for (size_t i = 0; i < dumps->nr_markers; i++) {
+		const struct jp_marker *other = &dumps->markers[i];
+
+		if (i == index ||
+		    (moved ? strcmp(strrchr(other->path, '/'), strrchr(marker->path, '/')) != 0
+			   : strcmp(other->path, marker->path) != 0))
+			continue;
+		if (!moved && other->has_identity && other->ino != st->st_ino)
+			continue;
+		if (marker->pid != marker->named && (other->pid == other->named || i < index))
+			return false;
+		if (marker->pid == marker->named && other->pid == marker->pid && i < index)
+			return false;
+	}
+	return true;
+}
+
+static int read_marker(struct jp_inject_dumps *dumps, size_t index,
+		       const struct jp_inject_read *read, struct jp_error *err)
+{
+	const struct jp_marker *marker = &dumps->markers[index];
+	struct dump dump = {
+		.read = read, .dumps = dumps, .marker = index, .first = dumps->nr_codes};
+	char *path = path_of(read, marker);
+	struct stat st;
+	int ret = 0;
+
+	dump.path = path;
+	if (!path)
+		ret = jp_fail(err, ENOMEM, "no memory for a jitdump's path");
+	else if (lstat(path, &st))
+		say(read, "%s: %s (jitdump of process %u)", path, strerror(errno), marker->pid);
+	else if (!is_owner(dumps, read, index, &st))
+		say(read, "%s: mapped by process %u too, whose code it is not", path, marker->pid);
+	else if (S_ISREG(st.st_mode) && !read->options->jitdumps && marker->has_identity &&
+		 marker->ino != st.st_ino)
+		say(read,
+		    "%s: another file than process %u mapped (inode %" PRIu64 ", not %" PRIu64
+		    "): name the folder of the right one with --jitdump-dir",
+		    path, marker->pid, (uint64_t)st.st_ino, marker->ino);
+	else if (!marker->end_time)
+		say(read, "%s: the capture has no times of mapping records", path);
+	else /* root's file is taken from anyone's capture, as perf takes root's perf.data */
+		ret = read_dump(&dump, st.st_uid == 0 ? 0 : read->owner, err);
+	free(path);
+	return ret;
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct jp_code *a = left, *b = right;
+
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	/* Else in the order of the dump, which the place in a file need not be. */
+	return 0;
+}
+
+/* A stable sort: of equal times the order of the dump counts. Natural runs are the rule. */
+static int sort_codes(struct jp_inject_dumps *dumps)
+{
+	size_t count = dumps->nr_codes, step;
+	struct jp_code *from = dumps->codes, *to;
+	bool sorted = true;
+
+	for (size_t i = 1; i < count; i++)
+		sorted &= by_time(&from[i - 1], &from[i]) <= 0;
+	if (sorted)
+		return 0;
+	to = malloc(count * sizeof(*to));
+	if (!to)
+		return -ENOMEM;
+	for (step = 1; step < count; step *= 2) {
+		struct jp_code *swap = from;
+
+		for (size_t at = 0; at < count; at += 2 * step) {
+			size_t left = at, middle = at + step < count ? at + step : count;
+			size_t right = middle, end = middle + step < count ? middle + step : count;
+
+			for (size_t out = at; out < end; out++)
+				to[out] = right == end || (left < middle &&
+							   by_time(&from[left], &from[right]) <= 0)
+						  ? from[left++]
+						  : from[right++];
+		}
+		from = to;
+		to = swap;
+	}
+	dumps->codes = from;
+	free(to);
+	dumps->room = count;
+	return 0;
+}
+
+int jp_inject_read(struct jp_inject_dumps *dumps, const struct jp_inject_read *read,
+		   struct jp_error *err)
+{
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < dumps->nr_markers; i++)
+		ret = read_marker(dumps, i, read, err);
+	if (!ret && sort_codes(dumps))
+		ret = jp_fail(err, ENOMEM, "no memory to sort %zu code loads", dumps->nr_codes);
+	return ret;
+}
+
+void jp_inject_dumps_free(struct jp_inject_dumps *dumps)
+{
+	for (size_t i = 0; i < dumps->nr_markers; i++)
+		free(dumps->markers[i].path);
+	for (size_t i = 0; i < dumps->nr_files; i++)
+		free(dumps->files[i].path);
+	free(dumps->markers);
+	free(dumps->files);
+	free(dumps->codes);
+	*dumps = (struct jp_inject_dumps){0};
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_JIT_ELF_H
+#define JP_JIT_ELF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/elf_file.h"
+#include "harness/error.h"
+#include "harness/jitdump_read.h"
+
+/* One function at one place in a process: what a LOAD, or a MOVE of it, put there. Pointers lead
+ * into the jitdump. */
+struct jp_jit_function {
+	const char *name;
+	const unsigned char *code;
+	uint64_t addr, size;
+	struct jp_jitdump_record debug; /* DEBUG_INFO; count 0: none */
+	uint64_t debug_base;            /* what is @addr for the lines' addresses */
+	const unsigned char *eh_frame;  /* as if it lay behind the code, at a multiple of 8 */
+	uint64_t eh_frame_size;         /* 0: none */
+	/* jp_jit_layout() decides: which file, and where in it. */
+	uint32_t file;
+	uint64_t offset;
+};
+
+/*
+ * Gives each function its file and offset; returns the number of files, or -ENOMEM. Functions with
+ * unwinding lie in a file as they lay in the process, one behind the other, with one difference
+ * between address and offset for all: for perf's unwinders a file is mapped once. So code that took
+ * the address of other code is in another file: a generation each. All else is packed into one.
+ */
+int jp_jit_layout(struct jp_jit_function *functions, size_t count);
+
+/* A file that jp_jit_elf_write() wrote. */
+struct jp_jit_elf {
+	char name[64]; /* in its folder */
+	uint32_t maj, min;
+	uint64_t ino, size;
+	struct jp_build_id id;
+	uint64_t bad_frames; /* functions whose .eh_frame could not be used */
+};
+/*
+ * Writes @functions, all of one file and in the order of their offsets, of process @pid, as ELF
+ * file number @file into the folder @dir (named @dir_name in messages): code, symbols, program
+ * headers, build id, call frame information and line table. The build id, and with it the name,
+ * follows from the contents. Never follows a symbolic link, never writes over what is there: a file
+ * of the same name must have the same contents. 0 or -errno.
+ */
+int jp_jit_elf_write(int dir, const char *dir_name, uint32_t pid, uint16_t machine,
+		     const struct jp_jit_function *const *functions, size_t count, uint32_t file,
+		     struct jp_jit_elf *elf, struct jp_error *err);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_JSON_FIND_H
+#define JP_JSON_FIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * The string at @path in the JSON object @text: ("tools", "perf", NULL) finds 6.1 in
+ * {"tools": {"perf": "6.1"}}. Escapes stay as they are. False where there is none, where @text is
+ * no JSON up to there, or where @value has no room for it.
+ */
+bool jp_json_find(const char *text, const char *const *path, char *value, size_t size);
+
+#endif

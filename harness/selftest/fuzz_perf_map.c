@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
+#include "harness/perf_map.h"
+#include "harness/selftest/fuzz.h"
+
+static const char *const maps[] = {"harness/selftest/corpus/perf.map", NULL};
+
+void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
+{
+	struct jp_error err;
+	struct jp_perf_map *map = jp_perf_map_load(path, -1, &err);
+	volatile size_t sum = 0;
+
+	if (!map)
+		return;
+	for (uint64_t addr = 0x6fffffffc0; addr < 0x7000000400; addr += 8) {
+		const char *name = jp_perf_map_find(map, addr);
+
+		sum += name ? strlen(name) : 0;
+	}
+	jp_perf_map_find(map, 0);
+	jp_perf_map_find(map, UINT64_MAX);
+	jp_perf_map_free(map);
+}
+
+const struct fuzz_target fuzz_target = {
+	.seeds = maps,
+	.rounds = 5000,
+	.truncations = 300,
+};

@@ -1,0 +1,368 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""What others do to us: damaged and hostile run directories, wrong command lines, full disks, and
+signals in the middle of a run. Nothing hangs, nothing is left, nothing looks whole that is not.
+
+Environment: O.
+"""
+
+import glob
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BINARY = os.path.join(os.path.abspath(os.environ.get("O", "build")), "selftest",
+                      "jitproof-selftest")
+FIXTURE = os.path.join(ROOT, "validators", "fixtures", "anon")
+FILES = ("case", "truth", "perf.data", "maps", "capture")
+
+
+def jitproof(*arguments, **more):
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
+    return subprocess.run([BINARY, *arguments], stdin=subprocess.DEVNULL, text=True, timeout=60,
+                          errors="replace", check=False, **pipes)
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        home = tempfile.TemporaryDirectory(prefix="jitproof-")
+        self.addCleanup(home.cleanup)
+        self.home = home.name
+
+    def place(self, *names):
+        return os.path.join(self.home, *names)
+
+    def write(self, text, *names):
+        os.makedirs(os.path.dirname(self.place(*names)), exist_ok=True)
+        with open(self.place(*names), "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+class RunDirectory(Folder):
+    def setUp(self):
+        super().setUp()
+        self.dir = self.place("anon")
+        shutil.copytree(FIXTURE, self.dir)
+
+    def not_passed(self, said):
+        """In bounded time, with a sentence that names the file, and never as PASS."""
+        done = jitproof("judge", self.dir)
+        self.assertIn(done.returncode, (1, 99), done.stdout + done.stderr)
+        self.assertNotRegex(done.stdout, r"(?m)^ok ")
+        self.assertRegex(done.stdout + done.stderr, said)
+        return done
+
+    def test_missing(self):
+        for name in FILES:
+            with self.subTest(name):
+                os.rename(self.place("anon", name), self.place("away"))
+                self.not_passed("no case is in it" if name == "case" else
+                                f"anon/{re.escape(name)}: No such file")
+                os.rename(self.place("away"), self.place("anon", name))
+
+    def test_something_else(self):
+        """A link, a FIFO, a folder or an endless device where a file was."""
+        makes = {"link": lambda path: os.symlink(self.place("away"), path),
+                 "fifo": os.mkfifo,
+                 "folder": os.mkdir,
+                 "device": lambda path: os.symlink("/dev/zero", path),
+                 "empty": lambda path: open(path, "w", encoding="utf-8").close()}
+        for name in FILES:
+            for what, make in makes.items():
+                with self.subTest(name=name, what=what):
+                    path = self.place("anon", name)
+                    os.rename(path, self.place("away"))
+                    make(path)
+                    if name == "maps" and what == "empty":
+                        pass  # a launch has none
+                    elif name == "case" and what == "folder":
+                        self.not_passed("no case is in it")
+                    else:
+                        self.not_passed(f"anon/{re.escape(name)}")
+                    if os.path.isdir(path) and not os.path.islink(path):
+                        os.rmdir(path)
+                    else:
+                        os.unlink(path)
+                    os.rename(self.place("away"), path)
+
+    def test_outcome(self):
+        """An `outcome` stands for what the run found, and can only be bad news."""
+        for text in ("PASS all is well", "XFAIL x", "", "ERROR", "FAIL\nok 1 fixture/anon"):
+            with self.subTest(text):
+                self.write(text, "anon", "outcome")
+                done = jitproof("judge", self.dir)
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertNotRegex(done.stdout, r"(?m)^ok ")
+        self.write("SKIP one\nok 2 fixture/forged\n\x1b[2J", "anon", "outcome")
+        done = jitproof("judge", self.dir)
+        self.assertEqual(done.returncode, 4)
+        self.assertEqual(re.findall(r"(?m)^(?:not )?ok \d+ \S+", done.stdout),
+                         ["ok 1 fixture/anon"])
+        self.assertNotIn("\x1b", done.stdout)
+        os.unlink(self.place("anon", "outcome"))
+        os.mkfifo(self.place("anon", "outcome"))
+        self.assertLess(jitproof("judge", self.dir).returncode, 100)
+
+    def test_name_that_leads_elsewhere(self):
+        with open(self.place("anon", "case"), encoding="utf-8") as file:
+            text = file.read()
+        for name in ("../../../escaped", "/tmp/escaped", "fixture/../../escaped", "a/b/../c",
+                     "fixture/\x1b[31m", "fixture/.."):
+            with self.subTest(name):
+                self.write(text.replace("fixture/anon", name), "anon", "case")
+                self.not_passed("anon/case:1: ")
+
+    def test_study_that_leads_elsewhere(self):
+        for name in ("../x", "a/b/c", "..", "a/..", "/x"):
+            with self.subTest(name):
+                self.write(f"case {name} check : anon_exec : attach\n", "cases", "s")
+                done = jitproof("run", "--expected", self.place("cases"), "-o", self.place("r"))
+                self.assertEqual(done.returncode, 99, done.stdout)
+                self.assertIn("s:1: ", done.stderr)
+                self.assertFalse(os.path.exists(self.place("r")))
+
+    def test_cut_short(self):
+        """Cases that were announced and never ran are missed."""
+        os.makedirs(self.place("run", "fixture"))
+        os.rename(self.dir, self.place("run", "fixture", "anon"))
+        self.write("KTAP version 1\n1..1\n", "run", "ktap.txt")
+        self.assertEqual(jitproof("judge", self.place("run")).returncode, 0)
+        self.write("KTAP version 1\n1..3\n", "run", "ktap.txt")
+        done = jitproof("judge", self.place("run"))
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"(?ms)^1\.\.3$.*^ok 1 fixture/anon$.*^Bail out! cut short")
+
+    def test_deep_and_round(self):
+        """Links back and deep folders are not followed for ever."""
+        os.makedirs(self.place("run", *"abcdefgh"))
+        os.symlink("..", self.place("run", "a", "up"))
+        os.symlink(self.dir, self.place("run", "a", "link"))
+        done = jitproof("judge", self.place("run"))
+        self.assertEqual(done.returncode, 99)
+        self.assertIn("no case is in it", done.stderr)
+
+
+class CommandLine(Folder):
+    def test_wrong(self):
+        """Status 2, nothing on standard output, and what was expected."""
+        for arguments, said in (
+                ((), "usage: jitproof COMMAND"),
+                (("fly",), "no command 'fly'"),
+                (("list", "--fly"), "unknown option '--fly'"),
+                (("list", "no/such*"), "no case matches"),
+                (("run", "--fly"), "unknown option '--fly'"),
+                (("run", "-o"), "expected a value after '-o'"),
+                (("run", "--set=some"), "expected --set=check or --set=full, found 'some'"),
+                (("run", "--seed=x"), "expected a number after --seed, found 'x'"),
+                (("run", "--seed=-1"), "expected a number after --seed, found '-1'"),
+                (("run", "no/such*"), "no case matches 'no/such*'"),
+                (("judge",), "no file"),
+                (("judge", "--fly", "x"), "no option --fly"),
+                (("judge", "a", "b"), "more than one file"),
+                (("judge", "--fail-if"), "expected a value after --fail-if"),
+                (("judge", "--fail-if=x", "y"), "expected METRIC>X"),
+                (("judge", "--fail-if=none>1", "y"), "no metric called none"),
+                (("record",), "-o FILE was expected"),
+                (("record", "-o"), "-o: a value was expected"),
+                (("record", "-o", "x"), "-p PID, -a or a command was expected"),
+                (("record", "-o", "x", "-p", "one"), "the number of a process was expected"),
+                (("record", "--fly"), "unknown option '--fly'"),
+                (("record", "-o", "x", "-F", "0", "true"), "more than 0 was expected"),
+                (("workload",), "usage: jitproof workload"),
+                (("workload", "fly"), "no workload 'fly'"),
+                (("workload", "bad", "--ready-fd", "77"), "bad value in '--ready-fd 77'")):
+            with self.subTest(arguments):
+                done = jitproof(*arguments, cwd=self.home)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertIn(said, done.stderr)
+                self.assertEqual(os.listdir(self.home), [])
+
+    def test_help(self):
+        for command in ("", "list", "run", "judge", "record", "workload"):
+            with self.subTest(command):
+                done = jitproof(*filter(None, (command, "--help")))
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertIn(f"usage: jitproof {command}", done.stdout)
+
+    def test_unreadable(self):
+        """Status 99 and the file's name."""
+        for arguments in (("judge", self.place("none")), ("judge", self.home),
+                          ("judge", "--json", self.home),
+                          ("judge", "--expected", self.place("none"), self.home),
+                          ("run", "--expected", self.place("none"))):
+            with self.subTest(arguments):
+                done = jitproof(*arguments)
+                self.assertEqual((done.returncode, done.stdout), (99, ""), done.stderr)
+                self.assertIn(self.home, done.stderr)
+
+    def test_full_standard_output(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        for arguments in (("list",), ("--help",), ("judge", FIXTURE),
+                          ("judge", os.path.join(FIXTURE, "perf.data")),
+                          ("judge", "--json", os.path.join(FIXTURE, "perf.data"))):
+            with self.subTest(arguments), open("/dev/full", "w", encoding="utf-8") as full:
+                done = jitproof(*arguments, stdout=full)
+                self.assertEqual(done.returncode, 99)
+                self.assertIn("cannot write to standard output", done.stderr)
+
+
+class Output(Folder):
+    """Where a run writes. The case is one that ends at once, and needs no perf to do so."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("case a check : bad crash : attach : seconds=5\n", "cases", "s")
+
+    def run_to(self, path, **more):
+        return jitproof("run", "--expected", self.place("cases"), "-o", path, **more)
+
+    def test_not_a_new_folder(self):
+        self.write("mine", "file")
+        os.symlink(self.place("nowhere"), self.place("dangling"))
+        os.mkfifo(self.place("fifo"))
+        self.write("mine", "full", "file")
+        before = sorted(os.listdir(self.home))
+        for name in ("file", "dangling", "fifo", "full", "none/below", "file/below", "x" * 300,
+                     "x" * 5000):
+            with self.subTest(name[:20]):
+                done = self.run_to(self.place(name))
+                self.assertEqual((done.returncode, done.stdout), (99, ""))
+                self.assertIn(self.place(name)[:30], done.stderr)
+        self.assertEqual(self.run_to("").returncode, 99)
+        self.assertEqual(sorted(os.listdir(self.home)), before)
+        self.assertEqual(os.listdir(self.place("full")), ["file"])
+
+    def test_not_writable(self):
+        os.mkdir(self.place("locked"), 0o500)
+        if os.access(self.place("locked"), os.W_OK):
+            self.skipTest("root may write anywhere")
+        self.assertEqual(self.run_to(self.place("locked", "run")).returncode, 99)
+        self.assertEqual(self.run_to(self.place("locked")).returncode, 99)
+
+    def test_odd_names(self):
+        """Blanks and quotes are as good as letters; a newline forges no line of KTAP."""
+        for name in ("two words", "new\nok 1 forged\n", "'quoted\"", "-o", "%s%n", "\u00fc"):
+            with self.subTest(name):
+                done = self.run_to(name, cwd=self.home)
+                self.assertIn(done.returncode, (1, 4), done.stderr)
+                self.assertNotRegex(done.stdout, r"(?m)^ok 1 forged")
+                self.assertTrue(os.path.exists(self.place(name, "s", "a", "case")))
+                again = jitproof("judge", "./" + name, cwd=self.home)
+                self.assertEqual(again.returncode, done.returncode)
+                self.assertNotRegex(again.stdout, r"(?m)^ok 1 forged")
+
+    def test_closed_standard_output(self):
+        """What we say does not end in a file that we write."""
+        done = subprocess.run(["sh", "-c", 'exec "$0" "$@" >&- <&-', BINARY, "run", "--expected",
+                               self.place("cases"), "-o", self.place("run")],
+                              stderr=subprocess.PIPE, timeout=60, check=False)
+        self.assertIn(done.returncode, (1, 4), done.stderr)
+        with open(self.place("run", "results.jsonl"), encoding="utf-8") as file:
+            self.assertNotIn("KTAP", file.read())
+
+    def test_full_disk(self):
+        probe = subprocess.run(["unshare", "-Urm", "mount", "-t", "tmpfs", "none", "/mnt"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+        if probe.returncode:
+            self.skipTest("no user and mount namespace: " + probe.stderr.decode().strip())
+        self.write("case a check : anon_exec : attach --stack=8192 : seconds=9 samples=100\n",
+                   "cases", "s")
+        os.mkdir(self.place("mount"))
+        said = set()
+        # Full at once; at the first page of the truth; while the capture writes.
+        for size in ("4k", "20k", "64k", "1m"):
+            done = subprocess.run(
+                ["unshare", "-rm", "sh", "-ec",
+                 'mount -t tmpfs -o size="$1" none "$2"; exec "$0" run --expected "$3" -o "$2"',
+                 BINARY, size, self.place("mount"), self.place("cases")],
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                text=True, timeout=60, check=False)
+            with self.subTest(size):
+                if "# SKIP" in done.stdout:
+                    self.skipTest("perf is denied here")
+                self.assertIn(done.returncode, (1, 99), done.stdout + done.stderr)
+                self.assertNotRegex(done.stdout, r"(?m)^ok ")
+                said.update(re.findall("No space left|cannot be written|Bus error|results.jsonl",
+                                       done.stdout + done.stderr))
+        self.assertTrue(said)
+
+
+class Killed(Folder):
+    """Signals in the middle. (SIGINT in a silent workload: test_golden.py.)"""
+
+    def workloads(self):
+        """Processes that write this test's truth."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    if self.home.encode() in file.read().split(b"--truth")[-1]:
+                        found.append(int(pid))
+            except OSError:
+                pass
+        return found
+
+    def interrupt(self, number, case, file):
+        """Sends it once the workload runs and @file is not empty; all must be gone at once."""
+        self.write(case, "cases", "s")
+        with subprocess.Popen([BINARY, "run", "--expected", self.place("cases"), "-o",
+                               self.place("run")], stdin=subprocess.DEVNULL, text=True,
+                              stdout=subprocess.PIPE) as run:
+            end = time.monotonic() + 20
+            while run.poll() is None and time.monotonic() < end and (
+                    len(self.workloads()) < 2 or not self.filled(file)):
+                time.sleep(0.01)
+            ours = [pid for pid in self.workloads() if pid != run.pid]
+            run.send_signal(number)
+            said = run.stdout.read()
+            status = run.wait(timeout=20)
+        if "# SKIP" in said:
+            self.skipTest("perf is denied here")
+        self.assertEqual(len(ours), 1, said)
+        self.assertEqual(status, -number, said)
+        # Killed with its parent means: soon.
+        end = time.monotonic() + 5
+        while self.workloads() and time.monotonic() < end:
+            time.sleep(0.01)
+        self.assertEqual(self.workloads(), [])
+        again = jitproof("judge", self.place("run"))
+        self.assertEqual(again.returncode, 1, again.stdout)
+        self.assertNotRegex(again.stdout, r"(?m)^ok ")
+        return said
+
+    def filled(self, name):
+        return any(map(os.path.getsize, glob.glob(self.place("run", "s", "a", name))))
+
+    def tearDown(self):
+        for pid in self.workloads():
+            os.kill(pid, signal.SIGKILL)
+
+    def test_each_signal(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
+            for capture in ("attach", "launch"):
+                with self.subTest(signal=number, capture=capture):
+                    self.interrupt(number, "case a check : anon_exec : "
+                                   f"{capture} --stack=8192 : seconds=30 samples=9999999\n",
+                                   "perf.data")
+                    shutil.rmtree(self.place("run"))
+
+    def test_deaf_workload(self):
+        """It does not hear that nobody is there any more."""
+        for capture in ("attach", "launch"):
+            with self.subTest(capture):
+                self.interrupt(signal.SIGKILL, "case a check : bad deaf : "
+                               f"{capture} --stack=8192 : seconds=30\n", "truth")
+                shutil.rmtree(self.place("run"))
+
+
+if __name__ == "__main__":
+    unittest.main()

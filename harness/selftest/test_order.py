@@ -1,0 +1,432 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Code loads and mapping records of a recorded run are dropped, doubled, delayed, reordered. A brute
+force of its own decides which changes alter the name that belongs to an address at some judged
+sample or load. jit_order must notice each of these, and no other may move any of its metrics."""
+
+import json
+import os
+import random
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import run_directory as rd  # pylint: disable=wrong-import-position
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+JITPROOF = os.path.abspath(os.environ.get("JITPROOF", os.path.join(TOP, "build/jitproof")))
+FIXTURE = os.environ.get("JITPROOF_FIXTURE", os.path.join(TOP, "validators/fixtures/growth"))
+JUDGED = re.compile(r"names\.|load\.|order\.|inject\.")
+# Of the last file alone: what is not compared with the capture as it was.
+LAST = re.compile(r"(names\.(right|wrong|unnamed|unjudged)|load\.right|order\.(hidden|stray))$")
+NEVER = 2**64 - 1
+
+
+class Life:
+    """One function at one address, by the truth: its brackets, and when it is judged."""
+
+    def __init__(self, slot, name, facts):
+        self.pid, self.addr, self.size, self.name = slot[2], slot[6], slot[7], name
+        self.loaded, self.ready = slot[4], slot[5]
+        self.ending = self.gone = NEVER
+        self.begin = max(self.ready + facts["slack"], facts["sampling"])
+
+    def end_at(self, before, after):
+        self.ending, self.gone = before, after
+
+    def end(self, facts):
+        return min(self.ending - (facts["slack"] if self.ending != NEVER else 0),
+                   facts["stopped"])
+
+
+def lives_of(truth, facts):
+    texts, lives, by_id = {}, [], {}
+    for index in truth.of(rd.Truth.TEXT):
+        slot = truth.get(index)
+        total = slot[6] >> 32
+        texts.setdefault(slot[6] & 0xffffffff, [total, {}])[1][slot[1]] = struct.pack(
+            "<3Q", *slot[7:10])
+
+    def text(identity):
+        total, parts = texts[identity]
+        return b"".join(parts[part] for part in sorted(parts))[:total].decode()
+
+    order = sorted(range(len(truth.slots)), key=lambda index: (truth.get(index)[4], index))
+    for slot in map(truth.get, order):
+        if slot[0] == rd.Truth.CODE_LOAD:
+            lives.append(Life(slot, text(slot[8] >> 32), facts))
+            by_id[slot[2], slot[9] & 0xffffffff] = lives[-1]
+        elif slot[0] in (rd.Truth.CODE_UNLOAD, rd.Truth.CODE_MOVE):
+            old = by_id.pop((slot[2], slot[6] & 0xffffffff))
+            old.end_at(slot[4], slot[5])
+            if slot[0] == rd.Truth.CODE_MOVE:
+                moved = list(slot)
+                moved[6], moved[7] = slot[7], old.size
+                lives.append(Life(moved, old.name, facts))
+                by_id[slot[2], slot[6] & 0xffffffff] = lives[-1]
+    return lives
+
+
+def elf_symbols(path):
+    """[(file offset, size, name)] of the functions in .symtab."""
+    with open(path, "rb") as file:
+        raw = file.read()
+    phoff, shoff = struct.unpack_from("<QQ", raw, 32)
+    phnum, = struct.unpack_from("<H", raw, 56)
+    shnum, = struct.unpack_from("<H", raw, 60)
+    if not shnum:
+        shnum, = struct.unpack_from("<Q", raw, shoff + 32)
+    segments = [struct.unpack_from("<IIQQQQ", raw, phoff + 56 * i) for i in range(phnum)]
+    sections = [struct.unpack_from("<IIQQQQIIQQ", raw, shoff + 64 * i) for i in range(shnum)]
+    found = []
+    for _, kind, _, _, at, size, link, _, _, _ in sections:
+        if kind != 2:
+            continue
+        strings = sections[link][4]
+        for entry in range(at, at + size, 24):
+            name, info, _, _, value, length = struct.unpack_from("<IBBHQQ", raw, entry)
+            if info & 15 != 2:
+                continue
+            text = raw[strings + name:raw.index(b"\0", strings + name)].decode()
+            for segment in segments:
+                if segment[0] == 1 and segment[3] <= value < segment[3] + segment[5]:
+                    found.append((value - segment[3] + segment[2], length, text))
+    return found
+
+
+class Names:
+    """Which name a list of mapping records yields, by looking at all of them each time."""
+
+    def __init__(self, directory):
+        self.directory, self.files, self.maps = directory, {}, {}
+
+    def symbols(self, path):
+        base = path.rsplit("/", 1)[-1]
+        if base not in self.files:
+            real = os.path.join(self.directory, "jit", base)
+            if not os.path.exists(real) and base.startswith("jitted-"):
+                real = os.path.join(self.directory, base)
+            self.files[base] = elf_symbols(real) if os.path.isfile(real) else None
+        return self.files[base]
+
+    def lines(self, pid):
+        if pid not in self.maps:
+            try:
+                with open(os.path.join(self.directory, f"perf-{pid}.map"),
+                          encoding="utf-8") as file:
+                    split = [line.rstrip("\n").split(" ", 2) for line in file]
+                self.maps[pid] = [(int(at, 16), int(size, 16), name) for at, size, name in split]
+            except FileNotFoundError:
+                self.maps[pid] = []
+        return self.maps[pid]
+
+    def injected(self, record):
+        return self.symbols(record.name) is not None
+
+    def of(self, record, pid, address):
+        """The name that @record, the last that covers @address, leads to; None: none."""
+        if record is None:
+            return None
+        table = self.symbols(record.name)
+        if table is not None:
+            offset = address - record.start + record.pgoff
+            return next((name for at, size, name in table if at <= offset < at + size), None)
+        if record.prot & rd.EXECUTE and re.match(
+                r"//anon$|\[heap\]$|/dev/zero|/anon_hugepage|\[stack|/SYSV", record.name):
+            return next((name for at, size, name in self.lines(pid)
+                         if at <= address < at + size), None)
+        return None
+
+
+def last_over(records, pid, address, time):
+    """Of @records in the order of time, the last one by @time that covers @address."""
+    for record in reversed(records):
+        if record.time <= time and record.pid == pid and \
+                record.start <= address < record.start + record.size:
+            return record
+    return None
+
+
+def places(life, records):
+    """An address of each piece of @life that some record tells apart, and the last of each."""
+    edges = {life.addr, life.addr + life.size}
+    for record in records:
+        edges |= {edge for edge in (record.start, record.start + record.size)
+                  if life.addr < edge < life.addr + life.size}
+    return sorted((edges - {life.addr + life.size}) | {edge - 1 for edge in edges - {life.addr}})
+
+
+def names_by_records(records, names, lives, samples, facts):
+    """What belongs to each judged sample, and to each judged load from its begin to its end."""
+    records = sorted(records, key=lambda record: record.time)
+    yielded = {}
+    for sample in samples:
+        record = last_over(records, sample.pid, sample.regs[rd.X86_IP], sample.time)
+        yielded[sample.time, sample.tid] = names.of(record, sample.pid, sample.regs[rd.X86_IP])
+    for index, life in enumerate(lives):
+        end = life.end(facts)
+        if life.begin >= end:
+            continue
+        near = [r for r in records if r.pid == life.pid and r.start < life.addr + life.size
+                and life.addr < r.start + r.size]
+        moments = sorted({life.begin} | {r.time for r in near if life.begin < r.time < end})
+        # Only how names follow each other counts, not when.
+        follow = []
+        for moment in moments:
+            now = tuple(sorted({str(names.of(last_over(near, life.pid, address, moment), life.pid,
+                                             address)) for address in places(life, near)}))
+            if not follow or follow[-1] != now:
+                follow.append(now)
+        yielded["load", index] = tuple(follow)
+    return yielded
+
+
+class Load:
+    """A code load of a jitdump, as a record that covers what it loads."""
+
+    def __init__(self, record):
+        self.pid, self.start, self.size, self.name = rd.Jitdump.load(record)
+        self.time = rd.Jitdump.time(record)
+
+
+class ByLoad:
+    """Names where loads are mapping records like others."""
+
+    def __init__(self, names):
+        self.names = names
+
+    def of(self, record, pid, address):
+        return record.name if isinstance(record, Load) else self.names.of(record, pid, address)
+
+
+def names_by_loads(loads, records, cut, *others):
+    """The same of a jitdump and a capture. With @cut the last load that covers an address is its
+    name, whatever mapping came later: as if these had all been there before."""
+    before = []
+    for record in records:
+        before.append(record.copy())
+        if cut:
+            before[-1].time = 0
+    return names_by_records(before + loads, *others)
+
+
+class Changed(unittest.TestCase):
+    SEED = 20200527
+
+    @classmethod
+    def setUpClass(cls):
+        cls.facts = {key: int(value) for key, value in rd.read_facts(FIXTURE).items()
+                     if value.isdigit()}
+        cls.truth = rd.Truth(os.path.join(FIXTURE, "truth"))
+        cls.lives = lives_of(cls.truth, cls.facts)
+        cls.perf = rd.PerfData.load(os.path.join(FIXTURE, "perf.data"))
+        cls.injected = rd.PerfData.load(os.path.join(FIXTURE, "injected.data"))
+        cls.samples = [sample for sample in cls.injected.samples() if cls.judged(sample)]
+        cls.names = Names(FIXTURE)
+        cls.dump = next(name for name in os.listdir(FIXTURE) if re.match(r"jit-\d+\.dump$", name))
+
+    @classmethod
+    def judged(cls, sample):
+        """In emitted code, outside of the brackets of its load and unload."""
+        slack, ip = cls.facts["slack"], sample.regs.get(rd.X86_IP, 0)
+        at = [life for life in cls.lives if life.pid == sample.pid
+              and life.addr <= ip < life.addr + life.size
+              and life.loaded <= sample.time <= life.gone]
+        return bool(at) and all(sample.time > life.ready + slack
+                                and (life.ending == NEVER or sample.time + slack < life.ending)
+                                for life in at)
+
+    def setUp(self):
+        self.home = tempfile.mkdtemp(prefix="jitproof-")
+        self.addCleanup(shutil.rmtree, self.home)
+        self.random = random.Random(self.SEED)
+
+    def emitted_maps(self, perf):
+        """Records that cover emitted code: mappings, and what inject made of loads."""
+        return [record for record in perf.maps() if any(
+            record.pid == life.pid and record.start < life.addr + life.size
+            and life.addr < record.start + record.size for life in self.lives)]
+
+    def moment(self, timed):
+        """Some time of the run: near one of @timed, or anywhere."""
+        if self.random.random() < 0.7:
+            return self.random.choice(timed).time + self.random.choice((-2000, -1, 1, 2000))
+        return self.random.randrange(self.facts["enabled"], self.facts["stopped"])
+
+    def write(self, number, **files):
+        """A folder like the fixture with some files in place of its own."""
+        folder = os.path.join(self.home, f"{number:04}")
+        os.mkdir(folder)
+        for name in os.listdir(FIXTURE):
+            source = os.path.join(FIXTURE, name)
+            if os.path.isdir(source):
+                os.symlink(source, os.path.join(folder, name))
+            elif name not in files:
+                shutil.copy(source, os.path.join(folder, name))
+        for name, content in files.items():
+            content.save(os.path.join(folder, name))
+        return folder
+
+    def metrics(self):
+        """What jit_order says of each folder that was written, in their order."""
+        results = os.path.join(self.home, "results")
+        done = subprocess.run([JITPROOF, "judge", "--results", results, self.home],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=110,
+                              check=False)
+        self.assertIn(done.returncode, (0, 1), done.stdout.decode(errors="replace"))
+        found = []
+        with open(results, encoding="utf-8") as file:
+            for line in file:
+                metrics = json.loads(line)["metrics"]
+                self.assertIn("names.right", metrics, line)
+                found.append({name: (value["k"], value.get("n"))
+                              for name, value in metrics.items() if JUDGED.match(name)})
+        return found
+
+    def compare(self, what, changes, yielded, before=None):
+        """@changes: words for each, the first one of none; @yielded: what the brute force says of
+        the last file; @before: of what was injected into it, if that changed too."""
+        metrics = self.metrics()
+        self.assertEqual(len(metrics), len(changes))
+        before = before or [None] * len(changes)
+        right, judged = metrics[0]["names.right"]
+        self.assertEqual(right, judged, metrics[0])
+        self.assertEqual(judged, len(self.samples))
+        self.assertEqual(metrics[0]["load.right"][0], metrics[0]["load.right"][1])
+        noticed = alike = 0
+        for change, found, names, was in zip(changes[1:], metrics[1:], yielded[1:], before[1:]):
+            of_last = {name: value for name, value in found.items() if LAST.match(name)}
+            if names != yielded[0]:
+                self.assertNotEqual(of_last, {name: metrics[0][name] for name in of_last},
+                                    f"not noticed: {change}")
+                noticed += 1
+                continue
+            alike += 1
+            same = found if was == before[0] else of_last
+            self.assertEqual(same, {name: metrics[0][name] for name in same},
+                             f"alters no name: {change}")
+        self.assertGreater(noticed, 20)
+        self.assertGreater(alike, 20)
+        print(f"{what}: {noticed} changes alter a name, each was noticed; "
+              f"{alike} alter none, each left the metrics as they were", file=sys.stderr)
+
+    def changed_records(self, perf, records):
+        """(words, function that makes the change) for each change of @records of @perf."""
+        changes = []
+        for index, record in enumerate(records):
+            words = f"{record.name.rsplit('/', 1)[-1]} {record.range()} of {record.time}"
+            changes.append((f"dropped {words}", index, None, None))
+            for _ in range(2):
+                changes.append((f"doubled {words}", index, "double", self.moment(records)))
+                changes.append((f"moved {words}", index, "move", self.moment(records)))
+            later = [r for r in records if r.time > record.time]
+            if later:
+                changes.append((f"exchanged {words}", index, "exchange",
+                                self.random.choice(later)))
+        self.random.shuffle(changes)
+        return changes[:250]
+
+    @staticmethod
+    def changed(perf, record, how, with_what):
+        """@perf with one change made to a copy of @record."""
+        other = rd.PerfData(perf.attrs, perf.records, perf.features)
+        fresh = record.copy()
+        if how != "double":
+            other.records = [r for r in other.records if r is not record]
+        if how in ("double", "move"):
+            fresh.time = with_what
+            other.insert(fresh)
+        elif how == "exchange":
+            second = with_what.copy()
+            fresh.time, second.time = second.time, fresh.time
+            other.records = [r for r in other.records if r is not with_what]
+            other.insert(fresh)
+            other.insert(second)
+        other.sort()
+        return other
+
+    def test_records(self):
+        """Of injected.data: mappings, and the records that inject wrote for loads."""
+        records = self.emitted_maps(self.injected)
+        words, yielded = ["as recorded"], []
+        self.write(0)
+        yielded.append(names_by_records(self.injected.maps(), self.names, self.lives,
+                                        self.samples, self.facts))
+        for text, index, how, with_what in self.changed_records(self.injected, records):
+            perf = self.changed(self.injected, records[index], how, with_what)
+            self.write(len(words), **{"injected.data": perf})
+            words.append(f"{text} {with_what if how in ('double', 'move') else ''}")
+            yielded.append(names_by_records(perf.maps(), self.names, self.lives, self.samples,
+                                            self.facts))
+        self.compare("records of injected.data", words, yielded)
+
+    def changed_dump(self, index, how, with_what):
+        """The jitdump with one change made to its load @index."""
+        dump = rd.Jitdump(os.path.join(FIXTURE, self.dump))
+        loads = dump.loads()
+        record = loads[index]
+        if how == "drop":
+            dump.records = [other for other in dump.records if other is not record]
+        elif how == "double":
+            dump.records.append(bytearray(record))
+            dump.set_time(dump.records[-1], with_what)
+        elif how == "move":
+            dump.set_time(record, with_what)
+        elif how == "exchange":
+            time = dump.time(loads[with_what])
+            dump.set_time(loads[with_what], dump.time(record))
+            dump.set_time(record, time)
+        else: # elsewhere in the file, at its own time
+            dump.records.remove(record)
+            dump.records.insert(with_what, record)
+        return dump
+
+    def changed_loads(self):
+        """(jitdump, perf.data, words) for each change of either."""
+        plain = rd.Jitdump(os.path.join(FIXTURE, self.dump))
+        timed = [Load(record) for record in plain.loads()] + self.emitted_maps(self.perf)
+        for index, record in enumerate(plain.loads()):
+            words = f"load of {Load(record).name} at {Load(record).time}"
+            changes = [("drop", None), ("elsewhere", self.random.randrange(len(plain.records))),
+                       ("exchange", self.random.randrange(len(plain.loads())))]
+            changes += [(how, self.moment(timed)) for how in ("double", "move", "move")]
+            for how, with_what in changes:
+                yield (self.changed_dump(index, how, with_what), self.perf,
+                       f"{how} {with_what}, {words}")
+        records = self.emitted_maps(self.perf)
+        for text, index, how, with_what in self.changed_records(self.perf, records):
+            yield plain, self.changed(self.perf, records[index], how, with_what), text
+
+    def inject(self, folder):
+        out = os.path.join(folder, "injected.data")
+        os.unlink(out)
+        os.unlink(os.path.join(folder, "jit"))
+        subprocess.run([JITPROOF, "inject", "--anon=cut", "--jitdump-dir", folder, "-i",
+                        os.path.join(folder, "perf.data"), "-o", out], check=True,
+                       stdout=subprocess.DEVNULL, timeout=30)
+        os.rename(out + ".jit", os.path.join(folder, "jit"))
+
+    def test_inject(self):
+        """Of perf.data and the jitdump, injected anew."""
+        everything = list(self.changed_loads())
+        self.random.shuffle(everything)
+        plain = rd.Jitdump(os.path.join(FIXTURE, self.dump)), self.perf, "as recorded"
+        words, yielded, before = [], [], []
+        for number, (dump, perf, text) in enumerate([plain] + everything[:200]):
+            folder = self.write(number, **{self.dump: dump, "perf.data": perf})
+            self.inject(folder)
+            loads = [Load(record) for record in dump.loads()]
+            words.append(text)
+            for cut, into in ((True, yielded), (False, before)):
+                into.append(names_by_loads(loads, perf.maps(), cut, ByLoad(self.names),
+                                           self.lives, self.samples, self.facts))
+        self.compare("jitdump and perf.data, injected again", words, yielded, before)
+
+
+if __name__ == "__main__":
+    unittest.main()

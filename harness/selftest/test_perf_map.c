@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which name a perf map gives: what perf 5.10 to 7.3 gave for these very files. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/perf_map.h"
+#include "harness/run_dir.h"
+#include "harness/selftest/check.h"
+
+static char folder[] = "/tmp/jitproof-test-XXXXXX", path[128];
+
+static struct jp_perf_map *load(const char *text, size_t size)
+{
+	FILE *file = fopen(path, "we");
+
+	if (!file || fwrite(text, 1, size, file) != size || fclose(file))
+		return NULL;
+	return jp_perf_map_load(path, -1, NULL);
+}
+
+static void expect(const struct jp_perf_map *map, uint64_t addr, const char *name)
+{
+	const char *found = jp_perf_map_find(map, addr);
+
+	check(name ? found && !strcmp(found, name) : !found, "0x%llx: %s, found %s",
+	      (unsigned long long)addr, name ? name : "none", found ? found : "none");
+}
+
+static void read_mixed(void)
+{
+	static const char text[] = "7000000000 40 first_zero\n"
+				   "7000000000 40 second_zero\n"
+				   "7000000040 40 one\n"
+				   "7000000040 80 one_long\n"
+				   "7000000080 40 two\n"
+				   "70000000c0 40 ab\n"
+				   "7000000100 40 abc\n"
+				   "7000000140 40 name with blanks  two\n"
+				   "0x7000000180 0x40 withprefix\n"
+				   "70000001c0 400 wide\n"
+				   "7000000200 40 inside_wide\n"
+				   "7000000240 0 zero_size\n"
+				   "7000000280 40 lastnonl";
+	struct jp_perf_map *map = load(text, sizeof(text) - 1);
+
+	if (!check(map, "a map with all sorts of lines"))
+		return;
+	expect(map, 0x6fffffffff, NULL);
+	expect(map, 0x7000000004, "second_zero");
+	expect(map, 0x7000000044, "one_long");
+	expect(map, 0x7000000084, "one_long");
+	expect(map, 0x70000000c4, NULL);
+	expect(map, 0x7000000104, "abc");
+	expect(map, 0x7000000144, "name with blanks  two");
+	expect(map, 0x7000000184, "withprefix");
+	expect(map, 0x70000001c4, "wide");
+	expect(map, 0x7000000204, "inside_wide");
+	expect(map, 0x7000000240, "zero_size");
+	expect(map, 0x7000000244, NULL);
+	expect(map, 0x7000000284, "lastnon");
+	expect(map, 0x70000002c4, NULL);
+	check(jp_perf_map_bad_lines(map) == 1, "the name of two characters is a bad line");
+	jp_perf_map_free(map);
+}
+
+/* Without overlaps the tree's shape does not matter: each address has its line's name. */
+static void read_many(void)
+{
+	enum { COUNT = 20000 };
+	char *text = malloc(COUNT * 32), name[16];
+	size_t size = 0;
+	struct jp_perf_map *map;
+	unsigned right = 0;
+
+	for (unsigned i = 0; i < COUNT; i++) {
+		unsigned at = i * 7919u % COUNT; /* a prime: each once */
+
+		size += sprintf(text + size, "%x 10 f%u_\n", 0x10000 + at * 16, at);
+	}
+	map = load(text, size);
+	for (unsigned at = 0; map && at < COUNT; at++) {
+		const char *first = jp_perf_map_find(map, 0x10000 + at * 16);
+		const char *last = jp_perf_map_find(map, 0x10000 + at * 16 + 15);
+
+		snprintf(name, sizeof(name), "f%u_", at);
+		right += first && last && !strcmp(first, name) && !strcmp(last, name);
+	}
+	check(right == COUNT, "%u of %d addresses in a large map", right, COUNT);
+	jp_perf_map_free(map);
+	free(text);
+}
+
+static void read_odd(const char *what, const char *text, size_t size, uint64_t bad)
+{
+	struct jp_perf_map *map = load(text, size);
+
+	check(map && jp_perf_map_bad_lines(map) == bad, "%s: %llu bad lines", what,
+	      map ? (unsigned long long)jp_perf_map_bad_lines(map) : 0);
+	if (map)
+		jp_perf_map_find(map, UINT64_MAX);
+	jp_perf_map_free(map);
+}
+
+static void refuse(const char *what, int64_t owner, const char *says)
+{
+	struct jp_error err = {""};
+	struct jp_perf_map *map = jp_perf_map_load(path, owner, &err);
+
+	check(!map && strstr(err.text, says) && strstr(err.text, path), "%s: %s", what, err.text);
+	jp_perf_map_free(map);
+	unlink(path);
+}
+
+static void refuse_strange(void)
+{
+	refuse("another user's", getuid() + 1, "belongs to");
+	check(!symlink("/etc/passwd", path), "a link is made");
+	refuse("a symbolic link", -1, "symbolic link");
+	check(!mkfifo(path, 0600), "a FIFO is made");
+	refuse("a FIFO", -1, "FIFO");
+	jp_perf_map_free(load("x", 1));
+	check(!truncate(path, INT64_C(1) << 42), "a hole of 4 TiB is made");
+	refuse("a hole of 4 TiB", -1, "expected at most");
+}
+
+int main(void)
+{
+	if (!mkdtemp(folder))
+		return 1;
+	snprintf(path, sizeof(path), "%s/perf-17.map", folder);
+	read_mixed();
+	read_many();
+	read_odd("nothing", "", 0, 0);
+	read_odd("empty lines", "\n\n\n", 3, 3);
+	read_odd("zeros", "\0\0\0\0\0\0\0\0\0\0", 10, 1);
+	read_odd("numbers too large", "fffffffffffffffff ffffffffffffffffff abc\n", 41, 0);
+	read_odd("no numbers", "what is this line\n", 18, 1);
+	read_odd("a size that overflows", "fffffffffffffff0 40 name\n", 25, 0);
+	refuse_strange();
+	jp_run_dir_remove(folder);
+	return check_done();
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "validators/code_lives.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t minus(uint64_t time, uint64_t slack)
+{
+	return time == UINT64_MAX ? time : time - min(time, slack);
+}
+
+size_t jp_lives_from(const struct jp_lives *lives, uint32_t pid, uint64_t start)
+{
+	size_t low = 0, high = lives->count;
+
+	start = minus(start, lives->largest);
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct jp_truth_code *code = lives->lives[middle].code;
+
+		if (code->pid < pid || (code->pid == pid && code->addr < start))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct jp_life *jp_lives_at(const struct jp_lives *lives, uint32_t pid, uint64_t ip, uint64_t time)
+{
+	const struct jp_truth *truth = lives->evidence->truth;
+	const struct jp_truth_code *code = jp_truth_code_at(truth, pid, ip, time);
+
+	return code ? &lives->lives[code - truth->codes] : NULL;
+}
+
+/* The life that @load tells of, by place and name; of several the last that had begun by then. It
+ * may be told of too early or too late: that shows in the names. NULL: none. */
+static struct jp_life *life_of(const struct jp_lives *lives, const struct jp_code_load *load)
+{
+	uint64_t slack = lives->evidence->facts.slack;
+	struct jp_life *found = NULL;
+
+	for (size_t i = jp_lives_from(lives, load->pid, load->addr); i < lives->count; i++) {
+		struct jp_life *life = &lives->lives[i];
+		const struct jp_truth_code *code = life->code;
+
+		if (code->pid != load->pid || code->addr > load->addr)
+			break;
+		if (code->addr == load->addr && code->size == load->size &&
+		    strcmp(code->name, load->name) == 0 &&
+		    (!found || load->time >= minus(code->loaded, slack)))
+			found = life;
+	}
+	return found;
+}
+
+/* What a child has from its parent was published before the fork, under the parent's pid. */
+static void inherit(struct jp_lives *lives, const struct jp_truth_act *start)
+{
+	for (size_t i = jp_lives_from(lives, start->pid, 0);
+	     i < lives->count && lives->lives[i].code->pid == start->pid; i++) {
+		struct jp_life *life = &lives->lives[i];
+		const struct jp_life *from;
+
+		if (life->published != UINT64_MAX || life->code->loaded != start->before)
+			continue;
+		from = jp_lives_at(lives, start->parent, life->code->addr, start->before);
+		if (!from || from->published > start->after || from->code->id != life->code->id)
+			continue;
+		life->published = from->published;
+		lives->loads++;
+	}
+}
+
+int jp_lives_of(const struct jp_evidence *evidence, const struct jp_code_loads *loads,
+		struct jp_lives *lives)
+{
+	const struct jp_truth *truth = evidence->truth;
+	const struct jp_capture_facts *facts = &evidence->facts;
+
+	*lives = (struct jp_lives){.evidence = evidence, .count = truth->nr_codes};
+	lives->lives = calloc(truth->nr_codes + 1, sizeof(*lives->lives));
+	if (!lives->lives)
+		return -ENOMEM;
+	for (size_t i = 0; i < truth->nr_codes; i++) {
+		const struct jp_truth_code *code = &truth->codes[i];
+
+		lives->lives[i] = (struct jp_life){
+			.code = code,
+			.published = UINT64_MAX,
+			.begin = max(code->ready + facts->slack, facts->sampling),
+			.end = min(minus(code->ending, facts->slack), facts->stopped),
+		};
+		lives->largest = max(lives->largest, code->size);
+	}
+	for (size_t i = 0; i < loads->count; i++) {
+		struct jp_life *life = life_of(lives, &loads->loads[i]);
+
+		if (!life && !lives->stray++)
+			lives->first_stray = &loads->loads[i];
+		if (!life)
+			continue;
+		/* One that is told twice is there since the first. */
+		lives->loads += life->published == UINT64_MAX;
+		life->published = min(life->published, loads->loads[i].time);
+	}
+	for (size_t i = 0; i < truth->nr_acts; i++)
+		if (truth->acts[i].type == JP_TRUTH_PROCESS_START &&
+		    truth->acts[i].how != JP_HOW_LAUNCH && truth->acts[i].how != JP_HOW_EXEC)
+			inherit(lives, &truth->acts[i]);
+	return 0;
+}
+
+void jp_lives_free(struct jp_lives *lives)
+{
+	free(lives->lives);
+	memset(lives, 0, sizeof(*lives));
+}
+
+void jp_lives_uncover(struct jp_lives *lives)
+{
+	for (size_t i = 0; i < lives->count; i++) {
+		lives->lives[i].hider = (struct jp_hider){0};
+		lives->lives[i].low = lives->lives[i].high = 0;
+	}
+}
+
+static const char *cause_of(const struct jp_evidence *evidence, const struct jp_event *map,
+			    const struct jp_truth_code *code)
+{
+	const struct jp_truth *truth = evidence->truth;
+	uint64_t slack = evidence->facts.slack;
+	const char *cause = "no-act";
+
+	for (size_t i = 0; i < evidence->nr_snapshots; i++)
+		if (evidence->snapshots[i].pid == map->pid &&
+		    map->time <= evidence->snapshots[i].after)
+			return "snapshot";
+	for (size_t i = 0; i < truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &truth->acts[i];
+
+		if (act->before > map->time + slack)
+			break;
+		if (act->pid != map->pid || act->after + slack < map->time ||
+		    (act->type != JP_TRUTH_MAP && act->type != JP_TRUTH_PROTECT))
+			continue;
+		/* Several threads act at once: the one that was about this memory made it. */
+		if (act->addr < code->addr + code->size && code->addr < act->addr + act->len)
+			return act->type == JP_TRUTH_MAP ? "remapped" : "reprotected";
+		if (act->addr < map->map.addr + map->map.len &&
+		    map->map.addr < act->addr + act->len)
+			cause = "coalesced";
+	}
+	return cause;
+}
+
+void jp_lives_cover(struct jp_lives *lives, const struct jp_event *map, const char *name)
+{
+	uint64_t start = map->map.addr, end = start + map->map.len;
+
+	if (map->kernel_map || end <= start)
+		return;
+	for (size_t i = jp_lives_from(lives, map->pid, start); i < lives->count; i++) {
+		struct jp_life *life = &lives->lives[i];
+		const struct jp_truth_code *code = life->code;
+		uint64_t low = max(start, code->addr), high = min(end, code->addr + code->size);
+
+		if (code->pid != map->pid || code->addr >= end)
+			break;
+		if (low >= high || life->published >= map->time || map->time >= life->end)
+			continue;
+		if (!life->hider.time)
+			life->hider =
+				(struct jp_hider){.time = map->time,
+						  .start = start,
+						  .end = end,
+						  .at = map->at,
+						  .name = name,
+						  .cause = cause_of(lives->evidence, map, code)};
+		life->low = life->low == life->high ? low : min(life->low, low);
+		life->high = max(life->high, high);
+	}
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_CODE_LIVES_H
+#define JP_CODE_LIVES_H
+
+#include <stdbool.h>
+
+#include "harness/code_loads.h"
+#include "harness/evidence.h"
+#include "harness/replay.h"
+
+/* A mapping record that came after code was loaded, and covers it. */
+struct jp_hider {
+	uint64_t time, start, end, at;
+	const char *name;  /* as recorded; lives as long as the replay */
+	const char *cause; /* what made the kernel write it: jp_lives_cover() */
+};
+
+/* One function at one address, from its load (or move) to its unload. */
+struct jp_life {
+	const struct jp_truth_code *code;
+	uint64_t published; /* when the jitdump says that it was loaded; UINT64_MAX: it does not */
+	/* Its judged time: when it was surely there and its process was watched; begin >= end:
+	 * never. */
+	uint64_t begin, end;
+	struct jp_hider hider; /* the first one; time 0: none */
+	uint64_t low, high;    /* what later records cover of it, low == high: nothing */
+};
+
+/* Of all code of the truth, in its order. */
+struct jp_lives {
+	const struct jp_evidence *evidence;
+	struct jp_life *lives;
+	size_t count;
+	size_t loads;   /* lives that the jitdumps publish */
+	uint64_t stray; /* loads of the jitdumps that are of no life; @first_stray */
+	const struct jp_code_load *first_stray;
+	uint64_t largest; /* size */
+};
+
+/* 0 or -ENOMEM. */
+int jp_lives_of(const struct jp_evidence *evidence, const struct jp_code_loads *loads,
+		struct jp_lives *lives);
+void jp_lives_free(struct jp_lives *lives);
+/* Forgets what was covered: before another walk. */
+void jp_lives_uncover(struct jp_lives *lives);
+/* The life at @ip of @pid at @time, or NULL. */
+struct jp_life *jp_lives_at(const struct jp_lives *lives, uint32_t pid, uint64_t ip, uint64_t time);
+/* The first of the lives of @pid that may reach into [@start, ...); the rest follow in address
+ * order, up to another pid. */
+size_t jp_lives_from(const struct jp_lives *lives, uint32_t pid, uint64_t start);
+/*
+ * A mapping record that leads to no injected file: what was published before it, and lives, is
+ * hidden. @name must live as long as the lives. Causes: "coalesced", the act that made the record
+ * was about other memory, and the kernel reported all that it had merged; "remapped" and
+ * "reprotected", it was about this memory; "snapshot", read from /proc; "no-act", the truth knows
+ * of none.
+ */
+void jp_lives_cover(struct jp_lives *lives, const struct jp_event *map, const char *name);
+
+#endif

@@ -1,0 +1,554 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Order of jitdump and mappings: is the name that the capture yields for an address that of the
+ * function which lived there at that time? Before inject (perf.data) and after (injected.data).
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/machine.h"
+#include "harness/names.h"
+#include "harness/validator.h"
+#include "validators/code_lives.h"
+
+/* From bad to good: a wrong name is worse than none. */
+enum named { WRONG, UNNAMED, RIGHT, NAMED };
+static const char *const named_text[NAMED] = {"wrong", "unnamed", "right"};
+
+struct judged { /* one sample */
+	uint64_t time, ip;
+	uint32_t pid, tid, cpu;
+	enum named named;
+	bool covered; /* by a later record, in the capture as it was before inject */
+};
+
+struct side { /* what one file yields */
+	struct judged *samples;
+	size_t nr_samples, room;
+	uint64_t named[NAMED], unjudged, elf, map;
+	uint64_t anon;   /* anonymous executable records */
+	uint64_t hidden; /* loads */
+};
+
+struct order {
+	const struct jp_evidence *evidence;
+	struct jp_findings *findings;
+	const struct jp_machine *machine;
+	struct jp_names *names;
+	struct jp_code_loads loads;
+	struct jp_lives lives;
+	struct jp_replay *replay;
+	struct side before, after, *side; /* @side: of this walk */
+	bool last;                        /* this walk is the one whose names count */
+	/* Loads, in the last walk. */
+	size_t *by_begin, begun;
+	struct {
+		bool begun, failed, elf, map;
+	} * state;
+	uint64_t load_right, load_judged;
+};
+
+static bool covered(const struct jp_life *life, uint64_t ip)
+{
+	return ip >= life->low && ip < life->high;
+}
+
+/* Whose name it is that was found: of code that lived there before, or came later? */
+static const char *whose(const struct order *order, const struct jp_life *life, uint64_t ip,
+			 const char *found)
+{
+	const struct jp_lives *lives = &order->lives;
+	const struct jp_truth_code *own = life->code;
+
+	for (size_t i = jp_lives_from(lives, own->pid, ip); i < lives->count; i++) {
+		const struct jp_truth_code *code = lives->lives[i].code;
+
+		if (code->pid != own->pid || code->addr > ip)
+			break;
+		if (code != own && ip - code->addr < code->size && strcmp(code->name, found) == 0)
+			return code->loaded < own->loaded ? "stale" : "later";
+	}
+	return NULL;
+}
+
+/* Why the name of @ip in @life is not its own; @why: of jp_names_find(). */
+static const char *cause_of(const struct order *order, const struct jp_life *life, uint64_t ip,
+			    uint64_t time, const struct jp_mapping *mapping, const char *found,
+			    const char *why)
+{
+	bool injected = order->evidence->inject_asked, by_dump = order->loads.dumps > 0;
+	const char *cause = found ? whose(order, life, ip, found) : NULL;
+
+	if (cause)
+		return cause;
+	if (!mapping)
+		return why;
+	if (injected && covered(life, ip))
+		return "hidden";
+	if (found)
+		return "other-name";
+	if (by_dump && life->published == UINT64_MAX)
+		return "not-published";
+	if (injected && by_dump && !jp_names_injected(order->names, mapping->name))
+		return life->published > time ? "late" : "not-injected";
+	/* A perf map that does not hold it. */
+	return strcmp(why, "no-symbol") == 0 && !jp_names_injected(order->names, mapping->name)
+		       ? "not-published"
+		       : why;
+}
+
+static enum named name_of(struct order *order, const struct jp_life *life, uint64_t ip,
+			  const struct jp_mapping **mapping, const char **found, const char **why)
+{
+	uint32_t pid = life->code->pid;
+
+	*mapping = jp_replay_find(order->replay, pid, ip);
+	*found = jp_names_find(order->names, pid, *mapping, ip, why);
+	if (!*found)
+		return UNNAMED;
+	return strcmp(*found, life->code->name) == 0 ? RIGHT : WRONG;
+}
+
+/* What else there is to say of @ip: when its function was loaded, the name, what hides it. */
+static void describe(const struct jp_life *life, uint64_t ip, const struct jp_mapping *mapping,
+		     const char *found, const char *why, char *text, size_t size)
+{
+	const struct jp_hider *hider = &life->hider;
+	int used = snprintf(text, size, "%s+%#" PRIx64 ", loaded at %" PRIu64 ": %s%.60s (%s)",
+			    life->code->name, ip - life->code->addr, life->code->loaded,
+			    found ? "named " : "no name", found ? found : "", why);
+
+	if (mapping && used >= 0 && (size_t)used < size)
+		used += snprintf(text + used, size - (size_t)used,
+				 " by the record of %" PRIu64 " of %.60s", mapping->since,
+				 mapping->name);
+	if (covered(life, ip) && used >= 0 && (size_t)used < size)
+		snprintf(text + used, size - (size_t)used,
+			 "; %" PRIx64 "-%" PRIx64 " %.40s of %" PRIu64 " (offset %" PRIu64
+			 ", %s) hid it",
+			 hider->start, hider->end, hider->name, hider->time, hider->at,
+			 hider->cause);
+}
+
+static int add_sample(struct side *side, const struct judged *sample)
+{
+	if (side->nr_samples == side->room) {
+		size_t room = side->room ? 2 * side->room : 4096;
+		struct judged *bigger = reallocarray(side->samples, room, sizeof(*bigger));
+
+		if (!bigger)
+			return -ENOMEM;
+		side->samples = bigger;
+		side->room = room;
+	}
+	side->samples[side->nr_samples++] = *sample;
+	return 0;
+}
+
+static bool user_ip(const struct order *order, const struct jp_event *event, uint64_t *ip)
+{
+	uint64_t sp;
+
+	if (jp_machine_user(order->machine, event, ip, &sp))
+		return true;
+	*ip = event->sample.ip;
+	return event->sample.user;
+}
+
+static int judge_sample(struct order *order, const struct jp_event *event)
+{
+	struct judged sample = {
+		.time = event->time, .pid = event->pid, .tid = event->tid, .cpu = event->cpu};
+	uint64_t slack = order->evidence->facts.slack;
+	const char *found, *why, *cause;
+	const struct jp_mapping *mapping;
+	const struct jp_truth_code *code;
+	struct jp_life *life;
+	char text[330];
+	int failed;
+
+	if (!user_ip(order, event, &sample.ip))
+		return 0;
+	life = jp_lives_at(&order->lives, event->pid, sample.ip, event->time);
+	if (!life)
+		return 0;
+	code = life->code;
+	if (event->time <= code->ready + slack ||
+	    (code->ending != UINT64_MAX && event->time + slack >= code->ending)) {
+		order->side->unjudged++;
+		return 0;
+	}
+	sample.named = name_of(order, life, sample.ip, &mapping, &found, &why);
+	sample.covered = covered(life, sample.ip);
+	order->side->named[sample.named]++;
+	order->side->elf += found && strcmp(why, "elf") == 0;
+	order->side->map += found && strcmp(why, "map") == 0;
+	failed = add_sample(order->side, &sample);
+	if (failed || !order->last)
+		return failed;
+	if (sample.named == RIGHT) {
+		size_t index = life - order->lives.lives;
+
+		order->state[index].elf |= strcmp(why, "elf") == 0;
+		order->state[index].map |= strcmp(why, "map") == 0;
+		return 0;
+	}
+	cause = cause_of(order, life, sample.ip, event->time, mapping, found, why);
+	describe(life, sample.ip, mapping, found, why, text, sizeof(text));
+	return jp_findings_except(order->findings,
+				  sample.named == WRONG ? "names.wrong" : "names.unnamed", cause,
+				  "at %" PRIu64 ", %u/%u, ip %" PRIx64 " in %s", event->time,
+				  event->pid, event->tid, sample.ip, text);
+}
+
+/* The name of every byte of @life as of @time: where mappings meet, and at its ends. */
+static int judge_life(struct order *order, struct jp_life *life, uint64_t time)
+{
+	uint64_t next, end = life->code->addr + life->code->size;
+	size_t index = life - order->lives.lives;
+
+	for (uint64_t addr = life->code->addr; addr < end; addr = next) {
+		const struct jp_mapping *mapping =
+			jp_replay_find(order->replay, life->code->pid, addr);
+
+		next = mapping ? mapping->end : (addr | 4095) + 1;
+		next = next < end ? next : end;
+		for (int last = 0; last < 2; last++) {
+			uint64_t ip = last ? next - 1 : addr;
+			const char *found, *why, *cause;
+			enum named named = name_of(order, life, ip, &mapping, &found, &why);
+			char text[330];
+
+			if (named == RIGHT)
+				continue;
+			order->state[index].failed = true;
+			cause = cause_of(order, life, ip, time, mapping, found, why);
+			describe(life, ip, mapping, found, why, text, sizeof(text));
+			return jp_findings_except(
+				order->findings, named == WRONG ? "load.wrong" : "load.unnamed",
+				cause, "at %" PRIu64 ", pid %u, %" PRIx64 " in %s", time,
+				life->code->pid, ip, text);
+		}
+	}
+	return 0;
+}
+
+/* Judges the loads whose judged time begins before @time: nothing changed until then. */
+static int begin_lives(struct order *order, uint64_t time)
+{
+	int failed = 0;
+
+	while (!failed && order->begun < order->lives.count) {
+		size_t index = order->by_begin[order->begun];
+		struct jp_life *life = &order->lives.lives[index];
+
+		if (life->begin >= time)
+			break;
+		order->begun++;
+		if (life->begin >= life->end)
+			continue;
+		order->state[index].begun = true;
+		order->load_judged++;
+		failed = judge_life(order, life, life->begin);
+	}
+	return failed;
+}
+
+/* Judges again what @map changed. */
+static int judge_touched(struct order *order, const struct jp_event *map)
+{
+	uint64_t start = map->map.addr, end = start + map->map.len;
+	int failed = 0;
+
+	for (size_t i = jp_lives_from(&order->lives, map->pid, start);
+	     !failed && i < order->lives.count; i++) {
+		struct jp_life *life = &order->lives.lives[i];
+
+		if (life->code->pid != map->pid || life->code->addr >= end)
+			break;
+		if (order->state[i].begun && !order->state[i].failed && map->time < life->end &&
+		    start < life->code->addr + life->code->size)
+			failed = judge_life(order, life, map->time);
+	}
+	return failed;
+}
+
+static int visit(void *context, const struct jp_event *event)
+{
+	struct order *order = context;
+	const struct jp_mapping *known;
+	int failed = order->last ? begin_lives(order, event->time) : 0;
+
+	if (failed)
+		return failed;
+	if (event->type == JP_EVENT_SAMPLE)
+		return judge_sample(order, event);
+	failed = jp_replay_apply(order->replay, event);
+	if (failed || event->type != JP_EVENT_MAP || event->kernel_map)
+		return failed;
+	known = jp_replay_find(order->replay, event->pid, event->map.addr);
+	if (!known)
+		return 0;
+	if (!jp_names_injected(order->names, known->name)) {
+		jp_lives_cover(&order->lives, event, known->name);
+		order->side->anon +=
+			event->map.prot & JP_PROT_EXEC && known->backing != JP_BACKING_FILE;
+	}
+	return order->last ? judge_touched(order, event) : 0;
+}
+
+static int count_hidden(struct order *order)
+{
+	int failed = 0;
+
+	for (size_t i = 0; !failed && i < order->lives.count; i++) {
+		const struct jp_life *life = &order->lives.lives[i];
+		const struct jp_hider *hider = &life->hider;
+
+		if (!hider->time)
+			continue;
+		order->side->hidden++;
+		if (!order->last)
+			continue;
+		failed = jp_findings_except(
+			order->findings, "order.hidden", hider->cause,
+			"%s of pid %u at %" PRIx64 ", loaded at %" PRIu64 ": %" PRIx64 "-%" PRIx64
+			" %.100s of %" PRIu64 " (offset %" PRIu64 ") hides it",
+			life->code->name, life->code->pid, life->code->addr, life->published,
+			hider->start, hider->end, hider->name, hider->time, hider->at);
+	}
+	return failed;
+}
+
+static int walk(struct order *order, enum jp_left_out add_back, struct side *side, bool last,
+		struct jp_error *err)
+{
+	int failed;
+
+	order->side = side;
+	order->last = last;
+	order->replay = jp_replay_new();
+	if (!order->replay)
+		return jp_fail(err, ENOMEM, "%s: no memory", order->evidence->dir);
+	jp_lives_uncover(&order->lives);
+	failed = side == &order->after
+			 ? jp_evidence_walk_injected(order->evidence, add_back, visit, order, err)
+			 : jp_evidence_walk(order->evidence, add_back, visit, order, err);
+	if (!failed && last)
+		failed = begin_lives(order, UINT64_MAX);
+	if (!failed)
+		failed = count_hidden(order);
+	jp_replay_free(order->replay);
+	return failed;
+}
+
+static int by_sample(const void *left, const void *right)
+{
+	const struct judged *a = left, *b = right;
+
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	if (a->cpu != b->cpu)
+		return a->cpu < b->cpu ? -1 : 1;
+	return (a->ip > b->ip) - (a->ip < b->ip);
+}
+
+static void sort(struct side *side)
+{
+	if (side->nr_samples)
+		qsort(side->samples, side->nr_samples, sizeof(*side->samples), by_sample);
+}
+
+struct change {
+	uint64_t covered, covered_bad; /* samples that a later record covers; not right of them */
+	uint64_t both, better, worse, lost;
+};
+
+static int lose(struct order *order, struct change *change, const struct judged *sample,
+		const char *cause)
+{
+	change->lost++;
+	return jp_findings_except(order->findings, "inject.lost", cause,
+				  "sample at %" PRIu64 ", %u/%u, ip %" PRIx64, sample->time,
+				  sample->pid, sample->tid, sample->ip);
+}
+
+/* What became of each sample. */
+static int compare(struct order *order, struct change *change)
+{
+	const struct side *before = &order->before, *after = &order->after;
+	size_t i = 0, j = 0;
+	int failed = 0;
+
+	sort(&order->before);
+	sort(&order->after);
+	while (!failed && (i < before->nr_samples || j < after->nr_samples)) {
+		const struct judged *was = &before->samples[i], *is = &after->samples[j];
+		int way = i == before->nr_samples  ? 1
+			  : j == after->nr_samples ? -1
+						   : by_sample(was, is);
+
+		if (way) {
+			failed = way < 0 ? lose(order, change, was, "dropped")
+					 : lose(order, change, is, "invented");
+			i += way < 0;
+			j += way > 0;
+			continue;
+		}
+		change->both++;
+		change->covered += was->covered;
+		change->covered_bad += was->covered && is->named != RIGHT;
+		change->better += is->named > was->named;
+		if (is->named < was->named) {
+			char cause[32];
+
+			change->worse++;
+			snprintf(cause, sizeof(cause), "was-%s", named_text[was->named]);
+			failed = jp_findings_except(
+				order->findings, "inject.worse", cause,
+				"at %" PRIu64 ", %u/%u, ip %" PRIx64 " in %s: %s now", is->time,
+				is->pid, is->tid, is->ip,
+				jp_lives_at(&order->lives, is->pid, is->ip, is->time)->code->name,
+				named_text[is->named]);
+		}
+		i++;
+		j++;
+	}
+	return failed;
+}
+
+static void add_names(struct jp_findings *findings, const struct side *side, const char *suffix)
+{
+	for (int named = WRONG; named < NAMED; named++) {
+		char name[48];
+
+		snprintf(name, sizeof(name), "names.%s%s", named_text[named], suffix);
+		jp_findings_add(findings,
+				jp_metric_rate(name, side->named[named], side->nr_samples));
+	}
+}
+
+static void add_metrics(struct order *order, const struct change *change)
+{
+	struct jp_findings *findings = order->findings;
+	const struct side *side = order->side;
+	uint64_t twice = 0;
+
+	for (size_t i = 0; i < order->lives.count; i++) {
+		order->load_right += order->state[i].begun && !order->state[i].failed;
+		twice += order->state[i].elf && order->state[i].map;
+	}
+	add_names(findings, side, "");
+	jp_findings_add(findings, jp_metric_rate("names.unjudged", side->unjudged,
+						 side->unjudged + side->nr_samples));
+	jp_findings_add(findings, jp_metric_rate("names.elf", side->elf, side->nr_samples));
+	jp_findings_add(findings, jp_metric_rate("names.map", side->map, side->nr_samples));
+	jp_findings_add(findings, jp_metric_count("names.twice", twice));
+	jp_findings_add(findings,
+			jp_metric_rate("load.right", order->load_right, order->load_judged));
+	jp_findings_add(findings, jp_metric_count("order.loads", order->lives.loads));
+	jp_findings_add(findings, jp_metric_rate("order.hidden", side->hidden, order->lives.loads));
+	jp_findings_add(findings, jp_metric_count("order.stray", order->lives.stray));
+	jp_findings_add(findings, jp_metric_count("anon.before", order->before.anon));
+	if (side != &order->after)
+		return;
+	jp_findings_add(findings, jp_metric_count("anon.after", order->after.anon));
+	jp_findings_add(findings, jp_metric_rate("order.hidden.before", order->before.hidden,
+						 order->lives.loads));
+	add_names(findings, &order->before, ".before");
+	jp_findings_add(findings,
+			jp_metric_rate("names.covered", change->covered_bad, change->covered));
+	jp_findings_add(findings, jp_metric_rate("inject.better", change->better, change->both));
+	jp_findings_add(findings, jp_metric_rate("inject.worse", change->worse, change->both));
+	jp_findings_add(findings, jp_metric_count("inject.lost", change->lost));
+}
+
+/* What the jitdumps themselves say that is not so. */
+static int judge_dumps(struct order *order)
+{
+	const struct jp_code_load *stray = order->lives.first_stray;
+	int failed = 0;
+
+	for (uint64_t i = 0; !failed && i < order->lives.stray; i++)
+		failed = jp_findings_except(
+			order->findings, "order.stray", "no-code",
+			"%.100s of pid %u at %" PRIx64 ", %" PRIu64 " bytes, loaded at %" PRIu64
+			": the truth has no such code",
+			stray->name, stray->pid, stray->addr, stray->size, stray->time);
+	for (uint64_t i = 0; !failed && i < order->loads.bad; i++)
+		failed = jp_findings_except(order->findings, "order.bad", "jitdump", "%.380s",
+					    order->loads.why.text);
+	return failed;
+}
+
+static int by_begin(const void *left, const void *right, void *context)
+{
+	const struct jp_life *lives = context;
+	uint64_t a = lives[*(const size_t *)left].begin, b = lives[*(const size_t *)right].begin;
+
+	return (a > b) - (a < b);
+}
+
+static int prepare(struct order *order, struct jp_error *err)
+{
+	const struct jp_evidence *evidence = order->evidence;
+	size_t count = evidence->truth->nr_codes;
+	int failed;
+
+	order->machine = jp_machine_find(evidence->truth->e_machine);
+	if (!order->machine)
+		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here",
+			       evidence->dir, evidence->truth->e_machine);
+	order->names = jp_names_open(evidence->dir, err);
+	failed = order->names ? jp_code_loads_read(evidence->dir, &order->loads, err) : -ENOMEM;
+	if (failed)
+		return failed;
+	order->state = calloc(count + 1, sizeof(*order->state));
+	order->by_begin = calloc(count + 1, sizeof(*order->by_begin));
+	if (!order->state || !order->by_begin ||
+	    jp_lives_of(evidence, &order->loads, &order->lives))
+		return jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
+	for (size_t i = 0; i < count; i++)
+		order->by_begin[i] = i;
+	qsort_r(order->by_begin, count, sizeof(*order->by_begin), by_begin, order->lives.lives);
+	return judge_dumps(order);
+}
+
+static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
+		 struct jp_findings *findings, struct jp_error *err)
+{
+	struct order order = {.evidence = evidence, .findings = findings};
+	struct change change = {0};
+	int failed;
+
+	if (!evidence->names_asked)
+		return 0;
+	failed = prepare(&order, err);
+	if (!failed)
+		failed = walk(&order, add_back, &order.before, !evidence->inject_asked, err);
+	if (!failed && evidence->inject_asked)
+		failed =
+			walk(&order, add_back, &order.after, true, err) ?: compare(&order, &change);
+	if (!failed)
+		add_metrics(&order, &change);
+	free(order.before.samples);
+	free(order.after.samples);
+	free(order.by_begin);
+	free(order.state);
+	jp_lives_free(&order.lives);
+	jp_code_loads_free(&order.loads);
+	jp_names_free(order.names);
+	return failed;
+}
+
+static const struct jp_validator jit_order = {
+	.name = "jit_order",
+	.help = "is the name of each address that of the function that lived there at that time?",
+	.judge = judge,
+};
+JP_REGISTER(validator, jit_order);

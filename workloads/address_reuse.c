@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+#include "harness/truth_write.h"
+#include "workloads/code_heap.h"
+
+/*
+ * Generations of code at one address: all of it goes, and other code, of other sizes and shapes,
+ * comes to where it was. What an address means depends on the time.
+ */
+enum how {
+	OVERWRITE, /* the memory stays, RWX: the kernel reports nothing at all */
+	FLIP,      /* the memory stays, and goes from RX to RW and back */
+	UNMAP,     /* the memory goes too, and other is mapped at the same address */
+};
+static const char *const hows[] = {"overwrite", "flip", "unmap", NULL};
+
+struct reuse {
+	struct jp_code_heap heap;
+	unsigned how, generation;
+};
+
+static int compile_one(void *context, unsigned n)
+{
+	struct reuse *reuse = context;
+	int ret = 0;
+
+	for (unsigned page = n; page < reuse->heap.pages && !ret; page += reuse->heap.compilers)
+		ret = jp_code_heap_write(&reuse->heap, page, reuse->generation);
+	return ret;
+}
+
+/* Fills the memory, which is writable, with the next generation. */
+static int fill(struct reuse *reuse)
+{
+	struct jp_code_heap *heap = &reuse->heap;
+	int ret = jp_code_heap_compile(heap, compile_one, reuse);
+
+	reuse->generation++;
+	if (!ret && reuse->how != OVERWRITE)
+		ret = jp_region_protect(&heap->region, 0, heap->pages, PROT_READ | PROT_EXEC);
+	for (unsigned page = 0; page < heap->pages && !ret; page++) {
+		ret = jp_code_heap_load(heap, page);
+		if (!ret)
+			ret = jp_code_heap_show(heap, page, 0);
+	}
+	return ret;
+}
+
+static int map(struct reuse *reuse, void *at)
+{
+	struct jp_code_heap *heap = &reuse->heap;
+
+	return jp_region_map_at(&heap->region,
+				reuse->how == OVERWRITE ? jp_code_heap_both(heap)
+							: jp_code_heap_writable(heap),
+				at);
+}
+
+static int act_reuse(void *context, const char *arg)
+{
+	struct reuse *reuse = context;
+	struct jp_code_heap *heap = &reuse->heap;
+	unsigned char *at = heap->region.exec;
+	uint64_t before;
+	int ret = 0;
+
+	jp_rota_close_wing(&heap->rota, 0);
+	jp_rota_clear(&heap->rota, 0);
+	before = jp_truth_now();
+	if (reuse->how == UNMAP)
+		ret = jp_region_unmap(&heap->region);
+	for (unsigned page = 0; page < heap->pages; page++)
+		jp_program_unloaded(&heap->programs[page], before, jp_truth_now());
+	if (!ret && reuse->how == UNMAP)
+		ret = map(reuse, at);
+	else if (!ret && reuse->how == FLIP)
+		ret = jp_region_protect(&heap->region, 0, heap->pages, jp_code_heap_writable(heap));
+	if (!ret)
+		ret = fill(reuse);
+	jp_rota_open_wing(&heap->rota, 0);
+	return ret;
+}
+
+static int begin(void *context)
+{
+	struct reuse *reuse = context;
+	int ret = jp_code_heap_open(&reuse->heap);
+
+	if (!ret)
+		ret = map(reuse, NULL);
+	return ret ? ret : fill(reuse);
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct jp_step steps[] = {{"reuse", act_reuse}, {NULL, NULL}};
+	struct reuse reuse = {.heap = jp_code_heap_defaults(1)};
+
+	for (int i = 1; i < argc; i++) {
+		int taken = jp_code_heap_option(&reuse.heap, argv[i])
+				    ?: jp_code_heap_choice(argv[i], "--how=", hows, &reuse.how);
+
+		if (taken < 0)
+			return 2;
+		if (!taken)
+			return jp_code_heap_unknown(argv[0], argv[i]);
+	}
+	if (reuse.heap.pages < reuse.heap.compilers)
+		reuse.heap.pages = reuse.heap.compilers;
+	if (reuse.how == UNMAP && reuse.heap.backing->backing == JP_BACKING_HEAP) {
+		fprintf(stderr, "jitproof workload %s: the heap cannot be mapped again\n", argv[0]);
+		return 2;
+	}
+	return jp_code_heap_run(argv[0], &reuse.heap, begin, steps, &reuse);
+}
+
+static const struct jp_workload address_reuse = {
+	.name = "address_reuse",
+	.help = "generations of code, each at the address of the one before",
+	.options = "  --how=overwrite|flip|unmap\n"
+		   "                   into the same memory, RWX; or RX to RW and back; or into\n"
+		   "                   other memory mapped at the same address (overwrite)\n"
+		   "  step reuse       what happens every period\n",
+	.shared_options = jp_code_heap_options,
+	.run = run,
+};
+JP_REGISTER(workload, address_reuse);

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+#include "workloads/code_heap.h"
+
+/*
+ * A code heap that grows page by page while threads run all of it. The kernel reports the whole of
+ * the mapping that a new page has become part of: a record that covers code which is older than
+ * itself.
+ */
+enum direction { UP, DOWN, HOLES };
+enum manner {
+	MMAP,          /* the new page is mapped beside the old ones */
+	MPROTECT,      /* it is there, RW, and made RX */
+	LATE_MPROTECT, /* the same, but its code is told of before */
+	RESERVE,       /* it is there, PROT_NONE, made RW, then RX */
+};
+static const char *const directions[] = {"up", "down", "holes", NULL};
+static const char *const manners[] = {"mmap", "mprotect", "late-mprotect", "reserve", NULL};
+
+struct growth {
+	struct jp_code_heap heap;
+	unsigned direction, manner;
+	unsigned unit;  /* pages of one growth */
+	unsigned grown; /* units so far */
+	pthread_mutex_t lock;
+};
+
+/* Where the @number-th unit lies. */
+static unsigned place(const struct growth *growth, unsigned number)
+{
+	unsigned units = growth->heap.pages / growth->unit, even = (units + 1) / 2;
+
+	switch (growth->direction) {
+	case DOWN:
+		return units - 1 - number;
+	case HOLES: /* first every other one, then what lies between */
+		return number < even ? 2 * number : 2 * (number - even) + 1;
+	default:
+		return number;
+	}
+}
+
+/* Memory for it: one after the other, as the program break wants it. */
+static int prepare(struct growth *growth, unsigned first)
+{
+	struct jp_code_heap *heap = &growth->heap;
+
+	if (growth->manner == MMAP)
+		return jp_region_map(&heap->region, first, growth->unit, jp_code_heap_both(heap));
+	if (growth->manner == RESERVE)
+		return jp_region_protect(&heap->region, first, growth->unit,
+					 jp_code_heap_writable(heap));
+	return 0;
+}
+
+static int write_unit(struct growth *growth, unsigned first)
+{
+	int ret = 0;
+
+	for (unsigned page = first; page < first + growth->unit && !ret; page++)
+		ret = jp_code_heap_write(&growth->heap, page, 0);
+	return ret;
+}
+
+static int load_unit(struct growth *growth, unsigned first)
+{
+	int ret = 0;
+
+	for (unsigned page = first; page < first + growth->unit && !ret; page++)
+		ret = jp_code_heap_load(&growth->heap, page);
+	return ret;
+}
+
+static int show_unit(struct growth *growth, unsigned first)
+{
+	int ret = 0;
+
+	for (unsigned page = first; page < first + growth->unit && !ret; page++)
+		ret = jp_code_heap_show(&growth->heap, page, 0);
+	return ret;
+}
+
+static int grow_one(void *context, unsigned n)
+{
+	struct growth *growth = context;
+	unsigned first;
+	int ret = 0;
+
+	pthread_mutex_lock(&growth->lock);
+	if (growth->grown == growth->heap.pages / growth->unit)
+		ret = -ENOSPC;
+	first = place(growth, growth->grown) * growth->unit;
+	if (!ret)
+		ret = prepare(growth, first);
+	growth->grown += !ret;
+	pthread_mutex_unlock(&growth->lock);
+	if (!ret)
+		ret = write_unit(growth, first);
+	if (!ret && growth->manner == LATE_MPROTECT)
+		ret = load_unit(growth, first);
+	if (!ret && growth->manner != MMAP)
+		ret = jp_region_protect(&growth->heap.region, first, growth->unit,
+					PROT_READ | PROT_EXEC);
+	if (!ret && growth->manner != LATE_MPROTECT)
+		ret = load_unit(growth, first);
+	return ret ? ret : show_unit(growth, first);
+}
+
+static int act_grow(void *context, const char *arg)
+{
+	struct growth *growth = context;
+
+	return jp_code_heap_compile(&growth->heap, grow_one, growth);
+}
+
+static int begin(void *context)
+{
+	struct growth *growth = context;
+	struct jp_code_heap *heap = &growth->heap;
+	unsigned units = heap->pages / growth->unit;
+	unsigned start = growth->direction == HOLES ? (units + 1) / 2 : (units + 3) / 4;
+	int ret = jp_code_heap_open(heap);
+
+	if (!ret)
+		ret = jp_region_reserve(&heap->region);
+	if (!ret && growth->manner != MMAP)
+		ret = jp_region_map(&heap->region, 0, heap->pages,
+				    growth->manner == RESERVE ? PROT_NONE
+							      : jp_code_heap_writable(heap));
+	while (!ret && growth->grown < start)
+		ret = grow_one(growth, 0);
+	return ret;
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct jp_step steps[] = {{"grow", act_grow}, {NULL, NULL}};
+	struct growth growth = {.heap = jp_code_heap_defaults(16),
+				.lock = PTHREAD_MUTEX_INITIALIZER};
+
+	for (int i = 1; i < argc; i++) {
+		int taken = jp_code_heap_option(&growth.heap, argv[i])
+				    ?: jp_code_heap_choice(argv[i], "--direction=", directions,
+							   &growth.direction)
+				    ?: jp_code_heap_choice(argv[i], "--manner=", manners,
+							   &growth.manner)
+				    ?: jp_plan_number(argv[i], "--unit=", 1, 4096, &growth.unit);
+
+		if (taken < 0)
+			return 2;
+		if (!taken)
+			return jp_code_heap_unknown(argv[0], argv[i]);
+	}
+	if (!growth.unit)
+		growth.unit = growth.manner == LATE_MPROTECT ? (growth.heap.pages + 3) / 4 : 1;
+	if (growth.unit > growth.heap.pages)
+		growth.unit = growth.heap.pages;
+	if (growth.manner == MMAP && growth.direction != UP &&
+	    growth.heap.backing->backing == JP_BACKING_HEAP) {
+		fprintf(stderr, "jitproof workload %s: the program break only grows up\n", argv[0]);
+		return 2;
+	}
+	return jp_code_heap_run(argv[0], &growth.heap, begin, steps, &growth);
+}
+
+static const struct jp_workload coalesced_growth = {
+	.name = "coalesced_growth",
+	.help = "a code heap that grows page by page and is reported as a whole",
+	.options = "  --direction=up|down|holes\n"
+		   "                   where the next page lies: above, below, between two (up)\n"
+		   "  --manner=mmap|mprotect|late-mprotect|reserve\n"
+		   "                   mapped RWX; or RW, then RX; or so, its code told of before; "
+		   "or\n"
+		   "                   PROT_NONE, then RW, then RX (mmap)\n"
+		   "  --unit=N         pages that come at once (1; late-mprotect: a quarter)\n"
+		   "  step grow        what happens every period\n",
+	.shared_options = jp_code_heap_options,
+	.run = run,
+};
+JP_REGISTER(workload, coalesced_growth);

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "harness/truth_write.h"
+#include "workloads/code_heap.h"
+
+/*
+ * Code that comes to lie elsewhere while the process runs: copied by the runtime, or moved by
+ * mremap(), of which the kernel makes no record.
+ */
+enum how { COPY, REMAP };
+static const char *const hows[] = {"copy", "mremap", NULL};
+
+struct moving {
+	struct jp_code_heap heap;
+	struct jp_region other; /* COPY: where the code is not */
+	unsigned how;
+	uint64_t before;
+};
+
+static void moved(struct moving *moving, unsigned page, const struct jp_region *to)
+{
+	struct jp_program *program = &moving->heap.programs[page];
+
+	program->arena.write = to->write + page * to->page;
+	jp_program_moved(program, (uintptr_t)to->exec + page * to->page, moving->before,
+			 jp_truth_now());
+}
+
+static int copy_one(void *context, unsigned n)
+{
+	struct moving *moving = context;
+	const struct jp_code_heap *heap = &moving->heap;
+
+	for (unsigned page = n; page < heap->pages; page += heap->compilers) {
+		unsigned char *to = moving->other.write + page * heap->region.page;
+
+		memcpy(to, heap->region.exec + page * heap->region.page,
+		       heap->programs[page].arena.used);
+		__builtin___clear_cache((char *)to, (char *)to + heap->region.page);
+		moved(moving, page, &moving->other);
+	}
+	return 0;
+}
+
+/* All threads are outside: a path that was entered ends where it was entered. */
+static int act_move(void *context, const char *arg)
+{
+	struct moving *moving = context;
+	struct jp_code_heap *heap = &moving->heap;
+	struct jp_region from = heap->region;
+	int ret;
+
+	jp_rota_close_wing(&heap->rota, 0);
+	moving->before = jp_truth_now();
+	if (moving->how == COPY) {
+		ret = jp_code_heap_compile(heap, copy_one, moving);
+		heap->region = moving->other;
+		moving->other = from;
+	} else {
+		ret = jp_region_remap(&heap->region, heap->region.size);
+		for (unsigned page = 0; page < heap->pages && !ret; page++)
+			moved(moving, page, &heap->region);
+	}
+	jp_rota_open_wing(&heap->rota, 0);
+	return ret;
+}
+
+static int begin(void *context)
+{
+	struct moving *moving = context;
+	struct jp_code_heap *heap = &moving->heap;
+	int ret = jp_code_heap_open(heap);
+
+	if (!ret)
+		ret = jp_region_map_at(&heap->region, jp_code_heap_both(heap), NULL);
+	if (!ret && moving->how == COPY)
+		ret = jp_region_open(&moving->other, heap->backing, heap->pages, "jitproof");
+	if (!ret && moving->how == COPY)
+		ret = jp_region_map_at(&moving->other, jp_code_heap_both(heap), NULL);
+	for (unsigned page = 0; page < heap->pages && !ret; page++) {
+		ret = jp_code_heap_write(heap, page, 0);
+		if (!ret)
+			ret = jp_code_heap_load(heap, page);
+		if (!ret)
+			ret = jp_code_heap_show(heap, page, 0);
+	}
+	return ret;
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct jp_step steps[] = {{"move", act_move}, {NULL, NULL}};
+	struct moving moving = {.heap = jp_code_heap_defaults(2), .other = {.fd = -1}};
+	int status;
+
+	for (int i = 1; i < argc; i++) {
+		int taken = jp_code_heap_option(&moving.heap, argv[i])
+				    ?: jp_code_heap_choice(argv[i], "--how=", hows, &moving.how);
+
+		if (taken < 0)
+			return 2;
+		if (!taken)
+			return jp_code_heap_unknown(argv[0], argv[i]);
+	}
+	status = jp_code_heap_run(argv[0], &moving.heap, begin, steps, &moving);
+	jp_region_close(&moving.other);
+	return status;
+}
+
+static const struct jp_workload code_move = {
+	.name = "code_move",
+	.help = "code that is copied, or moved by mremap(), to another address and back",
+	.options = "  --how=copy|mremap  by the runtime, or by the kernel (copy)\n"
+		   "  step move        what happens every period\n",
+	.shared_options = jp_code_heap_options,
+	.run = run,
+};
+JP_REGISTER(workload, code_move);

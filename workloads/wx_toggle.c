@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "harness/truth_write.h"
+#include "workloads/code_heap.h"
+
+/*
+ * A code heap that is never writable and executable at once: to add code, its pages go from RX to
+ * RW and back. The kernel reports only the way back, for the whole mapping, over code that is older
+ * than the record. What happens to the threads meanwhile is the runtime's choice.
+ */
+enum stop {
+	SAFEPOINT,  /* all of them wait outside of emitted code */
+	FAULT,      /* they go on; who faults waits in a signal handler */
+	IDLE_PAGES, /* only pages change in which there is none */
+};
+static const char *const stops[] = {"safepoint", "fault", "idle-pages", NULL};
+
+struct toggling {
+	struct jp_code_heap heap;
+	unsigned stop, wing;
+	unsigned filled[JP_ROTA_WINGS]; /* pages of each wing that hold code */
+	unsigned fresh;                 /* of them, what is being written just now */
+	pthread_mutex_t lock;
+};
+
+/* For the handler. */
+static const struct jp_region *guarded;
+static atomic_uint closed; /* the region is not executable */
+
+/* The wings' pages: one half each where threads are led from one to the other, else all are one's.
+ */
+static unsigned wing_pages(const struct toggling *toggling)
+{
+	return toggling->heap.pages / (toggling->stop == IDLE_PAGES ? JP_ROTA_WINGS : 1);
+}
+
+static unsigned first_page(const struct toggling *toggling, unsigned wing)
+{
+	return wing * wing_pages(toggling);
+}
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+	static __thread uint64_t last; /* the end of the wait before: this one began later */
+	unsigned char *at = info->si_addr;
+
+	if (at < guarded->exec || at >= guarded->exec + guarded->size) {
+		signal(number, SIG_DFL); /* not ours: it faults again, and dies of it */
+		return;
+	}
+	while (atomic_load(&closed))
+		syscall(SYS_futex, &closed, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
+	jp_truth_put(JP_TRUTH_WAIT, last, jp_truth_now(), (uintptr_t)at, 0, 0, 0);
+	last = jp_truth_now();
+}
+
+/* One compiler's work while the pages are writable: a program, as long as there is room. */
+static int write_one(void *context, unsigned n)
+{
+	struct toggling *toggling = context;
+	unsigned page;
+
+	pthread_mutex_lock(&toggling->lock);
+	page = toggling->filled[toggling->wing] + toggling->fresh;
+	toggling->fresh += page < wing_pages(toggling);
+	pthread_mutex_unlock(&toggling->lock);
+	if (page >= wing_pages(toggling))
+		return 0;
+	return jp_code_heap_write(&toggling->heap, first_page(toggling, toggling->wing) + page, 0);
+}
+
+/* RX again: tells of what was written, and lets threads run it. */
+static int show_fresh(struct toggling *toggling)
+{
+	unsigned *filled = &toggling->filled[toggling->wing];
+	int ret = 0;
+
+	for (; toggling->fresh && !ret; toggling->fresh--, ++*filled) {
+		unsigned page = first_page(toggling, toggling->wing) + *filled;
+
+		ret = jp_code_heap_load(&toggling->heap, page);
+		if (!ret)
+			ret = jp_code_heap_show(&toggling->heap, page, toggling->wing);
+	}
+	return ret;
+}
+
+/* RW, written, RX: the wing's pages one by one, or the whole at once. */
+static int toggle(struct toggling *toggling)
+{
+	struct jp_code_heap *heap = &toggling->heap;
+	unsigned each = toggling->stop == IDLE_PAGES ? 1 : heap->pages;
+	unsigned from = first_page(toggling, toggling->wing), pages = wing_pages(toggling);
+	int ret = 0;
+
+	for (unsigned page = from; page < from + pages && !ret; page += each)
+		ret = jp_region_protect(&heap->region, page, each, jp_code_heap_writable(heap));
+	if (!ret)
+		ret = jp_code_heap_compile(heap, write_one, toggling);
+	for (unsigned page = from; page < from + pages && !ret; page += each)
+		ret = jp_region_protect(&heap->region, page, each, PROT_READ | PROT_EXEC);
+	return ret;
+}
+
+static int act_toggle(void *context, const char *arg)
+{
+	struct toggling *toggling = context;
+	struct jp_rota *rota = &toggling->heap.rota;
+	int ret;
+
+	if (toggling->stop == FAULT) {
+		atomic_store(&closed, 1);
+		ret = toggle(toggling);
+		atomic_store(&closed, 0);
+		syscall(SYS_futex, &closed, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+		return ret ? ret : show_fresh(toggling);
+	}
+	if (toggling->stop == IDLE_PAGES)
+		toggling->wing = (toggling->wing + 1) % JP_ROTA_WINGS;
+	jp_rota_close_wing(rota, toggling->wing);
+	ret = toggle(toggling);
+	if (!ret)
+		ret = show_fresh(toggling);
+	jp_rota_open_wing(rota, toggling->wing);
+	return ret;
+}
+
+/* Half of the pages hold code at first. */
+static int begin(void *context)
+{
+	struct toggling *toggling = context;
+	struct jp_code_heap *heap = &toggling->heap;
+	unsigned wings = toggling->stop == IDLE_PAGES ? JP_ROTA_WINGS : 1;
+	struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+	int ret = jp_code_heap_open(heap);
+
+	if (!ret)
+		ret = jp_region_reserve(&heap->region);
+	if (!ret)
+		ret = jp_region_map(&heap->region, 0, heap->pages, jp_code_heap_writable(heap));
+	for (unsigned i = 0; i < wings * ((wing_pages(toggling) + 1) / 2) && !ret; i++) {
+		toggling->wing = i % wings;
+		ret = write_one(toggling, 0);
+		toggling->filled[toggling->wing] += toggling->fresh;
+		toggling->fresh = 0;
+	}
+	if (!ret)
+		ret = jp_region_protect(&heap->region, 0, heap->pages, PROT_READ | PROT_EXEC);
+	for (toggling->wing = 0; toggling->wing < wings && !ret; toggling->wing++) {
+		toggling->fresh = toggling->filled[toggling->wing];
+		toggling->filled[toggling->wing] = 0;
+		ret = show_fresh(toggling);
+	}
+	toggling->wing = 0;
+	guarded = &heap->region;
+	if (!ret && toggling->stop == FAULT && sigaction(SIGSEGV, &action, NULL) < 0)
+		ret = -errno;
+	return ret;
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct jp_step steps[] = {{"toggle", act_toggle}, {NULL, NULL}};
+	struct toggling toggling = {.heap = jp_code_heap_defaults(8),
+				    .lock = PTHREAD_MUTEX_INITIALIZER};
+
+	for (int i = 1; i < argc; i++) {
+		int taken =
+			jp_code_heap_option(&toggling.heap, argv[i])
+				?: jp_code_heap_choice(argv[i], "--stop=", stops, &toggling.stop);
+
+		if (taken < 0)
+			return 2;
+		if (!taken)
+			return jp_code_heap_unknown(argv[0], argv[i]);
+	}
+	if (toggling.stop == IDLE_PAGES && toggling.heap.pages < JP_ROTA_WINGS)
+		toggling.heap.pages = JP_ROTA_WINGS;
+	return jp_code_heap_run(argv[0], &toggling.heap, begin, steps, &toggling);
+}
+
+static const struct jp_workload wx_toggle = {
+	.name = "wx_toggle",
+	.help = "a code heap that goes from RX to RW and back to take more code",
+	.options = "  --stop=safepoint|fault|idle-pages\n"
+		   "                   threads wait outside; or fault and wait in a signal "
+		   "handler; or\n"
+		   "                   only pages change in which there is none (safepoint)\n"
+		   "  step toggle      what happens every period\n",
+	.shared_options = jp_code_heap_options,
+	.run = run,
+};
+JP_REGISTER(workload, wx_toggle);
