@@ -41,6 +41,9 @@ static uint64_t min(uint64_t a, uint64_t b)
  */
 static bool identical(const struct jp_mapping *truth, const struct jp_mapping *known, uint64_t addr)
 {
+	/* Before v6.6 the kernel called a part of the heap //anon, and only the whole [heap]. */
+	if (truth->backing == JP_BACKING_HEAP && known->backing == JP_BACKING_ANON)
+		return true;
 	if (truth->backing != known->backing)
 		return false;
 	if (truth->backing != JP_BACKING_MEMFD && truth->backing != JP_BACKING_FILE)
@@ -231,6 +234,22 @@ static uint64_t first_gap(const struct coverage *coverage, uint32_t pid, uint64_
 	return min(reached, end);
 }
 
+/* The truth's mapping of @addr in @pid that ended last by @time; NULL: none ended. */
+static const struct jp_span *last_ended(const struct coverage *coverage, uint32_t pid,
+					uint64_t addr, uint64_t time)
+{
+	const struct jp_span *last = NULL;
+
+	for (size_t i = 0; i < coverage->truth.count; i++) {
+		const struct jp_span *span = &coverage->truth.spans[i];
+
+		if (span->pid == pid && span->mapping.start <= addr && span->mapping.end > addr &&
+		    span->close_after <= time && (!last || span->close_after > last->close_after))
+			last = span;
+	}
+	return last;
+}
+
 /* How long after its truth ended @known still says executable, where the truth had spoken of the
  * place: the kernel reports no unmapping, so such spans lie on until something covers them. */
 static int judge_stale(struct coverage *coverage, const struct jp_span *known, uint64_t from,
@@ -255,6 +274,7 @@ static int judge_stale(struct coverage *coverage, const struct jp_span *known, u
 		start = first_gap(coverage, truth->pid, start, end, gone);
 		if (start == end)
 			continue;
+		truth = last_ended(coverage, truth->pid, start, gone);
 		coverage->stale++;
 		/* A record from after the end is a lie; one from before it only lies on, even if
 		 * what is left of its mapping is younger. */
