@@ -498,8 +498,9 @@ def thin(source, target, wanted):
     write_facts(target, facts)
     with open(os.path.join(target, "env.json"), "w", encoding="utf-8") as file:
         file.write('{"machine": "x86_64"}\n')
-    for name in ("case", "maps"):
-        shutil.copy(os.path.join(source, name), os.path.join(target, name))
+    for name in ("case", "maps", "intervals"):
+        if os.path.exists(os.path.join(source, name)):
+            shutil.copy(os.path.join(source, name), os.path.join(target, name))
     # Only the files that stacks lead through: the program and the C library.
     with open(os.path.join(source, "elf", "index"), encoding="utf-8") as file:
         lines = [line for line in file if line.rstrip().endswith(("/jitproof", "/libc.so.6"))]

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Code loads and mapping records of a recorded run are dropped, doubled, delayed, reordered. A
 brute force of its own decides which changes alter the name that belongs to an address at some
-judged sample or load. jit_order must notice each of these, and no other may move any of its metrics."""
+judged sample or load. jit_order must notice each of these, and no other may move any of its
+metrics."""
 
 import json
 import os
