@@ -102,6 +102,11 @@ static const char *keep(struct jp_replay *replay, const void *bytes, size_t size
 	return text->bytes;
 }
 
+const char *jp_replay_text(struct jp_replay *replay, const char *text)
+{
+	return keep(replay, text, strlen(text));
+}
+
 static struct space *find_space(struct jp_replay *replay, uint32_t pid)
 {
 	struct space *space = replay->last;

@@ -55,6 +55,8 @@ struct jp_mapping *jp_replay_from(struct jp_replay *replay, uint32_t pid, uint64
 const char *jp_replay_comm(const struct jp_replay *replay, uint32_t pid);
 /* The process's mappings in address order; *@count is set. */
 struct jp_mapping *jp_replay_mappings(struct jp_replay *replay, uint32_t pid, size_t *count);
+/* @text, kept for the life of @replay; NULL: no memory. */
+const char *jp_replay_text(struct jp_replay *replay, const char *text);
 /* Changes whenever the space of @pid does; for caches outside. */
 uint64_t jp_replay_generation(const struct jp_replay *replay, uint32_t pid);
 

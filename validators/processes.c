@@ -31,6 +31,7 @@ struct thread {
 
 struct processes {
 	const struct jp_evidence *evidence;
+	enum jp_left_out add_back;
 	struct jp_findings *findings;
 	struct image *images; /* by pid, before */
 	size_t nr_images;
@@ -149,10 +150,15 @@ static struct thread *thread_of(struct processes *processes, uint32_t tid)
 static int visit(void *context, const struct jp_event *event)
 {
 	struct processes *processes = context;
-	struct image *image = image_at(processes, event->pid, event->time);
+	const uint64_t enabled = processes->evidence->facts.enabled;
+	/* What is synthesized tells of how it was when the capture began to see, whatever its time.
+	 */
+	struct image *image = image_at(
+		processes, event->pid,
+		event->type == JP_EVENT_SAMPLE || event->time > enabled ? event->time : enabled);
 	struct thread *thread;
 
-	if (image) /* what is synthesized may be from before the image that it tells of */
+	if (image)
 		image->seen = true;
 	switch (event->type) {
 	case JP_EVENT_COMM:
@@ -240,6 +246,26 @@ static int judge_images(struct processes *processes)
 	return reused ? jp_findings_add(findings, jp_metric_count("processes.reused", reused)) : 0;
 }
 
+/* Whether @tid began after the threads were listed and before the events were on: nobody saw it. */
+static bool in_window(const struct processes *processes, uint32_t tid)
+{
+	const struct jp_evidence *evidence = processes->evidence;
+	const struct jp_truth *truth = evidence->truth;
+
+	for (size_t i = 0; i < truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &truth->acts[i];
+
+		for (size_t j = 0; act->type == JP_TRUTH_THREAD_START && act->tid == tid &&
+				   j < evidence->nr_snapshots;
+		     j++)
+			if (evidence->snapshots[j].pid == act->pid &&
+			    act->after >= evidence->snapshots[j].before &&
+			    act->before <= evidence->facts.enabled)
+				return true;
+	}
+	return false;
+}
+
 static int judge_threads(struct processes *processes)
 {
 	uint64_t threads = 0, nameless = 0;
@@ -247,15 +273,20 @@ static int judge_threads(struct processes *processes)
 
 	for (size_t i = 0; i < processes->room && !failed; i++) {
 		const struct thread *thread = &processes->threads[i];
+		enum jp_left_out why;
 
 		threads += thread->samples > 0;
 		if (!thread->samples || thread->named)
 			continue;
+		why = in_window(processes, thread->tid) ? JP_LEFT_WINDOW : JP_LEFT_NOTHING;
+		if (why != JP_LEFT_NOTHING && why == processes->add_back)
+			continue;
 		nameless++;
-		failed = jp_findings_except(processes->findings, "threads.nameless", "no-record",
-					    "thread %u: %" PRIu64 " samples from %" PRIu64
-					    " on, and no record of it",
-					    thread->tid, thread->samples, thread->first);
+		failed = jp_findings_except(
+			processes->findings, "threads.nameless",
+			why == JP_LEFT_NOTHING ? "no-record" : jp_left_out_text(why),
+			"thread %u: %" PRIu64 " samples from %" PRIu64 " on, and no record of it",
+			thread->tid, thread->samples, thread->first);
 	}
 	if (failed)
 		return failed;
@@ -273,7 +304,8 @@ static bool is_seen(void *context, uint32_t pid, uint64_t time)
 static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 		 struct jp_findings *findings, struct jp_error *err)
 {
-	struct processes processes = {.evidence = evidence, .findings = findings};
+	struct processes processes = {
+		.evidence = evidence, .add_back = add_back, .findings = findings};
 	int failed = collect(&processes);
 
 	if (!failed)

@@ -220,6 +220,18 @@ static int open_mapped(pid_t pid, const struct jp_procmap *map, uint64_t gen)
 	return fd;
 }
 
+/* The name counts: it is what the index is asked for, and the next file may get an inode back that
+ * a deleted one had. */
+static uint64_t key_of(const struct jp_procmap *map, uint64_t gen)
+{
+	uint64_t key =
+		map->ino ^ ((uint64_t)map->maj << 52) ^ ((uint64_t)map->min << 40) ^ gen << 20;
+
+	for (const char *c = map->name; *c; c++)
+		key = (key ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+	return key ? key : 1;
+}
+
 void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp_procmap *map,
 			uint64_t gen)
 {
@@ -231,7 +243,7 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 
 	if (!(map->prot & JP_PROT_EXEC) || !map->ino || map->name[0] != '/' || map->name[1] == '/')
 		return;
-	key = map->ino ^ ((uint64_t)map->maj << 52) ^ ((uint64_t)map->min << 40) ^ gen << 20;
+	key = key_of(map, gen);
 	if (jp_table_find(&copies->seen, key))
 		return;
 	fd = open_mapped(pid, map, gen);
