@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/evidence_gate.h"
 #include "harness/replay.h"
 #include "harness/validator.h"
 #include "validators/files.h"
@@ -196,10 +197,26 @@ static int visit(void *context, const struct jp_event *event)
 /* Whether the capture had a chance to hear of it. */
 static bool within(const struct processes *processes, const struct image *image)
 {
-	const struct jp_capture_facts *facts = &processes->evidence->facts;
+	const struct jp_evidence *evidence = processes->evidence;
+	const uint64_t slack = evidence->facts.slack;
+	uint64_t from, to;
 
-	return image->after + facts->slack < facts->stopped &&
-	       image->until > facts->enabled + facts->slack;
+	if (!jp_evidence_gated(evidence))
+		return image->after + slack < evidence->facts.stopped &&
+		       image->until > evidence->facts.enabled + slack;
+	for (size_t at = 0; jp_evidence_window(evidence, image->pid, &at, &from, &to);)
+		if (image->after + slack < to && image->until > from + slack)
+			return true;
+	return false;
+}
+
+/* What kept a name from the capture, where something did on purpose. */
+static const char *nameless_by(const struct processes *processes, const struct image *image)
+{
+	if (jp_evidence_gated(processes->evidence) &&
+	    jp_evidence_untold_exec(processes->evidence, image->pid, image->before, image->until))
+		return jp_left_out_text(JP_LEFT_GATE);
+	return "no-comm";
 }
 
 static int judge_images(struct processes *processes)
@@ -229,7 +246,7 @@ static int judge_images(struct processes *processes)
 		} else if (!image->named) {
 			nameless++;
 			failed = jp_findings_except(
-				findings, "processes.nameless", "no-comm",
+				findings, "processes.nameless", nameless_by(processes, image),
 				"pid %u from %" PRIu64 ": %s, and no record gave its name",
 				image->pid, image->after,
 				image->forked ? "forked" : "started by an exec");
@@ -246,8 +263,9 @@ static int judge_images(struct processes *processes)
 	return reused ? jp_findings_add(findings, jp_metric_count("processes.reused", reused)) : 0;
 }
 
-/* Whether @tid began after the threads were listed and before the events were on: nobody saw it. */
-static bool in_window(const struct processes *processes, uint32_t tid)
+/* What kept the start of @tid from the capture on purpose: the threads were listed, and the events
+ * not yet on; or a gate that is closed to all. */
+static enum jp_left_out untold(const struct processes *processes, uint32_t tid)
 {
 	const struct jp_evidence *evidence = processes->evidence;
 	const struct jp_truth *truth = evidence->truth;
@@ -261,9 +279,11 @@ static bool in_window(const struct processes *processes, uint32_t tid)
 			if (evidence->snapshots[j].pid == act->pid &&
 			    act->after >= evidence->snapshots[j].before &&
 			    act->before <= evidence->facts.enabled)
-				return true;
+				return JP_LEFT_WINDOW;
 	}
-	return false;
+	return jp_evidence_gated(evidence) && strcmp(evidence->intervals.gate, "sideband") != 0
+		       ? JP_LEFT_GATE
+		       : JP_LEFT_NOTHING;
 }
 
 static int judge_threads(struct processes *processes)
@@ -278,7 +298,7 @@ static int judge_threads(struct processes *processes)
 		threads += thread->samples > 0;
 		if (!thread->samples || thread->named)
 			continue;
-		why = in_window(processes, thread->tid) ? JP_LEFT_WINDOW : JP_LEFT_NOTHING;
+		why = untold(processes, thread->tid);
 		if (why != JP_LEFT_NOTHING && why == processes->add_back)
 			continue;
 		nameless++;
