@@ -87,7 +87,7 @@ struct dump {
 	struct jp_jitdump_record pending[PENDING]; /* DEBUG_INFO */
 	unsigned int next_pending;
 	const unsigned char *eh_frame; /* of the next LOAD */
-	uint64_t eh_frame_size;
+	uint64_t eh_frame_size, mapped_tables;
 	uint64_t strangers, unloaded, unused;
 };
 
@@ -238,6 +238,7 @@ static int load(struct dump *dump, const struct jp_jitdump_record *record)
 		.size = code.size,
 		.eh_frame = dump->eh_frame,
 		.eh_frame_size = dump->eh_frame_size,
+		.tables = dump->mapped_tables ? (-code.size & 7) + dump->mapped_tables : 0,
 	};
 	take_debug(dump, code.addr, function);
 	dump->read->summary->loads++;
@@ -280,7 +281,7 @@ static int move(struct dump *dump, const struct jp_jitdump_record *record)
 	function->size = code.size;
 	/* Unwinding says where the code ends. */
 	if (code.size < dump->functions[moved].size)
-		function->eh_frame_size = 0;
+		function->eh_frame_size = function->tables = 0;
 	dump->read->summary->moves++;
 	return 0;
 }
@@ -293,7 +294,7 @@ static int take_record(struct dump *dump, const struct jp_jitdump_record *record
 	switch (record->type) {
 	case JP_JITDUMP_LOAD:
 		ret = load(dump, record);
-		dump->eh_frame_size = 0;
+		dump->eh_frame_size = dump->mapped_tables = 0;
 		break;
 	case JP_JITDUMP_MOVE:
 		ret = move(dump, record);
@@ -306,6 +307,8 @@ static int take_record(struct dump *dump, const struct jp_jitdump_record *record
 	case JP_JITDUMP_UNWINDING_INFO:
 		dump->eh_frame = record->unwinding.eh_frame;
 		dump->eh_frame_size = record->unwinding.size - record->unwinding.hdr_size;
+		if (dump->eh_frame_size && record->unwinding.mapped_size == record->unwinding.size)
+			dump->mapped_tables = record->unwinding.mapped_size;
 		break;
 	default:
 		break;
@@ -421,6 +424,10 @@ static int write_files(struct dump *dump, const struct jp_jit_function **sorted,
 
 			code->file = dumps->nr_files - 1;
 			code->pgoff = sorted[j]->offset;
+			/* A file of its own, and what it shows is where the process has it. */
+			if (sorted[j]->tables && next - i == 1 &&
+			    elf.mapped - code->pgoff <= code->size + sorted[j]->tables)
+				code->tables = elf.mapped - code->pgoff - code->size;
 		}
 	}
 	read->summary->bad_records += bad_frames;
