@@ -319,6 +319,20 @@ static void put_span(struct jp_session *session, const unsigned char *data, uint
 		jp_perfdata_put(session->writer, data, size - first);
 }
 
+/*
+ * Kernels 6.1 to 7.1 leave MMAP_BUILD_ID set in a record of ours when they wrote it for another
+ * profiler's event first, one that asks for build ids (perf does so by default since 6.18). Ours do
+ * not: the record holds an inode, which perf 6.1 and 6.12 take for a build id of, say, 254 bytes,
+ * and abort. True if there was something to take back.
+ */
+static bool repair(struct perf_event_header *header)
+{
+	if (header->type != PERF_RECORD_MMAP2 || !(header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID))
+		return false;
+	header->misc &= (uint16_t)~PERF_RECORD_MISC_MMAP_BUILD_ID;
+	return true;
+}
+
 static bool drain(struct jp_session *session, struct jp_ring *ring)
 {
 	struct perf_event_mmap_page *page = (void *)ring->base;
@@ -350,6 +364,10 @@ static bool drain(struct jp_session *session, struct jp_ring *ring)
 		if (!keep(session, ring, record, &header)) {
 			put_span(session, data, mask, kept, tail);
 			kept = tail + header.size;
+		} else if (repair(&header)) {
+			put_span(session, data, mask, kept, tail);
+			jp_perfdata_put(session->writer, &header, sizeof(header));
+			kept = tail + sizeof(header);
 		}
 		tail += header.size;
 	}
