@@ -298,12 +298,8 @@ static int write_output(struct inject *inject)
 {
 	const char *path = inject->options->output;
 	char *temporary;
-	struct stat st;
 	int fd, ret;
 
-	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return jp_fail(inject->err, EINVAL,
-			       "%s: expected a regular file, or nothing, to write to", path);
 	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
 		return no_memory(inject);
 	fd = mkostemp(temporary, O_CLOEXEC);
@@ -343,6 +339,10 @@ static int run(struct inject *inject, void (*said)(void *, const char *), void *
 			       "%s: expected a regular file: it is read twice; save what comes "
 			       "through a pipe first",
 			       options->input);
+	if (lstat(options->output, &out) == 0 && !S_ISREG(out.st_mode))
+		return jp_fail(inject->err, EINVAL,
+			       "%s: expected a regular file, or nothing, to write to",
+			       options->output);
 	if (stat(options->output, &out) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
 		return jp_fail(inject->err, EINVAL, "%s: input and output are the same file",
 			       options->output);

@@ -16,6 +16,7 @@
 enum {
 	PENDING = 16, /* DEBUG_INFO records that wait for their LOAD */
 	V8_SHIFT = 0x40,
+	ANY = -1, /* process */
 };
 
 /* perf's rule (util/jitdump.c, jit_detect()): .../jit-PID.dump. */
@@ -171,10 +172,10 @@ static struct place *place_of(const struct dump *dump, uint32_t pid, uint64_t in
 	return &dump->places[at];
 }
 
-/* Notes that the last function has @index: the latest counts. */
+/* Notes that the last function has @index, of @pid and of any: the latest counts. */
 static int note_place(struct dump *dump, uint32_t pid, uint64_t index)
 {
-	if (dump->count * 2 > dump->nr_places) {
+	if (dump->count * 4 > dump->nr_places) {
 		struct dump old = *dump;
 
 		dump->nr_places = old.nr_places ? old.nr_places * 2 : 1024;
@@ -189,6 +190,7 @@ static int note_place(struct dump *dump, uint32_t pid, uint64_t index)
 					old.places[i];
 		free(old.places);
 	}
+	*place_of(dump, ANY, index) = (struct place){index, ANY, dump->count};
 	*place_of(dump, pid, index) = (struct place){index, pid, dump->count};
 	return 0;
 }
@@ -260,10 +262,9 @@ static int move(struct dump *dump, const struct jp_jitdump_record *record)
 		return 0;
 	if (dump->nr_places) {
 		place = place_of(dump, code.pid, record->move.index);
-		/* What a child moves, its parent may have loaded. */
+		/* What a child moves, one of its forebears may have loaded. */
 		if (!place->function)
-			place = place_of(dump, dump->dumps->markers[dump->marker].pid,
-					 record->move.index);
+			place = place_of(dump, ANY, record->move.index);
 	}
 	if (!place || !place->function || !record->move.size) {
 		dump->unloaded++;
