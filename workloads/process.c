@@ -18,6 +18,7 @@
 
 #include "harness/truth_write.h"
 #include "workloads/path.h"
+#include "workloads/publish.h"
 #include "workloads/workload.h"
 
 extern char **environ;
@@ -172,8 +173,10 @@ int jp_process_fork(struct jp_process *process, const struct jp_fork *wanted,
 		/* They go on through an exec of the child, as those of the first process do. */
 		fcntl(theirs[0], F_SETFD, 0);
 		fcntl(theirs[1], F_SETFD, 0);
-		ret = jp_stage_forked(theirs[0], theirs[1]);
-		end_child(ret ? EXIT_FAILURE : body(context));
+		ret = jp_stage_forked(theirs[0], theirs[1]) ?: jp_publish_forked();
+		ret = ret ? EXIT_FAILURE : body(context);
+		jp_publish_end();
+		end_child(ret);
 	}
 	ret = keep(process, pid < 0 ? -errno : pid, theirs);
 	pthread_mutex_unlock(&lock);
@@ -216,6 +219,12 @@ static int describe_image(struct image *image, const char *file, const char *con
 		bad |= asprintf(&image->argv[at++], "--outside-proc=%d", jp_truth_outside_proc()) <
 		       0;
 	image->argv[at++] = image->started;
+	if (jp_publish_how()) {
+		bad |= asprintf(&image->argv[at++], "--publish=%s", jp_publish_how()) < 0;
+		if (jp_publish_dir() && !bad)
+			bad |= asprintf(&image->argv[at++], "--publish-dir=%s", jp_publish_dir()) <
+			       0;
+	}
 	for (int i = 1; argv[i] && !bad; i++) {
 		if (at == sizeof(image->argv) / sizeof(image->argv[0]) - 1)
 			return -E2BIG;
@@ -229,7 +238,7 @@ static void free_image(struct image *image)
 	for (char **arg = image->argv; *arg; arg++)
 		if (!strncmp(*arg, "--truth=", 8) || !strncmp(*arg, "--seed=", 7) ||
 		    !strncmp(*arg, "--ready-fd=", 11) || !strncmp(*arg, "--control-fd=", 13) ||
-		    !strncmp(*arg, "--outside-proc=", 15))
+		    !strncmp(*arg, "--outside-proc=", 15) || !strncmp(*arg, "--publish", 9))
 			free(*arg);
 	free(image);
 }
