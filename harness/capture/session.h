@@ -158,8 +158,7 @@ void jp_synthesize_map(struct jp_session *session, pid_t pid, const struct jp_pr
 		       uint64_t time);
 void jp_synthesize_fork(struct jp_session *session, pid_t pid, pid_t ppid, pid_t tid, pid_t ptid,
 			uint64_t time);
-void jp_synthesize_comm(struct jp_session *session, pid_t pid, pid_t tid, const char *name,
-			uint64_t time);
+void jp_synthesize_comm(struct jp_session *session, pid_t pid, pid_t tid, const char *name);
 void jp_synthesize_lost(struct jp_session *session, uint64_t lost, uint64_t time);
 /* The kernel's text and modules, where /proc/kallsyms shows addresses. */
 void jp_synthesize_kernel(struct jp_session *session, uint64_t time);
