@@ -152,6 +152,9 @@ bench: all ## compare our speed with perf's
 perf-versions: all ## read and write with the perf of other Debian suites (downloads 220 MB once)
 	@$(PYTHON) ci/perf_versions.py --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'
 
+findings: all ## measure the findings of results/FINDINGS.md here, with the installed perf
+	@$(PYTHON) ci/findings.py --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'
+
 install: all ## install below $(DESTDIR)$(prefix)
 	$(INSTALL) -d '$(DESTDIR)$(prefix)/bin'
 	$(INSTALL) -m 755 $(O)/jitproof '$(DESTDIR)$(prefix)/bin/jitproof'
@@ -168,7 +171,7 @@ clean: ## remove $(O)
 
 FORCE:
 .PHONY: all check check-full run_tests selftest sanitized sanitized-parts fuzz lint bench \
-	perf-versions install help clean FORCE
+	perf-versions findings install help clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
 	$(wildcard $(O)/asan/*/*.d $(O)/asan/*/*/*.d)

@@ -80,7 +80,6 @@ static void inherit(struct jp_lives *lives, const struct jp_truth_act *start)
 		if (!from || from->published > start->after || from->code->id != life->code->id)
 			continue;
 		life->published = from->published;
-		lives->loads++;
 	}
 }
 
@@ -112,14 +111,17 @@ int jp_lives_of(const struct jp_evidence *evidence, const struct jp_code_loads *
 			lives->first_stray = &loads->loads[i];
 		if (!life)
 			continue;
-		/* One that is told twice is there since the first. */
-		lives->loads += life->published == UINT64_MAX;
-		life->published = min(life->published, loads->loads[i].time);
+		/* Of one that is told of again and again, the last before it is judged counts. */
+		if (life->published == UINT64_MAX || loads->loads[i].time <= life->begin)
+			life->published = loads->loads[i].time;
 	}
 	for (size_t i = 0; i < truth->nr_acts; i++)
 		if (truth->acts[i].type == JP_TRUTH_PROCESS_START &&
 		    truth->acts[i].how != JP_HOW_LAUNCH && truth->acts[i].how != JP_HOW_EXEC)
 			inherit(lives, &truth->acts[i]);
+	for (size_t i = 0; i < lives->count; i++)
+		lives->loads += lives->lives[i].published != UINT64_MAX &&
+				lives->lives[i].begin < lives->lives[i].end;
 	return 0;
 }
 
@@ -179,7 +181,8 @@ void jp_lives_cover(struct jp_lives *lives, const struct jp_event *map, const ch
 
 		if (code->pid != map->pid || code->addr >= end)
 			break;
-		if (low >= high || life->published >= map->time || map->time >= life->end)
+		if (low >= high || life->published >= map->time || map->time >= life->end ||
+		    life->begin >= life->end)
 			continue;
 		if (!life->hider.time)
 			life->hider =

@@ -31,7 +31,7 @@ struct jp_lives {
 	const struct jp_evidence *evidence;
 	struct jp_life *lives;
 	size_t count;
-	size_t loads;   /* lives that the jitdumps publish */
+	size_t loads;   /* judged lives that the jitdumps publish */
 	uint64_t stray; /* loads of the jitdumps that are of no life; @first_stray */
 	const struct jp_code_load *first_stray;
 	uint64_t largest; /* size */

@@ -238,7 +238,17 @@ static bool keep_sample(struct jp_session *session, const unsigned char *record,
 
 static void want_elf(struct jp_session *session, const unsigned char *record, size_t size)
 {
-	enum { PID = 8, ADDR = 16, LEN = 24, PGOFF = 32, MAJ = 40, MIN = 44, INO = 48, PROT = 64 };
+	enum {
+		PID = 8,
+		ADDR = 16,
+		LEN = 24,
+		PGOFF = 32,
+		MAJ = 40,
+		MIN = 44,
+		INO = 48,
+		GEN = 56,
+		PROT = 64
+	};
 	enum { NAME = 72 };
 	struct jp_procmap map;
 
@@ -254,7 +264,7 @@ static void want_elf(struct jp_session *session, const unsigned char *record, si
 		.ino = word(record, INO),
 		.name = (const char *)record + NAME,
 	};
-	jp_elf_copies_want(session->copies, (pid_t)half(record, PID), &map);
+	jp_elf_copies_want(session->copies, (pid_t)half(record, PID), &map, word(record, GEN));
 }
 
 static bool keep_sideband(struct jp_session *session, const unsigned char *record, uint32_t type,
@@ -319,6 +329,20 @@ static void put_span(struct jp_session *session, const unsigned char *data, uint
 		jp_perfdata_put(session->writer, data, size - first);
 }
 
+/*
+ * Kernels 6.1 to 7.1 leave MMAP_BUILD_ID set in a record of ours when they wrote it for another
+ * profiler's event first, one that asks for build ids (perf does so by default since 6.18). Ours do
+ * not: the record holds an inode, which perf 6.1 and 6.12 take for a build id of, say, 254 bytes,
+ * and abort. True if there was something to take back.
+ */
+static bool repair(struct perf_event_header *header)
+{
+	if (header->type != PERF_RECORD_MMAP2 || !(header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID))
+		return false;
+	header->misc &= (uint16_t)~PERF_RECORD_MISC_MMAP_BUILD_ID;
+	return true;
+}
+
 static bool drain(struct jp_session *session, struct jp_ring *ring)
 {
 	struct perf_event_mmap_page *page = (void *)ring->base;
@@ -350,6 +374,10 @@ static bool drain(struct jp_session *session, struct jp_ring *ring)
 		if (!keep(session, ring, record, &header)) {
 			put_span(session, data, mask, kept, tail);
 			kept = tail + header.size;
+		} else if (repair(&header)) {
+			put_span(session, data, mask, kept, tail);
+			jp_perfdata_put(session->writer, &header, sizeof(header));
+			kept = tail + sizeof(header);
 		}
 		tail += header.size;
 	}
