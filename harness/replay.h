@@ -16,7 +16,7 @@ struct jp_mapping {
 	uint64_t since; /* time of the record; 0: unknown */
 	uint64_t at;    /* file offset of the record */
 	uint32_t maj, min;
-	uint64_t ino;
+	uint64_t ino, gen;             /* gen 0: not told, as by what is synthesized */
 	uint8_t prot;                  /* enum jp_prot */
 	uint32_t flags;                /* MAP_*, as recorded */
 	enum jp_backing backing;       /* from the name, jp_mapping_backing() */

@@ -36,6 +36,17 @@ static uint64_t min(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* A snapshot taken after the file was removed or replaced says so behind its name. */
+static bool same_name(const struct jp_mapping *truth, const struct jp_mapping *known)
+{
+	size_t length = strlen(truth->name);
+
+	if (strncmp(truth->name, known->name, length) != 0)
+		return false;
+	return !known->name[length] || (truth->backing == JP_BACKING_FILE &&
+					strcmp(known->name + length, " (deleted)") == 0);
+}
+
 /* Kind and identity: the backing, for what has a name of its own the name, for what has offsets the
  * offset of @addr. The truth holds no inode: two memfds of one name are told apart by offset only.
  */
@@ -48,7 +59,7 @@ static bool identical(const struct jp_mapping *truth, const struct jp_mapping *k
 		return false;
 	if (truth->backing != JP_BACKING_MEMFD && truth->backing != JP_BACKING_FILE)
 		return true;
-	return strcmp(truth->name, known->name) == 0 &&
+	return same_name(truth, known) &&
 	       addr - truth->start + truth->pgoff == addr - known->start + known->pgoff;
 }
 
@@ -250,6 +261,20 @@ static const struct jp_span *last_ended(const struct coverage *coverage, uint32_
 	return last;
 }
 
+/* Whether @addr of @pid was truly executable at @time. */
+static bool lives_at(const struct coverage *coverage, uint32_t pid, uint64_t addr, uint64_t time)
+{
+	for (size_t i = 0; i < coverage->truth.count; i++) {
+		const struct jp_span *span = &coverage->truth.spans[i];
+
+		if (span->pid == pid && addr >= span->mapping.start && addr < span->mapping.end &&
+		    span->open_before <= time + coverage->evidence->facts.slack &&
+		    time <= span->close_after)
+			return true;
+	}
+	return false;
+}
+
 /* How long after its truth ended @known still says executable, where the truth had spoken of the
  * place: the kernel reports no unmapping, so such spans lie on until something covers them. */
 static int judge_stale(struct coverage *coverage, const struct jp_span *known, uint64_t from,
@@ -265,6 +290,7 @@ static int judge_stale(struct coverage *coverage, const struct jp_span *known, u
 		uint64_t end = min(truth->mapping.end, known->mapping.end);
 		uint64_t gone = truth->close_after;
 		const char *cause;
+		bool told_later;
 
 		if (truth->pid != known->pid || start >= end || gone == UINT64_MAX)
 			continue;
@@ -275,13 +301,16 @@ static int judge_stale(struct coverage *coverage, const struct jp_span *known, u
 		if (start == end)
 			continue;
 		truth = last_ended(coverage, truth->pid, start, gone);
+		/* A record from after the end is a lie, unless it tells of a later life of the
+		 * place, whose turn comes; one from before it only lies on, even if what is left of
+		 * its mapping is younger. */
+		told_later = known->mapping.since > truth->close_after + facts->slack;
+		if (told_later && lives_at(coverage, known->pid, start, known->mapping.since))
+			continue;
 		coverage->stale++;
-		/* A record from after the end is a lie; one from before it only lies on, even if
-		 * what is left of its mapping is younger. */
-		cause = known->mapping.since > truth->close_after + facts->slack
-				? "invented"
-				: jp_evidence_ended(coverage->evidence, truth->pid, start,
-						    truth->close_before, from);
+		cause = told_later ? "invented"
+				   : jp_evidence_ended(coverage->evidence, truth->pid, start,
+						       truth->close_before, from);
 		return except(coverage, "coverage.stale", cause, truth, start, end, from,
 			      "still known as executable after its end");
 	}
@@ -304,6 +333,22 @@ static uint64_t untouched(const struct jp_truth *truth, const struct jp_truth_ac
 	return UINT64_MAX;
 }
 
+/* Whether @known may tell of something executable that was there before @act: then it is stale, if
+ * anything. */
+static bool tells_of_earlier(const struct coverage *coverage, const struct jp_span *known,
+			     const struct jp_truth_act *act)
+{
+	for (size_t i = 0; i < coverage->truth.count; i++) {
+		const struct jp_span *truth = &coverage->truth.spans[i];
+
+		if (truth->pid == act->pid && truth->mapping.start < act->addr + act->len &&
+		    act->addr < truth->mapping.end && truth->close_before <= act->after &&
+		    known->mapping.since <= truth->close_after + coverage->evidence->facts.slack)
+			return true;
+	}
+	return false;
+}
+
 /* Whether @known says executable of what the truth had mapped otherwise, and left so: the writable
  * view of code, for one. */
 static int judge_invented(struct coverage *coverage, const struct jp_span *known, uint64_t begin,
@@ -324,7 +369,8 @@ static int judge_invented(struct coverage *coverage, const struct jp_span *known
 			continue;
 		to = untouched(truth, act);
 		to = min(to - (to == UINT64_MAX ? 0 : min(to, facts->slack)), end_of_window);
-		if (max(from, act->after + facts->slack) >= min(to, known->close_before))
+		if (max(from, act->after + facts->slack) >= min(to, known->close_before) ||
+		    tells_of_earlier(coverage, known, act))
 			continue;
 		span.mapping.start = act->addr;
 		span.mapping.end = act->addr + act->len;

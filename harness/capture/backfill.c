@@ -183,7 +183,7 @@ static int tell_map(struct jp_session *session, pid_t pid, const struct jp_procm
 	};
 
 	if (session->copies)
-		jp_elf_copies_want(session->copies, pid, map);
+		jp_elf_copies_want(session->copies, pid, map, 0);
 	jp_synthesize_map(session, pid, map, time);
 	return note(session->backfill, event, pid);
 }

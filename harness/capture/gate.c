@@ -164,7 +164,7 @@ static int want_files(struct jp_session *session, pid_t pid, const struct jp_rea
 	pthread_mutex_lock(&session->lock);
 	for (size_t i = 0; i < count; i++)
 		if (maps[i].prot & JP_PROT_EXEC)
-			jp_elf_copies_want(session->copies, pid, &maps[i]);
+			jp_elf_copies_want(session->copies, pid, &maps[i], 0);
 	pthread_mutex_unlock(&session->lock);
 	free(maps);
 	return 0;

@@ -245,7 +245,17 @@ static bool keep_sample(struct jp_session *session, const unsigned char *record,
 
 static void want_elf(struct jp_session *session, const unsigned char *record, size_t size)
 {
-	enum { PID = 8, ADDR = 16, LEN = 24, PGOFF = 32, MAJ = 40, MIN = 44, INO = 48, PROT = 64 };
+	enum {
+		PID = 8,
+		ADDR = 16,
+		LEN = 24,
+		PGOFF = 32,
+		MAJ = 40,
+		MIN = 44,
+		INO = 48,
+		GEN = 56,
+		PROT = 64
+	};
 	enum { NAME = 72 };
 	struct jp_procmap map;
 
@@ -261,7 +271,7 @@ static void want_elf(struct jp_session *session, const unsigned char *record, si
 		.ino = word(record, INO),
 		.name = (const char *)record + NAME,
 	};
-	jp_elf_copies_want(session->copies, (pid_t)half(record, PID), &map);
+	jp_elf_copies_want(session->copies, (pid_t)half(record, PID), &map, word(record, GEN));
 }
 
 static bool keep_sideband(struct jp_session *session, const unsigned char *record,

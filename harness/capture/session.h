@@ -203,7 +203,9 @@ void jp_synthesize_kernel(struct jp_session *session, uint64_t time);
 /* elf_copies.c: DIR/elf, written by a thread of its own. */
 struct jp_elf_copies *jp_elf_copies_start(const char *dir, struct jp_error *err);
 /* Opens the file at once, while the process lives; the copy is made later. */
-void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp_procmap *map);
+/* @gen: the inode's generation, 0: unknown. */
+void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp_procmap *map,
+			uint64_t gen);
 /* Waits for the last copy. 0, or the first error. */
 int jp_elf_copies_finish(struct jp_elf_copies *copies, struct jp_error *err);
 

@@ -26,21 +26,53 @@ static int room_for(struct jp_reading *reading, size_t more)
 }
 
 /*
+ * The maps of @pid. A main thread that has exited has none any more (its mm is gone, exit_mm() in
+ * kernel/exit.c), though the process lives: any other thread has them.
+ */
+static int open_maps(pid_t pid, char *path, size_t size)
+{
+	struct jp_tids tids = {0};
+	char byte;
+	int fd;
+
+	snprintf(path, size, "/proc/%d/maps", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || pread(fd, &byte, 1, 0) != 0)
+		return fd;
+	snprintf(path, size, "/proc/%d/task", pid);
+	jp_tids_list(path, &tids);
+	for (size_t i = 0; i < tids.count; i++) {
+		int other;
+
+		snprintf(path, size, "/proc/%d/task/%d/maps", pid, tids.tids[i]);
+		other = open(path, O_RDONLY | O_CLOEXEC);
+		if (other >= 0 && pread(other, &byte, 1, 0) == 1) {
+			close(fd);
+			fd = other;
+			break;
+		}
+		if (other >= 0)
+			close(other);
+	}
+	jp_tids_free(&tids);
+	return fd;
+}
+
+/*
  * One reading of /proc/PID/maps. The kernel gives a page of whole lines for each read() and lets
  * go of the address space between two, so a reading may be torn.
  */
 static int read_maps(struct jp_session *session, pid_t pid, struct jp_reading *reading,
 		     bool *within_done, struct jp_error *err)
 {
-	char path[64];
+	char path[80];
 	bool first = true;
 	ssize_t size;
 	int fd, ret = 0;
 
 	reading->size = 0;
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	reading->before = jp_capture_now();
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = open_maps(pid, path, sizeof(path));
 	if (fd < 0)
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	do {
@@ -132,7 +164,7 @@ static int write_records(struct jp_session *session, pid_t pid, const struct jp_
 	pthread_mutex_lock(&session->lock);
 	for (size_t i = 0; i < count; i++) {
 		if (session->copies && (maps[i].prot & JP_PROT_EXEC))
-			jp_elf_copies_want(session->copies, pid, &maps[i]);
+			jp_elf_copies_want(session->copies, pid, &maps[i], 0);
 		/*
 		 * The time before the reading: whatever happened while it was read has a live
 		 * record that is later and wins, and what the reading shows of it already is the

@@ -148,7 +148,8 @@ class AsRecorded(unittest.TestCase):
                 with open(os.path.join(folder, name), "rb") as file:
                     raw = file.read()
                 for path in set(re.findall(rb"/[a-z]+/[\w./-]+", raw)):
-                    self.assertRegex(path, rb"^/tmp/jitproof/|^/usr/lib/|^/dev/|/jit-\d+\.dump$", name)
+                    self.assertRegex(
+                        path, rb"^/tmp/jitproof/|^/usr/lib/|^/dev/|/jit-\d+\.dump$", name)
 
 
 class Mappings(Recorded):
