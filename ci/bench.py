@@ -9,6 +9,8 @@ memory; what counts are the ratios. Files lie on a tmpfs, so that no disk is mea
 import argparse
 import json
 import os
+import re
+import select
 import shutil
 import subprocess
 import sys
@@ -124,6 +126,34 @@ def bench_unwinding(jitproof, perf, node, folder):
     print(f"  frames: jitproof {found['unwind']['frames']}, perf {frames} in {stacks} stacks")
 
 
+def bench_storm(jitproof, folder):
+    """Mapping records a second that the default rings hold: doubled until some are lost, or until
+    the storm cannot blow any harder."""
+    rate, made, held = 10000, 0, 0
+    while True:
+        truth = os.path.join(folder, "storm.truth")
+        with subprocess.Popen([jitproof, "record", "-o", os.path.join(folder, "storm.data"), "--",
+                               jitproof, "workload", "storm", f"--acts={rate}", "--threads=2",
+                               "--forks=100", "--truth", truth], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+            child.stdout.readline()  # "ready"
+            select.select([child.stdout], [], [], 2)  # it says no more before it is told to stop
+            output, said = child.communicate("stop\n")
+        os.unlink(truth)
+        acts, seconds = re.search(r"(\d+) mappings, \d+ forks in ([\d.]+) s", output).groups()
+        lost = int(re.search(r"(\d+) mapping records lost", said).group(1))
+        before, made = made, int(acts) / float(seconds)
+        print(f"  {made:8.0f} records/s, 100 forks/s: {lost} lost")
+        if lost:
+            break
+        held = max(held, made)
+        if made < 1.1 * before:
+            print("  (that is as hard as two threads can blow here)")
+            break
+        rate *= 2
+    print(f"storm: the default rings hold {held:.0f} mapping records a second")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jitproof", default="build/jitproof")
@@ -138,6 +168,7 @@ def main():
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
         bench_reading(args.jitproof, args.perf, args.node, folder, args.samples)
         bench_unwinding(args.jitproof, args.perf, args.node, folder)
+        bench_storm(args.jitproof, folder)
 
 
 if __name__ == "__main__":

@@ -151,6 +151,13 @@ def run(command):
                           errors="replace", timeout=300)
 
 
+def build_program(path):
+    """True if the program to watch is at path then."""
+    done = subprocess.run(["gcc", "-O1", "-g", "-fno-omit-frame-pointer", "-pthread", "-x", "c",
+                           "-", "-o", path], input=PROGRAM, check=False, encoding="ascii")
+    return done.returncode == 0
+
+
 def record_ours(options, arguments, attach, path):
     """Makes one capture of ours; returns what went wrong, or None."""
     command = [options.jitproof, "record", *arguments, "-o", path]
@@ -279,10 +286,7 @@ def main():
         options.dir = os.path.abspath(options.keep or scratch)
         os.makedirs(options.dir, exist_ok=True)
         options.program = os.path.join(scratch, "busy")
-        built = subprocess.run(["gcc", "-O1", "-g", "-fno-omit-frame-pointer", "-pthread", "-x",
-                                "c", "-", "-o", options.program], input=PROGRAM, check=False,
-                               encoding="ascii")
-        if built.returncode:
+        if not build_program(options.program):
             print("the program to watch cannot be built")
             return 1
         found = perfs(options, sums)

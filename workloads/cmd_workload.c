@@ -9,6 +9,7 @@
 
 #include "harness/command.h"
 #include "harness/truth_write.h"
+#include "workloads/image.h"
 #include "workloads/publish.h"
 #include "workloads/workload.h"
 
@@ -206,7 +207,7 @@ static int run(int argc, char **argv)
 	char **rest = calloc(argc + 1, sizeof(*rest)), **typed = calloc(argc + 3, sizeof(*typed));
 	char truth[512];
 	uint64_t now;
-	int kept, status;
+	int kept, status, ret;
 
 	if (!rest || !typed)
 		return JP_EXIT_BROKEN;
@@ -240,6 +241,11 @@ static int run(int argc, char **argv)
 	now = jp_truth_now();
 	jp_truth_put(JP_TRUTH_PROCESS_START, request.execed ? request.execed : now, now, getppid(),
 		     request.execed ? JP_HOW_EXEC : JP_HOW_LAUNCH, 0, 0);
+	ret = jp_image_record_program();
+	if (ret) {
+		fprintf(stderr, "jitproof workload: its own file: %s\n", strerror(-ret));
+		return JP_EXIT_BROKEN;
+	}
 	jp_stage_begin(&request.setup);
 	status = publish(&request);
 	if (!status) {

@@ -106,15 +106,16 @@ void jp_synthesize_fork(struct jp_session *session, pid_t pid, pid_t ppid, pid_t
 	put(session, &record, JP_SIDEBAND, ppid, ptid, 0);
 }
 
-void jp_synthesize_comm(struct jp_session *session, pid_t pid, pid_t tid, const char *name)
+void jp_synthesize_comm(struct jp_session *session, pid_t pid, pid_t tid, const char *name,
+			bool exec, uint64_t time)
 {
 	struct record record;
 	const uint32_t task[2] = {(uint32_t)pid, (uint32_t)tid};
 
-	start(&record, PERF_RECORD_COMM, 0);
+	start(&record, PERF_RECORD_COMM, exec ? PERF_RECORD_MISC_COMM_EXEC : 0);
 	add(&record, task, sizeof(task));
 	add_text(&record, name);
-	put(session, &record, JP_SIDEBAND, pid, tid, 0);
+	put(session, &record, JP_SIDEBAND, pid, tid, time);
 }
 
 void jp_synthesize_lost(struct jp_session *session, uint64_t lost, uint64_t time)

@@ -88,13 +88,17 @@ static void on_alarm(int signal)
 
 static void feed(void)
 {
+	unsigned char *exact = malloc(input.size); /* reading on past its end is seen */
+
+	memcpy(exact, input.at, input.size);
 	if (pwrite(input_fd, input.at, input.size, 0) != (ssize_t)input.size ||
 	    ftruncate(input_fd, (off_t)input.size))
 		die(input_path);
 	inputs++;
 	alarm(SECONDS);
-	fuzz_one(input_path, input.at, input.size);
+	fuzz_one(input_path, exact, input.size);
 	alarm(0);
+	free(exact);
 }
 
 static struct bytes load(const char *path)
@@ -125,6 +129,10 @@ static void truncate_seed(const struct bytes *seed, unsigned int count)
 	for (size_t size = 0; size < seed->size; size += size < 256 ? 1 : step) {
 		take(seed);
 		input.size = size;
+		feed();
+		if (!fuzz_target.mend)
+			continue;
+		fuzz_target.mend(input.at, input.size);
 		feed();
 	}
 }

@@ -351,7 +351,8 @@ class Truth:
 
     PAGE, SLOT = 4096, 64
     (PROCESS_START, PROCESS_EXIT, THREAD_START, THREAD_EXIT, MAP, PROTECT, REMAP, UNMAP, TEXT,
-     LAYOUT, CODE_LOAD, CODE_MOVE, CODE_UNLOAD, PATH, ROOT, ENTER, LEAVE, MARK, WAIT) = range(1, 20)
+     LAYOUT, CODE_LOAD, CODE_MOVE, CODE_UNLOAD, PATH, ROOT, ENTER, LEAVE, MARK, WAIT,
+     FILE) = range(1, 21)
 
     def __init__(self, path):
         with open(path, "rb") as file:
@@ -497,8 +498,9 @@ def thin(source, target, wanted):
     write_facts(target, facts)
     with open(os.path.join(target, "env.json"), "w", encoding="utf-8") as file:
         file.write('{"machine": "x86_64"}\n')
-    for name in ("case", "maps"):
-        shutil.copy(os.path.join(source, name), os.path.join(target, name))
+    for name in ("case", "maps", "intervals"):
+        if os.path.exists(os.path.join(source, name)):
+            shutil.copy(os.path.join(source, name), os.path.join(target, name))
     # Only the files that stacks lead through: the program and the C library.
     with open(os.path.join(source, "elf", "index"), encoding="utf-8") as file:
         lines = [line for line in file if line.rstrip().endswith(("/jitproof", "/libc.so.6"))]

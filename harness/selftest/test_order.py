@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Code loads and mapping records of a recorded run are dropped, doubled, delayed, reordered. A brute
-force of its own decides which changes alter the name that belongs to an address at some judged
-sample or load. jit_order must notice each of these, and no other may move any of its metrics."""
+"""Code loads and mapping records of a recorded run are dropped, doubled, delayed, reordered. A
+brute force of its own decides which changes alter the name that belongs to an address at some
+judged sample or load. jit_order must notice each of these, and no other may move any of its
+metrics."""
 
 import json
 import os

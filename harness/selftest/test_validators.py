@@ -127,7 +127,7 @@ class Recorded(unittest.TestCase):
 
 class AsRecorded(unittest.TestCase):
     def test_each_fixture_passes(self):
-        for name in ("anon", "growth", "memfd", "pathless", "reuse"):
+        for name in ("anon", "gated", "growth", "memfd", "pathless", "reuse"):
             status, text = judge(os.path.join(FIXTURES, name))
             self.assertEqual(status, 0, text)
             self.assertIn(f"ok 1 fixture/{name}\n", text)
@@ -135,7 +135,7 @@ class AsRecorded(unittest.TestCase):
                 self.assertRegex(text, r"# caught: \d+ exceptions, all pathless")
 
     def test_rewriting_changes_nothing(self):
-        for name in ("anon", "growth", "memfd", "pathless", "reuse"):
+        for name in ("anon", "gated", "growth", "memfd", "pathless", "reuse"):
             path = os.path.join(FIXTURES, name, "perf.data")
             with open(path, "rb") as file:
                 self.assertEqual(rd.PerfData.load(path).pack(), file.read())
@@ -148,7 +148,8 @@ class AsRecorded(unittest.TestCase):
                 with open(os.path.join(folder, name), "rb") as file:
                     raw = file.read()
                 for path in set(re.findall(rb"/[a-z]+/[\w./-]+", raw)):
-                    self.assertRegex(path, rb"^/tmp/jitproof/|^/usr/lib/|^/dev/|/jit-\d+\.dump$", name)
+                    self.assertRegex(
+                        path, rb"^/tmp/jitproof/|^/usr/lib/|^/dev/|/jit-\d+\.dump$", name)
 
 
 class Mappings(Recorded):
