@@ -82,7 +82,12 @@ static int put_code(struct inject *inject, const struct jp_code *code)
 	const struct jp_code_file *file = &inject->dumps.files[code->file];
 	const struct jp_marker *marker = &inject->dumps.markers[code->marker];
 	const uint32_t ids[2] = {code->pid, code->pid};
-	const uint64_t place[3] = {code->addr, code->size, code->pgoff};
+	/* The tables behind the code are shown where they hide no code. */
+	const bool tables =
+		code->tables && !jp_inject_spaces_alive(inject->spaces, code->pid,
+							code->addr + code->size, code->tables);
+	const uint64_t length = code->size + (tables ? code->tables : 0);
+	const uint64_t place[3] = {code->addr, length, code->pgoff};
 	const uint32_t device[2] = {file->maj, file->min};
 	const uint64_t inode[2] = {file->ino, 0};
 	const uint32_t rights[2] = {PROT_READ | PROT_EXEC, MAP_IS_PRIVATE};
@@ -106,12 +111,10 @@ static int put_code(struct inject *inject, const struct jp_code *code)
 		memcpy(end - marker->end_tid, ids, sizeof(ids));
 	memcpy(end - marker->end_time, &code->time, sizeof(code->time));
 	jp_output_put(inject->output, at, size);
-	if (inject->options->anon == JP_ANON_KEEP)
-		return 0;
 	if (code->from &&
 	    jp_inject_spaces_code(inject->spaces, code->pid, code->from, code->size, false))
 		return no_memory(inject);
-	return jp_inject_spaces_code(inject->spaces, code->pid, code->addr, code->size, true)
+	return jp_inject_spaces_code(inject->spaces, code->pid, code->addr, length, true)
 		       ? no_memory(inject)
 		       : 0;
 }
@@ -163,19 +166,19 @@ static int put_map(struct inject *inject, const struct jp_event *event)
 {
 	const uint16_t trailer = layout_of(inject, event)->trailer;
 	const bool anonymous = jp_inject_anonymous(event), executable = event->map.prot & PROT_EXEC;
-	bool hides = false;
+	const bool hides =
+		anonymous && inject->options->anon != JP_ANON_KEEP &&
+		jp_inject_spaces_alive(inject->spaces, event->pid, event->map.addr, event->map.len);
 	int ret = 0;
 
 	inject->summary->anon_before += anonymous && executable;
-	if (inject->options->anon != JP_ANON_KEEP && anonymous)
-		hides = jp_inject_spaces_hides(inject->spaces, event);
 	if (hides && inject->options->anon == JP_ANON_STRIP)
 		return 0;
 	if (hides)
 		ret = put_pieces(inject, event, trailer);
 	else
 		put_record(inject, event);
-	if (ret || inject->options->anon == JP_ANON_KEEP)
+	if (ret)
 		return ret;
 	return jp_inject_spaces_map(inject->spaces, event, trailer, hides) ? no_memory(inject) : 0;
 }
@@ -190,8 +193,7 @@ static int write_event(void *context, const struct jp_event *event)
 	if (event->type == JP_EVENT_MAP)
 		return put_map(inject, event);
 	put_record(inject, event);
-	if (inject->options->anon != JP_ANON_KEEP &&
-	    (event->type == JP_EVENT_FORK || event->type == JP_EVENT_COMM) &&
+	if ((event->type == JP_EVENT_FORK || event->type == JP_EVENT_COMM) &&
 	    jp_inject_spaces_task(inject->spaces, event))
 		return no_memory(inject);
 	return 0;
@@ -296,12 +298,8 @@ static int write_output(struct inject *inject)
 {
 	const char *path = inject->options->output;
 	char *temporary;
-	struct stat st;
 	int fd, ret;
 
-	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return jp_fail(inject->err, EINVAL,
-			       "%s: expected a regular file, or nothing, to write to", path);
 	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
 		return no_memory(inject);
 	fd = mkostemp(temporary, O_CLOEXEC);
@@ -341,6 +339,10 @@ static int run(struct inject *inject, void (*said)(void *, const char *), void *
 			       "%s: expected a regular file: it is read twice; save what comes "
 			       "through a pipe first",
 			       options->input);
+	if (lstat(options->output, &out) == 0 && !S_ISREG(out.st_mode))
+		return jp_fail(inject->err, EINVAL,
+			       "%s: expected a regular file, or nothing, to write to",
+			       options->output);
 	if (stat(options->output, &out) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
 		return jp_fail(inject->err, EINVAL, "%s: input and output are the same file",
 			       options->output);

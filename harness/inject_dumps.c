@@ -16,6 +16,7 @@
 enum {
 	PENDING = 16, /* DEBUG_INFO records that wait for their LOAD */
 	V8_SHIFT = 0x40,
+	ANY = -1, /* process */
 };
 
 /* perf's rule (util/jitdump.c, jit_detect()): .../jit-PID.dump. */
@@ -87,7 +88,7 @@ struct dump {
 	struct jp_jitdump_record pending[PENDING]; /* DEBUG_INFO */
 	unsigned int next_pending;
 	const unsigned char *eh_frame; /* of the next LOAD */
-	uint64_t eh_frame_size;
+	uint64_t eh_frame_size, mapped_tables;
 	uint64_t strangers, unloaded, unused;
 };
 
@@ -171,10 +172,10 @@ static struct place *place_of(const struct dump *dump, uint32_t pid, uint64_t in
 	return &dump->places[at];
 }
 
-/* Notes that the last function has @index: the latest counts. */
+/* Notes that the last function has @index, of @pid and of any: the latest counts. */
 static int note_place(struct dump *dump, uint32_t pid, uint64_t index)
 {
-	if (dump->count * 2 > dump->nr_places) {
+	if (dump->count * 4 > dump->nr_places) {
 		struct dump old = *dump;
 
 		dump->nr_places = old.nr_places ? old.nr_places * 2 : 1024;
@@ -189,6 +190,7 @@ static int note_place(struct dump *dump, uint32_t pid, uint64_t index)
 					old.places[i];
 		free(old.places);
 	}
+	*place_of(dump, ANY, index) = (struct place){index, ANY, dump->count};
 	*place_of(dump, pid, index) = (struct place){index, pid, dump->count};
 	return 0;
 }
@@ -238,6 +240,7 @@ static int load(struct dump *dump, const struct jp_jitdump_record *record)
 		.size = code.size,
 		.eh_frame = dump->eh_frame,
 		.eh_frame_size = dump->eh_frame_size,
+		.tables = dump->mapped_tables ? (-code.size & 7) + dump->mapped_tables : 0,
 	};
 	take_debug(dump, code.addr, function);
 	dump->read->summary->loads++;
@@ -259,10 +262,9 @@ static int move(struct dump *dump, const struct jp_jitdump_record *record)
 		return 0;
 	if (dump->nr_places) {
 		place = place_of(dump, code.pid, record->move.index);
-		/* What a child moves, its parent may have loaded. */
+		/* What a child moves, one of its forebears may have loaded. */
 		if (!place->function)
-			place = place_of(dump, dump->dumps->markers[dump->marker].pid,
-					 record->move.index);
+			place = place_of(dump, ANY, record->move.index);
 	}
 	if (!place || !place->function || !record->move.size) {
 		dump->unloaded++;
@@ -280,7 +282,7 @@ static int move(struct dump *dump, const struct jp_jitdump_record *record)
 	function->size = code.size;
 	/* Unwinding says where the code ends. */
 	if (code.size < dump->functions[moved].size)
-		function->eh_frame_size = 0;
+		function->eh_frame_size = function->tables = 0;
 	dump->read->summary->moves++;
 	return 0;
 }
@@ -293,7 +295,7 @@ static int take_record(struct dump *dump, const struct jp_jitdump_record *record
 	switch (record->type) {
 	case JP_JITDUMP_LOAD:
 		ret = load(dump, record);
-		dump->eh_frame_size = 0;
+		dump->eh_frame_size = dump->mapped_tables = 0;
 		break;
 	case JP_JITDUMP_MOVE:
 		ret = move(dump, record);
@@ -306,6 +308,8 @@ static int take_record(struct dump *dump, const struct jp_jitdump_record *record
 	case JP_JITDUMP_UNWINDING_INFO:
 		dump->eh_frame = record->unwinding.eh_frame;
 		dump->eh_frame_size = record->unwinding.size - record->unwinding.hdr_size;
+		if (dump->eh_frame_size && record->unwinding.mapped_size == record->unwinding.size)
+			dump->mapped_tables = record->unwinding.mapped_size;
 		break;
 	default:
 		break;
@@ -421,6 +425,10 @@ static int write_files(struct dump *dump, const struct jp_jit_function **sorted,
 
 			code->file = dumps->nr_files - 1;
 			code->pgoff = sorted[j]->offset;
+			/* A file of its own, and what it shows is where the process has it. */
+			if (sorted[j]->tables && next - i == 1 &&
+			    elf.mapped - code->pgoff <= code->size + sorted[j]->tables)
+				code->tables = elf.mapped - code->pgoff - code->size;
 		}
 	}
 	read->summary->bad_records += bad_frames;

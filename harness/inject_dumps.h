@@ -34,6 +34,7 @@ struct jp_code_file {
 /* Code appears at an address; @from: and is gone from there (0: a LOAD). */
 struct jp_code {
 	uint64_t time, addr, size, from, pgoff;
+	uint64_t tables; /* bytes behind @size that are the code's unwinding tables */
 	uint32_t pid, file, marker;
 };
 

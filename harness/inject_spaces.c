@@ -172,14 +172,14 @@ static struct space *space_of(struct jp_inject_spaces *spaces, const struct jp_e
 	return event->kernel_map ? NULL : find(spaces, event->pid);
 }
 
-bool jp_inject_spaces_hides(struct jp_inject_spaces *spaces, const struct jp_event *event)
+bool jp_inject_spaces_alive(struct jp_inject_spaces *spaces, uint32_t pid, uint64_t addr,
+			    uint64_t size)
 {
-	const struct space *space = space_of(spaces, event);
-	uint64_t end = event->map.addr + event->map.len;
+	const struct space *space = find(spaces, pid);
 
 	if (!space || !space->has_code)
 		return false;
-	for (uint64_t at = event->map.addr; at < end;) {
+	for (uint64_t at = addr; at < addr + size;) {
 		struct jp_range range = jp_ranges_at(space->ranges, at);
 
 		if (range.value == CODE)

@@ -30,8 +30,9 @@ int jp_inject_spaces_task(struct jp_inject_spaces *spaces, const struct jp_event
 
 /* Whether the mapping record @event is of anonymous memory, on any backing. */
 bool jp_inject_anonymous(const struct jp_event *event);
-/* Whether [start, end) of @event has living code in it. */
-bool jp_inject_spaces_hides(struct jp_inject_spaces *spaces, const struct jp_event *event);
+/* Whether [@addr, @addr + @size) of @pid has living code in it. */
+bool jp_inject_spaces_alive(struct jp_inject_spaces *spaces, uint32_t pid, uint64_t addr,
+			    uint64_t size);
 /* The record is in force, but where living code is if it is anonymous and @yields. @trailer: size
  * of what follows its name. 0 or -ENOMEM. */
 int jp_inject_spaces_map(struct jp_inject_spaces *spaces, const struct jp_event *event,

@@ -106,13 +106,13 @@ static void add_contents(struct build *build)
 		jp_jit_frames_add(&build->frames, build->functions[i], frame);
 		add_lines(build, build->functions[i]);
 	}
-	if (build->frames.count) {
-		index = (frame + build->frames.frame.size + 4 + 7) & ~UINT64_C(7);
-		jp_jit_frames_end(&build->frames, frame, index);
-		build->contents[FRAME] = build->frames.frame;
-		build->contents[INDEX] = build->frames.index;
-		build->frames.frame = build->frames.index = (struct jp_bytes){0};
-	}
+	/* Without any record, too: libunwind follows frame pointers where the tables do not know an
+	 * address, and stops where there are no tables. V8 writes empty ones for that. */
+	index = (frame + build->frames.frame.size + 4 + 3) & ~UINT64_C(3);
+	jp_jit_frames_end(&build->frames, frame, index);
+	build->contents[FRAME] = build->frames.frame;
+	build->contents[INDEX] = build->frames.index;
+	build->frames.frame = build->frames.index = (struct jp_bytes){0};
 	add_symbols(build);
 	jp_debug_line_end(&build->lines, &build->contents[LINE], &build->contents[INFO],
 			  &build->contents[ABBREV]);
@@ -171,7 +171,7 @@ static uint64_t lay_out(struct build *build)
 			  .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
 			  .sh_addralign = 16},
 		[FRAME] = {.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC, .sh_addralign = 8},
-		[INDEX] = {.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC, .sh_addralign = 8},
+		[INDEX] = {.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC, .sh_addralign = 4},
 		[SYMBOLS] = {.sh_type = SHT_SYMTAB,
 			     .sh_link = STRINGS,
 			     .sh_info = 1, /* the first that is not local */
@@ -199,7 +199,8 @@ static uint64_t lay_out(struct build *build)
 			head->sh_offset = build->text;
 			head->sh_size = build->end - build->text;
 		} else {
-			head->sh_offset = at = (at + 7) & ~UINT64_C(7);
+			head->sh_offset = at =
+				(at + kinds[i].sh_addralign - 1) & -kinds[i].sh_addralign;
 			head->sh_size = build->contents[i].size;
 			at += head->sh_size;
 		}
@@ -241,11 +242,14 @@ static void put(const struct build *build, uint16_t machine, uint64_t heads,
 		.e_shstrndx = NAMES,
 	};
 	const Elf64_Shdr *index = &build->heads[INDEX], *note = &build->heads[NOTE];
-	uint64_t mapped = index->sh_size ? index->sh_offset + index->sh_size : build->end;
+	const uint64_t mapped = index->sh_offset + index->sh_size;
+	/* For perf 6.1's libunwind, a file that a single function has all to itself begins with it.
+	 */
+	const uint64_t start = build->text < 0x1000 ? build->text : 0;
 	const Elf64_Phdr segments[SEGMENTS] = {
-		[LOAD] = segment_of(PT_LOAD, PF_R | PF_X, 0, mapped, 0x1000),
+		[LOAD] = segment_of(PT_LOAD, PF_R | PF_X, start, mapped - start, 0x1000),
 		[NOTES] = segment_of(PT_NOTE, PF_R, note->sh_offset, note->sh_size, 4),
-		[EH_FRAME] = segment_of(PT_GNU_EH_FRAME, PF_R, index->sh_offset, index->sh_size, 8),
+		[EH_FRAME] = segment_of(PT_GNU_EH_FRAME, PF_R, index->sh_offset, index->sh_size, 4),
 	};
 
 	jp_output_put(output, &head, sizeof(head));
@@ -356,6 +360,7 @@ int jp_jit_elf_write(int dir, const char *dir_name, uint32_t pid, uint16_t machi
 	struct build build = {.functions = functions, .count = count};
 	char id[2 * sizeof(elf->id.bytes) + 1];
 	bool failed = false;
+	uint64_t heads;
 	int ret;
 
 	*elf = (struct jp_jit_elf){0};
@@ -375,7 +380,9 @@ int jp_jit_elf_write(int dir, const char *dir_name, uint32_t pid, uint16_t machi
 	elf->bad_frames = build.frames.bad;
 	snprintf(elf->name, sizeof(elf->name), "jit-%u-%u.%.16s", pid, file,
 		 jp_build_id_text(&elf->id, id));
-	ret = publish(&build, machine, lay_out(&build), dir, dir_name, elf, err);
+	heads = lay_out(&build);
+	elf->mapped = build.heads[INDEX].sh_offset + build.heads[INDEX].sh_size;
+	ret = publish(&build, machine, heads, dir, dir_name, elf, err);
 	build_free(&build);
 	return ret;
 }

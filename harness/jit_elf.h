@@ -19,16 +19,24 @@ struct jp_jit_function {
 	uint64_t debug_base;            /* what is @addr for the lines' addresses */
 	const unsigned char *eh_frame;  /* as if it lay behind the code, at a multiple of 8 */
 	uint64_t eh_frame_size;         /* 0: none */
+	uint64_t
+		tables; /* bytes behind the code where the process itself has them; 0: it has not */
 	/* jp_jit_layout() decides: which file, and where in it. */
 	uint32_t file;
 	uint64_t offset;
 };
 
 /*
- * Gives each function its file and offset; returns the number of files, or -ENOMEM. Functions with
- * unwinding lie in a file as they lay in the process, one behind the other, with one difference
- * between address and offset for all: for perf's unwinders a file is mapped once. So code that took
- * the address of other code is in another file: a generation each. All else is packed into one.
+ * Gives each function its file and offset; returns the number of files, or -ENOMEM.
+ *
+ * Functions lie in a file as they lay in the process, with one difference between address and
+ * offset for all of them: libdw, as perf uses it, takes a file to be mapped once (a module), and
+ * finds nothing where two modules overlap. So code that took the address of other code is in
+ * another file: a generation each, and each region of the address space has its own. Where there
+ * would be too many files, the rest is packed into one: found by name all the same.
+ *
+ * libunwind, as perf up to 6.12 uses it, reads tables through the mapping records: a function whose
+ * process has them behind the code gets a file of its own, whose mapping covers them too.
  */
 int jp_jit_layout(struct jp_jit_function *functions, size_t count);
 
@@ -39,6 +47,7 @@ struct jp_jit_elf {
 	uint64_t ino, size;
 	struct jp_build_id id;
 	uint64_t bad_frames; /* functions whose .eh_frame could not be used */
+	uint64_t mapped;     /* end of what a mapping may show, the tables behind the code too */
 };
 /*
  * Writes @functions, all of one file and in the order of their offsets, of process @pid, as ELF

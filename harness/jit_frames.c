@@ -7,6 +7,7 @@
 #include "harness/cfi_check.h"
 
 enum {
+	OMIT = 0xff,
 	PCREL_SDATA4 = 0x1b,
 	DATAREL_SDATA4 = 0x3b,
 	UDATA4 = 0x03,
@@ -64,7 +65,8 @@ static bool usual_cie(const unsigned char *cie, size_t size)
 	for (text++; *text; text++) {
 		if (*text == 'S')
 			continue;
-		if (*text != 'R' || operands >= end || *operands != PCREL_SDATA4)
+		if ((*text != 'R' && *text != 'L') || operands >= end ||
+		    *operands != (*text == 'R' ? PCREL_SDATA4 : OMIT))
 			return false;
 		operands++;
 	}

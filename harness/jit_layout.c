@@ -7,11 +7,12 @@
 
 enum {
 	TEXT = 0x1000,      /* where code starts in a file; headers are before */
+	ALONE = 0x140,      /* where it does where a function is alone */
 	PAGE = 0x1000,      /* what address and offset agree in, as in a true mapping */
 	ALIGN = 16,         /* of packed functions */
-	GAP = 1 << 16,      /* of nothing within a file at most */
+	GAP = 1 << 14,      /* of nothing within a file at most */
 	GENERATIONS = 64,   /* files that grow at the same time */
-	FILES = 4096,       /* with unwinding; the rest is packed */
+	FILES = 4096,       /* in all, but for packed ones */
 	PACK_MOST = 1 << 30 /* bytes of a file: distances in it have 32 bits */
 };
 
@@ -59,16 +60,21 @@ static struct generation *fresh(struct generation *all, unsigned int *count, uin
 	return oldest->end <= addr && addr - oldest->end > GAP ? oldest : NULL;
 }
 
-/* Sweeps over the addresses: @sorted has those with unwinding. */
-static uint32_t lay_mirrored(struct jp_jit_function **sorted, size_t count)
+/* Sweeps over the addresses; what gets no file keeps offset 0. */
+static uint32_t lay_as_in_process(struct jp_jit_function **sorted, size_t count)
 {
 	struct generation all[GENERATIONS], *generation;
 	unsigned int growing = 0;
-	uint32_t files = 1;
+	uint32_t files = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		struct jp_jit_function *function = sorted[i];
 
+		if (function->tables && files < FILES) {
+			function->file = files++;
+			function->offset = ALONE;
+			continue;
+		}
 		generation = fitting(all, growing, function);
 		if (!generation && files < FILES && function->size < PACK_MOST) {
 			generation = fresh(all, &growing, function->addr);
@@ -89,29 +95,26 @@ static uint32_t lay_mirrored(struct jp_jit_function **sorted, size_t count)
 int jp_jit_layout(struct jp_jit_function *functions, size_t count)
 {
 	struct jp_jit_function **sorted = malloc((count + 1) * sizeof(*sorted));
-	uint64_t packed = TEXT;
-	uint32_t files, pack = 0;
-	size_t nr = 0;
+	uint64_t packed = PACK_MOST;
+	uint32_t files;
 
 	if (!sorted)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		functions[i].file = 0;
 		functions[i].offset = 0;
-		if (functions[i].eh_frame_size)
-			sorted[nr++] = &functions[i];
+		sorted[i] = &functions[i];
 	}
-	qsort(sorted, nr, sizeof(struct jp_jit_function *), by_addr);
-	files = lay_mirrored(sorted, nr);
+	qsort(sorted, count, sizeof(struct jp_jit_function *), by_addr);
+	files = lay_as_in_process(sorted, count);
 	free(sorted);
 	for (size_t i = 0; i < count; i++) {
 		if (functions[i].offset)
 			continue;
-		if (packed > TEXT && functions[i].size > PACK_MOST - packed) {
-			pack = files++;
+		if (packed > PACK_MOST || functions[i].size > PACK_MOST - packed) {
+			files++;
 			packed = TEXT;
 		}
-		functions[i].file = pack;
+		functions[i].file = files - 1;
 		functions[i].offset = packed;
 		packed = (packed + functions[i].size + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
 	}

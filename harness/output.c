@@ -116,11 +116,13 @@ void jp_output_put(struct jp_output *output, const void *bytes, size_t size)
 void jp_output_pad(struct jp_output *output, uint64_t at)
 {
 	static const char zeros[4096];
+	uint64_t missing = at > jp_output_at(output) ? at - jp_output_at(output) : 0;
 
-	while (jp_output_at(output) < at) {
-		uint64_t missing = at - jp_output_at(output);
-
-		jp_output_put(output, zeros, missing < sizeof(zeros) ? missing : sizeof(zeros));
+	if (missing > sizeof(zeros)) {
+		flush(output);
+		output->at += missing;
+	} else {
+		jp_output_put(output, zeros, missing);
 	}
 }
 
