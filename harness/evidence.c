@@ -376,6 +376,21 @@ static enum jp_left_out left_out(const struct jp_evidence *evidence, uint32_t pi
 	return JP_LEFT_WINDOW;
 }
 
+/* Another process in @pid's address space whose act gave @ip its mapping: 0, there is none. */
+static uint32_t sharer(const struct jp_truth *truth, uint32_t pid, uint64_t ip, uint64_t time)
+{
+	for (size_t i = 0; i < truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &truth->acts[i];
+		uint32_t other = act->pid == pid ? act->parent : act->pid;
+
+		if (act->type == JP_TRUTH_PROCESS_START && act->how == JP_HOW_SHARE &&
+		    (act->pid == pid || act->parent == pid) && act->before <= time &&
+		    last_act(truth, other, ip, time))
+			return other;
+	}
+	return 0;
+}
+
 const char *jp_evidence_unmapped(const struct jp_evidence *evidence, uint32_t pid, uint64_t ip,
 				 uint64_t time, char *what, size_t size)
 {
@@ -384,6 +399,7 @@ const char *jp_evidence_unmapped(const struct jp_evidence *evidence, uint32_t pi
 		jp_evidence_gated(evidence)
 			? jp_evidence_gate_left_out(evidence, pid, ip, time, last, what, size)
 			: left_out(evidence, pid, ip, last, what, size);
+	uint32_t other;
 
 	if (why != JP_LEFT_NOTHING)
 		return jp_left_out_text(why);
@@ -393,6 +409,14 @@ const char *jp_evidence_unmapped(const struct jp_evidence *evidence, uint32_t pi
 			 ", of which the kernel makes no record",
 			 ip, last->before);
 		return "mremap";
+	}
+	other = last ? 0 : sharer(evidence->truth, pid, ip, time);
+	if (other) {
+		snprintf(what, size,
+			 "%" PRIx64 " was mapped by pid %u, which has the same address space: the "
+			 "kernel's record has that pid alone",
+			 ip, other);
+		return "shared-mm";
 	}
 	snprintf(what, size, "%" PRIx64 " is in no mapping record", ip);
 	return "no-record";

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/spans.h"
+
 static uint64_t max(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -83,16 +85,41 @@ static void inherit(struct jp_lives *lives, const struct jp_truth_act *start)
 	}
 }
 
+/* Nobody is in code before its memory is executable: it is judged from then on; never, if that does
+ * not come. */
+static void await_permission(const struct jp_lives *lives, const struct jp_spans *spans,
+			     struct jp_life *life)
+{
+	const struct jp_truth_code *code = life->code;
+	uint64_t first = UINT64_MAX;
+
+	for (size_t i = 0; i < spans->count; i++) {
+		const struct jp_span *span = &spans->spans[i];
+
+		if (span->pid != code->pid || code->addr < span->mapping.start ||
+		    code->addr >= span->mapping.end || span->close_before <= code->ready)
+			continue;
+		first = min(first, span->open_after);
+	}
+	if (first == UINT64_MAX)
+		life->end = 0;
+	else
+		life->begin = max(life->begin, first + lives->evidence->facts.slack);
+}
+
 int jp_lives_of(const struct jp_evidence *evidence, const struct jp_code_loads *loads,
 		struct jp_lives *lives)
 {
 	const struct jp_truth *truth = evidence->truth;
 	const struct jp_capture_facts *facts = &evidence->facts;
+	struct jp_spans spans = {0};
 
 	*lives = (struct jp_lives){.evidence = evidence, .count = truth->nr_codes};
 	lives->lives = calloc(truth->nr_codes + 1, sizeof(*lives->lives));
-	if (!lives->lives)
+	if (!lives->lives || jp_spans_of_truth(truth, &spans)) {
+		jp_spans_free(&spans);
 		return -ENOMEM;
+	}
 	for (size_t i = 0; i < truth->nr_codes; i++) {
 		const struct jp_truth_code *code = &truth->codes[i];
 
@@ -102,8 +129,10 @@ int jp_lives_of(const struct jp_evidence *evidence, const struct jp_code_loads *
 			.begin = max(code->ready + facts->slack, facts->sampling),
 			.end = min(minus(code->ending, facts->slack), facts->stopped),
 		};
+		await_permission(lives, &spans, &lives->lives[i]);
 		lives->largest = max(lives->largest, code->size);
 	}
+	jp_spans_free(&spans);
 	for (size_t i = 0; i < loads->count; i++) {
 		struct jp_life *life = life_of(lives, &loads->loads[i]);
 

@@ -19,8 +19,8 @@ struct jp_hider {
 struct jp_life {
 	const struct jp_truth_code *code;
 	uint64_t published; /* when the jitdump says that it was loaded; UINT64_MAX: it does not */
-	/* Its judged time: when it was surely there and its process was watched; begin >= end:
-	 * never. */
+	/* Its judged time: when it was surely there, and executable, and its process was watched;
+	 * begin >= end: never. */
 	uint64_t begin, end;
 	struct jp_hider hider; /* the first one; time 0: none */
 	uint64_t low, high;    /* what later records cover of it, low == high: nothing */

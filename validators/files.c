@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/evidence_gate.h"
 #include "harness/replay.h"
 #include "harness/spans.h"
 
@@ -161,18 +162,15 @@ static uint64_t known_for(const struct files *files, const struct jp_truth_file 
 	return known;
 }
 
-static int judge_file(struct files *files, const struct jp_truth_file *file)
+/* Judges @file during [@from, @to). */
+static int judge_during(struct files *files, const struct jp_truth_file *file, uint64_t from,
+			uint64_t to)
 {
-	const struct jp_capture_facts *facts = &files->evidence->facts;
-	uint64_t from = counted_from(files->evidence, file), known;
-	uint64_t to =
-		min(file->until - (file->until == UINT64_MAX ? 0 : facts->slack), facts->stopped);
+	uint64_t known;
 	const struct jp_span *wrong = NULL;
 	const char *difference = NULL, *cause;
 	char what[256] = "";
 
-	if (from >= to)
-		return 0;
 	files->judged++;
 	known = known_for(files, file, from, to, &wrong, &difference);
 	if (wrong) {
@@ -188,7 +186,7 @@ static int judge_file(struct files *files, const struct jp_truth_file *file)
 	}
 	if (known == to - from)
 		return 0;
-	cause = jp_evidence_unmapped(files->evidence, file->pid, file->addr, file->from, what,
+	cause = jp_evidence_unmapped(files->evidence, file->pid, file->addr, from, what,
 				     sizeof(what));
 	if (!known) {
 		files->missing++;
@@ -202,6 +200,29 @@ static int judge_file(struct files *files, const struct jp_truth_file *file)
 		files->findings, "files.late", cause,
 		"pid %u, %" PRIx64 ": %s: not known for %" PRIu64 " ns of %" PRIu64, file->pid,
 		file->addr, file->build_id, to - from - known, to - from);
+}
+
+static int judge_file(struct files *files, const struct jp_truth_file *file)
+{
+	const struct jp_evidence *evidence = files->evidence;
+	const uint64_t slack = evidence->facts.slack;
+	const uint64_t end = file->until - (file->until == UINT64_MAX ? 0 : slack);
+	uint64_t from, to;
+	int failed = 0;
+
+	if (!jp_evidence_gated(evidence)) {
+		from = counted_from(evidence, file);
+		to = min(end, evidence->facts.stopped);
+		return from < to ? judge_during(files, file, from, to) : 0;
+	}
+	/* A gate opens on what its own snapshot has told already. */
+	for (size_t at = 0; !failed && jp_evidence_window(evidence, file->pid, &at, &from, &to);) {
+		from = max(from, file->from + slack);
+		to = min(to, end);
+		if (from < to)
+			failed = judge_during(files, file, from, to);
+	}
+	return failed;
 }
 
 /* A sample in a file that the truth knows must be credited to that file. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/evidence_gate.h"
 #include "harness/replay.h"
 #include "harness/validator.h"
 #include "validators/files.h"
@@ -31,6 +32,7 @@ struct thread {
 
 struct processes {
 	const struct jp_evidence *evidence;
+	enum jp_left_out add_back;
 	struct jp_findings *findings;
 	struct image *images; /* by pid, before */
 	size_t nr_images;
@@ -149,10 +151,15 @@ static struct thread *thread_of(struct processes *processes, uint32_t tid)
 static int visit(void *context, const struct jp_event *event)
 {
 	struct processes *processes = context;
-	struct image *image = image_at(processes, event->pid, event->time);
+	const uint64_t enabled = processes->evidence->facts.enabled;
+	/* What is synthesized tells of how it was when the capture began to see, whatever its time.
+	 */
+	struct image *image = image_at(
+		processes, event->pid,
+		event->type == JP_EVENT_SAMPLE || event->time > enabled ? event->time : enabled);
 	struct thread *thread;
 
-	if (image) /* what is synthesized may be from before the image that it tells of */
+	if (image)
 		image->seen = true;
 	switch (event->type) {
 	case JP_EVENT_COMM:
@@ -190,10 +197,26 @@ static int visit(void *context, const struct jp_event *event)
 /* Whether the capture had a chance to hear of it. */
 static bool within(const struct processes *processes, const struct image *image)
 {
-	const struct jp_capture_facts *facts = &processes->evidence->facts;
+	const struct jp_evidence *evidence = processes->evidence;
+	const uint64_t slack = evidence->facts.slack;
+	uint64_t from, to;
 
-	return image->after + facts->slack < facts->stopped &&
-	       image->until > facts->enabled + facts->slack;
+	if (!jp_evidence_gated(evidence))
+		return image->after + slack < evidence->facts.stopped &&
+		       image->until > evidence->facts.enabled + slack;
+	for (size_t at = 0; jp_evidence_window(evidence, image->pid, &at, &from, &to);)
+		if (image->after + slack < to && image->until > from + slack)
+			return true;
+	return false;
+}
+
+/* What kept a name from the capture, where something did on purpose. */
+static const char *nameless_by(const struct processes *processes, const struct image *image)
+{
+	if (jp_evidence_gated(processes->evidence) &&
+	    jp_evidence_untold_exec(processes->evidence, image->pid, image->before, image->until))
+		return jp_left_out_text(JP_LEFT_GATE);
+	return "no-comm";
 }
 
 static int judge_images(struct processes *processes)
@@ -223,7 +246,7 @@ static int judge_images(struct processes *processes)
 		} else if (!image->named) {
 			nameless++;
 			failed = jp_findings_except(
-				findings, "processes.nameless", "no-comm",
+				findings, "processes.nameless", nameless_by(processes, image),
 				"pid %u from %" PRIu64 ": %s, and no record gave its name",
 				image->pid, image->after,
 				image->forked ? "forked" : "started by an exec");
@@ -235,7 +258,32 @@ static int judge_images(struct processes *processes)
 	jp_findings_add(findings, jp_metric_count("processes.images", images));
 	jp_findings_add(findings, jp_metric_count("processes.unseen", unseen));
 	jp_findings_add(findings, jp_metric_count("processes.nameless", nameless));
-	return jp_findings_add(findings, jp_metric_count("processes.reused", reused));
+	/* A case that is about it must not pass, nor fail, by a capture that holds no such pid:
+	 * what was not measured is an ERROR. */
+	return reused ? jp_findings_add(findings, jp_metric_count("processes.reused", reused)) : 0;
+}
+
+/* What kept the start of @tid from the capture on purpose: the threads were listed, and the events
+ * not yet on; or a gate that is closed to all. */
+static enum jp_left_out untold(const struct processes *processes, uint32_t tid)
+{
+	const struct jp_evidence *evidence = processes->evidence;
+	const struct jp_truth *truth = evidence->truth;
+
+	for (size_t i = 0; i < truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &truth->acts[i];
+
+		for (size_t j = 0; act->type == JP_TRUTH_THREAD_START && act->tid == tid &&
+				   j < evidence->nr_snapshots;
+		     j++)
+			if (evidence->snapshots[j].pid == act->pid &&
+			    act->after >= evidence->snapshots[j].before &&
+			    act->before <= evidence->facts.enabled)
+				return JP_LEFT_WINDOW;
+	}
+	return jp_evidence_gated(evidence) && strcmp(evidence->intervals.gate, "sideband") != 0
+		       ? JP_LEFT_GATE
+		       : JP_LEFT_NOTHING;
 }
 
 static int judge_threads(struct processes *processes)
@@ -245,15 +293,20 @@ static int judge_threads(struct processes *processes)
 
 	for (size_t i = 0; i < processes->room && !failed; i++) {
 		const struct thread *thread = &processes->threads[i];
+		enum jp_left_out why;
 
 		threads += thread->samples > 0;
 		if (!thread->samples || thread->named)
 			continue;
+		why = untold(processes, thread->tid);
+		if (why != JP_LEFT_NOTHING && why == processes->add_back)
+			continue;
 		nameless++;
-		failed = jp_findings_except(processes->findings, "threads.nameless", "no-record",
-					    "thread %u: %" PRIu64 " samples from %" PRIu64
-					    " on, and no record of it",
-					    thread->tid, thread->samples, thread->first);
+		failed = jp_findings_except(
+			processes->findings, "threads.nameless",
+			why == JP_LEFT_NOTHING ? "no-record" : jp_left_out_text(why),
+			"thread %u: %" PRIu64 " samples from %" PRIu64 " on, and no record of it",
+			thread->tid, thread->samples, thread->first);
 	}
 	if (failed)
 		return failed;
@@ -271,7 +324,8 @@ static bool is_seen(void *context, uint32_t pid, uint64_t time)
 static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 		 struct jp_findings *findings, struct jp_error *err)
 {
-	struct processes processes = {.evidence = evidence, .findings = findings};
+	struct processes processes = {
+		.evidence = evidence, .add_back = add_back, .findings = findings};
 	int failed = collect(&processes);
 
 	if (!failed)

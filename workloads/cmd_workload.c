@@ -19,7 +19,7 @@ enum { SLOTS = 1 << 22 };
 struct request {
 	struct jp_stage_setup setup;
 	const char *truth;
-	const char *publish, *publish_dir, *publish_with;
+	const char *publish, *publish_dir, *publish_with, *publish_children;
 	uint64_t execed; /* when an earlier image of this process gave way to this one */
 	int proc;        /* the outside's /proc, where this process was born in a pid namespace */
 	bool help;
@@ -58,6 +58,7 @@ static void help_of_publishing(void)
 		putchar('\n');
 	}
 	puts("  --publish-dir=DIR  where\n"
+	     "  --publish-children=HOW  what its child processes do (the same)\n"
 	     "  --publish-with=A,B...  and what else, where the format has room: debug (lines),\n"
 	     "                   debug-short (the same, each file's name once), unwinding (call\n"
 	     "                   frame information behind the code), unwinding-apart (in no "
@@ -141,6 +142,8 @@ static int take_common(int argc, char **argv, struct request *request, char **re
 		} else if ((value = value_of("--publish-dir", argv, argc, &i))) {
 			request->publish_dir = value;
 			good = *value;
+		} else if ((value = value_of("--publish-children", argv, argc, &i))) {
+			request->publish_children = value;
 		} else if ((value = value_of("--publish-with", argv, argc, &i))) {
 			request->publish_with = value;
 		} else if ((value = value_of("--resumed", argv, argc, &i))) {
@@ -190,6 +193,7 @@ static int publish(const struct request *request)
 {
 	int ret = request->publish_with ? jp_publish_with(request->publish_with) : 0;
 
+	jp_publish_children(request->publish_children);
 	if (!ret)
 		ret = jp_publish_begin(request->publish, request->publish_dir);
 	return ret == -EINVAL ? JP_EXIT_USAGE : ret ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -230,13 +230,11 @@ static int describe_image(struct image *image, const char *file, const char *con
 		bad |= asprintf(&image->argv[at++], "--outside-proc=%d", jp_truth_outside_proc()) <
 		       0;
 	image->argv[at++] = image->started;
-	/* It tells its names as we do. */
-	for (char **arg = setup->argv; *arg && at < 16; arg++) {
-		if (strncmp(*arg, "--publish", 9))
-			continue;
-		image->argv[at++] = *arg;
-		if (!strchr(*arg, '=') && arg[1])
-			image->argv[at++] = *++arg;
+	if (jp_publish_how()) {
+		bad |= asprintf(&image->argv[at++], "--publish=%s", jp_publish_how()) < 0;
+		if (jp_publish_dir() && !bad)
+			bad |= asprintf(&image->argv[at++], "--publish-dir=%s", jp_publish_dir()) <
+			       0;
 	}
 	for (int i = 1; argv[i] && !bad; i++) {
 		if (at == sizeof(image->argv) / sizeof(image->argv[0]) - 1)
@@ -251,7 +249,7 @@ static void free_image(struct image *image)
 	for (char **arg = image->argv; *arg; arg++)
 		if (!strncmp(*arg, "--truth=", 8) || !strncmp(*arg, "--seed=", 7) ||
 		    !strncmp(*arg, "--ready-fd=", 11) || !strncmp(*arg, "--control-fd=", 13) ||
-		    !strncmp(*arg, "--outside-proc=", 15))
+		    !strncmp(*arg, "--outside-proc=", 15) || !strncmp(*arg, "--publish", 9))
 			free(*arg);
 	free(image);
 }

@@ -294,7 +294,7 @@ static int tell_threads(struct jp_session *session, pid_t pid, struct jp_error *
 		/* Who made a thread is not known any more; perf says the main thread did. */
 		jp_synthesize_fork(session, pid, tid == pid ? ppid : pid, tid,
 				   tid == pid ? ppid : pid, session->began);
-		jp_synthesize_comm(session, pid, tid, name, false, session->began);
+		jp_synthesize_comm(session, pid, tid, name, false, 0);
 		pthread_mutex_unlock(&session->lock);
 	}
 	jp_tids_free(&tids);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof inject`: what each address of each process is after each record, beside a reference that
-keeps books byte by byte; what it writes; what it refuses."""
+"""`jitproof inject`: what each address of each process is after each record, beside a reference
+that keeps books byte by byte; what it writes; what it refuses."""
 
 import collections
 import os

@@ -38,6 +38,13 @@ class Life: # pylint: disable=too-many-instance-attributes
         self.ending = self.gone = NEVER
         self.begin = max(self.ready + facts["slack"], facts["sampling"])
 
+    def executable_from(self, truth, facts):
+        """Its memory is made executable once, and stays so: by which act?"""
+        acts = [slot for kind in (rd.Truth.MAP, rd.Truth.PROTECT)
+                for slot in map(truth.get, truth.of(kind)) if slot[2] == self.pid
+                and slot[6] <= self.start < slot[6] + slot[7] and slot[8] & rd.EXECUTE]
+        self.begin = max(self.begin, min(slot[5] for slot in acts) + facts["slack"])
+
     def end_at(self, before, after):
         self.ending, self.gone = before, after
 
@@ -71,6 +78,8 @@ def lives_of(truth, facts):
                 moved[6], moved[7] = slot[7], old.size
                 lives.append(Life(moved, old.name, facts))
                 by_id[slot[2], slot[6] & 0xffffffff] = lives[-1]
+    for life in lives:
+        life.executable_from(truth, facts)
     return lives
 
 
