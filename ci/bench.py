@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""make bench: our reading, unwinding and injecting beside perf's, on the same files, in the same run.
+"""make bench: our reading, unwinding and injecting beside perf's, on the same files, in one run.
 
 Figures are CPU seconds (user and system) of whole processes, the second of three runs, and peak
 memory; what counts are the ratios. Files lie on a tmpfs, so that no disk is measured.
@@ -163,8 +163,8 @@ def make_jitdump(folder, loads, build_ids=True):
 
 def reported(perf, path):
     """perf report's lines of symbol and number of samples."""
-    done = subprocess.run([perf, "report", "--stdio", "--no-children", "-g", "none", "-s", "sym", "-F",
-                           "sample,sym", "-i", path], check=True, stdout=subprocess.PIPE,
+    done = subprocess.run([perf, "report", "--stdio", "--no-children", "-g", "none", "-s", "sym",
+                           "-F", "sample,sym", "-i", path], check=True, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True)
     return sorted(line.strip() for line in done.stdout.splitlines()
                   if line.strip() and not line.startswith("#"))
