@@ -221,6 +221,20 @@ static struct jp_cfi *open_saved(const struct jp_elf_store *store, const char *b
 	return cfi;
 }
 
+/* A file that was removed has a name that says so; with its inode it is the same one. */
+static bool same_path(const struct line *line, const struct entry *entry)
+{
+	static const char deleted[] = " (deleted)";
+	size_t one = strlen(line->path), other = strlen(entry->path);
+	size_t shorter = one < other ? one : other;
+
+	if (strncmp(line->path, entry->path, shorter) != 0)
+		return false;
+	return one == other ||
+	       (entry->ino && entry->ino == line->ino &&
+		strcmp((one < other ? entry->path : line->path) + shorter, deleted) == 0);
+}
+
 static struct jp_cfi *from_dir(const struct jp_elf_store *store, const struct entry *entry,
 			       struct jp_error *err)
 {
@@ -232,8 +246,7 @@ static struct jp_cfi *from_dir(const struct jp_elf_store *store, const struct en
 		const struct line *line = &store->lines[i];
 
 		/* Old records without identity have the path alone. */
-		if (strcmp(line->path, entry->path) == 0 &&
-		    (!entry->ino || entry->ino == line->ino) &&
+		if (same_path(line, entry) && (!entry->ino || entry->ino == line->ino) &&
 		    (!entry->gen || !line->gen || entry->gen == line->gen))
 			return open_saved(store, line->build_id, err);
 	}
