@@ -77,7 +77,8 @@ static _Noreturn void child(char *const *argv, int in, int out, int words, const
 	_exit(127);
 }
 
-/* "python3 -B PATH ARGS": nothing is written into the folder of the adapters. */
+/* "python3 -B -I -S PATH ARGS": writes nothing into the folder of the adapters, and needs nothing
+ * but the standard library. */
 static char **command_of(char *path, char *const *args)
 {
 	size_t count = 0;
@@ -85,13 +86,15 @@ static char **command_of(char *path, char *const *args)
 
 	while (args[count])
 		count++;
-	argv = calloc(count + 4, sizeof(*argv));
+	argv = calloc(count + 6, sizeof(*argv));
 	if (!argv)
 		return NULL;
 	argv[0] = "python3";
 	argv[1] = "-B";
-	argv[2] = path;
-	memcpy(argv + 3, args, count * sizeof(*argv));
+	argv[2] = "-I";
+	argv[3] = "-S";
+	argv[4] = path;
+	memcpy(argv + 5, args, count * sizeof(*argv));
 	return argv;
 }
 
