@@ -150,8 +150,8 @@ class Recording:
         if options.command:
             yield from ("--", *options.command)
         else:
-            # Events that are on from the start would be enabled before anyone could know.
-            yield from ("-D", "-1", "-p", str(options.pid))
+            # Not with -D: the event for mappings would then wait for an exec that never comes.
+            yield from ("-p", str(options.pid))
 
     def start(self):
         self.enabled = time.monotonic_ns()
@@ -163,6 +163,7 @@ class Recording:
             os.close(fd)
         self.pidfd = os.pidfd_open(self.process.pid)
         if not self.options.command:
+            # It answers once it has enabled them itself: this changes nothing, and says when.
             self.command("enable")
             self.enabled = time.monotonic_ns()
 
