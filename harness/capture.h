@@ -70,11 +70,13 @@ struct jp_session;
 /* One policy. @begin brings the session from nothing to "sampling", in the policy's order. @argv:
  * the policy's own options, after jp_capture_option() took the common ones. */
 struct jp_capture {
-	const char *name; /* "attach", "launch", "breakpoint", "gated" */
+	const char *name; /* "attach", "launch", "breakpoint", "gated", "launch-by" ... */
 	const char *help;
 	bool launches;    /* needs target->command */
 	bool breakpoints; /* needs breakpoint events; says itself when it is complete */
 	bool gated;       /* samples in intervals alone; complete once the workload is ready */
+	bool foreign; /* anyone's profiler records; what it launches is its own child, which must
+		       * end after jp_session_stop() and before jp_session_finish() */
 	int (*begin)(struct jp_session *session, int argc, char **argv, struct jp_error *err);
 };
 

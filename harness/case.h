@@ -51,7 +51,7 @@ struct jp_case {
 		const char *command;
 	} step;
 	const char *publish; /* publish=HOW[:FAULT]; NULL: the workload is not told */
-	const char *inject;  /* inject=keep|strip|cut; NULL: nothing is injected */
+	const char *inject;  /* inject=keep|strip|cut|PROFILER; NULL: nothing is injected */
 	struct jp_expectation *expectations;
 	size_t nr_expectations;
 	const char *xfail; /* known to fail, for this reason; NULL: must pass */

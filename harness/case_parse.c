@@ -267,9 +267,9 @@ static int key_value(struct jp_case_parser *p, char *word)
 					   "none, map, jitdump or both, maybe with :FAULT");
 		cas->publish = value;
 	} else if (strcmp(word, "inject") == 0) {
-		if (strcmp(value, "keep") != 0 && strcmp(value, "strip") != 0 &&
-		    strcmp(value, "cut") != 0)
-			return jp_case_bad(p, "inject", value, "keep, strip or cut");
+		if (!jp_case_name_ok(value, false))
+			return jp_case_bad(p, "inject", value,
+					   "keep, strip, cut or the name of a profiler");
 		cas->inject = value;
 	} else if (strcmp(word, "at") == 0) {
 		command = strchr(value, ':');

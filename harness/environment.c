@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "harness/json.h"
+#include "harness/profilers.h"
 
 static void first_line(struct jp_json *json, const char *key, const char *path)
 {
@@ -69,18 +70,6 @@ static void configuration(struct jp_json *json, const char *release)
 	fclose(file);
 }
 
-static void perf_version(struct jp_json *json)
-{
-	char text[256] = "";
-	FILE *file = popen("perf --version 2>/dev/null", "re");
-
-	if (file && fgets(text, sizeof(text), file))
-		text[strcspn(text, "\n")] = '\0';
-	if (file)
-		pclose(file);
-	jp_json_string(json, "perf", text[0] ? text : NULL);
-}
-
 void jp_environment_write(FILE *out, uint64_t seed)
 {
 	struct jp_json json;
@@ -109,7 +98,7 @@ void jp_environment_write(FILE *out, uint64_t seed)
 	jp_json_u64(&json, "uid", getuid());
 	jp_json_u64(&json, "seed", seed);
 	jp_json_object(&json, "tools");
-	perf_version(&json);
+	jp_profilers_describe(&json);
 	jp_json_string(&json, "libc", gnu_get_libc_version());
 	jp_json_string(&json, "compiler", __VERSION__);
 	jp_json_end(&json);

@@ -47,6 +47,7 @@ struct jp_event {
 			bool user;             /* cpumode says that @ip is a user address */
 			const uint64_t *chain; /* with PERF_CONTEXT_*, as in the file */
 			uint64_t nr_chain;
+			bool kernel_chain;          /* nobody asked for the user's part of @chain */
 			const struct jp_regs *regs; /* user registers, NULL: none */
 			const unsigned char *stack; /* from the user sp up, NULL: none */
 			uint64_t stack_size;        /* bytes really copied (dyn_size) */

@@ -27,6 +27,7 @@ void jp_perf_layout(const struct jp_perf_attr *attr, struct jp_perf_layout *layo
 		.regs_mask = attr->sample_regs_user,
 		.branch_type = attr->branch_sample_type,
 		.stack_asked = attr->sample_stack_user,
+		.kernel_chain = attr->flags & JP_PERF_ATTR_EXCLUDE_CALLCHAIN_USER,
 	};
 	identifier = place(type, JP_PERF_SAMPLE_IDENTIFIER, &offset);
 	layout->ip = place(type, JP_PERF_SAMPLE_IP, &offset);
@@ -202,6 +203,7 @@ static const char *decode_sample(const struct jp_perf_layout *layout,
 	event->sample.stack = NULL;
 	event->sample.stack_size = 0;
 	event->sample.stack_asked = layout->stack_asked;
+	event->sample.kernel_chain = layout->kernel_chain;
 
 	if ((type & JP_PERF_SAMPLE_READ) && !skip_read(&rest, layout->read_format))
 		return "room in the sample for the counts of PERF_SAMPLE_READ";

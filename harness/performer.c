@@ -150,7 +150,7 @@ static int describe_end(struct jp_performer *performer, uint64_t deadline, struc
 		return jp_fail(err, EPIPE, "the workload is gone");
 	ret = wait_readable(fd, deadline);
 	close(fd);
-	if (ret)
+	if (ret || performer->foreign)
 		return ret;
 	if (waitid(P_PID, (id_t)performer->pid, &info, WEXITED | WNOWAIT | WNOHANG) || !info.si_pid)
 		return jp_fail(err, EPIPE, "the workload is gone");

@@ -17,6 +17,7 @@
 struct jp_performer {
 	pid_t pid;         /* 0: not known yet */
 	bool group;        /* leads a process group of its own */
+	bool foreign;      /* another's child, who tells how it ended */
 	int ready;         /* we read */
 	int control;       /* we write */
 	int child_fd[2];   /* the workload's ends of both, until jp_performer_started() */

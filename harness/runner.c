@@ -10,14 +10,19 @@
 #include "harness/capture.h"
 #include "harness/interrupt.h"
 #include "harness/environment.h"
+#include "harness/expect.h"
 #include "harness/inject.h"
+#include "harness/json_find.h"
 #include "harness/registry.h"
 #include "harness/performer.h"
+#include "harness/profilers.h"
 
 /* A workload that was told to stop finishes its paths, joins its threads and leaves. */
 #define STOP_NS 5000000000ull
 /* How often a wait for samples looks whether the run was interrupted. */
 #define SLICE_NS 100000000ull
+/* perf takes 12 s for 100,000 functions; a profiler that takes longer hangs. */
+#define INJECT_NS 120000000000ull
 
 int jp_runner_open(struct jp_runner *runner, uint64_t seed, struct jp_error *err)
 {
@@ -223,7 +228,7 @@ static int perform(struct running *run, struct jp_error *err)
 	char path[4096], **command = NULL;
 	struct jp_error finish_err = {""};
 	struct jp_session *session = NULL;
-	uint64_t base = 0;
+	uint64_t base = 0, lost;
 	int ret;
 
 	snprintf(path, sizeof(path), "%s/workload.txt", run->dir);
@@ -257,7 +262,9 @@ static int perform(struct running *run, struct jp_error *err)
 	}
 	if (run->capture->launches) {
 		jp_performer_started(&run->performer);
+		run->performer.foreign = run->capture->foreign;
 		ret = jp_performer_wait_ready(&run->performer, run->deadline, err);
+		target.pid = run->performer.pid;
 		base = jp_session_samples(session);
 	}
 	if (!ret && run->cas->step.command && !run->stepped)
@@ -265,9 +272,16 @@ static int perform(struct running *run, struct jp_error *err)
 			      run->cas->step.command);
 	if (!ret)
 		ret = wait_samples(run, session, base, err);
+	/* What a profiler launched must end before the profiler is done. */
+	if (run->performer.foreign) {
+		jp_session_stop(session, &lost, &lost);
+		if (!ret)
+			ret = jp_performer_stop(&run->performer, jp_performer_clock() + STOP_NS,
+						err);
+	}
 	if (jp_session_finish(session, &finish_err) && !ret)
 		ret = jp_fail(err, EIO, "%s", finish_err.text);
-	if (!ret)
+	if (!ret && !run->performer.foreign)
 		ret = jp_performer_stop(&run->performer, jp_performer_clock() + STOP_NS, err);
 out:
 	free_command(command);
@@ -277,6 +291,56 @@ out:
 static void said(void *context, const char *text)
 {
 	fprintf(context, "%s\n", text);
+}
+
+static bool by_profiler(const struct jp_case *cas)
+{
+	static const char *const ours[] = {"keep", "strip", "cut"};
+
+	for (size_t i = 0; cas->inject && i < sizeof(ours) / sizeof(ours[0]); i++)
+		if (strcmp(cas->inject, ours[i]) == 0)
+			return false;
+	return cas->inject;
+}
+
+/* Whether the profilers that the case names can run here; else what is missing. */
+static bool profilers_there(const struct running *run, struct jp_error *missing)
+{
+	const char *const names[] = {
+		run->capture->foreign && run->capture_argc > 1 ? run->capture_argv[1] : NULL,
+		by_profiler(run->cas) ? run->cas->inject : NULL,
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *const path[] = {"tools", names[i], NULL};
+		char version[256];
+
+		if (names[i] &&
+		    !jp_json_find(run->runner->environment, path, version, sizeof(version)) &&
+		    jp_profiler_version(names[i], version, sizeof(version), missing))
+			return false;
+	}
+	return true;
+}
+
+/* A profiler that crashed, where the case says that this version of it does, is known to fail. */
+static bool crash_known(struct running *run, const struct jp_error *err)
+{
+	const struct jp_case *cas = run->cas;
+	uint64_t out = jp_expect_scopes(cas, run->runner->environment);
+
+	for (size_t i = 0; i < cas->nr_expectations; i++) {
+		const struct jp_expectation *allow = &cas->expectations[i];
+
+		if (out >> i & 1 || strcmp(allow->allow, "tool-crash") != 0 ||
+		    strcmp(allow->metric, "inject") != 0)
+			continue;
+		end(run, JP_XFAIL, "");
+		snprintf(run->result->why, sizeof(run->result->why), "%s\nexpected to fail: %s",
+			 err->text, allow->reason);
+		return true;
+	}
+	return false;
 }
 
 /* perf.data and the jitdumps become injected.data and the ELF files in jit/; what there is to say
@@ -297,6 +361,8 @@ static int inject(const struct running *run, struct jp_error *err)
 	FILE *words;
 	int ret;
 
+	if (by_profiler(run->cas))
+		return jp_profiler_inject(how, run->dir, jp_performer_clock() + INJECT_NS, err);
 	snprintf(input, sizeof(input), "%s/perf.data", run->dir);
 	snprintf(output, sizeof(output), "%s/injected.data", run->dir);
 	snprintf(folder, sizeof(folder), "%s/jit", run->dir);
@@ -314,6 +380,7 @@ static bool run_case(struct running *run)
 {
 	char missing[1024] = "";
 	struct jp_error err = {""};
+	bool injecting;
 	int ret;
 
 	if (jp_run_dir_write(run->dir, "case", run->cas->text, &err) ||
@@ -326,10 +393,15 @@ static bool run_case(struct running *run)
 		end(run, JP_SKIP, missing);
 		return false;
 	}
+	if (!profilers_there(run, &err)) {
+		end(run, JP_SKIP, err.text);
+		return false;
+	}
 	ret = perform(run, &err);
-	if (!ret && run->cas->inject)
+	injecting = !ret && run->cas->inject;
+	if (injecting)
 		ret = inject(run, &err);
-	if (ret)
+	if (ret && !(injecting && ret == -ECHILD && crash_known(run, &err)))
 		end_with(run, ret, &err);
 	jp_performer_close(&run->performer);
 	if (!ret)

@@ -241,7 +241,8 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 		int failed = 0;
 
 		/* A dump that was asked for and is not there is a broken stack, not none. */
-		if (method == JP_CHAIN ? !event->sample.chain : !evidence->facts.stack_dump)
+		if (method == JP_CHAIN ? !event->sample.chain || event->sample.kernel_chain
+				       : !evidence->facts.stack_dump)
 			continue;
 		answer = jp_truth_stack_at(evidence->truth, event->pid, event->tid, event->time,
 					   evidence->facts.slack, ip, sp, method, &stacks->truth);

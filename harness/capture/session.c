@@ -75,6 +75,24 @@ static int create_file(struct jp_session *session, struct jp_error *err)
 	return 0;
 }
 
+static int start_copies(struct jp_session *session, struct jp_error *err)
+{
+	int ret = jp_snapshot_file(session->dir, err);
+
+	if (ret)
+		return ret;
+	session->copies = jp_elf_copies_start(session->dir, err);
+	return session->copies ? 0 : -EIO;
+}
+
+/* Someone else records: the clock is measured all the same. */
+static int prepare_foreign(struct jp_session *session, struct jp_error *err)
+{
+	int ret = jp_clock_slack(session->cpus, session->nr_cpus, &session->facts.slack, err);
+
+	return ret || !session->dir ? ret : start_copies(session, err);
+}
+
 /* Everything up to the first event of the target. */
 static int prepare(struct jp_session *session, struct jp_error *err)
 {
@@ -85,6 +103,8 @@ static int prepare(struct jp_session *session, struct jp_error *err)
 	if (ret < 0)
 		return ret;
 	session->nr_cpus = (unsigned int)ret;
+	if (session->capture->foreign)
+		return prepare_foreign(session, err);
 	ret = jp_abilities_try(&session->options, &session->abilities);
 	if (ret) {
 		jp_perf_reason(-ret, reason, sizeof(reason));
@@ -101,13 +121,7 @@ static int prepare(struct jp_session *session, struct jp_error *err)
 		return ret;
 	make_attrs(session);
 	ret = create_file(session, err);
-	if (!ret && session->dir)
-		ret = jp_snapshot_file(session->dir, err);
-	if (!ret && session->dir) {
-		session->copies = jp_elf_copies_start(session->dir, err);
-		ret = session->copies ? 0 : -EIO;
-	}
-	return ret;
+	return ret || !session->dir ? ret : start_copies(session, err);
 }
 
 static void init_locks(struct jp_session *session)
@@ -157,9 +171,13 @@ static void session_free(struct jp_session *session)
 	const int fds[] = {session->wake, session->epoll, session->target_fd, session->worker_wake};
 	struct jp_error ignored;
 
+	jp_foreign_end(session);
 	end_worker(session);
-	jp_drain_stop(session);
-	jp_open_close(session, 0);
+	jp_foreign_free(session);
+	if (!session->capture->foreign) {
+		jp_drain_stop(session);
+		jp_open_close(session, 0);
+	}
 	if (session->writer)
 		jp_perfdata_close(session->writer, session->first_sample, session->last_sample,
 				  &ignored);
@@ -379,6 +397,10 @@ static void stop(struct jp_session *session)
 	if (session->stopped)
 		return;
 	session->stopped = true;
+	if (session->foreign) {
+		jp_foreign_stop(session);
+		return;
+	}
 	end_worker(session);
 	session->facts.stopped = jp_capture_now();
 	/* Sideband outlives sampling, so that every sample's mappings are told. */
@@ -417,6 +439,15 @@ int jp_session_finish(struct jp_session *session, struct jp_error *err)
 	int first = 0, ret;
 
 	stop(session);
+	if (session->foreign) {
+		ret = jp_foreign_finish(session, &detail);
+		keep_first(&first, ret, err, &detail);
+		ret = jp_elf_copies_finish(session->copies, &detail);
+		session->copies = NULL;
+		keep_first(&first, ret, err, &detail);
+		session_free(session);
+		return first;
+	}
 	keep_first(&first, session->worker_error, err, &session->worker_err);
 	/* What a ring that stayed full to the end could not say, the file says all the same. */
 	unsaid = session->facts.lost_samples - session->lost_records[JP_SAMPLING];

@@ -34,6 +34,7 @@ struct jp_opened {
 };
 
 struct jp_elf_copies;
+struct jp_foreign;
 struct jp_gate;
 struct jp_backfill;
 
@@ -90,6 +91,7 @@ struct jp_session {
 
 	struct jp_elf_copies *copies;
 	struct jp_gate *gate;         /* NULL: not a gated capture */
+	struct jp_foreign *foreign;   /* NULL: we capture ourselves */
 	struct jp_backfill *backfill; /* NULL: nobody asks what was recorded */
 	struct jp_capture_facts facts;
 	uint64_t began, first_enabled; /* before anything was opened; first pass enabled */
@@ -236,6 +238,15 @@ char *jp_gate_environment(struct jp_gate *gate);
 /* The worker: answers until the session ends, then writes DIR/intervals. */
 void *jp_gate_keep(void *session);
 void jp_gate_free(struct jp_gate *gate);
+
+/* profiler.c: a session whose records someone else writes. */
+/* Sampling ends; what it writes is still its own. */
+void jp_foreign_stop(struct jp_session *session);
+/* Everything is written. */
+int jp_foreign_finish(struct jp_session *session, struct jp_error *err);
+/* Ends the adapter, so that its listener ends; then frees. */
+void jp_foreign_end(struct jp_session *session);
+void jp_foreign_free(struct jp_session *session);
 
 /* facts.c: DIR/capture. */
 int jp_facts_write(const struct jp_session *session, struct jp_error *err);

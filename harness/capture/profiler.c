@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Anyone's profiler as a capture: `launch-by NAME` has it start the command, `attach-by NAME` has
+ * it watch a process. Its adapter (docs/profiler-adapters.md) writes perf.data and `capture`; here
+ * its words become what the session knows.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "harness/capture/session.h"
+#include "harness/procmaps.h"
+#include "harness/profilers.h"
+
+enum said { SAMPLING = 1, STOPPED = 2, DONE = 4, ENDED = 8 };
+
+struct jp_foreign {
+	struct jp_profiler profiler;
+	unsigned int said; /* under the session's lock, as all that follows */
+	struct jp_error err;
+};
+
+static void take(struct jp_session *session, const char *line)
+{
+	struct jp_foreign *foreign = session->foreign;
+	uint64_t samples;
+
+	if (strcmp(line, "sampling") == 0)
+		foreign->said |= SAMPLING;
+	else if (strcmp(line, "stopped") == 0)
+		foreign->said |= STOPPED;
+	else if (strcmp(line, "done") == 0)
+		foreign->said |= DONE;
+	else if (strcmp(line, "exited") == 0)
+		session->exited = true;
+	else if (sscanf(line, "samples %" SCNu64, &samples) == 1)
+		session->samples = samples;
+	else if (!foreign->err.text[0])
+		snprintf(foreign->err.text, sizeof(foreign->err.text), "%s",
+			 strncmp(line, "error ", 6) == 0 ? line + 6 : line);
+}
+
+/* The session's worker: listens until the adapter ends. */
+static void *listen_to(void *context)
+{
+	struct jp_session *session = context;
+	struct jp_foreign *foreign = session->foreign;
+	char line[1024];
+	int ret = 0;
+
+	while (!ret) {
+		struct jp_error err = {""};
+
+		ret = jp_profiler_line(&foreign->profiler, line, sizeof(line), UINT64_MAX, &err);
+		pthread_mutex_lock(&session->lock);
+		if (!ret)
+			take(session, line);
+		else
+			foreign->said |= ENDED;
+		if (ret && ret != -EPIPE && !foreign->err.text[0])
+			foreign->err = err;
+		pthread_cond_broadcast(&session->changed);
+		pthread_mutex_unlock(&session->lock);
+	}
+	return NULL;
+}
+
+/* Until it said @what; -EIO where it says something is wrong first, or ends. */
+static int wait_for(struct jp_session *session, unsigned int what, const char *when,
+		    struct jp_error *err)
+{
+	enum { SECONDS = 60 };
+	struct jp_foreign *foreign = session->foreign;
+	struct timespec until;
+	int error = 0, ret = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += SECONDS;
+	pthread_mutex_lock(&session->lock);
+	while (!(foreign->said & (what | ENDED)) && !foreign->err.text[0] && !error)
+		error = pthread_cond_timedwait(&session->changed, &session->lock, &until);
+	if (foreign->err.text[0])
+		ret = jp_fail(err, EIO, "%s", foreign->err.text);
+	else if (!(foreign->said & what))
+		ret = jp_fail(err, EIO, "the profiler's adapter %s %s",
+			      foreign->said & ENDED ? "ended" : "did not answer", when);
+	pthread_mutex_unlock(&session->lock);
+	return ret;
+}
+
+struct arguments {
+	char *list[64];
+	size_t count;
+	char text[1024];
+	size_t used;
+};
+
+/* "--name=VALUE" */
+static void add(struct arguments *arguments, const char *name, uint64_t value)
+{
+	size_t room = sizeof(arguments->text) - arguments->used;
+
+	arguments->list[arguments->count++] = arguments->text + arguments->used;
+	arguments->used += (size_t)snprintf(arguments->text + arguments->used, room, "%s=%" PRIu64,
+					    name, value) +
+			   1;
+}
+
+static void add_options(struct arguments *arguments, const struct jp_session *session)
+{
+	const struct jp_capture_options *options = &session->options;
+
+	add(arguments, "--freq", options->frequency);
+	add(arguments, "--slack", session->facts.slack);
+	add(arguments, "--max-stack", session->facts.max_stack);
+	if (options->stack)
+		add(arguments, "--stack", options->stack);
+	if (options->ring)
+		add(arguments, "--ring", options->ring);
+	if (!options->chain)
+		arguments->list[arguments->count++] = "--no-chain";
+	if (!options->kernel)
+		arguments->list[arguments->count++] = "--user-only";
+	if (options->task_clock)
+		arguments->list[arguments->count++] = "--task-clock";
+}
+
+static int start(struct jp_session *session, const char *name, struct jp_error *err)
+{
+	const struct jp_target *target = session->target;
+	struct arguments arguments = {.count = 0};
+	char words[4096], **args;
+	size_t count = 0;
+	int ret;
+
+	arguments.list[arguments.count++] = session->capture->launches ? "launch" : "attach";
+	arguments.list[arguments.count++] = "--dir";
+	arguments.list[arguments.count++] = session->dir;
+	add_options(&arguments, session);
+	if (session->capture->launches) {
+		for (int i = 0; i < 4 && target->inherit_fds[i] >= 0; i++)
+			add(&arguments, "--keep-fd", (uint64_t)target->inherit_fds[i]);
+		arguments.list[arguments.count++] = "--";
+	} else {
+		add(&arguments, "--pid", (uint64_t)target->pid);
+	}
+	while (target->command && target->command[count])
+		count++;
+	args = calloc(arguments.count + count + 1, sizeof(*args));
+	if (!args)
+		return jp_fail(err, ENOMEM, "no memory for arguments");
+	memcpy(args, arguments.list, arguments.count * sizeof(*args));
+	if (count)
+		memcpy(args + arguments.count, target->command, count * sizeof(*args));
+	snprintf(words, sizeof(words), "%s/profiler.txt", session->dir);
+	ret = jp_profiler_start(&session->foreign->profiler, name, args, words,
+				session->capture->launches ? target->inherit_fds : NULL, err);
+	free(args);
+	return ret;
+}
+
+static int begin(struct jp_session *session, int argc, char **argv, struct jp_error *err)
+{
+	int ret;
+
+	if (argc != 2)
+		return jp_fail(err, EINVAL, "%s: expected the profiler's name%s%s", argv[0],
+			       argc > 2 ? ", and no option " : "", argc > 2 ? argv[2] : "");
+	if (session->options.system_wide || session->options.all_maps)
+		return jp_fail(err, EINVAL, "%s: --system-wide and --all-maps are not for it",
+			       argv[0]);
+	if (!session->dir)
+		return jp_fail(err, EINVAL, "%s: only for cases: it writes a run directory",
+			       argv[0]);
+	session->foreign = calloc(1, sizeof(*session->foreign));
+	if (!session->foreign)
+		return jp_fail(err, ENOMEM, "no memory for a profiler");
+	session->foreign->profiler = (struct jp_profiler){.in = -1, .out = -1, .words_fd = -1};
+	ret = jp_session_boundary(session, JP_BEFORE_OPEN, err);
+	if (!ret)
+		ret = start(session, argv[1], err);
+	if (!ret)
+		ret = jp_session_work(session, listen_to, session, err);
+	return ret ?: wait_for(session, SAMPLING, "before it sampled", err);
+}
+
+/* What unwinding needs of the files that are mapped: only while the process lives. */
+static void want_files(struct jp_session *session)
+{
+	struct jp_reading reading = {NULL, 0, 0, 0, 0};
+	struct jp_procmap *maps = NULL;
+	bool within_done = true;
+	size_t count = 0;
+
+	if (!session->options.stack || session->target->pid <= 0 ||
+	    jp_snapshot_read(session, session->target->pid, &within_done, &reading, NULL))
+		return;
+	if (!jp_procmaps_parse(reading.bytes, reading.size, &maps, &count, NULL))
+		for (size_t i = 0; i < count; i++)
+			jp_elf_copies_want(session->copies, session->target->pid, &maps[i], 0);
+	free(maps);
+	free(reading.bytes);
+}
+
+void jp_foreign_stop(struct jp_session *session)
+{
+	struct jp_foreign *foreign = session->foreign;
+	struct jp_error err = {""};
+
+	want_files(session);
+	if (jp_profiler_say(&foreign->profiler, "stop", &err) ||
+	    wait_for(session, STOPPED, "when it was to stop", &err)) {
+		pthread_mutex_lock(&session->lock);
+		if (!foreign->err.text[0])
+			foreign->err = err;
+		pthread_mutex_unlock(&session->lock);
+	}
+}
+
+int jp_foreign_finish(struct jp_session *session, struct jp_error *err)
+{
+	struct jp_foreign *foreign = session->foreign;
+	int ret = foreign->err.text[0] ? jp_fail(err, EIO, "%s", foreign->err.text)
+				       : jp_profiler_say(&foreign->profiler, "finish", err);
+
+	return ret ?: wait_for(session, DONE, "before it was done", err);
+}
+
+void jp_foreign_end(struct jp_session *session)
+{
+	struct jp_foreign *foreign = session->foreign;
+
+	if (!foreign)
+		return;
+	/* The listening thread goes by the end of what it reads. */
+	if (foreign->profiler.pid && !(foreign->said & DONE))
+		kill(-foreign->profiler.pid, SIGKILL);
+	else if (foreign->profiler.in >= 0)
+		dprintf(foreign->profiler.in, "end\n");
+}
+
+void jp_foreign_free(struct jp_session *session)
+{
+	if (session->foreign)
+		jp_profiler_end(&session->foreign->profiler, false);
+	free(session->foreign);
+	session->foreign = NULL;
+}
+
+static const struct jp_capture launch_by = {
+	.name = "launch-by",
+	.help = "a command that anyone's profiler starts (harness/profiler/NAME.py)",
+	.launches = true,
+	.foreign = true,
+	.begin = begin,
+};
+JP_REGISTER(capture, launch_by);
+
+static const struct jp_capture attach_by = {
+	.name = "attach-by",
+	.help = "a process that anyone's profiler attaches to",
+	.foreign = true,
+	.begin = begin,
+};
+JP_REGISTER(capture, attach_by);
