@@ -44,6 +44,8 @@ ASAN_PARTS := $(patsubst %.c,$(O)/asan/%.o,$(filter-out harness/main.c,$(SRC))) 
 # The emitter's compares stacks with backtrace(), which ASan puts a frame of its own below.
 ASAN_TESTS := $(patsubst $(O)/selftest/%,$(O)/asan/%,$(filter-out %/test_emitter,$(TESTS)))
 SANITIZED := $(FUZZ) $(ASAN_TESTS) $(O)/asan/jitproof
+# What harness/selftest/exact.c stands before in fuzz targets.
+EXACT	:= mmap munmap madvise jp_perf_decode
 # Of `make fuzz`, for all targets together.
 SECONDS	?= 60
 JOBS	:= $(shell nproc 2>/dev/null || echo 1)
@@ -101,10 +103,9 @@ $(O)/asan/%.o: %.c Makefile
 	$(Q)$(CC) $(JP_CFLAGS) -O1 -g $(SANITIZE) -c -o $@ $<
 
 $(O)/asan/fuzz_%: $(O)/asan/harness/selftest/fuzz_%.o $(O)/asan/harness/selftest/fuzz.o \
-		$(O)/asan/harness/selftest/mapped.o $(ASAN_PARTS)
+		$(O)/asan/harness/selftest/exact.o $(ASAN_PARTS)
 	$(call SAY,LD,$@)
-	$(Q)$(CC) -g $(SANITIZE) $(LDFLAGS) -Wl,--wrap=mmap,--wrap=munmap,--wrap=madvise \
-		-o $@ $^ $(JP_LDLIBS)
+	$(Q)$(CC) -g $(SANITIZE) $(LDFLAGS) $(EXACT:%=-Wl,--wrap=%) -o $@ $^ $(JP_LDLIBS)
 
 $(O)/asan/test_%: $(O)/asan/harness/selftest/test_%.o $(ASAN_PARTS)
 	$(call SAY,LD,$@)
@@ -117,7 +118,9 @@ $(O)/asan/jitproof: $(O)/asan/harness/main.o $(ASAN_PARTS)
 # Twice the compiling: on every processor, however make was called.
 sanitized: all
 	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) \
-		$(SANITIZED)
+		sanitized-parts
+sanitized-parts: $(SANITIZED)
+	@:
 
 fuzz: sanitized ## feed changed input to the parsers for SECONDS=60
 	@seconds=$$(($(SECONDS) * $(JOBS) / $(words $(FUZZ)) + 1)); \
@@ -167,8 +170,8 @@ clean: ## remove $(O)
 	rm -rf $(O)
 
 FORCE:
-.PHONY: all check check-full run_tests selftest sanitized fuzz lint bench perf-versions findings \
-	install help clean FORCE
+.PHONY: all check check-full run_tests selftest sanitized sanitized-parts fuzz lint bench \
+	perf-versions findings install help clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
 	$(wildcard $(O)/asan/*/*.d $(O)/asan/*/*/*.d)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""make bench: our reading, unwinding and injecting beside perf's, on the same files, in one run.
+"""make bench: our reading, unwinding and injecting beside perf's: same files, same run.
 
 Figures are CPU seconds (user and system) of whole processes, the second of three runs, and peak
 memory; what counts are the ratios. Files lie on a tmpfs, so that no disk is measured.
@@ -10,6 +10,8 @@ import argparse
 import json
 import os
 import random
+import re
+import select
 import shutil
 import subprocess
 import sys
@@ -130,6 +132,34 @@ def bench_unwinding(jitproof, perf, node, folder):
     print(f"  frames: jitproof {found['unwind']['frames']}, perf {frames} in {stacks} stacks")
 
 
+def bench_storm(jitproof, folder):
+    """Mapping records a second that the default rings hold: doubled until some are lost, or until
+    the storm cannot blow any harder."""
+    rate, made, held = 10000, 0, 0
+    while True:
+        truth = os.path.join(folder, "storm.truth")
+        with subprocess.Popen([jitproof, "record", "-o", os.path.join(folder, "storm.data"), "--",
+                               jitproof, "workload", "storm", f"--acts={rate}", "--threads=2",
+                               "--forks=100", "--truth", truth], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+            child.stdout.readline()  # "ready"
+            select.select([child.stdout], [], [], 2)  # it says no more before it is told to stop
+            output, said = child.communicate("stop\n")
+        os.unlink(truth)
+        acts, seconds = re.search(r"(\d+) mappings, \d+ forks in ([\d.]+) s", output).groups()
+        lost = int(re.search(r"(\d+) mapping records lost", said).group(1))
+        before, made = made, int(acts) / float(seconds)
+        print(f"  {made:8.0f} records/s, 100 forks/s: {lost} lost")
+        if lost:
+            break
+        held = max(held, made)
+        if made < 1.1 * before:
+            print("  (that is as hard as two threads can blow here)")
+            break
+        rate *= 2
+    print(f"storm: the default rings hold {held:.0f} mapping records a second")
+
+
 PID, HEAP = 1000, 0x7f0000000000
 BYTES = 144  # of a function: what V8's baseline code has on average
 
@@ -138,7 +168,7 @@ def make_jitdump(folder, loads, build_ids=True):
     """A heap that grows by 64 KiB at a time, each growth recorded as the whole merged region; a
     sample in every fifth function."""
     chance, perf, dump = random.Random(1), mj.capture(), mj.Made(PID)
-    if build_ids: # what perf record always writes, but for -B; perf inject adds to it
+    if build_ids:  # what perf record always writes, but for -B; perf inject adds to it
         perf.features[2] = b""
     path = os.path.join(folder, f"jit-{PID}.dump")
     dump.save(path)
@@ -203,7 +233,7 @@ def main():
     parser.add_argument("--node", default=shutil.which("node") or shutil.which("nodejs"))
     parser.add_argument("--samples", type=int, default=500000)
     parser.add_argument("--loads", type=int, default=100000)
-    parser.add_argument("--only", choices=("reading", "unwinding", "inject"))
+    parser.add_argument("--only", choices=("reading", "unwinding", "inject", "storm"))
     parser.add_argument("--folder", default="/dev/shm", help="a tmpfs with room for 2 GB")
     args = parser.parse_args()
     missing = [name for name in ("perf", "node") if not getattr(args, name)]
@@ -216,6 +246,8 @@ def main():
             bench_unwinding(args.jitproof, args.perf, args.node, folder)
         if args.only in (None, "inject"):
             bench_inject(args.jitproof, args.perf, folder, args.loads)
+        if args.only in (None, "storm"):
+            bench_storm(args.jitproof, folder)
 
 
 if __name__ == "__main__":

@@ -42,13 +42,14 @@ struct jp_capture_options {
 	bool task_clock;    /* task-clock instead of cpu-clock */
 	bool kernel;        /* sample the kernel too; dropped where not permitted */
 	bool system_wide;
-	bool all_maps; /* attr.mmap_data too */
-	uint64_t ring; /* bytes of each sample ring, 0: from stack, frequency and 250 ms */
+	bool all_maps;          /* attr.mmap_data too */
+	uint64_t ring;          /* bytes of each sample ring, 0: from stack, frequency and 250 ms */
+	uint64_t sideband_ring; /* of each ring of mappings, processes and names, 0: the default */
 };
 struct jp_capture_options jp_capture_defaults(void);
 /* Parses and removes one --option[=value] of a capture from argv; 1 taken, 0 not ours, < 0 error.
  * "--synth=exec --stack=8192 --freq=2000 --no-chain --task-clock --user-only --system-wide
- * --ring=N". */
+ * --ring=N --sideband-ring=N". */
 int jp_capture_option(struct jp_capture_options *options, const char *arg, struct jp_error *err);
 
 /* What is watched. Attach: @pid runs already. Launch: @command is started by the session. */
@@ -69,10 +70,11 @@ struct jp_session;
 /* One policy. @begin brings the session from nothing to "sampling", in the policy's order. @argv:
  * the policy's own options, after jp_capture_option() took the common ones. */
 struct jp_capture {
-	const char *name; /* "attach", "launch", "breakpoint" */
+	const char *name; /* "attach", "launch", "breakpoint", "gated" */
 	const char *help;
 	bool launches;    /* needs target->command */
 	bool breakpoints; /* needs breakpoint events; says itself when it is complete */
+	bool gated;       /* samples in intervals alone; complete once the workload is ready */
 	int (*begin)(struct jp_session *session, int argc, char **argv, struct jp_error *err);
 };
 

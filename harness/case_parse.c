@@ -257,8 +257,10 @@ static int key_value(struct jp_case_parser *p, char *word)
 			cas->control = JP_LEFT_PATHLESS;
 		else if (strcmp(value, "window") == 0)
 			cas->control = JP_LEFT_WINDOW;
+		else if (strcmp(value, "gate") == 0)
+			cas->control = JP_LEFT_GATE;
 		else
-			return jp_case_bad(p, "control", value, "pathless or window");
+			return jp_case_bad(p, "control", value, "pathless, window or gate");
 	} else if (strcmp(word, "publish") == 0) {
 		if (!publish_ok(value))
 			return jp_case_bad(p, "publish", value,

@@ -53,6 +53,7 @@ static int usage(FILE *out)
 	      "  --user-only        do not sample the kernel\n"
 	      "  --all-maps         mapping records of data, too\n"
 	      "  --ring=BYTES       of a CPU's ring of samples\n"
+	      "  --sideband-ring=BYTES  of its ring of mappings, processes and names\n"
 	      "  --order=ORDER      with -p: enable-first (default), snapshot-first (loses "
 	      "records)\n",
 	      out);

@@ -17,8 +17,8 @@ enum { BUCKETS = 1024, MAX_INDEX = 64 << 20, MAX_IMAGE = 1 << 20 };
 
 /* A line of elf/index. */
 struct line {
-	char *build_id; /* hex */
-	uint64_t ino;
+	char *build_id;    /* hex */
+	uint64_t ino, gen; /* gen 0: not told */
 	char *path;
 };
 
@@ -26,7 +26,7 @@ struct line {
 struct entry {
 	struct jp_elf_entry found; /* first: it is what callers hold */
 	struct entry *next;
-	uint64_t ino;
+	uint64_t ino, gen;
 	struct jp_build_id id;
 	char *path;
 	struct jp_error error;
@@ -57,7 +57,7 @@ static bool is_hex(const char *text)
 	return size >= 2 && size <= 40 && size % 2 == 0 && !text[size];
 }
 
-/* A newline in a path stands as \012, as in /proc/PID/maps. */
+/* A newline in a path stands as \012, a backslash as \134. */
 static void decode(char *path)
 {
 	char *to = path;
@@ -65,6 +65,9 @@ static void decode(char *path)
 	for (; *path; path++) {
 		if (strncmp(path, "\\012", 4) == 0) {
 			*to++ = '\n';
+			path += 3;
+		} else if (strncmp(path, "\\134", 4) == 0) {
+			*to++ = '\\';
 			path += 3;
 		} else {
 			*to++ = *path;
@@ -90,6 +93,8 @@ static void parse_index(struct jp_elf_store *store, char *text)
 			continue;
 		errno = 0;
 		line.ino = strtoull(inode, &end, 10);
+		if (*end == '.' && end != inode)
+			line.gen = strtoull(end + 1, &end, 10);
 		if (errno || end == inode || *end)
 			continue;
 		line.path = at;
@@ -216,6 +221,20 @@ static struct jp_cfi *open_saved(const struct jp_elf_store *store, const char *b
 	return cfi;
 }
 
+/* A file that was removed has a name that says so; with its inode it is the same one. */
+static bool same_path(const struct line *line, const struct entry *entry)
+{
+	static const char deleted[] = " (deleted)";
+	size_t one = strlen(line->path), other = strlen(entry->path);
+	size_t shorter = one < other ? one : other;
+
+	if (strncmp(line->path, entry->path, shorter) != 0)
+		return false;
+	return one == other ||
+	       (entry->ino && entry->ino == line->ino &&
+		strcmp((one < other ? entry->path : line->path) + shorter, deleted) == 0);
+}
+
 static struct jp_cfi *from_dir(const struct jp_elf_store *store, const struct entry *entry,
 			       struct jp_error *err)
 {
@@ -227,8 +246,8 @@ static struct jp_cfi *from_dir(const struct jp_elf_store *store, const struct en
 		const struct line *line = &store->lines[i];
 
 		/* Old records without identity have the path alone. */
-		if (strcmp(line->path, entry->path) == 0 &&
-		    (!entry->ino || entry->ino == line->ino))
+		if (same_path(line, entry) && (!entry->ino || entry->ino == line->ino) &&
+		    (!entry->gen || !line->gen || entry->gen == line->gen))
 			return open_saved(store, line->build_id, err);
 	}
 	jp_fail(err, ENOENT, "%s: not in %s/index", entry->path, store->dir);
@@ -302,6 +321,7 @@ static struct entry *make_entry(const struct jp_mapping *mapping, const struct j
 	if (!entry)
 		return NULL;
 	entry->ino = mapping->ino;
+	entry->gen = mapping->gen;
 	entry->id = *id;
 	entry->path = strdup(mapping->name);
 	if (!entry->path) {
@@ -325,8 +345,8 @@ struct jp_elf_entry *jp_elf_store_get(struct jp_elf_store *store, const struct j
 		memcpy(id.bytes, mapping->build_id, id.size);
 	}
 	for (entry = store->entries[bucket]; entry; entry = entry->next)
-		if (entry->ino == mapping->ino && same_id(&entry->id, &id) &&
-		    strcmp(entry->path, mapping->name) == 0)
+		if (entry->ino == mapping->ino && entry->gen == mapping->gen &&
+		    same_id(&entry->id, &id) && strcmp(entry->path, mapping->name) == 0)
 			return &entry->found;
 	entry = make_entry(mapping, &id);
 	if (!entry)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "harness/evidence.h"
+#include "harness/evidence_gate.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 const char *jp_left_out_text(enum jp_left_out left_out)
 {
-	static const char *const texts[] = {"nothing", "pathless", "snapshot", "window"};
+	static const char *const texts[] = {"nothing", "pathless", "snapshot", "window", "gate"};
 
 	return texts[left_out];
 }
@@ -224,6 +224,26 @@ static int count_losses(struct jp_evidence *evidence, struct jp_error *err)
 	return failed;
 }
 
+/* Only gated captures have any. */
+static int load_intervals(struct jp_evidence *evidence, struct jp_error *err)
+{
+	char path[4096], *text;
+	size_t size;
+	int failed;
+
+	snprintf(path, sizeof(path), "%s/intervals", evidence->dir);
+	if (access(path, F_OK) && errno == ENOENT)
+		return 0;
+	text = slurp(evidence->dir, "intervals", &size, err);
+	if (!text)
+		return -EINVAL;
+	failed = strlen(text) == size
+			 ? jp_intervals_parse(&evidence->intervals, path, text, err)
+			 : jp_fail(err, EINVAL, "%s: offset %zu: a NUL", path, strlen(text));
+	free(text);
+	return failed;
+}
+
 struct jp_evidence *jp_evidence_load(const char *dir, struct jp_error *err)
 {
 	struct jp_evidence *evidence = calloc(1, sizeof(*evidence));
@@ -254,7 +274,7 @@ struct jp_evidence *jp_evidence_load(const char *dir, struct jp_error *err)
 		goto bad;
 	failed = parse_snapshots(evidence, text, size, err);
 	free(text);
-	if (failed || count_losses(evidence, err))
+	if (failed || load_intervals(evidence, err) || count_losses(evidence, err))
 		goto bad;
 	return evidence;
 bad:
@@ -270,6 +290,7 @@ void jp_evidence_free(struct jp_evidence *evidence)
 	for (size_t i = 0; i < evidence->nr_snapshots; i++)
 		free(evidence->snapshots[i].maps);
 	free(evidence->snapshots);
+	jp_intervals_free(&evidence->intervals);
 	free((char *)evidence->dir);
 	free(evidence);
 }
@@ -355,11 +376,30 @@ static enum jp_left_out left_out(const struct jp_evidence *evidence, uint32_t pi
 	return JP_LEFT_WINDOW;
 }
 
+/* Another process in @pid's address space whose act gave @ip its mapping: 0, there is none. */
+static uint32_t sharer(const struct jp_truth *truth, uint32_t pid, uint64_t ip, uint64_t time)
+{
+	for (size_t i = 0; i < truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &truth->acts[i];
+		uint32_t other = act->pid == pid ? act->parent : act->pid;
+
+		if (act->type == JP_TRUTH_PROCESS_START && act->how == JP_HOW_SHARE &&
+		    (act->pid == pid || act->parent == pid) && act->before <= time &&
+		    last_act(truth, other, ip, time))
+			return other;
+	}
+	return 0;
+}
+
 const char *jp_evidence_unmapped(const struct jp_evidence *evidence, uint32_t pid, uint64_t ip,
 				 uint64_t time, char *what, size_t size)
 {
 	const struct jp_truth_act *last = last_act(evidence->truth, pid, ip, time);
-	enum jp_left_out why = left_out(evidence, pid, ip, last, what, size);
+	enum jp_left_out why =
+		jp_evidence_gated(evidence)
+			? jp_evidence_gate_left_out(evidence, pid, ip, time, last, what, size)
+			: left_out(evidence, pid, ip, last, what, size);
+	uint32_t other;
 
 	if (why != JP_LEFT_NOTHING)
 		return jp_left_out_text(why);
@@ -370,13 +410,23 @@ const char *jp_evidence_unmapped(const struct jp_evidence *evidence, uint32_t pi
 			 ip, last->before);
 		return "mremap";
 	}
+	other = last ? 0 : sharer(evidence->truth, pid, ip, time);
+	if (other) {
+		snprintf(what, size,
+			 "%" PRIx64 " was mapped by pid %u, which has the same address space: the "
+			 "kernel's record has that pid alone",
+			 ip, other);
+		return "shared-mm";
+	}
 	snprintf(what, size, "%" PRIx64 " is in no mapping record", ip);
 	return "no-record";
 }
 
 const char *jp_evidence_ended(const struct jp_evidence *evidence, uint32_t pid, uint64_t addr,
-			      uint64_t before)
+			      uint64_t before, uint64_t time)
 {
+	if (jp_evidence_untold_exec(evidence, pid, before, time))
+		return jp_left_out_text(JP_LEFT_GATE);
 	for (size_t i = 0; i < evidence->truth->nr_acts; i++) {
 		const struct jp_truth_act *act = &evidence->truth->acts[i];
 
@@ -415,8 +465,9 @@ static int visit_with_extras(void *context, const struct jp_event *event)
 	return walk->visit(walk->context, event);
 }
 
-static int add_extra(struct walk *walk, struct jp_event extra)
+static int add_extra(void *context, struct jp_event extra)
 {
+	struct walk *walk = context;
 	struct jp_event *bigger =
 		realloc(walk->extras, (walk->nr_extras + 1) * sizeof(*walk->extras));
 	size_t i;
@@ -430,6 +481,25 @@ static int add_extra(struct walk *walk, struct jp_event extra)
 	return 0;
 }
 
+struct jp_event jp_snapshot_event(const struct jp_snapshot *snapshot, const struct jp_procmap *map)
+{
+	return (struct jp_event){
+		.type = JP_EVENT_MAP,
+		.time = snapshot->before,
+		.pid = snapshot->pid,
+		.tid = snapshot->pid,
+		.map = {.addr = map->start,
+			.len = map->end - map->start,
+			.pgoff = *map->name ? map->offset : map->start,
+			.maj = map->maj,
+			.min = map->min,
+			.ino = map->ino,
+			.has_identity = true,
+			.prot = map->prot,
+			.name = *map->name ? map->name : "//anon"},
+	};
+}
+
 static int collect_skipped(struct walk *walk, enum jp_left_out add_back)
 {
 	const struct jp_evidence *evidence = walk->evidence;
@@ -437,27 +507,10 @@ static int collect_skipped(struct walk *walk, enum jp_left_out add_back)
 	for (size_t i = 0; i < evidence->nr_snapshots; i++) {
 		const struct jp_snapshot *snapshot = &evidence->snapshots[i];
 
-		for (size_t j = 0; j < snapshot->count; j++) {
-			const struct jp_procmap *map = &snapshot->maps[j];
-			struct jp_event extra = {
-				.type = JP_EVENT_MAP,
-				.time = snapshot->before,
-				.pid = snapshot->pid,
-				.tid = snapshot->pid,
-				.map = {.addr = map->start,
-					.len = map->end - map->start,
-					.pgoff = *map->name ? map->offset : map->start,
-					.maj = map->maj,
-					.min = map->min,
-					.ino = map->ino,
-					.has_identity = true,
-					.prot = map->prot,
-					.name = *map->name ? map->name : "//anon"},
-			};
-
-			if (skipped(evidence, map) == add_back && add_extra(walk, extra))
+		for (size_t j = 0; j < snapshot->count; j++)
+			if (skipped(evidence, &snapshot->maps[j]) == add_back &&
+			    add_extra(walk, jp_snapshot_event(snapshot, &snapshot->maps[j])))
 				return -ENOMEM;
-		}
 	}
 	return 0;
 }
@@ -506,6 +559,10 @@ static int walk_file(const struct jp_evidence *evidence, const char *file,
 
 	if (add_back == JP_LEFT_WINDOW)
 		failed = collect_window(&walk);
+	else if (add_back == JP_LEFT_GATE)
+		failed = (walk.names = jp_replay_new())
+				 ? jp_evidence_gate_extras(evidence, walk.names, add_extra, &walk)
+				 : -ENOMEM;
 	else if (add_back != JP_LEFT_NOTHING)
 		failed = collect_skipped(&walk, add_back);
 	if (failed)

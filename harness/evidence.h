@@ -4,6 +4,7 @@
 
 #include "harness/error.h"
 #include "harness/event.h"
+#include "harness/intervals.h"
 #include "harness/procmaps.h"
 #include "harness/truth_read.h"
 
@@ -40,8 +41,9 @@ enum jp_left_out {
 	JP_LEFT_PATHLESS, /* executable snapshot entries that policy `paths` skipped: no path */
 	JP_LEFT_SNAPSHOT, /* every executable snapshot entry: policy `none` */
 	JP_LEFT_WINDOW,   /* mappings made between snapshot and enable (from the truth) */
+	JP_LEFT_GATE,     /* names and mappings from before an interval, with the events disabled */
 };
-/* "nothing", "pathless", "snapshot", "window": also the cause of what breaks for it. */
+/* "nothing", "pathless", "snapshot", "window", "gate": also the cause of what breaks for it. */
 const char *jp_left_out_text(enum jp_left_out left_out);
 
 struct jp_evidence {
@@ -50,12 +52,17 @@ struct jp_evidence {
 	struct jp_snapshot *snapshots;
 	size_t nr_snapshots;
 	struct jp_capture_facts facts;
+	struct jp_intervals intervals; /* of a gated capture */
 	/* What the case asked for; the run directory then holds it, or it is missing. */
 	bool names_asked;  /* names are published, or injected: validators of names speak */
 	bool inject_asked; /* injected.data is what the names are judged by */
 };
 
-/* Loads @dir (truth, perf.data, maps, capture). NULL and a message where one is missing or bad. */
+/* What a live record of this entry of @snapshot would have said. */
+struct jp_event jp_snapshot_event(const struct jp_snapshot *snapshot, const struct jp_procmap *map);
+
+/* Loads @dir (truth, perf.data, maps, capture; intervals where it is there). NULL and a message
+ * where one is missing or bad. */
 struct jp_evidence *jp_evidence_load(const char *dir, struct jp_error *err);
 void jp_evidence_free(struct jp_evidence *evidence);
 
@@ -75,9 +82,11 @@ const char *jp_evidence_unmapped(const struct jp_evidence *evidence, uint32_t pi
 				 uint64_t time, char *what, size_t size);
 /*
  * Why the capture still holds as executable what ended at @addr of @pid with an act that began at
- * @before: "munmap", "mremap" or "mprotect" (of none does the kernel make a record), else "stale".
+ * @before, at @time: "gate" where an exec ended it, if nothing else did, that was not told because
+ * the events were disabled; else "munmap", "mremap" or "mprotect" (of none does the kernel make a
+ * record), else "stale".
  */
 const char *jp_evidence_ended(const struct jp_evidence *evidence, uint32_t pid, uint64_t addr,
-			      uint64_t before);
+			      uint64_t before, uint64_t time);
 
 #endif

@@ -102,6 +102,11 @@ static const char *keep(struct jp_replay *replay, const void *bytes, size_t size
 	return text->bytes;
 }
 
+const char *jp_replay_text(struct jp_replay *replay, const char *text)
+{
+	return keep(replay, text, strlen(text));
+}
+
 static struct space *find_space(struct jp_replay *replay, uint32_t pid)
 {
 	struct space *space = replay->last;
@@ -215,6 +220,12 @@ static ssize_t cut(struct space *space, uint64_t start, uint64_t end)
 	return from;
 }
 
+/* An inode's number may be given to another file once the first is gone. */
+static bool same_generation(uint64_t one, uint64_t other)
+{
+	return !one || !other || one == other;
+}
+
 static int apply_map_to(struct jp_replay *replay, const struct jp_event *event)
 {
 	struct jp_mapping mapping = {
@@ -241,6 +252,7 @@ static int apply_map_to(struct jp_replay *replay, const struct jp_event *event)
 		mapping.maj = event->map.maj;
 		mapping.min = event->map.min;
 		mapping.ino = event->map.ino;
+		mapping.gen = event->map.gen;
 	}
 	if (event->map.build_id && event->map.build_id_size <= 20) {
 		mapping.build_id = (const unsigned char *)keep(replay, event->map.build_id,
@@ -254,7 +266,8 @@ static int apply_map_to(struct jp_replay *replay, const struct jp_event *event)
 	if (same && same->start == mapping.start && same->end == mapping.end &&
 	    same->pgoff == mapping.pgoff && same->ino == mapping.ino &&
 	    same->name == mapping.name && same->maj == mapping.maj && same->min == mapping.min &&
-	    same->prot == mapping.prot) {
+	    same->prot == mapping.prot && same_generation(same->gen, mapping.gen)) {
+		same->gen = same->gen ? same->gen : mapping.gen;
 		if (mapping.build_id) {
 			same->build_id = mapping.build_id;
 			same->build_id_size = mapping.build_id_size;

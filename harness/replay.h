@@ -16,7 +16,7 @@ struct jp_mapping {
 	uint64_t since; /* time of the record; 0: unknown */
 	uint64_t at;    /* file offset of the record */
 	uint32_t maj, min;
-	uint64_t ino;
+	uint64_t ino, gen;             /* gen 0: not told, as by what is synthesized */
 	uint8_t prot;                  /* enum jp_prot */
 	uint32_t flags;                /* MAP_*, as recorded */
 	enum jp_backing backing;       /* from the name, jp_mapping_backing() */
@@ -55,6 +55,8 @@ struct jp_mapping *jp_replay_from(struct jp_replay *replay, uint32_t pid, uint64
 const char *jp_replay_comm(const struct jp_replay *replay, uint32_t pid);
 /* The process's mappings in address order; *@count is set. */
 struct jp_mapping *jp_replay_mappings(struct jp_replay *replay, uint32_t pid, size_t *count);
+/* @text, kept for the life of @replay; NULL: no memory. */
+const char *jp_replay_text(struct jp_replay *replay, const char *text);
 /* Changes whenever the space of @pid does; for caches outside. */
 uint64_t jp_replay_generation(const struct jp_replay *replay, uint32_t pid);
 

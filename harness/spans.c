@@ -11,7 +11,8 @@ static bool same(const struct jp_span *span, const struct jp_mapping *map)
 {
 	return map && (map->prot & JP_PROT_EXEC) && map->start == span->mapping.start &&
 	       map->end == span->mapping.end && map->pgoff == span->mapping.pgoff &&
-	       map->name == span->mapping.name && map->ino == span->mapping.ino;
+	       map->name == span->mapping.name && map->ino == span->mapping.ino &&
+	       map->gen == span->mapping.gen;
 }
 
 static bool is_open(const struct jp_spans *spans, uint32_t pid, const struct jp_mapping *map)

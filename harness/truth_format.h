@@ -57,6 +57,7 @@ enum jp_truth_type {
 	JP_TRUTH_LEAVE, /* path id, 1: the native frames above changed during the stay */
 	JP_TRUTH_MARK,  /* text id, value */
 	JP_TRUTH_WAIT,  /* address: there the thread stood while it was not executable */
+	JP_TRUTH_FILE,  /* addr, len, inode, "BUILDID PATH"'s text id | major << 52 | minor << 32 */
 	JP_TRUTH_TYPES
 };
 

@@ -234,6 +234,13 @@ struct jp_truth *jp_truth_load(const char *path, struct jp_error *err)
 		ret = read_slots(truth, fd, path, err);
 		if (!ret)
 			ret = jp_truth_replay(truth, path, err);
+		if (!ret) {
+			ret = jp_truth_give_files(truth);
+			if (ret)
+				jp_fail(err, -ret, "%s: %s", path,
+					ret == -E2BIG ? "more forked files than a truth can hold"
+						      : "no memory");
+		}
 		/* Everything was copied into tables. */
 		free(truth->tables->slots);
 		free(truth->tables->believed);
@@ -263,6 +270,7 @@ void jp_truth_free(struct jp_truth *truth)
 	}
 	free(truth->tables);
 	free(truth->acts);
+	free(truth->files);
 	free(truth->codes);
 	free(truth->stays);
 	free(truth->paths);

@@ -67,6 +67,18 @@ struct jp_truth_act {
 	enum jp_truth_how how;
 };
 
+/* A file whose code a process had mapped, for as long as it had. */
+struct jp_truth_file {
+	uint32_t pid;
+	uint32_t maj, min;
+	uint64_t ino;
+	uint64_t addr, len;
+	uint64_t from;        /* ns: it was there by then */
+	uint64_t until;       /* the start of the bracket in which it went; UINT64_MAX: never */
+	const char *build_id; /* hexadecimal, "-": none; a blank and the path follow */
+	const char *path;
+};
+
 struct jp_truth {
 	uint32_t e_machine;
 	/* torn: slots and facts that are not believed; gaps: those of them that a committed record
@@ -74,6 +86,8 @@ struct jp_truth {
 	uint64_t records, torn, gaps, overflow;
 	struct jp_truth_act *acts; /* by before */
 	size_t nr_acts;
+	struct jp_truth_file *files; /* by from */
+	size_t nr_files;
 	struct jp_truth_code *codes; /* by pid, addr, loaded */
 	size_t nr_codes;
 	struct jp_truth_stay *stays; /* by tid, enter */

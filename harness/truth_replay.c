@@ -424,6 +424,7 @@ static int apply(struct replay *replay, const struct jp_truth_record *record)
 	case JP_TRUTH_LAYOUT:
 	case JP_TRUTH_PATH:
 	case JP_TRUTH_ROOT:
+	case JP_TRUTH_FILE: /* jp_truth_give_files() */
 		return 0;
 	default:
 		return jp_truth_add_act(replay->truth, &replay->room_acts, record);

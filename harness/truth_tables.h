@@ -64,6 +64,8 @@ const char *jp_truth_text_of(const struct jp_truth *truth, uint32_t id);
 /* Adds a mapping, process or thread act, or a mark, to the table; *@room is what it has room for.
  */
 int jp_truth_add_act(struct jp_truth *truth, size_t *room, const struct jp_truth_record *record);
+/* Walks them for files alone. 0, -ENOMEM, or -E2BIG: more forked than a truth can hold. */
+int jp_truth_give_files(struct jp_truth *truth);
 /* Walks the records in time order and fills acts, codes, paths and stays. */
 int jp_truth_replay(struct jp_truth *truth, const char *path, struct jp_error *err);
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/evidence_gate.h"
 #include "harness/machine.h"
 #include "harness/replay.h"
 #include "harness/unwind.h"
@@ -21,6 +22,13 @@ struct method {
 	uint64_t judged, broken, verdicts[JP_VERDICTS], predicted, perfview, flagged;
 };
 
+/* Of one process of a gated capture. */
+struct process {
+	uint64_t judged[JP_METHODS], whole[JP_METHODS];
+};
+/* Fewer judged samples in its interval say nothing of a process. */
+enum { LEAST_OF_PROCESS = 100, MOST_LISTED = 64 };
+
 struct stacks {
 	const struct jp_evidence *evidence;
 	struct jp_findings *findings;
@@ -30,6 +38,7 @@ struct stacks {
 	struct jp_truth_stack truth;
 	struct method methods[JP_METHODS];
 	uint64_t samples, unjudged; /* of all samples in emitted code */
+	struct process *processes;  /* one per announcement */
 	uint64_t *places;           /* function id << 32 | offset of each judged sample */
 	size_t nr_places, room_places;
 };
@@ -128,6 +137,20 @@ static int except(struct stacks *stacks, const struct jp_event *event, enum jp_m
 				  seen->text);
 }
 
+static void count_process(struct stacks *stacks, const struct jp_event *event,
+			  enum jp_method method, enum jp_verdict verdict)
+{
+	const struct jp_evidence *evidence = stacks->evidence;
+	const struct jp_interval *interval =
+		jp_intervals_at(&evidence->intervals, event->time, evidence->facts.slack);
+
+	if (!interval || interval->pid != event->pid)
+		return;
+	stacks->processes[interval->process].judged[method]++;
+	stacks->processes[interval->process].whole[method] +=
+		verdict == JP_EXACT || verdict == JP_GAP;
+}
+
 static int judge_method(struct stacks *stacks, const struct jp_event *event, enum jp_method method,
 			uint64_t *room)
 {
@@ -163,6 +186,7 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 	count->verdicts[verdict]++;
 	count->flagged += verdict == JP_SHORT && seen.cut;
 	count->perfview += perfview_broken(stacks, event, &seen);
+	count_process(stacks, event, method, verdict);
 	switch (verdict) {
 	case JP_UNMAPPED:
 	case JP_SINGLE:
@@ -328,6 +352,45 @@ static void add_metrics(struct stacks *stacks)
 	count_places(stacks);
 }
 
+/* Each process by itself: one that is broken must not hide among those that are not. */
+static void add_processes(struct stacks *stacks)
+{
+	const size_t count = stacks->evidence->intervals.nr_processes;
+	struct jp_findings *findings = stacks->findings;
+	char name[48];
+
+	for (enum jp_method method = 0; method < JP_METHODS && count; method++) {
+		uint64_t judged = 0, whole = 0, least = UINT64_MAX;
+
+		if (!stacks->methods[method].judged)
+			continue;
+		for (size_t i = 0; i < count; i++) {
+			const struct process *process = &stacks->processes[i];
+
+			judged += process->judged[method];
+			whole += process->whole[method];
+			least = process->judged[method] < least ? process->judged[method] : least;
+			if (process->judged[method] < LEAST_OF_PROCESS && !*findings->error)
+				snprintf(findings->error, sizeof(findings->error),
+					 "too little evidence: process %zu (pid %u) has %" PRIu64
+					 " samples judged by %s in its interval, %d are needed",
+					 i + 1, stacks->evidence->intervals.processes[i].pid,
+					 process->judged[method], method_names[method],
+					 LEAST_OF_PROCESS);
+			snprintf(name, sizeof(name), "process.%zu.whole.%s", i + 1,
+				 method_names[method]);
+			if (i < MOST_LISTED)
+				jp_findings_add(findings,
+						jp_metric_rate(name, process->whole[method],
+							       process->judged[method]));
+		}
+		snprintf(name, sizeof(name), "gated.%s.whole", method_names[method]);
+		jp_findings_add(findings, jp_metric_rate(name, whole, judged));
+		snprintf(name, sizeof(name), "gated.least.%s", method_names[method]);
+		jp_findings_add(findings, jp_metric_count(name, least));
+	}
+}
+
 static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 		 struct jp_findings *findings, struct jp_error *err)
 {
@@ -342,14 +405,18 @@ static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 	snprintf(elf_dir, sizeof(elf_dir), "%s/elf", evidence->dir);
 	stacks.replay = jp_replay_new();
 	stacks.unwinder = jp_unwinder_new(elf_dir, false);
-	if (stacks.replay && stacks.unwinder)
+	stacks.processes = calloc(evidence->intervals.nr_processes + 1, sizeof(*stacks.processes));
+	if (stacks.replay && stacks.unwinder && stacks.processes)
 		failed = jp_evidence_walk(evidence, add_back, visit, &stacks, err);
-	if (!failed)
+	if (!failed) {
 		add_metrics(&stacks);
+		add_processes(&stacks);
+	}
 	jp_truth_stack_free(&stacks.truth);
 	jp_unwinder_free(stacks.unwinder);
 	jp_replay_free(stacks.replay);
 	free(stacks.places);
+	free(stacks.processes);
 	return failed;
 }
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/spans.h"
+
 static uint64_t max(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -80,8 +82,29 @@ static void inherit(struct jp_lives *lives, const struct jp_truth_act *start)
 		if (!from || from->published > start->after || from->code->id != life->code->id)
 			continue;
 		life->published = from->published;
-		lives->loads++;
 	}
+}
+
+/* Nobody is in code before its memory is executable: it is judged from then on; never, if that does
+ * not come. */
+static void await_permission(const struct jp_lives *lives, const struct jp_spans *spans,
+			     struct jp_life *life)
+{
+	const struct jp_truth_code *code = life->code;
+	uint64_t first = UINT64_MAX;
+
+	for (size_t i = 0; i < spans->count; i++) {
+		const struct jp_span *span = &spans->spans[i];
+
+		if (span->pid != code->pid || code->addr < span->mapping.start ||
+		    code->addr >= span->mapping.end || span->close_before <= code->ready)
+			continue;
+		first = min(first, span->open_after);
+	}
+	if (first == UINT64_MAX)
+		life->end = 0;
+	else
+		life->begin = max(life->begin, first + lives->evidence->facts.slack);
 }
 
 int jp_lives_of(const struct jp_evidence *evidence, const struct jp_code_loads *loads,
@@ -89,11 +112,14 @@ int jp_lives_of(const struct jp_evidence *evidence, const struct jp_code_loads *
 {
 	const struct jp_truth *truth = evidence->truth;
 	const struct jp_capture_facts *facts = &evidence->facts;
+	struct jp_spans spans = {0};
 
 	*lives = (struct jp_lives){.evidence = evidence, .count = truth->nr_codes};
 	lives->lives = calloc(truth->nr_codes + 1, sizeof(*lives->lives));
-	if (!lives->lives)
+	if (!lives->lives || jp_spans_of_truth(truth, &spans)) {
+		jp_spans_free(&spans);
 		return -ENOMEM;
+	}
 	for (size_t i = 0; i < truth->nr_codes; i++) {
 		const struct jp_truth_code *code = &truth->codes[i];
 
@@ -103,8 +129,10 @@ int jp_lives_of(const struct jp_evidence *evidence, const struct jp_code_loads *
 			.begin = max(code->ready + facts->slack, facts->sampling),
 			.end = min(minus(code->ending, facts->slack), facts->stopped),
 		};
+		await_permission(lives, &spans, &lives->lives[i]);
 		lives->largest = max(lives->largest, code->size);
 	}
+	jp_spans_free(&spans);
 	for (size_t i = 0; i < loads->count; i++) {
 		struct jp_life *life = life_of(lives, &loads->loads[i]);
 
@@ -112,14 +140,17 @@ int jp_lives_of(const struct jp_evidence *evidence, const struct jp_code_loads *
 			lives->first_stray = &loads->loads[i];
 		if (!life)
 			continue;
-		/* One that is told twice is there since the first. */
-		lives->loads += life->published == UINT64_MAX;
-		life->published = min(life->published, loads->loads[i].time);
+		/* Of one that is told of again and again, the last before it is judged counts. */
+		if (life->published == UINT64_MAX || loads->loads[i].time <= life->begin)
+			life->published = loads->loads[i].time;
 	}
 	for (size_t i = 0; i < truth->nr_acts; i++)
 		if (truth->acts[i].type == JP_TRUTH_PROCESS_START &&
 		    truth->acts[i].how != JP_HOW_LAUNCH && truth->acts[i].how != JP_HOW_EXEC)
 			inherit(lives, &truth->acts[i]);
+	for (size_t i = 0; i < lives->count; i++)
+		lives->loads += lives->lives[i].published != UINT64_MAX &&
+				lives->lives[i].begin < lives->lives[i].end;
 	return 0;
 }
 
@@ -179,7 +210,8 @@ void jp_lives_cover(struct jp_lives *lives, const struct jp_event *map, const ch
 
 		if (code->pid != map->pid || code->addr >= end)
 			break;
-		if (low >= high || life->published >= map->time || map->time >= life->end)
+		if (low >= high || life->published >= map->time || map->time >= life->end ||
+		    life->begin >= life->end)
 			continue;
 		if (!life->hider.time)
 			life->hider =

@@ -19,8 +19,8 @@ struct jp_hider {
 struct jp_life {
 	const struct jp_truth_code *code;
 	uint64_t published; /* when the jitdump says that it was loaded; UINT64_MAX: it does not */
-	/* Its judged time: when it was surely there and its process was watched; begin >= end:
-	 * never. */
+	/* Its judged time: when it was surely there, and executable, and its process was watched;
+	 * begin >= end: never. */
 	uint64_t begin, end;
 	struct jp_hider hider; /* the first one; time 0: none */
 	uint64_t low, high;    /* what later records cover of it, low == high: nothing */
@@ -31,7 +31,7 @@ struct jp_lives {
 	const struct jp_evidence *evidence;
 	struct jp_life *lives;
 	size_t count;
-	size_t loads;   /* lives that the jitdumps publish */
+	size_t loads;   /* judged lives that the jitdumps publish */
 	uint64_t stray; /* loads of the jitdumps that are of no life; @first_stray */
 	const struct jp_code_load *first_stray;
 	uint64_t largest; /* size */

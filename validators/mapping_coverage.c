@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/evidence_gate.h"
 #include "harness/machine.h"
 #include "harness/replay.h"
 #include "harness/spans.h"
@@ -35,16 +36,30 @@ static uint64_t min(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* A snapshot taken after the file was removed or replaced says so behind its name. */
+static bool same_name(const struct jp_mapping *truth, const struct jp_mapping *known)
+{
+	size_t length = strlen(truth->name);
+
+	if (strncmp(truth->name, known->name, length) != 0)
+		return false;
+	return !known->name[length] || (truth->backing == JP_BACKING_FILE &&
+					strcmp(known->name + length, " (deleted)") == 0);
+}
+
 /* Kind and identity: the backing, for what has a name of its own the name, for what has offsets the
  * offset of @addr. The truth holds no inode: two memfds of one name are told apart by offset only.
  */
 static bool identical(const struct jp_mapping *truth, const struct jp_mapping *known, uint64_t addr)
 {
+	/* Before v6.6 the kernel called a part of the heap //anon, and only the whole [heap]. */
+	if (truth->backing == JP_BACKING_HEAP && known->backing == JP_BACKING_ANON)
+		return true;
 	if (truth->backing != known->backing)
 		return false;
 	if (truth->backing != JP_BACKING_MEMFD && truth->backing != JP_BACKING_FILE)
 		return true;
-	return strcmp(truth->name, known->name) == 0 &&
+	return same_name(truth, known) &&
 	       addr - truth->start + truth->pgoff == addr - known->start + known->pgoff;
 }
 
@@ -56,15 +71,16 @@ static void describe(const struct jp_span *span, char *text, size_t size)
 		 span->open_after);
 }
 
-/* @cause NULL: whatever left it out of the capture, or did not report it. */
+/* @cause NULL: whatever left it out of the capture, or did not report it; asked for @time. */
 static int except(struct coverage *coverage, const char *metric, const char *cause,
-		  const struct jp_span *span, uint64_t start, uint64_t end, const char *what)
+		  const struct jp_span *span, uint64_t start, uint64_t end, uint64_t time,
+		  const char *what)
 {
 	char text[256], why[256] = "";
 
 	if (!cause)
-		cause = jp_evidence_unmapped(coverage->evidence, span->pid, start, span->open_after,
-					     why, sizeof(why));
+		cause = jp_evidence_unmapped(coverage->evidence, span->pid, start, time, why,
+					     sizeof(why));
 	describe(span, text, sizeof(text));
 	return jp_findings_except(coverage->findings, metric, cause,
 				  "%" PRIx64 "-%" PRIx64 " of mapping %s: %s%s%s", start, end, text,
@@ -120,15 +136,15 @@ static int judge_piece(struct coverage *coverage, const struct jp_span *truth, u
 		coverage->late_ns = max(coverage->late_ns, uncovered);
 		snprintf(what, sizeof(what), "not known for %" PRIu64 " ns of %" PRIu64, uncovered,
 			 to - from);
-		return except(coverage, "coverage.late", NULL, truth, start, end, what);
+		return except(coverage, "coverage.late", NULL, truth, start, end, from, what);
 	}
 	if (other) {
 		coverage->identity++;
 		return except(coverage, "coverage.identity", "other-mapping", truth, start, end,
-			      "the capture holds another mapping there");
+			      from, "the capture holds another mapping there");
 	}
 	coverage->missing++;
-	return except(coverage, "coverage.missing", NULL, truth, start, end,
+	return except(coverage, "coverage.missing", NULL, truth, start, end, from,
 		      "in no mapping record of the capture");
 }
 
@@ -155,21 +171,14 @@ static uint64_t counted_from(const struct jp_evidence *evidence, const struct jp
 	return from;
 }
 
-/* Cuts @truth where known spans begin and end, and judges the pieces. */
-static int judge_span(struct coverage *coverage, const struct jp_span *truth)
+/* Cuts @truth where known spans begin and end, and judges the pieces during [@from, @to). */
+static int judge_during(struct coverage *coverage, const struct jp_span *truth, uint64_t from,
+			uint64_t to)
 {
-	const struct jp_capture_facts *facts = &coverage->evidence->facts;
-	uint64_t from = counted_from(coverage->evidence, truth);
-	uint64_t to = truth->close_before;
 	uint64_t *edges;
 	size_t nr_edges = 0;
 	int failed = 0;
 
-	if (to != UINT64_MAX)
-		to -= min(to, facts->slack);
-	to = min(to, facts->stopped);
-	if (from >= to)
-		return 0;
 	edges = malloc((2 * coverage->known.count + 2) * sizeof(*edges));
 	if (!edges)
 		return -ENOMEM;
@@ -196,6 +205,24 @@ static int judge_span(struct coverage *coverage, const struct jp_span *truth)
 	return failed;
 }
 
+static int judge_span(struct coverage *coverage, const struct jp_span *truth)
+{
+	const struct jp_evidence *evidence = coverage->evidence;
+	const uint64_t slack = evidence->facts.slack, end = truth->close_before;
+	uint64_t from, to;
+	int failed = 0;
+
+	for (size_t at = 0; !failed && jp_evidence_window(evidence, truth->pid, &at, &from, &to);) {
+		/* A gate opens on what its own snapshot has told already. */
+		from = jp_evidence_gated(evidence) ? max(from, truth->open_after + slack)
+						   : counted_from(evidence, truth);
+		to = min(to, end == UINT64_MAX ? end : end - min(end, slack));
+		if (from < to)
+			failed = judge_during(coverage, truth, from, to);
+	}
+	return failed;
+}
+
 /* The first address of [@start, @end) in @pid that is in no executable mapping of the truth at
  * @time, ends of brackets included; @end: there is none. */
 static uint64_t first_gap(const struct coverage *coverage, uint32_t pid, uint64_t start,
@@ -218,20 +245,52 @@ static uint64_t first_gap(const struct coverage *coverage, uint32_t pid, uint64_
 	return min(reached, end);
 }
 
+/* The truth's mapping of @addr in @pid that ended last by @time; NULL: none ended. */
+static const struct jp_span *last_ended(const struct coverage *coverage, uint32_t pid,
+					uint64_t addr, uint64_t time)
+{
+	const struct jp_span *last = NULL;
+
+	for (size_t i = 0; i < coverage->truth.count; i++) {
+		const struct jp_span *span = &coverage->truth.spans[i];
+
+		if (span->pid == pid && span->mapping.start <= addr && span->mapping.end > addr &&
+		    span->close_after <= time && (!last || span->close_after > last->close_after))
+			last = span;
+	}
+	return last;
+}
+
+/* Whether @addr of @pid was truly executable at @time. */
+static bool lives_at(const struct coverage *coverage, uint32_t pid, uint64_t addr, uint64_t time)
+{
+	for (size_t i = 0; i < coverage->truth.count; i++) {
+		const struct jp_span *span = &coverage->truth.spans[i];
+
+		if (span->pid == pid && addr >= span->mapping.start && addr < span->mapping.end &&
+		    span->open_before <= time + coverage->evidence->facts.slack &&
+		    time <= span->close_after)
+			return true;
+	}
+	return false;
+}
+
 /* How long after its truth ended @known still says executable, where the truth had spoken of the
  * place: the kernel reports no unmapping, so such spans lie on until something covers them. */
-static int judge_stale(struct coverage *coverage, const struct jp_span *known)
+static int judge_stale(struct coverage *coverage, const struct jp_span *known, uint64_t from,
+		       uint64_t to)
 {
 	const struct jp_capture_facts *facts = &coverage->evidence->facts;
-	uint64_t from = max(known->open_before, facts->sampling);
-	uint64_t to = min(known->close_before, facts->stopped);
 
+	from = max(known->open_before, from);
+	to = min(known->close_before, to);
 	for (size_t i = 0; i < coverage->truth.count; i++) {
 		const struct jp_span *truth = &coverage->truth.spans[i];
 		uint64_t start = max(truth->mapping.start, known->mapping.start);
 		uint64_t end = min(truth->mapping.end, known->mapping.end);
 		uint64_t gone = truth->close_after;
 		const char *cause;
+		bool told_later;
 
 		if (truth->pid != known->pid || start >= end || gone == UINT64_MAX)
 			continue;
@@ -241,14 +300,18 @@ static int judge_stale(struct coverage *coverage, const struct jp_span *known)
 		start = first_gap(coverage, truth->pid, start, end, gone);
 		if (start == end)
 			continue;
+		truth = last_ended(coverage, truth->pid, start, gone);
+		/* A record from after the end is a lie, unless it tells of a later life of the
+		 * place, whose turn comes; one from before it only lies on, even if what is left of
+		 * its mapping is younger. */
+		told_later = known->mapping.since > truth->close_after + facts->slack;
+		if (told_later && lives_at(coverage, known->pid, start, known->mapping.since))
+			continue;
 		coverage->stale++;
-		/* A record from after the end is a lie; one from before it only lies on, even if
-		 * what is left of its mapping is younger. */
-		cause = known->mapping.since > truth->close_after + facts->slack
-				? "invented"
-				: jp_evidence_ended(coverage->evidence, truth->pid, start,
-						    truth->close_before);
-		return except(coverage, "coverage.stale", cause, truth, start, end,
+		cause = told_later ? "invented"
+				   : jp_evidence_ended(coverage->evidence, truth->pid, start,
+						       truth->close_before, from);
+		return except(coverage, "coverage.stale", cause, truth, start, end, from,
 			      "still known as executable after its end");
 	}
 	return 0;
@@ -270,9 +333,26 @@ static uint64_t untouched(const struct jp_truth *truth, const struct jp_truth_ac
 	return UINT64_MAX;
 }
 
+/* Whether @known may tell of something executable that was there before @act: then it is stale, if
+ * anything. */
+static bool tells_of_earlier(const struct coverage *coverage, const struct jp_span *known,
+			     const struct jp_truth_act *act)
+{
+	for (size_t i = 0; i < coverage->truth.count; i++) {
+		const struct jp_span *truth = &coverage->truth.spans[i];
+
+		if (truth->pid == act->pid && truth->mapping.start < act->addr + act->len &&
+		    act->addr < truth->mapping.end && truth->close_before <= act->after &&
+		    known->mapping.since <= truth->close_after + coverage->evidence->facts.slack)
+			return true;
+	}
+	return false;
+}
+
 /* Whether @known says executable of what the truth had mapped otherwise, and left so: the writable
  * view of code, for one. */
-static int judge_invented(struct coverage *coverage, const struct jp_span *known)
+static int judge_invented(struct coverage *coverage, const struct jp_span *known, uint64_t begin,
+			  uint64_t end_of_window)
 {
 	const struct jp_capture_facts *facts = &coverage->evidence->facts;
 	const struct jp_truth *truth = coverage->evidence->truth;
@@ -281,24 +361,37 @@ static int judge_invented(struct coverage *coverage, const struct jp_span *known
 		const struct jp_truth_act *act = &truth->acts[i];
 		uint64_t start = max(act->addr, known->mapping.start);
 		uint64_t end = min(act->addr + act->len, known->mapping.end);
-		uint64_t from = max(known->open_before, facts->sampling), to;
+		uint64_t from = max(known->open_before, begin), to;
 		struct jp_span span = {.pid = act->pid, .open_after = act->after};
 
 		if (act->type != JP_TRUTH_MAP || act->prot & JP_PROT_EXEC ||
 		    act->pid != known->pid || start >= end)
 			continue;
 		to = untouched(truth, act);
-		to = min(to - (to == UINT64_MAX ? 0 : min(to, facts->slack)), facts->stopped);
-		if (max(from, act->after + facts->slack) >= min(to, known->close_before))
+		to = min(to - (to == UINT64_MAX ? 0 : min(to, facts->slack)), end_of_window);
+		if (max(from, act->after + facts->slack) >= min(to, known->close_before) ||
+		    tells_of_earlier(coverage, known, act))
 			continue;
 		span.mapping.start = act->addr;
 		span.mapping.end = act->addr + act->len;
 		span.mapping.name = act->name;
 		coverage->stale++;
-		return except(coverage, "coverage.stale", "not-executable", &span, start, end,
+		return except(coverage, "coverage.stale", "not-executable", &span, start, end, from,
 			      "known as executable, which it never was");
 	}
 	return 0;
+}
+
+static int judge_known(struct coverage *coverage, const struct jp_span *known)
+{
+	uint64_t from, to;
+	int failed = 0;
+
+	for (size_t at = 0;
+	     !failed && jp_evidence_window(coverage->evidence, known->pid, &at, &from, &to);)
+		failed = judge_stale(coverage, known, from, to)
+				 ?: judge_invented(coverage, known, from, to);
+	return failed;
 }
 
 /* The truth's executable mapping of @ip at @time, ends of brackets included; or NULL. @known: one
@@ -405,8 +498,7 @@ static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 	for (size_t i = 0; !failed && i < coverage.truth.count; i++)
 		failed = judge_span(&coverage, &coverage.truth.spans[i]);
 	for (size_t i = 0; !failed && i < coverage.known.count; i++)
-		failed = judge_stale(&coverage, &coverage.known.spans[i])
-				 ?: judge_invented(&coverage, &coverage.known.spans[i]);
+		failed = judge_known(&coverage, &coverage.known.spans[i]);
 	if (!failed)
 		failed = jp_evidence_walk(evidence, add_back, visit, &coverage, err);
 	if (!failed) {

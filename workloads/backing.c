@@ -271,14 +271,14 @@ const char *jp_backing_missing(const struct jp_backing_kind *kind, int error)
 
 /* Regions. */
 
-static size_t page_size(const struct jp_backing_kind *kind)
+static size_t page_size(const struct jp_backing_kind *kind, unsigned grain)
 {
 	size_t kib = 0;
 	char line[128];
 	FILE *file;
 
 	if (kind->backing != JP_BACKING_HUGETLB)
-		return sysconf(_SC_PAGESIZE);
+		return grain * sysconf(_SC_PAGESIZE);
 	file = fopen("/proc/meminfo", "re");
 	while (file && fgets(line, sizeof(line), file))
 		if (sscanf(line, "Hugepagesize: %zu", &kib) == 1)
@@ -289,9 +289,9 @@ static size_t page_size(const struct jp_backing_kind *kind)
 }
 
 int jp_region_open(struct jp_region *region, const struct jp_backing_kind *kind, size_t pages,
-		   const char *name)
+		   unsigned grain, const char *name)
 {
-	*region = (struct jp_region){.kind = kind, .fd = -1, .page = page_size(kind)};
+	*region = (struct jp_region){.kind = kind, .fd = -1, .page = page_size(kind, grain)};
 	region->size = pages * region->page;
 	return kind->open ? kind->open(region, name ? name : "jitproof") : 0;
 }
@@ -299,9 +299,9 @@ int jp_region_open(struct jp_region *region, const struct jp_backing_kind *kind,
 int jp_region_open_bytes(struct jp_region *region, const struct jp_backing_kind *kind, size_t size,
 			 const char *name)
 {
-	size_t page = page_size(kind);
+	size_t page = page_size(kind, 1);
 
-	return jp_region_open(region, kind, (size + page - 1) / page, name);
+	return jp_region_open(region, kind, (size + page - 1) / page, 1, name);
 }
 
 static unsigned prot_of(int prot)

@@ -43,9 +43,10 @@ const struct jp_backing_kind *jp_backing_find(const char *name);
 /* What this machine lacks for @kind, if @error (-errno) is how it says so; else NULL. */
 const char *jp_backing_missing(const struct jp_backing_kind *kind, int error);
 
-/* A region of @pages pages, with nothing mapped. @name: of a memfd. 0 or -errno. */
+/* A region of @pages pages, with nothing mapped; its page is at least @grain of the machine's.
+ * @name: of a memfd. 0 or -errno. */
 int jp_region_open(struct jp_region *region, const struct jp_backing_kind *kind, size_t pages,
-		   const char *name);
+		   unsigned grain, const char *name);
 /* The same in bytes; no more than fit. */
 int jp_region_open_bytes(struct jp_region *region, const struct jp_backing_kind *kind, size_t size,
 			 const char *name);

@@ -9,6 +9,7 @@
 
 #include "harness/command.h"
 #include "harness/truth_write.h"
+#include "workloads/image.h"
 #include "workloads/publish.h"
 #include "workloads/workload.h"
 
@@ -18,7 +19,7 @@ enum { SLOTS = 1 << 22 };
 struct request {
 	struct jp_stage_setup setup;
 	const char *truth;
-	const char *publish, *publish_dir, *publish_with;
+	const char *publish, *publish_dir, *publish_with, *publish_children;
 	uint64_t execed; /* when an earlier image of this process gave way to this one */
 	int proc;        /* the outside's /proc, where this process was born in a pid namespace */
 	bool help;
@@ -57,6 +58,7 @@ static void help_of_publishing(void)
 		putchar('\n');
 	}
 	puts("  --publish-dir=DIR  where\n"
+	     "  --publish-children=HOW  what its child processes do (the same)\n"
 	     "  --publish-with=A,B...  and what else, where the format has room: debug (lines),\n"
 	     "                   debug-short (the same, each file's name once), unwinding (call\n"
 	     "                   frame information behind the code), unwinding-apart (in no "
@@ -140,6 +142,8 @@ static int take_common(int argc, char **argv, struct request *request, char **re
 		} else if ((value = value_of("--publish-dir", argv, argc, &i))) {
 			request->publish_dir = value;
 			good = *value;
+		} else if ((value = value_of("--publish-children", argv, argc, &i))) {
+			request->publish_children = value;
 		} else if ((value = value_of("--publish-with", argv, argc, &i))) {
 			request->publish_with = value;
 		} else if ((value = value_of("--resumed", argv, argc, &i))) {
@@ -189,6 +193,7 @@ static int publish(const struct request *request)
 {
 	int ret = request->publish_with ? jp_publish_with(request->publish_with) : 0;
 
+	jp_publish_children(request->publish_children);
 	if (!ret)
 		ret = jp_publish_begin(request->publish, request->publish_dir);
 	return ret == -EINVAL ? JP_EXIT_USAGE : ret ? EXIT_FAILURE : EXIT_SUCCESS;
@@ -202,7 +207,7 @@ static int run(int argc, char **argv)
 	char **rest = calloc(argc + 1, sizeof(*rest)), **typed = calloc(argc + 3, sizeof(*typed));
 	char truth[512];
 	uint64_t now;
-	int kept, status;
+	int kept, status, ret;
 
 	if (!rest || !typed)
 		return JP_EXIT_BROKEN;
@@ -236,6 +241,11 @@ static int run(int argc, char **argv)
 	now = jp_truth_now();
 	jp_truth_put(JP_TRUTH_PROCESS_START, request.execed ? request.execed : now, now, getppid(),
 		     request.execed ? JP_HOW_EXEC : JP_HOW_LAUNCH, 0, 0);
+	ret = jp_image_record_program();
+	if (ret) {
+		fprintf(stderr, "jitproof workload: its own file: %s\n", strerror(-ret));
+		return JP_EXIT_BROKEN;
+	}
 	jp_stage_begin(&request.setup);
 	status = publish(&request);
 	if (!status) {

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "harness/truth_write.h"
+#include "workloads/publish.h"
 
 enum { MOST_COMPILERS = 64, MOST_PAGES = 4096 };
 
@@ -85,26 +86,37 @@ int jp_code_heap_unknown(const char *workload, const char *arg)
 	return 2;
 }
 
+int jp_code_heap_open_region(const struct jp_code_heap *heap, struct jp_region *region)
+{
+	/* Call frame information behind each function takes several times its size. */
+	unsigned grain = jp_publish_extras() & JP_PUBLISH_UNWINDING ? 4 : 1;
+
+	return jp_region_open(region, heap->backing, heap->pages, grain, "jitproof");
+}
+
 int jp_code_heap_open(struct jp_code_heap *heap)
 {
 	heap->programs = calloc(heap->pages, sizeof(*heap->programs));
 	if (!heap->programs)
 		return -ENOMEM;
-	return jp_region_open(&heap->region, heap->backing, heap->pages, "jitproof");
+	return jp_code_heap_open_region(heap, &heap->region);
 }
 
 int jp_code_heap_write(struct jp_code_heap *heap, unsigned page, unsigned variant)
 {
 	struct jp_program *program = &heap->programs[page];
+	int ret;
 
 	jp_arena_within(&program->arena, &heap->region, page, 1);
-	return jp_program_write(program, variant);
+	ret = jp_program_write(program, variant);
+	return ret == -ENOSPC ? -E2BIG : ret; /* to acts, -ENOSPC means that the heap is full */
 }
 
 int jp_code_heap_load(struct jp_code_heap *heap, unsigned page)
 {
-	jp_program_load(&heap->programs[page]);
-	return jp_program_make_paths(&heap->programs[page], &heap->plan);
+	int ret = jp_program_load(&heap->programs[page]);
+
+	return ret ? ret : jp_program_make_paths(&heap->programs[page], &heap->plan);
 }
 
 int jp_code_heap_show(struct jp_code_heap *heap, unsigned page, unsigned wing)

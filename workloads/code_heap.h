@@ -30,8 +30,10 @@ int jp_code_heap_choice(const char *arg, const char *name, const char *const *wo
 /* Refuses what is left: prints, and returns the exit status. */
 int jp_code_heap_unknown(const char *workload, const char *arg);
 
-/* Makes the region, with nothing mapped. 0 or -errno. */
+/* Makes the region, with nothing mapped; its pages are as large as a program may be. 0 or -errno.
+ */
 int jp_code_heap_open(struct jp_code_heap *heap);
+int jp_code_heap_open_region(const struct jp_code_heap *heap, struct jp_region *region);
 /* Writes a program on @page, which must be writable. */
 int jp_code_heap_write(struct jp_code_heap *heap, unsigned page, unsigned variant);
 /* Tells of it, and makes its paths. */

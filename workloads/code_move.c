@@ -21,13 +21,13 @@ struct moving {
 	uint64_t before;
 };
 
-static void moved(struct moving *moving, unsigned page, const struct jp_region *to)
+static int moved(struct moving *moving, unsigned page, const struct jp_region *to)
 {
 	struct jp_program *program = &moving->heap.programs[page];
 
 	program->arena.write = to->write + page * to->page;
-	jp_program_moved(program, (uintptr_t)to->exec + page * to->page, moving->before,
-			 jp_truth_now());
+	return jp_program_moved(program, (uintptr_t)to->exec + page * to->page, moving->before,
+				jp_truth_now());
 }
 
 static int copy_one(void *context, unsigned n)
@@ -35,15 +35,17 @@ static int copy_one(void *context, unsigned n)
 	struct moving *moving = context;
 	const struct jp_code_heap *heap = &moving->heap;
 
-	for (unsigned page = n; page < heap->pages; page += heap->compilers) {
+	int ret = 0;
+
+	for (unsigned page = n; page < heap->pages && !ret; page += heap->compilers) {
 		unsigned char *to = moving->other.write + page * heap->region.page;
 
 		memcpy(to, heap->region.exec + page * heap->region.page,
 		       heap->programs[page].arena.used);
 		__builtin___clear_cache((char *)to, (char *)to + heap->region.page);
-		moved(moving, page, &moving->other);
+		ret = moved(moving, page, &moving->other);
 	}
-	return 0;
+	return ret;
 }
 
 /* All threads are outside: a path that was entered ends where it was entered. */
@@ -63,7 +65,7 @@ static int act_move(void *context, const char *arg)
 	} else {
 		ret = jp_region_remap(&heap->region, heap->region.size);
 		for (unsigned page = 0; page < heap->pages && !ret; page++)
-			moved(moving, page, &heap->region);
+			ret = moved(moving, page, &heap->region);
 	}
 	jp_rota_open_wing(&heap->rota, 0);
 	return ret;
@@ -78,7 +80,7 @@ static int begin(void *context)
 	if (!ret)
 		ret = jp_region_map_at(&heap->region, jp_code_heap_both(heap), NULL);
 	if (!ret && moving->how == COPY)
-		ret = jp_region_open(&moving->other, heap->backing, heap->pages, "jitproof");
+		ret = jp_code_heap_open_region(heap, &moving->other);
 	if (!ret && moving->how == COPY)
 		ret = jp_region_map_at(&moving->other, jp_code_heap_both(heap), NULL);
 	for (unsigned page = 0; page < heap->pages && !ret; page++) {

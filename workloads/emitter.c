@@ -148,6 +148,8 @@ int jp_emit_move(struct jp_function *function, uint64_t to, uint64_t before, uin
 	if (ret)
 		return ret;
 	function->code = to;
+	/* Told of within the bracket, as a load is. */
+	after = jp_truth_now();
 	jp_truth_put(JP_TRUTH_CODE_MOVE, before, after, function->id, to, 0, 0);
 	return 0;
 }

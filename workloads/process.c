@@ -6,21 +6,26 @@
 #include <limits.h>
 #include <linux/sched.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/truth_write.h"
 #include "workloads/path.h"
+#include "workloads/publish.h"
 #include "workloads/workload.h"
 
 extern char **environ;
+
+enum { SHARED_STACK = 1 << 20 };
 
 static const char *const births[JP_BIRTHS] = {
 	[JP_BIRTH_FORK_EXEC] = "fork+exec",
@@ -121,6 +126,15 @@ static void __attribute__((noreturn)) end_child(int status)
 	_exit(status);
 }
 
+/* A forked child leaves, with what it published in order. */
+static void __attribute__((noreturn)) end_body(int status)
+{
+	if (jp_publish_end() && !status)
+		status = EXIT_FAILURE;
+	fflush(NULL);
+	end_child(status);
+}
+
 /* What the truth calls this process. */
 static uint32_t own_outside(void)
 {
@@ -172,8 +186,8 @@ int jp_process_fork(struct jp_process *process, const struct jp_fork *wanted,
 		/* They go on through an exec of the child, as those of the first process do. */
 		fcntl(theirs[0], F_SETFD, 0);
 		fcntl(theirs[1], F_SETFD, 0);
-		ret = jp_stage_forked(theirs[0], theirs[1]);
-		end_child(ret ? EXIT_FAILURE : body(context));
+		ret = jp_stage_forked(theirs[0], theirs[1]) ?: jp_publish_forked();
+		end_body(ret ? EXIT_FAILURE : body(context));
 	}
 	ret = keep(process, pid < 0 ? -errno : pid, theirs);
 	pthread_mutex_unlock(&lock);
@@ -216,6 +230,12 @@ static int describe_image(struct image *image, const char *file, const char *con
 		bad |= asprintf(&image->argv[at++], "--outside-proc=%d", jp_truth_outside_proc()) <
 		       0;
 	image->argv[at++] = image->started;
+	if (jp_publish_how()) {
+		bad |= asprintf(&image->argv[at++], "--publish=%s", jp_publish_how()) < 0;
+		if (jp_publish_dir() && !bad)
+			bad |= asprintf(&image->argv[at++], "--publish-dir=%s", jp_publish_dir()) <
+			       0;
+	}
 	for (int i = 1; argv[i] && !bad; i++) {
 		if (at == sizeof(image->argv) / sizeof(image->argv[0]) - 1)
 			return -E2BIG;
@@ -229,7 +249,7 @@ static void free_image(struct image *image)
 	for (char **arg = image->argv; *arg; arg++)
 		if (!strncmp(*arg, "--truth=", 8) || !strncmp(*arg, "--seed=", 7) ||
 		    !strncmp(*arg, "--ready-fd=", 11) || !strncmp(*arg, "--control-fd=", 13) ||
-		    !strncmp(*arg, "--outside-proc=", 15))
+		    !strncmp(*arg, "--outside-proc=", 15) || !strncmp(*arg, "--publish", 9))
 			free(*arg);
 	free(image);
 }
@@ -352,6 +372,44 @@ int jp_process_exec(struct jp_process *process, enum jp_birth birth, const char 
 		close(image->error[0]);
 	free_image(image);
 	return ret;
+}
+
+struct sharing {
+	int (*body)(void *context);
+	void *context;
+	uint64_t before;
+	uint32_t parent;
+};
+
+static int share(void *context)
+{
+	const struct sharing *sharing = context;
+
+	leave_parent(sharing->before, sharing->parent, JP_HOW_SHARE);
+	end_child(sharing->body(sharing->context));
+}
+
+int jp_process_share(int (*body)(void *context), void *context)
+{
+	struct sharing sharing = {body, context, .parent = own_outside()};
+	int status;
+	char *stack = mmap(NULL, SHARED_STACK, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	pid_t pid;
+
+	if (stack == MAP_FAILED)
+		return -errno;
+	sharing.before = jp_truth_now();
+	pid = clone(share, stack + SHARED_STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, &sharing);
+	status = pid < 0 ? -errno : 0;
+	/* It had our thread's memory too: what it believed to be is forgotten. */
+	jp_truth_new_task();
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	munmap(stack, SHARED_STACK);
+	if (pid < 0)
+		return status;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 int jp_process_hear(struct jp_process *process, char *line, size_t size)

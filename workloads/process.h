@@ -51,6 +51,11 @@ int jp_process_fork(struct jp_process *process, const struct jp_fork *wanted,
  */
 int jp_process_exec(struct jp_process *process, enum jp_birth birth, const char *file,
 		    const char *const *argv);
+/*
+ * Runs body(@context) in a new process in our own address space (clone(CLONE_VM | CLONE_VFORK)):
+ * this thread waits until it ends. Its exit status, or 128 + signal; -errno.
+ */
+int jp_process_share(int (*body)(void *context), void *context);
 /* Wait for its "ready PID"; carry out "step @command". 0; -EPIPE: it is gone; -EPROTO: it said
  * something else, which stands on stderr. */
 int jp_process_wait_ready(struct jp_process *process);
@@ -61,7 +66,8 @@ int jp_process_hear(struct jp_process *process, char *line, size_t size);
 void jp_process_tell_stop(struct jp_process *process);
 /* Waits for its end and reaps it: its exit status, or 128 + signal; -errno. */
 int jp_process_reap(struct jp_process *process);
-/* Kills and reaps it. */
+/* Kills and reaps it. It must not be writing to the truth, which that would tear: within a path
+ * that does not end, or at rest. */
 int jp_process_kill(struct jp_process *process);
 
 #endif

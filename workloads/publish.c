@@ -16,7 +16,7 @@ static struct {
 	const char *fault;
 } writers[MOST];
 static unsigned nr_writers, extras;
-static const char *folder;
+static const char *folder, *chosen, *for_children;
 /* One record after the other, in the order of their times. */
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 
@@ -122,12 +122,28 @@ int jp_publish_begin(const char *how, const char *dir)
 		watching_forks = !ret;
 	}
 	folder = dir;
+	chosen = nr_writers ? how : NULL;
 	return ret ? ret : open_all();
 }
 
 int jp_publish_forked(void)
 {
-	return open_all();
+	return for_children ? jp_publish_begin(for_children, folder) : open_all();
+}
+
+void jp_publish_children(const char *how)
+{
+	for_children = how;
+}
+
+const char *jp_publish_how(void)
+{
+	return for_children ? for_children : chosen;
+}
+
+const char *jp_publish_dir(void)
+{
+	return folder;
 }
 
 int jp_publish_load(const struct jp_published *code)

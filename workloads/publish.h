@@ -53,6 +53,12 @@ unsigned jp_publish_extras(void);
  */
 int jp_publish_begin(const char *how, const char *dir);
 int jp_publish_forked(void);
+/* What children that we fork do instead: @how as above; NULL: the same as we. It stays theirs.
+ * Before any fork. */
+void jp_publish_children(const char *how);
+/* For the command line of a child that is a new image: how and where it publishes. NULL: not. */
+const char *jp_publish_how(void);
+const char *jp_publish_dir(void);
 /* Called by jp_emit() and by whoever moves code. Threads may call at once. 0 or -errno. */
 int jp_publish_load(const struct jp_published *code);
 int jp_publish_move(const struct jp_published *code, uint64_t from);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -232,22 +231,6 @@ static void *work(void *context)
 	return NULL;
 }
 
-static int start_worker(struct job *job, struct jp_error *err)
-{
-	struct jp_session *session = job->session;
-	sigset_t all, old;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	error = pthread_create(&session->worker, NULL, work, job);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (error)
-		return jp_fail(err, error, "cannot start a thread: %s", strerror(error));
-	session->worker_runs = true;
-	return 0;
-}
-
 static int begin(struct jp_session *session, int argc, char **argv, struct jp_error *err)
 {
 	struct job *job = calloc(1, sizeof(*job));
@@ -278,7 +261,7 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 		ret = list_threads(job, err);
 	if (!ret) {
 		jp_session_sampling(session);
-		ret = start_worker(job, err);
+		ret = jp_session_work(session, work, job, err);
 	}
 	if (ret)
 		job_free(job);

@@ -46,7 +46,9 @@ static void end_round(struct jp_session *session, bool any)
 	uint64_t now = jp_capture_now();
 
 	session->pending |= any;
-	if (!session->pending || session->hold_rounds || now - session->last_round < ROUND_NS)
+	if (!session->pending || session->hold_rounds ||
+	    __atomic_load_n(&session->holds, __ATOMIC_ACQUIRE) ||
+	    now - session->last_round < ROUND_NS)
 		return;
 	/*
 	 * Readers sort by rounds: what is not in the round after an event's is newer than it. The

@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <linux/fs.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,7 +29,7 @@ struct wanted {
 	struct wanted *next;
 	int fd;
 	uint32_t maj, min;
-	uint64_t ino;
+	uint64_t ino, gen;
 	char name[];
 };
 
@@ -45,15 +47,21 @@ struct jp_elf_copies {
 };
 
 static void write_line(struct jp_elf_copies *copies, const struct jp_build_id *id, uint32_t maj,
-		       uint32_t min, uint64_t ino, const char *name)
+		       uint32_t min, uint64_t ino, uint64_t gen, const char *name)
 {
 	char text[64];
 
-	fprintf(copies->index, "%s %x:%x %llu ", jp_build_id_text(id, text), maj, min,
+	fprintf(copies->index, "%s %x:%x %llu", jp_build_id_text(id, text), maj, min,
 		(unsigned long long)ino);
+	if (gen)
+		fprintf(copies->index, ".%llu", (unsigned long long)gen);
+	fputc(' ', copies->index);
+	/* /proc/PID/maps leaves a backslash as it is, and so cannot be read back. */
 	for (; *name; name++) {
 		if (*name == '\n')
 			fputs("\\012", copies->index);
+		else if (*name == '\\')
+			fputs("\\134", copies->index);
 		else
 			fputc(*name, copies->index);
 	}
@@ -68,7 +76,7 @@ static void save(struct jp_elf_copies *copies, int fd, const void *image, size_t
 	int ret = jp_elf_save(fd, image, size, copies->dir, &id, &err);
 
 	if (ret == 0) {
-		write_line(copies, &id, file->maj, file->min, file->ino, file->name);
+		write_line(copies, &id, file->maj, file->min, file->ino, file->gen, file->name);
 	} else if ((ret == -ENOSPC || ret == -EDQUOT || ret == -EROFS || ret == -EIO) &&
 		   !copies->error) {
 		/* All else says something about a file that no one can unwind through anyway: no
@@ -157,10 +165,20 @@ fail:
 	return NULL;
 }
 
-/* Opens @path where it is a regular file with the inode that the mapping has. Its device is not
- * compared: some file systems tell mappings another one than they tell stat. */
-static int open_same(const char *path, uint64_t ino)
+/* An inode's number is given to another file once the first one is gone; its generation tells them
+ * apart, where the file system tells it. */
+static uint64_t generation_of(int fd)
 {
+	long version = 0;
+
+	return ioctl(fd, FS_IOC_GETVERSION, &version) ? 0 : (uint32_t)version;
+}
+
+/* Opens @path where it is a regular file with the inode that the mapping has. Its device is not
+ * compared: some file systems tell mappings another one than they tell stat. @gen 0: unknown. */
+static int open_same(const char *path, uint64_t ino, uint64_t gen)
+{
+	uint64_t other;
 	struct stat st;
 	int fd;
 
@@ -172,32 +190,50 @@ static int open_same(const char *path, uint64_t ino)
 		close(fd);
 		fd = -1;
 	}
+	other = fd >= 0 && gen ? generation_of(fd) : 0;
+	if (other && other != gen) {
+		close(fd);
+		fd = -1;
+	}
 	return fd;
 }
 
-static int open_mapped(pid_t pid, const struct jp_procmap *map)
+static int open_mapped(pid_t pid, const struct jp_procmap *map, uint64_t gen)
 {
 	char path[PATH_MAX + 64];
 	int fd;
 
 	/* The process's own view first: it may live in another mount namespace. */
 	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, map->name);
-	fd = open_same(path, map->ino);
+	fd = open_same(path, map->ino, gen);
 	if (fd < 0) {
 		snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
 			 (unsigned long long)map->start, (unsigned long long)map->end);
-		fd = open_same(path, map->ino);
+		fd = open_same(path, map->ino, gen);
 	}
 	if (fd < 0) {
 		snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-		fd = open_same(path, map->ino);
+		fd = open_same(path, map->ino, gen);
 	}
 	if (fd < 0) /* it ended already */
-		fd = open_same(map->name, map->ino);
+		fd = open_same(map->name, map->ino, gen);
 	return fd;
 }
 
-void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp_procmap *map)
+/* The name counts: it is what the index is asked for, and the next file may get an inode back that
+ * a deleted one had. */
+static uint64_t key_of(const struct jp_procmap *map, uint64_t gen)
+{
+	uint64_t key =
+		map->ino ^ ((uint64_t)map->maj << 52) ^ ((uint64_t)map->min << 40) ^ gen << 20;
+
+	for (const char *c = map->name; *c; c++)
+		key = (key ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+	return key ? key : 1;
+}
+
+void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp_procmap *map,
+			uint64_t gen)
 {
 	size_t length = strlen(map->name);
 	struct wanted *file;
@@ -207,10 +243,10 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 
 	if (!(map->prot & JP_PROT_EXEC) || !map->ino || map->name[0] != '/' || map->name[1] == '/')
 		return;
-	key = map->ino ^ ((uint64_t)map->maj << 52) ^ ((uint64_t)map->min << 40);
+	key = key_of(map, gen);
 	if (jp_table_find(&copies->seen, key))
 		return;
-	fd = open_mapped(pid, map);
+	fd = open_mapped(pid, map, gen);
 	if (fd < 0)
 		return; /* another mapping of it may be luckier */
 	file = calloc(1, sizeof(*file) + length + 1);
@@ -223,6 +259,7 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 	file->maj = map->maj;
 	file->min = map->min;
 	file->ino = map->ino;
+	file->gen = generation_of(fd);
 	memcpy(file->name, map->name, length);
 	pthread_mutex_lock(&copies->lock);
 	*copies->last = file;

@@ -140,6 +140,18 @@ void jp_open_disable(struct jp_session *session, enum jp_stream stream)
 			ioctl(session->opened[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
+int jp_open_switch(struct jp_session *session, enum jp_stream stream, bool on, struct jp_error *err)
+{
+	unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
+
+	for (size_t i = 0; i < session->nr_opened; i++)
+		if (session->opened[i].stream == stream && ioctl(session->opened[i].fd, request, 0))
+			return jp_fail(err, errno, "an event of thread %d cannot be %s: %s",
+				       session->opened[i].tid, on ? "enabled" : "disabled",
+				       strerror(errno));
+	return 0;
+}
+
 static void count_lost(struct jp_session *session, const struct jp_opened *event)
 {
 	struct {

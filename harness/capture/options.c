@@ -87,6 +87,11 @@ static int take_number(struct jp_capture_options *options, const char *arg, stru
 		options->ring = n;
 		return ret;
 	}
+	if ((value = value_of(arg, "--sideband-ring"))) {
+		ret = number(arg, value, 1 << 30, &n, err);
+		options->sideband_ring = n;
+		return ret;
+	}
 	return 0;
 }
 

@@ -14,6 +14,7 @@ enum {
 	SIDEBAND_RING = 512 << 10,
 	SIDEBAND_AMPLE = 256 << 10, /* two thousand records */
 	SIDEBAND_LEAST = 32 << 10,
+	WAKE_SIDEBAND = 16 << 10,
 	LARGEST_RING = 64 << 20,
 	CHAIN_MARKERS = 8, /* kernel.perf_event_max_contexts_per_stack */
 	LARGEST_RECORD = 1 << 16,
@@ -90,7 +91,11 @@ static int open_owners(struct jp_session *session, struct jp_error *err)
 		/* Wake early for sideband: files of short-lived processes are opened then. */
 		if (ring->stream == JP_SIDEBAND) {
 			attr.watermark = 1;
-			attr.wakeup_watermark = SIDEBAND_LEAST / 2;
+			attr.wakeup_watermark = WAKE_SIDEBAND;
+			if (session->options.sideband_ring &&
+			    session->options.sideband_ring < 2 * WAKE_SIDEBAND)
+				attr.wakeup_watermark =
+					(uint32_t)power_of_two(session->options.sideband_ring) / 2;
 		}
 		ring->fd = jp_perf_open(&attr, session->drainer_tid, ring->cpu);
 		if (ring->fd < 0) {
@@ -139,6 +144,8 @@ int jp_rings_open(struct jp_session *session, struct jp_error *err)
 		return ret;
 
 	size[JP_SAMPLING] = power_of_two(session->options.ring ? session->options.ring : wanted);
+	if (session->options.sideband_ring)
+		size[JP_SIDEBAND] = power_of_two(session->options.sideband_ring);
 	if (size[JP_SAMPLING] > LARGEST_RING)
 		size[JP_SAMPLING] = LARGEST_RING;
 	if (size[JP_SAMPLING] < least)
@@ -238,7 +245,17 @@ static bool keep_sample(struct jp_session *session, const unsigned char *record,
 
 static void want_elf(struct jp_session *session, const unsigned char *record, size_t size)
 {
-	enum { PID = 8, ADDR = 16, LEN = 24, PGOFF = 32, MAJ = 40, MIN = 44, INO = 48, PROT = 64 };
+	enum {
+		PID = 8,
+		ADDR = 16,
+		LEN = 24,
+		PGOFF = 32,
+		MAJ = 40,
+		MIN = 44,
+		INO = 48,
+		GEN = 56,
+		PROT = 64
+	};
 	enum { NAME = 72 };
 	struct jp_procmap map;
 
@@ -254,13 +271,15 @@ static void want_elf(struct jp_session *session, const unsigned char *record, si
 		.ino = word(record, INO),
 		.name = (const char *)record + NAME,
 	};
-	jp_elf_copies_want(session->copies, (pid_t)half(record, PID), &map);
+	jp_elf_copies_want(session->copies, (pid_t)half(record, PID), &map, word(record, GEN));
 }
 
-static bool keep_sideband(struct jp_session *session, const unsigned char *record, uint32_t type,
-			  size_t size)
+static bool keep_sideband(struct jp_session *session, const unsigned char *record,
+			  const struct perf_event_header *header)
 {
 	enum { TASK_TID = 16 };
+	const uint32_t type = header->type;
+	const size_t size = header->size;
 	const unsigned char *trailer = record + size - TRAILER;
 	struct jp_entry *birth;
 	uint64_t time;
@@ -273,6 +292,8 @@ static bool keep_sideband(struct jp_session *session, const unsigned char *recor
 	tid = (int32_t)half(trailer, TRAILER_TID);
 	if (duplicate(session, JP_SIDEBAND, word(trailer, TRAILER_ID), tid, time))
 		return false;
+	if (session->backfill && jp_backfill_saw(session->backfill, record, header, time))
+		session->lost_records[JP_SIDEBAND]++; /* no memory: what follows would be wrong */
 	if (type == PERF_RECORD_FORK && size >= 40 + TRAILER) {
 		birth = jp_table_add(&session->births, half(record, TASK_TID), &added);
 		if (birth)
@@ -296,7 +317,7 @@ static bool keep(struct jp_session *session, const struct jp_ring *ring,
 	case PERF_RECORD_COMM:
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
-		return keep_sideband(session, record, header->type, header->size);
+		return keep_sideband(session, record, header);
 	case PERF_RECORD_LOST:
 		if (header->size >= 24)
 			session->lost_records[ring->stream] += word(record, 16);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,7 +31,8 @@ static void raise_file_limit(struct jp_session *session)
 
 static void make_attrs(struct jp_session *session)
 {
-	const bool on_exec = session->capture->launches && !session->options.system_wide;
+	const bool on_exec = session->capture->launches && !session->capture->gated &&
+			     !session->options.system_wide;
 
 	if (session->capture->breakpoints)
 		jp_attr_breakpoint(&session->attr[JP_SAMPLING], &session->options,
@@ -127,12 +129,32 @@ static void end_worker(struct jp_session *session)
 	session->ending = true;
 	pthread_cond_broadcast(&session->changed);
 	pthread_mutex_unlock(&session->lock);
+	if (session->worker_wake >= 0)
+		eventfd_write(session->worker_wake, 1);
 	pthread_join(session->worker, NULL);
 	session->worker_runs = false;
 }
 
+int jp_session_work(struct jp_session *session, void *(*work)(void *), void *context,
+		    struct jp_error *err)
+{
+	sigset_t all, old;
+	int error;
+
+	/* Signals are for the threads of whoever called us. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	error = pthread_create(&session->worker, NULL, work, context);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (error)
+		return jp_fail(err, error, "cannot start a thread: %s", strerror(error));
+	session->worker_runs = true;
+	return 0;
+}
+
 static void session_free(struct jp_session *session)
 {
+	const int fds[] = {session->wake, session->epoll, session->target_fd, session->worker_wake};
 	struct jp_error ignored;
 
 	end_worker(session);
@@ -143,12 +165,11 @@ static void session_free(struct jp_session *session)
 				  &ignored);
 	jp_elf_copies_finish(session->copies, &ignored);
 	jp_rings_close(session);
-	for (int i = 0; i < 3; i++) {
-		int fd = i == 0 ? session->wake : i == 1 ? session->epoll : session->target_fd;
-
-		if (fd >= 0)
-			close(fd);
-	}
+	jp_gate_free(session->gate);
+	jp_backfill_free(session->backfill);
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
 	for (int i = 0; i < JP_STREAMS; i++)
 		jp_table_free(&session->lives[i]);
 	jp_table_free(&session->ids);
@@ -178,7 +199,7 @@ struct jp_session *jp_session_start(const struct jp_capture *capture, int argc, 
 	session->capture = capture;
 	session->options = *options;
 	session->target = target;
-	session->wake = session->epoll = session->target_fd = -1;
+	session->wake = session->epoll = session->target_fd = session->worker_wake = -1;
 	session->order = "enable-first";
 	session->settled = true;
 	session->hold_rounds = true;

@@ -34,6 +34,8 @@ struct jp_opened {
 };
 
 struct jp_elf_copies;
+struct jp_gate;
+struct jp_backfill;
 
 struct jp_session {
 	const struct jp_capture *capture;
@@ -65,6 +67,7 @@ struct jp_session {
 	uint64_t duplicates[JP_STREAMS];
 	uint64_t passes_wanted, passes_done;
 	bool hold_rounds; /* records older than those already written may still come */
+	int holds;        /* atomic: the same, for a while, without the lock */
 	bool pending;     /* records were written since the last round */
 	uint64_t last_round;
 	uint64_t some_id[JP_STREAMS]; /* an id of each, for records that we make ourselves */
@@ -81,10 +84,13 @@ struct jp_session {
 
 	pthread_t worker; /* of a policy that goes on after begin */
 	bool worker_runs;
+	int worker_wake; /* eventfd, written when @ending is set; -1: it waits for @changed */
 	int worker_error;
 	struct jp_error worker_err;
 
 	struct jp_elf_copies *copies;
+	struct jp_gate *gate;         /* NULL: not a gated capture */
+	struct jp_backfill *backfill; /* NULL: nobody asks what was recorded */
 	struct jp_capture_facts facts;
 	uint64_t began, first_enabled; /* before anything was opened; first pass enabled */
 	unsigned int threads, thread_passes, snapshot_readings, snapshots, unstable;
@@ -128,6 +134,9 @@ int jp_open_thread(struct jp_session *session, enum jp_stream stream, pid_t tid,
 /* Enables what was opened and is not enabled yet. */
 int jp_open_enable(struct jp_session *session, enum jp_stream stream, struct jp_error *err);
 void jp_open_disable(struct jp_session *session, enum jp_stream stream);
+/* Enables or disables all of @stream, and what inherited it. */
+int jp_open_switch(struct jp_session *session, enum jp_stream stream, bool on,
+		   struct jp_error *err);
 /* Adds up PERF_FORMAT_LOST and closes events [@from, end). */
 void jp_open_close(struct jp_session *session, size_t from);
 
@@ -146,7 +155,33 @@ int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t 
 /* Passes of open and enable until two in a row find nothing unexplained. */
 int jp_threads_settle(struct jp_session *session, enum jp_stream stream, struct jp_error *err);
 
+/* start.c: a command that waits before it execs. */
+/* Forks it, with @added ("NAME=VALUE", may be NULL) in its environment. The descriptor of its
+ * channel, or -errno. */
+int jp_start_command(struct jp_session *session, char *added, struct jp_error *err);
+/* Lets it exec; returns when it did. */
+int jp_start_release(struct jp_session *session, int channel, struct jp_error *err);
+/* Closes the channel; where the start @failed, reaps what is left. */
+void jp_start_end(struct jp_session *session, int channel, bool failed);
+
 /* snapshot.c: reads maps and writes the records that tell of them and of the threads. */
+struct jp_reading { /* of one /proc/PID/maps */
+	char *bytes;
+	size_t size, room;
+	uint64_t before, after;
+};
+/*
+ * Reads until two readings agree: mremap is never reported, so what moved while a reading went by
+ * is found by nobody else. The caller frees @reading->bytes, whatever the result.
+ * @within_done false: JP_WITHIN_SNAPSHOT is still to be told.
+ */
+int jp_snapshot_read(struct jp_session *session, pid_t pid, bool *within_done,
+		     struct jp_reading *reading, struct jp_error *err);
+/* Appends it to DIR/maps. */
+int jp_snapshot_keep(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
+		     struct jp_error *err);
+/* A small file of /proc, NUL-terminated; its size, or < 0. */
+ssize_t jp_proc_read(const char *path, char *text, size_t size);
 int jp_snapshot_take(struct jp_session *session, struct jp_error *err);
 /* An empty DIR/maps: a launch takes no snapshot. */
 int jp_snapshot_file(const char *dir, struct jp_error *err);
@@ -158,8 +193,9 @@ void jp_synthesize_map(struct jp_session *session, pid_t pid, const struct jp_pr
 		       uint64_t time);
 void jp_synthesize_fork(struct jp_session *session, pid_t pid, pid_t ppid, pid_t tid, pid_t ptid,
 			uint64_t time);
+/* @exec: what was known of the process's memory before is void. */
 void jp_synthesize_comm(struct jp_session *session, pid_t pid, pid_t tid, const char *name,
-			uint64_t time);
+			bool exec, uint64_t time);
 void jp_synthesize_lost(struct jp_session *session, uint64_t lost, uint64_t time);
 /* The kernel's text and modules, where /proc/kallsyms shows addresses. */
 void jp_synthesize_kernel(struct jp_session *session, uint64_t time);
@@ -167,9 +203,39 @@ void jp_synthesize_kernel(struct jp_session *session, uint64_t time);
 /* elf_copies.c: DIR/elf, written by a thread of its own. */
 struct jp_elf_copies *jp_elf_copies_start(const char *dir, struct jp_error *err);
 /* Opens the file at once, while the process lives; the copy is made later. */
-void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp_procmap *map);
+/* @gen: the inode's generation, 0: unknown. */
+void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp_procmap *map,
+			uint64_t gen);
 /* Waits for the last copy. 0, or the first error. */
 int jp_elf_copies_finish(struct jp_elf_copies *copies, struct jp_error *err);
+
+/*
+ * backfill.c: what a capture does not know of a process, because its events were disabled. Knows
+ * what was recorded: jp_backfill_saw() is told each sideband record, under @lock.
+ */
+struct jp_backfill *jp_backfill_new(struct jp_error *err);
+void jp_backfill_free(struct jp_backfill *backfill);
+int jp_backfill_saw(struct jp_backfill *backfill, const unsigned char *record,
+		    const struct perf_event_header *header, uint64_t time);
+/* Writes records of what @reading of @pid shows and nobody recorded, with its time. Everything that
+ * was recorded before that was told to jp_backfill_saw(). */
+int jp_backfill_write(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
+		      struct jp_error *err);
+
+/* gate.c: the gatekeeper (docs/gate-protocol.md): enables and disables around intervals. */
+enum jp_gate_policy {
+	JP_GATE_NONE,     /* everything is disabled outside of intervals: the bug */
+	JP_GATE_BACKFILL, /* as none; what is older than the interval is told from /proc/PID/maps */
+	JP_GATE_SIDEBAND, /* samples alone are disabled: the better cure */
+};
+const char *jp_gate_text(enum jp_gate_policy policy);
+struct jp_gate *jp_gate_new(struct jp_session *session, enum jp_gate_policy policy,
+			    struct jp_error *err);
+/* What the command needs in its environment. */
+char *jp_gate_environment(struct jp_gate *gate);
+/* The worker: answers until the session ends, then writes DIR/intervals. */
+void *jp_gate_keep(void *session);
+void jp_gate_free(struct jp_gate *gate);
 
 /* facts.c: DIR/capture. */
 int jp_facts_write(const struct jp_session *session, struct jp_error *err);
@@ -183,6 +249,9 @@ int jp_session_attach(struct jp_session *session, bool snapshot_first, bool samp
 		      struct jp_error *err);
 /* The kernel's own mappings, where it is sampled; once an event is open. */
 void jp_session_tell_kernel(struct jp_session *session);
+/* Runs @work(@context) as the session's worker until it ends by itself or @ending is set. */
+int jp_session_work(struct jp_session *session, void *(*work)(void *), void *context,
+		    struct jp_error *err);
 /* From here on samples come: the file's rounds begin. */
 void jp_session_sampling(struct jp_session *session);
 

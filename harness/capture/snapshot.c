@@ -11,60 +11,82 @@
 
 enum { MOST_READINGS = 20, CHUNK = 4096 };
 
-struct text {
-	char *bytes;
-	size_t size, room;
-};
-
-struct reading {
-	struct text text;
-	uint64_t before, after;
-};
-
-static int room_for(struct text *text, size_t more)
+static int room_for(struct jp_reading *reading, size_t more)
 {
-	if (text->room - text->size < more) {
-		size_t room = (text->room ? text->room * 2 : 64 << 10) + more;
-		char *bytes = realloc(text->bytes, room);
+	if (reading->room - reading->size < more) {
+		size_t room = (reading->room ? reading->room * 2 : 64 << 10) + more;
+		char *bytes = realloc(reading->bytes, room);
 
 		if (!bytes)
 			return -ENOMEM;
-		text->bytes = bytes;
-		text->room = room;
+		reading->bytes = bytes;
+		reading->room = room;
 	}
 	return 0;
+}
+
+/*
+ * The maps of @pid. A main thread that has exited has none any more (its mm is gone, exit_mm() in
+ * kernel/exit.c), though the process lives: any other thread has them.
+ */
+static int open_maps(pid_t pid, char *path, size_t size)
+{
+	struct jp_tids tids = {0};
+	char byte;
+	int fd;
+
+	snprintf(path, size, "/proc/%d/maps", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || pread(fd, &byte, 1, 0) != 0)
+		return fd;
+	snprintf(path, size, "/proc/%d/task", pid);
+	jp_tids_list(path, &tids);
+	for (size_t i = 0; i < tids.count; i++) {
+		int other;
+
+		snprintf(path, size, "/proc/%d/task/%d/maps", pid, tids.tids[i]);
+		other = open(path, O_RDONLY | O_CLOEXEC);
+		if (other >= 0 && pread(other, &byte, 1, 0) == 1) {
+			close(fd);
+			fd = other;
+			break;
+		}
+		if (other >= 0)
+			close(other);
+	}
+	jp_tids_free(&tids);
+	return fd;
 }
 
 /*
  * One reading of /proc/PID/maps. The kernel gives a page of whole lines for each read() and lets
  * go of the address space between two, so a reading may be torn.
  */
-static int read_maps(struct jp_session *session, pid_t pid, struct reading *reading,
+static int read_maps(struct jp_session *session, pid_t pid, struct jp_reading *reading,
 		     bool *within_done, struct jp_error *err)
 {
-	char path[64];
+	char path[80];
 	bool first = true;
 	ssize_t size;
 	int fd, ret = 0;
 
-	reading->text.size = 0;
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	reading->size = 0;
 	reading->before = jp_capture_now();
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = open_maps(pid, path, sizeof(path));
 	if (fd < 0)
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	do {
-		ret = room_for(&reading->text, CHUNK);
+		ret = room_for(reading, CHUNK);
 		if (ret) {
 			jp_fail(err, -ret, "%s: no memory", path);
 			break;
 		}
-		size = read(fd, reading->text.bytes + reading->text.size, CHUNK);
+		size = read(fd, reading->bytes + reading->size, CHUNK);
 		if (size < 0 && errno != EINTR && errno != ESRCH) {
 			ret = jp_fail(err, errno, "%s: %s", path, strerror(errno));
 			break;
 		}
-		reading->text.size += size > 0 ? (size_t)size : 0;
+		reading->size += size > 0 ? (size_t)size : 0;
 		if (first && !*within_done) {
 			*within_done = true;
 			ret = jp_session_boundary(session, JP_WITHIN_SNAPSHOT, err);
@@ -84,7 +106,7 @@ static bool executable(const char *line, const char *end)
 }
 
 /* The next line from *@at on that counts; its end in *@end. NULL: none. */
-static const char *next_line(const struct text *text, size_t *at, size_t *size, bool all)
+static const char *next_line(const struct jp_reading *text, size_t *at, size_t *size, bool all)
 {
 	while (*at < text->size) {
 		const char *line = text->bytes + *at;
@@ -100,7 +122,7 @@ static const char *next_line(const struct text *text, size_t *at, size_t *size, 
 }
 
 /* Heaps and stacks grow all the time; only what may become a record must agree. */
-static bool agree(const struct text *a, const struct text *b, bool all)
+static bool agree(const struct jp_reading *a, const struct jp_reading *b, bool all)
 {
 	size_t at_a = 0, at_b = 0, size_a = 0, size_b = 0;
 	const char *line_a, *line_b;
@@ -129,20 +151,20 @@ static bool selected(enum jp_synth synth, const struct jp_procmap *map)
 	return false;
 }
 
-static int write_records(struct jp_session *session, pid_t pid, const struct reading *reading,
+static int write_records(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
 			 struct jp_error *err)
 {
 	struct jp_procmap *maps;
 	size_t count;
 	int ret;
 
-	ret = jp_procmaps_parse(reading->text.bytes, reading->text.size, &maps, &count, err);
+	ret = jp_procmaps_parse(reading->bytes, reading->size, &maps, &count, err);
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&session->lock);
 	for (size_t i = 0; i < count; i++) {
 		if (session->copies && (maps[i].prot & JP_PROT_EXEC))
-			jp_elf_copies_want(session->copies, pid, &maps[i]);
+			jp_elf_copies_want(session->copies, pid, &maps[i], 0);
 		/*
 		 * The time before the reading: whatever happened while it was read has a live
 		 * record that is later and wins, and what the reading shows of it already is the
@@ -156,13 +178,14 @@ static int write_records(struct jp_session *session, pid_t pid, const struct rea
 	return 0;
 }
 
-static int write_text(struct jp_session *session, pid_t pid, const struct reading *reading,
-		      struct jp_error *err)
+int jp_snapshot_keep(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
+		     struct jp_error *err)
 {
 	char path[4096];
 	FILE *file;
 	int ret = 0;
 
+	session->snapshots++;
 	if (!session->dir)
 		return 0;
 	snprintf(path, sizeof(path), "%s/maps", session->dir);
@@ -171,7 +194,7 @@ static int write_text(struct jp_session *session, pid_t pid, const struct readin
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	fprintf(file, "# pid %d before %llu after %llu\n", pid, (unsigned long long)reading->before,
 		(unsigned long long)reading->after);
-	fwrite(reading->text.bytes, 1, reading->text.size, file);
+	fwrite(reading->bytes, 1, reading->size, file);
 	if (ferror(file))
 		ret = EIO;
 	if (fclose(file) && !ret)
@@ -179,37 +202,43 @@ static int write_text(struct jp_session *session, pid_t pid, const struct readin
 	return ret ? jp_fail(err, ret, "%s: cannot be written: %s", path, strerror(ret)) : 0;
 }
 
-/*
- * Reads until two readings agree: mremap is never reported, so what moved while a reading went by
- * is found by nobody else.
- */
-static int snapshot_process(struct jp_session *session, pid_t pid, bool *within_done,
-			    struct jp_error *err)
+int jp_snapshot_read(struct jp_session *session, pid_t pid, bool *within_done,
+		     struct jp_reading *reading, struct jp_error *err)
 {
-	struct reading readings[2] = {0};
+	struct jp_reading readings[2] = {0};
 	bool stable = false;
 	int turn = 0, ret = read_maps(session, pid, &readings[0], within_done, err);
 
 	while (!ret && !stable && turn < MOST_READINGS - 1) {
 		turn++;
 		ret = read_maps(session, pid, &readings[turn % 2], within_done, err);
-		stable = !ret && agree(&readings[0].text, &readings[1].text,
-				       session->options.synth == JP_SYNTH_ALL);
+		stable = !ret &&
+			 agree(&readings[0], &readings[1], session->options.synth == JP_SYNTH_ALL);
 	}
 	if (!ret) {
 		session->snapshot_readings += (unsigned int)turn + 1;
 		session->unstable += !stable;
-		ret = write_records(session, pid, &readings[turn % 2], err);
 	}
-	if (!ret)
-		ret = write_text(session, pid, &readings[turn % 2], err);
-	session->snapshots += !ret;
-	free(readings[0].text.bytes);
-	free(readings[1].text.bytes);
+	*reading = readings[turn % 2];
+	free(readings[(turn + 1) % 2].bytes);
 	return ret;
 }
 
-static ssize_t read_file(const char *path, char *text, size_t size)
+static int snapshot_process(struct jp_session *session, pid_t pid, bool *within_done,
+			    struct jp_error *err)
+{
+	struct jp_reading reading;
+	int ret = jp_snapshot_read(session, pid, within_done, &reading, err);
+
+	if (!ret)
+		ret = write_records(session, pid, &reading, err);
+	if (!ret)
+		ret = jp_snapshot_keep(session, pid, &reading, err);
+	free(reading.bytes);
+	return ret;
+}
+
+ssize_t jp_proc_read(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t got;
@@ -230,7 +259,7 @@ static pid_t parent_of(pid_t pid)
 	int ppid = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (read_file(path, text, sizeof(text)) <= 0)
+	if (jp_proc_read(path, text, sizeof(text)) <= 0)
 		return 0;
 	end = strrchr(text, ')'); /* the name before it may hold anything */
 	if (end)
@@ -257,7 +286,7 @@ static int tell_threads(struct jp_session *session, pid_t pid, struct jp_error *
 		ssize_t size;
 
 		snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
-		size = read_file(path, name, sizeof(name));
+		size = jp_proc_read(path, name, sizeof(name));
 		if (size <= 0)
 			continue; /* it ended */
 		name[size - 1] = '\0';
@@ -265,7 +294,7 @@ static int tell_threads(struct jp_session *session, pid_t pid, struct jp_error *
 		/* Who made a thread is not known any more; perf says the main thread did. */
 		jp_synthesize_fork(session, pid, tid == pid ? ppid : pid, tid,
 				   tid == pid ? ppid : pid, session->began);
-		jp_synthesize_comm(session, pid, tid, name, session->began);
+		jp_synthesize_comm(session, pid, tid, name, false, 0);
 		pthread_mutex_unlock(&session->lock);
 	}
 	jp_tids_free(&tids);

@@ -11,7 +11,8 @@
 /*
  * Records are written with the sideband event's id and trailer, as if it had told of them.
  * perf marks a synthesized FORK so that the parent's mappings are not copied: those of the child
- * follow in records of their own.
+ * follow in records of their own. Like perf's own, such a FORK and COMM have time 0: perf forgets
+ * at a FORK what it knew of the task, and a jitdump may know more, from before the capture began.
  */
 enum { MISC_FORK_EXEC = 1 << 13 };
 
@@ -102,16 +103,16 @@ void jp_synthesize_fork(struct jp_session *session, pid_t pid, pid_t ppid, pid_t
 	start(&record, PERF_RECORD_FORK, MISC_FORK_EXEC);
 	add(&record, task, sizeof(task));
 	add(&record, &time, sizeof(time));
-	put(session, &record, JP_SIDEBAND, ppid, ptid, time);
+	put(session, &record, JP_SIDEBAND, ppid, ptid, 0);
 }
 
 void jp_synthesize_comm(struct jp_session *session, pid_t pid, pid_t tid, const char *name,
-			uint64_t time)
+			bool exec, uint64_t time)
 {
 	struct record record;
 	const uint32_t task[2] = {(uint32_t)pid, (uint32_t)tid};
 
-	start(&record, PERF_RECORD_COMM, 0);
+	start(&record, PERF_RECORD_COMM, exec ? PERF_RECORD_MISC_COMM_EXEC : 0);
 	add(&record, task, sizeof(task));
 	add_text(&record, name);
 	put(session, &record, JP_SIDEBAND, pid, tid, time);

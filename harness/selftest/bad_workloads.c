@@ -76,6 +76,8 @@ static int run(int argc, char **argv)
 		leave_an_orphan();
 	} else if (strcmp(how, "quit") == 0) {
 		return 0;
+	} else if (strcmp(how, "skip") == 0) {
+		return jp_stage_skip("what no machine has");
 	}
 	return jp_stage(bad_steps, NULL);
 }
@@ -83,7 +85,7 @@ static int run(int argc, char **argv)
 static const struct jp_workload bad = {
 	.name = "bad",
 	.help = "misbehaves as its argument says",
-	.options = "  fail, crash, silent, deaf, late-failure, orphan, quit, idle\n",
+	.options = "  fail, crash, silent, deaf, late-failure, orphan, quit, skip, idle\n",
 	.run = run,
 };
 JP_REGISTER(workload, bad);

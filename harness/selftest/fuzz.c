@@ -88,13 +88,17 @@ static void on_alarm(int signal)
 
 static void feed(void)
 {
+	unsigned char *exact = malloc(input.size); /* reading on past its end is seen */
+
+	memcpy(exact, input.at, input.size);
 	if (pwrite(input_fd, input.at, input.size, 0) != (ssize_t)input.size ||
 	    ftruncate(input_fd, (off_t)input.size))
 		die(input_path);
 	inputs++;
 	alarm(SECONDS);
-	fuzz_one(input_path, input.at, input.size);
+	fuzz_one(input_path, exact, input.size);
 	alarm(0);
+	free(exact);
 }
 
 static struct bytes load(const char *path)
@@ -125,6 +129,10 @@ static void truncate_seed(const struct bytes *seed, unsigned int count)
 	for (size_t size = 0; size < seed->size; size += size < 256 ? 1 : step) {
 		take(seed);
 		input.size = size;
+		feed();
+		if (!fuzz_target.mend)
+			continue;
+		fuzz_target.mend(input.at, input.size);
 		feed();
 	}
 }
@@ -326,7 +334,7 @@ static void hush(void)
 int main(int argc, char **argv)
 {
 	const char *seconds = getenv("FUZZ_SECONDS"), *home = getenv("TMPDIR");
-	const char *name = strrchr(argv[0], '_');
+	const char *base = strrchr(argv[0], '/'), *name = strstr(base ? base : argv[0], "fuzz_");
 	int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 
 	report_fd = STDERR_FILENO;
@@ -354,7 +362,7 @@ int main(int argc, char **argv)
 		/* By hand it is a search, and another one each time. */
 		if (seconds && getrandom(&state, sizeof(state), 0) != sizeof(state))
 			die("getrandom");
-		try_corpus(name + 1);
+		try_corpus(name + 5);
 		fuzz(seconds ? (unsigned int)atoi(seconds) : 0);
 	}
 	close(input_fd);
@@ -362,7 +370,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < nr_seeds; i++)
 		free(seeds[i].at);
 	free(input.at);
-	dprintf(out, "ok 1 - %s: %lu inputs\n1..1\n", name + 1, inputs);
+	dprintf(out, "ok 1 - %s: %lu inputs\n1..1\n", name + 5, inputs);
 	close(out);
 	inputs = 0;
 	return 0;

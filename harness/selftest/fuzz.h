@@ -17,8 +17,8 @@ struct fuzz_target {
 	const char *const *seeds; /* paths below the source tree, NULL at the end */
 	unsigned int rounds;      /* random changes; truncations come first, beside them */
 	unsigned int truncations; /* of each seed, about */
-	/* After a change: make checksums right, so that more than the check is tried. NULL:
-	 * nothing. */
+	/* After a change: makes checksums and sizes right, so that more than their check is tried.
+	 * NULL: nothing. */
 	void (*mend)(unsigned char *bytes, size_t size);
 };
 extern const struct fuzz_target fuzz_target;

@@ -64,6 +64,6 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 
 const struct fuzz_target fuzz_target = {
 	.seeds = files,
-	.rounds = 2000,
+	.rounds = 1200,
 	.truncations = 150,
 };

@@ -4,7 +4,8 @@
 #include "harness/perf_map.h"
 #include "harness/selftest/fuzz.h"
 
-static const char *const maps[] = {"harness/selftest/corpus/perf.map", NULL};
+static const char *const maps[] = {"harness/selftest/corpus/perf.map",
+				   "harness/selftest/corpus/names.map", NULL};
 
 void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 {

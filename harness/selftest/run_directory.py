@@ -26,7 +26,7 @@ SAMPLE_ID_ALL = 1 << 18
 HEADER, ATTR = 104, 120
 # Features that say nothing about the machine or who used it.
 NEUTRAL_FEATURES = (6, 7, 12, 21, 23)
-PUBLISHED = re.compile(r"jit-\d+\.dump$|perf-\d+\.map$")
+PUBLISHED = re.compile(r"jit-\d+\.dump$|perf-\d+\.map$|jitted-")
 X86_BP, X86_SP, X86_IP = 6, 7, 8  # numbers of PERF_REG_X86_*
 
 
@@ -351,7 +351,8 @@ class Truth:
 
     PAGE, SLOT = 4096, 64
     (PROCESS_START, PROCESS_EXIT, THREAD_START, THREAD_EXIT, MAP, PROTECT, REMAP, UNMAP, TEXT,
-     LAYOUT, CODE_LOAD, CODE_MOVE, CODE_UNLOAD, PATH, ROOT, ENTER, LEAVE, MARK) = range(1, 19)
+     LAYOUT, CODE_LOAD, CODE_MOVE, CODE_UNLOAD, PATH, ROOT, ENTER, LEAVE, MARK, WAIT,
+     FILE) = range(1, 21)
 
     def __init__(self, path):
         with open(path, "rb") as file:
@@ -468,9 +469,11 @@ def thin(source, target, wanted):
     os.makedirs(os.path.join(target, "elf"))
     perf = PerfData.load(os.path.join(source, "perf.data"))
     truth = Truth(os.path.join(source, "truth"))
-    shutil.copytree(source, target, ignore=lambda _, names: [
-        name for name in names if name not in ("jit", "inject.txt") and not PUBLISHED.match(name)
-        and not name.startswith("jitted-")], dirs_exist_ok=True)
+    for name in os.listdir(source):
+        if PUBLISHED.match(name):
+            shutil.copy(os.path.join(source, name), os.path.join(target, name))
+    if os.path.isdir(os.path.join(source, "jit")):
+        shutil.copytree(os.path.join(source, "jit"), os.path.join(target, "jit"))
     code = []
     for index in truth.of(Truth.CODE_LOAD):
         addr, size = truth.get(index)[6:8]
@@ -495,8 +498,9 @@ def thin(source, target, wanted):
     write_facts(target, facts)
     with open(os.path.join(target, "env.json"), "w", encoding="utf-8") as file:
         file.write('{"machine": "x86_64"}\n')
-    for name in ("case", "maps"):
-        shutil.copy(os.path.join(source, name), os.path.join(target, name))
+    for name in ("case", "maps", "intervals"):
+        if os.path.exists(os.path.join(source, name)):
+            shutil.copy(os.path.join(source, name), os.path.join(target, name))
     # Only the files that stacks lead through: the program and the C library.
     with open(os.path.join(source, "elf", "index"), encoding="utf-8") as file:
         lines = [line for line in file if line.rstrip().endswith(("/jitproof", "/libc.so.6"))]

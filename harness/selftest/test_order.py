@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Code loads and mapping records of a recorded run are dropped, doubled, delayed, reordered. A brute
-force of its own decides which changes alter the name that belongs to an address at some judged
-sample or load. jit_order must notice each of these, and no other may move any of its metrics."""
+"""Code loads and mapping records of a recorded run are dropped, doubled, delayed, reordered. A
+brute force of its own decides which changes alter the name that belongs to an address at some
+judged sample or load. jit_order must notice each of these, and no other may move any of its
+metrics."""
 
 import json
 import os
@@ -20,21 +21,29 @@ import run_directory as rd  # pylint: disable=wrong-import-position
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 JITPROOF = os.path.abspath(os.environ.get("JITPROOF", os.path.join(TOP, "build/jitproof")))
-FIXTURE = os.environ.get("JITPROOF_FIXTURE", os.path.join(TOP, "validators/fixtures/growth"))
+FIXTURES = os.path.join(TOP, "validators/fixtures")
 JUDGED = re.compile(r"names\.|load\.|order\.|inject\.")
 # Of the last file alone: what is not compared with the capture as it was.
 LAST = re.compile(r"(names\.(right|wrong|unnamed|unjudged)|load\.right|order\.(hidden|stray))$")
 NEVER = 2**64 - 1
+SEED, MOST = 20200527, 120  # changes of each test
 
 
-class Life:
+class Life: # pylint: disable=too-many-instance-attributes
     """One function at one address, by the truth: its brackets, and when it is judged."""
 
     def __init__(self, slot, name, facts):
-        self.pid, self.addr, self.size, self.name = slot[2], slot[6], slot[7], name
+        self.pid, self.start, self.size, self.name = slot[2], slot[6], slot[7], name
         self.loaded, self.ready = slot[4], slot[5]
         self.ending = self.gone = NEVER
         self.begin = max(self.ready + facts["slack"], facts["sampling"])
+
+    def executable_from(self, truth, facts):
+        """Its memory is made executable once, and stays so: by which act?"""
+        acts = [slot for kind in (rd.Truth.MAP, rd.Truth.PROTECT)
+                for slot in map(truth.get, truth.of(kind)) if slot[2] == self.pid
+                and slot[6] <= self.start < slot[6] + slot[7] and slot[8] & rd.EXECUTE]
+        self.begin = max(self.begin, min(slot[5] for slot in acts) + facts["slack"])
 
     def end_at(self, before, after):
         self.ending, self.gone = before, after
@@ -69,6 +78,8 @@ def lives_of(truth, facts):
                 moved[6], moved[7] = slot[7], old.size
                 lives.append(Life(moved, old.name, facts))
                 by_id[slot[2], slot[6] & 0xffffffff] = lives[-1]
+    for life in lives:
+        life.executable_from(truth, facts)
     return lives
 
 
@@ -154,36 +165,64 @@ def last_over(records, pid, address, time):
 
 def places(life, records):
     """An address of each piece of @life that some record tells apart, and the last of each."""
-    edges = {life.addr, life.addr + life.size}
+    edges = {life.start, life.start + life.size}
     for record in records:
         edges |= {edge for edge in (record.start, record.start + record.size)
-                  if life.addr < edge < life.addr + life.size}
-    return sorted((edges - {life.addr + life.size}) | {edge - 1 for edge in edges - {life.addr}})
+                  if life.start < edge < life.start + life.size}
+    return sorted((edges - {life.start + life.size}) | {edge - 1 for edge in edges - {life.start}})
 
 
-def names_by_records(records, names, lives, samples, facts):
-    """What belongs to each judged sample, and to each judged load from its begin to its end."""
-    records = sorted(records, key=lambda record: record.time)
-    yielded = {}
-    for sample in samples:
-        record = last_over(records, sample.pid, sample.regs[rd.X86_IP], sample.time)
-        yielded[sample.time, sample.tid] = names.of(record, sample.pid, sample.regs[rd.X86_IP])
-    for index, life in enumerate(lives):
-        end = life.end(facts)
-        if life.begin >= end:
-            continue
-        near = [r for r in records if r.pid == life.pid and r.start < life.addr + life.size
-                and life.addr < r.start + r.size]
-        moments = sorted({life.begin} | {r.time for r in near if life.begin < r.time < end})
-        # Only how names follow each other counts, not when.
-        follow = []
-        for moment in moments:
-            now = tuple(sorted({str(names.of(last_over(near, life.pid, address, moment), life.pid,
-                                             address)) for address in places(life, near)}))
-            if not follow or follow[-1] != now:
-                follow.append(now)
-        yielded["load", index] = tuple(follow)
-    return yielded
+def overlap(one, other):
+    return one.pid == other.pid and one.start < other.start + other.size and \
+        other.start < one.start + one.size
+
+
+def name_of_sample(records, names, sample):
+    ip = sample.regs[rd.X86_IP]
+    return names.of(last_over(records, sample.pid, ip, sample.time), sample.pid, ip)
+
+
+def names_of_life(records, names, life, facts):
+    """The names that its bytes have from its begin to its end: how they follow each other, not
+    when. None: it is not judged."""
+    end = life.end(facts)
+    if life.begin >= end:
+        return None
+    near = [record for record in records if overlap(record, life)]
+    moments = sorted({life.begin} | {r.time for r in near if life.begin < r.time < end})
+    follow = []
+    for moment in moments:
+        now = tuple(sorted({str(names.of(last_over(near, life.pid, address, moment), life.pid,
+                                         address)) for address in places(life, near)}))
+        if not follow or follow[-1] != now:
+            follow.append(now)
+    return tuple(follow)
+
+
+class Reference:
+    """What belongs to each judged sample and load. Of a changed list of records only what the
+    changed ones touch is looked at again: a name hangs on the records over its address alone."""
+
+    def __init__(self, lives, samples, facts, names, records):
+        self.lives, self.samples, self.facts, self.names = lives, samples, facts, names
+        self.first = self.of(records)
+
+    def of(self, records, touched=None):
+        records = sorted(records, key=lambda record: record.time)
+        found = []
+        for index, sample in enumerate(self.samples):
+            ip = sample.regs[rd.X86_IP]
+            if touched is None or any(record.start <= ip < record.start + record.size
+                                      for record in touched):
+                found.append(name_of_sample(records, self.names, sample))
+            else:
+                found.append(self.first[index])
+        for index, life in enumerate(self.lives, len(found)):
+            if touched is None or any(overlap(record, life) for record in touched):
+                found.append(names_of_life(records, self.names, life, self.facts))
+            else:
+                found.append(self.first[index])
+        return found
 
 
 class Load:
@@ -204,38 +243,41 @@ class ByLoad:
         return record.name if isinstance(record, Load) else self.names.of(record, pid, address)
 
 
-def names_by_loads(loads, records, cut, *others):
-    """The same of a jitdump and a capture. With @cut the last load that covers an address is its
+def with_loads(loads, records, cut):
+    """Loads and mapping records together. With @cut the last load that covers an address is its
     name, whatever mapping came later: as if these had all been there before."""
     before = []
     for record in records:
         before.append(record.copy())
         if cut:
             before[-1].time = 0
-    return names_by_records(before + loads, *others)
+    return before + loads
 
 
-class Changed(unittest.TestCase):
-    SEED = 20200527
+class Changed:
+    """What is done to a fixture; which one, its heirs say."""
+
+    fixture = None
 
     @classmethod
     def setUpClass(cls):
-        cls.facts = {key: int(value) for key, value in rd.read_facts(FIXTURE).items()
+        cls.dir = os.path.join(FIXTURES, cls.fixture)
+        cls.facts = {key: int(value) for key, value in rd.read_facts(cls.dir).items()
                      if value.isdigit()}
-        cls.truth = rd.Truth(os.path.join(FIXTURE, "truth"))
-        cls.lives = lives_of(cls.truth, cls.facts)
-        cls.perf = rd.PerfData.load(os.path.join(FIXTURE, "perf.data"))
-        cls.injected = rd.PerfData.load(os.path.join(FIXTURE, "injected.data"))
+        cls.lives = lives_of(rd.Truth(os.path.join(cls.dir, "truth")), cls.facts)
+        cls.perf = rd.PerfData.load(os.path.join(cls.dir, "perf.data"))
+        cls.injected = rd.PerfData.load(os.path.join(cls.dir, "injected.data"))
         cls.samples = [sample for sample in cls.injected.samples() if cls.judged(sample)]
-        cls.names = Names(FIXTURE)
-        cls.dump = next(name for name in os.listdir(FIXTURE) if re.match(r"jit-\d+\.dump$", name))
+        cls.names = Names(cls.dir)
+        cls.dump = next(name for name in os.listdir(cls.dir)
+                        if re.match(r"jit-\d+\.dump$", name))
 
     @classmethod
     def judged(cls, sample):
         """In emitted code, outside of the brackets of its load and unload."""
         slack, ip = cls.facts["slack"], sample.regs.get(rd.X86_IP, 0)
         at = [life for life in cls.lives if life.pid == sample.pid
-              and life.addr <= ip < life.addr + life.size
+              and life.start <= ip < life.start + life.size
               and life.loaded <= sample.time <= life.gone]
         return bool(at) and all(sample.time > life.ready + slack
                                 and (life.ending == NEVER or sample.time + slack < life.ending)
@@ -244,13 +286,13 @@ class Changed(unittest.TestCase):
     def setUp(self):
         self.home = tempfile.mkdtemp(prefix="jitproof-")
         self.addCleanup(shutil.rmtree, self.home)
-        self.random = random.Random(self.SEED)
+        self.random = random.Random(SEED)
 
     def emitted_maps(self, perf):
         """Records that cover emitted code: mappings, and what inject made of loads."""
         return [record for record in perf.maps() if any(
-            record.pid == life.pid and record.start < life.addr + life.size
-            and life.addr < record.start + record.size for life in self.lives)]
+            record.pid == life.pid and record.start < life.start + life.size
+            and life.start < record.start + record.size for life in self.lives)]
 
     def moment(self, timed):
         """Some time of the run: near one of @timed, or anywhere."""
@@ -262,8 +304,8 @@ class Changed(unittest.TestCase):
         """A folder like the fixture with some files in place of its own."""
         folder = os.path.join(self.home, f"{number:04}")
         os.mkdir(folder)
-        for name in os.listdir(FIXTURE):
-            source = os.path.join(FIXTURE, name)
+        for name in os.listdir(self.dir):
+            source = os.path.join(self.dir, name)
             if os.path.isdir(source):
                 os.symlink(source, os.path.join(folder, name))
             elif name not in files:
@@ -312,15 +354,17 @@ class Changed(unittest.TestCase):
                              f"alters no name: {change}")
         self.assertGreater(noticed, 20)
         self.assertGreater(alike, 20)
-        print(f"{what}: {noticed} changes alter a name, each was noticed; "
+        print(f"{self.fixture}, {what}: {noticed} changes alter a name, each was noticed; "
               f"{alike} alter none, each left the metrics as they were", file=sys.stderr)
 
-    def changed_records(self, perf, records):
-        """(words, function that makes the change) for each change of @records of @perf."""
+    def changed_records(self, records, most):
+        """(words, index, what, with what) for each change of @records."""
         changes = []
         for index, record in enumerate(records):
             words = f"{record.name.rsplit('/', 1)[-1]} {record.range()} of {record.time}"
             changes.append((f"dropped {words}", index, None, None))
+            changes.append((f"moved {words}", index, "move",
+                            record.time + self.random.randrange(-500, 500)))
             for _ in range(2):
                 changes.append((f"doubled {words}", index, "double", self.moment(records)))
                 changes.append((f"moved {words}", index, "move", self.moment(records)))
@@ -329,7 +373,11 @@ class Changed(unittest.TestCase):
                 changes.append((f"exchanged {words}", index, "exchange",
                                 self.random.choice(later)))
         self.random.shuffle(changes)
-        return changes[:250]
+        # Mappings are few among the loads: they come first.
+        changes.sort(key=lambda change: records[change[1]].name.startswith("/tmp/"))
+        plain = sum(not records[change[1]].name.startswith("/tmp/") for change in changes)
+        return changes[:most // 2] + changes[plain:plain + most // 2] if plain > most // 2 \
+            else changes[:most]
 
     @staticmethod
     def changed(perf, record, how, with_what):
@@ -353,21 +401,20 @@ class Changed(unittest.TestCase):
     def test_records(self):
         """Of injected.data: mappings, and the records that inject wrote for loads."""
         records = self.emitted_maps(self.injected)
-        words, yielded = ["as recorded"], []
+        reference = Reference(self.lives, self.samples, self.facts, self.names, records)
+        words, yielded = ["as recorded"], [reference.first]
         self.write(0)
-        yielded.append(names_by_records(self.injected.maps(), self.names, self.lives,
-                                        self.samples, self.facts))
-        for text, index, how, with_what in self.changed_records(self.injected, records):
+        for text, index, how, with_what in self.changed_records(records, MOST):
             perf = self.changed(self.injected, records[index], how, with_what)
             self.write(len(words), **{"injected.data": perf})
             words.append(f"{text} {with_what if how in ('double', 'move') else ''}")
-            yielded.append(names_by_records(perf.maps(), self.names, self.lives, self.samples,
-                                            self.facts))
+            touched = [records[index]] + ([with_what] if how == "exchange" else [])
+            yielded.append(reference.of(self.emitted_maps(perf), touched))
         self.compare("records of injected.data", words, yielded)
 
     def changed_dump(self, index, how, with_what):
         """The jitdump with one change made to its load @index."""
-        dump = rd.Jitdump(os.path.join(FIXTURE, self.dump))
+        dump = rd.Jitdump(os.path.join(self.dir, self.dump))
         loads = dump.loads()
         record = loads[index]
         if how == "drop":
@@ -387,20 +434,27 @@ class Changed(unittest.TestCase):
         return dump
 
     def changed_loads(self):
-        """(jitdump, perf.data, words) for each change of either."""
-        plain = rd.Jitdump(os.path.join(FIXTURE, self.dump))
-        timed = [Load(record) for record in plain.loads()] + self.emitted_maps(self.perf)
-        for index, record in enumerate(plain.loads()):
-            words = f"load of {Load(record).name} at {Load(record).time}"
-            changes = [("drop", None), ("elsewhere", self.random.randrange(len(plain.records))),
-                       ("exchange", self.random.randrange(len(plain.loads())))]
-            changes += [(how, self.moment(timed)) for how in ("double", "move", "move")]
-            for how, with_what in changes:
-                yield (self.changed_dump(index, how, with_what), self.perf,
-                       f"{how} {with_what}, {words}")
+        """(jitdump, perf.data, words, what was touched) for each change of either."""
+        plain = rd.Jitdump(os.path.join(self.dir, self.dump))
+        loads = [Load(record) for record in plain.loads()]
         records = self.emitted_maps(self.perf)
-        for text, index, how, with_what in self.changed_records(self.perf, records):
-            yield plain, self.changed(self.perf, records[index], how, with_what), text
+        changed = []
+        for index, load in enumerate(loads):
+            for how, with_what in (("drop", None),
+                                   ("elsewhere", self.random.randrange(len(plain.records))),
+                                   ("exchange", self.random.randrange(len(loads))),
+                                   ("move", load.time + self.random.randrange(-500, 500)),
+                                   ("double", self.moment(loads + records)),
+                                   ("move", self.moment(loads + records))):
+                touched = [load] + ([loads[with_what]] if how == "exchange" else [])
+                changed.append((index, how, with_what, touched))
+        self.random.shuffle(changed)
+        for index, how, with_what, touched in changed[:MOST // 2]:
+            yield (self.changed_dump(index, how, with_what), self.perf,
+                   f"{how} {with_what}, load of {touched[0].name} at {touched[0].time}", touched)
+        for text, index, how, with_what in self.changed_records(records, MOST // 2):
+            touched = [records[index]] + ([with_what] if how == "exchange" else [])
+            yield plain, self.changed(self.perf, records[index], how, with_what), text, touched
 
     def inject(self, folder):
         out = os.path.join(folder, "injected.data")
@@ -413,19 +467,35 @@ class Changed(unittest.TestCase):
 
     def test_inject(self):
         """Of perf.data and the jitdump, injected anew."""
-        everything = list(self.changed_loads())
-        self.random.shuffle(everything)
-        plain = rd.Jitdump(os.path.join(FIXTURE, self.dump)), self.perf, "as recorded"
-        words, yielded, before = [], [], []
-        for number, (dump, perf, text) in enumerate([plain] + everything[:200]):
-            folder = self.write(number, **{self.dump: dump, "perf.data": perf})
-            self.inject(folder)
-            loads = [Load(record) for record in dump.loads()]
+        plain = rd.Jitdump(os.path.join(self.dir, self.dump))
+        both = []
+        for cut in (True, False):
+            records = with_loads([Load(record) for record in plain.loads()],
+                                 self.emitted_maps(self.perf), cut)
+            both.append(Reference(self.lives, self.samples, self.facts, ByLoad(self.names),
+                                  records))
+        words, yielded = ["as recorded"], [[reference.first] for reference in both]
+        self.inject(self.write(0))
+        for dump, perf, text, touched in self.changed_loads():
+            self.inject(self.write(len(words), **{self.dump: dump, "perf.data": perf}))
             words.append(text)
-            for cut, into in ((True, yielded), (False, before)):
-                into.append(names_by_loads(loads, perf.maps(), cut, ByLoad(self.names),
-                                           self.lives, self.samples, self.facts))
-        self.compare("jitdump and perf.data, injected again", words, yielded, before)
+            for cut, reference, into in zip((True, False), both, yielded):
+                records = with_loads([Load(record) for record in dump.loads()],
+                                     self.emitted_maps(perf), cut)
+                into.append(reference.of(records, touched))
+        self.compare("jitdump and perf.data, injected again", words, *yielded)
+
+
+class Growth(Changed, unittest.TestCase):
+    """A heap that grew: later records cover what was loaded."""
+
+    fixture = "growth"
+
+
+class Reuse(Changed, unittest.TestCase):
+    """Generations of code at one address."""
+
+    fixture = "reuse"
 
 
 if __name__ == "__main__":

@@ -347,6 +347,79 @@ static void test_against_pages(void)
 	jp_replay_free(replay);
 }
 
+/* clone(CLONE_VM): two pids, one space. */
+static void test_shared_space(void)
+{
+	struct jp_replay *replay = jp_replay_new();
+
+	map(replay, 1, 0x1000, PAGE, 0, "/parent's", 1);
+	check(jp_replay_sharing(replay, 1) == 1, "a process shares with nobody at first");
+	jp_replay_share(replay, 2, 1);
+	check(is(replay, 2, 0x1000, 0x1000, 0x2000, 0, "/parent's"),
+	      "who shares has what was there");
+	check(jp_replay_sharing(replay, 1) == 2 && jp_replay_sharing(replay, 2) == 1,
+	      "the two know of each other");
+	map(replay, 2, 0x3000, PAGE, 0, "/child's", 2);
+	check(is(replay, 1, 0x3000, 0x3000, 0x4000, 0, "/child's"), "what one maps both have");
+	map(replay, 1, 0x5000, PAGE, 0, "/later", 3);
+	check(is(replay, 2, 0x5000, 0x5000, 0x6000, 0, "/later"), "in both directions");
+	jp_replay_cut(replay, 1, 0x1000, PAGE);
+	check(none(replay, 2, 0x1000), "what one unmaps neither has");
+	jp_replay_share(replay, 3, 2);
+	map(replay, 3, 0x7000, PAGE, 0, "/third", 4);
+	check(!none(replay, 1, 0x7000) && !none(replay, 2, 0x7000), "three may share");
+	comm(replay, 2, 2, "new image", true);
+	check(none(replay, 2, 0x3000) && !none(replay, 1, 0x3000) && !none(replay, 3, 0x3000),
+	      "an exec leaves the others what they have");
+	map(replay, 2, 0x9000, PAGE, 0, "/own", 5);
+	check(none(replay, 1, 0x9000) && none(replay, 3, 0x9000), "and shares no more");
+	map(replay, 1, 0xb000, PAGE, 0, "/still", 6);
+	check(!none(replay, 3, 0xb000), "who remains goes on sharing");
+	fork_of(replay, 4, 4, 1, 7);
+	map(replay, 4, 0xd000, PAGE, 0, "/forked", 8);
+	check(!none(replay, 4, 0xb000) && none(replay, 1, 0xd000), "a fork of one shares nothing");
+	jp_replay_share(replay, 3, 3);
+	map(replay, 1, 0xf000, PAGE, 0, "/alone", 9);
+	check(none(replay, 3, 0xf000) && !none(replay, 3, 0xb000),
+	      "who leaves keeps what there was");
+	fork_of(replay, 1, 1, 4, 10);
+	check(!none(replay, 1, 0xd000), "a pid that is used again starts anew");
+	jp_replay_free(replay);
+}
+
+/* One inode's number, two files, one after the other. */
+static void test_generations(void)
+{
+	struct jp_replay *replay = jp_replay_new();
+	struct jp_event event = {
+		.type = JP_EVENT_MAP,
+		.pid = 1,
+		.tid = 1,
+		.time = 1,
+		.map = {.addr = 0x1000,
+			.len = PAGE,
+			.prot = JP_PROT_READ | JP_PROT_EXEC,
+			.name = "/library.so",
+			.ino = 7,
+			.has_identity = true},
+	};
+
+	jp_replay_apply(replay, &event);
+	event.time = 2;
+	event.map.gen = 100;
+	jp_replay_apply(replay, &event);
+	check(jp_replay_find(replay, 1, 0x1000)->since == 1 &&
+		      jp_replay_find(replay, 1, 0x1000)->gen == 100,
+	      "a live record adds the generation to what was synthesized");
+	event.time = 3;
+	event.map.gen = 101;
+	jp_replay_apply(replay, &event);
+	check(jp_replay_find(replay, 1, 0x1000)->since == 3 &&
+		      jp_replay_find(replay, 1, 0x1000)->gen == 101,
+	      "another generation is another file, whatever its number");
+	jp_replay_free(replay);
+}
+
 int main(void)
 {
 	test_bounds();
@@ -360,5 +433,7 @@ int main(void)
 	test_protection();
 	test_backing();
 	test_against_pages();
+	test_shared_space();
+	test_generations();
 	return check_done();
 }

@@ -591,6 +591,149 @@ static void test_long(void)
 	jp_truth_free(truth);
 }
 
+/* One pid, two lives: the first is killed within a path, and who reaped it says so. */
+static void write_lives(void)
+{
+	uint32_t layout = jp_truth_layout(insns, INSNS), first, second, path;
+	uint64_t roots = add_roots();
+
+	put_at(JP_TRUTH_PROCESS_START, 50, 1, JP_HOW_FORK, 0, 0);
+	first = add_code(0x1000, layout, "first", 100);
+	path = jp_truth_path(&first, 1);
+	put_at(JP_TRUTH_ENTER, 1000, path, SP, BP, roots);
+	jp_truth_put_of(getpid(), JP_TRUTH_PROCESS_EXIT, 1900, 2000);
+	put_at(JP_TRUTH_PROCESS_START, 3000, 1, JP_HOW_FORK, 0, 0);
+	second = add_code(0x1000, layout, "second", 3100);
+	path = jp_truth_path(&second, 1);
+	put_at(JP_TRUTH_ENTER, 4000, path, SP, BP, roots);
+	put_at(JP_TRUTH_LEAVE, 5000, path, 0, 0, 0);
+}
+
+static void test_lives(void)
+{
+	struct jp_truth *truth = written("lives", 64, write_lives) ? NULL : load("lives");
+	const struct jp_truth_code *code;
+	uint32_t pid;
+
+	result(truth && !truth->torn && !truth->gaps && truth->nr_stays == 2,
+	       "a process that was killed within a path leaves no gap");
+	pid = truth->stays[0].pid;
+	result(truth->stays[0].leave == 2000 && truth->stays[1].enter == 4000,
+	       "its stay ends with it");
+	code = jp_truth_code_at(truth, pid, 0x1004, 1500);
+	result(code && !strcmp(code->name, "first") && !jp_truth_code_at(truth, pid, 0x1004, 2001),
+	       "so does its code");
+	code = jp_truth_code_at(truth, pid, 0x1004, 4500);
+	result(code && !strcmp(code->name, "second"), "the next life of the pid has its own");
+	jp_truth_free(truth);
+}
+
+/* Two pids in one address space, until the child execs. */
+static void write_sharing(void)
+{
+	uint32_t layout = jp_truth_layout(insns, INSNS),
+		 before = add_code(0x1000, layout, "a", 100);
+	pid_t parent = getpid(), child;
+
+	child = fork();
+	if (!child) {
+		uint32_t own;
+
+		put_at(JP_TRUTH_PROCESS_START, 200, parent, JP_HOW_SHARE, 0, 0);
+		own = add_code(0x2000, layout, "b", 300);
+		put_at(JP_TRUTH_CODE_MOVE, 400, own, 0x3000, 0, 0);
+		put_at(JP_TRUTH_CODE_UNLOAD, 500, before, 0, 0, 0);
+		put_at(JP_TRUTH_PROCESS_START, 600, parent, JP_HOW_EXEC, 0, 0);
+		add_code(0x4000, layout, "c", 700);
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+}
+
+static void test_sharing(void)
+{
+	struct jp_truth *truth = written("sharing", 64, write_sharing) ? NULL : load("sharing");
+	uint32_t parent, child;
+
+	result(truth && !truth->torn && !truth->gaps && truth->nr_acts == 2, "two share a space");
+	child = truth->acts[0].pid;
+	parent = truth->acts[0].parent;
+	result(jp_truth_code_at(truth, child, 0x1004, 250) &&
+		       jp_truth_code_at(truth, parent, 0x2004, 350),
+	       "what either loads both have");
+	result(jp_truth_code_at(truth, parent, 0x3004, 450) &&
+		       !jp_truth_code_at(truth, parent, 0x2004, 450) &&
+		       jp_truth_code_at(truth, child, 0x3004, 450),
+	       "what one moves is elsewhere for both");
+	result(!jp_truth_code_at(truth, parent, 0x1004, 550) &&
+		       !jp_truth_code_at(truth, child, 0x1004, 550),
+	       "what one unloads is gone for both");
+	result(jp_truth_code_at(truth, parent, 0x3004, 650) &&
+		       !jp_truth_code_at(truth, child, 0x3004, 650) &&
+		       jp_truth_code_at(truth, child, 0x4004, 750) &&
+		       !jp_truth_code_at(truth, parent, 0x4004, 750),
+	       "an exec leaves, and takes nothing along");
+	jp_truth_free(truth);
+}
+
+static void put_file(uint64_t time, uint64_t addr, uint64_t ino, const char *text)
+{
+	put_at(JP_TRUTH_FILE, time, addr, 0x1000, ino,
+	       (uint64_t)(253 << 20 | 7) << 32 | jp_truth_text(text));
+}
+
+static void write_files(void)
+{
+	pid_t parent = getpid(), child;
+
+	put_file(100, 0x1000, 11, "00ff /a program");
+	put_file(110, 0x5000, 12, "- /library");
+	put_at(JP_TRUTH_MARK, 111, jp_truth_text("parent"), 0, 0, 0);
+	child = fork();
+	if (!child) {
+		put_at(JP_TRUTH_PROCESS_START, 200, parent, JP_HOW_FORK, 0, 0);
+		put_at(JP_TRUTH_UNMAP, 300, 0x5000, 0x1000, 0, 0);
+		put_at(JP_TRUTH_PROCESS_START, 400, parent, JP_HOW_EXEC, 0, 0);
+		put_file(410, 0x1000, 13, "01 /another");
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+	put_at(JP_TRUTH_FILE, 500, 0x9000, 0x1000, 1, jp_truth_text("unsplit"));
+	jp_truth_put_of(child, JP_TRUTH_PROCESS_EXIT, 600, 610);
+}
+
+static const struct jp_truth_file *file_of(const struct jp_truth *truth, uint32_t pid, uint64_t ino)
+{
+	for (size_t i = 0; i < truth->nr_files; i++)
+		if (truth->files[i].pid == pid && truth->files[i].ino == ino)
+			return &truth->files[i];
+	return NULL;
+}
+
+static void test_files(void)
+{
+	struct jp_truth *truth = written("files", 64, write_files) ? NULL : load("files");
+	const struct jp_truth_file *file;
+	uint32_t parent, child;
+
+	result(truth && truth->nr_files == 5 && truth->torn == 1,
+	       "files are read, but not a bad one");
+	parent = truth->acts[0].pid;
+	child = truth->acts[1].pid;
+	file = file_of(truth, parent, 11);
+	result(file && file->maj == 253 && file->min == 7 && file->until == UINT64_MAX &&
+		       !strncmp(file->build_id, "00ff ", 5) && !strcmp(file->path, "/a program"),
+	       "with device, build id and path");
+	file = file_of(truth, child, 11);
+	result(file && file->from == 200 && file->until == 400, "a fork has them, until it execs");
+	file = file_of(truth, child, 12);
+	result(file && file->until == 300 && file_of(truth, parent, 12)->until == UINT64_MAX,
+	       "what one unmaps the other keeps");
+	file = file_of(truth, child, 13);
+	result(file && file->from == 410 && file->until == 600, "the last ends with the process");
+	jp_truth_free(truth);
+}
+
 int main(void)
 {
 	char remove[64];
@@ -604,6 +747,9 @@ int main(void)
 	test_hostile();
 	test_open();
 	test_long();
+	test_lives();
+	test_sharing();
+	test_files();
 	snprintf(remove, sizeof(remove), "rm -r %s", folder);
 	if (system(remove))
 		failures++;

@@ -64,4 +64,19 @@ h:	.cfi_startproc
 	nop
 	ret
 	.cfi_endproc
+i:	.cfi_startproc
+	/* more taken from the stack than lies there */
+	.cfi_escape 0x0f, 2, 0x31, 0x16
+	nop
+	.cfi_escape 0x0f, 3, 0x31, 0x32, 0x17
+	nop
+	.cfi_escape 0x0f, 3, 0x31, 0x13, 0x13
+	nop
+	.cfi_escape 0x0f, 3, 0x31, 0x15, 1
+	nop
+	.cfi_escape 0x0f, 1, 0x06
+	nop
+	.cfi_escape 0x0f, 4, 0x28, 0xfd, 0xff, 0x31
+	ret
+	.cfi_endproc
 	.section .note.GNU-stack,"",@progbits

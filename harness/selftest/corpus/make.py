@@ -58,7 +58,7 @@ def every_dump():
     def record(kind, body, time):
         return struct.pack("<IIQ", kind, 16 + len(body), time) + body
 
-    code = bytes(range(32))
+    code = bytes(range(32, 64))
     lines = struct.pack("<Qii", CODE, 7, 1) + b"source.js\0" + \
         struct.pack("<Qii", CODE + 8, 9, 0) + b"\xff\0"
     return struct.pack("<IIIIIIQQ", 0x4a695444, 1, 40, 62, 0, PID, 1000, 0) + b"".join((
@@ -66,9 +66,9 @@ def every_dump():
         record(4, struct.pack("<QQQ", 40, 12, 40) + bytes(40), 1002),
         record(0, struct.pack("<IIQQQQ", PID, PID, CODE, CODE, 32, 1) + b"first\0" + code, 1003),
         record(1, struct.pack("<IIQQQQQ", PID, PID, CODE, CODE, CODE + 64, 32, 1), 1004),
-        record(0, struct.pack("<IIQQQQ", PID, PID, CODE, CODE, 32, 2) + b"second\0" + code, 1005),
-        record(9, bytes(8), 1006),
-        record(3, b"", 1007)))
+        record(9, bytes(8), 1005),
+        record(3, b"", 1006),
+        record(0, struct.pack("<IIQQQQ", PID, PID, CODE, CODE, 32, 2) + b"second\0" + code, 1007)))
 
 
 def names_map():
@@ -77,8 +77,31 @@ def names_map():
             b"10300 20 \n20000 ffffffffffffffff all\n10400 20 without an end")
 
 
+def short_records():
+    """Each kind of record, too short for what is in it, ends a file of its own."""
+    for kind in (rd.MMAP, rd.LOST, rd.COMM, rd.EXIT, rd.FORK, rd.SAMPLE, rd.MMAP2, rd.LOST_SAMPLES):
+        perf = rd.PerfData([rd.Attr.make(rd.IP, [7])], [], {6: struct.pack("<I64s", 64, b"x86_64")})
+        perf.records.append(rd.Record(kind, 0, bytes(8)))
+        perf.save(os.path.join(HERE, "perfdata", f"short-{kind}.data"))
+
+
+def wide_protect():
+    """An mprotect over all there is was once walked page by page."""
+    truth = rd.Truth(os.path.join(HERE, "../../../validators/fixtures/anon/truth"))
+    keep = truth.of(rd.Truth.MAP)[0]
+    fields = list(truth.get(keep))
+    truth.slots = truth.slots[:keep + 1]
+    truth.append(rd.Truth.PROTECT, 0, fields[2], fields[3], fields[4] + 10**6, fields[4] + 10**6,
+                 4096, 2**63, 1, 0)
+    truth.save(os.path.join(HERE, "truth", "wide-protect"))
+
+
 def main():
     odd_data()
+    for folder in ("perfdata", "truth"):
+        os.makedirs(os.path.join(HERE, folder), exist_ok=True)
+    short_records()
+    wide_protect()
     for name, content in (("every.dump", every_dump()), ("names.map", names_map())):
         with open(os.path.join(HERE, name), "wb") as file:
             file.write(content)

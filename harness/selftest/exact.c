@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A mapped file ends in zeros up to the page: reading on past its end is seen by nobody. In fuzz
- * targets such a mapping is a copy on the heap, to the byte (linked with --wrap).
+ * What ends where other bytes follow can be read past its end, and nobody sees it: a mapping goes
+ * on with zeros up to the page, a record with the next one. In fuzz targets (linked with --wrap) a
+ * mapped file, room for one, and a record while it is decoded are on the heap, to the byte.
  */
 #include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "harness/perfdata_decode.h"
+
+enum { MOST = 1 << 20 }; /* a fuzz input has no more */
 
 static void *copies[64];
 
@@ -31,11 +37,14 @@ void *__wrap_mmap(void *addr, size_t size, int prot, int flags, int fd, off_t of
 	int at = find(NULL);
 	void *copy;
 
-	if (fd < 0 || addr || prot != PROT_READ || flags != MAP_PRIVATE || at < 0)
+	if (addr || at < 0 || size > MOST ||
+	    (flags != MAP_PRIVATE && flags != (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)))
 		return __real_mmap(addr, size, prot, flags, fd, offset);
 	if (posix_memalign(&copy, 4096, size))
 		return MAP_FAILED;
-	if (pread(fd, copy, size, offset) != (ssize_t)size)
+	if (flags & MAP_ANONYMOUS)
+		memset(copy, 0, size);
+	else if (pread(fd, copy, size, offset) != (ssize_t)size)
 		abort();
 	return copies[at] = copy;
 }
@@ -58,4 +67,26 @@ int __wrap_madvise(void *addr, size_t size, int advice)
 		    (char *)addr < (char *)copies[i] + malloc_usable_size(copies[i]))
 			return 0;
 	return __real_madvise(addr, size, advice);
+}
+
+const char *__real_jp_perf_decode(const struct jp_perf_layout *layout,
+				  const struct jp_perf_record *record, uint32_t e_machine,
+				  struct jp_event *event, struct jp_regs *regs);
+const char *__wrap_jp_perf_decode(const struct jp_perf_layout *layout,
+				  const struct jp_perf_record *record, uint32_t e_machine,
+				  struct jp_event *event, struct jp_regs *regs);
+
+/* An event points into its record, until the next one. */
+const char *__wrap_jp_perf_decode(const struct jp_perf_layout *layout,
+				  const struct jp_perf_record *record, uint32_t e_machine,
+				  struct jp_event *event, struct jp_regs *regs)
+{
+	static struct jp_perf_record *last;
+
+	free(last);
+	last = malloc(record->size);
+	if (!last)
+		abort();
+	memcpy(last, record, record->size);
+	return __real_jp_perf_decode(layout, last, e_machine, event, regs);
 }

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/capture/session.h"
+#include "harness/procmaps.h"
+#include "harness/replay.h"
+
+/*
+ * A process that exec'd while the events were disabled is told of by /proc/PID/maps, once it has
+ * announced itself. What was recorded is never told again: the record may know the file by a name
+ * that it has lost since, and says when it was mapped. Whether something was recorded is asked for
+ * each mapping, not for each file: one file may be mapped twice, once seen and once not. A mapping
+ * is told of with the name, device and inode that the kernel gives it: a name that ends in
+ * " (deleted)" stays so, for what stands at that path now is another file.
+ */
+struct jp_backfill {
+	struct jp_replay *known;
+};
+
+struct jp_backfill *jp_backfill_new(struct jp_error *err)
+{
+	struct jp_backfill *backfill = calloc(1, sizeof(*backfill));
+
+	if (backfill)
+		backfill->known = jp_replay_new();
+	if (backfill && backfill->known)
+		return backfill;
+	free(backfill);
+	jp_fail(err, ENOMEM, "no memory for what is recorded");
+	return NULL;
+}
+
+void jp_backfill_free(struct jp_backfill *backfill)
+{
+	if (backfill)
+		jp_replay_free(backfill->known);
+	free(backfill);
+}
+
+static uint64_t word(const unsigned char *record, size_t at)
+{
+	uint64_t value;
+
+	memcpy(&value, record + at, sizeof(value));
+	return value;
+}
+
+static uint32_t half(const unsigned char *record, size_t at)
+{
+	uint32_t value;
+
+	memcpy(&value, record + at, sizeof(value));
+	return value;
+}
+
+int jp_backfill_saw(struct jp_backfill *backfill, const unsigned char *record,
+		    const struct perf_event_header *header, uint64_t time)
+{
+	enum { TRAILER = 32, TASK = 40, COMM = 16, MAP = 72 };
+	const size_t size = header->size;
+	struct jp_event event = {.time = time};
+
+	if (size < COMM + TRAILER)
+		return 0;
+	event.pid = half(record, 8);
+	switch (header->type) {
+	case PERF_RECORD_FORK:
+		if (size < TASK + TRAILER)
+			return 0;
+		event.type = JP_EVENT_FORK;
+		event.task.ppid = half(record, 12);
+		break;
+	case PERF_RECORD_COMM:
+		if (!memchr(record + COMM, 0, size - COMM - TRAILER))
+			return 0;
+		event.type = JP_EVENT_COMM;
+		event.tid = half(record, 12);
+		event.comm.name = (const char *)record + COMM;
+		event.comm.exec = header->misc & PERF_RECORD_MISC_COMM_EXEC;
+		break;
+	case PERF_RECORD_MMAP2:
+		if (size < MAP + TRAILER + 1 || !memchr(record + MAP, 0, size - MAP - TRAILER))
+			return 0;
+		event.type = JP_EVENT_MAP;
+		event.map.addr = word(record, 16);
+		event.map.len = word(record, 24);
+		event.map.pgoff = word(record, 32);
+		event.map.maj = half(record, 40);
+		event.map.min = half(record, 44);
+		event.map.ino = word(record, 48);
+		event.map.has_identity = true;
+		event.map.prot = half(record, 64);
+		event.map.name = (const char *)record + MAP;
+		break;
+	default:
+		return 0;
+	}
+	return jp_replay_apply(backfill->known, &event);
+}
+
+/* [vsyscall] is the kernel's, at one place for all, and in no record. */
+static bool counts(const struct jp_procmap *map)
+{
+	return (map->prot & JP_PROT_EXEC) && !(map->start >> 63);
+}
+
+/* Whether exactly this mapping is known. The offset of memory without a file means nothing. */
+static bool recorded(struct jp_backfill *backfill, pid_t pid, const struct jp_procmap *map)
+{
+	const struct jp_mapping *known = jp_replay_find(backfill->known, (uint32_t)pid, map->start);
+
+	return known && (known->prot & JP_PROT_EXEC) && known->start == map->start &&
+	       known->end == map->end && known->ino == map->ino && known->maj == map->maj &&
+	       known->min == map->min && (!map->ino || known->pgoff == map->offset);
+}
+
+static void name_of(pid_t pid, pid_t tid, char *name, size_t size)
+{
+	char path[64];
+	ssize_t got;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
+	got = jp_proc_read(path, name, size);
+	name[got > 0 ? got - 1 : 0] = '\0';
+}
+
+static int note(struct jp_backfill *backfill, struct jp_event event, pid_t pid)
+{
+	event.pid = event.tid = (uint32_t)pid;
+	return jp_replay_apply(backfill->known, &event);
+}
+
+/*
+ * The names of the process and its threads. @fresh: nothing that was recorded of the process is
+ * there any more, so it exec'd since (or nothing was recorded): it begins anew.
+ */
+static int tell_names(struct jp_session *session, pid_t pid, bool fresh, uint64_t time)
+{
+	struct jp_event event = {.type = JP_EVENT_COMM, .time = time};
+	struct jp_tids tids = {0};
+	char path[64], name[64];
+	int ret = 0;
+
+	name_of(pid, pid, name, sizeof(name));
+	if (fresh || strcmp(name, jp_replay_comm(session->backfill->known, (uint32_t)pid)) != 0) {
+		jp_synthesize_comm(session, pid, pid, name, fresh, time);
+		event.comm.name = name;
+		event.comm.exec = fresh;
+		ret = note(session->backfill, event, pid);
+	}
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	if (!ret && jp_tids_list(path, &tids))
+		return 0; /* it ended meanwhile */
+	for (size_t i = 0; i < tids.count && !ret; i++) {
+		if (tids.tids[i] == pid)
+			continue;
+		name_of(pid, tids.tids[i], name, sizeof(name));
+		if (*name)
+			jp_synthesize_comm(session, pid, tids.tids[i], name, false, time);
+	}
+	jp_tids_free(&tids);
+	return ret;
+}
+
+static int tell_map(struct jp_session *session, pid_t pid, const struct jp_procmap *map,
+		    uint64_t time)
+{
+	struct jp_event event = {
+		.type = JP_EVENT_MAP,
+		.time = time,
+		.map = {.addr = map->start,
+			.len = map->end - map->start,
+			.pgoff = map->offset,
+			.maj = map->maj,
+			.min = map->min,
+			.ino = map->ino,
+			.has_identity = true,
+			.prot = map->prot,
+			.name = map->name},
+	};
+
+	if (session->copies)
+		jp_elf_copies_want(session->copies, pid, map, 0);
+	jp_synthesize_map(session, pid, map, time);
+	return note(session->backfill, event, pid);
+}
+
+int jp_backfill_write(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
+		      struct jp_error *err)
+{
+	struct jp_procmap *maps;
+	bool fresh = true;
+	size_t count;
+	int ret;
+
+	ret = jp_procmaps_parse(reading->bytes, reading->size, &maps, &count, err);
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&session->lock);
+	for (size_t i = 0; i < count && fresh; i++)
+		fresh = !counts(&maps[i]) || !recorded(session->backfill, pid, &maps[i]);
+	ret = tell_names(session, pid, fresh, reading->before);
+	for (size_t i = 0; i < count && !ret; i++)
+		if (counts(&maps[i]) && !recorded(session->backfill, pid, &maps[i]))
+			ret = tell_map(session, pid, &maps[i], reading->before);
+	pthread_mutex_unlock(&session->lock);
+	free(maps);
+	return ret ? jp_fail(err, -ret, "no memory for what is recorded") : 0;
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/capture/session.h"
+
+/*
+ * A command that the session starts itself. It waits before it execs, so that its events are there
+ * when the new image maps anything. A byte from us lets it exec, its end of file says that it did,
+ * a number from it is errno.
+ */
+
+/* Between fork and exec: only what may be called there. */
+static _Noreturn void child(struct jp_session *session, int ours, int theirs, char **environment)
+{
+	const struct jp_target *target = session->target;
+	char byte;
+	ssize_t size;
+	int error;
+
+	close(ours);
+	setrlimit(RLIMIT_NOFILE, &session->files);
+	if (target->dies_with_us)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (int i = 0; i < 4 && target->inherit_fds[i] >= 0; i++)
+		fcntl(target->inherit_fds[i], F_SETFD, 0);
+	do {
+		size = read(theirs, &byte, 1);
+	} while (size < 0 && errno == EINTR);
+	if (size == 1) {
+		execvpe(target->command[0], target->command, environment);
+		error = errno;
+		send(theirs, &error, sizeof(error), MSG_NOSIGNAL);
+	}
+	_exit(127);
+}
+
+/* Ours, and @added. */
+static char **environment_with(char *added)
+{
+	size_t count = 0, kept = 0;
+	char **copy;
+
+	while (environ[count])
+		count++;
+	copy = calloc(count + 2, sizeof(*copy));
+	for (size_t i = 0; copy && i < count; i++)
+		if (!added || strncmp(environ[i], added, strcspn(added, "=") + 1))
+			copy[kept++] = environ[i];
+	if (copy)
+		copy[kept] = added;
+	return copy;
+}
+
+int jp_start_command(struct jp_session *session, char *added, struct jp_error *err)
+{
+	char **environment = environment_with(added);
+	int ends[2];
+	pid_t pid;
+
+	if (!environment)
+		return jp_fail(err, ENOMEM, "no memory for the environment");
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) {
+		free(environment);
+		return jp_fail(err, errno, "socketpair: %s", strerror(errno));
+	}
+	pid = fork();
+	if (pid == 0)
+		child(session, ends[0], ends[1], environment);
+	free(environment);
+	close(ends[1]);
+	if (pid < 0) {
+		close(ends[0]);
+		return jp_fail(err, errno, "fork: %s", strerror(errno));
+	}
+	session->target->pid = pid;
+	jp_drain_watch(session, pid);
+	return ends[0];
+}
+
+int jp_start_release(struct jp_session *session, int channel, struct jp_error *err)
+{
+	const char *name = session->target->command[0];
+	int error = 0;
+	ssize_t size;
+
+	if (send(channel, "", 1, MSG_NOSIGNAL) != 1)
+		return jp_fail(err, errno, "%s: killed before it started", name);
+	do {
+		size = recv(channel, &error, sizeof(error), 0);
+	} while (size < 0 && errno == EINTR);
+	if (size == 0)
+		return 0;
+	if (size != sizeof(error))
+		error = EIO;
+	return jp_fail(err, error, "%s: %s", name, strerror(error));
+}
+
+void jp_start_end(struct jp_session *session, int channel, bool failed)
+{
+	close(channel); /* a child that still waits reads the end of file, and leaves */
+	if (!failed)
+		return;
+	while (waitpid(session->target->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	session->target->pid = 0;
+}

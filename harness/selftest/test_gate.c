@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The gatekeeper by its own protocol, without any event; backfill by what it writes. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/capture/session.h"
+#include "harness/intervals.h"
+#include "harness/perfdata_format.h"
+#include "harness/perfdata_read.h"
+#include "harness/procmaps.h"
+#include "harness/selftest/check.h"
+
+static char folder[] = "/tmp/jitproof-gate-XXXXXX";
+
+static void clean(void)
+{
+	static const char *const names[] = {"intervals", "maps", "file", "perf.data"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char path[128];
+
+		snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+		unlink(path);
+	}
+	rmdir(folder);
+}
+
+static struct jp_session *session_new(enum jp_gate_policy policy)
+{
+	struct jp_session *session = calloc(1, sizeof(*session));
+	struct jp_error err = {""};
+
+	pthread_mutex_init(&session->lock, NULL);
+	pthread_cond_init(&session->changed, NULL);
+	session->dir = folder;
+	session->worker_wake = eventfd(0, EFD_CLOEXEC);
+	session->gate = jp_gate_new(session, policy, &err);
+	check(session->gate, "a gate is made %s", err.text);
+	return session;
+}
+
+static int fds[2];
+
+/* @request, and whether it is answered as @wanted says. */
+static void ask(const char *request, const char *wanted)
+{
+	char text[512] = "";
+	size_t used = 0;
+
+	if (write(fds[0], request, strlen(request)) != (ssize_t)strlen(request))
+		strcpy(text, "(not written)");
+	else
+		while (used + 1 < sizeof(text) && read(fds[1], text + used, 1) == 1 &&
+		       text[used] != '\n')
+			used++;
+	text[used] = '\0';
+	check(strncmp(text, wanted, strlen(wanted)) == 0, "'%.20s' is answered '%s'",
+	      strtok(strdupa(request), "\n") ?: "", text);
+}
+
+static void announce(pid_t pid, const char *wanted)
+{
+	char request[64];
+
+	snprintf(request, sizeof(request), "announce %d\n", pid);
+	ask(request, wanted);
+}
+
+/* A process that lives until it is told to end. */
+static pid_t child_new(int *end)
+{
+	int ends[2];
+	char byte;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		close(ends[1]);
+		_exit(read(ends[0], &byte, 1) != 0);
+	}
+	close(ends[0]);
+	*end = ends[1];
+	return pid;
+}
+
+static void talk(void)
+{
+	char overlong[400];
+
+	memset(overlong, 'x', sizeof(overlong) - 2);
+	strcpy(overlong + sizeof(overlong) - 2, "\n");
+	ask("start\n", "failed nobody announced");
+	ask("stop\n", "failed no interval");
+	ask("announce\n", "failed");
+	ask("announce x\n", "failed");
+	ask("announce -1\n", "failed");
+	ask("announce 99999999999\n", "failed");
+	ask("\n", "failed");
+	ask(overlong, "failed");
+}
+
+static void intervals(void)
+{
+	int end = -1;
+	pid_t child;
+
+	announce(getpid(), "ok");
+	ask("start\n", "ok");
+	ask("start\n", "failed an interval is open");
+	announce(getpid(), "failed an interval is open");
+	ask("stop\n", "ok");
+	ask("stop\n", "failed");
+	ask("start\n", "ok");
+	ask("stop\n", "ok");
+	child = child_new(&end);
+	announce(child, "ok");
+	ask("start\n", "ok");
+	close(end);
+	waitpid(child, NULL, 0);
+}
+
+static char *slurp(const char *name, size_t *size)
+{
+	char path[128], *text = calloc(1, 1 << 20);
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "re");
+	*size = file ? fread(text, 1, (1 << 20) - 1, file) : 0;
+	if (file)
+		fclose(file);
+	return text;
+}
+
+static void protocol(void)
+{
+	struct jp_session *session = session_new(JP_GATE_SIDEBAND);
+	struct jp_intervals read_back = {0};
+	struct jp_error err = {""};
+	char path[128], *text;
+	size_t size;
+
+	check(strstr(jp_gate_environment(session->gate), folder), "the command learns where");
+	check(jp_session_work(session, jp_gate_keep, session, &err) == 0, "a keeper %s", err.text);
+	snprintf(path, sizeof(path), "%s/gate.ctl", folder);
+	fds[0] = open(path, O_WRONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "%s/gate.ack", folder);
+	fds[1] = open(path, O_RDONLY | O_CLOEXEC);
+	talk();
+	intervals();
+	/* The child's death ends its interval, now or when the keeper ends. */
+	eventfd_write(session->worker_wake, 1);
+	pthread_join(session->worker, NULL);
+	check(!session->worker_error && !session->holds, "the keeper ends well %s",
+	      session->worker_err.text);
+	close(fds[0]);
+	close(fds[1]);
+	jp_gate_free(session->gate);
+	check(access(path, F_OK), "no FIFO is left");
+	text = slurp("intervals", &size);
+	check(!jp_intervals_parse(&read_back, "intervals", text, &err), "intervals are read %s",
+	      err.text);
+	check(read_back.nr_processes == 2 && read_back.nr_intervals == 3 &&
+		      !strcmp(read_back.gate, "sideband"),
+	      "two processes, three intervals");
+	if (read_back.nr_intervals == 3) {
+		const struct jp_interval *two = &read_back.intervals[1];
+
+		check(two->pid == (uint32_t)getpid() && two->process == 0, "whose they are");
+		check(jp_intervals_at(&read_back, two->enabling, 0) == two &&
+			      jp_intervals_at(&read_back, two->disabled, 0) == two &&
+			      jp_intervals_at(&read_back, two->disabled + 5, 5) == two &&
+			      jp_intervals_at(&read_back, two->enabling - 1, 0) != two,
+		      "an interval holds its edges, and slack");
+		check(!jp_intervals_at(&read_back, 1, 0) &&
+			      !jp_intervals_at(&read_back, UINT64_MAX, 0),
+		      "there is nothing before the first and after the last");
+	}
+	jp_intervals_free(&read_back);
+	free(text);
+	close(session->worker_wake);
+	free(session);
+}
+
+static void hostile(void)
+{
+	static const char *const texts[] = {
+		"",
+		"gate ajar\n",
+		"process 1 2 3 c\n",
+		"gate none\ninterval 1 1 2 3 4\n",
+		"gate none\nprocess 1 5 4 c\n",
+		"gate none\nprocess 0 4 5 c\n",
+		"gate none\nprocess 1 4 5\n",
+		"gate none\nprocess 1 4 5 c\ninterval 2 6 7 8 9\n",
+		"gate none\nprocess 1 4 5 c\ninterval 1 6 7 8\n",
+		"gate none\nprocess 1 4 5 c\ninterval 1 7 6 8 9\n",
+		"gate none\nprocess 1 4 5 c\ninterval 1 6 7 8 9 \n",
+		"gate none\nprocess 1 4 5 c\ninterval 1 6 7 8 99999999999999999999\n",
+		"gate none\nprocess 1 4 5 c\ninterval 1 6 7 8 9\ninterval 1 8 9 10 11\n",
+		"gate none\nprocess 1 4 5 c\nprocess 1 4 5 c\n",
+		"gate none\nwhat 1\n",
+		"gate none\nprocess 1 4 5 "
+		"0123456789012345678901234567890123456789012345678901234567890123456789\n",
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct jp_intervals read_back;
+		struct jp_error err = {""};
+		char *text = strdup(texts[i]);
+
+		check(jp_intervals_parse(&read_back, "intervals", text, &err) < 0 && *err.text,
+		      "refused: %s", err.text);
+		free(text);
+	}
+}
+
+struct written {
+	uint64_t addrs[64];
+	char names[64][200];
+	uint64_t inodes[64];
+	size_t count, comms;
+	bool exec;
+};
+
+static int collect(void *context, const struct jp_event *event)
+{
+	struct written *written = context;
+
+	if (event->type == JP_EVENT_COMM) {
+		written->comms++;
+		written->exec |= event->comm.exec;
+	}
+	if (event->type != JP_EVENT_MAP || written->count == 64)
+		return 0;
+	written->addrs[written->count] = event->map.addr;
+	written->inodes[written->count] = event->map.ino;
+	snprintf(written->names[written->count++], 200, "%s", event->map.name);
+	return 0;
+}
+
+/* Position of @addr in @written, or -1. */
+static int at(const struct written *written, const void *addr)
+{
+	for (size_t i = 0; i < written->count; i++)
+		if (written->addrs[i] == (uintptr_t)addr)
+			return (int)i;
+	return -1;
+}
+
+/* As the kernel would have told of @map. */
+static void saw(struct jp_backfill *backfill, const struct jp_procmap *map)
+{
+	unsigned char record[512] = {0};
+	const uint32_t task[2] = {(uint32_t)getpid(), (uint32_t)getpid()};
+	const uint64_t range[3] = {map->start, map->end - map->start, map->offset};
+	const uint32_t device[2] = {map->maj, map->min}, prot = PROT_READ | PROT_EXEC;
+	size_t size = 72 + (strlen(map->name) / 8 + 1) * 8 + 32;
+	const struct perf_event_header header = {PERF_RECORD_MMAP2, 0, (uint16_t)size};
+
+	if (size > sizeof(record))
+		return;
+	memcpy(record + 8, task, sizeof(task));
+	memcpy(record + 16, range, sizeof(range));
+	memcpy(record + 40, device, sizeof(device));
+	memcpy(record + 48, &map->ino, sizeof(map->ino));
+	memcpy(record + 64, &prot, sizeof(prot));
+	strcpy((char *)record + 72, map->name);
+	jp_backfill_saw(backfill, record, &header, 1);
+}
+
+static void run_backfill(bool some, struct written *written, const void *recorded)
+{
+	struct jp_perf_attr attr = {0};
+	const struct jp_perfdata_event event[JP_STREAMS] = {{&attr, "dummy"}, {&attr, "dummy"}};
+	struct jp_session session = {.dir = folder};
+	struct jp_perfdata_summary summary;
+	struct jp_reading reading = {0};
+	struct jp_error err = {""};
+	struct jp_procmap *maps = NULL;
+	bool within_done = true;
+	size_t count = 0;
+	char path[128];
+
+	pthread_mutex_init(&session.lock, NULL);
+	snprintf(path, sizeof(path), "%s/perf.data", folder);
+	unlink(path);
+	jp_attr_sideband((struct perf_event_attr *)&attr, &session.options, &session.abilities);
+	session.writer = jp_perfdata_create(path, event, JP_STREAMS, &err);
+	session.backfill = jp_backfill_new(&err);
+	session.some_id[JP_SIDEBAND] = 7;
+	jp_perfdata_id(session.writer, JP_SIDEBAND, 7);
+	jp_perfdata_id(session.writer, JP_SAMPLING, 8);
+	check(!jp_snapshot_read(&session, getpid(), &within_done, &reading, &err) &&
+		      !jp_procmaps_parse(reading.bytes, reading.size, &maps, &count, &err),
+	      "own maps are read %s", err.text);
+	for (size_t i = 0; i < count && some; i++)
+		if (maps[i].start == (uintptr_t)recorded)
+			saw(session.backfill, &maps[i]);
+	check(!jp_backfill_write(&session, getpid(), &reading, &err), "written %s", err.text);
+	check(!jp_perfdata_close(session.writer, 0, 0, &err) &&
+		      !jp_perfdata_read(path, collect, written, &summary, &err),
+	      "read back %s", err.text);
+	free(maps);
+	free(reading.bytes);
+	jp_backfill_free(session.backfill);
+}
+
+static void backfill(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct written all = {0}, rest = {0};
+	struct stat old;
+	char path[128];
+	void *one, *two;
+	int fd, index;
+
+	/* One file, mapped twice; then another stands at its path. */
+	snprintf(path, sizeof(path), "%s/file", folder);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	check(fd >= 0 && !ftruncate(fd, (off_t)(2 * page)) && !fstat(fd, &old), "a file");
+	one = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	two = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, (off_t)page);
+	if (!check(one != MAP_FAILED && two != MAP_FAILED, "it is mapped twice"))
+		return;
+	close(fd);
+	unlink(path);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	close(fd);
+
+	run_backfill(false, &all, NULL);
+	check(all.comms == 1 && all.exec, "nothing was recorded: it begins anew");
+	check(at(&all, one) >= 0 && at(&all, two) >= 0 && all.count > 5, "all is told");
+	index = at(&all, one);
+	check(index >= 0 && all.inodes[index] == old.st_ino && strlen(all.names[index]) > 10 &&
+		      !strcmp(all.names[index] + strlen(all.names[index]) - 10, " (deleted)"),
+	      "a deleted file stays what it is");
+	run_backfill(true, &rest, one);
+	check(at(&rest, one) < 0, "what was recorded is not told again");
+	check(at(&rest, two) >= 0, "the second mapping of its file is");
+	check(rest.comms == 1 && !rest.exec, "a life of which something is known goes on");
+	check(rest.count + 1 == all.count, "nothing else differs");
+	munmap(one, page);
+	munmap(two, page);
+}
+
+int main(void)
+{
+	if (!mkdtemp(folder)) {
+		perror(folder);
+		return 1;
+	}
+	protocol();
+	hostile();
+	backfill();
+	clean();
+	return check_done();
+}

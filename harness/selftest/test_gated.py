@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Gated captures and loss: a recorded run that is changed must fail for the change; perf keeps the
+gate too; rings that are too small make a case an ERROR."""
+
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import run_directory as rd  # pylint: disable=wrong-import-position
+import test_validators as tv  # pylint: disable=wrong-import-position
+
+
+class Gated(tv.Recorded):
+    fixture = "gated"
+
+    def intervals(self):
+        """Of each process: pid, enabled, disabling."""
+        with open(os.path.join(self.dir, "intervals"), encoding="utf-8") as file:
+            lines = [line.split() for line in file]
+        return [(int(line[1]), int(line[3]), int(line[4])) for line in lines
+                if line[0] == "interval"]
+
+    def backfilled(self, pid):
+        enabled = [one[1] for one in self.intervals() if one[0] == pid][0]
+        return [record for record in self.perf.maps()
+                if record.pid == pid and record.time < enabled]
+
+    def live(self, pid):
+        return [record for record in self.perf.maps()
+                if record.pid == pid and record not in self.backfilled(pid)]
+
+    def memfd(self, pid):
+        return [record for record in self.backfilled(pid) if record.name.startswith("/memfd:")]
+
+    def test_is_what_it_should_be(self):
+        for pid, _, _ in self.intervals():
+            self.assertEqual(len(self.memfd(pid)), 1)
+            self.assertEqual([record.name for record in self.live(pid)],
+                             [self.memfd(pid)[0].name])
+        self.passes()
+
+    def test_second_mapping_of_a_recorded_file_left_out(self):
+        """As a backfill that asks for (path, pid) does."""
+        pid = self.intervals()[0][0]
+        self.perf.records.remove(self.memfd(pid)[0])
+        text = self.fails(self.exactly(1, "gated.older", "no-record"),
+                          self.exactly(1, "coverage.missing", "no-record"))
+        self.only(text, "gated.older", "coverage.missing", "broken.chain")
+
+    def test_credited_to_what_stands_at_the_path_now(self):
+        record = [one for one in self.backfilled(self.intervals()[1][0])
+                  if one.name.endswith("/jitproof")][0]
+        record.ino += 1
+        text = self.fails(self.exactly(1, "gated.older", "no-record"))
+        self.only(text, "gated.older")
+
+    def test_another_offset_of_the_same_file(self):
+        record = [one for one in self.backfilled(self.intervals()[1][0])
+                  if one.name.endswith("/jitproof")][0]
+        record.pgoff += tv.PAGE
+        self.only(self.fails(self.exactly(1, "gated.older", "no-record")), "gated.older")
+
+    def test_deleted_is_one_name_more(self):
+        record = [one for one in self.backfilled(self.intervals()[1][0])
+                  if one.name.endswith("/jitproof")][0]
+        record.name += " (deleted)"
+        self.passes()
+
+    def test_no_name(self):
+        pid = self.intervals()[1][0]
+        comm = [record for record in self.perf.records if record.kind == rd.COMM and
+                struct.unpack_from("<I", record.body)[0] == pid]
+        self.perf.records.remove(comm[0])
+        self.only(self.fails(self.exactly(1, "gated.named", "nothing"),
+                             self.exactly(1, "processes.nameless", "no-comm")),
+                  "gated.named", "processes.nameless", "threads.nameless")
+
+    def test_told_too_late(self):
+        pid, enabled, disabling = self.intervals()[0]
+        record = self.memfd(pid)[0]
+        self.perf.records.remove(record)
+        record.time = (enabled + disabling) // 2
+        self.perf.insert(record)
+        self.perf.sort()
+        text = self.fails(self.exactly(1, "gated.older", "no-record"),
+                          self.exactly(1, "coverage.late", "no-record"))
+        self.only(text, "gated.older", "coverage.late", "broken.chain")
+
+    def test_not_told_inside(self):
+        self.perf.records.remove(self.live(self.intervals()[0][0])[0])
+        text = self.fails(self.exactly(1, "coverage.missing", "no-record"))
+        self.only(text, "coverage.missing", "broken.chain")
+
+    def test_sample_outside(self):
+        sample = self.perf.samples()[0]
+        self.perf.records.remove(sample)
+        sample.time = self.intervals()[-1][2] + 50000000
+        self.perf.insert(sample)
+        self.errs("1 samples lie outside of the intervals, the first at")
+
+    def test_sample_in_another_processs_interval(self):
+        (pid, _, _), (_, enabled, _) = self.intervals()
+        sample = [one for one in self.perf.samples() if one.pid == pid][0]
+        self.perf.records.remove(sample)
+        sample.time = enabled + 1000
+        self.perf.insert(sample)
+        self.errs("samples lie outside of the intervals")
+
+    def test_too_few_samples_of_one_process(self):
+        pid = self.intervals()[1][0]
+        mine = [sample for sample in self.perf.samples() if sample.pid == pid]
+        for sample in mine[99:]:
+            self.perf.records.remove(sample)
+        self.errs(r"process 2 \(pid \d+\) has 99 samples judged by chain in its interval, 100 are")
+
+    def rewrite(self, old, new):
+        path = os.path.join(self.dir, "intervals")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(re.sub(old, new, text, count=1))
+
+    def test_no_interval(self):
+        self.rewrite(r"(?s)\ninterval.*", "\n")
+        self.errs(r"process 1 \(pid \d+\) has 0 samples judged by chain in its interval")
+
+    def test_broken_file(self):
+        self.rewrite("interval", "intervall")
+        self.errs(r"intervals:3: expected .* found \"intervall")
+
+    def test_no_maps(self):
+        with open(os.path.join(self.dir, "maps"), "w", encoding="utf-8"):
+            pass
+        self.errs(r"process 1 \(pid \d+\) announced itself and has no maps")
+
+
+def permitted():
+    """Whether this machine lets us watch a process of ours."""
+    with tempfile.TemporaryDirectory(prefix="jitproof-") as folder:
+        return subprocess.run([tv.JITPROOF, "record", "-o", os.path.join(folder, "data"), "--",
+                               "true"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              timeout=30, check=False).returncode == 0
+
+
+@unittest.skipUnless(permitted(), "perf_event_open is denied")
+class Live(unittest.TestCase):
+    def setUp(self):
+        self.home = tempfile.TemporaryDirectory(prefix="jitproof-")
+        self.addCleanup(self.home.cleanup)
+
+    def run_case(self, definition):
+        expected = os.path.join(self.home.name, "expected")
+        os.mkdir(expected)
+        with open(os.path.join(expected, "live"), "w", encoding="utf-8") as file:
+            file.write(f"case one check : {definition}\n")
+        self.out = os.path.join(self.home.name, "run")
+        done = subprocess.run([tv.JITPROOF, "run", "--expected", expected, "-o", self.out],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60,
+                              check=False)
+        return done.stdout.decode(errors="replace")
+
+    def facts(self):
+        return rd.read_facts(os.path.join(self.out, "live/one"))
+
+    STORM = "storm --acts=20000 --forks=50 : launch --freq=999 --user-only"
+
+    def test_ring_of_one_page(self):
+        text = self.run_case(f"{self.STORM} --sideband-ring=4096 : samples=300")
+        facts = self.facts()
+        lost = int(facts["lost_sideband"])
+        self.assertEqual(facts["ring_sideband"], "4096", text)
+        self.assertGreater(lost, 0)
+        self.assertRegex(text, r"ERROR:1 ")
+        self.assertIn(f"# {lost} sideband records (mappings, processes, names) were lost\n", text)
+        # The kernel says less of it in records than it counted.
+        told = sum(struct.unpack_from("<QQ", record.body)[1] for record in
+                   rd.PerfData.load(os.path.join(self.out, "live/one/perf.data")).records
+                   if record.kind == rd.LOST)
+        if facts["format_lost"] == "yes":
+            self.assertLessEqual(told, lost)
+
+    def test_default_ring(self):
+        text = self.run_case(f"{self.STORM} : samples=300")
+        self.assertEqual(self.facts()["lost_sideband"], "0", text)
+        self.assertIn("\nok 1 live/one\n", text)
+
+    def test_gate_leaves_nothing(self):
+        text = self.run_case("fork_exec --tasks=2 --busy=80 : gated --freq=1999 : samples=200")
+        self.assertIn("\nok 1 live/one\n", text)
+        left = set(os.listdir(os.path.join(self.out, "live/one")))
+        self.assertEqual(left & {"gate.ctl", "gate.ack"}, set())
+
+    def test_workload_that_fails(self):
+        text = self.run_case("fork_exec --tasks=2 --busy=80 --replace=/nonexistent : "
+                             "gated --freq=1999 : samples=200 seconds=20")
+        self.assertRegex(text, r"ERROR:1 ")
+        self.assertIn("No such file", text)
+
+    @unittest.skipUnless(shutil.which("perf"), "no perf")
+    def test_perf_keeps_the_gate(self):
+        script = os.path.join(tv.TOP, "ci/gated_perf.py")
+        done = subprocess.run([sys.executable, script, "--jitproof", tv.JITPROOF, "--tasks=3"],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=90,
+                              check=False)
+        text = done.stdout.decode(errors="replace")
+        self.assertEqual(done.returncode, 0, text)
+        rows = [line.split() for line in text.splitlines()[1:]]
+        self.assertEqual(len(rows), 3, text)
+        for row in rows:
+            self.assertGreaterEqual(int(row[3]), 100, text)
+
+
+if __name__ == "__main__":
+    unittest.main()

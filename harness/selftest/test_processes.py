@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Workloads that make processes, alone: each start has its end in the truth, nothing is torn, and
+nothing is left behind: no process, no file."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import run_directory as rd  # pylint: disable=wrong-import-position
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+JITPROOF = os.path.abspath(os.environ.get("JITPROOF", os.path.join(TOP, "build/jitproof")))
+LAUNCH, FORK, VFORK, EXEC, SHARE = range(5)
+
+
+def children():
+    """Every process whose parent we are, or became."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                text = file.read()
+        except OSError:
+            continue
+        if int(text[text.rindex(b")") + 1:].split()[1]) == os.getpid():
+            found.append(int(pid))
+    return found
+
+
+class Processes(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        # Orphans would come to us (PR_SET_CHILD_SUBREAPER).
+        import ctypes  # pylint: disable=import-outside-toplevel
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+
+    def setUp(self):
+        self.home = tempfile.TemporaryDirectory(prefix="jitproof-")
+        self.addCleanup(self.home.cleanup)
+
+    def play(self, *workload, steps=()):
+        """Runs it, to its end; the truth's records. Skips where it skips."""
+        truth = os.path.join(self.home.name, "truth")
+        with subprocess.Popen([JITPROOF, "workload", *workload, "--truth", truth],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              text=True) as process:
+            said = process.stdout.readline()
+            if said.startswith("skip "):
+                process.communicate(timeout=20)
+                self.assertEqual(children(), [])
+                self.assertEqual(os.listdir(self.home.name), ["truth"])
+                self.skipTest(said[5:].strip())
+            self.assertRegex(said, r"^ready \d+\n")
+            for step in steps:
+                process.stdin.write(f"step {step}\n")
+                process.stdin.flush()
+                self.assertEqual(process.stdout.readline(), f"done {step}\n")
+            process.communicate("stop\n", timeout=30)
+            self.assertEqual(process.returncode, 0)
+            self.pid = process.pid
+        self.assertEqual(children(), [])
+        self.assertEqual(os.listdir(self.home.name), ["truth"])
+        self.truth = rd.Truth(truth)
+        self.assertEqual(self.truth.torn(), [])
+        return self.truth
+
+    def starts(self, how=None):
+        """(pid, parent) of each start, in order."""
+        records = [self.truth.get(index) for index in self.truth.of(rd.Truth.PROCESS_START)]
+        return [(record[2], record[6]) for record in records
+                if how is None or record[7] == how]
+
+    def ends(self):
+        return [self.truth.get(index)[2] for index in self.truth.of(rd.Truth.PROCESS_EXIT)]
+
+    def each_ends_once(self):
+        lives = [pid for pid, _ in self.starts(FORK) + self.starts(VFORK) + self.starts(SHARE) +
+                 self.starts(LAUNCH)]
+        born = set(lives)
+        # posix_spawn() forks inside of the C library: the exec is its first record.
+        lives += [pid for pid, _ in self.starts(EXEC) if pid not in born]
+        self.assertEqual(sorted(lives), sorted(self.ends()))
+
+    def test_births(self):
+        self.play("short_lived", "--count=16", "--life=5")
+        self.each_ends_once()
+        self.assertGreaterEqual(len(self.starts(FORK)), 8)
+        self.assertGreaterEqual(len(self.starts(VFORK)), 2)
+        self.assertGreaterEqual(len(self.starts(EXEC)), 8)
+        self.assertTrue(all(parent == self.pid for _, parent in self.starts(FORK) +
+                            self.starts(VFORK)))
+
+    def test_prefork(self):
+        self.play("prefork", "--children=2", steps=("fork", "toggle", "kill"))
+        self.each_ends_once()
+        self.assertEqual(len(self.starts(FORK)), 3)
+        # The one that was killed did not say so itself: its end has a bracket.
+        ends = [self.truth.get(index) for index in self.truth.of(rd.Truth.PROCESS_EXIT)]
+        self.assertEqual(sum(end[4] != end[5] for end in ends), 1)
+
+    def test_namespaces(self):
+        self.play("namespaces", "--depth=2")
+        self.each_ends_once()
+        # The outside's numbers: no process is its parent's parent, none is 1.
+        (one, _), (other, parent) = self.starts(FORK)[-2:]
+        self.assertEqual(parent, one)
+        self.assertNotIn(1, {one, other})
+        stays = {self.truth.get(index)[2] for index in self.truth.of(rd.Truth.ENTER)}
+        self.assertLessEqual({one, other}, stays)
+
+    def test_pid_reuse(self):
+        self.play("pid_reuse")
+        self.each_ends_once()
+        pids = [pid for pid, _ in self.starts(FORK)]
+        self.assertGreater(len(pids), len(set(pids)))
+
+    def test_shared_space(self):
+        self.play("shared_space")
+        self.each_ends_once()
+        self.assertTrue(self.starts(SHARE) or len(self.starts()) == 1)
+
+    def test_files_are_removed(self):
+        for workload in (("dlopen_twice",), ("replaced_binary",), ("odd_paths",),
+                         ("replaced_binary", "--what=program"), ("odd_paths", "--overlay")):
+            with self.subTest(workload=workload):
+                self.play(*workload)
+                self.each_ends_once()
+                os.unlink(os.path.join(self.home.name, "truth"))
+
+    def test_thread_churn(self):
+        self.play("thread_churn")
+        self.assertEqual(self.ends(), [self.pid])
+
+    def test_killed_at_once(self):
+        """Nobody tells the children that their parent is gone but the end of their pipes."""
+        truth = os.path.join(self.home.name, "truth")
+        with subprocess.Popen([JITPROOF, "workload", "prefork", "--truth", truth],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              text=True) as process:
+            self.assertRegex(process.stdout.readline(), r"^ready \d+\n")
+            process.kill()
+            process.wait()
+            # Ours to reap now; each waits for its own end, without a limit but the test's.
+            while children():
+                os.waitpid(-1, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

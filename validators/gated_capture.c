@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Gated captures: of each process that announced itself, what did the capture know when its
+ * interval began, were samples taken in its interval alone, and how long did it wait for its
+ * answers?
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/evidence_gate.h"
+#include "harness/replay.h"
+#include "harness/validator.h"
+
+/* More processes than this have their figures in sums alone. */
+enum { MOST_LISTED = 64 };
+
+struct process {
+	uint64_t end; /* of its last interval; 0: it had none */
+	uint64_t mmap2, comm, samples, mapped, named;
+};
+
+struct gated {
+	const struct jp_evidence *evidence;
+	struct jp_findings *findings;
+	struct jp_replay *replay;
+	struct process *processes;
+	size_t begun, ended; /* intervals whose edge the walk has passed */
+	uint64_t older, older_known, inside, inside_known, outside;
+	char first_outside[160];
+};
+
+/* Whose life a record of @pid belongs to: mappings come before the announcement, and after an
+ * interval of a pid its next life may begin. */
+static struct process *process_of(struct gated *gated, uint32_t pid, uint64_t time)
+{
+	const struct jp_intervals *intervals = &gated->evidence->intervals;
+	struct process *last = NULL;
+
+	for (size_t i = 0; i < intervals->nr_processes; i++) {
+		if (intervals->processes[i].pid != pid)
+			continue;
+		last = &gated->processes[i];
+		if (time <= last->end)
+			return last;
+	}
+	return last;
+}
+
+/* " (deleted)" stands behind a name from when the file is: before or after its record. */
+static bool same_name(const char *one, const char *other)
+{
+	static const char deleted[] = " (deleted)";
+	size_t a = strlen(one), b = strlen(other), tail = sizeof(deleted) - 1;
+
+	if (a > b)
+		return same_name(other, one);
+	return memcmp(one, other, a) == 0 &&
+	       (a == b || (b == a + tail && strcmp(other + a, deleted) == 0));
+}
+
+/* Whether the capture knows @map as what it is. */
+static bool knows(struct gated *gated, uint32_t pid, const struct jp_procmap *map)
+{
+	const struct jp_mapping *known = jp_replay_find(gated->replay, pid, map->start);
+
+	return known && (known->prot & JP_PROT_EXEC) && known->start == map->start &&
+	       known->end == map->end && known->ino == map->ino && known->maj == map->maj &&
+	       known->min == map->min && (!map->ino || known->pgoff == map->offset) &&
+	       known->backing == jp_mapping_backing(map->name) &&
+	       (!map->ino || same_name(known->name, map->name));
+}
+
+/* What the process had when its interval began. */
+static int judge_older(struct gated *gated, const struct jp_interval *interval)
+{
+	const struct jp_evidence *evidence = gated->evidence;
+	const struct jp_snapshot *snapshot =
+		jp_evidence_announced(evidence, &evidence->intervals.processes[interval->process]);
+	char why[256];
+	int failed = 0;
+
+	for (size_t i = 0; snapshot && i < snapshot->count && !failed; i++) {
+		const struct jp_procmap *map = &snapshot->maps[i];
+		const char *cause;
+
+		/* [vsyscall] is the kernel's, and in no record. */
+		if (!(map->prot & JP_PROT_EXEC) || map->start >> 63)
+			continue;
+		gated->older++;
+		if (knows(gated, interval->pid, map)) {
+			gated->older_known++;
+			continue;
+		}
+		cause = jp_evidence_unmapped(evidence, interval->pid, map->start, interval->enabled,
+					     why, sizeof(why));
+		failed =
+			jp_findings_except(gated->findings, "gated.older", cause,
+					   "%" PRIx64 "-%" PRIx64 " %s of pid %u is not known when "
+					   "its interval begins; %s",
+					   map->start, map->end, map->name, interval->pid, why);
+	}
+	if (!failed && !*jp_replay_comm(gated->replay, interval->pid))
+		failed = jp_findings_except(
+			gated->findings, "gated.named",
+			jp_left_out_text(strcmp(evidence->intervals.gate, "none") ? JP_LEFT_NOTHING
+										  : JP_LEFT_GATE),
+			"pid %u has no name when its interval begins", interval->pid);
+	return failed;
+}
+
+/* What it made executable inside: told at once, whatever the gate. */
+static void judge_inside(struct gated *gated, const struct jp_interval *interval)
+{
+	const struct jp_truth *truth = gated->evidence->truth;
+
+	for (size_t i = 0; i < truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &truth->acts[i];
+		const struct jp_mapping *known;
+
+		if (act->pid != interval->pid || act->before < interval->enabled ||
+		    act->after > interval->disabling || !(act->prot & JP_PROT_EXEC) ||
+		    (act->type != JP_TRUTH_MAP && act->type != JP_TRUTH_PROTECT))
+			continue;
+		known = jp_replay_find(gated->replay, act->pid, act->addr);
+		gated->inside++;
+		gated->inside_known +=
+			known && (known->prot & JP_PROT_EXEC) && known->end >= act->addr + act->len;
+	}
+}
+
+/* Judges at the edges of intervals that lie before @time. */
+static int pass_edges(struct gated *gated, uint64_t time)
+{
+	const struct jp_intervals *intervals = &gated->evidence->intervals;
+	int failed = 0;
+
+	while (!failed) {
+		size_t *next = gated->begun > gated->ended ? &gated->ended : &gated->begun;
+		const struct jp_interval *interval = &intervals->intervals[*next];
+
+		if (*next == intervals->nr_intervals ||
+		    (next == &gated->begun ? interval->enabled : interval->disabling) >= time)
+			return 0;
+		if (next == &gated->begun)
+			failed = judge_older(gated, interval);
+		else
+			judge_inside(gated, interval);
+		++*next;
+	}
+	return failed;
+}
+
+static void judge_sample(struct gated *gated, const struct jp_event *event)
+{
+	const struct jp_evidence *evidence = gated->evidence;
+	const struct jp_interval *interval =
+		jp_intervals_at(&evidence->intervals, event->time, evidence->facts.slack);
+	const struct jp_mapping *known;
+	struct process *process;
+
+	/* In an interval of another process others may run, such as the runner; but no benchmark.
+	 */
+	if (!interval ||
+	    (interval->pid != event->pid &&
+	     (jp_intervals_process(&evidence->intervals, event->pid, event->time) ||
+	      jp_truth_code_at(evidence->truth, event->pid, event->sample.ip, event->time)))) {
+		if (!gated->outside++)
+			snprintf(gated->first_outside, sizeof(gated->first_outside),
+				 "at %" PRIu64 ", %u/%u, ip %" PRIx64, event->time, event->pid,
+				 event->tid, event->sample.ip);
+		return;
+	}
+	if (interval->pid != event->pid || !event->sample.user)
+		return;
+	process = &gated->processes[interval->process];
+	known = jp_replay_find(gated->replay, event->pid, event->sample.ip);
+	process->samples++;
+	process->mapped += known && (known->prot & JP_PROT_EXEC);
+	process->named += *jp_replay_comm(gated->replay, event->pid) != 0;
+}
+
+static int visit(void *context, const struct jp_event *event)
+{
+	struct gated *gated = context;
+	struct process *process;
+	int failed = pass_edges(gated, event->time);
+
+	if (failed)
+		return failed;
+	if (event->type == JP_EVENT_SAMPLE) {
+		judge_sample(gated, event);
+		return 0;
+	}
+	process = process_of(gated, event->pid, event->time);
+	if (process && event->type == JP_EVENT_MAP)
+		process->mmap2++;
+	else if (process && event->type == JP_EVENT_COMM && event->pid == event->tid)
+		process->comm++;
+	return jp_replay_apply(gated->replay, event);
+}
+
+static int by_value(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+static void add_times(struct gated *gated, const char *what, uint64_t *times, size_t count)
+{
+	char name[48];
+
+	if (!count)
+		return;
+	qsort(times, count, sizeof(*times), by_value);
+	snprintf(name, sizeof(name), "gate.%s_us.median", what);
+	jp_findings_add(gated->findings, jp_metric_count(name, times[count / 2] / 1000));
+	snprintf(name, sizeof(name), "gate.%s_us.max", what);
+	jp_findings_add(gated->findings, jp_metric_count(name, times[count - 1] / 1000));
+}
+
+/* How long the processes waited for the answers to their requests, by their own clocks; and how
+ * much of that the gatekeeper took, from when it had an announcement to its answer. */
+static int add_waits(struct gated *gated)
+{
+	static const char *const requests[] = {"announce", "start", "stop"};
+	const struct jp_intervals *intervals = &gated->evidence->intervals;
+	const struct jp_truth *truth = gated->evidence->truth;
+	size_t room = intervals->nr_processes + truth->nr_acts + 1, count;
+	uint64_t *times = malloc(room * sizeof(*times));
+	char mark[32];
+
+	if (!times)
+		return -ENOMEM;
+	for (size_t r = 0; r < sizeof(requests) / sizeof(requests[0]); r++) {
+		snprintf(mark, sizeof(mark), "gate.%s", requests[r]);
+		count = 0;
+		for (size_t i = 0; i < truth->nr_acts; i++)
+			if (truth->acts[i].type == JP_TRUTH_MARK &&
+			    !strcmp(truth->acts[i].name, mark))
+				times[count++] = truth->acts[i].after - truth->acts[i].before;
+		add_times(gated, requests[r], times, count);
+	}
+	for (count = 0; count < intervals->nr_processes; count++)
+		times[count] =
+			intervals->processes[count].answered - intervals->processes[count].asked;
+	add_times(gated, "keeper", times, count);
+	free(times);
+	return 0;
+}
+
+static void add_process(struct gated *gated, size_t index)
+{
+	const struct process *process = &gated->processes[index];
+	struct jp_findings *findings = gated->findings;
+	char name[48];
+
+	snprintf(name, sizeof(name), "process.%zu.mmap2", index + 1);
+	jp_findings_add(findings, jp_metric_count(name, process->mmap2));
+	snprintf(name, sizeof(name), "process.%zu.comm", index + 1);
+	jp_findings_add(findings, jp_metric_count(name, process->comm));
+	snprintf(name, sizeof(name), "process.%zu.mapped", index + 1);
+	jp_findings_add(findings, jp_metric_rate(name, process->mapped, process->samples));
+	snprintf(name, sizeof(name), "process.%zu.named", index + 1);
+	jp_findings_add(findings, jp_metric_rate(name, process->named, process->samples));
+}
+
+static void add_metrics(struct gated *gated)
+{
+	const size_t count = gated->evidence->intervals.nr_processes;
+	struct jp_findings *findings = gated->findings;
+	struct process sum = {0};
+	uint64_t mmap2[2] = {UINT64_MAX, 0}, comm[2] = {UINT64_MAX, 0};
+
+	for (size_t i = 0; i < count; i++) {
+		const struct process *process = &gated->processes[i];
+
+		if (i < MOST_LISTED)
+			add_process(gated, i);
+		sum.samples += process->samples;
+		sum.mapped += process->mapped;
+		sum.named += process->named;
+		mmap2[0] = process->mmap2 < mmap2[0] ? process->mmap2 : mmap2[0];
+		mmap2[1] = process->mmap2 > mmap2[1] ? process->mmap2 : mmap2[1];
+		comm[0] = process->comm < comm[0] ? process->comm : comm[0];
+		comm[1] = process->comm > comm[1] ? process->comm : comm[1];
+	}
+	jp_findings_add(findings, jp_metric_count("gated.processes", count));
+	jp_findings_add(findings, jp_metric_count("gated.least.mmap2", mmap2[0]));
+	jp_findings_add(findings, jp_metric_count("gated.most.mmap2", mmap2[1]));
+	jp_findings_add(findings, jp_metric_count("gated.least.comm", comm[0]));
+	jp_findings_add(findings, jp_metric_count("gated.most.comm", comm[1]));
+	jp_findings_add(findings, jp_metric_rate("gated.mapped", sum.mapped, sum.samples));
+	jp_findings_add(findings, jp_metric_rate("gated.named", sum.named, sum.samples));
+	jp_findings_add(findings, jp_metric_rate("gated.older", gated->older_known, gated->older));
+	jp_findings_add(findings,
+			jp_metric_rate("gated.inside", gated->inside_known, gated->inside));
+	jp_findings_add(findings, jp_metric_count("gated.outside", gated->outside));
+}
+
+/* What makes all the rest worthless. */
+static void check(struct gated *gated)
+{
+	const struct jp_intervals *intervals = &gated->evidence->intervals;
+	struct jp_findings *findings = gated->findings;
+
+	if (!intervals->nr_processes)
+		snprintf(findings->error, sizeof(findings->error), "no process announced itself");
+	for (size_t i = 0; i < intervals->nr_processes; i++) {
+		const struct jp_announced *process = &intervals->processes[i];
+		const char *lacks = !gated->processes[i].end ? "had no interval"
+				    : !jp_evidence_announced(gated->evidence, process)
+					    ? "has no maps"
+					    : NULL;
+
+		if (lacks && !*findings->error)
+			snprintf(findings->error, sizeof(findings->error),
+				 "process %zu (pid %u) announced itself and %s", i + 1,
+				 process->pid, lacks);
+	}
+	if (gated->outside && !*findings->error)
+		snprintf(findings->error, sizeof(findings->error),
+			 "%" PRIu64 " samples lie outside of the intervals, the first %s",
+			 gated->outside, gated->first_outside);
+}
+
+static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
+		 struct jp_findings *findings, struct jp_error *err)
+{
+	struct gated gated = {.evidence = evidence, .findings = findings};
+	const struct jp_intervals *intervals = &evidence->intervals;
+	int failed = 0;
+
+	if (!jp_evidence_gated(evidence))
+		return 0;
+	gated.replay = jp_replay_new();
+	gated.processes = calloc(intervals->nr_processes + 1, sizeof(*gated.processes));
+	if (!gated.replay || !gated.processes)
+		failed = jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
+	for (size_t i = 0; i < intervals->nr_intervals && !failed; i++)
+		gated.processes[intervals->intervals[i].process].end =
+			intervals->intervals[i].disabled;
+	if (!failed)
+		failed = jp_evidence_walk(evidence, add_back, visit, &gated, err);
+	if (!failed && pass_edges(&gated, UINT64_MAX))
+		failed = jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
+	if (!failed) {
+		add_metrics(&gated);
+		check(&gated);
+		if (add_waits(&gated))
+			failed = jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
+	}
+	free(gated.processes);
+	jp_replay_free(gated.replay);
+	return failed;
+}
+
+static const struct jp_validator gated_capture = {
+	.name = "gated_capture",
+	.help = "is each announced process known, and watched in its interval alone?",
+	.judge = judge,
+};
+JP_REGISTER(validator, gated_capture);

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Processes: does the capture know each that truly was there, by name, and which file its code
+ * comes from? An image is what a process is between two starts of it: a fork, an exec.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/evidence_gate.h"
+#include "harness/replay.h"
+#include "harness/validator.h"
+#include "validators/files.h"
+
+struct image {
+	uint32_t pid;
+	uint64_t before, after; /* the bracket in which it came to be; before 0: it was launched */
+	uint64_t until;         /* the end of the bracket in which it ended */
+	bool forked;            /* else by an exec, or launched */
+	bool life;              /* a process begins with it */
+	bool seen, named;
+	uint64_t samples;
+};
+
+struct thread {
+	uint32_t tid;
+	bool named;
+	uint64_t samples, first;
+};
+
+struct processes {
+	const struct jp_evidence *evidence;
+	enum jp_left_out add_back;
+	struct jp_findings *findings;
+	struct image *images; /* by pid, before */
+	size_t nr_images;
+	struct thread *threads; /* open addressing */
+	size_t nr_threads, room;
+};
+
+static int by_pid(const void *left, const void *right)
+{
+	const struct image *a = left, *b = right;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return (a->before > b->before) - (a->before < b->before);
+}
+
+/* The images of the truth; each ends where the next of its pid begins, or with its exit. */
+static int collect(struct processes *processes)
+{
+	const struct jp_truth *truth = processes->evidence->truth;
+	struct image *images = calloc(truth->nr_acts + 1, sizeof(*images));
+	size_t count = 0;
+
+	if (!images)
+		return -ENOMEM;
+	for (size_t i = 0; i < truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &truth->acts[i];
+
+		if (act->type == JP_TRUTH_PROCESS_START)
+			images[count++] = (struct image){
+				.pid = act->pid,
+				.before = act->how == JP_HOW_LAUNCH ? 0 : act->before,
+				.after = act->after,
+				.until = UINT64_MAX,
+				.forked = act->how != JP_HOW_LAUNCH && act->how != JP_HOW_EXEC,
+			};
+	}
+	qsort(images, count, sizeof(*images), by_pid);
+	processes->images = images;
+	processes->nr_images = count;
+	for (size_t i = 0; i + 1 < count; i++)
+		if (images[i].pid == images[i + 1].pid)
+			images[i].until = images[i + 1].after;
+	for (size_t i = 0; i < truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &truth->acts[i];
+
+		if (act->type != JP_TRUTH_PROCESS_EXIT)
+			continue;
+		for (size_t j = 0; j < count; j++)
+			if (images[j].pid == act->pid && images[j].before <= act->before &&
+			    images[j].until >= act->after)
+				images[j].until = act->after;
+	}
+	/* An exec goes on with the process that it is an image of, if that had one. */
+	for (size_t i = 0; i < count; i++)
+		images[i].life = !i || images[i].forked || images[i - 1].pid != images[i].pid;
+	return 0;
+}
+
+/* The image of @pid at @time, brackets widened by the clocks' difference: the later one. */
+static struct image *image_at(const struct processes *processes, uint32_t pid, uint64_t time)
+{
+	uint64_t slack = processes->evidence->facts.slack;
+	size_t low = 0, high = processes->nr_images;
+	struct image *image;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		image = &processes->images[middle];
+		if (image->pid < pid || (image->pid == pid && image->before <= time + slack))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	image = low ? &processes->images[low - 1] : NULL;
+	if (!image || image->pid != pid ||
+	    (image->until != UINT64_MAX && time > image->until + slack))
+		return NULL;
+	return image;
+}
+
+static struct thread *thread_slot(const struct processes *processes, uint32_t tid)
+{
+	size_t at = tid * UINT32_C(2654435761) % processes->room;
+
+	while (processes->threads[at].tid && processes->threads[at].tid != tid)
+		at = (at + 1) % processes->room;
+	return &processes->threads[at];
+}
+
+static struct thread *thread_of(struct processes *processes, uint32_t tid)
+{
+	struct thread *slot;
+
+	if (2 * processes->nr_threads >= processes->room) {
+		struct processes wider = *processes;
+
+		wider.room = processes->room ? 2 * processes->room : 256;
+		wider.threads = calloc(wider.room, sizeof(*wider.threads));
+		if (!wider.threads)
+			return NULL;
+		for (size_t i = 0; i < processes->room; i++)
+			if (processes->threads[i].tid)
+				*thread_slot(&wider, processes->threads[i].tid) =
+					processes->threads[i];
+		free(processes->threads);
+		*processes = wider;
+	}
+	slot = thread_slot(processes, tid);
+	processes->nr_threads += !slot->tid;
+	slot->tid = tid;
+	return slot;
+}
+
+static int visit(void *context, const struct jp_event *event)
+{
+	struct processes *processes = context;
+	const uint64_t enabled = processes->evidence->facts.enabled;
+	/* What is synthesized tells of how it was when the capture began to see, whatever its time.
+	 */
+	struct image *image = image_at(
+		processes, event->pid,
+		event->type == JP_EVENT_SAMPLE || event->time > enabled ? event->time : enabled);
+	struct thread *thread;
+
+	if (image)
+		image->seen = true;
+	switch (event->type) {
+	case JP_EVENT_COMM:
+		/* The name that an exec gives; a thread's own name is not the process's. */
+		if (image && (event->comm.exec || event->pid == event->tid))
+			image->named = true;
+		break;
+	case JP_EVENT_FORK:
+		/* A forked process has its parent's name until it execs. */
+		if (image && image->forked && event->pid != event->task.ppid)
+			image->named = true;
+		break;
+	case JP_EVENT_SAMPLE:
+		if (!image || !event->tid)
+			return 0;
+		image->samples++;
+		break;
+	default:
+		return 0;
+	}
+	if (!image || !event->tid)
+		return 0;
+	thread = thread_of(processes, event->tid);
+	if (!thread)
+		return -ENOMEM;
+	if (event->type == JP_EVENT_SAMPLE) {
+		if (!thread->samples++)
+			thread->first = event->time;
+	} else {
+		thread->named = true;
+	}
+	return 0;
+}
+
+/* Whether the capture had a chance to hear of it. */
+static bool within(const struct processes *processes, const struct image *image)
+{
+	const struct jp_evidence *evidence = processes->evidence;
+	const uint64_t slack = evidence->facts.slack;
+	uint64_t from, to;
+
+	if (!jp_evidence_gated(evidence))
+		return image->after + slack < evidence->facts.stopped &&
+		       image->until > evidence->facts.enabled + slack;
+	for (size_t at = 0; jp_evidence_window(evidence, image->pid, &at, &from, &to);)
+		if (image->after + slack < to && image->until > from + slack)
+			return true;
+	return false;
+}
+
+/* What kept a name from the capture, where something did on purpose. */
+static const char *nameless_by(const struct processes *processes, const struct image *image)
+{
+	if (strcmp(processes->evidence->intervals.gate, "none") == 0 &&
+	    jp_evidence_untold_exec(processes->evidence, image->pid, image->before, image->until))
+		return jp_left_out_text(JP_LEFT_GATE);
+	return "no-comm";
+}
+
+static int judge_images(struct processes *processes)
+{
+	struct jp_findings *findings = processes->findings;
+	uint64_t lives = 0, unseen = 0, nameless = 0, images = 0, reused = 0, sampled = 0;
+	int failed = 0;
+
+	for (size_t i = 0; i < processes->nr_images && !failed; i++) {
+		const struct image *image = &processes->images[i];
+
+		if (!i || image[-1].pid != image->pid)
+			sampled = 0;
+		/* A pid's second life is one that a capture can confuse with the first. */
+		if (image->samples && (!sampled || image->life))
+			reused += ++sampled == 2;
+		if (!within(processes, image))
+			continue;
+		images++;
+		lives += image->life;
+		if (!image->seen) {
+			unseen++;
+			failed = jp_findings_except(findings, "processes.unseen", "not-watched",
+						    "pid %u from %" PRIu64
+						    ": the capture has nothing of it",
+						    image->pid, image->after);
+		} else if (!image->named) {
+			nameless++;
+			failed = jp_findings_except(
+				findings, "processes.nameless", nameless_by(processes, image),
+				"pid %u from %" PRIu64 ": %s, and no record gave its name",
+				image->pid, image->after,
+				image->forked ? "forked" : "started by an exec");
+		}
+	}
+	if (failed)
+		return failed;
+	jp_findings_add(findings, jp_metric_count("processes", lives));
+	jp_findings_add(findings, jp_metric_count("processes.images", images));
+	jp_findings_add(findings, jp_metric_count("processes.unseen", unseen));
+	jp_findings_add(findings, jp_metric_count("processes.nameless", nameless));
+	/* A case that is about it must not pass, nor fail, by a capture that holds no such pid:
+	 * what was not measured is an ERROR. */
+	return reused ? jp_findings_add(findings, jp_metric_count("processes.reused", reused)) : 0;
+}
+
+/* What kept the start of @tid from the capture on purpose: the threads were listed, and the events
+ * not yet on; or a gate that is closed to all. */
+static enum jp_left_out untold(const struct processes *processes, uint32_t tid)
+{
+	const struct jp_evidence *evidence = processes->evidence;
+	const struct jp_truth *truth = evidence->truth;
+
+	for (size_t i = 0; i < truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &truth->acts[i];
+
+		for (size_t j = 0; act->type == JP_TRUTH_THREAD_START && act->tid == tid &&
+				   j < evidence->nr_snapshots;
+		     j++)
+			if (evidence->snapshots[j].pid == act->pid &&
+			    act->after >= evidence->snapshots[j].before &&
+			    act->before <= evidence->facts.enabled)
+				return JP_LEFT_WINDOW;
+	}
+	return strcmp(evidence->intervals.gate, "none") == 0 ? JP_LEFT_GATE : JP_LEFT_NOTHING;
+}
+
+static int judge_threads(struct processes *processes)
+{
+	uint64_t threads = 0, nameless = 0;
+	int failed = 0;
+
+	for (size_t i = 0; i < processes->room && !failed; i++) {
+		const struct thread *thread = &processes->threads[i];
+		enum jp_left_out why;
+
+		threads += thread->samples > 0;
+		if (!thread->samples || thread->named)
+			continue;
+		why = untold(processes, thread->tid);
+		if (why != JP_LEFT_NOTHING && why == processes->add_back)
+			continue;
+		nameless++;
+		failed = jp_findings_except(
+			processes->findings, "threads.nameless",
+			why == JP_LEFT_NOTHING ? "no-record" : jp_left_out_text(why),
+			"thread %u: %" PRIu64 " samples from %" PRIu64 " on, and no record of it",
+			thread->tid, thread->samples, thread->first);
+	}
+	if (failed)
+		return failed;
+	return jp_findings_add(processes->findings,
+			       jp_metric_rate("threads.nameless", nameless, threads));
+}
+
+static bool is_seen(void *context, uint32_t pid, uint64_t time)
+{
+	const struct image *image = image_at(context, pid, time);
+
+	return image && image->seen;
+}
+
+static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
+		 struct jp_findings *findings, struct jp_error *err)
+{
+	struct processes processes = {
+		.evidence = evidence, .add_back = add_back, .findings = findings};
+	int failed = collect(&processes);
+
+	if (!failed)
+		failed = jp_evidence_walk(evidence, add_back, visit, &processes, err);
+	if (!failed)
+		failed = judge_images(&processes) ?: judge_threads(&processes);
+	if (!failed)
+		failed = jp_files_judge(evidence, add_back, is_seen, &processes, findings, err);
+	free(processes.images);
+	free(processes.threads);
+	return failed;
+}
+
+static const struct jp_validator processes_validator = {
+	.name = "processes",
+	.help = "is each process known, by name, and each of its files for what it is?",
+	.judge = judge,
+};
+JP_REGISTER(validator, processes_validator);

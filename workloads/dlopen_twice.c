@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One file at two addresses in one process, by dlopen() and dlmopen(); unloaded and loaded again,
+ * in all orders, with code running in each copy between.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/truth_write.h"
+#include "workloads/folder.h"
+#include "workloads/object.h"
+#include "workloads/workload.h"
+
+enum { RUNS = 6 };
+
+struct scene {
+	struct jp_object object;
+	char path[4096];
+};
+
+static void use(const struct jp_loaded *loaded)
+{
+	for (int i = 0; i < RUNS; i++)
+		jp_path_run(&loaded->paths[i % JP_OBJECT_PATHS]);
+}
+
+/* Both are there; the first goes; the second; and the first one comes back. */
+static int round_of(struct scene *scene)
+{
+	struct jp_loaded one, two;
+	int ret = jp_object_load(&scene->object, scene->path, 0, &one);
+
+	if (ret)
+		return ret;
+	use(&one);
+	ret = jp_object_load(&scene->object, scene->path, 1, &two);
+	if (ret)
+		return ret;
+	use(&one);
+	use(&two);
+	ret = jp_object_unload(&one);
+	use(&two);
+	if (!ret)
+		ret = jp_object_load(&scene->object, scene->path, 0, &one);
+	if (ret)
+		return ret;
+	use(&one);
+	use(&two);
+	return jp_object_unload(&two) ?: jp_object_unload(&one);
+}
+
+static void *go_on(void *context)
+{
+	uint64_t now = jp_truth_now();
+	int ret = 0;
+
+	jp_truth_new_task();
+	jp_truth_put(JP_TRUTH_THREAD_START, now, now, 0, 0, 0, 0);
+	while (!ret && !jp_stage_stopping())
+		ret = round_of(context);
+	if (ret) {
+		fprintf(stderr, "jitproof workload dlopen_twice: %s\n", strerror(-ret));
+		exit(EXIT_FAILURE);
+	}
+	now = jp_truth_now();
+	jp_truth_put(JP_TRUTH_THREAD_EXIT, now, now, 0, 0, 0, 0);
+	return NULL;
+}
+
+static int run(int argc, char **argv)
+{
+	struct scene scene;
+	const char *folder;
+	pthread_t thread;
+	int ret;
+
+	if (argc > 1) {
+		fprintf(stderr, "jitproof workload dlopen_twice: unknown option '%s'\n", argv[1]);
+		return 2;
+	}
+	folder = jp_folder();
+	if (!folder)
+		return EXIT_FAILURE;
+	snprintf(scene.path, sizeof(scene.path), "%.4000s/library.so", folder);
+	ret = jp_object_write(&scene.object, scene.path, 0);
+	if (!ret)
+		ret = round_of(&scene);
+	if (!ret)
+		ret = -pthread_create(&thread, NULL, go_on, &scene);
+	if (!ret) {
+		jp_stage(NULL, NULL);
+		pthread_join(thread, NULL);
+	}
+	jp_folder_remove();
+	if (ret)
+		fprintf(stderr, "jitproof workload dlopen_twice: %s\n", strerror(-ret));
+	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static const struct jp_workload dlopen_twice = {
+	.name = "dlopen_twice",
+	.help = "one library at two addresses, unloaded and loaded again",
+	.options = "",
+	.run = run,
+};
+JP_REGISTER(workload, dlopen_twice);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_WORKLOADS_FOLDER_H
+#define JP_WORKLOADS_FOLDER_H
+
+/*
+ * A folder for files that a workload makes, beside its truth; it is removed with all that is in it
+ * when the process ends in order.
+ */
+/* Its path, made at the first call; NULL and a line on stderr. */
+const char *jp_folder(void);
+void jp_folder_remove(void);
+/* Copies the program that runs here to @path, which must not exist. 0 or -errno. */
+int jp_folder_copy_program(const char *path);
+
+#endif

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/truth_write.h"
+#include "workloads/gate.h"
+#include "workloads/process.h"
+#include "workloads/program.h"
+#include "workloads/workload.h"
+
+/* How a benchmark runner comes by its processes; after the births of workloads/process.h. */
+enum { HOW_EXEC = JP_BIRTHS };
+
+struct scene {
+	const char *name;
+	unsigned how, tasks, busy, task; /* task 0: the runner */
+	const char *gate, *replace;
+	enum jp_protect protect;
+};
+
+static uint64_t cpu_ms(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * 1000 + (uint64_t)used.tv_nsec / 1000000;
+}
+
+/* Runs the paths of all @programs in turn, for @ms of its own CPU time: as many samples come on a
+ * machine that is busy. */
+static void run_for(const struct jp_program *programs, size_t count, unsigned ms)
+{
+	uint64_t until = cpu_ms() + ms;
+
+	for (size_t i = 0; cpu_ms() < until; i++) {
+		const struct jp_program *program = &programs[i % count];
+
+		jp_path_run(&program->paths[i / count % program->nr_paths]);
+	}
+}
+
+/* Keeps what is mapped next away from @arena: the kernel would make one mapping of both, and the
+ * record of the younger one would tell of the older one too. */
+static int keep_apart(const struct jp_arena *arena)
+{
+	const size_t size = sysconf(_SC_PAGESIZE);
+	unsigned char *const sides[] = {arena->exec - size, arena->exec + arena->size};
+
+	for (int i = 0; i < 2; i++) {
+		uint64_t before = jp_truth_now();
+		void *page = mmap(sides[i], size, PROT_NONE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+		if (page == MAP_FAILED && errno == EEXIST)
+			continue; /* something is there already */
+		if (page == MAP_FAILED)
+			return -errno;
+		jp_truth_put(JP_TRUTH_MAP, before, jp_truth_now(), (uintptr_t)page, size,
+			     (uint64_t)JP_BACKING_ANON << 8, 0);
+	}
+	return 0;
+}
+
+/* A new file: nothing that is there already is written into, or followed. */
+static int copy_file(const char *from, const char *to)
+{
+	char bytes[65536];
+	int in = open(from, O_RDONLY | O_CLOEXEC), out, ret = 0;
+	ssize_t got;
+
+	out = in < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0755);
+	if (out < 0)
+		ret = -errno;
+	while (!ret && (got = read(in, bytes, sizeof(bytes))) != 0)
+		if (got < 0 || write(out, bytes, got) != got)
+			ret = -EIO;
+	if (in >= 0)
+		close(in);
+	if (out >= 0)
+		close(out);
+	return ret;
+}
+
+/* Another program now stands at the path from which this one was started. (Not inlined: stack dumps
+ * of the benchmark need not hold these buffers.) */
+static int __attribute__((noinline)) replace_program(const char *other)
+{
+	char self[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (length < 0)
+		return -errno;
+	self[length] = '\0';
+	return unlink(self) ? -errno : copy_file(other, self);
+}
+
+/* One benchmark: code from before its interval and code that it makes inside of it; both run
+ * before, inside and after. */
+static int benchmark(const struct scene *scene)
+{
+	struct jp_plan plan = jp_plan_defaults();
+	struct jp_program programs[2];
+	int ret = 0;
+
+	plan.protect = plan.instead = scene->protect;
+	plan.name = "benchmark";
+	if (scene->replace)
+		ret = replace_program(scene->replace);
+	if (!ret)
+		ret = jp_program_make(&programs[0], &plan);
+	if (ret)
+		return ret;
+	run_for(programs, 1, scene->busy / 8);
+	ret = keep_apart(&programs[0].arena) ?: jp_gate_open(scene->gate);
+	if (!ret)
+		ret = jp_gate_announce() ?: jp_gate_start();
+	if (!ret)
+		ret = jp_program_make(&programs[1], &plan);
+	if (ret)
+		return ret;
+	run_for(programs, 2, scene->busy);
+	ret = jp_gate_stop();
+	run_for(programs, 2, scene->busy / 8);
+	jp_program_end(&programs[1]);
+	jp_program_end(&programs[0]);
+	return ret;
+}
+
+/* A copy of this program beside the truth, to be started and replaced. */
+static int copy_program(char *path, size_t size, unsigned task)
+{
+	if (snprintf(path, size, "%s.%u", jp_stage_setup()->truth, task) >= (int)size)
+		return -ENAMETOOLONG;
+	return copy_file("/proc/self/exe", path);
+}
+
+static int run_task(const struct scene *scene, unsigned task)
+{
+	char number[32], how[32], busy[32], tasks[32], protect[32], gate[PATH_MAX], *copy = NULL;
+	char replace[PATH_MAX], path[PATH_MAX];
+	const char *argv[10] = {scene->name, number, how, busy, tasks, protect};
+	static const char *const protects[] = {"rwx", "flip", "views"};
+	struct jp_process process;
+	int at = 6, ret = 0;
+
+	snprintf(number, sizeof(number), "--task=%u", task);
+	snprintf(how, sizeof(how), "--how=%s", jp_birth_text(scene->how));
+	snprintf(busy, sizeof(busy), "--busy=%u", scene->busy);
+	snprintf(tasks, sizeof(tasks), "--tasks=%u", scene->tasks);
+	snprintf(protect, sizeof(protect), "--protect=%s", protects[scene->protect]);
+	if (scene->gate) {
+		snprintf(gate, sizeof(gate), "--gate=%s", scene->gate);
+		argv[at++] = gate;
+	}
+	if (scene->replace) {
+		snprintf(replace, sizeof(replace), "--replace=%s", scene->replace);
+		argv[at++] = replace;
+		ret = copy_program(path, sizeof(path), task);
+		copy = path;
+	}
+	if (!ret)
+		ret = jp_process_exec(&process, scene->how, copy, argv);
+	if (!ret)
+		ret = jp_process_reap(&process);
+	if (copy)
+		unlink(copy);
+	return ret > 0 ? -ECHILD : ret;
+}
+
+/* Without a fork between two: each task becomes the next. */
+static int become_next(const struct scene *scene)
+{
+	char next[32];
+
+	snprintf(next, sizeof(next), "--task=%u", scene->task + 1);
+	return jp_stage_exec(next);
+}
+
+static int chain(void *context)
+{
+	return become_next(context) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int run_tasks(struct scene *scene)
+{
+	struct jp_process process;
+	int ret = 0;
+
+	if (scene->how == HOW_EXEC) {
+		ret = jp_process_fork(&process, NULL, chain, scene);
+		if (!ret)
+			ret = jp_process_reap(&process);
+		return ret > 0 ? -ECHILD : ret;
+	}
+	for (unsigned task = 1; task <= scene->tasks && !ret && !jp_stage_stopping(); task++)
+		ret = run_task(scene, task);
+	return ret;
+}
+
+static int number_of(const char *text, unsigned most, unsigned *number)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	*number = value;
+	return *text >= '0' && *text <= '9' && !*end && value <= most;
+}
+
+static int take(struct scene *scene, const char *arg)
+{
+	static const char *const protects[] = {"rwx", "flip", "views"};
+	const char *value = strchr(arg, '=');
+
+	value = value ? value + 1 : "";
+	if (!strncmp(arg, "--tasks=", 8))
+		return number_of(value, 10000, &scene->tasks) && scene->tasks;
+	if (!strncmp(arg, "--busy=", 7))
+		return number_of(value, 60000, &scene->busy);
+	if (!strncmp(arg, "--task=", 7))
+		return number_of(value, 10001, &scene->task);
+	if (!strncmp(arg, "--gate=", 7))
+		return !!(scene->gate = *value ? value : NULL);
+	if (!strncmp(arg, "--replace=", 10))
+		return !!(scene->replace = *value ? value : NULL);
+	if (!strncmp(arg, "--how=", 6)) {
+		scene->how = jp_birth_find(value);
+		return scene->how != JP_BIRTHS || !strcmp(value, "exec");
+	}
+	if (strncmp(arg, "--protect=", 10))
+		return 0;
+	for (unsigned i = 0; i < sizeof(protects) / sizeof(protects[0]); i++) {
+		scene->protect = i;
+		if (!strcmp(value, protects[i]))
+			return 1;
+	}
+	return 0;
+}
+
+/* A benchmark runner: a new process for each task, one after the other. */
+static int run(int argc, char **argv)
+{
+	struct scene scene = {.name = argv[0],
+			      .tasks = 5,
+			      .busy = 100,
+			      .how = JP_BIRTH_FORK_EXEC,
+			      .protect = JP_PROTECT_RWX};
+	int ret;
+
+	for (int i = 1; i < argc; i++) {
+		if (take(&scene, argv[i]))
+			continue;
+		fprintf(stderr, "jitproof workload %s: bad option '%s' (see --help)\n", argv[0],
+			argv[i]);
+		return 2;
+	}
+	if (scene.how == HOW_EXEC && scene.replace) {
+		fprintf(stderr, "jitproof workload %s: --replace needs a new process\n", argv[0]);
+		return 2;
+	}
+	if (scene.task) {
+		ret = scene.task <= scene.tasks ? benchmark(&scene) : 0;
+		if (!ret && scene.how == HOW_EXEC && scene.task < scene.tasks)
+			ret = become_next(&scene);
+	} else {
+		ret = run_tasks(&scene);
+		if (!ret)
+			jp_stage(NULL, NULL);
+	}
+	if (ret)
+		fprintf(stderr, "jitproof workload %s: %s\n", argv[0], strerror(-ret));
+	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static const struct jp_workload fork_exec = {
+	.name = "fork_exec",
+	.help = "a benchmark runner: a new process for each task, each with its interval",
+	.options =
+		"  --how=HOW        fork+exec, vfork+exec, posix_spawn, thread-exec, or exec:\n"
+		"                   without a fork, each task becomes the next (fork+exec)\n"
+		"  --tasks=N        processes, one after the other (5); then it is \"ready\"\n"
+		"  --busy=MS        CPU time of each inside its interval; an eighth of it before\n"
+		"                   and after (100)\n"
+		"  --gate=PREFIX    announces itself at the FIFOs PREFIX.ctl and PREFIX.ack, or\n"
+		"  --gate=perf:CTL,ACK  at those of perf record --control ($JITPROOF_GATE)\n"
+		"  --protect=rwx|flip|views  how its code comes to be (rwx)\n"
+		"  --replace=FILE   each program file is replaced by FILE while it runs\n",
+	.run = run,
+};
+JP_REGISTER(workload, fork_exec);

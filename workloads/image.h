@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_WORKLOADS_IMAGE_H
+#define JP_WORKLOADS_IMAGE_H
+
+#include <stdint.h>
+
+/*
+ * Which file the code at @addr comes from goes into the truth: device and inode as the kernel shows
+ * them to this process, path @name, build id @build_id (hexadecimal; "": none). 0 or -errno.
+ */
+int jp_image_record(uint64_t addr, const char *name, const char *build_id);
+/* The same of the program itself, by its own headers. */
+int jp_image_record_program(void);
+
+#endif

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Processes in pid and mount namespaces, nested as often as one likes: each has a number of its own
+ * inside, a /proc of its own, and a file system where nobody outside can look: there lies the
+ * library whose code it runs. The truth has the numbers of the outside, as the capture has.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/truth_write.h"
+#include "workloads/folder.h"
+#include "workloads/object.h"
+#include "workloads/process.h"
+#include "workloads/program.h"
+#include "workloads/workload.h"
+
+struct scene {
+	struct jp_plan plan;
+	const char *folder;
+	unsigned depth; /* namespaces from here on down */
+	bool user;      /* a user namespace around them: we are not root */
+	uid_t uid;
+	gid_t gid;
+};
+
+static int write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+/* Who we were outside is root inside; nobody else is there. */
+static int map_user(const struct scene *scene)
+{
+	char text[64];
+	int ret = write_text("/proc/self/setgroups", "deny");
+
+	snprintf(text, sizeof(text), "0 %u 1", scene->uid);
+	if (!ret)
+		ret = write_text("/proc/self/uid_map", text);
+	snprintf(text, sizeof(text), "0 %u 1", scene->gid);
+	return ret ? ret : write_text("/proc/self/gid_map", text);
+}
+
+/* A file system and a /proc that only this namespace has. */
+static int mount_own(const char *folder)
+{
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("inside", folder, "tmpfs", 0, "mode=0755") ||
+	    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL))
+		return -errno;
+	return 0;
+}
+
+static int inside(void *context);
+
+static int go_down(struct scene *scene, struct jp_process *process)
+{
+	struct jp_fork fork = {.namespaces = CLONE_NEWPID | CLONE_NEWNS};
+	int ret;
+
+	if (scene->user)
+		fork.namespaces |= CLONE_NEWUSER;
+	ret = jp_process_fork(process, &fork, inside, scene);
+	return ret ? ret : jp_process_wait_ready(process);
+}
+
+/* The first process of a namespace: code in anonymous memory, and in a file of this place. */
+static int inside(void *context)
+{
+	struct scene *scene = context;
+	struct jp_process deeper = {0};
+	struct jp_program program;
+	struct jp_object object;
+	struct jp_loaded loaded = {0};
+	char path[PATH_MAX];
+	int ret = scene->user ? map_user(scene) : 0;
+
+	if (!ret)
+		ret = mount_own(scene->folder);
+	scene->user = false; /* root of this one from here on down */
+	snprintf(path, sizeof(path), "%.4000s/library%u.so", scene->folder, scene->depth);
+	if (!ret)
+		ret = jp_object_write(&object, path, scene->depth);
+	if (!ret)
+		ret = jp_object_load(&object, path, 0, &loaded);
+	if (!ret)
+		ret = jp_program_make(&program, &scene->plan);
+	if (!ret && --scene->depth)
+		ret = go_down(scene, &deeper); /* while no other thread is here */
+	if (!ret)
+		ret = jp_path_thread(program.paths, program.nr_paths);
+	if (!ret)
+		ret = jp_path_thread(loaded.paths, JP_OBJECT_PATHS);
+	if (ret)
+		fprintf(stderr, "jitproof workload namespaces: inside: %s\n", strerror(-ret));
+	else
+		jp_stage(NULL, NULL);
+	jp_path_join();
+	if (deeper.pid) {
+		jp_process_tell_stop(&deeper);
+		if (jp_process_reap(&deeper))
+			ret = -ECHILD;
+	}
+	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* Its exit status is errno. */
+static int try_inside(void *context)
+{
+	const struct scene *scene = context;
+	int ret = scene->user ? map_user(scene) : 0;
+
+	return ret ? -ret : -mount_own(scene->folder);
+}
+
+/* Whether namespaces can be had at all; else errno. */
+static int try_namespaces(struct scene *scene)
+{
+	struct jp_fork fork = {.namespaces = CLONE_NEWPID | CLONE_NEWNS |
+					     (scene->user ? CLONE_NEWUSER : 0)};
+	struct jp_process process;
+	int ret = jp_process_fork(&process, &fork, try_inside, scene);
+
+	return ret ? -ret : jp_process_reap(&process);
+}
+
+static int run(int argc, char **argv)
+{
+	struct scene scene = {.plan = jp_plan_defaults(), .depth = 1};
+	struct jp_process process = {0};
+	int proc, ret = 0;
+
+	scene.plan.protect = JP_PROTECT_FLIP;
+	for (int i = 1; i < argc; i++) {
+		if (sscanf(argv[i], "--depth=%u", &scene.depth) == 1 && scene.depth &&
+		    scene.depth < 16)
+			continue;
+		fprintf(stderr, "jitproof workload namespaces: bad option '%s'\n", argv[i]);
+		return 2;
+	}
+	scene.uid = geteuid();
+	scene.gid = getegid();
+	scene.user = scene.uid != 0;
+	scene.folder = jp_folder();
+	proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (!scene.folder || proc < 0)
+		return EXIT_FAILURE;
+	ret = jp_truth_outside(proc);
+	if (!ret && (ret = try_namespaces(&scene))) {
+		char why[128];
+
+		snprintf(why, sizeof(why),
+			 "clone3 with CLONE_NEWPID and CLONE_NEWNS%s, or mount: %s",
+			 scene.user ? " and CLONE_NEWUSER" : "", strerror(ret));
+		jp_folder_remove();
+		return jp_stage_skip(why);
+	}
+	if (!ret)
+		ret = go_down(&scene, &process);
+	if (!ret)
+		jp_stage(NULL, NULL);
+	if (process.pid) {
+		jp_process_tell_stop(&process);
+		if (jp_process_reap(&process))
+			ret = -ECHILD;
+	}
+	jp_folder_remove();
+	if (ret)
+		fprintf(stderr, "jitproof workload namespaces: %s\n", strerror(-ret));
+	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static const struct jp_workload namespaces = {
+	.name = "namespaces",
+	.help = "processes in pid and mount namespaces of their own",
+	.options = "  --depth=N        nested so deep (1)\n",
+	.run = run,
+};
+JP_REGISTER(workload, namespaces);

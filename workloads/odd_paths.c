@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Names that parsers trip over: blanks, a newline, a backslash, a file that is really called
+ * "... (deleted)", 4,000 characters, and a file system in layers, where what stat() says of a file
+ * is not what its mapping says. In each place a library with code that runs, and a program.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "workloads/folder.h"
+#include "workloads/object.h"
+#include "workloads/process.h"
+#include "workloads/workload.h"
+
+enum { LONG = 4000, MOST = 16 };
+
+struct place {
+	const char *word; /* on the command line */
+	const char *name; /* NULL: made by hand */
+	bool program;     /* a program of that name is run too */
+};
+
+static const struct place places[] = {
+	{"blank", "a name  with blanks", true},
+	{"newline", "a name\nwith a newline", true},
+	{"backslash", "a name\\with a \\ backslash", true},
+	{"octal", "a name\\012with what is no newline", false},
+	{"deleted", "really called so (deleted)", true},
+	{"bytes", "\x01\xff\xfe.so", false},
+	{"long", NULL, false},
+	{"overlay", NULL, true},
+};
+enum { PLACES = sizeof(places) / sizeof(places[0]) };
+
+struct scene {
+	struct jp_loaded loaded[PLACES];
+	struct jp_process programs[PLACES];
+	bool wanted[PLACES];
+	bool libraries;     /* no programs */
+	const char *merged; /* where the layers are mounted */
+};
+
+/* A path of LONG characters below @folder: folders of 255. */
+static int make_long(const char *folder, char *path)
+{
+	size_t length = snprintf(path, PATH_MAX, "%s", folder);
+
+	while (length < LONG) {
+		size_t part = LONG - length - 1;
+
+		if (mkdir(path, 0755) && errno != EEXIST)
+			return -errno;
+		part = part > 200 && part < 256 ? part / 2 : part > 255 ? 255 : part;
+		path[length++] = '/';
+		memset(path + length, 'x', part);
+		length += part;
+		path[length] = '\0';
+	}
+	return 0;
+}
+
+/* In a mount namespace of our own: nothing stays behind, whatever becomes of us. */
+static int mount_layers(struct scene *scene, const char *folder)
+{
+	static const char *const names[] = {"lower", "upper", "work", "merged"};
+	static char merged[PATH_MAX];
+	char path[PATH_MAX], options[3 * PATH_MAX];
+
+	for (int i = 0; i < 4; i++) {
+		snprintf(path, sizeof(path), "%.4000s/%s", folder, names[i]);
+		if (mkdir(path, 0755))
+			return -errno;
+	}
+	if (strpbrk(folder, ",:\\"))
+		return -EINVAL;
+	snprintf(options, sizeof(options), "lowerdir=%s/lower,upperdir=%s/upper,workdir=%s/work",
+		 folder, folder, folder);
+	strcpy(merged, path);
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("overlay", merged, "overlay", 0, options))
+		return -errno;
+	scene->merged = merged;
+	return 0;
+}
+
+static int place_at(struct scene *scene, unsigned at, const char *folder, char *path)
+{
+	const struct place *place = &places[at];
+
+	if (place->name)
+		snprintf(path, PATH_MAX, "%s/%s", folder, place->name);
+	else if (!strcmp(place->word, "long"))
+		return make_long(folder, path);
+	else
+		snprintf(path, PATH_MAX, "%s/library.so", scene->merged);
+	return 0;
+}
+
+static int settle(struct scene *scene, unsigned at, const char *folder)
+{
+	static const char *const argv[] = {"anon_exec", NULL};
+	char path[PATH_MAX], program[PATH_MAX + 16];
+	struct jp_object object;
+	int ret = place_at(scene, at, folder, path);
+
+	if (!ret)
+		ret = jp_object_write(&object, path, at);
+	if (!ret)
+		ret = jp_object_load(&object, path, 0, &scene->loaded[at]);
+	if (!ret)
+		ret = jp_path_thread(scene->loaded[at].paths, JP_OBJECT_PATHS);
+	if (ret || !places[at].program || scene->libraries)
+		return ret;
+	/* The end of the name is what counts. */
+	snprintf(program, sizeof(program), "%s/program of %s",
+		 place_at(scene, at, folder, path) || !scene->merged || places[at].name
+			 ? folder
+			 : scene->merged,
+		 places[at].name ? places[at].name : "layers");
+	ret = jp_folder_copy_program(program);
+	if (!ret)
+		ret = jp_process_exec(&scene->programs[at], JP_BIRTH_FORK_EXEC, program, argv);
+	return ret ? ret : jp_process_wait_ready(&scene->programs[at]);
+}
+
+static int take_places(struct scene *scene, int argc, char **argv)
+{
+	bool any = false;
+
+	for (int i = 1; i < argc; i++) {
+		unsigned at = 0;
+
+		if (!strcmp(argv[i], "--no-programs")) {
+			scene->libraries = true;
+			continue;
+		}
+		while (at < PLACES &&
+		       (strncmp(argv[i], "--", 2) || strcmp(argv[i] + 2, places[at].word)))
+			at++;
+		if (at == PLACES) {
+			fprintf(stderr, "jitproof workload odd_paths: unknown option '%s'\n",
+				argv[i]);
+			return 2;
+		}
+		any = scene->wanted[at] = true;
+	}
+	/* Not those that not every machine can, or that the kernel tells ambiguously. */
+	for (unsigned at = 0; at < PLACES && !any; at++)
+		scene->wanted[at] =
+			strcmp(places[at].word, "overlay") && strcmp(places[at].word, "octal");
+	return 0;
+}
+
+static int end_all(struct scene *scene)
+{
+	int failed = 0;
+
+	jp_path_join();
+	for (unsigned at = 0; at < PLACES; at++)
+		if (scene->programs[at].pid)
+			jp_process_tell_stop(&scene->programs[at]);
+	for (unsigned at = 0; at < PLACES; at++) {
+		if (scene->programs[at].pid)
+			failed |= jp_process_reap(&scene->programs[at]);
+		if (scene->loaded[at].handle)
+			failed |= jp_object_unload(&scene->loaded[at]);
+	}
+	if (scene->merged)
+		umount2(scene->merged, MNT_DETACH);
+	jp_folder_remove();
+	return failed ? -ECHILD : 0;
+}
+
+static int run(int argc, char **argv)
+{
+	static struct scene scene;
+	const char *folder;
+	int ret = take_places(&scene, argc, argv);
+
+	if (ret)
+		return ret;
+	folder = jp_folder();
+	if (!folder)
+		return EXIT_FAILURE;
+	if (scene.wanted[PLACES - 1]) {
+		ret = mount_layers(&scene, folder);
+		if (ret) {
+			jp_folder_remove();
+			return jp_stage_skip(ret == -EPERM ? "mount of an overlay: EPERM"
+							   : "mount of an overlay");
+		}
+	}
+	for (unsigned at = 0; at < PLACES && !ret; at++)
+		if (scene.wanted[at])
+			ret = settle(&scene, at, folder);
+	if (!ret)
+		jp_stage(NULL, NULL);
+	ret = end_all(&scene) ?: ret;
+	if (ret)
+		fprintf(stderr, "jitproof workload odd_paths: %s\n", strerror(-ret));
+	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static const struct jp_workload odd_paths = {
+	.name = "odd_paths",
+	.help = "libraries and programs whose paths parsers trip over",
+	.options = "  --blank --newline --backslash --octal --deleted --bytes --long --overlay\n"
+		   "                   which of them (all but octal and overlay)\n"
+		   "  --no-programs    only libraries, in one process\n",
+	.run = run,
+};
+JP_REGISTER(workload, odd_paths);

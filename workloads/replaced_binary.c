@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What runs is replaced on disk, as a package upgrade does it: a library, and a program. The path
+ * is the same, the inode and the build id are others; whoever opens the path afterwards gets the
+ * wrong file, or none.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/truth_write.h"
+#include "workloads/folder.h"
+#include "workloads/object.h"
+#include "workloads/process.h"
+#include "workloads/program.h"
+#include "workloads/workload.h"
+
+/* Of about 1 ms: a watcher that looks every tenth of a second is in time. */
+enum { RUNS = 120 };
+
+struct scene {
+	char library[4096], program[4096], fresh[4096];
+	unsigned variant;
+	bool programs;
+	struct jp_program own; /* what runs meanwhile */
+};
+
+static void use(const struct jp_loaded *loaded)
+{
+	for (int i = 0; i < RUNS; i++)
+		jp_path_run(&loaded->paths[i % JP_OBJECT_PATHS]);
+}
+
+/* Puts another ELF file at @path, in one step. */
+static int replace(struct scene *scene, const char *path, struct jp_object *object)
+{
+	int ret = jp_object_write(object, scene->fresh, scene->variant++);
+
+	if (!ret && rename(scene->fresh, path))
+		ret = -errno;
+	return ret;
+}
+
+/* The old one runs on while the new one is there, then while it is loaded beside it. */
+static int replace_library(struct scene *scene)
+{
+	struct jp_object object;
+	struct jp_loaded old, new;
+	int ret = replace(scene, scene->library, &object);
+
+	if (!ret)
+		ret = jp_object_load(&object, scene->library, 0, &old);
+	if (ret)
+		return ret;
+	use(&old);
+	ret = replace(scene, scene->library, &object);
+	if (ret)
+		return ret;
+	use(&old);
+	ret = jp_object_load(&object, scene->library, 1, &new);
+	if (ret)
+		return ret;
+	use(&new);
+	use(&old);
+	if (unlink(scene->library))
+		return -errno;
+	use(&new);
+	return jp_object_unload(&old) ?: jp_object_unload(&new);
+}
+
+static void run_own(struct scene *scene)
+{
+	for (size_t i = 0; i < RUNS; i++)
+		jp_path_run(&scene->own.paths[i % scene->own.nr_paths]);
+}
+
+/* The child runs on while its program is another, and then none. */
+static int replace_program(struct scene *scene)
+{
+	static const char *const argv[] = {"anon_exec", NULL};
+	struct jp_process process;
+	struct jp_object object;
+	int ret = jp_folder_copy_program(scene->program);
+
+	if (!ret)
+		ret = jp_process_exec(&process, JP_BIRTH_FORK_EXEC, scene->program, argv);
+	if (!ret)
+		ret = jp_process_wait_ready(&process);
+	if (ret)
+		return ret;
+	run_own(scene);
+	ret = replace(scene, scene->program, &object);
+	run_own(scene);
+	if (!ret && unlink(scene->program))
+		ret = -errno;
+	run_own(scene);
+	jp_process_tell_stop(&process);
+	return jp_process_reap(&process) ? -ECHILD : ret;
+}
+
+static void *go_on(void *context)
+{
+	struct scene *scene = context;
+	uint64_t now = jp_truth_now();
+	int ret = 0;
+
+	jp_truth_new_task();
+	jp_truth_put(JP_TRUTH_THREAD_START, now, now, 0, 0, 0, 0);
+	while (!ret && !jp_stage_stopping())
+		ret = scene->programs ? replace_program(scene) : replace_library(scene);
+	if (ret) {
+		fprintf(stderr, "jitproof workload replaced_binary: %s\n", strerror(-ret));
+		exit(EXIT_FAILURE);
+	}
+	now = jp_truth_now();
+	jp_truth_put(JP_TRUTH_THREAD_EXIT, now, now, 0, 0, 0, 0);
+	return NULL;
+}
+
+static int prepare(struct scene *scene)
+{
+	struct jp_plan plan = jp_plan_defaults();
+	const char *folder = jp_folder();
+
+	if (!folder)
+		return -EIO;
+	snprintf(scene->library, sizeof(scene->library), "%.4000s/library.so", folder);
+	snprintf(scene->program, sizeof(scene->program), "%.4000s/program", folder);
+	snprintf(scene->fresh, sizeof(scene->fresh), "%.4000s/fresh", folder);
+	plan.protect = JP_PROTECT_FLIP;
+	return jp_program_make(&scene->own, &plan) ?: replace_library(scene);
+}
+
+static int run(int argc, char **argv)
+{
+	static struct scene scene;
+	pthread_t thread;
+	int ret;
+
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--what=program")) {
+			scene.programs = true;
+		} else if (strcmp(argv[i], "--what=library")) {
+			fprintf(stderr, "jitproof workload replaced_binary: unknown option '%s'\n",
+				argv[i]);
+			return 2;
+		}
+	}
+	ret = prepare(&scene);
+	if (!ret)
+		ret = -pthread_create(&thread, NULL, go_on, &scene);
+	if (!ret) {
+		jp_stage(NULL, NULL);
+		pthread_join(thread, NULL);
+	}
+	jp_folder_remove();
+	if (ret)
+		fprintf(stderr, "jitproof workload replaced_binary: %s\n", strerror(-ret));
+	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static const struct jp_workload replaced_binary = {
+	.name = "replaced_binary",
+	.help = "a library or a program that is replaced and deleted while it runs",
+	.options = "  --what=library|program  (library)\n",
+	.run = run,
+};
+JP_REGISTER(workload, replaced_binary);

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * clone(CLONE_VM) without CLONE_THREAD: one address space under two pids. The child runs what the
+ * parent compiled, then compiles something itself, which the parent runs after it.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/truth_write.h"
+#include "workloads/process.h"
+#include "workloads/program.h"
+#include "workloads/workload.h"
+
+enum { RUNS = 24 };
+
+struct scene {
+	struct jp_plan plan;
+	struct jp_program first, second;
+};
+
+static void use(const struct jp_program *program)
+{
+	for (size_t i = 0; i < RUNS; i++)
+		jp_path_run(&program->paths[i % program->nr_paths]);
+}
+
+static int borrower(void *context)
+{
+	struct scene *scene = context;
+
+	use(&scene->first);
+	if (jp_program_make(&scene->second, &scene->plan))
+		return EXIT_FAILURE;
+	use(&scene->second);
+	return EXIT_SUCCESS;
+}
+
+static int round_of(struct scene *scene)
+{
+	int ret;
+
+	use(&scene->first);
+	ret = jp_process_share(borrower, scene);
+	if (ret)
+		return ret < 0 ? ret : -ECHILD;
+	use(&scene->second);
+	return jp_program_end(&scene->second);
+}
+
+static void *go_on(void *context)
+{
+	uint64_t now = jp_truth_now();
+	int ret = 0;
+
+	jp_truth_new_task();
+	jp_truth_put(JP_TRUTH_THREAD_START, now, now, 0, 0, 0, 0);
+	while (!ret && !jp_stage_stopping())
+		ret = round_of(context);
+	if (ret) {
+		fprintf(stderr, "jitproof workload shared_space: %s\n", strerror(-ret));
+		exit(EXIT_FAILURE);
+	}
+	now = jp_truth_now();
+	jp_truth_put(JP_TRUTH_THREAD_EXIT, now, now, 0, 0, 0, 0);
+	return NULL;
+}
+
+static int run(int argc, char **argv)
+{
+	struct scene scene = {.plan = jp_plan_defaults()};
+	pthread_t thread;
+	int ret;
+
+	if (argc > 1) {
+		fprintf(stderr, "jitproof workload shared_space: unknown option '%s'\n", argv[1]);
+		return 2;
+	}
+	scene.plan.protect = JP_PROTECT_FLIP;
+	ret = jp_program_make(&scene.first, &scene.plan);
+	if (!ret)
+		ret = -pthread_create(&thread, NULL, go_on, &scene);
+	if (!ret) {
+		jp_stage(NULL, NULL);
+		pthread_join(thread, NULL);
+	}
+	jp_program_end(&scene.first);
+	if (ret)
+		fprintf(stderr, "jitproof workload shared_space: %s\n", strerror(-ret));
+	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static const struct jp_workload shared_space = {
+	.name = "shared_space",
+	.help = "one address space under two pids (clone(CLONE_VM))",
+	.options = "",
+	.run = run,
+};
+JP_REGISTER(workload, shared_space);

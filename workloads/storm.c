@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/truth_write.h"
+#include "workloads/program.h"
+#include "workloads/workload.h"
+
+/*
+ * Noise beside code that is judged: pages that become executable again and again, which nobody
+ * runs, and processes that end at once. None of it is in the truth; it is there to fill rings.
+ */
+struct storm {
+	unsigned acts, forks, threads; /* acts and forks: a second, 0: as fast as it goes, none */
+	atomic_ullong done, forked;
+};
+
+/* One record of the kernel: mprotect() tells of what becomes executable, and only then. */
+static int act(unsigned char *page, size_t size)
+{
+	return mprotect(page, size, PROT_READ | PROT_EXEC) || mprotect(page, size, PROT_READ)
+		       ? -errno
+		       : 0;
+}
+
+/* Ticks each millisecond; -1 where there is none: then it is not paced. */
+static int ticker(void)
+{
+	const struct itimerspec each = {{0, 1000000}, {0, 1000000}};
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+
+	if (fd >= 0)
+		timerfd_settime(fd, 0, &each, NULL);
+	return fd;
+}
+
+/* Milliseconds since it was last asked, one at least. */
+static uint64_t ticks(int fd)
+{
+	uint64_t count = 0;
+
+	return read(fd, &count, sizeof(count)) == sizeof(count) ? count : 1;
+}
+
+static void *blow(void *context)
+{
+	struct storm *storm = context;
+	size_t size = sysconf(_SC_PAGESIZE);
+	/* A neighbour on either side, so that it never becomes part of another mapping. */
+	unsigned char *page = mmap(NULL, 3 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t owed = 0, batch = 1000;
+	int timer = storm->acts ? ticker() : -1;
+
+	while (page != MAP_FAILED && !jp_stage_stopping()) {
+		uint64_t i = 0;
+
+		if (storm->acts) {
+			/* In thousandths: what the time that went by owes. */
+			owed += ticks(timer) * (storm->acts / storm->threads);
+			batch = owed / 1000;
+			owed %= 1000;
+		}
+		while (i < batch && !act(page + size, size))
+			i++;
+		atomic_fetch_add(&storm->done, i);
+	}
+	if (timer >= 0)
+		close(timer);
+	return NULL;
+}
+
+static void *fork_on(void *context)
+{
+	struct storm *storm = context;
+	int timer = ticker();
+	uint64_t owed = 0;
+
+	while (!jp_stage_stopping()) {
+		owed += ticks(timer) * storm->forks;
+		for (; owed >= 1000 && !jp_stage_stopping(); owed -= 1000) {
+			pid_t pid = fork();
+
+			if (!pid)
+				_exit(0);
+			if (pid > 0 && waitpid(pid, NULL, 0) == pid)
+				atomic_fetch_add(&storm->forked, 1);
+		}
+	}
+	if (timer >= 0)
+		close(timer);
+	return NULL;
+}
+
+static int judged(struct jp_program *program)
+{
+	struct jp_plan plan = jp_plan_defaults();
+	int ret;
+
+	plan.protect = plan.instead = JP_PROTECT_RWX;
+	ret = jp_program_make(program, &plan);
+	return ret ? ret : jp_path_thread(program->paths, program->nr_paths);
+}
+
+static int number_of(const char *arg, const char *name, unsigned least, unsigned most,
+		     unsigned *number)
+{
+	size_t length = strlen(name);
+	char *end;
+	unsigned long value;
+
+	if (strncmp(arg, name, length))
+		return 0;
+	value = strtoul(arg + length, &end, 10);
+	*number = value;
+	return arg[length] >= '0' && arg[length] <= '9' && !*end && value >= least && value <= most;
+}
+
+static int run(int argc, char **argv)
+{
+	struct storm storm = {.acts = 10000, .threads = 1};
+	struct jp_program program;
+	pthread_t threads[65];
+	unsigned started = 0;
+	uint64_t began;
+	int ret;
+
+	for (int i = 1; i < argc; i++) {
+		if (number_of(argv[i], "--acts=", 0, 100000000, &storm.acts) ||
+		    number_of(argv[i], "--forks=", 0, 100000, &storm.forks) ||
+		    number_of(argv[i], "--threads=", 1, 64, &storm.threads))
+			continue;
+		fprintf(stderr, "jitproof workload %s: bad option '%s' (see --help)\n", argv[0],
+			argv[i]);
+		return 2;
+	}
+	ret = judged(&program);
+	began = jp_truth_now();
+	while (!ret && started < storm.threads + !!storm.forks) {
+		ret = -pthread_create(&threads[started], NULL,
+				      started < storm.threads ? blow : fork_on, &storm);
+		started += !ret;
+	}
+	if (ret)
+		fprintf(stderr, "jitproof workload %s: %s\n", argv[0], strerror(-ret));
+	else
+		jp_stage(NULL, NULL);
+	jp_path_join();
+	for (unsigned i = 0; i < started; i++)
+		pthread_join(threads[i], NULL);
+	printf("%llu mappings, %llu forks in %.3f s\n", storm.done, storm.forked,
+	       (jp_truth_now() - began) / 1e9);
+	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static const struct jp_workload storm_workload = {
+	.name = "storm",
+	.help = "code beside a storm of mapping records and forks, which is not in the truth",
+	.options = "  --acts=N         mapping records a second, 0: as many as it can (10000)\n"
+		   "  --threads=N      that make them (1)\n"
+		   "  --forks=N        processes a second that end at once (0)\n",
+	.run = run,
+};
+JP_REGISTER(workload, storm_workload);
