@@ -72,6 +72,12 @@ struct jp_inject_read {
  * left out. -errno: an ELF file could not be written, or no memory. */
 int jp_inject_read(struct jp_inject_dumps *dumps, const struct jp_inject_read *read,
 		   struct jp_error *err);
+/* The one at @path, of marker number @marker: it belongs to @owner, or is refused. */
+int jp_inject_read_dump(struct jp_inject_dumps *dumps, size_t marker, const char *path,
+			uint32_t owner, const struct jp_inject_read *read, struct jp_error *err);
+/* A line for whoever started this. */
+void jp_inject_say(const struct jp_inject_read *read, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 void jp_inject_dumps_free(struct jp_inject_dumps *dumps);
 
 #endif
