@@ -233,6 +233,7 @@ static int apply_map_to(struct jp_replay *replay, const struct jp_event *event)
 		.end = event->map.addr + event->map.len,
 		.pgoff = event->map.pgoff,
 		.since = event->time,
+		.pid = event->pid,
 		.at = event->at,
 		.prot = event->map.prot & 7,
 		.flags = event->map.flags,
@@ -268,6 +269,7 @@ static int apply_map_to(struct jp_replay *replay, const struct jp_event *event)
 	    same->name == mapping.name && same->maj == mapping.maj && same->min == mapping.min &&
 	    same->prot == mapping.prot && same_generation(same->gen, mapping.gen)) {
 		same->gen = same->gen ? same->gen : mapping.gen;
+		same->pid = mapping.pid;
 		if (mapping.build_id) {
 			same->build_id = mapping.build_id;
 			same->build_id_size = mapping.build_id_size;

@@ -289,6 +289,12 @@ def record(options):
     say("done")
 
 
+def whole(path):
+    file = DataFile(path)
+    file.look()
+    return file.at is not None and not file.rest
+
+
 def inject(options):
     perf = find_perf()
     home = os.path.join(options.dir, "inject-home")
@@ -312,6 +318,8 @@ def inject(options):
         say("crash perf inject ended with %d: %s" % (done.returncode, one_line(said)))
     elif not os.path.exists(os.path.join(options.dir, "injected.data")):
         say("crash perf inject wrote nothing: %s" % one_line(said))
+    elif not whole(os.path.join(options.dir, "injected.data")):
+        say("crash perf inject ended with 0 and wrote a file whose records do not follow each other")
     else:
         say("done")
 
