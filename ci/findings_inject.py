@@ -3,6 +3,7 @@
 
 import glob
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -44,12 +45,12 @@ def namespaces(context):
         # It says its inner pid; the shell ends, and with it perf, once it does.
         start = ("mkfifo ready; unshare --pid --fork sh -c 'exec \"$0\" workload anon_exec --truth "
                  "truth --publish=jitdump --publish-dir=\"$1\" --control-fd=none' \"$0\" \"$1\" "
-                 ">ready & echo $! >pid; read said <ready")
+                 ">ready 2>ready.err & echo $! >pid; read said <ready")
         done = perf.run("record", "-N", "-q", "-k", "mono", "-e", "cpu-clock", "-o", "perf.data",
                         "--", "sh", "-c", start, context.jitproof, folder, cwd=folder)
         try:
             if done.returncode:
-                raise RuntimeError("perf %s record: %s" % (perf.version, done.stderr.strip()[-200:]))
+                raise RuntimeError("perf %s record: %s" % (perf.version, done.stderr[-200:]))
             alive = inject(perf, folder)[0]
         finally:
             end_namespace(folder)
@@ -67,7 +68,7 @@ def end_namespace(folder):
     for pid in inner:
         watch = os.pidfd_open(pid)
         os.kill(pid, signal.SIGKILL)
-        subprocess.run(["tail", "--pid=%d" % pid, "-f", "/dev/null"], timeout=20, check=True)
+        select.select([watch], [], [], 20)
         os.close(watch)
 
 
@@ -76,14 +77,14 @@ def offset(context):
     for perf in context.perfs():
         folder = fresh(context, "offset")
         subprocess.run([context.jitproof, "record", "-o", os.path.join(folder, "perf.data"), "--",
-                        "true"], check=True, timeout=60, stdout=subprocess.DEVNULL,
+                        context.program], check=True, timeout=60, stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL)
         _, done = inject(perf, folder)
         read = perf.run("report", "--stdio", "-i", os.path.join(folder, "injected"))
-        yield perf.version, done.returncode == 0 and read.returncode != 0, \
-            "inject ended with %d, report of what it wrote with %d (%s)" % (
-                done.returncode, read.returncode,
-                (read.stderr.strip().splitlines() or ["well"])[0][:80])
+        bad = [line for line in read.stderr.splitlines() if "failed to process" in line]
+        yield perf.version, done.returncode == 0 and bool(bad), \
+            "inject ended with %d, report of what it wrote says: %s" % (
+                done.returncode, bad[0] if bad else "nothing bad")
 
 
 FINDINGS = {
