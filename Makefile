@@ -16,8 +16,8 @@ HAVE_ZSTD := $(shell $(PKG) --exists libzstd 2>/dev/null && echo 1)
 JP_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. -MMD -MP -pthread -fno-omit-frame-pointer \
 	-fno-optimize-sibling-calls -fasynchronous-unwind-tables \
 	-Wall -Wextra -Wmissing-prototypes -Wstrict-prototypes -Wshadow -Wvla -Wpointer-arith \
-	-Wno-unused-parameter -DJP_PROFILERS='"$(CURDIR)/harness/profiler"' \
-	$(WERROR) $(if $(HAVE_ZSTD),-DJP_HAVE_ZSTD)
+	-Wno-unused-parameter $(WERROR) -DJP_PROFILERS='"$(CURDIR)/harness/profiler"' \
+	$(if $(HAVE_ZSTD),-DJP_HAVE_ZSTD)
 JP_LDLIBS := -pthread -ldw -lelf $(if $(HAVE_ZSTD),-lzstd) -lm
 
 SRC	:= $(wildcard harness/*.c harness/capture/*.c validators/*.c workloads/*.c \
@@ -161,7 +161,7 @@ install: all ## install below $(DESTDIR)$(prefix)
 	$(INSTALL) -m 755 $(O)/jitproof '$(DESTDIR)$(prefix)/bin/jitproof'
 	$(INSTALL) -d '$(DESTDIR)$(prefix)/share/jitproof/profiler'
 	$(INSTALL) -m 644 $(wildcard harness/profiler/*.py) \
-		'$(DESTDIR)$(prefix)/share/jitproof/profiler/'
+	  '$(DESTDIR)$(prefix)/share/jitproof/profiler/'
 	@for page in $(wildcard docs/*.1); do \
 	  $(INSTALL) -d '$(DESTDIR)$(prefix)/share/man/man1' && \
 	  $(INSTALL) -m 644 $$page '$(DESTDIR)$(prefix)/share/man/man1/'; done

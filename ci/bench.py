@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""make bench: our reading and unwinding beside perf's, on the same files, in the same run.
+"""make bench: our reading, unwinding and injecting beside perf's: same files, same run.
 
 Figures are CPU seconds (user and system) of whole processes, the second of three runs, and peak
 memory; what counts are the ratios. Files lie on a tmpfs, so that no disk is measured.
@@ -9,6 +9,7 @@ memory; what counts are the ratios. Files lie on a tmpfs, so that no disk is mea
 import argparse
 import json
 import os
+import random
 import re
 import select
 import shutil
@@ -16,6 +17,11 @@ import subprocess
 import sys
 import tempfile
 import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+                                "harness", "selftest"))
+import made_jitdump as mj  # pylint: disable=wrong-import-position
+import run_directory as rd  # pylint: disable=wrong-import-position
 
 SCRIPT = """
 function leaf(x) { let s = 0; for (let i = 0; i < 50; i++) s += (i * x) % 7; return s; }
@@ -33,12 +39,12 @@ console.log(sum);
 """
 
 
-def measure(command, stdout=subprocess.DEVNULL):
-    """The second of three runs: (CPU seconds, peak KiB)."""
+def measure(command, stdout=subprocess.DEVNULL, times=3, **more):
+    """The second of three runs (or the only one): (CPU seconds, peak KiB)."""
     runs = []
-    for _ in range(3):
+    for _ in range(times):
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout,
-                              stderr=subprocess.PIPE) as child:
+                              stderr=subprocess.PIPE, **more) as child:
             complaint = []
             reader = threading.Thread(target=lambda: complaint.append(child.stderr.read()))
             reader.start()
@@ -49,7 +55,7 @@ def measure(command, stdout=subprocess.DEVNULL):
             sys.exit(f"{' '.join(command)}: exit {child.returncode}: "
                      f"{complaint[0].decode(errors='replace')}")
         runs.append((usage.ru_utime + usage.ru_stime, usage.ru_maxrss))
-    return runs[1]
+    return runs[times // 2]
 
 
 def judged(jitproof, path, *options):
@@ -154,21 +160,94 @@ def bench_storm(jitproof, folder):
     print(f"storm: the default rings hold {held:.0f} mapping records a second")
 
 
+PID, HEAP = 1000, 0x7f0000000000
+BYTES = 144  # of a function: what V8's baseline code has on average
+
+
+def make_jitdump(folder, loads, build_ids=True):
+    """A heap that grows by 64 KiB at a time, each growth recorded as the whole merged region; a
+    sample in every fifth function."""
+    chance, perf, dump = random.Random(1), mj.capture(), mj.Made(PID)
+    if build_ids:  # what perf record always writes, but for -B; perf inject adds to it
+        perf.features[2] = b""
+    path = os.path.join(folder, f"jit-{PID}.dump")
+    dump.save(path)
+    perf.records.append(perf.map(PID, 0x1000, 0x1000, path, 1, ino=os.stat(path).st_ino))
+    code, size, time = b"\x90" * BYTES, 0, 10
+    for i in range(loads):
+        at = HEAP + i * BYTES
+        if at + BYTES > HEAP + size:
+            size += 65536
+            perf.records.append(perf.map(PID, HEAP, size, "//anon", time, prot=7))
+        dump.load(time + 1, at, code, i, f"function_{i:06}")
+        if i % 5 == 0:
+            sample = rd.Sample.make(perf.attrs[0], pid=PID, tid=PID)
+            sample.ip, sample.time, sample.id = at + chance.randrange(BYTES), time + 2, 7
+            sample.misc = rd.USER
+            perf.records.append(sample)
+        time += 10
+    dump.save(path)
+    perf.save(os.path.join(folder, "perf.data"))
+    return os.path.join(folder, "perf.data")
+
+
+def reported(perf, path):
+    """perf report's lines of symbol and number of samples."""
+    done = subprocess.run([perf, "report", "--stdio", "--no-children", "-g", "none", "-s", "sym",
+                           "-F", "sample,sym", "-i", path], check=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True)
+    return sorted(line.strip() for line in done.stdout.splitlines()
+                  if line.strip() and not line.startswith("#"))
+
+
+def bench_inject(jitproof, perf, folder, loads):
+    path = make_jitdump(folder, loads)
+    ours, theirs = (os.path.join(folder, name) for name in ("ours.data", "theirs.data"))
+    cpu_ours, memory = measure([jitproof, "inject", "--anon=cut", "-i", path, "-o", ours])
+    print(f"injecting a jitdump of {loads} loads into a capture of "
+          f"{os.path.getsize(path) / 1e6:.0f} MB:")
+
+    def line(name, cpu, kilobytes):
+        print(f"  {name:<58} {cpu:8.3f} s {1e9 * cpu / loads:10.0f} ns/load   "
+              f"{kilobytes / 1024:8.1f} MB {cpu / cpu_ours:8.1f} x ours")
+    line("jitproof inject --anon=cut", cpu_ours, memory)
+    # It puts each of its files beside the jitdump, and once more below its home; the latter not
+    # where the capture has no build ids.
+    def run_perf(name):
+        line(name, *measure([perf, "inject", "--jit", "-i", path, "-o", theirs], times=1,
+                            env={**os.environ, "HOME": folder}))
+    run_perf("perf inject --jit (aim: 100)")
+    make_jitdump(folder, loads, False)
+    run_perf("perf inject --jit, of a capture without build ids")
+    names, wanted = reported(perf, ours), reported(perf, theirs)
+    print(f"  perf report on both: {len(names)} lines of ours, {len(wanted)} of perf's, "
+          f"{'the same' if names == wanted else 'NOT the same'}")
+    if names != wanted:
+        sys.exit("bench: perf report names other functions on our result than on perf's")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jitproof", default="build/jitproof")
     parser.add_argument("--perf", default=shutil.which("perf"))
     parser.add_argument("--node", default=shutil.which("node") or shutil.which("nodejs"))
     parser.add_argument("--samples", type=int, default=500000)
-    parser.add_argument("--folder", default="/dev/shm", help="a tmpfs with room for 300 MB")
+    parser.add_argument("--loads", type=int, default=100000)
+    parser.add_argument("--only", choices=("reading", "unwinding", "inject", "storm"))
+    parser.add_argument("--folder", default="/dev/shm", help="a tmpfs with room for 2 GB")
     args = parser.parse_args()
     missing = [name for name in ("perf", "node") if not getattr(args, name)]
     if missing:
         sys.exit(f"bench needs {' and '.join(missing)} (see ci/setup)")
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
-        bench_reading(args.jitproof, args.perf, args.node, folder, args.samples)
-        bench_unwinding(args.jitproof, args.perf, args.node, folder)
-        bench_storm(args.jitproof, folder)
+        if args.only in (None, "reading"):
+            bench_reading(args.jitproof, args.perf, args.node, folder, args.samples)
+        if args.only in (None, "unwinding"):
+            bench_unwinding(args.jitproof, args.perf, args.node, folder)
+        if args.only in (None, "inject"):
+            bench_inject(args.jitproof, args.perf, folder, args.loads)
+        if args.only in (None, "storm"):
+            bench_storm(args.jitproof, folder)
 
 
 if __name__ == "__main__":

@@ -4,21 +4,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void grow(struct jp_bytes *to, size_t room)
+{
+	unsigned char *grown = to->failed ? NULL : realloc(to->bytes, room);
+
+	if (!grown) {
+		to->failed = true;
+		return;
+	}
+	to->bytes = grown;
+	to->room = room;
+}
+
+void jp_bytes_room(struct jp_bytes *to, size_t size)
+{
+	if (to->room - to->size < size)
+		grow(to, to->size + size);
+}
+
 void jp_bytes_add(struct jp_bytes *to, const void *from, size_t size)
 {
-	if (to->room - to->size < size) {
-		size_t room = (to->size + size) * 2;
-		unsigned char *grown = to->failed ? NULL : realloc(to->bytes, room);
-
-		if (!grown) {
-			to->failed = true;
-			return;
-		}
-		to->bytes = grown;
-		to->room = room;
-	}
-	if (size)
-		memcpy(to->bytes + to->size, from, size);
+	if (to->room - to->size < size)
+		grow(to, (to->size + size) * 2);
+	if (!size || to->failed)
+		return;
+	memcpy(to->bytes + to->size, from, size);
 	to->size += size;
 }
 

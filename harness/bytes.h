@@ -14,6 +14,8 @@ struct jp_bytes {
 	bool failed;
 };
 
+/* Room for @size bytes more, so that adding need not move what is there. */
+void jp_bytes_room(struct jp_bytes *to, size_t size);
 void jp_bytes_add(struct jp_bytes *to, const void *from, size_t size);
 void jp_bytes_add8(struct jp_bytes *to, uint8_t value);
 void jp_bytes_add16(struct jp_bytes *to, uint16_t value);

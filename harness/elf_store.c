@@ -19,6 +19,7 @@ enum { BUCKETS = 1024, MAX_INDEX = 64 << 20, MAX_IMAGE = 1 << 20 };
 struct line {
 	char *build_id;    /* hex */
 	uint64_t ino, gen; /* gen 0: not told */
+	bool snapshot;     /* of a mapping that was told without its generation */
 	char *path;
 };
 
@@ -95,6 +96,8 @@ static void parse_index(struct jp_elf_store *store, char *text)
 		line.ino = strtoull(inode, &end, 10);
 		if (*end == '.' && end != inode)
 			line.gen = strtoull(end + 1, &end, 10);
+		line.snapshot = *end == 's';
+		end += line.snapshot;
 		if (errno || end == inode || *end)
 			continue;
 		line.path = at;
@@ -221,6 +224,20 @@ static struct jp_cfi *open_saved(const struct jp_elf_store *store, const char *b
 	return cfi;
 }
 
+/* A file that was removed has a name that says so; with its inode it is the same one. */
+static bool same_path(const struct line *line, const struct entry *entry)
+{
+	static const char deleted[] = " (deleted)";
+	size_t one = strlen(line->path), other = strlen(entry->path);
+	size_t shorter = one < other ? one : other;
+
+	if (strncmp(line->path, entry->path, shorter) != 0)
+		return false;
+	return one == other ||
+	       (entry->ino && entry->ino == line->ino &&
+		strcmp((one < other ? entry->path : line->path) + shorter, deleted) == 0);
+}
+
 static struct jp_cfi *from_dir(const struct jp_elf_store *store, const struct entry *entry,
 			       struct jp_error *err)
 {
@@ -232,9 +249,8 @@ static struct jp_cfi *from_dir(const struct jp_elf_store *store, const struct en
 		const struct line *line = &store->lines[i];
 
 		/* Old records without identity have the path alone. */
-		if (strcmp(line->path, entry->path) == 0 &&
-		    (!entry->ino || entry->ino == line->ino) &&
-		    (!entry->gen || !line->gen || entry->gen == line->gen))
+		if (same_path(line, entry) && (!entry->ino || entry->ino == line->ino) &&
+		    (!line->gen || (entry->gen ? entry->gen == line->gen : line->snapshot)))
 			return open_saved(store, line->build_id, err);
 	}
 	jp_fail(err, ENOENT, "%s: not in %s/index", entry->path, store->dir);

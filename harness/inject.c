@@ -91,7 +91,7 @@ static int put_code(struct inject *inject, const struct jp_code *code)
 	const uint32_t device[2] = {file->maj, file->min};
 	const uint64_t inode[2] = {file->ino, 0};
 	const uint32_t rights[2] = {PROT_READ | PROT_EXEC, MAP_IS_PRIVATE};
-	size_t name = strlen(file->path) + 1, padded = (name + 7) & ~(size_t)7, size;
+	size_t name = file->length, padded = (name + 7) & ~(size_t)7, size;
 	unsigned char *at = inject->record, *end;
 	struct jp_perf_record head = {.type = JP_PERF_RECORD_MMAP2, .misc = JP_PERF_MISC_USER};
 

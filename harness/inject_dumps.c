@@ -82,9 +82,10 @@ struct dump {
 	const char *path;
 	struct jp_jitdump *file;
 	struct jp_jit_function *functions; /* one for each of the dump's codes */
+	uint64_t *indices;                 /* their code_index */
 	size_t count, room, first;         /* @first: index of its first code */
-	struct place *places;              /* by pid and code_index */
-	size_t nr_places;
+	struct place *places;              /* by pid and code_index, from the first MOVE on */
+	size_t nr_places, placed;          /* @placed: of the functions, how many are noted */
 	struct jp_jitdump_record pending[PENDING]; /* DEBUG_INFO */
 	unsigned int next_pending;
 	const unsigned char *eh_frame; /* of the next LOAD */
@@ -134,7 +135,8 @@ static bool process_of(struct dump *dump, uint32_t pid, uint32_t *outside)
 	return false;
 }
 
-static struct jp_jit_function *add_code(struct dump *dump, const struct jp_code *code)
+static struct jp_jit_function *add_code(struct dump *dump, const struct jp_code *code,
+					uint64_t index)
 {
 	struct jp_inject_dumps *dumps = dump->dumps;
 
@@ -145,6 +147,10 @@ static struct jp_jit_function *add_code(struct dump *dump, const struct jp_code 
 		if (!grown)
 			return NULL;
 		dump->functions = grown;
+		grown = realloc(dump->indices, room * sizeof(*dump->indices));
+		if (!grown)
+			return NULL;
+		dump->indices = grown;
 		dump->room = room;
 	}
 	if (dumps->nr_codes == dumps->room) {
@@ -158,6 +164,7 @@ static struct jp_jit_function *add_code(struct dump *dump, const struct jp_code 
 	}
 	dumps->codes[dumps->nr_codes] = *code;
 	dumps->codes[dumps->nr_codes++].marker = dump->marker;
+	dump->indices[dump->count] = index;
 	return &dump->functions[dump->count++];
 }
 
@@ -172,27 +179,45 @@ static struct place *place_of(const struct dump *dump, uint32_t pid, uint64_t in
 	return &dump->places[at];
 }
 
-/* Notes that the last function has @index, of @pid and of any: the latest counts. */
-static int note_place(struct dump *dump, uint32_t pid, uint64_t index)
+static int make_places(struct dump *dump)
 {
-	if (dump->count * 4 > dump->nr_places) {
-		struct dump old = *dump;
+	struct dump old = *dump;
 
-		dump->nr_places = old.nr_places ? old.nr_places * 2 : 1024;
-		dump->places = calloc(dump->nr_places, sizeof(*dump->places));
-		if (!dump->places) {
-			*dump = old;
-			return -ENOMEM;
-		}
-		for (size_t i = 0; i < old.nr_places; i++)
-			if (old.places[i].function)
-				*place_of(dump, old.places[i].pid, old.places[i].index) =
-					old.places[i];
-		free(old.places);
+	if (dump->count * 4 <= dump->nr_places)
+		return 0;
+	for (dump->nr_places = 1024; dump->count * 4 > dump->nr_places;)
+		dump->nr_places *= 2;
+	dump->places = calloc(dump->nr_places, sizeof(*dump->places));
+	if (!dump->places) {
+		*dump = old;
+		return -ENOMEM;
 	}
-	*place_of(dump, ANY, index) = (struct place){index, ANY, dump->count};
-	*place_of(dump, pid, index) = (struct place){index, pid, dump->count};
+	for (size_t i = 0; i < old.nr_places; i++)
+		if (old.places[i].function)
+			*place_of(dump, old.places[i].pid, old.places[i].index) = old.places[i];
+	free(old.places);
 	return 0;
+}
+
+/* The latest function of @pid with @index, + 1, else of any process: what a child moves, one of its
+ * forebears may have loaded. 0: none. -ENOMEM. */
+static int64_t latest(struct dump *dump, uint32_t pid, uint64_t index)
+{
+	const struct place *place;
+
+	if (make_places(dump))
+		return -ENOMEM;
+	for (; dump->placed < dump->count; dump->placed++) {
+		uint64_t known = dump->indices[dump->placed];
+		uint32_t owner = dump->dumps->codes[dump->first + dump->placed].pid;
+
+		*place_of(dump, owner, known) = (struct place){known, owner, dump->placed + 1};
+		*place_of(dump, ANY, known) = (struct place){known, ANY, dump->placed + 1};
+	}
+	if (!dump->count)
+		return 0;
+	place = place_of(dump, pid, index);
+	return place->function ? place->function : place_of(dump, ANY, index)->function;
 }
 
 /* The DEBUG_INFO that was for code at @addr, the last one of several. */
@@ -204,15 +229,18 @@ static void take_debug(struct dump *dump, uint64_t addr, struct jp_jit_function 
 
 		if (!debug->debug.count || debug->debug.addr != addr)
 			continue;
-		if (!function->debug.debug.count)
-			function->debug = *debug;
+		if (!function->lines) {
+			function->lines = debug->debug.entries;
+			function->lines_size = debug->debug.size;
+			function->nr_lines = debug->debug.count;
+		}
 		debug->debug.count = 0;
 	}
 	/* V8 adds the ELF header that perf once put before the code (its perf-jit.cc,
 	 * kElfHeaderSize); it alone writes that into pad1. The format does not ask for it. */
-	function->debug_base = addr;
+	function->lines_base = addr;
 	if (jp_jitdump_header(dump->file)->pad1 == 0xdeadbeef)
-		function->debug_base += V8_SHIFT;
+		function->lines_base += V8_SHIFT;
 }
 
 static int load(struct dump *dump, const struct jp_jitdump_record *record)
@@ -230,8 +258,8 @@ static int load(struct dump *dump, const struct jp_jitdump_record *record)
 		dump->read->summary->bad_records++;
 		return 0;
 	}
-	function = add_code(dump, &code);
-	if (!function || note_place(dump, code.pid, record->load.index))
+	function = add_code(dump, &code, record->load.index);
+	if (!function)
 		return -ENOMEM;
 	*function = (struct jp_jit_function){
 		.name = record->load.name,
@@ -254,28 +282,23 @@ static int move(struct dump *dump, const struct jp_jitdump_record *record)
 		.addr = record->move.to,
 		.from = record->move.from,
 	};
-	const struct place *place = NULL;
 	struct jp_jit_function *function;
-	size_t moved;
+	int64_t moved;
 
 	if (!process_of(dump, record->pid, &code.pid))
 		return 0;
-	if (dump->nr_places) {
-		place = place_of(dump, code.pid, record->move.index);
-		/* What a child moves, one of its forebears may have loaded. */
-		if (!place->function)
-			place = place_of(dump, ANY, record->move.index);
-	}
-	if (!place || !place->function || !record->move.size) {
+	moved = latest(dump, code.pid, record->move.index) - 1;
+	if (moved < -1)
+		return -ENOMEM;
+	if (moved < 0 || !record->move.size) {
 		dump->unloaded++;
 		return 0;
 	}
-	moved = place->function - 1;
 	code.size = dump->functions[moved].size;
 	if (code.size > record->move.size)
 		code.size = record->move.size;
-	function = add_code(dump, &code);
-	if (!function || note_place(dump, code.pid, record->move.index))
+	function = add_code(dump, &code, record->move.index);
+	if (!function)
 		return -ENOMEM;
 	*function = dump->functions[moved];
 	function->addr = code.addr;
@@ -378,6 +401,7 @@ static int add_file(struct jp_inject_dumps *dumps, const char *folder, const str
 	*file = (struct jp_code_file){.maj = elf->maj, .min = elf->min, .ino = elf->ino};
 	if (asprintf(&file->path, "%s/%s", folder, elf->name) < 0)
 		return -ENOMEM;
+	file->length = strlen(file->path) + 1;
 	dumps->nr_files++;
 	return 0;
 }
@@ -444,6 +468,7 @@ static int write_files(struct dump *dump, const struct jp_jit_function **sorted,
 static int place_functions(struct dump *dump, struct jp_error *err)
 {
 	const struct jp_jit_function **sorted;
+	bool in_order = true;
 	int ret;
 
 	if (!dump->count)
@@ -453,9 +478,12 @@ static int place_functions(struct dump *dump, struct jp_error *err)
 		free(sorted);
 		return jp_fail(err, ENOMEM, "%s: no memory", dump->path);
 	}
-	for (size_t i = 0; i < dump->count; i++)
+	for (size_t i = 0; i < dump->count; i++) {
 		sorted[i] = &dump->functions[i];
-	qsort(sorted, dump->count, sizeof(*sorted), by_place);
+		in_order &= !i || by_place(&sorted[i - 1], &sorted[i]) <= 0;
+	}
+	if (!in_order)
+		qsort(sorted, dump->count, sizeof(*sorted), by_place);
 	ret = write_files(dump, sorted, err);
 	free(sorted);
 	return ret;
@@ -484,6 +512,7 @@ static int read_dump(struct dump *dump, uint32_t owner, struct jp_error *err)
 		ret = place_functions(dump, err);
 	jp_jitdump_close(dump->file);
 	free(dump->functions);
+	free(dump->indices);
 	free(dump->places);
 	return ret;
 }

@@ -27,6 +27,7 @@ struct jp_marker {
 
 struct jp_code_file {
 	char *path;
+	size_t length; /* of @path with its NUL */
 	uint32_t maj, min;
 	uint64_t ino;
 };
@@ -34,7 +35,7 @@ struct jp_code_file {
 /* Code appears at an address; @from: and is gone from there (0: a LOAD). */
 struct jp_code {
 	uint64_t time, addr, size, from, pgoff;
-	uint64_t tables; /* bytes behind @size that are the code's unwinding tables */
+	uint32_t tables; /* bytes behind @size that are the code's unwinding tables */
 	uint32_t pid, file, marker;
 };
 

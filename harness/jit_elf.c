@@ -45,6 +45,7 @@ static void add_symbols(struct build *build)
 	struct jp_bytes *symbols = &build->contents[SYMBOLS], *strings = &build->contents[STRINGS];
 	Elf64_Sym symbol = {0};
 
+	jp_bytes_room(symbols, (build->count + 1) * sizeof(symbol));
 	jp_bytes_add(symbols, &symbol, sizeof(symbol));
 	jp_bytes_add8(strings, 0);
 	symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
@@ -70,20 +71,25 @@ static int by_row_addr(const void *left, const void *right)
 /* Rows as they apply to the file's addresses; what lies outside the function is left out. */
 static void add_lines(struct build *build, const struct jp_jit_function *function)
 {
+	const struct jp_jitdump_record record = {
+		.debug = {.count = function->nr_lines,
+			  .entries = function->lines,
+			  .size = function->lines_size},
+	};
+	size_t at = 0, count = 0, room = function->nr_lines;
 	struct jp_line_row *rows;
 	struct jp_jitdump_line line;
-	size_t at = 0, count = 0, room = function->debug.debug.count;
 	bool sorted = true;
 
-	if (!room)
+	if (!function->lines)
 		return;
 	rows = malloc(room * sizeof(*rows));
 	if (!rows) {
 		build->lines.files.failed = true;
 		return;
 	}
-	while (count < room && jp_jitdump_next_line(&function->debug, &at, &line)) {
-		uint64_t into = line.addr - function->debug_base;
+	while (count < room && jp_jitdump_next_line(&record, &at, &line)) {
+		uint64_t into = line.addr - function->lines_base;
 
 		if (into >= function->size || line.line < 0)
 			continue;

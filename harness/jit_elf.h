@@ -15,10 +15,11 @@ struct jp_jit_function {
 	const char *name;
 	const unsigned char *code;
 	uint64_t addr, size;
-	struct jp_jitdump_record debug; /* DEBUG_INFO; count 0: none */
-	uint64_t debug_base;            /* what is @addr for the lines' addresses */
-	const unsigned char *eh_frame;  /* as if it lay behind the code, at a multiple of 8 */
-	uint64_t eh_frame_size;         /* 0: none */
+	const unsigned char *lines; /* entries of its DEBUG_INFO; NULL: none */
+	uint64_t nr_lines, lines_size;
+	uint64_t lines_base;           /* what is @addr for their addresses */
+	const unsigned char *eh_frame; /* as if it lay behind the code, at a multiple of 8 */
+	uint64_t eh_frame_size;        /* 0: none */
 	uint64_t
 		tables; /* bytes behind the code where the process itself has them; 0: it has not */
 	/* jp_jit_layout() decides: which file, and where in it. */

@@ -187,7 +187,8 @@ void jp_jit_frames_end(struct jp_jit_frames *frames, uint64_t addr, uint64_t ind
 	struct jp_bytes *index = &frames->index;
 
 	jp_bytes_add32(&frames->frame, 0);
-	qsort(frames->fdes, frames->count, sizeof(*frames->fdes), by_addr);
+	if (frames->count)
+		qsort(frames->fdes, frames->count, sizeof(*frames->fdes), by_addr);
 	jp_bytes_add8(index, 1);
 	jp_bytes_add8(index, PCREL_SDATA4);
 	jp_bytes_add8(index, UDATA4);

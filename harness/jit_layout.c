@@ -96,6 +96,7 @@ int jp_jit_layout(struct jp_jit_function *functions, size_t count)
 {
 	struct jp_jit_function **sorted = malloc((count + 1) * sizeof(*sorted));
 	uint64_t packed = PACK_MOST;
+	bool in_order = true;
 	uint32_t files;
 
 	if (!sorted)
@@ -103,8 +104,10 @@ int jp_jit_layout(struct jp_jit_function *functions, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		functions[i].offset = 0;
 		sorted[i] = &functions[i];
+		in_order &= !i || by_addr(&sorted[i - 1], &sorted[i]) <= 0;
 	}
-	qsort(sorted, count, sizeof(struct jp_jit_function *), by_addr);
+	if (!in_order)
+		qsort(sorted, count, sizeof(struct jp_jit_function *), by_addr);
 	files = lay_as_in_process(sorted, count);
 	free(sorted);
 	for (size_t i = 0; i < count; i++) {

@@ -268,8 +268,14 @@ static int apply_map_to(struct jp_replay *replay, const struct jp_event *event)
 	    same->pgoff == mapping.pgoff && same->ino == mapping.ino &&
 	    same->name == mapping.name && same->maj == mapping.maj && same->min == mapping.min &&
 	    same->prot == mapping.prot && same_generation(same->gen, mapping.gen)) {
-		same->gen = same->gen ? same->gen : mapping.gen;
 		same->pid = mapping.pid;
+		/* Or it is another file of that number, which only now is told: whoever looked the
+		 * old one up must look again. */
+		if (!same->gen && mapping.gen) {
+			same->gen = mapping.gen;
+			same->file = NULL;
+			changed(replay, space);
+		}
 		if (mapping.build_id) {
 			same->build_id = mapping.build_id;
 			same->build_id_size = mapping.build_id_size;

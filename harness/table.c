@@ -70,39 +70,53 @@ static const char *last_part(const char *name)
 	return dot ? dot + 1 : name;
 }
 
-/* The table's own metrics: "hidden (12 of 40)", or "right 98.1 %, wrong 0.0 % (...)". */
+/* "hidden (12 of 40)"; alone "98.1 % (40 of 41)", "12"; beside others "right 98.1 %", "after 12".
+ */
+static size_t put_metric(char *text, size_t size, const struct jp_table_metric *wanted,
+			 const struct jp_metric *metric, bool alone)
+{
+	double percent = metric->n ? 100 * (double)metric->k / (double)metric->n : 0;
+	const char *word = metric->k ? wanted->some : wanted->none;
+
+	if (word && metric->rate)
+		return (size_t)snprintf(text, size, "%s (%" PRIu64 " of %" PRIu64 ")", word,
+					metric->k, metric->n);
+	if (word)
+		return (size_t)snprintf(text, size, "%s (%" PRIu64 ")", word, metric->k);
+	if (!alone && metric->rate)
+		return (size_t)snprintf(text, size, "%s %.1f %%", last_part(wanted->name), percent);
+	if (!alone)
+		return (size_t)snprintf(text, size, "%s %" PRIu64, last_part(wanted->name),
+					metric->k);
+	if (metric->rate)
+		return (size_t)snprintf(text, size, "%.1f %% (%" PRIu64 " of %" PRIu64 ")", percent,
+					metric->k, metric->n);
+	return (size_t)snprintf(text, size, "%" PRIu64, metric->k);
+}
+
+/* The table's own metrics; several shares are of as many, as a rule: that stands behind the last.
+ */
 static void fill_metrics(char *cell, const struct jp_result *result, const struct jp_table *table)
 {
+	bool alone = table->nr_metrics == 1;
+	uint64_t of = 0;
 	size_t used = 0;
 
 	for (size_t i = 0; i < table->nr_metrics && used < CELL; i++) {
 		const struct jp_table_metric *wanted = &table->metrics[i];
 		const struct jp_metric *metric =
 			jp_findings_metric(&result->findings, wanted->name);
-		const char *comma = used ? ", " : "", *label = "";
 
 		if (!metric)
 			continue;
-		if (wanted->some)
-			label = metric->k ? wanted->some : wanted->none;
-		else if (table->nr_metrics > 1)
-			label = last_part(wanted->name);
-		used += (size_t)snprintf(cell + used, CELL - used, "%s%s%s", comma, label,
-					 *label ? " " : "");
-		if (used >= CELL)
-			break;
-		if (!metric->rate)
-			used += (size_t)snprintf(cell + used, CELL - used,
-						 *label ? "(%" PRIu64 ")" : "%" PRIu64, metric->k);
-		else if (wanted->some || !metric->n)
-			used += (size_t)snprintf(cell + used, CELL - used,
-						 "(%" PRIu64 " of %" PRIu64 ")", metric->k,
-						 metric->n);
-		else
-			used += (size_t)snprintf(
-				cell + used, CELL - used, "%.1f %% (%" PRIu64 " of %" PRIu64 ")",
-				100 * (double)metric->k / (double)metric->n, metric->k, metric->n);
+		if (used)
+			used += (size_t)snprintf(cell + used, CELL - used, ", ");
+		if (used < CELL)
+			used += put_metric(cell + used, CELL - used, wanted, metric, alone);
+		of = metric->n;
 	}
+	if (!alone && of && used < CELL)
+		used += (size_t)snprintf(cell + used, CELL - used, " of %" PRIu64, of);
 	if (result->outcome != JP_PASS && used < CELL)
 		snprintf(cell + used, CELL - used, "%s%s", used ? " " : "",
 			 jp_outcome_text(result->outcome));
@@ -132,15 +146,16 @@ static void fill(char *text, struct print *print, size_t row, size_t column)
 {
 	const struct jp_table_cell *cell = &print->table->rows[row].cells[column];
 	const struct jp_result *result = result_of(print->results, print->count, cell->name);
+	bool impossible = strcmp(cell->name, "impossible") == 0;
 	size_t used;
 
-	snprintf(text, CELL, "%s", strcmp(cell->name, "impossible") == 0 ? cell->name : "-");
+	snprintf(text, CELL, "%s", impossible ? cell->name : "-");
 	if (result && print->table->nr_metrics)
 		fill_metrics(text, result, print->table);
 	else if (result)
 		fill_broken(text, result, print->which);
 	used = strlen(text);
-	if (cell->rule)
+	if (cell->rule && (result || impossible))
 		snprintf(text + used, CELL - used, " [%zu]", number_of(print->rules, cell->rule));
 }
 

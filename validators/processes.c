@@ -213,7 +213,7 @@ static bool within(const struct processes *processes, const struct image *image)
 /* What kept a name from the capture, where something did on purpose. */
 static const char *nameless_by(const struct processes *processes, const struct image *image)
 {
-	if (jp_evidence_gated(processes->evidence) &&
+	if (strcmp(processes->evidence->intervals.gate, "none") == 0 &&
 	    jp_evidence_untold_exec(processes->evidence, image->pid, image->before, image->until))
 		return jp_left_out_text(JP_LEFT_GATE);
 	return "no-comm";
@@ -281,9 +281,7 @@ static enum jp_left_out untold(const struct processes *processes, uint32_t tid)
 			    act->before <= evidence->facts.enabled)
 				return JP_LEFT_WINDOW;
 	}
-	return jp_evidence_gated(evidence) && strcmp(evidence->intervals.gate, "sideband") != 0
-		       ? JP_LEFT_GATE
-		       : JP_LEFT_NOTHING;
+	return strcmp(evidence->intervals.gate, "none") == 0 ? JP_LEFT_GATE : JP_LEFT_NOTHING;
 }
 
 static int judge_threads(struct processes *processes)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "workloads/image.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <link.h>
@@ -96,4 +98,26 @@ int jp_image_record_program(void)
 	name[length] = '\0';
 	dl_iterate_phdr(on_image, &program);
 	return jp_image_record(program.text, name, program.build_id);
+}
+
+int jp_image_openable(void)
+{
+	DIR *folder = opendir("/proc/self/map_files");
+	struct dirent *entry;
+	int ret = folder ? -ENOENT : -errno;
+
+	while (ret == -ENOENT && (entry = readdir(folder))) {
+		int fd = *entry->d_name == '.'
+				 ? -1
+				 : openat(dirfd(folder), entry->d_name, O_RDONLY | O_CLOEXEC);
+
+		if (*entry->d_name == '.')
+			continue;
+		ret = fd < 0 ? -errno : 0;
+		if (fd >= 0)
+			close(fd);
+	}
+	if (folder)
+		closedir(folder);
+	return ret;
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "workloads/folder.h"
+#include "workloads/image.h"
 #include "workloads/object.h"
 #include "workloads/process.h"
 #include "workloads/workload.h"
@@ -138,6 +139,11 @@ static int take_places(struct scene *scene, int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		unsigned at = 0;
 
+		if (!strcmp(argv[i], "--need=map_files")) {
+			if (jp_image_openable())
+				return -EOPNOTSUPP;
+			continue;
+		}
 		if (!strcmp(argv[i], "--no-programs")) {
 			scene->libraries = true;
 			continue;
@@ -185,6 +191,8 @@ static int run(int argc, char **argv)
 	const char *folder;
 	int ret = take_places(&scene, argc, argv);
 
+	if (ret == -EOPNOTSUPP)
+		return jp_stage_skip(JP_IMAGE_CLOSED);
 	if (ret)
 		return ret;
 	folder = jp_folder();
@@ -214,6 +222,7 @@ static const struct jp_workload odd_paths = {
 	.help = "libraries and programs whose paths parsers trip over",
 	.options = "  --blank --newline --backslash --octal --deleted --bytes --long --overlay\n"
 		   "                   which of them (all but octal and overlay)\n"
+		   "  --need=map_files only where files can be opened that no path leads to\n"
 		   "  --no-programs    only libraries, in one process\n",
 	.run = run,
 };

@@ -59,9 +59,17 @@ static int act_toggle(void *context, const char *arg)
 	return ret;
 }
 
+/* Before it is killed: one that is killed while it writes tears the truth. */
+static int act_rest(void *context, const char *arg)
+{
+	jp_path_join();
+	return 0;
+}
+
 static int child(void *context)
 {
-	static const struct jp_step steps[] = {{"toggle", act_toggle}, {NULL, NULL}};
+	static const struct jp_step steps[] = {
+		{"toggle", act_toggle}, {"rest", act_rest}, {NULL, NULL}};
 	struct family *family = context;
 	struct jp_program *inherited = &family->inherited, own;
 	int ret;
@@ -111,6 +119,9 @@ static int act_kill(void *context, const char *arg)
 	if (!oldest)
 		return -ESRCH;
 	family->oldest = oldest->next;
+	status = jp_process_step(&oldest->process, "rest");
+	if (status)
+		return status;
 	status = jp_process_kill(&oldest->process);
 	free(oldest);
 	return status < 0 ? status : 0;

@@ -14,6 +14,7 @@
 
 #include "harness/truth_write.h"
 #include "workloads/folder.h"
+#include "workloads/image.h"
 #include "workloads/object.h"
 #include "workloads/process.h"
 #include "workloads/program.h"
@@ -142,6 +143,11 @@ static int run(int argc, char **argv)
 	int ret;
 
 	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--need=map_files")) {
+			if (jp_image_openable())
+				return jp_stage_skip(JP_IMAGE_CLOSED);
+			continue;
+		}
 		if (!strcmp(argv[i], "--what=program")) {
 			scene.programs = true;
 		} else if (strcmp(argv[i], "--what=library")) {
@@ -166,7 +172,8 @@ static int run(int argc, char **argv)
 static const struct jp_workload replaced_binary = {
 	.name = "replaced_binary",
 	.help = "a library or a program that is replaced and deleted while it runs",
-	.options = "  --what=library|program  (library)\n",
+	.options = "  --what=library|program  (library)\n"
+		   "  --need=map_files only where a deleted file can be opened\n",
 	.run = run,
 };
 JP_REGISTER(workload, replaced_binary);

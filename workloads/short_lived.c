@@ -16,6 +16,7 @@
 #include "workloads/workload.h"
 
 enum { WIDTH = 4, MS = 1000000 };
+#define ENDLESS UINT64_C(20000000000) /* turns: some ten seconds at least */
 
 struct crowd {
 	unsigned life, count; /* ms, before it is ready */
@@ -48,13 +49,15 @@ static int forked(void *context)
 	return live(((struct crowd *)context)->life);
 }
 
-/* Lives until it is killed, within a path most likely. */
+/* Lives until it is killed, within a path that takes longer than anyone lets it: one that is killed
+ * while it writes tears the truth. */
 static int doomed(void *context)
 {
 	struct jp_plan plan = jp_plan_defaults();
 	struct jp_program program;
 
 	plan.protect = JP_PROTECT_FLIP;
+	plan.turns = ENDLESS;
 	if (jp_program_make(&program, &plan) || jp_path_thread(program.paths, program.nr_paths))
 		return EXIT_FAILURE;
 	return jp_stage(NULL, NULL);

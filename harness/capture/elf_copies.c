@@ -30,6 +30,7 @@ struct wanted {
 	int fd;
 	uint32_t maj, min;
 	uint64_t ino, gen;
+	bool live; /* its mapping was told with its generation */
 	char name[];
 };
 
@@ -47,14 +48,14 @@ struct jp_elf_copies {
 };
 
 static void write_line(struct jp_elf_copies *copies, const struct jp_build_id *id, uint32_t maj,
-		       uint32_t min, uint64_t ino, uint64_t gen, const char *name)
+		       uint32_t min, uint64_t ino, uint64_t gen, bool live, const char *name)
 {
 	char text[64];
 
 	fprintf(copies->index, "%s %x:%x %llu", jp_build_id_text(id, text), maj, min,
 		(unsigned long long)ino);
 	if (gen)
-		fprintf(copies->index, ".%llu", (unsigned long long)gen);
+		fprintf(copies->index, ".%llu%s", (unsigned long long)gen, live ? "" : "s");
 	fputc(' ', copies->index);
 	/* /proc/PID/maps leaves a backslash as it is, and so cannot be read back. */
 	for (; *name; name++) {
@@ -76,7 +77,8 @@ static void save(struct jp_elf_copies *copies, int fd, const void *image, size_t
 	int ret = jp_elf_save(fd, image, size, copies->dir, &id, &err);
 
 	if (ret == 0) {
-		write_line(copies, &id, file->maj, file->min, file->ino, file->gen, file->name);
+		write_line(copies, &id, file->maj, file->min, file->ino, file->gen, file->live,
+			   file->name);
 	} else if ((ret == -ENOSPC || ret == -EDQUOT || ret == -EROFS || ret == -EIO) &&
 		   !copies->error) {
 		/* All else says something about a file that no one can unwind through anyway: no
@@ -260,6 +262,7 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 	file->min = map->min;
 	file->ino = map->ino;
 	file->gen = generation_of(fd);
+	file->live = gen != 0;
 	memcpy(file->name, map->name, length);
 	pthread_mutex_lock(&copies->lock);
 	*copies->last = file;

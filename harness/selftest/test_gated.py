@@ -78,7 +78,9 @@ class Gated(tv.Recorded):
         comm = [record for record in self.perf.records if record.kind == rd.COMM and
                 struct.unpack_from("<I", record.body)[0] == pid]
         self.perf.records.remove(comm[0])
-        self.only(self.fails(self.exactly(1, "gated.named", "nothing")), "gated.named")
+        self.only(self.fails(self.exactly(1, "gated.named", "nothing"),
+                             self.exactly(1, "processes.nameless", "no-comm")),
+                  "gated.named", "processes.nameless", "threads.nameless")
 
     def test_told_too_late(self):
         pid, enabled, disabling = self.intervals()[0]

@@ -42,6 +42,12 @@ class Sanitized(unittest.TestCase):
             with self.subTest(name):
                 self.assertRegex(self.good(sys.executable, os.path.join(HERE, name)), r"\nOK\b")
 
+    def test_injecting(self):
+        """Captures and jitdumps made by hand, and the hostile ones."""
+        self.assertRegex(self.good(sys.executable, os.path.join(HERE, "test_inject.py"), "Records",
+                                   "ElfFiles", "Hostile", "Replayed.test_code_is_there"),
+                         r"\nOK\b")
+
     def test_fixtures(self):
         said = self.good(os.path.join(ASAN, "jitproof"), "judge", "--expected",
                          os.path.join(FIXTURES, "expected"), FIXTURES)
