@@ -10,6 +10,9 @@ import subprocess
 
 import findings_perf
 
+# Long enough for some samples.
+BUSY = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"
+
 
 def fresh(context, name):
     folder = context.path(name)
@@ -77,7 +80,7 @@ def offset(context):
     for perf in context.perfs():
         folder = fresh(context, "offset")
         subprocess.run([context.jitproof, "record", "-o", os.path.join(folder, "perf.data"), "--",
-                        context.program], check=True, timeout=60, stdout=subprocess.DEVNULL,
+                        "sh", "-c", BUSY], check=True, timeout=60, stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL)
         _, done = inject(perf, folder)
         read = perf.run("report", "--stdio", "-i", os.path.join(folder, "injected"))
