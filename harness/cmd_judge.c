@@ -90,7 +90,7 @@ static struct jp_cases *read_case(const char *dir, struct jp_error *err)
 /* What the run itself found out when there was nothing to judge. True when it did. */
 static bool take_outcome(const char *dir, struct jp_result *result)
 {
-	static const enum jp_outcome without_judge[] = {JP_SKIP, JP_ERROR, JP_XFAIL, JP_TIMEOUT};
+	static const enum jp_outcome without_judge[] = {JP_SKIP, JP_ERROR, JP_TIMEOUT};
 	size_t size, length;
 	char *text = jp_run_dir_read(dir, "outcome", &size), *why;
 

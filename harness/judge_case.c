@@ -256,14 +256,42 @@ static void apply_xfail(const struct jp_case *cas, struct jp_result *result)
 	}
 }
 
+static void judge_crash(const struct jp_case *cas, const char *dir, const char *words,
+			struct jp_result *result)
+{
+	size_t size;
+	char *environment = jp_run_dir_read(dir, "env.json", &size);
+
+	result->outcome = JP_ERROR;
+	snprintf(result->why, sizeof(result->why), "%s", words);
+	result->out_of_scope = jp_expect_scopes(cas, environment);
+	free(environment);
+	for (size_t i = 0; i < cas->nr_expectations; i++) {
+		const struct jp_expectation *allow = &cas->expectations[i];
+
+		if (result->out_of_scope >> i & 1 || strcmp(allow->allow, "tool-crash") != 0 ||
+		    strcmp(allow->metric, "inject") != 0)
+			continue;
+		result->outcome = JP_XFAIL;
+		note(result, JP_XFAIL, "expected to fail: %s", allow->reason);
+		return;
+	}
+}
+
 void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result *result)
 {
 	struct jp_evidence *evidence;
 	struct jp_error err = {""};
-	char *environment;
+	char *environment, *crash;
 	size_t size;
 
 	result->cas = cas;
+	crash = jp_run_dir_read(dir, "crash", &size);
+	if (crash) {
+		judge_crash(cas, dir, crash, result);
+		free(crash);
+		return;
+	}
 	result->outcome = JP_PASS;
 	result->why[0] = '\0';
 	evidence = jp_evidence_load(dir, &err);

@@ -192,8 +192,8 @@ bool jp_names_injected(struct jp_names *names, const char *mapping)
 	return elf && elf->ours;
 }
 
-const char *jp_names_find(struct jp_names *names, uint32_t pid, const struct jp_mapping *mapping,
-			  uint64_t addr, const char **why)
+const char *jp_names_find(struct jp_names *names, const struct jp_mapping *mapping, uint64_t addr,
+			  const char **why)
 {
 	const struct elf *elf;
 	const char *name = NULL;
@@ -202,7 +202,8 @@ const char *jp_names_find(struct jp_names *names, uint32_t pid, const struct jp_
 	if (!mapping)
 		return NULL;
 	if (anonymous(mapping))
-		return find_in_map(names, pid, addr, why);
+		/* perf names the map when it meets the record: a child has its parent's. */
+		return find_in_map(names, mapping->pid, addr, why);
 	*why = "not-anonymous";
 	elf = elf_of(names, mapping->name);
 	if (!elf || !elf->ours)

@@ -17,13 +17,13 @@
 struct jp_names;
 struct jp_names *jp_names_open(const char *dir, struct jp_error *err);
 void jp_names_free(struct jp_names *names);
-/* The name of @addr, which @mapping of @pid covers (NULL: no mapping), or NULL. Lives as long as
+/* The name of @addr, which @mapping covers (NULL: no mapping), or NULL. Lives as long as
  * @names. @why: a word for how: "elf", "map", or why not: "no-mapping"; "no-elf" (an ELF file of
  * inject that is not there, or bad); "no-symbol" (the ELF file or the perf map does not hold
  * @addr); "no-map" (anonymous, and no perf map); "not-anonymous" (no ELF file of inject, and not
  * what perf takes for anonymous: memfd, or not executable). */
-const char *jp_names_find(struct jp_names *names, uint32_t pid, const struct jp_mapping *mapping,
-			  uint64_t addr, const char **why);
+const char *jp_names_find(struct jp_names *names, const struct jp_mapping *mapping, uint64_t addr,
+			  const char **why);
 /* Whether a record of a mapping called @mapping leads to an ELF file that inject wrote. */
 bool jp_names_injected(struct jp_names *names, const char *mapping);
 

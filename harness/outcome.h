@@ -31,6 +31,8 @@ struct jp_result {
 /*
  * Judges one run directory against its case: validators, controls, expectations. A pure function of
  * the directory; run and judge both end here. Sets outcome (PASS, FAIL, ERROR), why and findings.
+ * Where the file `crash` has the last words of an injector there is nothing else to judge: ERROR,
+ * or XFAIL where the case says that this version of it does so (`inject allow tool-crash`).
  */
 void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result *result);
 

@@ -57,13 +57,6 @@ static bool path_of(const char *name, char *path, size_t size)
 	       access(path, R_OK) == 0;
 }
 
-bool jp_profiler_known(const char *name)
-{
-	char path[4096 + 128];
-
-	return path_of(name, path, sizeof(path));
-}
-
 /* Between fork and exec: only what may be called there. */
 static _Noreturn void child(char *const *argv, int in, int out, int words, const int *keep_fds)
 {

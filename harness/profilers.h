@@ -23,10 +23,9 @@ struct jp_profiler {
 	size_t filled;
 };
 
-/* Whether there is an adapter of that name: a file in $JITPROOF_PROFILERS, else in
- * ../share/jitproof/profiler beside this binary, else in the source tree that it was built from. */
-bool jp_profiler_known(const char *name);
-/* Starts `NAME.py @args`, with @words (may be NULL) as a file for its standard error and
+/* Starts `NAME.py @args`: the file in $JITPROOF_PROFILERS, else in ../share/jitproof/profiler
+ * beside this binary, else in the source tree that it was built from. With @words (may be NULL) as
+ * a file for its standard error and
  * @keep_fds (may be NULL, -1 ends) left open. */
 int jp_profiler_start(struct jp_profiler *profiler, const char *name, char *const *args,
 		      const char *words, const int *keep_fds, struct jp_error *err);

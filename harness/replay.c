@@ -233,6 +233,7 @@ static int apply_map_to(struct jp_replay *replay, const struct jp_event *event)
 		.end = event->map.addr + event->map.len,
 		.pgoff = event->map.pgoff,
 		.since = event->time,
+		.pid = event->pid,
 		.at = event->at,
 		.prot = event->map.prot & 7,
 		.flags = event->map.flags,
@@ -267,6 +268,7 @@ static int apply_map_to(struct jp_replay *replay, const struct jp_event *event)
 	    same->pgoff == mapping.pgoff && same->ino == mapping.ino &&
 	    same->name == mapping.name && same->maj == mapping.maj && same->min == mapping.min &&
 	    same->prot == mapping.prot && same_generation(same->gen, mapping.gen)) {
+		same->pid = mapping.pid;
 		/* Or it is another file of that number, which only now is told: whoever looked the
 		 * old one up must look again. */
 		if (!same->gen && mapping.gen) {

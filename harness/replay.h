@@ -15,6 +15,7 @@ struct jp_mapping {
 	uint64_t start, end, pgoff;
 	uint64_t since; /* time of the record; 0: unknown */
 	uint64_t at;    /* file offset of the record */
+	uint32_t pid;   /* of the record: a forked child keeps its parent's */
 	uint32_t maj, min;
 	uint64_t ino, gen;             /* gen 0: not told, as by what is synthesized */
 	uint8_t prot;                  /* enum jp_prot */

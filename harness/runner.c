@@ -10,7 +10,6 @@
 #include "harness/capture.h"
 #include "harness/interrupt.h"
 #include "harness/environment.h"
-#include "harness/expect.h"
 #include "harness/inject.h"
 #include "harness/json_find.h"
 #include "harness/registry.h"
@@ -323,26 +322,6 @@ static bool profilers_there(const struct running *run, struct jp_error *missing)
 	return true;
 }
 
-/* A profiler that crashed, where the case says that this version of it does, is known to fail. */
-static bool crash_known(struct running *run, const struct jp_error *err)
-{
-	const struct jp_case *cas = run->cas;
-	uint64_t out = jp_expect_scopes(cas, run->runner->environment);
-
-	for (size_t i = 0; i < cas->nr_expectations; i++) {
-		const struct jp_expectation *allow = &cas->expectations[i];
-
-		if (out >> i & 1 || strcmp(allow->allow, "tool-crash") != 0 ||
-		    strcmp(allow->metric, "inject") != 0)
-			continue;
-		end(run, JP_XFAIL, "");
-		snprintf(run->result->why, sizeof(run->result->why), "%s\nexpected to fail: %s",
-			 err->text, allow->reason);
-		return true;
-	}
-	return false;
-}
-
 /* perf.data and the jitdumps become injected.data and the ELF files in jit/; what there is to say
  * of it stands in inject.txt. */
 static int inject(const struct running *run, struct jp_error *err)
@@ -401,7 +380,10 @@ static bool run_case(struct running *run)
 	injecting = !ret && run->cas->inject;
 	if (injecting)
 		ret = inject(run, &err);
-	if (ret && !(injecting && ret == -ECHILD && crash_known(run, &err)))
+	/* Whether it was to be expected is for whoever judges to say. */
+	if (injecting && ret == -ECHILD)
+		ret = jp_run_dir_write(run->dir, "crash", err.text, &err);
+	if (ret)
 		end_with(run, ret, &err);
 	jp_performer_close(&run->performer);
 	if (!ret)

@@ -106,7 +106,7 @@ static enum named name_of(struct order *order, const struct jp_life *life, uint6
 	uint32_t pid = life->code->pid;
 
 	*mapping = jp_replay_find(order->replay, pid, ip);
-	*found = jp_names_find(order->names, pid, *mapping, ip, why);
+	*found = jp_names_find(order->names, *mapping, ip, why);
 	if (!*found)
 		return UNNAMED;
 	return strcmp(*found, life->code->name) == 0 ? RIGHT : WRONG;

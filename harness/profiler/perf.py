@@ -134,7 +134,8 @@ class Recording:
     def arguments(self):
         options = self.options
         event = "task-clock" if options.task_clock else "cpu-clock"
-        yield from (self.perf, "record", "-N", "-k", "mono", "-F", str(options.freq),
+        # Build ids would cost another reading of the whole file, and a copy of each binary.
+        yield from (self.perf, "record", "-B", "-N", "-k", "mono", "-F", str(options.freq),
                     "-e", event + (":u" if options.user_only else ""),
                     "--control=fifo:" + ",".join(self.fifos), "-o", self.file.path)
         if options.stack:
@@ -289,6 +290,12 @@ def record(options):
     say("done")
 
 
+def whole(path):
+    file = DataFile(path)
+    file.look()
+    return file.at is not None and not file.rest
+
+
 def inject(options):
     perf = find_perf()
     home = os.path.join(options.dir, "inject-home")
@@ -312,6 +319,9 @@ def inject(options):
         say("crash perf inject ended with %d: %s" % (done.returncode, one_line(said)))
     elif not os.path.exists(os.path.join(options.dir, "injected.data")):
         say("crash perf inject wrote nothing: %s" % one_line(said))
+    elif not whole(os.path.join(options.dir, "injected.data")):
+        say("crash perf inject ended with 0 and wrote a file whose records do not follow each "
+            "other")
     else:
         say("done")
 

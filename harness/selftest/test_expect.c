@@ -144,7 +144,7 @@ static void bad_lines(void)
 		{"case a check : w : c : publish=map:\n", "file:1: publish 'map:'"},
 		{"case a check : w : c : publish=maps\n", "file:1: publish 'maps'"},
 		{"case a check : w : c : inject=\n", "file:1: inject ''"},
-		{"case a check : w : c : inject=stripped\n", "file:1: inject 'stripped'"},
+		{"case a check : w : c : inject=a/b\n", "file:1: inject 'a/b'"},
 		{"case a check : w : c\n\twhen perf 6.1 m =0\n", "file:2: line 'when"},
 		{"case a check : w : c\n\twhen perf: m =0\n", "file:2: scope"},
 		{"case a check : w : c\n\twhen perf ..: m =0\n", "file:2: scope '..'"},
