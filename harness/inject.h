@@ -10,7 +10,8 @@
 /* Merging jitdumps into a capture: what becomes of anonymous mapping records. */
 enum jp_anon {
 	JP_ANON_KEEP,  /* all stay: a later one hides the code loaded before (the bug) */
-	JP_ANON_STRIP, /* those of a process with a jitdump go (perf's fix) */
+	JP_ANON_STRIP, /* a later one goes as a whole if it covers living code (perf's fix, on each
+			* backing, but what covers none stays: docs/inject.md) */
 	JP_ANON_CUT,   /* a later one yields only where code was loaded before it */
 };
 
