@@ -143,7 +143,9 @@ class AsRecorded(unittest.TestCase):
             self.assertEqual(truth.torn(), [])
 
     def test_says_nothing_of_the_machine(self):
-        for folder, _, names in os.walk(FIXTURES):
+        for folder, folders, names in os.walk(FIXTURES):
+            # Written, not recorded.
+            folders[:] = set(folders) - {"conformance"}
             for name in set(names) - {"README.md", "fixture"}:
                 with open(os.path.join(folder, name), "rb") as file:
                     raw = file.read()
