@@ -9,9 +9,9 @@
 #include "harness/error.h"
 
 /*
- * libdw trusts what stands in .eh_frame: a register number of 2^60 in a rule makes it clear memory
- * that is not its own (libdw/cfi.c, enough_registers(), elfutils 0.188), and the search table may
- * lead it into the middle of a record. So every record is looked at once before libdw sees it.
+ * libdw trusts what stands in .eh_frame: one rule for register 2^27-2 costs it a gigabyte
+ * (results/FINDINGS.md), and the search table may lead it into the middle of a record. So every
+ * record is looked at once before libdw sees it.
  */
 struct jp_cfi_section {
 	const unsigned char *bytes; /* NULL: none */
