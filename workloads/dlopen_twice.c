@@ -4,7 +4,6 @@
  * in all orders, with code running in each copy between.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +27,9 @@ static void use(const struct jp_loaded *loaded)
 }
 
 /* Both are there; the first goes; the second; and the first one comes back. */
-static int round_of(struct scene *scene)
+static int round_of(void *context)
 {
+	struct scene *scene = context;
 	struct jp_loaded one, two;
 	int ret = jp_object_load(&scene->object, scene->path, 0, &one);
 
@@ -52,29 +52,10 @@ static int round_of(struct scene *scene)
 	return jp_object_unload(&two) ?: jp_object_unload(&one);
 }
 
-static void *go_on(void *context)
-{
-	uint64_t now = jp_truth_now();
-	int ret = 0;
-
-	jp_truth_new_task();
-	jp_truth_put(JP_TRUTH_THREAD_START, now, now, 0, 0, 0, 0);
-	while (!ret && !jp_stage_stopping())
-		ret = round_of(context);
-	if (ret) {
-		fprintf(stderr, "jitproof workload dlopen_twice: %s\n", strerror(-ret));
-		exit(EXIT_FAILURE);
-	}
-	now = jp_truth_now();
-	jp_truth_put(JP_TRUTH_THREAD_EXIT, now, now, 0, 0, 0, 0);
-	return NULL;
-}
-
 static int run(int argc, char **argv)
 {
 	struct scene scene;
 	const char *folder;
-	pthread_t thread;
 	int ret;
 
 	if (argc > 1) {
@@ -89,11 +70,7 @@ static int run(int argc, char **argv)
 	if (!ret)
 		ret = round_of(&scene);
 	if (!ret)
-		ret = -pthread_create(&thread, NULL, go_on, &scene);
-	if (!ret) {
-		jp_stage(NULL, NULL);
-		pthread_join(thread, NULL);
-	}
+		ret = jp_stage_rounds(round_of, &scene);
 	jp_folder_remove();
 	if (ret)
 		fprintf(stderr, "jitproof workload dlopen_twice: %s\n", strerror(-ret));

@@ -5,7 +5,6 @@
  * is permitted: CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN, v5.5 and v5.9.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,8 +42,9 @@ static int life(void *context)
 }
 
 /* One life more. */
-static int live_again(struct lives *lives)
+static int live_again(void *context)
 {
+	struct lives *lives = context;
 	struct jp_fork wanted = {.pid = lives->pid};
 	struct jp_process process;
 	int ret = jp_process_fork(&process, &wanted, life, lives);
@@ -60,24 +60,9 @@ static int live_again(struct lives *lives)
 	return jp_process_reap(&process) ? -ECHILD : 0;
 }
 
-static void *go_on(void *context)
-{
-	int ret = 0;
-
-	jp_truth_new_task();
-	while (!ret && !jp_stage_stopping())
-		ret = live_again(context);
-	if (ret) {
-		fprintf(stderr, "jitproof workload pid_reuse: %s\n", strerror(-ret));
-		exit(EXIT_FAILURE);
-	}
-	return NULL;
-}
-
 static int run(int argc, char **argv)
 {
 	struct lives lives = {0};
-	pthread_t thread;
 	int ret;
 
 	if (argc > 1) {
@@ -93,13 +78,11 @@ static int run(int argc, char **argv)
 						     "(CAP_CHECKPOINT_RESTORE)"
 						   : "clone3: ENOSYS");
 	if (!ret)
-		ret = -pthread_create(&thread, NULL, go_on, &lives);
+		ret = jp_stage_rounds(live_again, &lives);
 	if (ret) {
 		fprintf(stderr, "jitproof workload pid_reuse: %s\n", strerror(-ret));
 		return EXIT_FAILURE;
 	}
-	jp_stage(NULL, NULL);
-	pthread_join(thread, NULL);
 	return EXIT_SUCCESS;
 }
 

@@ -5,7 +5,6 @@
  * wrong file, or none.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,23 +102,11 @@ static int replace_program(struct scene *scene)
 	return jp_process_reap(&process) ? -ECHILD : ret;
 }
 
-static void *go_on(void *context)
+static int replace_one(void *context)
 {
 	struct scene *scene = context;
-	uint64_t now = jp_truth_now();
-	int ret = 0;
 
-	jp_truth_new_task();
-	jp_truth_put(JP_TRUTH_THREAD_START, now, now, 0, 0, 0, 0);
-	while (!ret && !jp_stage_stopping())
-		ret = scene->programs ? replace_program(scene) : replace_library(scene);
-	if (ret) {
-		fprintf(stderr, "jitproof workload replaced_binary: %s\n", strerror(-ret));
-		exit(EXIT_FAILURE);
-	}
-	now = jp_truth_now();
-	jp_truth_put(JP_TRUTH_THREAD_EXIT, now, now, 0, 0, 0, 0);
-	return NULL;
+	return scene->programs ? replace_program(scene) : replace_library(scene);
 }
 
 static int prepare(struct scene *scene)
@@ -139,7 +126,6 @@ static int prepare(struct scene *scene)
 static int run(int argc, char **argv)
 {
 	static struct scene scene;
-	pthread_t thread;
 	int ret;
 
 	for (int i = 1; i < argc; i++) {
@@ -158,11 +144,7 @@ static int run(int argc, char **argv)
 	}
 	ret = prepare(&scene);
 	if (!ret)
-		ret = -pthread_create(&thread, NULL, go_on, &scene);
-	if (!ret) {
-		jp_stage(NULL, NULL);
-		pthread_join(thread, NULL);
-	}
+		ret = jp_stage_rounds(replace_one, &scene);
 	jp_folder_remove();
 	if (ret)
 		fprintf(stderr, "jitproof workload replaced_binary: %s\n", strerror(-ret));

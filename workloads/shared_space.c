@@ -4,7 +4,6 @@
  * parent compiled, then compiles something itself, which the parent runs after it.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +37,9 @@ static int borrower(void *context)
 	return EXIT_SUCCESS;
 }
 
-static int round_of(struct scene *scene)
+static int round_of(void *context)
 {
+	struct scene *scene = context;
 	int ret;
 
 	use(&scene->first);
@@ -50,28 +50,9 @@ static int round_of(struct scene *scene)
 	return jp_program_end(&scene->second);
 }
 
-static void *go_on(void *context)
-{
-	uint64_t now = jp_truth_now();
-	int ret = 0;
-
-	jp_truth_new_task();
-	jp_truth_put(JP_TRUTH_THREAD_START, now, now, 0, 0, 0, 0);
-	while (!ret && !jp_stage_stopping())
-		ret = round_of(context);
-	if (ret) {
-		fprintf(stderr, "jitproof workload shared_space: %s\n", strerror(-ret));
-		exit(EXIT_FAILURE);
-	}
-	now = jp_truth_now();
-	jp_truth_put(JP_TRUTH_THREAD_EXIT, now, now, 0, 0, 0, 0);
-	return NULL;
-}
-
 static int run(int argc, char **argv)
 {
 	struct scene scene = {.plan = jp_plan_defaults()};
-	pthread_t thread;
 	int ret;
 
 	if (argc > 1) {
@@ -81,11 +62,7 @@ static int run(int argc, char **argv)
 	scene.plan.protect = JP_PROTECT_FLIP;
 	ret = jp_program_make(&scene.first, &scene.plan);
 	if (!ret)
-		ret = -pthread_create(&thread, NULL, go_on, &scene);
-	if (!ret) {
-		jp_stage(NULL, NULL);
-		pthread_join(thread, NULL);
-	}
+		ret = jp_stage_rounds(round_of, &scene);
 	jp_program_end(&scene.first);
 	if (ret)
 		fprintf(stderr, "jitproof workload shared_space: %s\n", strerror(-ret));

@@ -4,7 +4,6 @@
  * anyone could ask it anything. They come by every way there is; every eighth is killed.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,8 +77,9 @@ static int bear(struct crowd *crowd, struct jp_process *process)
 }
 
 /* Puts a new process in the place of the one that is longest there. */
-static int next(struct crowd *crowd)
+static int next(void *context)
 {
+	struct crowd *crowd = context;
 	unsigned number = crowd->born;
 	struct jp_process *oldest = &crowd->one[number % WIDTH];
 	int status = 0;
@@ -89,21 +89,6 @@ static int next(struct crowd *crowd)
 	else if (oldest->pid)
 		status = jp_process_reap(oldest) ? -ECHILD : 0;
 	return status ? status : bear(crowd, oldest);
-}
-
-static void *go_on(void *context)
-{
-	int ret = 0;
-
-	jp_truth_new_task();
-	while (!ret && !jp_stage_stopping())
-		ret = next(context);
-	if (ret) {
-		fprintf(stderr, "jitproof workload short_lived: %s\n", strerror(-ret));
-		exit(EXIT_FAILURE); /* the watcher sees a workload that ended while it was watched
-				     */
-	}
-	return NULL;
 }
 
 static int end_all(struct crowd *crowd)
@@ -123,7 +108,6 @@ static int run(int argc, char **argv)
 {
 	struct crowd crowd = {.life = 50};
 	bool once = false;
-	pthread_t thread;
 	int ret = 0;
 
 	for (int i = 1; i < argc; i++) {
@@ -141,14 +125,12 @@ static int run(int argc, char **argv)
 	while (!ret && crowd.born < crowd.count && !jp_stage_stopping())
 		ret = next(&crowd);
 	if (!ret)
-		ret = -pthread_create(&thread, NULL, go_on, &crowd);
+		ret = jp_stage_rounds(next, &crowd);
 	if (ret) {
 		fprintf(stderr, "jitproof workload short_lived: %s\n", strerror(-ret));
 		end_all(&crowd);
 		return EXIT_FAILURE;
 	}
-	jp_stage(NULL, NULL);
-	pthread_join(thread, NULL);
 	return end_all(&crowd);
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -209,6 +210,43 @@ int jp_stage_every(uint64_t period, const struct jp_step *steps, void *context)
 	}
 	atomic_store(&stopping, 1);
 	return ret;
+}
+
+struct rounds {
+	int (*round)(void *context);
+	void *context;
+};
+
+static void *go_round(void *context)
+{
+	const struct rounds *rounds = context;
+	uint64_t now = jp_truth_now();
+	int ret = 0;
+
+	jp_truth_new_task();
+	jp_truth_put(JP_TRUTH_THREAD_START, now, now, 0, 0, 0, 0);
+	while (!ret && !jp_stage_stopping())
+		ret = rounds->round(rounds->context);
+	if (ret) {
+		fprintf(stderr, "jitproof workload: a round failed: %s\n", strerror(-ret));
+		exit(EXIT_FAILURE);
+	}
+	now = jp_truth_now();
+	jp_truth_put(JP_TRUTH_THREAD_EXIT, now, now, 0, 0, 0, 0);
+	return NULL;
+}
+
+int jp_stage_rounds(int (*round)(void *context), void *context)
+{
+	struct rounds rounds = {.round = round, .context = context};
+	pthread_t thread;
+	int ret = -pthread_create(&thread, NULL, go_round, &rounds);
+
+	if (ret)
+		return ret;
+	jp_stage(NULL, NULL);
+	pthread_join(thread, NULL);
+	return 0;
 }
 
 int jp_stage_skip(const char *why)

@@ -40,6 +40,10 @@ int jp_stage(const struct jp_step *steps, void *context);
 /* The same, and carries out steps[0] by itself every @period ns (0: never), until that fails:
  * -ENOSPC means that there is no more to do, any other error is returned. */
 int jp_stage_every(uint64_t period, const struct jp_step *steps, void *context);
+/* The same without steps, while a thread of its own carries out @round again and again. 0 or -errno
+ * of making the thread; a round that fails is said on stderr, and ends the process: the watcher
+ * sees a workload that ended while it was watched. */
+int jp_stage_rounds(int (*round)(void *context), void *context);
 /* Says that the machine lacks @why, and returns the workload's exit status. */
 int jp_stage_skip(const char *why);
 /* Polled by threads between two paths. */
