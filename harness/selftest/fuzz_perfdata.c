@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The whole way of `jitproof judge FILE`: reading, ordering, replay, unwinding, printing. */
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "harness/judge_file.h"
@@ -32,47 +31,18 @@ static bool is_pipe(const unsigned char *bytes, size_t size)
 	return header == HEADER;
 }
 
-struct input {
-	const unsigned char *bytes;
-	size_t size;
-	int end;
-};
-
-static void *feed(void *context)
-{
-	struct input *input = context;
-
-	/* The judge may have read enough: then this fails, and that is all right. */
-	for (size_t at = 0; at < input->size;) {
-		ssize_t wrote = write(input->end, input->bytes + at, input->size - at);
-
-		if (wrote <= 0)
-			break;
-		at += wrote;
-	}
-	close(input->end);
-	return NULL;
-}
-
-/* What cannot be mapped is read another way. A pipe may hold no more than a page, where its user
- * has many: it is fed while it is read. */
+/* What cannot be mapped is read another way. No pipe: where its user has many, it holds a page. */
 static void judge_input(const unsigned char *bytes, size_t size)
 {
 	char *argv[] = {"judge", "--fail-if=single_frame>1%", "-", NULL};
-	pthread_t feeder;
 	int ends[2];
 
-	if (pipe2(ends, O_CLOEXEC) || dup2(ends[0], STDIN_FILENO) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) ||
+	    write(ends[1], bytes, size) != (ssize_t)size || dup2(ends[0], STDIN_FILENO) < 0)
 		abort();
 	close(ends[0]);
-	struct input input = {.bytes = bytes, .size = size, .end = ends[1]};
-
-	signal(SIGPIPE, SIG_IGN);
-	if (pthread_create(&feeder, NULL, feed, &input))
-		abort();
-	jp_judge_file(3, argv);
-	close(STDIN_FILENO);
-	pthread_join(feeder, NULL);
+	close(ends[1]);
+	jp_judge_file(3, argv); /* 0 stays taken, or the next end would be it */
 }
 
 void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
