@@ -156,6 +156,10 @@ perf-versions: all ## read and write with the perf of other Debian suites (downl
 findings: all ## measure the findings of results/FINDINGS.md here, with the installed perf
 	@$(PYTHON) ci/findings.py --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'
 
+agreement: all ## compare our stacks of real programs with perf's
+	@$(PYTHON) ci/agreement.py --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'; \
+	status=$$?; if [ $$status -eq 4 ] && [ "$(SKIP_OK)" = 1 ]; then exit 0; fi; exit $$status
+
 install: all ## install below $(DESTDIR)$(prefix)
 	$(INSTALL) -d '$(DESTDIR)$(prefix)/bin'
 	$(INSTALL) -m 755 $(O)/jitproof '$(DESTDIR)$(prefix)/bin/jitproof'
@@ -175,7 +179,7 @@ clean: ## remove $(O)
 
 FORCE:
 .PHONY: all check check-full run_tests selftest sanitized sanitized-parts fuzz lint bench \
-	perf-versions findings install help clean FORCE
+	perf-versions findings agreement install help clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
 	$(wildcard $(O)/asan/*/*.d $(O)/asan/*/*/*.d)
