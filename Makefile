@@ -150,6 +150,9 @@ bench: all ## compare our speed with perf's
 	@if [ -e ci/bench.py ]; then $(PYTHON) ci/bench.py --jitproof $(O)/jitproof; \
 	else echo 'ci/bench.py is not here' >&2; exit 1; fi
 
+cost: all ## measure what whole stacks cost, by strategy
+	@$(PYTHON) ci/cost.py --jitproof '$(O)/jitproof'
+
 perf-versions: all ## read and write with the perf of other Debian suites (downloads 220 MB once)
 	@$(PYTHON) ci/perf_versions.py --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'
 
@@ -179,7 +182,7 @@ clean: ## remove $(O)
 
 FORCE:
 .PHONY: all check check-full run_tests selftest sanitized sanitized-parts fuzz lint bench \
-	perf-versions findings agreement install help clean FORCE
+	perf-versions findings agreement cost install help clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
 	$(wildcard $(O)/asan/*/*.d $(O)/asan/*/*/*.d)
