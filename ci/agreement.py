@@ -128,6 +128,9 @@ class Mappings:
             return False
         return SIGRETURN in (code[7:], code[:len(SIGRETURN)])
 
+    def is_behind_trampoline(self, pid, address):
+        return self.is_trampoline(pid, address - len(SIGRETURN))
+
 
 # --- the classes -------------------------------------------------------------------------------
 
@@ -167,6 +170,10 @@ def lower_before_exec(pair, mappings):
     return mappings.lower_before_exec(pair.ours["pid"], last_in_common(pair))
 
 
+def behind_trampoline(pair, mappings):
+    return mappings.is_behind_trampoline(pair.ours["pid"], pair.a[0])
+
+
 def guessed(pair, _):
     return pair.common == len(pair.a) and pair.ours["stop"] in ("no-cfi", "no-elf")
 
@@ -191,6 +198,7 @@ CLASSES = {
     "perf (libdw) has the file at one of two places": mapped_twice,
     "perf stops in code without a file": anonymous,
     "perf takes the tables' address from before exec": lower_before_exec,
+    "sampled behind sigreturn, where no CFI is": behind_trampoline,
     "perf follows rbp where we stop without CFI": guessed,
     "perf cannot read the dump's last word": last_word,
     "perf invents ffffffffffffffff where the dump ends": invented,
@@ -360,8 +368,7 @@ def compare(options, perf, path, judge_options):
 def record(options, folder, name, command):
     path = os.path.join(folder, "perf.data")
     done = debian_packages.run([options.jitproof, "record", "--stack", str(options.stack),
-                                "--freq", str(options.frequency), "--all-maps", "-o", path, "--",
-                                *command])
+                                "--freq", str(options.frequency), "-o", path, "--", *command])
     if done.returncode:
         raise RuntimeError("%s: %s" % (name, done.stderr.strip()[-300:]))
     return path

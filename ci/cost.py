@@ -127,7 +127,7 @@ class Bench:
     def record(self, name, frequency, turns=TURNS):
         """The same, and (samples, lost, the file)."""
         path = os.path.join(self.folder, "perf.data")
-        found = self.run([self.options.jitproof, "record", "-F", str(frequency), "--all-maps",
+        found = self.run([self.options.jitproof, "record", "-F", str(frequency),
                           *STRATEGIES[name], "-o", path, "--"], turns)
         counts = re.search(r"(\d+) samples, (\d+) lost", found[3])
         return (*found[:3], int(counts[1]), int(counts[2]), path)

@@ -16,12 +16,13 @@ import findings_elfutils
 import findings_inject
 import findings_kernel
 import findings_perf
+import findings_unwind
 import perf_tools
 import perf_versions
 
 # name -> function(context), which yields (what it was seen with, whether it shows, figures).
 FINDINGS = {**findings_kernel.FINDINGS, **findings_perf.FINDINGS, **findings_inject.FINDINGS,
-            **findings_elfutils.FINDINGS}
+            **findings_unwind.FINDINGS, **findings_elfutils.FINDINGS}
 
 
 class Context:

@@ -103,6 +103,8 @@ class Signals(Compared):
                                            [], libdw, 0)
                 pair = agreement.pair_up(ours, theirs, self.mappings)
                 self.assertEqual((pair.a, pair.common), (pair.b, 4))
+            for at, name in ((9, "sampled behind sigreturn, where no CFI is"), (10, "unexplained")):
+                self.assertEqual(self.judged([back + at, FILE], [back + at]), name)
 
 
 class Lines(unittest.TestCase):
