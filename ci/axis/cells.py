@@ -129,7 +129,7 @@ def load_facts(folder):
     path = os.path.join(folder, "facts.jsonl")
     found = {}
     for line, record in jsonl.read(path):
-        made = {key: record[key] for key in ("fact", "value", "about") if key in record}
+        made = {key: record[key] for key in ("fact", "value", "why", "about") if key in record}
         stored.check(path, line, {"id": "", **made}, stored.FACT)
         if made["fact"] in found:
             raise Malformed(path, line, "fact '%s' stands there already" % made["fact"])

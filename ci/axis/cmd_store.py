@@ -13,13 +13,13 @@ the worst outcome counts. Nothing is written where any of them was lost or is no
 runs always give the same bytes."""
 
 
-def write(path, text):
+def write(path, text, encoding="ascii"):
     """All or nothing: whoever reads meanwhile sees the old file or the new one."""
-    folder = os.path.dirname(path)
+    folder = os.path.dirname(os.path.abspath(path))
     os.makedirs(folder, exist_ok=True)
     fd, scratch = tempfile.mkstemp(dir=folder, prefix=".new-")
     try:
-        with open(fd, "w", encoding="ascii") as file:
+        with open(fd, "w", encoding=encoding) as file:
             file.write(text)
         os.chmod(scratch, 0o644)
         os.replace(scratch, path)

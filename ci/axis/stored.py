@@ -92,12 +92,13 @@ CASE = {
     "outcome": (lambda value: value in OUTCOMES, True),
     "outcomes": (list_of(lambda value: value in OUTCOMES), True),
     "why": (is_text, True), "crashed": (is_text, False), "smp": (is_count, True),
-    "judged": (is_counts, True), "distinct": (is_count, False), "metrics": (map_of(is_metric), True),
+    "judged": (is_counts, True), "distinct": (is_count, False),
+    "metrics": (map_of(is_metric), True),
     "expect": (map_of(is_expect), True), "verdicts": (map_of(is_counts), True),
     "exceptions": (list_of(is_exception), True), "definition": (is_text, False),
 }
 FACT = {"id": (is_text, True), "fact": (is_name, True), "value": (is_value, True),
-        "about": (is_text, False)}
+        "about": (is_text, False), "why": (is_text, False)}
 
 
 def check(path, line, record, keys):
