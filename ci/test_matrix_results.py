@@ -51,8 +51,9 @@ FACTS = [{"fact": "merge.anon", "value": 2, "about": "pages of a record"},
          {"fact": "name.heap", "value": "//anon", "about": "of the heap"},
          {"fact": "sizes", "value": [112, 120], "about": "accepted"}]
 CELL = {"kernel": "6.1", "version": "6.1.190-1", "package": "linux-image-6.1.0-cloud-amd64",
-        "sha256": "ab" * 32, "qemu": "10.0.2", "accelerator": "tcg,icount", "seed": 1, "smp": 1,
-        "command": "ci/matrix run --kernel 6.1", "suite": "short", "outcome": "OK"}
+        "sha256": "ab" * 32, "qemu": "10.0.2", "accelerator": "tcg", "seed": 1,
+        "command": "ci/matrix run --kernel 6.1", "suite": "short", "outcome": "DONE",
+        "groups": [{"name": "one", "smp": 1, "outcome": "DONE", "reason": ""}]}
 
 
 class Made(unittest.TestCase):
@@ -71,7 +72,8 @@ class Made(unittest.TestCase):
             file.write(text)
         return path
 
-    def run_dir(self, name, cases=None, facts=None, label="6.1", definition=DEFINITION, **cell):
+    def run_dir(self, name, cases=None, facts=None, label="6.1", definition=DEFINITION, cpus=1,
+                **cell):
         """The folder of a run with one cell."""
         if cell.get("kind") == "tool":
             cell["label"] = label
@@ -86,7 +88,9 @@ class Made(unittest.TestCase):
         self.write(os.path.join(folder, "cell.json"), json.dumps(
             {**CELL, "kernel": label, "version": label + ".190-1", **cell}))
         for one in cases:
-            self.write(os.path.join(folder, one["case"], "case"), definition)
+            own = os.path.join(folder, "cases", one["case"])
+            self.write(os.path.join(own, "case"), definition)
+            self.write(os.path.join(own, "env.json"), json.dumps({"cpus": cpus}))
         return self.path(name)
 
     def store(self, *dirs, to=None):
@@ -149,7 +153,7 @@ class Store(Made):
     def test_seeds_that_do_not_fit(self):
         first = self.run_dir("run")
         self.refused(first, self.run_dir("same"), says="seed 1 is there twice")
-        self.refused(first, self.run_dir("smp", seed=2, smp=2), says="'smp' differs")
+        self.refused(first, self.run_dir("cpus", seed=2, cpus=2), says="a/one: 'smp' differs")
         self.refused(first, self.run_dir("less", [case("a/one")], seed=2),
                      says="a/two was not run with all seeds")
         self.refused(first, self.run_dir("fact", facts=[{**FACTS[0], "value": 4}, *FACTS[1:]],
@@ -167,9 +171,12 @@ class Store(Made):
         self.refused(folder, says=r"results.jsonl:2: the last line has no end")
         folder = self.run_dir("none")
         os.unlink(os.path.join(folder, "6.1", "facts.jsonl"))
-        self.refused(folder, says="facts.jsonl: No such file")
+        self.refused(folder, says="has no facts.jsonl")
         os.unlink(os.path.join(folder, "6.1", "cell.json"))
         self.refused(folder, says="no cell.json")
+        folder = self.run_dir("going")
+        os.rename(os.path.join(folder, "6.1"), os.path.join(folder, "6.1.partial"))
+        self.refused(folder, says="6.1.partial: is still run")
         # One that is lost keeps the others out, too.
         self.refused(self.run_dir("run"), self.path("lost"), says="LOST")
 
@@ -225,6 +232,18 @@ class Compare(Made):
         before = {"cases": [case("a/one", "FAIL")]}
         after = {"cases": [case("a/one", "CRASH", "perf inject: last", crashed="SIGSEGV")]}
         self.compare(*self.both(before, after), 1, "FAIL -> CRASH SIGSEGV: perf inject: last")
+
+    def test_splat(self):
+        splat = {"outcome": "SPLAT", "groups": [{"reason": "WARNING: at mm/mmap.c"}]}
+        self.changed(1, r"has what it had not \(1\):\n  6.1: DONE -> WARNING: at mm", **splat)
+        self.compare(*self.both(splat, splat), 0)
+        self.compare(*self.both(splat), 0)
+
+    def test_some_cases(self):
+        one, other = self.both(None, {"cases": [case("a/one")], "facts": FACTS[1:]})
+        self.compare(one, other, 1, "2 regressions")
+        self.compare(one, other, 0, "0 regressions", arguments=["--case", "a/one"])
+        self.compare(one, other, 1, "1 regressions", arguments=["--case", "a/*"])
 
     def test_fixed(self):
         self.compare(*self.both({"cases": [case("a/one", "FAIL")]}, {"cases": [case("a/one")]}),

@@ -8,13 +8,12 @@ from axis import jsonl, stored
 from axis.jsonl import Malformed
 
 CELL = "cell.json"
-# What cell.json must hold; everything else of it goes into the header where that has the key.
-CELL_KEYS = {"outcome": (stored.is_text, True), "seed": (stored.is_count, True),
-             "smp": (stored.is_count, True), "suite": (stored.is_text, True),
-             "version": (stored.is_text, True)}
+# What cell.json must hold; more of it goes into the header where it is there.
+CELL_KEYS = {"outcome": stored.is_text, "seed": stored.is_count, "suite": stored.is_text,
+             "version": stored.is_text}
 # Of several seeds these must not differ.
 SAME = ("kind", "label", "version", "kernel", "package", "packages", "sha256", "qemu",
-        "accelerator", "suite", "smp", "exact")
+        "accelerator", "suite", "exact")
 
 
 class Partial(Exception):
@@ -23,19 +22,24 @@ class Partial(Exception):
 
 def find(folder):
     """The folders of cells at or one level below folder, sorted."""
+    folder = folder.rstrip("/") or "/"
     if os.path.isfile(os.path.join(folder, CELL)):
         return [folder]
     try:
         names = sorted(os.listdir(folder))
     except OSError as error:
         raise Malformed(folder, 0, error.strerror) from error
+    for name in names:
+        # So a cell is called until all of it is there.
+        if name.endswith(".partial"):
+            raise Partial("%s: is still run, or was cut short" % os.path.join(folder, name))
     return [os.path.join(folder, name) for name in names
             if os.path.isfile(os.path.join(folder, name, CELL))]
 
 
 def header_of(path, cell):
     """The header that a cell.json leads to."""
-    for key, (right, _) in CELL_KEYS.items():
+    for key, right in CELL_KEYS.items():
         if key not in cell:
             raise Malformed(path, 1, "'%s' is missing" % key)
         if not right(cell[key]):
@@ -48,12 +52,22 @@ def header_of(path, cell):
         "kernel": cell.get("kernel", "") if kind == "tool" else cell["version"],
         "package": cell.get("package") or "", "packages": cell.get("packages"),
         "sha256": cell.get("sha256"), "qemu": cell.get("qemu"), "accelerator": accelerator,
+        # ci/matrix run counts instructions with TCG, so that the same run gives the same figures.
+        "exact": str(accelerator).startswith("tcg"),
         "command": command_of(cell.get("command", "")), "suite": cell["suite"],
-        "seeds": [cell["seed"]], "smp": cell["smp"], "exact": "icount" in str(accelerator),
+        "seeds": [cell["seed"]], "outcome": cell["outcome"], "reason": reason_of(cell),
         "cases": 0, "facts": 0}
     header = {key: value for key, value in header.items() if value is not None}
     stored.check(path, 1, {"id": header["label"], **header}, stored.HEADER)
     return header
+
+
+def reason_of(cell):
+    """Why the outcome is none that is good: of the cell, and of the VMs that made it."""
+    groups = cell.get("groups", [])
+    said = [cell.get("reason")] + [group.get("reason") for group in groups
+                                   if isinstance(group, dict)] if isinstance(groups, list) else []
+    return "\n".join(str(text) for text in said if text) or None
 
 
 def command_of(command):
@@ -68,7 +82,7 @@ def metric_of(path, line, name, value):
     return short
 
 
-def case_of(path, line, result, cell, definition):
+def case_of(path, line, result, smp, definition):
     """A line of results.jsonl as a stored case."""
     metrics, expect = {}, {}
     for name, value in sorted(part(path, line, result, "metrics", dict).items()):
@@ -82,7 +96,7 @@ def case_of(path, line, result, cell, definition):
         "case": result.get("case"), "control": result.get("control"),
         "outcome": result.get("outcome"), "outcomes": [result.get("outcome")],
         "why": without_paths(part(path, line, result, "why", str), os.path.dirname(path)),
-        "crashed": result.get("crashed"), "smp": result.get("smp", cell["smp"]),
+        "crashed": result.get("crashed"), "smp": smp,
         "judged": judged, "distinct": metrics.pop("distinct", [None])[0], "metrics": metrics,
         "expect": expect, "verdicts": part(path, line, result, "verdicts", dict),
         "exceptions": sorted([one.get("metric"), one.get("cause"), one.get("count")]
@@ -105,24 +119,39 @@ def without_paths(text, folder):
     return text.replace(os.path.abspath(folder), "DIR").replace(folder, "DIR")
 
 
-def definition_of(folder, name):
-    """What the case was run as, or None where its folder was not kept."""
-    path = os.path.join(folder, name, "case")
-    if not stored.is_name(name) or ".." in name or not os.path.isfile(path):
-        return None
+def kept(folder, name):
+    """Where the folder of a case is; None where it was not kept."""
+    for path in (os.path.join(folder, "cases", name), os.path.join(folder, name)):
+        if ".." not in name and os.path.isdir(path):
+            return path
+    return None
+
+
+def definition_of(folder):
+    """What the case was run as."""
+    path = os.path.join(folder, "case")
     try:
         return jsonl.read_bytes(path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise Malformed(path, 0, "is no UTF-8: %s" % error) from error
 
 
+def processors_of(folder):
+    """On how many processors the case ran."""
+    path = os.path.join(folder, "env.json")
+    count = jsonl.read_one(path).get("cpus")
+    if not stored.is_count(count):
+        raise Malformed(path, 1, "'cpus' cannot be %.60r" % (count,))
+    return count
+
+
 def announced(folder):
-    """How many cases ktap.txt says there are; None where it was not kept."""
+    """How many cases ktap.txt says there are."""
     path = os.path.join(folder, "ktap.txt")
-    if not os.path.isfile(path):
-        return None
     plan = re.search(rb"^1\.\.(\d{1,6})$", jsonl.read_bytes(path), re.M)
-    return int(plan.group(1)) if plan else 0
+    if not plan:
+        raise Malformed(path, 0, "announces no number of cases")
+    return int(plan.group(1))
 
 
 def load_facts(folder):
@@ -140,11 +169,10 @@ def load_facts(folder):
 def load(folder):
     """One cell as it would be stored. A lost one has nothing but the reason."""
     path = os.path.join(folder, CELL)
-    cell = jsonl.read_one(path)
-    header = header_of(path, cell)
+    header = header_of(path, jsonl.read_one(path))
     made = stored.Stored(folder, header, {}, {})
-    if cell["outcome"] != "OK":
-        made.lost = "%s: %s" % (cell["outcome"], cell.get("reason", "no reason given"))
+    if header["outcome"] not in stored.WHOLE:
+        made.lost = "%s: %s" % (header["outcome"], header.get("reason", "no reason given"))
         return made
     results = os.path.join(folder, "results.jsonl")
     for line, result in jsonl.read(results):
@@ -153,11 +181,14 @@ def load(folder):
             raise Malformed(results, line, "'case' cannot be %.60r" % (name,))
         if name in made.cases:
             raise Malformed(results, line, "case '%s' stands there already" % name)
-        made.cases[name] = case_of(results, line, result, cell, definition_of(folder, name))
-    if header["kind"] == "kernel":
+        own = kept(folder, name)
+        if not own:
+            raise Malformed(results, line, "case '%s' has no folder" % name)
+        made.cases[name] = case_of(results, line, result, processors_of(own), definition_of(own))
+    if header["kind"] == "kernel" and os.path.exists(os.path.join(folder, "facts.jsonl")):
         made.facts = load_facts(folder)
     plan = announced(folder)
-    if plan is not None and plan != len(made.cases):
+    if plan != len(made.cases):
         made.lost = "PARTIAL: ktap.txt announces %d cases, results.jsonl has %d" % (
             plan, len(made.cases))
     return made
@@ -167,6 +198,8 @@ def load_whole(folder):
     made = load(folder)
     if made.lost:
         raise Partial("%s: %s" % (folder, made.lost))
+    if made.header["kind"] == "kernel" and not made.facts:
+        raise Partial("%s: has no facts.jsonl: its facts were not asked" % folder)
     return made
 
 
@@ -252,7 +285,12 @@ def merge(several):
         for name in sorted(first.facts.keys() | other.facts.keys()):
             if first.facts.get(name) != other.facts.get(name):
                 raise Partial("%s: fact %s differs between seeds" % (first.label, name))
-    header = {**first.header, "seeds": seeds}
+    header = {**first.header, "seeds": seeds,
+              "outcome": max((made.header["outcome"] for made in several),
+                             key=stored.WHOLE.index)}
+    reasons = [made.header["reason"] for made in several if "reason" in made.header]
+    if reasons:
+        header["reason"] = "\n".join(dict.fromkeys(reasons))
     cases = {name: merge_case(seeds, [made.cases[name] for made in several])
              for name in sorted(first.cases)}
     return stored.Stored(first.path, header, cases, first.facts)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """ci/matrix compare: what differs between two results; 1 where that is a regression."""
 
+import fnmatch
 import os
 import sys
 
@@ -9,9 +10,10 @@ from axis import cells, differences, jsonl, stored
 DESCRIPTION = """A and B are each a stored file, a folder of them, the folder of a run, or a label
 of what is stored (6.12, perf-7.2). One result is compared with one whatever their labels are, of
 several each with that of its label. The status is 1 where B has a regression: a new FAIL, CRASH,
-ERROR, TIMEOUT, XPASS or lost run, a case that became SKIP or is gone, a changed fact, a changed
-expectation; 99 where a file cannot be read. Figures are listed and are no regression: every count
-that changed where both ran under virtual time, else rates whose 95 % intervals do not meet."""
+ERROR, TIMEOUT, XPASS or lost run, a splat in the kernel's log, a case that became SKIP or is gone,
+a changed fact, a changed expectation; 99 where a file cannot be read. Figures are listed and are
+no regression: every count that changed where both ran under virtual time, else rates whose 95 %%
+intervals do not meet."""
 
 
 def read(what, folder):
@@ -39,6 +41,15 @@ def whole(several):
     return lost[0] if lost else cells.merge(several)
 
 
+def only(several, globs):
+    """Of these cases alone, and then of no facts."""
+    for made in several if globs else ():
+        made.facts = {}
+        made.cases = {name: case for name, case in made.cases.items()
+                      if any(fnmatch.fnmatchcase(name, glob) for glob in globs)}
+    return several
+
+
 def tell(found, limit, out):
     for kind, bad, title in differences.KINDS:
         of_kind = [one for one in found if one.kind == kind]
@@ -54,15 +65,15 @@ def tell(found, limit, out):
 
 def run(options):
     try:
-        one, other = read(options.a, options.folder), read(options.b, options.folder)
+        one, other = (only(read(what, options.folder), options.case)
+                      for what in (options.a, options.b))
         found = differences.compare_sets(one, other)
     except (jsonl.Malformed, cells.Partial) as problem:
         print("ci/matrix compare: %s" % problem, file=sys.stderr)
         return 99
-    # Whoever reads may have seen enough: that is no error of ours.
     tell(found, sys.maxsize if options.all else 40, sys.stdout)
-    bad = sum(one.kind in differences.REGRESSIONS for one in found)
-    figures = sum(one.kind == "figure" for one in found)
+    bad = sum(each.kind in differences.REGRESSIONS for each in found)
+    figures = sum(each.kind == "figure" for each in found)
     if options.exact:
         bad += figures
     print("%d compared, %d differences, %d figures, %d regressions" % (
@@ -77,6 +88,8 @@ def add(subparsers):
     parser.add_argument("b", metavar="B", help="what is")
     parser.add_argument("--folder", default=stored.FOLDER,
                         help="where labels are looked for (default: results/matrix)")
+    parser.add_argument("--case", action="append", metavar="GLOB",
+                        help="only these cases, and no facts; again and again")
     parser.add_argument("--exact", action="store_true",
                         help="a changed figure is a regression, too")
     parser.add_argument("--all", action="store_true", help="list all of each kind, not 40")

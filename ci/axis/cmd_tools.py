@@ -42,7 +42,7 @@ def cell_of(options, perf, seed):
     return {"kind": "tool", "label": label_of(perf), "version": perf.version,
             "package": " ".join(own) or "as installed", "packages": sorted(perf.packages),
             "kernel": kernel(), "accelerator": "wall clock", "suite": " ".join(options.cases),
-            "command": shlex.join(command), "seed": seed, "smp": os.cpu_count()}
+            "command": shlex.join(command), "seed": seed}
 
 
 def run_jitproof(options, perf, seed, folder):
@@ -67,7 +67,7 @@ def run_jitproof(options, perf, seed, folder):
     if process.returncode not in (0, 1, 4):
         return "LOST", "jitproof run ended with %d: %s" % (
             process.returncode, " | ".join(said.strip().splitlines()[-3:])[:400])
-    return "OK", ""
+    return "DONE", ""
 
 
 def write_cell(folder, cell):
@@ -123,7 +123,7 @@ def run(options):
             cell["outcome"], cell["reason"] = run_jitproof(options, perf, seed, folder)
             os.makedirs(folder, exist_ok=True)
             write_cell(folder, cell)
-            lost += cell["outcome"] != "OK"
+            lost += cell["outcome"] != "DONE"
             print("%s (perf %s): %s" % (name, perf.version, tell(folder)), flush=True)
     return 1 if lost else 0
 

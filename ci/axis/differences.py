@@ -9,6 +9,7 @@ from axis import stored
 # In the order in which they are told: (kind, whether it is a regression, what it says).
 KINDS = (
     ("lost", True, "lost: no result at all"),
+    ("splat", True, "the kernel's log has what it had not"),
     ("failure", True, "new failures"),
     ("skipped", True, "became SKIP"),
     ("gone", True, "cases gone"),
@@ -162,7 +163,10 @@ def compare(one, other):
     if other.lost and not one.lost:
         return [Difference("lost", label, "", other.lost)]
     exact = one.header["exact"] and other.header["exact"]
-    return [*compare_cases(label, one.cases, other.cases, exact),
+    splat = [Difference("splat", label, "", "%s -> %s" % (
+        one.header["outcome"], other.header.get("reason", other.header["outcome"])))
+             ] if other.header["outcome"] == "SPLAT" != one.header["outcome"] else []
+    return [*splat, *compare_cases(label, one.cases, other.cases, exact),
             *compare_facts(label, one.facts, other.facts)]
 
 
@@ -184,6 +188,8 @@ def compare_sets(ones, others):
             bad = [case for case in after[label].cases.values() if case["outcome"] in stored.BAD]
             found += [Difference("failure", label, case["case"], "new: " + outcome(case))
                       for case in bad]
+            if after[label].header["outcome"] == "SPLAT":
+                found.append(Difference("splat", label, "", after[label].header["reason"]))
             found.append(Difference("new", label, "", "%d cases, %d facts" % (
                 len(after[label].cases), len(after[label].facts))))
     return found

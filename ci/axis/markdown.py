@@ -28,8 +28,10 @@ def escape(text):
 def code(text):
     """Any text as code: what Markdown cannot hold there is escaped as text."""
     text = " ".join(text.split())
-    if "`" in text or "|" in text or not text or len(text) > LONGEST:
-        return escape(text) or "(empty)"
+    if not text:
+        return "-"
+    if "`" in text or "|" in text or len(text) > LONGEST:
+        return escape(text)
     return "`%s`" % text
 
 
@@ -58,9 +60,10 @@ def marks(case):
     return text
 
 
-def smp_of(several, name):
-    """On how many processors a case ran, where all agree; else with each number's labels."""
-    found = sorted({made.cases[name]["smp"] for made in several if name in made.cases})
+def smp_of(several, names):
+    """On how many processors cases ran: every number that there is."""
+    found = sorted({made.cases[name]["smp"] for made in several for name in names
+                    if name in made.cases})
     return ", ".join(map(str, found))
 
 
@@ -71,7 +74,7 @@ def outcome_table(several, what):
     for name in names:
         cells = [link(made, stored.case_id(made.label, name), escape(marks(made.cases[name])))
                  if name in made.cases else "" for made in several]
-        yield row(code(name), smp_of(several, name), *cells)
+        yield row(code(name), smp_of(several, [name]), *cells)
     counts = ["%d of %d" % (sum(case["outcome"] in differences.GOOD
                                 for case in made.cases.values()), len(made.cases))
               for made in several]
@@ -206,7 +209,7 @@ def bad_table(several):
 
 def made_table(several):
     yield from table("", "version", "package", "CPUs", "runs on", "suite", "seeds",
-                     "cases, facts", "command")
+                     "cases, facts", "run", "command")
     for made in several:
         header = made.header
         package = header["package"] or "-"
@@ -218,9 +221,11 @@ def made_table(several):
         if header.get("qemu"):
             where = "QEMU %s, %s" % (header["qemu"], where)
         yield row(header_link(made), escape(header["version"]), escape(package),
-                  str(header["smp"]), escape(where), escape(header["suite"]),
+                  smp_of([made], made.cases), escape(where), escape(header["suite"]),
                   " ".join(map(str, header["seeds"])),
-                  "%d, %d" % (header["cases"], header["facts"]), code(header["command"]))
+                  "%d, %d" % (header["cases"], header["facts"]),
+                  escape(" ".join([header["outcome"], header.get("reason", "")])),
+                  code(header["command"]))
 
 
 def section(title, rows, text="", none=None):

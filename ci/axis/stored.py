@@ -13,6 +13,8 @@ FORMAT = 1
 KINDS = ("kernel", "tool")
 # Best first: of several seeds the worst stands for the case.
 OUTCOMES = ("PASS", "XFAIL", "SKIP", "XPASS", "ERROR", "TIMEOUT", "CRASH", "FAIL")
+# Of a run: all is there; all is there, and the kernel's log has what it should not.
+WHOLE = ("DONE", "SPLAT")
 BAD = ("FAIL", "CRASH", "TIMEOUT", "ERROR", "XPASS")
 LABEL = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,60}")
 NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+/-]{0,200}")
@@ -82,7 +84,7 @@ HEADER = {
     "version": (is_text, True), "kernel": (is_text, True), "package": (is_text, True),
     "packages": (list_of(is_text), False), "sha256": (is_text, False), "qemu": (is_text, False),
     "accelerator": (is_text, True), "command": (is_text, True), "suite": (is_text, True),
-    "seeds": (list_of(is_count), True), "smp": (is_count, True),
+    "seeds": (list_of(is_count), True), "outcome": (is_text, True), "reason": (is_text, False),
     "exact": (lambda value: isinstance(value, bool), True),
     "cases": (is_count, True), "facts": (is_count, True),
 }
@@ -168,6 +170,8 @@ def load(path):
     for line, record in jsonl.read(path):
         if stored is None:
             check(path, line, record, HEADER)
+            if record["outcome"] not in WHOLE:
+                raise Malformed(path, line, "'outcome' cannot be %.60r" % record["outcome"])
             stored = Stored(path, record, {}, {})
             wanted = record["label"]
         elif "case" in record:
