@@ -278,7 +278,9 @@ static int perform(struct running *run, struct jp_error *err)
 			ret = jp_performer_stop(&run->performer, jp_performer_clock() + STOP_NS,
 						err);
 	}
-	if (jp_session_finish(session, &finish_err) && !ret)
+	/* Where a profiler ended early, why it did says more than that it did. */
+	if (jp_session_finish(session, &finish_err) &&
+	    (!ret || (ret == -EPIPE && run->capture->foreign)))
 		ret = jp_fail(err, EIO, "%s", finish_err.text);
 	if (!ret && !run->performer.foreign)
 		ret = jp_performer_stop(&run->performer, jp_performer_clock() + STOP_NS, err);
