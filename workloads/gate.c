@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "harness/truth_write.h"
+#include "workloads/process.h"
 
 static struct {
 	int ctl, ack; /* ctl 0: not open */
@@ -49,28 +50,6 @@ int jp_gate_open(const char *where)
 	return gate.ack < 0 ? gate.ack : 0;
 }
 
-/* One line, without its newline. */
-static int hear(char *line, size_t size)
-{
-	size_t used = 0;
-	char byte;
-
-	for (;;) {
-		ssize_t got = read(gate.ack, &byte, 1);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return complain("no answer", got ? strerror(errno) : "nobody is there");
-		if (byte == '\n')
-			break;
-		if (used + 1 < size)
-			line[used++] = byte;
-	}
-	line[used] = '\0';
-	return 0;
-}
-
 static int ask(const char *mark, const char *request)
 {
 	uint64_t before = jp_truth_now();
@@ -82,9 +61,9 @@ static int ask(const char *mark, const char *request)
 	/* Short lines: a pipe takes each whole. */
 	if (dprintf(gate.ctl, "%s\n", request) < 0)
 		return complain(request, strerror(errno));
-	ret = hear(answer, sizeof(answer));
+	ret = jp_process_line(gate.ack, answer, sizeof(answer));
 	if (ret)
-		return ret;
+		return complain("no answer", ret == -EPIPE ? "nobody is there" : strerror(-ret));
 	if (strcmp(answer, "ok"))
 		return complain(request, answer);
 	jp_truth_put(JP_TRUTH_MARK, before, jp_truth_now(), jp_truth_text(mark), 0, 0, 0);

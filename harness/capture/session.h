@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "harness/capture/events.h"
@@ -32,6 +33,23 @@ struct jp_opened {
 	uint64_t id;
 	bool enabled;
 };
+
+/* Fields of a record in a ring, which need not be aligned in a copy of it. */
+static inline uint64_t jp_record_word(const unsigned char *record, size_t at)
+{
+	uint64_t value;
+
+	memcpy(&value, record + at, sizeof(value));
+	return value;
+}
+
+static inline uint32_t jp_record_half(const unsigned char *record, size_t at)
+{
+	uint32_t value;
+
+	memcpy(&value, record + at, sizeof(value));
+	return value;
+}
 
 struct jp_elf_copies;
 struct jp_foreign;
