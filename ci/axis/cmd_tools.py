@@ -129,17 +129,18 @@ def run(options):
 
 
 def add(subparsers):
-    parser = subparsers.add_parser("tools", help="the same cases through several versions of perf",
+    build = os.environ.get("O", "build")
+    parser = subparsers.add_parser("tools", help="the same cases through several perfs",
                                    description=DESCRIPTION)
-    parser.add_argument("-o", "--output", metavar="DIR", default="build/matrix-tools",
+    parser.add_argument("-o", "--output", metavar="DIR", default=os.path.join(build, "matrix-tools"),
                         help="must not have these perfs yet (default: %(default)s)")
     parser.add_argument("--perf", nargs="+", default=list(VERSIONS), metavar="VERSION",
                         help='versions, suites or "installed" (default: %s)' % " ".join(VERSIONS))
     parser.add_argument("--case", action="append", metavar="GLOB",
                         help="again and again; default: %s" % CASES)
     parser.add_argument("--seed", action="append", type=int, help="again and again; default: 1")
-    parser.add_argument("--jitproof", default="build/jitproof", type=os.path.abspath,
-                        help="default: build/jitproof")
-    parser.add_argument("--perf-dir", default="build/perf",
+    parser.add_argument("--jitproof", default=os.path.join(build, "jitproof"),
+                        type=os.path.abspath, help="default: build/jitproof")
+    parser.add_argument("--perf-dir", default=os.path.join(build, "perf"),
                         help="where the perfs are kept (default: %(default)s)")
     parser.set_defaults(run=run)
