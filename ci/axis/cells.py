@@ -8,6 +8,7 @@ from axis import jsonl, stored
 from axis.jsonl import Malformed
 
 CELL = "cell.json"
+PARTIAL = ".partial"  # so the name of a cell ends until all of it is there
 # What cell.json must hold; more of it goes into the header where it is there.
 CELL_KEYS = {"outcome": stored.is_text, "seed": stored.is_count, "suite": stored.is_text,
              "version": stored.is_text}
@@ -30,8 +31,7 @@ def find(folder):
     except OSError as error:
         raise Malformed(folder, 0, error.strerror) from error
     for name in names:
-        # So a cell is called until all of it is there.
-        if name.endswith(".partial"):
+        if name.endswith(PARTIAL):
             raise Partial("%s: is still run, or was cut short" % os.path.join(folder, name))
     return [os.path.join(folder, name) for name in names
             if os.path.isfile(os.path.join(folder, name, CELL))]
@@ -116,7 +116,10 @@ def part(path, line, result, key, kind):
 
 def without_paths(text, folder):
     """Where a run lay is its machine's alone."""
-    return text.replace(os.path.abspath(folder), "DIR").replace(folder, "DIR")
+    own = os.path.abspath(folder)
+    for path in (own + PARTIAL, own, folder + PARTIAL, folder):
+        text = text.replace(path, "DIR")
+    return text
 
 
 def kept(folder, name):

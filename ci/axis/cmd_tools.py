@@ -4,6 +4,7 @@
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +19,8 @@ unpacked, not installed, as `make perf-versions` does it. What came out is in DI
 `ci/matrix store DIR` and `ci/matrix compare`. The status is 1 where a perf was lost or could not be
 had; what its cases came to is for compare to judge."""
 VERSIONS = ("5.10", "6.1", "6.12", "7.2", "7.3")
-CASES = "peers/*"
+# All that another profiler records or injects.
+CASES = ("peers/*", "process-tree/*.perf")
 # All of it with one perf took 55 s when measured; whoever takes this long hangs.
 SECONDS = 1800
 
@@ -70,9 +72,21 @@ def run_jitproof(options, perf, seed, folder):
     return "DONE", ""
 
 
-def write_cell(folder, cell):
-    """The last file of a run: without it there is none."""
-    debian_packages.write(os.path.join(folder, cells.CELL), json.dumps(cell, indent=1) + "\n")
+def run_cell(options, perf, seed, folder):
+    """Makes the folder of a cell, which has its name once all of it is there; its outcome."""
+    partial = folder + cells.PARTIAL
+    shutil.rmtree(partial, ignore_errors=True)
+    os.makedirs(options.output, exist_ok=True)
+    cell = cell_of(options, perf, seed)
+    try:
+        cell["outcome"], cell["reason"] = run_jitproof(options, perf, seed, partial)
+        os.makedirs(partial, exist_ok=True)
+        debian_packages.write(os.path.join(partial, cells.CELL), json.dumps(cell, indent=1) + "\n")
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    os.rename(partial, folder)
+    return cell["outcome"]
 
 
 def tell(folder):
@@ -108,7 +122,7 @@ def run(options):
     if not os.access(options.jitproof, os.X_OK):
         print("ci/matrix tools: %s is not built" % options.jitproof, file=sys.stderr)
         return 99
-    options.cases = options.case or [CASES]
+    options.cases = options.case or list(CASES)
     perfs, lost = find(options)
     seeds = options.seed or [1]
     for perf in perfs:
@@ -118,12 +132,7 @@ def run(options):
             if os.path.exists(folder):
                 print("ci/matrix tools: %s is there already" % folder, file=sys.stderr)
                 return 99
-            os.makedirs(options.output, exist_ok=True)
-            cell = cell_of(options, perf, seed)
-            cell["outcome"], cell["reason"] = run_jitproof(options, perf, seed, folder)
-            os.makedirs(folder, exist_ok=True)
-            write_cell(folder, cell)
-            lost += cell["outcome"] != "DONE"
+            lost += run_cell(options, perf, seed, folder) != "DONE"
             print("%s (perf %s): %s" % (name, perf.version, tell(folder)), flush=True)
     return 1 if lost else 0
 
@@ -132,12 +141,13 @@ def add(subparsers):
     build = os.environ.get("O", "build")
     parser = subparsers.add_parser("tools", help="the same cases through several perfs",
                                    description=DESCRIPTION)
-    parser.add_argument("-o", "--output", metavar="DIR", default=os.path.join(build, "matrix-tools"),
+    parser.add_argument("-o", "--output", metavar="DIR",
+                        default=os.path.join(build, "matrix-tools"),
                         help="must not have these perfs yet (default: %(default)s)")
     parser.add_argument("--perf", nargs="+", default=list(VERSIONS), metavar="VERSION",
                         help='versions, suites or "installed" (default: %s)' % " ".join(VERSIONS))
     parser.add_argument("--case", action="append", metavar="GLOB",
-                        help="again and again; default: %s" % CASES)
+                        help="again and again; default: %s" % " ".join(CASES))
     parser.add_argument("--seed", action="append", type=int, help="again and again; default: 1")
     parser.add_argument("--jitproof", default=os.path.join(build, "jitproof"),
                         type=os.path.abspath, help="default: build/jitproof")
