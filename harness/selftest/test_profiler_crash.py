@@ -62,6 +62,9 @@ case launch.allowed check : anon_exec : launch-by perf --freq=999 : samples=1
 
 case attach check : anon_exec : attach-by perf --freq=999 : samples=1
 	broken.chain =0
+
+case gated check : fork_exec --tasks=2 : gated-by perf --freq=999 : samples=1 control=gate seconds=6
+	broken.chain =0
 """
 
 
@@ -115,14 +118,14 @@ class Crash(unittest.TestCase):
         results, done = self.run_cases("SEGV", "*")
         self.assertEqual(done.returncode, 1)
         words = r"^perf %s was killed by signal 11 \(Segmentation fault\): .*last words of %s$"
-        for name in ("inject", "inject.not_this", "inject.other_verb", "launch", "attach"):
+        for name in ("inject", "inject.not_this", "inject.other_verb", "launch", "attach", "gated"):
             verb = "inject" if "inject" in name else "record"
             self.check(results[name], "CRASH", "SIGSEGV", words % (verb, verb))
             self.assertRegex(done.stdout,
                              r"(?m)^not ok \d+ crash/%s # CRASH SIGSEGV$" % re.escape(name))
         for name in ("inject.allowed", "launch.allowed"):
             self.check(results[name], "XFAIL", "SIGSEGV", "last words of .*\nexpected to fail: kn")
-        self.assertIn("FAIL:0 SKIP:0 ERROR:0 XFAIL:2 XPASS:0 TIMEOUT:0 CRASH:5", done.stdout)
+        self.assertIn("FAIL:0 SKIP:0 ERROR:0 XFAIL:2 XPASS:0 TIMEOUT:0 CRASH:6", done.stdout)
         # What the one that is gone had launched is gone as well.
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
