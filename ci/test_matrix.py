@@ -267,8 +267,9 @@ class Machines(Folder):
         config = {"qemu": {"output": 1, "memory": 64}, "limits": {**LIMITS, **(limits or {})}}
         plan = cell.Plan(kernels.Kernel(label, label + ".1", "/dev/null", "0", {}),
                          qemu.Qemu(path, "10.0", ""), (suites.Group("one", 1, cases),), config,
+                         {"one": b""},
                          os.environ.get("JITPROOF", os.path.join(HERE, "../build/jitproof")),
-                         "/dev/null", "short", 1, "tcg", False)
+                         "short", 1, "tcg")
         return cell.Cell(plan, self.folder, threading.Event(), lambda text: None)
 
     def result(self, *arguments, **more):

@@ -64,6 +64,9 @@ def plans(options, config):
     found = qemu.find(config["qemu"], options.cache)
     kernels, made, missing = Kernels(config["kernels"], options.cache), [], {}
     facts = not options.no_facts and job.has_facts(options.jitproof)
+    # The facts are the kernel's, not the group's: once is enough.
+    initrds = {group.name: job.build(options.jitproof, options.init, group.cases, options.seed,
+                                     facts and group is groups[0]) for group in groups}
     accel = options.accel
     for wanted in options.kernel or config["kernels"]["versions"]:
         try:
@@ -76,8 +79,8 @@ def plans(options, config):
             accel = "kvm" if works else "tcg"
             print("accelerator: %s%s" % (accel, "" if works else ", because KVM: " + why),
                   file=sys.stderr)
-        made.append(Plan(kernel, found, groups, config, options.jitproof, options.init, suite,
-                         options.seed, accel, facts))
+        made.append(Plan(kernel, found, groups, config, initrds, options.jitproof, suite,
+                         options.seed, accel))
     return made, missing
 
 
