@@ -32,6 +32,7 @@ class Plan:
     suite: str
     seed: int
     accelerator: str
+    command: str  # what makes the same cell again
 
 
 def read(path):
@@ -168,7 +169,8 @@ class Cell:
         plan = self.plan
         return {
             "kernel": plan.kernel.label, "version": plan.kernel.version,
-            "package": plan.kernel.package, "sha256": plan.kernel.sha256,
+            "package": plan.kernel.package, "package_sha256": plan.kernel.package_sha256,
+            "sha256": plan.kernel.sha256, "command": plan.command,
             "qemu": plan.qemu.version, "qemu_package": plan.qemu.package,
             "accelerator": plan.accelerator, "suite": plan.suite, "seed": plan.seed,
             "memory": plan.config["qemu"]["memory"],
