@@ -222,7 +222,7 @@ class Choice(unittest.TestCase):
         self.assertFalse(qemu.new_enough("7.2.22", "10"))
 
     def test_groups(self):
-        config = {"suites": {"short": {"groups": [
+        config = {"suites": {"short": {"at_most": 2, "groups": [
             {"name": "two", "smp": 2, "cases": ["x/b*"]},
             {"name": "one", "smp": 1, "cases": ["x/*", "y/a"]}]}}}
         names = ["x/a", "x/b", "y/a", "y/b"]
@@ -232,6 +232,9 @@ class Choice(unittest.TestCase):
         found = suites.groups(config, names, "short", ["x/a"], 4)
         self.assertEqual([(group.name, group.smp, group.cases) for group in found],
                          [("one", 4, ("x/a",))])
+        found = suites.groups(config, [*names, "x/c"], "short", [])
+        self.assertEqual([(group.name, group.cases) for group in found],
+                         [("two", ("x/b",)), ("one-1", ("x/a", "y/a")), ("one-2", ("x/c",))])
         with self.assertRaises(Missing):
             suites.groups(config, names, "short", ["y/b"])
         with self.assertRaises(Missing):
@@ -250,10 +253,31 @@ class Image(Folder):
         os.makedirs(self.path("tree/arch/x86/boot"))
         self.path("tree/arch/x86/boot/bzImage", self.image())
         self.assertEqual(kernels.of_path(self.path("tree")).label, "6.12.117+deb12")
-        self.assertEqual(kernels.of_path(self.path("vmlinuz", self.image())).package, {})
+        self.assertEqual(kernels.of_path(self.path("vmlinuz", self.image())).package, "")
         for bad in (self.path("other", self.image(b"....")), self.path("none"), self.folder):
             with self.subTest(bad), self.assertRaises(Missing):
                 kernels.of_path(bad)
+
+
+class Unjudged(Folder):
+    """jitproof run --no-judge, here: what is missing is judged from the folder alone."""
+
+    def test_judged_elsewhere(self):
+        jitproof = os.environ.get("JITPROOF", os.path.join(HERE, "../build/jitproof"))
+        run = subprocess.run([jitproof, "run", "--no-judge", "-o", self.path("run"), "--seed=1",
+                              "preexisting/anon.attach.exec"], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, check=False, encoding="utf-8")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("\n# 1 of 1: preexisting/anon.attach.exec: ", run.stdout)
+        self.assertNotIn("\nok", run.stdout)
+        self.assertEqual(os.path.getsize(self.path("run/results.jsonl")), 0)
+        subprocess.run([os.path.abspath(jitproof), "judge", "--results", "results", "run"],
+                       cwd=self.folder, stdout=subprocess.DEVNULL, check=False)
+        with open(self.path("results"), encoding="utf-8") as file:
+            result = json.loads(file.read())
+        with open(self.path("run/preexisting/anon.attach.exec/seconds"), encoding="utf-8") as file:
+            self.assertEqual(result["seconds"], float(file.read()))
+        self.assertNotIn(result["outcome"], ("ERROR", "TIMEOUT"), result["why"])
 
 
 class Machines(Folder):
@@ -265,10 +289,11 @@ class Machines(Folder):
         path = self.path("machine", body.encode())
         os.chmod(path, 0o755)
         config = {"qemu": {"output": 1, "memory": 64}, "limits": {**LIMITS, **(limits or {})}}
-        plan = cell.Plan(kernels.Kernel(label, label + ".1", "/dev/null", "0", {}),
+        plan = cell.Plan(kernels.Kernel(label, label + ".1", "/dev/null", "0", ""),
                          qemu.Qemu(path, "10.0", ""), (suites.Group("one", 1, cases),), config,
+                         {"one": b""},
                          os.environ.get("JITPROOF", os.path.join(HERE, "../build/jitproof")),
-                         "/dev/null", "short", 1, "tcg", False)
+                         "short", 1, "tcg", "ci/matrix run")
         return cell.Cell(plan, self.folder, threading.Event(), lambda text: None)
 
     def result(self, *arguments, **more):

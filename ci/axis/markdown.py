@@ -197,14 +197,17 @@ def crash_table(several):
 
 
 def bad_table(several):
-    """Each case that did not just pass, with its reason."""
-    yield from table("by", "case", "outcome", "why")
+    """Every case that did not just pass, those with the same reason together."""
+    yield from table("by", "outcome", "cases", "why")
     for made in several:
+        found = {}
         for name, case in sorted(made.cases.items()):
             if case["outcome"] != "PASS":
-                yield row(header_link(made), code(name),
-                          link(made, stored.case_id(made.label, name), escape(marks(case))),
-                          escape(case["why"].replace("\n", "; ")))
+                found.setdefault((marks(case), case["why"]), []).append(name)
+        for (outcome, why), names in sorted(found.items()):
+            yield row(header_link(made), escape(outcome),
+                      " ".join(link(made, stored.case_id(made.label, name), escape(name))
+                               for name in names), escape(why.replace("\n", "; ")))
 
 
 def made_table(several):
