@@ -53,7 +53,8 @@ class Kernel:
     version: str  # as the image says it itself
     path: str
     sha256: str  # of the image
-    package: dict  # {} where it comes from no package
+    package: str  # "NAME VERSION"; "" where it comes from none
+    package_sha256: str = ""  # of the package's file
 
 
 def number(text):
@@ -177,8 +178,7 @@ class Kernels:
             package = self.resolve(wanted)
             path = self.image(package)
         return Kernel(wanted, release_of(path), path, sha256_of(path),
-                      {"name": package.name, "version": package.version,
-                       "sha256": package.sha256})
+                      "%s %s" % (package.name, package.version), package.sha256)
 
 
 def take_image(package, path):
@@ -213,4 +213,4 @@ def of_path(path):
     elif not os.path.exists(path):
         raise Missing("%s: neither a version (6.12), nor an image, nor a build tree" % path)
     release = release_of(path)
-    return Kernel(release, release, os.path.abspath(path), sha256_of(path), {})
+    return Kernel(release, release, os.path.abspath(path), sha256_of(path), "")

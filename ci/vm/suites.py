@@ -25,6 +25,15 @@ def known(jitproof, globs=()):
     return [line.split()[0] for line in listed.stdout.splitlines() if "/" in line.split()[0]]
 
 
+def parts(group, at_most):
+    """A group's cases, no more than so many in a VM: their evidence stays in its memory."""
+    if len(group.cases) <= at_most:
+        return [group]
+    return [dataclasses.replace(group, name="%s-%d" % (group.name, start // at_most + 1),
+                                cases=group.cases[start:start + at_most])
+            for start in range(0, len(group.cases), at_most)]
+
+
 def groups(config, names, suite, globs, smp=None):
     """The groups of a suite that have a case, of cases that match one of the globs where there
     are any. A case is in the first group that has a glob for it. Missing where a glob of the suite
@@ -43,7 +52,8 @@ def groups(config, names, suite, globs, smp=None):
                  and any(fnmatch.fnmatchcase(name, glob) for glob in group["cases"])]
         taken.update(cases)
         if cases:
-            found.append(Group(group["name"], smp or group["smp"], tuple(cases)))
+            found += parts(Group(group["name"], smp or group["smp"], tuple(cases)),
+                           config["suites"][suite]["at_most"])
     for glob in globs:
         if not fnmatch.filter(taken, glob):
             raise Missing("suite %s has no case that matches %s" % (suite, glob))
