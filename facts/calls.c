@@ -150,16 +150,14 @@ JP_REGISTER(fact, call_guard);
 static void collapse(struct jp_answer *answer)
 {
 	jp_plot_map(answer, 0, 1, JP_RW);
-	/* Smaller than a huge page: nothing to do where the advice is known. */
+	/* Of nothing: only the advice itself is looked at. */
 	jp_answer_text(answer, "%s",
-		       jp_answer_errno(madvise(jp_plot_at(0), jp_plot_page(), ADVICE_COLLAPSE)
-					       ? errno
-					       : 0));
+		       jp_answer_errno(madvise(jp_plot_at(0), 0, ADVICE_COLLAPSE) ? errno : 0));
 }
 
 static const struct jp_fact call_collapse = {
 	.name = "call.madvise.collapse",
-	.about = "MADV_COLLAPSE of one page, too small to become a huge one.",
+	.about = "MADV_COLLAPSE of no bytes: EINVAL where the advice is not known.",
 	.probe = collapse,
 };
 JP_REGISTER(fact, call_collapse);
