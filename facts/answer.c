@@ -60,7 +60,11 @@ void jp_answer_missing(struct jp_answer *answer, const char *fmt, ...)
 
 const char *jp_answer_errno(int error)
 {
+	enum { NOT_SUPPORTED = 524 }; /* the kernel's own, which no program should see */
 	const char *name = error ? strerrorname_np(error) : "ok";
+
+	if (error == NOT_SUPPORTED)
+		return "ENOTSUPP";
 
 	return name ? name : "?";
 }

@@ -21,6 +21,9 @@ void jp_code_outer(jp_code middle, jp_code leaf);
 void jp_code_middle(void);       /* with a frame pointer */
 void jp_code_middle_plain(void); /* without */
 
+/* Calls @leaf on a stack of its own that ends at @top, eight bytes from there. */
+void jp_code_on_stack(void *top, jp_code leaf);
+
 /* Leaves, and instructions in them. */
 void jp_code_leaf(void); /* with a frame pointer */
 extern const char jp_code_leaf_pushed[], jp_code_leaf_body[], jp_code_leaf_ret[];

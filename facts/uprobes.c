@@ -5,6 +5,7 @@
 #ifdef JP_CODE
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,21 +69,28 @@ static long uprobe_type(struct jp_answer *answer)
 	return text[0] ? strtol(text, NULL, 10) : -1;
 }
 
+static bool probe_attr(struct perf_event_attr *attr, const struct place *place, bool on_return,
+		       struct jp_answer *answer)
+{
+	long type = uprobe_type(answer);
+
+	*attr = jp_watch_breakpoint(NULL);
+	attr->type = (uint32_t)type;
+	attr->config = on_return;
+	attr->bp_type = 0;
+	attr->uprobe_path = (uint64_t)(uintptr_t)place->path;
+	attr->probe_offset = place->offset;
+	return type >= 0;
+}
+
 /* Opens a uprobe of @place, or one of the return from there. */
 static bool open_probe(struct jp_watch *watch, const struct place *place, bool on_return,
 		       struct jp_answer *answer)
 {
-	struct perf_event_attr attr = jp_watch_breakpoint(NULL);
-	long type = uprobe_type(answer);
+	struct perf_event_attr attr;
 
-	if (type < 0)
-		return false;
-	attr.type = (uint32_t)type;
-	attr.config = on_return;
-	attr.bp_type = 0;
-	attr.uprobe_path = (uint64_t)(uintptr_t)place->path;
-	attr.probe_offset = place->offset;
-	return jp_watch_open(watch, &attr, 16, answer);
+	return probe_attr(&attr, place, on_return, answer) &&
+	       jp_watch_open(watch, &attr, 16, answer);
 }
 
 /* The chain of a probe at @addr while outer calls middle and middle calls @leaf. */
@@ -227,6 +235,29 @@ static const struct jp_fact uprobe_maps_nop10 = {
 	.probe = maps_nop10,
 };
 JP_REGISTER(fact, uprobe_maps_nop10);
+
+static void open_nop10(struct jp_answer *answer)
+{
+	struct perf_event_attr attr;
+	struct place place;
+	int fd;
+
+	if (!find_place(answer, (const void *)jp_code_nop10, &place) ||
+	    !probe_attr(&attr, &place, false, answer))
+		return;
+	fd = jp_perf_open(&attr, 0, sched_getcpu());
+	if (fd == -EACCES || fd == -EPERM)
+		jp_answer_missing(answer, "perf_event_open of a uprobe: %s", jp_answer_errno(-fd));
+	else
+		jp_answer_text(answer, "%s", jp_answer_errno(fd < 0 ? -fd : 0));
+}
+
+static const struct jp_fact uprobe_open_nop10 = {
+	.name = "uprobe.open.nop10",
+	.about = "A uprobe is opened at a nop of ten bytes that has a segment prefix.",
+	.probe = open_nop10,
+};
+JP_REGISTER(fact, uprobe_open_nop10);
 
 static void maps_push(struct jp_answer *answer)
 {
