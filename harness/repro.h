@@ -31,6 +31,10 @@ struct jp_repro {
  */
 int jp_repro_stage(struct jp_repro *repro, int fd, const char *from, struct jp_error *err);
 
+/* Judges the case in @dir, whose path is at least six bytes long; in what is said it is ./case, as
+ * it will be in the archive. */
+void jp_repro_judge(const struct jp_repro *repro, const char *dir, struct jp_result *result);
+
 /* The text of README: a bug report, and what of the machine is in the archive. */
 void jp_repro_readme(FILE *out, const struct jp_repro *repro);
 /* The text of the script `reproduce`. */

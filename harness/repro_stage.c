@@ -26,7 +26,7 @@
 static const char *const patterns[] = {
 	"truth",        "perf.data", "injected.data", "maps",         "capture",
 	"intervals",    "env.json",  "outcome",       "workload.txt", "inject.txt",
-	"profiler.txt", "crash",     "jit-*.dump",    "perf-*.map",
+	"profiler.txt", "crash",     "jit-*.dump",    "perf-*.map",   "jitted-*.so",
 };
 static const char *const folders[] = {"elf", "jit"};
 
@@ -223,15 +223,30 @@ static bool staged(const struct jp_repro *repro, const char *name)
 	return false;
 }
 
-/* Outcome and figures, to be compared: what is said of files differs by where they lie. */
-static char *figures(struct jp_repro *repro)
+void jp_repro_judge(const struct jp_repro *repro, const char *dir, struct jp_result *result)
+{
+	static const char there[] = "./case";
+	size_t length = strlen(dir);
+	char *at = result->why, *rest;
+
+	jp_case_folder_judge(repro->cas, dir, result);
+	while ((at = strstr(at, dir))) {
+		rest = at + length;
+		memcpy(at, there, strlen(there));
+		at += strlen(there);
+		memmove(at, rest, strlen(rest) + 1);
+	}
+}
+
+/* Outcome and figures of the case in @dir, to be compared. */
+static char *figures(const struct jp_repro *repro, const char *dir)
 {
 	struct jp_result result = {0};
 	size_t size;
 	char *text = NULL;
 	FILE *out = open_memstream(&text, &size);
 
-	jp_case_folder_judge(repro->cas, repro->stage, &result);
+	jp_repro_judge(repro, dir, &result);
 	if (out) {
 		jp_results_write(out, &result);
 		fclose(out);
@@ -259,24 +274,21 @@ static int reduce_capture(struct jp_repro *repro, const char *name, struct jp_er
 		       : 0;
 }
 
-/* The judge must not miss what is taken out. */
-static int reduce(struct jp_repro *repro, struct jp_error *err)
+/* The judge must not miss what is left out, or taken out. */
+static int check(const struct jp_repro *repro, int fd, struct jp_error *err)
 {
-	static const char *const captures[] = {"perf.data", "injected.data"};
-	char *before = figures(repro), *after = NULL;
+	char original[64], *before, *after;
 	int ret = 0;
 
-	for (size_t i = 0; i < sizeof(captures) / sizeof(captures[0]) && !ret; i++)
-		if (staged(repro, captures[i]))
-			ret = reduce_capture(repro, captures[i], err);
-	if (!ret)
-		after = figures(repro);
-	if (!ret && (!before || !after))
+	snprintf(original, sizeof(original), "/proc/self/fd/%d", fd);
+	before = figures(repro, original);
+	after = figures(repro, repro->stage);
+	if (!before || !after)
 		ret = jp_fail(err, ENOMEM, "out of memory");
-	else if (!ret && strcmp(before, after) != 0)
+	else if (strcmp(before, after) != 0)
 		ret = jp_fail(err, EINVAL,
-			      "%s is judged differently without what is the machine's alone: "
-			      "before %s, then %s",
+			      "%s: the archive would be judged in another way: %.400s... as it is, "
+			      "%.400s... there",
 			      repro->cas->name, before, after);
 	free(before);
 	free(after);
@@ -285,6 +297,7 @@ static int reduce(struct jp_repro *repro, struct jp_error *err)
 
 int jp_repro_stage(struct jp_repro *repro, int fd, const char *from, struct jp_error *err)
 {
+	static const char *const captures[] = {"perf.data", "injected.data"};
 	struct staging staging = {repro, from, err};
 	int ret = copy_folder(&staging, fd, "");
 
@@ -292,5 +305,8 @@ int jp_repro_stage(struct jp_repro *repro, int fd, const char *from, struct jp_e
 		ret = jp_run_dir_write(repro->stage, "case", repro->cas->text, err);
 	if (!ret && jp_word_set_add(&repro->files, "case", strlen("case")))
 		ret = jp_fail(err, ENOMEM, "out of memory");
-	return ret ? ret : reduce(repro, err);
+	for (size_t i = 0; i < sizeof(captures) / sizeof(captures[0]) && !ret; i++)
+		if (staged(repro, captures[i]))
+			ret = reduce_capture(repro, captures[i], err);
+	return ret ? ret : check(repro, fd, err);
 }

@@ -157,7 +157,7 @@ static void machine(FILE *out, const struct jp_repro *repro)
 		    strcmp(name, "outcome") == 0)
 			fprintf(out, "* `case/%s`: what was printed\n", name);
 		else if (strncmp(name, "jit-", 4) == 0 || strncmp(name, "perf-", 5) == 0 ||
-			 strncmp(name, "jit/", 4) == 0)
+			 strncmp(name, "jit/", 4) == 0 || strncmp(name, "jitted-", 7) == 0)
 			fprintf(out, "* `case/%s`: code and names that the workload made\n", name);
 	}
 	fputs("* `jitproof`: the program that packed this, with the folder that it was built in",
