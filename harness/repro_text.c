@@ -124,6 +124,7 @@ static void steps(FILE *out, const struct jp_repro *repro)
 static void machine(FILE *out, const struct jp_repro *repro)
 {
 	const struct jp_reduced *reduced = &repro->reduced;
+	size_t made = 0;
 
 	fputs("\n## What of your machine is in here\n\n", out);
 	if (repro->environment) {
@@ -156,10 +157,14 @@ static void machine(FILE *out, const struct jp_repro *repro)
 		if ((dot && strcmp(dot, ".txt") == 0) || strcmp(name, "crash") == 0 ||
 		    strcmp(name, "outcome") == 0)
 			fprintf(out, "* `case/%s`: what was printed\n", name);
-		else if (strncmp(name, "jit-", 4) == 0 || strncmp(name, "perf-", 5) == 0 ||
-			 strncmp(name, "jit/", 4) == 0 || strncmp(name, "jitted-", 7) == 0)
-			fprintf(out, "* `case/%s`: code and names that the workload made\n", name);
+		else
+			made += strncmp(name, "jit", 3) == 0 || strncmp(name, "perf-", 5) == 0;
 	}
+	if (made)
+		fprintf(out,
+			"* %zu files `case/jit*` and `case/perf-*`: code and names that the "
+			"workload made\n",
+			made);
 	fputs("* `jitproof`: the program that packed this, with the folder that it was built in",
 	      out);
 	if (!repro->portable.loader) {
