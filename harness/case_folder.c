@@ -64,9 +64,23 @@ static bool take_outcome(const char *dir, struct jp_result *result)
 	return true;
 }
 
+/* How long the case took when it ran; 0: its folder does not say. */
+static double seconds_of(const char *dir)
+{
+	size_t size;
+	char *text = jp_run_dir_read(dir, "seconds", &size), *end;
+	double seconds = text ? strtod(text, &end) : 0;
+
+	if (!text || end == text || !(seconds >= 0 && seconds < 1e9))
+		seconds = 0;
+	free(text);
+	return seconds;
+}
+
 void jp_case_folder_judge(const struct jp_case *cas, const char *dir, struct jp_result *result)
 {
 	result->cas = cas;
 	if (!take_outcome(dir, result))
 		jp_judge_case(cas, dir, result);
+	result->seconds = seconds_of(dir);
 }
