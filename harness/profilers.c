@@ -27,7 +27,7 @@ static uint64_t now(void)
 	return (uint64_t)at.tv_sec * 1000000000 + (uint64_t)at.tv_nsec;
 }
 
-static void folder(char *path, size_t size)
+void jp_profilers_folder(char *path, size_t size)
 {
 	const char *named = getenv("JITPROOF_PROFILERS");
 	ssize_t length;
@@ -52,7 +52,7 @@ static bool path_of(const char *name, char *path, size_t size)
 {
 	char dir[4096];
 
-	folder(dir, sizeof(dir));
+	jp_profilers_folder(dir, sizeof(dir));
 	return !strchr(name, '/') && name[0] != '.' &&
 	       (size_t)snprintf(path, size, "%s/%s.py", dir, name) < size &&
 	       access(path, R_OK) == 0;
@@ -239,7 +239,7 @@ void jp_profilers_describe(struct jp_json *json)
 	char dir[4096], text[256];
 	int count;
 
-	folder(dir, sizeof(dir));
+	jp_profilers_folder(dir, sizeof(dir));
 	count = scandir(dir, &names, NULL, alphasort);
 	for (int i = 0; i < count; i++) {
 		char *name = names[i]->d_name, *dot = strrchr(name, '.');

@@ -37,6 +37,8 @@ int jp_profiler_say(struct jp_profiler *profiler, const char *word, struct jp_er
 /* Tells it that nothing more comes, which ends it; kills it and what it started where @kill. */
 void jp_profiler_end(struct jp_profiler *profiler, bool kill);
 
+/* Where the adapters are. */
+void jp_profilers_folder(char *path, size_t size);
 /* The version of @name's profiler in @text; -ENOENT and what is missing where it cannot run. */
 int jp_profiler_version(const char *name, char *text, size_t size, struct jp_error *err);
 /* A string "NAME": "VERSION" for each adapter, null where the profiler is not there. */

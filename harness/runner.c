@@ -35,6 +35,7 @@ int jp_runner_open(struct jp_runner *runner, uint64_t seed, struct jp_error *err
 		return jp_fail(err, errno, "/proc/self/exe: %s", strerror(errno));
 	runner->self[length] = '\0';
 	runner->seed = seed;
+	jp_environment_forget();
 	out = open_memstream(&runner->environment, &size);
 	if (!out)
 		return jp_fail(err, ENOMEM, "out of memory");
