@@ -221,6 +221,17 @@ class Choice(unittest.TestCase):
         self.assertTrue(qemu.new_enough("10.0.2", "10"))
         self.assertFalse(qemu.new_enough("7.2.22", "10"))
 
+    def test_the_list_of_skips(self):
+        results = [{"case": "x/a", "outcome": "SKIP", "why": "no profiler 'perf'"},
+                   {"case": "x/b", "outcome": "PASS", "why": ""}]
+        entry = {"case": "x/*", "why": "no profiler", "reason": "no guest has one"}
+        self.assertEqual(suites.unlisted(results, [entry], "6.12"), [])
+        self.assertEqual(len(suites.unlisted(results, [], "6.12")), 1)
+        for change in ({"why": "memfd"}, {"case": "y/*"}, {"kernels": r"5\."}):
+            self.assertEqual(len(suites.unlisted(results, [{**entry, **change}], "6.12")), 1)
+        with self.assertRaises(Missing):
+            suites.unlisted(results, [{**entry, "reason": ""}], "6.12")
+
     def test_groups(self):
         config = {"suites": {"short": {"at_most": 2, "groups": [
             {"name": "two", "smp": 2, "cases": ["x/b*"]},
@@ -308,6 +319,7 @@ class Machines(Folder):
         done = self.result(GOOD)
         self.assertEqual((done["outcome"], done["cases"]), ("DONE", {"SKIP": 1}), done)
         self.assertEqual(done["groups"][0]["seconds"], "12.5")
+        self.assertEqual(done["unlisted_skips"], ["study/a: nothing is here"])
         with open(self.path("6.12/results.jsonl"), encoding="utf-8") as file:
             result = json.loads(file.read())
         self.assertEqual((result["case"], result["seconds"]), ("study/a", 1.5))

@@ -104,11 +104,13 @@ def summary(cell):
     cases = ", ".join("%d %s" % (count, name) for name, count in cell.get("cases", {}).items())
     reasons = [group["reason"] for group in cell["groups"] if group["reason"]]
     reasons += [cell["reason"]] if cell.get("reason") else []
+    reasons += ["SKIP that is not on the list: " + skip for skip in cell.get("unlisted_skips", [])]
     return "  ".join(filter(None, (cell["outcome"], cases, "; ".join(reasons))))
 
 
 def good(cell):
-    return cell["outcome"] == "DONE" and set(cell.get("cases", {})) <= GOOD
+    return cell["outcome"] == "DONE" and set(cell.get("cases", {})) <= GOOD \
+        and not cell.get("unlisted_skips")
 
 
 def run_all(made, options, progress, stopped):
