@@ -165,6 +165,8 @@ class Bundle(Folder):
             "a record too few": memory_of([("f", b"/out/a", 0)], count=2),
             "a record too many": memory_of([("f", b"/out/a", 0), ("f", b"/out/b", 0)], count=1),
             "above": memory_of([("f", b"/out/../x", 0)]),
+            "twice": memory_of([("d", b"/out/a", 0), ("d", b"/out/a", 0)]),
+            "no path": memory_of([("d", b"/out/a\0b", 0)]),
             "elsewhere": memory_of([("f", b"/etc/x", 0)]),
             "a piece of nothing": memory_of([("p", b"xyz", 0)]),
             "a length beyond": memory_of([("f", b"", 0)])[:4100]
@@ -265,7 +267,8 @@ class Image(Folder):
         self.path("tree/arch/x86/boot/bzImage", self.image())
         self.assertEqual(kernels.of_path(self.path("tree")).label, "6.12.117+deb12")
         self.assertEqual(kernels.of_path(self.path("vmlinuz", self.image())).package, "")
-        for bad in (self.path("other", self.image(b"....")), self.path("none"), self.folder):
+        slash = self.image().replace(b"6.12.117+deb12 ", b"6.12/../../etc ")
+        for bad in (self.path("other", self.image(b"....")), self.path("slash", slash), self.path("none"), self.folder):
             with self.subTest(bad), self.assertRaises(Missing):
                 kernels.of_path(bad)
 
