@@ -268,7 +268,8 @@ class Image(Folder):
         self.assertEqual(kernels.of_path(self.path("tree")).label, "6.12.117+deb12")
         self.assertEqual(kernels.of_path(self.path("vmlinuz", self.image())).package, "")
         slash = self.image().replace(b"6.12.117+deb12 ", b"6.12/../../etc ")
-        for bad in (self.path("other", self.image(b"....")), self.path("slash", slash), self.path("none"), self.folder):
+        for bad in (self.path("other", self.image(b"....")), self.path("slash", slash),
+                    self.path("none"), self.folder):
             with self.subTest(bad), self.assertRaises(Missing):
                 kernels.of_path(bad)
 
