@@ -21,7 +21,7 @@ JP_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. -MMD -MP -pthread -fno-omit-frame-poin
 JP_LDLIBS := -pthread -ldw -lelf $(if $(HAVE_ZSTD),-lzstd) -lm
 
 SRC	:= $(wildcard harness/*.c harness/capture/*.c validators/*.c workloads/*.c \
-	workloads/publish/*.c) workloads/arch/$(ARCH).c
+	workloads/publish/*.c facts/*.c) workloads/arch/$(ARCH).c
 OBJ	:= $(SRC:%.c=$(O)/%.o) $(O)/expected.o
 # What a test links: everything but main(), which is the test's own.
 PARTS	:= $(filter-out $(O)/harness/main.o,$(OBJ))
