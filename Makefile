@@ -160,8 +160,11 @@ $(O)/vm/init: ci/vm/init.c Makefile
 vm-init: $(O)/vm/init
 	@:
 
+# And what differs from the results that are stored, where there are any.
 matrix: all vm-init ## run the suite `short` on each kernel of ci/matrix.toml, in VMs
-	@O='$(O)' $(PYTHON) ci/matrix run --suite short -j $(JOBS)
+	@O='$(O)' $(PYTHON) ci/matrix run --suite short -j $(JOBS) && \
+	if ls results/matrix/*.jsonl >/dev/null 2>&1; then \
+		O='$(O)' $(PYTHON) ci/matrix compare results/matrix '$(O)/matrix'; fi
 
 perf-versions: all ## read and write with the perf of other Debian suites (downloads 220 MB once)
 	@$(PYTHON) ci/perf_versions.py --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'

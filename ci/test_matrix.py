@@ -165,6 +165,8 @@ class Bundle(Folder):
             "a record too few": memory_of([("f", b"/out/a", 0)], count=2),
             "a record too many": memory_of([("f", b"/out/a", 0), ("f", b"/out/b", 0)], count=1),
             "above": memory_of([("f", b"/out/../x", 0)]),
+            "twice": memory_of([("d", b"/out/a", 0), ("d", b"/out/a", 0)]),
+            "no path": memory_of([("d", b"/out/a\0b", 0)]),
             "elsewhere": memory_of([("f", b"/etc/x", 0)]),
             "a piece of nothing": memory_of([("p", b"xyz", 0)]),
             "a length beyond": memory_of([("f", b"", 0)])[:4100]
@@ -221,6 +223,17 @@ class Choice(unittest.TestCase):
         self.assertTrue(qemu.new_enough("10.0.2", "10"))
         self.assertFalse(qemu.new_enough("7.2.22", "10"))
 
+    def test_the_list_of_skips(self):
+        results = [{"case": "x/a", "outcome": "SKIP", "why": "no profiler 'perf'"},
+                   {"case": "x/b", "outcome": "PASS", "why": ""}]
+        entry = {"case": "x/*", "why": "no profiler", "reason": "no guest has one"}
+        self.assertEqual(suites.unlisted(results, [entry], "6.12"), [])
+        self.assertEqual(len(suites.unlisted(results, [], "6.12")), 1)
+        for change in ({"why": "memfd"}, {"case": "y/*"}, {"kernels": r"5\."}):
+            self.assertEqual(len(suites.unlisted(results, [{**entry, **change}], "6.12")), 1)
+        with self.assertRaises(Missing):
+            suites.unlisted(results, [{**entry, "reason": ""}], "6.12")
+
     def test_groups(self):
         config = {"suites": {"short": {"at_most": 2, "groups": [
             {"name": "two", "smp": 2, "cases": ["x/b*"]},
@@ -254,7 +267,9 @@ class Image(Folder):
         self.path("tree/arch/x86/boot/bzImage", self.image())
         self.assertEqual(kernels.of_path(self.path("tree")).label, "6.12.117+deb12")
         self.assertEqual(kernels.of_path(self.path("vmlinuz", self.image())).package, "")
-        for bad in (self.path("other", self.image(b"....")), self.path("none"), self.folder):
+        slash = self.image().replace(b"6.12.117+deb12 ", b"6.12/../../etc ")
+        for bad in (self.path("other", self.image(b"....")), self.path("slash", slash),
+                    self.path("none"), self.folder):
             with self.subTest(bad), self.assertRaises(Missing):
                 kernels.of_path(bad)
 
@@ -308,6 +323,7 @@ class Machines(Folder):
         done = self.result(GOOD)
         self.assertEqual((done["outcome"], done["cases"]), ("DONE", {"SKIP": 1}), done)
         self.assertEqual(done["groups"][0]["seconds"], "12.5")
+        self.assertEqual(done["unlisted_skips"], ["study/a: nothing is here"])
         with open(self.path("6.12/results.jsonl"), encoding="utf-8") as file:
             result = json.loads(file.read())
         self.assertEqual((result["case"], result["seconds"]), ("study/a", 1.5))

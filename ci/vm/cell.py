@@ -14,7 +14,7 @@ import time
 
 import debian_packages
 
-from vm import bundle, guest, job, kernel_log, qemu
+from vm import bundle, guest, job, kernel_log, qemu, suites
 
 OUTCOMES = ("DONE", "SPLAT", "ERROR", "LOST")  # the worst last
 LAST_LINES = 30
@@ -186,11 +186,14 @@ class Cell:
         done = debian_packages.run([os.path.abspath(self.plan.jitproof), "judge", "--results",
                                     "results.jsonl", "cases"], cwd=self.folder)
         self.write("ktap.txt", done.stdout)
-        outcomes = {}
+        outcomes, results = {}, []
         try:
             for line in read(os.path.join(self.folder, "results.jsonl")).splitlines():
-                outcome = json.loads(line)["outcome"]
+                results.append(json.loads(line))
+                outcome = results[-1]["outcome"]
                 outcomes[outcome] = outcomes.get(outcome, 0) + 1
+            cell["unlisted_skips"] = suites.unlisted(results, self.plan.config.get("skips", []),
+                                                     self.plan.kernel.version)
         except (ValueError, KeyError, TypeError) as error:
             done.returncode = 99
             done.stderr += str(error)

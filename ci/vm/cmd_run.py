@@ -84,7 +84,7 @@ def plans(options, config):
     initrds = {group.name: job.build(options.jitproof, options.init, group.cases, options.seed,
                                      facts and group is groups[0]) for group in groups}
     accel = options.accel
-    for wanted in options.kernel or config["kernels"]["versions"]:
+    for wanted in dict.fromkeys(options.kernel or config["kernels"]["versions"]):
         try:
             kernel = kernels.find(wanted)
         except Missing as reason:
@@ -97,6 +97,11 @@ def plans(options, config):
                   file=sys.stderr)
         made.append(Plan(kernel, found, groups, config, initrds, options.jitproof, suite,
                          options.seed, accel, again(kernel, suite, options, accel)))
+    labels = [plan.kernel.label for plan in made]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise Missing("two of these kernels are called %s, and so would be their results"
+                          % label)
     return made, missing
 
 
@@ -104,11 +109,13 @@ def summary(cell):
     cases = ", ".join("%d %s" % (count, name) for name, count in cell.get("cases", {}).items())
     reasons = [group["reason"] for group in cell["groups"] if group["reason"]]
     reasons += [cell["reason"]] if cell.get("reason") else []
+    reasons += ["SKIP that is not on the list: " + skip for skip in cell.get("unlisted_skips", [])]
     return "  ".join(filter(None, (cell["outcome"], cases, "; ".join(reasons))))
 
 
 def good(cell):
-    return cell["outcome"] == "DONE" and set(cell.get("cases", {})) <= GOOD
+    return cell["outcome"] == "DONE" and set(cell.get("cases", {})) <= GOOD \
+        and not cell.get("unlisted_skips")
 
 
 def run_all(made, options, progress, stopped):

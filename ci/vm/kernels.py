@@ -69,9 +69,11 @@ def release_of(path):
         raise Missing("%s: at 0x202 there is no HdrS; expected a bzImage" % path)
     start = int.from_bytes(head[0x20e:0x210], "little") + 0x200
     text = head[start:start + 256].split(b"\0")[0].decode("ascii", "replace")
-    if not re.match(r"\d+\.\d+", text):
+    # It names a folder, too.
+    release = re.match(r"\d+\.\d[\w.+~-]*(?=\s|$)", text)
+    if not release:
         raise Missing("%s: no release at %#x; expected a bzImage" % (path, start))
-    return text.split()[0]
+    return release.group(0)
 
 
 def sha256_of(path):

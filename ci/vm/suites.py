@@ -4,6 +4,7 @@
 import dataclasses
 import fnmatch
 import os
+import re
 
 import debian_packages
 from debian_packages import Missing
@@ -58,3 +59,16 @@ def groups(config, names, suite, globs, smp=None):
         if not fnmatch.filter(taken, glob):
             raise Missing("suite %s has no case that matches %s" % (suite, glob))
     return found
+
+
+def unlisted(results, skips, release):
+    """"CASE: WHY" of each result that is a SKIP and that nothing in the configuration's list
+    expects of this kernel: a skip must not hide what broke."""
+    for entry in skips:
+        if not entry["reason"].strip():
+            raise Missing("skips: %s has no reason" % entry["case"])
+    return ["%s: %s" % (result["case"], result["why"]) for result in results
+            if result["outcome"] == "SKIP" and not any(
+                fnmatch.fnmatchcase(result["case"], entry["case"])
+                and re.search(entry["why"], result["why"])
+                and re.match(entry.get("kernels", ""), release) for entry in skips)]
