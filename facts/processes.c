@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Processes and threads: who is told of, as whom and in which order. */
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -375,27 +376,17 @@ JP_REGISTER(fact, process_namespaces);
 static void switches(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
-	enum { OUT = 1 << 13, PREEMPTED = 1 << 14 };
+	enum { OUT = 1 << 13, PREEMPTED = 1 << 14, WAIT_MS = 2 };
 	unsigned int in = 0, out = 0;
 	static struct jp_seen seen;
 	struct jp_watch watch;
-	int pipes[2];
-	char byte;
-	pid_t pid;
 
 	attr.context_switch = 1;
 	attr.inherit = 0;
-	if (pipe(pipes))
-		jp_answer_missing(answer, "pipe: %s", jp_answer_errno(errno));
-	if (answer->missing[0] || !jp_watch_open(&watch, &attr, 16, answer))
+	if (!jp_watch_open(&watch, &attr, 16, answer))
 		return;
-	pid = jp_fact_fork(answer);
-	if (pid == 0) {
-		/* On the same CPU: it comes to run when its parent waits. */
-		_exit(write(pipes[1], "", 1) == 1 ? 0 : 1);
-	}
-	if (pid > 0 && read(pipes[0], &byte, 1) == 1)
-		wait_for(answer, pid);
+	/* For nothing: nobody can wake it before it gives up its CPU. */
+	poll(NULL, 0, WAIT_MS);
 	while (jp_watch_next(&watch, &seen)) {
 		if (seen.header.type != PERF_RECORD_SWITCH || seen.header.misc & PREEMPTED)
 			continue;
@@ -410,8 +401,9 @@ static void switches(struct jp_answer *answer)
 
 static const struct jp_fact process_switch = {
 	.name = "process.switch",
-	.about = "A process waits for another one while attr.context_switch is set: whether SWITCH "
-		 "records tell of both ways.",
+	.about =
+		"A process waits for 2 ms while attr.context_switch is set: whether SWITCH records "
+		"tell of both ways.",
 	.probe = switches,
 };
 JP_REGISTER(fact, process_switch);

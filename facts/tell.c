@@ -55,16 +55,18 @@ static void tell_map(struct jp_answer *answer, const struct jp_seen_mmap *map, i
 		used += snprintf(text + used, sizeof(text) - (size_t)used, " %s", prot);
 	if (how >= JP_TELL_NAME)
 		used += snprintf(text + used, sizeof(text) - (size_t)used, " %s", map->name);
-	if (how >= JP_TELL_ALL) {
+	if (how >= JP_TELL_PLACE) {
 		/* Where it is an address it is told as one. */
 		if (in_plot(map->pgoff, &from))
 			snprintf(pgoff, sizeof(pgoff), "page %d", from);
 		else
 			snprintf(pgoff, sizeof(pgoff), "%llu",
 				 (unsigned long long)(map->pgoff / jp_plot_page()));
-		snprintf(text + used, sizeof(text) - (size_t)used, " flags=%#x pgoff=%s ino=%s",
-			 map->flags, pgoff, map->ino ? "yes" : "no");
+		used += snprintf(text + used, sizeof(text) - (size_t)used, " pgoff=%s ino=%s",
+				 pgoff, map->ino ? "yes" : "no");
 	}
+	if (how >= JP_TELL_ALL)
+		snprintf(text + used, sizeof(text) - (size_t)used, " flags=%#x", map->flags);
 	jp_answer_text(answer, "%s", text);
 }
 
