@@ -6,7 +6,6 @@
 #include <string.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "facts/ask.h"
@@ -173,7 +172,7 @@ static void after_exit(struct jp_answer *answer, bool inherit)
 	else if (jp_watch_map(&watch, 1, answer))
 		jp_answer_text(answer, "%s", poll_words(watch.fd));
 	close(pipes[1]);
-	waitpid(pid, NULL, 0);
+	jp_fact_wait(answer, pid);
 	if (watch.fd >= 0)
 		jp_answer_text(answer, "%s", poll_words(watch.fd));
 	jp_watch_skip(&watch);

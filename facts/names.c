@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/shm.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "facts/ask.h"
@@ -228,7 +227,7 @@ static void heap_first(struct jp_answer *answer)
 	pid = jp_fact_fork(answer);
 	if (pid == 0)
 		jp_tiny_run(program);
-	waitpid(pid, NULL, 0);
+	jp_fact_wait(answer, pid);
 	jp_answer_list(answer);
 	/* Data that lies far below the stack: there is nothing but the heap. */
 	while (jp_watch_next(&watch, &seen))

@@ -5,7 +5,6 @@
 #include <sys/ioctl.h>
 #include <sys/personality.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "facts/ask.h"
@@ -334,7 +333,7 @@ static void *map_in_thread(void *context)
 static void by_thread(struct jp_answer *answer, bool inherit)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
-	struct jp_cast cast = {.ids = {(uint32_t)getpid()}, .count = 1};
+	struct jp_cast cast = jp_cast_myself();
 	struct jp_watch watch;
 	pthread_t thread;
 	int error;

@@ -33,6 +33,8 @@ struct jp_cast {
 	uint32_t ids[16];
 	unsigned int count;
 };
+/* With the calling process for "A". */
+struct jp_cast jp_cast_myself(void);
 char jp_cast_letter(struct jp_cast *cast, uint32_t id);
 /* A list of all records that came: "FORK B of A", "COMM B exec name", "MMAP2 B r-x //anon",
  * "EXIT B of A"; threads as "process/thread" where they are not the first. */
