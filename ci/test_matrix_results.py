@@ -355,12 +355,12 @@ class Hostile(Made):
 
 
 EXPLAINED = """
-[[change]]
-facts = ["merge.*"]
-version = "6.7"
-commit = "0123456789ab"
-subject = "mm: merge | more"
-source = "https://example.org/merge"
+[[explained]]
+fact = "merge.*"
+from = "6.1"
+to = "6.12"
+why = '0123456789ab ("mm: merge | more") (in v6.7)'
+source = "history"
 """
 
 
@@ -397,7 +397,8 @@ class Report(Made):
         text = self.make()
         rows = [line for line in text.splitlines() if line.startswith("| `merge.anon`")]
         self.assertEqual(len(rows), 1)
-        self.assertIn("6.1 → 6.12: 6.7: [mm: merge \\| more](https://example.org/merge)", rows[0])
+        self.assertIn("6.1 → 6.12: [0123456789ab](https://git.kernel.org/linus/0123456789ab) "
+                      '("mm: merge \\| more") (in v6.7) *(history)*', rows[0])
         self.assertIn("[5.10](matrix/5.10.jsonl#L4) [6.1](matrix/6.1.jsonl#L4): `2`<br>"
                       "[6.12](matrix/6.12.jsonl#L4): `4`", rows[0])
         row = next(line for line in text.splitlines() if line.startswith("| `name.heap`"))
