@@ -24,7 +24,8 @@ GOOD = {
     "no description": HEAD + "1..1\nok 1\n",
     "diagnostics anywhere": "# before\n" + HEAD + "# x\n1..1\n# y: 1..5\n#\nok 1 a\n# after\n",
     "directives": HEAD + "1..6\nok 1 a # SKIP no perf\nnot ok 2 b # SKIP\nok 3 c # XFAIL why\n"
-                         "not ok 4 d # TIMEOUT 5 seconds\nnot ok 5 e # ERROR died\nok 6 f # rcode=0\n",
+                         "not ok 4 d # TIMEOUT 5 seconds\nnot ok 5 e # ERROR died\n"
+                         "ok 6 f # rcode=0\n",
     "nothing": HEAD + "1..0\n",
     "nested": HEAD + "1..2\n  KTAP version 1\n  1..2\n  ok 1 x\n  # why\n  not ok 2 y\n"
                      "# example\nnot ok 1 example\nok 2 other\n",
@@ -73,7 +74,7 @@ BAD = {
     HEAD + "1..1\n  ok 1 a\nok 1 b\n": (3, "without a version line there"),
     HEAD + "1..1\n  1..1\nok 1 b\n": (3, "without a version line there"),
     HEAD + "1..1\n   KTAP version 1\n   1..1\n   ok 1 x\nok 1 a\n": (3, "moved in by 3 blanks"),
-    HEAD + "1..1\n    KTAP version 1\n    1..1\n    ok 1 x\nok 1 a\n": (3, "by 2 levels; expected 1"),
+    HEAD + "1..1\n    KTAP version 1\n    1..1\n    ok 1 x\nok 1 a\n": (3, "by 2 levels;"),
     HEAD + "1..1\n  KTAP version 1\n  1..1\n  not ok 1 x\nok 1 a\n": (6, "ok, though a subtest"),
     HEAD + "1..1\n  KTAP version 1\n  1..2\n  ok 1 x\nok 1 a\n": (3, "1 results; planned were 2"),
     HEAD + "1..1\n  TAP version 14\n  1..1\n  ok 1 x\nok 1 a\n": (3, "'TAP version 14'"),

@@ -62,9 +62,10 @@ class Junit(unittest.TestCase):
         told = {case.get("name"): case for case in root.iter("testcase")}
         self.assertEqual({name: [(part.tag, part.get("type")) for part in case]
                           for name, case in told.items()},
-                         {"crash": [("error", "ERROR")], "good": [], "known": [("skipped", "XFAIL")],
-                          "gone": [("failure", "XPASS")], "quit": [("error", "TIMEOUT")],
-                          "skip": [("skipped", "SKIP")], "wrong": [("failure", "FAIL")]})
+                         {"crash": [("error", "ERROR")], "good": [],
+                          "known": [("skipped", "XFAIL")], "gone": [("failure", "XPASS")],
+                          "quit": [("error", "TIMEOUT")], "skip": [("skipped", "SKIP")],
+                          "wrong": [("failure", "FAIL")]})
         self.assertEqual(told["known"][0].get("message"), "<it> \"is\" & known")
         self.assertEqual(told["skip"][0].get("message"), "what no machine has")
         self.assertIn("<&\"'>]]> \ufffd\ufffd\ufffd \ufffd\ufffd \u00e9\ufffd",
