@@ -204,7 +204,7 @@ static int record(int argc, char **argv)
 			request.policy[0]);
 		return JP_EXIT_BROKEN;
 	}
-	/* perf before 7.0 reads .eh_frame through mappings of data alone (docs/unwinding.md). */
+	/* perf by libunwind reads .eh_frame through the mappings of data (docs/unwinding.md). */
 	request.options.all_maps |= request.options.stack > 0;
 	target.pid = request.pid;
 	target.command = request.command;

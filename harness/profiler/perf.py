@@ -32,6 +32,10 @@ class Failed(Exception):
     pass
 
 
+class Crashed(Exception):
+    """Killed by a signal, which is the first argument; the second one is the text."""
+
+
 def say(*words):
     print(*words, flush=True)
 
@@ -39,6 +43,19 @@ def say(*words):
 def one_line(text):
     """The last lines of what a program said, as one."""
     return " | ".join(text.strip().splitlines()[-4:])[:700]
+
+
+def signal_name(number):
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "SIG%d" % number
+
+
+def crashed(what, status, words):
+    """What there is to raise of a perf that has ended with a negative status."""
+    return Crashed(signal_name(-status), "%s was killed by signal %d (%s): %s" % (
+        what, -status, signal.strsignal(-status), one_line(words) or "without a word"))
 
 
 def find_perf():
@@ -148,6 +165,8 @@ class Recording:
         ring = options.ring or (options.stack + 1024) * options.freq // 4
         if options.ring or os.geteuid() == 0:
             yield from ("-m", "%dB" % (1 << max(ring - 1, 1 << 18).bit_length()))
+        if options.gated:
+            yield from ("-D", "-1")
         if options.command:
             yield from ("--", *options.command)
         else:
@@ -157,8 +176,9 @@ class Recording:
     def start(self):
         self.enabled = time.monotonic_ns()
         with open(self.words, "ab") as words:
+            gate = dict([self.options.gated.split("=", 1)] if self.options.gated else [])
             self.process = subprocess.Popen(list(self.arguments()), stdin=subprocess.DEVNULL,
-                                            stdout=words, stderr=words, env=surroundings(),
+                                            stdout=words, stderr=words, env=surroundings(**gate),
                                             pass_fds=self.options.keep_fd)
         for fd in self.options.keep_fd:
             os.close(fd)
@@ -178,8 +198,12 @@ class Recording:
         return bool(select.select([self.pidfd], [], [], 0)[0])
 
     def failed(self, when):
-        with open(self.words, encoding="utf-8", errors="replace") as words:
-            return Failed("perf record %s: %s" % (when, one_line(words.read())))
+        with open(self.words, encoding="utf-8", errors="replace") as file:
+            words = file.read()
+        status = self.process.poll()
+        if status is not None and status < 0:
+            return crashed("perf record", status, words)
+        return Failed("perf record %s: %s" % (when, one_line(words)))
 
     def command(self, word):
         """Tells perf, and returns when it says that it did."""
@@ -207,7 +231,13 @@ class Recording:
     def watch(self):
         """Until jitproof says "stop"; tells how many samples there are."""
         heard, told = b"", None
-        while b"\n" not in heard:
+        while True:
+            while b"\n" in heard:
+                word, heard = heard.split(b"\n", 1)
+                if word == b"stop":
+                    return heard
+                self.command(word.decode())
+                say(word.decode() + "d")
             ready = select.select([0, self.pidfd], [], [], TICK_MS / 1000)[0]
             if 0 in ready:
                 more = os.read(0, 4096)
@@ -227,7 +257,6 @@ class Recording:
                 if told != self.file.samples:
                     told = self.file.samples
                     say("samples", told)
-        return heard.split(b"\n", 1)[1]
 
     def stop(self):
         self.stopped = time.monotonic_ns()
@@ -247,8 +276,7 @@ class Recording:
         except subprocess.TimeoutExpired:
             raise self.failed("does not end") from None
         if status and not (status == -signal.SIGINT and self.number < (5, 12)):
-            raise self.failed("ended with %d" % status if status > 0
-                              else "was killed by signal %d" % -status)
+            raise self.failed("ended with %d" % status)
         self.file.look()
 
     def facts(self):
@@ -313,14 +341,13 @@ def inject(options):
     said = done.stdout.decode(errors="replace")
     sys.stderr.write(said)
     if done.returncode < 0:
-        say("crash perf inject was killed by signal %d (%s): %s" % (
-            -done.returncode, signal.strsignal(-done.returncode), one_line(said)))
-    elif done.returncode:
-        say("crash perf inject ended with %d: %s" % (done.returncode, one_line(said)))
+        raise crashed("perf inject", done.returncode, said)
+    if done.returncode:
+        say("failed perf inject ended with %d: %s" % (done.returncode, one_line(said)))
     elif not os.path.exists(os.path.join(options.dir, "injected.data")):
-        say("crash perf inject wrote nothing: %s" % one_line(said))
+        say("failed perf inject wrote nothing: %s" % one_line(said))
     elif not whole(os.path.join(options.dir, "injected.data")):
-        say("crash perf inject ended with 0 and wrote a file whose records do not follow each "
+        say("failed perf inject ended with 0 and wrote a file whose records do not follow each "
             "other")
     else:
         say("done")
@@ -337,6 +364,7 @@ def parse():
         for name, default in (("freq", 997), ("stack", 0), ("ring", 0), ("slack", 0),
                               ("max-stack", 127)):
             command.add_argument("--" + name, type=int, default=default)
+        command.add_argument("--gated")
         for name in ("no-chain", "user-only", "task-clock"):
             command.add_argument("--" + name, action="store_true")
         command.add_argument("--keep-fd", type=int, action="append", default=[])
@@ -359,6 +387,8 @@ def main():
             record(options)
     except Missing as missing:
         say("skip", missing)
+    except Crashed as crash:
+        say("crash", crash.args[0], " ".join(crash.args[1].split("\n")))
     except (Failed, OSError) as error:
         say("error", " ".join(str(error).split("\n")))
 
