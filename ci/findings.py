@@ -26,6 +26,7 @@ FINDINGS = {**findings_kernel.FINDINGS, **findings_perf.FINDINGS, **findings_inj
             **findings_files.FINDINGS, **findings_unwind.FINDINGS,
             **findings_elfutils.FINDINGS}
 
+
 class Context:
     """What findings are measured with."""
 
