@@ -434,10 +434,11 @@ class Report(Made):
 
     def test_bad_explanations(self):
         self.make()
-        for text, says in (("[[change]\n", "explained.toml: "),
-                           ("[[change]]\nfacts = 1\n", "change 1: 'facts' cannot be 1"),
-                           (EXPLAINED.replace("6.7", "soon"), "'soon' is no version"),
-                           (EXPLAINED.replace("0123", "xyz"), "is no commit")):
+        for text, says in (("[[explained]]\n[", "explained.toml: "),
+                           ("[[explained]]\nfact = 1\n", "explanation 1: 'fact' cannot be 1"),
+                           ("[[change]]\n", "expected nothing but [[explained]]"),
+                           (EXPLAINED.replace('"6.1"', '"soon"'), "'from' cannot be 'soon'"),
+                           (EXPLAINED.replace("6.12", "6.1"), "from 6.1 to 6.1 is no way")):
             self.write(os.path.join(self.store_dir, explained.FILE), text)
             done = matrix("report", "--folder", self.store_dir)
             self.assertEqual(done.returncode, 99)
@@ -445,22 +446,14 @@ class Report(Made):
 
 
 class Versions(unittest.TestCase):
-    def test_between(self):
-        for came, before, after, wanted in (
-                ("6.7", "6.1.190-1", "6.12.107", True), ("6.7", "6.7.1", "6.12", False),
-                ("6.12", "6.1.190", "6.11.9", False), ("6.12", "6.1.190", "6.12", True),
-                ("6.16", "6.12.107+deb13", "6.16.12-1~bpo", True),
-                ("7.3", "7.2.12", "7.3~rc7", True), ("6.1.110", "5.10.262", "6.1.190", True),
-                ("6.1.110", "6.1.100", "6.1.190", True), ("6.1.110", "6.1.190", "6.12", False),
-                ("6.1.110", "5.10", "6.12.107", False)):
-            self.assertEqual(explained.lies_between(came, before, after), wanted,
-                             (came, before, after))
-
-    def test_a_fix_that_was_backported(self):
-        change = {"facts": ["uprobe.*"], "version": "6.12", "backports": ["6.1.110"],
-                  "subject": "", "source": ""}
-        self.assertTrue(explained.explain([change], "uprobe.push", "5.10.262", "6.1.190"))
-        self.assertFalse(explained.explain([change], "uretprobe.x", "5.10.262", "6.1.190"))
+    def test_overlap(self):
+        why = {"fact": "uprobe.*", "from": "6.1", "to": "6.12", "why": "", "source": ""}
+        for before, after, wanted in (
+                ("6.1", "6.12", True), ("6.1", "6.6", True), ("6.6", "6.12", True),
+                ("5.10", "7.3", True), ("5.10", "6.1", False), ("6.12", "6.16", False)):
+            self.assertEqual(bool(explained.explain([why], "uprobe.x", before, after)), wanted,
+                             (before, after))
+        self.assertFalse(explained.explain([why], "merge.x", "6.1", "6.12"))
 
     def test_order(self):
         labels = ["6.12", "perf-6.1", "6.9", "perf-5.10", "5.10"]
