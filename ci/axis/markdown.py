@@ -103,6 +103,8 @@ def figures_that_differ(several):
         cases = [made.cases[name] for made in several if name in made.cases]
         metrics = sorted({metric for case in cases for metric in case["metrics"]})
         for metric in metrics:
+            if metric in stored.AREAS:
+                continue
             values = [case["metrics"][metric] for case in cases if metric in case["metrics"]]
             counted = any(len(value) == 1 for value in values)
             # More samples are no difference: of counts only those that must be a number exactly.
