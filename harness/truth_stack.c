@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/methods.h"
+
 /* The instruction of @layout at @offset, or NULL: every sample lies on the edge of one. */
 static const struct jp_truth_insn *insn_at(const struct jp_truth_layout *layout, uint64_t offset)
 {
@@ -80,14 +82,16 @@ static bool make_room(struct jp_truth_stack *stack, size_t size)
 /*
  * Both stacks of @insn at @depth. The frame-pointer rule sees, from bp outwards, the return address
  * of each function whose own frame is linked; it passes over the callers of those that are not.
+ * Whoever comes to a function by call frame information of its own sees its caller in any case.
  */
-static bool build(const struct jp_truth_stay *stay, uint64_t ip, uint32_t depth,
+static bool build(const struct jp_truth_stay *stay, uint64_t ip, uint32_t depth, uint64_t time,
 		  const struct jp_truth_insn *insn, enum jp_method method,
 		  struct jp_truth_stack *stack)
 {
-	const struct jp_truth_root *root = stay->root[method];
+	const struct jp_truth_root *root = stay->root[jp_method_root(method)];
 	const struct jp_truth_code *const *functions = stay->path->functions;
 	size_t most = (size_t)depth + 1 + root->count;
+	bool visited = true; /* the walk comes to functions[d] itself */
 	uint64_t *whole, *seen;
 
 	if (!make_room(stack, 2 * most))
@@ -98,8 +102,12 @@ static bool build(const struct jp_truth_stay *stay, uint64_t ip, uint32_t depth,
 	*seen++ = ip;
 	for (uint32_t d = depth;; d--) {
 		/* What @insn of functions[d] holds in bp is its own frame: its caller is seen. */
-		bool linked = insn->bp == JP_BP_OWN;
+		bool linked = insn->bp == JP_BP_OWN || method == JP_DUMP_CFI;
 		uint64_t caller;
+
+		if (!linked && visited && method == JP_DUMP && stack->told)
+			linked = stack->told(stack->context, functions[d], time);
+		visited = linked;
 
 		if (!d) {
 			/* The rule's next step reads the native entry's frame, whose return address
@@ -157,7 +165,7 @@ static bool same_stack(const struct jp_truth_stay *one, const struct jp_truth_st
 		       enum jp_method method)
 {
 	return one->path == other->path && one->sp == other->sp && one->bp == other->bp &&
-	       one->root[method] == other->root[method];
+	       one->root[jp_method_root(method)] == other->root[jp_method_root(method)];
 }
 
 enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pid, uint32_t tid,
@@ -183,7 +191,7 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 		found = place(stay, ip, sp, &at);
 		if (!found)
 			continue;
-		if (stay->unsteady && method == JP_CHAIN)
+		if (stay->unsteady && jp_method_root(method) == JP_CHAIN)
 			return JP_STACK_UNJUDGED;
 		if (fits && !same_stack(fits, stay, method))
 			return JP_STACK_UNJUDGED;
@@ -193,7 +201,8 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 	}
 	if (!fits)
 		return answer;
-	return build(fits, ip, depth, insn, method, stack) ? JP_STACK_FOUND : JP_STACK_UNJUDGED;
+	return build(fits, ip, depth, time, insn, method, stack) ? JP_STACK_FOUND
+								 : JP_STACK_UNJUDGED;
 }
 
 void jp_truth_stack_free(struct jp_truth_stack *stack)

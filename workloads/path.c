@@ -21,7 +21,7 @@ enum { MOST_FRAMES = 512, MOST_DEPTH = 4096 };
 
 /* What a thread knows of the native frames above its emitted code. */
 struct native {
-	uint32_t root[JP_METHODS]; /* ids in the truth; 0: not recorded */
+	uint32_t root[JP_ROOTS]; /* ids in the truth; 0: not recorded */
 	uint64_t bp, caller;       /* of the entry's frame that they hold for */
 	uint64_t chain[MOST_FRAMES];
 	uint64_t at[MOST_FRAMES]; /* chain[i] was found at at[i] + 8 */
