@@ -36,7 +36,7 @@ enum jp_boundary {
 struct jp_capture_options {
 	enum jp_synth synth;
 	bool chain;         /* kernel callchains */
-	uint32_t stack;     /* bytes of user stack + registers, 0: none; multiple of 8, < 65528 */
+	uint32_t stack;     /* bytes of user stack + registers, 0: none; multiple of 8, at most 65528 */
 	uint32_t frequency; /* samples per second and thread; lowered where rings would be too small
 			     */
 	bool task_clock;    /* task-clock instead of cpu-clock */

@@ -69,7 +69,7 @@ static int take_number(struct jp_capture_options *options, const char *arg, stru
 	int ret;
 
 	if ((value = value_of(arg, "--stack"))) {
-		ret = number(arg, value, 65520, &n, err);
+		ret = number(arg, value, 65528, &n, err);
 		if (ret > 0 && n % 8)
 			return jp_fail(err, EINVAL, "%s: a multiple of 8 was expected", arg);
 		options->stack = (uint32_t)n;
