@@ -44,7 +44,7 @@ const char *jp_unwind_stop_text(enum jp_unwind_stop stop)
 		[JP_UNWIND_BAD_FRAME] = "bad-frame", [JP_UNWIND_BAD_CFI] = "bad-cfi",
 		[JP_UNWIND_DUMP_END] = "dump-end",   [JP_UNWIND_MAX_STACK] = "max-stack",
 		[JP_UNWIND_KERNEL] = "kernel-walk",  [JP_UNWIND_MAX] = "max",
-		[JP_UNWIND_NO_DATA] = "no-data",
+		[JP_UNWIND_NO_DATA] = "no-data",     [JP_UNWIND_NOT_CAME] = "not-came",
 	};
 
 	return (unsigned)stop < JP_UNWIND_STOPS ? texts[stop] : "?";
@@ -310,8 +310,10 @@ static void take_chain(const struct walk *walk, struct jp_unwound *out)
 	out->count = jp_event_user_chain(sample, &out->frames);
 	out->stop = JP_UNWIND_KERNEL;
 	/* The kernel's own frames of a sample count too. */
-	for (uint64_t i = 0; i < sample->sample.nr_chain; i++)
+	for (uint64_t i = 0; i < sample->sample.nr_chain && !sample->sample.promised; i++)
 		nr_addresses += sample->sample.chain[i] < JP_CONTEXT_MAX;
+	if (sample->sample.promised && !sample->sample.deferred)
+		out->stop = JP_UNWIND_NOT_CAME;
 	if (nr_addresses >= walk->unwinder->max_stack) {
 		out->cut = true;
 		out->stop = JP_UNWIND_MAX_STACK;
