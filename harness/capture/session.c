@@ -163,8 +163,7 @@ static void end_worker(struct jp_session *session)
 	session->worker_runs = false;
 }
 
-int jp_session_work(struct jp_session *session, void *(*work)(void *), void *context,
-		    struct jp_error *err)
+int jp_session_thread(pthread_t *thread, void *(*work)(void *), void *context, struct jp_error *err)
 {
 	sigset_t all, old;
 	int error;
@@ -172,12 +171,18 @@ int jp_session_work(struct jp_session *session, void *(*work)(void *), void *con
 	/* Signals are for the threads of whoever called us. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	error = pthread_create(&session->worker, NULL, work, context);
+	error = pthread_create(thread, NULL, work, context);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (error)
-		return jp_fail(err, error, "cannot start a thread: %s", strerror(error));
-	session->worker_runs = true;
-	return 0;
+	return error ? jp_fail(err, error, "cannot start a thread: %s", strerror(error)) : 0;
+}
+
+int jp_session_work(struct jp_session *session, void *(*work)(void *), void *context,
+		    struct jp_error *err)
+{
+	int ret = jp_session_thread(&session->worker, work, context, err);
+
+	session->worker_runs = !ret;
+	return ret;
 }
 
 static void session_free(struct jp_session *session)
@@ -411,11 +416,11 @@ static void stop(struct jp_session *session)
 	if (session->stopped)
 		return;
 	session->stopped = true;
+	end_worker(session);
 	if (session->foreign) {
 		jp_foreign_stop(session);
 		return;
 	}
-	end_worker(session);
 	session->facts.stopped = jp_capture_now();
 	/* Sideband outlives sampling, so that every sample's mappings are told. */
 	jp_open_disable(session, JP_SAMPLING);
@@ -454,6 +459,7 @@ int jp_session_finish(struct jp_session *session, struct jp_error *err)
 
 	stop(session);
 	if (session->foreign) {
+		keep_first(&first, session->worker_error, err, &session->worker_err);
 		ret = jp_foreign_finish(session, &detail);
 		keep_first(&first, ret, err, &detail);
 		ret = jp_elf_copies_finish(session->copies, &detail);
