@@ -8,6 +8,9 @@
 #include "harness/jit_cfi.h"
 #include "harness/machine.h"
 
+/* Stacks that signals may have been taken on, one from the other; no program has so many. */
+enum { MOST_FALLS = 64 };
+
 struct jp_unwinder {
 	struct jp_elf_store *store;
 	const struct jp_machine *machine;
@@ -30,8 +33,9 @@ struct walk {
 	const struct jp_event *sample;
 	struct jp_regs regs;
 	struct dump dump;
-	bool called; /* regs' ip is a return address: the call stands before it */
-	bool by_cfi; /* the last step was one by call frame information */
+	bool called;    /* regs' ip is a return address: the call stands before it */
+	unsigned falls; /* steps out of signal frames that did not rise */
+	bool by_cfi;    /* the last step was one by call frame information */
 	enum jp_unwind_stop stop;
 	uint64_t where;
 };
@@ -253,6 +257,8 @@ static bool step_mapped(struct walk *walk,
 	caller_sp = walk->regs.r[machine->sp];
 	if (caller_sp < sp + pushed && (walk->called || load(&walk->dump, caller_sp, &unused)))
 		return stop(walk, walk->by_cfi ? JP_UNWIND_BAD_CFI : JP_UNWIND_BAD_FRAME);
+	if (caller_sp <= sp && !walk->called && ++walk->falls > MOST_FALLS)
+		return stop(walk, JP_UNWIND_BAD_CFI);
 	return true;
 }
 
