@@ -173,7 +173,7 @@ static int assemble(struct jp_truth *truth, struct jp_truth_record **part, size_
 		fact->of.path.depth = total;
 		return total > 0;
 	default:
-		if (method >= JP_METHODS)
+		if (method >= JP_ROOTS)
 			return 0;
 		fact->of.root = jp_truth_alloc(truth, 1, sizeof(*fact->of.root));
 		if (!fact->of.root)

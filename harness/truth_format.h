@@ -82,8 +82,17 @@ enum jp_backing {
 	JP_BACKING_HEAP,
 	JP_BACKING_FILE,
 };
-/* The two ways in which a stack is walked, everywhere in this project. */
-enum jp_method { JP_CHAIN, JP_DUMP, JP_METHODS };
+/* The ways in which a stack is walked, everywhere in this project (harness/methods.h). The truth
+ * holds native stacks as the first two see them, by frame pointers and by call frame information;
+ * the others follow the one or the other. */
+enum jp_method {
+	JP_CHAIN, /* the kernel's callchain */
+	JP_DUMP,  /* the dumped stack: call frame information, else frame pointers */
+	JP_ROOTS,
+	JP_DUMP_FP = JP_ROOTS, /* the dumped stack by frame pointers alone */
+	JP_DUMP_CFI,           /* the dumped stack by call frame information alone */
+	JP_METHODS
+};
 
 /*
  * The frame of a function when its instruction at @offset is about to execute. S is the stack

@@ -59,8 +59,8 @@ struct jp_truth_stay {
 	uint64_t enter; /* the outer ends of the brackets */
 	uint64_t leave; /* UINT64_MAX when it never left */
 	const struct jp_truth_path *path;
-	uint64_t sp, bp;                              /* at the first instruction of functions[0] */
-	const struct jp_truth_root *root[JP_METHODS]; /* never NULL */
+	uint64_t sp, bp;                            /* at the first instruction of functions[0] */
+	const struct jp_truth_root *root[JP_ROOTS]; /* never NULL */
 	bool unsteady; /* the native frames above changed meanwhile: root[JP_CHAIN] may not hold */
 };
 
@@ -137,11 +137,16 @@ struct jp_truth_stack {
 	uint32_t offset;   /* of the sampled instruction in it */
 	uint32_t nr_whole; /* every caller: ip, emitted callers, native frames up to the root */
 	uint32_t nr_seen;  /* what the method must see: a subsequence, or whatever the rule meets */
+	/* Whether @code says itself of its frames, so that the dump's method need not follow frame
+	 * pointers there; NULL: none does. Set by the caller, as @context. */
+	bool (*told)(void *context, const struct jp_truth_code *code, uint64_t time);
+	void *context;
 	uint64_t *whole, *seen; /* innermost first; whole[0] == ip; owned by the caller-provided
 				   arena below */
 	/* Where on the stack seen[i] stands, if that is known; else, and for seen[0], 0. */
 	uint64_t *at;
 	enum jp_truth_end end;
+	bool faithful; /* seen is of whole, up to the root: nothing stops or misleads the method */
 	uint64_t *room;
 	size_t room_size;
 };
@@ -157,8 +162,8 @@ enum jp_stack_answer {
 /*
  * Fixes the depth from (@ip, @sp) and builds both stacks for @method. @bp is not trusted: it is
  * compared by the validator. @slack: ns by which the capture's clock may differ from the truth's.
- * @stack is all zero at first and reused from call to call (its last stay is where the search
- * begins); free its room once with jp_truth_stack_free().
+ * @stack is all zero at first (but for @told) and reused from call to call (its last stay is where
+ * the search begins); free its room once with jp_truth_stack_free().
  */
 enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pid, uint32_t tid,
 				       uint64_t time, uint64_t slack, uint64_t ip, uint64_t sp,

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/methods.h"
+
 /* The instruction of @layout at @offset, or NULL: every sample lies on the edge of one. */
 static const struct jp_truth_insn *insn_at(const struct jp_truth_layout *layout, uint64_t offset)
 {
@@ -99,6 +101,8 @@ static const struct method {
 } methods[JP_METHODS] = {
 	[JP_CHAIN] = {{BY_BP, BY_BP, BY_BP}, true},
 	[JP_DUMP] = {{BY_BP, BY_CFI, STOP}, false},
+	[JP_DUMP_FP] = {{BY_BP, BY_BP, BY_BP}, false},
+	[JP_DUMP_CFI] = {{STOP, BY_CFI, STOP}, false},
 };
 
 /* A walk outwards: it stands at @insn of functions[@depth], @depth -1: beyond the outermost. */
@@ -106,6 +110,7 @@ struct walk {
 	const struct jp_truth *truth;
 	const struct jp_truth_stay *stay;
 	const struct jp_truth_root *root;
+	const struct method *method;
 	struct jp_truth_stack *stack;
 	const uint64_t *entries; /* S of each function */
 	uint64_t time;
@@ -113,9 +118,18 @@ struct walk {
 	const struct jp_truth_insn *insn;
 };
 
-static enum jp_said said_of(const struct jp_truth_code *code)
+/* How @method steps out of @code, which it has come to. */
+static enum step step_of(const struct walk *walk, const struct jp_truth_code *code)
 {
-	return code->frames ? code->frames->said : JP_SAID_NOTHING;
+	const struct jp_truth_stack *stack = walk->stack;
+	enum jp_said said = code->frames ? code->frames->said : JP_SAID_NOTHING;
+	bool cfi = walk->method->step[JP_SAID_RIGHT] == BY_CFI;
+
+	/* Code without a file may say it itself. */
+	if (said == JP_SAID_NOTHING && cfi && stack->told &&
+	    stack->told(stack->context, code, walk->time))
+		said = JP_SAID_RIGHT;
+	return walk->method->step[said];
 }
 
 /* Whose call functions[@depth] returns to; -1: the native entry's. Those that left by a jump are
@@ -162,7 +176,7 @@ static bool see_caller(struct walk *walk, int64_t from)
  * The frame-pointer rule sees the return address of the function whose frame bp is; it passes over
  * the callers of those inside of it that have none.
  */
-static bool step_bp(struct walk *walk, bool anywhere)
+static bool step_bp(struct walk *walk)
 {
 	const struct jp_truth_code *const *functions = walk->stay->path->functions;
 	const struct jp_truth_frames *frames;
@@ -179,18 +193,21 @@ static bool step_bp(struct walk *walk, bool anywhere)
 	if (bp == JP_BP_OWN)
 		return see_caller(walk, depth);
 	frames = functions[depth]->frames;
-	for (uint32_t i = 0; anywhere && frames && frames->detour && i < frames->detour->count; i++)
+	for (uint32_t i = 0;
+	     walk->method->anywhere && frames && frames->detour && i < frames->detour->count; i++)
 		see(walk, frames->detour->frames[i], 0);
+	walk->stack->faithful = false;
 	walk->stack->end = JP_END_BP;
 	return false;
 }
 
 /* Call frame information that is wrong names a word that is no return address. */
-static bool step_misled(struct walk *walk, const struct method *method)
+static bool step_misled(struct walk *walk)
 {
 	const struct jp_truth_frames *frames = walk->stay->path->functions[walk->depth]->frames;
 	const struct jp_truth_code *code;
 
+	walk->stack->faithful = false;
 	if (!frames->word) {
 		walk->stack->end = JP_END_ZERO;
 		return false;
@@ -198,24 +215,25 @@ static bool step_misled(struct walk *walk, const struct method *method)
 	see(walk, frames->word, 0);
 	/* Where it names code that was left long ago, its caller's rule leads back to the truth. */
 	code = jp_truth_code_at(walk->truth, walk->stay->pid, frames->word - 1, walk->time);
-	if (code && method->step[said_of(code)] == BY_BP)
-		return step_bp(walk, method->anywhere);
+	if (code && step_of(walk, code) == BY_BP)
+		return step_bp(walk);
 	walk->stack->end = JP_END_WORD;
 	return false;
 }
 
-static bool step(struct walk *walk, const struct method *method)
+static bool step(struct walk *walk)
 {
 	const struct jp_truth_code *code = walk->stay->path->functions[walk->depth];
 
-	switch (method->step[said_of(code)]) {
+	switch (step_of(walk, code)) {
 	case BY_BP:
-		return step_bp(walk, method->anywhere);
+		return step_bp(walk);
 	case BY_CFI:
 		if (walk->insn->bp & JP_INSN_MISLED)
-			return step_misled(walk, method);
+			return step_misled(walk);
 		return see_caller(walk, walk->depth);
 	default:
+		walk->stack->faithful = false;
 		walk->stack->end = JP_END_NO_CFI;
 		return false;
 	}
@@ -239,7 +257,7 @@ static bool build(const struct jp_truth *truth, const struct jp_truth_stay *stay
 		  uint64_t ip, uint32_t depth, const struct jp_truth_insn *insn,
 		  enum jp_method method, struct jp_truth_stack *stack)
 {
-	const struct jp_truth_root *root = stay->root[method];
+	const struct jp_truth_root *root = stay->root[jp_method_root(method)];
 	const struct jp_truth_code *const *functions = stay->path->functions;
 	/* A misled step sees one more than there are. */
 	size_t most = (size_t)2 * depth + 2 + root->count + longest_detour(stay->path);
@@ -247,6 +265,7 @@ static bool build(const struct jp_truth *truth, const struct jp_truth_stay *stay
 	struct walk walk = {.truth = truth,
 			    .stay = stay,
 			    .root = root,
+			    .method = &methods[method],
 			    .stack = stack,
 			    .time = time,
 			    .depth = depth,
@@ -267,8 +286,9 @@ static bool build(const struct jp_truth *truth, const struct jp_truth_stay *stay
 	memcpy(whole, root->frames, root->count * sizeof(*whole));
 	stack->nr_whole = whole + root->count - stack->whole;
 	stack->nr_seen = 0;
+	stack->faithful = true;
 	see(&walk, ip, 0);
-	while (step(&walk, &methods[method]))
+	while (step(&walk))
 		;
 	stack->stay = stay;
 	stack->depth = depth;
@@ -307,7 +327,7 @@ static bool same_stack(const struct jp_truth_stay *one, const struct jp_truth_st
 		       enum jp_method method)
 {
 	return one->path == other->path && one->sp == other->sp && one->bp == other->bp &&
-	       one->root[method] == other->root[method];
+	       one->root[jp_method_root(method)] == other->root[jp_method_root(method)];
 }
 
 enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pid, uint32_t tid,
@@ -333,7 +353,7 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 		found = place(stay, ip, sp, &at);
 		if (!found)
 			continue;
-		if (stay->unsteady && method == JP_CHAIN)
+		if (stay->unsteady && jp_method_root(method) == JP_CHAIN)
 			return JP_STACK_UNJUDGED;
 		if (fits && !same_stack(fits, stay, method))
 			return JP_STACK_UNJUDGED;

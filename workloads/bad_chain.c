@@ -51,7 +51,7 @@ static int run(int argc, char **argv)
 		.shapes = {JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_OTHER_BP, JP_SHAPE_LONG,
 			   JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_OTHER_BP, JP_SHAPE_LEAF},
 		.word = 0x1000};
-	static const char *const native[] = {"fOfe", "lONfO", NULL};
+	static const char *const native[] = {"fOfe", "OlONfO", NULL};
 	static struct jp_mix mix;
 	bool wanted[WORDS + 1] = {0};
 	int ret, all = argc < 2;

@@ -13,10 +13,13 @@
 enum { CODE_ALIGN = 16 };
 
 static const char *const texts[JP_SHAPES] = {
-	[JP_SHAPE_FP] = "fp",     [JP_SHAPE_LEAF] = "leaf",         [JP_SHAPE_NO_FP] = "no_fp",
-	[JP_SHAPE_LONG] = "long", [JP_SHAPE_LARGE] = "large",       [JP_SHAPE_REALIGN] = "realign",
-	[JP_SHAPE_HUGE] = "huge", [JP_SHAPE_OTHER_BP] = "other_bp", [JP_SHAPE_TAIL] = "tail",
-	[JP_SHAPE_STUB] = "stub", [JP_SHAPE_MISLED] = "misled",     [JP_SHAPE_SYSCALL] = "syscall",
+	[JP_SHAPE_FP] = "fp",           [JP_SHAPE_LEAF] = "leaf",
+	[JP_SHAPE_NO_FP] = "no_fp",     [JP_SHAPE_LONG] = "long",
+	[JP_SHAPE_LARGE] = "large",     [JP_SHAPE_REALIGN] = "realign",
+	[JP_SHAPE_HUGE] = "huge",       [JP_SHAPE_OTHER_BP] = "other_bp",
+	[JP_SHAPE_TAIL] = "tail",       [JP_SHAPE_STUB] = "stub",
+	[JP_SHAPE_HOLLOW] = "hollow",   [JP_SHAPE_MISLED] = "misled",
+	[JP_SHAPE_SYSCALL] = "syscall",
 };
 
 const char *jp_shape_text(enum jp_shape shape)

@@ -16,6 +16,7 @@ enum jp_shape {
 	JP_SHAPE_LARGE,    /* frame pointer, some KiB of locals */
 	JP_SHAPE_REALIGN,  /* frame pointer, stack pointer aligned down to 64 */
 	JP_SHAPE_HUGE,     /* frame pointer, more locals than any stack dump holds */
+	JP_SHAPE_HOLLOW,   /* the same, and nothing ever touches most of its pages */
 	JP_SHAPE_OTHER_BP, /* no frame pointer, and the word in its register */
 	JP_SHAPE_TAIL,     /* frame pointer; leaves by a jump to the next function */
 	JP_SHAPE_STUB,   /* nothing but that jump, as in a procedure linkage table; not innermost */

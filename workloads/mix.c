@@ -13,10 +13,11 @@
 enum { ARENA = 64 << 10, ALIKE = 1, TURNS = 700000 };
 
 static const char letters[JP_SHAPES] = {
-	[JP_SHAPE_FP] = 'f',    [JP_SHAPE_NO_FP] = 'n',    [JP_SHAPE_LONG] = 'l',
-	[JP_SHAPE_LARGE] = 'g', [JP_SHAPE_REALIGN] = 'r',  [JP_SHAPE_LEAF] = 'e',
-	[JP_SHAPE_HUGE] = 'h',  [JP_SHAPE_OTHER_BP] = 'o', [JP_SHAPE_TAIL] = 't',
-	[JP_SHAPE_STUB] = 'p',  [JP_SHAPE_MISLED] = 'm',   [JP_SHAPE_SYSCALL] = 's',
+	[JP_SHAPE_FP] = 'f',      [JP_SHAPE_NO_FP] = 'n',   [JP_SHAPE_LONG] = 'l',
+	[JP_SHAPE_LARGE] = 'g',   [JP_SHAPE_REALIGN] = 'r', [JP_SHAPE_LEAF] = 'e',
+	[JP_SHAPE_HUGE] = 'h',    [JP_SHAPE_HOLLOW] = 'u',  [JP_SHAPE_OTHER_BP] = 'o',
+	[JP_SHAPE_TAIL] = 't',    [JP_SHAPE_STUB] = 'p',    [JP_SHAPE_MISLED] = 'm',
+	[JP_SHAPE_SYSCALL] = 's',
 };
 
 int jp_mix_open(struct jp_mix *mix)

@@ -8,7 +8,7 @@
  * Emitted code and code of a library, mixed on the same paths. A path is spelt, outermost first, a
  * letter for each function: small for emitted, large for one of the library.
  *	f fp  n no_fp  l long  g large  r realign  e leaf
- *	h huge  o other_bp  t tail  p stub  m misled  s syscall
+ *	h huge  u hollow  o other_bp  t tail  p stub  m misled  s syscall
  */
 enum { JP_MIX_FUNCTIONS = 64, JP_MIX_PATHS = 32 };
 struct jp_mix {

@@ -17,14 +17,14 @@ enum word { ZERO, DATA, STALE };
 static const char *const holes[] = {"fNlNe", "fOfNfe", "lNnOfe", "fFlLfO", "nOlNOfNf", NULL};
 static const char *const misled[] = {"fMfe", "fMlMfe", "lMnMf", "fFlMNf", "nMrFM", NULL};
 
-/* What was called from there once, and returned long ago. */
+/* What a function that is in none of the paths would be returned to. */
 static int stale_word(struct jp_mix *mix, uint64_t *word)
 {
 	const struct jp_function *function;
-	int ret = jp_mix_emit(mix, JP_SHAPE_FP, 0, &function);
+	int ret = jp_mix_emit(mix, JP_SHAPE_LARGE, 0, &function);
 
 	if (!ret)
-		*word = function->code + jp_shape_returns(JP_SHAPE_FP);
+		*word = function->code + jp_shape_returns(JP_SHAPE_LARGE);
 	return ret;
 }
 

@@ -20,7 +20,7 @@ enum { MOST_FRAMES = JP_WALK_MOST, MOST_DEPTH = 4096 };
 
 /* What a thread knows of the native frames above its emitted code. */
 struct native {
-	uint32_t root[JP_METHODS];  /* ids in the truth; 0: not recorded */
+	uint32_t root[JP_ROOTS];    /* ids in the truth; 0: not recorded */
 	uint64_t bp, caller;        /* of the entry's frame that they hold for */
 	struct jp_frame_walk chain; /* from there */
 	sem_t *inside;              /* told when the thread goes in for the first time */

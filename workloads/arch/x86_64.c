@@ -264,11 +264,36 @@ static void emit_realign(struct code *code)
 	ret(code);
 }
 
+/* As compilers do it for a stack that may have to grow: a word of each page. */
+static void touch_pages(struct code *code)
+{
+	uint32_t top;
+
+	INSN(code, "\xb9\x20\x00\x00\x00"); /* mov ecx, 32 */
+	top = code->emitted->size;
+	INSN(code, "\x89\xc8");             /* mov eax, ecx */
+	INSN(code, "\xc1\xe0\x0c");         /* shl eax, 12 */
+	INSN(code, "\xc6\x44\x04\xff\x00"); /* mov byte [rsp + rax - 1], 0 */
+	INSN(code, "\x48\xff\xc9");         /* dec rcx */
+	loop_to(code, top);
+}
+
+static void emit_hollow(struct code *code)
+{
+	push_bp(code);
+	mov_bp_sp(code);
+	adjust(code, 128 << 10);
+	body(code);
+	leave(code);
+	ret(code);
+}
+
 static void emit_huge(struct code *code)
 {
 	push_bp(code);
 	mov_bp_sp(code);
 	adjust(code, 128 << 10);
+	touch_pages(code);
 	body(code);
 	leave(code);
 	ret(code);
@@ -364,12 +389,19 @@ static void emit_syscall(struct code *code)
 int jp_arch_emit(enum jp_shape shape, unsigned char *out, size_t room, struct jp_emitted *emitted)
 {
 	static void (*const emit[JP_SHAPES])(struct code *) = {
-		[JP_SHAPE_FP] = emit_fp,         [JP_SHAPE_LEAF] = emit_leaf,
-		[JP_SHAPE_NO_FP] = emit_no_fp,   [JP_SHAPE_LONG] = emit_long,
-		[JP_SHAPE_LARGE] = emit_large,   [JP_SHAPE_REALIGN] = emit_realign,
-		[JP_SHAPE_HUGE] = emit_huge,     [JP_SHAPE_OTHER_BP] = emit_other_bp,
-		[JP_SHAPE_TAIL] = emit_tail,     [JP_SHAPE_STUB] = emit_stub,
-		[JP_SHAPE_MISLED] = emit_misled, [JP_SHAPE_SYSCALL] = emit_syscall,
+		[JP_SHAPE_FP] = emit_fp,
+		[JP_SHAPE_LEAF] = emit_leaf,
+		[JP_SHAPE_NO_FP] = emit_no_fp,
+		[JP_SHAPE_LONG] = emit_long,
+		[JP_SHAPE_LARGE] = emit_large,
+		[JP_SHAPE_REALIGN] = emit_realign,
+		[JP_SHAPE_HUGE] = emit_huge,
+		[JP_SHAPE_HOLLOW] = emit_hollow,
+		[JP_SHAPE_OTHER_BP] = emit_other_bp,
+		[JP_SHAPE_TAIL] = emit_tail,
+		[JP_SHAPE_STUB] = emit_stub,
+		[JP_SHAPE_MISLED] = emit_misled,
+		[JP_SHAPE_SYSCALL] = emit_syscall,
 	};
 	struct code code = {.out = out, .room = room, .emitted = emitted};
 
