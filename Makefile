@@ -150,6 +150,19 @@ bench: all ## compare our speed with perf's
 	@if [ -e ci/bench.py ]; then $(PYTHON) ci/bench.py --jitproof $(O)/jitproof; \
 	else echo 'ci/bench.py is not here' >&2; exit 1; fi
 
+# The guest's first process: alone in its initramfs, so linked statically.
+$(O)/vm/init: ci/vm/init.c Makefile
+	@mkdir -p $(@D)
+	$(call SAY,LD,$@)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wshadow $(WERROR) $(CFLAGS) $(LDFLAGS) \
+		-static -o $@ $<
+
+vm-init: $(O)/vm/init
+	@:
+
+matrix: all vm-init ## run the suite `short` on each kernel of ci/matrix.toml, in VMs
+	@O='$(O)' $(PYTHON) ci/matrix run --suite short -j $(JOBS)
+
 perf-versions: all ## read and write with the perf of other Debian suites (downloads 220 MB once)
 	@$(PYTHON) ci/perf_versions.py --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'
 
@@ -175,7 +188,7 @@ clean: ## remove $(O)
 
 FORCE:
 .PHONY: all check check-full run_tests selftest sanitized sanitized-parts fuzz lint bench \
-	perf-versions findings install help clean FORCE
+	perf-versions matrix vm-init findings install help clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
 	$(wildcard $(O)/asan/*/*.d $(O)/asan/*/*/*.d)

@@ -72,19 +72,23 @@ def sources(suite, main, security):
 
 
 class Archive:
-    """One suite's packages. Used with `with`: what apt needs is gone afterwards."""
+    """One suite's packages, and those of the suites in `also`. Used with `with`: what apt needs is
+    gone afterwards."""
 
-    def __init__(self, suite, folder):
+    def __init__(self, suite, folder, also=()):
         self.suite = suite
+        self.suites = (suite, *also)
         self.folder = os.path.join(os.path.abspath(folder), "apt")
 
     def __enter__(self):
-        lines = sources(self.suite, *mirrors())
+        known = mirrors()
+        lines = [line for suite in self.suites for line in sources(suite, *known)]
         self.close()
         for name in ("etc", "state/lists/partial", "cache/archives/partial"):
             os.makedirs(os.path.join(self.folder, name))
         write(self.folder + "/status", "")
-        write(self.folder + "/etc/sources.list", "\n".join(lines) + "\n")
+        # Suites stand on one another: apt warns of what it is told twice.
+        write(self.folder + "/etc/sources.list", "\n".join(dict.fromkeys(lines)) + "\n")
         write(self.folder + "/apt.conf", "".join(self.configuration()))
         self.environment = {**os.environ, "APT_CONFIG": self.folder + "/apt.conf", "LC_ALL": "C",
                             "DEBIAN_FRONTEND": "noninteractive"}
@@ -125,8 +129,8 @@ class Archive:
         for item in settings.items():
             yield '%s "%s";\n' % item
 
-    def apt(self, *arguments):
-        done = run(["apt-get", "-q", *arguments], env=self.environment)
+    def apt(self, *arguments, **more):
+        done = run(["apt-get", "-q", *arguments], env=self.environment, **more)
         errors = [line for line in done.stderr.splitlines() if line.startswith(("E:", "Err:"))]
         if done.returncode or errors:
             said = errors[-1] if errors else "exit %d" % done.returncode
@@ -141,6 +145,27 @@ class Archive:
         said = run(["apt-cache", *self.target(), "policy", package], env=self.environment).stdout
         match = re.search(r"^ *Candidate: (?!\(none\))(\S+)", said, re.MULTILINE)
         return match and match.group(1)
+
+    def listed(self, pattern):
+        """Fields of each version of each package whose name matches."""
+        found = run(["apt-cache", "search", "--names-only", pattern], env=self.environment).stdout
+        names = sorted({line.split()[0] for line in found.splitlines()})
+        if not names:
+            return []
+        shown = run(["apt-cache", "show", *names], env=self.environment).stdout
+        stanzas = (dict(re.findall(r"^([A-Z][\w-]*): (.*)$", stanza, re.MULTILINE))
+                   for stanza in shown.split("\n\n"))
+        return [stanza for stanza in stanzas if "Package" in stanza]
+
+    def fetch(self, package, version, folder):
+        """Path of one version of a package's file, in the folder; apt checks it against its
+        index. What the package needs stays where it is."""
+        self.apt("download", "%s=%s" % (package, version), cwd=folder)
+        files = [name for name in os.listdir(folder)
+                 if name.startswith(package + "_") and name.endswith(".deb")]
+        if len(files) != 1:
+            raise Missing("apt-get download %s: %d files came" % (package, len(files)))
+        return os.path.join(folder, files[0])
 
     def download(self, package):
         """Paths of the package's file and those of all that it needs; gone after `with`."""

@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 import findings_elfutils
+import findings_files
 import findings_inject
 import findings_kernel
 import findings_perf
@@ -21,7 +22,7 @@ import perf_versions
 
 # name -> function(context), which yields (what it was seen with, whether it shows, figures).
 FINDINGS = {**findings_kernel.FINDINGS, **findings_perf.FINDINGS, **findings_inject.FINDINGS,
-            **findings_elfutils.FINDINGS}
+            **findings_files.FINDINGS, **findings_elfutils.FINDINGS}
 
 
 class Context:

@@ -112,6 +112,19 @@ static bool take_outcome(const char *dir, struct jp_result *result)
 	return true;
 }
 
+/* How long the case took when it ran; 0: its folder does not say. */
+static double seconds_of(const char *dir)
+{
+	size_t size;
+	char *text = jp_run_dir_read(dir, "seconds", &size), *end;
+	double seconds = text ? strtod(text, &end) : 0;
+
+	if (!text || end == text || !(seconds >= 0 && seconds < 1e9))
+		seconds = 0;
+	free(text);
+	return seconds;
+}
+
 /* How many cases @dir was to hold, as its ktap.txt has announced; 0: it says nothing. A run that
  * was cut short must not look whole. */
 static size_t announced(const char *dir)
@@ -168,6 +181,7 @@ static int judge_folders(const struct folders *folders, size_t plan, const struc
 		result->cas = cas;
 		if (!take_outcome(dir, result))
 			jp_judge_case(cas, dir, result);
+		result->seconds = seconds_of(dir);
 		jp_report_tell(&report, NULL);
 	}
 	status = jp_report_end(&report);

@@ -16,7 +16,8 @@
 
 static const char usage_text[] =
 	"usage: jitproof run [-o DIR] [--set=check|full] [--expected DIR] [--seed N] [--keep] "
-	"[GLOB...]\n"
+	"[--no-judge]\n"
+	"                    [GLOB...]\n"
 	"  -o DIR          keep the run directory as DIR, which must be new or empty\n"
 	"  --set=SET       the cases of the set check, or all (full); without GLOB check is "
 	"meant,\n"
@@ -24,11 +25,13 @@ static const char usage_text[] =
 	"  --expected DIR  take the cases from the files in DIR, not from those built in\n"
 	"  --seed N        loop lengths vary with it; a random one is chosen and printed\n"
 	"  --keep          keep the temporary run directory even when all passed\n"
+	"  --no-judge      act and watch only: `jitproof judge DIR` judges, here or elsewhere;\n"
+	"                  exits 0 when every case was tried\n"
 	"  GLOB            matches a case's whole name\n";
 
 struct options {
 	const char *output, *expected;
-	bool keep, full, set;
+	bool keep, full, set, unjudged;
 	uint64_t seed;
 	char **globs;
 	int nr_globs;
@@ -55,9 +58,13 @@ static bool whole_number(const char *text, uint64_t *value)
 static int parse(int argc, char **argv, struct options *options)
 {
 	static const struct option longs[] = {
-		{"set", required_argument, NULL, 's'},  {"expected", required_argument, NULL, 'e'},
-		{"seed", required_argument, NULL, 'n'}, {"keep", no_argument, NULL, 'k'},
-		{"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0},
+		{"set", required_argument, NULL, 's'},
+		{"expected", required_argument, NULL, 'e'},
+		{"seed", required_argument, NULL, 'n'},
+		{"keep", no_argument, NULL, 'k'},
+		{"help", no_argument, NULL, 'h'},
+		{"no-judge", no_argument, NULL, 'j'},
+		{NULL, 0, NULL, 0},
 	};
 	int option;
 
@@ -84,6 +91,9 @@ static int parse(int argc, char **argv, struct options *options)
 			break;
 		case 'k':
 			options->keep = true;
+			break;
+		case 'j':
+			options->unjudged = true;
 			break;
 		case 'h':
 			fputs(usage_text, stdout);
@@ -133,6 +143,16 @@ static void progress(const struct jp_report *report, const char *name)
 		fprintf(stderr, "\r\033[K");
 }
 
+/* Instead of a result, where judging is left to others. */
+static void tell_unjudged(struct jp_report *report, bool judged)
+{
+	const struct jp_result *result = &report->results[report->count++];
+
+	printf("# %zu of %zu: %s: %s\n", report->count, report->plan, result->cas->name,
+	       judged ? jp_outcome_text(result->outcome) : "watched");
+	fflush(stdout);
+}
+
 static void run_all(const struct options *options, const struct jp_cases *cases,
 		    const struct jp_runner *runner, const struct jp_run_dir *dir,
 		    struct jp_report *report)
@@ -142,6 +162,7 @@ static void run_all(const struct options *options, const struct jp_cases *cases,
 		struct jp_result *result = jp_report_next(report);
 		struct jp_error err = {""};
 		char path[4096];
+		bool judged;
 
 		if (!wanted(options, cas))
 			continue;
@@ -155,10 +176,14 @@ static void run_all(const struct options *options, const struct jp_cases *cases,
 			jp_report_tell(report, NULL);
 			continue;
 		}
-		jp_runner_run(runner, cas, path, result);
+		judged = jp_runner_run(runner, cas, path, result);
 		progress(report, NULL);
 		if (jp_interrupt_signal())
 			break;
+		if (options->unjudged) {
+			tell_unjudged(report, judged);
+			continue;
+		}
 		jp_report_tell(report, path);
 		/* Nobody will look at it, and a full run's would fill a disk. */
 		if (dir->temporary && !options->keep &&
@@ -170,7 +195,8 @@ static void run_all(const struct options *options, const struct jp_cases *cases,
 /* Removes the run directory, or says where it is. */
 static void leave(const struct options *options, const struct jp_run_dir *dir, int status)
 {
-	if (dir->temporary && !options->keep && (status == JP_EXIT_OK || status == JP_EXIT_SKIPPED))
+	if (dir->temporary && !options->keep && !options->unjudged &&
+	    (status == JP_EXIT_OK || status == JP_EXIT_SKIPPED))
 		jp_run_dir_remove(dir->path);
 	else
 		jp_ktap_comment(stdout, "run directory: ", dir->path);
@@ -196,6 +222,7 @@ static int run_cases(const struct options *options, const struct jp_cases *cases
 	if (report.jsonl && report.ktap && !jp_report_begin(&report, cases, plan)) {
 		printf("# seed %" PRIu64 "\n", options->seed);
 		fflush(stdout);
+		runner.unjudged = options->unjudged;
 		run_all(options, cases, &runner, &dir, &report);
 		if (jp_interrupt_signal()) {
 			jp_report_cut_short(&report, strsignal(jp_interrupt_signal()));
@@ -203,7 +230,8 @@ static int run_cases(const struct options *options, const struct jp_cases *cases
 				jp_run_dir_remove(dir.path);
 			jp_interrupt_die();
 		}
-		status = jp_report_end(&report);
+		/* Without a single result that a tool could take for the run's. */
+		status = options->unjudged ? JP_EXIT_OK : jp_report_end(&report);
 		if (jp_report_written(&report, &err)) {
 			fprintf(stderr, "jitproof run: %s: %s\n", dir.path, err.text);
 			status = JP_EXIT_BROKEN;

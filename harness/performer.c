@@ -53,7 +53,8 @@ int jp_performer_open(struct jp_performer *performer, const char *output, struct
 {
 	int ready[2], control[2];
 
-	*performer = (struct jp_performer){.ready = -1, .control = -1, .child_fd = {-1, -1}};
+	*performer = (struct jp_performer){
+		.pidfd = -1, .ready = -1, .control = -1, .child_fd = {-1, -1}};
 	snprintf(performer->output, sizeof(performer->output), "%s", output);
 	/* Orphans of the workload become our children: none is left over unseen. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -143,13 +144,13 @@ void jp_performer_restore(const int saved[3])
 static int describe_end(struct jp_performer *performer, uint64_t deadline, struct jp_error *err)
 {
 	siginfo_t info = {0};
-	int fd, ret;
+	int ret;
 
-	fd = performer->pid ? (int)syscall(SYS_pidfd_open, performer->pid, 0) : -1;
-	if (fd < 0)
+	if (performer->pidfd < 0 && performer->pid)
+		performer->pidfd = (int)syscall(SYS_pidfd_open, performer->pid, 0);
+	if (performer->pidfd < 0)
 		return jp_fail(err, EPIPE, "the workload is gone");
-	ret = wait_readable(fd, deadline);
-	close(fd);
+	ret = wait_readable(performer->pidfd, deadline);
 	if (ret || performer->foreign)
 		return ret;
 	if (waitid(P_PID, (id_t)performer->pid, &info, WEXITED | WNOWAIT | WNOHANG) || !info.si_pid)
@@ -234,6 +235,9 @@ int jp_performer_wait_ready(struct jp_performer *performer, uint64_t deadline, s
 		return jp_fail(err, EPROTO, "the workload said '%s'; its pid is %ld", text,
 			       (long)performer->pid);
 	performer->pid = (pid_t)pid;
+	/* While it waits for us: another's child can be reaped as soon as it was told to stop. */
+	if (performer->pidfd < 0)
+		performer->pidfd = (int)syscall(SYS_pidfd_open, performer->pid, 0);
 	return 0;
 }
 
@@ -313,7 +317,9 @@ void jp_performer_close(struct jp_performer *performer)
 		close(performer->control);
 	if (performer->ready >= 0)
 		close(performer->ready);
-	performer->control = performer->ready = -1;
+	if (performer->pidfd >= 0)
+		close(performer->pidfd);
+	performer->control = performer->ready = performer->pidfd = -1;
 	if (performer->group)
 		kill(-performer->pid, SIGKILL);
 	/* What left the group is found by its parent. Each round ends at least one generation. */

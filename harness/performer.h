@@ -16,6 +16,7 @@
  */
 struct jp_performer {
 	pid_t pid;         /* 0: not known yet */
+	int pidfd;         /* -1: none yet */
 	bool group;        /* leads a process group of its own */
 	bool foreign;      /* another's child, who tells how it ended */
 	int ready;         /* we read */

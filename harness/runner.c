@@ -354,7 +354,7 @@ static int inject(const struct running *run, struct jp_error *err)
 	return ret;
 }
 
-/* True when the folder was judged; else the outcome is the run's own. */
+/* True when there is a folder to judge; else the outcome is the run's own. */
 static bool run_case(struct running *run)
 {
 	char missing[1024] = "";
@@ -386,12 +386,10 @@ static bool run_case(struct running *run)
 	if (ret)
 		end_with(run, ret, &err);
 	jp_performer_close(&run->performer);
-	if (!ret)
-		jp_judge_case(run->cas, run->dir, run->result);
 	return !ret;
 }
 
-void jp_runner_run(const struct jp_runner *runner, const struct jp_case *cas, const char *dir,
+bool jp_runner_run(const struct jp_runner *runner, const struct jp_case *cas, const char *dir,
 		   struct jp_result *result)
 {
 	uint64_t started = jp_performer_clock();
@@ -401,14 +399,24 @@ void jp_runner_run(const struct jp_runner *runner, const struct jp_case *cas, co
 			      .result = result,
 			      .deadline = started + cas->seconds * 1000000000ull};
 	char text[2200];
+	uint64_t took;
+	bool watched;
 
 	memset(result, 0, sizeof(*result));
 	result->cas = cas;
-	if (!run_case(&run)) {
+	watched = run_case(&run);
+	if (!watched) {
 		snprintf(text, sizeof(text), "%s %s", jp_outcome_text(result->outcome),
 			 result->why);
 		jp_run_dir_write(dir, "outcome", text, NULL);
 	}
 	free(run.capture_argv);
-	result->seconds = (double)(jp_performer_clock() - started) / 1e9;
+	took = jp_performer_clock() - started;
+	result->seconds = (double)took / 1e9;
+	snprintf(text, sizeof(text), "%" PRIu64 ".%09" PRIu64 "\n", took / 1000000000,
+		 took % 1000000000);
+	jp_run_dir_write(dir, "seconds", text, NULL);
+	if (watched && !runner->unjudged)
+		jp_judge_case(cas, dir, result);
+	return !watched || !runner->unjudged;
 }

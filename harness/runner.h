@@ -9,6 +9,7 @@ struct jp_runner {
 	char self[4096];   /* this binary: it is its own workloads */
 	char *environment; /* text of env.json */
 	uint64_t seed;
+	bool unjudged; /* judging is left to `jitproof judge` */
 };
 
 /* Finds the binary, describes the machine. */
@@ -17,10 +18,11 @@ void jp_runner_close(struct jp_runner *runner);
 
 /*
  * Runs one case in its fresh folder @dir and judges it. Everything that goes wrong on the way is
- * the result's outcome (SKIP, ERROR, TIMEOUT), and then stands in @dir/outcome too, for `judge`.
- * No process is left when it returns.
+ * the result's outcome (SKIP, ERROR, TIMEOUT), and then stands in @dir/outcome too, for `judge`;
+ * how long it took, without judging, stands in @dir/seconds. No process is left when it returns.
+ * False where there is still to judge.
  */
-void jp_runner_run(const struct jp_runner *runner, const struct jp_case *cas, const char *dir,
+bool jp_runner_run(const struct jp_runner *runner, const struct jp_case *cas, const char *dir,
 		   struct jp_result *result);
 
 #endif

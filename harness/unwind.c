@@ -20,6 +20,7 @@ struct jp_unwinder {
 struct dump {
 	const unsigned char *bytes;
 	uint64_t sp, size;
+	bool below; /* something under sp was asked for: no dump holds that */
 };
 
 /* What one walk stands on. */
@@ -30,6 +31,7 @@ struct walk {
 	struct jp_regs regs;
 	struct dump dump;
 	bool called; /* regs' ip is a return address: the call stands before it */
+	bool by_cfi; /* the last step was one by call frame information */
 	enum jp_unwind_stop stop;
 	uint64_t where;
 };
@@ -42,7 +44,7 @@ const char *jp_unwind_stop_text(enum jp_unwind_stop stop)
 		[JP_UNWIND_BAD_FRAME] = "bad-frame", [JP_UNWIND_BAD_CFI] = "bad-cfi",
 		[JP_UNWIND_DUMP_END] = "dump-end",   [JP_UNWIND_MAX_STACK] = "max-stack",
 		[JP_UNWIND_KERNEL] = "kernel-walk",  [JP_UNWIND_MAX] = "max",
-		[JP_UNWIND_NO_DATA] = "no-data",
+		[JP_UNWIND_NO_DATA] = "no-data",     [JP_UNWIND_NOT_CAME] = "not-came",
 	};
 
 	return (unsigned)stop < JP_UNWIND_STOPS ? texts[stop] : "?";
@@ -89,11 +91,13 @@ void jp_unwinder_max_stack(struct jp_unwinder *unwinder, uint64_t addresses)
 
 static bool load(void *context, uint64_t addr, uint64_t *value)
 {
-	const struct dump *dump = context;
+	struct dump *dump = context;
 	uint64_t at = addr - dump->sp;
 
-	if (dump->size < 8 || at > dump->size - 8)
+	if (dump->size < 8 || at > dump->size - 8) {
+		dump->below |= addr < dump->sp;
 		return false;
+	}
 	memcpy(value, dump->bytes + at, 8);
 	return true;
 }
@@ -118,6 +122,7 @@ static bool step_frame(struct walk *walk)
 	switch (walk->unwinder->machine->frame(&walk->regs, load, &walk->dump)) {
 	case JP_FRAME_STEPPED:
 		walk->called = true;
+		walk->by_cfi = false;
 		return true;
 	case JP_FRAME_BEYOND:
 		return stop_beyond(walk, JP_UNWIND_BAD_FRAME);
@@ -135,10 +140,13 @@ static bool take_answer(struct walk *walk, enum jp_cfi_answer answer)
 	case JP_CFI_STEPPED:
 	case JP_CFI_SIGNAL:
 		walk->called = answer == JP_CFI_STEPPED;
+		walk->by_cfi = true;
 		return true;
 	case JP_CFI_END:
 		return stop(walk, JP_UNWIND_ROOT);
 	case JP_CFI_STACK:
+		if (walk->dump.below)
+			return stop(walk, JP_UNWIND_BAD_CFI);
 		/* An empty dump is no whole stack: the kernel could not read it. */
 		return walk->dump.size ? stop_beyond(walk, JP_UNWIND_BAD_CFI)
 				       : stop(walk, JP_UNWIND_DUMP_END);
@@ -233,6 +241,7 @@ static bool step_mapped(struct walk *walk,
 	uint64_t pushed = walk->called ? machine->pushed : 0, caller_sp, unused;
 
 	walk->where = addr;
+	walk->dump.below = false;
 	if (!mapping)
 		return stop(walk, JP_UNWIND_UNMAPPED);
 	if (!by(walk, mapping, addr))
@@ -243,8 +252,7 @@ static bool step_mapped(struct walk *walk,
 	 * on a stack of its own: the interrupted one is then outside the dump. */
 	caller_sp = walk->regs.r[machine->sp];
 	if (caller_sp < sp + pushed && (walk->called || load(&walk->dump, caller_sp, &unused)))
-		return stop(walk, mapping->backing == JP_BACKING_FILE ? JP_UNWIND_BAD_CFI
-								      : JP_UNWIND_BAD_FRAME);
+		return stop(walk, walk->by_cfi ? JP_UNWIND_BAD_CFI : JP_UNWIND_BAD_FRAME);
 	return true;
 }
 
@@ -278,8 +286,9 @@ static void walk_dump(struct walk *walk, bool (*step)(struct walk *walk), uint64
 		return;
 	walk->regs = *regs;
 	if (sample->sample.stack && regs->known & (uint32_t)1 << machine->sp)
-		walk->dump = (struct dump){sample->sample.stack, regs->r[machine->sp],
-					   sample->sample.stack_size};
+		walk->dump = (struct dump){.bytes = sample->sample.stack,
+					   .sp = regs->r[machine->sp],
+					   .size = sample->sample.stack_size};
 	do {
 		if (out->count == size) {
 			walk->stop = JP_UNWIND_MAX;
@@ -301,8 +310,10 @@ static void take_chain(const struct walk *walk, struct jp_unwound *out)
 	out->count = jp_event_user_chain(sample, &out->frames);
 	out->stop = JP_UNWIND_KERNEL;
 	/* The kernel's own frames of a sample count too. */
-	for (uint64_t i = 0; i < sample->sample.nr_chain; i++)
+	for (uint64_t i = 0; i < sample->sample.nr_chain && !sample->sample.promised; i++)
 		nr_addresses += sample->sample.chain[i] < JP_CONTEXT_MAX;
+	if (sample->sample.promised && !sample->sample.deferred)
+		out->stop = JP_UNWIND_NOT_CAME;
 	if (nr_addresses >= walk->unwinder->max_stack) {
 		out->cut = true;
 		out->stop = JP_UNWIND_MAX_STACK;

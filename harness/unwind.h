@@ -27,6 +27,7 @@ enum jp_unwind_stop {
 	JP_UNWIND_DUMP_END,  /* the dump ends before the stack does */
 	JP_UNWIND_MAX_STACK, /* chain: as many addresses as the kernel stores of one sample */
 	JP_UNWIND_KERNEL,    /* chain: the kernel ended it, and does not say why */
+	JP_UNWIND_NOT_CAME,  /* chain: deferred, and never written */
 	JP_UNWIND_MAX,       /* the caller's room is full */
 	JP_UNWIND_NO_DATA,   /* the sample has no registers or no stack */
 	JP_UNWIND_STOPS

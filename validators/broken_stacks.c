@@ -327,6 +327,21 @@ static int visit(void *context, const struct jp_event *event)
 	return jp_replay_apply(stacks->replay, event);
 }
 
+/* How much emitted code comes with unwinding tables, and of those, how many are of no use. */
+static void add_tables(struct stacks *stacks)
+{
+	uint64_t tables = 0;
+
+	for (size_t i = 0; i < stacks->loads.count; i++)
+		tables += stacks->loads.loads[i].eh_frame != NULL;
+	if (!tables)
+		return;
+	jp_findings_add(stacks->findings,
+			jp_metric_rate("jit.tables", tables, stacks->loads.count));
+	jp_findings_add(stacks->findings,
+			jp_metric_rate("jit.unusable", jp_jit_cfi_bad(stacks->jit), tables));
+}
+
 static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 		 struct jp_findings *findings, struct jp_error *err)
 {
@@ -354,6 +369,8 @@ static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 	}
 	if (!failed)
 		jp_stack_counts_add(&stacks.counts, evidence, findings);
+	if (!failed && evidence->methods)
+		add_tables(&stacks);
 	jp_truth_stack_free(&stacks.truth);
 	jp_unwinder_free(stacks.unwinder);
 	jp_jit_cfi_free(stacks.jit);

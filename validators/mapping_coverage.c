@@ -15,6 +15,11 @@
 #include "harness/spans.h"
 #include "harness/validator.h"
 
+struct standing {
+	uint32_t tid;
+	const struct jp_span *closed;
+};
+
 struct coverage {
 	const struct jp_evidence *evidence;
 	struct jp_findings *findings;
@@ -23,6 +28,8 @@ struct coverage {
 	struct jp_replay *replay; /* of the capture, for samples */
 	uint64_t missing, late, late_ns, stale, identity;
 	uint64_t samples, samples_known, stray;
+	struct standing *standing; /* who was sampled in closed pages */
+	size_t nr_standing;
 	double true_area, known_area; /* bytes x seconds */
 };
 
@@ -443,6 +450,37 @@ static bool waits(const struct coverage *coverage, const struct jp_event *event,
 	return false;
 }
 
+/*
+ * Why the truth has no mapping at @ip, where it has a function. An interrupt is taken before the
+ * fetch that would fault: who comes back to pages that were closed meanwhile can be sampled there,
+ * once, and need not fault any more. NULL: no memory.
+ */
+static const char *why_unmapped(struct coverage *coverage, const struct jp_event *event,
+				uint64_t ip)
+{
+	const struct jp_truth *truth = coverage->evidence->truth;
+	const struct jp_span *closed = last_ended(coverage, event->pid, ip, event->time);
+	struct standing *more;
+	bool taken_away = false;
+
+	for (size_t i = 0; closed && i < truth->nr_acts && !taken_away; i++)
+		taken_away = truth->acts[i].type == JP_TRUTH_PROTECT &&
+			     truth->acts[i].pid == event->pid &&
+			     truth->acts[i].before == closed->close_before;
+	for (size_t i = 0; i < coverage->nr_standing; i++)
+		if (coverage->standing[i].tid == event->tid &&
+		    coverage->standing[i].closed == closed)
+			taken_away = false;
+	if (!taken_away)
+		return "no-mapping";
+	more = reallocarray(coverage->standing, coverage->nr_standing + 1, sizeof(*more));
+	if (!more)
+		return NULL;
+	more[coverage->nr_standing++] = (struct standing){event->tid, closed};
+	coverage->standing = more;
+	return "closed";
+}
+
 static int visit(void *context, const struct jp_event *event)
 {
 	struct coverage *coverage = context;
@@ -450,6 +488,7 @@ static int visit(void *context, const struct jp_event *event)
 	const struct jp_span *span;
 	const struct jp_mapping *known;
 	uint64_t ip, sp, time = event->time, slack = coverage->evidence->facts.slack;
+	const char *cause;
 
 	if (event->type != JP_EVENT_SAMPLE)
 		return jp_replay_apply(coverage->replay, event);
@@ -472,9 +511,12 @@ static int visit(void *context, const struct jp_event *event)
 	if (!span && waits(coverage, event, ip))
 		return 0;
 	coverage->samples++;
-	if (!span)
-		return stray(coverage, event, ip, "no-mapping",
-			     "in a function for which the truth has no mapping");
+	if (!span) {
+		cause = why_unmapped(coverage, event, ip);
+		return !cause ? -ENOMEM
+			      : stray(coverage, event, ip, cause,
+				      "in a function for which the truth has no mapping");
+	}
 	/* Where either does not hold, its mapping is an exception already, by judge_piece(). */
 	if (known && known->prot & JP_PROT_EXEC && identical(&span->mapping, known, ip))
 		coverage->samples_known++;
@@ -518,6 +560,7 @@ static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 	jp_spans_free(&coverage.truth);
 	jp_spans_free(&coverage.known);
 	jp_replay_free(coverage.replay);
+	free(coverage.standing);
 	return failed;
 }
 

@@ -287,8 +287,8 @@ static const struct jp_workload fork_exec = {
 		"  --tasks=N        processes, one after the other (5); then it is \"ready\"\n"
 		"  --busy=MS        CPU time of each inside its interval; an eighth of it before\n"
 		"                   and after (100)\n"
-		"  --gate=PREFIX    announces itself at the FIFOs PREFIX.ctl and PREFIX.ack, or\n"
-		"  --gate=perf:CTL,ACK  at those of perf record --control ($JITPROOF_GATE)\n"
+		"  --gate=PREFIX    announces itself at the FIFOs PREFIX.ctl and PREFIX.ack\n"
+		"                   ($JITPROOF_GATE)\n"
 		"  --protect=rwx|flip|views  how its code comes to be (rwx)\n"
 		"  --replace=FILE   each program file is replaced by FILE while it runs\n",
 	.run = run,

@@ -4,17 +4,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "harness/truth_write.h"
+#include "workloads/process.h"
 
 static struct {
 	int ctl, ack; /* ctl 0: not open */
-	bool perf;
 } gate;
 
 static int complain(const char *what, const char *why)
@@ -36,24 +35,13 @@ static int open_fifo(const char *path, int flags)
 int jp_gate_open(const char *where)
 {
 	char ctl[PATH_MAX], ack[PATH_MAX];
-	const char *comma;
 
 	if (!where)
 		where = getenv("JITPROOF_GATE");
 	if (!where || !*where)
 		return 0;
-	gate.perf = !strncmp(where, "perf:", 5);
-	if (gate.perf) {
-		where += 5;
-		comma = strchr(where, ',');
-		if (!comma)
-			return complain(where, "perf:CTL,ACK was expected");
-		snprintf(ctl, sizeof(ctl), "%.*s", (int)(comma - where), where);
-		snprintf(ack, sizeof(ack), "%s", comma + 1);
-	} else {
-		snprintf(ctl, sizeof(ctl), "%s.ctl", where);
-		snprintf(ack, sizeof(ack), "%s.ack", where);
-	}
+	snprintf(ctl, sizeof(ctl), "%s.ctl", where);
+	snprintf(ack, sizeof(ack), "%s.ack", where);
 	/* Each end opens when the other is there; a gatekeeper holds both open for its life. */
 	gate.ctl = open_fifo(ctl, O_WRONLY);
 	if (gate.ctl < 0)
@@ -62,29 +50,7 @@ int jp_gate_open(const char *where)
 	return gate.ack < 0 ? gate.ack : 0;
 }
 
-/* One line, without its newline; perf ends what it says with a NUL too. */
-static int hear(char *line, size_t size)
-{
-	size_t used = 0;
-	char byte;
-
-	for (;;) {
-		ssize_t got = read(gate.ack, &byte, 1);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return complain("no answer", got ? strerror(errno) : "nobody is there");
-		if (byte == '\n')
-			break;
-		if (byte && used + 1 < size)
-			line[used++] = byte;
-	}
-	line[used] = '\0';
-	return 0;
-}
-
-static int ask(const char *mark, const char *request, const char *wanted)
+static int ask(const char *mark, const char *request)
 {
 	uint64_t before = jp_truth_now();
 	char answer[256];
@@ -95,10 +61,10 @@ static int ask(const char *mark, const char *request, const char *wanted)
 	/* Short lines: a pipe takes each whole. */
 	if (dprintf(gate.ctl, "%s\n", request) < 0)
 		return complain(request, strerror(errno));
-	ret = hear(answer, sizeof(answer));
+	ret = jp_process_line(gate.ack, answer, sizeof(answer));
 	if (ret)
-		return ret;
-	if (strcmp(answer, wanted))
+		return complain("no answer", ret == -EPIPE ? "nobody is there" : strerror(-ret));
+	if (strcmp(answer, "ok"))
 		return complain(request, answer);
 	jp_truth_put(JP_TRUTH_MARK, before, jp_truth_now(), jp_truth_text(mark), 0, 0, 0);
 	return 0;
@@ -108,18 +74,16 @@ int jp_gate_announce(void)
 {
 	char request[32];
 
-	if (gate.perf)
-		return 0;
 	snprintf(request, sizeof(request), "announce %d", getpid());
-	return ask("gate.announce", request, "ok");
+	return ask("gate.announce", request);
 }
 
 int jp_gate_start(void)
 {
-	return gate.perf ? ask("gate.start", "enable", "ack") : ask("gate.start", "start", "ok");
+	return ask("gate.start", "start");
 }
 
 int jp_gate_stop(void)
 {
-	return gate.perf ? ask("gate.stop", "disable", "ack") : ask("gate.stop", "stop", "ok");
+	return ask("gate.stop", "stop");
 }

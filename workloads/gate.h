@@ -10,9 +10,8 @@
  */
 
 /*
- * @where: "PREFIX" (the FIFOs PREFIX.ctl and PREFIX.ack) or "perf:CTL,ACK" (as given to perf record
- * --control=fifo:CTL,ACK; it knows no announcing). NULL: $JITPROOF_GATE. Where that is not set
- * nobody watches by intervals, and the calls below do nothing.
+ * @where: the FIFOs @where.ctl and @where.ack. NULL: $JITPROOF_GATE. Where that is not set nobody
+ * watches by intervals, and the calls below do nothing.
  */
 int jp_gate_open(const char *where);
 int jp_gate_announce(void);

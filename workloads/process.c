@@ -412,18 +412,18 @@ int jp_process_share(int (*body)(void *context), void *context)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-int jp_process_hear(struct jp_process *process, char *line, size_t size)
+int jp_process_line(int fd, char *line, size_t size)
 {
 	size_t used = 0;
 	char byte;
 
 	for (;;) {
-		ssize_t got = read(process->ready, &byte, 1);
+		ssize_t got = read(fd, &byte, 1);
 
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
-			return -EPIPE;
+			return got ? -errno : -EPIPE;
 		if (byte == '\n')
 			break;
 		if (used + 1 < size)
@@ -431,6 +431,11 @@ int jp_process_hear(struct jp_process *process, char *line, size_t size)
 	}
 	line[used] = '\0';
 	return 0;
+}
+
+int jp_process_hear(struct jp_process *process, char *line, size_t size)
+{
+	return jp_process_line(process->ready, line, size);
 }
 
 int jp_process_wait_ready(struct jp_process *process)

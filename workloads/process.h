@@ -60,7 +60,9 @@ int jp_process_share(int (*body)(void *context), void *context);
  * something else, which stands on stderr. */
 int jp_process_wait_ready(struct jp_process *process);
 int jp_process_step(struct jp_process *process, const char *command);
-/* Reads one line that it says, without its newline. 0 or -EPIPE. */
+/* Reads one line from @fd, cut to @size, without its newline. 0; -EPIPE at the end of the file. */
+int jp_process_line(int fd, char *line, size_t size);
+/* A line that it says. */
 int jp_process_hear(struct jp_process *process, char *line, size_t size);
 /* Says "stop". Then, or for one that leaves by itself, jp_process_reap(). */
 void jp_process_tell_stop(struct jp_process *process);

@@ -40,22 +40,6 @@ void jp_backfill_free(struct jp_backfill *backfill)
 	free(backfill);
 }
 
-static uint64_t word(const unsigned char *record, size_t at)
-{
-	uint64_t value;
-
-	memcpy(&value, record + at, sizeof(value));
-	return value;
-}
-
-static uint32_t half(const unsigned char *record, size_t at)
-{
-	uint32_t value;
-
-	memcpy(&value, record + at, sizeof(value));
-	return value;
-}
-
 int jp_backfill_saw(struct jp_backfill *backfill, const unsigned char *record,
 		    const struct perf_event_header *header, uint64_t time)
 {
@@ -65,19 +49,19 @@ int jp_backfill_saw(struct jp_backfill *backfill, const unsigned char *record,
 
 	if (size < COMM + TRAILER)
 		return 0;
-	event.pid = half(record, 8);
+	event.pid = jp_record_half(record, 8);
 	switch (header->type) {
 	case PERF_RECORD_FORK:
 		if (size < TASK + TRAILER)
 			return 0;
 		event.type = JP_EVENT_FORK;
-		event.task.ppid = half(record, 12);
+		event.task.ppid = jp_record_half(record, 12);
 		break;
 	case PERF_RECORD_COMM:
 		if (!memchr(record + COMM, 0, size - COMM - TRAILER))
 			return 0;
 		event.type = JP_EVENT_COMM;
-		event.tid = half(record, 12);
+		event.tid = jp_record_half(record, 12);
 		event.comm.name = (const char *)record + COMM;
 		event.comm.exec = header->misc & PERF_RECORD_MISC_COMM_EXEC;
 		break;
@@ -85,14 +69,14 @@ int jp_backfill_saw(struct jp_backfill *backfill, const unsigned char *record,
 		if (size < MAP + TRAILER + 1 || !memchr(record + MAP, 0, size - MAP - TRAILER))
 			return 0;
 		event.type = JP_EVENT_MAP;
-		event.map.addr = word(record, 16);
-		event.map.len = word(record, 24);
-		event.map.pgoff = word(record, 32);
-		event.map.maj = half(record, 40);
-		event.map.min = half(record, 44);
-		event.map.ino = word(record, 48);
+		event.map.addr = jp_record_word(record, 16);
+		event.map.len = jp_record_word(record, 24);
+		event.map.pgoff = jp_record_word(record, 32);
+		event.map.maj = jp_record_half(record, 40);
+		event.map.min = jp_record_half(record, 44);
+		event.map.ino = jp_record_word(record, 48);
 		event.map.has_identity = true;
-		event.map.prot = half(record, 64);
+		event.map.prot = jp_record_half(record, 64);
 		event.map.name = (const char *)record + MAP;
 		break;
 	default:

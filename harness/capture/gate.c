@@ -243,19 +243,33 @@ out:
 	return ret;
 }
 
+/* Sideband is on before samples are, and off after them. */
+static int turn(struct jp_gate *gate, bool on, struct jp_error *err)
+{
+	const bool both = gate->policy != JP_GATE_SIDEBAND;
+	int ret = 0;
+
+	if (gate->session->foreign)
+		return jp_foreign_switch(gate->session, on, err);
+	if (both && on)
+		ret = jp_open_switch(gate->session, JP_SIDEBAND, true, err);
+	if (!ret)
+		ret = jp_open_switch(gate->session, JP_SAMPLING, on, err);
+	if (!ret && both && !on)
+		ret = jp_open_switch(gate->session, JP_SIDEBAND, false, err);
+	return ret;
+}
+
 static int open_gate(struct jp_gate *gate, struct jp_error *err)
 {
-	int ret = 0;
+	int ret;
 
 	if (!gate->pid || gate->open) {
 		answer(gate, "failed %s", gate->open ? "an interval is open" : "nobody announced");
 		return 0;
 	}
 	gate->enabling = jp_capture_now();
-	if (gate->policy != JP_GATE_SIDEBAND)
-		ret = jp_open_switch(gate->session, JP_SIDEBAND, true, err);
-	if (!ret)
-		ret = jp_open_switch(gate->session, JP_SAMPLING, true, err);
+	ret = turn(gate, true, err);
 	gate->enabled = jp_capture_now();
 	gate->open = !ret;
 	answer(gate, "%s", ret ? err->text : "ok");
@@ -265,10 +279,8 @@ static int open_gate(struct jp_gate *gate, struct jp_error *err)
 static int close_gate(struct jp_gate *gate, struct jp_error *err)
 {
 	uint64_t disabling = jp_capture_now();
-	int ret = jp_open_switch(gate->session, JP_SAMPLING, false, err);
+	int ret = turn(gate, false, err);
 
-	if (!ret && gate->policy != JP_GATE_SIDEBAND)
-		ret = jp_open_switch(gate->session, JP_SIDEBAND, false, err);
 	fprintf(gate->out, "interval %d %llu %llu %llu %llu\n", gate->pid,
 		(unsigned long long)gate->enabling, (unsigned long long)gate->enabled,
 		(unsigned long long)disabling, (unsigned long long)jp_capture_now());

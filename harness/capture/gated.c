@@ -86,6 +86,17 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 	return ret;
 }
 
+/* What perf does with its FIFO, and others with theirs: all that is left out is up to them. */
+static int begin_by(struct jp_session *session, int argc, char **argv, struct jp_error *err)
+{
+	int ret = prepare(session, JP_GATE_NONE, err);
+
+	if (!ret)
+		ret = jp_foreign_begin(session, argc, argv, jp_gate_environment(session->gate),
+				       err);
+	return ret ?: jp_session_work(session, jp_gate_keep, session, err);
+}
+
 static const struct jp_capture gated = {
 	.name = "gated",
 	.help = "intervals that processes announce: [--gate=none|backfill|sideband]",
@@ -94,3 +105,13 @@ static const struct jp_capture gated = {
 	.begin = begin,
 };
 JP_REGISTER(capture, gated);
+
+static const struct jp_capture gated_by = {
+	.name = "gated-by",
+	.help = "the same with the events of anyone's profiler: NAME",
+	.launches = true,
+	.gated = true,
+	.foreign = true,
+	.begin = begin_by,
+};
+JP_REGISTER(capture, gated_by);

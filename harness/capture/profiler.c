@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Anyone's profiler as a capture: `launch-by NAME` has it start the command, `attach-by NAME` has
- * it watch a process. Its adapter (docs/profiler-adapters.md) writes perf.data and `capture`; here
- * its words become what the session knows.
+ * it watch a process, `gated-by NAME` (gated.c) switches its events on and off meanwhile. Its
+ * adapter (docs/profiler-adapters.md) writes perf.data and `capture`; here its words become what
+ * the session knows.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,10 +17,12 @@
 #include "harness/procmaps.h"
 #include "harness/profilers.h"
 
-enum said { SAMPLING = 1, STOPPED = 2, DONE = 4, ENDED = 8 };
+enum said { SAMPLING = 1, STOPPED = 2, DONE = 4, ENDED = 8, SWITCHED = 16 };
 
 struct jp_foreign {
 	struct jp_profiler profiler;
+	pthread_t listener;
+	bool listens;
 	unsigned int said; /* under the session's lock, as all that follows */
 	struct jp_error err;
 };
@@ -35,6 +38,8 @@ static void take(struct jp_session *session, const char *line)
 		foreign->said |= STOPPED;
 	else if (strcmp(line, "done") == 0)
 		foreign->said |= DONE;
+	else if (strcmp(line, "enabled") == 0 || strcmp(line, "disabled") == 0)
+		foreign->said |= SWITCHED;
 	else if (strcmp(line, "exited") == 0)
 		session->exited = true;
 	else if (sscanf(line, "samples %" SCNu64, &samples) == 1)
@@ -44,7 +49,7 @@ static void take(struct jp_session *session, const char *line)
 			 strncmp(line, "error ", 6) == 0 ? line + 6 : line);
 }
 
-/* The session's worker: listens until the adapter ends. */
+/* Listens until the adapter ends. */
 static void *listen_to(void *context)
 {
 	struct jp_session *session = context;
@@ -129,7 +134,8 @@ static void add_options(struct arguments *arguments, const struct jp_session *se
 		arguments->list[arguments->count++] = "--task-clock";
 }
 
-static int start(struct jp_session *session, const char *name, struct jp_error *err)
+static int start(struct jp_session *session, const char *name, char *environment,
+		 struct jp_error *err)
 {
 	const struct jp_target *target = session->target;
 	struct arguments arguments = {.count = 0};
@@ -141,6 +147,10 @@ static int start(struct jp_session *session, const char *name, struct jp_error *
 	arguments.list[arguments.count++] = "--dir";
 	arguments.list[arguments.count++] = session->dir;
 	add_options(&arguments, session);
+	if (environment) {
+		arguments.list[arguments.count++] = "--gated";
+		arguments.list[arguments.count++] = environment;
+	}
 	if (session->capture->launches) {
 		for (int i = 0; i < 4 && target->inherit_fds[i] >= 0; i++)
 			add(&arguments, "--keep-fd", (uint64_t)target->inherit_fds[i]);
@@ -163,7 +173,8 @@ static int start(struct jp_session *session, const char *name, struct jp_error *
 	return ret;
 }
 
-static int begin(struct jp_session *session, int argc, char **argv, struct jp_error *err)
+int jp_foreign_begin(struct jp_session *session, int argc, char **argv, char *environment,
+		     struct jp_error *err)
 {
 	int ret;
 
@@ -182,10 +193,28 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 	session->foreign->profiler = (struct jp_profiler){.in = -1, .out = -1, .words_fd = -1};
 	ret = jp_session_boundary(session, JP_BEFORE_OPEN, err);
 	if (!ret)
-		ret = start(session, argv[1], err);
+		ret = start(session, argv[1], environment, err);
 	if (!ret)
-		ret = jp_session_work(session, listen_to, session, err);
+		ret = jp_session_thread(&session->foreign->listener, listen_to, session, err);
+	session->foreign->listens = !ret;
 	return ret ?: wait_for(session, SAMPLING, "before it sampled", err);
+}
+
+static int begin(struct jp_session *session, int argc, char **argv, struct jp_error *err)
+{
+	return jp_foreign_begin(session, argc, argv, NULL, err);
+}
+
+int jp_foreign_switch(struct jp_session *session, bool on, struct jp_error *err)
+{
+	struct jp_foreign *foreign = session->foreign;
+	const char *word = on ? "enable" : "disable";
+
+	pthread_mutex_lock(&session->lock);
+	foreign->said &= ~(unsigned int)SWITCHED;
+	pthread_mutex_unlock(&session->lock);
+	return jp_profiler_say(&foreign->profiler, word, err)
+		       ?: wait_for(session, SWITCHED, "when its events were to be switched", err);
 }
 
 /* What unwinding needs of the files that are mapped: only while the process lives. */
@@ -245,8 +274,11 @@ void jp_foreign_end(struct jp_session *session)
 
 void jp_foreign_free(struct jp_session *session)
 {
-	if (session->foreign)
-		jp_profiler_end(&session->foreign->profiler, false);
+	if (!session->foreign)
+		return;
+	if (session->foreign->listens)
+		pthread_join(session->foreign->listener, NULL);
+	jp_profiler_end(&session->foreign->profiler, false);
 	free(session->foreign);
 	session->foreign = NULL;
 }

@@ -18,6 +18,7 @@ enum {
 	LARGEST_RING = 64 << 20,
 	CHAIN_MARKERS = 8, /* kernel.perf_event_max_contexts_per_stack */
 	LARGEST_RECORD = 1 << 16,
+	DEFERRED_RECORD = 4 << 10, /* what the kernel keeps of a deferred callchain */
 };
 /* A ring holds what comes in a quarter of a second: as long may the draining thread not run. */
 enum { STALLS_PER_SECOND = 4 };
@@ -29,6 +30,8 @@ static uint64_t sample_size(const struct jp_session *session)
 	size += (1 + (uint64_t)__builtin_popcountll(jp_registers_user)) * sizeof(uint64_t);
 	if (session->options.chain)
 		size += (1 + session->facts.max_stack + CHAIN_MARKERS) * sizeof(uint64_t);
+	if (session->options.chain && session->options.deferred)
+		size += DEFERRED_RECORD;
 	if (session->options.stack)
 		size += session->options.stack + 2 * sizeof(uint64_t);
 	return size;
@@ -187,22 +190,6 @@ void jp_rings_close(struct jp_session *session)
 	session->rings = NULL;
 }
 
-static uint64_t word(const unsigned char *record, size_t at)
-{
-	uint64_t value;
-
-	memcpy(&value, record + at, sizeof(value));
-	return value;
-}
-
-static uint32_t half(const unsigned char *record, size_t at)
-{
-	uint32_t value;
-
-	memcpy(&value, record + at, sizeof(value));
-	return value;
-}
-
 /* The start of a sample and the end of all else, as attr_base() asked for them. */
 enum { SAMPLE_ID = 8, SAMPLE_TID = 28, SAMPLE_TIME = 32, SAMPLE_HEAD = 40 };
 enum { TRAILER = 32, TRAILER_TID = 4, TRAILER_TIME = 8, TRAILER_ID = 24 };
@@ -228,9 +215,9 @@ static bool keep_sample(struct jp_session *session, const unsigned char *record,
 
 	if (size < SAMPLE_HEAD)
 		return true;
-	id = word(record, SAMPLE_ID);
-	time = word(record, SAMPLE_TIME);
-	if (duplicate(session, JP_SAMPLING, id, (int32_t)half(record, SAMPLE_TID), time))
+	id = jp_record_word(record, SAMPLE_ID);
+	time = jp_record_word(record, SAMPLE_TIME);
+	if (duplicate(session, JP_SAMPLING, id, (int32_t)jp_record_half(record, SAMPLE_TID), time))
 		return false;
 	hit = jp_table_find(&session->hits, id);
 	if (hit)
@@ -262,16 +249,17 @@ static void want_elf(struct jp_session *session, const unsigned char *record, si
 	if (size < NAME + TRAILER + 1 || !memchr(record + NAME, 0, size - NAME - TRAILER))
 		return;
 	map = (struct jp_procmap){
-		.start = word(record, ADDR),
-		.end = word(record, ADDR) + word(record, LEN),
-		.offset = word(record, PGOFF),
-		.prot = (uint8_t)half(record, PROT),
-		.maj = half(record, MAJ),
-		.min = half(record, MIN),
-		.ino = word(record, INO),
+		.start = jp_record_word(record, ADDR),
+		.end = jp_record_word(record, ADDR) + jp_record_word(record, LEN),
+		.offset = jp_record_word(record, PGOFF),
+		.prot = (uint8_t)jp_record_half(record, PROT),
+		.maj = jp_record_half(record, MAJ),
+		.min = jp_record_half(record, MIN),
+		.ino = jp_record_word(record, INO),
 		.name = (const char *)record + NAME,
 	};
-	jp_elf_copies_want(session->copies, (pid_t)half(record, PID), &map, word(record, GEN));
+	jp_elf_copies_want(session->copies, (pid_t)jp_record_half(record, PID), &map,
+			   jp_record_word(record, GEN));
 }
 
 static bool keep_sideband(struct jp_session *session, const unsigned char *record,
@@ -288,19 +276,20 @@ static bool keep_sideband(struct jp_session *session, const unsigned char *recor
 
 	if (size < sizeof(struct perf_event_header) + TRAILER)
 		return true;
-	time = word(trailer, TRAILER_TIME);
-	tid = (int32_t)half(trailer, TRAILER_TID);
-	if (duplicate(session, JP_SIDEBAND, word(trailer, TRAILER_ID), tid, time))
+	time = jp_record_word(trailer, TRAILER_TIME);
+	tid = (int32_t)jp_record_half(trailer, TRAILER_TID);
+	if (duplicate(session, JP_SIDEBAND, jp_record_word(trailer, TRAILER_ID), tid, time))
 		return false;
 	if (session->backfill && jp_backfill_saw(session->backfill, record, header, time))
 		session->lost_records[JP_SIDEBAND]++; /* no memory: what follows would be wrong */
 	if (type == PERF_RECORD_FORK && size >= 40 + TRAILER) {
-		birth = jp_table_add(&session->births, half(record, TASK_TID), &added);
+		birth = jp_table_add(&session->births, jp_record_half(record, TASK_TID), &added);
 		if (birth)
 			birth->from = time;
 	} else if (type == PERF_RECORD_EXIT && size >= 40 + TRAILER) {
 		for (int i = 0; i < JP_STREAMS; i++)
-			jp_owners_exit(&session->lives[i], (int32_t)half(record, TASK_TID), time);
+			jp_owners_exit(&session->lives[i],
+				       (int32_t)jp_record_half(record, TASK_TID), time);
 	} else if (type == PERF_RECORD_MMAP2 && session->copies) {
 		want_elf(session, record, size);
 	}
@@ -320,7 +309,7 @@ static bool keep(struct jp_session *session, const struct jp_ring *ring,
 		return keep_sideband(session, record, header);
 	case PERF_RECORD_LOST:
 		if (header->size >= 24)
-			session->lost_records[ring->stream] += word(record, 16);
+			session->lost_records[ring->stream] += jp_record_word(record, 16);
 		return true;
 	default:
 		return true;

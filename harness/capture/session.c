@@ -94,6 +94,20 @@ static int prepare_foreign(struct jp_session *session, struct jp_error *err)
 }
 
 /* Everything up to the first event of the target. */
+/* What of the options the kernel refuses, where one alone is to blame. */
+static const char *blamed(const struct jp_session *session)
+{
+	struct jp_capture_options options = session->options;
+	struct jp_abilities abilities;
+
+	if (!options.deferred)
+		return "";
+	options.deferred = false;
+	return jp_abilities_try(&options, &abilities)
+		       ? ""
+		       : " with attr.defer_callchain (deferred callchains)";
+}
+
 static int prepare(struct jp_session *session, struct jp_error *err)
 {
 	char reason[128];
@@ -108,7 +122,7 @@ static int prepare(struct jp_session *session, struct jp_error *err)
 	ret = jp_abilities_try(&session->options, &session->abilities);
 	if (ret) {
 		jp_perf_reason(-ret, reason, sizeof(reason));
-		return jp_fail(err, -ret, "perf_event_open: %s", reason);
+		return jp_fail(err, -ret, "perf_event_open%s: %s", blamed(session), reason);
 	}
 	/* An instruction of the target is none of the kernel's. */
 	session->abilities.kernel &= !session->capture->breakpoints;
@@ -149,8 +163,7 @@ static void end_worker(struct jp_session *session)
 	session->worker_runs = false;
 }
 
-int jp_session_work(struct jp_session *session, void *(*work)(void *), void *context,
-		    struct jp_error *err)
+int jp_session_thread(pthread_t *thread, void *(*work)(void *), void *context, struct jp_error *err)
 {
 	sigset_t all, old;
 	int error;
@@ -158,12 +171,18 @@ int jp_session_work(struct jp_session *session, void *(*work)(void *), void *con
 	/* Signals are for the threads of whoever called us. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	error = pthread_create(&session->worker, NULL, work, context);
+	error = pthread_create(thread, NULL, work, context);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (error)
-		return jp_fail(err, error, "cannot start a thread: %s", strerror(error));
-	session->worker_runs = true;
-	return 0;
+	return error ? jp_fail(err, error, "cannot start a thread: %s", strerror(error)) : 0;
+}
+
+int jp_session_work(struct jp_session *session, void *(*work)(void *), void *context,
+		    struct jp_error *err)
+{
+	int ret = jp_session_thread(&session->worker, work, context, err);
+
+	session->worker_runs = !ret;
+	return ret;
 }
 
 static void session_free(struct jp_session *session)
@@ -397,11 +416,11 @@ static void stop(struct jp_session *session)
 	if (session->stopped)
 		return;
 	session->stopped = true;
+	end_worker(session);
 	if (session->foreign) {
 		jp_foreign_stop(session);
 		return;
 	}
-	end_worker(session);
 	session->facts.stopped = jp_capture_now();
 	/* Sideband outlives sampling, so that every sample's mappings are told. */
 	jp_open_disable(session, JP_SAMPLING);
@@ -440,6 +459,7 @@ int jp_session_finish(struct jp_session *session, struct jp_error *err)
 
 	stop(session);
 	if (session->foreign) {
+		keep_first(&first, session->worker_error, err, &session->worker_err);
 		ret = jp_foreign_finish(session, &detail);
 		keep_first(&first, ret, err, &detail);
 		ret = jp_elf_copies_finish(session->copies, &detail);

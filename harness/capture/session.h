@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "harness/capture/events.h"
@@ -32,6 +33,23 @@ struct jp_opened {
 	uint64_t id;
 	bool enabled;
 };
+
+/* Fields of a record in a ring, which need not be aligned in a copy of it. */
+static inline uint64_t jp_record_word(const unsigned char *record, size_t at)
+{
+	uint64_t value;
+
+	memcpy(&value, record + at, sizeof(value));
+	return value;
+}
+
+static inline uint32_t jp_record_half(const unsigned char *record, size_t at)
+{
+	uint32_t value;
+
+	memcpy(&value, record + at, sizeof(value));
+	return value;
+}
 
 struct jp_elf_copies;
 struct jp_foreign;
@@ -241,6 +259,11 @@ void jp_gate_free(struct jp_gate *gate);
 
 /* profiler.c: a session whose records someone else writes. */
 /* Sampling ends; what it writes is still its own. */
+/* @environment (may be NULL): NAME=VALUE for the command; all events are off until switched. */
+int jp_foreign_begin(struct jp_session *session, int argc, char **argv, char *environment,
+		     struct jp_error *err);
+/* Returns when the profiler has said that its events are on, or off. */
+int jp_foreign_switch(struct jp_session *session, bool on, struct jp_error *err);
 void jp_foreign_stop(struct jp_session *session);
 /* Everything is written. */
 int jp_foreign_finish(struct jp_session *session, struct jp_error *err);
@@ -260,6 +283,9 @@ int jp_session_attach(struct jp_session *session, bool snapshot_first, bool samp
 		      struct jp_error *err);
 /* The kernel's own mappings, where it is sampled; once an event is open. */
 void jp_session_tell_kernel(struct jp_session *session);
+/* Starts @work(@context) with all signals blocked; whoever calls joins it. */
+int jp_session_thread(pthread_t *thread, void *(*work)(void *), void *context,
+		      struct jp_error *err);
 /* Runs @work(@context) as the session's worker until it ends by itself or @ending is set. */
 int jp_session_work(struct jp_session *session, void *(*work)(void *), void *context,
 		    struct jp_error *err);

@@ -148,6 +148,8 @@ class Recording:
         ring = options.ring or (options.stack + 1024) * options.freq // 4
         if options.ring or os.geteuid() == 0:
             yield from ("-m", "%dB" % (1 << max(ring - 1, 1 << 18).bit_length()))
+        if options.gated:
+            yield from ("-D", "-1")
         if options.command:
             yield from ("--", *options.command)
         else:
@@ -157,8 +159,9 @@ class Recording:
     def start(self):
         self.enabled = time.monotonic_ns()
         with open(self.words, "ab") as words:
+            gate = dict([self.options.gated.split("=", 1)] if self.options.gated else [])
             self.process = subprocess.Popen(list(self.arguments()), stdin=subprocess.DEVNULL,
-                                            stdout=words, stderr=words, env=surroundings(),
+                                            stdout=words, stderr=words, env=surroundings(**gate),
                                             pass_fds=self.options.keep_fd)
         for fd in self.options.keep_fd:
             os.close(fd)
@@ -207,7 +210,13 @@ class Recording:
     def watch(self):
         """Until jitproof says "stop"; tells how many samples there are."""
         heard, told = b"", None
-        while b"\n" not in heard:
+        while True:
+            while b"\n" in heard:
+                word, heard = heard.split(b"\n", 1)
+                if word == b"stop":
+                    return heard
+                self.command(word.decode())
+                say(word.decode() + "d")
             ready = select.select([0, self.pidfd], [], [], TICK_MS / 1000)[0]
             if 0 in ready:
                 more = os.read(0, 4096)
@@ -227,7 +236,6 @@ class Recording:
                 if told != self.file.samples:
                     told = self.file.samples
                     say("samples", told)
-        return heard.split(b"\n", 1)[1]
 
     def stop(self):
         self.stopped = time.monotonic_ns()
@@ -337,6 +345,7 @@ def parse():
         for name, default in (("freq", 997), ("stack", 0), ("ring", 0), ("slack", 0),
                               ("max-stack", 127)):
             command.add_argument("--" + name, type=int, default=default)
+        command.add_argument("--gated")
         for name in ("no-chain", "user-only", "task-clock"):
             command.add_argument("--" + name, action="store_true")
         command.add_argument("--keep-fd", type=int, action="append", default=[])

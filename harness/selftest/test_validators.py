@@ -3,6 +3,7 @@
 """Both validators on recorded runs: as recorded they pass; each change that makes the capture say
 something else than the truth must fail, with the right metric, cause and place in the output."""
 
+import copy
 import os
 import re
 import shutil
@@ -273,7 +274,7 @@ class Mappings(Recorded):
                   if record.start <= sample.ip < record.start + record.size][0]
         self.protect(record.pid, record.start, record.size, 3, sample.time - 200, sample.time - 100)
         self.protect(record.pid, record.start, record.size, 5, sample.time + 100, sample.time + 200)
-        stray = self.exactly(1, "coverage.stray", "no-mapping")
+        stray = self.exactly(1, "coverage.stray", "closed")
         self.fails(stray)
         wait = (rd.Truth.WAIT, 0, sample.pid, sample.tid, sample.time - 1000, sample.time + 1000,
                 sample.ip, 0, 0, 0)
@@ -282,6 +283,21 @@ class Mappings(Recorded):
         for field, wrong in ((3, sample.tid + 1), (5, sample.time - 500), (6, sample.ip + 1)):
             self.truth.set(len(self.truth.slots) - 1, *wait[:field], wrong, *wait[field + 1:])
             self.fails(stray)
+
+    def test_standing_in_closed_pages(self):
+        """A thread is sampled once before its fetch faults; whoever runs on there is a lie."""
+        sample = self.deep()
+        record = [record for record in self.emitted_maps()
+                  if record.start <= sample.ip < record.start + record.size][0]
+        self.protect(record.pid, record.start, record.size, 3, sample.time - 9000,
+                     sample.time - 8000)
+        again = copy.deepcopy(sample)
+        again.time += 4000
+        self.perf.insert(again)
+        self.protect(record.pid, record.start, record.size, 5, sample.time + 8000,
+                     sample.time + 9000)
+        self.fails(self.exactly(1, "coverage.stray", "closed"),
+                   self.exactly(1, "coverage.stray", "no-mapping"))
 
     def test_covered_by_an_invented_mapping(self):
         record = self.emitted_maps()[0].copy()

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""ci/matrix kernels: what the configuration stands for in the archive."""
+
+from debian_packages import Missing
+
+from vm import configuration
+from vm.kernels import Kernels
+
+
+def add(subparsers):
+    parser = subparsers.add_parser("kernels", help="list the kernels that the archive has",
+                                   description=__doc__)
+    configuration.add_options(parser)
+    parser.add_argument("--update", action="store_true", help="ask the archive again")
+    parser.add_argument("--download", action="store_true", help="download them, too")
+    parser.set_defaults(run=run)
+
+
+def run(options):
+    config = configuration.load(options.config)
+    kernels = Kernels(config["kernels"], options.cache)
+    status = 0
+    try:
+        if options.update:
+            kernels.update()
+        for wanted in config["kernels"]["versions"]:
+            try:
+                package = kernels.resolve(wanted)
+                more = (" " + kernels.find(wanted).path) if options.download else ""
+                print("%s: %s %s sha256:%s%s" % (wanted, package.name, package.version,
+                                                 package.sha256, more), flush=True)
+            except Missing as reason:
+                status = 4
+                print("%s: %s" % (wanted, reason), flush=True)
+    except Missing as reason:
+        print(reason)
+        status = 4
+    return status

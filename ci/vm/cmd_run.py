@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""ci/matrix run: the suite on kernels, each in virtual machines of its own.
+
+With TCG (the default) a run is a function of kernel, suite and seed: the same again gives the same
+results, bit by bit, however busy this machine is. With --accel=kvm it is a measurement.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import signal
+import sys
+import threading
+
+from debian_packages import Missing
+
+from vm import accelerator, configuration, job, kernel_log, qemu, suites
+from vm.cell import Cell, Plan
+from vm.kernels import Kernels
+from vm.progress import Progress
+
+GOOD = {"PASS", "SKIP", "XFAIL"}
+
+
+def add(subparsers):
+    build = os.environ.get("O", "build")
+    parser = subparsers.add_parser("run", help="run the suite on kernels", description=__doc__,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+    configuration.add_options(parser)
+    parser.add_argument("--kernel", action="append", metavar="VERSION|PATH",
+                        help="6.12, 6.12.107, a vmlinuz, a kernel's build tree; may be repeated "
+                        "(default: all of the configuration)")
+    parser.add_argument("--case", action="append", default=[], metavar="GLOB",
+                        help="only these cases; of all cases where --suite is not given")
+    parser.add_argument("--suite", help="short (default) or full")
+    parser.add_argument("--seed", type=int, default=1, help="default: 1")
+    parser.add_argument("--smp", type=int, help="processors, instead of each group's own")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1,
+                        help="VMs at a time (default: %(default)s)")
+    parser.add_argument("-o", "--output", default=os.path.join(build, "matrix"), metavar="DIR",
+                        help="a folder for each kernel goes there (default: %(default)s)")
+    parser.add_argument("--accel", choices=("tcg", "kvm", "auto"), default="tcg",
+                        help="auto: KVM where a short boot shows that it works")
+    parser.add_argument("--no-facts", action="store_true", help="leave out jitproof facts")
+    parser.add_argument("--timeout", type=int, metavar="SECONDS",
+                        help="of this machine, for a case; instead of the configuration's")
+    parser.add_argument("--jitproof", default=os.path.join(build, "jitproof"))
+    parser.add_argument("--init", default=os.path.join(build, "vm/init"),
+                        help="the guest's first process")
+    parser.set_defaults(run=run)
+
+
+def plans(options, config):
+    """A Plan for each kernel, and {kernel: why there is none}."""
+    for name in ("jitproof", "init"):
+        if not os.path.exists(getattr(options, name)):
+            raise Missing("%s is not built: make all vm-init" % getattr(options, name))
+    kernel_log.allowed(config.get("allowed", []))
+    if options.timeout:
+        config["limits"]["case"] = options.timeout
+    suite = options.suite or ("full" if options.case else "short")
+    groups = tuple(suites.groups(config, suites.known(options.jitproof), suite, options.case,
+                                 options.smp))
+    found = qemu.find(config["qemu"], options.cache)
+    kernels, made, missing = Kernels(config["kernels"], options.cache), [], {}
+    facts = not options.no_facts and job.has_facts(options.jitproof)
+    accel = options.accel
+    for wanted in options.kernel or config["kernels"]["versions"]:
+        try:
+            kernel = kernels.find(wanted)
+        except Missing as reason:
+            missing[wanted] = str(reason)
+            continue
+        if accel == "auto":
+            works, why = accelerator.kvm_works(found, kernel, options.init)
+            accel = "kvm" if works else "tcg"
+            print("accelerator: %s%s" % (accel, "" if works else ", because KVM: " + why),
+                  file=sys.stderr)
+        made.append(Plan(kernel, found, groups, config, options.jitproof, options.init, suite,
+                         options.seed, accel, facts))
+    return made, missing
+
+
+def summary(cell):
+    cases = ", ".join("%d %s" % (count, name) for name, count in cell.get("cases", {}).items())
+    reasons = [group["reason"] for group in cell["groups"] if group["reason"]]
+    reasons += [cell["reason"]] if cell.get("reason") else []
+    return "  ".join(filter(None, (cell["outcome"], cases, "; ".join(reasons))))
+
+
+def good(cell):
+    return cell["outcome"] == "DONE" and set(cell.get("cases", {})) <= GOOD
+
+
+def run_all(made, options, progress, stopped):
+    """The cells, in the order of their plans."""
+    def one(plan):
+        label = plan.kernel.label
+        cell = Cell(plan, options.output, stopped, lambda text: progress.at(label, text)).run()
+        progress.end(label, summary(cell))
+        return cell
+
+    with concurrent.futures.ThreadPoolExecutor(max(options.jobs, 1)) as pool:
+        futures = [pool.submit(one, plan) for plan in made]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:
+            # Each thread ends its machine, and removes what it has so far.
+            stopped.set()
+            for future in futures:
+                future.cancel()
+            raise
+
+
+def run(options):
+    stopped = threading.Event()
+
+    def stop(number, _frame):
+        raise KeyboardInterrupt(signal.Signals(number).name)
+
+    signal.signal(signal.SIGTERM, stop)
+    progress = None
+    try:
+        made, missing = plans(options, configuration.load(options.config))
+        os.makedirs(options.output, exist_ok=True)
+        progress = Progress(len(made))
+        cells = run_all(made, options, progress, stopped)
+    except Missing as reason:
+        print("SKIP: %s" % reason, file=sys.stderr)
+        return 4
+    except (kernel_log.Unscannable, OSError) as error:
+        print("ci/matrix run: %s" % error, file=sys.stderr)
+        return 99
+    except KeyboardInterrupt:
+        print("\nci/matrix run: interrupted; what was not finished is gone", file=sys.stderr)
+        return 130
+    finally:
+        if progress:
+            progress.close()
+    for wanted, reason in missing.items():
+        print("SKIP %s: %s" % (wanted, reason))
+    for cell in cells:
+        print("%s (%s): %s" % (cell["kernel"], cell["version"], summary(cell)))
+    if not cells:
+        return 4
+    return 0 if all(good(cell) for cell in cells) else 1

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What runs at the moment: one line that is written anew on a terminal, else only what ended."""
+
+import shutil
+import sys
+import threading
+
+
+class Progress:
+    """May be used by many threads."""
+
+    def __init__(self, total, out=None):
+        self.out = out or sys.stderr
+        self.live = self.out.isatty()
+        self.total = total
+        self.ended = 0
+        self.running = {}
+        self.lock = threading.Lock()
+
+    def _clear(self):
+        if self.live:
+            self.out.write("\r\033[K")
+
+    def _draw(self):
+        if self.live:
+            line = "[%d/%d] %s" % (self.ended, self.total, "  |  ".join(
+                "%s %s" % item for item in self.running.items()))
+            self.out.write("\r\033[K" + line[:shutil.get_terminal_size().columns - 1])
+        self.out.flush()
+
+    def at(self, name, text):
+        """What `name` is doing now."""
+        with self.lock:
+            self.running[name] = text
+            self._draw()
+
+    def end(self, name, text):
+        """`name` is done: a line that stays."""
+        with self.lock:
+            self.running.pop(name, None)
+            self.ended += 1
+            self._clear()
+            self.out.write("[%d/%d] %s: %s\n" % (self.ended, self.total, name, text))
+            self._draw()
+
+    def close(self):
+        with self.lock:
+            self._clear()
+            self.out.flush()
