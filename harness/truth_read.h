@@ -13,8 +13,18 @@
 
 struct jp_truth_layout {
 	uint32_t id, count;
-	struct jp_truth_insn *insns; /* by offset; without JP_INSN_RETURN */
+	struct jp_truth_insn *insns; /* by offset; bp without JP_INSN_RETURN and JP_INSN_TAIL */
 	uint32_t returns; /* index of the instruction to which its call returns; UINT32_MAX: none */
+	uint32_t tail;    /* of the one that jumps to the next function; the same */
+};
+
+/* What leads out of a function's frames. */
+struct jp_truth_frames {
+	uint32_t id;
+	enum jp_said said;
+	uint64_t word; /* where JP_INSN_MISLED is */
+	/* What the frame-pointer rule meets where bp is JP_BP_OTHER, to its end; NULL: nothing. */
+	const struct jp_truth_root *detour;
 };
 
 struct jp_truth_code {
@@ -25,6 +35,7 @@ struct jp_truth_code {
 	uint64_t ready;    /* the end of the load's bracket: from here on it is there */
 	uint64_t ending;   /* the start of the unload's; UINT64_MAX: never */
 	const struct jp_truth_layout *layout;
+	const struct jp_truth_frames *frames; /* NULL: JP_SAID_NOTHING, no detour */
 	const char *name;
 };
 
@@ -110,6 +121,15 @@ void jp_truth_free(struct jp_truth *truth);
 const struct jp_truth_code *jp_truth_code_at(const struct jp_truth *truth, uint32_t pid,
 					     uint64_t ip, uint64_t time);
 
+/* Why a method's walk ends, where nothing cuts it short. */
+enum jp_truth_end {
+	JP_END_ROOT, /* at the thread's outermost frame */
+	JP_END_BP,   /* at a frame pointer that is none; seen may hold what the rule meets there */
+	JP_END_NO_CFI, /* in a file that says nothing of its frames */
+	JP_END_ZERO,   /* misled: it takes this for the outermost frame */
+	JP_END_WORD,   /* misled: at an address that is none, the last of seen */
+};
+
 /* The stack of a sample, as it truly is and as the kernel's frame-pointer rule must see it. */
 struct jp_truth_stack {
 	const struct jp_truth_stay *stay;
@@ -123,6 +143,10 @@ struct jp_truth_stack {
 	void *context;
 	uint64_t *whole, *seen; /* innermost first; whole[0] == ip; owned by the caller-provided
 				   arena below */
+	/* Where on the stack seen[i] stands, if that is known; else, and for seen[0], 0. */
+	uint64_t *at;
+	enum jp_truth_end end;
+	bool faithful; /* seen is of whole, up to the root: nothing stops or misleads the method */
 	uint64_t *room;
 	size_t room_size;
 };

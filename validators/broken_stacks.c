@@ -156,8 +156,11 @@ static enum jp_verdict decide(struct stacks *stacks, const struct jp_event *even
 	enum jp_verdict verdict;
 
 	see(stacks, event, method, room, seen);
-	verdict = jp_stack_verdict(seen->unwound.frames, seen->unwound.count, truth->seen,
-				   truth->nr_seen, truth->whole, truth->nr_whole);
+	/* What misleads a method, or stops it, is foreseen, and no excuse. */
+	verdict = jp_stack_verdict(seen->unwound.frames, seen->unwound.count,
+				   truth->faithful ? truth->seen : truth->whole,
+				   truth->faithful ? truth->nr_seen : truth->nr_whole, truth->whole,
+				   truth->nr_whole);
 	if (method == JP_CHAIN && event->sample.user && event->sample.ip != truth->whole[0]) {
 		/* Flat profiles show this address, and never look at the chain. */
 		verdict = JP_WRONG;
@@ -180,17 +183,32 @@ static enum jp_verdict decide(struct stacks *stacks, const struct jp_event *even
 	return verdict;
 }
 
+/* Whether @unwound is what the truth says that the method must see, to where the capture cuts it.
+ */
+static bool is_predicted(const struct jp_truth_stack *truth, const struct jp_event *event,
+			 uint64_t sp, const struct jp_unwound *unwound)
+{
+	uint32_t count = unwound->count;
+
+	if (count > truth->nr_seen ||
+	    memcmp(unwound->frames, truth->seen, count * sizeof(*truth->seen)) != 0)
+		return false;
+	if (count == truth->nr_seen || unwound->stop == JP_UNWIND_MAX_STACK)
+		return true;
+	/* Where the next one stands is known but for the native frames. The kernel's dump may end
+	 * before its size: at a page that was never touched. */
+	return truth->at[count] ? truth->at[count] - sp >= event->sample.stack_size : unwound->cut;
+}
+
 static int judge_method(struct stacks *stacks, const struct jp_event *event, enum jp_method method,
-			uint64_t *room)
+			uint64_t sp, uint64_t *room)
 {
 	struct jp_method_count *count = &stacks->counts.methods[method];
 	const struct jp_truth_stack *truth = &stacks->truth;
 	struct seen seen = {.cause = ""};
 	enum jp_verdict verdict = decide(stacks, event, method, room, &seen);
 
-	count->predicted +=
-		seen.unwound.count == truth->nr_seen &&
-		memcmp(seen.unwound.frames, truth->seen, truth->nr_seen * sizeof(uint64_t)) == 0;
+	count->predicted += is_predicted(truth, event, sp, &seen.unwound);
 	count->judged++;
 	count->verdicts[verdict]++;
 	count->flagged += verdict == JP_SHORT && seen.unwound.cut;
@@ -284,7 +302,7 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 				truth->offset);
 		noted = true;
 		if (!failed)
-			failed = judge_method(stacks, event, method, room);
+			failed = judge_method(stacks, event, method, sp, room);
 		if (failed)
 			return failed;
 	}
