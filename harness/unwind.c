@@ -198,20 +198,20 @@ static bool is_return(struct walk *walk, uint64_t ip)
 		return false;
 	if (mapping->backing == JP_BACKING_FILE)
 		return true;
-	code = jp_jit_cfi_at(unwinder->jit, mapping->pid, ip - 1, walk->sample->time);
+	code = jp_jit_cfi_at(unwinder->jit, walk->sample->pid, ip - 1, walk->sample->time);
 	return !code || !code->code || unwinder->machine->after_call(code->code, ip - code->addr);
 }
 
-/* One step by what the emitter says of its code; @mapping: of its record's pid. NO_CFI where it
- * says nothing. What it says may be wrong: that is seen where it leads to no code. */
-static bool step_jit(struct walk *walk, const struct jp_mapping *mapping, uint64_t addr)
+/* One step by what the emitter says of its code; NO_CFI where it says nothing. What it says may be
+ * wrong: that is seen where it leads to no code. */
+static bool step_jit(struct walk *walk, uint64_t addr)
 {
 	struct jp_unwinder *unwinder = walk->unwinder;
 	const struct jp_code_load *code = NULL;
 	uint64_t ip;
 
 	if (unwinder->jit)
-		code = jp_jit_cfi_at(unwinder->jit, mapping->pid, addr, walk->sample->time);
+		code = jp_jit_cfi_at(unwinder->jit, walk->sample->pid, addr, walk->sample->time);
 	if (!code)
 		return stop(walk, JP_UNWIND_NO_CFI);
 	if (!take_answer(walk, jp_jit_cfi_step(unwinder->jit, code, addr, &walk->regs, load,
@@ -227,7 +227,7 @@ static bool step_jit(struct walk *walk, const struct jp_mapping *mapping, uint64
 static bool by_cfi(struct walk *walk, struct jp_mapping *mapping, uint64_t addr)
 {
 	return mapping->backing == JP_BACKING_FILE ? step_file(walk, mapping, addr)
-						   : step_jit(walk, mapping, addr);
+						   : step_jit(walk, addr);
 }
 
 static bool by_either(struct walk *walk, struct jp_mapping *mapping, uint64_t addr)
