@@ -93,8 +93,10 @@ static int make_frames(struct jp_truth *truth, const struct jp_truth_record *rec
 		return -ENOMEM;
 	if (record->a[0] >> 32 >= JP_SAIDS)
 		return 0;
-	*frames = (struct jp_truth_frames){
-		.id = fact->id, .said = record->a[0] >> 32, .word = record->a[1]};
+	*frames = (struct jp_truth_frames){.id = fact->id,
+					   .said = record->a[0] >> 32,
+					   .foreign = record->a[3] & JP_FRAMES_FOREIGN,
+					   .word = record->a[1]};
 	fact->of.frames = frames;
 	return 1;
 }

@@ -59,7 +59,7 @@ enum jp_truth_type {
 	JP_TRUTH_MARK,  /* text id, value */
 	JP_TRUTH_WAIT,  /* address: there the thread stood while it was not executable */
 	JP_TRUTH_FILE,  /* addr, len, inode, "BUILDID PATH"'s text id | major << 52 | minor << 32 */
-	JP_TRUTH_FRAMES, /* id | enum jp_said << 32, word, detour's root id */
+	JP_TRUTH_FRAMES, /* id | enum jp_said << 32, word, detour's root id, JP_FRAMES_* */
 	JP_TRUTH_TYPES
 };
 
@@ -118,6 +118,9 @@ enum jp_bp { JP_BP_CALLER, JP_BP_OWN, JP_BP_OTHER, JP_BPS };
 /* The same: what call frame information is there takes the function's `word` for its return address
  * here, leaves bp as it is, and the stack pointer somewhere above. */
 #define JP_INSN_MISLED 0x20
+/* Of FRAMES: somebody else's code. Its layout was measured and may lack instructions, and others
+ * run it outside of any path. */
+#define JP_FRAMES_FOREIGN 1
 /* What is said of a function's frames, for those who look in its file. */
 enum jp_said {
 	JP_SAID_NOTHING, /* there is no file */

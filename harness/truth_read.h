@@ -22,6 +22,7 @@ struct jp_truth_layout {
 struct jp_truth_frames {
 	uint32_t id;
 	enum jp_said said;
+	bool foreign;  /* the layout may lack instructions; others run it outside of paths */
 	uint64_t word; /* where JP_INSN_MISLED is */
 	/* What the frame-pointer rule meets where bp is JP_BP_OTHER, to its end; NULL: nothing. */
 	const struct jp_truth_root *detour;
@@ -153,8 +154,9 @@ struct jp_truth_stack {
 
 enum jp_stack_answer {
 	JP_STACK_FOUND,
-	JP_STACK_UNJUDGED, /* within @slack of two stays that both allow (ip, sp), with other
-			    * stacks; or the native frames changed during the stay (or no memory) */
+	JP_STACK_UNJUDGED, /* in foreign code, in another place than the path's; within @slack
+			    * of two stays that both allow (ip, sp), with other stacks; or the
+			    * native frames changed during the stay (or no memory) */
 	JP_STACK_NO_STAY,  /* the thread is in no path then: the truth forbids this sample */
 	JP_STACK_NO_DEPTH, /* (ip, sp) fits no depth of the path: the truth forbids this sample */
 };

@@ -330,6 +330,14 @@ static bool same_stack(const struct jp_truth_stay *one, const struct jp_truth_st
 	       one->root[jp_method_root(method)] == other->root[jp_method_root(method)];
 }
 
+/* Whether others run what is at @ip, in ways that nobody wrote down. */
+static bool is_foreign(const struct jp_truth *truth, uint32_t pid, uint64_t ip, uint64_t time)
+{
+	const struct jp_truth_code *code = jp_truth_code_at(truth, pid, ip, time);
+
+	return code && code->frames && code->frames->foreign;
+}
+
 enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pid, uint32_t tid,
 				       uint64_t time, uint64_t slack, uint64_t ip, uint64_t sp,
 				       enum jp_method method, struct jp_truth_stack *stack)
@@ -362,7 +370,7 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 		depth = at;
 	}
 	if (!fits)
-		return answer;
+		return is_foreign(truth, pid, ip, time) ? JP_STACK_UNJUDGED : answer;
 	return build(truth, fits, time, ip, depth, insn, method, stack) ? JP_STACK_FOUND
 									: JP_STACK_UNJUDGED;
 }

@@ -274,6 +274,7 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 	if (!jp_truth_code_at(evidence->truth, event->pid, ip, event->time))
 		return 0;
 	stacks->counts.samples++;
+	stacks->counts.kernel += !event->sample.user;
 	if (evidence->facts.stack_dump && event->sample.stack_asked < stacks->counts.granted_least)
 		stacks->counts.granted_least = event->sample.stack_asked;
 	for (enum jp_method method = 0; method < JP_METHODS; method++) {

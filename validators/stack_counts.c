@@ -179,6 +179,7 @@ void jp_stack_counts_add(struct jp_stack_counts *counts, const struct jp_evidenc
 	add_processes(counts, evidence, findings);
 	if (!chosen)
 		return;
+	jp_findings_add(findings, jp_metric_rate("in.kernel", counts->kernel, counts->samples));
 	add_causes(counts, findings);
 	if (counts->granted_least != UINT64_MAX)
 		jp_findings_add(findings, jp_metric_count("dump.granted", counts->granted_least));

@@ -19,6 +19,7 @@ struct jp_process_count {
 struct jp_stack_counts {
 	struct jp_method_count methods[JP_METHODS];
 	uint64_t samples, unjudged;         /* of all samples in emitted code */
+	uint64_t kernel;                    /* of them, those that the kernel ran for */
 	uint64_t granted_least;             /* bytes of stack that the kernel had room for */
 	struct jp_process_count *processes; /* one per announcement */
 	uint64_t *places;                   /* function id << 32 | offset of each judged sample */

@@ -13,13 +13,13 @@
 enum { CODE_ALIGN = 16 };
 
 static const char *const texts[JP_SHAPES] = {
-	[JP_SHAPE_FP] = "fp",           [JP_SHAPE_LEAF] = "leaf",
-	[JP_SHAPE_NO_FP] = "no_fp",     [JP_SHAPE_LONG] = "long",
-	[JP_SHAPE_LARGE] = "large",     [JP_SHAPE_REALIGN] = "realign",
-	[JP_SHAPE_HUGE] = "huge",       [JP_SHAPE_OTHER_BP] = "other_bp",
-	[JP_SHAPE_TAIL] = "tail",       [JP_SHAPE_STUB] = "stub",
-	[JP_SHAPE_HOLLOW] = "hollow",   [JP_SHAPE_MISLED] = "misled",
-	[JP_SHAPE_SYSCALL] = "syscall",
+	[JP_SHAPE_FP] = "fp",         [JP_SHAPE_LEAF] = "leaf",
+	[JP_SHAPE_NO_FP] = "no_fp",   [JP_SHAPE_LONG] = "long",
+	[JP_SHAPE_LARGE] = "large",   [JP_SHAPE_REALIGN] = "realign",
+	[JP_SHAPE_HUGE] = "huge",     [JP_SHAPE_OTHER_BP] = "other_bp",
+	[JP_SHAPE_TAIL] = "tail",     [JP_SHAPE_STUB] = "stub",
+	[JP_SHAPE_HOLLOW] = "hollow", [JP_SHAPE_CLOCK] = "clock",
+	[JP_SHAPE_MISLED] = "misled", [JP_SHAPE_SYSCALL] = "syscall",
 };
 
 const char *jp_shape_text(enum jp_shape shape)
@@ -46,7 +46,7 @@ uint32_t jp_shape_returns(enum jp_shape shape)
 
 int jp_shape_ends(enum jp_shape shape)
 {
-	return shape != JP_SHAPE_STUB;
+	return shape != JP_SHAPE_STUB && shape != JP_SHAPE_CLOCK;
 }
 
 /*
@@ -150,7 +150,7 @@ static void record_frames(struct jp_function *function)
 			detour = jp_truth_root(JP_CHAIN, walk.addresses, walk.count);
 	}
 	if (detour || function->said || function->word)
-		function->frames = jp_truth_frames(function->said, function->word, detour);
+		function->frames = jp_truth_frames(function->said, function->word, detour, 0);
 }
 
 int jp_emit_word(struct jp_arena *arena, struct jp_function *function, uint64_t word)
@@ -177,6 +177,17 @@ int jp_emit_found(struct jp_function *function, const char *name, uint64_t befor
 	record_frames(function);
 	record(function, name, before, after);
 	return 0;
+}
+
+void jp_emit_measured(struct jp_function *function, const struct jp_emitted *emitted,
+		      const char *name)
+{
+	uint64_t now = jp_truth_now();
+
+	function->id = jp_truth_id();
+	function->layout = jp_truth_layout(emitted->insns, emitted->nr_insns);
+	function->frames = jp_truth_frames(function->said, 0, 0, JP_FRAMES_FOREIGN);
+	record(function, name, now, now);
 }
 
 static int load(const struct jp_function *function, const char *name, uint64_t before)

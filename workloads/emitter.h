@@ -23,6 +23,7 @@ enum jp_shape {
 	JP_SHAPE_MISLED, /* no frame pointer; call frame information takes the word for its return
 			  * address, where there is any */
 	JP_SHAPE_SYSCALL, /* frame pointer; innermost, makes system calls */
+	JP_SHAPE_CLOCK,   /* frame pointer; calls clock_gettime() at its word */
 	JP_SHAPES,
 	JP_SHAPES_USUAL = JP_SHAPE_REALIGN + 1 /* those before are what programs are made of */
 };
@@ -41,6 +42,7 @@ struct jp_path_step {
 	uint64_t repeat; /* how often `before` and the call happen, >= 1 */
 };                       /* the path ends with a step whose code is 0 */
 
+struct jp_emitted;
 struct jp_function {
 	uint32_t id, layout; /* in the truth */
 	enum jp_shape shape;
@@ -66,6 +68,10 @@ int jp_emit_word(struct jp_arena *arena, struct jp_function *function, uint64_t 
 /* Tells of code that someone else put there within [@before, @after]: only the truth. 0 or -errno.
  */
 int jp_emit_found(struct jp_function *function, const char *name, uint64_t before, uint64_t after);
+/* The same of one whose layout was measured (workloads/measure.h), and may have more instructions.
+ */
+void jp_emit_measured(struct jp_function *function, const struct jp_emitted *emitted,
+		      const char *name);
 /* It was moved to @to, or is gone, by an act within [@before, @after]. */
 int jp_emit_move(struct jp_function *function, uint64_t to, uint64_t before, uint64_t after);
 void jp_emit_unload(const struct jp_function *function, uint64_t before, uint64_t after);

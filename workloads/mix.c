@@ -13,11 +13,11 @@
 enum { ARENA = 64 << 10, ALIKE = 1, TURNS = 700000 };
 
 static const char letters[JP_SHAPES] = {
-	[JP_SHAPE_FP] = 'f',      [JP_SHAPE_NO_FP] = 'n',   [JP_SHAPE_LONG] = 'l',
-	[JP_SHAPE_LARGE] = 'g',   [JP_SHAPE_REALIGN] = 'r', [JP_SHAPE_LEAF] = 'e',
-	[JP_SHAPE_HUGE] = 'h',    [JP_SHAPE_HOLLOW] = 'u',  [JP_SHAPE_OTHER_BP] = 'o',
-	[JP_SHAPE_TAIL] = 't',    [JP_SHAPE_STUB] = 'p',    [JP_SHAPE_MISLED] = 'm',
-	[JP_SHAPE_SYSCALL] = 's',
+	[JP_SHAPE_FP] = 'f',       [JP_SHAPE_NO_FP] = 'n',   [JP_SHAPE_LONG] = 'l',
+	[JP_SHAPE_LARGE] = 'g',    [JP_SHAPE_REALIGN] = 'r', [JP_SHAPE_LEAF] = 'e',
+	[JP_SHAPE_HUGE] = 'h',     [JP_SHAPE_HOLLOW] = 'u',  [JP_SHAPE_CLOCK] = 'c',
+	[JP_SHAPE_OTHER_BP] = 'o', [JP_SHAPE_TAIL] = 't',    [JP_SHAPE_STUB] = 'p',
+	[JP_SHAPE_MISLED] = 'm',   [JP_SHAPE_SYSCALL] = 's',
 };
 
 int jp_mix_open(struct jp_mix *mix)
@@ -98,7 +98,8 @@ static int native(struct jp_mix *mix, enum jp_shape shape, unsigned nth,
 	return 0;
 }
 
-int jp_mix_path(struct jp_mix *mix, const char *spelling, uint64_t word, uint64_t turns)
+int jp_mix_path_to(struct jp_mix *mix, const char *spelling, uint64_t word, uint64_t turns,
+		   const struct jp_function *innermost)
 {
 	size_t depth = strlen(spelling);
 	const struct jp_function **order = calloc(depth + 1, sizeof(*order));
@@ -121,11 +122,18 @@ int jp_mix_path(struct jp_mix *mix, const char *spelling, uint64_t word, uint64_
 		ret = ours ? emitted(mix, shape, word, used[1][shape]++, &order[i])
 			   : native(mix, shape, used[0][shape]++, &order[i]);
 	}
+	if (!ret && innermost)
+		order[depth++] = innermost;
 	if (!ret)
 		ret = jp_path_make(&mix->paths[mix->nr_paths], order, depth, turns);
 	mix->nr_paths += !ret;
 	free(order);
 	return ret;
+}
+
+int jp_mix_path(struct jp_mix *mix, const char *spelling, uint64_t word, uint64_t turns)
+{
+	return jp_mix_path_to(mix, spelling, word, turns, NULL);
 }
 
 int jp_mix_paths(struct jp_mix *mix, const char *const *spellings, uint64_t word)

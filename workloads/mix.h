@@ -8,7 +8,7 @@
  * Emitted code and code of a library, mixed on the same paths. A path is spelt, outermost first, a
  * letter for each function: small for emitted, large for one of the library.
  *	f fp  n no_fp  l long  g large  r realign  e leaf
- *	h huge  u hollow  o other_bp  t tail  p stub  m misled  s syscall
+ *	c clock  h huge  u hollow  o other_bp  t tail  p stub  m misled  s syscall
  */
 enum { JP_MIX_FUNCTIONS = 64, JP_MIX_PATHS = 32 };
 struct jp_mix {
@@ -31,6 +31,9 @@ int jp_mix_emit(struct jp_mix *mix, enum jp_shape shape, uint64_t word,
 /* A path of functions of these shapes; emitted ones that have a word have @word. -EINVAL: a letter
  * that is none, or of what the library has not. */
 int jp_mix_path(struct jp_mix *mix, const char *spelling, uint64_t word, uint64_t turns);
+/* The same, with @innermost, which is neither, at its inner end. */
+int jp_mix_path_to(struct jp_mix *mix, const char *spelling, uint64_t word, uint64_t turns,
+		   const struct jp_function *innermost);
 /* The same, of each of @spellings; a NULL ends them. */
 int jp_mix_paths(struct jp_mix *mix, const char *const *spellings, uint64_t word);
 /* Threads run the paths until told to stop; then all is freed. @failed: of what was before. Returns

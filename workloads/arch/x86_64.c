@@ -7,9 +7,9 @@
 #include <string.h>
 
 /*
- * x86-64, System V. rdi: the function's own step; it may come back as anything. rax and rcx are
- * free, and what system calls clobber; bp comes back as it was, no other register changes, and
- * nothing below sp is used.
+ * x86-64, System V. rdi: the function's own step; it may come back as anything, as may whatever a
+ * called function need not keep; bp comes back as it was, no other register changes, and nothing
+ * below sp is used.
  */
 
 /* One function being written, and the frame as the next instruction will find it. */
@@ -386,22 +386,43 @@ static void emit_syscall(struct code *code)
 	ret(code);
 }
 
+/* `before` times clock_gettime(CLOCK_MONOTONIC, rsp + 64), at the address that is its word. */
+static void emit_clock(struct code *code)
+{
+	uint32_t top;
+
+	push_bp(code);
+	mov_bp_sp(code);
+	adjust(code, 80);
+	INSN(code, "\x48\x89\x7c\x24\x10"); /* mov [rsp + 16], rdi */
+	INSN(code, "\x48\x8b\x4f\x08");     /* mov rcx, [rdi + before] */
+	INSN(code, "\x48\x89\x4c\x24\x18"); /* mov [rsp + 24], rcx */
+	top = code->emitted->size;
+	INSN(code, "\x48\x8d\x74\x24\x40"); /* lea rsi, [rsp + 64] */
+	INSN(code, "\xbf\x01\x00\x00\x00"); /* mov edi, 1 */
+	load_word(code, "\x48\x8b\x05");    /* mov rax, [word] */
+	INSN(code, "\xff\xd0");             /* call rax */
+	code->now.bp |= JP_INSN_RETURN;
+	INSN(code, "\x48\x8b\x7c\x24\x10"); /* mov rdi, [rsp + 16] */
+	code->now.bp &= ~JP_INSN_RETURN;
+	INSN(code, "\x48\xff\x4c\x24\x18"); /* dec qword [rsp + 24] */
+	loop_to(code, top);
+	turns(code, offsetof(struct jp_path_step, after));
+	leave(code);
+	ret(code);
+	put_word(code);
+}
+
 int jp_arch_emit(enum jp_shape shape, unsigned char *out, size_t room, struct jp_emitted *emitted)
 {
 	static void (*const emit[JP_SHAPES])(struct code *) = {
-		[JP_SHAPE_FP] = emit_fp,
-		[JP_SHAPE_LEAF] = emit_leaf,
-		[JP_SHAPE_NO_FP] = emit_no_fp,
-		[JP_SHAPE_LONG] = emit_long,
-		[JP_SHAPE_LARGE] = emit_large,
-		[JP_SHAPE_REALIGN] = emit_realign,
-		[JP_SHAPE_HUGE] = emit_huge,
-		[JP_SHAPE_HOLLOW] = emit_hollow,
-		[JP_SHAPE_OTHER_BP] = emit_other_bp,
-		[JP_SHAPE_TAIL] = emit_tail,
-		[JP_SHAPE_STUB] = emit_stub,
-		[JP_SHAPE_MISLED] = emit_misled,
-		[JP_SHAPE_SYSCALL] = emit_syscall,
+		[JP_SHAPE_FP] = emit_fp,         [JP_SHAPE_LEAF] = emit_leaf,
+		[JP_SHAPE_NO_FP] = emit_no_fp,   [JP_SHAPE_LONG] = emit_long,
+		[JP_SHAPE_LARGE] = emit_large,   [JP_SHAPE_REALIGN] = emit_realign,
+		[JP_SHAPE_CLOCK] = emit_clock,   [JP_SHAPE_HUGE] = emit_huge,
+		[JP_SHAPE_HOLLOW] = emit_hollow, [JP_SHAPE_OTHER_BP] = emit_other_bp,
+		[JP_SHAPE_TAIL] = emit_tail,     [JP_SHAPE_STUB] = emit_stub,
+		[JP_SHAPE_MISLED] = emit_misled, [JP_SHAPE_SYSCALL] = emit_syscall,
 	};
 	struct code code = {.out = out, .room = room, .emitted = emitted};
 
