@@ -21,7 +21,8 @@ void jp_jit_cfi_free(struct jp_jit_cfi *jit);
 /* A forked process has what its parent had published by then, until it is another program: takes
  * FORK and COMM events, in the order of time. 0 or -ENOMEM. */
 int jp_jit_cfi_apply(struct jp_jit_cfi *jit, const struct jp_event *event);
-/* The function of @pid that lies at @addr at @time, by the dumps; or NULL. */
+/* The function of @pid that lies at @addr at @time, by the dumps; or NULL. One whose start was
+ * taken by another is gone. */
 const struct jp_code_load *jp_jit_cfi_at(const struct jp_jit_cfi *jit, uint32_t pid, uint64_t addr,
 					 uint64_t time);
 /* Whether it comes with tables that can be used. */
