@@ -2,6 +2,7 @@
 /* The ways of walking a stack, each on stacks made by hand: what it sees, and why it stops. */
 #include <elf.h>
 #include <string.h>
+#include <time.h>
 
 #include "harness/jit_cfi.h"
 #include "harness/machine.h"
@@ -9,7 +10,7 @@
 #include "harness/unwind.h"
 #include "workloads/publish/eh_frame.h"
 
-enum { RBP = 6, RSP = 7, RIP = 16, PID = 9, WORDS = 64, ROOM = 32 };
+enum { RBP = 6, RSP = 7, RIP = 16, PID = 9, WORDS = 64, ROOM = 32, DEEP = 1024 };
 #define CODE  UINT64_C(0x400000)
 #define STACK UINT64_C(0x10000)
 
@@ -274,6 +275,78 @@ static void test_tables(void)
 	jp_jit_cfi_free(jit);
 }
 
+/* The least of some runs of @method over @frames frames, in ps each. */
+static uint64_t cost(enum jp_method method, uint32_t frames, uint64_t *into)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int run = 0; run < 40; run++) {
+		struct timespec before, after;
+		struct jp_unwound unwound;
+		uint64_t spent;
+
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+		for (uint32_t done = 0; done < DEEP; done += frames)
+			jp_unwind(unwinder, replay, &event, method, into, frames, &unwound);
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+		spent = (uint64_t)(after.tv_sec - before.tv_sec) * 1000000000 +
+			(uint64_t)(after.tv_nsec - before.tv_nsec);
+		if (unwound.count != frames)
+			return 0;
+		least = spent < least ? spent : least;
+	}
+	return least * 1000 / DEEP;
+}
+
+/* A recursion of one function, called from one place, by its tables and by frame pointers. */
+static void test_depth(void)
+{
+	static unsigned char tables[JP_EH_FRAME_MOST];
+	static uint64_t deep[8192], into[DEEP];
+	struct jp_code_load load = {.pid = PID, .time = 10, .addr = CODE};
+	const struct jp_code_loads loads = {.loads = &load, .count = 1};
+	const struct jp_truth_insn *at = NULL;
+	struct jp_emitted emitted;
+	struct jp_jit_cfi *jit;
+	size_t index_size;
+	int size = jp_arch_emit(JP_SHAPE_FP, NULL, 0, &emitted);
+
+	if (!size)
+		size = jp_eh_frame(&emitted, tables, sizeof(tables), &index_size);
+	for (uint32_t i = 0; size > 0 && i < emitted.nr_insns; i++)
+		if (emitted.insns[i].bp & JP_INSN_RETURN)
+			at = &emitted.insns[i];
+	if (!check(at, "there is a call to return to"))
+		return;
+	load.size = emitted.size;
+	load.eh_frame = tables;
+	load.eh_frame_size = (size_t)size - index_size;
+	jit = jp_jit_cfi_new(&loads, EM_X86_64);
+	begin(CODE + at->offset);
+	for (uint64_t entry = (at->pre + at->post) / 8, next; entry < 8192; entry = next) {
+		next = entry + 1 + (at->pre + at->post) / 8;
+		deep[entry] = CODE + at->offset;
+		deep[entry - 1] = STACK + 8 * (next - 1);
+	}
+	regs.r[RBP] = STACK + at->pre + at->post - 8;
+	event.sample.stack = (const unsigned char *)deep;
+	event.sample.stack_size = event.sample.stack_asked = sizeof(deep);
+	for (int with = 0; with < 2; with++) {
+		enum jp_method method = with ? JP_DUMP_CFI : JP_DUMP;
+		uint64_t few, many;
+
+		jp_unwinder_jit(unwinder, with ? jit : NULL);
+		few = cost(method, 16, into);
+		many = cost(method, DEEP, into);
+		printf("# ps a frame of 16: %llu, of %d: %llu\n", (unsigned long long)few, DEEP,
+		       (unsigned long long)many);
+		check(few && many && many < 2 * few, "%s: no slower per frame as stacks get deeper",
+		      jp_method_name(method));
+	}
+	jp_unwinder_jit(unwinder, NULL);
+	jp_jit_cfi_free(jit);
+}
+
 int main(void)
 {
 	replay = jp_replay_new();
@@ -286,6 +359,7 @@ int main(void)
 	test_chain();
 	test_lookup();
 	test_tables();
+	test_depth();
 	jp_unwinder_free(unwinder);
 	jp_replay_free(replay);
 	return check_done();
