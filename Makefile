@@ -21,7 +21,7 @@ JP_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. -MMD -MP -pthread -fno-omit-frame-poin
 JP_LDLIBS := -pthread -ldw -lelf $(if $(HAVE_ZSTD),-lzstd) -lm
 
 SRC	:= $(wildcard harness/*.c harness/capture/*.c validators/*.c workloads/*.c \
-	workloads/publish/*.c) workloads/arch/$(ARCH).c
+	workloads/publish/*.c facts/*.c) workloads/arch/$(ARCH).c
 OBJ	:= $(SRC:%.c=$(O)/%.o) $(O)/expected.o
 # What a test links: everything but main(), which is the test's own.
 PARTS	:= $(filter-out $(O)/harness/main.o,$(OBJ))
@@ -167,8 +167,11 @@ $(O)/vm/init: ci/vm/init.c Makefile
 vm-init: $(O)/vm/init
 	@:
 
+# And what differs from the results that are stored, where there are any.
 matrix: all vm-init ## run the suite `short` on each kernel of ci/matrix.toml, in VMs
-	@O='$(O)' $(PYTHON) ci/matrix run --suite short -j $(JOBS)
+	@O='$(O)' $(PYTHON) ci/matrix run --suite short -j $(JOBS) && \
+	if ls results/matrix/*.jsonl >/dev/null 2>&1; then \
+		O='$(O)' $(PYTHON) ci/matrix compare results/matrix '$(O)/matrix'; fi
 
 perf-versions: all ## read and write with the perf of other Debian suites (downloads 220 MB once)
 	@$(PYTHON) ci/perf_versions.py --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'

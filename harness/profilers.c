@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "harness/interrupt.h"
+#include "harness/run_dir.h"
 
 /* Long for a program that only says its version; short for a run that waits for it. */
 #define VERSION_NS 20000000000ull
@@ -254,6 +255,29 @@ void jp_profilers_describe(struct jp_json *json)
 	free(names);
 }
 
+bool jp_profiler_crashed(const char *dir, const char *verb, const char *line, struct jp_error *err)
+{
+	const char *signal = "-", *why = NULL;
+	struct jp_error unwritten = {""};
+	char text[1200];
+	int length = 1;
+
+	if (strncmp(line, "failed ", 7) == 0) {
+		why = line + 7;
+	} else if (strncmp(line, "crash SIG", 9) == 0) {
+		signal = line + 6;
+		length = (int)strcspn(signal, " ");
+		why = signal + length + (signal[length] == ' ');
+	}
+	if (!why)
+		return false;
+	snprintf(text, sizeof(text), "%s %.*s %s", verb, length, signal, why);
+	if (jp_run_dir_write(dir, "crash", text, &unwritten))
+		why = unwritten.text;
+	jp_fail(err, ECHILD, "%s", why);
+	return true;
+}
+
 int jp_profiler_inject(const char *name, const char *dir, uint64_t deadline, struct jp_error *err)
 {
 	char *const args[] = {"inject", "--dir", (char *)dir, NULL};
@@ -266,8 +290,8 @@ int jp_profiler_inject(const char *name, const char *dir, uint64_t deadline, str
 	if (ret)
 		return ret;
 	ret = jp_profiler_line(&profiler, line, sizeof(line), deadline, err);
-	if (!ret && strncmp(line, "crash ", 6) == 0)
-		ret = jp_fail(err, ECHILD, "%s", line + 6);
+	if (!ret && jp_profiler_crashed(dir, "inject", line, err))
+		ret = -ECHILD;
 	else if (!ret && strcmp(line, "done") != 0)
 		ret = jp_fail(err, EPROTO, "profiler %s: %.900s", name, line);
 	jp_profiler_end(&profiler, ret != 0);

@@ -82,7 +82,8 @@ int jp_report_end(struct jp_report *report)
 		jp_junit_write(report->junit, report->results, report->count);
 	if (!report->count)
 		return JP_EXIT_BROKEN;
-	if (counts[JP_FAIL] || counts[JP_XPASS] || counts[JP_ERROR] || counts[JP_TIMEOUT])
+	if (counts[JP_FAIL] || counts[JP_XPASS] || counts[JP_ERROR] || counts[JP_TIMEOUT] ||
+	    counts[JP_CRASH])
 		return JP_EXIT_BAD;
 	return counts[JP_SKIP] == report->count ? JP_EXIT_SKIPPED : JP_EXIT_OK;
 }

@@ -285,7 +285,9 @@ static int perform(struct running *run, struct jp_error *err)
 			ret = jp_performer_stop(&run->performer, jp_performer_clock() + STOP_NS,
 						err);
 	}
-	if (jp_session_finish(session, &finish_err) && !ret)
+	/* Where a profiler ended early, why it did says more than that it did. */
+	if (jp_session_finish(session, &finish_err) &&
+	    (!ret || (ret == -EPIPE && run->capture->foreign)))
 		ret = jp_fail(err, EIO, "%s", finish_err.text);
 	if (!ret && !run->performer.foreign)
 		ret = jp_performer_stop(&run->performer, jp_performer_clock() + STOP_NS, err);
@@ -361,12 +363,20 @@ static int inject(const struct running *run, struct jp_error *err)
 	return ret;
 }
 
+/* Whatever else went wrong then did so because of it. */
+static bool profiler_crashed(const char *dir)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/crash", dir);
+	return access(path, F_OK) == 0;
+}
+
 /* True when there is a folder to judge; else the outcome is the run's own. */
 static bool run_case(struct running *run)
 {
 	char missing[1024] = "";
 	struct jp_error err = {""};
-	bool injecting;
 	int ret;
 
 	if (jp_run_dir_write(run->dir, "case", run->cas->text, &err) ||
@@ -384,12 +394,11 @@ static bool run_case(struct running *run)
 		return false;
 	}
 	ret = perform(run, &err);
-	injecting = !ret && run->cas->inject;
-	if (injecting)
+	if (!ret && run->cas->inject)
 		ret = inject(run, &err);
 	/* Whether it was to be expected is for whoever judges to say. */
-	if (injecting && ret == -ECHILD)
-		ret = jp_run_dir_write(run->dir, "crash", err.text, &err);
+	if (ret && profiler_crashed(run->dir))
+		ret = 0;
 	if (ret)
 		end_with(run, ret, &err);
 	jp_performer_close(&run->performer);
