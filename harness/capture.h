@@ -35,8 +35,9 @@ enum jp_boundary {
 
 struct jp_capture_options {
 	enum jp_synth synth;
-	bool chain;         /* kernel callchains */
-	uint32_t stack;     /* bytes of user stack + registers, 0: none; multiple of 8, < 65528 */
+	bool chain;     /* kernel callchains */
+	bool deferred;  /* their user part when the thread returns there: kernels from 6.19 */
+	uint32_t stack; /* bytes of user stack + registers, 0: none; multiple of 8, at most 65528 */
 	uint32_t frequency; /* samples per second and thread; lowered where rings would be too small
 			     */
 	bool task_clock;    /* task-clock instead of cpu-clock */
@@ -48,7 +49,8 @@ struct jp_capture_options {
 };
 struct jp_capture_options jp_capture_defaults(void);
 /* Parses and removes one --option[=value] of a capture from argv; 1 taken, 0 not ours, < 0 error.
- * "--synth=exec --stack=8192 --freq=2000 --no-chain --task-clock --user-only --system-wide
+ * "--synth=exec --stack=8192 --freq=2000 --no-chain --callchain=deferred --task-clock --user-only
+ * --system-wide
  * --ring=N --sideband-ring=N". */
 int jp_capture_option(struct jp_capture_options *options, const char *arg, struct jp_error *err);
 

@@ -15,7 +15,7 @@
 #include "harness/replay.h"
 #include "harness/unwind.h"
 
-enum { FRAMES = 1024, STOPS = JP_UNWIND_NO_DATA + 1 };
+enum { FRAMES = 1024 };
 
 struct options {
 	bool json, unwind;
@@ -30,7 +30,7 @@ struct judgement {
 	struct jp_file_figures *figures;
 	struct jp_unwinder *unwinder; /* NULL: not asked for */
 	struct {
-		uint64_t samples, frames, stops[STOPS];
+		uint64_t samples, frames, stops[JP_UNWIND_STOPS];
 	} unwound;
 	struct jp_perfdata_summary summary;
 	struct jp_figures total;
@@ -149,16 +149,15 @@ static int parse(struct options *options, int argc, char **argv)
 static void unwind(struct judgement *judgement, const struct jp_event *event)
 {
 	static uint64_t frames[FRAMES];
-	enum jp_unwind_stop stop = JP_UNWIND_NO_DATA;
-	uint64_t where = 0;
+	struct jp_unwound unwound;
 
 	/* A sample of a kernel thread or of an event without dumps has nothing to unwind. */
 	if (!event->sample.regs || !event->sample.stack)
 		return;
 	judgement->unwound.samples++;
-	judgement->unwound.frames += jp_unwind(judgement->unwinder, judgement->replay, event,
-					       frames, FRAMES, &stop, &where);
-	judgement->unwound.stops[stop]++;
+	jp_unwind(judgement->unwinder, judgement->replay, event, JP_DUMP, frames, FRAMES, &unwound);
+	judgement->unwound.frames += unwound.count;
+	judgement->unwound.stops[unwound.stop]++;
 }
 
 static int visit(void *context, const struct jp_event *event)
@@ -220,7 +219,7 @@ static void json_unwound(struct jp_json *json, const struct judgement *judgement
 	jp_json_u64(json, "frames", frames);
 	jp_json_double(json, "frames_per_sample", samples ? (double)frames / samples : 0);
 	jp_json_object(json, "stops");
-	for (int stop = 0; stop < STOPS; stop++)
+	for (int stop = 0; stop < JP_UNWIND_STOPS; stop++)
 		jp_json_u64(json, jp_unwind_stop_text(stop), judgement->unwound.stops[stop]);
 	jp_json_end(json);
 	jp_json_end(json);
@@ -345,7 +344,7 @@ static void print_unwound(const struct judgement *judgement)
 
 	printf("\nunwinding %" PRIu64 " stack dumps: %.2f frames each; they end\n", samples,
 	       samples ? (double)judgement->unwound.frames / samples : 0);
-	for (int stop = 0; stop < STOPS; stop++)
+	for (int stop = 0; stop < JP_UNWIND_STOPS; stop++)
 		print_share(jp_unwind_stop_text(stop), judgement->unwound.stops[stop], samples,
 			    "stacks");
 }

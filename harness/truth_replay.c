@@ -151,7 +151,9 @@ static int load_code(struct replay *replay, const struct jp_truth_record *record
 {
 	const struct jp_truth_fact *layout =
 		jp_truth_fact(replay->truth, record->a[2] & UINT32_MAX, JP_TRUTH_LAYOUT);
-	struct jp_truth_code code = {.id = record->a[3],
+	const struct jp_truth_fact *frames =
+		jp_truth_fact(replay->truth, record->a[3] >> 32, JP_TRUTH_FRAMES);
+	struct jp_truth_code code = {.id = (uint32_t)record->a[3],
 				     .pid = record->pid,
 				     .addr = record->a[0],
 				     .size = record->a[1],
@@ -160,11 +162,13 @@ static int load_code(struct replay *replay, const struct jp_truth_record *record
 				     .ready = record->after,
 				     .ending = UINT64_MAX,
 				     .layout = layout ? layout->of.layout : NULL,
+				     .frames = frames ? frames->of.frames : NULL,
 				     .name = jp_truth_text_of(replay->truth, record->a[2] >> 32)};
 
 	/* Its own id must lead back to it: two loads of one id are both torn. */
-	if (!jp_truth_fact(replay->truth, record->a[3], JP_TRUTH_CODE_LOAD) || !code.layout ||
-	    !code.name || !code.size || code.addr + code.size < code.addr ||
+	if (!jp_truth_fact(replay->truth, code.id, JP_TRUTH_CODE_LOAD) || !code.layout ||
+	    (!frames && record->a[3] >> 32) || !code.name || !code.size ||
+	    code.addr + code.size < code.addr ||
 	    code.layout->insns[code.layout->count - 1].offset >= code.size) {
 		jp_truth_disbelieve(replay->truth);
 		return 0;
@@ -287,6 +291,12 @@ static int start_process(struct replay *replay, const struct jp_truth_record *re
 	return ret;
 }
 
+/* Whether a function calls another in its turn. */
+static bool leads_on(const struct jp_truth_layout *layout)
+{
+	return layout->returns != UINT32_MAX || layout->tail != UINT32_MAX;
+}
+
 /* The version of the path that is valid now, index + 1; 0: not believed. */
 static int resolve(struct replay *replay, uint32_t pid, uint64_t id, uint32_t *version)
 {
@@ -322,8 +332,7 @@ static int resolve(struct replay *replay, uint32_t pid, uint64_t id, uint32_t *v
 	for (uint32_t d = 0; d < depth; d++) {
 		uint32_t at = code_of(replay, pid, path->of.path.functions[d]);
 
-		if (at == NONE ||
-		    (d + 1 < depth && replay->codes[at].code.layout->returns == UINT32_MAX)) {
+		if (at == NONE || (d + 1 < depth && !leads_on(replay->codes[at].code.layout))) {
 			free(fresh->codes);
 			return 0;
 		}
@@ -424,6 +433,7 @@ static int apply(struct replay *replay, const struct jp_truth_record *record)
 	case JP_TRUTH_LAYOUT:
 	case JP_TRUTH_PATH:
 	case JP_TRUTH_ROOT:
+	case JP_TRUTH_FRAMES:
 	case JP_TRUTH_FILE: /* jp_truth_give_files() */
 		return 0;
 	default:

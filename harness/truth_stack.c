@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/methods.h"
+
 /* The instruction of @layout at @offset, or NULL: every sample lies on the edge of one. */
 static const struct jp_truth_insn *insn_at(const struct jp_truth_layout *layout, uint64_t offset)
 {
@@ -36,6 +38,20 @@ static uint64_t return_address(const struct jp_truth_code *code)
 	return code->addr + return_insn(code)->offset;
 }
 
+static bool leaves(const struct jp_truth_code *code)
+{
+	return code->layout->tail != UINT32_MAX;
+}
+
+/* S of the function that @code leads to, where @entry is its own. */
+static uint64_t next_entry(const struct jp_truth_code *code, uint64_t entry)
+{
+	const struct jp_truth_layout *layout = code->layout;
+
+	return leaves(code) ? sp_at(&layout->insns[layout->tail], entry)
+			    : sp_at(return_insn(code), entry) - 8;
+}
+
 /* Where (@ip, @sp) is in @stay's path, or NULL; *@depth is set. The further in, the lower the stack
  * lies: the search ends where it is below @sp. */
 static const struct jp_truth_insn *place(const struct jp_truth_stay *stay, uint64_t ip, uint64_t sp,
@@ -58,7 +74,7 @@ static const struct jp_truth_insn *place(const struct jp_truth_stay *stay, uint6
 			}
 		}
 		if (d + 1 < path->depth)
-			entry = sp_at(return_insn(code), entry) - 8;
+			entry = next_entry(code, entry);
 	}
 	return NULL;
 }
@@ -77,52 +93,206 @@ static bool make_room(struct jp_truth_stack *stack, size_t size)
 	return true;
 }
 
-/*
- * Both stacks of @insn at @depth. The frame-pointer rule sees, from bp outwards, the return address
- * of each function whose own frame is linked; it passes over the callers of those that are not.
- */
-static bool build(const struct jp_truth_stay *stay, uint64_t ip, uint32_t depth,
-		  const struct jp_truth_insn *insn, enum jp_method method,
-		  struct jp_truth_stack *stack)
-{
-	const struct jp_truth_root *root = stay->root[method];
-	const struct jp_truth_code *const *functions = stay->path->functions;
-	size_t most = (size_t)depth + 1 + root->count;
-	uint64_t *whole, *seen;
+/* How a method steps out of a function, by what is said of its frames. */
+enum step { BY_BP, BY_CFI, STOP };
+static const struct method {
+	enum step step[JP_SAIDS];
+	bool anywhere; /* the rule reads all memory, not just the stack above */
+} methods[JP_METHODS] = {
+	[JP_CHAIN] = {{BY_BP, BY_BP, BY_BP}, true},
+	[JP_DUMP] = {{BY_BP, BY_CFI, STOP}, false},
+	[JP_DUMP_FP] = {{BY_BP, BY_BP, BY_BP}, false},
+	[JP_DUMP_CFI] = {{STOP, BY_CFI, STOP}, false},
+};
 
-	if (!make_room(stack, 2 * most))
+/* A walk outwards: it stands at @insn of functions[@depth], @depth -1: beyond the outermost. */
+struct walk {
+	const struct jp_truth *truth;
+	const struct jp_truth_stay *stay;
+	const struct jp_truth_root *root;
+	const struct method *method;
+	struct jp_truth_stack *stack;
+	const uint64_t *entries; /* S of each function */
+	uint64_t time;
+	int64_t depth;
+	const struct jp_truth_insn *insn;
+};
+
+/* How @method steps out of @code, which it has come to. */
+static enum step step_of(const struct walk *walk, const struct jp_truth_code *code)
+{
+	const struct jp_truth_stack *stack = walk->stack;
+	enum jp_said said = code->frames ? code->frames->said : JP_SAID_NOTHING;
+	bool cfi = walk->method->step[JP_SAID_RIGHT] == BY_CFI;
+
+	/* Code without a file may say it itself. */
+	if (said == JP_SAID_NOTHING && cfi && stack->told &&
+	    stack->told(stack->context, code, walk->time))
+		said = JP_SAID_RIGHT;
+	return walk->method->step[said];
+}
+
+/* Whose call functions[@depth] returns to; -1: the native entry's. Those that left by a jump are
+ * not there. */
+static int64_t caller_of(const struct jp_truth_stay *stay, int64_t depth)
+{
+	do
+		depth--;
+	while (depth >= 0 && leaves(stay->path->functions[depth]));
+	return depth;
+}
+
+static void see(struct walk *walk, uint64_t address, uint64_t at)
+{
+	struct jp_truth_stack *stack = walk->stack;
+
+	stack->at[stack->nr_seen] = at;
+	stack->seen[stack->nr_seen++] = address;
+}
+
+/* The rest is native, from frames[@first] on. */
+static bool see_root(struct walk *walk, uint32_t first, uint64_t at)
+{
+	for (uint32_t i = first; i < walk->root->count; i++)
+		see(walk, walk->root->frames[i], i ? 0 : at);
+	walk->stack->end = JP_END_ROOT;
+	return false;
+}
+
+/* Out of functions[@from], whose return address is found. */
+static bool see_caller(struct walk *walk, int64_t from)
+{
+	uint64_t at = walk->entries[from];
+
+	walk->depth = caller_of(walk->stay, from);
+	if (walk->depth < 0)
+		return see_root(walk, 0, at);
+	walk->insn = return_insn(walk->stay->path->functions[walk->depth]);
+	see(walk, return_address(walk->stay->path->functions[walk->depth]), at);
+	return true;
+}
+
+/*
+ * The frame-pointer rule sees the return address of the function whose frame bp is; it passes over
+ * the callers of those inside of it that have none.
+ */
+static bool step_bp(struct walk *walk)
+{
+	const struct jp_truth_code *const *functions = walk->stay->path->functions;
+	const struct jp_truth_frames *frames;
+	int64_t depth = walk->depth;
+	uint8_t bp = walk->insn->bp & ~JP_INSN_MISLED;
+
+	while (bp == JP_BP_CALLER) {
+		depth = caller_of(walk->stay, depth);
+		/* The native entry's frame, whose return address is frames[1]. */
+		if (depth < 0)
+			return see_root(walk, 1, 0);
+		bp = return_insn(functions[depth])->bp & ~JP_INSN_MISLED;
+	}
+	if (bp == JP_BP_OWN)
+		return see_caller(walk, depth);
+	frames = functions[depth]->frames;
+	for (uint32_t i = 0;
+	     walk->method->anywhere && frames && frames->detour && i < frames->detour->count; i++)
+		see(walk, frames->detour->frames[i], 0);
+	walk->stack->faithful = false;
+	walk->stack->end = JP_END_BP;
+	return false;
+}
+
+/* Call frame information that is wrong names a word that is no return address. */
+static bool step_misled(struct walk *walk)
+{
+	const struct jp_truth_frames *frames = walk->stay->path->functions[walk->depth]->frames;
+	const struct jp_truth_code *code;
+
+	walk->stack->faithful = false;
+	if (!frames->word) {
+		walk->stack->end = JP_END_ZERO;
+		return false;
+	}
+	see(walk, frames->word, 0);
+	/* Where it names code that was left long ago, its caller's rule leads back to the truth. */
+	code = jp_truth_code_at(walk->truth, walk->stay->pid, frames->word - 1, walk->time);
+	if (code && step_of(walk, code) == BY_BP)
+		return step_bp(walk);
+	walk->stack->end = JP_END_WORD;
+	return false;
+}
+
+static bool step(struct walk *walk)
+{
+	const struct jp_truth_code *code = walk->stay->path->functions[walk->depth];
+
+	switch (step_of(walk, code)) {
+	case BY_BP:
+		return step_bp(walk);
+	case BY_CFI:
+		if (walk->insn->bp & JP_INSN_MISLED)
+			return step_misled(walk);
+		return see_caller(walk, walk->depth);
+	default:
+		walk->stack->faithful = false;
+		walk->stack->end = JP_END_NO_CFI;
+		return false;
+	}
+}
+
+static uint32_t longest_detour(const struct jp_truth_path *path)
+{
+	uint32_t most = 0;
+
+	for (uint32_t d = 0; d < path->depth; d++) {
+		const struct jp_truth_frames *frames = path->functions[d]->frames;
+
+		if (frames && frames->detour && frames->detour->count > most)
+			most = frames->detour->count;
+	}
+	return most;
+}
+
+/* Both stacks of @insn at @depth. */
+static bool build(const struct jp_truth *truth, const struct jp_truth_stay *stay, uint64_t time,
+		  uint64_t ip, uint32_t depth, const struct jp_truth_insn *insn,
+		  enum jp_method method, struct jp_truth_stack *stack)
+{
+	const struct jp_truth_root *root = stay->root[jp_method_root(method)];
+	const struct jp_truth_code *const *functions = stay->path->functions;
+	/* A misled step sees one more than there are. */
+	size_t most = (size_t)2 * depth + 2 + root->count + longest_detour(stay->path);
+	uint64_t *entries, *whole;
+	struct walk walk = {.truth = truth,
+			    .stay = stay,
+			    .root = root,
+			    .method = &methods[method],
+			    .stack = stack,
+			    .time = time,
+			    .depth = depth,
+			    .insn = insn};
+
+	if (!make_room(stack, 3 * most + depth + 1))
 		return false;
 	whole = stack->whole = stack->room;
-	seen = stack->seen = stack->room + most;
+	stack->seen = stack->room + most;
+	stack->at = stack->room + 2 * most;
+	walk.entries = entries = stack->room + 3 * most;
+	entries[0] = stay->sp;
+	for (uint32_t d = 0; d < depth; d++)
+		entries[d + 1] = next_entry(functions[d], entries[d]);
 	*whole++ = ip;
-	*seen++ = ip;
-	for (uint32_t d = depth;; d--) {
-		/* What @insn of functions[d] holds in bp is its own frame: its caller is seen. */
-		bool linked = insn->bp == JP_BP_OWN;
-		uint64_t caller;
-
-		if (!d) {
-			/* The rule's next step reads the native entry's frame, whose return address
-			 * is frames[1]; frames[0] lies above functions[0]'s own. */
-			memcpy(whole, root->frames, root->count * sizeof(*whole));
-			whole += root->count;
-			memcpy(seen, root->frames + !linked,
-			       (root->count - !linked) * sizeof(*seen));
-			seen += root->count - !linked;
-			break;
-		}
-		caller = return_address(functions[d - 1]);
-		*whole++ = caller;
-		if (linked)
-			*seen++ = caller;
-		/* In either case the caller's bp, as it is at its call, leads on. */
-		insn = return_insn(functions[d - 1]);
-	}
+	for (int64_t d = caller_of(stay, depth); d >= 0; d = caller_of(stay, d))
+		*whole++ = return_address(functions[d]);
+	memcpy(whole, root->frames, root->count * sizeof(*whole));
+	stack->nr_whole = whole + root->count - stack->whole;
+	stack->nr_seen = 0;
+	stack->faithful = true;
+	see(&walk, ip, 0);
+	while (step(&walk))
+		;
 	stack->stay = stay;
 	stack->depth = depth;
 	stack->offset = ip - functions[depth]->addr;
-	stack->nr_whole = whole - stack->whole;
-	stack->nr_seen = seen - stack->seen;
 	return true;
 }
 
@@ -157,7 +327,15 @@ static bool same_stack(const struct jp_truth_stay *one, const struct jp_truth_st
 		       enum jp_method method)
 {
 	return one->path == other->path && one->sp == other->sp && one->bp == other->bp &&
-	       one->root[method] == other->root[method];
+	       one->root[jp_method_root(method)] == other->root[jp_method_root(method)];
+}
+
+/* Whether others run what is at @ip, in ways that nobody wrote down. */
+static bool is_foreign(const struct jp_truth *truth, uint32_t pid, uint64_t ip, uint64_t time)
+{
+	const struct jp_truth_code *code = jp_truth_code_at(truth, pid, ip, time);
+
+	return code && code->frames && code->frames->foreign;
 }
 
 enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pid, uint32_t tid,
@@ -183,7 +361,7 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 		found = place(stay, ip, sp, &at);
 		if (!found)
 			continue;
-		if (stay->unsteady && method == JP_CHAIN)
+		if (stay->unsteady && jp_method_root(method) == JP_CHAIN)
 			return JP_STACK_UNJUDGED;
 		if (fits && !same_stack(fits, stay, method))
 			return JP_STACK_UNJUDGED;
@@ -192,8 +370,9 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 		depth = at;
 	}
 	if (!fits)
-		return answer;
-	return build(fits, ip, depth, insn, method, stack) ? JP_STACK_FOUND : JP_STACK_UNJUDGED;
+		return is_foreign(truth, pid, ip, time) ? JP_STACK_UNJUDGED : answer;
+	return build(truth, fits, time, ip, depth, insn, method, stack) ? JP_STACK_FOUND
+									: JP_STACK_UNJUDGED;
 }
 
 void jp_truth_stack_free(struct jp_truth_stack *stack)

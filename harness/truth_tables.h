@@ -16,11 +16,12 @@ struct jp_truth_region {
 /* What has an id: @is says what @of leads to. */
 struct jp_truth_fact {
 	uint32_t id;
-	enum jp_truth_type is; /* TEXT, LAYOUT, PATH, ROOT, CODE_LOAD */
+	enum jp_truth_type is; /* TEXT, LAYOUT, PATH, ROOT, CODE_LOAD, FRAMES */
 	union {
 		const char *text;
 		struct jp_truth_layout *layout;
 		struct jp_truth_root *root;
+		struct jp_truth_frames *frames;
 		struct {
 			uint32_t *functions, depth;
 		} path;
