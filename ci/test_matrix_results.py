@@ -50,8 +50,9 @@ def case(name, outcome="PASS", why="", k=0, n=1000, **more):
 FACTS = [{"fact": "merge.anon", "value": 2, "about": "pages of a record"},
          {"fact": "name.heap", "value": "//anon", "about": "of the heap"},
          {"fact": "sizes", "value": [112, 120], "about": "accepted"}]
-CELL = {"kernel": "6.1", "version": "6.1.190-1", "package": "linux-image-6.1.0-cloud-amd64",
-        "sha256": "ab" * 32, "qemu": "10.0.2", "accelerator": "tcg", "seed": 1,
+PACKAGE = {"name": "linux-image-6.1", "version": "6.1.190-1", "sha256": "cd" * 32}
+CELL = {"kernel": "6.1", "package": PACKAGE, "version": "6.1.190-1", "sha256": "ab" * 32,
+        "qemu": "10.0.2", "accelerator": "tcg", "seed": 1,
         "command": "ci/matrix run --kernel 6.1", "suite": "short", "outcome": "DONE",
         "groups": [{"name": "one", "smp": 1, "outcome": "DONE", "reason": ""}]}
 
@@ -126,7 +127,7 @@ class Store(Made):
         self.assertEqual(lines[1]["expect"], {"broken.chain": [0, 0, "count"]})
         self.assertEqual((lines[1]["judged"], lines[1]["distinct"]), ({"chain": 1000}, 40))
         self.assertEqual(lines[1]["definition"], DEFINITION)
-        self.assertEqual(lines[0]["package"], CELL["package"])
+        self.assertEqual(lines[0]["package"], "linux-image-6.1_6.1.190-1")
         self.assertTrue(lines[0]["exact"])
 
     def test_same_bytes(self):
@@ -354,12 +355,12 @@ class Hostile(Made):
 
 
 EXPLAINED = """
-[[change]]
-facts = ["merge.*"]
-version = "6.7"
-commit = "0123456789ab"
-subject = "mm: merge | more"
-source = "https://example.org/merge"
+[[explained]]
+fact = "merge.*"
+from = "6.1"
+to = "6.12"
+why = '0123456789ab ("mm: merge | more") (in v6.7)'
+source = "history"
 """
 
 
@@ -396,7 +397,8 @@ class Report(Made):
         text = self.make()
         rows = [line for line in text.splitlines() if line.startswith("| `merge.anon`")]
         self.assertEqual(len(rows), 1)
-        self.assertIn("6.1 → 6.12: 6.7: [mm: merge \\| more](https://example.org/merge)", rows[0])
+        self.assertIn("6.1 → 6.12: [0123456789ab](https://git.kernel.org/linus/0123456789ab) "
+                      '("mm: merge \\| more") (in v6.7) *(history)*', rows[0])
         self.assertIn("[5.10](matrix/5.10.jsonl#L4) [6.1](matrix/6.1.jsonl#L4): `2`<br>"
                       "[6.12](matrix/6.12.jsonl#L4): `4`", rows[0])
         row = next(line for line in text.splitlines() if line.startswith("| `name.heap`"))

@@ -123,3 +123,9 @@ int jp_fact_fork(struct jp_answer *answer)
 		jp_answer_missing(answer, "fork: %s", jp_answer_errno(errno));
 	return pid;
 }
+
+void jp_fact_wait(struct jp_answer *answer, int pid)
+{
+	if (pid > 0 && waitpid(pid, NULL, __WALL) != pid)
+		jp_answer_missing(answer, "waitpid: %s", jp_answer_errno(errno));
+}

@@ -15,5 +15,7 @@ int jp_fact_ask(const struct jp_fact *fact, unsigned int limit, struct jp_answer
 
 /* A child of a probe, which ends with it. As fork(), and -1 has told @answer what is missing. */
 int jp_fact_fork(struct jp_answer *answer);
+/* Waits for its end; of no child (-1) there is nothing to wait for. */
+void jp_fact_wait(struct jp_answer *answer, int pid);
 
 #endif

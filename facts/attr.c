@@ -1,47 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What perf_event_open takes. Bits and sizes are tried, never looked up in a header. */
+/* Sizes and limits of what perf_event_open takes. */
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "facts/watch.h"
+#include "facts/trial.h"
 
 /* Room for an attr of any kernel. */
-enum { LARGEST_ATTR = 4096, FLAG_BITS = 64 };
-
-static struct perf_event_attr dummy(void)
-{
-	struct perf_event_attr attr;
-
-	jp_attr_ring(&attr);
-	return attr;
-}
-
-/* 0, or the error. */
-static int try_attr(struct perf_event_attr *attr)
-{
-	int fd = jp_perf_open(attr, 0, -1);
-
-	if (fd >= 0)
-		close(fd);
-	return fd < 0 ? -fd : 0;
-}
-
-/* Where the least of all events is denied, nothing can be said of any. */
-static bool may_open(struct jp_answer *answer)
-{
-	struct perf_event_attr attr = dummy();
-	int error = try_attr(&attr);
-	char reason[128];
-
-	if (!error)
-		return true;
-	jp_perf_reason(error, reason, sizeof(reason));
-	jp_answer_missing(answer, "perf_event_open: %s", reason);
-	return false;
-}
+enum { LARGEST_ATTR = 4096 };
 
 static void attr_size(struct jp_answer *answer)
 {
@@ -51,9 +19,9 @@ static void attr_size(struct jp_answer *answer)
 	} large = {.bytes = {0}};
 	long fd;
 
-	if (!may_open(answer))
+	if (!jp_trial_may(answer))
 		return;
-	large.attr = dummy();
+	large.attr = jp_trial_dummy();
 	large.attr.size = sizeof(large);
 	large.bytes[sizeof(large) - 1] = 1;
 	fd = syscall(SYS_perf_event_open, &large, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
@@ -73,255 +41,6 @@ static const struct jp_fact fact_attr_size = {
 };
 JP_REGISTER(fact, fact_attr_size);
 
-static void one_bit(struct jp_answer *answer, unsigned int bit)
-{
-	struct perf_event_attr attr = dummy();
-
-	if (!may_open(answer))
-		return;
-	attr.size = PERF_ATTR_SIZE_VER7;
-	jp_attr_set(&attr, bit);
-	jp_answer_text(answer, "%s", jp_answer_errno(try_attr(&attr)));
-}
-
-static void bit_build_id(struct jp_answer *answer)
-{
-	one_bit(answer, JP_ATTR_BUILD_ID);
-}
-
-static const struct jp_fact attr_build_id = {
-	.name = "attr.bit.build_id",
-	.about = "A dummy event with attr.build_id alone.",
-	.probe = bit_build_id,
-};
-JP_REGISTER(fact, attr_build_id);
-
-static void bit_inherit_thread(struct jp_answer *answer)
-{
-	struct perf_event_attr attr = dummy();
-
-	if (!may_open(answer))
-		return;
-	jp_attr_set(&attr, JP_ATTR_INHERIT);
-	jp_attr_set(&attr, JP_ATTR_INHERIT_THREAD);
-	jp_answer_text(answer, "%s", jp_answer_errno(try_attr(&attr)));
-}
-
-static const struct jp_fact attr_inherit_thread = {
-	.name = "attr.bit.inherit_thread",
-	.about = "A dummy event with attr.inherit and inherit_thread.",
-	.probe = bit_inherit_thread,
-};
-JP_REGISTER(fact, attr_inherit_thread);
-
-static void bit_remove_on_exec(struct jp_answer *answer)
-{
-	one_bit(answer, JP_ATTR_REMOVE_ON_EXEC);
-}
-
-static const struct jp_fact attr_remove_on_exec = {
-	.name = "attr.bit.remove_on_exec",
-	.about = "A dummy event with attr.remove_on_exec alone.",
-	.probe = bit_remove_on_exec,
-};
-JP_REGISTER(fact, attr_remove_on_exec);
-
-static void bit_sigtrap(struct jp_answer *answer)
-{
-	struct perf_event_attr attr = dummy();
-
-	if (!may_open(answer))
-		return;
-	attr.size = PERF_ATTR_SIZE_VER7;
-	jp_attr_set(&attr, JP_ATTR_REMOVE_ON_EXEC); /* demanded with it */
-	jp_attr_set(&attr, JP_ATTR_SIGTRAP);
-	jp_answer_text(answer, "%s", jp_answer_errno(try_attr(&attr)));
-}
-
-static const struct jp_fact attr_sigtrap = {
-	.name = "attr.bit.sigtrap",
-	.about = "A dummy event with attr.sigtrap and remove_on_exec.",
-	.probe = bit_sigtrap,
-};
-JP_REGISTER(fact, attr_sigtrap);
-
-static void bit_defer_callchain(struct jp_answer *answer)
-{
-	struct perf_event_attr attr = dummy();
-
-	if (!may_open(answer))
-		return;
-	attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
-	jp_attr_set(&attr, JP_ATTR_DEFER_CALLCHAIN);
-	jp_answer_text(answer, "%s", jp_answer_errno(try_attr(&attr)));
-}
-
-static const struct jp_fact attr_defer_callchain = {
-	.name = "attr.bit.defer_callchain",
-	.about = "A dummy event with callchains and attr.defer_callchain.",
-	.probe = bit_defer_callchain,
-};
-JP_REGISTER(fact, attr_defer_callchain);
-
-static void bit_defer_output(struct jp_answer *answer)
-{
-	one_bit(answer, JP_ATTR_DEFER_OUTPUT);
-}
-
-static const struct jp_fact attr_defer_output = {
-	.name = "attr.bit.defer_output",
-	.about = "A dummy event with attr.defer_output alone.",
-	.probe = bit_defer_output,
-};
-JP_REGISTER(fact, attr_defer_output);
-
-static void bit_inherit_read(struct jp_answer *answer)
-{
-	struct perf_event_attr attr = dummy();
-
-	if (!may_open(answer))
-		return;
-	attr.sample_type |= PERF_SAMPLE_READ;
-	jp_attr_set(&attr, JP_ATTR_INHERIT);
-	jp_answer_text(answer, "%s", jp_answer_errno(try_attr(&attr)));
-}
-
-static const struct jp_fact attr_inherit_read = {
-	.name = "attr.inherit_with_read",
-	.about = "A dummy event with attr.inherit and PERF_SAMPLE_READ.",
-	.probe = bit_inherit_read,
-};
-JP_REGISTER(fact, attr_inherit_read);
-
-/* The first flag that no kernel version has given a meaning is told by the kernel alone: it demands
- * that reserved bits are zero. Bits that exist but want company fail with EINVAL, too: they are
- * below one that is taken. */
-static void highest_flag(struct jp_answer *answer)
-{
-	int highest = -1;
-
-	if (!may_open(answer))
-		return;
-	for (unsigned int bit = 0; bit < FLAG_BITS; bit++) {
-		struct perf_event_attr attr = dummy();
-
-		jp_attr_set(&attr, bit);
-		if (!try_attr(&attr))
-			highest = (int)bit;
-	}
-	if (highest < 0)
-		jp_answer_missing(answer, "any flag of attr");
-	else
-		jp_answer_number(answer, (uint64_t)highest);
-}
-
-static const struct jp_fact attr_highest_flag = {
-	.name = "attr.flags.highest",
-	.about = "Each flag of attr is set alone on a dummy event; the highest that is taken.",
-	.probe = highest_flag,
-};
-JP_REGISTER(fact, attr_highest_flag);
-
-static void highest_sample_type(struct jp_answer *answer)
-{
-	unsigned int highest = 0;
-
-	if (!may_open(answer))
-		return;
-	for (unsigned int bit = 0; bit < FLAG_BITS; bit++) {
-		struct perf_event_attr attr = dummy();
-
-		attr.sample_type |= UINT64_C(1) << bit;
-		if (try_attr(&attr) != EINVAL)
-			highest = bit;
-	}
-	jp_answer_number(answer, highest);
-}
-
-static const struct jp_fact attr_highest_sample_type = {
-	.name = "attr.sample_type.highest",
-	.about = "Each bit of sample_type is tried on a dummy event; the highest that is not "
-		 "EINVAL (CODE_PAGE_SIZE 23, WEIGHT_STRUCT 24).",
-	.probe = highest_sample_type,
-};
-JP_REGISTER(fact, attr_highest_sample_type);
-
-static void highest_read_format(struct jp_answer *answer)
-{
-	unsigned int highest = 0;
-
-	if (!may_open(answer))
-		return;
-	for (unsigned int bit = 0; bit < FLAG_BITS; bit++) {
-		struct perf_event_attr attr = dummy();
-
-		attr.read_format = UINT64_C(1) << bit;
-		if (try_attr(&attr) != EINVAL)
-			highest = bit;
-	}
-	jp_answer_number(answer, highest);
-}
-
-static const struct jp_fact attr_highest_read_format = {
-	.name = "attr.read_format.highest",
-	.about = "Each bit of read_format is tried on a dummy event; the highest that is not "
-		 "EINVAL (LOST is 4).",
-	.probe = highest_read_format,
-};
-JP_REGISTER(fact, attr_highest_read_format);
-
-static void highest_branch_type(struct jp_answer *answer)
-{
-	unsigned int highest = 0;
-
-	if (!may_open(answer))
-		return;
-	for (unsigned int bit = 0; bit < FLAG_BITS; bit++) {
-		struct perf_event_attr attr = dummy();
-
-		attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
-		attr.branch_sample_type =
-			UINT64_C(1) << bit | PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
-		/* A dummy event has no branches: what is known fails later, and otherwise. */
-		if (try_attr(&attr) != EINVAL)
-			highest = bit;
-	}
-	jp_answer_number(answer, highest);
-}
-
-static const struct jp_fact attr_highest_branch_type = {
-	.name = "attr.branch_sample_type.highest",
-	.about = "Each bit of branch_sample_type is tried; the highest that is not EINVAL.",
-	.probe = highest_branch_type,
-};
-JP_REGISTER(fact, attr_highest_branch_type);
-
-static void highest_software(struct jp_answer *answer)
-{
-	unsigned int highest = 0;
-
-	if (!may_open(answer))
-		return;
-	for (unsigned int config = 0; config < FLAG_BITS; config++) {
-		struct perf_event_attr attr = dummy();
-		int error;
-
-		attr.config = config;
-		error = try_attr(&attr);
-		if (!error || error == EOPNOTSUPP || error == EACCES)
-			highest = config;
-	}
-	jp_answer_number(answer, highest);
-}
-
-static const struct jp_fact attr_highest_software = {
-	.name = "attr.software.highest",
-	.about = "Each number of a software event is tried; the highest that is there "
-		 "(DUMMY is 9, BPF_OUTPUT 10, CGROUP_SWITCHES 11).",
-	.probe = highest_software,
-};
-JP_REGISTER(fact, attr_highest_software);
-
 static void clocks(struct jp_answer *answer)
 {
 	static const struct {
@@ -336,14 +55,14 @@ static void clocks(struct jp_answer *answer)
 		{CLOCK_MONOTONIC_COARSE, "monotonic_coarse"},
 	};
 
-	if (!may_open(answer))
+	if (!jp_trial_may(answer))
 		return;
 	jp_answer_list(answer);
 	for (size_t i = 0; i < sizeof(tried) / sizeof(tried[0]); i++) {
-		struct perf_event_attr attr = dummy();
+		struct perf_event_attr attr = jp_trial_dummy();
 
 		attr.clockid = tried[i].clock;
-		jp_answer_text(answer, "%s %s", tried[i].name, jp_answer_errno(try_attr(&attr)));
+		jp_answer_text(answer, "%s %s", tried[i].name, jp_answer_errno(jp_trial(&attr)));
 	}
 }
 
@@ -358,15 +77,15 @@ static void stack_sizes(struct jp_answer *answer)
 {
 	static const uint32_t tried[] = {8, 12, 8192, 65528, 65532, 65536};
 
-	if (!may_open(answer))
+	if (!jp_trial_may(answer))
 		return;
 	jp_answer_list(answer);
 	for (size_t i = 0; i < sizeof(tried) / sizeof(tried[0]); i++) {
-		struct perf_event_attr attr = dummy();
+		struct perf_event_attr attr = jp_trial_dummy();
 
 		attr.sample_type |= PERF_SAMPLE_STACK_USER;
 		attr.sample_stack_user = tried[i];
-		jp_answer_text(answer, "%u %s", tried[i], jp_answer_errno(try_attr(&attr)));
+		jp_answer_text(answer, "%u %s", tried[i], jp_answer_errno(jp_trial(&attr)));
 	}
 }
 
@@ -381,18 +100,18 @@ static void max_stacks(struct jp_answer *answer)
 {
 	long limit = jp_sysctl("perf_event_max_stack", -1);
 
-	if (!may_open(answer))
+	if (!jp_trial_may(answer))
 		return;
 	if (limit < 0)
 		jp_answer_missing(answer, "kernel.perf_event_max_stack");
 	jp_answer_list(answer);
 	for (long more = 0; more < 2; more++) {
-		struct perf_event_attr attr = dummy();
+		struct perf_event_attr attr = jp_trial_dummy();
 
 		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
 		attr.sample_max_stack = (uint16_t)(limit + more);
 		jp_answer_text(answer, "%s %s", more ? "one more" : "the sysctl's",
-			       jp_answer_errno(try_attr(&attr)));
+			       jp_answer_errno(jp_trial(&attr)));
 	}
 }
 

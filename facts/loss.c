@@ -6,7 +6,6 @@
 #include <string.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "facts/ask.h"
@@ -173,7 +172,7 @@ static void after_exit(struct jp_answer *answer, bool inherit)
 	else if (jp_watch_map(&watch, 1, answer))
 		jp_answer_text(answer, "%s", poll_words(watch.fd));
 	close(pipes[1]);
-	waitpid(pid, NULL, 0);
+	jp_fact_wait(answer, pid);
 	if (watch.fd >= 0)
 		jp_answer_text(answer, "%s", poll_words(watch.fd));
 	jp_watch_skip(&watch);
@@ -255,7 +254,6 @@ static void ioctls(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband(), changed;
 	uint64_t id = 0, period = 1000;
-	uint32_t programs[8] = {6};
 	struct jp_watch watch;
 	const struct {
 		const char *name;
@@ -267,7 +265,6 @@ static void ioctls(struct jp_answer *answer)
 		{"PERIOD", PERF_EVENT_IOC_PERIOD, &period},
 		{"ID", PERF_EVENT_IOC_ID, &id},
 		{"PAUSE_OUTPUT", PERF_EVENT_IOC_PAUSE_OUTPUT, (void *)1UL},
-		{"QUERY_BPF", PERF_EVENT_IOC_QUERY_BPF, programs},
 		{"MODIFY_ATTRIBUTES", PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &changed},
 		{"12", _IO('$', 12), NULL},
 		{"13", _IO('$', 13), NULL},

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a mapping record covers: the whole mapping that came of an act, after merging. */
+/* What a mapping record covers: the whole mapping that came of mmap and mremap, after merging. */
 #include <errno.h>
-#include <linux/userfaultfd.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "facts/ask.h"
@@ -103,152 +99,6 @@ static const struct jp_fact merge_map_over = {
 };
 JP_REGISTER(fact, merge_map_over);
 
-static void flip_parts(struct jp_answer *answer)
-{
-	struct jp_watch watch;
-
-	if (!jp_watch_code(&watch, answer))
-		return;
-	jp_plot_map(answer, 0, 10, JP_RW);
-	jp_plot_protect(answer, 4, 2, JP_RX);
-	jp_plot_protect(answer, 6, 2, JP_RX);
-	jp_plot_protect(answer, 2, 2, JP_RX);
-	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
-}
-
-static const struct jp_fact merge_flip_parts = {
-	.name = "merge.flip.parts",
-	.about = "Of ten pages rw-, pages 4-5, 6-7 and 2-3 become r-x; ranges of the records.",
-	.probe = flip_parts,
-};
-JP_REGISTER(fact, merge_flip_parts);
-
-static void flip_up(struct jp_answer *answer)
-{
-	struct jp_watch watch;
-
-	if (!jp_watch_code(&watch, answer))
-		return;
-	for (int page = 0; page < 4; page++) {
-		jp_plot_map(answer, page, 1, JP_RW);
-		jp_plot_write(page, 1);
-		jp_plot_protect(answer, page, 1, JP_RX);
-	}
-	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
-}
-
-static const struct jp_fact merge_flip_up = {
-	.name = "merge.flip.up",
-	.about = "Four times a page is mapped rw- above the last, written and made r-x; ranges.",
-	.probe = flip_up,
-};
-JP_REGISTER(fact, merge_flip_up);
-
-static void flip_reserved(struct jp_answer *answer)
-{
-	struct jp_watch watch;
-
-	if (!jp_watch_code(&watch, answer))
-		return;
-	jp_plot_map(answer, 0, 8, PROT_NONE);
-	for (int page = 0; page < 4; page++) {
-		jp_plot_protect(answer, page, 1, JP_RW);
-		jp_plot_write(page, 1);
-		jp_plot_protect(answer, page, 1, JP_RX);
-	}
-	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
-}
-
-static const struct jp_fact merge_flip_reserved = {
-	.name = "merge.flip.reserved",
-	.about = "In a reservation (PROT_NONE) page after page becomes rw-, is written, becomes "
-		 "r-x; ranges of the records.",
-	.probe = flip_reserved,
-};
-JP_REGISTER(fact, merge_flip_reserved);
-
-static void flip_written_above(struct jp_answer *answer)
-{
-	struct jp_watch watch;
-
-	if (!jp_watch_code(&watch, answer))
-		return;
-	jp_plot_map(answer, 0, 2, JP_RWX);
-	jp_plot_map(answer, 2, 2, JP_RW);
-	jp_plot_write(2, 2);
-	jp_plot_protect(answer, 2, 2, JP_RWX);
-	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
-}
-
-static const struct jp_fact merge_flip_written_above = {
-	.name = "merge.flip.written_above",
-	.about = "Two written pages rw- become rwx above two rwx that nobody wrote; ranges of the "
-		 "records.",
-	.probe = flip_written_above,
-};
-JP_REGISTER(fact, merge_flip_written_above);
-
-static void flip_written_below(struct jp_answer *answer)
-{
-	struct jp_watch watch;
-
-	if (!jp_watch_code(&watch, answer))
-		return;
-	jp_plot_map(answer, 2, 2, JP_RWX);
-	jp_plot_map(answer, 0, 2, JP_RW);
-	jp_plot_write(0, 2);
-	jp_plot_protect(answer, 0, 2, JP_RWX);
-	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
-}
-
-static const struct jp_fact merge_flip_written_below = {
-	.name = "merge.flip.written_below",
-	.about = "Two written pages rw- become rwx below two rwx that nobody wrote; ranges.",
-	.probe = flip_written_below,
-};
-JP_REGISTER(fact, merge_flip_written_below);
-
-static void flip_written_between(struct jp_answer *answer)
-{
-	struct jp_watch watch;
-
-	if (!jp_watch_code(&watch, answer))
-		return;
-	jp_plot_map(answer, 0, 2, JP_RWX);
-	jp_plot_map(answer, 4, 2, JP_RWX);
-	jp_plot_map(answer, 2, 2, JP_RW);
-	jp_plot_write(2, 2);
-	jp_plot_protect(answer, 2, 2, JP_RWX);
-	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
-}
-
-static const struct jp_fact merge_flip_written_between = {
-	.name = "merge.flip.written_between",
-	.about = "Two written pages rw- become rwx between rwx pages that nobody wrote; ranges.",
-	.probe = flip_written_between,
-};
-JP_REGISTER(fact, merge_flip_written_between);
-
-static void flip_unwritten_below_written(struct jp_answer *answer)
-{
-	struct jp_watch watch;
-
-	if (!jp_watch_code(&watch, answer))
-		return;
-	jp_plot_map(answer, 0, 2, JP_RWX);
-	jp_plot_write(0, 2);
-	jp_plot_map(answer, 2, 2, JP_RW);
-	jp_plot_protect(answer, 2, 2, JP_RWX);
-	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
-}
-
-static const struct jp_fact merge_flip_unwritten_above_written = {
-	.name = "merge.flip.unwritten_above_written",
-	.about = "Two pages rw- that nobody wrote become rwx above two written rwx pages; ranges.",
-	.probe = flip_unwritten_below_written,
-};
-JP_REGISTER(fact, merge_flip_unwritten_above_written);
-
 static void map_after_flip(struct jp_answer *answer, bool written)
 {
 	struct jp_watch watch;
@@ -289,26 +139,6 @@ static const struct jp_fact merge_map_after_written = {
 };
 JP_REGISTER(fact, merge_map_after_written);
 
-static void flip_three(struct jp_answer *answer)
-{
-	struct jp_watch watch;
-
-	if (!jp_watch_code(&watch, answer))
-		return;
-	jp_plot_map(answer, 0, 2, JP_RW);
-	jp_plot_map(answer, 2, 2, PROT_READ);
-	jp_plot_map(answer, 4, 2, JP_RW);
-	jp_plot_protect(answer, 0, 6, JP_RX);
-	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
-}
-
-static const struct jp_fact merge_flip_three = {
-	.name = "merge.flip.three",
-	.about = "One mprotect makes three neighbours rw-, r--, rw- r-x; ranges of the records.",
-	.probe = flip_three,
-};
-JP_REGISTER(fact, merge_flip_three);
-
 static void map_in_child(struct jp_answer *answer)
 {
 	struct jp_watch watch;
@@ -324,7 +154,7 @@ static void map_in_child(struct jp_answer *answer)
 		jp_plot_map(answer, 2, 1, JP_RWX);
 		_exit(0);
 	}
-	waitpid(pid, NULL, 0);
+	jp_fact_wait(answer, pid);
 	jp_plot_map(answer, 2, 1, JP_RWX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
@@ -362,6 +192,59 @@ static const struct jp_fact merge_map_beside_moved = {
 };
 JP_REGISTER(fact, merge_map_beside_moved);
 
+/*
+ * mremap has no record: what merged shows in those of an mprotect of everything. Pages that were
+ * written keep the numbers that they had: only when they come back do they fit where they stood.
+ */
+static void remap_back(struct jp_answer *answer, bool neighbour_written)
+{
+	size_t page = jp_plot_page();
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 2, 2, JP_RWX);
+	jp_plot_write(2, 2);
+	if (mremap(jp_plot_at(2), 2 * page, 2 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
+		   jp_plot_at(16)) == MAP_FAILED)
+		jp_answer_missing(answer, "mremap: %s", jp_answer_errno(errno));
+	jp_plot_map(answer, 0, 2, JP_RWX);
+	if (neighbour_written)
+		jp_plot_write(0, 2);
+	if (mremap(jp_plot_at(16), 2 * page, 2 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
+		   jp_plot_at(2)) == MAP_FAILED)
+		jp_answer_missing(answer, "mremap: %s", jp_answer_errno(errno));
+	jp_watch_skip(&watch);
+	jp_plot_protect(answer, 0, 4, JP_RX);
+	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+}
+
+static void remap_beside_unwritten(struct jp_answer *answer)
+{
+	remap_back(answer, false);
+}
+
+static const struct jp_fact merge_remap_unwritten = {
+	.name = "merge.remap.beside_unwritten",
+	.about = "Written pages rwx are moved away by mremap and back, above pages that nobody "
+		 "wrote "
+		 "and that came meanwhile; ranges of the records when all become r-x.",
+	.probe = remap_beside_unwritten,
+};
+JP_REGISTER(fact, merge_remap_unwritten);
+
+static void remap_beside_written(struct jp_answer *answer)
+{
+	remap_back(answer, true);
+}
+
+static const struct jp_fact merge_remap_written = {
+	.name = "merge.remap.beside_written",
+	.about = "The same above pages that were written, too.",
+	.probe = remap_beside_written,
+};
+JP_REGISTER(fact, merge_remap_written);
+
 static void grows_down(struct jp_answer *answer)
 {
 	struct jp_watch watch;
@@ -380,31 +263,3 @@ static const struct jp_fact merge_grows_down = {
 	.probe = grows_down,
 };
 JP_REGISTER(fact, merge_grows_down);
-
-static void flip_over_userfault(struct jp_answer *answer)
-{
-	struct uffdio_register part = {.mode = UFFDIO_REGISTER_MODE_MISSING};
-	struct uffdio_api api = {.api = UFFD_API};
-	struct jp_watch watch;
-	int fd = (int)syscall(SYS_userfaultfd, 0);
-
-	if (fd < 0)
-		jp_answer_missing(answer, "userfaultfd: %s", jp_answer_errno(errno));
-	if (!jp_watch_code(&watch, answer))
-		return;
-	jp_plot_map(answer, 0, 6, JP_RW);
-	part.range.start = (uint64_t)(uintptr_t)jp_plot_at(2);
-	part.range.len = 2 * jp_plot_page();
-	if (fd >= 0 && (ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &part)))
-		jp_answer_missing(answer, "UFFDIO_REGISTER: %s", jp_answer_errno(errno));
-	jp_plot_protect(answer, 0, 6, JP_RX);
-	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
-}
-
-static const struct jp_fact merge_flip_userfault = {
-	.name = "merge.flip.userfault",
-	.about = "One mprotect makes six pages r-x of which two in the middle are userfaultfd's; "
-		 "ranges of the records.",
-	.probe = flip_over_userfault,
-};
-JP_REGISTER(fact, merge_flip_userfault);

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/shm.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "facts/ask.h"
@@ -22,7 +21,7 @@ static void tell_mapped(struct jp_answer *answer, int flags, int fd)
 	if (!jp_watch_code(&watch, answer))
 		return;
 	jp_plot_map_file(answer, 0, 1, JP_RX, flags, fd, 0);
-	jp_tell_maps(answer, &watch, JP_TELL_ALL);
+	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
 }
 
 static void shared_anonymous(struct jp_answer *answer)
@@ -75,7 +74,7 @@ static void memfd_twice(struct jp_answer *answer)
 	jp_plot_map_file(answer, 16, 4, JP_RW, MAP_SHARED, fd, 0);
 	jp_plot_map_file(answer, 0, 2, JP_RX, MAP_SHARED, fd, 0);
 	jp_plot_map_file(answer, 2, 2, JP_RX, MAP_SHARED, fd, 2);
-	jp_tell_maps(answer, &watch, JP_TELL_ALL);
+	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
 }
 
 static const struct jp_fact name_memfd = {
@@ -134,7 +133,7 @@ static void huge_memfd(struct jp_answer *answer)
 	if (mmap(jp_plot_at(0), HUGE_PAGES * jp_plot_page(), JP_RX,
 		 MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0) == MAP_FAILED)
 		jp_answer_missing(answer, "mmap of a huge memfd: %s", jp_answer_errno(errno));
-	jp_tell_maps(answer, &watch, JP_TELL_ALL);
+	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
 }
 
 static const struct jp_fact name_huge_memfd = {
@@ -160,7 +159,7 @@ static void system_v(struct jp_answer *answer)
 		/* Its inode is the segment's number: another one in each run. */
 		while (jp_watch_next(&watch, &seen))
 			if (jp_seen_mmap(&seen, &map))
-				jp_answer_text(answer, "%s flags=%#x", map.name, map.flags);
+				jp_answer_text(answer, "%s", map.name);
 	}
 	if (id >= 0)
 		shmctl(id, IPC_RMID, NULL);
@@ -228,12 +227,11 @@ static void heap_first(struct jp_answer *answer)
 	pid = jp_fact_fork(answer);
 	if (pid == 0)
 		jp_tiny_run(program);
-	waitpid(pid, NULL, 0);
+	jp_fact_wait(answer, pid);
 	jp_answer_list(answer);
-	/* Data alone that the new program has: its heap is all that it writes besides the stack. */
+	/* Data that lies far below the stack: there is nothing but the heap. */
 	while (jp_watch_next(&watch, &seen))
-		if (jp_seen_mmap(&seen, &map) && map.prot == JP_RW &&
-		    strncmp(map.name, "[stack", 6) != 0)
+		if (jp_seen_mmap(&seen, &map) && map.prot == JP_RW && map.addr < UINT64_C(1) << 46)
 			jp_answer_text(answer, "%llu pages %s",
 				       (unsigned long long)(map.len / jp_plot_page()), map.name);
 }
@@ -241,7 +239,7 @@ static void heap_first(struct jp_answer *answer)
 static const struct jp_fact name_heap_first = {
 	.name = "name.heap.first",
 	.about = "A new program grows its heap by a page three times while attr.mmap_data is set; "
-		 "its records of data other than the stack.",
+		 "the heap's records.",
 	.probe = heap_first,
 };
 JP_REGISTER(fact, name_heap_first);
@@ -310,7 +308,7 @@ static void deleted_file(struct jp_answer *answer)
 			snprintf(text, sizeof(text), "%s", map.name);
 			/* What mkostemp() chose is no fact. */
 			memcpy(text + sizeof(path) - 7, "XXXXXX", 6);
-			jp_answer_text(answer, "%s flags=%#x", text, map.flags);
+			jp_answer_text(answer, "%s", text);
 		}
 	}
 	unlink(path);

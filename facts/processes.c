@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Processes and threads: who is told of, as whom and in which order. */
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -12,23 +13,11 @@
 
 #include "facts/ask.h"
 #include "facts/plot.h"
-#include "facts/tiny.h"
 #include "facts/tell.h"
-
-static struct jp_cast myself(void)
-{
-	return (struct jp_cast){.ids = {(uint32_t)getpid()}, .count = 1};
-}
-
-static void wait_for(struct jp_answer *answer, pid_t pid)
-{
-	if (pid > 0 && waitpid(pid, NULL, __WALL) != pid)
-		jp_answer_missing(answer, "waitpid: %s", jp_answer_errno(errno));
-}
 
 static void forked(struct jp_answer *answer)
 {
-	struct jp_cast cast = myself();
+	struct jp_cast cast = jp_cast_myself();
 	struct jp_watch watch;
 	pid_t pid;
 
@@ -40,7 +29,7 @@ static void forked(struct jp_answer *answer)
 		jp_plot_protect(answer, 0, 1, JP_RX);
 		_exit(0);
 	}
-	wait_for(answer, pid);
+	jp_fact_wait(answer, pid);
 	jp_tell_records(answer, &watch, &cast);
 }
 
@@ -53,7 +42,7 @@ JP_REGISTER(fact, process_fork);
 
 static void forked_twice(struct jp_answer *answer)
 {
-	struct jp_cast cast = myself();
+	struct jp_cast cast = jp_cast_myself();
 	struct jp_watch watch;
 	pid_t pid;
 
@@ -67,10 +56,10 @@ static void forked_twice(struct jp_answer *answer)
 			jp_plot_map(answer, 0, 1, JP_RX);
 			_exit(0);
 		}
-		wait_for(answer, inner);
+		jp_fact_wait(answer, inner);
 		_exit(0);
 	}
-	wait_for(answer, pid);
+	jp_fact_wait(answer, pid);
 	jp_tell_records(answer, &watch, &cast);
 }
 
@@ -90,7 +79,7 @@ static int map_and_end(void *context)
 static void cloned(struct jp_answer *answer, int flags)
 {
 	static char stack[1 << 16] __attribute__((aligned(16)));
-	struct jp_cast cast = myself();
+	struct jp_cast cast = jp_cast_myself();
 	struct jp_watch watch;
 	pid_t pid;
 
@@ -99,7 +88,7 @@ static void cloned(struct jp_answer *answer, int flags)
 	pid = clone(map_and_end, stack + sizeof(stack), flags | SIGCHLD, answer);
 	if (pid < 0)
 		jp_answer_missing(answer, "clone: %s", jp_answer_errno(errno));
-	wait_for(answer, pid);
+	jp_fact_wait(answer, pid);
 	jp_tell_records(answer, &watch, &cast);
 }
 
@@ -149,7 +138,7 @@ static void chosen_pid(struct jp_answer *answer)
 			       pid == wanted ? "the pid asked for"
 					     : jp_answer_errno(pid < 0 ? errno : 0));
 	if (pid > 0)
-		wait_for(answer, (pid_t)pid);
+		jp_fact_wait(answer, (pid_t)pid);
 }
 
 static const struct jp_fact process_chosen_pid = {
@@ -161,7 +150,7 @@ JP_REGISTER(fact, process_chosen_pid);
 
 static void renamed(struct jp_answer *answer)
 {
-	struct jp_cast cast = myself();
+	struct jp_cast cast = jp_cast_myself();
 	struct jp_watch watch;
 
 	if (!jp_watch_code(&watch, answer))
@@ -185,7 +174,7 @@ static void *end_at_once(void *context)
 
 static void threaded(struct jp_answer *answer)
 {
-	struct jp_cast cast = myself();
+	struct jp_cast cast = jp_cast_myself();
 	struct jp_watch watch;
 	pthread_t thread;
 	pid_t tid = 0;
@@ -210,141 +199,6 @@ static const struct jp_fact process_thread = {
 	.probe = threaded,
 };
 JP_REGISTER(fact, process_thread);
-
-static void exec_first(struct jp_answer *answer)
-{
-	struct jp_cast cast = myself();
-	int program = jp_tiny_make(answer);
-	struct jp_watch watch;
-	pid_t pid;
-
-	if (program < 0 || !jp_watch_code(&watch, answer))
-		return;
-	pid = jp_fact_fork(answer);
-	if (pid == 0)
-		jp_tiny_run(program);
-	wait_for(answer, pid);
-	jp_tell_records(answer, &watch, &cast);
-}
-
-static const struct jp_fact process_exec = {
-	.name = "process.exec",
-	.about =
-		"B, a child of A, executes a static program from a memfd by its path in /proc; all "
-		"records.",
-	.probe = exec_first,
-};
-JP_REGISTER(fact, process_exec);
-
-static void exec_by_descriptor(struct jp_answer *answer)
-{
-	struct jp_cast cast = myself();
-	int program = jp_tiny_make(answer);
-	struct jp_watch watch;
-	pid_t pid;
-
-	if (program < 0 || !jp_watch_code(&watch, answer))
-		return;
-	pid = jp_fact_fork(answer);
-	if (pid == 0)
-		jp_tiny_run_descriptor(program);
-	wait_for(answer, pid);
-	jp_tell_records(answer, &watch, &cast);
-}
-
-static const struct jp_fact process_exec_descriptor = {
-	.name = "process.exec.by_descriptor",
-	.about = "B, a child of A, executes a memfd by its descriptor 99 (execveat); all records: "
-		 "how "
-		 "the process is called.",
-	.probe = exec_by_descriptor,
-};
-JP_REGISTER(fact, process_exec_descriptor);
-
-static void *exec_in_thread(void *context)
-{
-	jp_tiny_run(*(int *)context);
-}
-
-static void exec_by_thread(struct jp_answer *answer)
-{
-	struct jp_cast cast = myself();
-	int program = jp_tiny_make(answer);
-	struct jp_watch watch;
-	pid_t pid;
-
-	if (program < 0 || !jp_watch_code(&watch, answer))
-		return;
-	pid = jp_fact_fork(answer);
-	if (pid == 0) {
-		pthread_t thread;
-
-		pthread_create(&thread, NULL, exec_in_thread, &program);
-		for (;;)
-			pause();
-	}
-	wait_for(answer, pid);
-	jp_tell_records(answer, &watch, &cast);
-}
-
-static const struct jp_fact process_exec_thread = {
-	.name = "process.exec.by_thread",
-	.about =
-		"A thread (C) of B, a child of A, executes a program; all records: what becomes of "
-		"the other thread.",
-	.probe = exec_by_thread,
-};
-JP_REGISTER(fact, process_exec_thread);
-
-static void exec_removes(struct jp_answer *answer)
-{
-	struct perf_event_attr attr = jp_watch_sideband();
-	struct jp_cast cast = myself();
-	int program = jp_tiny_make(answer);
-	struct jp_watch watch;
-	pid_t pid;
-
-	jp_attr_set(&attr, JP_ATTR_REMOVE_ON_EXEC);
-	if (program < 0 || !jp_watch_open(&watch, &attr, 16, answer))
-		return;
-	pid = jp_fact_fork(answer);
-	if (pid == 0)
-		jp_tiny_run(program);
-	wait_for(answer, pid);
-	jp_tell_records(answer, &watch, &cast);
-}
-
-static const struct jp_fact process_exec_removes = {
-	.name = "process.exec.remove_on_exec",
-	.about = "The same as process.exec with attr.remove_on_exec.",
-	.probe = exec_removes,
-};
-JP_REGISTER(fact, process_exec_removes);
-
-static void exec_enables(struct jp_answer *answer)
-{
-	struct perf_event_attr attr = jp_watch_sideband();
-	struct jp_cast cast = myself();
-	int program = jp_tiny_make(answer);
-	struct jp_watch watch;
-	pid_t pid;
-
-	attr.enable_on_exec = 1;
-	if (program < 0 || !jp_watch_open_disabled(&watch, &attr, 16, answer))
-		return;
-	pid = jp_fact_fork(answer);
-	if (pid == 0)
-		jp_tiny_run(program);
-	wait_for(answer, pid);
-	jp_tell_records(answer, &watch, &cast);
-}
-
-static const struct jp_fact process_exec_enables = {
-	.name = "process.exec.enable_on_exec",
-	.about = "The same as process.exec with an event that is disabled until the exec.",
-	.probe = exec_enables,
-};
-JP_REGISTER(fact, process_exec_enables);
 
 static void namespaces(struct jp_answer *answer)
 {
@@ -375,27 +229,17 @@ JP_REGISTER(fact, process_namespaces);
 static void switches(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
-	enum { OUT = 1 << 13, PREEMPTED = 1 << 14 };
+	enum { OUT = 1 << 13, PREEMPTED = 1 << 14, WAIT_MS = 2 };
 	unsigned int in = 0, out = 0;
 	static struct jp_seen seen;
 	struct jp_watch watch;
-	int pipes[2];
-	char byte;
-	pid_t pid;
 
 	attr.context_switch = 1;
 	attr.inherit = 0;
-	if (pipe(pipes))
-		jp_answer_missing(answer, "pipe: %s", jp_answer_errno(errno));
-	if (answer->missing[0] || !jp_watch_open(&watch, &attr, 16, answer))
+	if (!jp_watch_open(&watch, &attr, 16, answer))
 		return;
-	pid = jp_fact_fork(answer);
-	if (pid == 0) {
-		/* On the same CPU: it comes to run when its parent waits. */
-		_exit(write(pipes[1], "", 1) == 1 ? 0 : 1);
-	}
-	if (pid > 0 && read(pipes[0], &byte, 1) == 1)
-		wait_for(answer, pid);
+	/* For nothing: nobody can wake it before it gives up its CPU. */
+	poll(NULL, 0, WAIT_MS);
 	while (jp_watch_next(&watch, &seen)) {
 		if (seen.header.type != PERF_RECORD_SWITCH || seen.header.misc & PREEMPTED)
 			continue;
@@ -410,8 +254,9 @@ static void switches(struct jp_answer *answer)
 
 static const struct jp_fact process_switch = {
 	.name = "process.switch",
-	.about = "A process waits for another one while attr.context_switch is set: whether SWITCH "
-		 "records tell of both ways.",
+	.about =
+		"A process waits for 2 ms while attr.context_switch is set: whether SWITCH records "
+		"tell of both ways.",
 	.probe = switches,
 };
 JP_REGISTER(fact, process_switch);

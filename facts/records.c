@@ -5,7 +5,6 @@
 #include <sys/ioctl.h>
 #include <sys/personality.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "facts/ask.h"
@@ -206,10 +205,10 @@ static void remap(struct jp_answer *answer, int from, int pages, int more, int t
 		    jp_plot_at(to));
 	if (at == MAP_FAILED)
 		jp_answer_missing(answer, "mremap: %s", jp_answer_errno(errno));
-	jp_tell_maps(answer, &watch, JP_TELL_ALL);
+	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
 	jp_answer_text(answer, "mprotect:");
 	jp_plot_protect(answer, to, pages + more, JP_RX);
-	jp_tell_maps(answer, &watch, JP_TELL_ALL);
+	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
 }
 
 static void remap_move(struct jp_answer *answer)
@@ -267,7 +266,7 @@ static void remap_unwritten(struct jp_answer *answer)
 		   jp_plot_at(16)) == MAP_FAILED)
 		jp_answer_missing(answer, "mremap: %s", jp_answer_errno(errno));
 	jp_plot_protect(answer, 16, 2, JP_RX);
-	jp_tell_maps(answer, &watch, JP_TELL_ALL);
+	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
 }
 
 static const struct jp_fact record_remap_unwritten = {
@@ -291,7 +290,7 @@ static void remap_file(struct jp_answer *answer)
 	jp_watch_skip(&watch);
 	if (syscall(SYS_remap_file_pages, jp_plot_at(0), jp_plot_page(), 0, 2, 0))
 		jp_answer_missing(answer, "remap_file_pages: %s", jp_answer_errno(errno));
-	jp_tell_maps(answer, &watch, JP_TELL_ALL);
+	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
 }
 
 static const struct jp_fact record_remap_file = {
@@ -334,7 +333,7 @@ static void *map_in_thread(void *context)
 static void by_thread(struct jp_answer *answer, bool inherit)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
-	struct jp_cast cast = {.ids = {(uint32_t)getpid()}, .count = 1};
+	struct jp_cast cast = jp_cast_myself();
 	struct jp_watch watch;
 	pthread_t thread;
 	int error;

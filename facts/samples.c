@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -68,6 +67,24 @@ static const struct jp_fact breakpoint_number = {
 };
 JP_REGISTER(fact, breakpoint_number);
 
+static void kernel_breakpoint(struct jp_answer *answer)
+{
+	struct perf_event_attr attr =
+		jp_watch_breakpoint((const void *)(uintptr_t)UINT64_C(0xffffffff81000000));
+	int fd = jp_perf_open(&attr, 0, sched_getcpu());
+
+	jp_answer_text(answer, "%s", jp_answer_errno(fd < 0 ? -fd : 0));
+	if (fd >= 0)
+		close(fd);
+}
+
+static const struct jp_fact breakpoint_kernel = {
+	.name = "breakpoint.kernel_address",
+	.about = "An execution breakpoint with exclude_kernel at an address of the kernel's.",
+	.probe = kernel_breakpoint,
+};
+JP_REGISTER(fact, breakpoint_kernel);
+
 static void breakpoint_inherited(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
@@ -84,7 +101,7 @@ static void breakpoint_inherited(struct jp_answer *answer)
 		jp_code_outer(jp_code_middle, jp_code_leaf);
 		_exit(0);
 	}
-	waitpid(pid, NULL, 0);
+	jp_fact_wait(answer, pid);
 	while (jp_watch_next(&watch, &seen))
 		hits += seen.header.type == PERF_RECORD_SAMPLE;
 	jp_answer_number(answer, hits);

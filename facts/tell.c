@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "facts/plot.h"
 
@@ -55,16 +56,18 @@ static void tell_map(struct jp_answer *answer, const struct jp_seen_mmap *map, i
 		used += snprintf(text + used, sizeof(text) - (size_t)used, " %s", prot);
 	if (how >= JP_TELL_NAME)
 		used += snprintf(text + used, sizeof(text) - (size_t)used, " %s", map->name);
-	if (how >= JP_TELL_ALL) {
+	if (how >= JP_TELL_PLACE) {
 		/* Where it is an address it is told as one. */
 		if (in_plot(map->pgoff, &from))
 			snprintf(pgoff, sizeof(pgoff), "page %d", from);
 		else
 			snprintf(pgoff, sizeof(pgoff), "%llu",
 				 (unsigned long long)(map->pgoff / jp_plot_page()));
-		snprintf(text + used, sizeof(text) - (size_t)used, " flags=%#x pgoff=%s ino=%s",
-			 map->flags, pgoff, map->ino ? "yes" : "no");
+		used += snprintf(text + used, sizeof(text) - (size_t)used, " pgoff=%s ino=%s",
+				 pgoff, map->ino ? "yes" : "no");
 	}
+	if (how >= JP_TELL_ALL)
+		snprintf(text + used, sizeof(text) - (size_t)used, " flags=%#x", map->flags);
 	jp_answer_text(answer, "%s", text);
 }
 
@@ -78,6 +81,11 @@ void jp_tell_maps(struct jp_answer *answer, struct jp_watch *watch, enum jp_tell
 	while (jp_watch_next(watch, &seen))
 		if (jp_seen_mmap(&seen, &map) && in_plot(map.addr, &page))
 			tell_map(answer, &map, page, how);
+}
+
+struct jp_cast jp_cast_myself(void)
+{
+	return (struct jp_cast){.ids = {(uint32_t)getpid()}, .count = 1};
 }
 
 char jp_cast_letter(struct jp_cast *cast, uint32_t id)

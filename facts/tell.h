@@ -22,7 +22,8 @@ enum jp_tell {
 	JP_TELL_RANGE, /* "0+4": from page 0 of the plot, four pages */
 	JP_TELL_PROT,  /* "0+4 r-x" */
 	JP_TELL_NAME,  /* "0+4 r-x //anon" */
-	JP_TELL_ALL,   /* "0+4 r-x //anon flags=0x2 pgoff=0 dev=no ino=no" */
+	JP_TELL_PLACE, /* "0+4 r-x //anon pgoff=page 0 ino=no" */
+	JP_TELL_ALL,   /* "0+4 r-x //anon pgoff=page 0 ino=no flags=0x2" */
 };
 /* A list of the mapping records that came, those of the plot only. */
 void jp_tell_maps(struct jp_answer *answer, struct jp_watch *watch, enum jp_tell how);
@@ -32,6 +33,8 @@ struct jp_cast {
 	uint32_t ids[16];
 	unsigned int count;
 };
+/* With the calling process for "A". */
+struct jp_cast jp_cast_myself(void);
 char jp_cast_letter(struct jp_cast *cast, uint32_t id);
 /* A list of all records that came: "FORK B of A", "COMM B exec name", "MMAP2 B r-x //anon",
  * "EXIT B of A"; threads as "process/thread" where they are not the first. */

@@ -13,8 +13,8 @@ PARTIAL = ".partial"  # so the name of a cell ends until all of it is there
 CELL_KEYS = {"outcome": stored.is_text, "seed": stored.is_count, "suite": stored.is_text,
              "version": stored.is_text}
 # Of several seeds these must not differ.
-SAME = ("kind", "label", "version", "kernel", "package", "packages", "sha256", "qemu",
-        "accelerator", "suite", "exact")
+SAME = ("kind", "label", "version", "kernel", "package", "package_sha256", "packages", "sha256",
+        "qemu", "qemu_package", "accelerator", "suite", "exact")
 
 
 class Partial(Exception):
@@ -50,8 +50,9 @@ def header_of(path, cell):
         "format": stored.FORMAT, "kind": kind, "label": cell.get("label", cell.get("kernel")),
         "version": cell["version"],
         "kernel": cell.get("kernel", "") if kind == "tool" else cell["version"],
-        "package": cell.get("package") or "", "packages": cell.get("packages"),
-        "sha256": cell.get("sha256"), "qemu": cell.get("qemu"), "accelerator": accelerator,
+        **package_of(path, cell.get("package")), "packages": cell.get("packages"),
+        "sha256": cell.get("sha256"), "qemu": cell.get("qemu"),
+        "qemu_package": cell.get("qemu_package"), "accelerator": accelerator,
         # ci/matrix run counts instructions with TCG, so that the same run gives the same figures.
         "exact": str(accelerator).startswith("tcg"),
         "command": command_of(cell.get("command", "")), "suite": cell["suite"],
@@ -60,6 +61,16 @@ def header_of(path, cell):
     header = {key: value for key, value in header.items() if value is not None}
     stored.check(path, 1, {"id": header["label"], **header}, stored.HEADER)
     return header
+
+
+def package_of(path, package):
+    """Of a kernel it is an object, with the hash of its file; a kernel that was given has none."""
+    if not isinstance(package, dict):
+        return {"package": package or ""}
+    if not all(stored.is_text(package.get(key)) for key in ("name", "version", "sha256")):
+        raise Malformed(path, 1, "'package' cannot be %.100r" % package)
+    return {"package": "%s_%s" % (package["name"], package["version"]),
+            "package_sha256": package["sha256"]}
 
 
 def reason_of(cell):

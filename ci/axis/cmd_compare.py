@@ -12,8 +12,8 @@ of what is stored (6.12, perf-7.2). One result is compared with one whatever the
 several each with that of its label. The status is 1 where B has a regression: a new FAIL, CRASH,
 ERROR, TIMEOUT, XPASS or lost run, a splat in the kernel's log, a case that became SKIP or is gone,
 a changed fact, a changed expectation; 99 where a file cannot be read. Figures are listed and are
-no regression: every count that changed where both ran under virtual time, else rates whose 95 %
-intervals do not meet."""
+no regression: every count that changed where both are of one label and ran under virtual time,
+else rates whose 95 % intervals do not meet."""
 
 
 def read(what, folder):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is known to have changed a fact, and in which version: results/matrix/explained.toml."""
+"""Why a fact differs between two kernels: results/matrix/explained.toml (docs/facts.md)."""
 
 import fnmatch
 import os
@@ -10,15 +10,19 @@ from axis import jsonl, stored
 from axis.jsonl import Malformed
 
 FILE = "explained.toml"
-KEYS = {"facts": (stored.list_of(stored.is_text), True), "version": (stored.is_text, True),
-        "backports": (stored.list_of(stored.is_text), False), "commit": (stored.is_text, False),
-        "subject": (stored.is_text, True), "source": (stored.is_text, True)}
-VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
-COMMIT = re.compile(r"[0-9a-f]{12,40}")
+VERSION = re.compile(r"\d+(\.\d+)+")
+
+
+def is_version(value):
+    return stored.is_text(value) and VERSION.fullmatch(value) is not None
+
+
+KEYS = {"fact": (stored.is_text, True), "from": (is_version, True), "to": (is_version, True),
+        "why": (stored.is_text, True), "source": (stored.is_text, True)}
 
 
 def load(folder):
-    """The changes of a folder's file, none where there is no file."""
+    """The explanations of a folder's file, none where there is no file."""
     path = os.path.join(folder, FILE)
     if not os.path.exists(path):
         return []
@@ -26,35 +30,27 @@ def load(folder):
         table = tomllib.loads(jsonl.read_bytes(path).decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise Malformed(path, 0, str(error)[:200]) from error
-    changes = table.get("change", [])
-    if set(table) - {"change"} or not isinstance(changes, list):
-        raise Malformed(path, 0, "expected nothing but [[change]]")
-    for number, change in enumerate(changes, 1):
-        where = "%s: change %d" % (path, number)
-        if not isinstance(change, dict):
+    found = table.get("explained", [])
+    if set(table) - {"explained"} or not isinstance(found, list):
+        raise Malformed(path, 0, "expected nothing but [[explained]]")
+    for number, one in enumerate(found, 1):
+        where = "%s: explanation %d" % (path, number)
+        if not isinstance(one, dict):
             raise Malformed(where, 0, "expected a table")
-        stored.check(where, 0, change, KEYS)
-        for version in (change["version"], *change.get("backports", ())):
-            if not VERSION.fullmatch(version):
-                raise Malformed(where, 0, "'%.40s' is no version" % version)
-        if "commit" in change and not COMMIT.fullmatch(change["commit"]):
-            raise Malformed(where, 0, "'%.40s' is no commit" % change["commit"])
-    return changes
+        stored.check(where, 0, one, KEYS)
+        if stored.numbers(one["from"]) >= stored.numbers(one["to"]):
+            raise Malformed(where, 0, "from %s to %s is no way" % (one["from"], one["to"]))
+    return found
 
 
-def lies_between(version, before, after):
-    """Whether something that came with a version is in after and not in before. 6.12 came after
-    6.11.9, and 6.1.110 only tells of the 6.1 series."""
-    came, old, new = map(stored.numbers, (version, before, after))
-    if len(came) > 2 and (new[:2] != came[:2] or old >= came):
-        # A backport reaches its own series; who comes later has it by the version itself.
-        return False
-    return old < came <= new
+def overlaps(one, before, after):
+    """Whether what changed between two kernels may have changed where an explanation has it: it
+    stays right for other kernels than those that it was written for, closer or wider apart."""
+    old, new = stored.numbers(before), stored.numbers(after)
+    return max(old, stored.numbers(one["from"])) < min(new, stored.numbers(one["to"]))
 
 
-def explain(changes, fact, before, after):
-    """The changes that a difference between two versions goes back to."""
-    return [change for change in changes
-            if any(fnmatch.fnmatchcase(fact, glob) for glob in change["facts"])
-            and any(lies_between(version, before, after)
-                    for version in (change["version"], *change.get("backports", ())))]
+def explain(explanations, fact, before, after):
+    """Those that a fact's difference between two labels goes back to."""
+    return [one for one in explanations
+            if fnmatch.fnmatchcase(fact, one["fact"]) and overlaps(one, before, after)]

@@ -13,14 +13,15 @@ HEAD = """<!-- SPDX-License-Identifier: GPL-2.0-only -->
 What each kernel and each profiler came to. Each cell leads to the record that it was made from, a
 line of a file in [matrix/](matrix/); [how to run, store and compare](../docs/matrix.md).
 """
+COMMIT = "https://git.kernel.org/linus/"
 LONGEST = 160  # characters of a value in a table; the record has all of it
 
 
-def escape(text):
+def escape(text, longest=LONGEST):
     """Any text as the inside of a table's cell."""
     text = " ".join(text.split())
-    if len(text) > LONGEST:
-        text = text[:LONGEST - 1] + "…"
+    if len(text) > longest:
+        text = text[:longest - 1] + "…"
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_|\[\]#~])", r"\\\1", text)
 
@@ -154,18 +155,23 @@ def links_of(members, name):
                     for made in members)
 
 
-def explanation(changes, name, runs):
+def with_commits(text):
+    """Markdown of a text in which a hash leads to its commit."""
+    return re.sub(r"\b[0-9a-f]{12}\b",
+                  lambda match: "[%s](%s%s)" % (match.group(0), COMMIT, match.group(0)),
+                  escape(text, 1000))
+
+
+def explanation(known, name, runs):
     """For each change from one run of kernels to the next: the pair, and what explains it."""
     for (_, before), (_, after) in zip(runs, runs[1:]):
-        one, other = before[-1], after[0]
-        known = explained.explain(changes, name, one.header["version"], other.header["version"])
-        said = "; ".join(
-            "%s: [%s](%s)" % ("/".join([change["version"], *change.get("backports", ())]),
-                              escape(change["subject"]), change["source"]) for change in known)
-        yield "%s → %s: %s" % (escape(one.label), escape(other.label), said or "**unexplained**")
+        one, other = before[-1].label, after[0].label
+        said = "; ".join("%s *(%s)*" % (with_commits(why["why"]), escape(why["source"]))
+                         for why in explained.explain(known, name, one, other))
+        yield "%s → %s: %s" % (escape(one), escape(other), said or "**unexplained**")
 
 
-def fact_table(kernels, changes):
+def fact_table(kernels, known):
     names = sorted({name for made in kernels for name in made.facts})
     yield from table("fact", "what it is", "values", "changed between, and why")
     for name in names:
@@ -176,7 +182,7 @@ def fact_table(kernels, changes):
             yield row(code(name), escape(about),
                       "<br>".join("%s: %s" % (links_of(members, name), code(value))
                                   for value, members in runs),
-                      "<br>".join(explanation(changes, name, runs)))
+                      "<br>".join(explanation(known, name, runs)))
 
 
 def same_facts(kernels):
@@ -197,14 +203,17 @@ def crash_table(several):
 
 
 def bad_table(several):
-    """Each case that did not just pass, with its reason."""
-    yield from table("by", "case", "outcome", "why")
+    """Every case that did not just pass, those with the same reason together."""
+    yield from table("by", "outcome", "cases", "why")
     for made in several:
+        found = {}
         for name, case in sorted(made.cases.items()):
             if case["outcome"] != "PASS":
-                yield row(header_link(made), code(name),
-                          link(made, stored.case_id(made.label, name), escape(marks(case))),
-                          escape(case["why"].replace("\n", "; ")))
+                found.setdefault((marks(case), case["why"]), []).append(name)
+        for (outcome, why), names in sorted(found.items()):
+            yield row(header_link(made), escape(outcome),
+                      " ".join(link(made, stored.case_id(made.label, name), escape(name))
+                               for name in names), escape(why.replace("\n", "; ")))
 
 
 def made_table(several):
@@ -240,7 +249,7 @@ def section(title, rows, text="", none=None):
         yield none or "Nothing is stored."
 
 
-def report(several, changes):
+def report(several, known):
     """The text of MATRIX.md."""
     kernels = [made for made in several if made.header["kind"] == "kernel"]
     tools = [made for made in several if made.header["kind"] == "tool"]
@@ -250,8 +259,9 @@ def report(several, changes):
         lines += section("Figures that differ between kernels", figure_table(kernels),
                          "Rates whose 95 % intervals do not meet, and counts that a case expects "
                          "exactly.", "None.")
-        lines += section("Facts that differ between kernels", fact_table(kernels, changes),
-                         "What is explained goes by [explained.toml](matrix/explained.toml).",
+        lines += section("Facts that differ between kernels", fact_table(kernels, known),
+                         "Why, and how that is known, stands in "
+                         "[explained.toml](matrix/explained.toml).",
                          "None.")
         same = list(same_facts(kernels))
         lines += section("Facts that are the same wherever they were asked",

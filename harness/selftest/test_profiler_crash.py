@@ -17,7 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 BINARY = os.path.join(os.path.abspath(os.environ.get("O", "build")), "jitproof")
 
-# Starts what it is to record, if anything, and ends as $FAKE_END says.
+# Starts what it is to record, if anything, and ends as $JITPROOF_FAKE_END says.
 FAKE = """#!/bin/sh
 verb=$1
 case "$verb" in
@@ -35,9 +35,9 @@ record)
 esac
 echo "first words of $verb" >&2
 echo "last words of $verb" >&2
-case "$FAKE_END" in
-SEGV | ABRT) kill -s "$FAKE_END" $$ ;;
-*) exit "$FAKE_END" ;;
+case "$JITPROOF_FAKE_END" in
+SEGV | ABRT) kill -s "$JITPROOF_FAKE_END" $$ ;;
+*) exit "$JITPROOF_FAKE_END" ;;
 esac
 """
 
@@ -86,7 +86,7 @@ class Crash(unittest.TestCase):
         return path
 
     def jitproof(self, *arguments, end="0"):
-        environment = {**os.environ, "JITPROOF_PERF": self.perf, "FAKE_END": end}
+        environment = {**os.environ, "JITPROOF_PERF": self.perf, "JITPROOF_FAKE_END": end}
         return subprocess.run([BINARY, *arguments], stdin=subprocess.DEVNULL, timeout=90,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
                               text=True, env=environment)

@@ -10,10 +10,12 @@ Environment: O.
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -224,6 +226,44 @@ class Machine(Folder):
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, r"# \./case/perf\.data: .*")
         self.assertEqual(verdict(done.stdout), block(self.readme(there), "Seen"))
+
+
+    def test_workloads_environment(self):
+        """What is not there cannot be recorded."""
+        os.mkdir(self.place("expected"))
+        with open(self.place("expected", "s"), "w", encoding="utf-8") as file:
+            file.write("case a check : bad silent : attach : seconds=60\n")
+        with subprocess.Popen([BINARY, "run", "-o", self.place("run"), "--expected",
+                               self.place("expected")], stdout=subprocess.PIPE, text=True,
+                              env={**os.environ, "MY_TOKEN": SECRET, "TMPDIR": self.home}) as run:
+            found, end = {}, time.monotonic() + 20
+            while not found and run.poll() is None and time.monotonic() < end:
+                found = self.environments(self.place("run", "s", "a", "truth"))
+                time.sleep(0.01)
+            run.send_signal(signal.SIGINT)
+            said = run.communicate()[0]
+        if "# SKIP" in said:
+            self.skipTest("perf is denied here")
+        self.assertEqual(len(found), 1, said)
+        for text in found.values():
+            self.assertNotIn(b"MY_TOKEN", text)
+            self.assertIn(b"\0TMPDIR=%s\0" % self.home.encode(), b"\0" + text)
+            self.assertIn(b"\0PATH=%s\0" % os.environ["PATH"].encode(), b"\0" + text)
+
+    def environments(self, truth):
+        """Of workloads that write this truth, by pid."""
+        found = {}
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as command, \
+                        open(f"/proc/{pid}/environ", "rb") as environment:
+                    words = command.read().split(b"\0")
+                    # Between fork and exec it is the runner still.
+                    if truth.encode() in words and b"workload" in words:
+                        found[pid] = environment.read()
+            except OSError:
+                pass
+        return found
 
 
 class Hostile(Folder):
