@@ -87,6 +87,7 @@ static void name_end(struct stacks *stacks, const struct jp_event *event, struct
 	case JP_UNWIND_BAD_CFI:
 		/* Where it led is right, and no mapping record says that there is code. */
 		if (unwound->count < truth->nr_whole &&
+		    unwound->where != unwound->frames[unwound->count - 1] &&
 		    unwound->where == truth->whole[unwound->count])
 			name_unmapped(stacks, event, unwound->where - 1, seen);
 		break;
