@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/jit_cfi.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,14 @@
 enum {
 	ALIGN = 16,          /* of a function among the others */
 	PACK_MOST = 1 << 30, /* bytes of code with tables: distances in them have 32 bits */
+	ANCESTORS = 64,      /* that are asked for code of a process */
 	BELOW_MOST = 1024,   /* starts below an address that are looked at: bounds a hostile dump */
+};
+
+/* A process began, as a copy of @parent or (0) as a new program. */
+struct start {
+	uint32_t pid, parent;
+	uint64_t time; /* 0: unknown */
 };
 
 struct jp_jit_cfi {
@@ -19,7 +27,9 @@ struct jp_jit_cfi {
 	/* For loads[i]: where its code lies in @cfi, all functions one behind the other; 0: its
 	 * tables are of no use. */
 	uint64_t *vaddr;
-	struct jp_cfi *cfi; /* NULL: no tables */
+	struct jp_cfi *cfi;   /* NULL: no tables */
+	struct start *starts; /* in the order of time */
+	size_t nr_starts, room;
 	uint16_t machine;
 	bool built;
 	uint64_t bad;
@@ -56,7 +66,38 @@ void jp_jit_cfi_free(struct jp_jit_cfi *jit)
 	jp_cfi_close(jit->cfi);
 	free(jit->reach);
 	free(jit->vaddr);
+	free(jit->starts);
 	free(jit);
+}
+
+int jp_jit_cfi_apply(struct jp_jit_cfi *jit, const struct jp_event *event)
+{
+	struct start start = {.pid = event->pid, .time = event->time};
+
+	if (event->type == JP_EVENT_FORK && event->pid != event->task.ppid)
+		start.parent = event->task.ppid;
+	else if (event->type != JP_EVENT_COMM || !event->comm.exec)
+		return 0;
+	if (jit->nr_starts == jit->room) {
+		size_t room = jit->room ? 2 * jit->room : 64;
+		struct start *starts = reallocarray(jit->starts, room, sizeof(*starts));
+
+		if (!starts)
+			return -ENOMEM;
+		jit->starts = starts;
+		jit->room = room;
+	}
+	jit->starts[jit->nr_starts++] = start;
+	return 0;
+}
+
+/* The last start of @pid, or NULL. */
+static const struct start *start_of(const struct jp_jit_cfi *jit, uint32_t pid)
+{
+	for (size_t i = jit->nr_starts; i; i--)
+		if (jit->starts[i - 1].pid == pid)
+			return &jit->starts[i - 1];
+	return NULL;
 }
 
 /* The first of loads[..high) of @pid that lies behind (@addr, @time). */
@@ -80,8 +121,9 @@ static size_t behind(const struct jp_code_loads *loads, size_t high, uint32_t pi
 	return low;
 }
 
-const struct jp_code_load *jp_jit_cfi_at(const struct jp_jit_cfi *jit, uint32_t pid, uint64_t addr,
-					 uint64_t time)
+/* What @pid itself published. */
+static const struct jp_code_load *own(const struct jp_jit_cfi *jit, uint32_t pid, uint64_t addr,
+				      uint64_t time)
 {
 	const struct jp_code_loads *loads = jit->loads;
 	const struct jp_code_load *latest = NULL;
@@ -105,6 +147,23 @@ const struct jp_code_load *jp_jit_cfi_at(const struct jp_jit_cfi *jit, uint32_t 
 		at = start ? behind(loads, at, pid, start - 1, UINT64_MAX) : 0;
 	}
 	return latest;
+}
+
+const struct jp_code_load *jp_jit_cfi_at(const struct jp_jit_cfi *jit, uint32_t pid, uint64_t addr,
+					 uint64_t time)
+{
+	const struct jp_code_load *load = own(jit, pid, addr, time);
+
+	for (int i = 0; !load && jit->loads->count && i < ANCESTORS; i++) {
+		const struct start *start = start_of(jit, pid);
+
+		if (!start || !start->parent)
+			break;
+		pid = start->parent;
+		time = start->time && start->time < time ? start->time : time;
+		load = own(jit, pid, addr, time);
+	}
+	return load;
 }
 
 /* Tables of all functions become those of one file, as inject makes them: libdw finds a rule of one

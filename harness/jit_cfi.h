@@ -7,6 +7,7 @@
 
 #include "harness/cfi.h"
 #include "harness/code_loads.h"
+#include "harness/event.h"
 
 /*
  * What emitted code says itself of its frames: the UNWINDING_INFO of jitdumps, found by process,
@@ -17,7 +18,11 @@ struct jp_jit_cfi;
 struct jp_jit_cfi *jp_jit_cfi_new(const struct jp_code_loads *loads, uint16_t machine);
 void jp_jit_cfi_free(struct jp_jit_cfi *jit);
 
-/* The function of @pid that lies at @addr at @time, by the dumps; or NULL. */
+/* A forked process has what its parent had published by then, until it is another program: takes
+ * FORK and COMM events, in the order of time. 0 or -ENOMEM. */
+int jp_jit_cfi_apply(struct jp_jit_cfi *jit, const struct jp_event *event);
+/* The function of @pid that lies at @addr at @time, by the dumps; or NULL. One whose start was
+ * taken by another is gone. */
 const struct jp_code_load *jp_jit_cfi_at(const struct jp_jit_cfi *jit, uint32_t pid, uint64_t addr,
 					 uint64_t time);
 /* Whether it comes with tables that can be used. */

@@ -21,10 +21,10 @@ enum jp_frame_answer {
 
 struct jp_machine {
 	const char *name;
-	uint16_t elf;       /* e_machine */
-	uint8_t ip, sp, fp; /* indexes into jp_regs */
-	uint8_t pushed;     /* bytes of stack that a call takes at least */
-	uint32_t saved;     /* registers that a called function gives back as they were */
+	uint16_t elf;   /* e_machine */
+	uint8_t ip, sp; /* indexes into jp_regs */
+	uint8_t pushed; /* bytes of stack that a call takes at least */
+	uint32_t saved; /* registers that a called function gives back as they were */
 	/* One step by the frame-pointer rule; saved registers stay known. */
 	enum jp_frame_answer (*frame)(struct jp_regs *regs, jp_cfi_load load, void *context);
 	/* Whether the @at bytes from @code on may end with a call. */

@@ -8,6 +8,11 @@
 #include "harness/jit_cfi.h"
 #include "harness/machine.h"
 
+/* Stacks that signals may have been taken on, one from the other; no program has so many. */
+enum { MOST_FALLS = 64 };
+/* How far above sp a frame may be: what a stack may grow to by default. */
+enum { MOST_STACK = 8 << 20 };
+
 struct jp_unwinder {
 	struct jp_elf_store *store;
 	const struct jp_machine *machine;
@@ -20,7 +25,7 @@ struct jp_unwinder {
 struct dump {
 	const unsigned char *bytes;
 	uint64_t sp, size;
-	bool below; /* something under sp was asked for: no dump holds that */
+	uint64_t missed; /* the last address that was asked for and is not there */
 };
 
 /* What one walk stands on. */
@@ -30,8 +35,9 @@ struct walk {
 	const struct jp_event *sample;
 	struct jp_regs regs;
 	struct dump dump;
-	bool called; /* regs' ip is a return address: the call stands before it */
-	bool by_cfi; /* the last step was one by call frame information */
+	bool called;    /* regs' ip is a return address: the call stands before it */
+	unsigned falls; /* steps out of signal frames that did not rise */
+	bool by_cfi;    /* the last step was one by call frame information */
 	enum jp_unwind_stop stop;
 	uint64_t where;
 };
@@ -39,12 +45,19 @@ struct walk {
 const char *jp_unwind_stop_text(enum jp_unwind_stop stop)
 {
 	static const char *const texts[JP_UNWIND_STOPS] = {
-		[JP_UNWIND_ROOT] = "root",           [JP_UNWIND_UNMAPPED] = "unmapped",
-		[JP_UNWIND_NO_ELF] = "no-elf",       [JP_UNWIND_NO_CFI] = "no-cfi",
-		[JP_UNWIND_BAD_FRAME] = "bad-frame", [JP_UNWIND_BAD_CFI] = "bad-cfi",
-		[JP_UNWIND_DUMP_END] = "dump-end",   [JP_UNWIND_MAX_STACK] = "max-stack",
-		[JP_UNWIND_KERNEL] = "kernel-walk",  [JP_UNWIND_MAX] = "max",
-		[JP_UNWIND_NO_DATA] = "no-data",     [JP_UNWIND_NOT_CAME] = "not-came",
+		[JP_UNWIND_ROOT] = "root",
+		[JP_UNWIND_UNMAPPED] = "unmapped",
+		[JP_UNWIND_NO_ELF] = "no-elf",
+		[JP_UNWIND_NO_CFI] = "no-cfi",
+		[JP_UNWIND_BAD_FRAME] = "bad-frame",
+		[JP_UNWIND_BAD_CFI] = "bad-cfi",
+		[JP_UNWIND_DUMP_END] = "dump-end",
+		[JP_UNWIND_DUMP_SHORT] = "dump-short",
+		[JP_UNWIND_MAX_STACK] = "max-stack",
+		[JP_UNWIND_KERNEL] = "kernel-walk",
+		[JP_UNWIND_MAX] = "max",
+		[JP_UNWIND_NO_DATA] = "no-data",
+		[JP_UNWIND_NOT_CAME] = "not-came",
 	};
 
 	return (unsigned)stop < JP_UNWIND_STOPS ? texts[stop] : "?";
@@ -95,7 +108,7 @@ static bool load(void *context, uint64_t addr, uint64_t *value)
 	uint64_t at = addr - dump->sp;
 
 	if (dump->size < 8 || at > dump->size - 8) {
-		dump->below |= addr < dump->sp;
+		dump->missed = addr;
 		return false;
 	}
 	memcpy(value, dump->bytes + at, 8);
@@ -108,12 +121,16 @@ static bool stop(struct walk *walk, enum jp_unwind_stop why)
 	return false;
 }
 
-/* What lies above the dump was needed. One that is smaller than what was asked for holds the stack
- * to its very end. */
-static bool stop_beyond(struct walk *walk, enum jp_unwind_stop whole)
+/* What the dump does not hold was needed. @bad: that is no place for a caller's frame to be. */
+static bool stop_beyond(struct walk *walk, enum jp_unwind_stop bad)
 {
-	return stop(walk, walk->dump.size < walk->sample->sample.stack_asked ? whole
-									     : JP_UNWIND_DUMP_END);
+	const struct dump *dump = &walk->dump;
+
+	if (dump->missed < dump->sp || dump->missed - dump->sp > MOST_STACK)
+		return stop(walk, bad);
+	/* The kernel faults nothing in: it stops at the first page that is not there. */
+	return stop(walk, dump->size < walk->sample->sample.stack_asked ? JP_UNWIND_DUMP_SHORT
+									: JP_UNWIND_DUMP_END);
 }
 
 /* One step by the frame-pointer rule; false: walk->stop says why there is none. */
@@ -145,11 +162,7 @@ static bool take_answer(struct walk *walk, enum jp_cfi_answer answer)
 	case JP_CFI_END:
 		return stop(walk, JP_UNWIND_ROOT);
 	case JP_CFI_STACK:
-		if (walk->dump.below)
-			return stop(walk, JP_UNWIND_BAD_CFI);
-		/* An empty dump is no whole stack: the kernel could not read it. */
-		return walk->dump.size ? stop_beyond(walk, JP_UNWIND_BAD_CFI)
-				       : stop(walk, JP_UNWIND_DUMP_END);
+		return stop_beyond(walk, JP_UNWIND_BAD_CFI);
 	default:
 		return stop(walk, JP_UNWIND_NO_CFI);
 	}
@@ -185,20 +198,20 @@ static bool is_return(struct walk *walk, uint64_t ip)
 		return false;
 	if (mapping->backing == JP_BACKING_FILE)
 		return true;
-	code = jp_jit_cfi_at(unwinder->jit, mapping->pid, ip - 1, walk->sample->time);
+	code = jp_jit_cfi_at(unwinder->jit, walk->sample->pid, ip - 1, walk->sample->time);
 	return !code || !code->code || unwinder->machine->after_call(code->code, ip - code->addr);
 }
 
-/* One step by what the emitter says of its code; @mapping: of its record's pid. NO_CFI where it
- * says nothing. What it says may be wrong: that is seen where it leads to no code. */
-static bool step_jit(struct walk *walk, const struct jp_mapping *mapping, uint64_t addr)
+/* One step by what the emitter says of its code; NO_CFI where it says nothing. What it says may be
+ * wrong: that is seen where it leads to no code. */
+static bool step_jit(struct walk *walk, uint64_t addr)
 {
 	struct jp_unwinder *unwinder = walk->unwinder;
 	const struct jp_code_load *code = NULL;
 	uint64_t ip;
 
 	if (unwinder->jit)
-		code = jp_jit_cfi_at(unwinder->jit, mapping->pid, addr, walk->sample->time);
+		code = jp_jit_cfi_at(unwinder->jit, walk->sample->pid, addr, walk->sample->time);
 	if (!code)
 		return stop(walk, JP_UNWIND_NO_CFI);
 	if (!take_answer(walk, jp_jit_cfi_step(unwinder->jit, code, addr, &walk->regs, load,
@@ -214,7 +227,7 @@ static bool step_jit(struct walk *walk, const struct jp_mapping *mapping, uint64
 static bool by_cfi(struct walk *walk, struct jp_mapping *mapping, uint64_t addr)
 {
 	return mapping->backing == JP_BACKING_FILE ? step_file(walk, mapping, addr)
-						   : step_jit(walk, mapping, addr);
+						   : step_jit(walk, addr);
 }
 
 static bool by_either(struct walk *walk, struct jp_mapping *mapping, uint64_t addr)
@@ -241,7 +254,6 @@ static bool step_mapped(struct walk *walk,
 	uint64_t pushed = walk->called ? machine->pushed : 0, caller_sp, unused;
 
 	walk->where = addr;
-	walk->dump.below = false;
 	if (!mapping)
 		return stop(walk, JP_UNWIND_UNMAPPED);
 	if (!by(walk, mapping, addr))
@@ -253,6 +265,8 @@ static bool step_mapped(struct walk *walk,
 	caller_sp = walk->regs.r[machine->sp];
 	if (caller_sp < sp + pushed && (walk->called || load(&walk->dump, caller_sp, &unused)))
 		return stop(walk, walk->by_cfi ? JP_UNWIND_BAD_CFI : JP_UNWIND_BAD_FRAME);
+	if (caller_sp <= sp && !walk->called && ++walk->falls > MOST_FALLS)
+		return stop(walk, JP_UNWIND_BAD_CFI);
 	return true;
 }
 

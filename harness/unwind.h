@@ -21,15 +21,18 @@ enum jp_unwind_stop {
 	JP_UNWIND_UNMAPPED,  /* an address in no known mapping */
 	JP_UNWIND_NO_ELF,    /* a file mapping whose ELF could not be had */
 	JP_UNWIND_NO_CFI,    /* an address that no call frame information covers */
-	JP_UNWIND_BAD_FRAME, /* the frame pointer leads nowhere: not above sp, unaligned */
-	JP_UNWIND_BAD_CFI,   /* call frame information leads nowhere: out of a stack that the dump
-			      * holds whole, downwards, or to what no call returns to */
-	JP_UNWIND_DUMP_END,  /* the dump ends before the stack does */
-	JP_UNWIND_MAX_STACK, /* chain: as many addresses as the kernel stores of one sample */
-	JP_UNWIND_KERNEL,    /* chain: the kernel ended it, and does not say why */
-	JP_UNWIND_NOT_CAME,  /* chain: deferred, and never written */
-	JP_UNWIND_MAX,       /* the caller's room is full */
-	JP_UNWIND_NO_DATA,   /* the sample has no registers or no stack */
+	JP_UNWIND_BAD_FRAME, /* the frame pointer leads nowhere: not above sp, unaligned, far away
+			      */
+	JP_UNWIND_BAD_CFI,  /* call frame information leads nowhere: downwards, far away, or to what
+			     * no call returns to */
+	JP_UNWIND_DUMP_END, /* the dump ends before the stack does */
+	JP_UNWIND_DUMP_SHORT, /* the kernel could not read as much as it had room for: there the
+			       * stack ends, or a page of it was never touched; more was needed */
+	JP_UNWIND_MAX_STACK,  /* chain: as many addresses as the kernel stores of one sample */
+	JP_UNWIND_KERNEL,     /* chain: the kernel ended it, and does not say why */
+	JP_UNWIND_NOT_CAME,   /* chain: deferred, and never written */
+	JP_UNWIND_MAX,        /* the caller's room is full */
+	JP_UNWIND_NO_DATA,    /* the sample has no registers or no stack */
 	JP_UNWIND_STOPS
 };
 const char *jp_unwind_stop_text(enum jp_unwind_stop stop);

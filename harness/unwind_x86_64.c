@@ -60,7 +60,6 @@ static const struct jp_machine x86_64 = {
 	.elf = 62, /* EM_X86_64 */
 	.ip = IP,
 	.sp = SP,
-	.fp = FP,
 	.pushed = 8,
 	.saved = SAVED,
 	.frame = frame,

@@ -326,7 +326,7 @@ static int visit(void *context, const struct jp_event *event)
 
 	if (event->type == JP_EVENT_SAMPLE)
 		return judge_sample(stacks, event);
-	return jp_replay_apply(stacks->replay, event);
+	return jp_jit_cfi_apply(stacks->jit, event) ?: jp_replay_apply(stacks->replay, event);
 }
 
 /* How much emitted code comes with unwinding tables, and of those, how many are of no use. */
