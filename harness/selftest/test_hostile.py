@@ -111,7 +111,8 @@ class RunDirectory(Folder):
         self.write("inject SIGSEGV perf inject was killed", "anon", "crash")
         done = jitproof("judge", self.dir)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("# perf inject was killed\nnot ok 1 fixture/anon # CRASH SIGSEGV", done.stdout)
+        self.assertIn("# perf inject was killed\nnot ok 1 fixture/anon # CRASH SIGSEGV",
+                      done.stdout)
         os.unlink(self.place("anon", "crash"))
         os.mkfifo(self.place("anon", "outcome"))
         self.assertLess(jitproof("judge", self.dir).returncode, 100)
