@@ -112,7 +112,9 @@ struct walk {
 	const struct jp_truth_root *root;
 	const struct method *method;
 	struct jp_truth_stack *stack;
-	const uint64_t *entries; /* S of each function */
+	enum jp_method of;
+	/* S of each function, of the stay and of the one that it lies over. */
+	const uint64_t *entries, *over_entries;
 	uint64_t time;
 	int64_t depth;
 	const struct jp_truth_insn *insn;
@@ -150,12 +152,42 @@ static void see(struct walk *walk, uint64_t address, uint64_t at)
 	stack->seen[stack->nr_seen++] = address;
 }
 
+/* Goes on in the stay that a handler runs on top of. */
+static bool see_interrupted(struct walk *walk)
+{
+	const struct jp_truth_stay *over = walk->stay->over;
+	bool apart = walk->stay->apart;
+	uint32_t depth;
+
+	see(walk, over->interrupted_ip, 0);
+	walk->stay = over;
+	walk->entries = walk->over_entries;
+	walk->root = over->root[jp_method_root(walk->of)];
+	walk->insn = place(over, over->interrupted_ip, over->interrupted_sp, &depth);
+	walk->depth = depth;
+	if (!apart)
+		return true;
+	walk->stack->faithful = false;
+	walk->stack->end = JP_END_STACK;
+	return false;
+}
+
 /* The rest is native, from frames[@first] on. */
 static bool see_root(struct walk *walk, uint32_t first, uint64_t at)
 {
-	for (uint32_t i = first; i < walk->root->count; i++)
+	const struct jp_truth_stay *stay = walk->stay;
+	bool apart = stay->apart && !walk->method->anywhere;
+	uint32_t count = walk->root->count;
+
+	/* By frame pointers the handler's frames are as many as by call frame information. */
+	if (apart)
+		count = stay->over ? stay->root[JP_DUMP]->count : 1;
+	for (uint32_t i = first; i < count && i < walk->root->count; i++)
 		see(walk, walk->root->frames[i], i ? 0 : at);
-	walk->stack->end = JP_END_ROOT;
+	if (stay->over && jp_method_root(walk->of) == JP_DUMP)
+		return see_interrupted(walk);
+	walk->stack->faithful &= !apart;
+	walk->stack->end = apart ? JP_END_STACK : JP_END_ROOT;
 	return false;
 }
 
@@ -252,39 +284,71 @@ static uint32_t longest_detour(const struct jp_truth_path *path)
 	return most;
 }
 
+/* S of each function of @stay, down to @depth. */
+static uint64_t *list_entries(const struct jp_truth_stay *stay, uint32_t depth, uint64_t *entries)
+{
+	entries[0] = stay->sp;
+	for (uint32_t d = 0; d < depth; d++)
+		entries[d + 1] = next_entry(stay->path->functions[d], entries[d]);
+	return entries;
+}
+
+static uint64_t *list_callers(const struct jp_truth_stay *stay, uint32_t depth,
+			      const struct jp_truth_root *root, uint64_t *whole)
+{
+	for (int64_t d = caller_of(stay, depth); d >= 0; d = caller_of(stay, d))
+		*whole++ = return_address(stay->path->functions[d]);
+	memcpy(whole, root->frames, root->count * sizeof(*whole));
+	return whole + root->count;
+}
+
+/* How many addresses a walk may see of @stay. */
+static size_t most_of(const struct jp_truth_stay *stay)
+{
+	/* A misled step sees one more than there are. */
+	return (size_t)2 * stay->path->depth + 2 + stay->root[JP_CHAIN]->count +
+	       stay->root[JP_DUMP]->count + longest_detour(stay->path);
+}
+
 /* Both stacks of @insn at @depth. */
 static bool build(const struct jp_truth *truth, const struct jp_truth_stay *stay, uint64_t time,
 		  uint64_t ip, uint32_t depth, const struct jp_truth_insn *insn,
 		  enum jp_method method, struct jp_truth_stack *stack)
 {
 	const struct jp_truth_root *root = stay->root[jp_method_root(method)];
-	const struct jp_truth_code *const *functions = stay->path->functions;
-	/* A misled step sees one more than there are. */
-	size_t most = (size_t)2 * depth + 2 + root->count + longest_detour(stay->path);
-	uint64_t *entries, *whole;
+	const struct jp_truth_stay *over = stay->over;
+	size_t most = most_of(stay) + (over ? most_of(over) : 0);
+	uint32_t over_depth = 0;
+	uint64_t *whole, *rest;
 	struct walk walk = {.truth = truth,
 			    .stay = stay,
 			    .root = root,
 			    .method = &methods[method],
+			    .of = method,
 			    .stack = stack,
 			    .time = time,
 			    .depth = depth,
 			    .insn = insn};
 
-	if (!make_room(stack, 3 * most + depth + 1))
+	/* Handlers do not nest. */
+	if (over &&
+	    (over->over || !place(over, over->interrupted_ip, over->interrupted_sp, &over_depth)))
+		return false;
+	if (!make_room(stack, 3 * most + depth + over_depth + 2))
 		return false;
 	whole = stack->whole = stack->room;
 	stack->seen = stack->room + most;
 	stack->at = stack->room + 2 * most;
-	walk.entries = entries = stack->room + 3 * most;
-	entries[0] = stay->sp;
-	for (uint32_t d = 0; d < depth; d++)
-		entries[d + 1] = next_entry(functions[d], entries[d]);
+	rest = stack->room + 3 * most;
+	walk.entries = list_entries(stay, depth, rest);
 	*whole++ = ip;
-	for (int64_t d = caller_of(stay, depth); d >= 0; d = caller_of(stay, d))
-		*whole++ = return_address(functions[d]);
-	memcpy(whole, root->frames, root->count * sizeof(*whole));
-	stack->nr_whole = whole + root->count - stack->whole;
+	whole = list_callers(stay, depth, over ? stay->root[JP_DUMP] : root, whole);
+	if (over) {
+		walk.over_entries = list_entries(over, over_depth, rest + depth + 1);
+		*whole++ = over->interrupted_ip;
+		whole = list_callers(over, over_depth, over->root[jp_method_root(method)], whole);
+	}
+	stack->nr_whole = whole - stack->whole;
 	stack->nr_seen = 0;
 	stack->faithful = true;
 	see(&walk, ip, 0);
@@ -292,7 +356,7 @@ static bool build(const struct jp_truth *truth, const struct jp_truth_stay *stay
 		;
 	stack->stay = stay;
 	stack->depth = depth;
-	stack->offset = ip - functions[depth]->addr;
+	stack->offset = ip - stay->path->functions[depth]->addr;
 	return true;
 }
 
@@ -327,6 +391,7 @@ static bool same_stack(const struct jp_truth_stay *one, const struct jp_truth_st
 		       enum jp_method method)
 {
 	return one->path == other->path && one->sp == other->sp && one->bp == other->bp &&
+	       one->over == other->over && one->apart == other->apart &&
 	       one->root[jp_method_root(method)] == other->root[jp_method_root(method)];
 }
 
