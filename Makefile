@@ -21,7 +21,7 @@ JP_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. -MMD -MP -pthread -fno-omit-frame-poin
 JP_LDLIBS := -pthread -ldw -lelf $(if $(HAVE_ZSTD),-lzstd) -lm
 
 SRC	:= $(wildcard harness/*.c harness/capture/*.c validators/*.c workloads/*.c \
-	workloads/publish/*.c) workloads/arch/$(ARCH).c
+	workloads/publish/*.c facts/*.c) workloads/arch/$(ARCH).c
 OBJ	:= $(SRC:%.c=$(O)/%.o) $(O)/expected.o
 # What a test links: everything but main(), which is the test's own.
 PARTS	:= $(filter-out $(O)/harness/main.o,$(OBJ))
@@ -153,8 +153,15 @@ check-full: all ## run every case
 	@$(RUN) --set=full; status=$$?; \
 	if [ $$status -eq 4 ] && [ "$(SKIP_OK)" = 1 ]; then exit 0; fi; exit $$status
 
-run_tests: all ## as kselftest: KTAP on standard output, 4 when everything was skipped
-	@$(RUN) --set=check
+# As kselftest: the kernel's targets and variables, with its runner's output.
+KSELFTEST = $(MAKE) --no-print-directory -f '$(CURDIR)/ci/kselftest/Makefile' \
+	BUILD='$(abspath $(O))' OUTPUT='$(abspath $(O))'
+
+run_tests: all ## as kselftest: the set check as one test; summary=1 puts its output into a log
+	@$(KSELFTEST) run_tests
+
+gen_tar: all ## as kselftest: pack an installed tree, KSFT_INSTALL_PATH=build/kselftest_install
+	@$(KSELFTEST) gen_tar
 
 selftest: all $(TESTS) $(SELFTEST_BIN) sanitized ## test jitproof itself; needs no privileges
 	@O='$(O)' JITPROOF='$(O)/jitproof' ASAN_TESTS='$(ASAN_TESTS)' \
@@ -178,8 +185,11 @@ $(O)/vm/init: ci/vm/init.c Makefile
 vm-init: $(O)/vm/init
 	@:
 
+# And what differs from the results that are stored, where there are any.
 matrix: all vm-init ## run the suite `short` on each kernel of ci/matrix.toml, in VMs
-	@O='$(O)' $(PYTHON) ci/matrix run --suite short -j $(JOBS)
+	@O='$(O)' $(PYTHON) ci/matrix run --suite short -j $(JOBS) && \
+	if ls results/matrix/*.jsonl >/dev/null 2>&1; then \
+		O='$(O)' $(PYTHON) ci/matrix compare results/matrix '$(O)/matrix'; fi
 
 perf-versions: all ## read and write with the perf of other Debian suites (downloads 220 MB once)
 	@$(PYTHON) ci/perf_versions.py --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'
@@ -187,7 +197,11 @@ perf-versions: all ## read and write with the perf of other Debian suites (downl
 findings: all ## measure the findings of results/FINDINGS.md here, with the installed perf
 	@$(PYTHON) ci/findings.py --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'
 
-install: all ## install below $(DESTDIR)$(prefix)
+ifneq ($(KSFT_INSTALL_PATH)$(INSTALL_PATH),)
+install: all
+	@$(KSELFTEST) $(if $(INSTALL_PATH),install,install_all)
+else
+install: all ## install below $(DESTDIR)$(prefix), or as kselftest into KSFT_INSTALL_PATH
 	$(INSTALL) -d '$(DESTDIR)$(prefix)/bin'
 	$(INSTALL) -m 755 $(O)/jitproof $(STATIC) '$(DESTDIR)$(prefix)/bin/'
 	$(INSTALL) -d '$(DESTDIR)$(prefix)/share/jitproof/profiler'
@@ -196,6 +210,7 @@ install: all ## install below $(DESTDIR)$(prefix)
 	@for page in $(wildcard docs/*.1); do \
 	  $(INSTALL) -d '$(DESTDIR)$(prefix)/share/man/man1' && \
 	  $(INSTALL) -m 644 $$page '$(DESTDIR)$(prefix)/share/man/man1/'; done
+endif
 
 help: ## this list
 	@sed -n 's/^\([a-z_-]*\):.* ## /\1	/p' Makefile | expand -t 14
@@ -205,7 +220,7 @@ clean: ## remove $(O)
 	rm -rf $(O)
 
 FORCE:
-.PHONY: all check check-full run_tests selftest sanitized sanitized-parts fuzz lint bench \
+.PHONY: all check check-full run_tests gen_tar selftest sanitized sanitized-parts fuzz lint bench \
 	perf-versions matrix vm-init findings install help clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \

@@ -16,7 +16,7 @@ COLUMNS = 100
 TAB = 8
 MACRO_LINES = 6
 FORBIDDEN_FOLDERS = {"util", "utils", "common", "misc", "lib", "libs", "helpers"}
-C_FOLDERS = ("harness", "workloads", "validators")
+C_FOLDERS = ("harness", "workloads", "validators", "facts")
 
 WORKLOADS_MAY = re.compile(
     r"harness/(error|registry|truth_format|truth_write|jitdump_format)\.h$|workloads/")
@@ -105,8 +105,8 @@ def check_homes(lint, path, text):
         (r"^(gelf|libelf)\.h$|^libelf/", r"^harness/elf_file\.c$", "libelf: harness/elf_file.c"),
         (r"^elfutils/libdw|^libdw|^dwarf\.h$", r"^harness/cfi\.c$", "libdw: harness/cfi.c"),
         (r"^zstd.*\.h$", r"^harness/zstd\.c$", "libzstd: harness/zstd.c"),
-        (r"^linux/perf_event\.h$", r"^harness/capture/|^harness/perfdata_[a-z_]+\.[ch]$",
-         "linux/perf_event.h: harness/capture/ and the perf.data files"),
+        (r"^linux/perf_event\.h$", r"^harness/capture/|^harness/perfdata_[a-z_]+\.[ch]$|^facts/",
+         "linux/perf_event.h: harness/capture/, the perf.data files and facts/"),
     )
     for number, name in includes(text):
         for wanted, home, why in homes:
@@ -118,7 +118,7 @@ def check_homes(lint, path, text):
 def check_direction(lint, path, text):
     core = path.startswith("harness/") and path.count("/") == 1
     for number, name in includes(text):
-        ours = name.startswith(("harness/", "workloads/", "validators/"))
+        ours = name.startswith(("harness/", "workloads/", "validators/", "facts/"))
         # `jitproof workload` lives with what it starts, and is a command all the same.
         command = name == "harness/command.h" and re.match(r"workloads/cmd_\w+\.c$", path)
         if path.startswith("workloads/") and ours and not WORKLOADS_MAY.match(name) and not command:
@@ -131,6 +131,11 @@ def check_direction(lint, path, text):
             lint.say(path, number, f"includes {name}", "a capture never sees validators")
         if path.startswith("harness/capture/") and name.startswith("workloads/"):
             lint.say(path, number, f"includes {name}", "a capture never sees workloads")
+        if path.startswith("facts/") and name.startswith(("workloads/", "validators/")):
+            lint.say(path, number, f"includes {name}",
+                     "a fact acts and watches by itself, and nobody judges it")
+        if name.startswith("facts/") and not path.startswith(("facts/", "harness/selftest/")):
+            lint.say(path, number, f"includes {name}", "nobody names a fact: they register")
         if core and name.startswith("validators/"):
             lint.say(path, number, f"includes {name}", "the core names no validator: they register")
         if core and name.startswith("harness/capture/"):
@@ -144,7 +149,7 @@ def check_calls(lint, path, text):
     code = without_comments(text)
     for number, line in enumerate(code.split("\n"), 1):
         sleeping = re.search(r"(?<![\w.>])(u?sleep|nanosleep|clock_nanosleep)\s*\(", line)
-        if sleeping and path.startswith(("harness/", "workloads/")):
+        if sleeping and path.startswith(("harness/", "workloads/", "facts/")):
             lint.say(path, number, f"calls {sleeping.group(1)}()",
                      "where one waits, a handshake or a deadline belongs")
         called = SYSTEM_CALLS.search(line)

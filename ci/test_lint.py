@@ -103,6 +103,18 @@ class Trees(unittest.TestCase):
         self.found("harness/a.c", SPDX + '#include "validators/stack_verdict.h"\n',
                    "the core names no validator")
 
+    def test_facts(self):
+        self.clean("facts/a.c", SPDX + "#include <linux/perf_event.h>\n"
+                   '#include "harness/capture/events.h"\n')
+        for name in ("workloads/emitter.h", "validators/stack_verdict.h"):
+            self.found("facts/a.c", SPDX + f'#include "{name}"\n', "a fact acts and watches",
+                       line=2)
+        os.remove(os.path.join(self.root, "facts/a.c"))
+        for path in ("harness/a.c", "harness/capture/a.c", "validators/a.c"):
+            self.found(path, SPDX + '#include "facts/fact.h"\n', "nobody names a fact")
+            os.remove(os.path.join(self.root, path))
+        self.clean("harness/selftest/bad_facts.c", SPDX + '#include "facts/fact.h"\n')
+
     def test_homes(self):
         for name, good in (("libelf.h", "harness/elf_file.c"),
                            ("elfutils/libdw.h", "harness/cfi.c"),

@@ -92,7 +92,7 @@ int jp_capture_probe(const struct jp_capture_options *options, bool breakpoints,
 /*
  * Starts @capture on @target: writes @dir/perf.data, @dir/maps, @dir/capture and, when @keep_elf,
  * @dir/elf/. A NULL @dir: @output is the perf.data file and nothing else is written.
- * NULL and a message where it cannot.
+ * NULL, a message and errno where it cannot; EOPNOTSUPP: what was asked for cannot be had here.
  */
 struct jp_session *jp_session_start(const struct jp_capture *capture, int argc, char **argv,
 				    const struct jp_capture_options *options,

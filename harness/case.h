@@ -45,6 +45,7 @@ struct jp_case {
 	char **capture_argv;
 	unsigned samples;         /* needed (samples=N), 2000 by default */
 	unsigned seconds;         /* deadline (seconds=N), 30 by default */
+	unsigned inside;          /* inside=N: in so many nested namespaces; 0: where we are */
 	enum jp_left_out control; /* control=pathless|window: must be caught */
 	struct {              /* at=BOUNDARY:COMMAND: make the workload act there, by handshake */
 		int boundary; /* enum jp_boundary, -1: none */

@@ -253,6 +253,9 @@ static int key_value(struct jp_case_parser *p, char *word)
 	} else if (strcmp(word, "seconds") == 0) {
 		if (!positive(value, 3600, &cas->seconds))
 			return jp_case_bad(p, "seconds", value, "a number from 1 to 3600");
+	} else if (strcmp(word, "inside") == 0) {
+		if (!positive(value, 8, &cas->inside))
+			return jp_case_bad(p, "inside", value, "a number from 1 to 8");
 	} else if (strcmp(word, "control") == 0) {
 		if (strcmp(value, "pathless") == 0)
 			cas->control = JP_LEFT_PATHLESS;
@@ -294,7 +297,8 @@ static int key_value(struct jp_case_parser *p, char *word)
 		cas->step.command = command;
 	} else {
 		return jp_case_bad(p, "key", word,
-				   "samples, seconds, control, publish, inject, methods or at");
+				   "samples, seconds, inside, control, publish, inject, "
+				   "methods or at");
 	}
 	return 0;
 }

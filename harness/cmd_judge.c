@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/case_folder.h"
 #include "harness/command.h"
 #include "harness/judge_file.h"
 #include "harness/report.h"
@@ -17,15 +18,6 @@ struct folders {
 	char **paths;
 	size_t count;
 };
-
-static bool has(const char *dir, const char *name)
-{
-	char path[4096];
-	struct stat status;
-
-	return (size_t)snprintf(path, sizeof(path), "%s/%s", dir, name) < sizeof(path) &&
-	       lstat(path, &status) == 0 && !S_ISDIR(status.st_mode);
-}
 
 static int add_folder(struct folders *folders, const char *path)
 {
@@ -44,7 +36,7 @@ static int find_cases(struct folders *folders, const char *dir, int depth)
 	struct dirent **names;
 	int count, ret = 0;
 
-	if (has(dir, "case"))
+	if (jp_case_folder_is(dir))
 		return add_folder(folders, dir);
 	if (depth == 2)
 		return 0;
@@ -63,66 +55,6 @@ static int find_cases(struct folders *folders, const char *dir, int depth)
 	if (count >= 0)
 		free(names);
 	return count < 0 ? -errno : ret;
-}
-
-/* The case that @dir was run as, as its own definition says. */
-static struct jp_cases *read_case(const char *dir, struct jp_error *err)
-{
-	size_t size;
-	char *text = jp_run_dir_read(dir, "case", &size), file[4096];
-	struct jp_cases *cases;
-
-	snprintf(file, sizeof(file), "%s/case", dir);
-	if (!text) {
-		jp_fail(err, errno, "%s: %s", file, strerror(errno));
-		return NULL;
-	}
-	cases = jp_cases_parse(NULL, file, NULL, text, size, err);
-	free(text);
-	if (cases && cases->nr_cases != 1) {
-		jp_fail(err, EINVAL, "%s: holds %zu cases; expected one", file, cases->nr_cases);
-		jp_cases_free(cases);
-		return NULL;
-	}
-	return cases;
-}
-
-/* What the run itself found out when there was nothing to judge. True when it did. */
-static bool take_outcome(const char *dir, struct jp_result *result)
-{
-	static const enum jp_outcome without_judge[] = {JP_SKIP, JP_ERROR, JP_TIMEOUT};
-	size_t size, length;
-	char *text = jp_run_dir_read(dir, "outcome", &size), *why;
-
-	if (!text)
-		return false;
-	why = strchr(text, ' ');
-	length = why ? (size_t)(why - text) : size;
-	result->outcome = JP_ERROR;
-	snprintf(result->why, sizeof(result->why), "%s/outcome: no outcome that a run has", dir);
-	for (size_t i = 0; i < sizeof(without_judge) / sizeof(without_judge[0]); i++) {
-		const char *name = jp_outcome_text(without_judge[i]);
-
-		if (strlen(name) != length || strncmp(name, text, length) != 0)
-			continue;
-		result->outcome = without_judge[i];
-		snprintf(result->why, sizeof(result->why), "%s", why ? why + 1 : "");
-	}
-	free(text);
-	return true;
-}
-
-/* How long the case took when it ran; 0: its folder does not say. */
-static double seconds_of(const char *dir)
-{
-	size_t size;
-	char *text = jp_run_dir_read(dir, "seconds", &size), *end;
-	double seconds = text ? strtod(text, &end) : 0;
-
-	if (!text || end == text || !(seconds >= 0 && seconds < 1e9))
-		seconds = 0;
-	free(text);
-	return seconds;
 }
 
 /* How many cases @dir was to hold, as its ktap.txt has announced; 0: it says nothing. A run that
@@ -164,7 +96,7 @@ static int judge_folders(const struct folders *folders, size_t plan, const struc
 		struct jp_result *result = jp_report_next(&report);
 		const struct jp_case *cas;
 
-		own[i] = read_case(dir, &err);
+		own[i] = jp_case_folder_definition(dir, &err);
 		if (!own[i]) {
 			printf("Bail out! %s\n", err.text);
 			goto out;
@@ -179,9 +111,7 @@ static int judge_folders(const struct folders *folders, size_t plan, const struc
 			}
 		}
 		result->cas = cas;
-		if (!take_outcome(dir, result))
-			jp_judge_case(cas, dir, result);
-		result->seconds = seconds_of(dir);
+		jp_case_folder_judge(cas, dir, result);
 		jp_report_tell(&report, NULL);
 	}
 	status = jp_report_end(&report);

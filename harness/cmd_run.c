@@ -230,8 +230,12 @@ static int run_cases(const struct options *options, const struct jp_cases *cases
 				jp_run_dir_remove(dir.path);
 			jp_interrupt_die();
 		}
+		if (!options->unjudged)
+			report.junit = create(&dir, "junit.xml");
 		/* Without a single result that a tool could take for the run's. */
 		status = options->unjudged ? JP_EXIT_OK : jp_report_end(&report);
+		if (!options->unjudged && !report.junit)
+			status = JP_EXIT_BROKEN;
 		if (jp_report_written(&report, &err)) {
 			fprintf(stderr, "jitproof run: %s: %s\n", dir.path, err.text);
 			status = JP_EXIT_BROKEN;

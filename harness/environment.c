@@ -70,6 +70,27 @@ static void configuration(struct jp_json *json, const char *release)
 	fclose(file);
 }
 
+static bool is_kept(const char *variable)
+{
+	static const char *const kept[] = {"PATH=",         "TMPDIR=",       "JITPROOF_",     "LD_",
+					   "ASAN_OPTIONS=", "LSAN_OPTIONS=", "UBSAN_OPTIONS="};
+
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		if (strncmp(variable, kept[i], strlen(kept[i])) == 0)
+			return true;
+	return false;
+}
+
+void jp_environment_forget(void)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; environ[i]; i++)
+		if (is_kept(environ[i]))
+			environ[left++] = environ[i];
+	environ[left] = NULL;
+}
+
 void jp_environment_write(FILE *out, uint64_t seed)
 {
 	struct jp_json json;

@@ -9,4 +9,11 @@
  */
 void jp_environment_write(FILE *out, uint64_t seed);
 
+/*
+ * Forgets all variables but those that decide what is run and how (PATH, TMPDIR, JITPROOF_*, the
+ * loader's and the sanitizers'). What we start has them in its memory, stack dumps reach that far,
+ * and perf.data files are sent around; and the size of what lies below them shall not move stacks.
+ */
+void jp_environment_forget(void);
+
 #endif

@@ -258,21 +258,32 @@ static void apply_xfail(const struct jp_case *cas, struct jp_result *result)
 	}
 }
 
-static void judge_crash(const struct jp_case *cas, const char *dir, const char *words,
+/* @words: "VERB SIGNAL WHY", as jp_profiler_crashed() writes it. */
+static void judge_crash(const struct jp_case *cas, const char *dir, char *words,
 			struct jp_result *result)
 {
+	char *rest = words, *verb = strsep(&rest, " "), *signal = strsep(&rest, " "), *environment;
 	size_t size;
-	char *environment = jp_run_dir_read(dir, "env.json", &size);
 
 	result->outcome = JP_ERROR;
-	snprintf(result->why, sizeof(result->why), "%s", words);
+	if (!rest) {
+		snprintf(result->why, sizeof(result->why),
+			 "%s/crash: expected what was done, a signal or '-', and words", dir);
+		return;
+	}
+	snprintf(result->why, sizeof(result->why), "%s", rest);
+	if (strcmp(signal, "-") != 0) {
+		result->outcome = JP_CRASH;
+		snprintf(result->crashed, sizeof(result->crashed), "%s", signal);
+	}
+	environment = jp_run_dir_read(dir, "env.json", &size);
 	result->out_of_scope = jp_expect_scopes(cas, environment);
 	free(environment);
 	for (size_t i = 0; i < cas->nr_expectations; i++) {
 		const struct jp_expectation *allow = &cas->expectations[i];
 
 		if (result->out_of_scope >> i & 1 || strcmp(allow->allow, "tool-crash") != 0 ||
-		    strcmp(allow->metric, "inject") != 0)
+		    strcmp(allow->metric, verb) != 0)
 			continue;
 		result->outcome = JP_XFAIL;
 		note(result, JP_XFAIL, "expected to fail: %s", allow->reason);

@@ -57,10 +57,8 @@ static void diagnose(FILE *out, const struct jp_result *result)
 void jp_ktap_result(FILE *out, size_t number, const struct jp_result *result)
 {
 	static const char *const directive[JP_OUTCOMES] = {
-		[JP_SKIP] = "SKIP",
-		[JP_ERROR] = "ERROR",
-		[JP_XFAIL] = "XFAIL",
-		[JP_TIMEOUT] = "TIMEOUT",
+		[JP_SKIP] = "SKIP",       [JP_ERROR] = "ERROR", [JP_XFAIL] = "XFAIL",
+		[JP_TIMEOUT] = "TIMEOUT", [JP_CRASH] = "CRASH",
 	};
 	bool ok = result->outcome == JP_PASS || result->outcome == JP_SKIP ||
 		  result->outcome == JP_XFAIL;
@@ -73,6 +71,9 @@ void jp_ktap_result(FILE *out, size_t number, const struct jp_result *result)
 	if (result->outcome == JP_SKIP) {
 		fputc(' ', out);
 		one_line(out, result->why);
+	} else if (result->outcome == JP_CRASH) {
+		fputc(' ', out);
+		one_line(out, result->crashed);
 	} else if (result->outcome == JP_XFAIL) {
 		fputc(' ', out);
 		one_line(out, result->cas->xfail ? result->cas->xfail : "");

@@ -181,7 +181,10 @@ static const char *find_in_map(struct jp_names *names, uint32_t pid, uint64_t ad
 	const struct process *process = process_of(names, pid);
 	const char *name = process && process->map ? jp_perf_map_find(process->map, addr) : NULL;
 
-	*why = name ? "map" : process && process->map ? "no-symbol" : "no-map";
+	*why = name                                     ? "map"
+	       : !process || !process->map              ? "no-map"
+	       : jp_perf_map_covers(process->map, addr) ? "overlapped"
+							: "no-symbol";
 	return name;
 }
 

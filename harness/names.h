@@ -20,7 +20,8 @@ void jp_names_free(struct jp_names *names);
 /* The name of @addr, which @mapping covers (NULL: no mapping), or NULL. Lives as long as
  * @names. @why: a word for how: "elf", "map", or why not: "no-mapping"; "no-elf" (an ELF file of
  * inject that is not there, or bad); "no-symbol" (the ELF file or the perf map does not hold
- * @addr); "no-map" (anonymous, and no perf map); "not-anonymous" (no ELF file of inject, and not
+ * @addr); "overlapped" (the perf map does, in lines that overlap others, and perf does not find
+ * them); "no-map" (anonymous, and no perf map); "not-anonymous" (no ELF file of inject, and not
  * what perf takes for anonymous: memfd, or not executable). */
 const char *jp_names_find(struct jp_names *names, const struct jp_mapping *mapping, uint64_t addr,
 			  const char **why);

@@ -22,6 +22,7 @@ enum { NONE, LEFT = 0, RIGHT = 1 };
 
 struct node {
 	uint64_t start, end;
+	uint64_t most; /* the greatest end from here down, once all lines are in */
 	const char *name;
 	uint32_t child[2]; /* indices; NONE: none */
 	uint32_t parent;
@@ -178,6 +179,21 @@ static int read_all(int fd, const char *path, char *text, uint64_t size, struct 
 	return 0;
 }
 
+/* Sets `most` from @at down: the tree is balanced, so this is not deep. */
+static uint64_t measure(struct jp_perf_map *map, uint32_t at)
+{
+	uint64_t most = map->nodes[at].end;
+
+	for (int side = LEFT; side <= RIGHT; side++) {
+		uint32_t child = map->nodes[at].child[side];
+		uint64_t below = child == NONE ? 0 : measure(map, child);
+
+		if (below > most)
+			most = below;
+	}
+	return map->nodes[at].most = most;
+}
+
 static int load(struct jp_perf_map *map, int fd, const char *path, uint64_t size,
 		struct jp_error *err)
 {
@@ -200,7 +216,11 @@ static int load(struct jp_perf_map *map, int fd, const char *path, uint64_t size
 		return ret;
 	map->text[size] = '\0';
 	ret = take_text(map, size);
-	return ret ? jp_fail(err, -ret, "%s: out of memory", path) : 0;
+	if (ret)
+		return jp_fail(err, -ret, "%s: out of memory", path);
+	if (map->root != NONE)
+		measure(map, map->root);
+	return 0;
 }
 
 struct jp_perf_map *jp_perf_map_load(const char *path, int64_t owner, struct jp_error *err)
@@ -246,6 +266,22 @@ const char *jp_perf_map_find(const struct jp_perf_map *map, uint64_t addr)
 			return node->name;
 	}
 	return NULL;
+}
+
+bool jp_perf_map_covers(const struct jp_perf_map *map, uint64_t addr)
+{
+	uint32_t at = map->root;
+
+	while (at != NONE) {
+		const struct node *node = &map->nodes[at];
+		uint32_t left = node->child[LEFT];
+
+		if (addr >= node->start && addr < node->end)
+			return true;
+		/* Whatever ends beyond it on the left starts before this one: look there alone. */
+		at = left != NONE && map->nodes[left].most > addr ? left : node->child[RIGHT];
+	}
+	return false;
 }
 
 uint64_t jp_perf_map_bad_lines(const struct jp_perf_map *map)

@@ -2,6 +2,7 @@
 #ifndef JP_PERF_MAP_H
 #define JP_PERF_MAP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "harness/error.h"
@@ -17,6 +18,8 @@ struct jp_perf_map *jp_perf_map_load(const char *path, int64_t owner, struct jp_
 void jp_perf_map_free(struct jp_perf_map *map);
 /* The name that perf gives to @addr, or NULL. */
 const char *jp_perf_map_find(const struct jp_perf_map *map, uint64_t addr);
+/* Whether any line holds @addr, found by perf or not. */
+bool jp_perf_map_covers(const struct jp_perf_map *map, uint64_t addr);
 uint64_t jp_perf_map_bad_lines(const struct jp_perf_map *map);
 
 #endif

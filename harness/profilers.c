@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "harness/interrupt.h"
+#include "harness/run_dir.h"
 
 /* Long for a program that only says its version; short for a run that waits for it. */
 #define VERSION_NS 20000000000ull
@@ -26,7 +27,7 @@ static uint64_t now(void)
 	return (uint64_t)at.tv_sec * 1000000000 + (uint64_t)at.tv_nsec;
 }
 
-static void folder(char *path, size_t size)
+void jp_profilers_folder(char *path, size_t size)
 {
 	const char *named = getenv("JITPROOF_PROFILERS");
 	ssize_t length;
@@ -51,7 +52,7 @@ static bool path_of(const char *name, char *path, size_t size)
 {
 	char dir[4096];
 
-	folder(dir, sizeof(dir));
+	jp_profilers_folder(dir, sizeof(dir));
 	return !strchr(name, '/') && name[0] != '.' &&
 	       (size_t)snprintf(path, size, "%s/%s.py", dir, name) < size &&
 	       access(path, R_OK) == 0;
@@ -238,7 +239,7 @@ void jp_profilers_describe(struct jp_json *json)
 	char dir[4096], text[256];
 	int count;
 
-	folder(dir, sizeof(dir));
+	jp_profilers_folder(dir, sizeof(dir));
 	count = scandir(dir, &names, NULL, alphasort);
 	for (int i = 0; i < count; i++) {
 		char *name = names[i]->d_name, *dot = strrchr(name, '.');
@@ -254,6 +255,29 @@ void jp_profilers_describe(struct jp_json *json)
 	free(names);
 }
 
+bool jp_profiler_crashed(const char *dir, const char *verb, const char *line, struct jp_error *err)
+{
+	const char *signal = "-", *why = NULL;
+	struct jp_error unwritten = {""};
+	char text[1200];
+	int length = 1;
+
+	if (strncmp(line, "failed ", 7) == 0) {
+		why = line + 7;
+	} else if (strncmp(line, "crash SIG", 9) == 0) {
+		signal = line + 6;
+		length = (int)strcspn(signal, " ");
+		why = signal + length + (signal[length] == ' ');
+	}
+	if (!why)
+		return false;
+	snprintf(text, sizeof(text), "%s %.*s %s", verb, length, signal, why);
+	if (jp_run_dir_write(dir, "crash", text, &unwritten))
+		why = unwritten.text;
+	jp_fail(err, ECHILD, "%s", why);
+	return true;
+}
+
 int jp_profiler_inject(const char *name, const char *dir, uint64_t deadline, struct jp_error *err)
 {
 	char *const args[] = {"inject", "--dir", (char *)dir, NULL};
@@ -266,8 +290,8 @@ int jp_profiler_inject(const char *name, const char *dir, uint64_t deadline, str
 	if (ret)
 		return ret;
 	ret = jp_profiler_line(&profiler, line, sizeof(line), deadline, err);
-	if (!ret && strncmp(line, "crash ", 6) == 0)
-		ret = jp_fail(err, ECHILD, "%s", line + 6);
+	if (!ret && jp_profiler_crashed(dir, "inject", line, err))
+		ret = -ECHILD;
 	else if (!ret && strcmp(line, "done") != 0)
 		ret = jp_fail(err, EPROTO, "profiler %s: %.900s", name, line);
 	jp_profiler_end(&profiler, ret != 0);

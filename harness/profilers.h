@@ -37,13 +37,20 @@ int jp_profiler_say(struct jp_profiler *profiler, const char *word, struct jp_er
 /* Tells it that nothing more comes, which ends it; kills it and what it started where @kill. */
 void jp_profiler_end(struct jp_profiler *profiler, bool kill);
 
+/* Where the adapters are. */
+void jp_profilers_folder(char *path, size_t size);
 /* The version of @name's profiler in @text; -ENOENT and what is missing where it cannot run. */
 int jp_profiler_version(const char *name, char *text, size_t size, struct jp_error *err);
 /* A string "NAME": "VERSION" for each adapter, null where the profiler is not there. */
 void jp_profilers_describe(struct jp_json *json);
 /*
+ * True where @line says that the profiler died of a signal ("crash SIGNAL WHY") or failed ("failed
+ * WHY"). @dir/crash is for whoever judges, "@verb SIGNAL WHY" with '-' for no signal; @err has WHY.
+ */
+bool jp_profiler_crashed(const char *dir, const char *verb, const char *line, struct jp_error *err);
+/*
  * @name merges @dir/perf.data and the jitdumps into @dir/injected.data. -ECHILD: the profiler
- * crashed or failed, with its last words in @err.
+ * crashed or failed, with its last words in @err and in @dir/crash.
  */
 int jp_profiler_inject(const char *name, const char *dir, uint64_t deadline, struct jp_error *err);
 

@@ -14,6 +14,8 @@ extern const void *const __start_jp_validator[] __attribute__((weak));
 extern const void *const __stop_jp_validator[] __attribute__((weak));
 extern const void *const __start_jp_publisher[] __attribute__((weak));
 extern const void *const __stop_jp_publisher[] __attribute__((weak));
+extern const void *const __start_jp_fact[] __attribute__((weak));
+extern const void *const __stop_jp_fact[] __attribute__((weak));
 
 static const struct {
 	const void *const *start, *const *stop;
@@ -23,6 +25,7 @@ static const struct {
 	[JP_CAPTURE] = {__start_jp_capture, __stop_jp_capture},
 	[JP_VALIDATOR] = {__start_jp_validator, __stop_jp_validator},
 	[JP_PUBLISHER] = {__start_jp_publisher, __stop_jp_publisher},
+	[JP_FACT] = {__start_jp_fact, __stop_jp_fact},
 };
 
 static const char *name_of(const void *entry)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "harness/command.h"
+#include "harness/junit.h"
 #include "harness/ktap.h"
 #include "harness/results.h"
 #include "harness/run_dir.h"
@@ -77,9 +78,12 @@ int jp_report_end(struct jp_report *report)
 		jp_ktap_totals(out, counts);
 		fflush(out);
 	}
+	if (report->junit)
+		jp_junit_write(report->junit, report->results, report->count);
 	if (!report->count)
 		return JP_EXIT_BROKEN;
-	if (counts[JP_FAIL] || counts[JP_XPASS] || counts[JP_ERROR] || counts[JP_TIMEOUT])
+	if (counts[JP_FAIL] || counts[JP_XPASS] || counts[JP_ERROR] || counts[JP_TIMEOUT] ||
+	    counts[JP_CRASH])
 		return JP_EXIT_BAD;
 	return counts[JP_SKIP] == report->count ? JP_EXIT_SKIPPED : JP_EXIT_OK;
 }
@@ -103,6 +107,8 @@ int jp_report_written(const struct jp_report *report, struct jp_error *err)
 		return jp_fail(err, EIO, "results.jsonl cannot be written");
 	if (report->ktap && !written(report->ktap))
 		return jp_fail(err, EIO, "ktap.txt cannot be written");
+	if (report->junit && !written(report->junit))
+		return jp_fail(err, EIO, "junit.xml cannot be written");
 	return 0;
 }
 
@@ -115,4 +121,6 @@ void jp_report_free(struct jp_report *report)
 		fclose(report->jsonl);
 	if (report->ktap)
 		fclose(report->ktap);
+	if (report->junit)
+		fclose(report->junit);
 }

@@ -14,6 +14,7 @@ struct jp_report {
 	size_t counts[JP_OUTCOMES];
 	FILE *jsonl; /* NULL: none is written */
 	FILE *ktap;  /* a copy of standard output, NULL: none */
+	FILE *junit; /* written at the end, NULL: not */
 };
 
 /* Prints the head of @plan results. -ENOMEM at worst. */

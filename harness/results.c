@@ -102,6 +102,8 @@ void jp_results_write(FILE *out, const struct jp_result *result)
 	jp_json_bool(&json, "control", result->cas->control != JP_LEFT_NOTHING);
 	jp_json_string(&json, "outcome", jp_outcome_text(result->outcome));
 	jp_json_string(&json, "why", result->why);
+	if (result->crashed[0])
+		jp_json_string(&json, "crashed", result->crashed);
 	jp_json_double(&json, "seconds", result->seconds);
 	jp_json_object(&json, "metrics");
 	for (size_t i = 0; i < findings->nr_metrics; i++)

@@ -5,9 +5,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "harness/capture.h"
+#include "harness/inside.h"
 #include "harness/interrupt.h"
 #include "harness/environment.h"
 #include "harness/inject.h"
@@ -33,6 +35,7 @@ int jp_runner_open(struct jp_runner *runner, uint64_t seed, struct jp_error *err
 		return jp_fail(err, errno, "/proc/self/exe: %s", strerror(errno));
 	runner->self[length] = '\0';
 	runner->seed = seed;
+	jp_environment_forget();
 	out = open_memstream(&runner->environment, &size);
 	if (!out)
 		return jp_fail(err, ENOMEM, "out of memory");
@@ -71,7 +74,7 @@ static void end_with(struct running *run, int ret, const struct jp_error *err)
 {
 	char words[900], why[2000];
 
-	if (ret == -EOPNOTSUPP) { /* only the workload itself says so */
+	if (ret == -EOPNOTSUPP) { /* the workload says so, or a capture of what it was asked for */
 		end(run, JP_SKIP, err->text);
 		return;
 	}
@@ -204,7 +207,7 @@ static struct jp_session *start_session(struct running *run, struct jp_target *t
 					struct jp_error *err)
 {
 	struct jp_session *session = NULL;
-	int saved[3];
+	int saved[3], code;
 
 	if (!run->capture->launches)
 		return jp_session_start(run->capture, run->capture_argc, run->capture_argv,
@@ -212,8 +215,10 @@ static struct jp_session *start_session(struct running *run, struct jp_target *t
 	if (!jp_performer_redirect(&run->performer, saved, err))
 		session = jp_session_start(run->capture, run->capture_argc, run->capture_argv,
 					   &run->options, target, run->dir, NULL, err);
+	code = errno;
 	jp_performer_restore(saved);
 	run->performer.pid = target->pid;
+	errno = code;
 	return session;
 }
 
@@ -253,7 +258,9 @@ static int perform(struct running *run, struct jp_error *err)
 	target.truth = path;
 	session = start_session(run, &target, err);
 	if (!session) {
-		ret = jp_interrupt_signal() ? -EINTR : -EIO;
+		ret = errno == EOPNOTSUPP ? -EOPNOTSUPP : -EIO;
+		if (jp_interrupt_signal())
+			ret = -EINTR;
 		/* A step that hung makes the case a TIMEOUT. */
 		if (run->stepped && jp_performer_clock() >= run->deadline)
 			ret = -ETIMEDOUT;
@@ -278,7 +285,9 @@ static int perform(struct running *run, struct jp_error *err)
 			ret = jp_performer_stop(&run->performer, jp_performer_clock() + STOP_NS,
 						err);
 	}
-	if (jp_session_finish(session, &finish_err) && !ret)
+	/* Where a profiler ended early, why it did says more than that it did. */
+	if (jp_session_finish(session, &finish_err) &&
+	    (!ret || (ret == -EPIPE && run->capture->foreign)))
 		ret = jp_fail(err, EIO, "%s", finish_err.text);
 	if (!ret && !run->performer.foreign)
 		ret = jp_performer_stop(&run->performer, jp_performer_clock() + STOP_NS, err);
@@ -354,12 +363,20 @@ static int inject(const struct running *run, struct jp_error *err)
 	return ret;
 }
 
+/* Whatever else went wrong then did so because of it. */
+static bool profiler_crashed(const char *dir)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/crash", dir);
+	return access(path, F_OK) == 0;
+}
+
 /* True when there is a folder to judge; else the outcome is the run's own. */
 static bool run_case(struct running *run)
 {
 	char missing[1024] = "";
 	struct jp_error err = {""};
-	bool injecting;
 	int ret;
 
 	if (jp_run_dir_write(run->dir, "case", run->cas->text, &err) ||
@@ -377,16 +394,47 @@ static bool run_case(struct running *run)
 		return false;
 	}
 	ret = perform(run, &err);
-	injecting = !ret && run->cas->inject;
-	if (injecting)
+	if (!ret && run->cas->inject)
 		ret = inject(run, &err);
 	/* Whether it was to be expected is for whoever judges to say. */
-	if (injecting && ret == -ECHILD)
-		ret = jp_run_dir_write(run->dir, "crash", err.text, &err);
+	if (ret && profiler_crashed(run->dir))
+		ret = 0;
 	if (ret)
 		end_with(run, ret, &err);
 	jp_performer_close(&run->performer);
 	return !ret;
+}
+
+static int run_inside(void *context)
+{
+	struct running *run = context;
+
+	run->deadline = jp_performer_clock() + run->cas->seconds * 1000000000ull;
+	return run_case(run) ? 1 : 0;
+}
+
+/* The same in namespaces: the result comes out by memory that is shared. */
+static bool go_inside(struct running *run)
+{
+	struct jp_result *result = run->result;
+	struct jp_error err = {""};
+	int ret;
+
+	run->result = mmap(NULL, sizeof(*result), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (run->result == MAP_FAILED) {
+		run->result = result;
+		end(run, JP_ERROR, "no memory for a result");
+		return false;
+	}
+	*run->result = *result;
+	ret = jp_inside(run->cas->inside, run_inside, run, &err);
+	*result = *run->result;
+	munmap(run->result, sizeof(*result));
+	run->result = result;
+	if (ret < 0)
+		end(run, ret == -EOPNOTSUPP ? JP_SKIP : JP_ERROR, err.text);
+	return ret > 0;
 }
 
 bool jp_runner_run(const struct jp_runner *runner, const struct jp_case *cas, const char *dir,
@@ -404,7 +452,7 @@ bool jp_runner_run(const struct jp_runner *runner, const struct jp_case *cas, co
 
 	memset(result, 0, sizeof(*result));
 	result->cas = cas;
-	watched = run_case(&run);
+	watched = cas->inside ? go_inside(&run) : run_case(&run);
 	if (!watched) {
 		snprintf(text, sizeof(text), "%s %s", jp_outcome_text(result->outcome),
 			 result->why);

@@ -38,6 +38,7 @@ struct processes {
 	size_t nr_images;
 	struct thread *threads; /* open addressing */
 	size_t nr_threads, room;
+	uint64_t sideband; /* records of what happened while the events were on */
 };
 
 static int by_pid(const void *left, const void *right)
@@ -159,6 +160,7 @@ static int visit(void *context, const struct jp_event *event)
 		event->type == JP_EVENT_SAMPLE || event->time > enabled ? event->time : enabled);
 	struct thread *thread;
 
+	processes->sideband += event->type != JP_EVENT_SAMPLE && event->time > enabled;
 	if (image)
 		image->seen = true;
 	switch (event->type) {
@@ -312,6 +314,19 @@ static int judge_threads(struct processes *processes)
 			       jp_metric_rate("threads.nameless", nameless, threads));
 }
 
+static void add_sideband(const struct processes *processes)
+{
+	const struct jp_capture_facts *facts = &processes->evidence->facts;
+	double seconds = (double)(facts->stopped - facts->enabled) / 1e9;
+
+	jp_findings_add(processes->findings,
+			jp_metric_count("sideband.records", processes->sideband));
+	jp_findings_add(
+		processes->findings,
+		jp_metric_count("sideband.per_second",
+				seconds > 0 ? (uint64_t)(processes->sideband / seconds) : 0));
+}
+
 static bool is_seen(void *context, uint32_t pid, uint64_t time)
 {
 	const struct image *image = image_at(context, pid, time);
@@ -330,6 +345,7 @@ static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 		failed = jp_evidence_walk(evidence, add_back, visit, &processes, err);
 	if (!failed)
 		failed = judge_images(&processes) ?: judge_threads(&processes);
+	add_sideband(&processes);
 	if (!failed)
 		failed = jp_files_judge(evidence, add_back, is_seen, &processes, findings, err);
 	free(processes.images);

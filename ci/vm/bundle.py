@@ -85,5 +85,8 @@ def unpack(path, folder):
         with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as memory:
             head = check(memory)
             os.mkdir(folder)
-            write(memory, head, folder)
+            try:
+                write(memory, head, folder)
+            except (OSError, ValueError) as error:
+                raise Torn("the result cannot be written here: %s" % error) from error
             return head[1]

@@ -14,7 +14,7 @@ import time
 
 import debian_packages
 
-from vm import bundle, guest, job, kernel_log, qemu
+from vm import bundle, guest, job, kernel_log, qemu, suites
 
 OUTCOMES = ("DONE", "SPLAT", "ERROR", "LOST")  # the worst last
 LAST_LINES = 30
@@ -27,12 +27,12 @@ class Plan:
     qemu: object  # qemu.Qemu
     groups: tuple  # of suites.Group
     config: dict
+    initrds: dict  # bytes, by the group's name: the same for all kernels
     jitproof: str
-    init: str
     suite: str
     seed: int
     accelerator: str
-    facts: bool
+    command: str  # what makes the same cell again
 
 
 def read(path):
@@ -84,12 +84,11 @@ class Cell:
         work = os.path.join(self.folder, "vm-" + group.name)
         os.mkdir(work)
         started = time.monotonic()
-        first = group is self.plan.groups[0]
         result = {"name": group.name, "smp": group.smp, "cases": len(group.cases),
                   "outcome": "DONE", "reason": "", "splats": []}
         result["append"] = job.APPEND % self.plan.seed
         try:
-            watch = self.boot(group, work, result["append"], self.plan.facts and first)
+            watch = self.boot(group, work, result["append"])
             self.take(group, work, watch, result)
         except guest.Lost as reason:
             self.lost(work, str(reason), result)
@@ -101,11 +100,10 @@ class Cell:
             shutil.rmtree(work, ignore_errors=True)
         return result
 
-    def boot(self, group, work, append, facts):
+    def boot(self, group, work, append):
         config, size = self.plan.config, self.plan.config["qemu"]["output"] << 20
         with open(work + "/initrd", "wb") as file:
-            file.write(job.build(self.plan.jitproof, self.plan.init, group.cases, self.plan.seed,
-                                 facts))
+            file.write(self.plan.initrds[group.name])
         with open(work + "/output", "wb") as file:
             file.truncate(size)
         machine = qemu.Machine(kernel=self.plan.kernel.path, initrd=work + "/initrd",
@@ -171,7 +169,8 @@ class Cell:
         plan = self.plan
         return {
             "kernel": plan.kernel.label, "version": plan.kernel.version,
-            "package": plan.kernel.package, "sha256": plan.kernel.sha256,
+            "package": plan.kernel.package, "package_sha256": plan.kernel.package_sha256,
+            "sha256": plan.kernel.sha256, "command": plan.command,
             "qemu": plan.qemu.version, "qemu_package": plan.qemu.package,
             "accelerator": plan.accelerator, "suite": plan.suite, "seed": plan.seed,
             "memory": plan.config["qemu"]["memory"],
@@ -187,11 +186,14 @@ class Cell:
         done = debian_packages.run([os.path.abspath(self.plan.jitproof), "judge", "--results",
                                     "results.jsonl", "cases"], cwd=self.folder)
         self.write("ktap.txt", done.stdout)
-        outcomes = {}
+        outcomes, results = {}, []
         try:
             for line in read(os.path.join(self.folder, "results.jsonl")).splitlines():
-                outcome = json.loads(line)["outcome"]
+                results.append(json.loads(line))
+                outcome = results[-1]["outcome"]
                 outcomes[outcome] = outcomes.get(outcome, 0) + 1
+            cell["unlisted_skips"] = suites.unlisted(results, self.plan.config.get("skips", []),
+                                                     self.plan.kernel.version)
         except (ValueError, KeyError, TypeError) as error:
             done.returncode = 99
             done.stderr += str(error)

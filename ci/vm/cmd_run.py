@@ -8,9 +8,12 @@ results, bit by bit, however busy this machine is. With --accel=kvm it is a meas
 import argparse
 import concurrent.futures
 import os
+import resource
+import shlex
 import signal
 import sys
 import threading
+import time
 
 from debian_packages import Missing
 
@@ -50,6 +53,19 @@ def add(subparsers):
     parser.set_defaults(run=run)
 
 
+def again(kernel, suite, options, accel):
+    """The command that makes a cell again, without a path of this machine."""
+    words = ["ci/matrix", "run", "--kernel", kernel.label if kernel.package else "PATH",
+             "--suite", suite, "--seed", str(options.seed)]
+    for glob in options.case:
+        words += ["--case", glob]
+    if options.smp:
+        words += ["--smp", str(options.smp)]
+    if accel != "tcg":
+        words += ["--accel", accel]
+    return shlex.join(words)
+
+
 def plans(options, config):
     """A Plan for each kernel, and {kernel: why there is none}."""
     for name in ("jitproof", "init"):
@@ -64,8 +80,11 @@ def plans(options, config):
     found = qemu.find(config["qemu"], options.cache)
     kernels, made, missing = Kernels(config["kernels"], options.cache), [], {}
     facts = not options.no_facts and job.has_facts(options.jitproof)
+    # The facts are the kernel's, not the group's: once is enough.
+    initrds = {group.name: job.build(options.jitproof, options.init, group.cases, options.seed,
+                                     facts and group is groups[0]) for group in groups}
     accel = options.accel
-    for wanted in options.kernel or config["kernels"]["versions"]:
+    for wanted in dict.fromkeys(options.kernel or config["kernels"]["versions"]):
         try:
             kernel = kernels.find(wanted)
         except Missing as reason:
@@ -76,8 +95,13 @@ def plans(options, config):
             accel = "kvm" if works else "tcg"
             print("accelerator: %s%s" % (accel, "" if works else ", because KVM: " + why),
                   file=sys.stderr)
-        made.append(Plan(kernel, found, groups, config, options.jitproof, options.init, suite,
-                         options.seed, accel, facts))
+        made.append(Plan(kernel, found, groups, config, initrds, options.jitproof, suite,
+                         options.seed, accel, again(kernel, suite, options, accel)))
+    labels = [plan.kernel.label for plan in made]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise Missing("two of these kernels are called %s, and so would be their results"
+                          % label)
     return made, missing
 
 
@@ -85,11 +109,13 @@ def summary(cell):
     cases = ", ".join("%d %s" % (count, name) for name, count in cell.get("cases", {}).items())
     reasons = [group["reason"] for group in cell["groups"] if group["reason"]]
     reasons += [cell["reason"]] if cell.get("reason") else []
+    reasons += ["SKIP that is not on the list: " + skip for skip in cell.get("unlisted_skips", [])]
     return "  ".join(filter(None, (cell["outcome"], cases, "; ".join(reasons))))
 
 
 def good(cell):
-    return cell["outcome"] == "DONE" and set(cell.get("cases", {})) <= GOOD
+    return cell["outcome"] == "DONE" and set(cell.get("cases", {})) <= GOOD \
+        and not cell.get("unlisted_skips")
 
 
 def run_all(made, options, progress, stopped):
@@ -114,6 +140,7 @@ def run_all(made, options, progress, stopped):
 
 def run(options):
     stopped = threading.Event()
+    started = time.monotonic()
 
     def stop(number, _frame):
         raise KeyboardInterrupt(signal.Signals(number).name)
@@ -143,4 +170,8 @@ def run(options):
         print("%s (%s): %s" % (cell["kernel"], cell["version"], summary(cell)))
     if not cells:
         return 4
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print("%d of %d kernels whole, %.0f s, %.0f s of processors" % (
+        sum(cell["outcome"] in ("DONE", "SPLAT") for cell in cells), len(cells),
+        time.monotonic() - started, used.ru_utime + used.ru_stime))
     return 0 if all(good(cell) for cell in cells) else 1

@@ -53,7 +53,8 @@ class Kernel:
     version: str  # as the image says it itself
     path: str
     sha256: str  # of the image
-    package: dict  # {} where it comes from no package
+    package: str  # "NAME VERSION"; "" where it comes from none
+    package_sha256: str = ""  # of the package's file
 
 
 def number(text):
@@ -68,9 +69,11 @@ def release_of(path):
         raise Missing("%s: at 0x202 there is no HdrS; expected a bzImage" % path)
     start = int.from_bytes(head[0x20e:0x210], "little") + 0x200
     text = head[start:start + 256].split(b"\0")[0].decode("ascii", "replace")
-    if not re.match(r"\d+\.\d+", text):
+    # It names a folder, too.
+    release = re.match(r"\d+\.\d[\w.+~-]*(?=\s|$)", text)
+    if not release:
         raise Missing("%s: no release at %#x; expected a bzImage" % (path, start))
-    return text.split()[0]
+    return release.group(0)
 
 
 def sha256_of(path):
@@ -177,8 +180,7 @@ class Kernels:
             package = self.resolve(wanted)
             path = self.image(package)
         return Kernel(wanted, release_of(path), path, sha256_of(path),
-                      {"name": package.name, "version": package.version,
-                       "sha256": package.sha256})
+                      "%s %s" % (package.name, package.version), package.sha256)
 
 
 def take_image(package, path):
@@ -213,4 +215,4 @@ def of_path(path):
     elif not os.path.exists(path):
         raise Missing("%s: neither a version (6.12), nor an image, nor a build tree" % path)
     release = release_of(path)
-    return Kernel(release, release, os.path.abspath(path), sha256_of(path), {})
+    return Kernel(release, release, os.path.abspath(path), sha256_of(path), "")

@@ -66,7 +66,7 @@ def new_enough(version, oldest):
     return numbers(version) >= numbers(oldest)
 
 
-def unpacked(config, folder):
+def unpacked(folder):
     """What was unpacked before, or None."""
     try:
         with open(os.path.join(folder, "unpacked.json"), encoding="utf-8") as file:
@@ -91,7 +91,7 @@ def unpack(config, folder):
     version = version_of(path)
     debian_packages.write(os.path.join(folder, "unpacked.json"), json.dumps(
         {"version": version, "package": package.removesuffix(".deb")}) + "\n")
-    return unpacked(config, folder)
+    return unpacked(folder)
 
 
 def find(config, cache):
@@ -105,7 +105,7 @@ def find(config, cache):
         if new_enough(version, config["oldest"]):
             return Qemu(path, version, "")
     folder = os.path.join(os.path.abspath(cache), "qemu")
-    found = unpacked(config, folder) or unpack(config, folder)
+    found = unpacked(folder) or unpack(config, folder)
     if not new_enough(found.version, config["oldest"]):
         raise Missing("%s is %s; expected %s or newer" % (NAME, found.version, config["oldest"]))
     return found

@@ -4,6 +4,7 @@
 import dataclasses
 import fnmatch
 import os
+import re
 
 import debian_packages
 from debian_packages import Missing
@@ -25,6 +26,15 @@ def known(jitproof, globs=()):
     return [line.split()[0] for line in listed.stdout.splitlines() if "/" in line.split()[0]]
 
 
+def parts(group, at_most):
+    """A group's cases, no more than so many in a VM: their evidence stays in its memory."""
+    if len(group.cases) <= at_most:
+        return [group]
+    return [dataclasses.replace(group, name="%s-%d" % (group.name, start // at_most + 1),
+                                cases=group.cases[start:start + at_most])
+            for start in range(0, len(group.cases), at_most)]
+
+
 def groups(config, names, suite, globs, smp=None):
     """The groups of a suite that have a case, of cases that match one of the globs where there
     are any. A case is in the first group that has a glob for it. Missing where a glob of the suite
@@ -43,8 +53,22 @@ def groups(config, names, suite, globs, smp=None):
                  and any(fnmatch.fnmatchcase(name, glob) for glob in group["cases"])]
         taken.update(cases)
         if cases:
-            found.append(Group(group["name"], smp or group["smp"], tuple(cases)))
+            found += parts(Group(group["name"], smp or group["smp"], tuple(cases)),
+                           config["suites"][suite]["at_most"])
     for glob in globs:
         if not fnmatch.filter(taken, glob):
             raise Missing("suite %s has no case that matches %s" % (suite, glob))
     return found
+
+
+def unlisted(results, skips, release):
+    """"CASE: WHY" of each result that is a SKIP and that nothing in the configuration's list
+    expects of this kernel: a skip must not hide what broke."""
+    for entry in skips:
+        if not entry["reason"].strip():
+            raise Missing("skips: %s has no reason" % entry["case"])
+    return ["%s: %s" % (result["case"], result["why"]) for result in results
+            if result["outcome"] == "SKIP" and not any(
+                fnmatch.fnmatchcase(result["case"], entry["case"])
+                and re.search(entry["why"], result["why"])
+                and re.match(entry.get("kernels", ""), release) for entry in skips)]

@@ -44,7 +44,8 @@ static void take(struct jp_session *session, const char *line)
 		session->exited = true;
 	else if (sscanf(line, "samples %" SCNu64, &samples) == 1)
 		session->samples = samples;
-	else if (!foreign->err.text[0])
+	else if (!foreign->err.text[0] &&
+		 !jp_profiler_crashed(session->dir, "record", line, &foreign->err))
 		snprintf(foreign->err.text, sizeof(foreign->err.text), "%s",
 			 strncmp(line, "error ", 6) == 0 ? line + 6 : line);
 }

@@ -113,14 +113,16 @@ static int open_owners(struct jp_session *session, struct jp_error *err)
 	return 0;
 }
 
-/* Halves the ring that can best be without; false where both are at their least. */
-static bool shrink(uint64_t size[JP_STREAMS], uint64_t least)
+/* Halves the ring that can best be without; false where both are at their least. Who asked for a
+ * size means it. */
+static bool shrink(const struct jp_capture_options *options, uint64_t size[JP_STREAMS],
+		   uint64_t least)
 {
-	if (size[JP_SIDEBAND] > SIDEBAND_AMPLE)
+	if (size[JP_SIDEBAND] > SIDEBAND_AMPLE && !options->sideband_ring)
 		size[JP_SIDEBAND] /= 2;
-	else if (size[JP_SAMPLING] > least)
+	else if (size[JP_SAMPLING] > least && !options->ring)
 		size[JP_SAMPLING] /= 2;
-	else if (size[JP_SIDEBAND] > SIDEBAND_LEAST)
+	else if (size[JP_SIDEBAND] > SIDEBAND_LEAST && !options->sideband_ring)
 		size[JP_SIDEBAND] /= 2;
 	else
 		return false;
@@ -149,14 +151,17 @@ int jp_rings_open(struct jp_session *session, struct jp_error *err)
 	size[JP_SAMPLING] = power_of_two(session->options.ring ? session->options.ring : wanted);
 	if (session->options.sideband_ring)
 		size[JP_SIDEBAND] = power_of_two(session->options.sideband_ring);
-	if (size[JP_SAMPLING] > LARGEST_RING)
+	if (size[JP_SAMPLING] > LARGEST_RING && !session->options.ring)
 		size[JP_SAMPLING] = LARGEST_RING;
 	if (size[JP_SAMPLING] < least)
 		size[JP_SAMPLING] = least;
 	/* EPERM: over RLIMIT_MEMLOCK. Smaller rings first, then a lower rate below. */
 	while ((ret = map_rings(session, size)) != 0) {
-		if ((ret != -EPERM && ret != -ENOMEM) || !shrink(size, least))
-			return jp_fail(err, -ret,
+		const bool scarce = ret == -EPERM || ret == -ENOMEM;
+		const bool asked = session->options.ring || session->options.sideband_ring;
+
+		if (!scarce || !shrink(&session->options, size, least))
+			return jp_fail(err, scarce && asked ? EOPNOTSUPP : -ret,
 				       "mmap of rings of %llu + %llu bytes on %u CPUs: %s "
 				       "(RLIMIT_MEMLOCK, kernel.perf_event_mlock_kb=%ld)",
 				       (unsigned long long)size[JP_SAMPLING],

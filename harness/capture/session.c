@@ -228,6 +228,7 @@ struct jp_session *jp_session_start(const struct jp_capture *capture, int argc, 
 				    struct jp_error *err)
 {
 	struct jp_session *session = calloc(1, sizeof(*session));
+	int ret;
 
 	if (!session) {
 		jp_fail(err, ENOMEM, "no memory for a session");
@@ -253,10 +254,13 @@ struct jp_session *jp_session_start(const struct jp_capture *capture, int argc, 
 	else if (!dir)
 		session->output = strdup(output);
 	if (!session->output || (dir && !session->dir))
-		jp_fail(err, ENOMEM, "no memory for a session");
-	else if (prepare(session, err) == 0 && capture->begin(session, argc, argv, err) == 0)
+		ret = jp_fail(err, ENOMEM, "no memory for a session");
+	else
+		ret = prepare(session, err) ?: capture->begin(session, argc, argv, err);
+	if (!ret)
 		return session;
 	session_free(session);
+	errno = -ret;
 	return NULL;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -160,28 +162,41 @@ static void modules(struct jp_session *session, uint64_t time)
 		fclose(file);
 }
 
-void jp_synthesize_kernel(struct jp_session *session, uint64_t time)
+/* The kernel's text, of a hundred thousand lines: read once, it does not move. */
+struct kernel_text {
+	pthread_once_t once;
+	unsigned long long start, end;
+};
+static struct kernel_text kernel_text = {.once = PTHREAD_ONCE_INIT};
+
+static void find_kernel_text(void)
 {
 	FILE *file = fopen("/proc/kallsyms", "re");
-	unsigned long long text = 0, etext = 0, addr;
+	struct kernel_text *text = &kernel_text;
 	char line[1024];
 
-	while (file && !(text && etext) && fgets(line, sizeof(line), file)) {
-		char type, name[128];
+	while (file && !(text->start && text->end) && fgets(line, sizeof(line), file)) {
+		const char *name = strrchr(line, ' ');
 
-		if (sscanf(line, "%llx %c %127s", &addr, &type, name) != 3)
-			continue;
-		if (strcmp(name, "_text") == 0)
-			text = addr;
-		else if (strcmp(name, "_etext") == 0)
-			etext = addr;
+		if (name && strcmp(name, " _text\n") == 0)
+			text->start = strtoull(line, NULL, 16);
+		else if (name && strcmp(name, " _etext\n") == 0)
+			text->end = strtoull(line, NULL, 16);
 	}
 	if (file)
 		fclose(file);
+}
+
+void jp_synthesize_kernel(struct jp_session *session, uint64_t time)
+{
+	const struct kernel_text *text = &kernel_text;
+
+	pthread_once(&kernel_text.once, find_kernel_text);
 	/* All zero where kernel.kptr_restrict hides them: there is nothing to tell then. */
-	if (!text || etext <= text)
+	if (!text->start || text->end <= text->start)
 		return;
 	/* perf finds the kernel's load offset in pgoff, by the symbol in the name. */
-	kernel_map(session, text, etext - text, text, "[kernel.kallsyms]_text", time);
+	kernel_map(session, text->start, text->end - text->start, text->start,
+		   "[kernel.kallsyms]_text", time);
 	modules(session, time);
 }

@@ -32,6 +32,10 @@ class Failed(Exception):
     pass
 
 
+class Crashed(Exception):
+    """Killed by a signal, which is the first argument; the second one is the text."""
+
+
 def say(*words):
     print(*words, flush=True)
 
@@ -39,6 +43,19 @@ def say(*words):
 def one_line(text):
     """The last lines of what a program said, as one."""
     return " | ".join(text.strip().splitlines()[-4:])[:700]
+
+
+def signal_name(number):
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "SIG%d" % number
+
+
+def crashed(what, status, words):
+    """What there is to raise of a perf that has ended with a negative status."""
+    return Crashed(signal_name(-status), "%s was killed by signal %d (%s): %s" % (
+        what, -status, signal.strsignal(-status), one_line(words) or "without a word"))
 
 
 def find_perf():
@@ -181,8 +198,12 @@ class Recording:
         return bool(select.select([self.pidfd], [], [], 0)[0])
 
     def failed(self, when):
-        with open(self.words, encoding="utf-8", errors="replace") as words:
-            return Failed("perf record %s: %s" % (when, one_line(words.read())))
+        with open(self.words, encoding="utf-8", errors="replace") as file:
+            words = file.read()
+        status = self.process.poll()
+        if status is not None and status < 0:
+            return crashed("perf record", status, words)
+        return Failed("perf record %s: %s" % (when, one_line(words)))
 
     def command(self, word):
         """Tells perf, and returns when it says that it did."""
@@ -255,8 +276,7 @@ class Recording:
         except subprocess.TimeoutExpired:
             raise self.failed("does not end") from None
         if status and not (status == -signal.SIGINT and self.number < (5, 12)):
-            raise self.failed("ended with %d" % status if status > 0
-                              else "was killed by signal %d" % -status)
+            raise self.failed("ended with %d" % status)
         self.file.look()
 
     def facts(self):
@@ -321,14 +341,13 @@ def inject(options):
     said = done.stdout.decode(errors="replace")
     sys.stderr.write(said)
     if done.returncode < 0:
-        say("crash perf inject was killed by signal %d (%s): %s" % (
-            -done.returncode, signal.strsignal(-done.returncode), one_line(said)))
-    elif done.returncode:
-        say("crash perf inject ended with %d: %s" % (done.returncode, one_line(said)))
+        raise crashed("perf inject", done.returncode, said)
+    if done.returncode:
+        say("failed perf inject ended with %d: %s" % (done.returncode, one_line(said)))
     elif not os.path.exists(os.path.join(options.dir, "injected.data")):
-        say("crash perf inject wrote nothing: %s" % one_line(said))
+        say("failed perf inject wrote nothing: %s" % one_line(said))
     elif not whole(os.path.join(options.dir, "injected.data")):
-        say("crash perf inject ended with 0 and wrote a file whose records do not follow each "
+        say("failed perf inject ended with 0 and wrote a file whose records do not follow each "
             "other")
     else:
         say("done")
@@ -368,6 +387,8 @@ def main():
             record(options)
     except Missing as missing:
         say("skip", missing)
+    except Crashed as crash:
+        say("crash", crash.args[0], " ".join(crash.args[1].split("\n")))
     except (Failed, OSError) as error:
         say("error", " ".join(str(error).split("\n")))
 

@@ -19,6 +19,7 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 		const char *name = jp_perf_map_find(map, addr);
 
 		sum += name ? strlen(name) : 0;
+		sum += jp_perf_map_covers(map, addr);
 	}
 	jp_perf_map_find(map, 0);
 	jp_perf_map_find(map, UINT64_MAX);

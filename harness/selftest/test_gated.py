@@ -154,15 +154,15 @@ class Live(unittest.TestCase):
         self.home = tempfile.TemporaryDirectory(prefix="jitproof-")
         self.addCleanup(self.home.cleanup)
 
-    def run_case(self, definition):
+    def run_case(self, definition, prefix=()):
         expected = os.path.join(self.home.name, "expected")
         os.mkdir(expected)
         with open(os.path.join(expected, "live"), "w", encoding="utf-8") as file:
             file.write(f"case one check : {definition}\n")
         self.out = os.path.join(self.home.name, "run")
-        done = subprocess.run([tv.JITPROOF, "run", "--expected", expected, "-o", self.out],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60,
-                              check=False)
+        command = [*prefix, tv.JITPROOF, "run", "--expected", expected, "-o", self.out]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=60, check=False)
         return done.stdout.decode(errors="replace")
 
     def facts(self):
@@ -201,6 +201,24 @@ class Live(unittest.TestCase):
                              "gated --freq=1999 : samples=200 seconds=20")
         self.assertRegex(text, r"ERROR:1 ")
         self.assertIn("No such file", text)
+
+    def test_ring_that_cannot_be_had(self):
+        """Who asks for a size means it: nothing smaller is taken in its place."""
+        powers = ("setpriv", "--bounding-set=-all", "prlimit", "--memlock=1048576")
+        text = self.run_case("anon_exec : launch --freq=999 --ring=67108864 : samples=1", powers)
+        self.assertRegex(text, r"(?m)^ok 1 live/one # SKIP mmap of rings of \d+ \+ \d+ bytes")
+
+    def test_inside_of_namespaces(self):
+        """Nobody but them has such numbers there, and none is left."""
+        text = self.run_case("namespaces --depth=2 : launch --freq=999 : samples=100 inside=2")
+        if "# SKIP" in text:
+            self.assertRegex(text, "# SKIP (clone3 with CLONE_NEWPID|mount of /proc)")
+            self.skipTest(text)
+        self.assertIn("\nok 1 live/one\n", text)
+        pids = {sample.pid for sample in
+                rd.PerfData.load(os.path.join(self.out, "live/one/perf.data")).samples()}
+        self.assertGreaterEqual(len(pids), 2)
+        self.assertLess(max(pids), 32)
 
 
 if __name__ == "__main__":

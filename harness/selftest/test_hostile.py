@@ -108,10 +108,11 @@ class RunDirectory(Folder):
                          ["ok 1 fixture/anon"])
         self.assertNotIn("\x1b", done.stdout)
         os.unlink(self.place("anon", "outcome"))
-        self.write("perf inject was killed", "anon", "crash")
+        self.write("inject SIGSEGV perf inject was killed", "anon", "crash")
         done = jitproof("judge", self.dir)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("# perf inject was killed\nnot ok 1 fixture/anon # ERROR", done.stdout)
+        self.assertIn("# perf inject was killed\nnot ok 1 fixture/anon # CRASH SIGSEGV",
+                      done.stdout)
         os.unlink(self.place("anon", "crash"))
         os.mkfifo(self.place("anon", "outcome"))
         self.assertLess(jitproof("judge", self.dir).returncode, 100)

@@ -61,7 +61,38 @@ static void read_mixed(void)
 	expect(map, 0x7000000244, NULL);
 	expect(map, 0x7000000284, "lastnon");
 	expect(map, 0x70000002c4, NULL);
+	check(jp_perf_map_covers(map, 0x7000000244) && jp_perf_map_covers(map, 0x70000002c4),
+	      "what perf does not find stands in an overlapping line");
+	check(!jp_perf_map_covers(map, 0x70000000c4) && !jp_perf_map_covers(map, 0x6fffffffff) &&
+		      !jp_perf_map_covers(map, 0x70000005c0),
+	      "what is in no line stands in none");
 	check(jp_perf_map_bad_lines(map) == 1, "the name of two characters is a bad line");
+	jp_perf_map_free(map);
+}
+
+/* Overlapping lines of all sorts: an address is covered where any line holds it. */
+static void cover_many(void)
+{
+	enum { LINES = 300, SPACE = 4096 };
+	static bool held[SPACE + 64];
+	char text[LINES * 24];
+	struct jp_perf_map *map;
+	unsigned right = 0, random = 1;
+	size_t size = 0;
+
+	for (unsigned i = 0; i < LINES; i++) {
+		unsigned start, length;
+
+		random = random * 1103515245 + 12345;
+		start = random >> 8 & (SPACE - 1);
+		length = random >> 20 & 31;
+		memset(held + start, true, length);
+		size += sprintf(text + size, "%x %x name\n", 0x10000 + start, length);
+	}
+	map = load(text, size);
+	for (unsigned at = 0; map && at < SPACE; at++)
+		right += jp_perf_map_covers(map, 0x10000 + at) == held[at];
+	check(right == SPACE, "%u of %d addresses are covered as they are", right, SPACE);
 	jp_perf_map_free(map);
 }
 
@@ -132,6 +163,7 @@ int main(void)
 	snprintf(path, sizeof(path), "%s/perf-17.map", folder);
 	read_mixed();
 	read_many();
+	cover_many();
 	read_odd("nothing", "", 0, 0);
 	read_odd("empty lines", "\n\n\n", 3, 3);
 	read_odd("zeros", "\0\0\0\0\0\0\0\0\0\0", 10, 1);

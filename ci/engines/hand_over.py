@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tells a test engine what a run found, case by case, from its results.jsonl.
+
+Usage: hand_over.py lava|tmt DIR
+
+lava: calls lava-test-case for each case; prints the commands where there is no such program.
+tmt: writes $TMT_TEST_DATA/results.yaml, for a test with `result: custom`.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+# Ours failing is neither the kernel's pass nor its failure.
+LAVA = {"PASS": "pass", "FAIL": "fail", "XPASS": "fail", "SKIP": "skip", "XFAIL": "skip",
+        "ERROR": "unknown", "TIMEOUT": "unknown"}
+TMT = {"PASS": "pass", "FAIL": "fail", "XPASS": "fail", "SKIP": "skip", "XFAIL": "info",
+       "ERROR": "error", "TIMEOUT": "error"}
+
+
+def results_of(folder):
+    with open(os.path.join(folder, "results.jsonl"), encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def duration(seconds):
+    whole = round(seconds)
+    return f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}"
+
+
+def to_lava(results):
+    tool = shutil.which("lava-test-case")
+    for result in results:
+        # A slash would end the name in a path of LAVA's pages.
+        command = ["lava-test-case", result["case"].replace("/", "."), "--result",
+                   LAVA[result["outcome"]], "--measurement", f"{result['seconds']:.3f}",
+                   "--units", "seconds"]
+        if tool:
+            subprocess.run([tool, *command[1:]], check=True)
+        else:
+            print(*command)
+
+
+def to_tmt(results, folder):
+    """YAML is JSON's superset."""
+    data = os.environ["TMT_TEST_DATA"]
+    told = []
+    for result in results:
+        one = {"name": "/" + result["case"], "result": TMT[result["outcome"]],
+               "duration": duration(result["seconds"])}
+        log = os.path.join(folder, result["case"], "ktap.txt")
+        if os.path.exists(log):
+            one["log"] = [os.path.relpath(log, data)]
+        told.append(one)
+    with open(os.path.join(data, "results.yaml"), "w", encoding="utf-8") as file:
+        json.dump(told, file, indent=1)
+        file.write("\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("engine", choices=("lava", "tmt"))
+    parser.add_argument("dir", metavar="DIR")
+    arguments = parser.parse_args()
+    try:
+        results = results_of(arguments.dir)
+        if arguments.engine == "lava":
+            to_lava(results)
+        else:
+            to_tmt(results, arguments.dir)
+    except KeyError as missing:
+        print(f"hand_over.py: {missing} is missing", file=sys.stderr)
+        return 99
+    except (OSError, ValueError, subprocess.CalledProcessError) as error:
+        print(f"hand_over.py: {arguments.dir}: {error}", file=sys.stderr)
+        return 99
+    return 0 if results else 99
+
+
+if __name__ == "__main__":
+    sys.exit(main())

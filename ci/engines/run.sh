@@ -1,0 +1,20 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Builds and runs the suite where an engine has put this tree, and hands the results over.
+#	ci/engines/run.sh lava|tmt|none DIR [ARGUMENT...]
+# DIR is the new run directory; ARGUMENTs are of `jitproof run`, --set=check without any.
+set -u
+cd "$(dirname "$0")/../.." || exit 99
+if [ $# -lt 2 ]; then
+	echo 'usage: ci/engines/run.sh lava|tmt|none DIR [ARGUMENT...]' >&2
+	exit 2
+fi
+engine=$1 dir=$2
+shift 2
+[ $# -gt 0 ] || set -- --set=check
+
+make --no-print-directory -s -j "$(nproc 2>/dev/null || echo 1)" O="${O:-build}" all || exit 99
+"${O:-build}/jitproof" run -o "$dir" "$@"
+status=$?
+[ "$engine" = none ] || python3 ci/engines/hand_over.py "$engine" "$dir" || exit 99
+exit $status

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Whether KTAP output keeps the rules of the kernel's Documentation/dev-tools/ktap.rst, as the
+parsers that people use read them. Prints FILE:LINE: WHAT for each breach, exits 1 when it printed
+any, 99 when a file cannot be read.
+
+Usage: ktap_check.py [--tap] [FILE...]     (standard input without FILE)
+
+--tap: the outermost version may also be TAP 13 or 14, as the kselftest runner prints it.
+"""
+
+import argparse
+import re
+import sys
+
+STEP = 2  # blanks that one level of nesting is moved in
+DIRECTIVES = ("SKIP", "TODO", "XFAIL", "TIMEOUT", "ERROR")
+NOT_OK_ONLY = ("TIMEOUT", "ERROR")
+# A failure under one of these is expected, or none at all: the parent need not fail.
+FORGIVEN = ("SKIP", "TODO", "XFAIL")
+
+VERSION = re.compile(r"(KTAP|TAP) version (\S*)$")
+PLAN = re.compile(r"(\d+)\.\.(\d+)(.*)$")
+RESULT = re.compile(r"(not ok|ok)(?: (\S+))?(?: (.*))?$")
+
+
+class Level:
+    """The results between a version line and the parent's result."""
+
+    def __init__(self, line):
+        self.line, self.plan, self.count = line, None, 0
+        self.failed = False
+
+
+class Checker:
+    def __init__(self, tap=False):
+        self.tap, self.found, self.number = tap, [], 0
+        self.levels = []  # open ones, outermost first
+        self.closed = None  # a level that ended, and waits for its parent's result
+
+    def say(self, what, line=None):
+        self.found.append((line or self.number, what))
+
+    def version(self, depth, kind, number):
+        if depth == 0 and self.levels:
+            self.say("a second version line at the outermost level")
+            return
+        if depth != len(self.levels):
+            self.say(f"a version line moved in by {depth} levels; expected {len(self.levels)}")
+        if self.closed:
+            self.say("subtests without their parent's result line", self.closed.line)
+            self.closed = None
+        good = [("KTAP", "1")]
+        if self.tap and not self.levels:
+            good += [("TAP", "13"), ("TAP", "14")]
+        if (kind, number) not in good:
+            self.say(f"'{kind} version {number}'; expected 'KTAP version 1'")
+        self.levels.append(Level(self.number))
+
+    def close_to(self, depth):
+        """Levels that are moved in further have ended."""
+        while len(self.levels) > depth + 1:
+            level = self.levels.pop()
+            self.end_of(level)
+            if self.closed:
+                self.say("subtests without their parent's result line", self.closed.line)
+            self.closed = level
+
+    def end_of(self, level):
+        if level.plan is None:
+            self.say("no plan follows this version line", level.line)
+        elif level.plan != level.count:
+            self.say(f"{level.count} results; planned were {level.plan}", level.line)
+
+    def level(self, depth, what):
+        if depth >= len(self.levels):
+            self.say(f"{what} moved in by {depth} levels, without a version line there")
+            return None
+        self.close_to(depth)
+        return self.levels[depth]
+
+    def plan(self, depth, first, last, rest):
+        level = self.level(depth, "a plan")
+        if not level:
+            return
+        if level.plan is not None:
+            self.say("a second plan")
+        elif level.count:
+            self.say("a plan behind results; expected right behind the version line")
+        if first != "1" or rest or (last[0] == "0" and last != "0"):
+            self.say(f"'{first}..{last}{rest}'; expected '1..N'")
+        level.plan = int(last)
+
+    def result(self, depth, word, number, rest):
+        level = self.level(depth, "a result")
+        if not level:
+            return
+        level.count += 1
+        if number != str(level.count):
+            self.say(f"result number {number}; expected {level.count}")
+        name, hash_sign, data = (rest or "").partition("#")
+        if hash_sign and (name[-1:] not in ("", " ") or data[:1] not in ("", " ")):
+            self.say("a '#' in the description; expected ' # ' before a directive")
+        directive = data.split()[0] if data.split() else ""
+        if hash_sign and not data.strip():
+            self.say("nothing behind '#'")
+        if re.fullmatch(r"[A-Za-z]+:?", directive) and directive.rstrip(":").upper() in DIRECTIVES \
+                and directive not in DIRECTIVES:
+            self.say(f"directive '{directive}'; expected '{directive.rstrip(':').upper()}'")
+        elif re.fullmatch(r"[A-Z]{3,}", directive) and directive not in DIRECTIVES:
+            self.say(f"unknown directive '{directive}'")
+        if directive in NOT_OK_ONLY and word == "ok":
+            self.say(f"ok with the directive {directive}")
+        failed = word == "not ok" and directive not in FORGIVEN
+        if self.closed:
+            if self.closed.failed and word == "ok":
+                self.say("ok, though a subtest is not")
+            self.closed = None
+        level.failed = level.failed or failed
+
+    def line(self, text):
+        self.number += 1
+        if re.search(r"[\x00-\x08\x0b-\x1f\x7f]", text):
+            self.say("a control character")
+        bare = text.lstrip(" ")
+        depth, rest = divmod(len(text) - len(bare), STEP)
+        version, plan, result = VERSION.match(bare), PLAN.match(bare), RESULT.match(bare)
+        if not bare or bare.startswith("#"):
+            if re.match(r"# Subtest:", bare):
+                self.say("a subtest's header: a parser would take it for the start of one")
+            return
+        if bare.startswith("Bail out!"):
+            self.say("bailed out: the results are not complete")
+            return
+        if not (version or plan or result):
+            self.say("a line of no kind; expected '# ' before what is told")
+            return
+        if rest:
+            self.say(f"moved in by {len(text) - len(bare)} blanks; a level is {STEP}")
+        if version:
+            self.version(depth, *version.groups())
+        elif not self.levels:
+            self.say("before any version line")
+        elif plan:
+            self.plan(depth, *plan.groups())
+        else:
+            self.result(depth, *result.groups())
+
+    def end(self):
+        if not self.levels:
+            self.say("no version line", 1)
+            return
+        self.close_to(0)
+        if self.closed:
+            self.say("subtests without their parent's result line", self.closed.line)
+        self.end_of(self.levels[0])
+
+
+def check(text, tap=False):
+    """[(line, what)] for @text, in the order of lines."""
+    checker = Checker(tap)
+    lines = text.split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    else:
+        checker.say("the last line has no end", len(lines))
+    for line in lines:
+        checker.line(line)
+    checker.end()
+    return sorted(checker.found)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--tap", action="store_true",
+                        help="the outermost version may be TAP 13 or 14")
+    parser.add_argument("files", nargs="*", metavar="FILE")
+    arguments = parser.parse_args()
+    found = 0
+    for path in arguments.files or ["-"]:
+        try:
+            with open(0 if path == "-" else path, encoding="utf-8", errors="replace",
+                      newline="\n") as file:
+                breaches = check(file.read(), arguments.tap)
+        except OSError as error:
+            print(f"{path}: {error.strerror}", file=sys.stderr)
+            return 99
+        found += len(breaches)
+        for line, what in breaches:
+            print(f"{path}:{line}: {what}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_FACT_CODE_H
+#define JP_FACT_CODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Functions of known instructions: jp_code_enter() calls outer, outer calls a middle, that calls a
+ * leaf. They are in this program's file, so that uprobes find them, too. One file per machine;
+ * where there is none, JP_CODE is not defined, and the facts that need it have no value.
+ */
+#ifdef __x86_64__
+#define JP_CODE 1
+#endif
+
+typedef void (*jp_code)(void);
+
+/* From a function with a frame pointer. */
+void jp_code_outer(jp_code middle, jp_code leaf);
+void jp_code_middle(void);       /* with a frame pointer */
+void jp_code_middle_plain(void); /* without */
+
+/* Calls @leaf on a stack of its own that ends at @top, eight bytes from there. */
+void jp_code_on_stack(void *top, jp_code leaf);
+
+/* Leaves, and instructions in them. */
+void jp_code_leaf(void); /* with a frame pointer */
+extern const char jp_code_leaf_pushed[], jp_code_leaf_body[], jp_code_leaf_ret[];
+void jp_code_plain(void); /* without */
+extern const char jp_code_plain_body[];
+void jp_code_endbr(void); /* begins with endbr64 */
+void jp_code_nop5(void);  /* begins with a nop of five bytes */
+void jp_code_nop10(void); /* of ten */
+void jp_code_odd(void);   /* has jp_code_frame for a frame pointer */
+extern const char jp_code_odd_body[];
+extern uint64_t jp_code_frame;
+void jp_code_trap(void); /* raises SIGTRAP, with a frame pointer */
+/* Calls itself @depth times; the innermost has the body. */
+void jp_code_deep(uint64_t depth);
+extern const char jp_code_deep_body[];
+
+/* What one of them lies at @addr, or NULL. */
+const char *jp_code_name(uint64_t addr);
+
+#endif

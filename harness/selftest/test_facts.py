@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""`jitproof facts`: well-formed, the same in each run, and a probe that goes wrong costs its own
+fact only.
+
+Environment: O, JITPROOF.
+"""
+
+import json
+import os
+import re
+import subprocess
+import time
+import unittest
+
+O = os.path.abspath(os.environ.get("O", "build"))
+JITPROOF = os.path.abspath(os.environ.get("JITPROOF", os.path.join(O, "jitproof")))
+WITH_BAD = os.path.join(O, "selftest", "jitproof-selftest")
+
+
+def start(*arguments, binary=JITPROOF):
+    return subprocess.Popen([binary, "facts", *arguments], stdin=subprocess.DEVNULL, text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def ended(process):
+    """Status, standard output, standard error."""
+    output, errors = process.communicate(timeout=60)
+    return process.returncode, output, errors
+
+
+def objects(process):
+    """Its facts, by name, in the order in which they were told."""
+    status, output, errors = ended(process)
+    if status or errors:
+        raise AssertionError("status %d: %s" % (status, errors))
+    found = [json.loads(line) for line in output.splitlines()]
+    by_name = {fact["fact"]: fact for fact in found}
+    if len(by_name) != len(found):
+        raise AssertionError("a fact is told twice")
+    return by_name
+
+
+class Facts(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.first = objects(start("--json"))
+        # Beside each other, and beside whatever else is busy then.
+        pair = [start("--json"), start("--json")]
+        cls.more = [objects(process) for process in pair]
+
+    def test_number(self):
+        self.assertGreaterEqual(len(self.first), 40)
+
+    def test_well_formed(self):
+        for name, fact in self.first.items():
+            with self.subTest(name):
+                self.assertRegex(name, r"^[a-z0-9_]+(\.[a-z0-9_]+)+$")
+                self.assertRegex(fact["about"], r"^[A-Za-z0-9/].*\.$")
+                if fact["value"] is None:
+                    self.assertEqual(sorted(fact), ["about", "fact", "value", "why"])
+                    self.assertTrue(fact["why"])
+                else:
+                    self.assertEqual(sorted(fact), ["about", "fact", "value"])
+                    values = fact["value"]
+                    for value in values if isinstance(values, list) else [values]:
+                        self.assertIsInstance(value, (str, int))
+
+    def test_sorted(self):
+        self.assertEqual(list(self.first), sorted(self.first))
+
+    def test_same_in_each_run(self):
+        for other in self.more:
+            self.assertEqual(self.first, other)
+
+    def test_no_addresses(self):
+        for name, fact in self.first.items():
+            with self.subTest(name):
+                self.assertNotRegex(json.dumps(fact["value"]), r"0x[0-9a-f]{7}|[0-9a-f]{9}")
+
+    def test_lines(self):
+        status, output, _ = ended(start("merge.*"))
+        self.assertEqual(status, 0)
+        names = [line.split()[0] for line in output.splitlines()]
+        self.assertEqual(names, [name for name in self.first if name.startswith("merge.")])
+
+    def test_globs(self):
+        found = objects(start("--json", "attr.size", "chain.leaf.*"))
+        self.assertIn("attr.size", found)
+        self.assertTrue(all(re.match(r"attr\.size$|chain\.leaf\.", name) for name in found))
+
+    def test_wrong_command_lines(self):
+        for arguments in (["no-such-fact"], ["--limit=0"], ["--limit=x"], ["--limit="], ["--x"]):
+            status, output, errors = ended(start(*arguments))
+            self.assertEqual((status, output), (2, ""), arguments)
+            self.assertTrue(errors)
+
+
+class Bad(unittest.TestCase):
+    """What goes wrong has no value, says why, and the next one is asked all the same."""
+
+    @classmethod
+    def setUpClass(cls):
+        began = time.monotonic()
+        cls.facts = objects(start("--json", "--limit=1000", "bad.*", binary=WITH_BAD))
+        cls.seconds = time.monotonic() - began
+
+    def why(self, name):
+        fact = self.facts[name]
+        self.assertIsNone(fact["value"])
+        return fact["why"]
+
+    def test_crash(self):
+        self.assertEqual(self.why("bad.crash"), "an end of the probe: it died of SIGSEGV")
+
+    def test_hang(self):
+        self.assertEqual(self.why("bad.hang"), "an end of the probe within 1000 ms")
+        # Its child, which nobody waits for, holds no pipe of ours open.
+        self.assertLess(self.seconds, 30)
+
+    def test_leave(self):
+        self.assertEqual(self.why("bad.leave"), "an end of the probe: it exited with 3")
+
+    def test_lack(self):
+        self.assertEqual(self.why("bad.lack"), "one thing, another 2")
+
+    def test_nothing(self):
+        self.assertEqual(self.why("bad.nothing"), "a value: the probe gave 0")
+
+    def test_flood(self):
+        self.assertEqual(self.why("bad.flood"), "room for the value")
+
+    def test_kinds(self):
+        self.assertEqual(self.facts["bad.kinds"]["value"], ["a \"text\"\n", 2 ** 64 - 1])
+
+
+if __name__ == "__main__":
+    unittest.main()

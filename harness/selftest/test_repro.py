@@ -1,0 +1,487 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""jitproof repro: what an archive holds and what it does not, that its bytes depend on nothing but
+what is packed, that it is judged where there is nothing but a shell, and that a hostile run
+directory gets nothing into it.
+
+Environment: O.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import run_directory  # noqa: E402
+
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BINARY = os.path.join(os.path.abspath(os.environ.get("O", "build")), "selftest",
+                      "jitproof-selftest")
+CASES = os.path.join(HERE, "cases")
+FIXTURES = os.path.join(ROOT, "validators", "fixtures")
+SECRET = "hunter2-correct-horse"
+HOST = "sesame.example.org"
+COREUTILS = ("ls", "cat", "mkdir", "env", "head")
+
+
+def jitproof(*arguments, before=(), **more):
+    return subprocess.run([*before, BINARY, *arguments], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=90,
+                          errors="replace", check=False, **more)
+
+
+def verdict(text):
+    """Of KTAP: all but what is about no case."""
+    return [line for line in text.splitlines()
+            if not re.match(r"# (seed|run directory:|Totals|The clocks)|#$|$", line)]
+
+
+def block(readme, title):
+    """The lines that are moved in, below a heading."""
+    part = readme.split("\n## %s\n" % title)[1].split("\n## ")[0]
+    return [line[4:] for line in part.splitlines() if line.startswith("    ")]
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        home = tempfile.TemporaryDirectory(prefix="jitproof-")
+        self.addCleanup(home.cleanup)
+        self.home = home.name
+
+    def place(self, *names):
+        return os.path.join(self.home, *names)
+
+    def fixture(self, name="anon", study="fixture"):
+        """A run directory of ours that holds one recorded case."""
+        target = self.place("run", study, name)
+        shutil.copytree(os.path.join(FIXTURES, name), target)
+        return target
+
+    def repro(self, case="fixture/anon", output="x.tar", **more):
+        done = jitproof("repro", case, "-o", self.place(output), "--from", self.place("run"),
+                        **more)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def packed(self, output="x.tar"):
+        with open(self.place(output), "rb") as file:
+            return file.read()
+
+    def unpack(self, output="x.tar", into="there"):
+        with tarfile.open(self.place(output), "r:") as tar:
+            tar.extractall(self.place(into))
+            return self.place(into, tar.getnames()[0])
+
+    def readme(self, folder):
+        with open(os.path.join(folder, "README"), encoding="utf-8") as file:
+            return file.read()
+
+
+class Archive(Folder):
+    def test_members(self):
+        """A plain ustar that says nothing of who packed it, and when."""
+        self.fixture()
+        self.repro()
+        with tarfile.open(self.place("x.tar"), "r:") as tar:
+            members = tar.getmembers()
+        for member in members:
+            self.assertEqual((member.uid, member.gid, member.mtime, member.uname, member.gname),
+                             (0, 0, 0, "", ""), member.name)
+            self.assertTrue(member.isfile() or member.isdir(), member.name)
+            self.assertRegex(member.name, r"^fixture-anon(/|$)")
+            self.assertNotIn("..", member.name.split("/"))
+        names = [member.name.split("/", 1)[1] for member in members if "/" in member.name]
+        self.assertEqual(len(names), len(set(names)))
+        for name in ("README", "reproduce", "jitproof", "loader", "expected/fixture",
+                     "case/case", "case/truth", "case/perf.data", "case/maps", "case/capture",
+                     "case/env.json", "case/elf/index", "libraries/libc.so.6", "profiler/perf.py"):
+            self.assertIn(name, names)
+        self.assertEqual(len(self.packed()) % 512, 0)
+        self.assertEqual(self.packed()[-1024:], bytes(1024))
+
+    def test_same_bytes(self):
+        """Whoever packs, wherever, whenever: only the files count."""
+        self.fixture("growth")
+        case = "fixture/growth"
+        self.repro(case)
+        shutil.copytree(self.place("run"), self.place("moved", "elsewhere"))
+        os.mkdir(self.place("tmp"))
+        for number, source in enumerate((("run",), ("moved", "elsewhere"),
+                                         ("run", "fixture", "growth"))):
+            # O_EXCL order, time stamps and permissions differ.
+            os.chmod(self.place(*source), 0o700)
+            done = jitproof("repro", case, "-o", self.place(f"{number}.tar"),
+                            "--from", os.path.relpath(self.place(*source), self.place("tmp")),
+                            cwd=self.place("tmp"),
+                            env={"TMPDIR": self.place("tmp"), "HOME": "/", "NUMBER": str(number)})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(self.packed(f"{number}.tar"), self.packed(), source)
+        self.assertEqual(os.listdir(self.place("tmp")), [])
+
+    def test_packed_again(self):
+        """The program of an archive packs what the archive holds."""
+        self.fixture()
+        self.repro()
+        folder = self.unpack()
+        done = subprocess.run(["./jitproof", "repro", "fixture/anon", "-o", self.place("y.tar"),
+                               "--from", "case"], cwd=folder, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=60, check=False,
+                              env={"JITPROOF_PROFILERS": os.path.join(folder, "profiler")})
+        self.assertEqual(done.returncode, 0, done.stdout)
+        again = self.unpack("y.tar", "again")
+        with open(os.path.join(again, "jitproof"), "rb") as one, \
+                open(os.path.join(folder, "jitproof"), "rb") as other:
+            self.assertEqual(one.read(), other.read())
+        done = subprocess.run([os.path.join(again, "reproduce")], stdout=subprocess.PIPE,
+                              text=True, timeout=60, check=False)
+        self.assertIn("ok 1 fixture/anon", done.stdout)
+
+    def test_definition(self):
+        """The definition in force is the one that is packed and judged by."""
+        self.fixture()
+        os.mkdir(self.place("expected"))
+        with open(os.path.join(FIXTURES, "anon", "case"), encoding="utf-8") as file:
+            text = file.read().replace("case fixture/", "case ").rstrip("\n")
+        with open(self.place("expected", "fixture"), "w", encoding="utf-8") as file:
+            file.write(text + "\n\tbroken.dump >=95%\t# it is healthy\n")
+        done = jitproof("repro", "fixture/anon", "-o", self.place("x.tar"), "--from",
+                        self.place("run"), "--expected", self.place("expected"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("FAIL", done.stdout)
+        folder = self.unpack()
+        for source in ("case", "expected/fixture"):
+            with open(os.path.join(folder, source) + ("/case" if source == "case" else ""),
+                      encoding="utf-8") as file:
+                self.assertIn("broken.dump >=95%\t# it is healthy", file.read())
+        done = subprocess.run([os.path.join(folder, "reproduce")], stdout=subprocess.PIPE,
+                              text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(verdict(done.stdout), block(self.readme(folder), "Seen"))
+        self.assertIn("not ok 1 fixture/anon", done.stdout)
+        self.assertIn("it is healthy", self.readme(folder))
+
+
+class Machine(Folder):
+    """What stays at home."""
+
+    def hide(self, folder, name="perf.data"):
+        """A capture as others make them: the environment in a stack, and who recorded it."""
+        path = os.path.join(folder, name)
+        data = run_directory.PerfData.load(path)
+        text = b"\0\0SECRET=%s\0http_proxy=http://me:%s@proxy/\0" % ((SECRET.encode(),) * 2)
+        for sample in data.samples()[:3]:
+            sample.stack[-len(text):] = text
+        # Cut off by the end of the dump.
+        data.samples()[5].stack[-16:] = b"\0\0CUT=" + SECRET.encode()[:10]
+        data.features[3] = HOST.encode() + b"\0"
+        data.save(path)
+
+    def test_environment_and_host(self):
+        folder = self.fixture()
+        self.hide(folder)
+        for secret in (SECRET, HOST, SECRET[:10]):
+            with open(os.path.join(folder, "perf.data"), "rb") as file:
+                self.assertIn(secret.encode(), file.read())
+        self.repro()
+        for secret in (SECRET, HOST, SECRET[:10]):
+            self.assertNotIn(secret.encode(), self.packed())
+        there = self.unpack()
+        listed = self.readme(there)
+        for name in ("SECRET", "http_proxy", "CUT"):
+            self.assertRegex(listed, r"(?m)^      %s$" % name)
+        data = run_directory.PerfData.load(os.path.join(there, "case", "perf.data"))
+        self.assertEqual(sorted(data.features), [6, 7, 12, 21, 23])
+        original = run_directory.PerfData.load(os.path.join(FIXTURES, "anon", "perf.data"))
+        self.assertEqual(data.features, original.features)
+        self.assertEqual(len(data.records), len(original.records))
+
+    def test_paths_are_listed(self):
+        folder = self.fixture()
+        self.repro()
+        listed = self.readme(self.unpack())
+        data = run_directory.PerfData.load(os.path.join(folder, "perf.data"))
+        for mapping in data.maps():
+            self.assertIn("      %s\n" % mapping.name, listed)
+
+    def test_what_cannot_be_read(self):
+        """Damage may be the point of a report: it is packed as it is, and said to be."""
+        folder = self.fixture()
+        with open(os.path.join(folder, "perf.data"), "r+b") as file:
+            file.truncate(20000)
+        said = self.repro()
+        self.assertIn("packed as it is: perf.data", said)
+        there = self.unpack()
+        self.assertIn("* ALL that was recorded as `case/perf.data`", self.readme(there))
+        done = subprocess.run([os.path.join(there, "reproduce")], stdout=subprocess.PIPE,
+                              text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"# \./case/perf\.data: .*")
+        self.assertEqual(verdict(done.stdout), block(self.readme(there), "Seen"))
+
+
+    def test_workloads_environment(self):
+        """What is not there cannot be recorded."""
+        os.mkdir(self.place("expected"))
+        with open(self.place("expected", "s"), "w", encoding="utf-8") as file:
+            file.write("case a check : bad silent : attach : seconds=60\n")
+        with subprocess.Popen([BINARY, "run", "-o", self.place("run"), "--expected",
+                               self.place("expected")], stdout=subprocess.PIPE, text=True,
+                              env={**os.environ, "MY_TOKEN": SECRET, "TMPDIR": self.home}) as run:
+            found, end = {}, time.monotonic() + 20
+            while not found and run.poll() is None and time.monotonic() < end:
+                found = self.environments(self.place("run", "s", "a", "truth"))
+                time.sleep(0.01)
+            run.send_signal(signal.SIGINT)
+            said = run.communicate()[0]
+        if "# SKIP" in said:
+            self.skipTest("perf is denied here")
+        self.assertEqual(len(found), 1, said)
+        for text in found.values():
+            self.assertNotIn(b"MY_TOKEN", text)
+            self.assertIn(b"\0TMPDIR=%s\0" % self.home.encode(), b"\0" + text)
+            self.assertIn(b"\0PATH=%s\0" % os.environ["PATH"].encode(), b"\0" + text)
+
+    def environments(self, truth):
+        """Of workloads that write this truth, by pid."""
+        found = {}
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as command, \
+                        open(f"/proc/{pid}/environ", "rb") as environment:
+                    words = command.read().split(b"\0")
+                    # Between fork and exec it is the runner still.
+                    if truth.encode() in words and b"workload" in words:
+                        found[pid] = environment.read()
+            except OSError:
+                pass
+        return found
+
+
+class Hostile(Folder):
+    """Whoever made the run directory may want a file of ours."""
+
+    def setUp(self):
+        super().setUp()
+        self.dir = self.fixture()
+        with open(self.place("mine"), "w", encoding="utf-8") as file:
+            file.write(SECRET)
+
+    def refused(self, message):
+        done = jitproof("repro", "fixture/anon", "-o", self.place("x.tar"), "--from",
+                        self.place("run"))
+        self.assertEqual(done.returncode, 99, done.stdout)
+        self.assertRegex(done.stderr, message)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertFalse(os.path.exists(self.place("x.tar")))
+
+    def replace(self, name, make, *arguments):
+        path = os.path.join(self.dir, name)
+        if os.path.isdir(path):
+            shutil.rmtree(path)
+        elif os.path.exists(path):
+            os.unlink(path)
+        make(*arguments, path)
+
+    def test_links(self):
+        for name in ("perf.data", "truth", "maps", "env.json", "jit-1.dump", "elf/index",
+                     "elf/0123"):
+            with self.subTest(name):
+                self.replace(name, os.symlink, self.place("mine"))
+                self.refused(re.escape(name) + ": a symbolic link")
+                shutil.rmtree(self.place("run"))
+                self.fixture()
+
+    def test_link_to_a_folder(self):
+        os.mkdir(self.place("ours"))
+        shutil.copy(self.place("mine"), self.place("ours", "index"))
+        self.replace("elf", os.symlink, self.place("ours"))
+        self.refused("elf: a folder was expected, and no link")
+
+    def test_link_as_study(self):
+        os.rename(self.place("run", "fixture"), self.place("ours"))
+        os.symlink(self.place("ours"), self.place("run", "fixture"))
+        self.refused("'fixture/anon' is not in it")
+
+    def test_other_names_of_a_file(self):
+        self.replace("maps", os.link, self.place("mine"))
+        self.refused("maps: has 2 names")
+
+    def test_fifo(self):
+        self.replace("capture", os.mkfifo)
+        self.refused("capture: not a regular file")
+
+    def test_folder_as_file(self):
+        self.replace("maps", os.mkdir)
+        self.refused("maps: not a regular file")
+
+    def test_huge(self):
+        with open(os.path.join(self.dir, "perf.data"), "r+b") as file:
+            file.truncate(1 << 40)
+        self.refused(r"perf\.data: 1099511627776 bytes; at most 1 GiB")
+
+    def test_truth_of_any_size(self):
+        """Room that nobody has written to is left out; what the header claims is not believed."""
+        with open(os.path.join(self.dir, "truth"), "r+b") as file:
+            file.truncate(300 << 20)
+        self.repro()
+        self.assertLess(len(self.packed()), 30 << 20)
+        os.unlink(self.place("x.tar"))
+        with open(os.path.join(self.dir, "truth"), "r+b") as file:
+            for field in (16, 32):  # capacity, next_slot
+                file.seek(field)
+                file.write(b"\xff" * 8)
+            file.truncate(2 << 30)
+        self.refused(r"truth: 2147483648 bytes; at most 1 GiB")
+
+    def test_names(self):
+        """What no run leaves is left out, and named so that it harms no terminal."""
+        for name in ("new\nline", "\x1b[2Jx", "id_rsa", ".hidden", "elf/new\nline", "-o"):
+            with open(os.path.join(self.dir, name), "w", encoding="utf-8") as file:
+                file.write(SECRET)
+        os.symlink(self.place("mine"), os.path.join(self.dir, "link"))
+        os.mkdir(os.path.join(self.dir, "deep"))
+        said = self.repro()
+        self.assertEqual(said.count("# left out"), 8, said)
+        self.assertNotRegex(said, "[\x00-\x09\x0b-\x1f]")
+        self.assertNotIn(SECRET.encode(), self.packed())
+
+    def test_output(self):
+        """Nothing is written through a link, or into what is no file."""
+        os.symlink(self.place("mine"), self.place("x.tar"))
+        os.mkfifo(self.place("fifo"))
+        for output in ("x.tar", "fifo", "no/x.tar"):
+            done = jitproof("repro", "fixture/anon", "-o", self.place(output), "--from",
+                            self.place("run"))
+            self.assertEqual(done.returncode, 99, output)
+        with open(self.place("mine"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), SECRET)
+
+    def test_command_line(self):
+        for arguments, message in ((["fixture/anon"], "expected -o FILE"),
+                                   (["-o", "x"], "expected one case"),
+                                   (["a/b", "c/d", "-o", "x"], "expected one case"),
+                                   (["no/such", "-o", "x"], "no case 'no/such'"),
+                                   (["a/b", "--seed", "x", "-o", "x"], "expected a number")):
+            done = jitproof("repro", *arguments, cwd=self.home)
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertIn(message, done.stderr)
+        done = jitproof("repro", "fixture/other", "-o", self.place("x"), "--from", self.dir)
+        self.assertEqual(done.returncode, 99)
+        self.assertIn("holds the case 'fixture/anon'; expected 'fixture/other'", done.stderr)
+        self.assertEqual(sorted(os.listdir(self.home)), ["mine", "run"])
+
+
+class Elsewhere(Folder):
+    """On a machine that has a shell and coreutils."""
+
+    def needs(self, program):
+        """The files that @program is linked with."""
+        done = subprocess.run(["ldd", program], stdout=subprocess.PIPE, text=True, check=False)
+        return re.findall(r"(?:=> |^\t)(/\S+) \(", done.stdout, re.M)
+
+    def make_root(self):
+        root = self.place("root")
+        for program in ("sh", *COREUTILS):
+            path = shutil.which(program)
+            for file, target in [(path, f"/bin/{program}"),
+                                 *((library, library) for library in self.needs(path))]:
+                os.makedirs(os.path.dirname(root + target), exist_ok=True)
+                shutil.copy(os.path.realpath(file), root + target)
+        # What the shell has must not be what serves us.
+        for folder, _, names in os.walk(root):
+            for name in names:
+                self.assertNotRegex(name, r"^lib(dw|elf|z|zstd|lzma|bz2|gcc_s|m)\.so", folder)
+        return root
+
+    def inside(self, root, *command):
+        chroot = ["chroot", root] if os.geteuid() == 0 else ["unshare", "-r", "chroot", root]
+        return subprocess.run([*chroot, "/bin/sh", "-c", " ".join(command)],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+                              env={"PATH": "/bin:/usr/bin:/sbin:/usr/sbin"})
+
+    def empty_root(self):
+        root = self.make_root()
+        done = self.inside(root, "ls /")
+        if done.returncode:
+            self.skipTest("no root of one's own here: " + done.stderr.strip())
+        self.assertLessEqual(set(done.stdout.split()), {"bin", "lib", "lib64", "usr"})
+        return root
+
+    def same_there(self, root, archive, status):
+        folder = self.unpack(archive, "root/" + archive.split(".")[0])
+        done = self.inside(root, "/%s/reproduce" % os.path.relpath(folder, root))
+        self.assertEqual(done.stderr, "")
+        self.assertEqual(done.returncode, status, done.stdout)
+        self.assertEqual(verdict(done.stdout), block(self.readme(folder), "Seen"))
+        # Beside it, as a file that the shell finds; from elsewhere; and by the judge at home.
+        for command in (f"cd /{os.path.relpath(folder, root)} && sh reproduce",
+                        f"cd /{os.path.relpath(folder, root)}/case && ../reproduce"):
+            self.assertEqual(self.inside(root, command).stdout, done.stdout)
+        here = jitproof("judge", "./case", cwd=folder)
+        self.assertEqual(here.returncode, status)
+        self.assertEqual(verdict(here.stdout), verdict(done.stdout))
+        return folder
+
+    def test_passing(self):
+        root = self.empty_root()
+        self.fixture()
+        self.repro(output="good.tar")
+        self.same_there(root, "good.tar", 0)
+        self.fixture("growth")
+        self.repro("fixture/growth", "names.tar")
+        self.same_there(root, "names.tar", 0)
+
+    def test_failing_case(self):
+        """Run here, by repro itself; our variables are no part of it."""
+        root = self.empty_root()
+        tmp = self.place("tmp")
+        os.mkdir(tmp)
+        done = jitproof("repro", "bad/wrong.expectation", "--expected", CASES, "-o",
+                        self.place("bad.tar"), "--seed", "1",
+                        env={**os.environ, "MY_TOKEN": SECRET, "TMPDIR": tmp})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(os.listdir(tmp), [])
+        if "SKIP" in done.stdout:
+            self.skipTest("perf is denied here")
+        self.assertNotIn(SECRET.encode(), self.packed("bad.tar"))
+        self.assertNotIn(b"MY_TOKEN", self.packed("bad.tar"))
+        folder = self.same_there(root, "bad.tar", 1)
+        readme = self.readme(folder)
+        self.assertIn("# bad/wrong.expectation: FAIL", readme)
+        self.assertRegex(readme, r"broken\.dump: expected >=95%, seen \d")
+        # The whole of it, with the archive's own program.
+        done = subprocess.run(["./%s/reproduce" % os.path.relpath(folder, self.home), "--run",
+                               "again"], cwd=self.home, stdout=subprocess.PIPE, text=True,
+                              timeout=60, check=False)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("not ok 1 bad/wrong.expectation\n", done.stdout)
+        with open(self.place("again", "bad", "wrong.expectation", "elf", "index"),
+                  encoding="utf-8") as file:
+            index = file.read()
+        for name in ("jitproof", "loader", "libraries/libc.so.6"):
+            self.assertIn(os.path.join(folder, name) + "\n", index)
+
+    def test_skipped(self):
+        deny = [sys.executable, os.path.join(ROOT, "ci", "deny_perf.py"), "EPERM"]
+        done = jitproof("repro", "bad/wrong.expectation", "--expected", CASES, "-o",
+                        self.place("x.tar"), before=deny)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        folder = self.unpack()
+        done = subprocess.run([os.path.join(folder, "reproduce")], stdout=subprocess.PIPE,
+                              text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 4)
+        self.assertRegex(done.stdout, "ok 1 bad/wrong.expectation # SKIP .*EPERM")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_UTF8_H
+#define JP_UTF8_H
+
+/* Length of the well-formed UTF-8 sequence at @s (NUL-terminated), 0 where there is none. */
+unsigned int jp_utf8_length(const unsigned char *s);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_WORD_SET_H
+#define JP_WORD_SET_H
+
+#include <stddef.h>
+
+/* Distinct texts in the order of their bytes. All zero to start with. */
+struct jp_word_set {
+	char **words;
+	size_t count, room;
+};
+
+/* Copies @length bytes of @text, unless they are in it already. 0 or -ENOMEM. */
+int jp_word_set_add(struct jp_word_set *set, const char *text, size_t length);
+void jp_word_set_free(struct jp_word_set *set);
+
+#endif
