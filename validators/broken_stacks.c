@@ -191,7 +191,7 @@ static bool is_predicted(const struct jp_truth_stack *truth, const struct jp_eve
 {
 	uint32_t count = unwound->count;
 
-	if (count > truth->nr_seen ||
+	if (!count || count > truth->nr_seen ||
 	    memcmp(unwound->frames, truth->seen, count * sizeof(*truth->seen)) != 0)
 		return false;
 	if (count == truth->nr_seen || unwound->stop == JP_UNWIND_MAX_STACK)
