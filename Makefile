@@ -58,11 +58,29 @@ RUN	 = $(O)/jitproof run
 Q	:= $(if $(V),,@)
 SAY	 = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,@printf '  %-4s %s\n' $(1) $(2))
 
-all: $(O)/jitproof ## build $(O)/jitproof
+# Workloads alone, linked statically, at a fixed address and at any: what static_binary starts. Not
+# every machine has a static C library.
+HAVE_STATIC := $(shell echo 'int main(void) { return 0; }' | $(CC) -static -x c -o /dev/null - \
+	2>/dev/null && echo 1)
+STATIC	:= $(if $(HAVE_STATIC),$(O)/jitproof-static $(O)/jitproof-static-pie)
+STATIC_OBJ := $(patsubst %,$(O)/harness/%.o,main registry error truth_write truth_seal) \
+	$(patsubst %,$(O)/workloads/%.o,anon_exec arena backing cmd_workload emitter frame_walk \
+	image path plan program publish stage arch/$(ARCH)) \
+	$(patsubst %.c,$(O)/%.o,$(wildcard workloads/publish/*.c))
+
+all: $(O)/jitproof $(STATIC) ## build $(O)/jitproof
 
 $(O)/jitproof: $(OBJ)
 	$(call SAY,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
+
+$(O)/jitproof-static: $(STATIC_OBJ)
+	$(call SAY,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -o $@ $^ -pthread
+
+$(O)/jitproof-static-pie: $(STATIC_OBJ)
+	$(call SAY,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static-pie -o $@ $^ -pthread
 
 $(O)/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -192,7 +210,7 @@ install: all
 else
 install: all ## install below $(DESTDIR)$(prefix), or as kselftest into KSFT_INSTALL_PATH
 	$(INSTALL) -d '$(DESTDIR)$(prefix)/bin'
-	$(INSTALL) -m 755 $(O)/jitproof '$(DESTDIR)$(prefix)/bin/jitproof'
+	$(INSTALL) -m 755 $(O)/jitproof $(STATIC) '$(DESTDIR)$(prefix)/bin/'
 	$(INSTALL) -d '$(DESTDIR)$(prefix)/share/jitproof/profiler'
 	$(INSTALL) -m 644 $(wildcard harness/profiler/*.py) \
 	  '$(DESTDIR)$(prefix)/share/jitproof/profiler/'

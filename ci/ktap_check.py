@@ -14,8 +14,9 @@ import re
 import sys
 
 STEP = 2  # blanks that one level of nesting is moved in
-DIRECTIVES = ("SKIP", "TODO", "XFAIL", "TIMEOUT", "ERROR")
-NOT_OK_ONLY = ("TIMEOUT", "ERROR")
+# CRASH is jitproof's own: a parser that does not know it shall fall back to "not ok".
+DIRECTIVES = ("SKIP", "TODO", "XFAIL", "TIMEOUT", "ERROR", "CRASH")
+NOT_OK_ONLY = ("TIMEOUT", "ERROR", "CRASH")
 # A failure under one of these is expected, or none at all: the parent need not fail.
 FORGIVEN = ("SKIP", "TODO", "XFAIL")
 

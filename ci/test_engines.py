@@ -37,10 +37,11 @@ exit ${FAKE:-0}
 
 
 def run(*command, **more):
-    env = {**os.environ, **more.pop("env", {})}
+    env = dict(os.environ)
     # We are started by make ourselves: its variables are not the next one's.
-    for name in ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL"):
+    for name in ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "JITPROOF"):
         env.pop(name, None)
+    env.update(more.pop("env", {}))
     return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace", timeout=100,
                           check=False, env=env, **more)
@@ -186,10 +187,16 @@ class Kselftest(Folder):
 
 
 RESULTS = [{"case": f"s/{outcome.lower()}", "outcome": outcome, "seconds": 61.26}
-           for outcome in ("PASS", "FAIL", "SKIP", "ERROR", "XFAIL", "XPASS", "TIMEOUT")]
+           for outcome in ("PASS", "FAIL", "SKIP", "ERROR", "XFAIL", "XPASS", "TIMEOUT", "CRASH")]
 
 
 class HandOver(Folder):
+    def test_every_outcome(self):
+        """What jitproof can say, an engine is told."""
+        with open(os.path.join(ROOT, "harness", "outcome.c"), encoding="utf-8") as file:
+            outcomes = set(re.findall(r'= "([A-Z]+)"', file.read()))
+        self.assertEqual(outcomes, {result["outcome"] for result in RESULTS})
+
     def setUp(self):
         super().setUp()
         self.write("".join(json.dumps(result) + "\n" for result in RESULTS), "run",
@@ -201,7 +208,7 @@ class HandOver(Folder):
                    self.place("run"), env=env)
 
     def test_lava(self):
-        words = ["pass", "fail", "skip", "unknown", "skip", "fail", "unknown"]
+        words = ["pass", "fail", "skip", "unknown", "skip", "fail", "unknown", "fail"]
         wanted = [f"lava-test-case s.{result['outcome'].lower()} --result {word} "
                   "--measurement 61.260 --units seconds" for result, word in zip(RESULTS, words)]
         self.assertEqual(self.hand_over("lava").stdout.splitlines(), wanted)
@@ -217,7 +224,7 @@ class HandOver(Folder):
         self.assertEqual(done.returncode, 0, done.stdout)
         told = json.loads(self.read("results.yaml"))
         self.assertEqual([one["result"] for one in told],
-                         ["pass", "fail", "skip", "error", "info", "fail", "error"])
+                         ["pass", "fail", "skip", "error", "info", "fail", "error", "fail"])
         self.assertEqual(told[1], {"name": "/s/fail", "result": "fail", "duration": "00:01:01",
                                    "log": ["run/s/fail/ktap.txt"]})
         self.assertNotIn("log", told[0])

@@ -52,6 +52,7 @@ struct jp_case {
 		const char *command;
 	} step;
 	const char *publish; /* publish=HOW[:FAULT]; NULL: the workload is not told */
+	uint32_t methods;    /* methods=chain,dump,...: a bit each; 0: chain and dump */
 	const char *inject;  /* inject=keep|strip|cut|PROFILER; NULL: nothing is injected */
 	struct jp_expectation *expectations;
 	size_t nr_expectations;

@@ -10,6 +10,7 @@
 #include "harness/capture.h"
 #include "harness/case.h"
 #include "harness/case_parser.h"
+#include "harness/methods.h"
 
 int jp_case_bad(struct jp_case_parser *p, const char *what, const char *found, const char *expected)
 {
@@ -274,6 +275,11 @@ static int key_value(struct jp_case_parser *p, char *word)
 			return jp_case_bad(p, "inject", value,
 					   "keep, strip, cut or the name of a profiler");
 		cas->inject = value;
+	} else if (strcmp(word, "methods") == 0) {
+		cas->methods = jp_methods_parse(value);
+		if (!cas->methods)
+			return jp_case_bad(p, "methods", value,
+					   "chain, dump, dump_fp, dump_cfi, with commas");
 	} else if (strcmp(word, "at") == 0) {
 		command = strchr(value, ':');
 		cas->step.boundary = boundary_of(value, command ? (size_t)(command - value) : 0);
@@ -291,7 +297,7 @@ static int key_value(struct jp_case_parser *p, char *word)
 		cas->step.command = command;
 	} else {
 		return jp_case_bad(p, "key", word,
-				   "samples, seconds, inside, control, publish, inject or "
+				   "samples, seconds, inside, control, publish, inject, methods or "
 				   "at");
 	}
 	return 0;

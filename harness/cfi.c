@@ -329,17 +329,18 @@ uint64_t jp_cfi_vaddr(const struct jp_cfi *cfi, uint64_t offset)
 	return UINT64_MAX;
 }
 
-static struct jp_cfi *open_either(int fd, const void *image, size_t size, struct jp_error *err)
+/* What jp_elf_extract() or jp_elf_wrap() made; *@image is taken over, whatever comes of it. */
+static struct jp_cfi *open_made(struct jp_elf_image *image, struct jp_error *err)
 {
 	struct jp_cfi *cfi = calloc(1, sizeof(*cfi));
 
 	if (!cfi || !jp_cfi_rows_reserve(&cfi->rows)) {
 		free(cfi);
+		jp_elf_image_free(image);
 		jp_fail(err, ENOMEM, "no memory for call frame information");
 		return NULL;
 	}
-	if (jp_elf_extract(fd, image, size, &cfi->image, err))
-		goto bad;
+	cfi->image = *image;
 	cfi->machine = jp_machine_find(cfi->image.machine);
 	if (!cfi->machine) {
 		jp_fail(err, ENOTSUP, "ELF file of machine %u, which is not built in",
@@ -360,12 +361,27 @@ bad:
 
 struct jp_cfi *jp_cfi_open(int fd, struct jp_error *err)
 {
-	return open_either(fd, NULL, 0, err);
+	struct jp_elf_image image;
+
+	return jp_elf_extract(fd, NULL, 0, &image, err) ? NULL : open_made(&image, err);
 }
 
 struct jp_cfi *jp_cfi_open_image(const void *image, size_t size, struct jp_error *err)
 {
-	return open_either(-1, image, size, err);
+	struct jp_elf_image made;
+
+	return jp_elf_extract(-1, image, size, &made, err) ? NULL : open_made(&made, err);
+}
+
+struct jp_cfi *jp_cfi_open_tables(uint16_t machine, uint64_t vaddr, uint64_t size,
+				  const struct jp_cfi_section *frame,
+				  const struct jp_cfi_section *index, struct jp_error *err)
+{
+	const struct jp_elf_segment code = {vaddr, vaddr, size};
+	struct jp_elf_image image;
+
+	return jp_elf_wrap(machine, &code, frame, index, &image, err) ? NULL
+								      : open_made(&image, err);
 }
 
 void jp_cfi_close(struct jp_cfi *cfi)

@@ -22,6 +22,11 @@ struct jp_cfi;
 struct jp_cfi *jp_cfi_open(int fd, struct jp_error *err);
 /* The same of an ELF image in memory (the vDSO). */
 struct jp_cfi *jp_cfi_open_image(const void *image, size_t size, struct jp_error *err);
+struct jp_cfi_section;
+/* The same of tables that are in no file, for code of @size bytes at @vaddr. @index NULL: none. */
+struct jp_cfi *jp_cfi_open_tables(uint16_t machine, uint64_t vaddr, uint64_t size,
+				  const struct jp_cfi_section *frame,
+				  const struct jp_cfi_section *index, struct jp_error *err);
 void jp_cfi_close(struct jp_cfi *cfi);
 /* The file's build id, size 0 where it has none. */
 const struct jp_build_id *jp_cfi_build_id(const struct jp_cfi *cfi);

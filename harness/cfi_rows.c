@@ -122,7 +122,8 @@ static inline enum jp_cfi_answer apply(const struct jp_cfi_rows *rows,
 
 /*
  * In epilogues compilers do not say that a register has its old value again: its rule goes on to
- * name the slot that it was popped from, which lies below sp and so in no dump.
+ * name the slot that it was popped from, which lies below sp and so in no dump. (Never the return
+ * address: it would lead back to where the walk is.)
  */
 static bool is_popped(const struct jp_cfi_rule *rule, const struct jp_regs *regs, uint64_t cfa,
 		      unsigned sp)
@@ -151,7 +152,7 @@ enum jp_cfi_answer jp_cfi_rows_step(const struct jp_cfi_rows *rows, const struct
 	 * that cannot be had becomes unknown; without the ip there is no step. */
 	for (unsigned i = 0; i < row->count; i++) {
 		answer = apply(rows, &rules[i], regs, cfa, load, context, &values[i]);
-		if (answer == JP_CFI_STACK && is_popped(&rules[i], regs, cfa, sp)) {
+		if (answer == JP_CFI_STACK && i && is_popped(&rules[i], regs, cfa, sp)) {
 			values[i] = regs->r[rules[i].target];
 			answer = JP_CFI_STEPPED;
 		}

@@ -14,7 +14,9 @@
 struct reading {
 	struct jp_code_loads *out;
 	size_t room;
-	void *named; /* of this file: a tree of struct named */
+	void *named;                   /* of this file: a tree of struct named */
+	const unsigned char *eh_frame; /* of the next LOAD */
+	uint64_t eh_frame_size;
 };
 
 /* The load that had a code index last: what a move of it is called. */
@@ -64,28 +66,45 @@ static int name_it(struct reading *reading, uint64_t index)
 	return found ? 0 : -ENOMEM;
 }
 
-static const char *name_of(const struct reading *reading, uint64_t index)
+/* The load that was moved, or NULL. */
+static const struct jp_code_load *load_of(const struct reading *reading, uint64_t index)
 {
 	struct named key = {.index = index}, **found = tfind(&key, &reading->named, by_index);
 
-	return found ? reading->out->loads[(*found)->load].name : "";
+	return found ? &reading->out->loads[(*found)->load] : NULL;
 }
 
 static int take(struct reading *reading, const struct jp_jitdump_record *record)
 {
-	struct jp_code_load load = {.pid = record->pid, .time = record->time};
+	struct jp_code_load load = {.pid = record->pid, .time = record->time, .name = ""};
+	const struct jp_code_load *moved;
 
+	if (record->type == JP_JITDUMP_UNWINDING_INFO) {
+		reading->eh_frame = record->unwinding.eh_frame;
+		reading->eh_frame_size = record->unwinding.size - record->unwinding.hdr_size;
+		return 0;
+	}
 	if (record->type == JP_JITDUMP_LOAD) {
 		load.addr = record->load.addr;
 		load.size = record->load.size;
 		load.name = record->load.name;
+		load.code = record->load.code;
+		load.eh_frame = reading->eh_frame_size ? reading->eh_frame : NULL;
+		load.eh_frame_size = reading->eh_frame_size;
+		reading->eh_frame_size = 0;
 		return add(reading, &load) ?: name_it(reading, record->load.index);
 	}
 	if (record->type != JP_JITDUMP_MOVE)
 		return 0;
 	load.addr = record->move.to;
 	load.size = record->move.size;
-	load.name = name_of(reading, record->move.index);
+	moved = load_of(reading, record->move.index);
+	if (moved) {
+		load.name = moved->name;
+		load.code = moved->size == load.size ? moved->code : NULL;
+		load.eh_frame = moved->size == load.size ? moved->eh_frame : NULL;
+		load.eh_frame_size = load.eh_frame ? moved->eh_frame_size : 0;
+	}
 	return add(reading, &load);
 }
 
@@ -97,13 +116,13 @@ static int read_dump(struct reading *reading, const char *path)
 	struct jp_jitdump *dump = jp_jitdump_open(path, -1, &why);
 	int more = dump ? 1 : -EINVAL, failed = 0;
 
-	out->dumps++;
+	reading->eh_frame_size = 0;
+	out->kept[out->dumps++] = dump;
 	while (!failed && more > 0) {
 		more = jp_jitdump_next(dump, &record, &why);
 		if (more > 0)
 			failed = take(reading, &record);
 	}
-	jp_jitdump_close(dump);
 	tdestroy(reading->named, free);
 	reading->named = NULL;
 	if (more < 0 && !out->bad++)
@@ -136,6 +155,9 @@ int jp_code_loads_read(const char *dir, struct jp_code_loads *loads, struct jp_e
 	memset(loads, 0, sizeof(*loads));
 	if (count < 0)
 		return jp_fail(err, errno, "%s: %s", dir, strerror(errno));
+	loads->kept = calloc((size_t)count + 1, sizeof(struct jp_jitdump *));
+	if (!loads->kept)
+		failed = -ENOMEM;
 	for (int i = 0; i < count; i++) {
 		char path[4096];
 
@@ -161,5 +183,8 @@ void jp_code_loads_free(struct jp_code_loads *loads)
 	for (size_t i = 0; i < loads->count; i++)
 		free((char *)loads->loads[i].name);
 	free(loads->loads);
+	for (size_t i = 0; i < loads->dumps; i++)
+		jp_jitdump_close(loads->kept[i]);
+	free(loads->kept);
 	memset(loads, 0, sizeof(*loads));
 }

@@ -12,13 +12,19 @@ struct jp_code_load {
 	uint32_t pid;
 	uint64_t time, addr, size;
 	const char *name; /* of a MOVE: that of the LOAD with its index before it, or "" */
+	/* Of a MOVE: that LOAD's too. */
+	const unsigned char *code;     /* @size bytes; NULL: the dump does not hold them */
+	const unsigned char *eh_frame; /* its UNWINDING_INFO, as if it lay behind the code, at a
+					* multiple of 8; NULL: none */
+	uint64_t eh_frame_size;
 };
 
 struct jp_code_loads {
 	struct jp_code_load *loads; /* by pid, addr, time */
 	size_t count;
-	uint64_t dumps, bad; /* files; those of them that could not be read to their end */
-	struct jp_error why; /* of the first bad one */
+	uint64_t dumps, bad;      /* files; those of them that could not be read to their end */
+	struct jp_error why;      /* of the first bad one */
+	struct jp_jitdump **kept; /* @dumps of them, which code and tables lie in */
 };
 
 /* What is bad leaves what came before it. 0, or -errno and a message where nothing was read. */

@@ -342,6 +342,51 @@ out:
 	return ret;
 }
 
+int jp_elf_wrap(uint16_t machine, const struct jp_elf_segment *code,
+		const struct jp_cfi_section *frame, const struct jp_cfi_section *index,
+		struct jp_elf_image *out, struct jp_error *err)
+{
+	GElf_Phdr segment = {
+		.p_type = PT_LOAD,
+		.p_flags = PF_R | PF_X,
+		.p_offset = code->offset,
+		.p_vaddr = code->vaddr,
+		.p_paddr = code->vaddr,
+		.p_filesz = code->size,
+		.p_memsz = code->size,
+		.p_align = 1,
+	};
+	struct source source = {
+		.head = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+				     EV_CURRENT},
+			 .e_type = ET_DYN,
+			 .e_machine = machine,
+			 .e_version = EV_CURRENT},
+		.segments = &segment,
+		.nr_segments = 1,
+		.frame = *frame,
+	};
+	bool use_index = false;
+	int ret;
+
+	memset(out, 0, sizeof(*out));
+	elf_version(EV_CURRENT);
+	if (index)
+		source.index = *index;
+	ret = jp_cfi_check(&source.frame, &source.index, &use_index, err);
+	if (ret)
+		return ret;
+	if (!use_index)
+		memset(&source.index, 0, sizeof(source.index));
+	out->machine = machine;
+	ret = lay_out(&source, out, err);
+	if (ret == 0)
+		ret = list_code(&source, out, err);
+	if (ret)
+		jp_elf_image_free(out);
+	return ret;
+}
+
 int jp_elf_build_id(int fd, const void *image, size_t size, struct jp_build_id *id,
 		    struct jp_error *err)
 {

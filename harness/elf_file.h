@@ -47,6 +47,11 @@ struct jp_elf_image {
 /* -ENODATA: no .eh_frame. -EINVAL: not an ELF file that we read, or its tables are broken. */
 int jp_elf_extract(int fd, const void *image, size_t size, struct jp_elf_image *out,
 		   struct jp_error *err);
+struct jp_cfi_section;
+/* The same of tables that are in no file: @frame and @index (NULL: none) of @code. */
+int jp_elf_wrap(uint16_t machine, const struct jp_elf_segment *code,
+		const struct jp_cfi_section *frame, const struct jp_cfi_section *index,
+		struct jp_elf_image *out, struct jp_error *err);
 void jp_elf_image_free(struct jp_elf_image *image);
 
 /* A function of the symbol table, by where its bytes stand in the file. */

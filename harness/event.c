@@ -5,6 +5,10 @@ uint64_t jp_event_user_chain(const struct jp_event *event, const uint64_t **user
 {
 	const uint64_t *chain = event->sample.chain;
 
+	if (event->sample.deferred) {
+		*user = event->sample.deferred;
+		return event->sample.nr_deferred;
+	}
 	/* The first marker decides: a later value that equals it is garbage of the user's stack. */
 	for (uint64_t i = 0; chain && i < event->sample.nr_chain; i++) {
 		/* The kernel unwinds later (6.19): a cookie follows, and no address. */

@@ -20,7 +20,9 @@ enum jp_event_type {
 	JP_EVENT_LOST,         /* PERF_RECORD_LOST: @lost events of any kind */
 	JP_EVENT_LOST_SAMPLES, /* PERF_RECORD_LOST_SAMPLES */
 	JP_EVENT_THROTTLE,
-	JP_EVENT_OTHER, /* known to perf, of no use here; @record_type tells */
+	JP_EVENT_DEFERRED, /* PERF_RECORD_CALLCHAIN_DEFERRED: what samples before it were promised
+			    */
+	JP_EVENT_OTHER,    /* known to perf, of no use here; @record_type tells */
 };
 
 /* User registers in DWARF's numbering for the machine (x86-64: 0 rax 1 rdx 2 rcx 3 rbx 4 rsi 5 rdi
@@ -47,7 +49,11 @@ struct jp_event {
 			bool user;             /* cpumode says that @ip is a user address */
 			const uint64_t *chain; /* with PERF_CONTEXT_*, as in the file */
 			uint64_t nr_chain;
-			bool kernel_chain;          /* nobody asked for the user's part of @chain */
+			bool kernel_chain; /* nobody asked for the user's part of @chain */
+			bool promised; /* @chain ends with a cookie: the user's part comes later */
+			const uint64_t *deferred; /* that part; NULL: it never came, or the reader
+						   * cannot look ahead (a stream) */
+			uint64_t nr_deferred;
 			const struct jp_regs *regs; /* user registers, NULL: none */
 			const unsigned char *stack; /* from the user sp up, NULL: none */
 			uint64_t stack_size;        /* bytes really copied (dyn_size) */
@@ -76,6 +82,10 @@ struct jp_event {
 		struct {
 			uint64_t lost;
 		} lost;
+		struct {
+			uint64_t cookie, count;
+			const uint64_t *ips;
+		} deferred;
 	};
 };
 
@@ -89,9 +99,10 @@ typedef int (*jp_event_visit)(void *context, const struct jp_event *event);
 #define JP_CONTEXT_MAX           ((uint64_t)-4095)
 
 /*
- * The user part of a callchain: what follows PERF_CONTEXT_USER. Returns the number of addresses and
- * their start in @user. A value >= JP_CONTEXT_MAX there is garbage that looks like a marker: it is
- * no address and ends nothing, so the caller skips it when counting (DESIGN 6).
+ * The user part of a callchain: what follows PERF_CONTEXT_USER, or came deferred. Returns the
+ * number of addresses and their start in @user. A value >= JP_CONTEXT_MAX there is garbage that
+ * looks like a marker: it is no address and ends nothing, so the caller skips it when counting
+ * (DESIGN 6).
  */
 uint64_t jp_event_user_chain(const struct jp_event *event, const uint64_t **user);
 

@@ -56,6 +56,8 @@ struct jp_evidence {
 	/* What the case asked for; the run directory then holds it, or it is missing. */
 	bool names_asked;  /* names are published, or injected: validators of names speak */
 	bool inject_asked; /* injected.data is what the names are judged by */
+	/* The ways of walking a stack that are judged, a bit each; 0: chain and dump. */
+	uint32_t methods;
 };
 
 /* What a live record of this entry of @snapshot would have said. */

@@ -7,6 +7,7 @@
 
 #include "harness/evidence.h"
 #include "harness/expect.h"
+#include "harness/methods.h"
 #include "harness/outcome.h"
 #include "harness/registry.h"
 #include "harness/run_dir.h"
@@ -115,7 +116,6 @@ static void check_unjudged(struct jp_result *result)
 
 static void check_samples(const struct jp_case *cas, struct jp_result *result)
 {
-	static const char *const names[JP_METHODS] = {"judged.chain", "judged.dump"};
 	const struct jp_metric *named = jp_findings_metric(&result->findings, "names.right");
 	bool any = false;
 
@@ -124,17 +124,19 @@ static void check_samples(const struct jp_case *cas, struct jp_result *result)
 		     "too little evidence: names were judged of %" PRIu64
 		     " samples, the case needs %u",
 		     named->n, cas->samples);
-	for (int method = 0; method < JP_METHODS; method++) {
-		const struct jp_metric *judged =
-			jp_findings_metric(&result->findings, names[method]);
+	for (enum jp_method method = 0; method < JP_METHODS; method++) {
+		const struct jp_metric *judged;
+		char name[48];
 
+		snprintf(name, sizeof(name), "judged.%s", jp_method_name(method));
+		judged = jp_findings_metric(&result->findings, name);
 		if (!result->findings.judged[method])
 			continue;
 		any = true;
 		if (!judged || judged->k < cas->samples)
 			note(result, JP_ERROR,
-			     "too little evidence: %s is %" PRIu64 ", the case needs %u",
-			     names[method], judged ? judged->k : 0, cas->samples);
+			     "too little evidence: %s is %" PRIu64 ", the case needs %u", name,
+			     judged ? judged->k : 0, cas->samples);
 	}
 	if (!any)
 		note(result, JP_ERROR, "nothing was checked: no sample was judged");
@@ -313,6 +315,7 @@ void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result 
 	result->facts = evidence->facts;
 	evidence->names_asked = cas->publish || cas->inject;
 	evidence->inject_asked = cas->inject;
+	evidence->methods = cas->methods;
 	environment = jp_run_dir_read(dir, "env.json", &size);
 	result->out_of_scope = jp_expect_scopes(cas, environment);
 	free(environment);

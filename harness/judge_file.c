@@ -16,7 +16,7 @@
 #include "harness/stack_lines.h"
 #include "harness/unwind.h"
 
-enum { FRAMES = 1024, STOPS = JP_UNWIND_NO_DATA + 1 };
+enum { FRAMES = 1024 };
 
 struct options {
 	bool json, unwind, frame_pointers;
@@ -33,7 +33,7 @@ struct judgement {
 	struct jp_unwinder *unwinder; /* NULL: not asked for */
 	FILE *stacks;                 /* NULL: not asked for */
 	struct {
-		uint64_t samples, frames, stops[STOPS];
+		uint64_t samples, frames, stops[JP_UNWIND_STOPS];
 	} unwound;
 	struct jp_perfdata_summary summary;
 	struct jp_figures total;
@@ -164,18 +164,17 @@ static int parse(struct options *options, int argc, char **argv)
 static void unwind(struct judgement *judgement, const struct jp_event *event)
 {
 	static uint64_t frames[FRAMES];
-	struct jp_stack stack = {.frames = frames, .stop = JP_UNWIND_NO_DATA};
+	struct jp_unwound unwound;
 
 	/* A sample of a kernel thread or of an event without dumps has nothing to unwind. */
 	if (!event->sample.regs || !event->sample.stack)
 		return;
 	judgement->unwound.samples++;
-	stack.count = jp_unwind(judgement->unwinder, judgement->replay, event, frames, FRAMES,
-				&stack.stop, &stack.where);
-	judgement->unwound.frames += stack.count;
-	judgement->unwound.stops[stack.stop]++;
+	jp_unwind(judgement->unwinder, judgement->replay, event, JP_DUMP, frames, FRAMES, &unwound);
+	judgement->unwound.frames += unwound.count;
+	judgement->unwound.stops[unwound.stop]++;
 	if (judgement->stacks)
-		jp_stack_line(judgement->stacks, event, &stack);
+		jp_stack_line(judgement->stacks, event, &unwound);
 }
 
 static int visit(void *context, const struct jp_event *event)
@@ -246,7 +245,7 @@ static void json_unwound(struct jp_json *json, const struct judgement *judgement
 	jp_json_u64(json, "frames", frames);
 	jp_json_double(json, "frames_per_sample", samples ? (double)frames / samples : 0);
 	jp_json_object(json, "stops");
-	for (int stop = 0; stop < STOPS; stop++)
+	for (int stop = 0; stop < JP_UNWIND_STOPS; stop++)
 		jp_json_u64(json, jp_unwind_stop_text(stop), judgement->unwound.stops[stop]);
 	jp_json_end(json);
 	jp_json_end(json);
@@ -371,7 +370,7 @@ static void print_unwound(const struct judgement *judgement)
 
 	printf("\nunwinding %" PRIu64 " stack dumps: %.2f frames each; they end\n", samples,
 	       samples ? (double)judgement->unwound.frames / samples : 0);
-	for (int stop = 0; stop < STOPS; stop++)
+	for (int stop = 0; stop < JP_UNWIND_STOPS; stop++)
 		print_share(jp_unwind_stop_text(stop), judgement->unwound.stops[stop], samples,
 			    "stacks");
 }

@@ -8,7 +8,8 @@
 
 /*
  * junit.xml: a suite for each study, for engines that read nothing else. FAIL and XPASS are a
- * failure, ERROR and TIMEOUT an error, SKIP and XFAIL skipped; `type` has the outcome itself.
+ * failure, ERROR, TIMEOUT and CRASH an error, SKIP and XFAIL skipped; `type` has the outcome
+ * itself.
  * @results: in the order of case names. Written whole, once all is known.
  */
 void jp_junit_write(FILE *out, const struct jp_result *results, size_t count);

@@ -28,6 +28,7 @@ void jp_perf_layout(const struct jp_perf_attr *attr, struct jp_perf_layout *layo
 		.branch_type = attr->branch_sample_type,
 		.stack_asked = attr->sample_stack_user,
 		.kernel_chain = attr->flags & JP_PERF_ATTR_EXCLUDE_CALLCHAIN_USER,
+		.deferred = attr->flags & JP_PERF_ATTR_DEFER_CALLCHAIN,
 	};
 	identifier = place(type, JP_PERF_SAMPLE_IDENTIFIER, &offset);
 	layout->ip = place(type, JP_PERF_SAMPLE_IP, &offset);
@@ -199,6 +200,9 @@ static const char *decode_sample(const struct jp_perf_layout *layout,
 	event->sample.period = layout->period ? jp_perf_word(bytes + layout->period) : 0;
 	event->sample.chain = NULL;
 	event->sample.nr_chain = 0;
+	event->sample.promised = false;
+	event->sample.deferred = NULL;
+	event->sample.nr_deferred = 0;
 	event->sample.regs = NULL;
 	event->sample.stack = NULL;
 	event->sample.stack_size = 0;
@@ -333,6 +337,21 @@ static const char *decode_lost(const struct jp_perf_layout *layout,
 	return NULL;
 }
 
+static const char *decode_deferred(const struct jp_perf_layout *layout,
+				   const struct jp_perf_record *record, struct jp_event *event)
+{
+	const unsigned char *bytes = (const unsigned char *)record;
+	struct rest rest = {bytes + sizeof(*record), bytes + record->size - layout->trailer};
+
+	event->type = JP_EVENT_DEFERRED;
+	if (!take64(&rest, &event->deferred.cookie) || !take64(&rest, &event->deferred.count))
+		return "a deferred callchain that holds its cookie and its length";
+	event->deferred.ips = (const uint64_t *)rest.at;
+	if (!skip(&rest, event->deferred.count, sizeof(uint64_t)))
+		return "a deferred callchain that fits into its record";
+	return NULL;
+}
+
 const char *jp_perf_decode(const struct jp_perf_layout *layout, const struct jp_perf_record *record,
 			   uint32_t e_machine, struct jp_event *event, struct jp_regs *regs)
 {
@@ -363,6 +382,8 @@ const char *jp_perf_decode(const struct jp_perf_layout *layout, const struct jp_
 	case JP_PERF_RECORD_LOST:
 	case JP_PERF_RECORD_LOST_SAMPLES:
 		return decode_lost(layout, record, event);
+	case JP_PERF_RECORD_CALLCHAIN_DEFERRED:
+		return decode_deferred(layout, record, event);
 	case JP_PERF_RECORD_THROTTLE:
 		event->type = JP_EVENT_THROTTLE;
 		return NULL;

@@ -14,6 +14,7 @@ struct jp_perf_layout {
 	uint64_t sample_type, read_format, regs_mask, branch_type;
 	uint64_t stack_asked;
 	bool kernel_chain; /* callchains are without the user's part */
+	bool deferred;     /* the user's part may come later */
 	/* Bytes from the start of a sample; 0: absent. */
 	uint16_t ip, tid, time, id, cpu, period;
 	uint16_t fixed; /* bytes up to the first part of variable size */

@@ -12,18 +12,51 @@ enum { ALIGNED_CHUNK = 1 << 20 };
 /* What one compressed record may unpack to; perf puts at most a ring into one. */
 static const size_t unpack_limit = (size_t)256 << 20;
 
+static int take_deferred(void *context, const struct jp_event *event)
+{
+	struct jp_perf_deferred *deferred = context;
+
+	return event->type == JP_EVENT_DEFERRED ? jp_perf_deferred_add(deferred, event) : 0;
+}
+
+/* A chain may come any time after its sample: when the thread returns to user space. */
+static int look_ahead(struct jp_perf_reader *reader)
+{
+	struct jp_perfdata_summary summary;
+	struct jp_perf_reader ahead = {
+		.visit = take_deferred,
+		.context = &reader->deferred,
+		.summary = &summary,
+		.err = reader->err,
+	};
+	int ret = 0;
+
+	reader->looked_ahead = true;
+	/* A stream can be read but once. */
+	if (reader->source.map)
+		ret = jp_perf_reader_run(&ahead, reader->path);
+	jp_perf_deferred_sort(&reader->deferred);
+	return ret == -ENOMEM ? jp_perf_no_memory(reader) : ret;
+}
+
 static int deliver(void *context, const struct jp_pending *pending)
 {
 	struct jp_perf_reader *reader = context;
 	struct jp_event *event = &reader->event;
+	const struct jp_perf_layout *layout = &reader->attrs.all[pending->attr].layout;
 	const char *expected;
+	int ret = 0;
 
+	if (__builtin_expect(layout->deferred && reader->joins && !reader->looked_ahead, 0))
+		ret = look_ahead(reader);
+	if (ret)
+		return ret;
 	event->record = pending->record;
 	event->time = pending->time;
 	event->at = pending->at;
 	event->attr = pending->attr;
-	expected = jp_perf_decode(&reader->attrs.all[pending->attr].layout, pending->record,
-				  reader->summary->e_machine, event, &reader->regs);
+	expected = jp_perf_decode(layout, pending->record, reader->summary->e_machine, event,
+				  &reader->regs);
 	if (__builtin_expect(!!expected, 0))
 		return jp_perf_bad(reader, pending->at,
 				   "expected %s; found a record of type %u and %u bytes", expected,
@@ -31,6 +64,8 @@ static int deliver(void *context, const struct jp_pending *pending)
 	switch (event->type) {
 	case JP_EVENT_SAMPLE:
 		reader->summary->samples++;
+		if (layout->deferred)
+			jp_perf_deferred_join(&reader->deferred, event);
 		break;
 	case JP_EVENT_LOST:
 		reader->summary->lost_records++;
@@ -339,12 +374,14 @@ int jp_perf_reader_run(struct jp_perf_reader *reader, const char *path)
 	*reader->summary = (struct jp_perfdata_summary){.monotonic = true};
 	if (ret)
 		return ret;
+	reader->path = path;
 	reader->rounds.deliver = deliver;
 	reader->rounds.context = reader;
 	ret = read_all(reader);
 	reader->summary->monotonic &= reader->summary->attrs > 0;
 	jp_rounds_free(&reader->rounds);
 	jp_perf_attrs_free(&reader->attrs);
+	jp_perf_deferred_free(&reader->deferred);
 	jp_zstd_free(reader->zstd);
 	jp_chunk_put(reader->rest);
 	jp_chunk_put(reader->aligned);
@@ -361,6 +398,7 @@ int jp_perfdata_read(const char *path, jp_event_visit visit, void *context,
 		.context = context,
 		.summary = summary ? summary : &unwanted,
 		.err = err,
+		.joins = true,
 	};
 
 	return jp_perf_reader_run(&reader, path);

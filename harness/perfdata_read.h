@@ -9,9 +9,10 @@
  * Reads a perf.data file or pipe stream ("-" is standard input) of any perf version: MMAP and
  * MMAP2 (with build ids too), several attrs with different sample types, PERF_SAMPLE_IDENTIFIER,
  * compressed data (where libzstd was found at build time), pipe headers. Events come in the order
- * of time, by perf's own rule for rounds; memory is bounded by one round of the file. What it
- * cannot read it names with file, offset and what was expected, and returns -errno; records of
- * kinds that it does not know are counted and passed over.
+ * of time, by perf's own rule for rounds; a sample whose callchain was deferred has it (in a file:
+ * a stream cannot be looked ahead in). Memory is bounded by one round of the file and its deferred
+ * callchains. What it cannot read it names with file, offset and what was expected, and returns
+ * -errno; records of kinds that it does not know are counted and passed over.
  */
 struct jp_perfdata_summary {
 	uint64_t bytes, records, samples, unknown_records;

@@ -3,6 +3,7 @@
 #define JP_PERFDATA_READER_H
 
 #include "harness/perfdata_attrs.h"
+#include "harness/perfdata_deferred.h"
 #include "harness/perfdata_read.h"
 #include "harness/perfdata_rounds.h"
 #include "harness/perfdata_source.h"
@@ -27,6 +28,11 @@ struct jp_perf_reader {
 	void *context;
 	struct jp_perfdata_summary *summary;
 	struct jp_error *err;
+	/* jp_perfdata_read() alone: where samples were promised a callchain, the whole file is gone
+	 * through for those first. */
+	struct jp_perf_deferred deferred;
+	bool joins, looked_ahead;
+	const char *path;
 	struct jp_event event;
 	struct jp_regs regs;
 };

@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "harness/json.h"
-
-static const char *const methods[JP_METHODS] = {[JP_CHAIN] = "chain", [JP_DUMP] = "dump"};
+#include "harness/methods.h"
 
 static const struct jp_expectation *expectation_of(const struct jp_result *result,
 						   const char *metric)
@@ -62,10 +61,10 @@ static void write_exceptions(struct jp_json *json, const struct jp_findings *fin
 static void write_verdicts(struct jp_json *json, const struct jp_findings *findings)
 {
 	jp_json_object(json, "verdicts");
-	for (int method = 0; method < JP_METHODS; method++) {
+	for (enum jp_method method = 0; method < JP_METHODS; method++) {
 		if (!findings->judged[method])
 			continue;
-		jp_json_object(json, methods[method]);
+		jp_json_object(json, jp_method_name(method));
 		for (int verdict = 0; verdict < JP_VERDICTS; verdict++)
 			if (findings->verdicts[method][verdict])
 				jp_json_u64(json, jp_verdict_text(verdict),

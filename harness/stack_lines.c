@@ -22,7 +22,7 @@ static void addresses(struct jp_json *json, const char *key, const uint64_t *val
 	jp_json_end(json);
 }
 
-void jp_stack_line(FILE *out, const struct jp_event *sample, const struct jp_stack *stack)
+void jp_stack_line(FILE *out, const struct jp_event *sample, const struct jp_unwound *stack)
 {
 	struct jp_json json;
 

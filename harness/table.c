@@ -4,15 +4,17 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "harness/methods.h"
+
 enum { CELL = 160, MAX_RULES = 32 };
 
 static const struct {
-	const char *broken, *predicted, *name;
+	const char *broken, *predicted;
+	enum jp_method method;
 } methods[] = {
-	{"broken.dump", "predicted.dump", "our unwinding of the stack dump"},
-	{"broken.chain", "predicted.chain", "the kernel's callchain"},
+	{"broken.dump", "predicted.dump", JP_DUMP},
+	{"broken.chain", "predicted.chain", JP_CHAIN},
 };
-static const enum jp_method method_of[] = {JP_DUMP, JP_CHAIN};
 
 static const struct jp_result *result_of(const struct jp_result *results, size_t count,
 					 const char *name)
@@ -50,9 +52,9 @@ static void fill_broken(char *cell, const struct jp_result *result, size_t which
 	used = snprintf(cell, CELL, "%.1f %% broken (%" PRIu64 " of %" PRIu64 ")",
 			100 * (double)broken->k / (double)broken->n, broken->k, broken->n);
 	if (broken->k)
-		used += snprintf(
-			cell + used, CELL - (size_t)used, " %s",
-			jp_verdict_text(dominant(result->findings.verdicts[method_of[which]])));
+		used += snprintf(cell + used, CELL - (size_t)used, " %s",
+				 jp_verdict_text(dominant(
+					 result->findings.verdicts[methods[which].method])));
 	/* Unmapped is not unwalked: the kernel's walk asks for no mapping. */
 	predicted = jp_findings_metric(&result->findings, methods[which].predicted);
 	if (broken->k && predicted && predicted->n)
@@ -202,7 +204,7 @@ static void print_table(FILE *out, struct print *print)
 	}
 	fprintf(out, "#\n# %s: %s\n", table->study, table->title);
 	if (!table->nr_metrics)
-		fprintf(out, "# method: %s\n", methods[print->which].name);
+		fprintf(out, "# method: %s\n", jp_method_text(methods[print->which].method));
 	line(out, "Scenario", label);
 	for (size_t c = 0; c < table->nr_columns; c++)
 		fprintf(out, "  %-*s", c + 1 < table->nr_columns ? (int)widths[c] : 0,

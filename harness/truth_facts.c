@@ -12,7 +12,7 @@
 
 static uint32_t id_of(const struct jp_truth_record *record)
 {
-	return record->type == JP_TRUTH_CODE_LOAD ? record->a[3] : record->a[0];
+	return (uint32_t)(record->type == JP_TRUTH_CODE_LOAD ? record->a[3] : record->a[0]);
 }
 
 static bool has_id(const struct jp_truth_record *record)
@@ -23,6 +23,7 @@ static bool has_id(const struct jp_truth_record *record)
 	case JP_TRUTH_PATH:
 	case JP_TRUTH_ROOT:
 	case JP_TRUTH_CODE_LOAD:
+	case JP_TRUTH_FRAMES:
 		return true;
 	default:
 		return false;
@@ -62,20 +63,61 @@ static struct jp_truth_layout *make_layout(struct jp_truth *truth, uint32_t id,
 		return NULL;
 	layout->id = id;
 	layout->insns = insns;
-	layout->returns = UINT32_MAX;
+	layout->returns = layout->tail = UINT32_MAX;
 	for (uint32_t i = 0; i < count; i++) {
 		struct jp_truth_insn *insn = &insns[i];
-		bool returns = insn->bp & JP_INSN_RETURN;
+		bool returns = insn->bp & JP_INSN_RETURN, tail = insn->bp & JP_INSN_TAIL;
 
-		insn->bp &= ~JP_INSN_RETURN;
-		if ((i && insn->offset <= insn[-1].offset) || insn->bp > JP_BP_OWN ||
-		    insn->align > 16 || (returns && layout->returns != UINT32_MAX))
+		insn->bp &= ~(JP_INSN_RETURN | JP_INSN_TAIL);
+		/* One way to the next function. */
+		if ((i && insn->offset <= insn[-1].offset) ||
+		    (insn->bp & ~JP_INSN_MISLED) >= JP_BPS || insn->align > 16 ||
+		    ((returns || tail) &&
+		     (returns == tail || (layout->returns & layout->tail) != UINT32_MAX)))
 			return layout; /* count stays 0: not a layout */
 		if (returns)
 			layout->returns = i;
+		if (tail)
+			layout->tail = i;
 	}
 	layout->count = count;
 	return layout;
+}
+
+static int make_frames(struct jp_truth *truth, const struct jp_truth_record *record,
+		       struct jp_truth_fact *fact)
+{
+	struct jp_truth_frames *frames = jp_truth_alloc(truth, 1, sizeof(*frames));
+
+	if (!frames)
+		return -ENOMEM;
+	if (record->a[0] >> 32 >= JP_SAIDS)
+		return 0;
+	*frames = (struct jp_truth_frames){.id = fact->id,
+					   .said = record->a[0] >> 32,
+					   .foreign = record->a[3] & JP_FRAMES_FOREIGN,
+					   .word = record->a[1]};
+	fact->of.frames = frames;
+	return 1;
+}
+
+/* Frames name the root that they lead to: once all facts are there. */
+static void give_detours(struct jp_truth *truth, struct jp_truth_record *const *parts, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct jp_truth_fact *frames, *root;
+
+		if (parts[i]->type != JP_TRUTH_FRAMES || !parts[i]->a[2])
+			continue;
+		frames = jp_truth_fact(truth, id_of(parts[i]), JP_TRUTH_FRAMES);
+		root = jp_truth_fact(truth, parts[i]->a[2], JP_TRUTH_ROOT);
+		if (!frames)
+			continue;
+		if (!root || root->of.root->method != JP_CHAIN)
+			jp_truth_disbelieve(truth);
+		else
+			frames->of.frames->detour = root->of.root;
+	}
 }
 
 /* 1: a fact; 0: torn; -ENOMEM. */
@@ -99,6 +141,8 @@ static int assemble(struct jp_truth *truth, struct jp_truth_record **part, size_
 		fact->of.load = first;
 		return count == 1 && first->part == 0;
 	}
+	if (first->type == JP_TRUTH_FRAMES)
+		return count == 1 && first->part == 0 ? make_frames(truth, first, fact) : 0;
 	if (first->type == JP_TRUTH_ROOT)
 		total >>= 8;
 	parts = (total + per_part[first->type] - 1) / per_part[first->type];
@@ -131,7 +175,7 @@ static int assemble(struct jp_truth *truth, struct jp_truth_record **part, size_
 		fact->of.path.depth = total;
 		return total > 0;
 	default:
-		if (method >= JP_METHODS)
+		if (method >= JP_ROOTS)
 			return 0;
 		fact->of.root = jp_truth_alloc(truth, 1, sizeof(*fact->of.root));
 		if (!fact->of.root)
@@ -169,6 +213,8 @@ int jp_truth_facts(struct jp_truth *truth)
 		else if (!ret)
 			truth->torn++; /* a gap only if something refers to it */
 	}
+	if (ret >= 0)
+		give_detours(truth, parts, count);
 	free(parts);
 	return ret < 0 ? ret : 0;
 }

@@ -11,7 +11,7 @@
  * seal does not match its bytes is torn, and is never believed.
  */
 #define JP_TRUTH_MAGIC   "JPTRUTH1"
-#define JP_TRUTH_VERSION 1
+#define JP_TRUTH_VERSION 2
 #define JP_TRUTH_PAGE    4096
 
 struct jp_truth_header {
@@ -48,16 +48,19 @@ enum jp_truth_type {
 	JP_TRUTH_UNMAP,     /* addr, len */
 	JP_TRUTH_TEXT,      /* id | total bytes << 32, then 24 bytes a part */
 	JP_TRUTH_LAYOUT,    /* id | instructions << 32, then two struct jp_truth_insn a part */
-	JP_TRUTH_CODE_LOAD, /* addr, size, layout id | name's text id << 32, function id */
+	JP_TRUTH_CODE_LOAD, /* addr, size, layout id | name's text id << 32,
+			     * function id | frames id << 32 */
 	JP_TRUTH_CODE_MOVE, /* function id, new addr */
 	JP_TRUTH_CODE_UNLOAD, /* function id */
 	JP_TRUTH_PATH,  /* id | depth << 32, then six u32 function ids a part, outermost first */
 	JP_TRUTH_ROOT,  /* id | method << 32 | frames << 40, then three addresses a part */
-	JP_TRUTH_ENTER, /* path id, entry sp, entry bp, chain root id | dump root id << 32 */
-	JP_TRUTH_LEAVE, /* path id, 1: the native frames above changed during the stay */
+	JP_TRUTH_ENTER, /* path id | JP_ENTER_* << 32, entry sp, entry bp, chain root id | dump root
+			   id << 32 */
+	JP_TRUTH_LEAVE, /* path id, JP_LEAVE_*, ip, sp of the interrupted instruction */
 	JP_TRUTH_MARK,  /* text id, value */
 	JP_TRUTH_WAIT,  /* address: there the thread stood while it was not executable */
 	JP_TRUTH_FILE,  /* addr, len, inode, "BUILDID PATH"'s text id | major << 52 | minor << 32 */
+	JP_TRUTH_FRAMES, /* id | enum jp_said << 32, word, detour's root id, JP_FRAMES_* */
 	JP_TRUTH_TYPES
 };
 
@@ -80,15 +83,25 @@ enum jp_backing {
 	JP_BACKING_HEAP,
 	JP_BACKING_FILE,
 };
-/* The two ways in which a stack is walked, everywhere in this project. */
-enum jp_method { JP_CHAIN, JP_DUMP, JP_METHODS };
+/* The ways in which a stack is walked, everywhere in this project (harness/methods.h). The truth
+ * holds native stacks as the first two see them, by frame pointers and by call frame information;
+ * the others follow the one or the other. */
+enum jp_method {
+	JP_CHAIN, /* the kernel's callchain */
+	JP_DUMP,  /* the dumped stack: call frame information, else frame pointers */
+	JP_ROOTS,
+	JP_DUMP_FP = JP_ROOTS, /* the dumped stack by frame pointers alone */
+	JP_DUMP_CFI,           /* the dumped stack by call frame information alone */
+	JP_METHODS
+};
 
 /*
  * The frame of a function when its instruction at @offset is about to execute. S is the stack
  * pointer at the function's first instruction. On x86-64 the return address stands at S.
  *	sp = ((S - pre) & -(1 << align)) - post
  * bp: JP_BP_CALLER, still the caller's; JP_BP_OWN, S - 8: there stands the caller's, above it the
- * return address.
+ * return address; JP_BP_OTHER, no frame: the function uses it for something else, and keeps the
+ * caller's at S - 8.
  */
 struct jp_truth_insn {
 	uint16_t offset;
@@ -97,9 +110,34 @@ struct jp_truth_insn {
 	uint32_t pre;
 	uint32_t post;
 };
-enum jp_bp { JP_BP_CALLER, JP_BP_OWN };
+enum jp_bp { JP_BP_CALLER, JP_BP_OWN, JP_BP_OTHER, JP_BPS };
 /* Added to @bp in the file: the call of the next function of a path returns to this instruction. */
 #define JP_INSN_RETURN 0x80
+/* The same: this instruction jumps to the next function of the path, whose S is this sp; nothing of
+ * this function is left on the stack then. */
+#define JP_INSN_TAIL 0x40
+/* The same: what call frame information is there takes the function's `word` for its return address
+ * here, leaves bp as it is, and the stack pointer somewhere above. */
+#define JP_INSN_MISLED 0x20
+enum {
+	JP_LEAVE_CHANGED = 1,     /* the native frames above changed during the stay */
+	JP_LEAVE_INTERRUPTED = 2, /* a signal's handler runs now, on top of it */
+};
+enum {
+	JP_ENTER_APART = 1, /* what called it is on another stack */
+	JP_ENTER_OVER = 2, /* from the handler over the thread's last stay that was interrupted: the
+			    * dump's root ends there */
+};
+/* Of FRAMES: somebody else's code. Its layout was measured and may lack instructions, and others
+ * run it outside of any path. */
+#define JP_FRAMES_FOREIGN 1
+/* What is said of a function's frames, for those who look in its file. */
+enum jp_said {
+	JP_SAID_NOTHING, /* there is no file */
+	JP_SAID_RIGHT,   /* call frame information, right but where JP_INSN_MISLED is */
+	JP_SAID_NONE,    /* a file without call frame information for it */
+	JP_SAIDS
+};
 
 _Static_assert(sizeof(struct jp_truth_record) == 64, "one cache line");
 _Static_assert(sizeof(struct jp_truth_insn) == 12, "two a record");

@@ -185,9 +185,9 @@ static int read_slots(struct jp_truth *truth, int fd, const char *path, struct j
 	if (memcmp(header.magic, JP_TRUTH_MAGIC, sizeof(header.magic)))
 		return jp_fail(err, EINVAL, "%s: offset 0: no truth file, expected %s", path,
 			       JP_TRUTH_MAGIC);
-	if (header.version != JP_TRUTH_VERSION)
-		return jp_fail(err, EINVAL, "%s: offset 8: truth version %u, expected %d", path,
-			       header.version, JP_TRUTH_VERSION);
+	if (!header.version || header.version > JP_TRUTH_VERSION)
+		return jp_fail(err, EINVAL, "%s: offset 8: truth version %u, expected 1 to %d",
+			       path, header.version, JP_TRUTH_VERSION);
 	if (header.record_size != size)
 		return jp_fail(err, EINVAL, "%s: offset 12: records of %u bytes, expected %zu",
 			       path, header.record_size, size);

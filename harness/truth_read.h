@@ -13,8 +13,19 @@
 
 struct jp_truth_layout {
 	uint32_t id, count;
-	struct jp_truth_insn *insns; /* by offset; without JP_INSN_RETURN */
+	struct jp_truth_insn *insns; /* by offset; bp without JP_INSN_RETURN and JP_INSN_TAIL */
 	uint32_t returns; /* index of the instruction to which its call returns; UINT32_MAX: none */
+	uint32_t tail;    /* of the one that jumps to the next function; the same */
+};
+
+/* What leads out of a function's frames. */
+struct jp_truth_frames {
+	uint32_t id;
+	enum jp_said said;
+	bool foreign;  /* the layout may lack instructions; others run it outside of paths */
+	uint64_t word; /* where JP_INSN_MISLED is */
+	/* What the frame-pointer rule meets where bp is JP_BP_OTHER, to its end; NULL: nothing. */
+	const struct jp_truth_root *detour;
 };
 
 struct jp_truth_code {
@@ -25,6 +36,7 @@ struct jp_truth_code {
 	uint64_t ready;    /* the end of the load's bracket: from here on it is there */
 	uint64_t ending;   /* the start of the unload's; UINT64_MAX: never */
 	const struct jp_truth_layout *layout;
+	const struct jp_truth_frames *frames; /* NULL: JP_SAID_NOTHING, no detour */
 	const char *name;
 };
 
@@ -48,8 +60,15 @@ struct jp_truth_stay {
 	uint64_t enter; /* the outer ends of the brackets */
 	uint64_t leave; /* UINT64_MAX when it never left */
 	const struct jp_truth_path *path;
-	uint64_t sp, bp;                              /* at the first instruction of functions[0] */
-	const struct jp_truth_root *root[JP_METHODS]; /* never NULL */
+	uint64_t sp, bp;                            /* at the first instruction of functions[0] */
+	const struct jp_truth_root *root[JP_ROOTS]; /* never NULL */
+	bool apart; /* the native frames but for the entry, or the interrupted stay, are on another
+		     * stack than this one */
+	/* A handler's: it runs on top of that stay, which was interrupted at over->ip.
+	 * root[JP_DUMP] ends there, root[JP_CHAIN] goes on. NULL: none. */
+	const struct jp_truth_stay *over;
+	bool interrupted;
+	uint64_t interrupted_ip, interrupted_sp;
 	bool unsteady; /* the native frames above changed meanwhile: root[JP_CHAIN] may not hold */
 };
 
@@ -110,6 +129,16 @@ void jp_truth_free(struct jp_truth *truth);
 const struct jp_truth_code *jp_truth_code_at(const struct jp_truth *truth, uint32_t pid,
 					     uint64_t ip, uint64_t time);
 
+/* Why a method's walk ends, where nothing cuts it short. */
+enum jp_truth_end {
+	JP_END_ROOT,  /* at the thread's outermost frame */
+	JP_END_BP,    /* at a frame pointer that is none; seen may hold what the rule meets there */
+	JP_END_STACK, /* at another stack, which no dump of this one holds */
+	JP_END_NO_CFI, /* in a file that says nothing of its frames */
+	JP_END_ZERO,   /* misled: it takes this for the outermost frame */
+	JP_END_WORD,   /* misled: at an address that is none, the last of seen */
+};
+
 /* The stack of a sample, as it truly is and as the kernel's frame-pointer rule must see it. */
 struct jp_truth_stack {
 	const struct jp_truth_stay *stay;
@@ -117,16 +146,25 @@ struct jp_truth_stack {
 	uint32_t offset;   /* of the sampled instruction in it */
 	uint32_t nr_whole; /* every caller: ip, emitted callers, native frames up to the root */
 	uint32_t nr_seen;  /* what the method must see: a subsequence, or whatever the rule meets */
+	/* Whether @code says itself of its frames, so that the dump's method need not follow frame
+	 * pointers there; NULL: none does. Set by the caller, as @context. */
+	bool (*told)(void *context, const struct jp_truth_code *code, uint64_t time);
+	void *context;
 	uint64_t *whole, *seen; /* innermost first; whole[0] == ip; owned by the caller-provided
 				   arena below */
+	/* Where on the stack seen[i] stands, if that is known; else, and for seen[0], 0. */
+	uint64_t *at;
+	enum jp_truth_end end;
+	bool faithful; /* seen is of whole, up to the root: nothing stops or misleads the method */
 	uint64_t *room;
 	size_t room_size;
 };
 
 enum jp_stack_answer {
 	JP_STACK_FOUND,
-	JP_STACK_UNJUDGED, /* within @slack of two stays that both allow (ip, sp), with other
-			    * stacks; or the native frames changed during the stay (or no memory) */
+	JP_STACK_UNJUDGED, /* in foreign code, in another place than the path's; within @slack
+			    * of two stays that both allow (ip, sp), with other stacks; or the
+			    * native frames changed during the stay (or no memory) */
 	JP_STACK_NO_STAY,  /* the thread is in no path then: the truth forbids this sample */
 	JP_STACK_NO_DEPTH, /* (ip, sp) fits no depth of the path: the truth forbids this sample */
 };
@@ -134,8 +172,8 @@ enum jp_stack_answer {
 /*
  * Fixes the depth from (@ip, @sp) and builds both stacks for @method. @bp is not trusted: it is
  * compared by the validator. @slack: ns by which the capture's clock may differ from the truth's.
- * @stack is all zero at first and reused from call to call (its last stay is where the search
- * begins); free its room once with jp_truth_stack_free().
+ * @stack is all zero at first (but for @told) and reused from call to call (its last stay is where
+ * the search begins); free its room once with jp_truth_stack_free().
  */
 enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pid, uint32_t tid,
 				       uint64_t time, uint64_t slack, uint64_t ip, uint64_t sp,

@@ -37,6 +37,7 @@ struct end {
 struct open_stay {
 	struct jp_truth_stay stay;
 	uint32_t path; /* index of the version */
+	bool over;
 };
 
 /* A path as resolved in one process, while no code moves. */
@@ -151,7 +152,9 @@ static int load_code(struct replay *replay, const struct jp_truth_record *record
 {
 	const struct jp_truth_fact *layout =
 		jp_truth_fact(replay->truth, record->a[2] & UINT32_MAX, JP_TRUTH_LAYOUT);
-	struct jp_truth_code code = {.id = record->a[3],
+	const struct jp_truth_fact *frames =
+		jp_truth_fact(replay->truth, record->a[3] >> 32, JP_TRUTH_FRAMES);
+	struct jp_truth_code code = {.id = (uint32_t)record->a[3],
 				     .pid = record->pid,
 				     .addr = record->a[0],
 				     .size = record->a[1],
@@ -160,11 +163,13 @@ static int load_code(struct replay *replay, const struct jp_truth_record *record
 				     .ready = record->after,
 				     .ending = UINT64_MAX,
 				     .layout = layout ? layout->of.layout : NULL,
+				     .frames = frames ? frames->of.frames : NULL,
 				     .name = jp_truth_text_of(replay->truth, record->a[2] >> 32)};
 
 	/* Its own id must lead back to it: two loads of one id are both torn. */
-	if (!jp_truth_fact(replay->truth, record->a[3], JP_TRUTH_CODE_LOAD) || !code.layout ||
-	    !code.name || !code.size || code.addr + code.size < code.addr ||
+	if (!jp_truth_fact(replay->truth, code.id, JP_TRUTH_CODE_LOAD) || !code.layout ||
+	    (!frames && record->a[3] >> 32) || !code.name || !code.size ||
+	    code.addr + code.size < code.addr ||
 	    code.layout->insns[code.layout->count - 1].offset >= code.size) {
 		jp_truth_disbelieve(replay->truth);
 		return 0;
@@ -287,6 +292,12 @@ static int start_process(struct replay *replay, const struct jp_truth_record *re
 	return ret;
 }
 
+/* Whether a function calls another in its turn. */
+static bool leads_on(const struct jp_truth_layout *layout)
+{
+	return layout->returns != UINT32_MAX || layout->tail != UINT32_MAX;
+}
+
 /* The version of the path that is valid now, index + 1; 0: not believed. */
 static int resolve(struct replay *replay, uint32_t pid, uint64_t id, uint32_t *version)
 {
@@ -322,8 +333,7 @@ static int resolve(struct replay *replay, uint32_t pid, uint64_t id, uint32_t *v
 	for (uint32_t d = 0; d < depth; d++) {
 		uint32_t at = code_of(replay, pid, path->of.path.functions[d]);
 
-		if (at == NONE ||
-		    (d + 1 < depth && replay->codes[at].code.layout->returns == UINT32_MAX)) {
+		if (at == NONE || (d + 1 < depth && !leads_on(replay->codes[at].code.layout))) {
 			free(fresh->codes);
 			return 0;
 		}
@@ -341,7 +351,7 @@ static int enter(struct replay *replay, const struct jp_truth_record *record)
 	const struct jp_truth_fact *dump = jp_truth_fact(truth, record->a[3] >> 32, JP_TRUTH_ROOT);
 	struct open_stay *fresh;
 	uint32_t version, *open;
-	int ret = resolve(replay, record->pid, record->a[0], &version);
+	int ret = resolve(replay, record->pid, record->a[0] & UINT32_MAX, &version);
 
 	if (ret)
 		return ret;
@@ -375,8 +385,10 @@ static int enter(struct replay *replay, const struct jp_truth_record *record)
 				     .leave = UINT64_MAX,
 				     .sp = record->a[1],
 				     .bp = record->a[2],
+				     .apart = record->a[0] >> 32 & JP_ENTER_APART,
 				     .root = {chain->of.root, dump->of.root}},
-				    version - 1};
+				    version - 1,
+				    record->a[0] >> 32 & JP_ENTER_OVER};
 	*open = replay->nr_stays;
 	return 0;
 }
@@ -395,7 +407,10 @@ static int leave(struct replay *replay, const struct jp_truth_record *record)
 		return 0;
 	}
 	stay->stay.leave = record->after;
-	stay->stay.unsteady = record->a[1] & 1;
+	stay->stay.unsteady = record->a[1] & JP_LEAVE_CHANGED;
+	stay->stay.interrupted = record->a[1] & JP_LEAVE_INTERRUPTED;
+	stay->stay.interrupted_ip = record->a[2];
+	stay->stay.interrupted_sp = record->a[3];
 	*open = NONE;
 	return 0;
 }
@@ -424,6 +439,7 @@ static int apply(struct replay *replay, const struct jp_truth_record *record)
 	case JP_TRUTH_LAYOUT:
 	case JP_TRUTH_PATH:
 	case JP_TRUTH_ROOT:
+	case JP_TRUTH_FRAMES:
 	case JP_TRUTH_FILE: /* jp_truth_give_files() */
 		return 0;
 	default:
@@ -529,6 +545,26 @@ static int by_tid(const void *a, const void *b)
 	return one->enter < other->enter ? -1 : one->enter > other->enter;
 }
 
+/* What a handler's stays lie over: its thread's last one before that was interrupted. */
+static void give_interrupted(struct jp_truth *truth)
+{
+	const struct jp_truth_stay *last = NULL;
+
+	for (size_t i = 0; i < truth->nr_stays; i++) {
+		struct jp_truth_stay *stay = &truth->stays[i];
+
+		if (last && (last->tid != stay->tid || last->pid != stay->pid))
+			last = NULL;
+		if (stay->over) {
+			stay->over = last;
+			if (!last)
+				jp_truth_disbelieve(truth);
+		}
+		if (stay->interrupted)
+			last = stay;
+	}
+}
+
 static int give_stays(struct replay *replay)
 {
 	struct jp_truth *truth = replay->truth;
@@ -543,6 +579,8 @@ static int give_stays(struct replay *replay)
 
 		*stay = replay->stays[i].stay;
 		stay->path = &truth->paths[replay->stays[i].path];
+		/* Found when they are sorted; until then, that there is one. */
+		stay->over = replay->stays[i].over ? stay : NULL;
 		if (stay->leave == UINT64_MAX)
 			stay->leave = end_after(replay, stay->pid, stay->enter);
 	}
@@ -553,6 +591,7 @@ static int give_stays(struct replay *replay)
 		if (truth->stays[i].tid == truth->stays[i - 1].tid &&
 		    truth->stays[i - 1].leave > truth->stays[i].enter)
 			truth->stays[i - 1].leave = truth->stays[i].enter;
+	give_interrupted(truth);
 	return 0;
 }
 

@@ -4,127 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The instruction of @layout at @offset, or NULL: every sample lies on the edge of one. */
-static const struct jp_truth_insn *insn_at(const struct jp_truth_layout *layout, uint64_t offset)
-{
-	uint32_t low = 0, high = layout->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (layout->insns[middle].offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < layout->count && layout->insns[low].offset == offset ? &layout->insns[low]
-									  : NULL;
-}
-
-static uint64_t sp_at(const struct jp_truth_insn *insn, uint64_t entry)
-{
-	return ((entry - insn->pre) & -(UINT64_C(1) << insn->align)) - insn->post;
-}
-
-static const struct jp_truth_insn *return_insn(const struct jp_truth_code *code)
-{
-	return &code->layout->insns[code->layout->returns];
-}
-
-static uint64_t return_address(const struct jp_truth_code *code)
-{
-	return code->addr + return_insn(code)->offset;
-}
-
-/* Where (@ip, @sp) is in @stay's path, or NULL; *@depth is set. The further in, the lower the stack
- * lies: the search ends where it is below @sp. */
-static const struct jp_truth_insn *place(const struct jp_truth_stay *stay, uint64_t ip, uint64_t sp,
-					 uint32_t *depth)
-{
-	const struct jp_truth_path *path = stay->path;
-	uint64_t entry = stay->sp;
-
-	for (uint32_t d = 0; d < path->depth; d++) {
-		const struct jp_truth_code *code = path->functions[d];
-
-		if (entry < sp)
-			return NULL;
-		if (ip - code->addr < code->size) {
-			const struct jp_truth_insn *insn = insn_at(code->layout, ip - code->addr);
-
-			if (insn && sp_at(insn, entry) == sp) {
-				*depth = d;
-				return insn;
-			}
-		}
-		if (d + 1 < path->depth)
-			entry = sp_at(return_insn(code), entry) - 8;
-	}
-	return NULL;
-}
-
-static bool make_room(struct jp_truth_stack *stack, size_t size)
-{
-	uint64_t *room;
-
-	if (size <= stack->room_size)
-		return true;
-	room = realloc(stack->room, size * sizeof(*room));
-	if (!room)
-		return false;
-	stack->room = room;
-	stack->room_size = size;
-	return true;
-}
-
-/*
- * Both stacks of @insn at @depth. The frame-pointer rule sees, from bp outwards, the return address
- * of each function whose own frame is linked; it passes over the callers of those that are not.
- */
-static bool build(const struct jp_truth_stay *stay, uint64_t ip, uint32_t depth,
-		  const struct jp_truth_insn *insn, enum jp_method method,
-		  struct jp_truth_stack *stack)
-{
-	const struct jp_truth_root *root = stay->root[method];
-	const struct jp_truth_code *const *functions = stay->path->functions;
-	size_t most = (size_t)depth + 1 + root->count;
-	uint64_t *whole, *seen;
-
-	if (!make_room(stack, 2 * most))
-		return false;
-	whole = stack->whole = stack->room;
-	seen = stack->seen = stack->room + most;
-	*whole++ = ip;
-	*seen++ = ip;
-	for (uint32_t d = depth;; d--) {
-		/* What @insn of functions[d] holds in bp is its own frame: its caller is seen. */
-		bool linked = insn->bp == JP_BP_OWN;
-		uint64_t caller;
-
-		if (!d) {
-			/* The rule's next step reads the native entry's frame, whose return address
-			 * is frames[1]; frames[0] lies above functions[0]'s own. */
-			memcpy(whole, root->frames, root->count * sizeof(*whole));
-			whole += root->count;
-			memcpy(seen, root->frames + !linked,
-			       (root->count - !linked) * sizeof(*seen));
-			seen += root->count - !linked;
-			break;
-		}
-		caller = return_address(functions[d - 1]);
-		*whole++ = caller;
-		if (linked)
-			*seen++ = caller;
-		/* In either case the caller's bp, as it is at its call, leads on. */
-		insn = return_insn(functions[d - 1]);
-	}
-	stack->stay = stay;
-	stack->depth = depth;
-	stack->offset = ip - functions[depth]->addr;
-	stack->nr_whole = whole - stack->whole;
-	stack->nr_seen = seen - stack->seen;
-	return true;
-}
+#include "harness/methods.h"
 
 /* The last stay of @tid with enter <= @time, or NULL. */
 static const struct jp_truth_stay *
@@ -157,7 +37,16 @@ static bool same_stack(const struct jp_truth_stay *one, const struct jp_truth_st
 		       enum jp_method method)
 {
 	return one->path == other->path && one->sp == other->sp && one->bp == other->bp &&
-	       one->root[method] == other->root[method];
+	       one->over == other->over && one->apart == other->apart &&
+	       one->root[jp_method_root(method)] == other->root[jp_method_root(method)];
+}
+
+/* Whether others run what is at @ip, in ways that nobody wrote down. */
+static bool is_foreign(const struct jp_truth *truth, uint32_t pid, uint64_t ip, uint64_t time)
+{
+	const struct jp_truth_code *code = jp_truth_code_at(truth, pid, ip, time);
+
+	return code && code->frames && code->frames->foreign;
 }
 
 enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pid, uint32_t tid,
@@ -180,10 +69,10 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 			continue;
 		if (answer == JP_STACK_NO_STAY)
 			answer = JP_STACK_NO_DEPTH;
-		found = place(stay, ip, sp, &at);
+		found = jp_truth_place(stay, ip, sp, &at);
 		if (!found)
 			continue;
-		if (stay->unsteady && method == JP_CHAIN)
+		if (stay->unsteady && jp_method_root(method) == JP_CHAIN)
 			return JP_STACK_UNJUDGED;
 		if (fits && !same_stack(fits, stay, method))
 			return JP_STACK_UNJUDGED;
@@ -192,8 +81,9 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 		depth = at;
 	}
 	if (!fits)
-		return answer;
-	return build(fits, ip, depth, insn, method, stack) ? JP_STACK_FOUND : JP_STACK_UNJUDGED;
+		return is_foreign(truth, pid, ip, time) ? JP_STACK_UNJUDGED : answer;
+	return jp_truth_walk(truth, fits, time, ip, depth, insn, method, stack) ? JP_STACK_FOUND
+										: JP_STACK_UNJUDGED;
 }
 
 void jp_truth_stack_free(struct jp_truth_stack *stack)

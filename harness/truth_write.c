@@ -208,6 +208,15 @@ uint32_t jp_truth_root(enum jp_method method, const uint64_t *frames, uint32_t c
 	return put_parts(JP_TRUTH_ROOT, frames, count * sizeof(*frames), method | count << 8);
 }
 
+uint32_t jp_truth_frames(enum jp_said said, uint64_t word, uint32_t detour, uint64_t flags)
+{
+	uint64_t now = jp_truth_now();
+	uint32_t id = jp_truth_id();
+
+	jp_truth_put(JP_TRUTH_FRAMES, now, now, id | (uint64_t)said << 32, word, detour, flags);
+	return id;
+}
+
 static int create(int fd, const char *path, uint64_t count, struct jp_error *err)
 {
 	struct jp_truth_header *fresh;

@@ -6,19 +6,47 @@
 #include <string.h>
 
 #include "harness/truth_write.h"
+#include "workloads/frame_walk.h"
 #include "workloads/publish.h"
 #include "workloads/publish/eh_frame.h"
 
 enum { CODE_ALIGN = 16 };
 
 static const char *const texts[JP_SHAPES] = {
-	[JP_SHAPE_FP] = "fp",     [JP_SHAPE_LEAF] = "leaf",   [JP_SHAPE_NO_FP] = "no_fp",
-	[JP_SHAPE_LONG] = "long", [JP_SHAPE_LARGE] = "large", [JP_SHAPE_REALIGN] = "realign",
+	[JP_SHAPE_FP] = "fp",         [JP_SHAPE_LEAF] = "leaf",
+	[JP_SHAPE_NO_FP] = "no_fp",   [JP_SHAPE_LONG] = "long",
+	[JP_SHAPE_LARGE] = "large",   [JP_SHAPE_REALIGN] = "realign",
+	[JP_SHAPE_HUGE] = "huge",     [JP_SHAPE_OTHER_BP] = "other_bp",
+	[JP_SHAPE_TAIL] = "tail",     [JP_SHAPE_STUB] = "stub",
+	[JP_SHAPE_HOLLOW] = "hollow", [JP_SHAPE_CLOCK] = "clock",
+	[JP_SHAPE_MISLED] = "misled", [JP_SHAPE_SYSCALL] = "syscall",
 };
 
 const char *jp_shape_text(enum jp_shape shape)
 {
 	return shape < JP_SHAPES ? texts[shape] : "?";
+}
+
+int jp_shape_calls(enum jp_shape shape)
+{
+	return shape != JP_SHAPE_LEAF && shape != JP_SHAPE_SYSCALL;
+}
+
+uint32_t jp_shape_returns(enum jp_shape shape)
+{
+	struct jp_emitted emitted;
+
+	if (jp_arch_emit(shape, NULL, 0, &emitted))
+		return 0;
+	for (uint32_t i = 0; i < emitted.nr_insns; i++)
+		if (emitted.insns[i].bp & JP_INSN_RETURN)
+			return emitted.insns[i].offset;
+	return 0;
+}
+
+int jp_shape_ends(enum jp_shape shape)
+{
+	return shape != JP_SHAPE_STUB && shape != JP_SHAPE_CLOCK;
 }
 
 /*
@@ -96,9 +124,70 @@ int jp_emit_write(struct jp_arena *arena, enum jp_shape shape, struct jp_functio
 					 .layout = layout_of(shape, &emitted),
 					 .shape = shape,
 					 .code = (uintptr_t)arena->exec + at,
-					 .size = emitted.size};
+					 .size = emitted.size,
+					 .word_at = emitted.word};
 	arena->used = at + taken;
 	return 0;
+}
+
+static void record(const struct jp_function *function, const char *name, uint64_t before,
+		   uint64_t after)
+{
+	jp_truth_put(JP_TRUTH_CODE_LOAD, before, after, function->code, function->size,
+		     function->layout | (uint64_t)jp_truth_text(name) << 32,
+		     function->id | (uint64_t)function->frames << 32);
+}
+
+/* What its frames lead to, where that is not what its layout says already. */
+static void record_frames(struct jp_function *function)
+{
+	struct jp_frame_walk walk;
+	uint32_t detour = 0;
+
+	if (function->shape == JP_SHAPE_OTHER_BP && function->word) {
+		jp_frame_walk(function->word, &walk);
+		if (walk.count)
+			detour = jp_truth_root(JP_CHAIN, walk.addresses, walk.count);
+	}
+	if (detour || function->said || function->word)
+		function->frames = jp_truth_frames(function->said, function->word, detour, 0);
+}
+
+int jp_emit_word(struct jp_arena *arena, struct jp_function *function, uint64_t word)
+{
+	uint64_t at = function->code + function->word_at - (uintptr_t)arena->exec;
+
+	if (!function->word_at)
+		return -EINVAL;
+	memcpy(arena->write + at, &word, sizeof(word));
+	function->word = word;
+	record_frames(function);
+	return 0;
+}
+
+int jp_emit_found(struct jp_function *function, const char *name, uint64_t before, uint64_t after)
+{
+	struct jp_emitted emitted;
+	int ret = jp_arch_emit(function->shape, NULL, 0, &emitted);
+
+	if (ret)
+		return ret;
+	function->id = jp_truth_id();
+	function->layout = layout_of(function->shape, &emitted);
+	record_frames(function);
+	record(function, name, before, after);
+	return 0;
+}
+
+void jp_emit_measured(struct jp_function *function, const struct jp_emitted *emitted,
+		      const char *name)
+{
+	uint64_t now = jp_truth_now();
+
+	function->id = jp_truth_id();
+	function->layout = jp_truth_layout(emitted->insns, emitted->nr_insns);
+	function->frames = jp_truth_frames(function->said, 0, 0, JP_FRAMES_FOREIGN);
+	record(function, name, now, now);
 }
 
 static int load(const struct jp_function *function, const char *name, uint64_t before)
@@ -118,8 +207,7 @@ static int load(const struct jp_function *function, const char *name, uint64_t b
 		ret = jp_publish_load(&published);
 	if (ret)
 		return ret;
-	jp_truth_put(JP_TRUTH_CODE_LOAD, before, jp_truth_now(), function->code, function->size,
-		     function->layout | (uint64_t)jp_truth_text(name) << 32, function->id);
+	record(function, name, before, jp_truth_now());
 	return 0;
 }
 

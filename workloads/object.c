@@ -52,21 +52,22 @@ struct table { /* .eh_frame_hdr */
 
 struct maker {
 	unsigned char *bytes;
+	const struct jp_object_kind *kind;
 	struct jp_object *object;
 	size_t frames; /* used of .eh_frame */
 	struct table table;
 };
 
-static const enum jp_shape shapes[JP_OBJECT_FUNCTIONS] = {
-	JP_SHAPE_FP, JP_SHAPE_LONG,    JP_SHAPE_LARGE, JP_SHAPE_FP,
-	JP_SHAPE_FP, JP_SHAPE_REALIGN, JP_SHAPE_NO_FP, JP_SHAPE_LEAF,
+static const struct jp_object_kind mixed = {
+	.shapes = {JP_SHAPE_FP, JP_SHAPE_LONG, JP_SHAPE_LARGE, JP_SHAPE_FP, JP_SHAPE_FP,
+		   JP_SHAPE_REALIGN, JP_SHAPE_NO_FP, JP_SHAPE_LEAF},
 };
 
 /*
  * The entries that jp_eh_frame() makes for code right before them, led to where the code is: only
  * the function's address counts from its own place.
  */
-static int add_frames(struct maker *maker, const struct jp_emitted *emitted, uint32_t addr, int row)
+static int add_frames(struct maker *maker, const struct jp_emitted *emitted, uint32_t addr)
 {
 	unsigned char entries[JP_EH_FRAME_MOST];
 	size_t header;
@@ -84,8 +85,8 @@ static int add_frames(struct maker *maker, const struct jp_emitted *emitted, uin
 	from = addr - (FRAMES + maker->frames + cie + 8);
 	memcpy(entries + cie + 8, &from, sizeof(from));
 	memcpy(maker->bytes + FRAMES + maker->frames, entries, size);
-	maker->table.rows[row][0] = addr;
-	maker->table.rows[row][1] = FRAMES + maker->frames + cie;
+	maker->table.rows[maker->table.count][0] = addr;
+	maker->table.rows[maker->table.count++][1] = FRAMES + maker->frames + cie;
 	maker->frames += size;
 	return 0;
 }
@@ -95,16 +96,26 @@ static int add_code(struct maker *maker, unsigned variant)
 	size_t at = variant % 7 * 64; /* no two variants alike */
 
 	for (int i = 0; i < JP_OBJECT_FUNCTIONS; i++) {
-		enum jp_shape shape = shapes[(i + variant) % JP_OBJECT_FUNCTIONS];
+		enum jp_shape shape = maker->kind->shapes[(i + variant) % JP_OBJECT_FUNCTIONS];
+		bool said = maker->kind->frames == JP_FRAMES_ALL ||
+			    (maker->kind->frames == JP_FRAMES_LAST && i + 1 == JP_OBJECT_FUNCTIONS);
 		struct jp_emitted emitted;
 		int ret = jp_arch_emit(shape, maker->bytes + TEXT + at, TEXT_ROOM - at, &emitted);
 
-		if (!ret)
-			ret = add_frames(maker, &emitted, TEXT_ADDR + at, i);
+		if (!ret && said)
+			ret = add_frames(maker, &emitted, TEXT_ADDR + at);
 		if (ret)
 			return ret;
-		maker->object->functions[i] = (struct jp_function){
-			.shape = shape, .code = TEXT_ADDR + at, .size = emitted.size};
+		maker->object->functions[i] =
+			(struct jp_function){.shape = shape,
+					     .said = said ? JP_SAID_RIGHT : JP_SAID_NONE,
+					     .code = TEXT_ADDR + at,
+					     .size = emitted.size,
+					     .word = emitted.word ? maker->kind->word : 0,
+					     .word_at = emitted.word};
+		if (emitted.word)
+			memcpy(maker->bytes + TEXT + at + emitted.word, &maker->kind->word,
+			       sizeof(maker->kind->word));
 		at = (at + emitted.size + 15 + variant % 5 * 16) & -16;
 		if (at > TEXT_ROOM)
 			return -ENOSPC;
@@ -125,8 +136,7 @@ static size_t add_table(struct maker *maker)
 	maker->table.count_encoding = 0x03;
 	maker->table.table_encoding = 0x3b; /* relative to the table */
 	maker->table.frame = FRAMES - (int)(at + 4);
-	maker->table.count = JP_OBJECT_FUNCTIONS;
-	for (int i = 0; i < JP_OBJECT_FUNCTIONS; i++)
+	for (uint32_t i = 0; i < maker->table.count; i++)
 		for (int k = 0; k < 2; k++)
 			maker->table.rows[i][k] -= at;
 	memcpy(maker->bytes + at, &maker->table, sizeof(maker->table));
@@ -187,8 +197,9 @@ static void add_headers(struct maker *maker, unsigned variant, size_t table)
 			    {PT_DYNAMIC, PF_R | PF_W, DYNAMIC, DYNAMIC_ADDR, DYNAMIC_ADDR,
 			     5 * sizeof(Elf64_Dyn), 5 * sizeof(Elf64_Dyn), 8},
 			    {PT_NOTE, PF_R, note, note, note, note_size, note_size, 4},
-			    {PT_GNU_EH_FRAME, PF_R, table, table, table, sizeof(struct table),
-			     sizeof(struct table), 4},
+			    {maker->kind->frames == JP_FRAMES_NONE ? PT_NULL : PT_GNU_EH_FRAME,
+			     PF_R, table, table, table, sizeof(struct table), sizeof(struct table),
+			     4},
 			    /* Without it the loader makes all stacks executable. */
 			    {PT_GNU_STACK, PF_R | PF_W, 0, 0, 0, 0, 0, 16}},
 		.note = {4, ID, NT_GNU_BUILD_ID},
@@ -217,15 +228,17 @@ static int write_file(const char *path, const unsigned char *bytes)
 	return ret;
 }
 
-int jp_object_write(struct jp_object *object, const char *path, unsigned variant)
+int jp_object_write_kind(struct jp_object *object, const char *path, unsigned variant,
+			 const struct jp_object_kind *kind)
 {
-	struct maker maker = {.bytes = calloc(1, FILE_SIZE), .object = object};
+	struct maker maker = {.bytes = calloc(1, FILE_SIZE), .object = object, .kind = kind};
 	int ret;
 
 	_Static_assert(sizeof(struct file) <= FRAMES, "the headers have their room");
 	if (!maker.bytes)
 		return -ENOMEM;
 	memset(object, 0, sizeof(*object));
+	object->mixed = kind == &mixed;
 	ret = add_code(&maker, variant);
 	if (!ret) {
 		add_headers(&maker, variant, add_table(&maker));
@@ -236,11 +249,15 @@ int jp_object_write(struct jp_object *object, const char *path, unsigned variant
 	return ret;
 }
 
+int jp_object_write(struct jp_object *object, const char *path, unsigned variant)
+{
+	return jp_object_write_kind(object, path, variant, &mixed);
+}
+
 /* Tells what was loaded within [@before, @after], and makes paths of it. */
 static int take_code(const struct jp_object *object, const char *path, uint64_t before,
 		     uint64_t after, struct jp_loaded *loaded)
 {
-	static uint32_t layouts[JP_SHAPES];
 	const struct jp_function *order[JP_OBJECT_FUNCTIONS];
 	unsigned first = 0;
 	int ret = 0;
@@ -254,28 +271,19 @@ static int take_code(const struct jp_object *object, const char *path, uint64_t 
 		char name[64];
 
 		*function = object->functions[i];
-		function->id = jp_truth_id();
 		function->code += loaded->addr - object->text_addr;
-		if (!layouts[function->shape]) {
-			struct jp_emitted emitted;
-
-			ret = jp_arch_emit(function->shape, NULL, 0, &emitted);
-			if (ret)
-				return ret;
-			layouts[function->shape] = jp_truth_layout(emitted.insns, emitted.nr_insns);
-		}
 		snprintf(name, sizeof(name), "object_%.8s_%s_%d", object->build_id,
 			 jp_shape_text(function->shape), i);
-		jp_truth_put(JP_TRUTH_CODE_LOAD, before, after, function->code, function->size,
-			     layouts[function->shape] | (uint64_t)jp_truth_text(name) << 32,
-			     function->id);
+		ret = jp_emit_found(function, name, before, after);
+		if (ret)
+			return ret;
 		if (function->shape == JP_SHAPE_LEAF)
 			first = i + 1;
 	}
 	/* The leaf is the innermost. */
 	for (int i = 0; i < JP_OBJECT_FUNCTIONS; i++)
 		order[i] = &loaded->functions[(first + i) % JP_OBJECT_FUNCTIONS];
-	for (int i = 0; i < JP_OBJECT_PATHS && !ret; i++)
+	for (int i = 0; object->mixed && i < JP_OBJECT_PATHS && !ret; i++)
 		ret = jp_path_make(&loaded->paths[i], order + i, JP_OBJECT_FUNCTIONS - i, 700000);
 	return ret ? ret : jp_image_record(loaded->addr, path, object->build_id);
 }

@@ -9,25 +9,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 #include <unwind.h>
 
 #include "harness/truth_write.h"
+#include "workloads/frame_walk.h"
 #include "workloads/workload.h"
 
-enum { MOST_FRAMES = 512, MOST_DEPTH = 4096 };
+enum { MOST_FRAMES = JP_WALK_MOST, MOST_DEPTH = 4096 };
 
 /* What a thread knows of the native frames above its emitted code. */
 struct native {
-	uint32_t root[JP_METHODS]; /* ids in the truth; 0: not recorded */
-	uint64_t bp, caller;       /* of the entry's frame that they hold for */
-	uint64_t chain[MOST_FRAMES];
-	uint64_t at[MOST_FRAMES]; /* chain[i] was found at at[i] + 8 */
-	uint64_t end;             /* where the rule ended: cannot be read */
-	uint32_t nr_chain;
-	sem_t *inside; /* told when the thread goes in for the first time */
+	uint32_t root[JP_ROOTS];    /* ids in the truth; 0: not recorded */
+	uint64_t bp, caller;        /* of the entry's frame that they hold for */
+	struct jp_frame_walk chain; /* from there */
+	uint64_t stay[4];           /* what its ENTER said */
+	uint64_t over;              /* the interrupted instruction; 0: none */
+	uint32_t flags;             /* JP_ENTER_* of the next */
+	sem_t *inside;              /* told when the thread goes in for the first time */
 };
 static __thread struct native native;
 
@@ -81,10 +80,12 @@ int jp_path_make(struct jp_path *path, const struct jp_function *const *function
 	if (!depth || depth > MOST_DEPTH)
 		return -EINVAL;
 	for (uint32_t d = 0; d + 1 < depth; d++)
-		if (functions[d]->shape == JP_SHAPE_LEAF)
-			return -EINVAL; /* it calls nothing */
+		if (!jp_shape_calls(functions[d]->shape))
+			return -EINVAL;
+	if (!jp_shape_ends(functions[depth - 1]->shape))
+		return -EINVAL;
 	ids = calloc(depth, sizeof(*ids));
-	path->steps = calloc(depth + 1, sizeof(*path->steps));
+	path->steps = calloc(depth + 2, sizeof(*path->steps));
 	path->depth = depth;
 	if (!ids || !path->steps) {
 		free(ids);
@@ -104,7 +105,10 @@ int jp_path_make(struct jp_path *path, const struct jp_function *const *function
 
 		ids[d] = functions[d]->id;
 		step->code = functions[d]->code;
-		step->before = fresh_prime(path, about, &random);
+		/* A system call takes as long as hundreds of turns. */
+		step->before = fresh_prime(
+			path, functions[d]->shape == JP_SHAPE_SYSCALL ? about / 512 + 1 : about,
+			&random);
 		step->after = fresh_prime(path, about, &random);
 		step->repeat = d ? 1 : repeat;
 	}
@@ -119,50 +123,12 @@ void jp_path_free(struct jp_path *path)
 	memset(path, 0, sizeof(*path));
 }
 
-/* Reads the two words of each frame in @at; returns how many could be read. Our own memory, read as
- * another process's: never faults. */
-static uint32_t read_frames(const uint64_t *at, uint64_t (*frames)[2], uint32_t count)
-{
-	struct iovec to = {frames, count * sizeof(*frames)}, from[16];
-	ssize_t got;
-
-	for (uint32_t i = 0; i < count; i++)
-		from[i] = (struct iovec){(void *)(uintptr_t)at[i], sizeof(*frames)};
-	/* By our thread: the main thread may have left, and the address space with it. */
-	got = process_vm_readv(syscall(SYS_gettid), &to, 1, from, count, 0);
-	if (got < 0 && errno != EFAULT) {
-		fprintf(stderr, "jitproof workload: process_vm_readv on itself: %s\n",
-			strerror(errno));
-		exit(EXIT_FAILURE);
-	}
-	return got < 0 ? 0 : got / sizeof(*frames);
-}
-
-/*
- * The kernel's rule (perf_callchain_user() of arch/x86): as long as fp is a user address that can
- * be read, the word above it is a return address and the word at it the next fp; no check of
- * direction or meaning. (The kernel does not fault pages in; what lies on a stack in use is there.)
- */
-static void follow(uint64_t fp)
-{
-	const uint64_t user_end = (UINT64_C(1) << 47) - 4096;
-	uint64_t frame[1][2];
-
-	native.nr_chain = 1;
-	while (native.nr_chain < MOST_FRAMES && fp <= user_end - sizeof(frame) &&
-	       read_frames(&fp, frame, 1) == 1) {
-		native.at[native.nr_chain] = fp;
-		native.chain[native.nr_chain++] = frame[0][1];
-		fp = frame[0][0];
-	}
-	native.end = fp;
-}
-
 struct backtrace {
 	uint64_t frames[MOST_FRAMES];
 	uint32_t count;
 	uint64_t caller; /* frames before this return address are our own */
 	int begun;
+	uint64_t until; /* and this one and what is above it is not asked for */
 };
 
 static _Unwind_Reason_Code on_frame(struct _Unwind_Context *context, void *data)
@@ -171,7 +137,7 @@ static _Unwind_Reason_Code on_frame(struct _Unwind_Context *context, void *data)
 	uint64_t ip = _Unwind_GetIP(context);
 
 	trace->begun |= ip == trace->caller;
-	if (!ip || trace->count == MOST_FRAMES)
+	if (!ip || ip == trace->until || trace->count == MOST_FRAMES)
 		return _URC_END_OF_STACK;
 	if (trace->begun)
 		trace->frames[trace->count++] = ip;
@@ -181,13 +147,14 @@ static _Unwind_Reason_Code on_frame(struct _Unwind_Context *context, void *data)
 /* Records what lies above the entry's frame at @bp, as each method sees it. */
 static void record_roots(uint64_t bp)
 {
-	struct backtrace trace = {.caller = ((uint64_t *)(uintptr_t)bp)[1]};
+	struct backtrace trace = {.caller = ((uint64_t *)(uintptr_t)bp)[1], .until = native.over};
+	uint64_t chain[1 + MOST_FRAMES] = {(uintptr_t)jp_arch_enter_return};
 
 	native.bp = bp;
 	native.caller = trace.caller;
-	native.chain[0] = (uintptr_t)jp_arch_enter_return;
-	follow(bp);
-	native.root[JP_CHAIN] = jp_truth_root(JP_CHAIN, native.chain, native.nr_chain);
+	jp_frame_walk(bp, &native.chain);
+	memcpy(chain + 1, native.chain.addresses, native.chain.count * sizeof(*chain));
+	native.root[JP_CHAIN] = jp_truth_root(JP_CHAIN, chain, 1 + native.chain.count);
 	trace.frames[trace.count++] = (uintptr_t)jp_arch_enter_return;
 	_Unwind_Backtrace(on_frame, &trace);
 	native.root[JP_DUMP] = jp_truth_root(JP_DUMP, trace.frames, trace.count);
@@ -199,23 +166,32 @@ static void record_roots(uint64_t bp)
  */
 static bool chain_changed(uint64_t fp)
 {
+	const struct jp_frame_walk *chain = &native.chain;
 	uint64_t frames[16][2], next = fp;
 
-	for (uint32_t i = 2, n; i < native.nr_chain; i += n) {
-		n = native.nr_chain - i < 16 ? native.nr_chain - i : 16;
-		if (read_frames(native.at + i, frames, n) != n)
+	for (uint32_t i = 1, n; i < chain->count; i += n) {
+		n = chain->count - i < 16 ? chain->count - i : 16;
+		if (jp_frame_read(chain->at + i, frames, n) != n)
 			return true;
 		for (uint32_t k = 0; k < n; k++) {
-			if (native.at[i + k] != next || native.chain[i + k] != frames[k][1])
+			if (chain->at[i + k] != next || chain->addresses[i + k] != frames[k][1])
 				return true;
 			next = frames[k][0];
 		}
 	}
-	if (next != native.end)
+	if (next != chain->end)
 		return true;
 	/* What could not be read may be readable now; the zero page never is. */
-	return native.nr_chain < MOST_FRAMES && next >= 4096 && next < UINT64_C(1) << 47 &&
-	       read_frames(&next, frames, 1) == 1;
+	return chain->count < JP_WALK_MOST && next >= 4096 && next < UINT64_C(1) << 47 &&
+	       jp_frame_read(&next, frames, 1) == 1;
+}
+
+static void enter(void)
+{
+	uint64_t now = jp_truth_now();
+
+	jp_truth_put(JP_TRUTH_ENTER, now, now, native.stay[0], native.stay[1], native.stay[2],
+		     native.stay[3]);
 }
 
 /* Called by jp_arch_enter() from the very frame from which the code will be called. */
@@ -223,15 +199,17 @@ static void announce(void *context, uint64_t sp, uint64_t bp)
 {
 	const uint64_t *frame = (const uint64_t *)(uintptr_t)bp;
 	const struct jp_path *path = context;
-	uint64_t now;
 
 	/* The same frame may have been called from elsewhere this time. */
 	if (!native.root[JP_CHAIN] || native.bp != bp || native.caller != frame[1] ||
 	    chain_changed(frame[0]))
 		record_roots(bp);
-	now = jp_truth_now();
-	jp_truth_put(JP_TRUTH_ENTER, now, now, path->id, sp, bp,
-		     native.root[JP_CHAIN] | (uint64_t)native.root[JP_DUMP] << 32);
+	native.stay[0] = path->id | (uint64_t)(native.flags | (path->stack ? JP_ENTER_APART : 0))
+					    << 32;
+	native.stay[1] = sp;
+	native.stay[2] = bp;
+	native.stay[3] = native.root[JP_CHAIN] | (uint64_t)native.root[JP_DUMP] << 32;
+	enter();
 	if (native.inside)
 		sem_post(native.inside);
 	native.inside = NULL;
@@ -242,12 +220,62 @@ void __attribute__((noinline)) jp_path_run(const struct jp_path *path)
 	uint64_t now;
 	bool changed;
 
-	jp_arch_enter(path->steps, announce, (void *)path);
+	jp_arch_enter(path->steps, announce, (void *)path, path->stack);
 	now = jp_truth_now();
 	changed = chain_changed((uintptr_t)__builtin_frame_address(0));
 	if (changed)
 		native.root[JP_CHAIN] = 0;
-	jp_truth_put(JP_TRUTH_LEAVE, now, now, path->id, changed, 0, 0);
+	jp_truth_put(JP_TRUTH_LEAVE, now, now, path->id, changed ? JP_LEAVE_CHANGED : 0, 0, 0);
+}
+
+void jp_path_call_out(struct jp_path *path, void (*out)(void))
+{
+	path->steps[path->depth] = (struct jp_path_step){.code = (uintptr_t)jp_arch_call_out,
+							 .before = (uintptr_t)out};
+}
+
+struct jp_paused {
+	struct native native;
+};
+
+/* Only where emitted code runs, or was called from: nobody is inside of malloc() then. */
+static struct jp_paused *pause_stay(uint64_t flags, uint64_t ip, uint64_t sp)
+{
+	struct jp_paused *paused = malloc(sizeof(*paused));
+	uint64_t now = jp_truth_now();
+
+	if (!paused) {
+		fprintf(stderr, "jitproof workload: no memory\n");
+		exit(EXIT_FAILURE);
+	}
+	jp_truth_put(JP_TRUTH_LEAVE, now, now, native.stay[0] & UINT32_MAX, flags, ip, sp);
+	paused->native = native;
+	native.root[JP_CHAIN] = native.root[JP_DUMP] = 0;
+	native.over = ip;
+	return paused;
+}
+
+struct jp_paused *jp_path_pause(void)
+{
+	struct jp_paused *paused = pause_stay(0, 0, 0);
+
+	native.flags = 0;
+	return paused;
+}
+
+struct jp_paused *jp_path_interrupted(uint64_t ip, uint64_t sp, int apart)
+{
+	struct jp_paused *paused = pause_stay(JP_LEAVE_INTERRUPTED, ip, sp);
+
+	native.flags = JP_ENTER_OVER | (apart ? JP_ENTER_APART : 0);
+	return paused;
+}
+
+void jp_path_resume(struct jp_paused *paused)
+{
+	native = paused->native;
+	free(paused);
+	enter();
 }
 
 /* A thread that runs paths. */

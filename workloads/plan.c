@@ -53,10 +53,10 @@ static int take_shapes(struct jp_plan *plan, const char *arg, const char *value)
 		size_t length = strcspn(value, ",");
 		unsigned shape = 0;
 
-		while (shape < JP_SHAPES && (strlen(jp_shape_text(shape)) != length ||
-					     strncmp(jp_shape_text(shape), value, length)))
+		while (shape < JP_SHAPES_USUAL && (strlen(jp_shape_text(shape)) != length ||
+						   strncmp(jp_shape_text(shape), value, length)))
 			shape++;
-		if (shape == JP_SHAPES ||
+		if (shape == JP_SHAPES_USUAL ||
 		    plan->nr_shapes == sizeof(plan->shapes) / sizeof(plan->shapes[0]) ||
 		    (shape == JP_SHAPE_LEAF && value[length])) {
 			fprintf(stderr,

@@ -14,7 +14,7 @@ enum { ARENA = 64 << 10, PATHS = 8 };
 
 /* How many functions of each shape a program has: a path never holds more than one large frame,
  * so that a stack dump of 8 KiB reaches the root from the default depth. */
-static const unsigned of_shape[JP_SHAPES] = {
+static const unsigned of_shape[JP_SHAPES_USUAL] = {
 	[JP_SHAPE_FP] = 8,   [JP_SHAPE_LEAF] = 4,  [JP_SHAPE_NO_FP] = 4,
 	[JP_SHAPE_LONG] = 4, [JP_SHAPE_LARGE] = 2, [JP_SHAPE_REALIGN] = 4,
 };
@@ -28,7 +28,7 @@ static unsigned count_all(unsigned variant)
 {
 	unsigned count = 0;
 
-	for (unsigned shape = 0; shape < JP_SHAPES; shape++)
+	for (unsigned shape = 0; shape < JP_SHAPES_USUAL; shape++)
 		count += count_of(shape, variant);
 	return count;
 }
@@ -42,8 +42,8 @@ int jp_program_write(struct jp_program *program, unsigned variant)
 	program->functions = calloc(count, sizeof(*program->functions));
 	if (!program->functions)
 		return -ENOMEM;
-	for (unsigned n = 0; n < JP_SHAPES; n++) {
-		unsigned shape = (n + variant) % JP_SHAPES;
+	for (unsigned n = 0; n < JP_SHAPES_USUAL; n++) {
+		unsigned shape = (n + variant) % JP_SHAPES_USUAL;
 
 		for (unsigned i = 0; i < count_of(shape, variant); i++) {
 			int ret = jp_emit_write(&program->arena, shape,

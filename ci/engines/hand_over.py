@@ -17,9 +17,9 @@ import sys
 
 # Ours failing is neither the kernel's pass nor its failure.
 LAVA = {"PASS": "pass", "FAIL": "fail", "XPASS": "fail", "SKIP": "skip", "XFAIL": "skip",
-        "ERROR": "unknown", "TIMEOUT": "unknown"}
+        "ERROR": "unknown", "TIMEOUT": "unknown", "CRASH": "fail"}
 TMT = {"PASS": "pass", "FAIL": "fail", "XPASS": "fail", "SKIP": "skip", "XFAIL": "info",
-       "ERROR": "error", "TIMEOUT": "error"}
+       "ERROR": "error", "TIMEOUT": "error", "CRASH": "fail"}
 
 
 def results_of(folder):

@@ -13,6 +13,9 @@
 
 /* PERF_FORMAT_LOST: 6.0 and stable 5.10; our header may be older than our kernel. */
 enum { FORMAT_LOST = 1 << 4 };
+/* Since 6.19: the user's part of callchains is walked later, and this event writes it then. */
+#define DEFER_CALLCHAIN (UINT64_C(1) << 38)
+#define DEFER_OUTPUT    (UINT64_C(1) << 39)
 /* perf 5.10 reads no attr that is longer. */
 enum { ATTR_SIZE = PERF_ATTR_SIZE_VER6 };
 
@@ -45,6 +48,17 @@ static void attr_base(struct perf_event_attr *attr, const struct jp_abilities *a
 		attr->read_format |= FORMAT_LOST;
 }
 
+/* Bits that our header may not know; they lie where all of them do, behind read_format. */
+static void set_flags(struct perf_event_attr *attr, uint64_t bits)
+{
+	unsigned char *at = (unsigned char *)&attr->read_format + sizeof(attr->read_format);
+	uint64_t flags;
+
+	memcpy(&flags, at, sizeof(flags));
+	flags |= bits;
+	memcpy(at, &flags, sizeof(flags));
+}
+
 static void attr_contents(struct perf_event_attr *attr, const struct jp_capture_options *options,
 			  const struct jp_abilities *abilities)
 {
@@ -52,6 +66,8 @@ static void attr_contents(struct perf_event_attr *attr, const struct jp_capture_
 	attr->sample_regs_user = jp_registers_user;
 	if (options->chain)
 		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	if (options->chain && options->deferred)
+		set_flags(attr, DEFER_CALLCHAIN | DEFER_OUTPUT);
 	attr->exclude_callchain_kernel = options->chain && !abilities->kernel;
 	if (options->stack) {
 		attr->sample_type |= PERF_SAMPLE_STACK_USER;

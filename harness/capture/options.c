@@ -69,7 +69,7 @@ static int take_number(struct jp_capture_options *options, const char *arg, stru
 	int ret;
 
 	if ((value = value_of(arg, "--stack"))) {
-		ret = number(arg, value, 65520, &n, err);
+		ret = number(arg, value, 65528, &n, err);
 		if (ret > 0 && n % 8)
 			return jp_fail(err, EINVAL, "%s: a multiple of 8 was expected", arg);
 		options->stack = (uint32_t)n;
@@ -101,7 +101,13 @@ int jp_capture_option(struct jp_capture_options *options, const char *arg, struc
 
 	if (value)
 		return take_synth(options, arg, value, err);
-	if (strcmp(arg, "--no-chain") == 0)
+	if (strcmp(arg, "--callchain=deferred") == 0)
+		options->deferred = true;
+	else if (strcmp(arg, "--callchain=sample") == 0)
+		options->deferred = false;
+	else if (value_of(arg, "--callchain"))
+		return jp_fail(err, EINVAL, "%s: sample or deferred was expected", arg);
+	else if (strcmp(arg, "--no-chain") == 0)
 		options->chain = false;
 	else if (strcmp(arg, "--task-clock") == 0)
 		options->task_clock = true;
@@ -109,6 +115,8 @@ int jp_capture_option(struct jp_capture_options *options, const char *arg, struc
 		options->kernel = false;
 	else if (strcmp(arg, "--system-wide") == 0)
 		options->system_wide = true;
+	else if (strcmp(arg, "--elf=late") == 0)
+		options->late_elf = true;
 	else if (strcmp(arg, "--all-maps") == 0)
 		options->all_maps = true;
 	else

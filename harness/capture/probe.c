@@ -78,6 +78,7 @@ int jp_capture_probe(const struct jp_capture_options *options, bool breakpoints,
 		     size_t size)
 {
 	const struct jp_abilities least = {0};
+	struct jp_capture_options at_once = *options;
 	struct list list = {missing, size, 0, 0};
 	pid_t pid = options->system_wide ? -1 : 0;
 	struct perf_event_attr attr;
@@ -96,11 +97,17 @@ int jp_capture_probe(const struct jp_capture_options *options, bool breakpoints,
 	close(fd);
 	jp_attr_sideband(&attr, options, &least);
 	try_one(&list, "perf_event_open of mapping events", &attr, pid);
+	/* By itself: what else is missing is not missing for its sake. */
+	at_once.deferred = false;
+	if (options->deferred) {
+		jp_attr_sampling(&attr, options, &least, 1);
+		try_one(&list, "attr.defer_callchain (deferred callchains)", &attr, pid);
+	}
 	if (breakpoints) {
-		jp_attr_breakpoint(&attr, options, &least, (uint64_t)(uintptr_t)&here);
+		jp_attr_breakpoint(&attr, &at_once, &least, (uint64_t)(uintptr_t)&here);
 		try_one(&list, "perf_event_open of execution breakpoints", &attr, pid);
 	} else {
-		jp_attr_sampling(&attr, options, &least, 1);
+		jp_attr_sampling(&attr, &at_once, &least, 1);
 		try_one(&list,
 			options->task_clock ? "perf_event_open of task-clock samples"
 					    : "perf_event_open of cpu-clock samples",

@@ -18,6 +18,7 @@ enum {
 	LARGEST_RING = 64 << 20,
 	CHAIN_MARKERS = 8, /* kernel.perf_event_max_contexts_per_stack */
 	LARGEST_RECORD = 1 << 16,
+	DEFERRED_RECORD = 4 << 10, /* what the kernel keeps of a deferred callchain */
 };
 /* A ring holds what comes in a quarter of a second: as long may the draining thread not run. */
 enum { STALLS_PER_SECOND = 4 };
@@ -29,6 +30,8 @@ static uint64_t sample_size(const struct jp_session *session)
 	size += (1 + (uint64_t)__builtin_popcountll(jp_registers_user)) * sizeof(uint64_t);
 	if (session->options.chain)
 		size += (1 + session->facts.max_stack + CHAIN_MARKERS) * sizeof(uint64_t);
+	if (session->options.chain && session->options.deferred)
+		size += DEFERRED_RECORD;
 	if (session->options.stack)
 		size += session->options.stack + 2 * sizeof(uint64_t);
 	return size;

@@ -81,7 +81,7 @@ static int start_copies(struct jp_session *session, struct jp_error *err)
 
 	if (ret)
 		return ret;
-	session->copies = jp_elf_copies_start(session->dir, err);
+	session->copies = jp_elf_copies_start(session->dir, session->options.late_elf, err);
 	return session->copies ? 0 : -EIO;
 }
 
@@ -94,6 +94,20 @@ static int prepare_foreign(struct jp_session *session, struct jp_error *err)
 }
 
 /* Everything up to the first event of the target. */
+/* What of the options the kernel refuses, where one alone is to blame. */
+static const char *blamed(const struct jp_session *session)
+{
+	struct jp_capture_options options = session->options;
+	struct jp_abilities abilities;
+
+	if (!options.deferred)
+		return "";
+	options.deferred = false;
+	return jp_abilities_try(&options, &abilities)
+		       ? ""
+		       : " with attr.defer_callchain (deferred callchains)";
+}
+
 static int prepare(struct jp_session *session, struct jp_error *err)
 {
 	char reason[128];
@@ -108,7 +122,7 @@ static int prepare(struct jp_session *session, struct jp_error *err)
 	ret = jp_abilities_try(&session->options, &session->abilities);
 	if (ret) {
 		jp_perf_reason(-ret, reason, sizeof(reason));
-		return jp_fail(err, -ret, "perf_event_open: %s", reason);
+		return jp_fail(err, -ret, "perf_event_open%s: %s", blamed(session), reason);
 	}
 	/* An instruction of the target is none of the kernel's. */
 	session->abilities.kernel &= !session->capture->breakpoints;

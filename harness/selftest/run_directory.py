@@ -352,7 +352,7 @@ class Truth:
     PAGE, SLOT = 4096, 64
     (PROCESS_START, PROCESS_EXIT, THREAD_START, THREAD_EXIT, MAP, PROTECT, REMAP, UNMAP, TEXT,
      LAYOUT, CODE_LOAD, CODE_MOVE, CODE_UNLOAD, PATH, ROOT, ENTER, LEAVE, MARK, WAIT,
-     FILE) = range(1, 21)
+     FILE, FRAMES) = range(1, 22)
 
     def __init__(self, path):
         with open(path, "rb") as file:

@@ -76,12 +76,12 @@ static size_t make_elf(unsigned char *image, const struct jp_emitted *emitted,
 static struct jp_regs at_insn(const struct jp_truth_insn *insn, uint64_t caller_bp)
 {
 	struct jp_regs regs = {0};
-	bool own = (insn->bp & ~JP_INSN_RETURN) == JP_BP_OWN;
+	uint8_t bp = insn->bp & ~(JP_INSN_RETURN | JP_INSN_TAIL | JP_INSN_MISLED);
 
 	memset(stack.words, 0xee, sizeof(stack.words));
 	store(stack.entry, 0x1234567);
 	store(stack.entry - 8, caller_bp);
-	regs.r[BP] = own ? stack.entry - 8 : caller_bp;
+	regs.r[BP] = bp == JP_BP_OWN ? stack.entry - 8 : bp == JP_BP_OTHER ? 0x5ca1ab1e : caller_bp;
 	regs.r[SP] = ((stack.entry - insn->pre) & -(UINT64_C(1) << insn->align)) - insn->post;
 	regs.known = 1u << BP | 1u << SP;
 	return regs;
@@ -99,12 +99,15 @@ static unsigned wrong_at(struct jp_cfi *cfi, const struct jp_emitted *emitted)
 		/* A return address is looked up by the byte before it. */
 		for (uint32_t byte = insn->offset; byte < end; byte++) {
 			struct jp_regs regs = at_insn(insn, caller_bp);
+			/* What misleads must do so as is said of it. */
+			bool misled = insn->bp & JP_INSN_MISLED;
+			uint64_t ip = misled ? 0xeeeeeeeeeeeeeeee : 0x1234567;
+			uint64_t sp = misled ? regs.r[SP] + 24 : stack.entry + 8;
 			enum jp_cfi_answer answer =
 				jp_cfi_step(cfi, TEXT + byte, &regs, load, NULL);
 
-			wrong += answer != JP_CFI_STEPPED || regs.r[16] != 0x1234567 ||
-				 regs.r[SP] != stack.entry + 8 || regs.r[BP] != caller_bp ||
-				 !(regs.known & 1u << BP);
+			wrong += answer != JP_CFI_STEPPED || regs.r[16] != ip || regs.r[SP] != sp ||
+				 regs.r[BP] != caller_bp || !(regs.known & 1u << BP);
 		}
 	}
 	return wrong;

@@ -82,14 +82,25 @@ run_shapes(const enum jp_shape *shapes, uint32_t depth, unsigned shift)
 	free(list);
 }
 
-static const enum jp_shape framed[] = {JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_LONG, JP_SHAPE_LARGE,
-				       JP_SHAPE_REALIGN};
-enum { FRAMED = sizeof(framed) / sizeof(framed[0]) };
+/* The usual ones first. */
+static const enum jp_shape framed[] = {
+	JP_SHAPE_FP,      JP_SHAPE_NO_FP, JP_SHAPE_LONG,   JP_SHAPE_LARGE,
+	JP_SHAPE_REALIGN, JP_SHAPE_HUGE,  JP_SHAPE_HOLLOW, JP_SHAPE_OTHER_BP,
+	JP_SHAPE_MISLED,  JP_SHAPE_TAIL,  JP_SHAPE_STUB,
+};
+static const enum jp_shape ends[] = {
+	JP_SHAPE_FP,      JP_SHAPE_LEAF,    JP_SHAPE_NO_FP, JP_SHAPE_LONG,     JP_SHAPE_LARGE,
+	JP_SHAPE_REALIGN, JP_SHAPE_SYSCALL, JP_SHAPE_TAIL,  JP_SHAPE_OTHER_BP, JP_SHAPE_MISLED};
+enum {
+	FRAMED = sizeof(framed) / sizeof(framed[0]),
+	ENDS = sizeof(ends) / sizeof(ends[0]),
+	USUAL = 5,
+};
 
 enum {
-	ONES = JP_SHAPES,
-	TWOS = FRAMED * JP_SHAPES,
-	THREES = FRAMED * FRAMED * JP_SHAPES,
+	ONES = ENDS,
+	TWOS = FRAMED * ENDS,
+	THREES = USUAL * FRAMED * USUAL,
 	JOBS = ONES + TWOS + THREES + FRAMED + 1,
 };
 
@@ -97,30 +108,30 @@ enum {
 static uint32_t __attribute__((noipa)) shapes_of(unsigned job, enum jp_shape *shapes)
 {
 	if (job < ONES) {
-		shapes[0] = job;
+		shapes[0] = ends[job];
 		return 1;
 	}
 	job -= ONES;
 	if (job < TWOS) {
 		shapes[0] = framed[job % FRAMED];
-		shapes[1] = job / FRAMED;
+		shapes[1] = ends[job / FRAMED];
 		return 2;
 	}
 	job -= TWOS;
 	if (job < THREES) {
-		shapes[0] = framed[job % FRAMED];
-		shapes[1] = framed[job / FRAMED % FRAMED];
-		shapes[2] = job / (FRAMED * FRAMED);
+		shapes[0] = framed[job % USUAL];
+		shapes[1] = framed[job / USUAL % FRAMED];
+		shapes[2] = ends[job / (USUAL * FRAMED)];
 		return 3;
 	}
 	job -= THREES;
 	if (job < FRAMED) { /* recursion: the ip alone does not tell the depth */
 		for (unsigned d = 0; d < 12; d++)
-			shapes[d] = framed[job];
+			shapes[d] = d + 1 < 12 ? framed[job] : JP_SHAPE_FP;
 		return 12;
 	}
 	for (unsigned d = 0; d < DEEP; d++)
-		shapes[d] = framed[d * 7 % 11 % FRAMED];
+		shapes[d] = framed[d * 7 % 11 % USUAL];
 	shapes[DEEP - 1] = JP_SHAPE_LEAF;
 	return DEEP;
 }
@@ -235,8 +246,9 @@ static bool check(struct following *following, const struct user_regs_struct *re
 	/* DUMP: every caller, by call and ret, then the native frames. */
 	answer = jp_truth_stack_at(following->truth, following->child, following->child, now, 0,
 				   regs->rip, regs->rsp, JP_DUMP, stack);
-	if (answer != JP_STACK_FOUND || stack->depth != depth ||
-	    stack->stay->path->functions[depth] != code || stack->nr_whole < depth + 2 ||
+	/* Of those that left by a jump nothing is on the stack. */
+	if (answer != JP_STACK_FOUND || stack->depth < depth ||
+	    stack->stay->path->functions[stack->depth] != code || stack->nr_whole < depth + 2 ||
 	    stack->whole[0] != regs->rip) {
 		complain(following, regs, "not found, or at another depth");
 		return false;

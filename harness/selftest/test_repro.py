@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tarfile
@@ -341,6 +342,31 @@ class Hostile(Folder):
                 file.write(b"\xff" * 8)
             file.truncate(2 << 30)
         self.refused(r"truth: 2147483648 bytes; at most 1 GiB")
+
+    def test_damage(self):
+        """Sizes, offsets and counts of a capture that do not fit: said or survived, sanitized."""
+        binary = os.path.join(os.path.dirname(os.path.dirname(BINARY)), "asan", "jitproof")
+        if not os.path.exists(binary):
+            self.skipTest("there is no sanitized jitproof: make sanitized")
+        path = os.path.join(self.dir, "perf.data")
+        with open(path, "rb") as file:
+            whole = file.read()
+        data_at, data_size = struct.unpack_from("<QQ", whole, 40)
+        table = data_at + data_size
+        for at, value in ((40, 2**63), (48, 2**63), (48, 8), (72, 2**64 - 1), (16, 0),
+                          (table, 2**64 - 8), (table + 8, 2**62), (table + 16, 0), (table, 104),
+                          (len(whole), 0), (len(whole) - 20, 2**40), (table + 4, 2**32)):
+            with self.subTest(at=at, value=value):
+                damaged = bytearray(whole)
+                damaged[at:at + 8] = struct.pack("<Q", value)
+                with open(path, "wb") as file:
+                    file.write(damaged)
+                done = subprocess.run([binary, "repro", "fixture/anon", "-o", self.place("x.tar"),
+                                       "--from", self.dir], stdout=subprocess.PIPE,
+                                      stderr=subprocess.STDOUT, text=True, timeout=60, check=False)
+                self.assertIn(done.returncode, (0, 99), done.stdout)
+                self.assertNotRegex(done.stdout, "runtime error|Sanitizer")
+                self.assertEqual(os.path.exists(self.place("x.tar")), done.returncode == 0)
 
     def test_names(self):
         """What no run leaves is left out, and named so that it harms no terminal."""

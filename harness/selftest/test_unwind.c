@@ -217,6 +217,18 @@ static bool same_walk(const struct sample *sample, const uint64_t *frames, uint3
 	       memcmp(&sample->truth[at], &frames[first], (count - first) * sizeof(*frames)) == 0;
 }
 
+static uint32_t unwind(struct jp_unwinder *unwinder, struct jp_replay *replay,
+		       const struct jp_event *event, uint64_t *frames, uint32_t room,
+		       enum jp_unwind_stop *stop, uint64_t *where)
+{
+	struct jp_unwound unwound;
+
+	jp_unwind(unwinder, replay, event, JP_DUMP, frames, room, &unwound);
+	*stop = unwound.stop;
+	*where = unwound.where;
+	return unwound.count;
+}
+
 static void compare_walks(const char *dir, bool system, const char *what)
 {
 	struct jp_replay *replay = own_mappings(NULL);
@@ -229,7 +241,7 @@ static void compare_walks(const char *dir, bool system, const char *what)
 		const struct sample *sample = &samples[i];
 		struct jp_event event =
 			sample_event(&sample->regs, sample->stack, sample->size, DUMP);
-		uint32_t count = jp_unwind(unwinder, replay, &event, frames, FRAMES, &stop, &where);
+		uint32_t count = unwind(unwinder, replay, &event, frames, FRAMES, &stop, &where);
 		bool good = same_walk(sample, frames, count) && stop == JP_UNWIND_ROOT;
 
 		if (!good && i - same < 3)
@@ -279,40 +291,40 @@ static void test_frame_pointers(void)
 	stack[8] = 0x10100;
 	stack[9] = 0x401000; /* the call was the mapping's last instruction */
 
-	count = jp_unwind(unwinder, replay, &event, frames, 8, &stop, &where);
+	count = unwind(unwinder, replay, &event, frames, 8, &stop, &where);
 	check(count == 3 && frames[0] == 0x400123 && frames[1] == 0x500456 && frames[2] == 0x401000,
 	      "frame pointers lead through anonymous and memfd code");
 	check(stop == JP_UNWIND_ROOT, "a return address of 0 is the root");
 
 	stack[32] = 1;
 	stack[33] = 0x700000;
-	count = jp_unwind(unwinder, replay, &event, frames, 8, &stop, &where);
+	count = unwind(unwinder, replay, &event, frames, 8, &stop, &where);
 	check(count == 4 && stop == JP_UNWIND_UNMAPPED && where == 0x6fffff,
 	      "an address in no mapping is listed and ends the walk");
 	stack[33] = 0x600100;
-	count = jp_unwind(unwinder, replay, &event, frames, 8, &stop, &where);
+	count = unwind(unwinder, replay, &event, frames, 8, &stop, &where);
 	check(count == 4 && stop == JP_UNWIND_NO_ELF, "a file that is not to be had ends the walk");
-	count = jp_unwind(unwinder, replay, &event, frames, 2, &stop, &where);
+	count = unwind(unwinder, replay, &event, frames, 2, &stop, &where);
 	check(count == 2 && stop == JP_UNWIND_MAX, "no more frames than there is room for");
 
 	stack[8] = 0x10200;
-	count = jp_unwind(unwinder, replay, &event, frames, 8, &stop, &where);
+	count = unwind(unwinder, replay, &event, frames, 8, &stop, &where);
 	check(count == 3 && stop == JP_UNWIND_DUMP_END, "a frame above a full dump: the dump ends");
 	event.sample.stack_asked = 2 * sizeof(stack);
-	count = jp_unwind(unwinder, replay, &event, frames, 8, &stop, &where);
-	check(count == 3 && stop == JP_UNWIND_BAD_FRAME, "a frame above a whole stack is none");
+	count = unwind(unwinder, replay, &event, frames, 8, &stop, &where);
+	check(count == 3 && stop == JP_UNWIND_DUMP_SHORT, "a frame above a dump that ended early");
 	stack[8] = 0x10040; /* points at itself */
-	count = jp_unwind(unwinder, replay, &event, frames, 8, &stop, &where);
+	count = unwind(unwinder, replay, &event, frames, 8, &stop, &where);
 	check(count == 3 && stop == JP_UNWIND_BAD_FRAME, "a frame that leads to itself is none");
 	regs.r[RBP] = 0x10013;
-	count = jp_unwind(unwinder, replay, &event, frames, 8, &stop, &where);
+	count = unwind(unwinder, replay, &event, frames, 8, &stop, &where);
 	check(count == 1 && stop == JP_UNWIND_BAD_FRAME, "an unaligned frame pointer is none");
 	event.sample.stack = NULL;
-	count = jp_unwind(unwinder, replay, &event, frames, 8, &stop, &where);
+	count = unwind(unwinder, replay, &event, frames, 8, &stop, &where);
 	check(count == 1 && stop == JP_UNWIND_NO_DATA,
 	      "without a stack there is the address alone");
 	event.sample.regs = NULL;
-	count = jp_unwind(unwinder, replay, &event, frames, 8, &stop, &where);
+	count = unwind(unwinder, replay, &event, frames, 8, &stop, &where);
 	check(count == 0 && stop == JP_UNWIND_NO_DATA, "without registers there is nothing");
 	jp_unwinder_free(unwinder);
 	jp_replay_free(replay);

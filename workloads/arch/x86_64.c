@@ -7,8 +7,9 @@
 #include <string.h>
 
 /*
- * x86-64, System V. rdi: the function's own step, given back unchanged; rax and rcx are free; no
- * other register changes, and nothing below sp is used.
+ * x86-64, System V. rdi: the function's own step; it may come back as anything, as may whatever a
+ * called function need not keep; bp comes back as it was, no other register changes, and nothing
+ * below sp is used.
  */
 
 /* One function being written, and the frame as the next instruction will find it. */
@@ -17,6 +18,7 @@ struct code {
 	size_t room;
 	struct jp_emitted *emitted;
 	struct jp_truth_insn now;
+	uint32_t loads_word; /* end of the instruction that loads the word */
 };
 
 /* Appends one instruction; whoever calls changes code->now after it. */
@@ -89,15 +91,41 @@ static void turns(struct code *code, size_t field)
 	loop_to(code, top);
 }
 
+/* The function's word, that whoever emitted it chose, comes to rbp or rax. */
+static void load_word(struct code *code, const char bytes[3])
+{
+	char load[7] = {bytes[0], bytes[1], bytes[2]};
+
+	insn(code, load, sizeof(load));
+	code->loads_word = code->emitted->size;
+}
+
+/* Behind the code, where nothing runs. */
+static void put_word(struct code *code)
+{
+	struct jp_emitted *emitted = code->emitted;
+	uint32_t at = (emitted->size + 7) & -8;
+	int32_t distance = at - code->loads_word;
+
+	if (code->out && at + 8 <= code->room) {
+		memset(code->out + emitted->size, 0xcc, at - emitted->size);
+		memset(code->out + at, 0, 8);
+		memcpy(code->out + code->loads_word - 4, &distance, sizeof(distance));
+	}
+	emitted->word = at;
+	emitted->size = at + 8;
+}
+
 /* `repeat` times the loop `before` and the call of the next step; then the loop `after`. The count
- * of repetitions is kept at [rsp]: the shape has room there. */
+ * of repetitions is kept at [rsp], the step above it: the shape has room there. */
 static void body(struct code *code)
 {
 	char skip[2] = {0x74};
 	uint32_t top, at;
 
-	INSN(code, "\x48\x8b\x47\x18"); /* mov rax, [rdi + repeat] */
-	INSN(code, "\x48\x89\x04\x24"); /* mov [rsp], rax */
+	INSN(code, "\x48\x8b\x47\x18");     /* mov rax, [rdi + repeat] */
+	INSN(code, "\x48\x89\x04\x24");     /* mov [rsp], rax */
+	INSN(code, "\x48\x89\x7c\x24\x08"); /* mov [rsp + 8], rdi */
 	top = code->emitted->size;
 	turns(code, offsetof(struct jp_path_step, before));
 	INSN(code, "\x48\x83\x7f\x20\x00"); /* cmp qword [rdi + 32], 0: the next step's code */
@@ -106,7 +134,7 @@ static void body(struct code *code)
 	INSN(code, "\x48\x83\xc7\x20"); /* add rdi, 32 */
 	INSN(code, "\xff\x17");         /* call [rdi] */
 	code->now.bp |= JP_INSN_RETURN;
-	INSN(code, "\x48\x83\xef\x20"); /* sub rdi, 32 */
+	INSN(code, "\x48\x8b\x7c\x24\x08"); /* mov rdi, [rsp + 8] */
 	code->now.bp &= ~JP_INSN_RETURN;
 	if (code->out && at + 2 <= code->room)
 		code->out[at + 1] = code->emitted->size - (at + 2);
@@ -236,16 +264,170 @@ static void emit_realign(struct code *code)
 	ret(code);
 }
 
+/* As compilers do it for a stack that may have to grow: a word of each page. */
+static void touch_pages(struct code *code)
+{
+	uint32_t top;
+
+	INSN(code, "\xb9\x20\x00\x00\x00"); /* mov ecx, 32 */
+	top = code->emitted->size;
+	INSN(code, "\x89\xc8");             /* mov eax, ecx */
+	INSN(code, "\xc1\xe0\x0c");         /* shl eax, 12 */
+	INSN(code, "\xc6\x44\x04\xff\x00"); /* mov byte [rsp + rax - 1], 0 */
+	INSN(code, "\x48\xff\xc9");         /* dec rcx */
+	loop_to(code, top);
+}
+
+static void emit_hollow(struct code *code)
+{
+	push_bp(code);
+	mov_bp_sp(code);
+	adjust(code, 128 << 10);
+	body(code);
+	leave(code);
+	ret(code);
+}
+
+static void emit_huge(struct code *code)
+{
+	push_bp(code);
+	mov_bp_sp(code);
+	adjust(code, 128 << 10);
+	touch_pages(code);
+	body(code);
+	leave(code);
+	ret(code);
+}
+
+static void emit_other_bp(struct code *code)
+{
+	push_bp(code);
+	adjust(code, 48);
+	load_word(code, "\x48\x8b\x2d"); /* mov rbp, [word] */
+	code->now.bp = JP_BP_OTHER;
+	body(code);
+	adjust(code, -48);
+	pop_bp(code);
+	ret(code);
+	put_word(code);
+}
+
+/* add rdi, 32; jmp [rdi] */
+static void jump_on(struct code *code)
+{
+	INSN(code, "\x48\x83\xc7\x20");
+	code->now.bp |= JP_INSN_TAIL;
+	INSN(code, "\xff\x27");
+	code->now.bp &= ~JP_INSN_TAIL;
+}
+
+static void emit_tail(struct code *code)
+{
+	struct jp_truth_insn within;
+
+	push_bp(code);
+	mov_bp_sp(code);
+	adjust(code, 32);
+	turns(code, offsetof(struct jp_path_step, before));
+	INSN(code, "\x48\x83\x7f\x20\x00"); /* cmp qword [rdi + 32], 0 */
+	INSN(code, "\x74\x07");             /* je: past the jump */
+	within = code->now;
+	leave(code);
+	jump_on(code);
+	code->now = within;
+	turns(code, offsetof(struct jp_path_step, after));
+	leave(code);
+	ret(code);
+}
+
+static void emit_stub(struct code *code)
+{
+	INSN(code, "\xf3\x0f\x1e\xfa"); /* endbr64 */
+	jump_on(code);
+}
+
+/* The return address is at [rsp + 56]; whoever believes its call frame information, at [rsp + 16].
+ */
+static void emit_misled(struct code *code)
+{
+	adjust(code, 56);
+	load_word(code, "\x48\x8b\x05");    /* mov rax, [word] */
+	INSN(code, "\x48\x89\x44\x24\x10"); /* mov [rsp + 16], rax */
+	code->now.bp |= JP_INSN_MISLED;
+	body(code);
+	adjust(code, -56);
+	code->now.bp &= ~JP_INSN_MISLED;
+	ret(code);
+	put_word(code);
+}
+
+/* getrandom() of 1 KiB, `before` times: microseconds in the kernel each. */
+static void emit_syscall(struct code *code)
+{
+	uint32_t top;
+
+	push_bp(code);
+	mov_bp_sp(code);
+	adjust(code, 1104);
+	INSN(code, "\x48\x89\x7c\x24\x10"); /* mov [rsp + 16], rdi */
+	INSN(code, "\x48\x8b\x4f\x08");     /* mov rcx, [rdi + before] */
+	INSN(code, "\x48\x89\x4c\x24\x18"); /* mov [rsp + 24], rcx */
+	top = code->emitted->size;
+	INSN(code, "\x48\x8d\x7c\x24\x40"); /* lea rdi, [rsp + 64] */
+	INSN(code, "\xbe\x00\x04\x00\x00"); /* mov esi, 1024 */
+	INSN(code, "\x31\xd2");             /* xor edx, edx */
+	INSN(code, "\xb8\x3e\x01\x00\x00"); /* mov eax, 318 */
+	INSN(code, "\x0f\x05");             /* syscall */
+	INSN(code, "\x48\x8b\x7c\x24\x10"); /* mov rdi, [rsp + 16] */
+	INSN(code, "\x48\xff\x4c\x24\x18"); /* dec qword [rsp + 24] */
+	loop_to(code, top);
+	turns(code, offsetof(struct jp_path_step, after));
+	leave(code);
+	ret(code);
+}
+
+/* `before` times clock_gettime(CLOCK_MONOTONIC, rsp + 64), at the address that is its word. */
+static void emit_clock(struct code *code)
+{
+	uint32_t top;
+
+	push_bp(code);
+	mov_bp_sp(code);
+	adjust(code, 80);
+	INSN(code, "\x48\x89\x7c\x24\x10"); /* mov [rsp + 16], rdi */
+	INSN(code, "\x48\x8b\x4f\x08");     /* mov rcx, [rdi + before] */
+	INSN(code, "\x48\x89\x4c\x24\x18"); /* mov [rsp + 24], rcx */
+	top = code->emitted->size;
+	INSN(code, "\x48\x8d\x74\x24\x40"); /* lea rsi, [rsp + 64] */
+	INSN(code, "\xbf\x01\x00\x00\x00"); /* mov edi, 1 */
+	load_word(code, "\x48\x8b\x05");    /* mov rax, [word] */
+	INSN(code, "\xff\xd0");             /* call rax */
+	code->now.bp |= JP_INSN_RETURN;
+	INSN(code, "\x48\x8b\x7c\x24\x10"); /* mov rdi, [rsp + 16] */
+	code->now.bp &= ~JP_INSN_RETURN;
+	INSN(code, "\x48\xff\x4c\x24\x18"); /* dec qword [rsp + 24] */
+	loop_to(code, top);
+	turns(code, offsetof(struct jp_path_step, after));
+	leave(code);
+	ret(code);
+	put_word(code);
+}
+
 int jp_arch_emit(enum jp_shape shape, unsigned char *out, size_t room, struct jp_emitted *emitted)
 {
 	static void (*const emit[JP_SHAPES])(struct code *) = {
-		[JP_SHAPE_FP] = emit_fp,       [JP_SHAPE_LEAF] = emit_leaf,
-		[JP_SHAPE_NO_FP] = emit_no_fp, [JP_SHAPE_LONG] = emit_long,
-		[JP_SHAPE_LARGE] = emit_large, [JP_SHAPE_REALIGN] = emit_realign,
+		[JP_SHAPE_FP] = emit_fp,         [JP_SHAPE_LEAF] = emit_leaf,
+		[JP_SHAPE_NO_FP] = emit_no_fp,   [JP_SHAPE_LONG] = emit_long,
+		[JP_SHAPE_LARGE] = emit_large,   [JP_SHAPE_REALIGN] = emit_realign,
+		[JP_SHAPE_CLOCK] = emit_clock,   [JP_SHAPE_HUGE] = emit_huge,
+		[JP_SHAPE_HOLLOW] = emit_hollow, [JP_SHAPE_OTHER_BP] = emit_other_bp,
+		[JP_SHAPE_TAIL] = emit_tail,     [JP_SHAPE_STUB] = emit_stub,
+		[JP_SHAPE_MISLED] = emit_misled, [JP_SHAPE_SYSCALL] = emit_syscall,
 	};
 	struct code code = {.out = out, .room = room, .emitted = emitted};
 
 	emitted->size = 0;
+	emitted->word = 0;
 	emitted->nr_insns = 0;
 	emit[shape](&code);
 	return out && emitted->size > room ? -ENOSPC : 0;
@@ -270,6 +452,8 @@ asm(".pushsection .text\n"
     "	.cfi_offset %rbp, -16\n"
     "	mov %rsp, %rbp\n"
     "	.cfi_def_cfa_register %rbp\n"
+    "	test %rcx, %rcx\n"
+    "	cmovnz %rcx, %rsp\n"
     "	push %rdi\n"
     "	push %rdi\n"
     "	mov %rsi, %rax\n"
@@ -285,4 +469,19 @@ asm(".pushsection .text\n"
     "	ret\n"
     "	.cfi_endproc\n"
     ".size jp_arch_enter, . - jp_arch_enter\n"
+    ".globl jp_arch_call_out\n"
+    ".type jp_arch_call_out, @function\n"
+    "jp_arch_call_out:\n"
+    "	.cfi_startproc\n"
+    "	push %rbp\n"
+    "	.cfi_def_cfa_offset 16\n"
+    "	.cfi_offset %rbp, -16\n"
+    "	mov %rsp, %rbp\n"
+    "	.cfi_def_cfa_register %rbp\n"
+    "	call *8(%rdi)\n"
+    "	leave\n"
+    "	.cfi_def_cfa %rsp, 8\n"
+    "	ret\n"
+    "	.cfi_endproc\n"
+    ".size jp_arch_call_out, . - jp_arch_call_out\n"
     ".popsection\n");

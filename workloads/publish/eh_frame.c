@@ -113,15 +113,22 @@ static void put_advance(struct table *table, uint32_t by)
 /* Where the canonical frame address, S + WORD, is to be found. */
 struct rule {
 	uint8_t reg;
+	bool saved; /* the caller's bp, below the return address */
 	uint64_t offset;
 };
 
 static int rule_of(const struct jp_truth_insn *insn, struct rule *rule)
 {
-	if ((insn->bp & ~JP_INSN_RETURN) == JP_BP_OWN)
-		*rule = (struct rule){jp_arch_elf.bp, 2 * WORD};
+	const unsigned flags = JP_INSN_RETURN | JP_INSN_TAIL | JP_INSN_MISLED;
+	uint8_t bp = insn->bp & ~flags;
+
+	if (bp == JP_BP_OWN)
+		*rule = (struct rule){jp_arch_elf.bp, true, 2 * WORD};
+	else if (insn->bp & JP_INSN_MISLED)
+		*rule = (struct rule){jp_arch_elf.sp, false, 3 * WORD};
 	else if (!insn->align)
-		*rule = (struct rule){jp_arch_elf.sp, (uint64_t)insn->pre + insn->post + WORD};
+		*rule = (struct rule){jp_arch_elf.sp, bp == JP_BP_OTHER,
+				      (uint64_t)insn->pre + insn->post + WORD};
 	else
 		return -ENOTSUP; /* sp alone no longer tells it */
 	return 0;
@@ -130,7 +137,7 @@ static int rule_of(const struct jp_truth_insn *insn, struct rule *rule)
 /* One row for each instruction whose rule is not that of the one before. */
 static int put_rows(struct table *table, const struct jp_emitted *emitted)
 {
-	struct rule now = {jp_arch_elf.sp, WORD};
+	struct rule now = {jp_arch_elf.sp, false, WORD};
 	uint32_t at = 0;
 
 	for (uint32_t i = 0; i < emitted->nr_insns; i++) {
@@ -140,7 +147,7 @@ static int put_rows(struct table *table, const struct jp_emitted *emitted)
 
 		if (ret)
 			return ret;
-		if (next.reg == now.reg && next.offset == now.offset)
+		if (next.reg == now.reg && next.offset == now.offset && next.saved == now.saved)
 			continue;
 		if (insn->offset != at)
 			put_advance(table, insn->offset - at);
@@ -148,10 +155,10 @@ static int put_rows(struct table *table, const struct jp_emitted *emitted)
 		put1(table, CFA_DEF);
 		put_uleb(table, next.reg);
 		put_uleb(table, next.offset);
-		if (next.reg != now.reg && next.reg == jp_arch_elf.bp) {
+		if (next.saved && !now.saved) {
 			put1(table, CFA_OFFSET | jp_arch_elf.bp);
 			put_uleb(table, 2);
-		} else if (next.reg != now.reg) {
+		} else if (now.saved && !next.saved) {
 			put1(table, CFA_RESTORE | jp_arch_elf.bp);
 		}
 		now = next;

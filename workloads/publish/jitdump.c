@@ -14,6 +14,7 @@
 #include "harness/truth_write.h"
 #include "workloads/emitter.h"
 #include "workloads/publish.h"
+#include "workloads/publish/eh_frame.h"
 #include "workloads/publish/own_file.h"
 
 enum fault {
@@ -29,11 +30,13 @@ enum fault {
 	LONG_HEADER,    /* 48 bytes, which the format allows */
 	MARKER_UNMAPPED,
 	MARKER_LATE, /* the marker is mapped after SOME loads */
+	WRONG_SLOT,  /* unwinding tables look for the return address one word too low */
+	LATE_ROWS,   /* each row of them begins one byte too late */
 	FAULTS
 };
 static const char fault_names[] =
 	"cut zero-tail no-padding padded-code vma0 debug-after-load time-backwards silent-stop "
-	"long-header marker-unmapped marker-late";
+	"long-header marker-unmapped marker-late wrong-slot late-rows";
 
 enum { SOME = 16, TAIL = 64 << 10, LINES = 4, BACK_NS = 10000000 };
 
@@ -204,8 +207,31 @@ static int put_debug(const struct jp_published *code, uint64_t time)
 	return append(parts, 3);
 }
 
+/* Makes the tables wrong that jp_eh_frame() wrote: one CIE, one FDE. */
+static void spoil_tables(unsigned char *tables)
+{
+	/* Of the CIE, the slot of the return address; of the FDE, where its code begins, and its
+	 * size, which must not reach past the code's end. */
+	enum { SLOT = 21, FDE_BEGIN = 8, FDE_SIZE = 12 };
+	uint32_t cie, word;
+
+	if (dump.fault == WRONG_SLOT)
+		tables[SLOT]++;
+	if (dump.fault != LATE_ROWS)
+		return;
+	memcpy(&cie, tables, sizeof(cie));
+	tables += cie + sizeof(cie);
+	memcpy(&word, tables + FDE_BEGIN, sizeof(word));
+	word++;
+	memcpy(tables + FDE_BEGIN, &word, sizeof(word));
+	memcpy(&word, tables + FDE_SIZE, sizeof(word));
+	word--;
+	memcpy(tables + FDE_SIZE, &word, sizeof(word));
+}
+
 static int put_unwinding(const struct jp_published *code, uint64_t time)
 {
+	unsigned char tables[JP_EH_FRAME_MOST];
 	struct jp_jitdump_unwinding unwinding = {
 		.prefix = {JP_JITDUMP_UNWINDING_INFO, sizeof(unwinding) + code->unwinding_size,
 			   time},
@@ -215,9 +241,11 @@ static int put_unwinding(const struct jp_published *code, uint64_t time)
 	};
 	char zeros[8] = "";
 	struct iovec parts[] = {{&unwinding, sizeof(unwinding)},
-				{(void *)code->unwinding, code->unwinding_size},
+				{tables, code->unwinding_size},
 				{zeros, padding(unwinding.prefix.total_size)}};
 
+	memcpy(tables, code->unwinding, code->unwinding_size);
+	spoil_tables(tables);
 	unwinding.prefix.total_size += parts[2].iov_len;
 	return append(parts, 3);
 }

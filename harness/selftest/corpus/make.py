@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Makes odd.data, the records that a plain recording does not hold; every.dump, a jitdump with a
-record of every type; names.map, a perf map with lines of every kind.
+record of every type; names.map, a perf map with lines of every kind; emitted.eh_frame and
+expressions.eh_frame, unwinding tables behind what fuzz_eh_frame.c wants to know of them.
 
 Of the others, compressed.data, pipe.data and two_events.data are perf 6.1's (record -z, -o -, and
 two -e), cut to a few records; jit.dump is anon_exec's, of the first functions and two moves; perf.map was
@@ -54,6 +55,46 @@ def odd_data():
     perf.save(os.path.join(HERE, "odd.data"))
 
 
+def uleb(value):
+    raw = b""
+    while value > 0x7f:
+        raw += bytes([value & 0x7f | 0x80])
+        value >>= 7
+    return raw + bytes([value])
+
+
+def emitted_eh_frame():
+    """What an emitter gives with a function: one CIE, one FDE, an index of one entry."""
+    size = 0x120
+
+    def entry(body):
+        body += bytes(-(len(body) + 4) % 8)
+        return struct.pack("<I", len(body)) + body
+
+    cie = entry(struct.pack("<IB3sBBBBB", 0, 1, b"zR", 1, 0x78, 16, 1, 0x1b) +
+                bytes([0x0c, 7, 8, 0x90, 1]))
+    at = size + len(cie)
+    rows = b""
+    for step, (register, offset) in ((1, (7, 16)), (3, (6, 16)), (0x90, (7, 8)), (70, (7, 4128))):
+        advance = bytes([0x40 | step]) if step < 0x40 else bytes([2, step])
+        rows += advance + b"\x0c" + uleb(register) + uleb(offset) + bytes([0x86, 2])
+    fde = entry(struct.pack("<IiI", len(cie) + 4, -(at + 8), size) + b"\0" + rows)
+    frame = cie + fde + bytes(8)
+    index_at = size + len(frame)
+    index = struct.pack("<BBBBiIii", 1, 0x1b, 3, 0x3b, size - (index_at + 4), 1, -index_at,
+                        at - index_at)
+    return struct.pack("<QQQQ", 0, size, size, len(index)) + frame + index
+
+
+def expressions_eh_frame():
+    with open(os.path.join(HERE, "expressions.elf"), "rb") as file:
+        raw = file.read()
+    code, size, index, index_size, frame, frame_size = 0x144, 22, 0x15c, 44, 0x188, 336
+    # The index lies before .eh_frame there, so it is of no use behind it: unsound, as some are.
+    return struct.pack("<QQQQ", code, size, frame, index_size) + \
+        raw[frame:frame + frame_size] + raw[index:index + index_size]
+
+
 def every_dump():
     def record(kind, body, time):
         return struct.pack("<IIQ", kind, 16 + len(body), time) + body
@@ -102,7 +143,9 @@ def main():
         os.makedirs(os.path.join(HERE, folder), exist_ok=True)
     short_records()
     wide_protect()
-    for name, content in (("every.dump", every_dump()), ("names.map", names_map())):
+    for name, content in (("every.dump", every_dump()), ("names.map", names_map()),
+                          ("emitted.eh_frame", emitted_eh_frame()),
+                          ("expressions.eh_frame", expressions_eh_frame())):
         with open(os.path.join(HERE, name), "wb") as file:
             file.write(content)
 

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Unwinding by tables that anyone may have written: an .eh_frame with its .eh_frame_hdr, as an ELF
+ * file has them and as UNWINDING_INFO of a jitdump brings them, and a made stack. Each walk must
+ * end, within a bound of frames and of time.
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/cfi_check.h"
+#include "harness/elf_file.h"
+#include "harness/jit_cfi.h"
+#include "harness/selftest/fuzz.h"
+#include "harness/unwind.h"
+
+enum {
+	PID = 1,
+	WORDS = 512, /* of the made stack */
+	ROOM = 2 *
+	       WORDS, /* frames: each takes a word at least, and some may be told from registers */
+	STARTS = 24,  /* addresses that a walk begins at */
+	CODE_MOST = 1 << 20,
+	MILLISECONDS =
+		500, /* of the processor for one stack: with sanitizers it takes some 10 us */
+};
+#define BASE  UINT64_C(0x7f0000000000)
+#define STACK UINT64_C(0x7ffc00000000)
+
+static const char *const tables[] = {"harness/selftest/corpus/emitted.eh_frame",
+				     "harness/selftest/corpus/expressions.eh_frame", NULL};
+
+/* What stands before the tables: where the code lies for them, and they themselves. */
+struct head {
+	uint64_t code_addr, code_size, frame_addr, index_size;
+};
+
+static uint64_t stack[WORDS];
+
+/* Frames that lead to one another, with return addresses into the code and to its ends. */
+static void make_stack(const struct head *head)
+{
+	for (unsigned int i = 0; i < WORDS; i++)
+		stack[i] = i % 2 ? BASE + head->code_addr + i * 7 % (head->code_size + 2)
+				 : STACK + 8 * (i + 4 + i % 6);
+}
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+	return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
+}
+
+static void walk(struct jp_unwinder *unwinder, struct jp_replay *replay, const struct head *head)
+{
+	static const enum jp_method methods[] = {JP_DUMP, JP_DUMP_FP, JP_DUMP_CFI};
+	struct jp_regs regs = {.known = UINT32_MAX};
+	struct jp_event event = {.type = JP_EVENT_SAMPLE, .pid = PID, .tid = PID, .time = 9};
+	uint64_t room[ROOM];
+	struct jp_unwound unwound;
+
+	for (unsigned int i = 0; i < JP_REGS; i++)
+		regs.r[i] = STACK + 16 * i;
+	regs.r[7] = STACK;
+	event.sample.regs = &regs;
+	event.sample.stack = (const unsigned char *)stack;
+	event.sample.stack_size = sizeof(stack);
+	event.sample.stack_asked = sizeof(stack);
+	for (unsigned int start = 0; start < STARTS; start++) {
+		regs.r[16] = BASE + head->code_addr + head->code_size * start / STARTS;
+		for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++) {
+			uint64_t before = now();
+
+			jp_unwind(unwinder, replay, &event, methods[i], room, ROOM, &unwound);
+			if (unwound.count > ROOM || now() - before > MILLISECONDS)
+				abort();
+		}
+	}
+}
+
+static void map(struct jp_replay *replay, const struct head *head, const char *name)
+{
+	struct jp_event event = {.type = JP_EVENT_MAP, .pid = PID, .tid = PID, .time = 1};
+	uint64_t page = head->code_addr & ~UINT64_C(0xfff);
+
+	event.map.addr = BASE + page;
+	event.map.len = head->code_addr - page + head->code_size + 0x1000;
+	event.map.pgoff = page;
+	event.map.prot = JP_PROT_READ | JP_PROT_EXEC;
+	event.map.name = name;
+	if (jp_replay_apply(replay, &event))
+		abort();
+}
+
+/* As an ELF file has them. */
+static void walk_file(const struct head *head, const unsigned char *bytes, size_t size)
+{
+	const struct jp_elf_segment code = {head->code_addr, head->code_addr, head->code_size};
+	const struct jp_cfi_section frame = {bytes, size - head->index_size, head->frame_addr};
+	const struct jp_cfi_section index = {bytes + frame.size, head->index_size,
+					     head->frame_addr + frame.size};
+	struct jp_replay *replay;
+	struct jp_unwinder *unwinder;
+	struct jp_elf_image image;
+	char path[96];
+	int fd;
+
+	if (jp_elf_wrap(EM_X86_64, &code, &frame, head->index_size ? &index : NULL, &image, NULL))
+		return;
+	snprintf(path, sizeof(path), "%s/tables", fuzz_folder());
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, image.bytes, image.size) != (ssize_t)image.size)
+		abort();
+	close(fd);
+	jp_elf_image_free(&image);
+	replay = jp_replay_new();
+	unwinder = jp_unwinder_new(NULL, true);
+	map(replay, head, path);
+	walk(unwinder, replay, head);
+	jp_unwinder_free(unwinder);
+	jp_replay_free(replay);
+}
+
+/* As a jitdump brings them, for code that one load after the other put there. */
+static void walk_jit(const struct head *head, const unsigned char *bytes, size_t size)
+{
+	static const unsigned char code[CODE_MOST];
+	struct jp_code_load each[2] = {
+		{.pid = PID, .time = 2, .addr = BASE + head->code_addr, .size = head->code_size},
+		{.pid = PID, .time = 3, .addr = BASE + head->code_addr, .size = head->code_size},
+	};
+	const struct jp_code_loads loads = {.loads = each, .count = 2};
+	struct jp_replay *replay = jp_replay_new();
+	struct jp_unwinder *unwinder = jp_unwinder_new(NULL, false);
+	struct jp_jit_cfi *jit;
+
+	each[1].code = code;
+	each[1].eh_frame = bytes;
+	each[1].eh_frame_size = size - head->index_size;
+	jit = jp_jit_cfi_new(&loads, EM_X86_64);
+	jp_unwinder_jit(unwinder, jit);
+	map(replay, head, "//anon");
+	walk(unwinder, replay, head);
+	each[1].code = NULL; /* then nothing says what is behind a call */
+	walk(unwinder, replay, head);
+	jp_unwinder_free(unwinder);
+	jp_jit_cfi_free(jit);
+	jp_replay_free(replay);
+}
+
+void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
+{
+	struct head head;
+
+	if (size <= sizeof(head))
+		return;
+	memcpy(&head, bytes, sizeof(head));
+	bytes += sizeof(head);
+	size -= sizeof(head);
+	/* Where code lies is not the tables' to say. */
+	head.code_addr %= CODE_MOST;
+	head.code_size %= CODE_MOST;
+	head.code_size += !head.code_size;
+	if (head.index_size > size)
+		head.index_size %= size + 1;
+	make_stack(&head);
+	walk_file(&head, bytes, size);
+	if (size > head.index_size)
+		walk_jit(&head, bytes, size);
+}
+
+const struct fuzz_target fuzz_target = {
+	.seeds = tables,
+	.rounds = 1500,
+	.truncations = 100,
+};

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "validators/stack_counts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/methods.h"
+
+/* Fewer judged samples in its interval say nothing of a process. */
+enum { LEAST_OF_PROCESS = 100, MOST_LISTED = 64 };
+
+int jp_stack_counts_init(struct jp_stack_counts *counts, const struct jp_evidence *evidence)
+{
+	memset(counts, 0, sizeof(*counts));
+	counts->granted_least = UINT64_MAX;
+	counts->processes =
+		calloc(evidence->intervals.nr_processes + 1, sizeof(*counts->processes));
+	return counts->processes ? 0 : -ENOMEM;
+}
+
+void jp_stack_counts_free(struct jp_stack_counts *counts)
+{
+	free(counts->places);
+	free(counts->processes);
+}
+
+int jp_stack_counts_place(struct jp_stack_counts *counts, uint32_t id, uint32_t offset)
+{
+	if (counts->nr_places == counts->room_places) {
+		size_t room = counts->room_places ? 2 * counts->room_places : 4096;
+		uint64_t *bigger = realloc(counts->places, room * sizeof(*bigger));
+
+		if (!bigger)
+			return -ENOMEM;
+		counts->places = bigger;
+		counts->room_places = room;
+	}
+	counts->places[counts->nr_places++] = (uint64_t)id << 32 | offset;
+	return 0;
+}
+
+static int by_value(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* Of all instructions of functions that are in some path that was walked, how many were hit? */
+static void count_places(const struct jp_stack_counts *counts, const struct jp_evidence *evidence,
+			 struct jp_findings *findings)
+{
+	const struct jp_truth *truth = evidence->truth;
+	uint64_t distinct = 0, instructions = 0;
+
+	if (counts->nr_places)
+		qsort(counts->places, counts->nr_places, sizeof(uint64_t), by_value);
+	for (size_t i = 0; i < counts->nr_places; i++)
+		distinct += !i || counts->places[i] != counts->places[i - 1];
+	jp_findings_add(findings, jp_metric_count("distinct", distinct));
+	if (!evidence->facts.breakpoints)
+		return;
+	for (size_t i = 0; i < truth->nr_codes; i++) {
+		bool used = false;
+
+		for (size_t j = 0; !used && j < truth->nr_paths; j++)
+			for (uint32_t d = 0; !used && d < truth->paths[j].depth; d++)
+				used = truth->paths[j].functions[d] == &truth->codes[i];
+		instructions += used ? truth->codes[i].layout->count : 0;
+	}
+	jp_findings_add(findings, jp_metric_rate("insn.hit", distinct, instructions));
+}
+
+/* Told apart by why: each cause of a broken stack is a metric. */
+static void add_causes(const struct jp_stack_counts *counts, struct jp_findings *findings)
+{
+	for (size_t i = 0; i < findings->nr_exceptions; i++) {
+		const struct jp_exception *exception = &findings->exceptions[i];
+
+		for (enum jp_method method = 0; method < JP_METHODS; method++) {
+			char name[48];
+
+			snprintf(name, sizeof(name), "broken.%s", jp_method_name(method));
+			if (strcmp(exception->metric, name) != 0)
+				continue;
+			snprintf(name, sizeof(name), "broken.%s.%.24s", jp_method_name(method),
+				 exception->cause);
+			jp_findings_add(findings, jp_metric_rate(name, exception->count,
+								 counts->methods[method].judged));
+		}
+	}
+}
+
+static void add_method(const struct jp_method_count *count, enum jp_method method, bool chosen,
+		       struct jp_findings *findings)
+{
+	const struct {
+		const char *name;
+		uint64_t k, n;
+	} rates[] = {
+		{"broken", count->broken, count->judged},
+		{"wrong", count->verdicts[JP_WRONG], count->judged},
+		{"extra", count->verdicts[JP_EXTRA], count->judged},
+		{"predicted", count->predicted, count->judged},
+		{"perfview", count->perfview, count->judged},
+		{"flagged", count->flagged, count->verdicts[JP_SHORT]},
+		/* From here on only where the case chose its methods. */
+		{"complete", count->complete,
+		 count->verdicts[JP_SHORT] + count->verdicts[JP_SINGLE]},
+		{"exact", count->verdicts[JP_EXACT], count->judged},
+	};
+	char name[48];
+
+	findings->judged[method] = true;
+	memcpy(findings->verdicts[method], count->verdicts, sizeof(count->verdicts));
+	snprintf(name, sizeof(name), "judged.%s", jp_method_name(method));
+	jp_findings_add(findings, jp_metric_count(name, count->judged));
+	for (size_t i = 0; i < sizeof(rates) / sizeof(*rates) - (chosen ? 0 : 2); i++) {
+		snprintf(name, sizeof(name), "%s.%s", rates[i].name, jp_method_name(method));
+		jp_findings_add(findings, jp_metric_rate(name, rates[i].k, rates[i].n));
+	}
+}
+
+/* Each process by itself: one that is broken must not hide among those that are not. */
+static void add_processes(const struct jp_stack_counts *counts, const struct jp_evidence *evidence,
+			  struct jp_findings *findings)
+{
+	const size_t count = evidence->intervals.nr_processes;
+	char name[48];
+
+	for (enum jp_method method = 0; method < JP_METHODS && count; method++) {
+		uint64_t judged = 0, whole = 0, least = UINT64_MAX;
+
+		if (!counts->methods[method].judged)
+			continue;
+		for (size_t i = 0; i < count; i++) {
+			const struct jp_process_count *process = &counts->processes[i];
+
+			judged += process->judged[method];
+			whole += process->whole[method];
+			least = process->judged[method] < least ? process->judged[method] : least;
+			if (process->judged[method] < LEAST_OF_PROCESS && !*findings->error)
+				snprintf(findings->error, sizeof(findings->error),
+					 "too little evidence: process %zu (pid %u) has %" PRIu64
+					 " samples judged by %s in its interval, %d are needed",
+					 i + 1, evidence->intervals.processes[i].pid,
+					 process->judged[method], jp_method_name(method),
+					 LEAST_OF_PROCESS);
+			snprintf(name, sizeof(name), "process.%zu.whole.%s", i + 1,
+				 jp_method_name(method));
+			if (i < MOST_LISTED)
+				jp_findings_add(findings,
+						jp_metric_rate(name, process->whole[method],
+							       process->judged[method]));
+		}
+		snprintf(name, sizeof(name), "gated.%s.whole", jp_method_name(method));
+		jp_findings_add(findings, jp_metric_rate(name, whole, judged));
+		snprintf(name, sizeof(name), "gated.least.%s", jp_method_name(method));
+		jp_findings_add(findings, jp_metric_count(name, least));
+	}
+}
+
+void jp_stack_counts_add(struct jp_stack_counts *counts, const struct jp_evidence *evidence,
+			 struct jp_findings *findings)
+{
+	bool chosen = evidence->methods;
+
+	jp_findings_add(findings, jp_metric_rate("unjudged", counts->unjudged, counts->samples));
+	for (enum jp_method method = 0; method < JP_METHODS; method++) {
+		const struct jp_method_count *count = &counts->methods[method];
+
+		if (count->judged || count->verdicts[JP_UNJUDGED])
+			add_method(count, method, chosen, findings);
+	}
+	count_places(counts, evidence, findings);
+	add_processes(counts, evidence, findings);
+	if (!chosen)
+		return;
+	jp_findings_add(findings, jp_metric_rate("in.kernel", counts->kernel, counts->samples));
+	add_causes(counts, findings);
+	if (counts->granted_least != UINT64_MAX)
+		jp_findings_add(findings, jp_metric_count("dump.granted", counts->granted_least));
+}

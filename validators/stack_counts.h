@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_STACK_COUNTS_H
+#define JP_STACK_COUNTS_H
+
+#include "harness/evidence.h"
+#include "harness/findings.h"
+
+/* What is counted of the stacks of a capture, and the metrics that come of it. */
+struct jp_method_count {
+	uint64_t judged, broken, verdicts[JP_VERDICTS], predicted, perfview, flagged;
+	uint64_t complete; /* short, and said to be whole */
+};
+
+/* Of one process of a gated capture. */
+struct jp_process_count {
+	uint64_t judged[JP_METHODS], whole[JP_METHODS];
+};
+
+struct jp_stack_counts {
+	struct jp_method_count methods[JP_METHODS];
+	uint64_t samples, unjudged;         /* of all samples in emitted code */
+	uint64_t kernel;                    /* of them, those that the kernel ran for */
+	uint64_t granted_least;             /* bytes of stack that the kernel had room for */
+	struct jp_process_count *processes; /* one per announcement */
+	uint64_t *places;                   /* function id << 32 | offset of each judged sample */
+	size_t nr_places, room_places;
+};
+
+/* 0 or -ENOMEM. */
+int jp_stack_counts_init(struct jp_stack_counts *counts, const struct jp_evidence *evidence);
+void jp_stack_counts_free(struct jp_stack_counts *counts);
+/* A judged sample at @offset of function @id. 0 or -ENOMEM. */
+int jp_stack_counts_place(struct jp_stack_counts *counts, uint32_t id, uint32_t offset);
+/* The metrics of all of it; a process of which too little was seen makes the case an ERROR. */
+void jp_stack_counts_add(struct jp_stack_counts *counts, const struct jp_evidence *evidence,
+			 struct jp_findings *findings);
+
+#endif

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Code that uses the frame pointer's register for something else, as much code does that was built
+ * without frame pointers: what the kernel's rule then reads may be nothing, may lead round for
+ * ever, downwards, or through data.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "workloads/mix.h"
+#include "workloads/workload.h"
+
+/* {next, "return address"} each: what bp points to. */
+static uint64_t cycle[2][2], down[4][2], data[16];
+
+static void lay_out(void)
+{
+	for (int i = 0; i < 2; i++) {
+		cycle[i][0] = (uintptr_t)cycle[!i];
+		cycle[i][1] = (uintptr_t)lay_out + i; /* looks like a caller */
+	}
+	for (int i = 0; i < 4; i++) {
+		down[i][0] = i ? (uintptr_t)down[i - 1] : 0;
+		down[i][1] = (uintptr_t)lay_out + 16 + i;
+	}
+	for (int i = 0; i < 16; i++)
+		data[i] = UINT64_C(0x9e3779b97f4a7c15) * (i + 1);
+}
+
+static const struct word {
+	const char *name;
+	uint64_t value; /* unless @at */
+	const void *at;
+} words[] = {
+	{"zero", 0, NULL},   {"number", 40961, NULL}, {"wild", 0xdeadbeefcafebabe, NULL},
+	{"cycle", 0, cycle}, {"down", 0, &down[3]},   {"data", 0, &data[2]},
+};
+enum { WORDS = sizeof(words) / sizeof(*words) };
+
+static int make_paths(struct jp_mix *mix, const struct word *word)
+{
+	static const char *const paths[] = {"fofe", "loN", "fFono", NULL};
+
+	return jp_mix_paths(mix, paths, word->at ? (uintptr_t)word->at : word->value);
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct jp_object_kind kind = {
+		.shapes = {JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_OTHER_BP, JP_SHAPE_LONG,
+			   JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_OTHER_BP, JP_SHAPE_LEAF},
+		.word = 0x1000};
+	static const char *const native[] = {"fOfe", "OlONfO", NULL};
+	static struct jp_mix mix;
+	bool wanted[WORDS + 1] = {0};
+	int ret, all = argc < 2;
+
+	for (int i = 1; i < argc; i++) {
+		int n = 0;
+
+		while (n < WORDS &&
+		       (strncmp(argv[i], "--bp=", 5) || strcmp(argv[i] + 5, words[n].name)))
+			n++;
+		if (n == WORDS && strcmp(argv[i], "--bp=library")) {
+			fprintf(stderr, "jitproof workload %s: unknown option '%s' (see --help)\n",
+				argv[0], argv[i]);
+			return 2;
+		}
+		wanted[n] = true;
+	}
+	lay_out();
+	ret = jp_mix_open(&mix);
+	if (!ret)
+		ret = jp_mix_library(&mix, &kind, NULL);
+	for (int n = 0; n < WORDS && !ret; n++)
+		if (all || wanted[n])
+			ret = make_paths(&mix, &words[n]);
+	if (!ret && (all || wanted[WORDS]))
+		ret = jp_mix_paths(&mix, native, 0);
+	return jp_mix_run(argv[0], &mix, ret);
+}
+
+static const struct jp_workload bad_chain = {
+	.name = "bad_chain",
+	.help = "bp is no frame pointer: zero, a number, round, downwards, data",
+	.options =
+		"  --bp=WHAT        zero, number, wild (no address at all), cycle, down, data, or\n"
+		"                   library: its code does it; may be repeated (all of them)\n",
+	.run = run,
+};
+JP_REGISTER(workload, bad_chain);

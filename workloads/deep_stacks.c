@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Stacks that are deeper than what the kernel keeps of a chain, or than what it dumps. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "workloads/mix.h"
+#include "workloads/program.h"
+#include "workloads/workload.h"
+
+enum { MOST = 2000, TURNS = 700000 };
+
+static int make_paths(struct jp_mix *mix, unsigned depth, const char *round)
+{
+	static const char *const ends[] = {"e", "f", "lN"};
+	size_t length = strlen(round);
+	char spelling[MOST + 1];
+	int ret = 0;
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends) && !ret; i++) {
+		size_t end = strlen(ends[i]);
+
+		for (unsigned d = 0; d < depth - end; d++)
+			spelling[d] = round[(d + i) % length];
+		strcpy(spelling + depth - end, ends[i]);
+		ret = jp_mix_path(mix, spelling, 0, TURNS);
+	}
+	return ret;
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct jp_object_kind kind = {
+		.shapes = {JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_LONG, JP_SHAPE_NO_FP, JP_SHAPE_FP,
+			   JP_SHAPE_REALIGN, JP_SHAPE_OTHER_BP, JP_SHAPE_LEAF}};
+	static struct jp_mix mix;
+	const char *round = "fllFf";
+	unsigned depth = 300;
+	int ret;
+
+	for (int i = 1; i < argc; i++) {
+		ret = jp_plan_number(argv[i], "--depth=", 4, MOST, &depth);
+		if (ret < 0)
+			return 2;
+		if (!strcmp(argv[i], "--large")) {
+			round = "gFlfF";
+		} else if (!ret) {
+			fprintf(stderr, "jitproof workload %s: unknown option '%s' (see --help)\n",
+				argv[0], argv[i]);
+			return 2;
+		}
+	}
+	ret = jp_mix_open(&mix);
+	if (!ret)
+		ret = jp_mix_library(&mix, &kind, NULL);
+	if (!ret)
+		ret = make_paths(&mix, depth, round);
+	return jp_mix_run(argv[0], &mix, ret);
+}
+
+static const struct jp_workload deep_stacks = {
+	.name = "deep_stacks",
+	.help = "deeper than a chain may be, or than a dump is",
+	.options = "  --depth=N        functions in a path (300)\n"
+		   "  --large          every fifth with 3 KiB of locals\n",
+	.run = run,
+};
+JP_REGISTER(workload, deep_stacks);

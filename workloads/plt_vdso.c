@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Emitted code calls through stubs, as of a procedure linkage table, and into the vDSO: code that
+ * nobody mapped from a file.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/truth_write.h"
+#include "workloads/measure.h"
+#include "workloads/mix.h"
+#include "workloads/workload.h"
+
+static int (*own_clock)(clockid_t id, struct timespec *time);
+
+static void call_clock(void)
+{
+	struct timespec time;
+
+	own_clock(CLOCK_MONOTONIC, &time);
+}
+
+/* The kernel mapped it, long ago. */
+static void tell_mapping(void)
+{
+	const uint64_t page = sysconf(_SC_PAGESIZE);
+	uint64_t base = getauxval(AT_SYSINFO_EHDR), end = 0, now = jp_truth_now();
+	const ElfW(Ehdr) *image = (const void *)(uintptr_t)base;
+	const ElfW(Phdr) *segment = (const void *)(uintptr_t)(base + image->e_phoff);
+
+	for (unsigned i = 0; i < image->e_phnum; i++)
+		if (segment[i].p_type == PT_LOAD && segment[i].p_vaddr + segment[i].p_memsz > end)
+			end = segment[i].p_vaddr + segment[i].p_memsz;
+	jp_truth_put(JP_TRUTH_MAP, now, now, base, (end + page - 1) & -page,
+		     JP_PROT_READ | JP_PROT_EXEC | JP_BACKING_FILE << 8 |
+			     (uint64_t)jp_truth_text("[vdso]") << 32,
+		     0);
+}
+
+/* 0; -ENOTSUP: this kernel's vDSO has none, or one that cannot be measured; or -errno. */
+static int find_clock(struct jp_function *function)
+{
+	void *vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	struct jp_emitted emitted;
+	const ElfW(Sym) *symbol = NULL;
+	Dl_info info;
+	void *found = vdso ? dlsym(vdso, "__vdso_clock_gettime") : NULL;
+	int ret;
+
+	if (!found || !dladdr1(found, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol)
+		return -ENOTSUP;
+	memcpy(&own_clock, &found, sizeof(found));
+	*function = (struct jp_function){.shape = JP_SHAPE_LEAF,
+					 .said = JP_SAID_RIGHT,
+					 .code = (uintptr_t)found,
+					 .size = symbol->st_size};
+	ret = jp_measure(function->code, function->size, call_clock, &emitted);
+	if (!ret)
+		tell_mapping();
+	if (!ret)
+		jp_emit_measured(function, &emitted, "__vdso_clock_gettime");
+	return ret;
+}
+
+static int vdso_paths(struct jp_mix *mix)
+{
+	static const char *const paths[] = {"fc", "lnfc", "fNfc", NULL};
+	static struct jp_function clock;
+	int ret = find_clock(&clock);
+
+	/* A call takes as long as some turns. */
+	for (int i = 0; paths[i] && !ret; i++)
+		ret = jp_mix_path_to(mix, paths[i], clock.code, 100000, &clock);
+	return ret;
+}
+
+static int run(int argc, char **argv)
+{
+	static const char *const paths[] = {"fPNfe", "lPfe", "fplPe", "fPPNN", "npPLf", NULL};
+	struct jp_object_kind kind = {.shapes = {JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_STUB,
+						 JP_SHAPE_LONG, JP_SHAPE_FP, JP_SHAPE_LONG,
+						 JP_SHAPE_STUB, JP_SHAPE_LEAF}};
+	static struct jp_mix mix;
+	int ret, vdso = 0;
+
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--cfi=partly")) {
+			kind.frames = JP_FRAMES_LAST;
+		} else if (!strcmp(argv[i], "--vdso")) {
+			vdso = 1;
+		} else {
+			fprintf(stderr, "jitproof workload %s: unknown option '%s' (see --help)\n",
+				argv[0], argv[i]);
+			return 2;
+		}
+	}
+	ret = jp_mix_open(&mix);
+	if (!ret)
+		ret = jp_mix_library(&mix, &kind, NULL);
+	if (!ret)
+		ret = vdso ? vdso_paths(&mix) : jp_mix_paths(&mix, paths, 0);
+	if (ret == -ENOTSUP || ret == -EPERM)
+		return jp_stage_skip(ret == -EPERM ? "ptrace of an own child"
+						   : "a clock_gettime() in the vDSO that makes no "
+						     "calls of its own");
+	return jp_mix_run(argv[0], &mix, ret);
+}
+
+static const struct jp_workload plt_vdso = {
+	.name = "plt_vdso",
+	.help = "emitted code calls through stubs, and into the vDSO",
+	.options = "  --vdso           into the vDSO's clock_gettime()\n"
+		   "  --cfi=partly     the stubs come without call frame information\n",
+	.run = run,
+};
+JP_REGISTER(workload, plt_vdso);
