@@ -12,12 +12,13 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 sys.dont_write_bytecode = True
 sys.path.insert(0, HERE)
-from axis import cmd_compare, cmd_report, cmd_store  # noqa: E402
+from axis import cmd_compare, cmd_report, cmd_store, cmd_tools  # noqa: E402
 from axis import differences, explained, stored  # noqa: E402
 
 DEFINITION = "case one check : anon_exec : attach --synth=exec : samples=100\n\tbroken.chain =0\n"
@@ -27,7 +28,7 @@ def matrix(*arguments):
     """As `ci/matrix ARGUMENTS`, without a Python of its own for each."""
     parser = argparse.ArgumentParser()
     subparsers = parser.add_subparsers()
-    for command in (cmd_compare, cmd_report, cmd_store):
+    for command in (cmd_compare, cmd_report, cmd_store, cmd_tools):
         command.add(subparsers)
     options = parser.parse_args(arguments)
     with contextlib.redirect_stdout(io.StringIO()) as out, \
@@ -206,7 +207,8 @@ class Compare(Made):
     def test_altered_fact(self):
         self.changed(1, r"REGRESSION: changed facts \(1\):\n  6.1: merge.anon: 2 -> 4\n",
                      facts=[{**FACTS[0], "value": 4}, *FACTS[1:]])
-        self.changed(1, "merge.anon: 2 -> true", facts=[{**FACTS[0], "value": True}, *FACTS[1:]])
+        number, truth = ({"facts": [{"fact": "x", "value": value}]} for value in (1, True))
+        self.compare(*self.both(number, truth), 1, "x: 1 -> true")
         self.changed(1, r"facts gone \(1\)", facts=FACTS[1:])
         self.changed(0, r"new facts \(1\)", facts=[*FACTS, {"fact": "new", "value": "x"}])
 
@@ -434,33 +436,102 @@ class Report(Made):
 
     def test_bad_explanations(self):
         self.make()
-        for text, says in (("[[change]\n", "explained.toml: "),
-                           ("[[change]]\nfacts = 1\n", "change 1: 'facts' cannot be 1"),
-                           (EXPLAINED.replace("6.7", "soon"), "'soon' is no version"),
-                           (EXPLAINED.replace("0123", "xyz"), "is no commit")):
+        for text, says in (("[[explained]]\n[", "explained.toml: "),
+                           ("[[explained]]\nfact = 1\n", "explanation 1: 'fact' cannot be 1"),
+                           ("[[change]]\n", "expected nothing but [[explained]]"),
+                           (EXPLAINED.replace('"6.1"', '"soon"'), "'from' cannot be 'soon'"),
+                           (EXPLAINED.replace("6.12", "6.1"), "from 6.1 to 6.1 is no way")):
             self.write(os.path.join(self.store_dir, explained.FILE), text)
             done = matrix("report", "--folder", self.store_dir)
             self.assertEqual(done.returncode, 99)
             self.assertIn(says, done.stderr)
 
 
-class Versions(unittest.TestCase):
-    def test_between(self):
-        for came, before, after, wanted in (
-                ("6.7", "6.1.190-1", "6.12.107", True), ("6.7", "6.7.1", "6.12", False),
-                ("6.12", "6.1.190", "6.11.9", False), ("6.12", "6.1.190", "6.12", True),
-                ("6.16", "6.12.107+deb13", "6.16.12-1~bpo", True),
-                ("7.3", "7.2.12", "7.3~rc7", True), ("6.1.110", "5.10.262", "6.1.190", True),
-                ("6.1.110", "6.1.100", "6.1.190", True), ("6.1.110", "6.1.190", "6.12", False),
-                ("6.1.110", "5.10", "6.12.107", False)):
-            self.assertEqual(explained.lies_between(came, before, after), wanted,
-                             (came, before, after))
+# Stands for jitproof: it says how it was called, and leaves $RUN as its run directory.
+JITPROOF = """#!/bin/sh
+echo "$JITPROOF_PERF $@" >>"$CALLS"
+while [ "$1" != -o ]; do shift; done
+[ -z "$RUN" ] || cp -r "$RUN" "$2"
+echo "last words"
+exit $STATUS
+"""
 
-    def test_a_fix_that_was_backported(self):
-        change = {"facts": ["uprobe.*"], "version": "6.12", "backports": ["6.1.110"],
-                  "subject": "", "source": ""}
-        self.assertTrue(explained.explain([change], "uprobe.push", "5.10.262", "6.1.190"))
-        self.assertFalse(explained.explain([change], "uretprobe.x", "5.10.262", "6.1.190"))
+
+class Tools(Made):
+    def setUp(self):
+        super().setUp()
+        self.jitproof = self.write(self.path("jitproof"), JITPROOF)
+        os.chmod(self.jitproof, 0o755)
+        self.write(self.path("perf", "trixie", "fetched.json"), json.dumps(
+            {"version": "6.12.107",
+             "packages": ["libelf1_1_amd64", "linux-perf_6.12.107-1_amd64"]}))
+        self.run_dir("made", [case("a/one", "CRASH", "words", crashed="SIGSEGV"), case("a/two")],
+                     [], cpus=2)
+        os.unlink(self.path("made", "6.1", "cell.json"))
+        self.write(self.path("calls"), "")
+
+    def tools(self, *arguments, run="made/6.1", status=0, perf="6.12"):
+        more = {"CALLS": self.path("calls"), "RUN": self.path(run) if run else "",
+                "STATUS": str(status)}
+        before = {key: os.environ.get(key) for key in more}
+        os.environ.update(more)
+        try:
+            return matrix("tools", "--jitproof", self.jitproof, "--perf-dir", self.path("perf"),
+                          "-o", self.path("out"), "--perf", perf, *arguments)
+        finally:
+            for key, value in before.items():
+                os.environ.pop(key)
+                os.environ.update({key: value} if value is not None else {})
+
+    def test_a_cell(self):
+        done = self.tools("--case", "a/*", "--seed", "7", status=1)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("perf-6.12 (perf 6.12.107): PASS:1 CRASH:1 (2 cases)", done.stdout)
+        self.assertIn("CRASH SIGSEGV a/one: words", done.stdout)
+        with open(self.path("calls"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "%s run --set=full --seed 7 -o %s a/*\n" % (
+                self.path("perf", "trixie", "perf"), self.path("out", "perf-6.12.partial")))
+        self.store(self.path("out"))
+        made = stored.load(self.stored("perf-6.12"))
+        self.assertEqual((made.header["version"], made.header["package"], made.header["exact"]),
+                         ("6.12.107", "linux-perf_6.12.107-1_amd64", False))
+        self.assertEqual(made.header["command"],
+                         "ci/matrix tools --perf 6.12 --seed 7 --case 'a/*'")
+        self.assertEqual((made.cases["a/one"]["crashed"], made.cases["a/one"]["smp"]),
+                         ("SIGSEGV", 2))
+        # What is there already is not run over.
+        self.assertEqual(self.tools().returncode, 99)
+
+    def test_seeds(self):
+        self.assertEqual(self.tools("--seed", "1", "--seed", "2").returncode, 0)
+        self.store(self.path("out"))
+        made = stored.load(self.stored("perf-6.12"))
+        self.assertEqual(made.header["seeds"], [1, 2])
+        self.assertEqual(made.cases["a/two"]["judged"], {"chain": 2000})
+
+    def test_lost(self):
+        done = self.tools(run="", status=99)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("LOST: jitproof run ended with 99: last words", done.stdout)
+        self.refused(self.path("out"), says="LOST: jitproof run ended with 99")
+
+    def test_missing(self):
+        # Nothing is downloaded for a version that no suite can have.
+        with unittest.mock.patch("perf_tools.SUITES", ("trixie",)):
+            done = self.tools(perf="6.1")
+        self.assertEqual((done.returncode, done.stdout),
+                         (1, "perf 6.1: no suite has perf 6.1 now: trixie\n"))
+
+
+class Versions(unittest.TestCase):
+    def test_overlap(self):
+        why = {"fact": "uprobe.*", "from": "6.1", "to": "6.12", "why": "", "source": ""}
+        for before, after, wanted in (
+                ("6.1", "6.12", True), ("6.1", "6.6", True), ("6.6", "6.12", True),
+                ("5.10", "7.3", True), ("5.10", "6.1", False), ("6.12", "6.16", False)):
+            self.assertEqual(bool(explained.explain([why], "uprobe.x", before, after)), wanted,
+                             (before, after))
+        self.assertFalse(explained.explain([why], "merge.x", "6.1", "6.12"))
 
     def test_order(self):
         labels = ["6.12", "perf-6.1", "6.9", "perf-5.10", "5.10"]

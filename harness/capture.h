@@ -44,6 +44,7 @@ struct jp_capture_options {
 	bool kernel;        /* sample the kernel too; dropped where not permitted */
 	bool system_wide;
 	bool all_maps;          /* attr.mmap_data too */
+	bool late_elf;          /* open mapped files by their paths, when all is over */
 	uint64_t ring;          /* bytes of each sample ring, 0: from stack, frequency and 250 ms */
 	uint64_t sideband_ring; /* of each ring of mappings, processes and names, 0: the default */
 };
@@ -51,7 +52,7 @@ struct jp_capture_options jp_capture_defaults(void);
 /* Parses and removes one --option[=value] of a capture from argv; 1 taken, 0 not ours, < 0 error.
  * "--synth=exec --stack=8192 --freq=2000 --no-chain --callchain=deferred --task-clock --user-only
  * --system-wide
- * --ring=N --sideband-ring=N". */
+ * --elf=late --ring=N --sideband-ring=N". */
 int jp_capture_option(struct jp_capture_options *options, const char *arg, struct jp_error *err);
 
 /* What is watched. Attach: @pid runs already. Launch: @command is started by the session. */

@@ -54,8 +54,9 @@ enum jp_truth_type {
 	JP_TRUTH_CODE_UNLOAD, /* function id */
 	JP_TRUTH_PATH,  /* id | depth << 32, then six u32 function ids a part, outermost first */
 	JP_TRUTH_ROOT,  /* id | method << 32 | frames << 40, then three addresses a part */
-	JP_TRUTH_ENTER, /* path id, entry sp, entry bp, chain root id | dump root id << 32 */
-	JP_TRUTH_LEAVE, /* path id, 1: the native frames above changed during the stay */
+	JP_TRUTH_ENTER, /* path id | JP_ENTER_* << 32, entry sp, entry bp, chain root id | dump root
+			   id << 32 */
+	JP_TRUTH_LEAVE, /* path id, JP_LEAVE_*, ip, sp of the interrupted instruction */
 	JP_TRUTH_MARK,  /* text id, value */
 	JP_TRUTH_WAIT,  /* address: there the thread stood while it was not executable */
 	JP_TRUTH_FILE,  /* addr, len, inode, "BUILDID PATH"'s text id | major << 52 | minor << 32 */
@@ -118,6 +119,15 @@ enum jp_bp { JP_BP_CALLER, JP_BP_OWN, JP_BP_OTHER, JP_BPS };
 /* The same: what call frame information is there takes the function's `word` for its return address
  * here, leaves bp as it is, and the stack pointer somewhere above. */
 #define JP_INSN_MISLED 0x20
+enum {
+	JP_LEAVE_CHANGED = 1,     /* the native frames above changed during the stay */
+	JP_LEAVE_INTERRUPTED = 2, /* a signal's handler runs now, on top of it */
+};
+enum {
+	JP_ENTER_APART = 1, /* what called it is on another stack */
+	JP_ENTER_OVER = 2, /* from the handler over the thread's last stay that was interrupted: the
+			    * dump's root ends there */
+};
 /* Of FRAMES: somebody else's code. Its layout was measured and may lack instructions, and others
  * run it outside of any path. */
 #define JP_FRAMES_FOREIGN 1

@@ -62,6 +62,13 @@ struct jp_truth_stay {
 	const struct jp_truth_path *path;
 	uint64_t sp, bp;                            /* at the first instruction of functions[0] */
 	const struct jp_truth_root *root[JP_ROOTS]; /* never NULL */
+	bool apart; /* the native frames but for the entry, or the interrupted stay, are on another
+		     * stack than this one */
+	/* A handler's: it runs on top of that stay, which was interrupted at over->ip.
+	 * root[JP_DUMP] ends there, root[JP_CHAIN] goes on. NULL: none. */
+	const struct jp_truth_stay *over;
+	bool interrupted;
+	uint64_t interrupted_ip, interrupted_sp;
 	bool unsteady; /* the native frames above changed meanwhile: root[JP_CHAIN] may not hold */
 };
 
@@ -124,8 +131,9 @@ const struct jp_truth_code *jp_truth_code_at(const struct jp_truth *truth, uint3
 
 /* Why a method's walk ends, where nothing cuts it short. */
 enum jp_truth_end {
-	JP_END_ROOT, /* at the thread's outermost frame */
-	JP_END_BP,   /* at a frame pointer that is none; seen may hold what the rule meets there */
+	JP_END_ROOT,  /* at the thread's outermost frame */
+	JP_END_BP,    /* at a frame pointer that is none; seen may hold what the rule meets there */
+	JP_END_STACK, /* at another stack, which no dump of this one holds */
 	JP_END_NO_CFI, /* in a file that says nothing of its frames */
 	JP_END_ZERO,   /* misled: it takes this for the outermost frame */
 	JP_END_WORD,   /* misled: at an address that is none, the last of seen */

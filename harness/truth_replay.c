@@ -37,6 +37,7 @@ struct end {
 struct open_stay {
 	struct jp_truth_stay stay;
 	uint32_t path; /* index of the version */
+	bool over;
 };
 
 /* A path as resolved in one process, while no code moves. */
@@ -350,7 +351,7 @@ static int enter(struct replay *replay, const struct jp_truth_record *record)
 	const struct jp_truth_fact *dump = jp_truth_fact(truth, record->a[3] >> 32, JP_TRUTH_ROOT);
 	struct open_stay *fresh;
 	uint32_t version, *open;
-	int ret = resolve(replay, record->pid, record->a[0], &version);
+	int ret = resolve(replay, record->pid, record->a[0] & UINT32_MAX, &version);
 
 	if (ret)
 		return ret;
@@ -384,8 +385,10 @@ static int enter(struct replay *replay, const struct jp_truth_record *record)
 				     .leave = UINT64_MAX,
 				     .sp = record->a[1],
 				     .bp = record->a[2],
+				     .apart = record->a[0] >> 32 & JP_ENTER_APART,
 				     .root = {chain->of.root, dump->of.root}},
-				    version - 1};
+				    version - 1,
+				    record->a[0] >> 32 & JP_ENTER_OVER};
 	*open = replay->nr_stays;
 	return 0;
 }
@@ -404,7 +407,10 @@ static int leave(struct replay *replay, const struct jp_truth_record *record)
 		return 0;
 	}
 	stay->stay.leave = record->after;
-	stay->stay.unsteady = record->a[1] & 1;
+	stay->stay.unsteady = record->a[1] & JP_LEAVE_CHANGED;
+	stay->stay.interrupted = record->a[1] & JP_LEAVE_INTERRUPTED;
+	stay->stay.interrupted_ip = record->a[2];
+	stay->stay.interrupted_sp = record->a[3];
 	*open = NONE;
 	return 0;
 }
@@ -539,6 +545,26 @@ static int by_tid(const void *a, const void *b)
 	return one->enter < other->enter ? -1 : one->enter > other->enter;
 }
 
+/* What a handler's stays lie over: its thread's last one before that was interrupted. */
+static void give_interrupted(struct jp_truth *truth)
+{
+	const struct jp_truth_stay *last = NULL;
+
+	for (size_t i = 0; i < truth->nr_stays; i++) {
+		struct jp_truth_stay *stay = &truth->stays[i];
+
+		if (last && (last->tid != stay->tid || last->pid != stay->pid))
+			last = NULL;
+		if (stay->over) {
+			stay->over = last;
+			if (!last)
+				jp_truth_disbelieve(truth);
+		}
+		if (stay->interrupted)
+			last = stay;
+	}
+}
+
 static int give_stays(struct replay *replay)
 {
 	struct jp_truth *truth = replay->truth;
@@ -553,6 +579,8 @@ static int give_stays(struct replay *replay)
 
 		*stay = replay->stays[i].stay;
 		stay->path = &truth->paths[replay->stays[i].path];
+		/* Found when they are sorted; until then, that there is one. */
+		stay->over = replay->stays[i].over ? stay : NULL;
 		if (stay->leave == UINT64_MAX)
 			stay->leave = end_after(replay, stay->pid, stay->enter);
 	}
@@ -563,6 +591,7 @@ static int give_stays(struct replay *replay)
 		if (truth->stays[i].tid == truth->stays[i - 1].tid &&
 		    truth->stays[i - 1].leave > truth->stays[i].enter)
 			truth->stays[i - 1].leave = truth->stays[i].enter;
+	give_interrupted(truth);
 	return 0;
 }
 

@@ -361,7 +361,7 @@ enum jp_unwind_stop jp_unwind_chain_stop(struct jp_unwinder *unwinder,
 	struct jp_unwound own = {.frames = room};
 
 	/* A dump without a byte says nothing of why. */
-	if (chain->stop != JP_UNWIND_KERNEL || !sample->sample.stack_size ||
+	if (chain->stop != JP_UNWIND_KERNEL || !sample->sample.stack_size || !chain->count ||
 	    chain->count > sizeof(room) / sizeof(*room))
 		return chain->stop;
 	walk_dump(&walk, step_fp, room, chain->count, &own);

@@ -87,6 +87,7 @@ static void name_end(struct stacks *stacks, const struct jp_event *event, struct
 	case JP_UNWIND_BAD_CFI:
 		/* Where it led is right, and no mapping record says that there is code. */
 		if (unwound->count < truth->nr_whole &&
+		    unwound->where != unwound->frames[unwound->count - 1] &&
 		    unwound->where == truth->whole[unwound->count])
 			name_unmapped(stacks, event, unwound->where - 1, seen);
 		break;
@@ -190,7 +191,7 @@ static bool is_predicted(const struct jp_truth_stack *truth, const struct jp_eve
 {
 	uint32_t count = unwound->count;
 
-	if (count > truth->nr_seen ||
+	if (!count || count > truth->nr_seen ||
 	    memcmp(unwound->frames, truth->seen, count * sizeof(*truth->seen)) != 0)
 		return false;
 	if (count == truth->nr_seen || unwound->stop == JP_UNWIND_MAX_STACK)

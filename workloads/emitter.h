@@ -97,9 +97,14 @@ extern const struct jp_arch_elf jp_arch_elf;
  * frame pointer that steps[0].code will find at its first instruction.
  */
 typedef void (*jp_arch_announce)(void *context, uint64_t sp, uint64_t bp);
-void jp_arch_enter(const struct jp_path_step *steps, jp_arch_announce announce, void *context);
+/* @stack: the top, aligned to 16, of another stack to run on; NULL: this one. */
+void jp_arch_enter(const struct jp_path_step *steps, jp_arch_announce announce, void *context,
+		   void *stack);
 /* Address just after the call in jp_arch_enter(): the outermost emitted function's return address.
  */
 extern const char jp_arch_enter_return[];
+/* A step's code that calls its `before`, a function without arguments, for any reason that native
+ * code may have; with a frame pointer and call frame information. */
+void jp_arch_call_out(void);
 
 #endif

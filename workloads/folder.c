@@ -54,7 +54,12 @@ void jp_folder_remove(void)
 
 int jp_folder_copy_program(const char *path)
 {
-	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), ret = 0;
+	return jp_folder_copy("/proc/self/exe", path);
+}
+
+int jp_folder_copy(const char *program, const char *path)
+{
+	int from = open(program, O_RDONLY | O_CLOEXEC), ret = 0;
 	int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
 	ssize_t copied = 1;
 

@@ -11,5 +11,6 @@ const char *jp_folder(void);
 void jp_folder_remove(void);
 /* Copies the program that runs here to @path, which must not exist. 0 or -errno. */
 int jp_folder_copy_program(const char *path);
+int jp_folder_copy(const char *program, const char *path);
 
 #endif

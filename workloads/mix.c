@@ -147,8 +147,15 @@ int jp_mix_paths(struct jp_mix *mix, const char *const *spellings, uint64_t word
 
 int jp_mix_run(const char *workload, struct jp_mix *mix, int failed)
 {
+	return jp_mix_run_by(workload, mix, NULL, NULL, failed);
+}
+
+int jp_mix_run_by(const char *workload, struct jp_mix *mix, jp_path_next next, void *context,
+		  int failed)
+{
 	if (!failed)
-		failed = jp_path_thread(mix->paths, mix->nr_paths);
+		failed = next ? jp_path_thread_by(next, context)
+			      : jp_path_thread(mix->paths, mix->nr_paths);
 	if (failed)
 		fprintf(stderr, "jitproof workload %s: %s\n", workload, strerror(-failed));
 	else

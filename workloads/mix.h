@@ -39,5 +39,8 @@ int jp_mix_paths(struct jp_mix *mix, const char *const *spellings, uint64_t word
 /* Threads run the paths until told to stop; then all is freed. @failed: of what was before. Returns
  * the exit status. */
 int jp_mix_run(const char *workload, struct jp_mix *mix, int failed);
+/* The same, in the order that @next says. */
+int jp_mix_run_by(const char *workload, struct jp_mix *mix, jp_path_next next, void *context,
+		  int failed);
 
 #endif

@@ -23,6 +23,9 @@ struct native {
 	uint32_t root[JP_ROOTS];    /* ids in the truth; 0: not recorded */
 	uint64_t bp, caller;        /* of the entry's frame that they hold for */
 	struct jp_frame_walk chain; /* from there */
+	uint64_t stay[4];           /* what its ENTER said */
+	uint64_t over;              /* the interrupted instruction; 0: none */
+	uint32_t flags;             /* JP_ENTER_* of the next */
 	sem_t *inside;              /* told when the thread goes in for the first time */
 };
 static __thread struct native native;
@@ -82,7 +85,7 @@ int jp_path_make(struct jp_path *path, const struct jp_function *const *function
 	if (!jp_shape_ends(functions[depth - 1]->shape))
 		return -EINVAL;
 	ids = calloc(depth, sizeof(*ids));
-	path->steps = calloc(depth + 1, sizeof(*path->steps));
+	path->steps = calloc(depth + 2, sizeof(*path->steps));
 	path->depth = depth;
 	if (!ids || !path->steps) {
 		free(ids);
@@ -125,6 +128,7 @@ struct backtrace {
 	uint32_t count;
 	uint64_t caller; /* frames before this return address are our own */
 	int begun;
+	uint64_t until; /* and this one and what is above it is not asked for */
 };
 
 static _Unwind_Reason_Code on_frame(struct _Unwind_Context *context, void *data)
@@ -133,7 +137,7 @@ static _Unwind_Reason_Code on_frame(struct _Unwind_Context *context, void *data)
 	uint64_t ip = _Unwind_GetIP(context);
 
 	trace->begun |= ip == trace->caller;
-	if (!ip || trace->count == MOST_FRAMES)
+	if (!ip || ip == trace->until || trace->count == MOST_FRAMES)
 		return _URC_END_OF_STACK;
 	if (trace->begun)
 		trace->frames[trace->count++] = ip;
@@ -143,7 +147,7 @@ static _Unwind_Reason_Code on_frame(struct _Unwind_Context *context, void *data)
 /* Records what lies above the entry's frame at @bp, as each method sees it. */
 static void record_roots(uint64_t bp)
 {
-	struct backtrace trace = {.caller = ((uint64_t *)(uintptr_t)bp)[1]};
+	struct backtrace trace = {.caller = ((uint64_t *)(uintptr_t)bp)[1], .until = native.over};
 	uint64_t chain[1 + MOST_FRAMES] = {(uintptr_t)jp_arch_enter_return};
 
 	native.bp = bp;
@@ -182,20 +186,30 @@ static bool chain_changed(uint64_t fp)
 	       jp_frame_read(&next, frames, 1) == 1;
 }
 
+static void enter(void)
+{
+	uint64_t now = jp_truth_now();
+
+	jp_truth_put(JP_TRUTH_ENTER, now, now, native.stay[0], native.stay[1], native.stay[2],
+		     native.stay[3]);
+}
+
 /* Called by jp_arch_enter() from the very frame from which the code will be called. */
 static void announce(void *context, uint64_t sp, uint64_t bp)
 {
 	const uint64_t *frame = (const uint64_t *)(uintptr_t)bp;
 	const struct jp_path *path = context;
-	uint64_t now;
 
 	/* The same frame may have been called from elsewhere this time. */
 	if (!native.root[JP_CHAIN] || native.bp != bp || native.caller != frame[1] ||
 	    chain_changed(frame[0]))
 		record_roots(bp);
-	now = jp_truth_now();
-	jp_truth_put(JP_TRUTH_ENTER, now, now, path->id, sp, bp,
-		     native.root[JP_CHAIN] | (uint64_t)native.root[JP_DUMP] << 32);
+	native.stay[0] = path->id | (uint64_t)(native.flags | (path->stack ? JP_ENTER_APART : 0))
+					    << 32;
+	native.stay[1] = sp;
+	native.stay[2] = bp;
+	native.stay[3] = native.root[JP_CHAIN] | (uint64_t)native.root[JP_DUMP] << 32;
+	enter();
 	if (native.inside)
 		sem_post(native.inside);
 	native.inside = NULL;
@@ -206,12 +220,62 @@ void __attribute__((noinline)) jp_path_run(const struct jp_path *path)
 	uint64_t now;
 	bool changed;
 
-	jp_arch_enter(path->steps, announce, (void *)path);
+	jp_arch_enter(path->steps, announce, (void *)path, path->stack);
 	now = jp_truth_now();
 	changed = chain_changed((uintptr_t)__builtin_frame_address(0));
 	if (changed)
 		native.root[JP_CHAIN] = 0;
-	jp_truth_put(JP_TRUTH_LEAVE, now, now, path->id, changed, 0, 0);
+	jp_truth_put(JP_TRUTH_LEAVE, now, now, path->id, changed ? JP_LEAVE_CHANGED : 0, 0, 0);
+}
+
+void jp_path_call_out(struct jp_path *path, void (*out)(void))
+{
+	path->steps[path->depth] = (struct jp_path_step){.code = (uintptr_t)jp_arch_call_out,
+							 .before = (uintptr_t)out};
+}
+
+struct jp_paused {
+	struct native native;
+};
+
+/* Only where emitted code runs, or was called from: nobody is inside of malloc() then. */
+static struct jp_paused *pause_stay(uint64_t flags, uint64_t ip, uint64_t sp)
+{
+	struct jp_paused *paused = malloc(sizeof(*paused));
+	uint64_t now = jp_truth_now();
+
+	if (!paused) {
+		fprintf(stderr, "jitproof workload: no memory\n");
+		exit(EXIT_FAILURE);
+	}
+	jp_truth_put(JP_TRUTH_LEAVE, now, now, native.stay[0] & UINT32_MAX, flags, ip, sp);
+	paused->native = native;
+	native.root[JP_CHAIN] = native.root[JP_DUMP] = 0;
+	native.over = ip;
+	return paused;
+}
+
+struct jp_paused *jp_path_pause(void)
+{
+	struct jp_paused *paused = pause_stay(0, 0, 0);
+
+	native.flags = 0;
+	return paused;
+}
+
+struct jp_paused *jp_path_interrupted(uint64_t ip, uint64_t sp, int apart)
+{
+	struct jp_paused *paused = pause_stay(JP_LEAVE_INTERRUPTED, ip, sp);
+
+	native.flags = JP_ENTER_OVER | (apart ? JP_ENTER_APART : 0);
+	return paused;
+}
+
+void jp_path_resume(struct jp_paused *paused)
+{
+	native = paused->native;
+	free(paused);
+	enter();
 }
 
 /* A thread that runs paths. */

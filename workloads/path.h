@@ -8,7 +8,8 @@
 struct jp_path {
 	uint32_t id; /* in the truth */
 	uint32_t depth;
-	struct jp_path_step *steps; /* depth + 1, the last is the end */
+	struct jp_path_step *steps; /* depth + 2, the last are the end */
+	void *stack; /* the top, aligned to 16, of one of its own to run on; NULL: the thread's */
 };
 
 /*
@@ -21,6 +22,21 @@ void jp_path_free(struct jp_path *path);
 /* Runs it once on the calling thread: enter, run, leave. The thread's native roots (both methods)
  * are recorded at its first run from here. */
 void jp_path_run(const struct jp_path *path);
+
+/* Its innermost function, which must be one that calls, calls @out each time. */
+void jp_path_call_out(struct jp_path *path, void (*out)(void));
+
+/*
+ * Within a path the thread came to native code, which wants to run paths itself, or to go on
+ * elsewhere: the stay ends here, and begins again with jp_path_resume(), before the path goes on.
+ */
+struct jp_paused;
+/* By a signal's handler over the instruction at @ip, with @sp; @apart: on a stack of its own. The
+ * paths that it runs lie over that. Exits where there is no memory. */
+struct jp_paused *jp_path_interrupted(uint64_t ip, uint64_t sp, int apart);
+/* By what jp_path_call_out() calls. */
+struct jp_paused *jp_path_pause(void);
+void jp_path_resume(struct jp_paused *paused);
 
 /* Starts a thread that runs @paths in turn until jp_stage_stopping(); its start and end are in the
  * truth. Returns once the thread is inside its first path. 0 or -errno. */

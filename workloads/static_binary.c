@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "workloads/folder.h"
 #include "workloads/process.h"
 #include "workloads/workload.h"
 
@@ -29,15 +30,35 @@ static int find_program(char path[PATH_MAX], const char *name)
 	return access(path, X_OK) ? -errno : 0;
 }
 
+/* @path becomes that of a copy, which nobody else needs. */
+static int copy_program(char path[PATH_MAX])
+{
+	const char *folder = jp_folder();
+	char copy[PATH_MAX];
+	int ret;
+
+	if (!folder)
+		return -EIO;
+	snprintf(copy, sizeof(copy), "%.4000s/program", folder);
+	ret = jp_folder_copy(path, copy);
+	strcpy(path, copy);
+	return ret;
+}
+
 static int run(int argc, char **argv)
 {
 	static const char *const of_child[] = {"anon_exec", NULL};
 	const char *name = "jitproof-static";
+	int gone = 0;
 	struct jp_process process = {0};
 	char path[PATH_MAX];
 	int ret;
 
 	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--gone")) {
+			gone = 1;
+			continue;
+		}
 		if (strcmp(argv[i], "--pie")) {
 			fprintf(stderr, "jitproof workload %s: unknown option '%s' (see --help)\n",
 				argv[0], argv[i]);
@@ -49,10 +70,14 @@ static int run(int argc, char **argv)
 	if (ret == -ENOENT)
 		return jp_stage_skip("a static program beside jitproof (make it where there is a "
 				     "static C library)");
+	if (!ret && gone)
+		ret = copy_program(path);
 	if (!ret)
 		ret = jp_process_exec(&process, JP_BIRTH_FORK_EXEC, path, of_child);
 	if (!ret)
 		ret = jp_process_wait_ready(&process);
+	if (!ret && gone && unlink(path))
+		ret = -errno;
 	if (!ret)
 		jp_stage(NULL, NULL);
 	if (process.pid) {
@@ -60,6 +85,7 @@ static int run(int argc, char **argv)
 		if (jp_process_reap(&process))
 			ret = -ECHILD;
 	}
+	jp_folder_remove();
 	if (ret)
 		fprintf(stderr, "jitproof workload %s: %s\n", argv[0], strerror(-ret));
 	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
@@ -68,7 +94,8 @@ static int run(int argc, char **argv)
 static const struct jp_workload static_binary = {
 	.name = "static_binary",
 	.help = "emitted code in a statically linked program",
-	.options = "  --pie            linked for any address, not for a fixed one\n",
+	.options = "  --pie            linked for any address, not for a fixed one\n"
+		   "  --gone           the file is deleted while it runs\n",
 	.run = run,
 };
 JP_REGISTER(workload, static_binary);

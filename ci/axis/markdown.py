@@ -14,6 +14,7 @@ What each kernel and each profiler came to. Each cell leads to the record that i
 line of a file in [matrix/](matrix/); [how to run, store and compare](../docs/matrix.md).
 """
 COMMIT = "https://git.kernel.org/linus/"
+DIFFER = "Rates whose 95 % intervals do not meet, and counts that a case expects exactly."
 LONGEST = 160  # characters of a value in a table; the record has all of it
 
 
@@ -103,6 +104,8 @@ def figures_that_differ(several):
         cases = [made.cases[name] for made in several if name in made.cases]
         metrics = sorted({metric for case in cases for metric in case["metrics"]})
         for metric in metrics:
+            if metric in stored.AREAS:
+                continue
             values = [case["metrics"][metric] for case in cases if metric in case["metrics"]]
             counted = any(len(value) == 1 for value in values)
             # More samples are no difference: of counts only those that must be a number exactly.
@@ -257,8 +260,7 @@ def report(several, known):
     lines += section("Kernels and cases", outcome_table(kernels, "cases") if kernels else ())
     if kernels:
         lines += section("Figures that differ between kernels", figure_table(kernels),
-                         "Rates whose 95 % intervals do not meet, and counts that a case expects "
-                         "exactly.", "None.")
+                         DIFFER, "None.")
         lines += section("Facts that differ between kernels", fact_table(kernels, known),
                          "Why, and how that is known, stands in "
                          "[explained.toml](matrix/explained.toml).",
@@ -269,7 +271,7 @@ def report(several, known):
     lines += section("Tools and cases", outcome_table(tools, "cases") if tools else ())
     if tools:
         lines += section("Figures that differ between tools", figure_table(tools),
-                         "As above. These ran on one host by its wall clock: figures vary a "
+                         DIFFER + " These ran on one host by its wall clock: figures vary a "
                          "little from run to run.", "None.")
     lines += section("Crashes of tools", crash_table(several), "", "None.")
     lines += section("What did not pass, and why", bad_table(several), "", "Nothing.")

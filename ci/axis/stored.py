@@ -222,6 +222,10 @@ def wilson(k, n):
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
+# Shares of an area of bytes and time: no trials, of which an interval could be told.
+AREAS = ("coverage.area",)
+
+
 def apart(one, other):
     """Whether two metrics differ by more than chance: plain counts at all, rates where their
     intervals do not meet."""

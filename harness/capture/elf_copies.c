@@ -24,6 +24,9 @@
  * Files are opened when their mapping is first heard of, by whoever drains, since a short-lived
  * process takes its root and its deleted files with it. Copying takes long enough to overrun a
  * ring, so another thread does it.
+ *
+ * A late one does as tools do that look for files when the capture is over: by the paths that were
+ * recorded, from where we are.
  */
 struct wanted {
 	struct wanted *next;
@@ -39,7 +42,7 @@ struct jp_elf_copies {
 	pthread_cond_t changed;
 	pthread_t thread;
 	struct wanted *first, **last;
-	bool done;
+	bool late, done;
 	struct jp_table seen; /* by file: only whoever drains or snapshots, who take turns */
 	char *dir;
 	FILE *index;
@@ -104,69 +107,6 @@ static void save_vdso(struct jp_elf_copies *copies)
 	free(file);
 }
 
-static void *copy_thread(void *context)
-{
-	struct jp_elf_copies *copies = context;
-
-	save_vdso(copies);
-	pthread_mutex_lock(&copies->lock);
-	while (copies->first || !copies->done) {
-		struct wanted *file = copies->first;
-
-		if (!file) {
-			pthread_cond_wait(&copies->changed, &copies->lock);
-			continue;
-		}
-		copies->first = file->next;
-		if (!copies->first)
-			copies->last = &copies->first;
-		pthread_mutex_unlock(&copies->lock);
-		save(copies, file->fd, NULL, 0, file);
-		close(file->fd);
-		free(file);
-		pthread_mutex_lock(&copies->lock);
-	}
-	pthread_mutex_unlock(&copies->lock);
-	return NULL;
-}
-
-struct jp_elf_copies *jp_elf_copies_start(const char *dir, struct jp_error *err)
-{
-	struct jp_elf_copies *copies = calloc(1, sizeof(*copies));
-	char path[PATH_MAX];
-	sigset_t all, old;
-	int error = ENOMEM;
-
-	if (!copies || asprintf(&copies->dir, "%s/elf", dir) < 0)
-		goto fail;
-	if (mkdir(copies->dir, 0777) && errno != EEXIST) {
-		error = errno;
-		goto fail;
-	}
-	snprintf(path, sizeof(path), "%s/index", copies->dir);
-	copies->index = fopen(path, "we");
-	if (!copies->index) {
-		error = errno;
-		goto fail;
-	}
-	copies->last = &copies->first;
-	pthread_mutex_init(&copies->lock, NULL);
-	pthread_cond_init(&copies->changed, NULL);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	error = pthread_create(&copies->thread, NULL, copy_thread, copies);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (!error)
-		return copies;
-fail:
-	jp_fail(err, error, "%s/elf: %s", dir, strerror(error));
-	if (copies && copies->index)
-		fclose(copies->index);
-	free(copies ? copies->dir : NULL);
-	free(copies);
-	return NULL;
-}
-
 /* An inode's number is given to another file once the first one is gone; its generation tells them
  * apart, where the file system tells it. */
 static uint64_t generation_of(int fd)
@@ -198,6 +138,76 @@ static int open_same(const char *path, uint64_t ino, uint64_t gen)
 		fd = -1;
 	}
 	return fd;
+}
+
+static void *copy_thread(void *context)
+{
+	struct jp_elf_copies *copies = context;
+
+	save_vdso(copies);
+	pthread_mutex_lock(&copies->lock);
+	while (copies->first || !copies->done) {
+		struct wanted *file = copies->first;
+
+		if (!file || (copies->late && !copies->done)) {
+			pthread_cond_wait(&copies->changed, &copies->lock);
+			continue;
+		}
+		copies->first = file->next;
+		if (!copies->first)
+			copies->last = &copies->first;
+		pthread_mutex_unlock(&copies->lock);
+		if (copies->late) {
+			file->fd = open_same(file->name, file->ino, file->gen);
+			file->gen = file->fd < 0 ? 0 : generation_of(file->fd);
+		}
+		if (file->fd >= 0) {
+			save(copies, file->fd, NULL, 0, file);
+			close(file->fd);
+		}
+		free(file);
+		pthread_mutex_lock(&copies->lock);
+	}
+	pthread_mutex_unlock(&copies->lock);
+	return NULL;
+}
+
+struct jp_elf_copies *jp_elf_copies_start(const char *dir, bool late, struct jp_error *err)
+{
+	struct jp_elf_copies *copies = calloc(1, sizeof(*copies));
+	char path[PATH_MAX];
+	sigset_t all, old;
+	int error = ENOMEM;
+
+	if (!copies || asprintf(&copies->dir, "%s/elf", dir) < 0)
+		goto fail;
+	if (mkdir(copies->dir, 0777) && errno != EEXIST) {
+		error = errno;
+		goto fail;
+	}
+	snprintf(path, sizeof(path), "%s/index", copies->dir);
+	copies->index = fopen(path, "we");
+	if (!copies->index) {
+		error = errno;
+		goto fail;
+	}
+	copies->late = late;
+	copies->last = &copies->first;
+	pthread_mutex_init(&copies->lock, NULL);
+	pthread_cond_init(&copies->changed, NULL);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	error = pthread_create(&copies->thread, NULL, copy_thread, copies);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!error)
+		return copies;
+fail:
+	jp_fail(err, error, "%s/elf: %s", dir, strerror(error));
+	if (copies && copies->index)
+		fclose(copies->index);
+	free(copies ? copies->dir : NULL);
+	free(copies);
+	return NULL;
 }
 
 static int open_mapped(pid_t pid, const struct jp_procmap *map, uint64_t gen)
@@ -248,20 +258,21 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 	key = key_of(map, gen);
 	if (jp_table_find(&copies->seen, key))
 		return;
-	fd = open_mapped(pid, map, gen);
-	if (fd < 0)
+	fd = copies->late ? -1 : open_mapped(pid, map, gen);
+	if (fd < 0 && !copies->late)
 		return; /* another mapping of it may be luckier */
 	file = calloc(1, sizeof(*file) + length + 1);
 	if (!file || !jp_table_add(&copies->seen, key, &added)) {
 		free(file);
-		close(fd);
+		if (fd >= 0)
+			close(fd);
 		return;
 	}
 	file->fd = fd;
 	file->maj = map->maj;
 	file->min = map->min;
 	file->ino = map->ino;
-	file->gen = generation_of(fd);
+	file->gen = copies->late ? gen : generation_of(fd);
 	file->live = gen != 0;
 	memcpy(file->name, map->name, length);
 	pthread_mutex_lock(&copies->lock);

@@ -115,6 +115,8 @@ int jp_capture_option(struct jp_capture_options *options, const char *arg, struc
 		options->kernel = false;
 	else if (strcmp(arg, "--system-wide") == 0)
 		options->system_wide = true;
+	else if (strcmp(arg, "--elf=late") == 0)
+		options->late_elf = true;
 	else if (strcmp(arg, "--all-maps") == 0)
 		options->all_maps = true;
 	else

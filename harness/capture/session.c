@@ -81,7 +81,7 @@ static int start_copies(struct jp_session *session, struct jp_error *err)
 
 	if (ret)
 		return ret;
-	session->copies = jp_elf_copies_start(session->dir, err);
+	session->copies = jp_elf_copies_start(session->dir, session->options.late_elf, err);
 	return session->copies ? 0 : -EIO;
 }
 

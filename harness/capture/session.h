@@ -221,7 +221,8 @@ void jp_synthesize_lost(struct jp_session *session, uint64_t lost, uint64_t time
 void jp_synthesize_kernel(struct jp_session *session, uint64_t time);
 
 /* elf_copies.c: DIR/elf, written by a thread of its own. */
-struct jp_elf_copies *jp_elf_copies_start(const char *dir, struct jp_error *err);
+/* @late: as those do it who open the recorded paths afterwards. */
+struct jp_elf_copies *jp_elf_copies_start(const char *dir, bool late, struct jp_error *err);
 /* Opens the file at once, while the process lives; the copy is made later. */
 /* @gen: the inode's generation, 0: unknown. */
 void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp_procmap *map,

@@ -6,7 +6,8 @@
 #include "harness/truth_read.h"
 
 static const char *const truths[] = {"validators/fixtures/anon/truth",
-				     "validators/fixtures/memfd/truth", NULL};
+				     "validators/fixtures/memfd/truth",
+				     "harness/selftest/corpus/native.truth", NULL};
 
 /* Or every changed record would be torn, and nothing behind the seal tried. */
 static void seal(unsigned char *bytes, size_t size)

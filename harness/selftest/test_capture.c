@@ -69,14 +69,15 @@ static void table(void)
 
 static void options(void)
 {
-	static const char *const bad[] = {"--synth=some", "--stack=12",        "--stack=65528",
-					  "--stack=",     "--freq=0",          "--freq=-1",
-					  "--freq=1x",    "--ring=99999999999"};
+	static const char *const bad[] = {
+		"--synth=some", "--stack=12", "--stack=65536",      "--stack=",         "--freq=0",
+		"--freq=-1",    "--freq=1x",  "--ring=99999999999", "--callchain=later"};
 	struct jp_capture_options set = jp_capture_defaults();
 	struct jp_error err;
 	unsigned int refused = 0;
 
-	check(jp_capture_option(&set, "--stack=65520", &err) == 1 && set.stack == 65520 &&
+	check(jp_capture_option(&set, "--stack=65528", &err) == 1 && set.stack == 65528 &&
+		      jp_capture_option(&set, "--callchain=deferred", &err) == 1 && set.deferred &&
 		      jp_capture_option(&set, "--no-chain", &err) == 1 && !set.chain &&
 		      jp_capture_option(&set, "--synth=paths", &err) == 1 &&
 		      set.synth == JP_SYNTH_PATHS,

@@ -676,6 +676,132 @@ static void test_sharing(void)
 	jp_truth_free(truth);
 }
 
+/* What leaves by a jump, what has something else in bp, what is misled by what is said of it. */
+static const struct jp_truth_insn tail_insns[] = {
+	{.offset = 0}, {.offset = 4, .pre = 8, .bp = JP_BP_OWN}, {.offset = 8, .bp = JP_INSN_TAIL}};
+static const struct jp_truth_insn other_insns[] = {
+	{.offset = 0},
+	{.offset = 4, .pre = 40, .bp = JP_BP_OTHER},
+	{.offset = 8, .pre = 40, .bp = JP_BP_OTHER | JP_INSN_RETURN}};
+static const struct jp_truth_insn misled_insns[] = {
+	{.offset = 0},
+	{.offset = 4, .pre = 56, .bp = JP_INSN_MISLED},
+	{.offset = 8, .pre = 56, .bp = JP_INSN_MISLED | JP_INSN_RETURN}};
+
+static uint32_t add_framed(uint64_t addr, const struct jp_truth_insn *layout, uint32_t frames)
+{
+	uint32_t id = jp_truth_id();
+
+	put_at(JP_TRUTH_CODE_LOAD, 100, addr, 32,
+	       jp_truth_layout(layout, 3) | (uint64_t)jp_truth_text("framed") << 32,
+	       id | (uint64_t)frames << 32);
+	return id;
+}
+
+/* A stay of 100 ns of each path, from @time on. */
+static void put_stays(uint64_t time, const uint32_t *paths, int count, uint64_t roots)
+{
+	for (int i = 0; i < count; i++, time += 100) {
+		put_at(JP_TRUTH_ENTER, time, paths[i], SP, BP, roots);
+		put_at(JP_TRUTH_LEAVE, time + 90, paths[i], 0, 0, 0);
+	}
+}
+
+static void write_misleading(void)
+{
+	static const uint64_t detour[] = {0x700, 0x701}, between[] = {0x500, 0x800};
+	uint32_t usual = jp_truth_layout(insns, INSNS), inner = add_code(0x1000, usual, "in", 100);
+	uint32_t outer = add_code(0x2000, usual, "out", 100);
+	uint32_t tail = add_framed(0x3000, tail_insns, 0);
+	uint32_t other = add_framed(
+		0x4000, other_insns,
+		jp_truth_frames(JP_SAID_NOTHING, 1, jp_truth_root(JP_CHAIN, detour, 2), 0));
+	uint32_t stale =
+		add_framed(0x5000, misled_insns, jp_truth_frames(JP_SAID_RIGHT, 0x2010, 0, 0));
+	uint32_t zero = add_framed(0x6000, misled_insns, jp_truth_frames(JP_SAID_RIGHT, 0, 0, 0));
+	uint32_t none = add_framed(0x7000, other_insns, jp_truth_frames(JP_SAID_NONE, 0, 0, 0));
+	uint32_t paths[] = {jp_truth_path((uint32_t[]){outer, tail, inner}, 3),
+			    jp_truth_path((uint32_t[]){outer, other, inner}, 3),
+			    jp_truth_path((uint32_t[]){outer, stale, inner}, 3),
+			    jp_truth_path((uint32_t[]){outer, zero, inner}, 3),
+			    jp_truth_path((uint32_t[]){outer, none, inner}, 3)};
+	uint32_t own = jp_truth_path(&inner, 1);
+	uint64_t roots = add_roots(), handler = roots & UINT32_MAX;
+
+	put_at(JP_TRUTH_PROCESS_START, 50, 1, JP_HOW_LAUNCH, 0, 0);
+	put_stays(1000, paths, 5, roots);
+	/* A handler over out+8 of the first path; once on the same stack, once on another. */
+	handler |= (uint64_t)jp_truth_root(JP_DUMP, between, 2) << 32;
+	for (uint64_t flags = 0; flags < 2; flags++) {
+		uint64_t time = 2000 + flags * 1000;
+
+		put_at(JP_TRUTH_ENTER, time, paths[0], SP, BP, roots);
+		put_at(JP_TRUTH_LEAVE, time + 100, paths[0], JP_LEAVE_INTERRUPTED, 0x2008, SP - 40);
+		put_at(JP_TRUTH_ENTER, time + 200, own | (JP_ENTER_OVER | flags) << 32, SP - 999, 0,
+		       handler);
+		put_at(JP_TRUTH_LEAVE, time + 300, own, 0, 0, 0);
+		put_at(JP_TRUTH_ENTER, time + 400, paths[0], SP, BP, roots);
+		put_at(JP_TRUTH_LEAVE, time + 500, paths[0], 0, 0, 0);
+	}
+	put_at(JP_TRUTH_ENTER, 5000, own | (uint64_t)JP_ENTER_APART << 32, SP, BP, roots);
+	put_at(JP_TRUTH_LEAVE, 5100, own, 0, 0, 0);
+}
+
+static void test_misleading(void)
+{
+	struct jp_truth_stack stack = {0};
+	struct jp_truth *truth =
+		written("misleading", 256, write_misleading) ? NULL : load("misleading");
+	uint32_t pid;
+	/* out's call lies 48 below its start, and the next one's another 48 or 64. */
+	const uint64_t second = SP - 48, third = second - 48, deep = second - 64;
+
+	result(truth && !truth->torn && !truth->gaps && truth->nr_stays == 12,
+	       "frames, jumps and interrupted stays are read");
+	pid = truth->codes[0].pid;
+#define IS(time, ip, sp, method, at, why, whole, ...)                                              \
+	(jp_truth_stack_at(truth, pid, pid, time, 0, ip, sp, method, &stack) == JP_STACK_FOUND &&  \
+	 stack.end == (why) && stack.faithful == ((why) == JP_END_ROOT) &&                         \
+	 is_stack(&stack, at, whole, (uint64_t[]){__VA_ARGS__, 0}))
+	uint64_t *jumped = (uint64_t[]){0x1008, 0x200c, 0x500, 0x601, 0};
+	result(IS(1050, 0x1008, second - 40, JP_DUMP, 2, JP_END_ROOT, jumped, 0x1008, 0x200c, 0x500,
+		  0x601),
+	       "nothing is left of what left by a jump");
+	uint64_t *called = (uint64_t[]){0x1008, 0x4008, 0x200c, 0x500, 0x501, 0x502, 0x503, 0};
+	result(IS(1150, 0x1008, third - 40, JP_CHAIN, 2, JP_END_BP, called, 0x1008, 0x4008, 0x700,
+		  0x701),
+	       "the rule goes where bp leads that is none");
+	called = (uint64_t[]){0x1008, 0x4008, 0x200c, 0x500, 0x601, 0};
+	result(IS(1150, 0x1008, third - 40, JP_DUMP, 2, JP_END_BP, called, 0x1008, 0x4008),
+	       "but not within a dump");
+	called = (uint64_t[]){0x1008, 0x5008, 0x200c, 0x500, 0x601, 0};
+	result(jp_truth_stack_at(truth, pid, pid, 1250, 0, 0x1008, deep - 40, JP_DUMP, &stack) ==
+			       JP_STACK_FOUND &&
+		       !stack.faithful && stack.end == JP_END_ROOT &&
+		       is_stack(&stack, 2, called,
+				(uint64_t[]){0x1008, 0x5008, 0x2010, 0x500, 0x601, 0}),
+	       "a stale word is a caller, then the truth goes on");
+	called = (uint64_t[]){0x1008, 0x6008, 0x200c, 0x500, 0x601, 0};
+	result(IS(1350, 0x1008, deep - 40, JP_DUMP, 2, JP_END_ZERO, called, 0x1008, 0x6008),
+	       "a word of 0 is taken for the end");
+	called = (uint64_t[]){0x1008, 0x7008, 0x200c, 0x500, 0x601, 0};
+	result(IS(1450, 0x1008, third - 40, JP_DUMP, 2, JP_END_NO_CFI, called, 0x1008, 0x7008),
+	       "where nothing is said it stops");
+	called = (uint64_t[]){0x1008, 0x500, 0x800, 0x2008, 0x500, 0x601, 0};
+	result(IS(2250, 0x1008, SP - 999 - 40, JP_DUMP, 0, JP_END_ROOT, called, 0x1008, 0x500,
+		  0x800, 0x2008, 0x500, 0x601),
+	       "a handler's stack goes on in the interrupted one");
+	result(IS(3250, 0x1008, SP - 999 - 40, JP_DUMP, 0, JP_END_STACK, called, 0x1008, 0x500,
+		  0x800, 0x2008),
+	       "or ends there, where that is another stack");
+	called = (uint64_t[]){0x1008, 0x500, 0x601, 0};
+	result(IS(5050, 0x1008, SP - 40, JP_DUMP, 0, JP_END_STACK, called, 0x1008, 0x500),
+	       "as it does where the caller is on another");
+#undef IS
+	jp_truth_stack_free(&stack);
+	jp_truth_free(truth);
+}
+
 static void put_file(uint64_t time, uint64_t addr, uint64_t ino, const char *text)
 {
 	put_at(JP_TRUTH_FILE, time, addr, 0x1000, ino,
@@ -749,6 +875,7 @@ int main(void)
 	test_long();
 	test_lives();
 	test_sharing();
+	test_misleading();
 	test_files();
 	snprintf(remove, sizeof(remove), "rm -r %s", folder);
 	if (system(remove))

@@ -16,14 +16,15 @@ JITPROOF = os.path.abspath(os.environ.get("JITPROOF", os.path.join(TOP, "build/j
 SHAPES = " --depth=7 --shapes=fp,no_fp,long,realign,leaf"
 METHODS = ("chain", "dump", "dump_fp", "dump_cfi")
 CASE = """# SPDX-License-Identifier: GPL-2.0-only
-case {name} check : {workload} : breakpoint --stack=4096 --limit=2000 : \
+case {name} check : {workload} : breakpoint --stack=16384 --limit=2000 : \
 samples=100 methods=chain,dump,dump_fp,dump_cfi
 \tinsn.hit any, predicted.chain any
 """
 # Native functions on the paths: what each method is misled by is foreseen, and must come so.
 MISLED = [f"{metric}.{method} allow {cause}\t# foreseen" for metric, cause in (
     ("broken", "no-cfi"), ("broken", "no-elf"), ("broken", "complete"), ("broken", "bad-frame"),
-    ("broken", "max-stack"), ("broken", "hole"), ("wrong", "wrong-frame"),
+    ("broken", "max-stack"), ("broken", "hole"), ("broken", "dump-short"),
+    ("broken", "bad-cfi"), ("wrong", "wrong-frame"),
     ("extra", "extra-frame")) for method in METHODS]
 
 
@@ -62,6 +63,16 @@ class EachInstruction(unittest.TestCase):
                        "wrong --word=stale"):
             with self.subTest(frames):
                 self.judge("native", "native_holes --cfi=" + frames, misled=True)
+
+    def test_leaving_and_coming_back(self):
+        for workload in ("tail_calls", "plt_vdso", "syscalls", "signals", "coroutines"):
+            with self.subTest(workload):
+                self.judge("native", workload)
+
+    def test_other_stacks(self):
+        for workload in ("signals --stack=own", "coroutines --managed"):
+            with self.subTest(workload):
+                self.judge("stacks", workload, misled=True)
 
     def test_other_bp(self):
         result = self.judge("bp", "bad_chain", misled=True)

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Several stacks on one thread: emitted code calls a native yield(), and goes on when it is its
+ * turn again; or emitted code runs on a managed stack of its own, as runtimes have it that grow or
+ * move their stacks, and what called it is on the thread's.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "workloads/mix.h"
+#include "workloads/workload.h"
+
+enum { STACK = 256 << 10, COROUTINES = 3, PATHS = 3, YIELDS = 5 };
+
+static struct {
+	struct jp_mix mix;
+	ucontext_t contexts[COROUTINES]; /* 0: the thread itself */
+	unsigned now;
+} scene;
+
+/* Nothing lies right above it: a dump ends where it ends. */
+static char *map_stack(void)
+{
+	const size_t page = sysconf(_SC_PAGESIZE);
+	char *stack = mmap(NULL, STACK + page, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (stack == MAP_FAILED || mprotect(stack + STACK, page, PROT_NONE))
+		return NULL;
+	return stack;
+}
+
+/* Called from a path: the next one goes on. */
+static void yield(void)
+{
+	struct jp_paused *paused = jp_path_pause();
+	unsigned from = scene.now;
+
+	scene.now = (from + 1) % COROUTINES;
+	if (swapcontext(&scene.contexts[from], &scene.contexts[scene.now])) {
+		perror("jitproof workload coroutines: swapcontext");
+		exit(EXIT_FAILURE);
+	}
+	jp_path_resume(paused);
+}
+
+static void coroutine(int number)
+{
+	for (unsigned turn = number;; turn++)
+		jp_path_run(&scene.mix.paths[turn % PATHS]);
+}
+
+static int make_coroutine(int number)
+{
+	ucontext_t *context = &scene.contexts[number];
+	char *stack = map_stack();
+
+	if (!stack || getcontext(context))
+		return -errno;
+	context->uc_stack.ss_sp = stack;
+	context->uc_stack.ss_size = STACK;
+	context->uc_link = NULL;
+	context->uc_mcontext.gregs[REG_RBP] = 0; /* its outermost frame */
+	makecontext(context, (void (*)(void))coroutine, 1, number);
+	return 0;
+}
+
+static int make_coroutines(void)
+{
+	int ret = 0;
+
+	for (int i = 1; i < COROUTINES && !ret; i++)
+		ret = make_coroutine(i);
+	for (int i = 0; i < PATHS; i++) {
+		struct jp_path *path = &scene.mix.paths[i];
+		uint64_t more = path->steps[0].repeat / YIELDS + 1;
+
+		/* A switch takes much longer than a call: fewer of them, of as much work. */
+		for (uint32_t d = 0; d < path->depth; d++)
+			path->steps[d].before *= more;
+		path->steps[0].repeat = YIELDS;
+		jp_path_call_out(path, yield);
+	}
+	return ret;
+}
+
+static const struct jp_path *next(void *context, size_t turn)
+{
+	return &scene.mix.paths[turn % PATHS];
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct jp_object_kind kind = {
+		.shapes = {JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_TAIL, JP_SHAPE_LONG, JP_SHAPE_FP,
+			   JP_SHAPE_LONG, JP_SHAPE_NO_FP, JP_SHAPE_LEAF}};
+	static const char *const paths[] = {"flNf", "lrnfr", "fNlNf", NULL};
+	int ret, managed = 0;
+
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--managed")) {
+			fprintf(stderr, "jitproof workload %s: unknown option '%s' (see --help)\n",
+				argv[0], argv[i]);
+			return 2;
+		}
+		managed = 1;
+	}
+	ret = jp_mix_open(&scene.mix);
+	if (!ret)
+		ret = jp_mix_library(&scene.mix, &kind, NULL);
+	if (!ret)
+		ret = jp_mix_paths(&scene.mix, paths, 0);
+	if (!ret && managed) {
+		char *stack = map_stack();
+
+		ret = stack ? 0 : -ENOMEM;
+		for (int i = 0; i < PATHS && !ret; i++)
+			scene.mix.paths[i].stack = stack + STACK;
+	} else if (!ret) {
+		ret = make_coroutines();
+	}
+	return jp_mix_run_by(argv[0], &scene.mix, next, NULL, ret);
+}
+
+static const struct jp_workload coroutines = {
+	.name = "coroutines",
+	.help = "stacks that are switched under emitted code",
+	.options =
+		"  --managed        emitted code has a stack of its own, its caller the thread's\n",
+	.run = run,
+};
+JP_REGISTER(workload, coroutines);

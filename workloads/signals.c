@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A signal comes while emitted code runs, at any of its instructions, and its handler runs emitted
+ * code in its turn: on the same stack, or on one of its own.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "workloads/mix.h"
+#include "workloads/workload.h"
+
+enum { STACK = 256 << 10, PERIOD = 3000017, OUTER = 4, INNER = 3, TURNS = 300000 };
+
+static struct {
+	struct jp_mix mix; /* paths: OUTER ones, then those of handlers */
+	int own_stack;
+	timer_t timer;
+	size_t handled;
+} scene;
+
+static int is_emitted(uint64_t ip)
+{
+	return ip - (uintptr_t)scene.mix.arena.exec < scene.mix.arena.size ||
+	       ip - scene.mix.loaded.addr < scene.mix.loaded.size;
+}
+
+static void handle(int signal, siginfo_t *info, void *context)
+{
+	const greg_t *regs = ((const ucontext_t *)context)->uc_mcontext.gregs;
+	int saved = errno;
+	struct jp_paused *paused;
+
+	/* Native code may be inside of anything. */
+	if (!is_emitted(regs[REG_RIP]) || jp_stage_stopping())
+		return;
+	paused = jp_path_interrupted(regs[REG_RIP], regs[REG_RSP], scene.own_stack);
+	jp_path_run(&scene.mix.paths[OUTER + scene.handled++ % INNER]);
+	jp_path_resume(paused);
+	errno = saved;
+}
+
+/* Nothing lies right above it: a dump ends where it ends. */
+static int give_stack(void)
+{
+	const size_t page = sysconf(_SC_PAGESIZE);
+	char *stack = mmap(NULL, STACK + page, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	stack_t own = {.ss_sp = stack, .ss_size = STACK};
+
+	if (stack == MAP_FAILED || mprotect(stack + STACK, page, PROT_NONE) ||
+	    sigaltstack(&own, NULL))
+		return -errno;
+	return 0;
+}
+
+/* Signals come to the thread that runs the paths. */
+static int give_timer(void)
+{
+	const struct itimerspec every = {.it_interval.tv_nsec = PERIOD, .it_value.tv_nsec = PERIOD};
+	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1};
+
+	event._sigev_un._tid = syscall(SYS_gettid);
+	if (timer_create(CLOCK_MONOTONIC, &event, &scene.timer) ||
+	    timer_settime(scene.timer, 0, &every, NULL))
+		return -errno;
+	return 0;
+}
+
+static const struct jp_path *next(void *context, size_t turn)
+{
+	int ret = 0;
+
+	if (!turn && scene.own_stack)
+		ret = give_stack();
+	if (!turn && !ret)
+		ret = give_timer();
+	if (ret) {
+		fprintf(stderr, "jitproof workload signals: %s\n", strerror(-ret));
+		exit(EXIT_FAILURE);
+	}
+	return &scene.mix.paths[turn % OUTER];
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct jp_object_kind kind = {
+		.shapes = {JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_TAIL, JP_SHAPE_LONG, JP_SHAPE_FP,
+			   JP_SHAPE_LONG, JP_SHAPE_NO_FP, JP_SHAPE_LEAF}};
+	static const char *const outer[] = {"flre", "fNlf", "lnfNe", "flE", NULL};
+	static const char *const inner[] = {"fle", "nfNf", "lr", NULL};
+	struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_RESTART};
+	int ret;
+
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--stack=own")) {
+			fprintf(stderr, "jitproof workload %s: unknown option '%s' (see --help)\n",
+				argv[0], argv[i]);
+			return 2;
+		}
+		scene.own_stack = 1;
+	}
+	if (scene.own_stack)
+		action.sa_flags |= SA_ONSTACK;
+	ret = sigaction(SIGUSR1, &action, NULL) ? -errno : jp_mix_open(&scene.mix);
+	if (!ret)
+		ret = jp_mix_library(&scene.mix, &kind, NULL);
+	if (!ret)
+		ret = jp_mix_paths(&scene.mix, outer, 0);
+	for (int i = 0; inner[i] && !ret; i++)
+		ret = jp_mix_path(&scene.mix, inner[i], 0, TURNS);
+	return jp_mix_run_by(argv[0], &scene.mix, next, NULL, ret);
+}
+
+static const struct jp_workload signals = {
+	.name = "signals",
+	.help = "signals over emitted code, whose handler runs emitted code",
+	.options = "  --stack=own      the handler has a stack of its own\n",
+	.run = run,
+};
+JP_REGISTER(workload, signals);
