@@ -174,15 +174,16 @@ static bool step_misled(struct walk *walk)
 {
 	const struct jp_truth_frames *frames = walk->stay->path->functions[walk->depth]->frames;
 	const struct jp_truth_code *code;
+	uint64_t word = frames ? frames->word : 0;
 
 	walk->stack->faithful = false;
-	if (!frames->word) {
+	if (!word) {
 		walk->stack->end = JP_END_ZERO;
 		return false;
 	}
-	see(walk, frames->word, 0);
+	see(walk, word, 0);
 	/* Where it names code that was left long ago, its caller's rule leads back to the truth. */
-	code = jp_truth_code_at(walk->truth, walk->stay->pid, frames->word - 1, walk->time);
+	code = jp_truth_code_at(walk->truth, walk->stay->pid, word - 1, walk->time);
 	if (code && step_of(walk, code) == BY_BP)
 		return step_bp(walk);
 	walk->stack->end = JP_END_WORD;
