@@ -175,6 +175,9 @@ bench: all ## compare our speed with perf's
 	@if [ -e ci/bench.py ]; then $(PYTHON) ci/bench.py --jitproof $(O)/jitproof; \
 	else echo 'ci/bench.py is not here' >&2; exit 1; fi
 
+cost: all ## measure what whole stacks cost, by strategy
+	@$(PYTHON) ci/cost.py --jitproof '$(O)/jitproof'
+
 # The guest's first process: alone in its initramfs, so linked statically.
 $(O)/vm/init: ci/vm/init.c Makefile
 	@mkdir -p $(@D)
@@ -196,6 +199,10 @@ perf-versions: all ## read and write with the perf of other Debian suites (downl
 
 findings: all ## measure the findings of results/FINDINGS.md here, with the installed perf
 	@$(PYTHON) ci/findings.py --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'
+
+agreement: all ## compare our stacks of real programs with perf's
+	@$(PYTHON) ci/agreement.py --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'; \
+	status=$$?; if [ $$status -eq 4 ] && [ "$(SKIP_OK)" = 1 ]; then exit 0; fi; exit $$status
 
 ifneq ($(KSFT_INSTALL_PATH)$(INSTALL_PATH),)
 install: all
@@ -221,7 +228,7 @@ clean: ## remove $(O)
 
 FORCE:
 .PHONY: all check check-full run_tests gen_tar selftest sanitized sanitized-parts fuzz lint bench \
-	perf-versions matrix vm-init findings install help clean FORCE
+	perf-versions matrix vm-init findings agreement cost install help clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
 	$(wildcard $(O)/asan/*/*.d $(O)/asan/*/*/*.d)

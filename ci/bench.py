@@ -121,15 +121,92 @@ def perf_frames(perf, path):
 def bench_unwinding(jitproof, perf, node, folder):
     path = record(perf, node, folder, "dumps.data", 3, "--call-graph", "dwarf,8192", "-F", "997",
                   "-m", "4096")
-    found = judged(jitproof, path, "--unwind")
+    # perf too follows frame pointers where a file has no call frame information.
+    found = judged(jitproof, path, "--frame-pointers")
     samples = found["samples"]
     print(f"unwinding {os.path.getsize(path) / 1e6:.0f} MB, {samples} samples with stack dumps:")
-    ours, memory = measure([jitproof, "judge", "--unwind", path])
-    row("jitproof judge --unwind", ours, samples, memory, ours)
+    ours, memory = measure([jitproof, "judge", "--frame-pointers", path])
+    row("jitproof judge --frame-pointers", ours, samples, memory, ours)
     cpu, memory = measure([perf, "script", "--no-inline", "-i", path])
     row("perf script --no-inline (aim: 10)", cpu, samples, memory, ours)
     frames, stacks = perf_frames(perf, path)
     print(f"  frames: jitproof {found['unwind']['frames']}, perf {frames} in {stacks} stacks")
+    if cpu < 10 * ours:
+        sys.exit("bench: perf script unwinds a tenth of our samples per second, or more")
+    if found["unwind"]["frames"] < frames:
+        sys.exit("bench: perf script finds more frames than we do")
+
+
+DEEP = """
+#include <stdlib.h>
+#include <time.h>
+
+static __attribute__((noinline)) unsigned long down(int depth, unsigned long turns)
+{
+	volatile unsigned char room[96];
+	unsigned long x = turns | 1;
+
+	room[depth % sizeof(room)] = 1;
+	if (depth)
+		return down(depth - 1, turns) + room[depth % sizeof(room)];
+	while (turns--)
+		x ^= x << 13 ^ x >> 7;
+	return x + room[0];
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long sum = 0;
+
+	while (clock() < 2 * CLOCKS_PER_SEC)
+		sum += down(atoi(argv[1]), 200000);
+	return sum == 1;
+}
+"""
+# Callers, and samples a second that keep the files of one size: (depth, Hz).
+DEPTHS = ((10, 9999), (50, 4999), (100, 2999), (250, 1999))
+
+
+def bench_depth(jitproof, folder, rounds=9):
+    """ns of a frame, in rounds through all depths. What one depth's rounds differ by is noise: the
+    deepest may not take longer per frame than that."""
+    files, each = {}, {depth: [] for depth, _ in DEPTHS}
+    # Not on the tmpfs: what runs from /dev/shm is taken for a JIT's memory.
+    with tempfile.TemporaryDirectory() as home:
+        program = os.path.join(home, "deep")
+        subprocess.run(["gcc", "-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls", "-x",
+                        "c", "-", "-o", program], input=DEEP, text=True, check=True)
+        for depth, frequency in DEPTHS:
+            path = os.path.join(folder, f"deep-{depth}.data")
+            subprocess.run([jitproof, "record", "--no-chain", "--stack", str(4096 + 160 * depth),
+                            "-F", str(frequency), "-o", path, "--", program, str(depth)],
+                           check=True, stderr=subprocess.DEVNULL)
+            found = judged(jitproof, path, "--unwind")["unwind"]
+            whole = found["stops"]["root"] / found["samples"]
+            if whole < 0.95 or found["frames_per_sample"] < depth:
+                sys.exit(f"bench: {found['frames_per_sample']:.1f} frames a stack, {whole:.2f} of "
+                         f"them whole: not the depth that was to be measured")
+            files[depth] = path, found["frames"], found["frames_per_sample"]
+        for _ in range(rounds):
+            for depth, (path, frames, _) in files.items():
+                read, _ = measure([jitproof, "judge", path], times=1)
+                whole, _ = measure([jitproof, "judge", "--unwind", path], times=1)
+                each[depth].append(1e9 * (whole - read) / frames)
+    print(f"unwinding by depth: CPU ns of a frame in {rounds} rounds (least, median, greatest):")
+    for depth, (path, frames, deep) in files.items():
+        values = sorted(each[depth])
+        print(f"  {deep:6.1f} frames a stack, {frames:8} in all: {values[0]:7.1f} "
+              f"{values[rounds // 2]:7.1f} {values[-1]:7.1f} ns")
+        os.unlink(path)
+    middle = {depth: sorted(values)[rounds // 2] for depth, values in each.items()}
+    shallow, deep = DEPTHS[0][0], DEPTHS[-1][0]
+    noise = max(sorted(values)[-2] / sorted(values)[1] for values in each.values())
+    growth = middle[deep] / middle[shallow]
+    print(f"  the deepest by the shallowest: {growth:.2f}; rounds of one depth differ by up to "
+          f"{noise:.2f} (but for the least and the greatest)")
+    if growth > noise:
+        sys.exit("bench: a frame takes longer in a deeper stack")
+
 
 
 def bench_storm(jitproof, folder):
@@ -233,7 +310,7 @@ def main():
     parser.add_argument("--node", default=shutil.which("node") or shutil.which("nodejs"))
     parser.add_argument("--samples", type=int, default=500000)
     parser.add_argument("--loads", type=int, default=100000)
-    parser.add_argument("--only", choices=("reading", "unwinding", "inject", "storm"))
+    parser.add_argument("--only", choices=("reading", "unwinding", "depth", "inject", "storm"))
     parser.add_argument("--folder", default="/dev/shm", help="a tmpfs with room for 2 GB")
     args = parser.parse_args()
     missing = [name for name in ("perf", "node") if not getattr(args, name)]
@@ -244,6 +321,8 @@ def main():
             bench_reading(args.jitproof, args.perf, args.node, folder, args.samples)
         if args.only in (None, "unwinding"):
             bench_unwinding(args.jitproof, args.perf, args.node, folder)
+        if args.only in (None, "depth"):
+            bench_depth(args.jitproof, folder)
         if args.only in (None, "inject"):
             bench_inject(args.jitproof, args.perf, folder, args.loads)
         if args.only in (None, "storm"):

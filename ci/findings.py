@@ -17,12 +17,14 @@ import findings_files
 import findings_inject
 import findings_kernel
 import findings_perf
+import findings_unwind
 import perf_tools
 import perf_versions
 
 # name -> function(context), which yields (what it was seen with, whether it shows, figures).
 FINDINGS = {**findings_kernel.FINDINGS, **findings_perf.FINDINGS, **findings_inject.FINDINGS,
-            **findings_files.FINDINGS, **findings_elfutils.FINDINGS}
+            **findings_files.FINDINGS, **findings_unwind.FINDINGS,
+            **findings_elfutils.FINDINGS}
 
 
 class Context:

@@ -44,9 +44,9 @@ while time.monotonic() < until:
 """
 
 
-def build(path, source):
-    done = subprocess.run(["gcc", "-O1", "-fno-omit-frame-pointer", "-x", "c", "-", "-o", path],
-                          input=source, encoding="ascii", check=False)
+def build(path, source, *options):
+    done = subprocess.run(["gcc", "-O1", "-fno-omit-frame-pointer", *options, "-x", "c", "-", "-o",
+                           path], input=source, encoding="ascii", check=False)
     if done.returncode:
         raise RuntimeError("an example cannot be built")
 

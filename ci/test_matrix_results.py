@@ -51,8 +51,8 @@ def case(name, outcome="PASS", why="", k=0, n=1000, **more):
 FACTS = [{"fact": "merge.anon", "value": 2, "about": "pages of a record"},
          {"fact": "name.heap", "value": "//anon", "about": "of the heap"},
          {"fact": "sizes", "value": [112, 120], "about": "accepted"}]
-PACKAGE = {"name": "linux-image-6.1", "version": "6.1.190-1", "sha256": "cd" * 32}
-CELL = {"kernel": "6.1", "package": PACKAGE, "version": "6.1.190-1", "sha256": "ab" * 32,
+CELL = {"kernel": "6.1", "package": "linux-image-6.1 6.1.190-1", "package_sha256": "cd" * 32,
+        "version": "6.1.190-1", "sha256": "ab" * 32,
         "qemu": "10.0.2", "accelerator": "tcg", "seed": 1,
         "command": "ci/matrix run --kernel 6.1", "suite": "short", "outcome": "DONE",
         "groups": [{"name": "one", "smp": 1, "outcome": "DONE", "reason": ""}]}
@@ -128,7 +128,8 @@ class Store(Made):
         self.assertEqual(lines[1]["expect"], {"broken.chain": [0, 0, "count"]})
         self.assertEqual((lines[1]["judged"], lines[1]["distinct"]), ({"chain": 1000}, 40))
         self.assertEqual(lines[1]["definition"], DEFINITION)
-        self.assertEqual(lines[0]["package"], "linux-image-6.1_6.1.190-1")
+        self.assertEqual(lines[0]["package"], "linux-image-6.1 6.1.190-1")
+        self.assertEqual(lines[0]["package_sha256"], "cd" * 32)
         self.assertTrue(lines[0]["exact"])
 
     def test_same_bytes(self):

@@ -297,8 +297,8 @@ static int key_value(struct jp_case_parser *p, char *word)
 		cas->step.command = command;
 	} else {
 		return jp_case_bad(p, "key", word,
-				   "samples, seconds, inside, control, publish, inject, "
-				   "methods or at");
+				   "samples, seconds, inside, control, publish, inject, methods or "
+				   "at");
 	}
 	return 0;
 }

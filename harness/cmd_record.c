@@ -54,7 +54,7 @@ static int usage(FILE *out)
 	      "                     none, paths, exec (default), all\n"
 	      "  --task-clock       sample task-clock instead of cpu-clock\n"
 	      "  --user-only        do not sample the kernel\n"
-	      "  --all-maps         mapping records of data, too\n"
+	      "  --all-maps         mapping records of data, too; with --stack they are there\n"
 	      "  --ring=BYTES       of a CPU's ring of samples\n"
 	      "  --sideband-ring=BYTES  of its ring of mappings, processes and names\n"
 	      "  --order=ORDER      with -p: enable-first (default), snapshot-first (loses "
@@ -207,6 +207,8 @@ static int record(int argc, char **argv)
 			request.policy[0]);
 		return JP_EXIT_BROKEN;
 	}
+	/* perf by libunwind reads .eh_frame through the mappings of data (docs/unwinding.md). */
+	request.options.all_maps |= request.options.stack > 0;
 	target.pid = request.pid;
 	target.command = request.command;
 	catch_signals();

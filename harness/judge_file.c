@@ -13,14 +13,16 @@
 #include "harness/json.h"
 #include "harness/perfdata_read.h"
 #include "harness/replay.h"
+#include "harness/stack_lines.h"
 #include "harness/unwind.h"
 
 enum { FRAMES = 1024 };
 
 struct options {
-	bool json, unwind;
+	bool json, unwind, frame_pointers;
 	const char *elf, *file;
-	char metric[32]; /* of --fail-if, "": none */
+	const char *stacks; /* a file for them, or NULL */
+	char metric[32];    /* of --fail-if, "": none */
 	double above;
 	bool percent;
 };
@@ -29,6 +31,7 @@ struct judgement {
 	struct jp_replay *replay;
 	struct jp_file_figures *figures;
 	struct jp_unwinder *unwinder; /* NULL: not asked for */
+	FILE *stacks;                 /* NULL: not asked for */
 	struct {
 		uint64_t samples, frames, stops[JP_UNWIND_STOPS];
 	} unwound;
@@ -67,7 +70,8 @@ static size_t list_metrics(const struct judgement *judgement, struct metric metr
 void jp_judge_usage(FILE *out)
 {
 	fputs("usage: jitproof judge [--expected DIR] DIR\n"
-	      "       jitproof judge [--json] [--fail-if METRIC>X[%]] [--unwind] [--elf DIR] FILE\n"
+	      "       jitproof judge [--json] [--fail-if METRIC>X[%]] [--unwind] [--stacks OUT]\n"
+	      "                      [--elf DIR] FILE\n"
 	      "  DIR                   a run directory, or a case's folder in one\n"
 	      "  --expected DIR        what to expect, from the files in DIR; else as it was run\n"
 	      "  FILE                  a perf.data file; -: standard input\n"
@@ -76,6 +80,9 @@ void jp_judge_usage(FILE *out)
 	      "                        addresses_unmapped, rootless, lost_records, lost_events,\n"
 	      "                        lost_samples, user_stacks, addresses, samples\n"
 	      "  --unwind              unwind the stack dumps too\n"
+	      "  --frame-pointers      that, and follow frame pointers where a file has no call\n"
+	      "                        frame information, as perf does: a guess\n"
+	      "  --stacks OUT          unwind, and write each stack to OUT as a line of JSON\n"
 	      "  --elf DIR             look for ELF files in DIR first\n",
 	      out);
 }
@@ -121,16 +128,23 @@ static int parse(struct options *options, int argc, char **argv)
 			options->json = true;
 		} else if (strcmp(arg, "--unwind") == 0) {
 			options->unwind = true;
+		} else if (strcmp(arg, "--frame-pointers") == 0) {
+			options->frame_pointers = true;
 		} else if (strncmp(arg, "--fail-if=", 10) == 0) {
 			if (parse_fail_if(options, arg + 10))
 				return -1;
 		} else if (strncmp(arg, "--elf=", 6) == 0) {
 			options->elf = arg + 6;
-		} else if (strcmp(arg, "--fail-if") == 0 || strcmp(arg, "--elf") == 0) {
+		} else if (strncmp(arg, "--stacks=", 9) == 0) {
+			options->stacks = arg + 9;
+		} else if (strcmp(arg, "--fail-if") == 0 || strcmp(arg, "--elf") == 0 ||
+			   strcmp(arg, "--stacks") == 0) {
 			if (i + 1 == argc)
 				return usage("expected a value after ", arg);
 			if (strcmp(arg, "--elf") == 0)
 				options->elf = argv[++i];
+			else if (strcmp(arg, "--stacks") == 0)
+				options->stacks = argv[++i];
 			else if (parse_fail_if(options, argv[++i]))
 				return -1;
 		} else if (arg[0] == '-' && arg[1]) {
@@ -141,6 +155,7 @@ static int parse(struct options *options, int argc, char **argv)
 			options->file = arg;
 		}
 	}
+	options->unwind |= options->stacks || options->frame_pointers;
 	return options->file ? 0 : usage("no file", "");
 }
 
@@ -158,6 +173,8 @@ static void unwind(struct judgement *judgement, const struct jp_event *event)
 	jp_unwind(judgement->unwinder, judgement->replay, event, JP_DUMP, frames, FRAMES, &unwound);
 	judgement->unwound.frames += unwound.count;
 	judgement->unwound.stops[unwound.stop]++;
+	if (judgement->stacks)
+		jp_stack_line(judgement->stacks, event, &unwound);
 }
 
 static int visit(void *context, const struct jp_event *event)
@@ -179,8 +196,17 @@ static int judge(struct judgement *judgement, const struct options *options, str
 		judgement->unwinder = jp_unwinder_new(options->elf, true);
 	if (!judgement->replay || !judgement->figures || (options->unwind && !judgement->unwinder))
 		return jp_fail(err, ENOMEM, "no memory");
+	if (options->unwind)
+		jp_unwinder_frame_pointers(judgement->unwinder, options->frame_pointers);
+	if (options->stacks) {
+		judgement->stacks = fopen(options->stacks, "we");
+		if (!judgement->stacks)
+			return jp_fail(err, errno, "%s: %s", options->stacks, strerror(errno));
+	}
 	*err = (struct jp_error){""};
 	ret = jp_perfdata_read(options->file, visit, judgement, &judgement->summary, err);
+	if (judgement->stacks && (ferror(judgement->stacks) | fclose(judgement->stacks)) && !ret)
+		return jp_fail(err, EIO, "%s: cannot be written", options->stacks);
 	if (ret && !*err->text)
 		return jp_fail(err, -ret, "%s: %s", options->file, strerror(-ret));
 	if (!ret)

@@ -12,6 +12,7 @@
 
 #include "harness/perfdata_format.h"
 #include "harness/perfdata_read.h"
+#include "harness/utf8.h"
 
 enum { FEATURES = 256, MAX_FEATURE = 1 << 20, MAX_NAME = 255 };
 
@@ -76,19 +77,42 @@ static int blank(struct reducing *reducing, uint64_t at, uint64_t size, char wit
 	return ret;
 }
 
-/* The length of NAME in "NAME=VALUE" at @text, 0 where there is none; *@value is VALUE's. Options
- * of the command line have the form too. */
+/* Well-formed UTF-8 without control characters. */
+static bool is_text(const unsigned char *bytes, size_t size)
+{
+	for (size_t at = 0, length; at < size; at += length) {
+		unsigned char some[5] = {0};
+
+		memcpy(some, bytes + at, size - at < 4 ? size - at : 4);
+		length = jp_utf8_length(some);
+		if (!length || some[0] == 0x7f)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The length of NAME in "NAME=VALUE" at @text, 0 where there is none; *@value is VALUE's. Options
+ * of the command line have the form too. What has addresses may look like it as well: the upper
+ * bytes of an address are zeros, so that one ends what looks like text, or is all of it.
+ */
 static size_t variable_at(const unsigned char *text, size_t size, size_t *value)
 {
 	size_t length = 0, end;
 
-	while (length < size && isgraph(text[length]) && text[length] != '=')
+	while (length < size && text[length] &&
+	       (isalnum(text[length]) || strchr("_-.%()", text[length])))
 		length++;
-	if (length < 2 || length > MAX_NAME || length == size || text[length] != '=')
+	if (length < 2 || length > MAX_NAME || length == size || text[length] != '=' ||
+	    isdigit(text[0]))
 		return 0;
 	for (end = length + 1; end < size && text[end]; end++)
 		if (text[end] < ' ' && text[end] != '\t' && text[end] != '\n' && text[end] != 27)
 			return 0;
+	/* Cut off by the end of the dump it is no address. */
+	if (end < size &&
+	    (end < sizeof(uint64_t) - 1 || (end < 2 * sizeof(uint64_t) && !is_text(text, end))))
+		return 0;
 	*value = end - length - 1;
 	return length;
 }

@@ -139,7 +139,10 @@ static void machine(FILE *out, const struct jp_repro *repro)
 	put_words(out, "the command that made a capture, its words in the order of the alphabet:",
 		  &reduced->commands);
 	put_words(out,
-		  "stack dumps hold these names; their values are blanked:", &reduced->variables);
+		  "stack dumps hold the command lines of these processes, and these names of "
+		  "variables and options; what they are set to is blanked, except in texts of "
+		  "less than seven bytes:",
+		  &reduced->variables);
 	for (size_t i = 0; i < repro->unreduced.count; i++)
 		fprintf(out,
 			"* ALL that was recorded as `case/%s`: it cannot be read to its end, and "

@@ -9,12 +9,12 @@
 /*
  * Unwinding as profilers do it. Each method (harness/methods.h) is a strategy behind one interface:
  *
- *	chain     what the kernel walked when it took the sample
- *	dump      registers and stack dump, driven by the mappings that the capture knows: call
- *frame information for ELF; in code without a file the emitter's own where it gave any, else the
- *frame-pointer rule; a stop where no mapping is known dump_fp   the kernel's rule over registers
- *and stack dump; asks for no mapping dump_cfi  call frame information alone: a stop in code that
- *comes without
+ * - chain: what the kernel walked when it took the sample.
+ * - dump: registers and stack dump, driven by the mappings that the capture knows: call frame
+ *   information for ELF; in code without a file the emitter's own where it gave any, else the
+ *   frame-pointer rule; a stop where no mapping is known.
+ * - dump_fp: the kernel's rule over registers and stack dump; asks for no mapping.
+ * - dump_cfi: call frame information alone: a stop in code that comes without.
  */
 enum jp_unwind_stop {
 	JP_UNWIND_ROOT,      /* it says that this is the outermost frame */

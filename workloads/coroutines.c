@@ -65,7 +65,7 @@ static int make_coroutine(int number)
 	context->uc_stack.ss_sp = stack;
 	context->uc_stack.ss_size = STACK;
 	context->uc_link = NULL;
-	context->uc_mcontext.gregs[REG_RBP] = 0; /* its outermost frame */
+	jp_arch_outermost(context);
 	makecontext(context, (void (*)(void))coroutine, 1, number);
 	return 0;
 }

@@ -106,5 +106,11 @@ extern const char jp_arch_enter_return[];
 /* A step's code that calls its `before`, a function without arguments, for any reason that native
  * code may have; with a frame pointer and call frame information. */
 void jp_arch_call_out(void);
+/* Where a signal's handler, which gets @ucontext, has interrupted its thread. */
+void jp_arch_interrupted(const void *ucontext, uint64_t *ip, uint64_t *sp);
+/* A context that makecontext() is about to get starts with no frame above. */
+void jp_arch_outermost(void *ucontext);
+/* The registers of a traced child that stopped. 0 or -errno. */
+int jp_arch_traced(int pid, uint64_t *ip, uint64_t *sp, uint64_t *bp);
 
 #endif

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +18,11 @@ struct run {
 	uint64_t code, size;
 	uint64_t entry, bp; /* S, and the caller's bp; entry 0: outside */
 	struct jp_emitted *emitted;
+};
+
+/* Where the child stands. */
+struct place {
+	uint64_t ip, sp, bp;
 };
 
 static bool read_word(pid_t pid, uint64_t at, uint64_t *word)
@@ -46,37 +50,37 @@ static int add(struct jp_emitted *emitted, const struct jp_truth_insn *insn)
 	return 0;
 }
 
-static int look(struct run *run, const struct user_regs_struct *regs)
+static int look(struct run *run, const struct place *place)
 {
-	struct jp_truth_insn insn = {.offset = regs->rip - run->code};
+	struct jp_truth_insn insn = {.offset = place->ip - run->code};
 	uint64_t saved = 0;
 
-	if (regs->rip - run->code >= run->size) {
+	if (place->ip - run->code >= run->size) {
 		/* Left where it was entered, or somewhere within. */
-		if (run->entry && regs->rsp != run->entry + 8)
+		if (run->entry && place->sp != run->entry + 8)
 			return -ENOTSUP;
 		run->entry = 0;
 		return 0;
 	}
 	if (!insn.offset) {
-		run->entry = regs->rsp;
-		run->bp = regs->rbp;
+		run->entry = place->sp;
+		run->bp = place->bp;
 	}
 	if (!run->entry)
 		return -ENOTSUP;
-	insn.pre = run->entry - regs->rsp;
-	if (regs->rbp == run->bp)
+	insn.pre = run->entry - place->sp;
+	if (place->bp == run->bp)
 		insn.bp = JP_BP_CALLER;
 	else if (!read_word(run->child, run->entry - 8, &saved) || saved != run->bp)
 		return -ENOTSUP;
 	else
-		insn.bp = regs->rbp == run->entry - 8 ? JP_BP_OWN : JP_BP_OTHER;
+		insn.bp = place->bp == run->entry - 8 ? JP_BP_OWN : JP_BP_OTHER;
 	return add(run->emitted, &insn);
 }
 
 static int follow(struct run *run)
 {
-	struct user_regs_struct regs;
+	struct place place;
 	int status, ret = 0;
 
 	for (unsigned steps = 0; !ret && steps < MOST_STEPS; steps++) {
@@ -85,9 +89,9 @@ static int follow(struct run *run)
 			return -errno;
 		if (!WIFSTOPPED(status))
 			return 0;
-		if (ptrace(PTRACE_GETREGS, run->child, NULL, &regs))
-			return -errno;
-		ret = look(run, &regs);
+		ret = jp_arch_traced(run->child, &place.ip, &place.sp, &place.bp);
+		if (!ret)
+			ret = look(run, &place);
 	}
 	kill(run->child, SIGKILL);
 	waitpid(run->child, &status, 0);

@@ -11,7 +11,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include "workloads/mix.h"
@@ -34,14 +33,15 @@ static int is_emitted(uint64_t ip)
 
 static void handle(int signal, siginfo_t *info, void *context)
 {
-	const greg_t *regs = ((const ucontext_t *)context)->uc_mcontext.gregs;
 	int saved = errno;
 	struct jp_paused *paused;
+	uint64_t ip, sp;
 
 	/* Native code may be inside of anything. */
-	if (!is_emitted(regs[REG_RIP]) || jp_stage_stopping())
+	jp_arch_interrupted(context, &ip, &sp);
+	if (!is_emitted(ip) || jp_stage_stopping())
 		return;
-	paused = jp_path_interrupted(regs[REG_RIP], regs[REG_RSP], scene.own_stack);
+	paused = jp_path_interrupted(ip, sp, scene.own_stack);
 	jp_path_run(&scene.mix.paths[OUTER + scene.handled++ % INNER]);
 	jp_path_resume(paused);
 	errno = saved;

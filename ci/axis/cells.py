@@ -50,7 +50,9 @@ def header_of(path, cell):
         "format": stored.FORMAT, "kind": kind, "label": cell.get("label", cell.get("kernel")),
         "version": cell["version"],
         "kernel": cell.get("kernel", "") if kind == "tool" else cell["version"],
-        **package_of(path, cell.get("package")), "packages": cell.get("packages"),
+        # A kernel that was given has no package.
+        "package": cell.get("package") or "", "package_sha256": cell.get("package_sha256"),
+        "packages": cell.get("packages"),
         "sha256": cell.get("sha256"), "qemu": cell.get("qemu"),
         "qemu_package": cell.get("qemu_package"), "accelerator": accelerator,
         # ci/matrix run counts instructions with TCG, so that the same run gives the same figures.
@@ -61,16 +63,6 @@ def header_of(path, cell):
     header = {key: value for key, value in header.items() if value is not None}
     stored.check(path, 1, {"id": header["label"], **header}, stored.HEADER)
     return header
-
-
-def package_of(path, package):
-    """Of a kernel it is an object, with the hash of its file; a kernel that was given has none."""
-    if not isinstance(package, dict):
-        return {"package": package or ""}
-    if not all(stored.is_text(package.get(key)) for key in ("name", "version", "sha256")):
-        raise Malformed(path, 1, "'package' cannot be %.100r" % package)
-    return {"package": "%s_%s" % (package["name"], package["version"]),
-            "package_sha256": package["sha256"]}
 
 
 def reason_of(cell):

@@ -334,6 +334,69 @@ class Refusals(Made):
         self.assertIn("No such file", done.stderr)
 
 
+class Stacks(Made):
+    """--stacks: each stack of a dump as a line."""
+
+    DUMPED = KIND | rd.REGS_USER | rd.STACK_USER
+    SP, CODE = 0x7ffd00000000, ANON + 0x100
+
+    def setUp(self):
+        super().setUp()
+        mask = 1 << rd.X86_BP | 1 << rd.X86_SP | 1 << rd.X86_IP
+        self.attr = rd.Attr.make(self.DUMPED, [9], mask, 128)
+        self.perf.attrs.append(self.attr)
+        self.out = self.path + ".stacks"
+
+    def dump(self, *words, size=None, time=100):
+        """Two words at the stack pointer, then the given ones from the frame pointer on."""
+        made = rd.Sample.make(self.attr, pid=PID, tid=PID + 1, chain=[rd.CONTEXT_USER, ANON, 1])
+        made.ip, made.time, made.id = self.CODE, time, 9
+        made.abi = 2
+        made.regs = {rd.X86_BP: self.SP + 16, rd.X86_SP: self.SP, rd.X86_IP: self.CODE}
+        made.stack = bytearray(struct.pack("<%dQ" % (2 + len(words)), 7, 8, *words)[:size])
+        made.asked = 128
+        self.add(made)
+
+    def stacks(self, *options):
+        done = self.run_judge(*options, "--stacks", self.out)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        with open(self.out, encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
+
+    def test_line(self):
+        self.sample(ANON)  # no dump, no line
+        self.dump(self.SP + 32, ANON + 0x20, 0, 0)
+        self.assertEqual(self.stacks(), [{
+            "pid": PID, "tid": PID + 1, "time": 100, "ip": hex(self.CODE), "dump": 48,
+            "asked": 128, "chain": [hex(rd.CONTEXT_USER), hex(ANON), "0x1"],
+            "frames": [hex(self.CODE), hex(ANON + 0x20)], "stop": "root",
+            "where": hex(ANON + 0x1f)}])
+
+    def test_stops(self):
+        self.dump(self.SP + 32, 0xdead0001, 0, 0)
+        self.dump(self.SP + 32, ANON + 0x20, size=24, time=101)
+        self.dump(self.SP, ANON + 0x20, 0, 0, time=102)
+        self.assertEqual([(one["stop"], len(one["frames"]), one["where"]) for one in self.stacks()],
+                         [("unmapped", 2, "0xdead0000"), ("dump-short", 1, hex(self.CODE)),
+                          ("bad-frame", 2, hex(ANON + 0x1f))])
+
+    def test_frame_pointers_through_files(self):
+        """The program's ELF file is not to be had: only a guess leads on."""
+        self.dump(self.SP + 32, MAIN + 0x20, self.SP + 48, MAIN + 0x40, 0, 0)
+        self.assertEqual([(one["stop"], len(one["frames"])) for one in self.stacks()],
+                         [("no-elf", 2)])
+        self.assertEqual([(one["stop"], len(one["frames"])) for one in
+                          self.stacks("--frame-pointers")], [("root", 3)])
+
+    def test_cannot_be_written(self):
+        self.dump(self.SP + 32, ANON + 0x20, 0, 0)
+        for where, why in (("/dev/full", "cannot be written"), (self.path + "/no", "Not a dir")):
+            done = self.run_judge("--stacks", where)
+            self.assertEqual((done.returncode, done.stdout), (99, ""))
+            self.assertIn(where, done.stderr)
+            self.assertIn(why, done.stderr)
+
+
 class FailIf(Made):
     def test_counts_and_shares(self):
         self.sample(ANON)

@@ -205,6 +205,24 @@ class Machine(Folder):
         self.assertEqual(data.features, original.features)
         self.assertEqual(len(data.records), len(original.records))
 
+    def test_addresses(self):
+        """What looks like a short text may be an address, and is left alone."""
+        folder = self.fixture()
+        path = os.path.join(folder, "perf.data")
+        data = run_directory.PerfData.load(path)
+        addresses = (b"As=BB~\0\0", b"|s=\x81\x48\x7f\0\0", b"ab=def\0\0", b"ABCD=V\0\0")
+        for address, sample in zip(addresses, data.samples()):
+            sample.stack[-16:] = bytes(8) + address
+        long = b"\0LATIN=caf\xe9 \xe9t \xe9t\xe9\0"
+        data.samples()[4].stack[-len(long):] = long
+        data.save(path)
+        self.repro()
+        packed = run_directory.PerfData.load(os.path.join(self.unpack(), "case", "perf.data"))
+        for address, sample in zip(addresses, packed.samples()):
+            self.assertEqual(sample.stack[-8:], address)
+        self.assertEqual(packed.samples()[4].stack[-len(long):],
+                         b"\0LATIN=" + b"x" * (len(long) - 8) + b"\0")
+
     def test_paths_are_listed(self):
         folder = self.fixture()
         self.repro()

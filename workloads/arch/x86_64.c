@@ -5,6 +5,9 @@
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <ucontext.h>
 
 /*
  * x86-64, System V. rdi: the function's own step; it may come back as anything, as may whatever a
@@ -435,6 +438,31 @@ int jp_arch_emit(enum jp_shape shape, unsigned char *out, size_t room, struct jp
 
 const struct jp_arch_elf jp_arch_elf = {
 	.machine = EM_X86_64, .sp = 7, .bp = 6, .return_address = 16};
+
+void jp_arch_interrupted(const void *ucontext, uint64_t *ip, uint64_t *sp)
+{
+	const greg_t *regs = ((const ucontext_t *)ucontext)->uc_mcontext.gregs;
+
+	*ip = regs[REG_RIP];
+	*sp = regs[REG_RSP];
+}
+
+void jp_arch_outermost(void *ucontext)
+{
+	((ucontext_t *)ucontext)->uc_mcontext.gregs[REG_RBP] = 0;
+}
+
+int jp_arch_traced(int pid, uint64_t *ip, uint64_t *sp, uint64_t *bp)
+{
+	struct user_regs_struct regs;
+
+	if (ptrace(PTRACE_GETREGS, pid, NULL, &regs))
+		return -errno;
+	*ip = regs.rip;
+	*sp = regs.rsp;
+	*bp = regs.rbp;
+	return 0;
+}
 
 /*
  * The return label is hidden and has no type: a symbolizer must not take it for a function. The

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a frame pointer costs: the same calls with one and without, turn and turn about. Says at its
+ * end how long either took.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "workloads/path.h"
+#include "workloads/program.h"
+#include "workloads/workload.h"
+
+enum {
+	DEPTH = 9,
+	REPEAT = 4, /* each function calls the next one so often: 87,381 calls in one run */
+	CALLS = 87381,
+	MOST_PAIRS = 1 << 16,
+};
+
+/* One of the two: every function of one shape. */
+struct side {
+	struct jp_arena arena;
+	struct jp_path path;
+	uint64_t total; /* ns of the CPU */
+};
+
+struct scene {
+	unsigned turns;
+	struct side with, without;
+	double *ratios;
+	size_t nr_ratios;
+};
+
+static int make(struct side *side, enum jp_shape shape, unsigned turns)
+{
+	struct jp_function function;
+	const struct jp_function *order[DEPTH];
+	int ret = jp_arena_map(&side->arena, JP_PROTECT_FLIP, 4096, NULL, NULL);
+
+	if (ret)
+		return ret;
+	ret = jp_emit(&side->arena, shape, jp_shape_text(shape), &function);
+	if (!ret)
+		ret = jp_arena_seal(&side->arena);
+	for (int i = 0; i < DEPTH; i++)
+		order[i] = &function;
+	if (!ret)
+		ret = jp_path_make(&side->path, order, DEPTH, DEPTH);
+	for (int i = 0; i < DEPTH && !ret; i++) {
+		side->path.steps[i].before = side->path.steps[i].after = turns;
+		side->path.steps[i].repeat = i + 1 < DEPTH ? REPEAT : 1;
+	}
+	return ret;
+}
+
+/* The thread's own time: a machine that is busy otherwise must not count. */
+static uint64_t own_time(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static uint64_t measure(struct side *side)
+{
+	uint64_t began = own_time(), took;
+
+	jp_path_run(&side->path);
+	took = own_time() - began;
+	side->total += took;
+	return took;
+}
+
+static int round_of(void *context)
+{
+	struct scene *scene = context;
+	uint64_t with, without;
+
+	if (scene->nr_ratios % 2) {
+		without = measure(&scene->without);
+		with = measure(&scene->with);
+	} else {
+		with = measure(&scene->with);
+		without = measure(&scene->without);
+	}
+	if (scene->nr_ratios < MOST_PAIRS)
+		scene->ratios[scene->nr_ratios++] = (double)with / without;
+	return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double one = *(const double *)a, other = *(const double *)b;
+
+	return (one > other) - (one < other);
+}
+
+static void tell(struct scene *scene)
+{
+	size_t count = scene->nr_ratios;
+
+	if (!count)
+		return;
+	qsort(scene->ratios, count, sizeof(*scene->ratios), by_value);
+	printf("%zu pairs of %d calls of %u turns: with a frame pointer / without, 5 %%, median, "
+	       "95 %%: %.3f %.3f %.3f; %.2f and %.2f ns a call\n",
+	       count, CALLS, 2 * scene->turns, scene->ratios[count / 20], scene->ratios[count / 2],
+	       scene->ratios[count - 1 - count / 20], (double)scene->with.total / count / CALLS,
+	       (double)scene->without.total / count / CALLS);
+}
+
+static int run(int argc, char **argv)
+{
+	struct scene scene = {.turns = 1};
+	int ret = 1;
+
+	for (int i = 1; i < argc && ret > 0; i++)
+		ret = jp_plan_number(argv[i], "--turns=", 1, 1000000, &scene.turns);
+	if (ret <= 0) {
+		fprintf(stderr, "jitproof workload %s: bad option (see --help)\n", argv[0]);
+		return 2;
+	}
+	scene.ratios = calloc(MOST_PAIRS, sizeof(*scene.ratios));
+	ret = scene.ratios ? make(&scene.with, JP_SHAPE_FP, scene.turns) : -ENOMEM;
+	if (!ret)
+		ret = make(&scene.without, JP_SHAPE_NO_FP, scene.turns);
+	if (!ret)
+		ret = jp_stage_rounds(round_of, &scene);
+	tell(&scene);
+	jp_path_free(&scene.with.path);
+	jp_path_free(&scene.without.path);
+	free(scene.ratios);
+	if (ret)
+		fprintf(stderr, "jitproof workload %s: %s\n", argv[0], strerror(-ret));
+	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static const struct jp_workload frame_cost = {
+	.name = "frame_cost",
+	.help = "the same calls with a frame pointer and without, timed",
+	.options = "  --turns=N        of each of a function's two loops (1)\n",
+	.run = run,
+};
+JP_REGISTER(workload, frame_cost);

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A library that lies in a FUSE file system, in a mount namespace of its own: how images of
+ * rootless containers are served. The mount belongs to a user; the kernel lets nobody else in, root
+ * neither.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/fuse.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "harness/truth_write.h"
+#include "workloads/folder.h"
+#include "workloads/object.h"
+#include "workloads/process.h"
+#include "workloads/program.h"
+#include "workloads/workload.h"
+
+enum { BLOCK = 128 << 10, ROOM = BLOCK + 4096, NODE = 2, OTHER_USER = 65534, TICK_MS = 100 };
+static const char name_of_file[] = "library.so";
+
+static struct {
+	struct jp_object object;
+	char mount[4096];
+	int fd;   /* of the file system */
+	int file; /* what it serves */
+	uid_t user;
+	atomic_int over;
+} scene = {.fd = -1, .file = -1};
+
+/* Sends @size bytes, or @error (-errno), as the answer to @request. */
+static void answer(const struct fuse_in_header *request, int error, const void *data, size_t size)
+{
+	static char out[ROOM];
+	struct fuse_out_header header = {
+		.len = sizeof(header) + size, .error = error, .unique = request->unique};
+
+	memcpy(out, &header, sizeof(header));
+	if (size)
+		memcpy(out + sizeof(header), data, size);
+	/* The request may have been given up meanwhile. */
+	if (write(scene.fd, out, header.len) < 0 && errno != ENOENT && errno != ENODEV)
+		perror("jitproof workload fuse_library: answer");
+}
+
+static struct fuse_attr attributes_of(uint64_t node)
+{
+	struct fuse_attr attr = {.ino = node,
+				 .nlink = 1,
+				 .uid = scene.user,
+				 .gid = scene.user,
+				 .blksize = 4096,
+				 .mode = node == NODE ? S_IFREG | 0755 : S_IFDIR | 0755};
+	struct stat st;
+
+	if (node == NODE && !fstat(scene.file, &st)) {
+		attr.size = st.st_size;
+		attr.blocks = (st.st_size + 511) / 512;
+	}
+	return attr;
+}
+
+static void look_up(const struct fuse_in_header *request, const char *name)
+{
+	const struct fuse_entry_out entry = {.nodeid = NODE,
+					     .entry_valid = 3600,
+					     .attr_valid = 3600,
+					     .attr = attributes_of(NODE)};
+
+	if (request->nodeid == FUSE_ROOT_ID && !strcmp(name, name_of_file))
+		answer(request, 0, &entry, sizeof(entry));
+	else
+		answer(request, -ENOENT, NULL, 0);
+}
+
+static void give_bytes(const struct fuse_in_header *request, const struct fuse_read_in *in)
+{
+	static char block[BLOCK];
+	ssize_t got = pread(scene.file, block, in->size < BLOCK ? in->size : BLOCK, in->offset);
+
+	answer(request, got < 0 ? -errno : 0, block, got < 0 ? 0 : got);
+}
+
+static void serve(const struct fuse_in_header *request)
+{
+	const void *in = request + 1;
+	const struct fuse_init_out init = {.major = FUSE_KERNEL_VERSION,
+					   .minor = FUSE_KERNEL_MINOR_VERSION,
+					   .max_readahead = BLOCK,
+					   .max_write = 4096,
+					   .max_background = 8,
+					   .congestion_threshold = 8};
+	const struct fuse_attr_out attr = {.attr_valid = 3600,
+					   .attr = attributes_of(request->nodeid)};
+	const struct fuse_open_out opened = {.open_flags = FOPEN_KEEP_CACHE};
+
+	switch (request->opcode) {
+	case FUSE_INIT:
+		answer(request, 0, &init, sizeof(init));
+		break;
+	case FUSE_LOOKUP:
+		look_up(request, in);
+		break;
+	case FUSE_GETATTR:
+		answer(request, 0, &attr, sizeof(attr));
+		break;
+	case FUSE_OPEN:
+	case FUSE_OPENDIR:
+		answer(request, 0, &opened, sizeof(opened));
+		break;
+	case FUSE_READ:
+		give_bytes(request, in);
+		break;
+	case FUSE_FLUSH:
+	case FUSE_RELEASE:
+	case FUSE_RELEASEDIR:
+		answer(request, 0, NULL, 0);
+		break;
+	case FUSE_FORGET: /* want no answer */
+	case FUSE_BATCH_FORGET:
+	case FUSE_INTERRUPT:
+		break;
+	default:
+		answer(request, -ENOSYS, NULL, 0);
+	}
+}
+
+/* Until its last mount is gone, or nobody needs it. */
+static void *serve_all(void *context)
+{
+	static char request[ROOM];
+	uint64_t now = jp_truth_now();
+
+	jp_truth_new_task();
+	jp_truth_put(JP_TRUTH_THREAD_START, now, now, 0, 0, 0, 0);
+	while (!atomic_load(&scene.over)) {
+		struct pollfd ready = {.fd = scene.fd, .events = POLLIN};
+		ssize_t got;
+
+		if (poll(&ready, 1, TICK_MS) <= 0)
+			continue;
+		got = read(scene.fd, request, sizeof(request));
+		if (got >= (ssize_t)sizeof(struct fuse_in_header))
+			serve((const struct fuse_in_header *)request);
+		/* ENOENT: given up before we read it; EPERM: it is not mounted yet. */
+		else if (got < 0 && errno != EINTR && errno != EAGAIN && errno != ENOENT &&
+			 errno != EPERM)
+			break;
+	}
+	now = jp_truth_now();
+	jp_truth_put(JP_TRUTH_THREAD_EXIT, now, now, 0, 0, 0, 0);
+	return NULL;
+}
+
+/* Another user, with what root may do: the file system asks who one is, everything else what one
+ * may do. */
+static int become(uid_t user)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+
+	if (!user)
+		return 0;
+	if (prctl(PR_SET_KEEPCAPS, 1) || setresgid(user, user, user) ||
+	    setresuid(user, user, user) || syscall(SYS_capget, &header, data))
+		return -errno;
+	data[0].effective = data[0].permitted;
+	data[1].effective = data[1].permitted;
+	return syscall(SYS_capset, &header, data) ? -errno : 0;
+}
+
+static int mount_own(void)
+{
+	char options[128];
+
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=%u,group_id=%u", scene.fd,
+		 scene.user, scene.user);
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("images", scene.mount, "fuse", MS_NOSUID | MS_NODEV, options))
+		return -errno;
+	return 0;
+}
+
+/* The process whose library it is. */
+static int inside(void *context)
+{
+	struct jp_plan plan = jp_plan_defaults();
+	struct jp_program program;
+	struct jp_loaded loaded;
+	char path[4200];
+	int ret = mount_own();
+
+	plan.protect = JP_PROTECT_FLIP;
+	snprintf(path, sizeof(path), "%s/%s", scene.mount, name_of_file);
+	if (!ret)
+		ret = become(scene.user);
+	if (!ret)
+		ret = jp_object_load(&scene.object, path, 0, &loaded);
+	if (!ret)
+		ret = jp_program_make(&program, &plan);
+	if (!ret)
+		ret = jp_path_thread(loaded.paths, JP_OBJECT_PATHS);
+	if (!ret)
+		ret = jp_path_thread(program.paths, program.nr_paths);
+	if (ret)
+		fprintf(stderr, "jitproof workload fuse_library: inside: %s\n", strerror(-ret));
+	else
+		jp_stage(NULL, NULL);
+	jp_path_join();
+	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* Its exit status is errno. */
+static int try_mount(void *context)
+{
+	return -mount_own();
+}
+
+static int prepare(void)
+{
+	const char *folder = jp_folder();
+	char path[4200];
+	int ret;
+
+	if (!folder)
+		return -EIO;
+	snprintf(path, sizeof(path), "%.4000s/served", folder);
+	snprintf(scene.mount, sizeof(scene.mount), "%.4000s/image", folder);
+	ret = jp_object_write(&scene.object, path, 0);
+	if (ret)
+		return ret;
+	scene.file = open(path, O_RDONLY | O_CLOEXEC);
+	if (scene.file < 0 || mkdir(scene.mount, 0755))
+		return -errno;
+	return 0;
+}
+
+/* What the machine lacks, or NULL. */
+static const char *missing(void)
+{
+	struct jp_fork fork = {.namespaces = CLONE_NEWNS};
+	struct jp_process process;
+	static char why[128];
+	int ret;
+
+	scene.fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	ret = scene.fd < 0 ? errno : -jp_process_fork(&process, &fork, try_mount, NULL);
+	if (!ret)
+		ret = jp_process_reap(&process);
+	if (scene.fd >= 0)
+		close(scene.fd);
+	/* That connection went with its mount. */
+	scene.fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	if (!ret)
+		return NULL;
+	snprintf(why, sizeof(why), "/dev/fuse, or a FUSE mount in a mount namespace: %s",
+		 strerror(ret));
+	return why;
+}
+
+static int run_inside(void)
+{
+	struct jp_fork fork = {.namespaces = CLONE_NEWNS};
+	struct jp_process process = {0};
+	pthread_t server;
+	int ret = jp_process_fork(&process, &fork, inside, NULL);
+
+	if (!ret)
+		ret = -pthread_create(&server, NULL, serve_all, NULL);
+	if (ret)
+		return ret;
+	ret = jp_process_wait_ready(&process);
+	if (!ret)
+		jp_stage(NULL, NULL);
+	jp_process_tell_stop(&process);
+	if (jp_process_reap(&process))
+		ret = -ECHILD;
+	atomic_store(&scene.over, 1);
+	pthread_join(server, NULL);
+	return ret;
+}
+
+static int run(int argc, char **argv)
+{
+	const char *why;
+	int ret;
+
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--user=other")) {
+			fprintf(stderr, "jitproof workload %s: unknown option '%s' (see --help)\n",
+				argv[0], argv[i]);
+			return 2;
+		}
+		scene.user = OTHER_USER;
+	}
+	ret = prepare();
+	why = ret ? NULL : missing();
+	if (!ret && !why)
+		ret = run_inside();
+	jp_folder_remove();
+	if (why)
+		return jp_stage_skip(why);
+	if (ret)
+		fprintf(stderr, "jitproof workload %s: %s\n", argv[0], strerror(-ret));
+	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static const struct jp_workload fuse_library = {
+	.name = "fuse_library",
+	.help = "a library in a FUSE file system that only its process sees",
+	.options = "  --user=other     it belongs to another user: root is not let in\n",
+	.run = run,
+};
+JP_REGISTER(workload, fuse_library);
