@@ -178,6 +178,10 @@ def guessed(pair, _):
     return pair.common == len(pair.a) and pair.ours["stop"] in ("no-cfi", "no-elf")
 
 
+def guessed_before(pair, _):
+    return pair.common >= pair.ours.get("guessed", len(pair.a) + 1)
+
+
 def last_word(pair, _):
     return any(address + 8 == end for address, _, end in pair.theirs.outside)
 
@@ -203,6 +207,7 @@ CLASSES = {
     "perf cannot read the dump's last word": last_word,
     "perf invents ffffffffffffffff where the dump ends": invented,
     "perf reads a register that is popped already": popped,
+    "both guessed by rbp; perf knows no register since": guessed_before,
 }
 
 
@@ -351,6 +356,11 @@ class Comparison:
 def compare(options, perf, path, judge_options):
     ours, result = read_ours(options.jitproof, path, judge_options), Comparison()
     alone = 0
+    if judge_options:  # where the guess began, in frames
+        for key, stacks in read_ours(options.jitproof, path, []).items():
+            for one, other in zip(ours[key], stacks):
+                if other["stop"] in ("no-cfi", "no-elf"):
+                    one["guessed"] = len(other["frames"])
 
     def visit(key, unwound, mappings):
         nonlocal alone

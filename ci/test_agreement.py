@@ -73,6 +73,16 @@ class Classes(Compared):
             ours = [FILE] if name.startswith("perf invents") else [FILE, FILE + 9]
             self.assertEqual(self.judged(ours, frames, outside=[(address, SP, END)]), name)
 
+    def test_after_a_guess(self):
+        for began, name in ((1, "both guessed by rbp; perf knows no register since"),
+                            (2, "both guessed by rbp; perf knows no register since"),
+                            (3, "unexplained")):
+            comparison = agreement.Comparison()
+            pair = self.pair([FILE, FILE + 9, FILE + 20], [FILE, FILE + 9, FILE + 30])
+            pair.ours["guessed"] = began
+            comparison.add(pair, self.mappings)
+            self.assertEqual(next(iter(comparison.classes), "unexplained"), name)
+
     def test_second_place(self):
         self.mappings.add(PID, 0x7f2000000000, 0x1000, 0x1000, True, "/usr/bin/made")
         for libdw, name in ((True, "perf (libdw) has the file at one of two places"),
