@@ -19,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
 from debian_packages import Missing  # noqa: E402
-from vm import bundle, cell, guest, initramfs, kernel_log, kernels, qemu, suites  # noqa: E402
+from vm import bundle, cell, configuration, guest, initramfs, kernel_log, kernels, qemu, suites  # noqa: E402
 from vm.progress import Progress  # noqa: E402
 
 LIMITS = {"boot": 20, "case": 20, "leave": 20}
@@ -252,6 +252,23 @@ class Choice(unittest.TestCase):
             suites.groups(config, names, "short", ["y/b"])
         with self.assertRaises(Missing):
             suites.groups(config, ["x/a", "y/a"], "short", [])
+
+
+class Ours(unittest.TestCase):
+    """ci/matrix.toml itself."""
+
+    def test_each_line_names_a_case_and_each_study_is_there(self):
+        config = configuration.load(os.path.join(HERE, "matrix.toml"))
+        names = suites.known(os.environ.get("JITPROOF", os.path.join(HERE, "../build/jitproof")))
+        short = {name for group in suites.groups(config, names, "short", []) for name in
+                 group.cases}
+        # The cases of peers need a profiler.
+        self.assertEqual({name.split("/")[0] for name in names} - {"peers"},
+                         {name.split("/")[0] for name in short})
+        full = [name for group in suites.groups(config, names, "full", []) for name in group.cases]
+        self.assertEqual(sorted(full), sorted(names))
+        kernel_log.allowed(config.get("allowed", []))
+        self.assertEqual(suites.unlisted([], config["skips"], "6.12"), [])
 
 
 class Image(Folder):

@@ -87,6 +87,7 @@ int jp_path_make(struct jp_path *path, const struct jp_function *const *function
 	ids = calloc(depth, sizeof(*ids));
 	path->steps = calloc(depth + 2, sizeof(*path->steps));
 	path->depth = depth;
+	path->stack = NULL;
 	if (!ids || !path->steps) {
 		free(ids);
 		jp_path_free(path);

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes odd.data, the records that a plain recording does not hold; every.dump, a jitdump with a
-record of every type; names.map, a perf map with lines of every kind; emitted.eh_frame and
-expressions.eh_frame, unwinding tables behind what fuzz_eh_frame.c wants to know of them.
+"""Makes odd.data, the records that a plain recording does not hold; deferred.data, with deferred
+callchains; every.dump, a jitdump with a record of every type; names.map, a perf map with lines of
+every kind; emitted.eh_frame and expressions.eh_frame, unwinding tables behind what fuzz_eh_frame.c
+wants to know of them.
 
 Of the others, compressed.data, pipe.data and two_events.data are perf 6.1's (record -z, -o -, and
 two -e), cut to a few records; jit.dump is anon_exec's, of the first functions and two moves; perf.map was
@@ -95,6 +96,25 @@ def expressions_eh_frame():
         raw[frame:frame + frame_size] + raw[index:index + index_size]
 
 
+def deferred_data():
+    """Callchains of kernels from 6.19 whose user part comes later."""
+    kind = rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME | rd.CALLCHAIN
+    attr = rd.Attr.make(kind, [7])
+    struct.pack_into("<Q", attr.raw, 40, attr.flags | 3 << 38)
+    perf = rd.PerfData([attr], [], {6: struct.pack("<I64s", 64, b"x86_64")})
+    perf.records += [perf.comm(PID, PID, "deferred", 5),
+                     perf.map(PID, CODE, 0x1000, "/usr/bin/deferred", 10)]
+    for time, cookie in ((20, 1 << 32), (30, 1 << 32), (40, 3 << 32)):
+        made = rd.Sample.make(attr, pid=PID, tid=PID, chain=[2**64 - 640, cookie])
+        made.ip, made.time, made.id = CODE, time, 7
+        perf.records.append(made)
+    for time, cookie in ((50, 1 << 32), (51, 1 << 32), (60, 5 << 32)):
+        perf.records.append(perf.side(22, struct.pack("<5Q", cookie, 3, CODE, CODE + 8, CODE + 16),
+                                      time, rd.USER, PID, PID))
+    perf.records.append(rd.Record(rd.FINISHED_ROUND, 0, b""))
+    perf.save(os.path.join(HERE, "deferred.data"))
+
+
 def every_dump():
     def record(kind, body, time):
         return struct.pack("<IIQ", kind, 16 + len(body), time) + body
@@ -139,6 +159,7 @@ def wide_protect():
 
 def main():
     odd_data()
+    deferred_data()
     for folder in ("perfdata", "truth"):
         os.makedirs(os.path.join(HERE, folder), exist_ok=True)
     short_records()
