@@ -19,7 +19,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
 from debian_packages import Missing  # noqa: E402
-from vm import bundle, cell, configuration, guest, initramfs, kernel_log, kernels, qemu, suites  # noqa: E402
+from vm import bundle, cell, configuration, guest, initramfs, kernel_log  # noqa: E402
+from vm import kernels, qemu, suites  # noqa: E402
 from vm.progress import Progress  # noqa: E402
 
 LIMITS = {"boot": 20, "case": 20, "leave": 20}
