@@ -20,11 +20,12 @@ JP_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. -MMD -MP -pthread -fno-omit-frame-poin
 	$(if $(HAVE_ZSTD),-DJP_HAVE_ZSTD)
 JP_LDLIBS := -pthread -ldw -lelf $(if $(HAVE_ZSTD),-lzstd) -lm
 
-SRC	:= $(wildcard harness/*.c harness/capture/*.c validators/*.c workloads/*.c \
+SRC	:= $(filter-out harness/selftest/%,$(wildcard harness/*.c harness/*/*.c)) \
+	$(wildcard validators/*.c workloads/*.c \
 	workloads/publish/*.c facts/*.c) workloads/arch/$(ARCH).c
 OBJ	:= $(SRC:%.c=$(O)/%.o) $(O)/expected.o
 # What a test links: everything but main(), which is the test's own.
-PARTS	:= $(filter-out $(O)/harness/main.o,$(OBJ))
+PARTS	:= $(filter-out $(O)/harness/command/main.o,$(OBJ))
 
 EXPECTED := $(wildcard results/expected/*)
 # Names may come and go without any file getting newer: the list itself is a file.
@@ -41,7 +42,8 @@ SELFTEST_BIN := $(if $(BAD),$(O)/selftest/jitproof-selftest)
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -Wno-maybe-uninitialized
 FUZZ_C	:= $(wildcard harness/selftest/fuzz_*.c)
 FUZZ	:= $(FUZZ_C:harness/selftest/%.c=$(O)/asan/%)
-ASAN_PARTS := $(patsubst %.c,$(O)/asan/%.o,$(filter-out harness/main.c,$(SRC))) $(O)/expected.o
+ASAN_PARTS := $(patsubst %.c,$(O)/asan/%.o,$(filter-out harness/command/main.c,$(SRC))) \
+	$(O)/expected.o
 # The emitter's compares stacks with backtrace(), which ASan puts a frame of its own below.
 ASAN_TESTS := $(patsubst $(O)/selftest/%,$(O)/asan/%,$(filter-out %/test_emitter,$(TESTS)))
 SANITIZED := $(FUZZ) $(ASAN_TESTS) $(O)/asan/jitproof
@@ -63,7 +65,7 @@ SAY	 = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,@printf '  %-4s %s\n
 HAVE_STATIC := $(shell echo 'int main(void) { return 0; }' | $(CC) -static -x c -o /dev/null - \
 	2>/dev/null && echo 1)
 STATIC	:= $(if $(HAVE_STATIC),$(O)/jitproof-static $(O)/jitproof-static-pie)
-STATIC_OBJ := $(patsubst %,$(O)/harness/%.o,main registry error truth_write truth_seal) \
+STATIC_OBJ := $(patsubst %,$(O)/harness/%.o,command/main registry error truth/write truth/seal) \
 	$(patsubst %,$(O)/workloads/%.o,anon_exec arena backing cmd_workload emitter frame_walk \
 	image path plan program publish stage arch/$(ARCH)) \
 	$(patsubst %.c,$(O)/%.o,$(wildcard workloads/publish/*.c))
@@ -130,7 +132,7 @@ $(O)/asan/test_%: $(O)/asan/harness/selftest/test_%.o $(ASAN_PARTS)
 	$(call SAY,LD,$@)
 	$(Q)$(CC) -g $(SANITIZE) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
 
-$(O)/asan/jitproof: $(O)/asan/harness/main.o $(ASAN_PARTS)
+$(O)/asan/jitproof: $(O)/asan/harness/command/main.o $(ASAN_PARTS)
 	$(call SAY,LD,$@)
 	$(Q)$(CC) -g $(SANITIZE) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
 

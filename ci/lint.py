@@ -19,11 +19,11 @@ FORBIDDEN_FOLDERS = {"util", "utils", "common", "misc", "lib", "libs", "helpers"
 C_FOLDERS = ("harness", "workloads", "validators", "facts")
 
 WORKLOADS_MAY = re.compile(
-    r"harness/(error|registry|truth_format|truth_write|jitdump_format)\.h$|workloads/")
+    r"harness/(error|registry|truth/format|truth/write|jit/jitdump_format)\.h$|workloads/")
 VALIDATORS_MAY_NOT = re.compile(
     r"^(sys/(mman|ioctl|wait|socket|ptrace|prctl|syscall|epoll|resource)\.h|unistd\.h|fcntl\.h|"
     r"signal\.h|poll\.h|pthread\.h|sched\.h|dirent\.h|linux/.*|"
-    r"harness/(capture|runner|performer|stage|run_dir|interrupt|report|environment)(\.h|/.*)|"
+    r"harness/capture\.h|harness/(capture|run|command)/.*|harness/report/report\.h|"
     r"workloads/.*)$")
 SYSTEM_CALLS = re.compile(
     r"(?<![\w.>])(open|openat|fopen|read|write|mmap|munmap|ioctl|fork|execv\w*|system|popen|"
@@ -102,10 +102,11 @@ def check_lines(lint, path, text):
 
 def check_homes(lint, path, text):
     homes = (
-        (r"^(gelf|libelf)\.h$|^libelf/", r"^harness/elf_file\.c$", "libelf: harness/elf_file.c"),
-        (r"^elfutils/libdw|^libdw|^dwarf\.h$", r"^harness/cfi\.c$", "libdw: harness/cfi.c"),
+        (r"^(gelf|libelf)\.h$|^libelf/", r"^harness/elf/elf_file\.c$", "libelf: harness/elf/"),
+        (r"^elfutils/libdw|^libdw|^dwarf\.h$", r"^harness/unwind/cfi\.c$",
+         "libdw: harness/unwind/cfi.c"),
         (r"^zstd.*\.h$", r"^harness/zstd\.c$", "libzstd: harness/zstd.c"),
-        (r"^linux/perf_event\.h$", r"^harness/capture/|^harness/perfdata_[a-z_]+\.[ch]$|^facts/",
+        (r"^linux/perf_event\.h$", r"^harness/capture/|^harness/perfdata/|^facts/",
          "linux/perf_event.h: harness/capture/, the perf.data files and facts/"),
     )
     for number, name in includes(text):
@@ -116,11 +117,12 @@ def check_homes(lint, path, text):
 
 
 def check_direction(lint, path, text):
-    core = path.startswith("harness/") and path.count("/") == 1
+    core = path.startswith("harness/") and not path.startswith(
+        ("harness/capture/", "harness/profiler/", "harness/selftest/"))
     for number, name in includes(text):
         ours = name.startswith(("harness/", "workloads/", "validators/", "facts/"))
         # `jitproof workload` lives with what it starts, and is a command all the same.
-        command = name == "harness/command.h" and re.match(r"workloads/cmd_\w+\.c$", path)
+        command = name == "harness/command/command.h" and re.match(r"workloads/cmd_\w+\.c$", path)
         if path.startswith("workloads/") and ours and not WORKLOADS_MAY.match(name) and not command:
             lint.say(path, number, f"includes {name}",
                      "a workload knows the emitter and the truth writer, nothing else of ours")

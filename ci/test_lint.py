@@ -41,7 +41,7 @@ class Trees(unittest.TestCase):
         self.assertEqual(lint.check(self.root, formatted=False), [])
 
     def test_clean_tree(self):
-        self.clean("workloads/a.c", SPDX + '#include "harness/truth_write.h"\n'
+        self.clean("workloads/a.c", SPDX + '#include "harness/truth/write.h"\n'
                    '#include "workloads/emitter.h"\n')
 
     def test_empty_tree(self):
@@ -70,10 +70,11 @@ class Trees(unittest.TestCase):
                    line=2)
 
     def test_workload_sees_replay(self):
-        self.found("workloads/arch/a.c", SPDX + '#include "harness/replay.h"\n', "a workload knows")
+        self.found("workloads/arch/a.c", SPDX + '#include "harness/replay/replay.h"\n',
+                   "a workload knows")
 
     def test_workload_command(self):
-        self.clean("workloads/cmd_workload.c", SPDX + '#include "harness/command.h"\n')
+        self.clean("workloads/cmd_workload.c", SPDX + '#include "harness/command/command.h"\n')
 
     def test_validator_includes(self):
         for name in ("unistd.h", "sys/mman.h", "linux/perf_event.h", "fcntl.h"):
@@ -116,10 +117,10 @@ class Trees(unittest.TestCase):
         self.clean("harness/selftest/bad_facts.c", SPDX + '#include "facts/fact.h"\n')
 
     def test_homes(self):
-        for name, good in (("libelf.h", "harness/elf_file.c"),
-                           ("elfutils/libdw.h", "harness/cfi.c"),
+        for name, good in (("libelf.h", "harness/elf/elf_file.c"),
+                           ("elfutils/libdw.h", "harness/unwind/cfi.c"),
                            ("zstd.h", "harness/zstd.c"),
-                           ("linux/perf_event.h", "harness/perfdata_write.c"),
+                           ("linux/perf_event.h", "harness/perfdata/write.c"),
                            ("linux/perf_event.h", "harness/capture/events.c")):
             text = SPDX + f"#include <{name}>\n"
             self.found("harness/wrong.c", text, "it has one home", line=2)

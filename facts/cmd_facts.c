@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "facts/ask.h"
-#include "harness/command.h"
-#include "harness/json.h"
+#include "harness/command/command.h"
+#include "harness/report/json.h"
 
 enum { LIMIT_MS = 20000 };
 

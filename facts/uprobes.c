@@ -14,7 +14,7 @@
 
 #include "facts/plot.h"
 #include "facts/tell.h"
-#include "harness/procmaps.h"
+#include "harness/replay/procmaps.h"
 
 /* The file and the offset in it of what is at @addr. */
 struct place {

@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/code_loads.h"
-#include "harness/evidence_gate.h"
-#include "harness/jit_cfi.h"
-#include "harness/machine.h"
-#include "harness/replay.h"
-#include "harness/unwind.h"
-#include "harness/validator.h"
+#include "harness/jit/code_loads.h"
+#include "harness/judge/evidence_gate.h"
+#include "harness/unwind/jit_cfi.h"
+#include "harness/unwind/machine.h"
+#include "harness/replay/replay.h"
+#include "harness/unwind/unwind.h"
+#include "harness/judge/validator.h"
 #include "validators/stack_counts.h"
 #include "validators/stack_verdict.h"
 

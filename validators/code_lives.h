@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 
-#include "harness/code_loads.h"
-#include "harness/evidence.h"
-#include "harness/replay.h"
+#include "harness/jit/code_loads.h"
+#include "harness/judge/evidence.h"
+#include "harness/replay/replay.h"
 
 /* A mapping record that came after code was loaded, and covers it. */
 struct jp_hider {

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/evidence_gate.h"
-#include "harness/replay.h"
-#include "harness/spans.h"
+#include "harness/judge/evidence_gate.h"
+#include "harness/replay/replay.h"
+#include "harness/replay/spans.h"
 
 struct files {
 	const struct jp_evidence *evidence;

@@ -2,7 +2,7 @@
 #ifndef JP_VALIDATORS_FILES_H
 #define JP_VALIDATORS_FILES_H
 
-#include "harness/validator.h"
+#include "harness/judge/validator.h"
 
 /* Whether the capture has anything of @pid at @time at all. */
 typedef bool (*jp_files_seen)(void *context, uint32_t pid, uint64_t time);

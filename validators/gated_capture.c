@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/evidence_gate.h"
-#include "harness/replay.h"
-#include "harness/validator.h"
+#include "harness/judge/evidence_gate.h"
+#include "harness/replay/replay.h"
+#include "harness/judge/validator.h"
 
 /* More processes than this have their figures in sums alone. */
 enum { MOST_LISTED = 64 };

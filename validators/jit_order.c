@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/machine.h"
-#include "harness/names.h"
-#include "harness/validator.h"
+#include "harness/unwind/machine.h"
+#include "harness/jit/names.h"
+#include "harness/judge/validator.h"
 #include "validators/code_lives.h"
 
 /* From bad to good: a wrong name is worse than none. */

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/evidence_gate.h"
-#include "harness/machine.h"
-#include "harness/replay.h"
-#include "harness/spans.h"
-#include "harness/validator.h"
+#include "harness/judge/evidence_gate.h"
+#include "harness/unwind/machine.h"
+#include "harness/replay/replay.h"
+#include "harness/replay/spans.h"
+#include "harness/judge/validator.h"
 
 struct standing {
 	uint32_t tid;

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/evidence_gate.h"
-#include "harness/replay.h"
-#include "harness/validator.h"
+#include "harness/judge/evidence_gate.h"
+#include "harness/replay/replay.h"
+#include "harness/judge/validator.h"
 #include "validators/files.h"
 
 struct image {

@@ -2,8 +2,8 @@
 #ifndef JP_STACK_COUNTS_H
 #define JP_STACK_COUNTS_H
 
-#include "harness/evidence.h"
-#include "harness/findings.h"
+#include "harness/judge/evidence.h"
+#include "harness/judge/findings.h"
 
 /* What is counted of the stacks of a capture, and the metrics that come of it. */
 struct jp_method_count {

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "harness/findings.h"
+#include "harness/judge/findings.h"
 
 /*
  * What an observed stack is found to be, from single to exact, or wrong, or extra (DESIGN 5); the

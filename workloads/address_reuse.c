@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
-#include "harness/truth_write.h"
+#include "harness/truth/write.h"
 #include "workloads/code_heap.h"
 
 /*

@@ -13,7 +13,7 @@
 #include <sys/shm.h>
 #include <unistd.h>
 
-#include "harness/truth_write.h"
+#include "harness/truth/write.h"
 
 #ifndef PR_SET_VMA
 #define PR_SET_VMA           0x53564d41

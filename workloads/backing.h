@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/truth_format.h"
+#include "harness/truth/format.h"
 
 /*
  * Backings: what the memory is made of that code stands in. A region is a stretch of address space

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/command.h"
-#include "harness/truth_write.h"
+#include "harness/command/command.h"
+#include "harness/truth/write.h"
 #include "workloads/image.h"
 #include "workloads/publish.h"
 #include "workloads/workload.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "harness/truth_write.h"
+#include "harness/truth/write.h"
 #include "workloads/publish.h"
 
 enum { MOST_COMPILERS = 64, MOST_PAGES = 4096 };

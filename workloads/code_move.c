@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "harness/truth_write.h"
+#include "harness/truth/write.h"
 #include "workloads/code_heap.h"
 
 /*

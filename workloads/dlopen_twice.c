@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/truth_write.h"
+#include "harness/truth/write.h"
 #include "workloads/folder.h"
 #include "workloads/object.h"
 #include "workloads/workload.h"

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "harness/truth_write.h"
+#include "harness/truth/write.h"
 #include "workloads/frame_walk.h"
 #include "workloads/publish.h"
 #include "workloads/publish/eh_frame.h"

@@ -21,7 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "harness/truth_write.h"
+#include "harness/truth/write.h"
 #include "workloads/folder.h"
 #include "workloads/object.h"
 #include "workloads/process.h"

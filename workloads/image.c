@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/truth_write.h"
+#include "harness/truth/write.h"
 
 enum { BUILD_ID = 20 };
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/truth_write.h"
+#include "harness/truth/write.h"
 #include "workloads/image.h"
 #include "workloads/publish/eh_frame.h"
 #include "workloads/workload.h"

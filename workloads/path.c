@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
-#include "harness/truth_write.h"
+#include "harness/truth/write.h"
 #include "workloads/frame_walk.h"
 #include "workloads/workload.h"
 

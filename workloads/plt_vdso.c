@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/truth_write.h"
+#include "harness/truth/write.h"
 #include "workloads/measure.h"
 #include "workloads/mix.h"
 #include "workloads/workload.h"

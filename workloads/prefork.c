@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "harness/truth_write.h"
+#include "harness/truth/write.h"
 #include "workloads/process.h"
 #include "workloads/program.h"
 #include "workloads/workload.h"

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/truth_write.h"
+#include "harness/truth/write.h"
 #include "workloads/path.h"
 #include "workloads/publish.h"
 #include "workloads/workload.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/truth_write.h"
+#include "harness/truth/write.h"
 #include "workloads/publish.h"
 
 enum { ARENA = 64 << 10, PATHS = 8 };

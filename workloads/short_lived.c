@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/truth_write.h"
+#include "harness/truth/write.h"
 #include "workloads/process.h"
 #include "workloads/program.h"
 #include "workloads/workload.h"

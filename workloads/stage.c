@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/truth_write.h"
+#include "harness/truth/write.h"
 
 static struct jp_stage_setup stage = {.seed = 1, .ready_fd = STDOUT_FILENO};
 static atomic_int stopping;

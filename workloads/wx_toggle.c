@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "harness/truth_write.h"
+#include "harness/truth/write.h"
 #include "workloads/code_heap.h"
 
 /*

@@ -14,8 +14,8 @@
 #include <time.h>
 
 #include "harness/capture/session.h"
-#include "harness/procmaps.h"
-#include "harness/profilers.h"
+#include "harness/replay/procmaps.h"
+#include "harness/run/profilers.h"
 
 enum said { SAMPLING = 1, STOPPED = 2, DONE = 4, ENDED = 8, SWITCHED = 16 };
 

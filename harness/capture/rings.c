@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "harness/capture/session.h"
-#include "harness/procmaps.h"
+#include "harness/replay/procmaps.h"
 
 enum {
 	SIDEBAND_RING = 512 << 10,

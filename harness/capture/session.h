@@ -11,8 +11,8 @@
 #include "harness/capture/events.h"
 #include "harness/capture/owners.h"
 #include "harness/capture.h"
-#include "harness/evidence.h"
-#include "harness/perfdata_write.h"
+#include "harness/judge/evidence.h"
+#include "harness/perfdata/write.h"
 
 /* What the files of this folder share. Policies use the functions at the end. */
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "harness/capture/session.h"
-#include "harness/procmaps.h"
+#include "harness/replay/procmaps.h"
 
 enum { MOST_READINGS = 20, CHUNK = 4096 };
 

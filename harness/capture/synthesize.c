@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 
 #include "harness/capture/session.h"
-#include "harness/procmaps.h"
-#include "harness/truth_format.h"
+#include "harness/replay/procmaps.h"
+#include "harness/truth/format.h"
 
 /*
  * Records are written with the sideband event's id and trailer, as if it had told of them.

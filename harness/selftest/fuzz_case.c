@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/outcome.h"
+#include "harness/judge/outcome.h"
 #include "harness/selftest/fuzz.h"
-#include "harness/truth_read.h"
+#include "harness/truth/read.h"
 
 #define FIXTURE "validators/fixtures/pathless/"
 

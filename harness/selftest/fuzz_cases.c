@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/case.h"
+#include "harness/case/case.h"
 #include "harness/selftest/fuzz.h"
 
 static const char *const studies[] = {

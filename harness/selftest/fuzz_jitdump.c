@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/jitdump_read.h"
+#include "harness/jit/jitdump_read.h"
 #include "harness/selftest/fuzz.h"
 
 static const char *const dumps[] = {"harness/selftest/corpus/jit.dump",

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "harness/selftest/fuzz.h"
-#include "harness/spans.h"
-#include "harness/truth_read.h"
+#include "harness/replay/spans.h"
+#include "harness/truth/read.h"
 
 static const char *const truths[] = {"validators/fixtures/anon/truth",
 				     "validators/fixtures/memfd/truth",

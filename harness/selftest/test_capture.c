@@ -10,9 +10,9 @@
 
 #include "harness/capture.h"
 #include "harness/capture/owners.h"
-#include "harness/perfdata_format.h"
-#include "harness/perfdata_read.h"
-#include "harness/perfdata_write.h"
+#include "harness/perfdata/format.h"
+#include "harness/perfdata/read.h"
+#include "harness/perfdata/write.h"
 #include "harness/selftest/check.h"
 
 static void owners(void)

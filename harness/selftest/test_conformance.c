@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/jitdump_read.h"
-#include "harness/json.h"
-#include "harness/perf_map.h"
-#include "harness/procmaps.h"
-#include "harness/run_dir.h"
+#include "harness/jit/jitdump_read.h"
+#include "harness/report/json.h"
+#include "harness/jit/perf_map.h"
+#include "harness/replay/procmaps.h"
+#include "harness/run/run_dir.h"
 #include "harness/selftest/check.h"
 
 #define SET "validators/fixtures/conformance/"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/cfi.h"
+#include "harness/unwind/cfi.h"
 #include "harness/selftest/check.h"
 #include "workloads/publish/eh_frame.h"
 

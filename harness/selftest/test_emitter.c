@@ -21,8 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/truth_read.h"
-#include "harness/truth_write.h"
+#include "harness/truth/read.h"
+#include "harness/truth/write.h"
 #include "workloads/path.h"
 #include "workloads/workload.h"
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/case.h"
-#include "harness/expect.h"
-#include "harness/findings.h"
+#include "harness/case/case.h"
+#include "harness/case/expect.h"
+#include "harness/judge/findings.h"
 #include "harness/selftest/check.h"
 
 static void wilson(void)

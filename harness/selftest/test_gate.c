@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "harness/capture/session.h"
-#include "harness/intervals.h"
-#include "harness/perfdata_format.h"
-#include "harness/perfdata_read.h"
-#include "harness/procmaps.h"
+#include "harness/judge/intervals.h"
+#include "harness/perfdata/format.h"
+#include "harness/perfdata/read.h"
+#include "harness/replay/procmaps.h"
 #include "harness/selftest/check.h"
 
 static char folder[] = "/tmp/jitproof-gate-XXXXXX";

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "harness/jit_cfi.h"
-#include "harness/machine.h"
+#include "harness/unwind/jit_cfi.h"
+#include "harness/unwind/machine.h"
 #include "harness/selftest/check.h"
-#include "harness/unwind.h"
+#include "harness/unwind/unwind.h"
 #include "workloads/publish/eh_frame.h"
 
 enum { RBP = 6, RSP = 7, RIP = 16, PID = 9, WORDS = 64, ROOM = 32, DEEP = 1024 };

@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/jitdump_read.h"
-#include "harness/perf_map.h"
-#include "harness/run_dir.h"
+#include "harness/jit/jitdump_read.h"
+#include "harness/jit/perf_map.h"
+#include "harness/run/run_dir.h"
 #include "harness/selftest/check.h"
 #include "workloads/publish.h"
 

@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/truth_read.h"
-#include "harness/truth_write.h"
+#include "harness/truth/read.h"
+#include "harness/truth/write.h"
 
 static char folder[] = "/tmp/jitproof-test-XXXXXX";
 static int tests, failures;

@@ -9,9 +9,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "harness/jitdump_format.h"
+#include "harness/jit/jitdump_format.h"
 #include "harness/registry.h"
-#include "harness/truth_write.h"
+#include "harness/truth/write.h"
 #include "workloads/emitter.h"
 #include "workloads/publish.h"
 #include "workloads/publish/eh_frame.h"

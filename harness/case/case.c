@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/case/case.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/capture.h"
+#include "harness/registry.h"
+
+/* results/expected/, put into the binary by the Makefile; the last entry's name is NULL. */
+struct built_in {
+	const char *name, *start, *end;
+};
+extern const struct built_in jp_expected_files[];
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct jp_case *)a)->name, ((const struct jp_case *)b)->name);
+}
+
+const struct jp_case *jp_cases_find(const struct jp_cases *cases, const char *name)
+{
+	struct jp_case key = {.name = name};
+
+	if (!cases->nr_cases) /* bsearch() wants an array even of nothing */
+		return NULL;
+	return bsearch(&key, cases->cases, cases->nr_cases, sizeof(key), by_name);
+}
+
+/* Options that belong to one capture alone are judged by that capture when the case runs. */
+static int check_case(const struct jp_case *cas, struct jp_error *err)
+{
+	struct jp_capture_options options = jp_capture_defaults();
+	struct jp_error detail = {""};
+
+	if (!jp_registry_find(JP_WORKLOAD, cas->workload_argv[0]))
+		return jp_fail(err, EINVAL, "%s:%u: no workload '%s'", cas->file, cas->line,
+			       cas->workload_argv[0]);
+	if (!jp_registry_find(JP_CAPTURE, cas->capture_argv[0]))
+		return jp_fail(err, EINVAL, "%s:%u: no capture '%s'", cas->file, cas->line,
+			       cas->capture_argv[0]);
+	for (int i = 1; i < cas->capture_argc; i++)
+		if (jp_capture_option(&options, cas->capture_argv[i], &detail) < 0)
+			return jp_fail(err, EINVAL, "%s:%u: %s", cas->file, cas->line, detail.text);
+	return 0;
+}
+
+int jp_cases_check(struct jp_cases *cases, struct jp_error *err)
+{
+	int ret;
+
+	if (cases->nr_cases) /* qsort() wants an array even of nothing */
+		qsort(cases->cases, cases->nr_cases, sizeof(*cases->cases), by_name);
+	for (size_t i = 0; i < cases->nr_cases; i++) {
+		const struct jp_case *cas = &cases->cases[i];
+
+		if (i && strcmp(cas->name, cas[-1].name) == 0)
+			return jp_fail(err, EINVAL,
+				       "%s:%u: second case '%s'; the first is at line %u",
+				       cas->file, cas->line, cas->name, cas[-1].line);
+		ret = check_case(cas, err);
+		if (ret)
+			return ret;
+	}
+	for (size_t t = 0; t < cases->nr_tables; t++) {
+		const struct jp_table *table = &cases->tables[t];
+
+		for (size_t i = 0; i < table->nr_rows * table->nr_columns; i++) {
+			const struct jp_table_row *row = &table->rows[i / table->nr_columns];
+			const char *name = row->cells[i % table->nr_columns].name;
+
+			if (strcmp(name, "-") != 0 && strcmp(name, "impossible") != 0 &&
+			    !jp_cases_find(cases, name))
+				return jp_fail(err, EINVAL,
+					       "%s: table '%s', row '%s': no case '%s'",
+					       table->study, table->title, row->label, name);
+		}
+	}
+	return 0;
+}
+
+static char *read_all(const char *path, size_t *size, struct jp_error *err)
+{
+	FILE *file = fopen(path, "re");
+	char *text = NULL, *grown;
+	size_t got;
+
+	*size = 0;
+	if (!file) {
+		jp_fail(err, errno, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	do {
+		grown = *size < (1 << 20) ? realloc(text, *size + 4096) : NULL;
+		if (!grown) {
+			jp_fail(err, EFBIG, "%s: more than 1 MiB of expectations", path);
+			free(text);
+			fclose(file);
+			return NULL;
+		}
+		text = grown;
+		got = fread(text + *size, 1, 4096, file);
+		*size += got;
+	} while (got);
+	if (ferror(file)) {
+		jp_fail(err, EIO, "%s: cannot be read", path);
+		free(text);
+		text = NULL;
+	}
+	fclose(file);
+	return text;
+}
+
+static int plain_files(const struct dirent *entry)
+{
+	size_t length = strlen(entry->d_name);
+
+	/* Editors leave "STUDY~" behind. */
+	return entry->d_name[0] != '.' && entry->d_name[length - 1] != '~';
+}
+
+static struct jp_cases *load_dir(const char *dir, struct jp_error *err)
+{
+	struct jp_cases *cases = jp_cases_parse(NULL, dir, "none", "", 0, err);
+	struct dirent **names;
+	int count = scandir(dir, &names, plain_files, alphasort);
+
+	if (count < 0) {
+		jp_fail(err, errno, "%s: %s", dir, strerror(errno));
+		jp_cases_free(cases);
+		return NULL;
+	}
+	for (int i = 0; i < count; i++) {
+		char path[4096];
+		size_t size;
+		char *text = NULL;
+
+		snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name);
+		if (cases)
+			text = read_all(path, &size, err);
+		if (text) {
+			cases = jp_cases_parse(cases, path, names[i]->d_name, text, size, err);
+		} else {
+			jp_cases_free(cases);
+			cases = NULL;
+		}
+		free(text);
+		free(names[i]);
+	}
+	free(names);
+	return cases;
+}
+
+struct jp_cases *jp_cases_load(const char *dir, struct jp_error *err)
+{
+	struct jp_cases *cases;
+
+	if (dir) {
+		cases = load_dir(dir, err);
+	} else {
+		cases = jp_cases_parse(NULL, "built in", "none", "", 0, err);
+		for (const struct built_in *file = jp_expected_files; cases && file->name; file++) {
+			char path[300];
+
+			snprintf(path, sizeof(path), "results/expected/%s", file->name);
+			cases = jp_cases_parse(cases, path, file->name, file->start,
+					       (size_t)(file->end - file->start), err);
+		}
+	}
+	if (cases && jp_cases_check(cases, err)) {
+		jp_cases_free(cases);
+		return NULL;
+	}
+	return cases;
+}

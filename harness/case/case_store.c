@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/case/case_store.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct jp_case_piece {
+	struct jp_case_piece *next;
+	_Alignas(16) char bytes[];
+};
+
+struct jp_case_store *jp_case_store_new(void)
+{
+	return calloc(1, sizeof(struct jp_case_store));
+}
+
+struct jp_case_store *jp_case_store_of(struct jp_cases *cases)
+{
+	return (struct jp_case_store *)cases;
+}
+
+void *jp_case_store_room(struct jp_case_store *store, size_t size)
+{
+	struct jp_case_piece *piece = calloc(1, sizeof(*piece) + size);
+
+	if (!piece)
+		return NULL;
+	piece->next = store->pieces;
+	store->pieces = piece;
+	return piece->bytes;
+}
+
+char *jp_case_store_print(struct jp_case_store *store, const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+	int length;
+
+	va_start(ap, fmt);
+	length = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	text = length < 0 ? NULL : jp_case_store_room(store, (size_t)length + 1);
+	if (!text)
+		return NULL;
+	va_start(ap, fmt);
+	vsnprintf(text, (size_t)length + 1, fmt, ap);
+	va_end(ap);
+	return text;
+}
+
+struct jp_case *jp_case_store_case(struct jp_case_store *store)
+{
+	struct jp_cases *cases = &store->cases;
+	struct jp_case *grown;
+
+	grown = realloc(cases->cases, (cases->nr_cases + 1) * sizeof(*grown));
+	if (!grown)
+		return NULL;
+	cases->cases = grown;
+	memset(&grown[cases->nr_cases], 0, sizeof(*grown));
+	return &grown[cases->nr_cases++];
+}
+
+struct jp_table *jp_case_store_table(struct jp_case_store *store)
+{
+	struct jp_cases *cases = &store->cases;
+	struct jp_table *grown;
+
+	grown = realloc(cases->tables, (cases->nr_tables + 1) * sizeof(*grown));
+	if (!grown)
+		return NULL;
+	cases->tables = grown;
+	memset(&grown[cases->nr_tables], 0, sizeof(*grown));
+	return &grown[cases->nr_tables++];
+}
+
+int jp_case_store_row(struct jp_table *table, const char *label, const struct jp_table_cell *cells)
+{
+	struct jp_table_row *grown;
+
+	grown = realloc(table->rows, (table->nr_rows + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	table->rows = grown;
+	grown[table->nr_rows++] = (struct jp_table_row){.label = label, .cells = cells};
+	return 0;
+}
+
+void jp_cases_free(struct jp_cases *cases)
+{
+	struct jp_case_store *store = jp_case_store_of(cases);
+	struct jp_case_piece *next;
+
+	if (!cases)
+		return;
+	for (size_t i = 0; i < cases->nr_cases; i++)
+		free(cases->cases[i].expectations);
+	for (size_t i = 0; i < cases->nr_tables; i++)
+		free(cases->tables[i].rows);
+	free(cases->cases);
+	free(cases->tables);
+	for (struct jp_case_piece *piece = store->pieces; piece; piece = next) {
+		next = piece->next;
+		free(piece);
+	}
+	free(store);
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/case/scope.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/report/json_find.h"
+
+static bool version_ok(const char *text)
+{
+	bool digit = false;
+
+	for (; *text; text++) {
+		if (!isdigit((unsigned char)*text) && !(*text == '.' && digit))
+			return false;
+		digit = *text != '.';
+	}
+	return digit;
+}
+
+bool jp_scope_parse(const char *tool, const char *range, struct jp_scope *scope)
+{
+	const char *dots = strstr(range, "..");
+	size_t length = dots ? (size_t)(dots - range) : strlen(range);
+	const char *to = dots ? dots + 2 : range;
+
+	if (!tool[0] || strlen(tool) >= sizeof(scope->tool) || length >= sizeof(scope->from) ||
+	    strlen(to) >= sizeof(scope->to) || (!length && !to[0]))
+		return false;
+	strcpy(scope->tool, tool);
+	memcpy(scope->from, range, length);
+	scope->from[length] = '\0';
+	strcpy(scope->to, to);
+	return (!length || version_ok(scope->from)) && (!to[0] || version_ok(scope->to));
+}
+
+/* <0, 0, >0, by as many numbers as @bound has; a number that @version lacks is 0. */
+static int compare(const char *version, const char *bound)
+{
+	while (*bound) {
+		char *end;
+		unsigned long ours = isdigit((unsigned char)*version) ? strtoul(version, &end, 10)
+								      : (end = (char *)version, 0);
+		unsigned long theirs;
+
+		version = *end == '.' ? end + 1 : end;
+		theirs = strtoul(bound, &end, 10);
+		if (ours != theirs)
+			return ours < theirs ? -1 : 1;
+		bound = *end == '.' ? end + 1 : end;
+	}
+	return 0;
+}
+
+bool jp_scope_holds(const struct jp_scope *scope, const char *environment)
+{
+	const char *const kernel[] = {"kernel", NULL}, *const tool[] = {"tools", scope->tool, NULL};
+	char value[256];
+	const char *version = value;
+
+	if (!scope->tool[0])
+		return true;
+	if (!environment ||
+	    !jp_json_find(environment, strcmp(scope->tool, "kernel") == 0 ? kernel : tool, value,
+			  sizeof(value)))
+		return false;
+	/* "perf version 6.1.170": the number is what counts. */
+	version += strcspn(version, "0123456789");
+	return *version && (!scope->from[0] || compare(version, scope->from) >= 0) &&
+	       (!scope->to[0] || compare(version, scope->to) <= 0);
+}

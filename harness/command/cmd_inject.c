@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/command/command.h"
+#include "harness/inject/inject.h"
+
+static int usage(FILE *out)
+{
+	fputs("usage: jitproof inject [OPTION...] -i IN -o OUT\n"
+	      "\n"
+	      "  -i IN              a perf.data file of CLOCK_MONOTONIC (perf record -k mono)\n"
+	      "  -o OUT             the perf.data to write; ELF files go into OUT.jit/\n"
+	      "  --anon=WHAT        mapping records of anonymous memory that are later than code "
+	      "in it:\n"
+	      "                     cut (default): they yield where code lives;\n"
+	      "                     strip: each that covers living code goes as a whole;\n"
+	      "                     keep: they stay, and hide it\n"
+	      "  --jitdump-dir DIR  the jit-PID.dump files lie in DIR, not where they were "
+	      "mapped\n",
+	      out);
+	return out == stdout ? JP_EXIT_OK : JP_EXIT_USAGE;
+}
+
+static int anon_of(const char *text, enum jp_anon *anon)
+{
+	static const char *const names[] = {
+		[JP_ANON_KEEP] = "keep", [JP_ANON_STRIP] = "strip", [JP_ANON_CUT] = "cut"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(text, names[i]) == 0) {
+			*anon = (enum jp_anon)i;
+			return 0;
+		}
+	}
+	return -1;
+}
+
+static void said(void *context, const char *line)
+{
+	fprintf(stderr, "jitproof inject: %s\n", line);
+}
+
+static int inject(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"anon", required_argument, NULL, 'a'},
+		{"jitdump-dir", required_argument, NULL, 'd'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	struct jp_inject_options options = {.anon = JP_ANON_CUT};
+	struct jp_inject_summary summary;
+	struct jp_error err = {""};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "i:o:h", longs, NULL)) != -1) {
+		switch (option) {
+		case 'i':
+			options.input = optarg;
+			break;
+		case 'o':
+			options.output = optarg;
+			break;
+		case 'd':
+			options.jitdumps = optarg;
+			break;
+		case 'a':
+			if (anon_of(optarg, &options.anon) == 0)
+				break;
+			fprintf(stderr, "jitproof inject: --anon=%s: expected strip, keep or cut\n",
+				optarg);
+			return JP_EXIT_USAGE;
+		case 'h':
+			return usage(stdout);
+		default:
+			return usage(stderr);
+		}
+	}
+	if (!options.input || !options.output || optind < argc)
+		return usage(stderr);
+	if (jp_inject(&options, &summary, said, NULL, &err)) {
+		fprintf(stderr, "jitproof inject: %s\n", err.text);
+		return JP_EXIT_BROKEN;
+	}
+	printf("%s: %" PRIu64 " jitdumps, %" PRIu64 " loads, %" PRIu64 " moves, %" PRIu64
+	       " bad records; anonymous executable records: %" PRIu64 " before, %" PRIu64
+	       " after; %" PRIu64 " ELF files of %" PRIu64 " bytes\n",
+	       options.output, summary.jitdumps, summary.loads, summary.moves, summary.bad_records,
+	       summary.anon_before, summary.anon_after, summary.elf_files, summary.elf_bytes);
+	return JP_EXIT_OK;
+}
+
+static const struct jp_command inject_command = {
+	.name = "inject",
+	.synopsis = "inject [--anon=strip|keep|cut] -i IN -o OUT",
+	.help = "merge jitdumps into a perf.data",
+	.run = inject,
+};
+JP_REGISTER(command, inject_command);

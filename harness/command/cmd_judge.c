@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/case/case_folder.h"
+#include "harness/command/command.h"
+#include "harness/judge/judge_file.h"
+#include "harness/report/report.h"
+#include "harness/run/run_dir.h"
+
+/* Case folders of a run directory, in the order of names. */
+struct folders {
+	char **paths;
+	size_t count;
+};
+
+static int add_folder(struct folders *folders, const char *path)
+{
+	char **grown = realloc(folders->paths, (folders->count + 1) * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	folders->paths = grown;
+	grown[folders->count] = strdup(path);
+	return grown[folders->count++] ? 0 : -ENOMEM;
+}
+
+/* A folder that holds `case` is a case; others are looked into, two levels deep. */
+static int find_cases(struct folders *folders, const char *dir, int depth)
+{
+	struct dirent **names;
+	int count, ret = 0;
+
+	if (jp_case_folder_is(dir))
+		return add_folder(folders, dir);
+	if (depth == 2)
+		return 0;
+	count = scandir(dir, &names, NULL, alphasort);
+	for (int i = 0; i < count; i++) {
+		char path[4096];
+		struct stat status;
+
+		if (!ret && names[i]->d_name[0] != '.' &&
+		    (size_t)snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name) <
+			    sizeof(path) &&
+		    lstat(path, &status) == 0 && S_ISDIR(status.st_mode))
+			ret = find_cases(folders, path, depth + 1);
+		free(names[i]);
+	}
+	if (count >= 0)
+		free(names);
+	return count < 0 ? -errno : ret;
+}
+
+/* How many cases @dir was to hold, as its ktap.txt has announced; 0: it says nothing. A run that
+ * was cut short must not look whole. */
+static size_t announced(const char *dir)
+{
+	unsigned long plan = 0;
+	char path[4096];
+	struct stat status;
+	FILE *file;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/ktap.txt", dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	file = fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode) ? fdopen(fd, "r") : NULL;
+	if (file && (fscanf(file, "KTAP version 1 1..%lu", &plan) != 1 || plan > 10000))
+		plan = 0;
+	if (file)
+		fclose(file);
+	else if (fd >= 0)
+		close(fd);
+	return plan;
+}
+
+static int judge_folders(const struct folders *folders, size_t plan, const struct jp_cases *known,
+			 bool definitions_from_known, FILE *results)
+{
+	struct jp_cases **own = calloc(folders->count, sizeof(struct jp_cases *));
+	struct jp_report report = {.jsonl = results};
+	struct jp_error err = {""};
+	int status = JP_EXIT_BROKEN;
+
+	if (plan < folders->count)
+		plan = folders->count;
+	if (!own || jp_report_begin(&report, known, plan))
+		goto out;
+	for (size_t i = 0; i < folders->count; i++) {
+		const char *dir = folders->paths[i];
+		struct jp_result *result = jp_report_next(&report);
+		const struct jp_case *cas;
+
+		own[i] = jp_case_folder_definition(dir, &err);
+		if (!own[i]) {
+			printf("Bail out! %s\n", err.text);
+			goto out;
+		}
+		cas = &own[i]->cases[0];
+		if (definitions_from_known) {
+			cas = jp_cases_find(known, own[i]->cases[0].name);
+			if (!cas) {
+				printf("Bail out! %s: no case '%s' is known\n", dir,
+				       own[i]->cases[0].name);
+				goto out;
+			}
+		}
+		result->cas = cas;
+		jp_case_folder_judge(cas, dir, result);
+		jp_report_tell(&report, NULL);
+	}
+	status = jp_report_end(&report);
+	if (folders->count < plan) {
+		jp_report_cut_short(&report, "cases are missing that ktap.txt has announced");
+		status = JP_EXIT_BAD;
+	}
+out:
+	jp_report_free(&report);
+	for (size_t i = 0; own && i < folders->count; i++)
+		jp_cases_free(own[i]);
+	free(own);
+	return status;
+}
+
+static int judge_dir(const char *dir, const char *expected, const char *results)
+{
+	struct folders folders = {0};
+	struct jp_error err = {""};
+	struct jp_cases *known = jp_cases_load(expected, &err);
+	FILE *out = NULL;
+	int status = JP_EXIT_BROKEN;
+
+	if (!known)
+		fprintf(stderr, "jitproof judge: %s\n", err.text);
+	else if (results && !(out = fopen(results, "wxe")))
+		fprintf(stderr, "jitproof judge: %s: %s\n", results, strerror(errno));
+	else if (find_cases(&folders, dir, 0))
+		fprintf(stderr, "jitproof judge: %s: %s\n", dir, strerror(errno));
+	else if (!folders.count)
+		fprintf(stderr,
+			"jitproof judge: %s: no case is in it; expected a run directory or a "
+			"case's "
+			"folder\n",
+			dir);
+	else
+		status = judge_folders(&folders, announced(dir), known, expected, out);
+	for (size_t i = 0; i < folders.count; i++)
+		free(folders.paths[i]);
+	free(folders.paths);
+	jp_cases_free(known);
+	return status;
+}
+
+static bool is_dir(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* The value of --@name, given as --name=VALUE or --name VALUE; *@at moves to its last word. */
+static const char *value_of(const char *name, int argc, char **argv, int *at)
+{
+	size_t length = strlen(name);
+
+	if (strncmp(argv[*at], name, length) != 0)
+		return NULL;
+	if (argv[*at][length] == '=')
+		return argv[*at] + length + 1;
+	return argv[*at][length] || *at + 1 >= argc ? NULL : argv[++*at];
+}
+
+static int judge(int argc, char **argv)
+{
+	const char *expected = NULL, *results = NULL, *value;
+	int at = 1;
+
+	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+		jp_judge_usage(stdout);
+		return JP_EXIT_OK;
+	}
+	for (; at < argc - 1; at++) {
+		if ((value = value_of("--expected", argc, argv, &at)))
+			expected = value;
+		else if ((value = value_of("--results", argc, argv, &at)))
+			results = value;
+		else
+			break;
+	}
+	if (at == argc - 1 && is_dir(argv[at]))
+		return judge_dir(argv[at], expected, results);
+	return jp_judge_file(argc, argv);
+}
+
+static const struct jp_command judge_command = {
+	.name = "judge",
+	.synopsis = "judge [--expected DIR] [--results FILE] DIR | [OPTION...] FILE",
+	.help = "judge a run directory again, or any perf.data without truth",
+	.run = judge,
+};
+JP_REGISTER(command, judge_command);

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/case/case.h"
+#include "harness/command/command.h"
+
+static bool wanted(const struct jp_case *cas, int argc, char **globs)
+{
+	if (!argc)
+		return true;
+	for (int i = 0; i < argc; i++)
+		if (fnmatch(globs[i], cas->name, 0) == 0)
+			return true;
+	return false;
+}
+
+static void print_words(char *const *argv)
+{
+	for (; *argv; argv++)
+		printf(" %s", *argv);
+}
+
+static int list(int argc, char **argv)
+{
+	struct jp_error err = {""};
+	struct jp_cases *cases;
+	size_t shown = 0;
+
+	if (argc > 1 && argv[1][0] == '-') {
+		bool help = strcmp(argv[1], "--help") == 0;
+
+		if (!help)
+			fprintf(stderr, "jitproof list: unknown option '%s'\n", argv[1]);
+		fprintf(help ? stdout : stderr,
+			"usage: jitproof list [GLOB...]\n  GLOB  matches a case's whole name\n");
+		return help ? JP_EXIT_OK : JP_EXIT_USAGE;
+	}
+	cases = jp_cases_load(NULL, &err);
+	if (!cases || !cases->nr_cases) {
+		fprintf(stderr, "jitproof list: %s\n", cases ? "no case is built in" : err.text);
+		jp_cases_free(cases);
+		return JP_EXIT_BROKEN;
+	}
+	for (size_t i = 0; i < cases->nr_cases; i++) {
+		const struct jp_case *cas = &cases->cases[i];
+
+		if (!wanted(cas, argc - 1, argv + 1))
+			continue;
+		shown++;
+		printf("%-36s %-5s%s :", cas->name, cas->check ? "check" : "full",
+		       cas->control != JP_LEFT_NOTHING ? " control" : "");
+		print_words(cas->workload_argv);
+		printf(" :");
+		print_words(cas->capture_argv);
+		printf("\n");
+	}
+	if (!shown)
+		fprintf(stderr, "jitproof list: no case matches\n");
+	jp_cases_free(cases);
+	return shown ? JP_EXIT_OK : JP_EXIT_USAGE;
+}
+
+static const struct jp_command list_command = {
+	.name = "list",
+	.synopsis = "list [GLOB...]",
+	.help = "the cases, a line each: name, set, workload, capture",
+	.run = list,
+};
+JP_REGISTER(command, list_command);

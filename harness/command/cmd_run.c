@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fnmatch.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "harness/command/command.h"
+#include "harness/run/interrupt.h"
+#include "harness/report/ktap.h"
+#include "harness/report/report.h"
+#include "harness/run/runner.h"
+
+static const char usage_text[] =
+	"usage: jitproof run [-o DIR] [--set=check|full] [--expected DIR] [--seed N] [--keep] "
+	"[--no-judge]\n"
+	"                    [GLOB...]\n"
+	"  -o DIR          keep the run directory as DIR, which must be new or empty\n"
+	"  --set=SET       the cases of the set check, or all (full); without GLOB check is "
+	"meant,\n"
+	"                  with GLOB full\n"
+	"  --expected DIR  take the cases from the files in DIR, not from those built in\n"
+	"  --seed N        loop lengths vary with it; a random one is chosen and printed\n"
+	"  --keep          keep the temporary run directory even when all passed\n"
+	"  --no-judge      act and watch only: `jitproof judge DIR` judges, here or elsewhere;\n"
+	"                  exits 0 when every case was tried\n"
+	"  GLOB            matches a case's whole name\n";
+
+struct options {
+	const char *output, *expected;
+	bool keep, full, set, unjudged;
+	uint64_t seed;
+	char **globs;
+	int nr_globs;
+};
+
+static int usage(const char *problem, const char *what)
+{
+	fprintf(stderr, "jitproof run: %s '%s'\n%s", problem, what, usage_text);
+	return -1;
+}
+
+static bool whole_number(const char *text, uint64_t *value)
+{
+	char *end;
+
+	if (text[0] < '0' || text[0] > '9')
+		return false;
+	errno = 0;
+	*value = strtoull(text, &end, 0);
+	return !errno && !*end;
+}
+
+/* 0, 1: help was asked for, -1: usage was printed. */
+static int parse(int argc, char **argv, struct options *options)
+{
+	static const struct option longs[] = {
+		{"set", required_argument, NULL, 's'},
+		{"expected", required_argument, NULL, 'e'},
+		{"seed", required_argument, NULL, 'n'},
+		{"keep", no_argument, NULL, 'k'},
+		{"help", no_argument, NULL, 'h'},
+		{"no-judge", no_argument, NULL, 'j'},
+		{NULL, 0, NULL, 0},
+	};
+	int option;
+
+	if (getrandom(&options->seed, sizeof(options->seed), 0) != sizeof(options->seed))
+		options->seed = (uint64_t)getpid();
+	options->seed &= UINT32_MAX; /* short enough to type again */
+	while ((option = getopt_long(argc, argv, ":o:h", longs, NULL)) != -1) {
+		switch (option) {
+		case 'o':
+			options->output = optarg;
+			break;
+		case 's':
+			options->full = strcmp(optarg, "full") == 0;
+			options->set = true;
+			if (!options->full && strcmp(optarg, "check") != 0)
+				return usage("expected --set=check or --set=full, found", optarg);
+			break;
+		case 'e':
+			options->expected = optarg;
+			break;
+		case 'n':
+			if (!whole_number(optarg, &options->seed))
+				return usage("expected a number after --seed, found", optarg);
+			break;
+		case 'k':
+			options->keep = true;
+			break;
+		case 'j':
+			options->unjudged = true;
+			break;
+		case 'h':
+			fputs(usage_text, stdout);
+			return 1;
+		case ':':
+			return usage("expected a value after", argv[optind - 1]);
+		default:
+			return usage("unknown option", argv[optind - 1]);
+		}
+	}
+	options->globs = argv + optind;
+	options->nr_globs = argc - optind;
+	if (!options->set)
+		options->full = options->nr_globs > 0;
+	return 0;
+}
+
+static bool wanted(const struct options *options, const struct jp_case *cas)
+{
+	if (!options->full && !cas->check)
+		return false;
+	for (int i = 0; i < options->nr_globs; i++)
+		if (fnmatch(options->globs[i], cas->name, 0) == 0)
+			return true;
+	return !options->nr_globs;
+}
+
+static FILE *create(const struct jp_run_dir *dir, const char *name)
+{
+	char path[4096];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", dir->path, name);
+	file = fopen(path, "wxe");
+	if (!file)
+		fprintf(stderr, "jitproof run: %s: %s\n", path, strerror(errno));
+	return file;
+}
+
+static void progress(const struct jp_report *report, const char *name)
+{
+	if (!isatty(STDERR_FILENO))
+		return;
+	if (name)
+		fprintf(stderr, "\r\033[K[%zu/%zu] %s", report->count + 1, report->plan, name);
+	else
+		fprintf(stderr, "\r\033[K");
+}
+
+/* Instead of a result, where judging is left to others. */
+static void tell_unjudged(struct jp_report *report, bool judged)
+{
+	const struct jp_result *result = &report->results[report->count++];
+
+	printf("# %zu of %zu: %s: %s\n", report->count, report->plan, result->cas->name,
+	       judged ? jp_outcome_text(result->outcome) : "watched");
+	fflush(stdout);
+}
+
+static void run_all(const struct options *options, const struct jp_cases *cases,
+		    const struct jp_runner *runner, const struct jp_run_dir *dir,
+		    struct jp_report *report)
+{
+	for (size_t i = 0; i < cases->nr_cases && !jp_interrupt_signal(); i++) {
+		const struct jp_case *cas = &cases->cases[i];
+		struct jp_result *result = jp_report_next(report);
+		struct jp_error err = {""};
+		char path[4096];
+		bool judged;
+
+		if (!wanted(options, cas))
+			continue;
+		progress(report, cas->name);
+		if (jp_run_dir_case(dir, cas->name, path, sizeof(path), &err)) {
+			memset(result, 0, sizeof(*result));
+			result->cas = cas;
+			result->outcome = JP_ERROR;
+			snprintf(result->why, sizeof(result->why), "%s", err.text);
+			progress(report, NULL);
+			jp_report_tell(report, NULL);
+			continue;
+		}
+		judged = jp_runner_run(runner, cas, path, result);
+		progress(report, NULL);
+		if (jp_interrupt_signal())
+			break;
+		if (options->unjudged) {
+			tell_unjudged(report, judged);
+			continue;
+		}
+		jp_report_tell(report, path);
+		/* Nobody will look at it, and a full run's would fill a disk. */
+		if (dir->temporary && !options->keep &&
+		    (result->outcome == JP_PASS || result->outcome == JP_XFAIL))
+			jp_run_dir_remove(path);
+	}
+}
+
+/* Removes the run directory, or says where it is. */
+static void leave(const struct options *options, const struct jp_run_dir *dir, int status)
+{
+	if (dir->temporary && !options->keep && !options->unjudged &&
+	    (status == JP_EXIT_OK || status == JP_EXIT_SKIPPED))
+		jp_run_dir_remove(dir->path);
+	else
+		jp_ktap_comment(stdout, "run directory: ", dir->path);
+	fflush(stdout);
+}
+
+static int run_cases(const struct options *options, const struct jp_cases *cases, size_t plan)
+{
+	struct jp_runner runner = {0};
+	struct jp_report report = {0};
+	struct jp_error err = {""};
+	struct jp_run_dir dir;
+	int status = JP_EXIT_BROKEN;
+
+	if (jp_interrupt_watch() || jp_runner_open(&runner, options->seed, &err) ||
+	    jp_run_dir_make(&dir, options->output, &err)) {
+		fprintf(stderr, "jitproof run: %s\n", err.text[0] ? err.text : strerror(errno));
+		jp_runner_close(&runner);
+		return JP_EXIT_BROKEN;
+	}
+	report.jsonl = create(&dir, "results.jsonl");
+	report.ktap = create(&dir, "ktap.txt");
+	if (report.jsonl && report.ktap && !jp_report_begin(&report, cases, plan)) {
+		printf("# seed %" PRIu64 "\n", options->seed);
+		fflush(stdout);
+		runner.unjudged = options->unjudged;
+		run_all(options, cases, &runner, &dir, &report);
+		if (jp_interrupt_signal()) {
+			jp_report_cut_short(&report, strsignal(jp_interrupt_signal()));
+			if (dir.temporary)
+				jp_run_dir_remove(dir.path);
+			jp_interrupt_die();
+		}
+		if (!options->unjudged)
+			report.junit = create(&dir, "junit.xml");
+		/* Without a single result that a tool could take for the run's. */
+		status = options->unjudged ? JP_EXIT_OK : jp_report_end(&report);
+		if (!options->unjudged && !report.junit)
+			status = JP_EXIT_BROKEN;
+		if (jp_report_written(&report, &err)) {
+			fprintf(stderr, "jitproof run: %s: %s\n", dir.path, err.text);
+			status = JP_EXIT_BROKEN;
+		}
+	}
+	leave(options, &dir, status);
+	jp_report_free(&report);
+	jp_runner_close(&runner);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	struct options options = {0};
+	struct jp_error err = {""};
+	struct jp_cases *cases;
+	int status = parse(argc, argv, &options);
+	size_t plan = 0;
+
+	if (status)
+		return status > 0 ? JP_EXIT_OK : JP_EXIT_USAGE;
+	cases = jp_cases_load(options.expected, &err);
+	if (!cases || !cases->nr_cases) {
+		fprintf(stderr, "jitproof run: %s\n", cases ? "there is no case" : err.text);
+		jp_cases_free(cases);
+		return JP_EXIT_BROKEN;
+	}
+	/* A misspelt GLOB among good ones would run less than was asked for. */
+	for (int i = 0; i < options.nr_globs; i++) {
+		bool any = false;
+
+		for (size_t c = 0; c < cases->nr_cases && !any; c++)
+			any = fnmatch(options.globs[i], cases->cases[c].name, 0) == 0;
+		if (any)
+			continue;
+		fprintf(stderr, "jitproof run: no case matches '%s' (see jitproof list)\n",
+			options.globs[i]);
+		jp_cases_free(cases);
+		return JP_EXIT_USAGE;
+	}
+	for (size_t i = 0; i < cases->nr_cases; i++)
+		plan += wanted(&options, &cases->cases[i]);
+	if (plan) {
+		status = run_cases(&options, cases, plan);
+	} else {
+		fprintf(stderr, "jitproof run: the set holds none of these cases\n");
+		status = JP_EXIT_BROKEN;
+	}
+	jp_cases_free(cases);
+	return status;
+}
+
+static const struct jp_command run_command = {
+	.name = "run",
+	.synopsis = "run [-o DIR] [--set=check|full] [GLOB...]",
+	.help = "run cases; KTAP on standard output",
+	.run = run,
+};
+JP_REGISTER(command, run_command);

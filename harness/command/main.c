@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/command/command.h"
+
+static int usage(FILE *out)
+{
+	const struct jp_command *command;
+
+	fputs("usage: jitproof COMMAND [ARGUMENT...]\n\n", out);
+	for (size_t i = 0; (command = jp_registry_at(JP_COMMAND, i)); i++)
+		fprintf(out, "  %-56s %s\n", command->synopsis, command->help);
+	return out == stdout ? JP_EXIT_OK : JP_EXIT_USAGE;
+}
+
+/* A file that we open must not become standard output, and be written over by what we say. */
+static void fill_standard_descriptors(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* What was said must have arrived, or the status says so. */
+static int finish(int status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	fputs("jitproof: cannot write to standard output\n", stderr);
+	return JP_EXIT_BROKEN;
+}
+
+int main(int argc, char **argv)
+{
+	const struct jp_command *command;
+
+	fill_standard_descriptors();
+	if (!jp_registry_at(JP_COMMAND, 0)) {
+		fputs("jitproof: no command is registered: the build is broken\n", stderr);
+		return JP_EXIT_BROKEN;
+	}
+	if (argc < 2)
+		return usage(stderr);
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)
+		return finish(usage(stdout));
+	command = jp_registry_find(JP_COMMAND, argv[1]);
+	if (!command) {
+		fprintf(stderr, "jitproof: no command '%s' (see jitproof --help)\n", argv[1]);
+		return JP_EXIT_USAGE;
+	}
+	return finish(command->run(argc - 1, argv + 1));
+}

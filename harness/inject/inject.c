@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/inject/inject.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/inject/inject_dumps.h"
+#include "harness/inject/inject_spaces.h"
+#include "harness/perfdata/copy.h"
+
+enum {
+	RECORD_TIME_CONV = 79,
+	MAP_IS_PRIVATE = 2,
+	RECORD_MOST = 65528,
+};
+
+/*
+ * The input is read twice: once for the markers, so that the dumps can be read before; then its
+ * records, which come in the order of time, are written on, with the codes' records between them.
+ * Of the input nothing but one round is in memory, of the dumps one at a time and where their code
+ * lies.
+ */
+struct inject {
+	const struct jp_inject_options *options;
+	struct jp_inject_summary *summary;
+	struct jp_error *err;
+	struct jp_perf_reader reader;
+	struct jp_perfdata_summary read;
+	struct jp_inject_dumps dumps;
+	struct jp_time_conv conv;
+	struct jp_inject_spaces *spaces;
+	struct jp_output *output;
+	struct jp_perf_copy *copy;
+	size_t next; /* code */
+	unsigned char record[RECORD_MOST];
+};
+
+static int no_memory(struct inject *inject)
+{
+	return jp_fail(inject->err, ENOMEM, "%s: no memory", inject->options->input);
+}
+
+static const struct jp_perf_layout *layout_of(const struct inject *inject,
+					      const struct jp_event *event)
+{
+	return &inject->reader.attrs.all[event->attr].layout;
+}
+
+static int find_markers(void *context, const struct jp_event *event)
+{
+	struct inject *inject = context;
+
+	if (event->type != JP_EVENT_MAP)
+		return 0;
+	return jp_inject_marker(&inject->dumps, event, layout_of(inject, event)) ? no_memory(inject)
+										 : 0;
+}
+
+static int find_time_conv(void *context, const unsigned char *bytes, uint64_t size)
+{
+	struct jp_perf_record record;
+	struct inject *inject = context;
+
+	memcpy(&record, bytes, sizeof(record));
+	if (record.type == RECORD_TIME_CONV && size >= sizeof(record) + 3 * sizeof(uint64_t))
+		inject->conv = (struct jp_time_conv){.known = true,
+						     .shift = jp_perf_word(bytes + 8),
+						     .mult = jp_perf_word(bytes + 16),
+						     .zero = jp_perf_word(bytes + 24)};
+	return 0;
+}
+
+/* The mapping record of @code: what the kernel would have told, had it known. */
+static int put_code(struct inject *inject, const struct jp_code *code)
+{
+	const struct jp_code_file *file = &inject->dumps.files[code->file];
+	const struct jp_marker *marker = &inject->dumps.markers[code->marker];
+	const uint32_t ids[2] = {code->pid, code->pid};
+	/* The tables behind the code are shown where they hide no code. */
+	const bool tables =
+		code->tables && !jp_inject_spaces_alive(inject->spaces, code->pid,
+							code->addr + code->size, code->tables);
+	const uint64_t length = code->size + (tables ? code->tables : 0);
+	const uint64_t place[3] = {code->addr, length, code->pgoff};
+	const uint32_t device[2] = {file->maj, file->min};
+	const uint64_t inode[2] = {file->ino, 0};
+	const uint32_t rights[2] = {PROT_READ | PROT_EXEC, MAP_IS_PRIVATE};
+	size_t name = file->length, padded = (name + 7) & ~(size_t)7, size;
+	unsigned char *at = inject->record, *end;
+	struct jp_perf_record head = {.type = JP_PERF_RECORD_MMAP2, .misc = JP_PERF_MISC_USER};
+
+	size = sizeof(head) + 64 + padded + marker->trailer_size;
+	head.size = size;
+	memset(at, 0, size);
+	memcpy(at, &head, sizeof(head));
+	memcpy(at + 8, ids, sizeof(ids));
+	memcpy(at + 16, place, sizeof(place));
+	memcpy(at + 40, device, sizeof(device));
+	memcpy(at + 48, inode, sizeof(inode));
+	memcpy(at + 64, rights, sizeof(rights));
+	memcpy(at + 72, file->path, name);
+	end = at + size;
+	memcpy(end - marker->trailer_size, marker->trailer, marker->trailer_size);
+	if (marker->end_tid)
+		memcpy(end - marker->end_tid, ids, sizeof(ids));
+	memcpy(end - marker->end_time, &code->time, sizeof(code->time));
+	jp_output_put(inject->output, at, size);
+	if (code->from &&
+	    jp_inject_spaces_code(inject->spaces, code->pid, code->from, code->size, false))
+		return no_memory(inject);
+	return jp_inject_spaces_code(inject->spaces, code->pid, code->addr, length, true)
+		       ? no_memory(inject)
+		       : 0;
+}
+
+/* All codes that are older than @time: of the same time, what the kernel recorded is first. */
+static int put_codes(struct inject *inject, uint64_t time)
+{
+	while (inject->next < inject->dumps.nr_codes &&
+	       inject->dumps.codes[inject->next].time < time) {
+		int ret = put_code(inject, &inject->dumps.codes[inject->next++]);
+
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static void put_record(struct inject *inject, const struct jp_event *event)
+{
+	const struct jp_perf_record *record = event->record;
+
+	jp_output_put(inject->output, record, record->size);
+	if (event->type == JP_EVENT_MAP && event->map.prot & PROT_EXEC &&
+	    jp_inject_anonymous(event))
+		inject->summary->anon_after++;
+}
+
+/* The pieces of a record that leave living code alone. */
+static int put_pieces(struct inject *inject, const struct jp_event *event, uint16_t trailer)
+{
+	const struct jp_perf_record *record = event->record;
+	uint64_t at = event->map.addr, end;
+	int ret;
+
+	while ((ret = jp_inject_spaces_piece(inject->spaces, event, trailer, &at, &end)) > 0) {
+		const uint64_t place[3] = {at, end - at, event->map.pgoff + (at - event->map.addr)};
+		struct jp_event piece = *event;
+
+		memcpy(inject->record, record, record->size);
+		memcpy(inject->record + 16, place, sizeof(place));
+		piece.record = inject->record;
+		put_record(inject, &piece);
+		at = end;
+	}
+	return ret ? no_memory(inject) : 0;
+}
+
+static int put_map(struct inject *inject, const struct jp_event *event)
+{
+	const uint16_t trailer = layout_of(inject, event)->trailer;
+	const bool anonymous = jp_inject_anonymous(event), executable = event->map.prot & PROT_EXEC;
+	const bool hides =
+		anonymous && inject->options->anon != JP_ANON_KEEP &&
+		jp_inject_spaces_alive(inject->spaces, event->pid, event->map.addr, event->map.len);
+	int ret = 0;
+
+	inject->summary->anon_before += anonymous && executable;
+	if (hides && inject->options->anon == JP_ANON_STRIP)
+		return 0;
+	if (hides)
+		ret = put_pieces(inject, event, trailer);
+	else
+		put_record(inject, event);
+	if (ret)
+		return ret;
+	return jp_inject_spaces_map(inject->spaces, event, trailer, hides) ? no_memory(inject) : 0;
+}
+
+static int write_event(void *context, const struct jp_event *event)
+{
+	struct inject *inject = context;
+	int ret = put_codes(inject, event->time);
+
+	if (ret)
+		return ret;
+	if (event->type == JP_EVENT_MAP)
+		return put_map(inject, event);
+	put_record(inject, event);
+	if ((event->type == JP_EVENT_FORK || event->type == JP_EVENT_COMM) &&
+	    jp_inject_spaces_task(inject->spaces, event))
+		return no_memory(inject);
+	return 0;
+}
+
+static int write_other(void *context, const unsigned char *bytes, uint64_t size)
+{
+	struct inject *inject = context;
+
+	return jp_perf_copy_other(inject->copy, bytes, size) ? no_memory(inject) : 0;
+}
+
+static int begin_copy(void *context)
+{
+	struct inject *inject = context;
+
+	inject->copy = jp_perf_copy_begin(&inject->reader, inject->output, inject->err);
+	return inject->copy ? 0 : -EINVAL;
+}
+
+static int read_input(struct inject *inject, jp_event_visit visit, int (*opened)(void *),
+		      int (*other)(void *, const unsigned char *, uint64_t))
+{
+	inject->reader = (struct jp_perf_reader){
+		.visit = visit,
+		.opened = opened,
+		.other = other,
+		.context = inject,
+		.summary = &inject->read,
+		.err = inject->err,
+	};
+	return jp_perf_reader_run(&inject->reader, inject->options->input);
+}
+
+/* Opens the folder for the ELF files, ours alone to write into. -errno. */
+static int open_folder(const char *folder, bool *made, struct jp_error *err)
+{
+	struct stat st;
+	int dir;
+
+	*made = mkdir(folder, 0755) == 0;
+	if (!*made && errno != EEXIST)
+		return jp_fail(err, errno, "%s: %s", folder, strerror(errno));
+	dir = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir < 0)
+		return jp_fail(err, errno, "%s: expected a folder for ELF files: %s", folder,
+			       strerror(errno));
+	if (fstat(dir, &st) || st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH)) {
+		close(dir);
+		return jp_fail(err, EPERM,
+			       "%s: expected a folder that belongs to us and that nobody else may "
+			       "write into",
+			       folder);
+	}
+	return dir;
+}
+
+static int read_dumps(struct inject *inject, const struct stat *input,
+		      void (*said)(void *, const char *), void *context)
+{
+	struct jp_inject_read read = {
+		.options = inject->options,
+		.summary = inject->summary,
+		.owner = input->st_uid,
+		.monotonic = inject->read.monotonic,
+		.conv = inject->conv,
+		.said = said,
+		.context = context,
+	};
+	const char *output = inject->options->output, *given = inject->options->folder;
+	char *folder = NULL, *real = NULL;
+	bool made = false;
+	int ret;
+
+	if (!inject->dumps.nr_markers)
+		return 0;
+	if (given ? !(folder = strdup(given)) : asprintf(&folder, "%s.jit", output) < 0)
+		return no_memory(inject);
+	ret = read.dir = open_folder(folder, &made, inject->err);
+	if (ret < 0)
+		goto out;
+	/* perf wants a path that leads there from anywhere. */
+	real = realpath(folder, NULL);
+	if (!real || strlen(real) > 3900) {
+		ret = jp_fail(inject->err, real ? ENAMETOOLONG : errno, "%s: %s", folder,
+			      strerror(real ? ENAMETOOLONG : errno));
+	} else {
+		read.dir_name = real;
+		ret = jp_inject_read(&inject->dumps, &read, inject->err);
+	}
+	close(read.dir);
+	if (made && !inject->dumps.nr_files)
+		rmdir(folder);
+out:
+	free(folder);
+	free(real);
+	return ret;
+}
+
+/* Into a file of another name, which takes its place when it is whole. */
+static int write_output(struct inject *inject)
+{
+	const char *path = inject->options->output;
+	char *temporary;
+	int fd, ret;
+
+	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
+		return no_memory(inject);
+	fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0) {
+		ret = jp_fail(inject->err, errno, "%s: %s", temporary, strerror(errno));
+		free(temporary);
+		return ret;
+	}
+	inject->output = jp_output_adopt(fd, path, inject->err);
+	ret = inject->output ? read_input(inject, write_event, begin_copy, write_other) : -ENOMEM;
+	if (!ret)
+		ret = put_codes(inject, UINT64_MAX);
+	if (!ret && jp_perf_copy_end(inject->copy))
+		ret = no_memory(inject);
+	if (ret)
+		jp_output_abandon(inject->output);
+	else
+		ret = jp_output_close(inject->output, inject->err);
+	if (!ret && rename(temporary, path))
+		ret = jp_fail(inject->err, errno, "%s: %s", path, strerror(errno));
+	if (ret)
+		unlink(temporary);
+	free(temporary);
+	return ret;
+}
+
+static int run(struct inject *inject, void (*said)(void *, const char *), void *context)
+{
+	const struct jp_inject_options *options = inject->options;
+	struct stat in, out;
+	int ret;
+
+	if (stat(options->input, &in))
+		return jp_fail(inject->err, errno, "%s: %s", options->input, strerror(errno));
+	if (!S_ISREG(in.st_mode))
+		return jp_fail(inject->err, EINVAL,
+			       "%s: expected a regular file: it is read twice; save what comes "
+			       "through a pipe first",
+			       options->input);
+	if (lstat(options->output, &out) == 0 && !S_ISREG(out.st_mode))
+		return jp_fail(inject->err, EINVAL,
+			       "%s: expected a regular file, or nothing, to write to",
+			       options->output);
+	if (stat(options->output, &out) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+		return jp_fail(inject->err, EINVAL, "%s: input and output are the same file",
+			       options->output);
+	inject->spaces = jp_inject_spaces_new();
+	if (!inject->spaces)
+		return no_memory(inject);
+	ret = read_input(inject, find_markers, NULL, find_time_conv);
+	if (!ret)
+		ret = read_dumps(inject, &in, said, context);
+	for (size_t i = 0; !ret && i < inject->dumps.nr_codes; i++)
+		if (jp_inject_spaces_want(inject->spaces, inject->dumps.codes[i].pid))
+			ret = no_memory(inject);
+	return ret ? ret : write_output(inject);
+}
+
+int jp_inject(const struct jp_inject_options *options, struct jp_inject_summary *summary,
+	      void (*said)(void *context, const char *line), void *context, struct jp_error *err)
+{
+	struct jp_inject_summary unwanted;
+	struct inject *inject = calloc(1, sizeof(*inject));
+	int ret;
+
+	if (!inject)
+		return jp_fail(err, ENOMEM, "%s: no memory", options->input);
+	inject->options = options;
+	inject->summary = summary ? summary : &unwanted;
+	inject->err = err;
+	*inject->summary = (struct jp_inject_summary){0};
+	ret = run(inject, said, context);
+	jp_inject_spaces_free(inject->spaces);
+	jp_inject_dumps_free(&inject->dumps);
+	jp_perf_copy_free(inject->copy);
+	free(inject);
+	return ret;
+}

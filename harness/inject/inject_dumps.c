@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/inject/inject_dumps.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/jit/jit_elf.h"
+#include "harness/jit/jitdump_read.h"
+
+enum {
+	PENDING = 16, /* DEBUG_INFO records that wait for their LOAD */
+	V8_SHIFT = 0x40,
+	ANY = -1, /* process */
+};
+
+struct place {
+	uint64_t index;
+	uint32_t pid;
+	size_t function; /* + 1; 0: a free place */
+};
+
+/* One dump as it is read. */
+struct dump {
+	const struct jp_inject_read *read;
+	struct jp_inject_dumps *dumps;
+	uint32_t marker;
+	const char *path;
+	struct jp_jitdump *file;
+	struct jp_jit_function *functions; /* one for each of the dump's codes */
+	uint64_t *indices;                 /* their code_index */
+	size_t count, room, first;         /* @first: index of its first code */
+	struct place *places;              /* by pid and code_index, from the first MOVE on */
+	size_t nr_places, placed;          /* @placed: of the functions, how many are noted */
+	struct jp_jitdump_record pending[PENDING]; /* DEBUG_INFO */
+	unsigned int next_pending;
+	const unsigned char *eh_frame; /* of the next LOAD */
+	uint64_t eh_frame_size, mapped_tables;
+	uint64_t strangers, unloaded, unused;
+};
+
+/* As perf does it (util/tsc.c, tsc_to_perf_time()). */
+static uint64_t to_capture_time(const struct dump *dump, uint64_t time)
+{
+	const struct jp_time_conv *conv = &dump->read->conv;
+	uint64_t low;
+
+	if (!(jp_jitdump_header(dump->file)->flags & JP_JITDUMP_ARCH_TIMESTAMP))
+		return time;
+	low = time & ((UINT64_C(1) << conv->shift) - 1);
+	return conv->zero + (time >> conv->shift) * conv->mult + (low * conv->mult >> conv->shift);
+}
+
+/*
+ * The process that a record is of: the writer, by the pid that the capture has for it; or a child
+ * that writes on into its parent's file. In a pid namespace the latter's pid means nothing outside.
+ */
+static bool process_of(struct dump *dump, uint32_t pid, uint32_t *outside)
+{
+	const struct jp_marker *marker = &dump->dumps->markers[dump->marker];
+	uint32_t inside = jp_jitdump_header(dump->file)->pid;
+
+	*outside = pid == inside ? marker->pid : pid;
+	if (pid == inside || inside == marker->pid)
+		return true;
+	dump->strangers++;
+	return false;
+}
+
+static struct jp_jit_function *add_code(struct dump *dump, const struct jp_code *code,
+					uint64_t index)
+{
+	struct jp_inject_dumps *dumps = dump->dumps;
+
+	if (dump->count == dump->room) {
+		size_t room = dump->room ? dump->room * 2 : 256;
+		void *grown = realloc(dump->functions, room * sizeof(*dump->functions));
+
+		if (!grown)
+			return NULL;
+		dump->functions = grown;
+		grown = realloc(dump->indices, room * sizeof(*dump->indices));
+		if (!grown)
+			return NULL;
+		dump->indices = grown;
+		dump->room = room;
+	}
+	if (dumps->nr_codes == dumps->room) {
+		size_t room = dumps->room ? dumps->room * 2 : 256;
+		void *grown = realloc(dumps->codes, room * sizeof(*dumps->codes));
+
+		if (!grown)
+			return NULL;
+		dumps->codes = grown;
+		dumps->room = room;
+	}
+	dumps->codes[dumps->nr_codes] = *code;
+	dumps->codes[dumps->nr_codes++].marker = dump->marker;
+	dump->indices[dump->count] = index;
+	return &dump->functions[dump->count++];
+}
+
+static struct place *place_of(const struct dump *dump, uint32_t pid, uint64_t index)
+{
+	uint64_t hash = (index + pid * UINT64_C(0x100000001b3)) * UINT64_C(0x9e3779b97f4a7c15);
+	size_t at = hash >> 20 & (dump->nr_places - 1);
+
+	while (dump->places[at].function &&
+	       (dump->places[at].index != index || dump->places[at].pid != pid))
+		at = (at + 1) & (dump->nr_places - 1);
+	return &dump->places[at];
+}
+
+static int make_places(struct dump *dump)
+{
+	struct dump old = *dump;
+
+	if (dump->count * 4 <= dump->nr_places)
+		return 0;
+	for (dump->nr_places = 1024; dump->count * 4 > dump->nr_places;)
+		dump->nr_places *= 2;
+	dump->places = calloc(dump->nr_places, sizeof(*dump->places));
+	if (!dump->places) {
+		*dump = old;
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < old.nr_places; i++)
+		if (old.places[i].function)
+			*place_of(dump, old.places[i].pid, old.places[i].index) = old.places[i];
+	free(old.places);
+	return 0;
+}
+
+/* The latest function of @pid with @index, + 1, else of any process: what a child moves, one of its
+ * forebears may have loaded. 0: none. -ENOMEM. */
+static int64_t latest(struct dump *dump, uint32_t pid, uint64_t index)
+{
+	const struct place *place;
+
+	if (make_places(dump))
+		return -ENOMEM;
+	for (; dump->placed < dump->count; dump->placed++) {
+		uint64_t known = dump->indices[dump->placed];
+		uint32_t owner = dump->dumps->codes[dump->first + dump->placed].pid;
+
+		*place_of(dump, owner, known) = (struct place){known, owner, dump->placed + 1};
+		*place_of(dump, ANY, known) = (struct place){known, ANY, dump->placed + 1};
+	}
+	if (!dump->count)
+		return 0;
+	place = place_of(dump, pid, index);
+	return place->function ? place->function : place_of(dump, ANY, index)->function;
+}
+
+/* The DEBUG_INFO that was for code at @addr, the last one of several. */
+static void take_debug(struct dump *dump, uint64_t addr, struct jp_jit_function *function)
+{
+	for (unsigned int i = 1; i <= PENDING; i++) {
+		struct jp_jitdump_record *debug =
+			&dump->pending[(dump->next_pending + PENDING - i) % PENDING];
+
+		if (!debug->debug.count || debug->debug.addr != addr)
+			continue;
+		if (!function->lines) {
+			function->lines = debug->debug.entries;
+			function->lines_size = debug->debug.size;
+			function->nr_lines = debug->debug.count;
+		}
+		debug->debug.count = 0;
+	}
+	/* V8 adds the ELF header that perf once put before the code (its perf-jit.cc,
+	 * kElfHeaderSize); it alone writes that into pad1. The format does not ask for it. */
+	function->lines_base = addr;
+	if (jp_jitdump_header(dump->file)->pad1 == 0xdeadbeef)
+		function->lines_base += V8_SHIFT;
+}
+
+static int load(struct dump *dump, const struct jp_jitdump_record *record)
+{
+	struct jp_code code = {
+		.time = to_capture_time(dump, record->time),
+		.addr = record->load.addr,
+		.size = record->load.size,
+	};
+	struct jp_jit_function *function;
+
+	if (!process_of(dump, record->pid, &code.pid))
+		return 0;
+	if (!code.size) {
+		dump->read->summary->bad_records++;
+		return 0;
+	}
+	function = add_code(dump, &code, record->load.index);
+	if (!function)
+		return -ENOMEM;
+	*function = (struct jp_jit_function){
+		.name = record->load.name,
+		.code = record->load.code,
+		.addr = code.addr,
+		.size = code.size,
+		.eh_frame = dump->eh_frame,
+		.eh_frame_size = dump->eh_frame_size,
+		.tables = dump->mapped_tables ? (-code.size & 7) + dump->mapped_tables : 0,
+	};
+	take_debug(dump, code.addr, function);
+	dump->read->summary->loads++;
+	return 0;
+}
+
+static int move(struct dump *dump, const struct jp_jitdump_record *record)
+{
+	struct jp_code code = {
+		.time = to_capture_time(dump, record->time),
+		.addr = record->move.to,
+		.from = record->move.from,
+	};
+	struct jp_jit_function *function;
+	int64_t moved;
+
+	if (!process_of(dump, record->pid, &code.pid))
+		return 0;
+	moved = latest(dump, code.pid, record->move.index) - 1;
+	if (moved < -1)
+		return -ENOMEM;
+	if (moved < 0 || !record->move.size) {
+		dump->unloaded++;
+		return 0;
+	}
+	code.size = dump->functions[moved].size;
+	if (code.size > record->move.size)
+		code.size = record->move.size;
+	function = add_code(dump, &code, record->move.index);
+	if (!function)
+		return -ENOMEM;
+	*function = dump->functions[moved];
+	function->addr = code.addr;
+	function->size = code.size;
+	/* Unwinding says where the code ends. */
+	if (code.size < dump->functions[moved].size)
+		function->eh_frame_size = function->tables = 0;
+	dump->read->summary->moves++;
+	return 0;
+}
+
+static int take_record(struct dump *dump, const struct jp_jitdump_record *record)
+{
+	struct jp_jitdump_record *pending;
+	int ret = 0;
+
+	switch (record->type) {
+	case JP_JITDUMP_LOAD:
+		ret = load(dump, record);
+		dump->eh_frame_size = dump->mapped_tables = 0;
+		break;
+	case JP_JITDUMP_MOVE:
+		ret = move(dump, record);
+		break;
+	case JP_JITDUMP_DEBUG_INFO:
+		pending = &dump->pending[dump->next_pending++ % PENDING];
+		dump->unused += pending->debug.count != 0;
+		*pending = *record;
+		break;
+	case JP_JITDUMP_UNWINDING_INFO:
+		dump->eh_frame = record->unwinding.eh_frame;
+		dump->eh_frame_size = record->unwinding.size - record->unwinding.hdr_size;
+		if (dump->eh_frame_size && record->unwinding.mapped_size == record->unwinding.size)
+			dump->mapped_tables = record->unwinding.mapped_size;
+		break;
+	default:
+		break;
+	}
+	return ret;
+}
+
+/* Why the dump's times cannot be laid beside the capture's; NULL: they can. */
+static const char *clock_trouble(const struct dump *dump)
+{
+	if (jp_jitdump_header(dump->file)->flags & JP_JITDUMP_ARCH_TIMESTAMP)
+		return dump->read->conv.known && dump->read->conv.shift < 64
+			       ? NULL
+			       : "its times are the CPU's counter, and the capture has no "
+				 "TIME_CONV "
+				 "record to go by";
+	return dump->read->monotonic ? NULL
+				     : "its times are CLOCK_MONOTONIC and the capture's are not: "
+				       "record with -k mono";
+}
+
+static int read_records(struct dump *dump, struct jp_error *err)
+{
+	struct jp_inject_summary *summary = dump->read->summary;
+	struct jp_jitdump_record record;
+	struct jp_error why;
+	int ret;
+
+	while ((ret = jp_jitdump_next(dump->file, &record, &why)) > 0)
+		if (take_record(dump, &record))
+			return jp_fail(err, ENOMEM, "%s: no memory", dump->path);
+	if (ret < 0) {
+		summary->bad_records++;
+		jp_inject_say(dump->read, "%s: what comes before is used", why.text);
+	}
+	for (int i = 0; i < PENDING; i++)
+		dump->unused += dump->pending[i].debug.count != 0;
+	summary->bad_records += dump->unloaded + dump->strangers + dump->unused;
+	if (dump->unloaded)
+		jp_inject_say(dump->read,
+			      "%s: %" PRIu64 " MOVE records of code that was never loaded",
+			      dump->path, dump->unloaded);
+	if (dump->strangers)
+		jp_inject_say(dump->read,
+			      "%s: %" PRIu64
+			      " records of pids of another namespace that the capture does not "
+			      "tie to a process",
+			      dump->path, dump->strangers);
+	if (dump->unused)
+		jp_inject_say(dump->read,
+			      "%s: %" PRIu64 " DEBUG_INFO records of code that no LOAD follows",
+			      dump->path, dump->unused);
+	if (jp_jitdump_unknown(dump->file))
+		jp_inject_say(dump->read, "%s: %" PRIu64 " records of unknown types passed over",
+			      dump->path, jp_jitdump_unknown(dump->file));
+	return 0;
+}
+
+static int add_file(struct jp_inject_dumps *dumps, const char *folder, const struct jp_jit_elf *elf)
+{
+	struct jp_code_file *grown = realloc(dumps->files, (dumps->nr_files + 1) * sizeof(*grown));
+	struct jp_code_file *file;
+
+	if (!grown)
+		return -ENOMEM;
+	dumps->files = grown;
+	file = &grown[dumps->nr_files];
+	*file = (struct jp_code_file){.maj = elf->maj, .min = elf->min, .ino = elf->ino};
+	if (asprintf(&file->path, "%s/%s", folder, elf->name) < 0)
+		return -ENOMEM;
+	file->length = strlen(file->path) + 1;
+	dumps->nr_files++;
+	return 0;
+}
+
+static int by_place(const void *left, const void *right)
+{
+	const struct jp_jit_function *a = *(const struct jp_jit_function *const *)left;
+	const struct jp_jit_function *b = *(const struct jp_jit_function *const *)right;
+
+	if (a->file != b->file)
+		return a->file < b->file ? -1 : 1;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+/* The files of the dump's functions, which @sorted has by file and offset; the codes learn where
+ * they stand. */
+static int write_files(struct dump *dump, const struct jp_jit_function **sorted,
+		       struct jp_error *err)
+{
+	const struct jp_inject_read *read = dump->read;
+	struct jp_inject_dumps *dumps = dump->dumps;
+	uint64_t bad_frames = 0;
+	size_t next;
+
+	for (size_t i = 0; i < dump->count; i = next) {
+		uint32_t file = sorted[i]->file;
+		struct jp_jit_elf elf;
+		int ret;
+
+		for (next = i; next < dump->count && sorted[next]->file == file;)
+			next++;
+		ret = jp_jit_elf_write(read->dir, read->dir_name, dumps->markers[dump->marker].pid,
+				       jp_jitdump_header(dump->file)->elf_mach, sorted + i,
+				       next - i, file, &elf, err);
+		if (!ret && add_file(dumps, read->dir_name, &elf))
+			ret = jp_fail(err, ENOMEM, "%s: no memory", dump->path);
+		if (ret)
+			return ret;
+		bad_frames += elf.bad_frames;
+		read->summary->elf_files++;
+		read->summary->elf_bytes += elf.size;
+		for (size_t j = i; j < next; j++) {
+			struct jp_code *code =
+				&dumps->codes[dump->first + (sorted[j] - dump->functions)];
+
+			code->file = dumps->nr_files - 1;
+			code->pgoff = sorted[j]->offset;
+			/* A file of its own, and what it shows is where the process has it. */
+			if (sorted[j]->tables && next - i == 1 &&
+			    elf.mapped - code->pgoff <= code->size + sorted[j]->tables)
+				code->tables = elf.mapped - code->pgoff - code->size;
+		}
+	}
+	read->summary->bad_records += bad_frames;
+	if (bad_frames)
+		jp_inject_say(read,
+			      "%s: UNWINDING_INFO of %" PRIu64
+			      " functions cannot be used: expected .eh_frame "
+			      "as for code right before it, pc-relative",
+			      dump->path, bad_frames);
+	return 0;
+}
+
+static int place_functions(struct dump *dump, struct jp_error *err)
+{
+	const struct jp_jit_function **sorted;
+	bool in_order = true;
+	int ret;
+
+	if (!dump->count)
+		return 0;
+	sorted = malloc(dump->count * sizeof(*sorted));
+	if (!sorted || jp_jit_layout(dump->functions, dump->count) < 0) {
+		free(sorted);
+		return jp_fail(err, ENOMEM, "%s: no memory", dump->path);
+	}
+	for (size_t i = 0; i < dump->count; i++) {
+		sorted[i] = &dump->functions[i];
+		in_order &= !i || by_place(&sorted[i - 1], &sorted[i]) <= 0;
+	}
+	if (!in_order)
+		qsort(sorted, dump->count, sizeof(*sorted), by_place);
+	ret = write_files(dump, sorted, err);
+	free(sorted);
+	return ret;
+}
+
+int jp_inject_read_dump(struct jp_inject_dumps *dumps, size_t marker, const char *path,
+			uint32_t owner, const struct jp_inject_read *read, struct jp_error *err)
+{
+	struct dump dump = {.read = read,
+			    .dumps = dumps,
+			    .marker = marker,
+			    .path = path,
+			    .first = dumps->nr_codes};
+	struct jp_error why;
+	const char *trouble;
+	int ret;
+
+	dump.file = jp_jitdump_open(path, owner, &why);
+	if (!dump.file) {
+		jp_inject_say(read, "%s", why.text);
+		return 0;
+	}
+	trouble = clock_trouble(&dump);
+	if (trouble) {
+		jp_inject_say(read, "%s: %s", path, trouble);
+		jp_jitdump_close(dump.file);
+		return 0;
+	}
+	read->summary->jitdumps++;
+	ret = read_records(&dump, err);
+	if (!ret)
+		ret = place_functions(&dump, err);
+	jp_jitdump_close(dump.file);
+	free(dump.functions);
+	free(dump.indices);
+	free(dump.places);
+	return ret;
+}

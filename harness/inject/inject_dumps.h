@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_INJECT_DUMPS_H
+#define JP_INJECT_DUMPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "harness/replay/event.h"
+#include "harness/inject/inject.h"
+#include "harness/perfdata/decode.h"
+
+/*
+ * The jitdumps that a capture speaks of, and what becomes of code by them: which code lies at which
+ * address of which process from which time on, and where in an ELF file of ours it stands.
+ */
+
+/* The mapping of a jitdump by its writer, and with it what a mapping record of that process looks
+ * like behind its name. */
+struct jp_marker {
+	uint32_t pid, named; /* as the capture sees it; as the file's name has it */
+	char *path;
+	bool has_identity;
+	uint64_t ino;
+	unsigned char trailer[64];
+	uint16_t trailer_size, end_tid, end_time; /* as in struct jp_perf_layout */
+};
+
+struct jp_code_file {
+	char *path;
+	size_t length; /* of @path with its NUL */
+	uint32_t maj, min;
+	uint64_t ino;
+};
+
+/* Code appears at an address; @from: and is gone from there (0: a LOAD). */
+struct jp_code {
+	uint64_t time, addr, size, from, pgoff;
+	uint32_t tables; /* bytes behind @size that are the code's unwinding tables */
+	uint32_t pid, file, marker;
+};
+
+struct jp_inject_dumps {
+	struct jp_marker *markers;
+	size_t nr_markers;
+	struct jp_code_file *files;
+	size_t nr_files;
+	struct jp_code *codes; /* in the order of time once all are read */
+	size_t nr_codes, room;
+};
+
+/* Takes @event (MAP) for a marker where it is one. 0 or -ENOMEM. */
+int jp_inject_marker(struct jp_inject_dumps *dumps, const struct jp_event *event,
+		     const struct jp_perf_layout *layout);
+
+/* From the CPU's counter to the capture's time: what a TIME_CONV record says. */
+struct jp_time_conv {
+	bool known;
+	uint64_t shift, mult, zero;
+};
+struct jp_inject_read {
+	const struct jp_inject_options *options;
+	struct jp_inject_summary *summary;
+	int dir; /* the folder for ELF files */
+	const char *dir_name;
+	int64_t owner;  /* of the capture */
+	bool monotonic; /* its clock */
+	struct jp_time_conv conv;
+	void (*said)(void *context, const char *line);
+	void *context;
+};
+/* Reads the dumps of all markers and writes their ELF files. A dump that cannot be read is said and
+ * left out. -errno: an ELF file could not be written, or no memory. */
+int jp_inject_read(struct jp_inject_dumps *dumps, const struct jp_inject_read *read,
+		   struct jp_error *err);
+/* The one at @path, of marker number @marker: it belongs to @owner, or is refused. */
+int jp_inject_read_dump(struct jp_inject_dumps *dumps, size_t marker, const char *path,
+			uint32_t owner, const struct jp_inject_read *read, struct jp_error *err);
+/* A line for whoever started this. */
+void jp_inject_say(const struct jp_inject_read *read, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void jp_inject_dumps_free(struct jp_inject_dumps *dumps);
+
+#endif

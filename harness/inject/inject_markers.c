@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "harness/inject/inject_dumps.h"
+
+void jp_inject_say(const struct jp_inject_read *read, const char *fmt, ...)
+{
+	char text[1200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (read->said)
+		read->said(read->context, text);
+}
+
+/* perf's rule (util/jitdump.c, jit_detect()): .../jit-PID.dump. */
+static bool marker_name(const char *path, uint32_t *pid)
+{
+	const char *name = strrchr(path, '/');
+	char *end;
+	unsigned long value;
+
+	if (!name || strncmp(name, "/jit-", 5) != 0 || name[5] < '0' || name[5] > '9')
+		return false;
+	errno = 0;
+	value = strtoul(name + 5, &end, 10);
+	*pid = value;
+	return !errno && value <= INT32_MAX && strcmp(end, ".dump") == 0;
+}
+
+int jp_inject_marker(struct jp_inject_dumps *dumps, const struct jp_event *event,
+		     const struct jp_perf_layout *layout)
+{
+	const unsigned char *end = event->record;
+	struct jp_marker *grown, marker = {.pid = event->pid};
+
+	if (event->kernel_map || !(event->map.prot & PROT_EXEC) ||
+	    !marker_name(event->map.name, &marker.named))
+		return 0;
+	for (size_t i = 0; i < dumps->nr_markers; i++) {
+		const struct jp_marker *known = &dumps->markers[i];
+
+		if (known->pid == event->pid && strcmp(known->path, event->map.name) == 0 &&
+		    (!event->map.has_identity || known->ino == event->map.ino))
+			return 0;
+	}
+	marker.has_identity = event->map.has_identity;
+	marker.ino = event->map.has_identity ? event->map.ino : 0;
+	marker.trailer_size = layout->trailer;
+	marker.end_tid = layout->end_tid;
+	marker.end_time = layout->end_time;
+	end += ((const struct jp_perf_record *)event->record)->size;
+	memcpy(marker.trailer, end - layout->trailer, layout->trailer);
+	grown = realloc(dumps->markers, (dumps->nr_markers + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	dumps->markers = grown;
+	marker.path = strdup(event->map.name);
+	if (!marker.path)
+		return -ENOMEM;
+	grown[dumps->nr_markers++] = marker;
+	return 0;
+}
+
+/* Where the dump of @marker is looked for. */
+static char *path_of(const struct jp_inject_read *read, const struct jp_marker *marker)
+{
+	char *path;
+
+	if (!read->options->jitdumps)
+		return strdup(marker->path);
+	if (asprintf(&path, "%s%s", read->options->jitdumps, strrchr(marker->path, '/')) < 0)
+		return NULL;
+	return path;
+}
+
+/*
+ * Whether the dump at @path is that of @marker and not of another one that names the same place: a
+ * process that has the pid of the file's name comes first, then the first one. Elsewhere than where
+ * it was mapped, the inode tells nothing.
+ */
+static bool is_owner(const struct jp_inject_dumps *dumps, const struct jp_inject_read *read,
+		     size_t index, const struct stat *st)
+{
+	const struct jp_marker *marker = &dumps->markers[index];
+	const bool moved = read->options->jitdumps;
+
+	for (size_t i = 0; i < dumps->nr_markers; i++) {
+		const struct jp_marker *other = &dumps->markers[i];
+
+		if (i == index ||
+		    (moved ? strcmp(strrchr(other->path, '/'), strrchr(marker->path, '/')) != 0
+			   : strcmp(other->path, marker->path) != 0))
+			continue;
+		if (!moved && other->has_identity && other->ino != st->st_ino)
+			continue;
+		if (marker->pid != marker->named && (other->pid == other->named || i < index))
+			return false;
+		if (marker->pid == marker->named && other->pid == marker->pid && i < index)
+			return false;
+	}
+	return true;
+}
+
+static int read_marker(struct jp_inject_dumps *dumps, size_t index,
+		       const struct jp_inject_read *read, struct jp_error *err)
+{
+	const struct jp_marker *marker = &dumps->markers[index];
+	char *path = path_of(read, marker);
+	struct stat st;
+	int ret = 0;
+
+	if (!path)
+		ret = jp_fail(err, ENOMEM, "no memory for a jitdump's path");
+	else if (lstat(path, &st))
+		jp_inject_say(read, "%s: %s (jitdump of process %u)", path, strerror(errno),
+			      marker->pid);
+	else if (!is_owner(dumps, read, index, &st))
+		jp_inject_say(read, "%s: mapped by process %u too, whose code it is not", path,
+			      marker->pid);
+	else if (S_ISREG(st.st_mode) && !read->options->jitdumps && marker->has_identity &&
+		 marker->ino != st.st_ino)
+		jp_inject_say(read,
+			      "%s: another file than process %u mapped (inode %" PRIu64
+			      ", not %" PRIu64
+			      "): name the folder of the right one with --jitdump-dir",
+			      path, marker->pid, (uint64_t)st.st_ino, marker->ino);
+	else if (!marker->end_time)
+		jp_inject_say(read, "%s: the capture has no times of mapping records", path);
+	else /* root's file is taken from anyone's capture, as perf takes root's perf.data */
+		ret = jp_inject_read_dump(dumps, index, path, st.st_uid == 0 ? 0 : read->owner,
+					  read, err);
+	free(path);
+	return ret;
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct jp_code *a = left, *b = right;
+
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	/* Else in the order of the dump, which the place in a file need not be. */
+	return 0;
+}
+
+/* A stable sort: of equal times the order of the dump counts. Natural runs are the rule. */
+static int sort_codes(struct jp_inject_dumps *dumps)
+{
+	size_t count = dumps->nr_codes, step;
+	struct jp_code *from = dumps->codes, *to;
+	bool sorted = true;
+
+	for (size_t i = 1; i < count; i++)
+		sorted &= by_time(&from[i - 1], &from[i]) <= 0;
+	if (sorted)
+		return 0;
+	to = malloc(count * sizeof(*to));
+	if (!to)
+		return -ENOMEM;
+	for (step = 1; step < count; step *= 2) {
+		struct jp_code *swap = from;
+
+		for (size_t at = 0; at < count; at += 2 * step) {
+			size_t left = at, middle = at + step < count ? at + step : count;
+			size_t right = middle, end = middle + step < count ? middle + step : count;
+
+			for (size_t out = at; out < end; out++)
+				to[out] = right == end || (left < middle &&
+							   by_time(&from[left], &from[right]) <= 0)
+						  ? from[left++]
+						  : from[right++];
+		}
+		from = to;
+		to = swap;
+	}
+	dumps->codes = from;
+	free(to);
+	dumps->room = count;
+	return 0;
+}
+
+int jp_inject_read(struct jp_inject_dumps *dumps, const struct jp_inject_read *read,
+		   struct jp_error *err)
+{
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < dumps->nr_markers; i++)
+		ret = read_marker(dumps, i, read, err);
+	if (!ret && sort_codes(dumps))
+		ret = jp_fail(err, ENOMEM, "no memory to sort %zu code loads", dumps->nr_codes);
+	return ret;
+}
+
+void jp_inject_dumps_free(struct jp_inject_dumps *dumps)
+{
+	for (size_t i = 0; i < dumps->nr_markers; i++)
+		free(dumps->markers[i].path);
+	for (size_t i = 0; i < dumps->nr_files; i++)
+		free(dumps->files[i].path);
+	free(dumps->markers);
+	free(dumps->files);
+	free(dumps->codes);
+	*dumps = (struct jp_inject_dumps){0};
+}

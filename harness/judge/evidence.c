@@ -1,0 +1,588 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/judge/evidence_gate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/perfdata/read.h"
+#include "harness/replay/replay_truth.h"
+
+const char *jp_left_out_text(enum jp_left_out left_out)
+{
+	static const char *const texts[] = {"nothing", "pathless", "snapshot", "window", "gate"};
+
+	return texts[left_out];
+}
+
+/* A whole file of a run directory, NUL-terminated; the caller frees. NULL: @err says why. */
+static char *slurp(const char *dir, const char *name, size_t *size, struct jp_error *err)
+{
+	enum { LIMIT = 64 << 20 };
+	char path[4096], *text = NULL;
+	struct stat st;
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &st)) {
+		jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	} else if (!S_ISREG(st.st_mode) || st.st_size > LIMIT) {
+		jp_fail(err, EINVAL, "%s: expected a regular file of at most %d bytes", path,
+			LIMIT);
+	} else if (!(text = malloc(st.st_size + 1))) {
+		jp_fail(err, ENOMEM, "%s: no memory", path);
+	} else {
+		for (*size = 0; *size < (size_t)st.st_size; *size += got) {
+			got = read(fd, text + *size, st.st_size - *size);
+			if (got > 0)
+				continue;
+			/* A part of the evidence is no evidence. */
+			jp_fail(err, EIO, "%s: offset %zu: %s", path, *size,
+				got ? strerror(errno) : "the file ends before its size");
+			free(text);
+			text = NULL;
+			break;
+		}
+		if (text)
+			text[*size] = 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	return text;
+}
+
+/* What is read through its own reader: elsewhere a link or a FIFO may be meant, here it is not. */
+static int check_file(const char *dir, const char *name, struct jp_error *err)
+{
+	char path[4096];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	if (lstat(path, &st))
+		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return jp_fail(err, EINVAL, "%s: expected a regular file", path);
+	return 0;
+}
+
+static int parse_number(const struct jp_evidence *evidence, unsigned int number, const char *text,
+			uint64_t *value, struct jp_error *err)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno)
+		return jp_fail(err, EINVAL, "%s/capture:%u: expected a number, found \"%s\"",
+			       evidence->dir, number, text);
+	return 0;
+}
+
+/* Every key must be there: what is missing would read as "nothing was lost". */
+static int parse_facts(struct jp_evidence *evidence, char *text, struct jp_error *err)
+{
+	struct jp_capture_facts *facts = &evidence->facts;
+	const struct {
+		const char *key;
+		uint64_t *value; /* NULL: a text */
+	} keys[] = {
+		{"policy", NULL},
+		{"settled", NULL},
+		{"enabled", &facts->enabled},
+		{"sampling", &facts->sampling},
+		{"stopped", &facts->stopped},
+		{"slack", &facts->slack},
+		{"max_stack", &facts->max_stack},
+		{"stack_dump", &facts->stack_dump},
+		{"lost_sideband", &facts->lost_sideband},
+		{"lost_samples", &facts->lost_samples},
+		{"duplicates", &facts->duplicates},
+		{"breakpoints", &facts->breakpoints},
+	};
+	enum { KEYS = sizeof(keys) / sizeof(*keys) };
+	bool found[KEYS] = {false};
+	unsigned int number = 0;
+
+	for (char *next = NULL, *line = strtok_r(text, "\n", &next); line;
+	     line = strtok_r(NULL, "\n", &next)) {
+		char *value = strchr(line, ' ');
+
+		number++;
+		if (!value)
+			return jp_fail(err, EINVAL,
+				       "%s/capture:%u: expected \"key value\", found \"%s\"",
+				       evidence->dir, number, line);
+		*value++ = 0;
+		for (size_t i = 0; i < KEYS; i++) {
+			if (strcmp(line, keys[i].key) != 0)
+				continue;
+			if (found[i])
+				return jp_fail(err, EINVAL, "%s/capture:%u: a second \"%s\"",
+					       evidence->dir, number, line);
+			found[i] = true;
+			if (strcmp(line, "policy") == 0)
+				snprintf(facts->policy, sizeof(facts->policy), "%s", value);
+			else if (strcmp(line, "settled") == 0)
+				facts->settled = strcmp(value, "yes") == 0;
+			else if (parse_number(evidence, number, value, keys[i].value, err))
+				return -EINVAL;
+		}
+	}
+	for (size_t i = 0; i < KEYS; i++)
+		if (!found[i])
+			return jp_fail(err, EINVAL, "%s/capture: expected a line \"%s\"",
+				       evidence->dir, keys[i].key);
+	if (!facts->enabled || facts->enabled > facts->sampling || facts->sampling > facts->stopped)
+		return jp_fail(err, EINVAL,
+			       "%s/capture: expected enabled <= sampling <= stopped, found %" PRIu64
+			       ", %" PRIu64 ", %" PRIu64,
+			       evidence->dir, facts->enabled, facts->sampling, facts->stopped);
+	return 0;
+}
+
+static int parse_snapshots(struct jp_evidence *evidence, const char *text, size_t size,
+			   struct jp_error *err)
+{
+	const char *end = text + size;
+
+	while (text < end) {
+		struct jp_snapshot *bigger, *snapshot;
+		const char *body = memchr(text, '\n', end - text), *next;
+		struct jp_error inner;
+		int head = 0;
+
+		bigger = realloc(evidence->snapshots,
+				 (evidence->nr_snapshots + 1) * sizeof(*bigger));
+		if (!bigger)
+			return jp_fail(err, ENOMEM, "%s/maps: no memory", evidence->dir);
+		evidence->snapshots = bigger;
+		snapshot = &bigger[evidence->nr_snapshots];
+		memset(snapshot, 0, sizeof(*snapshot));
+		if (!body ||
+		    sscanf(text, "# pid %" SCNu32 " before %" SCNu64 " after %" SCNu64 "%n",
+			   &snapshot->pid, &snapshot->before, &snapshot->after, &head) != 3 ||
+		    text + head != body)
+			return jp_fail(
+				err, EINVAL,
+				"%s/maps: expected \"# pid P before NS after NS\" at offset %zu",
+				evidence->dir, size - (size_t)(end - text));
+		body++;
+		for (next = body; next < end && *next != '#'; next++) {
+			next = memchr(next, '\n', end - next);
+			if (!next)
+				next = end - 1;
+		}
+		if (jp_procmaps_parse(body, next - body, &snapshot->maps, &snapshot->count, &inner))
+			return jp_fail(err, EINVAL, "%s/maps, pid %u: %s", evidence->dir,
+				       snapshot->pid, inner.text);
+		evidence->nr_snapshots++;
+		text = next;
+	}
+	return 0;
+}
+
+/* What each event of the capture lost, by the records in its stream. */
+struct losses {
+	uint64_t lost[8];
+	bool sampled[8];
+};
+
+static int visit_losses(void *context, const struct jp_event *event)
+{
+	struct losses *losses = context;
+
+	if (event->attr >= 8)
+		return 0;
+	if (event->type == JP_EVENT_LOST)
+		losses->lost[event->attr] += event->lost.lost;
+	else if (event->type == JP_EVENT_SAMPLE)
+		losses->sampled[event->attr] = true;
+	return 0;
+}
+
+/* The facts say what the capture counted; the records may know of more. An event that gave no
+ * sample is the sideband's. */
+static int count_losses(struct jp_evidence *evidence, struct jp_error *err)
+{
+	struct losses losses = {{0}, {0}};
+	uint64_t sideband = 0, samples = 0;
+	int failed = jp_evidence_walk(evidence, JP_LEFT_NOTHING, visit_losses, &losses, err);
+
+	for (size_t i = 0; i < 8; i++)
+		*(losses.sampled[i] ? &samples : &sideband) += losses.lost[i];
+	if (sideband > evidence->facts.lost_sideband)
+		evidence->facts.lost_sideband = sideband;
+	if (samples > evidence->facts.lost_samples)
+		evidence->facts.lost_samples = samples;
+	return failed;
+}
+
+/* Only gated captures have any. */
+static int load_intervals(struct jp_evidence *evidence, struct jp_error *err)
+{
+	char path[4096], *text;
+	size_t size;
+	int failed;
+
+	snprintf(path, sizeof(path), "%s/intervals", evidence->dir);
+	if (access(path, F_OK) && errno == ENOENT)
+		return 0;
+	text = slurp(evidence->dir, "intervals", &size, err);
+	if (!text)
+		return -EINVAL;
+	failed = strlen(text) == size
+			 ? jp_intervals_parse(&evidence->intervals, path, text, err)
+			 : jp_fail(err, EINVAL, "%s: offset %zu: a NUL", path, strlen(text));
+	free(text);
+	return failed;
+}
+
+struct jp_evidence *jp_evidence_load(const char *dir, struct jp_error *err)
+{
+	struct jp_evidence *evidence = calloc(1, sizeof(*evidence));
+	char path[4096], *text;
+	size_t size;
+	int failed;
+
+	if (!evidence || !(evidence->dir = strdup(dir))) {
+		free(evidence);
+		jp_fail(err, ENOMEM, "%s: no memory", dir);
+		return NULL;
+	}
+	if (check_file(dir, "truth", err) || check_file(dir, "perf.data", err))
+		goto bad;
+	snprintf(path, sizeof(path), "%s/truth", dir);
+	evidence->truth = jp_truth_load(path, err);
+	if (!evidence->truth)
+		goto bad;
+	text = slurp(dir, "capture", &size, err);
+	if (!text)
+		goto bad;
+	failed = parse_facts(evidence, text, err);
+	free(text);
+	if (failed)
+		goto bad;
+	text = slurp(dir, "maps", &size, err);
+	if (!text)
+		goto bad;
+	failed = parse_snapshots(evidence, text, size, err);
+	free(text);
+	if (failed || load_intervals(evidence, err) || count_losses(evidence, err))
+		goto bad;
+	return evidence;
+bad:
+	jp_evidence_free(evidence);
+	return NULL;
+}
+
+void jp_evidence_free(struct jp_evidence *evidence)
+{
+	if (!evidence)
+		return;
+	jp_truth_free(evidence->truth);
+	for (size_t i = 0; i < evidence->nr_snapshots; i++)
+		free(evidence->snapshots[i].maps);
+	free(evidence->snapshots);
+	jp_intervals_free(&evidence->intervals);
+	free((char *)evidence->dir);
+	free(evidence);
+}
+
+/* What the policy skipped of a snapshot. */
+static enum jp_left_out skipped(const struct jp_evidence *evidence, const struct jp_procmap *map)
+{
+	if (!(map->prot & JP_PROT_EXEC))
+		return JP_LEFT_NOTHING;
+	if (strcmp(evidence->facts.policy, "none") == 0)
+		return JP_LEFT_SNAPSHOT;
+	if (strcmp(evidence->facts.policy, "paths") == 0 && !*map->name)
+		return JP_LEFT_PATHLESS;
+	return JP_LEFT_NOTHING;
+}
+
+/* Whether @act made memory executable after the snapshot was begun and before the events were on:
+ * nobody saw it. */
+static bool in_window(const struct jp_evidence *evidence, const struct jp_truth_act *act)
+{
+	bool executable = (act->type == JP_TRUTH_MAP || act->type == JP_TRUTH_PROTECT) &&
+			  (act->prot & JP_PROT_EXEC);
+
+	if (!executable && act->type != JP_TRUTH_REMAP)
+		return false;
+	for (size_t i = 0; i < evidence->nr_snapshots; i++)
+		if (evidence->snapshots[i].pid == act->pid)
+			return act->after >= evidence->snapshots[i].before &&
+			       act->before <= evidence->facts.enabled;
+	return false;
+}
+
+/* The last act by @time that put something at @ip, or changed what is allowed there; or NULL. */
+static const struct jp_truth_act *last_act(const struct jp_truth *truth, uint32_t pid, uint64_t ip,
+					   uint64_t time)
+{
+	const struct jp_truth_act *last = NULL;
+
+	for (size_t i = 0; i < truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &truth->acts[i];
+		bool moved = act->type == JP_TRUTH_REMAP;
+
+		if (act->pid == pid && act->before <= time &&
+		    (moved || act->type == JP_TRUTH_MAP || act->type == JP_TRUTH_PROTECT) &&
+		    ip - (moved ? act->new_addr : act->addr) < (moved ? act->new_len : act->len))
+			last = act;
+	}
+	return last;
+}
+
+/* What the capture left out that covers @ip of @pid, where @last gave it its mapping; its text in
+ * @what. */
+static enum jp_left_out left_out(const struct jp_evidence *evidence, uint32_t pid, uint64_t ip,
+				 const struct jp_truth_act *last, char *what, size_t size)
+{
+	for (size_t i = 0; i < evidence->nr_snapshots; i++) {
+		const struct jp_snapshot *snapshot = &evidence->snapshots[i];
+
+		/* What came after the snapshot, no policy left out of it. */
+		if (snapshot->pid != pid || (last && last->before > snapshot->after))
+			continue;
+		for (size_t j = 0; j < snapshot->count; j++) {
+			const struct jp_procmap *map = &snapshot->maps[j];
+			enum jp_left_out why = skipped(evidence, map);
+
+			if (why == JP_LEFT_NOTHING || ip < map->start || ip >= map->end)
+				continue;
+			snprintf(what, size,
+				 "%" PRIx64 "-%" PRIx64
+				 " %s of pid %u is older than the capture, and "
+				 "policy %s skipped it",
+				 map->start, map->end, *map->name ? map->name : "(no path)", pid,
+				 evidence->facts.policy);
+			return why;
+		}
+	}
+	if (!last || !in_window(evidence, last))
+		return JP_LEFT_NOTHING;
+	snprintf(what, size,
+		 "%" PRIx64 " of pid %u was mapped at %" PRIu64
+		 ", after the snapshot and before the events were enabled",
+		 ip, pid, last->before);
+	return JP_LEFT_WINDOW;
+}
+
+/* Another process in @pid's address space whose act gave @ip its mapping: 0, there is none. */
+static uint32_t sharer(const struct jp_truth *truth, uint32_t pid, uint64_t ip, uint64_t time)
+{
+	for (size_t i = 0; i < truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &truth->acts[i];
+		uint32_t other = act->pid == pid ? act->parent : act->pid;
+
+		if (act->type == JP_TRUTH_PROCESS_START && act->how == JP_HOW_SHARE &&
+		    (act->pid == pid || act->parent == pid) && act->before <= time &&
+		    last_act(truth, other, ip, time))
+			return other;
+	}
+	return 0;
+}
+
+const char *jp_evidence_unmapped(const struct jp_evidence *evidence, uint32_t pid, uint64_t ip,
+				 uint64_t time, char *what, size_t size)
+{
+	const struct jp_truth_act *last = last_act(evidence->truth, pid, ip, time);
+	enum jp_left_out why =
+		jp_evidence_gated(evidence)
+			? jp_evidence_gate_left_out(evidence, pid, ip, time, last, what, size)
+			: left_out(evidence, pid, ip, last, what, size);
+	uint32_t other;
+
+	if (why != JP_LEFT_NOTHING)
+		return jp_left_out_text(why);
+	if (last && last->type == JP_TRUTH_REMAP) {
+		snprintf(what, size,
+			 "%" PRIx64 " came there by mremap at %" PRIu64
+			 ", of which the kernel makes no record",
+			 ip, last->before);
+		return "mremap";
+	}
+	other = last ? 0 : sharer(evidence->truth, pid, ip, time);
+	if (other) {
+		snprintf(what, size,
+			 "%" PRIx64 " was mapped by pid %u, which has the same address space: the "
+			 "kernel's record has that pid alone",
+			 ip, other);
+		return "shared-mm";
+	}
+	snprintf(what, size, "%" PRIx64 " is in no mapping record", ip);
+	return "no-record";
+}
+
+const char *jp_evidence_ended(const struct jp_evidence *evidence, uint32_t pid, uint64_t addr,
+			      uint64_t before, uint64_t time)
+{
+	if (jp_evidence_untold_exec(evidence, pid, before, time))
+		return jp_left_out_text(JP_LEFT_GATE);
+	for (size_t i = 0; i < evidence->truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &evidence->truth->acts[i];
+
+		if (act->pid != pid || act->before != before || addr - act->addr >= act->len)
+			continue;
+		if (act->type == JP_TRUTH_UNMAP)
+			return "munmap";
+		if (act->type == JP_TRUTH_REMAP)
+			return "mremap";
+		if (act->type == JP_TRUTH_PROTECT)
+			return "mprotect";
+	}
+	return "stale";
+}
+
+/* A walk with what was left out put back at its time. */
+struct walk {
+	const struct jp_evidence *evidence;
+	jp_event_visit visit;
+	void *context;
+	struct jp_event *extras; /* by time */
+	size_t nr_extras, next;
+	struct jp_replay *names; /* keeps the extras' names */
+};
+
+static int visit_with_extras(void *context, const struct jp_event *event)
+{
+	struct walk *walk = context;
+	int stop;
+
+	while (walk->next < walk->nr_extras && walk->extras[walk->next].time <= event->time) {
+		stop = walk->visit(walk->context, &walk->extras[walk->next++]);
+		if (stop)
+			return stop;
+	}
+	return walk->visit(walk->context, event);
+}
+
+static int add_extra(void *context, struct jp_event extra)
+{
+	struct walk *walk = context;
+	struct jp_event *bigger =
+		realloc(walk->extras, (walk->nr_extras + 1) * sizeof(*walk->extras));
+	size_t i;
+
+	if (!bigger)
+		return -ENOMEM;
+	walk->extras = bigger;
+	for (i = walk->nr_extras++; i > 0 && bigger[i - 1].time > extra.time; i--)
+		bigger[i] = bigger[i - 1];
+	bigger[i] = extra;
+	return 0;
+}
+
+struct jp_event jp_snapshot_event(const struct jp_snapshot *snapshot, const struct jp_procmap *map)
+{
+	return (struct jp_event){
+		.type = JP_EVENT_MAP,
+		.time = snapshot->before,
+		.pid = snapshot->pid,
+		.tid = snapshot->pid,
+		.map = {.addr = map->start,
+			.len = map->end - map->start,
+			.pgoff = *map->name ? map->offset : map->start,
+			.maj = map->maj,
+			.min = map->min,
+			.ino = map->ino,
+			.has_identity = true,
+			.prot = map->prot,
+			.name = *map->name ? map->name : "//anon"},
+	};
+}
+
+static int collect_skipped(struct walk *walk, enum jp_left_out add_back)
+{
+	const struct jp_evidence *evidence = walk->evidence;
+
+	for (size_t i = 0; i < evidence->nr_snapshots; i++) {
+		const struct jp_snapshot *snapshot = &evidence->snapshots[i];
+
+		for (size_t j = 0; j < snapshot->count; j++)
+			if (skipped(evidence, &snapshot->maps[j]) == add_back &&
+			    add_extra(walk, jp_snapshot_event(snapshot, &snapshot->maps[j])))
+				return -ENOMEM;
+	}
+	return 0;
+}
+
+/* What the truth had mapped in the window and still had when the events were enabled. */
+static int collect_window(struct walk *walk)
+{
+	const struct jp_truth *truth = walk->evidence->truth;
+	struct jp_replay *replay = jp_replay_new();
+	int failed = replay ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !failed && i < truth->nr_acts; i++)
+		if (truth->acts[i].before <= walk->evidence->facts.enabled)
+			failed = jp_replay_truth(replay, &truth->acts[i]);
+	for (size_t i = 0; !failed && i < truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &truth->acts[i];
+		bool moved = act->type == JP_TRUTH_REMAP;
+		const struct jp_mapping *map;
+		struct jp_event extra = {.type = JP_EVENT_MAP, .time = act->after};
+
+		if (!in_window(walk->evidence, act))
+			continue;
+		map = jp_replay_find(replay, act->pid, moved ? act->new_addr : act->addr);
+		if (!map || !(map->prot & JP_PROT_EXEC))
+			continue;
+		extra.pid = extra.tid = act->pid;
+		extra.map.addr = map->start;
+		extra.map.len = map->end - map->start;
+		extra.map.pgoff = map->pgoff;
+		extra.map.prot = map->prot;
+		extra.map.name = map->name;
+		failed = add_extra(walk, extra);
+	}
+	walk->names = replay;
+	return failed;
+}
+
+static int walk_file(const struct jp_evidence *evidence, const char *file,
+		     enum jp_left_out add_back, jp_event_visit visit, void *context,
+		     struct jp_error *err)
+{
+	struct walk walk = {.evidence = evidence, .visit = visit, .context = context};
+	struct jp_perfdata_summary summary;
+	char path[4096];
+	int failed = 0;
+
+	if (add_back == JP_LEFT_WINDOW)
+		failed = collect_window(&walk);
+	else if (add_back == JP_LEFT_GATE)
+		failed = (walk.names = jp_replay_new())
+				 ? jp_evidence_gate_extras(evidence, walk.names, add_extra, &walk)
+				 : -ENOMEM;
+	else if (add_back != JP_LEFT_NOTHING)
+		failed = collect_skipped(&walk, add_back);
+	if (failed)
+		jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
+	snprintf(path, sizeof(path), "%s/%s", evidence->dir, file);
+	if (!failed)
+		failed = jp_perfdata_read(path, visit_with_extras, &walk, &summary, err);
+	free(walk.extras);
+	jp_replay_free(walk.names);
+	return failed;
+}
+
+int jp_evidence_walk(const struct jp_evidence *evidence, enum jp_left_out add_back,
+		     jp_event_visit visit, void *context, struct jp_error *err)
+{
+	return walk_file(evidence, "perf.data", add_back, visit, context, err);
+}
+
+int jp_evidence_walk_injected(const struct jp_evidence *evidence, enum jp_left_out add_back,
+			      jp_event_visit visit, void *context, struct jp_error *err)
+{
+	return walk_file(evidence, "injected.data", add_back, visit, context, err);
+}

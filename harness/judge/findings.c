@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/judge/findings.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *jp_verdict_text(enum jp_verdict verdict)
+{
+	static const char *const text[JP_VERDICTS] = {
+		[JP_UNJUDGED] = "unjudged", [JP_UNMAPPED] = "unmapped", [JP_WRONG] = "wrong",
+		[JP_EXTRA] = "extra",       [JP_SINGLE] = "single",     [JP_SHORT] = "short",
+		[JP_HOLE] = "hole",         [JP_GAP] = "gap",           [JP_EXACT] = "exact",
+	};
+
+	return (unsigned)verdict < JP_VERDICTS ? text[verdict] : "?";
+}
+
+void jp_findings_free(struct jp_findings *findings)
+{
+	free(findings->metrics);
+	free(findings->exceptions);
+	memset(findings, 0, sizeof(*findings));
+}
+
+int jp_findings_add(struct jp_findings *findings, struct jp_metric metric)
+{
+	struct jp_metric *grown;
+
+	grown = realloc(findings->metrics, (findings->nr_metrics + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	findings->metrics = grown;
+	grown[findings->nr_metrics++] = metric;
+	return 0;
+}
+
+const struct jp_metric *jp_findings_metric(const struct jp_findings *findings, const char *name)
+{
+	for (size_t i = 0; i < findings->nr_metrics; i++)
+		if (strcmp(findings->metrics[i].name, name) == 0)
+			return &findings->metrics[i];
+	return NULL;
+}
+
+int jp_findings_except(struct jp_findings *findings, const char *metric, const char *cause,
+		       const char *first, ...)
+{
+	struct jp_exception *exception, *grown;
+	va_list ap;
+
+	for (size_t i = 0; i < findings->nr_exceptions; i++) {
+		exception = &findings->exceptions[i];
+		if (strcmp(exception->metric, metric) == 0 &&
+		    strcmp(exception->cause, cause) == 0) {
+			exception->count++;
+			return 0;
+		}
+	}
+	grown = realloc(findings->exceptions, (findings->nr_exceptions + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	findings->exceptions = grown;
+	exception = &grown[findings->nr_exceptions++];
+	snprintf(exception->metric, sizeof(exception->metric), "%s", metric);
+	snprintf(exception->cause, sizeof(exception->cause), "%s", cause);
+	exception->count = 1;
+	va_start(ap, first);
+	vsnprintf(exception->first, sizeof(exception->first), first, ap);
+	va_end(ap);
+	return 0;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_FINDINGS_H
+#define JP_FINDINGS_H
+
+#include <stddef.h>
+#include "harness/judge/metric.h"
+#include "harness/truth/format.h"
+
+/* What a validator, or all validators of a case, found. */
+enum jp_verdict {
+	JP_UNJUDGED,
+	JP_UNMAPPED,
+	JP_WRONG,
+	JP_EXTRA,
+	JP_SINGLE,
+	JP_SHORT,
+	JP_HOLE,
+	JP_GAP,
+	JP_EXACT,
+	JP_VERDICTS
+};
+const char *jp_verdict_text(enum jp_verdict verdict);
+
+/* One kind of failure with where it was first seen: "broken.dump", cause "pathless",
+ * "no record of rwxp anon 7f..-7f.. (older than the capture, skipped by policy paths); first ...".
+ */
+struct jp_exception {
+	char metric[48];
+	char cause[32];
+	uint64_t count;
+	char first[400]; /* the first of them: time, process, ip, function+offset, what was missing
+			    where */
+};
+
+struct jp_findings {
+	struct jp_metric *metrics;
+	size_t nr_metrics;
+	struct jp_exception *exceptions; /* one per (metric, cause) */
+	size_t nr_exceptions;
+	uint64_t verdicts[JP_METHODS][JP_VERDICTS];
+	bool judged[JP_METHODS];
+	char error[1024]; /* not "": the case is an ERROR, for this reason */
+};
+
+void jp_findings_free(struct jp_findings *findings);
+int jp_findings_add(struct jp_findings *findings, struct jp_metric metric);
+const struct jp_metric *jp_findings_metric(const struct jp_findings *findings, const char *name);
+/* Counts one failure of @metric with @cause; @first is kept the first time. */
+int jp_findings_except(struct jp_findings *findings, const char *metric, const char *cause,
+		       const char *first, ...) __attribute__((format(printf, 4, 5)));
+
+#endif

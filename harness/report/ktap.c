@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/report/ktap.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "harness/case/expect.h"
+
+void jp_ktap_head(FILE *out, size_t plan)
+{
+	fprintf(out, "KTAP version 1\n1..%zu\n", plan);
+}
+
+/* Control characters would end or fake a line. */
+void jp_ktap_comment(FILE *out, const char *prefix, const char *text)
+{
+	fprintf(out, "# %s", prefix);
+	for (; *text; text++) {
+		if (*text == '\n')
+			fprintf(out, "\n# %s", prefix);
+		else
+			fputc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, out);
+	}
+	fputc('\n', out);
+}
+
+/* What SKIP and XFAIL have on their own line. */
+static void one_line(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\n')
+			fputs("; ", out);
+		else
+			fputc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, out);
+	}
+}
+
+static void diagnose(FILE *out, const struct jp_result *result)
+{
+	const struct jp_findings *findings = &result->findings;
+
+	if (result->why[0])
+		jp_ktap_comment(out, "", result->why);
+	if (result->outcome == JP_PASS)
+		return;
+	for (size_t i = 0; i < findings->nr_exceptions; i++) {
+		const struct jp_exception *exception = &findings->exceptions[i];
+
+		fprintf(out, "# %s: %" PRIu64 " with cause %s, the first:\n", exception->metric,
+			exception->count, exception->cause);
+		jp_ktap_comment(out, "  ", exception->first);
+	}
+	if (result->facts.lost_samples)
+		fprintf(out, "# lost samples: %" PRIu64 "\n", result->facts.lost_samples);
+}
+
+void jp_ktap_result(FILE *out, size_t number, const struct jp_result *result)
+{
+	static const char *const directive[JP_OUTCOMES] = {
+		[JP_SKIP] = "SKIP",       [JP_ERROR] = "ERROR", [JP_XFAIL] = "XFAIL",
+		[JP_TIMEOUT] = "TIMEOUT", [JP_CRASH] = "CRASH",
+	};
+	bool ok = result->outcome == JP_PASS || result->outcome == JP_SKIP ||
+		  result->outcome == JP_XFAIL;
+
+	if (result->outcome != JP_SKIP)
+		diagnose(out, result);
+	fprintf(out, "%s %zu %s", ok ? "ok" : "not ok", number, result->cas->name);
+	if (directive[result->outcome])
+		fprintf(out, " # %s", directive[result->outcome]);
+	if (result->outcome == JP_SKIP) {
+		fputc(' ', out);
+		one_line(out, result->why);
+	} else if (result->outcome == JP_CRASH) {
+		fputc(' ', out);
+		one_line(out, result->crashed);
+	} else if (result->outcome == JP_XFAIL) {
+		fputc(' ', out);
+		one_line(out, result->cas->xfail ? result->cas->xfail : "");
+	}
+	fputc('\n', out);
+	fflush(out);
+}
+
+void jp_ktap_totals(FILE *out, const size_t counts[JP_OUTCOMES])
+{
+	fputs("# Totals:", out);
+	for (int i = 0; i < JP_OUTCOMES; i++)
+		fprintf(out, " %s:%zu", jp_outcome_text(i), counts[i]);
+	fputc('\n', out);
+}

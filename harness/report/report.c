@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/report/report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "harness/command/command.h"
+#include "harness/report/junit.h"
+#include "harness/report/ktap.h"
+#include "harness/report/results.h"
+#include "harness/run/run_dir.h"
+#include "harness/case/table.h"
+
+/* Standard output, then the run directory's copy of it. */
+static FILE *output(const struct jp_report *report, int index)
+{
+	return index == 0 ? stdout : index == 1 ? report->ktap : NULL;
+}
+
+int jp_report_begin(struct jp_report *report, const struct jp_cases *cases, size_t plan)
+{
+	report->cases = cases;
+	report->plan = plan;
+	report->results = calloc(plan ? plan : 1, sizeof(*report->results));
+	if (!report->results)
+		return -ENOMEM;
+	for (int i = 0; output(report, i); i++) {
+		jp_ktap_head(output(report, i), plan);
+		fflush(output(report, i));
+	}
+	return 0;
+}
+
+struct jp_result *jp_report_next(struct jp_report *report)
+{
+	return &report->results[report->count];
+}
+
+void jp_report_tell(struct jp_report *report, const char *dir)
+{
+	const struct jp_result *result = &report->results[report->count++];
+	size_t size;
+	char *text = NULL;
+	FILE *alone;
+
+	report->counts[result->outcome]++;
+	for (int i = 0; output(report, i); i++)
+		jp_ktap_result(output(report, i), report->count, result);
+	if (report->jsonl)
+		jp_results_write(report->jsonl, result);
+	alone = dir ? open_memstream(&text, &size) : NULL;
+	if (!alone)
+		return;
+	jp_ktap_head(alone, 1);
+	jp_ktap_result(alone, 1, result);
+	fclose(alone);
+	jp_run_dir_write(dir, "ktap.txt", text, NULL);
+	free(text);
+}
+
+int jp_report_end(struct jp_report *report)
+{
+	const size_t *counts = report->counts;
+	uint64_t slack = 0;
+
+	for (size_t i = 0; i < report->count; i++)
+		if (report->results[i].facts.slack > slack)
+			slack = report->results[i].facts.slack;
+	for (int i = 0; output(report, i); i++) {
+		FILE *out = output(report, i);
+
+		jp_table_print(out, report->cases, report->results, report->count);
+		fprintf(out,
+			"#\n# The clocks of truth and capture differed by at most %" PRIu64
+			" ns.\n",
+			slack);
+		jp_ktap_totals(out, counts);
+		fflush(out);
+	}
+	if (report->junit)
+		jp_junit_write(report->junit, report->results, report->count);
+	if (!report->count)
+		return JP_EXIT_BROKEN;
+	if (counts[JP_FAIL] || counts[JP_XPASS] || counts[JP_ERROR] || counts[JP_TIMEOUT] ||
+	    counts[JP_CRASH])
+		return JP_EXIT_BAD;
+	return counts[JP_SKIP] == report->count ? JP_EXIT_SKIPPED : JP_EXIT_OK;
+}
+
+void jp_report_cut_short(struct jp_report *report, const char *why)
+{
+	for (int i = 0; output(report, i); i++) {
+		fprintf(output(report, i), "Bail out! cut short: %s\n", why);
+		fflush(output(report, i));
+	}
+}
+
+static bool written(FILE *file)
+{
+	return !fflush(file) && !ferror(file);
+}
+
+int jp_report_written(const struct jp_report *report, struct jp_error *err)
+{
+	if (report->jsonl && !written(report->jsonl))
+		return jp_fail(err, EIO, "results.jsonl cannot be written");
+	if (report->ktap && !written(report->ktap))
+		return jp_fail(err, EIO, "ktap.txt cannot be written");
+	if (report->junit && !written(report->junit))
+		return jp_fail(err, EIO, "junit.xml cannot be written");
+	return 0;
+}
+
+void jp_report_free(struct jp_report *report)
+{
+	for (size_t i = 0; i < report->count; i++)
+		jp_findings_free(&report->results[i].findings);
+	free(report->results);
+	if (report->jsonl)
+		fclose(report->jsonl);
+	if (report->ktap)
+		fclose(report->ktap);
+	if (report->junit)
+		fclose(report->junit);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_REPORT_H
+#define JP_REPORT_H
+
+#include <stdio.h>
+
+#include "harness/judge/outcome.h"
+
+/* The results of a run or of judging one again, as they come and at their end. */
+struct jp_report {
+	const struct jp_cases *cases; /* for their tables */
+	struct jp_result *results;
+	size_t plan, count;
+	size_t counts[JP_OUTCOMES];
+	FILE *jsonl; /* NULL: none is written */
+	FILE *ktap;  /* a copy of standard output, NULL: none */
+	FILE *junit; /* written at the end, NULL: not */
+};
+
+/* Prints the head of @plan results. -ENOMEM at worst. */
+int jp_report_begin(struct jp_report *report, const struct jp_cases *cases, size_t plan);
+/* Where the next result goes; then tell it. @dir: its folder, for ktap.txt, or NULL. */
+struct jp_result *jp_report_next(struct jp_report *report);
+void jp_report_tell(struct jp_report *report, const char *dir);
+/* Instead of the end: not all of the plan was done, and whoever reads the files must see it. */
+void jp_report_cut_short(struct jp_report *report, const char *why);
+/* Totals and tables; returns the exit status (DESIGN 5). */
+int jp_report_end(struct jp_report *report);
+/* -EIO and a message where what was told could not be written. */
+int jp_report_written(const struct jp_report *report, struct jp_error *err);
+void jp_report_free(struct jp_report *report);
+
+#endif

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/report/results.h"
+
+#include <string.h>
+
+#include "harness/report/json.h"
+#include "harness/unwind/methods.h"
+
+static const struct jp_expectation *expectation_of(const struct jp_result *result,
+						   const char *metric)
+{
+	const struct jp_case *cas = result->cas;
+
+	for (size_t i = 0; i < cas->nr_expectations; i++)
+		if (!cas->expectations[i].allow[0] && !(result->out_of_scope >> i & 1) &&
+		    strcmp(cas->expectations[i].metric, metric) == 0)
+			return &cas->expectations[i];
+	return NULL;
+}
+
+/* "expect" of a rate is in its own unit where the expectation is a percentage, else a count; an
+ * open end is null. */
+static void write_metric(struct jp_json *json, const struct jp_result *result,
+			 const struct jp_metric *metric)
+{
+	const struct jp_expectation *expectation = expectation_of(result, metric->name);
+
+	jp_json_object(json, metric->name);
+	jp_json_u64(json, "k", metric->k);
+	if (metric->rate) {
+		jp_json_u64(json, "n", metric->n);
+		jp_json_double(json, "lo", metric->lo);
+		jp_json_double(json, "hi", metric->hi);
+	}
+	if (expectation) {
+		jp_json_array(json, "expect");
+		jp_json_double(json, NULL, expectation->min);
+		jp_json_double(json, NULL, expectation->max);
+		jp_json_end(json);
+		jp_json_string(json, "unit", expectation->percent ? "rate" : "count");
+	}
+	jp_json_end(json);
+}
+
+static void write_exceptions(struct jp_json *json, const struct jp_findings *findings)
+{
+	jp_json_array(json, "exceptions");
+	for (size_t i = 0; i < findings->nr_exceptions; i++) {
+		const struct jp_exception *exception = &findings->exceptions[i];
+
+		jp_json_object(json, NULL);
+		jp_json_string(json, "metric", exception->metric);
+		jp_json_string(json, "cause", exception->cause);
+		jp_json_u64(json, "count", exception->count);
+		jp_json_string(json, "first", exception->first);
+		jp_json_end(json);
+	}
+	jp_json_end(json);
+}
+
+static void write_verdicts(struct jp_json *json, const struct jp_findings *findings)
+{
+	jp_json_object(json, "verdicts");
+	for (enum jp_method method = 0; method < JP_METHODS; method++) {
+		if (!findings->judged[method])
+			continue;
+		jp_json_object(json, jp_method_name(method));
+		for (int verdict = 0; verdict < JP_VERDICTS; verdict++)
+			if (findings->verdicts[method][verdict])
+				jp_json_u64(json, jp_verdict_text(verdict),
+					    findings->verdicts[method][verdict]);
+		jp_json_end(json);
+	}
+	jp_json_end(json);
+}
+
+static void write_facts(struct jp_json *json, const struct jp_capture_facts *facts)
+{
+	jp_json_object(json, "facts");
+	jp_json_string(json, "policy", facts->policy);
+	jp_json_u64(json, "slack", facts->slack);
+	jp_json_u64(json, "max_stack", facts->max_stack);
+	jp_json_u64(json, "stack_dump", facts->stack_dump);
+	jp_json_u64(json, "duplicates", facts->duplicates);
+	jp_json_u64(json, "breakpoints", facts->breakpoints);
+	jp_json_end(json);
+	jp_json_object(json, "lost");
+	jp_json_u64(json, "sideband", facts->lost_sideband);
+	jp_json_u64(json, "samples", facts->lost_samples);
+	jp_json_end(json);
+}
+
+void jp_results_write(FILE *out, const struct jp_result *result)
+{
+	const struct jp_findings *findings = &result->findings;
+	struct jp_json json;
+
+	jp_json_begin(&json, out);
+	jp_json_object(&json, NULL);
+	jp_json_string(&json, "case", result->cas->name);
+	jp_json_string(&json, "study", result->cas->study);
+	jp_json_bool(&json, "control", result->cas->control != JP_LEFT_NOTHING);
+	jp_json_string(&json, "outcome", jp_outcome_text(result->outcome));
+	jp_json_string(&json, "why", result->why);
+	if (result->crashed[0])
+		jp_json_string(&json, "crashed", result->crashed);
+	jp_json_double(&json, "seconds", result->seconds);
+	jp_json_object(&json, "metrics");
+	for (size_t i = 0; i < findings->nr_metrics; i++)
+		write_metric(&json, result, &findings->metrics[i]);
+	jp_json_end(&json);
+	write_verdicts(&json, findings);
+	write_exceptions(&json, findings);
+	write_facts(&json, &result->facts);
+	jp_json_end(&json);
+	fflush(out);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_RESULTS_H
+#define JP_RESULTS_H
+
+#include <stdio.h>
+
+#include "harness/judge/outcome.h"
+
+/* One line of results.jsonl (docs/results-format.md). */
+void jp_results_write(FILE *out, const struct jp_result *result);
+
+#endif

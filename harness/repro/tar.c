@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/repro/tar.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BLOCK = 512 };
+
+struct head {
+	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type;
+	char link[100], magic[6], version[2], owner[32], group[32], major[8], minor[8];
+	char prefix[155], rest[12];
+};
+_Static_assert(sizeof(struct head) == BLOCK, "a block");
+
+/* No part of it may lead up. */
+static bool stays_below(const char *path)
+{
+	while (*path) {
+		size_t length = strcspn(path, "/");
+
+		if (!length || (length <= 2 && strncmp(path, "..", length) == 0))
+			return false;
+		path += length;
+		path += *path == '/';
+	}
+	return true;
+}
+
+/* Into prefix and name, at a slash. */
+static bool split(const char *path, struct head *head)
+{
+	size_t length = strlen(path);
+
+	if (!length || length > 255 || !stays_below(path))
+		return false;
+	if (length <= sizeof(head->name)) {
+		memcpy(head->name, path, length);
+		return true;
+	}
+	for (size_t at = length - 1; at > 0; at--) {
+		if (path[at] != '/' || at > sizeof(head->prefix) || at + 1 == length)
+			continue;
+		if (length - at - 1 > sizeof(head->name))
+			return false;
+		memcpy(head->prefix, path, at);
+		memcpy(head->name, path + at + 1, length - at - 1);
+		return true;
+	}
+	return false;
+}
+
+static int put_head(struct jp_tar *tar, const char *name, char type, bool runs, uint64_t size,
+		    struct jp_error *err)
+{
+	struct head head = {.type = type, .magic = "ustar", .version = {'0', '0'}};
+	unsigned sum = 0;
+
+	if (!split(name, &head))
+		return jp_fail(err, EINVAL,
+			       "%s: no name for a tar archive; expected a relative one of at most "
+			       "100 bytes behind a slash",
+			       name);
+	if (size >= UINT64_C(1) << 33) /* eleven octal digits */
+		return jp_fail(err, EFBIG, "%s: %" PRIu64 " bytes; a tar archive holds 8 GiB", name,
+			       size);
+	snprintf(head.mode, sizeof(head.mode), "%07o", runs || type == '5' ? 0755 : 0644);
+	snprintf(head.uid, sizeof(head.uid), "%07o", 0);
+	snprintf(head.gid, sizeof(head.gid), "%07o", 0);
+	snprintf(head.size, sizeof(head.size), "%011" PRIo64, size);
+	snprintf(head.mtime, sizeof(head.mtime), "%011o", 0);
+	snprintf(head.major, sizeof(head.major), "%07o", 0);
+	snprintf(head.minor, sizeof(head.minor), "%07o", 0);
+	memset(head.checksum, ' ', sizeof(head.checksum));
+	for (size_t i = 0; i < sizeof(head); i++)
+		sum += ((const unsigned char *)&head)[i];
+	snprintf(head.checksum, sizeof(head.checksum) - 1, "%06o", sum);
+	jp_output_put(tar->output, &head, sizeof(head));
+	return 0;
+}
+
+static void fill_block(struct jp_tar *tar, uint64_t size)
+{
+	static const char zeros[BLOCK];
+
+	jp_output_put(tar->output, zeros, (size_t)(-size % BLOCK));
+}
+
+int jp_tar_folder(struct jp_tar *tar, const char *name, struct jp_error *err)
+{
+	return put_head(tar, name, '5', false, 0, err);
+}
+
+int jp_tar_file(struct jp_tar *tar, const char *name, bool runs, const void *bytes, size_t size,
+		struct jp_error *err)
+{
+	int ret = put_head(tar, name, '0', runs, size, err);
+
+	if (ret)
+		return ret;
+	jp_output_put(tar->output, bytes, size);
+	fill_block(tar, size);
+	return 0;
+}
+
+int jp_tar_copy(struct jp_tar *tar, const char *name, bool runs, const char *path,
+		struct jp_error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY), ret = 0;
+	static char buffer[1 << 16];
+	uint64_t left;
+	struct stat st;
+
+	if (fd < 0)
+		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		ret = jp_fail(err, EINVAL, "%s: not a regular file", path);
+	if (!ret)
+		ret = put_head(tar, name, '0', runs, (uint64_t)st.st_size, err);
+	for (left = ret ? 0 : (uint64_t)st.st_size; left;) {
+		ssize_t got = read(fd, buffer, left < sizeof(buffer) ? left : sizeof(buffer));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0) {
+			ret = jp_fail(err, EIO, "%s: ends %" PRIu64 " bytes early", path, left);
+			break;
+		}
+		jp_output_put(tar->output, buffer, (size_t)got);
+		left -= (uint64_t)got;
+	}
+	if (!ret)
+		fill_block(tar, (uint64_t)st.st_size);
+	close(fd);
+	return ret;
+}
+
+void jp_tar_end(struct jp_tar *tar)
+{
+	static const char zeros[2 * BLOCK];
+
+	jp_output_put(tar->output, zeros, sizeof(zeros));
+}

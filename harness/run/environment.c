@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/run/environment.h"
+
+#include <gnu/libc-version.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "harness/report/json.h"
+#include "harness/run/profilers.h"
+
+static void first_line(struct jp_json *json, const char *key, const char *path)
+{
+	char text[4096];
+	FILE *file = fopen(path, "re");
+	bool got = file && fgets(text, sizeof(text), file);
+
+	if (got)
+		text[strcspn(text, "\n")] = '\0';
+	jp_json_string(json, key, got ? text : NULL);
+	if (file)
+		fclose(file);
+}
+
+static void cpu_model(struct jp_json *json)
+{
+	char text[512], *colon = NULL;
+	FILE *file = fopen("/proc/cpuinfo", "re");
+
+	while (file && !colon && fgets(text, sizeof(text), file))
+		if (strncmp(text, "model name", 10) == 0)
+			colon = strchr(text, ':');
+	if (colon)
+		colon[strcspn(colon, "\n")] = '\0';
+	jp_json_string(json, "cpu", colon ? colon + 1 + strspn(colon + 1, " ") : NULL);
+	if (file)
+		fclose(file);
+}
+
+/* Of the kernel's configuration, what bears on the records and on walking the stack. */
+static void configuration(struct jp_json *json, const char *release)
+{
+	static const char *const wanted[] = {
+		"CONFIG_PERF_EVENTS", "CONFIG_HAVE_HW_BREAKPOINT",
+		"CONFIG_HZ",          "CONFIG_PREEMPT",
+		"CONFIG_ANON_VMA",    "CONFIG_X86_KERNEL_IBT",
+		"CONFIG_UNWIND",      "CONFIG_UPROBE",
+		"CONFIG_SECCOMP",     "CONFIG_TRANSPARENT_HUGE",
+		"CONFIG_PARAVIRT=",   "CONFIG_NO_HZ",
+	};
+	char path[256], text[512];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/boot/config-%s", release);
+	file = fopen(path, "re");
+	if (!file) {
+		jp_json_string(json, "configuration", NULL);
+		return;
+	}
+	jp_json_array(json, "configuration");
+	while (fgets(text, sizeof(text), file)) {
+		text[strcspn(text, "\n")] = '\0';
+		for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+			if (strncmp(text, wanted[i], strlen(wanted[i])) == 0)
+				jp_json_string(json, NULL, text);
+	}
+	jp_json_end(json);
+	fclose(file);
+}
+
+static bool is_kept(const char *variable)
+{
+	static const char *const kept[] = {"PATH=",         "TMPDIR=",       "JITPROOF_",     "LD_",
+					   "ASAN_OPTIONS=", "LSAN_OPTIONS=", "UBSAN_OPTIONS="};
+
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		if (strncmp(variable, kept[i], strlen(kept[i])) == 0)
+			return true;
+	return false;
+}
+
+void jp_environment_forget(void)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; environ[i]; i++)
+		if (is_kept(environ[i]))
+			environ[left++] = environ[i];
+	environ[left] = NULL;
+}
+
+void jp_environment_write(FILE *out, uint64_t seed)
+{
+	struct jp_json json;
+	struct utsname name;
+	struct rlimit lock;
+
+	uname(&name);
+	jp_json_begin(&json, out);
+	jp_json_object(&json, NULL);
+	jp_json_string(&json, "kernel", name.release);
+	jp_json_string(&json, "version", name.version);
+	jp_json_string(&json, "machine", name.machine);
+	first_line(&json, "command_line", "/proc/cmdline");
+	configuration(&json, name.release);
+	cpu_model(&json);
+	jp_json_u64(&json, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+	first_line(&json, "perf_event_paranoid", "/proc/sys/kernel/perf_event_paranoid");
+	first_line(&json, "perf_event_max_stack", "/proc/sys/kernel/perf_event_max_stack");
+	first_line(&json, "perf_event_mlock_kb", "/proc/sys/kernel/perf_event_mlock_kb");
+	first_line(&json, "perf_event_max_sample_rate",
+		   "/proc/sys/kernel/perf_event_max_sample_rate");
+	if (getrlimit(RLIMIT_MEMLOCK, &lock) == 0 && lock.rlim_cur != RLIM_INFINITY)
+		jp_json_u64(&json, "memlock_limit", lock.rlim_cur);
+	else
+		jp_json_string(&json, "memlock_limit", NULL);
+	jp_json_u64(&json, "uid", getuid());
+	jp_json_u64(&json, "seed", seed);
+	jp_json_object(&json, "tools");
+	jp_profilers_describe(&json);
+	jp_json_string(&json, "libc", gnu_get_libc_version());
+	jp_json_string(&json, "compiler", __VERSION__);
+	jp_json_end(&json);
+	jp_json_end(&json);
+}

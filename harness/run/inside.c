@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/run/inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/run/interrupt.h"
+
+/* What the processes on the way down share: the first complaint. */
+struct way {
+	int (*act)(void *context);
+	void *context;
+	char missing[256]; /* "": nothing was */
+};
+
+enum { NOT_THERE = 127, KILLED = 126 };
+
+static bool put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return good;
+}
+
+/* Who we were outside is root in here, and nobody else is. */
+static bool map_user(uid_t uid, gid_t gid)
+{
+	char users[32], groups[32];
+
+	snprintf(users, sizeof(users), "0 %u 1", uid);
+	snprintf(groups, sizeof(groups), "0 %u 1", gid);
+	return put("/proc/self/setgroups", "deny") && put("/proc/self/uid_map", users) &&
+	       put("/proc/self/gid_map", groups);
+}
+
+static int down(struct way *way, unsigned int depth);
+
+/* The first process of the namespace. */
+static int first(struct way *way, unsigned int depth, uid_t uid, gid_t gid)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (uid && !map_user(uid, gid)) {
+		snprintf(way->missing, sizeof(way->missing), "/proc/self/uid_map: %s",
+			 strerror(errno));
+		return NOT_THERE;
+	}
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL)) {
+		snprintf(way->missing, sizeof(way->missing), "mount of /proc: %s", strerror(errno));
+		return NOT_THERE;
+	}
+	return depth > 1 ? down(way, depth - 1) : way->act(way->context);
+}
+
+/* Until @pid is gone; who tells us to end tells it. */
+static int outlive(pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0), status;
+	struct pollfd fds[2] = {{.fd = fd, .events = POLLIN},
+				{.fd = jp_interrupt_fd(), .events = POLLIN}};
+
+	while (fd >= 0 && !fds[0].revents) {
+		if (poll(fds, 2, -1) > 0 && fds[1].revents) {
+			kill(pid, SIGTERM);
+			fds[1].fd = -1;
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return KILLED;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : KILLED;
+}
+
+static int down(struct way *way, unsigned int depth)
+{
+	const uid_t uid = geteuid();
+	const gid_t gid = getegid();
+	struct clone_args args = {.flags = CLONE_NEWPID | CLONE_NEWNS | (uid ? CLONE_NEWUSER : 0),
+				  .exit_signal = SIGCHLD};
+	pid_t pid;
+
+	fflush(NULL);
+	pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	if (!pid)
+		_exit(first(way, depth, uid, gid));
+	if (pid > 0)
+		return outlive(pid);
+	snprintf(way->missing, sizeof(way->missing),
+		 "clone3 with CLONE_NEWPID and CLONE_NEWNS%s: %s", uid ? " and CLONE_NEWUSER" : "",
+		 strerror(errno));
+	return NOT_THERE;
+}
+
+int jp_inside(unsigned int depth, int (*act)(void *context), void *context, struct jp_error *err)
+{
+	struct way *way =
+		mmap(NULL, sizeof(*way), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int ret;
+
+	if (way == MAP_FAILED)
+		return jp_fail(err, ENOMEM, "no memory");
+	way->act = act;
+	way->context = context;
+	ret = down(way, depth);
+	if (ret == NOT_THERE && *way->missing)
+		ret = jp_fail(err, EOPNOTSUPP, "%s", way->missing);
+	else if (ret > 99)
+		ret = jp_fail(err, ECHILD, "the runner in the namespace was killed");
+	munmap(way, sizeof(*way));
+	return ret;
+}
