@@ -7,6 +7,9 @@
 #include "workloads/mix.h"
 #include "workloads/workload.h"
 
+/* More than the frames of any of the paths. */
+enum { MOST_STACK = 2 << 20 };
+
 static const char *const touched[] = {"fhfe", "fle", "hfNe", "lHfe", "fFhHlf", "fNhN", NULL};
 static const char *const hollow[] = {"fufe", "fle", "ufNe", "lUfe", "fFuUlf", "fNuN", NULL};
 
@@ -27,6 +30,8 @@ static int run(int argc, char **argv)
 		}
 		paths = hollow;
 	}
+	if (paths == touched)
+		jp_path_touch(MOST_STACK);
 	ret = jp_mix_open(&mix);
 	if (!ret)
 		ret = jp_mix_library(&mix, &kind, NULL);

@@ -300,6 +300,23 @@ static const struct jp_path *next_path(struct runner *runner, size_t turn)
 			      : &runner->paths[turn % runner->count];
 }
 
+/* Bytes of its stack that each thread writes to before its first path. */
+static size_t touched;
+
+void jp_path_touch(size_t bytes)
+{
+	touched = bytes;
+}
+
+/* Once its frame is gone the pages below are there. */
+static void __attribute__((noinline)) touch(size_t bytes)
+{
+	volatile char *area = __builtin_alloca(bytes);
+
+	for (size_t i = 0; i < bytes; i += 4096)
+		area[bytes - 1 - i] = 0;
+}
+
 static void *run_paths(void *arg)
 {
 	struct runner *runner = arg;
@@ -309,6 +326,8 @@ static void *run_paths(void *arg)
 	jp_truth_new_task();
 	jp_truth_put(JP_TRUTH_THREAD_START, now, now, 0, 0, 0, 0);
 	native.inside = &runner->inside;
+	if (touched)
+		touch(touched);
 	for (size_t i = 0; (path = next_path(runner, i)); i++)
 		jp_path_run(path);
 	if (native.inside) /* told to stop before the first path */

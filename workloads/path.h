@@ -38,6 +38,9 @@ struct jp_paused *jp_path_interrupted(uint64_t ip, uint64_t sp, int apart);
 struct jp_paused *jp_path_pause(void);
 void jp_path_resume(struct jp_paused *paused);
 
+/* From now on each thread writes to @bytes of its stack before its first path, so that none of its
+ * frames lies on a page that was never touched. */
+void jp_path_touch(size_t bytes);
 /* Starts a thread that runs @paths in turn until jp_stage_stopping(); its start and end are in the
  * truth. Returns once the thread is inside its first path. 0 or -errno. */
 int jp_path_thread(const struct jp_path *paths, size_t count);
