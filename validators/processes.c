@@ -149,6 +149,17 @@ static struct thread *thread_of(struct processes *processes, uint32_t tid)
 	return slot;
 }
 
+/* A benchmark's runner that is still on its way from the fork to its sleep runs in the interval of
+ * the child. It never announced itself: only a gate that leaves mappings and names on tells of it.
+ */
+static bool bystander(const struct processes *processes, const struct jp_event *event)
+{
+	const struct jp_intervals *intervals = &processes->evidence->intervals;
+
+	return jp_evidence_gated(processes->evidence) && strcmp(intervals->gate, "sideband") != 0 &&
+	       !jp_intervals_process(intervals, event->pid, event->time);
+}
+
 static int visit(void *context, const struct jp_event *event)
 {
 	struct processes *processes = context;
@@ -178,6 +189,8 @@ static int visit(void *context, const struct jp_event *event)
 		if (!image || !event->tid)
 			return 0;
 		image->samples++;
+		if (bystander(processes, event))
+			return 0;
 		break;
 	default:
 		return 0;

@@ -3,6 +3,7 @@
 """Gated captures and loss: a recorded run that is changed must fail for the change; perf keeps the
 gate too; rings that are too small make a case an ERROR."""
 
+import copy
 import os
 import re
 import struct
@@ -111,6 +112,22 @@ class Gated(tv.Recorded):
         sample.time = enabled + 1000
         self.perf.insert(sample)
         self.errs("samples lie outside of the intervals")
+
+    def test_runner_in_the_interval_of_its_child(self):
+        """It comes out of its fork late: nobody announced it, and no record tells of it."""
+        pid, enabled, _ = self.intervals()[1]
+        runner = [self.truth.get(index) for index in self.truth.of(rd.Truth.PROCESS_START)][0][2]
+        for of in (runner, pid):
+            sample = copy.deepcopy(self.perf.samples()[0])
+            sample.pid, sample.tid = of, of + 100000
+            sample.time, sample.ip = enabled + 1000, 0x1000
+            sample.chain = [sample.chain[0], 0x1000]
+            sample.regs[rd.X86_IP] = 0x1000
+            self.perf.insert(sample)
+            self.perf.sort()
+            if of == runner:
+                self.passes()
+        self.fails(self.exactly(1, "threads.nameless", "no-record"))
 
     def test_too_few_samples_of_one_process(self):
         pid = self.intervals()[1][0]
