@@ -100,6 +100,12 @@ def check_lines(lint, path, text):
             lint.say(path, number, "blanks at the end", "they make noise in differences")
 
 
+def check_conflicts(lint, path, text):
+    for number, line in enumerate(text.split("\n"), 1):
+        if re.match(r"(<{7}|>{7}) ", line):
+            lint.say(path, number, "a conflict of a merge", "one side, or both, and no mark")
+
+
 def check_homes(lint, path, text):
     homes = (
         (r"^(gelf|libelf)\.h$|^libelf/", r"^harness/elf/elf_file\.c$", "libelf: harness/elf/"),
@@ -219,9 +225,10 @@ def check(root, formatted=True):
             continue
         c_file = path.endswith((".c", ".h")) and path.startswith(tuple(f + "/" for f in C_FOLDERS))
         script = path.endswith((".py", ".sh")) or path in ("Makefile", "ci/setup", ".ci/run")
+        text = text_of(root, path)
+        check_conflicts(lint, path, text)
         if not c_file and not script:
             continue
-        text = text_of(root, path)
         check_spdx(lint, path, text)
         check_lines(lint, path, text)
         if not c_file:

@@ -65,6 +65,9 @@ class Trees(unittest.TestCase):
     def test_blanks(self):
         self.found("harness/a.c", SPDX + "int a; \n", "blanks", line=2)
 
+    def test_conflict(self):
+        self.found("docs/a.md", "# A\n" + "<" * 7 + " HEAD\n", "conflict", line=2)
+
     def test_workload_sees_capture(self):
         self.found("workloads/a.c", SPDX + '#include "harness/capture.h"\n', "a workload knows",
                    line=2)
