@@ -506,6 +506,14 @@ int jp_process_reap(struct jp_process *process)
 	return reap(process, process->forked);
 }
 
+int jp_process_stop(struct jp_process *process)
+{
+	if (!process->pid)
+		return 0;
+	jp_process_tell_stop(process);
+	return jp_process_reap(process) ? -ECHILD : 0;
+}
+
 int jp_process_kill(struct jp_process *process)
 {
 	uint64_t now = jp_truth_now();
