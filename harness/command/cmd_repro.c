@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "harness/repro/repro.h"
 #include "harness/run/run_dir.h"
 #include "harness/run/runner.h"
+#include "harness/run/seed.h"
 #include "harness/repro/tar.h"
 
 static const char usage_text[] =
@@ -51,12 +51,9 @@ static int parse(int argc, char **argv, struct options *options)
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
-	char *end;
 	int option;
 
-	if (getrandom(&options->seed, sizeof(options->seed), 0) != sizeof(options->seed))
-		options->seed = (uint64_t)getpid();
-	options->seed &= UINT32_MAX;
+	options->seed = jp_seed_random();
 	while ((option = getopt_long(argc, argv, ":o:h", longs, NULL)) != -1) {
 		switch (option) {
 		case 'o':
@@ -69,9 +66,7 @@ static int parse(int argc, char **argv, struct options *options)
 			options->expected = optarg;
 			break;
 		case 'n':
-			errno = 0;
-			options->seed = strtoull(optarg, &end, 0);
-			if (errno || *end || optarg[0] < '0' || optarg[0] > '9')
+			if (!jp_seed_parse(optarg, &options->seed))
 				return usage("expected a number after --seed, found", optarg);
 			break;
 		case 'h':
@@ -96,11 +91,8 @@ static int run_first(const struct options *options, const struct jp_case *cas,
 	struct jp_runner runner = {0};
 	struct jp_result result = {0};
 	char path[4096];
-	int ret = jp_interrupt_watch();
+	int ret = jp_runner_open(&runner, options->seed, err);
 
-	if (ret)
-		return jp_fail(err, -ret, "signals: %s", strerror(-ret));
-	ret = jp_runner_open(&runner, options->seed, err);
 	if (!ret)
 		ret = jp_run_dir_case(dir, cas->name, path, sizeof(path), err);
 	if (!ret) {

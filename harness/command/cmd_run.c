@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "harness/command/command.h"
@@ -13,6 +12,7 @@
 #include "harness/report/ktap.h"
 #include "harness/report/report.h"
 #include "harness/run/runner.h"
+#include "harness/run/seed.h"
 
 static const char usage_text[] =
 	"usage: jitproof run [-o DIR] [--set=check|full] [--expected DIR] [--seed N] [--keep] "
@@ -43,17 +43,6 @@ static int usage(const char *problem, const char *what)
 	return -1;
 }
 
-static bool whole_number(const char *text, uint64_t *value)
-{
-	char *end;
-
-	if (text[0] < '0' || text[0] > '9')
-		return false;
-	errno = 0;
-	*value = strtoull(text, &end, 0);
-	return !errno && !*end;
-}
-
 /* 0, 1: help was asked for, -1: usage was printed. */
 static int parse(int argc, char **argv, struct options *options)
 {
@@ -68,9 +57,7 @@ static int parse(int argc, char **argv, struct options *options)
 	};
 	int option;
 
-	if (getrandom(&options->seed, sizeof(options->seed), 0) != sizeof(options->seed))
-		options->seed = (uint64_t)getpid();
-	options->seed &= UINT32_MAX; /* short enough to type again */
+	options->seed = jp_seed_random();
 	while ((option = getopt_long(argc, argv, ":o:h", longs, NULL)) != -1) {
 		switch (option) {
 		case 'o':
@@ -86,7 +73,7 @@ static int parse(int argc, char **argv, struct options *options)
 			options->expected = optarg;
 			break;
 		case 'n':
-			if (!whole_number(optarg, &options->seed))
+			if (!jp_seed_parse(optarg, &options->seed))
 				return usage("expected a number after --seed, found", optarg);
 			break;
 		case 'k':
@@ -211,9 +198,9 @@ static int run_cases(const struct options *options, const struct jp_cases *cases
 	struct jp_run_dir dir;
 	int status = JP_EXIT_BROKEN;
 
-	if (jp_interrupt_watch() || jp_runner_open(&runner, options->seed, &err) ||
+	if (jp_runner_open(&runner, options->seed, &err) ||
 	    jp_run_dir_make(&dir, options->output, &err)) {
-		fprintf(stderr, "jitproof run: %s\n", err.text[0] ? err.text : strerror(errno));
+		fprintf(stderr, "jitproof run: %s\n", err.text);
 		jp_runner_close(&runner);
 		return JP_EXIT_BROKEN;
 	}
