@@ -190,11 +190,17 @@ static void ret(struct code *code)
 	INSN(code, "\xc3");
 }
 
-static void emit_fp(struct code *code)
+/* A frame with a frame pointer. */
+static void set_up(struct code *code, int32_t locals)
 {
 	push_bp(code);
 	mov_bp_sp(code);
-	adjust(code, 32);
+	adjust(code, locals);
+}
+
+static void emit_fp(struct code *code)
+{
+	set_up(code, 32);
 	body(code);
 	leave(code);
 	ret(code);
@@ -245,9 +251,7 @@ static void emit_long(struct code *code)
 
 static void emit_large(struct code *code)
 {
-	push_bp(code);
-	mov_bp_sp(code);
-	adjust(code, 3072);
+	set_up(code, 3072);
 	body(code);
 	mov_sp_bp(code);
 	pop_bp(code);
@@ -283,9 +287,7 @@ static void touch_pages(struct code *code)
 
 static void emit_hollow(struct code *code)
 {
-	push_bp(code);
-	mov_bp_sp(code);
-	adjust(code, 128 << 10);
+	set_up(code, 128 << 10);
 	body(code);
 	leave(code);
 	ret(code);
@@ -293,9 +295,7 @@ static void emit_hollow(struct code *code)
 
 static void emit_huge(struct code *code)
 {
-	push_bp(code);
-	mov_bp_sp(code);
-	adjust(code, 128 << 10);
+	set_up(code, 128 << 10);
 	touch_pages(code);
 	body(code);
 	leave(code);
@@ -328,9 +328,7 @@ static void emit_tail(struct code *code)
 {
 	struct jp_truth_insn within;
 
-	push_bp(code);
-	mov_bp_sp(code);
-	adjust(code, 32);
+	set_up(code, 32);
 	turns(code, offsetof(struct jp_path_step, before));
 	INSN(code, "\x48\x83\x7f\x20\x00"); /* cmp qword [rdi + 32], 0 */
 	INSN(code, "\x74\x07");             /* je: past the jump */
@@ -368,9 +366,7 @@ static void emit_misled(struct code *code)
  * at [rsp + 16], the calls that are left at [rsp + 24]. */
 static uint32_t begin_calls(struct code *code, int32_t locals)
 {
-	push_bp(code);
-	mov_bp_sp(code);
-	adjust(code, locals);
+	set_up(code, locals);
 	INSN(code, "\x48\x89\x7c\x24\x10"); /* mov [rsp + 16], rdi */
 	INSN(code, "\x48\x8b\x4f\x08");     /* mov rcx, [rdi + before] */
 	INSN(code, "\x48\x89\x4c\x24\x18"); /* mov [rsp + 24], rcx */
