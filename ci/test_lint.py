@@ -78,7 +78,8 @@ class Trees(unittest.TestCase):
 
     def test_good_links(self):
         self.clean("docs/a.md", "# A\n## B, c `D`\n[1](a.md) [2](#b-c-d) [3](../docs/a.md#a)\n"
-                   "[4](../harness/) [5](../harness/error.c#L2) [6](https://a.b/c#d) [7](mailto:a@b)\n[8][r] "
+                   "[4](../harness/) [5](../harness/error.c#L2) [6](https://a.b/c#d)\n"
+                   "[7](mailto:a@b) [8][r] "
                    "`[a](no)` `` [a](`no`) ``\n\n[r]: ../harness/error.c\n\n```c\na[b](no);\n```\n")
 
     def test_workload_sees_capture(self):
