@@ -88,6 +88,10 @@ STRATEGIES = {
 }
 
 
+# Of the dumped stack (docs/methods.md).
+METHODS = ("dump", "dump_fp", "dump_cfi")
+
+
 def spread(values, form="%.2f"):
     """least, median, greatest"""
     return " ".join(form % one for one in (min(values), statistics.median(values), max(values)))
@@ -161,22 +165,27 @@ class Bench:
     def unwinding(self, name):
         """Six times the work; what starting the program takes is not the unwinding's."""
         *_, samples, _, path = self.record(name, 1999, 6 * TURNS)
-        read, whole, theirs = [], [], []
-        with subprocess.Popen([self.options.jitproof, "judge", "--json", "--unwind", path],
-                              stdout=subprocess.PIPE) as child:
+        perf = samples / self.cpu_seconds(self.options.perf, "script", "--no-inline", "-i",
+                                          path) if self.options.perf else None
+        dumps = "--stack" in STRATEGIES[name]
+        for method in METHODS if dumps else ["dump"]:
+            self.unwinding_by(method, name if method == "dump" else "  by " + method, path,
+                              samples, perf if method == "dump" else None, dumps)
+        os.unlink(path)
+
+    def unwinding_by(self, method, name, path, samples, perf, dumps):
+        read, whole = [], []
+        judge = [self.options.jitproof, "judge", "--method", method]
+        with subprocess.Popen([*judge, "--json", path], stdout=subprocess.PIPE) as child:
             frames = json.load(child.stdout)["unwind"]["frames_per_sample"]
         for _ in range(self.options.pairs):
             read.append(self.cpu_seconds(self.options.jitproof, "judge", path))
-            whole.append(self.cpu_seconds(self.options.jitproof, "judge", "--unwind", path))
-        if self.options.perf:
-            theirs.append(samples / self.cpu_seconds(self.options.perf, "script", "--no-inline",
-                                                     "-i", path))
+            whole.append(self.cpu_seconds(*judge, path))
         each = [1e6 * (one - other) / samples for one, other in zip(whole, read)]
         print("  %-22s | %7d | %6.1f | %s | %s | %9.0f | %9s" % (
             name, samples, frames, spread([1e6 * one / samples for one in read]),
-            spread(each) if "--stack" in STRATEGIES[name] else "none to unwind  ",
-            samples / statistics.median(whole), "%.0f" % theirs[0] if theirs else "no perf"))
-        os.unlink(path)
+            spread(each) if dumps else "none to unwind  ", samples / statistics.median(whole),
+            "%.0f" % perf if perf else "-"))
 
 
 def frame_pointers(options, folder):

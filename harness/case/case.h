@@ -43,9 +43,10 @@ struct jp_case {
 	char **workload_argv; /* [0] is the workload's name; NULL-terminated */
 	int capture_argc;
 	char **capture_argv;
-	unsigned samples;         /* needed (samples=N), 2000 by default */
-	unsigned seconds;         /* deadline (seconds=N), 30 by default */
-	unsigned inside;          /* inside=N: in so many nested namespaces; 0: where we are */
+	unsigned samples;  /* needed (samples=N), 2000 by default */
+	unsigned distinct; /* needed (distinct=N) pairs of function and offset, 10 by default */
+	unsigned seconds;  /* deadline (seconds=N), 30 by default */
+	unsigned inside;   /* inside=N: in so many nested namespaces; 0: where we are */
 	enum jp_left_out control; /* control=pathless|window: must be caught */
 	struct {              /* at=BOUNDARY:COMMAND: make the workload act there, by handshake */
 		int boundary; /* enum jp_boundary, -1: none */

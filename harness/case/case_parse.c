@@ -253,6 +253,9 @@ static int key_value(struct jp_case_parser *p, char *word)
 	} else if (strcmp(word, "seconds") == 0) {
 		if (!positive(value, 3600, &cas->seconds))
 			return jp_case_bad(p, "seconds", value, "a number from 1 to 3600");
+	} else if (strcmp(word, "distinct") == 0) {
+		if (!positive(value, 1000000, &cas->distinct))
+			return jp_case_bad(p, "distinct", value, "a number of at least 1");
 	} else if (strcmp(word, "inside") == 0) {
 		if (!positive(value, 8, &cas->inside))
 			return jp_case_bad(p, "inside", value, "a number from 1 to 8");
@@ -297,8 +300,8 @@ static int key_value(struct jp_case_parser *p, char *word)
 		cas->step.command = command;
 	} else {
 		return jp_case_bad(p, "key", word,
-				   "samples, seconds, inside, control, publish, inject, methods or "
-				   "at");
+				   "samples, distinct, seconds, inside, control, publish, inject, "
+				   "methods or at");
 	}
 	return 0;
 }
@@ -359,6 +362,7 @@ static int case_line(struct jp_case_parser *p, char **words, int count)
 	cas->file = p->file;
 	cas->line = p->line;
 	cas->samples = 2000;
+	cas->distinct = 10;
 	cas->seconds = 30;
 	cas->step.boundary = -1;
 	ret = case_name(p, words[1], cas);

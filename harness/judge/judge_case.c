@@ -117,6 +117,7 @@ static void check_unjudged(struct jp_result *result)
 static void check_samples(const struct jp_case *cas, struct jp_result *result)
 {
 	const struct jp_metric *named = jp_findings_metric(&result->findings, "names.right");
+	const struct jp_metric *distinct = jp_findings_metric(&result->findings, "distinct");
 	bool any = false;
 
 	if (named && named->n < cas->samples)
@@ -140,6 +141,12 @@ static void check_samples(const struct jp_case *cas, struct jp_result *result)
 	}
 	if (!any)
 		note(result, JP_ERROR, "nothing was checked: no sample was judged");
+	/* A thousand samples of one instruction prove as much as one. */
+	if (distinct && distinct->k < cas->distinct)
+		note(result, JP_ERROR,
+		     "too little evidence: %" PRIu64
+		     " distinct (function, offset) pairs were hit, the case needs %u",
+		     distinct->k, cas->distinct);
 }
 
 static void check_expectations(const struct jp_case *cas, struct jp_result *result)

@@ -20,6 +20,7 @@ enum { FRAMES = 1024 };
 
 struct options {
 	bool json, unwind, frame_pointers;
+	enum jp_method method; /* to unwind by */
 	const char *elf, *file;
 	const char *stacks; /* a file for them, or NULL */
 	char metric[32];    /* of --fail-if, "": none */
@@ -31,7 +32,8 @@ struct judgement {
 	struct jp_replay *replay;
 	struct jp_file_figures *figures;
 	struct jp_unwinder *unwinder; /* NULL: not asked for */
-	FILE *stacks;                 /* NULL: not asked for */
+	enum jp_method method;
+	FILE *stacks; /* NULL: not asked for */
 	struct {
 		uint64_t samples, frames, stops[JP_UNWIND_STOPS];
 	} unwound;
@@ -71,7 +73,8 @@ void jp_judge_usage(FILE *out)
 {
 	fputs("usage: jitproof judge [--expected DIR] [--results OUT] DIR\n"
 	      "       jitproof judge [--json] [--fail-if METRIC>X[%]] [--unwind]\n"
-	      "                      [--frame-pointers] [--stacks OUT] [--elf DIR] FILE\n"
+	      "                      [--method METHOD] [--frame-pointers] [--stacks OUT]\n"
+	      "                      [--elf DIR] FILE\n"
 	      "  DIR                   a run directory, or a case's folder in one\n"
 	      "  --expected DIR        what to expect, from the files in DIR; else as it was run\n"
 	      "  --results OUT         write what results.jsonl holds to the new file OUT\n"
@@ -81,6 +84,7 @@ void jp_judge_usage(FILE *out)
 	      "                        addresses_unmapped, rootless, lost_records, lost_events,\n"
 	      "                        lost_samples, user_stacks, addresses, samples\n"
 	      "  --unwind              unwind the stack dumps too\n"
+	      "  --method METHOD       that, by dump (default), dump_fp or dump_cfi\n"
 	      "  --frame-pointers      that, and follow frame pointers where a file has no call\n"
 	      "                        frame information, as perf does: a guess\n"
 	      "  --stacks OUT          unwind, and write each stack to OUT as a line of JSON\n"
@@ -120,8 +124,21 @@ static int parse_fail_if(struct options *options, const char *text)
 	return 0;
 }
 
+static int parse_method(struct options *options, const char *text)
+{
+	for (enum jp_method method = 0; method < JP_METHODS; method++) {
+		if (method != JP_CHAIN && strcmp(text, jp_method_name(method)) == 0) {
+			options->method = method;
+			options->unwind = true;
+			return 0;
+		}
+	}
+	return usage("expected dump, dump_fp or dump_cfi after --method, found ", text);
+}
+
 static int parse(struct options *options, int argc, char **argv)
 {
+	options->method = JP_DUMP;
 	for (int i = 1; i < argc; i++) {
 		const char *arg = argv[i];
 
@@ -134,19 +151,23 @@ static int parse(struct options *options, int argc, char **argv)
 		} else if (strncmp(arg, "--fail-if=", 10) == 0) {
 			if (parse_fail_if(options, arg + 10))
 				return -1;
+		} else if (strncmp(arg, "--method=", 9) == 0) {
+			if (parse_method(options, arg + 9))
+				return -1;
 		} else if (strncmp(arg, "--elf=", 6) == 0) {
 			options->elf = arg + 6;
 		} else if (strncmp(arg, "--stacks=", 9) == 0) {
 			options->stacks = arg + 9;
 		} else if (strcmp(arg, "--fail-if") == 0 || strcmp(arg, "--elf") == 0 ||
-			   strcmp(arg, "--stacks") == 0) {
+			   strcmp(arg, "--stacks") == 0 || strcmp(arg, "--method") == 0) {
 			if (i + 1 == argc)
 				return usage("expected a value after ", arg);
 			if (strcmp(arg, "--elf") == 0)
 				options->elf = argv[++i];
 			else if (strcmp(arg, "--stacks") == 0)
 				options->stacks = argv[++i];
-			else if (parse_fail_if(options, argv[++i]))
+			else if (strcmp(arg, "--method") == 0 ? parse_method(options, argv[++i])
+							      : parse_fail_if(options, argv[++i]))
 				return -1;
 		} else if (arg[0] == '-' && arg[1]) {
 			return usage("no option ", arg);
@@ -171,7 +192,8 @@ static void unwind(struct judgement *judgement, const struct jp_event *event)
 	if (!event->sample.regs || !event->sample.stack)
 		return;
 	judgement->unwound.samples++;
-	jp_unwind(judgement->unwinder, judgement->replay, event, JP_DUMP, frames, FRAMES, &unwound);
+	jp_unwind(judgement->unwinder, judgement->replay, event, judgement->method, frames, FRAMES,
+		  &unwound);
 	judgement->unwound.frames += unwound.count;
 	judgement->unwound.stops[unwound.stop]++;
 	if (judgement->stacks)
@@ -193,6 +215,7 @@ static int judge(struct judgement *judgement, const struct options *options, str
 
 	judgement->replay = jp_replay_new();
 	judgement->figures = jp_file_figures_new(judgement->replay);
+	judgement->method = options->method;
 	if (options->unwind)
 		judgement->unwinder = jp_unwinder_new(options->elf, true);
 	if (!judgement->replay || !judgement->figures || (options->unwind && !judgement->unwinder))

@@ -388,6 +388,19 @@ class Stacks(Made):
         self.assertEqual([(one["stop"], len(one["frames"])) for one in
                           self.stacks("--frame-pointers")], [("root", 3)])
 
+    def test_methods(self):
+        """Frame pointers need no file, and store what they find, 0 too, as the kernel does; call
+        frame information cannot do without."""
+        self.dump(self.SP + 32, MAIN + 0x20, self.SP + 48, MAIN + 0x40, 0, 0)
+        for method, stop in (("dump", ("no-elf", 2)), ("dump_fp", ("root", 4)),
+                             ("dump_cfi", ("no-cfi", 1))):
+            with self.subTest(method):
+                self.assertEqual([(one["stop"], len(one["frames"])) for one in
+                                  self.stacks("--method", method)], [stop])
+        done = self.run_judge("--method=chain")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("found chain", done.stderr)
+
     def test_cannot_be_written(self):
         self.dump(self.SP + 32, ANON + 0x20, 0, 0)
         for where, why in (("/dev/full", "cannot be written"), (self.path + "/no", "Not a dir")):

@@ -688,6 +688,25 @@ class Evidence(Recorded):
         self.perf.records = [record for record in self.perf.records if record not in surplus]
         self.errs("too little evidence: judged.chain is 29, the case needs 30")
 
+    def test_too_few_places(self):
+        path = os.path.join(self.dir, "case")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        hit = int(re.search(r'"distinct":\s*\{"k":\s*(\d+)', self.results()).group(1))
+        for needed, found in ((hit, self.passes), (hit + 1, lambda: self.errs(
+                f"{hit} distinct .* pairs were hit, the case needs {hit + 1}\n"))):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text.replace("samples=30", f"samples=30 distinct={needed}"))
+            found()
+
+    def results(self):
+        """results.jsonl of the judgement."""
+        out = os.path.join(self.home.name, "results")
+        subprocess.run([JITPROOF, "judge", "--results", out, self.dir], stdout=subprocess.DEVNULL,
+                       timeout=60, check=False)
+        with open(out, encoding="utf-8") as file:
+            return file.read()
+
     def test_missing_dumps_are_broken(self):
         for sample in self.perf.samples()[29:]:
             sample.asked, sample.stack = 0, b""
