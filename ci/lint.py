@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import urllib.parse
 
 COLUMNS = 100
 TAB = 8
@@ -104,6 +105,36 @@ def check_conflicts(lint, path, text):
     for number, line in enumerate(text.split("\n"), 1):
         if re.match(r"(<{7}|>{7}) ", line):
             lint.say(path, number, "a conflict of a merge", "one side, or both, and no mark")
+
+
+def check_links(lint, path, text):
+    """Links of Markdown that lead into the tree must lead to something in it."""
+    def blank(match):
+        return re.sub(r"[^\n]", " ", match.group(0))
+    prose = re.sub(r"^( {0,3})(```+|~~~+).*?(^ {0,3}\2[`~]*[ \t]*$|\Z)|(?<!`)(`+)(?!`)[^\n]*?"
+                   r"(?<!`)\4(?!`)", blank, text, flags=re.M | re.S)
+    links = r"\]\(\s*<?([^\s()<>]+)|^ {0,3}\[[^\]]+\]:\s*<?([^\s<>]+)"
+    for match in re.finditer(links, prose, re.M):
+        target = match.group(1) or match.group(2)
+        if re.match(r"[a-z][a-z0-9+.-]*:|//", target, re.I):
+            continue
+        number = prose.count("\n", 0, match.start()) + 1
+        name, _, place = urllib.parse.unquote(target).partition("#")
+        there = os.path.normpath(os.path.join(os.path.dirname(path), name)) if name else path
+        full = os.path.join(lint.root, there)
+        if name.startswith("/") or there.split("/")[0] == ".." or not os.path.exists(full):
+            lint.say(path, number, f"link to {target}", "nothing in the tree is there")
+        elif re.fullmatch(r"L[0-9]+", place) and os.path.isfile(full) \
+                and text_of(lint.root, there).count("\n") < int(place[1:]):
+            lint.say(path, number, f"link to {target}", "the file has fewer lines")
+        elif place and there.endswith(".md") and place not in anchors(text_of(lint.root, there)):
+            lint.say(path, number, f"link to {target}", "the page has no such heading")
+
+
+def anchors(text):
+    """What the headings of a page are called in links to it."""
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+            for title in re.findall(r"^#+ +(.*?)[ #]*$", text, re.M)}
 
 
 def check_homes(lint, path, text):
@@ -227,6 +258,8 @@ def check(root, formatted=True):
         script = path.endswith((".py", ".sh")) or path in ("Makefile", "ci/setup", ".ci/run")
         text = text_of(root, path)
         check_conflicts(lint, path, text)
+        if path.endswith(".md"):
+            check_links(lint, path, text)
         if not c_file and not script:
             continue
         check_spdx(lint, path, text)

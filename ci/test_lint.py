@@ -68,6 +68,20 @@ class Trees(unittest.TestCase):
     def test_conflict(self):
         self.found("docs/a.md", "# A\n" + "<" * 7 + " HEAD\n", "conflict", line=2)
 
+    def test_links(self):
+        for target in ("b.md", "../a.md", "/docs/a.md", "../../etc", "c/", "b.md#a", "%62.md",
+                       "#nothing", "a.md#c-d", "../harness/error.c#L3", "<b.md>", "b.md \"t\""):
+            self.found("docs/a.md", f"# A\n## B, c `D`\n\n[a](a.md) ([text]({target}))\n",
+                       "link to", line=4)
+        self.found("docs/a.md", "[text][b]\n\n[b]: b.md\n", "link to b.md: nothing", line=3)
+        self.found("docs/a.md", "```\n[a](no)\n```\n![a](b.png)\n~~~\n[a](no)\n", "b.png", line=4)
+
+    def test_good_links(self):
+        self.clean("docs/a.md", "# A\n## B, c `D`\n[1](a.md) [2](#b-c-d) [3](../docs/a.md#a)\n"
+                   "[4](../harness/) [5](../harness/error.c#L2) [6](https://a.b/c#d)\n"
+                   "[7](mailto:a@b) [8][r] "
+                   "`[a](no)` `` [a](`no`) ``\n\n[r]: ../harness/error.c\n\n```c\na[b](no);\n```\n")
+
     def test_workload_sees_capture(self):
         self.found("workloads/a.c", SPDX + '#include "harness/capture.h"\n', "a workload knows",
                    line=2)

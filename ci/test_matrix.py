@@ -249,10 +249,32 @@ class Choice(unittest.TestCase):
         found = suites.groups(config, [*names, "x/c"], "short", [])
         self.assertEqual([(group.name, group.cases) for group in found],
                          [("two", ("x/b",)), ("one-1", ("x/a", "y/a")), ("one-2", ("x/c",))])
-        with self.assertRaises(Missing):
+        with self.assertRaises(suites.NoSuch):
             suites.groups(config, names, "short", ["y/b"])
-        with self.assertRaises(Missing):
+        with self.assertRaises(suites.NoSuch):
+            suites.groups(config, names, "long", [])
+        with self.assertRaises(suites.NoSuch):
             suites.groups(config, ["x/a", "y/a"], "short", [])
+
+
+class Configuration(Folder):
+    def test_malformed(self):
+        with open(os.path.join(HERE, "matrix.toml"), "rb") as file:
+            good = file.read()
+        path = self.path("c.toml")
+        for data, says in ((b"a =", "value"), (b"\xff", "decode"), (b"", "a table [kernels]"),
+                           (b"a = " + b"[" * 100000, ""), (b"kernels = 3", "a table [kernels]"),
+                           (good.replace(b"flavour = ", b"color = "), "[kernels] flavour"),
+                           (good.replace(b"memory = 3072", b"memory = 'x'"), "[qemu] memory")):
+            with open(path, "wb") as file:
+                file.write(data)
+            for command in ("kernels", "run"):
+                done = subprocess.run([os.path.join(HERE, "matrix"), command, "--config", path,
+                                       "--cache", self.path("cache")], stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, text=True, check=False)
+                self.assertEqual(done.returncode, 99, done.stderr)
+                self.assertIn("ci/matrix %s: %s: " % (command, path), done.stderr)
+                self.assertIn(says, done.stderr)
 
 
 class Ours(unittest.TestCase):

@@ -309,6 +309,7 @@ class Hostile(Made):
         self.says(":1: expected a JSON value", data=b'{"id":' + b"9" * 10000 + b"}\n")
         self.says(":1: expected a JSON value: NaN", data=b'{"id":NaN}\n')
         self.says(":1: expected a JSON value: a key", data=b'{"id":1,"id":1}\n')
+        self.says(":1: expected a JSON value: .*surrogates", data=b'{"id":"\\ud800"}\n')
         self.says(":1: expected an object", data=b"[]\n")
 
     def test_cut(self):

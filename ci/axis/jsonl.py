@@ -44,8 +44,10 @@ def _once(pairs):
 def parse(path, line, data):
     """The one value that bytes hold."""
     try:
-        return json.loads(data.decode("utf-8"), parse_constant=_no_constant,
-                          object_pairs_hook=_once)
+        value = json.loads(data.decode("utf-8"), parse_constant=_no_constant,
+                           object_pairs_hook=_once)
+        json.dumps(value, ensure_ascii=False).encode("utf-8")  # half a surrogate pair is no text
+        return value
     # Not all of these say where: too deep, too many digits, no UTF-8.
     except (ValueError, RecursionError) as error:
         raise Malformed(path, line, "expected a JSON value: %s" % str(error)[:200]) from error

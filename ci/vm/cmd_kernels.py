@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """ci/matrix kernels: what the configuration stands for in the archive."""
 
+import sys
+
 from debian_packages import Missing
 
 from vm import configuration
@@ -17,7 +19,11 @@ def add(subparsers):
 
 
 def run(options):
-    config = configuration.load(options.config)
+    try:
+        config = configuration.load(options.config)
+    except (configuration.Malformed, OSError) as error:
+        print("ci/matrix kernels: %s" % error, file=sys.stderr)
+        return 99
     kernels = Kernels(config["kernels"], options.cache)
     status = 0
     try:

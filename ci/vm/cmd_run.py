@@ -152,10 +152,13 @@ def run(options):
         os.makedirs(options.output, exist_ok=True)
         progress = Progress(len(made))
         cells = run_all(made, options, progress, stopped)
+    except suites.NoSuch as reason:
+        print("ci/matrix run: %s" % reason, file=sys.stderr)
+        return 2
     except Missing as reason:
         print("SKIP: %s" % reason, file=sys.stderr)
         return 4
-    except (kernel_log.Unscannable, OSError) as error:
+    except (configuration.Malformed, kernel_log.Unscannable, OSError) as error:
         print("ci/matrix run: %s" % error, file=sys.stderr)
         return 99
     except KeyboardInterrupt:

@@ -18,6 +18,10 @@ class Group:
     cases: tuple  # names, in the order in which they run
 
 
+class NoSuch(Missing):
+    """A suite or a case that is nowhere: less would run than was asked for."""
+
+
 def known(jitproof, globs=()):
     """Names of the cases that match, all where there is no glob."""
     listed = debian_packages.run([os.path.abspath(jitproof), "list", *globs])
@@ -37,17 +41,17 @@ def parts(group, at_most):
 
 def groups(config, names, suite, globs, smp=None):
     """The groups of a suite that have a case, of cases that match one of the globs where there
-    are any. A case is in the first group that has a glob for it. Missing where a glob of the suite
-    or of ours matches nothing: less would run than was asked for."""
+    are any. A case is in the first group that has a glob for it. NoSuch where a glob of the suite
+    or of ours matches nothing."""
     if suite not in config["suites"]:
-        raise Missing("no suite %s: %s" % (suite, ", ".join(config["suites"])))
+        raise NoSuch("no suite %s: %s" % (suite, ", ".join(config["suites"])))
     wanted = [name for name in names
               if not globs or any(fnmatch.fnmatchcase(name, glob) for glob in globs)]
     taken, found = set(), []
     for group in config["suites"][suite]["groups"]:
         for glob in group["cases"]:
             if not fnmatch.filter(names, glob):
-                raise Missing("suite %s, group %s: no case matches %s"
+                raise NoSuch("suite %s, group %s: no case matches %s"
                               % (suite, group["name"], glob))
         cases = [name for name in wanted if name not in taken
                  and any(fnmatch.fnmatchcase(name, glob) for glob in group["cases"])]
@@ -57,7 +61,7 @@ def groups(config, names, suite, globs, smp=None):
                            config["suites"][suite]["at_most"])
     for glob in globs:
         if not fnmatch.filter(taken, glob):
-            raise Missing("suite %s has no case that matches %s" % (suite, glob))
+            raise NoSuch("suite %s has no case that matches %s" % (suite, glob))
     return found
 
 

@@ -20,6 +20,17 @@ const char *jp_expect_figure(const struct jp_metric *metric, char *text, size_t 
 	return text;
 }
 
+const char *jp_expect_seen(const struct jp_expectation *expectation, const struct jp_metric *metric,
+			   char *text, size_t size)
+{
+	bool any = isinf(expectation->min) && isinf(expectation->max);
+
+	if (expectation->percent || any || !metric->rate)
+		return jp_expect_figure(metric, text, size);
+	snprintf(text, size, "%" PRIu64 " of %" PRIu64, metric->k, metric->n);
+	return text;
+}
+
 const char *jp_expect_range(const struct jp_expectation *expectation, char *text, size_t size)
 {
 	double scale = expectation->percent ? 100 : 1;
@@ -86,7 +97,7 @@ enum jp_outcome jp_expect(const struct jp_expectation *expectation, const struct
 	}
 	outcome = compare(expectation, metric, &note);
 	snprintf(why, size, "%s: %s; expected %s%s%s%s%s", expectation->metric,
-		 jp_expect_figure(metric, figure, sizeof(figure)), range,
+		 jp_expect_seen(expectation, metric, figure, sizeof(figure)), range,
 		 expectation->reason[0] ? " (" : "", expectation->reason,
 		 expectation->reason[0] ? ")" : "", note);
 	return outcome;

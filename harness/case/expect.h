@@ -25,6 +25,9 @@ bool jp_expect_allows(const struct jp_case *cas, uint64_t out_of_scope,
 uint64_t jp_expect_scopes(const struct jp_case *cas, const char *environment);
 /* "0.4 % (9 of 2000, 95 % interval 0.2 to 0.9 %)" or "17"; returns @text. */
 const char *jp_expect_figure(const struct jp_metric *metric, char *text, size_t size);
+/* The same beside the range of @expectation: where that is of the count, "9 of 2000". */
+const char *jp_expect_seen(const struct jp_expectation *expectation, const struct jp_metric *metric,
+			   char *text, size_t size);
 /* "<=0.5%", "=0", "0..3": the range as its file has it; returns @text. */
 const char *jp_expect_range(const struct jp_expectation *expectation, char *text, size_t size);
 

@@ -161,6 +161,21 @@ static void fill(char *text, struct print *print, size_t row, size_t column)
 		snprintf(text + used, CELL - used, " [%zu]", number_of(print->rules, cell->rule));
 }
 
+/* A row none of whose cases was run tells nothing; one that has none tells why. */
+static bool is_told(const struct print *print, size_t row)
+{
+	bool named = false;
+
+	for (size_t c = 0; c < print->table->nr_columns; c++) {
+		const char *name = print->table->rows[row].cells[c].name;
+
+		if (result_of(print->results, print->count, name))
+			return true;
+		named |= strcmp(name, "-") != 0 && strcmp(name, "impossible") != 0;
+	}
+	return !named;
+}
+
 static void widen(size_t *width, const char *text)
 {
 	size_t length = strlen(text);
@@ -196,6 +211,8 @@ static void print_table(FILE *out, struct print *print)
 	for (size_t c = 0; c < table->nr_columns; c++)
 		widen(&widths[c], table->columns[c]);
 	for (size_t r = 0; r < table->nr_rows; r++) {
+		if (!is_told(print, r))
+			continue;
 		widen(&label, table->rows[r].label);
 		for (size_t c = 0; c < table->nr_columns; c++) {
 			fill(cell, print, r, c);
@@ -212,6 +229,8 @@ static void print_table(FILE *out, struct print *print)
 	fputc('\n', out);
 	rule(out, label, widths, table->nr_columns);
 	for (size_t r = 0; r < table->nr_rows; r++) {
+		if (!is_told(print, r))
+			continue;
 		line(out, table->rows[r].label, label);
 		for (size_t c = 0; c < table->nr_columns; c++) {
 			fill(cell, print, r, c);

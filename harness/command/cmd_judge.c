@@ -199,7 +199,7 @@ static int judge(int argc, char **argv)
 
 static const struct jp_command judge_command = {
 	.name = "judge",
-	.synopsis = "judge [--expected DIR] [--results FILE] DIR | [OPTION...] FILE",
+	.synopsis = "judge [OPTION...] DIR|FILE",
 	.help = "judge a run directory again, or any perf.data without truth",
 	.run = judge,
 };

@@ -71,12 +71,13 @@ static size_t list_metrics(const struct judgement *judgement, struct metric metr
 
 void jp_judge_usage(FILE *out)
 {
-	fputs("usage: jitproof judge [--expected DIR] DIR\n"
-	      "       jitproof judge [--json] [--fail-if METRIC>X[%]] [--unwind] [--method "
-	      "METHOD]\n"
-	      "                      [--stacks OUT] [--elf DIR] FILE\n"
+	fputs("usage: jitproof judge [--expected DIR] [--results OUT] DIR\n"
+	      "       jitproof judge [--json] [--fail-if METRIC>X[%]] [--unwind]\n"
+	      "                      [--method METHOD] [--frame-pointers] [--stacks OUT]\n"
+	      "                      [--elf DIR] FILE\n"
 	      "  DIR                   a run directory, or a case's folder in one\n"
 	      "  --expected DIR        what to expect, from the files in DIR; else as it was run\n"
+	      "  --results OUT         write what results.jsonl holds to the new file OUT\n"
 	      "  FILE                  a perf.data file; -: standard input\n"
 	      "  --json                the figures as one object\n"
 	      "  --fail-if METRIC>X[%] exit with 1 if it is; METRIC: single_frame,\n"

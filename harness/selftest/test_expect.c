@@ -100,6 +100,30 @@ static void outcomes(void)
 	}
 }
 
+/* A range of the count is told beside the count, and not beside a percentage. */
+static void what_was_seen(void)
+{
+	static const struct {
+		const char *line, *why;
+	} table[] = {
+		{"m >=100", "m: 9 of 2000; expected >=100"},
+		{"m =0", "m: 9 of 2000; expected =0"},
+		{"m <=0.1%",
+		 "m: 0.45 % (9 of 2000, 95 % interval 0.24 to 0.85 %); expected <=0.1%"},
+		{"m any", "m: 0.45 % (9 of 2000, 95 % interval 0.24 to 0.85 %); expected any"},
+	};
+	struct jp_metric metric = jp_metric_rate("m", 9, 2000);
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct jp_cases *cases = with(table[i].line, NULL);
+		char why[512] = "";
+
+		jp_expect(cases->cases[0].expectations, &metric, why, sizeof(why));
+		check(strcmp(why, table[i].why) == 0, "'%s': '%s'", table[i].line, why);
+		jp_cases_free(cases);
+	}
+}
+
 static void missing_metric(void)
 {
 	struct jp_cases *cases = with("broken.dump <=0.5%, unjudged any # because", NULL);
@@ -326,6 +350,7 @@ int main(void)
 {
 	wilson();
 	outcomes();
+	what_was_seen();
 	missing_metric();
 	bad_lines();
 	good_file();

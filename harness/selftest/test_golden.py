@@ -108,6 +108,11 @@ class Golden(unittest.TestCase):
         done = jitproof("judge", os.path.join(self.run_dir, "bad", "crash"))
         self.assertEqual(done.returncode, 1)
         self.assertIn("not ok 1 bad/crash # ERROR", done.stdout)
+        done = jitproof("judge", "--expected", CASES, os.path.join(self.run_dir, "bad", "crash"))
+        # Of the table there are the rows that this case is in, and those that no case is in.
+        self.assertRegex(done.stdout, r"(?m)^#  a label +- +ERROR$")
+        self.assertRegex(done.stdout, r"(?m)^#  no case +- +impossible \[1\]$")
+        self.assertNotIn("another label", done.stdout)
 
     def test_results(self):
         with open(os.path.join(self.run_dir, "results.jsonl"), encoding="utf-8") as file:
