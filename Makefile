@@ -67,7 +67,7 @@ HAVE_STATIC := $(shell echo 'int main(void) { return 0; }' | $(CC) -static -x c 
 STATIC	:= $(if $(HAVE_STATIC),$(O)/jitproof-static $(O)/jitproof-static-pie)
 STATIC_OBJ := $(patsubst %,$(O)/harness/%.o,command/main registry error truth/write truth/seal) \
 	$(patsubst %,$(O)/workloads/%.o,anon_exec arena backing cmd_workload emitter frame_walk \
-	image path plan program publish stage arch/$(ARCH)) \
+	image option path plan program publish stage arch/$(ARCH)) \
 	$(patsubst %.c,$(O)/%.o,$(wildcard workloads/publish/*.c))
 
 all: $(O)/jitproof $(STATIC) ## build $(O)/jitproof

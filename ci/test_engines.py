@@ -19,8 +19,9 @@ import unittest
 
 CI = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(CI)
-sys.path.insert(0, CI)
+sys.path[:0] = [CI, os.path.join(ROOT, "harness", "selftest")]
 import ktap_check  # noqa: E402
+from scratch import Folder  # noqa: E402
 
 BUILD = os.path.abspath(os.environ.get("O", "build"))
 JITPROOF = os.environ.get("JITPROOF") or os.path.join(BUILD, "jitproof")
@@ -45,28 +46,6 @@ def run(*command, **more):
     return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace", timeout=100,
                           check=False, env=env, **more)
-
-
-class Folder(unittest.TestCase):
-    def setUp(self):
-        home = tempfile.TemporaryDirectory(prefix="jitproof-")
-        self.addCleanup(home.cleanup)
-        self.home = home.name
-
-    def place(self, *names):
-        return os.path.join(self.home, *names)
-
-    def write(self, text, *names, runs=False):
-        os.makedirs(os.path.dirname(self.place(*names)), exist_ok=True)
-        with open(self.place(*names), "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(text)
-        if runs:
-            os.chmod(self.place(*names), 0o755)
-        return self.place(*names)
-
-    def read(self, *names):
-        with open(self.place(*names), encoding="utf-8") as file:
-            return file.read()
 
 
 class Kselftest(Folder):

@@ -23,13 +23,16 @@ static size_t chain_end(const struct jp_seen *seen)
 	return count < words - JP_CHAIN - 1 ? JP_CHAIN + 1 + (size_t)count : words;
 }
 
-uint64_t jp_chain_length(const struct jp_seen *seen)
+void jp_chain_tell_length(struct jp_answer *answer, struct jp_watch *watch)
 {
+	static struct jp_seen seen;
 	uint64_t length = 0;
 
-	for (size_t i = JP_CHAIN + 1; i < chain_end(seen); i++)
-		length += seen->words[i] < JP_CHAIN_MARKER;
-	return length;
+	if (!jp_chain_next(watch, &seen, answer))
+		return;
+	for (size_t i = JP_CHAIN + 1; i < chain_end(&seen); i++)
+		length += seen.words[i] < JP_CHAIN_MARKER;
+	jp_answer_number(answer, length);
 }
 
 void jp_chain_tell(struct jp_answer *answer, const struct jp_seen *seen)
@@ -53,16 +56,22 @@ void jp_chain_tell(struct jp_answer *answer, const struct jp_seen *seen)
 	}
 }
 
+void jp_chain_tell_next(struct jp_answer *answer, struct jp_watch *watch)
+{
+	static struct jp_seen seen;
+
+	if (jp_chain_next(watch, &seen, answer))
+		jp_chain_tell(answer, &seen);
+}
+
 void jp_chain_at(struct jp_answer *answer, const void *addr, jp_code middle, jp_code leaf)
 {
 	struct perf_event_attr attr = jp_watch_breakpoint(addr);
-	static struct jp_seen seen;
 	struct jp_watch watch;
 
 	if (!jp_watch_open(&watch, &attr, 16, answer))
 		return;
 	jp_code_outer(middle, leaf);
-	if (jp_chain_next(&watch, &seen, answer))
-		jp_chain_tell(answer, &seen);
+	jp_chain_tell_next(answer, &watch);
 }
 #endif

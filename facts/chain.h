@@ -12,8 +12,10 @@ bool jp_chain_next(struct jp_watch *watch, struct jp_seen *seen, struct jp_answe
 /* A list of its user addresses, innermost first: "leaf", "middle", "outer"; "caller" for any other
  * code of this program, with which it ends; "elsewhere" for an address that is none of these. */
 void jp_chain_tell(struct jp_answer *answer, const struct jp_seen *seen);
-/* How many user addresses it has. */
-uint64_t jp_chain_length(const struct jp_seen *seen);
+/* The same of the next sample. */
+void jp_chain_tell_next(struct jp_answer *answer, struct jp_watch *watch);
+/* How many user addresses the next sample's chain has, as a number. */
+void jp_chain_tell_length(struct jp_answer *answer, struct jp_watch *watch);
 /* Opens a breakpoint at @addr, runs jp_code_outer(@middle, @leaf) once and tells the chain. */
 void jp_chain_at(struct jp_answer *answer, const void *addr, jp_code middle, jp_code leaf);
 

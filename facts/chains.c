@@ -85,15 +85,13 @@ JP_REGISTER(fact, chain_middle_plain);
 static void odd(struct jp_answer *answer, const void *frame)
 {
 	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_odd_body);
-	static struct jp_seen seen;
 	struct jp_watch watch;
 
 	if (!jp_watch_open(&watch, &attr, 16, answer))
 		return;
 	jp_code_frame = (uint64_t)(uintptr_t)frame;
 	jp_code_outer(jp_code_middle, jp_code_odd);
-	if (jp_chain_next(&watch, &seen, answer))
-		jp_answer_number(answer, jp_chain_length(&seen));
+	jp_chain_tell_length(answer, &watch);
 }
 
 static void frame_zero(struct jp_answer *answer)
@@ -184,15 +182,13 @@ JP_REGISTER(fact, chain_frame_unaligned);
 static void deep(struct jp_answer *answer, uint64_t depth, uint16_t max)
 {
 	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_deep_body);
-	static struct jp_seen seen;
 	struct jp_watch watch;
 
 	attr.sample_max_stack = max;
 	if (!jp_watch_open(&watch, &attr, 16, answer))
 		return;
 	jp_code_deep(depth);
-	if (jp_chain_next(&watch, &seen, answer))
-		jp_answer_number(answer, jp_chain_length(&seen));
+	jp_chain_tell_length(answer, &watch);
 }
 
 static void deep_all(struct jp_answer *answer)
@@ -273,7 +269,6 @@ static void in_emitted(struct jp_answer *answer)
 	/* push %rbp; mov %rsp,%rbp; nop; pop %rbp; ret */
 	static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0x90, 0x5d, 0xc3};
 	enum { BODY = 4 };
-	static struct jp_seen seen;
 	struct perf_event_attr attr;
 	struct jp_watch watch;
 
@@ -286,8 +281,7 @@ static void in_emitted(struct jp_answer *answer)
 	if (!jp_watch_open(&watch, &attr, 16, answer))
 		return;
 	jp_code_outer(jp_code_middle, (jp_code)(void *)jp_plot_at(0));
-	if (jp_chain_next(&watch, &seen, answer))
-		jp_chain_tell(answer, &seen);
+	jp_chain_tell_next(answer, &watch);
 }
 
 static const struct jp_fact chain_emitted = {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "facts/ask.h"
 #include "harness/command/command.h"
+#include "harness/command/globs.h"
 #include "harness/report/json.h"
 
 enum { LIMIT_MS = 20000 };
@@ -77,14 +77,6 @@ static int ask(const struct jp_fact *fact, unsigned int limit, bool as_json)
 	return JP_EXIT_OK;
 }
 
-static bool wanted(const char *name, int argc, char **globs)
-{
-	for (int i = 0; i < argc; i++)
-		if (fnmatch(globs[i], name, 0) == 0)
-			return true;
-	return !argc;
-}
-
 static int usage(FILE *out)
 {
 	fprintf(out,
@@ -120,7 +112,7 @@ static int facts(int argc, char **argv)
 		}
 	}
 	for (size_t i = 0; (fact = jp_registry_at(JP_FACT, i)) && status == JP_EXIT_OK; i++) {
-		if (!wanted(fact->name, argc - at, argv + at))
+		if (!jp_globs_match(argv + at, argc - at, fact->name))
 			continue;
 		any = true;
 		status = ask(fact, (unsigned int)limit, as_json);

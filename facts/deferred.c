@@ -51,6 +51,18 @@ static void tell_cookie(struct jp_answer *answer, const struct jp_seen *sample)
 		jp_answer_text(answer, "a chain");
 }
 
+/* cookie, nr, ips: named as they are, up to outer. */
+static void tell_chain(struct jp_answer *answer, const struct jp_seen *chain)
+{
+	for (uint64_t i = 0; i < chain->words[1] && i < 8; i++) {
+		const char *name = jp_code_name(chain->words[2 + i]);
+
+		jp_answer_text(answer, "%s", name ? name : "caller");
+		if (!name)
+			break;
+	}
+}
+
 static void in_leaf(struct jp_answer *answer, bool output)
 {
 	static struct jp_seen sample, chain;
@@ -70,14 +82,7 @@ static void in_leaf(struct jp_answer *answer, bool output)
 		       chain.words[0] == sample.words[JP_CHAIN + sample.words[JP_CHAIN]]
 			       ? "the same cookie"
 			       : "another cookie");
-	/* cookie, nr, ips: named as they are, up to outer. */
-	for (uint64_t i = 0; i < chain.words[1] && i < 8; i++) {
-		const char *name = jp_code_name(chain.words[2 + i]);
-
-		jp_answer_text(answer, "%s", name ? name : "caller");
-		if (!name)
-			break;
-	}
+	tell_chain(answer, &chain);
 }
 
 static void with_output(struct jp_answer *answer)
@@ -177,13 +182,7 @@ static void entry(struct jp_answer *answer)
 		jp_answer_text(answer, "no record");
 		return;
 	}
-	for (uint64_t i = 0; i < chain.words[1] && i < 8; i++) {
-		const char *name = jp_code_name(chain.words[2 + i]);
-
-		jp_answer_text(answer, "%s", name ? name : "caller");
-		if (!name)
-			break;
-	}
+	tell_chain(answer, &chain);
 }
 
 static const struct jp_fact deferred_entry = {

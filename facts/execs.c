@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What an exec leaves in the ring of the process that started it. */
-#include <errno.h>
 #include <pthread.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "facts/ask.h"
 #include "facts/tell.h"
 #include "facts/tiny.h"
 
-static void exec_first(struct jp_answer *answer)
+/* @attr watches while a child executes a program by @way; all records. */
+static void tell_exec(struct jp_answer *answer, struct perf_event_attr attr, jp_tiny_way way)
 {
 	struct jp_cast cast = jp_cast_myself();
 	int program = jp_tiny_make(answer);
 	struct jp_watch watch;
-	pid_t pid;
+	bool opened;
 
-	if (program < 0 || !jp_watch_code(&watch, answer))
+	if (program < 0)
 		return;
-	pid = jp_fact_fork(answer);
-	if (pid == 0)
-		jp_tiny_run(program);
-	jp_fact_wait(answer, pid);
+	opened = attr.enable_on_exec ? jp_watch_open_disabled(&watch, &attr, 16, answer)
+				     : jp_watch_open(&watch, &attr, 16, answer);
+	if (!opened)
+		return;
+	jp_tiny_in_child(answer, program, way);
 	jp_tell_records(answer, &watch, &cast);
+}
+
+static void exec_first(struct jp_answer *answer)
+{
+	tell_exec(answer, jp_watch_sideband(), jp_tiny_run);
 }
 
 static const struct jp_fact process_exec = {
@@ -36,18 +40,7 @@ JP_REGISTER(fact, process_exec);
 
 static void exec_by_descriptor(struct jp_answer *answer)
 {
-	struct jp_cast cast = jp_cast_myself();
-	int program = jp_tiny_make(answer);
-	struct jp_watch watch;
-	pid_t pid;
-
-	if (program < 0 || !jp_watch_code(&watch, answer))
-		return;
-	pid = jp_fact_fork(answer);
-	if (pid == 0)
-		jp_tiny_run_descriptor(program);
-	jp_fact_wait(answer, pid);
-	jp_tell_records(answer, &watch, &cast);
+	tell_exec(answer, jp_watch_sideband(), jp_tiny_run_descriptor);
 }
 
 static const struct jp_fact process_exec_descriptor = {
@@ -64,25 +57,18 @@ static void *exec_in_thread(void *context)
 	jp_tiny_run(*(int *)context);
 }
 
+static void run_in_thread(int program)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, exec_in_thread, &program);
+	for (;;)
+		pause();
+}
+
 static void exec_by_thread(struct jp_answer *answer)
 {
-	struct jp_cast cast = jp_cast_myself();
-	int program = jp_tiny_make(answer);
-	struct jp_watch watch;
-	pid_t pid;
-
-	if (program < 0 || !jp_watch_code(&watch, answer))
-		return;
-	pid = jp_fact_fork(answer);
-	if (pid == 0) {
-		pthread_t thread;
-
-		pthread_create(&thread, NULL, exec_in_thread, &program);
-		for (;;)
-			pause();
-	}
-	jp_fact_wait(answer, pid);
-	jp_tell_records(answer, &watch, &cast);
+	tell_exec(answer, jp_watch_sideband(), run_in_thread);
 }
 
 static const struct jp_fact process_exec_thread = {
@@ -97,19 +83,9 @@ JP_REGISTER(fact, process_exec_thread);
 static void exec_removes(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
-	struct jp_cast cast = jp_cast_myself();
-	int program = jp_tiny_make(answer);
-	struct jp_watch watch;
-	pid_t pid;
 
 	jp_attr_set(&attr, JP_ATTR_REMOVE_ON_EXEC);
-	if (program < 0 || !jp_watch_open(&watch, &attr, 16, answer))
-		return;
-	pid = jp_fact_fork(answer);
-	if (pid == 0)
-		jp_tiny_run(program);
-	jp_fact_wait(answer, pid);
-	jp_tell_records(answer, &watch, &cast);
+	tell_exec(answer, attr, jp_tiny_run);
 }
 
 static const struct jp_fact process_exec_removes = {
@@ -122,19 +98,9 @@ JP_REGISTER(fact, process_exec_removes);
 static void exec_enables(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
-	struct jp_cast cast = jp_cast_myself();
-	int program = jp_tiny_make(answer);
-	struct jp_watch watch;
-	pid_t pid;
 
 	attr.enable_on_exec = 1;
-	if (program < 0 || !jp_watch_open_disabled(&watch, &attr, 16, answer))
-		return;
-	pid = jp_fact_fork(answer);
-	if (pid == 0)
-		jp_tiny_run(program);
-	jp_fact_wait(answer, pid);
-	jp_tell_records(answer, &watch, &cast);
+	tell_exec(answer, attr, jp_tiny_run);
 }
 
 static const struct jp_fact process_exec_enables = {

@@ -9,7 +9,6 @@
 #include <sys/shm.h>
 #include <unistd.h>
 
-#include "facts/ask.h"
 #include "facts/plot.h"
 #include "facts/tell.h"
 #include "facts/tiny.h"
@@ -172,20 +171,6 @@ static const struct jp_fact name_system_v = {
 };
 JP_REGISTER(fact, name_system_v);
 
-/* The names of all records that come, wherever. */
-static void tell_names(struct jp_answer *answer, struct jp_watch *watch)
-{
-	struct jp_seen_mmap map;
-	static struct jp_seen seen;
-
-	jp_answer_list(answer);
-	while (jp_watch_next(watch, &seen))
-		if (jp_seen_mmap(&seen, &map))
-			jp_answer_text(answer, "%c%c%c %s", map.prot & PROT_READ ? 'r' : '-',
-				       map.prot & PROT_WRITE ? 'w' : '-',
-				       map.prot & PROT_EXEC ? 'x' : '-', map.name);
-}
-
 static void heap_page(struct jp_answer *answer)
 {
 	uintptr_t page = jp_plot_page(), middle;
@@ -201,7 +186,7 @@ static void heap_page(struct jp_answer *answer)
 	middle = ((uintptr_t)start + 32 * page) & ~(page - 1);
 	if (mprotect((void *)middle, page, JP_RWX))
 		jp_answer_missing(answer, "mprotect: %s", jp_answer_errno(errno));
-	tell_names(answer, &watch);
+	jp_tell_names(answer, &watch);
 }
 
 static const struct jp_fact name_heap_page = {
@@ -218,16 +203,12 @@ static void heap_first(struct jp_answer *answer)
 	struct jp_seen_mmap map;
 	static struct jp_seen seen;
 	struct jp_watch watch;
-	pid_t pid;
 
 	attr.enable_on_exec = 1;
 	attr.mmap_data = 1;
 	if (program < 0 || !jp_watch_open_disabled(&watch, &attr, 16, answer))
 		return;
-	pid = jp_fact_fork(answer);
-	if (pid == 0)
-		jp_tiny_run(program);
-	jp_fact_wait(answer, pid);
+	jp_tiny_in_child(answer, program, jp_tiny_run);
 	jp_answer_list(answer);
 	/* Data that lies far below the stack: there is nothing but the heap. */
 	while (jp_watch_next(&watch, &seen))
@@ -254,7 +235,7 @@ static void stack_page(struct jp_answer *answer)
 	/* The page of this frame: below the one with the program's arguments. */
 	if (mprotect((void *)((here & ~(page - 1)) - page), page, JP_RWX))
 		jp_answer_missing(answer, "mprotect: %s", jp_answer_errno(errno));
-	tell_names(answer, &watch);
+	jp_tell_names(answer, &watch);
 }
 
 static const struct jp_fact name_stack_page = {

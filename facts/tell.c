@@ -42,18 +42,26 @@ static bool in_plot(uint64_t addr, int *page)
 	return from >= -PLOT_PAGES && from < PLOT_PAGES;
 }
 
+static const char *prot_of(const struct jp_seen_mmap *map, char text[4])
+{
+	text[0] = map->prot & PROT_READ ? 'r' : '-';
+	text[1] = map->prot & PROT_WRITE ? 'w' : '-';
+	text[2] = map->prot & PROT_EXEC ? 'x' : '-';
+	text[3] = '\0';
+	return text;
+}
+
 static void tell_map(struct jp_answer *answer, const struct jp_seen_mmap *map, int page,
 		     enum jp_tell how)
 {
 	uint64_t pages = map->len / jp_plot_page();
-	char prot[4] = {map->prot & PROT_READ ? 'r' : '-', map->prot & PROT_WRITE ? 'w' : '-',
-			map->prot & PROT_EXEC ? 'x' : '-'};
-	char text[JP_ANSWER_TEXT], pgoff[32];
+	char prot[4], text[JP_ANSWER_TEXT], pgoff[32];
 	int used, from;
 
 	used = snprintf(text, sizeof(text), "%d+%llu", page, (unsigned long long)pages);
 	if (how >= JP_TELL_PROT)
-		used += snprintf(text + used, sizeof(text) - (size_t)used, " %s", prot);
+		used += snprintf(text + used, sizeof(text) - (size_t)used, " %s",
+				 prot_of(map, prot));
 	if (how >= JP_TELL_NAME)
 		used += snprintf(text + used, sizeof(text) - (size_t)used, " %s", map->name);
 	if (how >= JP_TELL_PLACE) {
@@ -81,6 +89,18 @@ void jp_tell_maps(struct jp_answer *answer, struct jp_watch *watch, enum jp_tell
 	while (jp_watch_next(watch, &seen))
 		if (jp_seen_mmap(&seen, &map) && in_plot(map.addr, &page))
 			tell_map(answer, &map, page, how);
+}
+
+void jp_tell_names(struct jp_answer *answer, struct jp_watch *watch)
+{
+	static struct jp_seen seen;
+	struct jp_seen_mmap map;
+	char prot[4];
+
+	jp_answer_list(answer);
+	while (jp_watch_next(watch, &seen))
+		if (jp_seen_mmap(&seen, &map))
+			jp_answer_text(answer, "%s %s", prot_of(&map, prot), map.name);
 }
 
 struct jp_cast jp_cast_myself(void)
@@ -141,10 +161,8 @@ static void tell_record(struct jp_answer *answer, const struct jp_seen *seen, st
 		if (in_plot(map.addr, &page))
 			jp_answer_text(answer, "MMAP2 %s page %d", first, page);
 		else
-			jp_answer_text(answer, "MMAP2 %s %c%c%c %s", first,
-				       map.prot & PROT_READ ? 'r' : '-',
-				       map.prot & PROT_WRITE ? 'w' : '-',
-				       map.prot & PROT_EXEC ? 'x' : '-', map.name);
+			jp_answer_text(answer, "MMAP2 %s %s %s", first, prot_of(&map, second),
+				       map.name);
 		break;
 	default:
 		jp_answer_text(answer, "record %u misc %#x", seen->header.type, seen->header.misc);

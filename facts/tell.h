@@ -27,6 +27,8 @@ enum jp_tell {
 };
 /* A list of the mapping records that came, those of the plot only. */
 void jp_tell_maps(struct jp_answer *answer, struct jp_watch *watch, enum jp_tell how);
+/* A list of all that came, wherever: "r-x //anon". */
+void jp_tell_names(struct jp_answer *answer, struct jp_watch *watch);
 
 /* Who is who: processes and threads in the order in which they come up, "A" is the first. */
 struct jp_cast {

@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "facts/ask.h"
+
 enum { FIRST = 0x400000, PAGE = 4096, CODE_ROOM = 128, FAILED = 99 };
 
 struct image {
@@ -121,4 +123,13 @@ void jp_tiny_run_descriptor(int program)
 	if (dup3(program, PLACE, O_CLOEXEC) == PLACE)
 		execveat(PLACE, "", arguments, no_environment, AT_EMPTY_PATH);
 	_exit(FAILED);
+}
+
+void jp_tiny_in_child(struct jp_answer *answer, int program, jp_tiny_way way)
+{
+	pid_t pid = jp_fact_fork(answer);
+
+	if (pid == 0)
+		way(program);
+	jp_fact_wait(answer, pid);
 }

@@ -94,22 +94,20 @@ static bool open_probe(struct jp_watch *watch, const struct place *place, bool o
 }
 
 /* The chain of a probe at @addr while outer calls middle and middle calls @leaf. */
-static void probed(struct jp_answer *answer, jp_code leaf, const void *addr)
+static void probed(struct jp_answer *answer, jp_code leaf, const void *addr, bool on_return)
 {
-	static struct jp_seen seen;
 	struct jp_watch watch;
 	struct place place;
 
-	if (!find_place(answer, addr, &place) || !open_probe(&watch, &place, false, answer))
+	if (!find_place(answer, addr, &place) || !open_probe(&watch, &place, on_return, answer))
 		return;
 	jp_code_outer(jp_code_middle, leaf);
-	if (jp_chain_next(&watch, &seen, answer))
-		jp_chain_tell(answer, &seen);
+	jp_chain_tell_next(answer, &watch);
 }
 
 static void at_push(struct jp_answer *answer)
 {
-	probed(answer, jp_code_leaf, (const void *)jp_code_leaf);
+	probed(answer, jp_code_leaf, (const void *)jp_code_leaf, false);
 }
 
 static const struct jp_fact uprobe_push = {
@@ -122,7 +120,7 @@ JP_REGISTER(fact, uprobe_push);
 
 static void at_endbr(struct jp_answer *answer)
 {
-	probed(answer, jp_code_endbr, (const void *)jp_code_endbr);
+	probed(answer, jp_code_endbr, (const void *)jp_code_endbr, false);
 }
 
 static const struct jp_fact uprobe_endbr = {
@@ -134,7 +132,7 @@ JP_REGISTER(fact, uprobe_endbr);
 
 static void at_nop(struct jp_answer *answer)
 {
-	probed(answer, jp_code_nop5, (const void *)jp_code_nop5);
+	probed(answer, jp_code_nop5, (const void *)jp_code_nop5, false);
 }
 
 static const struct jp_fact uprobe_nop = {
@@ -148,7 +146,6 @@ static void pending_return(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
 	struct jp_watch pending, watch;
-	static struct jp_seen seen;
 	struct place place;
 
 	if (!find_place(answer, (const void *)jp_code_leaf, &place) ||
@@ -156,8 +153,7 @@ static void pending_return(struct jp_answer *answer)
 	    !jp_watch_open(&watch, &attr, 16, answer))
 		return;
 	jp_code_outer(jp_code_middle, jp_code_leaf);
-	if (jp_chain_next(&watch, &seen, answer))
-		jp_chain_tell(answer, &seen);
+	jp_chain_tell_next(answer, &watch);
 }
 
 static const struct jp_fact uprobe_pending = {
@@ -171,16 +167,7 @@ JP_REGISTER(fact, uprobe_pending);
 
 static void at_return(struct jp_answer *answer)
 {
-	static struct jp_seen seen;
-	struct jp_watch watch;
-	struct place place;
-
-	if (!find_place(answer, (const void *)jp_code_leaf, &place) ||
-	    !open_probe(&watch, &place, true, answer))
-		return;
-	jp_code_outer(jp_code_middle, jp_code_leaf);
-	if (jp_chain_next(&watch, &seen, answer))
-		jp_chain_tell(answer, &seen);
+	probed(answer, jp_code_leaf, (const void *)jp_code_leaf, true);
 }
 
 static const struct jp_fact uprobe_return = {
@@ -194,8 +181,6 @@ JP_REGISTER(fact, uprobe_return);
 static void mapped_by(struct jp_answer *answer, jp_code leaf, bool on_return)
 {
 	struct jp_watch maps, watch;
-	static struct jp_seen seen;
-	struct jp_seen_mmap map;
 	struct place place;
 
 	if (!find_place(answer, (const void *)leaf, &place) || !jp_watch_code(&maps, answer) ||
@@ -203,12 +188,7 @@ static void mapped_by(struct jp_answer *answer, jp_code leaf, bool on_return)
 		return;
 	for (int i = 0; i < 3; i++)
 		jp_code_outer(jp_code_middle, leaf);
-	jp_answer_list(answer);
-	while (jp_watch_next(&maps, &seen))
-		if (jp_seen_mmap(&seen, &map))
-			jp_answer_text(answer, "%c%c%c %s", map.prot & PROT_READ ? 'r' : '-',
-				       map.prot & PROT_WRITE ? 'w' : '-',
-				       map.prot & PROT_EXEC ? 'x' : '-', map.name);
+	jp_tell_names(answer, &maps);
 }
 
 static void maps_nop5(struct jp_answer *answer)

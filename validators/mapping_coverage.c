@@ -10,28 +10,8 @@
 #include <string.h>
 
 #include "harness/judge/evidence_gate.h"
-#include "harness/unwind/machine.h"
-#include "harness/replay/replay.h"
-#include "harness/replay/spans.h"
 #include "harness/judge/validator.h"
-
-struct standing {
-	uint32_t tid;
-	const struct jp_span *closed;
-};
-
-struct coverage {
-	const struct jp_evidence *evidence;
-	struct jp_findings *findings;
-	const struct jp_machine *machine;
-	struct jp_spans truth, known;
-	struct jp_replay *replay; /* of the capture, for samples */
-	uint64_t missing, late, late_ns, stale, identity;
-	uint64_t samples, samples_known, stray;
-	struct standing *standing; /* who was sampled in closed pages */
-	size_t nr_standing;
-	double true_area, known_area; /* bytes x seconds */
-};
+#include "validators/coverage.h"
 
 static uint64_t max(uint64_t a, uint64_t b)
 {
@@ -54,10 +34,8 @@ static bool same_name(const struct jp_mapping *truth, const struct jp_mapping *k
 					strcmp(known->name + length, " (deleted)") == 0);
 }
 
-/* Kind and identity: the backing, for what has a name of its own the name, for what has offsets the
- * offset of @addr. The truth holds no inode: two memfds of one name are told apart by offset only.
- */
-static bool identical(const struct jp_mapping *truth, const struct jp_mapping *known, uint64_t addr)
+bool jp_coverage_identical(const struct jp_mapping *truth, const struct jp_mapping *known,
+			   uint64_t addr)
 {
 	/* Before v6.6 the kernel called a part of the heap //anon, and only the whole [heap]. */
 	if (truth->backing == JP_BACKING_HEAP && known->backing == JP_BACKING_ANON)
@@ -79,7 +57,7 @@ static void describe(const struct jp_span *span, char *text, size_t size)
 }
 
 /* @cause NULL: whatever left it out of the capture, or did not report it; asked for @time. */
-static int except(struct coverage *coverage, const char *metric, const char *cause,
+static int except(struct jp_coverage *coverage, const char *metric, const char *cause,
 		  const struct jp_span *span, uint64_t start, uint64_t end, uint64_t time,
 		  const char *what)
 {
@@ -96,7 +74,7 @@ static int except(struct coverage *coverage, const char *metric, const char *cau
 
 /* Judges [@start, @end) of @truth during [@from, @to): all known spans either hold the whole piece
  * or nothing of it. */
-static int judge_piece(struct coverage *coverage, const struct jp_span *truth, uint64_t start,
+static int judge_piece(struct jp_coverage *coverage, const struct jp_span *truth, uint64_t start,
 		       uint64_t end, uint64_t from, uint64_t to)
 {
 	uint64_t reached = from, uncovered = 0;
@@ -115,7 +93,7 @@ static int judge_piece(struct coverage *coverage, const struct jp_span *truth, u
 			    span->mapping.end < end || span->close_before <= from ||
 			    span->open_before >= to)
 				continue;
-			if (!identical(&truth->mapping, &span->mapping, start)) {
+			if (!jp_coverage_identical(&truth->mapping, &span->mapping, start)) {
 				other = true;
 				continue;
 			}
@@ -179,7 +157,7 @@ static uint64_t counted_from(const struct jp_evidence *evidence, const struct jp
 }
 
 /* Cuts @truth where known spans begin and end, and judges the pieces during [@from, @to). */
-static int judge_during(struct coverage *coverage, const struct jp_span *truth, uint64_t from,
+static int judge_during(struct jp_coverage *coverage, const struct jp_span *truth, uint64_t from,
 			uint64_t to)
 {
 	uint64_t *edges;
@@ -212,7 +190,7 @@ static int judge_during(struct coverage *coverage, const struct jp_span *truth, 
 	return failed;
 }
 
-static int judge_span(struct coverage *coverage, const struct jp_span *truth)
+static int judge_span(struct jp_coverage *coverage, const struct jp_span *truth)
 {
 	const struct jp_evidence *evidence = coverage->evidence;
 	const uint64_t slack = evidence->facts.slack, end = truth->close_before;
@@ -232,7 +210,7 @@ static int judge_span(struct coverage *coverage, const struct jp_span *truth)
 
 /* The first address of [@start, @end) in @pid that is in no executable mapping of the truth at
  * @time, ends of brackets included; @end: there is none. */
-static uint64_t first_gap(const struct coverage *coverage, uint32_t pid, uint64_t start,
+static uint64_t first_gap(const struct jp_coverage *coverage, uint32_t pid, uint64_t start,
 			  uint64_t end, uint64_t time)
 {
 	uint64_t reached = start, before;
@@ -252,8 +230,7 @@ static uint64_t first_gap(const struct coverage *coverage, uint32_t pid, uint64_
 	return min(reached, end);
 }
 
-/* The truth's mapping of @addr in @pid that ended last by @time; NULL: none ended. */
-static const struct jp_span *last_ended(const struct coverage *coverage, uint32_t pid,
+const struct jp_span *jp_coverage_ended(const struct jp_coverage *coverage, uint32_t pid,
 					uint64_t addr, uint64_t time)
 {
 	const struct jp_span *last = NULL;
@@ -269,7 +246,7 @@ static const struct jp_span *last_ended(const struct coverage *coverage, uint32_
 }
 
 /* Whether @addr of @pid was truly executable at @time. */
-static bool lives_at(const struct coverage *coverage, uint32_t pid, uint64_t addr, uint64_t time)
+static bool lives_at(const struct jp_coverage *coverage, uint32_t pid, uint64_t addr, uint64_t time)
 {
 	for (size_t i = 0; i < coverage->truth.count; i++) {
 		const struct jp_span *span = &coverage->truth.spans[i];
@@ -284,7 +261,7 @@ static bool lives_at(const struct coverage *coverage, uint32_t pid, uint64_t add
 
 /* How long after its truth ended @known still says executable, where the truth had spoken of the
  * place: the kernel reports no unmapping, so such spans lie on until something covers them. */
-static int judge_stale(struct coverage *coverage, const struct jp_span *known, uint64_t from,
+static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known, uint64_t from,
 		       uint64_t to)
 {
 	const struct jp_capture_facts *facts = &coverage->evidence->facts;
@@ -307,7 +284,7 @@ static int judge_stale(struct coverage *coverage, const struct jp_span *known, u
 		start = first_gap(coverage, truth->pid, start, end, gone);
 		if (start == end)
 			continue;
-		truth = last_ended(coverage, truth->pid, start, gone);
+		truth = jp_coverage_ended(coverage, truth->pid, start, gone);
 		/* A record from after the end is a lie, unless it tells of a later life of the
 		 * place, whose turn comes; one from before it only lies on, even if what is left of
 		 * its mapping is younger. */
@@ -342,7 +319,7 @@ static uint64_t untouched(const struct jp_truth *truth, const struct jp_truth_ac
 
 /* Whether @known may tell of something executable that was there before @act: then it is stale, if
  * anything. */
-static bool tells_of_earlier(const struct coverage *coverage, const struct jp_span *known,
+static bool tells_of_earlier(const struct jp_coverage *coverage, const struct jp_span *known,
 			     const struct jp_truth_act *act)
 {
 	for (size_t i = 0; i < coverage->truth.count; i++) {
@@ -358,7 +335,7 @@ static bool tells_of_earlier(const struct coverage *coverage, const struct jp_sp
 
 /* Whether @known says executable of what the truth had mapped otherwise, and left so: the writable
  * view of code, for one. */
-static int judge_invented(struct coverage *coverage, const struct jp_span *known, uint64_t begin,
+static int judge_invented(struct jp_coverage *coverage, const struct jp_span *known, uint64_t begin,
 			  uint64_t end_of_window)
 {
 	const struct jp_capture_facts *facts = &coverage->evidence->facts;
@@ -389,7 +366,7 @@ static int judge_invented(struct coverage *coverage, const struct jp_span *known
 	return 0;
 }
 
-static int judge_known(struct coverage *coverage, const struct jp_span *known)
+static int judge_known(struct jp_coverage *coverage, const struct jp_span *known)
 {
 	uint64_t from, to;
 	int failed = 0;
@@ -401,132 +378,10 @@ static int judge_known(struct coverage *coverage, const struct jp_span *known)
 	return failed;
 }
 
-/* The truth's executable mapping of @ip at @time, ends of brackets included; or NULL. @known: one
- * that is identical, if there is any. */
-static const struct jp_span *span_at(const struct coverage *coverage, uint32_t pid, uint64_t ip,
-				     uint64_t time, const struct jp_mapping *known)
-{
-	const struct jp_span *found = NULL;
-
-	for (size_t i = 0; i < coverage->truth.count; i++) {
-		const struct jp_span *span = &coverage->truth.spans[i];
-
-		if (span->pid != pid || ip < span->mapping.start || ip >= span->mapping.end ||
-		    time < span->open_before || time > span->close_after)
-			continue;
-		found = span;
-		if (known && identical(&span->mapping, known, ip))
-			break;
-	}
-	return found;
-}
-
-/* The truth cannot say what this sample should be: it must not pass for one outside of emitted
- * code. */
-static int stray(struct coverage *coverage, const struct jp_event *event, uint64_t ip,
-		 const char *cause, const char *what)
-{
-	coverage->stray++;
-	return jp_findings_except(coverage->findings, "coverage.stray", cause,
-				  "sample at %" PRIu64 ", %u/%u, ip %" PRIx64 ": %s", event->time,
-				  event->pid, event->tid, ip, what);
-}
-
-/* Whether the thread stood at @ip, unable to go on: the kernel's part of a fault has its registers.
- */
-static bool waits(const struct coverage *coverage, const struct jp_event *event, uint64_t ip)
-{
-	const struct jp_truth *truth = coverage->evidence->truth;
-	uint64_t slack = coverage->evidence->facts.slack;
-
-	for (size_t i = 0; i < truth->nr_acts; i++) {
-		const struct jp_truth_act *act = &truth->acts[i];
-
-		if (act->type == JP_TRUTH_WAIT && act->pid == event->pid &&
-		    act->tid == event->tid && act->offset == ip &&
-		    act->before <= event->time + slack && event->time <= act->after + slack)
-			return true;
-	}
-	return false;
-}
-
-/*
- * Why the truth has no mapping at @ip, where it has a function. An interrupt is taken before the
- * fetch that would fault: who comes back to pages that were closed meanwhile can be sampled there,
- * once, and need not fault any more. NULL: no memory.
- */
-static const char *why_unmapped(struct coverage *coverage, const struct jp_event *event,
-				uint64_t ip)
-{
-	const struct jp_truth *truth = coverage->evidence->truth;
-	const struct jp_span *closed = last_ended(coverage, event->pid, ip, event->time);
-	struct standing *more;
-	bool taken_away = false;
-
-	for (size_t i = 0; closed && i < truth->nr_acts && !taken_away; i++)
-		taken_away = truth->acts[i].type == JP_TRUTH_PROTECT &&
-			     truth->acts[i].pid == event->pid &&
-			     truth->acts[i].before == closed->close_before;
-	for (size_t i = 0; i < coverage->nr_standing; i++)
-		if (coverage->standing[i].tid == event->tid &&
-		    coverage->standing[i].closed == closed)
-			taken_away = false;
-	if (!taken_away)
-		return "no-mapping";
-	more = reallocarray(coverage->standing, coverage->nr_standing + 1, sizeof(*more));
-	if (!more)
-		return NULL;
-	more[coverage->nr_standing++] = (struct standing){event->tid, closed};
-	coverage->standing = more;
-	return "closed";
-}
-
-static int visit(void *context, const struct jp_event *event)
-{
-	struct coverage *coverage = context;
-	const struct jp_truth *truth = coverage->evidence->truth;
-	const struct jp_span *span;
-	const struct jp_mapping *known;
-	uint64_t ip, sp, time = event->time, slack = coverage->evidence->facts.slack;
-	const char *cause;
-
-	if (event->type != JP_EVENT_SAMPLE)
-		return jp_replay_apply(coverage->replay, event);
-	if (!jp_machine_user(coverage->machine, event, &ip, &sp)) {
-		ip = event->sample.ip;
-		if (!event->sample.user || !span_at(coverage, event->pid, ip, time, NULL))
-			return 0;
-		return stray(coverage, event, ip, "no-registers",
-			     "in emitted code's memory, without the registers that tell more");
-	}
-	known = jp_replay_find(coverage->replay, event->pid, ip);
-	span = span_at(coverage, event->pid, ip, time, known);
-	if (!jp_truth_code_at(truth, event->pid, ip, time)) {
-		if (!span || jp_truth_code_at(truth, event->pid, ip, time + slack) ||
-		    jp_truth_code_at(truth, event->pid, ip, time - min(time, slack)))
-			return 0;
-		return stray(coverage, event, ip, "no-code",
-			     "in emitted code's memory, where the truth has no function");
-	}
-	if (!span && waits(coverage, event, ip))
-		return 0;
-	coverage->samples++;
-	if (!span) {
-		cause = why_unmapped(coverage, event, ip);
-		return !cause ? -ENOMEM
-			      : stray(coverage, event, ip, cause,
-				      "in a function for which the truth has no mapping");
-	}
-	/* Where either does not hold, its mapping is an exception already, by judge_piece(). */
-	if (known && known->prot & JP_PROT_EXEC && identical(&span->mapping, known, ip))
-		coverage->samples_known++;
-	return 0;
-}
-
 static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 		 struct jp_findings *findings, struct jp_error *err)
 {
-	struct coverage coverage = {.evidence = evidence, .findings = findings};
+	struct jp_coverage coverage = {.evidence = evidence, .findings = findings};
 	int failed;
 
 	coverage.machine = jp_machine_find(evidence->truth->e_machine);
@@ -542,7 +397,7 @@ static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 	for (size_t i = 0; !failed && i < coverage.known.count; i++)
 		failed = judge_known(&coverage, &coverage.known.spans[i]);
 	if (!failed)
-		failed = jp_evidence_walk(evidence, add_back, visit, &coverage, err);
+		failed = jp_evidence_walk(evidence, add_back, jp_coverage_sample, &coverage, err);
 	if (!failed) {
 		jp_findings_add(findings, jp_metric_rate("coverage.samples", coverage.samples_known,
 							 coverage.samples));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>
 
 #include "harness/truth/write.h"
 #include "workloads/code_heap.h"
+#include "workloads/option.h"
 
 /*
  * Generations of code at one address: all of it goes, and other code, of other sizes and shapes,
@@ -98,16 +98,12 @@ static int run(int argc, char **argv)
 {
 	static const struct jp_step steps[] = {{"reuse", act_reuse}, {NULL, NULL}};
 	struct reuse reuse = {.heap = jp_code_heap_defaults(1)};
+	const struct jp_option options[] = {{.take = jp_code_heap_option, .context = &reuse.heap},
+					    {"--how=", .number = &reuse.how, .words = hows},
+					    {0}};
 
-	for (int i = 1; i < argc; i++) {
-		int taken = jp_code_heap_option(&reuse.heap, argv[i])
-				    ?: jp_code_heap_choice(argv[i], "--how=", hows, &reuse.how);
-
-		if (taken < 0)
-			return 2;
-		if (!taken)
-			return jp_code_heap_unknown(argv[0], argv[i]);
-	}
+	if (jp_options(argc, argv, options))
+		return 2;
 	if (reuse.heap.pages < reuse.heap.compilers)
 		reuse.heap.pages = reuse.heap.compilers;
 	if (reuse.how == UNMAP && reuse.heap.backing->backing == JP_BACKING_HEAP) {

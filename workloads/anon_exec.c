@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdio.h>
-#include <string.h>
-
+#include "workloads/option.h"
 #include "workloads/program.h"
 #include "workloads/workload.h"
 
@@ -9,26 +7,15 @@
 static int run(int argc, char **argv)
 {
 	struct jp_plan plan = jp_plan_defaults();
+	static const char *const protects[] = {"rwx", "flip", NULL};
+	unsigned protect = 0;
+	const struct jp_option options[] = {{.take = jp_plan_option, .context = &plan},
+					    {"--protect=", .number = &protect, .words = protects},
+					    {0}};
 
-	plan.protect = JP_PROTECT_RWX;
-	for (int i = 1; i < argc; i++) {
-		int taken = jp_plan_option(&plan, argv[i]);
-
-		if (taken < 0)
-			return 2;
-		if (taken)
-			continue;
-		if (!strcmp(argv[i], "--protect=rwx")) {
-			plan.protect = JP_PROTECT_RWX;
-		} else if (!strcmp(argv[i], "--protect=flip")) {
-			plan.protect = JP_PROTECT_FLIP;
-		} else {
-			fprintf(stderr, "jitproof workload %s: unknown option '%s' (see --help)\n",
-				argv[0], argv[i]);
-			return 2;
-		}
-	}
-	plan.instead = plan.protect;
+	if (jp_options(argc, argv, options))
+		return 2;
+	plan.instead = plan.protect = protect ? JP_PROTECT_FLIP : JP_PROTECT_RWX;
 	return jp_plan_run(argv[0], &plan);
 }
 

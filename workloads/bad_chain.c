@@ -4,11 +4,10 @@
  * without frame pointers: what the kernel's rule then reads may be nothing, may lead round for
  * ever, downwards, or through data.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "workloads/mix.h"
+#include "workloads/option.h"
 #include "workloads/workload.h"
 
 /* {next, "return address"} each: what bp points to. */
@@ -45,6 +44,21 @@ static int make_paths(struct jp_mix *mix, const struct word *word)
 	return jp_mix_paths(mix, paths, word->at ? (uintptr_t)word->at : word->value);
 }
 
+/* One more of those that are wanted; the last is the library's. */
+static int take_word(void *context, const char *arg)
+{
+	bool *wanted = context;
+	int n = 0;
+
+	if (strncmp(arg, "--bp=", 5))
+		return 0;
+	while (n < WORDS && strcmp(arg + 5, words[n].name))
+		n++;
+	if (n == WORDS && strcmp(arg + 5, "library"))
+		return 0;
+	return wanted[n] = true;
+}
+
 static int run(int argc, char **argv)
 {
 	static const struct jp_object_kind kind = {
@@ -54,25 +68,13 @@ static int run(int argc, char **argv)
 	static const char *const native[] = {"fOfe", "OlONfO", NULL};
 	static struct jp_mix mix;
 	bool wanted[WORDS + 1] = {0};
+	const struct jp_option options[] = {{.take = take_word, .context = wanted}, {0}};
 	int ret, all = argc < 2;
 
-	for (int i = 1; i < argc; i++) {
-		int n = 0;
-
-		while (n < WORDS &&
-		       (strncmp(argv[i], "--bp=", 5) || strcmp(argv[i] + 5, words[n].name)))
-			n++;
-		if (n == WORDS && strcmp(argv[i], "--bp=library")) {
-			fprintf(stderr, "jitproof workload %s: unknown option '%s' (see --help)\n",
-				argv[0], argv[i]);
-			return 2;
-		}
-		wanted[n] = true;
-	}
+	if (jp_options(argc, argv, options))
+		return 2;
 	lay_out();
-	ret = jp_mix_open(&mix);
-	if (!ret)
-		ret = jp_mix_library(&mix, &kind, NULL);
+	ret = jp_mix_make(&mix, &kind);
 	for (int n = 0; n < WORDS && !ret; n++)
 		if (all || wanted[n])
 			ret = make_paths(&mix, &words[n]);

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "workloads/code_heap.h"
+#include "workloads/option.h"
 
 /*
  * A code heap that grows page by page while threads run all of it. The kernel reports the whole of
@@ -141,20 +142,15 @@ static int run(int argc, char **argv)
 	static const struct jp_step steps[] = {{"grow", act_grow}, {NULL, NULL}};
 	struct growth growth = {.heap = jp_code_heap_defaults(16),
 				.lock = PTHREAD_MUTEX_INITIALIZER};
+	const struct jp_option options[] = {
+		{.take = jp_code_heap_option, .context = &growth.heap},
+		{"--direction=", .number = &growth.direction, .words = directions},
+		{"--manner=", .number = &growth.manner, .words = manners},
+		{"--unit=", .number = &growth.unit, .least = 1, .most = 4096},
+		{0}};
 
-	for (int i = 1; i < argc; i++) {
-		int taken = jp_code_heap_option(&growth.heap, argv[i])
-				    ?: jp_code_heap_choice(argv[i], "--direction=", directions,
-							   &growth.direction)
-				    ?: jp_code_heap_choice(argv[i], "--manner=", manners,
-							   &growth.manner)
-				    ?: jp_plan_number(argv[i], "--unit=", 1, 4096, &growth.unit);
-
-		if (taken < 0)
-			return 2;
-		if (!taken)
-			return jp_code_heap_unknown(argv[0], argv[i]);
-	}
+	if (jp_options(argc, argv, options))
+		return 2;
 	if (!growth.unit)
 		growth.unit = growth.manner == LATE_MPROTECT ? (growth.heap.pages + 3) / 4 : 1;
 	if (growth.unit > growth.heap.pages)

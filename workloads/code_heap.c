@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "harness/truth/write.h"
+#include "workloads/option.h"
 #include "workloads/publish.h"
 
 enum { MOST_COMPILERS = 64, MOST_PAGES = 4096 };
@@ -36,54 +37,44 @@ const char jp_code_heap_options[] =
 	"                   long, large, realign (all, mixed)\n"
 	"  --turns=N        loop turns of one run of a path (700000, about 1 ms)\n";
 
-int jp_code_heap_option(struct jp_code_heap *heap, const char *arg)
+static int take_backing(void *context, const char *arg)
 {
-	static const char *const of_plan[] = {"--threads=", "--depth=", "--shapes=", "--turns="};
-	unsigned period = heap->period / 1000000;
-	int ret;
+	struct jp_code_heap *heap = context;
 
-	for (size_t i = 0; i < sizeof(of_plan) / sizeof(of_plan[0]); i++)
-		if (!strncmp(arg, of_plan[i], strlen(of_plan[i])))
-			return jp_plan_option(&heap->plan, arg);
-	if (!strncmp(arg, "--backing=", 10)) {
-		heap->backing = jp_backing_find(arg + 10);
-		if (heap->backing)
-			return 1;
-		fprintf(stderr, "jitproof workload: '%s': no such backing (see --help)\n", arg);
-		return -EINVAL;
-	}
-	ret = jp_plan_number(arg, "--compilers=", 1, MOST_COMPILERS, &heap->compilers);
-	if (!ret)
-		ret = jp_plan_number(arg, "--pages=", 1, MOST_PAGES, &heap->pages);
-	if (!ret)
-		ret = jp_plan_number(arg, "--period=", 0, 3600000, &period);
-	heap->period = period * UINT64_C(1000000);
-	return ret;
-}
-
-int jp_code_heap_choice(const char *arg, const char *name, const char *const *words, unsigned *at)
-{
-	size_t length = strlen(name);
-
-	if (strncmp(arg, name, length))
+	if (strncmp(arg, "--backing=", 10))
 		return 0;
-	for (unsigned i = 0; words[i]; i++) {
-		if (!strcmp(arg + length, words[i])) {
-			*at = i;
-			return 1;
-		}
-	}
-	fprintf(stderr, "jitproof workload: '%s': expected one of", arg);
-	for (unsigned i = 0; words[i]; i++)
-		fprintf(stderr, " %s", words[i]);
-	fprintf(stderr, "\n");
+	heap->backing = jp_backing_find(arg + 10);
+	if (heap->backing)
+		return 1;
+	fprintf(stderr, "jitproof workload: '%s': no such backing (see --help)\n", arg);
 	return -EINVAL;
 }
 
-int jp_code_heap_unknown(const char *workload, const char *arg)
+static int take_of_plan(void *plan, const char *arg)
 {
-	fprintf(stderr, "jitproof workload %s: unknown option '%s' (see --help)\n", workload, arg);
-	return 2;
+	static const char *const taken[] = {"--threads=", "--depth=", "--shapes=", "--turns="};
+
+	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
+		if (!strncmp(arg, taken[i], strlen(taken[i])))
+			return jp_plan_option(plan, arg);
+	return 0;
+}
+
+int jp_code_heap_option(void *context, const char *arg)
+{
+	struct jp_code_heap *heap = context;
+	unsigned period = heap->period / 1000000;
+	const struct jp_option options[] = {
+		{.take = take_of_plan, .context = &heap->plan},
+		{.take = take_backing, .context = heap},
+		{"--compilers=", .number = &heap->compilers, .least = 1, .most = MOST_COMPILERS},
+		{"--pages=", .number = &heap->pages, .least = 1, .most = MOST_PAGES},
+		{"--period=", .number = &period, .most = 3600000},
+		{0}};
+	int taken = jp_option_take(options, arg);
+
+	heap->period = period * UINT64_C(1000000);
+	return taken;
 }
 
 int jp_code_heap_open_region(const struct jp_code_heap *heap, struct jp_region *region)
@@ -209,7 +200,5 @@ int jp_code_heap_run(const char *workload, struct jp_code_heap *heap, int (*begi
 	end(heap);
 	if (missing)
 		return jp_stage_skip(missing);
-	if (ret)
-		fprintf(stderr, "jitproof workload %s: %s\n", workload, strerror(-ret));
-	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+	return jp_stage_status(workload, ret);
 }

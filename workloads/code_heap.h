@@ -22,13 +22,9 @@ struct jp_code_heap {
 
 /* @pages: unless an option says otherwise. */
 struct jp_code_heap jp_code_heap_defaults(unsigned pages);
-/* Takes one of jp_code_heap_options. 1 taken, 0 not ours, < 0: bad value, said on stderr. */
-int jp_code_heap_option(struct jp_code_heap *heap, const char *arg);
+/* Takes one of jp_code_heap_options, for the struct jp_code_heap @heap (workloads/option.h). */
+int jp_code_heap_option(void *heap, const char *arg);
 extern const char jp_code_heap_options[];
-/* Takes --@name=one of @words (ends with NULL); *@at is its index. As above. */
-int jp_code_heap_choice(const char *arg, const char *name, const char *const *words, unsigned *at);
-/* Refuses what is left: prints, and returns the exit status. */
-int jp_code_heap_unknown(const char *workload, const char *arg);
 
 /* Makes the region, with nothing mapped; its pages are as large as a program may be. 0 or -errno.
  */

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "harness/truth/write.h"
 #include "workloads/code_heap.h"
+#include "workloads/option.h"
 
 /*
  * Code that comes to lie elsewhere while the process runs: copied by the runtime, or moved by
@@ -98,16 +97,12 @@ static int run(int argc, char **argv)
 	static const struct jp_step steps[] = {{"move", act_move}, {NULL, NULL}};
 	struct moving moving = {.heap = jp_code_heap_defaults(2), .other = {.fd = -1}};
 	int status;
+	const struct jp_option options[] = {{.take = jp_code_heap_option, .context = &moving.heap},
+					    {"--how=", .number = &moving.how, .words = hows},
+					    {0}};
 
-	for (int i = 1; i < argc; i++) {
-		int taken = jp_code_heap_option(&moving.heap, argv[i])
-				    ?: jp_code_heap_choice(argv[i], "--how=", hows, &moving.how);
-
-		if (taken < 0)
-			return 2;
-		if (!taken)
-			return jp_code_heap_unknown(argv[0], argv[i]);
-	}
+	if (jp_options(argc, argv, options))
+		return 2;
 	status = jp_code_heap_run(argv[0], &moving.heap, begin, steps, &moving);
 	jp_region_close(&moving.other);
 	return status;

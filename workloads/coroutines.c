@@ -7,12 +7,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include "workloads/mix.h"
+#include "workloads/option.h"
 #include "workloads/workload.h"
 
 enum { STACK = 256 << 10, COROUTINES = 3, PATHS = 3, YIELDS = 5 };
@@ -100,19 +100,13 @@ static int run(int argc, char **argv)
 		.shapes = {JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_TAIL, JP_SHAPE_LONG, JP_SHAPE_FP,
 			   JP_SHAPE_LONG, JP_SHAPE_NO_FP, JP_SHAPE_LEAF}};
 	static const char *const paths[] = {"flNf", "lrnfr", "fNlNf", NULL};
-	int ret, managed = 0;
+	bool managed = false;
+	const struct jp_option options[] = {{"--managed", .flag = &managed}, {0}};
+	int ret;
 
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--managed")) {
-			fprintf(stderr, "jitproof workload %s: unknown option '%s' (see --help)\n",
-				argv[0], argv[i]);
-			return 2;
-		}
-		managed = 1;
-	}
-	ret = jp_mix_open(&scene.mix);
-	if (!ret)
-		ret = jp_mix_library(&scene.mix, &kind, NULL);
+	if (jp_options(argc, argv, options))
+		return 2;
+	ret = jp_mix_make(&scene.mix, &kind);
 	if (!ret)
 		ret = jp_mix_paths(&scene.mix, paths, 0);
 	if (!ret && managed) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Stacks that are deeper than what the kernel keeps of a chain, or than what it dumps. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "workloads/mix.h"
+#include "workloads/option.h"
 #include "workloads/program.h"
 #include "workloads/workload.h"
 
@@ -34,27 +33,19 @@ static int run(int argc, char **argv)
 		.shapes = {JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_LONG, JP_SHAPE_NO_FP, JP_SHAPE_FP,
 			   JP_SHAPE_REALIGN, JP_SHAPE_OTHER_BP, JP_SHAPE_LEAF}};
 	static struct jp_mix mix;
-	const char *round = "fllFf";
 	unsigned depth = 300;
+	bool large = false;
+	const struct jp_option options[] = {
+		{"--depth=", .number = &depth, .least = 4, .most = MOST},
+		{"--large", .flag = &large},
+		{0}};
 	int ret;
 
-	for (int i = 1; i < argc; i++) {
-		ret = jp_plan_number(argv[i], "--depth=", 4, MOST, &depth);
-		if (ret < 0)
-			return 2;
-		if (!strcmp(argv[i], "--large")) {
-			round = "gFlfF";
-		} else if (!ret) {
-			fprintf(stderr, "jitproof workload %s: unknown option '%s' (see --help)\n",
-				argv[0], argv[i]);
-			return 2;
-		}
-	}
-	ret = jp_mix_open(&mix);
+	if (jp_options(argc, argv, options))
+		return 2;
+	ret = jp_mix_make(&mix, &kind);
 	if (!ret)
-		ret = jp_mix_library(&mix, &kind, NULL);
-	if (!ret)
-		ret = make_paths(&mix, depth, round);
+		ret = make_paths(&mix, depth, large ? "gFlfF" : "fllFf");
 	return jp_mix_run(argv[0], &mix, ret);
 }
 

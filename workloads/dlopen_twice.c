@@ -3,14 +3,13 @@
  * One file at two addresses in one process, by dlopen() and dlmopen(); unloaded and loaded again,
  * in all orders, with code running in each copy between.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "harness/truth/write.h"
 #include "workloads/folder.h"
 #include "workloads/object.h"
+#include "workloads/option.h"
 #include "workloads/workload.h"
 
 enum { RUNS = 6 };
@@ -58,10 +57,8 @@ static int run(int argc, char **argv)
 	const char *folder;
 	int ret;
 
-	if (argc > 1) {
-		fprintf(stderr, "jitproof workload dlopen_twice: unknown option '%s'\n", argv[1]);
+	if (jp_options(argc, argv, NULL))
 		return 2;
-	}
 	folder = jp_folder();
 	if (!folder)
 		return EXIT_FAILURE;
@@ -72,9 +69,7 @@ static int run(int argc, char **argv)
 	if (!ret)
 		ret = jp_stage_rounds(round_of, &scene);
 	jp_folder_remove();
-	if (ret)
-		fprintf(stderr, "jitproof workload dlopen_twice: %s\n", strerror(-ret));
-	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+	return jp_stage_status(argv[0], ret);
 }
 
 static const struct jp_workload dlopen_twice = {

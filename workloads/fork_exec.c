@@ -11,6 +11,7 @@
 
 #include "harness/truth/write.h"
 #include "workloads/gate.h"
+#include "workloads/option.h"
 #include "workloads/process.h"
 #include "workloads/program.h"
 #include "workloads/workload.h"
@@ -207,46 +208,23 @@ static int run_tasks(struct scene *scene)
 	return ret;
 }
 
-static int number_of(const char *text, unsigned most, unsigned *number)
+static int take(void *context, const char *arg)
 {
-	char *end;
-	unsigned long value = strtoul(text, &end, 10);
-
-	*number = value;
-	return *text >= '0' && *text <= '9' && !*end && value <= most;
-}
-
-static int take(struct scene *scene, const char *arg)
-{
-	static const char *const protects[] = {"rwx", "flip", "views"};
+	struct scene *scene = context;
 	const char *value = strchr(arg, '=');
 
-	value = value ? value + 1 : "";
-	if (!strncmp(arg, "--tasks=", 8))
-		return number_of(value, 10000, &scene->tasks) && scene->tasks;
-	if (!strncmp(arg, "--busy=", 7))
-		return number_of(value, 60000, &scene->busy);
-	if (!strncmp(arg, "--task=", 7))
-		return number_of(value, 10001, &scene->task);
-	if (!strncmp(arg, "--gate=", 7))
-		return !!(scene->gate = *value ? value : NULL);
-	if (!strncmp(arg, "--replace=", 10))
-		return !!(scene->replace = *value ? value : NULL);
-	if (!strncmp(arg, "--how=", 6)) {
-		scene->how = jp_birth_find(value);
-		return scene->how != JP_BIRTHS || !strcmp(value, "exec");
-	}
-	if (strncmp(arg, "--protect=", 10))
+	if (!value++ || !*value)
 		return 0;
-	for (unsigned i = 0; i < sizeof(protects) / sizeof(protects[0]); i++) {
-		scene->protect = i;
-		if (!strcmp(value, protects[i]))
-			return 1;
-	}
-	return 0;
+	if (!strncmp(arg, "--gate=", 7))
+		return !!(scene->gate = value);
+	if (!strncmp(arg, "--replace=", 10))
+		return !!(scene->replace = value);
+	if (strncmp(arg, "--how=", 6))
+		return 0;
+	scene->how = jp_birth_find(value);
+	return scene->how != JP_BIRTHS || !strcmp(value, "exec");
 }
 
-/* A benchmark runner: a new process for each task, one after the other. */
 static int run(int argc, char **argv)
 {
 	struct scene scene = {.name = argv[0],
@@ -254,15 +232,18 @@ static int run(int argc, char **argv)
 			      .busy = 100,
 			      .how = JP_BIRTH_FORK_EXEC,
 			      .protect = JP_PROTECT_RWX};
+	static const char *const protects[] = {"rwx", "flip", "views", NULL};
+	const struct jp_option options[] = {
+		{.take = take, .context = &scene},
+		{"--tasks=", .number = &scene.tasks, .least = 1, .most = 10000},
+		{"--busy=", .number = &scene.busy, .most = 60000},
+		{"--task=", .number = &scene.task, .most = 10001},
+		{"--protect=", .number = &scene.protect, .words = protects},
+		{0}};
 	int ret;
 
-	for (int i = 1; i < argc; i++) {
-		if (take(&scene, argv[i]))
-			continue;
-		fprintf(stderr, "jitproof workload %s: bad option '%s' (see --help)\n", argv[0],
-			argv[i]);
+	if (jp_options(argc, argv, options))
 		return 2;
-	}
 	if (scene.how == HOW_EXEC && scene.replace) {
 		fprintf(stderr, "jitproof workload %s: --replace needs a new process\n", argv[0]);
 		return 2;
@@ -276,9 +257,7 @@ static int run(int argc, char **argv)
 		if (!ret)
 			jp_stage(NULL, NULL);
 	}
-	if (ret)
-		fprintf(stderr, "jitproof workload %s: %s\n", argv[0], strerror(-ret));
-	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+	return jp_stage_status(argv[0], ret);
 }
 
 static const struct jp_workload fork_exec = {

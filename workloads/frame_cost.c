@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
+#include "workloads/option.h"
 #include "workloads/path.h"
 #include "workloads/program.h"
 #include "workloads/workload.h"
@@ -116,14 +116,12 @@ static void tell(struct scene *scene)
 static int run(int argc, char **argv)
 {
 	struct scene scene = {.turns = 1};
-	int ret = 1;
+	const struct jp_option options[] = {
+		{"--turns=", .number = &scene.turns, .least = 1, .most = 1000000}, {0}};
+	int ret;
 
-	for (int i = 1; i < argc && ret > 0; i++)
-		ret = jp_plan_number(argv[i], "--turns=", 1, 1000000, &scene.turns);
-	if (ret <= 0) {
-		fprintf(stderr, "jitproof workload %s: bad option (see --help)\n", argv[0]);
+	if (jp_options(argc, argv, options))
 		return 2;
-	}
 	scene.ratios = calloc(MOST_PAIRS, sizeof(*scene.ratios));
 	ret = scene.ratios ? make(&scene.with, JP_SHAPE_FP, scene.turns) : -ENOMEM;
 	if (!ret)
@@ -134,9 +132,7 @@ static int run(int argc, char **argv)
 	jp_path_free(&scene.with.path);
 	jp_path_free(&scene.without.path);
 	free(scene.ratios);
-	if (ret)
-		fprintf(stderr, "jitproof workload %s: %s\n", argv[0], strerror(-ret));
-	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+	return jp_stage_status(argv[0], ret);
 }
 
 static const struct jp_workload frame_cost = {

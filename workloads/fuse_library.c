@@ -24,6 +24,7 @@
 #include "harness/truth/write.h"
 #include "workloads/folder.h"
 #include "workloads/object.h"
+#include "workloads/option.h"
 #include "workloads/process.h"
 #include "workloads/program.h"
 #include "workloads/workload.h"
@@ -284,9 +285,7 @@ static int run_inside(void)
 	ret = jp_process_wait_ready(&process);
 	if (!ret)
 		jp_stage(NULL, NULL);
-	jp_process_tell_stop(&process);
-	if (jp_process_reap(&process))
-		ret = -ECHILD;
+	ret = jp_process_stop(&process) ?: ret;
 	atomic_store(&scene.over, 1);
 	pthread_join(server, NULL);
 	return ret;
@@ -295,16 +294,14 @@ static int run_inside(void)
 static int run(int argc, char **argv)
 {
 	const char *why;
+	bool other = false;
+	const struct jp_option options[] = {{"--user=other", .flag = &other}, {0}};
 	int ret;
 
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--user=other")) {
-			fprintf(stderr, "jitproof workload %s: unknown option '%s' (see --help)\n",
-				argv[0], argv[i]);
-			return 2;
-		}
+	if (jp_options(argc, argv, options))
+		return 2;
+	if (other)
 		scene.user = OTHER_USER;
-	}
 	ret = prepare();
 	why = ret ? NULL : missing();
 	if (!ret && !why)
@@ -312,9 +309,7 @@ static int run(int argc, char **argv)
 	jp_folder_remove();
 	if (why)
 		return jp_stage_skip(why);
-	if (ret)
-		fprintf(stderr, "jitproof workload %s: %s\n", argv[0], strerror(-ret));
-	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+	return jp_stage_status(argv[0], ret);
 }
 
 static const struct jp_workload fuse_library = {

@@ -4,10 +4,10 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "workloads/option.h"
 #include "workloads/program.h"
 #include "workloads/workload.h"
 
@@ -34,23 +34,15 @@ static int deny_memfd(void)
 static int run(int argc, char **argv)
 {
 	struct jp_plan plan = jp_plan_defaults();
-	int deny = 0;
+	bool deny = false;
+	const struct jp_option options[] = {
+		{.take = jp_plan_option, .context = &plan}, {"--deny", .flag = &deny}, {0}};
 
 	plan.protect = JP_PROTECT_VIEWS;
 	plan.name = "doublemapper";
 	plan.instead = JP_PROTECT_RWX;
-	for (int i = 1; i < argc; i++) {
-		int taken = jp_plan_option(&plan, argv[i]), asked = !strcmp(argv[i], "--deny");
-
-		deny |= asked;
-		if (taken < 0)
-			return 2;
-		if (taken || asked)
-			continue;
-		fprintf(stderr, "jitproof workload %s: unknown option '%s' (see --help)\n", argv[0],
-			argv[i]);
+	if (jp_options(argc, argv, options))
 		return 2;
-	}
 	if (deny && deny_memfd() < 0) {
 		perror("jitproof workload memfd_double: seccomp");
 		return 1;

@@ -26,20 +26,24 @@ int jp_mix_open(struct jp_mix *mix)
 	return jp_arena_map(&mix->arena, JP_PROTECT_RWX, ARENA, NULL, NULL);
 }
 
-int jp_mix_library(struct jp_mix *mix, const struct jp_object_kind *kind, const char *path)
+int jp_mix_library(struct jp_mix *mix, const struct jp_object_kind *kind)
 {
-	const char *folder = path ? NULL : jp_folder();
-	char own[4096];
+	const char *folder = jp_folder();
+	char path[4096];
 	int ret;
 
-	if (!path && !folder)
+	if (!folder)
 		return -EIO;
-	if (!path) {
-		snprintf(own, sizeof(own), "%.4000s/library.so", folder);
-		path = own;
-	}
+	snprintf(path, sizeof(path), "%.4000s/library.so", folder);
 	ret = jp_object_write_kind(&mix->object, path, 0, kind);
 	return ret ? ret : jp_object_load(&mix->object, path, 0, &mix->loaded);
+}
+
+int jp_mix_make(struct jp_mix *mix, const struct jp_object_kind *kind)
+{
+	int ret = jp_mix_open(mix);
+
+	return ret ? ret : jp_mix_library(mix, kind);
 }
 
 int jp_mix_emit(struct jp_mix *mix, enum jp_shape shape, uint64_t word,
@@ -148,6 +152,17 @@ int jp_mix_paths(struct jp_mix *mix, const char *const *spellings, uint64_t word
 int jp_mix_run(const char *workload, struct jp_mix *mix, int failed)
 {
 	return jp_mix_run_by(workload, mix, NULL, NULL, failed);
+}
+
+int jp_mix_run_paths(const char *workload, const struct jp_object_kind *kind,
+		     const char *const *spellings)
+{
+	static struct jp_mix mix;
+	int ret = jp_mix_make(&mix, kind);
+
+	if (!ret)
+		ret = jp_mix_paths(&mix, spellings, 0);
+	return jp_mix_run(workload, &mix, ret);
 }
 
 int jp_mix_run_by(const char *workload, struct jp_mix *mix, jp_path_next next, void *context,

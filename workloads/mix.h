@@ -23,8 +23,10 @@ struct jp_mix {
 
 /* 0 or -errno. */
 int jp_mix_open(struct jp_mix *mix);
-/* Makes and loads the library, @path NULL: in our own folder. 0 or -errno. */
-int jp_mix_library(struct jp_mix *mix, const struct jp_object_kind *kind, const char *path);
+/* Makes and loads the library, in our own folder. 0 or -errno. */
+int jp_mix_library(struct jp_mix *mix, const struct jp_object_kind *kind);
+/* Both. */
+int jp_mix_make(struct jp_mix *mix, const struct jp_object_kind *kind);
 /* One more emitted function, with its word where its shape has one. 0 or -errno. */
 int jp_mix_emit(struct jp_mix *mix, enum jp_shape shape, uint64_t word,
 		const struct jp_function **function);
@@ -39,7 +41,10 @@ int jp_mix_paths(struct jp_mix *mix, const char *const *spellings, uint64_t word
 /* Threads run the paths until told to stop; then all is freed. @failed: of what was before. Returns
  * the exit status. */
 int jp_mix_run(const char *workload, struct jp_mix *mix, int failed);
-/* The same, in the order that @next says. */
+/* All of it: a mix with a library of @kind, in which threads run paths of @spellings. */
+int jp_mix_run_paths(const char *workload, const struct jp_object_kind *kind,
+		     const char *const *spellings);
+/* As jp_mix_run(), in the order that @next says. */
 int jp_mix_run_by(const char *workload, struct jp_mix *mix, jp_path_next next, void *context,
 		  int failed);
 

@@ -19,6 +19,7 @@
 #include "harness/truth/write.h"
 #include "workloads/folder.h"
 #include "workloads/object.h"
+#include "workloads/option.h"
 #include "workloads/process.h"
 #include "workloads/program.h"
 #include "workloads/workload.h"
@@ -112,11 +113,7 @@ static int inside(void *context)
 	else
 		jp_stage(NULL, NULL);
 	jp_path_join();
-	if (deeper.pid) {
-		jp_process_tell_stop(&deeper);
-		if (jp_process_reap(&deeper))
-			ret = -ECHILD;
-	}
+	ret = jp_process_stop(&deeper) ?: ret;
 	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
@@ -144,16 +141,13 @@ static int run(int argc, char **argv)
 {
 	struct scene scene = {.plan = jp_plan_defaults(), .depth = 1};
 	struct jp_process process = {0};
+	const struct jp_option options[] = {
+		{"--depth=", .number = &scene.depth, .least = 1, .most = 15}, {0}};
 	int proc, ret = 0;
 
 	scene.plan.protect = JP_PROTECT_FLIP;
-	for (int i = 1; i < argc; i++) {
-		if (sscanf(argv[i], "--depth=%u", &scene.depth) == 1 && scene.depth &&
-		    scene.depth < 16)
-			continue;
-		fprintf(stderr, "jitproof workload namespaces: bad option '%s'\n", argv[i]);
+	if (jp_options(argc, argv, options))
 		return 2;
-	}
 	scene.uid = geteuid();
 	scene.gid = getegid();
 	scene.user = scene.uid != 0;
@@ -175,15 +169,9 @@ static int run(int argc, char **argv)
 		ret = go_down(&scene, &process);
 	if (!ret)
 		jp_stage(NULL, NULL);
-	if (process.pid) {
-		jp_process_tell_stop(&process);
-		if (jp_process_reap(&process))
-			ret = -ECHILD;
-	}
+	ret = jp_process_stop(&process) ?: ret;
 	jp_folder_remove();
-	if (ret)
-		fprintf(stderr, "jitproof workload namespaces: %s\n", strerror(-ret));
-	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+	return jp_stage_status(argv[0], ret);
 }
 
 static const struct jp_workload namespaces = {

@@ -4,11 +4,8 @@
  * code: what libffi's closures and callbacks look like. What is said of the library's frames is
  * right, is missing, or is wrong as hand-written assembly has it.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "workloads/mix.h"
+#include "workloads/option.h"
 #include "workloads/workload.h"
 
 /* In a function that forgets its frame, the word that is taken for the return address. */
@@ -35,37 +32,30 @@ static int run(int argc, char **argv)
 						 JP_SHAPE_LONG, JP_SHAPE_MISLED, JP_SHAPE_NO_FP,
 						 JP_SHAPE_MISLED, JP_SHAPE_LEAF}};
 	const char *const *paths = holes;
-	enum word word = ZERO;
+	enum { RIGHT, PARTLY, NONE, WRONG };
+	static const char *const cfis[] = {"right", "partly", "none", "wrong", NULL};
+	static const enum jp_object_frames frames[] = {JP_FRAMES_ALL, JP_FRAMES_LAST,
+						       JP_FRAMES_NONE};
+	static const char *const words[] = {"zero", "data", "stale", NULL};
+	unsigned cfi = RIGHT, word = ZERO;
+	const struct jp_option options[] = {{"--cfi=", .number = &cfi, .words = cfis},
+					    {"--word=", .number = &word, .words = words},
+					    {0}};
 	int ret;
 
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--cfi=right"))
-			kind.frames = JP_FRAMES_ALL;
-		else if (!strcmp(argv[i], "--cfi=partly"))
-			kind.frames = JP_FRAMES_LAST;
-		else if (!strcmp(argv[i], "--cfi=none"))
-			kind.frames = JP_FRAMES_NONE;
-		else if (!strcmp(argv[i], "--cfi=wrong"))
-			paths = misled;
-		else if (!strcmp(argv[i], "--word=zero"))
-			word = ZERO;
-		else if (!strcmp(argv[i], "--word=data"))
-			word = DATA;
-		else if (!strcmp(argv[i], "--word=stale"))
-			word = STALE;
-		else {
-			fprintf(stderr, "jitproof workload %s: unknown option '%s' (see --help)\n",
-				argv[0], argv[i]);
-			return 2;
-		}
-	}
+	if (jp_options(argc, argv, options))
+		return 2;
+	if (cfi == WRONG)
+		paths = misled;
+	else
+		kind.frames = frames[cfi];
 	if (word == DATA)
 		kind.word = 0x5ca1ab1e;
 	ret = jp_mix_open(&mix);
 	if (!ret && word == STALE)
 		ret = stale_word(&mix, &kind.word);
 	if (!ret)
-		ret = jp_mix_library(&mix, &kind, NULL);
+		ret = jp_mix_library(&mix, &kind);
 	if (!ret)
 		ret = jp_mix_paths(&mix, paths, 0);
 	return jp_mix_run(argv[0], &mix, ret);

@@ -18,6 +18,7 @@
 #include "workloads/folder.h"
 #include "workloads/image.h"
 #include "workloads/object.h"
+#include "workloads/option.h"
 #include "workloads/process.h"
 #include "workloads/workload.h"
 
@@ -45,6 +46,7 @@ struct scene {
 	struct jp_loaded loaded[PLACES];
 	struct jp_process programs[PLACES];
 	bool wanted[PLACES];
+	bool any;           /* of the wanted */
 	bool libraries;     /* no programs */
 	const char *merged; /* where the layers are mounted */
 };
@@ -132,36 +134,13 @@ static int settle(struct scene *scene, unsigned at, const char *folder)
 	return ret ? ret : jp_process_wait_ready(&scene->programs[at]);
 }
 
-static int take_places(struct scene *scene, int argc, char **argv)
+static int take_place(void *context, const char *arg)
 {
-	bool any = false;
+	struct scene *scene = context;
 
-	for (int i = 1; i < argc; i++) {
-		unsigned at = 0;
-
-		if (!strcmp(argv[i], "--need=map_files")) {
-			if (jp_image_openable())
-				return -EOPNOTSUPP;
-			continue;
-		}
-		if (!strcmp(argv[i], "--no-programs")) {
-			scene->libraries = true;
-			continue;
-		}
-		while (at < PLACES &&
-		       (strncmp(argv[i], "--", 2) || strcmp(argv[i] + 2, places[at].word)))
-			at++;
-		if (at == PLACES) {
-			fprintf(stderr, "jitproof workload odd_paths: unknown option '%s'\n",
-				argv[i]);
-			return 2;
-		}
-		any = scene->wanted[at] = true;
-	}
-	/* Not those that not every machine can, or that the kernel tells ambiguously. */
-	for (unsigned at = 0; at < PLACES && !any; at++)
-		scene->wanted[at] =
-			strcmp(places[at].word, "overlay") && strcmp(places[at].word, "octal");
+	for (unsigned at = 0; at < PLACES; at++)
+		if (!strncmp(arg, "--", 2) && !strcmp(arg + 2, places[at].word))
+			return scene->wanted[at] = scene->any = true;
 	return 0;
 }
 
@@ -189,12 +168,21 @@ static int run(int argc, char **argv)
 {
 	static struct scene scene;
 	const char *folder;
-	int ret = take_places(&scene, argc, argv);
+	bool need = false;
+	const struct jp_option options[] = {{.take = take_place, .context = &scene},
+					    {"--need=map_files", .flag = &need},
+					    {"--no-programs", .flag = &scene.libraries},
+					    {0}};
+	int ret = 0;
 
-	if (ret == -EOPNOTSUPP)
+	if (jp_options(argc, argv, options))
+		return 2;
+	if (need && jp_image_openable())
 		return jp_stage_skip(JP_IMAGE_CLOSED);
-	if (ret)
-		return ret;
+	/* Not those that not every machine can, or that the kernel tells ambiguously. */
+	for (unsigned at = 0; at < PLACES && !scene.any; at++)
+		scene.wanted[at] =
+			strcmp(places[at].word, "overlay") && strcmp(places[at].word, "octal");
 	folder = jp_folder();
 	if (!folder)
 		return EXIT_FAILURE;
@@ -212,9 +200,7 @@ static int run(int argc, char **argv)
 	if (!ret)
 		jp_stage(NULL, NULL);
 	ret = end_all(&scene) ?: ret;
-	if (ret)
-		fprintf(stderr, "jitproof workload odd_paths: %s\n", strerror(-ret));
-	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+	return jp_stage_status(argv[0], ret);
 }
 
 static const struct jp_workload odd_paths = {

@@ -5,11 +5,10 @@
  * is permitted: CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN, v5.5 and v5.9.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "harness/truth/write.h"
+#include "workloads/option.h"
 #include "workloads/process.h"
 #include "workloads/program.h"
 #include "workloads/workload.h"
@@ -65,10 +64,8 @@ static int run(int argc, char **argv)
 	struct lives lives = {0};
 	int ret;
 
-	if (argc > 1) {
-		fprintf(stderr, "jitproof workload pid_reuse: unknown option '%s'\n", argv[1]);
+	if (jp_options(argc, argv, NULL))
 		return 2;
-	}
 	/* Two lives before it is ready: that they can be is known then. */
 	ret = live_again(&lives);
 	if (!ret)
@@ -79,11 +76,7 @@ static int run(int argc, char **argv)
 						   : "clone3: ENOSYS");
 	if (!ret)
 		ret = jp_stage_rounds(live_again, &lives);
-	if (ret) {
-		fprintf(stderr, "jitproof workload pid_reuse: %s\n", strerror(-ret));
-		return EXIT_FAILURE;
-	}
-	return EXIT_SUCCESS;
+	return jp_stage_status(argv[0], ret);
 }
 
 static const struct jp_workload pid_reuse = {

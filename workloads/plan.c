@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "harness/truth/write.h"
+#include "workloads/option.h"
 #include "workloads/program.h"
 #include "workloads/workload.h"
 
@@ -30,21 +31,6 @@ const char jp_plan_options[] =
 	"  --turns=N        loop turns of one run of a path (700000, about 1 ms)\n"
 	"  --mappings=N     small mappings beside the code, to make /proc/PID/maps long (0)\n"
 	"  --late=N         arenas more that are mapped, filled and run while it runs (0)\n";
-
-static int take_number(const char *arg, const char *value, uint64_t least, uint64_t most,
-		       uint64_t *number)
-{
-	char *end;
-
-	errno = 0;
-	*number = strtoull(value, &end, 10);
-	if (*value >= '0' && *value <= '9' && !*end && !errno && *number >= least &&
-	    *number <= most)
-		return 1;
-	fprintf(stderr, "jitproof workload: '%s': expected a number from %llu to %llu\n", arg,
-		(unsigned long long)least, (unsigned long long)most);
-	return -EINVAL;
-}
 
 static int take_shapes(struct jp_plan *plan, const char *arg, const char *value)
 {
@@ -71,44 +57,23 @@ static int take_shapes(struct jp_plan *plan, const char *arg, const char *value)
 	return 1;
 }
 
-int jp_plan_number(const char *arg, const char *name, unsigned least, unsigned most,
-		   unsigned *number)
+int jp_plan_option(void *context, const char *arg)
 {
-	size_t length = strlen(name);
-	uint64_t value;
-	int ret;
+	struct jp_plan *plan = context;
+	unsigned turns = 0;
+	const struct jp_option options[] = {
+		{"--threads=", .number = &plan->threads, .least = 1, .most = 1024},
+		{"--programs=", .number = &plan->programs, .least = 1, .most = 1024},
+		{"--depth=", .number = &plan->depth, .least = 1, .most = 1000},
+		{"--mappings=", .number = &plan->mappings, .most = 60000},
+		{"--late=", .number = &plan->late, .most = 1024},
+		{"--turns=", .number = &turns, .least = 1, .most = UINT32_MAX},
+		{0}};
+	int taken = jp_option_take(options, arg);
 
-	if (strncmp(arg, name, length))
-		return 0;
-	ret = take_number(arg, arg + length, least, most, &value);
-	if (ret > 0)
-		*number = value;
-	return ret;
-}
-
-int jp_plan_option(struct jp_plan *plan, const char *arg)
-{
-	const struct {
-		const char *name;
-		unsigned least, most;
-		unsigned *number;
-	} numbers[] = {
-		{"--threads=", 1, 1024, &plan->threads}, {"--programs=", 1, 1024, &plan->programs},
-		{"--depth=", 1, 1000, &plan->depth},     {"--mappings=", 0, 60000, &plan->mappings},
-		{"--late=", 0, 1024, &plan->late},
-	};
-	int ret = 0;
-
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !ret; i++)
-		ret = jp_plan_number(arg, numbers[i].name, numbers[i].least, numbers[i].most,
-				     numbers[i].number);
-	if (ret)
-		return ret;
-	if (!strncmp(arg, "--turns=", 8))
-		return take_number(arg, arg + 8, 1, UINT32_MAX, &plan->turns);
-	if (!strncmp(arg, "--shapes=", 9))
-		return take_shapes(plan, arg, arg + 9);
-	return 0;
+	if (turns)
+		plan->turns = turns;
+	return !taken && !strncmp(arg, "--shapes=", 9) ? take_shapes(plan, arg, arg + 9) : taken;
 }
 
 /* A new program at the end of the list. */

@@ -6,8 +6,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <time.h>
@@ -16,6 +14,7 @@
 #include "harness/truth/write.h"
 #include "workloads/measure.h"
 #include "workloads/mix.h"
+#include "workloads/option.h"
 #include "workloads/workload.h"
 
 static int (*own_clock)(clockid_t id, struct timespec *time);
@@ -88,22 +87,16 @@ static int run(int argc, char **argv)
 						 JP_SHAPE_LONG, JP_SHAPE_FP, JP_SHAPE_LONG,
 						 JP_SHAPE_STUB, JP_SHAPE_LEAF}};
 	static struct jp_mix mix;
-	int ret, vdso = 0;
+	bool partly = false, vdso = false;
+	const struct jp_option options[] = {
+		{"--cfi=partly", .flag = &partly}, {"--vdso", .flag = &vdso}, {0}};
+	int ret;
 
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--cfi=partly")) {
-			kind.frames = JP_FRAMES_LAST;
-		} else if (!strcmp(argv[i], "--vdso")) {
-			vdso = 1;
-		} else {
-			fprintf(stderr, "jitproof workload %s: unknown option '%s' (see --help)\n",
-				argv[0], argv[i]);
-			return 2;
-		}
-	}
-	ret = jp_mix_open(&mix);
-	if (!ret)
-		ret = jp_mix_library(&mix, &kind, NULL);
+	if (jp_options(argc, argv, options))
+		return 2;
+	if (partly)
+		kind.frames = JP_FRAMES_LAST;
+	ret = jp_mix_make(&mix, &kind);
 	if (!ret)
 		ret = vdso ? vdso_paths(&mix) : jp_mix_paths(&mix, paths, 0);
 	if (ret == -ENOTSUP || ret == -EPERM)

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "harness/truth/write.h"
+#include "workloads/option.h"
 #include "workloads/process.h"
 #include "workloads/program.h"
 #include "workloads/workload.h"
@@ -160,19 +161,14 @@ static int run(int argc, char **argv)
 		{"fork", act_fork}, {"kill", act_kill}, {"toggle", toggle_all}, {NULL, NULL}};
 	struct family family = {.plan = jp_plan_defaults()};
 	unsigned children = 3;
+	const struct jp_option options[] = {{.take = jp_plan_option, .context = &family.plan},
+					    {"--children=", .number = &children},
+					    {0}};
 	int ret = 0;
 
 	family.plan.protect = JP_PROTECT_FLIP;
-	for (int i = 1; i < argc; i++) {
-		int taken = jp_plan_option(&family.plan, argv[i]);
-
-		if (taken > 0 || sscanf(argv[i], "--children=%u", &children) == 1)
-			continue;
-		if (!taken)
-			fprintf(stderr, "jitproof workload prefork: unknown option '%s'\n",
-				argv[i]);
+	if (jp_options(argc, argv, options))
 		return 2;
-	}
 	ret = jp_program_make(&family.inherited, &family.plan);
 	for (unsigned i = 0; i < children && !ret; i++)
 		ret = act_fork(&family, NULL);
@@ -184,9 +180,7 @@ static int run(int argc, char **argv)
 	if (!ret)
 		ret = stop_children(&family);
 	jp_program_end(&family.inherited);
-	if (ret)
-		fprintf(stderr, "jitproof workload prefork: %s\n", strerror(-ret));
-	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+	return jp_stage_status(argv[0], ret);
 }
 
 static const struct jp_workload prefork = {

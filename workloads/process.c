@@ -412,61 +412,6 @@ int jp_process_share(int (*body)(void *context), void *context)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-int jp_process_line(int fd, char *line, size_t size)
-{
-	size_t used = 0;
-	char byte;
-
-	for (;;) {
-		ssize_t got = read(fd, &byte, 1);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got ? -errno : -EPIPE;
-		if (byte == '\n')
-			break;
-		if (used + 1 < size)
-			line[used++] = byte;
-	}
-	line[used] = '\0';
-	return 0;
-}
-
-int jp_process_hear(struct jp_process *process, char *line, size_t size)
-{
-	return jp_process_line(process->ready, line, size);
-}
-
-int jp_process_wait_ready(struct jp_process *process)
-{
-	char line[256];
-	int ret = jp_process_hear(process, line, sizeof(line));
-
-	if (ret)
-		return ret;
-	if (!strncmp(line, "ready ", 6))
-		return 0;
-	fprintf(stderr, "jitproof workload: a child said '%s'; expected 'ready PID'\n", line);
-	return -EPROTO;
-}
-
-int jp_process_step(struct jp_process *process, const char *command)
-{
-	char line[256];
-	int ret;
-
-	if (dprintf(process->control, "step %s\n", command) < 0)
-		return -EPIPE;
-	ret = jp_process_hear(process, line, sizeof(line));
-	if (ret)
-		return ret;
-	if (!strncmp(line, "done ", 5))
-		return 0;
-	fprintf(stderr, "jitproof workload: step '%s': a child said '%s'\n", command, line);
-	return -EPROTO;
-}
-
 void jp_process_tell_stop(struct jp_process *process)
 {
 	/* The end of its control stream says it too, should the pipe be gone. */
@@ -504,6 +449,14 @@ static int reap(struct jp_process *process, uint64_t since)
 int jp_process_reap(struct jp_process *process)
 {
 	return reap(process, process->forked);
+}
+
+int jp_process_stop(struct jp_process *process)
+{
+	if (!process->pid)
+		return 0;
+	jp_process_tell_stop(process);
+	return jp_process_reap(process) ? -ECHILD : 0;
 }
 
 int jp_process_kill(struct jp_process *process)

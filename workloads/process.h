@@ -68,6 +68,8 @@ int jp_process_hear(struct jp_process *process, char *line, size_t size);
 void jp_process_tell_stop(struct jp_process *process);
 /* Waits for its end and reaps it: its exit status, or 128 + signal; -errno. */
 int jp_process_reap(struct jp_process *process);
+/* Both, where it was started. 0; -ECHILD: it failed. */
+int jp_process_stop(struct jp_process *process);
 /* Kills and reaps it. It must not be writing to the truth, which that would tear: within a path
  * that does not end, or at rest. */
 int jp_process_kill(struct jp_process *process);

@@ -27,12 +27,8 @@ struct jp_plan {
 	uint64_t turns;     /* of one run of a path */
 };
 struct jp_plan jp_plan_defaults(void);
-/* Takes one of jp_plan_options. 1 taken, 0 not ours, < 0: bad value, said on stderr.
- */
-int jp_plan_option(struct jp_plan *plan, const char *arg);
-/* Takes @name=NUMBER from @least to @most. As above. */
-int jp_plan_number(const char *arg, const char *name, unsigned least, unsigned most,
-		   unsigned *number);
+/* Takes one of jp_plan_options, for the struct jp_plan @plan (workloads/option.h). */
+int jp_plan_option(void *plan, const char *arg);
 extern const char jp_plan_options[];
 
 /* Maps an arena, emits functions into it and makes paths of them. 0 or -errno. */

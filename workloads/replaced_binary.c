@@ -7,14 +7,13 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "harness/truth/write.h"
 #include "workloads/folder.h"
 #include "workloads/image.h"
 #include "workloads/object.h"
+#include "workloads/option.h"
 #include "workloads/process.h"
 #include "workloads/program.h"
 #include "workloads/workload.h"
@@ -98,8 +97,7 @@ static int replace_program(struct scene *scene)
 	if (!ret && unlink(scene->program))
 		ret = -errno;
 	run_own(scene);
-	jp_process_tell_stop(&process);
-	return jp_process_reap(&process) ? -ECHILD : ret;
+	return jp_process_stop(&process) ?: ret;
 }
 
 static int replace_one(void *context)
@@ -126,29 +124,24 @@ static int prepare(struct scene *scene)
 static int run(int argc, char **argv)
 {
 	static struct scene scene;
+	static const char *const whats[] = {"library", "program", NULL};
+	unsigned what = 0;
+	bool need = false;
+	const struct jp_option options[] = {{"--what=", .number = &what, .words = whats},
+					    {"--need=map_files", .flag = &need},
+					    {0}};
 	int ret;
 
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--need=map_files")) {
-			if (jp_image_openable())
-				return jp_stage_skip(JP_IMAGE_CLOSED);
-			continue;
-		}
-		if (!strcmp(argv[i], "--what=program")) {
-			scene.programs = true;
-		} else if (strcmp(argv[i], "--what=library")) {
-			fprintf(stderr, "jitproof workload replaced_binary: unknown option '%s'\n",
-				argv[i]);
-			return 2;
-		}
-	}
+	if (jp_options(argc, argv, options))
+		return 2;
+	if (need && jp_image_openable())
+		return jp_stage_skip(JP_IMAGE_CLOSED);
+	scene.programs = what != 0;
 	ret = prepare(&scene);
 	if (!ret)
 		ret = jp_stage_rounds(replace_one, &scene);
 	jp_folder_remove();
-	if (ret)
-		fprintf(stderr, "jitproof workload replaced_binary: %s\n", strerror(-ret));
-	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+	return jp_stage_status(argv[0], ret);
 }
 
 static const struct jp_workload replaced_binary = {

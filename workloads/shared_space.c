@@ -4,11 +4,10 @@
  * parent compiled, then compiles something itself, which the parent runs after it.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "harness/truth/write.h"
+#include "workloads/option.h"
 #include "workloads/process.h"
 #include "workloads/program.h"
 #include "workloads/workload.h"
@@ -55,18 +54,14 @@ static int run(int argc, char **argv)
 	struct scene scene = {.plan = jp_plan_defaults()};
 	int ret;
 
-	if (argc > 1) {
-		fprintf(stderr, "jitproof workload shared_space: unknown option '%s'\n", argv[1]);
+	if (jp_options(argc, argv, NULL))
 		return 2;
-	}
 	scene.plan.protect = JP_PROTECT_FLIP;
 	ret = jp_program_make(&scene.first, &scene.plan);
 	if (!ret)
 		ret = jp_stage_rounds(round_of, &scene);
 	jp_program_end(&scene.first);
-	if (ret)
-		fprintf(stderr, "jitproof workload shared_space: %s\n", strerror(-ret));
-	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+	return jp_stage_status(argv[0], ret);
 }
 
 static const struct jp_workload shared_space = {

@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "harness/truth/write.h"
+#include "workloads/option.h"
 #include "workloads/process.h"
 #include "workloads/program.h"
 #include "workloads/workload.h"
@@ -33,10 +33,8 @@ static int live(unsigned ms)
 
 	plan.protect = JP_PROTECT_FLIP;
 	ret = jp_program_make(&program, &plan);
-	if (ret) {
-		fprintf(stderr, "jitproof workload short_lived: %s\n", strerror(-ret));
-		return EXIT_FAILURE;
-	}
+	if (ret)
+		return jp_stage_status("short_lived", ret);
 	for (size_t i = 0; jp_truth_now() < end; i++)
 		jp_path_run(&program.paths[i % program.nr_paths]);
 	/* Its mappings end with it. */
@@ -108,18 +106,14 @@ static int run(int argc, char **argv)
 {
 	struct crowd crowd = {.life = 50};
 	bool once = false;
+	const struct jp_option options[] = {{"--life=", .number = &crowd.life},
+					    {"--count=", .number = &crowd.count},
+					    {"--once", .flag = &once},
+					    {0}};
 	int ret = 0;
 
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--once")) {
-			once = true;
-		} else if (sscanf(argv[i], "--life=%u", &crowd.life) != 1 &&
-			   sscanf(argv[i], "--count=%u", &crowd.count) != 1) {
-			fprintf(stderr, "jitproof workload short_lived: unknown option '%s'\n",
-				argv[i]);
-			return 2;
-		}
-	}
+	if (jp_options(argc, argv, options))
+		return 2;
 	if (once)
 		return live(crowd.life);
 	while (!ret && crowd.born < crowd.count && !jp_stage_stopping())
@@ -127,9 +121,8 @@ static int run(int argc, char **argv)
 	if (!ret)
 		ret = jp_stage_rounds(next, &crowd);
 	if (ret) {
-		fprintf(stderr, "jitproof workload short_lived: %s\n", strerror(-ret));
 		end_all(&crowd);
-		return EXIT_FAILURE;
+		return jp_stage_status(argv[0], ret);
 	}
 	return end_all(&crowd);
 }

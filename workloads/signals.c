@@ -14,13 +14,14 @@
 #include <unistd.h>
 
 #include "workloads/mix.h"
+#include "workloads/option.h"
 #include "workloads/workload.h"
 
 enum { STACK = 256 << 10, PERIOD = 3000017, OUTER = 4, INNER = 3, TURNS = 300000 };
 
 static struct {
 	struct jp_mix mix; /* paths: OUTER ones, then those of handlers */
-	int own_stack;
+	bool own_stack;
 	timer_t timer;
 	size_t handled;
 } scene;
@@ -97,21 +98,14 @@ static int run(int argc, char **argv)
 	static const char *const outer[] = {"flre", "fNlf", "lnfNe", "flE", NULL};
 	static const char *const inner[] = {"fle", "nfNf", "lr", NULL};
 	struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_RESTART};
+	const struct jp_option options[] = {{"--stack=own", .flag = &scene.own_stack}, {0}};
 	int ret;
 
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--stack=own")) {
-			fprintf(stderr, "jitproof workload %s: unknown option '%s' (see --help)\n",
-				argv[0], argv[i]);
-			return 2;
-		}
-		scene.own_stack = 1;
-	}
+	if (jp_options(argc, argv, options))
+		return 2;
 	if (scene.own_stack)
 		action.sa_flags |= SA_ONSTACK;
-	ret = sigaction(SIGUSR1, &action, NULL) ? -errno : jp_mix_open(&scene.mix);
-	if (!ret)
-		ret = jp_mix_library(&scene.mix, &kind, NULL);
+	ret = sigaction(SIGUSR1, &action, NULL) ? -errno : jp_mix_make(&scene.mix, &kind);
 	if (!ret)
 		ret = jp_mix_paths(&scene.mix, outer, 0);
 	for (int i = 0; inner[i] && !ret; i++)

@@ -256,6 +256,13 @@ int jp_stage_skip(const char *why)
 	return EXIT_SUCCESS;
 }
 
+int jp_stage_status(const char *workload, int failed)
+{
+	if (failed)
+		fprintf(stderr, "jitproof workload %s: %s\n", workload, strerror(-failed));
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
 int jp_stage_exec(const char *extra)
 {
 	char self[PATH_MAX], resumed[48];

@@ -6,11 +6,11 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "workloads/folder.h"
+#include "workloads/option.h"
 #include "workloads/process.h"
 #include "workloads/workload.h"
 
@@ -48,25 +48,16 @@ static int copy_program(char path[PATH_MAX])
 static int run(int argc, char **argv)
 {
 	static const char *const of_child[] = {"anon_exec", NULL};
-	const char *name = "jitproof-static";
-	int gone = 0;
+	bool pie = false, gone = false;
 	struct jp_process process = {0};
+	const struct jp_option options[] = {
+		{"--pie", .flag = &pie}, {"--gone", .flag = &gone}, {0}};
 	char path[PATH_MAX];
 	int ret;
 
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--gone")) {
-			gone = 1;
-			continue;
-		}
-		if (strcmp(argv[i], "--pie")) {
-			fprintf(stderr, "jitproof workload %s: unknown option '%s' (see --help)\n",
-				argv[0], argv[i]);
-			return 2;
-		}
-		name = "jitproof-static-pie";
-	}
-	ret = find_program(path, name);
+	if (jp_options(argc, argv, options))
+		return 2;
+	ret = find_program(path, pie ? "jitproof-static-pie" : "jitproof-static");
 	if (ret == -ENOENT)
 		return jp_stage_skip("a static program beside jitproof (make it where there is a "
 				     "static C library)");
@@ -80,15 +71,9 @@ static int run(int argc, char **argv)
 		ret = -errno;
 	if (!ret)
 		jp_stage(NULL, NULL);
-	if (process.pid) {
-		jp_process_tell_stop(&process);
-		if (jp_process_reap(&process))
-			ret = -ECHILD;
-	}
+	ret = jp_process_stop(&process) ?: ret;
 	jp_folder_remove();
-	if (ret)
-		fprintf(stderr, "jitproof workload %s: %s\n", argv[0], strerror(-ret));
-	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+	return jp_stage_status(argv[0], ret);
 }
 
 static const struct jp_workload static_binary = {

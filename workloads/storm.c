@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "harness/truth/write.h"
+#include "workloads/option.h"
 #include "workloads/program.h"
 #include "workloads/workload.h"
 
@@ -109,38 +110,22 @@ static int judged(struct jp_program *program)
 	return ret ? ret : jp_path_thread(program->paths, program->nr_paths);
 }
 
-static int number_of(const char *arg, const char *name, unsigned least, unsigned most,
-		     unsigned *number)
-{
-	size_t length = strlen(name);
-	char *end;
-	unsigned long value;
-
-	if (strncmp(arg, name, length))
-		return 0;
-	value = strtoul(arg + length, &end, 10);
-	*number = value;
-	return arg[length] >= '0' && arg[length] <= '9' && !*end && value >= least && value <= most;
-}
-
 static int run(int argc, char **argv)
 {
 	struct storm storm = {.acts = 10000, .threads = 1};
+	const struct jp_option options[] = {
+		{"--acts=", .number = &storm.acts, .most = 100000000},
+		{"--forks=", .number = &storm.forks, .most = 100000},
+		{"--threads=", .number = &storm.threads, .least = 1, .most = 64},
+		{0}};
 	struct jp_program program;
 	pthread_t threads[65];
 	unsigned started = 0;
 	uint64_t began;
 	int ret;
 
-	for (int i = 1; i < argc; i++) {
-		if (number_of(argv[i], "--acts=", 0, 100000000, &storm.acts) ||
-		    number_of(argv[i], "--forks=", 0, 100000, &storm.forks) ||
-		    number_of(argv[i], "--threads=", 1, 64, &storm.threads))
-			continue;
-		fprintf(stderr, "jitproof workload %s: bad option '%s' (see --help)\n", argv[0],
-			argv[i]);
+	if (jp_options(argc, argv, options))
 		return 2;
-	}
 	ret = judged(&program);
 	began = jp_truth_now();
 	while (!ret && started < storm.threads + !!storm.forks) {

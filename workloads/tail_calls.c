@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Functions that leave by a jump to the next: what they were called by is called back by another.
  */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "workloads/mix.h"
+#include "workloads/option.h"
 #include "workloads/workload.h"
 
 static const char *const paths[] = {"ftle", "ltTfe", "fttnfe", "nTle", "fTtlt",
@@ -15,19 +13,10 @@ static int run(int argc, char **argv)
 	static const struct jp_object_kind kind = {
 		.shapes = {JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_TAIL, JP_SHAPE_LONG, JP_SHAPE_FP,
 			   JP_SHAPE_LONG, JP_SHAPE_TAIL, JP_SHAPE_LEAF}};
-	static struct jp_mix mix;
-	int ret;
 
-	if (argc > 1) {
-		fprintf(stderr, "jitproof workload %s: unknown option '%s'\n", argv[0], argv[1]);
+	if (jp_options(argc, argv, NULL))
 		return 2;
-	}
-	ret = jp_mix_open(&mix);
-	if (!ret)
-		ret = jp_mix_library(&mix, &kind, NULL);
-	if (!ret)
-		ret = jp_mix_paths(&mix, paths, 0);
-	return jp_mix_run(argv[0], &mix, ret);
+	return jp_mix_run_paths(argv[0], &kind, paths);
 }
 
 static const struct jp_workload tail_calls = {

@@ -3,14 +3,13 @@
  * The main thread exits first: /proc/PID/maps is empty from then on, although the process lives.
  * Its other threads come and go; each maps code, runs it and unmaps it.
  */
-#include <errno.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/truth/write.h"
+#include "workloads/option.h"
 #include "workloads/program.h"
 #include "workloads/workload.h"
 
@@ -105,21 +104,18 @@ static int run(int argc, char **argv)
 	/* It outlives this function, as its threads do. */
 	static struct churn churn = {
 		.threads = 4, .runs = 20, .compiling = PTHREAD_MUTEX_INITIALIZER};
+	const struct jp_option options[] = {
+		{"--threads=", .number = &churn.threads, .least = 1, .most = MOST},
+		{"--runs=", .number = &churn.runs, .least = 1},
+		{0}};
 	pthread_t thread;
 	uint64_t now;
 	int ret;
 
 	churn.plan = jp_plan_defaults();
 	churn.plan.protect = JP_PROTECT_FLIP;
-	for (int i = 1; i < argc; i++) {
-		if (sscanf(argv[i], "--threads=%u", &churn.threads) == 1 && churn.threads &&
-		    churn.threads <= MOST)
-			continue;
-		if (sscanf(argv[i], "--runs=%u", &churn.runs) == 1 && churn.runs)
-			continue;
-		fprintf(stderr, "jitproof workload thread_churn: bad option '%s'\n", argv[i]);
+	if (jp_options(argc, argv, options))
 		return 2;
-	}
 	churn.main = pthread_self();
 	ret = pthread_create(&thread, NULL, rest, &churn);
 	if (ret) {

@@ -46,6 +46,8 @@ int jp_stage_every(uint64_t period, const struct jp_step *steps, void *context);
 int jp_stage_rounds(int (*round)(void *context), void *context);
 /* Says that the machine lacks @why, and returns the workload's exit status. */
 int jp_stage_skip(const char *why);
+/* Says what failed (-errno), and returns the workload's exit status; 0: nothing did. */
+int jp_stage_status(const char *workload, int failed);
 /* Polled by threads between two paths. */
 int jp_stage_stopping(void);
 /* What `jitproof workload` tells the stage before it runs the workload. */

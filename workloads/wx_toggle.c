@@ -4,14 +4,13 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "harness/truth/write.h"
 #include "workloads/code_heap.h"
+#include "workloads/option.h"
 
 /*
  * A code heap that is never writable and executable at once: to add code, its pages go from RX to
@@ -173,17 +172,13 @@ static int run(int argc, char **argv)
 	static const struct jp_step steps[] = {{"toggle", act_toggle}, {NULL, NULL}};
 	struct toggling toggling = {.heap = jp_code_heap_defaults(8),
 				    .lock = PTHREAD_MUTEX_INITIALIZER};
+	const struct jp_option options[] = {
+		{.take = jp_code_heap_option, .context = &toggling.heap},
+		{"--stop=", .number = &toggling.stop, .words = stops},
+		{0}};
 
-	for (int i = 1; i < argc; i++) {
-		int taken =
-			jp_code_heap_option(&toggling.heap, argv[i])
-				?: jp_code_heap_choice(argv[i], "--stop=", stops, &toggling.stop);
-
-		if (taken < 0)
-			return 2;
-		if (!taken)
-			return jp_code_heap_unknown(argv[0], argv[i]);
-	}
+	if (jp_options(argc, argv, options))
+		return 2;
 	if (toggling.stop == IDLE_PAGES && toggling.heap.pages < JP_ROTA_WINGS)
 		toggling.heap.pages = JP_ROTA_WINGS;
 	return jp_code_heap_run(argv[0], &toggling.heap, begin, steps, &toggling);

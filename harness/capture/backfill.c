@@ -172,25 +172,23 @@ static int tell_map(struct jp_session *session, pid_t pid, const struct jp_procm
 	return note(session->backfill, event, pid);
 }
 
+static int tell_missing(struct jp_session *session, pid_t pid, const struct jp_procmap *maps,
+			size_t count, uint64_t before)
+{
+	bool fresh = true;
+	int ret;
+
+	for (size_t i = 0; i < count && fresh; i++)
+		fresh = !counts(&maps[i]) || !recorded(session->backfill, pid, &maps[i]);
+	ret = tell_names(session, pid, fresh, before);
+	for (size_t i = 0; i < count && !ret; i++)
+		if (counts(&maps[i]) && !recorded(session->backfill, pid, &maps[i]))
+			ret = tell_map(session, pid, &maps[i], before);
+	return ret;
+}
+
 int jp_backfill_write(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
 		      struct jp_error *err)
 {
-	struct jp_procmap *maps;
-	bool fresh = true;
-	size_t count;
-	int ret;
-
-	ret = jp_procmaps_parse(reading->bytes, reading->size, &maps, &count, err);
-	if (ret)
-		return ret;
-	pthread_mutex_lock(&session->lock);
-	for (size_t i = 0; i < count && fresh; i++)
-		fresh = !counts(&maps[i]) || !recorded(session->backfill, pid, &maps[i]);
-	ret = tell_names(session, pid, fresh, reading->before);
-	for (size_t i = 0; i < count && !ret; i++)
-		if (counts(&maps[i]) && !recorded(session->backfill, pid, &maps[i]))
-			ret = tell_map(session, pid, &maps[i], reading->before);
-	pthread_mutex_unlock(&session->lock);
-	free(maps);
-	return ret ? jp_fail(err, -ret, "no memory for what is recorded") : 0;
+	return jp_reading_tell(session, pid, reading, tell_missing, err);
 }

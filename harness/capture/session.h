@@ -197,6 +197,12 @@ struct jp_reading { /* of one /proc/PID/maps */
  */
 int jp_snapshot_read(struct jp_session *session, pid_t pid, bool *within_done,
 		     struct jp_reading *reading, struct jp_error *err);
+/* Has the records of what it holds written by @tell (0 or -ENOMEM), at the time before it, with the
+ * session locked. */
+typedef int (*jp_reading_teller)(struct jp_session *session, pid_t pid,
+				 const struct jp_procmap *maps, size_t count, uint64_t before);
+int jp_reading_tell(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
+		    jp_reading_teller tell, struct jp_error *err);
 /* Appends it to DIR/maps. */
 int jp_snapshot_keep(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
 		     struct jp_error *err);

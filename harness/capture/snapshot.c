@@ -151,8 +151,8 @@ static bool selected(enum jp_synth synth, const struct jp_procmap *map)
 	return false;
 }
 
-static int write_records(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
-			 struct jp_error *err)
+int jp_reading_tell(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
+		    jp_reading_teller tell, struct jp_error *err)
 {
 	struct jp_procmap *maps;
 	size_t count;
@@ -162,6 +162,15 @@ static int write_records(struct jp_session *session, pid_t pid, const struct jp_
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&session->lock);
+	ret = tell(session, pid, maps, count, reading->before);
+	pthread_mutex_unlock(&session->lock);
+	free(maps);
+	return ret ? jp_fail(err, -ret, "no memory for what is recorded") : 0;
+}
+
+static int tell_all(struct jp_session *session, pid_t pid, const struct jp_procmap *maps,
+		    size_t count, uint64_t before)
+{
 	for (size_t i = 0; i < count; i++) {
 		if (session->copies && (maps[i].prot & JP_PROT_EXEC))
 			jp_elf_copies_want(session->copies, pid, &maps[i], 0);
@@ -171,10 +180,8 @@ static int write_records(struct jp_session *session, pid_t pid, const struct jp_
 		 * same.
 		 */
 		if (selected(session->options.synth, &maps[i]))
-			jp_synthesize_map(session, pid, &maps[i], reading->before);
+			jp_synthesize_map(session, pid, &maps[i], before);
 	}
-	pthread_mutex_unlock(&session->lock);
-	free(maps);
 	return 0;
 }
 
@@ -231,7 +238,7 @@ static int snapshot_process(struct jp_session *session, pid_t pid, bool *within_
 	int ret = jp_snapshot_read(session, pid, within_done, &reading, err);
 
 	if (!ret)
-		ret = write_records(session, pid, &reading, err);
+		ret = jp_reading_tell(session, pid, &reading, tell_all, err);
 	if (!ret)
 		ret = jp_snapshot_keep(session, pid, &reading, err);
 	free(reading.bytes);

@@ -2,7 +2,6 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "harness/command/command.h"
 #include "harness/inject/inject.h"
@@ -22,20 +21,6 @@ static int usage(FILE *out)
 	      "mapped\n",
 	      out);
 	return out == stdout ? JP_EXIT_OK : JP_EXIT_USAGE;
-}
-
-static int anon_of(const char *text, enum jp_anon *anon)
-{
-	static const char *const names[] = {
-		[JP_ANON_KEEP] = "keep", [JP_ANON_STRIP] = "strip", [JP_ANON_CUT] = "cut"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcmp(text, names[i]) == 0) {
-			*anon = (enum jp_anon)i;
-			return 0;
-		}
-	}
-	return -1;
 }
 
 static void said(void *context, const char *line)
@@ -68,7 +53,7 @@ static int inject(int argc, char **argv)
 			options.jitdumps = optarg;
 			break;
 		case 'a':
-			if (anon_of(optarg, &options.anon) == 0)
+			if (jp_anon_find(optarg, &options.anon))
 				break;
 			fprintf(stderr, "jitproof inject: --anon=%s: expected strip, keep or cut\n",
 				optarg);

@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "harness/case/case.h"
 #include "harness/command/command.h"
-
-static bool wanted(const struct jp_case *cas, int argc, char **globs)
-{
-	if (!argc)
-		return true;
-	for (int i = 0; i < argc; i++)
-		if (fnmatch(globs[i], cas->name, 0) == 0)
-			return true;
-	return false;
-}
+#include "harness/command/globs.h"
 
 static void print_words(char *const *argv)
 {
@@ -46,7 +36,7 @@ static int list(int argc, char **argv)
 	for (size_t i = 0; i < cases->nr_cases; i++) {
 		const struct jp_case *cas = &cases->cases[i];
 
-		if (!wanted(cas, argc - 1, argv + 1))
+		if (!jp_globs_match(argv + 1, argc - 1, cas->name))
 			continue;
 		shown++;
 		printf("%-36s %-5s%s :", cas->name, cas->check ? "check" : "full",

@@ -7,12 +7,12 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/case/case_folder.h"
 #include "harness/command/command.h"
+#include "harness/command/run_options.h"
 #include "harness/run/interrupt.h"
 #include "harness/report/ktap.h"
 #include "harness/run/profilers.h"
@@ -31,15 +31,9 @@ static const char usage_text[] =
 	"  --seed N        of the run\n";
 
 struct options {
-	const char *name, *output, *from, *expected;
-	uint64_t seed;
+	struct jp_run_options run;
+	const char *name, *from;
 };
-
-static int usage(const char *problem, const char *what)
-{
-	fprintf(stderr, "jitproof repro: %s '%s'\n%s", problem, what, usage_text);
-	return -1;
-}
 
 /* 0, 1: help was asked for, -1: usage was printed. */
 static int parse(int argc, char **argv, struct options *options)
@@ -51,42 +45,28 @@ static int parse(int argc, char **argv, struct options *options)
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
-	char *end;
-	int option;
+	int option, ret;
 
-	if (getrandom(&options->seed, sizeof(options->seed), 0) != sizeof(options->seed))
-		options->seed = (uint64_t)getpid();
-	options->seed &= UINT32_MAX;
+	options->run = (struct jp_run_options){
+		.command = "repro", .usage = usage_text, .seed = jp_run_seed()};
 	while ((option = getopt_long(argc, argv, ":o:h", longs, NULL)) != -1) {
 		switch (option) {
-		case 'o':
-			options->output = optarg;
-			break;
 		case 'f':
 			options->from = optarg;
 			break;
-		case 'e':
-			options->expected = optarg;
-			break;
-		case 'n':
-			errno = 0;
-			options->seed = strtoull(optarg, &end, 0);
-			if (errno || *end || optarg[0] < '0' || optarg[0] > '9')
-				return usage("expected a number after --seed, found", optarg);
-			break;
-		case 'h':
-			fputs(usage_text, stdout);
-			return 1;
-		case ':':
-			return usage("expected a value after", argv[optind - 1]);
 		default:
-			return usage("unknown option", argv[optind - 1]);
+			ret = jp_run_option(&options->run, option, argv);
+			if (ret)
+				return ret;
 		}
 	}
 	if (optind + 1 != argc)
-		return usage("expected one case, found", optind < argc ? argv[optind + 1] : "");
+		return jp_run_usage(&options->run, "expected one case, found",
+				    optind < argc ? argv[optind + 1] : "");
 	options->name = argv[optind];
-	return options->output ? 0 : usage("expected -o FILE for", options->name);
+	if (!options->run.output)
+		return jp_run_usage(&options->run, "expected -o FILE for", options->name);
+	return 0;
 }
 
 /* Runs the case into a run directory of ours; @result is what came out of it. */
@@ -96,11 +76,8 @@ static int run_first(const struct options *options, const struct jp_case *cas,
 	struct jp_runner runner = {0};
 	struct jp_result result = {0};
 	char path[4096];
-	int ret = jp_interrupt_watch();
+	int ret = jp_runner_open(&runner, options->run.seed, err);
 
-	if (ret)
-		return jp_fail(err, -ret, "signals: %s", strerror(-ret));
-	ret = jp_runner_open(&runner, options->seed, err);
 	if (!ret)
 		ret = jp_run_dir_case(dir, cas->name, path, sizeof(path), err);
 	if (!ret) {
@@ -314,7 +291,7 @@ static int pack(const struct jp_repro *repro, const char *path, uint64_t *size,
 
 static void tell(const struct options *options, const struct jp_repro *repro, uint64_t size)
 {
-	printf("%s: %s, %s, %.1f MB\n", options->output, repro->cas->name,
+	printf("%s: %s, %s, %.1f MB\n", options->run.output, repro->cas->name,
 	       jp_outcome_text(repro->result.outcome), (double)size / 1e6);
 	for (size_t i = 0; i < repro->left_out.count; i++)
 		jp_ktap_comment(stdout,
@@ -355,8 +332,8 @@ static int pack_from(const struct options *options, const struct jp_cases *cases
 		ret = jp_fail(err, EINVAL, "%s: holds the case '%s'; expected '%s'", folder,
 			      own->cases[0].name, options->name);
 	if (!ret) {
-		repro.cas =
-			options->expected ? jp_cases_find(cases, options->name) : &own->cases[0];
+		repro.cas = options->run.expected ? jp_cases_find(cases, options->name)
+						  : &own->cases[0];
 		snprintf(repro.stage, sizeof(repro.stage), "%s/case", stage);
 		if (mkdir(repro.stage, 0700))
 			ret = jp_fail(err, errno, "%s: %s", repro.stage, strerror(errno));
@@ -370,7 +347,7 @@ static int pack_from(const struct options *options, const struct jp_cases *cases
 		ret = jp_portable_make(&repro.portable, err);
 	if (!ret) {
 		repro.environment = jp_run_dir_read(repro.stage, "env.json", &size);
-		ret = pack(&repro, options->output, &size_packed, err);
+		ret = pack(&repro, options->run.output, &size_packed, err);
 	}
 	if (!ret)
 		tell(options, &repro, size_packed);
@@ -389,8 +366,9 @@ static int repro(int argc, char **argv)
 
 	if (ret)
 		return ret > 0 ? JP_EXIT_OK : JP_EXIT_USAGE;
-	cases = jp_cases_load(options.expected, &err);
-	if (cases && (!options.from || options.expected) && !jp_cases_find(cases, options.name)) {
+	cases = jp_cases_load(options.run.expected, &err);
+	if (cases && (!options.from || options.run.expected) &&
+	    !jp_cases_find(cases, options.name)) {
 		fprintf(stderr, "jitproof repro: no case '%s' (see jitproof list)\n", options.name);
 		jp_cases_free(cases);
 		return JP_EXIT_USAGE;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <fnmatch.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "harness/command/command.h"
+#include "harness/command/globs.h"
+#include "harness/command/run_options.h"
 #include "harness/run/interrupt.h"
 #include "harness/report/ktap.h"
 #include "harness/report/report.h"
@@ -30,29 +29,11 @@ static const char usage_text[] =
 	"  GLOB            matches a case's whole name\n";
 
 struct options {
-	const char *output, *expected;
+	struct jp_run_options run;
 	bool keep, full, set, unjudged;
-	uint64_t seed;
 	char **globs;
 	int nr_globs;
 };
-
-static int usage(const char *problem, const char *what)
-{
-	fprintf(stderr, "jitproof run: %s '%s'\n%s", problem, what, usage_text);
-	return -1;
-}
-
-static bool whole_number(const char *text, uint64_t *value)
-{
-	char *end;
-
-	if (text[0] < '0' || text[0] > '9')
-		return false;
-	errno = 0;
-	*value = strtoull(text, &end, 0);
-	return !errno && !*end;
-}
 
 /* 0, 1: help was asked for, -1: usage was printed. */
 static int parse(int argc, char **argv, struct options *options)
@@ -66,28 +47,19 @@ static int parse(int argc, char **argv, struct options *options)
 		{"no-judge", no_argument, NULL, 'j'},
 		{NULL, 0, NULL, 0},
 	};
-	int option;
+	int option, ret;
 
-	if (getrandom(&options->seed, sizeof(options->seed), 0) != sizeof(options->seed))
-		options->seed = (uint64_t)getpid();
-	options->seed &= UINT32_MAX; /* short enough to type again */
+	options->run = (struct jp_run_options){
+		.command = "run", .usage = usage_text, .seed = jp_run_seed()};
 	while ((option = getopt_long(argc, argv, ":o:h", longs, NULL)) != -1) {
 		switch (option) {
-		case 'o':
-			options->output = optarg;
-			break;
 		case 's':
 			options->full = strcmp(optarg, "full") == 0;
 			options->set = true;
 			if (!options->full && strcmp(optarg, "check") != 0)
-				return usage("expected --set=check or --set=full, found", optarg);
-			break;
-		case 'e':
-			options->expected = optarg;
-			break;
-		case 'n':
-			if (!whole_number(optarg, &options->seed))
-				return usage("expected a number after --seed, found", optarg);
+				return jp_run_usage(&options->run,
+						    "expected --set=check or --set=full, found",
+						    optarg);
 			break;
 		case 'k':
 			options->keep = true;
@@ -95,13 +67,10 @@ static int parse(int argc, char **argv, struct options *options)
 		case 'j':
 			options->unjudged = true;
 			break;
-		case 'h':
-			fputs(usage_text, stdout);
-			return 1;
-		case ':':
-			return usage("expected a value after", argv[optind - 1]);
 		default:
-			return usage("unknown option", argv[optind - 1]);
+			ret = jp_run_option(&options->run, option, argv);
+			if (ret)
+				return ret;
 		}
 	}
 	options->globs = argv + optind;
@@ -113,12 +82,8 @@ static int parse(int argc, char **argv, struct options *options)
 
 static bool wanted(const struct options *options, const struct jp_case *cas)
 {
-	if (!options->full && !cas->check)
-		return false;
-	for (int i = 0; i < options->nr_globs; i++)
-		if (fnmatch(options->globs[i], cas->name, 0) == 0)
-			return true;
-	return !options->nr_globs;
+	return (options->full || cas->check) &&
+	       jp_globs_match(options->globs, options->nr_globs, cas->name);
 }
 
 static FILE *create(const struct jp_run_dir *dir, const char *name)
@@ -211,16 +176,16 @@ static int run_cases(const struct options *options, const struct jp_cases *cases
 	struct jp_run_dir dir;
 	int status = JP_EXIT_BROKEN;
 
-	if (jp_interrupt_watch() || jp_runner_open(&runner, options->seed, &err) ||
-	    jp_run_dir_make(&dir, options->output, &err)) {
-		fprintf(stderr, "jitproof run: %s\n", err.text[0] ? err.text : strerror(errno));
+	if (jp_runner_open(&runner, options->run.seed, &err) ||
+	    jp_run_dir_make(&dir, options->run.output, &err)) {
+		fprintf(stderr, "jitproof run: %s\n", err.text);
 		jp_runner_close(&runner);
 		return JP_EXIT_BROKEN;
 	}
 	report.jsonl = create(&dir, "results.jsonl");
 	report.ktap = create(&dir, "ktap.txt");
 	if (report.jsonl && report.ktap && !jp_report_begin(&report, cases, plan)) {
-		printf("# seed %" PRIu64 "\n", options->seed);
+		printf("# seed %" PRIu64 "\n", options->run.seed);
 		fflush(stdout);
 		runner.unjudged = options->unjudged;
 		run_all(options, cases, &runner, &dir, &report);
@@ -257,7 +222,7 @@ static int run(int argc, char **argv)
 
 	if (status)
 		return status > 0 ? JP_EXIT_OK : JP_EXIT_USAGE;
-	cases = jp_cases_load(options.expected, &err);
+	cases = jp_cases_load(options.run.expected, &err);
 	if (!cases || !cases->nr_cases) {
 		fprintf(stderr, "jitproof run: %s\n", cases ? "there is no case" : err.text);
 		jp_cases_free(cases);
@@ -268,7 +233,7 @@ static int run(int argc, char **argv)
 		bool any = false;
 
 		for (size_t c = 0; c < cases->nr_cases && !any; c++)
-			any = fnmatch(options.globs[i], cases->cases[c].name, 0) == 0;
+			any = jp_globs_match(&options.globs[i], 1, cases->cases[c].name);
 		if (any)
 			continue;
 		fprintf(stderr, "jitproof run: no case matches '%s' (see jitproof list)\n",

@@ -20,6 +20,20 @@ enum {
 	RECORD_MOST = 65528,
 };
 
+bool jp_anon_find(const char *text, enum jp_anon *anon)
+{
+	static const char *const names[] = {
+		[JP_ANON_KEEP] = "keep", [JP_ANON_STRIP] = "strip", [JP_ANON_CUT] = "cut"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(text, names[i]) == 0) {
+			*anon = (enum jp_anon)i;
+			return true;
+		}
+	}
+	return false;
+}
+
 /*
  * The input is read twice: once for the markers, so that the dumps can be read before; then its
  * records, which come in the order of time, are written on, with the codes' records between them.

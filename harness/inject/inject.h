@@ -14,6 +14,8 @@ enum jp_anon {
 			* backing, but what covers none stays: docs/inject.md) */
 	JP_ANON_CUT,   /* a later one yields only where code was loaded before it */
 };
+/* By its name: "keep", "strip", "cut". False: there is none such. */
+bool jp_anon_find(const char *text, enum jp_anon *anon);
 
 struct jp_inject_options {
 	enum jp_anon anon;

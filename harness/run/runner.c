@@ -27,10 +27,14 @@
 
 int jp_runner_open(struct jp_runner *runner, uint64_t seed, struct jp_error *err)
 {
-	ssize_t length = readlink("/proc/self/exe", runner->self, sizeof(runner->self) - 1);
+	int ret = jp_interrupt_watch();
+	ssize_t length;
 	size_t size;
 	FILE *out;
 
+	if (ret)
+		return jp_fail(err, -ret, "signals: %s", strerror(-ret));
+	length = readlink("/proc/self/exe", runner->self, sizeof(runner->self) - 1);
 	if (length < 0)
 		return jp_fail(err, errno, "/proc/self/exe: %s", strerror(errno));
 	runner->self[length] = '\0';
@@ -303,12 +307,9 @@ static void said(void *context, const char *text)
 
 static bool by_profiler(const struct jp_case *cas)
 {
-	static const char *const ours[] = {"keep", "strip", "cut"};
+	enum jp_anon ours;
 
-	for (size_t i = 0; cas->inject && i < sizeof(ours) / sizeof(ours[0]); i++)
-		if (strcmp(cas->inject, ours[i]) == 0)
-			return false;
-	return cas->inject;
+	return cas->inject && !jp_anon_find(cas->inject, &ours);
 }
 
 /* Whether the profilers that the case names can run here; else what is missing. */
@@ -339,9 +340,6 @@ static int inject(const struct running *run, struct jp_error *err)
 	struct jp_inject_summary summary;
 	char input[4096], output[4096], folder[4096], text[4096];
 	struct jp_inject_options options = {
-		.anon = strcmp(how, "keep") == 0    ? JP_ANON_KEEP
-			: strcmp(how, "strip") == 0 ? JP_ANON_STRIP
-						    : JP_ANON_CUT,
 		.input = input,
 		.output = output,
 		.folder = folder,
@@ -349,7 +347,7 @@ static int inject(const struct running *run, struct jp_error *err)
 	FILE *words;
 	int ret;
 
-	if (by_profiler(run->cas))
+	if (!jp_anon_find(how, &options.anon))
 		return jp_profiler_inject(how, run->dir, jp_performer_clock() + INJECT_NS, err);
 	snprintf(input, sizeof(input), "%s/perf.data", run->dir);
 	snprintf(output, sizeof(output), "%s/injected.data", run->dir);

@@ -12,7 +12,7 @@ struct jp_runner {
 	bool unjudged; /* judging is left to `jitproof judge` */
 };
 
-/* Finds the binary, describes the machine. */
+/* Watches for interrupts, finds the binary, describes the machine. */
 int jp_runner_open(struct jp_runner *runner, uint64_t seed, struct jp_error *err);
 void jp_runner_close(struct jp_runner *runner);
 

@@ -13,11 +13,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from scratch import Folder  # noqa: E402
+
 ROOT = os.path.dirname(os.path.dirname(HERE))
 BINARY = os.path.join(os.path.abspath(os.environ.get("O", "build")), "selftest",
                       "jitproof-selftest")
@@ -29,21 +31,6 @@ def jitproof(*arguments, **more):
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
     return subprocess.run([BINARY, *arguments], stdin=subprocess.DEVNULL, text=True, timeout=60,
                           errors="replace", check=False, **pipes)
-
-
-class Folder(unittest.TestCase):
-    def setUp(self):
-        home = tempfile.TemporaryDirectory(prefix="jitproof-")
-        self.addCleanup(home.cleanup)
-        self.home = home.name
-
-    def place(self, *names):
-        return os.path.join(self.home, *names)
-
-    def write(self, text, *names):
-        os.makedirs(os.path.dirname(self.place(*names)), exist_ok=True)
-        with open(self.place(*names), "w", encoding="utf-8") as file:
-            file.write(text)
 
 
 class RunDirectory(Folder):

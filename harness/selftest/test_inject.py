@@ -11,13 +11,13 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import made_jitdump as mj  # pylint: disable=wrong-import-position
 import run_directory as rd  # pylint: disable=wrong-import-position
+from scratch import Folder  # pylint: disable=wrong-import-position
 from test_order import elf_symbols  # pylint: disable=wrong-import-position
 
 TOP = os.path.dirname(os.path.dirname(HERE))
@@ -36,15 +36,10 @@ def anonymous(name):
     return name in ANONYMOUS
 
 
-class Folder(unittest.TestCase):
+class Injecting(Folder):
     def setUp(self):
-        home = tempfile.TemporaryDirectory(prefix="jitproof-")
-        self.addCleanup(home.cleanup)
-        self.home = os.path.realpath(home.name)
-        self.input, self.output = self.at("perf.data"), self.at("out.data")
-
-    def at(self, *parts):
-        return os.path.join(self.home, *parts)
+        super().setUp()
+        self.input, self.output = self.place("perf.data"), self.place("out.data")
 
     def run_inject(self, *options, status=0):
         done = subprocess.run([JITPROOF, "inject", *options, "-i", self.input, "-o", self.output],
@@ -55,7 +50,7 @@ class Folder(unittest.TestCase):
         return done
 
     def dump_path(self, pid=PID):
-        return self.at(f"jit-{pid}.dump")
+        return self.place(f"jit-{pid}.dump")
 
     def marker(self, perf, pid=PID, time=1, path=None, named=None):
         path = path or self.dump_path(named or pid)
@@ -240,7 +235,7 @@ class Random:
         return self
 
 
-class Replayed(Folder):
+class Replayed(Injecting):
     """For each instant and byte, what the output says is what the books say."""
 
     def compare(self, made, mode):
@@ -289,7 +284,7 @@ class Replayed(Folder):
         self.run_inject()
         loads = {rd.Jitdump.load(record)[3]: bytes(record[-rd.Jitdump.load(record)[2]:])
                  for name in os.listdir(self.home) if name.endswith(".dump")
-                 for record in rd.Jitdump(self.at(name)).loads()}
+                 for record in rd.Jitdump(self.place(name)).loads()}
         found = 0
         for record in rd.PerfData.load(self.output).maps():
             if ".jit/" not in record.name:
@@ -302,7 +297,7 @@ class Replayed(Folder):
         self.assertEqual(found, sum(event[2] in ("load", "move") for event in made.events))
 
 
-class Records(Folder):
+class Records(Injecting):
     """What becomes of the input's records."""
 
     def one_load(self, *records, **more):
@@ -425,12 +420,12 @@ class Records(Folder):
     def test_jitdump_dir(self):
         """Where the file is not where it was mapped, nor the same inode."""
         self.one_load()
-        os.mkdir(self.at("kept"))
-        shutil.copy(self.dump_path(), self.at("kept"))
-        os.rename(self.dump_path(), self.at("gone"))
+        os.mkdir(self.place("kept"))
+        shutil.copy(self.dump_path(), self.place("kept"))
+        os.rename(self.dump_path(), self.place("gone"))
         self.assertIn("No such file", self.run_inject().stderr)
-        self.assertIn("1 loads", self.run_inject("--jitdump-dir", self.at("kept")).stdout)
-        shutil.copy(self.at("gone"), self.dump_path())
+        self.assertIn("1 loads", self.run_inject("--jitdump-dir", self.place("kept")).stdout)
+        shutil.copy(self.place("gone"), self.dump_path())
         self.assertIn("another file than process 100 mapped", self.run_inject().stderr)
 
     def test_pipe(self):
@@ -454,7 +449,7 @@ class Records(Folder):
 
 
 @unittest.skipUnless(shutil.which("readelf"), "readelf is not installed")
-class ElfFiles(Folder):
+class ElfFiles(Injecting):
     def inject_dump(self, dump, status=0):
         perf = mj.capture()
         dump.save(self.dump_path())
@@ -472,7 +467,7 @@ class ElfFiles(Folder):
         self.assertNotIn("Error", done.stdout)
         return done.stdout
 
-    def place(self, name):
+    def lies_at(self, name):
         """(file, offset) of a symbol."""
         for file in os.listdir(self.output + ".jit"):
             for offset, _, text in elf_symbols(os.path.join(self.output + ".jit", file)):
@@ -516,8 +511,8 @@ class ElfFiles(Folder):
         dump.load(103, BASE + 0x4000, b"\x90" * 16, 2, "two")
         done = self.inject_dump(dump)
         self.assertIn("1 DEBUG_INFO records of code that no LOAD follows", done.stderr)
-        _, one = self.place("one")
-        _, two = self.place("two")
+        _, one = self.lies_at("one")
+        _, two = self.lies_at("two")
         rows = re.findall(r"(?m)^(\S+\.js|\S+) +(\d+) +(0x[0-9a-f]+)",
                           self.readelf("--debug-dump=decodedline"))
         rows = [(name, int(line), int(at, 0)) for name, line, at in rows]
@@ -531,7 +526,7 @@ class ElfFiles(Folder):
         dump = mj.Made(PID, pad=0xdeadbeef).debug(99, BASE, [(BASE + 0x40, 10, "a.js")])
         dump.load(100, BASE, b"\x90" * 8, 1, "one")
         self.inject_dump(dump)
-        self.assertIn(hex(self.place("one")[1]), self.readelf("--debug-dump=decodedline"))
+        self.assertIn(hex(self.lies_at("one")[1]), self.readelf("--debug-dump=decodedline"))
 
     def test_unwinding(self):
         dump = mj.Made(PID)
@@ -541,7 +536,7 @@ class ElfFiles(Folder):
         shown = self.readelf("--debug-dump=frames")
         self.assertEqual(shown.count(" CIE"), 1)
         starts = sorted(int(found, 16) for found in re.findall(r"pc=([0-9a-f]+)\.\.", shown))
-        self.assertEqual(starts, [self.place(f"f{i}")[1] for i in range(3)])
+        self.assertEqual(starts, [self.lies_at(f"f{i}")[1] for i in range(3)])
         self.assertEqual(shown.count("DW_CFA_offset: r6 (rbp) at cfa-16"), 3)
 
     def test_mapped_tables(self):
@@ -565,7 +560,7 @@ class ElfFiles(Folder):
         self.assertNotIn(" FDE", self.readelf("--debug-dump=frames"))
 
 
-class Hostile(Folder):
+class Hostile(Injecting):
     """What is refused, and that nothing is written elsewhere."""
 
     def setUp(self):
@@ -620,12 +615,12 @@ class Hostile(Folder):
 
     def test_no_file(self):
         for name, make, pattern in (
-                ("link", lambda path: os.symlink(self.at("elsewhere"), path), "symbolic link"),
+                ("link", lambda path: os.symlink(self.place("elsewhere"), path), "symbolic link"),
                 ("fifo", os.mkfifo, "a FIFO where a regular file was expected"),
                 ("folder", os.mkdir, "a directory where a regular file was expected"),
                 ("nothing", lambda path: None, "No such file")):
             with self.subTest(name):
-                self.dump.save(self.at("elsewhere"))
+                self.dump.save(self.place("elsewhere"))
                 make(self.dump_path())
                 self.refused(pattern)
                 if os.path.isdir(self.dump_path()):
@@ -659,7 +654,8 @@ class Hostile(Folder):
 
     def times(self):
         """When each file was written; of folders, that they are there."""
-        return {path: 0 if os.path.isdir(self.at(path)) else os.lstat(self.at(path)).st_mtime_ns
+        return {path: (0 if os.path.isdir(self.place(path))
+                       else os.lstat(self.place(path)).st_mtime_ns)
                 for path in self.files()}
 
     def outputs(self, pattern):
@@ -678,12 +674,12 @@ class Hostile(Folder):
         self.assertIn("the same file", self.run_inject(status=99).stderr)
 
     def test_output_is_link(self):
-        os.symlink(self.at("victim"), self.output)
+        os.symlink(self.place("victim"), self.output)
         self.outputs("expected a regular file")
 
     def test_folder_is_link(self):
-        os.mkdir(self.at("victim"))
-        os.symlink(self.at("victim"), self.output + ".jit")
+        os.mkdir(self.place("victim"))
+        os.symlink(self.place("victim"), self.output + ".jit")
         self.outputs("expected a folder for ELF files")
 
     def test_folder_is_open(self):
@@ -705,7 +701,7 @@ class Hostile(Folder):
         os.unlink(self.output)
         self.outputs("it is left alone")
         os.unlink(path)
-        os.symlink(self.at("victim"), path)
+        os.symlink(self.place("victim"), path)
         self.outputs("it is left alone")
 
 

@@ -15,13 +15,13 @@ import struct
 import subprocess
 import sys
 import tarfile
-import tempfile
 import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import run_directory  # noqa: E402
+from scratch import Folder  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(HERE))
 BINARY = os.path.join(os.path.abspath(os.environ.get("O", "build")), "selftest",
@@ -51,15 +51,7 @@ def block(readme, title):
     return [line[4:] for line in part.splitlines() if line.startswith("    ")]
 
 
-class Folder(unittest.TestCase):
-    def setUp(self):
-        home = tempfile.TemporaryDirectory(prefix="jitproof-")
-        self.addCleanup(home.cleanup)
-        self.home = home.name
-
-    def place(self, *names):
-        return os.path.join(self.home, *names)
-
+class Packing(Folder):
     def fixture(self, name="anon", study="fixture"):
         """A run directory of ours that holds one recorded case."""
         target = self.place("run", study, name)
@@ -86,7 +78,7 @@ class Folder(unittest.TestCase):
             return file.read()
 
 
-class Archive(Folder):
+class Archive(Packing):
     def test_members(self):
         """A plain ustar that says nothing of who packed it, and when."""
         self.fixture()
@@ -171,7 +163,7 @@ class Archive(Folder):
         self.assertIn("it is healthy", self.readme(folder))
 
 
-class Machine(Folder):
+class Machine(Packing):
     """What stays at home."""
 
     def hide(self, folder, name="perf.data"):
@@ -285,7 +277,7 @@ class Machine(Folder):
         return found
 
 
-class Hostile(Folder):
+class Hostile(Packing):
     """Whoever made the run directory may want a file of ours."""
 
     def setUp(self):
@@ -424,7 +416,7 @@ class Hostile(Folder):
         self.assertEqual(sorted(os.listdir(self.home)), ["mine", "run"])
 
 
-class Elsewhere(Folder):
+class Elsewhere(Packing):
     """On a machine that has a shell and coreutils."""
 
     def needs(self, program):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "harness/truth/tables.h"
+#include "harness/truth/replay.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -15,12 +15,7 @@ enum { NONE = UINT32_MAX };
 /* Bounds for what a hostile file may make us build from few records. */
 enum { MAX_CODES = 1 << 23, MAX_STEPS = 1 << 26 };
 
-struct live_code {
-	struct jp_truth_code code;
-	uint32_t next; /* of the same process */
-};
-
-struct process {
+struct jp_truth_process {
 	uint32_t pid;
 	uint32_t codes;      /* head of its list */
 	uint32_t generation; /* of its code: a path resolved before may be another now */
@@ -28,49 +23,12 @@ struct process {
 	uint32_t shares;     /* index of the next process in the same address space, round */
 };
 
-/* An image or a life of a process that ended: an exec, an exit, a pid that is used again. */
-struct end {
-	uint32_t pid;
-	uint64_t before, after;
-};
-
-struct open_stay {
-	struct jp_truth_stay stay;
-	uint32_t path; /* index of the version */
-	bool over;
-};
-
-/* A path as resolved in one process, while no code moves. */
-struct version {
-	uint32_t generation, id, depth;
-	uint32_t *codes; /* indices */
-};
-
-struct replay {
-	struct jp_truth *truth;
-	struct live_code *codes;
-	size_t nr_codes, room_codes;
-	struct process *processes;
-	size_t nr_processes, room_processes;
-	struct open_stay *stays;
-	size_t nr_stays, room_stays;
-	struct version *versions;
-	size_t nr_versions, room_versions, steps;
-	struct end *ends;
-	size_t nr_ends, room_ends;
-	size_t room_acts;
-	struct jp_truth_map process_of; /* pid -> index + 1 */
-	struct jp_truth_map code_of;    /* pid, function id -> index + 1, or NONE */
-	struct jp_truth_map version_of; /* pid, path id -> index + 1 */
-	struct jp_truth_map stay_of;    /* tid -> index + 1 of the open one, or NONE */
-};
-
 static uint64_t pair(uint32_t pid, uint32_t id)
 {
 	return (uint64_t)pid << 32 | id;
 }
 
-static struct process *process_at(struct replay *replay, uint32_t pid)
+static struct jp_truth_process *process_at(struct jp_truth_replay *replay, uint32_t pid)
 {
 	uint32_t *index = jp_truth_map_at(&replay->process_of, pid);
 
@@ -80,16 +38,16 @@ static struct process *process_at(struct replay *replay, uint32_t pid)
 		if (!jp_truth_grow((void **)&replay->processes, &replay->room_processes,
 				   replay->nr_processes, sizeof(*replay->processes)))
 			return NULL;
-		replay->processes[replay->nr_processes] =
-			(struct process){.pid = pid, .codes = NONE, .shares = replay->nr_processes};
+		replay->processes[replay->nr_processes] = (struct jp_truth_process){
+			.pid = pid, .codes = NONE, .shares = replay->nr_processes};
 		*index = ++replay->nr_processes;
 	}
 	return &replay->processes[*index - 1];
 }
 
-static int add_code_of(struct replay *replay, const struct jp_truth_code *code)
+static int add_code_of(struct jp_truth_replay *replay, const struct jp_truth_code *code)
 {
-	struct process *process = process_at(replay, code->pid);
+	struct jp_truth_process *process = process_at(replay, code->pid);
 	uint32_t *index = jp_truth_map_at(&replay->code_of, pair(code->pid, code->id));
 
 	if (!process || !index)
@@ -99,21 +57,21 @@ static int add_code_of(struct replay *replay, const struct jp_truth_code *code)
 	if (!jp_truth_grow((void **)&replay->codes, &replay->room_codes, replay->nr_codes,
 			   sizeof(*replay->codes)))
 		return -ENOMEM;
-	replay->codes[replay->nr_codes] = (struct live_code){*code, process->codes};
+	replay->codes[replay->nr_codes] = (struct jp_truth_live_code){*code, process->codes};
 	process->codes = replay->nr_codes++;
 	*index = replay->nr_codes;
 	return 0;
 }
 
 /* The next process of the round that shares @pid's address space; @pid itself where none does. */
-static uint32_t next_sharing(struct replay *replay, uint32_t pid)
+static uint32_t next_sharing(struct jp_truth_replay *replay, uint32_t pid)
 {
-	const struct process *process = process_at(replay, pid);
+	const struct jp_truth_process *process = process_at(replay, pid);
 
 	return process ? replay->processes[process->shares].pid : pid;
 }
 
-static int add_code(struct replay *replay, const struct jp_truth_code *code)
+static int add_code(struct jp_truth_replay *replay, const struct jp_truth_code *code)
 {
 	struct jp_truth_code one = *code;
 	int ret;
@@ -128,9 +86,9 @@ static int add_code(struct replay *replay, const struct jp_truth_code *code)
 }
 
 /* Leaves the round of those who share. */
-static void stop_sharing(struct replay *replay, uint32_t pid)
+static void stop_sharing(struct jp_truth_replay *replay, uint32_t pid)
 {
-	struct process *process = process_at(replay, pid), *last = process;
+	struct jp_truth_process *process = process_at(replay, pid), *last = process;
 	uint32_t own = process - replay->processes;
 
 	while (last->shares != own)
@@ -140,7 +98,7 @@ static void stop_sharing(struct replay *replay, uint32_t pid)
 }
 
 /* The index of the code of @id that is alive in @pid, or NONE. */
-static uint32_t code_of(struct replay *replay, uint32_t pid, uint64_t id)
+static uint32_t code_of(struct jp_truth_replay *replay, uint32_t pid, uint64_t id)
 {
 	uint32_t *index =
 		id <= UINT32_MAX ? jp_truth_map_at(&replay->code_of, pair(pid, id)) : NULL;
@@ -148,7 +106,7 @@ static uint32_t code_of(struct replay *replay, uint32_t pid, uint64_t id)
 	return index && *index && *index != NONE ? *index - 1 : NONE;
 }
 
-static int load_code(struct replay *replay, const struct jp_truth_record *record)
+static int load_code(struct jp_truth_replay *replay, const struct jp_truth_record *record)
 {
 	const struct jp_truth_fact *layout =
 		jp_truth_fact(replay->truth, record->a[2] & UINT32_MAX, JP_TRUTH_LAYOUT);
@@ -177,11 +135,12 @@ static int load_code(struct replay *replay, const struct jp_truth_record *record
 	return add_code(replay, &code);
 }
 
-static int end_code_of(struct replay *replay, const struct jp_truth_record *record, uint32_t pid)
+static int end_code_of(struct jp_truth_replay *replay, const struct jp_truth_record *record,
+		       uint32_t pid)
 {
 	uint32_t at = code_of(replay, pid, record->a[0]), *index;
 	struct jp_truth_code *code = at == NONE ? NULL : &replay->codes[at].code, moved;
-	struct process *process = process_at(replay, pid);
+	struct jp_truth_process *process = process_at(replay, pid);
 
 	if (!process)
 		return -ENOMEM;
@@ -208,7 +167,7 @@ static int end_code_of(struct replay *replay, const struct jp_truth_record *reco
 	return add_code_of(replay, &moved);
 }
 
-static int end_code(struct replay *replay, const struct jp_truth_record *record)
+static int end_code(struct jp_truth_replay *replay, const struct jp_truth_record *record)
 {
 	uint32_t pid = record->pid;
 	int ret;
@@ -223,14 +182,15 @@ static int end_code(struct replay *replay, const struct jp_truth_record *record)
 }
 
 /* Whatever the pid was is over: its stays end, and so does its code. */
-static int end_life(struct replay *replay, const struct jp_truth_record *record)
+static int end_life(struct jp_truth_replay *replay, const struct jp_truth_record *record)
 {
-	struct process *own = process_at(replay, record->pid);
+	struct jp_truth_process *own = process_at(replay, record->pid);
 
 	if (!own || !jp_truth_grow((void **)&replay->ends, &replay->room_ends, replay->nr_ends,
 				   sizeof(*replay->ends)))
 		return -ENOMEM;
-	replay->ends[replay->nr_ends++] = (struct end){record->pid, record->before, record->after};
+	replay->ends[replay->nr_ends++] =
+		(struct jp_truth_ending){record->pid, record->before, record->after};
 	for (uint32_t at = own->codes; at != NONE; at = replay->codes[at].next) {
 		struct jp_truth_code *code = &replay->codes[at].code;
 		uint32_t *index = jp_truth_map_at(&replay->code_of, pair(code->pid, code->id));
@@ -250,10 +210,10 @@ static int end_life(struct replay *replay, const struct jp_truth_record *record)
 	return 0;
 }
 
-static int start_process(struct replay *replay, const struct jp_truth_record *record)
+static int start_process(struct jp_truth_replay *replay, const struct jp_truth_record *record)
 {
 	bool shares = record->a[1] == JP_HOW_SHARE;
-	struct process *own, *parent;
+	struct jp_truth_process *own, *parent;
 	uint32_t at;
 	int ret = end_life(replay, record);
 
@@ -299,12 +259,12 @@ static bool leads_on(const struct jp_truth_layout *layout)
 }
 
 /* The version of the path that is valid now, index + 1; 0: not believed. */
-static int resolve(struct replay *replay, uint32_t pid, uint64_t id, uint32_t *version)
+static int resolve(struct jp_truth_replay *replay, uint32_t pid, uint64_t id, uint32_t *version)
 {
 	const struct jp_truth_fact *path = jp_truth_fact(replay->truth, id, JP_TRUTH_PATH);
-	struct process *process = process_at(replay, pid);
+	struct jp_truth_process *process = process_at(replay, pid);
 	uint32_t *known, generation, depth;
-	struct version *fresh;
+	struct jp_truth_version *fresh;
 
 	*version = 0;
 	if (!process)
@@ -327,7 +287,7 @@ static int resolve(struct replay *replay, uint32_t pid, uint64_t id, uint32_t *v
 			   sizeof(*replay->versions)))
 		return -ENOMEM;
 	fresh = &replay->versions[replay->nr_versions];
-	*fresh = (struct version){generation, id, depth, malloc(depth * sizeof(uint32_t))};
+	*fresh = (struct jp_truth_version){generation, id, depth, malloc(depth * sizeof(uint32_t))};
 	if (!fresh->codes)
 		return -ENOMEM;
 	for (uint32_t d = 0; d < depth; d++) {
@@ -343,13 +303,13 @@ static int resolve(struct replay *replay, uint32_t pid, uint64_t id, uint32_t *v
 	return 0;
 }
 
-static int enter(struct replay *replay, const struct jp_truth_record *record)
+static int enter(struct jp_truth_replay *replay, const struct jp_truth_record *record)
 {
 	struct jp_truth *truth = replay->truth;
 	const struct jp_truth_fact *chain =
 		jp_truth_fact(truth, record->a[3] & UINT32_MAX, JP_TRUTH_ROOT);
 	const struct jp_truth_fact *dump = jp_truth_fact(truth, record->a[3] >> 32, JP_TRUTH_ROOT);
-	struct open_stay *fresh;
+	struct jp_truth_open_stay *fresh;
 	uint32_t version, *open;
 	int ret = resolve(replay, record->pid, record->a[0] & UINT32_MAX, &version);
 
@@ -360,7 +320,7 @@ static int enter(struct replay *replay, const struct jp_truth_record *record)
 		return -ENOMEM;
 	if (*open && *open != NONE) {
 		struct jp_truth_stay *old = &replay->stays[*open - 1].stay;
-		const struct process *process = process_at(replay, old->pid);
+		const struct jp_truth_process *process = process_at(replay, old->pid);
 
 		/* The end of its process or image ended it (seen to at the end), or another process
 		 * has its tid now; else the record of its end is missing. */
@@ -379,24 +339,24 @@ static int enter(struct replay *replay, const struct jp_truth_record *record)
 			   sizeof(*replay->stays)))
 		return -ENOMEM;
 	fresh = &replay->stays[replay->nr_stays++];
-	*fresh = (struct open_stay){{.pid = record->pid,
-				     .tid = record->tid,
-				     .enter = record->before,
-				     .leave = UINT64_MAX,
-				     .sp = record->a[1],
-				     .bp = record->a[2],
-				     .apart = record->a[0] >> 32 & JP_ENTER_APART,
-				     .root = {chain->of.root, dump->of.root}},
-				    version - 1,
-				    record->a[0] >> 32 & JP_ENTER_OVER};
+	*fresh = (struct jp_truth_open_stay){{.pid = record->pid,
+					      .tid = record->tid,
+					      .enter = record->before,
+					      .leave = UINT64_MAX,
+					      .sp = record->a[1],
+					      .bp = record->a[2],
+					      .apart = record->a[0] >> 32 & JP_ENTER_APART,
+					      .root = {chain->of.root, dump->of.root}},
+					     version - 1,
+					     record->a[0] >> 32 & JP_ENTER_OVER};
 	*open = replay->nr_stays;
 	return 0;
 }
 
-static int leave(struct replay *replay, const struct jp_truth_record *record)
+static int leave(struct jp_truth_replay *replay, const struct jp_truth_record *record)
 {
 	uint32_t *open = jp_truth_map_at(&replay->stay_of, record->tid);
-	struct open_stay *stay;
+	struct jp_truth_open_stay *stay;
 
 	if (!open)
 		return -ENOMEM;
@@ -415,7 +375,7 @@ static int leave(struct replay *replay, const struct jp_truth_record *record)
 	return 0;
 }
 
-static int apply(struct replay *replay, const struct jp_truth_record *record)
+static int apply(struct jp_truth_replay *replay, const struct jp_truth_record *record)
 {
 	int ret;
 
@@ -447,157 +407,9 @@ static int apply(struct replay *replay, const struct jp_truth_record *record)
 	}
 }
 
-static int by_place(const void *a, const void *b)
-{
-	const struct jp_truth_code *one = &(*(struct live_code *const *)a)->code;
-	const struct jp_truth_code *other = &(*(struct live_code *const *)b)->code;
-
-	if (one->pid != other->pid)
-		return one->pid < other->pid ? -1 : 1;
-	if (one->addr != other->addr)
-		return one->addr < other->addr ? -1 : 1;
-	return one->loaded < other->loaded ? -1 : one->loaded > other->loaded;
-}
-
-/* Sorts the codes and turns the versions' indices into pointers to them. */
-static int give_codes(struct replay *replay)
-{
-	struct jp_truth *truth = replay->truth;
-	size_t count = replay->nr_codes;
-	struct live_code **order = calloc(count + 1, sizeof(*order));
-	uint32_t *sorted = calloc(count + 1, sizeof(*sorted));
-	uint64_t reach = 0;
-	int ret = -ENOMEM;
-
-	truth->codes = calloc(count + 1, sizeof(*truth->codes));
-	truth->tables->code_reach = calloc(count + 1, sizeof(uint64_t));
-	truth->paths = calloc(replay->nr_versions + 1, sizeof(*truth->paths));
-	if (!order || !sorted || !truth->codes || !truth->tables->code_reach || !truth->paths)
-		goto out;
-	for (size_t i = 0; i < count; i++)
-		order[i] = &replay->codes[i];
-	qsort(order, count, sizeof(*order), by_place);
-	for (size_t i = 0; i < count; i++) {
-		const struct jp_truth_code *code = &order[i]->code;
-
-		truth->codes[i] = *code;
-		sorted[order[i] - replay->codes] = i;
-		if (!i || code->pid != truth->codes[i - 1].pid)
-			reach = 0;
-		if (reach < code->addr + code->size)
-			reach = code->addr + code->size;
-		truth->tables->code_reach[i] = reach;
-	}
-	truth->nr_codes = count;
-	for (size_t i = 0; i < replay->nr_versions; i++) {
-		const struct version *version = &replay->versions[i];
-		struct jp_truth_path *path = &truth->paths[i];
-
-		path->id = version->id;
-		path->depth = version->depth;
-		path->functions = jp_truth_alloc(truth, version->depth, sizeof(*path->functions));
-		if (!path->functions)
-			goto out;
-		for (uint32_t d = 0; d < version->depth; d++)
-			path->functions[d] = &truth->codes[sorted[version->codes[d]]];
-	}
-	truth->nr_paths = replay->nr_versions;
-	ret = 0;
-out:
-	free(order);
-	free(sorted);
-	return ret;
-}
-
-static int by_pid(const void *a, const void *b)
-{
-	const struct end *one = a, *other = b;
-
-	if (one->pid != other->pid)
-		return one->pid < other->pid ? -1 : 1;
-	return one->before < other->before ? -1 : one->before > other->before;
-}
-
-/* When the first end of @pid from @time on was over; UINT64_MAX: none. */
-static uint64_t end_after(const struct replay *replay, uint32_t pid, uint64_t time)
-{
-	size_t low = 0, high = replay->nr_ends;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct end *end = &replay->ends[middle];
-
-		if (end->pid < pid || (end->pid == pid && end->before < time))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < replay->nr_ends && replay->ends[low].pid == pid ? replay->ends[low].after
-								     : UINT64_MAX;
-}
-
-static int by_tid(const void *a, const void *b)
-{
-	const struct jp_truth_stay *one = a, *other = b;
-
-	if (one->tid != other->tid)
-		return one->tid < other->tid ? -1 : 1;
-	return one->enter < other->enter ? -1 : one->enter > other->enter;
-}
-
-/* What a handler's stays lie over: its thread's last one before that was interrupted. */
-static void give_interrupted(struct jp_truth *truth)
-{
-	const struct jp_truth_stay *last = NULL;
-
-	for (size_t i = 0; i < truth->nr_stays; i++) {
-		struct jp_truth_stay *stay = &truth->stays[i];
-
-		if (last && (last->tid != stay->tid || last->pid != stay->pid))
-			last = NULL;
-		if (stay->over) {
-			stay->over = last;
-			if (!last)
-				jp_truth_disbelieve(truth);
-		}
-		if (stay->interrupted)
-			last = stay;
-	}
-}
-
-static int give_stays(struct replay *replay)
-{
-	struct jp_truth *truth = replay->truth;
-
-	truth->stays = calloc(replay->nr_stays + 1, sizeof(*truth->stays));
-	if (!truth->stays)
-		return -ENOMEM;
-	if (replay->nr_ends) /* qsort() wants an array even of nothing */
-		qsort(replay->ends, replay->nr_ends, sizeof(*replay->ends), by_pid);
-	for (size_t i = 0; i < replay->nr_stays; i++) {
-		struct jp_truth_stay *stay = &truth->stays[i];
-
-		*stay = replay->stays[i].stay;
-		stay->path = &truth->paths[replay->stays[i].path];
-		/* Found when they are sorted; until then, that there is one. */
-		stay->over = replay->stays[i].over ? stay : NULL;
-		if (stay->leave == UINT64_MAX)
-			stay->leave = end_after(replay, stay->pid, stay->enter);
-	}
-	truth->nr_stays = replay->nr_stays;
-	qsort(truth->stays, truth->nr_stays, sizeof(*truth->stays), by_tid);
-	/* A thread is in one place at a time: the search relies on it. */
-	for (size_t i = 1; i < truth->nr_stays; i++)
-		if (truth->stays[i].tid == truth->stays[i - 1].tid &&
-		    truth->stays[i - 1].leave > truth->stays[i].enter)
-			truth->stays[i - 1].leave = truth->stays[i].enter;
-	give_interrupted(truth);
-	return 0;
-}
-
 int jp_truth_replay(struct jp_truth *truth, const char *path, struct jp_error *err)
 {
-	struct replay replay = {.truth = truth};
+	struct jp_truth_replay replay = {.truth = truth};
 	int ret = 0;
 
 	for (size_t i = 0; i < truth->tables->nr_believed && !ret; i++) {
@@ -613,9 +425,7 @@ int jp_truth_replay(struct jp_truth *truth, const char *path, struct jp_error *e
 				MAX_CODES, MAX_STEPS);
 	}
 	if (!ret)
-		ret = give_codes(&replay);
-	if (!ret)
-		ret = give_stays(&replay);
+		ret = jp_truth_give(&replay);
 	if (ret && ret != -E2BIG)
 		jp_fail(err, -ret, "%s: no memory", path);
 	for (size_t i = 0; i < replay.nr_versions; i++)

@@ -190,11 +190,17 @@ static void ret(struct code *code)
 	INSN(code, "\xc3");
 }
 
-static void emit_fp(struct code *code)
+/* A frame with a frame pointer. */
+static void set_up(struct code *code, int32_t locals)
 {
 	push_bp(code);
 	mov_bp_sp(code);
-	adjust(code, 32);
+	adjust(code, locals);
+}
+
+static void emit_fp(struct code *code)
+{
+	set_up(code, 32);
 	body(code);
 	leave(code);
 	ret(code);
@@ -245,9 +251,7 @@ static void emit_long(struct code *code)
 
 static void emit_large(struct code *code)
 {
-	push_bp(code);
-	mov_bp_sp(code);
-	adjust(code, 3072);
+	set_up(code, 3072);
 	body(code);
 	mov_sp_bp(code);
 	pop_bp(code);
@@ -283,9 +287,7 @@ static void touch_pages(struct code *code)
 
 static void emit_hollow(struct code *code)
 {
-	push_bp(code);
-	mov_bp_sp(code);
-	adjust(code, 128 << 10);
+	set_up(code, 128 << 10);
 	body(code);
 	leave(code);
 	ret(code);
@@ -293,9 +295,7 @@ static void emit_hollow(struct code *code)
 
 static void emit_huge(struct code *code)
 {
-	push_bp(code);
-	mov_bp_sp(code);
-	adjust(code, 128 << 10);
+	set_up(code, 128 << 10);
 	touch_pages(code);
 	body(code);
 	leave(code);
@@ -328,9 +328,7 @@ static void emit_tail(struct code *code)
 {
 	struct jp_truth_insn within;
 
-	push_bp(code);
-	mov_bp_sp(code);
-	adjust(code, 32);
+	set_up(code, 32);
 	turns(code, offsetof(struct jp_path_step, before));
 	INSN(code, "\x48\x83\x7f\x20\x00"); /* cmp qword [rdi + 32], 0 */
 	INSN(code, "\x74\x07");             /* je: past the jump */
@@ -364,24 +362,19 @@ static void emit_misled(struct code *code)
 	put_word(code);
 }
 
-/* getrandom() of 1 KiB, `before` times: microseconds in the kernel each. */
-static void emit_syscall(struct code *code)
+/* A frame of @locals bytes, in which `before` calls are made from where it returns on: it keeps rdi
+ * at [rsp + 16], the calls that are left at [rsp + 24]. */
+static uint32_t begin_calls(struct code *code, int32_t locals)
 {
-	uint32_t top;
-
-	push_bp(code);
-	mov_bp_sp(code);
-	adjust(code, 1104);
+	set_up(code, locals);
 	INSN(code, "\x48\x89\x7c\x24\x10"); /* mov [rsp + 16], rdi */
 	INSN(code, "\x48\x8b\x4f\x08");     /* mov rcx, [rdi + before] */
 	INSN(code, "\x48\x89\x4c\x24\x18"); /* mov [rsp + 24], rcx */
-	top = code->emitted->size;
-	INSN(code, "\x48\x8d\x7c\x24\x40"); /* lea rdi, [rsp + 64] */
-	INSN(code, "\xbe\x00\x04\x00\x00"); /* mov esi, 1024 */
-	INSN(code, "\x31\xd2");             /* xor edx, edx */
-	INSN(code, "\xb8\x3e\x01\x00\x00"); /* mov eax, 318 */
-	INSN(code, "\x0f\x05");             /* syscall */
-	INSN(code, "\x48\x8b\x7c\x24\x10"); /* mov rdi, [rsp + 16] */
+	return code->emitted->size;
+}
+
+static void end_calls(struct code *code, uint32_t top)
+{
 	INSN(code, "\x48\xff\x4c\x24\x18"); /* dec qword [rsp + 24] */
 	loop_to(code, top);
 	turns(code, offsetof(struct jp_path_step, after));
@@ -389,18 +382,25 @@ static void emit_syscall(struct code *code)
 	ret(code);
 }
 
+/* getrandom() of 1 KiB, `before` times: microseconds in the kernel each. */
+static void emit_syscall(struct code *code)
+{
+	uint32_t top = begin_calls(code, 1104);
+
+	INSN(code, "\x48\x8d\x7c\x24\x40"); /* lea rdi, [rsp + 64] */
+	INSN(code, "\xbe\x00\x04\x00\x00"); /* mov esi, 1024 */
+	INSN(code, "\x31\xd2");             /* xor edx, edx */
+	INSN(code, "\xb8\x3e\x01\x00\x00"); /* mov eax, 318 */
+	INSN(code, "\x0f\x05");             /* syscall */
+	INSN(code, "\x48\x8b\x7c\x24\x10"); /* mov rdi, [rsp + 16] */
+	end_calls(code, top);
+}
+
 /* `before` times clock_gettime(CLOCK_MONOTONIC, rsp + 64), at the address that is its word. */
 static void emit_clock(struct code *code)
 {
-	uint32_t top;
+	uint32_t top = begin_calls(code, 80);
 
-	push_bp(code);
-	mov_bp_sp(code);
-	adjust(code, 80);
-	INSN(code, "\x48\x89\x7c\x24\x10"); /* mov [rsp + 16], rdi */
-	INSN(code, "\x48\x8b\x4f\x08");     /* mov rcx, [rdi + before] */
-	INSN(code, "\x48\x89\x4c\x24\x18"); /* mov [rsp + 24], rcx */
-	top = code->emitted->size;
 	INSN(code, "\x48\x8d\x74\x24\x40"); /* lea rsi, [rsp + 64] */
 	INSN(code, "\xbf\x01\x00\x00\x00"); /* mov edi, 1 */
 	load_word(code, "\x48\x8b\x05");    /* mov rax, [word] */
@@ -408,11 +408,7 @@ static void emit_clock(struct code *code)
 	code->now.bp |= JP_INSN_RETURN;
 	INSN(code, "\x48\x8b\x7c\x24\x10"); /* mov rdi, [rsp + 16] */
 	code->now.bp &= ~JP_INSN_RETURN;
-	INSN(code, "\x48\xff\x4c\x24\x18"); /* dec qword [rsp + 24] */
-	loop_to(code, top);
-	turns(code, offsetof(struct jp_path_step, after));
-	leave(code);
-	ret(code);
+	end_calls(code, top);
 	put_word(code);
 }
 

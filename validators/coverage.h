@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_COVERAGE_H
+#define JP_COVERAGE_H
+
+#include "harness/judge/evidence.h"
+#include "harness/judge/findings.h"
+#include "harness/replay/replay.h"
+#include "harness/replay/spans.h"
+#include "harness/unwind/machine.h"
+
+/* What mapping coverage judges by: mappings (mapping_coverage.c) and samples
+ * (coverage_samples.c). */
+
+struct jp_standing {
+	uint32_t tid;
+	const struct jp_span *closed;
+};
+
+struct jp_coverage {
+	const struct jp_evidence *evidence;
+	struct jp_findings *findings;
+	const struct jp_machine *machine;
+	struct jp_spans truth, known;
+	struct jp_replay *replay; /* of the capture, for samples */
+	uint64_t missing, late, late_ns, stale, identity;
+	uint64_t samples, samples_known, stray;
+	struct jp_standing *standing; /* who was sampled in closed pages */
+	size_t nr_standing;
+	double true_area, known_area; /* bytes x seconds */
+};
+
+/* Kind and identity: the backing, for what has a name of its own the name, for what has offsets the
+ * offset of @addr. The truth holds no inode: two memfds of one name are told apart by offset only.
+ */
+bool jp_coverage_identical(const struct jp_mapping *truth, const struct jp_mapping *known,
+			   uint64_t addr);
+/* The truth's mapping of @addr in @pid that ended last by @time; NULL: none ended. */
+const struct jp_span *jp_coverage_ended(const struct jp_coverage *coverage, uint32_t pid,
+					uint64_t addr, uint64_t time);
+/* Visits the capture: what samples lie in. 0 or -ENOMEM. */
+int jp_coverage_sample(void *context, const struct jp_event *event);
+
+#endif

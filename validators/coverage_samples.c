@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "validators/coverage.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* The truth's executable mapping of @ip at @time, ends of brackets included; or NULL. @known: one
+ * that is identical, if there is any. */
+static const struct jp_span *span_at(const struct jp_coverage *coverage, uint32_t pid, uint64_t ip,
+				     uint64_t time, const struct jp_mapping *known)
+{
+	const struct jp_span *found = NULL;
+
+	for (size_t i = 0; i < coverage->truth.count; i++) {
+		const struct jp_span *span = &coverage->truth.spans[i];
+
+		if (span->pid != pid || ip < span->mapping.start || ip >= span->mapping.end ||
+		    time < span->open_before || time > span->close_after)
+			continue;
+		found = span;
+		if (known && jp_coverage_identical(&span->mapping, known, ip))
+			break;
+	}
+	return found;
+}
+
+/* The truth cannot say what this sample should be: it must not pass for one outside of emitted
+ * code. */
+static int stray(struct jp_coverage *coverage, const struct jp_event *event, uint64_t ip,
+		 const char *cause, const char *what)
+{
+	coverage->stray++;
+	return jp_findings_except(coverage->findings, "coverage.stray", cause,
+				  "sample at %" PRIu64 ", %u/%u, ip %" PRIx64 ": %s", event->time,
+				  event->pid, event->tid, ip, what);
+}
+
+/* Whether the thread stood at @ip, unable to go on: the kernel's part of a fault has its registers.
+ */
+static bool waits(const struct jp_coverage *coverage, const struct jp_event *event, uint64_t ip)
+{
+	const struct jp_truth *truth = coverage->evidence->truth;
+	uint64_t slack = coverage->evidence->facts.slack;
+
+	for (size_t i = 0; i < truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &truth->acts[i];
+
+		if (act->type == JP_TRUTH_WAIT && act->pid == event->pid &&
+		    act->tid == event->tid && act->offset == ip &&
+		    act->before <= event->time + slack && event->time <= act->after + slack)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Why the truth has no mapping at @ip, where it has a function. An interrupt is taken before the
+ * fetch that would fault: who comes back to pages that were closed meanwhile can be sampled there,
+ * once, and need not fault any more. NULL: no memory.
+ */
+static const char *why_unmapped(struct jp_coverage *coverage, const struct jp_event *event,
+				uint64_t ip)
+{
+	const struct jp_truth *truth = coverage->evidence->truth;
+	const struct jp_span *closed = jp_coverage_ended(coverage, event->pid, ip, event->time);
+	struct jp_standing *more;
+	bool taken_away = false;
+
+	for (size_t i = 0; closed && i < truth->nr_acts && !taken_away; i++)
+		taken_away = truth->acts[i].type == JP_TRUTH_PROTECT &&
+			     truth->acts[i].pid == event->pid &&
+			     truth->acts[i].before == closed->close_before;
+	for (size_t i = 0; i < coverage->nr_standing; i++)
+		if (coverage->standing[i].tid == event->tid &&
+		    coverage->standing[i].closed == closed)
+			taken_away = false;
+	if (!taken_away)
+		return "no-mapping";
+	more = reallocarray(coverage->standing, coverage->nr_standing + 1, sizeof(*more));
+	if (!more)
+		return NULL;
+	more[coverage->nr_standing++] = (struct jp_standing){event->tid, closed};
+	coverage->standing = more;
+	return "closed";
+}
+
+int jp_coverage_sample(void *context, const struct jp_event *event)
+{
+	struct jp_coverage *coverage = context;
+	const struct jp_truth *truth = coverage->evidence->truth;
+	const struct jp_span *span;
+	const struct jp_mapping *known;
+	uint64_t ip, sp, time = event->time, slack = coverage->evidence->facts.slack;
+	const char *cause;
+
+	if (event->type != JP_EVENT_SAMPLE)
+		return jp_replay_apply(coverage->replay, event);
+	if (!jp_machine_user(coverage->machine, event, &ip, &sp)) {
+		ip = event->sample.ip;
+		if (!event->sample.user || !span_at(coverage, event->pid, ip, time, NULL))
+			return 0;
+		return stray(coverage, event, ip, "no-registers",
+			     "in emitted code's memory, without the registers that tell more");
+	}
+	known = jp_replay_find(coverage->replay, event->pid, ip);
+	span = span_at(coverage, event->pid, ip, time, known);
+	if (!jp_truth_code_at(truth, event->pid, ip, time)) {
+		if (!span || jp_truth_code_at(truth, event->pid, ip, time + slack) ||
+		    jp_truth_code_at(truth, event->pid, ip, time < slack ? 0 : time - slack))
+			return 0;
+		return stray(coverage, event, ip, "no-code",
+			     "in emitted code's memory, where the truth has no function");
+	}
+	if (!span && waits(coverage, event, ip))
+		return 0;
+	coverage->samples++;
+	if (!span) {
+		cause = why_unmapped(coverage, event, ip);
+		return !cause ? -ENOMEM
+			      : stray(coverage, event, ip, cause,
+				      "in a function for which the truth has no mapping");
+	}
+	/* Where either does not hold, its mapping is an exception already, by judge_piece(). */
+	if (known && known->prot & JP_PROT_EXEC && jp_coverage_identical(&span->mapping, known, ip))
+		coverage->samples_known++;
+	return 0;
+}
