@@ -310,7 +310,7 @@ class Image(Folder):
         slash = self.image().replace(b"6.12.117+deb12 ", b"6.12/../../etc ")
         for bad in (self.path("other", self.image(b"....")), self.path("slash", slash),
                     self.path("none"), self.folder):
-            with self.subTest(bad), self.assertRaises(Missing):
+            with self.subTest(bad), self.assertRaises(kernels.NotAKernel):
                 kernels.of_path(bad)
 
 

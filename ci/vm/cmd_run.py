@@ -19,7 +19,7 @@ from debian_packages import Missing
 
 from vm import accelerator, configuration, job, kernel_log, qemu, suites
 from vm.cell import Cell, Plan
-from vm.kernels import Kernels
+from vm.kernels import Kernels, NotAKernel
 from vm.progress import Progress
 
 GOOD = {"PASS", "SKIP", "XFAIL"}
@@ -70,7 +70,7 @@ def plans(options, config):
     """A Plan for each kernel, and {kernel: why there is none}."""
     for name in ("jitproof", "init"):
         if not os.path.exists(getattr(options, name)):
-            raise Missing("%s is not built: make all vm-init" % getattr(options, name))
+            raise FileNotFoundError("%s is not built: make all vm-init" % getattr(options, name))
     kernel_log.allowed(config.get("allowed", []))
     if options.timeout:
         config["limits"]["case"] = options.timeout
@@ -152,7 +152,7 @@ def run(options):
         os.makedirs(options.output, exist_ok=True)
         progress = Progress(len(made))
         cells = run_all(made, options, progress, stopped)
-    except suites.NoSuch as reason:
+    except (suites.NoSuch, NotAKernel) as reason:
         print("ci/matrix run: %s" % reason, file=sys.stderr)
         return 2
     except Missing as reason:

@@ -26,6 +26,10 @@ IMAGE = re.compile(r"\./(boot/vmlinuz-|usr/lib/modules/[^/]+/vmlinuz)")
 BUILD_IMAGES = ("arch/x86/boot/bzImage", "arch/x86_64/boot/bzImage")
 
 
+class NotAKernel(ValueError):
+    """A path was named, and what is there cannot be booted: nothing to skip for."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Package:
     """One package with a kernel image in it, as the index has it."""
@@ -66,13 +70,13 @@ def release_of(path):
     with open(path, "rb") as file:
         head = file.read(0x10000)
     if head[0x202:0x206] != b"HdrS":
-        raise Missing("%s: at 0x202 there is no HdrS; expected a bzImage" % path)
+        raise NotAKernel("%s: at 0x202 there is no HdrS; expected a bzImage" % path)
     start = int.from_bytes(head[0x20e:0x210], "little") + 0x200
     text = head[start:start + 256].split(b"\0")[0].decode("ascii", "replace")
     # It names a folder, too.
     release = re.match(r"\d+\.\d[\w.+~-]*(?=\s|$)", text)
     if not release:
-        raise Missing("%s: no release at %#x; expected a bzImage" % (path, start))
+        raise NotAKernel("%s: no release at %#x; expected a bzImage" % (path, start))
     return release.group(0)
 
 
@@ -211,8 +215,8 @@ def of_path(path):
         images = [os.path.join(path, name) for name in BUILD_IMAGES]
         path = next((image for image in images if os.path.exists(image)), None)
         if not path:
-            raise Missing("no bzImage in this build tree: %s" % ", ".join(images))
+            raise NotAKernel("no bzImage in this build tree: %s" % ", ".join(images))
     elif not os.path.exists(path):
-        raise Missing("%s: neither a version (6.12), nor an image, nor a build tree" % path)
+        raise NotAKernel("%s: neither a version (6.12), nor an image, nor a build tree" % path)
     release = release_of(path)
     return Kernel(release, release, os.path.abspath(path), sha256_of(path), "")

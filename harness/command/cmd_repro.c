@@ -253,16 +253,24 @@ static int pack_profilers(struct jp_tar *tar, const char *root, struct jp_error 
 	return ret;
 }
 
+/* What was at @path stays until the whole archive can take its place. */
 static int pack(const struct jp_repro *repro, const char *path, uint64_t *size,
 		struct jp_error *err)
 {
-	struct jp_output *output = jp_output_create(path, err);
-	char root[256], definition[256];
-	struct jp_tar tar = {output};
+	char root[256], definition[256], part[PATH_MAX];
+	struct jp_output *output;
+	struct jp_tar tar = {NULL};
+	struct stat there;
 	int ret, closed;
 
+	if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode))
+		return jp_fail(err, EINVAL, "%s: is there and no regular file", path);
+	if (snprintf(part, sizeof(part), "%s.part", path) >= (int)sizeof(part))
+		return jp_fail(err, ENAMETOOLONG, "%s: %s", path, strerror(ENAMETOOLONG));
+	output = jp_output_create(part, err);
 	if (!output)
 		return -EIO;
+	tar.output = output;
 	snprintf(root, sizeof(root), "%s-%s", repro->cas->study,
 		 repro->cas->name + strlen(repro->cas->study) + 1);
 	snprintf(definition, sizeof(definition), "expected/%s", repro->cas->study);
@@ -284,8 +292,10 @@ static int pack(const struct jp_repro *repro, const char *path, uint64_t *size,
 	jp_tar_end(&tar);
 	*size = jp_output_at(output);
 	closed = jp_output_close(output, ret ? NULL : err);
+	if (!ret && !closed && rename(part, path))
+		ret = jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	if (ret || closed)
-		unlink(path);
+		unlink(part);
 	return ret ? ret : closed;
 }
 
@@ -320,7 +330,7 @@ static int pack_from(const struct options *options, const struct jp_cases *cases
 	struct jp_repro repro = {0};
 	struct jp_cases *own = NULL;
 	char folder[PATH_MAX];
-	uint64_t size_packed;
+	uint64_t size_packed = 0;
 	size_t size;
 	int ret, fd = open_folder(from, options->name, folder, sizeof(folder), err);
 

@@ -277,6 +277,32 @@ class Machine(Packing):
         return found
 
 
+class Place(Packing):
+    """Where the archive goes: what is there stays until a whole one takes its place."""
+
+    def repro_to(self, path, before=()):
+        return jitproof("repro", "fixture/anon", "-o", path, "--from", self.place("run"),
+                        before=before)
+
+    def test_cut_short(self):
+        self.fixture()
+        kept = self.write("an older one\n", "x.tar")
+        done = self.repro_to(kept, ("prlimit", "--fsize=1000000"))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(self.read("x.tar"), "an older one\n")
+        self.assertEqual(self.repro_to(kept).returncode, 0)
+        self.assertGreater(os.path.getsize(kept), 1000000)
+        self.assertFalse(os.path.exists(kept + ".part"))
+
+    def test_no_file(self):
+        self.fixture()
+        os.mkfifo(self.place("fifo"))
+        for path in (self.place("fifo"), "/dev/null", self.home):
+            done = self.repro_to(path)
+            self.assertEqual(done.returncode, 99, done.stdout)
+            self.assertIn("is there and no regular file", done.stderr)
+
+
 class Hostile(Packing):
     """Whoever made the run directory may want a file of ours."""
 
