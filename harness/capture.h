@@ -42,6 +42,7 @@ struct jp_capture_options {
 			     */
 	bool task_clock;    /* task-clock instead of cpu-clock */
 	bool kernel;        /* sample the kernel too; dropped where not permitted */
+	bool need_kernel;   /* it must be permitted */
 	bool system_wide;
 	bool all_maps;          /* attr.mmap_data too */
 	bool late_elf;          /* open mapped files by their paths, when all is over */
@@ -51,7 +52,7 @@ struct jp_capture_options {
 struct jp_capture_options jp_capture_defaults(void);
 /* Parses and removes one --option[=value] of a capture from argv; 1 taken, 0 not ours, < 0 error.
  * "--synth=exec --stack=8192 --freq=2000 --no-chain --callchain=deferred --task-clock --user-only
- * --system-wide
+ * --kernel --system-wide
  * --elf=late --ring=N --sideband-ring=N". */
 int jp_capture_option(struct jp_capture_options *options, const char *arg, struct jp_error *err);
 

@@ -111,6 +111,8 @@ int jp_capture_option(struct jp_capture_options *options, const char *arg, struc
 		options->chain = false;
 	else if (strcmp(arg, "--task-clock") == 0)
 		options->task_clock = true;
+	else if (strcmp(arg, "--kernel") == 0)
+		options->need_kernel = true;
 	else if (strcmp(arg, "--user-only") == 0)
 		options->kernel = false;
 	else if (strcmp(arg, "--system-wide") == 0)

@@ -77,7 +77,7 @@ static void try_one(struct list *list, const char *thing, struct perf_event_attr
 int jp_capture_probe(const struct jp_capture_options *options, bool breakpoints, char *missing,
 		     size_t size)
 {
-	const struct jp_abilities least = {0};
+	const struct jp_abilities least = {0}, kernel = {.kernel = true};
 	struct jp_capture_options at_once = *options;
 	struct list list = {missing, size, 0, 0};
 	pid_t pid = options->system_wide ? -1 : 0;
@@ -112,6 +112,10 @@ int jp_capture_probe(const struct jp_capture_options *options, bool breakpoints,
 			options->task_clock ? "perf_event_open of task-clock samples"
 					    : "perf_event_open of cpu-clock samples",
 			&attr, pid);
+	}
+	if (options->need_kernel) {
+		jp_attr_sampling(&attr, &at_once, &kernel, 1);
+		try_one(&list, "perf_event_open of samples in the kernel", &attr, pid);
 	}
 	probe_ring(&list, pid);
 	return list.count;

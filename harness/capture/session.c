@@ -124,6 +124,10 @@ static int prepare(struct jp_session *session, struct jp_error *err)
 		jp_perf_reason(-ret, reason, sizeof(reason));
 		return jp_fail(err, -ret, "perf_event_open%s: %s", blamed(session), reason);
 	}
+	if (session->options.need_kernel && !session->abilities.kernel)
+		return jp_fail(err, EOPNOTSUPP,
+			       "the kernel may not be sampled (kernel.perf_event_paranoid=%ld)",
+			       jp_sysctl("perf_event_paranoid", 0));
 	/* An instruction of the target is none of the kernel's. */
 	session->abilities.kernel &= !session->capture->breakpoints;
 	ret = jp_clock_slack(session->cpus, session->nr_cpus, &session->facts.slack, err);

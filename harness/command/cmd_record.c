@@ -54,6 +54,8 @@ static int usage(FILE *out)
 	      "                     none, paths, exec (default), all\n"
 	      "  --task-clock       sample task-clock instead of cpu-clock\n"
 	      "  --user-only        do not sample the kernel\n"
+	      "  --kernel           end where the kernel may not be sampled (else it is left "
+	      "out)\n"
 	      "  --all-maps         mapping records of data, too; with --stack they are there\n"
 	      "  --ring=BYTES       of a CPU's ring of samples\n"
 	      "  --sideband-ring=BYTES  of its ring of mappings, processes and names\n"

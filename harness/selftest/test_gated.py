@@ -225,6 +225,21 @@ class Live(unittest.TestCase):
         text = self.run_case("anon_exec : launch --freq=999 --ring=67108864 : samples=1", powers)
         self.assertRegex(text, r"(?m)^ok 1 live/one # SKIP mmap of rings of \d+ \+ \d+ bytes")
 
+    def test_kernel_that_may_not_be_sampled(self):
+        """As root where that needs a capability, as an ordinary user at paranoid 2."""
+        with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as file:
+            if int(file.read()) < 2:
+                self.skipTest("everyone may sample the kernel")
+        powers = ("setpriv", "--bounding-set=-all")
+        text = self.run_case("anon_exec : launch --kernel : samples=1", powers)
+        self.assertRegex(text, r"(?m)^ok 1 live/one # SKIP perf_event_open of samples in the kernel")
+        done = subprocess.run([*powers, tv.JITPROOF, "record", "--kernel", "-o",
+                               os.path.join(self.home.name, "data"), "--", "true"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=30,
+                              check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(b"the kernel may not be sampled", done.stderr)
+
     def test_inside_of_namespaces(self):
         """Nobody but them has such numbers there, and none is left."""
         text = self.run_case("namespaces --depth=2 : launch --freq=999 : samples=100 inside=2")
