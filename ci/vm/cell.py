@@ -86,7 +86,7 @@ class Cell:
         started = time.monotonic()
         result = {"name": group.name, "smp": group.smp, "cases": len(group.cases),
                   "outcome": "DONE", "reason": "", "splats": []}
-        result["append"] = job.APPEND % self.plan.seed
+        result["append"] = job.append(self.plan.seed, group.smp)
         try:
             watch = self.boot(group, work, result["append"])
             self.take(group, work, watch, result)

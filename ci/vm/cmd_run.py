@@ -82,7 +82,7 @@ def plans(options, config):
     facts = not options.no_facts and job.has_facts(options.jitproof)
     # The facts are the kernel's, not the group's: once is enough.
     initrds = {group.name: job.build(options.jitproof, options.init, group.cases, options.seed,
-                                     facts and group is groups[0]) for group in groups}
+                                     facts and group is groups[0], group.smp) for group in groups}
     accel = options.accel
     for wanted in dict.fromkeys(options.kernel or config["kernels"]["versions"]):
         try:
