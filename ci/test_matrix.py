@@ -338,7 +338,8 @@ class Unjudged(Folder):
 class Machines(Folder):
     """Cells, with a script in place of QEMU."""
 
-    def make(self, script, kmsg=FIRST.encode(), limits=None, label="6.12", cases=("study/a",)):
+    def make(self, script, kmsg=FIRST.encode(), limits=None, label="6.12", cases=("study/a",),
+             clock=""):
         body = MACHINE % (sys.executable,
                           "CASE, KMSG = %r, %r\n" % (CASE, kmsg) + script)
         path = self.path("machine", body.encode())
@@ -348,7 +349,7 @@ class Machines(Folder):
                          qemu.Qemu(path, "10.0", ""), (suites.Group("one", 1, cases),), config,
                          {"one": b""},
                          os.environ.get("JITPROOF", os.path.join(HERE, "../build/jitproof")),
-                         "short", 1, "tcg", "ci/matrix run")
+                         "short", 1, "tcg", clock, "ci/matrix run")
         return cell.Cell(plan, self.folder, threading.Event(), lambda text: None)
 
     def result(self, *arguments, **more):
@@ -404,6 +405,13 @@ class Machines(Folder):
                 self.assertIsInstance(done["groups"][0]["last"], list)
                 self.assertFalse(os.path.exists(self.path("6.12/results.jsonl")))
 
+    def test_a_clock_that_cannot_be_loaded(self):
+        done = self.result(GOOD, clock=self.path("none.so"))
+        self.assertEqual(done["outcome"], "LOST")
+        self.assertIn("none.so", done["groups"][0]["reason"])
+        with self.assertRaises(Missing):
+            self.make(GOOD, clock="a folder/clock.so").run()
+
     def test_an_interrupt_leaves_nothing(self):
         one = self.make(UP + "open(%r, 'w').write(str(os.getpid()))\ntime.sleep(1000)\n"
                         % self.path("pid"))
@@ -431,8 +439,9 @@ class Machines(Folder):
 
 class Words(unittest.TestCase):
     def test_no_device_asks_this_machine(self):
-        machine = qemu.Machine("k", "i", "a", 2, 64, "s", "o")
+        machine = qemu.Machine("k", "i", "a", 2, 64, "s", "o", clock="c")
         words = qemu.command(qemu.Qemu("q", "10", ""), machine, 4096)
+        self.assertEqual(words[:3], ["env", "LD_PRELOAD=c", "q"])
         self.assertIn("shift=3,sleep=off", words)
         self.assertEqual([words[at + 1] for at, word in enumerate(words) if word == "-device"],
                          ["ivshmem-plain,memdev=output"])

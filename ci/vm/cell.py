@@ -32,6 +32,7 @@ class Plan:
     suite: str
     seed: int
     accelerator: str
+    clock: str  # path of what QEMU takes for its clock of the day
     command: str  # what makes the same cell again
 
 
@@ -86,7 +87,7 @@ class Cell:
         started = time.monotonic()
         result = {"name": group.name, "smp": group.smp, "cases": len(group.cases),
                   "outcome": "DONE", "reason": "", "splats": []}
-        result["append"] = job.append(self.plan.seed, group.smp)
+        result["append"] = job.append(self.plan.seed)
         try:
             watch = self.boot(group, work, result["append"])
             self.take(group, work, watch, result)
@@ -109,7 +110,8 @@ class Cell:
         machine = qemu.Machine(kernel=self.plan.kernel.path, initrd=work + "/initrd",
                                append=append, smp=group.smp,
                                memory=config["qemu"]["memory"], serial=work + "/console",
-                               output=work + "/output", accelerator=self.plan.accelerator)
+                               output=work + "/output", accelerator=self.plan.accelerator,
+                               clock=self.plan.clock)
         return guest.run(qemu.command(self.plan.qemu, machine, size), work + "/console",
                          work + "/qemu.txt", config["limits"], self.stopped,
                          lambda text: self.tell("%s: %s" % (group.name, text)))

@@ -50,6 +50,8 @@ def add(subparsers):
     parser.add_argument("--jitproof", default=os.path.join(build, "jitproof"))
     parser.add_argument("--init", default=os.path.join(build, "vm/init"),
                         help="the guest's first process")
+    parser.add_argument("--clock", default=os.path.join(build, "vm/clock.so"),
+                        help="what QEMU takes for its clock of the day")
     parser.set_defaults(run=run)
 
 
@@ -68,7 +70,7 @@ def again(kernel, suite, options, accel):
 
 def plans(options, config):
     """A Plan for each kernel, and {kernel: why there is none}."""
-    for name in ("jitproof", "init"):
+    for name in ("jitproof", "init", "clock"):
         if not os.path.exists(getattr(options, name)):
             raise FileNotFoundError("%s is not built: make all vm-init" % getattr(options, name))
     kernel_log.allowed(config.get("allowed", []))
@@ -82,7 +84,7 @@ def plans(options, config):
     facts = not options.no_facts and job.has_facts(options.jitproof)
     # The facts are the kernel's, not the group's: once is enough.
     initrds = {group.name: job.build(options.jitproof, options.init, group.cases, options.seed,
-                                     facts and group is groups[0], group.smp) for group in groups}
+                                     facts and group is groups[0]) for group in groups}
     accel = options.accel
     for wanted in dict.fromkeys(options.kernel or config["kernels"]["versions"]):
         try:
@@ -96,7 +98,8 @@ def plans(options, config):
             print("accelerator: %s%s" % (accel, "" if works else ", because KVM: " + why),
                   file=sys.stderr)
         made.append(Plan(kernel, found, groups, config, initrds, options.jitproof, suite,
-                         options.seed, accel, again(kernel, suite, options, accel)))
+                         options.seed, accel, os.path.abspath(options.clock),
+                         again(kernel, suite, options, accel)))
     labels = [plan.kernel.label for plan in made]
     for label in labels:
         if labels.count(label) > 1:

@@ -127,8 +127,10 @@ def run(command, console_path, log_path, limits, stopped, tell):
                 stopped.wait(SLICE)
         finally:
             end(process)
+    with open(log_path, encoding="utf-8", errors="replace") as log:
+        said = log.read().strip()[-300:]
+    if "LD_PRELOAD" in said:
+        raise Lost("QEMU ran by this machine's clock: %s" % said)
     if process.returncode:
-        with open(log_path, encoding="utf-8", errors="replace") as log:
-            said = log.read().strip()[-300:]
         raise Lost("QEMU ended with status %d: %s" % (process.returncode, said))
     return watch

@@ -24,15 +24,9 @@ RUN = "run.txt"
 FACTS = "facts.jsonl"
 
 
-# With several processors QEMU goes on to the next one when its RCU thread wants it to, which
-# happens in this machine's time and most of all during the boot: so they come after it.
-ONE_FIRST = " maxcpus=1"
-ONLINE = "write /sys/devices/system/cpu/cpu%d/online 1"
-
-
-def append(seed, smp):
+def append(seed):
     """The kernel's command line."""
-    return APPEND % seed + (ONE_FIRST if smp > 1 else "")
+    return APPEND % seed
 
 
 def has_facts(jitproof):
@@ -40,10 +34,9 @@ def has_facts(jitproof):
     return any(line.split()[:1] == ["facts"] for line in said.splitlines())
 
 
-def text(cases, seed, facts, smp):
+def text(cases, seed, facts):
     """The lines of /job."""
-    lines = [ONLINE % cpu for cpu in range(1, smp)]
-    lines += ["write %s %s" % setting for setting in SETTINGS]
+    lines = ["write %s %s" % setting for setting in SETTINGS]
     if facts:
         lines.append("run %s /bin/jitproof facts --json" % FACTS)
     if cases:
@@ -52,7 +45,7 @@ def text(cases, seed, facts, smp):
     return "\n".join(lines) + "\n"
 
 
-def build(jitproof, init, cases, seed, facts, smp):
+def build(jitproof, init, cases, seed, facts):
     """The guest's initramfs."""
     for path in (jitproof, init):
         if not os.path.exists(path):
@@ -61,4 +54,4 @@ def build(jitproof, init, cases, seed, facts, smp):
     # A case replaces a program by it.
     if os.path.exists("/bin/sh"):
         programs["bin/sh"] = os.path.realpath("/bin/sh")
-    return initramfs.build(init, programs, {"job": text(cases, seed, facts, smp)})
+    return initramfs.build(init, programs, {"job": text(cases, seed, facts)})

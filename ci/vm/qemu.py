@@ -47,6 +47,7 @@ class Machine:
     serial: str  # file that the guest's console goes to
     output: str  # file that stands behind the output memory, of its size
     accelerator: str = "tcg"
+    clock: str = ""  # its clock of the day, a library to load; only for TCG
 
 
 def version_of(path):
@@ -113,9 +114,15 @@ def find(config, cache):
 
 def command(qemu, machine, size):
     """Its words. @size: bytes of the output memory."""
-    accelerate = KVM if machine.accelerator == "kvm" else ICOUNT
+    if machine.accelerator == "kvm":
+        start = [qemu.path, *KVM]
+    elif re.search(r"[\s:]", machine.clock):
+        raise Missing("%s: a library to load must have no blank and no colon in its path"
+                      % machine.clock)
+    else:
+        start = ["env", "LD_PRELOAD=" + machine.clock, qemu.path, *ICOUNT]
     return [
-        qemu.path, *accelerate, "-nodefaults", "-no-user-config", "-no-reboot",
+        *start, "-nodefaults", "-no-user-config", "-no-reboot",
         "-display", "none", "-monitor", "none", "-smp", str(machine.smp),
         "-m", str(machine.memory), "-chardev", "file,id=console,path=" + machine.serial,
         "-serial", "chardev:console",
