@@ -2,15 +2,17 @@
 /*
  * Loaded into QEMU (LD_PRELOAD): its clock of the day counts how often it was asked.
  *
- * TCG keeps what it knows of the guest's pages in tables, and shrinks them by this clock when it
- * empties them (QEMU 10.0, accel/tcg/cputlb.c: tlb_mmu_resize_locked()); it is the only one that
- * asks it while a guest runs. With -icount and several processors the guest's run depends on how
- * big they are: of 13 runs of loss/storm.default on 7.2 ten had one result and three another.
- * So this machine's time must not decide.
+ * TCG holds each processor's translations of addresses in a table, and decides by this clock
+ * whether to make it smaller (QEMU 10.0, accel/tcg/cputlb.c: tlb_mmu_resize_locked()); nothing
+ * else asks it while a guest runs. A guest with two processors sees which translations are held:
+ * while one forks, it takes the right to write from page after page, and tells the other only at
+ * the end. A thread there goes on to write where the table still has the page, and takes a fault
+ * where it has not. So of 13 runs of loss/storm.default on 7.2 ten had one result and three
+ * another; by this clock all have the same.
  */
 #include <sys/time.h>
 
-/* By this much of time between two questions, the tables are neither always nor never shrunk. */
+/* Tables that never become smaller make a run three times as long; QEMU looks each 100 ms. */
 #define STEP_US 10000
 
 int gettimeofday(struct timeval *restrict tv, void *restrict zone)
