@@ -5,6 +5,8 @@
  * is permitted: CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN, v5.5 and v5.9.
  */
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "harness/truth/write.h"
@@ -17,8 +19,26 @@ enum { LIFE_NS = 60000000 };
 
 struct lives {
 	pid_t pid;
-	unsigned number;
+	unsigned number, count; /* count 0: without end */
 };
+
+struct body {
+	struct jp_program program;
+	size_t ran;
+};
+
+static int run_next(void *context)
+{
+	struct body *body = context;
+
+	jp_path_run(&body->program.paths[body->ran++ % body->program.nr_paths]);
+	return 0;
+}
+
+static bool is_last(const struct lives *lives)
+{
+	return lives->count && lives->number + 1 == lives->count;
+}
 
 static int life(void *context)
 {
@@ -27,20 +47,22 @@ static int life(void *context)
 						   JP_PROTECT_VIEWS};
 	struct jp_plan plan = jp_plan_defaults();
 	uint64_t end = jp_truth_now() + LIFE_NS;
-	struct jp_program program;
+	struct body body = {0};
 
 	plan.name = "life";
 	plan.protect = protects[lives->number % 3];
 	plan.depth = 5 + lives->number % 5;
-	if (jp_program_make(&program, &plan))
+	if (jp_program_make(&body.program, &plan))
 		return EXIT_FAILURE;
-	for (size_t i = 0; jp_truth_now() < end; i++)
-		jp_path_run(&program.paths[i % program.nr_paths]);
+	if (is_last(lives))
+		return jp_stage_rounds(run_next, &body) ? EXIT_FAILURE : EXIT_SUCCESS;
+	while (jp_truth_now() < end)
+		run_next(&body);
 	/* Its mappings end with it. */
 	return EXIT_SUCCESS;
 }
 
-/* One life more. */
+/* One life more; the last one goes on as long as we do. */
 static int live_again(void *context)
 {
 	struct lives *lives = context;
@@ -52,6 +74,10 @@ static int live_again(void *context)
 		lives->pid = 0;
 		return 0;
 	}
+	if (!ret && is_last(lives)) {
+		ret = jp_process_wait_ready(&process) ?: jp_stage(NULL, NULL);
+		jp_process_tell_stop(&process);
+	}
 	if (ret)
 		return ret;
 	lives->pid = process.pid;
@@ -62,10 +88,16 @@ static int live_again(void *context)
 static int run(int argc, char **argv)
 {
 	struct lives lives = {0};
+	const struct jp_option options[] = {{"--lives=", .number = &lives.count}, {0}};
 	int ret;
 
-	if (jp_options(argc, argv, NULL))
+	if (jp_options(argc, argv, options))
 		return 2;
+	if (lives.count && lives.count < 3) {
+		fprintf(stderr, "jitproof workload %s: --lives=%u: expected 3 or more\n", argv[0],
+			lives.count);
+		return 2;
+	}
 	/* Two lives before it is ready: that they can be is known then. */
 	ret = live_again(&lives);
 	if (!ret)
@@ -74,7 +106,9 @@ static int run(int argc, char **argv)
 		return jp_stage_skip(ret == -EPERM ? "clone3 with set_tid: EPERM "
 						     "(CAP_CHECKPOINT_RESTORE)"
 						   : "clone3: ENOSYS");
-	if (!ret)
+	while (!ret && lives.number < lives.count)
+		ret = live_again(&lives);
+	if (!ret && !lives.count)
 		ret = jp_stage_rounds(live_again, &lives);
 	return jp_stage_status(argv[0], ret);
 }
@@ -82,7 +116,8 @@ static int run(int argc, char **argv)
 static const struct jp_workload pid_reuse = {
 	.name = "pid_reuse",
 	.help = "one pid, one life after another, each with code of its own",
-	.options = "",
+	.options = "  --lives=N        3 or more: so many, the last as long as it is watched (0: "
+		   "no end)\n",
 	.run = run,
 };
 JP_REGISTER(workload, pid_reuse);
