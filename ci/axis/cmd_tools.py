@@ -106,6 +106,15 @@ def tell(folder):
     return "\n".join(lines)
 
 
+def unmatched(options):
+    """The first glob that matches no case, or None: less would run than was asked for."""
+    for glob in options.cases:
+        if subprocess.run([options.jitproof, "list", glob], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, check=False).returncode:
+            return glob
+    return None
+
+
 def find(options):
     """The perfs that are wanted, and how many cannot be had."""
     found, missing = [], 0
@@ -123,6 +132,10 @@ def run(options):
         print("ci/matrix tools: %s is not built" % options.jitproof, file=sys.stderr)
         return 99
     options.cases = options.case or list(CASES)
+    glob = unmatched(options)
+    if glob is not None:
+        print("ci/matrix tools: no case matches %s" % glob, file=sys.stderr)
+        return 2
     perfs, lost = find(options)
     seeds = options.seed or [1]
     for perf in perfs:

@@ -25,6 +25,14 @@ from vm.progress import Progress
 GOOD = {"PASS", "SKIP", "XFAIL"}
 
 
+def positive(text):
+    """A number of something that there is."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("expected 1 or more, found %s" % text)
+    return number
+
+
 def add(subparsers):
     build = os.environ.get("O", "build")
     parser = subparsers.add_parser("run", help="run the suite on kernels", description=__doc__,
@@ -37,15 +45,15 @@ def add(subparsers):
                         help="only these cases; of all cases where --suite is not given")
     parser.add_argument("--suite", help="short (default) or full")
     parser.add_argument("--seed", type=int, default=1, help="default: 1")
-    parser.add_argument("--smp", type=int, help="processors, instead of each group's own")
-    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1,
+    parser.add_argument("--smp", type=positive, help="processors, instead of each group's own")
+    parser.add_argument("-j", "--jobs", type=positive, default=os.cpu_count() or 1,
                         help="VMs at a time (default: %(default)s)")
     parser.add_argument("-o", "--output", default=os.path.join(build, "matrix"), metavar="DIR",
                         help="a folder for each kernel goes there (default: %(default)s)")
     parser.add_argument("--accel", choices=("tcg", "kvm", "auto"), default="tcg",
                         help="auto: KVM where a short boot shows that it works")
     parser.add_argument("--no-facts", action="store_true", help="leave out jitproof facts")
-    parser.add_argument("--timeout", type=int, metavar="SECONDS",
+    parser.add_argument("--timeout", type=positive, metavar="SECONDS",
                         help="of this machine, for a case; instead of the configuration's")
     parser.add_argument("--jitproof", default=os.path.join(build, "jitproof"))
     parser.add_argument("--init", default=os.path.join(build, "vm/init"),
@@ -129,7 +137,7 @@ def run_all(made, options, progress, stopped):
         progress.end(label, summary(cell))
         return cell
 
-    with concurrent.futures.ThreadPoolExecutor(max(options.jobs, 1)) as pool:
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         futures = [pool.submit(one, plan) for plan in made]
         try:
             return [future.result() for future in futures]

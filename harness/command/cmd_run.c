@@ -171,7 +171,7 @@ static void leave(const struct options *options, const struct jp_run_dir *dir, i
 static int run_cases(const struct options *options, const struct jp_cases *cases, size_t plan)
 {
 	struct jp_runner runner = {0};
-	struct jp_report report = {0};
+	struct jp_report report = {.unjudged = options->unjudged};
 	struct jp_error err = {""};
 	struct jp_run_dir dir;
 	int status = JP_EXIT_BROKEN;

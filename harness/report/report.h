@@ -2,6 +2,7 @@
 #ifndef JP_REPORT_H
 #define JP_REPORT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "harness/judge/outcome.h"
@@ -12,9 +13,10 @@ struct jp_report {
 	struct jp_result *results;
 	size_t plan, count;
 	size_t counts[JP_OUTCOMES];
-	FILE *jsonl; /* NULL: none is written */
-	FILE *ktap;  /* a copy of standard output, NULL: none */
-	FILE *junit; /* written at the end, NULL: not */
+	FILE *jsonl;   /* NULL: none is written */
+	FILE *ktap;    /* a copy of standard output, NULL: none */
+	FILE *junit;   /* written at the end, NULL: not */
+	bool unjudged; /* others judge: there is no KTAP, for it would be one without results */
 };
 
 /* Prints the head of @plan results. -ENOMEM at worst. */
