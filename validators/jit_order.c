@@ -13,22 +13,11 @@
 #include "harness/jit/names.h"
 #include "harness/judge/validator.h"
 #include "validators/code_lives.h"
-
-/* From bad to good: a wrong name is worse than none. */
-enum named { WRONG, UNNAMED, RIGHT, NAMED };
-static const char *const named_text[NAMED] = {"wrong", "unnamed", "right"};
-
-struct judged { /* one sample */
-	uint64_t time, ip;
-	uint32_t pid, tid, cpu;
-	enum named named;
-	bool covered; /* by a later record, in the capture as it was before inject */
-};
+#include "validators/named_samples.h"
 
 struct side { /* what one file yields */
-	struct judged *samples;
-	size_t nr_samples, room;
-	uint64_t named[NAMED], unjudged, elf, map;
+	struct jp_named_samples samples;
+	uint64_t named[JP_NAMES], unjudged, elf, map;
 	uint64_t anon;   /* anonymous executable records */
 	uint64_t hidden; /* loads */
 };
@@ -100,16 +89,17 @@ static const char *cause_of(const struct order *order, const struct jp_life *lif
 		       : why;
 }
 
-static enum named name_of(struct order *order, const struct jp_life *life, uint64_t ip,
-			  const struct jp_mapping **mapping, const char **found, const char **why)
+static enum jp_named name_of(struct order *order, const struct jp_life *life, uint64_t ip,
+			     const struct jp_mapping **mapping, const char **found,
+			     const char **why)
 {
 	uint32_t pid = life->code->pid;
 
 	*mapping = jp_replay_find(order->replay, pid, ip);
 	*found = jp_names_find(order->names, *mapping, ip, why);
 	if (!*found)
-		return UNNAMED;
-	return strcmp(*found, life->code->name) == 0 ? RIGHT : WRONG;
+		return JP_NAME_NONE;
+	return strcmp(*found, life->code->name) == 0 ? JP_NAME_RIGHT : JP_NAME_WRONG;
 }
 
 /* What else there is to say of @ip: when its function was loaded, the name, what hides it. */
@@ -133,21 +123,6 @@ static void describe(const struct jp_life *life, uint64_t ip, const struct jp_ma
 			 hider->cause);
 }
 
-static int add_sample(struct side *side, const struct judged *sample)
-{
-	if (side->nr_samples == side->room) {
-		size_t room = side->room ? 2 * side->room : 4096;
-		struct judged *bigger = reallocarray(side->samples, room, sizeof(*bigger));
-
-		if (!bigger)
-			return -ENOMEM;
-		side->samples = bigger;
-		side->room = room;
-	}
-	side->samples[side->nr_samples++] = *sample;
-	return 0;
-}
-
 static bool user_ip(const struct order *order, const struct jp_event *event, uint64_t *ip)
 {
 	uint64_t sp;
@@ -160,7 +135,7 @@ static bool user_ip(const struct order *order, const struct jp_event *event, uin
 
 static int judge_sample(struct order *order, const struct jp_event *event)
 {
-	struct judged sample = {
+	struct jp_named_sample sample = {
 		.time = event->time, .pid = event->pid, .tid = event->tid, .cpu = event->cpu};
 	uint64_t slack = order->evidence->facts.slack;
 	const char *found, *why, *cause;
@@ -186,10 +161,10 @@ static int judge_sample(struct order *order, const struct jp_event *event)
 	order->side->named[sample.named]++;
 	order->side->elf += found && strcmp(why, "elf") == 0;
 	order->side->map += found && strcmp(why, "map") == 0;
-	failed = add_sample(order->side, &sample);
+	failed = jp_named_samples_add(&order->side->samples, &sample);
 	if (failed || !order->last)
 		return failed;
-	if (sample.named == RIGHT) {
+	if (sample.named == JP_NAME_RIGHT) {
 		size_t index = life - order->lives.lives;
 
 		order->state[index].elf |= strcmp(why, "elf") == 0;
@@ -199,8 +174,8 @@ static int judge_sample(struct order *order, const struct jp_event *event)
 	cause = cause_of(order, life, sample.ip, event->time, mapping, found, why);
 	describe(life, sample.ip, mapping, found, why, text, sizeof(text));
 	return jp_findings_except(order->findings,
-				  sample.named == WRONG ? "names.wrong" : "names.unnamed", cause,
-				  "at %" PRIu64 ", %u/%u, ip %" PRIx64 " in %s", event->time,
+				  sample.named == JP_NAME_WRONG ? "names.wrong" : "names.unnamed",
+				  cause, "at %" PRIu64 ", %u/%u, ip %" PRIx64 " in %s", event->time,
 				  event->pid, event->tid, sample.ip, text);
 }
 
@@ -219,18 +194,19 @@ static int judge_life(struct order *order, struct jp_life *life, uint64_t time)
 		for (int last = 0; last < 2; last++) {
 			uint64_t ip = last ? next - 1 : addr;
 			const char *found, *why, *cause;
-			enum named named = name_of(order, life, ip, &mapping, &found, &why);
+			enum jp_named named = name_of(order, life, ip, &mapping, &found, &why);
 			char text[330];
 
-			if (named == RIGHT)
+			if (named == JP_NAME_RIGHT)
 				continue;
 			order->state[index].failed = true;
 			cause = cause_of(order, life, ip, time, mapping, found, why);
 			describe(life, ip, mapping, found, why, text, sizeof(text));
 			return jp_findings_except(
-				order->findings, named == WRONG ? "load.wrong" : "load.unnamed",
-				cause, "at %" PRIu64 ", pid %u, %" PRIx64 " in %s", time,
-				life->code->pid, ip, text);
+				order->findings,
+				named == JP_NAME_WRONG ? "load.wrong" : "load.unnamed", cause,
+				"at %" PRIu64 ", pid %u, %" PRIx64 " in %s", time, life->code->pid,
+				ip, text);
 		}
 	}
 	return 0;
@@ -345,95 +321,18 @@ static int walk(struct order *order, enum jp_left_out add_back, struct side *sid
 	return failed;
 }
 
-static int by_sample(const void *left, const void *right)
-{
-	const struct judged *a = left, *b = right;
-
-	if (a->time != b->time)
-		return a->time < b->time ? -1 : 1;
-	if (a->tid != b->tid)
-		return a->tid < b->tid ? -1 : 1;
-	if (a->cpu != b->cpu)
-		return a->cpu < b->cpu ? -1 : 1;
-	return (a->ip > b->ip) - (a->ip < b->ip);
-}
-
-static void sort(struct side *side)
-{
-	if (side->nr_samples)
-		qsort(side->samples, side->nr_samples, sizeof(*side->samples), by_sample);
-}
-
-struct change {
-	uint64_t covered, covered_bad; /* samples that a later record covers; not right of them */
-	uint64_t both, better, worse, lost;
-};
-
-static int lose(struct order *order, struct change *change, const struct judged *sample,
-		const char *cause)
-{
-	change->lost++;
-	return jp_findings_except(order->findings, "inject.lost", cause,
-				  "sample at %" PRIu64 ", %u/%u, ip %" PRIx64, sample->time,
-				  sample->pid, sample->tid, sample->ip);
-}
-
-/* What became of each sample. */
-static int compare(struct order *order, struct change *change)
-{
-	const struct side *before = &order->before, *after = &order->after;
-	size_t i = 0, j = 0;
-	int failed = 0;
-
-	sort(&order->before);
-	sort(&order->after);
-	while (!failed && (i < before->nr_samples || j < after->nr_samples)) {
-		const struct judged *was = &before->samples[i], *is = &after->samples[j];
-		int way = i == before->nr_samples  ? 1
-			  : j == after->nr_samples ? -1
-						   : by_sample(was, is);
-
-		if (way) {
-			failed = way < 0 ? lose(order, change, was, "dropped")
-					 : lose(order, change, is, "invented");
-			i += way < 0;
-			j += way > 0;
-			continue;
-		}
-		change->both++;
-		change->covered += was->covered;
-		change->covered_bad += was->covered && is->named != RIGHT;
-		change->better += is->named > was->named;
-		if (is->named < was->named) {
-			char cause[32];
-
-			change->worse++;
-			snprintf(cause, sizeof(cause), "was-%s", named_text[was->named]);
-			failed = jp_findings_except(
-				order->findings, "inject.worse", cause,
-				"at %" PRIu64 ", %u/%u, ip %" PRIx64 " in %s: %s now", is->time,
-				is->pid, is->tid, is->ip,
-				jp_lives_at(&order->lives, is->pid, is->ip, is->time)->code->name,
-				named_text[is->named]);
-		}
-		i++;
-		j++;
-	}
-	return failed;
-}
-
 static void add_names(struct jp_findings *findings, const struct side *side, const char *suffix)
 {
-	for (int named = WRONG; named < NAMED; named++) {
+	for (int named = JP_NAME_WRONG; named < JP_NAMES; named++) {
 		char name[48];
 
-		snprintf(name, sizeof(name), "names.%s%s", named_text[named], suffix);
+		snprintf(name, sizeof(name), "names.%s%s", jp_named_text[named], suffix);
 		jp_findings_add(findings,
-				jp_metric_rate(name, side->named[named], side->nr_samples));
+				jp_metric_rate(name, side->named[named], side->samples.count));
 	}
 }
 
-static void add_metrics(struct order *order, const struct change *change)
+static void add_metrics(struct order *order, const struct jp_names_change *change)
 {
 	struct jp_findings *findings = order->findings;
 	const struct side *side = order->side;
@@ -445,9 +344,9 @@ static void add_metrics(struct order *order, const struct change *change)
 	}
 	add_names(findings, side, "");
 	jp_findings_add(findings, jp_metric_rate("names.unjudged", side->unjudged,
-						 side->unjudged + side->nr_samples));
-	jp_findings_add(findings, jp_metric_rate("names.elf", side->elf, side->nr_samples));
-	jp_findings_add(findings, jp_metric_rate("names.map", side->map, side->nr_samples));
+						 side->unjudged + side->samples.count));
+	jp_findings_add(findings, jp_metric_rate("names.elf", side->elf, side->samples.count));
+	jp_findings_add(findings, jp_metric_rate("names.map", side->map, side->samples.count));
 	jp_findings_add(findings, jp_metric_count("names.twice", twice));
 	jp_findings_add(findings,
 			jp_metric_rate("load.right", order->load_right, order->load_judged));
@@ -523,7 +422,7 @@ static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 		 struct jp_findings *findings, struct jp_error *err)
 {
 	struct order order = {.evidence = evidence, .findings = findings};
-	struct change change = {0};
+	struct jp_names_change change = {0};
 	int failed;
 
 	if (!evidence->names_asked)
@@ -532,12 +431,13 @@ static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 	if (!failed)
 		failed = walk(&order, add_back, &order.before, !evidence->inject_asked, err);
 	if (!failed && evidence->inject_asked)
-		failed =
-			walk(&order, add_back, &order.after, true, err) ?: compare(&order, &change);
+		failed = walk(&order, add_back, &order.after, true, err)
+				 ?: jp_names_compare(&order.before.samples, &order.after.samples,
+						     &order.lives, findings, &change);
 	if (!failed)
 		add_metrics(&order, &change);
-	free(order.before.samples);
-	free(order.after.samples);
+	jp_named_samples_free(&order.before.samples);
+	jp_named_samples_free(&order.after.samples);
 	free(order.by_begin);
 	free(order.state);
 	jp_lives_free(&order.lives);

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "validators/named_samples.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+const char *const jp_named_text[JP_NAMES] = {"wrong", "unnamed", "right"};
+
+int jp_named_samples_add(struct jp_named_samples *samples, const struct jp_named_sample *sample)
+{
+	if (samples->count == samples->room) {
+		size_t room = samples->room ? 2 * samples->room : 4096;
+		struct jp_named_sample *bigger =
+			reallocarray(samples->samples, room, sizeof(*bigger));
+
+		if (!bigger)
+			return -ENOMEM;
+		samples->samples = bigger;
+		samples->room = room;
+	}
+	samples->samples[samples->count++] = *sample;
+	return 0;
+}
+
+void jp_named_samples_free(struct jp_named_samples *samples)
+{
+	free(samples->samples);
+}
+
+static int by_sample(const void *left, const void *right)
+{
+	const struct jp_named_sample *a = left, *b = right;
+
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	if (a->cpu != b->cpu)
+		return a->cpu < b->cpu ? -1 : 1;
+	return (a->ip > b->ip) - (a->ip < b->ip);
+}
+
+static void sort(struct jp_named_samples *samples)
+{
+	if (samples->count)
+		qsort(samples->samples, samples->count, sizeof(*samples->samples), by_sample);
+}
+
+static int lose(struct jp_findings *findings, struct jp_names_change *change,
+		const struct jp_named_sample *sample, const char *cause)
+{
+	change->lost++;
+	return jp_findings_except(findings, "inject.lost", cause,
+				  "sample at %" PRIu64 ", %u/%u, ip %" PRIx64, sample->time,
+				  sample->pid, sample->tid, sample->ip);
+}
+
+static int worsen(struct jp_findings *findings, const struct jp_lives *lives,
+		  const struct jp_named_sample *was, const struct jp_named_sample *is)
+{
+	char cause[32];
+
+	snprintf(cause, sizeof(cause), "was-%s", jp_named_text[was->named]);
+	return jp_findings_except(findings, "inject.worse", cause,
+				  "at %" PRIu64 ", %u/%u, ip %" PRIx64 " in %s: %s now", is->time,
+				  is->pid, is->tid, is->ip,
+				  jp_lives_at(lives, is->pid, is->ip, is->time)->code->name,
+				  jp_named_text[is->named]);
+}
+
+int jp_names_compare(struct jp_named_samples *before, struct jp_named_samples *after,
+		     const struct jp_lives *lives, struct jp_findings *findings,
+		     struct jp_names_change *change)
+{
+	size_t i = 0, j = 0;
+	int failed = 0;
+
+	sort(before);
+	sort(after);
+	while (!failed && (i < before->count || j < after->count)) {
+		const struct jp_named_sample *was = &before->samples[i], *is = &after->samples[j];
+		int way = i == before->count ? 1 : j == after->count ? -1 : by_sample(was, is);
+
+		if (way) {
+			failed = way < 0 ? lose(findings, change, was, "dropped")
+					 : lose(findings, change, is, "invented");
+			i += way < 0;
+			j += way > 0;
+			continue;
+		}
+		change->both++;
+		change->covered += was->covered;
+		change->covered_bad += was->covered && is->named != JP_NAME_RIGHT;
+		change->better += is->named > was->named;
+		if (is->named < was->named) {
+			change->worse++;
+			failed = worsen(findings, lives, was, is);
+		}
+		i++;
+		j++;
+	}
+	return failed;
+}

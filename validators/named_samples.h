@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_NAMED_SAMPLES_H
+#define JP_NAMED_SAMPLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/judge/findings.h"
+#include "validators/code_lives.h"
+
+/* From bad to good: a wrong name is worse than none. */
+enum jp_named { JP_NAME_WRONG, JP_NAME_NONE, JP_NAME_RIGHT, JP_NAMES };
+/* "wrong", "unnamed", "right". */
+extern const char *const jp_named_text[JP_NAMES];
+
+struct jp_named_sample {
+	uint64_t time, ip;
+	uint32_t pid, tid, cpu;
+	enum jp_named named;
+	bool covered; /* by a later record, in the capture as it was before inject */
+};
+
+/* The judged samples of one file. */
+struct jp_named_samples {
+	struct jp_named_sample *samples;
+	size_t count, room;
+};
+/* 0 or -ENOMEM. */
+int jp_named_samples_add(struct jp_named_samples *samples, const struct jp_named_sample *sample);
+void jp_named_samples_free(struct jp_named_samples *samples);
+
+/* What inject made of the samples. */
+struct jp_names_change {
+	uint64_t covered, covered_bad; /* samples that a later record covers; not right of them */
+	uint64_t both, better, worse, lost;
+};
+/*
+ * What became of each sample: exceptions inject.lost (not in both) and inject.worse. Sorts both;
+ * every sample lies in one of @lives. 0 or -ENOMEM.
+ */
+int jp_names_compare(struct jp_named_samples *before, struct jp_named_samples *after,
+		     const struct jp_lives *lives, struct jp_findings *findings,
+		     struct jp_names_change *change);
+
+#endif
