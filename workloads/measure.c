@@ -10,13 +10,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CALLS = 200, MOST_STEPS = 200000 };
+enum { CALLS = 200, MOST_STEPS = 200000, MOST_INSIDE = 10000 };
 
 /* Of the function's present run. */
 struct run {
 	pid_t child;
 	uint64_t code, size;
 	uint64_t entry, bp; /* S, and the caller's bp; entry 0: outside */
+	unsigned inside;    /* steps of this call */
 	struct jp_emitted *emitted;
 };
 
@@ -65,7 +66,10 @@ static int look(struct run *run, const struct place *place)
 	if (!insn.offset) {
 		run->entry = place->sp;
 		run->bp = place->bp;
+		run->inside = 0;
 	}
+	if (++run->inside > MOST_INSIDE)
+		return -ETIME;
 	if (!run->entry)
 		return -ENOTSUP;
 	insn.pre = run->entry - place->sp;
