@@ -9,53 +9,94 @@
 
 static bool same(const struct jp_span *span, const struct jp_mapping *map)
 {
-	return map && (map->prot & JP_PROT_EXEC) && map->start == span->mapping.start &&
-	       map->end == span->mapping.end && map->pgoff == span->mapping.pgoff &&
-	       map->name == span->mapping.name && map->ino == span->mapping.ino &&
-	       map->gen == span->mapping.gen;
+	return map->start == span->mapping.start && map->end == span->mapping.end &&
+	       map->pgoff == span->mapping.pgoff && map->name == span->mapping.name &&
+	       map->ino == span->mapping.ino && map->gen == span->mapping.gen;
 }
 
-static bool is_open(const struct jp_spans *spans, uint32_t pid, const struct jp_mapping *map)
+/* The spans of one process that did not cease yet, by address. */
+struct jp_open_spans {
+	uint32_t pid;
+	size_t *spans; /* indices */
+	size_t count;
+};
+
+static struct jp_open_spans *open_of(struct jp_spans *spans, uint32_t pid)
 {
-	for (size_t i = spans->count; i-- > 0;)
-		if (spans->spans[i].pid == pid && spans->spans[i].close_before == UINT64_MAX &&
-		    same(&spans->spans[i], map))
-			return true;
-	return false;
+	struct jp_open_spans *bigger;
+
+	for (size_t i = spans->nr_open; i-- > 0;)
+		if (spans->open[i].pid == pid)
+			return &spans->open[i];
+	bigger = reallocarray(spans->open, spans->nr_open + 1, sizeof(*bigger));
+	if (!bigger)
+		return NULL;
+	spans->open = bigger;
+	bigger[spans->nr_open] = (struct jp_open_spans){.pid = pid};
+	return &bigger[spans->nr_open++];
+}
+
+static int add(struct jp_spans *spans, const struct jp_span *span)
+{
+	if (spans->count == spans->room) {
+		size_t room = spans->room ? 2 * spans->room : 256;
+		struct jp_span *bigger = reallocarray(spans->spans, room, sizeof(*bigger));
+
+		if (!bigger)
+			return -ENOMEM;
+		spans->spans = bigger;
+		spans->room = room;
+	}
+	spans->spans[spans->count++] = *span;
+	return 0;
+}
+
+static void cease(struct jp_span *span, uint64_t before, uint64_t after)
+{
+	span->close_before = before;
+	span->close_after = after;
 }
 
 /* Closes the spans of @pid that are no more, and opens those that are new. */
 static int follow(struct jp_spans *spans, uint32_t pid, uint64_t before, uint64_t after)
 {
-	size_t count;
-	const struct jp_mapping *maps;
+	struct jp_open_spans *open = open_of(spans, pid);
+	size_t nr_maps, next = 0, nr_now = 0;
+	const struct jp_mapping *maps = jp_replay_mappings(spans->replay, pid, &nr_maps);
+	size_t *now = open ? calloc(nr_maps + 1, sizeof(*now)) : NULL;
 
-	for (size_t i = 0; i < spans->count; i++) {
-		struct jp_span *span = &spans->spans[i];
+	if (!now)
+		return -ENOMEM;
+	/* Both are in the order of addresses. */
+	for (const struct jp_mapping *map = maps; map < maps + nr_maps; map++) {
+		struct jp_span fresh = {.pid = pid,
+					.mapping = *map,
+					.open_before = before,
+					.open_after = after,
+					.close_before = UINT64_MAX,
+					.close_after = UINT64_MAX};
 
-		if (span->pid != pid || span->close_before != UINT64_MAX ||
-		    same(span, jp_replay_find(spans->replay, pid, span->mapping.start)))
+		if (!(map->prot & JP_PROT_EXEC))
 			continue;
-		span->close_before = before;
-		span->close_after = after;
-	}
-	maps = jp_replay_mappings(spans->replay, pid, &count);
-	for (size_t i = 0; i < count; i++) {
-		struct jp_span *bigger;
-
-		if (!(maps[i].prot & JP_PROT_EXEC) || is_open(spans, pid, &maps[i]))
+		while (next < open->count &&
+		       spans->spans[open->spans[next]].mapping.start < map->start)
+			cease(&spans->spans[open->spans[next++]], before, after);
+		if (next < open->count && same(&spans->spans[open->spans[next]], map)) {
+			now[nr_now++] = open->spans[next++];
 			continue;
-		bigger = realloc(spans->spans, (spans->count + 1) * sizeof(*bigger));
-		if (!bigger)
+		}
+		/* One that begins at the same place ceases before the next mapping. */
+		if (add(spans, &fresh)) {
+			free(now);
 			return -ENOMEM;
-		spans->spans = bigger;
-		bigger[spans->count++] = (struct jp_span){.pid = pid,
-							  .mapping = maps[i],
-							  .open_before = before,
-							  .open_after = after,
-							  .close_before = UINT64_MAX,
-							  .close_after = UINT64_MAX};
+		}
+		now[nr_now++] = spans->count - 1;
 	}
+	while (next < open->count)
+		cease(&spans->spans[open->spans[next++]], before, after);
+	free(open->spans);
+	open->spans = now;
+	open->count = nr_now;
 	return 0;
 }
 
@@ -141,6 +182,9 @@ int jp_spans_of_capture(const struct jp_evidence *evidence, enum jp_left_out add
 
 void jp_spans_free(struct jp_spans *spans)
 {
+	for (size_t i = 0; i < spans->nr_open; i++)
+		free(spans->open[i].spans);
+	free(spans->open);
 	free(spans->spans);
 	jp_replay_free(spans->replay);
 	memset(spans, 0, sizeof(*spans));
