@@ -229,6 +229,14 @@ void __attribute__((noinline)) jp_path_run(const struct jp_path *path)
 	jp_truth_put(JP_TRUTH_LEAVE, now, now, path->id, changed ? JP_LEAVE_CHANGED : 0, 0, 0);
 }
 
+void jp_paths_run(const struct jp_path *paths, size_t count, uint64_t ns)
+{
+	uint64_t end = jp_truth_now() + ns;
+
+	for (size_t i = 0; jp_truth_now() < end; i++)
+		jp_path_run(&paths[i % count]);
+}
+
 void jp_path_call_out(struct jp_path *path, void (*out)(void))
 {
 	path->steps[path->depth] = (struct jp_path_step){.code = (uintptr_t)jp_arch_call_out,

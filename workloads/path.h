@@ -22,6 +22,8 @@ void jp_path_free(struct jp_path *path);
 /* Runs it once on the calling thread: enter, run, leave. The thread's native roots (both methods)
  * are recorded at its first run from here. */
 void jp_path_run(const struct jp_path *path);
+/* Runs @paths in turn for @ns, however long one takes on this machine. */
+void jp_paths_run(const struct jp_path *paths, size_t count, uint64_t ns);
 
 /* Its innermost function, which must be one that calls, calls @out each time. */
 void jp_path_call_out(struct jp_path *path, void (*out)(void));

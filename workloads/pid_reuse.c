@@ -46,7 +46,6 @@ static int life(void *context)
 	static const enum jp_protect protects[] = {JP_PROTECT_FLIP, JP_PROTECT_RWX,
 						   JP_PROTECT_VIEWS};
 	struct jp_plan plan = jp_plan_defaults();
-	uint64_t end = jp_truth_now() + LIFE_NS;
 	struct body body = {0};
 
 	plan.name = "life";
@@ -56,8 +55,7 @@ static int life(void *context)
 		return EXIT_FAILURE;
 	if (is_last(lives))
 		return jp_stage_rounds(run_next, &body) ? EXIT_FAILURE : EXIT_SUCCESS;
-	while (jp_truth_now() < end)
-		run_next(&body);
+	jp_paths_run(body.program.paths, body.program.nr_paths, LIFE_NS);
 	/* Its mappings end with it. */
 	return EXIT_SUCCESS;
 }

@@ -12,7 +12,7 @@
 #include "workloads/program.h"
 #include "workloads/workload.h"
 
-enum { RUNS = 24 };
+enum { USE_NS = 24000000 };
 
 struct scene {
 	struct jp_plan plan;
@@ -21,8 +21,7 @@ struct scene {
 
 static void use(const struct jp_program *program)
 {
-	for (size_t i = 0; i < RUNS; i++)
-		jp_path_run(&program->paths[i % program->nr_paths]);
+	jp_paths_run(program->paths, program->nr_paths, USE_NS);
 }
 
 static int borrower(void *context)

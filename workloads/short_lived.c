@@ -28,15 +28,13 @@ static int live(unsigned ms)
 {
 	struct jp_plan plan = jp_plan_defaults();
 	struct jp_program program;
-	uint64_t end = jp_truth_now() + (uint64_t)ms * MS;
 	int ret;
 
 	plan.protect = JP_PROTECT_FLIP;
 	ret = jp_program_make(&program, &plan);
 	if (ret)
 		return jp_stage_status("short_lived", ret);
-	for (size_t i = 0; jp_truth_now() < end; i++)
-		jp_path_run(&program.paths[i % program.nr_paths]);
+	jp_paths_run(program.paths, program.nr_paths, (uint64_t)ms * MS);
 	/* Its mappings end with it. */
 	return EXIT_SUCCESS;
 }

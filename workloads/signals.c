@@ -32,19 +32,31 @@ static int is_emitted(uint64_t ip)
 	       ip - scene.mix.loaded.addr < scene.mix.loaded.size;
 }
 
+/* The next signal: counted from here, so that what is interrupted goes on in between, however long
+ * the handler takes on this machine. */
+static int set_timer(void)
+{
+	const struct itimerspec once = {.it_value.tv_nsec = PERIOD};
+
+	return timer_settime(scene.timer, 0, &once, NULL) ? -errno : 0;
+}
+
 static void handle(int signal, siginfo_t *info, void *context)
 {
 	int saved = errno;
 	struct jp_paused *paused;
 	uint64_t ip, sp;
 
+	if (jp_stage_stopping())
+		return;
 	/* Native code may be inside of anything. */
 	jp_arch_interrupted(context, &ip, &sp);
-	if (!is_emitted(ip) || jp_stage_stopping())
-		return;
-	paused = jp_path_interrupted(ip, sp, scene.own_stack);
-	jp_path_run(&scene.mix.paths[OUTER + scene.handled++ % INNER]);
-	jp_path_resume(paused);
+	if (is_emitted(ip)) {
+		paused = jp_path_interrupted(ip, sp, scene.own_stack);
+		jp_path_run(&scene.mix.paths[OUTER + scene.handled++ % INNER]);
+		jp_path_resume(paused);
+	}
+	set_timer();
 	errno = saved;
 }
 
@@ -65,14 +77,10 @@ static int give_stack(void)
 /* Signals come to the thread that runs the paths. */
 static int give_timer(void)
 {
-	const struct itimerspec every = {.it_interval.tv_nsec = PERIOD, .it_value.tv_nsec = PERIOD};
 	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1};
 
 	event._sigev_un._tid = syscall(SYS_gettid);
-	if (timer_create(CLOCK_MONOTONIC, &event, &scene.timer) ||
-	    timer_settime(scene.timer, 0, &every, NULL))
-		return -errno;
-	return 0;
+	return timer_create(CLOCK_MONOTONIC, &event, &scene.timer) ? -errno : set_timer();
 }
 
 static const struct jp_path *next(void *context, size_t turn)
