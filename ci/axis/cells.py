@@ -39,15 +39,17 @@ def find(folder):
 
 def header_of(path, cell):
     """The header that a cell.json leads to."""
-    for key, right in CELL_KEYS.items():
+    kind = cell.get("kind", "kernel")
+    # What a kernel is called is the label, too.
+    named = "label" if kind == "tool" else "kernel"
+    for key, right in {**CELL_KEYS, named: stored.is_label}.items():
         if key not in cell:
             raise Malformed(path, 1, "'%s' is missing" % key)
         if not right(cell[key]):
             raise Malformed(path, 1, "'%s' cannot be %.60r" % (key, cell[key]))
-    kind = cell.get("kind", "kernel")
     accelerator = cell.get("accelerator", "")
     header = {
-        "format": stored.FORMAT, "kind": kind, "label": cell.get("label", cell.get("kernel")),
+        "format": stored.FORMAT, "kind": kind, "label": cell[named],
         "version": cell["version"],
         "kernel": cell.get("kernel", "") if kind == "tool" else cell["version"],
         # A kernel that was given has no package.
@@ -74,7 +76,8 @@ def reason_of(cell):
 
 
 def command_of(command):
-    return " ".join(command) if isinstance(command, list) else command
+    words = isinstance(command, list) and all(map(stored.is_text, command))
+    return " ".join(command) if words else command
 
 
 def metric_of(path, line, name, value):
@@ -85,16 +88,36 @@ def metric_of(path, line, name, value):
     return short
 
 
+def expect_of(path, line, name, value):
+    """[least, most, unit] of a metric that is expected to be something."""
+    ends = value["expect"]
+    made = [*ends, value.get("unit")] if isinstance(ends, list) else ends
+    if not stored.is_expect(made):
+        raise Malformed(path, line, "'expect' of '%.60s' cannot be %.60r" % (name, made))
+    return made
+
+
+def exceptions_of(path, line, result):
+    """Sorted, each as [metric, cause, count]."""
+    made = [[one.get("metric"), one.get("cause"), one.get("count")]
+            if isinstance(one, dict) else one
+            for one in part(path, line, result, "exceptions", list)]
+    for one in made:
+        # What is none has no order either.
+        if not stored.is_exception(one):
+            raise Malformed(path, line, "an exception cannot be %.60r" % (one,))
+    return sorted(made)
+
+
 def case_of(path, line, result, smp, definition):
     """A line of results.jsonl as a stored case."""
     metrics, expect = {}, {}
     for name, value in sorted(part(path, line, result, "metrics", dict).items()):
         metrics[name] = metric_of(path, line, name, value)
         if "expect" in value:
-            expect[name] = [*value["expect"], value.get("unit")]
+            expect[name] = expect_of(path, line, name, value)
     judged = {name.removeprefix("judged."): metrics.pop(name)[0]
               for name in list(metrics) if name.startswith("judged.")}
-    exceptions = part(path, line, result, "exceptions", list)
     made = {
         "case": result.get("case"), "control": result.get("control"),
         "outcome": result.get("outcome"), "outcomes": [result.get("outcome")],
@@ -102,8 +125,7 @@ def case_of(path, line, result, smp, definition):
         "crashed": result.get("crashed"), "smp": smp,
         "judged": judged, "distinct": metrics.pop("distinct", [None])[0], "metrics": metrics,
         "expect": expect, "verdicts": part(path, line, result, "verdicts", dict),
-        "exceptions": sorted([one.get("metric"), one.get("cause"), one.get("count")]
-                             if isinstance(one, dict) else one for one in exceptions),
+        "exceptions": exceptions_of(path, line, result),
         "definition": definition}
     made = {key: value for key, value in made.items() if value is not None}
     stored.check(path, line, {"id": "", **made}, stored.CASE)
@@ -118,11 +140,11 @@ def part(path, line, result, key, kind):
 
 
 def without_paths(text, folder):
-    """Where a run lay is its machine's alone."""
-    own = os.path.abspath(folder)
-    for path in (own + PARTIAL, own, folder + PARTIAL, folder):
-        text = text.replace(path, "DIR")
-    return text
+    """Where a run lay is its machine's alone. Only whole paths: 6.1 is no part of 6.12, and the
+    same wherever this is called from."""
+    own = re.escape(os.path.abspath(folder))
+    return re.sub(r"(?<![\w.+~-])%s(?:%s)?(?![\w+~-]|\.\w)" % (own, re.escape(PARTIAL)),
+                  "DIR", text)
 
 
 def kept(folder, name):
@@ -291,7 +313,9 @@ def merge(several):
         for name in sorted(first.facts.keys() | other.facts.keys()):
             if first.facts.get(name) != other.facts.get(name):
                 raise Partial("%s: fact %s differs between seeds" % (first.label, name))
-    header = {**first.header, "seeds": seeds,
+    # Each shows a part of it again.
+    commands = dict.fromkeys(made.header["command"] for made in several)
+    header = {**first.header, "seeds": seeds, "command": "; ".join(commands),
               "outcome": max((made.header["outcome"] for made in several),
                              key=stored.WHOLE.index)}
     reasons = [made.header["reason"] for made in several if "reason" in made.header]

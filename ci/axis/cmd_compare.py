@@ -5,15 +5,15 @@ import fnmatch
 import os
 import sys
 
-from axis import cells, differences, jsonl, stored
+from axis import cells, differences, jsonl, status, stored
 
 DESCRIPTION = """A and B are each a stored file, a folder of them, the folder of a run, or a label
 of what is stored (6.12, perf-7.2). One result is compared with one whatever their labels are, of
 several each with that of its label. The status is 1 where B has a regression: a new FAIL, CRASH,
 ERROR, TIMEOUT, XPASS or lost run, a splat in the kernel's log, a case that became SKIP or is gone,
-a changed fact, a changed expectation; 99 where a file cannot be read. Figures are listed and are
-no regression: every count that changed where both are of one label and ran under virtual time,
-else rates whose 95 % intervals do not meet."""
+a changed fact, a changed expectation; 2 where no case matches, 99 where a file cannot be read.
+Figures are listed and are no regression: every count that changed where both are of one label,
+suite and seeds and ran under virtual time, else rates whose 95 % intervals do not meet."""
 
 
 def read(what, folder):
@@ -41,13 +41,18 @@ def whole(several):
     return lost[0] if lost else cells.merge(several)
 
 
-def only(several, globs):
-    """Of these cases alone, and then of no facts."""
-    for made in several if globs else ():
-        made.facts = {}
-        made.cases = {name: case for name, case in made.cases.items()
-                      if any(fnmatch.fnmatchcase(name, glob) for glob in globs)}
-    return several
+def check_globs(globs, several):
+    """Each means a case that there is, or was; where all is lost nobody knows."""
+    names = {name for made in several for name in made.cases}
+    for glob in globs if names else ():
+        if not fnmatch.filter(names, glob):
+            raise status.Refused("no case matches %s" % glob)
+
+
+def only(found, globs):
+    """Of these cases alone and of no facts, and what is about no case: lost, or a splat."""
+    return [one for one in found if not one.name or one.kind not in differences.FACTS
+            and any(fnmatch.fnmatchcase(one.name, glob) for glob in globs)]
 
 
 def tell(found, limit, out):
@@ -64,20 +69,20 @@ def tell(found, limit, out):
 
 
 def run(options):
-    try:
-        one, other = (only(read(what, options.folder), options.case)
-                      for what in (options.a, options.b))
-        found = differences.compare_sets(one, other)
-    except (jsonl.Malformed, cells.Partial) as problem:
-        print("ci/matrix compare: %s" % problem, file=sys.stderr)
-        return 99
+    one, other = (read(what, options.folder) for what in (options.a, options.b))
+    check_globs(options.case, one + other)
+    pairs = differences.pairs(one, other)
+    found = list(differences.compare_pairs(pairs, options.exact))
+    if options.case:
+        found = only(found, options.case)
     tell(found, sys.maxsize if options.all else 40, sys.stdout)
     bad = sum(each.kind in differences.REGRESSIONS for each in found)
     figures = sum(each.kind == "figure" for each in found)
     if options.exact:
         bad += figures
+    compared = sum(all(made and not made.lost for made in pair) for pair in pairs)
     print("%d compared, %d differences, %d figures, %d regressions" % (
-        len(other), len(found) - figures, figures, bad))
+        compared, len(found) - figures, figures, bad))
     return 1 if bad else 0
 
 
@@ -88,9 +93,9 @@ def add(subparsers):
     parser.add_argument("b", metavar="B", help="what is")
     parser.add_argument("--folder", default=stored.FOLDER,
                         help="where labels are looked for (default: results/matrix)")
-    parser.add_argument("--case", action="append", metavar="GLOB",
+    parser.add_argument("--case", action="append", default=[], metavar="GLOB",
                         help="only these cases, and no facts; again and again")
     parser.add_argument("--exact", action="store_true",
-                        help="a changed figure is a regression, too")
+                        help="every changed count is a regression, too")
     parser.add_argument("--all", action="store_true", help="list all of each kind, not 40")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=status.of("compare", run))

@@ -5,21 +5,19 @@ import difflib
 import os
 import sys
 
-from axis import cmd_store, explained, jsonl, markdown, stored
+from axis import explained, jsonl, markdown, replace, status, stored
 
 
 def run(options):
-    target = options.output or os.path.join(os.path.dirname(options.folder), "MATRIX.md")
-    try:
-        text = markdown.report(stored.load_folder(options.folder), explained.load(options.folder))
-        if not options.check:
-            cmd_store.write(target, text, "utf-8")
-            print(os.path.relpath(target))
-            return 0
-        old = jsonl.read_bytes(target).decode("utf-8", errors="replace")
-    except jsonl.Malformed as problem:
-        print("ci/matrix report: %s" % problem, file=sys.stderr)
-        return 99
+    # What is beside "." or "matrix/" its own path does not say.
+    beside = os.path.dirname(os.path.abspath(options.folder))
+    target = options.output or os.path.join(beside, "MATRIX.md")
+    text = markdown.report(stored.load_folder(options.folder), explained.load(options.folder))
+    if not options.check:
+        replace.files(os.path.dirname(target), {os.path.basename(target): text})
+        print(os.path.relpath(target))
+        return 0
+    old = jsonl.read_bytes(target).decode("utf-8", errors="replace")
     if old == text:
         return 0
     print("%s is not what the stored results give; make it with ci/matrix report:" % target)
@@ -36,4 +34,4 @@ def add(subparsers):
                         help="default: MATRIX.md beside the folder")
     parser.add_argument("--check", action="store_true",
                         help="write nothing; 1 where the file is not what it would be")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=status.of("report", run))

@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """ci/matrix tools: the same cases through several versions of perf, on this kernel."""
 
+import argparse
+import errno
 import json
 import os
 import shlex
 import shutil
 import signal
 import subprocess
-import sys
 
 import debian_packages
 import perf_tools
-from axis import cells, stored
+from axis import cells, status, stored
 
 DESCRIPTION = """Runs the cases that perf records or injects (docs/profiler-adapters.md) with each
 perf in its turn, on this machine's kernel and by its wall clock. The perfs are fetched and
 unpacked, not installed, as `make perf-versions` does it. What came out is in DIR/perf-VERSION, for
 `ci/matrix store DIR` and `ci/matrix compare`. The status is 1 where a perf was lost or could not be
-had; what its cases came to is for compare to judge."""
+had, 130 where it was interrupted; what its cases came to is for compare to judge."""
 VERSIONS = ("5.10", "6.1", "6.12", "7.2", "7.3")
 # All that another profiler records or injects.
 CASES = ("peers/*", "process-tree/*.perf")
@@ -49,7 +50,9 @@ def cell_of(options, perf, seed):
 
 def run_jitproof(options, perf, seed, folder):
     """Outcome and reason of one run; its folder holds what it left."""
-    command = [options.jitproof, "run", "--set=full", "--seed", str(seed), "-o", folder,
+    # The whole path: from it a reader of the results knows where they lay.
+    command = [options.jitproof, "run", "--set=full", "--seed", str(seed),
+               "-o", os.path.abspath(folder),
                *options.cases]
     environment = {**perf.environment, "JITPROOF_PERF": perf.path}
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -58,14 +61,12 @@ def run_jitproof(options, perf, seed, folder):
     try:
         said, _ = process.communicate(timeout=SECONDS)
     except subprocess.TimeoutExpired:
-        # As Ctrl-C: jitproof ends what it started.
-        process.send_signal(signal.SIGINT)
-        process.communicate()
         return "LOST", "no end after %d s" % SECONDS
-    except BaseException:
-        process.send_signal(signal.SIGINT)
+    finally:
+        # Where it did not end: it ends what it started. Not SIGINT, which what a script starts in
+        # the background ignores.
+        process.terminate()
         process.communicate()
-        raise
     if process.returncode not in (0, 1, 4):
         return "LOST", "jitproof run ended with %d: %s" % (
             process.returncode, " | ".join(said.strip().splitlines()[-3:])[:400])
@@ -118,36 +119,60 @@ def unmatched(options):
 def find(options):
     """The perfs that are wanted, and how many cannot be had."""
     found, missing = [], 0
-    for wanted in options.perf:
+    for wanted in dict.fromkeys(options.perf):
         try:
             found.append(perf_tools.find(options.perf_dir, wanted))
         except perf_tools.Missing as reason:
             print("perf %s: %s" % (wanted, reason), flush=True)
             missing += 1
-    return sorted(found, key=lambda perf: perf.number), missing
+    # One may be wanted by two names.
+    return sorted(dict.fromkeys(found), key=lambda perf: perf.number), missing
 
 
-def run(options):
-    if not os.access(options.jitproof, os.X_OK):
-        print("ci/matrix tools: %s is not built" % options.jitproof, file=sys.stderr)
-        return 99
-    options.cases = options.case or list(CASES)
-    glob = unmatched(options)
-    if glob is not None:
-        print("ci/matrix tools: no case matches %s" % glob, file=sys.stderr)
-        return 2
-    perfs, lost = find(options)
-    seeds = options.seed or [1]
+def plan(options, perfs):
+    """(perf, seed, folder) of each cell, none of which is there; before any is run."""
+    seeds = list(dict.fromkeys(options.seed or [1]))
+    made = []
     for perf in perfs:
         for seed in seeds:
             name = label_of(perf) + ("" if len(seeds) == 1 else ".seed-%d" % seed)
-            folder = os.path.join(options.output, name)
-            if os.path.exists(folder):
-                print("ci/matrix tools: %s is there already" % folder, file=sys.stderr)
-                return 99
-            lost += run_cell(options, perf, seed, folder) != "DONE"
-            print("%s (perf %s): %s" % (name, perf.version, tell(folder)), flush=True)
+            made.append((perf, seed, os.path.join(options.output, name)))
+    folders = [folder for _, _, folder in made]
+    for folder in folders:
+        if folders.count(folder) > 1:
+            raise status.Refused("two of these perfs would be %s" % folder)
+        if os.path.lexists(folder):
+            raise FileExistsError(errno.EEXIST, "is there already", folder)
+    return made
+
+
+def stop(number, _frame):
+    """As Ctrl-C: what is run ends, and what it left goes."""
+    raise KeyboardInterrupt(signal.Signals(number).name)
+
+
+def run(options):
+    signal.signal(signal.SIGTERM, stop)
+    if not os.access(options.jitproof, os.X_OK):
+        raise FileNotFoundError(errno.ENOENT, "is not built", options.jitproof)
+    options.cases = options.case or list(CASES)
+    glob = unmatched(options)
+    if glob is not None:
+        raise status.Refused("no case matches %s" % glob)
+    perfs, lost = find(options)
+    for perf, seed, folder in plan(options, perfs):
+        lost += run_cell(options, perf, seed, folder) != "DONE"
+        print("%s (perf %s): %s" % (os.path.basename(folder), perf.version, tell(folder)),
+              flush=True)
     return 1 if lost else 0
+
+
+def seed_of(text):
+    """As jitproof takes it."""
+    number = int(text)
+    if not stored.is_count(number):
+        raise argparse.ArgumentTypeError("expected 0 to 2^64 - 1, found %s" % text)
+    return number
 
 
 def add(subparsers):
@@ -161,9 +186,10 @@ def add(subparsers):
                         help='versions, suites or "installed" (default: %s)' % " ".join(VERSIONS))
     parser.add_argument("--case", action="append", metavar="GLOB",
                         help="again and again; default: %s" % " ".join(CASES))
-    parser.add_argument("--seed", action="append", type=int, help="again and again; default: 1")
+    parser.add_argument("--seed", action="append", type=seed_of, metavar="N",
+                        help="again and again; default: 1")
     parser.add_argument("--jitproof", default=os.path.join(build, "jitproof"),
                         type=os.path.abspath, help="default: build/jitproof")
     parser.add_argument("--perf-dir", default=os.path.join(build, "perf"),
                         help="where the perfs are kept (default: %(default)s)")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=status.of("tools", run))

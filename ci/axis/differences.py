@@ -2,7 +2,10 @@
 """What differs between two stored results, and whether that is a regression."""
 
 import dataclasses
+import difflib
+import itertools
 import json
+import re
 
 from axis import stored
 
@@ -23,7 +26,11 @@ KINDS = (
     ("figure", False, "changed figures"),
 )
 REGRESSIONS = frozenset(kind for kind, bad, _ in KINDS if bad)
+FACTS = ("fact", "fact gone", "new fact")
 GOOD = ("PASS", "XFAIL")
+# Of a line of a kernel's log: the time and the processor do not make another splat of it. Lines
+# "cut here" say nothing else.
+VARIES = re.compile(r"^\[ *\d+\.\d+\] (?!-*\[ cut here)|\b(?:CPU|PID): \d+ ?")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,20 +77,26 @@ def judged(case):
 
 
 def compare_expectations(one, other):
-    """Texts: of each range that changed, or of the definition. A range says nothing where a case
-    was not judged."""
+    """Texts: of each range that changed, of the definition, and of what the case is for. A range
+    says nothing where a case was not judged."""
     if judged(one) and judged(other):
         before, after = one["expect"], other["expect"]
         for name in sorted(before.keys() | after.keys()):
             if before.get(name) != after.get(name):
                 yield "%s: %s -> %s" % (name, told(before.get(name)), told(after.get(name)))
-    before, after = one.get("definition"), other.get("definition")
-    if before is not None and after is not None and before != after:
-        removed = set(before.split("\n")) - set(after.split("\n"))
-        added = set(after.split("\n")) - set(before.split("\n"))
-        for sign, lines in (("-", removed), ("+", added)):
-            for line in sorted(lines):
-                yield "definition: %s %s" % (sign, line.strip())
+    if one["control"] != other["control"]:
+        yield "control: %s -> %s" % (short(one["control"]), short(other["control"]))
+    for line in changed_lines(one.get("definition"), other.get("definition")):
+        yield "definition: %s %s" % (line[0], line[1:].strip())
+
+
+def changed_lines(before, after):
+    """The lines of two texts, None for no text, that are not in both in the same order; after
+    - or +."""
+    old, new = ([] if text is None else text.split("\n") for text in (before, after))
+    # Two lines for names of files come first.
+    told_lines = itertools.islice(difflib.unified_diff(old, new, n=0), 2, None)
+    return [line for line in told_lines if line[0] in "-+"]
 
 
 def told(expected):
@@ -113,8 +126,7 @@ def figures_of(case):
 
 
 def compare_figures(one, other, exact):
-    """Texts. Exact: under virtual time every count that changed says something; else only rates
-    do that differ by more than chance."""
+    """Texts: of every count that changed, or only of rates that differ by more than chance."""
     before, after = figures_of(one), figures_of(other)
     for name in sorted(before.keys() | after.keys()):
         old, new = before.get(name), after.get(name)
@@ -157,40 +169,67 @@ def compare_facts(label, one, other):
                              "%s -> %s" % (short(old["value"]), short(new["value"])))
 
 
-def compare(one, other):
+def splats(made):
+    """Lines of a kernel's log that should not be there."""
+    if made.header["outcome"] != "SPLAT":
+        return []
+    return made.header.get("reason", "SPLAT").split("\n")
+
+
+def compare_splats(label, one, other):
+    before = splats(one)
+    known = {VARIES.sub("", line) for line in before}
+    new = [line for line in splats(other) if VARIES.sub("", line) not in known]
+    if new:
+        yield Difference("splat", label, "", "%s -> %s" % (
+            "\n".join(before) or one.header["outcome"], "\n".join(new)))
+
+
+def repeats(one, other):
+    """Whether one is the other once more, under virtual time: then every count that changed says
+    something. Of two kernels, of other seeds, or beside other cases no count is the same."""
+    return (one.header["exact"] and other.header["exact"]
+            and one.cases.keys() == other.cases.keys()
+            and all(one.header[key] == other.header[key] for key in ("label", "suite", "seeds")))
+
+
+def compare(one, other, exact):
     """Every Difference of two Stored."""
     label = other.label if one.label == other.label else "%s -> %s" % (one.label, other.label)
-    if other.lost and not one.lost:
+    if other.lost:
         return [Difference("lost", label, "", other.lost)]
-    # Of two kernels no count is the same.
-    exact = one.header["exact"] and other.header["exact"] and one.label == other.label
-    splat = [Difference("splat", label, "", "%s -> %s" % (
-        one.header["outcome"], other.header.get("reason", other.header["outcome"])))
-             ] if other.header["outcome"] == "SPLAT" != one.header["outcome"] else []
-    return [*splat, *compare_cases(label, one.cases, other.cases, exact),
+    return [*compare_splats(label, one, other),
+            *compare_cases(label, one.cases, other.cases, exact or repeats(one, other)),
             *compare_facts(label, one.facts, other.facts)]
 
 
-def compare_sets(ones, others):
-    """Of two lists of Stored: each with that of its label, but one with one whatever they are."""
+def compare_new(made):
+    """Every Difference of a Stored that there is nothing to compare with."""
+    if made.lost:
+        return [Difference("lost", made.label, "", made.lost)]
+    found = [Difference("failure", made.label, case["case"], "new: " + outcome(case))
+             for case in made.cases.values() if case["outcome"] in stored.BAD]
+    found += [Difference("splat", made.label, "", line) for line in splats(made)]
+    return [*found, Difference("new", made.label, "", "%d cases, %d facts" % (
+        len(made.cases), len(made.facts)))]
+
+
+def pairs(ones, others):
+    """(before, after) of two lists of Stored: each with that of its label, None where there is
+    none; but one with one whatever they are."""
     if len(ones) == len(others) == 1:
-        return compare(ones[0], others[0])
+        return [(ones[0], others[0])]
     before = {made.label: made for made in ones}
     after = {made.label: made for made in others}
-    found = []
-    for label in [*before, *(label for label in after if label not in before)]:
-        if label not in after:
-            found.append(Difference("lost", label, "", "there before, not any more"))
-        elif label in before:
-            found += compare(before[label], after[label])
-        elif after[label].lost:
-            found.append(Difference("lost", label, "", after[label].lost))
+    return [(before.get(label), after.get(label)) for label in dict.fromkeys([*before, *after])]
+
+
+def compare_pairs(found, exact=False):
+    """Every Difference of some pairs; exact: every count that changed is one."""
+    for one, other in found:
+        if other is None:
+            yield Difference("lost", one.label, "", "there before, not any more")
+        elif one is None:
+            yield from compare_new(other)
         else:
-            bad = [case for case in after[label].cases.values() if case["outcome"] in stored.BAD]
-            found += [Difference("failure", label, case["case"], "new: " + outcome(case))
-                      for case in bad]
-            if after[label].header["outcome"] == "SPLAT":
-                found.append(Difference("splat", label, "", after[label].header["reason"]))
-            found.append(Difference("new", label, "", "%d cases, %d facts" % (
-                len(after[label].cases), len(after[label].facts))))
-    return found
+            yield from compare(one, other, exact)

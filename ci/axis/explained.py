@@ -10,7 +10,7 @@ from axis import jsonl, stored
 from axis.jsonl import Malformed
 
 FILE = "explained.toml"
-VERSION = re.compile(r"\d+(\.\d+)+")
+VERSION = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})+")
 
 
 def is_version(value):

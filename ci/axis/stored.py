@@ -16,7 +16,8 @@ OUTCOMES = ("PASS", "XFAIL", "SKIP", "XPASS", "ERROR", "TIMEOUT", "CRASH", "FAIL
 # Of a run: all is there; all is there, and the kernel's log has what it should not.
 WHOLE = ("DONE", "SPLAT")
 BAD = ("FAIL", "CRASH", "TIMEOUT", "ERROR", "XPASS")
-LABEL = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,60}")
+# As long as the release of a kernel that was built here may be, and what it may hold.
+LABEL = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+~-]{0,200}")
 NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+/-]{0,200}")
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FOLDER = os.path.join(ROOT, "results", "matrix")
@@ -57,10 +58,16 @@ def is_metric(value):
             and (len(value) == 1 or value[0] <= value[1]))
 
 
+def is_end(value):
+    """Of a range: a number that is no larger than a count can be, or null."""
+    return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)
+                             and abs(value) < 1 << 64)
+
+
 def is_expect(value):
     """[least, most, unit], an open end is null."""
     return (isinstance(value, list) and len(value) == 3 and value[2] in ("rate", "count")
-            and all(end is None or isinstance(end, (int, float)) for end in value[:2]))
+            and all(map(is_end, value[:2])))
 
 
 def is_exception(value):
