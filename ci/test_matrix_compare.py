@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """ci/matrix compare, with made runs."""
 
+import json
 import os
 import sys
 import unittest
@@ -10,7 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.dont_write_bytecode = True
 sys.path.insert(0, HERE)
 from axis import differences, stored  # noqa: E402
-from made_runs import DEFINITION, FACTS, Made, case  # noqa: E402
+from made_runs import DEFINITION, FACTS, Made, case, matrix  # noqa: E402
 
 
 class Compare(Made):
@@ -43,6 +44,33 @@ class Compare(Made):
         self.changed(1, "definition: - broken.chain =0", r"definition: \+ broken.chain <=3",
                      definition=DEFINITION.replace("=0", "<=3"))
 
+    def definitions(self, before, after, *says):
+        cases = [case("a/one")]
+        out = self.compare(*self.both({"cases": cases, "definition": before},
+                                      {"cases": cases, "definition": after}), 1)
+        self.assertEqual([line.split("a/one: ")[1] for line in out.splitlines()[1:-1]],
+                         ["definition: " + text for text in says])
+
+    def test_altered_definition(self):
+        # The same lines are no more the same definition than the same words.
+        self.definitions("a\nb\n", "a\nb\nb\n", "+ b")
+        self.definitions("a\nb\nb\n", "a\nb\n", "- b")
+        self.definitions("a\n-- b\n", "-- b\na\n", "+ -- b", "- -- b")
+        self.definitions("a\n", "a", "- ")
+
+    def test_definition_gone(self):
+        one, other = self.both()
+        with open(other, encoding="ascii") as file:
+            text = file.read()
+        self.write(other, text.replace(',"definition":%s' % json.dumps(DEFINITION), "", 1))
+        self.compare(one, other, 1, "a/one: definition: - broken.chain =0")
+        self.compare(other, one, 1, r"a/one: definition: \+ broken.chain =0")
+
+    def test_control(self):
+        control = {"cases": [case("a/one", control=True), case("a/two")]}
+        self.compare(*self.both(control), 1, "6.1: a/one: control: true -> false", "1 regressions")
+        self.changed(1, "6.1: a/one: control: false -> true", **control)
+
     def test_outcomes(self):
         for outcome in ("FAIL", "ERROR", "TIMEOUT", "CRASH", "XPASS"):
             self.changed(1, r"REGRESSION: new failures \(1\):\n  6.1: a/one: PASS -> %s: why"
@@ -65,6 +93,47 @@ class Compare(Made):
         self.compare(*self.both(splat, splat), 0)
         self.compare(*self.both(splat), 0)
 
+    def splats(self, before, after, status, *says):
+        both = [{"outcome": "SPLAT", "groups": [{"reason": line} for line in lines]}
+                for lines in (before, after)]
+        self.compare(*self.both(*both), status, *says)
+
+    def test_splat_beside_another(self):
+        self.splats(["BUG: x"], ["BUG: y"], 1, "  6.1: BUG: x -> BUG: y\n", "1 regressions")
+        self.splats(["BUG: x"], ["BUG: x", "BUG: y"], 1, "  6.1: BUG: x -> BUG: y\n")
+        self.splats(["BUG: x", "BUG: y"], ["BUG: y"], 0, "0 differences")
+        # The same one at another time, on another processor.
+        line = "[%12.6f] WARNING: CPU: %d PID: %d at mm/mmap.c:12 f+0x1/0x2"
+        self.splats([line % (1, 0, 77)], [line % (12345.6, 1, 8)], 0, "0 differences")
+        # Of lines that say no more the time is all there is.
+        cut = "[%12.6f] ------------[ cut here ]------------"
+        self.splats([cut % 1], [cut % 1], 0, "0 differences")
+        self.splats([cut % 1], [cut % 2], 1, "1 regressions")
+
+    def test_splat_of_a_new_label(self):
+        self.store(self.run_dir("one"))
+        after = self.run_dir("other", outcome="SPLAT", groups=[])
+        self.run_dir("other", label="6.12", outcome="SPLAT", groups=[])
+        self.compare(self.store_dir, after, 1, "  6.1: DONE -> SPLAT\n", "  6.12: SPLAT\n",
+                     "1 compared, 3 differences")
+
+    def test_lost_twice(self):
+        lost = self.run_dir("lost", outcome="LOST", reason="panic")
+        self.compare(lost, lost, 1, "6.1: LOST: panic",
+                     "0 compared, 1 differences, 0 figures, 1 regressions")
+        self.store(self.run_dir("one"))
+        self.compare(lost, "6.1", 0, "0 compared, ")
+
+    def test_no_case_matches(self):
+        one, other = self.both(None, {"cases": [case("a/one")]})
+        for globs in (["b/*"], ["a/*", "--case", "b/*"]):
+            done = matrix("compare", one, other, "--case", *globs)
+            self.assertEqual((done.returncode, done.stdout, done.stderr),
+                             (2, "", "ci/matrix compare: no case matches b/*\n"))
+        # One that is gone, or new, was meant.
+        self.compare(one, other, 1, r"cases gone \(1\)", arguments=["--case", "a/two"])
+        self.compare(other, one, 0, r"new cases \(1\)", arguments=["--case", "a/two"])
+
     def test_some_cases(self):
         one, other = self.both(None, {"cases": [case("a/one")], "facts": FACTS[1:]})
         self.compare(one, other, 1, "2 regressions")
@@ -85,6 +154,31 @@ class Compare(Made):
         self.compare(*self.both(clock, {**clock, "cases": cases}), 0, " 0 figures")
         cases = [case("a/one", k=100), case("a/two")]
         self.compare(*self.both(clock, {**clock, "cases": cases}), 0, " 1 figures")
+
+    def test_exact_is_every_figure(self):
+        # By whatever clock, of whatever labels and seeds.
+        clock = {"accelerator": "wall clock", "kind": "tool", "facts": []}
+        other = {**clock, "label": "perf-7", "seed": 2, "cases": [case("a/one", n=999)]}
+        one = self.run_dir("one", **clock, cases=[case("a/one")])
+        other = self.run_dir("other", **other)
+        self.compare(one, other, 0, " 0 figures, 0 regressions")
+        self.compare(one, other, 1, "judged.chain: 1000 -> 999", "verdict.chain.exact: 1000 -> 999",
+                     " 3 figures, 3 regressions", arguments=["--exact"])
+
+    def test_counts_of_other_runs(self):
+        cases = [case("a/one", n=999), case("a/two")]
+        self.changed(0, "judged.chain: 1000 -> 999", cases=cases)
+        for other in ({"seed": 2}, {"suite": "full"}, {"label": "6.2"}):
+            one, after = self.run_dir("one"), self.run_dir("other%s" % other, cases=cases, **other)
+            self.compare(one, after, 0, " 0 figures")
+        self.changed(0, " 0 figures", cases=[*cases, case("a/x")])
+        # Whichever of them are asked for, the runs are what they are.
+        self.changed(0, " 0 figures", cases=[*cases, case("a/x")], arguments=["--case", "a/one"])
+        one = self.run_dir("one")
+        self.run_dir("two", seed=2)
+        both = self.path("both")
+        self.store(one, self.path("two"), to=both)
+        self.compare(one, both, 0, " 0 figures")
 
     def test_folders_labels_and_runs(self):
         self.run_dir("one", label="6.12")

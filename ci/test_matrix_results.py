@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """ci/matrix store and report, with made runs; and that results/MATRIX.md is up to date."""
 
+import contextlib
+import errno
 import json
 import os
 import re
 import subprocess
 import sys
 import unittest
+import unittest.mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.dont_write_bytecode = True
@@ -41,12 +44,16 @@ class Store(Made):
             self.assertEqual(one.read(), other.read())
 
     def test_seeds_are_summed(self):
-        first = self.run_dir("run", [case("a/one", k=1, n=100), case("a/two")], seed=3)
+        first = self.run_dir("run", [case("a/one", k=1, n=100), case("a/two")], seed=3,
+                             command="run --seed 3")
         other = self.run_dir("other", [case("a/one", "FAIL", "too many", k=2, n=50),
-                                       case("a/two")], seed=1)
+                                       case("a/two")], seed=1,
+                             command=["run", "--seed", "1"])
         self.store(first, other)
         made = stored.load(self.stored())
         self.assertEqual(made.header["seeds"], [1, 3])
+        # Each has a part of it.
+        self.assertEqual(made.header["command"], "run --seed 1; run --seed 3")
         one = made.cases["a/one"]
         self.assertEqual(one["metrics"]["broken.chain"], [3, 150])
         self.assertEqual((one["outcome"], one["outcomes"]), ("FAIL", ["FAIL", "PASS"]))
@@ -89,6 +96,84 @@ class Store(Made):
         self.store(self.path("run"))
         self.assertEqual(stored.load(self.stored()).cases["a/one"]["why"],
                          "DIR/a/one/truth: is torn")
+
+    def test_same_bytes_from_everywhere(self):
+        own = self.path("run", "6.1")
+        why = "0.5 of 6.1. In %s.partial/x, %s: no %s2/y." % (own, own, own)
+        self.run_dir("run", [case("a/one", "ERROR", why)])
+        for number, (cwd, folder) in enumerate(((self.dir, "run"), (self.path("run"), "."),
+                                                (self.path("run"), "6.1"), (own, "."),
+                                                (own, ".."), ("/", own))):
+            to = self.path("to%d" % number)
+            with contextlib.chdir(cwd):
+                self.store(folder, to=to)
+            self.assertEqual(stored.load(self.stored(folder=to)).cases["a/one"]["why"],
+                             "0.5 of 6.1. In DIR/x, DIR: no %s2/y." % own)
+
+    def test_label_of_a_given_kernel(self):
+        label = "6.12.117-rc1~next+deb12-cloud-" + "x" * 40
+        folder = self.run_dir("run", label=label)
+        self.store(folder)
+        self.assertEqual(matrix("compare", self.stored(label), folder).returncode, 0)
+        self.assertEqual(matrix("report", "--folder", self.store_dir).returncode, 0)
+
+    def says(self, done, text):
+        """One line, and no traceback."""
+        self.assertEqual((done.returncode, done.stderr),
+                         (99, "ci/matrix %s: %s\n" % (done.args[0], text)))
+
+    def test_where_nothing_can_be_written(self):
+        folder, file = self.run_dir("run"), self.write(self.path("file"), "")
+        self.says(matrix("store", "--to", file, folder), "%s: File exists" % file)
+        self.says(matrix("store", "--to", file + "/x", folder), "%s/x: Not a directory" % file)
+        self.store(folder)
+        for output in (self.dir, self.store_dir + "/"):
+            self.says(matrix("report", "--folder", self.store_dir, "-o", output),
+                      "%s: Is a directory" % output)
+
+    def process(self, *arguments, **more):
+        """A process of its own, whose output is what is tested."""
+        return subprocess.run([sys.executable, os.path.join(HERE, "matrix"), *arguments],
+                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60,
+                              check=False, text=True, **more)
+
+    def test_full_output(self):
+        folder = self.run_dir("run")
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = self.process("compare", folder, folder, stdout=full)
+        self.assertEqual((done.returncode, done.stderr),
+                         (99, "ci/matrix compare: No space left on device\n"))
+
+    def test_output_without_such_letters(self):
+        one, other = self.run_dir("one"), self.run_dir("other", [case("a/one", "FAIL", "\u2192"),
+                                                                case("a/two")])
+        done = self.process("compare", one, other, stdout=subprocess.PIPE,
+                            env={**os.environ, "PYTHONIOENCODING": "ascii"})
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        self.assertIn("PASS -> FAIL: \\u2192\n", done.stdout)
+
+    def test_all_or_nothing(self):
+        self.run_dir("run", label="6.12")
+        self.store(self.run_dir("run"))
+        before = {name: os.stat(os.path.join(self.store_dir, name)).st_ino
+                  for name in os.listdir(self.store_dir)}
+        full = OSError(errno.ENOSPC, "No space left on device")
+        with unittest.mock.patch("axis.replace.write", side_effect=[None, full]):
+            done = matrix("store", "--to", self.store_dir, self.path("run"))
+        self.says(done, "%s: No space left on device" % self.stored("6.12"))
+        # A folder is in the way of the second.
+        os.unlink(self.stored("6.12"))
+        os.mkdir(self.stored("6.12"))
+        del before["6.12.jsonl"]
+        done = matrix("store", "--to", self.store_dir, self.path("run"))
+        self.says(done, "%s: Is a directory" % self.stored("6.12"))
+        os.rmdir(self.stored("6.12"))
+        self.assertEqual(before, {name: os.stat(os.path.join(self.store_dir, name)).st_ino
+                                  for name in os.listdir(self.store_dir)})
+
+
+def without(record, key):
+    return {name: value for name, value in record.items() if name != key}
 
 
 class Hostile(Made):
@@ -144,6 +229,10 @@ class Hostile(Made):
         self.says(":2: 'id' is 'x'; expected '6.1 case a/one'", self.altered(2, id="x"))
         self.says(":3: '6.1 case a/one' stands in line 2 already",
                   [self.lines[0], self.lines[1], self.lines[1], *self.lines[3:]])
+        for end in ("1" + "0" * 400, "1e999", "true", '"1"'):
+            self.says(":2: 'expect' cannot be", [self.lines[0], self.lines[1].replace(
+                '"expect":{"broken.chain":[0,0,', '"expect":{"broken.chain":[0,%s,' % end),
+                *self.lines[2:]])
         self.says(":4: 'value' cannot be", self.altered(4, value={"a": 1}))
         self.says(":1: 'label' cannot be", self.altered(1, label="../../x"))
         self.says(":1: 'format' cannot be 2", self.altered(1, format=2))
@@ -159,7 +248,23 @@ class Hostile(Made):
         for file, text, says in (
                 ("cell.json", "[]", "cell.json:1: expected an object"),
                 ("cell.json", json.dumps({**CELL, "seed": -1}), "cell.json:1: 'seed' cannot be -1"),
-                ("cell.json", json.dumps({**CELL, "kernel": "/x"}), "cell.json:1: 'id' cannot be"),
+                ("cell.json", json.dumps({**CELL, "kernel": "/x"}), "cell.json:1: 'kernel' cannot be"),
+                ("cell.json", json.dumps({"kernel": None, **without(CELL, "kernel")}),
+                 "cell.json:1: 'kernel' cannot be None"),
+                ("cell.json", json.dumps(without(CELL, "kernel")),
+                 "cell.json:1: 'kernel' is missing"),
+                ("cell.json", json.dumps({**CELL, "kind": "tool"}),
+                 "cell.json:1: 'label' is missing"),
+                ("cell.json", json.dumps({**CELL, "command": [1, 2]}),
+                 r"cell.json:1: 'command' cannot be \[1, 2\]"),
+                ("results.jsonl", json.dumps(case("a/one", exceptions=[1, [2]])) + "\n",
+                 "results.jsonl:1: an exception cannot be 1"),
+                ("results.jsonl", json.dumps(case("a/one", exceptions=[
+                    {"metric": metric, "cause": "x", "count": 1} for metric in ("m", None)]))
+                 + "\n", r"results.jsonl:1: an exception cannot be \[None, 'x', 1\]"),
+                ("results.jsonl", json.dumps(case("a/one", metrics={
+                    "m": {"k": 1, "expect": 5, "unit": "count"}})) + "\n",
+                 "results.jsonl:1: 'expect' of 'm' cannot be 5"),
                 ("results.jsonl", '{"case": "../../x"}\n', "results.jsonl:1: 'case' cannot be|"
                  "results.jsonl:1: "),
                 ("results.jsonl", json.dumps(case("a/one", metrics=3)) + "\n",
@@ -251,12 +356,25 @@ class Report(Made):
         self.store(self.run_dir("run", facts=FACTS[1:]))
         self.assertEqual(matrix(*check).returncode, 1)
 
+    def test_folder_by_another_name(self):
+        self.make()
+        for cwd, folder in ((self.dir, "results/matrix/"), (self.store_dir, "."),
+                            (self.store_dir, "../matrix")):
+            os.unlink(self.path("results", "MATRIX.md"))
+            with contextlib.chdir(cwd):
+                for more in ((), ("--check",)):
+                    done = matrix("report", "--folder", folder, *more)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(os.path.exists(self.path("results", "MATRIX.md")))
+            self.assertFalse(os.path.exists(os.path.join(self.store_dir, "MATRIX.md")))
+
     def test_bad_explanations(self):
         self.make()
         for text, says in (("[[explained]]\n[", "explained.toml: "),
                            ("[[explained]]\nfact = 1\n", "explanation 1: 'fact' cannot be 1"),
                            ("[[change]]\n", "expected nothing but [[explained]]"),
                            (EXPLAINED.replace('"6.1"', '"soon"'), "'from' cannot be 'soon'"),
+                           (EXPLAINED.replace("6.12", "6." + "9" * 5000), "'to' cannot be '6.99"),
                            (EXPLAINED.replace("6.12", "6.1"), "from 6.1 to 6.1 is no way")):
             self.write(os.path.join(self.store_dir, explained.FILE), text)
             done = matrix("report", "--folder", self.store_dir)

@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """ci/matrix tools, with a made jitproof."""
 
+import contextlib
+import io
 import json
 import os
+import signal
+import subprocess
 import sys
 import unittest
 import unittest.mock
@@ -20,6 +24,12 @@ JITPROOF = """#!/bin/sh
 echo "$JITPROOF_PERF $@" >>"$CALLS"
 while [ "$1" != -o ]; do shift; done
 [ -z "$RUN" ] || cp -r "$RUN" "$2"
+if [ "$READY" ]; then
+	sleep 600 &
+	trap 'kill $!; echo ended >>"$CALLS"; exit 130' INT TERM
+	echo >"$READY"
+	wait
+fi
 echo "last words"
 exit $STATUS
 """
@@ -82,6 +92,78 @@ class Tools(Made):
         self.assertEqual(done.returncode, 1)
         self.assertIn("LOST: jitproof run ended with 99: last words", done.stdout)
         self.refused(self.path("out"), says="LOST: jitproof run ended with 99")
+
+    def calls(self):
+        with open(self.path("calls"), encoding="utf-8") as file:
+            return file.read().splitlines()
+
+    def interrupted(self, number):
+        """What is left of it once a signal came in the midst of a run."""
+        ready = self.path("ready")
+        os.mkfifo(ready)
+        process = subprocess.Popen(
+            [sys.executable, os.path.join(HERE, "matrix"), "tools", "--jitproof", self.jitproof,
+             "--perf-dir", self.path("perf"), "-o", self.path("out"), "--perf", "6.12"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "CALLS": self.path("calls"), "RUN": self.path("made/6.1"),
+                 "READY": ready},
+            # Whoever started this test may have it ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        with open(ready, encoding="ascii") as file:
+            file.read()
+        process.send_signal(number)
+        out, errors = process.communicate(timeout=60)
+        os.unlink(ready)
+        self.assertEqual((process.returncode, out, errors), (
+            130, "", "ci/matrix tools: interrupted; what was not finished is gone\n"))
+        self.assertEqual(self.calls()[-1], "ended")
+        self.assertEqual(os.listdir(self.path("out")), [])
+
+    def test_interrupted(self):
+        self.interrupted(signal.SIGTERM)
+        self.interrupted(signal.SIGINT)
+
+    def test_what_is_there_is_seen_first(self):
+        os.makedirs(self.path("out", "perf-6.12.seed-2"))
+        done = self.tools("--seed", "1", "--seed", "2")
+        self.assertEqual((done.returncode, done.stderr), (
+            99, "ci/matrix tools: %s: is there already\n" % self.path("out", "perf-6.12.seed-2")))
+        self.assertEqual(self.calls(), [])
+
+    def test_twice(self):
+        self.assertEqual(self.tools("--perf", "6.12", "6.12", "trixie", "--seed", "1",
+                                    "--seed", "1").returncode, 0)
+        self.assertEqual(len(self.calls()), 1)
+        # Two that would be called alike.
+        self.write(self.path("perf", "sid", "fetched.json"), json.dumps(
+            {"version": "6.12.200", "packages": []}))
+        done = self.tools("-o", self.path("other"), "--perf", "6.12", "sid")
+        self.assertEqual((done.returncode, done.stderr), (
+            2, "ci/matrix tools: two of these perfs would be %s\n" % self.path(
+                "other", "perf-6.12")))
+        self.assertEqual(len(self.calls()), 1)
+
+    def test_no_seed(self):
+        for seed in ("-1", str(1 << 64), "x"):
+            with self.assertRaises(SystemExit) as ended, \
+                    contextlib.redirect_stderr(io.StringIO()) as errors:
+                self.tools("--seed=" + seed)
+            self.assertEqual(ended.exception.code, 2)
+            self.assertIn("argument --seed: ", errors.getvalue())
+
+    def test_where_nothing_can_be_written(self):
+        file = self.write(self.path("file"), "")
+        for option, says in (("-o", file + ": File exists"),
+                             ("--perf-dir", file + "/bullseye: Not a directory"),
+                             ("--jitproof", file + ": is not built")):
+            done = self.tools(option, file)
+            self.assertEqual((done.returncode, done.stderr),
+                             (99, "ci/matrix tools: %s\n" % says))
+
+    def test_whole_paths(self):
+        with contextlib.chdir(self.dir):
+            self.assertEqual(self.tools("-o", "out").returncode, 0)
+        self.assertIn(" -o %s " % self.path("out", "perf-6.12.partial"), self.calls()[0])
 
     def test_missing(self):
         # Nothing is downloaded for a version that no suite can have.
