@@ -374,7 +374,8 @@ class Report(Made):
                            ("[[explained]]\nfact = 1\n", "explanation 1: 'fact' cannot be 1"),
                            ("[[change]]\n", "expected nothing but [[explained]]"),
                            (EXPLAINED.replace('"6.1"', '"soon"'), "'from' cannot be 'soon'"),
-                           (EXPLAINED.replace("6.12", "6." + "9" * 5000), "'to' cannot be '6.99"),
+                           (EXPLAINED.replace("6.12", "6." + "9" * 5000),
+                            "'to' cannot be '6.99"),
                            (EXPLAINED.replace("6.12", "6.1"), "from 6.1 to 6.1 is no way")):
             self.write(os.path.join(self.store_dir, explained.FILE), text)
             done = matrix("report", "--folder", self.store_dir)
