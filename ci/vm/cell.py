@@ -14,7 +14,7 @@ import time
 
 import debian_packages
 
-from vm import bundle, guest, job, kernel_log, qemu, suites
+from vm import bundle, guest, job, kernel_log, kernels, qemu, suites
 
 OUTCOMES = ("DONE", "SPLAT", "ERROR", "LOST")  # the worst last
 LAST_LINES = 30
@@ -171,6 +171,8 @@ class Cell:
             "qemu": plan.qemu.version, "qemu_package": plan.qemu.package,
             "accelerator": plan.accelerator, "suite": plan.suite, "seed": plan.seed,
             "memory": plan.config["qemu"]["memory"],
+            # Another build of the same suite is another run.
+            "jitproof_sha256": kernels.sha256_of(plan.jitproof),
             "outcome": max((group["outcome"] for group in self.groups), key=OUTCOMES.index),
             "groups": self.groups,
         }
