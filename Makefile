@@ -12,11 +12,16 @@ prefix	?= /usr/local
 ARCH	:= $(shell $(CC) -dumpmachine | cut -d- -f1)
 HAVE_ZSTD := $(shell $(PKG) --exists libzstd 2>/dev/null && echo 1)
 
+# The same tree gives the same bytes wherever it lies: a guest's run depends on each of them.
+ANYWHERE := -ffile-prefix-map='$(CURDIR)=.'
+# So each folder of binaries has a link to the adapters.
+ADAPTERS := $(addsuffix profiler,$(O)/ $(O)/selftest/ $(O)/asan/)
+
 # Frame pointers in our own frames: the kernel's walk must cross them to the thread's root.
 JP_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. -MMD -MP -pthread -fno-omit-frame-pointer \
 	-fno-optimize-sibling-calls -fasynchronous-unwind-tables \
 	-Wall -Wextra -Wmissing-prototypes -Wstrict-prototypes -Wshadow -Wvla -Wpointer-arith \
-	-Wno-unused-parameter $(WERROR) -DJP_PROFILERS='"$(CURDIR)/harness/profiler"' \
+	-Wno-unused-parameter $(WERROR) $(ANYWHERE) \
 	$(if $(HAVE_ZSTD),-DJP_HAVE_ZSTD)
 JP_LDLIBS := -pthread -ldw -lelf $(if $(HAVE_ZSTD),-lzstd) -lm
 
@@ -70,7 +75,7 @@ STATIC_OBJ := $(patsubst %,$(O)/harness/%.o,command/main registry error truth/wr
 	image option path plan program publish stage arch/$(ARCH)) \
 	$(patsubst %.c,$(O)/%.o,$(wildcard workloads/publish/*.c))
 
-all: $(O)/jitproof $(STATIC) ## build $(O)/jitproof
+all: $(O)/jitproof $(STATIC) $(ADAPTERS) ## build $(O)/jitproof
 
 $(O)/jitproof: $(OBJ)
 	$(call SAY,LD,$@)
@@ -106,7 +111,11 @@ $(O)/expected.S: $(EXPECTED_LIST) $(EXPECTED) Makefile
 
 $(O)/expected.o: $(O)/expected.S
 	$(call SAY,AS,$@)
-	$(Q)$(CC) $(CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(CFLAGS) $(ANYWHERE) -c -o $@ $<
+
+$(ADAPTERS):
+	@mkdir -p $(@D)
+	@ln -sfn '$(CURDIR)/harness/profiler' $@
 
 $(O)/selftest/test_%: $(O)/harness/selftest/test_%.o $(PARTS)
 	@mkdir -p $(@D)
@@ -184,8 +193,8 @@ cost: all ## measure what whole stacks cost, by strategy
 $(O)/vm/init: ci/vm/init.c Makefile
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wshadow $(WERROR) $(CFLAGS) $(LDFLAGS) \
-		-static -o $@ $<
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wshadow $(WERROR) $(CFLAGS) $(ANYWHERE) \
+		$(LDFLAGS) -static -o $@ $<
 
 # Loaded into QEMU, so never built for a sanitizer.
 $(O)/vm/clock.so: ci/vm/clock.c Makefile

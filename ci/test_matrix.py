@@ -130,10 +130,6 @@ class KernelLog(unittest.TestCase):
         self.assertEqual(self.scan(text, allow=[known]), [])
         self.assertEqual(len(self.scan(text, allow=[known], release="6.16.1")), 1)
         self.assertEqual(len(self.scan("BUG: other", text, allow=[known])), 1)
-        with self.assertRaises(kernel_log.Unscannable):
-            kernel_log.allowed([{"pattern": "x", "reason": " "}])
-        with self.assertRaises(TypeError):
-            kernel_log.allowed([{"pattern": "x"}])
 
     def test_a_log_that_cannot_be_scanned_is_not_clean(self):
         for log in ("", "4,7,1,-;later", FIRST + "\n6,2,1,-;one is missing",
@@ -232,8 +228,6 @@ class Choice(unittest.TestCase):
         self.assertEqual(len(suites.unlisted(results, [], "6.12")), 1)
         for change in ({"why": "memfd"}, {"case": "y/*"}, {"kernels": r"5\."}):
             self.assertEqual(len(suites.unlisted(results, [{**entry, **change}], "6.12")), 1)
-        with self.assertRaises(Missing):
-            suites.unlisted(results, [{**entry, "reason": ""}], "6.12")
 
     def test_groups(self):
         config = {"suites": {"short": {"at_most": 2, "groups": [
@@ -262,10 +256,20 @@ class Configuration(Folder):
         with open(os.path.join(HERE, "matrix.toml"), "rb") as file:
             good = file.read()
         path = self.path("c.toml")
-        for data, says in ((b"a =", "value"), (b"\xff", "decode"), (b"", "a table [kernels]"),
-                           (b"a = " + b"[" * 100000, ""), (b"kernels = 3", "a table [kernels]"),
-                           (good.replace(b"flavour = ", b"color = "), "[kernels] flavour"),
-                           (good.replace(b"memory = 3072", b"memory = 'x'"), "[qemu] memory")):
+        for data, says in ((b"a =", "value"), (b"\xff", "decode"), (b"", "[kernels]: expected a"),
+                           (b"a = " + b"[" * 100000, ""),
+                           (b"kernels = 3", "[kernels]: expected a table"),
+                           (good.replace(b"flavour = ", b"color = "), "[kernels]: flavour"),
+                           (good.replace(b"memory = 3072", b"memory = 'x'"), "[qemu]: memory"),
+                           (good.replace(b'"6.12"', b"6.12"), "versions: expected a list"),
+                           (good.replace(b"at_most = 70", b"at_most = 0"), "short]: at_most"),
+                           (good.replace(b"smp = 2", b"smp = true", 1), "groups]]: smp"),
+                           (good.replace(b"cases = [", b"cases = [[],", 1), "groups]]: cases"),
+                           (good + b"[[skips]]\ncase='x'\nwhy='('\nreason='y'\n", "]]: why"),
+                           (good + b"[[skips]]\ncase='x'\nwhy='x'\nreason=' '\n", "reason"),
+                           (good + b"[[allowed]]\npattern='x'\nreason='y'\nmore=1\n", "more"),
+                           (good + b"[[allowed]]\npattern='x'\n", "]]: reason"),
+                           (good + b"[[allowed]]\npattern=1\nreason='y'\n", "]]: pattern")):
             with open(path, "wb") as file:
                 file.write(data)
             for command in ("kernels", "run"):
@@ -290,8 +294,6 @@ class Ours(unittest.TestCase):
                          {name.split("/")[0] for name in short})
         full = [name for group in suites.groups(config, names, "full", []) for name in group.cases]
         self.assertEqual(sorted(full), sorted(names))
-        kernel_log.allowed(config.get("allowed", []))
-        self.assertEqual(suites.unlisted([], config["skips"], "6.12"), [])
 
 
 class Image(Folder):
@@ -324,7 +326,9 @@ class Unjudged(Folder):
                              stderr=subprocess.PIPE, check=False, encoding="utf-8")
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn("\n# 1 of 1: preexisting/anon.attach.exec: ", run.stdout)
-        self.assertNotIn("\nok", run.stdout)
+        self.assertNotIn("KTAP", run.stdout)
+        with open(self.path("run/ktap.txt"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "KTAP version 1\n1..1\n")
         self.assertEqual(os.path.getsize(self.path("run/results.jsonl")), 0)
         subprocess.run([os.path.abspath(jitproof), "judge", "--results", "results", "run"],
                        cwd=self.folder, stdout=subprocess.DEVNULL, check=False)
@@ -349,7 +353,7 @@ class Machines(Folder):
                          qemu.Qemu(path, "10.0", ""), (suites.Group("one", 1, cases),), config,
                          {"one": b""},
                          os.environ.get("JITPROOF", os.path.join(HERE, "../build/jitproof")),
-                         "short", 1, "tcg", clock, "ci/matrix run")
+                         "short", 1, "tcg" if clock else "kvm", clock, "ci/matrix run")
         return cell.Cell(plan, self.folder, threading.Event(), lambda text: None)
 
     def result(self, *arguments, **more):
@@ -406,11 +410,9 @@ class Machines(Folder):
                 self.assertFalse(os.path.exists(self.path("6.12/results.jsonl")))
 
     def test_a_clock_that_cannot_be_loaded(self):
-        done = self.result(GOOD, clock=self.path("none.so"))
+        done = self.result(GOOD, clock=self.path("clock.so", b"no library"))
         self.assertEqual(done["outcome"], "LOST")
-        self.assertIn("none.so", done["groups"][0]["reason"])
-        with self.assertRaises(Missing):
-            self.make(GOOD, clock="a folder/clock.so").run()
+        self.assertIn("clock.so", done["groups"][0]["reason"])
 
     def test_an_interrupt_leaves_nothing(self):
         one = self.make(UP + "open(%r, 'w').write(str(os.getpid()))\ntime.sleep(1000)\n"
@@ -439,9 +441,9 @@ class Machines(Folder):
 
 class Words(unittest.TestCase):
     def test_no_device_asks_this_machine(self):
-        machine = qemu.Machine("k", "i", "a", 2, 64, "s", "o", clock="c")
-        words = qemu.command(qemu.Qemu("q", "10", ""), machine, 4096)
-        self.assertEqual(words[:3], ["env", "LD_PRELOAD=c", "q"])
+        machine = qemu.Machine("/k", "a", 2, 64, 4096)
+        words = qemu.command(qemu.Qemu("q", "10", ""), machine)
+        self.assertEqual(words[:3], ["env", "LD_PRELOAD=./clock.so", "q"])
         self.assertIn("shift=3,sleep=off", words)
         self.assertEqual([words[at + 1] for at, word in enumerate(words) if word == "-device"],
                          ["ivshmem-plain,memdev=output"])

@@ -18,16 +18,13 @@ def kvm_works(found, kernel, init):
         return False, "/dev/kvm cannot be opened"
     limits = {"boot": SECONDS, "case": SECONDS, "leave": SECONDS}
     with tempfile.TemporaryDirectory() as work:
-        with open(work + "/initrd", "wb") as file:
-            file.write(initramfs.build(init, {}, {"job": ""}))
-        debian_packages.write(work + "/output", "\0" * (1 << 20))
-        machine = qemu.Machine(kernel=kernel.path, initrd=work + "/initrd",
+        machine = qemu.Machine(kernel=os.path.abspath(kernel.path),
                                append="console=ttyS0,115200 panic=-1 cryptomgr.notests", smp=1,
-                               memory=512, serial=work + "/console", output=work + "/output",
-                               accelerator="kvm")
+                               memory=512, output=1 << 20, accelerator="kvm")
+        qemu.furnish(work, machine, initramfs.build(init, {}, {"job": ""}))
         try:
-            watch = guest.run(qemu.command(found, machine, 1 << 20), work + "/console",
-                              work + "/qemu.txt", limits, threading.Event(), lambda text: None)
+            watch = guest.run(qemu.command(found, machine), work, limits, threading.Event(),
+                              lambda text: None)
         except guest.Lost as reason:
             return False, str(reason)
         return (True, "") if watch.left == 0 else (False, "the guest said nothing")

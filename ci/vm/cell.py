@@ -14,7 +14,7 @@ import time
 
 import debian_packages
 
-from vm import bundle, guest, job, kernel_log, qemu, suites
+from vm import bundle, guest, job, kernel_log, kernels, qemu, suites
 
 OUTCOMES = ("DONE", "SPLAT", "ERROR", "LOST")  # the worst last
 LAST_LINES = 30
@@ -102,19 +102,14 @@ class Cell:
         return result
 
     def boot(self, group, work, append):
-        config, size = self.plan.config, self.plan.config["qemu"]["output"] << 20
-        with open(work + "/initrd", "wb") as file:
-            file.write(self.plan.initrds[group.name])
-        with open(work + "/output", "wb") as file:
-            file.truncate(size)
-        machine = qemu.Machine(kernel=self.plan.kernel.path, initrd=work + "/initrd",
-                               append=append, smp=group.smp,
-                               memory=config["qemu"]["memory"], serial=work + "/console",
-                               output=work + "/output", accelerator=self.plan.accelerator,
-                               clock=self.plan.clock)
-        return guest.run(qemu.command(self.plan.qemu, machine, size), work + "/console",
-                         work + "/qemu.txt", config["limits"], self.stopped,
-                         lambda text: self.tell("%s: %s" % (group.name, text)))
+        config = self.plan.config
+        machine = qemu.Machine(kernel=os.path.abspath(self.plan.kernel.path), append=append,
+                               smp=group.smp, memory=config["qemu"]["memory"],
+                               output=config["qemu"]["output"] << 20,
+                               accelerator=self.plan.accelerator, clock=self.plan.clock)
+        qemu.furnish(work, machine, self.plan.initrds[group.name])
+        return guest.run(qemu.command(self.plan.qemu, machine), work, config["limits"],
+                         self.stopped, lambda text: self.tell("%s: %s" % (group.name, text)))
 
     def take(self, group, work, watch, result):
         """What the guest left becomes the cell's."""
@@ -176,6 +171,8 @@ class Cell:
             "qemu": plan.qemu.version, "qemu_package": plan.qemu.package,
             "accelerator": plan.accelerator, "suite": plan.suite, "seed": plan.seed,
             "memory": plan.config["qemu"]["memory"],
+            # Another build of the same suite is another run.
+            "jitproof_sha256": kernels.sha256_of(plan.jitproof),
             "outcome": max((group["outcome"] for group in self.groups), key=OUTCOMES.index),
             "groups": self.groups,
         }

@@ -2,16 +2,48 @@
 """ci/matrix.toml, and the options that all subcommands about VMs share."""
 
 import os
+import re
 import tomllib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.dirname(os.path.dirname(HERE))
 
-# What each configuration has; what is in the lists is for their users to find out.
-TABLES = {"kernels": {"versions": list, "flavour": str, "suites": list},
-          "qemu": {"oldest": str, "suite": str, "package": str, "memory": int, "output": int},
-          "limits": {"boot": int, "case": int, "leave": int},
-          "suites": {}}
+def is_text(value):
+    return isinstance(value, str) and bool(value.strip())
+
+
+def is_pattern(value):
+    try:
+        return isinstance(value, str) and bool(re.compile(value))
+    except re.error:
+        return False
+
+
+def is_count(value):
+    return type(value) is int and value >= 1  # True is one, and no count
+
+
+def is_version(value):
+    return isinstance(value, str) and bool(re.fullmatch(r"\d+(\.\d+)*", value, re.ASCII))
+
+
+def list_of(is_one):
+    return lambda value: isinstance(value, list) and bool(value) and all(map(is_one, value))
+
+
+TEXT, TEXTS = (is_text, "a text"), (list_of(is_text), "a list of texts")
+PATTERN = (is_pattern, "a regular expression")
+COUNT = (is_count, "a number, 1 or more")
+VERSION, VERSIONS = (is_version, 'a version as "6.12"'), (list_of(is_version), "a list of versions")
+TABLES = {"kernels": {"versions": VERSIONS, "flavour": TEXT, "suites": TEXTS},
+          "qemu": {"oldest": VERSION, "suite": TEXT, "package": TEXT, "memory": COUNT,
+                   "output": COUNT},
+          "limits": {"boot": COUNT, "case": COUNT, "leave": COUNT}}
+# May be there, any number of times, with or without kernels.
+LISTS = {"skips": {"case": TEXT, "why": PATTERN, "reason": TEXT},
+         "allowed": {"pattern": PATTERN, "reason": TEXT}}
+SUITE = {"at_most": COUNT, "groups": (list_of(lambda one: isinstance(one, dict)), "tables")}
+GROUP = {"name": TEXT, "smp": COUNT, "cases": TEXTS}
 
 
 def add_options(parser):
@@ -26,17 +58,39 @@ class Malformed(Exception):
     """The configuration is not one: the text says which, and why."""
 
 
+def check(where, table, keys, optional=()):
+    """Malformed unless a table has these keys, maybe some of the optional ones, and no other."""
+    if not isinstance(table, dict):
+        raise Malformed("%s: expected a table" % where)
+    for key, (is_one, what) in keys.items():
+        if key not in table and key in optional:
+            continue
+        if not is_one(table.get(key)):
+            raise Malformed("%s: %s: expected %s" % (where, key, what))
+    for key in table:
+        if key not in keys:
+            raise Malformed("%s: %s: expected one of %s" % (where, key, ", ".join(keys)))
+
+
 def load(path):
     with open(path, "rb") as file:
         try:
             config = tomllib.load(file)
         except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, too deep
             raise Malformed("%s: %s" % (path, str(error)[:200])) from error
+    suites = config.get("suites")
     for name, keys in TABLES.items():
-        table = config.get(name)
-        if not isinstance(table, dict):
-            raise Malformed("%s: expected a table [%s]" % (path, name))
-        for key, kind in keys.items():
-            if not isinstance(table.get(key), kind):
-                raise Malformed("%s: [%s] %s: expected a %s" % (path, name, key, kind.__name__))
+        check("%s: [%s]" % (path, name), config.get(name), keys)
+    for name, keys in LISTS.items():
+        entries = config.get(name, [])
+        if not isinstance(entries, list):
+            raise Malformed("%s: expected [[%s]]" % (path, name))
+        for entry in entries:
+            check("%s: [[%s]]" % (path, name), entry, {**keys, "kernels": PATTERN}, ("kernels",))
+    if not isinstance(suites, dict):
+        raise Malformed("%s: expected a table [suites]" % path)
+    for name, suite in suites.items():
+        check("%s: [suites.%s]" % (path, name), suite, SUITE)
+        for group in suite["groups"]:
+            check("%s: [[suites.%s.groups]]" % (path, name), group, GROUP)
     return config

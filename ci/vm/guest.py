@@ -8,6 +8,8 @@ import signal
 import subprocess
 import time
 
+from vm import qemu
+
 MARK = "jitproof-vm: "
 STEP = re.compile(r"# (\d+) of (\d+): (\S+): ")
 SLICE = 0.2
@@ -86,13 +88,14 @@ class Watch:
                 "leave": "it did not leave its results"}[self.stage] + " in %d s" % limit
 
 
-def start(command, log):
-    """The process. Should we be killed outright, it goes too where the system can do that."""
+def start(command, folder, log):
+    """The process, in the folder. Should we be killed outright, it goes too where the system can
+    do that."""
     setpriv = shutil.which("setpriv")
     if setpriv:
         command = [setpriv, "--pdeathsig", "KILL", *command]
     # Not in our group: Ctrl-C is ours to handle, and each machine is ended once.
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+    return subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                             start_new_session=True)
 
 
@@ -105,12 +108,13 @@ def end(process):
     process.wait()
 
 
-def run(command, console_path, log_path, limits, stopped, tell):
-    """Runs a machine to its end. @stopped: an Event that ends it early; @tell(text): progress.
-    Returns its Watch; Lost where it took too long or QEMU failed."""
-    console, watch = Console(console_path), Watch(limits)
+def run(command, folder, limits, stopped, tell):
+    """Runs a machine in its folder to its end. @stopped: an Event that ends it early; @tell(text):
+    progress. Returns its Watch; Lost where it took too long or QEMU failed."""
+    console, watch = Console(os.path.join(folder, qemu.CONSOLE)), Watch(limits)
+    log_path = os.path.join(folder, qemu.LOG)
     with open(log_path, "wb") as log:
-        process = start(command, log)
+        process = start(command, folder, log)
         try:
             while True:
                 over = process.poll() is not None

@@ -53,6 +53,7 @@ struct output {
 	size_t size, used;
 	uint32_t records;
 	bool full;
+	int unread; /* files that could not be read */
 };
 
 static int console = -1;
@@ -319,7 +320,7 @@ static void put_pieces(struct output *output, int fd, off_t size)
 			ssize_t got = pread(fd, buffer, want, at);
 
 			if (got <= 0) {
-				output->full = true;
+				output->unread++;
 				return;
 			}
 			put_record(output, 'p', (size_t)got, (uint64_t)at);
@@ -361,7 +362,7 @@ static void put_tree(struct output *output, const char *path)
 			if (fd >= 0)
 				put_pieces(output, fd, status.st_size);
 			else
-				output->full = true;
+				output->unread++;
 			close(fd);
 		}
 		free(names[i]);
@@ -397,8 +398,11 @@ static bool leave(void)
 		return false;
 	put_tree(&output, "/out");
 	if (output.full) {
-		say("the output memory of %zu bytes is too small, or a file could not be read",
-		    output.size);
+		say("the output memory of %zu bytes is too small", output.size);
+		return false;
+	}
+	if (output.unread) {
+		say("%d files could not be read", output.unread);
 		return false;
 	}
 	head.bytes = output.used - 4096;

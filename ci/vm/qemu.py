@@ -18,6 +18,9 @@ NAME = "qemu-system-x86_64"
 ICOUNT = ("-accel", "tcg", "-icount", "shift=3,sleep=off",
           "-rtc", "base=2026-01-01T00:00:00,clock=vm")
 KVM = ("-accel", "kvm", "-cpu", "host")
+# A machine's files in its folder, where QEMU runs: whatever the folder is called, their names hold
+# nothing that QEMU or the loader would take apart.
+INITRD, CONSOLE, OUTPUT, CLOCK, LOG = "initrd", "console", "output", "clock.so", "qemu.txt"
 # By its own loader, with the libraries of its own suite.
 WRAPPER = """#!/bin/sh
 here=${0%%/*}
@@ -39,13 +42,11 @@ class Qemu:
 @dataclasses.dataclass(frozen=True)
 class Machine:
     """What a guest has."""
-    kernel: str
-    initrd: str
+    kernel: str  # absolute path
     append: str
     smp: int
     memory: int  # MiB
-    serial: str  # file that the guest's console goes to
-    output: str  # file that stands behind the output memory, of its size
+    output: int  # bytes of the output memory
     accelerator: str = "tcg"
     clock: str = ""  # its clock of the day, a library to load; only for TCG
 
@@ -102,6 +103,7 @@ def find(config, cache):
                       % platform.machine())
     path = shutil.which(NAME)
     if path:
+        path = os.path.abspath(path)
         version = version_of(path)
         if new_enough(version, config["oldest"]):
             return Qemu(path, version, "")
@@ -112,23 +114,31 @@ def find(config, cache):
     return found
 
 
-def command(qemu, machine, size):
-    """Its words. @size: bytes of the output memory."""
+def furnish(folder, machine, initrd):
+    """Puts into an empty folder what QEMU reads there, and what stands behind the output memory.
+    @initrd: bytes."""
+    with open(os.path.join(folder, INITRD), "wb") as file:
+        file.write(initrd)
+    with open(os.path.join(folder, OUTPUT), "wb") as file:
+        file.truncate(machine.output)
+    if machine.clock:
+        shutil.copy(machine.clock, os.path.join(folder, CLOCK))
+
+
+def command(qemu, machine):
+    """Its words, to be run in the folder."""
     if machine.accelerator == "kvm":
         start = [qemu.path, *KVM]
-    elif re.search(r"[\s:]", machine.clock):
-        raise Missing("%s: a library to load must have no blank and no colon in its path"
-                      % machine.clock)
     else:
-        start = ["env", "LD_PRELOAD=" + machine.clock, qemu.path, *ICOUNT]
+        start = ["env", "LD_PRELOAD=./" + CLOCK, qemu.path, *ICOUNT]
     return [
         *start, "-nodefaults", "-no-user-config", "-no-reboot",
         "-display", "none", "-monitor", "none", "-smp", str(machine.smp),
-        "-m", str(machine.memory), "-chardev", "file,id=console,path=" + machine.serial,
+        "-m", str(machine.memory), "-chardev", "file,id=console,path=" + CONSOLE,
         "-serial", "chardev:console",
         # Results leave by memory that both sides see: no interrupt, no driver, no timing of this
         # machine in the guest's.
         "-object", "memory-backend-file,id=output,share=on,mem-path=%s,size=%d"
-        % (machine.output, size), "-device", "ivshmem-plain,memdev=output",
-        "-kernel", machine.kernel, "-initrd", machine.initrd, "-append", machine.append,
+        % (OUTPUT, machine.output), "-device", "ivshmem-plain,memdev=output",
+        "-kernel", machine.kernel, "-initrd", INITRD, "-append", machine.append,
     ]

@@ -68,9 +68,6 @@ def groups(config, names, suite, globs, smp=None):
 def unlisted(results, skips, release):
     """"CASE: WHY" of each result that is a SKIP and that nothing in the configuration's list
     expects of this kernel: a skip must not hide what broke."""
-    for entry in skips:
-        if not entry["reason"].strip():
-            raise Missing("skips: %s has no reason" % entry["case"])
     return ["%s: %s" % (result["case"], result["why"]) for result in results
             if result["outcome"] == "SKIP" and not any(
                 fnmatch.fnmatchcase(result["case"], entry["case"])

@@ -192,7 +192,7 @@ static int judge(int argc, char **argv)
 		else
 			break;
 	}
-	if (at == argc - 1 && is_dir(argv[at]))
+	if (at == argc - 1 && (expected || results || is_dir(argv[at])))
 		return judge_dir(argv[at], expected, results);
 	return jp_judge_file(argc, argv);
 }

@@ -25,7 +25,7 @@ int jp_report_begin(struct jp_report *report, const struct jp_cases *cases, size
 	report->results = calloc(plan ? plan : 1, sizeof(*report->results));
 	if (!report->results)
 		return -ENOMEM;
-	for (int i = 0; !report->unjudged && output(report, i); i++) {
+	for (int i = report->unjudged; output(report, i); i++) {
 		jp_ktap_head(output(report, i), plan);
 		fflush(output(report, i));
 	}

@@ -16,7 +16,7 @@ struct jp_report {
 	FILE *jsonl;   /* NULL: none is written */
 	FILE *ktap;    /* a copy of standard output, NULL: none */
 	FILE *junit;   /* written at the end, NULL: not */
-	bool unjudged; /* others judge: there is no KTAP, for it would be one without results */
+	bool unjudged; /* others judge, and find the plan in @ktap; nothing is on standard output */
 };
 
 /* Prints the head of @plan results. -ENOMEM at worst. */

@@ -215,7 +215,7 @@ void jp_repro_script(FILE *out, const struct jp_repro *repro)
 	      "that\n"
 	      "set -u\n"
 	      "here=$PWD\n"
-	      "case $0 in */*) cd \"${0%/*}\" || exit 99 ;; esac\n"
+	      "case $0 in */*) CDPATH='' cd -- \"${0%/*}\" || exit 99 ;; esac\n"
 	      "JITPROOF_PROFILERS=$PWD/profiler\n"
 	      "export JITPROOF_PROFILERS\n"
 	      "case $#,${1-} in\n"

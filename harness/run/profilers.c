@@ -42,10 +42,9 @@ void jp_profilers_folder(char *path, size_t size)
 	slash = strrchr(path, '/');
 	if (slash) {
 		strcpy(slash, "/../share/jitproof/profiler");
-		if (access(path, X_OK) == 0)
-			return;
+		if (access(path, X_OK))
+			strcpy(slash, "/profiler");
 	}
-	snprintf(path, size, "%s", JP_PROFILERS);
 }
 
 static bool path_of(const char *name, char *path, size_t size)

@@ -24,9 +24,8 @@ struct jp_profiler {
 };
 
 /* Starts `NAME.py @args`: the file in $JITPROOF_PROFILERS, else in ../share/jitproof/profiler
- * beside this binary, else in the source tree that it was built from. With @words (may be NULL) as
- * a file for its standard error and
- * @keep_fds (may be NULL, -1 ends) left open. */
+ * as seen from this binary's folder, else in profiler there, which the build makes. With @words
+ * (may be NULL) as a file for its standard error and @keep_fds (may be NULL, -1 ends) left open. */
 int jp_profiler_start(struct jp_profiler *profiler, const char *name, char *const *args,
 		      const char *words, const int *keep_fds, struct jp_error *err);
 /* Its next line. -EPIPE: it ended; -ETIMEDOUT: past @deadline (CLOCK_MONOTONIC ns); -EINTR: the run
