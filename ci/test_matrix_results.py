@@ -248,7 +248,8 @@ class Hostile(Made):
         for file, text, says in (
                 ("cell.json", "[]", "cell.json:1: expected an object"),
                 ("cell.json", json.dumps({**CELL, "seed": -1}), "cell.json:1: 'seed' cannot be -1"),
-                ("cell.json", json.dumps({**CELL, "kernel": "/x"}), "cell.json:1: 'kernel' cannot be"),
+                ("cell.json", json.dumps({**CELL, "kernel": "/x"}),
+                 "cell.json:1: 'kernel' cannot be '/x'"),
                 ("cell.json", json.dumps({"kernel": None, **without(CELL, "kernel")}),
                  "cell.json:1: 'kernel' cannot be None"),
                 ("cell.json", json.dumps(without(CELL, "kernel")),
