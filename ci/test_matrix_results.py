@@ -99,7 +99,7 @@ class Store(Made):
 
     def test_same_bytes_from_everywhere(self):
         own = self.path("run", "6.1")
-        why = "0.5 of 6.1. In %s.partial/x, %s: no %s2/y." % (own, own, own)
+        why = "0.5 of 6.1. In %s.partial/x, %s: no %s2/y, a%s." % (own, own, own, own)
         self.run_dir("run", [case("a/one", "ERROR", why)])
         for number, (cwd, folder) in enumerate(((self.dir, "run"), (self.path("run"), "."),
                                                 (self.path("run"), "6.1"), (own, "."),
@@ -108,7 +108,7 @@ class Store(Made):
             with contextlib.chdir(cwd):
                 self.store(folder, to=to)
             self.assertEqual(stored.load(self.stored(folder=to)).cases["a/one"]["why"],
-                             "0.5 of 6.1. In DIR/x, DIR: no %s2/y." % own)
+                             "0.5 of 6.1. In DIR/x, DIR: no %s2/y, a%s." % (own, own))
 
     def test_label_of_a_given_kernel(self):
         label = "6.12.117-rc1~next+deb12-cloud-" + "x" * 40
@@ -140,9 +140,12 @@ class Store(Made):
     def test_full_output(self):
         folder = self.run_dir("run")
         with open("/dev/full", "w", encoding="ascii") as full:
-            done = self.process("compare", folder, folder, stdout=full)
-        self.assertEqual((done.returncode, done.stderr),
-                         (99, "ci/matrix compare: No space left on device\n"))
+            # It is noticed with each line, or not before the end.
+            for unbuffered in ("1", ""):
+                done = self.process("compare", folder, folder, stdout=full,
+                                    env={**os.environ, "PYTHONUNBUFFERED": unbuffered})
+                self.assertEqual((done.returncode, done.stderr),
+                                 (99, "ci/matrix compare: No space left on device\n"))
 
     def test_output_without_such_letters(self):
         one, other = self.run_dir("one"), self.run_dir("other", [case("a/one", "FAIL", "\u2192"),
@@ -375,6 +378,8 @@ class Report(Made):
                            ("[[explained]]\nfact = 1\n", "explanation 1: 'fact' cannot be 1"),
                            ("[[change]]\n", "expected nothing but [[explained]]"),
                            (EXPLAINED.replace('"6.1"', '"soon"'), "'from' cannot be 'soon'"),
+                           (EXPLAINED.replace("6.12", "9" * 5000 + ".1"),
+                            "'to' cannot be '99"),
                            (EXPLAINED.replace("6.12", "6." + "9" * 5000),
                             "'to' cannot be '6.99"),
                            (EXPLAINED.replace("6.12", "6.1"), "from 6.1 to 6.1 is no way")):
