@@ -21,24 +21,26 @@ def add(subparsers):
 def run(options):
     try:
         config = configuration.load(options.config)
+        return tell(Kernels(config["kernels"], options.cache), config, options)
     except (configuration.Malformed, OSError) as error:
         print("ci/matrix kernels: %s" % error, file=sys.stderr)
         return 99
-    kernels = Kernels(config["kernels"], options.cache)
-    status = 0
-    try:
-        if options.update:
-            kernels.update()
-        for wanted in config["kernels"]["versions"]:
-            try:
-                package = kernels.resolve(wanted)
-                more = (" " + kernels.find(wanted).path) if options.download else ""
-                print("%s: %s %s sha256:%s%s" % (wanted, package.name, package.version,
-                                                 package.sha256, more), flush=True)
-            except Missing as reason:
-                status = 4
-                print("%s: %s" % (wanted, reason), flush=True)
     except Missing as reason:
         print(reason)
-        status = 4
+        return 4
+
+
+def tell(kernels, config, options):
+    status = 0
+    if options.update:
+        kernels.update()
+    for wanted in config["kernels"]["versions"]:
+        try:
+            package = kernels.resolve(wanted)
+            more = (" " + kernels.find(wanted).path) if options.download else ""
+            print("%s: %s %s sha256:%s%s" % (wanted, package.name, package.version,
+                                             package.sha256, more), flush=True)
+        except Missing as reason:
+            status = 4
+            print("%s: %s" % (wanted, reason), flush=True)
     return status
