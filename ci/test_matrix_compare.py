@@ -195,6 +195,15 @@ class Compare(Made):
         self.compare(self.store_dir, self.store_dir, 0, "^2 compared, 0 differences")
 
 
+    def test_a_run_of_kernels_has_lost_no_tool(self):
+        kernel = self.run_dir("kernels")
+        tool = self.run_dir("tools", label="perf-6.1", kind="tool", facts=[])
+        self.store(kernel, tool, self.run_dir("more", label="6.12"))
+        self.compare(self.store_dir, tool, 0, "^1 compared, 0 differences")
+        self.compare(self.store_dir, kernel, 1, "6.12: there before, not any more",
+                     "1 compared, 1 differences")
+
+
 class Kinds(unittest.TestCase):
     def test_rates(self):
         self.assertFalse(stored.apart([0, 100], [1, 100]))

@@ -216,10 +216,11 @@ def compare_new(made):
 
 def pairs(ones, others):
     """(before, after) of two lists of Stored: each with that of its label, None where there is
-    none; but one with one whatever they are."""
+    none; but one with one whatever they are. A run of kernels has lost no tool."""
     if len(ones) == len(others) == 1:
         return [(ones[0], others[0])]
-    before = {made.label: made for made in ones}
+    kinds = {made.header["kind"] for made in others}
+    before = {made.label: made for made in ones if made.header["kind"] in kinds or not kinds}
     after = {made.label: made for made in others}
     return [(before.get(label), after.get(label)) for label in dict.fromkeys([*before, *after])]
 
