@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """ci/matrix tools: the same cases through several versions of perf, on this kernel."""
 
-import argparse
 import errno
 import json
 import os
@@ -11,6 +10,7 @@ import signal
 import subprocess
 
 import debian_packages
+import option_types
 import perf_tools
 from axis import cells, status, stored
 
@@ -167,14 +167,6 @@ def run(options):
     return 1 if lost else 0
 
 
-def seed_of(text):
-    """As jitproof takes it."""
-    number = int(text)
-    if not stored.is_count(number):
-        raise argparse.ArgumentTypeError("expected 0 to 2^64 - 1, found %s" % text)
-    return number
-
-
 def add(subparsers):
     build = os.environ.get("O", "build")
     parser = subparsers.add_parser("tools", help="the same cases through several perfs",
@@ -186,7 +178,7 @@ def add(subparsers):
                         help='versions, suites or "installed" (default: %s)' % " ".join(VERSIONS))
     parser.add_argument("--case", action="append", metavar="GLOB",
                         help="again and again; default: %s" % " ".join(CASES))
-    parser.add_argument("--seed", action="append", type=seed_of, metavar="N",
+    parser.add_argument("--seed", action="append", type=option_types.seed, metavar="N",
                         help="again and again; default: 1")
     parser.add_argument("--jitproof", default=os.path.join(build, "jitproof"),
                         type=os.path.abspath, help="default: build/jitproof")

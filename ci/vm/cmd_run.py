@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 
+import option_types
 from debian_packages import Missing
 
 from vm import accelerator, configuration, job, qemu, suites
@@ -23,22 +24,6 @@ from vm.kernels import Kernels, NotAKernel
 from vm.progress import Progress
 
 GOOD = {"PASS", "SKIP", "XFAIL"}
-
-
-def positive(text):
-    """A number of something that there is."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("expected 1 or more, found %s" % text)
-    return number
-
-
-def seed(text):
-    """As jitproof run takes it: 64 bits."""
-    number = int(text)
-    if not 0 <= number < 1 << 64:
-        raise argparse.ArgumentTypeError("expected 0 to 2^64 - 1, found %s" % text)
-    return number
 
 
 def add(subparsers):
@@ -52,16 +37,17 @@ def add(subparsers):
     parser.add_argument("--case", action="append", default=[], metavar="GLOB",
                         help="only these cases; of all cases where --suite is not given")
     parser.add_argument("--suite", help="short (default) or full")
-    parser.add_argument("--seed", type=seed, default=1, help="default: 1")
-    parser.add_argument("--smp", type=positive, help="processors, instead of each group's own")
-    parser.add_argument("-j", "--jobs", type=positive, default=os.cpu_count() or 1,
+    parser.add_argument("--seed", type=option_types.seed, default=1, help="default: 1")
+    parser.add_argument("--smp", type=option_types.positive,
+                        help="processors, instead of each group's own")
+    parser.add_argument("-j", "--jobs", type=option_types.positive, default=os.cpu_count() or 1,
                         help="VMs at a time (default: %(default)s)")
     parser.add_argument("-o", "--output", default=os.path.join(build, "matrix"), metavar="DIR",
                         help="a folder for each kernel goes there (default: %(default)s)")
     parser.add_argument("--accel", choices=("tcg", "kvm", "auto"), default="tcg",
                         help="auto: KVM where a short boot shows that it works")
     parser.add_argument("--no-facts", action="store_true", help="leave out jitproof facts")
-    parser.add_argument("--timeout", type=positive, metavar="SECONDS",
+    parser.add_argument("--timeout", type=option_types.positive, metavar="SECONDS",
                         help="of this machine, for a case; instead of the configuration's")
     parser.add_argument("--jitproof", default=os.path.join(build, "jitproof"))
     parser.add_argument("--init", default=os.path.join(build, "vm/init"),
