@@ -410,7 +410,9 @@ class Machines(Folder):
                 self.assertFalse(os.path.exists(self.path("6.12/results.jsonl")))
 
     def test_a_clock_that_cannot_be_loaded(self):
-        done = self.result(GOOD, clock=self.path("clock.so", b"no library"))
+        # However much QEMU says after the loader's words.
+        done = self.result("sys.stderr.write('w' * 1000)\n" + GOOD,
+                           clock=self.path("clock.so", b"no library"))
         self.assertEqual(done["outcome"], "LOST")
         self.assertIn("clock.so", done["groups"][0]["reason"])
 

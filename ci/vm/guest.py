@@ -132,9 +132,9 @@ def run(command, folder, limits, stopped, tell):
         finally:
             end(process)
     with open(log_path, encoding="utf-8", errors="replace") as log:
-        said = log.read().strip()[-300:]
+        said = log.read().strip()
     if "LD_PRELOAD" in said:
-        raise Lost("QEMU ran by this machine's clock: %s" % said)
+        raise Lost("QEMU ran by this machine's clock: %s" % said[:300])
     if process.returncode:
-        raise Lost("QEMU ended with status %d: %s" % (process.returncode, said))
+        raise Lost("QEMU ended with status %d: %s" % (process.returncode, said[-300:]))
     return watch
