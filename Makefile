@@ -25,9 +25,11 @@ JP_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. -MMD -MP -pthread -fno-omit-frame-poin
 	$(if $(HAVE_ZSTD),-DJP_HAVE_ZSTD)
 JP_LDLIBS := -pthread -ldw -lelf $(if $(HAVE_ZSTD),-lzstd) -lm
 
-SRC	:= $(filter-out harness/selftest/%,$(wildcard harness/*.c harness/*/*.c)) \
-	$(wildcard validators/*.c workloads/*.c \
-	workloads/publish/*.c facts/*.c) workloads/arch/$(ARCH).c
+# What an architecture is to each of them, is in a file of its name.
+ARCHES	:= $(basename $(notdir $(wildcard workloads/arch/*.c)))
+FOREIGN	:= $(foreach arch,$(filter-out $(ARCH),$(ARCHES)),%/$(arch).c)
+SRC	:= $(filter-out harness/selftest/% $(FOREIGN),$(wildcard harness/*/*.c harness/*/*/*.c \
+	validators/*.c workloads/*.c workloads/*/*.c))
 OBJ	:= $(SRC:%.c=$(O)/%.o) $(O)/expected.o
 # What a test links: everything but main(), which is the test's own.
 PARTS	:= $(filter-out $(O)/harness/command/main.o,$(OBJ))
@@ -70,10 +72,10 @@ SAY	 = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,@printf '  %-4s %s\n
 HAVE_STATIC := $(shell echo 'int main(void) { return 0; }' | $(CC) -static -x c -o /dev/null - \
 	2>/dev/null && echo 1)
 STATIC	:= $(if $(HAVE_STATIC),$(O)/jitproof-static $(O)/jitproof-static-pie)
-STATIC_OBJ := $(patsubst %,$(O)/harness/%.o,command/main registry error truth/write truth/seal) \
-	$(patsubst %,$(O)/workloads/%.o,anon_exec arena backing cmd_workload emitter frame_walk \
-	image option path plan program publish stage arch/$(ARCH)) \
-	$(patsubst %.c,$(O)/%.o,$(wildcard workloads/publish/*.c))
+STATIC_OBJ := $(patsubst %,$(O)/harness/%.o,command/main command/cmd_workload base/registry \
+	base/error format/truth/write format/truth/seal) $(patsubst %,$(O)/workloads/%.o,anon_exec \
+	$(addprefix emit/,arena backing eh_frame emitter frame_walk image option path plan program \
+	publish stage) arch/$(ARCH)) $(patsubst %.c,$(O)/%.o,$(wildcard workloads/publish/*.c))
 
 all: $(O)/jitproof $(STATIC) $(ADAPTERS) ## build $(O)/jitproof
 
@@ -248,4 +250,4 @@ FORCE:
 	perf-versions matrix vm-init findings agreement cost install help clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
-	$(wildcard $(O)/asan/*/*.d $(O)/asan/*/*/*.d)
+	$(wildcard $(O)/asan/*/*.d $(O)/asan/*/*/*.d $(O)/asan/*/*/*/*.d)

@@ -20,11 +20,11 @@ FORBIDDEN_FOLDERS = {"util", "utils", "common", "misc", "lib", "libs", "helpers"
 C_FOLDERS = ("harness", "workloads", "validators", "facts")
 
 WORKLOADS_MAY = re.compile(
-    r"harness/(error|registry|truth/format|truth/write|jit/jitdump_format)\.h$|workloads/")
+    r"harness/base/|harness/format/(truth/(format|write)|jit/jitdump_format)\.h$|workloads/")
 VALIDATORS_MAY_NOT = re.compile(
     r"^(sys/(mman|ioctl|wait|socket|ptrace|prctl|syscall|epoll|resource)\.h|unistd\.h|fcntl\.h|"
     r"signal\.h|poll\.h|pthread\.h|sched\.h|dirent\.h|linux/.*|"
-    r"harness/capture\.h|harness/(capture|run|command)/.*|harness/report/report\.h|"
+    r"harness/(capture|run|command)/.*|harness/report/report\.h|"
     r"workloads/.*)$")
 SYSTEM_CALLS = re.compile(
     r"(?<![\w.>])(open|openat|fopen|read|write|mmap|munmap|ioctl|fork|execv\w*|system|popen|"
@@ -139,11 +139,14 @@ def anchors(text):
 
 def check_homes(lint, path, text):
     homes = (
-        (r"^(gelf|libelf)\.h$|^libelf/", r"^harness/elf/elf_file\.c$", "libelf: harness/elf/"),
-        (r"^elfutils/libdw|^libdw|^dwarf\.h$", r"^harness/unwind/cfi\.c$",
-         "libdw: harness/unwind/cfi.c"),
-        (r"^zstd.*\.h$", r"^harness/zstd\.c$", "libzstd: harness/zstd.c"),
-        (r"^linux/perf_event\.h$", r"^harness/capture/|^harness/perfdata/|^facts/",
+        (r"^(gelf|libelf)\.h$|^libelf/", r"^harness/format/elf/elf_file\.c$",
+         "libelf: harness/format/elf/"),
+        (r"^elfutils/libdw|^libdw|^dwarf\.h$", r"^harness/model/unwind/cfi\.c$",
+         "libdw: harness/model/unwind/cfi.c"),
+        (r"^zstd.*\.h$", r"^harness/format/perfdata/zstd\.c$",
+         "libzstd: harness/format/perfdata/zstd.c"),
+        (r"^linux/perf_event\.h$",
+         r"^harness/capture/|^harness/format/perfdata/|^harness/facts/",
          "linux/perf_event.h: harness/capture/, the perf.data files and facts/"),
     )
     for number, name in includes(text):
@@ -155,7 +158,8 @@ def check_homes(lint, path, text):
 
 def check_direction(lint, path, text):
     core = path.startswith("harness/") and not path.startswith(
-        ("harness/capture/", "harness/profiler/", "harness/selftest/"))
+        ("harness/capture/", "harness/run/", "harness/case/", "harness/command/", "harness/facts/",
+         "harness/profiler/", "harness/selftest/"))
     for number, name in includes(text):
         ours = name.startswith(("harness/", "workloads/", "validators/", "facts/"))
         # `jitproof workload` lives with what it starts, and is a command all the same.
@@ -170,17 +174,18 @@ def check_direction(lint, path, text):
             lint.say(path, number, f"includes {name}", "a capture never sees validators")
         if path.startswith("harness/capture/") and name.startswith("workloads/"):
             lint.say(path, number, f"includes {name}", "a capture never sees workloads")
-        if path.startswith("facts/") and name.startswith(("workloads/", "validators/")):
+        if path.startswith("harness/facts/") and name.startswith(("workloads/", "validators/")):
             lint.say(path, number, f"includes {name}",
                      "a fact acts and watches by itself, and nobody judges it")
-        if name.startswith("facts/") and not path.startswith(("facts/", "harness/selftest/")):
+        if name.startswith("harness/facts/") and not path.startswith(
+                ("harness/facts/", "harness/command/", "harness/selftest/")):
             lint.say(path, number, f"includes {name}", "nobody names a fact: they register")
         if core and name.startswith("validators/"):
             lint.say(path, number, f"includes {name}", "the core names no validator: they register")
         if core and name.startswith("harness/capture/"):
             lint.say(path, number, f"includes {name}", "the core names no capture: they register")
         # `jitproof workload` carries out any registered workload: the interface, not one of them.
-        if core and name.startswith("workloads/") and name != "workloads/workload.h":
+        if core and name.startswith("workloads/") and name != "workloads/emit/workload.h":
             lint.say(path, number, f"includes {name}", "the core names no workload: they register")
 
 

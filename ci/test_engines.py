@@ -172,7 +172,7 @@ RESULTS = [{"case": f"s/{outcome.lower()}", "outcome": outcome, "seconds": 61.26
 class HandOver(Folder):
     def test_every_outcome(self):
         """What jitproof can say, an engine is told."""
-        with open(os.path.join(ROOT, "harness/judge/outcome.c"), encoding="utf-8") as file:
+        with open(os.path.join(ROOT, "harness/outcome/outcome.c"), encoding="utf-8") as file:
             outcomes = set(re.findall(r'= "([A-Z]+)"', file.read()))
         self.assertEqual(outcomes, {result["outcome"] for result in RESULTS})
 

@@ -41,8 +41,8 @@ class Trees(unittest.TestCase):
         self.assertEqual(lint.check(self.root, formatted=False), [])
 
     def test_clean_tree(self):
-        self.clean("workloads/a.c", SPDX + '#include "harness/truth/write.h"\n'
-                   '#include "workloads/emitter.h"\n')
+        self.clean("workloads/a.c", SPDX + '#include "harness/format/truth/write.h"\n'
+                   '#include "workloads/emit/emitter.h"\n')
 
     def test_empty_tree(self):
         os.remove(os.path.join(self.root, "harness/error.c"))
@@ -83,15 +83,17 @@ class Trees(unittest.TestCase):
                    "`[a](no)` `` [a](`no`) ``\n\n[r]: ../harness/error.c\n\n```c\na[b](no);\n```\n")
 
     def test_workload_sees_capture(self):
-        self.found("workloads/a.c", SPDX + '#include "harness/capture.h"\n', "a workload knows",
+        self.found("workloads/a.c",
+                   SPDX + '#include "harness/capture/capture.h"\n', "a workload knows",
                    line=2)
 
     def test_workload_sees_replay(self):
-        self.found("workloads/arch/a.c", SPDX + '#include "harness/replay/replay.h"\n',
+        self.found("workloads/arch/a.c", SPDX + '#include "harness/model/space/replay.h"\n',
                    "a workload knows")
 
     def test_workload_command(self):
-        self.clean("workloads/cmd_workload.c", SPDX + '#include "harness/command/command.h"\n')
+        self.clean("harness/command/cmd_workload.c",
+                   SPDX + '#include "harness/command/command.h"\n')
 
     def test_validator_includes(self):
         for name in ("unistd.h", "sys/mman.h", "linux/perf_event.h", "fcntl.h"):
@@ -100,7 +102,8 @@ class Trees(unittest.TestCase):
                                 for line in lint.check(self.root, formatted=False)), name)
 
     def test_validator_sees_capture(self):
-        self.found("validators/a.c", SPDX + '#include "harness/capture.h"\n', "a validator knows")
+        self.found("validators/a.c", SPDX + '#include "harness/capture/capture.h"\n',
+                   "a validator knows")
 
     def test_validator_calls(self):
         self.found("validators/a.c", SPDX + "int f(void)\n{\n\treturn open(0, 0);\n}\n",
@@ -116,28 +119,29 @@ class Trees(unittest.TestCase):
     def test_core_names_concrete_things(self):
         self.found("harness/a.c", SPDX + '#include "harness/capture/session.h"\n',
                    "the core names no capture")
-        self.found("harness/a.c", SPDX + '#include "workloads/emitter.h"\n',
+        self.found("harness/a.c", SPDX + '#include "workloads/emit/emitter.h"\n',
                    "the core names no workload")
         self.found("harness/a.c", SPDX + '#include "validators/stack_verdict.h"\n',
                    "the core names no validator")
 
     def test_facts(self):
-        self.clean("facts/a.c", SPDX + "#include <linux/perf_event.h>\n"
+        self.clean("harness/facts/a.c", SPDX + "#include <linux/perf_event.h>\n"
                    '#include "harness/capture/events.h"\n')
-        for name in ("workloads/emitter.h", "validators/stack_verdict.h"):
-            self.found("facts/a.c", SPDX + f'#include "{name}"\n', "a fact acts and watches",
+        for name in ("workloads/emit/emitter.h", "validators/stack_verdict.h"):
+            self.found("harness/facts/a.c", SPDX + f'#include "{name}"\n',
+                       "a fact acts and watches",
                        line=2)
-        os.remove(os.path.join(self.root, "facts/a.c"))
+        os.remove(os.path.join(self.root, "harness/facts/a.c"))
         for path in ("harness/a.c", "harness/capture/a.c", "validators/a.c"):
-            self.found(path, SPDX + '#include "facts/fact.h"\n', "nobody names a fact")
+            self.found(path, SPDX + '#include "harness/facts/fact.h"\n', "nobody names a fact")
             os.remove(os.path.join(self.root, path))
-        self.clean("harness/selftest/bad_facts.c", SPDX + '#include "facts/fact.h"\n')
+        self.clean("harness/selftest/bad_facts.c", SPDX + '#include "harness/facts/fact.h"\n')
 
     def test_homes(self):
-        for name, good in (("libelf.h", "harness/elf/elf_file.c"),
-                           ("elfutils/libdw.h", "harness/unwind/cfi.c"),
-                           ("zstd.h", "harness/zstd.c"),
-                           ("linux/perf_event.h", "harness/perfdata/write.c"),
+        for name, good in (("libelf.h", "harness/format/elf/elf_file.c"),
+                           ("elfutils/libdw.h", "harness/model/unwind/cfi.c"),
+                           ("zstd.h", "harness/format/perfdata/zstd.c"),
+                           ("linux/perf_event.h", "harness/format/perfdata/write.c"),
                            ("linux/perf_event.h", "harness/capture/events.c")):
             text = SPDX + f"#include <{name}>\n"
             self.found("harness/wrong.c", text, "it has one home", line=2)

@@ -9,12 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/jit/code_loads.h"
+#include "harness/model/oracle/oracle.h"
+#include "harness/format/jit/code_loads.h"
 #include "harness/judge/evidence_gate.h"
-#include "harness/unwind/jit_cfi.h"
-#include "harness/unwind/machine.h"
-#include "harness/replay/replay.h"
-#include "harness/unwind/unwind.h"
+#include "harness/model/unwind/jit_cfi.h"
+#include "harness/model/machine/machine.h"
+#include "harness/model/space/replay.h"
+#include "harness/model/unwind/unwind.h"
 #include "harness/judge/validator.h"
 #include "validators/stack_counts.h"
 #include "validators/stack_verdict.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/replay/spans.h"
+#include "harness/judge/spans.h"
 
 static uint64_t max(uint64_t a, uint64_t b)
 {

@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 
-#include "harness/jit/code_loads.h"
+#include "harness/format/jit/code_loads.h"
 #include "harness/judge/evidence.h"
-#include "harness/replay/replay.h"
+#include "harness/model/space/replay.h"
 
 /* A mapping record that came after code was loaded, and covers it. */
 struct jp_hider {

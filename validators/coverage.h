@@ -4,9 +4,9 @@
 
 #include "harness/judge/evidence.h"
 #include "harness/judge/findings.h"
-#include "harness/replay/replay.h"
-#include "harness/replay/spans.h"
-#include "harness/unwind/machine.h"
+#include "harness/model/space/replay.h"
+#include "harness/judge/spans.h"
+#include "harness/model/machine/machine.h"
 
 /* What mapping coverage judges by: mappings (mapping_coverage.c) and samples
  * (coverage_samples.c). */

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "harness/judge/evidence_gate.h"
-#include "harness/replay/replay.h"
-#include "harness/replay/spans.h"
+#include "harness/model/space/replay.h"
+#include "harness/judge/spans.h"
 
 struct files {
 	const struct jp_evidence *evidence;

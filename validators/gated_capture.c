@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "harness/judge/evidence_gate.h"
-#include "harness/replay/replay.h"
+#include "harness/model/space/replay.h"
 #include "harness/judge/validator.h"
 
 /* More processes than this have their figures in sums alone. */

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/unwind/machine.h"
-#include "harness/jit/names.h"
+#include "harness/model/machine/machine.h"
+#include "harness/model/symbols/names.h"
 #include "harness/judge/validator.h"
 #include "validators/code_lives.h"
 #include "validators/named_samples.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "harness/judge/evidence_gate.h"
-#include "harness/replay/replay.h"
+#include "harness/model/space/replay.h"
 #include "harness/judge/validator.h"
 #include "validators/files.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/unwind/methods.h"
+#include "harness/model/unwind/methods.h"
 
 /* Fewer judged samples in its interval say nothing of a process. */
 enum { LEAST_OF_PROCESS = 100, MOST_LISTED = 64 };

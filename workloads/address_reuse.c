@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
-#include "harness/truth/write.h"
-#include "workloads/code_heap.h"
-#include "workloads/option.h"
+#include "harness/format/truth/write.h"
+#include "workloads/emit/code_heap.h"
+#include "workloads/emit/option.h"
 
 /*
  * Generations of code at one address: all of it goes, and other code, of other sizes and shapes,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "workloads/option.h"
-#include "workloads/program.h"
-#include "workloads/workload.h"
+#include "workloads/emit/option.h"
+#include "workloads/emit/program.h"
+#include "workloads/emit/workload.h"
 
 /* Code in private anonymous memory: what most JITs do, and .NET with W^X off. */
 static int run(int argc, char **argv)

@@ -6,9 +6,9 @@
  */
 #include <string.h>
 
-#include "workloads/mix.h"
-#include "workloads/option.h"
-#include "workloads/workload.h"
+#include "workloads/emit/mix.h"
+#include "workloads/emit/option.h"
+#include "workloads/emit/workload.h"
 
 /* {next, "return address"} each: what bp points to. */
 static uint64_t cycle[2][2], down[4][2], data[16];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Frames that are larger than any stack dump, of emitted code and of a library's. */
-#include "workloads/mix.h"
-#include "workloads/option.h"
-#include "workloads/workload.h"
+#include "workloads/emit/mix.h"
+#include "workloads/emit/option.h"
+#include "workloads/emit/workload.h"
 
 /* More than the frames of any of the paths. */
 enum { MOST_STACK = 2 << 20 };

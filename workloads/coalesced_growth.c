@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
-#include "workloads/code_heap.h"
-#include "workloads/option.h"
+#include "workloads/emit/code_heap.h"
+#include "workloads/emit/option.h"
 
 /*
  * A code heap that grows page by page while threads run all of it. The kernel reports the whole of

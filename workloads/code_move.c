@@ -2,9 +2,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "harness/truth/write.h"
-#include "workloads/code_heap.h"
-#include "workloads/option.h"
+#include "harness/format/truth/write.h"
+#include "workloads/emit/code_heap.h"
+#include "workloads/emit/option.h"
 
 /*
  * Code that comes to lie elsewhere while the process runs: copied by the runtime, or moved by

@@ -11,9 +11,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "workloads/mix.h"
-#include "workloads/option.h"
-#include "workloads/workload.h"
+#include "workloads/emit/mix.h"
+#include "workloads/emit/option.h"
+#include "workloads/emit/workload.h"
 
 enum { STACK = 256 << 10, COROUTINES = 3, PATHS = 3, YIELDS = 5 };
 

@@ -2,10 +2,10 @@
 /* Stacks that are deeper than what the kernel keeps of a chain, or than what it dumps. */
 #include <string.h>
 
-#include "workloads/mix.h"
-#include "workloads/option.h"
-#include "workloads/program.h"
-#include "workloads/workload.h"
+#include "workloads/emit/mix.h"
+#include "workloads/emit/option.h"
+#include "workloads/emit/program.h"
+#include "workloads/emit/workload.h"
 
 enum { MOST = 2000, TURNS = 700000 };
 

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "harness/truth/write.h"
-#include "workloads/folder.h"
-#include "workloads/object.h"
-#include "workloads/option.h"
-#include "workloads/workload.h"
+#include "harness/format/truth/write.h"
+#include "workloads/emit/folder.h"
+#include "workloads/emit/object.h"
+#include "workloads/emit/option.h"
+#include "workloads/emit/workload.h"
 
 enum { RUNS = 6 };
 

@@ -9,14 +9,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/truth/write.h"
-#include "workloads/gate.h"
-#include "workloads/option.h"
-#include "workloads/process.h"
-#include "workloads/program.h"
-#include "workloads/workload.h"
+#include "harness/format/truth/write.h"
+#include "workloads/emit/gate.h"
+#include "workloads/emit/option.h"
+#include "workloads/emit/process.h"
+#include "workloads/emit/program.h"
+#include "workloads/emit/workload.h"
 
-/* How a benchmark runner comes by its processes; after the births of workloads/process.h. */
+/* How a benchmark runner comes by its processes; after the births of workloads/emit/process.h. */
 enum { HOW_EXEC = JP_BIRTHS };
 
 struct scene {

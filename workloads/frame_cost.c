@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "workloads/option.h"
-#include "workloads/path.h"
-#include "workloads/program.h"
-#include "workloads/workload.h"
+#include "workloads/emit/option.h"
+#include "workloads/emit/path.h"
+#include "workloads/emit/program.h"
+#include "workloads/emit/workload.h"
 
 enum {
 	DEPTH = 9,

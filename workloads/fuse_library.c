@@ -21,13 +21,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "harness/truth/write.h"
-#include "workloads/folder.h"
-#include "workloads/object.h"
-#include "workloads/option.h"
-#include "workloads/process.h"
-#include "workloads/program.h"
-#include "workloads/workload.h"
+#include "harness/format/truth/write.h"
+#include "workloads/emit/folder.h"
+#include "workloads/emit/object.h"
+#include "workloads/emit/option.h"
+#include "workloads/emit/process.h"
+#include "workloads/emit/program.h"
+#include "workloads/emit/workload.h"
 
 enum { BLOCK = 128 << 10, ROOM = BLOCK + 4096, NODE = 2, OTHER_USER = 65534, TICK_MS = 100 };
 static const char name_of_file[] = "library.so";

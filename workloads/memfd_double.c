@@ -7,9 +7,9 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "workloads/option.h"
-#include "workloads/program.h"
-#include "workloads/workload.h"
+#include "workloads/emit/option.h"
+#include "workloads/emit/program.h"
+#include "workloads/emit/workload.h"
 
 /* From here on memfd_create() fails with EPERM, as in a container with a strict profile. A system
  * call of another ABI of this machine keeps its own number and is let through. */

@@ -16,13 +16,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/truth/write.h"
-#include "workloads/folder.h"
-#include "workloads/object.h"
-#include "workloads/option.h"
-#include "workloads/process.h"
-#include "workloads/program.h"
-#include "workloads/workload.h"
+#include "harness/format/truth/write.h"
+#include "workloads/emit/folder.h"
+#include "workloads/emit/object.h"
+#include "workloads/emit/option.h"
+#include "workloads/emit/process.h"
+#include "workloads/emit/program.h"
+#include "workloads/emit/workload.h"
 
 struct scene {
 	struct jp_plan plan;

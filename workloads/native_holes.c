@@ -4,9 +4,9 @@
  * code: what libffi's closures and callbacks look like. What is said of the library's frames is
  * right, is missing, or is wrong as hand-written assembly has it.
  */
-#include "workloads/mix.h"
-#include "workloads/option.h"
-#include "workloads/workload.h"
+#include "workloads/emit/mix.h"
+#include "workloads/emit/option.h"
+#include "workloads/emit/workload.h"
 
 /* In a function that forgets its frame, the word that is taken for the return address. */
 enum word { ZERO, DATA, STALE };

@@ -15,12 +15,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "workloads/folder.h"
-#include "workloads/image.h"
-#include "workloads/object.h"
-#include "workloads/option.h"
-#include "workloads/process.h"
-#include "workloads/workload.h"
+#include "workloads/emit/folder.h"
+#include "workloads/emit/image.h"
+#include "workloads/emit/object.h"
+#include "workloads/emit/option.h"
+#include "workloads/emit/process.h"
+#include "workloads/emit/workload.h"
 
 enum { LONG = 4000, MOST = 16 };
 

@@ -11,11 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/truth/write.h"
-#include "workloads/measure.h"
-#include "workloads/mix.h"
-#include "workloads/option.h"
-#include "workloads/workload.h"
+#include "harness/format/truth/write.h"
+#include "workloads/emit/measure.h"
+#include "workloads/emit/mix.h"
+#include "workloads/emit/option.h"
+#include "workloads/emit/workload.h"
 
 static int (*own_clock)(clockid_t id, struct timespec *time);
 

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "harness/truth/write.h"
-#include "workloads/option.h"
-#include "workloads/process.h"
-#include "workloads/program.h"
-#include "workloads/workload.h"
+#include "harness/format/truth/write.h"
+#include "workloads/emit/option.h"
+#include "workloads/emit/process.h"
+#include "workloads/emit/program.h"
+#include "workloads/emit/workload.h"
 
 struct child {
 	struct jp_process process;

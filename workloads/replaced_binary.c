@@ -9,14 +9,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "harness/truth/write.h"
-#include "workloads/folder.h"
-#include "workloads/image.h"
-#include "workloads/object.h"
-#include "workloads/option.h"
-#include "workloads/process.h"
-#include "workloads/program.h"
-#include "workloads/workload.h"
+#include "harness/format/truth/write.h"
+#include "workloads/emit/folder.h"
+#include "workloads/emit/image.h"
+#include "workloads/emit/object.h"
+#include "workloads/emit/option.h"
+#include "workloads/emit/process.h"
+#include "workloads/emit/program.h"
+#include "workloads/emit/workload.h"
 
 /* A watcher that looks every tenth of a second is in time. */
 enum { USE_NS = 120000000 };

@@ -6,11 +6,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "harness/truth/write.h"
-#include "workloads/option.h"
-#include "workloads/process.h"
-#include "workloads/program.h"
-#include "workloads/workload.h"
+#include "harness/format/truth/write.h"
+#include "workloads/emit/option.h"
+#include "workloads/emit/process.h"
+#include "workloads/emit/program.h"
+#include "workloads/emit/workload.h"
 
 enum { USE_NS = 24000000 };
 

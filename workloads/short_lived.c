@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "harness/truth/write.h"
-#include "workloads/option.h"
-#include "workloads/process.h"
-#include "workloads/program.h"
-#include "workloads/workload.h"
+#include "harness/format/truth/write.h"
+#include "workloads/emit/option.h"
+#include "workloads/emit/process.h"
+#include "workloads/emit/program.h"
+#include "workloads/emit/workload.h"
 
 enum { WIDTH = 4, MS = 1000000 };
 #define ENDLESS UINT64_C(20000000000) /* turns: some ten seconds at least */

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "workloads/folder.h"
-#include "workloads/option.h"
-#include "workloads/process.h"
-#include "workloads/workload.h"
+#include "workloads/emit/folder.h"
+#include "workloads/emit/option.h"
+#include "workloads/emit/process.h"
+#include "workloads/emit/workload.h"
 
 /* It lies beside the program that runs here. 0 or -errno. */
 static int find_program(char path[PATH_MAX], const char *name)

@@ -10,10 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/truth/write.h"
-#include "workloads/option.h"
-#include "workloads/program.h"
-#include "workloads/workload.h"
+#include "harness/format/truth/write.h"
+#include "workloads/emit/option.h"
+#include "workloads/emit/program.h"
+#include "workloads/emit/workload.h"
 
 /*
  * Noise beside code that is judged: pages that become executable again and again, which nobody

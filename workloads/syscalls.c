@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* System calls of emitted code and of a library: what is sampled in the kernel has a user stack
  * too. */
-#include "workloads/mix.h"
-#include "workloads/option.h"
-#include "workloads/workload.h"
+#include "workloads/emit/mix.h"
+#include "workloads/emit/option.h"
+#include "workloads/emit/workload.h"
 
 static const char *const paths[] = {"fls", "lfNfs", "nfS", "fgs", NULL};
 

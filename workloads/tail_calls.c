@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Functions that leave by a jump to the next: what they were called by is called back by another.
  */
-#include "workloads/mix.h"
-#include "workloads/option.h"
-#include "workloads/workload.h"
+#include "workloads/emit/mix.h"
+#include "workloads/emit/option.h"
+#include "workloads/emit/workload.h"
 
 static const char *const paths[] = {"ftle", "ltTfe", "fttnfe", "nTle", "fTtlt",
 				    "fNTN", "lfT",   "ftN",    NULL};

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/truth/write.h"
-#include "workloads/option.h"
-#include "workloads/program.h"
-#include "workloads/workload.h"
+#include "harness/format/truth/write.h"
+#include "workloads/emit/option.h"
+#include "workloads/emit/program.h"
+#include "workloads/emit/workload.h"
 
 enum { MOST = 64 };
 

@@ -8,9 +8,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "harness/truth/write.h"
-#include "workloads/code_heap.h"
-#include "workloads/option.h"
+#include "harness/format/truth/write.h"
+#include "workloads/emit/code_heap.h"
+#include "workloads/emit/option.h"
 
 /*
  * A code heap that is never writable and executable at once: to add code, its pages go from RX to

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "harness/capture/session.h"
-#include "harness/replay/procmaps.h"
-#include "harness/replay/replay.h"
+#include "harness/format/procmaps/procmaps.h"
+#include "harness/model/space/replay.h"
 
 /*
  * A process that exec'd while the events were disabled is told of by /proc/PID/maps, once it has

@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "harness/capture/session.h"
-#include "harness/elf/elf_file.h"
-#include "harness/replay/procmaps.h"
-#include "harness/truth/format.h"
+#include "harness/format/elf/elf_file.h"
+#include "harness/format/procmaps/procmaps.h"
+#include "harness/format/truth/format.h"
 
 /*
  * Files are opened when their mapping is first heard of, by whoever drains, since a short-lived

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "harness/capture.h"
+#include "harness/capture/capture.h"
 
 /*
  * The attrs of the two kinds of event. Sideband (mappings, processes, names) is an event and a ring

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "harness/capture/session.h"
-#include "harness/replay/procmaps.h"
+#include "harness/format/procmaps/procmaps.h"
 
 /* The gatekeeper: docs/gate-protocol.md. One process after the other has its interval. */
 struct jp_gate {

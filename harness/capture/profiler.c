@@ -14,8 +14,8 @@
 #include <time.h>
 
 #include "harness/capture/session.h"
-#include "harness/replay/procmaps.h"
-#include "harness/run/profilers.h"
+#include "harness/format/procmaps/procmaps.h"
+#include "harness/capture/adapter.h"
 
 enum said { SAMPLING = 1, STOPPED = 2, DONE = 4, ENDED = 8, SWITCHED = 16 };
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "harness/capture/session.h"
-#include "harness/replay/procmaps.h"
+#include "harness/format/procmaps/procmaps.h"
 
 enum {
 	SIDEBAND_RING = 512 << 10,

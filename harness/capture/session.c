@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "harness/capture/session.h"
-#include "harness/perfdata/format.h"
+#include "harness/format/perfdata/format.h"
 
 int jp_session_boundary(struct jp_session *session, enum jp_boundary boundary, struct jp_error *err)
 {

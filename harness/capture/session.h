@@ -10,9 +10,9 @@
 
 #include "harness/capture/events.h"
 #include "harness/capture/owners.h"
-#include "harness/capture.h"
+#include "harness/capture/capture.h"
 #include "harness/judge/evidence.h"
-#include "harness/perfdata/write.h"
+#include "harness/format/perfdata/write.h"
 
 /* What the files of this folder share. Policies use the functions at the end. */
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "harness/capture/session.h"
-#include "harness/replay/procmaps.h"
+#include "harness/format/procmaps/procmaps.h"
 
 enum { MOST_READINGS = 20, CHUNK = 4096 };
 

@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 
 #include "harness/capture/session.h"
-#include "harness/replay/procmaps.h"
-#include "harness/truth/format.h"
+#include "harness/format/procmaps/procmaps.h"
+#include "harness/format/truth/format.h"
 
 /*
  * Records are written with the sideband event's id and trailer, as if it had told of them.

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/capture.h"
-#include "harness/registry.h"
+#include "harness/capture/capture.h"
+#include "harness/base/registry.h"
 
 /* results/expected/, put into the binary by the Makefile; the last entry's name is NULL. */
 struct built_in {

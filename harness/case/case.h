@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
 #include "harness/judge/evidence.h"
 #include "harness/case/scope.h"
 

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/capture.h"
+#include "harness/capture/capture.h"
 #include "harness/case/case.h"
 #include "harness/case/case_parser.h"
-#include "harness/unwind/methods.h"
+#include "harness/model/unwind/methods.h"
 
 int jp_case_bad(struct jp_case_parser *p, const char *what, const char *found, const char *expected)
 {

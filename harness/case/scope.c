@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/report/json_find.h"
+#include "harness/base/json_find.h"
 
 static bool version_ok(const char *text)
 {

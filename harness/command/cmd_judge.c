@@ -7,11 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/case/case_folder.h"
+#include "harness/outcome/case_folder.h"
 #include "harness/command/command.h"
-#include "harness/judge/judge_file.h"
+#include "harness/command/judge_file.h"
 #include "harness/report/report.h"
-#include "harness/run/run_dir.h"
+#include "harness/format/rundir/run_dir.h"
 
 /* Case folders of a run directory, in the order of names. */
 struct folders {

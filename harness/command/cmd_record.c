@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/capture.h"
+#include "harness/capture/capture.h"
 #include "harness/command/command.h"
 
 struct request {

@@ -10,14 +10,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/case/case_folder.h"
+#include "harness/outcome/case_folder.h"
 #include "harness/command/command.h"
 #include "harness/command/run_options.h"
-#include "harness/run/interrupt.h"
+#include "harness/base/interrupt.h"
 #include "harness/report/ktap.h"
-#include "harness/run/profilers.h"
+#include "harness/capture/adapter.h"
 #include "harness/repro/repro.h"
-#include "harness/run/run_dir.h"
+#include "harness/format/rundir/run_dir.h"
 #include "harness/run/runner.h"
 #include "harness/repro/tar.h"
 

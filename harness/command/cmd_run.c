@@ -8,7 +8,7 @@
 #include "harness/command/command.h"
 #include "harness/command/globs.h"
 #include "harness/command/run_options.h"
-#include "harness/run/interrupt.h"
+#include "harness/base/interrupt.h"
 #include "harness/report/ktap.h"
 #include "harness/report/report.h"
 #include "harness/run/runner.h"

@@ -2,7 +2,7 @@
 #ifndef JP_COMMAND_H
 #define JP_COMMAND_H
 
-#include "harness/registry.h"
+#include "harness/base/registry.h"
 
 /* One `jitproof NAME ...`. @run gets argv with argv[0] = NAME and returns the exit status. */
 struct jp_command {

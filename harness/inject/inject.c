@@ -12,7 +12,7 @@
 
 #include "harness/inject/inject_dumps.h"
 #include "harness/inject/inject_spaces.h"
-#include "harness/perfdata/copy.h"
+#include "harness/format/perfdata/copy.h"
 
 enum {
 	RECORD_TIME_CONV = 79,

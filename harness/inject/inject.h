@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "harness/error.h"
+#include "harness/base/error.h"
 
 /* Merging jitdumps into a capture: what becomes of anonymous mapping records. */
 enum jp_anon {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/jit/jit_elf.h"
-#include "harness/jit/jitdump_read.h"
+#include "harness/format/jit/jit_elf.h"
+#include "harness/format/jit/jitdump_read.h"
 
 enum {
 	PENDING = 16, /* DEBUG_INFO records that wait for their LOAD */

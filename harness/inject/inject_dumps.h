@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "harness/replay/event.h"
+#include "harness/format/event.h"
 #include "harness/inject/inject.h"
-#include "harness/perfdata/decode.h"
+#include "harness/format/perfdata/decode.h"
 
 /*
  * The jitdumps that a capture speaks of, and what becomes of code by them: which code lies at which

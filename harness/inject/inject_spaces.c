@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/perfdata/format.h"
-#include "harness/replay/ranges.h"
-#include "harness/replay/replay.h"
+#include "harness/format/perfdata/format.h"
+#include "harness/model/space/ranges.h"
+#include "harness/model/space/replay.h"
 
 /* Values of ranges: nothing that matters, living code, or a mapping by its number. */
 enum { NOTHING, CODE, MAPPINGS };

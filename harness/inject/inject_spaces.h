@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "harness/replay/event.h"
+#include "harness/format/event.h"
 
 /*
  * What lies where in the processes that jitdumps speak of, as the records so far have it: code that

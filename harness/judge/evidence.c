@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/perfdata/read.h"
-#include "harness/replay/replay_truth.h"
+#include "harness/format/perfdata/read.h"
+#include "harness/model/space/replay_truth.h"
 
 const char *jp_left_out_text(enum jp_left_out left_out)
 {

@@ -2,11 +2,11 @@
 #ifndef JP_EVIDENCE_H
 #define JP_EVIDENCE_H
 
-#include "harness/error.h"
-#include "harness/replay/event.h"
-#include "harness/judge/intervals.h"
-#include "harness/replay/procmaps.h"
-#include "harness/truth/read.h"
+#include "harness/base/error.h"
+#include "harness/format/event.h"
+#include "harness/format/rundir/intervals.h"
+#include "harness/format/procmaps/procmaps.h"
+#include "harness/format/truth/read.h"
 
 /*
  * What a run directory holds of one case, for validators: the truth, and the capture as a stream

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/replay/replay.h"
+#include "harness/model/space/replay.h"
 
 const struct jp_snapshot *jp_evidence_announced(const struct jp_evidence *evidence,
 						const struct jp_announced *process)

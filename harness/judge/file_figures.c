@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/perfdata/format.h"
+#include "harness/format/perfdata/format.h"
 
 const char *const jp_place_text[JP_PLACES] = {"file",  "anon",     "memfd",
 					      "other", "unmapped", "kernel"};

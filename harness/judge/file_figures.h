@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/replay/event.h"
-#include "harness/replay/replay.h"
+#include "harness/format/event.h"
+#include "harness/model/space/replay.h"
 
 /*
  * What a capture without truth tells of itself: counts, by process. ci/perfdata_peer.py computes

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 #include "harness/judge/metric.h"
-#include "harness/truth/format.h"
+#include "harness/format/truth/format.h"
 
 /* What a validator, or all validators of a case, found. */
 enum jp_verdict {

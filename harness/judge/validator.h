@@ -2,10 +2,10 @@
 #ifndef JP_VALIDATOR_H
 #define JP_VALIDATOR_H
 
-#include "harness/error.h"
+#include "harness/base/error.h"
 #include "harness/judge/evidence.h"
 #include "harness/judge/findings.h"
-#include "harness/registry.h"
+#include "harness/base/registry.h"
 
 /* A pure function of evidence. @add_back: judge the capture as if it had held that (controls).
  * Returns -errno only where it could not judge at all; a bad capture is a finding. */

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "harness/report/utf8.h"
+#include "harness/base/utf8.h"
 
 /* What XML 1.0 cannot hold at all, quoted or not, becomes U+FFFD. */
 static unsigned int length_of(const unsigned char *s)

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "harness/judge/outcome.h"
+#include "harness/outcome/outcome.h"
 
 /*
  * junit.xml: a suite for each study, for engines that read nothing else. FAIL and XPASS are a

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "harness/case/expect.h"
+#include "harness/outcome/expect.h"
 
 void jp_ktap_head(FILE *out, size_t plan)
 {

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "harness/judge/outcome.h"
+#include "harness/outcome/outcome.h"
 
 /* KTAP version 1: the version line and the plan, then each result under its diagnostics. */
 void jp_ktap_head(FILE *out, size_t plan);

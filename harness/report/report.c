@@ -9,8 +9,8 @@
 #include "harness/report/junit.h"
 #include "harness/report/ktap.h"
 #include "harness/report/results.h"
-#include "harness/run/run_dir.h"
-#include "harness/case/table.h"
+#include "harness/format/rundir/run_dir.h"
+#include "harness/report/table.h"
 
 /* Standard output, then the run directory's copy of it. */
 static FILE *output(const struct jp_report *report, int index)

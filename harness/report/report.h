@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "harness/judge/outcome.h"
+#include "harness/outcome/outcome.h"
 
 /* The results of a run or of judging one again, as they come and at their end. */
 struct jp_report {

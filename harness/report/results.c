@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "harness/report/json.h"
-#include "harness/unwind/methods.h"
+#include "harness/base/json.h"
+#include "harness/model/unwind/methods.h"
 
 static const struct jp_expectation *expectation_of(const struct jp_result *result,
 						   const char *metric)

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "harness/judge/outcome.h"
+#include "harness/outcome/outcome.h"
 
 /* One line of results.jsonl (docs/results-format.md). */
 void jp_results_write(FILE *out, const struct jp_result *result);

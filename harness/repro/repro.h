@@ -4,10 +4,10 @@
 
 #include <stdio.h>
 
-#include "harness/judge/outcome.h"
-#include "harness/perfdata/reduce.h"
-#include "harness/elf/portable_program.h"
-#include "harness/case/word_set.h"
+#include "harness/outcome/outcome.h"
+#include "harness/format/perfdata/reduce.h"
+#include "harness/repro/portable_program.h"
+#include "harness/base/word_set.h"
 
 /* What goes into one archive of `jitproof repro` (docs/repro.md). */
 struct jp_repro {

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/error.h"
-#include "harness/output.h"
+#include "harness/base/error.h"
+#include "harness/base/output.h"
 
 /*
  * A ustar archive (POSIX.1-1988), which every tar reads. Who packed it and when is left out: owner

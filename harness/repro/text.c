@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/case/expect.h"
-#include "harness/report/json_find.h"
+#include "harness/outcome/expect.h"
+#include "harness/base/json_find.h"
 #include "harness/repro/repro.h"
 
 /* Nothing that came out of a file ends a line, or speaks to a terminal. */

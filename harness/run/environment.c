@@ -8,8 +8,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "harness/report/json.h"
-#include "harness/run/profilers.h"
+#include "harness/base/json.h"
+#include "harness/capture/adapter.h"
 
 static void first_line(struct jp_json *json, const char *key, const char *path)
 {

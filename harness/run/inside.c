@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/run/interrupt.h"
+#include "harness/base/interrupt.h"
 
 /* What the processes on the way down share: the first complaint. */
 struct way {

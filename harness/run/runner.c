@@ -8,15 +8,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "harness/capture.h"
+#include "harness/capture/capture.h"
 #include "harness/run/inside.h"
-#include "harness/run/interrupt.h"
+#include "harness/base/interrupt.h"
 #include "harness/run/environment.h"
 #include "harness/inject/inject.h"
-#include "harness/report/json_find.h"
-#include "harness/registry.h"
-#include "harness/run/performer.h"
-#include "harness/run/profilers.h"
+#include "harness/base/json_find.h"
+#include "harness/base/registry.h"
+#include "harness/run/workload_process.h"
+#include "harness/capture/adapter.h"
 
 /* A workload that was told to stop finishes its paths, joins its threads and leaves. */
 #define STOP_NS 5000000000ull

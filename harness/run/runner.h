@@ -2,8 +2,8 @@
 #ifndef JP_RUNNER_H
 #define JP_RUNNER_H
 
-#include "harness/judge/outcome.h"
-#include "harness/run/run_dir.h"
+#include "harness/outcome/outcome.h"
+#include "harness/format/rundir/run_dir.h"
 
 struct jp_runner {
 	char self[4096];   /* this binary: it is its own workloads */

@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "facts/ask.h"
+#include "harness/facts/ask.h"
 
 static void crash(struct jp_answer *answer)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "workloads/workload.h"
+#include "workloads/emit/workload.h"
 
 static void for_ever(void)
 {

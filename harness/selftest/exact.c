@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "harness/perfdata/decode.h"
+#include "harness/format/perfdata/decode.h"
 
 enum { MOST = 1 << 20 }; /* a fuzz input has no more */
 

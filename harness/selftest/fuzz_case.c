@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/judge/outcome.h"
+#include "harness/outcome/outcome.h"
 #include "harness/selftest/fuzz.h"
-#include "harness/truth/read.h"
+#include "harness/format/truth/read.h"
 
 #define FIXTURE "validators/fixtures/pathless/"
 

@@ -12,11 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/unwind/cfi_check.h"
-#include "harness/elf/elf_file.h"
-#include "harness/unwind/jit_cfi.h"
+#include "harness/format/elf/cfi_check.h"
+#include "harness/format/elf/elf_file.h"
+#include "harness/model/unwind/jit_cfi.h"
 #include "harness/selftest/fuzz.h"
-#include "harness/unwind/unwind.h"
+#include "harness/model/unwind/unwind.h"
 
 enum {
 	PID = 1,

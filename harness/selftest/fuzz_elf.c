@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/unwind/cfi.h"
-#include "harness/elf/elf_file.h"
+#include "harness/model/unwind/cfi.h"
+#include "harness/format/elf/elf_file.h"
 #include "harness/selftest/fuzz.h"
 
 static const char *const files[] = {"harness/selftest/corpus/program.elf",

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/jit/jitdump_read.h"
+#include "harness/format/jit/jitdump_read.h"
 #include "harness/selftest/fuzz.h"
 
 static const char *const dumps[] = {"harness/selftest/corpus/jit.dump",

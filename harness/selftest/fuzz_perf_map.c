@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
-#include "harness/jit/perf_map.h"
+#include "harness/format/jit/perf_map.h"
 #include "harness/selftest/fuzz.h"
 
 static const char *const maps[] = {"harness/selftest/corpus/perf.map",

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "harness/judge/judge_file.h"
+#include "harness/command/judge_file.h"
 #include "harness/selftest/fuzz.h"
 
 static const char *const captures[] = {

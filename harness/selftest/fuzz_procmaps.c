@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
 
-#include "harness/replay/procmaps.h"
+#include "harness/format/procmaps/procmaps.h"
 #include "harness/selftest/fuzz.h"
 
 static const char *const maps[] = {"validators/fixtures/anon/maps",

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
+#include "harness/model/oracle/oracle.h"
 #include "harness/selftest/fuzz.h"
-#include "harness/replay/spans.h"
-#include "harness/truth/read.h"
+#include "harness/judge/spans.h"
+#include "harness/format/truth/read.h"
 
 static const char *const truths[] = {"validators/fixtures/anon/truth",
 				     "validators/fixtures/memfd/truth",

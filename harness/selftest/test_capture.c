@@ -8,11 +8,11 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "harness/capture.h"
+#include "harness/capture/capture.h"
 #include "harness/capture/owners.h"
-#include "harness/perfdata/format.h"
-#include "harness/perfdata/read.h"
-#include "harness/perfdata/write.h"
+#include "harness/format/perfdata/format.h"
+#include "harness/format/perfdata/read.h"
+#include "harness/format/perfdata/write.h"
 #include "harness/selftest/check.h"
 
 static void owners(void)

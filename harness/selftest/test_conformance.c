@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/jit/jitdump_read.h"
-#include "harness/report/json.h"
-#include "harness/jit/perf_map.h"
-#include "harness/replay/procmaps.h"
-#include "harness/run/run_dir.h"
+#include "harness/format/jit/jitdump_read.h"
+#include "harness/base/json.h"
+#include "harness/format/jit/perf_map.h"
+#include "harness/format/procmaps/procmaps.h"
+#include "harness/format/rundir/run_dir.h"
 #include "harness/selftest/check.h"
 
 #define SET "validators/fixtures/conformance/"

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/unwind/cfi.h"
+#include "harness/model/unwind/cfi.h"
 #include "harness/selftest/check.h"
-#include "workloads/publish/eh_frame.h"
+#include "workloads/emit/eh_frame.h"
 
 enum { TEXT = 0x200, STACK = 1024, SP = 7, BP = 6 };
 

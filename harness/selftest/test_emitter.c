@@ -21,10 +21,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/truth/read.h"
-#include "harness/truth/write.h"
-#include "workloads/path.h"
-#include "workloads/workload.h"
+#include "harness/model/oracle/oracle.h"
+#include "harness/format/truth/read.h"
+#include "harness/format/truth/write.h"
+#include "workloads/emit/path.h"
+#include "workloads/emit/workload.h"
 
 enum { MOST = 1024, DEEP = 300, NOT_TRACED = 77 };
 

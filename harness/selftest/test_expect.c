@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "harness/case/case.h"
-#include "harness/case/expect.h"
+#include "harness/outcome/expect.h"
 #include "harness/judge/findings.h"
 #include "harness/selftest/check.h"
 

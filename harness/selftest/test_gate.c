@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "harness/capture/session.h"
-#include "harness/judge/intervals.h"
-#include "harness/perfdata/format.h"
-#include "harness/perfdata/read.h"
-#include "harness/replay/procmaps.h"
+#include "harness/format/rundir/intervals.h"
+#include "harness/format/perfdata/format.h"
+#include "harness/format/perfdata/read.h"
+#include "harness/format/procmaps/procmaps.h"
 #include "harness/selftest/check.h"
 
 static char folder[] = "/tmp/jitproof-gate-XXXXXX";

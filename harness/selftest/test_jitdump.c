@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/jit/jitdump_read.h"
-#include "harness/run/run_dir.h"
+#include "harness/format/jit/jitdump_read.h"
+#include "harness/format/rundir/run_dir.h"
 #include "harness/selftest/check.h"
 
 static char folder[] = "/tmp/jitproof-test-XXXXXX", path[128];

@@ -4,11 +4,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "harness/unwind/jit_cfi.h"
-#include "harness/unwind/machine.h"
+#include "harness/model/unwind/jit_cfi.h"
+#include "harness/model/machine/machine.h"
 #include "harness/selftest/check.h"
-#include "harness/unwind/unwind.h"
-#include "workloads/publish/eh_frame.h"
+#include "harness/model/unwind/unwind.h"
+#include "workloads/emit/eh_frame.h"
 
 enum { RBP = 6, RSP = 7, RIP = 16, PID = 9, WORDS = 64, ROOM = 32, DEEP = 1024 };
 #define CODE  UINT64_C(0x400000)

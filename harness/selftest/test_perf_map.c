@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/jit/perf_map.h"
-#include "harness/run/run_dir.h"
+#include "harness/format/jit/perf_map.h"
+#include "harness/format/rundir/run_dir.h"
 #include "harness/selftest/check.h"
 
 static char folder[] = "/tmp/jitproof-test-XXXXXX", path[128];

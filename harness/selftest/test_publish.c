@@ -10,11 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/jit/jitdump_read.h"
-#include "harness/jit/perf_map.h"
-#include "harness/run/run_dir.h"
+#include "harness/format/jit/jitdump_read.h"
+#include "harness/format/jit/perf_map.h"
+#include "harness/format/rundir/run_dir.h"
 #include "harness/selftest/check.h"
-#include "workloads/publish.h"
+#include "workloads/emit/publish.h"
 
 enum { COUNT = 40, THREADS = 4 };
 

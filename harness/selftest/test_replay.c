@@ -2,7 +2,7 @@
 /* Each rule by which events become address spaces, by what a wrong rule would get wrong. */
 #include <string.h>
 
-#include "harness/replay/replay.h"
+#include "harness/model/space/replay.h"
 #include "harness/selftest/check.h"
 
 enum { PAGE = 0x1000 };

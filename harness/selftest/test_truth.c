@@ -13,8 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/truth/read.h"
-#include "harness/truth/write.h"
+#include "harness/model/oracle/oracle.h"
+#include "harness/format/truth/read.h"
+#include "harness/format/truth/write.h"
 
 static char folder[] = "/tmp/jitproof-test-XXXXXX";
 static int tests, failures;

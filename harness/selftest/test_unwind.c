@@ -18,9 +18,9 @@
 #include <unistd.h>
 #include <unwind.h>
 
-#include "harness/unwind/cfi.h"
-#include "harness/elf/elf_file.h"
-#include "harness/unwind/unwind.h"
+#include "harness/model/unwind/cfi.h"
+#include "harness/format/elf/elf_file.h"
+#include "harness/model/unwind/unwind.h"
 
 enum { SAMPLES = 300, FRAMES = 160, DUMP = 65528, PID = 42 };
 enum { RBX = 3, RBP = 6, RSP = 7, RIP = 16 };

@@ -9,12 +9,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "harness/jit/jitdump_format.h"
-#include "harness/registry.h"
-#include "harness/truth/write.h"
-#include "workloads/emitter.h"
-#include "workloads/publish.h"
-#include "workloads/publish/eh_frame.h"
+#include "harness/format/jit/jitdump_format.h"
+#include "harness/base/registry.h"
+#include "harness/format/truth/write.h"
+#include "workloads/emit/emitter.h"
+#include "workloads/emit/publish.h"
+#include "workloads/emit/eh_frame.h"
 #include "workloads/publish/own_file.h"
 
 enum fault {

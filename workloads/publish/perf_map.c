@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "harness/registry.h"
-#include "workloads/publish.h"
+#include "harness/base/registry.h"
+#include "workloads/emit/publish.h"
 #include "workloads/publish/own_file.h"
 
 static int fd = -1;

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/base/interrupt.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t came;
+static int wake = -1;
+
+static void on_signal(int number)
+{
+	const uint64_t one = 1;
+	int saved = errno;
+
+	came = number;
+	if (write(wake, &one, sizeof(one)) < 0)
+		came = number; /* the counter is full: it is readable all the same */
+	errno = saved;
+}
+
+int jp_interrupt_watch(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = on_signal};
+
+	wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (wake < 0)
+		return -errno;
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (sigaction(signals[i], &action, NULL))
+			return -errno;
+	/* A workload that died must be an error that we see, not our death. */
+	signal(SIGPIPE, SIG_IGN);
+	return 0;
+}
+
+int jp_interrupt_fd(void)
+{
+	return wake;
+}
+
+int jp_interrupt_signal(void)
+{
+	return came;
+}
+
+void jp_interrupt_die(void)
+{
+	if (!came)
+		return;
+	signal(came, SIG_DFL);
+	raise(came);
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/base/json.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "harness/base/utf8.h"
+
+static void put_string(FILE *out, const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+
+	putc('"', out);
+	while (*s) {
+		unsigned int length = jp_utf8_length(s);
+
+		if (!length) {
+			fputs("\\ufffd", out);
+			s++;
+			continue;
+		}
+		if (*s == '"' || *s == '\\')
+			fprintf(out, "\\%c", *s);
+		else if (*s == '\n')
+			fputs("\\n", out);
+		else if (*s < 0x20 || *s == 0x7f)
+			fprintf(out, "\\u%04x", *s);
+		else
+			fwrite(s, 1, length, out);
+		s += length;
+	}
+	putc('"', out);
+}
+
+static void before_value(struct jp_json *json, const char *key)
+{
+	if (!json->first)
+		fputs(", ", json->out);
+	json->first = false;
+	if (key) {
+		put_string(json->out, key);
+		fputs(": ", json->out);
+	}
+}
+
+static void after_value(struct jp_json *json)
+{
+	if (json->depth)
+		return;
+	putc('\n', json->out);
+	json->first = true;
+}
+
+void jp_json_begin(struct jp_json *json, FILE *out)
+{
+	*json = (struct jp_json){.out = out, .first = true};
+}
+
+static void open_value(struct jp_json *json, const char *key, bool array)
+{
+	assert(json->depth < 64);
+	before_value(json, key);
+	putc(array ? '[' : '{', json->out);
+	json->arrays &= ~(UINT64_C(1) << json->depth);
+	json->arrays |= (uint64_t)array << json->depth;
+	json->depth++;
+	json->first = true;
+}
+
+void jp_json_object(struct jp_json *json, const char *key)
+{
+	open_value(json, key, false);
+}
+
+void jp_json_array(struct jp_json *json, const char *key)
+{
+	open_value(json, key, true);
+}
+
+void jp_json_end(struct jp_json *json)
+{
+	assert(json->depth > 0);
+	json->depth--;
+	putc(json->arrays >> json->depth & 1 ? ']' : '}', json->out);
+	json->first = false;
+	after_value(json);
+}
+
+void jp_json_string(struct jp_json *json, const char *key, const char *text)
+{
+	before_value(json, key);
+	if (text)
+		put_string(json->out, text);
+	else
+		fputs("null", json->out);
+	after_value(json);
+}
+
+void jp_json_u64(struct jp_json *json, const char *key, uint64_t value)
+{
+	before_value(json, key);
+	fprintf(json->out, "%" PRIu64, value);
+	after_value(json);
+}
+
+void jp_json_double(struct jp_json *json, const char *key, double value)
+{
+	char text[40];
+
+	before_value(json, key);
+	if (!isfinite(value)) {
+		fputs("null", json->out);
+	} else {
+		for (int digits = 1; digits <= 17; digits++) {
+			snprintf(text, sizeof(text), "%.*g", digits, value);
+			if (strtod(text, NULL) == value)
+				break;
+		}
+		fputs(text, json->out);
+	}
+	after_value(json);
+}
+
+void jp_json_bool(struct jp_json *json, const char *key, bool value)
+{
+	before_value(json, key);
+	fputs(value ? "true" : "false", json->out);
+	after_value(json);
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/base/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BUFFER = 1 << 20 };
+
+struct jp_output {
+	int fd, error;
+	char *path;
+	uint64_t at; /* file offset of the buffer's first byte */
+	size_t used;
+	unsigned char buffer[BUFFER];
+};
+
+/* O_NONBLOCK: opening a FIFO must not hang; it has no effect on a regular file. */
+static int open_empty(const char *path, struct jp_error *err)
+{
+	int fd =
+		open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+	struct stat st;
+	int error;
+
+	if (fd < 0) {
+		error = errno;
+		return jp_fail(err, error, "%s: %s", path,
+			       error == ELOOP ? "a symbolic link; a regular file was expected"
+					      : strerror(error));
+	}
+	if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
+		close(fd);
+		return jp_fail(err, EINVAL, "%s: not a regular file", path);
+	}
+	if (ftruncate(fd, 0) < 0) {
+		error = errno;
+		close(fd);
+		return jp_fail(err, error, "%s: cannot be emptied: %s", path, strerror(error));
+	}
+	return fd;
+}
+
+struct jp_output *jp_output_adopt(int fd, const char *path, struct jp_error *err)
+{
+	struct jp_output *output = malloc(sizeof(*output));
+	char *name = strdup(path);
+
+	if (!output || !name) {
+		jp_fail(err, ENOMEM, "%s: no memory to write it", path);
+		free(output);
+		free(name);
+		close(fd);
+		return NULL;
+	}
+	output->fd = fd;
+	output->error = 0;
+	output->path = name;
+	output->at = 0;
+	output->used = 0;
+	return output;
+}
+
+struct jp_output *jp_output_create(const char *path, struct jp_error *err)
+{
+	int fd = open_empty(path, err);
+
+	return fd < 0 ? NULL : jp_output_adopt(fd, path, err);
+}
+
+static void write_at(struct jp_output *output, uint64_t at, const void *bytes, size_t size)
+{
+	const char *from = bytes;
+
+	while (size && !output->error) {
+		ssize_t done = pwrite(output->fd, from, size, (off_t)at);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0) {
+			output->error = done < 0 ? errno : EIO;
+			break;
+		}
+		from += done;
+		size -= (size_t)done;
+		at += (uint64_t)done;
+	}
+}
+
+static void flush(struct jp_output *output)
+{
+	write_at(output, output->at, output->buffer, output->used);
+	output->at += output->used;
+	output->used = 0;
+}
+
+void jp_output_put(struct jp_output *output, const void *bytes, size_t size)
+{
+	if (!size)
+		return;
+	if (output->used + size > BUFFER)
+		flush(output);
+	if (size > BUFFER / 2) {
+		flush(output);
+		write_at(output, output->at, bytes, size);
+		output->at += size;
+		return;
+	}
+	memcpy(output->buffer + output->used, bytes, size);
+	output->used += size;
+}
+
+void jp_output_pad(struct jp_output *output, uint64_t at)
+{
+	static const char zeros[4096];
+	uint64_t missing = at > jp_output_at(output) ? at - jp_output_at(output) : 0;
+
+	if (missing > sizeof(zeros)) {
+		flush(output);
+		output->at += missing;
+	} else {
+		jp_output_put(output, zeros, missing);
+	}
+}
+
+uint64_t jp_output_at(const struct jp_output *output)
+{
+	return output->at + output->used;
+}
+
+void jp_output_rewrite(struct jp_output *output, uint64_t at, const void *bytes, size_t size)
+{
+	flush(output);
+	write_at(output, at, bytes, size);
+}
+
+int jp_output_error(const struct jp_output *output)
+{
+	return -output->error;
+}
+
+int jp_output_close(struct jp_output *output, struct jp_error *err)
+{
+	int error;
+
+	flush(output);
+	if (close(output->fd) < 0 && !output->error)
+		output->error = errno;
+	error = output->error;
+	if (error)
+		jp_fail(err, error, "%s: cannot be written: %s", output->path, strerror(error));
+	free(output->path);
+	free(output);
+	return -error;
+}
+
+void jp_output_abandon(struct jp_output *output)
+{
+	if (!output)
+		return;
+	close(output->fd);
+	free(output->path);
+	free(output);
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/facts/ask.h"
+#include "harness/command/command.h"
+#include "harness/command/globs.h"
+#include "harness/base/json.h"
+
+enum { LIMIT_MS = 20000 };
+
+static void print_json(const struct jp_fact *fact, const struct jp_answer *answer)
+{
+	struct jp_json json;
+
+	jp_json_begin(&json, stdout);
+	jp_json_object(&json, NULL);
+	jp_json_string(&json, "fact", fact->name);
+	if (answer->missing[0]) {
+		jp_json_string(&json, "value", NULL);
+		jp_json_string(&json, "why", answer->missing);
+	} else {
+		if (answer->is_list)
+			jp_json_array(&json, "value");
+		for (unsigned int i = 0; i < answer->count; i++) {
+			const struct jp_answer_item *item = &answer->items[i];
+			const char *key = answer->is_list ? NULL : "value";
+
+			if (item->is_number)
+				jp_json_u64(&json, key, item->number);
+			else
+				jp_json_string(&json, key, item->text);
+		}
+		if (answer->is_list)
+			jp_json_end(&json);
+	}
+	jp_json_string(&json, "about", fact->about);
+	jp_json_end(&json);
+}
+
+static void print_line(const struct jp_fact *fact, const struct jp_answer *answer)
+{
+	printf("%-32s ", fact->name);
+	if (answer->missing[0])
+		printf("? %s", answer->missing);
+	else if (answer->is_list && !answer->count)
+		printf("nothing");
+	for (unsigned int i = 0; i < answer->count && !answer->missing[0]; i++) {
+		printf("%s", i ? ", " : "");
+		if (answer->items[i].is_number)
+			printf("%llu", (unsigned long long)answer->items[i].number);
+		else
+			printf("%s", answer->items[i].text);
+	}
+	printf("\n");
+}
+
+static int ask(const struct jp_fact *fact, unsigned int limit, bool as_json)
+{
+	struct jp_error err = {""};
+	struct jp_answer answer;
+
+	/* The child must not print a second time what we have not written yet. */
+	fflush(stdout);
+	if (jp_fact_ask(fact, limit, &answer, &err)) {
+		fprintf(stderr, "jitproof facts: %s\n", err.text);
+		return JP_EXIT_BROKEN;
+	}
+	/* One value, unless it is a list: anything else is the probe's mistake. */
+	if (!answer.missing[0] && !answer.is_list && answer.count != 1)
+		jp_answer_missing(&answer, "a value: the probe gave %u", answer.count);
+	if (as_json)
+		print_json(fact, &answer);
+	else
+		print_line(fact, &answer);
+	return JP_EXIT_OK;
+}
+
+static int usage(FILE *out)
+{
+	fprintf(out,
+		"usage: jitproof facts [--json] [--limit=MS] [GLOB...]\n"
+		"  --json      an object a line\n"
+		"  --limit=MS  how long a probe may take (default: %u)\n"
+		"  GLOB        matches a fact's whole name\n",
+		LIMIT_MS);
+	return out == stdout ? JP_EXIT_OK : JP_EXIT_USAGE;
+}
+
+static int facts(int argc, char **argv)
+{
+	const struct jp_fact *fact;
+	unsigned long limit = LIMIT_MS;
+	bool as_json = false, any = false;
+	int at = 1, status = JP_EXIT_OK;
+
+	for (; at < argc && argv[at][0] == '-'; at++) {
+		char *end = argv[at];
+
+		if (strcmp(argv[at], "--help") == 0)
+			return usage(stdout);
+		if (strcmp(argv[at], "--json") == 0) {
+			as_json = true;
+			continue;
+		}
+		if (strncmp(argv[at], "--limit=", 8) == 0 && argv[at][8])
+			limit = strtoul(argv[at] + 8, &end, 10);
+		if (end == argv[at] || *end || !limit || limit > 600000) {
+			fprintf(stderr, "jitproof facts: '%s' was not expected\n", argv[at]);
+			return usage(stderr);
+		}
+	}
+	for (size_t i = 0; (fact = jp_registry_at(JP_FACT, i)) && status == JP_EXIT_OK; i++) {
+		if (!jp_globs_match(argv + at, argc - at, fact->name))
+			continue;
+		any = true;
+		status = ask(fact, (unsigned int)limit, as_json);
+	}
+	if (!any) {
+		fprintf(stderr, "jitproof facts: no fact matches\n");
+		return JP_EXIT_USAGE;
+	}
+	return status;
+}
+
+static const struct jp_command facts_command = {
+	.name = "facts",
+	.synopsis = "facts [--json] [GLOB...]",
+	.help = "what this kernel does: one small probe a fact",
+	.run = facts,
+};
+JP_REGISTER(command, facts_command);

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/facts/fact.h"
+
+static struct jp_answer_item *next_item(struct jp_answer *answer)
+{
+	if (answer->count == JP_ANSWER_ITEMS) {
+		answer->overflow = true;
+		return NULL;
+	}
+	return &answer->items[answer->count++];
+}
+
+void jp_answer_text(struct jp_answer *answer, const char *fmt, ...)
+{
+	struct jp_answer_item *item = next_item(answer);
+	va_list args;
+
+	if (!item)
+		return;
+	va_start(args, fmt);
+	if (vsnprintf(item->text, sizeof(item->text), fmt, args) >= (int)sizeof(item->text))
+		answer->overflow = true;
+	va_end(args);
+}
+
+void jp_answer_number(struct jp_answer *answer, uint64_t number)
+{
+	struct jp_answer_item *item = next_item(answer);
+
+	if (item) {
+		item->is_number = true;
+		item->number = number;
+	}
+}
+
+void jp_answer_list(struct jp_answer *answer)
+{
+	answer->is_list = true;
+}
+
+void jp_answer_missing(struct jp_answer *answer, const char *fmt, ...)
+{
+	size_t used = strlen(answer->missing);
+	char thing[JP_ANSWER_MISSING];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(thing, sizeof(thing), fmt, args);
+	va_end(args);
+	/* What is missing is missing once, however often it was asked for. */
+	if (strstr(answer->missing, thing))
+		return;
+	snprintf(answer->missing + used, sizeof(answer->missing) - used, "%s%s", used ? ", " : "",
+		 thing);
+}
+
+const char *jp_answer_errno(int error)
+{
+	enum { NOT_SUPPORTED = 524 }; /* the kernel's own, which no program should see */
+	const char *name = error ? strerrorname_np(error) : "ok";
+
+	if (error == NOT_SUPPORTED)
+		return "ENOTSUPP";
+
+	return name ? name : "?";
+}

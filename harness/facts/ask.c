@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/facts/ask.h"
+
+/* One CPU for the probe and its children: an event with a ring belongs to one, and with inherit it
+ * must. */
+static void settle_down(struct jp_answer *answer)
+{
+	cpu_set_t set, one;
+
+	if (sched_getaffinity(0, sizeof(set), &set)) {
+		jp_answer_missing(answer, "sched_getaffinity: %s", jp_answer_errno(errno));
+		return;
+	}
+	CPU_ZERO(&one);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (CPU_ISSET(cpu, &set)) {
+			CPU_SET(cpu, &one);
+			break;
+		}
+	}
+	if (sched_setaffinity(0, sizeof(one), &one))
+		jp_answer_missing(answer, "sched_setaffinity: %s", jp_answer_errno(errno));
+}
+
+static void __attribute__((noreturn)) live(const struct jp_fact *fact, struct jp_answer *answer)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setpgid(0, 0);
+	/* What programs that a probe starts print is no fact. */
+	for (int fd = 0; fd <= STDERR_FILENO && null >= 0; fd++)
+		dup2(null, fd);
+	settle_down(answer);
+	fact->probe(answer);
+	answer->complete = true;
+	_exit(0);
+}
+
+/* Its end, or ETIMEDOUT. */
+static int wait_for(pid_t pid, unsigned int limit)
+{
+	struct pollfd end = {.fd = pidfd_open(pid, 0), .events = POLLIN};
+	int ready;
+
+	if (end.fd < 0)
+		return errno;
+	do {
+		ready = poll(&end, 1, (int)limit);
+	} while (ready < 0 && errno == EINTR);
+	close(end.fd);
+	return ready < 0 ? errno : ready == 0 ? ETIMEDOUT : 0;
+}
+
+static void tell_end(struct jp_answer *answer, int late, int status, unsigned int limit)
+{
+	if (late == ETIMEDOUT)
+		jp_answer_missing(answer, "an end of the probe within %u ms", limit);
+	else if (late)
+		jp_answer_missing(answer, "pidfd_open: %s", jp_answer_errno(late));
+	else if (WIFSIGNALED(status))
+		jp_answer_missing(answer, "an end of the probe: it died of SIG%s",
+				  sigabbrev_np(WTERMSIG(status)));
+	else if (!answer->complete)
+		jp_answer_missing(answer, "an end of the probe: it exited with %d",
+				  WEXITSTATUS(status));
+	else if (answer->overflow)
+		jp_answer_missing(answer, "room for the value");
+}
+
+int jp_fact_ask(const struct jp_fact *fact, unsigned int limit, struct jp_answer *answer,
+		struct jp_error *err)
+{
+	struct jp_answer *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+					MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int status = 0, late;
+	pid_t pid;
+
+	if (shared == MAP_FAILED)
+		return jp_fail(err, errno, "%s: no memory for its answer", fact->name);
+	/* What a probe leaves behind is ours, and ends with it. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	pid = fork();
+	if (pid == 0)
+		live(fact, shared);
+	if (pid < 0) {
+		munmap(shared, sizeof(*shared));
+		return jp_fail(err, errno, "%s: fork: %s", fact->name, strerror(errno));
+	}
+	setpgid(pid, pid); /* whoever comes first */
+	late = wait_for(pid, limit);
+	kill(-pid, SIGKILL);
+	kill(pid, SIGKILL);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+	tell_end(shared, late, status, limit);
+	*answer = *shared;
+	munmap(shared, sizeof(*shared));
+	return 0;
+}
+
+int jp_fact_fork(struct jp_answer *answer)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	else if (pid < 0)
+		jp_answer_missing(answer, "fork: %s", jp_answer_errno(errno));
+	return pid;
+}
+
+void jp_fact_wait(struct jp_answer *answer, int pid)
+{
+	if (pid > 0 && waitpid(pid, NULL, __WALL) != pid)
+		jp_answer_missing(answer, "waitpid: %s", jp_answer_errno(errno));
+}

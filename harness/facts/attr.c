@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Sizes and limits of what perf_event_open takes. */
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/facts/trial.h"
+
+/* Room for an attr of any kernel. */
+enum { LARGEST_ATTR = 4096 };
+
+static void attr_size(struct jp_answer *answer)
+{
+	union {
+		unsigned char bytes[LARGEST_ATTR];
+		struct perf_event_attr attr;
+	} large = {.bytes = {0}};
+	long fd;
+
+	if (!jp_trial_may(answer))
+		return;
+	large.attr = jp_trial_dummy();
+	large.attr.size = sizeof(large);
+	large.bytes[sizeof(large) - 1] = 1;
+	fd = syscall(SYS_perf_event_open, &large, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd >= 0)
+		jp_answer_missing(answer, "E2BIG of an attr of %d bytes", LARGEST_ATTR);
+	else if (errno != E2BIG)
+		jp_answer_missing(answer, "E2BIG, which was %s", jp_answer_errno(errno));
+	else
+		jp_answer_number(answer, large.attr.size);
+}
+
+static const struct jp_fact fact_attr_size = {
+	.name = "attr.size",
+	.about = "An attr is longer than the kernel's and not zero there; the size that the E2BIG "
+		 "answer tells.",
+	.probe = attr_size,
+};
+JP_REGISTER(fact, fact_attr_size);
+
+static void clocks(struct jp_answer *answer)
+{
+	static const struct {
+		clockid_t clock;
+		const char *name;
+	} tried[] = {
+		{CLOCK_MONOTONIC, "monotonic"},
+		{CLOCK_MONOTONIC_RAW, "monotonic_raw"},
+		{CLOCK_REALTIME, "realtime"},
+		{CLOCK_BOOTTIME, "boottime"},
+		{CLOCK_TAI, "tai"},
+		{CLOCK_MONOTONIC_COARSE, "monotonic_coarse"},
+	};
+
+	if (!jp_trial_may(answer))
+		return;
+	jp_answer_list(answer);
+	for (size_t i = 0; i < sizeof(tried) / sizeof(tried[0]); i++) {
+		struct perf_event_attr attr = jp_trial_dummy();
+
+		attr.clockid = tried[i].clock;
+		jp_answer_text(answer, "%s %s", tried[i].name, jp_answer_errno(jp_trial(&attr)));
+	}
+}
+
+static const struct jp_fact attr_clocks = {
+	.name = "attr.clockid",
+	.about = "Each clock is asked for with use_clockid.",
+	.probe = clocks,
+};
+JP_REGISTER(fact, attr_clocks);
+
+static void stack_sizes(struct jp_answer *answer)
+{
+	static const uint32_t tried[] = {8, 12, 8192, 65528, 65532, 65536};
+
+	if (!jp_trial_may(answer))
+		return;
+	jp_answer_list(answer);
+	for (size_t i = 0; i < sizeof(tried) / sizeof(tried[0]); i++) {
+		struct perf_event_attr attr = jp_trial_dummy();
+
+		attr.sample_type |= PERF_SAMPLE_STACK_USER;
+		attr.sample_stack_user = tried[i];
+		jp_answer_text(answer, "%u %s", tried[i], jp_answer_errno(jp_trial(&attr)));
+	}
+}
+
+static const struct jp_fact attr_stack_sizes = {
+	.name = "attr.sample_stack_user",
+	.about = "Sizes of a stack dump are asked for.",
+	.probe = stack_sizes,
+};
+JP_REGISTER(fact, attr_stack_sizes);
+
+static void max_stacks(struct jp_answer *answer)
+{
+	long limit = jp_sysctl("perf_event_max_stack", -1);
+
+	if (!jp_trial_may(answer))
+		return;
+	if (limit < 0)
+		jp_answer_missing(answer, "kernel.perf_event_max_stack");
+	jp_answer_list(answer);
+	for (long more = 0; more < 2; more++) {
+		struct perf_event_attr attr = jp_trial_dummy();
+
+		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+		attr.sample_max_stack = (uint16_t)(limit + more);
+		jp_answer_text(answer, "%s %s", more ? "one more" : "the sysctl's",
+			       jp_answer_errno(jp_trial(&attr)));
+	}
+}
+
+static const struct jp_fact attr_max_stack = {
+	.name = "attr.sample_max_stack",
+	.about =
+		"Chains of as many addresses as kernel.perf_event_max_stack says, and of one more, "
+		"are asked for.",
+	.probe = max_stacks,
+};
+JP_REGISTER(fact, attr_max_stack);
+
+static void inherit_anywhere(struct jp_answer *answer)
+{
+	struct perf_event_attr attr = jp_watch_sideband();
+	struct jp_answer mapped = {0};
+	struct jp_watch watch;
+
+	/* The watch's own event belongs to one CPU and can be mapped; one of all CPUs cannot. */
+	if (!jp_watch_open(&watch, &attr, 1, answer))
+		return;
+	jp_watch_close(&watch);
+	watch.fd = jp_perf_open(&attr, 0, -1);
+	if (watch.fd < 0) {
+		jp_answer_missing(answer, "perf_event_open: %s", jp_answer_errno(-watch.fd));
+		return;
+	}
+	jp_answer_text(answer, "%s", jp_watch_map(&watch, 1, &mapped) ? "ok" : mapped.missing);
+}
+
+static const struct jp_fact attr_inherit_anywhere = {
+	.name = "attr.inherit.ring_without_cpu",
+	.about = "The ring of an event with attr.inherit that belongs to no CPU is mapped.",
+	.probe = inherit_anywhere,
+};
+JP_REGISTER(fact, attr_inherit_anywhere);

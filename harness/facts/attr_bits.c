@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which flags and bits perf_event_open takes. They are tried, never looked up in a header. */
+#include <errno.h>
+
+#include "harness/facts/trial.h"
+
+enum { BITS = 64 };
+
+static void one_bit(struct jp_answer *answer, unsigned int bit)
+{
+	struct perf_event_attr attr = jp_trial_dummy();
+
+	if (!jp_trial_may(answer))
+		return;
+	attr.size = PERF_ATTR_SIZE_VER7;
+	jp_attr_set(&attr, bit);
+	jp_answer_text(answer, "%s", jp_answer_errno(jp_trial(&attr)));
+}
+
+static void bit_build_id(struct jp_answer *answer)
+{
+	one_bit(answer, JP_ATTR_BUILD_ID);
+}
+
+static const struct jp_fact attr_build_id = {
+	.name = "attr.bit.build_id",
+	.about = "A dummy event with attr.build_id alone.",
+	.probe = bit_build_id,
+};
+JP_REGISTER(fact, attr_build_id);
+
+static void bit_inherit_thread(struct jp_answer *answer)
+{
+	struct perf_event_attr attr = jp_trial_dummy();
+
+	if (!jp_trial_may(answer))
+		return;
+	jp_attr_set(&attr, JP_ATTR_INHERIT);
+	jp_attr_set(&attr, JP_ATTR_INHERIT_THREAD);
+	jp_answer_text(answer, "%s", jp_answer_errno(jp_trial(&attr)));
+}
+
+static const struct jp_fact attr_inherit_thread = {
+	.name = "attr.bit.inherit_thread",
+	.about = "A dummy event with attr.inherit and inherit_thread.",
+	.probe = bit_inherit_thread,
+};
+JP_REGISTER(fact, attr_inherit_thread);
+
+static void bit_remove_on_exec(struct jp_answer *answer)
+{
+	one_bit(answer, JP_ATTR_REMOVE_ON_EXEC);
+}
+
+static const struct jp_fact attr_remove_on_exec = {
+	.name = "attr.bit.remove_on_exec",
+	.about = "A dummy event with attr.remove_on_exec alone.",
+	.probe = bit_remove_on_exec,
+};
+JP_REGISTER(fact, attr_remove_on_exec);
+
+static void bit_sigtrap(struct jp_answer *answer)
+{
+	struct perf_event_attr attr = jp_trial_dummy();
+
+	if (!jp_trial_may(answer))
+		return;
+	attr.size = PERF_ATTR_SIZE_VER7;
+	jp_attr_set(&attr, JP_ATTR_REMOVE_ON_EXEC); /* demanded with it */
+	jp_attr_set(&attr, JP_ATTR_SIGTRAP);
+	jp_answer_text(answer, "%s", jp_answer_errno(jp_trial(&attr)));
+}
+
+static const struct jp_fact attr_sigtrap = {
+	.name = "attr.bit.sigtrap",
+	.about = "A dummy event with attr.sigtrap and remove_on_exec.",
+	.probe = bit_sigtrap,
+};
+JP_REGISTER(fact, attr_sigtrap);
+
+static void bit_defer_callchain(struct jp_answer *answer)
+{
+	struct perf_event_attr attr = jp_trial_dummy();
+
+	if (!jp_trial_may(answer))
+		return;
+	attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+	jp_attr_set(&attr, JP_ATTR_DEFER_CALLCHAIN);
+	jp_answer_text(answer, "%s", jp_answer_errno(jp_trial(&attr)));
+}
+
+static const struct jp_fact attr_defer_callchain = {
+	.name = "attr.bit.defer_callchain",
+	.about = "A dummy event with callchains and attr.defer_callchain.",
+	.probe = bit_defer_callchain,
+};
+JP_REGISTER(fact, attr_defer_callchain);
+
+static void bit_defer_output(struct jp_answer *answer)
+{
+	one_bit(answer, JP_ATTR_DEFER_OUTPUT);
+}
+
+static const struct jp_fact attr_defer_output = {
+	.name = "attr.bit.defer_output",
+	.about = "A dummy event with attr.defer_output alone.",
+	.probe = bit_defer_output,
+};
+JP_REGISTER(fact, attr_defer_output);
+
+static void bit_inherit_read(struct jp_answer *answer)
+{
+	struct perf_event_attr attr = jp_trial_dummy();
+
+	if (!jp_trial_may(answer))
+		return;
+	attr.sample_type |= PERF_SAMPLE_READ;
+	jp_attr_set(&attr, JP_ATTR_INHERIT);
+	jp_answer_text(answer, "%s", jp_answer_errno(jp_trial(&attr)));
+}
+
+static const struct jp_fact attr_inherit_read = {
+	.name = "attr.inherit_with_read",
+	.about = "A dummy event with attr.inherit and PERF_SAMPLE_READ.",
+	.probe = bit_inherit_read,
+};
+JP_REGISTER(fact, attr_inherit_read);
+
+/* The first flag that no kernel version has given a meaning is told by the kernel alone: it demands
+ * that reserved bits are zero. Bits that exist but want company fail with EINVAL, too: they are
+ * below one that is taken. */
+static void highest_flag(struct jp_answer *answer)
+{
+	int highest = -1;
+
+	if (!jp_trial_may(answer))
+		return;
+	for (unsigned int bit = 0; bit < BITS; bit++) {
+		struct perf_event_attr attr = jp_trial_dummy();
+
+		jp_attr_set(&attr, bit);
+		if (!jp_trial(&attr))
+			highest = (int)bit;
+	}
+	if (highest < 0)
+		jp_answer_missing(answer, "any flag of attr");
+	else
+		jp_answer_number(answer, (uint64_t)highest);
+}
+
+static const struct jp_fact attr_highest_flag = {
+	.name = "attr.flags.highest",
+	.about = "Each flag of attr is set alone on a dummy event; the highest that is taken.",
+	.probe = highest_flag,
+};
+JP_REGISTER(fact, attr_highest_flag);
+
+static void highest_sample_type(struct jp_answer *answer)
+{
+	unsigned int highest = 0;
+
+	if (!jp_trial_may(answer))
+		return;
+	for (unsigned int bit = 0; bit < BITS; bit++) {
+		struct perf_event_attr attr = jp_trial_dummy();
+
+		attr.sample_type |= UINT64_C(1) << bit;
+		if (jp_trial(&attr) != EINVAL)
+			highest = bit;
+	}
+	jp_answer_number(answer, highest);
+}
+
+static const struct jp_fact attr_highest_sample_type = {
+	.name = "attr.sample_type.highest",
+	.about = "Each bit of sample_type is tried on a dummy event; the highest that is not "
+		 "EINVAL (CODE_PAGE_SIZE 23, WEIGHT_STRUCT 24).",
+	.probe = highest_sample_type,
+};
+JP_REGISTER(fact, attr_highest_sample_type);
+
+static void highest_read_format(struct jp_answer *answer)
+{
+	unsigned int highest = 0;
+
+	if (!jp_trial_may(answer))
+		return;
+	for (unsigned int bit = 0; bit < BITS; bit++) {
+		struct perf_event_attr attr = jp_trial_dummy();
+
+		attr.read_format = UINT64_C(1) << bit;
+		if (jp_trial(&attr) != EINVAL)
+			highest = bit;
+	}
+	jp_answer_number(answer, highest);
+}
+
+static const struct jp_fact attr_highest_read_format = {
+	.name = "attr.read_format.highest",
+	.about = "Each bit of read_format is tried on a dummy event; the highest that is not "
+		 "EINVAL (LOST is 4).",
+	.probe = highest_read_format,
+};
+JP_REGISTER(fact, attr_highest_read_format);
+
+static void highest_branch_type(struct jp_answer *answer)
+{
+	unsigned int highest = 0;
+
+	if (!jp_trial_may(answer))
+		return;
+	for (unsigned int bit = 0; bit < BITS; bit++) {
+		struct perf_event_attr attr = jp_trial_dummy();
+
+		attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
+		attr.branch_sample_type =
+			UINT64_C(1) << bit | PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
+		/* A dummy event has no branches: what is known fails later, and otherwise. */
+		if (jp_trial(&attr) != EINVAL)
+			highest = bit;
+	}
+	jp_answer_number(answer, highest);
+}
+
+static const struct jp_fact attr_highest_branch_type = {
+	.name = "attr.branch_sample_type.highest",
+	.about = "Each bit of branch_sample_type is tried; the highest that is not EINVAL.",
+	.probe = highest_branch_type,
+};
+JP_REGISTER(fact, attr_highest_branch_type);
+
+static void highest_software(struct jp_answer *answer)
+{
+	unsigned int highest = 0;
+
+	if (!jp_trial_may(answer))
+		return;
+	for (unsigned int config = 0; config < BITS; config++) {
+		struct perf_event_attr attr = jp_trial_dummy();
+		int error;
+
+		attr.config = config;
+		error = jp_trial(&attr);
+		if (!error || error == EOPNOTSUPP || error == EACCES)
+			highest = config;
+	}
+	jp_answer_number(answer, highest);
+}
+
+static const struct jp_fact attr_highest_software = {
+	.name = "attr.software.highest",
+	.about = "Each number of a software event is tried; the highest that is there "
+		 "(DUMMY is 9, BPF_OUTPUT 10, CGROUP_SWITCHES 11).",
+	.probe = highest_software,
+};
+JP_REGISTER(fact, attr_highest_software);

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Mapping records with build ids, alone and beside an event that asks for none. */
+#include "harness/facts/test_region.h"
+#include "harness/facts/tell.h"
+#include "harness/facts/tiny.h"
+
+enum { MARKED = 1 << 14, SIZE_AT = 32 };
+
+static void tell_marked(struct jp_answer *answer, struct jp_watch *watch)
+{
+	static struct jp_seen seen;
+	struct jp_seen_mmap map;
+
+	jp_answer_list(answer);
+	while (jp_watch_next(watch, &seen)) {
+		if (!jp_seen_mmap(&seen, &map))
+			continue;
+		/* Unmarked, that byte is one of a device number. */
+		if (seen.header.misc & MARKED)
+			jp_answer_text(answer, "%s build id", map.name);
+		else
+			jp_answer_text(answer, "%s inode", map.name);
+	}
+}
+
+static void map_both(struct jp_answer *answer, int program)
+{
+	jp_plot_map_file(answer, 0, 1, JP_RX, MAP_PRIVATE, program, 0);
+	jp_plot_map(answer, 4, 1, JP_RX);
+}
+
+static void asked_for(struct jp_answer *answer)
+{
+	struct perf_event_attr attr = jp_watch_sideband();
+	int program = jp_tiny_make(answer);
+	struct jp_watch watch;
+
+	jp_attr_set(&attr, JP_ATTR_BUILD_ID);
+	if (program < 0 || !jp_watch_open(&watch, &attr, 16, answer))
+		return;
+	map_both(answer, program);
+	tell_marked(answer, &watch);
+}
+
+static const struct jp_fact build_id_asked = {
+	.name = "build_id.asked_for",
+	.about = "A program in a memfd, which has a build id, and an anonymous page are mapped r-x "
+		 "while attr.build_id is set: what the records hold by their misc bit.",
+	.probe = asked_for,
+};
+JP_REGISTER(fact, build_id_asked);
+
+static void id_size(struct jp_answer *answer)
+{
+	struct perf_event_attr attr = jp_watch_sideband();
+	int program = jp_tiny_make(answer);
+	static struct jp_seen seen;
+	struct jp_watch watch;
+
+	jp_attr_set(&attr, JP_ATTR_BUILD_ID);
+	if (program < 0 || !jp_watch_open(&watch, &attr, 16, answer))
+		return;
+	jp_plot_map_file(answer, 0, 1, JP_RX, MAP_PRIVATE, program, 0);
+	while (jp_watch_next(&watch, &seen)) {
+		if (seen.header.type != PERF_RECORD_MMAP2)
+			continue;
+		if (seen.header.misc & MARKED)
+			jp_answer_number(answer, seen.body[SIZE_AT]);
+		else
+			jp_answer_text(answer, "no build id");
+	}
+}
+
+static const struct jp_fact build_id_size = {
+	.name = "build_id.size",
+	.about = "The size that the record of a program with a build id of 20 bytes tells.",
+	.probe = id_size,
+};
+JP_REGISTER(fact, build_id_size);
+
+/* What the event that asks for nothing gets beside one that asks for build ids. */
+static void beside(struct jp_answer *answer, bool asking_first)
+{
+	struct perf_event_attr plain = jp_watch_sideband(), asking = jp_watch_sideband();
+	int program = jp_tiny_make(answer);
+	struct jp_watch other, watch;
+	bool opened;
+
+	jp_attr_set(&asking, JP_ATTR_BUILD_ID);
+	if (program < 0)
+		return;
+	if (asking_first)
+		opened = jp_watch_open(&other, &asking, 16, answer) &&
+			 jp_watch_open(&watch, &plain, 16, answer);
+	else
+		opened = jp_watch_open(&watch, &plain, 16, answer) &&
+			 jp_watch_open(&other, &asking, 16, answer);
+	if (!opened)
+		return;
+	map_both(answer, program);
+	tell_marked(answer, &watch);
+}
+
+static void beside_first(struct jp_answer *answer)
+{
+	beside(answer, true);
+}
+
+static const struct jp_fact build_id_beside_first = {
+	.name = "build_id.beside.opened_first",
+	.about = "The same for an event without attr.build_id, beside one with it that was opened "
+		 "before: a build id is a record that says what it does not hold.",
+	.probe = beside_first,
+};
+JP_REGISTER(fact, build_id_beside_first);
+
+static void beside_second(struct jp_answer *answer)
+{
+	beside(answer, false);
+}
+
+static const struct jp_fact build_id_beside_second = {
+	.name = "build_id.beside.opened_second",
+	.about = "The same where the one with attr.build_id was opened afterwards.",
+	.probe = beside_second,
+};
+JP_REGISTER(fact, build_id_beside_second);

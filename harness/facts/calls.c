@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* System calls that code heaps and profilers use where the kernel has them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "harness/facts/test_region.h"
+#include "harness/facts/tell.h"
+
+/* What a C library or its kernel headers may be too old for. */
+enum {
+	MEMFD_NOEXEC_SEAL = 8,
+	MEMFD_EXEC = 16,
+	SYSCALL_MSEAL = 462,
+	SYSCALL_MAP_SHADOW_STACK = 453,
+	ADVICE_GUARD_INSTALL = 102,
+	ADVICE_COLLAPSE = 25,
+	MAPPING_DROPPABLE = 8,
+	NAME_A_MAPPING = 0x53564d41, /* PR_SET_VMA, PR_SET_VMA_ANON_NAME 0 */
+};
+
+static void memfd_flag(struct jp_answer *answer, unsigned int flag)
+{
+	int fd = memfd_create("fact", MFD_CLOEXEC | flag);
+
+	jp_answer_text(answer, "%s", jp_answer_errno(fd < 0 ? errno : 0));
+}
+
+static void memfd_exec(struct jp_answer *answer)
+{
+	memfd_flag(answer, MEMFD_EXEC);
+}
+
+static const struct jp_fact call_memfd_exec = {
+	.name = "call.memfd_create.exec",
+	.about = "memfd_create with MFD_EXEC.",
+	.probe = memfd_exec,
+};
+JP_REGISTER(fact, call_memfd_exec);
+
+static void memfd_noexec(struct jp_answer *answer)
+{
+	memfd_flag(answer, MEMFD_NOEXEC_SEAL);
+}
+
+static const struct jp_fact call_memfd_noexec = {
+	.name = "call.memfd_create.noexec_seal",
+	.about = "memfd_create with MFD_NOEXEC_SEAL.",
+	.probe = memfd_noexec,
+};
+JP_REGISTER(fact, call_memfd_noexec);
+
+static void memfd_noexec_mapped(struct jp_answer *answer)
+{
+	int fd = memfd_create("fact", MFD_CLOEXEC | MEMFD_NOEXEC_SEAL);
+	void *at;
+
+	if (fd < 0 || ftruncate(fd, (off_t)jp_plot_page())) {
+		jp_answer_missing(answer, "memfd_create with MFD_NOEXEC_SEAL: %s",
+				  jp_answer_errno(errno));
+		return;
+	}
+	at = mmap(NULL, jp_plot_page(), JP_RX, MAP_SHARED, fd, 0);
+	jp_answer_text(answer, "%s", jp_answer_errno(at == MAP_FAILED ? errno : 0));
+}
+
+static const struct jp_fact call_memfd_noexec_mapped = {
+	.name = "call.memfd_create.noexec_seal.map",
+	.about = "A memfd with MFD_NOEXEC_SEAL is mapped r-x.",
+	.probe = memfd_noexec_mapped,
+};
+JP_REGISTER(fact, call_memfd_noexec_mapped);
+
+static void procmap_query(struct jp_answer *answer)
+{
+	/* struct procmap_query of Linux 6.11: size, query_flags, query_addr ... */
+	uint64_t query[13] = {sizeof(query), 0, (uint64_t)(uintptr_t)&memfd_exec};
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		jp_answer_missing(answer, "/proc/self/maps: %s", jp_answer_errno(errno));
+	else
+		jp_answer_text(
+			answer, "%s",
+			jp_answer_errno(ioctl(fd, _IOWR('f', 17, query), query) ? errno : 0));
+}
+
+static const struct jp_fact call_procmap_query = {
+	.name = "call.procmap_query",
+	.about = "The mapping of an address is asked for by ioctl PROCMAP_QUERY.",
+	.probe = procmap_query,
+};
+JP_REGISTER(fact, call_procmap_query);
+
+static void mseal_flip(struct jp_answer *answer)
+{
+	size_t page = jp_plot_page();
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 2, JP_RX);
+	if (syscall(SYSCALL_MSEAL, jp_plot_at(0), 2 * page, 0UL)) {
+		jp_answer_text(answer, "mseal %s", jp_answer_errno(errno));
+		jp_answer_list(answer);
+		return;
+	}
+	jp_answer_text(answer, "mprotect %s",
+		       jp_answer_errno(mprotect(jp_plot_at(0), page, JP_RWX) ? errno : 0));
+	jp_plot_map(answer, 2, 1, JP_RX);
+	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+}
+
+static const struct jp_fact call_mseal = {
+	.name = "call.mseal",
+	.about = "Two pages r-x are sealed, then made rwx, then one is mapped r-x above: what "
+		 "mprotect says, and the ranges of all records.",
+	.probe = mseal_flip,
+};
+JP_REGISTER(fact, call_mseal);
+
+static void guard_inside(struct jp_answer *answer)
+{
+	size_t page = jp_plot_page();
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 4, JP_RWX);
+	jp_answer_text(
+		answer, "madvise %s",
+		jp_answer_errno(madvise(jp_plot_at(1), page, ADVICE_GUARD_INSTALL) ? errno : 0));
+	jp_plot_map(answer, 4, 1, JP_RWX);
+	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+}
+
+static const struct jp_fact call_guard = {
+	.name = "call.madvise.guard_install",
+	.about = "A guard is installed in four pages rwx, then one is mapped above: what madvise "
+		 "says, and the ranges of all records.",
+	.probe = guard_inside,
+};
+JP_REGISTER(fact, call_guard);
+
+static void collapse(struct jp_answer *answer)
+{
+	jp_plot_map(answer, 0, 1, JP_RW);
+	/* Of nothing: only the advice itself is looked at. */
+	jp_answer_text(answer, "%s",
+		       jp_answer_errno(madvise(jp_plot_at(0), 0, ADVICE_COLLAPSE) ? errno : 0));
+}
+
+static const struct jp_fact call_collapse = {
+	.name = "call.madvise.collapse",
+	.about = "MADV_COLLAPSE of no bytes: EINVAL where the advice is not known.",
+	.probe = collapse,
+};
+JP_REGISTER(fact, call_collapse);
+
+static void droppable(struct jp_answer *answer)
+{
+	void *at = mmap(NULL, jp_plot_page(), JP_RW, MAPPING_DROPPABLE | MAP_ANONYMOUS, -1, 0);
+
+	jp_answer_text(answer, "%s", jp_answer_errno(at == MAP_FAILED ? errno : 0));
+}
+
+static const struct jp_fact call_droppable = {
+	.name = "call.mmap.droppable",
+	.about = "mmap with MAP_DROPPABLE.",
+	.probe = droppable,
+};
+JP_REGISTER(fact, call_droppable);
+
+static void move_two(struct jp_answer *answer)
+{
+	size_t page = jp_plot_page();
+	struct jp_watch watch;
+	void *at;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 2, JP_RX);
+	jp_plot_map(answer, 2, 2, JP_RWX);
+	at = mremap(jp_plot_at(0), 4 * page, 4 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
+		    jp_plot_at(16));
+	jp_answer_text(answer, "mremap %s", jp_answer_errno(at == MAP_FAILED ? errno : 0));
+	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+}
+
+static const struct jp_fact call_move_two = {
+	.name = "call.mremap.two_mappings",
+	.about = "Two neighbours r-x and rwx are moved by one mremap: what it says, and the ranges "
+		 "of all records.",
+	.probe = move_two,
+};
+JP_REGISTER(fact, call_move_two);
+
+static void name_mapping(struct jp_answer *answer)
+{
+	jp_plot_map(answer, 0, 1, JP_RX);
+	jp_answer_text(
+		answer, "%s",
+		jp_answer_errno(prctl(NAME_A_MAPPING, 0, jp_plot_at(0), jp_plot_page(), "fact")
+					? errno
+					: 0));
+}
+
+static const struct jp_fact call_name_mapping = {
+	.name = "call.prctl.anon_name",
+	.about = "An anonymous mapping gets a name (PR_SET_VMA_ANON_NAME).",
+	.probe = name_mapping,
+};
+JP_REGISTER(fact, call_name_mapping);
+
+static void shadow_stack(struct jp_answer *answer)
+{
+	errno = 0;
+	/* No size: a kernel that has it says so in its own way. */
+	syscall(SYSCALL_MAP_SHADOW_STACK, 0UL, 0UL, 0U);
+	jp_answer_text(answer, "%s", jp_answer_errno(errno));
+}
+
+static const struct jp_fact call_shadow_stack = {
+	.name = "call.map_shadow_stack",
+	.about = "map_shadow_stack without a size: ENOSYS where there is none.",
+	.probe = shadow_stack,
+};
+JP_REGISTER(fact, call_shadow_stack);
+
+static void special_names(struct jp_answer *answer)
+{
+	char line[512], *name;
+	FILE *file = fopen("/proc/self/maps", "re");
+
+	if (!file) {
+		jp_answer_missing(answer, "/proc/self/maps: %s", jp_answer_errno(errno));
+		return;
+	}
+	jp_answer_list(answer);
+	while (fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		name = strstr(line, " [");
+		if (name && strncmp(name, " [v", 3) == 0)
+			jp_answer_text(answer, "%.4s %s", strchr(line, ' ') + 1, name + 1);
+	}
+	fclose(file);
+}
+
+static const struct jp_fact call_special_names = {
+	.name = "maps.kernel_pages",
+	.about = "What the kernel maps into each process, in /proc/self/maps: vDSO and its data.",
+	.probe = special_names,
+};
+JP_REGISTER(fact, call_special_names);

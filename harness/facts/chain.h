@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_FACT_CHAIN_H
+#define JP_FACT_CHAIN_H
+
+#include "harness/facts/code.h"
+#include "harness/facts/watch.h"
+
+#define JP_CHAIN_MARKER UINT64_C(0xfffffffffffff000) /* what is above is PERF_CONTEXT_* */
+
+/* The next sample; false: there is none, and that is told as missing. */
+bool jp_chain_next(struct jp_watch *watch, struct jp_seen *seen, struct jp_answer *answer);
+/* A list of its user addresses, innermost first: "leaf", "middle", "outer"; "caller" for any other
+ * code of this program, with which it ends; "elsewhere" for an address that is none of these. */
+void jp_chain_tell(struct jp_answer *answer, const struct jp_seen *seen);
+/* The same of the next sample. */
+void jp_chain_tell_next(struct jp_answer *answer, struct jp_watch *watch);
+/* How many user addresses the next sample's chain has, as a number. */
+void jp_chain_tell_length(struct jp_answer *answer, struct jp_watch *watch);
+/* Opens a breakpoint at @addr, runs jp_code_outer(@middle, @leaf) once and tells the chain. */
+void jp_chain_at(struct jp_answer *answer, const void *addr, jp_code middle, jp_code leaf);
+
+#endif

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The kernel's walk over frame pointers, from chosen instructions. */
+#include "harness/facts/chain.h"
+
+#ifdef JP_CODE
+#include <signal.h>
+
+#include "harness/facts/test_region.h"
+
+static void at_body(struct jp_answer *answer)
+{
+	jp_chain_at(answer, jp_code_leaf_body, jp_code_middle, jp_code_leaf);
+}
+
+static const struct jp_fact chain_body = {
+	.name = "chain.leaf.body",
+	.about = "outer calls middle, middle calls leaf, all with frame pointers; the chain in "
+		 "leaf's "
+		 "body.",
+	.probe = at_body,
+};
+JP_REGISTER(fact, chain_body);
+
+static void at_entry(struct jp_answer *answer)
+{
+	jp_chain_at(answer, (const void *)jp_code_leaf, jp_code_middle, jp_code_leaf);
+}
+
+static const struct jp_fact chain_entry = {
+	.name = "chain.leaf.entry",
+	.about = "The same, at leaf's first instruction (push %rbp).",
+	.probe = at_entry,
+};
+JP_REGISTER(fact, chain_entry);
+
+static void at_pushed(struct jp_answer *answer)
+{
+	jp_chain_at(answer, jp_code_leaf_pushed, jp_code_middle, jp_code_leaf);
+}
+
+static const struct jp_fact chain_pushed = {
+	.name = "chain.leaf.pushed",
+	.about = "The same, at leaf's second instruction (mov %rsp,%rbp).",
+	.probe = at_pushed,
+};
+JP_REGISTER(fact, chain_pushed);
+
+static void at_ret(struct jp_answer *answer)
+{
+	jp_chain_at(answer, jp_code_leaf_ret, jp_code_middle, jp_code_leaf);
+}
+
+static const struct jp_fact chain_ret = {
+	.name = "chain.leaf.ret",
+	.about = "The same, at leaf's ret.",
+	.probe = at_ret,
+};
+JP_REGISTER(fact, chain_ret);
+
+static void at_plain(struct jp_answer *answer)
+{
+	jp_chain_at(answer, jp_code_plain_body, jp_code_middle, jp_code_plain);
+}
+
+static const struct jp_fact chain_plain = {
+	.name = "chain.leaf.without_frame",
+	.about = "The same in a leaf without frame pointer.",
+	.probe = at_plain,
+};
+JP_REGISTER(fact, chain_plain);
+
+static void in_plain_middle(struct jp_answer *answer)
+{
+	jp_chain_at(answer, jp_code_leaf_body, jp_code_middle_plain, jp_code_leaf);
+}
+
+static const struct jp_fact chain_middle_plain = {
+	.name = "chain.middle.without_frame",
+	.about = "The same in a leaf with frame pointer that a middle without one calls.",
+	.probe = in_plain_middle,
+};
+JP_REGISTER(fact, chain_middle_plain);
+
+/* How many addresses the chain has where the frame pointer is @frame. */
+static void odd(struct jp_answer *answer, const void *frame)
+{
+	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_odd_body);
+	struct jp_watch watch;
+
+	if (!jp_watch_open(&watch, &attr, 16, answer))
+		return;
+	jp_code_frame = (uint64_t)(uintptr_t)frame;
+	jp_code_outer(jp_code_middle, jp_code_odd);
+	jp_chain_tell_length(answer, &watch);
+}
+
+static void frame_zero(struct jp_answer *answer)
+{
+	odd(answer, NULL);
+}
+
+static const struct jp_fact chain_frame_zero = {
+	.name = "chain.frame.zero",
+	.about = "The frame pointer is 0; addresses in the chain.",
+	.probe = frame_zero,
+};
+JP_REGISTER(fact, chain_frame_zero);
+
+static void frame_unmapped(struct jp_answer *answer)
+{
+	odd(answer, jp_plot_at(0));
+}
+
+static const struct jp_fact chain_frame_unmapped = {
+	.name = "chain.frame.unmapped",
+	.about = "The frame pointer leads to where nothing is mapped; addresses in the chain.",
+	.probe = frame_unmapped,
+};
+JP_REGISTER(fact, chain_frame_unmapped);
+
+static void frame_absent(struct jp_answer *answer)
+{
+	jp_plot_map(answer, 0, 1, JP_RW);
+	odd(answer, jp_plot_at(0));
+}
+
+static const struct jp_fact chain_frame_absent = {
+	.name = "chain.frame.not_present",
+	.about = "The frame pointer leads to a page that nobody touched yet; addresses in the "
+		 "chain.",
+	.probe = frame_absent,
+};
+JP_REGISTER(fact, chain_frame_absent);
+
+static void frame_noncanonical(struct jp_answer *answer)
+{
+	odd(answer, (const void *)(uintptr_t)UINT64_C(0x8000000000000000));
+}
+
+static const struct jp_fact chain_frame_noncanonical = {
+	.name = "chain.frame.non_canonical",
+	.about = "The frame pointer is no address at all; addresses in the chain.",
+	.probe = frame_noncanonical,
+};
+JP_REGISTER(fact, chain_frame_noncanonical);
+
+static void frame_cycle(struct jp_answer *answer)
+{
+	static uint64_t frame[2];
+
+	frame[0] = (uint64_t)(uintptr_t)frame;
+	frame[1] = 0x1234567;
+	odd(answer, frame);
+}
+
+static const struct jp_fact chain_frame_cycle = {
+	.name = "chain.frame.cycle",
+	.about = "The frame pointer leads to a frame that links to itself; addresses in the chain.",
+	.probe = frame_cycle,
+};
+JP_REGISTER(fact, chain_frame_cycle);
+
+static void frame_unaligned(struct jp_answer *answer)
+{
+	static struct __attribute__((packed)) {
+		char odd;
+		uint64_t frame[2];
+	} data __attribute__((aligned(16))) = {0, {0, 0x1234567}};
+
+	odd(answer, (const char *)&data + 1);
+}
+
+static const struct jp_fact chain_frame_unaligned = {
+	.name = "chain.frame.unaligned",
+	.about = "The frame pointer is odd, and the frame there has a caller and links to 0; "
+		 "addresses "
+		 "in the chain.",
+	.probe = frame_unaligned,
+};
+JP_REGISTER(fact, chain_frame_unaligned);
+
+static void deep(struct jp_answer *answer, uint64_t depth, uint16_t max)
+{
+	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_deep_body);
+	struct jp_watch watch;
+
+	attr.sample_max_stack = max;
+	if (!jp_watch_open(&watch, &attr, 16, answer))
+		return;
+	jp_code_deep(depth);
+	jp_chain_tell_length(answer, &watch);
+}
+
+static void deep_all(struct jp_answer *answer)
+{
+	deep(answer, 300, 0);
+}
+
+static const struct jp_fact chain_deep = {
+	.name = "chain.deep",
+	.about = "300 callers; addresses in the chain with the sysctl's limit.",
+	.probe = deep_all,
+};
+JP_REGISTER(fact, chain_deep);
+
+static void deep_five(struct jp_answer *answer)
+{
+	deep(answer, 300, 5);
+}
+
+static const struct jp_fact chain_deep_five = {
+	.name = "chain.deep.max_stack",
+	.about = "300 callers; addresses in the chain with sample_max_stack=5.",
+	.probe = deep_five,
+};
+JP_REGISTER(fact, chain_deep_five);
+
+static void handler(int number)
+{
+	jp_code_leaf();
+}
+
+static void in_handler(struct jp_answer *answer)
+{
+	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
+	extern const char __executable_start[], etext[];
+	struct sigaction act = {.sa_handler = handler};
+	static struct jp_seen seen;
+	struct jp_watch watch;
+	uint64_t addr;
+
+	/* middle calls what faults: the handler stands above an instruction of ours. */
+	sigaction(SIGTRAP, &act, NULL);
+	if (!jp_watch_open(&watch, &attr, 16, answer))
+		return;
+	jp_code_outer(jp_code_middle, jp_code_trap);
+	if (!jp_chain_next(&watch, &seen, answer))
+		return;
+	jp_answer_list(answer);
+	/* handler, the library's return from it, then what it interrupted. */
+	for (size_t i = 0; i < 6 && i < seen.words[JP_CHAIN]; i++) {
+		addr = seen.words[JP_CHAIN + 1 + i];
+		if (addr >= JP_CHAIN_MARKER)
+			continue;
+		if (jp_code_name(addr))
+			jp_answer_text(answer, "%s", jp_code_name(addr));
+		else
+			jp_answer_text(answer, "%s",
+				       addr >= (uint64_t)(uintptr_t)__executable_start &&
+						       addr < (uint64_t)(uintptr_t)etext
+					       ? "handler"
+					       : "return from it");
+		if (jp_code_name(addr) && jp_code_name(addr)[0] == 'o')
+			return;
+	}
+}
+
+static const struct jp_fact chain_handler = {
+	.name = "chain.signal_handler",
+	.about = "A handler calls leaf while it interrupts a trap that middle called; the chain "
+		 "from "
+		 "leaf's body up to outer.",
+	.probe = in_handler,
+};
+JP_REGISTER(fact, chain_handler);
+
+static void in_emitted(struct jp_answer *answer)
+{
+	/* push %rbp; mov %rsp,%rbp; nop; pop %rbp; ret */
+	static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0x90, 0x5d, 0xc3};
+	enum { BODY = 4 };
+	struct perf_event_attr attr;
+	struct jp_watch watch;
+
+	jp_plot_map(answer, 0, 1, JP_RW);
+	if (answer->missing[0])
+		return;
+	__builtin_memcpy(jp_plot_at(0), code, sizeof(code));
+	jp_plot_protect(answer, 0, 1, JP_RX);
+	attr = jp_watch_breakpoint(jp_plot_at(0) + BODY);
+	if (!jp_watch_open(&watch, &attr, 16, answer))
+		return;
+	jp_code_outer(jp_code_middle, (jp_code)(void *)jp_plot_at(0));
+	jp_chain_tell_next(answer, &watch);
+}
+
+static const struct jp_fact chain_emitted = {
+	.name = "chain.emitted",
+	.about = "middle calls a leaf in anonymous memory; the chain in its body, which is "
+		 "elsewhere.",
+	.probe = in_emitted,
+};
+JP_REGISTER(fact, chain_emitted);
+#endif

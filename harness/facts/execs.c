@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What an exec leaves in the ring of the process that started it. */
+#include <pthread.h>
+#include <unistd.h>
+
+#include "harness/facts/tell.h"
+#include "harness/facts/tiny.h"
+
+/* @attr watches while a child executes a program by @way; all records. */
+static void tell_exec(struct jp_answer *answer, struct perf_event_attr attr, jp_tiny_way way)
+{
+	struct jp_cast cast = jp_cast_myself();
+	int program = jp_tiny_make(answer);
+	struct jp_watch watch;
+	bool opened;
+
+	if (program < 0)
+		return;
+	opened = attr.enable_on_exec ? jp_watch_open_disabled(&watch, &attr, 16, answer)
+				     : jp_watch_open(&watch, &attr, 16, answer);
+	if (!opened)
+		return;
+	jp_tiny_in_child(answer, program, way);
+	jp_tell_records(answer, &watch, &cast);
+}
+
+static void exec_first(struct jp_answer *answer)
+{
+	tell_exec(answer, jp_watch_sideband(), jp_tiny_run);
+}
+
+static const struct jp_fact process_exec = {
+	.name = "process.exec",
+	.about =
+		"B, a child of A, executes a static program from a memfd by its path in /proc; all "
+		"records.",
+	.probe = exec_first,
+};
+JP_REGISTER(fact, process_exec);
+
+static void exec_by_descriptor(struct jp_answer *answer)
+{
+	tell_exec(answer, jp_watch_sideband(), jp_tiny_run_descriptor);
+}
+
+static const struct jp_fact process_exec_descriptor = {
+	.name = "process.exec.by_descriptor",
+	.about = "B, a child of A, executes a memfd by its descriptor 99 (execveat); all records: "
+		 "how "
+		 "the process is called.",
+	.probe = exec_by_descriptor,
+};
+JP_REGISTER(fact, process_exec_descriptor);
+
+static void *exec_in_thread(void *context)
+{
+	jp_tiny_run(*(int *)context);
+}
+
+static void run_in_thread(int program)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, exec_in_thread, &program);
+	for (;;)
+		pause();
+}
+
+static void exec_by_thread(struct jp_answer *answer)
+{
+	tell_exec(answer, jp_watch_sideband(), run_in_thread);
+}
+
+static const struct jp_fact process_exec_thread = {
+	.name = "process.exec.by_thread",
+	.about =
+		"A thread (C) of B, a child of A, executes a program; all records: what becomes of "
+		"the other thread.",
+	.probe = exec_by_thread,
+};
+JP_REGISTER(fact, process_exec_thread);
+
+static void exec_removes(struct jp_answer *answer)
+{
+	struct perf_event_attr attr = jp_watch_sideband();
+
+	jp_attr_set(&attr, JP_ATTR_REMOVE_ON_EXEC);
+	tell_exec(answer, attr, jp_tiny_run);
+}
+
+static const struct jp_fact process_exec_removes = {
+	.name = "process.exec.remove_on_exec",
+	.about = "The same as process.exec with attr.remove_on_exec.",
+	.probe = exec_removes,
+};
+JP_REGISTER(fact, process_exec_removes);
+
+static void exec_enables(struct jp_answer *answer)
+{
+	struct perf_event_attr attr = jp_watch_sideband();
+
+	attr.enable_on_exec = 1;
+	tell_exec(answer, attr, jp_tiny_run);
+}
+
+static const struct jp_fact process_exec_enables = {
+	.name = "process.exec.enable_on_exec",
+	.about = "The same as process.exec with an event that is disabled until the exec.",
+	.probe = exec_enables,
+};
+JP_REGISTER(fact, process_exec_enables);

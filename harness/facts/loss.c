@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Rings: what happens when one is full, when readers are woken, how large they may be. */
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <string.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "harness/facts/ask.h"
+#include "harness/facts/test_region.h"
+#include "harness/facts/watch.h"
+
+enum { FORMAT_LOST = 1 << 4, FLIPS = 200 };
+
+/* FLIPS records of a page that becomes executable, into a ring of one page. */
+static void flood(struct jp_answer *answer)
+{
+	jp_plot_map(answer, 0, 1, JP_RW);
+	for (int i = 0; i < FLIPS; i++) {
+		jp_plot_protect(answer, 0, 1, JP_RX);
+		jp_plot_protect(answer, 0, 1, JP_RW);
+	}
+}
+
+static bool open_small(struct jp_watch *watch, struct jp_answer *answer, bool count)
+{
+	struct perf_event_attr attr = jp_watch_sideband();
+
+	if (count)
+		attr.read_format |= FORMAT_LOST;
+	return jp_watch_open(watch, &attr, 1, answer);
+}
+
+static void count_records(struct jp_watch *watch, unsigned int *maps, unsigned int *losses,
+			  uint64_t *lost)
+{
+	static struct jp_seen seen;
+
+	while (jp_watch_next(watch, &seen)) {
+		*maps += seen.header.type == PERF_RECORD_MMAP2;
+		*losses += seen.header.type == PERF_RECORD_LOST;
+		if (seen.header.type == PERF_RECORD_LOST)
+			*lost += seen.words[1];
+	}
+}
+
+static void full_ring(struct jp_answer *answer)
+{
+	unsigned int maps = 0, losses = 0;
+	struct jp_watch watch;
+	uint64_t lost = 0;
+
+	if (!open_small(&watch, answer, false))
+		return;
+	flood(answer);
+	count_records(&watch, &maps, &losses, &lost);
+	jp_answer_list(answer);
+	jp_answer_text(answer, "%u MMAP2", maps);
+	jp_answer_text(answer, "%u LOST", losses);
+	jp_plot_protect(answer, 0, 1, JP_RX);
+	jp_answer_text(answer, "one more:");
+	maps = 0;
+	count_records(&watch, &maps, &losses, &lost);
+	jp_answer_text(answer, "%u MMAP2", maps);
+	jp_answer_text(answer, "%u LOST of %llu", losses, (unsigned long long)lost);
+}
+
+static const struct jp_fact loss_full_ring = {
+	.name = "loss.full_ring",
+	.about = "A page becomes executable 200 times with a ring of one page that nobody reads: "
+		 "what "
+		 "it holds then, and what comes with one record more once it is empty.",
+	.probe = full_ring,
+};
+JP_REGISTER(fact, loss_full_ring);
+
+static void counted(struct jp_answer *answer)
+{
+	struct {
+		uint64_t value, id, lost;
+	} counts = {0};
+	struct jp_watch watch;
+
+	if (!open_small(&watch, answer, true))
+		return;
+	flood(answer);
+	if (read(watch.fd, &counts, sizeof(counts)) != (ssize_t)sizeof(counts))
+		jp_answer_missing(answer, "read of an event: %s", jp_answer_errno(errno));
+	else
+		jp_answer_number(answer, counts.lost);
+}
+
+static const struct jp_fact loss_counted = {
+	.name = "loss.format_lost",
+	.about = "The same: how many records PERF_FORMAT_LOST counts as lost.",
+	.probe = counted,
+};
+JP_REGISTER(fact, loss_counted);
+
+static const char *poll_words(int fd)
+{
+	struct pollfd state = {.fd = fd, .events = POLLIN};
+	static char text[64];
+
+	if (poll(&state, 1, 0) < 0)
+		return "an error";
+	snprintf(text, sizeof(text), "%s%s%s%s", state.revents ? "" : "nothing",
+		 state.revents & POLLIN ? "IN " : "", state.revents & POLLHUP ? "HUP " : "",
+		 state.revents & POLLERR ? "ERR " : "");
+	if (state.revents)
+		text[strlen(text) - 1] = '\0';
+	return text;
+}
+
+static void watermark(struct jp_answer *answer)
+{
+	struct perf_event_attr attr = jp_watch_sideband();
+	struct jp_watch watch;
+	int flips = 0;
+
+	attr.watermark = 1;
+	attr.wakeup_watermark = 1024;
+	if (!jp_watch_open(&watch, &attr, 1, answer))
+		return;
+	jp_plot_map(answer, 0, 1, JP_RW);
+	jp_answer_list(answer);
+	jp_answer_text(answer, "%s", poll_words(watch.fd));
+	/* It says so once: asking takes it back. */
+	for (int woken = 0; !woken && flips < FLIPS; flips++) {
+		jp_plot_protect(answer, 0, 1, JP_RX);
+		jp_plot_protect(answer, 0, 1, JP_RW);
+		woken = strcmp(poll_words(watch.fd), "IN") == 0;
+	}
+	jp_answer_text(answer, "IN after %d", flips);
+	jp_answer_text(answer, "%s", poll_words(watch.fd));
+}
+
+static const struct jp_fact ring_watermark = {
+	.name = "ring.watermark",
+	.about = "With a watermark of 1024 bytes poll is asked before, until it says IN after a "
+		 "number of mapping records, and once more.",
+	.probe = watermark,
+};
+JP_REGISTER(fact, ring_watermark);
+
+static void after_exit(struct jp_answer *answer, bool inherit)
+{
+	struct perf_event_attr attr = jp_watch_sideband();
+	struct jp_watch watch = {.fd = -1};
+	int pipes[2];
+	char byte;
+	pid_t pid;
+
+	attr.inherit = inherit;
+	if (pipe(pipes)) {
+		jp_answer_missing(answer, "pipe: %s", jp_answer_errno(errno));
+		return;
+	}
+	pid = jp_fact_fork(answer);
+	if (pid == 0) {
+		close(pipes[1]);
+		_exit(read(pipes[0], &byte, 1) == 0 ? 0 : 1);
+	}
+	close(pipes[0]);
+	attr.disabled = 0;
+	watch.fd = jp_perf_open(&attr, pid, sched_getcpu());
+	jp_answer_list(answer);
+	if (watch.fd < 0)
+		jp_answer_missing(answer, "perf_event_open: %s", jp_answer_errno(-watch.fd));
+	else if (jp_watch_map(&watch, 1, answer))
+		jp_answer_text(answer, "%s", poll_words(watch.fd));
+	close(pipes[1]);
+	jp_fact_wait(answer, pid);
+	if (watch.fd >= 0)
+		jp_answer_text(answer, "%s", poll_words(watch.fd));
+	jp_watch_skip(&watch);
+	if (watch.fd >= 0)
+		jp_answer_text(answer, "%s", poll_words(watch.fd));
+}
+
+static void poll_after_exit(struct jp_answer *answer)
+{
+	after_exit(answer, false);
+}
+
+static const struct jp_fact ring_after_exit = {
+	.name = "ring.poll.after_exit",
+	.about = "poll of the event of another process: while that lives, once it has ended, and "
+		 "once more after its records were read.",
+	.probe = poll_after_exit,
+};
+JP_REGISTER(fact, ring_after_exit);
+
+static void ring_sizes(struct jp_answer *answer)
+{
+	static const unsigned int pages[] = {0, 1, 2, 3, 4};
+
+	jp_answer_list(answer);
+	for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
+		struct perf_event_attr attr = jp_watch_sideband();
+		struct jp_watch watch;
+		void *at;
+
+		if (!jp_watch_open_disabled(&watch, &attr, 0, answer))
+			return;
+		at = mmap(NULL, (1 + pages[i]) * jp_plot_page(), JP_RW, MAP_SHARED, watch.fd, 0);
+		jp_answer_text(answer, "%u %s", pages[i],
+			       jp_answer_errno(at == MAP_FAILED ? errno : 0));
+		jp_watch_close(&watch);
+	}
+}
+
+static const struct jp_fact ring_size = {
+	.name = "ring.pages",
+	.about = "Rings of 0 to 4 pages beside the control page are mapped.",
+	.probe = ring_sizes,
+};
+JP_REGISTER(fact, ring_size);
+
+static void ring_flips(struct jp_answer *answer)
+{
+	struct perf_event_attr attr = jp_watch_sideband();
+	struct jp_watch watch;
+
+	if (!jp_watch_open(&watch, &attr, 1, answer))
+		return;
+	jp_answer_list(answer);
+	jp_answer_text(
+		answer, "mprotect r-x %s",
+		jp_answer_errno(mprotect(watch.base, 2 * jp_plot_page(), JP_RX) ? errno : 0));
+	jp_answer_text(answer, "mremap %s",
+		       jp_answer_errno(mremap(watch.base, 2 * jp_plot_page(), 4 * jp_plot_page(),
+					      MREMAP_MAYMOVE) == MAP_FAILED
+					       ? errno
+					       : 0));
+	jp_answer_text(answer, "mmap again %s",
+		       jp_answer_errno(mmap(NULL, 3 * jp_plot_page(), JP_RW, MAP_SHARED, watch.fd,
+					    0) == MAP_FAILED
+					       ? errno
+					       : 0));
+}
+
+static const struct jp_fact ring_changed = {
+	.name = "ring.changed",
+	.about = "What a ring says to mprotect, to mremap to more pages, and to a second mmap of "
+		 "another size.",
+	.probe = ring_flips,
+};
+JP_REGISTER(fact, ring_changed);
+
+static void ioctls(struct jp_answer *answer)
+{
+	struct perf_event_attr attr = jp_watch_sideband(), changed;
+	uint64_t id = 0, period = 1000;
+	struct jp_watch watch;
+	const struct {
+		const char *name;
+		unsigned long request;
+		void *argument;
+	} tried[] = {
+		{"REFRESH", PERF_EVENT_IOC_REFRESH, (void *)1UL},
+		{"RESET", PERF_EVENT_IOC_RESET, NULL},
+		{"PERIOD", PERF_EVENT_IOC_PERIOD, &period},
+		{"ID", PERF_EVENT_IOC_ID, &id},
+		{"PAUSE_OUTPUT", PERF_EVENT_IOC_PAUSE_OUTPUT, (void *)1UL},
+		{"MODIFY_ATTRIBUTES", PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &changed},
+		{"12", _IO('$', 12), NULL},
+		{"13", _IO('$', 13), NULL},
+	};
+
+	changed = attr;
+	if (!jp_watch_open(&watch, &attr, 1, answer))
+		return;
+	jp_answer_list(answer);
+	for (size_t i = 0; i < sizeof(tried) / sizeof(tried[0]); i++)
+		jp_answer_text(answer, "%s %s", tried[i].name,
+			       jp_answer_errno(ioctl(watch.fd, tried[i].request, tried[i].argument)
+						       ? errno
+						       : 0));
+}
+
+static const struct jp_fact ring_ioctls = {
+	.name = "attr.ioctl",
+	.about = "Each ioctl is tried on a dummy event, and two numbers that no kernel had in 7.3.",
+	.probe = ioctls,
+};
+JP_REGISTER(fact, ring_ioctls);
+
+static void sysctls(struct jp_answer *answer)
+{
+	static const char *const names[] = {
+		"perf_event_max_stack", "perf_event_max_contexts_per_stack", "perf_event_mlock_kb"};
+
+	jp_answer_list(answer);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		long value = jp_sysctl(names[i], -1);
+
+		if (value < 0)
+			jp_answer_missing(answer, "kernel.%s", names[i]);
+		jp_answer_text(answer, "%s=%ld", names[i], value);
+	}
+}
+
+static const struct jp_fact attr_sysctls = {
+	.name = "attr.sysctl",
+	.about = "Limits of /proc/sys/kernel, as they are set.",
+	.probe = sysctls,
+};
+JP_REGISTER(fact, attr_sysctls);

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a mapping record covers: the whole mapping that came of mmap and mremap, after merging. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "harness/facts/ask.h"
+#include "harness/facts/test_region.h"
+#include "harness/facts/tell.h"
+
+static void map_up(struct jp_answer *answer)
+{
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	for (int page = 0; page < 4; page++)
+		jp_plot_map(answer, page, 1, JP_RWX);
+	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+}
+
+static const struct jp_fact merge_map_up = {
+	.name = "merge.map.up",
+	.about = "Four pages are mapped rwx, each above the last; ranges of the records.",
+	.probe = map_up,
+};
+JP_REGISTER(fact, merge_map_up);
+
+static void map_down(struct jp_answer *answer)
+{
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	for (int page = 3; page >= 0; page--)
+		jp_plot_map(answer, page, 1, JP_RWX);
+	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+}
+
+static const struct jp_fact merge_map_down = {
+	.name = "merge.map.down",
+	.about = "Four pages are mapped rwx, each below the last; ranges of the records.",
+	.probe = map_down,
+};
+JP_REGISTER(fact, merge_map_down);
+
+static void map_between(struct jp_answer *answer)
+{
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 1, JP_RWX);
+	jp_plot_map(answer, 2, 1, JP_RWX);
+	jp_plot_map(answer, 1, 1, JP_RWX);
+	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+}
+
+static const struct jp_fact merge_map_between = {
+	.name = "merge.map.between",
+	.about = "Pages 0, 2, then 1 are mapped rwx; ranges of the records.",
+	.probe = map_between,
+};
+JP_REGISTER(fact, merge_map_between);
+
+static void map_locked(struct jp_answer *answer)
+{
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 1, JP_RWX);
+	jp_plot_map_file(answer, 1, 1, JP_RWX, MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED, -1, 0);
+	jp_plot_map(answer, 2, 1, JP_RWX);
+	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+}
+
+static const struct jp_fact merge_map_locked = {
+	.name = "merge.map.locked",
+	.about = "Pages 0, 1 (locked) and 2 are mapped rwx; ranges of the records.",
+	.probe = map_locked,
+};
+JP_REGISTER(fact, merge_map_locked);
+
+static void map_over(struct jp_answer *answer)
+{
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 4, JP_RX);
+	jp_plot_map(answer, 1, 1, JP_RX);
+	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+}
+
+static const struct jp_fact merge_map_over = {
+	.name = "merge.map.over",
+	.about = "Four pages are mapped r-x, then one of them anew; ranges of the records.",
+	.probe = map_over,
+};
+JP_REGISTER(fact, merge_map_over);
+
+static void map_after_flip(struct jp_answer *answer, bool written)
+{
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 2, JP_RW);
+	if (written)
+		jp_plot_write(0, 2);
+	jp_plot_protect(answer, 0, 2, JP_RX);
+	jp_plot_map(answer, 2, 2, JP_RX);
+	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+}
+
+static void map_after_unwritten(struct jp_answer *answer)
+{
+	map_after_flip(answer, false);
+}
+
+static const struct jp_fact merge_map_after_unwritten = {
+	.name = "merge.map.after_flip.unwritten",
+	.about =
+		"Two pages rw- that nobody wrote become r-x, then two are mapped r-x above; ranges "
+		"of the records.",
+	.probe = map_after_unwritten,
+};
+JP_REGISTER(fact, merge_map_after_unwritten);
+
+static void map_after_written(struct jp_answer *answer)
+{
+	map_after_flip(answer, true);
+}
+
+static const struct jp_fact merge_map_after_written = {
+	.name = "merge.map.after_flip.written",
+	.about = "Two written pages rw- become r-x, then two are mapped r-x above; ranges.",
+	.probe = map_after_written,
+};
+JP_REGISTER(fact, merge_map_after_written);
+
+static void map_in_child(struct jp_answer *answer)
+{
+	struct jp_watch watch;
+	pid_t pid;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 2, JP_RWX);
+	jp_plot_write(0, 2);
+	jp_watch_skip(&watch);
+	pid = jp_fact_fork(answer);
+	if (pid == 0) {
+		jp_plot_map(answer, 2, 1, JP_RWX);
+		_exit(0);
+	}
+	jp_fact_wait(answer, pid);
+	jp_plot_map(answer, 2, 1, JP_RWX);
+	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+}
+
+static const struct jp_fact merge_map_in_child = {
+	.name = "merge.map.in_child",
+	.about = "Beside two written rwx pages a forked child, then its parent maps a third; range "
+		 "of each one's record.",
+	.probe = map_in_child,
+};
+JP_REGISTER(fact, merge_map_in_child);
+
+static void map_beside_moved(struct jp_answer *answer)
+{
+	size_t page = jp_plot_page();
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 2, JP_RX);
+	jp_plot_map(answer, 16, 2, JP_RX);
+	if (mremap(jp_plot_at(16), 2 * page, 2 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
+		   jp_plot_at(2)) == MAP_FAILED)
+		jp_answer_missing(answer, "mremap: %s", jp_answer_errno(errno));
+	jp_plot_map(answer, 4, 1, JP_RX);
+	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+}
+
+static const struct jp_fact merge_map_beside_moved = {
+	.name = "merge.map.beside_moved",
+	.about =
+		"r-x pages are moved by mremap above others, then one is mapped above both; ranges "
+		"of the records.",
+	.probe = map_beside_moved,
+};
+JP_REGISTER(fact, merge_map_beside_moved);
+
+/*
+ * mremap has no record: what merged shows in those of an mprotect of everything. Pages that were
+ * written keep the numbers that they had: only when they come back do they fit where they stood.
+ */
+static void remap_back(struct jp_answer *answer, bool neighbour_written)
+{
+	size_t page = jp_plot_page();
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 2, 2, JP_RWX);
+	jp_plot_write(2, 2);
+	if (mremap(jp_plot_at(2), 2 * page, 2 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
+		   jp_plot_at(16)) == MAP_FAILED)
+		jp_answer_missing(answer, "mremap: %s", jp_answer_errno(errno));
+	jp_plot_map(answer, 0, 2, JP_RWX);
+	if (neighbour_written)
+		jp_plot_write(0, 2);
+	if (mremap(jp_plot_at(16), 2 * page, 2 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
+		   jp_plot_at(2)) == MAP_FAILED)
+		jp_answer_missing(answer, "mremap: %s", jp_answer_errno(errno));
+	jp_watch_skip(&watch);
+	jp_plot_protect(answer, 0, 4, JP_RX);
+	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+}
+
+static void remap_beside_unwritten(struct jp_answer *answer)
+{
+	remap_back(answer, false);
+}
+
+static const struct jp_fact merge_remap_unwritten = {
+	.name = "merge.remap.beside_unwritten",
+	.about = "Written pages rwx are moved away by mremap and back, above pages that nobody "
+		 "wrote "
+		 "and that came meanwhile; ranges of the records when all become r-x.",
+	.probe = remap_beside_unwritten,
+};
+JP_REGISTER(fact, merge_remap_unwritten);
+
+static void remap_beside_written(struct jp_answer *answer)
+{
+	remap_back(answer, true);
+}
+
+static const struct jp_fact merge_remap_written = {
+	.name = "merge.remap.beside_written",
+	.about = "The same above pages that were written, too.",
+	.probe = remap_beside_written,
+};
+JP_REGISTER(fact, merge_remap_written);
+
+static void grows_down(struct jp_answer *answer)
+{
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map_file(answer, 0, 1, JP_RWX, MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN, -1, 0);
+	jp_plot_write(-1, 1);
+	jp_plot_write(-2, 1);
+	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+}
+
+static const struct jp_fact merge_grows_down = {
+	.name = "merge.grows_down",
+	.about = "A page is mapped rwx with MAP_GROWSDOWN and grows by two faults; ranges.",
+	.probe = grows_down,
+};
+JP_REGISTER(fact, merge_grows_down);

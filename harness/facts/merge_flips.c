@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a mapping record covers when mprotect makes memory executable: all that merges with it. */
+#include <errno.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "harness/facts/test_region.h"
+#include "harness/facts/tell.h"
+
+static void flip_parts(struct jp_answer *answer)
+{
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 10, JP_RW);
+	jp_plot_protect(answer, 4, 2, JP_RX);
+	jp_plot_protect(answer, 6, 2, JP_RX);
+	jp_plot_protect(answer, 2, 2, JP_RX);
+	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+}
+
+static const struct jp_fact merge_flip_parts = {
+	.name = "merge.flip.parts",
+	.about = "Of ten pages rw-, pages 4-5, 6-7 and 2-3 become r-x; ranges of the records.",
+	.probe = flip_parts,
+};
+JP_REGISTER(fact, merge_flip_parts);
+
+static void flip_up(struct jp_answer *answer)
+{
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	for (int page = 0; page < 4; page++) {
+		jp_plot_map(answer, page, 1, JP_RW);
+		jp_plot_write(page, 1);
+		jp_plot_protect(answer, page, 1, JP_RX);
+	}
+	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+}
+
+static const struct jp_fact merge_flip_up = {
+	.name = "merge.flip.up",
+	.about = "Four times a page is mapped rw- above the last, written and made r-x; ranges.",
+	.probe = flip_up,
+};
+JP_REGISTER(fact, merge_flip_up);
+
+static void flip_reserved(struct jp_answer *answer)
+{
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 8, PROT_NONE);
+	for (int page = 0; page < 4; page++) {
+		jp_plot_protect(answer, page, 1, JP_RW);
+		jp_plot_write(page, 1);
+		jp_plot_protect(answer, page, 1, JP_RX);
+	}
+	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+}
+
+static const struct jp_fact merge_flip_reserved = {
+	.name = "merge.flip.reserved",
+	.about = "In a reservation (PROT_NONE) page after page becomes rw-, is written, becomes "
+		 "r-x; ranges of the records.",
+	.probe = flip_reserved,
+};
+JP_REGISTER(fact, merge_flip_reserved);
+
+static void flip_written_above(struct jp_answer *answer)
+{
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 2, JP_RWX);
+	jp_plot_map(answer, 2, 2, JP_RW);
+	jp_plot_write(2, 2);
+	jp_plot_protect(answer, 2, 2, JP_RWX);
+	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+}
+
+static const struct jp_fact merge_flip_written_above = {
+	.name = "merge.flip.written_above",
+	.about = "Two written pages rw- become rwx above two rwx that nobody wrote; ranges of the "
+		 "records.",
+	.probe = flip_written_above,
+};
+JP_REGISTER(fact, merge_flip_written_above);
+
+static void flip_written_below(struct jp_answer *answer)
+{
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 2, 2, JP_RWX);
+	jp_plot_map(answer, 0, 2, JP_RW);
+	jp_plot_write(0, 2);
+	jp_plot_protect(answer, 0, 2, JP_RWX);
+	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+}
+
+static const struct jp_fact merge_flip_written_below = {
+	.name = "merge.flip.written_below",
+	.about = "Two written pages rw- become rwx below two rwx that nobody wrote; ranges.",
+	.probe = flip_written_below,
+};
+JP_REGISTER(fact, merge_flip_written_below);
+
+static void flip_written_between(struct jp_answer *answer)
+{
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 2, JP_RWX);
+	jp_plot_map(answer, 4, 2, JP_RWX);
+	jp_plot_map(answer, 2, 2, JP_RW);
+	jp_plot_write(2, 2);
+	jp_plot_protect(answer, 2, 2, JP_RWX);
+	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+}
+
+static const struct jp_fact merge_flip_written_between = {
+	.name = "merge.flip.written_between",
+	.about = "Two written pages rw- become rwx between rwx pages that nobody wrote; ranges.",
+	.probe = flip_written_between,
+};
+JP_REGISTER(fact, merge_flip_written_between);
+
+static void flip_unwritten_below_written(struct jp_answer *answer)
+{
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 2, JP_RWX);
+	jp_plot_write(0, 2);
+	jp_plot_map(answer, 2, 2, JP_RW);
+	jp_plot_protect(answer, 2, 2, JP_RWX);
+	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+}
+
+static const struct jp_fact merge_flip_unwritten_above_written = {
+	.name = "merge.flip.unwritten_above_written",
+	.about = "Two pages rw- that nobody wrote become rwx above two written rwx pages; ranges.",
+	.probe = flip_unwritten_below_written,
+};
+JP_REGISTER(fact, merge_flip_unwritten_above_written);
+
+static void flip_three(struct jp_answer *answer)
+{
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 2, JP_RW);
+	jp_plot_map(answer, 2, 2, PROT_READ);
+	jp_plot_map(answer, 4, 2, JP_RW);
+	jp_plot_protect(answer, 0, 6, JP_RX);
+	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+}
+
+static const struct jp_fact merge_flip_three = {
+	.name = "merge.flip.three",
+	.about = "One mprotect makes three neighbours rw-, r--, rw- r-x; ranges of the records.",
+	.probe = flip_three,
+};
+JP_REGISTER(fact, merge_flip_three);
+
+static void flip_over_userfault(struct jp_answer *answer)
+{
+	struct uffdio_register part = {.mode = UFFDIO_REGISTER_MODE_MISSING};
+	struct uffdio_api api = {.api = UFFD_API};
+	struct jp_watch watch;
+	int fd = (int)syscall(SYS_userfaultfd, 0);
+
+	if (fd < 0)
+		jp_answer_missing(answer, "userfaultfd: %s", jp_answer_errno(errno));
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 6, JP_RW);
+	part.range.start = (uint64_t)(uintptr_t)jp_plot_at(2);
+	part.range.len = 2 * jp_plot_page();
+	if (fd >= 0 && (ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &part)))
+		jp_answer_missing(answer, "UFFDIO_REGISTER: %s", jp_answer_errno(errno));
+	jp_plot_protect(answer, 0, 6, JP_RX);
+	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+}
+
+static const struct jp_fact merge_flip_userfault = {
+	.name = "merge.flip.userfault",
+	.about = "One mprotect makes six pages r-x of which two in the middle are userfaultfd's; "
+		 "ranges of the records.",
+	.probe = flip_over_userfault,
+};
+JP_REGISTER(fact, merge_flip_userfault);

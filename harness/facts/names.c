@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* How mapping records call what is mapped. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/shm.h>
+#include <unistd.h>
+
+#include "harness/facts/test_region.h"
+#include "harness/facts/tell.h"
+#include "harness/facts/tiny.h"
+
+static void tell_mapped(struct jp_answer *answer, int flags, int fd)
+{
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map_file(answer, 0, 1, JP_RX, flags, fd, 0);
+	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
+}
+
+static void shared_anonymous(struct jp_answer *answer)
+{
+	tell_mapped(answer, MAP_SHARED | MAP_ANONYMOUS, -1);
+}
+
+static const struct jp_fact name_shared = {
+	.name = "name.shared_anonymous",
+	.about = "A shared anonymous page is mapped r-x; the record.",
+	.probe = shared_anonymous,
+};
+JP_REGISTER(fact, name_shared);
+
+static void dev_zero(struct jp_answer *answer)
+{
+	int fd = open("/dev/zero", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		jp_answer_missing(answer, "/dev/zero: %s", jp_answer_errno(errno));
+	else
+		tell_mapped(answer, MAP_PRIVATE, fd);
+}
+
+static const struct jp_fact name_dev_zero = {
+	.name = "name.dev_zero",
+	.about = "/dev/zero is mapped r-x, private; the record.",
+	.probe = dev_zero,
+};
+JP_REGISTER(fact, name_dev_zero);
+
+static int memfd_of(struct jp_answer *answer, const char *name, unsigned int flags, int pages)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC | flags);
+
+	if (fd < 0 || ftruncate(fd, pages * (off_t)jp_plot_page())) {
+		jp_answer_missing(answer, "memfd_create: %s", jp_answer_errno(errno));
+		return -1;
+	}
+	return fd;
+}
+
+static void memfd_twice(struct jp_answer *answer)
+{
+	int fd = memfd_of(answer, "jit", 0, 4);
+	struct jp_watch watch;
+
+	if (fd < 0 || !jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map_file(answer, 16, 4, JP_RW, MAP_SHARED, fd, 0);
+	jp_plot_map_file(answer, 0, 2, JP_RX, MAP_SHARED, fd, 0);
+	jp_plot_map_file(answer, 2, 2, JP_RX, MAP_SHARED, fd, 2);
+	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
+}
+
+static const struct jp_fact name_memfd = {
+	.name = "name.memfd",
+	.about =
+		"A memfd's four pages are mapped rw-, then two and two r-x elsewhere; the records.",
+	.probe = memfd_twice,
+};
+JP_REGISTER(fact, name_memfd);
+
+static void memfd_private(struct jp_answer *answer)
+{
+	int fd = memfd_of(answer, "a name with blanks", 0, 1);
+
+	if (fd >= 0)
+		tell_mapped(answer, MAP_PRIVATE, fd);
+}
+
+static const struct jp_fact name_memfd_private = {
+	.name = "name.memfd.blanks",
+	.about = "A memfd whose name has blanks is mapped r-x, private; the record.",
+	.probe = memfd_private,
+};
+JP_REGISTER(fact, name_memfd_private);
+
+/* A mapping of huge pages is made, and with that they are promised; they are not touched. */
+static void huge(struct jp_answer *answer)
+{
+	enum { HUGE_PAGES = 512 };
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	if (mmap(jp_plot_at(0), HUGE_PAGES * jp_plot_page(), JP_RX,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_FIXED | MAP_NORESERVE, -1,
+		 0) == MAP_FAILED)
+		jp_answer_missing(answer, "mmap with MAP_HUGETLB: %s", jp_answer_errno(errno));
+	jp_tell_maps(answer, &watch, JP_TELL_ALL);
+}
+
+static const struct jp_fact name_huge = {
+	.name = "name.hugetlb",
+	.about = "An anonymous huge page is mapped r-x; the record.",
+	.probe = huge,
+};
+JP_REGISTER(fact, name_huge);
+
+static void huge_memfd(struct jp_answer *answer)
+{
+	enum { HUGE_PAGES = 512 };
+	int fd = memfd_of(answer, "huge", MFD_HUGETLB, HUGE_PAGES);
+	struct jp_watch watch;
+
+	if (fd < 0 || !jp_watch_code(&watch, answer))
+		return;
+	if (mmap(jp_plot_at(0), HUGE_PAGES * jp_plot_page(), JP_RX,
+		 MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0) == MAP_FAILED)
+		jp_answer_missing(answer, "mmap of a huge memfd: %s", jp_answer_errno(errno));
+	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
+}
+
+static const struct jp_fact name_huge_memfd = {
+	.name = "name.memfd.hugetlb",
+	.about = "A memfd of huge pages is mapped r-x; the record.",
+	.probe = huge_memfd,
+};
+JP_REGISTER(fact, name_huge_memfd);
+
+static void system_v(struct jp_answer *answer)
+{
+	struct jp_watch watch;
+	struct jp_seen_mmap map;
+	static struct jp_seen seen;
+	int id = shmget(IPC_PRIVATE, jp_plot_page(), 0700 | IPC_CREAT);
+
+	if (id < 0)
+		jp_answer_missing(answer, "shmget: %s", jp_answer_errno(errno));
+	else if (jp_watch_code(&watch, answer)) {
+		if (shmat(id, jp_plot_at(0), SHM_EXEC | SHM_RDONLY) == (void *)-1)
+			jp_answer_missing(answer, "shmat: %s", jp_answer_errno(errno));
+		jp_answer_list(answer);
+		/* Its inode is the segment's number: another one in each run. */
+		while (jp_watch_next(&watch, &seen))
+			if (jp_seen_mmap(&seen, &map))
+				jp_answer_text(answer, "%s", map.name);
+	}
+	if (id >= 0)
+		shmctl(id, IPC_RMID, NULL);
+}
+
+static const struct jp_fact name_system_v = {
+	.name = "name.shm_system_v",
+	.about = "A private SysV segment is attached with SHM_EXEC; the record.",
+	.probe = system_v,
+};
+JP_REGISTER(fact, name_system_v);
+
+static void heap_page(struct jp_answer *answer)
+{
+	uintptr_t page = jp_plot_page(), middle;
+	char *start = sbrk(64 * (intptr_t)page);
+	struct jp_watch watch;
+
+	if (start == (void *)-1) {
+		jp_answer_missing(answer, "sbrk: %s", jp_answer_errno(errno));
+		return;
+	}
+	if (!jp_watch_code(&watch, answer))
+		return;
+	middle = ((uintptr_t)start + 32 * page) & ~(page - 1);
+	if (mprotect((void *)middle, page, JP_RWX))
+		jp_answer_missing(answer, "mprotect: %s", jp_answer_errno(errno));
+	jp_tell_names(answer, &watch);
+}
+
+static const struct jp_fact name_heap_page = {
+	.name = "name.heap.page",
+	.about = "One page in the middle of the heap becomes rwx; the record.",
+	.probe = heap_page,
+};
+JP_REGISTER(fact, name_heap_page);
+
+static void heap_first(struct jp_answer *answer)
+{
+	struct perf_event_attr attr = jp_watch_sideband();
+	int program = jp_tiny_make_brk(answer);
+	struct jp_seen_mmap map;
+	static struct jp_seen seen;
+	struct jp_watch watch;
+
+	attr.enable_on_exec = 1;
+	attr.mmap_data = 1;
+	if (program < 0 || !jp_watch_open_disabled(&watch, &attr, 16, answer))
+		return;
+	jp_tiny_in_child(answer, program, jp_tiny_run);
+	jp_answer_list(answer);
+	/* Data that lies far below the stack: there is nothing but the heap. */
+	while (jp_watch_next(&watch, &seen))
+		if (jp_seen_mmap(&seen, &map) && map.prot == JP_RW && map.addr < UINT64_C(1) << 46)
+			jp_answer_text(answer, "%llu pages %s",
+				       (unsigned long long)(map.len / jp_plot_page()), map.name);
+}
+
+static const struct jp_fact name_heap_first = {
+	.name = "name.heap.first",
+	.about = "A new program grows its heap by a page three times while attr.mmap_data is set; "
+		 "the heap's records.",
+	.probe = heap_first,
+};
+JP_REGISTER(fact, name_heap_first);
+
+static void stack_page(struct jp_answer *answer)
+{
+	uintptr_t page = jp_plot_page(), here = (uintptr_t)__builtin_frame_address(0);
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	/* The page of this frame: below the one with the program's arguments. */
+	if (mprotect((void *)((here & ~(page - 1)) - page), page, JP_RWX))
+		jp_answer_missing(answer, "mprotect: %s", jp_answer_errno(errno));
+	jp_tell_names(answer, &watch);
+}
+
+static const struct jp_fact name_stack_page = {
+	.name = "name.stack.page",
+	.about = "A page of the stack that does not hold the arguments becomes rwx; the record.",
+	.probe = stack_page,
+};
+JP_REGISTER(fact, name_stack_page);
+
+static void own_name(struct jp_answer *answer)
+{
+	enum { SET_VMA = 0x53564d41, SET_ANON_NAME = 0 };
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 1, JP_RW);
+	if (prctl(SET_VMA, SET_ANON_NAME, jp_plot_at(0), jp_plot_page(), "jit"))
+		jp_answer_missing(answer, "PR_SET_VMA_ANON_NAME: %s", jp_answer_errno(errno));
+	jp_plot_protect(answer, 0, 1, JP_RX);
+	jp_tell_maps(answer, &watch, JP_TELL_NAME);
+}
+
+static const struct jp_fact name_own = {
+	.name = "name.anonymous.named",
+	.about = "An anonymous page that was given a name becomes r-x; the record.",
+	.probe = own_name,
+};
+JP_REGISTER(fact, name_own);
+
+static void deleted_file(struct jp_answer *answer)
+{
+	char path[] = "/tmp/jitproof-fact-XXXXXX", text[JP_ANSWER_TEXT];
+	static struct jp_seen seen;
+	struct jp_seen_mmap map;
+	struct jp_watch watch;
+	int fd = mkostemp(path, O_CLOEXEC);
+
+	if (fd < 0 || ftruncate(fd, 2 * (off_t)jp_plot_page())) {
+		jp_answer_missing(answer, "a file in /tmp: %s", jp_answer_errno(errno));
+		return;
+	}
+	if (jp_watch_code(&watch, answer)) {
+		jp_plot_map_file(answer, 0, 1, JP_RX, MAP_PRIVATE, fd, 0);
+		unlink(path);
+		jp_plot_map_file(answer, 4, 1, JP_RX, MAP_PRIVATE, fd, 1);
+		jp_answer_list(answer);
+		while (jp_watch_next(&watch, &seen)) {
+			if (!jp_seen_mmap(&seen, &map))
+				continue;
+			snprintf(text, sizeof(text), "%s", map.name);
+			/* What mkostemp() chose is no fact. */
+			memcpy(text + sizeof(path) - 7, "XXXXXX", 6);
+			jp_answer_text(answer, "%s", text);
+		}
+	}
+	unlink(path);
+}
+
+static const struct jp_fact name_deleted = {
+	.name = "name.file.deleted",
+	.about = "A file is mapped r-x, deleted, and mapped again; the records.",
+	.probe = deleted_file,
+};
+JP_REGISTER(fact, name_deleted);

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Processes and threads: who is told of, as whom and in which order. */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/facts/ask.h"
+#include "harness/facts/test_region.h"
+#include "harness/facts/tell.h"
+
+static void forked(struct jp_answer *answer)
+{
+	struct jp_cast cast = jp_cast_myself();
+	struct jp_watch watch;
+	pid_t pid;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 2, JP_RW);
+	pid = jp_fact_fork(answer);
+	if (pid == 0) {
+		jp_plot_protect(answer, 0, 1, JP_RX);
+		_exit(0);
+	}
+	jp_fact_wait(answer, pid);
+	jp_tell_records(answer, &watch, &cast);
+}
+
+static const struct jp_fact process_fork = {
+	.name = "process.fork",
+	.about = "A forks B, which makes an inherited page r-x and ends; all records.",
+	.probe = forked,
+};
+JP_REGISTER(fact, process_fork);
+
+static void forked_twice(struct jp_answer *answer)
+{
+	struct jp_cast cast = jp_cast_myself();
+	struct jp_watch watch;
+	pid_t pid;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	pid = jp_fact_fork(answer);
+	if (pid == 0) {
+		pid_t inner = jp_fact_fork(answer);
+
+		if (inner == 0) {
+			jp_plot_map(answer, 0, 1, JP_RX);
+			_exit(0);
+		}
+		jp_fact_wait(answer, inner);
+		_exit(0);
+	}
+	jp_fact_wait(answer, pid);
+	jp_tell_records(answer, &watch, &cast);
+}
+
+static const struct jp_fact process_grandchild = {
+	.name = "process.grandchild",
+	.about = "A forks B, B forks C, which maps a page r-x; all records.",
+	.probe = forked_twice,
+};
+JP_REGISTER(fact, process_grandchild);
+
+static int map_and_end(void *context)
+{
+	jp_plot_map(context, 0, 1, JP_RX);
+	return 0;
+}
+
+static void cloned(struct jp_answer *answer, int flags)
+{
+	static char stack[1 << 16] __attribute__((aligned(16)));
+	struct jp_cast cast = jp_cast_myself();
+	struct jp_watch watch;
+	pid_t pid;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	pid = clone(map_and_end, stack + sizeof(stack), flags | SIGCHLD, answer);
+	if (pid < 0)
+		jp_answer_missing(answer, "clone: %s", jp_answer_errno(errno));
+	jp_fact_wait(answer, pid);
+	jp_tell_records(answer, &watch, &cast);
+}
+
+static void shared_memory(struct jp_answer *answer)
+{
+	cloned(answer, CLONE_VM);
+}
+
+static const struct jp_fact process_shared_memory = {
+	.name = "process.shared_memory",
+	.about =
+		"B, which shares A's memory (CLONE_VM), maps a page r-x; all records: whose it is.",
+	.probe = shared_memory,
+};
+JP_REGISTER(fact, process_shared_memory);
+
+static void pid_namespace(struct jp_answer *answer)
+{
+	cloned(answer, CLONE_NEWPID);
+}
+
+static const struct jp_fact process_pid_namespace = {
+	.name = "process.pid_namespace",
+	.about = "B, in a pid namespace of its own, maps a page r-x; all records.",
+	.probe = pid_namespace,
+};
+JP_REGISTER(fact, process_pid_namespace);
+
+static void chosen_pid(struct jp_answer *answer)
+{
+	pid_t wanted = 5000;
+	/* struct clone_args as of Linux 5.5. */
+	uint64_t args[10] = {0, 0, 0, 0, SIGCHLD, 0, 0, 0, (uint64_t)(uintptr_t)&wanted, 1};
+	long pid;
+
+	/* One that nobody has. */
+	do {
+		wanted--;
+		pid = syscall(SYS_clone3, args, sizeof(args));
+	} while (pid < 0 && errno == EEXIST && wanted > 1000);
+	if (pid == 0)
+		_exit(0);
+	if (pid < 0 && errno == EPERM)
+		jp_answer_missing(answer, "clone3 with set_tid: EPERM");
+	else
+		jp_answer_text(answer, "%s",
+			       pid == wanted ? "the pid asked for"
+					     : jp_answer_errno(pid < 0 ? errno : 0));
+	if (pid > 0)
+		jp_fact_wait(answer, (pid_t)pid);
+}
+
+static const struct jp_fact process_chosen_pid = {
+	.name = "process.clone3.set_tid",
+	.about = "clone3 with set_tid: the pid asked for, or the error.",
+	.probe = chosen_pid,
+};
+JP_REGISTER(fact, process_chosen_pid);
+
+static void renamed(struct jp_answer *answer)
+{
+	struct jp_cast cast = jp_cast_myself();
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	prctl(PR_SET_NAME, "a-name-of-more-than-fifteen");
+	jp_tell_records(answer, &watch, &cast);
+}
+
+static const struct jp_fact process_renamed = {
+	.name = "process.renamed",
+	.about = "A thread gets a name of 27 bytes (PR_SET_NAME); the record.",
+	.probe = renamed,
+};
+JP_REGISTER(fact, process_renamed);
+
+static void *end_at_once(void *context)
+{
+	*(pid_t *)context = gettid();
+	return NULL;
+}
+
+static void threaded(struct jp_answer *answer)
+{
+	struct jp_cast cast = jp_cast_myself();
+	struct jp_watch watch;
+	pthread_t thread;
+	pid_t tid = 0;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	if (pthread_create(&thread, NULL, end_at_once, &tid)) {
+		jp_answer_missing(answer, "pthread_create");
+		return;
+	}
+	pthread_join(thread, NULL);
+	/* The library learns of the end before the EXIT record is written; the number is free after
+	 * it. */
+	while (syscall(SYS_tgkill, getpid(), tid, 0) == 0)
+		sched_yield();
+	jp_tell_records(answer, &watch, &cast);
+}
+
+static const struct jp_fact process_thread = {
+	.name = "process.thread",
+	.about = "Process A has a thread (B) that ends; all records (C is who started A).",
+	.probe = threaded,
+};
+JP_REGISTER(fact, process_thread);
+
+static void namespaces(struct jp_answer *answer)
+{
+	struct perf_event_attr attr = jp_watch_sideband();
+	enum { NAMESPACES = 16 };
+	static struct jp_seen seen;
+	struct jp_watch watch;
+
+	jp_attr_set(&attr, JP_ATTR_NAMESPACES);
+	if (!jp_watch_open(&watch, &attr, 16, answer))
+		return;
+	if (unshare(CLONE_NEWUTS))
+		jp_answer_missing(answer, "unshare(CLONE_NEWUTS): %s", jp_answer_errno(errno));
+	jp_answer_list(answer);
+	while (jp_watch_next(&watch, &seen))
+		if (seen.header.type == NAMESPACES)
+			jp_answer_number(answer, seen.words[1]);
+}
+
+static const struct jp_fact process_namespaces = {
+	.name = "process.namespaces",
+	.about = "A process unshares its UTS namespace while attr.namespaces is set; how many "
+		 "namespaces the NAMESPACES record tells of.",
+	.probe = namespaces,
+};
+JP_REGISTER(fact, process_namespaces);
+
+static void switches(struct jp_answer *answer)
+{
+	struct perf_event_attr attr = jp_watch_sideband();
+	enum { OUT = 1 << 13, PREEMPTED = 1 << 14, WAIT_MS = 2 };
+	unsigned int in = 0, out = 0;
+	static struct jp_seen seen;
+	struct jp_watch watch;
+
+	attr.context_switch = 1;
+	attr.inherit = 0;
+	if (!jp_watch_open(&watch, &attr, 16, answer))
+		return;
+	/* For nothing: nobody can wake it before it gives up its CPU. */
+	poll(NULL, 0, WAIT_MS);
+	while (jp_watch_next(&watch, &seen)) {
+		if (seen.header.type != PERF_RECORD_SWITCH || seen.header.misc & PREEMPTED)
+			continue;
+		in += !(seen.header.misc & OUT);
+		out += !!(seen.header.misc & OUT);
+	}
+	jp_answer_list(answer);
+	/* How often is the scheduler's affair. */
+	jp_answer_text(answer, "out %s", out ? "told" : "not told");
+	jp_answer_text(answer, "in %s", in ? "told" : "not told");
+}
+
+static const struct jp_fact process_switch = {
+	.name = "process.switch",
+	.about =
+		"A process waits for 2 ms while attr.context_switch is set: whether SWITCH records "
+		"tell of both ways.",
+	.probe = switches,
+};
+JP_REGISTER(fact, process_switch);

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which acts have a mapping record, and what is in it. */
+#include <errno.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <sys/personality.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "harness/facts/ask.h"
+#include "harness/facts/test_region.h"
+#include "harness/facts/tell.h"
+
+static void map_rx(struct jp_answer *answer)
+{
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 4, JP_RX);
+	jp_tell_maps(answer, &watch, JP_TELL_ALL);
+}
+
+static const struct jp_fact record_map = {
+	.name = "record.map",
+	.about = "Four anonymous pages are mapped r-x; the record with its flags (2 is private, "
+		 "0x1000 MAP_EXECUTABLE).",
+	.probe = map_rx,
+};
+JP_REGISTER(fact, record_map);
+
+static void map_locked(struct jp_answer *answer)
+{
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map_file(answer, 0, 1, JP_RX, MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED, -1, 0);
+	jp_tell_maps(answer, &watch, JP_TELL_ALL);
+}
+
+static const struct jp_fact record_map_locked = {
+	.name = "record.map.locked",
+	.about = "A page is mapped r-x with MAP_LOCKED; the record.",
+	.probe = map_locked,
+};
+JP_REGISTER(fact, record_map_locked);
+
+static void map_exec_only(struct jp_answer *answer)
+{
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 1, PROT_EXEC);
+	jp_tell_maps(answer, &watch, JP_TELL_PROT);
+}
+
+static const struct jp_fact record_exec_only = {
+	.name = "record.map.exec_only",
+	.about = "A page is mapped --x; the record.",
+	.probe = map_exec_only,
+};
+JP_REGISTER(fact, record_exec_only);
+
+static void read_implies(struct jp_answer *answer)
+{
+	struct jp_watch watch;
+
+	if (personality(ADDR_NO_RANDOMIZE | READ_IMPLIES_EXEC) < 0)
+		jp_answer_missing(answer, "personality: %s", jp_answer_errno(errno));
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 1, PROT_READ);
+	jp_tell_maps(answer, &watch, JP_TELL_PROT);
+}
+
+static const struct jp_fact record_read_implies = {
+	.name = "record.map.read_implies_exec",
+	.about = "A page is mapped r-- under READ_IMPLIES_EXEC; the record.",
+	.probe = read_implies,
+};
+JP_REGISTER(fact, record_read_implies);
+
+static void flip_same(struct jp_answer *answer)
+{
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 2, JP_RX);
+	jp_watch_skip(&watch);
+	jp_plot_protect(answer, 0, 2, JP_RX);
+	jp_tell_maps(answer, &watch, JP_TELL_PROT);
+}
+
+static const struct jp_fact record_flip_same = {
+	.name = "record.flip.same",
+	.about = "Pages r-x become r-x; records.",
+	.probe = flip_same,
+};
+JP_REGISTER(fact, record_flip_same);
+
+static void toggle(struct jp_answer *answer)
+{
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 4, JP_RX);
+	jp_watch_skip(&watch);
+	for (int i = 0; i < 2; i++) {
+		jp_plot_protect(answer, 1, 1, JP_RW);
+		jp_plot_write(1, 1);
+		jp_plot_protect(answer, 1, 1, JP_RX);
+	}
+	jp_tell_maps(answer, &watch, JP_TELL_PROT);
+}
+
+static const struct jp_fact record_toggle = {
+	.name = "record.flip.toggle",
+	.about = "Page 1 of four r-x becomes rw-, is written, becomes r-x, twice; records.",
+	.probe = toggle,
+};
+JP_REGISTER(fact, record_toggle);
+
+static void take_away(struct jp_answer *answer)
+{
+	struct perf_event_attr attr = jp_watch_sideband();
+	static struct jp_seen seen;
+	struct jp_watch watch;
+
+	jp_attr_set(&attr, JP_ATTR_MMAP_DATA);
+	if (!jp_watch_open(&watch, &attr, 16, answer))
+		return;
+	jp_plot_map(answer, 0, 1, JP_RX);
+	jp_watch_skip(&watch);
+	jp_plot_protect(answer, 0, 1, JP_RW);
+	jp_answer_list(answer);
+	while (jp_watch_next(&watch, &seen))
+		jp_answer_text(answer, "record %u misc %#x", seen.header.type, seen.header.misc);
+}
+
+static const struct jp_fact record_take_away = {
+	.name = "record.flip.exec_taken_away",
+	.about = "A page r-x becomes rw- while attr.mmap_data is set; type (10 is MMAP2) and misc "
+		 "(0x2000 MMAP_DATA) of the records.",
+	.probe = take_away,
+};
+JP_REGISTER(fact, record_take_away);
+
+static void unmapped(struct jp_answer *answer)
+{
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 4, JP_RX);
+	jp_watch_skip(&watch);
+	if (munmap(jp_plot_at(1), jp_plot_page()) || munmap(jp_plot_at(0), 4 * jp_plot_page()))
+		jp_answer_missing(answer, "munmap: %s", jp_answer_errno(errno));
+	jp_tell_maps(answer, &watch, JP_TELL_PROT);
+}
+
+static const struct jp_fact record_unmap = {
+	.name = "record.unmap",
+	.about = "One, then all of four pages r-x are unmapped; records.",
+	.probe = unmapped,
+};
+JP_REGISTER(fact, record_unmap);
+
+static void mapped_over(struct jp_answer *answer)
+{
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 4, JP_RX);
+	jp_watch_skip(&watch);
+	jp_plot_map(answer, 1, 1, JP_RW);
+	jp_plot_map(answer, 2, 1, PROT_NONE);
+	jp_tell_maps(answer, &watch, JP_TELL_PROT);
+}
+
+static const struct jp_fact record_mapped_over = {
+	.name = "record.map.over_code",
+	.about = "Data and a reservation are mapped over pages r-x; records.",
+	.probe = mapped_over,
+};
+JP_REGISTER(fact, record_mapped_over);
+
+/* What mremap itself says, then what an mprotect of the result says. */
+static void remap(struct jp_answer *answer, int from, int pages, int more, int to, int flags)
+{
+	size_t page = jp_plot_page();
+	struct jp_watch watch;
+	void *at;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, from, pages, JP_RWX);
+	jp_plot_write(from, pages);
+	jp_watch_skip(&watch);
+	at = mremap(jp_plot_at(from), (size_t)pages * page, (size_t)(pages + more) * page, flags,
+		    jp_plot_at(to));
+	if (at == MAP_FAILED)
+		jp_answer_missing(answer, "mremap: %s", jp_answer_errno(errno));
+	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
+	jp_answer_text(answer, "mprotect:");
+	jp_plot_protect(answer, to, pages + more, JP_RX);
+	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
+}
+
+static void remap_move(struct jp_answer *answer)
+{
+	remap(answer, 0, 2, 0, 16, MREMAP_MAYMOVE | MREMAP_FIXED);
+}
+
+static const struct jp_fact record_remap_move = {
+	.name = "record.remap.move",
+	.about =
+		"Two written pages rwx are moved to page 16 by mremap, then become r-x: records of "
+		"the one, and of the other.",
+	.probe = remap_move,
+};
+JP_REGISTER(fact, record_remap_move);
+
+static void remap_grow(struct jp_answer *answer)
+{
+	remap(answer, 0, 2, 2, 0, 0);
+}
+
+static const struct jp_fact record_remap_grow = {
+	.name = "record.remap.grow",
+	.about = "Two written pages rwx are grown to four by mremap, then become r-x: records of "
+		 "the "
+		 "one, and of the other.",
+	.probe = remap_grow,
+};
+JP_REGISTER(fact, record_remap_grow);
+
+static void remap_dontunmap(struct jp_answer *answer)
+{
+	remap(answer, 0, 2, 0, 16, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP);
+}
+
+static const struct jp_fact record_remap_dontunmap = {
+	.name = "record.remap.dontunmap",
+	.about = "Two written pages rwx are moved with MREMAP_DONTUNMAP, then become r-x: records "
+		 "of "
+		 "the one, and of the other.",
+	.probe = remap_dontunmap,
+};
+JP_REGISTER(fact, record_remap_dontunmap);
+
+static void remap_unwritten(struct jp_answer *answer)
+{
+	size_t page = jp_plot_page();
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map(answer, 0, 2, JP_RWX);
+	jp_watch_skip(&watch);
+	if (mremap(jp_plot_at(0), 2 * page, 2 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
+		   jp_plot_at(16)) == MAP_FAILED)
+		jp_answer_missing(answer, "mremap: %s", jp_answer_errno(errno));
+	jp_plot_protect(answer, 16, 2, JP_RX);
+	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
+}
+
+static const struct jp_fact record_remap_unwritten = {
+	.name = "record.remap.unwritten",
+	.about = "Two pages rwx that nobody wrote are moved by mremap to page 16, then become r-x; "
+		 "the record, whose pgoff tells whether the move renumbered it.",
+	.probe = remap_unwritten,
+};
+JP_REGISTER(fact, record_remap_unwritten);
+
+static void remap_file(struct jp_answer *answer)
+{
+	int fd = memfd_create("fact", MFD_CLOEXEC);
+	struct jp_watch watch;
+
+	if (fd < 0 || ftruncate(fd, 4 * (off_t)jp_plot_page()))
+		jp_answer_missing(answer, "memfd_create: %s", jp_answer_errno(errno));
+	if (!jp_watch_code(&watch, answer))
+		return;
+	jp_plot_map_file(answer, 0, 4, JP_RX, MAP_SHARED, fd, 0);
+	jp_watch_skip(&watch);
+	if (syscall(SYS_remap_file_pages, jp_plot_at(0), jp_plot_page(), 0, 2, 0))
+		jp_answer_missing(answer, "remap_file_pages: %s", jp_answer_errno(errno));
+	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
+}
+
+static const struct jp_fact record_remap_file = {
+	.name = "record.remap_file_pages",
+	.about =
+		"The first page of four of a memfd becomes its third by remap_file_pages; records.",
+	.probe = remap_file,
+};
+JP_REGISTER(fact, record_remap_file);
+
+static void while_disabled(struct jp_answer *answer)
+{
+	struct perf_event_attr attr = jp_watch_sideband();
+	struct jp_watch watch;
+
+	if (!jp_watch_open_disabled(&watch, &attr, 16, answer))
+		return;
+	jp_plot_map(answer, 0, 1, JP_RX);
+	jp_plot_map(answer, 16, 1, JP_RX);
+	if (ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0))
+		jp_answer_missing(answer, "PERF_EVENT_IOC_ENABLE: %s", jp_answer_errno(errno));
+	jp_plot_map(answer, 1, 1, JP_RX);
+	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+}
+
+static const struct jp_fact record_while_disabled = {
+	.name = "record.map.while_disabled",
+	.about = "Pages 0 and 16 are mapped before the event is enabled, page 1 afterwards; ranges "
+		 "of the records.",
+	.probe = while_disabled,
+};
+JP_REGISTER(fact, record_while_disabled);
+
+static void *map_in_thread(void *context)
+{
+	jp_plot_map(context, 0, 1, JP_RX);
+	return NULL;
+}
+
+static void by_thread(struct jp_answer *answer, bool inherit)
+{
+	struct perf_event_attr attr = jp_watch_sideband();
+	struct jp_cast cast = jp_cast_myself();
+	struct jp_watch watch;
+	pthread_t thread;
+	int error;
+
+	attr.inherit = inherit;
+	attr.task = 0;
+	if (!jp_watch_open(&watch, &attr, 16, answer))
+		return;
+	error = pthread_create(&thread, NULL, map_in_thread, answer);
+	if (error)
+		jp_answer_missing(answer, "pthread_create: %s", jp_answer_errno(error));
+	else
+		pthread_join(thread, NULL);
+	jp_tell_records(answer, &watch, &cast);
+}
+
+static void by_thread_inherited(struct jp_answer *answer)
+{
+	by_thread(answer, true);
+}
+
+static const struct jp_fact record_by_thread = {
+	.name = "record.map.by_thread",
+	.about = "A thread (B) of process A maps a page r-x; the record with its process and "
+		 "thread.",
+	.probe = by_thread_inherited,
+};
+JP_REGISTER(fact, record_by_thread);
+
+static void by_thread_alone(struct jp_answer *answer)
+{
+	by_thread(answer, false);
+}
+
+static const struct jp_fact record_without_inherit = {
+	.name = "record.map.by_thread.without_inherit",
+	.about = "The same where the first thread's event has no attr.inherit.",
+	.probe = by_thread_alone,
+};
+JP_REGISTER(fact, record_without_inherit);

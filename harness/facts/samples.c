@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What else a sample holds: dumps, registers, deferred chains; and execution breakpoints. */
+#include "harness/facts/chain.h"
+
+#ifdef JP_CODE
+#include <asm/perf_regs.h>
+#include <errno.h>
+#include <linux/hw_breakpoint.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "harness/facts/ask.h"
+#include "harness/facts/test_region.h"
+
+static void open_breakpoints(struct jp_answer *answer, uint64_t length)
+{
+	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
+	int fd;
+
+	attr.bp_len = length;
+	fd = jp_perf_open(&attr, 0, sched_getcpu());
+	jp_answer_text(answer, "%llu %s", (unsigned long long)length,
+		       jp_answer_errno(fd < 0 ? -fd : 0));
+	if (fd >= 0)
+		close(fd);
+}
+
+static void breakpoint_lengths(struct jp_answer *answer)
+{
+	jp_answer_list(answer);
+	for (uint64_t length = 1; length <= 8; length *= 2)
+		open_breakpoints(answer, length);
+}
+
+static const struct jp_fact breakpoint_length = {
+	.name = "breakpoint.length",
+	.about = "Execution breakpoints with bp_len 1 to 8 are opened.",
+	.probe = breakpoint_lengths,
+};
+JP_REGISTER(fact, breakpoint_length);
+
+static void breakpoint_slots(struct jp_answer *answer)
+{
+	unsigned int slots = 0;
+	int fd;
+
+	do {
+		struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body + slots);
+
+		fd = jp_perf_open(&attr, 0, sched_getcpu());
+		slots += fd >= 0;
+	} while (fd >= 0 && slots < 64);
+	jp_answer_list(answer);
+	jp_answer_number(answer, slots);
+	jp_answer_text(answer, "%s", jp_answer_errno(fd < 0 ? -fd : 0));
+}
+
+static const struct jp_fact breakpoint_number = {
+	.name = "breakpoint.number",
+	.about =
+		"How many execution breakpoints a thread can have at once, and what the next says.",
+	.probe = breakpoint_slots,
+};
+JP_REGISTER(fact, breakpoint_number);
+
+static void kernel_breakpoint(struct jp_answer *answer)
+{
+	struct perf_event_attr attr =
+		jp_watch_breakpoint((const void *)(uintptr_t)UINT64_C(0xffffffff81000000));
+	int fd = jp_perf_open(&attr, 0, sched_getcpu());
+
+	jp_answer_text(answer, "%s", jp_answer_errno(fd < 0 ? -fd : 0));
+	if (fd >= 0)
+		close(fd);
+}
+
+static const struct jp_fact breakpoint_kernel = {
+	.name = "breakpoint.kernel_address",
+	.about = "An execution breakpoint with exclude_kernel at an address of the kernel's.",
+	.probe = kernel_breakpoint,
+};
+JP_REGISTER(fact, breakpoint_kernel);
+
+static void breakpoint_inherited(struct jp_answer *answer)
+{
+	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
+	static struct jp_seen seen;
+	unsigned int hits = 0;
+	struct jp_watch watch;
+	pid_t pid;
+
+	attr.inherit = 1;
+	if (!jp_watch_open(&watch, &attr, 16, answer))
+		return;
+	pid = jp_fact_fork(answer);
+	if (pid == 0) {
+		jp_code_outer(jp_code_middle, jp_code_leaf);
+		_exit(0);
+	}
+	jp_fact_wait(answer, pid);
+	while (jp_watch_next(&watch, &seen))
+		hits += seen.header.type == PERF_RECORD_SAMPLE;
+	jp_answer_number(answer, hits);
+}
+
+static const struct jp_fact breakpoint_inherit = {
+	.name = "breakpoint.inherit",
+	.about = "A forked child runs into a breakpoint that its parent has with attr.inherit; "
+		 "hits.",
+	.probe = breakpoint_inherited,
+};
+JP_REGISTER(fact, breakpoint_inherit);
+
+static struct {
+	volatile sig_atomic_t came;
+	int code;
+	uint64_t data, ip;
+} trap;
+
+static void on_trap(int number, siginfo_t *info, void *context)
+{
+	enum { PERF_DATA = 24 }; /* of a siginfo whose si_code is TRAP_PERF */
+	const ucontext_t *state = context;
+
+	trap.code = info->si_code;
+	memcpy(&trap.data, (const char *)info + PERF_DATA, sizeof(trap.data));
+	trap.ip = (uint64_t)state->uc_mcontext.gregs[REG_RIP];
+	trap.came = trap.came + 1;
+}
+
+static void sigtrap(struct jp_answer *answer)
+{
+	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
+	struct sigaction act = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
+	const uint64_t data = 0x1122334455667788;
+	struct jp_watch watch;
+
+	jp_attr_set(&attr, JP_ATTR_REMOVE_ON_EXEC);
+	jp_attr_set(&attr, JP_ATTR_SIGTRAP);
+	attr.size = PERF_ATTR_SIZE_VER7;
+	attr.sig_data = data;
+	sigaction(SIGTRAP, &act, NULL);
+	if (!jp_watch_open(&watch, &attr, 1, answer))
+		return;
+	jp_code_outer(jp_code_middle, jp_code_leaf);
+	ioctl(watch.fd, PERF_EVENT_IOC_DISABLE, 0);
+	jp_answer_list(answer);
+	jp_answer_text(answer, "%d signals", (int)trap.came);
+	if (!trap.came)
+		return;
+	jp_answer_text(answer, "si_code %d", trap.code);
+	jp_answer_text(answer, "%s", trap.data == data ? "with sig_data" : "without sig_data");
+	jp_answer_text(answer, "%s",
+		       trap.ip == (uint64_t)(uintptr_t)jp_code_leaf_body ? "before the instruction"
+									 : "elsewhere");
+}
+
+static const struct jp_fact breakpoint_sigtrap = {
+	.name = "breakpoint.sigtrap",
+	.about = "A breakpoint with attr.sigtrap is hit: signals, their code (6: TRAP_PERF), "
+		 "whether "
+		 "they bring sig_data, where the thread stands.",
+	.probe = sigtrap,
+};
+JP_REGISTER(fact, breakpoint_sigtrap);
+
+/* Where a sample's words are behind its chain. */
+static size_t after_chain(const struct jp_seen *seen)
+{
+	return JP_CHAIN + 1 + (size_t)seen->words[JP_CHAIN];
+}
+
+static void registers(struct jp_answer *answer)
+{
+	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
+	static struct jp_seen seen;
+	struct jp_watch watch;
+
+	if (!jp_watch_open(&watch, &attr, 16, answer))
+		return;
+	jp_code_outer(jp_code_middle, jp_code_leaf);
+	if (!jp_chain_next(&watch, &seen, answer))
+		return;
+	jp_answer_list(answer);
+	jp_answer_text(answer, "abi %llu", (unsigned long long)seen.words[after_chain(&seen)]);
+	/* After the ABI: the registers of the mask in their order. */
+	for (unsigned int i = 0, at = 1; i < 64; i++) {
+		uint64_t value = seen.words[after_chain(&seen) + at];
+
+		if (!(attr.sample_regs_user & UINT64_C(1) << i))
+			continue;
+		at++;
+		if (i == PERF_REG_X86_IP)
+			jp_answer_text(answer, "ip %s",
+				       value == seen.words[JP_SAMPLE_IP] ? "as sampled" : "other");
+		if (i == PERF_REG_X86_AX)
+			jp_answer_text(answer, "ax %s",
+				       value == (uint64_t)(uintptr_t)jp_code_middle ? "as it was"
+										    : "other");
+	}
+}
+
+static const struct jp_fact sample_registers = {
+	.name = "sample.registers",
+	.about = "User registers at a breakpoint: the ABI (2 is 64 bits), and whether two of them "
+		 "are "
+		 "what they must be.",
+	.probe = registers,
+};
+JP_REGISTER(fact, sample_registers);
+
+/* Asks for @bytes of stack, where little is left of it if @short_stack. */
+static void dump(struct jp_answer *answer, uint32_t bytes, bool short_stack)
+{
+	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
+	static struct jp_seen seen;
+	struct jp_watch watch;
+	uint64_t size, dynamic;
+	size_t at;
+
+	/* How long the chain is depends on the C library. */
+	attr.sample_type &= ~(uint64_t)PERF_SAMPLE_CALLCHAIN;
+	attr.sample_type |= PERF_SAMPLE_STACK_USER;
+	attr.sample_stack_user = bytes;
+	if (!jp_watch_open(&watch, &attr, 32, answer))
+		return;
+	if (short_stack) {
+		jp_plot_map(answer, 0, 4, JP_RW);
+		jp_plot_write(0, 4);
+		jp_code_on_stack(jp_plot_at(4), jp_code_leaf);
+	} else {
+		char room[80000]; /* more than the largest dump */
+
+		__asm__ volatile("" : : "r"(room) : "memory");
+		memset(room, 1, sizeof(room));
+		jp_code_outer(jp_code_middle, jp_code_leaf);
+		__asm__ volatile("" : : "r"(room) : "memory");
+	}
+	if (!jp_chain_next(&watch, &seen, answer))
+		return;
+	at = JP_CHAIN + 1 + (size_t)__builtin_popcountll(attr.sample_regs_user);
+	size = seen.words[at];
+	dynamic = seen.words[at + 1 + size / sizeof(uint64_t)];
+	jp_answer_list(answer);
+	jp_answer_text(answer, "record %u", seen.header.size);
+	jp_answer_text(answer, "size %llu", (unsigned long long)size);
+	jp_answer_text(answer, "dyn_size %llu", (unsigned long long)dynamic);
+}
+
+static void dump_small(struct jp_answer *answer)
+{
+	dump(answer, 8192, false);
+}
+
+static const struct jp_fact sample_dump_small = {
+	.name = "sample.stack.8192",
+	.about = "A stack dump of 8192 bytes where more is there: sizes in the record.",
+	.probe = dump_small,
+};
+JP_REGISTER(fact, sample_dump_small);
+
+static void dump_large(struct jp_answer *answer)
+{
+	dump(answer, 65528, false);
+}
+
+static const struct jp_fact sample_dump_large = {
+	.name = "sample.stack.65528",
+	.about = "The same for 65528 bytes, more than a record has room for (64 KiB).",
+	.probe = dump_large,
+};
+JP_REGISTER(fact, sample_dump_large);
+
+static void dump_short(struct jp_answer *answer)
+{
+	dump(answer, 8192, true);
+}
+
+static const struct jp_fact sample_dump_short = {
+	.name = "sample.stack.at_top",
+	.about = "The same for 8192 bytes where 16 are left to the end of the stack's mapping.",
+	.probe = dump_short,
+};
+JP_REGISTER(fact, sample_dump_short);
+#endif

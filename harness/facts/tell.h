@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_FACT_TELL_H
+#define JP_FACT_TELL_H
+
+#include <sys/types.h>
+
+#include "harness/facts/watch.h"
+
+/* A mapping record's fields. */
+struct jp_seen_mmap {
+	uint32_t pid, tid;
+	uint64_t addr, len, pgoff;
+	uint32_t maj, min;
+	uint64_t ino, gen;
+	uint32_t prot, flags;
+	char name[96];
+};
+bool jp_seen_mmap(const struct jp_seen *seen, struct jp_seen_mmap *map);
+
+/* How much of a mapping record is told. */
+enum jp_tell {
+	JP_TELL_RANGE, /* "0+4": from page 0 of the plot, four pages */
+	JP_TELL_PROT,  /* "0+4 r-x" */
+	JP_TELL_NAME,  /* "0+4 r-x //anon" */
+	JP_TELL_PLACE, /* "0+4 r-x //anon pgoff=page 0 ino=no" */
+	JP_TELL_ALL,   /* "0+4 r-x //anon pgoff=page 0 ino=no flags=0x2" */
+};
+/* A list of the mapping records that came, those of the plot only. */
+void jp_tell_maps(struct jp_answer *answer, struct jp_watch *watch, enum jp_tell how);
+/* A list of all that came, wherever: "r-x //anon". */
+void jp_tell_names(struct jp_answer *answer, struct jp_watch *watch);
+
+/* Who is who: processes and threads in the order in which they come up, "A" is the first. */
+struct jp_cast {
+	uint32_t ids[16];
+	unsigned int count;
+};
+/* With the calling process for "A". */
+struct jp_cast jp_cast_myself(void);
+char jp_cast_letter(struct jp_cast *cast, uint32_t id);
+/* A list of all records that came: "FORK B of A", "COMM B exec name", "MMAP2 B r-x //anon",
+ * "EXIT B of A"; threads as "process/thread" where they are not the first. */
+void jp_tell_records(struct jp_answer *answer, struct jp_watch *watch, struct jp_cast *cast);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_FACT_PLOT_H
+#define JP_FACT_PLOT_H
+
+#include <sys/mman.h>
+
+#include "harness/facts/fact.h"
+
+/*
+ * A place in the address space that nothing else is near, counted in pages from its middle: what
+ * merges there does not depend on the C library. A step that fails is told as missing, and the
+ * probe may go on.
+ */
+enum { JP_RWX = PROT_READ | PROT_WRITE | PROT_EXEC };
+enum { JP_RX = PROT_READ | PROT_EXEC, JP_RW = PROT_READ | PROT_WRITE };
+
+size_t jp_plot_page(void);
+unsigned char *jp_plot_at(int page);
+/* Fixed, private and anonymous. */
+void jp_plot_map(struct jp_answer *answer, int page, int pages, int prot);
+/* Fixed, of anything: @flags without MAP_FIXED; @offset in pages. */
+void jp_plot_map_file(struct jp_answer *answer, int page, int pages, int prot, int flags, int fd,
+		      int offset);
+void jp_plot_protect(struct jp_answer *answer, int page, int pages, int prot);
+/* Writes to each page, so that it is there. */
+void jp_plot_write(int page, int pages);
+
+#endif

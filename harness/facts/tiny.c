@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/facts/tiny.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "harness/facts/ask.h"
+
+enum { FIRST = 0x400000, PAGE = 4096, CODE_ROOM = 128, FAILED = 99 };
+
+struct image {
+	Elf64_Ehdr header;
+	Elf64_Phdr segments[3];
+	struct {
+		Elf64_Nhdr header;
+		char name[4];
+		unsigned char id[20];
+	} note;
+	unsigned char code[CODE_ROOM];
+};
+
+#ifdef __x86_64__
+/* exit(0) */
+static const unsigned char code_exit[] = {0xb8, 0x3c, 0, 0, 0, 0x31, 0xff, 0x0f, 0x05};
+static const unsigned char code_brk[] = {
+	0x31, 0xff,                      /* xor  %edi,%edi */
+	0xb8, 0x0c, 0,    0, 0,          /* mov  $SYS_brk,%eax */
+	0x0f, 0x05,                      /* syscall */
+	0xbb, 0x03, 0,    0, 0,          /* mov  $3,%ebx */
+	0x48, 0x8d, 0xb8, 0, 0x10, 0, 0, /* lea  4096(%rax),%rdi */
+	0xb8, 0x0c, 0,    0, 0,          /* mov  $SYS_brk,%eax */
+	0x0f, 0x05,                      /* syscall */
+	0xff, 0xcb,                      /* dec  %ebx */
+	0x75, 0xee,                      /* jne  the lea */
+	0xb8, 0x3c, 0,    0, 0,          /* mov  $SYS_exit,%eax */
+	0x31, 0xff,                      /* xor  %edi,%edi */
+	0x0f, 0x05,                      /* syscall */
+};
+static const Elf64_Half machine = EM_X86_64;
+#else
+static const unsigned char code_exit[1], code_brk[1];
+static const Elf64_Half machine = EM_NONE;
+#endif
+
+static int make(struct jp_answer *answer, const unsigned char *code, size_t size)
+{
+	struct image image = {
+		.header =
+			{
+				.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+					    ELFDATA2LSB, EV_CURRENT},
+				.e_type = ET_EXEC,
+				.e_machine = machine,
+				.e_version = EV_CURRENT,
+				.e_entry = FIRST + offsetof(struct image, code),
+				.e_phoff = offsetof(struct image, segments),
+				.e_ehsize = sizeof(Elf64_Ehdr),
+				.e_phentsize = sizeof(Elf64_Phdr),
+				.e_phnum = 3,
+			},
+		.segments =
+			{
+				{.p_type = PT_LOAD,
+				 .p_flags = PF_R | PF_X,
+				 .p_vaddr = FIRST,
+				 .p_filesz = sizeof(image),
+				 .p_memsz = sizeof(image),
+				 .p_align = PAGE},
+				{.p_type = PT_NOTE,
+				 .p_flags = PF_R,
+				 .p_offset = offsetof(struct image, note),
+				 .p_vaddr = FIRST + offsetof(struct image, note),
+				 .p_filesz = sizeof(image.note),
+				 .p_memsz = sizeof(image.note),
+				 .p_align = 4},
+				{.p_type = PT_GNU_STACK, .p_flags = PF_R | PF_W, .p_align = 16},
+			},
+		.note = {.header = {4, 20, NT_GNU_BUILD_ID}, .name = "GNU", .id = {1, 2, 3}},
+	};
+	int fd;
+
+	if (machine == EM_NONE) {
+		jp_answer_missing(answer, "a program in this machine's code");
+		return -1;
+	}
+	memcpy(image.code, code, size);
+	fd = memfd_create("program", MFD_CLOEXEC);
+	if (fd < 0 || write(fd, &image, sizeof(image)) != (ssize_t)sizeof(image)) {
+		jp_answer_missing(answer, "a program in a memfd: %s", jp_answer_errno(errno));
+		return -1;
+	}
+	return fd;
+}
+
+int jp_tiny_make(struct jp_answer *answer)
+{
+	return make(answer, code_exit, sizeof(code_exit));
+}
+
+int jp_tiny_make_brk(struct jp_answer *answer)
+{
+	return make(answer, code_brk, sizeof(code_brk));
+}
+
+/* Its number names the process: always the same one. */
+enum { PLACE = 99 };
+static char *const arguments[] = {"program", NULL};
+static char *const no_environment[] = {NULL};
+
+void jp_tiny_run(int program)
+{
+	if (dup3(program, PLACE, O_CLOEXEC) == PLACE)
+		execve("/proc/self/fd/99", arguments, no_environment);
+	_exit(FAILED);
+}
+
+void jp_tiny_run_descriptor(int program)
+{
+	if (dup3(program, PLACE, O_CLOEXEC) == PLACE)
+		execveat(PLACE, "", arguments, no_environment, AT_EMPTY_PATH);
+	_exit(FAILED);
+}
+
+void jp_tiny_in_child(struct jp_answer *answer, int program, jp_tiny_way way)
+{
+	pid_t pid = jp_fact_fork(answer);
+
+	if (pid == 0)
+		way(program);
+	jp_fact_wait(answer, pid);
+}

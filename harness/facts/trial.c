@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/facts/trial.h"
+
+#include <unistd.h>
+
+struct perf_event_attr jp_trial_dummy(void)
+{
+	struct perf_event_attr attr;
+
+	jp_attr_ring(&attr);
+	return attr;
+}
+
+int jp_trial(struct perf_event_attr *attr)
+{
+	int fd = jp_perf_open(attr, 0, -1);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? -fd : 0;
+}
+
+bool jp_trial_may(struct jp_answer *answer)
+{
+	struct perf_event_attr attr = jp_trial_dummy();
+	int error = jp_trial(&attr);
+	char reason[128];
+
+	if (!error)
+		return true;
+	jp_perf_reason(error, reason, sizeof(reason));
+	jp_answer_missing(answer, "perf_event_open: %s", reason);
+	return false;
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Probes that the kernel plants into a program's file: the chains there, and what they map. */
+#include "harness/facts/chain.h"
+
+#ifdef JP_CODE
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "harness/facts/test_region.h"
+#include "harness/facts/tell.h"
+#include "harness/format/procmaps/procmaps.h"
+
+/* The file and the offset in it of what is at @addr. */
+struct place {
+	char path[4096];
+	uint64_t offset;
+};
+
+static bool find_place(struct jp_answer *answer, const void *addr, struct place *place)
+{
+	uint64_t at = (uint64_t)(uintptr_t)addr;
+	struct jp_procmap *maps = NULL;
+	struct jp_error err = {""};
+	static char text[1 << 16];
+	size_t used = 0, count = 0;
+	bool found = false;
+	ssize_t size = 1;
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+
+	while (fd >= 0 && size > 0 && used < sizeof(text)) {
+		size = read(fd, text + used, sizeof(text) - used);
+		used += size > 0 ? (size_t)size : 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (fd < 0 || jp_procmaps_parse(text, used, &maps, &count, &err)) {
+		jp_answer_missing(answer, "/proc/self/maps%s%s", fd < 0 ? "" : ": ", err.text);
+		return false;
+	}
+	for (size_t i = 0; i < count && !found; i++) {
+		if (at < maps[i].start || at >= maps[i].end)
+			continue;
+		snprintf(place->path, sizeof(place->path), "%s", maps[i].name);
+		place->offset = at - maps[i].start + maps[i].offset;
+		found = true;
+	}
+	free(maps);
+	if (!found)
+		jp_answer_missing(answer, "the file of the probed code");
+	return found;
+}
+
+static long uprobe_type(struct jp_answer *answer)
+{
+	static const char path[] = "/sys/bus/event_source/devices/uprobe/type";
+	char text[32] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		jp_answer_missing(answer, "%s: %s", path, jp_answer_errno(errno));
+	if (fd >= 0)
+		close(fd);
+	return text[0] ? strtol(text, NULL, 10) : -1;
+}
+
+static bool probe_attr(struct perf_event_attr *attr, const struct place *place, bool on_return,
+		       struct jp_answer *answer)
+{
+	long type = uprobe_type(answer);
+
+	*attr = jp_watch_breakpoint(NULL);
+	attr->type = (uint32_t)type;
+	attr->config = on_return;
+	attr->bp_type = 0;
+	attr->uprobe_path = (uint64_t)(uintptr_t)place->path;
+	attr->probe_offset = place->offset;
+	return type >= 0;
+}
+
+/* Opens a uprobe of @place, or one of the return from there. */
+static bool open_probe(struct jp_watch *watch, const struct place *place, bool on_return,
+		       struct jp_answer *answer)
+{
+	struct perf_event_attr attr;
+
+	return probe_attr(&attr, place, on_return, answer) &&
+	       jp_watch_open(watch, &attr, 16, answer);
+}
+
+/* The chain of a probe at @addr while outer calls middle and middle calls @leaf. */
+static void probed(struct jp_answer *answer, jp_code leaf, const void *addr, bool on_return)
+{
+	struct jp_watch watch;
+	struct place place;
+
+	if (!find_place(answer, addr, &place) || !open_probe(&watch, &place, on_return, answer))
+		return;
+	jp_code_outer(jp_code_middle, leaf);
+	jp_chain_tell_next(answer, &watch);
+}
+
+static void at_push(struct jp_answer *answer)
+{
+	probed(answer, jp_code_leaf, (const void *)jp_code_leaf, false);
+}
+
+static const struct jp_fact uprobe_push = {
+	.name = "uprobe.chain.push",
+	.about =
+		"outer calls middle, middle calls leaf; the chain of a uprobe at leaf's push %rbp.",
+	.probe = at_push,
+};
+JP_REGISTER(fact, uprobe_push);
+
+static void at_endbr(struct jp_answer *answer)
+{
+	probed(answer, jp_code_endbr, (const void *)jp_code_endbr, false);
+}
+
+static const struct jp_fact uprobe_endbr = {
+	.name = "uprobe.chain.endbr64",
+	.about = "The same at a leaf's endbr64.",
+	.probe = at_endbr,
+};
+JP_REGISTER(fact, uprobe_endbr);
+
+static void at_nop(struct jp_answer *answer)
+{
+	probed(answer, jp_code_nop5, (const void *)jp_code_nop5, false);
+}
+
+static const struct jp_fact uprobe_nop = {
+	.name = "uprobe.chain.nop5",
+	.about = "The same at a nop of five bytes with which a leaf begins.",
+	.probe = at_nop,
+};
+JP_REGISTER(fact, uprobe_nop);
+
+static void pending_return(struct jp_answer *answer)
+{
+	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
+	struct jp_watch pending, watch;
+	struct place place;
+
+	if (!find_place(answer, (const void *)jp_code_leaf, &place) ||
+	    !open_probe(&pending, &place, true, answer) ||
+	    !jp_watch_open(&watch, &attr, 16, answer))
+		return;
+	jp_code_outer(jp_code_middle, jp_code_leaf);
+	jp_chain_tell_next(answer, &watch);
+}
+
+static const struct jp_fact uprobe_pending = {
+	.name = "uprobe.chain.pending_return",
+	.about = "The chain of a breakpoint in leaf's body while a uretprobe waits for leaf's "
+		 "return "
+		 "(elsewhere: the kernel's trampoline in place of the caller).",
+	.probe = pending_return,
+};
+JP_REGISTER(fact, uprobe_pending);
+
+static void at_return(struct jp_answer *answer)
+{
+	probed(answer, jp_code_leaf, (const void *)jp_code_leaf, true);
+}
+
+static const struct jp_fact uprobe_return = {
+	.name = "uprobe.chain.return",
+	.about = "The chain of a uretprobe of leaf, at its return.",
+	.probe = at_return,
+};
+JP_REGISTER(fact, uprobe_return);
+
+/* Executable mappings that appear by themselves while @leaf is called @calls times. */
+static void mapped_by(struct jp_answer *answer, jp_code leaf, bool on_return)
+{
+	struct jp_watch maps, watch;
+	struct place place;
+
+	if (!find_place(answer, (const void *)leaf, &place) || !jp_watch_code(&maps, answer) ||
+	    !open_probe(&watch, &place, on_return, answer))
+		return;
+	for (int i = 0; i < 3; i++)
+		jp_code_outer(jp_code_middle, leaf);
+	jp_tell_names(answer, &maps);
+}
+
+static void maps_nop5(struct jp_answer *answer)
+{
+	mapped_by(answer, jp_code_nop5, false);
+}
+
+static const struct jp_fact uprobe_maps_nop5 = {
+	.name = "uprobe.maps.nop5",
+	.about = "A uprobe at a nop of five bytes is hit three times; records of what the kernel "
+		 "mapped for it.",
+	.probe = maps_nop5,
+};
+JP_REGISTER(fact, uprobe_maps_nop5);
+
+static void maps_nop10(struct jp_answer *answer)
+{
+	mapped_by(answer, jp_code_nop10, false);
+}
+
+static const struct jp_fact uprobe_maps_nop10 = {
+	.name = "uprobe.maps.nop10",
+	.about = "The same at a nop of ten bytes.",
+	.probe = maps_nop10,
+};
+JP_REGISTER(fact, uprobe_maps_nop10);
+
+static void open_nop10(struct jp_answer *answer)
+{
+	struct perf_event_attr attr;
+	struct place place;
+	int fd;
+
+	if (!find_place(answer, (const void *)jp_code_nop10, &place) ||
+	    !probe_attr(&attr, &place, false, answer))
+		return;
+	fd = jp_perf_open(&attr, 0, sched_getcpu());
+	if (fd == -EACCES || fd == -EPERM)
+		jp_answer_missing(answer, "perf_event_open of a uprobe: %s", jp_answer_errno(-fd));
+	else
+		jp_answer_text(answer, "%s", jp_answer_errno(fd < 0 ? -fd : 0));
+}
+
+static const struct jp_fact uprobe_open_nop10 = {
+	.name = "uprobe.open.nop10",
+	.about = "A uprobe is opened at a nop of ten bytes that has a segment prefix.",
+	.probe = open_nop10,
+};
+JP_REGISTER(fact, uprobe_open_nop10);
+
+static void maps_push(struct jp_answer *answer)
+{
+	mapped_by(answer, jp_code_leaf, false);
+}
+
+static const struct jp_fact uprobe_maps_push = {
+	.name = "uprobe.maps.push",
+	.about = "The same at push %rbp, which the kernel emulates.",
+	.probe = maps_push,
+};
+JP_REGISTER(fact, uprobe_maps_push);
+
+static void maps_return(struct jp_answer *answer)
+{
+	mapped_by(answer, jp_code_leaf, true);
+}
+
+static const struct jp_fact uprobe_maps_return = {
+	.name = "uprobe.maps.return",
+	.about = "The same with a uretprobe.",
+	.probe = maps_return,
+};
+JP_REGISTER(fact, uprobe_maps_return);
+
+static void in_shared_memfd(struct jp_answer *answer)
+{
+	static const unsigned char code[] = {0x55, 0x5d, 0xc3}; /* push; pop; ret */
+	int fd = memfd_create("fact", MFD_CLOEXEC);
+	unsigned int hits = 0;
+	static struct jp_seen seen;
+	struct jp_watch watch;
+	struct place place = {.offset = 0};
+
+	if (fd < 0 || ftruncate(fd, (off_t)jp_plot_page()) ||
+	    write(fd, code, sizeof(code)) != (ssize_t)sizeof(code)) {
+		jp_answer_missing(answer, "memfd_create: %s", jp_answer_errno(errno));
+		return;
+	}
+	snprintf(place.path, sizeof(place.path), "/proc/self/fd/%d", fd);
+	jp_plot_map_file(answer, 0, 1, JP_RX, MAP_SHARED, fd, 0);
+	jp_plot_map_file(answer, 4, 1, JP_RX, MAP_PRIVATE, fd, 0);
+	if (answer->missing[0] || !open_probe(&watch, &place, false, answer))
+		return;
+	jp_answer_list(answer);
+	for (int page = 0; page <= 4; page += 4) {
+		((jp_code)(void *)jp_plot_at(page))();
+		for (hits = 0; jp_watch_next(&watch, &seen);)
+			hits += seen.header.type == PERF_RECORD_SAMPLE;
+		jp_answer_text(answer, "%s %u", page ? "private" : "shared", hits);
+	}
+}
+
+static const struct jp_fact uprobe_memfd = {
+	.name = "uprobe.memfd",
+	.about =
+		"Code in a memfd is mapped shared and private, and called once each way; hits of a "
+		"uprobe in the memfd.",
+	.probe = in_shared_memfd,
+};
+JP_REGISTER(fact, uprobe_memfd);
+#endif

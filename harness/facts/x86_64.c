@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/facts/code.h"
+
+#ifdef JP_CODE
+#include <stddef.h>
+
+/* By hand: which instruction comes when must be known, and a C compiler decides that by itself. */
+__asm__(".pushsection .text\n"
+	".balign 16\n"
+	".globl jp_code_outer\n"
+	"jp_code_outer:\n"
+	"	push %rbp\n"
+	"	mov %rsp, %rbp\n"
+	"	mov %rdi, %rax\n"
+	"	mov %rsi, %rdi\n"
+	"	call *%rax\n"
+	"	pop %rbp\n"
+	"	ret\n"
+	"jp_code_outer_end:\n"
+
+	".balign 16\n"
+	".globl jp_code_middle\n"
+	"jp_code_middle:\n"
+	"	push %rbp\n"
+	"	mov %rsp, %rbp\n"
+	"	call *%rdi\n"
+	"	pop %rbp\n"
+	"	ret\n"
+	"jp_code_middle_end:\n"
+
+	".balign 16\n"
+	".globl jp_code_middle_plain\n"
+	"jp_code_middle_plain:\n"
+	"	sub $8, %rsp\n"
+	"	call *%rdi\n"
+	"	add $8, %rsp\n"
+	"	ret\n"
+	"jp_code_middle_plain_end:\n"
+
+	".balign 16\n"
+	".globl jp_code_leaf, jp_code_leaf_pushed, jp_code_leaf_body, jp_code_leaf_ret\n"
+	"jp_code_leaf:\n"
+	"	push %rbp\n"
+	"jp_code_leaf_pushed:\n"
+	"	mov %rsp, %rbp\n"
+	"jp_code_leaf_body:\n"
+	"	nop\n"
+	"	pop %rbp\n"
+	"jp_code_leaf_ret:\n"
+	"	ret\n"
+	"jp_code_leaf_end:\n"
+
+	".balign 16\n"
+	".globl jp_code_plain, jp_code_plain_body\n"
+	"jp_code_plain:\n"
+	"	xor %eax, %eax\n"
+	"jp_code_plain_body:\n"
+	"	nop\n"
+	"	ret\n"
+	"jp_code_plain_end:\n"
+	".popsection\n");
+
+__asm__(".pushsection .text\n"
+	".balign 16\n"
+	".globl jp_code_endbr\n"
+	"jp_code_endbr:\n"
+	"	.byte 0xf3, 0x0f, 0x1e, 0xfa\n" /* endbr64 */
+	"	push %rbp\n"
+	"	mov %rsp, %rbp\n"
+	"	pop %rbp\n"
+	"	ret\n"
+	"jp_code_endbr_end:\n"
+
+	".balign 16\n"
+	".globl jp_code_nop5\n"
+	"jp_code_nop5:\n"
+	"	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
+	"	push %rbp\n"
+	"	mov %rsp, %rbp\n"
+	"	pop %rbp\n"
+	"	ret\n"
+	"jp_code_nop5_end:\n"
+
+	".balign 16\n"
+	".globl jp_code_nop10\n"
+	"jp_code_nop10:\n"
+	"	.byte 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00\n"
+	"	push %rbp\n"
+	"	mov %rsp, %rbp\n"
+	"	pop %rbp\n"
+	"	ret\n"
+	"jp_code_nop10_end:\n"
+
+	".balign 16\n"
+	".globl jp_code_odd, jp_code_odd_body\n"
+	"jp_code_odd:\n"
+	"	push %rbp\n"
+	"	mov jp_code_frame(%rip), %rbp\n"
+	"jp_code_odd_body:\n"
+	"	nop\n"
+	"	pop %rbp\n"
+	"	ret\n"
+	"jp_code_odd_end:\n"
+
+	".balign 16\n"
+	".globl jp_code_on_stack\n"
+	"jp_code_on_stack:\n"
+	"	push %rbp\n"
+	"	push %rbx\n"
+	"	mov %rsp, %rbx\n"
+	"	mov %rdi, %rsp\n"
+	"	call *%rsi\n"
+	"	mov %rbx, %rsp\n"
+	"	pop %rbx\n"
+	"	pop %rbp\n"
+	"	ret\n"
+
+	".balign 16\n"
+	".globl jp_code_trap\n"
+	"jp_code_trap:\n"
+	"	push %rbp\n"
+	"	mov %rsp, %rbp\n"
+	"	int3\n"
+	"	pop %rbp\n"
+	"	ret\n"
+	"jp_code_trap_end:\n"
+
+	".balign 16\n"
+	".globl jp_code_deep, jp_code_deep_body\n"
+	"jp_code_deep:\n"
+	"	push %rbp\n"
+	"	mov %rsp, %rbp\n"
+	"	test %rdi, %rdi\n"
+	"	je 1f\n"
+	"	dec %rdi\n"
+	"	call jp_code_deep\n"
+	"	pop %rbp\n"
+	"	ret\n"
+	"1:\n"
+	"jp_code_deep_body:\n"
+	"	nop\n"
+	"	pop %rbp\n"
+	"	ret\n"
+	"jp_code_deep_end:\n"
+	".popsection\n");
+
+uint64_t jp_code_frame;
+
+extern const char jp_code_outer_end[], jp_code_middle_end[], jp_code_middle_plain_end[],
+	jp_code_leaf_end[], jp_code_plain_end[], jp_code_endbr_end[], jp_code_nop5_end[],
+	jp_code_nop10_end[], jp_code_odd_end[], jp_code_trap_end[], jp_code_deep_end[];
+
+const char *jp_code_name(uint64_t addr)
+{
+	const struct {
+		const char *name;
+		const void *start;
+		const char *end;
+	} all[] = {
+		{"outer", (const void *)jp_code_outer, jp_code_outer_end},
+		{"middle", (const void *)jp_code_middle, jp_code_middle_end},
+		{"middle", (const void *)jp_code_middle_plain, jp_code_middle_plain_end},
+		{"leaf", (const void *)jp_code_leaf, jp_code_leaf_end},
+		{"leaf", (const void *)jp_code_plain, jp_code_plain_end},
+		{"leaf", (const void *)jp_code_endbr, jp_code_endbr_end},
+		{"leaf", (const void *)jp_code_nop5, jp_code_nop5_end},
+		{"leaf", (const void *)jp_code_nop10, jp_code_nop10_end},
+		{"leaf", (const void *)jp_code_odd, jp_code_odd_end},
+		{"trap", (const void *)jp_code_trap, jp_code_trap_end},
+		{"deep", (const void *)jp_code_deep, jp_code_deep_end},
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (addr >= (uint64_t)(uintptr_t)all[i].start &&
+		    addr < (uint64_t)(uintptr_t)all[i].end)
+			return all[i].name;
+	return NULL;
+}
+#endif

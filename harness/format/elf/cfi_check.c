@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/elf/cfi_check.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	MAX_REGISTER = 256,  /* libdw's state grows to the highest register that is named ... */
+	MAX_REMEMBERED = 64, /* ... and is copied each time that it is remembered */
+	MAX_EXPRESSION = 1024,
+};
+
+/* Bytes that are read from the front. Reading past the end sets @bad and gives zeros. */
+struct span {
+	const unsigned char *at, *end;
+	bool bad;
+};
+
+struct cie {
+	bool has_data;     /* augmentation "z": a length stands before the augmentation's data */
+	uint8_t pointer;   /* DW_EH_PE encoding of code addresses in its FDEs */
+	unsigned remember; /* of its own instructions */
+};
+
+struct check {
+	const struct jp_cfi_section *frame;
+	unsigned char *starts; /* a bit for each byte of .eh_frame: a record starts here */
+};
+
+static inline void skip(struct span *span, uint64_t count)
+{
+	if (count > (uint64_t)(span->end - span->at)) {
+		span->bad = true;
+		span->at = span->end;
+	} else {
+		span->at += count;
+	}
+}
+
+static uint32_t word(struct span *span)
+{
+	const unsigned char *from = span->at;
+	uint32_t value = 0;
+
+	skip(span, sizeof(value));
+	if (!span->bad)
+		memcpy(&value, from, sizeof(value));
+	return value;
+}
+
+static inline uint64_t byte(struct span *span)
+{
+	if (span->at < span->end)
+		return *span->at++;
+	span->bad = true;
+	return 0;
+}
+
+static uint64_t uleb_long(struct span *span)
+{
+	uint64_t value = 0;
+
+	for (unsigned shift = 0; shift < 64; shift += 7) {
+		uint64_t next = byte(span);
+
+		value |= (next & 0x7f) << shift;
+		if (!(next & 0x80))
+			return value;
+	}
+	span->bad = true;
+	return 0;
+}
+
+/* Nearly all are one byte long, and a large program has millions. */
+static inline uint64_t uleb(struct span *span)
+{
+	if (span->at < span->end && *span->at < 0x80)
+		return *span->at++;
+	return uleb_long(span);
+}
+
+static void reg(struct span *span)
+{
+	if (uleb(span) >= MAX_REGISTER)
+		span->bad = true;
+}
+
+static void block(struct span *span)
+{
+	uint64_t size = uleb(span);
+
+	if (size > MAX_EXPRESSION)
+		span->bad = true;
+	skip(span, size);
+}
+
+/* Bytes of a value in a DW_EH_PE encoding, 0: one that nobody writes into .eh_frame. */
+static size_t encoded_size(uint8_t encoding)
+{
+	switch (encoding & 0x0f) {
+	case 0x00: /* absptr */
+	case 0x04: /* udata8 */
+	case 0x0c: /* sdata8 */
+		return 8;
+	case 0x02: /* udata2 */
+	case 0x0a: /* sdata2 */
+		return 2;
+	case 0x03: /* udata4 */
+	case 0x0b: /* sdata4 */
+		return 4;
+	default:
+		return 0;
+	}
+}
+
+/* Past the instructions that nearly all are, which need no look at their operand. */
+static const unsigned char *pass_common(const unsigned char *at, const unsigned char *end)
+{
+	while (end - at >= 2) {
+		uint8_t op = *at;
+
+		if (op == 0x00 || (op & 0xc0) == 0x40 || (op & 0xc0) == 0xc0)
+			at++; /* nop, advance_loc, restore */
+		else if ((op == 0x0e || (op & 0xc0) == 0x80) && at[1] < 0x80)
+			at += 2; /* def_cfa_offset, offset */
+		else
+			break;
+	}
+	return at;
+}
+
+/* The instructions of one CIE or FDE; @remembered: states that are remembered already. */
+static void instructions(struct span *span, unsigned *remembered)
+{
+	while (!span->bad && span->at < span->end) {
+		uint8_t op;
+
+		span->at = pass_common(span->at, span->end);
+		if (span->at == span->end)
+			break;
+		op = *span->at++;
+		switch (op & 0xc0) {
+		case 0x40: /* advance_loc */
+		case 0xc0: /* restore */
+			continue;
+		case 0x80: /* offset */
+			uleb(span);
+			continue;
+		}
+		switch (op) {
+		case 0x00: /* nop */
+		case 0x2d: /* GNU_window_save, AARCH64_negate_ra_state */
+			break;
+		case 0x02: /* advance_loc1 */
+			skip(span, 1);
+			break;
+		case 0x03: /* advance_loc2 */
+			skip(span, 2);
+			break;
+		case 0x04: /* advance_loc4 */
+			skip(span, 4);
+			break;
+		case 0x05: /* offset_extended */
+		case 0x0c: /* def_cfa */
+		case 0x11: /* offset_extended_sf */
+		case 0x12: /* def_cfa_sf */
+		case 0x14: /* val_offset */
+		case 0x15: /* val_offset_sf */
+		case 0x2f: /* GNU_negative_offset_extended */
+			reg(span);
+			uleb(span);
+			break;
+		case 0x06: /* restore_extended */
+		case 0x07: /* undefined */
+		case 0x08: /* same_value */
+		case 0x0d: /* def_cfa_register */
+			reg(span);
+			break;
+		case 0x09: /* register */
+			reg(span);
+			reg(span);
+			break;
+		case 0x0a: /* remember_state */
+			if (++*remembered > MAX_REMEMBERED)
+				span->bad = true;
+			break;
+		case 0x0b: /* restore_state */
+			if (*remembered)
+				--*remembered;
+			break;
+		case 0x0e: /* def_cfa_offset */
+		case 0x13: /* def_cfa_offset_sf */
+		case 0x2e: /* GNU_args_size */
+			uleb(span);
+			break;
+		case 0x0f: /* def_cfa_expression */
+			block(span);
+			break;
+		case 0x10: /* expression */
+		case 0x16: /* val_expression */
+			reg(span);
+			block(span);
+			break;
+		default: /* set_loc and what is unknown: no compiler writes them */
+			span->bad = true;
+			break;
+		}
+	}
+}
+
+static void read_cie(struct span span, struct cie *cie, bool *bad)
+{
+	const unsigned char *text;
+	struct span data = {0};
+	uint8_t version = byte(&span), encoding;
+
+	text = span.at;
+	while (byte(&span))
+		;
+	if (version != 1 && version != 3)
+		span.bad = true;
+	uleb(&span); /* code alignment */
+	uleb(&span); /* data alignment */
+	if (version == 1)
+		skip(&span, 1); /* return address register */
+	else
+		reg(&span);
+	if (!span.bad && *text == 'z') {
+		uint64_t size = uleb(&span);
+
+		cie->has_data = true;
+		data.at = span.at;
+		skip(&span, size);
+		data.end = span.at;
+		text++;
+	}
+	for (; !span.bad && *text; text++) {
+		switch (*text) {
+		case 'L':
+			skip(&data, 1);
+			break;
+		case 'P':
+			encoding = byte(&data);
+			if (!encoded_size(encoding) || (encoding & 0x70) == 0x50)
+				data.bad = true;
+			skip(&data, encoded_size(encoding));
+			break;
+		case 'R':
+			cie->pointer = byte(&data);
+			break;
+		case 'S': /* a signal's frame */
+		case 'B': /* arm64: signed with key B */
+			break;
+		default:
+			data.bad = true;
+			break;
+		}
+		if (data.bad || !cie->has_data)
+			span.bad = true;
+	}
+	/* Absolute, or relative to itself or to the section's base; never through a pointer. */
+	if (!encoded_size(cie->pointer) ||
+	    ((cie->pointer & 0xf0) != 0 && (cie->pointer & 0xf0) != 0x10 &&
+	     (cie->pointer & 0xf0) != 0x30))
+		span.bad = true;
+	instructions(&span, &cie->remember);
+	*bad = span.bad;
+}
+
+static void read_fde(struct span span, const struct cie *cie, bool *bad)
+{
+	unsigned remembered = cie->remember;
+
+	skip(&span, 2 * encoded_size(cie->pointer)); /* first address, and how many */
+	if (cie->has_data)
+		skip(&span, uleb(&span));
+	instructions(&span, &remembered);
+	*bad = span.bad;
+}
+
+static void mark(struct check *check, size_t offset)
+{
+	check->starts[offset / 8] |= 1 << offset % 8;
+}
+
+static bool is_start(const struct check *check, uint64_t offset)
+{
+	return offset < check->frame->size && check->starts[offset / 8] & 1 << offset % 8;
+}
+
+/* The record at @offset: its bytes after the id, and the id. False: it ends the section or is bad.
+ */
+static bool record(const struct jp_cfi_section *frame, size_t offset, struct span *body,
+		   uint32_t *id)
+{
+	struct span all = {frame->bytes + offset, frame->bytes + frame->size, false};
+	uint32_t length = word(&all);
+
+	/* 0xffffffff would be the 64-bit form, which .eh_frame never has. */
+	if (all.bad || length < 4 || length > (size_t)(all.end - all.at))
+		return false;
+	body->at = all.at;
+	body->end = all.at + length;
+	body->bad = false;
+	*id = word(body);
+	return true;
+}
+
+static int read_records(struct check *check, struct jp_error *err)
+{
+	const struct jp_cfi_section *frame = check->frame;
+	size_t offset = 0, last = SIZE_MAX;
+	struct cie cie = {0};
+	struct span body;
+	bool bad = false;
+	uint32_t id;
+
+	while (frame->size - offset >= 4) {
+		uint32_t length;
+
+		memcpy(&length, frame->bytes + offset, 4);
+		if (length == 0) { /* the end, but a linker may have put more behind it */
+			offset += 4;
+			continue;
+		}
+		if (!record(frame, offset, &body, &id))
+			return jp_fail(err, EINVAL,
+				       ".eh_frame+%#zx: a record of %#x bytes, %#zx are left",
+				       offset, length, frame->size - offset - 4);
+		mark(check, offset);
+		if (id == 0) {
+			memset(&cie, 0, sizeof(cie));
+			last = offset;
+			read_cie(body, &cie, &bad);
+		} else {
+			size_t from = offset + 4 - id;
+			struct span other;
+
+			/* Most FDEs follow their CIE; others are looked up again. */
+			if (id > offset + 4 || !is_start(check, from))
+				return jp_fail(
+					err, EINVAL,
+					".eh_frame+%#zx: an FDE whose CIE, %#x bytes before, "
+					"is none",
+					offset, id);
+			if (from != last) {
+				memset(&cie, 0, sizeof(cie));
+				if (!record(frame, from, &other, &id) || id)
+					return jp_fail(err, EINVAL,
+						       ".eh_frame+%#zx: an FDE whose CIE at %#zx "
+						       "is an FDE",
+						       offset, from);
+				read_cie(other, &cie, &bad);
+				last = from;
+			}
+			if (!bad)
+				read_fde(body, &cie, &bad);
+		}
+		if (bad)
+			return jp_fail(err, EINVAL,
+				       ".eh_frame+%#zx: a record with an operand, encoding or "
+				       "instruction out of bounds",
+				       offset);
+		offset = body.end - frame->bytes;
+	}
+	return 0;
+}
+
+/* The one form that linkers write: offsets from .eh_frame_hdr itself, four bytes each. */
+static bool index_sound(const struct check *check, const struct jp_cfi_section *index)
+{
+	uint32_t count;
+	int64_t before = INT64_MIN;
+
+	if (!index->bytes || index->size < 12 || memcmp(index->bytes, "\x01\x1b\x03\x3b", 4) != 0)
+		return false;
+	memcpy(&count, index->bytes + 8, 4);
+	if (count == 0 || count > (index->size - 12) / 8)
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		int32_t entry[2];
+		uint64_t offset;
+
+		memcpy(entry, index->bytes + 12 + 8 * (size_t)i, 8);
+		offset = index->addr + (int64_t)entry[1] - check->frame->addr;
+		if (entry[0] < before || !is_start(check, offset))
+			return false;
+		before = entry[0];
+	}
+	return true;
+}
+
+int jp_cfi_check(const struct jp_cfi_section *frame, const struct jp_cfi_section *index,
+		 bool *use_index, struct jp_error *err)
+{
+	struct check check = {.frame = frame, .starts = calloc(1, frame->size / 8 + 1)};
+	int ret;
+
+	*use_index = false;
+	if (!check.starts)
+		return jp_fail(err, ENOMEM, ".eh_frame: no memory for %zu bytes", frame->size / 8);
+	ret = read_records(&check, err);
+	if (ret == 0)
+		*use_index = index_sound(&check, index);
+	free(check.starts);
+	return ret;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_ELF_FILE_H
+#define JP_ELF_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "harness/base/error.h"
+
+/* libelf's one home: build ids, program headers, and the small copies that a run directory keeps.
+ */
+
+struct jp_build_id {
+	uint8_t size; /* 0: the file has none */
+	unsigned char bytes[20];
+};
+
+/*
+ * Saves program headers, .eh_frame_hdr and .eh_frame of the ELF image behind @fd (or, with fd < 0,
+ * at @image of @size bytes, for the vDSO) as @dir/BUILDID in hex, unless that exists. *@id is set.
+ * The copy is an ELF file that libdw reads. -ENODATA: no build id, or no .eh_frame.
+ */
+int jp_elf_save(int fd, const void *image, size_t size, const char *dir, struct jp_build_id *id,
+		struct jp_error *err);
+/* Only the build id. */
+int jp_elf_build_id(int fd, const void *image, size_t size, struct jp_build_id *id,
+		    struct jp_error *err);
+/* "0123..." of @id into @text (41 bytes at least); returns @text. */
+char *jp_build_id_text(const struct jp_build_id *id, char *text);
+
+/*
+ * What jp_elf_save() writes, in memory: a complete little ELF file, its call frame information
+ * checked by jp_cfi_check(). Everything that goes to libdw has passed through here.
+ */
+struct jp_elf_segment {
+	uint64_t offset, vaddr, size; /* in the original file */
+};
+struct jp_elf_image {
+	unsigned char *bytes;
+	size_t size;
+	struct jp_elf_segment *code; /* the executable ones */
+	size_t nr_code;
+	uint16_t machine; /* e_machine */
+	struct jp_build_id id;
+};
+/* -ENODATA: no .eh_frame. -EINVAL: not an ELF file that we read, or its tables are broken. */
+int jp_elf_extract(int fd, const void *image, size_t size, struct jp_elf_image *out,
+		   struct jp_error *err);
+struct jp_cfi_section;
+/* The same of tables that are in no file: @frame and @index (NULL: none) of @code. */
+int jp_elf_wrap(uint16_t machine, const struct jp_elf_segment *code,
+		const struct jp_cfi_section *frame, const struct jp_cfi_section *index,
+		struct jp_elf_image *out, struct jp_error *err);
+void jp_elf_image_free(struct jp_elf_image *image);
+
+/* A function of the symbol table, by where its bytes stand in the file. */
+struct jp_elf_symbol {
+	uint64_t offset, size;
+	const char *name; /* lives as long as the table */
+};
+struct jp_elf_symbols {
+	struct jp_elf_symbol *symbols; /* by offset */
+	size_t count;
+	char *names; /* private */
+};
+/*
+ * The functions that .symtab of the file at @fd defines; a perf.data's mapping finds its own by
+ * file offset. Sizes, indices and names that lead out of the file make it -EINVAL.
+ */
+int jp_elf_symbols(int fd, struct jp_elf_symbols *symbols, struct jp_error *err);
+void jp_elf_symbols_free(struct jp_elf_symbols *symbols);
+
+#endif

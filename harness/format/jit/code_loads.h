@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_CODE_LOADS_H
+#define JP_CODE_LOADS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/base/error.h"
+
+/* What the jitdumps (jit-*.dump) of a run directory say was loaded, or moved, where and when. */
+struct jp_code_load {
+	uint32_t pid;
+	uint64_t time, addr, size;
+	const char *name; /* of a MOVE: that of the LOAD with its index before it, or "" */
+	/* Of a MOVE: that LOAD's too. */
+	const unsigned char *code;     /* @size bytes; NULL: the dump does not hold them */
+	const unsigned char *eh_frame; /* its UNWINDING_INFO, as if it lay behind the code, at a
+					* multiple of 8; NULL: none */
+	uint64_t eh_frame_size;
+};
+
+struct jp_code_loads {
+	struct jp_code_load *loads; /* by pid, addr, time */
+	size_t count;
+	uint64_t dumps, bad;      /* files; those of them that could not be read to their end */
+	struct jp_error why;      /* of the first bad one */
+	struct jp_jitdump **kept; /* @dumps of them, which code and tables lie in */
+};
+
+/* What is bad leaves what came before it. 0, or -errno and a message where nothing was read. */
+int jp_code_loads_read(const char *dir, struct jp_code_loads *loads, struct jp_error *err);
+void jp_code_loads_free(struct jp_code_loads *loads);
+
+#endif

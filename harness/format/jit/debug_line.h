@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_DEBUG_LINE_H
+#define JP_DEBUG_LINE_H
+
+#include "harness/base/bytes.h"
+
+/*
+ * DWARF 4 line tables: .debug_line with one sequence for each function, and the .debug_info and
+ * .debug_abbrev of the compilation unit that leads to it.
+ */
+struct jp_debug_line {
+	struct jp_bytes files, program; /* parts of .debug_line */
+	struct jp_debug_file *table;    /* names by hash */
+	size_t nr_files, room;
+	uint64_t last; /* highest address so far */
+};
+
+struct jp_line_row {
+	uint64_t addr;
+	uint32_t line;
+	const char *file;
+};
+
+/* Adds the function at [@addr, @addr + @size); @rows in the order of addresses, all within it. */
+void jp_debug_line_add(struct jp_debug_line *lines, uint64_t addr, uint64_t size,
+		       const struct jp_line_row *rows, size_t count);
+/* The sections; empty where nothing was added. */
+void jp_debug_line_end(struct jp_debug_line *lines, struct jp_bytes *line, struct jp_bytes *info,
+		       struct jp_bytes *abbrev);
+void jp_debug_line_free(struct jp_debug_line *lines);
+
+#endif

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/jit/jit_elf.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "harness/base/bytes.h"
+#include "harness/format/jit/debug_line.h"
+#include "harness/format/jit/jit_frames.h"
+#include "harness/base/output.h"
+
+enum { NOTHING, NOTE, TEXT, FRAME, INDEX, SYMBOLS, STRINGS, LINE, INFO, ABBREV, NAMES, SECTIONS };
+enum { LOAD, NOTES, EH_FRAME, SEGMENTS };
+
+static const char names[] = "\0.note.gnu.build-id\0.text\0.eh_frame\0.eh_frame_hdr\0.symtab\0"
+			    ".strtab\0.debug_line\0.debug_info\0.debug_abbrev\0.shstrtab";
+static const uint32_t name_at[SECTIONS] = {0, 1, 20, 26, 36, 50, 58, 66, 78, 90, 104};
+
+struct note {
+	uint32_t name_size, size, type;
+	char name[4];
+	unsigned char id[20];
+};
+
+/* A file that is being put together. */
+struct build {
+	const struct jp_jit_function *const *functions; /* in the order of the file */
+	size_t count;
+	struct jp_jit_frames frames;
+	struct jp_debug_line lines;
+	struct jp_bytes contents[SECTIONS]; /* of what lies behind the code */
+	Elf64_Shdr heads[SECTIONS];
+	uint64_t text, end; /* of the code */
+	struct note note;
+};
+
+static void add_symbols(struct build *build)
+{
+	struct jp_bytes *symbols = &build->contents[SYMBOLS], *strings = &build->contents[STRINGS];
+	Elf64_Sym symbol = {0};
+
+	jp_bytes_room(symbols, (build->count + 1) * sizeof(symbol));
+	jp_bytes_add(symbols, &symbol, sizeof(symbol));
+	jp_bytes_add8(strings, 0);
+	symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
+	symbol.st_shndx = TEXT;
+	for (size_t i = 0; i < build->count; i++) {
+		const struct jp_jit_function *function = build->functions[i];
+
+		symbol.st_name = strings->size;
+		symbol.st_value = function->offset;
+		symbol.st_size = function->size;
+		jp_bytes_add(symbols, &symbol, sizeof(symbol));
+		jp_bytes_add(strings, function->name, strlen(function->name) + 1);
+	}
+}
+
+static int by_row_addr(const void *left, const void *right)
+{
+	const struct jp_line_row *a = left, *b = right;
+
+	return a->addr < b->addr ? -1 : a->addr > b->addr;
+}
+
+/* Rows as they apply to the file's addresses; what lies outside the function is left out. */
+static void add_lines(struct build *build, const struct jp_jit_function *function)
+{
+	const struct jp_jitdump_record record = {
+		.debug = {.count = function->nr_lines,
+			  .entries = function->lines,
+			  .size = function->lines_size},
+	};
+	size_t at = 0, count = 0, room = function->nr_lines;
+	struct jp_line_row *rows;
+	struct jp_jitdump_line line;
+	bool sorted = true;
+
+	if (!function->lines)
+		return;
+	rows = malloc(room * sizeof(*rows));
+	if (!rows) {
+		build->lines.files.failed = true;
+		return;
+	}
+	while (count < room && jp_jitdump_next_line(&record, &at, &line)) {
+		uint64_t into = line.addr - function->lines_base;
+
+		if (into >= function->size || line.line < 0)
+			continue;
+		rows[count] = (struct jp_line_row){function->offset + into, line.line, line.file};
+		sorted &= !count || rows[count - 1].addr <= rows[count].addr;
+		count++;
+	}
+	if (!sorted)
+		qsort(rows, count, sizeof(*rows), by_row_addr);
+	jp_debug_line_add(&build->lines, function->offset, function->size, rows, count);
+	free(rows);
+}
+
+static void add_contents(struct build *build)
+{
+	const uint64_t frame = (build->end + 7) & ~UINT64_C(7);
+	uint64_t index;
+
+	for (size_t i = 0; i < build->count; i++) {
+		jp_jit_frames_add(&build->frames, build->functions[i], frame);
+		add_lines(build, build->functions[i]);
+	}
+	/* Without any record, too: libunwind follows frame pointers where the tables do not know an
+	 * address, and stops where there are no tables. V8 writes empty ones for that. */
+	index = (frame + build->frames.frame.size + 4 + 3) & ~UINT64_C(3);
+	jp_jit_frames_end(&build->frames, frame, index);
+	build->contents[FRAME] = build->frames.frame;
+	build->contents[INDEX] = build->frames.index;
+	build->frames.frame = build->frames.index = (struct jp_bytes){0};
+	add_symbols(build);
+	jp_debug_line_end(&build->lines, &build->contents[LINE], &build->contents[INFO],
+			  &build->contents[ABBREV]);
+	jp_bytes_add(&build->contents[NAMES], names, sizeof(names));
+}
+
+/* Not against an adversary: it tells files apart. */
+static uint64_t mix(uint64_t hash, const unsigned char *bytes, size_t size)
+{
+	const uint64_t prime = UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t word;
+
+	for (; size >= sizeof(word); size -= sizeof(word), bytes += sizeof(word)) {
+		memcpy(&word, bytes, sizeof(word));
+		hash = (hash ^ word) * prime;
+		hash ^= hash >> 29;
+	}
+	word = size;
+	memcpy(&word, bytes, size);
+	hash = (hash ^ word ^ (uint64_t)size << 56) * prime;
+	return hash ^ hash >> 32;
+}
+
+/* The build id follows from all that the file holds. */
+static void identify(struct build *build)
+{
+	uint64_t words[3];
+
+	for (unsigned int lane = 0; lane < 3; lane++) {
+		uint64_t hash = lane + 1;
+
+		/* The first lane reads everything, the others what it made of each part. */
+		for (size_t i = 0; lane == 0 && i < build->count; i++) {
+			hash = mix(hash ^ build->functions[i]->offset, build->functions[i]->code,
+				   build->functions[i]->size);
+		}
+		for (int i = FRAME; lane == 0 && i < NAMES; i++)
+			hash = mix(hash,
+				   build->contents[i].bytes ? build->contents[i].bytes
+							    : (const unsigned char *)"",
+				   build->contents[i].size);
+		if (lane)
+			hash = mix(words[lane - 1], (const unsigned char *)&hash, sizeof(hash));
+		words[lane] = hash;
+	}
+	build->note = (struct note){4, sizeof(build->note.id), NT_GNU_BUILD_ID, "GNU", {0}};
+	memcpy(build->note.id, words, sizeof(build->note.id));
+}
+
+/* Offsets; in what is mapped, addresses are the same. */
+static uint64_t lay_out(struct build *build)
+{
+	static const Elf64_Shdr kinds[SECTIONS] = {
+		[NOTE] = {.sh_type = SHT_NOTE, .sh_flags = SHF_ALLOC, .sh_addralign = 4},
+		[TEXT] = {.sh_type = SHT_PROGBITS,
+			  .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+			  .sh_addralign = 16},
+		[FRAME] = {.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC, .sh_addralign = 8},
+		[INDEX] = {.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC, .sh_addralign = 4},
+		[SYMBOLS] = {.sh_type = SHT_SYMTAB,
+			     .sh_link = STRINGS,
+			     .sh_info = 1, /* the first that is not local */
+			     .sh_entsize = sizeof(Elf64_Sym),
+			     .sh_addralign = 8},
+		[STRINGS] = {.sh_type = SHT_STRTAB, .sh_addralign = 1},
+		[LINE] = {.sh_type = SHT_PROGBITS, .sh_addralign = 1},
+		[INFO] = {.sh_type = SHT_PROGBITS, .sh_addralign = 1},
+		[ABBREV] = {.sh_type = SHT_PROGBITS, .sh_addralign = 1},
+		[NAMES] = {.sh_type = SHT_STRTAB, .sh_addralign = 1},
+	};
+	uint64_t at = build->end;
+
+	for (int i = NOTE; i < SECTIONS; i++) {
+		Elf64_Shdr *head = &build->heads[i];
+
+		if (i > TEXT && !build->contents[i].size)
+			continue;
+		*head = kinds[i];
+		head->sh_name = name_at[i];
+		if (i == NOTE) {
+			head->sh_offset = sizeof(Elf64_Ehdr) + SEGMENTS * sizeof(Elf64_Phdr);
+			head->sh_size = sizeof(build->note);
+		} else if (i == TEXT) {
+			head->sh_offset = build->text;
+			head->sh_size = build->end - build->text;
+		} else {
+			head->sh_offset = at =
+				(at + kinds[i].sh_addralign - 1) & -kinds[i].sh_addralign;
+			head->sh_size = build->contents[i].size;
+			at += head->sh_size;
+		}
+		if (head->sh_flags & SHF_ALLOC)
+			head->sh_addr = head->sh_offset;
+	}
+	return (at + 7) & ~UINT64_C(7);
+}
+
+static Elf64_Phdr segment_of(uint32_t type, uint32_t flags, uint64_t offset, uint64_t size,
+			     uint64_t align)
+{
+	return (Elf64_Phdr){.p_type = size ? type : PT_NULL,
+			    .p_flags = flags,
+			    .p_offset = offset,
+			    .p_vaddr = offset,
+			    .p_paddr = offset,
+			    .p_filesz = size,
+			    .p_memsz = size,
+			    .p_align = align};
+}
+
+static void put(const struct build *build, uint16_t machine, uint64_t heads,
+		struct jp_output *output)
+{
+	const Elf64_Ehdr head = {
+		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+			    EV_CURRENT},
+		.e_type = ET_DYN,
+		.e_machine = machine,
+		.e_version = EV_CURRENT,
+		.e_phoff = sizeof(head),
+		.e_shoff = heads,
+		.e_ehsize = sizeof(head),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = SEGMENTS,
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = SECTIONS,
+		.e_shstrndx = NAMES,
+	};
+	const Elf64_Shdr *index = &build->heads[INDEX], *note = &build->heads[NOTE];
+	const uint64_t mapped = index->sh_offset + index->sh_size;
+	/* For perf 6.1's libunwind, a file that a single function has all to itself begins with it.
+	 */
+	const uint64_t start = build->text < 0x1000 ? build->text : 0;
+	const Elf64_Phdr segments[SEGMENTS] = {
+		[LOAD] = segment_of(PT_LOAD, PF_R | PF_X, start, mapped - start, 0x1000),
+		[NOTES] = segment_of(PT_NOTE, PF_R, note->sh_offset, note->sh_size, 4),
+		[EH_FRAME] = segment_of(PT_GNU_EH_FRAME, PF_R, index->sh_offset, index->sh_size, 4),
+	};
+
+	jp_output_put(output, &head, sizeof(head));
+	jp_output_put(output, segments, sizeof(segments));
+	jp_output_put(output, &build->note, sizeof(build->note));
+	for (size_t i = 0; i < build->count; i++) {
+		jp_output_pad(output, build->functions[i]->offset);
+		jp_output_put(output, build->functions[i]->code, build->functions[i]->size);
+	}
+	for (int i = FRAME; i < SECTIONS; i++) {
+		if (!build->contents[i].size)
+			continue;
+		jp_output_pad(output, build->heads[i].sh_offset);
+		jp_output_put(output, build->contents[i].bytes, build->contents[i].size);
+	}
+	jp_output_pad(output, heads);
+	jp_output_put(output, build->heads, sizeof(build->heads));
+}
+
+static bool same_contents(int left, int right, uint64_t size)
+{
+	unsigned char a[65536], b[65536];
+
+	for (uint64_t at = 0; at < size;) {
+		ssize_t got = pread(left, a, sizeof(a), at);
+
+		if (got <= 0 || pread(right, b, got, at) != got || memcmp(a, b, got) != 0)
+			return false;
+		at += got;
+	}
+	return true;
+}
+
+/* Another run may have written the very same file. */
+static int accept_existing(int dir, const char *dir_name, const char *name, int fd,
+			   struct jp_error *err)
+{
+	int old = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat ours, theirs;
+	int ret = 0;
+
+	if (old < 0 || fstat(old, &theirs) || fstat(fd, &ours) || !S_ISREG(theirs.st_mode) ||
+	    theirs.st_size != ours.st_size || !same_contents(old, fd, ours.st_size))
+		ret = jp_fail(err, EEXIST,
+			      "%s/%s: exists, and is not what would be written there: it is left "
+			      "alone",
+			      dir_name, name);
+	if (old >= 0)
+		close(old);
+	return ret;
+}
+
+/* Under a name of its own first, so that nobody ever sees half a file. */
+static int publish(const struct build *build, uint16_t machine, uint64_t heads, int dir,
+		   const char *dir_name, struct jp_jit_elf *elf, struct jp_error *err)
+{
+	char temporary[96];
+	struct jp_output *output;
+	struct stat st;
+	int fd, copy, ret;
+
+	snprintf(temporary, sizeof(temporary), ".%s.%d", elf->name, (int)getpid());
+	fd = openat(dir, temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	copy = fd < 0 ? -1 : dup(fd);
+	if (copy < 0) {
+		ret = jp_fail(err, errno, "%s/%s: %s", dir_name, temporary, strerror(errno));
+		goto out;
+	}
+	output = jp_output_adopt(copy, elf->name, err);
+	if (!output) {
+		ret = -ENOMEM;
+		goto out;
+	}
+	put(build, machine, heads, output);
+	elf->size = jp_output_at(output);
+	ret = jp_output_close(output, err);
+	if (ret)
+		goto out;
+	if (linkat(dir, temporary, dir, elf->name, 0) && errno == EEXIST)
+		ret = accept_existing(dir, dir_name, elf->name, fd, err);
+	else if (fstatat(dir, elf->name, &st, AT_SYMLINK_NOFOLLOW))
+		ret = jp_fail(err, errno, "%s/%s: %s", dir_name, elf->name, strerror(errno));
+	if (!ret && !fstatat(dir, elf->name, &st, AT_SYMLINK_NOFOLLOW)) {
+		elf->maj = major(st.st_dev);
+		elf->min = minor(st.st_dev);
+		elf->ino = st.st_ino;
+	}
+out:
+	if (fd >= 0) {
+		unlinkat(dir, temporary, 0);
+		close(fd);
+	}
+	return ret;
+}
+
+static void build_free(struct build *build)
+{
+	jp_jit_frames_free(&build->frames);
+	jp_debug_line_free(&build->lines);
+	for (int i = 0; i < SECTIONS; i++)
+		jp_bytes_free(&build->contents[i]);
+}
+
+int jp_jit_elf_write(int dir, const char *dir_name, uint32_t pid, uint16_t machine,
+		     const struct jp_jit_function *const *functions, size_t count, uint32_t file,
+		     struct jp_jit_elf *elf, struct jp_error *err)
+{
+	struct build build = {.functions = functions, .count = count};
+	char id[2 * sizeof(elf->id.bytes) + 1];
+	bool failed = false;
+	uint64_t heads;
+	int ret;
+
+	*elf = (struct jp_jit_elf){0};
+	build.text = functions[0]->offset;
+	build.end = functions[count - 1]->offset + functions[count - 1]->size;
+	add_contents(&build);
+	for (int i = 0; i < SECTIONS; i++)
+		failed |= build.contents[i].failed || build.contents[i].size > UINT32_MAX;
+	if (failed) {
+		build_free(&build);
+		return jp_fail(err, ENOMEM, "%s: no memory for the code of process %u", dir_name,
+			       pid);
+	}
+	identify(&build);
+	elf->id.size = sizeof(build.note.id);
+	memcpy(elf->id.bytes, build.note.id, sizeof(build.note.id));
+	elf->bad_frames = build.frames.bad;
+	snprintf(elf->name, sizeof(elf->name), "jit-%u-%u.%.16s", pid, file,
+		 jp_build_id_text(&elf->id, id));
+	heads = lay_out(&build);
+	elf->mapped = build.heads[INDEX].sh_offset + build.heads[INDEX].sh_size;
+	ret = publish(&build, machine, heads, dir, dir_name, elf, err);
+	build_free(&build);
+	return ret;
+}

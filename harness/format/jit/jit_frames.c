@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/jit/jit_frames.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/format/elf/cfi_check.h"
+
+enum {
+	OMIT = 0xff,
+	PCREL_SDATA4 = 0x1b,
+	DATAREL_SDATA4 = 0x3b,
+	UDATA4 = 0x03,
+	CIES = 8, /* of one function's that are remembered */
+};
+
+struct jp_jit_fde {
+	uint64_t addr, at; /* of the code; of the record in .eh_frame */
+};
+
+/* The records of one function as they are gone through. */
+struct walk {
+	struct jp_jit_frames *frames;
+	const struct jp_jit_function *function;
+	uint64_t addr;       /* of the new .eh_frame */
+	uint64_t frame_addr; /* of the old one, the function lying at 0 */
+	struct {
+		size_t from, to; /* offsets in the old and the new one */
+	} cies[CIES];
+	unsigned int nr_cies;
+};
+
+static uint32_t word_at(const unsigned char *at)
+{
+	uint32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+/* Passes over a LEB128 number. */
+static const unsigned char *after_leb(const unsigned char *at, const unsigned char *end)
+{
+	while (at < end && *at & 0x80)
+		at++;
+	return at < end ? at + 1 : end;
+}
+
+/* Whether @cie ([length ... its end)) has augmentation "zR" (and S: a signal frame) with
+ * pc-relative addresses of 32 bits. */
+static bool usual_cie(const unsigned char *cie, size_t size)
+{
+	const unsigned char *end = cie + size, *at = cie + 9, *text = at, *operands;
+
+	if (size < 12 || !(cie[8] == 1 || cie[8] == 3))
+		return false;
+	at = memchr(at, 0, end - at);
+	if (!at || text[0] != 'z')
+		return false;
+	at = after_leb(after_leb(at + 1, end), end);
+	at = cie[8] == 1 ? at + 1 : after_leb(at, end);
+	if (at >= end)
+		return false;
+	operands = after_leb(at, end);
+	for (text++; *text; text++) {
+		if (*text == 'S')
+			continue;
+		if ((*text != 'R' && *text != 'L') || operands >= end ||
+		    *operands != (*text == 'R' ? PCREL_SDATA4 : OMIT))
+			return false;
+		operands++;
+	}
+	return memchr(cie + 9, 'R', text - (cie + 9));
+}
+
+/* Where the same CIE already is among the last ones, so that a file has few; else it is added. */
+static size_t add_cie(struct jp_jit_frames *frames, const unsigned char *cie, size_t size)
+{
+	struct jp_bytes *frame = &frames->frame;
+	size_t at = frame->size;
+
+	/* Runtimes write the same one each time, so the first of the file will mostly do. */
+	if (at >= size && memcmp(frame->bytes, cie, size) == 0)
+		return 0;
+	jp_bytes_add(frame, cie, size);
+	return at;
+}
+
+static bool add_fde(struct walk *walk, const unsigned char *fde, size_t size, size_t at)
+{
+	struct jp_jit_frames *frames = walk->frames;
+	const struct jp_jit_function *function = walk->function;
+	uint64_t start, new_at = frames->frame.size, new_addr = walk->addr + new_at;
+	size_t cie = at + 4 - word_at(fde + 4);
+	uint32_t range;
+	unsigned int i;
+	int64_t to;
+
+	for (i = 0; i < walk->nr_cies && walk->cies[i].from != cie; i++)
+		;
+	if (i == walk->nr_cies || size < 16)
+		return false;
+	start = walk->frame_addr + at + 8 + (int64_t)(int32_t)word_at(fde + 8);
+	range = word_at(fde + 12);
+	if (start >= function->size || range > function->size - start)
+		return false;
+	to = (int64_t)(function->offset + start - (new_addr + 8));
+	if (to != (int32_t)to || new_at + 4 - walk->cies[i].to > INT32_MAX)
+		return false;
+	if (frames->count == frames->room) {
+		size_t room = frames->room ? frames->room * 2 : 64;
+		struct jp_jit_fde *grown = realloc(frames->fdes, room * sizeof(*grown));
+
+		if (!grown) {
+			frames->frame.failed = true;
+			return false;
+		}
+		frames->fdes = grown;
+		frames->room = room;
+	}
+	frames->fdes[frames->count++] = (struct jp_jit_fde){function->offset + start, new_addr};
+	jp_bytes_add(&frames->frame, fde, 4);
+	jp_bytes_add32(&frames->frame, new_at + 4 - walk->cies[i].to);
+	jp_bytes_add32(&frames->frame, (uint32_t)to);
+	jp_bytes_add(&frames->frame, fde + 12, size - 12);
+	return true;
+}
+
+static bool add_records(struct walk *walk)
+{
+	const unsigned char *bytes = walk->function->eh_frame;
+	size_t size = walk->function->eh_frame_size, record;
+
+	for (size_t at = 0; size - at >= 8; at += record) {
+		record = 4 + (size_t)word_at(bytes + at);
+		if (record == 4)
+			break;
+		if (record > size - at || record < 12)
+			return false;
+		if (word_at(bytes + at + 4)) {
+			if (!add_fde(walk, bytes + at, record, at))
+				return false;
+			continue;
+		}
+		if (walk->nr_cies == CIES || !usual_cie(bytes + at, record))
+			return false;
+		walk->cies[walk->nr_cies].from = at;
+		walk->cies[walk->nr_cies++].to = add_cie(walk->frames, bytes + at, record);
+	}
+	return true;
+}
+
+void jp_jit_frames_add(struct jp_jit_frames *frames, const struct jp_jit_function *function,
+		       uint64_t addr)
+{
+	struct walk walk = {
+		.frames = frames,
+		.function = function,
+		.addr = addr,
+		.frame_addr = (function->size + 7) & ~UINT64_C(7),
+	};
+	struct jp_cfi_section section = {function->eh_frame, function->eh_frame_size,
+					 walk.frame_addr},
+			      none = {0};
+	size_t size = frames->frame.size, count = frames->count;
+	bool use_index;
+
+	if (!function->eh_frame_size)
+		return;
+	if (jp_cfi_check(&section, &none, &use_index, NULL) == 0 && add_records(&walk) &&
+	    frames->count > count)
+		return;
+	frames->bad++;
+	frames->frame.size = size;
+	frames->count = count;
+}
+
+static int by_addr(const void *left, const void *right)
+{
+	const struct jp_jit_fde *a = left, *b = right;
+
+	return a->addr < b->addr ? -1 : a->addr > b->addr;
+}
+
+void jp_jit_frames_end(struct jp_jit_frames *frames, uint64_t addr, uint64_t index_addr)
+{
+	struct jp_bytes *index = &frames->index;
+
+	jp_bytes_add32(&frames->frame, 0);
+	if (frames->count)
+		qsort(frames->fdes, frames->count, sizeof(*frames->fdes), by_addr);
+	jp_bytes_add8(index, 1);
+	jp_bytes_add8(index, PCREL_SDATA4);
+	jp_bytes_add8(index, UDATA4);
+	jp_bytes_add8(index, DATAREL_SDATA4);
+	jp_bytes_add32(index, addr - (index_addr + 4));
+	jp_bytes_add32(index, frames->count);
+	for (size_t i = 0; i < frames->count; i++) {
+		jp_bytes_add32(index, frames->fdes[i].addr - index_addr);
+		jp_bytes_add32(index, frames->fdes[i].at - index_addr);
+	}
+}
+
+void jp_jit_frames_free(struct jp_jit_frames *frames)
+{
+	jp_bytes_free(&frames->frame);
+	jp_bytes_free(&frames->index);
+	free(frames->fdes);
+}

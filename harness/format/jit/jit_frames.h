@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_JIT_FRAMES_H
+#define JP_JIT_FRAMES_H
+
+#include "harness/base/bytes.h"
+#include "harness/format/jit/jit_elf.h"
+
+/*
+ * One .eh_frame and .eh_frame_hdr of those of many functions. Their records are taken over where
+ * they are of the kind that runtimes write ("zR", pc-relative in 32 bits) and pass jp_cfi_check();
+ * @bad counts functions that go without.
+ */
+struct jp_jit_frames {
+	struct jp_bytes frame, index;
+	struct jp_jit_fde *fdes;
+	size_t count, room;
+	uint64_t bad;
+};
+
+/* Adds the records of @function; .eh_frame will lie at @addr of the file's addresses. */
+void jp_jit_frames_add(struct jp_jit_frames *frames, const struct jp_jit_function *function,
+		       uint64_t addr);
+/* Ends .eh_frame and makes the index, which will lie at @index_addr. */
+void jp_jit_frames_end(struct jp_jit_frames *frames, uint64_t addr, uint64_t index_addr);
+void jp_jit_frames_free(struct jp_jit_frames *frames);
+
+#endif

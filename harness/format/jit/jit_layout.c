@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "harness/format/jit/jit_elf.h"
+
+enum {
+	TEXT = 0x1000,      /* where code starts in a file; headers are before */
+	ALONE = 0x140,      /* where it does where a function is alone */
+	PAGE = 0x1000,      /* what address and offset agree in, as in a true mapping */
+	ALIGN = 16,         /* of packed functions */
+	GAP = 1 << 14,      /* of nothing within a file at most */
+	GENERATIONS = 64,   /* files that grow at the same time */
+	FILES = 4096,       /* in all, but for packed ones */
+	PACK_MOST = 1 << 30 /* bytes of a file: distances in it have 32 bits */
+};
+
+/* A file that still grows: it holds code of [start, end). */
+struct generation {
+	uint64_t start, end;
+	uint32_t file;
+};
+
+static int by_addr(const void *left, const void *right)
+{
+	const struct jp_jit_function *a = *(struct jp_jit_function *const *)left;
+	const struct jp_jit_function *b = *(struct jp_jit_function *const *)right;
+
+	if (a->addr != b->addr)
+		return a->addr < b->addr ? -1 : 1;
+	return a < b ? -1 : a > b; /* in the order of the jitdump */
+}
+
+/* The generation that @function goes on best: the one that it leaves the smallest gap to. */
+static struct generation *fitting(struct generation *all, unsigned int count,
+				  const struct jp_jit_function *function)
+{
+	struct generation *best = NULL;
+
+	for (unsigned int i = 0; i < count; i++)
+		if (all[i].end <= function->addr && function->addr - all[i].end <= GAP &&
+		    function->addr + function->size - all[i].start <= PACK_MOST &&
+		    (!best || all[i].end > best->end))
+			best = &all[i];
+	return best;
+}
+
+/* A generation to begin anew: an unused one, or the one that lies farthest behind. */
+static struct generation *fresh(struct generation *all, unsigned int *count, uint64_t addr)
+{
+	struct generation *oldest = &all[0];
+
+	if (*count < GENERATIONS)
+		return &all[(*count)++];
+	for (unsigned int i = 1; i < GENERATIONS; i++)
+		if (all[i].end < oldest->end)
+			oldest = &all[i];
+	/* All of them may still be gone on with: this is code that is moved about wildly. */
+	return oldest->end <= addr && addr - oldest->end > GAP ? oldest : NULL;
+}
+
+/* Sweeps over the addresses; what gets no file keeps offset 0. */
+static uint32_t lay_as_in_process(struct jp_jit_function **sorted, size_t count)
+{
+	struct generation all[GENERATIONS], *generation;
+	unsigned int growing = 0;
+	uint32_t files = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct jp_jit_function *function = sorted[i];
+
+		if (function->tables && files < FILES) {
+			function->file = files++;
+			function->offset = ALONE;
+			continue;
+		}
+		generation = fitting(all, growing, function);
+		if (!generation && files < FILES && function->size < PACK_MOST) {
+			generation = fresh(all, &growing, function->addr);
+			if (generation)
+				*generation = (struct generation){function->addr, function->addr,
+								  files++};
+		}
+		if (!generation)
+			continue;
+		function->file = generation->file;
+		function->offset =
+			TEXT + generation->start % PAGE + (function->addr - generation->start);
+		generation->end = function->addr + function->size;
+	}
+	return files;
+}
+
+int jp_jit_layout(struct jp_jit_function *functions, size_t count)
+{
+	struct jp_jit_function **sorted = malloc((count + 1) * sizeof(*sorted));
+	uint64_t packed = PACK_MOST;
+	bool in_order = true;
+	uint32_t files;
+
+	if (!sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		functions[i].offset = 0;
+		sorted[i] = &functions[i];
+		in_order &= !i || by_addr(&sorted[i - 1], &sorted[i]) <= 0;
+	}
+	if (!in_order)
+		qsort(sorted, count, sizeof(struct jp_jit_function *), by_addr);
+	files = lay_as_in_process(sorted, count);
+	free(sorted);
+	for (size_t i = 0; i < count; i++) {
+		if (functions[i].offset)
+			continue;
+		if (packed > PACK_MOST || functions[i].size > PACK_MOST - packed) {
+			files++;
+			packed = TEXT;
+		}
+		functions[i].file = files - 1;
+		functions[i].offset = packed;
+		packed = (packed + functions[i].size + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
+	}
+	return (int)files;
+}

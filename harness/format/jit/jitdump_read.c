@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/jit/jitdump_read.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/base/untrusted_file.h"
+
+/*
+ * The file is read into memory bit by bit, as far as records go, rather than mapped: its writer may
+ * cut it short at any moment. Memory that is allocated and not yet read into costs nothing.
+ */
+#define STEP (UINT64_C(1) << 20)
+/* Far more than any runtime writes; what a hostile file can make us take. */
+#define MOST (UINT64_C(4) << 30)
+
+#define SWAPPED_MAGIC __builtin_bswap32(JP_JITDUMP_MAGIC)
+#define KNOWN_FLAGS   JP_JITDUMP_ARCH_TIMESTAMP
+
+struct jp_jitdump {
+	char *path;
+	int fd;
+	unsigned char *bytes;
+	uint64_t size; /* of the file when it was opened */
+	uint64_t room; /* of @bytes */
+	uint64_t have; /* read so far */
+	uint64_t at;   /* of the next record */
+	uint64_t unknown;
+	struct jp_jitdump_header header;
+};
+
+/* Sees to it that the file's first @to bytes are in memory. */
+static int need(struct jp_jitdump *dump, uint64_t to, struct jp_error *err)
+{
+	if (to > dump->room)
+		return jp_fail(err, EFBIG,
+			       "%s: offset %llu: expected at most %llu bytes of jitdump",
+			       dump->path, (unsigned long long)dump->at, (unsigned long long)MOST);
+	while (dump->have < to) {
+		uint64_t left = dump->room - dump->have;
+		ssize_t got = pread(dump->fd, dump->bytes + dump->have, left < STEP ? left : STEP,
+				    dump->have);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return jp_fail(err, errno, "%s: offset %llu: %s", dump->path,
+				       (unsigned long long)dump->have, strerror(errno));
+		if (!got)
+			return jp_fail(err, EIO,
+				       "%s: offset %llu: the file was cut short while it was read",
+				       dump->path, (unsigned long long)dump->have);
+		dump->have += got;
+	}
+	return 0;
+}
+
+static int read_header(struct jp_jitdump *dump, struct jp_error *err)
+{
+	struct jp_jitdump_header *header = &dump->header;
+	int ret;
+
+	if (dump->size < sizeof(*header))
+		return jp_fail(err, EINVAL,
+			       "%s: offset 0: expected a jitdump header of %zu bytes, the file has "
+			       "%llu",
+			       dump->path, sizeof(*header), (unsigned long long)dump->size);
+	ret = need(dump, sizeof(*header), err);
+	if (ret)
+		return ret;
+	memcpy(header, dump->bytes, sizeof(*header));
+	if (header->magic != JP_JITDUMP_MAGIC)
+		return jp_fail(err, EINVAL, "%s: offset 0: expected magic 0x%x, found 0x%x%s",
+			       dump->path, JP_JITDUMP_MAGIC, header->magic,
+			       header->magic == SWAPPED_MAGIC ? " (of the other byte order)" : "");
+	if (header->version != JP_JITDUMP_VERSION)
+		return jp_fail(err, EINVAL, "%s: offset 4: expected version %d, found %u",
+			       dump->path, JP_JITDUMP_VERSION, header->version);
+	if (header->total_size < sizeof(*header) || header->total_size > dump->size)
+		return jp_fail(err, EINVAL,
+			       "%s: offset 8: expected a header size from %zu to the file's %llu, "
+			       "found %u",
+			       dump->path, sizeof(*header), (unsigned long long)dump->size,
+			       header->total_size);
+	if (header->flags & ~KNOWN_FLAGS)
+		return jp_fail(err, EINVAL,
+			       "%s: offset 32: expected flags within 0x%llx, found 0x%llx",
+			       dump->path, (unsigned long long)KNOWN_FLAGS,
+			       (unsigned long long)header->flags);
+	dump->at = header->total_size;
+	return 0;
+}
+
+struct jp_jitdump *jp_jitdump_open(const char *path, int64_t owner, struct jp_error *err)
+{
+	struct jp_jitdump *dump = calloc(1, sizeof(*dump));
+
+	if (!dump || !(dump->path = strdup(path))) {
+		jp_fail(err, ENOMEM, "%s: out of memory", path);
+		free(dump);
+		return NULL;
+	}
+	dump->fd = jp_foreign_open(path, owner, &dump->size, err);
+	if (dump->fd < 0)
+		goto fail;
+	dump->room = dump->size < MOST ? dump->size : MOST;
+	dump->bytes = malloc(dump->room);
+	if (!dump->bytes) {
+		jp_fail(err, ENOMEM, "%s: no memory for %llu bytes", path,
+			(unsigned long long)dump->room);
+		goto fail;
+	}
+	if (!read_header(dump, err))
+		return dump;
+fail:
+	jp_jitdump_close(dump);
+	return NULL;
+}
+
+void jp_jitdump_close(struct jp_jitdump *dump)
+{
+	if (!dump)
+		return;
+	free(dump->bytes);
+	if (dump->fd >= 0)
+		close(dump->fd);
+	free(dump->path);
+	free(dump);
+}
+
+const struct jp_jitdump_header *jp_jitdump_header(const struct jp_jitdump *dump)
+{
+	return &dump->header;
+}
+
+uint64_t jp_jitdump_unknown(const struct jp_jitdump *dump)
+{
+	return dump->unknown;
+}
+
+/* One record as it lies in memory. Nothing in it is aligned. */
+struct raw {
+	const struct jp_jitdump *dump;
+	const unsigned char *bytes;
+	struct jp_jitdump_prefix prefix;
+	struct jp_error *err;
+};
+
+static int bad(const struct raw *raw, uint64_t offset, const char *expected, uint64_t found)
+{
+	static const char *const types[JP_JITDUMP_TYPES] = {
+		[JP_JITDUMP_LOAD] = "LOAD",
+		[JP_JITDUMP_MOVE] = "MOVE",
+		[JP_JITDUMP_CLOSE] = "CLOSE",
+		[JP_JITDUMP_DEBUG_INFO] = "DEBUG_INFO",
+		[JP_JITDUMP_UNWINDING_INFO] = "UNWINDING_INFO",
+	};
+
+	return jp_fail(raw->err, EINVAL, "%s: offset %llu: %s of %u bytes: expected %s, found %llu",
+		       raw->dump->path, (unsigned long long)(raw->dump->at + offset),
+		       raw->prefix.id < JP_JITDUMP_TYPES ? types[raw->prefix.id] : "record",
+		       raw->prefix.total_size, expected, (unsigned long long)found);
+}
+
+#define AT(type, field) offsetof(struct jp_jitdump_##type, field)
+
+static int parse_load(const struct raw *raw, struct jp_jitdump_record *record)
+{
+	struct jp_jitdump_load load;
+	uint64_t after, name_size;
+	const char *name;
+
+	if (raw->prefix.total_size <= sizeof(load))
+		return bad(raw, AT(prefix, total_size), "57 bytes or more", raw->prefix.total_size);
+	memcpy(&load, raw->bytes, sizeof(load));
+	after = raw->prefix.total_size - sizeof(load);
+	if (load.code_size >= after)
+		return bad(raw, AT(load, code_size), "code that fits, and a name before it",
+			   load.code_size);
+	if (load.code_addr + load.code_size < load.code_addr)
+		return bad(raw, AT(load, code_addr), "an address that the size does not overflow",
+			   load.code_addr);
+	name = (const char *)raw->bytes + sizeof(load);
+	name_size = after - load.code_size;
+	if (!memchr(name, '\0', name_size))
+		return bad(raw, sizeof(load), "a name that ends before the code; bytes without end",
+			   name_size);
+	record->pid = load.pid;
+	record->tid = load.tid;
+	record->load.vma = load.vma;
+	record->load.addr = load.code_addr;
+	record->load.size = load.code_size;
+	record->load.index = load.code_index;
+	record->load.name = name;
+	/* As perf takes it: from the record's end, not from the name's. */
+	record->load.code = raw->bytes + raw->prefix.total_size - load.code_size;
+	return 0;
+}
+
+static int parse_move(const struct raw *raw, struct jp_jitdump_record *record)
+{
+	struct jp_jitdump_move move;
+
+	if (raw->prefix.total_size < sizeof(move))
+		return bad(raw, AT(prefix, total_size), "64 bytes or more", raw->prefix.total_size);
+	memcpy(&move, raw->bytes, sizeof(move));
+	if (move.old_code_addr + move.code_size < move.old_code_addr ||
+	    move.new_code_addr + move.code_size < move.new_code_addr)
+		return bad(raw, AT(move, code_size), "a size that no address overflows with",
+			   move.code_size);
+	record->pid = move.pid;
+	record->tid = move.tid;
+	record->move.vma = move.vma;
+	record->move.from = move.old_code_addr;
+	record->move.to = move.new_code_addr;
+	record->move.size = move.code_size;
+	record->move.index = move.code_index;
+	return 0;
+}
+
+static int parse_debug(const struct raw *raw, struct jp_jitdump_record *record)
+{
+	struct jp_jitdump_debug debug;
+	uint64_t at = sizeof(debug);
+
+	if (raw->prefix.total_size < sizeof(debug))
+		return bad(raw, AT(prefix, total_size), "32 bytes or more", raw->prefix.total_size);
+	memcpy(&debug, raw->bytes, sizeof(debug));
+	if (debug.nr_entry >
+	    (raw->prefix.total_size - sizeof(debug)) / (sizeof(struct jp_jitdump_debug_entry) + 1))
+		return bad(raw, AT(debug, nr_entry), "entries that fit", debug.nr_entry);
+	for (uint64_t i = 0; i < debug.nr_entry; i++) {
+		uint64_t name = at + sizeof(struct jp_jitdump_debug_entry);
+		const unsigned char *end =
+			name < raw->prefix.total_size
+				? memchr(raw->bytes + name, '\0', raw->prefix.total_size - name)
+				: NULL;
+
+		if (!end)
+			return bad(raw, at, "an entry whose name ends within the record; number",
+				   i);
+		at = end + 1 - raw->bytes;
+	}
+	record->debug.addr = debug.code_addr;
+	record->debug.count = debug.nr_entry;
+	record->debug.entries = raw->bytes + sizeof(debug);
+	record->debug.size = at - sizeof(debug);
+	return 0;
+}
+
+static int parse_unwinding(const struct raw *raw, struct jp_jitdump_record *record)
+{
+	struct jp_jitdump_unwinding unwinding;
+
+	if (raw->prefix.total_size < sizeof(unwinding))
+		return bad(raw, AT(prefix, total_size), "40 bytes or more", raw->prefix.total_size);
+	memcpy(&unwinding, raw->bytes, sizeof(unwinding));
+	if (unwinding.unwinding_size > raw->prefix.total_size - sizeof(unwinding))
+		return bad(raw, AT(unwinding, unwinding_size), "tables that fit",
+			   unwinding.unwinding_size);
+	if (unwinding.eh_frame_hdr_size > unwinding.unwinding_size)
+		return bad(raw, AT(unwinding, eh_frame_hdr_size), "a header within the tables",
+			   unwinding.eh_frame_hdr_size);
+	record->unwinding.eh_frame = raw->bytes + sizeof(unwinding);
+	record->unwinding.eh_frame_hdr =
+		record->unwinding.eh_frame + unwinding.unwinding_size - unwinding.eh_frame_hdr_size;
+	record->unwinding.size = unwinding.unwinding_size;
+	record->unwinding.hdr_size = unwinding.eh_frame_hdr_size;
+	record->unwinding.mapped_size = unwinding.mapped_size;
+	return 0;
+}
+
+static int parse_close(const struct raw *raw, struct jp_jitdump_record *record)
+{
+	return 0;
+}
+
+int jp_jitdump_next(struct jp_jitdump *dump, struct jp_jitdump_record *record, struct jp_error *err)
+{
+	static int (*const parse[JP_JITDUMP_TYPES])(const struct raw *,
+						    struct jp_jitdump_record *) = {
+		[JP_JITDUMP_LOAD] = parse_load,
+		[JP_JITDUMP_MOVE] = parse_move,
+		[JP_JITDUMP_CLOSE] = parse_close,
+		[JP_JITDUMP_DEBUG_INFO] = parse_debug,
+		[JP_JITDUMP_UNWINDING_INFO] = parse_unwinding,
+	};
+	struct raw raw = {.dump = dump, .err = err};
+	int ret;
+
+	for (; dump->at < dump->size; dump->at += raw.prefix.total_size, dump->unknown++) {
+		uint64_t left = dump->size - dump->at;
+
+		raw.prefix.id = JP_JITDUMP_TYPES; /* not known yet */
+		if (left < sizeof(raw.prefix))
+			return bad(&raw, 0, "a record's first 16 bytes; bytes left", left);
+		ret = need(dump, dump->at + sizeof(raw.prefix), err);
+		if (ret)
+			return ret;
+		raw.bytes = dump->bytes + dump->at;
+		memcpy(&raw.prefix, raw.bytes, sizeof(raw.prefix));
+		if (raw.prefix.total_size < sizeof(raw.prefix) || raw.prefix.total_size > left)
+			return bad(&raw, AT(prefix, total_size),
+				   "a size of 16 or more within the file; bytes left", left);
+		ret = need(dump, dump->at + raw.prefix.total_size, err);
+		if (ret)
+			return ret;
+		if (raw.prefix.id >= JP_JITDUMP_TYPES)
+			continue;
+		*record = (struct jp_jitdump_record){
+			.type = raw.prefix.id, .at = dump->at, .time = raw.prefix.timestamp};
+		ret = parse[raw.prefix.id](&raw, record);
+		if (ret)
+			return ret;
+		dump->at += raw.prefix.total_size;
+		return 1;
+	}
+	return 0;
+}
+
+/* A position is the next entry's offset, and above it that of the last name that was written out
+ * (never 0): a record's sizes have 32 bits. */
+_Static_assert(sizeof(size_t) == 8, "two offsets of 32 bits");
+
+bool jp_jitdump_next_line(const struct jp_jitdump_record *record, size_t *at,
+			  struct jp_jitdump_line *line)
+{
+	struct jp_jitdump_debug_entry entry;
+	size_t next = (uint32_t)*at, named = *at >> 32;
+	const char *name;
+
+	if (next >= record->debug.size)
+		return false;
+	memcpy(&entry, record->debug.entries + next, sizeof(entry));
+	next += sizeof(entry);
+	name = (const char *)record->debug.entries + next;
+	if (strcmp(name, "\xff") || !named)
+		named = next;
+	next += strlen(name) + 1;
+	*line = (struct jp_jitdump_line){
+		.addr = entry.addr,
+		.line = entry.line,
+		.discrim = entry.discrim,
+		.file = (const char *)record->debug.entries + named,
+	};
+	*at = next | named << 32;
+	return true;
+}

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/jit/perf_map.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/base/untrusted_file.h"
+
+/*
+ * perf keeps the lines in a red-black tree ordered by start and looks for an address as if they did
+ * not overlap. Where they do, the answer hangs on the shape of the tree: the same tree is grown
+ * here, line by line in file order.
+ */
+
+/* Far more than any runtime writes; what a hostile file can make us take. */
+#define MOST (UINT64_C(256) << 20)
+
+enum { NONE, LEFT = 0, RIGHT = 1 };
+
+struct node {
+	uint64_t start, end;
+	uint64_t most; /* the greatest end from here down, once all lines are in */
+	const char *name;
+	uint32_t child[2]; /* indices; NONE: none */
+	uint32_t parent;
+	bool red;
+};
+
+struct jp_perf_map {
+	char *text;
+	struct node *nodes; /* [0] is NONE: black, nobody's */
+	uint32_t count, room;
+	uint32_t root;
+	uint64_t bad_lines;
+};
+
+static int side_of(const struct node *nodes, uint32_t node)
+{
+	return nodes[nodes[node].parent].child[RIGHT] == node;
+}
+
+/* @node goes down to its @side; its child of the other side takes its place. */
+static void rotate(struct jp_perf_map *map, uint32_t node, int side)
+{
+	struct node *nodes = map->nodes;
+	uint32_t up = nodes[node].child[!side], across = nodes[up].child[side];
+
+	nodes[up].parent = nodes[node].parent;
+	if (nodes[node].parent == NONE)
+		map->root = up;
+	else
+		nodes[nodes[node].parent].child[side_of(nodes, node)] = up;
+	nodes[node].child[!side] = across;
+	if (across != NONE)
+		nodes[across].parent = node;
+	nodes[up].child[side] = node;
+	nodes[node].parent = up;
+}
+
+/* @node is red; so may be its parent, which must not stay so. */
+static void balance(struct jp_perf_map *map, uint32_t node)
+{
+	struct node *nodes = map->nodes;
+
+	while (nodes[nodes[node].parent].red) {
+		uint32_t parent = nodes[node].parent, grand = nodes[parent].parent;
+		int side = side_of(nodes, parent);
+		uint32_t uncle = nodes[grand].child[!side];
+
+		if (nodes[uncle].red) {
+			nodes[uncle].red = nodes[parent].red = false;
+			nodes[grand].red = true;
+			node = grand;
+			continue;
+		}
+		if (side_of(nodes, node) != side) {
+			rotate(map, parent, side);
+			parent = node;
+		}
+		nodes[parent].red = false;
+		nodes[grand].red = true;
+		rotate(map, grand, !side);
+		break;
+	}
+	nodes[map->root].red = false;
+}
+
+/* After those with the same start. */
+static int insert(struct jp_perf_map *map, uint64_t start, uint64_t size, const char *name)
+{
+	uint32_t parent = NONE, fresh = map->count;
+	int side = LEFT;
+
+	if (map->count == map->room) {
+		uint32_t room = map->room * 2;
+		struct node *nodes = reallocarray(map->nodes, room, sizeof(*nodes));
+
+		if (!nodes)
+			return -ENOMEM;
+		map->nodes = nodes;
+		map->room = room;
+	}
+	for (uint32_t at = map->root; at != NONE; at = map->nodes[at].child[side]) {
+		parent = at;
+		side = start < map->nodes[at].start ? LEFT : RIGHT;
+	}
+	map->nodes[fresh] = (struct node){
+		.start = start, .end = start + size, .name = name, .parent = parent, .red = true};
+	map->count++;
+	if (parent == NONE)
+		map->root = fresh;
+	else
+		map->nodes[parent].child[side] = fresh;
+	balance(map, fresh);
+	return 0;
+}
+
+/*
+ * A line as perf takes it apart: two hexadecimal numbers (with what strtoull() allows before them),
+ * any one character after each, the name. Names of less than three characters are passed over, and
+ * what is no number counts as 0.
+ */
+static int take_line(struct jp_perf_map *map, char *line, size_t length)
+{
+	uint64_t start, size;
+	char *digits = line, *end;
+	bool numbers;
+
+	start = strtoull(digits, &end, 16);
+	numbers = end != digits;
+	digits = end + 1;
+	if ((size_t)(digits - line) + 2 >= length) {
+		map->bad_lines++;
+		return 0;
+	}
+	size = strtoull(digits, &end, 16);
+	numbers &= end != digits;
+	end++;
+	if ((size_t)(end - line) + 2 >= length) {
+		map->bad_lines++;
+		return 0;
+	}
+	map->bad_lines += !numbers;
+	return insert(map, start, size, end);
+}
+
+static int take_text(struct jp_perf_map *map, size_t size)
+{
+	int ret = 0;
+
+	for (size_t at = 0, next; at < size && !ret; at = next) {
+		char *newline = memchr(map->text + at, '\n', size - at);
+
+		/* The last line loses its last character where it has no newline. */
+		next = newline ? (size_t)(newline - map->text) + 1 : size;
+		map->text[next - 1] = '\0';
+		ret = take_line(map, map->text + at, next - 1 - at);
+	}
+	return ret;
+}
+
+static int read_all(int fd, const char *path, char *text, uint64_t size, struct jp_error *err)
+{
+	for (uint64_t have = 0; have < size;) {
+		ssize_t got = pread(fd, text + have, size - have, have);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return jp_fail(err, got ? errno : EIO, "%s: offset %llu: %s", path,
+				       (unsigned long long)have,
+				       got ? strerror(errno)
+					   : "the file was cut short while it was read");
+		have += got;
+	}
+	return 0;
+}
+
+/* Sets `most` from @at down: the tree is balanced, so this is not deep. */
+static uint64_t measure(struct jp_perf_map *map, uint32_t at)
+{
+	uint64_t most = map->nodes[at].end;
+
+	for (int side = LEFT; side <= RIGHT; side++) {
+		uint32_t child = map->nodes[at].child[side];
+		uint64_t below = child == NONE ? 0 : measure(map, child);
+
+		if (below > most)
+			most = below;
+	}
+	return map->nodes[at].most = most;
+}
+
+static int load(struct jp_perf_map *map, int fd, const char *path, uint64_t size,
+		struct jp_error *err)
+{
+	int ret;
+
+	if (size > MOST)
+		return jp_fail(
+			err, EFBIG,
+			"%s: offset 0: expected at most %llu bytes of perf map, the file has "
+			"%llu",
+			path, (unsigned long long)MOST, (unsigned long long)size);
+	map->text = malloc(size + 1);
+	map->room = 64;
+	map->count = 1;
+	map->nodes = calloc(map->room, sizeof(*map->nodes));
+	if (!map->text || !map->nodes)
+		return jp_fail(err, ENOMEM, "%s: out of memory", path);
+	ret = read_all(fd, path, map->text, size, err);
+	if (ret)
+		return ret;
+	map->text[size] = '\0';
+	ret = take_text(map, size);
+	if (ret)
+		return jp_fail(err, -ret, "%s: out of memory", path);
+	if (map->root != NONE)
+		measure(map, map->root);
+	return 0;
+}
+
+struct jp_perf_map *jp_perf_map_load(const char *path, int64_t owner, struct jp_error *err)
+{
+	struct jp_perf_map *map;
+	uint64_t size;
+	int fd = jp_foreign_open(path, owner, &size, err);
+
+	if (fd < 0)
+		return NULL;
+	map = calloc(1, sizeof(*map));
+	if (!map) {
+		jp_fail(err, ENOMEM, "%s: out of memory", path);
+	} else if (load(map, fd, path, size, err)) {
+		jp_perf_map_free(map);
+		map = NULL;
+	}
+	close(fd);
+	return map;
+}
+
+void jp_perf_map_free(struct jp_perf_map *map)
+{
+	if (!map)
+		return;
+	free(map->nodes);
+	free(map->text);
+	free(map);
+}
+
+const char *jp_perf_map_find(const struct jp_perf_map *map, uint64_t addr)
+{
+	uint32_t at = map->root;
+
+	while (at != NONE) {
+		const struct node *node = &map->nodes[at];
+
+		if (addr < node->start)
+			at = node->child[LEFT];
+		else if (addr > node->end || (addr == node->end && addr != node->start))
+			at = node->child[RIGHT];
+		else
+			return node->name;
+	}
+	return NULL;
+}
+
+bool jp_perf_map_covers(const struct jp_perf_map *map, uint64_t addr)
+{
+	uint32_t at = map->root;
+
+	while (at != NONE) {
+		const struct node *node = &map->nodes[at];
+		uint32_t left = node->child[LEFT];
+
+		if (addr >= node->start && addr < node->end)
+			return true;
+		/* Whatever ends beyond it on the left starts before this one: look there alone. */
+		at = left != NONE && map->nodes[left].most > addr ? left : node->child[RIGHT];
+	}
+	return false;
+}
+
+uint64_t jp_perf_map_bad_lines(const struct jp_perf_map *map)
+{
+	return map->bad_lines;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_PERF_MAP_H
+#define JP_PERF_MAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "harness/base/error.h"
+
+/*
+ * A perf map (/tmp/perf-PID.map): lines "START SIZE NAME", hex without 0x, no times. Overlapping
+ * lines are kept in file order; which of them perf gives is written in docs/names.md.
+ */
+struct jp_perf_map;
+/* NULL and a message with file, line and what was expected: a link, no regular file, not @owner's
+ * (-1: whoever). Lines that are none are passed over and counted, as perf does. */
+struct jp_perf_map *jp_perf_map_load(const char *path, int64_t owner, struct jp_error *err);
+void jp_perf_map_free(struct jp_perf_map *map);
+/* The name that perf gives to @addr, or NULL. */
+const char *jp_perf_map_find(const struct jp_perf_map *map, uint64_t addr);
+/* Whether any line holds @addr, found by perf or not. */
+bool jp_perf_map_covers(const struct jp_perf_map *map, uint64_t addr);
+uint64_t jp_perf_map_bad_lines(const struct jp_perf_map *map);
+
+#endif

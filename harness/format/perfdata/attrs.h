@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_PERFDATA_ATTRS_H
+#define JP_PERFDATA_ATTRS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/format/perfdata/decode.h"
+#include "harness/format/perfdata/format.h"
+
+/* The attrs of a file and which of them a record belongs to. */
+struct jp_perf_attr_entry {
+	struct jp_perf_attr attr;
+	struct jp_perf_layout layout;
+};
+
+struct jp_perf_attrs {
+	struct jp_perf_attr_entry *all;
+	uint32_t count, room;
+	bool differ; /* in layout: a record cannot be read without knowing its attr */
+	struct jp_perf_id {
+		uint64_t id; /* 0: a free place */
+		uint32_t attr;
+	} * ids, last;
+	size_t nr_ids, ids_room;
+};
+
+/* Adds the attr in the @size bytes at @bytes with @nr_ids ids (u64, unaligned) at @ids. Returns
+ * NULL, or what was expected, or "memory" for want of it. */
+const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, size_t size,
+			      const void *ids, size_t nr_ids);
+/* Index of the attr of @record, or -1: nothing tells. */
+int64_t jp_perf_attrs_of(struct jp_perf_attrs *attrs, const struct jp_perf_record *record);
+void jp_perf_attrs_free(struct jp_perf_attrs *attrs);
+
+#endif

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/perfdata/copy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/bytes.h"
+
+enum { FEATURES = 256, FEATURE_AUXTRACE = 18 };
+
+struct feature {
+	bool there;
+	struct jp_bytes payload;
+};
+
+struct jp_perf_copy {
+	struct jp_output *output;
+	bool pipe;
+	struct jp_perf_file_header header;
+	struct jp_bytes attrs; /* with the places of their ids in @ids */
+	struct jp_bytes ids;
+	uint64_t data; /* offset of the first record */
+	struct feature features[FEATURES];
+	struct jp_bytes aux; /* of feature AUXTRACE: offset and size of each AUX record */
+};
+
+static int add(struct jp_bytes *to, const void *from, size_t size)
+{
+	jp_bytes_add(to, from, size);
+	return to->failed ? -ENOMEM : 0;
+}
+
+/* @size bytes of an attr and the @ids_size bytes of its ids. Attrs of a pipe may differ in size; a
+ * file's table has one step. */
+static int add_attr(struct jp_perf_copy *copy, const unsigned char *attr, size_t size,
+		    const unsigned char *ids, size_t ids_size)
+{
+	struct jp_perf_section place = {copy->ids.size, ids_size};
+	size_t step = size + sizeof(place), old = copy->header.attr_size;
+
+	if (old && old != step) {
+		struct jp_bytes wider = {0};
+		size_t to = step > old ? step : old;
+		unsigned char *entry = calloc(1, to);
+		int ret = entry ? 0 : -ENOMEM;
+
+		for (size_t at = 0; !ret && at < copy->attrs.size; at += old) {
+			memset(entry, 0, to);
+			memcpy(entry, copy->attrs.bytes + at, old - sizeof(place));
+			memcpy(entry + to - sizeof(place),
+			       copy->attrs.bytes + at + old - sizeof(place), sizeof(place));
+			ret = add(&wider, entry, to);
+		}
+		free(entry);
+		jp_bytes_free(&copy->attrs);
+		copy->attrs = wider;
+		if (ret)
+			return ret;
+		step = to;
+	}
+	copy->header.attr_size = step;
+	if (add(&copy->attrs, attr, size) || add(&copy->ids, ids, ids_size))
+		return -ENOMEM;
+	while (copy->attrs.size % step != step - sizeof(place))
+		if (add(&copy->attrs, "", 1))
+			return -ENOMEM;
+	return add(&copy->attrs, &place, sizeof(place));
+}
+
+/* The reader has checked that each section lies within the file. */
+static int take_header(struct jp_perf_copy *copy, const struct jp_perf_reader *reader)
+{
+	const unsigned char *map = reader->source.map, *entry;
+	struct jp_perf_file_header header;
+	struct jp_perf_section section;
+	uint64_t table;
+
+	memcpy(&header, map, sizeof(header));
+	table = header.data.offset + header.data.size;
+	for (uint64_t at = 0; at < header.attrs.size; at += header.attr_size) {
+		entry = map + header.attrs.offset + at;
+		memcpy(&section, entry + header.attr_size - sizeof(section), sizeof(section));
+		if (add_attr(copy, entry, header.attr_size - sizeof(section), map + section.offset,
+			     section.size))
+			return -ENOMEM;
+	}
+	for (unsigned int i = 0; i < FEATURES; i++) {
+		if (!(header.features[i / 64] >> i % 64 & 1))
+			continue;
+		memcpy(&section, map + table, sizeof(section));
+		table += sizeof(section);
+		copy->features[i].there = true;
+		if (add(&copy->features[i].payload, map + section.offset, section.size))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The table of attrs with the final places of their ids, which begin at @ids. */
+static void put_attrs(struct jp_perf_copy *copy)
+{
+	uint64_t ids = jp_output_at(copy->output), step = copy->header.attr_size;
+
+	jp_output_put(copy->output, copy->ids.bytes, copy->ids.size);
+	for (uint64_t at = 0; at < copy->attrs.size; at += step) {
+		unsigned char *place =
+			copy->attrs.bytes + at + step - sizeof(struct jp_perf_section);
+		struct jp_perf_section section;
+
+		memcpy(&section, place, sizeof(section));
+		section.offset += ids;
+		memcpy(place, &section, sizeof(section));
+	}
+	copy->header.attrs.offset = jp_output_at(copy->output);
+	copy->header.attrs.size = copy->attrs.size;
+	jp_output_put(copy->output, copy->attrs.bytes, copy->attrs.size);
+}
+
+struct jp_perf_copy *jp_perf_copy_begin(const struct jp_perf_reader *reader,
+					struct jp_output *output, struct jp_error *err)
+{
+	struct jp_perf_copy *copy = calloc(1, sizeof(*copy));
+
+	if (!copy || !reader->source.map) {
+		if (copy)
+			jp_fail(err, EINVAL,
+				"%s: expected a regular file: what is written on is read twice",
+				reader->source.name);
+		else
+			jp_fail(err, ENOMEM, "%s: no memory to write it on", reader->source.name);
+		free(copy);
+		return NULL;
+	}
+	copy->output = output;
+	copy->pipe = reader->summary->pipe;
+	copy->header.magic = JP_PERF_MAGIC;
+	copy->header.size = sizeof(copy->header);
+	/* Size 0 of the data until the end: what perf says of a file whose writer died. */
+	jp_output_put(output, &copy->header, sizeof(copy->header));
+	if (!copy->pipe) {
+		if (take_header(copy, reader)) {
+			jp_fail(err, ENOMEM, "%s: no memory to write it on", reader->source.name);
+			jp_perf_copy_free(copy);
+			return NULL;
+		}
+		put_attrs(copy);
+	}
+	copy->data = jp_output_at(output);
+	return copy;
+}
+
+static int other_of_pipe(struct jp_perf_copy *copy, uint32_t type, const unsigned char *bytes,
+			 uint64_t size)
+{
+	uint64_t feature = jp_perf_word(bytes + sizeof(struct jp_perf_record));
+	uint32_t attr_size = feature >> 32 ? feature >> 32 : JP_PERF_ATTR_SIZE_0;
+	const unsigned char *ids = bytes + sizeof(struct jp_perf_record) + attr_size;
+
+	if (type == JP_PERF_RECORD_HEADER_ATTR)
+		return add_attr(copy, bytes + sizeof(struct jp_perf_record), attr_size, ids,
+				(bytes + size - ids) / 8 * 8);
+	if (feature >= FEATURES)
+		return 0;
+	copy->features[feature].there = true;
+	copy->features[feature].payload.size = 0;
+	return add(&copy->features[feature].payload, bytes + 16, size - 16);
+}
+
+int jp_perf_copy_other(struct jp_perf_copy *copy, const unsigned char *bytes, uint64_t size)
+{
+	struct jp_perf_record record;
+
+	memcpy(&record, bytes, sizeof(record));
+	/* The reader has checked what these two hold. */
+	if (copy->pipe && (record.type == JP_PERF_RECORD_HEADER_ATTR ||
+			   record.type == JP_PERF_RECORD_HEADER_FEATURE))
+		return other_of_pipe(copy, record.type, bytes, size);
+	if (record.type == JP_PERF_RECORD_AUXTRACE) {
+		const uint64_t place[2] = {jp_output_at(copy->output), record.size};
+
+		if (add(&copy->aux, place, sizeof(place)))
+			return -ENOMEM;
+	}
+	jp_output_put(copy->output, bytes, size);
+	return 0;
+}
+
+/* The places of AUX data have moved. */
+static int renew_aux(struct jp_perf_copy *copy)
+{
+	struct feature *feature = &copy->features[FEATURE_AUXTRACE];
+	uint64_t count = copy->aux.size / 16;
+
+	if (!feature->there)
+		return 0;
+	feature->payload.size = 0;
+	return add(&feature->payload, &count, sizeof(count)) ||
+			       add(&feature->payload, copy->aux.bytes, copy->aux.size)
+		       ? -ENOMEM
+		       : 0;
+}
+
+int jp_perf_copy_end(struct jp_perf_copy *copy)
+{
+	struct jp_perf_section table[FEATURES] = {0};
+	uint64_t end = jp_output_at(copy->output);
+	unsigned int count = 0, next = 0;
+
+	copy->features[JP_PERF_FEATURE_COMPRESSED].there = false;
+	if (renew_aux(copy))
+		return -ENOMEM;
+	for (unsigned int i = 0; i < FEATURES; i++)
+		count += copy->features[i].there;
+	/* The table lies right behind the data; it is filled in when the places are known. */
+	jp_output_put(copy->output, table, count * sizeof(*table));
+	for (unsigned int i = 0; i < FEATURES; i++) {
+		const struct feature *feature = &copy->features[i];
+
+		if (!feature->there)
+			continue;
+		table[next].offset = jp_output_at(copy->output);
+		jp_output_put(copy->output, feature->payload.bytes, feature->payload.size);
+		table[next].size = jp_output_at(copy->output) - table[next].offset;
+		next++;
+		copy->header.features[i / 64] |= UINT64_C(1) << i % 64;
+	}
+	jp_output_rewrite(copy->output, end, table, count * sizeof(*table));
+	if (copy->pipe)
+		put_attrs(copy);
+	copy->header.data = (struct jp_perf_section){copy->data, end - copy->data};
+	jp_output_rewrite(copy->output, 0, &copy->header, sizeof(copy->header));
+	return 0;
+}
+
+void jp_perf_copy_free(struct jp_perf_copy *copy)
+{
+	if (!copy)
+		return;
+	for (unsigned int i = 0; i < FEATURES; i++)
+		jp_bytes_free(&copy->features[i].payload);
+	jp_bytes_free(&copy->attrs);
+	jp_bytes_free(&copy->ids);
+	jp_bytes_free(&copy->aux);
+	free(copy);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_PERFDATA_DECODE_H
+#define JP_PERFDATA_DECODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "harness/format/event.h"
+#include "harness/format/perfdata/format.h"
+
+/* Where the fields of one attr's records lie: computed once, so that a record costs no parsing. */
+struct jp_perf_layout {
+	uint64_t sample_type, read_format, regs_mask, branch_type;
+	uint64_t stack_asked;
+	bool kernel_chain; /* callchains are without the user's part */
+	bool deferred;     /* the user's part may come later */
+	/* Bytes from the start of a sample; 0: absent. */
+	uint16_t ip, tid, time, id, cpu, period;
+	uint16_t fixed; /* bytes up to the first part of variable size */
+	/* Bytes from the end of every other record (sample_id_all); 0: absent. */
+	uint16_t end_tid, end_time, end_id, end_cpu;
+	uint16_t trailer; /* bytes of all of it */
+};
+
+void jp_perf_layout(const struct jp_perf_attr *attr, struct jp_perf_layout *layout);
+
+static inline uint64_t jp_perf_word(const void *at)
+{
+	uint64_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+/* The word that lies @from_start in a sample and @from_end in another record; 0: there is none.
+ * record->size bytes are there. */
+static inline uint64_t jp_perf_field(const struct jp_perf_layout *layout,
+				     const struct jp_perf_record *record, uint16_t from_start,
+				     uint16_t from_end)
+{
+	const unsigned char *bytes = (const unsigned char *)record;
+
+	if (record->type == JP_PERF_RECORD_SAMPLE)
+		return from_start && record->size >= layout->fixed
+			       ? jp_perf_word(bytes + from_start)
+			       : 0;
+	return from_end && record->size >= sizeof(*record) + layout->trailer
+		       ? jp_perf_word(bytes + record->size - from_end)
+		       : 0;
+}
+
+/* The event id that a record carries, 0 where it has none. */
+static inline uint64_t jp_perf_record_id(const struct jp_perf_layout *layout,
+					 const struct jp_perf_record *record)
+{
+	return jp_perf_field(layout, record, layout->id, layout->end_id);
+}
+
+/* Its time, 0 where it has none. */
+static inline uint64_t jp_perf_record_time(const struct jp_perf_layout *layout,
+					   const struct jp_perf_record *record)
+{
+	uint64_t time = jp_perf_field(layout, record, layout->time, layout->end_time);
+
+	/* perf writes ~0 where it synthesized a record without a time. */
+	return time == UINT64_MAX ? 0 : time;
+}
+
+/*
+ * Decodes one kernel record (type < JP_PERF_RECORD_USER) of the machine @e_machine; time, at and
+ * attr of @event are the caller's to fill. @regs is room for the registers of a sample. Returns
+ * NULL, or what was expected where @record does not hold it.
+ */
+const char *jp_perf_decode(const struct jp_perf_layout *layout, const struct jp_perf_record *record,
+			   uint32_t e_machine, struct jp_event *event, struct jp_regs *regs);
+
+#endif

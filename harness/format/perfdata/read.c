@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/perfdata/read.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "harness/format/perfdata/decode.h"
+#include "harness/format/perfdata/format.h"
+#include "harness/format/perfdata/reader.h"
+
+enum { ALIGNED_CHUNK = 1 << 20 };
+/* What one compressed record may unpack to; perf puts at most a ring into one. */
+static const size_t unpack_limit = (size_t)256 << 20;
+
+static int take_deferred(void *context, const struct jp_event *event)
+{
+	struct jp_perf_deferred *deferred = context;
+
+	return event->type == JP_EVENT_DEFERRED ? jp_perf_deferred_add(deferred, event) : 0;
+}
+
+/* A chain may come any time after its sample: when the thread returns to user space. */
+static int look_ahead(struct jp_perf_reader *reader)
+{
+	struct jp_perfdata_summary summary;
+	struct jp_perf_reader ahead = {
+		.visit = take_deferred,
+		.context = &reader->deferred,
+		.summary = &summary,
+		.err = reader->err,
+	};
+	int ret = 0;
+
+	reader->looked_ahead = true;
+	/* A stream can be read but once. */
+	if (reader->source.map)
+		ret = jp_perf_reader_run(&ahead, reader->path);
+	jp_perf_deferred_sort(&reader->deferred);
+	return ret == -ENOMEM ? jp_perf_no_memory(reader) : ret;
+}
+
+static int deliver(void *context, const struct jp_pending *pending)
+{
+	struct jp_perf_reader *reader = context;
+	struct jp_event *event = &reader->event;
+	const struct jp_perf_layout *layout = &reader->attrs.all[pending->attr].layout;
+	const char *expected;
+	int ret = 0;
+
+	if (__builtin_expect(layout->deferred && reader->joins && !reader->looked_ahead, 0))
+		ret = look_ahead(reader);
+	if (ret)
+		return ret;
+	event->record = pending->record;
+	event->time = pending->time;
+	event->at = pending->at;
+	event->attr = pending->attr;
+	expected = jp_perf_decode(layout, pending->record, reader->summary->e_machine, event,
+				  &reader->regs);
+	if (__builtin_expect(!!expected, 0))
+		return jp_perf_bad(reader, pending->at,
+				   "expected %s; found a record of type %u and %u bytes", expected,
+				   pending->record->type, pending->record->size);
+	switch (event->type) {
+	case JP_EVENT_SAMPLE:
+		reader->summary->samples++;
+		if (layout->deferred)
+			jp_perf_deferred_join(&reader->deferred, event);
+		break;
+	case JP_EVENT_LOST:
+		reader->summary->lost_records++;
+		reader->summary->lost_events += event->lost.lost;
+		break;
+	case JP_EVENT_LOST_SAMPLES:
+		reader->summary->lost_samples += event->lost.lost;
+		break;
+	default:
+		break;
+	}
+	return reader->visit(reader->context, event);
+}
+
+/* A kernel record that lies at an odd address (after a compressed one, say) moves to an even one.
+ */
+static int align(struct jp_perf_reader *reader, size_t record_size, struct jp_pending *pending)
+{
+	size_t size = (record_size + 7) & ~(size_t)7;
+	struct jp_chunk *chunk = reader->aligned;
+
+	if (!chunk || chunk->room - chunk->used < size) {
+		jp_chunk_put(chunk);
+		reader->aligned = chunk = jp_chunk_new(ALIGNED_CHUNK);
+		if (!chunk)
+			return jp_perf_no_memory(reader);
+	}
+	memcpy(chunk->bytes + chunk->used, pending->record, record_size);
+	pending->record = (const void *)(chunk->bytes + chunk->used);
+	pending->chunk = chunk;
+	chunk->used += size;
+	return 0;
+}
+
+/* What has no event, and is for whoever writes it on alone. */
+static int give_other(struct jp_perf_reader *reader, const unsigned char *bytes, uint64_t size)
+{
+	return reader->other ? reader->other(reader->context, bytes, size) : 0;
+}
+
+static int finish_round(struct jp_perf_reader *reader, const unsigned char *bytes)
+{
+	int ret = jp_rounds_finish(&reader->rounds);
+
+	return ret ? ret : give_other(reader, bytes, sizeof(struct jp_perf_record));
+}
+
+static int kernel_record(struct jp_perf_reader *reader, const struct jp_perf_record *header,
+			 struct jp_pending *pending)
+{
+	const struct jp_perf_record *record;
+	int64_t attr;
+
+	if (!header->type || header->type > JP_PERF_RECORD_CALLCHAIN_DEFERRED) {
+		reader->summary->unknown_records++;
+		return give_other(reader, (const void *)pending->record, header->size);
+	}
+	if (__builtin_expect((uintptr_t)pending->record % sizeof(uint64_t), 0)) {
+		int ret = align(reader, header->size, pending);
+
+		if (ret)
+			return ret;
+	}
+	record = pending->record;
+	attr = jp_perf_attrs_of(&reader->attrs, record);
+	if (__builtin_expect(attr < 0, 0))
+		return jp_perf_bad(reader, pending->at,
+				   "expected a record of one of the file's %u attrs, found id %llu",
+				   reader->attrs.count,
+				   reader->attrs.count
+					   ? (unsigned long long)jp_perf_record_id(
+						     &reader->attrs.all[0].layout, record)
+					   : 0);
+	pending->attr = attr;
+	pending->time = jp_perf_record_time(&reader->attrs.all[attr].layout, record);
+	/* What has no time cannot wait for its turn: perf gives it out at once. */
+	if (!pending->time)
+		return deliver(reader, pending);
+	return jp_rounds_add(&reader->rounds, pending) ? jp_perf_no_memory(reader) : 0;
+}
+
+/* Whole records of @chunk from @from on, all of them unpacked from the record at @at. */
+static int unpacked_records(struct jp_perf_reader *reader, struct jp_chunk *chunk, uint64_t at)
+{
+	size_t from = 0;
+
+	while (chunk->used - from >= sizeof(struct jp_perf_record)) {
+		const struct jp_perf_record *record = (const void *)(chunk->bytes + from);
+		struct jp_pending pending = {.record = record, .chunk = chunk, .at = at};
+		int ret = 0;
+
+		if (record->size < sizeof(*record) || record->size % sizeof(uint64_t))
+			return jp_perf_bad(
+				reader, at,
+				"expected records of whole words in the compressed data, found one "
+				"of %u bytes",
+				record->size);
+		if (chunk->used - from < record->size)
+			break;
+		reader->summary->records++;
+		if (record->type < JP_PERF_RECORD_USER)
+			ret = kernel_record(reader, record, &pending);
+		else if (record->type != JP_PERF_RECORD_FINISHED_ROUND)
+			ret = jp_perf_bad(reader, at,
+					  "expected the kernel's records in the compressed data, "
+					  "found type %u",
+					  record->type);
+		else
+			ret = finish_round(reader, (const void *)record);
+		if (ret)
+			return ret;
+		from += record->size;
+	}
+	if (from == chunk->used)
+		return 0;
+	reader->rest = jp_chunk_new(chunk->used - from);
+	if (!reader->rest)
+		return jp_perf_no_memory(reader);
+	reader->rest->used = chunk->used - from;
+	memcpy(reader->rest->bytes, chunk->bytes + from, chunk->used - from);
+	return 0;
+}
+
+static int compressed_record(struct jp_perf_reader *reader, const struct jp_perf_record *record,
+			     const unsigned char *data, uint64_t at)
+{
+	struct jp_chunk *chunk = reader->rest ? reader->rest : jp_chunk_new(0);
+	uint64_t size = record->size - sizeof(*record);
+	struct jp_error why;
+	int ret;
+
+	reader->rest = NULL;
+	reader->summary->compressed = true;
+	if (!chunk)
+		return jp_perf_no_memory(reader);
+	if (record->type == JP_PERF_RECORD_COMPRESSED2) {
+		uint64_t told = 0;
+
+		if (size >= sizeof(told))
+			memcpy(&told, data, sizeof(told));
+		if (size < sizeof(told) || told > size - sizeof(told)) {
+			jp_chunk_put(chunk);
+			return jp_perf_bad(reader, at,
+					   "expected compressed data that fits into its record of "
+					   "%u bytes",
+					   record->size);
+		}
+		data += sizeof(told);
+		size = told;
+	}
+	if (!reader->zstd)
+		reader->zstd = jp_zstd_new(&why);
+	ret = reader->zstd ? jp_zstd_more(reader->zstd, data, size, &chunk->bytes, &chunk->room,
+					  &chunk->used, unpack_limit, &why)
+			   : -ENOTSUP;
+	if (ret)
+		ret = jp_perf_bad(reader, at, "compressed record of type %u: %s", record->type,
+				  why.text);
+	else
+		ret = unpacked_records(reader, chunk, at);
+	jp_chunk_put(chunk);
+	return ret;
+}
+
+/* A record with @size bytes behind it, which only a file that is mapped has in one piece. */
+static int skip_payload(struct jp_perf_reader *reader, const struct jp_perf_record *record,
+			const unsigned char *bytes, uint64_t size, uint64_t at)
+{
+	uint64_t skipped;
+	int ret = jp_source_skip(&reader->source, size, &skipped, reader->err);
+
+	if (ret)
+		return ret;
+	if (skipped < size)
+		return jp_perf_bad(reader, at, "expected %llu bytes after this record, found %llu",
+				   (unsigned long long)size, (unsigned long long)skipped);
+	return reader->source.map ? give_other(reader, bytes, record->size + size) : 0;
+}
+
+/* perf's own records, @bytes and all: gone from the source already, and at any address. */
+static int user_record(struct jp_perf_reader *reader, const struct jp_perf_record *record,
+		       const unsigned char *bytes, uint64_t at)
+{
+	uint64_t word = 0;
+	uint32_t attr_size;
+	int ret;
+
+	if (record->size >= sizeof(*record) + sizeof(word))
+		memcpy(&word, bytes + sizeof(*record), sizeof(word));
+	switch (record->type) {
+	case JP_PERF_RECORD_FINISHED_ROUND:
+		return finish_round(reader, bytes);
+	case JP_PERF_RECORD_COMPRESSED:
+	case JP_PERF_RECORD_COMPRESSED2:
+		return compressed_record(reader, record, bytes + sizeof(*record), at);
+	case JP_PERF_RECORD_HEADER_ATTR:
+		if (!reader->summary->pipe)
+			return give_other(reader, bytes, record->size);
+		attr_size = word >> 32 ? word >> 32 : JP_PERF_ATTR_SIZE_0;
+		if (attr_size > record->size - sizeof(*record))
+			return jp_perf_bad(
+				reader, at,
+				"expected an attr that fits into its record of %u bytes, "
+				"found one of %u",
+				record->size, attr_size);
+		ret = jp_perf_add_attr(
+			reader, bytes + sizeof(*record), attr_size,
+			bytes + sizeof(*record) + attr_size,
+			(record->size - sizeof(*record) - attr_size) / sizeof(uint64_t), at);
+		return ret ? ret : give_other(reader, bytes, record->size);
+	case JP_PERF_RECORD_HEADER_FEATURE:
+		if (record->size < sizeof(*record) + sizeof(word))
+			return jp_perf_bad(reader, at, "expected a feature's number in its record");
+		ret = jp_perf_read_feature(reader, word, bytes + 16, record->size - 16, at);
+		return ret ? ret : give_other(reader, bytes, record->size);
+	case JP_PERF_RECORD_AUXTRACE:
+		return skip_payload(reader, record, bytes, word, at);
+	case JP_PERF_RECORD_TRACING_DATA:
+		/* A 32-bit size, and no padding before what follows. */
+		attr_size = 0;
+		if (record->size >= sizeof(*record) + sizeof(attr_size))
+			memcpy(&attr_size, bytes + sizeof(*record), sizeof(attr_size));
+		return skip_payload(reader, record, bytes, attr_size, at);
+	default:
+		if (record->type > JP_PERF_RECORD_SCHEDSTAT_DOMAIN)
+			reader->summary->unknown_records++;
+		return give_other(reader, bytes, record->size);
+	}
+}
+
+static int read_record(struct jp_perf_reader *reader, bool *more)
+{
+	struct jp_perf_source *source = &reader->source;
+	struct jp_pending pending = {.at = source->at};
+	struct jp_perf_record header;
+	const unsigned char *bytes;
+	size_t have;
+	int ret;
+
+	bytes = jp_source_peek(source, sizeof(header), &have, reader->err);
+	if (!bytes)
+		return -EIO;
+	*more = have;
+	if (!have)
+		return 0;
+	if (have < sizeof(header))
+		return jp_perf_bad(reader, pending.at,
+				   "expected a record of at least 8 bytes, found the last "
+				   "%zu bytes",
+				   have);
+	memcpy(&header, bytes, sizeof(header));
+	if (header.size < sizeof(header))
+		return jp_perf_bad(reader, pending.at,
+				   "expected a record of at least 8 bytes, found type %u of "
+				   "%u bytes",
+				   header.type, header.size);
+	bytes = jp_source_peek(source, header.size, &have, reader->err);
+	if (!bytes)
+		return -EIO;
+	if (have < header.size)
+		return jp_perf_bad(reader, pending.at,
+				   "expected a record of type %u of %u bytes, found the last "
+				   "%zu bytes",
+				   header.type, header.size, have);
+	reader->summary->records++;
+	pending.record = (const void *)bytes;
+	pending.chunk = source->chunk;
+	jp_source_advance(source, header.size);
+	if (header.type < JP_PERF_RECORD_USER)
+		return kernel_record(reader, &header, &pending);
+	/* Skipping its payload may take the source to another chunk. */
+	if (pending.chunk)
+		pending.chunk->refs++;
+	ret = user_record(reader, &header, bytes, pending.at);
+	jp_chunk_put(pending.chunk);
+	if (header.type == JP_PERF_RECORD_FINISHED_ROUND)
+		jp_source_drop(source, jp_rounds_oldest(&reader->rounds, source->at));
+	return ret;
+}
+
+static int read_all(struct jp_perf_reader *reader)
+{
+	bool more = true;
+	int ret = jp_perf_read_header(reader);
+
+	if (!ret && reader->opened)
+		ret = reader->opened(reader->context);
+	while (!ret && more)
+		ret = read_record(reader, &more);
+	if (!ret && reader->rest)
+		ret = jp_perf_bad(
+			reader, reader->source.at,
+			"expected the compressed data to end with a whole record, found %zu "
+			"bytes more",
+			reader->rest->used);
+	if (!ret)
+		ret = jp_rounds_end(&reader->rounds);
+	reader->summary->bytes = reader->source.at;
+	return ret;
+}
+
+int jp_perf_reader_run(struct jp_perf_reader *reader, const char *path)
+{
+	int ret = jp_source_open(&reader->source, path, reader->err);
+
+	*reader->summary = (struct jp_perfdata_summary){.monotonic = true};
+	if (ret)
+		return ret;
+	reader->path = path;
+	reader->rounds.deliver = deliver;
+	reader->rounds.context = reader;
+	ret = read_all(reader);
+	reader->summary->monotonic &= reader->summary->attrs > 0;
+	jp_rounds_free(&reader->rounds);
+	jp_perf_attrs_free(&reader->attrs);
+	jp_perf_deferred_free(&reader->deferred);
+	jp_zstd_free(reader->zstd);
+	jp_chunk_put(reader->rest);
+	jp_chunk_put(reader->aligned);
+	jp_source_close(&reader->source);
+	return ret;
+}
+
+int jp_perfdata_read(const char *path, jp_event_visit visit, void *context,
+		     struct jp_perfdata_summary *summary, struct jp_error *err)
+{
+	struct jp_perfdata_summary unwanted;
+	struct jp_perf_reader reader = {
+		.visit = visit,
+		.context = context,
+		.summary = summary ? summary : &unwanted,
+		.err = err,
+		.joins = true,
+	};
+
+	return jp_perf_reader_run(&reader, path);
+}

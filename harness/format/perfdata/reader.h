@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_PERFDATA_READER_H
+#define JP_PERFDATA_READER_H
+
+#include "harness/format/perfdata/attrs.h"
+#include "harness/format/perfdata/deferred.h"
+#include "harness/format/perfdata/read.h"
+#include "harness/format/perfdata/rounds.h"
+#include "harness/format/perfdata/source.h"
+#include "harness/format/perfdata/zstd.h"
+
+/* The reader from within: perfdata_header.c opens with it, perfdata_read.c goes through the
+ * records. */
+struct jp_perf_reader {
+	struct jp_perf_source source;
+	struct jp_perf_rounds rounds;
+	struct jp_perf_attrs attrs;
+	struct jp_zstd *zstd;
+	struct jp_chunk *rest;    /* unpacked bytes that end within a record */
+	struct jp_chunk *aligned; /* copies of records that the file holds at odd offsets */
+	jp_event_visit visit;
+	/* For whoever writes a file on (else NULL): once the header is read; and everything that
+	 * makes no event, @size bytes with what follows the record, in the order of the file, an
+	 * end of a round after what was due by it. Compressed records are not given, what is in
+	 * them is. Anything but 0 stops. */
+	int (*opened)(void *context);
+	int (*other)(void *context, const unsigned char *bytes, uint64_t size);
+	void *context;
+	struct jp_perfdata_summary *summary;
+	struct jp_error *err;
+	/* jp_perfdata_read() alone: where samples were promised a callchain, the whole file is gone
+	 * through for those first. */
+	struct jp_perf_deferred deferred;
+	bool joins, looked_ahead;
+	const char *path;
+	struct jp_event event;
+	struct jp_regs regs;
+};
+
+/* Reads the file @path with @reader, whose visit, opened, other, context, summary and err are set.
+ */
+int jp_perf_reader_run(struct jp_perf_reader *reader, const char *path);
+
+/* Names the file and the @offset; returns -EINVAL. */
+int jp_perf_bad(struct jp_perf_reader *reader, uint64_t offset, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+int jp_perf_no_memory(struct jp_perf_reader *reader);
+
+/* Leaves the source at the first record, and attrs and features read where the header holds them.
+ */
+int jp_perf_read_header(struct jp_perf_reader *reader);
+/* One feature, of @size bytes at @bytes, found at @offset. */
+int jp_perf_read_feature(struct jp_perf_reader *reader, uint64_t feature,
+			 const unsigned char *bytes, uint64_t size, uint64_t offset);
+/* One attr of @size bytes with its ids, found at @offset. */
+int jp_perf_add_attr(struct jp_perf_reader *reader, const void *bytes, size_t size, const void *ids,
+		     size_t nr_ids, uint64_t offset);
+
+#endif

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/perfdata/reduce.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/format/perfdata/format.h"
+#include "harness/format/perfdata/read.h"
+#include "harness/base/utf8.h"
+
+enum { FEATURES = 256, MAX_FEATURE = 1 << 20, MAX_NAME = 255 };
+
+/* A feature that stays: it is listed, or says nothing of the machine. */
+static bool stays(unsigned feature)
+{
+	static const enum jp_perf_feature kept[] = {
+		JP_PERF_FEATURE_OSRELEASE,  JP_PERF_FEATURE_VERSION,     JP_PERF_FEATURE_ARCH,
+		JP_PERF_FEATURE_NRCPUS,     JP_PERF_FEATURE_CMDLINE,     JP_PERF_FEATURE_EVENT_DESC,
+		JP_PERF_FEATURE_E_MACHINE,  JP_PERF_FEATURE_SAMPLE_TIME, JP_PERF_FEATURE_CLOCKID,
+		JP_PERF_FEATURE_CLOCK_DATA,
+	};
+
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		if (kept[i] == feature)
+			return true;
+	return false;
+}
+
+struct reducing {
+	const char *path;
+	int fd;
+	bool failed;
+	struct jp_reduced *reduced;
+	struct jp_error *err;
+};
+
+static int no_memory(struct reducing *reducing)
+{
+	return jp_fail(reducing->err, ENOMEM, "%s: no memory", reducing->path);
+}
+
+static int transfer(struct reducing *reducing, bool out, void *bytes, size_t size, uint64_t at)
+{
+	for (size_t done = 0; done < size;) {
+		char *from = (char *)bytes + done;
+		off_t offset = (off_t)(at + done);
+		ssize_t some = out ? pwrite(reducing->fd, from, size - done, offset)
+				   : pread(reducing->fd, from, size - done, offset);
+
+		if (some < 0 && errno == EINTR)
+			continue;
+		if (some <= 0)
+			return jp_fail(reducing->err, some ? errno : EINVAL,
+				       "%s: offset %" PRIu64 ": %s", reducing->path, at + done,
+				       some ? strerror(errno) : "the file ends there");
+		done += (size_t)some;
+	}
+	return 0;
+}
+
+static int blank(struct reducing *reducing, uint64_t at, uint64_t size, char with)
+{
+	char block[4096];
+	int ret = 0;
+
+	memset(block, with, sizeof(block));
+	for (uint64_t done = 0; done < size && !ret; done += sizeof(block))
+		ret = transfer(reducing, true, block,
+			       size - done < sizeof(block) ? size - done : sizeof(block),
+			       at + done);
+	return ret;
+}
+
+/* Well-formed UTF-8 without control characters. */
+static bool is_text(const unsigned char *bytes, size_t size)
+{
+	for (size_t at = 0, length; at < size; at += length) {
+		unsigned char some[5] = {0};
+
+		memcpy(some, bytes + at, size - at < 4 ? size - at : 4);
+		length = jp_utf8_length(some);
+		if (!length || some[0] == 0x7f)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The length of NAME in "NAME=VALUE" at @text, 0 where there is none; *@value is VALUE's. Options
+ * of the command line have the form too. What has addresses may look like it as well: the upper
+ * bytes of an address are zeros, so that one ends what looks like text, or is all of it.
+ */
+static size_t variable_at(const unsigned char *text, size_t size, size_t *value)
+{
+	size_t length = 0, end;
+
+	while (length < size && text[length] &&
+	       (isalnum(text[length]) || strchr("_-.%()", text[length])))
+		length++;
+	if (length < 2 || length > MAX_NAME || length == size || text[length] != '=' ||
+	    isdigit(text[0]))
+		return 0;
+	for (end = length + 1; end < size && text[end]; end++)
+		if (text[end] < ' ' && text[end] != '\t' && text[end] != '\n' && text[end] != 27)
+			return 0;
+	/* Cut off by the end of the dump it is no address. */
+	if (end < size &&
+	    (end < sizeof(uint64_t) - 1 || (end < 2 * sizeof(uint64_t) && !is_text(text, end))))
+		return 0;
+	*value = end - length - 1;
+	return length;
+}
+
+/* Blanks VALUE of the @length bytes "NAME=" at @text, which are at @at in the file: unless they are
+ * not, since what was read had to be unpacked. */
+static int blank_value(struct reducing *reducing, const unsigned char *text, size_t length,
+		       size_t value, uint64_t at)
+{
+	unsigned char there[MAX_NAME + 1];
+	int ret = transfer(reducing, false, there, length, at);
+
+	if (!ret && memcmp(there, text, length) != 0)
+		ret = jp_fail(reducing->err, EINVAL,
+			      "%s: the environment is in compressed data, and cannot be blanked",
+			      reducing->path);
+	if (!ret && jp_word_set_add(&reducing->reduced->variables, (const char *)text, length - 1))
+		ret = no_memory(reducing);
+	return ret ? ret : blank(reducing, at + length, value, 'x');
+}
+
+/* Values of the environment in the dump of @size bytes at @stack, which is at @at in the file. */
+static int reduce_dump(struct reducing *reducing, const unsigned char *stack, size_t size,
+		       uint64_t at)
+{
+	int ret = 0;
+
+	for (size_t i = 1; i + 3 < size && !ret; i++) {
+		const unsigned char *zero = memchr(stack + i - 1, 0, size - i);
+		size_t value, length;
+
+		if (!zero)
+			break;
+		i = (size_t)(zero - stack) + 1;
+		length = variable_at(stack + i, size - i, &value);
+		if (!length)
+			continue;
+		ret = blank_value(reducing, stack + i, length + 1, value, at + i);
+		i += length + 1 + value;
+	}
+	return ret;
+}
+
+static int visit(void *context, const struct jp_event *event)
+{
+	struct reducing *reducing = context;
+	const unsigned char *stack;
+	int ret = 0;
+
+	switch (event->type) {
+	case JP_EVENT_SAMPLE:
+		stack = event->sample.stack;
+		if (stack && event->record)
+			ret = reduce_dump(
+				reducing, stack, event->sample.stack_size,
+				event->at +
+					(uint64_t)(stack - (const unsigned char *)event->record));
+		break;
+	case JP_EVENT_MAP:
+		if (jp_word_set_add(&reducing->reduced->paths, event->map.name,
+				    strlen(event->map.name)))
+			ret = no_memory(reducing);
+		break;
+	case JP_EVENT_COMM:
+		if (jp_word_set_add(&reducing->reduced->processes, event->comm.name,
+				    strlen(event->comm.name)))
+			ret = no_memory(reducing);
+		break;
+	default:
+		break;
+	}
+	reducing->failed = ret;
+	return ret;
+}
+
+/* u32 count, then for each word its size with padding and its bytes. */
+static int list_command(struct reducing *reducing, const struct jp_perf_section *section)
+{
+	unsigned char *bytes;
+	uint64_t at = 4;
+	int ret = 0;
+
+	if (section->size > MAX_FEATURE)
+		return jp_fail(reducing->err, EINVAL, "%s: a command line of %" PRIu64 " bytes",
+			       reducing->path, section->size);
+	bytes = malloc(section->size + 1);
+	if (!bytes)
+		return no_memory(reducing);
+	ret = transfer(reducing, false, bytes, section->size, section->offset);
+	while (!ret && at + 4 <= section->size) {
+		uint32_t size;
+
+		memcpy(&size, bytes + at, 4);
+		at += 4;
+		if (size > section->size - at)
+			break;
+		if (jp_word_set_add(&reducing->reduced->commands, (char *)bytes + at,
+				    strnlen((char *)bytes + at, size)))
+			ret = no_memory(reducing);
+		at += size;
+	}
+	free(bytes);
+	return ret;
+}
+
+/* The table of features has an entry for each bit, in order: those that stay move up. */
+static int reduce_features(struct reducing *reducing, uint64_t end)
+{
+	struct jp_perf_section table[FEATURES] = {0};
+	struct jp_perf_file_header header;
+	unsigned count = 0, kept = 0;
+	uint64_t table_at;
+	int ret;
+
+	ret = transfer(reducing, false, &header, sizeof(header), 0);
+	if (ret)
+		return ret;
+	table_at = header.data.offset + header.data.size;
+	for (unsigned i = 0; i < FEATURES; i++)
+		count += header.features[i / 64] >> i % 64 & 1;
+	ret = transfer(reducing, false, table, count * sizeof(table[0]), table_at);
+	for (unsigned i = 0, at = 0; i < FEATURES && !ret; i++) {
+		struct jp_perf_section section = table[at];
+
+		if (!(header.features[i / 64] >> i % 64 & 1))
+			continue;
+		at++;
+		if (section.offset > end || section.size > end - section.offset ||
+		    (section.size && section.offset < table_at))
+			return jp_fail(reducing->err, EINVAL,
+				       "%s: feature %u is at %" PRIu64 ", %" PRIu64
+				       " bytes; expected behind the data and within the file",
+				       reducing->path, i, section.offset, section.size);
+		if (stays(i)) {
+			if (i == JP_PERF_FEATURE_CMDLINE)
+				ret = list_command(reducing, &section);
+			table[kept++] = section;
+			continue;
+		}
+		header.features[i / 64] &= ~(UINT64_C(1) << i % 64);
+		ret = blank(reducing, section.offset, section.size, 0);
+	}
+	if (ret)
+		return ret;
+	memset(table + kept, 0, (count - kept) * sizeof(table[0]));
+	ret = transfer(reducing, true, table, count * sizeof(table[0]), table_at);
+	return ret ? ret : transfer(reducing, true, &header, sizeof(header), 0);
+}
+
+int jp_perfdata_reduce(const char *path, struct jp_reduced *reduced, struct jp_error *err)
+{
+	struct reducing reducing = {.path = path, .fd = -1, .reduced = reduced, .err = err};
+	struct jp_perfdata_summary summary;
+	struct jp_error detail = {""};
+	struct stat st;
+	int ret;
+
+	reducing.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (reducing.fd < 0 || fstat(reducing.fd, &st))
+		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	ret = jp_perfdata_read(path, visit, &reducing, &summary, &detail);
+	if (ret && !reducing.failed)
+		ret = jp_fail(err, -ret, "%s", detail.text);
+	if (!ret && (summary.pipe || summary.compressed))
+		ret = jp_fail(err, EINVAL,
+			      "%s: %s; what it tells of the machine cannot be taken out of it",
+			      path, summary.pipe ? "a pipe stream" : "compressed data");
+	if (!ret)
+		ret = reduce_features(&reducing, (uint64_t)st.st_size);
+	if (close(reducing.fd) && !ret)
+		ret = jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	return ret;
+}
+
+void jp_reduced_free(struct jp_reduced *reduced)
+{
+	jp_word_set_free(&reduced->processes);
+	jp_word_set_free(&reduced->paths);
+	jp_word_set_free(&reduced->variables);
+	jp_word_set_free(&reduced->commands);
+}

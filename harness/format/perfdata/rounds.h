@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_PERFDATA_ROUNDS_H
+#define JP_PERFDATA_ROUNDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/format/perfdata/format.h"
+#include "harness/format/perfdata/source.h"
+
+/*
+ * Puts records into the order of time by perf's own rule. Rings are drained one after the other;
+ * FINISHED_ROUND says that each was drained once. What a round holds may be older than what an
+ * earlier ring of the same round gave, but not older than the newest record of the round before:
+ * up to that time everything can be given out. Equal times keep the order of the file.
+ */
+struct jp_pending {
+	uint64_t time;
+	const struct jp_perf_record *record;
+	struct jp_chunk *chunk; /* that holds it, one reference is ours; NULL: the mapped file */
+	uint64_t at : 48, attr : 16;
+};
+
+struct jp_perf_rounds {
+	struct jp_pending *pending, *due, *spare;
+	size_t nr_pending, pending_room, due_room;
+	uint64_t limit;  /* highest time up to the round before */
+	uint64_t newest; /* highest time so far */
+	/* Gives out one record; anything but 0 stops. */
+	int (*deliver)(void *context, const struct jp_pending *pending);
+	void *context;
+};
+
+/* Takes one record in. 0 or -ENOMEM. */
+int jp_rounds_add(struct jp_perf_rounds *rounds, const struct jp_pending *pending);
+/* FINISHED_ROUND. Returns what deliver() stopped with, or -ENOMEM. */
+int jp_rounds_finish(struct jp_perf_rounds *rounds);
+/* The end of the data: gives out all. */
+int jp_rounds_end(struct jp_perf_rounds *rounds);
+/* Offset of the first byte of the file that a pending record needs, else @at. */
+uint64_t jp_rounds_oldest(const struct jp_perf_rounds *rounds, uint64_t at);
+void jp_rounds_free(struct jp_perf_rounds *rounds);
+
+#endif

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/perfdata/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22 /* 5.14 */
+#endif
+
+enum { CHUNK = 1 << 20, WINDOW = 2 << 20 };
+
+struct jp_chunk *jp_chunk_new(size_t room)
+{
+	struct jp_chunk *chunk = malloc(sizeof(*chunk));
+
+	if (!chunk)
+		return NULL;
+	*chunk = (struct jp_chunk){.refs = 1, .room = room, .bytes = malloc(room)};
+	if (room && !chunk->bytes) {
+		free(chunk);
+		return NULL;
+	}
+	return chunk;
+}
+
+void jp_chunk_put(struct jp_chunk *chunk)
+{
+	if (!chunk || --chunk->refs)
+		return;
+	free(chunk->bytes);
+	free(chunk);
+}
+
+static int map_file(struct jp_perf_source *source, uint64_t size, struct jp_error *err)
+{
+	void *map;
+
+	source->size = source->end = size;
+	if (!size)
+		return jp_fail(err, EINVAL,
+			       "%s: offset 0: expected a perf.data header, found an "
+			       "empty file",
+			       source->name);
+	map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, source->fd, 0);
+	if (map == MAP_FAILED)
+		return jp_fail(err, errno, "%s: cannot map %llu bytes: %s", source->name,
+			       (unsigned long long)size, strerror(errno));
+	madvise(map, size, MADV_SEQUENTIAL);
+	source->map = map;
+	return 0;
+}
+
+int jp_source_open(struct jp_perf_source *source, const char *path, struct jp_error *err)
+{
+	bool standard = strcmp(path, "-") == 0;
+	struct stat st;
+	int ret;
+
+	*source = (struct jp_perf_source){
+		.name = standard ? "(standard input)" : path,
+		.fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC),
+		.close_fd = !standard,
+		.size = UINT64_MAX,
+		.end = UINT64_MAX,
+	};
+	if (source->fd < 0 || fstat(source->fd, &st)) {
+		ret = jp_fail(err, errno, "%s: %s", source->name, strerror(errno));
+		jp_source_close(source);
+		return ret;
+	}
+	if (S_ISDIR(st.st_mode))
+		ret = jp_fail(err, EISDIR,
+			      "%s: expected a file; a directory as perf record --threads "
+			      "writes cannot be read",
+			      source->name);
+	else if (S_ISREG(st.st_mode) && lseek(source->fd, 0, SEEK_CUR) == 0)
+		ret = map_file(source, st.st_size, err);
+	else
+		ret = 0;
+	if (ret)
+		jp_source_close(source);
+	return ret;
+}
+
+void jp_source_close(struct jp_perf_source *source)
+{
+	if (source->map)
+		munmap((void *)source->map, source->size);
+	if (source->close_fd && source->fd >= 0)
+		close(source->fd);
+	jp_chunk_put(source->chunk);
+	*source = (struct jp_perf_source){.fd = -1};
+}
+
+/* One call for many pages is cheaper than a fault for each. */
+static void populate(struct jp_perf_source *source, uint64_t to)
+{
+	while (source->populated < to) {
+		uint64_t size = source->size - source->populated;
+
+		if (size > WINDOW)
+			size = WINDOW;
+		/* It only saves time; an old kernel refuses it. */
+		madvise((void *)(source->map + source->populated), size, MADV_POPULATE_READ);
+		source->populated += size;
+	}
+}
+
+/* Makes room for @size bytes from @chunk_at on, in a new chunk where the old one has none. */
+static int chunk_room(struct jp_perf_source *source, size_t size)
+{
+	struct jp_chunk *old = source->chunk, *chunk;
+	size_t kept = old ? old->used - source->chunk_at : 0;
+
+	if (old && old->room - source->chunk_at >= size)
+		return 0;
+	chunk = jp_chunk_new(size > CHUNK ? size : CHUNK);
+	if (!chunk)
+		return -ENOMEM;
+	if (kept)
+		memcpy(chunk->bytes, old->bytes + source->chunk_at, kept);
+	chunk->used = kept;
+	source->chunk = chunk;
+	source->chunk_at = 0;
+	jp_chunk_put(old);
+	return 0;
+}
+
+const unsigned char *jp_source_peek(struct jp_perf_source *source, size_t size, size_t *have,
+				    struct jp_error *err)
+{
+	struct jp_chunk *chunk;
+
+	if (source->map) {
+		uint64_t left = source->end - source->at;
+
+		*have = size < left ? size : left;
+		if (source->at + *have > source->populated)
+			populate(source, source->at + *have);
+		return source->map + source->at;
+	}
+	if (chunk_room(source, size)) {
+		jp_fail(err, ENOMEM, "%s: no memory", source->name);
+		return NULL;
+	}
+	chunk = source->chunk;
+	while (chunk->used - source->chunk_at < size) {
+		ssize_t got =
+			read(source->fd, chunk->bytes + chunk->used, chunk->room - chunk->used);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0) {
+			jp_fail(err, errno, "%s: offset %llu: %s", source->name,
+				(unsigned long long)source->at, strerror(errno));
+			return NULL;
+		}
+		if (!got)
+			break;
+		chunk->used += got;
+	}
+	*have = chunk->used - source->chunk_at;
+	if (*have > size)
+		*have = size;
+	return chunk->bytes + source->chunk_at;
+}
+
+void jp_source_advance(struct jp_perf_source *source, size_t size)
+{
+	source->at += size;
+	if (!source->map)
+		source->chunk_at += size;
+}
+
+int jp_source_skip(struct jp_perf_source *source, uint64_t size, uint64_t *skipped,
+		   struct jp_error *err)
+{
+	for (*skipped = 0; *skipped < size;) {
+		size_t step = size - *skipped < CHUNK ? size - *skipped : CHUNK, have;
+
+		if (source->map) { /* without touching the pages */
+			uint64_t left = source->end - source->at;
+
+			*skipped = size < left ? size : left;
+			source->at += *skipped;
+			if (source->populated < source->at)
+				source->populated = source->at & ~UINT64_C(0xfff);
+			return 0;
+		}
+		if (!jp_source_peek(source, step, &have, err))
+			return -EIO;
+		if (!have)
+			return 0;
+		jp_source_advance(source, have);
+		*skipped += have;
+	}
+	return 0;
+}
+
+void jp_source_drop(struct jp_perf_source *source, uint64_t before)
+{
+	before &= ~((uint64_t)WINDOW - 1);
+	if (!source->map || before <= source->dropped)
+		return;
+	madvise((void *)(source->map + source->dropped), before - source->dropped, MADV_DONTNEED);
+	source->dropped = before;
+}

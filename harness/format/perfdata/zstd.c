@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/perfdata/zstd.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#ifdef JP_HAVE_ZSTD
+#include <zstd.h>
+
+struct jp_zstd {
+	ZSTD_DStream *stream;
+};
+
+struct jp_zstd *jp_zstd_new(struct jp_error *err)
+{
+	struct jp_zstd *zstd = malloc(sizeof(*zstd));
+
+	if (zstd) {
+		zstd->stream = ZSTD_createDStream();
+		if (zstd->stream && !ZSTD_isError(ZSTD_initDStream(zstd->stream)))
+			return zstd;
+	}
+	jp_zstd_free(zstd);
+	jp_fail(err, ENOMEM, "no memory to decompress with libzstd");
+	return NULL;
+}
+
+void jp_zstd_free(struct jp_zstd *zstd)
+{
+	if (!zstd)
+		return;
+	ZSTD_freeDStream(zstd->stream);
+	free(zstd);
+}
+
+static int grow(unsigned char **out, size_t *room, size_t limit, struct jp_error *err)
+{
+	size_t more = *room < ZSTD_DStreamOutSize() ? ZSTD_DStreamOutSize() : *room * 2;
+	unsigned char *moved;
+
+	if (*room >= limit)
+		return jp_fail(err, E2BIG, "compressed data that unpacks to more than %zu bytes",
+			       limit);
+	if (more > limit)
+		more = limit;
+	moved = realloc(*out, more);
+	if (!moved)
+		return jp_fail(err, ENOMEM, "no memory for %zu bytes of unpacked data", more);
+	*out = moved;
+	*room = more;
+	return 0;
+}
+
+int jp_zstd_more(struct jp_zstd *zstd, const void *in, size_t size, unsigned char **out,
+		 size_t *room, size_t *used, size_t limit, struct jp_error *err)
+{
+	ZSTD_inBuffer input = {in, size, 0};
+
+	for (;;) {
+		ZSTD_outBuffer output = {*out, *room, *used};
+		size_t hint;
+
+		if (*used == *room) {
+			int ret = grow(out, room, limit, err);
+
+			if (ret)
+				return ret;
+			continue;
+		}
+		hint = ZSTD_decompressStream(zstd->stream, &output, &input);
+		if (ZSTD_isError(hint))
+			return jp_fail(err, EINVAL, "zstd: %s", ZSTD_getErrorName(hint));
+		*used = output.pos;
+		/* A full output may leave something inside; a part-filled one does not. */
+		if (input.pos == input.size && output.pos < output.size)
+			return 0;
+	}
+}
+
+#else
+
+struct jp_zstd *jp_zstd_new(struct jp_error *err)
+{
+	jp_fail(err, ENOTSUP, "data compressed with zstd, and this jitproof was built without it");
+	return NULL;
+}
+
+void jp_zstd_free(struct jp_zstd *zstd)
+{
+}
+
+int jp_zstd_more(struct jp_zstd *zstd, const void *in, size_t size, unsigned char **out,
+		 size_t *room, size_t *used, size_t limit, struct jp_error *err)
+{
+	return jp_fail(err, ENOTSUP, "built without libzstd");
+}
+
+#endif

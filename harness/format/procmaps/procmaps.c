@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/procmaps/procmaps.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/format/truth/format.h"
+
+struct cursor {
+	const char *at, *end; /* within one line */
+};
+
+static bool number(struct cursor *line, unsigned int base, uint64_t max, uint64_t *value)
+{
+	const char *start = line->at;
+
+	for (*value = 0; line->at < line->end; line->at++) {
+		unsigned int digit = 99;
+
+		if (*line->at >= '0' && *line->at <= '9')
+			digit = *line->at - '0';
+		else if (*line->at >= 'a' && *line->at <= 'f')
+			digit = *line->at - 'a' + 10;
+		if (digit >= base)
+			break;
+		if (*value > (max - digit) / base)
+			return false;
+		*value = *value * base + digit;
+	}
+	return line->at > start;
+}
+
+static bool literal(struct cursor *line, char c)
+{
+	return line->at < line->end && *line->at++ == c;
+}
+
+/* One of "@set-", the position in maps of one permission. */
+static bool permission(struct cursor *line, char set, uint8_t bit, uint8_t *prot)
+{
+	if (line->at == line->end || (*line->at != set && *line->at != '-'))
+		return false;
+	if (*line->at++ == set)
+		*prot |= bit;
+	return true;
+}
+
+/* The kernel writes a newline in a name as \012 and nothing else so (seq_file's escape is "\n"). */
+static char *decode_name(char *out, const struct cursor *line)
+{
+	for (const char *s = line->at; s < line->end; s++) {
+		if (line->end - s >= 4 && memcmp(s, "\\012", 4) == 0) {
+			*out++ = '\n';
+			s += 3;
+		} else {
+			*out++ = *s;
+		}
+	}
+	*out++ = '\0';
+	return out;
+}
+
+/* What was expected where @line stands now, or NULL. The name remains in @line. */
+static const char *parse_line(struct cursor *line, struct jp_procmap *map)
+{
+	uint64_t maj, min;
+
+	if (!number(line, 16, UINT64_MAX, &map->start) || !literal(line, '-') ||
+	    !number(line, 16, UINT64_MAX, &map->end) || !literal(line, ' '))
+		return "START-END in hexadecimal";
+	if (map->start >= map->end)
+		return "a start below the end";
+	map->prot = 0;
+	if (!permission(line, 'r', JP_PROT_READ, &map->prot) ||
+	    !permission(line, 'w', JP_PROT_WRITE, &map->prot) ||
+	    !permission(line, 'x', JP_PROT_EXEC, &map->prot) || line->at == line->end ||
+	    (*line->at != 's' && *line->at != 'p'))
+		return "permissions such as r-xp";
+	map->shared = *line->at++;
+	if (!literal(line, ' ') || !number(line, 16, UINT64_MAX, &map->offset) ||
+	    !literal(line, ' '))
+		return "an offset in hexadecimal";
+	if (!number(line, 16, UINT32_MAX, &maj) || !literal(line, ':') ||
+	    !number(line, 16, UINT32_MAX, &min) || !literal(line, ' '))
+		return "a device MAJOR:MINOR in hexadecimal";
+	map->maj = maj;
+	map->min = min;
+	if (!number(line, 10, UINT64_MAX, &map->ino))
+		return "an inode number";
+	if (line->at < line->end && !literal(line, ' '))
+		return "a blank after the inode number";
+	/* The name is aligned with blanks; its own first character is '/' or '['. */
+	while (line->at < line->end && *line->at == ' ')
+		line->at++;
+	if (memchr(line->at, '\0', line->end - line->at))
+		return "a name without NUL";
+	return NULL;
+}
+
+int jp_procmaps_parse(const char *text, size_t size, struct jp_procmap **maps, size_t *count,
+		      struct jp_error *err)
+{
+	const char *end = text + size;
+	size_t lines = 0, line_number = 0;
+	struct jp_procmap *all;
+	char *names;
+
+	for (const char *s = text; s < end; lines++) {
+		const char *newline = memchr(s, '\n', end - s);
+
+		if (!newline)
+			return jp_fail(err, EINVAL,
+				       "maps line %zu: expected a newline at its end (cut off?)",
+				       lines + 1);
+		s = newline + 1;
+	}
+	/* A name with its NUL is never longer than its line with the newline. */
+	all = malloc(lines * sizeof(*all) + size + 1);
+	if (!all)
+		return jp_fail(err, ENOMEM, "no memory for %zu lines of maps", lines);
+	names = (char *)(all + lines);
+	for (const char *s = text; s < end; line_number++) {
+		struct cursor line = {s, memchr(s, '\n', end - s)};
+		const char *expected = parse_line(&line, &all[line_number]);
+
+		if (expected) {
+			int column = line.at - s + 1;
+
+			free(all);
+			return jp_fail(err, EINVAL, "maps line %zu, column %d: expected %s",
+				       line_number + 1, column, expected);
+		}
+		all[line_number].name = names;
+		names = decode_name(names, &line);
+		s = line.end + 1;
+	}
+	*maps = all;
+	*count = lines;
+	return 0;
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/rundir/intervals.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The numbers of a line, @count of them, each after one blank; what follows them in *@rest. */
+static bool take_numbers(const char *text, uint64_t *numbers, size_t count, const char **rest)
+{
+	for (size_t i = 0; i < count; i++) {
+		char *end;
+
+		if (text[0] != ' ' || text[1] < '0' || text[1] > '9')
+			return false;
+		errno = 0;
+		numbers[i] = strtoull(text + 1, &end, 10);
+		if (errno)
+			return false;
+		text = end;
+	}
+	*rest = text;
+	return true;
+}
+
+static bool add_process(struct jp_intervals *intervals, const char *text)
+{
+	struct jp_announced *bigger, *process;
+	uint64_t numbers[3];
+	const char *rest;
+
+	if (!take_numbers(text, numbers, 3, &rest) || *rest != ' ' || !rest[1] ||
+	    strlen(rest + 1) >= sizeof(process->comm) || !numbers[0] || numbers[0] > INT32_MAX ||
+	    numbers[1] > numbers[2])
+		return false;
+	if (intervals->nr_processes &&
+	    numbers[1] < intervals->processes[intervals->nr_processes - 1].answered)
+		return false;
+	bigger = realloc(intervals->processes, (intervals->nr_processes + 1) * sizeof(*bigger));
+	if (!bigger)
+		return false;
+	intervals->processes = bigger;
+	process = &bigger[intervals->nr_processes++];
+	*process = (struct jp_announced){
+		.pid = (uint32_t)numbers[0], .asked = numbers[1], .answered = numbers[2]};
+	strcpy(process->comm, rest + 1);
+	return true;
+}
+
+static bool add_interval(struct jp_intervals *intervals, const char *text)
+{
+	const struct jp_announced *process =
+		intervals->nr_processes ? &intervals->processes[intervals->nr_processes - 1] : NULL;
+	struct jp_interval *bigger;
+	uint64_t numbers[5], before;
+	const char *rest;
+
+	if (!take_numbers(text, numbers, 5, &rest) || *rest || !process ||
+	    numbers[0] != process->pid)
+		return false;
+	before = process->answered;
+	if (intervals->nr_intervals &&
+	    intervals->intervals[intervals->nr_intervals - 1].disabled > before)
+		before = intervals->intervals[intervals->nr_intervals - 1].disabled;
+	for (int i = 1; i < 5; i++) {
+		if (numbers[i] < before)
+			return false;
+		before = numbers[i];
+	}
+	bigger = realloc(intervals->intervals, (intervals->nr_intervals + 1) * sizeof(*bigger));
+	if (!bigger)
+		return false;
+	intervals->intervals = bigger;
+	bigger[intervals->nr_intervals++] =
+		(struct jp_interval){.process = (uint32_t)(process - intervals->processes),
+				     .pid = process->pid,
+				     .enabling = numbers[1],
+				     .enabled = numbers[2],
+				     .disabling = numbers[3],
+				     .disabled = numbers[4]};
+	return true;
+}
+
+static bool take_gate(struct jp_intervals *intervals, const char *text)
+{
+	static const char *const gates[] = {"none", "backfill", "sideband"};
+
+	for (size_t i = 0; i < sizeof(gates) / sizeof(gates[0]); i++)
+		if (strcmp(text, gates[i]) == 0)
+			strcpy(intervals->gate, gates[i]);
+	return *intervals->gate;
+}
+
+int jp_intervals_parse(struct jp_intervals *intervals, const char *name, char *text,
+		       struct jp_error *err)
+{
+	unsigned int number = 0;
+
+	memset(intervals, 0, sizeof(*intervals));
+	for (char *next, *line = text; line && *line; line = next) {
+		bool good;
+
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		number++;
+		if (number == 1)
+			good = strncmp(line, "gate ", 5) == 0 && take_gate(intervals, line + 5);
+		else if (strncmp(line, "process ", 8) == 0)
+			good = add_process(intervals, line + 7);
+		else
+			good = strncmp(line, "interval ", 9) == 0 &&
+			       add_interval(intervals, line + 8);
+		if (!good) {
+			jp_intervals_free(intervals);
+			return jp_fail(
+				err, EINVAL,
+				"%s:%u: expected \"gate none|backfill|sideband\", then "
+				"\"process PID ASKED ANSWERED COMM\" and \"interval PID "
+				"ENABLING ENABLED DISABLING DISABLED\" in the order of time, "
+				"found \"%.80s\"",
+				name, number, line);
+		}
+	}
+	if (*intervals->gate)
+		return 0;
+	return jp_fail(err, EINVAL, "%s: expected a line \"gate none|backfill|sideband\"", name);
+}
+
+void jp_intervals_free(struct jp_intervals *intervals)
+{
+	free(intervals->processes);
+	free(intervals->intervals);
+	memset(intervals, 0, sizeof(*intervals));
+}
+
+const struct jp_interval *jp_intervals_at(const struct jp_intervals *intervals, uint64_t time,
+					  uint64_t slack)
+{
+	size_t low = 0, high = intervals->nr_intervals;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const struct jp_interval *interval = &intervals->intervals[middle];
+
+		if (time > interval->disabled && time - interval->disabled > slack)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == intervals->nr_intervals || (intervals->intervals[low].enabling > time &&
+					       intervals->intervals[low].enabling - time > slack))
+		return NULL;
+	return &intervals->intervals[low];
+}
+
+const struct jp_announced *jp_intervals_process(const struct jp_intervals *intervals, uint32_t pid,
+						uint64_t time)
+{
+	const struct jp_announced *found = NULL;
+
+	for (size_t i = 0; i < intervals->nr_processes; i++) {
+		const struct jp_announced *process = &intervals->processes[i];
+
+		if (process->pid == pid && (!found || process->asked <= time))
+			found = process;
+	}
+	return found;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_TRUTH_FORMAT_H
+#define JP_TRUTH_FORMAT_H
+
+#include <stdint.h>
+
+/*
+ * The truth file (docs/truth-format.md): one page of header, then records of 64 bytes, all in host
+ * byte order. Many processes map it shared and append without locks: a writer takes slots with one
+ * atomic add on @next_slot, fills them, and commits each with its seal, stored last. A slot whose
+ * seal does not match its bytes is torn, and is never believed.
+ */
+#define JP_TRUTH_MAGIC   "JPTRUTH1"
+#define JP_TRUTH_VERSION 2
+#define JP_TRUTH_PAGE    4096
+
+struct jp_truth_header {
+	char magic[8];
+	uint32_t version;
+	uint32_t record_size; /* 64 */
+	uint64_t capacity;    /* slots */
+	uint32_t e_machine;   /* EM_X86_64 ... */
+	uint32_t clockid;     /* CLOCK_MONOTONIC */
+	uint64_t next_slot;   /* atomic; past capacity: records were lost, the case is an ERROR */
+	uint64_t next_id;     /* atomic: of texts, layouts, functions, paths and roots alike */
+};
+
+struct jp_truth_record {
+	uint32_t seal; /* jp_truth_seal() of the other 60 bytes, never 0 */
+	uint16_t type; /* enum jp_truth_type */
+	uint16_t part; /* 0, 1, ... where one fact takes several records */
+	uint32_t pid;  /* as the outside sees them */
+	uint32_t tid;
+	uint64_t before; /* CLOCK_MONOTONIC ns: the act lies in [before, after] */
+	uint64_t after;
+	uint64_t a[4];
+};
+
+/* What a[0..3] hold. "id" is from next_id; ids are never reused. */
+enum jp_truth_type {
+	JP_TRUTH_PROCESS_START = 1, /* parent pid, enum jp_truth_how */
+	JP_TRUTH_PROCESS_EXIT,      /* - */
+	JP_TRUTH_THREAD_START,      /* - */
+	JP_TRUTH_THREAD_EXIT,       /* - */
+	JP_TRUTH_MAP,       /* addr, len, prot | backing << 8 | name's text id << 32, file offset */
+	JP_TRUTH_PROTECT,   /* addr, len, prot */
+	JP_TRUTH_REMAP,     /* old addr, old len, new addr, new len */
+	JP_TRUTH_UNMAP,     /* addr, len */
+	JP_TRUTH_TEXT,      /* id | total bytes << 32, then 24 bytes a part */
+	JP_TRUTH_LAYOUT,    /* id | instructions << 32, then two struct jp_truth_insn a part */
+	JP_TRUTH_CODE_LOAD, /* addr, size, layout id | name's text id << 32,
+			     * function id | frames id << 32 */
+	JP_TRUTH_CODE_MOVE, /* function id, new addr */
+	JP_TRUTH_CODE_UNLOAD, /* function id */
+	JP_TRUTH_PATH,  /* id | depth << 32, then six u32 function ids a part, outermost first */
+	JP_TRUTH_ROOT,  /* id | method << 32 | frames << 40, then three addresses a part */
+	JP_TRUTH_ENTER, /* path id | JP_ENTER_* << 32, entry sp, entry bp, chain root id | dump root
+			   id << 32 */
+	JP_TRUTH_LEAVE, /* path id, JP_LEAVE_*, ip, sp of the interrupted instruction */
+	JP_TRUTH_MARK,  /* text id, value */
+	JP_TRUTH_WAIT,  /* address: there the thread stood while it was not executable */
+	JP_TRUTH_FILE,  /* addr, len, inode, "BUILDID PATH"'s text id | major << 52 | minor << 32 */
+	JP_TRUTH_FRAMES, /* id | enum jp_said << 32, word, detour's root id, JP_FRAMES_* */
+	JP_TRUTH_TYPES
+};
+
+enum jp_truth_how {
+	JP_HOW_LAUNCH,
+	JP_HOW_FORK,
+	JP_HOW_VFORK, /* runs nothing but an exec */
+	JP_HOW_EXEC,
+	JP_HOW_SHARE, /* clone(CLONE_VM): goes on in the parent's own address space */
+	JP_HOWS
+};
+enum jp_prot { JP_PROT_READ = 1, JP_PROT_WRITE = 2, JP_PROT_EXEC = 4 };
+enum jp_backing {
+	JP_BACKING_ANON,
+	JP_BACKING_MEMFD,
+	JP_BACKING_ZERO,
+	JP_BACKING_SHM,
+	JP_BACKING_SYSV,
+	JP_BACKING_HUGETLB,
+	JP_BACKING_HEAP,
+	JP_BACKING_FILE,
+};
+/* The ways in which a stack is walked, everywhere in this project (harness/model/unwind/methods.h).
+ * The truth holds native stacks as the first two see them, by frame pointers and by call frame
+ * information; the others follow the one or the other. */
+enum jp_method {
+	JP_CHAIN, /* the kernel's callchain */
+	JP_DUMP,  /* the dumped stack: call frame information, else frame pointers */
+	JP_ROOTS,
+	JP_DUMP_FP = JP_ROOTS, /* the dumped stack by frame pointers alone */
+	JP_DUMP_CFI,           /* the dumped stack by call frame information alone */
+	JP_METHODS
+};
+
+/*
+ * The frame of a function when its instruction at @offset is about to execute. S is the stack
+ * pointer at the function's first instruction. On x86-64 the return address stands at S.
+ *	sp = ((S - pre) & -(1 << align)) - post
+ * bp: JP_BP_CALLER, still the caller's; JP_BP_OWN, S - 8: there stands the caller's, above it the
+ * return address; JP_BP_OTHER, no frame: the function uses it for something else, and keeps the
+ * caller's at S - 8.
+ */
+struct jp_truth_insn {
+	uint16_t offset;
+	uint8_t bp;
+	uint8_t align;
+	uint32_t pre;
+	uint32_t post;
+};
+enum jp_bp { JP_BP_CALLER, JP_BP_OWN, JP_BP_OTHER, JP_BPS };
+/* Added to @bp in the file: the call of the next function of a path returns to this instruction. */
+#define JP_INSN_RETURN 0x80
+/* The same: this instruction jumps to the next function of the path, whose S is this sp; nothing of
+ * this function is left on the stack then. */
+#define JP_INSN_TAIL 0x40
+/* The same: what call frame information is there takes the function's `word` for its return address
+ * here, leaves bp as it is, and the stack pointer somewhere above. */
+#define JP_INSN_MISLED 0x20
+enum {
+	JP_LEAVE_CHANGED = 1,     /* the native frames above changed during the stay */
+	JP_LEAVE_INTERRUPTED = 2, /* a signal's handler runs now, on top of it */
+};
+enum {
+	JP_ENTER_APART = 1, /* what called it is on another stack */
+	JP_ENTER_OVER = 2, /* from the handler over the thread's last stay that was interrupted: the
+			    * dump's root ends there */
+};
+/* Of FRAMES: somebody else's code. Its layout was measured and may lack instructions, and others
+ * run it outside of any path. */
+#define JP_FRAMES_FOREIGN 1
+/* What is said of a function's frames, for those who look in its file. */
+enum jp_said {
+	JP_SAID_NOTHING, /* there is no file */
+	JP_SAID_RIGHT,   /* call frame information, right but where JP_INSN_MISLED is */
+	JP_SAID_NONE,    /* a file without call frame information for it */
+	JP_SAIDS
+};
+
+_Static_assert(sizeof(struct jp_truth_record) == 64, "one cache line");
+_Static_assert(sizeof(struct jp_truth_insn) == 12, "two a record");
+
+/* Seal of the bytes after the seal itself. */
+uint32_t jp_truth_seal(const struct jp_truth_record *record);
+
+#endif

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/truth/write.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#define OWN_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define OWN_MACHINE EM_AARCH64
+#else
+#define OWN_MACHINE EM_NONE
+#endif
+
+static struct jp_truth_header *header;
+static struct jp_truth_record *slots;
+/* getpid() is a system call: cached, and forgotten in forked children. */
+static __thread uint32_t own_pid, own_tid;
+static int outside_proc = -1;
+
+_Static_assert(sizeof(_Atomic uint64_t) == 8 && ATOMIC_LONG_LOCK_FREE == 2,
+	       "the counters are shared between processes");
+
+uint64_t jp_truth_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * UINT64_C(1000000000) + now.tv_nsec;
+}
+
+void jp_truth_new_task(void)
+{
+	own_pid = 0;
+	own_tid = 0;
+}
+
+static uint64_t take(uint64_t *counter, uint64_t count)
+{
+	return __atomic_fetch_add(counter, count, __ATOMIC_RELAXED);
+}
+
+uint32_t jp_truth_id(void)
+{
+	return header ? take(&header->next_id, 1) : 0;
+}
+
+/*
+ * /proc/thread-self leads to "PID/task/TID" as the namespace of that /proc counts, whoever asks
+ * (proc_thread_self_get_link(), fs/proc/thread_self.c).
+ */
+static int ask_outside(int proc, uint32_t *pid, uint32_t *tid)
+{
+	char text[64];
+	ssize_t length = readlinkat(proc, "thread-self", text, sizeof(text) - 1);
+
+	if (length < 0)
+		return -errno;
+	text[length] = '\0';
+	return sscanf(text, "%" SCNu32 "/task/%" SCNu32, pid, tid) == 2 && *pid && *tid ? 0
+											: -ESRCH;
+}
+
+int jp_truth_outside(int proc)
+{
+	uint32_t pid, tid;
+	int ret = ask_outside(proc, &pid, &tid);
+
+	if (ret)
+		return ret;
+	outside_proc = proc;
+	jp_truth_new_task();
+	return 0;
+}
+
+int jp_truth_outside_proc(void)
+{
+	return outside_proc;
+}
+
+int64_t jp_truth_outside_pid(int pidfd, pid_t pid)
+{
+	char path[64], line[128];
+	int64_t found = -ESRCH;
+	FILE *file;
+	int fd;
+
+	if (outside_proc < 0)
+		return pid;
+	snprintf(path, sizeof(path), "self/fdinfo/%d", pidfd);
+	fd = openat(outside_proc, path, O_RDONLY | O_CLOEXEC);
+	file = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!file) {
+		found = -errno;
+		if (fd >= 0)
+			close(fd);
+		return found;
+	}
+	/* "Pid:" is in the namespace of the /proc that is asked; 0 or -1: gone, or not inside. */
+	while (fgets(line, sizeof(line), file))
+		if (!strncmp(line, "Pid:", 4) && strtol(line + 4, NULL, 10) > 0)
+			found = strtol(line + 4, NULL, 10);
+	fclose(file);
+	return found;
+}
+
+static void who_am_i(void)
+{
+	if (outside_proc >= 0 && !ask_outside(outside_proc, &own_pid, &own_tid))
+		return;
+	own_pid = getpid();
+	own_tid = syscall(SYS_gettid);
+}
+
+/* Fills the slot and commits it with the seal, stored last. */
+static void commit(uint64_t slot, struct jp_truth_record *record)
+{
+	struct jp_truth_record *place = slots + slot;
+
+	if (slot >= header->capacity)
+		return; /* next_slot tells how many were lost */
+	if (!own_tid)
+		who_am_i();
+	if (!record->pid) {
+		record->pid = own_pid;
+		record->tid = own_tid;
+	}
+	memcpy((char *)place + sizeof(place->seal), (char *)record + sizeof(record->seal),
+	       sizeof(*record) - sizeof(record->seal));
+	__atomic_store_n(&place->seal, jp_truth_seal(record), __ATOMIC_RELEASE);
+}
+
+void jp_truth_put(enum jp_truth_type type, uint64_t before, uint64_t after, uint64_t a0,
+		  uint64_t a1, uint64_t a2, uint64_t a3)
+{
+	struct jp_truth_record record = {
+		.type = type, .before = before, .after = after, .a = {a0, a1, a2, a3}};
+
+	if (header)
+		commit(take(&header->next_slot, 1), &record);
+}
+
+void jp_truth_put_of(uint32_t pid, enum jp_truth_type type, uint64_t before, uint64_t after)
+{
+	struct jp_truth_record record = {
+		.type = type, .before = before, .after = after, .pid = pid, .tid = pid};
+
+	if (header)
+		commit(take(&header->next_slot, 1), &record);
+}
+
+/* One fact in several records: 24 bytes of @data a part, as many slots in a row. */
+static uint32_t put_parts(enum jp_truth_type type, const void *data, size_t bytes, uint64_t head)
+{
+	const size_t room = sizeof(((struct jp_truth_record *)0)->a) - sizeof(uint64_t);
+	size_t parts = bytes ? (bytes + room - 1) / room : 1;
+	uint64_t now = jp_truth_now(), slot;
+	uint32_t id;
+
+	if (!header)
+		return 0;
+	id = jp_truth_id();
+	slot = take(&header->next_slot, parts);
+	for (size_t part = 0; part < parts; part++) {
+		struct jp_truth_record record = {.type = type,
+						 .part = part,
+						 .before = now,
+						 .after = now,
+						 .a = {id | head << 32}};
+		size_t from = part * room, length = bytes - from < room ? bytes - from : room;
+
+		if (length)
+			memcpy(&record.a[1], (const char *)data + from, length);
+		commit(slot + part, &record);
+	}
+	return id;
+}
+
+uint32_t jp_truth_text(const char *text)
+{
+	return put_parts(JP_TRUTH_TEXT, text, strlen(text), strlen(text));
+}
+
+uint32_t jp_truth_layout(const struct jp_truth_insn *insns, uint32_t count)
+{
+	return put_parts(JP_TRUTH_LAYOUT, insns, count * sizeof(*insns), count);
+}
+
+uint32_t jp_truth_path(const uint32_t *functions, uint32_t depth)
+{
+	return put_parts(JP_TRUTH_PATH, functions, depth * sizeof(*functions), depth);
+}
+
+uint32_t jp_truth_root(enum jp_method method, const uint64_t *frames, uint32_t count)
+{
+	return put_parts(JP_TRUTH_ROOT, frames, count * sizeof(*frames), method | count << 8);
+}
+
+uint32_t jp_truth_frames(enum jp_said said, uint64_t word, uint32_t detour, uint64_t flags)
+{
+	uint64_t now = jp_truth_now();
+	uint32_t id = jp_truth_id();
+
+	jp_truth_put(JP_TRUTH_FRAMES, now, now, id | (uint64_t)said << 32, word, detour, flags);
+	return id;
+}
+
+static int create(int fd, const char *path, uint64_t count, struct jp_error *err)
+{
+	struct jp_truth_header *fresh;
+	size_t size = JP_TRUTH_PAGE + count * sizeof(struct jp_truth_record);
+
+	if (count > (INT64_MAX - JP_TRUTH_PAGE) / sizeof(struct jp_truth_record) ||
+	    ftruncate(fd, size) < 0)
+		return jp_fail(err, errno ? errno : EFBIG,
+			       "%s: cannot make room for %llu records: %s", path,
+			       (unsigned long long)count, strerror(errno));
+	fresh = mmap(NULL, JP_TRUTH_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (fresh == MAP_FAILED)
+		return jp_fail(err, errno, "%s: mmap: %s", path, strerror(errno));
+	fresh->version = JP_TRUTH_VERSION;
+	fresh->record_size = sizeof(struct jp_truth_record);
+	fresh->capacity = count;
+	fresh->e_machine = OWN_MACHINE;
+	fresh->clockid = CLOCK_MONOTONIC;
+	fresh->next_slot = 0;
+	fresh->next_id = 1; /* 0: none */
+	atomic_thread_fence(memory_order_release);
+	memcpy(fresh->magic, JP_TRUTH_MAGIC, sizeof(fresh->magic));
+	munmap(fresh, JP_TRUTH_PAGE);
+	return 0;
+}
+
+/* Maps the file whose header is complete and fits its size. */
+static int attach(int fd, const char *path, struct jp_error *err)
+{
+	struct jp_truth_header found;
+	struct stat st;
+	ssize_t got = pread(fd, &found, sizeof(found), 0);
+	void *map;
+
+	if (fstat(fd, &st) < 0 || got < 0)
+		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode) || got != sizeof(found) ||
+	    memcmp(found.magic, JP_TRUTH_MAGIC, sizeof(found.magic)) ||
+	    found.version != JP_TRUTH_VERSION ||
+	    found.record_size != sizeof(struct jp_truth_record) || found.e_machine != OWN_MACHINE ||
+	    found.capacity > (uint64_t)st.st_size / sizeof(struct jp_truth_record) ||
+	    JP_TRUTH_PAGE + found.capacity * sizeof(struct jp_truth_record) != (uint64_t)st.st_size)
+		return jp_fail(err, EINVAL,
+			       "%s: offset 0: not the truth of an earlier image of this process "
+			       "(expected %s version %d of this machine, unshortened)",
+			       path, JP_TRUTH_MAGIC, JP_TRUTH_VERSION);
+	map = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
+		return jp_fail(err, errno, "%s: mmap: %s", path, strerror(errno));
+	header = map;
+	slots = (struct jp_truth_record *)((char *)map + JP_TRUTH_PAGE);
+	return 0;
+}
+
+int jp_truth_open(const char *path, uint64_t count, struct jp_error *err)
+{
+	static int watching_forks;
+	int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (count ? O_CREAT | O_EXCL : 0);
+	int fd, ret = 0;
+
+	if (header)
+		return jp_fail(err, EALREADY, "%s: this process has opened its truth already",
+			       path);
+	fd = open(path, flags, 0644);
+	if (fd < 0)
+		return jp_fail(err, errno, "%s: %s%s", path, strerror(errno),
+			       errno == EEXIST ? ": the truth of another run is never added to"
+					       : "");
+	errno = 0;
+	if (count)
+		ret = create(fd, path, count, err);
+	if (!ret)
+		ret = attach(fd, path, err);
+	close(fd);
+	if (!ret && !watching_forks) {
+		pthread_atfork(NULL, NULL, jp_truth_new_task);
+		watching_forks = 1;
+	}
+	return ret;
+}

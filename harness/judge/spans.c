@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/judge/spans.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/model/space/replay_truth.h"
+
+static bool same(const struct jp_span *span, const struct jp_mapping *map)
+{
+	return map->start == span->mapping.start && map->end == span->mapping.end &&
+	       map->pgoff == span->mapping.pgoff && map->name == span->mapping.name &&
+	       map->ino == span->mapping.ino && map->gen == span->mapping.gen;
+}
+
+/* The spans of one process that did not cease yet, by address. */
+struct jp_open_spans {
+	uint32_t pid;
+	size_t *spans; /* indices */
+	size_t count;
+};
+
+static struct jp_open_spans *open_of(struct jp_spans *spans, uint32_t pid)
+{
+	struct jp_open_spans *bigger;
+
+	for (size_t i = spans->nr_open; i-- > 0;)
+		if (spans->open[i].pid == pid)
+			return &spans->open[i];
+	bigger = reallocarray(spans->open, spans->nr_open + 1, sizeof(*bigger));
+	if (!bigger)
+		return NULL;
+	spans->open = bigger;
+	bigger[spans->nr_open] = (struct jp_open_spans){.pid = pid};
+	return &bigger[spans->nr_open++];
+}
+
+static int add(struct jp_spans *spans, const struct jp_span *span)
+{
+	if (spans->count == spans->room) {
+		size_t room = spans->room ? 2 * spans->room : 256;
+		struct jp_span *bigger = reallocarray(spans->spans, room, sizeof(*bigger));
+
+		if (!bigger)
+			return -ENOMEM;
+		spans->spans = bigger;
+		spans->room = room;
+	}
+	spans->spans[spans->count++] = *span;
+	return 0;
+}
+
+static void cease(struct jp_span *span, uint64_t before, uint64_t after)
+{
+	span->close_before = before;
+	span->close_after = after;
+}
+
+/* Closes the spans of @pid that are no more, and opens those that are new. */
+static int follow(struct jp_spans *spans, uint32_t pid, uint64_t before, uint64_t after)
+{
+	struct jp_open_spans *open = open_of(spans, pid);
+	size_t nr_maps, next = 0, nr_now = 0;
+	const struct jp_mapping *maps = jp_replay_mappings(spans->replay, pid, &nr_maps);
+	size_t *now = open ? calloc(nr_maps + 1, sizeof(*now)) : NULL;
+
+	if (!now)
+		return -ENOMEM;
+	/* Both are in the order of addresses. */
+	for (const struct jp_mapping *map = maps; map < maps + nr_maps; map++) {
+		struct jp_span fresh = {.pid = pid,
+					.mapping = *map,
+					.open_before = before,
+					.open_after = after,
+					.close_before = UINT64_MAX,
+					.close_after = UINT64_MAX};
+
+		if (!(map->prot & JP_PROT_EXEC))
+			continue;
+		while (next < open->count &&
+		       spans->spans[open->spans[next]].mapping.start < map->start)
+			cease(&spans->spans[open->spans[next++]], before, after);
+		if (next < open->count && same(&spans->spans[open->spans[next]], map)) {
+			now[nr_now++] = open->spans[next++];
+			continue;
+		}
+		/* One that begins at the same place ceases before the next mapping. */
+		if (add(spans, &fresh)) {
+			free(now);
+			return -ENOMEM;
+		}
+		now[nr_now++] = spans->count - 1;
+	}
+	while (next < open->count)
+		cease(&spans->spans[open->spans[next++]], before, after);
+	free(open->spans);
+	open->spans = now;
+	open->count = nr_now;
+	return 0;
+}
+
+static int by_pid(const void *left, const void *right)
+{
+	const struct jp_span *a = left, *b = right;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	if (a->open_before != b->open_before)
+		return a->open_before < b->open_before ? -1 : 1;
+	return (a->mapping.start > b->mapping.start) - (a->mapping.start < b->mapping.start);
+}
+
+static void sort(struct jp_spans *spans)
+{
+	if (spans->count)
+		qsort(spans->spans, spans->count, sizeof(*spans->spans), by_pid);
+}
+
+/* And of all who have the same address space. */
+static int follow_all(struct jp_spans *spans, uint32_t pid, uint64_t before, uint64_t after)
+{
+	uint32_t one = pid;
+	int failed;
+
+	do {
+		failed = follow(spans, one, before, after);
+		one = jp_replay_sharing(spans->replay, one);
+	} while (!failed && one != pid);
+	return failed;
+}
+
+int jp_spans_of_truth(const struct jp_truth *truth, struct jp_spans *spans)
+{
+	int failed = 0;
+
+	memset(spans, 0, sizeof(*spans));
+	spans->replay = jp_replay_new();
+	if (!spans->replay)
+		return -ENOMEM;
+	for (size_t i = 0; !failed && i < truth->nr_acts; i++) {
+		const struct jp_truth_act *act = &truth->acts[i];
+
+		failed = jp_replay_truth(spans->replay, act);
+		if (!failed && act->type == JP_TRUTH_PROCESS_EXIT)
+			failed = jp_replay_cut(spans->replay, act->pid, 0, UINT64_MAX);
+		/* What ends with its process is never stale: nobody is left to be sampled in it. */
+		if (!failed)
+			failed = follow_all(spans, act->pid, act->before,
+					    act->type == JP_TRUTH_PROCESS_EXIT ? UINT64_MAX
+									       : act->after);
+	}
+	sort(spans);
+	return failed;
+}
+
+static int visit(void *context, const struct jp_event *event)
+{
+	struct jp_spans *spans = context;
+	int failed;
+
+	if (event->type != JP_EVENT_MAP && event->type != JP_EVENT_COMM &&
+	    event->type != JP_EVENT_FORK)
+		return 0;
+	failed = jp_replay_apply(spans->replay, event);
+	return failed ? failed : follow(spans, event->pid, event->time, event->time);
+}
+
+int jp_spans_of_capture(const struct jp_evidence *evidence, enum jp_left_out add_back,
+			struct jp_spans *spans, struct jp_error *err)
+{
+	int failed;
+
+	memset(spans, 0, sizeof(*spans));
+	spans->replay = jp_replay_new();
+	if (!spans->replay)
+		return jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
+	failed = jp_evidence_walk(evidence, add_back, visit, spans, err);
+	sort(spans);
+	return failed;
+}
+
+void jp_spans_free(struct jp_spans *spans)
+{
+	for (size_t i = 0; i < spans->nr_open; i++)
+		free(spans->open[i].spans);
+	free(spans->open);
+	free(spans->spans);
+	jp_replay_free(spans->replay);
+	memset(spans, 0, sizeof(*spans));
+}

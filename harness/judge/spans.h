@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_SPANS_H
+#define JP_SPANS_H
+
+#include "harness/judge/evidence.h"
+#include "harness/model/space/replay.h"
+
+/*
+ * A span: one executable mapping for as long as it was exactly that. The replay of a whole stream
+ * as a list, so that truth and capture can be laid over each other in address and time.
+ */
+struct jp_span {
+	uint32_t pid;
+	struct jp_mapping mapping; /* name and build id live as long as the spans */
+	/* The brackets in which it came to be and ceased (UINT64_MAX: it never did; close_after
+	 * too where it ceased with its process); a capture's are points. */
+	uint64_t open_before, open_after;
+	uint64_t close_before, close_after;
+};
+
+struct jp_spans {
+	struct jp_span *spans; /* by pid, then in the order in which they opened */
+	size_t count, room;
+	struct jp_replay *replay;
+	struct jp_open_spans *open; /* by process, while the stream is walked */
+	size_t nr_open;
+};
+
+/* 0 or -ENOMEM. */
+int jp_spans_of_truth(const struct jp_truth *truth, struct jp_spans *spans);
+/* 0 or -errno with a message. */
+int jp_spans_of_capture(const struct jp_evidence *evidence, enum jp_left_out add_back,
+			struct jp_spans *spans, struct jp_error *err);
+void jp_spans_free(struct jp_spans *spans);
+
+#endif

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stddef.h>
+
+#include "harness/model/machine/machine.h"
+#include "harness/base/registry.h"
+
+/* DWARF's numbers: rbx 3, rbp 6, rsp 7, r12..r15, rip 16. */
+enum { FP = 6, SP = 7, IP = 16 };
+enum { SAVED = 1 << 3 | 1 << FP | 0xf << 12 };
+
+/* A frame is two words: the caller's rbp, and the return address above it. */
+static enum jp_frame_answer frame(struct jp_regs *regs, jp_cfi_load load, void *context)
+{
+	uint64_t fp = regs->r[FP], caller, ip;
+
+	if (regs->known & 1 << FP && !fp)
+		return JP_FRAME_END;
+	if (!(regs->known & 1 << FP) || fp < regs->r[SP] || fp % 8)
+		return JP_FRAME_BAD;
+	if (!load(context, fp, &caller) || !load(context, fp + 8, &ip))
+		return JP_FRAME_BEYOND;
+	regs->r[FP] = caller;
+	regs->r[SP] = fp + 16;
+	regs->r[IP] = ip;
+	regs->known &= SAVED | 1 << SP | 1 << IP;
+	return JP_FRAME_STEPPED;
+}
+
+/* Bytes of an instruction of one byte of code whose operand is @modrm, with @sib behind it. */
+static unsigned length(uint8_t modrm, uint8_t sib)
+{
+	static const uint8_t displacement[4] = {0, 1, 4, 0};
+	unsigned mod = modrm >> 6, rm = modrm & 7, size = 2 + displacement[mod];
+
+	if (mod == 3)
+		return size;
+	if (rm == 4)
+		size += 1 + (mod == 0 && (sib & 7) == 5 ? 4 : 0);
+	return size + (mod == 0 && rm == 5 ? 4 : 0);
+}
+
+static bool after_call(const unsigned char *code, uint64_t at)
+{
+	enum { NEAR = 0xe8, NEAR_SIZE = 5, GROUP5 = 0xff, CALL = 2, MOST = 7 };
+
+	if (at >= NEAR_SIZE && code[at - NEAR_SIZE] == NEAR)
+		return true;
+	for (unsigned size = 2; size <= MOST && size <= at; size++) {
+		const unsigned char *insn = code + at - size;
+
+		if (insn[0] == GROUP5 && (insn[1] >> 3 & 7) == CALL &&
+		    length(insn[1], size > 2 ? insn[2] : 0) == size)
+			return true;
+	}
+	return false;
+}
+
+static const struct jp_machine x86_64 = {
+	.name = "x86-64",
+	.elf = 62, /* EM_X86_64 */
+	.ip = IP,
+	.sp = SP,
+	.pushed = 8,
+	.saved = SAVED,
+	.frame = frame,
+	.after_call = after_call,
+};
+JP_REGISTER(machine, x86_64);

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/model/oracle/place.h"
+
+/* The instruction of @layout at @offset, or NULL: every sample lies on the edge of one. */
+static const struct jp_truth_insn *insn_at(const struct jp_truth_layout *layout, uint64_t offset)
+{
+	uint32_t low = 0, high = layout->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (layout->insns[middle].offset < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < layout->count && layout->insns[low].offset == offset ? &layout->insns[low]
+									  : NULL;
+}
+
+static uint64_t sp_at(const struct jp_truth_insn *insn, uint64_t entry)
+{
+	return ((entry - insn->pre) & -(UINT64_C(1) << insn->align)) - insn->post;
+}
+
+const struct jp_truth_insn *jp_truth_return_insn(const struct jp_truth_code *code)
+{
+	return &code->layout->insns[code->layout->returns];
+}
+
+bool jp_truth_leaves(const struct jp_truth_code *code)
+{
+	return code->layout->tail != UINT32_MAX;
+}
+
+uint64_t jp_truth_next_entry(const struct jp_truth_code *code, uint64_t entry)
+{
+	const struct jp_truth_layout *layout = code->layout;
+
+	return jp_truth_leaves(code) ? sp_at(&layout->insns[layout->tail], entry)
+				     : sp_at(jp_truth_return_insn(code), entry) - 8;
+}
+
+/* The further in, the lower the stack lies: the search ends where it is below @sp. */
+const struct jp_truth_insn *jp_truth_place(const struct jp_truth_stay *stay, uint64_t ip,
+					   uint64_t sp, uint32_t *depth)
+{
+	const struct jp_truth_path *path = stay->path;
+	uint64_t entry = stay->sp;
+
+	for (uint32_t d = 0; d < path->depth; d++) {
+		const struct jp_truth_code *code = path->functions[d];
+
+		if (entry < sp)
+			return NULL;
+		if (ip - code->addr < code->size) {
+			const struct jp_truth_insn *insn = insn_at(code->layout, ip - code->addr);
+
+			if (insn && sp_at(insn, entry) == sp) {
+				*depth = d;
+				return insn;
+			}
+		}
+		if (d + 1 < path->depth)
+			entry = jp_truth_next_entry(code, entry);
+	}
+	return NULL;
+}

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/model/unwind/cfi.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/model/unwind/cfi_rows.h"
+#include "harness/format/elf/elf_file.h"
+#include "harness/model/machine/machine.h"
+
+enum {
+	MAX_OPS = 256, /* operations of one expression */
+	PAGE = 65536,  /* the largest page of any machine: segments are mapped from its start */
+};
+
+struct jp_cfi {
+	const struct jp_machine *machine;
+	struct jp_elf_image image;
+	Elf *elf;
+	Dwarf_CFI *dwarf;
+	struct jp_cfi_rows rows;
+};
+
+/* One DWARF operation in our spelling. False: it is none of those that call frames use. */
+static bool translate(const Dwarf_Op *from, struct jp_cfi_op *to)
+{
+	static const uint8_t plain[256] = {
+		[DW_OP_call_frame_cfa] = JP_OP_CFA,
+		[DW_OP_dup] = JP_OP_DUP,
+		[DW_OP_drop] = JP_OP_DROP,
+		[DW_OP_swap] = JP_OP_SWAP,
+		[DW_OP_rot] = JP_OP_ROT,
+		[DW_OP_abs] = JP_OP_ABS,
+		[DW_OP_neg] = JP_OP_NEG,
+		[DW_OP_not] = JP_OP_NOT,
+		[DW_OP_and] = JP_OP_AND,
+		[DW_OP_or] = JP_OP_OR,
+		[DW_OP_xor] = JP_OP_XOR,
+		[DW_OP_plus] = JP_OP_PLUS,
+		[DW_OP_minus] = JP_OP_MINUS,
+		[DW_OP_mul] = JP_OP_MUL,
+		[DW_OP_div] = JP_OP_DIV,
+		[DW_OP_mod] = JP_OP_MOD,
+		[DW_OP_shl] = JP_OP_SHL,
+		[DW_OP_shr] = JP_OP_SHR,
+		[DW_OP_shra] = JP_OP_SHRA,
+		[DW_OP_eq] = JP_OP_EQ,
+		[DW_OP_ne] = JP_OP_NE,
+		[DW_OP_lt] = JP_OP_LT,
+		[DW_OP_le] = JP_OP_LE,
+		[DW_OP_gt] = JP_OP_GT,
+		[DW_OP_ge] = JP_OP_GE,
+		[DW_OP_skip] = JP_OP_JUMP,
+		[DW_OP_bra] = JP_OP_JUMP_IF,
+	};
+
+	*to = (struct jp_cfi_op){.kind = plain[from->atom], .value = from->number};
+	if (to->kind)
+		return true;
+	switch (from->atom) {
+	case DW_OP_lit0 ... DW_OP_lit31:
+		to->kind = JP_OP_PUSH;
+		to->value = from->atom - DW_OP_lit0;
+		return true;
+	case DW_OP_const1u:
+	case DW_OP_const1s:
+	case DW_OP_const2u:
+	case DW_OP_const2s:
+	case DW_OP_const4u:
+	case DW_OP_const4s:
+	case DW_OP_const8u:
+	case DW_OP_const8s:
+	case DW_OP_constu:
+	case DW_OP_consts:
+		to->kind = JP_OP_PUSH;
+		return true;
+	case DW_OP_breg0 ... DW_OP_breg31:
+		to->kind = JP_OP_REG;
+		to->reg = from->atom - DW_OP_breg0;
+		return true;
+	case DW_OP_bregx:
+		if (from->number >= JP_REGS)
+			return false;
+		to->kind = JP_OP_REG;
+		to->reg = from->number;
+		to->value = from->number2;
+		return true;
+	case DW_OP_over:
+		to->kind = JP_OP_PICK;
+		to->value = 1;
+		return true;
+	case DW_OP_pick:
+		to->kind = JP_OP_PICK;
+		return true;
+	case DW_OP_deref:
+		to->kind = JP_OP_LOAD;
+		to->value = 8;
+		return true;
+	case DW_OP_deref_size:
+		to->kind = JP_OP_LOAD;
+		return from->number >= 1 && from->number <= 8;
+	default:
+		return false;
+	}
+}
+
+/* Byte offsets of jumps become indexes of operations; @where: those of @from's. */
+static bool link_jumps(struct jp_cfi_op *ops, const size_t *where, const Dwarf_Op *from,
+		       size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		/* The operand is two bytes and counts from what follows them. */
+		uint64_t target = from[i].offset + 3 + (int16_t)from[i].number;
+		size_t to;
+
+		if (from[i].atom != DW_OP_skip && from[i].atom != DW_OP_bra)
+			continue;
+		for (to = 0; to < count && from[to].offset != target; to++)
+			;
+		if (to == count && target <= from[count - 1].offset)
+			return false;
+		ops[where[i]].value = where[to];
+	}
+	return true;
+}
+
+/* The index of the expression, or -1: it holds what we do not know. */
+static int32_t add_expression(struct jp_cfi_rows *rows, const Dwarf_Op *from, size_t count)
+{
+	struct jp_cfi_op ops[2 * MAX_OPS];
+	size_t where[MAX_OPS + 1], nr_ops = 0;
+
+	if (count > MAX_OPS)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		where[i] = nr_ops;
+		if (from[i].atom == DW_OP_plus_uconst) {
+			ops[nr_ops++] = (struct jp_cfi_op){JP_OP_PUSH, 0, from[i].number};
+			ops[nr_ops++] = (struct jp_cfi_op){.kind = JP_OP_PLUS};
+		} else if (from[i].atom != DW_OP_nop && !translate(&from[i], &ops[nr_ops++])) {
+			return -1;
+		}
+	}
+	where[count] = nr_ops;
+	if (!link_jumps(ops, where, from, count))
+		return -1;
+	return jp_cfi_rows_add_expression(rows, ops, nr_ops);
+}
+
+static bool is_small(uint64_t number)
+{
+	return (int64_t)number >= INT32_MIN && (int64_t)number <= INT32_MAX;
+}
+
+/* How libdw says where something is, as a rule. @value: @ops give it, not its place. */
+static struct jp_cfi_rule make_rule(struct jp_cfi_rows *rows, const Dwarf_Op *ops, size_t count,
+				    bool value)
+{
+	struct jp_cfi_rule rule = {.kind = value ? JP_RULE_CFA : JP_RULE_AT_CFA};
+	struct jp_cfi_op op;
+
+	if (count == 1 && ops[0].atom == DW_OP_call_frame_cfa)
+		return rule;
+	if (count == 2 && ops[0].atom == DW_OP_call_frame_cfa && ops[1].atom == DW_OP_plus_uconst &&
+	    is_small(ops[1].number)) {
+		rule.offset = ops[1].number;
+		return rule;
+	}
+	if (count == 1 && value && translate(&ops[0], &op) && op.kind == JP_OP_REG &&
+	    is_small(op.value)) {
+		rule.kind = JP_RULE_REG;
+		rule.reg = op.reg;
+		rule.offset = op.value;
+		return rule;
+	}
+	rule.kind = value ? JP_RULE_EXPR : JP_RULE_AT_EXPR;
+	rule.offset = add_expression(rows, ops, count);
+	if (rule.offset < 0)
+		rule.kind = JP_RULE_UNKNOWN;
+	return rule;
+}
+
+static struct jp_cfi_rule register_rule(struct jp_cfi_rows *rows, Dwarf_Frame *frame, int reg)
+{
+	struct jp_cfi_rule rule = {.kind = JP_RULE_UNKNOWN};
+	Dwarf_Op mem[3], *ops = NULL;
+	size_t count = 0;
+
+	if (dwarf_frame_register(frame, reg, mem, &ops, &count))
+		return rule;
+	if (count == 0) { /* libdw: no operations are "same value", or, at @mem, "undefined" */
+		rule.kind = ops == mem ? JP_RULE_LOST : JP_RULE_KEPT;
+	} else if (count == 1 && ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31) {
+		rule.kind = JP_RULE_REG;
+		rule.reg = ops[0].atom - DW_OP_reg0;
+	} else if (count == 1 && ops[0].atom == DW_OP_regx) {
+		if (ops[0].number < JP_REGS) {
+			rule.kind = JP_RULE_REG;
+			rule.reg = ops[0].number;
+		}
+	} else if (count > 1 && ops[count - 1].atom == DW_OP_stack_value) {
+		rule = make_rule(rows, ops, count - 1, true);
+	} else {
+		rule = make_rule(rows, ops, count, false);
+	}
+	return rule;
+}
+
+/* The row of @frame, its rules appended. */
+static void fill(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *row, int return_address,
+		 bool signal)
+{
+	const struct jp_machine *machine = cfi->machine;
+	struct jp_cfi_rows *rows = &cfi->rows;
+	struct jp_cfi_rule rule;
+	Dwarf_Op *ops = NULL;
+	size_t count = 0;
+
+	row->first = rows->nr_rules;
+	if (dwarf_frame_cfa(frame, &ops, &count) || count == 0)
+		return;
+	row->cfa = make_rule(rows, ops, count, true);
+	if (row->cfa.kind == JP_RULE_UNKNOWN || row->cfa.kind == JP_RULE_CFA ||
+	    return_address < 0 || return_address >= JP_REGS)
+		return;
+	/* The way back comes first: without it nothing else matters. */
+	rule = register_rule(rows, frame, return_address);
+	if (rule.kind == JP_RULE_LOST)
+		row->kind = JP_ROW_END;
+	if (rule.kind == JP_RULE_LOST || rule.kind == JP_RULE_UNKNOWN)
+		return;
+	if (rule.kind == JP_RULE_KEPT) {
+		rule.kind = JP_RULE_REG;
+		rule.reg = return_address;
+	}
+	rule.target = machine->ip;
+	if (!jp_cfi_rows_add_rule(rows, rule))
+		return;
+	for (int reg = 0; reg < JP_REGS; reg++) {
+		if (reg == machine->ip)
+			continue;
+		rule = register_rule(rows, frame, reg);
+		/* Where there is no rule, the machine's convention holds; libdw's own idea of it
+		 * has rax in rbx's place (backends/x86_64_cfi.c, elfutils 0.188). */
+		if (rule.kind == JP_RULE_KEPT || rule.kind == JP_RULE_LOST) {
+			if (reg == machine->sp)
+				rule.kind = JP_RULE_CFA;
+			else if (machine->saved & (uint32_t)1 << reg)
+				row->kept |= (uint32_t)1 << reg;
+		}
+		if (reg == machine->sp && rule.kind == JP_RULE_UNKNOWN)
+			return;
+		if (rule.kind >= JP_RULE_LOST)
+			continue;
+		rule.target = reg;
+		if (!jp_cfi_rows_add_rule(rows, rule))
+			return;
+	}
+	row->count = rows->nr_rules - row->first;
+	row->kind = signal ? JP_ROW_SIGNAL : JP_ROW_STEP;
+}
+
+/* Asks libdw once for each address. All addresses of one range share the rules of the range's last
+ * one. (Its first one will not do: libdw's start is too low after DW_CFA_restore_state.) */
+static __attribute__((noinline)) void compile(struct jp_cfi *cfi, uint64_t vaddr,
+					      struct jp_cfi_row *row)
+{
+	Dwarf_Frame *frame = NULL;
+	Dwarf_Addr start, end = 0;
+	bool signal = false;
+	int return_address;
+
+	*row = (struct jp_cfi_row){.vaddr = vaddr, .kind = JP_ROW_NONE};
+	if (!jp_cfi_rows_reserve(&cfi->rows))
+		return;
+	if (dwarf_cfi_addrframe(cfi->dwarf, vaddr, &frame) == 0) {
+		const struct jp_cfi_row *last;
+
+		return_address = dwarf_frame_info(frame, &start, &end, &signal);
+		last = jp_cfi_rows_slot(&cfi->rows, end - 1);
+		if (end > vaddr && last->kind != JP_ROW_EMPTY) {
+			*row = *last;
+		} else {
+			fill(cfi, frame, row, return_address, signal);
+			row->vaddr = end - 1;
+			if (end > vaddr)
+				jp_cfi_rows_put(&cfi->rows, row);
+		}
+		row->vaddr = vaddr;
+		free(frame);
+	}
+	jp_cfi_rows_put(&cfi->rows, row);
+}
+
+enum jp_cfi_answer jp_cfi_step(struct jp_cfi *cfi, uint64_t vaddr, struct jp_regs *regs,
+			       jp_cfi_load load, void *context)
+{
+	const struct jp_cfi_row *row = jp_cfi_rows_slot(&cfi->rows, vaddr);
+	struct jp_cfi_row compiled;
+
+	if (row->kind == JP_ROW_EMPTY) {
+		compile(cfi, vaddr, &compiled);
+		row = &compiled;
+	}
+	return jp_cfi_rows_step(&cfi->rows, row, cfi->machine->sp, regs, load, context);
+}
+
+uint64_t jp_cfi_vaddr(const struct jp_cfi *cfi, uint64_t offset)
+{
+	const struct jp_elf_image *image = &cfi->image;
+
+	for (size_t i = 0; i < image->nr_code; i++) {
+		const struct jp_elf_segment *segment = &image->code[i];
+
+		if (offset >= segment->offset && offset - segment->offset < segment->size)
+			return offset - segment->offset + segment->vaddr;
+	}
+	/* Mappings start and end at pages, segments do not. */
+	for (size_t i = 0; i < image->nr_code; i++) {
+		const struct jp_elf_segment *segment = &image->code[i];
+		uint64_t first = segment->offset & ~(uint64_t)(PAGE - 1);
+
+		if (offset >= first && offset - first < segment->size + PAGE)
+			return offset - segment->offset + segment->vaddr;
+	}
+	return UINT64_MAX;
+}
+
+/* What jp_elf_extract() or jp_elf_wrap() made; *@image is taken over, whatever comes of it. */
+static struct jp_cfi *open_made(struct jp_elf_image *image, struct jp_error *err)
+{
+	struct jp_cfi *cfi = calloc(1, sizeof(*cfi));
+
+	if (!cfi || !jp_cfi_rows_reserve(&cfi->rows)) {
+		free(cfi);
+		jp_elf_image_free(image);
+		jp_fail(err, ENOMEM, "no memory for call frame information");
+		return NULL;
+	}
+	cfi->image = *image;
+	cfi->machine = jp_machine_find(cfi->image.machine);
+	if (!cfi->machine) {
+		jp_fail(err, ENOTSUP, "ELF file of machine %u, which is not built in",
+			cfi->image.machine);
+		goto bad;
+	}
+	cfi->elf = elf_memory((char *)cfi->image.bytes, cfi->image.size);
+	cfi->dwarf = cfi->elf ? dwarf_getcfi_elf(cfi->elf) : NULL;
+	if (!cfi->dwarf) {
+		jp_fail(err, EINVAL, "call frame information: %s", dwarf_errmsg(-1));
+		goto bad;
+	}
+	return cfi;
+bad:
+	jp_cfi_close(cfi);
+	return NULL;
+}
+
+struct jp_cfi *jp_cfi_open(int fd, struct jp_error *err)
+{
+	struct jp_elf_image image;
+
+	return jp_elf_extract(fd, NULL, 0, &image, err) ? NULL : open_made(&image, err);
+}
+
+struct jp_cfi *jp_cfi_open_image(const void *image, size_t size, struct jp_error *err)
+{
+	struct jp_elf_image made;
+
+	return jp_elf_extract(-1, image, size, &made, err) ? NULL : open_made(&made, err);
+}
+
+struct jp_cfi *jp_cfi_open_tables(uint16_t machine, uint64_t vaddr, uint64_t size,
+				  const struct jp_cfi_section *frame,
+				  const struct jp_cfi_section *index, struct jp_error *err)
+{
+	const struct jp_elf_segment code = {vaddr, vaddr, size};
+	struct jp_elf_image image;
+
+	return jp_elf_wrap(machine, &code, frame, index, &image, err) ? NULL
+								      : open_made(&image, err);
+}
+
+void jp_cfi_close(struct jp_cfi *cfi)
+{
+	if (!cfi)
+		return;
+	if (cfi->dwarf)
+		dwarf_cfi_end(cfi->dwarf);
+	elf_end(cfi->elf);
+	jp_cfi_rows_free(&cfi->rows);
+	jp_elf_image_free(&cfi->image);
+	free(cfi);
+}
+
+const struct jp_build_id *jp_cfi_build_id(const struct jp_cfi *cfi)
+{
+	return &cfi->image.id;
+}
+
+const struct jp_machine *jp_cfi_machine(const struct jp_cfi *cfi)
+{
+	return cfi->machine;
+}
+
+size_t jp_cfi_rows(const struct jp_cfi *cfi)
+{
+	return cfi->rows.nr_rows;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_CFI_H
+#define JP_CFI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/base/error.h"
+#include "harness/format/event.h"
+
+struct jp_build_id;
+struct jp_machine;
+
+/*
+ * libdw's one home: call frame information of one ELF file, compiled to rows that are cached by
+ * address, so that a step costs a hash look-up and no parse.
+ */
+struct jp_cfi;
+
+/* From an open file (the whole ELF or jp_elf_save()'s copy). NULL where it has no .eh_frame. */
+struct jp_cfi *jp_cfi_open(int fd, struct jp_error *err);
+/* The same of an ELF image in memory (the vDSO). */
+struct jp_cfi *jp_cfi_open_image(const void *image, size_t size, struct jp_error *err);
+struct jp_cfi_section;
+/* The same of tables that are in no file, for code of @size bytes at @vaddr. @index NULL: none. */
+struct jp_cfi *jp_cfi_open_tables(uint16_t machine, uint64_t vaddr, uint64_t size,
+				  const struct jp_cfi_section *frame,
+				  const struct jp_cfi_section *index, struct jp_error *err);
+void jp_cfi_close(struct jp_cfi *cfi);
+/* The file's build id, size 0 where it has none. */
+const struct jp_build_id *jp_cfi_build_id(const struct jp_cfi *cfi);
+/* The file's machine. */
+const struct jp_machine *jp_cfi_machine(const struct jp_cfi *cfi);
+/* Addresses that have been compiled so far, for measuring. */
+size_t jp_cfi_rows(const struct jp_cfi *cfi);
+/* The virtual address (p_vaddr space) of file offset @offset in an executable segment, or
+ * UINT64_MAX: a mapping's load bias is start - jp_cfi_vaddr(cfi, pgoff). */
+uint64_t jp_cfi_vaddr(const struct jp_cfi *cfi, uint64_t offset);
+
+/* Reads 8 bytes of the walked stack; false where the dump does not hold them. */
+typedef bool (*jp_cfi_load)(void *context, uint64_t addr, uint64_t *value);
+
+enum jp_cfi_answer {
+	JP_CFI_STEPPED, /* regs are the caller's: ip and sp are known */
+	JP_CFI_END,     /* the return address is undefined here: the outermost frame */
+	JP_CFI_NONE,    /* no rule for this address */
+	JP_CFI_STACK,   /* the dump ends before what the rule needs */
+	JP_CFI_SIGNAL,  /* stepped out of a signal's frame: regs are the interrupted ones, and their
+			 * ip  is no return address: look it up as it is, not - 1 */
+};
+/* One step from @regs at @vaddr (already - 1 for a return address). Addresses on the stack and in
+ * @regs are run-time ones. @regs are changed only where the answer is STEPPED or SIGNAL. */
+enum jp_cfi_answer jp_cfi_step(struct jp_cfi *cfi, uint64_t vaddr, struct jp_regs *regs,
+			       jp_cfi_load load, void *context);
+
+#endif

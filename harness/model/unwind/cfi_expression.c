@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/model/unwind/cfi_expression.h"
+
+enum {
+	DEPTH = 32,
+	MAX_STEPS = 512, /* an expression may jump backwards for ever */
+};
+
+struct stack {
+	uint64_t word[DEPTH];
+	unsigned depth;
+};
+
+static bool push(struct stack *stack, uint64_t value)
+{
+	if (stack->depth == DEPTH)
+		return false;
+	stack->word[stack->depth++] = value;
+	return true;
+}
+
+/* @under op @top; false where there is no such operation. */
+static bool binary(uint8_t kind, uint64_t under, uint64_t top, uint64_t *result)
+{
+	int64_t a = under, b = top;
+
+	switch (kind) {
+	case JP_OP_AND:
+		*result = under & top;
+		return true;
+	case JP_OP_OR:
+		*result = under | top;
+		return true;
+	case JP_OP_XOR:
+		*result = under ^ top;
+		return true;
+	case JP_OP_PLUS:
+		*result = under + top;
+		return true;
+	case JP_OP_MINUS:
+		*result = under - top;
+		return true;
+	case JP_OP_MUL:
+		*result = under * top;
+		return true;
+	case JP_OP_DIV:
+		if (b == 0 || (b == -1 && a == INT64_MIN))
+			return false;
+		*result = a / b;
+		return true;
+	case JP_OP_MOD:
+		if (top == 0)
+			return false;
+		*result = under % top;
+		return true;
+	case JP_OP_SHL:
+		*result = top < 64 ? under << top : 0;
+		return true;
+	case JP_OP_SHR:
+		*result = top < 64 ? under >> top : 0;
+		return true;
+	case JP_OP_SHRA:
+		*result = a >> (top < 64 ? top : 63);
+		return true;
+	case JP_OP_EQ:
+		*result = a == b;
+		return true;
+	case JP_OP_NE:
+		*result = a != b;
+		return true;
+	case JP_OP_LT:
+		*result = a < b;
+		return true;
+	case JP_OP_LE:
+		*result = a <= b;
+		return true;
+	case JP_OP_GT:
+		*result = a > b;
+		return true;
+	case JP_OP_GE:
+		*result = a >= b;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Operations that change the stack only. */
+static bool arrange(const struct jp_cfi_op *op, struct stack *stack)
+{
+	uint64_t *top, word;
+
+	if (stack->depth < 1)
+		return false;
+	top = &stack->word[stack->depth - 1];
+	switch (op->kind) {
+	case JP_OP_DUP:
+		return push(stack, *top);
+	case JP_OP_DROP:
+		stack->depth--;
+		return true;
+	case JP_OP_PICK:
+		return op->value < stack->depth && push(stack, *(top - op->value));
+	case JP_OP_SWAP:
+		if (stack->depth < 2)
+			return false;
+		word = top[0];
+		top[0] = top[-1];
+		top[-1] = word;
+		return true;
+	case JP_OP_ROT:
+		if (stack->depth < 3)
+			return false;
+		word = top[0];
+		top[0] = top[-1];
+		top[-1] = top[-2];
+		top[-2] = word;
+		return true;
+	case JP_OP_ABS:
+		*top = (int64_t)*top < 0 ? -*top : *top;
+		return true;
+	case JP_OP_NEG:
+		*top = -*top;
+		return true;
+	case JP_OP_NOT:
+		*top = ~*top;
+		return true;
+	default:
+		if (stack->depth < 2 || !binary(op->kind, top[-1], top[0], &top[-1]))
+			return false;
+		stack->depth--;
+		return true;
+	}
+}
+
+enum jp_cfi_answer jp_cfi_evaluate(const struct jp_cfi_op *ops, size_t count,
+				   const struct jp_regs *regs, uint64_t cfa, jp_cfi_load load,
+				   void *context, uint64_t *result)
+{
+	struct stack stack = {.depth = 0};
+	unsigned steps = 0;
+
+	for (size_t at = 0; at < count; at++) {
+		const struct jp_cfi_op *op = &ops[at];
+		uint64_t *top = stack.depth ? &stack.word[stack.depth - 1] : NULL;
+		bool good;
+
+		if (++steps > MAX_STEPS)
+			return JP_CFI_NONE;
+		switch (op->kind) {
+		case JP_OP_PUSH:
+			good = push(&stack, op->value);
+			break;
+		case JP_OP_REG:
+			good = op->reg < JP_REGS && regs->known & (uint32_t)1 << op->reg &&
+			       push(&stack, regs->r[op->reg] + op->value);
+			break;
+		case JP_OP_CFA:
+			good = push(&stack, cfa);
+			break;
+		case JP_OP_LOAD:
+			good = top != NULL;
+			if (good && !load(context, *top, top))
+				return JP_CFI_STACK;
+			if (good && op->value < 8)
+				*top &= ((uint64_t)1 << 8 * op->value) - 1;
+			break;
+		case JP_OP_JUMP_IF:
+		case JP_OP_JUMP:
+			good = op->kind == JP_OP_JUMP || top;
+			if (good && (op->kind == JP_OP_JUMP || stack.word[--stack.depth]))
+				at = op->value - 1; /* the loop adds it again */
+			break;
+		default:
+			good = arrange(op, &stack);
+			break;
+		}
+		if (!good)
+			return JP_CFI_NONE;
+	}
+	if (!stack.depth)
+		return JP_CFI_NONE;
+	*result = stack.word[stack.depth - 1];
+	return JP_CFI_STEPPED;
+}

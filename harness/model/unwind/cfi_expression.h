@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_CFI_EXPRESSION_H
+#define JP_CFI_EXPRESSION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/model/unwind/cfi.h"
+
+/* DWARF expressions as they occur in call frame information (PLT stubs, signal frames, realigned
+ * stacks), with their many spellings of one thing already made one. */
+enum jp_cfi_op_kind {
+	JP_OP_PUSH, /* @value */
+	JP_OP_REG,  /* register @reg + @value */
+	JP_OP_CFA,
+	JP_OP_DUP,
+	JP_OP_DROP,
+	JP_OP_PICK, /* the @value-th below the top */
+	JP_OP_SWAP,
+	JP_OP_ROT,
+	JP_OP_LOAD, /* @value bytes */
+	JP_OP_ABS,
+	JP_OP_NEG,
+	JP_OP_NOT,
+	JP_OP_AND,
+	JP_OP_OR,
+	JP_OP_XOR,
+	JP_OP_PLUS,
+	JP_OP_MINUS,
+	JP_OP_MUL,
+	JP_OP_DIV,
+	JP_OP_MOD,
+	JP_OP_SHL,
+	JP_OP_SHR,
+	JP_OP_SHRA,
+	JP_OP_EQ,
+	JP_OP_NE,
+	JP_OP_LT,
+	JP_OP_LE,
+	JP_OP_GT,
+	JP_OP_GE,
+	JP_OP_JUMP,    /* to the @value-th operation */
+	JP_OP_JUMP_IF, /* the top is not zero */
+};
+
+struct jp_cfi_op {
+	uint8_t kind;
+	uint8_t reg;
+	uint64_t value;
+};
+
+/* STEPPED: *@result is the top of the stack in the end; NONE: the expression is broken or needs an
+ * unknown register; STACK: it loads what the dump does not hold. */
+enum jp_cfi_answer jp_cfi_evaluate(const struct jp_cfi_op *ops, size_t count,
+				   const struct jp_regs *regs, uint64_t cfa, jp_cfi_load load,
+				   void *context, uint64_t *result);
+
+#endif

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/model/unwind/cfi_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_ROWS = 256 };
+
+bool jp_cfi_rows_reserve(struct jp_cfi_rows *rows)
+{
+	size_t count = rows->rows ? (size_t)1 << (64 - rows->shift) : 0;
+	struct jp_cfi_row *old = rows->rows;
+
+	if (count && (rows->nr_rows + 2) * 2 <= count)
+		return true;
+	rows->rows = calloc(count ? count * 2 : FIRST_ROWS, sizeof(*rows->rows));
+	if (!rows->rows) {
+		rows->rows = old;
+		return false;
+	}
+	rows->shift = count ? rows->shift - 1 : 64 - __builtin_ctz(FIRST_ROWS);
+	for (size_t i = 0; i < count; i++)
+		if (old[i].kind != JP_ROW_EMPTY)
+			*jp_cfi_rows_slot(rows, old[i].vaddr) = old[i];
+	free(old);
+	return true;
+}
+
+void jp_cfi_rows_free(struct jp_cfi_rows *rows)
+{
+	free(rows->rows);
+	free(rows->rules);
+	free(rows->expressions);
+	free(rows->ops);
+}
+
+void jp_cfi_rows_put(struct jp_cfi_rows *rows, const struct jp_cfi_row *row)
+{
+	struct jp_cfi_row *to = jp_cfi_rows_slot(rows, row->vaddr);
+
+	if (to->kind == JP_ROW_EMPTY)
+		rows->nr_rows++;
+	*to = *row;
+}
+
+/* Room for @count elements of @size bytes in *(@array); an index must fit a rule. */
+static bool grow(void *array, size_t *room, size_t count, size_t size)
+{
+	size_t more = *room ? *room : 64;
+	void *old, *bigger;
+
+	if (count <= *room)
+		return true;
+	while (more < count)
+		more *= 2;
+	if (more > INT32_MAX)
+		return false;
+	memcpy(&old, array, sizeof(old));
+	bigger = realloc(old, more * size);
+	if (!bigger)
+		return false;
+	memcpy(array, &bigger, sizeof(bigger));
+	*room = more;
+	return true;
+}
+
+bool jp_cfi_rows_add_rule(struct jp_cfi_rows *rows, struct jp_cfi_rule rule)
+{
+	if (!grow(&rows->rules, &rows->room_rules, rows->nr_rules + 1, sizeof(*rows->rules)))
+		return false;
+	rows->rules[rows->nr_rules++] = rule;
+	return true;
+}
+
+int32_t jp_cfi_rows_add_expression(struct jp_cfi_rows *rows, const struct jp_cfi_op *ops,
+				   size_t count)
+{
+	if (!grow(&rows->ops, &rows->room_ops, rows->nr_ops + count, sizeof(*rows->ops)) ||
+	    !grow(&rows->expressions, &rows->room_expressions, rows->nr_expressions + 1,
+		  sizeof(*rows->expressions)))
+		return -1;
+	if (count)
+		memcpy(&rows->ops[rows->nr_ops], ops, count * sizeof(*ops));
+	rows->expressions[rows->nr_expressions].first = rows->nr_ops;
+	rows->expressions[rows->nr_expressions].count = count;
+	rows->nr_ops += count;
+	return rows->nr_expressions++;
+}
+
+static inline enum jp_cfi_answer apply(const struct jp_cfi_rows *rows,
+				       const struct jp_cfi_rule *rule, const struct jp_regs *regs,
+				       uint64_t cfa, jp_cfi_load load, void *context,
+				       uint64_t *value)
+{
+	enum jp_cfi_answer answer;
+
+	switch (rule->kind) {
+	case JP_RULE_CFA:
+		*value = cfa + (int64_t)rule->offset;
+		return JP_CFI_STEPPED;
+	case JP_RULE_AT_CFA:
+		return load(context, cfa + (int64_t)rule->offset, value) ? JP_CFI_STEPPED
+									 : JP_CFI_STACK;
+	case JP_RULE_REG:
+		if (!(regs->known & (uint32_t)1 << rule->reg))
+			return JP_CFI_NONE;
+		*value = regs->r[rule->reg] + (int64_t)rule->offset;
+		return JP_CFI_STEPPED;
+	case JP_RULE_EXPR:
+	case JP_RULE_AT_EXPR:
+		answer = jp_cfi_evaluate(&rows->ops[rows->expressions[rule->offset].first],
+					 rows->expressions[rule->offset].count, regs, cfa, load,
+					 context, value);
+		if (answer == JP_CFI_STEPPED && rule->kind == JP_RULE_AT_EXPR &&
+		    !load(context, *value, value))
+			return JP_CFI_STACK;
+		return answer;
+	default:
+		return JP_CFI_NONE;
+	}
+}
+
+/*
+ * In epilogues compilers do not say that a register has its old value again: its rule goes on to
+ * name the slot that it was popped from, which lies below sp and so in no dump. (Never the return
+ * address: it would lead back to where the walk is.)
+ */
+static bool is_popped(const struct jp_cfi_rule *rule, const struct jp_regs *regs, uint64_t cfa,
+		      unsigned sp)
+{
+	return rule->kind == JP_RULE_AT_CFA && cfa + (int64_t)rule->offset < regs->r[sp] &&
+	       regs->known & (uint32_t)1 << rule->target;
+}
+
+enum jp_cfi_answer jp_cfi_rows_step(const struct jp_cfi_rows *rows, const struct jp_cfi_row *row,
+				    unsigned sp, struct jp_regs *regs, jp_cfi_load load,
+				    void *context)
+{
+	const struct jp_cfi_rule *rules = &rows->rules[row->first];
+	uint64_t values[JP_REGS + 1], cfa;
+	enum jp_cfi_answer answer;
+	uint32_t good = 0;
+
+	if (row->kind == JP_ROW_END)
+		return JP_CFI_END;
+	if (row->kind != JP_ROW_STEP && row->kind != JP_ROW_SIGNAL)
+		return JP_CFI_NONE;
+	answer = apply(rows, &row->cfa, regs, 0, load, context, &cfa);
+	if (answer != JP_CFI_STEPPED)
+		return answer;
+	/* All values are the callee's view: none is changed before the last is read. A register
+	 * that cannot be had becomes unknown; without the ip there is no step. */
+	for (unsigned i = 0; i < row->count; i++) {
+		answer = apply(rows, &rules[i], regs, cfa, load, context, &values[i]);
+		if (answer == JP_CFI_STACK && i && is_popped(&rules[i], regs, cfa, sp)) {
+			values[i] = regs->r[rules[i].target];
+			answer = JP_CFI_STEPPED;
+		}
+		if (answer == JP_CFI_STEPPED)
+			good |= (uint32_t)1 << rules[i].target;
+		else if (i == 0 || rules[i].target == sp)
+			return answer;
+	}
+	for (unsigned i = 0; i < row->count; i++)
+		if (good & (uint32_t)1 << rules[i].target)
+			regs->r[rules[i].target] = values[i];
+	regs->known = (regs->known & row->kept) | good;
+	return row->kind == JP_ROW_SIGNAL ? JP_CFI_SIGNAL : JP_CFI_STEPPED;
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/model/unwind/jit_cfi.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/format/elf/cfi_check.h"
+#include "harness/format/jit/jit_frames.h"
+
+enum {
+	ALIGN = 16,          /* of a function among the others */
+	PACK_MOST = 1 << 30, /* bytes of code with tables: distances in them have 32 bits */
+	ANCESTORS = 64,      /* that are asked for code of a process */
+	BELOW_MOST = 1024,   /* starts below an address that are looked at: bounds a hostile dump */
+};
+
+/* A process began, as a copy of @parent or (0) as a new program. */
+struct start {
+	uint32_t pid, parent;
+	uint64_t time; /* 0: unknown */
+};
+
+struct jp_jit_cfi {
+	const struct jp_code_loads *loads;
+	uint64_t *reach; /* for loads[i]: the largest end of loads[..i] of the same pid */
+	/* For loads[i]: where its code lies in @cfi, all functions one behind the other; 0: its
+	 * tables are of no use. */
+	uint64_t *vaddr;
+	struct jp_cfi *cfi;   /* NULL: no tables */
+	struct start *starts; /* in the order of time */
+	size_t nr_starts, room;
+	uint16_t machine;
+	bool built;
+	uint64_t bad;
+};
+
+struct jp_jit_cfi *jp_jit_cfi_new(const struct jp_code_loads *loads, uint16_t machine)
+{
+	struct jp_jit_cfi *jit = calloc(1, sizeof(*jit));
+
+	if (!jit)
+		return NULL;
+	jit->loads = loads;
+	jit->machine = machine;
+	jit->reach = calloc(loads->count + 1, sizeof(*jit->reach));
+	jit->vaddr = calloc(loads->count + 1, sizeof(*jit->vaddr));
+	if (!jit->reach || !jit->vaddr) {
+		jp_jit_cfi_free(jit);
+		return NULL;
+	}
+	for (size_t i = 0; i < loads->count; i++) {
+		const struct jp_code_load *load = &loads->loads[i];
+
+		jit->reach[i] = load->addr + load->size;
+		if (i && load[-1].pid == load->pid && jit->reach[i - 1] > jit->reach[i])
+			jit->reach[i] = jit->reach[i - 1];
+	}
+	return jit;
+}
+
+void jp_jit_cfi_free(struct jp_jit_cfi *jit)
+{
+	if (!jit)
+		return;
+	jp_cfi_close(jit->cfi);
+	free(jit->reach);
+	free(jit->vaddr);
+	free(jit->starts);
+	free(jit);
+}
+
+int jp_jit_cfi_apply(struct jp_jit_cfi *jit, const struct jp_event *event)
+{
+	struct start start = {.pid = event->pid, .time = event->time};
+
+	if (event->type == JP_EVENT_FORK && event->pid != event->task.ppid)
+		start.parent = event->task.ppid;
+	else if (event->type != JP_EVENT_COMM || !event->comm.exec)
+		return 0;
+	if (jit->nr_starts == jit->room) {
+		size_t room = jit->room ? 2 * jit->room : 64;
+		struct start *starts = reallocarray(jit->starts, room, sizeof(*starts));
+
+		if (!starts)
+			return -ENOMEM;
+		jit->starts = starts;
+		jit->room = room;
+	}
+	jit->starts[jit->nr_starts++] = start;
+	return 0;
+}
+
+/* The last start of @pid, or NULL. */
+static const struct start *start_of(const struct jp_jit_cfi *jit, uint32_t pid)
+{
+	for (size_t i = jit->nr_starts; i; i--)
+		if (jit->starts[i - 1].pid == pid)
+			return &jit->starts[i - 1];
+	return NULL;
+}
+
+/* The first of loads[..high) of @pid that lies behind (@addr, @time). */
+static size_t behind(const struct jp_code_loads *loads, size_t high, uint32_t pid, uint64_t addr,
+		     uint64_t time)
+{
+	size_t low = 0;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct jp_code_load *load = &loads->loads[middle];
+		bool after = load->pid != pid     ? load->pid > pid
+			     : load->addr != addr ? load->addr > addr
+						  : load->time > time;
+
+		if (after)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* What @pid itself published. */
+static const struct jp_code_load *own(const struct jp_jit_cfi *jit, uint32_t pid, uint64_t addr,
+				      uint64_t time)
+{
+	const struct jp_code_loads *loads = jit->loads;
+	const struct jp_code_load *latest = NULL;
+	size_t at = behind(loads, loads->count, pid, addr, UINT64_MAX);
+
+	/* From the nearest start below @addr downwards, as long as anything there reaches up to it.
+	 * What was loaded last lies over the others. */
+	for (int below = 0; below < BELOW_MOST && at && loads->loads[at - 1].pid == pid &&
+			    jit->reach[at - 1] > addr;
+	     below++) {
+		uint64_t start = loads->loads[at - 1].addr;
+		size_t later = behind(loads, at, pid, start, time);
+
+		if (later) {
+			const struct jp_code_load *load = &loads->loads[later - 1];
+
+			if (load->pid == pid && load->addr == start && addr - start < load->size &&
+			    (!latest || load->time > latest->time))
+				latest = load;
+		}
+		at = start ? behind(loads, at, pid, start - 1, UINT64_MAX) : 0;
+	}
+	return latest;
+}
+
+const struct jp_code_load *jp_jit_cfi_at(const struct jp_jit_cfi *jit, uint32_t pid, uint64_t addr,
+					 uint64_t time)
+{
+	const struct jp_code_load *load = own(jit, pid, addr, time);
+
+	for (int i = 0; !load && jit->loads->count && i < ANCESTORS; i++) {
+		const struct start *start = start_of(jit, pid);
+
+		if (!start || !start->parent)
+			break;
+		pid = start->parent;
+		time = start->time && start->time < time ? start->time : time;
+		load = own(jit, pid, addr, time);
+	}
+	return load;
+}
+
+/* Tables of all functions become those of one file, as inject makes them: libdw finds a rule of one
+ * in a hundred thousand as fast as of one. */
+static void build(struct jp_jit_cfi *jit)
+{
+	const struct jp_code_loads *loads = jit->loads;
+	struct jp_jit_frames frames = {0};
+	uint64_t end = ALIGN, frame_addr, index_addr;
+	struct jp_jit_function function = {0};
+
+	jit->built = true;
+	/* Where .eh_frame will lie must be known before its first record is. */
+	for (size_t i = 0; i < loads->count; i++) {
+		const struct jp_code_load *load = &loads->loads[i];
+
+		if (!load->eh_frame || load->size > PACK_MOST - end)
+			continue;
+		jit->vaddr[i] = end;
+		end = (end + load->size + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
+	}
+	frame_addr = end;
+	for (size_t i = 0; i < loads->count; i++) {
+		const struct jp_code_load *load = &loads->loads[i];
+		uint64_t bad = frames.bad;
+
+		if (!load->eh_frame)
+			continue;
+		function.size = load->size;
+		function.offset = jit->vaddr[i];
+		function.eh_frame = load->eh_frame;
+		function.eh_frame_size = load->eh_frame_size;
+		if (jit->vaddr[i])
+			jp_jit_frames_add(&frames, &function, frame_addr);
+		if (!jit->vaddr[i] || frames.bad > bad) {
+			jit->vaddr[i] = 0;
+			jit->bad++;
+		}
+	}
+	index_addr = (frame_addr + frames.frame.size + 4 + 3) & ~UINT64_C(3);
+	jp_jit_frames_end(&frames, frame_addr, index_addr);
+	if (frames.count && !frames.frame.failed && !frames.index.failed) {
+		const struct jp_cfi_section frame = {frames.frame.bytes, frames.frame.size,
+						     frame_addr};
+		const struct jp_cfi_section index = {frames.index.bytes, frames.index.size,
+						     index_addr};
+
+		jit->cfi = jp_cfi_open_tables(jit->machine, 0, end, &frame, &index, NULL);
+	}
+	jp_jit_frames_free(&frames);
+}
+
+bool jp_jit_cfi_tells(struct jp_jit_cfi *jit, const struct jp_code_load *load)
+{
+	if (!jit->built && load->eh_frame)
+		build(jit);
+	return load->eh_frame && jit->cfi && jit->vaddr[load - jit->loads->loads];
+}
+
+enum jp_cfi_answer jp_jit_cfi_step(struct jp_jit_cfi *jit, const struct jp_code_load *load,
+				   uint64_t addr, struct jp_regs *regs, jp_cfi_load read,
+				   void *context)
+{
+	if (!jp_jit_cfi_tells(jit, load))
+		return JP_CFI_NONE;
+	return jp_cfi_step(jit->cfi, jit->vaddr[load - jit->loads->loads] + (addr - load->addr),
+			   regs, read, context);
+}
+
+uint64_t jp_jit_cfi_bad(const struct jp_jit_cfi *jit)
+{
+	return jit->bad;
+}

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/model/unwind/unwind.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/model/unwind/elf_store.h"
+#include "harness/model/unwind/jit_cfi.h"
+#include "harness/model/machine/machine.h"
+
+/* Stacks that signals may have been taken on, one from the other; no program has so many. */
+enum { MOST_FALLS = 64 };
+/* How far above sp a frame may be: what a stack may grow to by default. */
+enum { MOST_STACK = 8 << 20 };
+
+struct jp_unwinder {
+	struct jp_elf_store *store;
+	const struct jp_machine *machine;
+	struct jp_jit_cfi *jit; /* NULL: nothing is told of emitted code */
+	uint64_t max_stack;
+	bool frame_pointers;
+};
+
+/* The dumped stack: the only memory of the process that there is. */
+struct dump {
+	const unsigned char *bytes;
+	uint64_t sp, size;
+	uint64_t missed; /* the last address that was asked for and is not there */
+};
+
+/* What one walk stands on. */
+struct walk {
+	struct jp_unwinder *unwinder;
+	struct jp_replay *replay;
+	const struct jp_event *sample;
+	struct jp_regs regs;
+	struct dump dump;
+	bool called;    /* regs' ip is a return address: the call stands before it */
+	unsigned falls; /* steps out of signal frames that did not rise */
+	bool by_cfi;    /* the last step was one by call frame information */
+	enum jp_unwind_stop stop;
+	uint64_t where;
+};
+
+const char *jp_unwind_stop_text(enum jp_unwind_stop stop)
+{
+	static const char *const texts[JP_UNWIND_STOPS] = {
+		[JP_UNWIND_ROOT] = "root",
+		[JP_UNWIND_UNMAPPED] = "unmapped",
+		[JP_UNWIND_NO_ELF] = "no-elf",
+		[JP_UNWIND_NO_CFI] = "no-cfi",
+		[JP_UNWIND_BAD_FRAME] = "bad-frame",
+		[JP_UNWIND_BAD_CFI] = "bad-cfi",
+		[JP_UNWIND_DUMP_END] = "dump-end",
+		[JP_UNWIND_DUMP_SHORT] = "dump-short",
+		[JP_UNWIND_MAX_STACK] = "max-stack",
+		[JP_UNWIND_KERNEL] = "kernel-walk",
+		[JP_UNWIND_MAX] = "max",
+		[JP_UNWIND_NO_DATA] = "no-data",
+		[JP_UNWIND_NOT_CAME] = "not-came",
+	};
+
+	return (unsigned)stop < JP_UNWIND_STOPS ? texts[stop] : "?";
+}
+
+struct jp_unwinder *jp_unwinder_new(const char *elf_dir, bool system)
+{
+	struct jp_unwinder *unwinder = calloc(1, sizeof(*unwinder));
+
+	if (!unwinder)
+		return NULL;
+	unwinder->machine = jp_machine_find(0);
+	unwinder->max_stack = 127;
+	unwinder->store = jp_elf_store_new(elf_dir, system);
+	if (!unwinder->store) {
+		free(unwinder);
+		return NULL;
+	}
+	return unwinder;
+}
+
+void jp_unwinder_free(struct jp_unwinder *unwinder)
+{
+	if (!unwinder)
+		return;
+	jp_elf_store_free(unwinder->store);
+	free(unwinder);
+}
+
+void jp_unwinder_frame_pointers(struct jp_unwinder *unwinder, bool follow)
+{
+	unwinder->frame_pointers = follow;
+}
+
+void jp_unwinder_jit(struct jp_unwinder *unwinder, struct jp_jit_cfi *jit)
+{
+	unwinder->jit = jit;
+}
+
+void jp_unwinder_max_stack(struct jp_unwinder *unwinder, uint64_t addresses)
+{
+	unwinder->max_stack = addresses;
+}
+
+static bool load(void *context, uint64_t addr, uint64_t *value)
+{
+	struct dump *dump = context;
+	uint64_t at = addr - dump->sp;
+
+	if (dump->size < 8 || at > dump->size - 8) {
+		dump->missed = addr;
+		return false;
+	}
+	memcpy(value, dump->bytes + at, 8);
+	return true;
+}
+
+static bool stop(struct walk *walk, enum jp_unwind_stop why)
+{
+	walk->stop = why;
+	return false;
+}
+
+/* What the dump does not hold was needed. @bad: that is no place for a caller's frame to be. */
+static bool stop_beyond(struct walk *walk, enum jp_unwind_stop bad)
+{
+	const struct dump *dump = &walk->dump;
+
+	if (dump->missed < dump->sp || dump->missed - dump->sp > MOST_STACK)
+		return stop(walk, bad);
+	/* The kernel faults nothing in: it stops at the first page that is not there. */
+	return stop(walk, dump->size < walk->sample->sample.stack_asked ? JP_UNWIND_DUMP_SHORT
+									: JP_UNWIND_DUMP_END);
+}
+
+/* One step by the frame-pointer rule; false: walk->stop says why there is none. */
+static bool step_frame(struct walk *walk)
+{
+	switch (walk->unwinder->machine->frame(&walk->regs, load, &walk->dump)) {
+	case JP_FRAME_STEPPED:
+		walk->called = true;
+		walk->by_cfi = false;
+		return true;
+	case JP_FRAME_BEYOND:
+		return stop_beyond(walk, JP_UNWIND_BAD_FRAME);
+	case JP_FRAME_END:
+		return stop(walk, JP_UNWIND_ROOT);
+	default:
+		return stop(walk, JP_UNWIND_BAD_FRAME);
+	}
+}
+
+/* What a step by call frame information came to. */
+static bool take_answer(struct walk *walk, enum jp_cfi_answer answer)
+{
+	switch (answer) {
+	case JP_CFI_STEPPED:
+	case JP_CFI_SIGNAL:
+		walk->called = answer == JP_CFI_STEPPED;
+		walk->by_cfi = true;
+		return true;
+	case JP_CFI_END:
+		return stop(walk, JP_UNWIND_ROOT);
+	case JP_CFI_STACK:
+		return stop_beyond(walk, JP_UNWIND_BAD_CFI);
+	default:
+		return stop(walk, JP_UNWIND_NO_CFI);
+	}
+}
+
+/* One step by call frame information, for @addr in @mapping of a file. */
+static bool step_file(struct walk *walk, struct jp_mapping *mapping, uint64_t addr)
+{
+	struct jp_unwinder *unwinder = walk->unwinder;
+	struct jp_elf_entry *entry = mapping->file;
+	enum jp_cfi_answer answer = JP_CFI_NONE;
+	uint64_t vaddr;
+
+	if (!entry)
+		entry = mapping->file = jp_elf_store_get(unwinder->store, mapping);
+	if (!entry || !entry->cfi || jp_cfi_machine(entry->cfi) != unwinder->machine)
+		return stop(walk, JP_UNWIND_NO_ELF);
+	vaddr = jp_cfi_vaddr(entry->cfi, addr - mapping->start + mapping->pgoff);
+	if (vaddr != UINT64_MAX)
+		answer = jp_cfi_step(entry->cfi, vaddr, &walk->regs, load, &walk->dump);
+	return take_answer(walk, answer);
+}
+
+/* Whether a call may return to @ip: it must lie in code, and where the dumps show that code it must
+ * stand behind a call. */
+static bool is_return(struct walk *walk, uint64_t ip)
+{
+	const struct jp_unwinder *unwinder = walk->unwinder;
+	const struct jp_mapping *mapping = jp_replay_find(walk->replay, walk->sample->pid, ip - 1);
+	const struct jp_code_load *code;
+
+	if (!mapping || !(mapping->prot & JP_PROT_EXEC))
+		return false;
+	if (mapping->backing == JP_BACKING_FILE)
+		return true;
+	code = jp_jit_cfi_at(unwinder->jit, walk->sample->pid, ip - 1, walk->sample->time);
+	return !code || !code->code || unwinder->machine->after_call(code->code, ip - code->addr);
+}
+
+/* One step by what the emitter says of its code; NO_CFI where it says nothing. What it says may be
+ * wrong: that is seen where it leads to no code. */
+static bool step_jit(struct walk *walk, uint64_t addr)
+{
+	struct jp_unwinder *unwinder = walk->unwinder;
+	const struct jp_code_load *code = NULL;
+	uint64_t ip;
+
+	if (unwinder->jit)
+		code = jp_jit_cfi_at(unwinder->jit, walk->sample->pid, addr, walk->sample->time);
+	if (!code)
+		return stop(walk, JP_UNWIND_NO_CFI);
+	if (!take_answer(walk, jp_jit_cfi_step(unwinder->jit, code, addr, &walk->regs, load,
+					       &walk->dump)))
+		return false;
+	ip = walk->regs.r[unwinder->machine->ip];
+	if (is_return(walk, ip))
+		return true;
+	walk->where = ip;
+	return stop(walk, JP_UNWIND_BAD_CFI);
+}
+
+static bool by_cfi(struct walk *walk, struct jp_mapping *mapping, uint64_t addr)
+{
+	return mapping->backing == JP_BACKING_FILE ? step_file(walk, mapping, addr)
+						   : step_jit(walk, addr);
+}
+
+static bool by_either(struct walk *walk, struct jp_mapping *mapping, uint64_t addr)
+{
+	bool file = mapping->backing == JP_BACKING_FILE;
+
+	if (by_cfi(walk, mapping, addr))
+		return true;
+	if (file ? walk->unwinder->frame_pointers &&
+			    (walk->stop == JP_UNWIND_NO_ELF || walk->stop == JP_UNWIND_NO_CFI)
+		 : walk->stop == JP_UNWIND_NO_CFI)
+		return step_frame(walk);
+	return false;
+}
+
+/* From the frame at regs' ip to its caller's, by what is known of the mapping there. */
+static bool step_mapped(struct walk *walk,
+			bool (*by)(struct walk *walk, struct jp_mapping *mapping, uint64_t addr))
+{
+	const struct jp_machine *machine = walk->unwinder->machine;
+	uint64_t addr = walk->regs.r[machine->ip] - walk->called, sp = walk->regs.r[machine->sp];
+	struct jp_mapping *mapping = jp_replay_find(walk->replay, walk->sample->pid, addr);
+	/* A leaf may have kept its return address in a register: vfork() does. */
+	uint64_t pushed = walk->called ? machine->pushed : 0, caller_sp, unused;
+
+	walk->where = addr;
+	if (!mapping)
+		return stop(walk, JP_UNWIND_UNMAPPED);
+	if (!by(walk, mapping, addr))
+		return false;
+	if (walk->regs.r[machine->ip] == 0)
+		return stop(walk, JP_UNWIND_ROOT);
+	/* The stack falls as the walk rises, or it would never end. But a signal's handler may run
+	 * on a stack of its own: the interrupted one is then outside the dump. */
+	caller_sp = walk->regs.r[machine->sp];
+	if (caller_sp < sp + pushed && (walk->called || load(&walk->dump, caller_sp, &unused)))
+		return stop(walk, walk->by_cfi ? JP_UNWIND_BAD_CFI : JP_UNWIND_BAD_FRAME);
+	if (caller_sp <= sp && !walk->called && ++walk->falls > MOST_FALLS)
+		return stop(walk, JP_UNWIND_BAD_CFI);
+	return true;
+}
+
+static bool step_hybrid(struct walk *walk)
+{
+	return step_mapped(walk, by_either);
+}
+
+static bool step_cfi(struct walk *walk)
+{
+	return step_mapped(walk, by_cfi);
+}
+
+/* The kernel's rule: no mapping is asked for. */
+static bool step_fp(struct walk *walk)
+{
+	walk->where = walk->regs.r[walk->unwinder->machine->ip];
+	return step_frame(walk);
+}
+
+static void walk_dump(struct walk *walk, bool (*step)(struct walk *walk), uint64_t *room,
+		      uint32_t size, struct jp_unwound *out)
+{
+	const struct jp_event *sample = walk->sample;
+	const struct jp_machine *machine = walk->unwinder->machine;
+	const struct jp_regs *regs = sample->sample.regs;
+
+	out->frames = room;
+	out->stop = walk->stop = JP_UNWIND_NO_DATA;
+	if (!machine || !regs || !(regs->known & (uint32_t)1 << machine->ip))
+		return;
+	walk->regs = *regs;
+	if (sample->sample.stack && regs->known & (uint32_t)1 << machine->sp)
+		walk->dump = (struct dump){.bytes = sample->sample.stack,
+					   .sp = regs->r[machine->sp],
+					   .size = sample->sample.stack_size};
+	do {
+		if (out->count == size) {
+			walk->stop = JP_UNWIND_MAX;
+			break;
+		}
+		room[out->count++] = walk->regs.r[machine->ip];
+	} while (walk->dump.bytes && step(walk));
+	out->stop = walk->stop;
+	out->where = walk->where;
+	out->cut = walk->stop == JP_UNWIND_DUMP_END &&
+		   sample->sample.stack_size == sample->sample.stack_asked;
+}
+
+static void take_chain(const struct walk *walk, struct jp_unwound *out)
+{
+	const struct jp_event *sample = walk->sample;
+	uint64_t nr_addresses = 0;
+
+	out->count = jp_event_user_chain(sample, &out->frames);
+	out->stop = JP_UNWIND_KERNEL;
+	/* The kernel's own frames of a sample count too. */
+	for (uint64_t i = 0; i < sample->sample.nr_chain && !sample->sample.promised; i++)
+		nr_addresses += sample->sample.chain[i] < JP_CONTEXT_MAX;
+	if (sample->sample.promised && !sample->sample.deferred)
+		out->stop = JP_UNWIND_NOT_CAME;
+	if (nr_addresses >= walk->unwinder->max_stack) {
+		out->cut = true;
+		out->stop = JP_UNWIND_MAX_STACK;
+	}
+}
+
+void jp_unwind(struct jp_unwinder *unwinder, struct jp_replay *replay,
+	       const struct jp_event *sample, enum jp_method method, uint64_t *room, uint32_t size,
+	       struct jp_unwound *out)
+{
+	static bool (*const steps[JP_METHODS])(struct walk * walk) = {
+		[JP_DUMP] = step_hybrid,
+		[JP_DUMP_FP] = step_fp,
+		[JP_DUMP_CFI] = step_cfi,
+	};
+	struct walk walk = {.unwinder = unwinder, .replay = replay, .sample = sample};
+
+	*out = (struct jp_unwound){.stop = JP_UNWIND_NO_DATA};
+	if (steps[method])
+		walk_dump(&walk, steps[method], room, size, out);
+	else
+		take_chain(&walk, out);
+}
+
+enum jp_unwind_stop jp_unwind_chain_stop(struct jp_unwinder *unwinder,
+					 const struct jp_event *sample,
+					 const struct jp_unwound *chain)
+{
+	struct walk walk = {.unwinder = unwinder, .sample = sample};
+	uint64_t room[256];
+	struct jp_unwound own = {.frames = room};
+
+	/* A dump without a byte says nothing of why. */
+	if (chain->stop != JP_UNWIND_KERNEL || !sample->sample.stack_size || !chain->count ||
+	    chain->count > sizeof(room) / sizeof(*room))
+		return chain->stop;
+	walk_dump(&walk, step_fp, room, chain->count, &own);
+	if (own.count != chain->count ||
+	    memcmp(room, chain->frames, own.count * sizeof(*room)) != 0)
+		return chain->stop;
+	return own.stop == JP_UNWIND_BAD_FRAME || own.stop == JP_UNWIND_ROOT ? own.stop
+									     : chain->stop;
+}

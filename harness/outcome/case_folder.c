@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/outcome/case_folder.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "harness/format/rundir/run_dir.h"
+
+bool jp_case_folder_is(const char *dir)
+{
+	char path[4096];
+	struct stat status;
+
+	return (size_t)snprintf(path, sizeof(path), "%s/case", dir) < sizeof(path) &&
+	       lstat(path, &status) == 0 && !S_ISDIR(status.st_mode);
+}
+
+struct jp_cases *jp_case_folder_definition(const char *dir, struct jp_error *err)
+{
+	size_t size;
+	char *text = jp_run_dir_read(dir, "case", &size), file[4096];
+	struct jp_cases *cases;
+
+	snprintf(file, sizeof(file), "%s/case", dir);
+	if (!text) {
+		jp_fail(err, errno, "%s: %s", file, strerror(errno));
+		return NULL;
+	}
+	cases = jp_cases_parse(NULL, file, NULL, text, size, err);
+	free(text);
+	if (cases && cases->nr_cases != 1) {
+		jp_fail(err, EINVAL, "%s: holds %zu cases; expected one", file, cases->nr_cases);
+		jp_cases_free(cases);
+		return NULL;
+	}
+	return cases;
+}
+
+/* What the run itself found out when there was nothing to judge. True when it did. */
+static bool take_outcome(const char *dir, struct jp_result *result)
+{
+	static const enum jp_outcome without_judge[] = {JP_SKIP, JP_ERROR, JP_TIMEOUT};
+	size_t size, length;
+	char *text = jp_run_dir_read(dir, "outcome", &size), *why;
+
+	if (!text)
+		return false;
+	why = strchr(text, ' ');
+	length = why ? (size_t)(why - text) : size;
+	result->outcome = JP_ERROR;
+	snprintf(result->why, sizeof(result->why), "%s/outcome: no outcome that a run has", dir);
+	for (size_t i = 0; i < sizeof(without_judge) / sizeof(without_judge[0]); i++) {
+		const char *name = jp_outcome_text(without_judge[i]);
+
+		if (strlen(name) != length || strncmp(name, text, length) != 0)
+			continue;
+		result->outcome = without_judge[i];
+		snprintf(result->why, sizeof(result->why), "%s", why ? why + 1 : "");
+	}
+	free(text);
+	return true;
+}
+
+/* How long the case took when it ran; 0: its folder does not say. */
+static double seconds_of(const char *dir)
+{
+	size_t size;
+	char *text = jp_run_dir_read(dir, "seconds", &size), *end;
+	double seconds = text ? strtod(text, &end) : 0;
+
+	if (!text || end == text || !(seconds >= 0 && seconds < 1e9))
+		seconds = 0;
+	free(text);
+	return seconds;
+}
+
+void jp_case_folder_judge(const struct jp_case *cas, const char *dir, struct jp_result *result)
+{
+	result->cas = cas;
+	if (!take_outcome(dir, result))
+		jp_judge_case(cas, dir, result);
+	result->seconds = seconds_of(dir);
+}

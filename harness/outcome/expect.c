@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/outcome/expect.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *jp_expect_figure(const struct jp_metric *metric, char *text, size_t size)
+{
+	if (!metric->rate)
+		snprintf(text, size, "%" PRIu64, metric->k);
+	else if (!metric->n)
+		snprintf(text, size, "0 of 0");
+	else
+		snprintf(text, size,
+			 "%.2f %% (%" PRIu64 " of %" PRIu64 ", 95 %% interval %.2f to %.2f %%)",
+			 100 * (double)metric->k / (double)metric->n, metric->k, metric->n,
+			 100 * metric->lo, 100 * metric->hi);
+	return text;
+}
+
+const char *jp_expect_seen(const struct jp_expectation *expectation, const struct jp_metric *metric,
+			   char *text, size_t size)
+{
+	bool any = isinf(expectation->min) && isinf(expectation->max);
+
+	if (expectation->percent || any || !metric->rate)
+		return jp_expect_figure(metric, text, size);
+	snprintf(text, size, "%" PRIu64 " of %" PRIu64, metric->k, metric->n);
+	return text;
+}
+
+const char *jp_expect_range(const struct jp_expectation *expectation, char *text, size_t size)
+{
+	double scale = expectation->percent ? 100 : 1;
+	const char *unit = expectation->percent ? "%" : "";
+	double min = expectation->min * scale, max = expectation->max * scale;
+
+	/* Nine digits hide what the division by 100 did to the number in the file. */
+	if (isinf(min) && isinf(max))
+		snprintf(text, size, "any");
+	else if (min == max)
+		snprintf(text, size, "=%.9g%s", min, unit);
+	else if (isinf(max))
+		snprintf(text, size, ">=%.9g%s", min, unit);
+	else if (isinf(min))
+		snprintf(text, size, "<=%.9g%s", max, unit);
+	else
+		snprintf(text, size, "%.9g..%.9g%s", min, max, unit);
+	return text;
+}
+
+static enum jp_outcome compare(const struct jp_expectation *expectation,
+			       const struct jp_metric *metric, const char **note)
+{
+	double rate;
+
+	if (isinf(expectation->min) && isinf(expectation->max))
+		return JP_PASS;
+	if (!expectation->percent) {
+		double k = (double)metric->k;
+
+		return k >= expectation->min && k <= expectation->max ? JP_PASS : JP_FAIL;
+	}
+	if (!metric->rate) {
+		*note = "; a plain count has no percentage";
+		return JP_ERROR;
+	}
+	if (!metric->n) {
+		*note = "; nothing was counted";
+		return JP_ERROR;
+	}
+	rate = (double)metric->k / (double)metric->n;
+	if (expectation->min == expectation->max)
+		return rate == expectation->min ? JP_PASS : JP_FAIL;
+	if (metric->lo >= expectation->min && metric->hi <= expectation->max)
+		return JP_PASS;
+	if (metric->hi < expectation->min || metric->lo > expectation->max)
+		return JP_FAIL;
+	*note = "; too little evidence";
+	return JP_ERROR;
+}
+
+enum jp_outcome jp_expect(const struct jp_expectation *expectation, const struct jp_metric *metric,
+			  char *why, size_t size)
+{
+	char range[80], figure[160];
+	const char *note = "";
+	enum jp_outcome outcome;
+
+	jp_expect_range(expectation, range, sizeof(range));
+	if (!metric) {
+		snprintf(why, size, "%s: was not measured; expected %s", expectation->metric,
+			 range);
+		return JP_ERROR;
+	}
+	outcome = compare(expectation, metric, &note);
+	snprintf(why, size, "%s: %s; expected %s%s%s%s%s", expectation->metric,
+		 jp_expect_seen(expectation, metric, figure, sizeof(figure)), range,
+		 expectation->reason[0] ? " (" : "", expectation->reason,
+		 expectation->reason[0] ? ")" : "", note);
+	return outcome;
+}
+
+uint64_t jp_expect_scopes(const struct jp_case *cas, const char *environment)
+{
+	uint64_t mask = 0;
+
+	for (size_t i = 0; i < cas->nr_expectations; i++)
+		if (!jp_scope_holds(&cas->expectations[i].scope, environment))
+			mask |= UINT64_C(1) << i;
+	return mask;
+}
+
+bool jp_expect_allows(const struct jp_case *cas, uint64_t out_of_scope,
+		      const struct jp_exception *exception)
+{
+	for (size_t i = 0; i < cas->nr_expectations; i++) {
+		const struct jp_expectation *allow = &cas->expectations[i];
+
+		if (allow->allow[0] && !(out_of_scope >> i & 1) &&
+		    strcmp(allow->metric, exception->metric) == 0 &&
+		    strcmp(allow->allow, exception->cause) == 0)
+			return true;
+	}
+	return false;
+}

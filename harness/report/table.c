@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/report/table.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "harness/model/unwind/methods.h"
+
+enum { CELL = 160, MAX_RULES = 32 };
+
+static const struct {
+	const char *broken, *predicted;
+	enum jp_method method;
+} methods[] = {
+	{"broken.dump", "predicted.dump", JP_DUMP},
+	{"broken.chain", "predicted.chain", JP_CHAIN},
+};
+
+static const struct jp_result *result_of(const struct jp_result *results, size_t count,
+					 const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(results[i].cas->name, name) == 0)
+			return &results[i];
+	return NULL;
+}
+
+/* Of the verdicts that make a stack broken, the most frequent. */
+static enum jp_verdict dominant(const uint64_t verdicts[JP_VERDICTS])
+{
+	static const enum jp_verdict broken[] = {JP_UNMAPPED, JP_SINGLE, JP_SHORT, JP_HOLE};
+	enum jp_verdict most = broken[0];
+
+	for (size_t i = 1; i < sizeof(broken) / sizeof(broken[0]); i++)
+		if (verdicts[broken[i]] > verdicts[most])
+			most = broken[i];
+	return most;
+}
+
+/* Broken stacks by one method. */
+static void fill_broken(char *cell, const struct jp_result *result, size_t which)
+{
+	const struct jp_metric *broken, *predicted;
+	int used;
+
+	broken = jp_findings_metric(&result->findings, methods[which].broken);
+	if (!broken || !broken->n) {
+		if (result->outcome != JP_PASS)
+			snprintf(cell, CELL, "%s", jp_outcome_text(result->outcome));
+		return;
+	}
+	used = snprintf(cell, CELL, "%.1f %% broken (%" PRIu64 " of %" PRIu64 ")",
+			100 * (double)broken->k / (double)broken->n, broken->k, broken->n);
+	if (broken->k)
+		used += snprintf(cell + used, CELL - (size_t)used, " %s",
+				 jp_verdict_text(dominant(
+					 result->findings.verdicts[methods[which].method])));
+	/* Unmapped is not unwalked: the kernel's walk asks for no mapping. */
+	predicted = jp_findings_metric(&result->findings, methods[which].predicted);
+	if (broken->k && predicted && predicted->n)
+		used += snprintf(cell + used, CELL - (size_t)used, ", %.1f %% walked as predicted",
+				 100 * (double)predicted->k / (double)predicted->n);
+	if (result->outcome != JP_PASS)
+		snprintf(cell + used, CELL - (size_t)used, " %s", jp_outcome_text(result->outcome));
+}
+
+/* "name.of.metric" is told apart from its neighbours by its last part. */
+static const char *last_part(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot ? dot + 1 : name;
+}
+
+/* "hidden (12 of 40)"; alone "98.1 % (40 of 41)", "12"; beside others "right 98.1 %", "after 12".
+ */
+static size_t put_metric(char *text, size_t size, const struct jp_table_metric *wanted,
+			 const struct jp_metric *metric, bool alone)
+{
+	double percent = metric->n ? 100 * (double)metric->k / (double)metric->n : 0;
+	const char *word = metric->k ? wanted->some : wanted->none;
+
+	if (word && metric->rate)
+		return (size_t)snprintf(text, size, "%s (%" PRIu64 " of %" PRIu64 ")", word,
+					metric->k, metric->n);
+	if (word)
+		return (size_t)snprintf(text, size, "%s (%" PRIu64 ")", word, metric->k);
+	if (!alone && metric->rate)
+		return (size_t)snprintf(text, size, "%s %.1f %%", last_part(wanted->name), percent);
+	if (!alone)
+		return (size_t)snprintf(text, size, "%s %" PRIu64, last_part(wanted->name),
+					metric->k);
+	if (metric->rate)
+		return (size_t)snprintf(text, size, "%.1f %% (%" PRIu64 " of %" PRIu64 ")", percent,
+					metric->k, metric->n);
+	return (size_t)snprintf(text, size, "%" PRIu64, metric->k);
+}
+
+/* The table's own metrics; several shares are of as many, as a rule: that stands behind the last.
+ */
+static void fill_metrics(char *cell, const struct jp_result *result, const struct jp_table *table)
+{
+	bool alone = table->nr_metrics == 1;
+	uint64_t of = 0;
+	size_t used = 0;
+
+	for (size_t i = 0; i < table->nr_metrics && used < CELL; i++) {
+		const struct jp_table_metric *wanted = &table->metrics[i];
+		const struct jp_metric *metric =
+			jp_findings_metric(&result->findings, wanted->name);
+
+		if (!metric)
+			continue;
+		if (used)
+			used += (size_t)snprintf(cell + used, CELL - used, ", ");
+		if (used < CELL)
+			used += put_metric(cell + used, CELL - used, wanted, metric, alone);
+		of = metric->n;
+	}
+	if (!alone && of && used < CELL)
+		used += (size_t)snprintf(cell + used, CELL - used, " of %" PRIu64, of);
+	if (result->outcome != JP_PASS && used < CELL)
+		snprintf(cell + used, CELL - used, "%s%s", used ? " " : "",
+			 jp_outcome_text(result->outcome));
+}
+
+/* The number under which @rule stands below the table, from 1; 0: there is no more room. */
+static size_t number_of(const char **rules, const char *rule)
+{
+	for (size_t i = 0; i < MAX_RULES; i++) {
+		if (!rules[i])
+			rules[i] = rule;
+		if (strcmp(rules[i], rule) == 0)
+			return i + 1;
+	}
+	return 0;
+}
+
+struct print {
+	const struct jp_table *table;
+	const struct jp_result *results;
+	size_t count;
+	size_t which;                 /* method, where the table has no metrics */
+	const char *rules[MAX_RULES]; /* as they came up */
+};
+
+static void fill(char *text, struct print *print, size_t row, size_t column)
+{
+	const struct jp_table_cell *cell = &print->table->rows[row].cells[column];
+	const struct jp_result *result = result_of(print->results, print->count, cell->name);
+	bool impossible = strcmp(cell->name, "impossible") == 0;
+	size_t used;
+
+	snprintf(text, CELL, "%s", impossible ? cell->name : "-");
+	if (result && print->table->nr_metrics)
+		fill_metrics(text, result, print->table);
+	else if (result)
+		fill_broken(text, result, print->which);
+	used = strlen(text);
+	if (cell->rule && (result || impossible))
+		snprintf(text + used, CELL - used, " [%zu]", number_of(print->rules, cell->rule));
+}
+
+/* A row none of whose cases was run tells nothing; one that has none tells why. */
+static bool is_told(const struct print *print, size_t row)
+{
+	bool named = false;
+
+	for (size_t c = 0; c < print->table->nr_columns; c++) {
+		const char *name = print->table->rows[row].cells[c].name;
+
+		if (result_of(print->results, print->count, name))
+			return true;
+		named |= strcmp(name, "-") != 0 && strcmp(name, "impossible") != 0;
+	}
+	return !named;
+}
+
+static void widen(size_t *width, const char *text)
+{
+	size_t length = strlen(text);
+
+	if (length > *width)
+		*width = length;
+}
+
+static void rule(FILE *out, size_t label, const size_t *widths, size_t columns)
+{
+	fputs("#  ", out);
+	for (size_t i = 0; i < label; i++)
+		fputc('-', out);
+	for (size_t c = 0; c < columns; c++) {
+		fputs("  ", out);
+		for (size_t i = 0; i < widths[c]; i++)
+			fputc('-', out);
+	}
+	fputc('\n', out);
+}
+
+static void line(FILE *out, const char *label, size_t label_width)
+{
+	fprintf(out, "#  %-*s", (int)label_width, label);
+}
+
+static void print_table(FILE *out, struct print *print)
+{
+	const struct jp_table *table = print->table;
+	size_t label = strlen("Scenario"), widths[64] = {0};
+	char cell[CELL];
+
+	for (size_t c = 0; c < table->nr_columns; c++)
+		widen(&widths[c], table->columns[c]);
+	for (size_t r = 0; r < table->nr_rows; r++) {
+		if (!is_told(print, r))
+			continue;
+		widen(&label, table->rows[r].label);
+		for (size_t c = 0; c < table->nr_columns; c++) {
+			fill(cell, print, r, c);
+			widen(&widths[c], cell);
+		}
+	}
+	fprintf(out, "#\n# %s: %s\n", table->study, table->title);
+	if (!table->nr_metrics)
+		fprintf(out, "# method: %s\n", jp_method_text(methods[print->which].method));
+	line(out, "Scenario", label);
+	for (size_t c = 0; c < table->nr_columns; c++)
+		fprintf(out, "  %-*s", c + 1 < table->nr_columns ? (int)widths[c] : 0,
+			table->columns[c]);
+	fputc('\n', out);
+	rule(out, label, widths, table->nr_columns);
+	for (size_t r = 0; r < table->nr_rows; r++) {
+		if (!is_told(print, r))
+			continue;
+		line(out, table->rows[r].label, label);
+		for (size_t c = 0; c < table->nr_columns; c++) {
+			fill(cell, print, r, c);
+			fprintf(out, "  %-*s", c + 1 < table->nr_columns ? (int)widths[c] : 0,
+				cell);
+		}
+		fputc('\n', out);
+	}
+	for (size_t i = 0; i < MAX_RULES && print->rules[i]; i++)
+		fprintf(out, "#  [%zu] %s\n", i + 1, print->rules[i]);
+}
+
+void jp_table_print(FILE *out, const struct jp_cases *cases, const struct jp_result *results,
+		    size_t count)
+{
+	for (size_t t = 0; t < cases->nr_tables; t++) {
+		const struct jp_table *table = &cases->tables[t];
+		size_t times = table->nr_metrics ? 1 : sizeof(methods) / sizeof(methods[0]);
+		bool touched = false;
+
+		for (size_t i = 0; i < table->nr_rows * table->nr_columns && !touched; i++)
+			touched = result_of(results, count,
+					    table->rows[i / table->nr_columns]
+						    .cells[i % table->nr_columns]
+						    .name);
+		for (size_t which = 0; touched && which < times; which++) {
+			struct print print = {table, results, count, which, {NULL}};
+
+			print_table(out, &print);
+		}
+	}
+}

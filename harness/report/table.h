@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_TABLE_H
+#define JP_TABLE_H
+
+#include <stdio.h>
+
+#include "harness/outcome/outcome.h"
+
+/* Prints the tables of the studies that @results touch, as comments: of their own metrics, or of
+ * broken stacks once per method. @results: in the order of case names. */
+void jp_table_print(FILE *out, const struct jp_cases *cases, const struct jp_result *results,
+		    size_t count);
+
+#endif

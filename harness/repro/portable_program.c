@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/repro/portable_program.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/format/elf/elf_file.h"
+
+/* Both relative: the kernel and the loader look from the working directory. The second one lies
+ * behind the first in the room of the interpreter's path. */
+static const char places[] = "./loader\0libraries";
+enum { LIBRARIES_AT = sizeof("./loader"), MAX_PROGRAM = 256 << 20 };
+
+static int bad(struct jp_error *err, const char *what)
+{
+	return jp_fail(err, EINVAL, "this program cannot be taken along: %s", what);
+}
+
+/* The segment of @type in @image, or NULL. */
+static const ElfW(Phdr) * segment_of(const unsigned char *image, size_t size, uint32_t type)
+{
+	const ElfW(Ehdr) *head = (const void *)image;
+	const ElfW(Phdr) *segments = (const void *)(image + head->e_phoff);
+
+	for (size_t i = 0; i < head->e_phnum; i++)
+		if (segments[i].p_type == type && segments[i].p_offset <= size &&
+		    segments[i].p_filesz <= size - segments[i].p_offset)
+			return &segments[i];
+	return NULL;
+}
+
+static bool has_head(const unsigned char *image, size_t size)
+{
+	const ElfW(Ehdr) *head = (const void *)image;
+
+	return size >= sizeof(*head) && memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 &&
+	       head->e_ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) &&
+	       head->e_phentsize == sizeof(ElfW(Phdr)) && head->e_phoff % 8 == 0 &&
+	       head->e_phoff <= size &&
+	       head->e_phnum <= (size - head->e_phoff) / sizeof(ElfW(Phdr));
+}
+
+/* DT_RPATH, for it counts for the libraries of libraries too. Its text is told by its distance
+ * from the string table, which may be negative. Linkers leave some empty entries at the end. */
+static int set_library_path(ElfW(Dyn) * entries, size_t count, uint64_t text, struct jp_error *err)
+{
+	ElfW(Dyn) *strings = NULL, *mine = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		if (entries[i].d_tag == DT_STRTAB)
+			strings = &entries[i];
+		if (entries[i].d_tag == DT_RPATH || entries[i].d_tag == DT_RUNPATH)
+			mine = &entries[i];
+		if (entries[i].d_tag != DT_NULL)
+			continue;
+		if (!mine && i + 1 < count && entries[i + 1].d_tag == DT_NULL)
+			mine = &entries[i];
+		break;
+	}
+	if (!strings || !mine)
+		return bad(err, "its dynamic section has no room for a library path");
+	mine->d_tag = DT_RPATH;
+	mine->d_un.d_val = text - strings->d_un.d_ptr;
+	return 0;
+}
+
+int jp_portable_patch(unsigned char *image, size_t size, char **interpreter, struct jp_error *err)
+{
+	const ElfW(Phdr) * path, *dynamic;
+
+	*interpreter = NULL;
+	if (!has_head(image, size))
+		return bad(err, "it is no ELF file of this machine");
+	path = segment_of(image, size, PT_INTERP);
+	if (!path)
+		return 0;
+	dynamic = segment_of(image, size, PT_DYNAMIC);
+	if (!path->p_filesz || image[path->p_offset + path->p_filesz - 1])
+		return bad(err, "the path of its loader has no end");
+	if (path->p_filesz < sizeof(places))
+		return bad(err, "the path of its loader leaves no room for another");
+	if (!dynamic || dynamic->p_offset % 8)
+		return bad(err, "it has no dynamic section");
+	*interpreter = strdup((char *)image + path->p_offset);
+	if (!*interpreter)
+		return jp_fail(err, ENOMEM, "out of memory");
+	memset(image + path->p_offset, 0, path->p_filesz);
+	memcpy(image + path->p_offset, places, sizeof(places));
+	return set_library_path((void *)(image + dynamic->p_offset),
+				dynamic->p_filesz / sizeof(ElfW(Dyn)), path->p_vaddr + LIBRARIES_AT,
+				err);
+}
+
+static int read_self(struct jp_portable *portable, struct jp_error *err)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), ret = 0;
+	struct jp_build_id id = {0};
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st)) {
+		ret = jp_fail(err, errno, "/proc/self/exe: %s", strerror(errno));
+		goto out;
+	}
+	if (st.st_size > MAX_PROGRAM) {
+		ret = bad(err, "it is larger than 256 MiB");
+		goto out;
+	}
+	portable->program = malloc((size_t)st.st_size + 1);
+	while (portable->program && portable->size < (size_t)st.st_size) {
+		ssize_t some = read(fd, portable->program + portable->size,
+				    (size_t)st.st_size - portable->size);
+
+		if (some < 0 && errno == EINTR)
+			continue;
+		if (some <= 0)
+			break;
+		portable->size += (size_t)some;
+	}
+	if (!portable->program || portable->size < (size_t)st.st_size)
+		ret = jp_fail(err, EIO, "/proc/self/exe: cannot be read whole");
+	else if (!jp_elf_build_id(fd, NULL, 0, &id, NULL))
+		jp_build_id_text(&id, portable->build_id);
+out:
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+struct listing {
+	struct jp_portable *portable;
+	struct jp_error *err;
+};
+
+/* The program itself has no name here, the vDSO no folder. */
+static int list_library(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct listing *listing = context;
+	struct jp_portable *portable = listing->portable;
+	const char *name = info->dlpi_name;
+
+	if (!strchr(name, '/') || strcmp(name, portable->loader) == 0)
+		return 0;
+	for (size_t i = 0; i < portable->libraries.count; i++)
+		if (strcmp(last_part(name), last_part(portable->libraries.words[i])) == 0)
+			return jp_fail(listing->err, EINVAL,
+				       "%s and %s: one name for two libraries", name,
+				       portable->libraries.words[i]);
+	if (jp_word_set_add(&portable->libraries, name, strlen(name)))
+		return jp_fail(listing->err, ENOMEM, "out of memory");
+	return 0;
+}
+
+int jp_portable_make(struct jp_portable *portable, struct jp_error *err)
+{
+	struct listing listing = {portable, err};
+	int ret;
+
+	*portable = (struct jp_portable){.build_id = "none"};
+	ret = read_self(portable, err);
+	if (!ret)
+		ret = jp_portable_patch(portable->program, portable->size, &portable->loader, err);
+	if (!ret && portable->loader)
+		ret = dl_iterate_phdr(list_library, &listing);
+	if (ret)
+		jp_portable_free(portable);
+	return ret;
+}
+
+void jp_portable_free(struct jp_portable *portable)
+{
+	free(portable->program);
+	free(portable->loader);
+	jp_word_set_free(&portable->libraries);
+	*portable = (struct jp_portable){0};
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/outcome/case_folder.h"
+#include "harness/repro/repro.h"
+#include "harness/report/results.h"
+#include "harness/format/rundir/run_dir.h"
+#include "harness/format/truth/format.h"
+
+/* A bug report is sent to someone. */
+#define MAX_FILE  (UINT64_C(1) << 30)
+#define MAX_FILES 20000
+
+/* docs/results-format.md has what they are. `case` is written anew, from the definition in force.
+ */
+static const char *const patterns[] = {
+	"truth",      "perf.data",  "injected.data", "maps",       "capture",      "intervals",
+	"env.json",   "outcome",    "workload.txt",  "inject.txt", "profiler.txt", "crash",
+	"jit-*.dump", "perf-*.map", "jitted-*.so",   "seconds",
+};
+static const char *const folders[] = {"elf", "jit"};
+
+struct staging {
+	struct jp_repro *repro;
+	const char *from;
+	struct jp_error *err;
+};
+
+/* Names that need no quoting anywhere. */
+static bool plain(const char *name)
+{
+	for (const char *c = name; *c; c++)
+		if (!isalnum((unsigned char)*c) && !strchr("._+-", *c))
+			return false;
+	return name[0] && name[0] != '.';
+}
+
+static bool known(const char *name)
+{
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+		if (fnmatch(patterns[i], name, 0) == 0)
+			return true;
+	return false;
+}
+
+static bool is_folder(const char *name)
+{
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+		if (strcmp(folders[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* The file is a lot of room that was not written to yet, behind what counts. */
+static uint64_t truth_size(int fd, uint64_t size)
+{
+	struct jp_truth_header header;
+	uint64_t used;
+
+	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
+	    memcmp(header.magic, JP_TRUTH_MAGIC, sizeof(header.magic)) != 0 ||
+	    header.record_size != sizeof(struct jp_truth_record))
+		return size;
+	used = header.next_slot < header.capacity ? header.next_slot : header.capacity;
+	if (size < JP_TRUTH_PAGE || used > (size - JP_TRUTH_PAGE) / header.record_size)
+		return size;
+	return JP_TRUTH_PAGE + used * header.record_size;
+}
+
+static int copy_bytes(int from, int to, uint64_t size)
+{
+	char buffer[1 << 16];
+
+	while (size) {
+		ssize_t got = read(from, buffer, size < sizeof(buffer) ? size : sizeof(buffer));
+		ssize_t put = 0;
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got ? -errno : -ENODATA;
+		for (ssize_t done = 0; done < got; done += put) {
+			put = write(to, buffer + done, (size_t)(got - done));
+			if (put < 0 && errno != EINTR)
+				return -errno;
+			put = put < 0 ? 0 : put;
+		}
+		size -= (uint64_t)got;
+	}
+	return 0;
+}
+
+/* @inside: of the folder @dir in the case's folder, or of that itself where @dir is "". */
+static int copy_file(struct staging *staging, int inside, const char *dir, const char *name)
+{
+	int from = openat(inside, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	const char *slash = dir[0] ? "/" : "";
+	char relative[600], path[4096];
+	uint64_t size = 0;
+	struct stat st;
+	int to = -1, ret = 0;
+
+	snprintf(relative, sizeof(relative), "%s%s%s", dir, slash, name);
+	snprintf(path, sizeof(path), "%s/%s", staging->repro->stage, relative);
+	if (from < 0)
+		return jp_fail(staging->err, errno, "%s/%s: %s", staging->from, relative,
+			       errno == ELOOP ? "a symbolic link; a regular file was expected"
+					      : strerror(errno));
+	if (fstat(from, &st) || !S_ISREG(st.st_mode))
+		ret = jp_fail(staging->err, EINVAL, "%s/%s: not a regular file", staging->from,
+			      relative);
+	else if (st.st_nlink != 1)
+		ret = jp_fail(staging->err, EINVAL,
+			      "%s/%s: has %ju names; one of them may be another's file",
+			      staging->from, relative, (uintmax_t)st.st_nlink);
+	if (!ret) {
+		size = (uint64_t)st.st_size;
+		if (strcmp(relative, "truth") == 0)
+			size = truth_size(from, size);
+		if (size > MAX_FILE)
+			ret = jp_fail(staging->err, EFBIG,
+				      "%s/%s: %" PRIu64 " bytes; at most 1 GiB is packed",
+				      staging->from, relative, size);
+	}
+	if (!ret) {
+		to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		ret = to < 0 ? -errno : copy_bytes(from, to, size);
+		if (to >= 0 && close(to) && !ret)
+			ret = -errno;
+		if (ret)
+			ret = jp_fail(staging->err, -ret, "%s/%s: cannot be copied to %s: %s",
+				      staging->from, relative, path,
+				      ret == -ENODATA ? "it became shorter" : strerror(-ret));
+	}
+	close(from);
+	if (!ret && jp_word_set_add(&staging->repro->files, relative, strlen(relative)))
+		ret = jp_fail(staging->err, ENOMEM, "out of memory");
+	return ret;
+}
+
+static int open_folder(struct staging *staging, int inside, const char *name)
+{
+	int fd = openat(inside, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd < 0)
+		return jp_fail(staging->err, errno, "%s/%s: %s", staging->from, name,
+			       errno == ENOTDIR || errno == ELOOP
+				       ? "a folder was expected, and no link to one"
+				       : strerror(errno));
+	return fd;
+}
+
+static int copy_folder(struct staging *staging, int inside, const char *dir);
+
+static int copy_entry(struct staging *staging, int inside, const char *dir, const char *name)
+{
+	char path[4096];
+	int fd, ret;
+
+	if (!dir[0] && is_folder(name)) {
+		snprintf(path, sizeof(path), "%s/%s", staging->repro->stage, name);
+		if (mkdir(path, 0700))
+			return jp_fail(staging->err, errno, "%s: %s", path, strerror(errno));
+		fd = open_folder(staging, inside, name);
+		if (fd < 0)
+			return fd;
+		ret = copy_folder(staging, fd, name);
+		close(fd);
+		return ret;
+	}
+	if (plain(name) && (dir[0] || known(name)))
+		return copy_file(staging, inside, dir, name);
+	/* The outcome of the run, which is said anew. */
+	if (!dir[0] && (strcmp(name, "case") == 0 || strcmp(name, "ktap.txt") == 0 ||
+			strcmp(name, "junit.xml") == 0))
+		return 0;
+	if (jp_word_set_add(&staging->repro->left_out, name, strlen(name)))
+		return jp_fail(staging->err, ENOMEM, "out of memory");
+	return 0;
+}
+
+static int copy_folder(struct staging *staging, int inside, const char *dir)
+{
+	int fd = dup(inside), ret = 0;
+	DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+
+	if (!stream) {
+		ret = jp_fail(staging->err, errno, "%s/%s: %s", staging->from, dir,
+			      strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return ret;
+	}
+	while (!ret && (entry = readdir(stream))) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (staging->repro->files.count + staging->repro->left_out.count >= MAX_FILES)
+			ret = jp_fail(staging->err, E2BIG, "%s: more than %d files", staging->from,
+				      MAX_FILES);
+		else
+			ret = copy_entry(staging, inside, dir, entry->d_name);
+	}
+	closedir(stream);
+	return ret;
+}
+
+static bool staged(const struct jp_repro *repro, const char *name)
+{
+	for (size_t i = 0; i < repro->files.count; i++)
+		if (strcmp(repro->files.words[i], name) == 0)
+			return true;
+	return false;
+}
+
+void jp_repro_judge(const struct jp_repro *repro, const char *dir, struct jp_result *result)
+{
+	static const char there[] = "./case";
+	size_t length = strlen(dir);
+	char *at = result->why, *rest;
+
+	jp_case_folder_judge(repro->cas, dir, result);
+	while ((at = strstr(at, dir))) {
+		rest = at + length;
+		memcpy(at, there, strlen(there));
+		at += strlen(there);
+		memmove(at, rest, strlen(rest) + 1);
+	}
+}
+
+/* Outcome and figures of the case in @dir, to be compared. */
+static char *figures(const struct jp_repro *repro, const char *dir)
+{
+	struct jp_result result = {0};
+	size_t size;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, &size);
+
+	jp_repro_judge(repro, dir, &result);
+	if (out) {
+		jp_results_write(out, &result);
+		fclose(out);
+	}
+	jp_findings_free(&result.findings);
+	return text;
+}
+
+/* A capture that cannot be read to its end may be what the report is about: it stays as it is, and
+ * the archive says so. */
+static int reduce_capture(struct jp_repro *repro, const char *name, struct jp_error *err)
+{
+	struct jp_error detail = {""};
+	char path[4096];
+	int ret;
+
+	snprintf(path, sizeof(path), "%s/%s", repro->stage, name);
+	ret = jp_perfdata_reduce(path, &repro->reduced, &detail);
+	if (!ret)
+		return 0;
+	if (ret != -EINVAL)
+		return jp_fail(err, -ret, "%s", detail.text);
+	return jp_word_set_add(&repro->unreduced, name, strlen(name))
+		       ? jp_fail(err, ENOMEM, "out of memory")
+		       : 0;
+}
+
+/* The judge must not miss what is left out, or taken out. */
+static int check(const struct jp_repro *repro, int fd, struct jp_error *err)
+{
+	char original[64], *before, *after;
+	int ret = 0;
+
+	snprintf(original, sizeof(original), "/proc/self/fd/%d", fd);
+	before = figures(repro, original);
+	after = figures(repro, repro->stage);
+	if (!before || !after)
+		ret = jp_fail(err, ENOMEM, "out of memory");
+	else if (strcmp(before, after) != 0)
+		ret = jp_fail(err, EINVAL,
+			      "%s: the archive would be judged in another way: %.400s... as it is, "
+			      "%.400s... there",
+			      repro->cas->name, before, after);
+	free(before);
+	free(after);
+	return ret;
+}
+
+int jp_repro_stage(struct jp_repro *repro, int fd, const char *from, struct jp_error *err)
+{
+	static const char *const captures[] = {"perf.data", "injected.data"};
+	struct staging staging = {repro, from, err};
+	int ret = copy_folder(&staging, fd, "");
+
+	if (!ret)
+		ret = jp_run_dir_write(repro->stage, "case", repro->cas->text, err);
+	if (!ret && jp_word_set_add(&repro->files, "case", strlen("case")))
+		ret = jp_fail(err, ENOMEM, "out of memory");
+	for (size_t i = 0; i < sizeof(captures) / sizeof(captures[0]) && !ret; i++)
+		if (staged(repro, captures[i]))
+			ret = reduce_capture(repro, captures[i], err);
+	return ret ? ret : check(repro, fd, err);
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/run/workload_process.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/base/interrupt.h"
+
+uint64_t jp_performer_clock(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* 0 when @fd is readable, else as in the header. */
+static int wait_readable(int fd, uint64_t deadline)
+{
+	struct pollfd fds[2] = {{.fd = fd, .events = POLLIN},
+				{.fd = jp_interrupt_fd(), .events = POLLIN}};
+
+	for (;;) {
+		uint64_t now = jp_performer_clock();
+		/* Rounded up: a deadline is never taken for over before it is. */
+		uint64_t left = now < deadline ? (deadline - now + 999999) / 1000000 : 0;
+		int ret = poll(fds, 2, left > 3600000 ? 3600000 : (int)left);
+
+		if (jp_interrupt_signal())
+			return -EINTR;
+		if (ret > 0 && fds[0].revents)
+			return 0;
+		if (ret < 0 && errno != EINTR)
+			return -errno;
+		if (jp_performer_clock() >= deadline)
+			return -ETIMEDOUT;
+	}
+}
+
+int jp_performer_open(struct jp_performer *performer, const char *output, struct jp_error *err)
+{
+	int ready[2], control[2];
+
+	*performer = (struct jp_performer){
+		.pidfd = -1, .ready = -1, .control = -1, .child_fd = {-1, -1}};
+	snprintf(performer->output, sizeof(performer->output), "%s", output);
+	/* Orphans of the workload become our children: none is left over unseen. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (pipe2(ready, O_CLOEXEC))
+		return jp_fail(err, errno, "pipe: %s", strerror(errno));
+	performer->ready = ready[0];
+	performer->child_fd[0] = ready[1];
+	if (pipe2(control, O_CLOEXEC))
+		return jp_fail(err, errno, "pipe: %s", strerror(errno));
+	performer->child_fd[1] = control[0];
+	performer->control = control[1];
+	return 0;
+}
+
+__attribute__((noreturn)) static void child(const struct jp_performer *performer, char *const *argv)
+{
+	int null = open("/dev/null", O_RDONLY);
+	int output = open(performer->output, O_WRONLY | O_CREAT | O_APPEND, 0644);
+
+	setpgid(0, 0);
+	/* Should the runner be killed outright, its workload goes too. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGPIPE, SIG_DFL);
+	if (null < 0 || output < 0 || dup2(null, 0) < 0 || dup2(output, 1) < 0 ||
+	    dup2(output, 2) < 0)
+		_exit(127);
+	for (int i = 0; i < 2; i++)
+		if (fcntl(performer->child_fd[i], F_SETFD, 0))
+			_exit(127);
+	execv(argv[0], argv);
+	dprintf(2, "%s: %s\n", argv[0], strerror(errno));
+	_exit(127);
+}
+
+int jp_performer_start(struct jp_performer *performer, char *const *argv, struct jp_error *err)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return jp_fail(err, errno, "fork: %s", strerror(errno));
+	if (!pid)
+		child(performer, argv);
+	setpgid(pid, pid); /* both do: whichever comes first */
+	performer->pid = pid;
+	performer->group = true;
+	jp_performer_started(performer);
+	return 0;
+}
+
+void jp_performer_started(struct jp_performer *performer)
+{
+	for (int i = 0; i < 2; i++) {
+		if (performer->child_fd[i] >= 0)
+			close(performer->child_fd[i]);
+		performer->child_fd[i] = -1;
+	}
+}
+
+int jp_performer_redirect(const struct jp_performer *performer, int saved[3], struct jp_error *err)
+{
+	int output = open(performer->output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	bool good = output >= 0 && null >= 0;
+
+	fflush(NULL);
+	for (int i = 0; i < 3; i++) {
+		saved[i] = fcntl(i, F_DUPFD_CLOEXEC, 3);
+		good = good && saved[i] >= 0 && dup2(i ? output : null, i) >= 0;
+	}
+	close(output);
+	close(null);
+	return good ? 0
+		    : jp_fail(err, EIO, "%s: standard output cannot lead there", performer->output);
+}
+
+void jp_performer_restore(const int saved[3])
+{
+	fflush(NULL);
+	for (int i = 0; i < 3; i++) {
+		if (saved[i] >= 0)
+			dup2(saved[i], i);
+		close(saved[i]);
+	}
+}
+
+/* How the process ended, without reaping it. */
+static int describe_end(struct jp_performer *performer, uint64_t deadline, struct jp_error *err)
+{
+	siginfo_t info = {0};
+	int ret;
+
+	if (performer->pidfd < 0 && performer->pid)
+		performer->pidfd = (int)syscall(SYS_pidfd_open, performer->pid, 0);
+	if (performer->pidfd < 0)
+		return jp_fail(err, EPIPE, "the workload is gone");
+	ret = wait_readable(performer->pidfd, deadline);
+	if (ret || performer->foreign)
+		return ret;
+	if (waitid(P_PID, (id_t)performer->pid, &info, WEXITED | WNOWAIT | WNOHANG) || !info.si_pid)
+		return jp_fail(err, EPIPE, "the workload is gone");
+	if (info.si_code == CLD_EXITED && info.si_status == 0)
+		return 0;
+	if (info.si_code == CLD_EXITED)
+		return jp_fail(err, ECHILD, "the workload exited with status %d", info.si_status);
+	return jp_fail(err, ECHILD, "the workload was killed by signal %d (%s)", info.si_status,
+		       strsignal(info.si_status));
+}
+
+/* It closed the ready descriptor: it died, or is about to, or only stopped talking. */
+static int gone(struct jp_performer *performer, uint64_t deadline, const char *when,
+		struct jp_error *err)
+{
+	struct jp_error end = {""};
+	int ret = describe_end(performer, deadline, &end);
+
+	if (ret == -EINTR)
+		return ret;
+	if (ret == -ETIMEDOUT)
+		return jp_fail(err, EPIPE, "the workload closed its ready descriptor %s", when);
+	return jp_fail(err, EPIPE, "%s %s", ret ? end.text : "the workload exited with status 0",
+		       when);
+}
+
+/* Takes one line into @text; @when tells in messages what was waited for. */
+static int take_line(struct jp_performer *performer, char *text, size_t size, uint64_t deadline,
+		     const char *when, struct jp_error *err)
+{
+	for (;;) {
+		char *end = memchr(performer->line, '\n', performer->filled);
+		ssize_t got;
+		int ret;
+
+		if (end) {
+			size_t length = (size_t)(end - performer->line);
+
+			snprintf(text, size, "%.*s", (int)length, performer->line);
+			performer->filled -= length + 1;
+			memmove(performer->line, end + 1, performer->filled);
+			return 0;
+		}
+		if (performer->filled == sizeof(performer->line))
+			return jp_fail(err, EPROTO,
+				       "the workload said %zu bytes without a newline %s",
+				       performer->filled, when);
+		ret = wait_readable(performer->ready, deadline);
+		if (ret == -ETIMEDOUT)
+			return jp_fail(err, ETIMEDOUT, "the workload said nothing in time %s",
+				       when);
+		if (ret)
+			return jp_fail(err, -ret, "interrupted %s", when);
+		got = read(performer->ready, performer->line + performer->filled,
+			   sizeof(performer->line) - performer->filled);
+		if (got < 0 && errno != EINTR)
+			return jp_fail(err, errno, "the ready descriptor: %s", strerror(errno));
+		if (got == 0)
+			return gone(performer, deadline, when, err);
+		if (got > 0)
+			performer->filled += (size_t)got;
+	}
+}
+
+int jp_performer_wait_ready(struct jp_performer *performer, uint64_t deadline, struct jp_error *err)
+{
+	char text[256], *end;
+	long pid;
+	int ret = take_line(performer, text, sizeof(text), deadline, "before it was ready", err);
+
+	if (ret)
+		return ret;
+	if (strncmp(text, "skip ", 5) == 0)
+		return jp_fail(err, EOPNOTSUPP, "%s", text + 5);
+	if (strncmp(text, "ready ", 6) != 0)
+		return jp_fail(err, EPROTO, "the workload said '%s'; expected 'ready PID'", text);
+	errno = 0;
+	pid = strtol(text + 6, &end, 10);
+	if (errno || *end || end == text + 6 || pid <= 0 ||
+	    (performer->pid && pid != performer->pid))
+		return jp_fail(err, EPROTO, "the workload said '%s'; its pid is %ld", text,
+			       (long)performer->pid);
+	performer->pid = (pid_t)pid;
+	/* While it waits for us: another's child can be reaped as soon as it was told to stop. */
+	if (performer->pidfd < 0)
+		performer->pidfd = (int)syscall(SYS_pidfd_open, performer->pid, 0);
+	return 0;
+}
+
+static int say(struct jp_performer *performer, const char *verb, const char *command,
+	       struct jp_error *err)
+{
+	/* Lines are short: a pipe takes them whole, and at once. */
+	if (dprintf(performer->control, "%s%s%s\n", verb, command ? " " : "",
+		    command ? command : "") < 0)
+		return jp_fail(err, errno, "the workload does not listen: %s", strerror(errno));
+	return 0;
+}
+
+int jp_performer_step(struct jp_performer *performer, const char *command, uint64_t deadline,
+		      struct jp_error *err)
+{
+	char text[512], wanted[128], when[160];
+	int ret = say(performer, "step", command, err);
+
+	if (ret)
+		return ret;
+	snprintf(when, sizeof(when), "in step '%s'", command);
+	ret = take_line(performer, text, sizeof(text), deadline, when, err);
+	if (ret)
+		return ret;
+	snprintf(wanted, sizeof(wanted), "done %.*s", (int)strcspn(command, " "), command);
+	if (strcmp(text, wanted) != 0)
+		return jp_fail(err, EPROTO, "step '%s': the workload said '%s'", command, text);
+	return 0;
+}
+
+int jp_performer_stop(struct jp_performer *performer, uint64_t deadline, struct jp_error *err)
+{
+	int ret = say(performer, "stop", NULL, NULL);
+
+	/* It may be gone already; how it ended says more than the closed pipe. */
+	(void)ret;
+	ret = describe_end(performer, deadline, err);
+	if (ret == -ETIMEDOUT)
+		return jp_fail(err, ETIMEDOUT, "the workload did not end in time after 'stop'");
+	if (ret == -EINTR)
+		return jp_fail(err, EINTR, "interrupted while the workload ended");
+	return ret;
+}
+
+/* Kills every child that we have: by now all are the workload's. */
+static void kill_children(void)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+
+	while (proc && (entry = readdir(proc))) {
+		char path[300], text[512], *close_name;
+		FILE *file;
+		int parent;
+
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/stat", entry->d_name);
+		file = fopen(path, "re");
+		if (!file)
+			continue;
+		/* "pid (name) state ppid": the name may hold anything, ")" too. */
+		if (fgets(text, sizeof(text), file) && (close_name = strrchr(text, ')')) &&
+		    sscanf(close_name + 1, " %*c %d", &parent) == 1 && parent == getpid())
+			kill(atoi(entry->d_name), SIGKILL);
+		fclose(file);
+	}
+	if (proc)
+		closedir(proc);
+}
+
+void jp_performer_close(struct jp_performer *performer)
+{
+	jp_performer_started(performer);
+	if (performer->control >= 0)
+		close(performer->control);
+	if (performer->ready >= 0)
+		close(performer->ready);
+	if (performer->pidfd >= 0)
+		close(performer->pidfd);
+	performer->control = performer->ready = performer->pidfd = -1;
+	if (performer->group)
+		kill(-performer->pid, SIGKILL);
+	/* What left the group is found by its parent. Each round ends at least one generation. */
+	for (;;) {
+		pid_t pid = waitpid(-1, NULL, WNOHANG);
+
+		if (pid < 0 && errno == ECHILD)
+			break;
+		if (pid == 0) {
+			kill_children();
+			waitpid(-1, NULL, 0);
+		}
+	}
+	performer->pid = 0;
+	performer->group = false;
+}
+
+void jp_performer_last_words(const struct jp_performer *performer, char *text, size_t size)
+{
+	char tail[1024];
+	FILE *file = fopen(performer->output, "re");
+	size_t got, used = 0;
+	char *line, *save, *from = tail;
+
+	text[0] = '\0';
+	if (!file)
+		return;
+	if (fseek(file, -(long)(sizeof(tail) - 1), SEEK_END))
+		rewind(file);
+	got = fread(tail, 1, sizeof(tail) - 1, file);
+	fclose(file);
+	tail[got] = '\0';
+	/* The last five lines. */
+	for (int lines = 0, at = (int)got - 2; at >= 0 && from == tail; at--)
+		if (tail[at] == '\n' && ++lines == 5)
+			from = tail + at + 1;
+	for (line = strtok_r(from, "\n", &save); line && used < size;
+	     line = strtok_r(NULL, "\n", &save))
+		used += (size_t)snprintf(text + used, size - used, "\n  it printed: %s", line);
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "workloads/emit/code_heap.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "harness/format/truth/write.h"
+#include "workloads/emit/option.h"
+#include "workloads/emit/publish.h"
+
+enum { MOST_COMPILERS = 64, MOST_PAGES = 4096 };
+
+struct jp_code_heap jp_code_heap_defaults(unsigned pages)
+{
+	return (struct jp_code_heap){.plan = jp_plan_defaults(),
+				     .backing = jp_backing_find("anon"),
+				     .pages = pages,
+				     .compilers = 1,
+				     .period = 50000000};
+}
+
+const char jp_code_heap_options[] =
+	"  --backing=KIND   what the code's memory is: anon, named (anon with a name), memfd,\n"
+	"                   memfd-views (RW and RX), zero (shared anonymous), zero-file\n"
+	"                   (/dev/zero shared), zero-private, shm (/dev/shm), sysv, hugetlb,\n"
+	"                   heap (brk) (anon)\n"
+	"  --compilers=N    threads that compile at once (1)\n"
+	"  --pages=N        of the heap; a program on each\n"
+	"  --period=MS      between two acts; 0: only when told (50)\n"
+	"  --threads=N      busy threads (1)\n"
+	"  --depth=N        functions in a path (8)\n"
+	"  --shapes=A,B...  their shapes, outermost first: fp, leaf (only innermost), no_fp,\n"
+	"                   long, large, realign (all, mixed)\n"
+	"  --turns=N        loop turns of one run of a path (700000, about 1 ms)\n";
+
+static int take_backing(void *context, const char *arg)
+{
+	struct jp_code_heap *heap = context;
+
+	if (strncmp(arg, "--backing=", 10))
+		return 0;
+	heap->backing = jp_backing_find(arg + 10);
+	if (heap->backing)
+		return 1;
+	fprintf(stderr, "jitproof workload: '%s': no such backing (see --help)\n", arg);
+	return -EINVAL;
+}
+
+static int take_of_plan(void *plan, const char *arg)
+{
+	static const char *const taken[] = {"--threads=", "--depth=", "--shapes=", "--turns="};
+
+	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
+		if (!strncmp(arg, taken[i], strlen(taken[i])))
+			return jp_plan_option(plan, arg);
+	return 0;
+}
+
+int jp_code_heap_option(void *context, const char *arg)
+{
+	struct jp_code_heap *heap = context;
+	unsigned period = heap->period / 1000000;
+	const struct jp_option options[] = {
+		{.take = take_of_plan, .context = &heap->plan},
+		{.take = take_backing, .context = heap},
+		{"--compilers=", .number = &heap->compilers, .least = 1, .most = MOST_COMPILERS},
+		{"--pages=", .number = &heap->pages, .least = 1, .most = MOST_PAGES},
+		{"--period=", .number = &period, .most = 3600000},
+		{0}};
+	int taken = jp_option_take(options, arg);
+
+	heap->period = period * UINT64_C(1000000);
+	return taken;
+}
+
+int jp_code_heap_open_region(const struct jp_code_heap *heap, struct jp_region *region)
+{
+	/* Call frame information behind each function takes several times its size. */
+	unsigned grain = jp_publish_extras() & JP_PUBLISH_UNWINDING ? 4 : 1;
+
+	return jp_region_open(region, heap->backing, heap->pages, grain, "jitproof");
+}
+
+int jp_code_heap_open(struct jp_code_heap *heap)
+{
+	heap->programs = calloc(heap->pages, sizeof(*heap->programs));
+	if (!heap->programs)
+		return -ENOMEM;
+	return jp_code_heap_open_region(heap, &heap->region);
+}
+
+int jp_code_heap_write(struct jp_code_heap *heap, unsigned page, unsigned variant)
+{
+	struct jp_program *program = &heap->programs[page];
+	int ret;
+
+	jp_arena_within(&program->arena, &heap->region, page, 1);
+	ret = jp_program_write(program, variant);
+	return ret == -ENOSPC ? -E2BIG : ret; /* to acts, -ENOSPC means that the heap is full */
+}
+
+int jp_code_heap_load(struct jp_code_heap *heap, unsigned page)
+{
+	int ret = jp_program_load(&heap->programs[page]);
+
+	return ret ? ret : jp_program_make_paths(&heap->programs[page], &heap->plan);
+}
+
+int jp_code_heap_show(struct jp_code_heap *heap, unsigned page, unsigned wing)
+{
+	const struct jp_program *program = &heap->programs[page];
+
+	return jp_rota_add(&heap->rota, wing, program->paths, program->nr_paths);
+}
+
+int jp_code_heap_writable(const struct jp_code_heap *heap)
+{
+	return PROT_READ | (jp_region_views(&heap->region) ? 0 : PROT_WRITE);
+}
+
+int jp_code_heap_both(const struct jp_code_heap *heap)
+{
+	return jp_code_heap_writable(heap) | PROT_EXEC;
+}
+
+struct compiler {
+	pthread_t thread;
+	int (*act)(void *context, unsigned n);
+	void *context;
+	unsigned n;
+	int ret;
+};
+
+static void *compile(void *arg)
+{
+	struct compiler *compiler = arg;
+	uint64_t now = jp_truth_now();
+
+	jp_truth_new_task();
+	jp_truth_put(JP_TRUTH_THREAD_START, now, now, 0, 0, 0, 0);
+	compiler->ret = compiler->act(compiler->context, compiler->n);
+	now = jp_truth_now();
+	jp_truth_put(JP_TRUTH_THREAD_EXIT, now, now, 0, 0, 0, 0);
+	return NULL;
+}
+
+int jp_code_heap_compile(const struct jp_code_heap *heap, int (*act)(void *context, unsigned n),
+			 void *context)
+{
+	struct compiler compilers[MOST_COMPILERS];
+	unsigned started = 0;
+	int ret = 0;
+
+	if (heap->compilers == 1)
+		return act(context, 0);
+	for (; started < heap->compilers && !ret; started++) {
+		compilers[started] =
+			(struct compiler){.act = act, .context = context, .n = started};
+		ret = -pthread_create(&compilers[started].thread, NULL, compile,
+				      &compilers[started]);
+	}
+	if (ret)
+		started--;
+	for (unsigned i = 0; i < started; i++) {
+		pthread_join(compilers[i].thread, NULL);
+		ret = ret ? ret : compilers[i].ret;
+	}
+	return ret;
+}
+
+static void end(struct jp_code_heap *heap)
+{
+	uint64_t before = jp_truth_now();
+
+	jp_region_close(&heap->region);
+	for (unsigned i = 0; heap->programs && i < heap->pages; i++)
+		jp_program_unloaded(&heap->programs[i], before, jp_truth_now());
+	free(heap->programs);
+	jp_rota_free(&heap->rota);
+}
+
+int jp_code_heap_run(const char *workload, struct jp_code_heap *heap, int (*begin)(void *context),
+		     const struct jp_step *steps, void *context)
+{
+	const char *missing;
+	int ret;
+
+	jp_rota_open(&heap->rota);
+	ret = begin(context);
+	for (unsigned i = 0; i < heap->plan.threads && !ret; i++)
+		ret = jp_rota_thread(&heap->rota);
+	missing = jp_backing_missing(heap->backing, ret);
+	if (!ret)
+		ret = jp_stage_every(heap->period, steps, context);
+	jp_path_join();
+	end(heap);
+	if (missing)
+		return jp_stage_skip(missing);
+	return jp_stage_status(workload, ret);
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "workloads/emit/eh_frame.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* DWARF 5, 7.24; the pointer encodings: LSB 5, 10.5.1. */
+enum {
+	CFA_ADVANCE = 0x40,
+	CFA_OFFSET = 0x80,
+	CFA_RESTORE = 0xc0,
+	CFA_ADVANCE1 = 0x02,
+	CFA_ADVANCE2 = 0x03,
+	CFA_ADVANCE4 = 0x04,
+	CFA_DEF = 0x0c,
+	PE_UDATA4 = 0x03,
+	PE_PCREL_SDATA4 = 0x1b,
+	PE_HDRREL_SDATA4 = 0x3b,
+	WORD = 8, /* of the stack */
+};
+
+struct table {
+	unsigned char *out;
+	size_t used, room;
+	size_t base; /* of @out, counted from the code's start */
+};
+
+/* Past the room it only counts. */
+static void put(struct table *table, const void *bytes, size_t count)
+{
+	if (count <= table->room && table->used <= table->room - count)
+		memcpy(table->out + table->used, bytes, count);
+	table->used += count;
+}
+
+static void put1(struct table *table, uint8_t byte)
+{
+	put(table, &byte, 1);
+}
+
+static void put4(struct table *table, uint32_t word)
+{
+	put(table, &word, sizeof(word));
+}
+
+static void put_uleb(struct table *table, uint64_t value)
+{
+	for (; value > 0x7f; value >>= 7)
+		put1(table, (value & 0x7f) | 0x80);
+	put1(table, value);
+}
+
+/* The distance from here to @place, which is counted from the code's start. */
+static void put_relative(struct table *table, size_t place)
+{
+	put4(table, place - (table->base + table->used));
+}
+
+/* Fills up with DW_CFA_nop, and notes the length of what began at @start. */
+static void end_entry(struct table *table, size_t start)
+{
+	uint32_t length;
+
+	while ((table->used - start) % 8)
+		put1(table, 0);
+	length = table->used - start - sizeof(length);
+	if (start + sizeof(length) <= table->room)
+		memcpy(table->out + start, &length, sizeof(length));
+}
+
+static size_t put_cie(struct table *table)
+{
+	size_t start = table->used;
+
+	put4(table, 0); /* length */
+	put4(table, 0); /* a CIE */
+	put1(table, 1);
+	put(table, "zR", 3);
+	put_uleb(table, 1);
+	put1(table, -WORD & 0x7f); /* data alignment, signed */
+	put1(table, jp_arch_elf.return_address);
+	put_uleb(table, 1);
+	put1(table, PE_PCREL_SDATA4);
+	/* At the first instruction: the return address on top of the stack. */
+	put1(table, CFA_DEF);
+	put_uleb(table, jp_arch_elf.sp);
+	put_uleb(table, WORD);
+	put1(table, CFA_OFFSET | jp_arch_elf.return_address);
+	put_uleb(table, 1);
+	end_entry(table, start);
+	return start;
+}
+
+static void put_advance(struct table *table, uint32_t by)
+{
+	if (by < 0x40) {
+		put1(table, CFA_ADVANCE | by);
+	} else if (by <= UINT8_MAX) {
+		put1(table, CFA_ADVANCE1);
+		put1(table, by);
+	} else if (by <= UINT16_MAX) {
+		uint16_t half = by;
+
+		put1(table, CFA_ADVANCE2);
+		put(table, &half, sizeof(half));
+	} else {
+		put1(table, CFA_ADVANCE4);
+		put4(table, by);
+	}
+}
+
+/* Where the canonical frame address, S + WORD, is to be found. */
+struct rule {
+	uint8_t reg;
+	bool saved; /* the caller's bp, below the return address */
+	uint64_t offset;
+};
+
+static int rule_of(const struct jp_truth_insn *insn, struct rule *rule)
+{
+	const unsigned flags = JP_INSN_RETURN | JP_INSN_TAIL | JP_INSN_MISLED;
+	uint8_t bp = insn->bp & ~flags;
+
+	if (bp == JP_BP_OWN)
+		*rule = (struct rule){jp_arch_elf.bp, true, 2 * WORD};
+	else if (insn->bp & JP_INSN_MISLED)
+		*rule = (struct rule){jp_arch_elf.sp, false, 3 * WORD};
+	else if (!insn->align)
+		*rule = (struct rule){jp_arch_elf.sp, bp == JP_BP_OTHER,
+				      (uint64_t)insn->pre + insn->post + WORD};
+	else
+		return -ENOTSUP; /* sp alone no longer tells it */
+	return 0;
+}
+
+/* One row for each instruction whose rule is not that of the one before. */
+static int put_rows(struct table *table, const struct jp_emitted *emitted)
+{
+	struct rule now = {jp_arch_elf.sp, false, WORD};
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < emitted->nr_insns; i++) {
+		const struct jp_truth_insn *insn = &emitted->insns[i];
+		struct rule next;
+		int ret = rule_of(insn, &next);
+
+		if (ret)
+			return ret;
+		if (next.reg == now.reg && next.offset == now.offset && next.saved == now.saved)
+			continue;
+		if (insn->offset != at)
+			put_advance(table, insn->offset - at);
+		at = insn->offset;
+		put1(table, CFA_DEF);
+		put_uleb(table, next.reg);
+		put_uleb(table, next.offset);
+		if (next.saved && !now.saved) {
+			put1(table, CFA_OFFSET | jp_arch_elf.bp);
+			put_uleb(table, 2);
+		} else if (now.saved && !next.saved) {
+			put1(table, CFA_RESTORE | jp_arch_elf.bp);
+		}
+		now = next;
+	}
+	return 0;
+}
+
+int jp_eh_frame(const struct jp_emitted *emitted, unsigned char *out, size_t room, size_t *hdr_size)
+{
+	struct table table = {.out = out, .room = room, .base = (emitted->size + 7u) & -8u};
+	size_t cie = put_cie(&table), fde = table.used, hdr;
+	int ret;
+
+	put4(&table, 0); /* length */
+	put4(&table, fde + 4 - cie);
+	put_relative(&table, 0);
+	put4(&table, emitted->size);
+	put_uleb(&table, 0);
+	ret = put_rows(&table, emitted);
+	if (ret)
+		return ret;
+	end_entry(&table, fde);
+	put4(&table, 0); /* the end of .eh_frame */
+	put4(&table, 0); /* so that the header is aligned */
+	hdr = table.used;
+	put1(&table, 1);
+	put1(&table, PE_PCREL_SDATA4);
+	put1(&table, PE_UDATA4);
+	put1(&table, PE_HDRREL_SDATA4);
+	put_relative(&table, table.base);
+	put4(&table, 1);
+	put4(&table, -(table.base + hdr));
+	put4(&table, fde - hdr);
+	put4(&table, 0);
+	*hdr_size = table.used - hdr;
+	return table.used <= room ? (int)table.used : -ENOSPC;
+}

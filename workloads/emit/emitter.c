@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "workloads/emit/emitter.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "harness/format/truth/write.h"
+#include "workloads/emit/frame_walk.h"
+#include "workloads/emit/publish.h"
+#include "workloads/emit/eh_frame.h"
+
+enum { CODE_ALIGN = 16 };
+
+static const char *const texts[JP_SHAPES] = {
+	[JP_SHAPE_FP] = "fp",         [JP_SHAPE_LEAF] = "leaf",
+	[JP_SHAPE_NO_FP] = "no_fp",   [JP_SHAPE_LONG] = "long",
+	[JP_SHAPE_LARGE] = "large",   [JP_SHAPE_REALIGN] = "realign",
+	[JP_SHAPE_HUGE] = "huge",     [JP_SHAPE_OTHER_BP] = "other_bp",
+	[JP_SHAPE_TAIL] = "tail",     [JP_SHAPE_STUB] = "stub",
+	[JP_SHAPE_HOLLOW] = "hollow", [JP_SHAPE_CLOCK] = "clock",
+	[JP_SHAPE_MISLED] = "misled", [JP_SHAPE_SYSCALL] = "syscall",
+};
+
+const char *jp_shape_text(enum jp_shape shape)
+{
+	return shape < JP_SHAPES ? texts[shape] : "?";
+}
+
+int jp_shape_calls(enum jp_shape shape)
+{
+	return shape != JP_SHAPE_LEAF && shape != JP_SHAPE_SYSCALL;
+}
+
+uint32_t jp_shape_returns(enum jp_shape shape)
+{
+	struct jp_emitted emitted;
+
+	if (jp_arch_emit(shape, NULL, 0, &emitted))
+		return 0;
+	for (uint32_t i = 0; i < emitted.nr_insns; i++)
+		if (emitted.insns[i].bp & JP_INSN_RETURN)
+			return emitted.insns[i].offset;
+	return 0;
+}
+
+int jp_shape_ends(enum jp_shape shape)
+{
+	return shape != JP_SHAPE_STUB && shape != JP_SHAPE_CLOCK;
+}
+
+/*
+ * Call frame information of @shape, whose layout is @emitted, in @out for @published: in memory
+ * behind the code too, as runtimes do that unwind themselves, or apart. 0 or -errno.
+ */
+static int describe_frames(const struct jp_emitted *emitted, unsigned char out[JP_EH_FRAME_MOST],
+			   struct jp_published *published)
+{
+	unsigned extras = jp_publish_extras();
+	int size;
+
+	if (!(extras & (JP_PUBLISH_UNWINDING | JP_PUBLISH_UNWINDING_APART)))
+		return 0;
+	size = jp_eh_frame(emitted, out, JP_EH_FRAME_MOST, &published->unwinding_hdr_size);
+	if (size < 0)
+		return size;
+	published->unwinding = out;
+	published->unwinding_size = size;
+	published->unwinding_mapped = extras & JP_PUBLISH_UNWINDING_APART ? 0 : size;
+	return 0;
+}
+
+/* Returns the bytes of the arena that the function at @at takes, or -errno. */
+static int write_frames(const struct jp_arena *arena, size_t at, const struct jp_emitted *emitted)
+{
+	unsigned char frames[JP_EH_FRAME_MOST];
+	struct jp_published published = {.unwinding_mapped = 0};
+	size_t behind = (emitted->size + 7u) & -8u;
+	int ret = describe_frames(emitted, frames, &published);
+
+	if (ret)
+		return ret;
+	if (!published.unwinding_mapped)
+		return emitted->size;
+	if (behind + published.unwinding_mapped > arena->size - at)
+		return -ENOSPC;
+	memcpy(arena->write + at + behind, frames, published.unwinding_mapped);
+	return behind + published.unwinding_mapped;
+}
+
+/* A layout holds for every function of its shape, in every process that knows its id. */
+static uint32_t layout_of(enum jp_shape shape, const struct jp_emitted *emitted)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static uint32_t layouts[JP_SHAPES];
+	uint32_t layout;
+
+	pthread_mutex_lock(&lock);
+	if (!layouts[shape])
+		layouts[shape] = jp_truth_layout(emitted->insns, emitted->nr_insns);
+	layout = layouts[shape];
+	pthread_mutex_unlock(&lock);
+	return layout;
+}
+
+int jp_emit_write(struct jp_arena *arena, enum jp_shape shape, struct jp_function *function)
+{
+	size_t at = (arena->used + CODE_ALIGN - 1) & -CODE_ALIGN;
+	struct jp_emitted emitted;
+	int ret, taken;
+
+	if (arena->protect == JP_PROTECT_FLIP && arena->executable)
+		return -EBUSY; /* threads run there: it cannot be made writable again */
+	if (at > arena->size)
+		return -ENOSPC;
+	ret = jp_arch_emit(shape, arena->write + at, arena->size - at, &emitted);
+	if (ret)
+		return ret;
+	taken = write_frames(arena, at, &emitted);
+	if (taken < 0)
+		return taken;
+	__builtin___clear_cache((char *)arena->exec + at, (char *)arena->exec + at + emitted.size);
+	*function = (struct jp_function){.id = jp_truth_id(),
+					 .layout = layout_of(shape, &emitted),
+					 .shape = shape,
+					 .code = (uintptr_t)arena->exec + at,
+					 .size = emitted.size,
+					 .word_at = emitted.word};
+	arena->used = at + taken;
+	return 0;
+}
+
+static void record(const struct jp_function *function, const char *name, uint64_t before,
+		   uint64_t after)
+{
+	jp_truth_put(JP_TRUTH_CODE_LOAD, before, after, function->code, function->size,
+		     function->layout | (uint64_t)jp_truth_text(name) << 32,
+		     function->id | (uint64_t)function->frames << 32);
+}
+
+/* What its frames lead to, where that is not what its layout says already. */
+static void record_frames(struct jp_function *function)
+{
+	struct jp_frame_walk walk;
+	uint32_t detour = 0;
+
+	if (function->shape == JP_SHAPE_OTHER_BP && function->word) {
+		jp_frame_walk(function->word, &walk);
+		if (walk.count)
+			detour = jp_truth_root(JP_CHAIN, walk.addresses, walk.count);
+	}
+	if (detour || function->said || function->word)
+		function->frames = jp_truth_frames(function->said, function->word, detour, 0);
+}
+
+int jp_emit_word(struct jp_arena *arena, struct jp_function *function, uint64_t word)
+{
+	uint64_t at = function->code + function->word_at - (uintptr_t)arena->exec;
+
+	if (!function->word_at)
+		return -EINVAL;
+	memcpy(arena->write + at, &word, sizeof(word));
+	function->word = word;
+	record_frames(function);
+	return 0;
+}
+
+int jp_emit_found(struct jp_function *function, const char *name, uint64_t before, uint64_t after)
+{
+	struct jp_emitted emitted;
+	int ret = jp_arch_emit(function->shape, NULL, 0, &emitted);
+
+	if (ret)
+		return ret;
+	function->id = jp_truth_id();
+	function->layout = layout_of(function->shape, &emitted);
+	record_frames(function);
+	record(function, name, before, after);
+	return 0;
+}
+
+void jp_emit_measured(struct jp_function *function, const struct jp_emitted *emitted,
+		      const char *name)
+{
+	uint64_t now = jp_truth_now();
+
+	function->id = jp_truth_id();
+	function->layout = jp_truth_layout(emitted->insns, emitted->nr_insns);
+	function->frames = jp_truth_frames(function->said, 0, 0, JP_FRAMES_FOREIGN);
+	record(function, name, now, now);
+}
+
+static int load(const struct jp_function *function, const char *name, uint64_t before)
+{
+	unsigned char frames[JP_EH_FRAME_MOST];
+	struct jp_published published = {.name = name,
+					 .addr = function->code,
+					 .size = function->size,
+					 .code = (const void *)(uintptr_t)function->code,
+					 .index = function->id};
+	struct jp_emitted emitted;
+	int ret = jp_arch_emit(function->shape, NULL, 0, &emitted);
+
+	if (!ret)
+		ret = describe_frames(&emitted, frames, &published);
+	if (!ret)
+		ret = jp_publish_load(&published);
+	if (ret)
+		return ret;
+	record(function, name, before, jp_truth_now());
+	return 0;
+}
+
+int jp_emit_load(const struct jp_function *function, const char *name)
+{
+	return load(function, name, jp_truth_now());
+}
+
+int jp_emit(struct jp_arena *arena, enum jp_shape shape, const char *name,
+	    struct jp_function *function)
+{
+	uint64_t before = jp_truth_now();
+	int ret = jp_emit_write(arena, shape, function);
+
+	return ret ? ret : load(function, name, before);
+}
+
+int jp_emit_move(struct jp_function *function, uint64_t to, uint64_t before, uint64_t after)
+{
+	struct jp_published published = {.addr = to,
+					 .size = function->size,
+					 .code = (const void *)(uintptr_t)to,
+					 .index = function->id};
+	int ret = jp_publish_move(&published, function->code);
+
+	if (ret)
+		return ret;
+	function->code = to;
+	/* Told of within the bracket, as a load is. */
+	after = jp_truth_now();
+	jp_truth_put(JP_TRUTH_CODE_MOVE, before, after, function->id, to, 0, 0);
+	return 0;
+}
+
+void jp_emit_unload(const struct jp_function *function, uint64_t before, uint64_t after)
+{
+	jp_truth_put(JP_TRUTH_CODE_UNLOAD, before, after, function->id, 0, 0, 0);
+}

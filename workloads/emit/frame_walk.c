@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "workloads/emit/frame_walk.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* Our own memory, read as another process's. */
+uint32_t jp_frame_read(const uint64_t *at, uint64_t (*frames)[2], uint32_t count)
+{
+	struct iovec to = {frames, count * sizeof(*frames)}, from[16];
+	ssize_t got;
+
+	for (uint32_t i = 0; i < count; i++)
+		from[i] = (struct iovec){(void *)(uintptr_t)at[i], sizeof(*frames)};
+	/* By our thread: the main thread may have left, and the address space with it. */
+	got = process_vm_readv(syscall(SYS_gettid), &to, 1, from, count, 0);
+	if (got < 0 && errno != EFAULT) {
+		fprintf(stderr, "jitproof workload: process_vm_readv on itself: %s\n",
+			strerror(errno));
+		exit(EXIT_FAILURE);
+	}
+	return got < 0 ? 0 : got / sizeof(*frames);
+}
+
+void jp_frame_walk(uint64_t fp, struct jp_frame_walk *walk)
+{
+	const uint64_t user_end = (UINT64_C(1) << 47) - 4096;
+	uint64_t frame[1][2];
+
+	walk->count = 0;
+	while (walk->count < JP_WALK_MOST && fp <= user_end - sizeof(frame) &&
+	       jp_frame_read(&fp, frame, 1) == 1) {
+		walk->at[walk->count] = fp;
+		walk->addresses[walk->count++] = frame[0][1];
+		fp = frame[0][0];
+	}
+	walk->end = fp;
+}

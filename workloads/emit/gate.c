@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "workloads/emit/gate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/format/truth/write.h"
+#include "workloads/emit/process.h"
+
+static struct {
+	int ctl, ack; /* ctl 0: not open */
+} gate;
+
+static int complain(const char *what, const char *why)
+{
+	fprintf(stderr, "jitproof workload: gate: %s: %s\n", what, why);
+	return -EPROTO;
+}
+
+static int open_fifo(const char *path, int flags)
+{
+	int fd = open(path, flags | O_CLOEXEC), code = errno;
+
+	if (fd >= 0)
+		return fd;
+	complain(path, strerror(code));
+	return -code;
+}
+
+int jp_gate_open(const char *where)
+{
+	char ctl[PATH_MAX], ack[PATH_MAX];
+
+	if (!where)
+		where = getenv("JITPROOF_GATE");
+	if (!where || !*where)
+		return 0;
+	snprintf(ctl, sizeof(ctl), "%s.ctl", where);
+	snprintf(ack, sizeof(ack), "%s.ack", where);
+	/* Each end opens when the other is there; a gatekeeper holds both open for its life. */
+	gate.ctl = open_fifo(ctl, O_WRONLY);
+	if (gate.ctl < 0)
+		return gate.ctl;
+	gate.ack = open_fifo(ack, O_RDONLY);
+	return gate.ack < 0 ? gate.ack : 0;
+}
+
+static int ask(const char *mark, const char *request)
+{
+	uint64_t before = jp_truth_now();
+	char answer[256];
+	int ret;
+
+	if (!gate.ctl)
+		return 0;
+	/* Short lines: a pipe takes each whole. */
+	if (dprintf(gate.ctl, "%s\n", request) < 0)
+		return complain(request, strerror(errno));
+	ret = jp_process_line(gate.ack, answer, sizeof(answer));
+	if (ret)
+		return complain("no answer", ret == -EPIPE ? "nobody is there" : strerror(-ret));
+	if (strcmp(answer, "ok"))
+		return complain(request, answer);
+	jp_truth_put(JP_TRUTH_MARK, before, jp_truth_now(), jp_truth_text(mark), 0, 0, 0);
+	return 0;
+}
+
+int jp_gate_announce(void)
+{
+	char request[32];
+
+	snprintf(request, sizeof(request), "announce %d", getpid());
+	return ask("gate.announce", request);
+}
+
+int jp_gate_start(void)
+{
+	return ask("gate.start", "start");
+}
+
+int jp_gate_stop(void)
+{
+	return ask("gate.stop", "stop");
+}

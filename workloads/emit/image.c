@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "workloads/emit/image.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/format/truth/write.h"
+
+enum { BUILD_ID = 20 };
+
+int jp_image_record(uint64_t addr, const char *name, const char *build_id)
+{
+	/* By the thread: the maps of a process whose main thread has left are empty. */
+	FILE *maps = fopen("/proc/thread-self/maps", "re");
+	uint64_t start = 0, end = 0, inode = 0, now;
+	unsigned major = 0, minor = 0;
+	char *line = NULL, *text;
+	size_t room = 0;
+	int found = -ENOENT;
+
+	if (!maps)
+		return -errno;
+	while (found && getline(&line, &room, maps) > 0)
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*x %x:%x %" SCNu64, &start, &end,
+			   &major, &minor, &inode) == 5 &&
+		    addr >= start && addr < end)
+			found = 0;
+	free(line);
+	fclose(maps);
+	if (found)
+		return found;
+	if (asprintf(&text, "%s %s", *build_id ? build_id : "-", name) < 0)
+		return -ENOMEM;
+	now = jp_truth_now();
+	jp_truth_put(JP_TRUTH_FILE, now, now, start, end - start, inode,
+		     (uint64_t)(major << 20 | minor) << 32 | jp_truth_text(text));
+	free(text);
+	return 0;
+}
+
+struct program {
+	uint64_t text;
+	char build_id[2 * BUILD_ID + 1];
+};
+
+static void take_note(const unsigned char *at, size_t size, struct program *program)
+{
+	while (size >= sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *note = (const void *)at;
+		size_t name = (note->n_namesz + 3u) & -4u;
+		size_t whole = sizeof(*note) + name + ((note->n_descsz + 3u) & -4u);
+
+		if (whole > size)
+			return;
+		if (note->n_type == NT_GNU_BUILD_ID && note->n_descsz <= BUILD_ID &&
+		    note->n_namesz == 4 && !memcmp(note + 1, "GNU", 4))
+			for (unsigned i = 0; i < note->n_descsz; i++)
+				sprintf(program->build_id + 2 * i, "%02x",
+					((const unsigned char *)(note + 1))[name + i]);
+		at += whole;
+		size -= whole;
+	}
+}
+
+/* The first one that is told of is the program. */
+static int on_image(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct program *program = context;
+
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+		uint64_t addr = info->dlpi_addr + header->p_vaddr;
+
+		if (header->p_type == PT_LOAD && header->p_flags & PF_X)
+			program->text = addr;
+		if (header->p_type == PT_NOTE)
+			take_note((const void *)(uintptr_t)addr, header->p_memsz, program);
+	}
+	return 1;
+}
+
+int jp_image_record_program(void)
+{
+	struct program program = {0};
+	char name[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", name, sizeof(name) - 1);
+
+	if (length < 0)
+		return -errno;
+	name[length] = '\0';
+	dl_iterate_phdr(on_image, &program);
+	return jp_image_record(program.text, name, program.build_id);
+}
+
+int jp_image_openable(void)
+{
+	DIR *folder = opendir("/proc/self/map_files");
+	struct dirent *entry;
+	int ret = folder ? -ENOENT : -errno;
+
+	while (ret == -ENOENT && (entry = readdir(folder))) {
+		int fd = *entry->d_name == '.'
+				 ? -1
+				 : openat(dirfd(folder), entry->d_name, O_RDONLY | O_CLOEXEC);
+
+		if (*entry->d_name == '.')
+			continue;
+		ret = fd < 0 ? -errno : 0;
+		if (fd >= 0)
+			close(fd);
+	}
+	if (folder)
+		closedir(folder);
+	return ret;
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "workloads/emit/measure.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CALLS = 200, MOST_STEPS = 200000, MOST_INSIDE = 10000 };
+
+/* Of the function's present run. */
+struct run {
+	pid_t child;
+	uint64_t code, size;
+	uint64_t entry, bp; /* S, and the caller's bp; entry 0: outside */
+	unsigned inside;    /* steps of this call */
+	struct jp_emitted *emitted;
+};
+
+/* Where the child stands. */
+struct place {
+	uint64_t ip, sp, bp;
+};
+
+static bool read_word(pid_t pid, uint64_t at, uint64_t *word)
+{
+	struct iovec to = {word, sizeof(*word)}, from = {(void *)(uintptr_t)at, sizeof(*word)};
+
+	return process_vm_readv(pid, &to, 1, &from, 1, 0) == sizeof(*word);
+}
+
+/* Puts @insn in its place by offset. 0, or -ENOTSUP where it contradicts what is there. */
+static int add(struct jp_emitted *emitted, const struct jp_truth_insn *insn)
+{
+	uint32_t at = emitted->nr_insns;
+
+	while (at && emitted->insns[at - 1].offset >= insn->offset)
+		at--;
+	if (at < emitted->nr_insns && emitted->insns[at].offset == insn->offset)
+		return memcmp(&emitted->insns[at], insn, sizeof(*insn)) ? -ENOTSUP : 0;
+	if (emitted->nr_insns == sizeof(emitted->insns) / sizeof(*emitted->insns))
+		return -ENOTSUP;
+	memmove(&emitted->insns[at + 1], &emitted->insns[at],
+		(emitted->nr_insns - at) * sizeof(*insn));
+	emitted->insns[at] = *insn;
+	emitted->nr_insns++;
+	return 0;
+}
+
+static int look(struct run *run, const struct place *place)
+{
+	struct jp_truth_insn insn = {.offset = place->ip - run->code};
+	uint64_t saved = 0;
+
+	if (place->ip - run->code >= run->size) {
+		/* Left where it was entered, or somewhere within. */
+		if (run->entry && place->sp != run->entry + 8)
+			return -ENOTSUP;
+		run->entry = 0;
+		return 0;
+	}
+	if (!insn.offset) {
+		run->entry = place->sp;
+		run->bp = place->bp;
+		run->inside = 0;
+	}
+	if (++run->inside > MOST_INSIDE)
+		return -ETIME;
+	if (!run->entry)
+		return -ENOTSUP;
+	insn.pre = run->entry - place->sp;
+	if (place->bp == run->bp)
+		insn.bp = JP_BP_CALLER;
+	else if (!read_word(run->child, run->entry - 8, &saved) || saved != run->bp)
+		return -ENOTSUP;
+	else
+		insn.bp = place->bp == run->entry - 8 ? JP_BP_OWN : JP_BP_OTHER;
+	return add(run->emitted, &insn);
+}
+
+static int follow(struct run *run)
+{
+	struct place place;
+	int status, ret = 0;
+
+	for (unsigned steps = 0; !ret && steps < MOST_STEPS; steps++) {
+		if (ptrace(PTRACE_SINGLESTEP, run->child, NULL, NULL) ||
+		    waitpid(run->child, &status, 0) < 0)
+			return -errno;
+		if (!WIFSTOPPED(status))
+			return 0;
+		ret = jp_arch_traced(run->child, &place.ip, &place.sp, &place.bp);
+		if (!ret)
+			ret = look(run, &place);
+	}
+	kill(run->child, SIGKILL);
+	waitpid(run->child, &status, 0);
+	return ret;
+}
+
+int jp_measure(uint64_t code, uint64_t size, void (*call)(void), struct jp_emitted *emitted)
+{
+	struct run run = {.code = code, .size = size, .emitted = emitted};
+	int status, ret;
+
+	memset(emitted, 0, sizeof(*emitted));
+	emitted->size = size;
+	run.child = fork();
+	if (run.child < 0)
+		return -errno;
+	if (!run.child) {
+		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+			_exit(EPERM);
+		raise(SIGSTOP);
+		for (int i = 0; i < CALLS; i++)
+			call();
+		_exit(0);
+	}
+	if (waitpid(run.child, &status, 0) < 0)
+		return -errno;
+	if (!WIFSTOPPED(status))
+		return -EPERM;
+	ptrace(PTRACE_SETOPTIONS, run.child, NULL, PTRACE_O_EXITKILL);
+	ret = follow(&run);
+	if (ret)
+		return ret;
+	return emitted->nr_insns ? 0 : -ENOTSUP;
+}

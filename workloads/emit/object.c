@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "workloads/emit/object.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/format/truth/write.h"
+#include "workloads/emit/image.h"
+#include "workloads/emit/eh_frame.h"
+#include "workloads/emit/workload.h"
+
+/*
+ * The file: headers, note and call frame information in one segment; the text in the next, at an
+ * address that is not its file offset, as linkers do it; what the loader writes to in the third.
+ */
+enum {
+	PAGE = 4096,
+	FRAMES = PAGE / 2,     /* file offset of .eh_frame */
+	TEXT = 8 * PAGE,       /* file offset of the text */
+	TEXT_ADDR = 24 * PAGE, /* its address */
+	TEXT_ROOM = 4 * PAGE,
+	DYNAMIC = TEXT + TEXT_ROOM,
+	DYNAMIC_ADDR = TEXT_ADDR + TEXT_ROOM + 4 * PAGE,
+	FILE_SIZE = DYNAMIC + PAGE,
+	HEADERS = 7,
+	ID = 20,
+};
+
+struct file {
+	Elf64_Ehdr elf;
+	Elf64_Phdr headers[HEADERS];
+	Elf64_Nhdr note;
+	char note_name[4];
+	unsigned char id[ID];
+	Elf64_Sym symbol; /* the one that is none */
+	char strings[8];
+};
+
+struct table { /* .eh_frame_hdr */
+	uint8_t version, frame_encoding, count_encoding, table_encoding;
+	int32_t frame;
+	uint32_t count;
+	int32_t rows[JP_OBJECT_FUNCTIONS][2];
+};
+
+struct maker {
+	unsigned char *bytes;
+	const struct jp_object_kind *kind;
+	struct jp_object *object;
+	size_t frames; /* used of .eh_frame */
+	struct table table;
+};
+
+static const struct jp_object_kind mixed = {
+	.shapes = {JP_SHAPE_FP, JP_SHAPE_LONG, JP_SHAPE_LARGE, JP_SHAPE_FP, JP_SHAPE_FP,
+		   JP_SHAPE_REALIGN, JP_SHAPE_NO_FP, JP_SHAPE_LEAF},
+};
+
+/*
+ * The entries that jp_eh_frame() makes for code right before them, led to where the code is: only
+ * the function's address counts from its own place.
+ */
+static int add_frames(struct maker *maker, const struct jp_emitted *emitted, uint32_t addr)
+{
+	unsigned char entries[JP_EH_FRAME_MOST];
+	size_t header;
+	uint32_t cie;
+	int32_t from;
+	int size = jp_eh_frame(emitted, entries, sizeof(entries), &header);
+
+	if (size < 0)
+		return size;
+	size -= header + 8; /* the end of .eh_frame comes but once */
+	if (FRAMES + maker->frames + size + 8 + sizeof(struct table) > TEXT)
+		return -ENOSPC;
+	memcpy(&cie, entries, sizeof(cie));
+	cie += sizeof(cie);
+	from = addr - (FRAMES + maker->frames + cie + 8);
+	memcpy(entries + cie + 8, &from, sizeof(from));
+	memcpy(maker->bytes + FRAMES + maker->frames, entries, size);
+	maker->table.rows[maker->table.count][0] = addr;
+	maker->table.rows[maker->table.count++][1] = FRAMES + maker->frames + cie;
+	maker->frames += size;
+	return 0;
+}
+
+static int add_code(struct maker *maker, unsigned variant)
+{
+	size_t at = variant % 7 * 64; /* no two variants alike */
+
+	for (int i = 0; i < JP_OBJECT_FUNCTIONS; i++) {
+		enum jp_shape shape = maker->kind->shapes[(i + variant) % JP_OBJECT_FUNCTIONS];
+		bool said = maker->kind->frames == JP_FRAMES_ALL ||
+			    (maker->kind->frames == JP_FRAMES_LAST && i + 1 == JP_OBJECT_FUNCTIONS);
+		struct jp_emitted emitted;
+		int ret = jp_arch_emit(shape, maker->bytes + TEXT + at, TEXT_ROOM - at, &emitted);
+
+		if (!ret && said)
+			ret = add_frames(maker, &emitted, TEXT_ADDR + at);
+		if (ret)
+			return ret;
+		maker->object->functions[i] =
+			(struct jp_function){.shape = shape,
+					     .said = said ? JP_SAID_RIGHT : JP_SAID_NONE,
+					     .code = TEXT_ADDR + at,
+					     .size = emitted.size,
+					     .word = emitted.word ? maker->kind->word : 0,
+					     .word_at = emitted.word};
+		if (emitted.word)
+			memcpy(maker->bytes + TEXT + at + emitted.word, &maker->kind->word,
+			       sizeof(maker->kind->word));
+		at = (at + emitted.size + 15 + variant % 5 * 16) & -16;
+		if (at > TEXT_ROOM)
+			return -ENOSPC;
+	}
+	maker->object->text_at = TEXT;
+	maker->object->text_addr = TEXT_ADDR;
+	maker->object->text_size = (at + PAGE - 1) & -PAGE;
+	return 0;
+}
+
+/* The table that leads from an address to its entry; returns the table's place. */
+static size_t add_table(struct maker *maker)
+{
+	size_t at = (FRAMES + maker->frames + 4 + 7) & -8;
+
+	maker->table.version = 1;
+	maker->table.frame_encoding = 0x1b; /* relative to itself, 4 bytes */
+	maker->table.count_encoding = 0x03;
+	maker->table.table_encoding = 0x3b; /* relative to the table */
+	maker->table.frame = FRAMES - (int)(at + 4);
+	for (uint32_t i = 0; i < maker->table.count; i++)
+		for (int k = 0; k < 2; k++)
+			maker->table.rows[i][k] -= at;
+	memcpy(maker->bytes + at, &maker->table, sizeof(maker->table));
+	return at;
+}
+
+/* Of what the file holds, so that no two files have the same. */
+static void add_id(struct maker *maker, struct file *file, unsigned variant)
+{
+	uint64_t hash = 0xcbf29ce484222325 ^ jp_stage_seed() ^ (uint64_t)variant << 32;
+
+	for (size_t i = 0; i < TEXT_ROOM; i++)
+		hash = (hash ^ maker->bytes[TEXT + i]) * 0x100000001b3;
+	for (int i = 0; i < ID; i++) {
+		hash = (hash ^ i) * 0x100000001b3;
+		file->id[i] = hash >> 32;
+		sprintf(maker->object->build_id + 2 * i, "%02x", file->id[i]);
+	}
+}
+
+static void add_dynamic(struct maker *maker)
+{
+	const Elf64_Dyn dynamic[] = {
+		{DT_SYMTAB, {offsetof(struct file, symbol)}},
+		{DT_SYMENT, {sizeof(Elf64_Sym)}},
+		{DT_STRTAB, {offsetof(struct file, strings)}},
+		{DT_STRSZ, {sizeof(((struct file *)0)->strings)}},
+		{DT_NULL, {0}},
+	};
+
+	memcpy(maker->bytes + DYNAMIC, dynamic, sizeof(dynamic));
+}
+
+static void add_headers(struct maker *maker, unsigned variant, size_t table)
+{
+	const size_t note = offsetof(struct file, note);
+	const size_t note_size = offsetof(struct file, id) + ID - note;
+	struct file *file = (struct file *)maker->bytes;
+
+	*file = (struct file){
+		.elf = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+				    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB
+									      : ELFDATA2MSB,
+				    EV_CURRENT},
+			.e_type = ET_DYN,
+			.e_machine = jp_arch_elf.machine,
+			.e_version = EV_CURRENT,
+			.e_phoff = offsetof(struct file, headers),
+			.e_ehsize = sizeof(Elf64_Ehdr),
+			.e_phentsize = sizeof(Elf64_Phdr),
+			.e_phnum = HEADERS,
+			.e_shentsize = sizeof(Elf64_Shdr)},
+		.headers = {{PT_LOAD, PF_R, 0, 0, 0, TEXT, TEXT, PAGE},
+			    {PT_LOAD, PF_R | PF_X, TEXT, TEXT_ADDR, TEXT_ADDR,
+			     maker->object->text_size, maker->object->text_size, PAGE},
+			    {PT_LOAD, PF_R | PF_W, DYNAMIC, DYNAMIC_ADDR, DYNAMIC_ADDR, PAGE, PAGE,
+			     PAGE},
+			    {PT_DYNAMIC, PF_R | PF_W, DYNAMIC, DYNAMIC_ADDR, DYNAMIC_ADDR,
+			     5 * sizeof(Elf64_Dyn), 5 * sizeof(Elf64_Dyn), 8},
+			    {PT_NOTE, PF_R, note, note, note, note_size, note_size, 4},
+			    {maker->kind->frames == JP_FRAMES_NONE ? PT_NULL : PT_GNU_EH_FRAME,
+			     PF_R, table, table, table, sizeof(struct table), sizeof(struct table),
+			     4},
+			    /* Without it the loader makes all stacks executable. */
+			    {PT_GNU_STACK, PF_R | PF_W, 0, 0, 0, 0, 0, 16}},
+		.note = {4, ID, NT_GNU_BUILD_ID},
+		.note_name = "GNU",
+	};
+	add_id(maker, file, variant);
+}
+
+static int write_file(const char *path, const unsigned char *bytes)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755), ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	for (size_t done = 0; done < FILE_SIZE && !ret;) {
+		ssize_t written = write(fd, bytes + done, FILE_SIZE - done);
+
+		if (written < 0 && errno != EINTR)
+			ret = -errno;
+		done += written > 0 ? written : 0;
+	}
+	if (close(fd) && !ret)
+		ret = -errno;
+	if (ret)
+		unlink(path);
+	return ret;
+}
+
+int jp_object_write_kind(struct jp_object *object, const char *path, unsigned variant,
+			 const struct jp_object_kind *kind)
+{
+	struct maker maker = {.bytes = calloc(1, FILE_SIZE), .object = object, .kind = kind};
+	int ret;
+
+	_Static_assert(sizeof(struct file) <= FRAMES, "the headers have their room");
+	if (!maker.bytes)
+		return -ENOMEM;
+	memset(object, 0, sizeof(*object));
+	object->mixed = kind == &mixed;
+	ret = add_code(&maker, variant);
+	if (!ret) {
+		add_headers(&maker, variant, add_table(&maker));
+		add_dynamic(&maker);
+		ret = write_file(path, maker.bytes);
+	}
+	free(maker.bytes);
+	return ret;
+}
+
+int jp_object_write(struct jp_object *object, const char *path, unsigned variant)
+{
+	return jp_object_write_kind(object, path, variant, &mixed);
+}
+
+/* Tells what was loaded within [@before, @after], and makes paths of it. */
+static int take_code(const struct jp_object *object, const char *path, uint64_t before,
+		     uint64_t after, struct jp_loaded *loaded)
+{
+	const struct jp_function *order[JP_OBJECT_FUNCTIONS];
+	unsigned first = 0;
+	int ret = 0;
+
+	jp_truth_put(JP_TRUTH_MAP, before, after, loaded->addr, loaded->size,
+		     JP_PROT_READ | JP_PROT_EXEC | JP_BACKING_FILE << 8 |
+			     (uint64_t)jp_truth_text(path) << 32,
+		     object->text_at);
+	for (int i = 0; i < JP_OBJECT_FUNCTIONS; i++) {
+		struct jp_function *function = &loaded->functions[i];
+		char name[64];
+
+		*function = object->functions[i];
+		function->code += loaded->addr - object->text_addr;
+		snprintf(name, sizeof(name), "object_%.8s_%s_%d", object->build_id,
+			 jp_shape_text(function->shape), i);
+		ret = jp_emit_found(function, name, before, after);
+		if (ret)
+			return ret;
+		if (function->shape == JP_SHAPE_LEAF)
+			first = i + 1;
+	}
+	/* The leaf is the innermost. */
+	for (int i = 0; i < JP_OBJECT_FUNCTIONS; i++)
+		order[i] = &loaded->functions[(first + i) % JP_OBJECT_FUNCTIONS];
+	for (int i = 0; object->mixed && i < JP_OBJECT_PATHS && !ret; i++)
+		ret = jp_path_make(&loaded->paths[i], order + i, JP_OBJECT_FUNCTIONS - i, 700000);
+	return ret ? ret : jp_image_record(loaded->addr, path, object->build_id);
+}
+
+int jp_object_load(const struct jp_object *object, const char *path, int again,
+		   struct jp_loaded *loaded)
+{
+	uint64_t before = jp_truth_now(), after;
+	const struct link_map *map;
+	int ret;
+
+	memset(loaded, 0, sizeof(*loaded));
+	loaded->handle = again ? dlmopen(LM_ID_NEWLM, path, RTLD_NOW) : dlopen(path, RTLD_NOW);
+	after = jp_truth_now();
+	if (!loaded->handle) {
+		fprintf(stderr, "jitproof workload: %s\n", dlerror());
+		return -ELIBACC;
+	}
+	map = loaded->handle;
+	loaded->addr = map->l_addr + object->text_addr;
+	loaded->size = object->text_size;
+	ret = take_code(object, path, before, after, loaded);
+	if (ret)
+		jp_object_unload(loaded);
+	return ret;
+}
+
+int jp_object_unload(struct jp_loaded *loaded)
+{
+	uint64_t before = jp_truth_now(), after;
+
+	if (dlclose(loaded->handle)) {
+		fprintf(stderr, "jitproof workload: %s\n", dlerror());
+		return -ELIBACC;
+	}
+	after = jp_truth_now();
+	jp_truth_put(JP_TRUTH_UNMAP, before, after, loaded->addr, loaded->size, 0, 0);
+	for (int i = 0; i < JP_OBJECT_FUNCTIONS; i++)
+		if (loaded->functions[i].id)
+			jp_truth_put(JP_TRUTH_CODE_UNLOAD, before, after, loaded->functions[i].id,
+				     0, 0, 0);
+	for (int i = 0; i < JP_OBJECT_PATHS; i++)
+		jp_path_free(&loaded->paths[i]);
+	memset(loaded, 0, sizeof(*loaded));
+	return 0;
+}

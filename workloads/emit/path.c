@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "workloads/emit/path.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include "harness/format/truth/write.h"
+#include "workloads/emit/frame_walk.h"
+#include "workloads/emit/workload.h"
+
+enum { MOST_FRAMES = JP_WALK_MOST, MOST_DEPTH = 4096 };
+
+/* What a thread knows of the native frames above its emitted code. */
+struct native {
+	uint32_t root[JP_ROOTS];    /* ids in the truth; 0: not recorded */
+	uint64_t bp, caller;        /* of the entry's frame that they hold for */
+	struct jp_frame_walk chain; /* from there */
+	uint64_t stay[4];           /* what its ENTER said */
+	uint64_t over;              /* the interrupted instruction; 0: none */
+	uint32_t flags;             /* JP_ENTER_* of the next */
+	sem_t *inside;              /* told when the thread goes in for the first time */
+};
+static __thread struct native native;
+
+static uint64_t random_next(uint64_t *state)
+{
+	uint64_t x = *state += 0x9e3779b97f4a7c15;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+	x = (x ^ x >> 27) * 0x94d049bb133111eb;
+	return x ^ x >> 31;
+}
+
+static int is_prime(uint64_t n)
+{
+	if (n < 4)
+		return n >= 2;
+	if (n % 2 == 0)
+		return 0;
+	for (uint64_t by = 3; by * by <= n; by += 2)
+		if (n % by == 0)
+			return 0;
+	return 1;
+}
+
+/* A prime near @about that no step of @path has yet. */
+static uint64_t fresh_prime(const struct jp_path *path, uint64_t about, uint64_t *random)
+{
+	uint64_t prime = about / 2 + random_next(random) % (about + 1);
+
+	for (;; prime++) {
+		int taken = 0;
+
+		if (!is_prime(prime))
+			continue;
+		for (uint32_t i = 0; i < path->depth && !taken; i++)
+			taken = path->steps[i].before == prime || path->steps[i].after == prime ||
+				(path->steps[i].repeat == prime && prime > 1);
+		if (!taken)
+			return prime;
+	}
+}
+
+int jp_path_make(struct jp_path *path, const struct jp_function *const *functions, uint32_t depth,
+		 uint64_t turns)
+{
+	static atomic_uint made;
+	unsigned number = atomic_fetch_add(&made, 1);
+	uint64_t random = jp_stage_seed() * 0xd1342543de82ef95 + number, about, repeat = 1;
+	uint32_t *ids;
+
+	if (!depth || depth > MOST_DEPTH)
+		return -EINVAL;
+	for (uint32_t d = 0; d + 1 < depth; d++)
+		if (!jp_shape_calls(functions[d]->shape))
+			return -EINVAL;
+	if (!jp_shape_ends(functions[depth - 1]->shape))
+		return -EINVAL;
+	ids = calloc(depth, sizeof(*ids));
+	path->steps = calloc(depth + 2, sizeof(*path->steps));
+	path->depth = depth;
+	path->stack = NULL;
+	if (!ids || !path->steps) {
+		free(ids);
+		jp_path_free(path);
+		return -ENOMEM;
+	}
+	/*
+	 * Every second path makes its calls again and again with short loops, so that prologues and
+	 * epilogues have their share of the samples; the others call once.
+	 */
+	if (number % 2 && depth > 1 && turns / depth > 4096)
+		repeat = fresh_prime(path, turns / depth / 64, &random);
+	path->steps[0].repeat = repeat;
+	about = turns / (2 * depth * repeat);
+	for (uint32_t d = 0; d < depth; d++) {
+		struct jp_path_step *step = &path->steps[d];
+
+		ids[d] = functions[d]->id;
+		step->code = functions[d]->code;
+		/* A system call takes as long as hundreds of turns. */
+		step->before = fresh_prime(
+			path, functions[d]->shape == JP_SHAPE_SYSCALL ? about / 512 + 1 : about,
+			&random);
+		step->after = fresh_prime(path, about, &random);
+		step->repeat = d ? 1 : repeat;
+	}
+	path->id = jp_truth_path(ids, depth);
+	free(ids);
+	return 0;
+}
+
+void jp_path_free(struct jp_path *path)
+{
+	free(path->steps);
+	memset(path, 0, sizeof(*path));
+}
+
+struct backtrace {
+	uint64_t frames[MOST_FRAMES];
+	uint32_t count;
+	uint64_t caller; /* frames before this return address are our own */
+	int begun;
+	uint64_t until; /* and this one and what is above it is not asked for */
+};
+
+static _Unwind_Reason_Code on_frame(struct _Unwind_Context *context, void *data)
+{
+	struct backtrace *trace = data;
+	uint64_t ip = _Unwind_GetIP(context);
+
+	trace->begun |= ip == trace->caller;
+	if (!ip || ip == trace->until || trace->count == MOST_FRAMES)
+		return _URC_END_OF_STACK;
+	if (trace->begun)
+		trace->frames[trace->count++] = ip;
+	return _URC_NO_REASON;
+}
+
+/* Records what lies above the entry's frame at @bp, as each method sees it. */
+static void record_roots(uint64_t bp)
+{
+	struct backtrace trace = {.caller = ((uint64_t *)(uintptr_t)bp)[1], .until = native.over};
+	uint64_t chain[1 + MOST_FRAMES] = {(uintptr_t)jp_arch_enter_return};
+
+	native.bp = bp;
+	native.caller = trace.caller;
+	jp_frame_walk(bp, &native.chain);
+	memcpy(chain + 1, native.chain.addresses, native.chain.count * sizeof(*chain));
+	native.root[JP_CHAIN] = jp_truth_root(JP_CHAIN, chain, 1 + native.chain.count);
+	trace.frames[trace.count++] = (uintptr_t)jp_arch_enter_return;
+	_Unwind_Backtrace(on_frame, &trace);
+	native.root[JP_DUMP] = jp_truth_root(JP_DUMP, trace.frames, trace.count);
+}
+
+/*
+ * Whether the rule still finds what was recorded: what it meets in the C library's frames may be
+ * anything. The entry's own frame is gone by now; @fp is its caller's.
+ */
+static bool chain_changed(uint64_t fp)
+{
+	const struct jp_frame_walk *chain = &native.chain;
+	uint64_t frames[16][2], next = fp;
+
+	for (uint32_t i = 1, n; i < chain->count; i += n) {
+		n = chain->count - i < 16 ? chain->count - i : 16;
+		if (jp_frame_read(chain->at + i, frames, n) != n)
+			return true;
+		for (uint32_t k = 0; k < n; k++) {
+			if (chain->at[i + k] != next || chain->addresses[i + k] != frames[k][1])
+				return true;
+			next = frames[k][0];
+		}
+	}
+	if (next != chain->end)
+		return true;
+	/* What could not be read may be readable now; the zero page never is. */
+	return chain->count < JP_WALK_MOST && next >= 4096 && next < UINT64_C(1) << 47 &&
+	       jp_frame_read(&next, frames, 1) == 1;
+}
+
+static void enter(void)
+{
+	uint64_t now = jp_truth_now();
+
+	jp_truth_put(JP_TRUTH_ENTER, now, now, native.stay[0], native.stay[1], native.stay[2],
+		     native.stay[3]);
+}
+
+/* Called by jp_arch_enter() from the very frame from which the code will be called. */
+static void announce(void *context, uint64_t sp, uint64_t bp)
+{
+	const uint64_t *frame = (const uint64_t *)(uintptr_t)bp;
+	const struct jp_path *path = context;
+
+	/* The same frame may have been called from elsewhere this time. */
+	if (!native.root[JP_CHAIN] || native.bp != bp || native.caller != frame[1] ||
+	    chain_changed(frame[0]))
+		record_roots(bp);
+	native.stay[0] = path->id | (uint64_t)(native.flags | (path->stack ? JP_ENTER_APART : 0))
+					    << 32;
+	native.stay[1] = sp;
+	native.stay[2] = bp;
+	native.stay[3] = native.root[JP_CHAIN] | (uint64_t)native.root[JP_DUMP] << 32;
+	enter();
+	if (native.inside)
+		sem_post(native.inside);
+	native.inside = NULL;
+}
+
+void __attribute__((noinline)) jp_path_run(const struct jp_path *path)
+{
+	uint64_t now;
+	bool changed;
+
+	jp_arch_enter(path->steps, announce, (void *)path, path->stack);
+	now = jp_truth_now();
+	changed = chain_changed((uintptr_t)__builtin_frame_address(0));
+	if (changed)
+		native.root[JP_CHAIN] = 0;
+	jp_truth_put(JP_TRUTH_LEAVE, now, now, path->id, changed ? JP_LEAVE_CHANGED : 0, 0, 0);
+}
+
+void jp_paths_run(const struct jp_path *paths, size_t count, uint64_t ns)
+{
+	uint64_t end = jp_truth_now() + ns;
+
+	for (size_t i = 0; jp_truth_now() < end; i++)
+		jp_path_run(&paths[i % count]);
+}
+
+void jp_path_call_out(struct jp_path *path, void (*out)(void))
+{
+	path->steps[path->depth] = (struct jp_path_step){.code = (uintptr_t)jp_arch_call_out,
+							 .before = (uintptr_t)out};
+}
+
+struct jp_paused {
+	struct native native;
+};
+
+/* Only where emitted code runs, or was called from: nobody is inside of malloc() then. */
+static struct jp_paused *pause_stay(uint64_t flags, uint64_t ip, uint64_t sp)
+{
+	struct jp_paused *paused = malloc(sizeof(*paused));
+	uint64_t now = jp_truth_now();
+
+	if (!paused) {
+		fprintf(stderr, "jitproof workload: no memory\n");
+		exit(EXIT_FAILURE);
+	}
+	jp_truth_put(JP_TRUTH_LEAVE, now, now, native.stay[0] & UINT32_MAX, flags, ip, sp);
+	paused->native = native;
+	native.root[JP_CHAIN] = native.root[JP_DUMP] = 0;
+	native.over = ip;
+	return paused;
+}
+
+struct jp_paused *jp_path_pause(void)
+{
+	struct jp_paused *paused = pause_stay(0, 0, 0);
+
+	native.flags = 0;
+	return paused;
+}
+
+struct jp_paused *jp_path_interrupted(uint64_t ip, uint64_t sp, int apart)
+{
+	struct jp_paused *paused = pause_stay(JP_LEAVE_INTERRUPTED, ip, sp);
+
+	native.flags = JP_ENTER_OVER | (apart ? JP_ENTER_APART : 0);
+	return paused;
+}
+
+void jp_path_resume(struct jp_paused *paused)
+{
+	native = paused->native;
+	free(paused);
+	enter();
+}
+
+/* A thread that runs paths. */
+struct runner {
+	struct runner *next;
+	pthread_t thread;
+	const struct jp_path *paths; /* NULL: those that @choose gives */
+	size_t count;
+	jp_path_next choose;
+	void *context;
+	atomic_int stop;
+	sem_t inside;
+};
+static struct runner *runners; /* touched by the main thread only */
+
+static const struct jp_path *next_path(struct runner *runner, size_t turn)
+{
+	if (jp_stage_stopping() || atomic_load(&runner->stop))
+		return NULL;
+	return runner->choose ? runner->choose(runner->context, turn)
+			      : &runner->paths[turn % runner->count];
+}
+
+/* Bytes of its stack that each thread writes to before its first path. */
+static size_t touched;
+
+void jp_path_touch(size_t bytes)
+{
+	touched = bytes;
+}
+
+/* Once its frame is gone the pages below are there. */
+static void __attribute__((noinline)) touch(size_t bytes)
+{
+	volatile char *area = __builtin_alloca(bytes);
+
+	for (size_t i = 0; i < bytes; i += 4096)
+		area[bytes - 1 - i] = 0;
+}
+
+static void *run_paths(void *arg)
+{
+	struct runner *runner = arg;
+	const struct jp_path *path;
+	uint64_t now = jp_truth_now();
+
+	jp_truth_new_task();
+	jp_truth_put(JP_TRUTH_THREAD_START, now, now, 0, 0, 0, 0);
+	native.inside = &runner->inside;
+	if (touched)
+		touch(touched);
+	for (size_t i = 0; (path = next_path(runner, i)); i++)
+		jp_path_run(path);
+	if (native.inside) /* told to stop before the first path */
+		sem_post(native.inside);
+	now = jp_truth_now();
+	jp_truth_put(JP_TRUTH_THREAD_EXIT, now, now, 0, 0, 0, 0);
+	return NULL;
+}
+
+static int start_runner(const struct runner *of)
+{
+	struct runner *runner = malloc(sizeof(*runner));
+	int ret;
+
+	if (!runner)
+		return -ENOMEM;
+	*runner = *of;
+	sem_init(&runner->inside, 0, 0);
+	ret = pthread_create(&runner->thread, NULL, run_paths, runner);
+	if (ret) {
+		free(runner);
+		return -ret;
+	}
+	runner->next = runners;
+	runners = runner;
+	while (sem_wait(&runner->inside) < 0 && errno == EINTR)
+		;
+	return 0;
+}
+
+int jp_path_thread(const struct jp_path *paths, size_t count)
+{
+	return start_runner(&(struct runner){.paths = paths, .count = count});
+}
+
+int jp_path_thread_by(jp_path_next next, void *context)
+{
+	return start_runner(&(struct runner){.choose = next, .context = context});
+}
+
+/* @paths NULL: all. */
+static unsigned stop_runners(const struct jp_path *paths)
+{
+	struct runner **at = &runners;
+	unsigned stopped = 0;
+
+	for (struct runner *runner = runners; runner; runner = runner->next)
+		if (!paths || runner->paths == paths)
+			atomic_store(&runner->stop, 1);
+	while (*at) {
+		struct runner *runner = *at;
+
+		if (!atomic_load(&runner->stop)) {
+			at = &runner->next;
+			continue;
+		}
+		pthread_join(runner->thread, NULL);
+		*at = runner->next;
+		sem_destroy(&runner->inside);
+		free(runner);
+		stopped++;
+	}
+	return stopped;
+}
+
+unsigned jp_path_stop(const struct jp_path *paths)
+{
+	return stop_runners(paths);
+}
+
+void jp_path_join(void)
+{
+	stop_runners(NULL);
+}
+
+void jp_path_forked(void)
+{
+	while (runners) {
+		struct runner *runner = runners;
+
+		runners = runner->next;
+		free(runner);
+	}
+	native.inside = NULL;
+}

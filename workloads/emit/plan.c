@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "harness/format/truth/write.h"
+#include "workloads/emit/option.h"
+#include "workloads/emit/program.h"
+#include "workloads/emit/workload.h"
+
+enum { MAPPING = 4096 };
+
+struct scene {
+	const struct jp_plan *plan;
+	struct jp_program *oldest;
+};
+
+struct jp_plan jp_plan_defaults(void)
+{
+	return (struct jp_plan){.programs = 1, .threads = 1, .depth = 8, .turns = 700000};
+}
+
+const char jp_plan_options[] =
+	"  --threads=N      busy threads (1)\n"
+	"  --programs=N     arenas with code of their own, threads spread over them (1)\n"
+	"  --depth=N        functions in a path (8)\n"
+	"  --shapes=A,B...  their shapes, outermost first: fp, leaf (only innermost), no_fp,\n"
+	"                   long, large, realign (all, mixed)\n"
+	"  --turns=N        loop turns of one run of a path (700000, about 1 ms)\n"
+	"  --mappings=N     small mappings beside the code, to make /proc/PID/maps long (0)\n"
+	"  --late=N         arenas more that are mapped, filled and run while it runs (0)\n";
+
+static int take_shapes(struct jp_plan *plan, const char *arg, const char *value)
+{
+	plan->nr_shapes = 0;
+	do {
+		size_t length = strcspn(value, ",");
+		unsigned shape = 0;
+
+		while (shape < JP_SHAPES_USUAL && (strlen(jp_shape_text(shape)) != length ||
+						   strncmp(jp_shape_text(shape), value, length)))
+			shape++;
+		if (shape == JP_SHAPES_USUAL ||
+		    plan->nr_shapes == sizeof(plan->shapes) / sizeof(plan->shapes[0]) ||
+		    (shape == JP_SHAPE_LEAF && value[length])) {
+			fprintf(stderr,
+				"jitproof workload: '%s': expected up to %zu of fp, no_fp, long, "
+				"large, realign, with commas, and leaf only as the last\n",
+				arg, sizeof(plan->shapes) / sizeof(plan->shapes[0]));
+			return -EINVAL;
+		}
+		plan->shapes[plan->nr_shapes++] = shape;
+		value += length;
+	} while (*value++);
+	return 1;
+}
+
+int jp_plan_option(void *context, const char *arg)
+{
+	struct jp_plan *plan = context;
+	unsigned turns = 0;
+	const struct jp_option options[] = {
+		{"--threads=", .number = &plan->threads, .least = 1, .most = 1024},
+		{"--programs=", .number = &plan->programs, .least = 1, .most = 1024},
+		{"--depth=", .number = &plan->depth, .least = 1, .most = 1000},
+		{"--mappings=", .number = &plan->mappings, .most = 60000},
+		{"--late=", .number = &plan->late, .most = 1024},
+		{"--turns=", .number = &turns, .least = 1, .most = UINT32_MAX},
+		{0}};
+	int taken = jp_option_take(options, arg);
+
+	if (turns)
+		plan->turns = turns;
+	return !taken && !strncmp(arg, "--shapes=", 9) ? take_shapes(plan, arg, arg + 9) : taken;
+}
+
+/* A new program at the end of the list. */
+static int add_program(struct scene *scene, struct jp_program **made)
+{
+	struct jp_program **at = &scene->oldest, *program = calloc(1, sizeof(*program));
+	int ret = program ? jp_program_make(program, scene->plan) : -ENOMEM;
+
+	if (ret) {
+		free(program);
+		return ret;
+	}
+	while (*at)
+		at = &(*at)->next;
+	*at = *made = program;
+	return 0;
+}
+
+static int act_map(void *context, const char *arg)
+{
+	struct jp_program *program;
+	int ret = add_program(context, &program);
+
+	return ret ? ret : jp_path_thread(program->paths, program->nr_paths);
+}
+
+static int act_unmap(void *context, const char *arg)
+{
+	struct scene *scene = context;
+	struct jp_program *oldest = scene->oldest;
+	int ret = 0;
+
+	/* The process stays busy. */
+	if (!oldest->next)
+		ret = act_map(context, NULL);
+	if (ret)
+		return ret;
+	jp_path_stop(oldest->paths);
+	scene->oldest = oldest->next;
+	ret = jp_program_end(oldest);
+	free(oldest);
+	return ret;
+}
+
+static int act_remap(void *context, const char *arg)
+{
+	struct jp_program *oldest = ((struct scene *)context)->oldest;
+	unsigned threads = jp_path_stop(oldest->paths);
+	int ret = jp_program_move(oldest);
+
+	for (unsigned i = 0; i < threads && !ret; i++)
+		ret = jp_path_thread(oldest->paths, oldest->nr_paths);
+	return ret;
+}
+
+static int act_thread(void *context, const char *arg)
+{
+	struct jp_program *oldest = ((struct scene *)context)->oldest;
+
+	return jp_path_thread(oldest->paths, oldest->nr_paths);
+}
+
+static int act_exec(void *context, const char *arg)
+{
+	struct scene *scene = context;
+	int ret;
+
+	jp_path_join();
+	ret = jp_stage_exec(arg);
+	/* Still here: go on as before. */
+	jp_path_thread(scene->oldest->paths, scene->oldest->nr_paths);
+	return ret;
+}
+
+/* Single pages that do not merge: each differs from its neighbour in protection. */
+static int map_beside(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		int prot = PROT_READ | (i % 2 ? PROT_WRITE : 0);
+		uint64_t before = jp_truth_now();
+		void *page = mmap(NULL, MAPPING, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (page == MAP_FAILED)
+			return -errno;
+		jp_truth_put(JP_TRUTH_MAP, before, jp_truth_now(), (uintptr_t)page, MAPPING,
+			     JP_PROT_READ | (i % 2 ? JP_PROT_WRITE : 0) | JP_BACKING_ANON << 8, 0);
+	}
+	return 0;
+}
+
+/* Programs that come while others run, each run by this thread for a while before the next. */
+static int run_late(struct scene *scene)
+{
+	int ret = 0;
+
+	for (unsigned i = 0; i < scene->plan->late && !ret && !jp_stage_stopping(); i++) {
+		struct jp_program *program;
+
+		ret = add_program(scene, &program);
+		for (unsigned n = 0; !ret && n < 64 && !jp_stage_stopping(); n++)
+			jp_path_run(&program->paths[n % program->nr_paths]);
+	}
+	return ret;
+}
+
+int jp_plan_run(const char *workload, const struct jp_plan *plan)
+{
+	static const struct jp_step steps[] = {
+		{"map", act_map},       {"unmap", act_unmap}, {"remap", act_remap},
+		{"thread", act_thread}, {"exec", act_exec},   {NULL, NULL},
+	};
+	struct scene scene = {.plan = plan};
+	struct jp_program *program;
+	int ret = map_beside(plan->mappings);
+
+	for (unsigned i = 0; i < plan->programs && !ret; i++)
+		ret = add_program(&scene, &program);
+	program = scene.oldest;
+	for (unsigned i = 0; i < plan->threads && !ret; i++) {
+		ret = jp_path_thread(program->paths, program->nr_paths);
+		program = program->next ? program->next : scene.oldest;
+	}
+	if (!ret)
+		ret = run_late(&scene);
+	if (ret)
+		fprintf(stderr, "jitproof workload %s: %s\n", workload, strerror(-ret));
+	else
+		jp_stage(steps, &scene);
+	jp_path_join();
+	while ((program = scene.oldest)) {
+		scene.oldest = program->next;
+		jp_program_end(program);
+		free(program);
+	}
+	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a workload and the processes that it made say to each other. */
+#include "workloads/emit/process.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int jp_process_line(int fd, char *line, size_t size)
+{
+	size_t used = 0;
+	char byte;
+
+	for (;;) {
+		ssize_t got = read(fd, &byte, 1);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got ? -errno : -EPIPE;
+		if (byte == '\n')
+			break;
+		if (used + 1 < size)
+			line[used++] = byte;
+	}
+	line[used] = '\0';
+	return 0;
+}
+
+int jp_process_hear(struct jp_process *process, char *line, size_t size)
+{
+	return jp_process_line(process->ready, line, size);
+}
+
+int jp_process_wait_ready(struct jp_process *process)
+{
+	char line[256];
+	int ret = jp_process_hear(process, line, sizeof(line));
+
+	if (ret)
+		return ret;
+	if (!strncmp(line, "ready ", 6))
+		return 0;
+	fprintf(stderr, "jitproof workload: a child said '%s'; expected 'ready PID'\n", line);
+	return -EPROTO;
+}
+
+int jp_process_step(struct jp_process *process, const char *command)
+{
+	char line[256];
+	int ret;
+
+	if (dprintf(process->control, "step %s\n", command) < 0)
+		return -EPIPE;
+	ret = jp_process_hear(process, line, sizeof(line));
+	if (ret)
+		return ret;
+	if (!strncmp(line, "done ", 5))
+		return 0;
+	fprintf(stderr, "jitproof workload: step '%s': a child said '%s'\n", command, line);
+	return -EPROTO;
+}

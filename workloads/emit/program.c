@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "workloads/emit/program.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/format/truth/write.h"
+#include "workloads/emit/publish.h"
+
+enum { ARENA = 64 << 10, PATHS = 8 };
+
+/* How many functions of each shape a program has: a path never holds more than one large frame,
+ * so that a stack dump of 8 KiB reaches the root from the default depth. */
+static const unsigned of_shape[JP_SHAPES_USUAL] = {
+	[JP_SHAPE_FP] = 8,   [JP_SHAPE_LEAF] = 4,  [JP_SHAPE_NO_FP] = 4,
+	[JP_SHAPE_LONG] = 4, [JP_SHAPE_LARGE] = 2, [JP_SHAPE_REALIGN] = 4,
+};
+
+static unsigned count_of(enum jp_shape shape, unsigned variant)
+{
+	return of_shape[shape] + (variant + shape) % 3 * (variant > 0);
+}
+
+static unsigned count_all(unsigned variant)
+{
+	unsigned count = 0;
+
+	for (unsigned shape = 0; shape < JP_SHAPES_USUAL; shape++)
+		count += count_of(shape, variant);
+	return count;
+}
+
+int jp_program_write(struct jp_program *program, unsigned variant)
+{
+	static atomic_uint programs;
+	unsigned count = count_all(variant);
+
+	program->number = atomic_fetch_add(&programs, 1);
+	program->functions = calloc(count, sizeof(*program->functions));
+	if (!program->functions)
+		return -ENOMEM;
+	for (unsigned n = 0; n < JP_SHAPES_USUAL; n++) {
+		unsigned shape = (n + variant) % JP_SHAPES_USUAL;
+
+		for (unsigned i = 0; i < count_of(shape, variant); i++) {
+			int ret = jp_emit_write(&program->arena, shape,
+						&program->functions[program->nr_functions]);
+
+			if (ret)
+				return ret;
+			program->nr_functions++;
+		}
+	}
+	return 0;
+}
+
+int jp_program_load(struct jp_program *program)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < program->nr_functions && !ret; i++) {
+		char name[48];
+
+		snprintf(name, sizeof(name), "program%u_%s_%zu", program->number,
+			 jp_shape_text(program->functions[i].shape), i);
+		ret = jp_emit_load(&program->functions[i], name);
+	}
+	return ret;
+}
+
+/* The @index-th function of @shape, counted round. */
+static const struct jp_function *pick(const struct jp_program *program, enum jp_shape shape,
+				      unsigned index)
+{
+	size_t first = 0, count = 0;
+
+	while (program->functions[first].shape != shape)
+		first++;
+	while (first + count < program->nr_functions &&
+	       program->functions[first + count].shape == shape)
+		count++;
+	return &program->functions[first + index % count];
+}
+
+/*
+ * The mix: outermost mostly with a frame pointer, every shape in the middle, the innermost varied.
+ * A function without frame pointer hides a caller from the kernel's walk all the time that its
+ * callees run, so only every second path has any in the middle.
+ */
+static enum jp_shape mixed_shape(unsigned path, unsigned at, unsigned depth)
+{
+	static const enum jp_shape outer[PATHS] = {
+		JP_SHAPE_FP, JP_SHAPE_FP,    JP_SHAPE_LONG,    JP_SHAPE_FP,
+		JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_REALIGN, JP_SHAPE_FP,
+	};
+	static const enum jp_shape middle[] = {JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_LONG,
+					       JP_SHAPE_REALIGN, JP_SHAPE_NO_FP};
+	static const enum jp_shape inner[PATHS] = {
+		JP_SHAPE_FP,   JP_SHAPE_LEAF, JP_SHAPE_LEAF,    JP_SHAPE_NO_FP,
+		JP_SHAPE_LONG, JP_SHAPE_LEAF, JP_SHAPE_REALIGN, JP_SHAPE_FP,
+	};
+	enum jp_shape shape;
+
+	if (at + 1 == depth)
+		return inner[path % PATHS];
+	if (!at)
+		return outer[path % PATHS];
+	if (at == 1 + path % 4)
+		return JP_SHAPE_LARGE;
+	shape = middle[(at + path) % (sizeof(middle) / sizeof(middle[0]))];
+	return shape == JP_SHAPE_NO_FP && path % 2 == 0 ? JP_SHAPE_FP : shape;
+}
+
+static enum jp_shape shape_at(const struct jp_plan *plan, unsigned path, unsigned at)
+{
+	if (!plan->nr_shapes)
+		return mixed_shape(path, at, plan->depth);
+	/* The last shape that was named is the innermost one. */
+	if (at + 1 == plan->depth)
+		return plan->shapes[plan->nr_shapes - 1];
+	return plan->shapes[at % (plan->nr_shapes - (plan->nr_shapes > 1))];
+}
+
+int jp_program_make_paths(struct jp_program *program, const struct jp_plan *plan)
+{
+	const struct jp_function **functions = calloc(plan->depth, sizeof(*functions));
+	int ret;
+
+	program->paths = calloc(PATHS, sizeof(*program->paths));
+	ret = functions && program->paths ? 0 : -ENOMEM;
+
+	for (unsigned path = 0; path < PATHS && !ret; path++) {
+		for (unsigned at = 0; at < plan->depth; at++)
+			functions[at] = pick(program, shape_at(plan, path, at), path * 3 + at);
+		ret = jp_path_make(&program->paths[path], functions, plan->depth, plan->turns);
+		program->nr_paths += !ret;
+	}
+	free(functions);
+	return ret;
+}
+
+int jp_program_make(struct jp_program *program, const struct jp_plan *plan)
+{
+	int ret;
+
+	memset(program, 0, sizeof(*program));
+	ret = jp_arena_map(&program->arena, plan->protect, ARENA, plan->name, NULL);
+	if (ret == -EPERM && plan->instead != plan->protect)
+		ret = jp_arena_map(&program->arena, plan->instead, ARENA, plan->name, NULL);
+	if (!ret)
+		ret = jp_program_write(program, 0);
+	if (!ret)
+		ret = jp_program_load(program);
+	if (!ret)
+		ret = jp_arena_seal(&program->arena);
+	if (!ret)
+		ret = jp_program_make_paths(program, plan);
+	if (ret)
+		jp_program_end(program);
+	return ret;
+}
+
+int jp_program_moved(struct jp_program *program, uint64_t to, uint64_t before, uint64_t after)
+{
+	uint64_t by = to - (uintptr_t)program->arena.exec;
+	int ret = 0;
+
+	for (size_t i = 0; i < program->nr_functions && !ret; i++)
+		ret = jp_emit_move(&program->functions[i], program->functions[i].code + by, before,
+				   after);
+	for (size_t i = 0; i < program->nr_paths; i++)
+		for (uint32_t d = 0; d < program->paths[i].depth; d++)
+			program->paths[i].steps[d].code += by;
+	program->arena.write += program->arena.write == program->arena.exec ? by : 0;
+	program->arena.exec += by;
+	return ret;
+}
+
+int jp_program_move(struct jp_program *program)
+{
+	struct jp_arena arena = program->arena;
+	uint64_t before = jp_truth_now();
+	int ret = jp_arena_remap(&arena, arena.size);
+
+	if (ret)
+		return ret;
+	ret = jp_program_moved(program, (uintptr_t)arena.exec, before, jp_truth_now());
+	arena.used = program->arena.used;
+	program->arena = arena;
+	return ret;
+}
+
+void jp_program_unloaded(struct jp_program *program, uint64_t before, uint64_t after)
+{
+	for (size_t i = 0; i < program->nr_functions; i++)
+		jp_emit_unload(&program->functions[i], before, after);
+	for (size_t i = 0; i < program->nr_paths; i++)
+		jp_path_free(&program->paths[i]);
+	free(program->functions);
+	free(program->paths);
+	program->functions = NULL;
+	program->paths = NULL;
+	program->nr_functions = program->nr_paths = 0;
+}
+
+int jp_program_end(struct jp_program *program)
+{
+	uint64_t before = jp_truth_now();
+	int ret = program->arena.exec ? jp_arena_unmap(&program->arena) : 0;
+
+	jp_program_unloaded(program, before, jp_truth_now());
+	memset(program, 0, sizeof(*program));
+	return ret;
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "workloads/emit/publish.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/base/registry.h"
+
+enum { MOST = 4 };
+
+static struct {
+	const struct jp_publisher *publisher;
+	const char *fault;
+} writers[MOST];
+static unsigned nr_writers, extras;
+static const char *folder, *chosen, *for_children;
+/* One record after the other, in the order of their times. */
+static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
+
+static void lock(void)
+{
+	pthread_mutex_lock(&writing);
+}
+
+static void unlock(void)
+{
+	pthread_mutex_unlock(&writing);
+}
+
+/* Is @length bytes of @word one of @words (with blanks)? */
+static bool among(const char *words, const char *word, size_t length)
+{
+	while (words && *words) {
+		size_t step = strcspn(words, " ");
+
+		if (step == length && !strncmp(words, word, length))
+			return true;
+		words += step + strspn(words + step, " ");
+	}
+	return false;
+}
+
+int jp_publish_with(const char *list)
+{
+	static const char *const names[] = {"debug", "debug-short", "unwinding", "unwinding-apart"};
+	const unsigned count = sizeof(names) / sizeof(names[0]);
+
+	extras = 0;
+	do {
+		size_t length = strcspn(list, ",");
+		unsigned i = 0;
+
+		while (i < count && (strlen(names[i]) != length || strncmp(names[i], list, length)))
+			i++;
+		if (i == count) {
+			fprintf(stderr,
+				"jitproof workload: publish with '%s': expected debug, "
+				"debug-short, unwinding, unwinding-apart, with commas\n",
+				list);
+			return -EINVAL;
+		}
+		extras |= 1 << i;
+		list += length;
+	} while (*list++);
+	return 0;
+}
+
+unsigned jp_publish_extras(void)
+{
+	return nr_writers ? extras : 0;
+}
+
+/* All writers that @how means, each with the fault if it has it. */
+static int choose(const char *how)
+{
+	size_t length = strcspn(how, ":");
+	const char *fault = how[length] ? how + length + 1 : NULL;
+	const struct jp_publisher *publisher;
+	bool both = length == 4 && !strncmp(how, "both", 4);
+	bool none = length == 4 && !strncmp(how, "none", 4), faulty = false;
+
+	nr_writers = 0;
+	for (size_t i = 0; (publisher = jp_registry_at(JP_PUBLISHER, i)) && !none; i++) {
+		bool has = fault && among(publisher->faults, fault, strlen(fault));
+
+		if (nr_writers == MOST || (!both && !among(publisher->name, how, length)))
+			continue;
+		writers[nr_writers].publisher = publisher;
+		writers[nr_writers++].fault = has ? fault : NULL;
+		faulty |= has;
+	}
+	return (nr_writers || none) && (!fault || faulty) ? 0 : -EINVAL;
+}
+
+static int open_all(void)
+{
+	int ret = 0;
+
+	for (unsigned i = 0; i < nr_writers && !ret; i++)
+		ret = writers[i].publisher->open(folder, writers[i].fault);
+	return ret;
+}
+
+int jp_publish_begin(const char *how, const char *dir)
+{
+	static bool watching_forks;
+	int ret = choose(how);
+
+	if (ret) {
+		fprintf(stderr,
+			"jitproof workload: publish '%s': expected none, both or one of those that "
+			"--help lists, and one of its faults\n",
+			how);
+		return ret;
+	}
+	if (nr_writers && !watching_forks) {
+		/* A fork while another thread writes would leave the child a lock without owner. */
+		ret = -pthread_atfork(lock, unlock, unlock);
+		watching_forks = !ret;
+	}
+	folder = dir;
+	chosen = nr_writers ? how : NULL;
+	return ret ? ret : open_all();
+}
+
+int jp_publish_forked(void)
+{
+	return for_children ? jp_publish_begin(for_children, folder) : open_all();
+}
+
+void jp_publish_children(const char *how)
+{
+	for_children = how;
+}
+
+const char *jp_publish_how(void)
+{
+	return for_children ? for_children : chosen;
+}
+
+const char *jp_publish_dir(void)
+{
+	return folder;
+}
+
+int jp_publish_load(const struct jp_published *code)
+{
+	int ret = 0;
+
+	if (!nr_writers)
+		return 0;
+	lock();
+	for (unsigned i = 0; i < nr_writers && !ret; i++)
+		ret = writers[i].publisher->load(code);
+	unlock();
+	return ret;
+}
+
+int jp_publish_move(const struct jp_published *code, uint64_t from)
+{
+	int ret = 0;
+
+	if (!nr_writers)
+		return 0;
+	lock();
+	for (unsigned i = 0; i < nr_writers && !ret; i++)
+		if (writers[i].publisher->move)
+			ret = writers[i].publisher->move(code, from);
+	unlock();
+	return ret;
+}
+
+int jp_publish_end(void)
+{
+	int ret = 0;
+
+	lock();
+	for (unsigned i = 0; i < nr_writers; i++) {
+		int closed = writers[i].publisher->close();
+
+		ret = ret ? ret : closed;
+	}
+	nr_writers = 0;
+	unlock();
+	return ret;
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "workloads/emit/workload.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/format/truth/write.h"
+
+static struct jp_stage_setup stage = {.seed = 1, .ready_fd = STDOUT_FILENO};
+static atomic_int stopping;
+
+static void on_stop(int signal)
+{
+	atomic_store(&stopping, 1);
+}
+
+static void stop_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGINT);
+}
+
+void jp_stage_begin(const struct jp_stage_setup *setup)
+{
+	struct sigaction stop = {.sa_handler = on_stop};
+	sigset_t set;
+
+	stage = *setup;
+	/* A watcher that is gone is no reason to die: the end of the control stream tells it. */
+	signal(SIGPIPE, SIG_IGN);
+	/* Delivered only while the stage waits, so that no step is cut short; threads inherit this.
+	 */
+	stop_signals(&set);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	sigaction(SIGTERM, &stop, NULL);
+	sigaction(SIGINT, &stop, NULL);
+}
+
+const struct jp_stage_setup *jp_stage_setup(void)
+{
+	return &stage;
+}
+
+int jp_stage_forked(int ready_fd, int control_fd)
+{
+	size_t count = 0;
+	char **argv;
+
+	while (stage.argv[count])
+		count++;
+	argv = calloc(count + 3, sizeof(*argv));
+	if (!argv)
+		return -ENOMEM;
+	memcpy(argv, stage.argv, count * sizeof(*argv));
+	/* Of two the later counts. */
+	if (asprintf(&argv[count], "--ready-fd=%d", ready_fd) < 0 ||
+	    asprintf(&argv[count + 1], "--control-fd=%d", control_fd) < 0)
+		return -ENOMEM;
+	stage.argv = argv;
+	stage.ready_fd = ready_fd;
+	stage.control_fd = control_fd;
+	stage.resumed = 0;
+	atomic_store(&stopping, 0);
+	return 0;
+}
+
+uint64_t jp_stage_seed(void)
+{
+	return stage.seed;
+}
+
+int jp_stage_stopping(void)
+{
+	return atomic_load_explicit(&stopping, memory_order_relaxed);
+}
+
+static void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+	int length;
+
+	va_start(ap, fmt);
+	length = vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	if (length >= (int)sizeof(line))
+		length = sizeof(line) - 1;
+	for (int done = 0; done < length;) {
+		ssize_t written = write(stage.ready_fd, line + done, length - done);
+
+		if (written < 0 && errno != EINTR)
+			return;
+		if (written > 0)
+			done += written;
+	}
+}
+
+/* Whether @time is over; else *@left, as long as it is ahead. */
+static bool over(uint64_t time, struct timespec *left)
+{
+	uint64_t now = jp_truth_now();
+
+	*left = (struct timespec){0};
+	if (now >= time)
+		return true;
+	left->tv_sec = (time - now) / 1000000000;
+	left->tv_nsec = (time - now) % 1000000000;
+	return false;
+}
+
+/* Waits for one line. False when it is time to leave; an empty line when @beat (0: never) has come.
+ * Byte by byte: what follows the line belongs to the next image after an exec. */
+static bool hear(char *line, size_t size, uint64_t beat)
+{
+	struct pollfd control = {.fd = stage.control_fd, .events = POLLIN};
+	struct timespec left;
+	size_t used = 0;
+	sigset_t open;
+
+	pthread_sigmask(SIG_SETMASK, NULL, &open);
+	sigdelset(&open, SIGTERM);
+	sigdelset(&open, SIGINT);
+	while (!jp_stage_stopping()) {
+		char byte;
+		ssize_t got;
+
+		if (beat && !used && over(beat, &left)) {
+			*line = '\0';
+			return true;
+		}
+		if (ppoll(&control, 1, beat && !used ? &left : NULL, &open) <= 0)
+			continue;
+		got = read(stage.control_fd, &byte, 1);
+		if (got < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (got <= 0)
+			return false;
+		if (byte == '\n') {
+			line[used] = '\0';
+			return true;
+		}
+		if (used + 1 < size)
+			line[used++] = byte;
+	}
+	return false;
+}
+
+static void carry_out(const struct jp_step *steps, void *context, char *line)
+{
+	char *rest = NULL, *verb = strtok_r(line, " \t\r", &rest);
+	char *name = strtok_r(NULL, " \t\r", &rest), *arg = strtok_r(NULL, " \t\r", &rest);
+	const struct jp_step *step = steps;
+	int ret;
+
+	if (!verb)
+		return;
+	if (strcmp(verb, "step") || !name) {
+		say("failed %s: expected \"step NAME [ARG]\" or \"stop\"\n", verb);
+		return;
+	}
+	while (step && step->name && strcmp(step->name, name))
+		step++;
+	if (!step || !step->name) {
+		say("failed %s: this workload has no such step\n", name);
+		return;
+	}
+	ret = step->act(context, arg);
+	if (ret < 0)
+		say("failed %s: %s\n", name, strerror(-ret));
+	else
+		say("done %s\n", name);
+}
+
+int jp_stage(const struct jp_step *steps, void *context)
+{
+	return jp_stage_every(0, steps, context);
+}
+
+int jp_stage_every(uint64_t period, const struct jp_step *steps, void *context)
+{
+	uint64_t beat = period ? jp_truth_now() + period : 0;
+	char line[256];
+	int ret = 0;
+
+	if (stage.resumed)
+		say("done exec\n");
+	else
+		say("ready %d\n", getpid());
+	while (!ret && hear(line, sizeof(line), beat) && strcmp(line, "stop")) {
+		if (*line) {
+			carry_out(steps, context, line);
+			continue;
+		}
+		if (!beat)
+			continue;
+		ret = steps[0].act(context, NULL);
+		beat = ret ? 0 : jp_truth_now() + period;
+		ret = ret == -ENOSPC ? 0 : ret;
+	}
+	atomic_store(&stopping, 1);
+	return ret;
+}
+
+struct rounds {
+	int (*round)(void *context);
+	void *context;
+};
+
+static void *go_round(void *context)
+{
+	const struct rounds *rounds = context;
+	uint64_t now = jp_truth_now();
+	int ret = 0;
+
+	jp_truth_new_task();
+	jp_truth_put(JP_TRUTH_THREAD_START, now, now, 0, 0, 0, 0);
+	while (!ret && !jp_stage_stopping())
+		ret = rounds->round(rounds->context);
+	if (ret) {
+		fprintf(stderr, "jitproof workload: a round failed: %s\n", strerror(-ret));
+		exit(EXIT_FAILURE);
+	}
+	now = jp_truth_now();
+	jp_truth_put(JP_TRUTH_THREAD_EXIT, now, now, 0, 0, 0, 0);
+	return NULL;
+}
+
+int jp_stage_rounds(int (*round)(void *context), void *context)
+{
+	struct rounds rounds = {.round = round, .context = context};
+	pthread_t thread;
+	int ret = -pthread_create(&thread, NULL, go_round, &rounds);
+
+	if (ret)
+		return ret;
+	jp_stage(NULL, NULL);
+	pthread_join(thread, NULL);
+	return 0;
+}
+
+int jp_stage_skip(const char *why)
+{
+	say("skip %s\n", why);
+	atomic_store(&stopping, 1);
+	return EXIT_SUCCESS;
+}
+
+int jp_stage_status(const char *workload, int failed)
+{
+	if (failed)
+		fprintf(stderr, "jitproof workload %s: %s\n", workload, strerror(-failed));
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int jp_stage_exec(const char *extra)
+{
+	char self[PATH_MAX], resumed[48];
+	size_t count = 0, kept = 0;
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char **argv;
+	int ret;
+
+	if (length < 0)
+		return -errno;
+	self[length] = '\0';
+	while (stage.argv[count])
+		count++;
+	argv = calloc(count + 3, sizeof(*argv));
+	if (!argv)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		if (strncmp(stage.argv[i], "--resumed=", strlen("--resumed=")))
+			argv[kept++] = stage.argv[i];
+	if (extra)
+		argv[kept++] = (char *)extra;
+	argv[kept] = resumed;
+	/* The new image records the exec: it alone knows when it was over. */
+	snprintf(resumed, sizeof(resumed), "--resumed=%llu", (unsigned long long)jp_truth_now());
+	execv(self, argv);
+	/* Replaced or removed since it was started. */
+	execv("/proc/self/exe", argv);
+	ret = -errno;
+	free(argv);
+	return ret;
+}
