@@ -51,11 +51,11 @@ static void name_unmapped(struct stacks *stacks, const struct jp_event *event, u
 }
 
 static void see(struct stacks *stacks, const struct jp_event *event, enum jp_method method,
-		uint64_t *room, struct seen *seen)
+		uint64_t *buf, struct seen *seen)
 {
 	struct jp_unwound *unwound = &seen->unwound;
 
-	jp_unwind(stacks->unwinder, stacks->replay, event, method, room, MAX_FRAMES, unwound);
+	jp_unwind(stacks->unwinder, stacks->replay, event, method, buf, MAX_FRAMES, unwound);
 	snprintf(seen->text, sizeof(seen->text), "unwinding stopped at %" PRIx64 ": %s",
 		 unwound->where, jp_unwind_stop_text(unwound->stop));
 }
@@ -77,7 +77,7 @@ static void name_end(struct stacks *stacks, const struct jp_event *event, struct
 		snprintf(seen->text, sizeof(seen->text),
 			 "the kernel stores no more than %" PRIu64
 			 " addresses (kernel.perf_event_max_stack)",
-			 stacks->evidence->facts.max_stack);
+			 stacks->evidence->info.max_stack);
 		break;
 	case JP_UNWIND_KERNEL:
 		snprintf(seen->text, sizeof(seen->text), "the kernel's walk ended here");
@@ -115,7 +115,7 @@ static int except(struct stacks *stacks, const struct jp_event *event, enum jp_m
 		  const char *metric, enum jp_verdict verdict, const struct seen *seen)
 {
 	const struct jp_truth_stack *truth = &stacks->truth;
-	const struct jp_truth_code *code = truth->stay->path->functions[truth->depth];
+	const struct jp_truth_code *code = truth->activation->path->functions[truth->depth];
 	const struct jp_unwound *unwound = &seen->unwound;
 	uint32_t same = 0;
 	char name[48];
@@ -130,8 +130,8 @@ static int except(struct stacks *stacks, const struct jp_event *event, enum jp_m
 				  "%u must be, equal up to frame %u; %s",
 				  jp_verdict_text(verdict), event->time, event->pid, event->tid,
 				  truth->whole[0], code->name, truth->offset, truth->depth + 1,
-				  truth->stay->path->depth, unwound->count, truth->nr_seen, same,
-				  seen->text);
+				  truth->activation->path->depth, unwound->count, truth->nr_seen,
+				  same, seen->text);
 }
 
 static void count_process(struct stacks *stacks, const struct jp_event *event,
@@ -139,7 +139,7 @@ static void count_process(struct stacks *stacks, const struct jp_event *event,
 {
 	const struct jp_evidence *evidence = stacks->evidence;
 	const struct jp_interval *interval =
-		jp_intervals_at(&evidence->intervals, event->time, evidence->facts.slack);
+		jp_intervals_at(&evidence->intervals, event->time, evidence->info.slack);
 
 	if (!interval || interval->pid != event->pid)
 		return;
@@ -150,14 +150,14 @@ static void count_process(struct stacks *stacks, const struct jp_event *event,
 
 /* The verdict of what @method sees of @event; *@seen is filled. */
 static enum jp_verdict decide(struct stacks *stacks, const struct jp_event *event,
-			      enum jp_method method, uint64_t *room, struct seen *seen)
+			      enum jp_method method, uint64_t *buf, struct seen *seen)
 {
 	const struct jp_truth_stack *truth = &stacks->truth;
 	const struct jp_mapping *known =
 		jp_replay_find(stacks->replay, event->pid, truth->whole[0]);
 	enum jp_verdict verdict;
 
-	see(stacks, event, method, room, seen);
+	see(stacks, event, method, buf, seen);
 	/* What misleads a method, or stops it, is foreseen, and no excuse. */
 	verdict = jp_stack_verdict(seen->unwound.frames, seen->unwound.count,
 				   truth->faithful ? truth->seen : truth->whole,
@@ -203,12 +203,12 @@ static bool is_predicted(const struct jp_truth_stack *truth, const struct jp_eve
 }
 
 static int judge_method(struct stacks *stacks, const struct jp_event *event, enum jp_method method,
-			uint64_t sp, uint64_t *room)
+			uint64_t sp, uint64_t *buf)
 {
 	struct jp_method_count *count = &stacks->counts.methods[method];
 	const struct jp_truth_stack *truth = &stacks->truth;
 	struct seen seen = {.cause = ""};
-	enum jp_verdict verdict = decide(stacks, event, method, room, &seen);
+	enum jp_verdict verdict = decide(stacks, event, method, buf, &seen);
 
 	count->predicted += is_predicted(truth, event, sp, &seen.unwound);
 	count->judged++;
@@ -237,17 +237,17 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 static int forbid(struct stacks *stacks, const struct jp_event *event, enum jp_method method,
 		  enum jp_stack_answer answer, uint64_t ip, uint64_t sp)
 {
-	bool no_stay = answer == JP_STACK_NO_STAY;
+	bool no_activation = answer == JP_STACK_NO_ACTIVATION;
 	char name[48];
 
 	stacks->counts.methods[method].judged++;
 	stacks->counts.methods[method].verdicts[JP_WRONG]++;
 	snprintf(name, sizeof(name), "wrong.%s", jp_method_name(method));
-	return jp_findings_except(stacks->findings, name, no_stay ? "no-stay" : "no-depth",
+	return jp_findings_except(stacks->findings, name, no_activation ? "no-stay" : "no-depth",
 				  "at %" PRIu64 ", %u/%u: ip %" PRIx64 " sp %" PRIx64 " %s",
 				  event->time, event->pid, event->tid, ip, sp,
-				  no_stay ? "in emitted code while the thread was in no path"
-					  : "fits no depth of the path");
+				  no_activation ? "in emitted code while the thread was in no path"
+						: "fits no depth of the path");
 }
 
 /* Whether @method is to be judged, and has something to be judged by. */
@@ -261,14 +261,14 @@ static bool has_method(const struct stacks *stacks, const struct jp_event *event
 		return false;
 	/* A dump that was asked for and is not there is a broken stack, not none. */
 	return method == JP_CHAIN ? event->sample.chain && !event->sample.kernel_chain
-				  : evidence->facts.stack_dump;
+				  : evidence->info.stack_dump;
 }
 
 static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 {
 	const struct jp_evidence *evidence = stacks->evidence;
 	struct jp_truth_stack *truth = &stacks->truth;
-	uint64_t room[MAX_FRAMES], ip, sp;
+	uint64_t buf[MAX_FRAMES], ip, sp;
 	bool noted = false;
 
 	if (!jp_machine_user(stacks->machine, event, &ip, &sp))
@@ -277,7 +277,7 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 		return 0;
 	stacks->counts.samples++;
 	stacks->counts.kernel += !event->sample.user;
-	if (evidence->facts.stack_dump && event->sample.stack_asked < stacks->counts.granted_least)
+	if (evidence->info.stack_dump && event->sample.stack_asked < stacks->counts.granted_least)
 		stacks->counts.granted_least = event->sample.stack_asked;
 	for (enum jp_method method = 0; method < JP_METHODS; method++) {
 		enum jp_stack_answer answer;
@@ -286,7 +286,7 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 		if (!has_method(stacks, event, method))
 			continue;
 		answer = jp_truth_stack_at(evidence->truth, event->pid, event->tid, event->time,
-					   evidence->facts.slack, ip, sp, method, truth);
+					   evidence->info.slack, ip, sp, method, truth);
 		if (answer == JP_STACK_UNJUDGED) {
 			stacks->counts.methods[method].verdicts[JP_UNJUDGED]++;
 			stacks->counts.unjudged += !noted;
@@ -301,11 +301,12 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 		}
 		if (!noted)
 			failed = jp_stack_counts_place(
-				&stacks->counts, truth->stay->path->functions[truth->depth]->id,
+				&stacks->counts,
+				truth->activation->path->functions[truth->depth]->id,
 				truth->offset);
 		noted = true;
 		if (!failed)
-			failed = judge_method(stacks, event, method, sp, room);
+			failed = judge_method(stacks, event, method, sp, buf);
 		if (failed)
 			return failed;
 	}
@@ -313,7 +314,7 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 }
 
 /* What emitted code says of its frames: the truth's reader asks. */
-static bool told(void *context, const struct jp_truth_code *code, uint64_t time)
+static bool has_unwind_info(void *context, const struct jp_truth_code *code, uint64_t time)
 {
 	const struct stacks *stacks = context;
 	const struct jp_code_load *load = jp_jit_cfi_at(stacks->jit, code->pid, code->addr, time);
@@ -364,9 +365,9 @@ static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 	stacks.jit = jp_jit_cfi_new(&stacks.loads, stacks.machine->elf);
 	if (!jp_stack_counts_init(&stacks.counts, evidence) && stacks.replay && stacks.unwinder &&
 	    stacks.jit) {
-		jp_unwinder_max_stack(stacks.unwinder, evidence->facts.max_stack);
+		jp_unwinder_max_stack(stacks.unwinder, evidence->info.max_stack);
 		jp_unwinder_jit(stacks.unwinder, stacks.jit);
-		stacks.truth.told = told;
+		stacks.truth.has_unwind_info = has_unwind_info;
 		stacks.truth.context = &stacks;
 		failed = jp_evidence_walk(evidence, add_back, visit, &stacks, err);
 	}

@@ -41,7 +41,7 @@ static int stray(struct jp_coverage *coverage, const struct jp_event *event, uin
 static bool waits(const struct jp_coverage *coverage, const struct jp_event *event, uint64_t ip)
 {
 	const struct jp_truth *truth = coverage->evidence->truth;
-	uint64_t slack = coverage->evidence->facts.slack;
+	uint64_t slack = coverage->evidence->info.slack;
 
 	for (size_t i = 0; i < truth->nr_acts; i++) {
 		const struct jp_truth_act *act = &truth->acts[i];
@@ -91,7 +91,7 @@ int jp_coverage_sample(void *context, const struct jp_event *event)
 	const struct jp_truth *truth = coverage->evidence->truth;
 	const struct jp_span *span;
 	const struct jp_mapping *known;
-	uint64_t ip, sp, time = event->time, slack = coverage->evidence->facts.slack;
+	uint64_t ip, sp, time = event->time, slack = coverage->evidence->info.slack;
 	const char *cause;
 
 	if (event->type != JP_EVENT_SAMPLE)

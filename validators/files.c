@@ -119,9 +119,9 @@ static const char *blame(const struct files *files, const struct jp_truth_file *
 /* What comes to be while the events are on is told at once; what is older, the snapshot tells. */
 static uint64_t counted_from(const struct jp_evidence *evidence, const struct jp_truth_file *file)
 {
-	uint64_t from = max(file->from + evidence->facts.slack, evidence->facts.enabled);
+	uint64_t from = max(file->from + evidence->info.slack, evidence->info.enabled);
 
-	for (size_t i = 0; file->from <= evidence->facts.enabled && i < evidence->nr_snapshots; i++)
+	for (size_t i = 0; file->from <= evidence->info.enabled && i < evidence->nr_snapshots; i++)
 		if (evidence->snapshots[i].pid == file->pid)
 			from = max(from, evidence->snapshots[i].after);
 	return from;
@@ -205,14 +205,14 @@ static int judge_during(struct files *files, const struct jp_truth_file *file, u
 static int judge_file(struct files *files, const struct jp_truth_file *file)
 {
 	const struct jp_evidence *evidence = files->evidence;
-	const uint64_t slack = evidence->facts.slack;
+	const uint64_t slack = evidence->info.slack;
 	const uint64_t end = file->until - (file->until == UINT64_MAX ? 0 : slack);
 	uint64_t from, to;
 	int failed = 0;
 
 	if (!jp_evidence_gated(evidence)) {
 		from = counted_from(evidence, file);
-		to = min(end, evidence->facts.stopped);
+		to = min(end, evidence->info.stopped);
 		return from < to ? judge_during(files, file, from, to) : 0;
 	}
 	/* A gate opens on what its own snapshot has told already. */
@@ -228,7 +228,7 @@ static int judge_file(struct files *files, const struct jp_truth_file *file)
 /* A sample in a file that the truth knows must be credited to that file. */
 static int judge_sample(struct files *files, const struct jp_event *event)
 {
-	uint64_t slack = files->evidence->facts.slack, ip = event->sample.ip;
+	uint64_t slack = files->evidence->info.slack, ip = event->sample.ip;
 	const struct jp_truth_file *file = NULL;
 	const struct jp_mapping *known;
 	const char *cause;

@@ -157,7 +157,7 @@ static void judge_sample(struct gated *gated, const struct jp_event *event)
 {
 	const struct jp_evidence *evidence = gated->evidence;
 	const struct jp_interval *interval =
-		jp_intervals_at(&evidence->intervals, event->time, evidence->facts.slack);
+		jp_intervals_at(&evidence->intervals, event->time, evidence->info.slack);
 	const struct jp_mapping *known;
 	struct process *process;
 
@@ -229,8 +229,8 @@ static int add_waits(struct gated *gated)
 	static const char *const requests[] = {"announce", "start", "stop"};
 	const struct jp_intervals *intervals = &gated->evidence->intervals;
 	const struct jp_truth *truth = gated->evidence->truth;
-	size_t room = intervals->nr_processes + truth->nr_acts + 1, count;
-	uint64_t *times = malloc(room * sizeof(*times));
+	size_t capacity = intervals->nr_processes + truth->nr_acts + 1, count;
+	uint64_t *times = malloc(capacity * sizeof(*times));
 	char mark[32];
 
 	if (!times)

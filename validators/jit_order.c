@@ -12,7 +12,7 @@
 #include "harness/model/machine/machine.h"
 #include "harness/model/symbols/names.h"
 #include "harness/judge/validator.h"
-#include "validators/code_lives.h"
+#include "validators/code_incarnations.h"
 #include "validators/named_samples.h"
 
 struct side { /* what one file yields */
@@ -28,7 +28,7 @@ struct order {
 	const struct jp_machine *machine;
 	struct jp_names *names;
 	struct jp_code_loads loads;
-	struct jp_lives lives;
+	struct jp_incarnations incarnations;
 	struct jp_replay *replay;
 	struct side before, after, *side; /* @side: of this walk */
 	bool last;                        /* this walk is the one whose names count */
@@ -49,11 +49,12 @@ static bool covered(const struct jp_life *life, uint64_t ip)
 static const char *whose(const struct order *order, const struct jp_life *life, uint64_t ip,
 			 const char *found)
 {
-	const struct jp_lives *lives = &order->lives;
+	const struct jp_incarnations *incarnations = &order->incarnations;
 	const struct jp_truth_code *own = life->code;
 
-	for (size_t i = jp_lives_from(lives, own->pid, ip); i < lives->count; i++) {
-		const struct jp_truth_code *code = lives->lives[i].code;
+	for (size_t i = jp_incarnations_from(incarnations, own->pid, ip); i < incarnations->count;
+	     i++) {
+		const struct jp_truth_code *code = incarnations->incarnations[i].code;
 
 		if (code->pid != own->pid || code->addr > ip)
 			break;
@@ -137,7 +138,7 @@ static int judge_sample(struct order *order, const struct jp_event *event)
 {
 	struct jp_named_sample sample = {
 		.time = event->time, .pid = event->pid, .tid = event->tid, .cpu = event->cpu};
-	uint64_t slack = order->evidence->facts.slack;
+	uint64_t slack = order->evidence->info.slack;
 	const char *found, *why, *cause;
 	const struct jp_mapping *mapping;
 	const struct jp_truth_code *code;
@@ -147,7 +148,7 @@ static int judge_sample(struct order *order, const struct jp_event *event)
 
 	if (!user_ip(order, event, &sample.ip))
 		return 0;
-	life = jp_lives_at(&order->lives, event->pid, sample.ip, event->time);
+	life = jp_incarnations_at(&order->incarnations, event->pid, sample.ip, event->time);
 	if (!life)
 		return 0;
 	code = life->code;
@@ -165,7 +166,7 @@ static int judge_sample(struct order *order, const struct jp_event *event)
 	if (failed || !order->last)
 		return failed;
 	if (sample.named == JP_NAME_RIGHT) {
-		size_t index = life - order->lives.lives;
+		size_t index = life - order->incarnations.incarnations;
 
 		order->state[index].elf |= strcmp(why, "elf") == 0;
 		order->state[index].map |= strcmp(why, "map") == 0;
@@ -183,7 +184,7 @@ static int judge_sample(struct order *order, const struct jp_event *event)
 static int judge_life(struct order *order, struct jp_life *life, uint64_t time)
 {
 	uint64_t next, end = life->code->addr + life->code->size;
-	size_t index = life - order->lives.lives;
+	size_t index = life - order->incarnations.incarnations;
 
 	for (uint64_t addr = life->code->addr; addr < end; addr = next) {
 		const struct jp_mapping *mapping =
@@ -213,13 +214,13 @@ static int judge_life(struct order *order, struct jp_life *life, uint64_t time)
 }
 
 /* Judges the loads whose judged time begins before @time: nothing changed until then. */
-static int begin_lives(struct order *order, uint64_t time)
+static int begin_incarnations(struct order *order, uint64_t time)
 {
 	int failed = 0;
 
-	while (!failed && order->begun < order->lives.count) {
+	while (!failed && order->begun < order->incarnations.count) {
 		size_t index = order->by_begin[order->begun];
-		struct jp_life *life = &order->lives.lives[index];
+		struct jp_life *life = &order->incarnations.incarnations[index];
 
 		if (life->begin >= time)
 			break;
@@ -239,9 +240,9 @@ static int judge_touched(struct order *order, const struct jp_event *map)
 	uint64_t start = map->map.addr, end = start + map->map.len;
 	int failed = 0;
 
-	for (size_t i = jp_lives_from(&order->lives, map->pid, start);
-	     !failed && i < order->lives.count; i++) {
-		struct jp_life *life = &order->lives.lives[i];
+	for (size_t i = jp_incarnations_from(&order->incarnations, map->pid, start);
+	     !failed && i < order->incarnations.count; i++) {
+		struct jp_life *life = &order->incarnations.incarnations[i];
 
 		if (life->code->pid != map->pid || life->code->addr >= end)
 			break;
@@ -256,7 +257,7 @@ static int visit(void *context, const struct jp_event *event)
 {
 	struct order *order = context;
 	const struct jp_mapping *known;
-	int failed = order->last ? begin_lives(order, event->time) : 0;
+	int failed = order->last ? begin_incarnations(order, event->time) : 0;
 
 	if (failed)
 		return failed;
@@ -269,7 +270,7 @@ static int visit(void *context, const struct jp_event *event)
 	if (!known)
 		return 0;
 	if (!jp_names_injected(order->names, known->name)) {
-		jp_lives_cover(&order->lives, event, known->name);
+		jp_incarnations_cover(&order->incarnations, event, known->name);
 		order->side->anon +=
 			event->map.prot & JP_PROT_EXEC && known->backing != JP_BACKING_FILE;
 	}
@@ -280,8 +281,8 @@ static int count_hidden(struct order *order)
 {
 	int failed = 0;
 
-	for (size_t i = 0; !failed && i < order->lives.count; i++) {
-		const struct jp_life *life = &order->lives.lives[i];
+	for (size_t i = 0; !failed && i < order->incarnations.count; i++) {
+		const struct jp_life *life = &order->incarnations.incarnations[i];
 		const struct jp_hider *hider = &life->hider;
 
 		if (!hider->time)
@@ -309,12 +310,12 @@ static int walk(struct order *order, enum jp_left_out add_back, struct side *sid
 	order->replay = jp_replay_new();
 	if (!order->replay)
 		return jp_fail(err, ENOMEM, "%s: no memory", order->evidence->dir);
-	jp_lives_uncover(&order->lives);
+	jp_incarnations_uncover(&order->incarnations);
 	failed = side == &order->after
 			 ? jp_evidence_walk_injected(order->evidence, add_back, visit, order, err)
 			 : jp_evidence_walk(order->evidence, add_back, visit, order, err);
 	if (!failed && last)
-		failed = begin_lives(order, UINT64_MAX);
+		failed = begin_incarnations(order, UINT64_MAX);
 	if (!failed)
 		failed = count_hidden(order);
 	jp_replay_free(order->replay);
@@ -338,7 +339,7 @@ static void add_metrics(struct order *order, const struct jp_names_change *chang
 	const struct side *side = order->side;
 	uint64_t twice = 0;
 
-	for (size_t i = 0; i < order->lives.count; i++) {
+	for (size_t i = 0; i < order->incarnations.count; i++) {
 		order->load_right += order->state[i].begun && !order->state[i].failed;
 		twice += order->state[i].elf && order->state[i].map;
 	}
@@ -350,15 +351,16 @@ static void add_metrics(struct order *order, const struct jp_names_change *chang
 	jp_findings_add(findings, jp_metric_count("names.twice", twice));
 	jp_findings_add(findings,
 			jp_metric_rate("load.right", order->load_right, order->load_judged));
-	jp_findings_add(findings, jp_metric_count("order.loads", order->lives.loads));
-	jp_findings_add(findings, jp_metric_rate("order.hidden", side->hidden, order->lives.loads));
-	jp_findings_add(findings, jp_metric_count("order.stray", order->lives.stray));
+	jp_findings_add(findings, jp_metric_count("order.loads", order->incarnations.loads));
+	jp_findings_add(findings,
+			jp_metric_rate("order.hidden", side->hidden, order->incarnations.loads));
+	jp_findings_add(findings, jp_metric_count("order.stray", order->incarnations.stray));
 	jp_findings_add(findings, jp_metric_count("anon.before", order->before.anon));
 	if (side != &order->after)
 		return;
 	jp_findings_add(findings, jp_metric_count("anon.after", order->after.anon));
 	jp_findings_add(findings, jp_metric_rate("order.hidden.before", order->before.hidden,
-						 order->lives.loads));
+						 order->incarnations.loads));
 	add_names(findings, &order->before, ".before");
 	jp_findings_add(findings,
 			jp_metric_rate("names.covered", change->covered_bad, change->covered));
@@ -370,10 +372,10 @@ static void add_metrics(struct order *order, const struct jp_names_change *chang
 /* What the jitdumps themselves say that is not so. */
 static int judge_dumps(struct order *order)
 {
-	const struct jp_code_load *stray = order->lives.first_stray;
+	const struct jp_code_load *stray = order->incarnations.first_stray;
 	int failed = 0;
 
-	for (uint64_t i = 0; !failed && i < order->lives.stray; i++)
+	for (uint64_t i = 0; !failed && i < order->incarnations.stray; i++)
 		failed = jp_findings_except(
 			order->findings, "order.stray", "no-code",
 			"%.100s of pid %u at %" PRIx64 ", %" PRIu64 " bytes, loaded at %" PRIu64
@@ -387,8 +389,9 @@ static int judge_dumps(struct order *order)
 
 static int by_begin(const void *left, const void *right, void *context)
 {
-	const struct jp_life *lives = context;
-	uint64_t a = lives[*(const size_t *)left].begin, b = lives[*(const size_t *)right].begin;
+	const struct jp_life *incarnations = context;
+	uint64_t a = incarnations[*(const size_t *)left].begin,
+		 b = incarnations[*(const size_t *)right].begin;
 
 	return (a > b) - (a < b);
 }
@@ -410,11 +413,12 @@ static int prepare(struct order *order, struct jp_error *err)
 	order->state = calloc(count + 1, sizeof(*order->state));
 	order->by_begin = calloc(count + 1, sizeof(*order->by_begin));
 	if (!order->state || !order->by_begin ||
-	    jp_lives_of(evidence, &order->loads, &order->lives))
+	    jp_incarnations_of(evidence, &order->loads, &order->incarnations))
 		return jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
 	for (size_t i = 0; i < count; i++)
 		order->by_begin[i] = i;
-	qsort_r(order->by_begin, count, sizeof(*order->by_begin), by_begin, order->lives.lives);
+	qsort_r(order->by_begin, count, sizeof(*order->by_begin), by_begin,
+		order->incarnations.incarnations);
 	return judge_dumps(order);
 }
 
@@ -433,14 +437,14 @@ static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 	if (!failed && evidence->inject_asked)
 		failed = walk(&order, add_back, &order.after, true, err)
 				 ?: jp_names_compare(&order.before.samples, &order.after.samples,
-						     &order.lives, findings, &change);
+						     &order.incarnations, findings, &change);
 	if (!failed)
 		add_metrics(&order, &change);
 	jp_named_samples_free(&order.before.samples);
 	jp_named_samples_free(&order.after.samples);
 	free(order.by_begin);
 	free(order.state);
-	jp_lives_free(&order.lives);
+	jp_incarnations_free(&order.incarnations);
 	jp_code_loads_free(&order.loads);
 	jp_names_free(order.names);
 	return failed;

@@ -146,9 +146,9 @@ static int by_value(const void *left, const void *right)
  */
 static uint64_t counted_from(const struct jp_evidence *evidence, const struct jp_span *truth)
 {
-	uint64_t from = max(truth->open_after + evidence->facts.slack, evidence->facts.enabled);
+	uint64_t from = max(truth->open_after + evidence->info.slack, evidence->info.enabled);
 
-	if (truth->open_before > evidence->facts.enabled)
+	if (truth->open_before > evidence->info.enabled)
 		return from;
 	for (size_t i = 0; i < evidence->nr_snapshots; i++)
 		if (evidence->snapshots[i].pid == truth->pid)
@@ -193,7 +193,7 @@ static int judge_during(struct jp_coverage *coverage, const struct jp_span *trut
 static int judge_span(struct jp_coverage *coverage, const struct jp_span *truth)
 {
 	const struct jp_evidence *evidence = coverage->evidence;
-	const uint64_t slack = evidence->facts.slack, end = truth->close_before;
+	const uint64_t slack = evidence->info.slack, end = truth->close_before;
 	uint64_t from, to;
 	int failed = 0;
 
@@ -222,7 +222,7 @@ static uint64_t first_gap(const struct jp_coverage *coverage, uint32_t pid, uint
 
 			if (span->pid == pid && span->mapping.start <= reached &&
 			    span->mapping.end > reached &&
-			    span->open_before <= time + coverage->evidence->facts.slack &&
+			    span->open_before <= time + coverage->evidence->info.slack &&
 			    span->close_after > time)
 				reached = span->mapping.end;
 		}
@@ -246,13 +246,14 @@ const struct jp_span *jp_coverage_ended(const struct jp_coverage *coverage, uint
 }
 
 /* Whether @addr of @pid was truly executable at @time. */
-static bool lives_at(const struct jp_coverage *coverage, uint32_t pid, uint64_t addr, uint64_t time)
+static bool incarnations_at(const struct jp_coverage *coverage, uint32_t pid, uint64_t addr,
+			    uint64_t time)
 {
 	for (size_t i = 0; i < coverage->truth.count; i++) {
 		const struct jp_span *span = &coverage->truth.spans[i];
 
 		if (span->pid == pid && addr >= span->mapping.start && addr < span->mapping.end &&
-		    span->open_before <= time + coverage->evidence->facts.slack &&
+		    span->open_before <= time + coverage->evidence->info.slack &&
 		    time <= span->close_after)
 			return true;
 	}
@@ -264,7 +265,7 @@ static bool lives_at(const struct jp_coverage *coverage, uint32_t pid, uint64_t 
 static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known, uint64_t from,
 		       uint64_t to)
 {
-	const struct jp_capture_facts *facts = &coverage->evidence->facts;
+	const struct jp_capture_info *info = &coverage->evidence->info;
 
 	from = max(known->open_before, from);
 	to = min(known->close_before, to);
@@ -278,7 +279,7 @@ static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known
 
 		if (truth->pid != known->pid || start >= end || gone == UINT64_MAX)
 			continue;
-		gone = max(gone + facts->slack, from);
+		gone = max(gone + info->slack, from);
 		if (gone >= to)
 			continue;
 		start = first_gap(coverage, truth->pid, start, end, gone);
@@ -288,8 +289,9 @@ static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known
 		/* A record from after the end is a lie, unless it tells of a later life of the
 		 * place, whose turn comes; one from before it only lies on, even if what is left of
 		 * its mapping is younger. */
-		told_later = known->mapping.since > truth->close_after + facts->slack;
-		if (told_later && lives_at(coverage, known->pid, start, known->mapping.since))
+		told_later = known->mapping.since > truth->close_after + info->slack;
+		if (told_later &&
+		    incarnations_at(coverage, known->pid, start, known->mapping.since))
 			continue;
 		coverage->stale++;
 		cause = told_later ? "invented"
@@ -327,7 +329,7 @@ static bool tells_of_earlier(const struct jp_coverage *coverage, const struct jp
 
 		if (truth->pid == act->pid && truth->mapping.start < act->addr + act->len &&
 		    act->addr < truth->mapping.end && truth->close_before <= act->after &&
-		    known->mapping.since <= truth->close_after + coverage->evidence->facts.slack)
+		    known->mapping.since <= truth->close_after + coverage->evidence->info.slack)
 			return true;
 	}
 	return false;
@@ -338,7 +340,7 @@ static bool tells_of_earlier(const struct jp_coverage *coverage, const struct jp
 static int judge_invented(struct jp_coverage *coverage, const struct jp_span *known, uint64_t begin,
 			  uint64_t end_of_window)
 {
-	const struct jp_capture_facts *facts = &coverage->evidence->facts;
+	const struct jp_capture_info *info = &coverage->evidence->info;
 	const struct jp_truth *truth = coverage->evidence->truth;
 
 	for (size_t i = 0; i < truth->nr_acts; i++) {
@@ -352,8 +354,8 @@ static int judge_invented(struct jp_coverage *coverage, const struct jp_span *kn
 		    act->pid != known->pid || start >= end)
 			continue;
 		to = untouched(truth, act);
-		to = min(to - (to == UINT64_MAX ? 0 : min(to, facts->slack)), end_of_window);
-		if (max(from, act->after + facts->slack) >= min(to, known->close_before) ||
+		to = min(to - (to == UINT64_MAX ? 0 : min(to, info->slack)), end_of_window);
+		if (max(from, act->after + info->slack) >= min(to, known->close_before) ||
 		    tells_of_earlier(coverage, known, act))
 			continue;
 		span.mapping.start = act->addr;

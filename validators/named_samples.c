@@ -10,15 +10,15 @@ const char *const jp_named_text[JP_NAMES] = {"wrong", "unnamed", "right"};
 
 int jp_named_samples_add(struct jp_named_samples *samples, const struct jp_named_sample *sample)
 {
-	if (samples->count == samples->room) {
-		size_t room = samples->room ? 2 * samples->room : 4096;
+	if (samples->count == samples->capacity) {
+		size_t capacity = samples->capacity ? 2 * samples->capacity : 4096;
 		struct jp_named_sample *bigger =
-			reallocarray(samples->samples, room, sizeof(*bigger));
+			reallocarray(samples->samples, capacity, sizeof(*bigger));
 
 		if (!bigger)
 			return -ENOMEM;
 		samples->samples = bigger;
-		samples->room = room;
+		samples->capacity = capacity;
 	}
 	samples->samples[samples->count++] = *sample;
 	return 0;
@@ -57,21 +57,21 @@ static int lose(struct jp_findings *findings, struct jp_names_change *change,
 				  sample->pid, sample->tid, sample->ip);
 }
 
-static int worsen(struct jp_findings *findings, const struct jp_lives *lives,
+static int worsen(struct jp_findings *findings, const struct jp_incarnations *incarnations,
 		  const struct jp_named_sample *was, const struct jp_named_sample *is)
 {
 	char cause[32];
 
 	snprintf(cause, sizeof(cause), "was-%s", jp_named_text[was->named]);
-	return jp_findings_except(findings, "inject.worse", cause,
-				  "at %" PRIu64 ", %u/%u, ip %" PRIx64 " in %s: %s now", is->time,
-				  is->pid, is->tid, is->ip,
-				  jp_lives_at(lives, is->pid, is->ip, is->time)->code->name,
-				  jp_named_text[is->named]);
+	return jp_findings_except(
+		findings, "inject.worse", cause,
+		"at %" PRIu64 ", %u/%u, ip %" PRIx64 " in %s: %s now", is->time, is->pid, is->tid,
+		is->ip, jp_incarnations_at(incarnations, is->pid, is->ip, is->time)->code->name,
+		jp_named_text[is->named]);
 }
 
 int jp_names_compare(struct jp_named_samples *before, struct jp_named_samples *after,
-		     const struct jp_lives *lives, struct jp_findings *findings,
+		     const struct jp_incarnations *incarnations, struct jp_findings *findings,
 		     struct jp_names_change *change)
 {
 	size_t i = 0, j = 0;
@@ -96,7 +96,7 @@ int jp_names_compare(struct jp_named_samples *before, struct jp_named_samples *a
 		change->better += is->named > was->named;
 		if (is->named < was->named) {
 			change->worse++;
-			failed = worsen(findings, lives, was, is);
+			failed = worsen(findings, incarnations, was, is);
 		}
 		i++;
 		j++;

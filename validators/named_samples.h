@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "harness/judge/findings.h"
-#include "validators/code_lives.h"
+#include "validators/code_incarnations.h"
 
 /* From bad to good: a wrong name is worse than none. */
 enum jp_named { JP_NAME_WRONG, JP_NAME_NONE, JP_NAME_RIGHT, JP_NAMES };
@@ -24,7 +24,7 @@ struct jp_named_sample {
 /* The judged samples of one file. */
 struct jp_named_samples {
 	struct jp_named_sample *samples;
-	size_t count, room;
+	size_t count, capacity;
 };
 /* 0 or -ENOMEM. */
 int jp_named_samples_add(struct jp_named_samples *samples, const struct jp_named_sample *sample);
@@ -37,10 +37,10 @@ struct jp_names_change {
 };
 /*
  * What became of each sample: exceptions inject.lost (not in both) and inject.worse. Sorts both;
- * every sample lies in one of @lives. 0 or -ENOMEM.
+ * every sample lies in one of @incarnations. 0 or -ENOMEM.
  */
 int jp_names_compare(struct jp_named_samples *before, struct jp_named_samples *after,
-		     const struct jp_lives *lives, struct jp_findings *findings,
+		     const struct jp_incarnations *incarnations, struct jp_findings *findings,
 		     struct jp_names_change *change);
 
 #endif

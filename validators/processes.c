@@ -37,7 +37,7 @@ struct processes {
 	struct image *images; /* by pid, before */
 	size_t nr_images;
 	struct thread *threads; /* open addressing */
-	size_t nr_threads, room;
+	size_t nr_threads, capacity;
 	uint64_t sideband; /* records of what happened while the events were on */
 };
 
@@ -96,7 +96,7 @@ static int collect(struct processes *processes)
 /* The image of @pid at @time, brackets widened by the clocks' difference: the later one. */
 static struct image *image_at(const struct processes *processes, uint32_t pid, uint64_t time)
 {
-	uint64_t slack = processes->evidence->facts.slack;
+	uint64_t slack = processes->evidence->info.slack;
 	size_t low = 0, high = processes->nr_images;
 	struct image *image;
 
@@ -118,10 +118,10 @@ static struct image *image_at(const struct processes *processes, uint32_t pid, u
 
 static struct thread *thread_slot(const struct processes *processes, uint32_t tid)
 {
-	size_t at = tid * UINT32_C(2654435761) % processes->room;
+	size_t at = tid * UINT32_C(2654435761) % processes->capacity;
 
 	while (processes->threads[at].tid && processes->threads[at].tid != tid)
-		at = (at + 1) % processes->room;
+		at = (at + 1) % processes->capacity;
 	return &processes->threads[at];
 }
 
@@ -129,14 +129,14 @@ static struct thread *thread_of(struct processes *processes, uint32_t tid)
 {
 	struct thread *slot;
 
-	if (2 * processes->nr_threads >= processes->room) {
+	if (2 * processes->nr_threads >= processes->capacity) {
 		struct processes wider = *processes;
 
-		wider.room = processes->room ? 2 * processes->room : 256;
-		wider.threads = calloc(wider.room, sizeof(*wider.threads));
+		wider.capacity = processes->capacity ? 2 * processes->capacity : 256;
+		wider.threads = calloc(wider.capacity, sizeof(*wider.threads));
 		if (!wider.threads)
 			return NULL;
-		for (size_t i = 0; i < processes->room; i++)
+		for (size_t i = 0; i < processes->capacity; i++)
 			if (processes->threads[i].tid)
 				*thread_slot(&wider, processes->threads[i].tid) =
 					processes->threads[i];
@@ -163,7 +163,7 @@ static bool bystander(const struct processes *processes, const struct jp_event *
 static int visit(void *context, const struct jp_event *event)
 {
 	struct processes *processes = context;
-	const uint64_t enabled = processes->evidence->facts.enabled;
+	const uint64_t enabled = processes->evidence->info.enabled;
 	/* What is synthesized tells of how it was when the capture began to see, whatever its time.
 	 */
 	struct image *image = image_at(
@@ -213,12 +213,12 @@ static int visit(void *context, const struct jp_event *event)
 static bool within(const struct processes *processes, const struct image *image)
 {
 	const struct jp_evidence *evidence = processes->evidence;
-	const uint64_t slack = evidence->facts.slack;
+	const uint64_t slack = evidence->info.slack;
 	uint64_t from, to;
 
 	if (!jp_evidence_gated(evidence))
-		return image->after + slack < evidence->facts.stopped &&
-		       image->until > evidence->facts.enabled + slack;
+		return image->after + slack < evidence->info.stopped &&
+		       image->until > evidence->info.enabled + slack;
 	for (size_t at = 0; jp_evidence_window(evidence, image->pid, &at, &from, &to);)
 		if (image->after + slack < to && image->until > from + slack)
 			return true;
@@ -237,7 +237,7 @@ static const char *nameless_by(const struct processes *processes, const struct i
 static int judge_images(struct processes *processes)
 {
 	struct jp_findings *findings = processes->findings;
-	uint64_t lives = 0, unseen = 0, nameless = 0, images = 0, reused = 0, sampled = 0;
+	uint64_t incarnations = 0, unseen = 0, nameless = 0, images = 0, reused = 0, sampled = 0;
 	int failed = 0;
 
 	for (size_t i = 0; i < processes->nr_images && !failed; i++) {
@@ -251,7 +251,7 @@ static int judge_images(struct processes *processes)
 		if (!within(processes, image))
 			continue;
 		images++;
-		lives += image->life;
+		incarnations += image->life;
 		if (!image->seen) {
 			unseen++;
 			failed = jp_findings_except(findings, "processes.unseen", "not-watched",
@@ -269,7 +269,7 @@ static int judge_images(struct processes *processes)
 	}
 	if (failed)
 		return failed;
-	jp_findings_add(findings, jp_metric_count("processes", lives));
+	jp_findings_add(findings, jp_metric_count("processes", incarnations));
 	jp_findings_add(findings, jp_metric_count("processes.images", images));
 	jp_findings_add(findings, jp_metric_count("processes.unseen", unseen));
 	jp_findings_add(findings, jp_metric_count("processes.nameless", nameless));
@@ -293,7 +293,7 @@ static enum jp_left_out untold(const struct processes *processes, uint32_t tid)
 		     j++)
 			if (evidence->snapshots[j].pid == act->pid &&
 			    act->after >= evidence->snapshots[j].before &&
-			    act->before <= evidence->facts.enabled)
+			    act->before <= evidence->info.enabled)
 				return JP_LEFT_WINDOW;
 	}
 	return strcmp(evidence->intervals.gate, "none") == 0 ? JP_LEFT_GATE : JP_LEFT_NOTHING;
@@ -304,7 +304,7 @@ static int judge_threads(struct processes *processes)
 	uint64_t threads = 0, nameless = 0;
 	int failed = 0;
 
-	for (size_t i = 0; i < processes->room && !failed; i++) {
+	for (size_t i = 0; i < processes->capacity && !failed; i++) {
 		const struct thread *thread = &processes->threads[i];
 		enum jp_left_out why;
 
@@ -329,8 +329,8 @@ static int judge_threads(struct processes *processes)
 
 static void add_sideband(const struct processes *processes)
 {
-	const struct jp_capture_facts *facts = &processes->evidence->facts;
-	double seconds = (double)(facts->stopped - facts->enabled) / 1e9;
+	const struct jp_capture_info *info = &processes->evidence->info;
+	double seconds = (double)(info->stopped - info->enabled) / 1e9;
 
 	jp_findings_add(processes->findings,
 			jp_metric_count("sideband.records", processes->sideband));

@@ -29,14 +29,14 @@ void jp_stack_counts_free(struct jp_stack_counts *counts)
 
 int jp_stack_counts_place(struct jp_stack_counts *counts, uint32_t id, uint32_t offset)
 {
-	if (counts->nr_places == counts->room_places) {
-		size_t room = counts->room_places ? 2 * counts->room_places : 4096;
-		uint64_t *bigger = realloc(counts->places, room * sizeof(*bigger));
+	if (counts->nr_places == counts->places_capacity) {
+		size_t capacity = counts->places_capacity ? 2 * counts->places_capacity : 4096;
+		uint64_t *bigger = realloc(counts->places, capacity * sizeof(*bigger));
 
 		if (!bigger)
 			return -ENOMEM;
 		counts->places = bigger;
-		counts->room_places = room;
+		counts->places_capacity = capacity;
 	}
 	counts->places[counts->nr_places++] = (uint64_t)id << 32 | offset;
 	return 0;
@@ -61,7 +61,7 @@ static void count_places(const struct jp_stack_counts *counts, const struct jp_e
 	for (size_t i = 0; i < counts->nr_places; i++)
 		distinct += !i || counts->places[i] != counts->places[i - 1];
 	jp_findings_add(findings, jp_metric_count("distinct", distinct));
-	if (!evidence->facts.breakpoints)
+	if (!evidence->info.breakpoints)
 		return;
 	for (size_t i = 0; i < truth->nr_codes; i++) {
 		bool used = false;

@@ -23,7 +23,7 @@ struct jp_stack_counts {
 	uint64_t granted_least;             /* bytes of stack that the kernel had room for */
 	struct jp_process_count *processes; /* one per announcement */
 	uint64_t *places;                   /* function id << 32 | offset of each judged sample */
-	size_t nr_places, room_places;
+	size_t nr_places, places_capacity;
 };
 
 /* 0 or -ENOMEM. */

@@ -67,8 +67,8 @@ static int act_reuse(void *context, const char *arg)
 	uint64_t before;
 	int ret = 0;
 
-	jp_rota_close_wing(&heap->rota, 0);
-	jp_rota_clear(&heap->rota, 0);
+	jp_schedule_close_group(&heap->schedule, 0);
+	jp_schedule_clear(&heap->schedule, 0);
 	before = jp_truth_now();
 	if (reuse->how == UNMAP)
 		ret = jp_region_unmap(&heap->region);
@@ -80,7 +80,7 @@ static int act_reuse(void *context, const char *arg)
 		ret = jp_region_protect(&heap->region, 0, heap->pages, jp_code_heap_writable(heap));
 	if (!ret)
 		ret = fill(reuse);
-	jp_rota_open_wing(&heap->rota, 0);
+	jp_schedule_open_group(&heap->schedule, 0);
 	return ret;
 }
 

@@ -55,7 +55,7 @@ static int act_move(void *context, const char *arg)
 	struct jp_region from = heap->region;
 	int ret;
 
-	jp_rota_close_wing(&heap->rota, 0);
+	jp_schedule_close_group(&heap->schedule, 0);
 	moving->before = jp_truth_now();
 	if (moving->how == COPY) {
 		ret = jp_code_heap_compile(heap, copy_one, moving);
@@ -66,7 +66,7 @@ static int act_move(void *context, const char *arg)
 		for (unsigned page = 0; page < heap->pages && !ret; page++)
 			ret = moved(moving, page, &heap->region);
 	}
-	jp_rota_open_wing(&heap->rota, 0);
+	jp_schedule_open_group(&heap->schedule, 0);
 	return ret;
 }
 

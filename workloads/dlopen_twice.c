@@ -67,9 +67,9 @@ static int run(int argc, char **argv)
 	if (!ret)
 		ret = round_of(&scene);
 	if (!ret)
-		ret = jp_stage_rounds(round_of, &scene);
+		ret = jp_handshake_rounds(round_of, &scene);
 	jp_folder_remove();
-	return jp_stage_status(argv[0], ret);
+	return jp_handshake_status(argv[0], ret);
 }
 
 static const struct jp_workload dlopen_twice = {

@@ -140,7 +140,7 @@ static int benchmark(const struct scene *scene)
 /* A copy of this program beside the truth, to be started and replaced. */
 static int copy_program(char *path, size_t size, unsigned task)
 {
-	if (snprintf(path, size, "%s.%u", jp_stage_setup()->truth, task) >= (int)size)
+	if (snprintf(path, size, "%s.%u", jp_handshake_setup()->truth, task) >= (int)size)
 		return -ENAMETOOLONG;
 	return copy_file("/proc/self/exe", path);
 }
@@ -184,7 +184,7 @@ static int become_next(const struct scene *scene)
 	char next[32];
 
 	snprintf(next, sizeof(next), "--task=%u", scene->task + 1);
-	return jp_stage_exec(next);
+	return jp_handshake_exec(next);
 }
 
 static int chain(void *context)
@@ -203,7 +203,7 @@ static int run_tasks(struct scene *scene)
 			ret = jp_process_reap(&process);
 		return ret > 0 ? -ECHILD : ret;
 	}
-	for (unsigned task = 1; task <= scene->tasks && !ret && !jp_stage_stopping(); task++)
+	for (unsigned task = 1; task <= scene->tasks && !ret && !jp_handshake_stopping(); task++)
 		ret = run_task(scene, task);
 	return ret;
 }
@@ -255,9 +255,9 @@ static int run(int argc, char **argv)
 	} else {
 		ret = run_tasks(&scene);
 		if (!ret)
-			jp_stage(NULL, NULL);
+			jp_handshake(NULL, NULL);
 	}
-	return jp_stage_status(argv[0], ret);
+	return jp_handshake_status(argv[0], ret);
 }
 
 static const struct jp_workload fork_exec = {

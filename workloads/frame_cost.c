@@ -127,12 +127,12 @@ static int run(int argc, char **argv)
 	if (!ret)
 		ret = make(&scene.without, JP_SHAPE_NO_FP, scene.turns);
 	if (!ret)
-		ret = jp_stage_rounds(round_of, &scene);
+		ret = jp_handshake_rounds(round_of, &scene);
 	tell(&scene);
 	jp_path_free(&scene.with.path);
 	jp_path_free(&scene.without.path);
 	free(scene.ratios);
-	return jp_stage_status(argv[0], ret);
+	return jp_handshake_status(argv[0], ret);
 }
 
 static const struct jp_workload frame_cost = {

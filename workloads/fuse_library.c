@@ -218,7 +218,7 @@ static int inside(void *context)
 	if (ret)
 		fprintf(stderr, "jitproof workload fuse_library: inside: %s\n", strerror(-ret));
 	else
-		jp_stage(NULL, NULL);
+		jp_handshake(NULL, NULL);
 	jp_path_join();
 	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
 }
@@ -284,7 +284,7 @@ static int run_inside(void)
 		return ret;
 	ret = jp_process_wait_ready(&process);
 	if (!ret)
-		jp_stage(NULL, NULL);
+		jp_handshake(NULL, NULL);
 	ret = jp_process_stop(&process) ?: ret;
 	atomic_store(&scene.over, 1);
 	pthread_join(server, NULL);
@@ -308,8 +308,8 @@ static int run(int argc, char **argv)
 		ret = run_inside();
 	jp_folder_remove();
 	if (why)
-		return jp_stage_skip(why);
-	return jp_stage_status(argv[0], ret);
+		return jp_handshake_skip(why);
+	return jp_handshake_status(argv[0], ret);
 }
 
 static const struct jp_workload fuse_library = {

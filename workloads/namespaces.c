@@ -111,7 +111,7 @@ static int inside(void *context)
 	if (ret)
 		fprintf(stderr, "jitproof workload namespaces: inside: %s\n", strerror(-ret));
 	else
-		jp_stage(NULL, NULL);
+		jp_handshake(NULL, NULL);
 	jp_path_join();
 	ret = jp_process_stop(&deeper) ?: ret;
 	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
@@ -163,15 +163,15 @@ static int run(int argc, char **argv)
 			 "clone3 with CLONE_NEWPID and CLONE_NEWNS%s, or mount: %s",
 			 scene.user ? " and CLONE_NEWUSER" : "", strerror(ret));
 		jp_folder_remove();
-		return jp_stage_skip(why);
+		return jp_handshake_skip(why);
 	}
 	if (!ret)
 		ret = go_down(&scene, &process);
 	if (!ret)
-		jp_stage(NULL, NULL);
+		jp_handshake(NULL, NULL);
 	ret = jp_process_stop(&process) ?: ret;
 	jp_folder_remove();
-	return jp_stage_status(argv[0], ret);
+	return jp_handshake_status(argv[0], ret);
 }
 
 static const struct jp_workload namespaces = {

@@ -178,7 +178,7 @@ static int run(int argc, char **argv)
 	if (jp_options(argc, argv, options))
 		return 2;
 	if (need && jp_image_openable())
-		return jp_stage_skip(JP_IMAGE_CLOSED);
+		return jp_handshake_skip(JP_IMAGE_CLOSED);
 	/* Not those that not every machine can, or that the kernel tells ambiguously. */
 	for (unsigned at = 0; at < PLACES && !scene.any; at++)
 		scene.wanted[at] =
@@ -190,17 +190,17 @@ static int run(int argc, char **argv)
 		ret = mount_layers(&scene, folder);
 		if (ret) {
 			jp_folder_remove();
-			return jp_stage_skip(ret == -EPERM ? "mount of an overlay: EPERM"
-							   : "mount of an overlay");
+			return jp_handshake_skip(ret == -EPERM ? "mount of an overlay: EPERM"
+							       : "mount of an overlay");
 		}
 	}
 	for (unsigned at = 0; at < PLACES && !ret; at++)
 		if (scene.wanted[at])
 			ret = settle(&scene, at, folder);
 	if (!ret)
-		jp_stage(NULL, NULL);
+		jp_handshake(NULL, NULL);
 	ret = end_all(&scene) ?: ret;
-	return jp_stage_status(argv[0], ret);
+	return jp_handshake_status(argv[0], ret);
 }
 
 static const struct jp_workload odd_paths = {

@@ -17,7 +17,7 @@
 
 enum { LIFE_NS = 60000000 };
 
-struct lives {
+struct incarnations {
 	pid_t pid;
 	unsigned number, count; /* count 0: without end */
 };
@@ -35,26 +35,26 @@ static int run_next(void *context)
 	return 0;
 }
 
-static bool is_last(const struct lives *lives)
+static bool is_last(const struct incarnations *incarnations)
 {
-	return lives->count && lives->number + 1 == lives->count;
+	return incarnations->count && incarnations->number + 1 == incarnations->count;
 }
 
 static int life(void *context)
 {
-	const struct lives *lives = context;
+	const struct incarnations *incarnations = context;
 	static const enum jp_protect protects[] = {JP_PROTECT_FLIP, JP_PROTECT_RWX,
 						   JP_PROTECT_VIEWS};
 	struct jp_plan plan = jp_plan_defaults();
 	struct body body = {0};
 
 	plan.name = "life";
-	plan.protect = protects[lives->number % 3];
-	plan.depth = 5 + lives->number % 5;
+	plan.protect = protects[incarnations->number % 3];
+	plan.depth = 5 + incarnations->number % 5;
 	if (jp_program_make(&body.program, &plan))
 		return EXIT_FAILURE;
-	if (is_last(lives))
-		return jp_stage_rounds(run_next, &body) ? EXIT_FAILURE : EXIT_SUCCESS;
+	if (is_last(incarnations))
+		return jp_handshake_rounds(run_next, &body) ? EXIT_FAILURE : EXIT_SUCCESS;
 	jp_paths_run(body.program.paths, body.program.nr_paths, LIFE_NS);
 	/* Its mappings end with it. */
 	return EXIT_SUCCESS;
@@ -63,52 +63,52 @@ static int life(void *context)
 /* One life more; the last one goes on as long as we do. */
 static int live_again(void *context)
 {
-	struct lives *lives = context;
-	struct jp_fork wanted = {.pid = lives->pid};
+	struct incarnations *incarnations = context;
+	struct jp_fork wanted = {.pid = incarnations->pid};
 	struct jp_process process;
-	int ret = jp_process_fork(&process, &wanted, life, lives);
+	int ret = jp_process_fork(&process, &wanted, life, incarnations);
 
 	if (ret == -EEXIST) { /* someone else has it now: another one then */
-		lives->pid = 0;
+		incarnations->pid = 0;
 		return 0;
 	}
-	if (!ret && is_last(lives)) {
-		ret = jp_process_wait_ready(&process) ?: jp_stage(NULL, NULL);
+	if (!ret && is_last(incarnations)) {
+		ret = jp_process_wait_ready(&process) ?: jp_handshake(NULL, NULL);
 		jp_process_tell_stop(&process);
 	}
 	if (ret)
 		return ret;
-	lives->pid = process.pid;
-	lives->number++;
+	incarnations->pid = process.pid;
+	incarnations->number++;
 	return jp_process_reap(&process) ? -ECHILD : 0;
 }
 
 static int run(int argc, char **argv)
 {
-	struct lives lives = {0};
-	const struct jp_option options[] = {{"--lives=", .number = &lives.count}, {0}};
+	struct incarnations incarnations = {0};
+	const struct jp_option options[] = {{"--lives=", .number = &incarnations.count}, {0}};
 	int ret;
 
 	if (jp_options(argc, argv, options))
 		return 2;
-	if (lives.count && lives.count < 3) {
+	if (incarnations.count && incarnations.count < 3) {
 		fprintf(stderr, "jitproof workload %s: --lives=%u: expected 3 or more\n", argv[0],
-			lives.count);
+			incarnations.count);
 		return 2;
 	}
 	/* Two lives before it is ready: that they can be is known then. */
-	ret = live_again(&lives);
+	ret = live_again(&incarnations);
 	if (!ret)
-		ret = live_again(&lives);
+		ret = live_again(&incarnations);
 	if (ret == -EPERM || ret == -ENOSYS)
-		return jp_stage_skip(ret == -EPERM ? "clone3 with set_tid: EPERM "
-						     "(CAP_CHECKPOINT_RESTORE)"
-						   : "clone3: ENOSYS");
-	while (!ret && lives.number < lives.count)
-		ret = live_again(&lives);
-	if (!ret && !lives.count)
-		ret = jp_stage_rounds(live_again, &lives);
-	return jp_stage_status(argv[0], ret);
+		return jp_handshake_skip(ret == -EPERM ? "clone3 with set_tid: EPERM "
+							 "(CAP_CHECKPOINT_RESTORE)"
+						       : "clone3: ENOSYS");
+	while (!ret && incarnations.number < incarnations.count)
+		ret = live_again(&incarnations);
+	if (!ret && !incarnations.count)
+		ret = jp_handshake_rounds(live_again, &incarnations);
+	return jp_handshake_status(argv[0], ret);
 }
 
 static const struct jp_workload pid_reuse = {

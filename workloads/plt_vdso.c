@@ -57,7 +57,7 @@ static int find_clock(struct jp_function *function)
 		return -ENOTSUP;
 	memcpy(&own_clock, &found, sizeof(found));
 	*function = (struct jp_function){.shape = JP_SHAPE_LEAF,
-					 .said = JP_SAID_RIGHT,
+					 .said = JP_CFI_RIGHT,
 					 .code = (uintptr_t)found,
 					 .size = symbol->st_size};
 	ret = jp_measure(function->code, function->size, call_clock, &emitted);
@@ -101,12 +101,13 @@ static int run(int argc, char **argv)
 		ret = vdso ? vdso_paths(&mix) : jp_mix_paths(&mix, paths, 0);
 	/* It begins again whenever the kernel's clock ticks. */
 	if (ret == -ETIME)
-		return jp_stage_skip(
+		return jp_handshake_skip(
 			"steps so fast that the vDSO's clock_gettime() comes to an end");
 	if (ret == -ENOTSUP || ret == -EPERM)
-		return jp_stage_skip(ret == -EPERM ? "ptrace of an own child"
-						   : "a clock_gettime() in the vDSO that makes no "
-						     "calls of its own");
+		return jp_handshake_skip(ret == -EPERM
+						 ? "ptrace of an own child"
+						 : "a clock_gettime() in the vDSO that makes no "
+						   "calls of its own");
 	return jp_mix_run(argv[0], &mix, ret);
 }
 

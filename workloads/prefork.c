@@ -85,7 +85,7 @@ static int child(void *context)
 	if (!ret)
 		ret = jp_path_thread(own.paths, own.nr_paths);
 	if (!ret)
-		jp_stage(steps, family);
+		jp_handshake(steps, family);
 	jp_path_join();
 	if (ret)
 		fprintf(stderr, "jitproof workload prefork: a child: %s\n", strerror(-ret));
@@ -175,12 +175,12 @@ static int run(int argc, char **argv)
 	if (!ret)
 		ret = jp_path_thread(family.inherited.paths, family.inherited.nr_paths);
 	if (!ret)
-		jp_stage(steps, &family);
+		jp_handshake(steps, &family);
 	jp_path_join();
 	if (!ret)
 		ret = stop_children(&family);
 	jp_program_end(&family.inherited);
-	return jp_stage_status(argv[0], ret);
+	return jp_handshake_status(argv[0], ret);
 }
 
 static const struct jp_workload prefork = {

@@ -133,13 +133,13 @@ static int run(int argc, char **argv)
 	if (jp_options(argc, argv, options))
 		return 2;
 	if (need && jp_image_openable())
-		return jp_stage_skip(JP_IMAGE_CLOSED);
+		return jp_handshake_skip(JP_IMAGE_CLOSED);
 	scene.programs = what != 0;
 	ret = prepare(&scene);
 	if (!ret)
-		ret = jp_stage_rounds(replace_one, &scene);
+		ret = jp_handshake_rounds(replace_one, &scene);
 	jp_folder_remove();
-	return jp_stage_status(argv[0], ret);
+	return jp_handshake_status(argv[0], ret);
 }
 
 static const struct jp_workload replaced_binary = {

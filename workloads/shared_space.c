@@ -58,9 +58,9 @@ static int run(int argc, char **argv)
 	scene.plan.protect = JP_PROTECT_FLIP;
 	ret = jp_program_make(&scene.first, &scene.plan);
 	if (!ret)
-		ret = jp_stage_rounds(round_of, &scene);
+		ret = jp_handshake_rounds(round_of, &scene);
 	jp_program_end(&scene.first);
-	return jp_stage_status(argv[0], ret);
+	return jp_handshake_status(argv[0], ret);
 }
 
 static const struct jp_workload shared_space = {

@@ -33,7 +33,7 @@ static int live(unsigned ms)
 	plan.protect = JP_PROTECT_FLIP;
 	ret = jp_program_make(&program, &plan);
 	if (ret)
-		return jp_stage_status("short_lived", ret);
+		return jp_handshake_status("short_lived", ret);
 	jp_paths_run(program.paths, program.nr_paths, (uint64_t)ms * MS);
 	/* Its mappings end with it. */
 	return EXIT_SUCCESS;
@@ -55,7 +55,7 @@ static int doomed(void *context)
 	plan.turns = ENDLESS;
 	if (jp_program_make(&program, &plan) || jp_path_thread(program.paths, program.nr_paths))
 		return EXIT_FAILURE;
-	return jp_stage(NULL, NULL);
+	return jp_handshake(NULL, NULL);
 }
 
 static int bear(struct crowd *crowd, struct jp_process *process)
@@ -114,13 +114,13 @@ static int run(int argc, char **argv)
 		return 2;
 	if (once)
 		return live(crowd.life);
-	while (!ret && crowd.born < crowd.count && !jp_stage_stopping())
+	while (!ret && crowd.born < crowd.count && !jp_handshake_stopping())
 		ret = next(&crowd);
 	if (!ret)
-		ret = jp_stage_rounds(next, &crowd);
+		ret = jp_handshake_rounds(next, &crowd);
 	if (ret) {
 		end_all(&crowd);
-		return jp_stage_status(argv[0], ret);
+		return jp_handshake_status(argv[0], ret);
 	}
 	return end_all(&crowd);
 }

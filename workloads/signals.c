@@ -47,7 +47,7 @@ static void handle(int signal, siginfo_t *info, void *context)
 	struct jp_paused *paused;
 	uint64_t ip, sp;
 
-	if (jp_stage_stopping())
+	if (jp_handshake_stopping())
 		return;
 	/* Native code may be inside of anything. */
 	jp_arch_interrupted(context, &ip, &sp);

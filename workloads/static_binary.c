@@ -59,8 +59,9 @@ static int run(int argc, char **argv)
 		return 2;
 	ret = find_program(path, pie ? "jitproof-static-pie" : "jitproof-static");
 	if (ret == -ENOENT)
-		return jp_stage_skip("a static program beside jitproof (make it where there is a "
-				     "static C library)");
+		return jp_handshake_skip(
+			"a static program beside jitproof (make it where there is a "
+			"static C library)");
 	if (!ret && gone)
 		ret = copy_program(path);
 	if (!ret)
@@ -70,10 +71,10 @@ static int run(int argc, char **argv)
 	if (!ret && gone && unlink(path))
 		ret = -errno;
 	if (!ret)
-		jp_stage(NULL, NULL);
+		jp_handshake(NULL, NULL);
 	ret = jp_process_stop(&process) ?: ret;
 	jp_folder_remove();
-	return jp_stage_status(argv[0], ret);
+	return jp_handshake_status(argv[0], ret);
 }
 
 static const struct jp_workload static_binary = {

@@ -60,7 +60,7 @@ static void *blow(void *context)
 	uint64_t owed = 0, batch = 1000;
 	int timer = storm->acts ? ticker() : -1;
 
-	while (page != MAP_FAILED && !jp_stage_stopping()) {
+	while (page != MAP_FAILED && !jp_handshake_stopping()) {
 		uint64_t i = 0;
 
 		if (storm->acts) {
@@ -84,9 +84,9 @@ static void *fork_on(void *context)
 	int timer = ticker();
 	uint64_t owed = 0;
 
-	while (!jp_stage_stopping()) {
+	while (!jp_handshake_stopping()) {
 		owed += ticks(timer) * storm->forks;
-		for (; owed >= 1000 && !jp_stage_stopping(); owed -= 1000) {
+		for (; owed >= 1000 && !jp_handshake_stopping(); owed -= 1000) {
 			pid_t pid = fork();
 
 			if (!pid)
@@ -136,7 +136,7 @@ static int run(int argc, char **argv)
 	if (ret)
 		fprintf(stderr, "jitproof workload %s: %s\n", argv[0], strerror(-ret));
 	else
-		jp_stage(NULL, NULL);
+		jp_handshake(NULL, NULL);
 	jp_path_join();
 	for (unsigned i = 0; i < started; i++)
 		pthread_join(threads[i], NULL);

@@ -51,10 +51,10 @@ static void *turn_over(void *context)
 	unsigned alive = 0, at = 0;
 	intptr_t ret = 0;
 
-	while (alive || !jp_stage_stopping()) {
+	while (alive || !jp_handshake_stopping()) {
 		void *result;
 
-		if (alive == churn->threads || jp_stage_stopping() || ret) {
+		if (alive == churn->threads || jp_handshake_stopping() || ret) {
 			pthread_join(workers[(at + churn->threads - alive) % churn->threads],
 				     &result);
 			alive--;
@@ -62,7 +62,7 @@ static void *turn_over(void *context)
 		}
 		if (ret && !alive)
 			break;
-		if (jp_stage_stopping() || ret)
+		if (jp_handshake_stopping() || ret)
 			continue;
 		ret = -pthread_create(&workers[at], NULL, worker, churn);
 		if (!ret) {
@@ -92,7 +92,7 @@ static void *rest(void *context)
 		fprintf(stderr, "jitproof workload thread_churn: %s\n", strerror(ret));
 		exit(EXIT_FAILURE);
 	}
-	jp_stage(NULL, NULL);
+	jp_handshake(NULL, NULL);
 	pthread_join(turner, NULL);
 	now = jp_truth_now();
 	jp_truth_put(JP_TRUTH_PROCESS_EXIT, now, now, 0, 0, 0, 0);

@@ -26,7 +26,7 @@ static const char *const stops[] = {"safepoint", "fault", "idle-pages", NULL};
 
 struct toggling {
 	struct jp_code_heap heap;
-	unsigned stop, wing;
+	unsigned stop, group;
 	unsigned filled[JP_ROTA_WINGS]; /* pages of each wing that hold code */
 	unsigned fresh;                 /* of them, what is being written just now */
 	pthread_mutex_t lock;
@@ -38,14 +38,14 @@ static atomic_uint closed; /* the region is not executable */
 
 /* The wings' pages: one half each where threads are led from one to the other, else all are one's.
  */
-static unsigned wing_pages(const struct toggling *toggling)
+static unsigned group_pages(const struct toggling *toggling)
 {
 	return toggling->heap.pages / (toggling->stop == IDLE_PAGES ? JP_ROTA_WINGS : 1);
 }
 
-static unsigned first_page(const struct toggling *toggling, unsigned wing)
+static unsigned first_page(const struct toggling *toggling, unsigned group)
 {
-	return wing * wing_pages(toggling);
+	return group * group_pages(toggling);
 }
 
 static void on_fault(int number, siginfo_t *info, void *context)
@@ -70,26 +70,26 @@ static int write_one(void *context, unsigned n)
 	unsigned page;
 
 	pthread_mutex_lock(&toggling->lock);
-	page = toggling->filled[toggling->wing] + toggling->fresh;
-	toggling->fresh += page < wing_pages(toggling);
+	page = toggling->filled[toggling->group] + toggling->fresh;
+	toggling->fresh += page < group_pages(toggling);
 	pthread_mutex_unlock(&toggling->lock);
-	if (page >= wing_pages(toggling))
+	if (page >= group_pages(toggling))
 		return 0;
-	return jp_code_heap_write(&toggling->heap, first_page(toggling, toggling->wing) + page, 0);
+	return jp_code_heap_write(&toggling->heap, first_page(toggling, toggling->group) + page, 0);
 }
 
 /* RX again: tells of what was written, and lets threads run it. */
 static int show_fresh(struct toggling *toggling)
 {
-	unsigned *filled = &toggling->filled[toggling->wing];
+	unsigned *filled = &toggling->filled[toggling->group];
 	int ret = 0;
 
 	for (; toggling->fresh && !ret; toggling->fresh--, ++*filled) {
-		unsigned page = first_page(toggling, toggling->wing) + *filled;
+		unsigned page = first_page(toggling, toggling->group) + *filled;
 
 		ret = jp_code_heap_load(&toggling->heap, page);
 		if (!ret)
-			ret = jp_code_heap_show(&toggling->heap, page, toggling->wing);
+			ret = jp_code_heap_show(&toggling->heap, page, toggling->group);
 	}
 	return ret;
 }
@@ -99,7 +99,7 @@ static int toggle(struct toggling *toggling)
 {
 	struct jp_code_heap *heap = &toggling->heap;
 	unsigned each = toggling->stop == IDLE_PAGES ? 1 : heap->pages;
-	unsigned from = first_page(toggling, toggling->wing), pages = wing_pages(toggling);
+	unsigned from = first_page(toggling, toggling->group), pages = group_pages(toggling);
 	int ret = 0;
 
 	for (unsigned page = from; page < from + pages && !ret; page += each)
@@ -114,7 +114,7 @@ static int toggle(struct toggling *toggling)
 static int act_toggle(void *context, const char *arg)
 {
 	struct toggling *toggling = context;
-	struct jp_rota *rota = &toggling->heap.rota;
+	struct jp_schedule *schedule = &toggling->heap.schedule;
 	int ret;
 
 	if (toggling->stop == FAULT) {
@@ -125,12 +125,12 @@ static int act_toggle(void *context, const char *arg)
 		return ret ? ret : show_fresh(toggling);
 	}
 	if (toggling->stop == IDLE_PAGES)
-		toggling->wing = (toggling->wing + 1) % JP_ROTA_WINGS;
-	jp_rota_close_wing(rota, toggling->wing);
+		toggling->group = (toggling->group + 1) % JP_ROTA_WINGS;
+	jp_schedule_close_group(schedule, toggling->group);
 	ret = toggle(toggling);
 	if (!ret)
 		ret = show_fresh(toggling);
-	jp_rota_open_wing(rota, toggling->wing);
+	jp_schedule_open_group(schedule, toggling->group);
 	return ret;
 }
 
@@ -139,7 +139,7 @@ static int begin(void *context)
 {
 	struct toggling *toggling = context;
 	struct jp_code_heap *heap = &toggling->heap;
-	unsigned wings = toggling->stop == IDLE_PAGES ? JP_ROTA_WINGS : 1;
+	unsigned groups = toggling->stop == IDLE_PAGES ? JP_ROTA_WINGS : 1;
 	struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
 	int ret = jp_code_heap_open(heap);
 
@@ -147,20 +147,20 @@ static int begin(void *context)
 		ret = jp_region_reserve(&heap->region);
 	if (!ret)
 		ret = jp_region_map(&heap->region, 0, heap->pages, jp_code_heap_writable(heap));
-	for (unsigned i = 0; i < wings * ((wing_pages(toggling) + 1) / 2) && !ret; i++) {
-		toggling->wing = i % wings;
+	for (unsigned i = 0; i < groups * ((group_pages(toggling) + 1) / 2) && !ret; i++) {
+		toggling->group = i % groups;
 		ret = write_one(toggling, 0);
-		toggling->filled[toggling->wing] += toggling->fresh;
+		toggling->filled[toggling->group] += toggling->fresh;
 		toggling->fresh = 0;
 	}
 	if (!ret)
 		ret = jp_region_protect(&heap->region, 0, heap->pages, PROT_READ | PROT_EXEC);
-	for (toggling->wing = 0; toggling->wing < wings && !ret; toggling->wing++) {
-		toggling->fresh = toggling->filled[toggling->wing];
-		toggling->filled[toggling->wing] = 0;
+	for (toggling->group = 0; toggling->group < groups && !ret; toggling->group++) {
+		toggling->fresh = toggling->filled[toggling->group];
+		toggling->filled[toggling->group] = 0;
 		ret = show_fresh(toggling);
 	}
-	toggling->wing = 0;
+	toggling->group = 0;
 	guarded = &heap->region;
 	if (!ret && toggling->stop == FAULT && sigaction(SIGSEGV, &action, NULL) < 0)
 		ret = -errno;

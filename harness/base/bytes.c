@@ -4,27 +4,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void grow(struct jp_bytes *to, size_t room)
+static void grow(struct jp_bytes *to, size_t capacity)
 {
-	unsigned char *grown = to->failed ? NULL : realloc(to->bytes, room);
+	unsigned char *grown = to->failed ? NULL : realloc(to->bytes, capacity);
 
 	if (!grown) {
 		to->failed = true;
 		return;
 	}
 	to->bytes = grown;
-	to->room = room;
+	to->capacity = capacity;
 }
 
-void jp_bytes_room(struct jp_bytes *to, size_t size)
+void jp_bytes_reserve(struct jp_bytes *to, size_t size)
 {
-	if (to->room - to->size < size)
+	if (to->capacity - to->size < size)
 		grow(to, to->size + size);
 }
 
 void jp_bytes_add(struct jp_bytes *to, const void *from, size_t size)
 {
-	if (to->room - to->size < size)
+	if (to->capacity - to->size < size)
 		grow(to, (to->size + size) * 2);
 	if (!size || to->failed)
 		return;

@@ -10,12 +10,12 @@
  * not ask, whoever uses the whole does. All zero to start with. */
 struct jp_bytes {
 	unsigned char *bytes;
-	size_t size, room;
+	size_t size, capacity;
 	bool failed;
 };
 
 /* Room for @size bytes more, so that adding need not move what is there. */
-void jp_bytes_room(struct jp_bytes *to, size_t size);
+void jp_bytes_reserve(struct jp_bytes *to, size_t size);
 void jp_bytes_add(struct jp_bytes *to, const void *from, size_t size);
 void jp_bytes_add8(struct jp_bytes *to, uint8_t value);
 void jp_bytes_add16(struct jp_bytes *to, uint16_t value);

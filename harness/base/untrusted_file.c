@@ -21,7 +21,7 @@ static const char *kind_of(mode_t mode)
 	}
 }
 
-int jp_foreign_open(const char *path, int64_t owner, uint64_t *size, struct jp_error *err)
+int jp_untrusted_open(const char *path, int64_t owner, uint64_t *size, struct jp_error *err)
 {
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), ret;
 	struct stat st;

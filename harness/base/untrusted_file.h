@@ -11,6 +11,6 @@
  * regular file, no symbolic link in the last part of @path, @owner's (-1: whoever). Never waits (a
  * FIFO). The descriptor, with its size in @size, or -errno and a message.
  */
-int jp_foreign_open(const char *path, int64_t owner, uint64_t *size, struct jp_error *err);
+int jp_untrusted_open(const char *path, int64_t owner, uint64_t *size, struct jp_error *err);
 
 #endif

@@ -28,14 +28,14 @@ int jp_word_set_add(struct jp_word_set *set, const char *text, size_t length)
 		else
 			high = middle;
 	}
-	if (set->count == set->room) {
-		size_t room = set->room ? 2 * set->room : 64;
-		char **grown = reallocarray(set->words, room, sizeof(*grown));
+	if (set->count == set->capacity) {
+		size_t capacity = set->capacity ? 2 * set->capacity : 64;
+		char **grown = reallocarray(set->words, capacity, sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
 		set->words = grown;
-		set->room = room;
+		set->capacity = capacity;
 	}
 	copy = strndup(text, length);
 	if (!copy)

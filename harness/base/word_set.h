@@ -7,7 +7,7 @@
 /* Distinct texts in the order of their bytes. All zero to start with. */
 struct jp_word_set {
 	char **words;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 /* Copies @length bytes of @text, unless they are in it already. 0 or -ENOMEM. */

@@ -26,8 +26,8 @@ struct job {
 	size_t nr_tids;
 	uint64_t *addrs; /* by number; those before @tried are done with */
 	size_t nr_addrs, tried;
-	struct jp_table known; /* by address */
-	uint64_t limit;        /* ns for a group of instructions */
+	struct jp_event_owners known; /* by address */
+	uint64_t limit;               /* ns for a group of instructions */
 };
 
 static void job_free(struct job *job)
@@ -35,7 +35,7 @@ static void job_free(struct job *job)
 	if (job) {
 		free(job->tids);
 		free(job->addrs);
-		jp_table_free(&job->known);
+		jp_event_owner_free(&job->known);
 	}
 	free(job);
 }
@@ -47,33 +47,33 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int add_address(struct job *job, uint64_t addr, size_t *room)
+static int add_address(struct job *job, uint64_t addr, size_t *capacity)
 {
 	bool added;
 
-	if (!jp_table_add(&job->known, addr, &added))
+	if (!jp_event_owner_add(&job->known, addr, &added))
 		return -ENOMEM;
 	if (!added)
 		return 0;
-	if (job->nr_addrs == *room) {
-		size_t more = *room ? *room * 2 : 256;
+	if (job->nr_addrs == *capacity) {
+		size_t more = *capacity ? *capacity * 2 : 256;
 		uint64_t *addrs = realloc(job->addrs, more * sizeof(*addrs));
 
 		if (!addrs)
 			return -ENOMEM;
 		job->addrs = addrs;
-		*room = more;
+		*capacity = more;
 	}
 	job->addrs[job->nr_addrs++] = addr;
 	return 0;
 }
 
-static int add_function(struct job *job, const struct jp_truth_code *code, size_t *room)
+static int add_function(struct job *job, const struct jp_truth_code *code, size_t *capacity)
 {
 	int ret = 0;
 
 	for (uint32_t i = 0; i < code->layout->count && code->unloaded == UINT64_MAX && !ret; i++)
-		ret = add_address(job, code->addr + code->layout->insns[i].offset, room);
+		ret = add_address(job, code->addr + code->layout->insns[i].offset, capacity);
 	return ret;
 }
 
@@ -85,7 +85,7 @@ static int list_instructions(struct job *job, struct jp_error *err)
 {
 	const char *path = job->session->target->truth;
 	struct jp_truth *truth;
-	size_t room = job->nr_addrs; /* full, as far as anyone knows */
+	size_t capacity = job->nr_addrs; /* full, as far as anyone knows */
 	int ret = 0;
 
 	if (!path)
@@ -95,7 +95,7 @@ static int list_instructions(struct job *job, struct jp_error *err)
 		return -EINVAL;
 	for (size_t i = 0; i < truth->nr_paths && !ret; i++)
 		for (uint32_t j = 0; j < truth->paths[i].depth && !ret; j++)
-			ret = add_function(job, truth->paths[i].functions[j], &room);
+			ret = add_function(job, truth->paths[i].functions[j], &capacity);
 	jp_truth_free(truth);
 	if (ret)
 		return jp_fail(err, -ret, "no memory for the instructions");
@@ -138,7 +138,7 @@ static int arm(struct job *job, uint64_t addr, struct jp_error *err)
 		}
 	for (size_t i = first; i < session->nr_opened && !ret; i++) {
 		pthread_mutex_lock(&session->lock);
-		memory = jp_table_add(&session->hits, session->opened[i].id, &added) != NULL;
+		memory = jp_event_owner_add(&session->hits, session->opened[i].id, &added) != NULL;
 		pthread_mutex_unlock(&session->lock);
 		if (!memory)
 			ret = jp_fail(err, ENOMEM, "no memory for a breakpoint");
@@ -160,8 +160,8 @@ static size_t count_hit(const struct jp_session *session, const size_t *ends, si
 		bool any = false;
 
 		for (size_t event = ends[i]; event < ends[i + 1]; event++) {
-			const struct jp_entry *entry =
-				jp_table_find(&session->hits, session->opened[event].id);
+			const struct jp_event_owner *entry =
+				jp_event_owner_find(&session->hits, session->opened[event].id);
 
 			any |= entry && entry->from;
 		}
@@ -199,7 +199,7 @@ static int run_group(struct job *job, struct jp_error *err)
 	ending = session->ending || session->exited;
 	pthread_mutex_unlock(&session->lock);
 	if (!ending) {
-		session->facts.breakpoints += armed;
+		session->info.breakpoints += armed;
 		session->breakpoints_hit += hit;
 		job->tried += armed;
 		ret = 1;

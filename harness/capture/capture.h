@@ -79,8 +79,8 @@ struct jp_capture {
 	bool launches;    /* needs target->command */
 	bool breakpoints; /* needs breakpoint events; says itself when it is complete */
 	bool gated;       /* samples in intervals alone; complete once the workload is ready */
-	bool foreign; /* anyone's profiler records; what it launches is its own child, which must
-		       * end after jp_session_stop() and before jp_session_finish() */
+	bool external; /* anyone's profiler records; what it launches is its own child, which must
+			* end after jp_session_stop() and before jp_session_finish() */
 	int (*begin)(struct jp_session *session, int argc, char **argv, struct jp_error *err);
 };
 

@@ -8,7 +8,7 @@
 #include "harness/capture/session.h"
 
 /* "0-3,8" */
-static int parse(const char *text, int *cpus, size_t room)
+static int parse(const char *text, int *cpus, size_t capacity)
 {
 	size_t count = 0;
 
@@ -24,7 +24,7 @@ static int parse(const char *text, int *cpus, size_t room)
 			if (end == text)
 				return -EINVAL;
 		}
-		for (long cpu = first; cpu <= last && count < room; cpu++)
+		for (long cpu = first; cpu <= last && count < capacity; cpu++)
 			cpus[count++] = (int)cpu;
 		text = *end == ',' ? end + 1 : end;
 		if (*end && *end != ',' && *end != '\n')
@@ -37,20 +37,20 @@ int jp_cpus_online(int **cpus, struct jp_error *err)
 {
 	static const char path[] = "/sys/devices/system/cpu/online";
 	long conf = sysconf(_SC_NPROCESSORS_CONF), online = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t room = (size_t)(conf > online ? conf : online);
+	size_t capacity = (size_t)(conf > online ? conf : online);
 	char text[4096];
 	FILE *file = fopen(path, "re");
 	int count = 0;
 
-	*cpus = calloc(room ? room : 1, sizeof(**cpus));
+	*cpus = calloc(capacity ? capacity : 1, sizeof(**cpus));
 	if (!*cpus) {
 		if (file)
 			fclose(file);
-		return jp_fail(err, ENOMEM, "no memory for %zu CPU numbers", room);
+		return jp_fail(err, ENOMEM, "no memory for %zu CPU numbers", capacity);
 	}
 	if (file) {
 		if (fgets(text, sizeof(text), file))
-			count = parse(text, *cpus, room);
+			count = parse(text, *cpus, capacity);
 		fclose(file);
 	} else {
 		/* Without sysfs, as in some containers: they are numbered without a gap then, or

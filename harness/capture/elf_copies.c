@@ -43,7 +43,7 @@ struct jp_elf_copies {
 	pthread_t thread;
 	struct wanted *first, **last;
 	bool late, done;
-	struct jp_table seen; /* by file: only whoever drains or snapshots, who take turns */
+	struct jp_event_owners seen; /* by file: only whoever drains or snapshots, who take turns */
 	char *dir;
 	FILE *index;
 	struct jp_error err;
@@ -256,13 +256,13 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 	if (!(map->prot & JP_PROT_EXEC) || !map->ino || map->name[0] != '/' || map->name[1] == '/')
 		return;
 	key = key_of(map, gen);
-	if (jp_table_find(&copies->seen, key))
+	if (jp_event_owner_find(&copies->seen, key))
 		return;
 	fd = copies->late ? -1 : open_mapped(pid, map, gen);
 	if (fd < 0 && !copies->late)
 		return; /* another mapping of it may be luckier */
 	file = calloc(1, sizeof(*file) + length + 1);
-	if (!file || !jp_table_add(&copies->seen, key, &added)) {
+	if (!file || !jp_event_owner_add(&copies->seen, key, &added)) {
 		free(file);
 		if (fd >= 0)
 			close(fd);
@@ -300,7 +300,7 @@ int jp_elf_copies_finish(struct jp_elf_copies *copies, struct jp_error *err)
 		error = EIO;
 		jp_fail(err, error, "%s/index: cannot be written", copies->dir);
 	}
-	jp_table_free(&copies->seen);
+	jp_event_owner_free(&copies->seen);
 	pthread_cond_destroy(&copies->changed);
 	pthread_mutex_destroy(&copies->lock);
 	free(copies->dir);

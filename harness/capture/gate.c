@@ -249,8 +249,8 @@ static int turn(struct jp_gate *gate, bool on, struct jp_error *err)
 	const bool both = gate->policy != JP_GATE_SIDEBAND;
 	int ret = 0;
 
-	if (gate->session->foreign)
-		return jp_foreign_switch(gate->session, on, err);
+	if (gate->session->external)
+		return jp_external_switch(gate->session, on, err);
 	if (both && on)
 		ret = jp_open_switch(gate->session, JP_SIDEBAND, true, err);
 	if (!ret)

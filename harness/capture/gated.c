@@ -43,7 +43,7 @@ static int open_events(struct jp_session *session, enum jp_gate_policy policy, s
 		return ret;
 	session->threads = 1;
 	jp_session_tell_kernel(session);
-	session->facts.enabled = session->first_enabled = jp_capture_now();
+	session->info.enabled = session->first_enabled = jp_capture_now();
 	jp_session_sampling(session);
 	return 0;
 }
@@ -92,8 +92,8 @@ static int begin_by(struct jp_session *session, int argc, char **argv, struct jp
 	int ret = prepare(session, JP_GATE_NONE, err);
 
 	if (!ret)
-		ret = jp_foreign_begin(session, argc, argv, jp_gate_environment(session->gate),
-				       err);
+		ret = jp_external_begin(session, argc, argv, jp_gate_environment(session->gate),
+					err);
 	return ret ?: jp_session_work(session, jp_gate_keep, session, err);
 }
 
@@ -111,7 +111,7 @@ static const struct jp_capture gated_by = {
 	.help = "the same with the events of anyone's profiler: NAME",
 	.launches = true,
 	.gated = true,
-	.foreign = true,
+	.external = true,
 	.begin = begin_by,
 };
 JP_REGISTER(capture, gated_by);

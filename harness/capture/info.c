@@ -11,25 +11,25 @@ static const char *yes(bool is)
 	return is ? "yes" : "no";
 }
 
-static void put_facts(FILE *file, const struct jp_capture_facts *facts)
+static void put_info(FILE *file, const struct jp_capture_info *info)
 {
 	const struct {
 		const char *key;
 		uint64_t value;
 	} numbers[] = {
-		{"enabled", facts->enabled},
-		{"sampling", facts->sampling},
-		{"stopped", facts->stopped},
-		{"slack", facts->slack},
-		{"max_stack", facts->max_stack},
-		{"stack_dump", facts->stack_dump},
-		{"lost_sideband", facts->lost_sideband},
-		{"lost_samples", facts->lost_samples},
-		{"duplicates", facts->duplicates},
-		{"breakpoints", facts->breakpoints},
+		{"enabled", info->enabled},
+		{"sampling", info->sampling},
+		{"stopped", info->stopped},
+		{"slack", info->slack},
+		{"max_stack", info->max_stack},
+		{"stack_dump", info->stack_dump},
+		{"lost_sideband", info->lost_sideband},
+		{"lost_samples", info->lost_samples},
+		{"duplicates", info->duplicates},
+		{"breakpoints", info->breakpoints},
 	};
 
-	fprintf(file, "policy %s\n", facts->policy);
+	fprintf(file, "policy %s\n", info->policy);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		fprintf(file, "%s %" PRIu64 "\n", numbers[i].key, numbers[i].value);
 }
@@ -60,7 +60,7 @@ static void put_session(FILE *file, const struct jp_session *session)
 	fprintf(file, "breakpoints_hit %" PRIu64 "\n", session->breakpoints_hit);
 }
 
-int jp_facts_write(const struct jp_session *session, struct jp_error *err)
+int jp_capture_info_write(const struct jp_session *session, struct jp_error *err)
 {
 	char path[4096];
 	FILE *file;
@@ -70,7 +70,7 @@ int jp_facts_write(const struct jp_session *session, struct jp_error *err)
 	file = fopen(path, "we");
 	if (!file)
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
-	put_facts(file, &session->facts);
+	put_info(file, &session->info);
 	put_session(file, session);
 	if (ferror(file))
 		ret = EIO;

@@ -23,8 +23,8 @@ static int open_events(struct jp_session *session, struct jp_error *err)
 		jp_session_tell_kernel(session);
 	if (!ret) {
 		/* Exec enables; what comes before it is ours, not the command's. */
-		session->facts.enabled = jp_capture_now();
-		session->first_enabled = session->facts.enabled;
+		session->info.enabled = jp_capture_now();
+		session->first_enabled = session->info.enabled;
 		jp_session_sampling(session);
 	}
 	return ret;

@@ -11,21 +11,21 @@ enum { FORMAT_LOST = 1 << 4 };
 
 static int remember(struct jp_session *session, const struct jp_opened *event)
 {
-	struct jp_entry *entry;
+	struct jp_event_owner *entry;
 	bool added;
 	int ret = -ENOMEM;
 
 	pthread_mutex_lock(&session->lock);
-	if (session->nr_opened == session->room_opened) {
-		size_t room = session->room_opened ? session->room_opened * 2 : 64;
-		struct jp_opened *opened = realloc(session->opened, room * sizeof(*opened));
+	if (session->nr_opened == session->opened_capacity) {
+		size_t capacity = session->opened_capacity ? session->opened_capacity * 2 : 64;
+		struct jp_opened *opened = realloc(session->opened, capacity * sizeof(*opened));
 
 		if (!opened)
 			goto out;
 		session->opened = opened;
-		session->room_opened = room;
+		session->opened_capacity = capacity;
 	}
-	entry = jp_table_add(&session->ids, event->id, &added);
+	entry = jp_event_owner_add(&session->ids, event->id, &added);
 	if (!entry)
 		goto out;
 	entry->owner = event->tid;
@@ -93,7 +93,7 @@ int jp_open_thread(struct jp_session *session, enum jp_stream stream, pid_t tid,
  * From when on a thread speaks for itself: samples before its first event is enabled, so that none
  * is told twice; sideband after its last, so that none is dropped that only an ancestor told.
  */
-static int speaks(struct jp_session *session, enum jp_stream stream, const struct jp_opened *event)
+static int owns(struct jp_session *session, enum jp_stream stream, const struct jp_opened *event)
 {
 	bool first = event->cpu == session->cpus[0];
 	bool last = event->cpu == session->cpus[session->nr_cpus - 1];
@@ -103,10 +103,11 @@ static int speaks(struct jp_session *session, enum jp_stream stream, const struc
 		return 0;
 	pthread_mutex_lock(&session->lock);
 	if (!event->enabled && first)
-		ret = jp_owners_direct(&session->lives[stream], event->tid,
-				       stream == JP_SIDEBAND ? UINT64_MAX : jp_capture_now());
+		ret = jp_event_owner_direct(&session->event_owners[stream], event->tid,
+					    stream == JP_SIDEBAND ? UINT64_MAX : jp_capture_now());
 	else if (event->enabled && last && stream == JP_SIDEBAND)
-		ret = jp_owners_direct(&session->lives[stream], event->tid, jp_capture_now());
+		ret = jp_event_owner_direct(&session->event_owners[stream], event->tid,
+					    jp_capture_now());
 	pthread_mutex_unlock(&session->lock);
 	return ret;
 }
@@ -120,13 +121,13 @@ int jp_open_enable(struct jp_session *session, enum jp_stream stream, struct jp_
 
 		if (event->stream != stream || event->enabled)
 			continue;
-		ret = speaks(session, stream, event);
+		ret = owns(session, stream, event);
 		if (!ret && ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0))
 			return jp_fail(err, errno, "an event of thread %d cannot be enabled: %s",
 				       event->tid, strerror(errno));
 		event->enabled = true;
 		if (!ret)
-			ret = speaks(session, stream, event);
+			ret = owns(session, stream, event);
 		if (ret)
 			return jp_fail(err, -ret, "no memory for thread %d", event->tid);
 	}

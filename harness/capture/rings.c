@@ -29,7 +29,7 @@ static uint64_t sample_size(const struct jp_session *session)
 
 	size += (1 + (uint64_t)__builtin_popcountll(jp_registers_user)) * sizeof(uint64_t);
 	if (session->options.chain)
-		size += (1 + session->facts.max_stack + CHAIN_MARKERS) * sizeof(uint64_t);
+		size += (1 + session->info.max_stack + CHAIN_MARKERS) * sizeof(uint64_t);
 	if (session->options.chain && session->options.deferred)
 		size += DEFERRED_RECORD;
 	if (session->options.stack)
@@ -81,7 +81,7 @@ static int map_rings(struct jp_session *session, const uint64_t size[JP_STREAMS]
  * Rings belong to events of the draining thread that never count: they outlive the watched threads,
  * and polling them reports no hang-up while anyone is left.
  */
-static int open_owners(struct jp_session *session, struct jp_error *err)
+static int open_event_owners(struct jp_session *session, struct jp_error *err)
 {
 	struct perf_event_attr attr;
 
@@ -144,7 +144,7 @@ int jp_rings_open(struct jp_session *session, struct jp_error *err)
 			       JP_STREAMS * session->nr_cpus);
 	for (unsigned int i = 0; i < JP_STREAMS * session->nr_cpus; i++)
 		session->rings[i].fd = -1;
-	ret = open_owners(session, err);
+	ret = open_event_owners(session, err);
 	if (ret)
 		return ret;
 
@@ -202,12 +202,12 @@ enum { TRAILER = 32, TRAILER_TID = 4, TRAILER_TIME = 8, TRAILER_ID = 24 };
 static bool duplicate(struct jp_session *session, enum jp_stream stream, uint64_t id, int32_t tid,
 		      uint64_t time)
 {
-	const struct jp_entry *opened = jp_table_find(&session->ids, id);
+	const struct jp_event_owner *opened = jp_event_owner_find(&session->ids, id);
 
 	if (!opened || opened->owner < 0 || tid <= 0)
 		return false;
-	if (!jp_owners_duplicate(&session->lives[stream], tid, opened->owner, time,
-				 stream == JP_SAMPLING))
+	if (!jp_event_owner_duplicate(&session->event_owners[stream], tid, opened->owner, time,
+				      stream == JP_SAMPLING))
 		return false;
 	session->duplicates[stream]++;
 	return true;
@@ -215,7 +215,7 @@ static bool duplicate(struct jp_session *session, enum jp_stream stream, uint64_
 
 static bool keep_sample(struct jp_session *session, const unsigned char *record, size_t size)
 {
-	struct jp_entry *hit;
+	struct jp_event_owner *hit;
 	uint64_t id, time;
 
 	if (size < SAMPLE_HEAD)
@@ -224,7 +224,7 @@ static bool keep_sample(struct jp_session *session, const unsigned char *record,
 	time = jp_record_word(record, SAMPLE_TIME);
 	if (duplicate(session, JP_SAMPLING, id, (int32_t)jp_record_half(record, SAMPLE_TID), time))
 		return false;
-	hit = jp_table_find(&session->hits, id);
+	hit = jp_event_owner_find(&session->hits, id);
 	if (hit)
 		hit->from++;
 	if (!session->samples || time < session->first_sample)
@@ -274,7 +274,7 @@ static bool keep_sideband(struct jp_session *session, const unsigned char *recor
 	const uint32_t type = header->type;
 	const size_t size = header->size;
 	const unsigned char *trailer = record + size - TRAILER;
-	struct jp_entry *birth;
+	struct jp_event_owner *birth;
 	uint64_t time;
 	int32_t tid;
 	bool added;
@@ -288,13 +288,14 @@ static bool keep_sideband(struct jp_session *session, const unsigned char *recor
 	if (session->backfill && jp_backfill_saw(session->backfill, record, header, time))
 		session->lost_records[JP_SIDEBAND]++; /* no memory: what follows would be wrong */
 	if (type == PERF_RECORD_FORK && size >= 40 + TRAILER) {
-		birth = jp_table_add(&session->births, jp_record_half(record, TASK_TID), &added);
+		birth = jp_event_owner_add(&session->fork_times, jp_record_half(record, TASK_TID),
+					   &added);
 		if (birth)
 			birth->from = time;
 	} else if (type == PERF_RECORD_EXIT && size >= 40 + TRAILER) {
 		for (int i = 0; i < JP_STREAMS; i++)
-			jp_owners_exit(&session->lives[i],
-				       (int32_t)jp_record_half(record, TASK_TID), time);
+			jp_event_owner_exit(&session->event_owners[i],
+					    (int32_t)jp_record_half(record, TASK_TID), time);
 	} else if (type == PERF_RECORD_MMAP2 && session->copies) {
 		want_elf(session, record, size);
 	}

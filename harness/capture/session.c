@@ -86,9 +86,9 @@ static int start_copies(struct jp_session *session, struct jp_error *err)
 }
 
 /* Someone else records: the clock is measured all the same. */
-static int prepare_foreign(struct jp_session *session, struct jp_error *err)
+static int prepare_external(struct jp_session *session, struct jp_error *err)
 {
-	int ret = jp_clock_slack(session->cpus, session->nr_cpus, &session->facts.slack, err);
+	int ret = jp_clock_slack(session->cpus, session->nr_cpus, &session->info.slack, err);
 
 	return ret || !session->dir ? ret : start_copies(session, err);
 }
@@ -117,8 +117,8 @@ static int prepare(struct jp_session *session, struct jp_error *err)
 	if (ret < 0)
 		return ret;
 	session->nr_cpus = (unsigned int)ret;
-	if (session->capture->foreign)
-		return prepare_foreign(session, err);
+	if (session->capture->external)
+		return prepare_external(session, err);
 	ret = jp_abilities_try(&session->options, &session->abilities);
 	if (ret) {
 		jp_perf_reason(-ret, reason, sizeof(reason));
@@ -130,7 +130,7 @@ static int prepare(struct jp_session *session, struct jp_error *err)
 			       jp_sysctl("perf_event_paranoid", 0));
 	/* An instruction of the target is none of the kernel's. */
 	session->abilities.kernel &= !session->capture->breakpoints;
-	ret = jp_clock_slack(session->cpus, session->nr_cpus, &session->facts.slack, err);
+	ret = jp_clock_slack(session->cpus, session->nr_cpus, &session->info.slack, err);
 	if (!ret)
 		ret = jp_drain_start(session, err);
 	if (!ret)
@@ -194,10 +194,10 @@ static void session_free(struct jp_session *session)
 	const int fds[] = {session->wake, session->epoll, session->target_fd, session->worker_wake};
 	struct jp_error ignored;
 
-	jp_foreign_end(session);
+	jp_external_end(session);
 	end_worker(session);
-	jp_foreign_free(session);
-	if (!session->capture->foreign) {
+	jp_external_free(session);
+	if (!session->capture->external) {
 		jp_drain_stop(session);
 		jp_open_close(session, 0);
 	}
@@ -212,10 +212,10 @@ static void session_free(struct jp_session *session)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	for (int i = 0; i < JP_STREAMS; i++)
-		jp_table_free(&session->lives[i]);
-	jp_table_free(&session->ids);
-	jp_table_free(&session->births);
-	jp_table_free(&session->hits);
+		jp_event_owner_free(&session->event_owners[i]);
+	jp_event_owner_free(&session->ids);
+	jp_event_owner_free(&session->fork_times);
+	jp_event_owner_free(&session->hits);
 	setrlimit(RLIMIT_NOFILE, &session->files);
 	pthread_cond_destroy(&session->changed);
 	pthread_mutex_destroy(&session->lock);
@@ -246,9 +246,9 @@ struct jp_session *jp_session_start(const struct jp_capture *capture, int argc, 
 	session->settled = true;
 	session->hold_rounds = true;
 	session->began = jp_capture_now();
-	session->facts.max_stack = (uint64_t)jp_sysctl("perf_event_max_stack", 127);
-	session->facts.stack_dump = options->stack;
-	snprintf(session->facts.policy, sizeof(session->facts.policy), "%s",
+	session->info.max_stack = (uint64_t)jp_sysctl("perf_event_max_stack", 127);
+	session->info.stack_dump = options->stack;
+	snprintf(session->info.policy, sizeof(session->info.policy), "%s",
 		 jp_synth_text(options->synth));
 	init_locks(session);
 	raise_file_limit(session);
@@ -290,7 +290,7 @@ void jp_session_tell_kernel(struct jp_session *session)
 
 void jp_session_sampling(struct jp_session *session)
 {
-	session->facts.sampling = jp_capture_now();
+	session->info.sampling = jp_capture_now();
 	pthread_mutex_lock(&session->lock);
 	session->hold_rounds = false;
 	pthread_mutex_unlock(&session->lock);
@@ -327,7 +327,7 @@ static int start_sideband(struct jp_session *session, struct jp_error *err)
 		ret = jp_session_boundary(session, JP_BEFORE_THREADS, err);
 	if (!ret && !session->options.system_wide)
 		ret = jp_threads_settle(session, JP_SIDEBAND, err);
-	session->facts.enabled = jp_capture_now();
+	session->info.enabled = jp_capture_now();
 	return ret;
 }
 
@@ -425,28 +425,28 @@ static void stop(struct jp_session *session)
 		return;
 	session->stopped = true;
 	end_worker(session);
-	if (session->foreign) {
-		jp_foreign_stop(session);
+	if (session->external) {
+		jp_external_stop(session);
 		return;
 	}
-	session->facts.stopped = jp_capture_now();
+	session->info.stopped = jp_capture_now();
 	/* Sideband outlives sampling, so that every sample's mappings are told. */
 	jp_open_disable(session, JP_SAMPLING);
 	jp_open_disable(session, JP_SIDEBAND);
 	jp_drain_stop(session);
 	jp_open_close(session, 0);
-	session->facts.lost_samples =
+	session->info.lost_samples =
 		larger(session->lost_records[JP_SAMPLING], session->lost_counted[JP_SAMPLING]);
-	session->facts.lost_sideband =
+	session->info.lost_sideband =
 		larger(session->lost_records[JP_SIDEBAND], session->lost_counted[JP_SIDEBAND]);
-	session->facts.duplicates = session->duplicates[JP_SAMPLING];
+	session->info.duplicates = session->duplicates[JP_SAMPLING];
 }
 
 void jp_session_stop(struct jp_session *session, uint64_t *lost_samples, uint64_t *lost_sideband)
 {
 	stop(session);
-	*lost_samples = session->facts.lost_samples;
-	*lost_sideband = session->facts.lost_sideband;
+	*lost_samples = session->info.lost_samples;
+	*lost_sideband = session->info.lost_sideband;
 }
 
 /* The first failure is the one that is told. */
@@ -466,9 +466,9 @@ int jp_session_finish(struct jp_session *session, struct jp_error *err)
 	int first = 0, ret;
 
 	stop(session);
-	if (session->foreign) {
+	if (session->external) {
 		keep_first(&first, session->worker_error, err, &session->worker_err);
-		ret = jp_foreign_finish(session, &detail);
+		ret = jp_external_finish(session, &detail);
 		keep_first(&first, ret, err, &detail);
 		ret = jp_elf_copies_finish(session->copies, &detail);
 		session->copies = NULL;
@@ -478,7 +478,7 @@ int jp_session_finish(struct jp_session *session, struct jp_error *err)
 	}
 	keep_first(&first, session->worker_error, err, &session->worker_err);
 	/* What a ring that stayed full to the end could not say, the file says all the same. */
-	unsaid = session->facts.lost_samples - session->lost_records[JP_SAMPLING];
+	unsaid = session->info.lost_samples - session->lost_records[JP_SAMPLING];
 	if (unsaid)
 		jp_synthesize_lost(session, unsaid, jp_capture_now());
 	ret = jp_perfdata_close(session->writer, session->first_sample, session->last_sample,
@@ -489,7 +489,7 @@ int jp_session_finish(struct jp_session *session, struct jp_error *err)
 	session->copies = NULL;
 	keep_first(&first, ret, err, &detail);
 	if (session->dir && !first)
-		first = jp_facts_write(session, err);
+		first = jp_capture_info_write(session, err);
 	session_free(session);
 	return first;
 }

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 
 #include "harness/capture/events.h"
-#include "harness/capture/owners.h"
+#include "harness/capture/event_owners.h"
 #include "harness/capture/capture.h"
 #include "harness/judge/evidence.h"
 #include "harness/format/perfdata/write.h"
@@ -52,7 +52,7 @@ static inline uint32_t jp_record_half(const unsigned char *record, size_t at)
 }
 
 struct jp_elf_copies;
-struct jp_foreign;
+struct jp_external;
 struct jp_gate;
 struct jp_backfill;
 
@@ -75,11 +75,11 @@ struct jp_session {
 	pthread_cond_t changed;
 	struct jp_perfdata_writer *writer;
 	struct jp_opened *opened;
-	size_t nr_opened, room_opened;
-	struct jp_table ids;               /* event id -> thread that it was opened for */
-	struct jp_table lives[JP_STREAMS]; /* tid -> who speaks for it */
-	struct jp_table births;            /* tid -> time of its FORK record */
-	struct jp_table hits; /* event id -> number of samples (@from), of breakpoints */
+	size_t nr_opened, opened_capacity;
+	struct jp_event_owners ids; /* event id -> thread that it was opened for */
+	struct jp_event_owners event_owners[JP_STREAMS]; /* tid -> who speaks for it */
+	struct jp_event_owners fork_times;               /* tid -> time of its FORK record */
+	struct jp_event_owners hits; /* event id -> number of samples (@from), of breakpoints */
 	uint64_t samples, first_sample, last_sample;
 	uint64_t lost_records[JP_STREAMS]; /* what LOST records say */
 	uint64_t lost_counted[JP_STREAMS]; /* what PERF_FORMAT_LOST says */
@@ -109,9 +109,9 @@ struct jp_session {
 
 	struct jp_elf_copies *copies;
 	struct jp_gate *gate;         /* NULL: not a gated capture */
-	struct jp_foreign *foreign;   /* NULL: we capture ourselves */
+	struct jp_external *external; /* NULL: we capture ourselves */
 	struct jp_backfill *backfill; /* NULL: nobody asks what was recorded */
-	struct jp_capture_facts facts;
+	struct jp_capture_info info;
 	uint64_t began, first_enabled; /* before anything was opened; first pass enabled */
 	unsigned int threads, thread_passes, snapshot_readings, snapshots, unstable;
 	bool settled;
@@ -163,7 +163,7 @@ void jp_open_close(struct jp_session *session, size_t from);
 /* threads.c */
 struct jp_tids {
 	pid_t *tids;
-	size_t count, room;
+	size_t count, capacity;
 };
 /* The numbers that are names in @path (/proc, /proc/PID/task). -ESRCH: gone. */
 int jp_tids_list(const char *path, struct jp_tids *tids);
@@ -187,7 +187,7 @@ void jp_start_end(struct jp_session *session, int channel, bool failed);
 /* snapshot.c: reads maps and writes the records that tell of them and of the threads. */
 struct jp_reading { /* of one /proc/PID/maps */
 	char *bytes;
-	size_t size, room;
+	size_t size, capacity;
 	uint64_t before, after;
 };
 /*
@@ -267,19 +267,19 @@ void jp_gate_free(struct jp_gate *gate);
 /* profiler.c: a session whose records someone else writes. */
 /* Sampling ends; what it writes is still its own. */
 /* @environment (may be NULL): NAME=VALUE for the command; all events are off until switched. */
-int jp_foreign_begin(struct jp_session *session, int argc, char **argv, char *environment,
-		     struct jp_error *err);
+int jp_external_begin(struct jp_session *session, int argc, char **argv, char *environment,
+		      struct jp_error *err);
 /* Returns when the profiler has said that its events are on, or off. */
-int jp_foreign_switch(struct jp_session *session, bool on, struct jp_error *err);
-void jp_foreign_stop(struct jp_session *session);
+int jp_external_switch(struct jp_session *session, bool on, struct jp_error *err);
+void jp_external_stop(struct jp_session *session);
 /* Everything is written. */
-int jp_foreign_finish(struct jp_session *session, struct jp_error *err);
+int jp_external_finish(struct jp_session *session, struct jp_error *err);
 /* Ends the adapter, so that its listener ends; then frees. */
-void jp_foreign_end(struct jp_session *session);
-void jp_foreign_free(struct jp_session *session);
+void jp_external_end(struct jp_session *session);
+void jp_external_free(struct jp_session *session);
 
 /* facts.c: DIR/capture. */
-int jp_facts_write(const struct jp_session *session, struct jp_error *err);
+int jp_capture_info_write(const struct jp_session *session, struct jp_error *err);
 
 /* session.c */
 int jp_session_boundary(struct jp_session *session, enum jp_boundary boundary,

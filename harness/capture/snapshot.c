@@ -11,16 +11,16 @@
 
 enum { MOST_READINGS = 20, CHUNK = 4096 };
 
-static int room_for(struct jp_reading *reading, size_t more)
+static int capacity_for(struct jp_reading *reading, size_t more)
 {
-	if (reading->room - reading->size < more) {
-		size_t room = (reading->room ? reading->room * 2 : 64 << 10) + more;
-		char *bytes = realloc(reading->bytes, room);
+	if (reading->capacity - reading->size < more) {
+		size_t capacity = (reading->capacity ? reading->capacity * 2 : 64 << 10) + more;
+		char *bytes = realloc(reading->bytes, capacity);
 
 		if (!bytes)
 			return -ENOMEM;
 		reading->bytes = bytes;
-		reading->room = room;
+		reading->capacity = capacity;
 	}
 	return 0;
 }
@@ -76,7 +76,7 @@ static int read_maps(struct jp_session *session, pid_t pid, struct jp_reading *r
 	if (fd < 0)
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	do {
-		ret = room_for(reading, CHUNK);
+		ret = capacity_for(reading, CHUNK);
 		if (ret) {
 			jp_fail(err, -ret, "%s: no memory", path);
 			break;

@@ -20,14 +20,14 @@ void jp_tids_free(struct jp_tids *tids)
 
 static int add(struct jp_tids *tids, pid_t tid)
 {
-	if (tids->count == tids->room) {
-		size_t room = tids->room ? tids->room * 2 : 64;
-		pid_t *more = realloc(tids->tids, room * sizeof(*more));
+	if (tids->count == tids->capacity) {
+		size_t capacity = tids->capacity ? tids->capacity * 2 : 64;
+		pid_t *more = realloc(tids->tids, capacity * sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
 		tids->tids = more;
-		tids->room = room;
+		tids->capacity = capacity;
 	}
 	tids->tids[tids->count++] = tid;
 	return 0;
@@ -55,7 +55,8 @@ int jp_tids_list(const char *path, struct jp_tids *tids)
 
 static bool opened(const struct jp_session *session, enum jp_stream stream, pid_t tid)
 {
-	const struct jp_entry *life = jp_table_find(&session->lives[stream], (uint64_t)tid);
+	const struct jp_event_owner *life =
+		jp_event_owner_find(&session->event_owners[stream], (uint64_t)tid);
 
 	/* The first pass registers threads only when they are enabled; nobody is listed twice in
 	 * one pass. */
@@ -65,7 +66,8 @@ static bool opened(const struct jp_session *session, enum jp_stream stream, pid_
 /* Does a FORK record later than @since tell of @tid? Then an enabled event was there to inherit. */
 static bool explained_by_fork(struct jp_session *session, pid_t tid, uint64_t since)
 {
-	const struct jp_entry *birth = jp_table_find(&session->births, (uint64_t)tid);
+	const struct jp_event_owner *birth =
+		jp_event_owner_find(&session->fork_times, (uint64_t)tid);
 
 	return birth && birth->from > since;
 }

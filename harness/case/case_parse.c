@@ -309,7 +309,7 @@ static int key_value(struct jp_case_parser *p, char *word)
 /* A NULL-terminated copy of @words in the store. */
 static char **word_list(struct jp_case_parser *p, char **words, int count)
 {
-	char **list = jp_case_store_room(p->store, ((size_t)count + 1) * sizeof(*list));
+	char **list = jp_case_store_alloc(p->store, ((size_t)count + 1) * sizeof(*list));
 
 	if (list && count)
 		memcpy(list, words, (size_t)count * sizeof(*list));

@@ -22,7 +22,7 @@ struct jp_case_store *jp_case_store_of(struct jp_cases *cases)
 	return (struct jp_case_store *)cases;
 }
 
-void *jp_case_store_room(struct jp_case_store *store, size_t size)
+void *jp_case_store_alloc(struct jp_case_store *store, size_t size)
 {
 	struct jp_case_piece *piece = calloc(1, sizeof(*piece) + size);
 
@@ -42,7 +42,7 @@ char *jp_case_store_print(struct jp_case_store *store, const char *fmt, ...)
 	va_start(ap, fmt);
 	length = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
-	text = length < 0 ? NULL : jp_case_store_room(store, (size_t)length + 1);
+	text = length < 0 ? NULL : jp_case_store_alloc(store, (size_t)length + 1);
 	if (!text)
 		return NULL;
 	va_start(ap, fmt);

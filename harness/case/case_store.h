@@ -13,7 +13,7 @@ struct jp_case_store {
 struct jp_case_store *jp_case_store_new(void);
 struct jp_case_store *jp_case_store_of(struct jp_cases *cases);
 /* Zeroed room that lives as long as the store; NULL: out of memory, here and below. */
-void *jp_case_store_room(struct jp_case_store *store, size_t size);
+void *jp_case_store_alloc(struct jp_case_store *store, size_t size);
 char *jp_case_store_print(struct jp_case_store *store, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* One more, zeroed. The pointer is good until the next one is added. */

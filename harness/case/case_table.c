@@ -17,7 +17,7 @@ static int take_metrics(struct jp_case_parser *p, char *title, struct jp_table *
 	words += strlen(" metric=");
 	for (const char *c = words; *c; c++)
 		count += *c == ',';
-	metrics = jp_case_store_room(p->store, count * sizeof(*metrics));
+	metrics = jp_case_store_alloc(p->store, count * sizeof(*metrics));
 	if (!metrics)
 		return jp_case_no_memory(p);
 	for (part = strtok_r(words, ",", &save); part; part = strtok_r(NULL, ",", &save)) {
@@ -41,7 +41,7 @@ static int take_metrics(struct jp_case_parser *p, char *title, struct jp_table *
 /* table TITLE [metric=METRIC,...] | COLUMN... */
 static int open_table(struct jp_case_parser *p, char **parts, size_t count)
 {
-	const char **columns = jp_case_store_room(p->store, (count - 1) * sizeof(*columns));
+	const char **columns = jp_case_store_alloc(p->store, (count - 1) * sizeof(*columns));
 
 	p->table = columns ? jp_case_store_table(p->store) : NULL;
 	if (!p->table)
@@ -87,7 +87,7 @@ static int add_row(struct jp_case_parser *p, char **parts, size_t count)
 		return jp_case_bad(p, "row", parts[0], "a table line above it");
 	if (count - 1 != p->table->nr_columns)
 		return jp_case_bad(p, "row", parts[0], "as many cases as the table has columns");
-	cells = jp_case_store_room(p->store, (count - 1) * sizeof(*cells));
+	cells = jp_case_store_alloc(p->store, (count - 1) * sizeof(*cells));
 	if (!cells)
 		return jp_case_no_memory(p);
 	for (size_t i = 0; i < count - 1; i++) {

@@ -17,7 +17,7 @@
 enum { SLOTS = 1 << 22 };
 
 struct request {
-	struct jp_stage_setup setup;
+	struct jp_handshake_setup setup;
 	const char *truth;
 	const char *publish, *publish_dir, *publish_with, *publish_children;
 	uint64_t execed; /* when an earlier image of this process gave way to this one */
@@ -246,7 +246,7 @@ static int run(int argc, char **argv)
 		fprintf(stderr, "jitproof workload: its own file: %s\n", strerror(-ret));
 		return JP_EXIT_BROKEN;
 	}
-	jp_stage_begin(&request.setup);
+	jp_handshake_begin(&request.setup);
 	status = publish(&request);
 	if (!status) {
 		status = workload->run(kept - 1, rest + 1);

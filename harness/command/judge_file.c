@@ -313,14 +313,14 @@ static void print_json(struct judgement *judgement, const struct options *option
 /* --- text --------------------------------------------------------------------------------- */
 
 /* A process names itself: nothing that moves the cursor gets through. */
-static const char *printable(const char *name, char *room, size_t size)
+static const char *printable(const char *name, char *capacity, size_t size)
 {
 	size_t i;
 
 	for (i = 0; name[i] && i + 1 < size; i++)
-		room[i] = (unsigned char)name[i] < 0x20 || name[i] == 0x7f ? '?' : name[i];
-	room[i] = '\0';
-	return room;
+		capacity[i] = (unsigned char)name[i] < 0x20 || name[i] == 0x7f ? '?' : name[i];
+	capacity[i] = '\0';
+	return capacity;
 }
 
 static void print_share(const char *what, uint64_t count, uint64_t of, const char *of_what)
@@ -342,7 +342,7 @@ static void print_row(const struct jp_figures *figures)
 static void print_processes(struct judgement *judgement)
 {
 	const struct jp_process_figures *const *processes;
-	char room[20];
+	char capacity[20];
 	size_t count;
 
 	processes = jp_file_figures_processes(judgement->figures, &count);
@@ -350,8 +350,8 @@ static void print_processes(struct judgement *judgement)
 	       "stacks", "single", "rootless", "addresses", "unmapped");
 	for (size_t i = 0; i < count; i++) {
 		printf("%10d %-16s", (int)processes[i]->pid,
-		       printable(jp_replay_comm(judgement->replay, processes[i]->pid), room,
-				 sizeof(room)));
+		       printable(jp_replay_comm(judgement->replay, processes[i]->pid), capacity,
+				 sizeof(capacity)));
 		print_row(&processes[i]->figures);
 	}
 	printf("%10s %-16s", "", "all");

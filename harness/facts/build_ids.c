@@ -25,8 +25,8 @@ static void tell_marked(struct jp_answer *answer, struct jp_watch *watch)
 
 static void map_both(struct jp_answer *answer, int program)
 {
-	jp_plot_map_file(answer, 0, 1, JP_RX, MAP_PRIVATE, program, 0);
-	jp_plot_map(answer, 4, 1, JP_RX);
+	jp_test_region_map_file(answer, 0, 1, JP_RX, MAP_PRIVATE, program, 0);
+	jp_test_region_map(answer, 4, 1, JP_RX);
 }
 
 static void asked_for(struct jp_answer *answer)
@@ -60,7 +60,7 @@ static void id_size(struct jp_answer *answer)
 	jp_attr_set(&attr, JP_ATTR_BUILD_ID);
 	if (program < 0 || !jp_watch_open(&watch, &attr, 16, answer))
 		return;
-	jp_plot_map_file(answer, 0, 1, JP_RX, MAP_PRIVATE, program, 0);
+	jp_test_region_map_file(answer, 0, 1, JP_RX, MAP_PRIVATE, program, 0);
 	while (jp_watch_next(&watch, &seen)) {
 		if (seen.header.type != PERF_RECORD_MMAP2)
 			continue;

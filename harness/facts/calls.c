@@ -60,12 +60,12 @@ static void memfd_noexec_mapped(struct jp_answer *answer)
 	int fd = memfd_create("fact", MFD_CLOEXEC | MEMFD_NOEXEC_SEAL);
 	void *at;
 
-	if (fd < 0 || ftruncate(fd, (off_t)jp_plot_page())) {
+	if (fd < 0 || ftruncate(fd, (off_t)jp_test_region_page())) {
 		jp_answer_missing(answer, "memfd_create with MFD_NOEXEC_SEAL: %s",
 				  jp_answer_errno(errno));
 		return;
 	}
-	at = mmap(NULL, jp_plot_page(), JP_RX, MAP_SHARED, fd, 0);
+	at = mmap(NULL, jp_test_region_page(), JP_RX, MAP_SHARED, fd, 0);
 	jp_answer_text(answer, "%s", jp_answer_errno(at == MAP_FAILED ? errno : 0));
 }
 
@@ -99,20 +99,20 @@ JP_REGISTER(fact, call_procmap_query);
 
 static void mseal_flip(struct jp_answer *answer)
 {
-	size_t page = jp_plot_page();
+	size_t page = jp_test_region_page();
 	struct jp_watch watch;
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 2, JP_RX);
-	if (syscall(SYSCALL_MSEAL, jp_plot_at(0), 2 * page, 0UL)) {
+	jp_test_region_map(answer, 0, 2, JP_RX);
+	if (syscall(SYSCALL_MSEAL, jp_test_region_at(0), 2 * page, 0UL)) {
 		jp_answer_text(answer, "mseal %s", jp_answer_errno(errno));
 		jp_answer_list(answer);
 		return;
 	}
 	jp_answer_text(answer, "mprotect %s",
-		       jp_answer_errno(mprotect(jp_plot_at(0), page, JP_RWX) ? errno : 0));
-	jp_plot_map(answer, 2, 1, JP_RX);
+		       jp_answer_errno(mprotect(jp_test_region_at(0), page, JP_RWX) ? errno : 0));
+	jp_test_region_map(answer, 2, 1, JP_RX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
@@ -126,16 +126,17 @@ JP_REGISTER(fact, call_mseal);
 
 static void guard_inside(struct jp_answer *answer)
 {
-	size_t page = jp_plot_page();
+	size_t page = jp_test_region_page();
 	struct jp_watch watch;
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 4, JP_RWX);
-	jp_answer_text(
-		answer, "madvise %s",
-		jp_answer_errno(madvise(jp_plot_at(1), page, ADVICE_GUARD_INSTALL) ? errno : 0));
-	jp_plot_map(answer, 4, 1, JP_RWX);
+	jp_test_region_map(answer, 0, 4, JP_RWX);
+	jp_answer_text(answer, "madvise %s",
+		       jp_answer_errno(madvise(jp_test_region_at(1), page, ADVICE_GUARD_INSTALL)
+					       ? errno
+					       : 0));
+	jp_test_region_map(answer, 4, 1, JP_RWX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
@@ -149,10 +150,11 @@ JP_REGISTER(fact, call_guard);
 
 static void collapse(struct jp_answer *answer)
 {
-	jp_plot_map(answer, 0, 1, JP_RW);
+	jp_test_region_map(answer, 0, 1, JP_RW);
 	/* Of nothing: only the advice itself is looked at. */
-	jp_answer_text(answer, "%s",
-		       jp_answer_errno(madvise(jp_plot_at(0), 0, ADVICE_COLLAPSE) ? errno : 0));
+	jp_answer_text(
+		answer, "%s",
+		jp_answer_errno(madvise(jp_test_region_at(0), 0, ADVICE_COLLAPSE) ? errno : 0));
 }
 
 static const struct jp_fact call_collapse = {
@@ -164,7 +166,8 @@ JP_REGISTER(fact, call_collapse);
 
 static void droppable(struct jp_answer *answer)
 {
-	void *at = mmap(NULL, jp_plot_page(), JP_RW, MAPPING_DROPPABLE | MAP_ANONYMOUS, -1, 0);
+	void *at =
+		mmap(NULL, jp_test_region_page(), JP_RW, MAPPING_DROPPABLE | MAP_ANONYMOUS, -1, 0);
 
 	jp_answer_text(answer, "%s", jp_answer_errno(at == MAP_FAILED ? errno : 0));
 }
@@ -178,16 +181,16 @@ JP_REGISTER(fact, call_droppable);
 
 static void move_two(struct jp_answer *answer)
 {
-	size_t page = jp_plot_page();
+	size_t page = jp_test_region_page();
 	struct jp_watch watch;
 	void *at;
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 2, JP_RX);
-	jp_plot_map(answer, 2, 2, JP_RWX);
-	at = mremap(jp_plot_at(0), 4 * page, 4 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
-		    jp_plot_at(16));
+	jp_test_region_map(answer, 0, 2, JP_RX);
+	jp_test_region_map(answer, 2, 2, JP_RWX);
+	at = mremap(jp_test_region_at(0), 4 * page, 4 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
+		    jp_test_region_at(16));
 	jp_answer_text(answer, "mremap %s", jp_answer_errno(at == MAP_FAILED ? errno : 0));
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
@@ -202,12 +205,12 @@ JP_REGISTER(fact, call_move_two);
 
 static void name_mapping(struct jp_answer *answer)
 {
-	jp_plot_map(answer, 0, 1, JP_RX);
-	jp_answer_text(
-		answer, "%s",
-		jp_answer_errno(prctl(NAME_A_MAPPING, 0, jp_plot_at(0), jp_plot_page(), "fact")
-					? errno
-					: 0));
+	jp_test_region_map(answer, 0, 1, JP_RX);
+	jp_answer_text(answer, "%s",
+		       jp_answer_errno(prctl(NAME_A_MAPPING, 0, jp_test_region_at(0),
+					     jp_test_region_page(), "fact")
+					       ? errno
+					       : 0));
 }
 
 static const struct jp_fact call_name_mapping = {

@@ -108,7 +108,7 @@ JP_REGISTER(fact, chain_frame_zero);
 
 static void frame_unmapped(struct jp_answer *answer)
 {
-	odd(answer, jp_plot_at(0));
+	odd(answer, jp_test_region_at(0));
 }
 
 static const struct jp_fact chain_frame_unmapped = {
@@ -120,8 +120,8 @@ JP_REGISTER(fact, chain_frame_unmapped);
 
 static void frame_absent(struct jp_answer *answer)
 {
-	jp_plot_map(answer, 0, 1, JP_RW);
-	odd(answer, jp_plot_at(0));
+	jp_test_region_map(answer, 0, 1, JP_RW);
+	odd(answer, jp_test_region_at(0));
 }
 
 static const struct jp_fact chain_frame_absent = {
@@ -272,15 +272,15 @@ static void in_emitted(struct jp_answer *answer)
 	struct perf_event_attr attr;
 	struct jp_watch watch;
 
-	jp_plot_map(answer, 0, 1, JP_RW);
+	jp_test_region_map(answer, 0, 1, JP_RW);
 	if (answer->missing[0])
 		return;
-	__builtin_memcpy(jp_plot_at(0), code, sizeof(code));
-	jp_plot_protect(answer, 0, 1, JP_RX);
-	attr = jp_watch_breakpoint(jp_plot_at(0) + BODY);
+	__builtin_memcpy(jp_test_region_at(0), code, sizeof(code));
+	jp_test_region_protect(answer, 0, 1, JP_RX);
+	attr = jp_watch_breakpoint(jp_test_region_at(0) + BODY);
 	if (!jp_watch_open(&watch, &attr, 16, answer))
 		return;
-	jp_code_outer(jp_code_middle, (jp_code)(void *)jp_plot_at(0));
+	jp_code_outer(jp_code_middle, (jp_code)(void *)jp_test_region_at(0));
 	jp_chain_tell_next(answer, &watch);
 }
 

@@ -9,7 +9,7 @@
 /* @attr watches while a child executes a program by @way; all records. */
 static void tell_exec(struct jp_answer *answer, struct perf_event_attr attr, jp_tiny_way way)
 {
-	struct jp_cast cast = jp_cast_myself();
+	struct jp_pid_labels labels = jp_pid_labels_self();
 	int program = jp_tiny_make(answer);
 	struct jp_watch watch;
 	bool opened;
@@ -21,7 +21,7 @@ static void tell_exec(struct jp_answer *answer, struct perf_event_attr attr, jp_
 	if (!opened)
 		return;
 	jp_tiny_in_child(answer, program, way);
-	jp_tell_records(answer, &watch, &cast);
+	jp_tell_records(answer, &watch, &labels);
 }
 
 static void exec_first(struct jp_answer *answer)

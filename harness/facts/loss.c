@@ -17,10 +17,10 @@ enum { FORMAT_LOST = 1 << 4, FLIPS = 200 };
 /* FLIPS records of a page that becomes executable, into a ring of one page. */
 static void flood(struct jp_answer *answer)
 {
-	jp_plot_map(answer, 0, 1, JP_RW);
+	jp_test_region_map(answer, 0, 1, JP_RW);
 	for (int i = 0; i < FLIPS; i++) {
-		jp_plot_protect(answer, 0, 1, JP_RX);
-		jp_plot_protect(answer, 0, 1, JP_RW);
+		jp_test_region_protect(answer, 0, 1, JP_RX);
+		jp_test_region_protect(answer, 0, 1, JP_RW);
 	}
 }
 
@@ -59,7 +59,7 @@ static void full_ring(struct jp_answer *answer)
 	jp_answer_list(answer);
 	jp_answer_text(answer, "%u MMAP2", maps);
 	jp_answer_text(answer, "%u LOST", losses);
-	jp_plot_protect(answer, 0, 1, JP_RX);
+	jp_test_region_protect(answer, 0, 1, JP_RX);
 	jp_answer_text(answer, "one more:");
 	maps = 0;
 	count_records(&watch, &maps, &losses, &lost);
@@ -124,13 +124,13 @@ static void watermark(struct jp_answer *answer)
 	attr.wakeup_watermark = 1024;
 	if (!jp_watch_open(&watch, &attr, 1, answer))
 		return;
-	jp_plot_map(answer, 0, 1, JP_RW);
+	jp_test_region_map(answer, 0, 1, JP_RW);
 	jp_answer_list(answer);
 	jp_answer_text(answer, "%s", poll_words(watch.fd));
 	/* It says so once: asking takes it back. */
 	for (int woken = 0; !woken && flips < FLIPS; flips++) {
-		jp_plot_protect(answer, 0, 1, JP_RX);
-		jp_plot_protect(answer, 0, 1, JP_RW);
+		jp_test_region_protect(answer, 0, 1, JP_RX);
+		jp_test_region_protect(answer, 0, 1, JP_RW);
 		woken = strcmp(poll_words(watch.fd), "IN") == 0;
 	}
 	jp_answer_text(answer, "IN after %d", flips);
@@ -205,7 +205,8 @@ static void ring_sizes(struct jp_answer *answer)
 
 		if (!jp_watch_open_disabled(&watch, &attr, 0, answer))
 			return;
-		at = mmap(NULL, (1 + pages[i]) * jp_plot_page(), JP_RW, MAP_SHARED, watch.fd, 0);
+		at = mmap(NULL, (1 + pages[i]) * jp_test_region_page(), JP_RW, MAP_SHARED, watch.fd,
+			  0);
 		jp_answer_text(answer, "%u %s", pages[i],
 			       jp_answer_errno(at == MAP_FAILED ? errno : 0));
 		jp_watch_close(&watch);
@@ -227,17 +228,18 @@ static void ring_flips(struct jp_answer *answer)
 	if (!jp_watch_open(&watch, &attr, 1, answer))
 		return;
 	jp_answer_list(answer);
+	jp_answer_text(answer, "mprotect r-x %s",
+		       jp_answer_errno(
+			       mprotect(watch.base, 2 * jp_test_region_page(), JP_RX) ? errno : 0));
 	jp_answer_text(
-		answer, "mprotect r-x %s",
-		jp_answer_errno(mprotect(watch.base, 2 * jp_plot_page(), JP_RX) ? errno : 0));
-	jp_answer_text(answer, "mremap %s",
-		       jp_answer_errno(mremap(watch.base, 2 * jp_plot_page(), 4 * jp_plot_page(),
-					      MREMAP_MAYMOVE) == MAP_FAILED
-					       ? errno
-					       : 0));
+		answer, "mremap %s",
+		jp_answer_errno(mremap(watch.base, 2 * jp_test_region_page(),
+				       4 * jp_test_region_page(), MREMAP_MAYMOVE) == MAP_FAILED
+					? errno
+					: 0));
 	jp_answer_text(answer, "mmap again %s",
-		       jp_answer_errno(mmap(NULL, 3 * jp_plot_page(), JP_RW, MAP_SHARED, watch.fd,
-					    0) == MAP_FAILED
+		       jp_answer_errno(mmap(NULL, 3 * jp_test_region_page(), JP_RW, MAP_SHARED,
+					    watch.fd, 0) == MAP_FAILED
 					       ? errno
 					       : 0));
 }

@@ -14,7 +14,7 @@ static void map_up(struct jp_answer *answer)
 	if (!jp_watch_code(&watch, answer))
 		return;
 	for (int page = 0; page < 4; page++)
-		jp_plot_map(answer, page, 1, JP_RWX);
+		jp_test_region_map(answer, page, 1, JP_RWX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
@@ -32,7 +32,7 @@ static void map_down(struct jp_answer *answer)
 	if (!jp_watch_code(&watch, answer))
 		return;
 	for (int page = 3; page >= 0; page--)
-		jp_plot_map(answer, page, 1, JP_RWX);
+		jp_test_region_map(answer, page, 1, JP_RWX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
@@ -49,9 +49,9 @@ static void map_between(struct jp_answer *answer)
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 1, JP_RWX);
-	jp_plot_map(answer, 2, 1, JP_RWX);
-	jp_plot_map(answer, 1, 1, JP_RWX);
+	jp_test_region_map(answer, 0, 1, JP_RWX);
+	jp_test_region_map(answer, 2, 1, JP_RWX);
+	jp_test_region_map(answer, 1, 1, JP_RWX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
@@ -68,9 +68,10 @@ static void map_locked(struct jp_answer *answer)
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 1, JP_RWX);
-	jp_plot_map_file(answer, 1, 1, JP_RWX, MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED, -1, 0);
-	jp_plot_map(answer, 2, 1, JP_RWX);
+	jp_test_region_map(answer, 0, 1, JP_RWX);
+	jp_test_region_map_file(answer, 1, 1, JP_RWX, MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED, -1,
+				0);
+	jp_test_region_map(answer, 2, 1, JP_RWX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
@@ -87,8 +88,8 @@ static void map_over(struct jp_answer *answer)
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 4, JP_RX);
-	jp_plot_map(answer, 1, 1, JP_RX);
+	jp_test_region_map(answer, 0, 4, JP_RX);
+	jp_test_region_map(answer, 1, 1, JP_RX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
@@ -105,11 +106,11 @@ static void map_after_flip(struct jp_answer *answer, bool written)
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 2, JP_RW);
+	jp_test_region_map(answer, 0, 2, JP_RW);
 	if (written)
-		jp_plot_write(0, 2);
-	jp_plot_protect(answer, 0, 2, JP_RX);
-	jp_plot_map(answer, 2, 2, JP_RX);
+		jp_test_region_write(0, 2);
+	jp_test_region_protect(answer, 0, 2, JP_RX);
+	jp_test_region_map(answer, 2, 2, JP_RX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
@@ -146,16 +147,16 @@ static void map_in_child(struct jp_answer *answer)
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 2, JP_RWX);
-	jp_plot_write(0, 2);
+	jp_test_region_map(answer, 0, 2, JP_RWX);
+	jp_test_region_write(0, 2);
 	jp_watch_skip(&watch);
 	pid = jp_fact_fork(answer);
 	if (pid == 0) {
-		jp_plot_map(answer, 2, 1, JP_RWX);
+		jp_test_region_map(answer, 2, 1, JP_RWX);
 		_exit(0);
 	}
 	jp_fact_wait(answer, pid);
-	jp_plot_map(answer, 2, 1, JP_RWX);
+	jp_test_region_map(answer, 2, 1, JP_RWX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
@@ -169,17 +170,17 @@ JP_REGISTER(fact, merge_map_in_child);
 
 static void map_beside_moved(struct jp_answer *answer)
 {
-	size_t page = jp_plot_page();
+	size_t page = jp_test_region_page();
 	struct jp_watch watch;
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 2, JP_RX);
-	jp_plot_map(answer, 16, 2, JP_RX);
-	if (mremap(jp_plot_at(16), 2 * page, 2 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
-		   jp_plot_at(2)) == MAP_FAILED)
+	jp_test_region_map(answer, 0, 2, JP_RX);
+	jp_test_region_map(answer, 16, 2, JP_RX);
+	if (mremap(jp_test_region_at(16), 2 * page, 2 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
+		   jp_test_region_at(2)) == MAP_FAILED)
 		jp_answer_missing(answer, "mremap: %s", jp_answer_errno(errno));
-	jp_plot_map(answer, 4, 1, JP_RX);
+	jp_test_region_map(answer, 4, 1, JP_RX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
@@ -198,24 +199,24 @@ JP_REGISTER(fact, merge_map_beside_moved);
  */
 static void remap_back(struct jp_answer *answer, bool neighbour_written)
 {
-	size_t page = jp_plot_page();
+	size_t page = jp_test_region_page();
 	struct jp_watch watch;
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 2, 2, JP_RWX);
-	jp_plot_write(2, 2);
-	if (mremap(jp_plot_at(2), 2 * page, 2 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
-		   jp_plot_at(16)) == MAP_FAILED)
+	jp_test_region_map(answer, 2, 2, JP_RWX);
+	jp_test_region_write(2, 2);
+	if (mremap(jp_test_region_at(2), 2 * page, 2 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
+		   jp_test_region_at(16)) == MAP_FAILED)
 		jp_answer_missing(answer, "mremap: %s", jp_answer_errno(errno));
-	jp_plot_map(answer, 0, 2, JP_RWX);
+	jp_test_region_map(answer, 0, 2, JP_RWX);
 	if (neighbour_written)
-		jp_plot_write(0, 2);
-	if (mremap(jp_plot_at(16), 2 * page, 2 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
-		   jp_plot_at(2)) == MAP_FAILED)
+		jp_test_region_write(0, 2);
+	if (mremap(jp_test_region_at(16), 2 * page, 2 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
+		   jp_test_region_at(2)) == MAP_FAILED)
 		jp_answer_missing(answer, "mremap: %s", jp_answer_errno(errno));
 	jp_watch_skip(&watch);
-	jp_plot_protect(answer, 0, 4, JP_RX);
+	jp_test_region_protect(answer, 0, 4, JP_RX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
@@ -251,9 +252,10 @@ static void grows_down(struct jp_answer *answer)
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map_file(answer, 0, 1, JP_RWX, MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN, -1, 0);
-	jp_plot_write(-1, 1);
-	jp_plot_write(-2, 1);
+	jp_test_region_map_file(answer, 0, 1, JP_RWX, MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN,
+				-1, 0);
+	jp_test_region_write(-1, 1);
+	jp_test_region_write(-2, 1);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 

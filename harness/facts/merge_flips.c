@@ -15,10 +15,10 @@ static void flip_parts(struct jp_answer *answer)
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 10, JP_RW);
-	jp_plot_protect(answer, 4, 2, JP_RX);
-	jp_plot_protect(answer, 6, 2, JP_RX);
-	jp_plot_protect(answer, 2, 2, JP_RX);
+	jp_test_region_map(answer, 0, 10, JP_RW);
+	jp_test_region_protect(answer, 4, 2, JP_RX);
+	jp_test_region_protect(answer, 6, 2, JP_RX);
+	jp_test_region_protect(answer, 2, 2, JP_RX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
@@ -36,9 +36,9 @@ static void flip_up(struct jp_answer *answer)
 	if (!jp_watch_code(&watch, answer))
 		return;
 	for (int page = 0; page < 4; page++) {
-		jp_plot_map(answer, page, 1, JP_RW);
-		jp_plot_write(page, 1);
-		jp_plot_protect(answer, page, 1, JP_RX);
+		jp_test_region_map(answer, page, 1, JP_RW);
+		jp_test_region_write(page, 1);
+		jp_test_region_protect(answer, page, 1, JP_RX);
 	}
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
@@ -56,11 +56,11 @@ static void flip_reserved(struct jp_answer *answer)
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 8, PROT_NONE);
+	jp_test_region_map(answer, 0, 8, PROT_NONE);
 	for (int page = 0; page < 4; page++) {
-		jp_plot_protect(answer, page, 1, JP_RW);
-		jp_plot_write(page, 1);
-		jp_plot_protect(answer, page, 1, JP_RX);
+		jp_test_region_protect(answer, page, 1, JP_RW);
+		jp_test_region_write(page, 1);
+		jp_test_region_protect(answer, page, 1, JP_RX);
 	}
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
@@ -79,10 +79,10 @@ static void flip_written_above(struct jp_answer *answer)
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 2, JP_RWX);
-	jp_plot_map(answer, 2, 2, JP_RW);
-	jp_plot_write(2, 2);
-	jp_plot_protect(answer, 2, 2, JP_RWX);
+	jp_test_region_map(answer, 0, 2, JP_RWX);
+	jp_test_region_map(answer, 2, 2, JP_RW);
+	jp_test_region_write(2, 2);
+	jp_test_region_protect(answer, 2, 2, JP_RWX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
@@ -100,10 +100,10 @@ static void flip_written_below(struct jp_answer *answer)
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 2, 2, JP_RWX);
-	jp_plot_map(answer, 0, 2, JP_RW);
-	jp_plot_write(0, 2);
-	jp_plot_protect(answer, 0, 2, JP_RWX);
+	jp_test_region_map(answer, 2, 2, JP_RWX);
+	jp_test_region_map(answer, 0, 2, JP_RW);
+	jp_test_region_write(0, 2);
+	jp_test_region_protect(answer, 0, 2, JP_RWX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
@@ -120,11 +120,11 @@ static void flip_written_between(struct jp_answer *answer)
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 2, JP_RWX);
-	jp_plot_map(answer, 4, 2, JP_RWX);
-	jp_plot_map(answer, 2, 2, JP_RW);
-	jp_plot_write(2, 2);
-	jp_plot_protect(answer, 2, 2, JP_RWX);
+	jp_test_region_map(answer, 0, 2, JP_RWX);
+	jp_test_region_map(answer, 4, 2, JP_RWX);
+	jp_test_region_map(answer, 2, 2, JP_RW);
+	jp_test_region_write(2, 2);
+	jp_test_region_protect(answer, 2, 2, JP_RWX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
@@ -141,10 +141,10 @@ static void flip_unwritten_below_written(struct jp_answer *answer)
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 2, JP_RWX);
-	jp_plot_write(0, 2);
-	jp_plot_map(answer, 2, 2, JP_RW);
-	jp_plot_protect(answer, 2, 2, JP_RWX);
+	jp_test_region_map(answer, 0, 2, JP_RWX);
+	jp_test_region_write(0, 2);
+	jp_test_region_map(answer, 2, 2, JP_RW);
+	jp_test_region_protect(answer, 2, 2, JP_RWX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
@@ -161,10 +161,10 @@ static void flip_three(struct jp_answer *answer)
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 2, JP_RW);
-	jp_plot_map(answer, 2, 2, PROT_READ);
-	jp_plot_map(answer, 4, 2, JP_RW);
-	jp_plot_protect(answer, 0, 6, JP_RX);
+	jp_test_region_map(answer, 0, 2, JP_RW);
+	jp_test_region_map(answer, 2, 2, PROT_READ);
+	jp_test_region_map(answer, 4, 2, JP_RW);
+	jp_test_region_protect(answer, 0, 6, JP_RX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
@@ -186,12 +186,12 @@ static void flip_over_userfault(struct jp_answer *answer)
 		jp_answer_missing(answer, "userfaultfd: %s", jp_answer_errno(errno));
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 6, JP_RW);
-	part.range.start = (uint64_t)(uintptr_t)jp_plot_at(2);
-	part.range.len = 2 * jp_plot_page();
+	jp_test_region_map(answer, 0, 6, JP_RW);
+	part.range.start = (uint64_t)(uintptr_t)jp_test_region_at(2);
+	part.range.len = 2 * jp_test_region_page();
 	if (fd >= 0 && (ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &part)))
 		jp_answer_missing(answer, "UFFDIO_REGISTER: %s", jp_answer_errno(errno));
-	jp_plot_protect(answer, 0, 6, JP_RX);
+	jp_test_region_protect(answer, 0, 6, JP_RX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 

@@ -19,7 +19,7 @@ static void tell_mapped(struct jp_answer *answer, int flags, int fd)
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map_file(answer, 0, 1, JP_RX, flags, fd, 0);
+	jp_test_region_map_file(answer, 0, 1, JP_RX, flags, fd, 0);
 	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
 }
 
@@ -56,7 +56,7 @@ static int memfd_of(struct jp_answer *answer, const char *name, unsigned int fla
 {
 	int fd = memfd_create(name, MFD_CLOEXEC | flags);
 
-	if (fd < 0 || ftruncate(fd, pages * (off_t)jp_plot_page())) {
+	if (fd < 0 || ftruncate(fd, pages * (off_t)jp_test_region_page())) {
 		jp_answer_missing(answer, "memfd_create: %s", jp_answer_errno(errno));
 		return -1;
 	}
@@ -70,9 +70,9 @@ static void memfd_twice(struct jp_answer *answer)
 
 	if (fd < 0 || !jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map_file(answer, 16, 4, JP_RW, MAP_SHARED, fd, 0);
-	jp_plot_map_file(answer, 0, 2, JP_RX, MAP_SHARED, fd, 0);
-	jp_plot_map_file(answer, 2, 2, JP_RX, MAP_SHARED, fd, 2);
+	jp_test_region_map_file(answer, 16, 4, JP_RW, MAP_SHARED, fd, 0);
+	jp_test_region_map_file(answer, 0, 2, JP_RX, MAP_SHARED, fd, 0);
+	jp_test_region_map_file(answer, 2, 2, JP_RX, MAP_SHARED, fd, 2);
 	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
 }
 
@@ -107,7 +107,7 @@ static void huge(struct jp_answer *answer)
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	if (mmap(jp_plot_at(0), HUGE_PAGES * jp_plot_page(), JP_RX,
+	if (mmap(jp_test_region_at(0), HUGE_PAGES * jp_test_region_page(), JP_RX,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_FIXED | MAP_NORESERVE, -1,
 		 0) == MAP_FAILED)
 		jp_answer_missing(answer, "mmap with MAP_HUGETLB: %s", jp_answer_errno(errno));
@@ -129,7 +129,7 @@ static void huge_memfd(struct jp_answer *answer)
 
 	if (fd < 0 || !jp_watch_code(&watch, answer))
 		return;
-	if (mmap(jp_plot_at(0), HUGE_PAGES * jp_plot_page(), JP_RX,
+	if (mmap(jp_test_region_at(0), HUGE_PAGES * jp_test_region_page(), JP_RX,
 		 MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0) == MAP_FAILED)
 		jp_answer_missing(answer, "mmap of a huge memfd: %s", jp_answer_errno(errno));
 	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
@@ -147,12 +147,12 @@ static void system_v(struct jp_answer *answer)
 	struct jp_watch watch;
 	struct jp_seen_mmap map;
 	static struct jp_seen seen;
-	int id = shmget(IPC_PRIVATE, jp_plot_page(), 0700 | IPC_CREAT);
+	int id = shmget(IPC_PRIVATE, jp_test_region_page(), 0700 | IPC_CREAT);
 
 	if (id < 0)
 		jp_answer_missing(answer, "shmget: %s", jp_answer_errno(errno));
 	else if (jp_watch_code(&watch, answer)) {
-		if (shmat(id, jp_plot_at(0), SHM_EXEC | SHM_RDONLY) == (void *)-1)
+		if (shmat(id, jp_test_region_at(0), SHM_EXEC | SHM_RDONLY) == (void *)-1)
 			jp_answer_missing(answer, "shmat: %s", jp_answer_errno(errno));
 		jp_answer_list(answer);
 		/* Its inode is the segment's number: another one in each run. */
@@ -173,7 +173,7 @@ JP_REGISTER(fact, name_system_v);
 
 static void heap_page(struct jp_answer *answer)
 {
-	uintptr_t page = jp_plot_page(), middle;
+	uintptr_t page = jp_test_region_page(), middle;
 	char *start = sbrk(64 * (intptr_t)page);
 	struct jp_watch watch;
 
@@ -214,7 +214,8 @@ static void heap_first(struct jp_answer *answer)
 	while (jp_watch_next(&watch, &seen))
 		if (jp_seen_mmap(&seen, &map) && map.prot == JP_RW && map.addr < UINT64_C(1) << 46)
 			jp_answer_text(answer, "%llu pages %s",
-				       (unsigned long long)(map.len / jp_plot_page()), map.name);
+				       (unsigned long long)(map.len / jp_test_region_page()),
+				       map.name);
 }
 
 static const struct jp_fact name_heap_first = {
@@ -227,7 +228,7 @@ JP_REGISTER(fact, name_heap_first);
 
 static void stack_page(struct jp_answer *answer)
 {
-	uintptr_t page = jp_plot_page(), here = (uintptr_t)__builtin_frame_address(0);
+	uintptr_t page = jp_test_region_page(), here = (uintptr_t)__builtin_frame_address(0);
 	struct jp_watch watch;
 
 	if (!jp_watch_code(&watch, answer))
@@ -252,10 +253,10 @@ static void own_name(struct jp_answer *answer)
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 1, JP_RW);
-	if (prctl(SET_VMA, SET_ANON_NAME, jp_plot_at(0), jp_plot_page(), "jit"))
+	jp_test_region_map(answer, 0, 1, JP_RW);
+	if (prctl(SET_VMA, SET_ANON_NAME, jp_test_region_at(0), jp_test_region_page(), "jit"))
 		jp_answer_missing(answer, "PR_SET_VMA_ANON_NAME: %s", jp_answer_errno(errno));
-	jp_plot_protect(answer, 0, 1, JP_RX);
+	jp_test_region_protect(answer, 0, 1, JP_RX);
 	jp_tell_maps(answer, &watch, JP_TELL_NAME);
 }
 
@@ -274,14 +275,14 @@ static void deleted_file(struct jp_answer *answer)
 	struct jp_watch watch;
 	int fd = mkostemp(path, O_CLOEXEC);
 
-	if (fd < 0 || ftruncate(fd, 2 * (off_t)jp_plot_page())) {
+	if (fd < 0 || ftruncate(fd, 2 * (off_t)jp_test_region_page())) {
 		jp_answer_missing(answer, "a file in /tmp: %s", jp_answer_errno(errno));
 		return;
 	}
 	if (jp_watch_code(&watch, answer)) {
-		jp_plot_map_file(answer, 0, 1, JP_RX, MAP_PRIVATE, fd, 0);
+		jp_test_region_map_file(answer, 0, 1, JP_RX, MAP_PRIVATE, fd, 0);
 		unlink(path);
-		jp_plot_map_file(answer, 4, 1, JP_RX, MAP_PRIVATE, fd, 1);
+		jp_test_region_map_file(answer, 4, 1, JP_RX, MAP_PRIVATE, fd, 1);
 		jp_answer_list(answer);
 		while (jp_watch_next(&watch, &seen)) {
 			if (!jp_seen_mmap(&seen, &map))

@@ -17,20 +17,20 @@
 
 static void forked(struct jp_answer *answer)
 {
-	struct jp_cast cast = jp_cast_myself();
+	struct jp_pid_labels labels = jp_pid_labels_self();
 	struct jp_watch watch;
 	pid_t pid;
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 2, JP_RW);
+	jp_test_region_map(answer, 0, 2, JP_RW);
 	pid = jp_fact_fork(answer);
 	if (pid == 0) {
-		jp_plot_protect(answer, 0, 1, JP_RX);
+		jp_test_region_protect(answer, 0, 1, JP_RX);
 		_exit(0);
 	}
 	jp_fact_wait(answer, pid);
-	jp_tell_records(answer, &watch, &cast);
+	jp_tell_records(answer, &watch, &labels);
 }
 
 static const struct jp_fact process_fork = {
@@ -42,7 +42,7 @@ JP_REGISTER(fact, process_fork);
 
 static void forked_twice(struct jp_answer *answer)
 {
-	struct jp_cast cast = jp_cast_myself();
+	struct jp_pid_labels labels = jp_pid_labels_self();
 	struct jp_watch watch;
 	pid_t pid;
 
@@ -53,14 +53,14 @@ static void forked_twice(struct jp_answer *answer)
 		pid_t inner = jp_fact_fork(answer);
 
 		if (inner == 0) {
-			jp_plot_map(answer, 0, 1, JP_RX);
+			jp_test_region_map(answer, 0, 1, JP_RX);
 			_exit(0);
 		}
 		jp_fact_wait(answer, inner);
 		_exit(0);
 	}
 	jp_fact_wait(answer, pid);
-	jp_tell_records(answer, &watch, &cast);
+	jp_tell_records(answer, &watch, &labels);
 }
 
 static const struct jp_fact process_grandchild = {
@@ -72,14 +72,14 @@ JP_REGISTER(fact, process_grandchild);
 
 static int map_and_end(void *context)
 {
-	jp_plot_map(context, 0, 1, JP_RX);
+	jp_test_region_map(context, 0, 1, JP_RX);
 	return 0;
 }
 
 static void cloned(struct jp_answer *answer, int flags)
 {
 	static char stack[1 << 16] __attribute__((aligned(16)));
-	struct jp_cast cast = jp_cast_myself();
+	struct jp_pid_labels labels = jp_pid_labels_self();
 	struct jp_watch watch;
 	pid_t pid;
 
@@ -89,7 +89,7 @@ static void cloned(struct jp_answer *answer, int flags)
 	if (pid < 0)
 		jp_answer_missing(answer, "clone: %s", jp_answer_errno(errno));
 	jp_fact_wait(answer, pid);
-	jp_tell_records(answer, &watch, &cast);
+	jp_tell_records(answer, &watch, &labels);
 }
 
 static void shared_memory(struct jp_answer *answer)
@@ -150,13 +150,13 @@ JP_REGISTER(fact, process_chosen_pid);
 
 static void renamed(struct jp_answer *answer)
 {
-	struct jp_cast cast = jp_cast_myself();
+	struct jp_pid_labels labels = jp_pid_labels_self();
 	struct jp_watch watch;
 
 	if (!jp_watch_code(&watch, answer))
 		return;
 	prctl(PR_SET_NAME, "a-name-of-more-than-fifteen");
-	jp_tell_records(answer, &watch, &cast);
+	jp_tell_records(answer, &watch, &labels);
 }
 
 static const struct jp_fact process_renamed = {
@@ -174,7 +174,7 @@ static void *end_at_once(void *context)
 
 static void threaded(struct jp_answer *answer)
 {
-	struct jp_cast cast = jp_cast_myself();
+	struct jp_pid_labels labels = jp_pid_labels_self();
 	struct jp_watch watch;
 	pthread_t thread;
 	pid_t tid = 0;
@@ -190,7 +190,7 @@ static void threaded(struct jp_answer *answer)
 	 * it. */
 	while (syscall(SYS_tgkill, getpid(), tid, 0) == 0)
 		sched_yield();
-	jp_tell_records(answer, &watch, &cast);
+	jp_tell_records(answer, &watch, &labels);
 }
 
 static const struct jp_fact process_thread = {

@@ -17,7 +17,7 @@ static void map_rx(struct jp_answer *answer)
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 4, JP_RX);
+	jp_test_region_map(answer, 0, 4, JP_RX);
 	jp_tell_maps(answer, &watch, JP_TELL_ALL);
 }
 
@@ -35,7 +35,8 @@ static void map_locked(struct jp_answer *answer)
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map_file(answer, 0, 1, JP_RX, MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED, -1, 0);
+	jp_test_region_map_file(answer, 0, 1, JP_RX, MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED, -1,
+				0);
 	jp_tell_maps(answer, &watch, JP_TELL_ALL);
 }
 
@@ -52,7 +53,7 @@ static void map_exec_only(struct jp_answer *answer)
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 1, PROT_EXEC);
+	jp_test_region_map(answer, 0, 1, PROT_EXEC);
 	jp_tell_maps(answer, &watch, JP_TELL_PROT);
 }
 
@@ -71,7 +72,7 @@ static void read_implies(struct jp_answer *answer)
 		jp_answer_missing(answer, "personality: %s", jp_answer_errno(errno));
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 1, PROT_READ);
+	jp_test_region_map(answer, 0, 1, PROT_READ);
 	jp_tell_maps(answer, &watch, JP_TELL_PROT);
 }
 
@@ -88,9 +89,9 @@ static void flip_same(struct jp_answer *answer)
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 2, JP_RX);
+	jp_test_region_map(answer, 0, 2, JP_RX);
 	jp_watch_skip(&watch);
-	jp_plot_protect(answer, 0, 2, JP_RX);
+	jp_test_region_protect(answer, 0, 2, JP_RX);
 	jp_tell_maps(answer, &watch, JP_TELL_PROT);
 }
 
@@ -107,12 +108,12 @@ static void toggle(struct jp_answer *answer)
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 4, JP_RX);
+	jp_test_region_map(answer, 0, 4, JP_RX);
 	jp_watch_skip(&watch);
 	for (int i = 0; i < 2; i++) {
-		jp_plot_protect(answer, 1, 1, JP_RW);
-		jp_plot_write(1, 1);
-		jp_plot_protect(answer, 1, 1, JP_RX);
+		jp_test_region_protect(answer, 1, 1, JP_RW);
+		jp_test_region_write(1, 1);
+		jp_test_region_protect(answer, 1, 1, JP_RX);
 	}
 	jp_tell_maps(answer, &watch, JP_TELL_PROT);
 }
@@ -133,9 +134,9 @@ static void take_away(struct jp_answer *answer)
 	jp_attr_set(&attr, JP_ATTR_MMAP_DATA);
 	if (!jp_watch_open(&watch, &attr, 16, answer))
 		return;
-	jp_plot_map(answer, 0, 1, JP_RX);
+	jp_test_region_map(answer, 0, 1, JP_RX);
 	jp_watch_skip(&watch);
-	jp_plot_protect(answer, 0, 1, JP_RW);
+	jp_test_region_protect(answer, 0, 1, JP_RW);
 	jp_answer_list(answer);
 	while (jp_watch_next(&watch, &seen))
 		jp_answer_text(answer, "record %u misc %#x", seen.header.type, seen.header.misc);
@@ -155,9 +156,10 @@ static void unmapped(struct jp_answer *answer)
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 4, JP_RX);
+	jp_test_region_map(answer, 0, 4, JP_RX);
 	jp_watch_skip(&watch);
-	if (munmap(jp_plot_at(1), jp_plot_page()) || munmap(jp_plot_at(0), 4 * jp_plot_page()))
+	if (munmap(jp_test_region_at(1), jp_test_region_page()) ||
+	    munmap(jp_test_region_at(0), 4 * jp_test_region_page()))
 		jp_answer_missing(answer, "munmap: %s", jp_answer_errno(errno));
 	jp_tell_maps(answer, &watch, JP_TELL_PROT);
 }
@@ -175,10 +177,10 @@ static void mapped_over(struct jp_answer *answer)
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 4, JP_RX);
+	jp_test_region_map(answer, 0, 4, JP_RX);
 	jp_watch_skip(&watch);
-	jp_plot_map(answer, 1, 1, JP_RW);
-	jp_plot_map(answer, 2, 1, PROT_NONE);
+	jp_test_region_map(answer, 1, 1, JP_RW);
+	jp_test_region_map(answer, 2, 1, PROT_NONE);
 	jp_tell_maps(answer, &watch, JP_TELL_PROT);
 }
 
@@ -192,22 +194,22 @@ JP_REGISTER(fact, record_mapped_over);
 /* What mremap itself says, then what an mprotect of the result says. */
 static void remap(struct jp_answer *answer, int from, int pages, int more, int to, int flags)
 {
-	size_t page = jp_plot_page();
+	size_t page = jp_test_region_page();
 	struct jp_watch watch;
 	void *at;
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, from, pages, JP_RWX);
-	jp_plot_write(from, pages);
+	jp_test_region_map(answer, from, pages, JP_RWX);
+	jp_test_region_write(from, pages);
 	jp_watch_skip(&watch);
-	at = mremap(jp_plot_at(from), (size_t)pages * page, (size_t)(pages + more) * page, flags,
-		    jp_plot_at(to));
+	at = mremap(jp_test_region_at(from), (size_t)pages * page, (size_t)(pages + more) * page,
+		    flags, jp_test_region_at(to));
 	if (at == MAP_FAILED)
 		jp_answer_missing(answer, "mremap: %s", jp_answer_errno(errno));
 	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
 	jp_answer_text(answer, "mprotect:");
-	jp_plot_protect(answer, to, pages + more, JP_RX);
+	jp_test_region_protect(answer, to, pages + more, JP_RX);
 	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
 }
 
@@ -255,17 +257,17 @@ JP_REGISTER(fact, record_remap_dontunmap);
 
 static void remap_unwritten(struct jp_answer *answer)
 {
-	size_t page = jp_plot_page();
+	size_t page = jp_test_region_page();
 	struct jp_watch watch;
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map(answer, 0, 2, JP_RWX);
+	jp_test_region_map(answer, 0, 2, JP_RWX);
 	jp_watch_skip(&watch);
-	if (mremap(jp_plot_at(0), 2 * page, 2 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
-		   jp_plot_at(16)) == MAP_FAILED)
+	if (mremap(jp_test_region_at(0), 2 * page, 2 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
+		   jp_test_region_at(16)) == MAP_FAILED)
 		jp_answer_missing(answer, "mremap: %s", jp_answer_errno(errno));
-	jp_plot_protect(answer, 16, 2, JP_RX);
+	jp_test_region_protect(answer, 16, 2, JP_RX);
 	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
 }
 
@@ -282,13 +284,13 @@ static void remap_file(struct jp_answer *answer)
 	int fd = memfd_create("fact", MFD_CLOEXEC);
 	struct jp_watch watch;
 
-	if (fd < 0 || ftruncate(fd, 4 * (off_t)jp_plot_page()))
+	if (fd < 0 || ftruncate(fd, 4 * (off_t)jp_test_region_page()))
 		jp_answer_missing(answer, "memfd_create: %s", jp_answer_errno(errno));
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_plot_map_file(answer, 0, 4, JP_RX, MAP_SHARED, fd, 0);
+	jp_test_region_map_file(answer, 0, 4, JP_RX, MAP_SHARED, fd, 0);
 	jp_watch_skip(&watch);
-	if (syscall(SYS_remap_file_pages, jp_plot_at(0), jp_plot_page(), 0, 2, 0))
+	if (syscall(SYS_remap_file_pages, jp_test_region_at(0), jp_test_region_page(), 0, 2, 0))
 		jp_answer_missing(answer, "remap_file_pages: %s", jp_answer_errno(errno));
 	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
 }
@@ -308,11 +310,11 @@ static void while_disabled(struct jp_answer *answer)
 
 	if (!jp_watch_open_disabled(&watch, &attr, 16, answer))
 		return;
-	jp_plot_map(answer, 0, 1, JP_RX);
-	jp_plot_map(answer, 16, 1, JP_RX);
+	jp_test_region_map(answer, 0, 1, JP_RX);
+	jp_test_region_map(answer, 16, 1, JP_RX);
 	if (ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0))
 		jp_answer_missing(answer, "PERF_EVENT_IOC_ENABLE: %s", jp_answer_errno(errno));
-	jp_plot_map(answer, 1, 1, JP_RX);
+	jp_test_region_map(answer, 1, 1, JP_RX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
@@ -326,14 +328,14 @@ JP_REGISTER(fact, record_while_disabled);
 
 static void *map_in_thread(void *context)
 {
-	jp_plot_map(context, 0, 1, JP_RX);
+	jp_test_region_map(context, 0, 1, JP_RX);
 	return NULL;
 }
 
 static void by_thread(struct jp_answer *answer, bool inherit)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
-	struct jp_cast cast = jp_cast_myself();
+	struct jp_pid_labels labels = jp_pid_labels_self();
 	struct jp_watch watch;
 	pthread_t thread;
 	int error;
@@ -347,7 +349,7 @@ static void by_thread(struct jp_answer *answer, bool inherit)
 		jp_answer_missing(answer, "pthread_create: %s", jp_answer_errno(error));
 	else
 		pthread_join(thread, NULL);
-	jp_tell_records(answer, &watch, &cast);
+	jp_tell_records(answer, &watch, &labels);
 }
 
 static void by_thread_inherited(struct jp_answer *answer)

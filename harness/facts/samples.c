@@ -229,16 +229,16 @@ static void dump(struct jp_answer *answer, uint32_t bytes, bool short_stack)
 	if (!jp_watch_open(&watch, &attr, 32, answer))
 		return;
 	if (short_stack) {
-		jp_plot_map(answer, 0, 4, JP_RW);
-		jp_plot_write(0, 4);
-		jp_code_on_stack(jp_plot_at(4), jp_code_leaf);
+		jp_test_region_map(answer, 0, 4, JP_RW);
+		jp_test_region_write(0, 4);
+		jp_code_on_stack(jp_test_region_at(4), jp_code_leaf);
 	} else {
-		char room[80000]; /* more than the largest dump */
+		char capacity[80000]; /* more than the largest dump */
 
-		__asm__ volatile("" : : "r"(room) : "memory");
-		memset(room, 1, sizeof(room));
+		__asm__ volatile("" : : "r"(capacity) : "memory");
+		memset(capacity, 1, sizeof(capacity));
 		jp_code_outer(jp_code_middle, jp_code_leaf);
-		__asm__ volatile("" : : "r"(room) : "memory");
+		__asm__ volatile("" : : "r"(capacity) : "memory");
 	}
 	if (!jp_chain_next(&watch, &seen, answer))
 		return;

@@ -35,9 +35,9 @@ bool jp_seen_mmap(const struct jp_seen *seen, struct jp_seen_mmap *map)
 /* In pages from the plot's middle; false: it is elsewhere. */
 static bool in_plot(uint64_t addr, int *page)
 {
-	int64_t from = (int64_t)(addr - (uint64_t)(uintptr_t)jp_plot_at(0));
+	int64_t from = (int64_t)(addr - (uint64_t)(uintptr_t)jp_test_region_at(0));
 
-	from /= (int64_t)jp_plot_page();
+	from /= (int64_t)jp_test_region_page();
 	*page = (int)from;
 	return from >= -PLOT_PAGES && from < PLOT_PAGES;
 }
@@ -54,7 +54,7 @@ static const char *prot_of(const struct jp_seen_mmap *map, char text[4])
 static void tell_map(struct jp_answer *answer, const struct jp_seen_mmap *map, int page,
 		     enum jp_tell how)
 {
-	uint64_t pages = map->len / jp_plot_page();
+	uint64_t pages = map->len / jp_test_region_page();
 	char prot[4], text[JP_ANSWER_TEXT], pgoff[32];
 	int used, from;
 
@@ -70,7 +70,7 @@ static void tell_map(struct jp_answer *answer, const struct jp_seen_mmap *map, i
 			snprintf(pgoff, sizeof(pgoff), "page %d", from);
 		else
 			snprintf(pgoff, sizeof(pgoff), "%llu",
-				 (unsigned long long)(map->pgoff / jp_plot_page()));
+				 (unsigned long long)(map->pgoff / jp_test_region_page()));
 		used += snprintf(text + used, sizeof(text) - (size_t)used, " pgoff=%s ino=%s",
 				 pgoff, map->ino ? "yes" : "no");
 	}
@@ -103,35 +103,36 @@ void jp_tell_names(struct jp_answer *answer, struct jp_watch *watch)
 			jp_answer_text(answer, "%s %s", prot_of(&map, prot), map.name);
 }
 
-struct jp_cast jp_cast_myself(void)
+struct jp_pid_labels jp_pid_labels_self(void)
 {
-	return (struct jp_cast){.ids = {(uint32_t)getpid()}, .count = 1};
+	return (struct jp_pid_labels){.ids = {(uint32_t)getpid()}, .count = 1};
 }
 
-char jp_cast_letter(struct jp_cast *cast, uint32_t id)
+char jp_pid_label(struct jp_pid_labels *labels, uint32_t id)
 {
-	for (unsigned int i = 0; i < cast->count; i++)
-		if (cast->ids[i] == id)
+	for (unsigned int i = 0; i < labels->count; i++)
+		if (labels->ids[i] == id)
 			return (char)('A' + i);
-	if (cast->count == sizeof(cast->ids) / sizeof(cast->ids[0]))
+	if (labels->count == sizeof(labels->ids) / sizeof(labels->ids[0]))
 		return '?';
-	cast->ids[cast->count] = id;
-	return (char)('A' + cast->count++);
+	labels->ids[labels->count] = id;
+	return (char)('A' + labels->count++);
 }
 
 /* "A", or "A/B" for a thread that is not its process's first. */
-static void who(struct jp_cast *cast, uint32_t pid, uint32_t tid, char *text)
+static void who(struct jp_pid_labels *labels, uint32_t pid, uint32_t tid, char *text)
 {
-	text[0] = jp_cast_letter(cast, pid);
+	text[0] = jp_pid_label(labels, pid);
 	text[1] = '\0';
 	if (pid != tid) {
 		text[1] = '/';
-		text[2] = jp_cast_letter(cast, tid);
+		text[2] = jp_pid_label(labels, tid);
 		text[3] = '\0';
 	}
 }
 
-static void tell_record(struct jp_answer *answer, const struct jp_seen *seen, struct jp_cast *cast)
+static void tell_record(struct jp_answer *answer, const struct jp_seen *seen,
+			struct jp_pid_labels *labels)
 {
 	const uint32_t *half = seen->halves;
 	struct jp_seen_mmap map;
@@ -142,14 +143,14 @@ static void tell_record(struct jp_answer *answer, const struct jp_seen *seen, st
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
 		/* pid, ppid, tid, ptid: whoever was there first is called first. */
-		who(cast, half[1], half[3], second);
-		who(cast, half[0], half[2], first);
+		who(labels, half[1], half[3], second);
+		who(labels, half[0], half[2], first);
 		jp_answer_text(answer, "%s %s of %s",
 			       seen->header.type == PERF_RECORD_FORK ? "FORK" : "EXIT", first,
 			       second);
 		break;
 	case PERF_RECORD_COMM:
-		who(cast, half[0], half[1], first);
+		who(labels, half[0], half[1], first);
 		jp_answer_text(answer, "COMM %s%s %.16s", first,
 			       seen->header.misc & PERF_RECORD_MISC_COMM_EXEC ? " exec" : "",
 			       (const char *)seen->body + 8);
@@ -157,7 +158,7 @@ static void tell_record(struct jp_answer *answer, const struct jp_seen *seen, st
 	case PERF_RECORD_MMAP2:
 		if (!jp_seen_mmap(seen, &map))
 			break;
-		who(cast, map.pid, map.tid, first);
+		who(labels, map.pid, map.tid, first);
 		if (in_plot(map.addr, &page))
 			jp_answer_text(answer, "MMAP2 %s page %d", first, page);
 		else
@@ -169,11 +170,11 @@ static void tell_record(struct jp_answer *answer, const struct jp_seen *seen, st
 	}
 }
 
-void jp_tell_records(struct jp_answer *answer, struct jp_watch *watch, struct jp_cast *cast)
+void jp_tell_records(struct jp_answer *answer, struct jp_watch *watch, struct jp_pid_labels *labels)
 {
 	static struct jp_seen seen;
 
 	jp_answer_list(answer);
 	while (jp_watch_next(watch, &seen))
-		tell_record(answer, &seen, cast);
+		tell_record(answer, &seen, labels);
 }

@@ -7,41 +7,41 @@
 /* 64 GiB: above what is linked at a fixed address, below what the kernel chooses. */
 static const uintptr_t MIDDLE = UINT64_C(0x1000000000);
 
-size_t jp_plot_page(void)
+size_t jp_test_region_page(void)
 {
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-unsigned char *jp_plot_at(int page)
+unsigned char *jp_test_region_at(int page)
 {
-	intptr_t from = (intptr_t)page * (intptr_t)jp_plot_page();
+	intptr_t from = (intptr_t)page * (intptr_t)jp_test_region_page();
 
 	return (unsigned char *)(MIDDLE + (uintptr_t)from);
 }
 
-void jp_plot_map_file(struct jp_answer *answer, int page, int pages, int prot, int flags, int fd,
-		      int offset)
+void jp_test_region_map_file(struct jp_answer *answer, int page, int pages, int prot, int flags,
+			     int fd, int offset)
 {
-	void *at = mmap(jp_plot_at(page), (size_t)pages * jp_plot_page(), prot, flags | MAP_FIXED,
-			fd, (off_t)offset * (off_t)jp_plot_page());
+	void *at = mmap(jp_test_region_at(page), (size_t)pages * jp_test_region_page(), prot,
+			flags | MAP_FIXED, fd, (off_t)offset * (off_t)jp_test_region_page());
 
 	if (at == MAP_FAILED)
 		jp_answer_missing(answer, "mmap: %s", jp_answer_errno(errno));
 }
 
-void jp_plot_map(struct jp_answer *answer, int page, int pages, int prot)
+void jp_test_region_map(struct jp_answer *answer, int page, int pages, int prot)
 {
-	jp_plot_map_file(answer, page, pages, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	jp_test_region_map_file(answer, page, pages, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-void jp_plot_protect(struct jp_answer *answer, int page, int pages, int prot)
+void jp_test_region_protect(struct jp_answer *answer, int page, int pages, int prot)
 {
-	if (mprotect(jp_plot_at(page), (size_t)pages * jp_plot_page(), prot))
+	if (mprotect(jp_test_region_at(page), (size_t)pages * jp_test_region_page(), prot))
 		jp_answer_missing(answer, "mprotect: %s", jp_answer_errno(errno));
 }
 
-void jp_plot_write(int page, int pages)
+void jp_test_region_write(int page, int pages)
 {
 	for (int i = 0; i < pages; i++)
-		*(volatile unsigned char *)jp_plot_at(page + i) = 0xc3;
+		*(volatile unsigned char *)jp_test_region_at(page + i) = 0xc3;
 }

@@ -272,19 +272,19 @@ static void in_shared_memfd(struct jp_answer *answer)
 	struct jp_watch watch;
 	struct place place = {.offset = 0};
 
-	if (fd < 0 || ftruncate(fd, (off_t)jp_plot_page()) ||
+	if (fd < 0 || ftruncate(fd, (off_t)jp_test_region_page()) ||
 	    write(fd, code, sizeof(code)) != (ssize_t)sizeof(code)) {
 		jp_answer_missing(answer, "memfd_create: %s", jp_answer_errno(errno));
 		return;
 	}
 	snprintf(place.path, sizeof(place.path), "/proc/self/fd/%d", fd);
-	jp_plot_map_file(answer, 0, 1, JP_RX, MAP_SHARED, fd, 0);
-	jp_plot_map_file(answer, 4, 1, JP_RX, MAP_PRIVATE, fd, 0);
+	jp_test_region_map_file(answer, 0, 1, JP_RX, MAP_SHARED, fd, 0);
+	jp_test_region_map_file(answer, 4, 1, JP_RX, MAP_PRIVATE, fd, 0);
 	if (answer->missing[0] || !open_probe(&watch, &place, false, answer))
 		return;
 	jp_answer_list(answer);
 	for (int page = 0; page <= 4; page += 4) {
-		((jp_code)(void *)jp_plot_at(page))();
+		((jp_code)(void *)jp_test_region_at(page))();
 		for (hits = 0; jp_watch_next(&watch, &seen);)
 			hits += seen.header.type == PERF_RECORD_SAMPLE;
 		jp_answer_text(answer, "%s %u", page ? "private" : "shared", hits);

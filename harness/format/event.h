@@ -49,8 +49,9 @@ struct jp_event {
 			bool user;             /* cpumode says that @ip is a user address */
 			const uint64_t *chain; /* with PERF_CONTEXT_*, as in the file */
 			uint64_t nr_chain;
-			bool kernel_chain; /* nobody asked for the user's part of @chain */
-			bool promised; /* @chain ends with a cookie: the user's part comes later */
+			bool kernel_chain;   /* nobody asked for the user's part of @chain */
+			bool chain_deferred; /* @chain ends with a cookie: the user's part comes
+						later */
 			const uint64_t *deferred; /* that part; NULL: it never came, or the reader
 						   * cannot look ahead (a stream) */
 			uint64_t nr_deferred;

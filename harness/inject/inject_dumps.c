@@ -31,14 +31,14 @@ struct dump {
 	struct jp_jitdump *file;
 	struct jp_jit_function *functions; /* one for each of the dump's codes */
 	uint64_t *indices;                 /* their code_index */
-	size_t count, room, first;         /* @first: index of its first code */
+	size_t count, capacity, first;     /* @first: index of its first code */
 	struct place *places;              /* by pid and code_index, from the first MOVE on */
 	size_t nr_places, placed;          /* @placed: of the functions, how many are noted */
 	struct jp_jitdump_record pending[PENDING]; /* DEBUG_INFO */
 	unsigned int next_pending;
 	const unsigned char *eh_frame; /* of the next LOAD */
 	uint64_t eh_frame_size, mapped_tables;
-	uint64_t strangers, unloaded, unused;
+	uint64_t unmapped_pids, unloaded, unused;
 };
 
 /* As perf does it (util/tsc.c, tsc_to_perf_time()). */
@@ -65,7 +65,7 @@ static bool process_of(struct dump *dump, uint32_t pid, uint32_t *outside)
 	*outside = pid == inside ? marker->pid : pid;
 	if (pid == inside || inside == marker->pid)
 		return true;
-	dump->strangers++;
+	dump->unmapped_pids++;
 	return false;
 }
 
@@ -74,27 +74,27 @@ static struct jp_jit_function *add_code(struct dump *dump, const struct jp_code 
 {
 	struct jp_inject_dumps *dumps = dump->dumps;
 
-	if (dump->count == dump->room) {
-		size_t room = dump->room ? dump->room * 2 : 256;
-		void *grown = realloc(dump->functions, room * sizeof(*dump->functions));
+	if (dump->count == dump->capacity) {
+		size_t capacity = dump->capacity ? dump->capacity * 2 : 256;
+		void *grown = realloc(dump->functions, capacity * sizeof(*dump->functions));
 
 		if (!grown)
 			return NULL;
 		dump->functions = grown;
-		grown = realloc(dump->indices, room * sizeof(*dump->indices));
+		grown = realloc(dump->indices, capacity * sizeof(*dump->indices));
 		if (!grown)
 			return NULL;
 		dump->indices = grown;
-		dump->room = room;
+		dump->capacity = capacity;
 	}
-	if (dumps->nr_codes == dumps->room) {
-		size_t room = dumps->room ? dumps->room * 2 : 256;
-		void *grown = realloc(dumps->codes, room * sizeof(*dumps->codes));
+	if (dumps->nr_codes == dumps->capacity) {
+		size_t capacity = dumps->capacity ? dumps->capacity * 2 : 256;
+		void *grown = realloc(dumps->codes, capacity * sizeof(*dumps->codes));
 
 		if (!grown)
 			return NULL;
 		dumps->codes = grown;
-		dumps->room = room;
+		dumps->capacity = capacity;
 	}
 	dumps->codes[dumps->nr_codes] = *code;
 	dumps->codes[dumps->nr_codes++].marker = dump->marker;
@@ -304,17 +304,17 @@ static int read_records(struct dump *dump, struct jp_error *err)
 	}
 	for (int i = 0; i < PENDING; i++)
 		dump->unused += dump->pending[i].debug.count != 0;
-	summary->bad_records += dump->unloaded + dump->strangers + dump->unused;
+	summary->bad_records += dump->unloaded + dump->unmapped_pids + dump->unused;
 	if (dump->unloaded)
 		jp_inject_say(dump->read,
 			      "%s: %" PRIu64 " MOVE records of code that was never loaded",
 			      dump->path, dump->unloaded);
-	if (dump->strangers)
+	if (dump->unmapped_pids)
 		jp_inject_say(dump->read,
 			      "%s: %" PRIu64
 			      " records of pids of another namespace that the capture does not "
 			      "tie to a process",
-			      dump->path, dump->strangers);
+			      dump->path, dump->unmapped_pids);
 	if (dump->unused)
 		jp_inject_say(dump->read,
 			      "%s: %" PRIu64 " DEBUG_INFO records of code that no LOAD follows",

@@ -45,7 +45,7 @@ struct jp_inject_dumps {
 	struct jp_code_file *files;
 	size_t nr_files;
 	struct jp_code *codes; /* in the order of time once all are read */
-	size_t nr_codes, room;
+	size_t nr_codes, capacity;
 };
 
 /* Takes @event (MAP) for a marker where it is one. 0 or -ENOMEM. */

@@ -185,7 +185,7 @@ static int sort_codes(struct jp_inject_dumps *dumps)
 	}
 	dumps->codes = from;
 	free(to);
-	dumps->room = count;
+	dumps->capacity = count;
 	return 0;
 }
 

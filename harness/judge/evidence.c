@@ -22,9 +22,9 @@ static enum jp_left_out skipped(const struct jp_evidence *evidence, const struct
 {
 	if (!(map->prot & JP_PROT_EXEC))
 		return JP_LEFT_NOTHING;
-	if (strcmp(evidence->facts.policy, "none") == 0)
+	if (strcmp(evidence->info.policy, "none") == 0)
 		return JP_LEFT_SNAPSHOT;
-	if (strcmp(evidence->facts.policy, "paths") == 0 && !*map->name)
+	if (strcmp(evidence->info.policy, "paths") == 0 && !*map->name)
 		return JP_LEFT_PATHLESS;
 	return JP_LEFT_NOTHING;
 }
@@ -41,7 +41,7 @@ static bool in_window(const struct jp_evidence *evidence, const struct jp_truth_
 	for (size_t i = 0; i < evidence->nr_snapshots; i++)
 		if (evidence->snapshots[i].pid == act->pid)
 			return act->after >= evidence->snapshots[i].before &&
-			       act->before <= evidence->facts.enabled;
+			       act->before <= evidence->info.enabled;
 	return false;
 }
 
@@ -85,7 +85,7 @@ static enum jp_left_out left_out(const struct jp_evidence *evidence, uint32_t pi
 				 " %s of pid %u is older than the capture, and "
 				 "policy %s skipped it",
 				 map->start, map->end, *map->name ? map->name : "(no path)", pid,
-				 evidence->facts.policy);
+				 evidence->info.policy);
 			return why;
 		}
 	}
@@ -245,7 +245,7 @@ static int collect_window(struct walk *walk)
 	int failed = replay ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !failed && i < truth->nr_acts; i++)
-		if (truth->acts[i].before <= walk->evidence->facts.enabled)
+		if (truth->acts[i].before <= walk->evidence->info.enabled)
 			failed = jp_replay_truth(replay, &truth->acts[i]);
 	for (size_t i = 0; !failed && i < truth->nr_acts; i++) {
 		const struct jp_truth_act *act = &truth->acts[i];

@@ -20,7 +20,7 @@ struct jp_snapshot { /* one process's maps, as the capture read them */
 };
 
 /* The file `capture`: lines "key value". Times in ns, 0: did not happen. */
-struct jp_capture_facts {
+struct jp_capture_info {
 	char policy[32];     /* synth policy: none, paths, exec, all */
 	uint64_t enabled;    /* sideband enabled: coverage counts from here */
 	uint64_t sampling;   /* sampling enabled on all threads */
@@ -51,7 +51,7 @@ struct jp_evidence {
 	struct jp_truth *truth;
 	struct jp_snapshot *snapshots;
 	size_t nr_snapshots;
-	struct jp_capture_facts facts;
+	struct jp_capture_info info;
 	struct jp_intervals intervals; /* of a gated capture */
 	/* What the case asked for; the run directory then holds it, or it is missing. */
 	bool names_asked;  /* names are published, or injected: validators of names speak */

@@ -23,8 +23,8 @@ bool jp_evidence_window(const struct jp_evidence *evidence, uint32_t pid, size_t
 	const struct jp_intervals *intervals = &evidence->intervals;
 
 	if (!jp_evidence_gated(evidence)) {
-		*from = evidence->facts.sampling;
-		*to = evidence->facts.stopped;
+		*from = evidence->info.sampling;
+		*to = evidence->info.stopped;
 		return !(*at)++;
 	}
 	while (*at < intervals->nr_intervals) {

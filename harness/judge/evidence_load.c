@@ -77,25 +77,25 @@ static int parse_number(const struct jp_evidence *evidence, unsigned int number,
 }
 
 /* Every key must be there: what is missing would read as "nothing was lost". */
-static int parse_facts(struct jp_evidence *evidence, char *text, struct jp_error *err)
+static int parse_info(struct jp_evidence *evidence, char *text, struct jp_error *err)
 {
-	struct jp_capture_facts *facts = &evidence->facts;
+	struct jp_capture_info *info = &evidence->info;
 	const struct {
 		const char *key;
 		uint64_t *value; /* NULL: a text */
 	} keys[] = {
 		{"policy", NULL},
 		{"settled", NULL},
-		{"enabled", &facts->enabled},
-		{"sampling", &facts->sampling},
-		{"stopped", &facts->stopped},
-		{"slack", &facts->slack},
-		{"max_stack", &facts->max_stack},
-		{"stack_dump", &facts->stack_dump},
-		{"lost_sideband", &facts->lost_sideband},
-		{"lost_samples", &facts->lost_samples},
-		{"duplicates", &facts->duplicates},
-		{"breakpoints", &facts->breakpoints},
+		{"enabled", &info->enabled},
+		{"sampling", &info->sampling},
+		{"stopped", &info->stopped},
+		{"slack", &info->slack},
+		{"max_stack", &info->max_stack},
+		{"stack_dump", &info->stack_dump},
+		{"lost_sideband", &info->lost_sideband},
+		{"lost_samples", &info->lost_samples},
+		{"duplicates", &info->duplicates},
+		{"breakpoints", &info->breakpoints},
 	};
 	enum { KEYS = sizeof(keys) / sizeof(*keys) };
 	bool found[KEYS] = {false};
@@ -119,9 +119,9 @@ static int parse_facts(struct jp_evidence *evidence, char *text, struct jp_error
 					       evidence->dir, number, line);
 			found[i] = true;
 			if (strcmp(line, "policy") == 0)
-				snprintf(facts->policy, sizeof(facts->policy), "%s", value);
+				snprintf(info->policy, sizeof(info->policy), "%s", value);
 			else if (strcmp(line, "settled") == 0)
-				facts->settled = strcmp(value, "yes") == 0;
+				info->settled = strcmp(value, "yes") == 0;
 			else if (parse_number(evidence, number, value, keys[i].value, err))
 				return -EINVAL;
 		}
@@ -130,11 +130,11 @@ static int parse_facts(struct jp_evidence *evidence, char *text, struct jp_error
 		if (!found[i])
 			return jp_fail(err, EINVAL, "%s/capture: expected a line \"%s\"",
 				       evidence->dir, keys[i].key);
-	if (!facts->enabled || facts->enabled > facts->sampling || facts->sampling > facts->stopped)
+	if (!info->enabled || info->enabled > info->sampling || info->sampling > info->stopped)
 		return jp_fail(err, EINVAL,
 			       "%s/capture: expected enabled <= sampling <= stopped, found %" PRIu64
 			       ", %" PRIu64 ", %" PRIu64,
-			       evidence->dir, facts->enabled, facts->sampling, facts->stopped);
+			       evidence->dir, info->enabled, info->sampling, info->stopped);
 	return 0;
 }
 
@@ -208,10 +208,10 @@ static int count_losses(struct jp_evidence *evidence, struct jp_error *err)
 
 	for (size_t i = 0; i < 8; i++)
 		*(losses.sampled[i] ? &samples : &sideband) += losses.lost[i];
-	if (sideband > evidence->facts.lost_sideband)
-		evidence->facts.lost_sideband = sideband;
-	if (samples > evidence->facts.lost_samples)
-		evidence->facts.lost_samples = samples;
+	if (sideband > evidence->info.lost_sideband)
+		evidence->info.lost_sideband = sideband;
+	if (samples > evidence->info.lost_samples)
+		evidence->info.lost_samples = samples;
 	return failed;
 }
 
@@ -256,7 +256,7 @@ struct jp_evidence *jp_evidence_load(const char *dir, struct jp_error *err)
 	text = slurp(dir, "capture", &size, err);
 	if (!text)
 		goto bad;
-	failed = parse_facts(evidence, text, err);
+	failed = parse_info(evidence, text, err);
 	free(text);
 	if (failed)
 		goto bad;

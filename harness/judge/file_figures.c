@@ -23,7 +23,7 @@ enum { STRETCHES = 4096 };
 struct jp_file_figures {
 	struct jp_replay *replay;
 	struct jp_process_figures **processes; /* hashed by pid, linear probing */
-	size_t nr_processes, room;
+	size_t nr_processes, capacity;
 	struct jp_process_figures *last;
 	const struct jp_process_figures **sorted;
 	struct jp_figures nobody; /* records of the kernel's own mappings */
@@ -74,36 +74,36 @@ void jp_file_figures_free(struct jp_file_figures *all)
 {
 	if (!all)
 		return;
-	for (size_t i = 0; i < all->room; i++)
+	for (size_t i = 0; i < all->capacity; i++)
 		free(all->processes[i]);
 	free(all->processes);
 	free(all->sorted);
 	free(all);
 }
 
-static size_t process_place(struct jp_process_figures *const *table, size_t room, uint32_t pid)
+static size_t process_place(struct jp_process_figures *const *table, size_t capacity, uint32_t pid)
 {
-	size_t at = pid * 2654435761u & (room - 1);
+	size_t at = pid * 2654435761u & (capacity - 1);
 
 	while (table[at] && table[at]->pid != pid)
-		at = (at + 1) & (room - 1);
+		at = (at + 1) & (capacity - 1);
 	return at;
 }
 
 static int grow(struct jp_file_figures *all)
 {
-	size_t room = all->room ? all->room * 2 : 64;
-	struct jp_process_figures **table = calloc(room, sizeof(*table));
+	size_t capacity = all->capacity ? all->capacity * 2 : 64;
+	struct jp_process_figures **table = calloc(capacity, sizeof(*table));
 
 	if (!table)
 		return -ENOMEM;
-	for (size_t i = 0; i < all->room; i++)
+	for (size_t i = 0; i < all->capacity; i++)
 		if (all->processes[i])
-			table[process_place(table, room, all->processes[i]->pid)] =
+			table[process_place(table, capacity, all->processes[i]->pid)] =
 				all->processes[i];
 	free(all->processes);
 	all->processes = table;
-	all->room = room;
+	all->capacity = capacity;
 	return 0;
 }
 
@@ -115,9 +115,9 @@ static struct jp_process_figures *process_of(struct jp_file_figures *all, uint32
 
 	if (process && process->pid == pid)
 		return process;
-	if (all->nr_processes * 2 >= all->room && grow(all))
+	if (all->nr_processes * 2 >= all->capacity && grow(all))
 		return NULL;
-	at = process_place(all->processes, all->room, pid);
+	at = process_place(all->processes, all->capacity, pid);
 	process = all->processes[at];
 	if (!process) {
 		process = calloc(1, sizeof(*process));
@@ -335,7 +335,7 @@ static void add(struct jp_figures *to, const struct jp_figures *from)
 void jp_file_figures_total(const struct jp_file_figures *all, struct jp_figures *total)
 {
 	*total = all->nobody;
-	for (size_t i = 0; i < all->room; i++)
+	for (size_t i = 0; i < all->capacity; i++)
 		if (all->processes[i])
 			add(total, &all->processes[i]->figures);
 }
@@ -364,7 +364,7 @@ const struct jp_process_figures *const *jp_file_figures_processes(struct jp_file
 	all->sorted = malloc((all->nr_processes + 1) * sizeof(*all->sorted));
 	if (!all->sorted)
 		return NULL;
-	for (size_t i = 0; i < all->room; i++)
+	for (size_t i = 0; i < all->capacity; i++)
 		if (all->processes[i] && has_figures(&all->processes[i]->figures))
 			all->sorted[(*count)++] = all->processes[i];
 	qsort(all->sorted, *count, sizeof(*all->sorted), by_pid);

@@ -38,14 +38,14 @@ static struct jp_open_spans *open_of(struct jp_spans *spans, uint32_t pid)
 
 static int add(struct jp_spans *spans, const struct jp_span *span)
 {
-	if (spans->count == spans->room) {
-		size_t room = spans->room ? 2 * spans->room : 256;
-		struct jp_span *bigger = reallocarray(spans->spans, room, sizeof(*bigger));
+	if (spans->count == spans->capacity) {
+		size_t capacity = spans->capacity ? 2 * spans->capacity : 256;
+		struct jp_span *bigger = reallocarray(spans->spans, capacity, sizeof(*bigger));
 
 		if (!bigger)
 			return -ENOMEM;
 		spans->spans = bigger;
-		spans->room = room;
+		spans->capacity = capacity;
 	}
 	spans->spans[spans->count++] = *span;
 	return 0;

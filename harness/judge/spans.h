@@ -20,7 +20,7 @@ struct jp_span {
 
 struct jp_spans {
 	struct jp_span *spans; /* by pid, then in the order in which they opened */
-	size_t count, room;
+	size_t count, capacity;
 	struct jp_replay *replay;
 	struct jp_open_spans *open; /* by process, while the stream is walked */
 	size_t nr_open;

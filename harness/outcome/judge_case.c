@@ -22,18 +22,18 @@
 __attribute__((format(printf, 3, 4))) static void
 note(struct jp_result *result, enum jp_outcome outcome, const char *fmt, ...)
 {
-	size_t used = strlen(result->why), room = sizeof(result->why) - used;
+	size_t used = strlen(result->why), capacity = sizeof(result->why) - used;
 	va_list ap;
 
 	if (outcome == JP_FAIL || (outcome == JP_ERROR && result->outcome != JP_FAIL))
 		result->outcome = outcome;
-	if (used && room > 1) {
+	if (used && capacity > 1) {
 		result->why[used++] = '\n';
 		result->why[used] = '\0';
-		room--;
+		capacity--;
 	}
 	va_start(ap, fmt);
-	vsnprintf(result->why + used, room, fmt, ap);
+	vsnprintf(result->why + used, capacity, fmt, ap);
 	va_end(ap);
 }
 
@@ -48,16 +48,16 @@ static void check_evidence(const struct jp_evidence *evidence, struct jp_result 
 	if (truth->overflow)
 		note(result, JP_ERROR, "the truth is full: %" PRIu64 " records were lost",
 		     truth->overflow);
-	if (evidence->facts.slack > MAX_SLACK_NS)
+	if (evidence->info.slack > MAX_SLACK_NS)
 		note(result, JP_ERROR,
 		     "the clocks of truth and capture differ by %" PRIu64
 		     " ns; at most %d are usable",
-		     evidence->facts.slack, MAX_SLACK_NS);
-	if (evidence->facts.lost_sideband)
+		     evidence->info.slack, MAX_SLACK_NS);
+	if (evidence->info.lost_sideband)
 		note(result, JP_ERROR,
 		     "%" PRIu64 " sideband records (mappings, processes, names) were lost",
-		     evidence->facts.lost_sideband);
-	if (!evidence->facts.settled)
+		     evidence->info.lost_sideband);
+	if (!evidence->info.settled)
 		note(result, JP_ERROR,
 		     "threads were started faster than they could be listed: what some of them "
 		     "mapped was not watched");
@@ -319,7 +319,7 @@ void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result 
 		note(result, JP_ERROR, "%s", err.text);
 		return;
 	}
-	result->facts = evidence->facts;
+	result->info = evidence->info;
 	evidence->names_asked = cas->publish || cas->inject;
 	evidence->inject_asked = cas->inject;
 	evidence->methods = cas->methods;

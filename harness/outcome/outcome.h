@@ -27,7 +27,7 @@ struct jp_result {
 	double seconds;
 	uint64_t out_of_scope; /* bit i: cas->expectations[i] does not hold for these tools */
 	struct jp_findings findings;
-	struct jp_capture_facts facts;
+	struct jp_capture_info info;
 };
 
 /*

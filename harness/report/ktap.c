@@ -50,8 +50,8 @@ static void diagnose(FILE *out, const struct jp_result *result)
 			exception->count, exception->cause);
 		jp_ktap_comment(out, "  ", exception->first);
 	}
-	if (result->facts.lost_samples)
-		fprintf(out, "# lost samples: %" PRIu64 "\n", result->facts.lost_samples);
+	if (result->info.lost_samples)
+		fprintf(out, "# lost samples: %" PRIu64 "\n", result->info.lost_samples);
 }
 
 void jp_ktap_result(FILE *out, size_t number, const struct jp_result *result)

@@ -65,8 +65,8 @@ int jp_report_end(struct jp_report *report)
 	uint64_t slack = 0;
 
 	for (size_t i = 0; i < report->count; i++)
-		if (report->results[i].facts.slack > slack)
-			slack = report->results[i].facts.slack;
+		if (report->results[i].info.slack > slack)
+			slack = report->results[i].info.slack;
 	for (int i = 0; output(report, i); i++) {
 		FILE *out = output(report, i);
 

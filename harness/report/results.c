@@ -74,19 +74,19 @@ static void write_verdicts(struct jp_json *json, const struct jp_findings *findi
 	jp_json_end(json);
 }
 
-static void write_facts(struct jp_json *json, const struct jp_capture_facts *facts)
+static void write_info(struct jp_json *json, const struct jp_capture_info *info)
 {
 	jp_json_object(json, "facts");
-	jp_json_string(json, "policy", facts->policy);
-	jp_json_u64(json, "slack", facts->slack);
-	jp_json_u64(json, "max_stack", facts->max_stack);
-	jp_json_u64(json, "stack_dump", facts->stack_dump);
-	jp_json_u64(json, "duplicates", facts->duplicates);
-	jp_json_u64(json, "breakpoints", facts->breakpoints);
+	jp_json_string(json, "policy", info->policy);
+	jp_json_u64(json, "slack", info->slack);
+	jp_json_u64(json, "max_stack", info->max_stack);
+	jp_json_u64(json, "stack_dump", info->stack_dump);
+	jp_json_u64(json, "duplicates", info->duplicates);
+	jp_json_u64(json, "breakpoints", info->breakpoints);
 	jp_json_end(json);
 	jp_json_object(json, "lost");
-	jp_json_u64(json, "sideband", facts->lost_sideband);
-	jp_json_u64(json, "samples", facts->lost_samples);
+	jp_json_u64(json, "sideband", info->lost_sideband);
+	jp_json_u64(json, "samples", info->lost_samples);
 	jp_json_end(json);
 }
 
@@ -111,7 +111,7 @@ void jp_results_write(FILE *out, const struct jp_result *result)
 	jp_json_end(&json);
 	write_verdicts(&json, findings);
 	write_exceptions(&json, findings);
-	write_facts(&json, &result->facts);
+	write_info(&json, &result->info);
 	jp_json_end(&json);
 	fflush(out);
 }

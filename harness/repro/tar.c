@@ -19,7 +19,7 @@ struct head {
 _Static_assert(sizeof(struct head) == BLOCK, "a block");
 
 /* No part of it may lead up. */
-static bool stays_below(const char *path)
+static bool activations_below(const char *path)
 {
 	while (*path) {
 		size_t length = strcspn(path, "/");
@@ -37,7 +37,7 @@ static bool split(const char *path, struct head *head)
 {
 	size_t length = strlen(path);
 
-	if (!length || length > 255 || !stays_below(path))
+	if (!length || length > 255 || !activations_below(path))
 		return false;
 	if (length <= sizeof(head->name)) {
 		memcpy(head->name, path, length);

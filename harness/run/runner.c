@@ -62,7 +62,7 @@ struct running {
 	struct jp_capture_options options;
 	char **capture_argv; /* the capture's own: without what the options took */
 	int capture_argc;
-	struct jp_performer performer;
+	struct jp_workload_process process;
 	uint64_t deadline;
 	bool stepped;
 };
@@ -82,7 +82,7 @@ static void end_with(struct running *run, int ret, const struct jp_error *err)
 		end(run, JP_SKIP, err->text);
 		return;
 	}
-	jp_performer_last_words(&run->performer, words, sizeof(words));
+	jp_workload_process_last_words(&run->process, words, sizeof(words));
 	snprintf(why, sizeof(why), "%s%s", err->text[0] ? err->text : strerror(-ret), words);
 	end(run, ret == -ETIMEDOUT ? JP_TIMEOUT : JP_ERROR, why);
 }
@@ -134,10 +134,10 @@ static char **command_of(const struct running *run)
 	numbers += sprintf(numbers, "%" PRIu64, run->runner->seed) + 1;
 	argv[at++] = "--ready-fd";
 	argv[at++] = numbers;
-	numbers += sprintf(numbers, "%d", run->performer.child_fd[0]) + 1;
+	numbers += sprintf(numbers, "%d", run->process.child_fd[0]) + 1;
 	argv[at++] = "--control-fd";
 	argv[at++] = numbers;
-	numbers += sprintf(numbers, "%d", run->performer.child_fd[1]) + 1;
+	numbers += sprintf(numbers, "%d", run->process.child_fd[1]) + 1;
 	if (cas->publish) {
 		argv[at++] = numbers;
 		numbers += sprintf(numbers, "--publish=%.100s", cas->publish) + 1;
@@ -165,7 +165,7 @@ static int at_boundary(void *context, enum jp_boundary boundary, struct jp_error
 	if ((int)boundary != run->cas->step.boundary || run->stepped)
 		return 0;
 	run->stepped = true;
-	return jp_performer_step(&run->performer, run->cas->step.command, run->deadline, err);
+	return jp_workload_process_step(&run->process, run->cas->step.command, run->deadline, err);
 }
 
 /* Samples outside of emitted code and inside of brackets are not judged: take some more. */
@@ -185,7 +185,7 @@ static int wait_samples(struct running *run, struct jp_session *session, uint64_
 		return 0;
 
 	for (;;) {
-		uint64_t slice = jp_performer_clock() + SLICE_NS;
+		uint64_t slice = jp_workload_process_clock() + SLICE_NS;
 
 		if (slice > run->deadline)
 			slice = run->deadline;
@@ -201,7 +201,7 @@ static int wait_samples(struct running *run, struct jp_session *session, uint64_
 		if (jp_interrupt_signal())
 			return jp_fail(err, EINTR, "interrupted while sampling");
 		/* Too little is for the judge to say: it knows what was judged. */
-		if (jp_performer_clock() >= run->deadline)
+		if (jp_workload_process_clock() >= run->deadline)
 			return 0;
 	}
 }
@@ -216,12 +216,12 @@ static struct jp_session *start_session(struct running *run, struct jp_target *t
 	if (!run->capture->launches)
 		return jp_session_start(run->capture, run->capture_argc, run->capture_argv,
 					&run->options, target, run->dir, NULL, err);
-	if (!jp_performer_redirect(&run->performer, saved, err))
+	if (!jp_workload_process_redirect(&run->process, saved, err))
 		session = jp_session_start(run->capture, run->capture_argc, run->capture_argv,
 					   &run->options, target, run->dir, NULL, err);
 	code = errno;
-	jp_performer_restore(saved);
-	run->performer.pid = target->pid;
+	jp_workload_process_restore(saved);
+	run->process.pid = target->pid;
 	errno = code;
 	return session;
 }
@@ -240,7 +240,7 @@ static int perform(struct running *run, struct jp_error *err)
 	int ret;
 
 	snprintf(path, sizeof(path), "%s/workload.txt", run->dir);
-	ret = jp_performer_open(&run->performer, path, err);
+	ret = jp_workload_process_open(&run->process, path, err);
 	if (ret)
 		return ret;
 	command = command_of(run);
@@ -248,15 +248,15 @@ static int perform(struct running *run, struct jp_error *err)
 		return jp_fail(err, ENOMEM, "out of memory");
 	if (run->capture->launches) {
 		target.command = command;
-		target.inherit_fds[0] = run->performer.child_fd[0];
-		target.inherit_fds[1] = run->performer.child_fd[1];
+		target.inherit_fds[0] = run->process.child_fd[0];
+		target.inherit_fds[1] = run->process.child_fd[1];
 	} else {
-		ret = jp_performer_start(&run->performer, command, err);
+		ret = jp_workload_process_start(&run->process, command, err);
 		if (!ret)
-			ret = jp_performer_wait_ready(&run->performer, run->deadline, err);
+			ret = jp_workload_process_wait_ready(&run->process, run->deadline, err);
 		if (ret)
 			goto out;
-		target.pid = run->performer.pid;
+		target.pid = run->process.pid;
 	}
 	snprintf(path, sizeof(path), "%s/truth", run->dir);
 	target.truth = path;
@@ -266,15 +266,15 @@ static int perform(struct running *run, struct jp_error *err)
 		if (jp_interrupt_signal())
 			ret = -EINTR;
 		/* A step that hung makes the case a TIMEOUT. */
-		if (run->stepped && jp_performer_clock() >= run->deadline)
+		if (run->stepped && jp_workload_process_clock() >= run->deadline)
 			ret = -ETIMEDOUT;
 		goto out;
 	}
 	if (run->capture->launches) {
-		jp_performer_started(&run->performer);
-		run->performer.foreign = run->capture->foreign;
-		ret = jp_performer_wait_ready(&run->performer, run->deadline, err);
-		target.pid = run->performer.pid;
+		jp_workload_process_started(&run->process);
+		run->process.external = run->capture->external;
+		ret = jp_workload_process_wait_ready(&run->process, run->deadline, err);
+		target.pid = run->process.pid;
 		base = jp_session_samples(session);
 	}
 	if (!ret && run->cas->step.command && !run->stepped)
@@ -283,18 +283,19 @@ static int perform(struct running *run, struct jp_error *err)
 	if (!ret)
 		ret = wait_samples(run, session, base, err);
 	/* What a profiler launched must end before the profiler is done. */
-	if (run->performer.foreign) {
+	if (run->process.external) {
 		jp_session_stop(session, &lost, &lost);
 		if (!ret)
-			ret = jp_performer_stop(&run->performer, jp_performer_clock() + STOP_NS,
-						err);
+			ret = jp_workload_process_stop(&run->process,
+						       jp_workload_process_clock() + STOP_NS, err);
 	}
 	/* Where a profiler ended early, why it did says more than that it did. */
 	if (jp_session_finish(session, &finish_err) &&
-	    (!ret || (ret == -EPIPE && run->capture->foreign)))
+	    (!ret || (ret == -EPIPE && run->capture->external)))
 		ret = jp_fail(err, EIO, "%s", finish_err.text);
-	if (!ret && !run->performer.foreign)
-		ret = jp_performer_stop(&run->performer, jp_performer_clock() + STOP_NS, err);
+	if (!ret && !run->process.external)
+		ret = jp_workload_process_stop(&run->process, jp_workload_process_clock() + STOP_NS,
+					       err);
 out:
 	free_command(command);
 	return ret;
@@ -316,7 +317,7 @@ static bool by_profiler(const struct jp_case *cas)
 static bool profilers_there(const struct running *run, struct jp_error *missing)
 {
 	const char *const names[] = {
-		run->capture->foreign && run->capture_argc > 1 ? run->capture_argv[1] : NULL,
+		run->capture->external && run->capture_argc > 1 ? run->capture_argv[1] : NULL,
 		by_profiler(run->cas) ? run->cas->inject : NULL,
 	};
 
@@ -348,7 +349,8 @@ static int inject(const struct running *run, struct jp_error *err)
 	int ret;
 
 	if (!jp_anon_find(how, &options.anon))
-		return jp_profiler_inject(how, run->dir, jp_performer_clock() + INJECT_NS, err);
+		return jp_profiler_inject(how, run->dir, jp_workload_process_clock() + INJECT_NS,
+					  err);
 	snprintf(input, sizeof(input), "%s/perf.data", run->dir);
 	snprintf(output, sizeof(output), "%s/injected.data", run->dir);
 	snprintf(folder, sizeof(folder), "%s/jit", run->dir);
@@ -399,7 +401,7 @@ static bool run_case(struct running *run)
 		ret = 0;
 	if (ret)
 		end_with(run, ret, &err);
-	jp_performer_close(&run->performer);
+	jp_workload_process_close(&run->process);
 	return !ret;
 }
 
@@ -407,7 +409,7 @@ static int run_inside(void *context)
 {
 	struct running *run = context;
 
-	run->deadline = jp_performer_clock() + run->cas->seconds * 1000000000ull;
+	run->deadline = jp_workload_process_clock() + run->cas->seconds * 1000000000ull;
 	return run_case(run) ? 1 : 0;
 }
 
@@ -438,7 +440,7 @@ static bool go_inside(struct running *run)
 bool jp_runner_run(const struct jp_runner *runner, const struct jp_case *cas, const char *dir,
 		   struct jp_result *result)
 {
-	uint64_t started = jp_performer_clock();
+	uint64_t started = jp_workload_process_clock();
 	struct running run = {.runner = runner,
 			      .cas = cas,
 			      .dir = dir,
@@ -457,7 +459,7 @@ bool jp_runner_run(const struct jp_runner *runner, const struct jp_case *cas, co
 		jp_run_dir_write(dir, "outcome", text, NULL);
 	}
 	free(run.capture_argv);
-	took = jp_performer_clock() - started;
+	took = jp_workload_process_clock() - started;
 	result->seconds = (double)took / 1e9;
 	snprintf(text, sizeof(text), "%" PRIu64 ".%09" PRIu64 "\n", took / 1000000000,
 		 took % 1000000000);

@@ -18,7 +18,7 @@
 
 #include "harness/base/interrupt.h"
 
-uint64_t jp_performer_clock(void)
+uint64_t jp_workload_process_clock(void)
 {
 	struct timespec now;
 
@@ -33,7 +33,7 @@ static int wait_readable(int fd, uint64_t deadline)
 				{.fd = jp_interrupt_fd(), .events = POLLIN}};
 
 	for (;;) {
-		uint64_t now = jp_performer_clock();
+		uint64_t now = jp_workload_process_clock();
 		/* Rounded up: a deadline is never taken for over before it is. */
 		uint64_t left = now < deadline ? (deadline - now + 999999) / 1000000 : 0;
 		int ret = poll(fds, 2, left > 3600000 ? 3600000 : (int)left);
@@ -44,35 +44,37 @@ static int wait_readable(int fd, uint64_t deadline)
 			return 0;
 		if (ret < 0 && errno != EINTR)
 			return -errno;
-		if (jp_performer_clock() >= deadline)
+		if (jp_workload_process_clock() >= deadline)
 			return -ETIMEDOUT;
 	}
 }
 
-int jp_performer_open(struct jp_performer *performer, const char *output, struct jp_error *err)
+int jp_workload_process_open(struct jp_workload_process *process, const char *output,
+			     struct jp_error *err)
 {
 	int ready[2], control[2];
 
-	*performer = (struct jp_performer){
+	*process = (struct jp_workload_process){
 		.pidfd = -1, .ready = -1, .control = -1, .child_fd = {-1, -1}};
-	snprintf(performer->output, sizeof(performer->output), "%s", output);
+	snprintf(process->output, sizeof(process->output), "%s", output);
 	/* Orphans of the workload become our children: none is left over unseen. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (pipe2(ready, O_CLOEXEC))
 		return jp_fail(err, errno, "pipe: %s", strerror(errno));
-	performer->ready = ready[0];
-	performer->child_fd[0] = ready[1];
+	process->ready = ready[0];
+	process->child_fd[0] = ready[1];
 	if (pipe2(control, O_CLOEXEC))
 		return jp_fail(err, errno, "pipe: %s", strerror(errno));
-	performer->child_fd[1] = control[0];
-	performer->control = control[1];
+	process->child_fd[1] = control[0];
+	process->control = control[1];
 	return 0;
 }
 
-__attribute__((noreturn)) static void child(const struct jp_performer *performer, char *const *argv)
+__attribute__((noreturn)) static void child(const struct jp_workload_process *process,
+					    char *const *argv)
 {
 	int null = open("/dev/null", O_RDONLY);
-	int output = open(performer->output, O_WRONLY | O_CREAT | O_APPEND, 0644);
+	int output = open(process->output, O_WRONLY | O_CREAT | O_APPEND, 0644);
 
 	setpgid(0, 0);
 	/* Should the runner be killed outright, its workload goes too. */
@@ -82,40 +84,42 @@ __attribute__((noreturn)) static void child(const struct jp_performer *performer
 	    dup2(output, 2) < 0)
 		_exit(127);
 	for (int i = 0; i < 2; i++)
-		if (fcntl(performer->child_fd[i], F_SETFD, 0))
+		if (fcntl(process->child_fd[i], F_SETFD, 0))
 			_exit(127);
 	execv(argv[0], argv);
 	dprintf(2, "%s: %s\n", argv[0], strerror(errno));
 	_exit(127);
 }
 
-int jp_performer_start(struct jp_performer *performer, char *const *argv, struct jp_error *err)
+int jp_workload_process_start(struct jp_workload_process *process, char *const *argv,
+			      struct jp_error *err)
 {
 	pid_t pid = fork();
 
 	if (pid < 0)
 		return jp_fail(err, errno, "fork: %s", strerror(errno));
 	if (!pid)
-		child(performer, argv);
+		child(process, argv);
 	setpgid(pid, pid); /* both do: whichever comes first */
-	performer->pid = pid;
-	performer->group = true;
-	jp_performer_started(performer);
+	process->pid = pid;
+	process->group = true;
+	jp_workload_process_started(process);
 	return 0;
 }
 
-void jp_performer_started(struct jp_performer *performer)
+void jp_workload_process_started(struct jp_workload_process *process)
 {
 	for (int i = 0; i < 2; i++) {
-		if (performer->child_fd[i] >= 0)
-			close(performer->child_fd[i]);
-		performer->child_fd[i] = -1;
+		if (process->child_fd[i] >= 0)
+			close(process->child_fd[i]);
+		process->child_fd[i] = -1;
 	}
 }
 
-int jp_performer_redirect(const struct jp_performer *performer, int saved[3], struct jp_error *err)
+int jp_workload_process_redirect(const struct jp_workload_process *process, int saved[3],
+				 struct jp_error *err)
 {
-	int output = open(performer->output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	int output = open(process->output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	bool good = output >= 0 && null >= 0;
 
@@ -127,10 +131,10 @@ int jp_performer_redirect(const struct jp_performer *performer, int saved[3], st
 	close(output);
 	close(null);
 	return good ? 0
-		    : jp_fail(err, EIO, "%s: standard output cannot lead there", performer->output);
+		    : jp_fail(err, EIO, "%s: standard output cannot lead there", process->output);
 }
 
-void jp_performer_restore(const int saved[3])
+void jp_workload_process_restore(const int saved[3])
 {
 	fflush(NULL);
 	for (int i = 0; i < 3; i++) {
@@ -141,19 +145,20 @@ void jp_performer_restore(const int saved[3])
 }
 
 /* How the process ended, without reaping it. */
-static int describe_end(struct jp_performer *performer, uint64_t deadline, struct jp_error *err)
+static int describe_end(struct jp_workload_process *process, uint64_t deadline,
+			struct jp_error *err)
 {
 	siginfo_t info = {0};
 	int ret;
 
-	if (performer->pidfd < 0 && performer->pid)
-		performer->pidfd = (int)syscall(SYS_pidfd_open, performer->pid, 0);
-	if (performer->pidfd < 0)
+	if (process->pidfd < 0 && process->pid)
+		process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+	if (process->pidfd < 0)
 		return jp_fail(err, EPIPE, "the workload is gone");
-	ret = wait_readable(performer->pidfd, deadline);
-	if (ret || performer->foreign)
+	ret = wait_readable(process->pidfd, deadline);
+	if (ret || process->external)
 		return ret;
-	if (waitid(P_PID, (id_t)performer->pid, &info, WEXITED | WNOWAIT | WNOHANG) || !info.si_pid)
+	if (waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOWAIT | WNOHANG) || !info.si_pid)
 		return jp_fail(err, EPIPE, "the workload is gone");
 	if (info.si_code == CLD_EXITED && info.si_status == 0)
 		return 0;
@@ -164,11 +169,11 @@ static int describe_end(struct jp_performer *performer, uint64_t deadline, struc
 }
 
 /* It closed the ready descriptor: it died, or is about to, or only stopped talking. */
-static int gone(struct jp_performer *performer, uint64_t deadline, const char *when,
+static int gone(struct jp_workload_process *process, uint64_t deadline, const char *when,
 		struct jp_error *err)
 {
 	struct jp_error end = {""};
-	int ret = describe_end(performer, deadline, &end);
+	int ret = describe_end(process, deadline, &end);
 
 	if (ret == -EINTR)
 		return ret;
@@ -179,48 +184,49 @@ static int gone(struct jp_performer *performer, uint64_t deadline, const char *w
 }
 
 /* Takes one line into @text; @when tells in messages what was waited for. */
-static int take_line(struct jp_performer *performer, char *text, size_t size, uint64_t deadline,
-		     const char *when, struct jp_error *err)
+static int take_line(struct jp_workload_process *process, char *text, size_t size,
+		     uint64_t deadline, const char *when, struct jp_error *err)
 {
 	for (;;) {
-		char *end = memchr(performer->line, '\n', performer->filled);
+		char *end = memchr(process->line, '\n', process->filled);
 		ssize_t got;
 		int ret;
 
 		if (end) {
-			size_t length = (size_t)(end - performer->line);
+			size_t length = (size_t)(end - process->line);
 
-			snprintf(text, size, "%.*s", (int)length, performer->line);
-			performer->filled -= length + 1;
-			memmove(performer->line, end + 1, performer->filled);
+			snprintf(text, size, "%.*s", (int)length, process->line);
+			process->filled -= length + 1;
+			memmove(process->line, end + 1, process->filled);
 			return 0;
 		}
-		if (performer->filled == sizeof(performer->line))
+		if (process->filled == sizeof(process->line))
 			return jp_fail(err, EPROTO,
 				       "the workload said %zu bytes without a newline %s",
-				       performer->filled, when);
-		ret = wait_readable(performer->ready, deadline);
+				       process->filled, when);
+		ret = wait_readable(process->ready, deadline);
 		if (ret == -ETIMEDOUT)
 			return jp_fail(err, ETIMEDOUT, "the workload said nothing in time %s",
 				       when);
 		if (ret)
 			return jp_fail(err, -ret, "interrupted %s", when);
-		got = read(performer->ready, performer->line + performer->filled,
-			   sizeof(performer->line) - performer->filled);
+		got = read(process->ready, process->line + process->filled,
+			   sizeof(process->line) - process->filled);
 		if (got < 0 && errno != EINTR)
 			return jp_fail(err, errno, "the ready descriptor: %s", strerror(errno));
 		if (got == 0)
-			return gone(performer, deadline, when, err);
+			return gone(process, deadline, when, err);
 		if (got > 0)
-			performer->filled += (size_t)got;
+			process->filled += (size_t)got;
 	}
 }
 
-int jp_performer_wait_ready(struct jp_performer *performer, uint64_t deadline, struct jp_error *err)
+int jp_workload_process_wait_ready(struct jp_workload_process *process, uint64_t deadline,
+				   struct jp_error *err)
 {
 	char text[256], *end;
 	long pid;
-	int ret = take_line(performer, text, sizeof(text), deadline, "before it was ready", err);
+	int ret = take_line(process, text, sizeof(text), deadline, "before it was ready", err);
 
 	if (ret)
 		return ret;
@@ -230,37 +236,36 @@ int jp_performer_wait_ready(struct jp_performer *performer, uint64_t deadline, s
 		return jp_fail(err, EPROTO, "the workload said '%s'; expected 'ready PID'", text);
 	errno = 0;
 	pid = strtol(text + 6, &end, 10);
-	if (errno || *end || end == text + 6 || pid <= 0 ||
-	    (performer->pid && pid != performer->pid))
+	if (errno || *end || end == text + 6 || pid <= 0 || (process->pid && pid != process->pid))
 		return jp_fail(err, EPROTO, "the workload said '%s'; its pid is %ld", text,
-			       (long)performer->pid);
-	performer->pid = (pid_t)pid;
+			       (long)process->pid);
+	process->pid = (pid_t)pid;
 	/* While it waits for us: another's child can be reaped as soon as it was told to stop. */
-	if (performer->pidfd < 0)
-		performer->pidfd = (int)syscall(SYS_pidfd_open, performer->pid, 0);
+	if (process->pidfd < 0)
+		process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
 	return 0;
 }
 
-static int say(struct jp_performer *performer, const char *verb, const char *command,
+static int say(struct jp_workload_process *process, const char *verb, const char *command,
 	       struct jp_error *err)
 {
 	/* Lines are short: a pipe takes them whole, and at once. */
-	if (dprintf(performer->control, "%s%s%s\n", verb, command ? " " : "",
+	if (dprintf(process->control, "%s%s%s\n", verb, command ? " " : "",
 		    command ? command : "") < 0)
 		return jp_fail(err, errno, "the workload does not listen: %s", strerror(errno));
 	return 0;
 }
 
-int jp_performer_step(struct jp_performer *performer, const char *command, uint64_t deadline,
-		      struct jp_error *err)
+int jp_workload_process_step(struct jp_workload_process *process, const char *command,
+			     uint64_t deadline, struct jp_error *err)
 {
 	char text[512], wanted[128], when[160];
-	int ret = say(performer, "step", command, err);
+	int ret = say(process, "step", command, err);
 
 	if (ret)
 		return ret;
 	snprintf(when, sizeof(when), "in step '%s'", command);
-	ret = take_line(performer, text, sizeof(text), deadline, when, err);
+	ret = take_line(process, text, sizeof(text), deadline, when, err);
 	if (ret)
 		return ret;
 	snprintf(wanted, sizeof(wanted), "done %.*s", (int)strcspn(command, " "), command);
@@ -269,13 +274,14 @@ int jp_performer_step(struct jp_performer *performer, const char *command, uint6
 	return 0;
 }
 
-int jp_performer_stop(struct jp_performer *performer, uint64_t deadline, struct jp_error *err)
+int jp_workload_process_stop(struct jp_workload_process *process, uint64_t deadline,
+			     struct jp_error *err)
 {
-	int ret = say(performer, "stop", NULL, NULL);
+	int ret = say(process, "stop", NULL, NULL);
 
 	/* It may be gone already; how it ended says more than the closed pipe. */
 	(void)ret;
-	ret = describe_end(performer, deadline, err);
+	ret = describe_end(process, deadline, err);
 	if (ret == -ETIMEDOUT)
 		return jp_fail(err, ETIMEDOUT, "the workload did not end in time after 'stop'");
 	if (ret == -EINTR)
@@ -310,18 +316,18 @@ static void kill_children(void)
 		closedir(proc);
 }
 
-void jp_performer_close(struct jp_performer *performer)
+void jp_workload_process_close(struct jp_workload_process *process)
 {
-	jp_performer_started(performer);
-	if (performer->control >= 0)
-		close(performer->control);
-	if (performer->ready >= 0)
-		close(performer->ready);
-	if (performer->pidfd >= 0)
-		close(performer->pidfd);
-	performer->control = performer->ready = performer->pidfd = -1;
-	if (performer->group)
-		kill(-performer->pid, SIGKILL);
+	jp_workload_process_started(process);
+	if (process->control >= 0)
+		close(process->control);
+	if (process->ready >= 0)
+		close(process->ready);
+	if (process->pidfd >= 0)
+		close(process->pidfd);
+	process->control = process->ready = process->pidfd = -1;
+	if (process->group)
+		kill(-process->pid, SIGKILL);
 	/* What left the group is found by its parent. Each round ends at least one generation. */
 	for (;;) {
 		pid_t pid = waitpid(-1, NULL, WNOHANG);
@@ -333,14 +339,15 @@ void jp_performer_close(struct jp_performer *performer)
 			waitpid(-1, NULL, 0);
 		}
 	}
-	performer->pid = 0;
-	performer->group = false;
+	process->pid = 0;
+	process->group = false;
 }
 
-void jp_performer_last_words(const struct jp_performer *performer, char *text, size_t size)
+void jp_workload_process_last_words(const struct jp_workload_process *process, char *text,
+				    size_t size)
 {
 	char tail[1024];
-	FILE *file = fopen(performer->output, "re");
+	FILE *file = fopen(process->output, "re");
 	size_t got, used = 0;
 	char *line, *save, *from = tail;
 

@@ -66,10 +66,10 @@ static int run(int argc, char **argv)
 	} else if (strcmp(how, "silent") == 0) {
 		for_ever();
 	} else if (strcmp(how, "deaf") == 0) {
-		jp_stage(no_steps, NULL);
+		jp_handshake(no_steps, NULL);
 		for_ever();
 	} else if (strcmp(how, "late-failure") == 0) {
-		jp_stage(no_steps, NULL);
+		jp_handshake(no_steps, NULL);
 		fprintf(stderr, "could not put things back\n");
 		return 7;
 	} else if (strcmp(how, "orphan") == 0) {
@@ -77,9 +77,9 @@ static int run(int argc, char **argv)
 	} else if (strcmp(how, "quit") == 0) {
 		return 0;
 	} else if (strcmp(how, "skip") == 0) {
-		return jp_stage_skip("what no machine has");
+		return jp_handshake_skip("what no machine has");
 	}
-	return jp_stage(bad_steps, NULL);
+	return jp_handshake(bad_steps, NULL);
 }
 
 static const struct jp_workload bad = {

@@ -62,7 +62,7 @@ static void walk(struct jp_unwinder *unwinder, struct jp_replay *replay, const s
 	static const enum jp_method methods[] = {JP_DUMP, JP_DUMP_FP, JP_DUMP_CFI};
 	struct jp_regs regs = {.known = UINT32_MAX};
 	struct jp_event event = {.type = JP_EVENT_SAMPLE, .pid = PID, .tid = PID, .time = 9};
-	uint64_t room[ROOM];
+	uint64_t capacity[ROOM];
 	struct jp_unwound unwound;
 
 	for (unsigned int i = 0; i < JP_REGS; i++)
@@ -77,7 +77,7 @@ static void walk(struct jp_unwinder *unwinder, struct jp_replay *replay, const s
 		for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++) {
 			uint64_t before = now();
 
-			jp_unwind(unwinder, replay, &event, methods[i], room, ROOM, &unwound);
+			jp_unwind(unwinder, replay, &event, methods[i], capacity, ROOM, &unwound);
 			if (unwound.count > ROOM || now() - before > MILLISECONDS)
 				abort();
 		}

@@ -27,18 +27,20 @@ static void ask(const struct jp_truth *truth)
 {
 	struct jp_truth_stack stack = {0};
 
-	for (size_t i = 0; i < truth->nr_stays; i += 1 + truth->nr_stays / 64) {
-		const struct jp_truth_stay *stay = &truth->stays[i];
-		const struct jp_truth_code *code = stay->path->functions[0];
+	for (size_t i = 0; i < truth->nr_activations; i += 1 + truth->nr_activations / 64) {
+		const struct jp_truth_activation *activation = &truth->activations[i];
+		const struct jp_truth_code *code = activation->path->functions[0];
 
 		for (int method = 0; method < JP_METHODS; method++)
 			for (uint32_t n = 0; n < code->layout->count && n < 8; n++)
-				jp_truth_stack_at(truth, stay->pid, stay->tid, stay->enter, 100,
+				jp_truth_stack_at(truth, activation->pid, activation->tid,
+						  activation->enter, 100,
 						  code->addr + code->layout->insns[n].offset,
-						  stay->sp - code->layout->insns[n].post, method,
-						  &stack);
-		jp_truth_code_at(truth, stay->pid, code->addr, stay->enter);
-		jp_truth_code_at(truth, stay->pid, code->addr + code->size, stay->leave);
+						  activation->sp - code->layout->insns[n].post,
+						  method, &stack);
+		jp_truth_code_at(truth, activation->pid, code->addr, activation->enter);
+		jp_truth_code_at(truth, activation->pid, code->addr + code->size,
+				 activation->leave);
 	}
 	jp_truth_stack_free(&stack);
 }

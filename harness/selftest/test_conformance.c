@@ -22,21 +22,21 @@ static char *read_file(const char *path, size_t *size)
 {
 	FILE *file = fopen(path, "re");
 	char *text = NULL;
-	long room = -1;
+	long capacity = -1;
 
 	if (!file)
 		return NULL;
 	if (!fseek(file, 0, SEEK_END))
-		room = ftell(file);
+		capacity = ftell(file);
 	rewind(file);
-	if (room >= 0)
-		text = malloc(room + 1);
-	if (text && fread(text, 1, room, file) != (size_t)room) {
+	if (capacity >= 0)
+		text = malloc(capacity + 1);
+	if (text && fread(text, 1, capacity, file) != (size_t)capacity) {
 		free(text);
 		text = NULL;
 	}
 	fclose(file);
-	*size = room;
+	*size = capacity;
 	return text;
 }
 

@@ -151,8 +151,8 @@ static void refuse(void)
 
 	jp_arch_emit(JP_SHAPE_LONG, NULL, 0, &emitted);
 	size = jp_eh_frame(&emitted, tables, sizeof(tables), &hdr_size);
-	for (unsigned room = 0; room < size; room++)
-		short_of += jp_eh_frame(&emitted, tables, room, &hdr_size) == -28;
+	for (unsigned capacity = 0; capacity < size; capacity++)
+		short_of += jp_eh_frame(&emitted, tables, capacity, &hdr_size) == -28;
 	check(short_of == size && size > hdr_size, "%u rooms are too small", short_of);
 	emitted.insns[3].align = 6;
 	emitted.insns[3].bp = JP_BP_CALLER;

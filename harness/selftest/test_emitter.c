@@ -44,7 +44,7 @@ struct following {
 	uint32_t nr_shadow, base; /* base: of them, native ones before the first emitted function */
 	uint64_t arena, arena_size;
 	uint64_t starts[JP_SHAPES], first_words[JP_SHAPES]; /* of the functions */
-	unsigned long steps, stays, found[JP_SHAPES];
+	unsigned long steps, activations, found[JP_SHAPES];
 	bool visited[JP_SHAPES][256]; /* by instruction */
 	const struct notes *notes;
 };
@@ -64,10 +64,10 @@ run_shapes(const enum jp_shape *shapes, uint32_t depth, unsigned shift)
 {
 	const struct jp_function **list = calloc(depth, sizeof(*list));
 	/* Different stack pointers modulo 64: what a realigned frame rounds away. */
-	volatile char *room = alloca(16 * (1 + shift % 4));
+	volatile char *buf = alloca(16 * (1 + shift % 4));
 	struct jp_path path;
 
-	room[0] = 0;
+	buf[0] = 0;
 	for (uint32_t d = 0; d < depth; d++)
 		list[d] = &functions[shapes[d]];
 	if (jp_path_make(&path, list, depth, 1))
@@ -249,8 +249,8 @@ static bool check(struct following *following, const struct user_regs_struct *re
 				   regs->rip, regs->rsp, JP_DUMP, stack);
 	/* Of those that left by a jump nothing is on the stack. */
 	if (answer != JP_STACK_FOUND || stack->depth < depth ||
-	    stack->stay->path->functions[stack->depth] != code || stack->nr_whole < depth + 2 ||
-	    stack->whole[0] != regs->rip) {
+	    stack->activation->path->functions[stack->depth] != code ||
+	    stack->nr_whole < depth + 2 || stack->whole[0] != regs->rip) {
 		complain(following, regs, "not found, or at another depth");
 		return false;
 	}
@@ -301,7 +301,7 @@ static bool reload(struct following *following)
 		printf("# %s\n", err.text);
 	else if (following->truth->torn || following->truth->overflow)
 		printf("# torn %llu\n", (unsigned long long)following->truth->torn);
-	following->stays++;
+	following->activations++;
 	return following->truth && !following->truth->torn && !following->truth->overflow;
 }
 
@@ -460,9 +460,9 @@ int main(void)
 				  1);
 	}
 	good = good && follow(&following);
-	printf("# %lu instructions in %lu stays\n", following.steps, following.stays);
+	printf("# %lu instructions in %lu stays\n", following.steps, following.activations);
 	result(good, "at each instruction depth, callers and the kernel's chain are as predicted");
-	result(following.stays == JOBS, "every path was run");
+	result(following.activations == JOBS, "every path was run");
 	coverage(&following);
 	if (!good && following.child > 0)
 		kill(following.child, SIGKILL);

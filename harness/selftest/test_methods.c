@@ -14,7 +14,7 @@ enum { RBP = 6, RSP = 7, RIP = 16, PID = 9, WORDS = 64, ROOM = 32, DEEP = 1024 }
 #define CODE  UINT64_C(0x400000)
 #define STACK UINT64_C(0x10000)
 
-static uint64_t stack[WORDS], room[ROOM];
+static uint64_t stack[WORDS], capacity[ROOM];
 static struct jp_regs regs;
 static struct jp_event event;
 static struct jp_replay *replay;
@@ -55,7 +55,7 @@ static struct jp_unwound by(enum jp_method method)
 {
 	struct jp_unwound unwound;
 
-	jp_unwind(unwinder, replay, &event, method, room, ROOM, &unwound);
+	jp_unwind(unwinder, replay, &event, method, capacity, ROOM, &unwound);
 	return unwound;
 }
 
@@ -133,7 +133,7 @@ static void test_chain(void)
 	static const uint64_t chain[] = {JP_CONTEXT_KERNEL, UINT64_MAX - (1 << 20),
 					 JP_CONTEXT_USER,   CODE,
 					 CODE + 8,          CODE + 16};
-	static const uint64_t promised[] = {JP_CONTEXT_USER_DEFERRED, 77};
+	static const uint64_t chain_deferred[] = {JP_CONTEXT_USER_DEFERRED, 77};
 	struct jp_unwound unwound;
 
 	begin(CODE);
@@ -164,9 +164,9 @@ static void test_chain(void)
 	check(jp_unwind_chain_stop(unwinder, &event, &unwound) == JP_UNWIND_KERNEL,
 	      "an empty dump shows nothing");
 	begin(CODE);
-	event.sample.chain = promised;
+	event.sample.chain = chain_deferred;
 	event.sample.nr_chain = 2;
-	event.sample.promised = true;
+	event.sample.chain_deferred = true;
 	check(is(JP_CHAIN, 0, JP_UNWIND_NOT_CAME), "deferred, and never written");
 	event.sample.deferred = chain + 3;
 	event.sample.nr_deferred = 3;
@@ -246,12 +246,12 @@ static void test_tables(void)
 	regs.r[RBP] = STACK + 16;
 	stack[0] = CODE + 0x8008;
 	frame(2, 0, CODE + 0x9000);
-	check(is(JP_DUMP_CFI, 2, JP_UNWIND_NO_CFI) && room[1] == CODE + 0x8008,
+	check(is(JP_DUMP_CFI, 2, JP_UNWIND_NO_CFI) && capacity[1] == CODE + 0x8008,
 	      "the caller by the tables; it has none itself");
-	check(is(JP_DUMP, 3, JP_UNWIND_ROOT) && room[1] == CODE + 0x8008 &&
-		      room[2] == CODE + 0x9000,
+	check(is(JP_DUMP, 3, JP_UNWIND_ROOT) && capacity[1] == CODE + 0x8008 &&
+		      capacity[2] == CODE + 0x9000,
 	      "from there on by frame pointers");
-	check(is(JP_DUMP_FP, 2, JP_UNWIND_ROOT) && room[1] == CODE + 0x9000,
+	check(is(JP_DUMP_FP, 2, JP_UNWIND_ROOT) && capacity[1] == CODE + 0x9000,
 	      "which miss it where it is not linked");
 	event.time = 9;
 	check(is(JP_DUMP_CFI, 1, JP_UNWIND_NO_CFI), "not before it was published");

@@ -122,7 +122,7 @@ static uint64_t add_roots(void)
 	return jp_truth_root(JP_CHAIN, chain, 4) | (uint64_t)jp_truth_root(JP_DUMP, dump, 2) << 32;
 }
 
-/* Two functions, two paths, four stays; the code moves between the third and the fourth. */
+/* Two functions, two paths, four activations; the code moves between the third and the fourth. */
 static void write_story(void)
 {
 	uint32_t layout = jp_truth_layout(insns, INSNS);
@@ -176,7 +176,7 @@ static void test_story(void)
 		       truth->acts[1].offset == 0x3000 && !strcmp(truth->acts[1].name, "memfd") &&
 		       truth->acts[2].offset == 7 && !strcmp(truth->acts[2].name, "mark"),
 	       "acts come in time order with their names");
-	result(truth->nr_codes == 3 && truth->nr_stays == 4 && truth->nr_paths == 3 &&
+	result(truth->nr_codes == 3 && truth->nr_activations == 4 && truth->nr_paths == 3 &&
 		       !strcmp(truth->codes[0].name,
 			       "outer, whose name takes three parts of the file"),
 	       "codes, stays and paths are all there");
@@ -212,16 +212,16 @@ static void test_story(void)
 		       AT(1500, 0, 0x2009, SP - 88, JP_CHAIN) == JP_STACK_NO_DEPTH &&
 		       AT(1500, 0, 0x3000, SP, JP_CHAIN) == JP_STACK_NO_DEPTH,
 	       "no depth for another sp, between two instructions, or outside");
-	result(AT(500, 0, 0x1000, SP, JP_CHAIN) == JP_STACK_NO_STAY &&
-		       AT(2005, 0, 0x1000, SP, JP_CHAIN) == JP_STACK_NO_STAY &&
+	result(AT(500, 0, 0x1000, SP, JP_CHAIN) == JP_STACK_NO_ACTIVATION &&
+		       AT(2005, 0, 0x1000, SP, JP_CHAIN) == JP_STACK_NO_ACTIVATION &&
 		       jp_truth_stack_at(truth, pid, pid + 1, 1500, 0, 0x1000, SP, JP_CHAIN,
-					 &stack) == JP_STACK_NO_STAY,
+					 &stack) == JP_STACK_NO_ACTIVATION,
 	       "no stay before, between, and of another thread");
 	result(AT(2005, 20, 0x1008, SP - 40, JP_CHAIN) == JP_STACK_UNJUDGED &&
 		       AT(2005, 20, 0x2008, SP - 88, JP_CHAIN) == JP_STACK_FOUND &&
-		       stack.stay->enter == 1000 &&
+		       stack.activation->enter == 1000 &&
 		       AT(2005, 20, 0x2008, SP - 136, JP_CHAIN) == JP_STACK_FOUND &&
-		       stack.stay->enter == 2010,
+		       stack.activation->enter == 2010,
 	       "between two stays only what both allow is unjudged");
 	result(AT(3500, 0, 0x1000, SP, JP_CHAIN) == JP_STACK_UNJUDGED &&
 		       AT(3500, 0, 0x1000, SP, JP_DUMP) == JP_STACK_FOUND,
@@ -234,7 +234,7 @@ static void test_story(void)
 	jp_truth_free(truth);
 }
 
-/* Tears one slot of the story; returns (torn, gaps) and whether any stay is left of @path. */
+/* Tears one slot of the story; returns (torn, gaps) and whether any activation is left of @path. */
 static struct jp_truth *torn_story(size_t index)
 {
 	size_t size;
@@ -264,7 +264,8 @@ static void test_torn(void)
 	       "a torn last record is skipped and is no gap");
 	jp_truth_free(truth);
 	truth = torn_story(0); /* the layout's first part: no code can be believed */
-	result(truth && truth->torn > 1 && truth->gaps > 1 && !truth->nr_codes && !truth->nr_stays,
+	result(truth && truth->torn > 1 && truth->gaps > 1 && !truth->nr_codes &&
+		       !truth->nr_activations,
 	       "what hangs on a torn part is not believed either");
 	jp_truth_free(truth);
 	for (size_t i = 0, lost = 0; i < used; i++) {
@@ -333,9 +334,9 @@ static void test_family(void)
 	       "a fork inherits code, an unload elsewhere does not touch it, an exec drops it");
 	result(jp_truth_stack_at(truth, child, child, 399, 0, 0x1000, SP, JP_DUMP, &stack) ==
 			       JP_STACK_FOUND &&
-		       stack.stay->path->functions[0]->pid == child &&
+		       stack.activation->path->functions[0]->pid == child &&
 		       jp_truth_stack_at(truth, child, child, 401, 0, 0x1000, SP, JP_DUMP,
-					 &stack) == JP_STACK_NO_STAY,
+					 &stack) == JP_STACK_NO_ACTIVATION,
 	       "a stay ends with the exec");
 	jp_truth_stack_free(&stack);
 	jp_truth_free(truth);
@@ -406,13 +407,13 @@ static void test_crowd(void)
 	bool good = true;
 
 	for (unsigned i = 0; i < 20 && good; i++) {
-		int status = 0, said[2];
+		int status = 0, cfi_status[2];
 		pid_t victim;
 		char byte;
 
 		unlink(file("killed"));
 		fflush(stdout);
-		if (pipe(said))
+		if (pipe(cfi_status))
 			exit(99);
 		victim = fork();
 		if (!victim) {
@@ -420,12 +421,12 @@ static void test_crowd(void)
 
 			if (jp_truth_open(file("killed"), 1 << 20, &err))
 				_exit(2);
-			write_and_die(said[1]);
+			write_and_die(cfi_status[1]);
 			_exit(0);
 		}
-		close(said[1]);
-		good = victim > 0 && read(said[0], &byte, 1) == 1;
-		close(said[0]);
+		close(cfi_status[1]);
+		good = victim > 0 && read(cfi_status[0], &byte, 1) == 1;
+		close(cfi_status[0]);
 		if (victim > 0)
 			kill(victim, SIGKILL);
 		waitpid(victim, &status, 0);
@@ -504,14 +505,15 @@ static void test_hostile(void)
 		truth = jp_truth_load(file("hostile"), &err);
 		loaded += truth != NULL;
 		refused += !truth && strstr(err.text, "hostile: offset");
-		for (size_t i = 0; truth && i < truth->nr_stays; i++) {
-			const struct jp_truth_stay *stay = &truth->stays[i];
-			const struct jp_truth_code *code = stay->path->functions[0];
+		for (size_t i = 0; truth && i < truth->nr_activations; i++) {
+			const struct jp_truth_activation *activation = &truth->activations[i];
+			const struct jp_truth_code *code = activation->path->functions[0];
 
-			jp_truth_code_at(truth, stay->pid, code->addr, stay->enter);
+			jp_truth_code_at(truth, activation->pid, code->addr, activation->enter);
 			for (unsigned method = 0; method < JP_METHODS; method++)
-				jp_truth_stack_at(truth, stay->pid, stay->tid, stay->enter, 1000,
-						  code->addr, stay->sp, method, &stack);
+				jp_truth_stack_at(truth, activation->pid, activation->tid,
+						  activation->enter, 1000, code->addr,
+						  activation->sp, method, &stack);
 		}
 		jp_truth_free(truth);
 		if (!truth)
@@ -563,7 +565,7 @@ static void test_long(void)
 	uint64_t found = 0, spent[3] = {0}, random = 1, start;
 	uint32_t pid = truth ? truth->codes[0].pid : 0;
 
-	result(truth && truth->nr_stays == 100000 && !truth->torn, "100,000 stays are read");
+	result(truth && truth->nr_activations == 100000 && !truth->torn, "100,000 stays are read");
 	for (unsigned kind = 0; truth && kind < 3; kind++) {
 		uint32_t depth = kind == 1 ? 300 : 16;
 
@@ -593,7 +595,7 @@ static void test_long(void)
 }
 
 /* One pid, two lives: the first is killed within a path, and who reaped it says so. */
-static void write_lives(void)
+static void write_incarnations(void)
 {
 	uint32_t layout = jp_truth_layout(insns, INSNS), first, second, path;
 	uint64_t roots = add_roots();
@@ -610,16 +612,16 @@ static void write_lives(void)
 	put_at(JP_TRUTH_LEAVE, 5000, path, 0, 0, 0);
 }
 
-static void test_lives(void)
+static void test_incarnations(void)
 {
-	struct jp_truth *truth = written("lives", 64, write_lives) ? NULL : load("lives");
+	struct jp_truth *truth = written("lives", 64, write_incarnations) ? NULL : load("lives");
 	const struct jp_truth_code *code;
 	uint32_t pid;
 
-	result(truth && !truth->torn && !truth->gaps && truth->nr_stays == 2,
+	result(truth && !truth->torn && !truth->gaps && truth->nr_activations == 2,
 	       "a process that was killed within a path leaves no gap");
-	pid = truth->stays[0].pid;
-	result(truth->stays[0].leave == 2000 && truth->stays[1].enter == 4000,
+	pid = truth->activations[0].pid;
+	result(truth->activations[0].leave == 2000 && truth->activations[1].enter == 4000,
 	       "its stay ends with it");
 	code = jp_truth_code_at(truth, pid, 0x1004, 1500);
 	result(code && !strcmp(code->name, "first") && !jp_truth_code_at(truth, pid, 0x1004, 2001),
@@ -699,8 +701,8 @@ static uint32_t add_framed(uint64_t addr, const struct jp_truth_insn *layout, ui
 	return id;
 }
 
-/* A stay of 100 ns of each path, from @time on. */
-static void put_stays(uint64_t time, const uint32_t *paths, int count, uint64_t roots)
+/* An activation of 100 ns of each path, from @time on. */
+static void put_activations(uint64_t time, const uint32_t *paths, int count, uint64_t roots)
 {
 	for (int i = 0; i < count; i++, time += 100) {
 		put_at(JP_TRUTH_ENTER, time, paths[i], SP, BP, roots);
@@ -716,11 +718,11 @@ static void write_misleading(void)
 	uint32_t tail = add_framed(0x3000, tail_insns, 0);
 	uint32_t other = add_framed(
 		0x4000, other_insns,
-		jp_truth_frames(JP_SAID_NOTHING, 1, jp_truth_root(JP_CHAIN, detour, 2), 0));
+		jp_truth_frames(JP_CFI_NO_FILE, 1, jp_truth_root(JP_CHAIN, detour, 2), 0));
 	uint32_t stale =
-		add_framed(0x5000, misled_insns, jp_truth_frames(JP_SAID_RIGHT, 0x2010, 0, 0));
-	uint32_t zero = add_framed(0x6000, misled_insns, jp_truth_frames(JP_SAID_RIGHT, 0, 0, 0));
-	uint32_t none = add_framed(0x7000, other_insns, jp_truth_frames(JP_SAID_NONE, 0, 0, 0));
+		add_framed(0x5000, misled_insns, jp_truth_frames(JP_CFI_RIGHT, 0x2010, 0, 0));
+	uint32_t zero = add_framed(0x6000, misled_insns, jp_truth_frames(JP_CFI_RIGHT, 0, 0, 0));
+	uint32_t none = add_framed(0x7000, other_insns, jp_truth_frames(JP_CFI_ABSENT, 0, 0, 0));
 	uint32_t paths[] = {jp_truth_path((uint32_t[]){outer, tail, inner}, 3),
 			    jp_truth_path((uint32_t[]){outer, other, inner}, 3),
 			    jp_truth_path((uint32_t[]){outer, stale, inner}, 3),
@@ -730,7 +732,7 @@ static void write_misleading(void)
 	uint64_t roots = add_roots(), handler = roots & UINT32_MAX;
 
 	put_at(JP_TRUTH_PROCESS_START, 50, 1, JP_HOW_LAUNCH, 0, 0);
-	put_stays(1000, paths, 5, roots);
+	put_activations(1000, paths, 5, roots);
 	/* A handler over out+8 of the first path; once on the same stack, once on another. */
 	handler |= (uint64_t)jp_truth_root(JP_DUMP, between, 2) << 32;
 	for (uint64_t flags = 0; flags < 2; flags++) {
@@ -738,13 +740,13 @@ static void write_misleading(void)
 
 		put_at(JP_TRUTH_ENTER, time, paths[0], SP, BP, roots);
 		put_at(JP_TRUTH_LEAVE, time + 100, paths[0], JP_LEAVE_INTERRUPTED, 0x2008, SP - 40);
-		put_at(JP_TRUTH_ENTER, time + 200, own | (JP_ENTER_OVER | flags) << 32, SP - 999, 0,
-		       handler);
+		put_at(JP_TRUTH_ENTER, time + 200, own | (JP_ENTER_INTERRUPTED | flags) << 32,
+		       SP - 999, 0, handler);
 		put_at(JP_TRUTH_LEAVE, time + 300, own, 0, 0, 0);
 		put_at(JP_TRUTH_ENTER, time + 400, paths[0], SP, BP, roots);
 		put_at(JP_TRUTH_LEAVE, time + 500, paths[0], 0, 0, 0);
 	}
-	put_at(JP_TRUTH_ENTER, 5000, own | (uint64_t)JP_ENTER_APART << 32, SP, BP, roots);
+	put_at(JP_TRUTH_ENTER, 5000, own | (uint64_t)JP_ENTER_OTHER_STACK << 32, SP, BP, roots);
 	put_at(JP_TRUTH_LEAVE, 5100, own, 0, 0, 0);
 }
 
@@ -757,7 +759,7 @@ static void test_misleading(void)
 	/* out's call lies 48 below its start, and the next one's another 48 or 64. */
 	const uint64_t second = SP - 48, third = second - 48, deep = second - 64;
 
-	result(truth && !truth->torn && !truth->gaps && truth->nr_stays == 12,
+	result(truth && !truth->torn && !truth->gaps && truth->nr_activations == 12,
 	       "frames, jumps and interrupted stays are read");
 	pid = truth->codes[0].pid;
 #define IS(time, ip, sp, method, at, why, whole, ...)                                              \
@@ -874,7 +876,7 @@ int main(void)
 	test_hostile();
 	test_open();
 	test_long();
-	test_lives();
+	test_incarnations();
 	test_sharing();
 	test_misleading();
 	test_files();

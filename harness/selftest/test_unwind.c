@@ -218,12 +218,12 @@ static bool same_walk(const struct sample *sample, const uint64_t *frames, uint3
 }
 
 static uint32_t unwind(struct jp_unwinder *unwinder, struct jp_replay *replay,
-		       const struct jp_event *event, uint64_t *frames, uint32_t room,
+		       const struct jp_event *event, uint64_t *frames, uint32_t capacity,
 		       enum jp_unwind_stop *stop, uint64_t *where)
 {
 	struct jp_unwound unwound;
 
-	jp_unwind(unwinder, replay, event, JP_DUMP, frames, room, &unwound);
+	jp_unwind(unwinder, replay, event, JP_DUMP, frames, capacity, &unwound);
 	*stop = unwound.stop;
 	*where = unwound.where;
 	return unwound.count;

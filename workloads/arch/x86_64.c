@@ -18,7 +18,7 @@
 /* One function being written, and the frame as the next instruction will find it. */
 struct code {
 	unsigned char *out; /* NULL: measure */
-	size_t room;
+	size_t capacity;
 	struct jp_emitted *emitted;
 	struct jp_truth_insn now;
 	uint32_t loads_word; /* end of the instruction that loads the word */
@@ -31,7 +31,7 @@ static void insn(struct code *code, const char *bytes, uint32_t count)
 
 	code->now.offset = emitted->size;
 	emitted->insns[emitted->nr_insns++] = code->now;
-	if (code->out && emitted->size + count <= code->room)
+	if (code->out && emitted->size + count <= code->capacity)
 		memcpy(code->out + emitted->size, bytes, count);
 	emitted->size += count;
 }
@@ -110,7 +110,7 @@ static void put_word(struct code *code)
 	uint32_t at = (emitted->size + 7) & -8;
 	int32_t distance = at - code->loads_word;
 
-	if (code->out && at + 8 <= code->room) {
+	if (code->out && at + 8 <= code->capacity) {
 		memset(code->out + emitted->size, 0xcc, at - emitted->size);
 		memset(code->out + at, 0, 8);
 		memcpy(code->out + code->loads_word - 4, &distance, sizeof(distance));
@@ -139,7 +139,7 @@ static void body(struct code *code)
 	code->now.bp |= JP_INSN_RETURN;
 	INSN(code, "\x48\x8b\x7c\x24\x08"); /* mov rdi, [rsp + 8] */
 	code->now.bp &= ~JP_INSN_RETURN;
-	if (code->out && at + 2 <= code->room)
+	if (code->out && at + 2 <= code->capacity)
 		code->out[at + 1] = code->emitted->size - (at + 2);
 	INSN(code, "\x48\xff\x0c\x24"); /* dec qword [rsp] */
 	loop_to(code, top);
@@ -412,7 +412,8 @@ static void emit_clock(struct code *code)
 	put_word(code);
 }
 
-int jp_arch_emit(enum jp_shape shape, unsigned char *out, size_t room, struct jp_emitted *emitted)
+int jp_arch_emit(enum jp_shape shape, unsigned char *out, size_t capacity,
+		 struct jp_emitted *emitted)
 {
 	static void (*const emit[JP_SHAPES])(struct code *) = {
 		[JP_SHAPE_FP] = emit_fp,         [JP_SHAPE_LEAF] = emit_leaf,
@@ -423,13 +424,13 @@ int jp_arch_emit(enum jp_shape shape, unsigned char *out, size_t room, struct jp
 		[JP_SHAPE_TAIL] = emit_tail,     [JP_SHAPE_STUB] = emit_stub,
 		[JP_SHAPE_MISLED] = emit_misled, [JP_SHAPE_SYSCALL] = emit_syscall,
 	};
-	struct code code = {.out = out, .room = room, .emitted = emitted};
+	struct code code = {.out = out, .capacity = capacity, .emitted = emitted};
 
 	emitted->size = 0;
 	emitted->word = 0;
 	emitted->nr_insns = 0;
 	emit[shape](&code);
-	return out && emitted->size > room ? -ENOSPC : 0;
+	return out && emitted->size > capacity ? -ENOSPC : 0;
 }
 
 const struct jp_arch_elf jp_arch_elf = {

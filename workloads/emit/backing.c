@@ -325,10 +325,10 @@ static void put_map(uint64_t before, const struct jp_region *region, unsigned ch
  */
 static int reserve(struct jp_region *region, size_t size, unsigned char **got)
 {
-	size_t guard = sysconf(_SC_PAGESIZE), room = size + region->page + guard, skip;
+	size_t guard = sysconf(_SC_PAGESIZE), capacity = size + region->page + guard, skip;
 	uint64_t before = jp_truth_now();
 	unsigned char *memory =
-		mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		mmap(NULL, capacity, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (memory == MAP_FAILED)
 		return -errno;
@@ -336,8 +336,8 @@ static int reserve(struct jp_region *region, size_t size, unsigned char **got)
 	if (skip)
 		munmap(memory, skip);
 	memory += skip;
-	if (room - skip > size + 2 * guard)
-		munmap(memory + size + 2 * guard, room - skip - size - 2 * guard);
+	if (capacity - skip > size + 2 * guard)
+		munmap(memory + size + 2 * guard, capacity - skip - size - 2 * guard);
 	*got = memory + guard;
 	jp_truth_put(JP_TRUTH_MAP, before, jp_truth_now(), (uintptr_t)*got, size,
 		     JP_BACKING_ANON << 8, 0);

@@ -66,7 +66,7 @@ int jp_region_protect(struct jp_region *region, size_t first, size_t count, int 
  * -EOPNOTSUPP). */
 int jp_region_unmap(struct jp_region *region);
 /* mremap(MAYMOVE) of the whole to a new place and @size; it must be one mapping. The writable view
- * of two stays. */
+ * of two activations. */
 int jp_region_remap(struct jp_region *region, size_t size);
 void jp_region_close(struct jp_region *region);
 

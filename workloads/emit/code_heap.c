@@ -110,11 +110,11 @@ int jp_code_heap_load(struct jp_code_heap *heap, unsigned page)
 	return ret ? ret : jp_program_make_paths(&heap->programs[page], &heap->plan);
 }
 
-int jp_code_heap_show(struct jp_code_heap *heap, unsigned page, unsigned wing)
+int jp_code_heap_show(struct jp_code_heap *heap, unsigned page, unsigned group)
 {
 	const struct jp_program *program = &heap->programs[page];
 
-	return jp_rota_add(&heap->rota, wing, program->paths, program->nr_paths);
+	return jp_schedule_add(&heap->schedule, group, program->paths, program->nr_paths);
 }
 
 int jp_code_heap_writable(const struct jp_code_heap *heap)
@@ -180,7 +180,7 @@ static void end(struct jp_code_heap *heap)
 	for (unsigned i = 0; heap->programs && i < heap->pages; i++)
 		jp_program_unloaded(&heap->programs[i], before, jp_truth_now());
 	free(heap->programs);
-	jp_rota_free(&heap->rota);
+	jp_schedule_free(&heap->schedule);
 }
 
 int jp_code_heap_run(const char *workload, struct jp_code_heap *heap, int (*begin)(void *context),
@@ -189,16 +189,16 @@ int jp_code_heap_run(const char *workload, struct jp_code_heap *heap, int (*begi
 	const char *missing;
 	int ret;
 
-	jp_rota_open(&heap->rota);
+	jp_schedule_open(&heap->schedule);
 	ret = begin(context);
 	for (unsigned i = 0; i < heap->plan.threads && !ret; i++)
-		ret = jp_rota_thread(&heap->rota);
+		ret = jp_schedule_thread(&heap->schedule);
 	missing = jp_backing_missing(heap->backing, ret);
 	if (!ret)
-		ret = jp_stage_every(heap->period, steps, context);
+		ret = jp_handshake_every(heap->period, steps, context);
 	jp_path_join();
 	end(heap);
 	if (missing)
-		return jp_stage_skip(missing);
-	return jp_stage_status(workload, ret);
+		return jp_handshake_skip(missing);
+	return jp_handshake_status(workload, ret);
 }

@@ -17,7 +17,7 @@ struct jp_code_heap {
 	uint64_t period; /* ns between two acts; 0: only on request */
 	struct jp_region region;
 	struct jp_program *programs; /* by page */
-	struct jp_rota rota;
+	struct jp_schedule schedule;
 };
 
 /* @pages: unless an option says otherwise. */
@@ -35,8 +35,8 @@ int jp_code_heap_open_region(const struct jp_code_heap *heap, struct jp_region *
 int jp_code_heap_write(struct jp_code_heap *heap, unsigned page, unsigned variant);
 /* Tells of it, and makes its paths. */
 int jp_code_heap_load(struct jp_code_heap *heap, unsigned page);
-/* Lets threads run it, on @wing of the rota; it is executable. */
-int jp_code_heap_show(struct jp_code_heap *heap, unsigned page, unsigned wing);
+/* Lets threads run it, on @group of the rota; it is executable. */
+int jp_code_heap_show(struct jp_code_heap *heap, unsigned page, unsigned group);
 /* The protections (PROT_*) of code that is being written, without and with execute permission: with
  * two views it is written elsewhere, and never writable where it runs. */
 int jp_code_heap_writable(const struct jp_code_heap *heap);

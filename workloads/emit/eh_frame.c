@@ -22,14 +22,14 @@ enum {
 
 struct table {
 	unsigned char *out;
-	size_t used, room;
+	size_t used, capacity;
 	size_t base; /* of @out, counted from the code's start */
 };
 
 /* Past the room it only counts. */
 static void put(struct table *table, const void *bytes, size_t count)
 {
-	if (count <= table->room && table->used <= table->room - count)
+	if (count <= table->capacity && table->used <= table->capacity - count)
 		memcpy(table->out + table->used, bytes, count);
 	table->used += count;
 }
@@ -65,7 +65,7 @@ static void end_entry(struct table *table, size_t start)
 	while ((table->used - start) % 8)
 		put1(table, 0);
 	length = table->used - start - sizeof(length);
-	if (start + sizeof(length) <= table->room)
+	if (start + sizeof(length) <= table->capacity)
 		memcpy(table->out + start, &length, sizeof(length));
 }
 
@@ -166,9 +166,10 @@ static int put_rows(struct table *table, const struct jp_emitted *emitted)
 	return 0;
 }
 
-int jp_eh_frame(const struct jp_emitted *emitted, unsigned char *out, size_t room, size_t *hdr_size)
+int jp_eh_frame(const struct jp_emitted *emitted, unsigned char *out, size_t capacity,
+		size_t *hdr_size)
 {
-	struct table table = {.out = out, .room = room, .base = (emitted->size + 7u) & -8u};
+	struct table table = {.out = out, .capacity = capacity, .base = (emitted->size + 7u) & -8u};
 	size_t cie = put_cie(&table), fde = table.used, hdr;
 	int ret;
 
@@ -194,5 +195,5 @@ int jp_eh_frame(const struct jp_emitted *emitted, unsigned char *out, size_t roo
 	put4(&table, fde - hdr);
 	put4(&table, 0);
 	*hdr_size = table.used - hdr;
-	return table.used <= room ? (int)table.used : -ENOSPC;
+	return table.used <= capacity ? (int)table.used : -ENOSPC;
 }

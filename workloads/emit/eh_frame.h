@@ -13,7 +13,7 @@ enum { JP_EH_FRAME_MOST = 8192 };
  * rounded up to 8. The size of both, or -ENOSPC, or -ENOTSUP where a layout has no place for the
  * frame's address. @hdr_size: of the second.
  */
-int jp_eh_frame(const struct jp_emitted *emitted, unsigned char *out, size_t room,
+int jp_eh_frame(const struct jp_emitted *emitted, unsigned char *out, size_t capacity,
 		size_t *hdr_size);
 
 #endif

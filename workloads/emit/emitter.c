@@ -186,7 +186,7 @@ void jp_emit_measured(struct jp_function *function, const struct jp_emitted *emi
 
 	function->id = jp_truth_id();
 	function->layout = jp_truth_layout(emitted->insns, emitted->nr_insns);
-	function->frames = jp_truth_frames(function->said, 0, 0, JP_FRAMES_FOREIGN);
+	function->frames = jp_truth_frames(function->said, 0, 0, JP_FRAMES_VDSO);
 	record(function, name, now, now);
 }
 

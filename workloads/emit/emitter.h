@@ -46,7 +46,7 @@ struct jp_emitted;
 struct jp_function {
 	uint32_t id, layout; /* in the truth */
 	enum jp_shape shape;
-	enum jp_said said; /* of its frames */
+	enum jp_cfi_status said; /* of its frames */
 	uint64_t code, size;
 	uint64_t word;    /* the one that it was given */
 	uint32_t word_at; /* from its code; 0: its shape has none */
@@ -84,8 +84,9 @@ struct jp_emitted {
 	struct jp_truth_insn insns[256];
 	uint32_t nr_insns;
 };
-/* Writes the code of @shape to @out (room @room bytes; NULL: only measure). 0 or -ENOSPC. */
-int jp_arch_emit(enum jp_shape shape, unsigned char *out, size_t room, struct jp_emitted *emitted);
+/* Writes the code of @shape to @out (room @capacity bytes; NULL: only measure). 0 or -ENOSPC. */
+int jp_arch_emit(enum jp_shape shape, unsigned char *out, size_t capacity,
+		 struct jp_emitted *emitted);
 /* What the machine is called in ELF, and its registers in DWARF. */
 struct jp_arch_elf {
 	uint16_t machine;

@@ -21,8 +21,8 @@ const char *jp_folder(void)
 
 	if (*folder)
 		return folder;
-	if (!realpath(jp_stage_setup()->truth, truth)) {
-		fprintf(stderr, "jitproof workload: %s: %s\n", jp_stage_setup()->truth,
+	if (!realpath(jp_handshake_setup()->truth, truth)) {
+		fprintf(stderr, "jitproof workload: %s: %s\n", jp_handshake_setup()->truth,
 			strerror(errno));
 		return NULL;
 	}

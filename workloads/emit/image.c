@@ -23,12 +23,12 @@ int jp_image_record(uint64_t addr, const char *name, const char *build_id)
 	uint64_t start = 0, end = 0, inode = 0, now;
 	unsigned major = 0, minor = 0;
 	char *line = NULL, *text;
-	size_t room = 0;
+	size_t capacity = 0;
 	int found = -ENOENT;
 
 	if (!maps)
 		return -errno;
-	while (found && getline(&line, &room, maps) > 0)
+	while (found && getline(&line, &capacity, maps) > 0)
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*x %x:%x %" SCNu64, &start, &end,
 			   &major, &minor, &inode) == 5 &&
 		    addr >= start && addr < end)

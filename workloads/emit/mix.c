@@ -174,7 +174,7 @@ int jp_mix_run_by(const char *workload, struct jp_mix *mix, jp_path_next next, v
 	if (failed)
 		fprintf(stderr, "jitproof workload %s: %s\n", workload, strerror(-failed));
 	else
-		jp_stage(NULL, NULL);
+		jp_handshake(NULL, NULL);
 	jp_path_join();
 	for (unsigned i = 0; i < mix->nr_paths; i++)
 		jp_path_free(&mix->paths[i]);

@@ -108,7 +108,7 @@ static int add_code(struct maker *maker, unsigned variant)
 			return ret;
 		maker->object->functions[i] =
 			(struct jp_function){.shape = shape,
-					     .said = said ? JP_SAID_RIGHT : JP_SAID_NONE,
+					     .said = said ? JP_CFI_RIGHT : JP_CFI_ABSENT,
 					     .code = TEXT_ADDR + at,
 					     .size = emitted.size,
 					     .word = emitted.word ? maker->kind->word : 0,
@@ -146,7 +146,7 @@ static size_t add_table(struct maker *maker)
 /* Of what the file holds, so that no two files have the same. */
 static void add_id(struct maker *maker, struct file *file, unsigned variant)
 {
-	uint64_t hash = 0xcbf29ce484222325 ^ jp_stage_seed() ^ (uint64_t)variant << 32;
+	uint64_t hash = 0xcbf29ce484222325 ^ jp_handshake_seed() ^ (uint64_t)variant << 32;
 
 	for (size_t i = 0; i < TEXT_ROOM; i++)
 		hash = (hash ^ maker->bytes[TEXT + i]) * 0x100000001b3;

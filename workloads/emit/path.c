@@ -23,7 +23,7 @@ struct native {
 	uint32_t root[JP_ROOTS];    /* ids in the truth; 0: not recorded */
 	uint64_t bp, caller;        /* of the entry's frame that they hold for */
 	struct jp_frame_walk chain; /* from there */
-	uint64_t stay[4];           /* what its ENTER said */
+	uint64_t activation[4];     /* what its ENTER said */
 	uint64_t over;              /* the interrupted instruction; 0: none */
 	uint32_t flags;             /* JP_ENTER_* of the next */
 	sem_t *inside;              /* told when the thread goes in for the first time */
@@ -74,7 +74,7 @@ int jp_path_make(struct jp_path *path, const struct jp_function *const *function
 {
 	static atomic_uint made;
 	unsigned number = atomic_fetch_add(&made, 1);
-	uint64_t random = jp_stage_seed() * 0xd1342543de82ef95 + number, about, repeat = 1;
+	uint64_t random = jp_handshake_seed() * 0xd1342543de82ef95 + number, about, repeat = 1;
 	uint32_t *ids;
 
 	if (!depth || depth > MOST_DEPTH)
@@ -191,8 +191,8 @@ static void enter(void)
 {
 	uint64_t now = jp_truth_now();
 
-	jp_truth_put(JP_TRUTH_ENTER, now, now, native.stay[0], native.stay[1], native.stay[2],
-		     native.stay[3]);
+	jp_truth_put(JP_TRUTH_ENTER, now, now, native.activation[0], native.activation[1],
+		     native.activation[2], native.activation[3]);
 }
 
 /* Called by jp_arch_enter() from the very frame from which the code will be called. */
@@ -205,11 +205,12 @@ static void announce(void *context, uint64_t sp, uint64_t bp)
 	if (!native.root[JP_CHAIN] || native.bp != bp || native.caller != frame[1] ||
 	    chain_changed(frame[0]))
 		record_roots(bp);
-	native.stay[0] = path->id | (uint64_t)(native.flags | (path->stack ? JP_ENTER_APART : 0))
-					    << 32;
-	native.stay[1] = sp;
-	native.stay[2] = bp;
-	native.stay[3] = native.root[JP_CHAIN] | (uint64_t)native.root[JP_DUMP] << 32;
+	native.activation[0] =
+		path->id | (uint64_t)(native.flags | (path->stack ? JP_ENTER_OTHER_STACK : 0))
+				   << 32;
+	native.activation[1] = sp;
+	native.activation[2] = bp;
+	native.activation[3] = native.root[JP_CHAIN] | (uint64_t)native.root[JP_DUMP] << 32;
 	enter();
 	if (native.inside)
 		sem_post(native.inside);
@@ -248,7 +249,7 @@ struct jp_paused {
 };
 
 /* Only where emitted code runs, or was called from: nobody is inside of malloc() then. */
-static struct jp_paused *pause_stay(uint64_t flags, uint64_t ip, uint64_t sp)
+static struct jp_paused *pause_activation(uint64_t flags, uint64_t ip, uint64_t sp)
 {
 	struct jp_paused *paused = malloc(sizeof(*paused));
 	uint64_t now = jp_truth_now();
@@ -257,7 +258,7 @@ static struct jp_paused *pause_stay(uint64_t flags, uint64_t ip, uint64_t sp)
 		fprintf(stderr, "jitproof workload: no memory\n");
 		exit(EXIT_FAILURE);
 	}
-	jp_truth_put(JP_TRUTH_LEAVE, now, now, native.stay[0] & UINT32_MAX, flags, ip, sp);
+	jp_truth_put(JP_TRUTH_LEAVE, now, now, native.activation[0] & UINT32_MAX, flags, ip, sp);
 	paused->native = native;
 	native.root[JP_CHAIN] = native.root[JP_DUMP] = 0;
 	native.over = ip;
@@ -266,7 +267,7 @@ static struct jp_paused *pause_stay(uint64_t flags, uint64_t ip, uint64_t sp)
 
 struct jp_paused *jp_path_pause(void)
 {
-	struct jp_paused *paused = pause_stay(0, 0, 0);
+	struct jp_paused *paused = pause_activation(0, 0, 0);
 
 	native.flags = 0;
 	return paused;
@@ -274,9 +275,9 @@ struct jp_paused *jp_path_pause(void)
 
 struct jp_paused *jp_path_interrupted(uint64_t ip, uint64_t sp, int apart)
 {
-	struct jp_paused *paused = pause_stay(JP_LEAVE_INTERRUPTED, ip, sp);
+	struct jp_paused *paused = pause_activation(JP_LEAVE_INTERRUPTED, ip, sp);
 
-	native.flags = JP_ENTER_OVER | (apart ? JP_ENTER_APART : 0);
+	native.flags = JP_ENTER_INTERRUPTED | (apart ? JP_ENTER_OTHER_STACK : 0);
 	return paused;
 }
 
@@ -302,7 +303,7 @@ static struct runner *runners; /* touched by the main thread only */
 
 static const struct jp_path *next_path(struct runner *runner, size_t turn)
 {
-	if (jp_stage_stopping() || atomic_load(&runner->stop))
+	if (jp_handshake_stopping() || atomic_load(&runner->stop))
 		return NULL;
 	return runner->choose ? runner->choose(runner->context, turn)
 			      : &runner->paths[turn % runner->count];

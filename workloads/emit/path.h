@@ -30,7 +30,8 @@ void jp_path_call_out(struct jp_path *path, void (*out)(void));
 
 /*
  * Within a path the thread came to native code, which wants to run paths itself, or to go on
- * elsewhere: the stay ends here, and begins again with jp_path_resume(), before the path goes on.
+ * elsewhere: the activation ends here, and begins again with jp_path_resume(), before the path goes
+ * on.
  */
 struct jp_paused;
 /* By a signal's handler over the instruction at @ip, with @sp; @apart: on a stack of its own. The
@@ -43,8 +44,8 @@ void jp_path_resume(struct jp_paused *paused);
 /* From now on each thread writes to @bytes of its stack before its first path, so that none of its
  * frames lies on a page that was never touched. */
 void jp_path_touch(size_t bytes);
-/* Starts a thread that runs @paths in turn until jp_stage_stopping(); its start and end are in the
- * truth. Returns once the thread is inside its first path. 0 or -errno. */
+/* Starts a thread that runs @paths in turn until jp_handshake_stopping(); its start and end are in
+ * the truth. Returns once the thread is inside its first path. 0 or -errno. */
 int jp_path_thread(const struct jp_path *paths, size_t count);
 /* The same, with paths from next(context, 0), next(context, 1), ...: called by the thread itself
  * between two paths, where it may wait as well. NULL: the thread ends. */

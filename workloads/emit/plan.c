@@ -142,7 +142,7 @@ static int act_exec(void *context, const char *arg)
 	int ret;
 
 	jp_path_join();
-	ret = jp_stage_exec(arg);
+	ret = jp_handshake_exec(arg);
 	/* Still here: go on as before. */
 	jp_path_thread(scene->oldest->paths, scene->oldest->nr_paths);
 	return ret;
@@ -169,11 +169,11 @@ static int run_late(struct scene *scene)
 {
 	int ret = 0;
 
-	for (unsigned i = 0; i < scene->plan->late && !ret && !jp_stage_stopping(); i++) {
+	for (unsigned i = 0; i < scene->plan->late && !ret && !jp_handshake_stopping(); i++) {
 		struct jp_program *program;
 
 		ret = add_program(scene, &program);
-		for (unsigned n = 0; !ret && n < 64 && !jp_stage_stopping(); n++)
+		for (unsigned n = 0; !ret && n < 64 && !jp_handshake_stopping(); n++)
 			jp_path_run(&program->paths[n % program->nr_paths]);
 	}
 	return ret;
@@ -201,7 +201,7 @@ int jp_plan_run(const char *workload, const struct jp_plan *plan)
 	if (ret)
 		fprintf(stderr, "jitproof workload %s: %s\n", workload, strerror(-ret));
 	else
-		jp_stage(steps, &scene);
+		jp_handshake(steps, &scene);
 	jp_path_join();
 	while ((program = scene.oldest)) {
 		scene.oldest = program->next;

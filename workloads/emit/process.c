@@ -27,7 +27,7 @@ extern char **environ;
 
 enum { SHARED_STACK = 1 << 20 };
 
-static const char *const births[JP_BIRTHS] = {
+static const char *const fork_times[JP_BIRTHS] = {
 	[JP_BIRTH_FORK_EXEC] = "fork+exec",
 	[JP_BIRTH_VFORK_EXEC] = "vfork+exec",
 	[JP_BIRTH_SPAWN] = "posix_spawn",
@@ -41,14 +41,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 const char *jp_birth_text(enum jp_birth birth)
 {
-	return birth < JP_BIRTHS ? births[birth] : "?";
+	return birth < JP_BIRTHS ? fork_times[birth] : "?";
 }
 
 enum jp_birth jp_birth_find(const char *text)
 {
 	unsigned birth = 0;
 
-	while (birth < JP_BIRTHS && strcmp(births[birth], text))
+	while (birth < JP_BIRTHS && strcmp(fork_times[birth], text))
 		birth++;
 	return birth;
 }
@@ -186,7 +186,7 @@ int jp_process_fork(struct jp_process *process, const struct jp_fork *wanted,
 		/* They go on through an exec of the child, as those of the first process do. */
 		fcntl(theirs[0], F_SETFD, 0);
 		fcntl(theirs[1], F_SETFD, 0);
-		ret = jp_stage_forked(theirs[0], theirs[1]) ?: jp_publish_forked();
+		ret = jp_handshake_forked(theirs[0], theirs[1]) ?: jp_publish_forked();
 		end_body(ret ? EXIT_FAILURE : body(context));
 	}
 	ret = keep(process, pid < 0 ? -errno : pid, theirs);
@@ -205,7 +205,7 @@ struct image {
 static int describe_image(struct image *image, const char *file, const char *const *argv,
 			  const int theirs[2])
 {
-	const struct jp_stage_setup *setup = jp_stage_setup();
+	const struct jp_handshake_setup *setup = jp_handshake_setup();
 	const char *self = "/proc/self/exe";
 	ssize_t length = 0;
 	int at = 0, bad = 0;

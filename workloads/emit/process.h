@@ -40,8 +40,9 @@ struct jp_fork {
 };
 /*
  * Forks. The child forgets the parent's threads and processes, calls body(@context), which may use
- * jp_stage(), and leaves with what it returns, by _exit(). @wanted NULL: plain. With it no other
- * thread may be inside of malloc() or stdio: the C library does not see such a fork. 0 or -errno.
+ * jp_handshake(), and leaves with what it returns, by _exit(). @wanted NULL: plain. With it no
+ * other thread may be inside of malloc() or stdio: the C library does not see such a fork. 0 or
+ * -errno.
  */
 int jp_process_fork(struct jp_process *process, const struct jp_fork *wanted,
 		    int (*body)(void *context), void *context);

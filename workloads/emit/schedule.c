@@ -5,70 +5,71 @@
 #include <stdlib.h>
 #include <string.h>
 
-void jp_rota_open(struct jp_rota *rota)
+void jp_schedule_open(struct jp_schedule *schedule)
 {
-	memset(rota, 0, sizeof(*rota));
-	pthread_mutex_init(&rota->lock, NULL);
-	pthread_cond_init(&rota->changed, NULL);
+	memset(schedule, 0, sizeof(*schedule));
+	pthread_mutex_init(&schedule->lock, NULL);
+	pthread_cond_init(&schedule->changed, NULL);
 }
 
-void jp_rota_free(struct jp_rota *rota)
+void jp_schedule_free(struct jp_schedule *schedule)
 {
 	for (unsigned i = 0; i < JP_ROTA_WINGS; i++)
-		free(rota->wings[i].paths);
-	pthread_mutex_destroy(&rota->lock);
-	pthread_cond_destroy(&rota->changed);
+		free(schedule->groups[i].paths);
+	pthread_mutex_destroy(&schedule->lock);
+	pthread_cond_destroy(&schedule->changed);
 }
 
-int jp_rota_add(struct jp_rota *rota, unsigned wing, const struct jp_path *paths, size_t count)
+int jp_schedule_add(struct jp_schedule *schedule, unsigned group, const struct jp_path *paths,
+		    size_t count)
 {
-	struct jp_rota_wing *to = &rota->wings[wing];
+	struct jp_schedule_group *to = &schedule->groups[group];
 	const struct jp_path **bigger;
 
-	pthread_mutex_lock(&rota->lock);
+	pthread_mutex_lock(&schedule->lock);
 	bigger = realloc(to->paths, (to->count + count) * sizeof(*bigger));
 	if (bigger) {
 		to->paths = bigger;
 		for (size_t i = 0; i < count; i++)
 			to->paths[to->count++] = &paths[i];
 	}
-	pthread_cond_broadcast(&rota->changed);
-	pthread_mutex_unlock(&rota->lock);
+	pthread_cond_broadcast(&schedule->changed);
+	pthread_mutex_unlock(&schedule->lock);
 	return bigger ? 0 : -ENOMEM;
 }
 
-void jp_rota_clear(struct jp_rota *rota, unsigned wing)
+void jp_schedule_clear(struct jp_schedule *schedule, unsigned group)
 {
-	pthread_mutex_lock(&rota->lock);
-	rota->wings[wing].count = 0;
-	pthread_mutex_unlock(&rota->lock);
+	pthread_mutex_lock(&schedule->lock);
+	schedule->groups[group].count = 0;
+	pthread_mutex_unlock(&schedule->lock);
 }
 
-void jp_rota_close_wing(struct jp_rota *rota, unsigned wing)
+void jp_schedule_close_group(struct jp_schedule *schedule, unsigned group)
 {
-	pthread_mutex_lock(&rota->lock);
-	rota->wings[wing].closed = true;
-	while (rota->wings[wing].inside)
-		pthread_cond_wait(&rota->changed, &rota->lock);
-	pthread_mutex_unlock(&rota->lock);
+	pthread_mutex_lock(&schedule->lock);
+	schedule->groups[group].closed = true;
+	while (schedule->groups[group].inside)
+		pthread_cond_wait(&schedule->changed, &schedule->lock);
+	pthread_mutex_unlock(&schedule->lock);
 }
 
-void jp_rota_open_wing(struct jp_rota *rota, unsigned wing)
+void jp_schedule_open_group(struct jp_schedule *schedule, unsigned group)
 {
-	pthread_mutex_lock(&rota->lock);
-	rota->wings[wing].closed = false;
-	pthread_cond_broadcast(&rota->changed);
-	pthread_mutex_unlock(&rota->lock);
+	pthread_mutex_lock(&schedule->lock);
+	schedule->groups[group].closed = false;
+	pthread_cond_broadcast(&schedule->changed);
+	pthread_mutex_unlock(&schedule->lock);
 }
 
 /* The wing whose turn it is, or the next one that lets threads in; NULL: none does. */
-static struct jp_rota_wing *open_wing(struct jp_rota *rota, size_t turn)
+static struct jp_schedule_group *open_group(struct jp_schedule *schedule, size_t turn)
 {
 	for (unsigned i = 0; i < JP_ROTA_WINGS; i++) {
-		struct jp_rota_wing *wing = &rota->wings[(turn + i) % JP_ROTA_WINGS];
+		struct jp_schedule_group *group = &schedule->groups[(turn + i) % JP_ROTA_WINGS];
 
-		if (wing->count && !wing->closed)
-			return wing;
+		if (group->count && !group->closed)
+			return group;
 	}
 	return NULL;
 }
@@ -76,24 +77,24 @@ static struct jp_rota_wing *open_wing(struct jp_rota *rota, size_t turn)
 /* Leaves the wing that the thread is in, and goes to the next. */
 static const struct jp_path *next(void *context, size_t turn)
 {
-	static __thread struct jp_rota_wing *in;
-	struct jp_rota *rota = context;
+	static __thread struct jp_schedule_group *in;
+	struct jp_schedule *schedule = context;
 	const struct jp_path *path;
 
-	pthread_mutex_lock(&rota->lock);
+	pthread_mutex_lock(&schedule->lock);
 	if (in) {
 		in->inside--;
-		pthread_cond_broadcast(&rota->changed);
+		pthread_cond_broadcast(&schedule->changed);
 	}
-	while (!(in = open_wing(rota, turn)))
-		pthread_cond_wait(&rota->changed, &rota->lock);
+	while (!(in = open_group(schedule, turn)))
+		pthread_cond_wait(&schedule->changed, &schedule->lock);
 	in->inside++;
 	path = in->paths[turn / JP_ROTA_WINGS % in->count];
-	pthread_mutex_unlock(&rota->lock);
+	pthread_mutex_unlock(&schedule->lock);
 	return path;
 }
 
-int jp_rota_thread(struct jp_rota *rota)
+int jp_schedule_thread(struct jp_schedule *schedule)
 {
-	return jp_path_thread_by(next, rota);
+	return jp_path_thread_by(next, schedule);
 }

@@ -13,27 +13,28 @@
  * threads at a safepoint.
  */
 enum { JP_ROTA_WINGS = 2 };
-struct jp_rota {
+struct jp_schedule {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct jp_rota_wing {
+	struct jp_schedule_group {
 		const struct jp_path **paths;
 		size_t count;
 		unsigned inside;
 		bool closed;
-	} wings[JP_ROTA_WINGS];
+	} groups[JP_ROTA_WINGS];
 };
 
-void jp_rota_open(struct jp_rota *rota);
-void jp_rota_free(struct jp_rota *rota);
-/* More paths for @wing; they must live as long as they are in it. 0 or -ENOMEM. */
-int jp_rota_add(struct jp_rota *rota, unsigned wing, const struct jp_path *paths, size_t count);
+void jp_schedule_open(struct jp_schedule *schedule);
+void jp_schedule_free(struct jp_schedule *schedule);
+/* More paths for @group; they must live as long as they are in it. 0 or -ENOMEM. */
+int jp_schedule_add(struct jp_schedule *schedule, unsigned group, const struct jp_path *paths,
+		    size_t count);
 /* Forgets the paths of a closed wing. */
-void jp_rota_clear(struct jp_rota *rota, unsigned wing);
-/* Returns once no thread is in @wing; none comes in until it is opened again. */
-void jp_rota_close_wing(struct jp_rota *rota, unsigned wing);
-void jp_rota_open_wing(struct jp_rota *rota, unsigned wing);
+void jp_schedule_clear(struct jp_schedule *schedule, unsigned group);
+/* Returns once no thread is in @group; none comes in until it is opened again. */
+void jp_schedule_close_group(struct jp_schedule *schedule, unsigned group);
+void jp_schedule_open_group(struct jp_schedule *schedule, unsigned group);
 /* A thread that runs what is on it, as jp_path_thread(). */
-int jp_rota_thread(struct jp_rota *rota);
+int jp_schedule_thread(struct jp_schedule *schedule);
 
 #endif

@@ -32,39 +32,39 @@ struct jp_step {
 	int (*act)(void *context, const char *arg);
 };
 /* The value of --seed: loop lengths vary with it. */
-uint64_t jp_stage_seed(void);
+uint64_t jp_handshake_seed(void);
 /* Says "ready", then carries out steps until told to stop. Returns 0. @steps ends with a NULL name;
  * NULL: none.
  */
-int jp_stage(const struct jp_step *steps, void *context);
+int jp_handshake(const struct jp_step *steps, void *context);
 /* The same, and carries out steps[0] by itself every @period ns (0: never), until that fails:
  * -ENOSPC means that there is no more to do, any other error is returned. */
-int jp_stage_every(uint64_t period, const struct jp_step *steps, void *context);
+int jp_handshake_every(uint64_t period, const struct jp_step *steps, void *context);
 /* The same without steps, while a thread of its own carries out @round again and again. 0 or -errno
  * of making the thread; a round that fails is said on stderr, and ends the process: the watcher
  * sees a workload that ended while it was watched. */
-int jp_stage_rounds(int (*round)(void *context), void *context);
+int jp_handshake_rounds(int (*round)(void *context), void *context);
 /* Says that the machine lacks @why, and returns the workload's exit status. */
-int jp_stage_skip(const char *why);
+int jp_handshake_skip(const char *why);
 /* Says what failed (-errno), and returns the workload's exit status; 0: nothing did. */
-int jp_stage_status(const char *workload, int failed);
+int jp_handshake_status(const char *workload, int failed);
 /* Polled by threads between two paths. */
-int jp_stage_stopping(void);
+int jp_handshake_stopping(void);
 /* What `jitproof workload` tells the stage before it runs the workload. */
-struct jp_stage_setup {
+struct jp_handshake_setup {
 	char **argv; /* of the command, as it was typed: what an exec starts again */
 	uint64_t seed;
 	int ready_fd, control_fd; /* control_fd -1: only signals stop it */
 	int resumed;              /* this image is the answer to a step "exec" */
 	const char *truth;        /* path of the truth */
 };
-void jp_stage_begin(const struct jp_stage_setup *setup);
-const struct jp_stage_setup *jp_stage_setup(void);
+void jp_handshake_begin(const struct jp_handshake_setup *setup);
+const struct jp_handshake_setup *jp_handshake_setup(void);
 /* In a forked child: a stage of its own, that speaks with its maker (workloads/emit/process.h). */
-int jp_stage_forked(int ready_fd, int control_fd);
+int jp_handshake_forked(int ready_fd, int control_fd);
 /* Replaces this process by the same workload again (step "exec"): argv as at first, plus @extra;
  * the descriptors and the truth go on; the new image answers "done exec" when it is ready. Every
  * thread must have been joined: one that is killed while it writes tears the truth. */
-int jp_stage_exec(const char *extra);
+int jp_handshake_exec(const char *extra);
 
 #endif

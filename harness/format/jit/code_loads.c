@@ -13,7 +13,7 @@
 
 struct reading {
 	struct jp_code_loads *out;
-	size_t room;
+	size_t capacity;
 	void *named;                   /* of this file: a tree of struct named */
 	const unsigned char *eh_frame; /* of the next LOAD */
 	uint64_t eh_frame_size;
@@ -36,13 +36,13 @@ static int add(struct reading *reading, const struct jp_code_load *load)
 {
 	struct jp_code_loads *out = reading->out;
 
-	if (out->count == reading->room) {
-		size_t room = reading->room ? 2 * reading->room : 256;
-		struct jp_code_load *loads = reallocarray(out->loads, room, sizeof(*loads));
+	if (out->count == reading->capacity) {
+		size_t capacity = reading->capacity ? 2 * reading->capacity : 256;
+		struct jp_code_load *loads = reallocarray(out->loads, capacity, sizeof(*loads));
 		if (!loads)
 			return -ENOMEM;
 		out->loads = loads;
-		reading->room = room;
+		reading->capacity = capacity;
 	}
 	out->loads[out->count] = *load;
 	out->loads[out->count].name = strdup(load->name);

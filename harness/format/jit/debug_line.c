@@ -39,26 +39,26 @@ static size_t place_of(const struct jp_debug_line *lines, const char *name)
 
 	for (const char *c = name; *c; c++)
 		hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-	for (at = hash & (lines->room - 1); lines->table[at].name;
-	     at = (at + 1) & (lines->room - 1))
+	for (at = hash & (lines->capacity - 1); lines->table[at].name;
+	     at = (at + 1) & (lines->capacity - 1))
 		if (strcmp((const char *)lines->files.bytes + lines->table[at].name - 1, name) == 0)
 			break;
 	return at;
 }
 
-static bool make_room(struct jp_debug_line *lines)
+static bool ensure_capacity(struct jp_debug_line *lines)
 {
 	struct jp_debug_line old = *lines;
 
-	if (lines->nr_files * 2 < lines->room)
+	if (lines->nr_files * 2 < lines->capacity)
 		return true;
-	lines->room = old.room ? old.room * 2 : 64;
-	lines->table = calloc(lines->room, sizeof(*lines->table));
+	lines->capacity = old.capacity ? old.capacity * 2 : 64;
+	lines->table = calloc(lines->capacity, sizeof(*lines->table));
 	if (!lines->table) {
 		*lines = old;
 		return false;
 	}
-	for (size_t i = 0; i < old.room; i++)
+	for (size_t i = 0; i < old.capacity; i++)
 		if (old.table[i].name)
 			lines->table[place_of(lines, (const char *)lines->files.bytes +
 							     old.table[i].name - 1)] = old.table[i];
@@ -71,7 +71,7 @@ static uint32_t file_number(struct jp_debug_line *lines, const char *name)
 {
 	struct jp_debug_file *file;
 
-	if (lines->files.failed || !make_room(lines)) {
+	if (lines->files.failed || !ensure_capacity(lines)) {
 		lines->files.failed = true;
 		return 1;
 	}

@@ -11,7 +11,7 @@
 struct jp_debug_line {
 	struct jp_bytes files, program; /* parts of .debug_line */
 	struct jp_debug_file *table;    /* names by hash */
-	size_t nr_files, room;
+	size_t nr_files, capacity;
 	uint64_t last; /* highest address so far */
 };
 

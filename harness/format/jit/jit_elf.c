@@ -45,7 +45,7 @@ static void add_symbols(struct build *build)
 	struct jp_bytes *symbols = &build->contents[SYMBOLS], *strings = &build->contents[STRINGS];
 	Elf64_Sym symbol = {0};
 
-	jp_bytes_room(symbols, (build->count + 1) * sizeof(symbol));
+	jp_bytes_reserve(symbols, (build->count + 1) * sizeof(symbol));
 	jp_bytes_add(symbols, &symbol, sizeof(symbol));
 	jp_bytes_add8(strings, 0);
 	symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
@@ -76,19 +76,19 @@ static void add_lines(struct build *build, const struct jp_jit_function *functio
 			  .entries = function->lines,
 			  .size = function->lines_size},
 	};
-	size_t at = 0, count = 0, room = function->nr_lines;
+	size_t at = 0, count = 0, capacity = function->nr_lines;
 	struct jp_line_row *rows;
 	struct jp_jitdump_line line;
 	bool sorted = true;
 
 	if (!function->lines)
 		return;
-	rows = malloc(room * sizeof(*rows));
+	rows = malloc(capacity * sizeof(*rows));
 	if (!rows) {
 		build->lines.files.failed = true;
 		return;
 	}
-	while (count < room && jp_jitdump_next_line(&record, &at, &line)) {
+	while (count < capacity && jp_jitdump_next_line(&record, &at, &line)) {
 		uint64_t into = line.addr - function->lines_base;
 
 		if (into >= function->size || line.line < 0)

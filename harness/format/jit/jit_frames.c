@@ -107,16 +107,16 @@ static bool add_fde(struct walk *walk, const unsigned char *fde, size_t size, si
 	to = (int64_t)(function->offset + start - (new_addr + 8));
 	if (to != (int32_t)to || new_at + 4 - walk->cies[i].to > INT32_MAX)
 		return false;
-	if (frames->count == frames->room) {
-		size_t room = frames->room ? frames->room * 2 : 64;
-		struct jp_jit_fde *grown = realloc(frames->fdes, room * sizeof(*grown));
+	if (frames->count == frames->capacity) {
+		size_t capacity = frames->capacity ? frames->capacity * 2 : 64;
+		struct jp_jit_fde *grown = realloc(frames->fdes, capacity * sizeof(*grown));
 
 		if (!grown) {
 			frames->frame.failed = true;
 			return false;
 		}
 		frames->fdes = grown;
-		frames->room = room;
+		frames->capacity = capacity;
 	}
 	frames->fdes[frames->count++] = (struct jp_jit_fde){function->offset + start, new_addr};
 	jp_bytes_add(&frames->frame, fde, 4);

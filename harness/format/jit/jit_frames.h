@@ -13,7 +13,7 @@
 struct jp_jit_frames {
 	struct jp_bytes frame, index;
 	struct jp_jit_fde *fdes;
-	size_t count, room;
+	size_t count, capacity;
 	uint64_t bad;
 };
 

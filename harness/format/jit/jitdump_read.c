@@ -23,10 +23,10 @@ struct jp_jitdump {
 	char *path;
 	int fd;
 	unsigned char *bytes;
-	uint64_t size; /* of the file when it was opened */
-	uint64_t room; /* of @bytes */
-	uint64_t have; /* read so far */
-	uint64_t at;   /* of the next record */
+	uint64_t size;     /* of the file when it was opened */
+	uint64_t capacity; /* of @bytes */
+	uint64_t have;     /* read so far */
+	uint64_t at;       /* of the next record */
 	uint64_t unknown;
 	struct jp_jitdump_header header;
 };
@@ -34,12 +34,12 @@ struct jp_jitdump {
 /* Sees to it that the file's first @to bytes are in memory. */
 static int need(struct jp_jitdump *dump, uint64_t to, struct jp_error *err)
 {
-	if (to > dump->room)
+	if (to > dump->capacity)
 		return jp_fail(err, EFBIG,
 			       "%s: offset %llu: expected at most %llu bytes of jitdump",
 			       dump->path, (unsigned long long)dump->at, (unsigned long long)MOST);
 	while (dump->have < to) {
-		uint64_t left = dump->room - dump->have;
+		uint64_t left = dump->capacity - dump->have;
 		ssize_t got = pread(dump->fd, dump->bytes + dump->have, left < STEP ? left : STEP,
 				    dump->have);
 
@@ -102,14 +102,14 @@ struct jp_jitdump *jp_jitdump_open(const char *path, int64_t owner, struct jp_er
 		free(dump);
 		return NULL;
 	}
-	dump->fd = jp_foreign_open(path, owner, &dump->size, err);
+	dump->fd = jp_untrusted_open(path, owner, &dump->size, err);
 	if (dump->fd < 0)
 		goto fail;
-	dump->room = dump->size < MOST ? dump->size : MOST;
-	dump->bytes = malloc(dump->room);
+	dump->capacity = dump->size < MOST ? dump->size : MOST;
+	dump->bytes = malloc(dump->capacity);
 	if (!dump->bytes) {
 		jp_fail(err, ENOMEM, "%s: no memory for %llu bytes", path,
-			(unsigned long long)dump->room);
+			(unsigned long long)dump->capacity);
 		goto fail;
 	}
 	if (!read_header(dump, err))

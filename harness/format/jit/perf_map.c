@@ -32,7 +32,7 @@ struct node {
 struct jp_perf_map {
 	char *text;
 	struct node *nodes; /* [0] is NONE: black, nobody's */
-	uint32_t count, room;
+	uint32_t count, capacity;
 	uint32_t root;
 	uint64_t bad_lines;
 };
@@ -94,14 +94,14 @@ static int insert(struct jp_perf_map *map, uint64_t start, uint64_t size, const 
 	uint32_t parent = NONE, fresh = map->count;
 	int side = LEFT;
 
-	if (map->count == map->room) {
-		uint32_t room = map->room * 2;
-		struct node *nodes = reallocarray(map->nodes, room, sizeof(*nodes));
+	if (map->count == map->capacity) {
+		uint32_t capacity = map->capacity * 2;
+		struct node *nodes = reallocarray(map->nodes, capacity, sizeof(*nodes));
 
 		if (!nodes)
 			return -ENOMEM;
 		map->nodes = nodes;
-		map->room = room;
+		map->capacity = capacity;
 	}
 	for (uint32_t at = map->root; at != NONE; at = map->nodes[at].child[side]) {
 		parent = at;
@@ -206,9 +206,9 @@ static int load(struct jp_perf_map *map, int fd, const char *path, uint64_t size
 			"%llu",
 			path, (unsigned long long)MOST, (unsigned long long)size);
 	map->text = malloc(size + 1);
-	map->room = 64;
+	map->capacity = 64;
 	map->count = 1;
-	map->nodes = calloc(map->room, sizeof(*map->nodes));
+	map->nodes = calloc(map->capacity, sizeof(*map->nodes));
 	if (!map->text || !map->nodes)
 		return jp_fail(err, ENOMEM, "%s: out of memory", path);
 	ret = read_all(fd, path, map->text, size, err);
@@ -227,7 +227,7 @@ struct jp_perf_map *jp_perf_map_load(const char *path, int64_t owner, struct jp_
 {
 	struct jp_perf_map *map;
 	uint64_t size;
-	int fd = jp_foreign_open(path, owner, &size, err);
+	int fd = jp_untrusted_open(path, owner, &size, err);
 
 	if (fd < 0)
 		return NULL;

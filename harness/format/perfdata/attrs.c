@@ -8,10 +8,10 @@ enum { MAX_ATTRS = 65535 /* what fits into struct jp_pending */ };
 
 static size_t id_place(const struct jp_perf_attrs *attrs, uint64_t id)
 {
-	size_t at = (id * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (attrs->ids_room - 1);
+	size_t at = (id * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (attrs->ids_capacity - 1);
 
 	while (attrs->ids[at].id && attrs->ids[at].id != id)
-		at = (at + 1) & (attrs->ids_room - 1);
+		at = (at + 1) & (attrs->ids_capacity - 1);
 	return at;
 }
 
@@ -21,19 +21,19 @@ static bool add_id(struct jp_perf_attrs *attrs, uint64_t id, uint32_t attr)
 
 	if (!id)
 		return true;
-	if (attrs->nr_ids * 2 >= attrs->ids_room) {
-		struct jp_perf_attrs bigger = {.ids_room =
-						       attrs->ids_room ? attrs->ids_room * 2 : 64};
+	if (attrs->nr_ids * 2 >= attrs->ids_capacity) {
+		struct jp_perf_attrs bigger = {
+			.ids_capacity = attrs->ids_capacity ? attrs->ids_capacity * 2 : 64};
 
-		bigger.ids = calloc(bigger.ids_room, sizeof(*bigger.ids));
+		bigger.ids = calloc(bigger.ids_capacity, sizeof(*bigger.ids));
 		if (!bigger.ids)
 			return false;
-		for (size_t i = 0; i < attrs->ids_room; i++)
+		for (size_t i = 0; i < attrs->ids_capacity; i++)
 			if (attrs->ids[i].id)
 				bigger.ids[id_place(&bigger, attrs->ids[i].id)] = attrs->ids[i];
 		free(attrs->ids);
 		attrs->ids = bigger.ids;
-		attrs->ids_room = bigger.ids_room;
+		attrs->ids_capacity = bigger.ids_capacity;
 	}
 	at = id_place(attrs, id);
 	attrs->nr_ids += !attrs->ids[at].id;
@@ -46,16 +46,16 @@ const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, si
 {
 	struct jp_perf_attr_entry *entry;
 
-	if (attrs->count == attrs->room) {
-		uint32_t room = attrs->room ? attrs->room * 2 : 8;
+	if (attrs->count == attrs->capacity) {
+		uint32_t capacity = attrs->capacity ? attrs->capacity * 2 : 8;
 
 		if (attrs->count >= MAX_ATTRS)
 			return "at most 65535 attrs";
-		entry = realloc(attrs->all, room * sizeof(*entry));
+		entry = realloc(attrs->all, capacity * sizeof(*entry));
 		if (!entry)
 			return "memory";
 		attrs->all = entry;
-		attrs->room = room;
+		attrs->capacity = capacity;
 	}
 	entry = &attrs->all[attrs->count];
 	memset(entry, 0, sizeof(*entry));
@@ -94,7 +94,7 @@ int64_t jp_perf_attrs_of(struct jp_perf_attrs *attrs, const struct jp_perf_recor
 		return attrs->last.attr;
 	if (!id) /* synthesized by perf: belongs to none */
 		return 0;
-	if (attrs->ids_room) {
+	if (attrs->ids_capacity) {
 		const struct jp_perf_id *found = &attrs->ids[id_place(attrs, id)];
 
 		if (found->id) {

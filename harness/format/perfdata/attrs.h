@@ -17,13 +17,13 @@ struct jp_perf_attr_entry {
 
 struct jp_perf_attrs {
 	struct jp_perf_attr_entry *all;
-	uint32_t count, room;
+	uint32_t count, capacity;
 	bool differ; /* in layout: a record cannot be read without knowing its attr */
 	struct jp_perf_id {
 		uint64_t id; /* 0: a free place */
 		uint32_t attr;
 	} * ids, last;
-	size_t nr_ids, ids_room;
+	size_t nr_ids, ids_capacity;
 };
 
 /* Adds the attr in the @size bytes at @bytes with @nr_ids ids (u64, unaligned) at @ids. Returns

@@ -200,7 +200,7 @@ static const char *decode_sample(const struct jp_perf_layout *layout,
 	event->sample.period = layout->period ? jp_perf_word(bytes + layout->period) : 0;
 	event->sample.chain = NULL;
 	event->sample.nr_chain = 0;
-	event->sample.promised = false;
+	event->sample.chain_deferred = false;
 	event->sample.deferred = NULL;
 	event->sample.nr_deferred = 0;
 	event->sample.regs = NULL;

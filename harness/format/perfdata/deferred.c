@@ -14,17 +14,17 @@ struct jp_perf_deferred_chain {
 };
 
 /* Room for @count elements of @size bytes at @array; NULL: no memory. */
-static void *room_for(void *array, size_t *room, size_t count, size_t size)
+static void *capacity_for(void *array, size_t *capacity, size_t count, size_t size)
 {
-	size_t more = *room ? *room : 1024;
+	size_t more = *capacity ? *capacity : 1024;
 
-	if (count <= *room)
+	if (count <= *capacity)
 		return array;
 	while (more < count)
 		more *= 2;
 	array = reallocarray(array, more, size);
 	if (array)
-		*room = more;
+		*capacity = more;
 	return array;
 }
 
@@ -33,13 +33,13 @@ int jp_perf_deferred_add(struct jp_perf_deferred *deferred, const struct jp_even
 	size_t nr_ips = deferred->nr_ips + event->deferred.count;
 	void *bigger;
 
-	bigger = room_for(deferred->chains, &deferred->room, deferred->count + 1,
-			  sizeof(*deferred->chains));
+	bigger = capacity_for(deferred->chains, &deferred->capacity, deferred->count + 1,
+			      sizeof(*deferred->chains));
 	if (!bigger)
 		return -ENOMEM;
 	deferred->chains = bigger;
 	/* One more than there are, so that an empty chain is another place than the next. */
-	bigger = room_for(deferred->ips, &deferred->ips_room, nr_ips + 1, sizeof(uint64_t));
+	bigger = capacity_for(deferred->ips, &deferred->ips_capacity, nr_ips + 1, sizeof(uint64_t));
 	if (!bigger)
 		return -ENOMEM;
 	deferred->ips = bigger;
@@ -97,7 +97,7 @@ void jp_perf_deferred_join(const struct jp_perf_deferred *deferred, struct jp_ev
 
 	if (!cookie_of(sample, &key.cookie))
 		return;
-	sample->sample.promised = true;
+	sample->sample.chain_deferred = true;
 	/* Several events may have written the same: the first one serves. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;

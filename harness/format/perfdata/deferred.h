@@ -14,9 +14,9 @@
  */
 struct jp_perf_deferred {
 	struct jp_perf_deferred_chain *chains; /* by tid, cookie */
-	size_t count, room;
+	size_t count, capacity;
 	uint64_t *ips; /* of all of them */
-	size_t nr_ips, ips_room;
+	size_t nr_ips, ips_capacity;
 };
 
 /* Takes event @JP_EVENT_DEFERRED in. 0 or -ENOMEM. */

@@ -87,7 +87,7 @@ static int align(struct jp_perf_reader *reader, size_t record_size, struct jp_pe
 	size_t size = (record_size + 7) & ~(size_t)7;
 	struct jp_chunk *chunk = reader->aligned;
 
-	if (!chunk || chunk->room - chunk->used < size) {
+	if (!chunk || chunk->capacity - chunk->used < size) {
 		jp_chunk_put(chunk);
 		reader->aligned = chunk = jp_chunk_new(ALIGNED_CHUNK);
 		if (!chunk)
@@ -218,7 +218,7 @@ static int compressed_record(struct jp_perf_reader *reader, const struct jp_perf
 	}
 	if (!reader->zstd)
 		reader->zstd = jp_zstd_new(&why);
-	ret = reader->zstd ? jp_zstd_more(reader->zstd, data, size, &chunk->bytes, &chunk->room,
+	ret = reader->zstd ? jp_zstd_more(reader->zstd, data, size, &chunk->bytes, &chunk->capacity,
 					  &chunk->used, unpack_limit, &why)
 			   : -ENOTSUP;
 	if (ret)

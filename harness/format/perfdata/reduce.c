@@ -17,7 +17,7 @@
 enum { FEATURES = 256, MAX_FEATURE = 1 << 20, MAX_NAME = 255 };
 
 /* A feature that stays: it is listed, or says nothing of the machine. */
-static bool stays(unsigned feature)
+static bool activations(unsigned feature)
 {
 	static const enum jp_perf_feature kept[] = {
 		JP_PERF_FEATURE_OSRELEASE,  JP_PERF_FEATURE_VERSION,     JP_PERF_FEATURE_ARCH,
@@ -246,7 +246,7 @@ static int reduce_features(struct reducing *reducing, uint64_t end)
 				       "%s: feature %u is at %" PRIu64 ", %" PRIu64
 				       " bytes; expected behind the data and within the file",
 				       reducing->path, i, section.offset, section.size);
-		if (stays(i)) {
+		if (activations(i)) {
 			if (i == JP_PERF_FEATURE_CMDLINE)
 				ret = list_command(reducing, &section);
 			table[kept++] = section;

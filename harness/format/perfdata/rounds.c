@@ -7,14 +7,14 @@
 
 int jp_rounds_add(struct jp_perf_rounds *rounds, const struct jp_pending *pending)
 {
-	if (rounds->nr_pending == rounds->pending_room) {
-		size_t room = rounds->pending_room ? rounds->pending_room * 2 : 4096;
-		void *bigger = realloc(rounds->pending, room * sizeof(*rounds->pending));
+	if (rounds->nr_pending == rounds->pending_capacity) {
+		size_t capacity = rounds->pending_capacity ? rounds->pending_capacity * 2 : 4096;
+		void *bigger = realloc(rounds->pending, capacity * sizeof(*rounds->pending));
 
 		if (!bigger)
 			return -ENOMEM;
 		rounds->pending = bigger;
-		rounds->pending_room = room;
+		rounds->pending_capacity = capacity;
 	}
 	rounds->pending[rounds->nr_pending++] = *pending;
 	if (rounds->newest < pending->time)
@@ -69,18 +69,18 @@ static void sort_due(struct jp_perf_rounds *rounds, size_t count)
 	}
 }
 
-static int make_room(struct jp_perf_rounds *rounds)
+static int ensure_capacity(struct jp_perf_rounds *rounds)
 {
-	size_t room = rounds->pending_room;
+	size_t capacity = rounds->pending_capacity;
 
-	if (rounds->due_room >= rounds->nr_pending)
+	if (rounds->due_capacity >= rounds->nr_pending)
 		return 0;
 	free(rounds->due);
 	free(rounds->spare);
-	rounds->due = malloc(room * sizeof(*rounds->due));
-	rounds->spare = malloc(room * sizeof(*rounds->spare));
-	rounds->due_room = rounds->due && rounds->spare ? room : 0;
-	return rounds->due_room ? 0 : -ENOMEM;
+	rounds->due = malloc(capacity * sizeof(*rounds->due));
+	rounds->spare = malloc(capacity * sizeof(*rounds->spare));
+	rounds->due_capacity = rounds->due && rounds->spare ? capacity : 0;
+	return rounds->due_capacity ? 0 : -ENOMEM;
 }
 
 static int give_out(struct jp_perf_rounds *rounds, const struct jp_pending *due, size_t count)
@@ -115,7 +115,7 @@ static int flush(struct jp_perf_rounds *rounds, uint64_t limit)
 			nr_due++;
 		return flush_head(rounds, nr_due);
 	}
-	if (make_room(rounds))
+	if (ensure_capacity(rounds))
 		return -ENOMEM;
 	for (size_t i = 0; i < rounds->nr_pending; i++) {
 		if (rounds->pending[i].time <= limit)

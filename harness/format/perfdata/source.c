@@ -15,14 +15,14 @@
 
 enum { CHUNK = 1 << 20, WINDOW = 2 << 20 };
 
-struct jp_chunk *jp_chunk_new(size_t room)
+struct jp_chunk *jp_chunk_new(size_t capacity)
 {
 	struct jp_chunk *chunk = malloc(sizeof(*chunk));
 
 	if (!chunk)
 		return NULL;
-	*chunk = (struct jp_chunk){.refs = 1, .room = room, .bytes = malloc(room)};
-	if (room && !chunk->bytes) {
+	*chunk = (struct jp_chunk){.refs = 1, .capacity = capacity, .bytes = malloc(capacity)};
+	if (capacity && !chunk->bytes) {
 		free(chunk);
 		return NULL;
 	}
@@ -113,12 +113,12 @@ static void populate(struct jp_perf_source *source, uint64_t to)
 }
 
 /* Makes room for @size bytes from @chunk_at on, in a new chunk where the old one has none. */
-static int chunk_room(struct jp_perf_source *source, size_t size)
+static int chunk_capacity(struct jp_perf_source *source, size_t size)
 {
 	struct jp_chunk *old = source->chunk, *chunk;
 	size_t kept = old ? old->used - source->chunk_at : 0;
 
-	if (old && old->room - source->chunk_at >= size)
+	if (old && old->capacity - source->chunk_at >= size)
 		return 0;
 	chunk = jp_chunk_new(size > CHUNK ? size : CHUNK);
 	if (!chunk)
@@ -145,14 +145,14 @@ const unsigned char *jp_source_peek(struct jp_perf_source *source, size_t size, 
 			populate(source, source->at + *have);
 		return source->map + source->at;
 	}
-	if (chunk_room(source, size)) {
+	if (chunk_capacity(source, size)) {
 		jp_fail(err, ENOMEM, "%s: no memory", source->name);
 		return NULL;
 	}
 	chunk = source->chunk;
 	while (chunk->used - source->chunk_at < size) {
 		ssize_t got =
-			read(source->fd, chunk->bytes + chunk->used, chunk->room - chunk->used);
+			read(source->fd, chunk->bytes + chunk->used, chunk->capacity - chunk->used);
 
 		if (got < 0 && errno == EINTR)
 			continue;

@@ -15,11 +15,11 @@
 
 /* Bytes that records lie in outside the mapped file; freed with the last reference. */
 struct jp_chunk {
-	size_t refs, room, used;
+	size_t refs, capacity, used;
 	unsigned char *bytes;
 };
 /* One reference is the caller's. NULL: no memory. */
-struct jp_chunk *jp_chunk_new(size_t room);
+struct jp_chunk *jp_chunk_new(size_t capacity);
 void jp_chunk_put(struct jp_chunk *chunk); /* NULL is fine */
 
 struct jp_perf_source {

@@ -27,7 +27,7 @@ struct event {
 	unsigned char attr[ATTR_SIZE];
 	char *name;
 	uint64_t *ids;
-	size_t nr_ids, room;
+	size_t nr_ids, capacity;
 };
 
 struct jp_perfdata_writer {
@@ -61,14 +61,14 @@ int jp_perfdata_id(struct jp_perfdata_writer *writer, unsigned int event, uint64
 {
 	struct event *owner = &writer->events[event];
 
-	if (owner->nr_ids == owner->room) {
-		size_t room = owner->room ? owner->room * 2 : 64;
-		uint64_t *ids = realloc(owner->ids, room * sizeof(*ids));
+	if (owner->nr_ids == owner->capacity) {
+		size_t capacity = owner->capacity ? owner->capacity * 2 : 64;
+		uint64_t *ids = realloc(owner->ids, capacity * sizeof(*ids));
 
 		if (!ids)
 			return -ENOMEM;
 		owner->ids = ids;
-		owner->room = room;
+		owner->capacity = capacity;
 	}
 	owner->ids[owner->nr_ids++] = id;
 	return 0;

@@ -33,12 +33,12 @@ void jp_zstd_free(struct jp_zstd *zstd)
 	free(zstd);
 }
 
-static int grow(unsigned char **out, size_t *room, size_t limit, struct jp_error *err)
+static int grow(unsigned char **out, size_t *capacity, size_t limit, struct jp_error *err)
 {
-	size_t more = *room < ZSTD_DStreamOutSize() ? ZSTD_DStreamOutSize() : *room * 2;
+	size_t more = *capacity < ZSTD_DStreamOutSize() ? ZSTD_DStreamOutSize() : *capacity * 2;
 	unsigned char *moved;
 
-	if (*room >= limit)
+	if (*capacity >= limit)
 		return jp_fail(err, E2BIG, "compressed data that unpacks to more than %zu bytes",
 			       limit);
 	if (more > limit)
@@ -47,21 +47,21 @@ static int grow(unsigned char **out, size_t *room, size_t limit, struct jp_error
 	if (!moved)
 		return jp_fail(err, ENOMEM, "no memory for %zu bytes of unpacked data", more);
 	*out = moved;
-	*room = more;
+	*capacity = more;
 	return 0;
 }
 
 int jp_zstd_more(struct jp_zstd *zstd, const void *in, size_t size, unsigned char **out,
-		 size_t *room, size_t *used, size_t limit, struct jp_error *err)
+		 size_t *capacity, size_t *used, size_t limit, struct jp_error *err)
 {
 	ZSTD_inBuffer input = {in, size, 0};
 
 	for (;;) {
-		ZSTD_outBuffer output = {*out, *room, *used};
+		ZSTD_outBuffer output = {*out, *capacity, *used};
 		size_t hint;
 
-		if (*used == *room) {
-			int ret = grow(out, room, limit, err);
+		if (*used == *capacity) {
+			int ret = grow(out, capacity, limit, err);
 
 			if (ret)
 				return ret;
@@ -90,7 +90,7 @@ void jp_zstd_free(struct jp_zstd *zstd)
 }
 
 int jp_zstd_more(struct jp_zstd *zstd, const void *in, size_t size, unsigned char **out,
-		 size_t *room, size_t *used, size_t limit, struct jp_error *err)
+		 size_t *capacity, size_t *used, size_t limit, struct jp_error *err)
 {
 	return jp_fail(err, ENOTSUP, "built without libzstd");
 }

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 /* Mapping and process acts go to the public table as they are. */
-int jp_truth_add_act(struct jp_truth *truth, size_t *room, const struct jp_truth_record *record)
+int jp_truth_add_act(struct jp_truth *truth, size_t *capacity, const struct jp_truth_record *record)
 {
 	const uint64_t *a = record->a;
 	struct jp_truth_act act = {.type = record->type,
@@ -56,11 +56,11 @@ int jp_truth_add_act(struct jp_truth *truth, size_t *room, const struct jp_truth
 		if (act.addr + act.len < act.addr || !act.len)
 			goto bad;
 	}
-	if (!jp_truth_grow((void **)&truth->acts, room, truth->nr_acts, sizeof(act)))
+	if (!jp_truth_grow((void **)&truth->acts, capacity, truth->nr_acts, sizeof(act)))
 		return -ENOMEM;
 	truth->acts[truth->nr_acts++] = act;
 	return 0;
 bad:
-	jp_truth_disbelieve(truth);
+	jp_truth_mark_corrupt(truth);
 	return 0;
 }

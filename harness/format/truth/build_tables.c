@@ -17,7 +17,7 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Sorts the codes and turns the versions' indices into pointers to them. */
-static int give_codes(struct jp_truth_replay *replay)
+static int build_codes(struct jp_truth_collector *replay)
 {
 	struct jp_truth *truth = replay->truth;
 	size_t count = replay->nr_codes;
@@ -76,7 +76,7 @@ static int by_pid(const void *a, const void *b)
 }
 
 /* When the first end of @pid from @time on was over; UINT64_MAX: none. */
-static uint64_t end_after(const struct jp_truth_replay *replay, uint32_t pid, uint64_t time)
+static uint64_t end_after(const struct jp_truth_collector *replay, uint32_t pid, uint64_t time)
 {
 	size_t low = 0, high = replay->nr_ends;
 
@@ -95,66 +95,66 @@ static uint64_t end_after(const struct jp_truth_replay *replay, uint32_t pid, ui
 
 static int by_tid(const void *a, const void *b)
 {
-	const struct jp_truth_stay *one = a, *other = b;
+	const struct jp_truth_activation *one = a, *other = b;
 
 	if (one->tid != other->tid)
 		return one->tid < other->tid ? -1 : 1;
 	return one->enter < other->enter ? -1 : one->enter > other->enter;
 }
 
-/* What a handler's stays lie over: its thread's last one before that was interrupted. */
-static void give_interrupted(struct jp_truth *truth)
+/* What a handler's activations lie over: its thread's last one before that was interrupted. */
+static void build_interrupted(struct jp_truth *truth)
 {
-	const struct jp_truth_stay *last = NULL;
+	const struct jp_truth_activation *last = NULL;
 
-	for (size_t i = 0; i < truth->nr_stays; i++) {
-		struct jp_truth_stay *stay = &truth->stays[i];
+	for (size_t i = 0; i < truth->nr_activations; i++) {
+		struct jp_truth_activation *activation = &truth->activations[i];
 
-		if (last && (last->tid != stay->tid || last->pid != stay->pid))
+		if (last && (last->tid != activation->tid || last->pid != activation->pid))
 			last = NULL;
-		if (stay->over) {
-			stay->over = last;
+		if (activation->interrupted) {
+			activation->interrupted = last;
 			if (!last)
-				jp_truth_disbelieve(truth);
+				jp_truth_mark_corrupt(truth);
 		}
-		if (stay->interrupted)
-			last = stay;
+		if (activation->was_interrupted)
+			last = activation;
 	}
 }
 
-static int give_stays(struct jp_truth_replay *replay)
+static int build_stays(struct jp_truth_collector *replay)
 {
 	struct jp_truth *truth = replay->truth;
 
-	truth->stays = calloc(replay->nr_stays + 1, sizeof(*truth->stays));
-	if (!truth->stays)
+	truth->activations = calloc(replay->nr_activations + 1, sizeof(*truth->activations));
+	if (!truth->activations)
 		return -ENOMEM;
 	if (replay->nr_ends) /* qsort() wants an array even of nothing */
 		qsort(replay->ends, replay->nr_ends, sizeof(*replay->ends), by_pid);
-	for (size_t i = 0; i < replay->nr_stays; i++) {
-		struct jp_truth_stay *stay = &truth->stays[i];
+	for (size_t i = 0; i < replay->nr_activations; i++) {
+		struct jp_truth_activation *activation = &truth->activations[i];
 
-		*stay = replay->stays[i].stay;
-		stay->path = &truth->paths[replay->stays[i].path];
+		*activation = replay->activations[i].activation;
+		activation->path = &truth->paths[replay->activations[i].path];
 		/* Found when they are sorted; until then, that there is one. */
-		stay->over = replay->stays[i].over ? stay : NULL;
-		if (stay->leave == UINT64_MAX)
-			stay->leave = end_after(replay, stay->pid, stay->enter);
+		activation->interrupted = replay->activations[i].interrupted ? activation : NULL;
+		if (activation->leave == UINT64_MAX)
+			activation->leave = end_after(replay, activation->pid, activation->enter);
 	}
-	truth->nr_stays = replay->nr_stays;
-	qsort(truth->stays, truth->nr_stays, sizeof(*truth->stays), by_tid);
+	truth->nr_activations = replay->nr_activations;
+	qsort(truth->activations, truth->nr_activations, sizeof(*truth->activations), by_tid);
 	/* A thread is in one place at a time: the search relies on it. */
-	for (size_t i = 1; i < truth->nr_stays; i++)
-		if (truth->stays[i].tid == truth->stays[i - 1].tid &&
-		    truth->stays[i - 1].leave > truth->stays[i].enter)
-			truth->stays[i - 1].leave = truth->stays[i].enter;
-	give_interrupted(truth);
+	for (size_t i = 1; i < truth->nr_activations; i++)
+		if (truth->activations[i].tid == truth->activations[i - 1].tid &&
+		    truth->activations[i - 1].leave > truth->activations[i].enter)
+			truth->activations[i - 1].leave = truth->activations[i].enter;
+	build_interrupted(truth);
 	return 0;
 }
 
-int jp_truth_give(struct jp_truth_replay *replay)
+int jp_truth_give(struct jp_truth_collector *replay)
 {
-	int ret = give_codes(replay);
+	int ret = build_codes(replay);
 
-	return ret ? ret : give_stays(replay);
+	return ret ? ret : build_stays(replay);
 }

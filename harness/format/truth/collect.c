@@ -28,14 +28,14 @@ static uint64_t pair(uint32_t pid, uint32_t id)
 	return (uint64_t)pid << 32 | id;
 }
 
-static struct jp_truth_process *process_at(struct jp_truth_replay *replay, uint32_t pid)
+static struct jp_truth_process *process_at(struct jp_truth_collector *replay, uint32_t pid)
 {
 	uint32_t *index = jp_truth_map_at(&replay->process_of, pid);
 
 	if (!index)
 		return NULL;
 	if (!*index) {
-		if (!jp_truth_grow((void **)&replay->processes, &replay->room_processes,
+		if (!jp_truth_grow((void **)&replay->processes, &replay->processes_capacity,
 				   replay->nr_processes, sizeof(*replay->processes)))
 			return NULL;
 		replay->processes[replay->nr_processes] = (struct jp_truth_process){
@@ -45,7 +45,7 @@ static struct jp_truth_process *process_at(struct jp_truth_replay *replay, uint3
 	return &replay->processes[*index - 1];
 }
 
-static int add_code_of(struct jp_truth_replay *replay, const struct jp_truth_code *code)
+static int add_code_of(struct jp_truth_collector *replay, const struct jp_truth_code *code)
 {
 	struct jp_truth_process *process = process_at(replay, code->pid);
 	uint32_t *index = jp_truth_map_at(&replay->code_of, pair(code->pid, code->id));
@@ -54,7 +54,7 @@ static int add_code_of(struct jp_truth_replay *replay, const struct jp_truth_cod
 		return -ENOMEM;
 	if (replay->nr_codes >= MAX_CODES)
 		return -E2BIG;
-	if (!jp_truth_grow((void **)&replay->codes, &replay->room_codes, replay->nr_codes,
+	if (!jp_truth_grow((void **)&replay->codes, &replay->codes_capacity, replay->nr_codes,
 			   sizeof(*replay->codes)))
 		return -ENOMEM;
 	replay->codes[replay->nr_codes] = (struct jp_truth_live_code){*code, process->codes};
@@ -64,14 +64,14 @@ static int add_code_of(struct jp_truth_replay *replay, const struct jp_truth_cod
 }
 
 /* The next process of the round that shares @pid's address space; @pid itself where none does. */
-static uint32_t next_sharing(struct jp_truth_replay *replay, uint32_t pid)
+static uint32_t next_sharing(struct jp_truth_collector *replay, uint32_t pid)
 {
 	const struct jp_truth_process *process = process_at(replay, pid);
 
 	return process ? replay->processes[process->shares].pid : pid;
 }
 
-static int add_code(struct jp_truth_replay *replay, const struct jp_truth_code *code)
+static int add_code(struct jp_truth_collector *replay, const struct jp_truth_code *code)
 {
 	struct jp_truth_code one = *code;
 	int ret;
@@ -86,7 +86,7 @@ static int add_code(struct jp_truth_replay *replay, const struct jp_truth_code *
 }
 
 /* Leaves the round of those who share. */
-static void stop_sharing(struct jp_truth_replay *replay, uint32_t pid)
+static void stop_sharing(struct jp_truth_collector *replay, uint32_t pid)
 {
 	struct jp_truth_process *process = process_at(replay, pid), *last = process;
 	uint32_t own = process - replay->processes;
@@ -98,7 +98,7 @@ static void stop_sharing(struct jp_truth_replay *replay, uint32_t pid)
 }
 
 /* The index of the code of @id that is alive in @pid, or NONE. */
-static uint32_t code_of(struct jp_truth_replay *replay, uint32_t pid, uint64_t id)
+static uint32_t code_of(struct jp_truth_collector *replay, uint32_t pid, uint64_t id)
 {
 	uint32_t *index =
 		id <= UINT32_MAX ? jp_truth_map_at(&replay->code_of, pair(pid, id)) : NULL;
@@ -106,12 +106,12 @@ static uint32_t code_of(struct jp_truth_replay *replay, uint32_t pid, uint64_t i
 	return index && *index && *index != NONE ? *index - 1 : NONE;
 }
 
-static int load_code(struct jp_truth_replay *replay, const struct jp_truth_record *record)
+static int load_code(struct jp_truth_collector *replay, const struct jp_truth_record *record)
 {
-	const struct jp_truth_fact *layout =
-		jp_truth_fact(replay->truth, record->a[2] & UINT32_MAX, JP_TRUTH_LAYOUT);
-	const struct jp_truth_fact *frames =
-		jp_truth_fact(replay->truth, record->a[3] >> 32, JP_TRUTH_FRAMES);
+	const struct jp_truth_item *layout =
+		jp_truth_item(replay->truth, record->a[2] & UINT32_MAX, JP_TRUTH_LAYOUT);
+	const struct jp_truth_item *frames =
+		jp_truth_item(replay->truth, record->a[3] >> 32, JP_TRUTH_FRAMES);
 	struct jp_truth_code code = {.id = (uint32_t)record->a[3],
 				     .pid = record->pid,
 				     .addr = record->a[0],
@@ -125,17 +125,17 @@ static int load_code(struct jp_truth_replay *replay, const struct jp_truth_recor
 				     .name = jp_truth_text_of(replay->truth, record->a[2] >> 32)};
 
 	/* Its own id must lead back to it: two loads of one id are both torn. */
-	if (!jp_truth_fact(replay->truth, code.id, JP_TRUTH_CODE_LOAD) || !code.layout ||
+	if (!jp_truth_item(replay->truth, code.id, JP_TRUTH_CODE_LOAD) || !code.layout ||
 	    (!frames && record->a[3] >> 32) || !code.name || !code.size ||
 	    code.addr + code.size < code.addr ||
 	    code.layout->insns[code.layout->count - 1].offset >= code.size) {
-		jp_truth_disbelieve(replay->truth);
+		jp_truth_mark_corrupt(replay->truth);
 		return 0;
 	}
 	return add_code(replay, &code);
 }
 
-static int end_code_of(struct jp_truth_replay *replay, const struct jp_truth_record *record,
+static int end_code_of(struct jp_truth_collector *replay, const struct jp_truth_record *record,
 		       uint32_t pid)
 {
 	uint32_t at = code_of(replay, pid, record->a[0]), *index;
@@ -146,7 +146,7 @@ static int end_code_of(struct jp_truth_replay *replay, const struct jp_truth_rec
 		return -ENOMEM;
 	if (!code ||
 	    (record->type == JP_TRUTH_CODE_MOVE && record->a[1] + code->size < record->a[1])) {
-		jp_truth_disbelieve(replay->truth);
+		jp_truth_mark_corrupt(replay->truth);
 		return 0;
 	}
 	process->generation++;
@@ -167,7 +167,7 @@ static int end_code_of(struct jp_truth_replay *replay, const struct jp_truth_rec
 	return add_code_of(replay, &moved);
 }
 
-static int end_code(struct jp_truth_replay *replay, const struct jp_truth_record *record)
+static int end_code(struct jp_truth_collector *replay, const struct jp_truth_record *record)
 {
 	uint32_t pid = record->pid;
 	int ret;
@@ -181,12 +181,12 @@ static int end_code(struct jp_truth_replay *replay, const struct jp_truth_record
 	return ret;
 }
 
-/* Whatever the pid was is over: its stays end, and so does its code. */
-static int end_life(struct jp_truth_replay *replay, const struct jp_truth_record *record)
+/* Whatever the pid was is over: its activations end, and so does its code. */
+static int end_life(struct jp_truth_collector *replay, const struct jp_truth_record *record)
 {
 	struct jp_truth_process *own = process_at(replay, record->pid);
 
-	if (!own || !jp_truth_grow((void **)&replay->ends, &replay->room_ends, replay->nr_ends,
+	if (!own || !jp_truth_grow((void **)&replay->ends, &replay->ends_capacity, replay->nr_ends,
 				   sizeof(*replay->ends)))
 		return -ENOMEM;
 	replay->ends[replay->nr_ends++] =
@@ -210,7 +210,7 @@ static int end_life(struct jp_truth_replay *replay, const struct jp_truth_record
 	return 0;
 }
 
-static int start_process(struct jp_truth_replay *replay, const struct jp_truth_record *record)
+static int start_process(struct jp_truth_collector *replay, const struct jp_truth_record *record)
 {
 	bool shares = record->a[1] == JP_HOW_SHARE;
 	struct jp_truth_process *own, *parent;
@@ -222,7 +222,7 @@ static int start_process(struct jp_truth_replay *replay, const struct jp_truth_r
 	if (record->a[1] != JP_HOW_FORK && record->a[1] != JP_HOW_VFORK && !shares)
 		return 0;
 	if (record->a[0] > UINT32_MAX || record->a[0] == record->pid) {
-		jp_truth_disbelieve(replay->truth);
+		jp_truth_mark_corrupt(replay->truth);
 		return 0;
 	}
 	/* The second call may move what the first one gave. */
@@ -259,9 +259,9 @@ static bool leads_on(const struct jp_truth_layout *layout)
 }
 
 /* The version of the path that is valid now, index + 1; 0: not believed. */
-static int resolve(struct jp_truth_replay *replay, uint32_t pid, uint64_t id, uint32_t *version)
+static int resolve(struct jp_truth_collector *replay, uint32_t pid, uint64_t id, uint32_t *version)
 {
-	const struct jp_truth_fact *path = jp_truth_fact(replay->truth, id, JP_TRUTH_PATH);
+	const struct jp_truth_item *path = jp_truth_item(replay->truth, id, JP_TRUTH_PATH);
 	struct jp_truth_process *process = process_at(replay, pid);
 	uint32_t *known, generation, depth;
 	struct jp_truth_version *fresh;
@@ -283,8 +283,8 @@ static int resolve(struct jp_truth_replay *replay, uint32_t pid, uint64_t id, ui
 	replay->steps += depth;
 	if (replay->steps > MAX_STEPS)
 		return -E2BIG;
-	if (!jp_truth_grow((void **)&replay->versions, &replay->room_versions, replay->nr_versions,
-			   sizeof(*replay->versions)))
+	if (!jp_truth_grow((void **)&replay->versions, &replay->versions_capacity,
+			   replay->nr_versions, sizeof(*replay->versions)))
 		return -ENOMEM;
 	fresh = &replay->versions[replay->nr_versions];
 	*fresh = (struct jp_truth_version){generation, id, depth, malloc(depth * sizeof(uint32_t))};
@@ -303,23 +303,23 @@ static int resolve(struct jp_truth_replay *replay, uint32_t pid, uint64_t id, ui
 	return 0;
 }
 
-static int enter(struct jp_truth_replay *replay, const struct jp_truth_record *record)
+static int enter(struct jp_truth_collector *replay, const struct jp_truth_record *record)
 {
 	struct jp_truth *truth = replay->truth;
-	const struct jp_truth_fact *chain =
-		jp_truth_fact(truth, record->a[3] & UINT32_MAX, JP_TRUTH_ROOT);
-	const struct jp_truth_fact *dump = jp_truth_fact(truth, record->a[3] >> 32, JP_TRUTH_ROOT);
-	struct jp_truth_open_stay *fresh;
+	const struct jp_truth_item *chain =
+		jp_truth_item(truth, record->a[3] & UINT32_MAX, JP_TRUTH_ROOT);
+	const struct jp_truth_item *dump = jp_truth_item(truth, record->a[3] >> 32, JP_TRUTH_ROOT);
+	struct jp_truth_open_activation *fresh;
 	uint32_t version, *open;
 	int ret = resolve(replay, record->pid, record->a[0] & UINT32_MAX, &version);
 
 	if (ret)
 		return ret;
-	open = jp_truth_map_at(&replay->stay_of, record->tid);
+	open = jp_truth_map_at(&replay->activation_of, record->tid);
 	if (!open)
 		return -ENOMEM;
 	if (*open && *open != NONE) {
-		struct jp_truth_stay *old = &replay->stays[*open - 1].stay;
+		struct jp_truth_activation *old = &replay->activations[*open - 1].activation;
 		const struct jp_truth_process *process = process_at(replay, old->pid);
 
 		/* The end of its process or image ended it (seen to at the end), or another process
@@ -327,55 +327,56 @@ static int enter(struct jp_truth_replay *replay, const struct jp_truth_record *r
 		if (old->pid != record->pid)
 			old->leave = record->before;
 		else if (!process || process->ended < old->enter)
-			jp_truth_disbelieve(truth);
+			jp_truth_mark_corrupt(truth);
 		*open = NONE;
 	}
 	if (!version || !chain || !dump || chain->of.root->method != JP_CHAIN ||
 	    dump->of.root->method != JP_DUMP || !chain->of.root->count || !dump->of.root->count) {
-		jp_truth_disbelieve(truth);
+		jp_truth_mark_corrupt(truth);
 		return 0;
 	}
-	if (!jp_truth_grow((void **)&replay->stays, &replay->room_stays, replay->nr_stays,
-			   sizeof(*replay->stays)))
+	if (!jp_truth_grow((void **)&replay->activations, &replay->activations_capacity,
+			   replay->nr_activations, sizeof(*replay->activations)))
 		return -ENOMEM;
-	fresh = &replay->stays[replay->nr_stays++];
-	*fresh = (struct jp_truth_open_stay){{.pid = record->pid,
-					      .tid = record->tid,
-					      .enter = record->before,
-					      .leave = UINT64_MAX,
-					      .sp = record->a[1],
-					      .bp = record->a[2],
-					      .apart = record->a[0] >> 32 & JP_ENTER_APART,
-					      .root = {chain->of.root, dump->of.root}},
-					     version - 1,
-					     record->a[0] >> 32 & JP_ENTER_OVER};
-	*open = replay->nr_stays;
+	fresh = &replay->activations[replay->nr_activations++];
+	*fresh = (struct jp_truth_open_activation){
+		{.pid = record->pid,
+		 .tid = record->tid,
+		 .enter = record->before,
+		 .leave = UINT64_MAX,
+		 .sp = record->a[1],
+		 .bp = record->a[2],
+		 .other_stack = record->a[0] >> 32 & JP_ENTER_OTHER_STACK,
+		 .root = {chain->of.root, dump->of.root}},
+		version - 1,
+		record->a[0] >> 32 & JP_ENTER_INTERRUPTED};
+	*open = replay->nr_activations;
 	return 0;
 }
 
-static int leave(struct jp_truth_replay *replay, const struct jp_truth_record *record)
+static int leave(struct jp_truth_collector *replay, const struct jp_truth_record *record)
 {
-	uint32_t *open = jp_truth_map_at(&replay->stay_of, record->tid);
-	struct jp_truth_open_stay *stay;
+	uint32_t *open = jp_truth_map_at(&replay->activation_of, record->tid);
+	struct jp_truth_open_activation *activation;
 
 	if (!open)
 		return -ENOMEM;
-	stay = *open && *open != NONE ? &replay->stays[*open - 1] : NULL;
-	if (!stay || stay->stay.pid != record->pid ||
-	    replay->versions[stay->path].id != record->a[0]) {
-		jp_truth_disbelieve(replay->truth);
+	activation = *open && *open != NONE ? &replay->activations[*open - 1] : NULL;
+	if (!activation || activation->activation.pid != record->pid ||
+	    replay->versions[activation->path].id != record->a[0]) {
+		jp_truth_mark_corrupt(replay->truth);
 		return 0;
 	}
-	stay->stay.leave = record->after;
-	stay->stay.unsteady = record->a[1] & JP_LEAVE_CHANGED;
-	stay->stay.interrupted = record->a[1] & JP_LEAVE_INTERRUPTED;
-	stay->stay.interrupted_ip = record->a[2];
-	stay->stay.interrupted_sp = record->a[3];
+	activation->activation.leave = record->after;
+	activation->activation.roots_changed = record->a[1] & JP_LEAVE_CHANGED;
+	activation->activation.was_interrupted = record->a[1] & JP_LEAVE_INTERRUPTED;
+	activation->activation.interrupted_ip = record->a[2];
+	activation->activation.interrupted_sp = record->a[3];
 	*open = NONE;
 	return 0;
 }
 
-static int apply(struct jp_truth_replay *replay, const struct jp_truth_record *record)
+static int apply(struct jp_truth_collector *replay, const struct jp_truth_record *record)
 {
 	int ret;
 
@@ -391,25 +392,25 @@ static int apply(struct jp_truth_replay *replay, const struct jp_truth_record *r
 		return leave(replay, record);
 	case JP_TRUTH_PROCESS_START:
 		ret = start_process(replay, record);
-		return ret ? ret : jp_truth_add_act(replay->truth, &replay->room_acts, record);
+		return ret ? ret : jp_truth_add_act(replay->truth, &replay->acts_capacity, record);
 	case JP_TRUTH_PROCESS_EXIT:
 		ret = end_life(replay, record);
-		return ret ? ret : jp_truth_add_act(replay->truth, &replay->room_acts, record);
+		return ret ? ret : jp_truth_add_act(replay->truth, &replay->acts_capacity, record);
 	case JP_TRUTH_TEXT:
 	case JP_TRUTH_LAYOUT:
 	case JP_TRUTH_PATH:
 	case JP_TRUTH_ROOT:
 	case JP_TRUTH_FRAMES:
-	case JP_TRUTH_FILE: /* jp_truth_give_files() */
+	case JP_TRUTH_FILE: /* jp_truth_build_files() */
 		return 0;
 	default:
-		return jp_truth_add_act(replay->truth, &replay->room_acts, record);
+		return jp_truth_add_act(replay->truth, &replay->acts_capacity, record);
 	}
 }
 
-int jp_truth_replay(struct jp_truth *truth, const char *path, struct jp_error *err)
+int jp_truth_collector(struct jp_truth *truth, const char *path, struct jp_error *err)
 {
-	struct jp_truth_replay replay = {.truth = truth};
+	struct jp_truth_collector replay = {.truth = truth};
 	int ret = 0;
 
 	for (size_t i = 0; i < truth->tables->nr_believed && !ret; i++) {
@@ -432,12 +433,12 @@ int jp_truth_replay(struct jp_truth *truth, const char *path, struct jp_error *e
 		free(replay.versions[i].codes);
 	free(replay.codes);
 	free(replay.processes);
-	free(replay.stays);
+	free(replay.activations);
 	free(replay.versions);
 	free(replay.ends);
 	jp_truth_map_free(&replay.process_of);
 	jp_truth_map_free(&replay.code_of);
 	jp_truth_map_free(&replay.version_of);
-	jp_truth_map_free(&replay.stay_of);
+	jp_truth_map_free(&replay.activation_of);
 	return ret;
 }

@@ -17,10 +17,10 @@ struct jp_truth_ending {
 	uint64_t before, after;
 };
 
-struct jp_truth_open_stay {
-	struct jp_truth_stay stay;
+struct jp_truth_open_activation {
+	struct jp_truth_activation activation;
 	uint32_t path; /* index of the version */
-	bool over;
+	bool interrupted;
 };
 
 /* A path as resolved in one process, while no code moves. */
@@ -31,26 +31,26 @@ struct jp_truth_version {
 
 struct jp_truth_process;
 
-struct jp_truth_replay {
+struct jp_truth_collector {
 	struct jp_truth *truth;
 	struct jp_truth_live_code *codes;
-	size_t nr_codes, room_codes;
+	size_t nr_codes, codes_capacity;
 	struct jp_truth_process *processes;
-	size_t nr_processes, room_processes;
-	struct jp_truth_open_stay *stays;
-	size_t nr_stays, room_stays;
+	size_t nr_processes, processes_capacity;
+	struct jp_truth_open_activation *activations;
+	size_t nr_activations, activations_capacity;
 	struct jp_truth_version *versions;
-	size_t nr_versions, room_versions, steps;
+	size_t nr_versions, versions_capacity, steps;
 	struct jp_truth_ending *ends;
-	size_t nr_ends, room_ends;
-	size_t room_acts;
-	struct jp_truth_map process_of; /* pid -> index + 1 */
-	struct jp_truth_map code_of;    /* pid, function id -> index + 1, or NONE */
-	struct jp_truth_map version_of; /* pid, path id -> index + 1 */
-	struct jp_truth_map stay_of;    /* tid -> index + 1 of the open one, or NONE */
+	size_t nr_ends, ends_capacity;
+	size_t acts_capacity;
+	struct jp_truth_map process_of;    /* pid -> index + 1 */
+	struct jp_truth_map code_of;       /* pid, function id -> index + 1, or NONE */
+	struct jp_truth_map version_of;    /* pid, path id -> index + 1 */
+	struct jp_truth_map activation_of; /* tid -> index + 1 of the open one, or NONE */
 };
 
-/* Fills codes, paths and stays. 0 or -ENOMEM. */
-int jp_truth_give(struct jp_truth_replay *replay);
+/* Fills codes, paths and activations. 0 or -ENOMEM. */
+int jp_truth_give(struct jp_truth_collector *replay);
 
 #endif

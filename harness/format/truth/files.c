@@ -11,7 +11,7 @@ enum { MAX_FILES = 1 << 22, MAX_STEPS = 1 << 26 };
 struct files {
 	struct jp_truth *truth;
 	uint32_t *next; /* of the same process, index + 1 */
-	size_t room, room_next, steps;
+	size_t capacity, next_capacity, steps;
 	struct jp_truth_map heads; /* pid -> index + 1 of its newest */
 };
 
@@ -23,8 +23,9 @@ static int add(struct files *files, const struct jp_truth_file *file)
 	if (truth->nr_files >= MAX_FILES)
 		return -E2BIG;
 	if (!head ||
-	    !jp_truth_grow((void **)&truth->files, &files->room, truth->nr_files, sizeof(*file)) ||
-	    !jp_truth_grow((void **)&files->next, &files->room_next, truth->nr_files,
+	    !jp_truth_grow((void **)&truth->files, &files->capacity, truth->nr_files,
+			   sizeof(*file)) ||
+	    !jp_truth_grow((void **)&files->next, &files->next_capacity, truth->nr_files,
 			   sizeof(*files->next)))
 		return -ENOMEM;
 	truth->files[truth->nr_files] = *file;
@@ -41,7 +42,7 @@ static int take(struct files *files, const struct jp_truth_record *record)
 	uint32_t device = record->a[3] >> 32;
 
 	if (!blank || !record->a[1] || record->a[0] + record->a[1] < record->a[0]) {
-		jp_truth_disbelieve(files->truth);
+		jp_truth_mark_corrupt(files->truth);
 		return 0;
 	}
 	return add(files, &(struct jp_truth_file){.pid = record->pid,
@@ -97,7 +98,7 @@ static int start(struct files *files, const struct jp_truth_record *record)
 	return head ? ret : -ENOMEM;
 }
 
-int jp_truth_give_files(struct jp_truth *truth)
+int jp_truth_build_files(struct jp_truth *truth)
 {
 	struct files files = {.truth = truth};
 	int ret = 0;

@@ -60,7 +60,7 @@ enum jp_truth_type {
 	JP_TRUTH_MARK,  /* text id, value */
 	JP_TRUTH_WAIT,  /* address: there the thread stood while it was not executable */
 	JP_TRUTH_FILE,  /* addr, len, inode, "BUILDID PATH"'s text id | major << 52 | minor << 32 */
-	JP_TRUTH_FRAMES, /* id | enum jp_said << 32, word, detour's root id, JP_FRAMES_* */
+	JP_TRUTH_FRAMES, /* id | enum jp_cfi_status << 32, word, detour's root id, JP_FRAMES_* */
 	JP_TRUTH_TYPES
 };
 
@@ -120,23 +120,23 @@ enum jp_bp { JP_BP_CALLER, JP_BP_OWN, JP_BP_OTHER, JP_BPS };
  * here, leaves bp as it is, and the stack pointer somewhere above. */
 #define JP_INSN_MISLED 0x20
 enum {
-	JP_LEAVE_CHANGED = 1,     /* the native frames above changed during the stay */
+	JP_LEAVE_CHANGED = 1,     /* the native frames above changed during the activation */
 	JP_LEAVE_INTERRUPTED = 2, /* a signal's handler runs now, on top of it */
 };
 enum {
-	JP_ENTER_APART = 1, /* what called it is on another stack */
-	JP_ENTER_OVER = 2, /* from the handler over the thread's last stay that was interrupted: the
-			    * dump's root ends there */
+	JP_ENTER_OTHER_STACK = 1, /* what called it is on another stack */
+	JP_ENTER_INTERRUPTED = 2, /* from the handler over the thread's last activation that was
+				   * interrupted: the dump's root ends there */
 };
 /* Of FRAMES: somebody else's code. Its layout was measured and may lack instructions, and others
  * run it outside of any path. */
-#define JP_FRAMES_FOREIGN 1
+#define JP_FRAMES_VDSO 1
 /* What is said of a function's frames, for those who look in its file. */
-enum jp_said {
-	JP_SAID_NOTHING, /* there is no file */
-	JP_SAID_RIGHT,   /* call frame information, right but where JP_INSN_MISLED is */
-	JP_SAID_NONE,    /* a file without call frame information for it */
-	JP_SAIDS
+enum jp_cfi_status {
+	JP_CFI_NO_FILE, /* there is no file */
+	JP_CFI_RIGHT,   /* call frame information, right but where JP_INSN_MISLED is */
+	JP_CFI_ABSENT,  /* a file without call frame information for it */
+	JP_CFI_STATUSES
 };
 
 _Static_assert(sizeof(struct jp_truth_record) == 64, "one cache line");

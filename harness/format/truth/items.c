@@ -46,11 +46,11 @@ static int by_id_and_part(const void *a, const void *b)
 /* Copies the data of @count parts; NULL when out of memory. */
 static void *gather(struct jp_truth *truth, struct jp_truth_record **part, size_t count)
 {
-	const size_t room = 3 * sizeof(uint64_t);
-	char *data = jp_truth_alloc(truth, count, room);
+	const size_t capacity = 3 * sizeof(uint64_t);
+	char *data = jp_truth_alloc(truth, count, capacity);
 
 	for (size_t i = 0; data && i < count; i++)
-		memcpy(data + i * room, &part[i]->a[1], room);
+		memcpy(data + i * capacity, &part[i]->a[1], capacity);
 	return data;
 }
 
@@ -85,36 +85,37 @@ static struct jp_truth_layout *make_layout(struct jp_truth *truth, uint32_t id,
 }
 
 static int make_frames(struct jp_truth *truth, const struct jp_truth_record *record,
-		       struct jp_truth_fact *fact)
+		       struct jp_truth_item *item)
 {
 	struct jp_truth_frames *frames = jp_truth_alloc(truth, 1, sizeof(*frames));
 
 	if (!frames)
 		return -ENOMEM;
-	if (record->a[0] >> 32 >= JP_SAIDS)
+	if (record->a[0] >> 32 >= JP_CFI_STATUSES)
 		return 0;
-	*frames = (struct jp_truth_frames){.id = fact->id,
-					   .said = record->a[0] >> 32,
-					   .foreign = record->a[3] & JP_FRAMES_FOREIGN,
+	*frames = (struct jp_truth_frames){.id = item->id,
+					   .cfi_status = record->a[0] >> 32,
+					   .vdso = record->a[3] & JP_FRAMES_VDSO,
 					   .word = record->a[1]};
-	fact->of.frames = frames;
+	item->of.frames = frames;
 	return 1;
 }
 
 /* Frames name the root that they lead to: once all facts are there. */
-static void give_detours(struct jp_truth *truth, struct jp_truth_record *const *parts, size_t count)
+static void build_detours(struct jp_truth *truth, struct jp_truth_record *const *parts,
+			  size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		const struct jp_truth_fact *frames, *root;
+		const struct jp_truth_item *frames, *root;
 
 		if (parts[i]->type != JP_TRUTH_FRAMES || !parts[i]->a[2])
 			continue;
-		frames = jp_truth_fact(truth, id_of(parts[i]), JP_TRUTH_FRAMES);
-		root = jp_truth_fact(truth, parts[i]->a[2], JP_TRUTH_ROOT);
+		frames = jp_truth_item(truth, id_of(parts[i]), JP_TRUTH_FRAMES);
+		root = jp_truth_item(truth, parts[i]->a[2], JP_TRUTH_ROOT);
 		if (!frames)
 			continue;
 		if (!root || root->of.root->method != JP_CHAIN)
-			jp_truth_disbelieve(truth);
+			jp_truth_mark_corrupt(truth);
 		else
 			frames->of.frames->detour = root->of.root;
 	}
@@ -122,7 +123,7 @@ static void give_detours(struct jp_truth *truth, struct jp_truth_record *const *
 
 /* 1: a fact; 0: torn; -ENOMEM. */
 static int assemble(struct jp_truth *truth, struct jp_truth_record **part, size_t count,
-		    struct jp_truth_fact *fact)
+		    struct jp_truth_item *item)
 {
 	static const size_t per_part[JP_TRUTH_TYPES] = {[JP_TRUTH_TEXT] = 24,
 							[JP_TRUTH_LAYOUT] = 2,
@@ -133,16 +134,16 @@ static int assemble(struct jp_truth *truth, struct jp_truth_record **part, size_
 	enum jp_method method = first->a[0] >> 32 & 0xff;
 	void *data;
 
-	fact->id = id_of(first);
-	fact->is = first->type;
-	if (!fact->id)
+	item->id = id_of(first);
+	item->is = first->type;
+	if (!item->id)
 		return 0;
 	if (first->type == JP_TRUTH_CODE_LOAD) {
-		fact->of.load = first;
+		item->of.load = first;
 		return count == 1 && first->part == 0;
 	}
 	if (first->type == JP_TRUTH_FRAMES)
-		return count == 1 && first->part == 0 ? make_frames(truth, first, fact) : 0;
+		return count == 1 && first->part == 0 ? make_frames(truth, first, item) : 0;
 	if (first->type == JP_TRUTH_ROOT)
 		total >>= 8;
 	parts = (total + per_part[first->type] - 1) / per_part[first->type];
@@ -162,41 +163,41 @@ static int assemble(struct jp_truth *truth, struct jp_truth_record **part, size_
 		if (!text)
 			return -ENOMEM;
 		memcpy(text, data, total);
-		fact->of.text = text;
+		item->of.text = text;
 		return 1;
 	}
 	case JP_TRUTH_LAYOUT:
-		fact->of.layout = make_layout(truth, fact->id, data, total);
-		if (!fact->of.layout)
+		item->of.layout = make_layout(truth, item->id, data, total);
+		if (!item->of.layout)
 			return -ENOMEM;
-		return fact->of.layout->count > 0;
+		return item->of.layout->count > 0;
 	case JP_TRUTH_PATH:
-		fact->of.path.functions = data;
-		fact->of.path.depth = total;
+		item->of.path.functions = data;
+		item->of.path.depth = total;
 		return total > 0;
 	default:
 		if (method >= JP_ROOTS)
 			return 0;
-		fact->of.root = jp_truth_alloc(truth, 1, sizeof(*fact->of.root));
-		if (!fact->of.root)
+		item->of.root = jp_truth_alloc(truth, 1, sizeof(*item->of.root));
+		if (!item->of.root)
 			return -ENOMEM;
-		fact->of.root->id = fact->id;
-		fact->of.root->method = method;
-		fact->of.root->count = total;
-		fact->of.root->frames = data;
+		item->of.root->id = item->id;
+		item->of.root->method = method;
+		item->of.root->count = total;
+		item->of.root->frames = data;
 		return 1;
 	}
 }
 
-int jp_truth_facts(struct jp_truth *truth)
+int jp_truth_items(struct jp_truth *truth)
 {
 	struct jp_truth_tables *tables = truth->tables;
 	struct jp_truth_record **parts = calloc(tables->nr_believed + 1, sizeof(*parts));
 	size_t count = 0;
 	int ret = 0;
 
-	tables->facts = calloc(tables->nr_believed + 1, sizeof(*tables->facts));
-	if (!parts || !tables->facts) {
+	tables->items = calloc(tables->nr_believed + 1, sizeof(*tables->items));
+	if (!parts || !tables->items) {
 		free(parts);
 		return -ENOMEM;
 	}
@@ -207,43 +208,43 @@ int jp_truth_facts(struct jp_truth *truth)
 	for (size_t i = 0, n; i < count && ret >= 0; i += n) {
 		for (n = 1; i + n < count && id_of(parts[i + n]) == id_of(parts[i]);)
 			n++;
-		ret = assemble(truth, parts + i, n, &tables->facts[tables->nr_facts]);
+		ret = assemble(truth, parts + i, n, &tables->items[tables->nr_items]);
 		if (ret > 0)
-			tables->nr_facts++;
+			tables->nr_items++;
 		else if (!ret)
 			truth->torn++; /* a gap only if something refers to it */
 	}
 	if (ret >= 0)
-		give_detours(truth, parts, count);
+		build_detours(truth, parts, count);
 	free(parts);
 	return ret < 0 ? ret : 0;
 }
 
-const struct jp_truth_fact *jp_truth_fact(const struct jp_truth *truth, uint64_t id,
+const struct jp_truth_item *jp_truth_item(const struct jp_truth *truth, uint64_t id,
 					  enum jp_truth_type is)
 {
-	const struct jp_truth_fact *facts = truth->tables->facts;
-	size_t low = 0, high = truth->tables->nr_facts;
+	const struct jp_truth_item *items = truth->tables->items;
+	size_t low = 0, high = truth->tables->nr_items;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (facts[middle].id < id)
+		if (items[middle].id < id)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low == truth->tables->nr_facts || facts[low].id != id || facts[low].is != is)
+	if (low == truth->tables->nr_items || items[low].id != id || items[low].is != is)
 		return NULL;
-	return &facts[low];
+	return &items[low];
 }
 
 const char *jp_truth_text_of(const struct jp_truth *truth, uint32_t id)
 {
-	const struct jp_truth_fact *fact;
+	const struct jp_truth_item *item;
 
 	if (!id)
 		return "";
-	fact = jp_truth_fact(truth, id, JP_TRUTH_TEXT);
-	return fact ? fact->of.text : NULL;
+	item = jp_truth_item(truth, id, JP_TRUTH_TEXT);
+	return item ? item->of.text : NULL;
 }

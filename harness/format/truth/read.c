@@ -33,44 +33,44 @@ void *jp_truth_alloc(struct jp_truth *truth, size_t count, size_t size)
 	return at;
 }
 
-bool jp_truth_grow(void **array, size_t *room, size_t count, size_t size)
+bool jp_truth_grow(void **array, size_t *capacity, size_t count, size_t size)
 {
-	size_t wanted = *room ? *room * 2 : 64;
+	size_t wanted = *capacity ? *capacity * 2 : 64;
 	void *grown;
 
-	if (count < *room)
+	if (count < *capacity)
 		return true;
 	grown = reallocarray(*array, wanted, size);
 	if (!grown)
 		return false;
 	*array = grown;
-	*room = wanted;
+	*capacity = wanted;
 	return true;
 }
 
 static size_t place_of(const struct jp_truth_map *map, uint64_t key)
 {
 	uint64_t hash = (key ^ key >> 32) * 0x9e3779b97f4a7c15;
-	size_t at = (hash ^ hash >> 29) & (map->room - 1);
+	size_t at = (hash ^ hash >> 29) & (map->capacity - 1);
 
 	while (map->values[at] && map->keys[at] != key)
-		at = (at + 1) & (map->room - 1);
+		at = (at + 1) & (map->capacity - 1);
 	return at;
 }
 
 uint32_t *jp_truth_map_at(struct jp_truth_map *map, uint64_t key)
 {
 	/* Absent keys are counted too: their value is about to be set. */
-	if (map->count * 2 >= map->room) {
-		struct jp_truth_map wider = {.room = map->room ? map->room * 2 : 64};
+	if (map->count * 2 >= map->capacity) {
+		struct jp_truth_map wider = {.capacity = map->capacity ? map->capacity * 2 : 64};
 
-		wider.keys = calloc(wider.room, sizeof(*wider.keys));
-		wider.values = calloc(wider.room, sizeof(*wider.values));
+		wider.keys = calloc(wider.capacity, sizeof(*wider.keys));
+		wider.values = calloc(wider.capacity, sizeof(*wider.values));
 		if (!wider.keys || !wider.values) {
 			jp_truth_map_free(&wider);
 			return NULL;
 		}
-		for (size_t i = 0; i < map->room; i++) {
+		for (size_t i = 0; i < map->capacity; i++) {
 			size_t at;
 
 			if (!map->values[i])
@@ -99,7 +99,7 @@ void jp_truth_map_free(struct jp_truth_map *map)
 	memset(map, 0, sizeof(*map));
 }
 
-void jp_truth_disbelieve(struct jp_truth *truth)
+void jp_truth_mark_corrupt(struct jp_truth *truth)
 {
 	truth->torn++;
 	truth->gaps++;
@@ -136,7 +136,7 @@ static int believe(struct jp_truth *truth, size_t count)
 		torn = 0;
 		if (!record->type || record->type >= JP_TRUTH_TYPES ||
 		    record->before > record->after)
-			jp_truth_disbelieve(truth);
+			jp_truth_mark_corrupt(truth);
 		else
 			tables->believed[tables->nr_believed++] = record;
 	}
@@ -211,7 +211,7 @@ static int read_slots(struct jp_truth *truth, int fd, const char *path, struct j
 	ret = read_at(fd, path, truth->tables->slots, used * size, JP_TRUTH_PAGE, err);
 	if (ret)
 		return ret;
-	if (believe(truth, used) || jp_truth_facts(truth))
+	if (believe(truth, used) || jp_truth_items(truth))
 		return jp_fail(err, ENOMEM, "%s: no memory", path);
 	return 0;
 }
@@ -233,9 +233,9 @@ struct jp_truth *jp_truth_load(const char *path, struct jp_error *err)
 	} else {
 		ret = read_slots(truth, fd, path, err);
 		if (!ret)
-			ret = jp_truth_replay(truth, path, err);
+			ret = jp_truth_collector(truth, path, err);
 		if (!ret) {
-			ret = jp_truth_give_files(truth);
+			ret = jp_truth_build_files(truth);
 			if (ret)
 				jp_fail(err, -ret, "%s: %s", path,
 					ret == -E2BIG ? "more forked files than a truth can hold"
@@ -265,14 +265,14 @@ void jp_truth_free(struct jp_truth *truth)
 		}
 		free(truth->tables->slots);
 		free(truth->tables->believed);
-		free(truth->tables->facts);
+		free(truth->tables->items);
 		free(truth->tables->code_reach);
 	}
 	free(truth->tables);
 	free(truth->acts);
 	free(truth->files);
 	free(truth->codes);
-	free(truth->stays);
+	free(truth->activations);
 	free(truth->paths);
 	free(truth);
 }

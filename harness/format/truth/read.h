@@ -21,8 +21,8 @@ struct jp_truth_layout {
 /* What leads out of a function's frames. */
 struct jp_truth_frames {
 	uint32_t id;
-	enum jp_said said;
-	bool foreign;  /* the layout may lack instructions; others run it outside of paths */
+	enum jp_cfi_status cfi_status;
+	bool vdso;     /* the layout may lack instructions; others run it outside of paths */
 	uint64_t word; /* where JP_INSN_MISLED is */
 	/* What the frame-pointer rule meets where bp is JP_BP_OTHER, to its end; NULL: nothing. */
 	const struct jp_truth_root *detour;
@@ -36,7 +36,7 @@ struct jp_truth_code {
 	uint64_t ready;    /* the end of the load's bracket: from here on it is there */
 	uint64_t ending;   /* the start of the unload's; UINT64_MAX: never */
 	const struct jp_truth_layout *layout;
-	const struct jp_truth_frames *frames; /* NULL: JP_SAID_NOTHING, no detour */
+	const struct jp_truth_frames *frames; /* NULL: JP_CFI_NO_FILE, no detour */
 	const char *name;
 };
 
@@ -49,27 +49,29 @@ struct jp_truth_root {
 	uint32_t id, count;
 	enum jp_method method;
 	/* Innermost first. frames[0] is where functions[0] returns to, in the native entry;
-	 * frames[1] is the return address of the native entry itself, at stay->bp + 8; and so on
-	 * outwards. */
+	 * frames[1] is the return address of the native entry itself, at activation->bp + 8; and so
+	 * on outwards. */
 	uint64_t *frames;
 };
 
-/* One stay of a thread inside a path. The thread runs emitted code only in a stay. */
-struct jp_truth_stay {
+/* One activation: a thread inside a path. The thread runs emitted code only in an activation. */
+struct jp_truth_activation {
 	uint32_t pid, tid;
 	uint64_t enter; /* the outer ends of the brackets */
 	uint64_t leave; /* UINT64_MAX when it never left */
 	const struct jp_truth_path *path;
 	uint64_t sp, bp;                            /* at the first instruction of functions[0] */
 	const struct jp_truth_root *root[JP_ROOTS]; /* never NULL */
-	bool apart; /* the native frames but for the entry, or the interrupted stay, are on another
-		     * stack than this one */
-	/* A handler's: it runs on top of that stay, which was interrupted at over->ip.
-	 * root[JP_DUMP] ends there, root[JP_CHAIN] goes on. NULL: none. */
-	const struct jp_truth_stay *over;
-	bool interrupted;
+	bool other_stack; /* the native frames but for the entry, or the interrupted activation, are
+			   * on another stack than this one */
+	/* A handler's: it runs on top of that activation, which was interrupted at
+	 * interrupted->interrupted_ip. root[JP_DUMP] ends there, root[JP_CHAIN] goes on. NULL:
+	 * none. */
+	const struct jp_truth_activation *interrupted;
+	bool was_interrupted;
 	uint64_t interrupted_ip, interrupted_sp;
-	bool unsteady; /* the native frames above changed meanwhile: root[JP_CHAIN] may not hold */
+	bool roots_changed; /* the native frames above changed meanwhile: root[JP_CHAIN] may not
+			       hold */
 };
 
 /* Mapping acts and process acts, in file order made time order: what the replay of truth walks. */
@@ -109,8 +111,8 @@ struct jp_truth {
 	size_t nr_files;
 	struct jp_truth_code *codes; /* by pid, addr, loaded */
 	size_t nr_codes;
-	struct jp_truth_stay *stays; /* by tid, enter */
-	size_t nr_stays;
+	struct jp_truth_activation *activations; /* by tid, enter */
+	size_t nr_activations;
 	struct jp_truth_path *paths;
 	size_t nr_paths;
 	struct jp_truth_tables *tables; /* private */

@@ -14,7 +14,7 @@ struct jp_truth_region {
 };
 
 /* What has an id: @is says what @of leads to. */
-struct jp_truth_fact {
+struct jp_truth_item {
 	uint32_t id;
 	enum jp_truth_type is; /* TEXT, LAYOUT, PATH, ROOT, CODE_LOAD, FRAMES */
 	union {
@@ -33,7 +33,7 @@ struct jp_truth_fact {
 struct jp_truth_map {
 	uint64_t *keys;
 	uint32_t *values;
-	size_t room, count;
+	size_t capacity, count;
 };
 
 struct jp_truth_tables {
@@ -41,33 +41,35 @@ struct jp_truth_tables {
 	struct jp_truth_record *slots;     /* while loading */
 	struct jp_truth_record **believed; /* while loading */
 	size_t nr_believed;
-	struct jp_truth_fact *facts; /* by id */
-	size_t nr_facts;
+	struct jp_truth_item *items; /* by id */
+	size_t nr_items;
 	uint64_t *code_reach; /* for codes[i]: the largest end of codes[..i] of the same pid */
 };
 
 /* Zeroed; NULL when out of memory. */
 void *jp_truth_alloc(struct jp_truth *truth, size_t count, size_t size);
 /* Grows @array (malloc'ed) for one more than @count elements; false when out of memory. */
-bool jp_truth_grow(void **array, size_t *room, size_t count, size_t size);
+bool jp_truth_grow(void **array, size_t *capacity, size_t count, size_t size);
 /* A pointer to the value of @key (0 when new), or NULL when out of memory. */
 uint32_t *jp_truth_map_at(struct jp_truth_map *map, uint64_t key);
 void jp_truth_map_free(struct jp_truth_map *map);
 
 /* Counts a fact that is not believed although it is committed. */
-void jp_truth_disbelieve(struct jp_truth *truth);
+void jp_truth_mark_corrupt(struct jp_truth *truth);
 /* Puts together the facts of several records. 0 or -ENOMEM. */
-int jp_truth_facts(struct jp_truth *truth);
-const struct jp_truth_fact *jp_truth_fact(const struct jp_truth *truth, uint64_t id,
+int jp_truth_items(struct jp_truth *truth);
+const struct jp_truth_item *jp_truth_item(const struct jp_truth *truth, uint64_t id,
 					  enum jp_truth_type is);
 /* "" for id 0; NULL where there is no such text. */
 const char *jp_truth_text_of(const struct jp_truth *truth, uint32_t id);
-/* Adds a mapping, process or thread act, or a mark, to the table; *@room is what it has room for.
+/* Adds a mapping, process or thread act, or a mark, to the table; *@capacity is what it has room
+ * for.
  */
-int jp_truth_add_act(struct jp_truth *truth, size_t *room, const struct jp_truth_record *record);
+int jp_truth_add_act(struct jp_truth *truth, size_t *capacity,
+		     const struct jp_truth_record *record);
 /* Walks them for files alone. 0, -ENOMEM, or -E2BIG: more forked than a truth can hold. */
-int jp_truth_give_files(struct jp_truth *truth);
-/* Walks the records in time order and fills acts, codes, paths and stays. */
-int jp_truth_replay(struct jp_truth *truth, const char *path, struct jp_error *err);
+int jp_truth_build_files(struct jp_truth *truth);
+/* Walks the records in time order and fills acts, codes, paths and activations. */
+int jp_truth_collector(struct jp_truth *truth, const char *path, struct jp_error *err);
 
 #endif

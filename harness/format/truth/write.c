@@ -164,8 +164,8 @@ void jp_truth_put_of(uint32_t pid, enum jp_truth_type type, uint64_t before, uin
 /* One fact in several records: 24 bytes of @data a part, as many slots in a row. */
 static uint32_t put_parts(enum jp_truth_type type, const void *data, size_t bytes, uint64_t head)
 {
-	const size_t room = sizeof(((struct jp_truth_record *)0)->a) - sizeof(uint64_t);
-	size_t parts = bytes ? (bytes + room - 1) / room : 1;
+	const size_t capacity = sizeof(((struct jp_truth_record *)0)->a) - sizeof(uint64_t);
+	size_t parts = bytes ? (bytes + capacity - 1) / capacity : 1;
 	uint64_t now = jp_truth_now(), slot;
 	uint32_t id;
 
@@ -179,7 +179,8 @@ static uint32_t put_parts(enum jp_truth_type type, const void *data, size_t byte
 						 .before = now,
 						 .after = now,
 						 .a = {id | head << 32}};
-		size_t from = part * room, length = bytes - from < room ? bytes - from : room;
+		size_t from = part * capacity,
+		       length = bytes - from < capacity ? bytes - from : capacity;
 
 		if (length)
 			memcpy(&record.a[1], (const char *)data + from, length);
@@ -208,12 +209,14 @@ uint32_t jp_truth_root(enum jp_method method, const uint64_t *frames, uint32_t c
 	return put_parts(JP_TRUTH_ROOT, frames, count * sizeof(*frames), method | count << 8);
 }
 
-uint32_t jp_truth_frames(enum jp_said said, uint64_t word, uint32_t detour, uint64_t flags)
+uint32_t jp_truth_frames(enum jp_cfi_status cfi_status, uint64_t word, uint32_t detour,
+			 uint64_t flags)
 {
 	uint64_t now = jp_truth_now();
 	uint32_t id = jp_truth_id();
 
-	jp_truth_put(JP_TRUTH_FRAMES, now, now, id | (uint64_t)said << 32, word, detour, flags);
+	jp_truth_put(JP_TRUTH_FRAMES, now, now, id | (uint64_t)cfi_status << 32, word, detour,
+		     flags);
 	return id;
 }
 

@@ -30,7 +30,8 @@ uint32_t jp_truth_layout(const struct jp_truth_insn *insns, uint32_t count);
 uint32_t jp_truth_path(const uint32_t *functions, uint32_t depth);
 uint32_t jp_truth_root(enum jp_method method, const uint64_t *frames, uint32_t count);
 /* @detour: the root that bp leads to where it is no frame pointer; 0: nothing is there. */
-uint32_t jp_truth_frames(enum jp_said said, uint64_t word, uint32_t detour, uint64_t flags);
+uint32_t jp_truth_frames(enum jp_cfi_status cfi_status, uint64_t word, uint32_t detour,
+			 uint64_t flags);
 /* The same about another process, which cannot speak for itself any more: it was killed. */
 void jp_truth_put_of(uint32_t pid, enum jp_truth_type type, uint64_t before, uint64_t after);
 /*

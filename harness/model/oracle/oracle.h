@@ -22,14 +22,14 @@ enum jp_truth_end {
 
 /* The stack of a sample, as it truly is and as the kernel's frame-pointer rule must see it. */
 struct jp_truth_stack {
-	const struct jp_truth_stay *stay;
+	const struct jp_truth_activation *activation;
 	uint32_t depth;    /* index into path->functions of the sampled function */
 	uint32_t offset;   /* of the sampled instruction in it */
 	uint32_t nr_whole; /* every caller: ip, emitted callers, native frames up to the root */
 	uint32_t nr_seen;  /* what the method must see: a subsequence, or whatever the rule meets */
 	/* Whether @code says itself of its frames, so that the dump's method need not follow frame
 	 * pointers there; NULL: none does. Set by the caller, as @context. */
-	bool (*told)(void *context, const struct jp_truth_code *code, uint64_t time);
+	bool (*has_unwind_info)(void *context, const struct jp_truth_code *code, uint64_t time);
 	void *context;
 	uint64_t *whole, *seen; /* innermost first; whole[0] == ip; owned by the caller-provided
 				   arena below */
@@ -37,24 +37,25 @@ struct jp_truth_stack {
 	uint64_t *at;
 	enum jp_truth_end end;
 	bool faithful; /* seen is of whole, up to the root: nothing stops or misleads the method */
-	uint64_t *room;
-	size_t room_size;
+	uint64_t *buf;
+	size_t buf_size;
 };
 
 enum jp_stack_answer {
 	JP_STACK_FOUND,
-	JP_STACK_UNJUDGED, /* in foreign code, in another place than the path's; within @slack
-			    * of two stays that both allow (ip, sp), with other stacks; or the
-			    * native frames changed during the stay (or no memory) */
-	JP_STACK_NO_STAY,  /* the thread is in no path then: the truth forbids this sample */
+	/* in the vDSO, in another place than the path's; within @slack of two activations that both
+	 * allow (ip, sp), with other stacks; or the native frames changed during the activation (or
+	 * no memory) */
+	JP_STACK_UNJUDGED,
+	JP_STACK_NO_ACTIVATION, /* the thread is in no path then: the truth forbids this sample */
 	JP_STACK_NO_DEPTH, /* (ip, sp) fits no depth of the path: the truth forbids this sample */
 };
 
 /*
  * Fixes the depth from (@ip, @sp) and builds both stacks for @method. @bp is not trusted: it is
  * compared by the validator. @slack: ns by which the capture's clock may differ from the truth's.
- * @stack is all zero at first (but for @told) and reused from call to call (its last stay is where
- * the search begins); free its room once with jp_truth_stack_free().
+ * @stack is all zero at first (but for @has_unwind_info) and reused from call to call (its last
+ * activation is where the search begins); free its room once with jp_truth_stack_free().
  */
 enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pid, uint32_t tid,
 				       uint64_t time, uint64_t slack, uint64_t ip, uint64_t sp,

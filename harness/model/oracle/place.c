@@ -42,11 +42,11 @@ uint64_t jp_truth_next_entry(const struct jp_truth_code *code, uint64_t entry)
 }
 
 /* The further in, the lower the stack lies: the search ends where it is below @sp. */
-const struct jp_truth_insn *jp_truth_place(const struct jp_truth_stay *stay, uint64_t ip,
-					   uint64_t sp, uint32_t *depth)
+const struct jp_truth_insn *jp_truth_place(const struct jp_truth_activation *activation,
+					   uint64_t ip, uint64_t sp, uint32_t *depth)
 {
-	const struct jp_truth_path *path = stay->path;
-	uint64_t entry = stay->sp;
+	const struct jp_truth_path *path = activation->path;
+	uint64_t entry = activation->sp;
 
 	for (uint32_t d = 0; d < path->depth; d++) {
 		const struct jp_truth_code *code = path->functions[d];

@@ -12,13 +12,13 @@ const struct jp_truth_insn *jp_truth_return_insn(const struct jp_truth_code *cod
 bool jp_truth_leaves(const struct jp_truth_code *code);
 /* S of the function that @code leads to, where @entry is its own. */
 uint64_t jp_truth_next_entry(const struct jp_truth_code *code, uint64_t entry);
-/* Where (@ip, @sp) is in @stay's path, or NULL; *@depth is set. */
-const struct jp_truth_insn *jp_truth_place(const struct jp_truth_stay *stay, uint64_t ip,
-					   uint64_t sp, uint32_t *depth);
-/* Builds both stacks of @insn, at @ip and @depth of @stay, in @stack. False: no memory, or handlers
- * that nest. */
-bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_stay *stay, uint64_t time,
-		   uint64_t ip, uint32_t depth, const struct jp_truth_insn *insn,
+/* Where (@ip, @sp) is in @activation's path, or NULL; *@depth is set. */
+const struct jp_truth_insn *jp_truth_place(const struct jp_truth_activation *activation,
+					   uint64_t ip, uint64_t sp, uint32_t *depth);
+/* Builds both stacks of @insn, at @ip and @depth of @activation, in @stack. False: no memory, or
+ * handlers that nest. */
+bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activation *activation,
+		   uint64_t time, uint64_t ip, uint32_t depth, const struct jp_truth_insn *insn,
 		   enum jp_method method, struct jp_truth_stack *stack);
 
 #endif

@@ -15,24 +15,24 @@ static uint64_t return_address(const struct jp_truth_code *code)
 	return code->addr + jp_truth_return_insn(code)->offset;
 }
 
-static bool make_room(struct jp_truth_stack *stack, size_t size)
+static bool ensure_capacity(struct jp_truth_stack *stack, size_t size)
 {
-	uint64_t *room;
+	uint64_t *buf;
 
-	if (size <= stack->room_size)
+	if (size <= stack->buf_size)
 		return true;
-	room = realloc(stack->room, size * sizeof(*room));
-	if (!room)
+	buf = realloc(stack->buf, size * sizeof(*buf));
+	if (!buf)
 		return false;
-	stack->room = room;
-	stack->room_size = size;
+	stack->buf = buf;
+	stack->buf_size = size;
 	return true;
 }
 
 /* How a method steps out of a function, by what is said of its frames. */
 enum step { BY_BP, BY_CFI, STOP };
 static const struct method {
-	enum step step[JP_SAIDS];
+	enum step step[JP_CFI_STATUSES];
 	bool anywhere; /* the rule reads all memory, not just the stack above */
 } methods[JP_METHODS] = {
 	[JP_CHAIN] = {{BY_BP, BY_BP, BY_BP}, true},
@@ -44,12 +44,12 @@ static const struct method {
 /* A walk outwards: it stands at @insn of functions[@depth], @depth -1: beyond the outermost. */
 struct walk {
 	const struct jp_truth *truth;
-	const struct jp_truth_stay *stay;
+	const struct jp_truth_activation *activation;
 	const struct jp_truth_root *root;
 	const struct method *method;
 	struct jp_truth_stack *stack;
 	enum jp_method of;
-	/* S of each function, of the stay and of the one that it lies over. */
+	/* S of each function, of the activation and of the one that it lies over. */
 	const uint64_t *entries, *over_entries;
 	uint64_t time;
 	int64_t depth;
@@ -60,23 +60,23 @@ struct walk {
 static enum step step_of(const struct walk *walk, const struct jp_truth_code *code)
 {
 	const struct jp_truth_stack *stack = walk->stack;
-	enum jp_said said = code->frames ? code->frames->said : JP_SAID_NOTHING;
-	bool cfi = walk->method->step[JP_SAID_RIGHT] == BY_CFI;
+	enum jp_cfi_status cfi_status = code->frames ? code->frames->cfi_status : JP_CFI_NO_FILE;
+	bool cfi = walk->method->step[JP_CFI_RIGHT] == BY_CFI;
 
 	/* Code without a file may say it itself. */
-	if (said == JP_SAID_NOTHING && cfi && stack->told &&
-	    stack->told(stack->context, code, walk->time))
-		said = JP_SAID_RIGHT;
-	return walk->method->step[said];
+	if (cfi_status == JP_CFI_NO_FILE && cfi && stack->has_unwind_info &&
+	    stack->has_unwind_info(stack->context, code, walk->time))
+		cfi_status = JP_CFI_RIGHT;
+	return walk->method->step[cfi_status];
 }
 
 /* Whose call functions[@depth] returns to; -1: the native entry's. Those that left by a jump are
  * not there. */
-static int64_t caller_of(const struct jp_truth_stay *stay, int64_t depth)
+static int64_t caller_of(const struct jp_truth_activation *activation, int64_t depth)
 {
 	do
 		depth--;
-	while (depth >= 0 && jp_truth_leaves(stay->path->functions[depth]));
+	while (depth >= 0 && jp_truth_leaves(activation->path->functions[depth]));
 	return depth;
 }
 
@@ -88,20 +88,21 @@ static void see(struct walk *walk, uint64_t address, uint64_t at)
 	stack->seen[stack->nr_seen++] = address;
 }
 
-/* Goes on in the stay that a handler runs on top of. */
+/* Goes on in the activation that a handler runs on top of. */
 static bool see_interrupted(struct walk *walk)
 {
-	const struct jp_truth_stay *over = walk->stay->over;
-	bool apart = walk->stay->apart;
+	const struct jp_truth_activation *interrupted = walk->activation->interrupted;
+	bool other_stack = walk->activation->other_stack;
 	uint32_t depth;
 
-	see(walk, over->interrupted_ip, 0);
-	walk->stay = over;
+	see(walk, interrupted->interrupted_ip, 0);
+	walk->activation = interrupted;
 	walk->entries = walk->over_entries;
-	walk->root = over->root[jp_method_root(walk->of)];
-	walk->insn = jp_truth_place(over, over->interrupted_ip, over->interrupted_sp, &depth);
+	walk->root = interrupted->root[jp_method_root(walk->of)];
+	walk->insn = jp_truth_place(interrupted, interrupted->interrupted_ip,
+				    interrupted->interrupted_sp, &depth);
 	walk->depth = depth;
-	if (!apart)
+	if (!other_stack)
 		return true;
 	walk->stack->faithful = false;
 	walk->stack->end = JP_END_STACK;
@@ -111,19 +112,19 @@ static bool see_interrupted(struct walk *walk)
 /* The rest is native, from frames[@first] on. */
 static bool see_root(struct walk *walk, uint32_t first, uint64_t at)
 {
-	const struct jp_truth_stay *stay = walk->stay;
-	bool apart = stay->apart && !walk->method->anywhere;
+	const struct jp_truth_activation *activation = walk->activation;
+	bool other_stack = activation->other_stack && !walk->method->anywhere;
 	uint32_t count = walk->root->count;
 
 	/* By frame pointers the handler's frames are as many as by call frame information. */
-	if (apart)
-		count = stay->over ? stay->root[JP_DUMP]->count : 1;
+	if (other_stack)
+		count = activation->interrupted ? activation->root[JP_DUMP]->count : 1;
 	for (uint32_t i = first; i < count && i < walk->root->count; i++)
 		see(walk, walk->root->frames[i], i ? 0 : at);
-	if (stay->over && jp_method_root(walk->of) == JP_DUMP)
+	if (activation->interrupted && jp_method_root(walk->of) == JP_DUMP)
 		return see_interrupted(walk);
-	walk->stack->faithful &= !apart;
-	walk->stack->end = apart ? JP_END_STACK : JP_END_ROOT;
+	walk->stack->faithful &= !other_stack;
+	walk->stack->end = other_stack ? JP_END_STACK : JP_END_ROOT;
 	return false;
 }
 
@@ -132,11 +133,11 @@ static bool see_caller(struct walk *walk, int64_t from)
 {
 	uint64_t at = walk->entries[from];
 
-	walk->depth = caller_of(walk->stay, from);
+	walk->depth = caller_of(walk->activation, from);
 	if (walk->depth < 0)
 		return see_root(walk, 0, at);
-	walk->insn = jp_truth_return_insn(walk->stay->path->functions[walk->depth]);
-	see(walk, return_address(walk->stay->path->functions[walk->depth]), at);
+	walk->insn = jp_truth_return_insn(walk->activation->path->functions[walk->depth]);
+	see(walk, return_address(walk->activation->path->functions[walk->depth]), at);
 	return true;
 }
 
@@ -146,13 +147,13 @@ static bool see_caller(struct walk *walk, int64_t from)
  */
 static bool step_bp(struct walk *walk)
 {
-	const struct jp_truth_code *const *functions = walk->stay->path->functions;
+	const struct jp_truth_code *const *functions = walk->activation->path->functions;
 	const struct jp_truth_frames *frames;
 	int64_t depth = walk->depth;
 	uint8_t bp = walk->insn->bp & ~JP_INSN_MISLED;
 
 	while (bp == JP_BP_CALLER) {
-		depth = caller_of(walk->stay, depth);
+		depth = caller_of(walk->activation, depth);
 		/* The native entry's frame, whose return address is frames[1]. */
 		if (depth < 0)
 			return see_root(walk, 1, 0);
@@ -172,7 +173,8 @@ static bool step_bp(struct walk *walk)
 /* Call frame information that is wrong names a word that is no return address. */
 static bool step_misled(struct walk *walk)
 {
-	const struct jp_truth_frames *frames = walk->stay->path->functions[walk->depth]->frames;
+	const struct jp_truth_frames *frames =
+		walk->activation->path->functions[walk->depth]->frames;
 	const struct jp_truth_code *code;
 	uint64_t word = frames ? frames->word : 0;
 
@@ -183,7 +185,7 @@ static bool step_misled(struct walk *walk)
 	}
 	see(walk, word, 0);
 	/* Where it names code that was left long ago, its caller's rule leads back to the truth. */
-	code = jp_truth_code_at(walk->truth, walk->stay->pid, word - 1, walk->time);
+	code = jp_truth_code_at(walk->truth, walk->activation->pid, word - 1, walk->time);
 	if (code && step_of(walk, code) == BY_BP)
 		return step_bp(walk);
 	walk->stack->end = JP_END_WORD;
@@ -192,7 +194,7 @@ static bool step_misled(struct walk *walk)
 
 static bool step(struct walk *walk)
 {
-	const struct jp_truth_code *code = walk->stay->path->functions[walk->depth];
+	const struct jp_truth_code *code = walk->activation->path->functions[walk->depth];
 
 	switch (step_of(walk, code)) {
 	case BY_BP:
@@ -221,43 +223,44 @@ static uint32_t longest_detour(const struct jp_truth_path *path)
 	return most;
 }
 
-/* S of each function of @stay, down to @depth. */
-static uint64_t *list_entries(const struct jp_truth_stay *stay, uint32_t depth, uint64_t *entries)
+/* S of each function of @activation, down to @depth. */
+static uint64_t *list_entries(const struct jp_truth_activation *activation, uint32_t depth,
+			      uint64_t *entries)
 {
-	entries[0] = stay->sp;
+	entries[0] = activation->sp;
 	for (uint32_t d = 0; d < depth; d++)
-		entries[d + 1] = jp_truth_next_entry(stay->path->functions[d], entries[d]);
+		entries[d + 1] = jp_truth_next_entry(activation->path->functions[d], entries[d]);
 	return entries;
 }
 
-static uint64_t *list_callers(const struct jp_truth_stay *stay, uint32_t depth,
+static uint64_t *list_callers(const struct jp_truth_activation *activation, uint32_t depth,
 			      const struct jp_truth_root *root, uint64_t *whole)
 {
-	for (int64_t d = caller_of(stay, depth); d >= 0; d = caller_of(stay, d))
-		*whole++ = return_address(stay->path->functions[d]);
+	for (int64_t d = caller_of(activation, depth); d >= 0; d = caller_of(activation, d))
+		*whole++ = return_address(activation->path->functions[d]);
 	memcpy(whole, root->frames, root->count * sizeof(*whole));
 	return whole + root->count;
 }
 
-/* How many addresses a walk may see of @stay. */
-static size_t most_of(const struct jp_truth_stay *stay)
+/* How many addresses a walk may see of @activation. */
+static size_t most_of(const struct jp_truth_activation *activation)
 {
 	/* A misled step sees one more than there are. */
-	return (size_t)2 * stay->path->depth + 2 + stay->root[JP_CHAIN]->count +
-	       stay->root[JP_DUMP]->count + longest_detour(stay->path);
+	return (size_t)2 * activation->path->depth + 2 + activation->root[JP_CHAIN]->count +
+	       activation->root[JP_DUMP]->count + longest_detour(activation->path);
 }
 
-bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_stay *stay, uint64_t time,
-		   uint64_t ip, uint32_t depth, const struct jp_truth_insn *insn,
+bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activation *activation,
+		   uint64_t time, uint64_t ip, uint32_t depth, const struct jp_truth_insn *insn,
 		   enum jp_method method, struct jp_truth_stack *stack)
 {
-	const struct jp_truth_root *root = stay->root[jp_method_root(method)];
-	const struct jp_truth_stay *over = stay->over;
-	size_t most = most_of(stay) + (over ? most_of(over) : 0);
+	const struct jp_truth_root *root = activation->root[jp_method_root(method)];
+	const struct jp_truth_activation *interrupted = activation->interrupted;
+	size_t most = most_of(activation) + (interrupted ? most_of(interrupted) : 0);
 	uint32_t over_depth = 0;
 	uint64_t *whole, *rest;
 	struct walk walk = {.truth = truth,
-			    .stay = stay,
+			    .activation = activation,
 			    .root = root,
 			    .method = &methods[method],
 			    .of = method,
@@ -267,22 +270,25 @@ bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_stay *sta
 			    .insn = insn};
 
 	/* Handlers do not nest. */
-	if (over && (over->over || !jp_truth_place(over, over->interrupted_ip, over->interrupted_sp,
-						   &over_depth)))
+	if (interrupted &&
+	    (interrupted->interrupted || !jp_truth_place(interrupted, interrupted->interrupted_ip,
+							 interrupted->interrupted_sp, &over_depth)))
 		return false;
-	if (!make_room(stack, 3 * most + depth + over_depth + 2))
+	if (!ensure_capacity(stack, 3 * most + depth + over_depth + 2))
 		return false;
-	whole = stack->whole = stack->room;
-	stack->seen = stack->room + most;
-	stack->at = stack->room + 2 * most;
-	rest = stack->room + 3 * most;
-	walk.entries = list_entries(stay, depth, rest);
+	whole = stack->whole = stack->buf;
+	stack->seen = stack->buf + most;
+	stack->at = stack->buf + 2 * most;
+	rest = stack->buf + 3 * most;
+	walk.entries = list_entries(activation, depth, rest);
 	*whole++ = ip;
-	whole = list_callers(stay, depth, over ? stay->root[JP_DUMP] : root, whole);
-	if (over) {
-		walk.over_entries = list_entries(over, over_depth, rest + depth + 1);
-		*whole++ = over->interrupted_ip;
-		whole = list_callers(over, over_depth, over->root[jp_method_root(method)], whole);
+	whole = list_callers(activation, depth, interrupted ? activation->root[JP_DUMP] : root,
+			     whole);
+	if (interrupted) {
+		walk.over_entries = list_entries(interrupted, over_depth, rest + depth + 1);
+		*whole++ = interrupted->interrupted_ip;
+		whole = list_callers(interrupted, over_depth,
+				     interrupted->root[jp_method_root(method)], whole);
 	}
 	stack->nr_whole = whole - stack->whole;
 	stack->nr_seen = 0;
@@ -290,8 +296,8 @@ bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_stay *sta
 	see(&walk, ip, 0);
 	while (step(&walk))
 		;
-	stack->stay = stay;
+	stack->activation = activation;
 	stack->depth = depth;
-	stack->offset = ip - stay->path->functions[depth]->addr;
+	stack->offset = ip - activation->path->functions[depth]->addr;
 	return true;
 }

@@ -17,7 +17,7 @@ struct block {
 struct jp_ranges {
 	size_t refs;
 	struct block **blocks;
-	size_t count, room;
+	size_t count, capacity;
 };
 
 struct jp_ranges *jp_ranges_new(void)
@@ -55,8 +55,8 @@ static int own(struct jp_ranges **ranges)
 	copy = jp_ranges_new();
 	if (!copy)
 		return -ENOMEM;
-	copy->room = old->count;
-	copy->blocks = calloc(copy->room + 1, sizeof(struct block *));
+	copy->capacity = old->count;
+	copy->blocks = calloc(copy->capacity + 1, sizeof(struct block *));
 	for (; copy->blocks && copy->count < old->count; copy->count++) {
 		copy->blocks[copy->count] = malloc(sizeof(struct block));
 		if (!copy->blocks[copy->count])
@@ -118,16 +118,16 @@ static int insert_block(struct jp_ranges *ranges, size_t at)
 {
 	struct block *block = malloc(sizeof(*block));
 
-	if (ranges->count == ranges->room) {
-		size_t room = ranges->room ? ranges->room * 2 : 16;
-		struct block **grown = realloc(ranges->blocks, room * sizeof(*grown));
+	if (ranges->count == ranges->capacity) {
+		size_t capacity = ranges->capacity ? ranges->capacity * 2 : 16;
+		struct block **grown = realloc(ranges->blocks, capacity * sizeof(*grown));
 
 		if (!grown) {
 			free(block);
 			return -ENOMEM;
 		}
 		ranges->blocks = grown;
-		ranges->room = room;
+		ranges->capacity = capacity;
 	}
 	if (!block)
 		return -ENOMEM;

@@ -15,7 +15,7 @@ struct text {
 struct space {
 	uint32_t pid;
 	struct jp_mapping *mappings; /* by start, disjoint */
-	size_t count, room;
+	size_t count, capacity;
 	size_t last; /* index of the mapping found last */
 	uint64_t generation;
 	char comm[64]; /* 16 of the kernel's own, up to 64 of a kworker in /proc/PID/comm */
@@ -169,20 +169,20 @@ static size_t first_after(const struct space *space, uint64_t addr)
 	return low;
 }
 
-static int make_room(struct space *space, size_t count)
+static int ensure_capacity(struct space *space, size_t count)
 {
 	struct jp_mapping *bigger;
-	size_t room = space->room ? space->room : 16;
+	size_t capacity = space->capacity ? space->capacity : 16;
 
-	while (room < count)
-		room *= 2;
-	if (room == space->room)
+	while (capacity < count)
+		capacity *= 2;
+	if (capacity == space->capacity)
 		return 0;
-	bigger = realloc(space->mappings, room * sizeof(*bigger));
+	bigger = realloc(space->mappings, capacity * sizeof(*bigger));
 	if (!bigger)
 		return -ENOMEM;
 	space->mappings = bigger;
-	space->room = room;
+	space->capacity = capacity;
 	return 0;
 }
 
@@ -193,7 +193,7 @@ static ssize_t cut(struct space *space, uint64_t start, uint64_t end)
 	size_t from = first_after(space, start), to;
 	struct jp_mapping *first;
 
-	if (make_room(space, space->count + 2))
+	if (ensure_capacity(space, space->count + 2))
 		return -ENOMEM;
 	first = &space->mappings[from];
 	if (from < space->count && first->start < start) {
@@ -310,7 +310,7 @@ static int copy_space(struct jp_replay *replay, struct space *child, const struc
 {
 	child->count = 0;
 	changed(replay, child);
-	if (make_room(child, parent->count))
+	if (ensure_capacity(child, parent->count))
 		return -ENOMEM;
 	if (parent->count)
 		memcpy(child->mappings, parent->mappings, parent->count * sizeof(*child->mappings));

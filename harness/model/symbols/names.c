@@ -89,7 +89,7 @@ static void load_elf(const struct jp_names *names, struct elf *elf)
 		if ((size_t)snprintf(path, sizeof(path), "%s/%s%s", names->dir, prefixes[i],
 				     base) >= sizeof(path))
 			return;
-		fd = jp_foreign_open(path, -1, &size, NULL);
+		fd = jp_untrusted_open(path, -1, &size, NULL);
 		if (fd < 0)
 			continue;
 		elf->ours = true;

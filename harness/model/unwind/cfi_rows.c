@@ -44,12 +44,12 @@ void jp_cfi_rows_put(struct jp_cfi_rows *rows, const struct jp_cfi_row *row)
 }
 
 /* Room for @count elements of @size bytes in *(@array); an index must fit a rule. */
-static bool grow(void *array, size_t *room, size_t count, size_t size)
+static bool grow(void *array, size_t *capacity, size_t count, size_t size)
 {
-	size_t more = *room ? *room : 64;
+	size_t more = *capacity ? *capacity : 64;
 	void *old, *bigger;
 
-	if (count <= *room)
+	if (count <= *capacity)
 		return true;
 	while (more < count)
 		more *= 2;
@@ -60,13 +60,13 @@ static bool grow(void *array, size_t *room, size_t count, size_t size)
 	if (!bigger)
 		return false;
 	memcpy(array, &bigger, sizeof(bigger));
-	*room = more;
+	*capacity = more;
 	return true;
 }
 
 bool jp_cfi_rows_add_rule(struct jp_cfi_rows *rows, struct jp_cfi_rule rule)
 {
-	if (!grow(&rows->rules, &rows->room_rules, rows->nr_rules + 1, sizeof(*rows->rules)))
+	if (!grow(&rows->rules, &rows->rules_capacity, rows->nr_rules + 1, sizeof(*rows->rules)))
 		return false;
 	rows->rules[rows->nr_rules++] = rule;
 	return true;
@@ -75,8 +75,8 @@ bool jp_cfi_rows_add_rule(struct jp_cfi_rows *rows, struct jp_cfi_rule rule)
 int32_t jp_cfi_rows_add_expression(struct jp_cfi_rows *rows, const struct jp_cfi_op *ops,
 				   size_t count)
 {
-	if (!grow(&rows->ops, &rows->room_ops, rows->nr_ops + count, sizeof(*rows->ops)) ||
-	    !grow(&rows->expressions, &rows->room_expressions, rows->nr_expressions + 1,
+	if (!grow(&rows->ops, &rows->ops_capacity, rows->nr_ops + count, sizeof(*rows->ops)) ||
+	    !grow(&rows->expressions, &rows->expressions_capacity, rows->nr_expressions + 1,
 		  sizeof(*rows->expressions)))
 		return -1;
 	if (count)

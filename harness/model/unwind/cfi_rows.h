@@ -42,13 +42,13 @@ struct jp_cfi_rows {
 	unsigned shift;          /* 64 - log2 of their number */
 	size_t nr_rows;
 	struct jp_cfi_rule *rules;
-	size_t nr_rules, room_rules;
+	size_t nr_rules, rules_capacity;
 	struct {
 		uint32_t first, count;
 	} * expressions; /* of @ops */
-	size_t nr_expressions, room_expressions;
+	size_t nr_expressions, expressions_capacity;
 	struct jp_cfi_op *ops;
-	size_t nr_ops, room_ops;
+	size_t nr_ops, ops_capacity;
 };
 
 /* Room for two more rows; before jp_cfi_slot() is used at all. False: no memory. */

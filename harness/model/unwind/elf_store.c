@@ -81,7 +81,7 @@ static void decode(char *path)
  * said to be when it is asked for. */
 static void parse_index(struct jp_elf_store *store, char *text)
 {
-	size_t room = 0;
+	size_t capacity = 0;
 	char *rest = text, *at;
 
 	while ((at = strsep(&rest, "\n"))) {
@@ -102,14 +102,14 @@ static void parse_index(struct jp_elf_store *store, char *text)
 			continue;
 		line.path = at;
 		decode(line.path);
-		if (store->nr_lines == room) {
-			size_t more = room ? room * 2 : 64;
+		if (store->nr_lines == capacity) {
+			size_t more = capacity ? capacity * 2 : 64;
 			struct line *bigger = realloc(store->lines, more * sizeof(*bigger));
 
 			if (!bigger)
 				return;
 			store->lines = bigger;
-			room = more;
+			capacity = more;
 		}
 		store->lines[store->nr_lines++] = line;
 	}

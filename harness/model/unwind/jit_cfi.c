@@ -29,7 +29,7 @@ struct jp_jit_cfi {
 	uint64_t *vaddr;
 	struct jp_cfi *cfi;   /* NULL: no tables */
 	struct start *starts; /* in the order of time */
-	size_t nr_starts, room;
+	size_t nr_starts, capacity;
 	uint16_t machine;
 	bool built;
 	uint64_t bad;
@@ -78,14 +78,14 @@ int jp_jit_cfi_apply(struct jp_jit_cfi *jit, const struct jp_event *event)
 		start.parent = event->task.ppid;
 	else if (event->type != JP_EVENT_COMM || !event->comm.exec)
 		return 0;
-	if (jit->nr_starts == jit->room) {
-		size_t room = jit->room ? 2 * jit->room : 64;
-		struct start *starts = reallocarray(jit->starts, room, sizeof(*starts));
+	if (jit->nr_starts == jit->capacity) {
+		size_t capacity = jit->capacity ? 2 * jit->capacity : 64;
+		struct start *starts = reallocarray(jit->starts, capacity, sizeof(*starts));
 
 		if (!starts)
 			return -ENOMEM;
 		jit->starts = starts;
-		jit->room = room;
+		jit->capacity = capacity;
 	}
 	jit->starts[jit->nr_starts++] = start;
 	return 0;

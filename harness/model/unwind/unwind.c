@@ -287,14 +287,14 @@ static bool step_fp(struct walk *walk)
 	return step_frame(walk);
 }
 
-static void walk_dump(struct walk *walk, bool (*step)(struct walk *walk), uint64_t *room,
+static void walk_dump(struct walk *walk, bool (*step)(struct walk *walk), uint64_t *capacity,
 		      uint32_t size, struct jp_unwound *out)
 {
 	const struct jp_event *sample = walk->sample;
 	const struct jp_machine *machine = walk->unwinder->machine;
 	const struct jp_regs *regs = sample->sample.regs;
 
-	out->frames = room;
+	out->frames = capacity;
 	out->stop = walk->stop = JP_UNWIND_NO_DATA;
 	if (!machine || !regs || !(regs->known & (uint32_t)1 << machine->ip))
 		return;
@@ -308,7 +308,7 @@ static void walk_dump(struct walk *walk, bool (*step)(struct walk *walk), uint64
 			walk->stop = JP_UNWIND_MAX;
 			break;
 		}
-		room[out->count++] = walk->regs.r[machine->ip];
+		capacity[out->count++] = walk->regs.r[machine->ip];
 	} while (walk->dump.bytes && step(walk));
 	out->stop = walk->stop;
 	out->where = walk->where;
@@ -324,9 +324,9 @@ static void take_chain(const struct walk *walk, struct jp_unwound *out)
 	out->count = jp_event_user_chain(sample, &out->frames);
 	out->stop = JP_UNWIND_KERNEL;
 	/* The kernel's own frames of a sample count too. */
-	for (uint64_t i = 0; i < sample->sample.nr_chain && !sample->sample.promised; i++)
+	for (uint64_t i = 0; i < sample->sample.nr_chain && !sample->sample.chain_deferred; i++)
 		nr_addresses += sample->sample.chain[i] < JP_CONTEXT_MAX;
-	if (sample->sample.promised && !sample->sample.deferred)
+	if (sample->sample.chain_deferred && !sample->sample.deferred)
 		out->stop = JP_UNWIND_NOT_CAME;
 	if (nr_addresses >= walk->unwinder->max_stack) {
 		out->cut = true;
@@ -335,8 +335,8 @@ static void take_chain(const struct walk *walk, struct jp_unwound *out)
 }
 
 void jp_unwind(struct jp_unwinder *unwinder, struct jp_replay *replay,
-	       const struct jp_event *sample, enum jp_method method, uint64_t *room, uint32_t size,
-	       struct jp_unwound *out)
+	       const struct jp_event *sample, enum jp_method method, uint64_t *capacity,
+	       uint32_t size, struct jp_unwound *out)
 {
 	static bool (*const steps[JP_METHODS])(struct walk * walk) = {
 		[JP_DUMP] = step_hybrid,
@@ -347,7 +347,7 @@ void jp_unwind(struct jp_unwinder *unwinder, struct jp_replay *replay,
 
 	*out = (struct jp_unwound){.stop = JP_UNWIND_NO_DATA};
 	if (steps[method])
-		walk_dump(&walk, steps[method], room, size, out);
+		walk_dump(&walk, steps[method], capacity, size, out);
 	else
 		take_chain(&walk, out);
 }
@@ -357,16 +357,16 @@ enum jp_unwind_stop jp_unwind_chain_stop(struct jp_unwinder *unwinder,
 					 const struct jp_unwound *chain)
 {
 	struct walk walk = {.unwinder = unwinder, .sample = sample};
-	uint64_t room[256];
-	struct jp_unwound own = {.frames = room};
+	uint64_t capacity[256];
+	struct jp_unwound own = {.frames = capacity};
 
 	/* A dump without a byte says nothing of why. */
 	if (chain->stop != JP_UNWIND_KERNEL || !sample->sample.stack_size || !chain->count ||
-	    chain->count > sizeof(room) / sizeof(*room))
+	    chain->count > sizeof(capacity) / sizeof(*capacity))
 		return chain->stop;
-	walk_dump(&walk, step_fp, room, chain->count, &own);
+	walk_dump(&walk, step_fp, capacity, chain->count, &own);
 	if (own.count != chain->count ||
-	    memcmp(room, chain->frames, own.count * sizeof(*room)) != 0)
+	    memcmp(capacity, chain->frames, own.count * sizeof(*capacity)) != 0)
 		return chain->stop;
 	return own.stop == JP_UNWIND_BAD_FRAME || own.stop == JP_UNWIND_ROOT ? own.stop
 									     : chain->stop;

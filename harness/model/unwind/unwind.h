@@ -64,13 +64,13 @@ void jp_unwinder_jit(struct jp_unwinder *unwinder, struct jp_jit_cfi *jit);
 void jp_unwinder_max_stack(struct jp_unwinder *unwinder, uint64_t addresses);
 
 /*
- * Walks @sample by @method. @room has place for @size frames; out->frames leads there, or into the
- * sample. A replay's mappings remember what they were unwound with: one unwinder for each replay,
- * and it is freed after the last walk.
+ * Walks @sample by @method. @capacity has place for @size frames; out->frames leads there, or into
+ * the sample. A replay's mappings remember what they were unwound with: one unwinder for each
+ * replay, and it is freed after the last walk.
  */
 void jp_unwind(struct jp_unwinder *unwinder, struct jp_replay *replay,
-	       const struct jp_event *sample, enum jp_method method, uint64_t *room, uint32_t size,
-	       struct jp_unwound *out);
+	       const struct jp_event *sample, enum jp_method method, uint64_t *capacity,
+	       uint32_t size, struct jp_unwound *out);
 /*
  * Why the kernel's walk of @sample ended where @chain does, as far as its rule over registers and
  * dump tells: BAD_FRAME, or ROOT where the frame pointer was zero; else what @chain says.

@@ -12,7 +12,7 @@
 struct jp_hider {
 	uint64_t time, start, end, at;
 	const char *name;  /* as recorded; lives as long as the replay */
-	const char *cause; /* what made the kernel write it: jp_lives_cover() */
+	const char *cause; /* what made the kernel write it: jp_incarnations_cover() */
 };
 
 /* One function at one address, from its load (or move) to its unload. */
@@ -27,9 +27,9 @@ struct jp_life {
 };
 
 /* Of all code of the truth, in its order. */
-struct jp_lives {
+struct jp_incarnations {
 	const struct jp_evidence *evidence;
-	struct jp_life *lives;
+	struct jp_life *incarnations;
 	size_t count;
 	size_t loads;   /* judged lives that the jitdumps publish */
 	uint64_t stray; /* loads of the jitdumps that are of no life; @first_stray */
@@ -38,16 +38,18 @@ struct jp_lives {
 };
 
 /* 0 or -ENOMEM. */
-int jp_lives_of(const struct jp_evidence *evidence, const struct jp_code_loads *loads,
-		struct jp_lives *lives);
-void jp_lives_free(struct jp_lives *lives);
+int jp_incarnations_of(const struct jp_evidence *evidence, const struct jp_code_loads *loads,
+		       struct jp_incarnations *incarnations);
+void jp_incarnations_free(struct jp_incarnations *incarnations);
 /* Forgets what was covered: before another walk. */
-void jp_lives_uncover(struct jp_lives *lives);
+void jp_incarnations_uncover(struct jp_incarnations *incarnations);
 /* The life at @ip of @pid at @time, or NULL. */
-struct jp_life *jp_lives_at(const struct jp_lives *lives, uint32_t pid, uint64_t ip, uint64_t time);
+struct jp_life *jp_incarnations_at(const struct jp_incarnations *incarnations, uint32_t pid,
+				   uint64_t ip, uint64_t time);
 /* The first of the lives of @pid that may reach into [@start, ...); the rest follow in address
  * order, up to another pid. */
-size_t jp_lives_from(const struct jp_lives *lives, uint32_t pid, uint64_t start);
+size_t jp_incarnations_from(const struct jp_incarnations *incarnations, uint32_t pid,
+			    uint64_t start);
 /*
  * A mapping record that leads to no injected file: what was published before it, and lives, is
  * hidden. @name must live as long as the lives. Causes: "coalesced", the act that made the record
@@ -55,6 +57,7 @@ size_t jp_lives_from(const struct jp_lives *lives, uint32_t pid, uint64_t start)
  * "reprotected", it was about this memory; "snapshot", read from /proc; "no-act", the truth knows
  * of none.
  */
-void jp_lives_cover(struct jp_lives *lives, const struct jp_event *map, const char *name);
+void jp_incarnations_cover(struct jp_incarnations *incarnations, const struct jp_event *map,
+			   const char *name);
 
 #endif

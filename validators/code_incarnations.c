@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "validators/code_lives.h"
+#include "validators/code_incarnations.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,14 +22,15 @@ static uint64_t minus(uint64_t time, uint64_t slack)
 	return time == UINT64_MAX ? time : time - min(time, slack);
 }
 
-size_t jp_lives_from(const struct jp_lives *lives, uint32_t pid, uint64_t start)
+size_t jp_incarnations_from(const struct jp_incarnations *incarnations, uint32_t pid,
+			    uint64_t start)
 {
-	size_t low = 0, high = lives->count;
+	size_t low = 0, high = incarnations->count;
 
-	start = minus(start, lives->largest);
+	start = minus(start, incarnations->largest);
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		const struct jp_truth_code *code = lives->lives[middle].code;
+		const struct jp_truth_code *code = incarnations->incarnations[middle].code;
 
 		if (code->pid < pid || (code->pid == pid && code->addr < start))
 			low = middle + 1;
@@ -39,23 +40,26 @@ size_t jp_lives_from(const struct jp_lives *lives, uint32_t pid, uint64_t start)
 	return low;
 }
 
-struct jp_life *jp_lives_at(const struct jp_lives *lives, uint32_t pid, uint64_t ip, uint64_t time)
+struct jp_life *jp_incarnations_at(const struct jp_incarnations *incarnations, uint32_t pid,
+				   uint64_t ip, uint64_t time)
 {
-	const struct jp_truth *truth = lives->evidence->truth;
+	const struct jp_truth *truth = incarnations->evidence->truth;
 	const struct jp_truth_code *code = jp_truth_code_at(truth, pid, ip, time);
 
-	return code ? &lives->lives[code - truth->codes] : NULL;
+	return code ? &incarnations->incarnations[code - truth->codes] : NULL;
 }
 
 /* The life that @load tells of, by place and name; of several the last that had begun by then. It
  * may be told of too early or too late: that shows in the names. NULL: none. */
-static struct jp_life *life_of(const struct jp_lives *lives, const struct jp_code_load *load)
+static struct jp_life *life_of(const struct jp_incarnations *incarnations,
+			       const struct jp_code_load *load)
 {
-	uint64_t slack = lives->evidence->facts.slack;
+	uint64_t slack = incarnations->evidence->info.slack;
 	struct jp_life *found = NULL;
 
-	for (size_t i = jp_lives_from(lives, load->pid, load->addr); i < lives->count; i++) {
-		struct jp_life *life = &lives->lives[i];
+	for (size_t i = jp_incarnations_from(incarnations, load->pid, load->addr);
+	     i < incarnations->count; i++) {
+		struct jp_life *life = &incarnations->incarnations[i];
 		const struct jp_truth_code *code = life->code;
 
 		if (code->pid != load->pid || code->addr > load->addr)
@@ -69,16 +73,18 @@ static struct jp_life *life_of(const struct jp_lives *lives, const struct jp_cod
 }
 
 /* What a child has from its parent was published before the fork, under the parent's pid. */
-static void inherit(struct jp_lives *lives, const struct jp_truth_act *start)
+static void inherit(struct jp_incarnations *incarnations, const struct jp_truth_act *start)
 {
-	for (size_t i = jp_lives_from(lives, start->pid, 0);
-	     i < lives->count && lives->lives[i].code->pid == start->pid; i++) {
-		struct jp_life *life = &lives->lives[i];
+	for (size_t i = jp_incarnations_from(incarnations, start->pid, 0);
+	     i < incarnations->count && incarnations->incarnations[i].code->pid == start->pid;
+	     i++) {
+		struct jp_life *life = &incarnations->incarnations[i];
 		const struct jp_life *from;
 
 		if (life->published != UINT64_MAX || life->code->loaded != start->before)
 			continue;
-		from = jp_lives_at(lives, start->parent, life->code->addr, start->before);
+		from = jp_incarnations_at(incarnations, start->parent, life->code->addr,
+					  start->before);
 		if (!from || from->published > start->after || from->code->id != life->code->id)
 			continue;
 		life->published = from->published;
@@ -87,8 +93,8 @@ static void inherit(struct jp_lives *lives, const struct jp_truth_act *start)
 
 /* Nobody is in code before its memory is executable: it is judged from then on; never, if that does
  * not come. */
-static void await_permission(const struct jp_lives *lives, const struct jp_spans *spans,
-			     struct jp_life *life)
+static void await_permission(const struct jp_incarnations *incarnations,
+			     const struct jp_spans *spans, struct jp_life *life)
 {
 	const struct jp_truth_code *code = life->code;
 	uint64_t first = UINT64_MAX;
@@ -104,40 +110,41 @@ static void await_permission(const struct jp_lives *lives, const struct jp_spans
 	if (first == UINT64_MAX)
 		life->end = 0;
 	else
-		life->begin = max(life->begin, first + lives->evidence->facts.slack);
+		life->begin = max(life->begin, first + incarnations->evidence->info.slack);
 }
 
-int jp_lives_of(const struct jp_evidence *evidence, const struct jp_code_loads *loads,
-		struct jp_lives *lives)
+int jp_incarnations_of(const struct jp_evidence *evidence, const struct jp_code_loads *loads,
+		       struct jp_incarnations *incarnations)
 {
 	const struct jp_truth *truth = evidence->truth;
-	const struct jp_capture_facts *facts = &evidence->facts;
+	const struct jp_capture_info *info = &evidence->info;
 	struct jp_spans spans = {0};
 
-	*lives = (struct jp_lives){.evidence = evidence, .count = truth->nr_codes};
-	lives->lives = calloc(truth->nr_codes + 1, sizeof(*lives->lives));
-	if (!lives->lives || jp_spans_of_truth(truth, &spans)) {
+	*incarnations = (struct jp_incarnations){.evidence = evidence, .count = truth->nr_codes};
+	incarnations->incarnations =
+		calloc(truth->nr_codes + 1, sizeof(*incarnations->incarnations));
+	if (!incarnations->incarnations || jp_spans_of_truth(truth, &spans)) {
 		jp_spans_free(&spans);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < truth->nr_codes; i++) {
 		const struct jp_truth_code *code = &truth->codes[i];
 
-		lives->lives[i] = (struct jp_life){
+		incarnations->incarnations[i] = (struct jp_life){
 			.code = code,
 			.published = UINT64_MAX,
-			.begin = max(code->ready + facts->slack, facts->sampling),
-			.end = min(minus(code->ending, facts->slack), facts->stopped),
+			.begin = max(code->ready + info->slack, info->sampling),
+			.end = min(minus(code->ending, info->slack), info->stopped),
 		};
-		await_permission(lives, &spans, &lives->lives[i]);
-		lives->largest = max(lives->largest, code->size);
+		await_permission(incarnations, &spans, &incarnations->incarnations[i]);
+		incarnations->largest = max(incarnations->largest, code->size);
 	}
 	jp_spans_free(&spans);
 	for (size_t i = 0; i < loads->count; i++) {
-		struct jp_life *life = life_of(lives, &loads->loads[i]);
+		struct jp_life *life = life_of(incarnations, &loads->loads[i]);
 
-		if (!life && !lives->stray++)
-			lives->first_stray = &loads->loads[i];
+		if (!life && !incarnations->stray++)
+			incarnations->first_stray = &loads->loads[i];
 		if (!life)
 			continue;
 		/* Of one that is told of again and again, the last before it is judged counts. */
@@ -147,24 +154,25 @@ int jp_lives_of(const struct jp_evidence *evidence, const struct jp_code_loads *
 	for (size_t i = 0; i < truth->nr_acts; i++)
 		if (truth->acts[i].type == JP_TRUTH_PROCESS_START &&
 		    truth->acts[i].how != JP_HOW_LAUNCH && truth->acts[i].how != JP_HOW_EXEC)
-			inherit(lives, &truth->acts[i]);
-	for (size_t i = 0; i < lives->count; i++)
-		lives->loads += lives->lives[i].published != UINT64_MAX &&
-				lives->lives[i].begin < lives->lives[i].end;
+			inherit(incarnations, &truth->acts[i]);
+	for (size_t i = 0; i < incarnations->count; i++)
+		incarnations->loads +=
+			incarnations->incarnations[i].published != UINT64_MAX &&
+			incarnations->incarnations[i].begin < incarnations->incarnations[i].end;
 	return 0;
 }
 
-void jp_lives_free(struct jp_lives *lives)
+void jp_incarnations_free(struct jp_incarnations *incarnations)
 {
-	free(lives->lives);
-	memset(lives, 0, sizeof(*lives));
+	free(incarnations->incarnations);
+	memset(incarnations, 0, sizeof(*incarnations));
 }
 
-void jp_lives_uncover(struct jp_lives *lives)
+void jp_incarnations_uncover(struct jp_incarnations *incarnations)
 {
-	for (size_t i = 0; i < lives->count; i++) {
-		lives->lives[i].hider = (struct jp_hider){0};
-		lives->lives[i].low = lives->lives[i].high = 0;
+	for (size_t i = 0; i < incarnations->count; i++) {
+		incarnations->incarnations[i].hider = (struct jp_hider){0};
+		incarnations->incarnations[i].low = incarnations->incarnations[i].high = 0;
 	}
 }
 
@@ -172,7 +180,7 @@ static const char *cause_of(const struct jp_evidence *evidence, const struct jp_
 			    const struct jp_truth_code *code)
 {
 	const struct jp_truth *truth = evidence->truth;
-	uint64_t slack = evidence->facts.slack;
+	uint64_t slack = evidence->info.slack;
 	const char *cause = "no-act";
 
 	for (size_t i = 0; i < evidence->nr_snapshots; i++)
@@ -197,14 +205,16 @@ static const char *cause_of(const struct jp_evidence *evidence, const struct jp_
 	return cause;
 }
 
-void jp_lives_cover(struct jp_lives *lives, const struct jp_event *map, const char *name)
+void jp_incarnations_cover(struct jp_incarnations *incarnations, const struct jp_event *map,
+			   const char *name)
 {
 	uint64_t start = map->map.addr, end = start + map->map.len;
 
 	if (map->kernel_map || end <= start)
 		return;
-	for (size_t i = jp_lives_from(lives, map->pid, start); i < lives->count; i++) {
-		struct jp_life *life = &lives->lives[i];
+	for (size_t i = jp_incarnations_from(incarnations, map->pid, start);
+	     i < incarnations->count; i++) {
+		struct jp_life *life = &incarnations->incarnations[i];
 		const struct jp_truth_code *code = life->code;
 		uint64_t low = max(start, code->addr), high = min(end, code->addr + code->size);
 
@@ -214,13 +224,13 @@ void jp_lives_cover(struct jp_lives *lives, const struct jp_event *map, const ch
 		    life->begin >= life->end)
 			continue;
 		if (!life->hider.time)
-			life->hider =
-				(struct jp_hider){.time = map->time,
-						  .start = start,
-						  .end = end,
-						  .at = map->at,
-						  .name = name,
-						  .cause = cause_of(lives->evidence, map, code)};
+			life->hider = (struct jp_hider){
+				.time = map->time,
+				.start = start,
+				.end = end,
+				.at = map->at,
+				.name = name,
+				.cause = cause_of(incarnations->evidence, map, code)};
 		life->low = life->low == life->high ? low : min(life->low, low);
 		life->high = max(life->high, high);
 	}

@@ -16,7 +16,7 @@
 
 #include "harness/format/truth/write.h"
 
-static struct jp_stage_setup stage = {.seed = 1, .ready_fd = STDOUT_FILENO};
+static struct jp_handshake_setup stage = {.seed = 1, .ready_fd = STDOUT_FILENO};
 static atomic_int stopping;
 
 static void on_stop(int signal)
@@ -31,7 +31,7 @@ static void stop_signals(sigset_t *set)
 	sigaddset(set, SIGINT);
 }
 
-void jp_stage_begin(const struct jp_stage_setup *setup)
+void jp_handshake_begin(const struct jp_handshake_setup *setup)
 {
 	struct sigaction stop = {.sa_handler = on_stop};
 	sigset_t set;
@@ -47,12 +47,12 @@ void jp_stage_begin(const struct jp_stage_setup *setup)
 	sigaction(SIGINT, &stop, NULL);
 }
 
-const struct jp_stage_setup *jp_stage_setup(void)
+const struct jp_handshake_setup *jp_handshake_setup(void)
 {
 	return &stage;
 }
 
-int jp_stage_forked(int ready_fd, int control_fd)
+int jp_handshake_forked(int ready_fd, int control_fd)
 {
 	size_t count = 0;
 	char **argv;
@@ -75,12 +75,12 @@ int jp_stage_forked(int ready_fd, int control_fd)
 	return 0;
 }
 
-uint64_t jp_stage_seed(void)
+uint64_t jp_handshake_seed(void)
 {
 	return stage.seed;
 }
 
-int jp_stage_stopping(void)
+int jp_handshake_stopping(void)
 {
 	return atomic_load_explicit(&stopping, memory_order_relaxed);
 }
@@ -131,7 +131,7 @@ static bool hear(char *line, size_t size, uint64_t beat)
 	pthread_sigmask(SIG_SETMASK, NULL, &open);
 	sigdelset(&open, SIGTERM);
 	sigdelset(&open, SIGINT);
-	while (!jp_stage_stopping()) {
+	while (!jp_handshake_stopping()) {
 		char byte;
 		ssize_t got;
 
@@ -182,12 +182,12 @@ static void carry_out(const struct jp_step *steps, void *context, char *line)
 		say("done %s\n", name);
 }
 
-int jp_stage(const struct jp_step *steps, void *context)
+int jp_handshake(const struct jp_step *steps, void *context)
 {
-	return jp_stage_every(0, steps, context);
+	return jp_handshake_every(0, steps, context);
 }
 
-int jp_stage_every(uint64_t period, const struct jp_step *steps, void *context)
+int jp_handshake_every(uint64_t period, const struct jp_step *steps, void *context)
 {
 	uint64_t beat = period ? jp_truth_now() + period : 0;
 	char line[256];
@@ -225,7 +225,7 @@ static void *go_round(void *context)
 
 	jp_truth_new_task();
 	jp_truth_put(JP_TRUTH_THREAD_START, now, now, 0, 0, 0, 0);
-	while (!ret && !jp_stage_stopping())
+	while (!ret && !jp_handshake_stopping())
 		ret = rounds->round(rounds->context);
 	if (ret) {
 		fprintf(stderr, "jitproof workload: a round failed: %s\n", strerror(-ret));
@@ -236,7 +236,7 @@ static void *go_round(void *context)
 	return NULL;
 }
 
-int jp_stage_rounds(int (*round)(void *context), void *context)
+int jp_handshake_rounds(int (*round)(void *context), void *context)
 {
 	struct rounds rounds = {.round = round, .context = context};
 	pthread_t thread;
@@ -244,26 +244,26 @@ int jp_stage_rounds(int (*round)(void *context), void *context)
 
 	if (ret)
 		return ret;
-	jp_stage(NULL, NULL);
+	jp_handshake(NULL, NULL);
 	pthread_join(thread, NULL);
 	return 0;
 }
 
-int jp_stage_skip(const char *why)
+int jp_handshake_skip(const char *why)
 {
 	say("skip %s\n", why);
 	atomic_store(&stopping, 1);
 	return EXIT_SUCCESS;
 }
 
-int jp_stage_status(const char *workload, int failed)
+int jp_handshake_status(const char *workload, int failed)
 {
 	if (failed)
 		fprintf(stderr, "jitproof workload %s: %s\n", workload, strerror(-failed));
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-int jp_stage_exec(const char *extra)
+int jp_handshake_exec(const char *extra)
 {
 	char self[PATH_MAX], resumed[48];
 	size_t count = 0, kept = 0;

@@ -19,7 +19,7 @@
 
 enum said { SAMPLING = 1, STOPPED = 2, DONE = 4, ENDED = 8, SWITCHED = 16 };
 
-struct jp_foreign {
+struct jp_external {
 	struct jp_profiler profiler;
 	pthread_t listener;
 	bool listens;
@@ -29,24 +29,24 @@ struct jp_foreign {
 
 static void take(struct jp_session *session, const char *line)
 {
-	struct jp_foreign *foreign = session->foreign;
+	struct jp_external *external = session->external;
 	uint64_t samples;
 
 	if (strcmp(line, "sampling") == 0)
-		foreign->said |= SAMPLING;
+		external->said |= SAMPLING;
 	else if (strcmp(line, "stopped") == 0)
-		foreign->said |= STOPPED;
+		external->said |= STOPPED;
 	else if (strcmp(line, "done") == 0)
-		foreign->said |= DONE;
+		external->said |= DONE;
 	else if (strcmp(line, "enabled") == 0 || strcmp(line, "disabled") == 0)
-		foreign->said |= SWITCHED;
+		external->said |= SWITCHED;
 	else if (strcmp(line, "exited") == 0)
 		session->exited = true;
 	else if (sscanf(line, "samples %" SCNu64, &samples) == 1)
 		session->samples = samples;
-	else if (!foreign->err.text[0] &&
-		 !jp_profiler_crashed(session->dir, "record", line, &foreign->err))
-		snprintf(foreign->err.text, sizeof(foreign->err.text), "%s",
+	else if (!external->err.text[0] &&
+		 !jp_profiler_crashed(session->dir, "record", line, &external->err))
+		snprintf(external->err.text, sizeof(external->err.text), "%s",
 			 strncmp(line, "error ", 6) == 0 ? line + 6 : line);
 }
 
@@ -54,21 +54,21 @@ static void take(struct jp_session *session, const char *line)
 static void *listen_to(void *context)
 {
 	struct jp_session *session = context;
-	struct jp_foreign *foreign = session->foreign;
+	struct jp_external *external = session->external;
 	char line[1024];
 	int ret = 0;
 
 	while (!ret) {
 		struct jp_error err = {""};
 
-		ret = jp_profiler_line(&foreign->profiler, line, sizeof(line), UINT64_MAX, &err);
+		ret = jp_profiler_line(&external->profiler, line, sizeof(line), UINT64_MAX, &err);
 		pthread_mutex_lock(&session->lock);
 		if (!ret)
 			take(session, line);
 		else
-			foreign->said |= ENDED;
-		if (ret && ret != -EPIPE && !foreign->err.text[0])
-			foreign->err = err;
+			external->said |= ENDED;
+		if (ret && ret != -EPIPE && !external->err.text[0])
+			external->err = err;
 		pthread_cond_broadcast(&session->changed);
 		pthread_mutex_unlock(&session->lock);
 	}
@@ -80,20 +80,20 @@ static int wait_for(struct jp_session *session, unsigned int what, const char *w
 		    struct jp_error *err)
 {
 	enum { SECONDS = 60 };
-	struct jp_foreign *foreign = session->foreign;
+	struct jp_external *external = session->external;
 	struct timespec until;
 	int error = 0, ret = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += SECONDS;
 	pthread_mutex_lock(&session->lock);
-	while (!(foreign->said & (what | ENDED)) && !foreign->err.text[0] && !error)
+	while (!(external->said & (what | ENDED)) && !external->err.text[0] && !error)
 		error = pthread_cond_timedwait(&session->changed, &session->lock, &until);
-	if (foreign->err.text[0])
-		ret = jp_fail(err, EIO, "%s", foreign->err.text);
-	else if (!(foreign->said & what))
+	if (external->err.text[0])
+		ret = jp_fail(err, EIO, "%s", external->err.text);
+	else if (!(external->said & what))
 		ret = jp_fail(err, EIO, "the profiler's adapter %s %s",
-			      foreign->said & ENDED ? "ended" : "did not answer", when);
+			      external->said & ENDED ? "ended" : "did not answer", when);
 	pthread_mutex_unlock(&session->lock);
 	return ret;
 }
@@ -108,11 +108,11 @@ struct arguments {
 /* "--name=VALUE" */
 static void add(struct arguments *arguments, const char *name, uint64_t value)
 {
-	size_t room = sizeof(arguments->text) - arguments->used;
+	size_t capacity = sizeof(arguments->text) - arguments->used;
 
 	arguments->list[arguments->count++] = arguments->text + arguments->used;
-	arguments->used += (size_t)snprintf(arguments->text + arguments->used, room, "%s=%" PRIu64,
-					    name, value) +
+	arguments->used += (size_t)snprintf(arguments->text + arguments->used, capacity,
+					    "%s=%" PRIu64, name, value) +
 			   1;
 }
 
@@ -121,8 +121,8 @@ static void add_options(struct arguments *arguments, const struct jp_session *se
 	const struct jp_capture_options *options = &session->options;
 
 	add(arguments, "--freq", options->frequency);
-	add(arguments, "--slack", session->facts.slack);
-	add(arguments, "--max-stack", session->facts.max_stack);
+	add(arguments, "--slack", session->info.slack);
+	add(arguments, "--max-stack", session->info.max_stack);
 	if (options->stack)
 		add(arguments, "--stack", options->stack);
 	if (options->ring)
@@ -168,14 +168,14 @@ static int start(struct jp_session *session, const char *name, char *environment
 	if (count)
 		memcpy(args + arguments.count, target->command, count * sizeof(*args));
 	snprintf(words, sizeof(words), "%s/profiler.txt", session->dir);
-	ret = jp_profiler_start(&session->foreign->profiler, name, args, words,
+	ret = jp_profiler_start(&session->external->profiler, name, args, words,
 				session->capture->launches ? target->inherit_fds : NULL, err);
 	free(args);
 	return ret;
 }
 
-int jp_foreign_begin(struct jp_session *session, int argc, char **argv, char *environment,
-		     struct jp_error *err)
+int jp_external_begin(struct jp_session *session, int argc, char **argv, char *environment,
+		      struct jp_error *err)
 {
 	int ret;
 
@@ -188,33 +188,33 @@ int jp_foreign_begin(struct jp_session *session, int argc, char **argv, char *en
 	if (!session->dir)
 		return jp_fail(err, EINVAL, "%s: only for cases: it writes a run directory",
 			       argv[0]);
-	session->foreign = calloc(1, sizeof(*session->foreign));
-	if (!session->foreign)
+	session->external = calloc(1, sizeof(*session->external));
+	if (!session->external)
 		return jp_fail(err, ENOMEM, "no memory for a profiler");
-	session->foreign->profiler = (struct jp_profiler){.in = -1, .out = -1, .words_fd = -1};
+	session->external->profiler = (struct jp_profiler){.in = -1, .out = -1, .words_fd = -1};
 	ret = jp_session_boundary(session, JP_BEFORE_OPEN, err);
 	if (!ret)
 		ret = start(session, argv[1], environment, err);
 	if (!ret)
-		ret = jp_session_thread(&session->foreign->listener, listen_to, session, err);
-	session->foreign->listens = !ret;
+		ret = jp_session_thread(&session->external->listener, listen_to, session, err);
+	session->external->listens = !ret;
 	return ret ?: wait_for(session, SAMPLING, "before it sampled", err);
 }
 
 static int begin(struct jp_session *session, int argc, char **argv, struct jp_error *err)
 {
-	return jp_foreign_begin(session, argc, argv, NULL, err);
+	return jp_external_begin(session, argc, argv, NULL, err);
 }
 
-int jp_foreign_switch(struct jp_session *session, bool on, struct jp_error *err)
+int jp_external_switch(struct jp_session *session, bool on, struct jp_error *err)
 {
-	struct jp_foreign *foreign = session->foreign;
+	struct jp_external *external = session->external;
 	const char *word = on ? "enable" : "disable";
 
 	pthread_mutex_lock(&session->lock);
-	foreign->said &= ~(unsigned int)SWITCHED;
+	external->said &= ~(unsigned int)SWITCHED;
 	pthread_mutex_unlock(&session->lock);
-	return jp_profiler_say(&foreign->profiler, word, err)
+	return jp_profiler_say(&external->profiler, word, err)
 		       ?: wait_for(session, SWITCHED, "when its events were to be switched", err);
 }
 
@@ -236,59 +236,59 @@ static void want_files(struct jp_session *session)
 	free(reading.bytes);
 }
 
-void jp_foreign_stop(struct jp_session *session)
+void jp_external_stop(struct jp_session *session)
 {
-	struct jp_foreign *foreign = session->foreign;
+	struct jp_external *external = session->external;
 	struct jp_error err = {""};
 
 	want_files(session);
-	if (jp_profiler_say(&foreign->profiler, "stop", &err) ||
+	if (jp_profiler_say(&external->profiler, "stop", &err) ||
 	    wait_for(session, STOPPED, "when it was to stop", &err)) {
 		pthread_mutex_lock(&session->lock);
-		if (!foreign->err.text[0])
-			foreign->err = err;
+		if (!external->err.text[0])
+			external->err = err;
 		pthread_mutex_unlock(&session->lock);
 	}
 }
 
-int jp_foreign_finish(struct jp_session *session, struct jp_error *err)
+int jp_external_finish(struct jp_session *session, struct jp_error *err)
 {
-	struct jp_foreign *foreign = session->foreign;
-	int ret = foreign->err.text[0] ? jp_fail(err, EIO, "%s", foreign->err.text)
-				       : jp_profiler_say(&foreign->profiler, "finish", err);
+	struct jp_external *external = session->external;
+	int ret = external->err.text[0] ? jp_fail(err, EIO, "%s", external->err.text)
+					: jp_profiler_say(&external->profiler, "finish", err);
 
 	return ret ?: wait_for(session, DONE, "before it was done", err);
 }
 
-void jp_foreign_end(struct jp_session *session)
+void jp_external_end(struct jp_session *session)
 {
-	struct jp_foreign *foreign = session->foreign;
+	struct jp_external *external = session->external;
 
-	if (!foreign)
+	if (!external)
 		return;
 	/* The listening thread goes by the end of what it reads. */
-	if (foreign->profiler.pid && !(foreign->said & DONE))
-		kill(-foreign->profiler.pid, SIGKILL);
-	else if (foreign->profiler.in >= 0)
-		dprintf(foreign->profiler.in, "end\n");
+	if (external->profiler.pid && !(external->said & DONE))
+		kill(-external->profiler.pid, SIGKILL);
+	else if (external->profiler.in >= 0)
+		dprintf(external->profiler.in, "end\n");
 }
 
-void jp_foreign_free(struct jp_session *session)
+void jp_external_free(struct jp_session *session)
 {
-	if (!session->foreign)
+	if (!session->external)
 		return;
-	if (session->foreign->listens)
-		pthread_join(session->foreign->listener, NULL);
-	jp_profiler_end(&session->foreign->profiler, false);
-	free(session->foreign);
-	session->foreign = NULL;
+	if (session->external->listens)
+		pthread_join(session->external->listener, NULL);
+	jp_profiler_end(&session->external->profiler, false);
+	free(session->external);
+	session->external = NULL;
 }
 
 static const struct jp_capture launch_by = {
 	.name = "launch-by",
 	.help = "a command that anyone's profiler starts (harness/profiler/NAME.py)",
 	.launches = true,
-	.foreign = true,
+	.external = true,
 	.begin = begin,
 };
 JP_REGISTER(capture, launch_by);
@@ -296,7 +296,7 @@ JP_REGISTER(capture, launch_by);
 static const struct jp_capture attach_by = {
 	.name = "attach-by",
 	.help = "a process that anyone's profiler attaches to",
-	.foreign = true,
+	.external = true,
 	.begin = begin,
 };
 JP_REGISTER(capture, attach_by);
