@@ -13,6 +13,7 @@
 
 #include "harness/capture/session.h"
 #include "harness/format/procmaps/procmaps.h"
+#include "harness/format/truth/format.h"
 
 /* The gatekeeper: docs/gate-protocol.md. One process after the other has its interval. */
 struct jp_gate {

@@ -489,7 +489,7 @@ int jp_session_finish(struct jp_session *session, struct jp_error *err)
 	session->copies = NULL;
 	keep_first(&first, ret, err, &detail);
 	if (session->dir && !first)
-		first = jp_capture_info_write(session, err);
+		first = jp_session_info_write(session, err);
 	session_free(session);
 	return first;
 }

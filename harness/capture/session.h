@@ -11,8 +11,8 @@
 #include "harness/capture/events.h"
 #include "harness/capture/event_owners.h"
 #include "harness/capture/capture.h"
-#include "harness/judge/evidence.h"
 #include "harness/format/perfdata/write.h"
+#include "harness/format/rundir/capture_info.h"
 
 /* What the files of this folder share. Policies use the functions at the end. */
 
@@ -56,6 +56,7 @@ struct jp_external;
 struct jp_gate;
 struct jp_backfill;
 
+struct jp_procmap;
 struct jp_session {
 	const struct jp_capture *capture;
 	struct jp_capture_options options;
@@ -214,7 +215,6 @@ int jp_snapshot_file(const char *dir, struct jp_error *err);
 
 /* synthesize.c: records of what is older than the capture, in the sideband event's layout. Under
  * @lock. */
-struct jp_procmap;
 void jp_synthesize_map(struct jp_session *session, pid_t pid, const struct jp_procmap *map,
 		       uint64_t time);
 void jp_synthesize_fork(struct jp_session *session, pid_t pid, pid_t ppid, pid_t tid, pid_t ptid,
@@ -278,8 +278,8 @@ int jp_external_finish(struct jp_session *session, struct jp_error *err);
 void jp_external_end(struct jp_session *session);
 void jp_external_free(struct jp_session *session);
 
-/* facts.c: DIR/capture. */
-int jp_capture_info_write(const struct jp_session *session, struct jp_error *err);
+/* info.c: DIR/capture. */
+int jp_session_info_write(const struct jp_session *session, struct jp_error *err);
 
 /* session.c */
 int jp_session_boundary(struct jp_session *session, enum jp_boundary boundary,

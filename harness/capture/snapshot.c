@@ -8,6 +8,7 @@
 
 #include "harness/capture/session.h"
 #include "harness/format/procmaps/procmaps.h"
+#include "harness/format/truth/format.h"
 
 enum { MOST_READINGS = 20, CHUNK = 4096 };
 

@@ -4,6 +4,7 @@
 
 #include "harness/base/error.h"
 #include "harness/format/event.h"
+#include "harness/format/rundir/capture_info.h"
 #include "harness/format/rundir/intervals.h"
 #include "harness/format/procmaps/procmaps.h"
 #include "harness/format/truth/read.h"
@@ -17,22 +18,6 @@ struct jp_snapshot { /* one process's maps, as the capture read them */
 	uint64_t before, after; /* ns around the reads */
 	struct jp_procmap *maps;
 	size_t count;
-};
-
-/* The file `capture`: lines "key value". Times in ns, 0: did not happen. */
-struct jp_capture_info {
-	char policy[32];     /* synth policy: none, paths, exec, all */
-	uint64_t enabled;    /* sideband enabled: coverage counts from here */
-	uint64_t sampling;   /* sampling enabled on all threads */
-	uint64_t stopped;    /* sampling stopped */
-	uint64_t slack;      /* measured difference of the two clocks, ns */
-	uint64_t max_stack;  /* kernel.perf_event_max_stack, 127 by default */
-	uint64_t stack_dump; /* bytes asked for */
-	/* From PERF_FORMAT_LOST and LOST records, the larger. */
-	uint64_t lost_sideband, lost_samples;
-	uint64_t duplicates;  /* samples dropped because two inherited events saw one thread */
-	bool settled;         /* threads were listed until no new one was found */
-	uint64_t breakpoints; /* instructions that were given a breakpoint; 0: a sampling capture */
 };
 
 /* What a control leaves out of its capture on purpose. */

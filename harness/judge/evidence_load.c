@@ -63,81 +63,6 @@ static int check_file(const char *dir, const char *name, struct jp_error *err)
 	return 0;
 }
 
-static int parse_number(const struct jp_evidence *evidence, unsigned int number, const char *text,
-			uint64_t *value, struct jp_error *err)
-{
-	char *end;
-
-	errno = 0;
-	*value = strtoull(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end || errno)
-		return jp_fail(err, EINVAL, "%s/capture:%u: expected a number, found \"%s\"",
-			       evidence->dir, number, text);
-	return 0;
-}
-
-/* Every key must be there: what is missing would read as "nothing was lost". */
-static int parse_info(struct jp_evidence *evidence, char *text, struct jp_error *err)
-{
-	struct jp_capture_info *info = &evidence->info;
-	const struct {
-		const char *key;
-		uint64_t *value; /* NULL: a text */
-	} keys[] = {
-		{"policy", NULL},
-		{"settled", NULL},
-		{"enabled", &info->enabled},
-		{"sampling", &info->sampling},
-		{"stopped", &info->stopped},
-		{"slack", &info->slack},
-		{"max_stack", &info->max_stack},
-		{"stack_dump", &info->stack_dump},
-		{"lost_sideband", &info->lost_sideband},
-		{"lost_samples", &info->lost_samples},
-		{"duplicates", &info->duplicates},
-		{"breakpoints", &info->breakpoints},
-	};
-	enum { KEYS = sizeof(keys) / sizeof(*keys) };
-	bool found[KEYS] = {false};
-	unsigned int number = 0;
-
-	for (char *next = NULL, *line = strtok_r(text, "\n", &next); line;
-	     line = strtok_r(NULL, "\n", &next)) {
-		char *value = strchr(line, ' ');
-
-		number++;
-		if (!value)
-			return jp_fail(err, EINVAL,
-				       "%s/capture:%u: expected \"key value\", found \"%s\"",
-				       evidence->dir, number, line);
-		*value++ = 0;
-		for (size_t i = 0; i < KEYS; i++) {
-			if (strcmp(line, keys[i].key) != 0)
-				continue;
-			if (found[i])
-				return jp_fail(err, EINVAL, "%s/capture:%u: a second \"%s\"",
-					       evidence->dir, number, line);
-			found[i] = true;
-			if (strcmp(line, "policy") == 0)
-				snprintf(info->policy, sizeof(info->policy), "%s", value);
-			else if (strcmp(line, "settled") == 0)
-				info->settled = strcmp(value, "yes") == 0;
-			else if (parse_number(evidence, number, value, keys[i].value, err))
-				return -EINVAL;
-		}
-	}
-	for (size_t i = 0; i < KEYS; i++)
-		if (!found[i])
-			return jp_fail(err, EINVAL, "%s/capture: expected a line \"%s\"",
-				       evidence->dir, keys[i].key);
-	if (!info->enabled || info->enabled > info->sampling || info->sampling > info->stopped)
-		return jp_fail(err, EINVAL,
-			       "%s/capture: expected enabled <= sampling <= stopped, found %" PRIu64
-			       ", %" PRIu64 ", %" PRIu64,
-			       evidence->dir, info->enabled, info->sampling, info->stopped);
-	return 0;
-}
-
 static int parse_snapshots(struct jp_evidence *evidence, const char *text, size_t size,
 			   struct jp_error *err)
 {
@@ -256,7 +181,7 @@ struct jp_evidence *jp_evidence_load(const char *dir, struct jp_error *err)
 	text = slurp(dir, "capture", &size, err);
 	if (!text)
 		goto bad;
-	failed = parse_info(evidence, text, err);
+	failed = jp_capture_info_parse(&evidence->info, dir, text, err);
 	free(text);
 	if (failed)
 		goto bad;

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/rundir/capture_info.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { TEXT, NUMBER, FLAG };
+enum { TEXT_SIZE = sizeof(((struct jp_capture_info *)NULL)->policy) };
+
+#define AT(member) offsetof(struct jp_capture_info, member)
+
+/* In the order of the file. */
+static const struct field {
+	const char *key;
+	size_t at;
+	enum kind kind;
+	bool needed; /* if it were missing, it would read as "nothing was lost" */
+} fields[] = {
+	{"policy", AT(policy), TEXT, true},
+	{"enabled", AT(enabled), NUMBER, true},
+	{"sampling", AT(sampling), NUMBER, true},
+	{"stopped", AT(stopped), NUMBER, true},
+	{"slack", AT(slack), NUMBER, true},
+	{"max_stack", AT(max_stack), NUMBER, true},
+	{"stack_dump", AT(stack_dump), NUMBER, true},
+	{"lost_sideband", AT(lost_sideband), NUMBER, true},
+	{"lost_samples", AT(lost_samples), NUMBER, true},
+	{"duplicates", AT(duplicates), NUMBER, true},
+	{"breakpoints", AT(breakpoints), NUMBER, true},
+	{"capture", AT(capture), TEXT, false},
+	{"order", AT(order), TEXT, false},
+	{"event", AT(event), TEXT, false},
+	{"samples", AT(samples), NUMBER, false},
+	{"first_enabled", AT(first_enabled), NUMBER, false},
+	{"frequency_asked", AT(frequency_asked), NUMBER, false},
+	{"frequency", AT(frequency), NUMBER, false},
+	{"ring_sampling", AT(ring_sampling), NUMBER, false},
+	{"ring_sideband", AT(ring_sideband), NUMBER, false},
+	{"cpus", AT(cpus), NUMBER, false},
+	{"threads", AT(threads), NUMBER, false},
+	{"thread_passes", AT(thread_passes), NUMBER, false},
+	{"settled", AT(settled), FLAG, true},
+	{"snapshots", AT(snapshots), NUMBER, false},
+	{"snapshot_readings", AT(snapshot_readings), NUMBER, false},
+	{"snapshots_unstable", AT(snapshots_unstable), NUMBER, false},
+	{"kernel", AT(kernel), FLAG, false},
+	{"format_lost", AT(format_lost), FLAG, false},
+	{"duplicates_sideband", AT(duplicates_sideband), NUMBER, false},
+	{"breakpoints_hit", AT(breakpoints_hit), NUMBER, false},
+};
+enum { FIELDS = sizeof(fields) / sizeof(*fields) };
+
+static void put(FILE *file, const struct field *field, const struct jp_capture_info *info)
+{
+	const void *value = (const char *)info + field->at;
+
+	fprintf(file, "%s ", field->key);
+	if (field->kind == NUMBER)
+		fprintf(file, "%" PRIu64 "\n", *(const uint64_t *)value);
+	else if (field->kind == FLAG)
+		fprintf(file, "%s\n", *(const bool *)value ? "yes" : "no");
+	else
+		fprintf(file, "%s\n", (const char *)value);
+}
+
+int jp_capture_info_write(const struct jp_capture_info *info, const char *dir, struct jp_error *err)
+{
+	char path[4096];
+	FILE *file;
+	int ret = 0;
+
+	snprintf(path, sizeof(path), "%s/capture", dir);
+	file = fopen(path, "we");
+	if (!file)
+		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	for (size_t i = 0; i < FIELDS; i++)
+		put(file, &fields[i], info);
+	if (ferror(file))
+		ret = EIO;
+	if (fclose(file) && !ret)
+		ret = errno;
+	return ret ? jp_fail(err, ret, "%s: cannot be written: %s", path, strerror(ret)) : 0;
+}
+
+/* False: a number was expected. */
+static bool take(const struct field *field, struct jp_capture_info *info, const char *text)
+{
+	void *value = (char *)info + field->at;
+	char *end;
+
+	if (field->kind == TEXT) {
+		snprintf(value, TEXT_SIZE, "%s", text);
+	} else if (field->kind == FLAG) {
+		*(bool *)value = strcmp(text, "yes") == 0;
+	} else {
+		errno = 0;
+		*(uint64_t *)value = strtoull(text, &end, 10);
+		return *text >= '0' && *text <= '9' && !*end && !errno;
+	}
+	return true;
+}
+
+static size_t find(const char *key)
+{
+	size_t i = 0;
+
+	while (i < FIELDS && strcmp(key, fields[i].key) != 0)
+		i++;
+	return i;
+}
+
+int jp_capture_info_parse(struct jp_capture_info *info, const char *dir, char *text,
+			  struct jp_error *err)
+{
+	bool found[FIELDS + 1] = {false};
+	unsigned int number = 0;
+
+	for (char *next = NULL, *line = strtok_r(text, "\n", &next); line;
+	     line = strtok_r(NULL, "\n", &next)) {
+		char *value = strchr(line, ' ');
+		size_t i;
+
+		number++;
+		if (!value)
+			return jp_fail(err, EINVAL,
+				       "%s/capture:%u: expected \"key value\", found \"%s\"", dir,
+				       number, line);
+		*value++ = 0;
+		i = find(line);
+		if (i == FIELDS)
+			continue;
+		if (found[i])
+			return jp_fail(err, EINVAL, "%s/capture:%u: a second \"%s\"", dir, number,
+				       line);
+		found[i] = true;
+		if (!take(&fields[i], info, value))
+			return jp_fail(err, EINVAL,
+				       "%s/capture:%u: expected a number, found \"%s\"", dir,
+				       number, value);
+	}
+	for (size_t i = 0; i < FIELDS; i++)
+		if (fields[i].needed && !found[i])
+			return jp_fail(err, EINVAL, "%s/capture: expected a line \"%s\"", dir,
+				       fields[i].key);
+	if (!info->enabled || info->enabled > info->sampling || info->sampling > info->stopped)
+		return jp_fail(err, EINVAL,
+			       "%s/capture: expected enabled <= sampling <= stopped, found %" PRIu64
+			       ", %" PRIu64 ", %" PRIu64,
+			       dir, info->enabled, info->sampling, info->stopped);
+	return 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_CAPTURE_INFO_H
+#define JP_CAPTURE_INFO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "harness/base/error.h"
+
+/*
+ * The file `capture` of a run directory: what a capture knows of itself, as lines "key value".
+ * Times in ns by CLOCK_MONOTONIC, 0: did not happen.
+ */
+struct jp_capture_info {
+	char policy[32];     /* synth policy: none, paths, exec, all */
+	uint64_t enabled;    /* sideband enabled: coverage counts from here */
+	uint64_t sampling;   /* sampling enabled on all threads */
+	uint64_t stopped;    /* sampling stopped */
+	uint64_t slack;      /* measured difference of the two clocks, ns */
+	uint64_t max_stack;  /* kernel.perf_event_max_stack, 127 by default */
+	uint64_t stack_dump; /* bytes asked for */
+	/* From PERF_FORMAT_LOST and LOST records, the larger. */
+	uint64_t lost_sideband, lost_samples;
+	uint64_t duplicates;  /* samples dropped because two inherited events saw one thread */
+	bool settled;         /* threads were listed until no new one was found */
+	uint64_t breakpoints; /* instructions that were given a breakpoint; 0: a sampling capture */
+
+	/* What follows is for readers; judging asks for none of it. */
+	char capture[32], order[32], event[32];
+	uint64_t samples, first_enabled, frequency_asked, frequency;
+	uint64_t ring_sampling, ring_sideband, cpus, threads, thread_passes;
+	uint64_t snapshots, snapshot_readings, snapshots_unstable;
+	bool kernel, format_lost;
+	uint64_t duplicates_sideband, breakpoints_hit;
+};
+
+/* Writes @dir/capture. */
+int jp_capture_info_write(const struct jp_capture_info *info, const char *dir,
+			  struct jp_error *err);
+/* From @text of @dir/capture, which is changed. What judging needs must be there. */
+int jp_capture_info_parse(struct jp_capture_info *info, const char *dir, char *text,
+			  struct jp_error *err);
+
+#endif
