@@ -29,6 +29,7 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 static const struct jp_capture attach = {
 	.name = "attach",
 	.help = "a process that runs already: [--order=enable-first|snapshot-first]",
+	.boundaries = jp_attach_boundaries,
 	.begin = begin,
 };
 JP_REGISTER(capture, attach);

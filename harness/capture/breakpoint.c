@@ -271,6 +271,7 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 static const struct jp_capture breakpoint = {
 	.name = "breakpoint",
 	.help = "a running workload, at each instruction of its functions: [--limit=MS]",
+	.boundaries = jp_attach_boundaries,
 	.breakpoints = true,
 	.begin = begin,
 };

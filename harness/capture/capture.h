@@ -22,17 +22,6 @@ enum jp_synth {
 	JP_SYNTH_ALL,   /* entries without execute permission too */
 };
 
-/* Moments of an attach at which a case may make the target act (handshake, no sleeping). */
-enum jp_boundary {
-	JP_BEFORE_OPEN,
-	JP_BEFORE_ENABLE,   /* descriptors open, disabled */
-	JP_BEFORE_THREADS,  /* enabled; between two passes over the thread list */
-	JP_BEFORE_SNAPSHOT, /* thread list settled */
-	JP_WITHIN_SNAPSHOT, /* between two reads of one maps file */
-	JP_BEFORE_SAMPLING, /* snapshot taken */
-	JP_BOUNDARIES
-};
-
 struct jp_capture_options {
 	enum jp_synth synth;
 	bool chain;     /* kernel callchains */
@@ -62,8 +51,9 @@ struct jp_target {
 	char *const *command; /* NULL: attach */
 	int inherit_fds[4];   /* descriptors that the launched command keeps, -1 ends */
 	bool dies_with_us;    /* should we be killed outright, the launched command is too */
-	/* Called at each boundary; returns 0, or -errno and a message. May be NULL. */
-	int (*boundary)(void *context, enum jp_boundary boundary, struct jp_error *err);
+	/* Called at each boundary of the policy; returns 0, or -errno and a message. May be NULL.
+	 */
+	int (*boundary)(void *context, const char *boundary, struct jp_error *err);
 	void *context;
 	const char *truth; /* the case's truth file where there is one (the breakpoint capture reads
 			    * the instructions' addresses from it), else NULL */
@@ -76,6 +66,9 @@ struct jp_session;
 struct jp_capture {
 	const char *name; /* "attach", "launch", "breakpoint", "gated", "launch-by" ... */
 	const char *help;
+	/* Moments at which a case may make the target act (handshake, no sleeping), in their order;
+	 * NULL ends. NULL: none. */
+	const char *const *boundaries;
 	bool launches;    /* needs target->command */
 	bool breakpoints; /* needs breakpoint events; says itself when it is complete */
 	bool gated;       /* samples in intervals alone; complete once the workload is ready */

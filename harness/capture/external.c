@@ -192,7 +192,7 @@ int jp_external_begin(struct jp_session *session, int argc, char **argv, char *e
 	if (!session->external)
 		return jp_fail(err, ENOMEM, "no memory for a profiler");
 	session->external->profiler = (struct jp_profiler){.in = -1, .out = -1, .words_fd = -1};
-	ret = jp_session_boundary(session, JP_BEFORE_OPEN, err);
+	ret = jp_session_boundary(session, "before-open", err);
 	if (!ret)
 		ret = start(session, argv[1], environment, err);
 	if (!ret)
@@ -284,8 +284,11 @@ void jp_external_free(struct jp_session *session)
 	session->external = NULL;
 }
 
+static const char *const boundaries[] = {"before-open", NULL};
+
 static const struct jp_capture launch_by = {
 	.name = "launch-by",
+	.boundaries = boundaries,
 	.help = "a command that anyone's profiler starts (harness/profiler/NAME.py)",
 	.launches = true,
 	.external = true,
@@ -295,6 +298,7 @@ JP_REGISTER(capture, launch_by);
 
 static const struct jp_capture attach_by = {
 	.name = "attach-by",
+	.boundaries = boundaries,
 	.help = "a process that anyone's profiler attaches to",
 	.external = true,
 	.begin = begin,

@@ -47,6 +47,7 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 static const struct jp_capture launch = {
 	.name = "launch",
 	.help = "a command from its first instruction on",
+	.boundaries = jp_attach_boundaries,
 	.launches = true,
 	.begin = begin,
 };

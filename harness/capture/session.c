@@ -11,7 +11,17 @@
 #include "harness/capture/session.h"
 #include "harness/format/perfdata/format.h"
 
-int jp_session_boundary(struct jp_session *session, enum jp_boundary boundary, struct jp_error *err)
+const char *const jp_attach_boundaries[] = {
+	"before-open",
+	"before-enable",   /* descriptors open, disabled */
+	"before-threads",  /* enabled; between two passes over the thread list */
+	"before-snapshot", /* thread list settled */
+	"within-snapshot", /* between two reads of one maps file */
+	"before-sampling", /* snapshot taken */
+	NULL,
+};
+
+int jp_session_boundary(struct jp_session *session, const char *boundary, struct jp_error *err)
 {
 	struct jp_target *target = session->target;
 
@@ -312,19 +322,19 @@ static int start_sampling(struct jp_session *session, struct jp_error *err)
 /* From no events to sideband that tells of everything that any thread does. */
 static int start_sideband(struct jp_session *session, struct jp_error *err)
 {
-	int ret = jp_session_boundary(session, JP_BEFORE_OPEN, err);
+	int ret = jp_session_boundary(session, "before-open", err);
 
 	if (!ret)
 		ret = open_all(session, JP_SIDEBAND, err);
 	if (!ret)
 		jp_session_tell_kernel(session);
 	if (!ret)
-		ret = jp_session_boundary(session, JP_BEFORE_ENABLE, err);
+		ret = jp_session_boundary(session, "before-enable", err);
 	if (!ret)
 		ret = jp_open_enable(session, JP_SIDEBAND, err);
 	session->first_enabled = jp_capture_now();
 	if (!ret)
-		ret = jp_session_boundary(session, JP_BEFORE_THREADS, err);
+		ret = jp_session_boundary(session, "before-threads", err);
 	if (!ret && !session->options.system_wide)
 		ret = jp_threads_settle(session, JP_SIDEBAND, err);
 	session->info.enabled = jp_capture_now();
@@ -348,11 +358,11 @@ int jp_session_attach(struct jp_session *session, bool snapshot_first, bool samp
 	if (!ret)
 		ret = start_sideband(session, err);
 	if (!ret)
-		ret = jp_session_boundary(session, JP_BEFORE_SNAPSHOT, err);
+		ret = jp_session_boundary(session, "before-snapshot", err);
 	if (!ret && !snapshot_first)
 		ret = jp_snapshot_take(session, err);
 	if (!ret)
-		ret = jp_session_boundary(session, JP_BEFORE_SAMPLING, err);
+		ret = jp_session_boundary(session, "before-sampling", err);
 	if (!ret && sample)
 		ret = start_sampling(session, err);
 	return ret;

@@ -194,7 +194,7 @@ struct jp_reading { /* of one /proc/PID/maps */
 /*
  * Reads until two readings agree: mremap is never reported, so what moved while a reading went by
  * is found by nobody else. The caller frees @reading->bytes, whatever the result.
- * @within_done false: JP_WITHIN_SNAPSHOT is still to be told.
+ * @within_done false: "within-snapshot" is still to be told.
  */
 int jp_snapshot_read(struct jp_session *session, pid_t pid, bool *within_done,
 		     struct jp_reading *reading, struct jp_error *err);
@@ -282,8 +282,9 @@ void jp_external_free(struct jp_session *session);
 int jp_session_info_write(const struct jp_session *session, struct jp_error *err);
 
 /* session.c */
-int jp_session_boundary(struct jp_session *session, enum jp_boundary boundary,
-			struct jp_error *err);
+int jp_session_boundary(struct jp_session *session, const char *boundary, struct jp_error *err);
+/* Those of jp_session_attach(). */
+extern const char *const jp_attach_boundaries[];
 /* The whole attach, in its right order or with the snapshot first (a control); @sample: sampling
  * events too. */
 int jp_session_attach(struct jp_session *session, bool snapshot_first, bool sample,

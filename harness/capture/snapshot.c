@@ -90,7 +90,7 @@ static int read_maps(struct jp_session *session, pid_t pid, struct jp_reading *r
 		reading->size += size > 0 ? (size_t)size : 0;
 		if (first && !*within_done) {
 			*within_done = true;
-			ret = jp_session_boundary(session, JP_WITHIN_SNAPSHOT, err);
+			ret = jp_session_boundary(session, "within-snapshot", err);
 		}
 		first = false;
 	} while (!ret && (size > 0 || (size < 0 && errno == EINTR)));

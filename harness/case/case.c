@@ -7,9 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/capture/capture.h"
-#include "harness/base/registry.h"
-
 /* results/expected/, put into the binary by the Makefile; the last entry's name is NULL. */
 struct built_in {
 	const char *name, *start, *end;
@@ -30,28 +27,8 @@ const struct jp_case *jp_cases_find(const struct jp_cases *cases, const char *na
 	return bsearch(&key, cases->cases, cases->nr_cases, sizeof(key), by_name);
 }
 
-/* Options that belong to one capture alone are judged by that capture when the case runs. */
-static int check_case(const struct jp_case *cas, struct jp_error *err)
-{
-	struct jp_capture_options options = jp_capture_defaults();
-	struct jp_error detail = {""};
-
-	if (!jp_registry_find(JP_WORKLOAD, cas->workload_argv[0]))
-		return jp_fail(err, EINVAL, "%s:%u: no workload '%s'", cas->file, cas->line,
-			       cas->workload_argv[0]);
-	if (!jp_registry_find(JP_CAPTURE, cas->capture_argv[0]))
-		return jp_fail(err, EINVAL, "%s:%u: no capture '%s'", cas->file, cas->line,
-			       cas->capture_argv[0]);
-	for (int i = 1; i < cas->capture_argc; i++)
-		if (jp_capture_option(&options, cas->capture_argv[i], &detail) < 0)
-			return jp_fail(err, EINVAL, "%s:%u: %s", cas->file, cas->line, detail.text);
-	return 0;
-}
-
 int jp_cases_check(struct jp_cases *cases, struct jp_error *err)
 {
-	int ret;
-
 	if (cases->nr_cases) /* qsort() wants an array even of nothing */
 		qsort(cases->cases, cases->nr_cases, sizeof(*cases->cases), by_name);
 	for (size_t i = 0; i < cases->nr_cases; i++) {
@@ -61,9 +38,6 @@ int jp_cases_check(struct jp_cases *cases, struct jp_error *err)
 			return jp_fail(err, EINVAL,
 				       "%s:%u: second case '%s'; the first is at line %u",
 				       cas->file, cas->line, cas->name, cas[-1].line);
-		ret = check_case(cas, err);
-		if (ret)
-			return ret;
 	}
 	for (size_t t = 0; t < cases->nr_tables; t++) {
 		const struct jp_table *table = &cases->tables[t];
@@ -154,7 +128,7 @@ static struct jp_cases *load_dir(const char *dir, struct jp_error *err)
 	return cases;
 }
 
-struct jp_cases *jp_cases_load(const char *dir, struct jp_error *err)
+struct jp_cases *jp_cases_read(const char *dir, struct jp_error *err)
 {
 	struct jp_cases *cases;
 

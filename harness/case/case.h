@@ -48,9 +48,8 @@ struct jp_case {
 	unsigned seconds;  /* deadline (seconds=N), 30 by default */
 	unsigned inside;   /* inside=N: in so many nested namespaces; 0: where we are */
 	enum jp_left_out control; /* control=pathless|window: must be caught */
-	struct {              /* at=BOUNDARY:COMMAND: make the workload act there, by handshake */
-		int boundary; /* enum jp_boundary, -1: none */
-		const char *command;
+	struct { /* at=BOUNDARY:COMMAND: make the workload act there, by handshake */
+		const char *boundary, *command; /* NULL: nowhere */
 	} step;
 	const char *publish; /* publish=HOW[:FAULT]; NULL: the workload is not told */
 	uint32_t methods;    /* methods=chain,dump,...: a bit each; 0: chain and dump */
@@ -93,19 +92,20 @@ struct jp_cases {
 	struct jp_table *tables;
 	size_t nr_tables;
 };
-/* @dir NULL: what is built in. Names unknown workloads, captures, metrics' bad ranges with file and
- * line. */
-struct jp_cases *jp_cases_load(const char *dir, struct jp_error *err);
+/* @dir NULL: what is built in. Names bad lines and names with file and line. Whether workloads,
+ * captures, publishers and their options are there is asked by jp_cases_load() alone
+ * (harness/run/cases.h). */
+struct jp_cases *jp_cases_read(const char *dir, struct jp_error *err);
 void jp_cases_free(struct jp_cases *cases);
 /*
  * Parses one file's @text. @study NULL: names are given in full (the file `case` of a run
  * directory).
  * @into NULL: a new set; else added to it. NULL and "FILE:LINE: ..." where the text is bad; @into
- * is then freed. Only the syntax; jp_cases_check() asks the registry.
+ * is then freed. Only the syntax.
  */
 struct jp_cases *jp_cases_parse(struct jp_cases *into, const char *file, const char *study,
 				const char *text, size_t size, struct jp_error *err);
-/* Sorts, and checks names: duplicates, rows' cases, workloads, captures, their options. */
+/* Sorts, and checks names: duplicates, rows' cases. */
 int jp_cases_check(struct jp_cases *cases, struct jp_error *err);
 const struct jp_case *jp_cases_find(const struct jp_cases *cases, const char *name);
 

@@ -9,6 +9,7 @@
 
 #include "harness/outcome/case_folder.h"
 #include "harness/command/command.h"
+#include "harness/run/cases.h"
 #include "harness/command/judge_file.h"
 #include "harness/report/report.h"
 #include "harness/format/rundir/run_dir.h"

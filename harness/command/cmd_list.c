@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/case/case.h"
+#include "harness/run/cases.h"
 #include "harness/command/command.h"
 #include "harness/command/globs.h"
 

@@ -18,6 +18,7 @@
 #include "harness/capture/adapter.h"
 #include "harness/repro/repro.h"
 #include "harness/format/rundir/run_dir.h"
+#include "harness/run/cases.h"
 #include "harness/run/runner.h"
 #include "harness/repro/tar.h"
 

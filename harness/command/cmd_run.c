@@ -11,6 +11,7 @@
 #include "harness/base/interrupt.h"
 #include "harness/report/ktap.h"
 #include "harness/report/report.h"
+#include "harness/run/cases.h"
 #include "harness/run/runner.h"
 
 static const char usage_text[] =

@@ -156,13 +156,14 @@ static void free_command(char **argv)
 	free(argv);
 }
 
-static int at_boundary(void *context, enum jp_boundary boundary, struct jp_error *err)
+static int at_boundary(void *context, const char *boundary, struct jp_error *err)
 {
 	struct running *run = context;
 
 	/* A boundary may come again and again, as passes over the threads do: one step is enough.
 	 */
-	if ((int)boundary != run->cas->step.boundary || run->stepped)
+	if (!run->cas->step.boundary || run->stepped ||
+	    strcmp(boundary, run->cas->step.boundary) != 0)
 		return 0;
 	run->stepped = true;
 	return jp_workload_process_step(&run->process, run->cas->step.command, run->deadline, err);

@@ -160,6 +160,20 @@ class Command(unittest.TestCase):
                               ("\ncase a check : nobody : attach\n", ":2: no workload 'nobody'"),
                               ("case a check : bad : nothing\n", ":1: no capture 'nothing'"),
                               ("case a check : bad : attach --stack=7\n", ":1: --stack=7"),
+                              ("case a check : bad : attach : at=noon:map\n",
+                               ":1: at 'noon:map'; expected BOUNDARY:COMMAND, the boundary "
+                               "before-open, before-enable, before-threads, before-snapshot, "
+                               "within-snapshot or before-sampling"),
+                              ("case a check : bad : gated : at=before-open:map\n",
+                               ":1: at 'before-open:map'; expected BOUNDARY:COMMAND, and"),
+                              ("case a check : bad : attach : publish=all\n",
+                               ":1: publish 'all'; expected none, jitdump, map or both, maybe"),
+                              ("case a check : bad : attach : publish=map:\n",
+                               ":1: publish 'map:'"),
+                              ("case a check : bad : attach : publish=maps\n",
+                               ":1: publish 'maps'"),
+                              ("case a check : bad : attach : publish=map:late\n",
+                               ":1: publish 'map:late'"),
                               ("case a check : bad : attach\n" * 2, ":2: second case 's/a'"),
                               ("table t | c\nrow r | a\n", "no case 's/a'")):
             with tempfile.TemporaryDirectory() as folder:

@@ -11,7 +11,7 @@
 
 enum { MOST = 4 };
 
-static struct {
+static struct writer {
 	const struct jp_publisher *publisher;
 	const char *fault;
 } writers[MOST];
@@ -73,26 +73,39 @@ unsigned jp_publish_extras(void)
 	return nr_writers ? extras : 0;
 }
 
-/* All writers that @how means, each with the fault if it has it. */
-static int choose(const char *how)
+/* All writers that @how means, each with the fault if it has it; their number, or -EINVAL. */
+static int choose(const char *how, struct writer found[MOST])
 {
 	size_t length = strcspn(how, ":");
 	const char *fault = how[length] ? how + length + 1 : NULL;
 	const struct jp_publisher *publisher;
 	bool both = length == 4 && !strncmp(how, "both", 4);
 	bool none = length == 4 && !strncmp(how, "none", 4), faulty = false;
+	int count = 0;
 
-	nr_writers = 0;
 	for (size_t i = 0; (publisher = jp_registry_at(JP_PUBLISHER, i)) && !none; i++) {
 		bool has = fault && among(publisher->faults, fault, strlen(fault));
 
-		if (nr_writers == MOST || (!both && !among(publisher->name, how, length)))
+		if (count == MOST || (!both && !among(publisher->name, how, length)))
 			continue;
-		writers[nr_writers].publisher = publisher;
-		writers[nr_writers++].fault = has ? fault : NULL;
+		found[count].publisher = publisher;
+		found[count++].fault = has ? fault : NULL;
 		faulty |= has;
 	}
-	return (nr_writers || none) && (!fault || faulty) ? 0 : -EINVAL;
+	return (count || none) && (!fault || faulty) ? count : -EINVAL;
+}
+
+bool jp_publish_known(const char *how, char *known, size_t size)
+{
+	const struct jp_publisher *publisher;
+	struct writer found[MOST];
+	size_t used = (size_t)snprintf(known, size, "none");
+
+	for (size_t i = 0; (publisher = jp_registry_at(JP_PUBLISHER, i)) && used < size; i++)
+		used += (size_t)snprintf(known + used, size - used, ", %s", publisher->name);
+	if (used < size)
+		snprintf(known + used, size - used, " or both");
+	return choose(how, found) >= 0;
 }
 
 static int open_all(void)
@@ -107,15 +120,17 @@ static int open_all(void)
 int jp_publish_begin(const char *how, const char *dir)
 {
 	static bool watching_forks;
-	int ret = choose(how);
+	int ret = choose(how, writers);
 
-	if (ret) {
+	nr_writers = ret < 0 ? 0 : (unsigned)ret;
+	if (ret < 0) {
 		fprintf(stderr,
 			"jitproof workload: publish '%s': expected none, both or one of those that "
 			"--help lists, and one of its faults\n",
 			how);
 		return ret;
 	}
+	ret = 0;
 	if (nr_writers && !watching_forks) {
 		/* A fork while another thread writes would leave the child a lock without owner. */
 		ret = -pthread_atfork(lock, unlock, unlock);

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/run/cases.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/base/registry.h"
+#include "harness/capture/capture.h"
+#include "workloads/emit/publish.h"
+
+/* Options that belong to one capture alone are judged by that capture when the case runs. */
+static int check_options(const struct jp_case *cas, struct jp_error *err)
+{
+	struct jp_capture_options options = jp_capture_defaults();
+	struct jp_error detail = {""};
+
+	for (int i = 1; i < cas->capture_argc; i++)
+		if (jp_capture_option(&options, cas->capture_argv[i], &detail) < 0)
+			return jp_fail(err, EINVAL, "%s:%u: %s", cas->file, cas->line, detail.text);
+	return 0;
+}
+
+static int check_boundary(const struct jp_case *cas, const struct jp_capture *capture,
+			  struct jp_error *err)
+{
+	const char *const *boundary = capture->boundaries;
+	char known[400] = "";
+	size_t used = 0;
+
+	if (!cas->step.boundary)
+		return 0;
+	for (; boundary && *boundary; boundary++) {
+		if (strcmp(*boundary, cas->step.boundary) == 0)
+			return 0;
+		if (used < sizeof(known))
+			used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
+						 !used         ? "the boundary "
+						 : boundary[1] ? ", "
+							       : " or ",
+						 *boundary);
+	}
+	return jp_fail(err, EINVAL, "%s:%u: at '%s:%s'; expected BOUNDARY:COMMAND, %s", cas->file,
+		       cas->line, cas->step.boundary, cas->step.command,
+		       *known ? known : "and a capture that has boundaries");
+}
+
+static int check_publisher(const struct jp_case *cas, struct jp_error *err)
+{
+	char known[200];
+
+	if (!cas->publish || jp_publish_known(cas->publish, known, sizeof(known)))
+		return 0;
+	return jp_fail(err, EINVAL, "%s:%u: publish '%s'; expected %s, maybe with :FAULT",
+		       cas->file, cas->line, cas->publish, known);
+}
+
+static int check(const struct jp_case *cas, struct jp_error *err)
+{
+	const struct jp_capture *capture = jp_registry_find(JP_CAPTURE, cas->capture_argv[0]);
+
+	if (!jp_registry_find(JP_WORKLOAD, cas->workload_argv[0]))
+		return jp_fail(err, EINVAL, "%s:%u: no workload '%s'", cas->file, cas->line,
+			       cas->workload_argv[0]);
+	if (!capture)
+		return jp_fail(err, EINVAL, "%s:%u: no capture '%s'", cas->file, cas->line,
+			       cas->capture_argv[0]);
+	return check_options(cas, err)
+		       ?: check_boundary(cas, capture, err) ?: check_publisher(cas, err);
+}
+
+struct jp_cases *jp_cases_load(const char *dir, struct jp_error *err)
+{
+	struct jp_cases *cases = jp_cases_read(dir, err);
+	int ret = 0;
+
+	for (size_t i = 0; cases && i < cases->nr_cases && !ret; i++)
+		ret = check(&cases->cases[i], err);
+	if (!ret)
+		return cases;
+	jp_cases_free(cases);
+	return NULL;
+}
