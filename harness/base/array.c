@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/base/array.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST = 16 };
+
+bool jp_array_grow(void *array, size_t *capacity, size_t needed, size_t size)
+{
+	size_t more = *capacity ? *capacity : FIRST, bytes;
+	void *items;
+
+	if (needed <= *capacity)
+		return true;
+	while (more < needed)
+		if (__builtin_mul_overflow(more, 2, &more))
+			return false;
+	if (__builtin_mul_overflow(more, size, &bytes) || bytes > PTRDIFF_MAX)
+		return false;
+	memcpy(&items, array, sizeof(items)); /* a pointer of any type */
+	items = realloc(items, bytes);
+	if (!items)
+		return false;
+	memcpy(array, &items, sizeof(items));
+	*capacity = more;
+	return true;
+}
+
+void *jp_array_add(void *array, size_t *count, size_t *capacity, size_t size)
+{
+	unsigned char *items;
+
+	if (!jp_array_grow(array, capacity, *count + 1, size))
+		return NULL;
+	memcpy(&items, array, sizeof(items));
+	return memset(items + (*count)++ * size, 0, size);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_BASE_SEARCH_H
+#define JP_BASE_SEARCH_H
+
+#include <stddef.h>
+
+/*
+ * Binary search, a statement: leaves @i, a size_t variable, at the least of [0, @count) for which
+ * the expression @before is false, at @count where it is true of all. @before is asked of @i; it
+ * must be true of all up to some place and false from there on. The first fact of `id` or above:
+ *
+ *	jp_search(i, nr_facts, facts[i].id < id);
+ *	if (i < nr_facts && facts[i].id == id) ...
+ *
+ * and the last range that starts at or below `addr`:
+ *
+ *	jp_search(i, count, ranges[i].start <= addr);
+ *	if (i && addr < ranges[i - 1].end) ...
+ */
+#define jp_search(i, count, before)                                                                \
+	for (size_t low_ = 0, high_ = (count); i = low_ + (high_ - low_) / 2, low_ < high_;)       \
+	(before) ? (low_ = (i) + 1) : (high_ = (i))
+
+#endif
