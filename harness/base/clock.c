@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/base/clock.h"
+
+enum { HOUR_MS = 3600000 };
+
+uint64_t jp_clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * JP_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+uint64_t jp_clock_now(void)
+{
+	return jp_clock_ns(CLOCK_MONOTONIC);
+}
+
+int jp_clock_left_ms(uint64_t deadline)
+{
+	uint64_t now = jp_clock_now(), left = now < deadline ? deadline - now : 0;
+	uint64_t ms = left / JP_NS_PER_MS + (left % JP_NS_PER_MS != 0);
+
+	return ms < HOUR_MS ? (int)ms : HOUR_MS;
+}
+
+struct timespec jp_clock_timespec(uint64_t ns)
+{
+	return (struct timespec){.tv_sec = (time_t)(ns / JP_NS_PER_S),
+				 .tv_nsec = (long)(ns % JP_NS_PER_S)};
+}

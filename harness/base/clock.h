@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_BASE_CLOCK_H
+#define JP_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#define JP_NS_PER_S  UINT64_C(1000000000)
+#define JP_NS_PER_MS UINT64_C(1000000)
+
+/* Nanoseconds by @clock: CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID, ... */
+uint64_t jp_clock_ns(clockid_t clock);
+/* By CLOCK_MONOTONIC, the clock of all that is timed, and of deadlines. */
+uint64_t jp_clock_now(void);
+/* What poll() is to wait until @deadline: milliseconds, rounded up so that a deadline is never
+ * taken for over before it is; 0: it is over; an hour at most. */
+int jp_clock_left_ms(uint64_t deadline);
+struct timespec jp_clock_timespec(uint64_t ns);
+
+#endif

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/base/path.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+int jp_path_build(char *to, size_t size, struct jp_error *err, const char *fmt, ...)
+{
+	va_list ap;
+	int length, ret = 0;
+
+	va_start(ap, fmt);
+	length = vsnprintf(to, size, fmt, ap);
+	va_end(ap);
+	if (length < 0 || (size_t)length >= size) {
+		ret = jp_fail(err, ENAMETOOLONG, "%.40s...: too long a path", size ? to : "");
+		if (size)
+			*to = '\0';
+	}
+	return ret;
+}

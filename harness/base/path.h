@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_BASE_PATH_H
+#define JP_BASE_PATH_H
+
+#include <stddef.h>
+
+#include "harness/base/error.h"
+
+/*
+ * Prints a path into @to of @size bytes, never a part of it: 0, or -ENAMETOOLONG, @err (may be
+ * NULL), and "" in @to.
+ */
+int jp_path_build(char *to, size_t size, struct jp_error *err, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+#endif
