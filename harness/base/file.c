@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/base/array.h"
+#include "harness/base/cleanup.h"
+#include "harness/base/untrusted_file.h"
+
+enum { STEP = 4096, BLOCK = 1 << 16 };
+
+/* read() that no signal ends. */
+static ssize_t read_some(int fd, void *to, size_t size)
+{
+	ssize_t got;
+
+	do
+		got = read(fd, to, size);
+	while (got < 0 && errno == EINTR);
+	return got;
+}
+
+static char *failed(struct jp_error *err, int code, const char *name, const char *what)
+{
+	jp_fail(err, code, "%s: %s", name, what);
+	errno = code;
+	return NULL;
+}
+
+static char *too_large(struct jp_error *err, const char *name, size_t limit)
+{
+	jp_fail(err, EFBIG, "%s: more than %zu bytes", name, limit);
+	errno = EFBIG;
+	return NULL;
+}
+
+char *jp_file_read_fd(int fd, const char *name, size_t limit, size_t *size, struct jp_error *err)
+{
+	jp_cleanup_free char *text = NULL;
+	size_t used = 0, capacity = 0;
+	ssize_t got;
+
+	do {
+		if (!jp_array_reserve(&text, &capacity, used + STEP))
+			return failed(err, ENOMEM, name, "no memory");
+		got = read_some(fd, text + used, capacity - 1 - used);
+		if (got < 0)
+			return failed(err, errno, name, strerror(errno));
+		used += (size_t)got;
+		if (used > limit)
+			return too_large(err, name, limit);
+	} while (got);
+	text[used] = '\0';
+	if (size)
+		*size = used;
+	return jp_steal(&text);
+}
+
+char *jp_file_read(const char *path, size_t limit, size_t *size, struct jp_error *err)
+{
+	jp_cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? failed(err, errno, path, strerror(errno))
+		      : jp_file_read_fd(fd, path, limit, size, err);
+}
+
+char *jp_file_read_regular(const char *path, size_t limit, size_t *size, struct jp_error *err)
+{
+	uint64_t have;
+	jp_cleanup_close int fd = jp_untrusted_open(path, -1, &have, err);
+	jp_cleanup_free char *text = NULL;
+	int ret;
+
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	if (have > limit)
+		return too_large(err, path, limit);
+	text = malloc(have + 1);
+	if (!text)
+		return failed(err, ENOMEM, path, "no memory");
+	ret = jp_file_read_at(fd, path, text, have, 0, err);
+	if (ret) {
+		errno = -ret;
+		return NULL;
+	}
+	text[have] = '\0';
+	if (size)
+		*size = have;
+	return jp_steal(&text);
+}
+
+ssize_t jp_file_text(const char *path, char *text, size_t size)
+{
+	jp_cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd < 0 ? -1 : read_some(fd, text, size - 1);
+
+	text[got < 0 ? 0 : got] = '\0';
+	return got < 0 ? -errno : got;
+}
+
+long jp_file_number(const char *path, long otherwise)
+{
+	char text[32], *end;
+	long number;
+
+	jp_file_text(path, text, sizeof(text));
+	number = strtol(text, &end, 10);
+	return end == text ? otherwise : number;
+}
+
+int jp_file_read_at(int fd, const char *name, void *to, size_t size, uint64_t offset,
+		    struct jp_error *err)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t got = pread(fd, (char *)to + done, size - done, (off_t)(offset + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return jp_fail(err, errno, "%s: offset %" PRIu64 ": %s", name,
+				       offset + done, strerror(errno));
+		if (!got)
+			return jp_fail(err, ENODATA,
+				       "%s: offset %" PRIu64
+				       ": the file ends here, expected %zu bytes more",
+				       name, offset + done, size - done);
+		done += (size_t)got;
+	}
+	return 0;
+}
+
+int jp_file_write(int fd, const void *bytes, size_t size)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t put = write(fd, (const char *)bytes + done, size - done);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put <= 0)
+			return put ? -errno : -EIO;
+		done += (size_t)put;
+	}
+	return 0;
+}
+
+int jp_file_copy(int from, int to, uint64_t size)
+{
+	char block[BLOCK];
+	int ret = 0;
+
+	for (uint64_t left = size; left && !ret;) {
+		ssize_t got = read_some(from, block, left < sizeof(block) ? left : sizeof(block));
+
+		if (got <= 0)
+			return got ? -errno : size == UINT64_MAX ? 0 : -ENODATA;
+		ret = jp_file_write(to, block, (size_t)got);
+		left -= (uint64_t)got;
+	}
+	return ret;
+}
