@@ -48,7 +48,7 @@ char *jp_file_read_fd(int fd, const char *name, size_t limit, size_t *size, stru
 	do {
 		if (!jp_array_reserve(&text, &capacity, used + STEP))
 			return failed(err, ENOMEM, name, "no memory");
-		got = read_some(fd, text + used, capacity - 1 - used);
+		got = read_some(fd, text + used, capacity - used);
 		if (got < 0)
 			return failed(err, errno, name, strerror(errno));
 		used += (size_t)got;

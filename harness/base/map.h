@@ -16,9 +16,9 @@
  * removed.
  */
 struct jp_map {
-	uint64_t *
-		slots; /* capacity + 1 times the key (0: free) and the value; the last is key 0's */
-	size_t count, capacity, words; /* capacity: a power of two; words: of a slot */
+	uint64_t *slots; /* capacity + 1 of them: key (0: free) and value; the last is key 0's */
+	size_t count, capacity; /* capacity: a power of two */
+	size_t words;           /* of a slot */
 	unsigned int shift;
 	bool zero; /* key 0 is in it */
 };
@@ -37,8 +37,7 @@ void jp_map_free(struct jp_map *map);
 /* Where @key is, or the free slot where it belongs. */
 static inline uint64_t *jp_map_slot(const struct jp_map *map, uint64_t key)
 {
-	/* Both halves count, then the product's upper bits: those that all bits of the key reach.
-	 */
+	/* Both halves count, and of the product the upper bits, which all bits of the key reach. */
 	size_t at = key ? ((key ^ key >> 32) * UINT64_C(0x9e3779b97f4a7c15)) >> map->shift
 			: map->capacity;
 	uint64_t *slot = map->slots + at * map->words;

@@ -14,9 +14,8 @@ int jp_path_build(char *to, size_t size, struct jp_error *err, const char *fmt, 
 	length = vsnprintf(to, size, fmt, ap);
 	va_end(ap);
 	if (length < 0 || (size_t)length >= size) {
-		ret = jp_fail(err, ENAMETOOLONG, "%.40s...: too long a path", size ? to : "");
-		if (size)
-			*to = '\0';
+		ret = jp_fail(err, ENAMETOOLONG, "%.40s...: too long a path", to);
+		*to = '\0';
 	}
 	return ret;
 }

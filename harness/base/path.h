@@ -7,7 +7,7 @@
 #include "harness/base/error.h"
 
 /*
- * Prints a path into @to of @size bytes, never a part of it: 0, or -ENAMETOOLONG, @err (may be
+ * Prints a path into @to of @size > 0 bytes, never a part of it: 0, or -ENAMETOOLONG, @err (may be
  * NULL), and "" in @to.
  */
 int jp_path_build(char *to, size_t size, struct jp_error *err, const char *fmt, ...)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,8 @@ static void whole(reader read_it, const char *how)
 
 static void kinds(void)
 {
+	static const char sys[] = "/sys/devices/system/cpu/online"; /* of a page, it says */
+	struct stat status;
 	char link[4096];
 	size_t size;
 	char *text;
@@ -94,6 +97,11 @@ static void kinds(void)
 	check(!jp_file_read_regular(link, SIZE, &size, NULL) && errno == EINVAL,
 	      "a FIFO is not waited for");
 	unlink(link);
+	text = jp_file_read(sys, SIZE, &size, NULL);
+	if (text && !stat(sys, &status) && (size_t)status.st_size > size)
+		check(!jp_file_read_regular(sys, SIZE, &size, NULL) && errno == ENODATA,
+		      "a part of the size is not taken for the whole");
+	free(text);
 	if (pipe(fds) || jp_file_write(fds[1], "of a pipe", 9))
 		abort();
 	close(fds[1]);
@@ -140,18 +148,32 @@ static void at(void)
 	check(jp_file_write(-1, text, 1) == -EBADF, "nor to write to");
 }
 
+static unsigned int signals;
+
 static void on_signal(int number)
 {
+	__atomic_fetch_add(&signals, 1, __ATOMIC_SEQ_CST);
+}
+
+/* @thread is in a system call by the second time, if it is to wait there. */
+static void interrupt(pthread_t thread)
+{
+	unsigned int before = __atomic_load_n(&signals, __ATOMIC_SEQ_CST);
+
+	while (__atomic_load_n(&signals, __ATOMIC_SEQ_CST) - before < 3) {
+		pthread_kill(thread, SIGUSR1);
+		sched_yield();
+	}
 }
 
 struct pump {
 	int fd;
-	pthread_t writer;
+	pthread_t other;
 	char got[SIZE];
 	bool good;
 };
 
-/* Reads slowly, with a signal for the writer before each time. */
+/* Reads when the writer was interrupted: the pipe is full by then. */
 static void *drain(void *context)
 {
 	struct pump *pump = context;
@@ -159,12 +181,23 @@ static void *drain(void *context)
 	ssize_t some = 1;
 
 	while (done < SIZE && some > 0) {
-		pthread_kill(pump->writer, SIGUSR1);
+		interrupt(pump->other);
 		some = read(pump->fd, pump->got + done, 20000);
 		if (some > 0)
 			done += (size_t)some;
 	}
 	pump->good = done == SIZE && !memcmp(pump->got, bytes, SIZE);
+	return NULL;
+}
+
+/* Writes when the reader was interrupted: the pipe is empty till then. */
+static void *fill(void *context)
+{
+	struct pump *pump = context;
+
+	interrupt(pump->other);
+	pump->good = !jp_file_write(pump->fd, "late", 4);
+	close(pump->fd);
 	return NULL;
 }
 
@@ -175,11 +208,12 @@ static void interrupted(void)
 	const struct sigaction action = {.sa_handler = on_signal};
 	pthread_t other;
 	int fds[2], ret;
+	char *text;
 
 	if (sigaction(SIGUSR1, &action, NULL) || pipe(fds))
 		abort();
 	pump.fd = fds[0];
-	pump.writer = pthread_self();
+	pump.other = pthread_self();
 	if (pthread_create(&other, NULL, drain, &pump))
 		abort();
 	ret = jp_file_write(fds[1], bytes, SIZE);
@@ -187,6 +221,16 @@ static void interrupted(void)
 	check(!ret && pump.good, "all is written, however often it is interrupted");
 	close(fds[0]);
 	close(fds[1]);
+	if (pipe(fds))
+		abort();
+	pump.fd = fds[1];
+	if (pthread_create(&other, NULL, fill, &pump))
+		abort();
+	text = jp_file_read_fd(fds[0], "pipe", SIZE, NULL, NULL);
+	pthread_join(other, NULL);
+	check(pump.good && text && !strcmp(text, "late"), "and all is read");
+	free(text);
+	close(fds[0]);
 }
 
 static void copy(void)

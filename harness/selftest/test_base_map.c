@@ -132,6 +132,7 @@ static void sizes(void)
 
 	for (size_t size = 1; size <= 40; size++) {
 		struct jp_map map = {0};
+		size_t at = 0, seen = 0;
 
 		for (uint64_t key = 0; key < 100 && good; key++) {
 			unsigned char *value = jp_map_at(&map, key, size);
@@ -148,6 +149,9 @@ static void sizes(void)
 			for (size_t i = 0; i < size; i++)
 				good &= value && value[i] == (unsigned char)(key + 1);
 		}
+		while (jp_map_next(&map, &at, NULL))
+			seen++;
+		good &= seen == 100;
 		jp_map_free(&map);
 	}
 	check(good, "values of 1 to 40 bytes, zero at first, aligned, apart from each other");
@@ -258,6 +262,7 @@ static void texts(void)
 			known[i] = text;
 			memset(bytes, 0, sizeof(bytes));
 		}
+	check(pool.by_hash.count == 1000, "texts that differ have hashes that differ");
 	for (text = pool.first; text && good; text = text->next)
 		good = text == known[nth++];
 	check(good && nth == 1000 && pool.count == 1000, "equal texts are one, in their order");
@@ -290,6 +295,12 @@ static void same_hash(void)
 		      one == jp_text_keep(&pool, words[0], 16) &&
 		      other == jp_text_keep(&pool, words[1], 16) && pool.count == 2,
 	      "texts of one hash are two texts");
+	/* And one of one word, which the other begins with. */
+	words[0][1] = sums[0] ^ 8 ^ words[0][0];
+	one = jp_text_keep(&pool, words[0], 16);
+	other = jp_text_keep(&pool, words[0], 8);
+	check(one && other && one != other && pool.by_hash.count == 2 && pool.count == 4,
+	      "texts of one hash and of two sizes, too");
 	jp_text_pool_free(&pool);
 }
 
