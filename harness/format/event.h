@@ -36,7 +36,8 @@ struct jp_regs {
 struct jp_event {
 	enum jp_event_type type;
 	uint32_t record_type; /* as in the file */
-	const void *record;   /* the whole record, for whoever writes it on; NULL: there is none */
+	uint16_t misc;        /* as in the file: perf's bits, some of which speak below */
+	const void *record;   /* the whole record; NULL: there is none */
 	uint64_t time;        /* ns; 0 where the file gives none */
 	uint64_t at; /* the record's offset in the file; its block's where it was compressed */
 	uint32_t pid, tid, cpu;
@@ -56,6 +57,7 @@ struct jp_event {
 						   * cannot look ahead (a stream) */
 			uint64_t nr_deferred;
 			const struct jp_regs *regs; /* user registers, NULL: none */
+			uint64_t regs_abi;          /* 0: none were taken, 1: 32, 2: 64 bits */
 			const unsigned char *stack; /* from the user sp up, NULL: none */
 			uint64_t stack_size;        /* bytes really copied (dyn_size) */
 			uint64_t stack_asked;       /* what the sample had room for; equal to
@@ -79,7 +81,8 @@ struct jp_event {
 		} comm;
 		struct {
 			uint32_t ppid, ptid;
-		} task; /* FORK, EXIT */
+			uint64_t time; /* that the record states; @time above is its sample id's */
+		} task;                /* FORK, EXIT */
 		struct {
 			uint64_t lost;
 		} lost;

@@ -70,16 +70,16 @@ int __wrap_madvise(void *addr, size_t size, int advice)
 }
 
 const char *__real_jp_perf_decode(const struct jp_perf_layout *layout,
-				  const struct jp_perf_record *record, uint32_t e_machine,
-				  struct jp_event *event, struct jp_regs *regs);
+				  const struct jp_perf_record *record, struct jp_event *event,
+				  struct jp_regs *regs);
 const char *__wrap_jp_perf_decode(const struct jp_perf_layout *layout,
-				  const struct jp_perf_record *record, uint32_t e_machine,
-				  struct jp_event *event, struct jp_regs *regs);
+				  const struct jp_perf_record *record, struct jp_event *event,
+				  struct jp_regs *regs);
 
 /* An event points into its record, until the next one. */
 const char *__wrap_jp_perf_decode(const struct jp_perf_layout *layout,
-				  const struct jp_perf_record *record, uint32_t e_machine,
-				  struct jp_event *event, struct jp_regs *regs)
+				  const struct jp_perf_record *record, struct jp_event *event,
+				  struct jp_regs *regs)
 {
 	static struct jp_perf_record *last;
 
@@ -88,5 +88,5 @@ const char *__wrap_jp_perf_decode(const struct jp_perf_layout *layout,
 	if (!last)
 		abort();
 	memcpy(last, record, record->size);
-	return __real_jp_perf_decode(layout, last, e_machine, event, regs);
+	return __real_jp_perf_decode(layout, last, event, regs);
 }

@@ -64,7 +64,7 @@ const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, si
 	/* Of a newer perf's longer attr the tail is nothing that the place of a field depends on.
 	 */
 	memcpy(&entry->attr, bytes, size < sizeof(entry->attr) ? size : sizeof(entry->attr));
-	jp_perf_layout(&entry->attr, &entry->layout);
+	jp_perf_layout(&entry->attr, attrs->e_machine, &entry->layout);
 	if (memcmp(&entry->layout, &attrs->all[0].layout, sizeof(entry->layout)) != 0)
 		attrs->differ = true;
 	for (size_t i = 0; i < nr_ids; i++) {
@@ -76,6 +76,13 @@ const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, si
 	}
 	attrs->count++;
 	return NULL;
+}
+
+void jp_perf_attrs_machine(struct jp_perf_attrs *attrs, uint32_t e_machine)
+{
+	attrs->e_machine = e_machine;
+	for (uint32_t i = 0; i < attrs->count; i++)
+		attrs->all[i].layout.registers = jp_perf_registers(e_machine);
 }
 
 int64_t jp_perf_attrs_of(struct jp_perf_attrs *attrs, const struct jp_perf_record *record)

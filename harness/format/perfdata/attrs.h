@@ -18,6 +18,7 @@ struct jp_perf_attr_entry {
 struct jp_perf_attrs {
 	struct jp_perf_attr_entry *all;
 	uint32_t count, capacity;
+	uint32_t e_machine;
 	bool differ; /* in layout: a record cannot be read without knowing its attr */
 	struct jp_perf_id {
 		uint64_t id; /* 0: a free place */
@@ -30,6 +31,8 @@ struct jp_perf_attrs {
  * NULL, or what was expected, or "memory" for want of it. */
 const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, size_t size,
 			      const void *ids, size_t nr_ids);
+/* The registers in samples are those of @e_machine (elf.h). */
+void jp_perf_attrs_machine(struct jp_perf_attrs *attrs, uint32_t e_machine);
 /* Index of the attr of @record, or -1: nothing tells. */
 int64_t jp_perf_attrs_of(struct jp_perf_attrs *attrs, const struct jp_perf_record *record);
 void jp_perf_attrs_free(struct jp_perf_attrs *attrs);

@@ -16,12 +16,26 @@ static uint16_t place(uint64_t sample_type, uint64_t bit, uint16_t *offset)
 	return at;
 }
 
-void jp_perf_layout(const struct jp_perf_attr *attr, struct jp_perf_layout *layout)
+const struct jp_perf_registers *jp_perf_registers(uint32_t e_machine)
+{
+	static const struct jp_perf_registers x86_64 = {
+		.e_machine = EM_X86_64,
+		.count = 24,
+		.dwarf = {0,  3,  2,  1,  4, 5, 6,  7,  16, -1, -1, -1,
+			  -1, -1, -1, -1, 8, 9, 10, 11, 12, 13, 14, 15},
+	};
+
+	return e_machine == x86_64.e_machine ? &x86_64 : NULL;
+}
+
+void jp_perf_layout(const struct jp_perf_attr *attr, uint32_t e_machine,
+		    struct jp_perf_layout *layout)
 {
 	uint64_t type = attr->sample_type;
 	uint16_t offset = sizeof(struct jp_perf_record), identifier, back = sizeof(uint64_t);
 
 	*layout = (struct jp_perf_layout){
+		.registers = jp_perf_registers(e_machine),
 		.sample_type = type,
 		.read_format = attr->read_format,
 		.regs_mask = attr->sample_regs_user,
@@ -125,41 +139,36 @@ static bool skip_branches(struct rest *rest, uint64_t type)
 	return !(type & JP_PERF_BRANCH_COUNTERS) || skip(rest, count, sizeof(uint64_t));
 }
 
-/* The DWARF number of each bit of x86's register mask, -1: none that we keep (flags, segments). */
-static const signed char x86_numbers[24] = {
-	0, 3, 2, 1, 4, 5, 6, 7, 16, -1, -1, -1, -1, -1, -1, -1, 8, 9, 10, 11, 12, 13, 14, 15,
-};
-
 enum { ABI_64 = 2 };
 
-static bool take_regs(struct rest *rest, uint64_t mask, uint32_t e_machine, struct jp_regs *regs,
-		      const struct jp_regs **taken)
+static bool take_regs(struct rest *rest, const struct jp_perf_layout *layout,
+		      struct jp_event *event, struct jp_regs *regs)
 {
+	const struct jp_perf_registers *known = layout->registers;
+	uint64_t mask = layout->regs_mask, abi;
 	const unsigned char *values;
-	uint64_t abi;
 
-	*taken = NULL;
 	if (!take64(rest, &abi))
 		return false;
+	event->sample.regs_abi = abi;
 	if (!abi) /* a kernel thread: no user registers */
 		return true;
 	values = rest->at;
 	if (!skip(rest, __builtin_popcountll(mask), sizeof(uint64_t)))
 		return false;
-	/* A 32-bit task's registers have other numbers and other rules; nobody here unwinds them.
-	 */
-	if (abi != ABI_64 || e_machine != EM_X86_64)
+	/* A 32-bit task's registers have other numbers and rules; nobody here unwinds them. */
+	if (abi != ABI_64 || !known)
 		return true;
 	regs->known = 0;
 	for (; mask; mask &= mask - 1, values += sizeof(uint64_t)) {
 		unsigned int bit = __builtin_ctzll(mask);
 
-		if (bit >= sizeof(x86_numbers) || x86_numbers[bit] < 0)
+		if (bit >= known->count || known->dwarf[bit] < 0)
 			continue;
-		regs->known |= 1u << x86_numbers[bit];
-		regs->r[x86_numbers[bit]] = jp_perf_word(values);
+		regs->known |= 1u << known->dwarf[bit];
+		regs->r[known->dwarf[bit]] = jp_perf_word(values);
 	}
-	*taken = regs;
+	event->sample.regs = regs;
 	return true;
 }
 
@@ -183,8 +192,8 @@ static bool take_stack(struct rest *rest, struct jp_event *event)
 }
 
 static const char *decode_sample(const struct jp_perf_layout *layout,
-				 const struct jp_perf_record *record, uint32_t e_machine,
-				 struct jp_event *event, struct jp_regs *regs)
+				 const struct jp_perf_record *record, struct jp_event *event,
+				 struct jp_regs *regs)
 {
 	const unsigned char *bytes = (const unsigned char *)record;
 	struct rest rest = {bytes + layout->fixed, bytes + record->size};
@@ -204,6 +213,7 @@ static const char *decode_sample(const struct jp_perf_layout *layout,
 	event->sample.deferred = NULL;
 	event->sample.nr_deferred = 0;
 	event->sample.regs = NULL;
+	event->sample.regs_abi = 0;
 	event->sample.stack = NULL;
 	event->sample.stack_size = 0;
 	event->sample.stack_asked = layout->stack_asked;
@@ -225,8 +235,7 @@ static const char *decode_sample(const struct jp_perf_layout *layout,
 		return "raw data that fits into its sample";
 	if ((type & JP_PERF_SAMPLE_BRANCH_STACK) && !skip_branches(&rest, layout->branch_type))
 		return "a branch stack that fits into its sample";
-	if ((type & JP_PERF_SAMPLE_REGS_USER) &&
-	    !take_regs(&rest, layout->regs_mask, e_machine, regs, &event->sample.regs))
+	if ((type & JP_PERF_SAMPLE_REGS_USER) && !take_regs(&rest, layout, event, regs))
 		return "user registers as many as the attr's mask has bits";
 	if ((type & JP_PERF_SAMPLE_STACK_USER) && !take_stack(&rest, event))
 		return "a stack dump that fits into its sample";
@@ -245,7 +254,7 @@ static const char *name_at(const struct jp_perf_layout *layout, const struct jp_
 	return name;
 }
 
-enum { CPUMODE_GUEST_KERNEL = 4, BUILD_ID_ROOM = 20 };
+enum { CPUMODE_GUEST_KERNEL = 4 };
 
 static const char *decode_map(const struct jp_perf_layout *layout,
 			      const struct jp_perf_record *record, struct jp_event *event)
@@ -277,7 +286,7 @@ static const char *decode_map(const struct jp_perf_layout *layout,
 	 * Kernels 6.1 to 7.1 leave MISC_MMAP_BUILD_ID set on records that hold an inode when two
 	 * events differ in attr.build_id: a size that no build id has tells. Fixed in 7.2.
 	 */
-	if ((record->misc & JP_PERF_MISC_MMAP_BUILD_ID) && bytes[40] <= BUILD_ID_ROOM) {
+	if ((record->misc & JP_PERF_MISC_MMAP_BUILD_ID) && bytes[40] <= JP_PERF_BUILD_ID_MOST) {
 		event->map.build_id = bytes + 44;
 		event->map.build_id_size = bytes[40];
 		return NULL;
@@ -302,6 +311,7 @@ static const char *decode_task(const struct jp_perf_layout *layout,
 	event->task.ppid = load32(bytes + 12);
 	event->tid = load32(bytes + 16);
 	event->task.ptid = load32(bytes + 20);
+	event->task.time = jp_perf_word(bytes + 24);
 	return NULL;
 }
 
@@ -353,16 +363,18 @@ static const char *decode_deferred(const struct jp_perf_layout *layout,
 }
 
 const char *jp_perf_decode(const struct jp_perf_layout *layout, const struct jp_perf_record *record,
-			   uint32_t e_machine, struct jp_event *event, struct jp_regs *regs)
+			   struct jp_event *event, struct jp_regs *regs)
 {
 	const unsigned char *end = (const unsigned char *)record + record->size;
 
 	event->record_type = record->type;
+	event->misc = record->misc;
+	event->time = jp_perf_record_time(layout, record);
 	event->id = jp_perf_record_id(layout, record);
 	event->kernel_map = false;
 	if (record->type == JP_PERF_RECORD_SAMPLE) {
 		event->type = JP_EVENT_SAMPLE;
-		return decode_sample(layout, record, e_machine, event, regs);
+		return decode_sample(layout, record, event, regs);
 	}
 	if (record->size < sizeof(*record) + layout->trailer)
 		return "a record that holds the sample id its attr asks for";

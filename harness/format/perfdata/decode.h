@@ -9,8 +9,19 @@
 #include "harness/format/event.h"
 #include "harness/format/perfdata/format.h"
 
+/* User registers of one machine: the DWARF number of each bit of attr.sample_regs_user, -1: none
+ * that we keep (flags, segments). */
+struct jp_perf_registers {
+	uint32_t e_machine;
+	unsigned int count;
+	signed char dwarf[64];
+};
+/* NULL: of a machine that nobody here unwinds. */
+const struct jp_perf_registers *jp_perf_registers(uint32_t e_machine);
+
 /* Where the fields of one attr's records lie: computed once, so that a record costs no parsing. */
 struct jp_perf_layout {
+	const struct jp_perf_registers *registers;
 	uint64_t sample_type, read_format, regs_mask, branch_type;
 	uint64_t stack_asked;
 	bool kernel_chain; /* callchains are without the user's part */
@@ -23,7 +34,9 @@ struct jp_perf_layout {
 	uint16_t trailer; /* bytes of all of it */
 };
 
-void jp_perf_layout(const struct jp_perf_attr *attr, struct jp_perf_layout *layout);
+/* @e_machine: whose registers they are (elf.h); 0: unknown. */
+void jp_perf_layout(const struct jp_perf_attr *attr, uint32_t e_machine,
+		    struct jp_perf_layout *layout);
 
 static inline uint64_t jp_perf_word(const void *at)
 {
@@ -67,12 +80,23 @@ static inline uint64_t jp_perf_record_time(const struct jp_perf_layout *layout,
 	return time == UINT64_MAX ? 0 : time;
 }
 
+/* Who caused the record: the thread that its sample id names, 0 where it has none. Of a FORK that
+ * is the parent. */
+static inline uint32_t jp_perf_record_tid(const struct jp_perf_layout *layout,
+					  const struct jp_perf_record *record)
+{
+	return (uint32_t)(jp_perf_field(layout, record, layout->tid, layout->end_tid) >> 32);
+}
+
 /*
- * Decodes one kernel record (type < JP_PERF_RECORD_USER) of the machine @e_machine; time, at and
- * attr of @event are the caller's to fill. @regs is room for the registers of a sample. Returns
- * NULL, or what was expected where @record does not hold it.
+ * The decoder of the kernel's records (type < JP_PERF_RECORD_USER), of files, rings and tests.
+ * @record lies at a multiple of 8, record->size bytes of it are there. Everything in @event is
+ * filled but @record, @at and @attr, and a time of UINT64_MAX, as perf writes where it knows none,
+ * becomes 0; pointers lead into @record, and to @regs, whose registers are those of a sample.
+ * Records of no use here, and of types that are not known, become JP_EVENT_OTHER. Returns NULL, or
+ * what was expected where @record does not hold it.
  */
 const char *jp_perf_decode(const struct jp_perf_layout *layout, const struct jp_perf_record *record,
-			   uint32_t e_machine, struct jp_event *event, struct jp_regs *regs);
+			   struct jp_event *event, struct jp_regs *regs);
 
 #endif

@@ -11,7 +11,7 @@
  */
 
 #define JP_PERF_MAGIC         UINT64_C(0x32454c4946524550) /* "PERFILE2" */
-#define JP_PERF_MAGIC_FOREIGN UINT64_C(0x50455246494c4532) /* of the other byte order */
+#define JP_PERF_MAGIC_SWAPPED UINT64_C(0x50455246494c4532) /* of the other byte order */
 #define JP_PERF_MAGIC_1       UINT64_C(0x454c494646524550) /* "PERFFILE", before 2.6.33 */
 
 struct jp_perf_section {
@@ -82,7 +82,7 @@ enum {
 #define JP_PERF_ATTR_DEFER_CALLCHAIN        (UINT64_C(1) << 38) /* 6.19 */
 #define JP_PERF_ATTR_DEFER_OUTPUT           (UINT64_C(1) << 39) /* 6.19 */
 
-/* The order in a sample is not the order of the bits: see perfdata_decode.c. */
+/* The order in a sample is not the order of the bits: see decode.c. */
 enum {
 	JP_PERF_SAMPLE_IP = 1 << 0,
 	JP_PERF_SAMPLE_TID = 1 << 1,
@@ -117,6 +117,11 @@ struct jp_perf_record {
 	uint16_t misc, size; /* size: of all, this header too */
 };
 
+enum {
+	JP_PERF_RECORD_MOST = 65528, /* bytes: the largest multiple of 8 that a size can be */
+	JP_PERF_BUILD_ID_MOST = 20,
+};
+
 enum jp_perf_record_type {
 	JP_PERF_RECORD_MMAP = 1,
 	JP_PERF_RECORD_LOST = 2,
@@ -127,6 +132,8 @@ enum jp_perf_record_type {
 	JP_PERF_RECORD_SAMPLE = 9,
 	JP_PERF_RECORD_MMAP2 = 10,
 	JP_PERF_RECORD_LOST_SAMPLES = 13,
+	JP_PERF_RECORD_SWITCH = 14,
+	JP_PERF_RECORD_NAMESPACES = 16,
 	JP_PERF_RECORD_CALLCHAIN_DEFERRED = 22, /* 6.19; the last that 7.3 knows */
 	/* From here on perf's own; the kernel writes none of them. */
 	JP_PERF_RECORD_USER = 64,
@@ -147,6 +154,9 @@ enum {
 	JP_PERF_MISC_USER = 2,
 	JP_PERF_MISC_MMAP_DATA = 1 << 13,        /* MMAP, MMAP2 */
 	JP_PERF_MISC_COMM_EXEC = 1 << 13,        /* COMM */
+	JP_PERF_MISC_FORK_EXEC = 1 << 13,        /* FORK, perf's own: memory is not inherited */
+	JP_PERF_MISC_SWITCH_OUT = 1 << 13,       /* SWITCH */
+	JP_PERF_MISC_SWITCH_PREEMPTED = 1 << 14, /* SWITCH */
 	JP_PERF_MISC_MMAP_BUILD_ID = 1 << 14,    /* MMAP2 */
 	JP_PERF_MISC_LOST_SAMPLES_BPF = 1 << 15, /* LOST_SAMPLES; 6.12 */
 };

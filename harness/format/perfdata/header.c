@@ -48,6 +48,12 @@ static uint32_t machine_of(const char *arch)
 	return EM_NONE;
 }
 
+static void set_machine(struct jp_perf_reader *reader, uint32_t e_machine)
+{
+	reader->summary->e_machine = e_machine;
+	jp_perf_attrs_machine(&reader->attrs, e_machine);
+}
+
 /* Of all features only the machine matters here. */
 int jp_perf_read_feature(struct jp_perf_reader *reader, uint64_t feature,
 			 const unsigned char *bytes, uint64_t size, uint64_t offset)
@@ -63,7 +69,7 @@ int jp_perf_read_feature(struct jp_perf_reader *reader, uint64_t feature,
 				   (unsigned long long)feature, (unsigned long long)size);
 	memcpy(&word, bytes, sizeof(word));
 	if (feature == JP_PERF_FEATURE_E_MACHINE) {
-		reader->summary->e_machine = word;
+		set_machine(reader, word);
 		return 0;
 	}
 	if (word > size - sizeof(word))
@@ -71,7 +77,7 @@ int jp_perf_read_feature(struct jp_perf_reader *reader, uint64_t feature,
 				   "expected a string of at most %llu bytes, found %u",
 				   (unsigned long long)(size - sizeof(word)), word);
 	memcpy(arch, bytes + sizeof(word), word < sizeof(arch) ? word : sizeof(arch) - 1);
-	reader->summary->e_machine = machine_of(arch);
+	set_machine(reader, machine_of(arch));
 	return 0;
 }
 
@@ -100,7 +106,7 @@ int jp_perf_add_attr(struct jp_perf_reader *reader, const void *bytes, size_t si
 		reader->summary->monotonic = false;
 	reader->summary->attrs = reader->attrs.count;
 	if (!reader->summary->e_machine)
-		reader->summary->e_machine = guess_machine(attr);
+		set_machine(reader, guess_machine(attr));
 	return 0;
 }
 
@@ -223,7 +229,7 @@ int jp_perf_read_header(struct jp_perf_reader *reader)
 		return jp_perf_bad(reader, 0, "expected a perf.data header, found %zu bytes in all",
 				   have);
 	memcpy(&header, bytes, have);
-	if (header.magic == JP_PERF_MAGIC_FOREIGN)
+	if (header.magic == JP_PERF_MAGIC_SWAPPED)
 		return jp_perf_bad(
 			reader, 0,
 			"expected this machine's byte order, found a perf.data of a machine "

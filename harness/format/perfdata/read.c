@@ -52,11 +52,9 @@ static int deliver(void *context, const struct jp_pending *pending)
 	if (ret)
 		return ret;
 	event->record = pending->record;
-	event->time = pending->time;
 	event->at = pending->at;
 	event->attr = pending->attr;
-	expected = jp_perf_decode(layout, pending->record, reader->summary->e_machine, event,
-				  &reader->regs);
+	expected = jp_perf_decode(layout, pending->record, event, &reader->regs);
 	if (__builtin_expect(!!expected, 0))
 		return jp_perf_bad(reader, pending->at,
 				   "expected %s; found a record of type %u and %u bytes", expected,

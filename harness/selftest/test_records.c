@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The kernel's records: encoded, decoded, and the same again. */
+#include <elf.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "harness/format/perfdata/encode.h"
+#include "harness/format/perfdata/read.h"
+#include "harness/format/perfdata/write.h"
+#include "harness/selftest/check.h"
+
+enum {
+	IDS = JP_PERF_SAMPLE_IDENTIFIER | JP_PERF_SAMPLE_IP | JP_PERF_SAMPLE_TID |
+	      JP_PERF_SAMPLE_TIME | JP_PERF_SAMPLE_CPU,
+	ALL = IDS | JP_PERF_SAMPLE_ID | JP_PERF_SAMPLE_STREAM_ID | JP_PERF_SAMPLE_PERIOD |
+	      JP_PERF_SAMPLE_CALLCHAIN | JP_PERF_SAMPLE_REGS_USER | JP_PERF_SAMPLE_STACK_USER,
+	PID = 300,
+	TID = 301,
+	CPU = 3,
+	TIME = 5000,
+	ID = 77,
+};
+
+static const unsigned char build_id[JP_PERF_BUILD_ID_MOST] = {1, 2, 3, [19] = 20};
+static const uint64_t ips[] = {0x1000, 0x2000, 0x3000};
+static const unsigned char stack[] = "the stack, of which only so much was copied.......";
+static const struct jp_regs regs = {.known = 1 << 7 | 1 << 16, .r = {[7] = 0x7000, [16] = 0x1000}};
+static const char path[] = "/usr/lib/a"; /* 10 bytes: padded to 16 */
+
+static const struct {
+	const char *name;
+	uint32_t record_type;
+	size_t body; /* bytes before the sample id */
+	struct jp_event event;
+} records[] = {
+	{"MMAP2",
+	 JP_PERF_RECORD_MMAP2,
+	 72 + 16,
+	 {.type = JP_EVENT_MAP,
+	  .misc = JP_PERF_MISC_USER,
+	  .map = {.addr = 0x4000,
+		  .len = 0x3000,
+		  .pgoff = 0x1000,
+		  .maj = 8,
+		  .min = 1,
+		  .ino = 12,
+		  .gen = 13,
+		  .prot = PROT_READ | PROT_EXEC,
+		  .flags = 2,
+		  .has_identity = true,
+		  .name = path}}},
+	{"MMAP2 of data",
+	 JP_PERF_RECORD_MMAP2,
+	 72 + 8,
+	 {.type = JP_EVENT_MAP,
+	  .misc = JP_PERF_MISC_USER,
+	  .map = {.addr = 0x4000,
+		  .len = 0x3000,
+		  .prot = PROT_READ,
+		  .flags = 1,
+		  .has_identity = true,
+		  .name = "//anon"}}},
+	{"MMAP2 with a build id",
+	 JP_PERF_RECORD_MMAP2,
+	 72 + 16,
+	 {.type = JP_EVENT_MAP,
+	  .misc = JP_PERF_MISC_USER,
+	  .map = {.addr = 0x4000,
+		  .len = 0x3000,
+		  .prot = PROT_READ | PROT_EXEC,
+		  .build_id = build_id,
+		  .build_id_size = sizeof(build_id),
+		  .name = path}}},
+	{"MMAP",
+	 JP_PERF_RECORD_MMAP,
+	 40 + 16,
+	 {.type = JP_EVENT_MAP,
+	  .record_type = JP_PERF_RECORD_MMAP,
+	  .misc = JP_PERF_MISC_KERNEL,
+	  .kernel_map = true,
+	  .map = {.addr = UINT64_C(0xffffffff81000000),
+		  .len = UINT64_C(0xffffffff),
+		  .pgoff = 5,
+		  .prot = PROT_EXEC,
+		  .name = path}}},
+	{"COMM", JP_PERF_RECORD_COMM, 16 + 8, {.type = JP_EVENT_COMM, .comm = {"shorter", false}}},
+	{"COMM of an exec",
+	 JP_PERF_RECORD_COMM,
+	 16 + 16,
+	 {.type = JP_EVENT_COMM, .comm = {"fullwidt", true}}},
+	{"FORK",
+	 JP_PERF_RECORD_FORK,
+	 32,
+	 {.type = JP_EVENT_FORK, .task = {.ppid = 200, .ptid = 201, .time = 4999}}},
+	{"EXIT",
+	 JP_PERF_RECORD_EXIT,
+	 32,
+	 {.type = JP_EVENT_EXIT, .task = {.ppid = 200, .ptid = 201, .time = 4999}}},
+	{"LOST", JP_PERF_RECORD_LOST, 24, {.type = JP_EVENT_LOST, .lost = {9}}},
+	{"LOST_SAMPLES",
+	 JP_PERF_RECORD_LOST_SAMPLES,
+	 16,
+	 {.type = JP_EVENT_LOST_SAMPLES, .lost = {9}}},
+	{"THROTTLE", JP_PERF_RECORD_THROTTLE, 32, {.type = JP_EVENT_THROTTLE}},
+	{"CALLCHAIN_DEFERRED",
+	 JP_PERF_RECORD_CALLCHAIN_DEFERRED,
+	 8 + 16 + sizeof(ips),
+	 {.type = JP_EVENT_DEFERRED, .deferred = {99, 3, ips}}},
+	{"SAMPLE",
+	 JP_PERF_RECORD_SAMPLE,
+	 0,
+	 {.type = JP_EVENT_SAMPLE,
+	  .misc = JP_PERF_MISC_USER,
+	  .sample = {.ip = 0x1000,
+		     .user = true,
+		     .chain = ips,
+		     .nr_chain = 3,
+		     .regs = &regs,
+		     .regs_abi = 2,
+		     .stack = stack,
+		     .stack_size = 40,
+		     .stack_asked = 128,
+		     .period = 17}}},
+};
+enum { RECORDS = sizeof(records) / sizeof(records[0]) };
+
+static struct jp_perf_layout layout_of(uint64_t sample_type, bool sample_id)
+{
+	const struct jp_perf_attr attr = {
+		.sample_type = sample_type,
+		.flags = sample_id ? JP_PERF_ATTR_SAMPLE_ID_ALL : 0,
+		.sample_regs_user = 1 << 7 | 1 << 8, /* sp, ip */
+		.sample_stack_user = 128,
+	};
+	struct jp_perf_layout layout;
+
+	jp_perf_layout(&attr, EM_X86_64, &layout);
+	return layout;
+}
+
+static bool same_text(const char *one, const char *other)
+{
+	return strcmp(one, other) == 0;
+}
+
+static bool same_map(const struct jp_event *a, const struct jp_event *b)
+{
+	return a->map.addr == b->map.addr && a->map.len == b->map.len &&
+	       a->map.pgoff == b->map.pgoff && a->map.maj == b->map.maj &&
+	       a->map.min == b->map.min && a->map.ino == b->map.ino && a->map.gen == b->map.gen &&
+	       a->map.prot == b->map.prot && a->map.flags == b->map.flags &&
+	       a->map.has_identity == b->map.has_identity &&
+	       a->map.build_id_size == b->map.build_id_size &&
+	       !a->map.build_id == !b->map.build_id &&
+	       (!a->map.build_id ||
+		memcmp(a->map.build_id, b->map.build_id, a->map.build_id_size) == 0) &&
+	       same_text(a->map.name, b->map.name);
+}
+
+/* A file says whose registers they are: those of other machines are not taken. */
+static bool same_regs(const struct jp_event *a, const struct jp_event *b)
+{
+	return !b->sample.regs || (a->sample.regs->known == b->sample.regs->known &&
+				   a->sample.regs->r[7] == b->sample.regs->r[7] &&
+				   a->sample.regs->r[16] == b->sample.regs->r[16]);
+}
+
+static bool same_sample(const struct jp_event *a, const struct jp_event *b)
+{
+	return a->sample.ip == b->sample.ip && a->sample.user == b->sample.user &&
+	       a->sample.period == b->sample.period && a->sample.nr_chain == b->sample.nr_chain &&
+	       memcmp(a->sample.chain, b->sample.chain, a->sample.nr_chain * 8) == 0 &&
+	       a->sample.regs_abi == b->sample.regs_abi && same_regs(a, b) &&
+	       a->sample.stack_size == b->sample.stack_size &&
+	       a->sample.stack_asked == b->sample.stack_asked &&
+	       memcmp(a->sample.stack, b->sample.stack, a->sample.stack_size) == 0;
+}
+
+/* Everything but what the sample id says. */
+static bool same(const struct jp_event *a, const struct jp_event *b)
+{
+	if (a->type != b->type || a->kernel_map != b->kernel_map)
+		return false;
+	switch (a->type) {
+	case JP_EVENT_SAMPLE:
+		return same_sample(a, b);
+	case JP_EVENT_MAP:
+		return same_map(a, b);
+	case JP_EVENT_COMM:
+		return same_text(a->comm.name, b->comm.name) && a->comm.exec == b->comm.exec;
+	case JP_EVENT_FORK:
+	case JP_EVENT_EXIT:
+		return a->task.ppid == b->task.ppid && a->task.ptid == b->task.ptid &&
+		       a->task.time == b->task.time;
+	case JP_EVENT_LOST:
+	case JP_EVENT_LOST_SAMPLES:
+		return a->lost.lost == b->lost.lost;
+	case JP_EVENT_DEFERRED:
+		return a->deferred.cookie == b->deferred.cookie &&
+		       a->deferred.count == b->deferred.count &&
+		       memcmp(a->deferred.ips, b->deferred.ips, a->deferred.count * 8) == 0;
+	default:
+		return true;
+	}
+}
+
+static struct jp_event event_of(size_t i)
+{
+	struct jp_event event = records[i].event;
+
+	event.pid = PID;
+	event.tid = TID;
+	event.cpu = CPU;
+	event.time = TIME;
+	event.id = ID;
+	return event;
+}
+
+/* Encodes record @i into @bytes; what its sample id says comes back too. */
+static void round_trip(size_t i, uint64_t sample_type, bool sample_id)
+{
+	const struct jp_perf_layout layout = layout_of(sample_type, sample_id);
+	static uint64_t bytes[JP_PERF_RECORD_MOST / 8], again[JP_PERF_RECORD_MOST / 8];
+	const struct jp_perf_record *record = (const void *)bytes;
+	struct jp_event event = event_of(i), back;
+	bool told = sample_id || event.type == JP_EVENT_SAMPLE;
+	size_t size = jp_perf_encode(&layout, &event, bytes, sizeof(bytes));
+	const char *expected, *what = records[i].name;
+	struct jp_regs taken;
+
+	check(size && size == record->size && record->type == records[i].record_type &&
+		      (!records[i].body || size == records[i].body + layout.trailer),
+	      "%s, sample id %d: %zu bytes", what, sample_id, size);
+	memset(&back, 0xa5, sizeof(back)); /* all is filled */
+	expected = jp_perf_decode(&layout, record, &back, &taken);
+	if (!check(!expected, "%s is decoded %s", what, expected ? expected : ""))
+		return;
+	check(same(&event, &back) && (event.type != JP_EVENT_SAMPLE || back.sample.regs),
+	      "%s: its fields", what);
+	check(back.time == (told ? TIME : 0) && back.id == (told ? ID : 0) &&
+		      back.cpu == (told ? CPU : 0),
+	      "%s: time, id and CPU", what);
+	check(event.type == JP_EVENT_LOST || event.type == JP_EVENT_LOST_SAMPLES ||
+			      event.type == JP_EVENT_THROTTLE || event.type == JP_EVENT_DEFERRED
+		      ? back.tid == (told ? TID : 0)
+		      : back.pid == PID && back.tid == TID,
+	      "%s: process and thread", what);
+	check(jp_perf_record_tid(&layout, record) == (!told                         ? 0
+						      : event.type == JP_EVENT_FORK ? 201
+										    : TID),
+	      "%s: who caused it", what);
+	/* Two have an id of their own before the sample id, which is not decoded. */
+	check(jp_perf_encode(&layout, &back, again, sizeof(again)) == size &&
+		      (memcmp(bytes, again, size) == 0 ||
+		       (!told && (event.type == JP_EVENT_LOST || event.type == JP_EVENT_THROTTLE))),
+	      "%s: the same bytes again", what);
+	check(!jp_perf_encode(&layout, &event, again, size - 8), "%s needs its room", what);
+}
+
+/* A sample id that the record is too short for, a name without an end, counts beyond the end. */
+static void refuse_short(void)
+{
+	const struct jp_perf_layout layout = layout_of(ALL, true);
+	static uint64_t bytes[JP_PERF_RECORD_MOST / 8];
+	struct jp_perf_record *record = (void *)bytes;
+	struct jp_event event, back;
+	struct jp_regs taken;
+
+	for (size_t i = 0; i < RECORDS; i++) {
+		unsigned int refused = 0, sizes = 0;
+		size_t size;
+
+		event = event_of(i);
+		size = jp_perf_encode(&layout, &event, bytes, sizeof(bytes));
+		/* What is behind the size is not looked at (the fuzz targets would see). */
+		for (size_t less = sizeof(*record); less < size; less += 8, sizes++) {
+			record->size = (uint16_t)less;
+			refused += jp_perf_decode(&layout, record, &back, &taken) != NULL;
+		}
+		check(refused || event.type == JP_EVENT_THROTTLE,
+		      "%s: %u of %u shorter ones are refused", records[i].name, refused, sizes);
+	}
+}
+
+static void refuse_unknown(void)
+{
+	const struct jp_perf_layout read = layout_of(IDS | JP_PERF_SAMPLE_READ, true);
+	const struct jp_event other = {.type = JP_EVENT_OTHER};
+	struct jp_event sample = event_of(RECORDS - 1);
+	unsigned char bytes[4096];
+
+	check(!jp_perf_encode(&read, &sample, bytes, sizeof(bytes)), "no counts can be made up");
+	check(!jp_perf_encode(&read, &other, bytes, sizeof(bytes)), "no record of unknown type");
+}
+
+static void range(void)
+{
+	const struct jp_perf_layout layout = layout_of(IDS, true);
+	uint64_t bytes[64];
+	struct jp_event event = event_of(0), back;
+	struct jp_regs taken;
+
+	jp_perf_encode(&layout, &event, bytes, sizeof(bytes));
+	jp_perf_encode_range(bytes, 0x8000, 0x2000, 0x5000);
+	event.map.addr = 0x8000;
+	event.map.len = 0x2000;
+	event.map.pgoff = 0x5000;
+	check(!jp_perf_decode(&layout, (const void *)bytes, &back, &taken) && same(&event, &back) &&
+		      back.time == TIME,
+	      "a mapping record gets another range and nothing else");
+}
+
+struct seen {
+	size_t count, wrong;
+};
+
+static int visit(void *context, const struct jp_event *event)
+{
+	const struct jp_event expected = event_of(((struct seen *)context)->count);
+	struct seen *seen = context;
+
+	seen->wrong += !same(&expected, event) || event->id != ID || event->time != TIME ||
+		       (uintptr_t)event->record % 8;
+	seen->count++;
+	return 0;
+}
+
+/* In a file, where a record of perf's own shifts all that follow by @shift bytes. */
+static void misaligned(uint16_t shift)
+{
+	const struct jp_perf_attr attr = {
+		.type = 1,
+		.sample_type = ALL,
+		.flags = JP_PERF_ATTR_SAMPLE_ID_ALL,
+		.sample_regs_user = 1 << 7 | 1 << 8,
+		.sample_stack_user = 128,
+	};
+	const struct jp_perf_layout layout = layout_of(ALL, true);
+	const struct jp_perfdata_event events[] = {{&attr, "one"}};
+	const struct jp_perf_record odd = {.type = JP_PERF_RECORD_SCHEDSTAT_DOMAIN,
+					   .size = (uint16_t)(sizeof(odd) + shift)};
+	char name[] = "/tmp/jitproof-records-XXXXXX";
+	unsigned char bytes[4096] = {0};
+	struct jp_perfdata_writer *writer;
+	struct jp_error err = {""};
+	struct seen seen = {0};
+	int fd = mkstemp(name);
+
+	if (fd >= 0)
+		close(fd);
+	writer = jp_perfdata_create(name, events, 1, &err);
+	if (!check(writer, "a file %s", err.text))
+		return;
+	jp_perfdata_id(writer, 0, ID);
+	memcpy(bytes, &odd, sizeof(odd));
+	jp_perfdata_put(writer, bytes, odd.size);
+	for (size_t i = 0; i < RECORDS; i++) {
+		struct jp_event event = event_of(i);
+
+		jp_perfdata_put(writer, bytes,
+				jp_perf_encode(&layout, &event, bytes, sizeof(bytes)));
+	}
+	check(!jp_perfdata_close(writer, 0, 0, &err) &&
+		      !jp_perfdata_read(name, visit, &seen, NULL, &err),
+	      "it is read %s", err.text);
+	check(seen.count == RECORDS && !seen.wrong,
+	      "shifted by %u bytes: %zu records, %zu of them wrong", shift, seen.count, seen.wrong);
+	unlink(name);
+}
+
+int main(void)
+{
+	for (size_t i = 0; i < RECORDS; i++) {
+		bool sample = records[i].event.type == JP_EVENT_SAMPLE;
+
+		round_trip(i, ALL, true);
+		round_trip(i, sample ? ALL : IDS, false);
+	}
+	refuse_short();
+	refuse_unknown();
+	range();
+	for (uint16_t shift = 0; shift < 8; shift += 3)
+		misaligned(shift);
+	return check_done();
+}
