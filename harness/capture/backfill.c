@@ -40,49 +40,9 @@ void jp_backfill_free(struct jp_backfill *backfill)
 	free(backfill);
 }
 
-int jp_backfill_saw(struct jp_backfill *backfill, const unsigned char *record,
-		    const struct perf_event_header *header, uint64_t time)
+int jp_backfill_saw(struct jp_backfill *backfill, const struct jp_event *event)
 {
-	enum { TRAILER = 32, TASK = 40, COMM = 16, MAP = 72 };
-	const size_t size = header->size;
-	struct jp_event event = {.time = time};
-
-	if (size < COMM + TRAILER)
-		return 0;
-	event.pid = jp_record_half(record, 8);
-	switch (header->type) {
-	case PERF_RECORD_FORK:
-		if (size < TASK + TRAILER)
-			return 0;
-		event.type = JP_EVENT_FORK;
-		event.task.ppid = jp_record_half(record, 12);
-		break;
-	case PERF_RECORD_COMM:
-		if (!memchr(record + COMM, 0, size - COMM - TRAILER))
-			return 0;
-		event.type = JP_EVENT_COMM;
-		event.tid = jp_record_half(record, 12);
-		event.comm.name = (const char *)record + COMM;
-		event.comm.exec = header->misc & PERF_RECORD_MISC_COMM_EXEC;
-		break;
-	case PERF_RECORD_MMAP2:
-		if (size < MAP + TRAILER + 1 || !memchr(record + MAP, 0, size - MAP - TRAILER))
-			return 0;
-		event.type = JP_EVENT_MAP;
-		event.map.addr = jp_record_word(record, 16);
-		event.map.len = jp_record_word(record, 24);
-		event.map.pgoff = jp_record_word(record, 32);
-		event.map.maj = jp_record_half(record, 40);
-		event.map.min = jp_record_half(record, 44);
-		event.map.ino = jp_record_word(record, 48);
-		event.map.has_identity = true;
-		event.map.prot = jp_record_half(record, 64);
-		event.map.name = (const char *)record + MAP;
-		break;
-	default:
-		return 0;
-	}
-	return jp_replay_apply(backfill->known, &event);
+	return jp_replay_apply(backfill->known, event);
 }
 
 /* [vsyscall] is the kernel's, at one place for all, and in no record. */

@@ -124,6 +124,14 @@ void jp_attr_ring(struct perf_event_attr *attr)
 	attr_base(attr, &none);
 }
 
+void jp_attr_layout(const struct perf_event_attr *attr, struct jp_perf_layout *layout)
+{
+	struct jp_perf_attr same = {0};
+
+	memcpy(&same, attr, attr->size < sizeof(same) ? attr->size : sizeof(same));
+	jp_perf_layout(&same, 0, layout);
+}
+
 static int try_open(struct perf_event_attr *attr, const struct jp_capture_options *options)
 {
 	int fd = jp_perf_open(attr, options->system_wide ? -1 : 0, options->system_wide ? 0 : -1);

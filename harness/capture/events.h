@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "harness/capture/capture.h"
+#include "harness/format/perfdata/decode.h"
 
 /*
  * The attrs of the two kinds of event. Sideband (mappings, processes, names) is an event and a ring
@@ -33,6 +34,8 @@ void jp_attr_sideband(struct perf_event_attr *attr, const struct jp_capture_opti
 /* One instruction of one thread; the sample is taken before it executes. */
 void jp_attr_breakpoint(struct perf_event_attr *attr, const struct jp_capture_options *options,
 			const struct jp_abilities *abilities, uint64_t addr);
+/* Where the fields of its records lie. */
+void jp_attr_layout(const struct perf_event_attr *attr, struct jp_perf_layout *layout);
 /* Owns a ring; never enabled. */
 void jp_attr_ring(struct perf_event_attr *attr);
 /* Tries @options on the calling thread (or system-wide). 0, or -errno of what cannot be had. */

@@ -195,10 +195,6 @@ void jp_rings_close(struct jp_session *session)
 	session->rings = NULL;
 }
 
-/* The start of a sample and the end of all else, as attr_base() asked for them. */
-enum { SAMPLE_ID = 8, SAMPLE_TID = 28, SAMPLE_TIME = 32, SAMPLE_HEAD = 40 };
-enum { TRAILER = 32, TRAILER_TID = 4, TRAILER_TIME = 8, TRAILER_ID = 24 };
-
 static bool duplicate(struct jp_session *session, enum jp_stream stream, uint64_t id, int32_t tid,
 		      uint64_t time)
 {
@@ -213,16 +209,15 @@ static bool duplicate(struct jp_session *session, enum jp_stream stream, uint64_
 	return true;
 }
 
-static bool keep_sample(struct jp_session *session, const unsigned char *record, size_t size)
+static bool keep_sample(struct jp_session *session, const struct jp_perf_record *record)
 {
+	const struct jp_perf_layout *layout = &session->layout[JP_SAMPLING];
+	uint64_t id = jp_perf_record_id(layout, record), time = jp_perf_record_time(layout, record);
 	struct jp_event_owner *hit;
-	uint64_t id, time;
 
-	if (size < SAMPLE_HEAD)
+	if (record->size < layout->fixed)
 		return true;
-	id = jp_record_word(record, SAMPLE_ID);
-	time = jp_record_word(record, SAMPLE_TIME);
-	if (duplicate(session, JP_SAMPLING, id, (int32_t)jp_record_half(record, SAMPLE_TID), time))
+	if (duplicate(session, JP_SAMPLING, id, (int32_t)jp_perf_record_tid(layout, record), time))
 		return false;
 	hit = jp_event_owner_find(&session->hits, id);
 	if (hit)
@@ -235,87 +230,72 @@ static bool keep_sample(struct jp_session *session, const unsigned char *record,
 	return true;
 }
 
-static void want_elf(struct jp_session *session, const unsigned char *record, size_t size)
+static void want_elf(struct jp_session *session, const struct jp_event *event)
 {
-	enum {
-		PID = 8,
-		ADDR = 16,
-		LEN = 24,
-		PGOFF = 32,
-		MAJ = 40,
-		MIN = 44,
-		INO = 48,
-		GEN = 56,
-		PROT = 64
+	const struct jp_procmap map = {
+		.start = event->map.addr,
+		.end = event->map.addr + event->map.len,
+		.offset = event->map.pgoff,
+		.prot = (uint8_t)event->map.prot,
+		.maj = event->map.maj,
+		.min = event->map.min,
+		.ino = event->map.ino,
+		.name = event->map.name,
 	};
-	enum { NAME = 72 };
-	struct jp_procmap map;
 
-	if (size < NAME + TRAILER + 1 || !memchr(record + NAME, 0, size - NAME - TRAILER))
-		return;
-	map = (struct jp_procmap){
-		.start = jp_record_word(record, ADDR),
-		.end = jp_record_word(record, ADDR) + jp_record_word(record, LEN),
-		.offset = jp_record_word(record, PGOFF),
-		.prot = (uint8_t)jp_record_half(record, PROT),
-		.maj = jp_record_half(record, MAJ),
-		.min = jp_record_half(record, MIN),
-		.ino = jp_record_word(record, INO),
-		.name = (const char *)record + NAME,
-	};
-	jp_elf_copies_want(session->copies, (pid_t)jp_record_half(record, PID), &map,
-			   jp_record_word(record, GEN));
+	jp_elf_copies_want(session->copies, (pid_t)event->pid, &map, event->map.gen);
 }
 
-static bool keep_sideband(struct jp_session *session, const unsigned char *record,
-			  const struct perf_event_header *header)
+static void note_sideband(struct jp_session *session, const struct jp_event *event)
 {
-	enum { TASK_TID = 16 };
-	const uint32_t type = header->type;
-	const size_t size = header->size;
-	const unsigned char *trailer = record + size - TRAILER;
 	struct jp_event_owner *birth;
-	uint64_t time;
-	int32_t tid;
 	bool added;
 
-	if (size < sizeof(struct perf_event_header) + TRAILER)
-		return true;
-	time = jp_record_word(trailer, TRAILER_TIME);
-	tid = (int32_t)jp_record_half(trailer, TRAILER_TID);
-	if (duplicate(session, JP_SIDEBAND, jp_record_word(trailer, TRAILER_ID), tid, time))
-		return false;
-	if (session->backfill && jp_backfill_saw(session->backfill, record, header, time))
+	if (session->backfill && jp_backfill_saw(session->backfill, event))
 		session->lost_records[JP_SIDEBAND]++; /* no memory: what follows would be wrong */
-	if (type == PERF_RECORD_FORK && size >= 40 + TRAILER) {
-		birth = jp_event_owner_add(&session->fork_times, jp_record_half(record, TASK_TID),
-					   &added);
+	switch (event->type) {
+	case JP_EVENT_FORK:
+		birth = jp_event_owner_add(&session->fork_times, event->tid, &added);
 		if (birth)
-			birth->from = time;
-	} else if (type == PERF_RECORD_EXIT && size >= 40 + TRAILER) {
+			birth->from = event->time;
+		break;
+	case JP_EVENT_EXIT:
 		for (int i = 0; i < JP_STREAMS; i++)
-			jp_event_owner_exit(&session->event_owners[i],
-					    (int32_t)jp_record_half(record, TASK_TID), time);
-	} else if (type == PERF_RECORD_MMAP2 && session->copies) {
-		want_elf(session, record, size);
+			jp_event_owner_exit(&session->event_owners[i], (int32_t)event->tid,
+					    event->time);
+		break;
+	case JP_EVENT_MAP:
+		if (session->copies)
+			want_elf(session, event);
+		break;
+	default:
+		break;
 	}
-	return true;
 }
 
-static bool keep(struct jp_session *session, const struct jp_ring *ring,
-		 const unsigned char *record, const struct perf_event_header *header)
+static bool keep(struct jp_session *session, enum jp_stream stream,
+		 const struct jp_perf_record *record)
 {
-	switch (header->type) {
-	case PERF_RECORD_SAMPLE:
-		return keep_sample(session, record, header->size);
-	case PERF_RECORD_MMAP2:
-	case PERF_RECORD_COMM:
-	case PERF_RECORD_FORK:
-	case PERF_RECORD_EXIT:
-		return keep_sideband(session, record, header);
-	case PERF_RECORD_LOST:
-		if (header->size >= 24)
-			session->lost_records[ring->stream] += jp_record_word(record, 16);
+	const struct jp_perf_layout *layout = &session->layout[stream];
+	struct jp_event event;
+
+	if (record->type == JP_PERF_RECORD_SAMPLE)
+		return keep_sample(session, record);
+	/* What cannot be read here is the file's reader's to complain of. */
+	if (jp_perf_decode(layout, record, &event, NULL))
+		return true;
+	switch (event.type) {
+	case JP_EVENT_MAP:
+	case JP_EVENT_COMM:
+	case JP_EVENT_FORK:
+	case JP_EVENT_EXIT:
+		if (duplicate(session, JP_SIDEBAND, event.id,
+			      (int32_t)jp_perf_record_tid(layout, record), event.time))
+			return false;
+		note_sideband(session, &event);
+		return true;
+	case JP_EVENT_LOST:
+		session->lost_records[stream] += event.lost.lost;
 		return true;
 	default:
 		return true;
@@ -339,53 +319,45 @@ static void put_span(struct jp_session *session, const unsigned char *data, uint
  * Kernels 6.1 to 7.1 leave MMAP_BUILD_ID set in a record of ours when they wrote it for another
  * profiler's event first, one that asks for build ids (perf does so by default since 6.18). Ours do
  * not: the record holds an inode, which perf 6.1 and 6.12 take for a build id of, say, 254 bytes,
- * and abort. True if there was something to take back.
+ * and abort. Until the tail moves on the ring is ours to write to.
  */
-static bool repair(struct perf_event_header *header)
+static void repair(struct jp_perf_record *record)
 {
-	if (header->type != PERF_RECORD_MMAP2 || !(header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID))
-		return false;
-	header->misc &= (uint16_t)~PERF_RECORD_MISC_MMAP_BUILD_ID;
-	return true;
+	if (record->type == JP_PERF_RECORD_MMAP2 && record->misc & JP_PERF_MISC_MMAP_BUILD_ID)
+		record->misc &= (uint16_t)~JP_PERF_MISC_MMAP_BUILD_ID;
 }
 
 static bool drain(struct jp_session *session, struct jp_ring *ring)
 {
 	struct perf_event_mmap_page *page = (void *)ring->base;
-	const unsigned char *data = ring->base + page->data_offset;
+	unsigned char *data = ring->base + page->data_offset;
 	uint64_t mask = ring->size - 1, tail = page->data_tail, kept = tail;
 	bool any = tail != ring->head;
-	unsigned char whole[LARGEST_RECORD];
+	unsigned char whole[LARGEST_RECORD] __attribute__((aligned(8)));
 
 	while (tail != ring->head) {
-		const unsigned char *record = data + (tail & mask);
-		struct perf_event_header header;
-
 		/* Records are multiples of 8 bytes long: a header never wraps. */
-		memcpy(&header, record, sizeof(header));
-		if (header.size < sizeof(header) || header.size > ring->head - tail) {
+		struct jp_perf_record *record = (void *)(data + (tail & mask));
+		size_t size = record->size, first = ring->size - (tail & mask);
+
+		if (size < sizeof(*record) || size > ring->head - tail) {
 			/* Nothing can be found behind this; only a broken kernel does it. */
 			session->lost_records[ring->stream]++;
 			tail = ring->head;
 			kept = tail;
 			break;
 		}
-		if ((tail & mask) + header.size > ring->size) {
-			size_t first = ring->size - (tail & mask);
-
+		repair(record);
+		if (first < size) {
 			memcpy(whole, record, first);
-			memcpy(whole + first, data, header.size - first);
-			record = whole;
+			memcpy(whole + first, data, size - first);
+			record = (void *)whole;
 		}
-		if (!keep(session, ring, record, &header)) {
+		if (!keep(session, ring->stream, record)) {
 			put_span(session, data, mask, kept, tail);
-			kept = tail + header.size;
-		} else if (repair(&header)) {
-			put_span(session, data, mask, kept, tail);
-			jp_perfdata_put(session->writer, &header, sizeof(header));
-			kept = tail + sizeof(header);
+			kept = tail + size;
 		}
-		tail += header.size;
+		tail += size;
 	}
 	put_span(session, data, mask, kept, tail);
 	__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);

@@ -74,8 +74,10 @@ static int create_file(struct jp_session *session, struct jp_error *err)
 					       : "cpu-clock",
 		 user);
 	snprintf(sideband, sizeof(sideband), "dummy%s", user);
-	for (int i = 0; i < JP_STREAMS; i++)
+	for (int i = 0; i < JP_STREAMS; i++) {
 		memcpy(&attrs[i], &session->attr[i], session->attr[i].size);
+		jp_attr_layout(&session->attr[i], &session->layout[i]);
+	}
 	writer = jp_perfdata_create(session->output, events, JP_STREAMS, err);
 	if (!writer)
 		return -EIO;

@@ -34,23 +34,6 @@ struct jp_opened {
 	bool enabled;
 };
 
-/* Fields of a record in a ring, which need not be aligned in a copy of it. */
-static inline uint64_t jp_record_word(const unsigned char *record, size_t at)
-{
-	uint64_t value;
-
-	memcpy(&value, record + at, sizeof(value));
-	return value;
-}
-
-static inline uint32_t jp_record_half(const unsigned char *record, size_t at)
-{
-	uint32_t value;
-
-	memcpy(&value, record + at, sizeof(value));
-	return value;
-}
-
 struct jp_elf_copies;
 struct jp_external;
 struct jp_gate;
@@ -65,7 +48,8 @@ struct jp_session {
 	struct jp_abilities abilities;
 	struct perf_event_attr
 		attr[JP_STREAMS]; /* [JP_SAMPLING]: a breakpoint's where it has those */
-	uint32_t frequency;       /* after rings and the kernel's limit had their say */
+	struct jp_perf_layout layout[JP_STREAMS]; /* of their records; set with the writer */
+	uint32_t frequency; /* after rings and the kernel's limit had their say */
 	int *cpus;
 	unsigned int nr_cpus;
 	struct jp_ring *rings; /* [stream * nr_cpus + index of cpu] */
@@ -242,8 +226,7 @@ int jp_elf_copies_finish(struct jp_elf_copies *copies, struct jp_error *err);
  */
 struct jp_backfill *jp_backfill_new(struct jp_error *err);
 void jp_backfill_free(struct jp_backfill *backfill);
-int jp_backfill_saw(struct jp_backfill *backfill, const unsigned char *record,
-		    const struct perf_event_header *header, uint64_t time);
+int jp_backfill_saw(struct jp_backfill *backfill, const struct jp_event *event);
 /* Writes records of what @reading of @pid shows and nobody recorded, with its time. Everything that
  * was recorded before that was told to jp_backfill_saw(). */
 int jp_backfill_write(struct jp_session *session, pid_t pid, const struct jp_reading *reading,

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "harness/capture/session.h"
+#include "harness/format/perfdata/encode.h"
 #include "harness/format/procmaps/procmaps.h"
 #include "harness/format/truth/format.h"
 
@@ -16,131 +17,95 @@
  * follow in records of their own. Like perf's own, such a FORK and COMM have time 0: perf forgets
  * at a FORK what it knew of the task, and a jitdump may know more, from before the capture began.
  */
-enum { MISC_FORK_EXEC = 1 << 13 };
-
-struct trailer {
-	uint32_t pid, tid;
-	uint64_t time;
-	uint32_t cpu, reserved;
-	uint64_t id;
-};
-
-struct record {
-	size_t used;
-	unsigned char bytes[sizeof(struct perf_event_header) + 128 + PATH_MAX + 8];
-};
-
-static void start(struct record *record, uint32_t type, uint16_t misc)
+static void put(struct jp_session *session, enum jp_stream stream, struct jp_event *event)
 {
-	struct perf_event_header header = {.type = type, .misc = misc};
+	unsigned char record[512 + PATH_MAX] __attribute__((aligned(8)));
 
-	record->used = 0;
-	memcpy(record->bytes, &header, sizeof(header));
-	record->used = sizeof(header);
-}
-
-static void add(struct record *record, const void *bytes, size_t size)
-{
-	memcpy(record->bytes + record->used, bytes, size);
-	record->used += size;
-}
-
-static void add_text(struct record *record, const char *text)
-{
-	static const char zeros[8];
-	size_t size = strnlen(text, PATH_MAX - 1);
-
-	add(record, text, size);
-	add(record, zeros, 8 - size % 8); /* one NUL at least */
-}
-
-static void put(struct jp_session *session, struct record *record, enum jp_stream stream, pid_t pid,
-		pid_t tid, uint64_t time)
-{
-	struct trailer trailer = {.pid = (uint32_t)pid,
-				  .tid = (uint32_t)tid,
-				  .time = time,
-				  .id = session->some_id[stream]};
-	uint16_t size;
-
-	add(record, &trailer, sizeof(trailer));
-	size = (uint16_t)record->used;
-	memcpy(record->bytes + offsetof(struct perf_event_header, size), &size, sizeof(size));
-	jp_perfdata_put(session->writer, record->bytes, record->used);
+	event->id = session->some_id[stream];
+	jp_perfdata_put(session->writer, record,
+			jp_perf_encode(&session->layout[stream], event, record, sizeof(record)));
 }
 
 void jp_synthesize_map(struct jp_session *session, pid_t pid, const struct jp_procmap *map,
 		       uint64_t time)
 {
-	struct record record;
-	const uint32_t task[2] = {(uint32_t)pid, (uint32_t)pid};
-	const uint64_t range[3] = {map->start, map->end - map->start, map->offset};
-	const uint32_t device[2] = {map->maj, map->min};
-	const uint64_t inode[2] = {map->ino, 0};
-	uint32_t kind[2] = {0, map->shared == 's' ? MAP_SHARED : MAP_PRIVATE};
-	uint16_t misc = PERF_RECORD_MISC_USER;
+	struct jp_event event = {
+		.type = JP_EVENT_MAP,
+		.misc = JP_PERF_MISC_USER,
+		.time = time,
+		.pid = (uint32_t)pid,
+		.tid = (uint32_t)pid,
+		.map =
+			{
+				.addr = map->start,
+				.len = map->end - map->start,
+				.pgoff = map->offset,
+				.maj = map->maj,
+				.min = map->min,
+				.ino = map->ino,
+				.flags = map->shared == 's' ? MAP_SHARED : MAP_PRIVATE,
+				/* The kernel's live records and perf's synthesized ones call it so;
+				 * maps says nothing. */
+				.name = *map->name ? map->name : "//anon",
+			},
+	};
 
-	kind[0] |= map->prot & JP_PROT_READ ? PROT_READ : 0;
-	kind[0] |= map->prot & JP_PROT_WRITE ? PROT_WRITE : 0;
-	kind[0] |= map->prot & JP_PROT_EXEC ? PROT_EXEC : 0;
-	if (!(map->prot & JP_PROT_EXEC))
-		misc |= PERF_RECORD_MISC_MMAP_DATA;
-	start(&record, PERF_RECORD_MMAP2, misc);
-	add(&record, task, sizeof(task));
-	add(&record, range, sizeof(range));
-	add(&record, device, sizeof(device));
-	add(&record, inode, sizeof(inode));
-	add(&record, kind, sizeof(kind));
-	/* The kernel's live records and perf's synthesized ones call it so; maps says nothing. */
-	add_text(&record, *map->name ? map->name : "//anon");
-	put(session, &record, JP_SIDEBAND, pid, pid, time);
+	event.map.prot |= map->prot & JP_PROT_READ ? PROT_READ : 0;
+	event.map.prot |= map->prot & JP_PROT_WRITE ? PROT_WRITE : 0;
+	event.map.prot |= map->prot & JP_PROT_EXEC ? PROT_EXEC : 0;
+	put(session, JP_SIDEBAND, &event);
 }
 
 void jp_synthesize_fork(struct jp_session *session, pid_t pid, pid_t ppid, pid_t tid, pid_t ptid,
 			uint64_t time)
 {
-	struct record record;
-	const uint32_t task[4] = {(uint32_t)pid, (uint32_t)ppid, (uint32_t)tid, (uint32_t)ptid};
+	struct jp_event event = {
+		.type = JP_EVENT_FORK,
+		.misc = JP_PERF_MISC_FORK_EXEC,
+		.pid = (uint32_t)pid,
+		.tid = (uint32_t)tid,
+		.task = {.ppid = (uint32_t)ppid, .ptid = (uint32_t)ptid, .time = time},
+	};
 
-	start(&record, PERF_RECORD_FORK, MISC_FORK_EXEC);
-	add(&record, task, sizeof(task));
-	add(&record, &time, sizeof(time));
-	put(session, &record, JP_SIDEBAND, ppid, ptid, 0);
+	put(session, JP_SIDEBAND, &event);
 }
 
 void jp_synthesize_comm(struct jp_session *session, pid_t pid, pid_t tid, const char *name,
 			bool exec, uint64_t time)
 {
-	struct record record;
-	const uint32_t task[2] = {(uint32_t)pid, (uint32_t)tid};
+	struct jp_event event = {
+		.type = JP_EVENT_COMM,
+		.time = time,
+		.pid = (uint32_t)pid,
+		.tid = (uint32_t)tid,
+		.comm = {.name = name, .exec = exec},
+	};
 
-	start(&record, PERF_RECORD_COMM, exec ? PERF_RECORD_MISC_COMM_EXEC : 0);
-	add(&record, task, sizeof(task));
-	add_text(&record, name);
-	put(session, &record, JP_SIDEBAND, pid, tid, time);
+	put(session, JP_SIDEBAND, &event);
 }
 
 void jp_synthesize_lost(struct jp_session *session, uint64_t lost, uint64_t time)
 {
-	struct record record;
+	struct jp_event event = {
+		.type = JP_EVENT_LOST_SAMPLES, .time = time, .lost = {.lost = lost}};
 
-	start(&record, PERF_RECORD_LOST_SAMPLES, 0);
-	add(&record, &lost, sizeof(lost));
-	put(session, &record, JP_SAMPLING, 0, 0, time);
+	put(session, JP_SAMPLING, &event);
 }
 
 static void kernel_map(struct jp_session *session, uint64_t addr, uint64_t len, uint64_t pgoff,
 		       const char *name, uint64_t time)
 {
-	struct record record;
-	const uint32_t task[2] = {UINT32_MAX, 0};
-	const uint64_t range[3] = {addr, len, pgoff};
+	struct jp_event event = {
+		.type = JP_EVENT_MAP,
+		.record_type = JP_PERF_RECORD_MMAP,
+		.misc = JP_PERF_MISC_KERNEL,
+		.time = time,
+		.pid = UINT32_MAX,
+		.kernel_map = true,
+		.map = {.addr = addr, .len = len, .pgoff = pgoff, .prot = PROT_EXEC, .name = name},
+	};
 
-	start(&record, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL);
-	add(&record, task, sizeof(task));
-	add(&record, range, sizeof(range));
-	add_text(&record, name);
-	put(session, &record, JP_SIDEBAND, -1, 0, time);
+	put(session, JP_SIDEBAND, &event);
 }
 
 static void modules(struct jp_session *session, uint64_t time)

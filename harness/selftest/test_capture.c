@@ -10,7 +10,7 @@
 
 #include "harness/capture/capture.h"
 #include "harness/capture/event_owners.h"
-#include "harness/format/perfdata/format.h"
+#include "harness/format/perfdata/encode.h"
 #include "harness/format/perfdata/read.h"
 #include "harness/format/perfdata/write.h"
 #include "harness/selftest/check.h"
@@ -97,13 +97,6 @@ static void options(void)
 	      refused);
 }
 
-struct sample {
-	struct jp_perf_record header;
-	uint64_t id, ip;
-	uint32_t pid, tid;
-	uint64_t time;
-};
-
 struct seen {
 	unsigned int samples, wrong;
 	uint64_t last;
@@ -122,14 +115,15 @@ static int visit(void *context, const struct jp_event *event)
 	return 0;
 }
 
+static const struct jp_perf_attr attr = {
+	.type = 1, /* software */
+	.sample_type = JP_PERF_SAMPLE_IDENTIFIER | JP_PERF_SAMPLE_IP | JP_PERF_SAMPLE_TID |
+		       JP_PERF_SAMPLE_TIME,
+	.flags = JP_PERF_ATTR_SAMPLE_ID_ALL,
+};
+
 static struct jp_perfdata_writer *create(const char *path, struct jp_error *err)
 {
-	static const struct jp_perf_attr attr = {
-		.type = 1, /* software */
-		.sample_type = JP_PERF_SAMPLE_IDENTIFIER | JP_PERF_SAMPLE_IP | JP_PERF_SAMPLE_TID |
-			       JP_PERF_SAMPLE_TIME,
-		.flags = JP_PERF_ATTR_SAMPLE_ID_ALL,
-	};
 	const struct jp_perfdata_event events[] = {{&attr, "one"}, {&attr, "two"}};
 
 	return jp_perfdata_create(path, events, 2, err);
@@ -137,16 +131,20 @@ static struct jp_perfdata_writer *create(const char *path, struct jp_error *err)
 
 static void put(struct jp_perfdata_writer *writer, uint64_t id, uint64_t time)
 {
-	const struct sample sample = {
-		.header = {JP_PERF_RECORD_SAMPLE, JP_PERF_MISC_USER, sizeof(sample)},
-		.id = id,
-		.ip = time * 2,
+	const struct jp_event sample = {
+		.type = JP_EVENT_SAMPLE,
+		.misc = JP_PERF_MISC_USER,
 		.pid = 42,
 		.tid = 42,
 		.time = time,
+		.id = id,
+		.sample = {.ip = time * 2},
 	};
+	struct jp_perf_layout layout;
+	uint64_t record[16];
 
-	jp_perfdata_put(writer, &sample, sizeof(sample));
+	jp_perf_layout(&attr, 0, &layout);
+	jp_perfdata_put(writer, record, jp_perf_encode(&layout, &sample, record, sizeof(record)));
 }
 
 static void file(const char *dir)

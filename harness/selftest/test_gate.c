@@ -259,22 +259,25 @@ static int at(const struct written *written, const void *addr)
 /* As the kernel would have told of @map. */
 static void saw(struct jp_backfill *backfill, const struct jp_procmap *map)
 {
-	unsigned char record[512] = {0};
-	const uint32_t task[2] = {(uint32_t)getpid(), (uint32_t)getpid()};
-	const uint64_t range[3] = {map->start, map->end - map->start, map->offset};
-	const uint32_t device[2] = {map->maj, map->min}, prot = PROT_READ | PROT_EXEC;
-	size_t size = 72 + (strlen(map->name) / 8 + 1) * 8 + 32;
-	const struct perf_event_header header = {PERF_RECORD_MMAP2, 0, (uint16_t)size};
+	const struct jp_event event = {
+		.type = JP_EVENT_MAP,
+		.time = 1,
+		.pid = (uint32_t)getpid(),
+		.map =
+			{
+				.addr = map->start,
+				.len = map->end - map->start,
+				.pgoff = map->offset,
+				.maj = map->maj,
+				.min = map->min,
+				.ino = map->ino,
+				.prot = PROT_READ | PROT_EXEC,
+				.has_identity = true,
+				.name = map->name,
+			},
+	};
 
-	if (size > sizeof(record))
-		return;
-	memcpy(record + 8, task, sizeof(task));
-	memcpy(record + 16, range, sizeof(range));
-	memcpy(record + 40, device, sizeof(device));
-	memcpy(record + 48, &map->ino, sizeof(map->ino));
-	memcpy(record + 64, &prot, sizeof(prot));
-	strcpy((char *)record + 72, map->name);
-	jp_backfill_saw(backfill, record, &header, 1);
+	jp_backfill_saw(backfill, &event);
 }
 
 static void run_backfill(bool some, struct written *written, const void *recorded)
@@ -294,6 +297,7 @@ static void run_backfill(bool some, struct written *written, const void *recorde
 	snprintf(path, sizeof(path), "%s/perf.data", folder);
 	unlink(path);
 	jp_attr_sideband((struct perf_event_attr *)&attr, &session.options, &session.abilities);
+	jp_perf_layout(&attr, 0, &session.layout[JP_SIDEBAND]);
 	session.writer = jp_perfdata_create(path, event, JP_STREAMS, &err);
 	session.backfill = jp_backfill_new(&err);
 	session.some_id[JP_SIDEBAND] = 7;
