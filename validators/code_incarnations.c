@@ -73,7 +73,7 @@ static struct jp_life *life_of(const struct jp_incarnations *incarnations,
 }
 
 /* What a child has from its parent was published before the fork, under the parent's pid. */
-static void inherit(struct jp_incarnations *incarnations, const struct jp_truth_act *start)
+static void inherit(struct jp_incarnations *incarnations, const struct jp_event *start)
 {
 	for (size_t i = jp_incarnations_from(incarnations, start->pid, 0);
 	     i < incarnations->count && incarnations->incarnations[i].code->pid == start->pid;
@@ -83,7 +83,7 @@ static void inherit(struct jp_incarnations *incarnations, const struct jp_truth_
 
 		if (life->published != UINT64_MAX || life->code->loaded != start->before)
 			continue;
-		from = jp_incarnations_at(incarnations, start->parent, life->code->addr,
+		from = jp_incarnations_at(incarnations, start->task.ppid, life->code->addr,
 					  start->before);
 		if (!from || from->published > start->after || from->code->id != life->code->id)
 			continue;
@@ -152,8 +152,7 @@ int jp_incarnations_of(const struct jp_evidence *evidence, const struct jp_code_
 			life->published = loads->loads[i].time;
 	}
 	for (size_t i = 0; i < truth->nr_acts; i++)
-		if (truth->acts[i].type == JP_TRUTH_PROCESS_START &&
-		    truth->acts[i].how != JP_HOW_LAUNCH && truth->acts[i].how != JP_HOW_EXEC)
+		if (truth->acts[i].type == JP_EVENT_FORK)
 			inherit(incarnations, &truth->acts[i]);
 	for (size_t i = 0; i < incarnations->count; i++)
 		incarnations->loads +=
@@ -188,18 +187,19 @@ static const char *cause_of(const struct jp_evidence *evidence, const struct jp_
 		    map->time <= evidence->snapshots[i].after)
 			return "snapshot";
 	for (size_t i = 0; i < truth->nr_acts; i++) {
-		const struct jp_truth_act *act = &truth->acts[i];
+		const struct jp_event *act = &truth->acts[i];
 
 		if (act->before > map->time + slack)
 			break;
 		if (act->pid != map->pid || act->after + slack < map->time ||
-		    (act->type != JP_TRUTH_MAP && act->type != JP_TRUTH_PROTECT))
+		    (act->type != JP_EVENT_MAP && act->type != JP_EVENT_PROTECT))
 			continue;
 		/* Several threads act at once: the one that was about this memory made it. */
-		if (act->addr < code->addr + code->size && code->addr < act->addr + act->len)
-			return act->type == JP_TRUTH_MAP ? "remapped" : "reprotected";
-		if (act->addr < map->map.addr + map->map.len &&
-		    map->map.addr < act->addr + act->len)
+		if (act->map.addr < code->addr + code->size &&
+		    code->addr < act->map.addr + act->map.len)
+			return act->type == JP_EVENT_MAP ? "remapped" : "reprotected";
+		if (act->map.addr < map->map.addr + map->map.len &&
+		    map->map.addr < act->map.addr + act->map.len)
 			cause = "coalesced";
 	}
 	return cause;

@@ -44,10 +44,10 @@ static bool waits(const struct jp_coverage *coverage, const struct jp_event *eve
 	uint64_t slack = coverage->evidence->info.slack;
 
 	for (size_t i = 0; i < truth->nr_acts; i++) {
-		const struct jp_truth_act *act = &truth->acts[i];
+		const struct jp_event *act = &truth->acts[i];
 
-		if (act->type == JP_TRUTH_WAIT && act->pid == event->pid &&
-		    act->tid == event->tid && act->offset == ip &&
+		if (act->type == JP_EVENT_WAIT && act->pid == event->pid &&
+		    act->tid == event->tid && act->wait.addr == ip &&
 		    act->before <= event->time + slack && event->time <= act->after + slack)
 			return true;
 	}
@@ -68,7 +68,7 @@ static const char *why_unmapped(struct jp_coverage *coverage, const struct jp_ev
 	bool taken_away = false;
 
 	for (size_t i = 0; closed && i < truth->nr_acts && !taken_away; i++)
-		taken_away = truth->acts[i].type == JP_TRUTH_PROTECT &&
+		taken_away = truth->acts[i].type == JP_EVENT_PROTECT &&
 			     truth->acts[i].pid == event->pid &&
 			     truth->acts[i].before == closed->close_before;
 	for (size_t i = 0; i < coverage->nr_standing; i++)

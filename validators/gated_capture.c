@@ -117,17 +117,17 @@ static void judge_inside(struct gated *gated, const struct jp_interval *interval
 	const struct jp_truth *truth = gated->evidence->truth;
 
 	for (size_t i = 0; i < truth->nr_acts; i++) {
-		const struct jp_truth_act *act = &truth->acts[i];
+		const struct jp_event *act = &truth->acts[i];
 		const struct jp_mapping *known;
 
 		if (act->pid != interval->pid || act->before < interval->enabled ||
-		    act->after > interval->disabling || !(act->prot & JP_PROT_EXEC) ||
-		    (act->type != JP_TRUTH_MAP && act->type != JP_TRUTH_PROTECT))
+		    act->after > interval->disabling || !(act->map.prot & JP_PROT_EXEC) ||
+		    (act->type != JP_EVENT_MAP && act->type != JP_EVENT_PROTECT))
 			continue;
-		known = jp_replay_find(gated->replay, act->pid, act->addr);
+		known = jp_replay_find(gated->replay, act->pid, act->map.addr);
 		gated->inside++;
-		gated->inside_known +=
-			known && (known->prot & JP_PROT_EXEC) && known->end >= act->addr + act->len;
+		gated->inside_known += known && (known->prot & JP_PROT_EXEC) &&
+				       known->end >= act->map.addr + act->map.len;
 	}
 }
 
@@ -239,8 +239,8 @@ static int add_waits(struct gated *gated)
 		snprintf(mark, sizeof(mark), "gate.%s", requests[r]);
 		count = 0;
 		for (size_t i = 0; i < truth->nr_acts; i++)
-			if (truth->acts[i].type == JP_TRUTH_MARK &&
-			    !strcmp(truth->acts[i].name, mark))
+			if (truth->acts[i].type == JP_EVENT_MARK &&
+			    !strcmp(truth->acts[i].mark.text, mark))
 				times[count++] = truth->acts[i].after - truth->acts[i].before;
 		add_times(gated, requests[r], times, count);
 	}

@@ -304,16 +304,14 @@ static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known
 }
 
 /* When @act's mapping was next touched, at most: until then it was as @act made it. */
-static uint64_t untouched(const struct jp_truth *truth, const struct jp_truth_act *act)
+static uint64_t untouched(const struct jp_truth *truth, const struct jp_event *act)
 {
 	for (size_t i = act - truth->acts + 1; i < truth->nr_acts; i++) {
-		const struct jp_truth_act *next = &truth->acts[i];
+		const struct jp_event *next = &truth->acts[i];
 
 		if (next->pid == act->pid &&
-		    (next->type == JP_TRUTH_PROCESS_START || next->type == JP_TRUTH_PROCESS_EXIT ||
-		     (next->addr < act->addr + act->len && act->addr < next->addr + next->len) ||
-		     (next->new_addr < act->addr + act->len &&
-		      act->addr < next->new_addr + next->new_len)))
+		    (jp_event_starts_process(next) || next->type == JP_EVENT_END ||
+		     jp_event_touches(next, act->map.addr, act->map.len)))
 			return next->before;
 	}
 	return UINT64_MAX;
@@ -322,13 +320,13 @@ static uint64_t untouched(const struct jp_truth *truth, const struct jp_truth_ac
 /* Whether @known may tell of something executable that was there before @act: then it is stale, if
  * anything. */
 static bool tells_of_earlier(const struct jp_coverage *coverage, const struct jp_span *known,
-			     const struct jp_truth_act *act)
+			     const struct jp_event *act)
 {
 	for (size_t i = 0; i < coverage->truth.count; i++) {
 		const struct jp_span *truth = &coverage->truth.spans[i];
 
-		if (truth->pid == act->pid && truth->mapping.start < act->addr + act->len &&
-		    act->addr < truth->mapping.end && truth->close_before <= act->after &&
+		if (truth->pid == act->pid && truth->mapping.start < act->map.addr + act->map.len &&
+		    act->map.addr < truth->mapping.end && truth->close_before <= act->after &&
 		    known->mapping.since <= truth->close_after + coverage->evidence->info.slack)
 			return true;
 	}
@@ -344,13 +342,13 @@ static int judge_invented(struct jp_coverage *coverage, const struct jp_span *kn
 	const struct jp_truth *truth = coverage->evidence->truth;
 
 	for (size_t i = 0; i < truth->nr_acts; i++) {
-		const struct jp_truth_act *act = &truth->acts[i];
-		uint64_t start = max(act->addr, known->mapping.start);
-		uint64_t end = min(act->addr + act->len, known->mapping.end);
+		const struct jp_event *act = &truth->acts[i];
+		uint64_t start = max(act->map.addr, known->mapping.start);
+		uint64_t end = min(act->map.addr + act->map.len, known->mapping.end);
 		uint64_t from = max(known->open_before, begin), to;
 		struct jp_span span = {.pid = act->pid, .open_after = act->after};
 
-		if (act->type != JP_TRUTH_MAP || act->prot & JP_PROT_EXEC ||
+		if (act->type != JP_EVENT_MAP || act->map.prot & JP_PROT_EXEC ||
 		    act->pid != known->pid || start >= end)
 			continue;
 		to = untouched(truth, act);
@@ -358,9 +356,9 @@ static int judge_invented(struct jp_coverage *coverage, const struct jp_span *kn
 		if (max(from, act->after + info->slack) >= min(to, known->close_before) ||
 		    tells_of_earlier(coverage, known, act))
 			continue;
-		span.mapping.start = act->addr;
-		span.mapping.end = act->addr + act->len;
-		span.mapping.name = act->name;
+		span.mapping.start = act->map.addr;
+		span.mapping.end = act->map.addr + act->map.len;
+		span.mapping.name = act->map.name;
 		coverage->stale++;
 		return except(coverage, "coverage.stale", "not-executable", &span, start, end, from,
 			      "known as executable, which it never was");

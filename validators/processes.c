@@ -60,15 +60,15 @@ static int collect(struct processes *processes)
 	if (!images)
 		return -ENOMEM;
 	for (size_t i = 0; i < truth->nr_acts; i++) {
-		const struct jp_truth_act *act = &truth->acts[i];
+		const struct jp_event *act = &truth->acts[i];
 
-		if (act->type == JP_TRUTH_PROCESS_START)
+		if (jp_event_starts_process(act))
 			images[count++] = (struct image){
 				.pid = act->pid,
-				.before = act->how == JP_HOW_LAUNCH ? 0 : act->before,
+				.before = act->task.how == JP_HOW_LAUNCH ? 0 : act->before,
 				.after = act->after,
 				.until = UINT64_MAX,
-				.forked = act->how != JP_HOW_LAUNCH && act->how != JP_HOW_EXEC,
+				.forked = act->type == JP_EVENT_FORK,
 			};
 	}
 	qsort(images, count, sizeof(*images), by_pid);
@@ -78,9 +78,9 @@ static int collect(struct processes *processes)
 		if (images[i].pid == images[i + 1].pid)
 			images[i].until = images[i + 1].after;
 	for (size_t i = 0; i < truth->nr_acts; i++) {
-		const struct jp_truth_act *act = &truth->acts[i];
+		const struct jp_event *act = &truth->acts[i];
 
-		if (act->type != JP_TRUTH_PROCESS_EXIT)
+		if (act->type != JP_EVENT_END)
 			continue;
 		for (size_t j = 0; j < count; j++)
 			if (images[j].pid == act->pid && images[j].before <= act->before &&
@@ -286,10 +286,10 @@ static enum jp_left_out untold(const struct processes *processes, uint32_t tid)
 	const struct jp_truth *truth = evidence->truth;
 
 	for (size_t i = 0; i < truth->nr_acts; i++) {
-		const struct jp_truth_act *act = &truth->acts[i];
+		const struct jp_event *act = &truth->acts[i];
 
-		for (size_t j = 0; act->type == JP_TRUTH_THREAD_START && act->tid == tid &&
-				   j < evidence->nr_snapshots;
+		for (size_t j = 0; act->type == JP_EVENT_FORK && act->task.ppid == act->pid &&
+				   act->tid == tid && j < evidence->nr_snapshots;
 		     j++)
 			if (evidence->snapshots[j].pid == act->pid &&
 			    act->after >= evidence->snapshots[j].before &&

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "harness/capture/session.h"
-#include "harness/format/truth/read.h"
+#include "harness/model/oracle/truth.h"
 
 /*
  * A sample at each instruction of every emitted function that some path runs: no timer, no

@@ -7,23 +7,54 @@
 #include <stdint.h>
 
 /*
- * One thing that a capture saw, decoded: the common tongue of the perf.data reader, replay,
- * unwinding and validators. Pointers lead into the reader's buffers and die with the visit.
+ * One thing that a capture saw, or that a workload did: the common tongue of the readers of
+ * perf.data and of the truth, replay, unwinding and validators. Pointers lead into the reader's
+ * buffers: of perf.data they die with the visit, of the truth with the truth.
  * Knows nothing of linux/perf_event.h, so that validators need not either.
  */
 enum jp_event_type {
 	JP_EVENT_SAMPLE,
-	JP_EVENT_MAP, /* MMAP or MMAP2 */
+	JP_EVENT_MAP, /* MMAP or MMAP2; in the truth under the name that the kernel records */
 	JP_EVENT_COMM,
-	JP_EVENT_FORK,
-	JP_EVENT_EXIT,
+	JP_EVENT_FORK,         /* a process; a thread where task.ppid is its own pid */
+	JP_EVENT_EXIT,         /* of one thread */
 	JP_EVENT_LOST,         /* PERF_RECORD_LOST: @lost events of any kind */
 	JP_EVENT_LOST_SAMPLES, /* PERF_RECORD_LOST_SAMPLES */
 	JP_EVENT_THROTTLE,
 	JP_EVENT_DEFERRED, /* PERF_RECORD_CALLCHAIN_DEFERRED: what samples before it were promised
 			    */
 	JP_EVENT_OTHER,    /* known to perf, of no use here; @record_type tells */
+
+	/* What only the truth tells. */
+	JP_EVENT_EXEC, /* the first image of a workload, or the next of a process; perf: COMM */
+	JP_EVENT_END,  /* of the process: exit, or its death */
+	JP_EVENT_PROTECT,
+	JP_EVENT_REMAP,
+	JP_EVENT_UNMAP,
+	JP_EVENT_FILE, /* a file whose code lies in a mapping */
+	JP_EVENT_CODE_LOAD,
+	JP_EVENT_CODE_MOVE,
+	JP_EVENT_CODE_UNLOAD,
+	JP_EVENT_ENTER, /* a thread is inside a path from now on */
+	JP_EVENT_LEAVE,
+	JP_EVENT_MARK,
+	JP_EVENT_WAIT, /* a thread stood at an address that was not executable */
 };
+
+/* How a process or an image of one begins; numbers of the truth's file. */
+enum jp_truth_how {
+	JP_HOW_LAUNCH,
+	JP_HOW_FORK,
+	JP_HOW_VFORK, /* runs nothing but an exec */
+	JP_HOW_EXEC,
+	JP_HOW_SHARE, /* clone(CLONE_VM): goes on in the parent's own address space */
+	JP_HOWS
+};
+
+struct jp_truth_frames;
+struct jp_truth_layout;
+struct jp_truth_path_item;
+struct jp_truth_root;
 
 /* User registers in DWARF's numbering for the machine (x86-64: 0 rax 1 rdx 2 rcx 3 rbx 4 rsi 5 rdi
  * 6 rbp 7 rsp 8..15 r8..r15 16 rip), whatever order the capture holds them in. */
@@ -35,11 +66,15 @@ struct jp_regs {
 
 struct jp_event {
 	enum jp_event_type type;
-	uint32_t record_type; /* as in the file */
-	uint16_t misc;        /* as in the file: perf's bits, some of which speak below */
-	const void *record;   /* the whole record; NULL: there is none */
-	uint64_t time;        /* ns; 0 where the file gives none */
-	uint64_t at; /* the record's offset in the file; its block's where it was compressed */
+	uint32_t record_type;   /* as in the file */
+	uint16_t misc;          /* as in the file: perf's bits, some of which speak below */
+	const void *record;     /* the whole record; NULL: there is none */
+	union {                 /* ns */
+		uint64_t time;  /* 0 where the file gives none */
+		uint64_t after; /* the truth: the act lies in [before, after] */
+	};
+	uint64_t before; /* of perf.data: the same as time */
+	uint64_t at;     /* the record's offset in the file; its block's where it was compressed */
 	uint32_t pid, tid, cpu;
 	uint64_t id;     /* event id, 0 where the file gives none */
 	uint32_t attr;   /* which attr of the file, by index */
@@ -72,9 +107,10 @@ struct jp_event {
 			uint32_t build_id_size;
 			uint32_t prot; /* MMAP (not 2): PROT_EXEC or, with data, 0 */
 			uint32_t flags;
-			bool has_identity; /* maj, min, ino, gen are valid */
-			const char *name;  /* NUL-terminated */
-		} map;
+			bool has_identity;   /* maj, min, ino, gen are valid */
+			const char *name;    /* NUL-terminated */
+			uint64_t to, to_len; /* REMAP: where it is now */
+		} map;                       /* and PROTECT, REMAP, UNMAP */
 		struct {
 			const char *name;
 			bool exec;
@@ -82,7 +118,8 @@ struct jp_event {
 		struct {
 			uint32_t ppid, ptid;
 			uint64_t time; /* that the record states; @time above is its sample id's */
-		} task;                /* FORK, EXIT */
+			enum jp_truth_how how; /* of the truth alone */
+		} task;                        /* FORK, EXIT, EXEC */
 		struct {
 			uint64_t lost;
 		} lost;
@@ -90,8 +127,65 @@ struct jp_event {
 			uint64_t cookie, count;
 			const uint64_t *ips;
 		} deferred;
+		struct {
+			uint64_t addr, len, ino;
+			uint32_t maj, min;
+			const char
+				*build_id; /* hexadecimal, "-": none; a blank and the path follow */
+			const char *path;
+		} file;
+		struct {
+			uint64_t id, addr, size;
+			const struct jp_truth_layout *layout;
+			const struct jp_truth_frames *frames; /* NULL: nothing is said of them */
+			const char *name;
+		} code; /* LOAD; MOVE: id and addr; UNLOAD: id */
+		struct {
+			/* NULL: not in the file, or torn. */
+			const struct jp_truth_path_item *path;
+			const struct jp_truth_root *chain, *dump;
+			uint64_t sp, bp; /* at the first instruction of the path */
+			uint32_t flags;  /* JP_ENTER_* */
+		} enter;
+		struct {
+			uint64_t path, flags; /* its id; JP_LEAVE_* */
+			uint64_t ip, sp;      /* of the interrupted instruction */
+		} leave;
+		struct {
+			const char *text;
+			uint64_t value;
+		} mark;
+		struct {
+			uint64_t addr;
+		} wait;
 	};
 };
+
+/* Whether a process begins with @event, or another image of it: not a thread. */
+static inline bool jp_event_starts_process(const struct jp_event *event)
+{
+	return event->type == JP_EVENT_EXEC || (event->type == JP_EVENT_COMM && event->comm.exec) ||
+	       (event->type == JP_EVENT_FORK && event->pid != event->task.ppid);
+}
+
+/* Whether @event is of memory in [@start, @start + @len): mapped, protected, moved or unmapped. */
+static inline bool jp_event_touches(const struct jp_event *event, uint64_t start, uint64_t len)
+{
+	const uint64_t end = start + len;
+
+	switch (event->type) {
+	case JP_EVENT_REMAP:
+		if (event->map.to < end && start < event->map.to + event->map.to_len)
+			return true;
+		/* fall through */
+	case JP_EVENT_MAP:
+	case JP_EVENT_PROTECT:
+	case JP_EVENT_UNMAP:
+		return event->map.addr < end && start < event->map.addr + event->map.len;
+	default:
+		return false;
+	}
+}
 
 /* 0 to go on; anything else stops the reader, which returns it. */
 typedef int (*jp_event_visit)(void *context, const struct jp_event *event);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "harness/format/perfdata/read.h"
-#include "harness/model/space/replay_truth.h"
+#include "harness/model/space/replay.h"
 
 const char *jp_left_out_text(enum jp_left_out left_out)
 {
@@ -31,12 +31,12 @@ static enum jp_left_out skipped(const struct jp_evidence *evidence, const struct
 
 /* Whether @act made memory executable after the snapshot was begun and before the events were on:
  * nobody saw it. */
-static bool in_window(const struct jp_evidence *evidence, const struct jp_truth_act *act)
+static bool in_window(const struct jp_evidence *evidence, const struct jp_event *act)
 {
-	bool executable = (act->type == JP_TRUTH_MAP || act->type == JP_TRUTH_PROTECT) &&
-			  (act->prot & JP_PROT_EXEC);
+	bool executable = (act->type == JP_EVENT_MAP || act->type == JP_EVENT_PROTECT) &&
+			  (act->map.prot & JP_PROT_EXEC);
 
-	if (!executable && act->type != JP_TRUTH_REMAP)
+	if (!executable && act->type != JP_EVENT_REMAP)
 		return false;
 	for (size_t i = 0; i < evidence->nr_snapshots; i++)
 		if (evidence->snapshots[i].pid == act->pid)
@@ -46,18 +46,19 @@ static bool in_window(const struct jp_evidence *evidence, const struct jp_truth_
 }
 
 /* The last act by @time that put something at @ip, or changed what is allowed there; or NULL. */
-static const struct jp_truth_act *last_act(const struct jp_truth *truth, uint32_t pid, uint64_t ip,
-					   uint64_t time)
+static const struct jp_event *last_act(const struct jp_truth *truth, uint32_t pid, uint64_t ip,
+				       uint64_t time)
 {
-	const struct jp_truth_act *last = NULL;
+	const struct jp_event *last = NULL;
 
 	for (size_t i = 0; i < truth->nr_acts; i++) {
-		const struct jp_truth_act *act = &truth->acts[i];
-		bool moved = act->type == JP_TRUTH_REMAP;
+		const struct jp_event *act = &truth->acts[i];
+		bool moved = act->type == JP_EVENT_REMAP;
 
 		if (act->pid == pid && act->before <= time &&
-		    (moved || act->type == JP_TRUTH_MAP || act->type == JP_TRUTH_PROTECT) &&
-		    ip - (moved ? act->new_addr : act->addr) < (moved ? act->new_len : act->len))
+		    (moved || act->type == JP_EVENT_MAP || act->type == JP_EVENT_PROTECT) &&
+		    ip - (moved ? act->map.to : act->map.addr) <
+			    (moved ? act->map.to_len : act->map.len))
 			last = act;
 	}
 	return last;
@@ -66,7 +67,7 @@ static const struct jp_truth_act *last_act(const struct jp_truth *truth, uint32_
 /* What the capture left out that covers @ip of @pid, where @last gave it its mapping; its text in
  * @what. */
 static enum jp_left_out left_out(const struct jp_evidence *evidence, uint32_t pid, uint64_t ip,
-				 const struct jp_truth_act *last, char *what, size_t size)
+				 const struct jp_event *last, char *what, size_t size)
 {
 	for (size_t i = 0; i < evidence->nr_snapshots; i++) {
 		const struct jp_snapshot *snapshot = &evidence->snapshots[i];
@@ -102,11 +103,11 @@ static enum jp_left_out left_out(const struct jp_evidence *evidence, uint32_t pi
 static uint32_t sharer(const struct jp_truth *truth, uint32_t pid, uint64_t ip, uint64_t time)
 {
 	for (size_t i = 0; i < truth->nr_acts; i++) {
-		const struct jp_truth_act *act = &truth->acts[i];
-		uint32_t other = act->pid == pid ? act->parent : act->pid;
+		const struct jp_event *act = &truth->acts[i];
+		uint32_t other = act->pid == pid ? act->task.ppid : act->pid;
 
-		if (act->type == JP_TRUTH_PROCESS_START && act->how == JP_HOW_SHARE &&
-		    (act->pid == pid || act->parent == pid) && act->before <= time &&
+		if (act->type == JP_EVENT_FORK && act->task.how == JP_HOW_SHARE &&
+		    (act->pid == pid || act->task.ppid == pid) && act->before <= time &&
 		    last_act(truth, other, ip, time))
 			return other;
 	}
@@ -116,7 +117,7 @@ static uint32_t sharer(const struct jp_truth *truth, uint32_t pid, uint64_t ip, 
 const char *jp_evidence_unmapped(const struct jp_evidence *evidence, uint32_t pid, uint64_t ip,
 				 uint64_t time, char *what, size_t size)
 {
-	const struct jp_truth_act *last = last_act(evidence->truth, pid, ip, time);
+	const struct jp_event *last = last_act(evidence->truth, pid, ip, time);
 	enum jp_left_out why =
 		jp_evidence_gated(evidence)
 			? jp_evidence_gate_left_out(evidence, pid, ip, time, last, what, size)
@@ -125,7 +126,7 @@ const char *jp_evidence_unmapped(const struct jp_evidence *evidence, uint32_t pi
 
 	if (why != JP_LEFT_NOTHING)
 		return jp_left_out_text(why);
-	if (last && last->type == JP_TRUTH_REMAP) {
+	if (last && last->type == JP_EVENT_REMAP) {
 		snprintf(what, size,
 			 "%" PRIx64 " came there by mremap at %" PRIu64
 			 ", of which the kernel makes no record",
@@ -150,15 +151,16 @@ const char *jp_evidence_ended(const struct jp_evidence *evidence, uint32_t pid, 
 	if (jp_evidence_untold_exec(evidence, pid, before, time))
 		return jp_left_out_text(JP_LEFT_GATE);
 	for (size_t i = 0; i < evidence->truth->nr_acts; i++) {
-		const struct jp_truth_act *act = &evidence->truth->acts[i];
+		const struct jp_event *act = &evidence->truth->acts[i];
 
-		if (act->pid != pid || act->before != before || addr - act->addr >= act->len)
+		if (act->pid != pid || act->before != before ||
+		    addr - act->map.addr >= act->map.len)
 			continue;
-		if (act->type == JP_TRUTH_UNMAP)
+		if (act->type == JP_EVENT_UNMAP)
 			return "munmap";
-		if (act->type == JP_TRUTH_REMAP)
+		if (act->type == JP_EVENT_REMAP)
 			return "mremap";
-		if (act->type == JP_TRUTH_PROTECT)
+		if (act->type == JP_EVENT_PROTECT)
 			return "mprotect";
 	}
 	return "stale";
@@ -246,16 +248,16 @@ static int collect_window(struct walk *walk)
 
 	for (size_t i = 0; !failed && i < truth->nr_acts; i++)
 		if (truth->acts[i].before <= walk->evidence->info.enabled)
-			failed = jp_replay_truth(replay, &truth->acts[i]);
+			failed = jp_replay_apply(replay, &truth->acts[i]);
 	for (size_t i = 0; !failed && i < truth->nr_acts; i++) {
-		const struct jp_truth_act *act = &truth->acts[i];
-		bool moved = act->type == JP_TRUTH_REMAP;
+		const struct jp_event *act = &truth->acts[i];
+		bool moved = act->type == JP_EVENT_REMAP;
 		const struct jp_mapping *map;
 		struct jp_event extra = {.type = JP_EVENT_MAP, .time = act->after};
 
 		if (!in_window(walk->evidence, act))
 			continue;
-		map = jp_replay_find(replay, act->pid, moved ? act->new_addr : act->addr);
+		map = jp_replay_find(replay, act->pid, moved ? act->map.to : act->map.addr);
 		if (!map || !(map->prot & JP_PROT_EXEC))
 			continue;
 		extra.pid = extra.tid = act->pid;

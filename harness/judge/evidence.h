@@ -7,7 +7,7 @@
 #include "harness/format/rundir/capture_info.h"
 #include "harness/format/rundir/intervals.h"
 #include "harness/format/procmaps/procmaps.h"
-#include "harness/format/truth/read.h"
+#include "harness/model/oracle/truth.h"
 
 /*
  * What a run directory holds of one case, for validators: the truth, and the capture as a stream

@@ -39,7 +39,7 @@ bool jp_evidence_window(const struct jp_evidence *evidence, uint32_t pid, size_t
 }
 
 /* Whether the gate was closed to mappings and names when @act was made. */
-static bool shut(const struct jp_evidence *evidence, const struct jp_truth_act *act)
+static bool shut(const struct jp_evidence *evidence, const struct jp_event *act)
 {
 	const struct jp_intervals *intervals = &evidence->intervals;
 
@@ -57,19 +57,18 @@ bool jp_evidence_untold_exec(const struct jp_evidence *evidence, uint32_t pid, u
 			     uint64_t to)
 {
 	for (size_t i = 0; i < evidence->truth->nr_acts; i++) {
-		const struct jp_truth_act *act = &evidence->truth->acts[i];
+		const struct jp_event *act = &evidence->truth->acts[i];
 
-		if (act->pid == pid && act->type == JP_TRUTH_PROCESS_START &&
-		    act->how == JP_HOW_EXEC && act->before >= from && act->after <= to &&
-		    shut(evidence, act))
+		if (act->pid == pid && act->type == JP_EVENT_EXEC && act->task.how == JP_HOW_EXEC &&
+		    act->before >= from && act->after <= to && shut(evidence, act))
 			return true;
 	}
 	return false;
 }
 
 enum jp_left_out jp_evidence_gate_left_out(const struct jp_evidence *evidence, uint32_t pid,
-					   uint64_t ip, uint64_t time,
-					   const struct jp_truth_act *last, char *what, size_t size)
+					   uint64_t ip, uint64_t time, const struct jp_event *last,
+					   char *what, size_t size)
 {
 	const struct jp_announced *process = jp_intervals_process(&evidence->intervals, pid, time);
 	const struct jp_snapshot *snapshot;

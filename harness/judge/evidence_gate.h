@@ -26,9 +26,8 @@ bool jp_evidence_untold_exec(const struct jp_evidence *evidence, uint32_t pid, u
 			     uint64_t to);
 /* JP_LEFT_GATE where the closed gate kept what covers @ip from the capture; a sentence in @what. */
 enum jp_left_out jp_evidence_gate_left_out(const struct jp_evidence *evidence, uint32_t pid,
-					   uint64_t ip, uint64_t time,
-					   const struct jp_truth_act *last, char *what,
-					   size_t size);
+					   uint64_t ip, uint64_t time, const struct jp_event *last,
+					   char *what, size_t size);
 /* Gives @add, in no order, everything that a gate without cure left out: names and mappings of each
  * process from before its interval. Texts live as long as @names. */
 int jp_evidence_gate_extras(const struct jp_evidence *evidence, struct jp_replay *names,

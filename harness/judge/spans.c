@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/model/space/replay_truth.h"
+#include "harness/model/space/replay.h"
 
 static bool same(const struct jp_span *span, const struct jp_mapping *map)
 {
@@ -139,16 +139,13 @@ int jp_spans_of_truth(const struct jp_truth *truth, struct jp_spans *spans)
 	if (!spans->replay)
 		return -ENOMEM;
 	for (size_t i = 0; !failed && i < truth->nr_acts; i++) {
-		const struct jp_truth_act *act = &truth->acts[i];
+		const struct jp_event *act = &truth->acts[i];
 
-		failed = jp_replay_truth(spans->replay, act);
-		if (!failed && act->type == JP_TRUTH_PROCESS_EXIT)
-			failed = jp_replay_cut(spans->replay, act->pid, 0, UINT64_MAX);
+		failed = jp_replay_apply(spans->replay, act);
 		/* What ends with its process is never stale: nobody is left to be sampled in it. */
 		if (!failed)
 			failed = follow_all(spans, act->pid, act->before,
-					    act->type == JP_TRUTH_PROCESS_EXIT ? UINT64_MAX
-									       : act->after);
+					    act->type == JP_EVENT_END ? UINT64_MAX : act->after);
 	}
 	sort(spans);
 	return failed;

@@ -10,7 +10,7 @@
 
 #include "harness/outcome/outcome.h"
 #include "harness/selftest/fuzz.h"
-#include "harness/format/truth/read.h"
+#include "harness/model/oracle/truth.h"
 
 #define FIXTURE "validators/fixtures/pathless/"
 

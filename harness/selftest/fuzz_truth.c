@@ -4,7 +4,7 @@
 #include "harness/model/oracle/oracle.h"
 #include "harness/selftest/fuzz.h"
 #include "harness/judge/spans.h"
-#include "harness/format/truth/read.h"
+#include "harness/model/oracle/truth.h"
 
 static const char *const truths[] = {"validators/fixtures/anon/truth",
 				     "validators/fixtures/memfd/truth",

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "harness/model/oracle/oracle.h"
-#include "harness/format/truth/read.h"
+#include "harness/model/oracle/truth.h"
 #include "harness/format/truth/write.h"
 #include "workloads/emit/path.h"
 #include "workloads/emit/workload.h"

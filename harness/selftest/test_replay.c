@@ -52,6 +52,20 @@ static int comm(struct jp_replay *replay, uint32_t pid, uint32_t tid, const char
 	return jp_replay_apply(replay, &event);
 }
 
+/* As the truth tells it: perf.data does not know who shares, nor the end of a process. */
+static int task(struct jp_replay *replay, enum jp_event_type type, uint32_t pid, uint32_t ppid)
+{
+	const struct jp_event event = {
+		.type = type,
+		.pid = pid,
+		.tid = pid,
+		.time = 1,
+		.task = {.ppid = ppid, .how = JP_HOW_SHARE},
+	};
+
+	return jp_replay_apply(replay, &event);
+}
+
 /* Whether @addr of @pid lies in [@start, @end) at file offset @pgoff of @name. */
 static bool is(struct jp_replay *replay, uint32_t pid, uint64_t addr, uint64_t start, uint64_t end,
 	       uint64_t pgoff, const char *name)
@@ -354,7 +368,7 @@ static void test_shared_space(void)
 
 	map(replay, 1, 0x1000, PAGE, 0, "/parent's", 1);
 	check(jp_replay_sharing(replay, 1) == 1, "a process shares with nobody at first");
-	jp_replay_share(replay, 2, 1);
+	task(replay, JP_EVENT_FORK, 2, 1);
 	check(is(replay, 2, 0x1000, 0x1000, 0x2000, 0, "/parent's"),
 	      "who shares has what was there");
 	check(jp_replay_sharing(replay, 1) == 2 && jp_replay_sharing(replay, 2) == 1,
@@ -365,7 +379,7 @@ static void test_shared_space(void)
 	check(is(replay, 2, 0x5000, 0x5000, 0x6000, 0, "/later"), "in both directions");
 	jp_replay_cut(replay, 1, 0x1000, PAGE);
 	check(none(replay, 2, 0x1000), "what one unmaps neither has");
-	jp_replay_share(replay, 3, 2);
+	task(replay, JP_EVENT_FORK, 3, 2);
 	map(replay, 3, 0x7000, PAGE, 0, "/third", 4);
 	check(!none(replay, 1, 0x7000) && !none(replay, 2, 0x7000), "three may share");
 	comm(replay, 2, 2, "new image", true);
@@ -378,10 +392,12 @@ static void test_shared_space(void)
 	fork_of(replay, 4, 4, 1, 7);
 	map(replay, 4, 0xd000, PAGE, 0, "/forked", 8);
 	check(!none(replay, 4, 0xb000) && none(replay, 1, 0xd000), "a fork of one shares nothing");
-	jp_replay_share(replay, 3, 3);
+	task(replay, JP_EVENT_END, 3, 0);
+	check(none(replay, 3, 0xb000) && !none(replay, 1, 0xb000),
+	      "an exit leaves the others what they have");
 	map(replay, 1, 0xf000, PAGE, 0, "/alone", 9);
-	check(none(replay, 3, 0xf000) && !none(replay, 3, 0xb000),
-	      "who leaves keeps what there was");
+	check(none(replay, 3, 0xf000) && jp_replay_sharing(replay, 1) == 1,
+	      "and who is gone shares nothing");
 	fork_of(replay, 1, 1, 4, 10);
 	check(!none(replay, 1, 0xd000), "a pid that is used again starts anew");
 	jp_replay_free(replay);

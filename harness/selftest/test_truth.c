@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "harness/model/oracle/oracle.h"
-#include "harness/format/truth/read.h"
+#include "harness/model/oracle/truth.h"
 #include "harness/format/truth/write.h"
 
 static char folder[] = "/tmp/jitproof-test-XXXXXX";
@@ -172,9 +172,9 @@ static void test_story(void)
 	       "a truth is written and read");
 	pid = truth->codes[0].pid;
 	result(!truth->torn && !truth->gaps && !truth->overflow, "nothing of it is torn");
-	result(truth->nr_acts == 3 && truth->acts[1].backing == JP_BACKING_MEMFD &&
-		       truth->acts[1].offset == 0x3000 && !strcmp(truth->acts[1].name, "memfd") &&
-		       truth->acts[2].offset == 7 && !strcmp(truth->acts[2].name, "mark"),
+	result(truth->nr_acts == 3 && !strcmp(truth->acts[1].map.name, "/memfd:memfd (deleted)") &&
+		       truth->acts[1].map.pgoff == 0x3000 && truth->acts[2].mark.value == 7 &&
+		       !strcmp(truth->acts[2].mark.text, "mark"),
 	       "acts come in time order with their names");
 	result(truth->nr_codes == 3 && truth->nr_activations == 4 && truth->nr_paths == 3 &&
 		       !strcmp(truth->codes[0].name,
@@ -325,7 +325,7 @@ static void test_family(void)
 	result(truth && !truth->torn && truth->nr_acts == 4 && truth->nr_codes == 2,
 	       "parent and child write one truth");
 	child = truth->acts[0].pid;
-	parent = truth->acts[0].parent;
+	parent = truth->acts[0].task.ppid;
 	result(jp_truth_code_at(truth, parent, 0x1004, 299) &&
 		       !jp_truth_code_at(truth, parent, 0x1004, 301) &&
 		       !jp_truth_code_at(truth, child, 0x1004, 199) &&
@@ -392,12 +392,13 @@ static void test_crowd(void)
 	result(truth && !truth->torn && truth->nr_acts == PROCESSES * THREADS * MARKS,
 	       "12 threads of 4 processes lose nothing");
 	for (size_t i = 0; truth && i < truth->nr_acts; i++) {
-		const struct jp_truth_act *act = &truth->acts[i];
+		const struct jp_event *act = &truth->acts[i];
 		unsigned number;
 		void *which;
 
-		names += sscanf(act->name, "thread %p, mark %u, more than", &which, &number) == 2 &&
-			 number == act->offset;
+		names += sscanf(act->mark.text, "thread %p, mark %u, more than", &which, &number) ==
+				 2 &&
+			 number == act->mark.value;
 		tids += act->tid != act->pid;
 	}
 	result(truth && names == truth->nr_acts && tids == names,
@@ -434,7 +435,7 @@ static void test_crowd(void)
 		good = good && truth && WIFSIGNALED(status) && !truth->gaps &&
 		       truth->nr_acts >= 100;
 		for (size_t k = 0; good && k < truth->nr_acts; k++)
-			good = truth->acts[k].offset == k;
+			good = truth->acts[k].mark.value == k;
 		jp_truth_free(truth);
 	}
 	result(good, "after SIGKILL every record up to the last is there, 20 times");
@@ -660,7 +661,7 @@ static void test_sharing(void)
 
 	result(truth && !truth->torn && !truth->gaps && truth->nr_acts == 2, "two share a space");
 	child = truth->acts[0].pid;
-	parent = truth->acts[0].parent;
+	parent = truth->acts[0].task.ppid;
 	result(jp_truth_code_at(truth, child, 0x1004, 250) &&
 		       jp_truth_code_at(truth, parent, 0x2004, 350),
 	       "what either loads both have");

@@ -369,7 +369,7 @@ const char *jp_perf_decode(const struct jp_perf_layout *layout, const struct jp_
 
 	event->record_type = record->type;
 	event->misc = record->misc;
-	event->time = jp_perf_record_time(layout, record);
+	event->time = event->before = jp_perf_record_time(layout, record);
 	event->id = jp_perf_record_id(layout, record);
 	event->kernel_map = false;
 	if (record->type == JP_PERF_RECORD_SAMPLE) {

@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "harness/format/event.h"
+
 /*
  * The truth file (docs/truth-format.md): one page of header, then records of 64 bytes, all in host
  * byte order. Many processes map it shared and append without locks: a writer takes slots with one
@@ -25,6 +27,32 @@ struct jp_truth_header {
 	uint64_t next_id;     /* atomic: of texts, layouts, functions, paths and roots alike */
 };
 
+enum jp_truth_type {
+	JP_TRUTH_PROCESS_START = 1, /* start */
+	JP_TRUTH_PROCESS_EXIT,      /* - */
+	JP_TRUTH_THREAD_START,      /* - */
+	JP_TRUTH_THREAD_EXIT,       /* - */
+	JP_TRUTH_MAP,               /* map */
+	JP_TRUTH_PROTECT,           /* protect */
+	JP_TRUTH_REMAP,             /* remap */
+	JP_TRUTH_UNMAP,             /* unmap */
+	JP_TRUTH_TEXT,              /* item of 24 bytes a part */
+	JP_TRUTH_LAYOUT,            /* item of two struct jp_truth_insn a part */
+	JP_TRUTH_CODE_LOAD,         /* load */
+	JP_TRUTH_CODE_MOVE,         /* move */
+	JP_TRUTH_CODE_UNLOAD,       /* move */
+	JP_TRUTH_PATH,              /* item of six u32 function ids a part, outermost first */
+	JP_TRUTH_ROOT,   /* item of three addresses a part; total: method | frames << 8 */
+	JP_TRUTH_ENTER,  /* enter */
+	JP_TRUTH_LEAVE,  /* leave */
+	JP_TRUTH_MARK,   /* mark */
+	JP_TRUTH_WAIT,   /* wait */
+	JP_TRUTH_FILE,   /* file */
+	JP_TRUTH_FRAMES, /* frames */
+	JP_TRUTH_TYPES
+};
+
+/* "id" is from next_id; ids are never reused; a text's id may be 0, the empty text. */
 struct jp_truth_record {
 	uint32_t seal; /* jp_truth_seal() of the other 60 bytes, never 0 */
 	uint16_t type; /* enum jp_truth_type */
@@ -33,45 +61,67 @@ struct jp_truth_record {
 	uint32_t tid;
 	uint64_t before; /* CLOCK_MONOTONIC ns: the act lies in [before, after] */
 	uint64_t after;
-	uint64_t a[4];
+	union {
+		uint64_t a[4];
+		struct {
+			uint64_t parent, how; /* pid, enum jp_truth_how */
+		} start;
+		struct {
+			uint64_t addr, len;
+			uint8_t prot, backing; /* enum jp_prot, enum jp_backing */
+			uint16_t unused;
+			uint32_t name;   /* text id: a memfd's or a file's name */
+			uint64_t offset; /* in the file */
+		} map;
+		struct {
+			uint64_t addr, len, prot;
+		} protect;
+		struct {
+			uint64_t addr, len, to, to_len;
+		} remap;
+		struct {
+			uint64_t addr, len;
+		} unmap;
+		struct {
+			uint32_t id, total; /* total: of what @data holds in all parts */
+			uint64_t data[3];
+		} item;
+		struct {
+			uint64_t addr, size;
+			uint32_t layout, name; /* ids */
+			uint32_t function, frames;
+		} load;
+		struct {
+			uint64_t function, addr;
+		} move;
+		struct {
+			uint32_t path, flags; /* id, JP_ENTER_* */
+			uint64_t sp, bp;
+			uint32_t chain, dump; /* ids of roots */
+		} enter;
+		struct {
+			uint64_t path, flags; /* id, JP_LEAVE_* */
+			uint64_t ip, sp;      /* of the interrupted instruction */
+		} leave;
+		struct {
+			uint64_t text, value;
+		} mark;
+		struct {
+			uint64_t addr; /* there the thread stood while it was not executable */
+		} wait;
+		struct {
+			uint64_t addr, len, ino;
+			uint32_t text;   /* id of "BUILDID PATH" */
+			uint32_t device; /* major << 20 | minor */
+		} file;
+		struct {
+			uint32_t id, cfi_status; /* enum jp_cfi_status */
+			uint64_t word;
+			uint64_t detour, flags; /* id of a root, JP_FRAMES_* */
+		} frames;
+	};
 };
 
-/* What a[0..3] hold. "id" is from next_id; ids are never reused. */
-enum jp_truth_type {
-	JP_TRUTH_PROCESS_START = 1, /* parent pid, enum jp_truth_how */
-	JP_TRUTH_PROCESS_EXIT,      /* - */
-	JP_TRUTH_THREAD_START,      /* - */
-	JP_TRUTH_THREAD_EXIT,       /* - */
-	JP_TRUTH_MAP,       /* addr, len, prot | backing << 8 | name's text id << 32, file offset */
-	JP_TRUTH_PROTECT,   /* addr, len, prot */
-	JP_TRUTH_REMAP,     /* old addr, old len, new addr, new len */
-	JP_TRUTH_UNMAP,     /* addr, len */
-	JP_TRUTH_TEXT,      /* id | total bytes << 32, then 24 bytes a part */
-	JP_TRUTH_LAYOUT,    /* id | instructions << 32, then two struct jp_truth_insn a part */
-	JP_TRUTH_CODE_LOAD, /* addr, size, layout id | name's text id << 32,
-			     * function id | frames id << 32 */
-	JP_TRUTH_CODE_MOVE, /* function id, new addr */
-	JP_TRUTH_CODE_UNLOAD, /* function id */
-	JP_TRUTH_PATH,  /* id | depth << 32, then six u32 function ids a part, outermost first */
-	JP_TRUTH_ROOT,  /* id | method << 32 | frames << 40, then three addresses a part */
-	JP_TRUTH_ENTER, /* path id | JP_ENTER_* << 32, entry sp, entry bp, chain root id | dump root
-			   id << 32 */
-	JP_TRUTH_LEAVE, /* path id, JP_LEAVE_*, ip, sp of the interrupted instruction */
-	JP_TRUTH_MARK,  /* text id, value */
-	JP_TRUTH_WAIT,  /* address: there the thread stood while it was not executable */
-	JP_TRUTH_FILE,  /* addr, len, inode, "BUILDID PATH"'s text id | major << 52 | minor << 32 */
-	JP_TRUTH_FRAMES, /* id | enum jp_cfi_status << 32, word, detour's root id, JP_FRAMES_* */
-	JP_TRUTH_TYPES
-};
-
-enum jp_truth_how {
-	JP_HOW_LAUNCH,
-	JP_HOW_FORK,
-	JP_HOW_VFORK, /* runs nothing but an exec */
-	JP_HOW_EXEC,
-	JP_HOW_SHARE, /* clone(CLONE_VM): goes on in the parent's own address space */
-	JP_HOWS
-};
 enum jp_prot { JP_PROT_READ = 1, JP_PROT_WRITE = 2, JP_PROT_EXEC = 4 };
 enum jp_backing {
 	JP_BACKING_ANON,
@@ -140,6 +190,7 @@ enum jp_cfi_status {
 };
 
 _Static_assert(sizeof(struct jp_truth_record) == 64, "one cache line");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "halves of words are in this order");
 _Static_assert(sizeof(struct jp_truth_insn) == 12, "two a record");
 
 /* Seal of the bytes after the seal itself. */

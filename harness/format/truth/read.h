@@ -7,9 +7,8 @@
 #include <stdint.h>
 
 #include "harness/base/error.h"
+#include "harness/format/event.h"
 #include "harness/format/truth/format.h"
-
-/* The reader's side: the truth as indexed tables. Every array is sorted as said. */
 
 struct jp_truth_layout {
 	uint32_t id, count;
@@ -28,21 +27,10 @@ struct jp_truth_frames {
 	const struct jp_truth_root *detour;
 };
 
-struct jp_truth_code {
-	uint32_t id, pid;
-	uint64_t addr, size;
-	uint64_t loaded;   /* ns; the start of the load's bracket */
-	uint64_t unloaded; /* the end of the unload's; UINT64_MAX: never */
-	uint64_t ready;    /* the end of the load's bracket: from here on it is there */
-	uint64_t ending;   /* the start of the unload's; UINT64_MAX: never */
-	const struct jp_truth_layout *layout;
-	const struct jp_truth_frames *frames; /* NULL: JP_CFI_NO_FILE, no detour */
-	const char *name;
-};
-
-struct jp_truth_path {
+/* A path as it is written: functions by id, outermost first. */
+struct jp_truth_path_item {
 	uint32_t id, depth;
-	const struct jp_truth_code **functions; /* outermost first */
+	const uint32_t *functions;
 };
 
 struct jp_truth_root {
@@ -54,81 +42,24 @@ struct jp_truth_root {
 	uint64_t *frames;
 };
 
-/* One activation: a thread inside a path. The thread runs emitted code only in an activation. */
-struct jp_truth_activation {
-	uint32_t pid, tid;
-	uint64_t enter; /* the outer ends of the brackets */
-	uint64_t leave; /* UINT64_MAX when it never left */
-	const struct jp_truth_path *path;
-	uint64_t sp, bp;                            /* at the first instruction of functions[0] */
-	const struct jp_truth_root *root[JP_ROOTS]; /* never NULL */
-	bool other_stack; /* the native frames but for the entry, or the interrupted activation, are
-			   * on another stack than this one */
-	/* A handler's: it runs on top of that activation, which was interrupted at
-	 * interrupted->interrupted_ip. root[JP_DUMP] ends there, root[JP_CHAIN] goes on. NULL:
-	 * none. */
-	const struct jp_truth_activation *interrupted;
-	bool was_interrupted;
-	uint64_t interrupted_ip, interrupted_sp;
-	bool roots_changed; /* the native frames above changed meanwhile: root[JP_CHAIN] may not
-			       hold */
-};
-
-/* Mapping acts and process acts, in file order made time order: what the replay of truth walks. */
-struct jp_truth_act {
-	enum jp_truth_type type;
-	uint32_t pid, tid;
-	uint64_t before, after;
-	uint64_t addr, len, new_addr, new_len; /* REMAP uses all */
-	uint8_t prot;
-	enum jp_backing backing;
-	const char *name; /* MAP: memfd's or file's name, else ""; MARK: its text */
-	uint64_t offset;  /* MAP: file offset; MARK: its value; WAIT: the address */
-	uint32_t parent;  /* PROCESS_START */
-	enum jp_truth_how how;
-};
-
-/* A file whose code a process had mapped, for as long as it had. */
-struct jp_truth_file {
-	uint32_t pid;
-	uint32_t maj, min;
-	uint64_t ino;
-	uint64_t addr, len;
-	uint64_t from;        /* ns: it was there by then */
-	uint64_t until;       /* the start of the bracket in which it went; UINT64_MAX: never */
-	const char *build_id; /* hexadecimal, "-": none; a blank and the path follow */
-	const char *path;
-};
-
-struct jp_truth {
+/* A truth file as events. */
+struct jp_truth_reader {
 	uint32_t e_machine;
 	/* torn: slots and facts that are not believed; gaps: those of them that a committed record
 	 * follows, or that another fact needs; overflow: records lost to a full file */
 	uint64_t records, torn, gaps, overflow;
-	struct jp_truth_act *acts; /* by before */
-	size_t nr_acts;
-	struct jp_truth_file *files; /* by from */
-	size_t nr_files;
-	struct jp_truth_code *codes; /* by pid, addr, loaded */
-	size_t nr_codes;
-	struct jp_truth_activation *activations; /* by tid, enter */
-	size_t nr_activations;
-	struct jp_truth_path *paths;
-	size_t nr_paths;
-	struct jp_truth_tables *tables; /* private */
+	struct jp_truth_items *items; /* private */
 };
 
 /*
  * Reads a truth file that anyone may have written: sizes, ids and counts are checked; every torn
  * slot is counted and skipped. NULL and a message where it is no truth file. Does not judge gaps
- * and overflow: the caller must (ERROR, DESIGN 4).
+ * and overflow: the caller must (ERROR, docs/truth-format.md).
  */
-struct jp_truth *jp_truth_load(const char *path, struct jp_error *err);
-void jp_truth_free(struct jp_truth *truth);
-
-/* The emitted function of @pid that lives at @ip at @time (any process whose parent loaded it
- * before the fork counts too), or NULL. */
-const struct jp_truth_code *jp_truth_code_at(const struct jp_truth *truth, uint32_t pid,
-					     uint64_t ip, uint64_t time);
+struct jp_truth_reader *jp_truth_reader_open(const char *path, struct jp_error *err);
+/* Gives each event to @visit, in time order, once: the records are freed then. What events
+ * point to lives as long as @reader. What @visit returns, if not 0; or -ENOMEM. */
+int jp_truth_reader_visit(struct jp_truth_reader *reader, jp_event_visit visit, void *context);
+void jp_truth_reader_free(struct jp_truth_reader *reader);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/format/truth/read.h"
+#include "harness/model/oracle/truth.h"
 
 /* The stack that a sample must show, by the truth and by the rule of the method. */
 

@@ -4,30 +4,25 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
-/* Names and build ids are few and repeat: kept once, for the life of the replay. */
-struct text {
-	struct text *next;
-	size_t size;
-	char bytes[];
-};
+#include "harness/base/array.h"
+#include "harness/base/search.h"
+#include "harness/base/text_pool.h"
+#include "harness/model/space/processes.h"
 
 struct space {
-	uint32_t pid;
+	struct jp_process process;
 	struct jp_mapping *mappings; /* by start, disjoint */
 	size_t count, capacity;
 	size_t last; /* index of the mapping found last */
 	uint64_t generation;
 	char comm[64]; /* 16 of the kernel's own, up to 64 of a kworker in /proc/PID/comm */
-	struct space *next;
-	struct space *shares; /* the next of those with the same address space, round */
 };
 
-enum { BUCKETS = 1024 };
 struct jp_replay {
-	struct space *spaces[BUCKETS];
-	struct space *last;
-	struct text *texts[BUCKETS];
+	struct jp_processes processes;
+	struct jp_text_pool texts; /* names and build ids are few and repeat */
 	uint64_t generations;
 };
 
@@ -52,54 +47,43 @@ enum jp_backing jp_mapping_backing(const char *name)
 	return JP_BACKING_FILE;
 }
 
+static int end(void *context, struct jp_process *process, const struct jp_event *event);
+static int inherit(void *context, struct jp_process *child, struct jp_process *parent,
+		   const struct jp_event *event);
+
+static const struct jp_process_rules rules = {
+	.size = sizeof(struct space), .end = end, .inherit = inherit};
+
 struct jp_replay *jp_replay_new(void)
 {
-	return calloc(1, sizeof(struct jp_replay));
+	struct jp_replay *replay = calloc(1, sizeof(*replay));
+
+	if (replay) {
+		replay->processes.rules = &rules;
+		replay->processes.context = replay;
+	}
+	return replay;
 }
 
 void jp_replay_free(struct jp_replay *replay)
 {
+	struct space *space;
+
 	if (!replay)
 		return;
-	for (size_t i = 0; i < BUCKETS; i++) {
-		while (replay->spaces[i]) {
-			struct space *space = replay->spaces[i];
-
-			replay->spaces[i] = space->next;
-			free(space->mappings);
-			free(space);
-		}
-		while (replay->texts[i]) {
-			struct text *text = replay->texts[i];
-
-			replay->texts[i] = text->next;
-			free(text);
-		}
-	}
+	for (size_t at = 0; (space = (struct space *)jp_processes_next(&replay->processes, &at));)
+		free(space->mappings);
+	jp_processes_free(&replay->processes);
+	jp_text_pool_free(&replay->texts);
 	free(replay);
 }
 
 /* @size bytes of @bytes, kept once; NULL: no memory. A NUL stands behind them. */
 static const char *keep(struct jp_replay *replay, const void *bytes, size_t size)
 {
-	const unsigned char *byte = bytes;
-	uint32_t hash = 2166136261u;
-	struct text *text;
+	const struct jp_text *text = jp_text_keep(&replay->texts, bytes, size);
 
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ byte[i]) * 16777619u;
-	for (text = replay->texts[hash % BUCKETS]; text; text = text->next)
-		if (text->size == size && memcmp(text->bytes, bytes, size) == 0)
-			return text->bytes;
-	text = malloc(sizeof(*text) + size + 1);
-	if (!text)
-		return NULL;
-	text->size = size;
-	memcpy(text->bytes, bytes, size);
-	text->bytes[size] = 0;
-	text->next = replay->texts[hash % BUCKETS];
-	replay->texts[hash % BUCKETS] = text;
-	return text->bytes;
+	return text ? text->bytes : NULL;
 }
 
 const char *jp_replay_text(struct jp_replay *replay, const char *text)
@@ -107,32 +91,18 @@ const char *jp_replay_text(struct jp_replay *replay, const char *text)
 	return keep(replay, text, strlen(text));
 }
 
-static struct space *find_space(struct jp_replay *replay, uint32_t pid)
+static struct space *find_space(const struct jp_replay *replay, uint32_t pid)
 {
-	struct space *space = replay->last;
-
-	if (space && space->pid == pid)
-		return space;
-	for (space = replay->spaces[pid % BUCKETS]; space; space = space->next)
-		if (space->pid == pid)
-			return replay->last = space;
-	return NULL;
+	/* A lookup notes what was found last, and changes nothing else. */
+	return (struct space *)jp_processes_find((struct jp_processes *)&replay->processes, pid);
 }
 
 static struct space *make_space(struct jp_replay *replay, uint32_t pid)
 {
-	struct space *space = find_space(replay, pid);
+	struct space *space = (struct space *)jp_processes_at(&replay->processes, pid);
 
-	if (space)
-		return space;
-	space = calloc(1, sizeof(*space));
-	if (!space)
-		return NULL;
-	space->pid = pid;
-	space->shares = space;
-	space->generation = ++replay->generations;
-	space->next = replay->spaces[pid % BUCKETS];
-	replay->spaces[pid % BUCKETS] = space;
+	if (space && !space->generation)
+		space->generation = ++replay->generations;
 	return space;
 }
 
@@ -142,48 +112,13 @@ static void changed(struct jp_replay *replay, struct space *space)
 	space->last = 0;
 }
 
-/* From now on it is alone. */
-static void stop_sharing(struct space *space)
-{
-	struct space *last = space;
-
-	while (last->shares != space)
-		last = last->shares;
-	last->shares = space->shares;
-	space->shares = space;
-}
-
 /* Index of the first mapping that ends after @addr. */
 static size_t first_after(const struct space *space, uint64_t addr)
 {
-	size_t low = 0, high = space->count;
+	size_t i;
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (space->mappings[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
-static int ensure_capacity(struct space *space, size_t count)
-{
-	struct jp_mapping *bigger;
-	size_t capacity = space->capacity ? space->capacity : 16;
-
-	while (capacity < count)
-		capacity *= 2;
-	if (capacity == space->capacity)
-		return 0;
-	bigger = realloc(space->mappings, capacity * sizeof(*bigger));
-	if (!bigger)
-		return -ENOMEM;
-	space->mappings = bigger;
-	space->capacity = capacity;
-	return 0;
+	jp_search(i, space->count, space->mappings[i].end <= addr);
+	return i;
 }
 
 /* Frees [@start, @end) of whatever lies there and returns where a mapping of that range belongs, or
@@ -193,7 +128,7 @@ static ssize_t cut(struct space *space, uint64_t start, uint64_t end)
 	size_t from = first_after(space, start), to;
 	struct jp_mapping *first;
 
-	if (ensure_capacity(space, space->count + 2))
+	if (!jp_array_reserve(&space->mappings, &space->capacity, space->count + 2))
 		return -ENOMEM;
 	first = &space->mappings[from];
 	if (from < space->count && first->start < start) {
@@ -305,40 +240,27 @@ static int apply_map(struct jp_replay *replay, const struct jp_event *event)
 	return failed;
 }
 
-/* What @parent has, @child has too. */
-static int copy_space(struct jp_replay *replay, struct space *child, const struct space *parent)
+static int end(void *context, struct jp_process *process, const struct jp_event *event)
 {
-	child->count = 0;
-	changed(replay, child);
-	if (ensure_capacity(child, parent->count))
+	struct space *space = (struct space *)process;
+
+	space->count = 0;
+	changed(context, space);
+	return 0;
+}
+
+static int inherit(void *context, struct jp_process *process, struct jp_process *from,
+		   const struct jp_event *event)
+{
+	struct space *child = (struct space *)process, *parent = (struct space *)from;
+
+	memcpy(child->comm, parent->comm, sizeof(child->comm));
+	if (!jp_array_reserve(&child->mappings, &child->capacity, parent->count))
 		return -ENOMEM;
 	if (parent->count)
 		memcpy(child->mappings, parent->mappings, parent->count * sizeof(*child->mappings));
 	child->count = parent->count;
 	return 0;
-}
-
-static int apply_fork(struct jp_replay *replay, const struct jp_event *event)
-{
-	struct space *parent, *child;
-
-	if (event->pid == event->task.ppid) /* a thread: shares */
-		return 0;
-	child = make_space(replay, event->pid);
-	if (!child)
-		return -ENOMEM;
-	/* perf synthesizes FORK at time 0 for tasks that exist: their maps may stand in the file
-	 * before it, and are the better knowledge. */
-	if (event->time == 0 && child->count)
-		return 0;
-	parent = find_space(replay, event->task.ppid);
-	stop_sharing(child);
-	child->count = 0;
-	changed(replay, child);
-	if (!parent)
-		return 0;
-	memcpy(child->comm, parent->comm, sizeof(child->comm));
-	return copy_space(replay, child, parent);
 }
 
 static int apply_comm(struct jp_replay *replay, const struct jp_event *event)
@@ -351,12 +273,59 @@ static int apply_comm(struct jp_replay *replay, const struct jp_event *event)
 		strncpy(space->comm, event->comm.name, sizeof(space->comm) - 1);
 		space->comm[sizeof(space->comm) - 1] = 0;
 	}
-	if (event->comm.exec) {
-		stop_sharing(space);
-		space->count = 0;
-		changed(replay, space);
+	return jp_processes_apply(&replay->processes, event);
+}
+
+static int apply_fork(struct jp_replay *replay, const struct jp_event *event)
+{
+	const struct space *child = find_space(replay, event->pid);
+
+	/* perf synthesizes FORK at time 0 for tasks that exist: their maps may stand in the file
+	 * before it, and are the better knowledge. */
+	if (event->time == 0 && child && child->count)
+		return 0;
+	return jp_processes_apply(&replay->processes, event);
+}
+
+static int apply_protect(struct jp_replay *replay, const struct jp_event *event)
+{
+	uint64_t end = event->map.addr + event->map.len, next;
+
+	for (uint64_t addr = event->map.addr; addr < end; addr = next) {
+		const struct jp_mapping *old = jp_replay_from(replay, event->pid, addr);
+		struct jp_event one = *event;
+		int failed;
+
+		if (!old || old->start >= end)
+			break;
+		if (addr < old->start) /* nothing that is known lies before it */
+			addr = old->start;
+		next = old->end < end ? old->end : end;
+		one.map.addr = addr;
+		one.map.len = next - addr;
+		one.map.pgoff = old->pgoff + (addr - old->start);
+		one.map.name = old->name;
+		failed = apply_map(replay, &one);
+		if (failed)
+			return failed;
 	}
 	return 0;
+}
+
+static int apply_remap(struct jp_replay *replay, const struct jp_event *event)
+{
+	const struct jp_mapping *old = jp_replay_find(replay, event->pid, event->map.addr);
+	struct jp_event one = *event;
+
+	if (!old)
+		return 0;
+	one.map.addr = event->map.to;
+	one.map.len = event->map.to_len;
+	one.map.pgoff = old->pgoff + (event->map.addr - old->start);
+	one.map.prot = old->prot;
+	one.map.name = old->name;
+	return jp_replay_cut(replay, event->pid, event->map.addr, event->map.len)
+		       ?: apply_map(replay, &one);
 }
 
 int jp_replay_apply(struct jp_replay *replay, const struct jp_event *event)
@@ -364,13 +333,18 @@ int jp_replay_apply(struct jp_replay *replay, const struct jp_event *event)
 	switch (event->type) {
 	case JP_EVENT_MAP:
 		return apply_map(replay, event);
-	case JP_EVENT_FORK:
-		return apply_fork(replay, event);
+	case JP_EVENT_PROTECT:
+		return apply_protect(replay, event);
+	case JP_EVENT_REMAP:
+		return apply_remap(replay, event);
+	case JP_EVENT_UNMAP:
+		return jp_replay_cut(replay, event->pid, event->map.addr, event->map.len);
 	case JP_EVENT_COMM:
 		return apply_comm(replay, event);
-	default: /* EXIT too: other threads may go on after the first, and a new life begins with
-		    FORK */
-		return 0;
+	case JP_EVENT_FORK:
+		return apply_fork(replay, event);
+	default: /* not EXIT: other threads may go on after the first */
+		return jp_processes_apply(&replay->processes, event);
 	}
 }
 
@@ -386,33 +360,16 @@ int jp_replay_cut(struct jp_replay *replay, uint32_t pid, uint64_t addr, uint64_
 		changed(replay, space);
 		if (index < 0)
 			return (int)index;
-		space = space->shares;
+		space = (struct space *)space->process.shares;
 	} while (space != first);
 	return 0;
 }
 
-int jp_replay_share(struct jp_replay *replay, uint32_t pid, uint32_t with)
-{
-	struct space *space = make_space(replay, pid), *other = make_space(replay, with), *next;
-
-	if (!space || !other)
-		return -ENOMEM;
-	stop_sharing(space);
-	if (space == other)
-		return 0;
-	memcpy(space->comm, other->comm, sizeof(space->comm));
-	next = other->shares;
-	other->shares = space;
-	space->shares = next;
-	return copy_space(replay, space, other);
-}
-
 uint32_t jp_replay_sharing(const struct jp_replay *replay, uint32_t pid)
 {
-	for (const struct space *space = replay->spaces[pid % BUCKETS]; space; space = space->next)
-		if (space->pid == pid)
-			return space->shares->pid;
-	return pid;
+	const struct space *space = find_space(replay, pid);
+
+	return space ? space->process.shares->pid : pid;
 }
 
 struct jp_mapping *jp_replay_find(struct jp_replay *replay, uint32_t pid, uint64_t addr)
@@ -442,10 +399,9 @@ struct jp_mapping *jp_replay_from(struct jp_replay *replay, uint32_t pid, uint64
 
 const char *jp_replay_comm(const struct jp_replay *replay, uint32_t pid)
 {
-	for (const struct space *space = replay->spaces[pid % BUCKETS]; space; space = space->next)
-		if (space->pid == pid)
-			return space->comm;
-	return "";
+	const struct space *space = find_space(replay, pid);
+
+	return space ? space->comm : "";
 }
 
 struct jp_mapping *jp_replay_mappings(struct jp_replay *replay, uint32_t pid, size_t *count)
@@ -458,8 +414,7 @@ struct jp_mapping *jp_replay_mappings(struct jp_replay *replay, uint32_t pid, si
 
 uint64_t jp_replay_generation(const struct jp_replay *replay, uint32_t pid)
 {
-	for (const struct space *space = replay->spaces[pid % BUCKETS]; space; space = space->next)
-		if (space->pid == pid)
-			return space->generation;
-	return 0;
+	const struct space *space = find_space(replay, pid);
+
+	return space ? space->generation : 0;
 }

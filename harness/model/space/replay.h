@@ -7,8 +7,9 @@
 
 /*
  * Events replayed into the address spaces of processes over time. The kernel's rules: fork
- * inherits (copy), exec purges, threads share, the latest record of a range wins and cuts what lay
- * there before, a FORK synthesized at time 0 does not erase what is known, a synthesized and a live
+ * inherits (copy; the same space with clone(CLONE_VM), which only the truth tells from a fork),
+ * exec and exit purge, threads share, the latest record of a range wins and cuts what lay there
+ * before, a FORK synthesized at time 0 does not erase what is known, a synthesized and a live
  * record of one mapping are one.
  */
 struct jp_mapping {
@@ -37,14 +38,11 @@ struct jp_replay;
 struct jp_replay *jp_replay_new(void);
 void jp_replay_free(struct jp_replay *replay);
 
-/* Applies a MAP, COMM (exec), FORK or EXIT event; others are ignored. Non-executable mappings cut
- * what they cover and are kept with their prot. -ENOMEM at worst. */
+/* Applies an event that changes mappings or processes, seen or of the truth; others are ignored.
+ * Non-executable mappings cut what they cover and are kept with their prot. -ENOMEM at worst. */
 int jp_replay_apply(struct jp_replay *replay, const struct jp_event *event);
 /* Removes [@addr, @addr + @len) of @pid: for streams that know unmapping, such as the truth. */
 int jp_replay_cut(struct jp_replay *replay, uint32_t pid, uint64_t addr, uint64_t len);
-/* @pid goes on in the space of @with (@pid itself: alone): what either maps, both have. Only the
- * truth knows of that: a FORK record does not tell clone(CLONE_VM) from a fork. */
-int jp_replay_share(struct jp_replay *replay, uint32_t pid, uint32_t with);
 /* The next one, round, of the pids that share @pid's space; @pid itself where none does. */
 uint32_t jp_replay_sharing(const struct jp_replay *replay, uint32_t pid);
 /* The mapping of @pid that covers @addr, or NULL. Constant time for an address near the last ones

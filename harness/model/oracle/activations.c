@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/model/oracle/collect.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "harness/base/search.h"
+
+/* Whether a function calls another in its turn. */
+static bool leads_on(const struct jp_truth_layout *layout)
+{
+	return layout->returns != UINT32_MAX || layout->tail != UINT32_MAX;
+}
+
+/* The version of @path that is valid now, index + 1; 0: not believed. */
+static int resolve(struct jp_truth_collector *collector, const struct jp_truth_process *process,
+		   const struct jp_truth_path_item *path, uint32_t *version)
+{
+	uint32_t *known = jp_map_at(&collector->version_of,
+				    jp_truth_pair(process->process.pid, path->id), sizeof(*known));
+	struct jp_truth_version *fresh;
+	uint32_t *codes;
+
+	if (!known)
+		return -ENOMEM;
+	*version = 0;
+	if (*known && collector->versions[*known - 1].generation == process->generation) {
+		*version = *known;
+		return 0;
+	}
+	collector->steps += path->depth;
+	if (collector->steps > JP_TRUTH_MOST_STEPS)
+		return -E2BIG;
+	codes = malloc(path->depth * sizeof(*codes));
+	if (!codes)
+		return -ENOMEM;
+	for (uint32_t d = 0; d < path->depth; d++) {
+		uint32_t at =
+			jp_truth_live_code(collector, process->process.pid, path->functions[d]);
+
+		if (!at ||
+		    (d + 1 < path->depth && !leads_on(collector->codes[at - 1].code.layout))) {
+			free(codes);
+			return 0;
+		}
+		codes[d] = at - 1;
+	}
+	fresh = jp_array_push(&collector->versions, &collector->nr_versions,
+			      &collector->versions_capacity);
+	if (!fresh) {
+		free(codes);
+		return -ENOMEM;
+	}
+	*fresh = (struct jp_truth_version){process->generation, path->id, path->depth, codes};
+	*known = *version = collector->nr_versions;
+	return 0;
+}
+
+/* The activation that @open still names, when its thread enters again. */
+static void close_old(struct jp_truth_collector *collector, uint32_t *open,
+		      const struct jp_truth_process *process, const struct jp_event *event)
+{
+	struct jp_truth_activation *old;
+
+	if (!*open)
+		return;
+	old = &collector->activations[*open - 1].activation;
+	/* The end of its process or image ended it (seen to at the end), or another process has its
+	 * tid now; else the record of its end is missing. */
+	if (old->pid != event->pid)
+		old->leave = event->before;
+	else if (process->ended < old->enter)
+		jp_truth_contradicts(collector->truth);
+	*open = 0;
+}
+
+int jp_truth_enter(struct jp_truth_collector *collector, const struct jp_event *event)
+{
+	const struct jp_truth_root *chain = event->enter.chain, *dump = event->enter.dump;
+	struct jp_truth_process *process =
+		(struct jp_truth_process *)jp_processes_at(&collector->processes, event->pid);
+	struct jp_truth_open_activation *fresh;
+	uint32_t version = 0, *open;
+	int ret = 0;
+
+	if (process && event->enter.path)
+		ret = resolve(collector, process, event->enter.path, &version);
+	if (ret)
+		return ret;
+	open = jp_map_at(&collector->activation_of, event->tid, sizeof(*open));
+	if (!process || !open)
+		return -ENOMEM;
+	close_old(collector, open, process, event);
+	if (!version || !chain || !dump || chain->method != JP_CHAIN || dump->method != JP_DUMP ||
+	    !chain->count || !dump->count) {
+		jp_truth_contradicts(collector->truth);
+		return 0;
+	}
+	fresh = jp_array_push(&collector->activations, &collector->nr_activations,
+			      &collector->activations_capacity);
+	if (!fresh)
+		return -ENOMEM;
+	*fresh = (struct jp_truth_open_activation){
+		{.pid = event->pid,
+		 .tid = event->tid,
+		 .enter = event->before,
+		 .leave = UINT64_MAX,
+		 .sp = event->enter.sp,
+		 .bp = event->enter.bp,
+		 .other_stack = event->enter.flags & JP_ENTER_OTHER_STACK,
+		 .root = {chain, dump}},
+		version - 1,
+		event->enter.flags & JP_ENTER_INTERRUPTED};
+	*open = collector->nr_activations;
+	return 0;
+}
+
+int jp_truth_leave(struct jp_truth_collector *collector, const struct jp_event *event)
+{
+	uint32_t *open = jp_map_find(&collector->activation_of, event->tid);
+	struct jp_truth_open_activation *left =
+		open && *open ? &collector->activations[*open - 1] : NULL;
+
+	if (!left || left->activation.pid != event->pid ||
+	    collector->versions[left->path].id != event->leave.path) {
+		jp_truth_contradicts(collector->truth);
+		return 0;
+	}
+	left->activation.leave = event->after;
+	left->activation.roots_changed = event->leave.flags & JP_LEAVE_CHANGED;
+	left->activation.was_interrupted = event->leave.flags & JP_LEAVE_INTERRUPTED;
+	left->activation.interrupted_ip = event->leave.ip;
+	left->activation.interrupted_sp = event->leave.sp;
+	*open = 0;
+	return 0;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct jp_truth_ending *one = a, *other = b;
+
+	if (one->pid != other->pid)
+		return one->pid < other->pid ? -1 : 1;
+	return one->before < other->before ? -1 : one->before > other->before;
+}
+
+/* When the first end of @pid from @time on was over; UINT64_MAX: none. */
+static uint64_t end_after(const struct jp_truth_collector *collector, uint32_t pid, uint64_t time)
+{
+	const struct jp_truth_ending *ends = collector->ends;
+	size_t i;
+
+	jp_search(i, collector->nr_ends,
+		  ends[i].pid < pid || (ends[i].pid == pid && ends[i].before < time));
+	return i < collector->nr_ends && ends[i].pid == pid ? ends[i].after : UINT64_MAX;
+}
+
+static int by_tid(const void *a, const void *b)
+{
+	const struct jp_truth_activation *one = a, *other = b;
+
+	if (one->tid != other->tid)
+		return one->tid < other->tid ? -1 : 1;
+	return one->enter < other->enter ? -1 : one->enter > other->enter;
+}
+
+/* What a handler's activations lie over: its thread's last one before that was interrupted. */
+static void build_interrupted(struct jp_truth *truth)
+{
+	const struct jp_truth_activation *last = NULL;
+
+	for (size_t i = 0; i < truth->nr_activations; i++) {
+		struct jp_truth_activation *activation = &truth->activations[i];
+
+		if (last && (last->tid != activation->tid || last->pid != activation->pid))
+			last = NULL;
+		if (activation->interrupted) {
+			activation->interrupted = last;
+			if (!last)
+				jp_truth_contradicts(truth);
+		}
+		if (activation->was_interrupted)
+			last = activation;
+	}
+}
+
+int jp_truth_build_activations(struct jp_truth_collector *collector)
+{
+	struct jp_truth *truth = collector->truth;
+
+	truth->activations = calloc(collector->nr_activations + 1, sizeof(*truth->activations));
+	if (!truth->activations)
+		return -ENOMEM;
+	if (collector->nr_ends) /* qsort() wants an array even of nothing */
+		qsort(collector->ends, collector->nr_ends, sizeof(*collector->ends), by_pid);
+	for (size_t i = 0; i < collector->nr_activations; i++) {
+		struct jp_truth_activation *activation = &truth->activations[i];
+
+		*activation = collector->activations[i].activation;
+		activation->path = &truth->paths[collector->activations[i].path];
+		/* Found when they are sorted; until then, that there is one. */
+		activation->interrupted = collector->activations[i].interrupted ? activation : NULL;
+		if (activation->leave == UINT64_MAX)
+			activation->leave =
+				end_after(collector, activation->pid, activation->enter);
+	}
+	truth->nr_activations = collector->nr_activations;
+	qsort(truth->activations, truth->nr_activations, sizeof(*truth->activations), by_tid);
+	/* A thread is in one place at a time: the search relies on it. */
+	for (size_t i = 1; i < truth->nr_activations; i++)
+		if (truth->activations[i].tid == truth->activations[i - 1].tid &&
+		    truth->activations[i - 1].leave > truth->activations[i].enter)
+			truth->activations[i - 1].leave = truth->activations[i].enter;
+	build_interrupted(truth);
+	return 0;
+}

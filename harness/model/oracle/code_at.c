@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/base/search.h"
+#include "harness/model/oracle/truth.h"
+
+/* The first of codes[..high) of @pid that lies behind (@addr, @time). */
+static size_t code_after(const struct jp_truth *truth, size_t high, uint32_t pid, uint64_t addr,
+			 uint64_t time)
+{
+	const struct jp_truth_code *codes = truth->codes;
+	size_t i;
+
+	jp_search(i, high,
+		  codes[i].pid != pid     ? codes[i].pid < pid
+		  : codes[i].addr != addr ? codes[i].addr < addr
+					  : codes[i].loaded <= time);
+	return i;
+}
+
+const struct jp_truth_code *jp_truth_code_at(const struct jp_truth *truth, uint32_t pid,
+					     uint64_t ip, uint64_t time)
+{
+	size_t at = code_after(truth, truth->nr_codes, pid, ip, UINT64_MAX);
+
+	/* From the nearest start below @ip downwards, as long as anything there reaches up to it.
+	 * Of the codes with one start, the last one loaded by then. */
+	while (at && truth->codes[at - 1].pid == pid && truth->code_reach[at - 1] > ip) {
+		uint64_t addr = truth->codes[at - 1].addr;
+		size_t later = code_after(truth, at, pid, addr, time);
+
+		if (later) {
+			const struct jp_truth_code *code = &truth->codes[later - 1];
+
+			if (code->pid == pid && code->addr == addr && ip - addr < code->size &&
+			    time <= code->unloaded)
+				return code;
+		}
+		at = addr ? code_after(truth, at, pid, addr - 1, UINT64_MAX) : 0;
+	}
+	return NULL;
+}

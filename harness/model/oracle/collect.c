@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/model/oracle/collect.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void jp_truth_contradicts(struct jp_truth *truth)
+{
+	truth->torn++;
+	truth->gaps++;
+}
+
+static int end(void *context, struct jp_process *process, const struct jp_event *event)
+{
+	struct jp_truth_collector *collector = context;
+	struct jp_truth_process *own = (struct jp_truth_process *)process;
+	struct jp_truth_ending *ending =
+		jp_array_push(&collector->ends, &collector->nr_ends, &collector->ends_capacity);
+
+	if (!ending)
+		return -ENOMEM;
+	*ending = (struct jp_truth_ending){event->pid, event->before, event->after};
+	own->ended = event->before;
+	return jp_truth_end_codes(collector, own, event)
+		       ?: jp_truth_end_files(collector, own, event);
+}
+
+static int inherit(void *context, struct jp_process *child, struct jp_process *parent,
+		   const struct jp_event *event)
+{
+	struct jp_truth_process *own = (struct jp_truth_process *)child;
+	struct jp_truth_process *from = (struct jp_truth_process *)parent;
+
+	return jp_truth_inherit_codes(context, own, from, event)
+		       ?: jp_truth_inherit_files(context, own, from, event);
+}
+
+static const struct jp_process_rules rules = {
+	.size = sizeof(struct jp_truth_process), .end = end, .inherit = inherit};
+
+static int add_act(struct jp_truth_collector *collector, const struct jp_event *event)
+{
+	struct jp_event *act = jp_array_push(&collector->truth->acts, &collector->truth->nr_acts,
+					     &collector->acts_capacity);
+
+	if (act)
+		*act = *event;
+	return act ? 0 : -ENOMEM;
+}
+
+static int visit(void *context, const struct jp_event *event)
+{
+	struct jp_truth_collector *collector = context;
+	int ret = 0;
+
+	switch (event->type) {
+	case JP_EVENT_CODE_LOAD:
+	case JP_EVENT_CODE_MOVE:
+	case JP_EVENT_CODE_UNLOAD:
+		return jp_truth_follow_code(collector, event);
+	case JP_EVENT_ENTER:
+		return jp_truth_enter(collector, event);
+	case JP_EVENT_LEAVE:
+		return jp_truth_leave(collector, event);
+	case JP_EVENT_FILE:
+		return jp_truth_follow_file(collector, event);
+	case JP_EVENT_MAP:
+	case JP_EVENT_REMAP:
+	case JP_EVENT_UNMAP:
+		ret = jp_truth_follow_file(collector, event);
+		break;
+	default:
+		ret = jp_processes_apply(&collector->processes, event);
+	}
+	return ret ? ret : add_act(collector, event);
+}
+
+/* Tells where it had to stop. */
+static int visit_checked(void *context, const struct jp_event *event)
+{
+	struct jp_truth_collector *collector = context;
+	int ret = visit(context, event);
+
+	if (ret)
+		collector->failed_at = event->at;
+	return ret;
+}
+
+static int collect(struct jp_truth *truth, const char *path, struct jp_error *err)
+{
+	struct jp_truth_collector collector = {.truth = truth};
+	int ret;
+
+	collector.processes.rules = &rules;
+	collector.processes.context = &collector;
+	ret = jp_truth_reader_visit(truth->reader, visit_checked, &collector)
+		      ?: jp_truth_build_codes(&collector)
+		      ?: jp_truth_build_activations(&collector);
+	if (ret == -E2BIG)
+		jp_fail(err, E2BIG,
+			"%s: offset %llu: more forked code, forked files or moved paths than a "
+			"truth can hold (%d codes, %d files, %d steps)",
+			path, (unsigned long long)collector.failed_at, JP_TRUTH_MOST_CODES,
+			JP_TRUTH_MOST_FILES, JP_TRUTH_MOST_STEPS);
+	else if (ret)
+		jp_fail(err, -ret, "%s: no memory", path);
+	for (size_t i = 0; i < collector.nr_versions; i++)
+		free(collector.versions[i].codes);
+	free(collector.codes);
+	free(collector.activations);
+	free(collector.versions);
+	free(collector.ends);
+	free(collector.next_file);
+	jp_processes_free(&collector.processes);
+	jp_map_free(&collector.code_of);
+	jp_map_free(&collector.version_of);
+	jp_map_free(&collector.activation_of);
+	return ret;
+}
+
+struct jp_truth *jp_truth_load(const char *path, struct jp_error *err)
+{
+	struct jp_truth *truth = calloc(1, sizeof(*truth));
+	struct jp_truth_reader *reader = truth ? jp_truth_reader_open(path, err) : NULL;
+
+	if (!truth)
+		jp_fail(err, ENOMEM, "%s: no memory", path);
+	if (!reader) {
+		free(truth);
+		return NULL;
+	}
+	truth->reader = reader;
+	if (collect(truth, path, err)) {
+		jp_truth_free(truth);
+		return NULL;
+	}
+	truth->e_machine = reader->e_machine;
+	truth->records = reader->records;
+	truth->overflow = reader->overflow;
+	truth->torn += reader->torn;
+	truth->gaps += reader->gaps;
+	return truth;
+}
+
+void jp_truth_free(struct jp_truth *truth)
+{
+	if (!truth)
+		return;
+	jp_truth_reader_free(truth->reader);
+	free(truth->acts);
+	free(truth->files);
+	free(truth->codes);
+	free(truth->activations);
+	free(truth->paths);
+	free(truth->path_functions);
+	free(truth->code_reach);
+	free(truth);
+}

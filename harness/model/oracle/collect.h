@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_ORACLE_COLLECT_H
+#define JP_ORACLE_COLLECT_H
+
+#include "harness/base/array.h"
+#include "harness/base/map.h"
+#include "harness/model/oracle/truth.h"
+#include "harness/model/space/processes.h"
+
+/* Private to harness/model/oracle/: the walk over the events of a truth, with what every process
+ * has at that moment beside it. Elements are known by index while the arrays grow; pointers are put
+ * in at the end. Lists and maps hold index + 1, 0 being none. */
+
+/* Bounds for what a hostile file may make us build from few records. */
+enum {
+	JP_TRUTH_MOST_CODES = 1 << 23,
+	JP_TRUTH_MOST_FILES = 1 << 22,
+	JP_TRUTH_MOST_STEPS = 1 << 26
+};
+
+struct jp_truth_live_code {
+	struct jp_truth_code code;
+	uint32_t next; /* of the same process */
+};
+
+/* An image or an incarnation of a process that ended. */
+struct jp_truth_ending {
+	uint32_t pid;
+	uint64_t before, after;
+};
+
+struct jp_truth_open_activation {
+	struct jp_truth_activation activation;
+	uint32_t path; /* index of the version */
+	bool interrupted;
+};
+
+/* A path as resolved in one process, while no code moves. */
+struct jp_truth_version {
+	uint32_t generation, id, depth;
+	uint32_t *codes; /* indices */
+};
+
+struct jp_truth_process {
+	struct jp_process process;
+	uint32_t codes, files; /* heads of its lists */
+	uint32_t generation;   /* of its code: a path resolved before may be another now */
+	uint64_t ended;        /* when its last incarnation began to end; 0: none did */
+};
+
+struct jp_truth_collector {
+	struct jp_truth *truth;
+	struct jp_processes processes;
+	struct jp_truth_live_code *codes;
+	size_t nr_codes, codes_capacity;
+	struct jp_truth_open_activation *activations;
+	size_t nr_activations, activations_capacity;
+	struct jp_truth_version *versions;
+	size_t nr_versions, versions_capacity;
+	struct jp_truth_ending *ends;
+	size_t nr_ends, ends_capacity;
+	uint32_t *next_file; /* of the same process, for truth->files[i] */
+	size_t next_file_capacity, files_capacity;
+	size_t acts_capacity, steps;
+	uint64_t failed_at;          /* offset of the record that could not be followed */
+	struct jp_map code_of;       /* pid, function id -> code that is alive */
+	struct jp_map version_of;    /* pid, path id */
+	struct jp_map activation_of; /* tid -> the open one */
+};
+
+static inline uint64_t jp_truth_pair(uint32_t pid, uint32_t id)
+{
+	return (uint64_t)pid << 32 | id;
+}
+
+/* Counts an event that contradicts what was before: it is not believed. */
+void jp_truth_contradicts(struct jp_truth *truth);
+
+/* Each returns 0, -ENOMEM, or -E2BIG: more than the bounds. */
+int jp_truth_follow_code(struct jp_truth_collector *collector, const struct jp_event *event);
+int jp_truth_end_codes(struct jp_truth_collector *collector, struct jp_truth_process *process,
+		       const struct jp_event *event);
+int jp_truth_inherit_codes(struct jp_truth_collector *collector, struct jp_truth_process *child,
+			   struct jp_truth_process *parent, const struct jp_event *event);
+/* The code of function @id that is alive in @pid, index + 1. */
+uint32_t jp_truth_live_code(const struct jp_truth_collector *collector, uint32_t pid, uint64_t id);
+/* Fills codes and paths. */
+int jp_truth_build_codes(struct jp_truth_collector *collector);
+
+int jp_truth_enter(struct jp_truth_collector *collector, const struct jp_event *event);
+int jp_truth_leave(struct jp_truth_collector *collector, const struct jp_event *event);
+/* Fills activations; after codes and paths. */
+int jp_truth_build_activations(struct jp_truth_collector *collector);
+
+int jp_truth_follow_file(struct jp_truth_collector *collector, const struct jp_event *event);
+int jp_truth_end_files(struct jp_truth_collector *collector, struct jp_truth_process *process,
+		       const struct jp_event *event);
+int jp_truth_inherit_files(struct jp_truth_collector *collector, struct jp_truth_process *child,
+			   const struct jp_truth_process *parent, const struct jp_event *event);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_ORACLE_TRUTH_H
+#define JP_ORACLE_TRUTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/format/truth/read.h"
+
+/* What a truth file means: code, activations and files of each process over time, as indexed
+ * tables. Every array is sorted as said. */
+
+struct jp_truth_code {
+	uint32_t id, pid;
+	uint64_t addr, size;
+	uint64_t loaded;   /* ns; the start of the load's bracket */
+	uint64_t unloaded; /* the end of the unload's; UINT64_MAX: never */
+	uint64_t ready;    /* the end of the load's bracket: from here on it is there */
+	uint64_t ending;   /* the start of the unload's; UINT64_MAX: never */
+	const struct jp_truth_layout *layout;
+	const struct jp_truth_frames *frames; /* NULL: JP_CFI_NO_FILE, no detour */
+	const char *name;
+};
+
+struct jp_truth_path {
+	uint32_t id, depth;
+	const struct jp_truth_code **functions; /* outermost first */
+};
+
+/* One activation: a thread inside a path. The thread runs emitted code only in an activation. */
+struct jp_truth_activation {
+	uint32_t pid, tid;
+	uint64_t enter; /* the outer ends of the brackets */
+	uint64_t leave; /* UINT64_MAX when it never left */
+	const struct jp_truth_path *path;
+	uint64_t sp, bp;                            /* at the first instruction of functions[0] */
+	const struct jp_truth_root *root[JP_ROOTS]; /* never NULL */
+	bool other_stack; /* the native frames but for the entry, or the interrupted activation, are
+			   * on another stack than this one */
+	/* A handler's: it runs on top of that activation, which was interrupted at
+	 * interrupted->interrupted_ip. root[JP_DUMP] ends there, root[JP_CHAIN] goes on. NULL:
+	 * none. */
+	const struct jp_truth_activation *interrupted;
+	bool was_interrupted;
+	uint64_t interrupted_ip, interrupted_sp;
+	bool roots_changed; /* the native frames above changed meanwhile: root[JP_CHAIN] may not
+			       hold */
+};
+
+/* A file whose code a process had mapped, for as long as it had. */
+struct jp_truth_file {
+	uint32_t pid;
+	uint32_t maj, min;
+	uint64_t ino;
+	uint64_t addr, len;
+	uint64_t from;        /* ns: it was there by then */
+	uint64_t until;       /* the start of the bracket in which it went; UINT64_MAX: never */
+	const char *build_id; /* hexadecimal, "-": none; a blank and the path follow */
+	const char *path;
+};
+
+struct jp_truth {
+	uint32_t e_machine;
+	/* torn: slots and facts that are not believed; gaps: those of them that a committed record
+	 * follows, or that another fact needs; overflow: records lost to a full file */
+	uint64_t records, torn, gaps, overflow;
+	/* What changed mappings, processes and threads; marks and waits. By before. */
+	struct jp_event *acts;
+	size_t nr_acts;
+	struct jp_truth_file *files; /* by from */
+	size_t nr_files;
+	struct jp_truth_code *codes; /* by pid, addr, loaded */
+	size_t nr_codes;
+	struct jp_truth_activation *activations; /* by tid, enter */
+	size_t nr_activations;
+	struct jp_truth_path *paths;
+	size_t nr_paths;
+
+	/* Private. */
+	struct jp_truth_reader *reader; /* what all this points to */
+	const struct jp_truth_code **path_functions;
+	uint64_t *code_reach; /* for codes[i]: the largest end of codes[..i] of the same pid */
+};
+
+/* As jp_truth_reader_open(); and what contradicts what was before is a gap. */
+struct jp_truth *jp_truth_load(const char *path, struct jp_error *err);
+void jp_truth_free(struct jp_truth *truth);
+
+/* The emitted function of @pid that lives at @ip at @time (any process whose parent loaded it
+ * before the fork counts too), or NULL. */
+const struct jp_truth_code *jp_truth_code_at(const struct jp_truth *truth, uint32_t pid,
+					     uint64_t ip, uint64_t time);
+
+#endif
