@@ -362,7 +362,7 @@ static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
 		return -EINVAL;
 	stacks.replay = jp_replay_new();
 	stacks.unwinder = jp_unwinder_new(elf_dir, false);
-	stacks.jit = jp_jit_cfi_new(&stacks.loads, stacks.machine->elf);
+	stacks.jit = jp_jit_cfi_new(&stacks.loads, evidence->truth->e_machine);
 	if (!jp_stack_counts_init(&stacks.counts, evidence) && stacks.replay && stacks.unwinder &&
 	    stacks.jit) {
 		jp_unwinder_max_stack(stacks.unwinder, evidence->info.max_stack);

@@ -16,6 +16,8 @@ extern const void *const __start_jp_publisher[] __attribute__((weak));
 extern const void *const __stop_jp_publisher[] __attribute__((weak));
 extern const void *const __start_jp_fact[] __attribute__((weak));
 extern const void *const __stop_jp_fact[] __attribute__((weak));
+extern const void *const __start_jp_machine[] __attribute__((weak));
+extern const void *const __stop_jp_machine[] __attribute__((weak));
 
 static const struct {
 	const void *const *start, *const *stop;
@@ -26,6 +28,7 @@ static const struct {
 	[JP_VALIDATOR] = {__start_jp_validator, __stop_jp_validator},
 	[JP_PUBLISHER] = {__start_jp_publisher, __stop_jp_publisher},
 	[JP_FACT] = {__start_jp_fact, __stop_jp_fact},
+	[JP_MACHINE] = {__start_jp_machine, __stop_jp_machine},
 };
 
 static const char *name_of(const void *entry)

@@ -5,10 +5,10 @@
 #include <stddef.h>
 
 /*
- * Commands, workloads, publishers, captures, validators and facts register themselves as const
- * data, under the function that they name, in a linker section of their own. The core walks the
- * section and names none of them. Objects are linked directly: an archive would drop registrations
- * without a word.
+ * Commands, workloads, publishers, captures, validators, facts and machines register themselves as
+ * const data, under the function that they name, in a linker section of their own. The core walks
+ * the section and names none of them. Objects are linked directly: an archive would drop
+ * registrations without a word.
  *
  * Every registered struct starts with `const char *name`.
  */
@@ -16,7 +16,16 @@
 	static const void *const object##_entry __attribute__((used, section("jp_" #kind))) =      \
 		&(object)
 
-enum jp_kind { JP_COMMAND, JP_WORKLOAD, JP_CAPTURE, JP_VALIDATOR, JP_PUBLISHER, JP_FACT, JP_KINDS };
+enum jp_kind {
+	JP_COMMAND,
+	JP_WORKLOAD,
+	JP_CAPTURE,
+	JP_VALIDATOR,
+	JP_PUBLISHER,
+	JP_FACT,
+	JP_MACHINE,
+	JP_KINDS
+};
 
 /* The entry called @name, or NULL. */
 const void *jp_registry_find(enum jp_kind kind, const char *name);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/facts/chain.h"
 
-#ifdef JP_CODE
-
 bool jp_chain_next(struct jp_watch *watch, struct jp_seen *seen, struct jp_answer *answer)
 {
 	while (jp_watch_next(watch, seen))
@@ -74,4 +72,3 @@ void jp_chain_at(struct jp_answer *answer, const void *addr, jp_code middle, jp_
 	jp_code_outer(middle, leaf);
 	jp_chain_tell_next(answer, &watch);
 }
-#endif

@@ -2,7 +2,6 @@
 /* The kernel's walk over frame pointers, from chosen instructions. */
 #include "harness/facts/chain.h"
 
-#ifdef JP_CODE
 #include <signal.h>
 
 #include "harness/facts/test_region.h"
@@ -266,18 +265,16 @@ JP_REGISTER(fact, chain_handler);
 
 static void in_emitted(struct jp_answer *answer)
 {
-	/* push %rbp; mov %rsp,%rbp; nop; pop %rbp; ret */
-	static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0x90, 0x5d, 0xc3};
-	enum { BODY = 4 };
+	const char *leaf = (const char *)jp_code_leaf;
 	struct perf_event_attr attr;
 	struct jp_watch watch;
 
 	jp_test_region_map(answer, 0, 1, JP_RW);
 	if (answer->missing[0])
 		return;
-	__builtin_memcpy(jp_test_region_at(0), code, sizeof(code));
+	__builtin_memcpy(jp_test_region_at(0), leaf, jp_code_leaf_end - leaf);
 	jp_test_region_protect(answer, 0, 1, JP_RX);
-	attr = jp_watch_breakpoint(jp_test_region_at(0) + BODY);
+	attr = jp_watch_breakpoint(jp_test_region_at(0) + (jp_code_leaf_body - leaf));
 	if (!jp_watch_open(&watch, &attr, 16, answer))
 		return;
 	jp_code_outer(jp_code_middle, (jp_code)(void *)jp_test_region_at(0));
@@ -291,4 +288,3 @@ static const struct jp_fact chain_emitted = {
 	.probe = in_emitted,
 };
 JP_REGISTER(fact, chain_emitted);
-#endif

@@ -7,12 +7,8 @@
 
 /*
  * Functions of known instructions: jp_code_enter() calls outer, outer calls a middle, that calls a
- * leaf. They are in this program's file, so that uprobes find them, too. One file per machine;
- * where there is none, JP_CODE is not defined, and the facts that need it have no value.
+ * leaf. They are in this program's file, so that uprobes find them, too. One file per machine.
  */
-#ifdef __x86_64__
-#define JP_CODE 1
-#endif
 
 typedef void (*jp_code)(void);
 
@@ -25,8 +21,9 @@ void jp_code_middle_plain(void); /* without */
 void jp_code_on_stack(void *top, jp_code leaf);
 
 /* Leaves, and instructions in them. */
-void jp_code_leaf(void); /* with a frame pointer */
-extern const char jp_code_leaf_pushed[], jp_code_leaf_body[], jp_code_leaf_ret[];
+void jp_code_leaf(void); /* with a frame pointer; runs anywhere */
+extern const char jp_code_leaf_pushed[], jp_code_leaf_body[], jp_code_leaf_ret[],
+	jp_code_leaf_end[];
 void jp_code_plain(void); /* without */
 extern const char jp_code_plain_body[];
 void jp_code_endbr(void); /* begins with endbr64 */
@@ -39,6 +36,17 @@ void jp_code_trap(void); /* raises SIGTRAP, with a frame pointer */
 /* Calls itself @depth times; the innermost has the body. */
 void jp_code_deep(uint64_t depth);
 extern const char jp_code_deep_body[];
+
+/* Perf's numbers of two user registers in leaf's body: the instruction pointer, and one that still
+ * holds the address of outer's middle, which is called @name. */
+extern const struct jp_code_registers {
+	unsigned int ip, middle;
+	const char *name;
+} jp_code_registers;
+
+/* What a program of its own may be made of; runs anywhere. One calls exit(0), the other before that
+ * brk(0), and brk() with one, two and three pages more. */
+extern const char jp_code_exit[], jp_code_exit_end[], jp_code_brk[], jp_code_brk_end[];
 
 /* What one of them lies at @addr, or NULL. */
 const char *jp_code_name(uint64_t addr);

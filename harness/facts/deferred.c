@@ -2,7 +2,6 @@
 /* User chains that are walked on the way back to user space. */
 #include "harness/facts/chain.h"
 
-#ifdef JP_CODE
 #include "harness/facts/test_region.h"
 
 enum { CALLCHAIN_DEFERRED = 22 };
@@ -191,4 +190,3 @@ static const struct jp_fact deferred_entry = {
 	.probe = entry,
 };
 JP_REGISTER(fact, deferred_entry);
-#endif

@@ -202,6 +202,7 @@ static void heap_first(struct jp_answer *answer)
 	int program = jp_tiny_make_brk(answer);
 	struct jp_seen_mmap map;
 	static struct jp_seen seen;
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 	struct jp_watch watch;
 
 	attr.enable_on_exec = 1;
@@ -212,7 +213,7 @@ static void heap_first(struct jp_answer *answer)
 	jp_answer_list(answer);
 	/* Data that lies far below the stack: there is nothing but the heap. */
 	while (jp_watch_next(&watch, &seen))
-		if (jp_seen_mmap(&seen, &map) && map.prot == JP_RW && map.addr < UINT64_C(1) << 46)
+		if (jp_seen_mmap(&seen, &map) && map.prot == JP_RW && map.addr < here / 2)
 			jp_answer_text(answer, "%llu pages %s",
 				       (unsigned long long)(map.len / jp_test_region_page()),
 				       map.name);

@@ -2,8 +2,6 @@
 /* What else a sample holds: dumps, registers, deferred chains; and execution breakpoints. */
 #include "harness/facts/chain.h"
 
-#ifdef JP_CODE
-#include <asm/perf_regs.h>
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
 #include <sched.h>
@@ -194,11 +192,11 @@ static void registers(struct jp_answer *answer)
 		if (!(attr.sample_regs_user & UINT64_C(1) << i))
 			continue;
 		at++;
-		if (i == PERF_REG_X86_IP)
+		if (i == jp_code_registers.ip)
 			jp_answer_text(answer, "ip %s",
 				       value == seen.words[JP_SAMPLE_IP] ? "as sampled" : "other");
-		if (i == PERF_REG_X86_AX)
-			jp_answer_text(answer, "ax %s",
+		if (i == jp_code_registers.middle)
+			jp_answer_text(answer, "%s %s", jp_code_registers.name,
 				       value == (uint64_t)(uintptr_t)jp_code_middle ? "as it was"
 										    : "other");
 	}
@@ -286,4 +284,3 @@ static const struct jp_fact sample_dump_short = {
 	.probe = dump_short,
 };
 JP_REGISTER(fact, sample_dump_short);
-#endif

@@ -8,7 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "harness/base/own_machine.h"
 #include "harness/facts/ask.h"
+#include "harness/facts/code.h"
 
 enum { FIRST = 0x400000, PAGE = 4096, CODE_ROOM = 128, FAILED = 99 };
 
@@ -23,30 +25,7 @@ struct image {
 	unsigned char code[CODE_ROOM];
 };
 
-#ifdef __x86_64__
-/* exit(0) */
-static const unsigned char code_exit[] = {0xb8, 0x3c, 0, 0, 0, 0x31, 0xff, 0x0f, 0x05};
-static const unsigned char code_brk[] = {
-	0x31, 0xff,                      /* xor  %edi,%edi */
-	0xb8, 0x0c, 0,    0, 0,          /* mov  $SYS_brk,%eax */
-	0x0f, 0x05,                      /* syscall */
-	0xbb, 0x03, 0,    0, 0,          /* mov  $3,%ebx */
-	0x48, 0x8d, 0xb8, 0, 0x10, 0, 0, /* lea  4096(%rax),%rdi */
-	0xb8, 0x0c, 0,    0, 0,          /* mov  $SYS_brk,%eax */
-	0x0f, 0x05,                      /* syscall */
-	0xff, 0xcb,                      /* dec  %ebx */
-	0x75, 0xee,                      /* jne  the lea */
-	0xb8, 0x3c, 0,    0, 0,          /* mov  $SYS_exit,%eax */
-	0x31, 0xff,                      /* xor  %edi,%edi */
-	0x0f, 0x05,                      /* syscall */
-};
-static const Elf64_Half machine = EM_X86_64;
-#else
-static const unsigned char code_exit[1], code_brk[1];
-static const Elf64_Half machine = EM_NONE;
-#endif
-
-static int make(struct jp_answer *answer, const unsigned char *code, size_t size)
+static int make(struct jp_answer *answer, const char *code, const char *end)
 {
 	struct image image = {
 		.header =
@@ -54,7 +33,7 @@ static int make(struct jp_answer *answer, const unsigned char *code, size_t size
 				.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
 					    ELFDATA2LSB, EV_CURRENT},
 				.e_type = ET_EXEC,
-				.e_machine = machine,
+				.e_machine = jp_own_machine(),
 				.e_version = EV_CURRENT,
 				.e_entry = FIRST + offsetof(struct image, code),
 				.e_phoff = offsetof(struct image, segments),
@@ -83,11 +62,7 @@ static int make(struct jp_answer *answer, const unsigned char *code, size_t size
 	};
 	int fd;
 
-	if (machine == EM_NONE) {
-		jp_answer_missing(answer, "a program in this machine's code");
-		return -1;
-	}
-	memcpy(image.code, code, size);
+	memcpy(image.code, code, end - code);
 	fd = memfd_create("program", MFD_CLOEXEC);
 	if (fd < 0 || write(fd, &image, sizeof(image)) != (ssize_t)sizeof(image)) {
 		jp_answer_missing(answer, "a program in a memfd: %s", jp_answer_errno(errno));
@@ -98,12 +73,12 @@ static int make(struct jp_answer *answer, const unsigned char *code, size_t size
 
 int jp_tiny_make(struct jp_answer *answer)
 {
-	return make(answer, code_exit, sizeof(code_exit));
+	return make(answer, jp_code_exit, jp_code_exit_end);
 }
 
 int jp_tiny_make_brk(struct jp_answer *answer)
 {
-	return make(answer, code_brk, sizeof(code_brk));
+	return make(answer, jp_code_brk, jp_code_brk_end);
 }
 
 /* Its number names the process: always the same one. */

@@ -2,7 +2,6 @@
 /* Probes that the kernel plants into a program's file: the chains there, and what they map. */
 #include "harness/facts/chain.h"
 
-#ifdef JP_CODE
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -299,4 +298,3 @@ static const struct jp_fact uprobe_memfd = {
 	.probe = in_shared_memfd,
 };
 JP_REGISTER(fact, uprobe_memfd);
-#endif

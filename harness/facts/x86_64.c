@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/facts/code.h"
 
-#ifdef JP_CODE
+#include <asm/perf_regs.h>
 #include <stddef.h>
 
 /* By hand: which instruction comes when must be known, and a C compiler decides that by itself. */
@@ -38,7 +38,8 @@ __asm__(".pushsection .text\n"
 	"jp_code_middle_plain_end:\n"
 
 	".balign 16\n"
-	".globl jp_code_leaf, jp_code_leaf_pushed, jp_code_leaf_body, jp_code_leaf_ret\n"
+	".globl jp_code_leaf, jp_code_leaf_pushed, jp_code_leaf_body, jp_code_leaf_ret, "
+	"jp_code_leaf_end\n"
 	"jp_code_leaf:\n"
 	"	push %rbp\n"
 	"jp_code_leaf_pushed:\n"
@@ -144,11 +145,36 @@ __asm__(".pushsection .text\n"
 	"jp_code_deep_end:\n"
 	".popsection\n");
 
+/* System calls by number: 60 is exit, 12 is brk. */
+__asm__(".pushsection .text\n"
+	".globl jp_code_exit, jp_code_exit_end, jp_code_brk, jp_code_brk_end\n"
+	"jp_code_brk:\n"
+	"	xor %edi, %edi\n"
+	"	mov $12, %eax\n"
+	"	syscall\n"
+	"	mov $3, %ebx\n"
+	"1:\n"
+	"	lea 4096(%rax), %rdi\n"
+	"	mov $12, %eax\n"
+	"	syscall\n"
+	"	dec %ebx\n"
+	"	jne 1b\n"
+	"jp_code_exit:\n"
+	"	mov $60, %eax\n"
+	"	xor %edi, %edi\n"
+	"	syscall\n"
+	"jp_code_exit_end:\n"
+	"jp_code_brk_end:\n"
+	".popsection\n");
+
+const struct jp_code_registers jp_code_registers = {
+	.ip = PERF_REG_X86_IP, .middle = PERF_REG_X86_AX, .name = "ax"};
+
 uint64_t jp_code_frame;
 
 extern const char jp_code_outer_end[], jp_code_middle_end[], jp_code_middle_plain_end[],
-	jp_code_leaf_end[], jp_code_plain_end[], jp_code_endbr_end[], jp_code_nop5_end[],
-	jp_code_nop10_end[], jp_code_odd_end[], jp_code_trap_end[], jp_code_deep_end[];
+	jp_code_plain_end[], jp_code_endbr_end[], jp_code_nop5_end[], jp_code_nop10_end[],
+	jp_code_odd_end[], jp_code_trap_end[], jp_code_deep_end[];
 
 const char *jp_code_name(uint64_t addr)
 {
@@ -176,4 +202,3 @@ const char *jp_code_name(uint64_t addr)
 			return all[i].name;
 	return NULL;
 }
-#endif

@@ -56,11 +56,12 @@ struct jp_truth_layout;
 struct jp_truth_path_item;
 struct jp_truth_root;
 
-/* User registers in DWARF's numbering for the machine (x86-64: 0 rax 1 rdx 2 rcx 3 rbx 4 rsi 5 rdi
- * 6 rbp 7 rsp 8..15 r8..r15 16 rip), whatever order the capture holds them in. */
-enum { JP_REGS = 32 };
+struct jp_machine;
+/* User registers in DWARF's numbering for the machine, whatever order the capture holds them in. */
+enum { JP_REGS = 33 };
 struct jp_regs {
-	uint32_t known; /* bit i: r[i] is known */
+	const struct jp_machine *machine; /* whose they are */
+	uint64_t known;                   /* bit i: r[i] is known */
 	uint64_t r[JP_REGS];
 };
 

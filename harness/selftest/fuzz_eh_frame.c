@@ -60,7 +60,7 @@ static uint64_t now(void)
 static void walk(struct jp_unwinder *unwinder, struct jp_replay *replay, const struct head *head)
 {
 	static const enum jp_method methods[] = {JP_DUMP, JP_DUMP_FP, JP_DUMP_CFI};
-	struct jp_regs regs = {.known = UINT32_MAX};
+	struct jp_regs regs = {.machine = jp_machine_find(EM_X86_64), .known = UINT64_MAX};
 	struct jp_event event = {.type = JP_EVENT_SAMPLE, .pid = PID, .tid = PID, .time = 9};
 	uint64_t capacity[ROOM];
 	struct jp_unwound unwound;

@@ -35,7 +35,8 @@ static void map(uint64_t start, uint64_t end, uint32_t prot, const char *name)
 static void begin(uint64_t ip)
 {
 	memset(stack, 0, sizeof(stack));
-	regs = (struct jp_regs){.known = 1u << RBP | 1u << RSP | 1u << RIP};
+	regs = (struct jp_regs){.machine = jp_machine_find(EM_X86_64),
+				.known = 1u << RBP | 1u << RSP | 1u << RIP};
 	regs.r[RIP] = ip;
 	regs.r[RSP] = STACK;
 	event = (struct jp_event){.type = JP_EVENT_SAMPLE, .pid = PID, .tid = PID, .time = 100};
@@ -103,8 +104,8 @@ static void test_calls(void)
 	const struct jp_machine *machine = jp_machine_find(EM_X86_64);
 
 	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
-		check(machine->after_call((const unsigned char *)codes[i].bytes, codes[i].size) ==
-			      codes[i].call,
+		check(machine->frames->after_call((const unsigned char *)codes[i].bytes,
+						  codes[i].size) == codes[i].call,
 		      "code %zu ends with %s", i, codes[i].call ? "a call" : "no call");
 }
 

@@ -66,6 +66,7 @@ static __attribute__((no_sanitize("address"), noinline)) void keep(struct sample
 				    REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
 	const volatile unsigned char *at = (const unsigned char *)from[REG_RSP];
 
+	sample->regs.machine = jp_machine_find(EM_X86_64);
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
 		sample->regs.r[i] = from[order[i]];
 		sample->regs.known |= 1u << i;
@@ -273,7 +274,8 @@ static void test_saved(void)
 static void test_frame_pointers(void)
 {
 	uint64_t stack[64] = {0}, frames[8], where;
-	struct jp_regs regs = {.known = 1u << RBP | 1u << RSP | 1u << RIP | 1u << RBX};
+	struct jp_regs regs = {.machine = jp_machine_find(EM_X86_64),
+			       .known = 1u << RBP | 1u << RSP | 1u << RIP | 1u << RBX};
 	struct jp_replay *replay = jp_replay_new();
 	struct jp_unwinder *unwinder = jp_unwinder_new(NULL, false);
 	struct jp_event event = sample_event(&regs, stack, sizeof(stack), sizeof(stack));

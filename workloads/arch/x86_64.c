@@ -434,7 +434,15 @@ int jp_arch_emit(enum jp_shape shape, unsigned char *out, size_t capacity,
 }
 
 const struct jp_arch_elf jp_arch_elf = {
-	.machine = EM_X86_64, .sp = 7, .bp = 6, .return_address = 16};
+	.machine = EM_X86_64, .sp = 7, .bp = 6, .return_address = 16, .pushed = 8};
+
+/* perf_callchain_user() of arch/x86 asks for a user address, and for no direction. */
+int jp_arch_follows(uint64_t fp, uint64_t from)
+{
+	const uint64_t user_end = (UINT64_C(1) << 47) - 4096;
+
+	return fp <= user_end - 2 * sizeof(fp);
+}
 
 void jp_arch_interrupted(const void *ucontext, uint64_t *ip, uint64_t *sp)
 {

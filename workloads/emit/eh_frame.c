@@ -18,6 +18,9 @@ enum {
 	PE_PCREL_SDATA4 = 0x1b,
 	PE_HDRREL_SDATA4 = 0x3b,
 	WORD = 8, /* of the stack */
+	/* Words from the canonical frame address down. */
+	RETURN_AT = 1,
+	BP_AT = -JP_FRAME_RECORD / WORD,
 };
 
 struct table {
@@ -69,6 +72,14 @@ static void end_entry(struct table *table, size_t start)
 		memcpy(table->out + start, &length, sizeof(length));
 }
 
+/* From here on register @reg is @words below the canonical frame address, or not @saved at all. */
+static void put_saved(struct table *table, uint8_t reg, uint8_t words, bool saved)
+{
+	put1(table, (saved ? CFA_OFFSET : CFA_RESTORE) | reg);
+	if (saved)
+		put_uleb(table, words);
+}
+
 static size_t put_cie(struct table *table)
 {
 	size_t start = table->used;
@@ -82,12 +93,12 @@ static size_t put_cie(struct table *table)
 	put1(table, jp_arch_elf.return_address);
 	put_uleb(table, 1);
 	put1(table, PE_PCREL_SDATA4);
-	/* At the first instruction: the return address on top of the stack. */
+	/* At the first instruction: the return address on top of the stack, or in its register. */
 	put1(table, CFA_DEF);
 	put_uleb(table, jp_arch_elf.sp);
-	put_uleb(table, WORD);
-	put1(table, CFA_OFFSET | jp_arch_elf.return_address);
-	put_uleb(table, 1);
+	put_uleb(table, jp_arch_elf.pushed);
+	if (jp_arch_elf.pushed)
+		put_saved(table, jp_arch_elf.return_address, RETURN_AT, true);
 	end_entry(table, start);
 	return start;
 }
@@ -110,10 +121,11 @@ static void put_advance(struct table *table, uint32_t by)
 	}
 }
 
-/* Where the canonical frame address, S + WORD, is to be found. */
+/* Where the canonical frame address, S and what a call pushes, is to be found. */
 struct rule {
 	uint8_t reg;
-	bool saved; /* the caller's bp, below the return address */
+	bool bp;      /* the caller's is saved, below the return address */
+	bool returns; /* the return address is saved by the function itself */
 	uint64_t offset;
 };
 
@@ -123,21 +135,22 @@ static int rule_of(const struct jp_truth_insn *insn, struct rule *rule)
 	uint8_t bp = insn->bp & ~flags;
 
 	if (bp == JP_BP_OWN)
-		*rule = (struct rule){jp_arch_elf.bp, true, 2 * WORD};
+		*rule = (struct rule){jp_arch_elf.bp, true, false, BP_AT * WORD};
 	else if (insn->bp & JP_INSN_MISLED)
-		*rule = (struct rule){jp_arch_elf.sp, false, 3 * WORD};
+		*rule = (struct rule){jp_arch_elf.sp, false, false, 3 * WORD};
 	else if (!insn->align)
-		*rule = (struct rule){jp_arch_elf.sp, bp == JP_BP_OTHER,
-				      (uint64_t)insn->pre + insn->post + WORD};
+		*rule = (struct rule){jp_arch_elf.sp, bp == JP_BP_OTHER, false,
+				      (uint64_t)insn->pre + insn->post + jp_arch_elf.pushed};
 	else
 		return -ENOTSUP; /* sp alone no longer tells it */
+	rule->returns = !jp_arch_elf.pushed && rule->offset;
 	return 0;
 }
 
 /* One row for each instruction whose rule is not that of the one before. */
 static int put_rows(struct table *table, const struct jp_emitted *emitted)
 {
-	struct rule now = {jp_arch_elf.sp, false, WORD};
+	struct rule now = {jp_arch_elf.sp, false, false, jp_arch_elf.pushed};
 	uint32_t at = 0;
 
 	for (uint32_t i = 0; i < emitted->nr_insns; i++) {
@@ -147,7 +160,8 @@ static int put_rows(struct table *table, const struct jp_emitted *emitted)
 
 		if (ret)
 			return ret;
-		if (next.reg == now.reg && next.offset == now.offset && next.saved == now.saved)
+		if (next.reg == now.reg && next.offset == now.offset && next.bp == now.bp &&
+		    next.returns == now.returns)
 			continue;
 		if (insn->offset != at)
 			put_advance(table, insn->offset - at);
@@ -155,12 +169,10 @@ static int put_rows(struct table *table, const struct jp_emitted *emitted)
 		put1(table, CFA_DEF);
 		put_uleb(table, next.reg);
 		put_uleb(table, next.offset);
-		if (next.saved && !now.saved) {
-			put1(table, CFA_OFFSET | jp_arch_elf.bp);
-			put_uleb(table, 2);
-		} else if (now.saved && !next.saved) {
-			put1(table, CFA_RESTORE | jp_arch_elf.bp);
-		}
+		if (next.bp != now.bp)
+			put_saved(table, jp_arch_elf.bp, BP_AT, next.bp);
+		if (next.returns != now.returns)
+			put_saved(table, jp_arch_elf.return_address, RETURN_AT, next.returns);
 		now = next;
 	}
 	return 0;

@@ -87,12 +87,20 @@ struct jp_emitted {
 /* Writes the code of @shape to @out (room @capacity bytes; NULL: only measure). 0 or -ENOSPC. */
 int jp_arch_emit(enum jp_shape shape, unsigned char *out, size_t capacity,
 		 struct jp_emitted *emitted);
-/* What the machine is called in ELF, and its registers in DWARF. */
+/* What the machine is called in ELF, its registers in DWARF, and how many bytes of stack a call
+ * takes by itself: those from a function's sp to its canonical frame address. */
 struct jp_arch_elf {
 	uint16_t machine;
 	uint8_t sp, bp, return_address;
+	uint8_t pushed;
 };
 extern const struct jp_arch_elf jp_arch_elf;
+/* A frame that has a frame pointer: the caller's lies there, from the canonical frame address, and
+ * the return address above it. */
+enum { JP_FRAME_RECORD = -16 };
+/* Whether the kernel's frame-pointer rule reads what lies at @fp, after @from (0: it starts there).
+ */
+int jp_arch_follows(uint64_t fp, uint64_t from);
 /*
  * Calls steps[0].code(steps) with a native frame that has both a frame pointer and call frame
  * information. Before that, and from the same frame, announce(context, sp, bp) with the stack and

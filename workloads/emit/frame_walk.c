@@ -9,6 +9,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "workloads/emit/emitter.h"
+
 /* Our own memory, read as another process's. */
 uint32_t jp_frame_read(const uint64_t *at, uint64_t (*frames)[2], uint32_t count)
 {
@@ -29,13 +31,12 @@ uint32_t jp_frame_read(const uint64_t *at, uint64_t (*frames)[2], uint32_t count
 
 void jp_frame_walk(uint64_t fp, struct jp_frame_walk *walk)
 {
-	const uint64_t user_end = (UINT64_C(1) << 47) - 4096;
-	uint64_t frame[1][2];
+	uint64_t frame[1][2], from = 0;
 
 	walk->count = 0;
-	while (walk->count < JP_WALK_MOST && fp <= user_end - sizeof(frame) &&
+	while (walk->count < JP_WALK_MOST && jp_arch_follows(fp, from) &&
 	       jp_frame_read(&fp, frame, 1) == 1) {
-		walk->at[walk->count] = fp;
+		walk->at[walk->count] = from = fp;
 		walk->addresses[walk->count++] = frame[0][1];
 		fp = frame[0][0];
 	}

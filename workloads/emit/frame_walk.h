@@ -5,10 +5,10 @@
 #include <stdint.h>
 
 /*
- * What the kernel's frame-pointer rule (perf_callchain_user() of arch/x86) meets in this process:
- * as long as fp is a user address that can be read, the word above it is a return address and the
- * word at it the next fp; no check of direction or meaning. (The kernel does not fault pages in;
- * what lies on a stack in use is there.)
+ * What the kernel's frame-pointer rule meets in this process: as long as fp can be read, and the
+ * machine's rule (jp_arch_follows()) has nothing against it, the word above it is a return address
+ * and the word at it the next fp. (The kernel does not fault pages in; what lies on a stack in use
+ * is there.)
  */
 enum { JP_WALK_MOST = 512 };
 struct jp_frame_walk {

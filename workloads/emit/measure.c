@@ -54,11 +54,11 @@ static int add(struct jp_emitted *emitted, const struct jp_truth_insn *insn)
 static int look(struct run *run, const struct place *place)
 {
 	struct jp_truth_insn insn = {.offset = place->ip - run->code};
-	uint64_t saved = 0;
+	uint64_t record, saved = 0;
 
 	if (place->ip - run->code >= run->size) {
 		/* Left where it was entered, or somewhere within. */
-		if (run->entry && place->sp != run->entry + 8)
+		if (run->entry && place->sp != run->entry + jp_arch_elf.pushed)
 			return -ENOTSUP;
 		run->entry = 0;
 		return 0;
@@ -72,13 +72,14 @@ static int look(struct run *run, const struct place *place)
 		return -ETIME;
 	if (!run->entry)
 		return -ENOTSUP;
+	record = run->entry + jp_arch_elf.pushed + JP_FRAME_RECORD;
 	insn.pre = run->entry - place->sp;
 	if (place->bp == run->bp)
 		insn.bp = JP_BP_CALLER;
-	else if (!read_word(run->child, run->entry - 8, &saved) || saved != run->bp)
+	else if (!read_word(run->child, record, &saved) || saved != run->bp)
 		return -ENOTSUP;
 	else
-		insn.bp = place->bp == run->entry - 8 ? JP_BP_OWN : JP_BP_OTHER;
+		insn.bp = place->bp == record ? JP_BP_OWN : JP_BP_OTHER;
 	return add(run->emitted, &insn);
 }
 

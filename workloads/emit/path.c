@@ -183,7 +183,8 @@ static bool chain_changed(uint64_t fp)
 	if (next != chain->end)
 		return true;
 	/* What could not be read may be readable now; the zero page never is. */
-	return chain->count < JP_WALK_MOST && next >= 4096 && next < UINT64_C(1) << 47 &&
+	return chain->count < JP_WALK_MOST && next >= 4096 &&
+	       jp_arch_follows(next, chain->count ? chain->at[chain->count - 1] : 0) &&
 	       jp_frame_read(&next, frames, 1) == 1;
 }
 

@@ -82,7 +82,7 @@ void jp_perf_attrs_machine(struct jp_perf_attrs *attrs, uint32_t e_machine)
 {
 	attrs->e_machine = e_machine;
 	for (uint32_t i = 0; i < attrs->count; i++)
-		attrs->all[i].layout.registers = jp_perf_registers(e_machine);
+		attrs->all[i].layout.machine = jp_machine_find(e_machine);
 }
 
 int64_t jp_perf_attrs_of(struct jp_perf_attrs *attrs, const struct jp_perf_record *record)

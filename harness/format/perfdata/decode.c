@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/format/perfdata/decode.h"
 
-#include <elf.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -16,18 +15,6 @@ static uint16_t place(uint64_t sample_type, uint64_t bit, uint16_t *offset)
 	return at;
 }
 
-const struct jp_perf_registers *jp_perf_registers(uint32_t e_machine)
-{
-	static const struct jp_perf_registers x86_64 = {
-		.e_machine = EM_X86_64,
-		.count = 24,
-		.dwarf = {0,  3,  2,  1,  4, 5, 6,  7,  16, -1, -1, -1,
-			  -1, -1, -1, -1, 8, 9, 10, 11, 12, 13, 14, 15},
-	};
-
-	return e_machine == x86_64.e_machine ? &x86_64 : NULL;
-}
-
 void jp_perf_layout(const struct jp_perf_attr *attr, uint32_t e_machine,
 		    struct jp_perf_layout *layout)
 {
@@ -35,7 +22,7 @@ void jp_perf_layout(const struct jp_perf_attr *attr, uint32_t e_machine,
 	uint16_t offset = sizeof(struct jp_perf_record), identifier, back = sizeof(uint64_t);
 
 	*layout = (struct jp_perf_layout){
-		.registers = jp_perf_registers(e_machine),
+		.machine = jp_machine_find(e_machine),
 		.sample_type = type,
 		.read_format = attr->read_format,
 		.regs_mask = attr->sample_regs_user,
@@ -144,7 +131,7 @@ enum { ABI_64 = 2 };
 static bool take_regs(struct rest *rest, const struct jp_perf_layout *layout,
 		      struct jp_event *event, struct jp_regs *regs)
 {
-	const struct jp_perf_registers *known = layout->registers;
+	const struct jp_machine *machine = layout->machine;
 	uint64_t mask = layout->regs_mask, abi;
 	const unsigned char *values;
 
@@ -157,16 +144,17 @@ static bool take_regs(struct rest *rest, const struct jp_perf_layout *layout,
 	if (!skip(rest, __builtin_popcountll(mask), sizeof(uint64_t)))
 		return false;
 	/* A 32-bit task's registers have other numbers and rules; nobody here unwinds them. */
-	if (abi != ABI_64 || !known)
+	if (abi != ABI_64 || !machine)
 		return true;
+	regs->machine = machine;
 	regs->known = 0;
 	for (; mask; mask &= mask - 1, values += sizeof(uint64_t)) {
 		unsigned int bit = __builtin_ctzll(mask);
 
-		if (bit >= known->count || known->dwarf[bit] < 0)
+		if (bit >= machine->nr_numbers || machine->numbers[bit] < 0)
 			continue;
-		regs->known |= 1u << known->dwarf[bit];
-		regs->r[known->dwarf[bit]] = jp_perf_word(values);
+		regs->known |= UINT64_C(1) << machine->numbers[bit];
+		regs->r[machine->numbers[bit]] = jp_perf_word(values);
 	}
 	event->sample.regs = regs;
 	return true;

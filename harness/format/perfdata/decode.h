@@ -8,20 +8,11 @@
 
 #include "harness/format/event.h"
 #include "harness/format/perfdata/format.h"
-
-/* User registers of one machine: the DWARF number of each bit of attr.sample_regs_user, -1: none
- * that we keep (flags, segments). */
-struct jp_perf_registers {
-	uint32_t e_machine;
-	unsigned int count;
-	signed char dwarf[64];
-};
-/* NULL: of a machine that nobody here unwinds. */
-const struct jp_perf_registers *jp_perf_registers(uint32_t e_machine);
+#include "harness/format/perfdata/machine.h"
 
 /* Where the fields of one attr's records lie: computed once, so that a record costs no parsing. */
 struct jp_perf_layout {
-	const struct jp_perf_registers *registers;
+	const struct jp_machine *machine; /* NULL: one that nobody here unwinds */
 	uint64_t sample_type, read_format, regs_mask, branch_type;
 	uint64_t stack_asked;
 	bool kernel_chain; /* callchains are without the user's part */

@@ -75,16 +75,16 @@ static void put_task(struct space *space, const struct jp_event *event)
 static void put_regs(struct space *space, const struct jp_perf_layout *layout,
 		     const struct jp_event *event)
 {
-	const struct jp_perf_registers *known = layout->registers;
+	const struct jp_machine *machine = layout->machine;
 
 	put64(space, event->sample.regs_abi);
 	for (uint64_t mask = event->sample.regs_abi ? layout->regs_mask : 0; mask;
 	     mask &= mask - 1) {
 		unsigned int bit = __builtin_ctzll(mask);
-		bool kept =
-			event->sample.regs && known && bit < known->count && known->dwarf[bit] >= 0;
+		bool kept = event->sample.regs && machine && bit < machine->nr_numbers &&
+			    machine->numbers[bit] >= 0;
 
-		put64(space, kept ? event->sample.regs->r[known->dwarf[bit]] : 0);
+		put64(space, kept ? event->sample.regs->r[machine->numbers[bit]] : 0);
 	}
 }
 

@@ -29,27 +29,11 @@ int jp_perf_no_memory(struct jp_perf_reader *reader)
 	return jp_fail(reader->err, ENOMEM, "%s: no memory", reader->source.name);
 }
 
-static uint32_t machine_of(const char *arch)
+/* @machine NULL: one that is not built in. */
+static void set_machine(struct jp_perf_reader *reader, const struct jp_machine *machine)
 {
-	static const struct {
-		const char *arch;
-		uint32_t e_machine;
-	} machines[] = {
-		{"x86_64", EM_X86_64}, {"aarch64", EM_AARCH64},
-		{"i686", EM_386},      {"i586", EM_386},
-		{"riscv64", EM_RISCV}, {"s390x", EM_S390},
-		{"ppc64le", EM_PPC64}, {"ppc64", EM_PPC64},
-		{"armv7l", EM_ARM},    {"loongarch64", 258 /* EM_LOONGARCH, glibc 2.36 */},
-	};
+	uint32_t e_machine = machine ? machine->e_machine : EM_NONE;
 
-	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++)
-		if (strcmp(arch, machines[i].arch) == 0)
-			return machines[i].e_machine;
-	return EM_NONE;
-}
-
-static void set_machine(struct jp_perf_reader *reader, uint32_t e_machine)
-{
 	reader->summary->e_machine = e_machine;
 	jp_perf_attrs_machine(&reader->attrs, e_machine);
 }
@@ -69,7 +53,7 @@ int jp_perf_read_feature(struct jp_perf_reader *reader, uint64_t feature,
 				   (unsigned long long)feature, (unsigned long long)size);
 	memcpy(&word, bytes, sizeof(word));
 	if (feature == JP_PERF_FEATURE_E_MACHINE) {
-		set_machine(reader, word);
+		set_machine(reader, jp_machine_find(word));
 		return 0;
 	}
 	if (word > size - sizeof(word))
@@ -77,18 +61,8 @@ int jp_perf_read_feature(struct jp_perf_reader *reader, uint64_t feature,
 				   "expected a string of at most %llu bytes, found %u",
 				   (unsigned long long)(size - sizeof(word)), word);
 	memcpy(arch, bytes + sizeof(word), word < sizeof(arch) ? word : sizeof(arch) - 1);
-	set_machine(reader, machine_of(arch));
+	set_machine(reader, jp_machine_named(arch));
 	return 0;
-}
-
-/* perf's mask of user registers on x86-64 is all but the segments; no other machine's is within
- * that. For files without features, such as that of a recording into a pipe of an old perf. */
-static uint32_t guess_machine(const struct jp_perf_attr *attr)
-{
-	const uint64_t x86_mask = 0xff0fff, pointers = 1 << 7 | 1 << 8;
-	uint64_t mask = attr->sample_regs_user;
-
-	return (mask & pointers) == pointers && !(mask & ~x86_mask) ? EM_X86_64 : EM_NONE;
 }
 
 int jp_perf_add_attr(struct jp_perf_reader *reader, const void *bytes, size_t size, const void *ids,
@@ -106,7 +80,7 @@ int jp_perf_add_attr(struct jp_perf_reader *reader, const void *bytes, size_t si
 		reader->summary->monotonic = false;
 	reader->summary->attrs = reader->attrs.count;
 	if (!reader->summary->e_machine)
-		set_machine(reader, guess_machine(attr));
+		set_machine(reader, jp_machine_guess(attr->sample_regs_user));
 	return 0;
 }
 

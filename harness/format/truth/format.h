@@ -147,11 +147,12 @@ enum jp_method {
 
 /*
  * The frame of a function when its instruction at @offset is about to execute. S is the stack
- * pointer at the function's first instruction. On x86-64 the return address stands at S.
+ * pointer at the function's first instruction (on x86-64 the return address stands there), C the
+ * canonical frame address: S and what a call pushes.
  *	sp = ((S - pre) & -(1 << align)) - post
- * bp: JP_BP_CALLER, still the caller's; JP_BP_OWN, S - 8: there stands the caller's, above it the
+ * bp: JP_BP_CALLER, still the caller's; JP_BP_OWN, C - 16: there stands the caller's, above it the
  * return address; JP_BP_OTHER, no frame: the function uses it for something else, and keeps the
- * caller's at S - 8.
+ * caller's at C - 16.
  */
 struct jp_truth_insn {
 	uint16_t offset;

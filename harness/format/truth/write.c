@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/format/truth/write.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,13 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#if defined(__x86_64__)
-#define OWN_MACHINE EM_X86_64
-#elif defined(__aarch64__)
-#define OWN_MACHINE EM_AARCH64
-#else
-#define OWN_MACHINE EM_NONE
-#endif
+#include "harness/base/own_machine.h"
 
 static struct jp_truth_header *header;
 static struct jp_truth_record *slots;
@@ -236,7 +229,7 @@ static int create(int fd, const char *path, uint64_t count, struct jp_error *err
 	fresh->version = JP_TRUTH_VERSION;
 	fresh->record_size = sizeof(struct jp_truth_record);
 	fresh->capacity = count;
-	fresh->e_machine = OWN_MACHINE;
+	fresh->e_machine = jp_own_machine();
 	fresh->clockid = CLOCK_MONOTONIC;
 	fresh->next_slot = 0;
 	fresh->next_id = 1; /* 0: none */
@@ -259,7 +252,8 @@ static int attach(int fd, const char *path, struct jp_error *err)
 	if (!S_ISREG(st.st_mode) || got != sizeof(found) ||
 	    memcmp(found.magic, JP_TRUTH_MAGIC, sizeof(found.magic)) ||
 	    found.version != JP_TRUTH_VERSION ||
-	    found.record_size != sizeof(struct jp_truth_record) || found.e_machine != OWN_MACHINE ||
+	    found.record_size != sizeof(struct jp_truth_record) ||
+	    found.e_machine != jp_own_machine() ||
 	    found.capacity > (uint64_t)st.st_size / sizeof(struct jp_truth_record) ||
 	    JP_TRUTH_PAGE + found.capacity * sizeof(struct jp_truth_record) != (uint64_t)st.st_size)
 		return jp_fail(err, EINVAL,

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stddef.h>
+#include <elf.h>
 
-#include "harness/model/machine/machine.h"
 #include "harness/base/registry.h"
+#include "harness/model/machine/machine.h"
 
 /* DWARF's numbers: rbx 3, rbp 6, rsp 7, r12..r15, rip 16. */
 enum { FP = 6, SP = 7, IP = 16 };
 enum { SAVED = 1 << 3 | 1 << FP | 0xf << 12 };
 
 /* A frame is two words: the caller's rbp, and the return address above it. */
-static enum jp_frame_answer frame(struct jp_regs *regs, jp_cfi_load load, void *context)
+static enum jp_frame_answer step(struct jp_regs *regs, jp_stack_load load, void *context)
 {
 	uint64_t fp = regs->r[FP], caller, ip;
 
@@ -55,14 +55,26 @@ static bool after_call(const unsigned char *code, uint64_t at)
 	return false;
 }
 
-static const struct jp_machine x86_64 = {
-	.name = "x86-64",
-	.elf = 62, /* EM_X86_64 */
-	.ip = IP,
-	.sp = SP,
+static const struct jp_machine_frames frames = {
 	.pushed = 8,
 	.saved = SAVED,
-	.frame = frame,
+	.step = step,
 	.after_call = after_call,
+};
+
+/* PERF_REG_X86_*: ax bx cx dx si di bp sp ip, flags and segments, r8 to r15. */
+static const signed char numbers[] = {
+	0, 3, 2, 1, 4, 5, FP, SP, IP, -1, -1, -1, -1, -1, -1, -1, 8, 9, 10, 11, 12, 13, 14, 15,
+};
+
+static const struct jp_machine x86_64 = {
+	.name = "x86_64",
+	.e_machine = EM_X86_64,
+	.numbers = numbers,
+	.nr_numbers = sizeof(numbers),
+	.ip = IP,
+	.sp = SP,
+	.mask = 0xff0fff, /* all but the segments */
+	.frames = &frames,
 };
 JP_REGISTER(machine, x86_64);

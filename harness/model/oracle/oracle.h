@@ -8,6 +8,8 @@
 
 #include "harness/model/oracle/truth.h"
 
+struct jp_machine;
+
 /* The stack that a sample must show, by the truth and by the rule of the method. */
 
 /* Why a method's walk ends, where nothing cuts it short. */
@@ -37,6 +39,7 @@ struct jp_truth_stack {
 	uint64_t *at;
 	enum jp_truth_end end;
 	bool faithful; /* seen is of whole, up to the root: nothing stops or misleads the method */
+	const struct jp_machine *machine; /* the truth's */
 	uint64_t *buf;
 	size_t buf_size;
 };

@@ -33,16 +33,19 @@ bool jp_truth_leaves(const struct jp_truth_code *code)
 	return code->layout->tail != UINT32_MAX;
 }
 
-uint64_t jp_truth_next_entry(const struct jp_truth_code *code, uint64_t entry)
+uint64_t jp_truth_next_entry(const struct jp_machine *machine, const struct jp_truth_code *code,
+			     uint64_t entry)
 {
 	const struct jp_truth_layout *layout = code->layout;
 
-	return jp_truth_leaves(code) ? sp_at(&layout->insns[layout->tail], entry)
-				     : sp_at(jp_truth_return_insn(code), entry) - 8;
+	return jp_truth_leaves(code)
+		       ? sp_at(&layout->insns[layout->tail], entry)
+		       : sp_at(jp_truth_return_insn(code), entry) - machine->frames->pushed;
 }
 
 /* The further in, the lower the stack lies: the search ends where it is below @sp. */
-const struct jp_truth_insn *jp_truth_place(const struct jp_truth_activation *activation,
+const struct jp_truth_insn *jp_truth_place(const struct jp_machine *machine,
+					   const struct jp_truth_activation *activation,
 					   uint64_t ip, uint64_t sp, uint32_t *depth)
 {
 	const struct jp_truth_path *path = activation->path;
@@ -62,7 +65,7 @@ const struct jp_truth_insn *jp_truth_place(const struct jp_truth_activation *act
 			}
 		}
 		if (d + 1 < path->depth)
-			entry = jp_truth_next_entry(code, entry);
+			entry = jp_truth_next_entry(machine, code, entry);
 	}
 	return NULL;
 }

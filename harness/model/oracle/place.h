@@ -2,6 +2,7 @@
 #ifndef JP_PLACE_H
 #define JP_PLACE_H
 
+#include "harness/model/machine/machine.h"
 #include "harness/model/oracle/oracle.h"
 
 /* Private to harness/model/oracle/: where in its path a thread is, and the walk from there. */
@@ -11,9 +12,11 @@ const struct jp_truth_insn *jp_truth_return_insn(const struct jp_truth_code *cod
 /* Whether it leaves by a jump to the next function of a path. */
 bool jp_truth_leaves(const struct jp_truth_code *code);
 /* S of the function that @code leads to, where @entry is its own. */
-uint64_t jp_truth_next_entry(const struct jp_truth_code *code, uint64_t entry);
+uint64_t jp_truth_next_entry(const struct jp_machine *machine, const struct jp_truth_code *code,
+			     uint64_t entry);
 /* Where (@ip, @sp) is in @activation's path, or NULL; *@depth is set. */
-const struct jp_truth_insn *jp_truth_place(const struct jp_truth_activation *activation,
+const struct jp_truth_insn *jp_truth_place(const struct jp_machine *machine,
+					   const struct jp_truth_activation *activation,
 					   uint64_t ip, uint64_t sp, uint32_t *depth);
 /* Builds both stacks of @insn, at @ip and @depth of @activation, in @stack. False: no memory, or
  * handlers that nest. */

@@ -64,6 +64,10 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 	enum jp_stack_answer answer = JP_STACK_NO_ACTIVATION;
 	uint32_t depth = 0;
 
+	if (!stack->machine)
+		stack->machine = jp_machine_find(truth->e_machine);
+	if (!stack->machine)
+		return JP_STACK_UNJUDGED;
 	/* Every activation that @slack allows; those of one thread do not overlap. */
 	for (; activation && activation >= truth->activations && activation->tid == tid &&
 	       activation->leave >= from;
@@ -75,7 +79,7 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 			continue;
 		if (answer == JP_STACK_NO_ACTIVATION)
 			answer = JP_STACK_NO_DEPTH;
-		found = jp_truth_place(activation, ip, sp, &at);
+		found = jp_truth_place(stack->machine, activation, ip, sp, &at);
 		if (!found)
 			continue;
 		if (activation->roots_changed && jp_method_root(method) == JP_CHAIN)

@@ -99,7 +99,7 @@ static bool see_interrupted(struct walk *walk)
 	walk->activation = interrupted;
 	walk->entries = walk->over_entries;
 	walk->root = interrupted->root[jp_method_root(walk->of)];
-	walk->insn = jp_truth_place(interrupted, interrupted->interrupted_ip,
+	walk->insn = jp_truth_place(walk->stack->machine, interrupted, interrupted->interrupted_ip,
 				    interrupted->interrupted_sp, &depth);
 	walk->depth = depth;
 	if (!other_stack)
@@ -131,7 +131,7 @@ static bool see_root(struct walk *walk, uint32_t first, uint64_t at)
 /* Out of functions[@from], whose return address is found. */
 static bool see_caller(struct walk *walk, int64_t from)
 {
-	uint64_t at = walk->entries[from];
+	uint64_t at = walk->entries[from] + walk->stack->machine->frames->return_at;
 
 	walk->depth = caller_of(walk->activation, from);
 	if (walk->depth < 0)
@@ -224,12 +224,14 @@ static uint32_t longest_detour(const struct jp_truth_path *path)
 }
 
 /* S of each function of @activation, down to @depth. */
-static uint64_t *list_entries(const struct jp_truth_activation *activation, uint32_t depth,
+static uint64_t *list_entries(const struct jp_machine *machine,
+			      const struct jp_truth_activation *activation, uint32_t depth,
 			      uint64_t *entries)
 {
 	entries[0] = activation->sp;
 	for (uint32_t d = 0; d < depth; d++)
-		entries[d + 1] = jp_truth_next_entry(activation->path->functions[d], entries[d]);
+		entries[d + 1] =
+			jp_truth_next_entry(machine, activation->path->functions[d], entries[d]);
 	return entries;
 }
 
@@ -271,8 +273,9 @@ bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activatio
 
 	/* Handlers do not nest. */
 	if (interrupted &&
-	    (interrupted->interrupted || !jp_truth_place(interrupted, interrupted->interrupted_ip,
-							 interrupted->interrupted_sp, &over_depth)))
+	    (interrupted->interrupted ||
+	     !jp_truth_place(stack->machine, interrupted, interrupted->interrupted_ip,
+			     interrupted->interrupted_sp, &over_depth)))
 		return false;
 	if (!ensure_capacity(stack, 3 * most + depth + over_depth + 2))
 		return false;
@@ -280,12 +283,13 @@ bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activatio
 	stack->seen = stack->buf + most;
 	stack->at = stack->buf + 2 * most;
 	rest = stack->buf + 3 * most;
-	walk.entries = list_entries(activation, depth, rest);
+	walk.entries = list_entries(stack->machine, activation, depth, rest);
 	*whole++ = ip;
 	whole = list_callers(activation, depth, interrupted ? activation->root[JP_DUMP] : root,
 			     whole);
 	if (interrupted) {
-		walk.over_entries = list_entries(interrupted, over_depth, rest + depth + 1);
+		walk.over_entries =
+			list_entries(stack->machine, interrupted, over_depth, rest + depth + 1);
 		*whole++ = interrupted->interrupted_ip;
 		whole = list_callers(interrupted, over_depth,
 				     interrupted->root[jp_method_root(method)], whole);

@@ -248,7 +248,7 @@ static void fill(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *row,
 		if (rule.kind == JP_RULE_KEPT || rule.kind == JP_RULE_LOST) {
 			if (reg == machine->sp)
 				rule.kind = JP_RULE_CFA;
-			else if (machine->saved & (uint32_t)1 << reg)
+			else if (reg < 32 && machine->frames->saved & (uint32_t)1 << reg)
 				row->kept |= (uint32_t)1 << reg;
 		}
 		if (reg == machine->sp && rule.kind == JP_RULE_UNKNOWN)
@@ -296,7 +296,7 @@ static __attribute__((noinline)) void compile(struct jp_cfi *cfi, uint64_t vaddr
 }
 
 enum jp_cfi_answer jp_cfi_step(struct jp_cfi *cfi, uint64_t vaddr, struct jp_regs *regs,
-			       jp_cfi_load load, void *context)
+			       jp_stack_load load, void *context)
 {
 	const struct jp_cfi_row *row = jp_cfi_rows_slot(&cfi->rows, vaddr);
 	struct jp_cfi_row compiled;

@@ -7,10 +7,9 @@
 #include <stdint.h>
 
 #include "harness/base/error.h"
-#include "harness/format/event.h"
+#include "harness/model/machine/machine.h"
 
 struct jp_build_id;
-struct jp_machine;
 
 /*
  * libdw's one home: call frame information of one ELF file, compiled to rows that are cached by
@@ -38,9 +37,6 @@ size_t jp_cfi_rows(const struct jp_cfi *cfi);
  * UINT64_MAX: a mapping's load bias is start - jp_cfi_vaddr(cfi, pgoff). */
 uint64_t jp_cfi_vaddr(const struct jp_cfi *cfi, uint64_t offset);
 
-/* Reads 8 bytes of the walked stack; false where the dump does not hold them. */
-typedef bool (*jp_cfi_load)(void *context, uint64_t addr, uint64_t *value);
-
 enum jp_cfi_answer {
 	JP_CFI_STEPPED, /* regs are the caller's: ip and sp are known */
 	JP_CFI_END,     /* the return address is undefined here: the outermost frame */
@@ -52,6 +48,6 @@ enum jp_cfi_answer {
 /* One step from @regs at @vaddr (already - 1 for a return address). Addresses on the stack and in
  * @regs are run-time ones. @regs are changed only where the answer is STEPPED or SIGNAL. */
 enum jp_cfi_answer jp_cfi_step(struct jp_cfi *cfi, uint64_t vaddr, struct jp_regs *regs,
-			       jp_cfi_load load, void *context);
+			       jp_stack_load load, void *context);
 
 #endif

@@ -134,7 +134,7 @@ static bool arrange(const struct jp_cfi_op *op, struct stack *stack)
 }
 
 enum jp_cfi_answer jp_cfi_evaluate(const struct jp_cfi_op *ops, size_t count,
-				   const struct jp_regs *regs, uint64_t cfa, jp_cfi_load load,
+				   const struct jp_regs *regs, uint64_t cfa, jp_stack_load load,
 				   void *context, uint64_t *result)
 {
 	struct stack stack = {.depth = 0};
@@ -152,7 +152,7 @@ enum jp_cfi_answer jp_cfi_evaluate(const struct jp_cfi_op *ops, size_t count,
 			good = push(&stack, op->value);
 			break;
 		case JP_OP_REG:
-			good = op->reg < JP_REGS && regs->known & (uint32_t)1 << op->reg &&
+			good = op->reg < JP_REGS && regs->known & UINT64_C(1) << op->reg &&
 			       push(&stack, regs->r[op->reg] + op->value);
 			break;
 		case JP_OP_CFA:

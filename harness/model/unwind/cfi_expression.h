@@ -52,7 +52,7 @@ struct jp_cfi_op {
 /* STEPPED: *@result is the top of the stack in the end; NONE: the expression is broken or needs an
  * unknown register; STACK: it loads what the dump does not hold. */
 enum jp_cfi_answer jp_cfi_evaluate(const struct jp_cfi_op *ops, size_t count,
-				   const struct jp_regs *regs, uint64_t cfa, jp_cfi_load load,
+				   const struct jp_regs *regs, uint64_t cfa, jp_stack_load load,
 				   void *context, uint64_t *result);
 
 #endif

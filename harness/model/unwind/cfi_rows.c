@@ -89,7 +89,7 @@ int32_t jp_cfi_rows_add_expression(struct jp_cfi_rows *rows, const struct jp_cfi
 
 static inline enum jp_cfi_answer apply(const struct jp_cfi_rows *rows,
 				       const struct jp_cfi_rule *rule, const struct jp_regs *regs,
-				       uint64_t cfa, jp_cfi_load load, void *context,
+				       uint64_t cfa, jp_stack_load load, void *context,
 				       uint64_t *value)
 {
 	enum jp_cfi_answer answer;
@@ -102,7 +102,7 @@ static inline enum jp_cfi_answer apply(const struct jp_cfi_rows *rows,
 		return load(context, cfa + (int64_t)rule->offset, value) ? JP_CFI_STEPPED
 									 : JP_CFI_STACK;
 	case JP_RULE_REG:
-		if (!(regs->known & (uint32_t)1 << rule->reg))
+		if (!(regs->known & UINT64_C(1) << rule->reg))
 			return JP_CFI_NONE;
 		*value = regs->r[rule->reg] + (int64_t)rule->offset;
 		return JP_CFI_STEPPED;
@@ -129,17 +129,17 @@ static bool is_popped(const struct jp_cfi_rule *rule, const struct jp_regs *regs
 		      unsigned sp)
 {
 	return rule->kind == JP_RULE_AT_CFA && cfa + (int64_t)rule->offset < regs->r[sp] &&
-	       regs->known & (uint32_t)1 << rule->target;
+	       regs->known & UINT64_C(1) << rule->target;
 }
 
 enum jp_cfi_answer jp_cfi_rows_step(const struct jp_cfi_rows *rows, const struct jp_cfi_row *row,
-				    unsigned sp, struct jp_regs *regs, jp_cfi_load load,
+				    unsigned sp, struct jp_regs *regs, jp_stack_load load,
 				    void *context)
 {
 	const struct jp_cfi_rule *rules = &rows->rules[row->first];
 	uint64_t values[JP_REGS + 1], cfa;
 	enum jp_cfi_answer answer;
-	uint32_t good = 0;
+	uint64_t good = 0;
 
 	if (row->kind == JP_ROW_END)
 		return JP_CFI_END;
@@ -157,12 +157,12 @@ enum jp_cfi_answer jp_cfi_rows_step(const struct jp_cfi_rows *rows, const struct
 			answer = JP_CFI_STEPPED;
 		}
 		if (answer == JP_CFI_STEPPED)
-			good |= (uint32_t)1 << rules[i].target;
+			good |= UINT64_C(1) << rules[i].target;
 		else if (i == 0 || rules[i].target == sp)
 			return answer;
 	}
 	for (unsigned i = 0; i < row->count; i++)
-		if (good & (uint32_t)1 << rules[i].target)
+		if (good & UINT64_C(1) << rules[i].target)
 			regs->r[rules[i].target] = values[i];
 	regs->known = (regs->known & row->kept) | good;
 	return row->kind == JP_ROW_SIGNAL ? JP_CFI_SIGNAL : JP_CFI_STEPPED;

@@ -74,7 +74,7 @@ static inline struct jp_cfi_row *jp_cfi_rows_slot(const struct jp_cfi_rows *rows
 
 /* One step by @row; @sp: the stack pointer's index. */
 enum jp_cfi_answer jp_cfi_rows_step(const struct jp_cfi_rows *rows, const struct jp_cfi_row *row,
-				    unsigned sp, struct jp_regs *regs, jp_cfi_load load,
+				    unsigned sp, struct jp_regs *regs, jp_stack_load load,
 				    void *context);
 
 #endif

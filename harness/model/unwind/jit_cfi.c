@@ -224,7 +224,7 @@ bool jp_jit_cfi_tells(struct jp_jit_cfi *jit, const struct jp_code_load *load)
 }
 
 enum jp_cfi_answer jp_jit_cfi_step(struct jp_jit_cfi *jit, const struct jp_code_load *load,
-				   uint64_t addr, struct jp_regs *regs, jp_cfi_load read,
+				   uint64_t addr, struct jp_regs *regs, jp_stack_load read,
 				   void *context)
 {
 	if (!jp_jit_cfi_tells(jit, load))

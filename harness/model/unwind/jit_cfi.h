@@ -29,7 +29,7 @@ const struct jp_code_load *jp_jit_cfi_at(const struct jp_jit_cfi *jit, uint32_t 
 bool jp_jit_cfi_tells(struct jp_jit_cfi *jit, const struct jp_code_load *load);
 /* As jp_cfi_step(), for @addr in @load. */
 enum jp_cfi_answer jp_jit_cfi_step(struct jp_jit_cfi *jit, const struct jp_code_load *load,
-				   uint64_t addr, struct jp_regs *regs, jp_cfi_load read,
+				   uint64_t addr, struct jp_regs *regs, jp_stack_load read,
 				   void *context);
 /* Functions whose tables could not be used. */
 uint64_t jp_jit_cfi_bad(const struct jp_jit_cfi *jit);

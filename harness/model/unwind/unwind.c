@@ -15,8 +15,7 @@ enum { MOST_STACK = 8 << 20 };
 
 struct jp_unwinder {
 	struct jp_elf_store *store;
-	const struct jp_machine *machine;
-	struct jp_jit_cfi *jit; /* NULL: nothing is told of emitted code */
+	struct jp_jit_cfi *jit; /* NULL: nothing is known of emitted code */
 	uint64_t max_stack;
 	bool frame_pointers;
 };
@@ -33,6 +32,7 @@ struct walk {
 	struct jp_unwinder *unwinder;
 	struct jp_replay *replay;
 	const struct jp_event *sample;
+	const struct jp_machine *machine; /* the registers' */
 	struct jp_regs regs;
 	struct dump dump;
 	bool called;    /* regs' ip is a return address: the call stands before it */
@@ -69,7 +69,6 @@ struct jp_unwinder *jp_unwinder_new(const char *elf_dir, bool system)
 
 	if (!unwinder)
 		return NULL;
-	unwinder->machine = jp_machine_find(0);
 	unwinder->max_stack = 127;
 	unwinder->store = jp_elf_store_new(elf_dir, system);
 	if (!unwinder->store) {
@@ -136,7 +135,7 @@ static bool stop_beyond(struct walk *walk, enum jp_unwind_stop bad)
 /* One step by the frame-pointer rule; false: walk->stop says why there is none. */
 static bool step_frame(struct walk *walk)
 {
-	switch (walk->unwinder->machine->frame(&walk->regs, load, &walk->dump)) {
+	switch (walk->machine->frames->step(&walk->regs, load, &walk->dump)) {
 	case JP_FRAME_STEPPED:
 		walk->called = true;
 		walk->by_cfi = false;
@@ -178,7 +177,7 @@ static bool step_file(struct walk *walk, struct jp_mapping *mapping, uint64_t ad
 
 	if (!entry)
 		entry = mapping->file = jp_elf_store_get(unwinder->store, mapping);
-	if (!entry || !entry->cfi || jp_cfi_machine(entry->cfi) != unwinder->machine)
+	if (!entry || !entry->cfi || jp_cfi_machine(entry->cfi) != walk->machine)
 		return stop(walk, JP_UNWIND_NO_ELF);
 	vaddr = jp_cfi_vaddr(entry->cfi, addr - mapping->start + mapping->pgoff);
 	if (vaddr != UINT64_MAX)
@@ -199,7 +198,8 @@ static bool is_return(struct walk *walk, uint64_t ip)
 	if (mapping->backing == JP_BACKING_FILE)
 		return true;
 	code = jp_jit_cfi_at(unwinder->jit, walk->sample->pid, ip - 1, walk->sample->time);
-	return !code || !code->code || unwinder->machine->after_call(code->code, ip - code->addr);
+	return !code || !code->code ||
+	       walk->machine->frames->after_call(code->code, ip - code->addr);
 }
 
 /* One step by what the emitter says of its code; NO_CFI where it says nothing. What it says may be
@@ -217,7 +217,7 @@ static bool step_jit(struct walk *walk, uint64_t addr)
 	if (!take_answer(walk, jp_jit_cfi_step(unwinder->jit, code, addr, &walk->regs, load,
 					       &walk->dump)))
 		return false;
-	ip = walk->regs.r[unwinder->machine->ip];
+	ip = walk->regs.r[walk->machine->ip];
 	if (is_return(walk, ip))
 		return true;
 	walk->where = ip;
@@ -247,11 +247,11 @@ static bool by_either(struct walk *walk, struct jp_mapping *mapping, uint64_t ad
 static bool step_mapped(struct walk *walk,
 			bool (*by)(struct walk *walk, struct jp_mapping *mapping, uint64_t addr))
 {
-	const struct jp_machine *machine = walk->unwinder->machine;
+	const struct jp_machine *machine = walk->machine;
 	uint64_t addr = walk->regs.r[machine->ip] - walk->called, sp = walk->regs.r[machine->sp];
 	struct jp_mapping *mapping = jp_replay_find(walk->replay, walk->sample->pid, addr);
 	/* A leaf may have kept its return address in a register: vfork() does. */
-	uint64_t pushed = walk->called ? machine->pushed : 0, caller_sp, unused;
+	uint64_t pushed = walk->called ? machine->frames->pushed : 0, caller_sp, unused;
 
 	walk->where = addr;
 	if (!mapping)
@@ -283,7 +283,7 @@ static bool step_cfi(struct walk *walk)
 /* The kernel's rule: no mapping is asked for. */
 static bool step_fp(struct walk *walk)
 {
-	walk->where = walk->regs.r[walk->unwinder->machine->ip];
+	walk->where = walk->regs.r[walk->machine->ip];
 	return step_frame(walk);
 }
 
@@ -291,15 +291,16 @@ static void walk_dump(struct walk *walk, bool (*step)(struct walk *walk), uint64
 		      uint32_t size, struct jp_unwound *out)
 {
 	const struct jp_event *sample = walk->sample;
-	const struct jp_machine *machine = walk->unwinder->machine;
 	const struct jp_regs *regs = sample->sample.regs;
+	const struct jp_machine *machine = regs ? regs->machine : NULL;
 
 	out->frames = capacity;
 	out->stop = walk->stop = JP_UNWIND_NO_DATA;
-	if (!machine || !regs || !(regs->known & (uint32_t)1 << machine->ip))
+	if (!machine || !(regs->known & UINT64_C(1) << machine->ip))
 		return;
+	walk->machine = machine;
 	walk->regs = *regs;
-	if (sample->sample.stack && regs->known & (uint32_t)1 << machine->sp)
+	if (sample->sample.stack && regs->known & UINT64_C(1) << machine->sp)
 		walk->dump = (struct dump){.bytes = sample->sample.stack,
 					   .sp = regs->r[machine->sp],
 					   .size = sample->sample.stack_size};

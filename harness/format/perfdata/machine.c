@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/perfdata/machine.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "harness/base/registry.h"
+
+const struct jp_machine *jp_machine_find(uint32_t e_machine)
+{
+	const struct jp_machine *machine;
+	size_t i = 0;
+
+	while ((machine = jp_registry_at(JP_MACHINE, i++)) && machine->e_machine != e_machine)
+		;
+	return machine;
+}
+
+const struct jp_machine *jp_machine_named(const char *name)
+{
+	return jp_registry_find(JP_MACHINE, name);
+}
+
+static bool fits(const struct jp_machine *machine, uint64_t mask)
+{
+	uint64_t pointers = 0;
+
+	for (unsigned int i = 0; i < machine->nr_numbers; i++)
+		if (machine->numbers[i] == machine->ip || machine->numbers[i] == machine->sp)
+			pointers |= UINT64_C(1) << i;
+	return (mask & pointers) == pointers && !(mask & ~machine->mask);
+}
+
+const struct jp_machine *jp_machine_guess(uint64_t mask)
+{
+	const struct jp_machine *machine;
+	size_t i = 0;
+
+	while ((machine = jp_registry_at(JP_MACHINE, i++)) && !fits(machine, mask))
+		;
+	return machine;
+}
