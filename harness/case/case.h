@@ -21,7 +21,8 @@
  *	table TITLE [metric=METRIC...] | COLUMN | COLUMN...
  *	row LABEL | CASE[: RULE] | CASE[: RULE]...
  *
- * NAME is without the study; indented lines belong to the case above.
+ * NAME is without the study; indented lines belong to the case above. `defaults`, `expect` and
+ * `axis` save repeating: a struct jp_case is complete, and its text has none of them.
  */
 struct jp_expectation {
 	char metric[48];
@@ -57,6 +58,7 @@ struct jp_case {
 	struct jp_expectation *expectations;
 	size_t nr_expectations;
 	const char *xfail; /* known to fail, for this reason; NULL: must pass */
+	bool variant;      /* one of those that a line makes by its axes */
 	const char *file;  /* where it is defined */
 	unsigned line;
 	const char
@@ -79,8 +81,8 @@ struct jp_table_metric {
 struct jp_table {
 	const char *study, *title;
 	const struct jp_table_metric *metrics;
-	size_t nr_metrics; /* 0: broken stacks, once for each method */
-	const char **columns;
+	size_t nr_metrics;             /* 0: broken stacks, once for each method */
+	const char **columns, **rules; /* of columns; a rule may be NULL */
 	size_t nr_columns;
 	struct jp_table_row *rows;
 	size_t nr_rows;

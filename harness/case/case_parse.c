@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The parser of results/expected/STUDY: docs/expected-format.md. */
+/* The line of a case: what runs, by what it is watched, and keys. docs/expected-format.md. */
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,192 +9,6 @@
 #include "harness/case/case.h"
 #include "harness/case/case_parser.h"
 #include "harness/model/unwind/methods.h"
-
-int jp_case_bad(struct jp_case_parser *p, const char *what, const char *found, const char *expected)
-{
-	return jp_fail(p->err, EINVAL, "%s:%u: %s '%s'; expected %s", p->file, p->line, what, found,
-		       expected);
-}
-
-int jp_case_no_memory(struct jp_case_parser *p)
-{
-	return jp_fail(p->err, ENOMEM, "%s:%u: out of memory", p->file, p->line);
-}
-
-bool jp_case_name_ok(const char *name, bool slash)
-{
-	unsigned slashes = 0;
-
-	if (!isalnum((unsigned char)name[0]))
-		return false;
-	for (const char *c = name; *c; c++) {
-		if (*c == '/')
-			slashes++;
-		else if (!isalnum((unsigned char)*c) && !strchr("._+-", *c))
-			return false;
-	}
-	/* A name becomes a path below the run directory: it must stay there. */
-	return slashes == (slash ? 1 : 0) && !strstr(name, "/.") && name[strlen(name) - 1] != '/' &&
-	       strlen(name) < 128;
-}
-
-char *jp_case_trim(char *text)
-{
-	char *end;
-
-	while (*text == ' ' || *text == '\t')
-		text++;
-	end = text + strlen(text);
-	while (end > text && (end[-1] == ' ' || end[-1] == '\t'))
-		*--end = '\0';
-	return text;
-}
-
-/* One bound of a range: a number, maybe with %. */
-static bool number(const char *text, double *value, bool *percent)
-{
-	char *end;
-
-	if (!isdigit((unsigned char)text[0]))
-		return false;
-	errno = 0;
-	*value = strtod(text, &end);
-	*percent = *end == '%';
-	if (*percent)
-		end++;
-	return !errno && *end == '\0' && isfinite(*value) && (!*percent || *value <= 100);
-}
-
-/* RANGE: "any", "=X", "<=X", ">=X", "X..Y"; numbers, or percentages on both sides. */
-static bool range(char *text, struct jp_expectation *e)
-{
-	char *dots = strstr(text, "..");
-	bool percent = false;
-
-	e->min = -INFINITY;
-	e->max = INFINITY;
-	if (strcmp(text, "any") == 0)
-		return true;
-	if (strncmp(text, "<=", 2) == 0) {
-		if (!number(text + 2, &e->max, &e->percent))
-			return false;
-	} else if (strncmp(text, ">=", 2) == 0) {
-		if (!number(text + 2, &e->min, &e->percent))
-			return false;
-	} else if (text[0] == '=') {
-		if (!number(text + 1, &e->min, &e->percent))
-			return false;
-		e->max = e->min;
-	} else if (dots) {
-		*dots = '\0';
-		if (!number(text, &e->min, &percent) || !number(dots + 2, &e->max, &e->percent))
-			return false;
-		if ((percent && !e->percent) || e->min > e->max)
-			return false;
-	} else {
-		return false;
-	}
-	if (e->percent) {
-		e->min /= 100;
-		e->max /= 100;
-	}
-	return true;
-}
-
-static int add_expectation(struct jp_case_parser *p, const struct jp_expectation *e)
-{
-	struct jp_case *cas = p->cas;
-	struct jp_expectation *grown;
-
-	for (size_t i = 0; i < cas->nr_expectations; i++)
-		if (strcmp(cas->expectations[i].metric, e->metric) == 0 &&
-		    strcmp(cas->expectations[i].allow, e->allow) == 0 &&
-		    memcmp(&cas->expectations[i].scope, &e->scope, sizeof(e->scope)) == 0)
-			return jp_case_bad(p, "second expectation of", e->metric,
-					   "one of each metric");
-	if (cas->nr_expectations == JP_MAX_EXPECTATIONS)
-		return jp_case_bad(p, "expectation", e->metric, "at most 64 of one case");
-	grown = realloc(cas->expectations, (cas->nr_expectations + 1) * sizeof(*grown));
-	if (!grown)
-		return jp_case_no_memory(p);
-	cas->expectations = grown;
-	grown[cas->nr_expectations++] = *e;
-	return 0;
-}
-
-/* "METRIC RANGE" or "METRIC allow CAUSE" of an indented line. */
-static int one_expectation(struct jp_case_parser *p, char *text, const struct jp_scope *scope,
-			   const char *reason)
-{
-	struct jp_expectation e = {
-		.min = -INFINITY, .max = INFINITY, .reason = reason, .scope = *scope};
-	char *save, *metric = strtok_r(text, " \t", &save), *what, *cause, *more;
-
-	what = metric ? strtok_r(NULL, " \t", &save) : NULL;
-	cause = what ? strtok_r(NULL, " \t", &save) : NULL;
-	more = cause ? strtok_r(NULL, " \t", &save) : NULL;
-	if (!what || more)
-		return jp_case_bad(p, "expectation", metric ? metric : "",
-				   "METRIC RANGE or METRIC allow CAUSE");
-	if (!jp_case_name_ok(metric, false) || strlen(metric) >= sizeof(e.metric))
-		return jp_case_bad(p, "metric", metric,
-				   "a name of at most 47 letters, digits, . and -");
-	strcpy(e.metric, metric);
-	if (strcmp(what, "allow") == 0) {
-		if (!cause || !jp_case_name_ok(cause, false) || strlen(cause) >= sizeof(e.allow))
-			return jp_case_bad(p, "cause", cause ? cause : "", "one cause after allow");
-		if (!reason[0])
-			return jp_case_bad(p, "allow", cause, "a reason after #");
-		strcpy(e.allow, cause);
-	} else if (cause || !range(what, &e)) {
-		return jp_case_bad(p, "range", what,
-				   "=X, <=X, >=X, X..Y or any (X: a count, or a percentage)");
-	}
-	return add_expectation(p, &e);
-}
-
-/* "when TOOL VERSIONS: " before expectations; *@text moves behind it. */
-static int take_scope(struct jp_case_parser *p, char **text, struct jp_scope *scope)
-{
-	char *colon = strchr(*text, ':'), *save, *tool, *range, *more;
-
-	if (!colon)
-		return jp_case_bad(p, "line", *text, "when TOOL VERSIONS: METRIC ...");
-	*colon = '\0';
-	strtok_r(*text, " \t", &save);
-	tool = strtok_r(NULL, " \t", &save);
-	range = tool ? strtok_r(NULL, " \t", &save) : NULL;
-	more = range ? strtok_r(NULL, " \t", &save) : NULL;
-	if (!range || more || !jp_scope_parse(tool, range, scope))
-		return jp_case_bad(p, "scope", range ? range : "",
-				   "when TOOL VERSIONS:, the versions X..Y, X.., ..Y or X");
-	*text = colon + 1;
-	return 0;
-}
-
-static int indented(struct jp_case_parser *p, char *text, const char *reason)
-{
-	struct jp_scope scope = {0};
-	char *save, *part;
-
-	if (!p->cas)
-		return jp_case_bad(p, "indented line", text, "a case above it");
-	if (strcmp(text, "xfail") == 0) {
-		if (!reason[0])
-			return jp_case_bad(p, "line", text, "a reason after #");
-		p->cas->xfail = reason;
-		return 0;
-	}
-	if (strncmp(text, "when ", 5) == 0 && take_scope(p, &text, &scope))
-		return -EINVAL;
-	for (part = strtok_r(text, ",", &save); part; part = strtok_r(NULL, ",", &save)) {
-		int ret = one_expectation(p, part, &scope, reason);
-
-		if (ret)
-			return ret;
-	}
-	return 0;
-}
 
 static bool positive(const char *text, unsigned max, unsigned *value)
 {
@@ -280,171 +93,274 @@ static char **word_list(struct jp_case_parser *p, char **words, int count)
 	return list;
 }
 
+/* @name in full */
 static int case_name(struct jp_case_parser *p, const char *name, struct jp_case *cas)
 {
-	size_t length;
-
-	if (!jp_case_name_ok(name, !p->study))
-		return jp_case_bad(p, "case name", name,
-				   p->study ? "letters, digits, . _ + and -" : "STUDY/NAME");
-	if (p->study) {
-		cas->study = p->study;
-		cas->name = jp_case_store_print(p->store, "%s/%s", p->study, name);
-		return cas->name ? 0 : jp_case_no_memory(p);
-	}
-	length = (size_t)(strchr(name, '/') - name);
+	if (!jp_case_name_ok(name, true))
+		return jp_case_bad(p, "case name", name, "STUDY/NAME");
 	cas->name = name;
-	cas->study = jp_case_store_print(p->store, "%.*s", (int)length, name);
+	cas->study = jp_case_store_print(p->store, "%.*s", (int)strcspn(name, "/"), name);
 	return cas->study ? 0 : jp_case_no_memory(p);
 }
 
-/* case NAME SET : WORKLOAD [ARG...] : CAPTURE [ARG...] [: KEY=VALUE...] */
-static int case_line(struct jp_case_parser *p, char **words, int count)
-{
-	static const char form[] =
-		"case NAME check|full : WORKLOAD [ARG...] : CAPTURE [ARG...] [: KEY=VALUE...]";
-	int colons[3] = {0}, nr_colons = 0, ret;
-	struct jp_case *cas;
+static const char form[] =
+	"case NAME check|full : WORKLOAD [ARG...] : CAPTURE [ARG...] [: KEY=VALUE...]";
 
-	p->table = NULL;
-	for (int i = 0; i < count; i++) {
-		if (strcmp(words[i], ":") != 0)
-			continue;
-		if (nr_colons == 3)
-			return jp_case_bad(p, "fourth", ":", form);
-		colons[nr_colons++] = i;
+/* The words of a header behind `from`: its parts, between words ":". */
+struct parts {
+	char **words[JP_CASE_PARTS];
+	int counts[JP_CASE_PARTS];
+};
+
+static int split(struct jp_case_parser *p, char **words, int from, int count, struct parts *parts)
+{
+	int at = -1;
+
+	memset(parts, 0, sizeof(*parts));
+	for (int i = from; i < count; i++) {
+		if (strcmp(words[i], ":") == 0) {
+			if (++at == JP_CASE_PARTS)
+				return jp_case_bad(p, "fourth", ":", form);
+			parts->words[at] = words + i + 1;
+		} else if (at < 0) {
+			return jp_case_bad(p, words[0], words[i], form);
+		} else {
+			parts->counts[at]++;
+		}
 	}
-	if (nr_colons == 2)
-		colons[nr_colons++] = count;
-	if (nr_colons != 3 || colons[0] != 3 || colons[1] - colons[0] < 2 ||
-	    colons[2] - colons[1] < 2)
-		return jp_case_bad(p, "case", count > 1 ? words[1] : "", form);
-	cas = jp_case_store_case(p->store);
-	if (!cas)
-		return jp_case_no_memory(p);
-	p->cas = cas;
+	return 0;
+}
+
+static bool same_key(const char *a, const char *b)
+{
+	size_t length = strcspn(a, "=");
+
+	return strncmp(a, b, length + 1) == 0;
+}
+
+/* The key of @ours that @key is too, or @key. */
+static const char *own_key(const struct parts *ours, const char *key)
+{
+	for (int i = 0; i < ours->counts[2]; i++)
+		if (same_key(ours->words[2][i], key))
+			return ours->words[2][i];
+	return key;
+}
+
+/* The part @at: of @ours, else of @defaults; of keys both. */
+static void put_part(FILE *out, const struct parts *ours, const struct parts *defaults, int at)
+{
+	const struct parts *from = ours->counts[at] ? ours : defaults;
+	bool keys = at == JP_CASE_PARTS - 1;
+
+	if (keys && !ours->counts[at] && !defaults->counts[at])
+		return;
+	fputs(" :", out);
+	for (int i = 0; keys && i < defaults->counts[at]; i++)
+		fprintf(out, " %s", own_key(ours, defaults->words[at][i]));
+	for (int i = 0; i < from->counts[at]; i++) {
+		const char *word = from->words[at][i];
+
+		if (!keys || (from == ours && own_key(defaults, word) == word))
+			fprintf(out, " %s", word);
+	}
+}
+
+/* The definition's first line, complete: the name in full, and what `defaults` has of the rest. */
+static int put_header(struct jp_case_parser *p, FILE *out, char **words, int count)
+{
+	char *defaults_words[JP_CASE_WORDS], *copy;
+	struct parts ours, defaults = {0};
+	int ret = split(p, words, 3, count, &ours);
+
+	if (!ret && p->defaults.header) {
+		copy = jp_case_store_print(p->store, "%s", p->defaults.header);
+		p->line = p->defaults.line;
+		ret = copy ? jp_case_words(p, copy, defaults_words) : jp_case_no_memory(p);
+		if (ret > 0)
+			ret = split(p, defaults_words, 1, ret, &defaults);
+	}
+	if (ret)
+		return ret;
+	p->line = p->block.line;
+	for (int at = 0; at < 2; at++)
+		if (!ours.counts[at] && !defaults.counts[at])
+			return jp_case_bad(p, "case", words[1], form);
+	fprintf(out, "case %s%s%s %s", p->study ? p->study : "", p->study ? "/" : "", words[1],
+		words[2]);
+	for (int at = 0; at < JP_CASE_PARTS; at++)
+		put_part(out, &ours, &defaults, at);
+	fputc('\n', out);
+	return 0;
+}
+
+/* A complete line: case STUDY/NAME SET : WORKLOAD [ARG...] : CAPTURE [ARG...] [: KEY=VALUE...] */
+static int case_line(struct jp_case_parser *p, char *line)
+{
+	char *words[JP_CASE_WORDS];
+	int count = jp_case_words(p, line, words), ret;
+	struct jp_case *cas = p->cas;
+	struct parts parts;
+
+	ret = count < 0 ? count : split(p, words, 3, count, &parts);
+	if (!ret)
+		ret = case_name(p, words[1], cas);
+	if (ret)
+		return ret;
 	cas->file = p->file;
 	cas->line = p->line;
 	cas->samples = 2000;
 	cas->distinct = 10;
 	cas->seconds = 30;
-	ret = case_name(p, words[1], cas);
-	if (ret)
-		return ret;
-	if (strcmp(words[2], "check") != 0 && strcmp(words[2], "full") != 0)
-		return jp_case_bad(p, "set", words[2], "check or full");
-	cas->check = words[2][0] == 'c';
-	cas->workload_argc = colons[1] - colons[0] - 1;
-	cas->workload_argv = word_list(p, words + colons[0] + 1, cas->workload_argc);
-	cas->capture_argc = colons[2] - colons[1] - 1;
-	cas->capture_argv = word_list(p, words + colons[1] + 1, cas->capture_argc);
+	cas->check = strcmp(words[2], "check") == 0;
+	cas->workload_argc = parts.counts[0];
+	cas->workload_argv = word_list(p, parts.words[0], cas->workload_argc);
+	cas->capture_argc = parts.counts[1];
+	cas->capture_argv = word_list(p, parts.words[1], cas->capture_argc);
 	if (!cas->workload_argv || !cas->capture_argv)
 		return jp_case_no_memory(p);
-	for (int i = colons[2] + 1; i < count; i++) {
-		ret = key_value(p, words[i]);
+	for (int i = 0; i < parts.counts[2]; i++) {
+		ret = key_value(p, parts.words[2][i]);
 		if (ret)
 			return ret;
 	}
 	return 0;
 }
 
-static int one_line(struct jp_case_parser *p, char *line)
+static const struct jp_case_block *find_set(struct jp_case_parser *p, const char *name)
 {
-	char *reason = "", *words[JP_CASE_WORDS], *save, *word;
-	bool inside = line[0] == ' ' || line[0] == '\t';
-	int count = 0;
-
-	for (char *c = line; *c; c++) {
-		if (*c != '#' || (c > line && c[-1] != ' ' && c[-1] != '\t'))
-			continue;
-		*c = '\0';
-		reason = jp_case_trim(c + 1);
-		break;
-	}
-	line = jp_case_trim(line);
-	if (!line[0])
-		return 0;
-	if (inside)
-		return indented(p, line, reason);
-	if (strncmp(line, "table ", 6) == 0)
-		return jp_case_table_line(p, line + 6, false);
-	if (strncmp(line, "row ", 4) == 0)
-		return jp_case_table_line(p, line + 4, true);
-	for (word = strtok_r(line, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
-		if (count == JP_CASE_WORDS)
-			return jp_case_bad(p, "word", word, "at most 64 words");
-		words[count++] = word;
-	}
-	if (!count || strcmp(words[0], "case") != 0)
-		return jp_case_bad(p, "word", line,
-				   "case, table, row, a comment or an indented line");
-	return case_line(p, words, count);
+	for (size_t i = 0; i < p->nr_sets; i++)
+		if (strcmp(p->sets[i].header, name) == 0)
+			return &p->sets[i];
+	return NULL;
 }
 
-/* Keeps the definition as written, with the full name: what makes a run directory stand alone. */
-static int keep_text(struct jp_case_parser *p, struct jp_case *cas, const char *from,
-		     const char *to)
-{
-	const char *rest = from + strlen("case");
+static int put_lines(struct jp_case_parser *p, FILE *out, const struct jp_case_variants *variants,
+		     const struct jp_case_block *block, bool set);
 
-	rest += strspn(rest, " \t");
-	rest += strlen(cas->name) - (p->study ? strlen(p->study) + 1 : 0);
-	cas->text = jp_case_store_print(p->store, "case %s%.*s", cas->name, (int)(to - rest), rest);
-	return cas->text ? 0 : jp_case_no_memory(p);
+/* One indented line of a case, a set or the defaults: into @out, and into p->cas. */
+static int put_line(struct jp_case_parser *p, FILE *out, const struct jp_case_variants *variants,
+		    const char *written, bool set)
+{
+	char *line = jp_case_replace_axes(p, variants, written), *copy;
+	const struct jp_case_block *also;
+	int ret = line ? jp_case_where(p, variants, &line) : -EINVAL;
+
+	if (ret <= 0)
+		return ret;
+	line += strspn(line, " \t");
+	copy = jp_case_store_print(p->store, "%s", line);
+	if (!copy)
+		return jp_case_no_memory(p);
+	if (p->study && strncmp(line, "also ", 5) == 0) {
+		jp_case_cut_comment(copy);
+		also = set ? NULL : find_set(p, jp_case_trim(copy + 5));
+		return also ? put_lines(p, out, variants, also, true)
+			    : jp_case_bad(p, "also", copy + 5, "the name of an expect line above");
+	}
+	fprintf(out, "\t%s\n", line);
+	if (ftell(out) > JP_CASE_TEXT)
+		return jp_case_bad(p, "case", p->cas->name, "at most 65536 bytes of a case");
+	return jp_case_expect(p, copy);
 }
 
-struct jp_cases *jp_cases_parse(struct jp_cases *into, const char *file, const char *study,
-				const char *text, size_t size, struct jp_error *err)
+static int put_lines(struct jp_case_parser *p, FILE *out, const struct jp_case_variants *variants,
+		     const struct jp_case_block *block, bool set)
 {
-	struct jp_case_store *store = into ? jp_case_store_of(into) : jp_case_store_new();
-	struct jp_case_parser p = {.store = store, .err = err};
-	const char *end = text + size, *next, *start = NULL, *until = NULL;
-	size_t open = 0;
+	unsigned line = p->line;
 	int ret = 0;
 
-	if (!store) {
-		jp_fail(err, ENOMEM, "%s: out of memory", file);
-		return NULL;
+	for (size_t i = 0; !ret && i < block->nr_lines; i++) {
+		p->line = block->lines[i].line;
+		ret = put_line(p, out, variants, block->lines[i].text, set);
 	}
-	p.file = jp_case_store_print(store, "%s", file);
-	p.study = study ? jp_case_store_print(store, "%s", study) : NULL;
-	if (!p.file || (study && !p.study))
-		ret = jp_fail(err, ENOMEM, "%s: out of memory", file);
-	else if (study && !jp_case_name_ok(study, false))
-		ret = jp_fail(err, EINVAL, "%s: '%s' is no name of a study", file, study);
-	for (const char *at = text; !ret && at < end; at = next) {
-		const char *newline = memchr(at, '\n', (size_t)(end - at));
-		size_t length = (size_t)((newline ? newline : end) - at);
-		size_t cases = store->cases.nr_cases;
-		char *line;
-
-		next = newline ? newline + 1 : end;
-		p.line++;
-		if (length > 4096 || memchr(at, '\0', length)) {
-			ret = jp_case_bad(&p, "line", "(binary?)",
-					  "text of at most 4096 bytes a line");
-			break;
-		}
-		line = jp_case_store_print(store, "%.*s", (int)length, at);
-		ret = line ? one_line(&p, line) : jp_case_no_memory(&p);
-		if (ret)
-			break;
-		if (start && (store->cases.nr_cases > cases || !p.cas)) {
-			ret = keep_text(&p, &store->cases.cases[open], start, until);
-			start = NULL;
-		}
-		if (store->cases.nr_cases > cases) {
-			open = cases;
-			start = at;
-		}
-		/* Blank lines and comments in column one after the last line are not the case's. */
-		if (start && (at == start || *at == '\t' || *at == ' '))
-			until = next;
-	}
-	if (!ret && start)
-		ret = keep_text(&p, &store->cases.cases[open], start, until);
 	if (!ret)
-		return &store->cases;
-	jp_cases_free(&store->cases);
-	return NULL;
+		p->line = line;
+	return ret;
+}
+
+/* Whether a case of this name is written out above: it takes the place of the variant. */
+static bool written_out(struct jp_case_parser *p, const char *name)
+{
+	const struct jp_cases *cases = &p->store->cases;
+	size_t length = strlen(p->study);
+
+	for (size_t i = p->first_case; i < cases->nr_cases; i++)
+		if (!cases->cases[i].variant &&
+		    strcmp(cases->cases[i].name + length + 1, name) == 0)
+			return true;
+	return false;
+}
+
+/* The case of p->block whose first line consists of @words, into the store and into @out, which
+ * flushes to *@text. */
+static int put_case(struct jp_case_parser *p, FILE *out, const struct jp_case_variants *variants,
+		    char **words, int count, char **text)
+{
+	static const struct jp_case_block none;
+	int ret = put_header(p, out, words, count);
+	char *line;
+
+	if (ret || fflush(out))
+		return ret ? ret : jp_case_no_memory(p);
+	p->cas = jp_case_store_case(p->store);
+	line = p->cas ? jp_case_store_print(p->store, "%s", *text) : NULL;
+	if (!line)
+		return jp_case_no_memory(p);
+	p->cas->variant = variants->nr_axes;
+	line[strlen(line) - 1] = '\0';
+	ret = case_line(p, line);
+	if (!ret)
+		ret = put_lines(p, out, variants, p->study ? &p->defaults : &none, false);
+	return ret ? ret : put_lines(p, out, variants, &p->block, false);
+}
+
+static int one_variant(struct jp_case_parser *p, const struct jp_case_variants *variants)
+{
+	char *line = jp_case_replace_axes(p, variants, p->block.header), *words[JP_CASE_WORDS];
+	int count = line ? jp_case_words(p, line, words) : -EINVAL, ret;
+	char *text = NULL;
+	size_t size;
+	FILE *out;
+
+	if (count < 0)
+		return count;
+	if (variants->nr_axes && ++p->made > JP_CASE_VARIANTS)
+		return jp_case_bad(p, "case", p->block.header, "at most 4096 variants in a file");
+	if (count < 3)
+		return jp_case_bad(p, "case", count > 1 ? words[1] : "", form);
+	if (!jp_case_name_ok(words[1], !p->study))
+		return jp_case_bad(p, "case name", words[1],
+				   p->study ? "letters, digits, . _ + and -" : "STUDY/NAME");
+	if (strcmp(words[2], "check") != 0 && strcmp(words[2], "full") != 0)
+		return jp_case_bad(p, "set", words[2], "check or full");
+	if (variants->nr_axes && written_out(p, words[1]))
+		return 0;
+	out = open_memstream(&text, &size);
+	if (!out)
+		return jp_case_no_memory(p);
+	ret = put_case(p, out, variants, words, count, &text);
+	if (fclose(out) && !ret)
+		ret = jp_case_no_memory(p);
+	if (!ret) {
+		p->cas->text = jp_case_store_print(p->store, "%s", text);
+		ret = p->cas->text ? 0 : jp_case_no_memory(p);
+	}
+	free(text);
+	return ret;
+}
+
+int jp_case_define(struct jp_case_parser *p)
+{
+	struct jp_case_variants variants;
+	int ret;
+
+	p->line = p->block.line;
+	ret = jp_case_vary(p, p->block.header, &variants);
+	if (ret)
+		return ret;
+	do
+		ret = one_variant(p, &variants);
+	while (!ret && jp_case_next_variant(&variants));
+	return ret;
 }

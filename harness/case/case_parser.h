@@ -4,15 +4,59 @@
 
 #include "harness/case/case_store.h"
 
-/* Private to this folder: the parser of results/expected/STUDY. */
-enum { JP_CASE_WORDS = 64 };
+/* Private to this folder: the parser of results/expected/STUDY, docs/expected-format.md. */
+enum {
+	JP_CASE_WORDS = 64,      /* of a line */
+	JP_CASE_LINE = 4096,     /* bytes of a line, axes replaced */
+	JP_CASE_TEXT = 65536,    /* bytes of a case's definition */
+	JP_CASE_VARIANTS = 4096, /* cases, and rows, that the axes of one file make */
+	JP_CASE_AXES = 4,        /* that vary in one line */
+	JP_CASE_VALUES = 32,     /* of an axis */
+	JP_CASE_PARTS = 3        /* workload, capture, keys */
+};
+
+/* A line of the file and the indented lines below it. */
+struct jp_case_block {
+	const char *header; /* without its comment; NULL: there is none */
+	unsigned line;
+	struct jp_case_indented {
+		const char *text; /* as it stands in the file */
+		unsigned line;
+	} * lines;
+	size_t nr_lines, capacity;
+};
+
+/* axis NAME VALUE... */
+struct jp_case_axis {
+	const char *name;
+	const char **values;
+	size_t nr_values;
+};
+
+/* The axes that a line varies, each with the values that it takes there and the one of now. */
+struct jp_case_variants {
+	struct {
+		const struct jp_case_axis *axis;
+		const char *values[JP_CASE_VALUES];
+		size_t nr_values, now;
+	} axes[JP_CASE_AXES];
+	size_t nr_axes;
+};
 
 struct jp_case_parser {
 	struct jp_case_store *store;
-	const char *file, *study;
-	unsigned line;
-	struct jp_case *cas;    /* the one that indented lines belong to */
-	struct jp_table *table; /* the one that rows belong to */
+	const char *file, *study; /* @study NULL: the definition of one case in a run directory */
+	unsigned line;            /* what errors name */
+	struct jp_case_block block, defaults;
+	struct jp_case_block *sets; /* expect NAME */
+	size_t nr_sets, sets_capacity;
+	struct jp_case_axis *axes;
+	size_t nr_axes, axes_capacity;
+	size_t first_case;  /* of this file */
+	size_t made;        /* cases and rows by axes */
+	size_t first_table; /* rows belong to the tables from this one on */
+	bool in_table, in_rows;
+	struct jp_case *cas; /* the one that is being defined */
 	struct jp_error *err;
 };
 
@@ -24,7 +68,30 @@ int jp_case_no_memory(struct jp_case_parser *p);
 bool jp_case_name_ok(const char *name, bool slash);
 /* @text without the blanks at its ends. */
 char *jp_case_trim(char *text);
+/* Cuts @line before its comment and returns that, trimmed; "" where there is none. */
+char *jp_case_cut_comment(char *line);
+/* The words of @text, which it cuts apart. Their number, at most JP_CASE_WORDS, or -EINVAL. */
+int jp_case_words(struct jp_case_parser *p, char *text, char *words[JP_CASE_WORDS]);
+
+/* p->block is a case, or one for each value of its axes. */
+int jp_case_define(struct jp_case_parser *p);
+/* An indented line of p->cas, which it cuts apart. */
+int jp_case_expect(struct jp_case_parser *p, char *line);
 /* What follows "table " or, with @row, "row ". */
 int jp_case_table_line(struct jp_case_parser *p, char *text, bool row);
+
+/* What follows "axis ". */
+int jp_case_axis_line(struct jp_case_parser *p, char *text);
+/* The axes that @text names, each at its first value. */
+int jp_case_vary(struct jp_case_parser *p, const char *text, struct jp_case_variants *variants);
+/* The next combination, the last axis first. False: that was the last one. */
+bool jp_case_next_variant(struct jp_case_variants *variants);
+/* A copy of @text in the store, each {AXIS} replaced by its value of now; NULL: @p->err says why.
+ */
+char *jp_case_replace_axes(struct jp_case_parser *p, const struct jp_case_variants *variants,
+			   const char *text);
+/* "where AXIS=VALUE,VALUE...: " before an indented line: *@text moves behind it. 1: it holds, or
+ * there is none; 0: it does not hold; -EINVAL. */
+int jp_case_where(struct jp_case_parser *p, const struct jp_case_variants *variants, char **text);
 
 #endif

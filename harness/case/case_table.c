@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The tables of results/expected/STUDY: docs/expected-format.md. */
-#include "harness/case/case_parser.h"
-
+#include <errno.h>
 #include <string.h>
+
+#include "harness/case/case_parser.h"
 
 /* Words "metric=METRIC[:WORD/WORD],..." at the end of a table's title. */
 static int take_metrics(struct jp_case_parser *p, char *title, struct jp_table *table)
@@ -38,35 +39,56 @@ static int take_metrics(struct jp_case_parser *p, char *title, struct jp_table *
 	return 0;
 }
 
-/* table TITLE [metric=METRIC,...] | COLUMN... */
+/* Cuts ": RULE" off @text. False: there is a colon and no rule. */
+static bool cut_rule(char *text, const char **rule)
+{
+	char *colon = strchr(text, ':');
+
+	*rule = NULL;
+	if (!colon)
+		return true;
+	*colon = '\0';
+	*rule = jp_case_trim(colon + 1);
+	jp_case_trim(text);
+	return **rule;
+}
+
+/* table TITLE [metric=METRIC,...] | COLUMN[: RULE]... */
 static int open_table(struct jp_case_parser *p, char **parts, size_t count)
 {
 	const char **columns = jp_case_store_alloc(p->store, (count - 1) * sizeof(*columns));
+	const char **rules = jp_case_store_alloc(p->store, (count - 1) * sizeof(*rules));
+	struct jp_table *table = columns && rules ? jp_case_store_table(p->store) : NULL;
 
-	p->table = columns ? jp_case_store_table(p->store) : NULL;
-	if (!p->table)
+	if (!table)
 		return jp_case_no_memory(p);
-	memcpy(columns, parts + 1, (count - 1) * sizeof(*columns));
-	p->table->study = p->study;
-	p->table->title = parts[0];
-	p->table->columns = columns;
-	p->table->nr_columns = count - 1;
-	return take_metrics(p, parts[0], p->table);
+	if (!p->in_table || p->in_rows)
+		p->first_table = p->store->cases.nr_tables - 1;
+	else if (table[-1].nr_columns != count - 1)
+		return jp_case_bad(p, "table", parts[0],
+				   "as many columns as the table above, whose rows it shares");
+	p->in_table = true;
+	p->in_rows = false;
+	for (size_t i = 0; i < count - 1; i++) {
+		columns[i] = parts[i + 1];
+		if (!cut_rule(parts[i + 1], &rules[i]))
+			return jp_case_bad(p, "column", columns[i], "a rule after the colon");
+	}
+	table->study = p->study;
+	table->title = parts[0];
+	table->columns = columns;
+	table->rules = rules;
+	table->nr_columns = count - 1;
+	return take_metrics(p, parts[0], table);
 }
 
 /* CASE[: RULE], "impossible: RULE" or "-" */
 static int one_cell(struct jp_case_parser *p, char *text, struct jp_table_cell *cell)
 {
-	char *colon = strchr(text, ':');
-	const char *rule = NULL;
+	const char *rule;
 
-	if (colon) {
-		*colon = '\0';
-		rule = jp_case_trim(colon + 1);
-		if (!*rule)
-			return jp_case_bad(p, "cell", text, "a rule after the colon");
-	}
-	text = jp_case_trim(text);
+	if (!cut_rule(text, &rule))
+		return jp_case_bad(p, "cell", text, "a rule after the colon");
 	*cell = (struct jp_table_cell){text, rule};
 	if (strcmp(text, "impossible") == 0)
 		return rule ? 0 : jp_case_bad(p, "cell", text, "impossible: RULE");
@@ -78,35 +100,46 @@ static int one_cell(struct jp_case_parser *p, char *text, struct jp_table_cell *
 	return cell->name ? 0 : jp_case_no_memory(p);
 }
 
-/* row LABEL | CELL... */
-static int add_row(struct jp_case_parser *p, char **parts, size_t count)
+/* A row of @table, whose columns' rules are those of cells that have none. */
+static int put_row(struct jp_case_parser *p, struct jp_table *table, const char *label,
+		   const struct jp_table_cell *cells)
 {
-	struct jp_table_cell *cells;
+	size_t size = table->nr_columns * sizeof(*cells);
+	struct jp_table_cell *own = jp_case_store_alloc(p->store, size);
 
-	if (!p->table)
-		return jp_case_bad(p, "row", parts[0], "a table line above it");
-	if (count - 1 != p->table->nr_columns)
-		return jp_case_bad(p, "row", parts[0], "as many cases as the table has columns");
-	cells = jp_case_store_alloc(p->store, (count - 1) * sizeof(*cells));
-	if (!cells)
+	if (!own)
 		return jp_case_no_memory(p);
-	for (size_t i = 0; i < count - 1; i++) {
-		int ret = one_cell(p, parts[i + 1], &cells[i]);
-
-		if (ret)
-			return ret;
-	}
-	return jp_case_store_row(p->table, parts[0], cells) ? jp_case_no_memory(p) : 0;
+	memcpy(own, cells, size);
+	for (size_t i = 0; i < table->nr_columns; i++)
+		if (!own[i].rule && strcmp(own[i].name, "-") != 0)
+			own[i].rule = table->rules[i];
+	return jp_case_store_row(table, label, own) ? jp_case_no_memory(p) : 0;
 }
 
-int jp_case_table_line(struct jp_case_parser *p, char *text, bool row)
+/* row LABEL | CELL..., of each table that stands right above */
+static int add_row(struct jp_case_parser *p, char **parts, size_t count)
+{
+	struct jp_cases *cases = &p->store->cases;
+	struct jp_table_cell cells[JP_CASE_WORDS];
+	int ret = 0;
+
+	if (!p->in_table)
+		return jp_case_bad(p, "row", parts[0], "a table line above it");
+	if (count - 1 != cases->tables[p->first_table].nr_columns)
+		return jp_case_bad(p, "row", parts[0], "as many cases as the table has columns");
+	p->in_rows = true;
+	for (size_t i = 0; !ret && i < count - 1; i++)
+		ret = one_cell(p, parts[i + 1], &cells[i]);
+	for (size_t i = p->first_table; !ret && i < cases->nr_tables; i++)
+		ret = put_row(p, &cases->tables[i], parts[0], cells);
+	return ret;
+}
+
+static int one_line(struct jp_case_parser *p, char *text, bool row)
 {
 	char *parts[JP_CASE_WORDS], *save, *part;
 	size_t count = 0;
 
-	p->cas = NULL;
-	if (!p->study)
-		return jp_case_bad(p, "line", text, "only cases here");
 	for (part = strtok_r(text, "|", &save); part; part = strtok_r(NULL, "|", &save)) {
 		if (count == JP_CASE_WORDS)
 			return jp_case_bad(p, "cell", part, "at most 64 cells");
@@ -119,4 +152,21 @@ int jp_case_table_line(struct jp_case_parser *p, char *text, bool row)
 				   row ? "row LABEL | CASE | CASE..."
 				       : "table TITLE | COLUMN | COLUMN...");
 	return row ? add_row(p, parts, count) : open_table(p, parts, count);
+}
+
+int jp_case_table_line(struct jp_case_parser *p, char *text, bool row)
+{
+	struct jp_case_variants variants;
+	int ret = row ? jp_case_vary(p, text, &variants) : 0;
+
+	if (ret || !row)
+		return ret ? ret : one_line(p, text, row);
+	do {
+		char *line = jp_case_replace_axes(p, &variants, text);
+
+		if (variants.nr_axes && ++p->made > JP_CASE_VARIANTS)
+			return jp_case_bad(p, "row", text, "at most 4096 variants in a file");
+		ret = line ? one_line(p, line, row) : -EINVAL;
+	} while (!ret && jp_case_next_variant(&variants));
+	return ret;
 }

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The indented lines of a case, what is expected of it: docs/expected-format.md. */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/case/case_parser.h"
+
+/* One bound of a range: a number, maybe with %. */
+static bool number(const char *text, double *value, bool *percent)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)text[0]))
+		return false;
+	errno = 0;
+	*value = strtod(text, &end);
+	*percent = *end == '%';
+	if (*percent)
+		end++;
+	return !errno && *end == '\0' && isfinite(*value) && (!*percent || *value <= 100);
+}
+
+/* RANGE: "any", "=X", "<=X", ">=X", "X..Y"; numbers, or percentages on both sides. */
+static bool range(char *text, struct jp_expectation *e)
+{
+	char *dots = strstr(text, "..");
+	bool percent = false;
+
+	e->min = -INFINITY;
+	e->max = INFINITY;
+	if (strcmp(text, "any") == 0)
+		return true;
+	if (strncmp(text, "<=", 2) == 0) {
+		if (!number(text + 2, &e->max, &e->percent))
+			return false;
+	} else if (strncmp(text, ">=", 2) == 0) {
+		if (!number(text + 2, &e->min, &e->percent))
+			return false;
+	} else if (text[0] == '=') {
+		if (!number(text + 1, &e->min, &e->percent))
+			return false;
+		e->max = e->min;
+	} else if (dots) {
+		*dots = '\0';
+		if (!number(text, &e->min, &percent) || !number(dots + 2, &e->max, &e->percent))
+			return false;
+		if ((percent && !e->percent) || e->min > e->max)
+			return false;
+	} else {
+		return false;
+	}
+	if (e->percent) {
+		e->min /= 100;
+		e->max /= 100;
+	}
+	return true;
+}
+
+static int add_expectation(struct jp_case_parser *p, const struct jp_expectation *e)
+{
+	struct jp_case *cas = p->cas;
+	struct jp_expectation *grown;
+
+	for (size_t i = 0; i < cas->nr_expectations; i++)
+		if (strcmp(cas->expectations[i].metric, e->metric) == 0 &&
+		    strcmp(cas->expectations[i].allow, e->allow) == 0 &&
+		    memcmp(&cas->expectations[i].scope, &e->scope, sizeof(e->scope)) == 0)
+			return jp_case_bad(p, "second expectation of", e->metric,
+					   "one of each metric");
+	if (cas->nr_expectations == JP_MAX_EXPECTATIONS)
+		return jp_case_bad(p, "expectation", e->metric, "at most 64 of one case");
+	grown = realloc(cas->expectations, (cas->nr_expectations + 1) * sizeof(*grown));
+	if (!grown)
+		return jp_case_no_memory(p);
+	cas->expectations = grown;
+	grown[cas->nr_expectations++] = *e;
+	return 0;
+}
+
+/* "METRIC RANGE" or "METRIC allow CAUSE" of an indented line. */
+static int one_expectation(struct jp_case_parser *p, char *text, const struct jp_scope *scope,
+			   const char *reason)
+{
+	struct jp_expectation e = {
+		.min = -INFINITY, .max = INFINITY, .reason = reason, .scope = *scope};
+	char *save, *metric = strtok_r(text, " \t", &save), *what, *cause, *more;
+
+	what = metric ? strtok_r(NULL, " \t", &save) : NULL;
+	cause = what ? strtok_r(NULL, " \t", &save) : NULL;
+	more = cause ? strtok_r(NULL, " \t", &save) : NULL;
+	if (!what || more)
+		return jp_case_bad(p, "expectation", metric ? metric : "",
+				   "METRIC RANGE or METRIC allow CAUSE");
+	if (!jp_case_name_ok(metric, false) || strlen(metric) >= sizeof(e.metric))
+		return jp_case_bad(p, "metric", metric,
+				   "a name of at most 47 letters, digits, . and -");
+	strcpy(e.metric, metric);
+	if (strcmp(what, "allow") == 0) {
+		if (!cause || !jp_case_name_ok(cause, false) || strlen(cause) >= sizeof(e.allow))
+			return jp_case_bad(p, "cause", cause ? cause : "", "one cause after allow");
+		if (!reason[0])
+			return jp_case_bad(p, "allow", cause, "a reason after #");
+		strcpy(e.allow, cause);
+	} else if (cause || !range(what, &e)) {
+		return jp_case_bad(p, "range", what,
+				   "=X, <=X, >=X, X..Y or any (X: a count, or a percentage)");
+	}
+	return add_expectation(p, &e);
+}
+
+/* "when TOOL VERSIONS: " before expectations; *@text moves behind it. */
+static int take_scope(struct jp_case_parser *p, char **text, struct jp_scope *scope)
+{
+	char *colon = strchr(*text, ':'), *save, *tool, *range, *more;
+
+	if (!colon)
+		return jp_case_bad(p, "line", *text, "when TOOL VERSIONS: METRIC ...");
+	*colon = '\0';
+	strtok_r(*text, " \t", &save);
+	tool = strtok_r(NULL, " \t", &save);
+	range = tool ? strtok_r(NULL, " \t", &save) : NULL;
+	more = range ? strtok_r(NULL, " \t", &save) : NULL;
+	if (!range || more || !jp_scope_parse(tool, range, scope))
+		return jp_case_bad(p, "scope", range ? range : "",
+				   "when TOOL VERSIONS:, the versions X..Y, X.., ..Y or X");
+	*text = colon + 1;
+	return 0;
+}
+
+int jp_case_expect(struct jp_case_parser *p, char *line)
+{
+	struct jp_scope scope = {0};
+	const char *reason = jp_case_cut_comment(line);
+	char *text = jp_case_trim(line), *save, *part;
+
+	if (strcmp(text, "xfail") == 0) {
+		if (!reason[0])
+			return jp_case_bad(p, "line", text, "a reason after #");
+		p->cas->xfail = reason;
+		return 0;
+	}
+	if (strncmp(text, "when ", 5) == 0 && take_scope(p, &text, &scope))
+		return -EINVAL;
+	for (part = strtok_r(text, ",", &save); part; part = strtok_r(NULL, ",", &save)) {
+		int ret = one_expectation(p, part, &scope, reason);
+
+		if (ret)
+			return ret;
+	}
+	return 0;
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The lines of results/expected/STUDY: docs/expected-format.md. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/array.h"
+#include "harness/case/case_parser.h"
+
+int jp_case_bad(struct jp_case_parser *p, const char *what, const char *found, const char *expected)
+{
+	return jp_fail(p->err, EINVAL, "%s:%u: %s '%s'; expected %s", p->file, p->line, what, found,
+		       expected);
+}
+
+int jp_case_no_memory(struct jp_case_parser *p)
+{
+	return jp_fail(p->err, ENOMEM, "%s:%u: out of memory", p->file, p->line);
+}
+
+bool jp_case_name_ok(const char *name, bool slash)
+{
+	unsigned slashes = 0;
+
+	if (!isalnum((unsigned char)name[0]))
+		return false;
+	for (const char *c = name; *c; c++) {
+		if (*c == '/')
+			slashes++;
+		else if (!isalnum((unsigned char)*c) && !strchr("._+-", *c))
+			return false;
+	}
+	/* A name becomes a path below the run directory: it must stay there. */
+	return slashes == (slash ? 1 : 0) && !strstr(name, "/.") && name[strlen(name) - 1] != '/' &&
+	       strlen(name) < 128;
+}
+
+char *jp_case_trim(char *text)
+{
+	char *end;
+
+	while (*text == ' ' || *text == '\t')
+		text++;
+	end = text + strlen(text);
+	while (end > text && (end[-1] == ' ' || end[-1] == '\t'))
+		*--end = '\0';
+	return text;
+}
+
+char *jp_case_cut_comment(char *line)
+{
+	for (char *c = line; *c; c++) {
+		if (*c != '#' || (c > line && c[-1] != ' ' && c[-1] != '\t'))
+			continue;
+		*c = '\0';
+		return jp_case_trim(c + 1);
+	}
+	return "";
+}
+
+int jp_case_words(struct jp_case_parser *p, char *text, char *words[JP_CASE_WORDS])
+{
+	char *save;
+	int count = 0;
+
+	for (char *word = strtok_r(text, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
+		if (count == JP_CASE_WORDS)
+			return jp_case_bad(p, "word", word, "at most 64 words");
+		words[count++] = word;
+	}
+	return count;
+}
+
+static bool is(const char *line, const char *word)
+{
+	size_t length = strlen(word);
+
+	return strncmp(line, word, length) == 0 && strchr(" \t", line[length]);
+}
+
+/* expect NAME: kept under it. */
+static int keep_set(struct jp_case_parser *p)
+{
+	const char *name = p->block.header + strlen("expect");
+	struct jp_case_block *set;
+
+	name += strspn(name, " \t");
+	p->line = p->block.line;
+	if (!jp_case_name_ok(name, false))
+		return jp_case_bad(p, "expect", name, "a name of letters, digits, . _ + and -");
+	for (size_t i = 0; i < p->nr_sets; i++)
+		if (strcmp(p->sets[i].header, name) == 0)
+			return jp_case_bad(p, "second expect", name, "one of each name");
+	set = jp_array_push(&p->sets, &p->nr_sets, &p->sets_capacity);
+	if (!set)
+		return jp_case_no_memory(p);
+	*set = p->block;
+	set->header = name;
+	return 0;
+}
+
+/* All indented lines of p->block have come. */
+static int close_block(struct jp_case_parser *p)
+{
+	int ret = 0;
+
+	if (!p->block.header)
+		return 0;
+	if (is(p->block.header, "case")) {
+		ret = jp_case_define(p);
+		free(p->block.lines);
+	} else if (is(p->block.header, "defaults")) {
+		free(p->defaults.lines);
+		p->defaults = p->block;
+	} else {
+		ret = keep_set(p);
+		if (ret)
+			free(p->block.lines);
+	}
+	memset(&p->block, 0, sizeof(p->block));
+	return ret;
+}
+
+static int add_indented(struct jp_case_parser *p, char *line)
+{
+	struct jp_case_indented *kept;
+
+	if (!p->block.header)
+		return jp_case_bad(p, "indented line", line + strspn(line, " \t"),
+				   "a case above it");
+	kept = jp_array_push(&p->block.lines, &p->block.nr_lines, &p->block.capacity);
+	if (!kept)
+		return jp_case_no_memory(p);
+	*kept = (struct jp_case_indented){line, p->line};
+	return 0;
+}
+
+/* A line that is not indented: the one before it, and what belongs to it, is complete. */
+static int first_line(struct jp_case_parser *p, char *line)
+{
+	bool table = is(line, "table"), row = is(line, "row");
+	unsigned number = p->line;
+	int ret = close_block(p);
+
+	p->line = number;
+	if (ret)
+		return ret;
+	if (!p->study && !is(line, "case"))
+		return jp_case_bad(p, "line", line, "only cases here");
+	if (table || row)
+		return jp_case_table_line(p, line + (row ? 4 : 6), row);
+	p->in_table = false;
+	if (is(line, "axis"))
+		return jp_case_axis_line(p, line + 5);
+	if (!is(line, "case") && !is(line, "defaults") && !is(line, "expect"))
+		return jp_case_bad(p, "word", line,
+				   "case, defaults, expect, axis, table, row, a comment or an "
+				   "indented line");
+	p->block.header = line;
+	p->block.line = number;
+	return 0;
+}
+
+static int one_line(struct jp_case_parser *p, const char *from, size_t length)
+{
+	char *line, *copy;
+
+	p->line++;
+	if (length > JP_CASE_LINE || memchr(from, '\0', length))
+		return jp_case_bad(p, "line", "(binary?)", "text of at most 4096 bytes a line");
+	line = jp_case_store_print(p->store, "%.*s", (int)length, from);
+	copy = line ? jp_case_store_print(p->store, "%s", line) : NULL;
+	if (!copy)
+		return jp_case_no_memory(p);
+	jp_case_cut_comment(copy);
+	copy = jp_case_trim(copy);
+	if (!copy[0])
+		return 0;
+	return line[0] == ' ' || line[0] == '\t' ? add_indented(p, line) : first_line(p, copy);
+}
+
+static void free_parser(struct jp_case_parser *p)
+{
+	for (size_t i = 0; i < p->nr_sets; i++)
+		free(p->sets[i].lines);
+	free(p->sets);
+	free(p->axes);
+	free(p->defaults.lines);
+	free(p->block.lines);
+}
+
+struct jp_cases *jp_cases_parse(struct jp_cases *into, const char *file, const char *study,
+				const char *text, size_t size, struct jp_error *err)
+{
+	struct jp_case_store *store = into ? jp_case_store_of(into) : jp_case_store_new();
+	struct jp_case_parser p = {.store = store, .err = err};
+	const char *end = text + size, *next;
+	int ret = 0;
+
+	if (!store) {
+		jp_fail(err, ENOMEM, "%s: out of memory", file);
+		return NULL;
+	}
+	p.file = jp_case_store_print(store, "%s", file);
+	p.study = study ? jp_case_store_print(store, "%s", study) : NULL;
+	p.first_case = store->cases.nr_cases;
+	if (!p.file || (study && !p.study))
+		ret = jp_fail(err, ENOMEM, "%s: out of memory", file);
+	else if (study && !jp_case_name_ok(study, false))
+		ret = jp_fail(err, EINVAL, "%s: '%s' is no name of a study", file, study);
+	for (const char *at = text; !ret && at < end; at = next) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+
+		next = newline ? newline + 1 : end;
+		ret = one_line(&p, at, (size_t)((newline ? newline : end) - at));
+	}
+	if (!ret)
+		ret = close_block(&p);
+	free_parser(&p);
+	if (!ret)
+		return &store->cases;
+	jp_cases_free(&store->cases);
+	return NULL;
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Axes, and the variants that a line makes by naming them: docs/expected-format.md. */
+#include <errno.h>
+#include <string.h>
+
+#include "harness/base/array.h"
+#include "harness/case/case_parser.h"
+
+static const struct jp_case_axis *find_axis(struct jp_case_parser *p, const char *name,
+					    size_t length)
+{
+	for (size_t i = 0; i < p->nr_axes; i++)
+		if (strlen(p->axes[i].name) == length &&
+		    strncmp(p->axes[i].name, name, length) == 0)
+			return &p->axes[i];
+	return NULL;
+}
+
+/* The value of @axis that the @length bytes at @text spell, or NULL. */
+static const char *value_of(const struct jp_case_axis *axis, const char *text, size_t length)
+{
+	for (size_t i = 0; i < axis->nr_values; i++)
+		if (strlen(axis->values[i]) == length &&
+		    strncmp(axis->values[i], text, length) == 0)
+			return axis->values[i];
+	return NULL;
+}
+
+int jp_case_axis_line(struct jp_case_parser *p, char *text)
+{
+	char *words[JP_CASE_WORDS];
+	struct jp_case_axis *axis;
+	int count = jp_case_words(p, text, words);
+
+	if (count < 0)
+		return count;
+	if (count < 2 || count > JP_CASE_VALUES + 1)
+		return jp_case_bad(p, "axis", count ? words[0] : "",
+				   "axis NAME VALUE..., at most 32 values");
+	for (int i = 0; i < count; i++)
+		if (!jp_case_name_ok(words[i], false))
+			return jp_case_bad(p, i ? "value" : "axis", words[i],
+					   "letters, digits, . _ + and -");
+	if (find_axis(p, words[0], strlen(words[0])))
+		return jp_case_bad(p, "second axis", words[0], "one of each name");
+	axis = jp_array_push(&p->axes, &p->nr_axes, &p->axes_capacity);
+	if (!axis)
+		return jp_case_no_memory(p);
+	axis->name = words[0];
+	axis->values = jp_case_store_alloc(p->store, (size_t)count * sizeof(*axis->values));
+	if (!axis->values)
+		return jp_case_no_memory(p);
+	for (int i = 1; i < count; i++) {
+		if (value_of(axis, words[i], strlen(words[i])))
+			return jp_case_bad(p, "second value", words[i], "each value once");
+		axis->values[axis->nr_values++] = words[i];
+	}
+	return 0;
+}
+
+/* Whether the comma-separated list from @text to @end has @value. */
+static bool listed(const char *text, const char *end, const char *value)
+{
+	for (size_t length; text <= end; text += length + 1) {
+		length = strcspn(text, ",");
+		if (length > (size_t)(end - text))
+			length = (size_t)(end - text);
+		if (strlen(value) == length && strncmp(text, value, length) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* That each value of the list belongs to @axis. */
+static int check_list(struct jp_case_parser *p, const struct jp_case_axis *axis, const char *text,
+		      const char *end)
+{
+	for (size_t length; text <= end; text += length + 1) {
+		length = strcspn(text, ",");
+		if (length > (size_t)(end - text))
+			length = (size_t)(end - text);
+		if (!value_of(axis, text, length))
+			return jp_case_bad(p, "values", text, "values of that axis, with commas");
+	}
+	return 0;
+}
+
+/* "{NAME}", "{NAME:VALUE,VALUE}" or "{NAME!VALUE,VALUE}" at @text: its axis, where the list begins
+ * and where the brace ends. NULL: it is none. */
+static const struct jp_case_axis *placeholder(struct jp_case_parser *p, const char *text,
+					      const char **list, const char **end)
+{
+	const struct jp_case_axis *axis;
+
+	*list = text + strcspn(text, ":!}");
+	*end = strchr(text, '}');
+	axis = *end ? find_axis(p, text + 1, (size_t)(*list - text - 1)) : NULL;
+	if (!axis)
+		jp_case_bad(p, "placeholder", text, "{AXIS}, {AXIS:VALUE,...} or {AXIS!VALUE,...}");
+	return axis;
+}
+
+static size_t find_variant(const struct jp_case_variants *variants, const struct jp_case_axis *axis)
+{
+	size_t at = 0;
+
+	while (at < variants->nr_axes && variants->axes[at].axis != axis)
+		at++;
+	return at;
+}
+
+static int add_axis(struct jp_case_parser *p, struct jp_case_variants *variants,
+		    const struct jp_case_axis *axis, const char *list, const char *end)
+{
+	size_t at = variants->nr_axes;
+
+	if (at == JP_CASE_AXES)
+		return jp_case_bad(p, "axis", axis->name, "at most 4 axes in a line");
+	variants->nr_axes++;
+	variants->axes[at].axis = axis;
+	if (*list != '}' && check_list(p, axis, list + 1, end))
+		return -EINVAL;
+	for (size_t i = 0; i < axis->nr_values; i++)
+		if (*list == '}' || listed(list + 1, end, axis->values[i]) == (*list == ':'))
+			variants->axes[at].values[variants->axes[at].nr_values++] = axis->values[i];
+	if (!variants->axes[at].nr_values)
+		return jp_case_bad(p, "axis", axis->name, "at least one of its values");
+	return 0;
+}
+
+int jp_case_vary(struct jp_case_parser *p, const char *text, struct jp_case_variants *variants)
+{
+	const char *list, *end;
+
+	memset(variants, 0, sizeof(*variants));
+	if (!p->study)
+		return 0;
+	for (text = strchr(text, '{'); text; text = strchr(end, '{')) {
+		const struct jp_case_axis *axis = placeholder(p, text, &list, &end);
+		int ret;
+
+		if (!axis)
+			return -EINVAL;
+		if (find_variant(variants, axis) < variants->nr_axes) {
+			if (*list != '}')
+				return jp_case_bad(p, "values", text,
+						   "them where the axis first appears");
+			continue;
+		}
+		ret = add_axis(p, variants, axis, list, end);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+bool jp_case_next_variant(struct jp_case_variants *variants)
+{
+	for (size_t i = variants->nr_axes; i--;) {
+		if (++variants->axes[i].now < variants->axes[i].nr_values)
+			return true;
+		variants->axes[i].now = 0;
+	}
+	return false;
+}
+
+char *jp_case_replace_axes(struct jp_case_parser *p, const struct jp_case_variants *variants,
+			   const char *text)
+{
+	char line[JP_CASE_LINE + 1], *copy;
+	const char *list, *end;
+	size_t size = 0;
+
+	while (*text) {
+		const char *from = text;
+		size_t length = p->study ? strcspn(text, "{") : strlen(text);
+
+		text += length;
+		if (!length) {
+			const struct jp_case_axis *axis = placeholder(p, text, &list, &end);
+			size_t at = axis ? find_variant(variants, axis) : 0;
+
+			if (!axis)
+				return NULL;
+			if (at == variants->nr_axes) {
+				jp_case_bad(p, "placeholder", text, "an axis that the case varies");
+				return NULL;
+			}
+			from = variants->axes[at].values[variants->axes[at].now];
+			length = strlen(from);
+			text = end + 1;
+		}
+		if (size + length > JP_CASE_LINE) {
+			jp_case_bad(p, "line", from, "at most 4096 bytes, axes replaced");
+			return NULL;
+		}
+		memcpy(line + size, from, length);
+		size += length;
+	}
+	copy = jp_case_store_print(p->store, "%.*s", (int)size, line);
+	if (!copy)
+		jp_case_no_memory(p);
+	return copy;
+}
+
+/* AXIS=VALUE,VALUE. As jp_case_where(). */
+static int one_condition(struct jp_case_parser *p, const struct jp_case_variants *variants,
+			 const char *word)
+{
+	size_t length = strcspn(word, "="), at;
+	const struct jp_case_axis *axis = word[length] ? find_axis(p, word, length) : NULL;
+	const char *list = word + length + 1, *end = word + strlen(word);
+
+	if (!axis)
+		return jp_case_bad(p, "condition", word, "AXIS=VALUE,VALUE...");
+	at = find_variant(variants, axis);
+	if (at == variants->nr_axes)
+		return jp_case_bad(p, "condition", word, "an axis that the case varies");
+	if (check_list(p, axis, list, end))
+		return -EINVAL;
+	return listed(list, end, variants->axes[at].values[variants->axes[at].now]);
+}
+
+int jp_case_where(struct jp_case_parser *p, const struct jp_case_variants *variants, char **text)
+{
+	char *line = jp_case_trim(*text), *words[JP_CASE_WORDS], *colon;
+	int count, ret = 1;
+
+	if (!p->study || strncmp(line, "where ", 6) != 0)
+		return 1;
+	colon = strchr(line, ':');
+	if (!colon)
+		return jp_case_bad(p, "line", line, "where AXIS=VALUE,VALUE...: METRIC ...");
+	*colon = '\0';
+	*text = colon + 1;
+	count = jp_case_words(p, line + 6, words);
+	if (!count)
+		return jp_case_bad(p, "condition", "", "AXIS=VALUE,VALUE...");
+	for (int i = 0; ret > 0 && i < count; i++)
+		ret = one_condition(p, variants, words[i]);
+	return count < 0 ? count : ret;
+}
