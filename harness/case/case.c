@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/cleanup.h"
+#include "harness/base/file.h"
+#include "harness/base/path.h"
+
 /* results/expected/, put into the binary by the Makefile; the last entry's name is NULL. */
 struct built_in {
 	const char *name, *start, *end;
@@ -56,44 +60,28 @@ int jp_cases_check(struct jp_cases *cases, struct jp_error *err)
 	return 0;
 }
 
-static char *read_all(const char *path, size_t *size, struct jp_error *err)
-{
-	FILE *file = fopen(path, "re");
-	char *text = NULL, *grown;
-	size_t got;
-
-	*size = 0;
-	if (!file) {
-		jp_fail(err, errno, "%s: %s", path, strerror(errno));
-		return NULL;
-	}
-	do {
-		grown = *size < (1 << 20) ? realloc(text, *size + 4096) : NULL;
-		if (!grown) {
-			jp_fail(err, EFBIG, "%s: more than 1 MiB of expectations", path);
-			free(text);
-			fclose(file);
-			return NULL;
-		}
-		text = grown;
-		got = fread(text + *size, 1, 4096, file);
-		*size += got;
-	} while (got);
-	if (ferror(file)) {
-		jp_fail(err, EIO, "%s: cannot be read", path);
-		free(text);
-		text = NULL;
-	}
-	fclose(file);
-	return text;
-}
-
 static int plain_files(const struct dirent *entry)
 {
 	size_t length = strlen(entry->d_name);
 
 	/* Editors leave "STUDY~" behind. */
 	return entry->d_name[0] != '.' && entry->d_name[length - 1] != '~';
+}
+
+/* Adds the cases of @dir/@study. NULL: @cases are freed. */
+static struct jp_cases *add_file(struct jp_cases *cases, const char *dir, const char *study,
+				 struct jp_error *err)
+{
+	jp_cleanup_free char *text = NULL;
+	char path[4096];
+	size_t size;
+
+	if (!jp_path_build(path, sizeof(path), err, "%s/%s", dir, study))
+		text = jp_file_read(path, 1 << 20, &size, err);
+	if (text)
+		return jp_cases_parse(cases, path, study, text, size, err);
+	jp_cases_free(cases);
+	return NULL;
 }
 
 static struct jp_cases *load_dir(const char *dir, struct jp_error *err)
@@ -108,20 +96,8 @@ static struct jp_cases *load_dir(const char *dir, struct jp_error *err)
 		return NULL;
 	}
 	for (int i = 0; i < count; i++) {
-		char path[4096];
-		size_t size;
-		char *text = NULL;
-
-		snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name);
 		if (cases)
-			text = read_all(path, &size, err);
-		if (text) {
-			cases = jp_cases_parse(cases, path, names[i]->d_name, text, size, err);
-		} else {
-			jp_cases_free(cases);
-			cases = NULL;
-		}
-		free(text);
+			cases = add_file(cases, dir, names[i]->d_name, err);
 		free(names[i]);
 	}
 	free(names);

@@ -85,7 +85,7 @@ struct jp_table {
 	const char **columns, **rules; /* of columns; a rule may be NULL */
 	size_t nr_columns;
 	struct jp_table_row *rows;
-	size_t nr_rows;
+	size_t nr_rows, rows_capacity;
 };
 
 struct jp_cases {

@@ -1,26 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The indented lines of a case, what is expected of it: docs/expected-format.md. */
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/number.h"
 #include "harness/case/case_parser.h"
 
 /* One bound of a range: a number, maybe with %. */
 static bool number(const char *text, double *value, bool *percent)
 {
-	char *end;
-
-	if (!isdigit((unsigned char)text[0]))
+	if (!jp_number_take_real(&text, value))
 		return false;
-	errno = 0;
-	*value = strtod(text, &end);
-	*percent = *end == '%';
-	if (*percent)
-		end++;
-	return !errno && *end == '\0' && isfinite(*value) && (!*percent || *value <= 100);
+	*percent = *text == '%';
+	return !text[*percent] && (!*percent || *value <= 100);
 }
 
 /* RANGE: "any", "=X", "<=X", ">=X", "X..Y"; numbers, or percentages on both sides. */
@@ -61,22 +54,15 @@ static bool range(char *text, struct jp_expectation *e)
 
 static int add_expectation(struct jp_case_parser *p, const struct jp_expectation *e)
 {
-	struct jp_case *cas = p->cas;
-	struct jp_expectation *grown;
-
-	for (size_t i = 0; i < cas->nr_expectations; i++)
-		if (strcmp(cas->expectations[i].metric, e->metric) == 0 &&
-		    strcmp(cas->expectations[i].allow, e->allow) == 0 &&
-		    memcmp(&cas->expectations[i].scope, &e->scope, sizeof(e->scope)) == 0)
+	for (size_t i = 0; i < p->nr_expectations; i++)
+		if (strcmp(p->expectations[i].metric, e->metric) == 0 &&
+		    strcmp(p->expectations[i].allow, e->allow) == 0 &&
+		    memcmp(&p->expectations[i].scope, &e->scope, sizeof(e->scope)) == 0)
 			return jp_case_bad(p, "second expectation of", e->metric,
 					   "one of each metric");
-	if (cas->nr_expectations == JP_MAX_EXPECTATIONS)
+	if (p->nr_expectations == JP_MAX_EXPECTATIONS)
 		return jp_case_bad(p, "expectation", e->metric, "at most 64 of one case");
-	grown = realloc(cas->expectations, (cas->nr_expectations + 1) * sizeof(*grown));
-	if (!grown)
-		return jp_case_no_memory(p);
-	cas->expectations = grown;
-	grown[cas->nr_expectations++] = *e;
+	p->expectations[p->nr_expectations++] = *e;
 	return 0;
 }
 

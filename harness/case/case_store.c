@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/array.h"
+
 struct jp_case_piece {
 	struct jp_case_piece *next;
 	_Alignas(16) char bytes[];
@@ -53,39 +55,23 @@ char *jp_case_store_print(struct jp_case_store *store, const char *fmt, ...)
 
 struct jp_case *jp_case_store_case(struct jp_case_store *store)
 {
-	struct jp_cases *cases = &store->cases;
-	struct jp_case *grown;
-
-	grown = realloc(cases->cases, (cases->nr_cases + 1) * sizeof(*grown));
-	if (!grown)
-		return NULL;
-	cases->cases = grown;
-	memset(&grown[cases->nr_cases], 0, sizeof(*grown));
-	return &grown[cases->nr_cases++];
+	return jp_array_push(&store->cases.cases, &store->cases.nr_cases, &store->cases_capacity);
 }
 
 struct jp_table *jp_case_store_table(struct jp_case_store *store)
 {
-	struct jp_cases *cases = &store->cases;
-	struct jp_table *grown;
-
-	grown = realloc(cases->tables, (cases->nr_tables + 1) * sizeof(*grown));
-	if (!grown)
-		return NULL;
-	cases->tables = grown;
-	memset(&grown[cases->nr_tables], 0, sizeof(*grown));
-	return &grown[cases->nr_tables++];
+	return jp_array_push(&store->cases.tables, &store->cases.nr_tables,
+			     &store->tables_capacity);
 }
 
 int jp_case_store_row(struct jp_table *table, const char *label, const struct jp_table_cell *cells)
 {
-	struct jp_table_row *grown;
+	struct jp_table_row *row =
+		jp_array_push(&table->rows, &table->nr_rows, &table->rows_capacity);
 
-	grown = realloc(table->rows, (table->nr_rows + 1) * sizeof(*grown));
-	if (!grown)
+	if (!row)
 		return -ENOMEM;
-	table->rows = grown;
-	grown[table->nr_rows++] = (struct jp_table_row){.label = label, .cells = cells};
+	*row = (struct jp_table_row){.label = label, .cells = cells};
 	return 0;
 }
 
@@ -96,8 +82,6 @@ void jp_cases_free(struct jp_cases *cases)
 
 	if (!cases)
 		return;
-	for (size_t i = 0; i < cases->nr_cases; i++)
-		free(cases->cases[i].expectations);
 	for (size_t i = 0; i < cases->nr_tables; i++)
 		free(cases->tables[i].rows);
 	free(cases->cases);

@@ -7,12 +7,13 @@
 /* The memory behind struct jp_cases: everything that its strings and lists point into. */
 struct jp_case_store {
 	struct jp_cases cases; /* first: a struct jp_cases is its store */
+	size_t cases_capacity, tables_capacity;
 	struct jp_case_piece *pieces;
 };
 
 struct jp_case_store *jp_case_store_new(void);
 struct jp_case_store *jp_case_store_of(struct jp_cases *cases);
-/* Zeroed room that lives as long as the store; NULL: out of memory, here and below. */
+/* Zeroed memory that lives as long as the store; NULL: out of memory, here and below. */
 void *jp_case_store_alloc(struct jp_case_store *store, size_t size);
 char *jp_case_store_print(struct jp_case_store *store, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

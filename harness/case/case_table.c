@@ -156,17 +156,14 @@ static int one_line(struct jp_case_parser *p, char *text, bool row)
 
 int jp_case_table_line(struct jp_case_parser *p, char *text, bool row)
 {
-	struct jp_case_variants variants;
-	int ret = row ? jp_case_vary(p, text, &variants) : 0;
+	int ret = row ? jp_case_vary(p, text) : 0;
 
 	if (ret || !row)
 		return ret ? ret : one_line(p, text, row);
 	do {
-		char *line = jp_case_replace_axes(p, &variants, text);
+		char *line = jp_case_replace_axes(p, text);
 
-		if (variants.nr_axes && ++p->made > JP_CASE_VARIANTS)
-			return jp_case_bad(p, "row", text, "at most 4096 variants in a file");
 		ret = line ? one_line(p, line, row) : -EINVAL;
-	} while (!ret && jp_case_next_variant(&variants));
+	} while (!ret && jp_case_next_variant(p));
 	return ret;
 }

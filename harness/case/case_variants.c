@@ -109,9 +109,10 @@ static size_t find_variant(const struct jp_case_variants *variants, const struct
 	return at;
 }
 
-static int add_axis(struct jp_case_parser *p, struct jp_case_variants *variants,
-		    const struct jp_case_axis *axis, const char *list, const char *end)
+static int add_axis(struct jp_case_parser *p, const struct jp_case_axis *axis, const char *list,
+		    const char *end)
 {
+	struct jp_case_variants *variants = &p->variants;
 	size_t at = variants->nr_axes;
 
 	if (at == JP_CASE_AXES)
@@ -128,11 +129,12 @@ static int add_axis(struct jp_case_parser *p, struct jp_case_variants *variants,
 	return 0;
 }
 
-int jp_case_vary(struct jp_case_parser *p, const char *text, struct jp_case_variants *variants)
+int jp_case_vary(struct jp_case_parser *p, const char *text)
 {
-	const char *list, *end;
+	const char *list, *end, *line = text;
+	size_t count = 1;
 
-	memset(variants, 0, sizeof(*variants));
+	memset(&p->variants, 0, sizeof(p->variants));
 	if (!p->study)
 		return 0;
 	for (text = strchr(text, '{'); text; text = strchr(end, '{')) {
@@ -141,34 +143,53 @@ int jp_case_vary(struct jp_case_parser *p, const char *text, struct jp_case_vari
 
 		if (!axis)
 			return -EINVAL;
-		if (find_variant(variants, axis) < variants->nr_axes) {
+		if (find_variant(&p->variants, axis) < p->variants.nr_axes) {
 			if (*list != '}')
 				return jp_case_bad(p, "values", text,
 						   "them where the axis first appears");
 			continue;
 		}
-		ret = add_axis(p, variants, axis, list, end);
+		ret = add_axis(p, axis, list, end);
 		if (ret)
 			return ret;
+		count *= p->variants.axes[p->variants.nr_axes - 1].nr_values;
 	}
-	return 0;
+	p->made += count;
+	return p->made <= JP_CASE_LIMIT
+		       ? 0
+		       : jp_case_bad(p, "line", line, "at most 4096 cases and rows in a file");
 }
 
-bool jp_case_next_variant(struct jp_case_variants *variants)
+bool jp_case_next_variant(struct jp_case_parser *p)
 {
-	for (size_t i = variants->nr_axes; i--;) {
-		if (++variants->axes[i].now < variants->axes[i].nr_values)
+	for (size_t i = p->variants.nr_axes; i--;) {
+		if (++p->variants.axes[i].now < p->variants.axes[i].nr_values)
 			return true;
-		variants->axes[i].now = 0;
+		p->variants.axes[i].now = 0;
 	}
 	return false;
 }
 
-char *jp_case_replace_axes(struct jp_case_parser *p, const struct jp_case_variants *variants,
-			   const char *text)
+/* The value of now of the axis in the placeholder at *@text, which moves behind it; or NULL. */
+static const char *current(struct jp_case_parser *p, const char **text)
+{
+	const char *list, *end;
+	const struct jp_case_axis *axis = placeholder(p, *text, &list, &end);
+	size_t at = axis ? find_variant(&p->variants, axis) : 0;
+
+	if (!axis)
+		return NULL;
+	if (at == p->variants.nr_axes) {
+		jp_case_bad(p, "placeholder", *text, "an axis that the first line varies");
+		return NULL;
+	}
+	*text = end + 1;
+	return p->variants.axes[at].values[p->variants.axes[at].now];
+}
+
+char *jp_case_replace_axes(struct jp_case_parser *p, const char *text)
 {
 	char line[JP_CASE_LINE + 1], *copy;
-	const char *list, *end;
 	size_t size = 0;
 
 	while (*text) {
@@ -177,18 +198,10 @@ char *jp_case_replace_axes(struct jp_case_parser *p, const struct jp_case_varian
 
 		text += length;
 		if (!length) {
-			const struct jp_case_axis *axis = placeholder(p, text, &list, &end);
-			size_t at = axis ? find_variant(variants, axis) : 0;
-
-			if (!axis)
+			from = current(p, &text);
+			if (!from)
 				return NULL;
-			if (at == variants->nr_axes) {
-				jp_case_bad(p, "placeholder", text, "an axis that the case varies");
-				return NULL;
-			}
-			from = variants->axes[at].values[variants->axes[at].now];
 			length = strlen(from);
-			text = end + 1;
 		}
 		if (size + length > JP_CASE_LINE) {
 			jp_case_bad(p, "line", from, "at most 4096 bytes, axes replaced");
@@ -204,8 +217,7 @@ char *jp_case_replace_axes(struct jp_case_parser *p, const struct jp_case_varian
 }
 
 /* AXIS=VALUE,VALUE. As jp_case_where(). */
-static int one_condition(struct jp_case_parser *p, const struct jp_case_variants *variants,
-			 const char *word)
+static int one_condition(struct jp_case_parser *p, const char *word)
 {
 	size_t length = strcspn(word, "="), at;
 	const struct jp_case_axis *axis = word[length] ? find_axis(p, word, length) : NULL;
@@ -213,15 +225,15 @@ static int one_condition(struct jp_case_parser *p, const struct jp_case_variants
 
 	if (!axis)
 		return jp_case_bad(p, "condition", word, "AXIS=VALUE,VALUE...");
-	at = find_variant(variants, axis);
-	if (at == variants->nr_axes)
-		return jp_case_bad(p, "condition", word, "an axis that the case varies");
+	at = find_variant(&p->variants, axis);
+	if (at == p->variants.nr_axes)
+		return jp_case_bad(p, "condition", word, "an axis that the first line varies");
 	if (check_list(p, axis, list, end))
 		return -EINVAL;
-	return listed(list, end, variants->axes[at].values[variants->axes[at].now]);
+	return listed(list, end, p->variants.axes[at].values[p->variants.axes[at].now]);
 }
 
-int jp_case_where(struct jp_case_parser *p, const struct jp_case_variants *variants, char **text)
+int jp_case_where(struct jp_case_parser *p, char **text)
 {
 	char *line = jp_case_trim(*text), *words[JP_CASE_WORDS], *colon;
 	int count, ret = 1;
@@ -237,6 +249,6 @@ int jp_case_where(struct jp_case_parser *p, const struct jp_case_variants *varia
 	if (!count)
 		return jp_case_bad(p, "condition", "", "AXIS=VALUE,VALUE...");
 	for (int i = 0; ret > 0 && i < count; i++)
-		ret = one_condition(p, variants, words[i]);
+		ret = one_condition(p, words[i]);
 	return count < 0 ? count : ret;
 }

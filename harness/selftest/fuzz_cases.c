@@ -9,6 +9,7 @@
 static const char *const studies[] = {
 	"results/expected/preexisting",
 	"results/expected/exact",
+	"results/expected/attach",
 	"validators/fixtures/pathless/case",
 	NULL,
 };

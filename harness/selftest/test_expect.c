@@ -182,6 +182,32 @@ static void bad_lines(void)
 		{"row a | b\n", "file:1: row"},
 		{"table t | c | d\nrow a | b\n", "file:2: row 'a'; expected as many cases"},
 		{"table t\n", "file:1: table"},
+		{"table t | c\ntable u | c | d\n", "file:2: table 'u'; expected as many columns"},
+		{"table t | c:\n", "file:1: column 'c'; expected a rule"},
+		{"axis x\n", "file:1: axis 'x'"},
+		{"axis x a a\n", "file:1: second value 'a'"},
+		{"axis x a\naxis x b\n", "file:2: second axis 'x'"},
+		{"axis x a/b\n", "file:1: value 'a/b'"},
+		{"case {x} check : w : c\n", "file:1: placeholder '{x}"},
+		{"axis x a\ncase {x check : w : c\n", "file:2: placeholder"},
+		{"axis x a\ncase {x:b} check : w : c\n", "file:2: values 'b"},
+		{"axis x a\ncase {x:} check : w : c\n", "file:2: values"},
+		{"axis x a\ncase {x!a} check : w : c\n", "file:2: axis 'x'; expected at least one"},
+		{"axis x a\ncase {x}.{x:a} check : w : c\n", "file:2: values"},
+		{"axis x a\ncase a check : w : c\n\tm =0 # {x}\n", "file:3: placeholder '{x}"},
+		{"axis x a\ncase a check : w : c\n\twhere x=a: m =0\n", "file:3: condition 'x=a'"},
+		{"axis x a\ncase {x} check : w : c\n\twhere x=b: m =0\n", "file:3: values 'b'"},
+		{"axis x a\ncase {x} check : w : c\n\twhere y=a: m =0\n",
+		 "file:3: condition 'y=a'"},
+		{"axis x a\ncase {x} check : w : c\n\twhere x=a m =0\n", "file:3: line 'where"},
+		{"case a check : w : c\n\talso x\n", "file:2: also 'x'"},
+		{"expect x\n\talso x\ncase a check : w : c\n\talso x\n", "file:2: also 'x'"},
+		{"expect x\nexpect x\n\n", "file:2: second expect 'x'"},
+		{"expect a/b\n\tm =0\n", "file:1: expect 'a/b'"},
+		{"expect x\n\tm =\ncase a check : w : c\n\talso x\n", "file:2: range '='"},
+		{"defaults : w : c\n\tm =0\ncase a check\n\tm =1\n", "file:4: second expectation"},
+		{"defaults x\ncase a check : w : c\n", "file:1: defaults 'x'"},
+		{"defaults : w : c\ndefaults\ncase a check\n", "file:3: case 'a'"},
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
@@ -278,6 +304,148 @@ static void good_file(void)
 	jp_cases_free(cases);
 }
 
+/* Takes @text; the message of check() where it does not. */
+static struct jp_cases *taken(const char *text)
+{
+	struct jp_error err = {""};
+	struct jp_cases *cases = jp_cases_parse(NULL, "file", "study", text, strlen(text), &err);
+
+	check(cases, "taken %s", err.text);
+	return cases;
+}
+
+/* What axes, defaults and named expectations make is as if it were written out. */
+static void variants(void)
+{
+	static const char *const texts[] = {
+		"case study/first.a check : other : attach : samples=5 seconds=7\n"
+		"\tm =0 # why\n\tn =1\n",
+		"case study/a.u.one full : w --x=a --y=u : attach --z : samples=9 seconds=7\n"
+		"\tm =0 # why\n\twhen perf 6.1: k =1\n\to allow c # a\n\tp <=2\n",
+		"case study/b.u.one full : w --x=b --y=u : attach --z : samples=9 seconds=7\n"
+		"\tm =0 # why\n\to allow c # b\n",
+		"case study/b.v.one full : w --x=b --y=v : attach --z : samples=9 seconds=7\n"
+		"\tm =0 # why\n\tq any\n\to allow c # b\n",
+	};
+	struct jp_cases *cases = taken("axis x a b c\n"
+				       "axis y u v\n"
+				       "expect named\n"
+				       "\to allow c # {x}\n"
+				       "\twhere x=a: p <=2\n"
+				       "defaults : w : attach : samples=5 seconds=7\n"
+				       "\tm =0 # why\n"
+				       "case first.a check : other\n"
+				       "\tn =1\n"
+				       "case a.v.one full : hand : written\n"
+				       "case {x:a,b}.{y}.one full : w --x={x} --y={y} : attach --z "
+				       ": samples=9\n"
+				       "\twhere x=b,c y=v: q any\n"
+				       "\twhere x=a y=u: when perf 6.1: k =1\n"
+				       "\talso named\n"
+				       "defaults\n"
+				       "case last check : w : c\n"
+				       "case {x!b,c}.two full : w : c\n");
+
+	if (!cases || !check(cases->nr_cases == 7, "%zu cases", cases->nr_cases))
+		return;
+	for (size_t i = 0; i < 4; i++) {
+		const struct jp_case *cas = &cases->cases[i + (i > 0)];
+
+		check(!strcmp(cas->text, texts[i]), "the text of %s is complete", cas->name);
+	}
+	check(!strcmp(cases->cases[1].workload_argv[0], "hand") && cases->cases[2].line == 11,
+	      "what is written out takes the place of a variant");
+	check(cases->cases[2].nr_expectations == 4 && cases->cases[3].nr_expectations == 2 &&
+		      cases->cases[4].nr_expectations == 3,
+	      "expectations of some variants");
+	check(cases->cases[5].nr_expectations == 0 && cases->cases[5].samples == 2000 &&
+		      !strcmp(cases->cases[6].name, "study/a.two"),
+	      "defaults end");
+	for (size_t i = 0; i < cases->nr_cases; i++) {
+		const struct jp_case *cas = &cases->cases[i];
+		struct jp_cases *again =
+			jp_cases_parse(NULL, "case", NULL, cas->text, strlen(cas->text), NULL);
+
+		check(again && again->nr_cases == 1 && !strcmp(again->cases[0].text, cas->text) &&
+			      again->cases[0].nr_expectations == cas->nr_expectations,
+		      "%s: its text gives it again", cas->name);
+		jp_cases_free(again);
+	}
+	jp_cases_free(cases);
+}
+
+static void shared_rows(void)
+{
+	struct jp_cases *cases = taken("axis x a b\n"
+				       "table One | c | d: all\n"
+				       "table Two metric=m | c: other | d\n"
+				       "row {x}, 1 | {x}.c | {x}.d: own\n"
+				       "row last | - | e\n"
+				       "table Three | c\n"
+				       "row 3 | {x}.f\n");
+	const struct jp_table *tables = cases ? cases->tables : NULL;
+
+	if (!cases || !check(cases->nr_tables == 3 && tables[0].nr_rows == 3 &&
+				     tables[1].nr_rows == 3 && tables[2].nr_rows == 2,
+			     "tables right above each other share the rows below"))
+		return;
+	check(!strcmp(tables[0].rows[1].label, "b, 1") &&
+		      !strcmp(tables[1].rows[1].cells[0].name, "study/b.c") &&
+		      !strcmp(tables[2].rows[1].cells[0].name, "study/b.f"),
+	      "rows by axes");
+	check(!strcmp(tables[0].columns[1], "d") && !tables[0].rows[0].cells[0].rule &&
+		      !strcmp(tables[0].rows[0].cells[1].rule, "own") &&
+		      !strcmp(tables[0].rows[2].cells[1].rule, "all") &&
+		      !strcmp(tables[1].rows[0].cells[0].rule, "other") &&
+		      !tables[1].rows[2].cells[0].rule,
+	      "a column's rule is that of cells without one");
+	jp_cases_free(cases);
+}
+
+/* Few lines make many cases, up to a limit; a run directory's file makes one a line. */
+static void bounded(void)
+{
+	static const char axes[] = "axis x 0 1 2 3 4 5 6 7 8 9 a b c d e f\n";
+	static const struct {
+		const char *text, *message;
+	} table[] = {
+		{"axis y 0 1 2 3 4 5 6 7 8 9 a b c d e f\naxis z 0 1 2 3 4 5 6 7 8 9 a b c d e f\n"
+		 "axis v 0 1\ncase {x}{y}{z}{v} check : w : c\n",
+		 "file:5: line"},
+		{"axis y 0\naxis z 0\naxis v 0\naxis u 0\ncase {x}{y}{z}{v}{u} check : w : c\n",
+		 "file:6: axis 'u'; expected at most 4"},
+	};
+	struct jp_error err = {""};
+	struct jp_cases *cases;
+	char text[512], *large;
+	FILE *out;
+	size_t size;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		snprintf(text, sizeof(text), "%s%s", axes, table[i].text);
+		cases = jp_cases_parse(NULL, "file", "study", text, strlen(text), &err);
+		check(!cases && !strncmp(err.text, table[i].message, strlen(table[i].message)),
+		      "refused: %s", cases ? "(it was taken)" : err.text);
+		jp_cases_free(cases);
+	}
+	snprintf(text, sizeof(text), "%scase a/{x} check : w : c\n", axes);
+	for (const char *at = text; at; at = at == text ? strchr(text, '\n') + 1 : NULL) {
+		cases = jp_cases_parse(NULL, "case", NULL, at, strlen(at), &err);
+		check(!cases && !strncmp(err.text, "case:1: ", 8), "a case's own file: %s",
+		      err.text);
+		jp_cases_free(cases);
+	}
+	out = open_memstream(&large, &size);
+	fputs("case a check : w : c\n", out);
+	for (int i = 0; i < 100; i++)
+		fprintf(out, "\txfail # %01000d\n", i);
+	fclose(out);
+	cases = jp_cases_parse(NULL, "file", "study", large, size, &err);
+	check(!cases && strstr(err.text, "at most 65536 bytes"), "a long definition: %s", err.text);
+	jp_cases_free(cases);
+	free(large);
+}
+
 static void scopes(void)
 {
 	static const char environment[] =
@@ -321,7 +489,9 @@ static void hostile(void)
 {
 	static const char text[] = "case a check : w -x : c -y : samples=2 at=before-open:map\n"
 				   "\tm <=5%, n 0..3 # r\n\tm allow c # r\nwhen perf 6.1..7: m =1 "
-				   "# r\ntable t metric=m:x/y | a\nrow b | a: r\n";
+				   "# r\ntable t metric=m:x/y | a\nrow b | a: r\n"
+				   "axis x y z\nexpect e\n\twhere x=y: m =1\ndefaults : v : c : "
+				   "samples=3\n\talso e\ncase {x!y}.{x} full : : d\n";
 	unsigned taken = 0, refused = 0;
 	char copy[sizeof(text)];
 
@@ -352,6 +522,9 @@ int main(void)
 	missing_metric();
 	bad_lines();
 	good_file();
+	variants();
+	shared_rows();
+	bounded();
 	scopes();
 	hostile();
 	return check_done();

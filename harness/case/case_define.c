@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* From a block of lines to cases: each variant's definition, complete, and what it says. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/case/case_parser.h"
+
+static bool same_key(const char *a, const char *b)
+{
+	size_t length = strcspn(a, "=");
+
+	return strncmp(a, b, length + 1) == 0;
+}
+
+/* The key of @ours that @key is too, or @key. */
+static const char *own_key(const struct jp_case_parts *ours, const char *key)
+{
+	for (int i = 0; i < ours->counts[2]; i++)
+		if (same_key(ours->words[2][i], key))
+			return ours->words[2][i];
+	return key;
+}
+
+/* The part @at: of @ours, else of @defaults; of keys both. */
+static void put_part(FILE *out, const struct jp_case_parts *ours,
+		     const struct jp_case_parts *defaults, int at)
+{
+	const struct jp_case_parts *from = ours->counts[at] ? ours : defaults;
+	bool keys = at == JP_CASE_PARTS - 1;
+
+	if (keys && !ours->counts[at] && !defaults->counts[at])
+		return;
+	fputs(" :", out);
+	for (int i = 0; keys && i < defaults->counts[at]; i++)
+		fprintf(out, " %s", own_key(ours, defaults->words[at][i]));
+	for (int i = 0; i < from->counts[at]; i++) {
+		const char *word = from->words[at][i];
+
+		if (!keys || (from == ours && own_key(defaults, word) == word))
+			fprintf(out, " %s", word);
+	}
+}
+
+/* The definition's first line, complete: the name in full, and what `defaults` has of the rest. */
+static int put_header(struct jp_case_parser *p, char **words, int count)
+{
+	char *defaults_words[JP_CASE_WORDS], *copy;
+	struct jp_case_parts ours, defaults = {0};
+	int ret = jp_case_split(p, words, 3, count, &ours);
+
+	if (!ret && p->defaults.header) {
+		copy = jp_case_store_print(p->store, "%s", p->defaults.header);
+		p->line = p->defaults.line;
+		ret = copy ? jp_case_words(p, copy, defaults_words) : jp_case_no_memory(p);
+		if (ret > 0)
+			ret = jp_case_split(p, defaults_words, 1, ret, &defaults);
+	}
+	if (ret)
+		return ret;
+	p->line = p->block.line;
+	for (int at = 0; at < 2; at++)
+		if (!ours.counts[at] && !defaults.counts[at])
+			return jp_case_bad(p, "case", words[1], JP_CASE_FORM);
+	fprintf(p->out, "case %s%s%s %s", p->study ? p->study : "", p->study ? "/" : "", words[1],
+		words[2]);
+	for (int at = 0; at < JP_CASE_PARTS; at++)
+		put_part(p->out, &ours, &defaults, at);
+	fputc('\n', p->out);
+	return 0;
+}
+
+static const struct jp_case_block *find_set(struct jp_case_parser *p, const char *name)
+{
+	for (size_t i = 0; i < p->nr_sets; i++)
+		if (strcmp(p->sets[i].header, name) == 0)
+			return &p->sets[i];
+	return NULL;
+}
+
+static int put_lines(struct jp_case_parser *p, const struct jp_case_block *block, bool set);
+
+/* One indented line of a case, the defaults or a @set: into the definition and into p->cas. */
+static int put_line(struct jp_case_parser *p, const char *written, bool set)
+{
+	char *line = jp_case_replace_axes(p, written), *copy;
+	const struct jp_case_block *also;
+	int ret = line ? jp_case_where(p, &line) : -EINVAL;
+
+	if (ret <= 0)
+		return ret;
+	line += strspn(line, " \t");
+	copy = jp_case_store_print(p->store, "%s", line);
+	if (!copy)
+		return jp_case_no_memory(p);
+	if (p->study && strncmp(line, "also ", 5) == 0) {
+		jp_case_cut_comment(copy);
+		also = set ? NULL : find_set(p, jp_case_trim(copy + 5));
+		return also ? put_lines(p, also, true)
+			    : jp_case_bad(p, "also", copy + 5, "the name of an expect line above");
+	}
+	fprintf(p->out, "\t%s\n", line);
+	if (ftell(p->out) > JP_CASE_TEXT)
+		return jp_case_bad(p, "case", p->cas->name, "at most 65536 bytes of a case");
+	return jp_case_expect(p, copy);
+}
+
+static int put_lines(struct jp_case_parser *p, const struct jp_case_block *block, bool set)
+{
+	unsigned line = p->line;
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < block->nr_lines; i++) {
+		p->line = block->lines[i].line;
+		ret = put_line(p, block->lines[i].text, set);
+	}
+	if (!ret)
+		p->line = line;
+	return ret;
+}
+
+/* Whether a case of this name is written out above: it takes the place of the variant. */
+static bool written_out(struct jp_case_parser *p, const char *name)
+{
+	const struct jp_cases *cases = &p->store->cases;
+	size_t length = strlen(p->study);
+
+	for (size_t i = p->first_case; i < cases->nr_cases; i++)
+		if (!cases->cases[i].variant &&
+		    strcmp(cases->cases[i].name + length + 1, name) == 0)
+			return true;
+	return false;
+}
+
+/* The definition, into p->out and the store. Its first line consists of @words. */
+static int put_case(struct jp_case_parser *p, char **words, int count, char **text)
+{
+	static const struct jp_case_block none;
+	int ret = put_header(p, words, count);
+	char *line;
+
+	if (ret || fflush(p->out))
+		return ret ? ret : jp_case_no_memory(p);
+	p->nr_expectations = 0;
+	p->cas = jp_case_store_case(p->store);
+	line = p->cas ? jp_case_store_print(p->store, "%s", *text) : NULL;
+	if (!line)
+		return jp_case_no_memory(p);
+	p->cas->variant = p->variants.nr_axes;
+	line[strlen(line) - 1] = '\0';
+	ret = jp_case_line(p, line);
+	if (!ret)
+		ret = put_lines(p, p->study ? &p->defaults : &none, false);
+	return ret ? ret : put_lines(p, &p->block, false);
+}
+
+/* What has come together for p->cas becomes its own. */
+static int keep(struct jp_case_parser *p, const char *text)
+{
+	size_t size = p->nr_expectations * sizeof(*p->expectations);
+
+	p->cas->text = jp_case_store_print(p->store, "%s", text);
+	p->cas->expectations = jp_case_store_alloc(p->store, size);
+	if (!p->cas->text || !p->cas->expectations)
+		return jp_case_no_memory(p);
+	memcpy(p->cas->expectations, p->expectations, size);
+	p->cas->nr_expectations = p->nr_expectations;
+	return 0;
+}
+
+/* NAME and SET of a case's first line. */
+static int check_names(struct jp_case_parser *p, char **words, int count)
+{
+	if (count < 3)
+		return jp_case_bad(p, "case", count > 1 ? words[1] : "", JP_CASE_FORM);
+	if (!jp_case_name_ok(words[1], !p->study))
+		return jp_case_bad(p, "case name", words[1],
+				   p->study ? "letters, digits, . _ + and -" : "STUDY/NAME");
+	if (strcmp(words[2], "check") != 0 && strcmp(words[2], "full") != 0)
+		return jp_case_bad(p, "set", words[2], "check or full");
+	return 0;
+}
+
+static int one_variant(struct jp_case_parser *p)
+{
+	char *line = jp_case_replace_axes(p, p->block.header), *words[JP_CASE_WORDS];
+	int count = line ? jp_case_words(p, line, words) : -EINVAL, ret;
+	jp_cleanup_free char *text = NULL;
+	size_t size;
+
+	ret = count < 0 ? count : check_names(p, words, count);
+	if (ret || (p->variants.nr_axes && written_out(p, words[1])))
+		return ret;
+	p->out = open_memstream(&text, &size);
+	if (!p->out)
+		return jp_case_no_memory(p);
+	ret = put_case(p, words, count, &text);
+	if (fclose(p->out) && !ret)
+		ret = jp_case_no_memory(p);
+	return ret ? ret : keep(p, text);
+}
+
+int jp_case_define(struct jp_case_parser *p)
+{
+	int ret;
+
+	p->line = p->block.line;
+	ret = jp_case_vary(p, p->block.header);
+	if (ret)
+		return ret;
+	do
+		ret = one_variant(p);
+	while (!ret && jp_case_next_variant(p));
+	return ret;
+}
