@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/path.h"
 #include "harness/model/oracle/oracle.h"
 #include "harness/format/jit/code_loads.h"
-#include "harness/judge/evidence_gate.h"
 #include "harness/model/unwind/jit_cfi.h"
 #include "harness/model/machine/machine.h"
-#include "harness/model/space/replay.h"
 #include "harness/model/unwind/unwind.h"
+#include "harness/judge/unmapped.h"
 #include "harness/judge/validator.h"
 #include "validators/stack_counts.h"
 #include "validators/stack_verdict.h"
@@ -25,8 +25,7 @@ enum { MAX_FRAMES = 65536 / 16 };
 
 struct stacks {
 	const struct jp_evidence *evidence;
-	struct jp_findings *findings;
-	struct jp_replay *replay;
+	struct jp_view *view;
 	struct jp_unwinder *unwinder;
 	const struct jp_machine *machine;
 	struct jp_code_loads loads; /* what the jitdumps say of emitted code */
@@ -45,17 +44,18 @@ struct seen {
 static void name_unmapped(struct stacks *stacks, const struct jp_event *event, uint64_t ip,
 			  struct seen *seen)
 {
-	snprintf(seen->cause, sizeof(seen->cause), "%s",
-		 jp_evidence_unmapped(stacks->evidence, event->pid, ip, event->time, seen->text,
-				      sizeof(seen->text)));
+	struct jp_unmapped unmapped = jp_unmapped(stacks->evidence, event->pid, ip, event->time);
+
+	snprintf(seen->cause, sizeof(seen->cause), "%s", unmapped.cause);
+	jp_unmapped_text(&unmapped, seen->text, sizeof(seen->text));
 }
 
-static void see(struct stacks *stacks, const struct jp_event *event, enum jp_method method,
-		uint64_t *buf, struct seen *seen)
+static void unwind(struct stacks *stacks, const struct jp_event *event, enum jp_method method,
+		   uint64_t *buf, struct seen *seen)
 {
 	struct jp_unwound *unwound = &seen->unwound;
 
-	jp_unwind(stacks->unwinder, stacks->replay, event, method, buf, MAX_FRAMES, unwound);
+	jp_unwind(stacks->unwinder, stacks->view->spaces, event, method, buf, MAX_FRAMES, unwound);
 	snprintf(seen->text, sizeof(seen->text), "unwinding stopped at %" PRIx64 ": %s",
 		 unwound->where, jp_unwind_stop_text(unwound->stop));
 }
@@ -105,7 +105,7 @@ static bool perfview_broken(struct stacks *stacks, const struct jp_event *event,
 
 	if (!seen->unwound.count)
 		return true;
-	outermost = jp_replay_find(stacks->replay, event->pid,
+	outermost = jp_replay_find(stacks->view->spaces, event->pid,
 				   seen->unwound.frames[seen->unwound.count - 1]);
 	return !outermost || outermost->backing != JP_BACKING_FILE;
 }
@@ -124,7 +124,7 @@ static int except(struct stacks *stacks, const struct jp_event *event, enum jp_m
 	       unwound->frames[same] == truth->seen[same])
 		same++;
 	snprintf(name, sizeof(name), "%s.%s", metric, jp_method_name(method));
-	return jp_findings_except(stacks->findings, name, seen->cause,
+	return jp_findings_except(&stacks->view->findings, name, seen->cause,
 				  "%s at %" PRIu64 ", %u/%u, ip %" PRIx64
 				  " in %s+%#x, depth %u of %u: %u frames seen, "
 				  "%u must be, equal up to frame %u; %s",
@@ -154,10 +154,10 @@ static enum jp_verdict decide(struct stacks *stacks, const struct jp_event *even
 {
 	const struct jp_truth_stack *truth = &stacks->truth;
 	const struct jp_mapping *known =
-		jp_replay_find(stacks->replay, event->pid, truth->whole[0]);
+		jp_replay_find(stacks->view->spaces, event->pid, truth->whole[0]);
 	enum jp_verdict verdict;
 
-	see(stacks, event, method, buf, seen);
+	unwind(stacks, event, method, buf, seen);
 	/* What misleads a method, or stops it, is foreseen, and no excuse. */
 	verdict = jp_stack_verdict(seen->unwound.frames, seen->unwound.count,
 				   truth->faithful ? truth->seen : truth->whole,
@@ -243,7 +243,8 @@ static int forbid(struct stacks *stacks, const struct jp_event *event, enum jp_m
 	stacks->counts.methods[method].judged++;
 	stacks->counts.methods[method].verdicts[JP_WRONG]++;
 	snprintf(name, sizeof(name), "wrong.%s", jp_method_name(method));
-	return jp_findings_except(stacks->findings, name, no_activation ? "no-stay" : "no-depth",
+	return jp_findings_except(&stacks->view->findings, name,
+				  no_activation ? "no-stay" : "no-depth",
 				  "at %" PRIu64 ", %u/%u: ip %" PRIx64 " sp %" PRIx64 " %s",
 				  event->time, event->pid, event->tid, ip, sp,
 				  no_activation ? "in emitted code while the thread was in no path"
@@ -255,7 +256,7 @@ static bool has_method(const struct stacks *stacks, const struct jp_event *event
 		       enum jp_method method)
 {
 	const struct jp_evidence *evidence = stacks->evidence;
-	uint32_t methods = evidence->methods ?: JP_METHODS_USUAL;
+	uint32_t methods = stacks->view->asked->methods ?: JP_METHODS_USUAL;
 
 	if (!(methods >> method & 1))
 		return false;
@@ -322,13 +323,12 @@ static bool has_unwind_info(void *context, const struct jp_truth_code *code, uin
 	return load && jp_jit_cfi_tells(stacks->jit, load);
 }
 
-static int visit(void *context, const struct jp_event *event)
+static int see(struct jp_view *view, const struct jp_event *event)
 {
-	struct stacks *stacks = context;
+	struct stacks *stacks = view->state;
 
-	if (event->type == JP_EVENT_SAMPLE)
-		return judge_sample(stacks, event);
-	return jp_jit_cfi_apply(stacks->jit, event) ?: jp_replay_apply(stacks->replay, event);
+	return event->type == JP_EVENT_SAMPLE ? judge_sample(stacks, event)
+					      : jp_jit_cfi_apply(stacks->jit, event);
 }
 
 /* How much emitted code comes with unwinding tables, and of those, how many are of no use. */
@@ -340,53 +340,68 @@ static void add_tables(struct stacks *stacks)
 		tables += stacks->loads.loads[i].eh_frame != NULL;
 	if (!tables)
 		return;
-	jp_findings_add(stacks->findings,
+	jp_findings_add(&stacks->view->findings,
 			jp_metric_rate("jit.tables", tables, stacks->loads.count));
-	jp_findings_add(stacks->findings,
+	jp_findings_add(&stacks->view->findings,
 			jp_metric_rate("jit.unusable", jp_jit_cfi_bad(stacks->jit), tables));
 }
 
-static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
-		 struct jp_findings *findings, struct jp_error *err)
+static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct stacks stacks = {.evidence = evidence, .findings = findings};
+	const struct jp_evidence *evidence = view->evidence;
+	struct stacks *stacks = view->state = calloc(1, sizeof(*stacks));
 	char elf_dir[4096];
-	int failed = -ENOMEM;
 
-	stacks.machine = jp_machine_find(evidence->truth->e_machine);
-	if (!stacks.machine)
+	if (!stacks)
+		return -ENOMEM;
+	stacks->evidence = evidence;
+	stacks->view = view;
+	stacks->machine = jp_machine_find(evidence->truth->e_machine);
+	if (!stacks->machine)
 		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here",
 			       evidence->dir, evidence->truth->e_machine);
-	snprintf(elf_dir, sizeof(elf_dir), "%s/elf", evidence->dir);
-	if (jp_code_loads_read(evidence->dir, &stacks.loads, err))
+	if (jp_path_build(elf_dir, sizeof(elf_dir), err, "%s/elf", evidence->dir) ||
+	    jp_code_loads_read(evidence->dir, &stacks->loads, err))
 		return -EINVAL;
-	stacks.replay = jp_replay_new();
-	stacks.unwinder = jp_unwinder_new(elf_dir, false);
-	stacks.jit = jp_jit_cfi_new(&stacks.loads, evidence->truth->e_machine);
-	if (!jp_stack_counts_init(&stacks.counts, evidence) && stacks.replay && stacks.unwinder &&
-	    stacks.jit) {
-		jp_unwinder_max_stack(stacks.unwinder, evidence->info.max_stack);
-		jp_unwinder_jit(stacks.unwinder, stacks.jit);
-		stacks.truth.has_unwind_info = has_unwind_info;
-		stacks.truth.context = &stacks;
-		failed = jp_evidence_walk(evidence, add_back, visit, &stacks, err);
-	}
-	if (!failed)
-		jp_stack_counts_add(&stacks.counts, evidence, findings);
-	if (!failed && evidence->methods)
-		add_tables(&stacks);
-	jp_truth_stack_free(&stacks.truth);
-	jp_unwinder_free(stacks.unwinder);
-	jp_jit_cfi_free(stacks.jit);
-	jp_code_loads_free(&stacks.loads);
-	jp_replay_free(stacks.replay);
-	jp_stack_counts_free(&stacks.counts);
-	return failed;
+	stacks->unwinder = jp_unwinder_new(elf_dir, false);
+	stacks->jit = jp_jit_cfi_new(&stacks->loads, evidence->truth->e_machine);
+	if (jp_stack_counts_init(&stacks->counts, evidence) || !stacks->unwinder || !stacks->jit)
+		return -ENOMEM;
+	jp_unwinder_max_stack(stacks->unwinder, evidence->info.max_stack);
+	jp_unwinder_jit(stacks->unwinder, stacks->jit);
+	stacks->truth.has_unwind_info = has_unwind_info;
+	stacks->truth.context = stacks;
+	return 0;
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	struct stacks *stacks = view->state;
+
+	jp_stack_counts_add(&stacks->counts, view);
+	if (view->asked->methods)
+		add_tables(stacks);
+	return 0;
+}
+
+static void free_stacks(void *state)
+{
+	struct stacks *stacks = state;
+
+	jp_truth_stack_free(&stacks->truth);
+	jp_unwinder_free(stacks->unwinder);
+	jp_jit_cfi_free(stacks->jit);
+	jp_code_loads_free(&stacks->loads);
+	jp_stack_counts_free(&stacks->counts);
+	free(stacks);
 }
 
 static const struct jp_validator broken_stacks = {
 	.name = "broken_stacks",
 	.help = "is each sample's stack, by each method, the one that was truly there?",
-	.judge = judge,
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free_stacks,
 };
 JP_REGISTER(validator, broken_stacks);

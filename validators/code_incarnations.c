@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/judge/spans.h"
+#include "harness/base/search.h"
 
 static uint64_t max(uint64_t a, uint64_t b)
 {
@@ -25,19 +25,14 @@ static uint64_t minus(uint64_t time, uint64_t slack)
 size_t jp_incarnations_from(const struct jp_incarnations *incarnations, uint32_t pid,
 			    uint64_t start)
 {
-	size_t low = 0, high = incarnations->count;
+	const struct jp_life *list = incarnations->incarnations;
+	size_t i;
 
 	start = minus(start, incarnations->largest);
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct jp_truth_code *code = incarnations->incarnations[middle].code;
-
-		if (code->pid < pid || (code->pid == pid && code->addr < start))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	jp_search(i, incarnations->count,
+		  list[i].code->pid < pid ||
+			  (list[i].code->pid == pid && list[i].code->addr < start));
+	return i;
 }
 
 struct jp_life *jp_incarnations_at(const struct jp_incarnations *incarnations, uint32_t pid,
@@ -113,20 +108,18 @@ static void await_permission(const struct jp_incarnations *incarnations,
 		life->begin = max(life->begin, first + incarnations->evidence->info.slack);
 }
 
-int jp_incarnations_of(const struct jp_evidence *evidence, const struct jp_code_loads *loads,
+int jp_incarnations_of(const struct jp_view *view, const struct jp_code_loads *loads,
 		       struct jp_incarnations *incarnations)
 {
+	const struct jp_evidence *evidence = view->evidence;
 	const struct jp_truth *truth = evidence->truth;
 	const struct jp_capture_info *info = &evidence->info;
-	struct jp_spans spans = {0};
 
 	*incarnations = (struct jp_incarnations){.evidence = evidence, .count = truth->nr_codes};
 	incarnations->incarnations =
 		calloc(truth->nr_codes + 1, sizeof(*incarnations->incarnations));
-	if (!incarnations->incarnations || jp_spans_of_truth(truth, &spans)) {
-		jp_spans_free(&spans);
+	if (!incarnations->incarnations)
 		return -ENOMEM;
-	}
 	for (size_t i = 0; i < truth->nr_codes; i++) {
 		const struct jp_truth_code *code = &truth->codes[i];
 
@@ -136,10 +129,9 @@ int jp_incarnations_of(const struct jp_evidence *evidence, const struct jp_code_
 			.begin = max(code->ready + info->slack, info->sampling),
 			.end = min(minus(code->ending, info->slack), info->stopped),
 		};
-		await_permission(incarnations, &spans, &incarnations->incarnations[i]);
+		await_permission(incarnations, view->truth, &incarnations->incarnations[i]);
 		incarnations->largest = max(incarnations->largest, code->size);
 	}
-	jp_spans_free(&spans);
 	for (size_t i = 0; i < loads->count; i++) {
 		struct jp_life *life = life_of(incarnations, &loads->loads[i]);
 
@@ -182,9 +174,9 @@ static const char *cause_of(const struct jp_evidence *evidence, const struct jp_
 	uint64_t slack = evidence->info.slack;
 	const char *cause = "no-act";
 
-	for (size_t i = 0; i < evidence->nr_snapshots; i++)
-		if (evidence->snapshots[i].pid == map->pid &&
-		    map->time <= evidence->snapshots[i].after)
+	for (size_t i = 0; i < evidence->snapshots.count; i++)
+		if (evidence->snapshots.list[i].pid == map->pid &&
+		    map->time <= evidence->snapshots.list[i].after)
 			return "snapshot";
 	for (size_t i = 0; i < truth->nr_acts; i++) {
 		const struct jp_event *act = &truth->acts[i];

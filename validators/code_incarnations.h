@@ -5,8 +5,7 @@
 #include <stdbool.h>
 
 #include "harness/format/jit/code_loads.h"
-#include "harness/judge/evidence.h"
-#include "harness/model/space/replay.h"
+#include "harness/judge/validator.h"
 
 /* A mapping record that came after code was loaded, and covers it. */
 struct jp_hider {
@@ -38,7 +37,7 @@ struct jp_incarnations {
 };
 
 /* 0 or -ENOMEM. */
-int jp_incarnations_of(const struct jp_evidence *evidence, const struct jp_code_loads *loads,
+int jp_incarnations_of(const struct jp_view *view, const struct jp_code_loads *loads,
 		       struct jp_incarnations *incarnations);
 void jp_incarnations_free(struct jp_incarnations *incarnations);
 /* Forgets what was covered: before another walk. */

@@ -2,10 +2,7 @@
 #ifndef JP_COVERAGE_H
 #define JP_COVERAGE_H
 
-#include "harness/judge/evidence.h"
-#include "harness/judge/findings.h"
-#include "harness/model/space/replay.h"
-#include "harness/judge/spans.h"
+#include "harness/judge/validator.h"
 #include "harness/model/machine/machine.h"
 
 /* What mapping coverage judges by: mappings (mapping_coverage.c) and samples
@@ -17,15 +14,15 @@ struct jp_standing {
 };
 
 struct jp_coverage {
+	const struct jp_view *view;
 	const struct jp_evidence *evidence;
 	struct jp_findings *findings;
+	struct jp_findings by_samples; /* stand behind those of the mappings */
 	const struct jp_machine *machine;
-	struct jp_spans truth, known;
-	struct jp_replay *replay; /* of the capture, for samples */
 	uint64_t missing, late, late_ns, stale, identity;
 	uint64_t samples, samples_known, stray;
 	struct jp_standing *standing; /* who was sampled in closed pages */
-	size_t nr_standing;
+	size_t nr_standing, standing_capacity;
 	double true_area, known_area; /* bytes x seconds */
 };
 
@@ -37,7 +34,7 @@ bool jp_coverage_identical(const struct jp_mapping *truth, const struct jp_mappi
 /* The truth's mapping of @addr in @pid that ended last by @time; NULL: none ended. */
 const struct jp_span *jp_coverage_ended(const struct jp_coverage *coverage, uint32_t pid,
 					uint64_t addr, uint64_t time);
-/* Visits the capture: what samples lie in. 0 or -ENOMEM. */
-int jp_coverage_sample(void *context, const struct jp_event *event);
+/* What does this sample lie in? 0 or -ENOMEM. */
+int jp_coverage_sample(struct jp_coverage *coverage, const struct jp_event *event);
 
 #endif

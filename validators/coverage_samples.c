@@ -3,7 +3,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
+
+#include "harness/base/array.h"
 
 /* The truth's executable mapping of @ip at @time, ends of brackets included; or NULL. @known: one
  * that is identical, if there is any. */
@@ -12,8 +13,8 @@ static const struct jp_span *span_at(const struct jp_coverage *coverage, uint32_
 {
 	const struct jp_span *found = NULL;
 
-	for (size_t i = 0; i < coverage->truth.count; i++) {
-		const struct jp_span *span = &coverage->truth.spans[i];
+	for (size_t i = 0; i < coverage->view->truth->count; i++) {
+		const struct jp_span *span = &coverage->view->truth->spans[i];
 
 		if (span->pid != pid || ip < span->mapping.start || ip >= span->mapping.end ||
 		    time < span->open_before || time > span->close_after)
@@ -31,7 +32,7 @@ static int stray(struct jp_coverage *coverage, const struct jp_event *event, uin
 		 const char *cause, const char *what)
 {
 	coverage->stray++;
-	return jp_findings_except(coverage->findings, "coverage.stray", cause,
+	return jp_findings_except(&coverage->by_samples, "coverage.stray", cause,
 				  "sample at %" PRIu64 ", %u/%u, ip %" PRIx64 ": %s", event->time,
 				  event->pid, event->tid, ip, what);
 }
@@ -64,7 +65,7 @@ static const char *why_unmapped(struct jp_coverage *coverage, const struct jp_ev
 {
 	const struct jp_truth *truth = coverage->evidence->truth;
 	const struct jp_span *closed = jp_coverage_ended(coverage, event->pid, ip, event->time);
-	struct jp_standing *more;
+	struct jp_standing *standing;
 	bool taken_away = false;
 
 	for (size_t i = 0; closed && i < truth->nr_acts && !taken_away; i++)
@@ -77,25 +78,22 @@ static const char *why_unmapped(struct jp_coverage *coverage, const struct jp_ev
 			taken_away = false;
 	if (!taken_away)
 		return "no-mapping";
-	more = reallocarray(coverage->standing, coverage->nr_standing + 1, sizeof(*more));
-	if (!more)
+	standing = jp_array_push(&coverage->standing, &coverage->nr_standing,
+				 &coverage->standing_capacity);
+	if (!standing)
 		return NULL;
-	more[coverage->nr_standing++] = (struct jp_standing){event->tid, closed};
-	coverage->standing = more;
+	*standing = (struct jp_standing){event->tid, closed};
 	return "closed";
 }
 
-int jp_coverage_sample(void *context, const struct jp_event *event)
+int jp_coverage_sample(struct jp_coverage *coverage, const struct jp_event *event)
 {
-	struct jp_coverage *coverage = context;
 	const struct jp_truth *truth = coverage->evidence->truth;
 	const struct jp_span *span;
 	const struct jp_mapping *known;
 	uint64_t ip, sp, time = event->time, slack = coverage->evidence->info.slack;
 	const char *cause;
 
-	if (event->type != JP_EVENT_SAMPLE)
-		return jp_replay_apply(coverage->replay, event);
 	if (!jp_machine_user(coverage->machine, event, &ip, &sp)) {
 		ip = event->sample.ip;
 		if (!event->sample.user || !span_at(coverage, event->pid, ip, time, NULL))
@@ -103,7 +101,7 @@ int jp_coverage_sample(void *context, const struct jp_event *event)
 		return stray(coverage, event, ip, "no-registers",
 			     "in emitted code's memory, without the registers that tell more");
 	}
-	known = jp_replay_find(coverage->replay, event->pid, ip);
+	known = jp_replay_find(coverage->view->spaces, event->pid, ip);
 	span = span_at(coverage, event->pid, ip, time, known);
 	if (!jp_truth_code_at(truth, event->pid, ip, time)) {
 		if (!span || jp_truth_code_at(truth, event->pid, ip, time + slack) ||

@@ -7,17 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/judge/evidence_gate.h"
-#include "harness/model/space/replay.h"
-#include "harness/judge/spans.h"
+#include "harness/base/search.h"
+#include "harness/judge/unmapped.h"
 
-struct files {
+struct jp_files {
+	struct jp_view *view;
 	const struct jp_evidence *evidence;
-	struct jp_findings *findings;
+	struct jp_findings by_samples;      /* stand behind those of the mappings */
 	const struct jp_truth_file **files; /* by pid, from */
 	size_t count;
-	struct jp_spans known; /* by pid */
-	struct jp_replay *replay;
 	uint64_t judged, missing, late, late_ns, identity, samples, credited;
 };
 
@@ -41,7 +39,7 @@ static int by_pid(const void *left, const void *right)
 	return (a->from > b->from) - (a->from < b->from);
 }
 
-static int collect(struct files *files)
+static int collect(struct jp_files *files)
 {
 	const struct jp_truth *truth = files->evidence->truth;
 
@@ -56,19 +54,12 @@ static int collect(struct files *files)
 }
 
 /* The first file of @pid, by index. */
-static size_t first_of(const struct files *files, uint32_t pid)
+static size_t first_of(const struct jp_files *files, uint32_t pid)
 {
-	size_t low = 0, high = files->count;
+	size_t i;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (files->files[middle]->pid < pid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	jp_search(i, files->count, files->files[i]->pid < pid);
+	return i;
 }
 
 /* Whether @known gives another file than @file, and by what; NULL: the same, as far as it tells. */
@@ -102,7 +93,7 @@ static const char *differs(const struct jp_truth_file *file, const struct jp_map
 }
 
 /* Another file that is there: whose is it? */
-static const char *blame(const struct files *files, const struct jp_truth_file *file,
+static const char *blame(const struct jp_files *files, const struct jp_truth_file *file,
 			 const struct jp_mapping *known, const char *difference)
 {
 	for (size_t i = first_of(files, file->pid);
@@ -116,36 +107,18 @@ static const char *blame(const struct files *files, const struct jp_truth_file *
 	return difference;
 }
 
-/* What comes to be while the events are on is told at once; what is older, the snapshot tells. */
-static uint64_t counted_from(const struct jp_evidence *evidence, const struct jp_truth_file *file)
-{
-	uint64_t from = max(file->from + evidence->info.slack, evidence->info.enabled);
-
-	for (size_t i = 0; file->from <= evidence->info.enabled && i < evidence->nr_snapshots; i++)
-		if (evidence->snapshots[i].pid == file->pid)
-			from = max(from, evidence->snapshots[i].after);
-	return from;
-}
-
 /* How long of [@from, @to) the capture held the right file at @file's place; @wrong: what else. */
-static uint64_t known_for(const struct files *files, const struct jp_truth_file *file,
+static uint64_t known_for(const struct jp_files *files, const struct jp_truth_file *file,
 			  uint64_t from, uint64_t to, const struct jp_span **wrong,
 			  const char **difference)
 {
+	const struct jp_spans *spans = files->view->known;
 	uint64_t known = 0;
-	size_t low = 0, high = files->known.count;
+	size_t i;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (files->known.spans[middle].pid < file->pid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t i = low; i < files->known.count && files->known.spans[i].pid == file->pid;
-	     i++) {
-		const struct jp_span *span = &files->known.spans[i];
+	jp_search(i, spans->count, spans->spans[i].pid < file->pid);
+	for (; i < spans->count && spans->spans[i].pid == file->pid; i++) {
+		const struct jp_span *span = &spans->spans[i];
 		const char *other;
 
 		if (file->addr < span->mapping.start || file->addr >= span->mapping.end ||
@@ -163,19 +136,20 @@ static uint64_t known_for(const struct files *files, const struct jp_truth_file 
 }
 
 /* Judges @file during [@from, @to). */
-static int judge_during(struct files *files, const struct jp_truth_file *file, uint64_t from,
+static int judge_during(struct jp_files *files, const struct jp_truth_file *file, uint64_t from,
 			uint64_t to)
 {
 	uint64_t known;
 	const struct jp_span *wrong = NULL;
-	const char *difference = NULL, *cause;
-	char what[256] = "";
+	const char *difference = NULL;
+	struct jp_unmapped unmapped;
+	char what[256];
 
 	files->judged++;
 	known = known_for(files, file, from, to, &wrong, &difference);
 	if (wrong) {
 		files->identity++;
-		return jp_findings_except(files->findings, "files.identity",
+		return jp_findings_except(&files->view->findings, "files.identity",
 					  blame(files, file, &wrong->mapping, difference),
 					  "pid %u, %" PRIx64 ": inode %" PRIu64
 					  " of %x:%x, %s; the capture has "
@@ -186,23 +160,23 @@ static int judge_during(struct files *files, const struct jp_truth_file *file, u
 	}
 	if (known == to - from)
 		return 0;
-	cause = jp_evidence_unmapped(files->evidence, file->pid, file->addr, from, what,
-				     sizeof(what));
+	unmapped = jp_unmapped(files->evidence, file->pid, file->addr, from);
 	if (!known) {
 		files->missing++;
-		return jp_findings_except(files->findings, "files.missing", cause,
+		return jp_findings_except(&files->view->findings, "files.missing", unmapped.cause,
 					  "pid %u, %" PRIx64 " from %" PRIu64 ": %s; %s", file->pid,
-					  file->addr, file->from, file->build_id, what);
+					  file->addr, file->from, file->build_id,
+					  jp_unmapped_text(&unmapped, what, sizeof(what)));
 	}
 	files->late++;
 	files->late_ns = max(files->late_ns, to - from - known);
 	return jp_findings_except(
-		files->findings, "files.late", cause,
+		&files->view->findings, "files.late", unmapped.cause,
 		"pid %u, %" PRIx64 ": %s: not known for %" PRIu64 " ns of %" PRIu64, file->pid,
 		file->addr, file->build_id, to - from - known, to - from);
 }
 
-static int judge_file(struct files *files, const struct jp_truth_file *file)
+static int judge_file(struct jp_files *files, const struct jp_truth_file *file)
 {
 	const struct jp_evidence *evidence = files->evidence;
 	const uint64_t slack = evidence->info.slack;
@@ -211,7 +185,7 @@ static int judge_file(struct files *files, const struct jp_truth_file *file)
 	int failed = 0;
 
 	if (!jp_evidence_gated(evidence)) {
-		from = counted_from(evidence, file);
+		from = jp_evidence_told_from(evidence, file->pid, file->from, file->from);
 		to = min(end, evidence->info.stopped);
 		return from < to ? judge_during(files, file, from, to) : 0;
 	}
@@ -226,7 +200,7 @@ static int judge_file(struct files *files, const struct jp_truth_file *file)
 }
 
 /* A sample in a file that the truth knows must be credited to that file. */
-static int judge_sample(struct files *files, const struct jp_event *event)
+int jp_files_sample(struct jp_files *files, const struct jp_event *event)
 {
 	uint64_t slack = files->evidence->info.slack, ip = event->sample.ip;
 	const struct jp_truth_file *file = NULL;
@@ -243,33 +217,31 @@ static int judge_sample(struct files *files, const struct jp_event *event)
 	if (!file)
 		return 0;
 	files->samples++;
-	known = jp_replay_find(files->replay, event->pid, ip);
+	known = jp_replay_find(files->view->spaces, event->pid, ip);
 	cause = known ? differs(file, known) : NULL;
 	if (known && !cause) {
 		files->credited++;
 		return 0;
 	}
-	cause = known ? blame(files, file, known, cause)
-		      : jp_evidence_unmapped(files->evidence, event->pid, ip, event->time, what,
-					     sizeof(what));
-	return jp_findings_except(files->findings, "files.credited", cause,
+	if (known) {
+		cause = blame(files, file, known, cause);
+	} else {
+		struct jp_unmapped unmapped =
+			jp_unmapped(files->evidence, event->pid, ip, event->time);
+
+		cause = unmapped.cause;
+		jp_unmapped_text(&unmapped, what, sizeof(what));
+	}
+	return jp_findings_except(&files->by_samples, "files.credited", cause,
 				  "sample at %" PRIu64 ", %u/%u, ip %" PRIx64
 				  " is in %s; the capture says %s",
 				  event->time, event->pid, event->tid, ip, file->build_id,
 				  known ? known->name : what);
 }
 
-static int visit(void *context, const struct jp_event *event)
+static void add_metrics(const struct jp_files *files)
 {
-	struct files *files = context;
-
-	return event->type == JP_EVENT_SAMPLE ? judge_sample(files, event)
-					      : jp_replay_apply(files->replay, event);
-}
-
-static void add_metrics(const struct files *files)
-{
-	struct jp_findings *findings = files->findings;
+	struct jp_findings *findings = &files->view->findings;
 
 	jp_findings_add(findings, jp_metric_count("files", files->judged));
 	jp_findings_add(findings, jp_metric_count("files.missing", files->missing));
@@ -280,27 +252,39 @@ static void add_metrics(const struct files *files)
 			jp_metric_rate("files.credited", files->credited, files->samples));
 }
 
-int jp_files_judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
-		   jp_files_seen seen, void *context, struct jp_findings *findings,
-		   struct jp_error *err)
+struct jp_files *jp_files_begin(struct jp_view *view)
 {
-	struct files files = {.evidence = evidence, .findings = findings};
-	int failed = collect(&files);
+	struct jp_files *files = calloc(1, sizeof(*files));
 
-	files.replay = jp_replay_new();
-	if (!failed && !files.replay)
-		failed = -ENOMEM;
+	if (!files)
+		return NULL;
+	files->view = view;
+	files->evidence = view->evidence;
+	if (!collect(files))
+		return files;
+	jp_files_free(files);
+	return NULL;
+}
+
+int jp_files_end(struct jp_files *files, jp_files_seen seen, const void *context)
+{
+	int failed = 0;
+
+	for (size_t i = 0; !failed && i < files->count; i++)
+		if (seen(context, files->files[i]->pid, files->files[i]->from))
+			failed = judge_file(files, files->files[i]);
 	if (!failed)
-		failed = jp_spans_of_capture(evidence, add_back, &files.known, err);
-	for (size_t i = 0; !failed && i < files.count; i++)
-		if (seen(context, files.files[i]->pid, files.files[i]->from))
-			failed = judge_file(&files, files.files[i]);
+		failed = jp_findings_append(&files->view->findings, &files->by_samples);
 	if (!failed)
-		failed = jp_evidence_walk(evidence, add_back, visit, &files, err);
-	if (!failed)
-		add_metrics(&files);
-	free(files.files);
-	jp_spans_free(&files.known);
-	jp_replay_free(files.replay);
+		add_metrics(files);
 	return failed;
+}
+
+void jp_files_free(struct jp_files *files)
+{
+	if (!files)
+		return;
+	jp_findings_free(&files->by_samples);
+	free(files->files);
+	free(files);
 }

@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/judge/evidence_gate.h"
-#include "harness/model/space/replay.h"
+#include "harness/judge/unmapped.h"
 #include "harness/judge/validator.h"
 
 /* More processes than this have their figures in sums alone. */
@@ -25,7 +24,7 @@ struct process {
 struct gated {
 	const struct jp_evidence *evidence;
 	struct jp_findings *findings;
-	struct jp_replay *replay;
+	const struct jp_view *view;
 	struct process *processes;
 	size_t begun, ended; /* intervals whose edge the walk has passed */
 	uint64_t older, older_known, inside, inside_known, outside;
@@ -64,7 +63,7 @@ static bool same_name(const char *one, const char *other)
 /* Whether the capture knows @map as what it is. */
 static bool knows(struct gated *gated, uint32_t pid, const struct jp_procmap *map)
 {
-	const struct jp_mapping *known = jp_replay_find(gated->replay, pid, map->start);
+	const struct jp_mapping *known = jp_replay_find(gated->view->spaces, pid, map->start);
 
 	return known && (known->prot & JP_PROT_EXEC) && known->start == map->start &&
 	       known->end == map->end && known->ino == map->ino && known->maj == map->maj &&
@@ -79,12 +78,13 @@ static int judge_older(struct gated *gated, const struct jp_interval *interval)
 	const struct jp_evidence *evidence = gated->evidence;
 	const struct jp_snapshot *snapshot =
 		jp_evidence_announced(evidence, &evidence->intervals.processes[interval->process]);
+	const struct jp_control *unnamed;
 	char why[256];
 	int failed = 0;
 
 	for (size_t i = 0; snapshot && i < snapshot->count && !failed; i++) {
 		const struct jp_procmap *map = &snapshot->maps[i];
-		const char *cause;
+		struct jp_unmapped unmapped;
 
 		/* [vsyscall] is the kernel's, and in no record. */
 		if (!(map->prot & JP_PROT_EXEC) || map->start >> 63)
@@ -94,21 +94,20 @@ static int judge_older(struct gated *gated, const struct jp_interval *interval)
 			gated->older_known++;
 			continue;
 		}
-		cause = jp_evidence_unmapped(evidence, interval->pid, map->start, interval->enabled,
-					     why, sizeof(why));
+		unmapped = jp_unmapped(evidence, interval->pid, map->start, interval->enabled);
 		failed =
-			jp_findings_except(gated->findings, "gated.older", cause,
+			jp_findings_except(gated->findings, "gated.older", unmapped.cause,
 					   "%" PRIx64 "-%" PRIx64 " %s of pid %u is not known when "
 					   "its interval begins; %s",
-					   map->start, map->end, map->name, interval->pid, why);
+					   map->start, map->end, map->name, interval->pid,
+					   jp_unmapped_text(&unmapped, why, sizeof(why)));
 	}
-	if (!failed && !*jp_replay_comm(gated->replay, interval->pid))
-		failed = jp_findings_except(
-			gated->findings, "gated.named",
-			jp_left_out_text(strcmp(evidence->intervals.gate, "none") ? JP_LEFT_NOTHING
-										  : JP_LEFT_GATE),
-			"pid %u has no name when its interval begins", interval->pid);
-	return failed;
+	if (failed || *jp_replay_comm(gated->view->spaces, interval->pid))
+		return failed;
+	unnamed = jp_left_out_thread(evidence, interval->pid);
+	return jp_findings_except(gated->findings, "gated.named",
+				  unnamed ? unnamed->name : "nothing",
+				  "pid %u has no name when its interval begins", interval->pid);
 }
 
 /* What it made executable inside: told at once, whatever the gate. */
@@ -124,7 +123,7 @@ static void judge_inside(struct gated *gated, const struct jp_interval *interval
 		    act->after > interval->disabling || !(act->map.prot & JP_PROT_EXEC) ||
 		    (act->type != JP_EVENT_MAP && act->type != JP_EVENT_PROTECT))
 			continue;
-		known = jp_replay_find(gated->replay, act->pid, act->map.addr);
+		known = jp_replay_find(gated->view->spaces, act->pid, act->map.addr);
 		gated->inside++;
 		gated->inside_known += known && (known->prot & JP_PROT_EXEC) &&
 				       known->end >= act->map.addr + act->map.len;
@@ -176,20 +175,22 @@ static void judge_sample(struct gated *gated, const struct jp_event *event)
 	if (interval->pid != event->pid || !event->sample.user)
 		return;
 	process = &gated->processes[interval->process];
-	known = jp_replay_find(gated->replay, event->pid, event->sample.ip);
+	known = jp_replay_find(gated->view->spaces, event->pid, event->sample.ip);
 	process->samples++;
 	process->mapped += known && (known->prot & JP_PROT_EXEC);
-	process->named += *jp_replay_comm(gated->replay, event->pid) != 0;
+	process->named += *jp_replay_comm(gated->view->spaces, event->pid) != 0;
 }
 
-static int visit(void *context, const struct jp_event *event)
+static int until(struct jp_view *view, uint64_t time)
 {
-	struct gated *gated = context;
-	struct process *process;
-	int failed = pass_edges(gated, event->time);
+	return pass_edges(view->state, time);
+}
 
-	if (failed)
-		return failed;
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	struct gated *gated = view->state;
+	struct process *process;
+
 	if (event->type == JP_EVENT_SAMPLE) {
 		judge_sample(gated, event);
 		return 0;
@@ -199,7 +200,7 @@ static int visit(void *context, const struct jp_event *event)
 		process->mmap2++;
 	else if (process && event->type == JP_EVENT_COMM && event->pid == event->tid)
 		process->comm++;
-	return jp_replay_apply(gated->replay, event);
+	return 0;
 }
 
 static int by_value(const void *left, const void *right)
@@ -327,40 +328,55 @@ static void check(struct gated *gated)
 			 gated->outside, gated->first_outside);
 }
 
-static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
-		 struct jp_findings *findings, struct jp_error *err)
+static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct gated gated = {.evidence = evidence, .findings = findings};
-	const struct jp_intervals *intervals = &evidence->intervals;
-	int failed = 0;
+	const struct jp_intervals *intervals = &view->evidence->intervals;
+	struct gated *gated;
 
-	if (!jp_evidence_gated(evidence))
+	if (!jp_evidence_gated(view->evidence))
 		return 0;
-	gated.replay = jp_replay_new();
-	gated.processes = calloc(intervals->nr_processes + 1, sizeof(*gated.processes));
-	if (!gated.replay || !gated.processes)
-		failed = jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
-	for (size_t i = 0; i < intervals->nr_intervals && !failed; i++)
-		gated.processes[intervals->intervals[i].process].end =
+	gated = view->state = calloc(1, sizeof(*gated));
+	if (gated)
+		gated->processes = calloc(intervals->nr_processes + 1, sizeof(*gated->processes));
+	if (!gated || !gated->processes)
+		return jp_fail(err, ENOMEM, "%s: no memory", view->evidence->dir);
+	gated->evidence = view->evidence;
+	gated->view = view;
+	gated->findings = &view->findings;
+	for (size_t i = 0; i < intervals->nr_intervals; i++)
+		gated->processes[intervals->intervals[i].process].end =
 			intervals->intervals[i].disabled;
-	if (!failed)
-		failed = jp_evidence_walk(evidence, add_back, visit, &gated, err);
-	if (!failed && pass_edges(&gated, UINT64_MAX))
-		failed = jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
+	return 0;
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	struct gated *gated = view->state;
+	int failed = pass_edges(gated, UINT64_MAX);
+
 	if (!failed) {
-		add_metrics(&gated);
-		check(&gated);
-		if (add_waits(&gated))
-			failed = jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
+		add_metrics(gated);
+		check(gated);
+		failed = add_waits(gated);
 	}
-	free(gated.processes);
-	jp_replay_free(gated.replay);
-	return failed;
+	return failed ? jp_fail(err, ENOMEM, "%s: no memory", view->evidence->dir) : 0;
+}
+
+static void free_gated(void *state)
+{
+	struct gated *gated = state;
+
+	free(gated->processes);
+	free(gated);
 }
 
 static const struct jp_validator gated_capture = {
 	.name = "gated_capture",
 	.help = "is each announced process known, and watched in its interval alone?",
-	.judge = judge,
+	.begin = begin,
+	.until = until,
+	.see = see,
+	.end = end,
+	.free = free_gated,
 };
 JP_REGISTER(validator, gated_capture);

@@ -24,15 +24,15 @@ struct side { /* what one file yields */
 
 struct order {
 	const struct jp_evidence *evidence;
+	const struct jp_view *view;
 	struct jp_findings *findings;
 	const struct jp_machine *machine;
 	struct jp_names *names;
 	struct jp_code_loads loads;
 	struct jp_incarnations incarnations;
-	struct jp_replay *replay;
-	struct side before, after, *side; /* @side: of this walk */
-	bool last;                        /* this walk is the one whose names count */
-	/* Loads, in the last walk. */
+	struct side before, after, *side; /* @side: of this file */
+	bool last;                        /* this file's names count */
+	/* Loads, in the last file. */
 	size_t *by_begin, begun;
 	struct {
 		bool begun, failed, elf, map;
@@ -69,7 +69,7 @@ static const char *cause_of(const struct order *order, const struct jp_life *lif
 			    uint64_t time, const struct jp_mapping *mapping, const char *found,
 			    const char *why)
 {
-	bool injected = order->evidence->inject_asked, by_dump = order->loads.dumps > 0;
+	bool injected = order->view->asked->injected, by_dump = order->loads.dumps > 0;
 	const char *cause = found ? whose(order, life, ip, found) : NULL;
 
 	if (cause)
@@ -96,7 +96,7 @@ static enum jp_named name_of(struct order *order, const struct jp_life *life, ui
 {
 	uint32_t pid = life->code->pid;
 
-	*mapping = jp_replay_find(order->replay, pid, ip);
+	*mapping = jp_replay_find(order->view->spaces, pid, ip);
 	*found = jp_names_find(order->names, *mapping, ip, why);
 	if (!*found)
 		return JP_NAME_NONE;
@@ -188,7 +188,7 @@ static int judge_life(struct order *order, struct jp_life *life, uint64_t time)
 
 	for (uint64_t addr = life->code->addr; addr < end; addr = next) {
 		const struct jp_mapping *mapping =
-			jp_replay_find(order->replay, life->code->pid, addr);
+			jp_replay_find(order->view->spaces, life->code->pid, addr);
 
 		next = mapping ? mapping->end : (addr | 4095) + 1;
 		next = next < end ? next : end;
@@ -253,30 +253,6 @@ static int judge_touched(struct order *order, const struct jp_event *map)
 	return failed;
 }
 
-static int visit(void *context, const struct jp_event *event)
-{
-	struct order *order = context;
-	const struct jp_mapping *known;
-	int failed = order->last ? begin_incarnations(order, event->time) : 0;
-
-	if (failed)
-		return failed;
-	if (event->type == JP_EVENT_SAMPLE)
-		return judge_sample(order, event);
-	failed = jp_replay_apply(order->replay, event);
-	if (failed || event->type != JP_EVENT_MAP || event->kernel_map)
-		return failed;
-	known = jp_replay_find(order->replay, event->pid, event->map.addr);
-	if (!known)
-		return 0;
-	if (!jp_names_injected(order->names, known->name)) {
-		jp_incarnations_cover(&order->incarnations, event, known->name);
-		order->side->anon +=
-			event->map.prot & JP_PROT_EXEC && known->backing != JP_BACKING_FILE;
-	}
-	return order->last ? judge_touched(order, event) : 0;
-}
-
 static int count_hidden(struct order *order)
 {
 	int failed = 0;
@@ -300,26 +276,46 @@ static int count_hidden(struct order *order)
 	return failed;
 }
 
-static int walk(struct order *order, enum jp_left_out add_back, struct side *side, bool last,
-		struct jp_error *err)
+/* Another file follows: what of this one hid what is counted, and forgotten. */
+static int turn(struct order *order)
 {
 	int failed;
 
-	order->side = side;
-	order->last = last;
-	order->replay = jp_replay_new();
-	if (!order->replay)
-		return jp_fail(err, ENOMEM, "%s: no memory", order->evidence->dir);
+	if (!order->view->in_injected || order->side == &order->after)
+		return 0;
+	failed = count_hidden(order);
 	jp_incarnations_uncover(&order->incarnations);
-	failed = side == &order->after
-			 ? jp_evidence_walk_injected(order->evidence, add_back, visit, order, err)
-			 : jp_evidence_walk(order->evidence, add_back, visit, order, err);
-	if (!failed && last)
-		failed = begin_incarnations(order, UINT64_MAX);
-	if (!failed)
-		failed = count_hidden(order);
-	jp_replay_free(order->replay);
+	order->side = &order->after;
+	order->last = true;
 	return failed;
+}
+
+static int until(struct jp_view *view, uint64_t time)
+{
+	struct order *order = view->state;
+	int failed = turn(order);
+
+	return failed || !order->last ? failed : begin_incarnations(order, time);
+}
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	struct order *order = view->state;
+	const struct jp_mapping *known;
+
+	if (event->type == JP_EVENT_SAMPLE)
+		return judge_sample(order, event);
+	if (event->type != JP_EVENT_MAP || event->kernel_map)
+		return 0;
+	known = jp_replay_find(view->spaces, event->pid, event->map.addr);
+	if (!known)
+		return 0;
+	if (!jp_names_injected(order->names, known->name)) {
+		jp_incarnations_cover(&order->incarnations, event, known->name);
+		order->side->anon +=
+			event->map.prot & JP_PROT_EXEC && known->backing != JP_BACKING_FILE;
+	}
+	return order->last ? judge_touched(order, event) : 0;
 }
 
 static void add_names(struct jp_findings *findings, const struct side *side, const char *suffix)
@@ -413,7 +409,7 @@ static int prepare(struct order *order, struct jp_error *err)
 	order->state = calloc(count + 1, sizeof(*order->state));
 	order->by_begin = calloc(count + 1, sizeof(*order->by_begin));
 	if (!order->state || !order->by_begin ||
-	    jp_incarnations_of(evidence, &order->loads, &order->incarnations))
+	    jp_incarnations_of(order->view, &order->loads, &order->incarnations))
 		return jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
 	for (size_t i = 0; i < count; i++)
 		order->by_begin[i] = i;
@@ -422,37 +418,59 @@ static int prepare(struct order *order, struct jp_error *err)
 	return judge_dumps(order);
 }
 
-static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
-		 struct jp_findings *findings, struct jp_error *err)
+static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct order order = {.evidence = evidence, .findings = findings};
-	struct jp_names_change change = {0};
-	int failed;
+	struct order *order;
 
-	if (!evidence->names_asked)
+	if (!view->asked->names)
 		return 0;
-	failed = prepare(&order, err);
+	order = view->state = calloc(1, sizeof(*order));
+	if (!order)
+		return jp_fail(err, ENOMEM, "%s: no memory", view->evidence->dir);
+	order->evidence = view->evidence;
+	order->view = view;
+	order->findings = &view->findings;
+	order->side = &order->before;
+	order->last = !view->asked->injected;
+	return prepare(order, err);
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	struct order *order = view->state;
+	struct jp_names_change change = {0};
+	int failed = until(view, UINT64_MAX) ?: count_hidden(order);
+
+	if (!failed && view->asked->injected)
+		failed = jp_names_compare(&order->before.samples, &order->after.samples,
+					  &order->incarnations, order->findings, &change);
 	if (!failed)
-		failed = walk(&order, add_back, &order.before, !evidence->inject_asked, err);
-	if (!failed && evidence->inject_asked)
-		failed = walk(&order, add_back, &order.after, true, err)
-				 ?: jp_names_compare(&order.before.samples, &order.after.samples,
-						     &order.incarnations, findings, &change);
-	if (!failed)
-		add_metrics(&order, &change);
-	jp_named_samples_free(&order.before.samples);
-	jp_named_samples_free(&order.after.samples);
-	free(order.by_begin);
-	free(order.state);
-	jp_incarnations_free(&order.incarnations);
-	jp_code_loads_free(&order.loads);
-	jp_names_free(order.names);
+		add_metrics(order, &change);
 	return failed;
+}
+
+static void free_order(void *state)
+{
+	struct order *order = state;
+
+	jp_named_samples_free(&order->before.samples);
+	jp_named_samples_free(&order->after.samples);
+	free(order->by_begin);
+	free(order->state);
+	jp_incarnations_free(&order->incarnations);
+	jp_code_loads_free(&order->loads);
+	jp_names_free(order->names);
+	free(order);
 }
 
 static const struct jp_validator jit_order = {
 	.name = "jit_order",
 	.help = "is the name of each address that of the function that lived there at that time?",
-	.judge = judge,
+	.wants_injected = true,
+	.begin = begin,
+	.until = until,
+	.see = see,
+	.end = end,
+	.free = free_order,
 };
 JP_REGISTER(validator, jit_order);

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/judge/evidence_gate.h"
-#include "harness/judge/validator.h"
+#include "harness/judge/unmapped.h"
 #include "validators/coverage.h"
 
 static uint64_t max(uint64_t a, uint64_t b)
@@ -63,9 +62,13 @@ static int except(struct jp_coverage *coverage, const char *metric, const char *
 {
 	char text[256], why[256] = "";
 
-	if (!cause)
-		cause = jp_evidence_unmapped(coverage->evidence, span->pid, start, time, why,
-					     sizeof(why));
+	if (!cause) {
+		struct jp_unmapped unmapped =
+			jp_unmapped(coverage->evidence, span->pid, start, time);
+
+		cause = unmapped.cause;
+		jp_unmapped_text(&unmapped, why, sizeof(why));
+	}
 	describe(span, text, sizeof(text));
 	return jp_findings_except(coverage->findings, metric, cause,
 				  "%" PRIx64 "-%" PRIx64 " of mapping %s: %s%s%s", start, end, text,
@@ -86,8 +89,8 @@ static int judge_piece(struct jp_coverage *coverage, const struct jp_span *truth
 		uint64_t next = UINT64_MAX;
 
 		moved = false;
-		for (size_t i = 0; i < coverage->known.count; i++) {
-			const struct jp_span *span = &coverage->known.spans[i];
+		for (size_t i = 0; i < coverage->view->known->count; i++) {
+			const struct jp_span *span = &coverage->view->known->spans[i];
 
 			if (span->pid != truth->pid || span->mapping.start > start ||
 			    span->mapping.end < end || span->close_before <= from ||
@@ -140,22 +143,6 @@ static int by_value(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/*
- * What comes to be while the events are on is told at once. What is older the snapshot tells, and
- * until it is taken nobody can ask for that.
- */
-static uint64_t counted_from(const struct jp_evidence *evidence, const struct jp_span *truth)
-{
-	uint64_t from = max(truth->open_after + evidence->info.slack, evidence->info.enabled);
-
-	if (truth->open_before > evidence->info.enabled)
-		return from;
-	for (size_t i = 0; i < evidence->nr_snapshots; i++)
-		if (evidence->snapshots[i].pid == truth->pid)
-			from = max(from, evidence->snapshots[i].after);
-	return from;
-}
-
 /* Cuts @truth where known spans begin and end, and judges the pieces during [@from, @to). */
 static int judge_during(struct jp_coverage *coverage, const struct jp_span *truth, uint64_t from,
 			uint64_t to)
@@ -164,13 +151,13 @@ static int judge_during(struct jp_coverage *coverage, const struct jp_span *trut
 	size_t nr_edges = 0;
 	int failed = 0;
 
-	edges = malloc((2 * coverage->known.count + 2) * sizeof(*edges));
+	edges = malloc((2 * coverage->view->known->count + 2) * sizeof(*edges));
 	if (!edges)
 		return -ENOMEM;
 	edges[nr_edges++] = truth->mapping.start;
 	edges[nr_edges++] = truth->mapping.end;
-	for (size_t i = 0; i < coverage->known.count; i++) {
-		const struct jp_span *span = &coverage->known.spans[i];
+	for (size_t i = 0; i < coverage->view->known->count; i++) {
+		const struct jp_span *span = &coverage->view->known->spans[i];
 
 		if (span->pid != truth->pid || span->open_before >= to ||
 		    span->close_before <= from)
@@ -199,8 +186,10 @@ static int judge_span(struct jp_coverage *coverage, const struct jp_span *truth)
 
 	for (size_t at = 0; !failed && jp_evidence_window(evidence, truth->pid, &at, &from, &to);) {
 		/* A gate opens on what its own snapshot has told already. */
-		from = jp_evidence_gated(evidence) ? max(from, truth->open_after + slack)
-						   : counted_from(evidence, truth);
+		from = jp_evidence_gated(evidence)
+			       ? max(from, truth->open_after + slack)
+			       : jp_evidence_told_from(evidence, truth->pid, truth->open_before,
+						       truth->open_after);
 		to = min(to, end == UINT64_MAX ? end : end - min(end, slack));
 		if (from < to)
 			failed = judge_during(coverage, truth, from, to);
@@ -217,8 +206,8 @@ static uint64_t first_gap(const struct jp_coverage *coverage, uint32_t pid, uint
 
 	do {
 		before = reached;
-		for (size_t i = 0; i < coverage->truth.count; i++) {
-			const struct jp_span *span = &coverage->truth.spans[i];
+		for (size_t i = 0; i < coverage->view->truth->count; i++) {
+			const struct jp_span *span = &coverage->view->truth->spans[i];
 
 			if (span->pid == pid && span->mapping.start <= reached &&
 			    span->mapping.end > reached &&
@@ -235,8 +224,8 @@ const struct jp_span *jp_coverage_ended(const struct jp_coverage *coverage, uint
 {
 	const struct jp_span *last = NULL;
 
-	for (size_t i = 0; i < coverage->truth.count; i++) {
-		const struct jp_span *span = &coverage->truth.spans[i];
+	for (size_t i = 0; i < coverage->view->truth->count; i++) {
+		const struct jp_span *span = &coverage->view->truth->spans[i];
 
 		if (span->pid == pid && span->mapping.start <= addr && span->mapping.end > addr &&
 		    span->close_after <= time && (!last || span->close_after > last->close_after))
@@ -249,8 +238,8 @@ const struct jp_span *jp_coverage_ended(const struct jp_coverage *coverage, uint
 static bool incarnations_at(const struct jp_coverage *coverage, uint32_t pid, uint64_t addr,
 			    uint64_t time)
 {
-	for (size_t i = 0; i < coverage->truth.count; i++) {
-		const struct jp_span *span = &coverage->truth.spans[i];
+	for (size_t i = 0; i < coverage->view->truth->count; i++) {
+		const struct jp_span *span = &coverage->view->truth->spans[i];
 
 		if (span->pid == pid && addr >= span->mapping.start && addr < span->mapping.end &&
 		    span->open_before <= time + coverage->evidence->info.slack &&
@@ -269,8 +258,8 @@ static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known
 
 	from = max(known->open_before, from);
 	to = min(known->close_before, to);
-	for (size_t i = 0; i < coverage->truth.count; i++) {
-		const struct jp_span *truth = &coverage->truth.spans[i];
+	for (size_t i = 0; i < coverage->view->truth->count; i++) {
+		const struct jp_span *truth = &coverage->view->truth->spans[i];
 		uint64_t start = max(truth->mapping.start, known->mapping.start);
 		uint64_t end = min(truth->mapping.end, known->mapping.end);
 		uint64_t gone = truth->close_after;
@@ -295,8 +284,8 @@ static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known
 			continue;
 		coverage->stale++;
 		cause = told_later ? "invented"
-				   : jp_evidence_ended(coverage->evidence, truth->pid, start,
-						       truth->close_before, from);
+				   : jp_unmapped_late(coverage->evidence, truth->pid, start,
+						      truth->close_before, from);
 		return except(coverage, "coverage.stale", cause, truth, start, end, from,
 			      "still known as executable after its end");
 	}
@@ -322,8 +311,8 @@ static uint64_t untouched(const struct jp_truth *truth, const struct jp_event *a
 static bool tells_of_earlier(const struct jp_coverage *coverage, const struct jp_span *known,
 			     const struct jp_event *act)
 {
-	for (size_t i = 0; i < coverage->truth.count; i++) {
-		const struct jp_span *truth = &coverage->truth.spans[i];
+	for (size_t i = 0; i < coverage->view->truth->count; i++) {
+		const struct jp_span *truth = &coverage->view->truth->spans[i];
 
 		if (truth->pid == act->pid && truth->mapping.start < act->map.addr + act->map.len &&
 		    act->map.addr < truth->mapping.end && truth->close_before <= act->after &&
@@ -378,50 +367,70 @@ static int judge_known(struct jp_coverage *coverage, const struct jp_span *known
 	return failed;
 }
 
-static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
-		 struct jp_findings *findings, struct jp_error *err)
+static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct jp_coverage coverage = {.evidence = evidence, .findings = findings};
-	int failed;
+	const struct jp_evidence *evidence = view->evidence;
+	struct jp_coverage *coverage = view->state = calloc(1, sizeof(*coverage));
 
-	coverage.machine = jp_machine_find(evidence->truth->e_machine);
-	if (!coverage.machine)
-		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here",
-			       evidence->dir, evidence->truth->e_machine);
-	coverage.replay = jp_replay_new();
-	failed = coverage.replay ? jp_spans_of_truth(evidence->truth, &coverage.truth) : -ENOMEM;
+	if (!coverage)
+		return -ENOMEM;
+	coverage->view = view;
+	coverage->evidence = evidence;
+	coverage->findings = &view->findings;
+	coverage->machine = jp_machine_find(evidence->truth->e_machine);
+	return coverage->machine ? 0
+				 : jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here",
+					   evidence->dir, evidence->truth->e_machine);
+}
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	return event->type == JP_EVENT_SAMPLE ? jp_coverage_sample(view->state, event) : 0;
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	struct jp_coverage *coverage = view->state;
+	struct jp_findings *findings = &view->findings;
+	int failed = 0;
+
+	for (size_t i = 0; !failed && i < view->truth->count; i++)
+		failed = judge_span(coverage, &view->truth->spans[i]);
+	for (size_t i = 0; !failed && i < view->known->count; i++)
+		failed = judge_known(coverage, &view->known->spans[i]);
 	if (!failed)
-		failed = jp_spans_of_capture(evidence, add_back, &coverage.known, err);
-	for (size_t i = 0; !failed && i < coverage.truth.count; i++)
-		failed = judge_span(&coverage, &coverage.truth.spans[i]);
-	for (size_t i = 0; !failed && i < coverage.known.count; i++)
-		failed = judge_known(&coverage, &coverage.known.spans[i]);
-	if (!failed)
-		failed = jp_evidence_walk(evidence, add_back, jp_coverage_sample, &coverage, err);
-	if (!failed) {
-		jp_findings_add(findings, jp_metric_rate("coverage.samples", coverage.samples_known,
-							 coverage.samples));
-		/* In KiB x ms: small enough to count exactly, large enough to tell. */
-		jp_findings_add(findings,
-				jp_metric_rate("coverage.area", coverage.known_area * 1e3 / 1024,
-					       coverage.true_area * 1e3 / 1024));
-		jp_findings_add(findings, jp_metric_count("coverage.stray", coverage.stray));
-		jp_findings_add(findings, jp_metric_count("coverage.missing", coverage.missing));
-		jp_findings_add(findings, jp_metric_count("coverage.late", coverage.late));
-		jp_findings_add(findings, jp_metric_count("coverage.late_ns", coverage.late_ns));
-		jp_findings_add(findings, jp_metric_count("coverage.stale", coverage.stale));
-		jp_findings_add(findings, jp_metric_count("coverage.identity", coverage.identity));
-	}
-	jp_spans_free(&coverage.truth);
-	jp_spans_free(&coverage.known);
-	jp_replay_free(coverage.replay);
-	free(coverage.standing);
-	return failed;
+		failed = jp_findings_append(findings, &coverage->by_samples);
+	if (failed)
+		return failed;
+	jp_findings_add(findings, jp_metric_rate("coverage.samples", coverage->samples_known,
+						 coverage->samples));
+	/* In KiB x ms: small enough to count exactly, large enough to tell. */
+	jp_findings_add(findings, jp_metric_rate("coverage.area", coverage->known_area * 1e3 / 1024,
+						 coverage->true_area * 1e3 / 1024));
+	jp_findings_add(findings, jp_metric_count("coverage.stray", coverage->stray));
+	jp_findings_add(findings, jp_metric_count("coverage.missing", coverage->missing));
+	jp_findings_add(findings, jp_metric_count("coverage.late", coverage->late));
+	jp_findings_add(findings, jp_metric_count("coverage.late_ns", coverage->late_ns));
+	jp_findings_add(findings, jp_metric_count("coverage.stale", coverage->stale));
+	jp_findings_add(findings, jp_metric_count("coverage.identity", coverage->identity));
+	return 0;
+}
+
+static void free_coverage(void *state)
+{
+	struct jp_coverage *coverage = state;
+
+	jp_findings_free(&coverage->by_samples);
+	free(coverage->standing);
+	free(coverage);
 }
 
 static const struct jp_validator mapping_coverage = {
 	.name = "mapping_coverage",
 	.help = "is all that was executable known to the capture, and nothing else?",
-	.judge = judge,
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free_coverage,
 };
 JP_REGISTER(validator, mapping_coverage);

@@ -6,21 +6,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "harness/base/array.h"
+
 const char *const jp_named_text[JP_NAMES] = {"wrong", "unnamed", "right"};
 
 int jp_named_samples_add(struct jp_named_samples *samples, const struct jp_named_sample *sample)
 {
-	if (samples->count == samples->capacity) {
-		size_t capacity = samples->capacity ? 2 * samples->capacity : 4096;
-		struct jp_named_sample *bigger =
-			reallocarray(samples->samples, capacity, sizeof(*bigger));
+	struct jp_named_sample *added =
+		jp_array_push(&samples->samples, &samples->count, &samples->capacity);
 
-		if (!bigger)
-			return -ENOMEM;
-		samples->samples = bigger;
-		samples->capacity = capacity;
-	}
-	samples->samples[samples->count++] = *sample;
+	if (!added)
+		return -ENOMEM;
+	*added = *sample;
 	return 0;
 }
 

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/judge/evidence_gate.h"
-#include "harness/model/space/replay.h"
+#include "harness/base/search.h"
 #include "harness/judge/validator.h"
 #include "validators/files.h"
 
@@ -32,8 +31,9 @@ struct thread {
 
 struct processes {
 	const struct jp_evidence *evidence;
-	enum jp_left_out add_back;
+	struct jp_view *view;
 	struct jp_findings *findings;
+	struct jp_files *files;
 	struct image *images; /* by pid, before */
 	size_t nr_images;
 	struct thread *threads; /* open addressing */
@@ -97,19 +97,13 @@ static int collect(struct processes *processes)
 static struct image *image_at(const struct processes *processes, uint32_t pid, uint64_t time)
 {
 	uint64_t slack = processes->evidence->info.slack;
-	size_t low = 0, high = processes->nr_images;
-	struct image *image;
+	struct image *images = processes->images, *image;
+	size_t i;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		image = &processes->images[middle];
-		if (image->pid < pid || (image->pid == pid && image->before <= time + slack))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	image = low ? &processes->images[low - 1] : NULL;
+	jp_search(i, processes->nr_images,
+		  images[i].pid < pid ||
+			  (images[i].pid == pid && images[i].before <= time + slack));
+	image = i ? &images[i - 1] : NULL;
 	if (!image || image->pid != pid ||
 	    (image->until != UINT64_MAX && time > image->until + slack))
 		return NULL;
@@ -160,9 +154,8 @@ static bool bystander(const struct processes *processes, const struct jp_event *
 	       !jp_intervals_process(intervals, event->pid, event->time);
 }
 
-static int visit(void *context, const struct jp_event *event)
+static int count(struct processes *processes, const struct jp_event *event)
 {
-	struct processes *processes = context;
 	const uint64_t enabled = processes->evidence->info.enabled;
 	/* What is synthesized tells of how it was when the capture began to see, whatever its time.
 	 */
@@ -228,10 +221,13 @@ static bool within(const struct processes *processes, const struct image *image)
 /* What kept a name from the capture, where something did on purpose. */
 static const char *nameless_by(const struct processes *processes, const struct image *image)
 {
-	if (strcmp(processes->evidence->intervals.gate, "none") == 0 &&
-	    jp_evidence_untold_exec(processes->evidence, image->pid, image->before, image->until))
-		return jp_left_out_text(JP_LEFT_GATE);
-	return "no-comm";
+	const struct jp_control *control =
+		jp_left_out_exec(processes->evidence, image->pid, image->before, image->until);
+
+	/* What left out the exec may have told the name later. */
+	return control && control == jp_left_out_thread(processes->evidence, image->pid)
+		       ? control->name
+		       : "no-comm";
 }
 
 static int judge_images(struct processes *processes)
@@ -278,27 +274,6 @@ static int judge_images(struct processes *processes)
 	return reused ? jp_findings_add(findings, jp_metric_count("processes.reused", reused)) : 0;
 }
 
-/* What kept the start of @tid from the capture on purpose: the threads were listed, and the events
- * not yet on; or a gate that is closed to all. */
-static enum jp_left_out untold(const struct processes *processes, uint32_t tid)
-{
-	const struct jp_evidence *evidence = processes->evidence;
-	const struct jp_truth *truth = evidence->truth;
-
-	for (size_t i = 0; i < truth->nr_acts; i++) {
-		const struct jp_event *act = &truth->acts[i];
-
-		for (size_t j = 0; act->type == JP_EVENT_FORK && act->task.ppid == act->pid &&
-				   act->tid == tid && j < evidence->nr_snapshots;
-		     j++)
-			if (evidence->snapshots[j].pid == act->pid &&
-			    act->after >= evidence->snapshots[j].before &&
-			    act->before <= evidence->info.enabled)
-				return JP_LEFT_WINDOW;
-	}
-	return strcmp(evidence->intervals.gate, "none") == 0 ? JP_LEFT_GATE : JP_LEFT_NOTHING;
-}
-
 static int judge_threads(struct processes *processes)
 {
 	uint64_t threads = 0, nameless = 0;
@@ -306,18 +281,17 @@ static int judge_threads(struct processes *processes)
 
 	for (size_t i = 0; i < processes->capacity && !failed; i++) {
 		const struct thread *thread = &processes->threads[i];
-		enum jp_left_out why;
+		const struct jp_control *why;
 
 		threads += thread->samples > 0;
 		if (!thread->samples || thread->named)
 			continue;
-		why = untold(processes, thread->tid);
-		if (why != JP_LEFT_NOTHING && why == processes->add_back)
+		why = jp_left_out_thread(processes->evidence, thread->tid);
+		if (why && why == processes->view->added_back)
 			continue;
 		nameless++;
 		failed = jp_findings_except(
-			processes->findings, "threads.nameless",
-			why == JP_LEFT_NOTHING ? "no-record" : jp_left_out_text(why),
+			processes->findings, "threads.nameless", why ? why->name : "no-record",
 			"thread %u: %" PRIu64 " samples from %" PRIu64 " on, and no record of it",
 			thread->tid, thread->samples, thread->first);
 	}
@@ -340,35 +314,60 @@ static void add_sideband(const struct processes *processes)
 				seconds > 0 ? (uint64_t)(processes->sideband / seconds) : 0));
 }
 
-static bool is_seen(void *context, uint32_t pid, uint64_t time)
+static bool is_seen(const void *context, uint32_t pid, uint64_t time)
 {
 	const struct image *image = image_at(context, pid, time);
 
 	return image && image->seen;
 }
 
-static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
-		 struct jp_findings *findings, struct jp_error *err)
+static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct processes processes = {
-		.evidence = evidence, .add_back = add_back, .findings = findings};
-	int failed = collect(&processes);
+	struct processes *processes = view->state = calloc(1, sizeof(*processes));
 
-	if (!failed)
-		failed = jp_evidence_walk(evidence, add_back, visit, &processes, err);
-	if (!failed)
-		failed = judge_images(&processes) ?: judge_threads(&processes);
-	add_sideband(&processes);
-	if (!failed)
-		failed = jp_files_judge(evidence, add_back, is_seen, &processes, findings, err);
-	free(processes.images);
-	free(processes.threads);
-	return failed;
+	if (!processes)
+		return -ENOMEM;
+	processes->evidence = view->evidence;
+	processes->view = view;
+	processes->findings = &view->findings;
+	processes->files = jp_files_begin(view);
+	return processes->files ? collect(processes) : -ENOMEM;
+}
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	struct processes *processes = view->state;
+	int failed = count(processes, event);
+
+	return failed || event->type != JP_EVENT_SAMPLE ? failed
+							: jp_files_sample(processes->files, event);
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	struct processes *processes = view->state;
+	int failed = judge_images(processes) ?: judge_threads(processes);
+
+	add_sideband(processes);
+	return failed ?: jp_files_end(processes->files, is_seen, processes);
+}
+
+static void free_processes(void *state)
+{
+	struct processes *processes = state;
+
+	jp_files_free(processes->files);
+	free(processes->images);
+	free(processes->threads);
+	free(processes);
 }
 
 static const struct jp_validator processes_validator = {
 	.name = "processes",
 	.help = "is each process known, by name, and each of its files for what it is?",
-	.judge = judge,
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free_processes,
 };
 JP_REGISTER(validator, processes_validator);

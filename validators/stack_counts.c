@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/array.h"
 #include "harness/model/unwind/methods.h"
 
 /* Fewer judged samples in its interval say nothing of a process. */
@@ -29,16 +30,12 @@ void jp_stack_counts_free(struct jp_stack_counts *counts)
 
 int jp_stack_counts_place(struct jp_stack_counts *counts, uint32_t id, uint32_t offset)
 {
-	if (counts->nr_places == counts->places_capacity) {
-		size_t capacity = counts->places_capacity ? 2 * counts->places_capacity : 4096;
-		uint64_t *bigger = realloc(counts->places, capacity * sizeof(*bigger));
+	uint64_t *place =
+		jp_array_push(&counts->places, &counts->nr_places, &counts->places_capacity);
 
-		if (!bigger)
-			return -ENOMEM;
-		counts->places = bigger;
-		counts->places_capacity = capacity;
-	}
-	counts->places[counts->nr_places++] = (uint64_t)id << 32 | offset;
+	if (!place)
+		return -ENOMEM;
+	*place = (uint64_t)id << 32 | offset;
 	return 0;
 }
 
@@ -163,10 +160,11 @@ static void add_processes(const struct jp_stack_counts *counts, const struct jp_
 	}
 }
 
-void jp_stack_counts_add(struct jp_stack_counts *counts, const struct jp_evidence *evidence,
-			 struct jp_findings *findings)
+void jp_stack_counts_add(struct jp_stack_counts *counts, struct jp_view *view)
 {
-	bool chosen = evidence->methods;
+	const struct jp_evidence *evidence = view->evidence;
+	struct jp_findings *findings = &view->findings;
+	bool chosen = view->asked->methods;
 
 	jp_findings_add(findings, jp_metric_rate("unjudged", counts->unjudged, counts->samples));
 	for (enum jp_method method = 0; method < JP_METHODS; method++) {

@@ -2,8 +2,7 @@
 #ifndef JP_STACK_COUNTS_H
 #define JP_STACK_COUNTS_H
 
-#include "harness/judge/evidence.h"
-#include "harness/judge/findings.h"
+#include "harness/judge/validator.h"
 
 /* What is counted of the stacks of a capture, and the metrics that come of it. */
 struct jp_method_count {
@@ -32,7 +31,6 @@ void jp_stack_counts_free(struct jp_stack_counts *counts);
 /* A judged sample at @offset of function @id. 0 or -ENOMEM. */
 int jp_stack_counts_place(struct jp_stack_counts *counts, uint32_t id, uint32_t offset);
 /* The metrics of all of it; a process of which too little was seen makes the case an ERROR. */
-void jp_stack_counts_add(struct jp_stack_counts *counts, const struct jp_evidence *evidence,
-			 struct jp_findings *findings);
+void jp_stack_counts_add(struct jp_stack_counts *counts, struct jp_view *view);
 
 #endif

@@ -12,6 +12,8 @@ extern const void *const __start_jp_capture[] __attribute__((weak));
 extern const void *const __stop_jp_capture[] __attribute__((weak));
 extern const void *const __start_jp_validator[] __attribute__((weak));
 extern const void *const __stop_jp_validator[] __attribute__((weak));
+extern const void *const __start_jp_control[] __attribute__((weak));
+extern const void *const __stop_jp_control[] __attribute__((weak));
 extern const void *const __start_jp_publisher[] __attribute__((weak));
 extern const void *const __stop_jp_publisher[] __attribute__((weak));
 extern const void *const __start_jp_fact[] __attribute__((weak));
@@ -26,6 +28,7 @@ static const struct {
 	[JP_WORKLOAD] = {__start_jp_workload, __stop_jp_workload},
 	[JP_CAPTURE] = {__start_jp_capture, __stop_jp_capture},
 	[JP_VALIDATOR] = {__start_jp_validator, __stop_jp_validator},
+	[JP_CONTROL] = {__start_jp_control, __stop_jp_control},
 	[JP_PUBLISHER] = {__start_jp_publisher, __stop_jp_publisher},
 	[JP_FACT] = {__start_jp_fact, __stop_jp_fact},
 	[JP_MACHINE] = {__start_jp_machine, __stop_jp_machine},

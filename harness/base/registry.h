@@ -5,10 +5,10 @@
 #include <stddef.h>
 
 /*
- * Commands, workloads, publishers, captures, validators, facts and machines register themselves as
- * const data, under the function that they name, in a linker section of their own. The core walks
- * the section and names none of them. Objects are linked directly: an archive would drop
- * registrations without a word.
+ * Commands, workloads, publishers, captures, validators, controls, facts and machines register
+ * themselves as const data, under the function that they name, in a linker section of their own.
+ * The core walks the section and names none of them. Objects are linked directly: an archive would
+ * drop registrations without a word.
  *
  * Every registered struct starts with `const char *name`.
  */
@@ -21,6 +21,7 @@ enum jp_kind {
 	JP_WORKLOAD,
 	JP_CAPTURE,
 	JP_VALIDATOR,
+	JP_CONTROL,
 	JP_PUBLISHER,
 	JP_FACT,
 	JP_MACHINE,

@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "harness/base/error.h"
-#include "harness/judge/evidence.h"
 #include "harness/case/scope.h"
 
 /*
@@ -44,12 +44,12 @@ struct jp_case {
 	char **workload_argv; /* [0] is the workload's name; NULL-terminated */
 	int capture_argc;
 	char **capture_argv;
-	unsigned samples;  /* needed (samples=N), 2000 by default */
-	unsigned distinct; /* needed (distinct=N) pairs of function and offset, 10 by default */
-	unsigned seconds;  /* deadline (seconds=N), 30 by default */
-	unsigned inside;   /* inside=N: in so many nested namespaces; 0: where we are */
-	enum jp_left_out control; /* control=pathless|window: must be caught */
-	struct { /* at=BOUNDARY:COMMAND: make the workload act there, by handshake */
+	unsigned samples;    /* needed (samples=N), 2000 by default */
+	unsigned distinct;   /* needed (distinct=N) pairs of function and offset, 10 by default */
+	unsigned seconds;    /* deadline (seconds=N), 30 by default */
+	unsigned inside;     /* inside=N: in so many nested namespaces; 0: where we are */
+	const char *control; /* control=NAME: must be caught; NULL: is none */
+	struct {             /* at=BOUNDARY:COMMAND: make the workload act there, by handshake */
 		const char *boundary, *command; /* NULL: nowhere */
 	} step;
 	const char *publish; /* publish=HOW[:FAULT]; NULL: the workload is not told */

@@ -38,14 +38,9 @@ static int key_value(struct jp_case_parser *p, char *word)
 		if (!positive(value, 8, &cas->inside))
 			return jp_case_bad(p, "inside", value, "a number from 1 to 8");
 	} else if (strcmp(word, "control") == 0) {
-		if (strcmp(value, "pathless") == 0)
-			cas->control = JP_LEFT_PATHLESS;
-		else if (strcmp(value, "window") == 0)
-			cas->control = JP_LEFT_WINDOW;
-		else if (strcmp(value, "gate") == 0)
-			cas->control = JP_LEFT_GATE;
-		else
-			return jp_case_bad(p, "control", value, "pathless, window or gate");
+		if (!jp_case_name_ok(value, false))
+			return jp_case_bad(p, "control", value, "the name of a control");
+		cas->control = value;
 	} else if (strcmp(word, "publish") == 0) {
 		cas->publish = value;
 	} else if (strcmp(word, "inject") == 0) {

@@ -40,7 +40,7 @@ static int list(int argc, char **argv)
 			continue;
 		shown++;
 		printf("%-36s %-5s%s :", cas->name, cas->check ? "check" : "full",
-		       cas->control != JP_LEFT_NOTHING ? " control" : "");
+		       cas->control ? " control" : "");
 		print_words(cas->workload_argv);
 		printf(" :");
 		print_words(cas->capture_argv);

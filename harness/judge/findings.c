@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/array.h"
+
 const char *jp_verdict_text(enum jp_verdict verdict)
 {
 	static const char *const text[JP_VERDICTS] = {
@@ -27,13 +29,32 @@ void jp_findings_free(struct jp_findings *findings)
 
 int jp_findings_add(struct jp_findings *findings, struct jp_metric metric)
 {
-	struct jp_metric *grown;
+	struct jp_metric *added = jp_array_push(&findings->metrics, &findings->nr_metrics,
+						&findings->metrics_capacity);
 
-	grown = realloc(findings->metrics, (findings->nr_metrics + 1) * sizeof(*grown));
-	if (!grown)
+	if (!added)
 		return -ENOMEM;
-	findings->metrics = grown;
-	grown[findings->nr_metrics++] = metric;
+	*added = metric;
+	return 0;
+}
+
+int jp_findings_append(struct jp_findings *findings, const struct jp_findings *more)
+{
+	size_t metrics = findings->nr_metrics + more->nr_metrics;
+	size_t exceptions = findings->nr_exceptions + more->nr_exceptions;
+
+	if (!jp_array_reserve(&findings->metrics, &findings->metrics_capacity, metrics) ||
+	    !jp_array_reserve(&findings->exceptions, &findings->exceptions_capacity, exceptions))
+		return -ENOMEM;
+	for (size_t i = 0; i < more->nr_metrics; i++)
+		findings->metrics[findings->nr_metrics++] = more->metrics[i];
+	for (size_t i = 0; i < more->nr_exceptions; i++)
+		findings->exceptions[findings->nr_exceptions++] = more->exceptions[i];
+	for (enum jp_method method = 0; method < JP_METHODS; method++) {
+		findings->judged[method] |= more->judged[method];
+		for (int verdict = 0; verdict < JP_VERDICTS; verdict++)
+			findings->verdicts[method][verdict] += more->verdicts[method][verdict];
+	}
 	return 0;
 }
 
@@ -48,7 +69,7 @@ const struct jp_metric *jp_findings_metric(const struct jp_findings *findings, c
 int jp_findings_except(struct jp_findings *findings, const char *metric, const char *cause,
 		       const char *first, ...)
 {
-	struct jp_exception *exception, *grown;
+	struct jp_exception *exception;
 	va_list ap;
 
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
@@ -59,11 +80,10 @@ int jp_findings_except(struct jp_findings *findings, const char *metric, const c
 			return 0;
 		}
 	}
-	grown = realloc(findings->exceptions, (findings->nr_exceptions + 1) * sizeof(*grown));
-	if (!grown)
+	exception = jp_array_push(&findings->exceptions, &findings->nr_exceptions,
+				  &findings->exceptions_capacity);
+	if (!exception)
 		return -ENOMEM;
-	findings->exceptions = grown;
-	exception = &grown[findings->nr_exceptions++];
 	snprintf(exception->metric, sizeof(exception->metric), "%s", metric);
 	snprintf(exception->cause, sizeof(exception->cause), "%s", cause);
 	exception->count = 1;

@@ -34,9 +34,9 @@ struct jp_exception {
 
 struct jp_findings {
 	struct jp_metric *metrics;
-	size_t nr_metrics;
+	size_t nr_metrics, metrics_capacity;
 	struct jp_exception *exceptions; /* one per (metric, cause) */
-	size_t nr_exceptions;
+	size_t nr_exceptions, exceptions_capacity;
 	uint64_t verdicts[JP_METHODS][JP_VERDICTS];
 	bool judged[JP_METHODS];
 	char error[1024]; /* not "": the case is an ERROR, for this reason */
@@ -44,6 +44,8 @@ struct jp_findings {
 
 void jp_findings_free(struct jp_findings *findings);
 int jp_findings_add(struct jp_findings *findings, struct jp_metric metric);
+/* All of @more behind what is there; none of its exceptions is in @findings. 0 or -ENOMEM. */
+int jp_findings_append(struct jp_findings *findings, const struct jp_findings *more);
 const struct jp_metric *jp_findings_metric(const struct jp_findings *findings, const char *name);
 /* Counts one failure of @metric with @cause; @first is kept the first time. */
 int jp_findings_except(struct jp_findings *findings, const char *metric, const char *cause,

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "harness/base/array.h"
 #include "harness/model/space/replay.h"
 
 static bool same(const struct jp_span *span, const struct jp_mapping *map)
@@ -23,32 +23,15 @@ struct jp_open_spans {
 
 static struct jp_open_spans *open_of(struct jp_spans *spans, uint32_t pid)
 {
-	struct jp_open_spans *bigger;
+	struct jp_open_spans *open;
 
 	for (size_t i = spans->nr_open; i-- > 0;)
 		if (spans->open[i].pid == pid)
 			return &spans->open[i];
-	bigger = reallocarray(spans->open, spans->nr_open + 1, sizeof(*bigger));
-	if (!bigger)
-		return NULL;
-	spans->open = bigger;
-	bigger[spans->nr_open] = (struct jp_open_spans){.pid = pid};
-	return &bigger[spans->nr_open++];
-}
-
-static int add(struct jp_spans *spans, const struct jp_span *span)
-{
-	if (spans->count == spans->capacity) {
-		size_t capacity = spans->capacity ? 2 * spans->capacity : 256;
-		struct jp_span *bigger = reallocarray(spans->spans, capacity, sizeof(*bigger));
-
-		if (!bigger)
-			return -ENOMEM;
-		spans->spans = bigger;
-		spans->capacity = capacity;
-	}
-	spans->spans[spans->count++] = *span;
-	return 0;
+	open = jp_array_push(&spans->open, &spans->nr_open, &spans->open_capacity);
+	if (open)
+		open->pid = pid;
+	return open;
 }
 
 static void cease(struct jp_span *span, uint64_t before, uint64_t after)
@@ -58,12 +41,14 @@ static void cease(struct jp_span *span, uint64_t before, uint64_t after)
 }
 
 /* Closes the spans of @pid that are no more, and opens those that are new. */
-static int follow(struct jp_spans *spans, uint32_t pid, uint64_t before, uint64_t after)
+static int follow(struct jp_spans *spans, struct jp_replay *spaces, uint32_t pid, uint64_t before,
+		  uint64_t after)
 {
 	struct jp_open_spans *open = open_of(spans, pid);
 	size_t nr_maps, next = 0, nr_now = 0;
-	const struct jp_mapping *maps = jp_replay_mappings(spans->replay, pid, &nr_maps);
+	const struct jp_mapping *maps = jp_replay_mappings(spaces, pid, &nr_maps);
 	size_t *now = open ? calloc(nr_maps + 1, sizeof(*now)) : NULL;
+	struct jp_span *added;
 
 	if (!now)
 		return -ENOMEM;
@@ -86,10 +71,12 @@ static int follow(struct jp_spans *spans, uint32_t pid, uint64_t before, uint64_
 			continue;
 		}
 		/* One that begins at the same place ceases before the next mapping. */
-		if (add(spans, &fresh)) {
+		added = jp_array_push(&spans->spans, &spans->count, &spans->capacity);
+		if (!added) {
 			free(now);
 			return -ENOMEM;
 		}
+		*added = fresh;
 		now[nr_now++] = spans->count - 1;
 	}
 	while (next < open->count)
@@ -111,7 +98,7 @@ static int by_pid(const void *left, const void *right)
 	return (a->mapping.start > b->mapping.start) - (a->mapping.start < b->mapping.start);
 }
 
-static void sort(struct jp_spans *spans)
+void jp_spans_sort(struct jp_spans *spans)
 {
 	if (spans->count)
 		qsort(spans->spans, spans->count, sizeof(*spans->spans), by_pid);
@@ -124,8 +111,8 @@ static int follow_all(struct jp_spans *spans, uint32_t pid, uint64_t before, uin
 	int failed;
 
 	do {
-		failed = follow(spans, one, before, after);
-		one = jp_replay_sharing(spans->replay, one);
+		failed = follow(spans, spans->own, one, before, after);
+		one = jp_replay_sharing(spans->own, one);
 	} while (!failed && one != pid);
 	return failed;
 }
@@ -134,47 +121,28 @@ int jp_spans_of_truth(const struct jp_truth *truth, struct jp_spans *spans)
 {
 	int failed = 0;
 
-	memset(spans, 0, sizeof(*spans));
-	spans->replay = jp_replay_new();
-	if (!spans->replay)
+	*spans = (struct jp_spans){.own = jp_replay_new()};
+	if (!spans->own)
 		return -ENOMEM;
 	for (size_t i = 0; !failed && i < truth->nr_acts; i++) {
 		const struct jp_event *act = &truth->acts[i];
 
-		failed = jp_replay_apply(spans->replay, act);
+		failed = jp_replay_apply(spans->own, act);
 		/* What ends with its process is never stale: nobody is left to be sampled in it. */
 		if (!failed)
 			failed = follow_all(spans, act->pid, act->before,
 					    act->type == JP_EVENT_END ? UINT64_MAX : act->after);
 	}
-	sort(spans);
+	jp_spans_sort(spans);
 	return failed;
 }
 
-static int visit(void *context, const struct jp_event *event)
+int jp_spans_follow(struct jp_spans *spans, struct jp_replay *spaces, const struct jp_event *event)
 {
-	struct jp_spans *spans = context;
-	int failed;
-
 	if (event->type != JP_EVENT_MAP && event->type != JP_EVENT_COMM &&
 	    event->type != JP_EVENT_FORK)
 		return 0;
-	failed = jp_replay_apply(spans->replay, event);
-	return failed ? failed : follow(spans, event->pid, event->time, event->time);
-}
-
-int jp_spans_of_capture(const struct jp_evidence *evidence, enum jp_left_out add_back,
-			struct jp_spans *spans, struct jp_error *err)
-{
-	int failed;
-
-	memset(spans, 0, sizeof(*spans));
-	spans->replay = jp_replay_new();
-	if (!spans->replay)
-		return jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
-	failed = jp_evidence_walk(evidence, add_back, visit, spans, err);
-	sort(spans);
-	return failed;
+	return follow(spans, spaces, event->pid, event->time, event->time);
 }
 
 void jp_spans_free(struct jp_spans *spans)
@@ -183,6 +151,6 @@ void jp_spans_free(struct jp_spans *spans)
 		free(spans->open[i].spans);
 	free(spans->open);
 	free(spans->spans);
-	jp_replay_free(spans->replay);
-	memset(spans, 0, sizeof(*spans));
+	jp_replay_free(spans->own);
+	*spans = (struct jp_spans){0};
 }

@@ -2,7 +2,7 @@
 #ifndef JP_SPANS_H
 #define JP_SPANS_H
 
-#include "harness/judge/evidence.h"
+#include "harness/model/oracle/truth.h"
 #include "harness/model/space/replay.h"
 
 /*
@@ -11,7 +11,7 @@
  */
 struct jp_span {
 	uint32_t pid;
-	struct jp_mapping mapping; /* name and build id live as long as the spans */
+	struct jp_mapping mapping; /* name and build id are the spaces' */
 	/* The brackets in which it came to be and ceased (UINT64_MAX: it never did; close_after
 	 * too where it ceased with its process); a capture's are points. */
 	uint64_t open_before, open_after;
@@ -21,16 +21,18 @@ struct jp_span {
 struct jp_spans {
 	struct jp_span *spans; /* by pid, then in the order in which they opened */
 	size_t count, capacity;
-	struct jp_replay *replay;
+	struct jp_replay *own;      /* the truth's spaces */
 	struct jp_open_spans *open; /* by process, while the stream is walked */
-	size_t nr_open;
+	size_t nr_open, open_capacity;
 };
 
-/* 0 or -ENOMEM. */
+/* All of the truth's, sorted. 0 or -ENOMEM. */
 int jp_spans_of_truth(const struct jp_truth *truth, struct jp_spans *spans);
-/* 0 or -errno with a message. */
-int jp_spans_of_capture(const struct jp_evidence *evidence, enum jp_left_out add_back,
-			struct jp_spans *spans, struct jp_error *err);
+/* @event of a capture was applied to @spaces, which @spans (all zero at first) need to the end. 0
+ * or -ENOMEM. */
+int jp_spans_follow(struct jp_spans *spans, struct jp_replay *spaces, const struct jp_event *event);
+/* Once all was followed. */
+void jp_spans_sort(struct jp_spans *spans);
 void jp_spans_free(struct jp_spans *spans);
 
 #endif

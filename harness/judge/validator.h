@@ -3,17 +3,51 @@
 #define JP_VALIDATOR_H
 
 #include "harness/base/error.h"
-#include "harness/judge/evidence.h"
-#include "harness/judge/findings.h"
 #include "harness/base/registry.h"
+#include "harness/format/event.h"
+#include "harness/judge/findings.h"
+#include "harness/judge/spans.h"
+#include "harness/model/evidence/control.h"
+#include "harness/model/space/replay.h"
 
-/* A pure function of evidence. @add_back: judge the capture as if it had held that (controls).
- * Returns -errno only where it could not judge at all; a bad capture is a finding. */
+/* What the case asked for; the run directory then holds it, or it is missing. */
+struct jp_asked {
+	bool names;       /* names are published, or injected: validators of names speak */
+	bool injected;    /* injected.data is what the names are judged by */
+	uint32_t methods; /* ways of walking a stack, a bit each; 0: chain and dump */
+};
+
+/* What one validator of one judging sees. */
+struct jp_view {
+	const struct jp_evidence *evidence;
+	const struct jp_asked *asked;
+	const struct jp_control *added_back; /* what it left out is seen too; NULL: nothing is */
+	const struct jp_spans *truth;        /* of the truth */
+	const struct jp_spans *known;        /* of perf.data, for end() alone */
+	struct jp_replay *spaces;            /* the capture's address spaces, as of now */
+	bool in_injected;                    /* the events are those of injected.data */
+	struct jp_findings findings;
+	void *state; /* the validator's own */
+};
+
+/*
+ * A pure function of a run directory, written as what it does at each event of the capture. All
+ * return 0, or -errno where the validator cannot judge at all; a bad capture is a finding. Events
+ * die with the call; what is needed later is kept.
+ */
 struct jp_validator {
 	const char *name;
 	const char *help;
-	int (*judge)(const struct jp_evidence *evidence, enum jp_left_out add_back,
-		     struct jp_findings *findings, struct jp_error *err);
+	bool wants_injected; /* the events of injected.data follow, where the case has it */
+	/* Makes @view->state; NULL: there is nothing to judge here. */
+	int (*begin)(struct jp_view *view, struct jp_error *err);
+	/* Time goes on to @time, and nothing has changed since the last event; may be NULL. */
+	int (*until)(struct jp_view *view, uint64_t time);
+	/* @event has happened: the spaces know of it. */
+	int (*see)(struct jp_view *view, const struct jp_event *event);
+	/* No more events come. */
+	int (*end)(struct jp_view *view, struct jp_error *err);
+	void (*free)(void *state);
 };
 
 #endif

@@ -5,13 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/judge/evidence.h"
 #include "harness/outcome/expect.h"
 #include "harness/model/unwind/methods.h"
 #include "harness/outcome/outcome.h"
 #include "harness/base/registry.h"
 #include "harness/format/rundir/run_dir.h"
-#include "harness/judge/validator.h"
+#include "harness/judge/judge.h"
 
 /* A case that says nothing of its unjudged samples may have this many of them, in percent. */
 #define MAX_UNJUDGED 2
@@ -38,9 +37,9 @@ note(struct jp_result *result, enum jp_outcome outcome, const char *fmt, ...)
 }
 
 /* What makes a run worthless, whatever its figures. */
-static void check_evidence(const struct jp_evidence *evidence, struct jp_result *result)
+static void check_evidence(const struct jp_truth *truth, const struct jp_capture_info *info,
+			   struct jp_result *result)
 {
-	const struct jp_truth *truth = evidence->truth;
 
 	if (truth->gaps)
 		note(result, JP_ERROR,
@@ -48,42 +47,19 @@ static void check_evidence(const struct jp_evidence *evidence, struct jp_result 
 	if (truth->overflow)
 		note(result, JP_ERROR, "the truth is full: %" PRIu64 " records were lost",
 		     truth->overflow);
-	if (evidence->info.slack > MAX_SLACK_NS)
+	if (info->slack > MAX_SLACK_NS)
 		note(result, JP_ERROR,
 		     "the clocks of truth and capture differ by %" PRIu64
 		     " ns; at most %d are usable",
-		     evidence->info.slack, MAX_SLACK_NS);
-	if (evidence->info.lost_sideband)
+		     info->slack, MAX_SLACK_NS);
+	if (info->lost_sideband)
 		note(result, JP_ERROR,
 		     "%" PRIu64 " sideband records (mappings, processes, names) were lost",
-		     evidence->info.lost_sideband);
-	if (!evidence->info.settled)
+		     info->lost_sideband);
+	if (!info->settled)
 		note(result, JP_ERROR,
 		     "threads were started faster than they could be listed: what some of them "
 		     "mapped was not watched");
-}
-
-static int judge(const struct jp_evidence *evidence, enum jp_left_out add_back,
-		 struct jp_findings *findings, struct jp_result *result)
-{
-	const struct jp_validator *validator;
-	struct jp_error err = {""};
-
-	if (!jp_registry_at(JP_VALIDATOR, 0)) {
-		note(result, JP_ERROR, "no validator is registered: the build is broken");
-		return -1;
-	}
-	for (size_t i = 0; (validator = jp_registry_at(JP_VALIDATOR, i)); i++) {
-		if (validator->judge(evidence, add_back, findings, &err)) {
-			note(result, JP_ERROR, "%s: %s", validator->name, err.text);
-			return -1;
-		}
-		if (findings->error[0]) {
-			note(result, JP_ERROR, "%s: %s", validator->name, findings->error);
-			return -1;
-		}
-	}
-	return 0;
 }
 
 static bool expects(const struct jp_result *result, const char *metric)
@@ -187,15 +163,14 @@ static bool listed(const struct jp_findings *findings, const struct jp_exception
 }
 
 /* The capture plus what it left out must be without a fault. */
-static void check_added_back(const struct jp_case *cas, const struct jp_evidence *evidence,
-			     struct jp_result *result)
+static void check_added_back(const struct jp_findings *again, struct jp_result *result)
 {
-	struct jp_findings again = {0};
-
-	if (judge(evidence, cas->control, &again, result))
-		goto out;
-	for (size_t i = 0; i < again.nr_exceptions; i++) {
-		const struct jp_exception *left = &again.exceptions[i];
+	if (*again->error) {
+		note(result, JP_ERROR, "%s", again->error);
+		return;
+	}
+	for (size_t i = 0; i < again->nr_exceptions; i++) {
+		const struct jp_exception *left = &again->exceptions[i];
 		bool new = !listed(&result->findings, left);
 
 		/* What was there before is listed with its first one; what is new must say it here.
@@ -205,8 +180,8 @@ static void check_added_back(const struct jp_case *cas, const struct jp_evidence
 		     left->metric, left->count, left->cause, new ? ": " : "",
 		     new ? left->first : "");
 	}
-	for (size_t i = 0; i < again.nr_metrics; i++) {
-		const struct jp_metric *metric = &again.metrics[i];
+	for (size_t i = 0; i < again->nr_metrics; i++) {
+		const struct jp_metric *metric = &again->metrics[i];
 		const struct jp_metric *before =
 			jp_findings_metric(&result->findings, metric->name);
 
@@ -221,15 +196,13 @@ static void check_added_back(const struct jp_case *cas, const struct jp_evidence
 			     " samples are judged, %" PRIu64 " before",
 			     metric->name, metric->k, before ? before->k : 0);
 	}
-out:
-	jp_findings_free(&again);
 }
 
 /* A capture that is wrong on purpose must be caught, and for that reason alone. */
-static void check_control(const struct jp_case *cas, const struct jp_evidence *evidence,
+static void check_control(const struct jp_case *cas, const struct jp_findings *again,
 			  struct jp_result *result)
 {
-	const char *cause = jp_left_out_text(cas->control);
+	const char *cause = cas->control;
 	const struct jp_findings *findings = &result->findings;
 	uint64_t caught = 0;
 
@@ -245,7 +218,7 @@ static void check_control(const struct jp_case *cas, const struct jp_evidence *e
 	}
 	if (!caught)
 		note(result, JP_FAIL, "not caught: no exception has the cause %s", cause);
-	check_added_back(cas, evidence, result);
+	check_added_back(again, result);
 	if (result->outcome == JP_PASS)
 		note(result, JP_PASS,
 		     "caught: %" PRIu64 " exceptions, all %s; added back: 0 broken, 0 exceptions",
@@ -298,10 +271,62 @@ static void judge_crash(const struct jp_case *cas, const char *dir, char *words,
 	}
 }
 
-void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result *result)
+/* The validators' findings into @result; what they find with what the control left out added back,
+ * into @again. False: there is nothing to judge. */
+static bool find(const struct jp_case *cas, const char *dir, struct jp_result *result,
+		 struct jp_findings *again)
 {
+	const struct jp_asked asked = {.names = cas->publish || cas->inject,
+				       .injected = cas->inject,
+				       .methods = cas->methods};
+	const struct jp_control *control =
+		cas->control ? jp_registry_find(JP_CONTROL, cas->control) : NULL;
+	struct jp_judgement judgement = {0};
 	struct jp_evidence *evidence;
 	struct jp_error err = {""};
+	int failed = 0;
+
+	if (cas->control && !control) {
+		note(result, JP_ERROR, "no control '%s'", cas->control);
+		return false;
+	}
+	evidence = jp_evidence_load(dir, &err);
+	if (!evidence || jp_judge(evidence, &asked, control, &judgement, &err)) {
+		note(result, JP_ERROR, "%s", err.text);
+		failed = -1;
+	} else {
+		result->info = judgement.info;
+		result->findings = judgement.findings;
+		*again = judgement.again;
+		check_evidence(evidence->truth, &judgement.info, result);
+	}
+	jp_evidence_free(evidence);
+	return !failed;
+}
+
+static void judge(const struct jp_case *cas, struct jp_result *result,
+		  const struct jp_findings *again)
+{
+	if (*result->findings.error)
+		note(result, JP_ERROR, "%s", result->findings.error);
+	/* Worthless evidence stays worthless: FAIL would blame the kernel for it. */
+	if (result->outcome == JP_ERROR)
+		return;
+	check_samples(cas, result);
+	check_unjudged(result);
+	if (result->outcome == JP_ERROR)
+		return;
+	check_expectations(cas, result);
+	if (cas->control)
+		check_control(cas, again, result);
+	else
+		check_exceptions(cas, result);
+	apply_xfail(cas, result);
+}
+
+void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result *result)
+{
+	struct jp_findings again = {0};
 	char *environment, *crash;
 	size_t size;
 
@@ -314,34 +339,11 @@ void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result 
 	}
 	result->outcome = JP_PASS;
 	result->why[0] = '\0';
-	evidence = jp_evidence_load(dir, &err);
-	if (!evidence) {
-		note(result, JP_ERROR, "%s", err.text);
+	if (!find(cas, dir, result, &again))
 		return;
-	}
-	result->info = evidence->info;
-	evidence->names_asked = cas->publish || cas->inject;
-	evidence->inject_asked = cas->inject;
-	evidence->methods = cas->methods;
 	environment = jp_run_dir_read(dir, "env.json", &size);
 	result->out_of_scope = jp_expect_scopes(cas, environment);
 	free(environment);
-	check_evidence(evidence, result);
-	if (judge(evidence, JP_LEFT_NOTHING, &result->findings, result))
-		goto out;
-	/* Worthless evidence stays worthless: FAIL would blame the kernel for it. */
-	if (result->outcome == JP_ERROR)
-		goto out;
-	check_samples(cas, result);
-	check_unjudged(result);
-	if (result->outcome == JP_ERROR)
-		goto out;
-	check_expectations(cas, result);
-	if (cas->control != JP_LEFT_NOTHING)
-		check_control(cas, evidence, result);
-	else
-		check_exceptions(cas, result);
-	apply_xfail(cas, result);
-out:
-	jp_evidence_free(evidence);
+	judge(cas, result, &again);
+	jp_findings_free(&again);
 }

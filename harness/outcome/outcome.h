@@ -3,6 +3,7 @@
 #define JP_OUTCOME_H
 
 #include "harness/case/case.h"
+#include "harness/format/rundir/capture_info.h"
 #include "harness/judge/findings.h"
 
 enum jp_outcome {

@@ -99,7 +99,7 @@ void jp_results_write(FILE *out, const struct jp_result *result)
 	jp_json_object(&json, NULL);
 	jp_json_string(&json, "case", result->cas->name);
 	jp_json_string(&json, "study", result->cas->study);
-	jp_json_bool(&json, "control", result->cas->control != JP_LEFT_NOTHING);
+	jp_json_bool(&json, "control", result->cas->control);
 	jp_json_string(&json, "outcome", jp_outcome_text(result->outcome));
 	jp_json_string(&json, "why", result->why);
 	if (result->crashed[0])

@@ -85,7 +85,7 @@ static void expected(FILE *out, const struct jp_repro *repro)
 	put_lines(out, repro->cas->text);
 	if (repro->cas->xfail)
 		put_item(out, "\nIt is known to fail: ", repro->cas->xfail);
-	if (repro->cas->control != JP_LEFT_NOTHING)
+	if (repro->cas->control)
 		fputs("\nIt is a control: its capture is wrong on purpose, and must be caught.\n",
 		      out);
 	fputs("\nBesides, every exception must have a cause that is allowed there.\n", out);

@@ -65,6 +65,9 @@ static int check(const struct jp_case *cas, struct jp_error *err)
 	if (!capture)
 		return jp_fail(err, EINVAL, "%s:%u: no capture '%s'", cas->file, cas->line,
 			       cas->capture_argv[0]);
+	if (cas->control && !jp_registry_find(JP_CONTROL, cas->control))
+		return jp_fail(err, EINVAL, "%s:%u: no control '%s'", cas->file, cas->line,
+			       cas->control);
 	return check_options(cas, err)
 		       ?: check_boundary(cas, capture, err) ?: check_publisher(cas, err);
 }

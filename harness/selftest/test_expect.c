@@ -160,7 +160,7 @@ static void bad_lines(void)
 		{"case a check : w : c : samples=0\n", "file:1: samples '0'"},
 		{"case a check : w : c : samples=5x\n", "file:1: samples"},
 		{"case a check : w : c : seconds=4000\n", "file:1: seconds"},
-		{"case a check : w : c : control=all\n", "file:1: control 'all'"},
+		{"case a check : w : c : control=a/b\n", "file:1: control 'a/b'"},
 		{"case a check : w : c : at=before-open\n", "file:1: at"},
 		{"case a check : w : c : at=:map\n", "file:1: at ':map'"},
 		{"case a check : w : c : colour=red\n", "file:1: key 'colour'"},
@@ -250,7 +250,7 @@ static void good_file(void)
 		return;
 	one = &cases->cases[0];
 	check(!strcmp(one->name, "study/one") && one->check && one->samples == 7 &&
-		      one->seconds == 9 && one->control == JP_LEFT_WINDOW &&
+		      one->seconds == 9 && !strcmp(one->control, "window") &&
 		      !strcmp(one->step.boundary, "within-snapshot") &&
 		      !strcmp(one->step.command, "map 4096") && one->nr_expectations == 3,
 	      "keys and expectations");

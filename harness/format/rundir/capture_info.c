@@ -113,7 +113,7 @@ static size_t find(const char *key)
 	return i;
 }
 
-int jp_capture_info_parse(struct jp_capture_info *info, const char *dir, char *text,
+int jp_capture_info_parse(struct jp_capture_info *info, const char *name, char *text,
 			  struct jp_error *err)
 {
 	bool found[FIELDS + 1] = {false};
@@ -126,30 +126,27 @@ int jp_capture_info_parse(struct jp_capture_info *info, const char *dir, char *t
 
 		number++;
 		if (!value)
-			return jp_fail(err, EINVAL,
-				       "%s/capture:%u: expected \"key value\", found \"%s\"", dir,
-				       number, line);
+			return jp_fail(err, EINVAL, "%s:%u: expected \"key value\", found \"%s\"",
+				       name, number, line);
 		*value++ = 0;
 		i = find(line);
 		if (i == FIELDS)
 			continue;
 		if (found[i])
-			return jp_fail(err, EINVAL, "%s/capture:%u: a second \"%s\"", dir, number,
-				       line);
+			return jp_fail(err, EINVAL, "%s:%u: a second \"%s\"", name, number, line);
 		found[i] = true;
 		if (!take(&fields[i], info, value))
-			return jp_fail(err, EINVAL,
-				       "%s/capture:%u: expected a number, found \"%s\"", dir,
+			return jp_fail(err, EINVAL, "%s:%u: expected a number, found \"%s\"", name,
 				       number, value);
 	}
 	for (size_t i = 0; i < FIELDS; i++)
 		if (fields[i].needed && !found[i])
-			return jp_fail(err, EINVAL, "%s/capture: expected a line \"%s\"", dir,
+			return jp_fail(err, EINVAL, "%s: expected a line \"%s\"", name,
 				       fields[i].key);
 	if (!info->enabled || info->enabled > info->sampling || info->sampling > info->stopped)
 		return jp_fail(err, EINVAL,
-			       "%s/capture: expected enabled <= sampling <= stopped, found %" PRIu64
+			       "%s: expected enabled <= sampling <= stopped, found %" PRIu64
 			       ", %" PRIu64 ", %" PRIu64,
-			       dir, info->enabled, info->sampling, info->stopped);
+			       name, info->enabled, info->sampling, info->stopped);
 	return 0;
 }

@@ -37,8 +37,8 @@ struct jp_capture_info {
 /* Writes @dir/capture. */
 int jp_capture_info_write(const struct jp_capture_info *info, const char *dir,
 			  struct jp_error *err);
-/* From @text of @dir/capture, which is changed. What judging needs must be there. */
-int jp_capture_info_parse(struct jp_capture_info *info, const char *dir, char *text,
+/* From @text, which is changed. @name stands in messages. What judging needs must be there. */
+int jp_capture_info_parse(struct jp_capture_info *info, const char *name, char *text,
 			  struct jp_error *err);
 
 #endif

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/rundir/snapshots.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/array.h"
+
+/* One of them from *@text on, which then is where the next begins. */
+static int parse(struct jp_snapshots *snapshots, const char *name, const char **text,
+		 const char *start, const char *end, struct jp_error *err)
+{
+	struct jp_snapshot *snapshot =
+		jp_array_push(&snapshots->list, &snapshots->count, &snapshots->capacity);
+	const char *body = memchr(*text, '\n', end - *text), *next;
+	struct jp_error inner;
+	int head = 0;
+
+	if (!snapshot)
+		return jp_fail(err, ENOMEM, "%s: no memory", name);
+	if (!body ||
+	    sscanf(*text, "# pid %" SCNu32 " before %" SCNu64 " after %" SCNu64 "%n",
+		   &snapshot->pid, &snapshot->before, &snapshot->after, &head) != 3 ||
+	    *text + head != body)
+		return jp_fail(err, EINVAL,
+			       "%s: expected \"# pid P before NS after NS\" at offset %zu", name,
+			       (size_t)(*text - start));
+	body++;
+	for (next = body; next < end && *next != '#'; next++) {
+		next = memchr(next, '\n', end - next);
+		if (!next)
+			next = end - 1;
+	}
+	if (jp_procmaps_parse(body, next - body, &snapshot->maps, &snapshot->count, &inner))
+		return jp_fail(err, EINVAL, "%s, pid %u: %s", name, snapshot->pid, inner.text);
+	*text = next;
+	return 0;
+}
+
+int jp_snapshots_parse(struct jp_snapshots *snapshots, const char *name, const char *text,
+		       size_t size, struct jp_error *err)
+{
+	const char *at = text;
+	int failed = 0;
+
+	while (!failed && at < text + size)
+		failed = parse(snapshots, name, &at, text, text + size, err);
+	return failed;
+}
+
+void jp_snapshots_free(struct jp_snapshots *snapshots)
+{
+	for (size_t i = 0; i < snapshots->count; i++)
+		free(snapshots->list[i].maps);
+	free(snapshots->list);
+	*snapshots = (struct jp_snapshots){0};
+}
+
+const struct jp_snapshot *jp_snapshots_of(const struct jp_snapshots *snapshots, uint32_t pid)
+{
+	for (size_t i = 0; i < snapshots->count; i++)
+		if (snapshots->list[i].pid == pid)
+			return &snapshots->list[i];
+	return NULL;
+}

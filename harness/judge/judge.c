@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/judge/judge.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/path.h"
+#include "harness/format/perfdata/read.h"
+#include "harness/judge/losses.h"
+
+enum { JUDGEMENTS = 2 };
+
+/* One validator at work. */
+struct work {
+	const struct jp_validator *validator;
+	struct jp_view view;
+	bool watches; /* it waits for events */
+	bool failed;
+	struct jp_error err; /* why */
+};
+
+/* One judgement: of the capture as it is, or with what a control left out added back. */
+struct side {
+	struct work *works; /* by name */
+	size_t nr_works;
+	struct jp_extras extras;
+	size_t next_extra;
+	struct jp_spans known;
+	struct jp_replay *spaces, *injected_spaces;
+};
+
+struct judging {
+	const struct jp_evidence *evidence;
+	struct jp_asked asked;
+	struct jp_spans truth;
+	struct jp_losses losses;
+	struct side sides[JUDGEMENTS];
+	size_t nr_sides;
+	bool in_injected;
+};
+
+static void fail(struct work *work)
+{
+	work->failed = true;
+	work->watches = false;
+}
+
+static int begin_side(struct judging *judging, const struct jp_control *control)
+{
+	struct side *side = &judging->sides[judging->nr_sides++];
+	int failed = jp_extras_of(&side->extras, judging->evidence, control);
+	size_t count = 0;
+
+	while (jp_registry_at(JP_VALIDATOR, count))
+		count++;
+	side->works = calloc(count, sizeof(*side->works));
+	side->spaces = jp_replay_new();
+	side->injected_spaces = jp_replay_new();
+	if (failed || !side->works || !side->spaces || !side->injected_spaces)
+		return -ENOMEM;
+	while (side->nr_works < count) {
+		struct work *work = &side->works[side->nr_works];
+		const struct jp_validator *validator =
+			jp_registry_at(JP_VALIDATOR, side->nr_works++);
+
+		work->validator = validator;
+		work->view = (struct jp_view){.evidence = judging->evidence,
+					      .asked = &judging->asked,
+					      .added_back = control,
+					      .truth = &judging->truth,
+					      .known = &side->known,
+					      .spaces = side->spaces};
+		if (validator->begin(&work->view, &work->err))
+			fail(work);
+		else
+			work->watches = work->view.state;
+	}
+	return 0;
+}
+
+/* @event happens: until then all was as before, then the spaces know, then each validator sees. */
+static int happen(struct judging *judging, struct side *side, const struct jp_event *event)
+{
+	struct jp_replay *spaces = judging->in_injected ? side->injected_spaces : side->spaces;
+	int failed = 0;
+
+	for (struct work *work = side->works; work < side->works + side->nr_works; work++)
+		if (work->watches && work->validator->until &&
+		    work->validator->until(&work->view, event->time))
+			fail(work);
+	if (event->type != JP_EVENT_SAMPLE)
+		failed = jp_replay_apply(spaces, event);
+	if (!failed && !judging->in_injected)
+		failed = jp_spans_follow(&side->known, spaces, event);
+	for (struct work *work = side->works; !failed && work < side->works + side->nr_works;
+	     work++)
+		if (work->watches && work->validator->see(&work->view, event))
+			fail(work);
+	return failed;
+}
+
+static int visit(void *context, const struct jp_event *event)
+{
+	struct judging *judging = context;
+	int failed = judging->in_injected ? 0 : jp_losses_see(&judging->losses, event);
+
+	for (size_t i = 0; !failed && i < judging->nr_sides; i++) {
+		struct side *side = &judging->sides[i];
+		const struct jp_extras *extras = &side->extras;
+
+		while (!failed && side->next_extra < extras->count &&
+		       extras->events[side->next_extra].time <= event->time)
+			failed = happen(judging, side, &extras->events[side->next_extra++]);
+		if (!failed)
+			failed = happen(judging, side, event);
+	}
+	return failed;
+}
+
+static int read_file(struct judging *judging, const char *name, struct jp_error *err)
+{
+	const char *dir = judging->evidence->dir;
+	char path[4096];
+	int failed = jp_path_build(path, sizeof(path), err, "%s/%s", dir, name);
+
+	*err = (struct jp_error){""};
+	if (!failed)
+		failed = jp_perfdata_read(path, visit, judging, NULL, err);
+	if (failed && !*err->text)
+		jp_fail(err, ENOMEM, "%s: no memory", dir);
+	return failed;
+}
+
+/* Those that have seen all they want come to their end. */
+static void end_file(struct judging *judging)
+{
+	for (struct side *side = judging->sides; side < judging->sides + judging->nr_sides;
+	     side++) {
+		for (size_t i = 0; i < side->nr_works; i++) {
+			struct work *work = &side->works[i];
+
+			if (!work->watches || (!judging->in_injected && judging->asked.injected &&
+					       work->validator->wants_injected))
+				continue;
+			work->failed = work->validator->end(&work->view, &work->err);
+			work->watches = false;
+		}
+	}
+}
+
+/* What waits for injected.data sees it; if that cannot be read, nobody else minds. */
+static void read_injected(struct judging *judging)
+{
+	struct jp_error err;
+	int failed;
+
+	judging->in_injected = true;
+	for (struct side *side = judging->sides; side < judging->sides + judging->nr_sides;
+	     side++) {
+		side->next_extra = 0;
+		for (size_t i = 0; i < side->nr_works; i++) {
+			side->works[i].view.spaces = side->injected_spaces;
+			side->works[i].view.in_injected = true;
+		}
+	}
+	failed = read_file(judging, "injected.data", &err);
+	for (struct side *side = judging->sides;
+	     failed && side < judging->sides + judging->nr_sides; side++) {
+		for (size_t i = 0; i < side->nr_works; i++) {
+			if (!side->works[i].watches)
+				continue;
+			fail(&side->works[i]);
+			side->works[i].err = err;
+		}
+	}
+	end_file(judging);
+}
+
+/* In the order of names, up to the first that could not judge. */
+static int collect(struct side *side, struct jp_findings *findings)
+{
+	for (struct work *work = side->works; work < side->works + side->nr_works; work++) {
+		const char *error = work->failed ? work->err.text : work->view.findings.error;
+
+		if (jp_findings_append(findings, &work->view.findings))
+			return -ENOMEM;
+		if (!work->failed && !*error)
+			continue;
+		snprintf(findings->error, sizeof(findings->error), "%s: %s", work->validator->name,
+			 error);
+		break;
+	}
+	return 0;
+}
+
+static void free_side(struct side *side)
+{
+	for (struct work *work = side->works; work < side->works + side->nr_works; work++) {
+		if (work->view.state)
+			work->validator->free(work->view.state);
+		jp_findings_free(&work->view.findings);
+	}
+	free(side->works);
+	jp_extras_free(&side->extras);
+	jp_spans_free(&side->known);
+	jp_replay_free(side->spaces);
+	jp_replay_free(side->injected_spaces);
+}
+
+static int judge(struct judging *judging, const struct jp_control *control,
+		 struct jp_judgement *judgement, struct jp_error *err)
+{
+	int failed = jp_spans_of_truth(judging->evidence->truth, &judging->truth)
+			     ?: begin_side(judging, NULL);
+
+	if (!failed && control)
+		failed = begin_side(judging, control);
+	if (failed)
+		return jp_fail(err, -failed, "%s: no memory", judging->evidence->dir);
+	failed = read_file(judging, "perf.data", err);
+	if (failed)
+		return failed;
+	for (size_t i = 0; i < judging->nr_sides; i++)
+		jp_spans_sort(&judging->sides[i].known);
+	end_file(judging);
+	if (judging->asked.injected)
+		read_injected(judging);
+	judgement->info = judging->evidence->info;
+	jp_losses_add(&judging->losses, &judgement->info);
+	failed = collect(&judging->sides[0], &judgement->findings);
+	if (!failed && control)
+		failed = collect(&judging->sides[1], &judgement->again);
+	return failed ? jp_fail(err, ENOMEM, "%s: no memory", judging->evidence->dir) : 0;
+}
+
+int jp_judge(const struct jp_evidence *evidence, const struct jp_asked *asked,
+	     const struct jp_control *control, struct jp_judgement *judgement, struct jp_error *err)
+{
+	struct judging *judging = calloc(1, sizeof(*judging));
+	int failed;
+
+	memset(judgement, 0, sizeof(*judgement));
+	if (!jp_registry_at(JP_VALIDATOR, 0))
+		failed = jp_fail(err, EINVAL, "no validator is registered: the build is broken");
+	else if (!judging)
+		failed = jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
+	else {
+		judging->evidence = evidence;
+		judging->asked = *asked;
+		failed = judge(judging, control, judgement, err);
+	}
+	for (size_t i = 0; judging && i < judging->nr_sides; i++)
+		free_side(&judging->sides[i]);
+	if (judging) {
+		jp_spans_free(&judging->truth);
+		jp_losses_free(&judging->losses);
+	}
+	free(judging);
+	return failed;
+}
+
+void jp_judgement_free(struct jp_judgement *judgement)
+{
+	jp_findings_free(&judgement->findings);
+	jp_findings_free(&judgement->again);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_JUDGE_H
+#define JP_JUDGE_H
+
+#include "harness/judge/validator.h"
+
+/* What all validators find in one run directory. */
+struct jp_judgement {
+	struct jp_findings findings;
+	struct jp_findings again;    /* with what the control left out added back */
+	struct jp_capture_info info; /* its losses are those that the records tell of, if more */
+};
+
+/*
+ * Reads perf.data, and injected.data where @asked, once each, for all validators and for both
+ * judgements where @control is not NULL. -errno and a message where there is nothing to judge;
+ * where a validator could not, the findings' error says so, and those after it are not in them.
+ */
+int jp_judge(const struct jp_evidence *evidence, const struct jp_asked *asked,
+	     const struct jp_control *control, struct jp_judgement *judgement,
+	     struct jp_error *err);
+void jp_judgement_free(struct jp_judgement *judgement);
+
+#endif

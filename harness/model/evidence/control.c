@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/model/evidence/control.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "harness/base/array.h"
+#include "harness/model/space/replay.h"
+
+const struct jp_control *jp_left_out_mapping(struct jp_left_out *what, uint64_t time)
+{
+	const struct jp_control *control;
+
+	for (size_t i = 0; (control = jp_registry_at(JP_CONTROL, i)); i++) {
+		what->control = control;
+		what->map = NULL;
+		if (control->mapping && control->mapping(what, time))
+			return control;
+	}
+	return what->control = NULL;
+}
+
+const struct jp_control *jp_left_out_exec(const struct jp_evidence *evidence, uint32_t pid,
+					  uint64_t from, uint64_t to)
+{
+	const struct jp_control *control;
+
+	for (size_t i = 0; (control = jp_registry_at(JP_CONTROL, i)); i++)
+		if (control->exec && control->exec(evidence, pid, from, to))
+			break;
+	return control;
+}
+
+const struct jp_control *jp_left_out_thread(const struct jp_evidence *evidence, uint32_t tid)
+{
+	const struct jp_control *control;
+
+	for (size_t i = 0; (control = jp_registry_at(JP_CONTROL, i)); i++)
+		if (control->thread && control->thread(evidence, tid))
+			break;
+	return control;
+}
+
+int jp_extras_of(struct jp_extras *extras, const struct jp_evidence *evidence,
+		 const struct jp_control *control)
+{
+	*extras = (struct jp_extras){0};
+	if (!control)
+		return 0;
+	extras->texts = jp_replay_new();
+	return extras->texts ? control->add_back(evidence, extras) : -ENOMEM;
+}
+
+void jp_extras_free(struct jp_extras *extras)
+{
+	free(extras->events);
+	jp_replay_free(extras->texts);
+	*extras = (struct jp_extras){0};
+}
+
+int jp_extras_add(struct jp_extras *extras, const struct jp_event *event)
+{
+	struct jp_event *last = jp_array_push(&extras->events, &extras->count, &extras->capacity);
+	struct jp_event copy = *event;
+	const char **text = event->type == JP_EVENT_MAP ? &copy.map.name : &copy.comm.name;
+
+	*text = jp_replay_text(extras->texts, *text);
+	if (!last || !*text)
+		return -ENOMEM;
+	for (; last > extras->events && last[-1].time > copy.time; last--)
+		*last = last[-1];
+	*last = copy;
+	return 0;
+}
+
+int jp_extras_add_map(struct jp_extras *extras, const struct jp_snapshot *snapshot,
+		      const struct jp_procmap *map)
+{
+	struct jp_event event = {
+		.type = JP_EVENT_MAP,
+		.time = snapshot->before,
+		.pid = snapshot->pid,
+		.tid = snapshot->pid,
+		.map = {.addr = map->start,
+			.len = map->end - map->start,
+			.pgoff = *map->name ? map->offset : map->start,
+			.maj = map->maj,
+			.min = map->min,
+			.ino = map->ino,
+			.has_identity = true,
+			.prot = map->prot,
+			.name = *map->name ? map->name : "//anon"},
+	};
+
+	return jp_extras_add(extras, &event);
+}

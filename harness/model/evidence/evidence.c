@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/model/evidence/evidence.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/file.h"
+#include "harness/base/path.h"
+
+enum { LIMIT = 64 << 20, PATH_SIZE = 4096 };
+
+/* The path of @name in @dir, into @path. Its own reader would follow a link or wait for a FIFO:
+ * elsewhere either may be meant, here it is not. */
+static int check_file(const char *dir, const char *name, char *path, struct jp_error *err)
+{
+	struct stat st;
+
+	if (jp_path_build(path, PATH_SIZE, err, "%s/%s", dir, name))
+		return -ENAMETOOLONG;
+	if (lstat(path, &st))
+		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return jp_fail(err, EINVAL, "%s: expected a regular file", path);
+	return 0;
+}
+
+static int load_info(struct jp_evidence *evidence, const char *path, struct jp_error *err)
+{
+	jp_cleanup_free char *text = jp_file_read_regular(path, LIMIT, NULL, err);
+
+	return text ? jp_capture_info_parse(&evidence->info, path, text, err) : -EINVAL;
+}
+
+static int load_snapshots(struct jp_evidence *evidence, const char *path, struct jp_error *err)
+{
+	size_t size;
+	jp_cleanup_free char *text = jp_file_read_regular(path, LIMIT, &size, err);
+
+	return text ? jp_snapshots_parse(&evidence->snapshots, path, text, size, err) : -EINVAL;
+}
+
+/* Only gated captures have any. */
+static int load_intervals(struct jp_evidence *evidence, const char *path, struct jp_error *err)
+{
+	jp_cleanup_free char *text = NULL;
+	size_t size;
+
+	if (access(path, F_OK) && errno == ENOENT)
+		return 0;
+	text = jp_file_read_regular(path, LIMIT, &size, err);
+	if (!text)
+		return -EINVAL;
+	if (strlen(text) != size)
+		return jp_fail(err, EINVAL, "%s: offset %zu: a NUL", path, strlen(text));
+	return jp_intervals_parse(&evidence->intervals, path, text, err);
+}
+
+static int load(struct jp_evidence *evidence, struct jp_error *err)
+{
+	static const struct {
+		const char *name;
+		int (*load)(struct jp_evidence *evidence, const char *path, struct jp_error *err);
+	} files[] = {
+		{"capture", load_info}, {"maps", load_snapshots}, {"intervals", load_intervals}};
+	char path[PATH_SIZE], other[PATH_SIZE];
+	int failed = check_file(evidence->dir, "truth", path, err)
+			     ?: check_file(evidence->dir, "perf.data", other, err);
+
+	if (!failed && !(evidence->truth = jp_truth_load(path, err)))
+		return -EINVAL;
+	for (size_t i = 0; !failed && i < sizeof(files) / sizeof(*files); i++)
+		failed = jp_path_build(path, sizeof(path), err, "%s/%s", evidence->dir,
+				       files[i].name)
+				 ?: files[i].load(evidence, path, err);
+	return failed;
+}
+
+struct jp_evidence *jp_evidence_load(const char *dir, struct jp_error *err)
+{
+	struct jp_evidence *evidence = calloc(1, sizeof(*evidence));
+
+	if (!evidence || !(evidence->dir = strdup(dir)))
+		jp_fail(err, ENOMEM, "%s: no memory", dir);
+	else if (!load(evidence, err))
+		return evidence;
+	jp_evidence_free(evidence);
+	return NULL;
+}
+
+void jp_evidence_free(struct jp_evidence *evidence)
+{
+	if (!evidence)
+		return;
+	jp_truth_free(evidence->truth);
+	jp_snapshots_free(&evidence->snapshots);
+	jp_intervals_free(&evidence->intervals);
+	free(evidence->dir);
+	free(evidence);
+}
+
+const struct jp_snapshot *jp_evidence_announced(const struct jp_evidence *evidence,
+						const struct jp_announced *process)
+{
+	for (size_t i = 0; i < evidence->snapshots.count; i++)
+		if (evidence->snapshots.list[i].pid == process->pid &&
+		    evidence->snapshots.list[i].before >= process->asked)
+			return &evidence->snapshots.list[i];
+	return NULL;
+}
+
+bool jp_evidence_window(const struct jp_evidence *evidence, uint32_t pid, size_t *at,
+			uint64_t *from, uint64_t *to)
+{
+	const struct jp_intervals *intervals = &evidence->intervals;
+
+	if (!jp_evidence_gated(evidence)) {
+		*from = evidence->info.sampling;
+		*to = evidence->info.stopped;
+		return !(*at)++;
+	}
+	while (*at < intervals->nr_intervals) {
+		const struct jp_interval *interval = &intervals->intervals[(*at)++];
+
+		*from = interval->enabled;
+		*to = interval->disabling;
+		if (interval->pid == pid)
+			return true;
+	}
+	return false;
+}
+
+uint64_t jp_evidence_told_from(const struct jp_evidence *evidence, uint32_t pid, uint64_t before,
+			       uint64_t after)
+{
+	uint64_t from = after + evidence->info.slack;
+
+	if (from < evidence->info.enabled)
+		from = evidence->info.enabled;
+	for (size_t i = 0; before <= evidence->info.enabled && i < evidence->snapshots.count; i++)
+		if (evidence->snapshots.list[i].pid == pid &&
+		    evidence->snapshots.list[i].after > from)
+			from = evidence->snapshots.list[i].after;
+	return from;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_EVIDENCE_H
+#define JP_EVIDENCE_H
+
+#include "harness/base/error.h"
+#include "harness/format/rundir/capture_info.h"
+#include "harness/format/rundir/intervals.h"
+#include "harness/format/rundir/snapshots.h"
+#include "harness/model/oracle/truth.h"
+
+/* What a run directory holds of one case, besides the capture's own records. */
+struct jp_evidence {
+	char *dir;
+	struct jp_truth *truth;
+	struct jp_snapshots snapshots;
+	struct jp_capture_info info;
+	struct jp_intervals intervals; /* of a gated capture */
+};
+
+/* Loads @dir: truth, maps, capture, and intervals where they are; perf.data must be a file. NULL
+ * and a message where one is missing or bad. */
+struct jp_evidence *jp_evidence_load(const char *dir, struct jp_error *err);
+void jp_evidence_free(struct jp_evidence *evidence);
+
+static inline bool jp_evidence_gated(const struct jp_evidence *evidence)
+{
+	return evidence->intervals.gate[0] != 0;
+}
+/* The maps of @process as read when it announced itself, or NULL. */
+const struct jp_snapshot *jp_evidence_announced(const struct jp_evidence *evidence,
+						const struct jp_announced *process);
+/*
+ * The windows in which @pid was watched, one after the other: *@at is 0 at first. Of a gated
+ * capture its intervals, without their brackets; of others sampling to stop. False: no more.
+ */
+bool jp_evidence_window(const struct jp_evidence *evidence, uint32_t pid, size_t *at,
+			uint64_t *from, uint64_t *to);
+/*
+ * From when on the capture can know what came to be in @pid in the bracket [@before, @after]: what
+ * does so while the events are on is told at once; what is older the snapshot tells, and until it
+ * is taken nobody can ask for that.
+ */
+uint64_t jp_evidence_told_from(const struct jp_evidence *evidence, uint32_t pid, uint64_t before,
+			       uint64_t after);
+
+#endif

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A gate without cure: names and mappings from before an interval, with the events disabled. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/model/evidence/control.h"
+
+static bool is_gate(const struct jp_evidence *evidence, const char *gate)
+{
+	return strcmp(evidence->intervals.gate, gate) == 0;
+}
+
+/* Whether the gate was closed to mappings and names when @act was made. */
+static bool shut(const struct jp_evidence *evidence, const struct jp_event *act)
+{
+	const struct jp_intervals *intervals = &evidence->intervals;
+
+	if (!jp_evidence_gated(evidence) || is_gate(evidence, "sideband"))
+		return false;
+	/* While one process has its interval, the events of all are enabled. */
+	for (size_t i = 0; i < intervals->nr_intervals; i++)
+		if (act->before >= intervals->intervals[i].enabled &&
+		    act->after <= intervals->intervals[i].disabling)
+			return false;
+	return true;
+}
+
+static bool exec(const struct jp_evidence *evidence, uint32_t pid, uint64_t from, uint64_t to)
+{
+	for (size_t i = 0; i < evidence->truth->nr_acts; i++) {
+		const struct jp_event *act = &evidence->truth->acts[i];
+
+		if (act->pid == pid && act->type == JP_EVENT_EXEC && act->task.how == JP_HOW_EXEC &&
+		    act->before >= from && act->after <= to && shut(evidence, act))
+			return true;
+	}
+	return false;
+}
+
+static bool thread(const struct jp_evidence *evidence, uint32_t tid)
+{
+	return is_gate(evidence, "none");
+}
+
+static bool mapping(struct jp_left_out *what, uint64_t time)
+{
+	const struct jp_evidence *evidence = what->evidence;
+	const struct jp_announced *process =
+		jp_intervals_process(&evidence->intervals, what->pid, time);
+	const struct jp_snapshot *snapshot;
+
+	if (!process || is_gate(evidence, "sideband"))
+		return false;
+	snapshot = jp_evidence_announced(evidence, process);
+	if (what->act && snapshot && what->act->before > snapshot->after)
+		return shut(evidence, what->act);
+	if (!is_gate(evidence, "none"))
+		return false;
+	for (size_t i = 0; snapshot && i < snapshot->count; i++) {
+		const struct jp_procmap *map = &snapshot->maps[i];
+
+		if ((map->prot & JP_PROT_EXEC) && what->ip >= map->start && what->ip < map->end) {
+			what->map = map;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void describe(const struct jp_left_out *what, char *text, size_t size)
+{
+	const struct jp_procmap *map = what->map;
+
+	if (map)
+		snprintf(text, size,
+			 "%" PRIx64 "-%" PRIx64
+			 " %s of pid %u is older than its interval, and the events were disabled",
+			 map->start, map->end, *map->name ? map->name : "(no path)", what->pid);
+	else
+		snprintf(text, size,
+			 "%" PRIx64 " of pid %u was mapped at %" PRIu64
+			 ", while the events were disabled",
+			 what->ip, what->pid, what->act->before);
+}
+
+/* \ooo as bytes. */
+static void decode(const char *from, char *to)
+{
+	for (; *from; from++) {
+		if (from[0] == '\\' && from[1] && from[2] && from[3]) {
+			*to++ = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 |
+				       (from[3] - '0'));
+			from += 3;
+		} else {
+			*to++ = *from;
+		}
+	}
+	*to = 0;
+}
+
+static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras)
+{
+	const struct jp_intervals *intervals = &evidence->intervals;
+	int failed = 0;
+
+	for (size_t i = 0; i < intervals->nr_processes && !failed; i++) {
+		const struct jp_announced *process = &intervals->processes[i];
+		const struct jp_snapshot *snapshot = jp_evidence_announced(evidence, process);
+		char name[sizeof(process->comm)];
+		struct jp_event comm = {.type = JP_EVENT_COMM,
+					.pid = process->pid,
+					.tid = process->pid,
+					.comm = {.exec = true, .name = name}};
+
+		if (!snapshot)
+			continue;
+		decode(process->comm, name);
+		comm.time = snapshot->before;
+		failed = jp_extras_add(extras, &comm);
+		for (size_t j = 0; j < snapshot->count && !failed; j++)
+			if (snapshot->maps[j].prot & JP_PROT_EXEC)
+				failed = jp_extras_add_map(extras, snapshot, &snapshot->maps[j]);
+	}
+	return failed;
+}
+
+static const struct jp_control gate = {
+	.name = "gate",
+	.help = "names and mappings from before an interval, with the events disabled",
+	.mapping = mapping,
+	.describe = describe,
+	.exec = exec,
+	.thread = thread,
+	.add_back = add_back,
+};
+JP_REGISTER(control, gate);

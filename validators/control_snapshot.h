@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_CONTROL_SNAPSHOT_H
+#define JP_CONTROL_SNAPSHOT_H
+
+#include "harness/model/evidence/control.h"
+
+/* What controls share that skip entries of a snapshot. */
+
+/* Whether the capture's policy skips @map. */
+typedef bool (*jp_skips)(const struct jp_evidence *evidence, const struct jp_procmap *map);
+
+/* As struct jp_control has them. */
+bool jp_skipped_mapping(struct jp_left_out *what, jp_skips skips);
+void jp_skipped_describe(const struct jp_left_out *what, char *text, size_t size);
+int jp_skipped_add_back(const struct jp_evidence *evidence, struct jp_extras *extras,
+			jp_skips skips);
+
+#endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A snapshot before the events are on: what happens between the two nobody tells. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "harness/model/evidence/control.h"
+#include "harness/model/space/replay.h"
+
+/* Whether @act lies after the begin of its process's first snapshot and before the events. */
+static bool in_window(const struct jp_evidence *evidence, const struct jp_event *act)
+{
+	const struct jp_snapshot *snapshot = jp_snapshots_of(&evidence->snapshots, act->pid);
+
+	return snapshot && act->after >= snapshot->before && act->before <= evidence->info.enabled;
+}
+
+static bool makes_executable(const struct jp_event *act)
+{
+	return act->type == JP_EVENT_REMAP ||
+	       ((act->type == JP_EVENT_MAP || act->type == JP_EVENT_PROTECT) &&
+		(act->map.prot & JP_PROT_EXEC));
+}
+
+static bool mapping(struct jp_left_out *what, uint64_t time)
+{
+	return what->act && !jp_evidence_gated(what->evidence) && makes_executable(what->act) &&
+	       in_window(what->evidence, what->act);
+}
+
+static void describe(const struct jp_left_out *what, char *text, size_t size)
+{
+	snprintf(text, size,
+		 "%" PRIx64 " of pid %u was mapped at %" PRIu64
+		 ", after the snapshot and before the events were enabled",
+		 what->ip, what->pid, what->act->before);
+}
+
+/* The threads were listed, and the events not yet on. */
+static bool thread(const struct jp_evidence *evidence, uint32_t tid)
+{
+	const struct jp_truth *truth = evidence->truth;
+
+	for (size_t i = 0; i < truth->nr_acts; i++) {
+		const struct jp_event *act = &truth->acts[i];
+
+		for (size_t j = 0; act->type == JP_EVENT_FORK && act->task.ppid == act->pid &&
+				   act->tid == tid && j < evidence->snapshots.count;
+		     j++)
+			if (evidence->snapshots.list[j].pid == act->pid &&
+			    act->after >= evidence->snapshots.list[j].before &&
+			    act->before <= evidence->info.enabled)
+				return true;
+	}
+	return false;
+}
+
+/* What the truth had mapped in the window and still had when the events were enabled. */
+static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras)
+{
+	const struct jp_truth *truth = evidence->truth;
+	struct jp_replay *replay = jp_replay_new();
+	int failed = replay ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !failed && i < truth->nr_acts; i++)
+		if (truth->acts[i].before <= evidence->info.enabled)
+			failed = jp_replay_apply(replay, &truth->acts[i]);
+	for (size_t i = 0; !failed && i < truth->nr_acts; i++) {
+		const struct jp_event *act = &truth->acts[i];
+		struct jp_event event = {.type = JP_EVENT_MAP, .time = act->after};
+		const struct jp_mapping *map;
+
+		if (!makes_executable(act) || !in_window(evidence, act))
+			continue;
+		map = jp_replay_find(replay, act->pid,
+				     act->type == JP_EVENT_REMAP ? act->map.to : act->map.addr);
+		if (!map || !(map->prot & JP_PROT_EXEC))
+			continue;
+		event.pid = event.tid = act->pid;
+		event.map.addr = map->start;
+		event.map.len = map->end - map->start;
+		event.map.pgoff = map->pgoff;
+		event.map.prot = map->prot;
+		event.map.name = map->name;
+		failed = jp_extras_add(extras, &event);
+	}
+	jp_replay_free(replay);
+	return failed;
+}
+
+static const struct jp_control window = {
+	.name = "window",
+	.help = "what is mapped between the snapshot and the enabling of the events",
+	.mapping = mapping,
+	.describe = describe,
+	.thread = thread,
+	.add_back = add_back,
+};
+JP_REGISTER(control, window);
