@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "workloads/emit/emitter.h"
+#include "workloads/emit/arch.h"
 
 #include <elf.h>
 #include <errno.h>

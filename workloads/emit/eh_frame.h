@@ -2,7 +2,7 @@
 #ifndef JP_WORKLOADS_PUBLISH_EH_FRAME_H
 #define JP_WORKLOADS_PUBLISH_EH_FRAME_H
 
-#include "workloads/emit/emitter.h"
+#include "workloads/emit/arch.h"
 
 /* Room that suffices for any function that is emitted. */
 enum { JP_EH_FRAME_MOST = 8192 };

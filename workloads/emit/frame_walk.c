@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "workloads/emit/emitter.h"
+#include "workloads/emit/arch.h"
 
 /* Our own memory, read as another process's. */
 uint32_t jp_frame_read(const uint64_t *at, uint64_t (*frames)[2], uint32_t count)

@@ -11,9 +11,10 @@
 #include <unistd.h>
 
 #include "harness/base/bytes.h"
+#include "harness/base/output.h"
 #include "harness/format/jit/debug_line.h"
 #include "harness/format/jit/jit_frames.h"
-#include "harness/base/output.h"
+#include "harness/format/jit/jitdump_read.h"
 
 enum { NOTHING, NOTE, TEXT, FRAME, INDEX, SYMBOLS, STRINGS, LINE, INFO, ABBREV, NAMES, SECTIONS };
 enum { LOAD, NOTES, EH_FRAME, SEGMENTS };

@@ -3,7 +3,7 @@
 #define JP_JIT_FRAMES_H
 
 #include "harness/base/bytes.h"
-#include "harness/format/jit/jit_elf.h"
+#include "harness/format/jit/jit_layout.h"
 
 /*
  * One .eh_frame and .eh_frame_hdr of those of many functions. Their records are taken over where

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/jit/jit_layout.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
-
-#include "harness/format/jit/jit_elf.h"
 
 enum {
 	TEXT = 0x1000,      /* where code starts in a file; headers are before */

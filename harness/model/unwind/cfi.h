@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "harness/base/error.h"
-#include "harness/model/machine/machine.h"
+#include "harness/model/unwind/cfi_expression.h"
 
 struct jp_build_id;
 
@@ -37,14 +37,6 @@ size_t jp_cfi_rows(const struct jp_cfi *cfi);
  * UINT64_MAX: a mapping's load bias is start - jp_cfi_vaddr(cfi, pgoff). */
 uint64_t jp_cfi_vaddr(const struct jp_cfi *cfi, uint64_t offset);
 
-enum jp_cfi_answer {
-	JP_CFI_STEPPED, /* regs are the caller's: ip and sp are known */
-	JP_CFI_END,     /* the return address is undefined here: the outermost frame */
-	JP_CFI_NONE,    /* no rule for this address */
-	JP_CFI_STACK,   /* the dump ends before what the rule needs */
-	JP_CFI_SIGNAL,  /* stepped out of a signal's frame: regs are the interrupted ones, and their
-			 * ip  is no return address: look it up as it is, not - 1 */
-};
 /* One step from @regs at @vaddr (already - 1 for a return address). Addresses on the stack and in
  * @regs are run-time ones. @regs are changed only where the answer is STEPPED or SIGNAL. */
 enum jp_cfi_answer jp_cfi_step(struct jp_cfi *cfi, uint64_t vaddr, struct jp_regs *regs,

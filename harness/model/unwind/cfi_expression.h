@@ -5,7 +5,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/model/unwind/cfi.h"
+#include "harness/model/machine/machine.h"
+
+enum jp_cfi_answer {
+	JP_CFI_STEPPED, /* regs are the caller's: ip and sp are known */
+	JP_CFI_END,     /* the return address is undefined here: the outermost frame */
+	JP_CFI_NONE,    /* no rule for this address */
+	JP_CFI_STACK,   /* the dump ends before what the rule needs */
+	JP_CFI_SIGNAL,  /* stepped out of a signal's frame: regs are the interrupted ones, and their
+			 * ip is no return address: look it up as it is, not - 1 */
+};
 
 /* DWARF expressions as they occur in call frame information (PLT stubs, signal frames, realigned
  * stacks), with their many spellings of one thing already made one. */

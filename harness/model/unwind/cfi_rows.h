@@ -2,7 +2,6 @@
 #ifndef JP_CFI_ROWS_H
 #define JP_CFI_ROWS_H
 
-#include "harness/model/unwind/cfi.h"
 #include "harness/model/unwind/cfi_expression.h"
 
 /* Compiled call frame information: what holds at one address, found by a hash of it. */
