@@ -8,6 +8,7 @@
 #include "harness/model/unwind/cfi.h"
 #include "harness/selftest/check.h"
 #include "workloads/emit/eh_frame.h"
+#include "workloads/emit/emitter.h"
 
 enum { TEXT = 0x200, STACK = 1024, SP = 7, BP = 6 };
 

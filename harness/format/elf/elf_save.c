@@ -8,6 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/base/file.h"
+#include "harness/base/path.h"
+
 char *jp_build_id_text(const struct jp_build_id *id, char *text)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -21,21 +24,6 @@ char *jp_build_id_text(const struct jp_build_id *id, char *text)
 	return text;
 }
 
-static int write_all(int fd, const unsigned char *bytes, size_t size)
-{
-	while (size) {
-		ssize_t written = write(fd, bytes, size);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return written < 0 ? -errno : -EIO;
-		bytes += written;
-		size -= written;
-	}
-	return 0;
-}
-
 /* Under a name of its own first: several captures may save the same file at once. */
 static int write_copy(const struct jp_elf_image *image, const char *path, const char *dir,
 		      struct jp_error *err)
@@ -43,12 +31,13 @@ static int write_copy(const struct jp_elf_image *image, const char *path, const 
 	char temporary[4096];
 	int fd, ret;
 
-	if (snprintf(temporary, sizeof(temporary), "%s/.elf.XXXXXX", dir) >= (int)sizeof(temporary))
-		return jp_fail(err, ENAMETOOLONG, "%s: path too long", dir);
+	ret = jp_path_build(temporary, sizeof(temporary), err, "%s/.elf.XXXXXX", dir);
+	if (ret)
+		return ret;
 	fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0)
 		return jp_fail(err, errno, "%s: %s", temporary, strerror(errno));
-	ret = write_all(fd, image->bytes, image->size);
+	ret = jp_file_write(fd, image->bytes, image->size);
 	if (ret == 0 && fchmod(fd, 0644))
 		ret = -errno;
 	if (close(fd) && ret == 0)
@@ -71,11 +60,11 @@ int jp_elf_save(int fd, const void *image, size_t size, const char *dir, struct 
 	int ret;
 
 	ret = jp_elf_build_id(fd, image, size, id, err);
+	if (!ret)
+		ret = jp_path_build(path, sizeof(path), err, "%s/%s", dir,
+				    jp_build_id_text(id, text));
 	if (ret)
 		return ret;
-	if (snprintf(path, sizeof(path), "%s/%s", dir, jp_build_id_text(id, text)) >=
-	    (int)sizeof(path))
-		return jp_fail(err, ENAMETOOLONG, "%s: path too long", dir);
 	if (lstat(path, &st) == 0 && S_ISREG(st.st_mode))
 		return 0;
 	ret = jp_elf_extract(fd, image, size, &copy, err);

@@ -4,74 +4,51 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
-#include <search.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/array.h"
+#include "harness/base/map.h"
+#include "harness/base/path.h"
 #include "harness/format/jit/jitdump_read.h"
 
 struct reading {
 	struct jp_code_loads *out;
 	size_t capacity;
-	void *named;                   /* of this file: a tree of struct named */
+	struct jp_map named; /* of this file: code index -> the load that had it last, + 1 */
 	const unsigned char *eh_frame; /* of the next LOAD */
 	uint64_t eh_frame_size;
 };
 
-/* The load that had a code index last: what a move of it is called. */
-struct named {
-	uint64_t index;
-	size_t load;
-};
-
-static int by_index(const void *left, const void *right)
-{
-	const struct named *a = left, *b = right;
-
-	return (a->index > b->index) - (a->index < b->index);
-}
-
 static int add(struct reading *reading, const struct jp_code_load *load)
 {
 	struct jp_code_loads *out = reading->out;
+	struct jp_code_load *added = jp_array_push(&out->loads, &out->count, &reading->capacity);
 
-	if (out->count == reading->capacity) {
-		size_t capacity = reading->capacity ? 2 * reading->capacity : 256;
-		struct jp_code_load *loads = reallocarray(out->loads, capacity, sizeof(*loads));
-		if (!loads)
-			return -ENOMEM;
-		out->loads = loads;
-		reading->capacity = capacity;
-	}
-	out->loads[out->count] = *load;
-	out->loads[out->count].name = strdup(load->name);
-	return out->loads[out->count].name ? (out->count++, 0) : -ENOMEM;
+	if (!added)
+		return -ENOMEM;
+	*added = *load;
+	added->name = strdup(load->name);
+	return added->name ? 0 : -ENOMEM;
 }
 
-/* The load that was added last has @index. */
+/* What a move of @index is called: as the load that was added last. */
 static int name_it(struct reading *reading, uint64_t index)
 {
-	struct named *fresh = malloc(sizeof(*fresh)), **found;
+	size_t *load = jp_map_at(&reading->named, index, sizeof(*load));
 
-	if (!fresh)
+	if (!load)
 		return -ENOMEM;
-	*fresh = (struct named){index, reading->out->count - 1};
-	found = tsearch(fresh, &reading->named, by_index);
-	if (found && *found == fresh)
-		return 0;
-	if (found)
-		(*found)->load = fresh->load;
-	free(fresh);
-	return found ? 0 : -ENOMEM;
+	*load = reading->out->count;
+	return 0;
 }
 
 /* The load that was moved, or NULL. */
 static const struct jp_code_load *load_of(const struct reading *reading, uint64_t index)
 {
-	struct named key = {.index = index}, **found = tfind(&key, &reading->named, by_index);
+	const size_t *load = jp_map_find(&reading->named, index);
 
-	return found ? &reading->out->loads[(*found)->load] : NULL;
+	return load ? &reading->out->loads[*load - 1] : NULL;
 }
 
 static int take(struct reading *reading, const struct jp_jitdump_record *record)
@@ -123,8 +100,7 @@ static int read_dump(struct reading *reading, const char *path)
 		if (more > 0)
 			failed = take(reading, &record);
 	}
-	tdestroy(reading->named, free);
-	reading->named = NULL;
+	jp_map_free(&reading->named);
 	if (more < 0 && !out->bad++)
 		out->why = why;
 	return failed;
@@ -161,9 +137,9 @@ int jp_code_loads_read(const char *dir, struct jp_code_loads *loads, struct jp_e
 	for (int i = 0; i < count; i++) {
 		char path[4096];
 
-		if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name) >=
-		    sizeof(path))
-			failed = -ENAMETOOLONG;
+		if (!failed)
+			failed = jp_path_build(path, sizeof(path), NULL, "%s/%s", dir,
+					       names[i]->d_name);
 		if (!failed)
 			failed = read_dump(&reading, path);
 		free(names[i]);

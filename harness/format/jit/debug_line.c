@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/format/jit/debug_line.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* DWARF 4, sections 6.2 and 7. */
@@ -27,62 +26,21 @@ enum {
 	FORM_SEC_OFFSET = 0x17,
 };
 
-struct jp_debug_file {
-	size_t name; /* offset in @files + 1; 0: a free place */
-	uint32_t number;
-};
-
-static size_t place_of(const struct jp_debug_line *lines, const char *name)
-{
-	uint64_t hash = 0;
-	size_t at;
-
-	for (const char *c = name; *c; c++)
-		hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-	for (at = hash & (lines->capacity - 1); lines->table[at].name;
-	     at = (at + 1) & (lines->capacity - 1))
-		if (strcmp((const char *)lines->files.bytes + lines->table[at].name - 1, name) == 0)
-			break;
-	return at;
-}
-
-static bool ensure_capacity(struct jp_debug_line *lines)
-{
-	struct jp_debug_line old = *lines;
-
-	if (lines->nr_files * 2 < lines->capacity)
-		return true;
-	lines->capacity = old.capacity ? old.capacity * 2 : 64;
-	lines->table = calloc(lines->capacity, sizeof(*lines->table));
-	if (!lines->table) {
-		*lines = old;
-		return false;
-	}
-	for (size_t i = 0; i < old.capacity; i++)
-		if (old.table[i].name)
-			lines->table[place_of(lines, (const char *)lines->files.bytes +
-							     old.table[i].name - 1)] = old.table[i];
-	free(old.table);
-	return true;
-}
-
 /* The number of @name in the table of files, from 1. */
 static uint32_t file_number(struct jp_debug_line *lines, const char *name)
 {
-	struct jp_debug_file *file;
+	size_t before = lines->names.count;
+	const struct jp_text *file = jp_text_keep(&lines->names, name, strlen(name));
 
-	if (lines->files.failed || !ensure_capacity(lines)) {
+	if (!file) {
 		lines->files.failed = true;
 		return 1;
 	}
-	file = &lines->table[place_of(lines, name)];
-	if (file->name)
-		return file->number;
-	file->name = lines->files.size + 1;
-	file->number = ++lines->nr_files;
-	jp_bytes_add(&lines->files, name, strlen(name) + 1);
-	jp_bytes_add(&lines->files, "\0\0", 3); /* no folder, time or size */
-	return file->number;
+	if (lines->names.count > before) {
+		jp_bytes_add(&lines->files, name, file->size + 1);
+		jp_bytes_add(&lines->files, "\0\0", 3); /* no folder, time or size */
+	}
+	return file->number + 1;
 }
 
 static void set_address(struct jp_bytes *program, uint64_t addr)
@@ -208,6 +166,6 @@ void jp_debug_line_free(struct jp_debug_line *lines)
 {
 	jp_bytes_free(&lines->files);
 	jp_bytes_free(&lines->program);
-	free(lines->table);
+	jp_text_pool_free(&lines->names);
 	*lines = (struct jp_debug_line){0};
 }

@@ -3,6 +3,7 @@
 #define JP_DEBUG_LINE_H
 
 #include "harness/base/bytes.h"
+#include "harness/base/text_pool.h"
 
 /*
  * DWARF 4 line tables: .debug_line with one sequence for each function, and the .debug_info and
@@ -10,9 +11,8 @@
  */
 struct jp_debug_line {
 	struct jp_bytes files, program; /* parts of .debug_line */
-	struct jp_debug_file *table;    /* names by hash */
-	size_t nr_files, capacity;
-	uint64_t last; /* highest address so far */
+	struct jp_text_pool names;      /* of files */
+	uint64_t last;                  /* highest address so far */
 };
 
 struct jp_line_row {

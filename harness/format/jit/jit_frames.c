@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/array.h"
 #include "harness/format/elf/cfi_check.h"
 
 enum {
@@ -93,6 +94,7 @@ static bool add_fde(struct walk *walk, const unsigned char *fde, size_t size, si
 	uint64_t start, new_at = frames->frame.size, new_addr = walk->addr + new_at;
 	size_t cie = at + 4 - word_at(fde + 4);
 	uint32_t range;
+	struct jp_jit_fde *added;
 	unsigned int i;
 	int64_t to;
 
@@ -107,18 +109,12 @@ static bool add_fde(struct walk *walk, const unsigned char *fde, size_t size, si
 	to = (int64_t)(function->offset + start - (new_addr + 8));
 	if (to != (int32_t)to || new_at + 4 - walk->cies[i].to > INT32_MAX)
 		return false;
-	if (frames->count == frames->capacity) {
-		size_t capacity = frames->capacity ? frames->capacity * 2 : 64;
-		struct jp_jit_fde *grown = realloc(frames->fdes, capacity * sizeof(*grown));
-
-		if (!grown) {
-			frames->frame.failed = true;
-			return false;
-		}
-		frames->fdes = grown;
-		frames->capacity = capacity;
+	added = jp_array_push(&frames->fdes, &frames->count, &frames->capacity);
+	if (!added) {
+		frames->frame.failed = true;
+		return false;
 	}
-	frames->fdes[frames->count++] = (struct jp_jit_fde){function->offset + start, new_addr};
+	*added = (struct jp_jit_fde){function->offset + start, new_addr};
 	jp_bytes_add(&frames->frame, fde, 4);
 	jp_bytes_add32(&frames->frame, new_at + 4 - walk->cies[i].to);
 	jp_bytes_add32(&frames->frame, (uint32_t)to);

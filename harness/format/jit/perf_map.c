@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/base/array.h"
+#include "harness/base/file.h"
 #include "harness/base/untrusted_file.h"
 
 /*
@@ -32,7 +34,7 @@ struct node {
 struct jp_perf_map {
 	char *text;
 	struct node *nodes; /* [0] is NONE: black, nobody's */
-	uint32_t count, capacity;
+	size_t count, capacity;
 	uint32_t root;
 	uint64_t bad_lines;
 };
@@ -94,22 +96,14 @@ static int insert(struct jp_perf_map *map, uint64_t start, uint64_t size, const 
 	uint32_t parent = NONE, fresh = map->count;
 	int side = LEFT;
 
-	if (map->count == map->capacity) {
-		uint32_t capacity = map->capacity * 2;
-		struct node *nodes = reallocarray(map->nodes, capacity, sizeof(*nodes));
-
-		if (!nodes)
-			return -ENOMEM;
-		map->nodes = nodes;
-		map->capacity = capacity;
-	}
+	if (!jp_array_push(&map->nodes, &map->count, &map->capacity))
+		return -ENOMEM;
 	for (uint32_t at = map->root; at != NONE; at = map->nodes[at].child[side]) {
 		parent = at;
 		side = start < map->nodes[at].start ? LEFT : RIGHT;
 	}
 	map->nodes[fresh] = (struct node){
 		.start = start, .end = start + size, .name = name, .parent = parent, .red = true};
-	map->count++;
 	if (parent == NONE)
 		map->root = fresh;
 	else
@@ -162,23 +156,6 @@ static int take_text(struct jp_perf_map *map, size_t size)
 	return ret;
 }
 
-static int read_all(int fd, const char *path, char *text, uint64_t size, struct jp_error *err)
-{
-	for (uint64_t have = 0; have < size;) {
-		ssize_t got = pread(fd, text + have, size - have, have);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return jp_fail(err, got ? errno : EIO, "%s: offset %llu: %s", path,
-				       (unsigned long long)have,
-				       got ? strerror(errno)
-					   : "the file was cut short while it was read");
-		have += got;
-	}
-	return 0;
-}
-
 /* Sets `most` from @at down: the tree is balanced, so this is not deep. */
 static uint64_t measure(struct jp_perf_map *map, uint32_t at)
 {
@@ -206,12 +183,9 @@ static int load(struct jp_perf_map *map, int fd, const char *path, uint64_t size
 			"%llu",
 			path, (unsigned long long)MOST, (unsigned long long)size);
 	map->text = malloc(size + 1);
-	map->capacity = 64;
-	map->count = 1;
-	map->nodes = calloc(map->capacity, sizeof(*map->nodes));
-	if (!map->text || !map->nodes)
+	if (!map->text || !jp_array_push(&map->nodes, &map->count, &map->capacity))
 		return jp_fail(err, ENOMEM, "%s: out of memory", path);
-	ret = read_all(fd, path, map->text, size, err);
+	ret = jp_file_read_at(fd, path, map->text, size, 0, err);
 	if (ret)
 		return ret;
 	map->text[size] = '\0';

@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/model/oracle/place.h"
 
+#include "harness/base/search.h"
+
 /* The instruction of @layout at @offset, or NULL: every sample lies on the edge of one. */
 static const struct jp_truth_insn *insn_at(const struct jp_truth_layout *layout, uint64_t offset)
 {
-	uint32_t low = 0, high = layout->count;
+	size_t i;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (layout->insns[middle].offset < offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < layout->count && layout->insns[low].offset == offset ? &layout->insns[low]
-									  : NULL;
+	jp_search(i, layout->count, layout->insns[i].offset < offset);
+	return i < layout->count && layout->insns[i].offset == offset ? &layout->insns[i] : NULL;
 }
 
 static uint64_t sp_at(const struct jp_truth_insn *insn, uint64_t entry)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/search.h"
 #include "harness/model/unwind/methods.h"
 
 /* The last activation of @tid with enter <= @time, or NULL. */
@@ -13,24 +14,18 @@ static const struct jp_truth_activation *activation_at(const struct jp_truth *tr
 {
 	const struct jp_truth_activation *activations = truth->activations,
 					 *end = activations + truth->nr_activations;
-	size_t low = 0, high = truth->nr_activations;
+	size_t i;
 
 	/* Samples come in time order: mostly it is the last one again, or the next. */
 	if ((uintptr_t)hint >= (uintptr_t)activations && (uintptr_t)hint < (uintptr_t)end)
-		for (unsigned i = 0; i < 2 && hint < end; i++, hint++)
+		for (i = 0; i < 2 && hint < end; i++, hint++)
 			if (hint->tid == tid && hint->enter <= time &&
 			    (hint + 1 == end || hint[1].tid != tid || hint[1].enter > time))
 				return hint;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (activations[middle].tid < tid ||
-		    (activations[middle].tid == tid && activations[middle].enter <= time))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && activations[low - 1].tid == tid ? &activations[low - 1] : NULL;
+	jp_search(i, truth->nr_activations,
+		  activations[i].tid < tid ||
+			  (activations[i].tid == tid && activations[i].enter <= time));
+	return i && activations[i - 1].tid == tid ? &activations[i - 1] : NULL;
 }
 
 /* Two activations in the same place of the same path from the same native frame: which one does not

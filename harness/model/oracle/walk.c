@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/array.h"
 #include "harness/model/unwind/methods.h"
 
 /*
@@ -13,20 +14,6 @@
 static uint64_t return_address(const struct jp_truth_code *code)
 {
 	return code->addr + jp_truth_return_insn(code)->offset;
-}
-
-static bool ensure_capacity(struct jp_truth_stack *stack, size_t size)
-{
-	uint64_t *buf;
-
-	if (size <= stack->buf_size)
-		return true;
-	buf = realloc(stack->buf, size * sizeof(*buf));
-	if (!buf)
-		return false;
-	stack->buf = buf;
-	stack->buf_size = size;
-	return true;
 }
 
 /* How a method steps out of a function, by what is said of its frames. */
@@ -277,7 +264,7 @@ bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activatio
 	     !jp_truth_place(stack->machine, interrupted, interrupted->interrupted_ip,
 			     interrupted->interrupted_sp, &over_depth)))
 		return false;
-	if (!ensure_capacity(stack, 3 * most + depth + over_depth + 2))
+	if (!jp_array_reserve(&stack->buf, &stack->buf_size, 3 * most + depth + over_depth + 2))
 		return false;
 	whole = stack->whole = stack->buf;
 	stack->seen = stack->buf + most;

@@ -4,38 +4,36 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/format/elf/elf_file.h"
+#include "harness/base/map.h"
+#include "harness/base/path.h"
+#include "harness/base/search.h"
+#include "harness/base/text_pool.h"
 #include "harness/base/untrusted_file.h"
+#include "harness/format/elf/elf_file.h"
 #include "harness/format/jit/perf_map.h"
 
 /* MAP_HUGETLB, as records hold it: perf takes such mappings for anonymous whatever their name. */
 #define HUGETLB 0x40000
 
-enum { BUCKETS = 1024 };
-
 struct elf {
-	struct elf *next;
 	struct jp_elf_symbols symbols;
 	bool ours; /* the run directory has a file of that name */
 	bool good;
-	char name[]; /* as recorded */
 };
 
 struct process {
-	struct process *next;
-	uint32_t pid;
 	struct jp_perf_map *map; /* NULL: none */
 };
 
 struct jp_names {
 	char *dir;
-	struct elf *elfs[BUCKETS], *last;
-	struct process *processes;
+	struct jp_text_pool recorded; /* names of files; value: struct elf */
+	const struct jp_text *last;   /* that was asked for */
+	struct jp_map processes;      /* pid -> struct process */
 };
 
 struct jp_names *jp_names_open(const char *dir, struct jp_error *err)
@@ -54,30 +52,31 @@ struct jp_names *jp_names_open(const char *dir, struct jp_error *err)
 
 void jp_names_free(struct jp_names *names)
 {
+	const struct process *process;
+
 	if (!names)
 		return;
-	for (size_t i = 0; i < BUCKETS; i++) {
-		for (struct elf *next, *elf = names->elfs[i]; elf; elf = next) {
-			next = elf->next;
+	for (struct jp_text *name = names->recorded.first; name; name = name->next) {
+		struct elf *elf = name->value;
+
+		if (elf)
 			jp_elf_symbols_free(&elf->symbols);
-			free(elf);
-		}
+		free(elf);
 	}
-	for (struct process *next, *process = names->processes; process; process = next) {
-		next = process->next;
+	jp_text_pool_free(&names->recorded);
+	for (size_t at = 0; (process = jp_map_next(&names->processes, &at, NULL));)
 		jp_perf_map_free(process->map);
-		free(process);
-	}
+	jp_map_free(&names->processes);
 	free(names->dir);
 	free(names);
 }
 
 /* Inject's files lie in jit/, perf's own beside the jitdump. What the record says of folders is of
  * the machine that recorded; the run directory may be another place by now. */
-static void load_elf(const struct jp_names *names, struct elf *elf)
+static void load_elf(const struct jp_names *names, const char *name, struct elf *elf)
 {
 	static const char *const prefixes[] = {"jit/", ""};
-	const char *slash = strrchr(elf->name, '/'), *base = slash ? slash + 1 : elf->name;
+	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
 
 	for (size_t i = 0; !elf->ours && i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
 		char path[4096];
@@ -86,8 +85,8 @@ static void load_elf(const struct jp_names *names, struct elf *elf)
 
 		if (!*base || (!*prefixes[i] && strncmp(base, "jitted-", 7) != 0))
 			continue;
-		if ((size_t)snprintf(path, sizeof(path), "%s/%s%s", names->dir, prefixes[i],
-				     base) >= sizeof(path))
+		if (jp_path_build(path, sizeof(path), NULL, "%s/%s%s", names->dir, prefixes[i],
+				  base))
 			return;
 		fd = jp_untrusted_open(path, -1, &size, NULL);
 		if (fd < 0)
@@ -99,63 +98,48 @@ static void load_elf(const struct jp_names *names, struct elf *elf)
 }
 
 /* The file behind @name, looked for once; NULL: no memory. */
-static struct elf *elf_of(struct jp_names *names, const char *name)
+static const struct elf *elf_of(struct jp_names *names, const char *name)
 {
-	uint32_t hash = 2166136261u;
-	struct elf *elf = names->last;
+	struct jp_text *recorded;
+	struct elf *elf;
 
-	if (elf && strcmp(elf->name, name) == 0)
-		return elf;
-	for (const char *c = name; *c; c++)
-		hash = (hash ^ (unsigned char)*c) * 16777619u;
-	for (elf = names->elfs[hash % BUCKETS]; elf; elf = elf->next)
-		if (strcmp(elf->name, name) == 0)
-			return names->last = elf;
-	elf = calloc(1, sizeof(*elf) + strlen(name) + 1);
-	if (!elf)
+	if (names->last && strcmp(names->last->bytes, name) == 0)
+		return names->last->value;
+	recorded = jp_text_keep(&names->recorded, name, strlen(name));
+	if (!recorded)
 		return NULL;
-	strcpy(elf->name, name);
-	load_elf(names, elf);
-	elf->next = names->elfs[hash % BUCKETS];
-	names->elfs[hash % BUCKETS] = elf;
-	return names->last = elf;
+	if (!recorded->value) {
+		recorded->value = elf = calloc(1, sizeof(*elf));
+		if (!elf)
+			return NULL;
+		load_elf(names, name, elf);
+	}
+	names->last = recorded;
+	return recorded->value;
 }
 
 /* The last symbol that starts at or below @offset and reaches over it. */
 static const char *symbol_at(const struct jp_elf_symbols *symbols, uint64_t offset)
 {
-	size_t low = 0, high = symbols->count;
+	size_t i;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (symbols->symbols[middle].offset <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || offset - symbols->symbols[low - 1].offset >= symbols->symbols[low - 1].size)
+	jp_search(i, symbols->count, symbols->symbols[i].offset <= offset);
+	if (!i || offset - symbols->symbols[i - 1].offset >= symbols->symbols[i - 1].size)
 		return NULL;
-	return symbols->symbols[low - 1].name;
+	return symbols->symbols[i - 1].name;
 }
 
-static struct process *process_of(struct jp_names *names, uint32_t pid)
+static const struct process *process_of(struct jp_names *names, uint32_t pid)
 {
-	struct process *process;
+	struct process *process = jp_map_find(&names->processes, pid);
 	char path[4096];
 
-	for (process = names->processes; process; process = process->next)
-		if (process->pid == pid)
-			return process;
-	process = calloc(1, sizeof(*process));
-	if (!process)
-		return NULL;
-	process->pid = pid;
-	if ((size_t)snprintf(path, sizeof(path), "%s/perf-%" PRIu32 ".map", names->dir, pid) <
-	    sizeof(path))
+	if (process)
+		return process;
+	process = jp_map_at(&names->processes, pid, sizeof(*process));
+	if (process &&
+	    !jp_path_build(path, sizeof(path), NULL, "%s/perf-%" PRIu32 ".map", names->dir, pid))
 		process->map = jp_perf_map_load(path, -1, NULL);
-	process->next = names->processes;
-	names->processes = process;
 	return process;
 }
 

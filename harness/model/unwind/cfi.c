@@ -273,35 +273,30 @@ static __attribute__((noinline)) void compile(struct jp_cfi *cfi, uint64_t vaddr
 	bool signal = false;
 	int return_address;
 
-	*row = (struct jp_cfi_row){.vaddr = vaddr, .kind = JP_ROW_NONE};
-	if (!jp_cfi_rows_reserve(&cfi->rows))
-		return;
+	*row = (struct jp_cfi_row){.kind = JP_ROW_NONE};
 	if (dwarf_cfi_addrframe(cfi->dwarf, vaddr, &frame) == 0) {
 		const struct jp_cfi_row *last;
 
 		return_address = dwarf_frame_info(frame, &start, &end, &signal);
-		last = jp_cfi_rows_slot(&cfi->rows, end - 1);
-		if (end > vaddr && last->kind != JP_ROW_EMPTY) {
+		last = end > vaddr ? jp_cfi_rows_find(&cfi->rows, end - 1) : NULL;
+		if (last)
 			*row = *last;
-		} else {
+		else
 			fill(cfi, frame, row, return_address, signal);
-			row->vaddr = end - 1;
-			if (end > vaddr)
-				jp_cfi_rows_put(&cfi->rows, row);
-		}
-		row->vaddr = vaddr;
+		if (!last && end > vaddr)
+			jp_cfi_rows_put(&cfi->rows, end - 1, row);
 		free(frame);
 	}
-	jp_cfi_rows_put(&cfi->rows, row);
+	jp_cfi_rows_put(&cfi->rows, vaddr, row);
 }
 
 enum jp_cfi_answer jp_cfi_step(struct jp_cfi *cfi, uint64_t vaddr, struct jp_regs *regs,
 			       jp_stack_load load, void *context)
 {
-	const struct jp_cfi_row *row = jp_cfi_rows_slot(&cfi->rows, vaddr);
+	const struct jp_cfi_row *row = jp_cfi_rows_find(&cfi->rows, vaddr);
 	struct jp_cfi_row compiled;
 
-	if (row->kind == JP_ROW_EMPTY) {
+	if (!row) {
 		compile(cfi, vaddr, &compiled);
 		row = &compiled;
 	}
@@ -334,8 +329,7 @@ static struct jp_cfi *open_made(struct jp_elf_image *image, struct jp_error *err
 {
 	struct jp_cfi *cfi = calloc(1, sizeof(*cfi));
 
-	if (!cfi || !jp_cfi_rows_reserve(&cfi->rows)) {
-		free(cfi);
+	if (!cfi) {
 		jp_elf_image_free(image);
 		jp_fail(err, ENOMEM, "no memory for call frame information");
 		return NULL;
@@ -408,5 +402,5 @@ const struct jp_machine *jp_cfi_machine(const struct jp_cfi *cfi)
 
 size_t jp_cfi_rows(const struct jp_cfi *cfi)
 {
-	return cfi->rows.nr_rows;
+	return cfi->rows.by_vaddr.count;
 }

@@ -4,87 +4,52 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_ROWS = 256 };
-
-bool jp_cfi_rows_reserve(struct jp_cfi_rows *rows)
-{
-	size_t count = rows->rows ? (size_t)1 << (64 - rows->shift) : 0;
-	struct jp_cfi_row *old = rows->rows;
-
-	if (count && (rows->nr_rows + 2) * 2 <= count)
-		return true;
-	rows->rows = calloc(count ? count * 2 : FIRST_ROWS, sizeof(*rows->rows));
-	if (!rows->rows) {
-		rows->rows = old;
-		return false;
-	}
-	rows->shift = count ? rows->shift - 1 : 64 - __builtin_ctz(FIRST_ROWS);
-	for (size_t i = 0; i < count; i++)
-		if (old[i].kind != JP_ROW_EMPTY)
-			*jp_cfi_rows_slot(rows, old[i].vaddr) = old[i];
-	free(old);
-	return true;
-}
+#include "harness/base/array.h"
 
 void jp_cfi_rows_free(struct jp_cfi_rows *rows)
 {
-	free(rows->rows);
+	jp_map_free(&rows->by_vaddr);
 	free(rows->rules);
 	free(rows->expressions);
 	free(rows->ops);
 }
 
-void jp_cfi_rows_put(struct jp_cfi_rows *rows, const struct jp_cfi_row *row)
+void jp_cfi_rows_put(struct jp_cfi_rows *rows, uint64_t vaddr, const struct jp_cfi_row *row)
 {
-	struct jp_cfi_row *to = jp_cfi_rows_slot(rows, row->vaddr);
+	struct jp_cfi_row *to = jp_map_at(&rows->by_vaddr, vaddr, sizeof(*to));
 
-	if (to->kind == JP_ROW_EMPTY)
-		rows->nr_rows++;
-	*to = *row;
-}
-
-/* Room for @count elements of @size bytes in *(@array); an index must fit a rule. */
-static bool grow(void *array, size_t *capacity, size_t count, size_t size)
-{
-	size_t more = *capacity ? *capacity : 64;
-	void *old, *bigger;
-
-	if (count <= *capacity)
-		return true;
-	while (more < count)
-		more *= 2;
-	if (more > INT32_MAX)
-		return false;
-	memcpy(&old, array, sizeof(old));
-	bigger = realloc(old, more * size);
-	if (!bigger)
-		return false;
-	memcpy(array, &bigger, sizeof(bigger));
-	*capacity = more;
-	return true;
+	if (to)
+		*to = *row;
 }
 
 bool jp_cfi_rows_add_rule(struct jp_cfi_rows *rows, struct jp_cfi_rule rule)
 {
-	if (!grow(&rows->rules, &rows->rules_capacity, rows->nr_rules + 1, sizeof(*rows->rules)))
-		return false;
-	rows->rules[rows->nr_rules++] = rule;
-	return true;
+	struct jp_cfi_rule *added = NULL;
+
+	if (rows->nr_rules < INT32_MAX)
+		added = jp_array_push(&rows->rules, &rows->nr_rules, &rows->rules_capacity);
+	if (added)
+		*added = rule;
+	return added;
 }
 
 int32_t jp_cfi_rows_add_expression(struct jp_cfi_rows *rows, const struct jp_cfi_op *ops,
 				   size_t count)
 {
-	if (!grow(&rows->ops, &rows->ops_capacity, rows->nr_ops + count, sizeof(*rows->ops)) ||
-	    !grow(&rows->expressions, &rows->expressions_capacity, rows->nr_expressions + 1,
-		  sizeof(*rows->expressions)))
+	struct jp_cfi_expression *added;
+
+	if (rows->nr_ops + count > INT32_MAX ||
+	    !jp_array_reserve(&rows->ops, &rows->ops_capacity, rows->nr_ops + count))
 		return -1;
+	added = jp_array_push(&rows->expressions, &rows->nr_expressions,
+			      &rows->expressions_capacity);
+	if (!added)
+		return -1;
+	*added = (struct jp_cfi_expression){rows->nr_ops, count};
 	if (count)
 		memcpy(&rows->ops[rows->nr_ops], ops, count * sizeof(*ops));
-	rows->expressions[rows->nr_expressions].first = rows->nr_ops;
-	rows->expressions[rows->nr_expressions].count = count;
 	rows->nr_ops += count;
-	return rows->nr_expressions++;
+	return rows->nr_expressions - 1;
 }
 
 static inline enum jp_cfi_answer apply(const struct jp_cfi_rows *rows,

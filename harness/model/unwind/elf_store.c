@@ -3,33 +3,37 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/base/array.h"
+#include "harness/base/file.h"
+#include "harness/base/number.h"
+#include "harness/base/path.h"
+#include "harness/base/text_pool.h"
+#include "harness/base/untrusted_file.h"
 #include "harness/format/elf/elf_file.h"
 
-enum { BUCKETS = 1024, MAX_INDEX = 64 << 20, MAX_IMAGE = 1 << 20 };
+enum { MAX_INDEX = 64 << 20, MAX_IMAGE = 1 << 20 };
 
 /* A line of elf/index. */
 struct line {
 	char *build_id;    /* hex */
-	uint64_t ino, gen; /* gen 0: not told */
-	bool snapshot;     /* of a mapping that was told without its generation */
+	uint64_t ino, gen; /* gen 0: unknown */
+	bool snapshot;     /* of a mapping whose record has no generation */
 	char *path;
 };
 
 /* What was asked for, and what serves it. */
 struct entry {
 	struct jp_elf_entry found; /* first: it is what callers hold */
-	struct entry *next;
+	struct entry *next;        /* of the same path */
 	uint64_t ino, gen;
 	struct jp_build_id id;
-	char *path;
+	const char *path;
 	struct jp_error error;
 };
 
@@ -38,18 +42,9 @@ struct jp_elf_store {
 	bool system;
 	char *index; /* the text that lines point into */
 	struct line *lines;
-	size_t nr_lines;
-	struct entry *entries[BUCKETS];
+	size_t nr_lines, capacity;
+	struct jp_text_pool paths; /* value: the entries of each */
 };
-
-static uint32_t hash(const char *text, uint64_t number)
-{
-	uint32_t sum = 2166136261u ^ (uint32_t)number;
-
-	for (; *text; text++)
-		sum = (sum ^ (unsigned char)*text) * 16777619u;
-	return sum % BUCKETS;
-}
 
 static bool is_hex(const char *text)
 {
@@ -77,84 +72,57 @@ static void decode(char *path)
 	*to = 0;
 }
 
-/* Lines that are not of the form are passed over: what they would have named is then missing, and
- * said to be when it is asked for. */
-static void parse_index(struct jp_elf_store *store, char *text)
+/* "INO", "INO.GEN" or "INOs". */
+static bool parse_inode(const char *text, struct line *line)
 {
-	size_t capacity = 0;
-	char *rest = text, *at;
+	if (!jp_number_take(&text, 10, UINT64_MAX, &line->ino))
+		return false;
+	if (*text == '.') {
+		text++;
+		jp_number_take(&text, 10, UINT64_MAX, &line->gen);
+	}
+	line->snapshot = *text == 's';
+	return !text[line->snapshot];
+}
+
+/* Lines that are not of the form are passed over: what they would have named is then missing, and
+ * reported when it is asked for. */
+static void parse_index(struct jp_elf_store *store)
+{
+	char *rest = store->index, *at;
 
 	while ((at = strsep(&rest, "\n"))) {
-		struct line line = {.build_id = strsep(&at, " ")};
-		char *device, *inode, *end;
+		struct line line = {.build_id = strsep(&at, " ")}, *added;
+		const char *device = at ? strsep(&at, " ") : NULL;
+		const char *inode = at ? strsep(&at, " ") : NULL;
 
-		device = at ? strsep(&at, " ") : NULL;
-		inode = at ? strsep(&at, " ") : NULL;
-		if (!device || !inode || !at || !*at || !is_hex(line.build_id))
-			continue;
-		errno = 0;
-		line.ino = strtoull(inode, &end, 10);
-		if (*end == '.' && end != inode)
-			line.gen = strtoull(end + 1, &end, 10);
-		line.snapshot = *end == 's';
-		end += line.snapshot;
-		if (errno || end == inode || *end)
+		if (!device || !inode || !at || !*at || !is_hex(line.build_id) ||
+		    !parse_inode(inode, &line))
 			continue;
 		line.path = at;
 		decode(line.path);
-		if (store->nr_lines == capacity) {
-			size_t more = capacity ? capacity * 2 : 64;
-			struct line *bigger = realloc(store->lines, more * sizeof(*bigger));
-
-			if (!bigger)
-				return;
-			store->lines = bigger;
-			capacity = more;
-		}
-		store->lines[store->nr_lines++] = line;
+		added = jp_array_push(&store->lines, &store->nr_lines, &store->capacity);
+		if (!added)
+			return;
+		*added = line;
 	}
-}
-
-/* A regular file only, never through a link, never blocking on a FIFO that took its place. */
-static int open_regular(const char *path, struct stat *st, struct jp_error *err)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-
-	if (fd < 0)
-		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
-	if (fstat(fd, st) == 0 && S_ISREG(st->st_mode))
-		return fd;
-	close(fd);
-	return jp_fail(err, EINVAL, "%s: not a regular file", path);
 }
 
 static void read_index(struct jp_elf_store *store)
 {
-	struct stat st;
 	char path[4096];
-	size_t got = 0;
-	ssize_t some;
-	int fd;
+	size_t size;
 
-	if (snprintf(path, sizeof(path), "%s/index", store->dir) >= (int)sizeof(path))
+	if (jp_path_build(path, sizeof(path), NULL, "%s/index", store->dir))
 		return;
-	fd = open_regular(path, &st, NULL);
-	if (fd < 0)
-		return;
-	if (st.st_size <= MAX_INDEX)
-		store->index = malloc(st.st_size + 1);
-	while (store->index && got < (size_t)st.st_size &&
-	       (some = read(fd, store->index + got, st.st_size - got)) > 0)
-		got += some;
-	close(fd);
+	store->index = jp_file_read_regular(path, MAX_INDEX, &size, NULL);
 	if (!store->index)
 		return;
 	/* A NUL stands in no path: its line is broken, the next need not be. */
-	for (size_t i = 0; i < got; i++)
+	for (size_t i = 0; i < size; i++)
 		if (!store->index[i])
 			store->index[i] = '\n';
-	store->index[got] = 0;
-	parse_index(store, store->index);
+	parse_index(store);
 }
 
 struct jp_elf_store *jp_elf_store_new(const char *dir, bool system)
@@ -179,16 +147,14 @@ void jp_elf_store_free(struct jp_elf_store *store)
 {
 	if (!store)
 		return;
-	for (size_t i = 0; i < BUCKETS; i++) {
-		while (store->entries[i]) {
-			struct entry *entry = store->entries[i];
-
-			store->entries[i] = entry->next;
+	for (struct jp_text *path = store->paths.first; path; path = path->next) {
+		for (struct entry *next, *entry = path->value; entry; entry = next) {
+			next = entry->next;
 			jp_cfi_close(entry->found.cfi);
-			free(entry->path);
 			free(entry);
 		}
 	}
+	jp_text_pool_free(&store->paths);
 	free(store->lines);
 	free(store->index);
 	free(store->dir);
@@ -206,12 +172,12 @@ static struct jp_cfi *open_saved(const struct jp_elf_store *store, const char *b
 {
 	char path[4096], text[41];
 	struct jp_cfi *cfi;
-	struct stat st;
+	uint64_t size;
 	int fd;
 
-	if (snprintf(path, sizeof(path), "%s/%s", store->dir, build_id) >= (int)sizeof(path))
+	if (jp_path_build(path, sizeof(path), err, "%s/%s", store->dir, build_id))
 		return NULL;
-	fd = open_regular(path, &st, err);
+	fd = jp_untrusted_open(path, -1, &size, err);
 	if (fd < 0)
 		return NULL;
 	cfi = jp_cfi_open(fd, err);
@@ -288,7 +254,8 @@ static struct jp_cfi *own_vdso(struct jp_error *err)
 static struct jp_cfi *from_system(const struct entry *entry, struct jp_error *err)
 {
 	struct jp_cfi *cfi;
-	struct stat st;
+	struct stat st = {0};
+	uint64_t size;
 	int fd;
 
 	if (strcmp(entry->path, "[vdso]") == 0) {
@@ -297,10 +264,10 @@ static struct jp_cfi *from_system(const struct entry *entry, struct jp_error *er
 		jp_fail(err, ENOENT, "%s: no file", entry->path);
 		return NULL;
 	} else {
-		fd = open_regular(entry->path, &st, err);
+		fd = jp_untrusted_open(entry->path, -1, &size, err);
 		if (fd < 0)
 			return NULL;
-		if (!entry->id.size && entry->ino && entry->ino != st.st_ino) {
+		if (!entry->id.size && entry->ino && (fstat(fd, &st) || entry->ino != st.st_ino)) {
 			jp_fail(err, ESTALE, "%s: inode %ju now, %ju in the record", entry->path,
 				(uintmax_t)st.st_ino, (uintmax_t)entry->ino);
 			close(fd);
@@ -317,7 +284,8 @@ static struct jp_cfi *from_system(const struct entry *entry, struct jp_error *er
 	return cfi;
 }
 
-static struct entry *make_entry(const struct jp_mapping *mapping, const struct jp_build_id *id)
+static struct entry *make_entry(const struct jp_mapping *mapping, const struct jp_build_id *id,
+				struct jp_text *path)
 {
 	struct entry *entry = calloc(1, sizeof(*entry));
 
@@ -326,11 +294,9 @@ static struct entry *make_entry(const struct jp_mapping *mapping, const struct j
 	entry->ino = mapping->ino;
 	entry->gen = mapping->gen;
 	entry->id = *id;
-	entry->path = strdup(mapping->name);
-	if (!entry->path) {
-		free(entry);
-		return NULL;
-	}
+	entry->path = path->bytes;
+	entry->next = path->value;
+	path->value = entry;
 	jp_fail(&entry->error, ENOENT, "%s: neither a run directory nor the system is to be read",
 		entry->path);
 	entry->found.why = entry->error.text;
@@ -339,7 +305,7 @@ static struct entry *make_entry(const struct jp_mapping *mapping, const struct j
 
 struct jp_elf_entry *jp_elf_store_get(struct jp_elf_store *store, const struct jp_mapping *mapping)
 {
-	uint32_t bucket = hash(mapping->name, mapping->ino);
+	struct jp_text *path = jp_text_keep(&store->paths, mapping->name, strlen(mapping->name));
 	struct jp_build_id id = {0};
 	struct entry *entry;
 
@@ -347,18 +313,18 @@ struct jp_elf_entry *jp_elf_store_get(struct jp_elf_store *store, const struct j
 		id.size = mapping->build_id_size;
 		memcpy(id.bytes, mapping->build_id, id.size);
 	}
-	for (entry = store->entries[bucket]; entry; entry = entry->next)
+	if (!path)
+		return NULL;
+	for (entry = path->value; entry; entry = entry->next)
 		if (entry->ino == mapping->ino && entry->gen == mapping->gen &&
-		    same_id(&entry->id, &id) && strcmp(entry->path, mapping->name) == 0)
+		    same_id(&entry->id, &id))
 			return &entry->found;
-	entry = make_entry(mapping, &id);
+	entry = make_entry(mapping, &id, path);
 	if (!entry)
 		return NULL;
 	if (store->dir)
 		entry->found.cfi = from_dir(store, entry, &entry->error);
 	if (!entry->found.cfi && store->system)
 		entry->found.cfi = from_system(entry, &entry->error);
-	entry->next = store->entries[bucket];
-	store->entries[bucket] = entry;
 	return &entry->found;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/array.h"
+#include "harness/base/search.h"
 #include "harness/format/elf/cfi_check.h"
 #include "harness/format/jit/jit_frames.h"
 
@@ -72,22 +74,16 @@ void jp_jit_cfi_free(struct jp_jit_cfi *jit)
 
 int jp_jit_cfi_apply(struct jp_jit_cfi *jit, const struct jp_event *event)
 {
-	struct start start = {.pid = event->pid, .time = event->time};
+	struct start start = {.pid = event->pid, .time = event->time}, *added;
 
 	if (event->type == JP_EVENT_FORK && event->pid != event->task.ppid)
 		start.parent = event->task.ppid;
 	else if (event->type != JP_EVENT_COMM || !event->comm.exec)
 		return 0;
-	if (jit->nr_starts == jit->capacity) {
-		size_t capacity = jit->capacity ? 2 * jit->capacity : 64;
-		struct start *starts = reallocarray(jit->starts, capacity, sizeof(*starts));
-
-		if (!starts)
-			return -ENOMEM;
-		jit->starts = starts;
-		jit->capacity = capacity;
-	}
-	jit->starts[jit->nr_starts++] = start;
+	added = jp_array_push(&jit->starts, &jit->nr_starts, &jit->capacity);
+	if (!added)
+		return -ENOMEM;
+	*added = start;
 	return 0;
 }
 
@@ -100,25 +96,21 @@ static const struct start *start_of(const struct jp_jit_cfi *jit, uint32_t pid)
 	return NULL;
 }
 
+static bool is_behind(const struct jp_code_load *load, uint32_t pid, uint64_t addr, uint64_t time)
+{
+	if (load->pid != pid)
+		return load->pid > pid;
+	return load->addr != addr ? load->addr > addr : load->time > time;
+}
+
 /* The first of loads[..high) of @pid that lies behind (@addr, @time). */
 static size_t behind(const struct jp_code_loads *loads, size_t high, uint32_t pid, uint64_t addr,
 		     uint64_t time)
 {
-	size_t low = 0;
+	size_t i;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct jp_code_load *load = &loads->loads[middle];
-		bool after = load->pid != pid     ? load->pid > pid
-			     : load->addr != addr ? load->addr > addr
-						  : load->time > time;
-
-		if (after)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	jp_search(i, high, !is_behind(&loads->loads[i], pid, addr, time));
+	return i;
 }
 
 /* What @pid itself published. */
