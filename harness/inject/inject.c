@@ -10,15 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/base/cleanup.h"
 #include "harness/inject/inject_dumps.h"
 #include "harness/inject/inject_spaces.h"
 #include "harness/format/perfdata/copy.h"
-
-enum {
-	RECORD_TIME_CONV = 79,
-	MAP_IS_PRIVATE = 2,
-	RECORD_MOST = 65528,
-};
+#include "harness/format/perfdata/encode.h"
 
 bool jp_anon_find(const char *text, enum jp_anon *anon)
 {
@@ -52,18 +48,12 @@ struct inject {
 	struct jp_output *output;
 	struct jp_perf_copy *copy;
 	size_t next; /* code */
-	unsigned char record[RECORD_MOST];
+	uint64_t record[JP_PERF_RECORD_MOST / sizeof(uint64_t)];
 };
 
 static int no_memory(struct inject *inject)
 {
 	return jp_fail(inject->err, ENOMEM, "%s: no memory", inject->options->input);
-}
-
-static const struct jp_perf_layout *layout_of(const struct inject *inject,
-					      const struct jp_event *event)
-{
-	return &inject->reader.attrs.all[event->attr].layout;
 }
 
 static int find_markers(void *context, const struct jp_event *event)
@@ -72,8 +62,10 @@ static int find_markers(void *context, const struct jp_event *event)
 
 	if (event->type != JP_EVENT_MAP)
 		return 0;
-	return jp_inject_marker(&inject->dumps, event, layout_of(inject, event)) ? no_memory(inject)
-										 : 0;
+	return jp_inject_marker(&inject->dumps, event,
+				&inject->reader.attrs.all[event->attr].layout)
+		       ? no_memory(inject)
+		       : 0;
 }
 
 static int find_time_conv(void *context, const unsigned char *bytes, uint64_t size)
@@ -82,7 +74,8 @@ static int find_time_conv(void *context, const unsigned char *bytes, uint64_t si
 	struct inject *inject = context;
 
 	memcpy(&record, bytes, sizeof(record));
-	if (record.type == RECORD_TIME_CONV && size >= sizeof(record) + 3 * sizeof(uint64_t))
+	if (record.type == JP_PERF_RECORD_TIME_CONV &&
+	    size >= sizeof(record) + 3 * sizeof(uint64_t))
 		inject->conv = (struct jp_time_conv){.known = true,
 						     .shift = jp_perf_word(bytes + 8),
 						     .mult = jp_perf_word(bytes + 16),
@@ -95,36 +88,33 @@ static int put_code(struct inject *inject, const struct jp_code *code)
 {
 	const struct jp_code_file *file = &inject->dumps.files[code->file];
 	const struct jp_marker *marker = &inject->dumps.markers[code->marker];
-	const uint32_t ids[2] = {code->pid, code->pid};
 	/* The tables behind the code are shown where they hide no code. */
 	const bool tables =
 		code->tables && !jp_inject_spaces_alive(inject->spaces, code->pid,
 							code->addr + code->size, code->tables);
 	const uint64_t length = code->size + (tables ? code->tables : 0);
-	const uint64_t place[3] = {code->addr, length, code->pgoff};
-	const uint32_t device[2] = {file->maj, file->min};
-	const uint64_t inode[2] = {file->ino, 0};
-	const uint32_t rights[2] = {PROT_READ | PROT_EXEC, MAP_IS_PRIVATE};
-	size_t name = file->length, padded = (name + 7) & ~(size_t)7, size;
-	unsigned char *at = inject->record, *end;
-	struct jp_perf_record head = {.type = JP_PERF_RECORD_MMAP2, .misc = JP_PERF_MISC_USER};
+	const struct jp_event event = {
+		.type = JP_EVENT_MAP,
+		.misc = JP_PERF_MISC_USER,
+		.time = code->time,
+		.pid = code->pid,
+		.tid = code->pid,
+		.cpu = marker->cpu,
+		.id = marker->id,
+		.map = {.addr = code->addr,
+			.len = length,
+			.pgoff = code->pgoff,
+			.maj = file->maj,
+			.min = file->min,
+			.ino = file->ino,
+			.prot = PROT_READ | PROT_EXEC,
+			.flags = MAP_PRIVATE,
+			.name = file->path},
+	};
 
-	size = sizeof(head) + 64 + padded + marker->trailer_size;
-	head.size = size;
-	memset(at, 0, size);
-	memcpy(at, &head, sizeof(head));
-	memcpy(at + 8, ids, sizeof(ids));
-	memcpy(at + 16, place, sizeof(place));
-	memcpy(at + 40, device, sizeof(device));
-	memcpy(at + 48, inode, sizeof(inode));
-	memcpy(at + 64, rights, sizeof(rights));
-	memcpy(at + 72, file->path, name);
-	end = at + size;
-	memcpy(end - marker->trailer_size, marker->trailer, marker->trailer_size);
-	if (marker->end_tid)
-		memcpy(end - marker->end_tid, ids, sizeof(ids));
-	memcpy(end - marker->end_time, &code->time, sizeof(code->time));
-	jp_output_put(inject->output, at, size);
+	jp_output_put(
+		inject->output, inject->record,
+		jp_perf_encode(&marker->layout, &event, inject->record, sizeof(inject->record)));
 	if (code->from &&
 	    jp_inject_spaces_code(inject->spaces, code->pid, code->from, code->size, false))
 		return no_memory(inject);
@@ -157,18 +147,18 @@ static void put_record(struct inject *inject, const struct jp_event *event)
 }
 
 /* The pieces of a record that leave living code alone. */
-static int put_pieces(struct inject *inject, const struct jp_event *event, uint16_t trailer)
+static int put_pieces(struct inject *inject, const struct jp_event *event)
 {
 	const struct jp_perf_record *record = event->record;
 	uint64_t at = event->map.addr, end;
 	int ret;
 
-	while ((ret = jp_inject_spaces_piece(inject->spaces, event, trailer, &at, &end)) > 0) {
-		const uint64_t place[3] = {at, end - at, event->map.pgoff + (at - event->map.addr)};
+	while ((ret = jp_inject_spaces_piece(inject->spaces, event, &at, &end)) > 0) {
 		struct jp_event piece = *event;
 
 		memcpy(inject->record, record, record->size);
-		memcpy(inject->record + 16, place, sizeof(place));
+		jp_perf_encode_range(inject->record, at, end - at,
+				     event->map.pgoff + (at - event->map.addr));
 		piece.record = inject->record;
 		put_record(inject, &piece);
 		at = end;
@@ -178,7 +168,6 @@ static int put_pieces(struct inject *inject, const struct jp_event *event, uint1
 
 static int put_map(struct inject *inject, const struct jp_event *event)
 {
-	const uint16_t trailer = layout_of(inject, event)->trailer;
 	const bool anonymous = jp_inject_anonymous(event), executable = event->map.prot & PROT_EXEC;
 	const bool hides =
 		anonymous && inject->options->anon != JP_ANON_KEEP &&
@@ -189,12 +178,12 @@ static int put_map(struct inject *inject, const struct jp_event *event)
 	if (hides && inject->options->anon == JP_ANON_STRIP)
 		return 0;
 	if (hides)
-		ret = put_pieces(inject, event, trailer);
+		ret = put_pieces(inject, event);
 	else
 		put_record(inject, event);
 	if (ret)
 		return ret;
-	return jp_inject_spaces_map(inject->spaces, event, trailer, hides) ? no_memory(inject) : 0;
+	return jp_inject_spaces_map(inject->spaces, event, hides) ? no_memory(inject) : 0;
 }
 
 static int write_event(void *context, const struct jp_event *event)
@@ -278,7 +267,8 @@ static int read_dumps(struct inject *inject, const struct stat *input,
 		.context = context,
 	};
 	const char *output = inject->options->output, *given = inject->options->folder;
-	char *folder = NULL, *real = NULL;
+	jp_cleanup_free char *folder = NULL;
+	jp_cleanup_free char *real = NULL;
 	bool made = false;
 	int ret;
 
@@ -286,9 +276,9 @@ static int read_dumps(struct inject *inject, const struct stat *input,
 		return 0;
 	if (given ? !(folder = strdup(given)) : asprintf(&folder, "%s.jit", output) < 0)
 		return no_memory(inject);
-	ret = read.dir = open_folder(folder, &made, inject->err);
-	if (ret < 0)
-		goto out;
+	read.dir = open_folder(folder, &made, inject->err);
+	if (read.dir < 0)
+		return read.dir;
 	/* perf wants a path that leads there from anywhere. */
 	real = realpath(folder, NULL);
 	if (!real || strlen(real) > 3900) {
@@ -301,9 +291,6 @@ static int read_dumps(struct inject *inject, const struct stat *input,
 	close(read.dir);
 	if (made && !inject->dumps.nr_files)
 		rmdir(folder);
-out:
-	free(folder);
-	free(real);
 	return ret;
 }
 
@@ -311,17 +298,16 @@ out:
 static int write_output(struct inject *inject)
 {
 	const char *path = inject->options->output;
-	char *temporary;
+	jp_cleanup_free char *temporary = NULL;
 	int fd, ret;
 
-	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
+	if (asprintf(&temporary, "%s.XXXXXX", path) < 0) {
+		temporary = NULL;
 		return no_memory(inject);
-	fd = mkostemp(temporary, O_CLOEXEC);
-	if (fd < 0) {
-		ret = jp_fail(inject->err, errno, "%s: %s", temporary, strerror(errno));
-		free(temporary);
-		return ret;
 	}
+	fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0)
+		return jp_fail(inject->err, errno, "%s: %s", temporary, strerror(errno));
 	inject->output = jp_output_adopt(fd, path, inject->err);
 	ret = inject->output ? read_input(inject, write_event, begin_copy, write_other) : -ENOMEM;
 	if (!ret)
@@ -336,7 +322,6 @@ static int write_output(struct inject *inject)
 		ret = jp_fail(inject->err, errno, "%s: %s", path, strerror(errno));
 	if (ret)
 		unlink(temporary);
-	free(temporary);
 	return ret;
 }
 

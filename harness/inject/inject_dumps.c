@@ -7,20 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/array.h"
+#include "harness/base/cleanup.h"
+#include "harness/base/map.h"
 #include "harness/format/jit/jit_elf.h"
 #include "harness/format/jit/jitdump_read.h"
 
 enum {
 	PENDING = 16, /* DEBUG_INFO records that wait for their LOAD */
 	V8_SHIFT = 0x40,
-	ANY = -1, /* process */
 };
 
-struct place {
-	uint64_t index;
-	uint32_t pid;
-	size_t function; /* + 1; 0: a free place */
-};
+#define ANY UINT32_MAX /* process */
 
 /* One dump as it is read. */
 struct dump {
@@ -29,11 +27,13 @@ struct dump {
 	uint32_t marker;
 	const char *path;
 	struct jp_jitdump *file;
-	struct jp_jit_function *functions; /* one for each of the dump's codes */
-	uint64_t *indices;                 /* their code_index */
-	size_t count, capacity, first;     /* @first: index of its first code */
-	struct place *places;              /* by pid and code_index, from the first MOVE on */
-	size_t nr_places, placed;          /* @placed: of the functions, how many are noted */
+	struct jp_jit_function *functions;               /* one for each of the dump's codes */
+	uint64_t *indices;                               /* their code_index */
+	size_t count, capacity, indices_capacity, first; /* @first: index of its first code */
+	/* From the first MOVE on: code_index -> its number, that and pid -> the latest function +
+	 * 1, and how many functions are noted there. */
+	struct jp_map numbers, places;
+	size_t placed;
 	struct jp_jitdump_record pending[PENDING]; /* DEBUG_INFO */
 	unsigned int next_pending;
 	const unsigned char *eh_frame; /* of the next LOAD */
@@ -73,85 +73,61 @@ static struct jp_jit_function *add_code(struct dump *dump, const struct jp_code 
 					uint64_t index)
 {
 	struct jp_inject_dumps *dumps = dump->dumps;
+	size_t nth = dumps->nr_codes;
+	struct jp_code *added;
 
-	if (dump->count == dump->capacity) {
-		size_t capacity = dump->capacity ? dump->capacity * 2 : 256;
-		void *grown = realloc(dump->functions, capacity * sizeof(*dump->functions));
-
-		if (!grown)
-			return NULL;
-		dump->functions = grown;
-		grown = realloc(dump->indices, capacity * sizeof(*dump->indices));
-		if (!grown)
-			return NULL;
-		dump->indices = grown;
-		dump->capacity = capacity;
-	}
-	if (dumps->nr_codes == dumps->capacity) {
-		size_t capacity = dumps->capacity ? dumps->capacity * 2 : 256;
-		void *grown = realloc(dumps->codes, capacity * sizeof(*dumps->codes));
-
-		if (!grown)
-			return NULL;
-		dumps->codes = grown;
-		dumps->capacity = capacity;
-	}
-	dumps->codes[dumps->nr_codes] = *code;
-	dumps->codes[dumps->nr_codes++].marker = dump->marker;
+	if (!jp_array_reserve(&dump->functions, &dump->capacity, dump->count + 1) ||
+	    !jp_array_reserve(&dump->indices, &dump->indices_capacity, dump->count + 1))
+		return NULL;
+	added = jp_array_push(&dumps->codes, &dumps->nr_codes, &dumps->capacity);
+	if (!added)
+		return NULL;
+	*added = *code;
+	added->marker = dump->marker;
+	added->nth = nth;
 	dump->indices[dump->count] = index;
 	return &dump->functions[dump->count++];
 }
 
-static struct place *place_of(const struct dump *dump, uint32_t pid, uint64_t index)
+/* Where the latest function of @pid with @index is noted; NULL: no memory. */
+static size_t *place_of(struct dump *dump, uint32_t pid, uint64_t index)
 {
-	uint64_t hash = (index + pid * UINT64_C(0x100000001b3)) * UINT64_C(0x9e3779b97f4a7c15);
-	size_t at = hash >> 20 & (dump->nr_places - 1);
+	uint64_t *number = jp_map_at(&dump->numbers, index, sizeof(*number));
 
-	while (dump->places[at].function &&
-	       (dump->places[at].index != index || dump->places[at].pid != pid))
-		at = (at + 1) & (dump->nr_places - 1);
-	return &dump->places[at];
+	if (!number)
+		return NULL;
+	if (!*number)
+		*number = dump->numbers.count;
+	return jp_map_at(&dump->places, *number << 32 | pid, sizeof(size_t));
 }
 
-static int make_places(struct dump *dump)
+static bool note(struct dump *dump, uint32_t pid, uint64_t index, size_t function)
 {
-	struct dump old = *dump;
+	size_t *place = place_of(dump, pid, index);
 
-	if (dump->count * 4 <= dump->nr_places)
-		return 0;
-	for (dump->nr_places = 1024; dump->count * 4 > dump->nr_places;)
-		dump->nr_places *= 2;
-	dump->places = calloc(dump->nr_places, sizeof(*dump->places));
-	if (!dump->places) {
-		*dump = old;
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < old.nr_places; i++)
-		if (old.places[i].function)
-			*place_of(dump, old.places[i].pid, old.places[i].index) = old.places[i];
-	free(old.places);
-	return 0;
+	if (place)
+		*place = function + 1;
+	return place;
 }
 
 /* The latest function of @pid with @index, + 1, else of any process: what a child moves, one of its
  * forebears may have loaded. 0: none. -ENOMEM. */
 static int64_t latest(struct dump *dump, uint32_t pid, uint64_t index)
 {
-	const struct place *place;
+	const size_t *place;
 
-	if (make_places(dump))
-		return -ENOMEM;
 	for (; dump->placed < dump->count; dump->placed++) {
 		uint64_t known = dump->indices[dump->placed];
 		uint32_t owner = dump->dumps->codes[dump->first + dump->placed].pid;
 
-		*place_of(dump, owner, known) = (struct place){known, owner, dump->placed + 1};
-		*place_of(dump, ANY, known) = (struct place){known, ANY, dump->placed + 1};
+		if (!note(dump, owner, known, dump->placed) ||
+		    !note(dump, ANY, known, dump->placed))
+			return -ENOMEM;
 	}
-	if (!dump->count)
-		return 0;
 	place = place_of(dump, pid, index);
-	return place->function ? place->function : place_of(dump, ANY, index)->function;
+	if (place && !*place)
+		place = place_of(dump, ANY, index);
+	return place ? (int64_t)*place : -ENOMEM;
 }
 
 /* The DEBUG_INFO that was for code at @addr, the last one of several. */
@@ -327,18 +303,16 @@ static int read_records(struct dump *dump, struct jp_error *err)
 
 static int add_file(struct jp_inject_dumps *dumps, const char *folder, const struct jp_jit_elf *elf)
 {
-	struct jp_code_file *grown = realloc(dumps->files, (dumps->nr_files + 1) * sizeof(*grown));
-	struct jp_code_file *file;
+	struct jp_code_file *file =
+		jp_array_push(&dumps->files, &dumps->nr_files, &dumps->files_capacity);
 
-	if (!grown)
+	if (!file)
 		return -ENOMEM;
-	dumps->files = grown;
-	file = &grown[dumps->nr_files];
 	*file = (struct jp_code_file){.maj = elf->maj, .min = elf->min, .ino = elf->ino};
-	if (asprintf(&file->path, "%s/%s", folder, elf->name) < 0)
+	if (asprintf(&file->path, "%s/%s", folder, elf->name) < 0) {
+		file->path = NULL;
 		return -ENOMEM;
-	file->length = strlen(file->path) + 1;
-	dumps->nr_files++;
+	}
 	return 0;
 }
 
@@ -403,26 +377,21 @@ static int write_files(struct dump *dump, const struct jp_jit_function **sorted,
 
 static int place_functions(struct dump *dump, struct jp_error *err)
 {
-	const struct jp_jit_function **sorted;
+	jp_cleanup_free const struct jp_jit_function **sorted = NULL;
 	bool in_order = true;
-	int ret;
 
 	if (!dump->count)
 		return 0;
 	sorted = malloc(dump->count * sizeof(*sorted));
-	if (!sorted || jp_jit_layout(dump->functions, dump->count) < 0) {
-		free(sorted);
+	if (!sorted || jp_jit_layout(dump->functions, dump->count) < 0)
 		return jp_fail(err, ENOMEM, "%s: no memory", dump->path);
-	}
 	for (size_t i = 0; i < dump->count; i++) {
 		sorted[i] = &dump->functions[i];
 		in_order &= !i || by_place(&sorted[i - 1], &sorted[i]) <= 0;
 	}
 	if (!in_order)
 		qsort(sorted, dump->count, sizeof(*sorted), by_place);
-	ret = write_files(dump, sorted, err);
-	free(sorted);
-	return ret;
+	return write_files(dump, sorted, err);
 }
 
 int jp_inject_read_dump(struct jp_inject_dumps *dumps, size_t marker, const char *path,
@@ -455,6 +424,7 @@ int jp_inject_read_dump(struct jp_inject_dumps *dumps, size_t marker, const char
 	jp_jitdump_close(dump.file);
 	free(dump.functions);
 	free(dump.indices);
-	free(dump.places);
+	jp_map_free(&dump.numbers);
+	jp_map_free(&dump.places);
 	return ret;
 }

@@ -15,19 +15,19 @@
  */
 
 /* The mapping of a jitdump by its writer, and with it what a mapping record of that process looks
- * like behind its name. */
+ * like. */
 struct jp_marker {
 	uint32_t pid, named; /* as the capture sees it; as the file's name has it */
 	char *path;
 	bool has_identity;
 	uint64_t ino;
-	unsigned char trailer[64];
-	uint16_t trailer_size, end_tid, end_time; /* as in struct jp_perf_layout */
+	struct jp_perf_layout layout;
+	uint32_t cpu;
+	uint64_t id;
 };
 
 struct jp_code_file {
 	char *path;
-	size_t length; /* of @path with its NUL */
 	uint32_t maj, min;
 	uint64_t ino;
 };
@@ -37,13 +37,14 @@ struct jp_code {
 	uint64_t time, addr, size, from, pgoff;
 	uint32_t tables; /* bytes behind @size that are the code's unwinding tables */
 	uint32_t pid, file, marker;
+	size_t nth; /* of all codes, as they were read */
 };
 
 struct jp_inject_dumps {
 	struct jp_marker *markers;
-	size_t nr_markers;
+	size_t nr_markers, markers_capacity;
 	struct jp_code_file *files;
-	size_t nr_files;
+	size_t nr_files, files_capacity;
 	struct jp_code *codes; /* in the order of time once all are read */
 	size_t nr_codes, capacity;
 };

@@ -8,6 +8,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "harness/base/array.h"
+#include "harness/base/cleanup.h"
+#include "harness/base/number.h"
 #include "harness/inject/inject_dumps.h"
 
 void jp_inject_say(const struct jp_inject_read *read, const char *fmt, ...)
@@ -25,23 +28,29 @@ void jp_inject_say(const struct jp_inject_read *read, const char *fmt, ...)
 /* perf's rule (util/jitdump.c, jit_detect()): .../jit-PID.dump. */
 static bool marker_name(const char *path, uint32_t *pid)
 {
-	const char *name = strrchr(path, '/');
-	char *end;
-	unsigned long value;
+	const char *name = strrchr(path, '/'), *at;
+	uint64_t value;
 
-	if (!name || strncmp(name, "/jit-", 5) != 0 || name[5] < '0' || name[5] > '9')
+	if (!name || strncmp(name, "/jit-", 5) != 0)
 		return false;
-	errno = 0;
-	value = strtoul(name + 5, &end, 10);
-	*pid = value;
-	return !errno && value <= INT32_MAX && strcmp(end, ".dump") == 0;
+	at = name + 5;
+	if (!jp_number_take(&at, 10, INT32_MAX, &value) || strcmp(at, ".dump") != 0)
+		return false;
+	*pid = (uint32_t)value;
+	return true;
 }
 
 int jp_inject_marker(struct jp_inject_dumps *dumps, const struct jp_event *event,
 		     const struct jp_perf_layout *layout)
 {
-	const unsigned char *end = event->record;
-	struct jp_marker *grown, marker = {.pid = event->pid};
+	struct jp_marker *added, marker = {
+					 .pid = event->pid,
+					 .has_identity = event->map.has_identity,
+					 .ino = event->map.has_identity ? event->map.ino : 0,
+					 .layout = *layout,
+					 .cpu = event->cpu,
+					 .id = event->id,
+				 };
 
 	if (event->kernel_map || !(event->map.prot & PROT_EXEC) ||
 	    !marker_name(event->map.name, &marker.named))
@@ -53,21 +62,14 @@ int jp_inject_marker(struct jp_inject_dumps *dumps, const struct jp_event *event
 		    (!event->map.has_identity || known->ino == event->map.ino))
 			return 0;
 	}
-	marker.has_identity = event->map.has_identity;
-	marker.ino = event->map.has_identity ? event->map.ino : 0;
-	marker.trailer_size = layout->trailer;
-	marker.end_tid = layout->end_tid;
-	marker.end_time = layout->end_time;
-	end += ((const struct jp_perf_record *)event->record)->size;
-	memcpy(marker.trailer, end - layout->trailer, layout->trailer);
-	grown = realloc(dumps->markers, (dumps->nr_markers + 1) * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	dumps->markers = grown;
 	marker.path = strdup(event->map.name);
-	if (!marker.path)
+	added = jp_array_push(&dumps->markers, &dumps->nr_markers, &dumps->markers_capacity);
+	if (!marker.path || !added) {
+		free(marker.path);
+		dumps->nr_markers -= added != NULL;
 		return -ENOMEM;
-	grown[dumps->nr_markers++] = marker;
+	}
+	*added = marker;
 	return 0;
 }
 
@@ -115,7 +117,7 @@ static int read_marker(struct jp_inject_dumps *dumps, size_t index,
 		       const struct jp_inject_read *read, struct jp_error *err)
 {
 	const struct jp_marker *marker = &dumps->markers[index];
-	char *path = path_of(read, marker);
+	jp_cleanup_free char *path = path_of(read, marker);
 	struct stat st;
 	int ret = 0;
 
@@ -134,12 +136,11 @@ static int read_marker(struct jp_inject_dumps *dumps, size_t index,
 			      ", not %" PRIu64
 			      "): name the folder of the right one with --jitdump-dir",
 			      path, marker->pid, (uint64_t)st.st_ino, marker->ino);
-	else if (!marker->end_time)
+	else if (!marker->layout.end_time)
 		jp_inject_say(read, "%s: the capture has no times of mapping records", path);
 	else /* root's file is taken from anyone's capture, as perf takes root's perf.data */
 		ret = jp_inject_read_dump(dumps, index, path, st.st_uid == 0 ? 0 : read->owner,
 					  read, err);
-	free(path);
 	return ret;
 }
 
@@ -150,43 +151,17 @@ static int by_time(const void *left, const void *right)
 	if (a->time != b->time)
 		return a->time < b->time ? -1 : 1;
 	/* Else in the order of the dump, which the place in a file need not be. */
-	return 0;
+	return a->nth < b->nth ? -1 : a->nth > b->nth;
 }
 
-/* A stable sort: of equal times the order of the dump counts. Natural runs are the rule. */
-static int sort_codes(struct jp_inject_dumps *dumps)
+static void sort_codes(struct jp_inject_dumps *dumps)
 {
-	size_t count = dumps->nr_codes, step;
-	struct jp_code *from = dumps->codes, *to;
 	bool sorted = true;
 
-	for (size_t i = 1; i < count; i++)
-		sorted &= by_time(&from[i - 1], &from[i]) <= 0;
-	if (sorted)
-		return 0;
-	to = malloc(count * sizeof(*to));
-	if (!to)
-		return -ENOMEM;
-	for (step = 1; step < count; step *= 2) {
-		struct jp_code *swap = from;
-
-		for (size_t at = 0; at < count; at += 2 * step) {
-			size_t left = at, middle = at + step < count ? at + step : count;
-			size_t right = middle, end = middle + step < count ? middle + step : count;
-
-			for (size_t out = at; out < end; out++)
-				to[out] = right == end || (left < middle &&
-							   by_time(&from[left], &from[right]) <= 0)
-						  ? from[left++]
-						  : from[right++];
-		}
-		from = to;
-		to = swap;
-	}
-	dumps->codes = from;
-	free(to);
-	dumps->capacity = count;
-	return 0;
+	for (size_t i = 1; i < dumps->nr_codes; i++)
+		sorted &= by_time(&dumps->codes[i - 1], &dumps->codes[i]) <= 0;
+	if (!sorted)
+		qsort(dumps->codes, dumps->nr_codes, sizeof(*dumps->codes), by_time);
 }
 
 int jp_inject_read(struct jp_inject_dumps *dumps, const struct jp_inject_read *read,
@@ -196,8 +171,7 @@ int jp_inject_read(struct jp_inject_dumps *dumps, const struct jp_inject_read *r
 
 	for (size_t i = 0; !ret && i < dumps->nr_markers; i++)
 		ret = read_marker(dumps, i, read, err);
-	if (!ret && sort_codes(dumps))
-		ret = jp_fail(err, ENOMEM, "no memory to sort %zu code loads", dumps->nr_codes);
+	sort_codes(dumps);
 	return ret;
 }
 

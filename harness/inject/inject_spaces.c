@@ -5,40 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/format/perfdata/format.h"
+#include "harness/base/map.h"
+#include "harness/base/text_pool.h"
+#include "harness/format/perfdata/encode.h"
 #include "harness/model/space/ranges.h"
 #include "harness/model/space/replay.h"
 
 /* Values of ranges: nothing that matters, living code, or a mapping by its number. */
 enum { NOTHING, CODE, MAPPINGS };
 
-enum {
-	BUCKETS = 1024,
-	AFTER_PGOFF = 40, /* identity, prot, flags and name in MMAP2; the name in MMAP */
-	MAP_IS_HUGETLB = 0x40000,
-};
+enum { MAP_IS_HUGETLB = 0x40000 };
 
 struct space {
-	struct space *next;
-	uint32_t pid;
-	bool wanted, has_code;
 	struct jp_ranges *ranges;
-};
-
-/* What two records agree on that are of one mapping, grown or seen twice. */
-struct mapping {
-	struct mapping *next;
-	uint32_t number;
-	uint32_t type, misc;
-	uint64_t delta; /* pgoff - addr */
-	size_t size;
-	unsigned char rest[]; /* of the record, from AFTER_PGOFF up to the trailer */
+	bool wanted, has_code;
 };
 
 struct jp_inject_spaces {
-	struct space *spaces[BUCKETS];
-	struct mapping *mappings[BUCKETS];
-	uint32_t nr_mappings;
+	struct jp_map spaces; /* pid -> struct space */
+	/* What two records agree on that are of one mapping, grown or seen twice. */
+	struct jp_text_pool mappings;
+	unsigned char record[JP_PERF_RECORD_MOST];
 };
 
 struct jp_inject_spaces *jp_inject_spaces_new(void)
@@ -48,48 +35,30 @@ struct jp_inject_spaces *jp_inject_spaces_new(void)
 
 void jp_inject_spaces_free(struct jp_inject_spaces *spaces)
 {
-	for (size_t i = 0; spaces && i < BUCKETS; i++) {
-		for (struct space *space = spaces->spaces[i], *next; space; space = next) {
-			next = space->next;
-			jp_ranges_free(space->ranges);
-			free(space);
-		}
-		for (struct mapping *mapping = spaces->mappings[i], *next; mapping;
-		     mapping = next) {
-			next = mapping->next;
-			free(mapping);
-		}
-	}
+	struct space *space;
+	size_t at = 0;
+
+	if (!spaces)
+		return;
+	while ((space = jp_map_next(&spaces->spaces, &at, NULL)))
+		jp_ranges_free(space->ranges);
+	jp_map_free(&spaces->spaces);
+	jp_text_pool_free(&spaces->mappings);
 	free(spaces);
 }
 
 static struct space *find(const struct jp_inject_spaces *spaces, uint32_t pid)
 {
-	struct space *space = spaces->spaces[pid % BUCKETS];
-
-	while (space && space->pid != pid)
-		space = space->next;
-	return space;
+	return jp_map_find(&spaces->spaces, pid);
 }
 
 static struct space *make(struct jp_inject_spaces *spaces, uint32_t pid)
 {
-	struct space *space = find(spaces, pid);
+	struct space *space = jp_map_at(&spaces->spaces, pid, sizeof(*space));
 
-	if (space)
-		return space;
-	space = calloc(1, sizeof(*space));
-	if (!space)
-		return NULL;
-	space->ranges = jp_ranges_new();
-	if (!space->ranges) {
-		free(space);
-		return NULL;
-	}
-	space->pid = pid;
-	space->next = spaces->spaces[pid % BUCKETS];
-	spaces->spaces[pid % BUCKETS] = space;
-	return space;
+	if (space && !space->ranges)
+		space->ranges = jp_ranges_new();
+	return space && space->ranges ? space : NULL;
 }
 
 int jp_inject_spaces_want(struct jp_inject_spaces *spaces, uint32_t pid)
@@ -149,11 +118,13 @@ int jp_inject_spaces_task(struct jp_inject_spaces *spaces, const struct jp_event
 		return 0;
 	parent = find(spaces, event->task.ppid);
 	if (parent && (parent->has_code || (space && space->wanted))) {
+		const struct space forked = *parent;
+
 		space = make(spaces, event->pid);
 		if (!space)
 			return -ENOMEM;
-		space->has_code = parent->has_code;
-		return renew(space, jp_ranges_share(parent->ranges));
+		space->has_code = forked.has_code;
+		return renew(space, jp_ranges_share(forked.ranges));
 	}
 	if (!space)
 		return 0;
@@ -190,40 +161,23 @@ bool jp_inject_spaces_alive(struct jp_inject_spaces *spaces, uint32_t pid, uint6
 }
 
 /* The number of the mapping that @event is a record of; 0: no memory. */
-static uint32_t mapping_of(struct jp_inject_spaces *spaces, const struct jp_event *event,
-			   uint16_t trailer)
+static uint32_t mapping_of(struct jp_inject_spaces *spaces, const struct jp_event *event)
 {
-	const struct jp_perf_record *record = event->record;
-	const unsigned char *rest = (const unsigned char *)record + AFTER_PGOFF;
-	const uint64_t delta = event->map.pgoff - event->map.addr;
-	size_t size = record->size - AFTER_PGOFF - trailer;
-	uint64_t hash = delta;
-	struct mapping *mapping;
+	static const struct jp_perf_layout without_id;
+	struct jp_event same = *event;
+	const struct jp_text *text;
 
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ rest[i]) * UINT64_C(0x100000001b3);
-	hash = (hash ^ hash >> 32) % BUCKETS;
-	for (mapping = spaces->mappings[hash]; mapping; mapping = mapping->next)
-		if (mapping->delta == delta && mapping->type == record->type &&
-		    mapping->misc == record->misc && mapping->size == size &&
-		    memcmp(mapping->rest, rest, size) == 0)
-			return mapping->number;
-	mapping = malloc(sizeof(*mapping) + size);
-	if (!mapping)
-		return 0;
-	*mapping = (struct mapping){.next = spaces->mappings[hash],
-				    .number = MAPPINGS + spaces->nr_mappings++,
-				    .type = record->type,
-				    .misc = record->misc,
-				    .delta = delta,
-				    .size = size};
-	memcpy(mapping->rest, rest, size);
-	spaces->mappings[hash] = mapping;
-	return mapping->number;
+	/* Whose record it is and how far it reaches does not matter. */
+	same.pid = same.tid = 0;
+	same.map.pgoff -= same.map.addr;
+	same.map.addr = same.map.len = 0;
+	text = jp_text_keep(
+		&spaces->mappings, spaces->record,
+		jp_perf_encode(&without_id, &same, spaces->record, sizeof(spaces->record)));
+	return text ? MAPPINGS + (uint32_t)text->number : 0;
 }
 
-int jp_inject_spaces_map(struct jp_inject_spaces *spaces, const struct jp_event *event,
-			 uint16_t trailer, bool yields)
+int jp_inject_spaces_map(struct jp_inject_spaces *spaces, const struct jp_event *event, bool yields)
 {
 	const uint64_t start = event->map.addr, end = start + event->map.len;
 	struct space *space = space_of(spaces, event);
@@ -233,7 +187,7 @@ int jp_inject_spaces_map(struct jp_inject_spaces *spaces, const struct jp_event 
 		return 0;
 	if (!jp_inject_anonymous(event))
 		return jp_ranges_set(&space->ranges, start, end, NOTHING);
-	number = mapping_of(spaces, event, trailer);
+	number = mapping_of(spaces, event);
 	if (!number)
 		return -ENOMEM;
 	if (!yields || !space->has_code)
@@ -251,11 +205,11 @@ int jp_inject_spaces_map(struct jp_inject_spaces *spaces, const struct jp_event 
 }
 
 int jp_inject_spaces_piece(struct jp_inject_spaces *spaces, const struct jp_event *event,
-			   uint16_t trailer, uint64_t *at, uint64_t *end)
+			   uint64_t *at, uint64_t *end)
 {
 	const uint64_t to = event->map.addr + event->map.len;
 	struct space *space = space_of(spaces, event);
-	uint32_t number = mapping_of(spaces, event, trailer);
+	uint32_t number = mapping_of(spaces, event);
 	bool found = false;
 
 	if (!number)

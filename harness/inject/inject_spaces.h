@@ -33,16 +33,15 @@ bool jp_inject_anonymous(const struct jp_event *event);
 /* Whether [@addr, @addr + @size) of @pid has living code in it. */
 bool jp_inject_spaces_alive(struct jp_inject_spaces *spaces, uint32_t pid, uint64_t addr,
 			    uint64_t size);
-/* The record is in force, but where living code is if it is anonymous and @yields. @trailer: size
- * of what follows its name. 0 or -ENOMEM. */
+/* The record is in force, but where living code is if it is anonymous and @yields. 0 or -ENOMEM. */
 int jp_inject_spaces_map(struct jp_inject_spaces *spaces, const struct jp_event *event,
-			 uint16_t trailer, bool yields);
+			 bool yields);
 /*
  * The next piece of the anonymous record @event, from *@at on (at first its address), that changes
  * something: without living code, and not covered already by a record of the very same mapping. To
  * be asked before jp_inject_spaces_map(). 1: [*@at, *@end) is one; 0: no more; -ENOMEM.
  */
 int jp_inject_spaces_piece(struct jp_inject_spaces *spaces, const struct jp_event *event,
-			   uint16_t trailer, uint64_t *at, uint64_t *end);
+			   uint64_t *at, uint64_t *end);
 
 #endif
