@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/map.h"
 #include "harness/base/text_pool.h"
 #include "harness/format/perfdata/encode.h"
+#include "harness/model/space/processes.h"
 #include "harness/model/space/ranges.h"
 #include "harness/model/space/replay.h"
 
@@ -17,44 +17,80 @@ enum { NOTHING, CODE, MAPPINGS };
 enum { MAP_IS_HUGETLB = 0x40000 };
 
 struct space {
-	struct jp_ranges *ranges;
+	struct jp_process process;
+	struct jp_ranges *ranges; /* NULL: of a process that does not matter */
 	bool wanted, has_code;
 };
 
 struct jp_inject_spaces {
-	struct jp_map spaces; /* pid -> struct space */
+	struct jp_processes processes;
 	/* What two records agree on that are of one mapping, grown or seen twice. */
 	struct jp_text_pool mappings;
 	unsigned char record[JP_PERF_RECORD_MOST];
 };
 
+static int renew(struct space *space, struct jp_ranges *ranges, bool has_code)
+{
+	if (!ranges)
+		return -ENOMEM;
+	jp_ranges_free(space->ranges);
+	space->ranges = ranges;
+	space->has_code = has_code;
+	return 0;
+}
+
+static int end(void *context, struct jp_process *process, const struct jp_event *event)
+{
+	struct space *space = (struct space *)process;
+
+	return space->ranges ? renew(space, jp_ranges_new(), false) : 0;
+}
+
+static int inherit(void *context, struct jp_process *child, struct jp_process *parent,
+		   const struct jp_event *event)
+{
+	const struct space *from = (const struct space *)parent;
+	struct space *to = (struct space *)child;
+
+	if (!from->ranges || !(from->has_code || to->wanted))
+		return 0;
+	return renew(to, jp_ranges_share(from->ranges), from->has_code);
+}
+
 struct jp_inject_spaces *jp_inject_spaces_new(void)
 {
-	return calloc(1, sizeof(struct jp_inject_spaces));
+	static const struct jp_process_rules rules = {
+		.size = sizeof(struct space), .end = end, .inherit = inherit};
+	struct jp_inject_spaces *spaces = calloc(1, sizeof(*spaces));
+
+	if (spaces)
+		spaces->processes.rules = &rules;
+	return spaces;
 }
 
 void jp_inject_spaces_free(struct jp_inject_spaces *spaces)
 {
 	struct space *space;
-	size_t at = 0;
 
 	if (!spaces)
 		return;
-	while ((space = jp_map_next(&spaces->spaces, &at, NULL)))
+	for (size_t at = 0; (space = (struct space *)jp_processes_next(&spaces->processes, &at));)
 		jp_ranges_free(space->ranges);
-	jp_map_free(&spaces->spaces);
+	jp_processes_free(&spaces->processes);
 	jp_text_pool_free(&spaces->mappings);
 	free(spaces);
 }
 
-static struct space *find(const struct jp_inject_spaces *spaces, uint32_t pid)
+static struct space *find(struct jp_inject_spaces *spaces, uint32_t pid)
 {
-	return jp_map_find(&spaces->spaces, pid);
+	struct space *space = (struct space *)jp_processes_find(&spaces->processes, pid);
+
+	return space && space->ranges ? space : NULL;
 }
 
 static struct space *make(struct jp_inject_spaces *spaces, uint32_t pid)
 {
-	struct space *space = jp_map_at(&spaces->spaces, pid, sizeof(*space));
+	struct space *space = (struct space *)jp_processes_at(&spaces->processes, pid);
 
 	if (space && !space->ranges)
 		space->ranges = jp_ranges_new();
@@ -94,42 +130,12 @@ int jp_inject_spaces_code(struct jp_inject_spaces *spaces, uint32_t pid, uint64_
 	return 0;
 }
 
-static int renew(struct space *space, struct jp_ranges *ranges)
-{
-	if (!ranges)
-		return -ENOMEM;
-	jp_ranges_free(space->ranges);
-	space->ranges = ranges;
-	return 0;
-}
-
 int jp_inject_spaces_task(struct jp_inject_spaces *spaces, const struct jp_event *event)
 {
-	struct space *space = find(spaces, event->pid), *parent;
-
-	if (event->type == JP_EVENT_COMM) {
-		if (!event->comm.exec || !space)
-			return 0;
-		space->has_code = false;
-		return renew(space, jp_ranges_new());
-	}
-	/* A thread shares; what perf synthesizes at time 0 tells of tasks, not of memory. */
-	if (event->type != JP_EVENT_FORK || event->pid == event->task.ppid || !event->time)
+	/* What perf synthesizes at time 0 tells of tasks, not of memory. */
+	if (event->type == JP_EVENT_FORK && !event->time)
 		return 0;
-	parent = find(spaces, event->task.ppid);
-	if (parent && (parent->has_code || (space && space->wanted))) {
-		const struct space forked = *parent;
-
-		space = make(spaces, event->pid);
-		if (!space)
-			return -ENOMEM;
-		space->has_code = forked.has_code;
-		return renew(space, jp_ranges_share(forked.ranges));
-	}
-	if (!space)
-		return 0;
-	space->has_code = false;
-	return renew(space, jp_ranges_new());
+	return jp_processes_apply(&spaces->processes, event);
 }
 
 bool jp_inject_anonymous(const struct jp_event *event)

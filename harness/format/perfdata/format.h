@@ -140,7 +140,7 @@ enum jp_perf_record_type {
 	JP_PERF_RECORD_HEADER_ATTR = 64,
 	JP_PERF_RECORD_TRACING_DATA = 66, /* its payload follows the record */
 	JP_PERF_RECORD_FINISHED_ROUND = 68,
-	JP_PERF_RECORD_AUXTRACE = 71, /* its payload follows the record */
+	JP_PERF_RECORD_AUXTRACE = 71,  /* its payload follows the record */
 	JP_PERF_RECORD_TIME_CONV = 79, /* u64 shift, mult, zero */
 	JP_PERF_RECORD_HEADER_FEATURE = 80,
 	JP_PERF_RECORD_COMPRESSED = 81,
