@@ -226,8 +226,8 @@ def check_registrations(lint, path, text):
     for match in re.finditer(r"^\s*JP_REGISTER\((\w+),\s*(\w+)\)", code, re.M):
         number = code.count("\n", 0, match.start(2)) + 1
         kind, name = match.groups()
-        data = re.search(r"static const struct jp_%s %s\s*=\s*\{(.*?)\n\};" % (kind, name), code,
-                         re.S)
+        data = re.search(r"static const struct jp_%s(?:_family)? %s\s*=\s*\{(.*?)\};"
+                         % (kind, name), code, re.S)
         if not data:
             lint.say(path, number, f"registers {name}",
                      f"expected 'static const struct jp_{kind} {name} = {{' in this file")

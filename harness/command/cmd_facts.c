@@ -3,10 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/facts/ask.h"
+#include "harness/base/cleanup.h"
+#include "harness/base/json.h"
+#include "harness/base/number.h"
 #include "harness/command/command.h"
 #include "harness/command/globs.h"
-#include "harness/base/json.h"
+#include "harness/facts/ask.h"
 
 enum { LIMIT_MS = 20000 };
 
@@ -90,32 +92,33 @@ static int usage(FILE *out)
 
 static int facts(int argc, char **argv)
 {
-	const struct jp_fact *fact;
-	unsigned long limit = LIMIT_MS;
+	jp_cleanup_free const struct jp_fact **all = NULL;
 	bool as_json = false, any = false;
 	int at = 1, status = JP_EXIT_OK;
+	uint64_t limit = LIMIT_MS;
+	size_t count;
 
 	for (; at < argc && argv[at][0] == '-'; at++) {
-		char *end = argv[at];
-
 		if (strcmp(argv[at], "--help") == 0)
 			return usage(stdout);
 		if (strcmp(argv[at], "--json") == 0) {
 			as_json = true;
-			continue;
-		}
-		if (strncmp(argv[at], "--limit=", 8) == 0 && argv[at][8])
-			limit = strtoul(argv[at] + 8, &end, 10);
-		if (end == argv[at] || *end || !limit || limit > 600000) {
+		} else if (strncmp(argv[at], "--limit=", 8) != 0 ||
+			   !jp_number(argv[at] + 8, 1, 600000, &limit)) {
 			fprintf(stderr, "jitproof facts: '%s' was not expected\n", argv[at]);
 			return usage(stderr);
 		}
 	}
-	for (size_t i = 0; (fact = jp_registry_at(JP_FACT, i)) && status == JP_EXIT_OK; i++) {
-		if (!jp_globs_match(argv + at, argc - at, fact->name))
+	all = jp_facts_all(&count);
+	if (!all) {
+		fprintf(stderr, "jitproof facts: out of memory\n");
+		return JP_EXIT_BROKEN;
+	}
+	for (size_t i = 0; i < count && status == JP_EXIT_OK; i++) {
+		if (!jp_globs_match(argv + at, argc - at, all[i]->name))
 			continue;
 		any = true;
-		status = ask(fact, (unsigned int)limit, as_json);
+		status = ask(all[i], (unsigned int)limit, as_json);
 	}
 	if (!any) {
 		fprintf(stderr, "jitproof facts: no fact matches\n");

@@ -33,14 +33,6 @@ static void attr_size(struct jp_answer *answer)
 		jp_answer_number(answer, large.attr.size);
 }
 
-static const struct jp_fact fact_attr_size = {
-	.name = "attr.size",
-	.about = "An attr is longer than the kernel's and not zero there; the size that the E2BIG "
-		 "answer tells.",
-	.probe = attr_size,
-};
-JP_REGISTER(fact, fact_attr_size);
-
 static void clocks(struct jp_answer *answer)
 {
 	static const struct {
@@ -66,13 +58,6 @@ static void clocks(struct jp_answer *answer)
 	}
 }
 
-static const struct jp_fact attr_clocks = {
-	.name = "attr.clockid",
-	.about = "Each clock is asked for with use_clockid.",
-	.probe = clocks,
-};
-JP_REGISTER(fact, attr_clocks);
-
 static void stack_sizes(struct jp_answer *answer)
 {
 	static const uint32_t tried[] = {8, 12, 8192, 65528, 65532, 65536};
@@ -88,13 +73,6 @@ static void stack_sizes(struct jp_answer *answer)
 		jp_answer_text(answer, "%u %s", tried[i], jp_answer_errno(jp_trial(&attr)));
 	}
 }
-
-static const struct jp_fact attr_stack_sizes = {
-	.name = "attr.sample_stack_user",
-	.about = "Sizes of a stack dump are asked for.",
-	.probe = stack_sizes,
-};
-JP_REGISTER(fact, attr_stack_sizes);
 
 static void max_stacks(struct jp_answer *answer)
 {
@@ -115,15 +93,6 @@ static void max_stacks(struct jp_answer *answer)
 	}
 }
 
-static const struct jp_fact attr_max_stack = {
-	.name = "attr.sample_max_stack",
-	.about =
-		"Chains of as many addresses as kernel.perf_event_max_stack says, and of one more, "
-		"are asked for.",
-	.probe = max_stacks,
-};
-JP_REGISTER(fact, attr_max_stack);
-
 static void inherit_anywhere(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
@@ -142,9 +111,20 @@ static void inherit_anywhere(struct jp_answer *answer)
 	jp_answer_text(answer, "%s", jp_watch_map(&watch, 1, &mapped) ? "ok" : mapped.missing);
 }
 
-static const struct jp_fact attr_inherit_anywhere = {
-	.name = "attr.inherit.ring_without_cpu",
-	.about = "The ring of an event with attr.inherit that belongs to no CPU is mapped.",
-	.probe = inherit_anywhere,
+static const struct jp_fact facts[] = {
+	{"attr.size",
+	 "An attr is longer than the kernel's and not zero there; the size that the E2BIG answer "
+	 "tells.",
+	 attr_size},
+	{"attr.clockid", "Each clock is asked for with use_clockid.", clocks},
+	{"attr.sample_stack_user", "Sizes of a stack dump are asked for.", stack_sizes},
+	{"attr.sample_max_stack",
+	 "Chains of as many addresses as kernel.perf_event_max_stack says, and of one more, are "
+	 "asked for.",
+	 max_stacks},
+	{"attr.inherit.ring_without_cpu",
+	 "The ring of an event with attr.inherit that belongs to no CPU is mapped.",
+	 inherit_anywhere},
 };
-JP_REGISTER(fact, attr_inherit_anywhere);
+static const struct jp_fact_family attr = {"attr", facts, sizeof(facts) / sizeof(facts[0])};
+JP_REGISTER(fact, attr);

@@ -22,13 +22,6 @@ static void bit_build_id(struct jp_answer *answer)
 	one_bit(answer, JP_ATTR_BUILD_ID);
 }
 
-static const struct jp_fact attr_build_id = {
-	.name = "attr.bit.build_id",
-	.about = "A dummy event with attr.build_id alone.",
-	.probe = bit_build_id,
-};
-JP_REGISTER(fact, attr_build_id);
-
 static void bit_inherit_thread(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_trial_dummy();
@@ -40,24 +33,10 @@ static void bit_inherit_thread(struct jp_answer *answer)
 	jp_answer_text(answer, "%s", jp_answer_errno(jp_trial(&attr)));
 }
 
-static const struct jp_fact attr_inherit_thread = {
-	.name = "attr.bit.inherit_thread",
-	.about = "A dummy event with attr.inherit and inherit_thread.",
-	.probe = bit_inherit_thread,
-};
-JP_REGISTER(fact, attr_inherit_thread);
-
 static void bit_remove_on_exec(struct jp_answer *answer)
 {
 	one_bit(answer, JP_ATTR_REMOVE_ON_EXEC);
 }
-
-static const struct jp_fact attr_remove_on_exec = {
-	.name = "attr.bit.remove_on_exec",
-	.about = "A dummy event with attr.remove_on_exec alone.",
-	.probe = bit_remove_on_exec,
-};
-JP_REGISTER(fact, attr_remove_on_exec);
 
 static void bit_sigtrap(struct jp_answer *answer)
 {
@@ -71,13 +50,6 @@ static void bit_sigtrap(struct jp_answer *answer)
 	jp_answer_text(answer, "%s", jp_answer_errno(jp_trial(&attr)));
 }
 
-static const struct jp_fact attr_sigtrap = {
-	.name = "attr.bit.sigtrap",
-	.about = "A dummy event with attr.sigtrap and remove_on_exec.",
-	.probe = bit_sigtrap,
-};
-JP_REGISTER(fact, attr_sigtrap);
-
 static void bit_defer_callchain(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_trial_dummy();
@@ -89,24 +61,10 @@ static void bit_defer_callchain(struct jp_answer *answer)
 	jp_answer_text(answer, "%s", jp_answer_errno(jp_trial(&attr)));
 }
 
-static const struct jp_fact attr_defer_callchain = {
-	.name = "attr.bit.defer_callchain",
-	.about = "A dummy event with callchains and attr.defer_callchain.",
-	.probe = bit_defer_callchain,
-};
-JP_REGISTER(fact, attr_defer_callchain);
-
 static void bit_defer_output(struct jp_answer *answer)
 {
 	one_bit(answer, JP_ATTR_DEFER_OUTPUT);
 }
-
-static const struct jp_fact attr_defer_output = {
-	.name = "attr.bit.defer_output",
-	.about = "A dummy event with attr.defer_output alone.",
-	.probe = bit_defer_output,
-};
-JP_REGISTER(fact, attr_defer_output);
 
 static void bit_inherit_read(struct jp_answer *answer)
 {
@@ -118,13 +76,6 @@ static void bit_inherit_read(struct jp_answer *answer)
 	jp_attr_set(&attr, JP_ATTR_INHERIT);
 	jp_answer_text(answer, "%s", jp_answer_errno(jp_trial(&attr)));
 }
-
-static const struct jp_fact attr_inherit_read = {
-	.name = "attr.inherit_with_read",
-	.about = "A dummy event with attr.inherit and PERF_SAMPLE_READ.",
-	.probe = bit_inherit_read,
-};
-JP_REGISTER(fact, attr_inherit_read);
 
 /* The first flag that no kernel version has given a meaning is told by the kernel alone: it demands
  * that reserved bits are zero. Bits that exist but want company fail with EINVAL, too: they are
@@ -148,13 +99,6 @@ static void highest_flag(struct jp_answer *answer)
 		jp_answer_number(answer, (uint64_t)highest);
 }
 
-static const struct jp_fact attr_highest_flag = {
-	.name = "attr.flags.highest",
-	.about = "Each flag of attr is set alone on a dummy event; the highest that is taken.",
-	.probe = highest_flag,
-};
-JP_REGISTER(fact, attr_highest_flag);
-
 static void highest_sample_type(struct jp_answer *answer)
 {
 	unsigned int highest = 0;
@@ -171,14 +115,6 @@ static void highest_sample_type(struct jp_answer *answer)
 	jp_answer_number(answer, highest);
 }
 
-static const struct jp_fact attr_highest_sample_type = {
-	.name = "attr.sample_type.highest",
-	.about = "Each bit of sample_type is tried on a dummy event; the highest that is not "
-		 "EINVAL (CODE_PAGE_SIZE 23, WEIGHT_STRUCT 24).",
-	.probe = highest_sample_type,
-};
-JP_REGISTER(fact, attr_highest_sample_type);
-
 static void highest_read_format(struct jp_answer *answer)
 {
 	unsigned int highest = 0;
@@ -194,14 +130,6 @@ static void highest_read_format(struct jp_answer *answer)
 	}
 	jp_answer_number(answer, highest);
 }
-
-static const struct jp_fact attr_highest_read_format = {
-	.name = "attr.read_format.highest",
-	.about = "Each bit of read_format is tried on a dummy event; the highest that is not "
-		 "EINVAL (LOST is 4).",
-	.probe = highest_read_format,
-};
-JP_REGISTER(fact, attr_highest_read_format);
 
 static void highest_branch_type(struct jp_answer *answer)
 {
@@ -222,13 +150,6 @@ static void highest_branch_type(struct jp_answer *answer)
 	jp_answer_number(answer, highest);
 }
 
-static const struct jp_fact attr_highest_branch_type = {
-	.name = "attr.branch_sample_type.highest",
-	.about = "Each bit of branch_sample_type is tried; the highest that is not EINVAL.",
-	.probe = highest_branch_type,
-};
-JP_REGISTER(fact, attr_highest_branch_type);
-
 static void highest_software(struct jp_answer *answer)
 {
 	unsigned int highest = 0;
@@ -247,10 +168,37 @@ static void highest_software(struct jp_answer *answer)
 	jp_answer_number(answer, highest);
 }
 
-static const struct jp_fact attr_highest_software = {
-	.name = "attr.software.highest",
-	.about = "Each number of a software event is tried; the highest that is there "
-		 "(DUMMY is 9, BPF_OUTPUT 10, CGROUP_SWITCHES 11).",
-	.probe = highest_software,
+static const struct jp_fact facts[] = {
+	{"attr.bit.build_id", "A dummy event with attr.build_id alone.", bit_build_id},
+	{"attr.bit.inherit_thread", "A dummy event with attr.inherit and inherit_thread.",
+	 bit_inherit_thread},
+	{"attr.bit.remove_on_exec", "A dummy event with attr.remove_on_exec alone.",
+	 bit_remove_on_exec},
+	{"attr.bit.sigtrap", "A dummy event with attr.sigtrap and remove_on_exec.", bit_sigtrap},
+	{"attr.bit.defer_callchain", "A dummy event with callchains and attr.defer_callchain.",
+	 bit_defer_callchain},
+	{"attr.bit.defer_output", "A dummy event with attr.defer_output alone.", bit_defer_output},
+	{"attr.inherit_with_read", "A dummy event with attr.inherit and PERF_SAMPLE_READ.",
+	 bit_inherit_read},
+	{"attr.flags.highest",
+	 "Each flag of attr is set alone on a dummy event; the highest that is taken.",
+	 highest_flag},
+	{"attr.sample_type.highest",
+	 "Each bit of sample_type is tried on a dummy event; the highest that is not EINVAL "
+	 "(CODE_PAGE_SIZE 23, WEIGHT_STRUCT 24).",
+	 highest_sample_type},
+	{"attr.read_format.highest",
+	 "Each bit of read_format is tried on a dummy event; the highest that is not EINVAL (LOST "
+	 "is 4).",
+	 highest_read_format},
+	{"attr.branch_sample_type.highest",
+	 "Each bit of branch_sample_type is tried; the highest that is not EINVAL.",
+	 highest_branch_type},
+	{"attr.software.highest",
+	 "Each number of a software event is tried; the highest that is there (DUMMY is 9, "
+	 "BPF_OUTPUT 10, CGROUP_SWITCHES 11).",
+	 highest_software},
 };
-JP_REGISTER(fact, attr_highest_software);
+static const struct jp_fact_family attr_bits = {"attr_bits", facts,
+						sizeof(facts) / sizeof(facts[0])};
+JP_REGISTER(fact, attr_bits);

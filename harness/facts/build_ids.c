@@ -42,14 +42,6 @@ static void asked_for(struct jp_answer *answer)
 	tell_marked(answer, &watch);
 }
 
-static const struct jp_fact build_id_asked = {
-	.name = "build_id.asked_for",
-	.about = "A program in a memfd, which has a build id, and an anonymous page are mapped r-x "
-		 "while attr.build_id is set: what the records hold by their misc bit.",
-	.probe = asked_for,
-};
-JP_REGISTER(fact, build_id_asked);
-
 static void id_size(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
@@ -70,13 +62,6 @@ static void id_size(struct jp_answer *answer)
 			jp_answer_text(answer, "no build id");
 	}
 }
-
-static const struct jp_fact build_id_size = {
-	.name = "build_id.size",
-	.about = "The size that the record of a program with a build id of 20 bytes tells.",
-	.probe = id_size,
-};
-JP_REGISTER(fact, build_id_size);
 
 /* What the event that asks for nothing gets beside one that asks for build ids. */
 static void beside(struct jp_answer *answer, bool asking_first)
@@ -106,22 +91,25 @@ static void beside_first(struct jp_answer *answer)
 	beside(answer, true);
 }
 
-static const struct jp_fact build_id_beside_first = {
-	.name = "build_id.beside.opened_first",
-	.about = "The same for an event without attr.build_id, beside one with it that was opened "
-		 "before: a build id is a record that says what it does not hold.",
-	.probe = beside_first,
-};
-JP_REGISTER(fact, build_id_beside_first);
-
 static void beside_second(struct jp_answer *answer)
 {
 	beside(answer, false);
 }
 
-static const struct jp_fact build_id_beside_second = {
-	.name = "build_id.beside.opened_second",
-	.about = "The same where the one with attr.build_id was opened afterwards.",
-	.probe = beside_second,
+static const struct jp_fact facts[] = {
+	{"build_id.asked_for",
+	 "A program in a memfd, which has a build id, and an anonymous page are mapped r-x while "
+	 "attr.build_id is set: what the records hold by their misc bit.",
+	 asked_for},
+	{"build_id.size",
+	 "The size that the record of a program with a build id of 20 bytes tells.", id_size},
+	{"build_id.beside.opened_first",
+	 "The same for an event without attr.build_id, beside one with it that was opened before: "
+	 "a build id is a record that says what it does not hold.",
+	 beside_first},
+	{"build_id.beside.opened_second",
+	 "The same where the one with attr.build_id was opened afterwards.", beside_second},
 };
-JP_REGISTER(fact, build_id_beside_second);
+static const struct jp_fact_family build_ids = {"build_ids", facts,
+						sizeof(facts) / sizeof(facts[0])};
+JP_REGISTER(fact, build_ids);

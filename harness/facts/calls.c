@@ -36,24 +36,10 @@ static void memfd_exec(struct jp_answer *answer)
 	memfd_flag(answer, MEMFD_EXEC);
 }
 
-static const struct jp_fact call_memfd_exec = {
-	.name = "call.memfd_create.exec",
-	.about = "memfd_create with MFD_EXEC.",
-	.probe = memfd_exec,
-};
-JP_REGISTER(fact, call_memfd_exec);
-
 static void memfd_noexec(struct jp_answer *answer)
 {
 	memfd_flag(answer, MEMFD_NOEXEC_SEAL);
 }
-
-static const struct jp_fact call_memfd_noexec = {
-	.name = "call.memfd_create.noexec_seal",
-	.about = "memfd_create with MFD_NOEXEC_SEAL.",
-	.probe = memfd_noexec,
-};
-JP_REGISTER(fact, call_memfd_noexec);
 
 static void memfd_noexec_mapped(struct jp_answer *answer)
 {
@@ -69,13 +55,6 @@ static void memfd_noexec_mapped(struct jp_answer *answer)
 	jp_answer_text(answer, "%s", jp_answer_errno(at == MAP_FAILED ? errno : 0));
 }
 
-static const struct jp_fact call_memfd_noexec_mapped = {
-	.name = "call.memfd_create.noexec_seal.map",
-	.about = "A memfd with MFD_NOEXEC_SEAL is mapped r-x.",
-	.probe = memfd_noexec_mapped,
-};
-JP_REGISTER(fact, call_memfd_noexec_mapped);
-
 static void procmap_query(struct jp_answer *answer)
 {
 	/* struct procmap_query of Linux 6.11: size, query_flags, query_addr ... */
@@ -89,13 +68,6 @@ static void procmap_query(struct jp_answer *answer)
 			answer, "%s",
 			jp_answer_errno(ioctl(fd, _IOWR('f', 17, query), query) ? errno : 0));
 }
-
-static const struct jp_fact call_procmap_query = {
-	.name = "call.procmap_query",
-	.about = "The mapping of an address is asked for by ioctl PROCMAP_QUERY.",
-	.probe = procmap_query,
-};
-JP_REGISTER(fact, call_procmap_query);
 
 static void mseal_flip(struct jp_answer *answer)
 {
@@ -116,14 +88,6 @@ static void mseal_flip(struct jp_answer *answer)
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
-static const struct jp_fact call_mseal = {
-	.name = "call.mseal",
-	.about = "Two pages r-x are sealed, then made rwx, then one is mapped r-x above: what "
-		 "mprotect says, and the ranges of all records.",
-	.probe = mseal_flip,
-};
-JP_REGISTER(fact, call_mseal);
-
 static void guard_inside(struct jp_answer *answer)
 {
 	size_t page = jp_test_region_page();
@@ -140,14 +104,6 @@ static void guard_inside(struct jp_answer *answer)
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
-static const struct jp_fact call_guard = {
-	.name = "call.madvise.guard_install",
-	.about = "A guard is installed in four pages rwx, then one is mapped above: what madvise "
-		 "says, and the ranges of all records.",
-	.probe = guard_inside,
-};
-JP_REGISTER(fact, call_guard);
-
 static void collapse(struct jp_answer *answer)
 {
 	jp_test_region_map(answer, 0, 1, JP_RW);
@@ -157,13 +113,6 @@ static void collapse(struct jp_answer *answer)
 		jp_answer_errno(madvise(jp_test_region_at(0), 0, ADVICE_COLLAPSE) ? errno : 0));
 }
 
-static const struct jp_fact call_collapse = {
-	.name = "call.madvise.collapse",
-	.about = "MADV_COLLAPSE of no bytes: EINVAL where the advice is not known.",
-	.probe = collapse,
-};
-JP_REGISTER(fact, call_collapse);
-
 static void droppable(struct jp_answer *answer)
 {
 	void *at =
@@ -171,13 +120,6 @@ static void droppable(struct jp_answer *answer)
 
 	jp_answer_text(answer, "%s", jp_answer_errno(at == MAP_FAILED ? errno : 0));
 }
-
-static const struct jp_fact call_droppable = {
-	.name = "call.mmap.droppable",
-	.about = "mmap with MAP_DROPPABLE.",
-	.probe = droppable,
-};
-JP_REGISTER(fact, call_droppable);
 
 static void move_two(struct jp_answer *answer)
 {
@@ -195,14 +137,6 @@ static void move_two(struct jp_answer *answer)
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
-static const struct jp_fact call_move_two = {
-	.name = "call.mremap.two_mappings",
-	.about = "Two neighbours r-x and rwx are moved by one mremap: what it says, and the ranges "
-		 "of all records.",
-	.probe = move_two,
-};
-JP_REGISTER(fact, call_move_two);
-
 static void name_mapping(struct jp_answer *answer)
 {
 	jp_test_region_map(answer, 0, 1, JP_RX);
@@ -213,13 +147,6 @@ static void name_mapping(struct jp_answer *answer)
 					       : 0));
 }
 
-static const struct jp_fact call_name_mapping = {
-	.name = "call.prctl.anon_name",
-	.about = "An anonymous mapping gets a name (PR_SET_VMA_ANON_NAME).",
-	.probe = name_mapping,
-};
-JP_REGISTER(fact, call_name_mapping);
-
 static void shadow_stack(struct jp_answer *answer)
 {
 	errno = 0;
@@ -227,13 +154,6 @@ static void shadow_stack(struct jp_answer *answer)
 	syscall(SYSCALL_MAP_SHADOW_STACK, 0UL, 0UL, 0U);
 	jp_answer_text(answer, "%s", jp_answer_errno(errno));
 }
-
-static const struct jp_fact call_shadow_stack = {
-	.name = "call.map_shadow_stack",
-	.about = "map_shadow_stack without a size: ENOSYS where there is none.",
-	.probe = shadow_stack,
-};
-JP_REGISTER(fact, call_shadow_stack);
 
 static void special_names(struct jp_answer *answer)
 {
@@ -254,9 +174,35 @@ static void special_names(struct jp_answer *answer)
 	fclose(file);
 }
 
-static const struct jp_fact call_special_names = {
-	.name = "maps.kernel_pages",
-	.about = "What the kernel maps into each process, in /proc/self/maps: vDSO and its data.",
-	.probe = special_names,
+static const struct jp_fact facts[] = {
+	{"call.memfd_create.exec", "memfd_create with MFD_EXEC.", memfd_exec},
+	{"call.memfd_create.noexec_seal", "memfd_create with MFD_NOEXEC_SEAL.", memfd_noexec},
+	{"call.memfd_create.noexec_seal.map", "A memfd with MFD_NOEXEC_SEAL is mapped r-x.",
+	 memfd_noexec_mapped},
+	{"call.procmap_query", "The mapping of an address is asked for by ioctl PROCMAP_QUERY.",
+	 procmap_query},
+	{"call.mseal",
+	 "Two pages r-x are sealed, then made rwx, then one is mapped r-x above: what mprotect "
+	 "says, and the ranges of all records.",
+	 mseal_flip},
+	{"call.madvise.guard_install",
+	 "A guard is installed in four pages rwx, then one is mapped above: what madvise says, and "
+	 "the ranges of all records.",
+	 guard_inside},
+	{"call.madvise.collapse",
+	 "MADV_COLLAPSE of no bytes: EINVAL where the advice is not known.", collapse},
+	{"call.mmap.droppable", "mmap with MAP_DROPPABLE.", droppable},
+	{"call.mremap.two_mappings",
+	 "Two neighbours r-x and rwx are moved by one mremap: what it says, and the ranges of all "
+	 "records.",
+	 move_two},
+	{"call.prctl.anon_name", "An anonymous mapping gets a name (PR_SET_VMA_ANON_NAME).",
+	 name_mapping},
+	{"call.map_shadow_stack", "map_shadow_stack without a size: ENOSYS where there is none.",
+	 shadow_stack},
+	{"maps.kernel_pages",
+	 "What the kernel maps into each process, in /proc/self/maps: vDSO and its data.",
+	 special_names},
 };
-JP_REGISTER(fact, call_special_names);
+static const struct jp_fact_family calls = {"calls", facts, sizeof(facts) / sizeof(facts[0])};
+JP_REGISTER(fact, calls);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The kernel's walk over frame pointers, from chosen instructions. */
-#include "harness/facts/chain.h"
+#include "harness/facts/read_chain.h"
 
 #include <signal.h>
 
@@ -11,74 +11,30 @@ static void at_body(struct jp_answer *answer)
 	jp_chain_at(answer, jp_code_leaf_body, jp_code_middle, jp_code_leaf);
 }
 
-static const struct jp_fact chain_body = {
-	.name = "chain.leaf.body",
-	.about = "outer calls middle, middle calls leaf, all with frame pointers; the chain in "
-		 "leaf's "
-		 "body.",
-	.probe = at_body,
-};
-JP_REGISTER(fact, chain_body);
-
 static void at_entry(struct jp_answer *answer)
 {
 	jp_chain_at(answer, (const void *)jp_code_leaf, jp_code_middle, jp_code_leaf);
 }
-
-static const struct jp_fact chain_entry = {
-	.name = "chain.leaf.entry",
-	.about = "The same, at leaf's first instruction (push %rbp).",
-	.probe = at_entry,
-};
-JP_REGISTER(fact, chain_entry);
 
 static void at_pushed(struct jp_answer *answer)
 {
 	jp_chain_at(answer, jp_code_leaf_pushed, jp_code_middle, jp_code_leaf);
 }
 
-static const struct jp_fact chain_pushed = {
-	.name = "chain.leaf.pushed",
-	.about = "The same, at leaf's second instruction (mov %rsp,%rbp).",
-	.probe = at_pushed,
-};
-JP_REGISTER(fact, chain_pushed);
-
 static void at_ret(struct jp_answer *answer)
 {
 	jp_chain_at(answer, jp_code_leaf_ret, jp_code_middle, jp_code_leaf);
 }
-
-static const struct jp_fact chain_ret = {
-	.name = "chain.leaf.ret",
-	.about = "The same, at leaf's ret.",
-	.probe = at_ret,
-};
-JP_REGISTER(fact, chain_ret);
 
 static void at_plain(struct jp_answer *answer)
 {
 	jp_chain_at(answer, jp_code_plain_body, jp_code_middle, jp_code_plain);
 }
 
-static const struct jp_fact chain_plain = {
-	.name = "chain.leaf.without_frame",
-	.about = "The same in a leaf without frame pointer.",
-	.probe = at_plain,
-};
-JP_REGISTER(fact, chain_plain);
-
 static void in_plain_middle(struct jp_answer *answer)
 {
 	jp_chain_at(answer, jp_code_leaf_body, jp_code_middle_plain, jp_code_leaf);
 }
-
-static const struct jp_fact chain_middle_plain = {
-	.name = "chain.middle.without_frame",
-	.about = "The same in a leaf with frame pointer that a middle without one calls.",
-	.probe = in_plain_middle,
-};
-JP_REGISTER(fact, chain_middle_plain);
 
 /* How many addresses the chain has where the frame pointer is @frame. */
 static void odd(struct jp_answer *answer, const void *frame)
@@ -98,24 +54,10 @@ static void frame_zero(struct jp_answer *answer)
 	odd(answer, NULL);
 }
 
-static const struct jp_fact chain_frame_zero = {
-	.name = "chain.frame.zero",
-	.about = "The frame pointer is 0; addresses in the chain.",
-	.probe = frame_zero,
-};
-JP_REGISTER(fact, chain_frame_zero);
-
 static void frame_unmapped(struct jp_answer *answer)
 {
 	odd(answer, jp_test_region_at(0));
 }
-
-static const struct jp_fact chain_frame_unmapped = {
-	.name = "chain.frame.unmapped",
-	.about = "The frame pointer leads to where nothing is mapped; addresses in the chain.",
-	.probe = frame_unmapped,
-};
-JP_REGISTER(fact, chain_frame_unmapped);
 
 static void frame_absent(struct jp_answer *answer)
 {
@@ -123,25 +65,10 @@ static void frame_absent(struct jp_answer *answer)
 	odd(answer, jp_test_region_at(0));
 }
 
-static const struct jp_fact chain_frame_absent = {
-	.name = "chain.frame.not_present",
-	.about = "The frame pointer leads to a page that nobody touched yet; addresses in the "
-		 "chain.",
-	.probe = frame_absent,
-};
-JP_REGISTER(fact, chain_frame_absent);
-
 static void frame_noncanonical(struct jp_answer *answer)
 {
 	odd(answer, (const void *)(uintptr_t)UINT64_C(0x8000000000000000));
 }
-
-static const struct jp_fact chain_frame_noncanonical = {
-	.name = "chain.frame.non_canonical",
-	.about = "The frame pointer is no address at all; addresses in the chain.",
-	.probe = frame_noncanonical,
-};
-JP_REGISTER(fact, chain_frame_noncanonical);
 
 static void frame_cycle(struct jp_answer *answer)
 {
@@ -152,13 +79,6 @@ static void frame_cycle(struct jp_answer *answer)
 	odd(answer, frame);
 }
 
-static const struct jp_fact chain_frame_cycle = {
-	.name = "chain.frame.cycle",
-	.about = "The frame pointer leads to a frame that links to itself; addresses in the chain.",
-	.probe = frame_cycle,
-};
-JP_REGISTER(fact, chain_frame_cycle);
-
 static void frame_unaligned(struct jp_answer *answer)
 {
 	static struct __attribute__((packed)) {
@@ -168,15 +88,6 @@ static void frame_unaligned(struct jp_answer *answer)
 
 	odd(answer, (const char *)&data + 1);
 }
-
-static const struct jp_fact chain_frame_unaligned = {
-	.name = "chain.frame.unaligned",
-	.about = "The frame pointer is odd, and the frame there has a caller and links to 0; "
-		 "addresses "
-		 "in the chain.",
-	.probe = frame_unaligned,
-};
-JP_REGISTER(fact, chain_frame_unaligned);
 
 static void deep(struct jp_answer *answer, uint64_t depth, uint16_t max)
 {
@@ -195,24 +106,10 @@ static void deep_all(struct jp_answer *answer)
 	deep(answer, 300, 0);
 }
 
-static const struct jp_fact chain_deep = {
-	.name = "chain.deep",
-	.about = "300 callers; addresses in the chain with the sysctl's limit.",
-	.probe = deep_all,
-};
-JP_REGISTER(fact, chain_deep);
-
 static void deep_five(struct jp_answer *answer)
 {
 	deep(answer, 300, 5);
 }
-
-static const struct jp_fact chain_deep_five = {
-	.name = "chain.deep.max_stack",
-	.about = "300 callers; addresses in the chain with sample_max_stack=5.",
-	.probe = deep_five,
-};
-JP_REGISTER(fact, chain_deep_five);
 
 static void handler(int number)
 {
@@ -254,15 +151,6 @@ static void in_handler(struct jp_answer *answer)
 	}
 }
 
-static const struct jp_fact chain_handler = {
-	.name = "chain.signal_handler",
-	.about = "A handler calls leaf while it interrupts a trap that middle called; the chain "
-		 "from "
-		 "leaf's body up to outer.",
-	.probe = in_handler,
-};
-JP_REGISTER(fact, chain_handler);
-
 static void in_emitted(struct jp_answer *answer)
 {
 	const char *leaf = (const char *)jp_code_leaf;
@@ -281,10 +169,43 @@ static void in_emitted(struct jp_answer *answer)
 	jp_chain_tell_next(answer, &watch);
 }
 
-static const struct jp_fact chain_emitted = {
-	.name = "chain.emitted",
-	.about = "middle calls a leaf in anonymous memory; the chain in its body, which is "
-		 "elsewhere.",
-	.probe = in_emitted,
+static const struct jp_fact facts[] = {
+	{"chain.leaf.body",
+	 "outer calls middle, middle calls leaf, all with frame pointers; the chain in leaf's "
+	 "body.",
+	 at_body},
+	{"chain.leaf.entry", "The same, at leaf's first instruction (push %rbp).", at_entry},
+	{"chain.leaf.pushed", "The same, at leaf's second instruction (mov %rsp,%rbp).", at_pushed},
+	{"chain.leaf.ret", "The same, at leaf's ret.", at_ret},
+	{"chain.leaf.without_frame", "The same in a leaf without frame pointer.", at_plain},
+	{"chain.middle.without_frame",
+	 "The same in a leaf with frame pointer that a middle without one calls.", in_plain_middle},
+	{"chain.frame.zero", "The frame pointer is 0; addresses in the chain.", frame_zero},
+	{"chain.frame.unmapped",
+	 "The frame pointer leads to where nothing is mapped; addresses in the chain.",
+	 frame_unmapped},
+	{"chain.frame.not_present",
+	 "The frame pointer leads to a page that nobody touched yet; addresses in the chain.",
+	 frame_absent},
+	{"chain.frame.non_canonical",
+	 "The frame pointer is no address at all; addresses in the chain.", frame_noncanonical},
+	{"chain.frame.cycle",
+	 "The frame pointer leads to a frame that links to itself; addresses in the chain.",
+	 frame_cycle},
+	{"chain.frame.unaligned",
+	 "The frame pointer is odd, and the frame there has a caller and links to 0; addresses in "
+	 "the chain.",
+	 frame_unaligned},
+	{"chain.deep", "300 callers; addresses in the chain with the sysctl's limit.", deep_all},
+	{"chain.deep.max_stack", "300 callers; addresses in the chain with sample_max_stack=5.",
+	 deep_five},
+	{"chain.signal_handler",
+	 "A handler calls leaf while it interrupts a trap that middle called; the chain from "
+	 "leaf's body up to outer.",
+	 in_handler},
+	{"chain.emitted",
+	 "middle calls a leaf in anonymous memory; the chain in its body, which is elsewhere.",
+	 in_emitted},
 };
-JP_REGISTER(fact, chain_emitted);
+static const struct jp_fact_family chains = {"chains", facts, sizeof(facts) / sizeof(facts[0])};
+JP_REGISTER(fact, chains);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* User chains that are walked on the way back to user space. */
-#include "harness/facts/chain.h"
+#include "harness/facts/read_chain.h"
 
 #include "harness/facts/test_region.h"
 
@@ -89,26 +89,10 @@ static void with_output(struct jp_answer *answer)
 	in_leaf(answer, true);
 }
 
-static const struct jp_fact deferred_both = {
-	.name = "deferred.leaf.body",
-	.about = "A breakpoint in leaf's body with defer_callchain and defer_output: what the "
-		 "sample "
-		 "has, whether the record has its cookie, and the record's chain.",
-	.probe = with_output,
-};
-JP_REGISTER(fact, deferred_both);
-
 static void without_output(struct jp_answer *answer)
 {
 	in_leaf(answer, false);
 }
-
-static const struct jp_fact deferred_without_output = {
-	.name = "deferred.without_output",
-	.about = "The same with defer_callchain alone.",
-	.probe = without_output,
-};
-JP_REGISTER(fact, deferred_without_output);
 
 static void tell_length(struct jp_answer *answer, struct jp_watch *watch)
 {
@@ -138,13 +122,6 @@ static void deep(struct jp_answer *answer)
 		answer->items[0].number = before - answer->items[0].number;
 }
 
-static const struct jp_fact deferred_deep = {
-	.name = "deferred.deep",
-	.about = "How many addresses more a deferred chain has with 300 callers more.",
-	.probe = deep,
-};
-JP_REGISTER(fact, deferred_deep);
-
 static void cycle(struct jp_answer *answer)
 {
 	static uint64_t frame[2];
@@ -158,15 +135,6 @@ static void cycle(struct jp_answer *answer)
 	jp_code_outer(jp_code_middle, jp_code_odd);
 	tell_length(answer, &watch);
 }
-
-static const struct jp_fact deferred_cycle = {
-	.name = "deferred.frame.cycle",
-	.about = "The frame pointer leads to a frame that links to itself; addresses in the "
-		 "deferred "
-		 "chain.",
-	.probe = cycle,
-};
-JP_REGISTER(fact, deferred_cycle);
 
 static void entry(struct jp_answer *answer)
 {
@@ -184,9 +152,20 @@ static void entry(struct jp_answer *answer)
 	tell_chain(answer, &chain);
 }
 
-static const struct jp_fact deferred_entry = {
-	.name = "deferred.leaf.entry",
-	.about = "The deferred chain from leaf's first instruction (push %rbp).",
-	.probe = entry,
+static const struct jp_fact facts[] = {
+	{"deferred.leaf.body",
+	 "A breakpoint in leaf's body with defer_callchain and defer_output: what the sample has, "
+	 "whether the record has its cookie, and the record's chain.",
+	 with_output},
+	{"deferred.without_output", "The same with defer_callchain alone.", without_output},
+	{"deferred.deep", "How many addresses more a deferred chain has with 300 callers more.",
+	 deep},
+	{"deferred.frame.cycle",
+	 "The frame pointer leads to a frame that links to itself; addresses in the deferred "
+	 "chain.",
+	 cycle},
+	{"deferred.leaf.entry", "The deferred chain from leaf's first instruction (push %rbp).",
+	 entry},
 };
-JP_REGISTER(fact, deferred_entry);
+static const struct jp_fact_family deferred = {"deferred", facts, sizeof(facts) / sizeof(facts[0])};
+JP_REGISTER(fact, deferred);

@@ -29,28 +29,10 @@ static void exec_first(struct jp_answer *answer)
 	tell_exec(answer, jp_watch_sideband(), jp_tiny_run);
 }
 
-static const struct jp_fact process_exec = {
-	.name = "process.exec",
-	.about =
-		"B, a child of A, executes a static program from a memfd by its path in /proc; all "
-		"records.",
-	.probe = exec_first,
-};
-JP_REGISTER(fact, process_exec);
-
 static void exec_by_descriptor(struct jp_answer *answer)
 {
 	tell_exec(answer, jp_watch_sideband(), jp_tiny_run_descriptor);
 }
-
-static const struct jp_fact process_exec_descriptor = {
-	.name = "process.exec.by_descriptor",
-	.about = "B, a child of A, executes a memfd by its descriptor 99 (execveat); all records: "
-		 "how "
-		 "the process is called.",
-	.probe = exec_by_descriptor,
-};
-JP_REGISTER(fact, process_exec_descriptor);
 
 static void *exec_in_thread(void *context)
 {
@@ -71,15 +53,6 @@ static void exec_by_thread(struct jp_answer *answer)
 	tell_exec(answer, jp_watch_sideband(), run_in_thread);
 }
 
-static const struct jp_fact process_exec_thread = {
-	.name = "process.exec.by_thread",
-	.about =
-		"A thread (C) of B, a child of A, executes a program; all records: what becomes of "
-		"the other thread.",
-	.probe = exec_by_thread,
-};
-JP_REGISTER(fact, process_exec_thread);
-
 static void exec_removes(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
@@ -87,13 +60,6 @@ static void exec_removes(struct jp_answer *answer)
 	jp_attr_set(&attr, JP_ATTR_REMOVE_ON_EXEC);
 	tell_exec(answer, attr, jp_tiny_run);
 }
-
-static const struct jp_fact process_exec_removes = {
-	.name = "process.exec.remove_on_exec",
-	.about = "The same as process.exec with attr.remove_on_exec.",
-	.probe = exec_removes,
-};
-JP_REGISTER(fact, process_exec_removes);
 
 static void exec_enables(struct jp_answer *answer)
 {
@@ -103,9 +69,23 @@ static void exec_enables(struct jp_answer *answer)
 	tell_exec(answer, attr, jp_tiny_run);
 }
 
-static const struct jp_fact process_exec_enables = {
-	.name = "process.exec.enable_on_exec",
-	.about = "The same as process.exec with an event that is disabled until the exec.",
-	.probe = exec_enables,
+static const struct jp_fact facts[] = {
+	{"process.exec",
+	 "B, a child of A, executes a static program from a memfd by its path in /proc; all "
+	 "records.",
+	 exec_first},
+	{"process.exec.by_descriptor",
+	 "B, a child of A, executes a memfd by its descriptor 99 (execveat); all records: how the "
+	 "process is called.",
+	 exec_by_descriptor},
+	{"process.exec.by_thread",
+	 "A thread (C) of B, a child of A, executes a program; all records: what becomes of the "
+	 "other thread.",
+	 exec_by_thread},
+	{"process.exec.remove_on_exec", "The same as process.exec with attr.remove_on_exec.",
+	 exec_removes},
+	{"process.exec.enable_on_exec",
+	 "The same as process.exec with an event that is disabled until the exec.", exec_enables},
 };
-JP_REGISTER(fact, process_exec_enables);
+static const struct jp_fact_family execs = {"execs", facts, sizeof(facts) / sizeof(facts[0])};
+JP_REGISTER(fact, execs);

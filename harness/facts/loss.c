@@ -67,15 +67,6 @@ static void full_ring(struct jp_answer *answer)
 	jp_answer_text(answer, "%u LOST of %llu", losses, (unsigned long long)lost);
 }
 
-static const struct jp_fact loss_full_ring = {
-	.name = "loss.full_ring",
-	.about = "A page becomes executable 200 times with a ring of one page that nobody reads: "
-		 "what "
-		 "it holds then, and what comes with one record more once it is empty.",
-	.probe = full_ring,
-};
-JP_REGISTER(fact, loss_full_ring);
-
 static void counted(struct jp_answer *answer)
 {
 	struct {
@@ -91,13 +82,6 @@ static void counted(struct jp_answer *answer)
 	else
 		jp_answer_number(answer, counts.lost);
 }
-
-static const struct jp_fact loss_counted = {
-	.name = "loss.format_lost",
-	.about = "The same: how many records PERF_FORMAT_LOST counts as lost.",
-	.probe = counted,
-};
-JP_REGISTER(fact, loss_counted);
 
 static const char *poll_words(int fd)
 {
@@ -136,14 +120,6 @@ static void watermark(struct jp_answer *answer)
 	jp_answer_text(answer, "IN after %d", flips);
 	jp_answer_text(answer, "%s", poll_words(watch.fd));
 }
-
-static const struct jp_fact ring_watermark = {
-	.name = "ring.watermark",
-	.about = "With a watermark of 1024 bytes poll is asked before, until it says IN after a "
-		 "number of mapping records, and once more.",
-	.probe = watermark,
-};
-JP_REGISTER(fact, ring_watermark);
 
 static void after_exit(struct jp_answer *answer, bool inherit)
 {
@@ -185,14 +161,6 @@ static void poll_after_exit(struct jp_answer *answer)
 	after_exit(answer, false);
 }
 
-static const struct jp_fact ring_after_exit = {
-	.name = "ring.poll.after_exit",
-	.about = "poll of the event of another process: while that lives, once it has ended, and "
-		 "once more after its records were read.",
-	.probe = poll_after_exit,
-};
-JP_REGISTER(fact, ring_after_exit);
-
 static void ring_sizes(struct jp_answer *answer)
 {
 	static const unsigned int pages[] = {0, 1, 2, 3, 4};
@@ -212,13 +180,6 @@ static void ring_sizes(struct jp_answer *answer)
 		jp_watch_close(&watch);
 	}
 }
-
-static const struct jp_fact ring_size = {
-	.name = "ring.pages",
-	.about = "Rings of 0 to 4 pages beside the control page are mapped.",
-	.probe = ring_sizes,
-};
-JP_REGISTER(fact, ring_size);
 
 static void ring_flips(struct jp_answer *answer)
 {
@@ -243,14 +204,6 @@ static void ring_flips(struct jp_answer *answer)
 					       ? errno
 					       : 0));
 }
-
-static const struct jp_fact ring_changed = {
-	.name = "ring.changed",
-	.about = "What a ring says to mprotect, to mremap to more pages, and to a second mmap of "
-		 "another size.",
-	.probe = ring_flips,
-};
-JP_REGISTER(fact, ring_changed);
 
 static void ioctls(struct jp_answer *answer)
 {
@@ -283,13 +236,6 @@ static void ioctls(struct jp_answer *answer)
 						       : 0));
 }
 
-static const struct jp_fact ring_ioctls = {
-	.name = "attr.ioctl",
-	.about = "Each ioctl is tried on a dummy event, and two numbers that no kernel had in 7.3.",
-	.probe = ioctls,
-};
-JP_REGISTER(fact, ring_ioctls);
-
 static void sysctls(struct jp_answer *answer)
 {
 	static const char *const names[] = {
@@ -305,9 +251,30 @@ static void sysctls(struct jp_answer *answer)
 	}
 }
 
-static const struct jp_fact attr_sysctls = {
-	.name = "attr.sysctl",
-	.about = "Limits of /proc/sys/kernel, as they are set.",
-	.probe = sysctls,
+static const struct jp_fact facts[] = {
+	{"loss.full_ring",
+	 "A page becomes executable 200 times with a ring of one page that nobody reads: what it "
+	 "holds then, and what comes with one record more once it is empty.",
+	 full_ring},
+	{"loss.format_lost", "The same: how many records PERF_FORMAT_LOST counts as lost.",
+	 counted},
+	{"ring.watermark",
+	 "With a watermark of 1024 bytes poll is asked before, until it says IN after a number of "
+	 "mapping records, and once more.",
+	 watermark},
+	{"ring.poll.after_exit",
+	 "poll of the event of another process: while that lives, once it has ended, and once more "
+	 "after its records were read.",
+	 poll_after_exit},
+	{"ring.pages", "Rings of 0 to 4 pages beside the control page are mapped.", ring_sizes},
+	{"ring.changed",
+	 "What a ring says to mprotect, to mremap to more pages, and to a second mmap of another "
+	 "size.",
+	 ring_flips},
+	{"attr.ioctl",
+	 "Each ioctl is tried on a dummy event, and two numbers that no kernel had in 7.3.",
+	 ioctls},
+	{"attr.sysctl", "Limits of /proc/sys/kernel, as they are set.", sysctls},
 };
-JP_REGISTER(fact, attr_sysctls);
+static const struct jp_fact_family loss = {"loss", facts, sizeof(facts) / sizeof(facts[0])};
+JP_REGISTER(fact, loss);

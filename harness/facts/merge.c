@@ -18,13 +18,6 @@ static void map_up(struct jp_answer *answer)
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
-static const struct jp_fact merge_map_up = {
-	.name = "merge.map.up",
-	.about = "Four pages are mapped rwx, each above the last; ranges of the records.",
-	.probe = map_up,
-};
-JP_REGISTER(fact, merge_map_up);
-
 static void map_down(struct jp_answer *answer)
 {
 	struct jp_watch watch;
@@ -35,13 +28,6 @@ static void map_down(struct jp_answer *answer)
 		jp_test_region_map(answer, page, 1, JP_RWX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
-
-static const struct jp_fact merge_map_down = {
-	.name = "merge.map.down",
-	.about = "Four pages are mapped rwx, each below the last; ranges of the records.",
-	.probe = map_down,
-};
-JP_REGISTER(fact, merge_map_down);
 
 static void map_between(struct jp_answer *answer)
 {
@@ -54,13 +40,6 @@ static void map_between(struct jp_answer *answer)
 	jp_test_region_map(answer, 1, 1, JP_RWX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
-
-static const struct jp_fact merge_map_between = {
-	.name = "merge.map.between",
-	.about = "Pages 0, 2, then 1 are mapped rwx; ranges of the records.",
-	.probe = map_between,
-};
-JP_REGISTER(fact, merge_map_between);
 
 static void map_locked(struct jp_answer *answer)
 {
@@ -75,13 +54,6 @@ static void map_locked(struct jp_answer *answer)
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
-static const struct jp_fact merge_map_locked = {
-	.name = "merge.map.locked",
-	.about = "Pages 0, 1 (locked) and 2 are mapped rwx; ranges of the records.",
-	.probe = map_locked,
-};
-JP_REGISTER(fact, merge_map_locked);
-
 static void map_over(struct jp_answer *answer)
 {
 	struct jp_watch watch;
@@ -92,13 +64,6 @@ static void map_over(struct jp_answer *answer)
 	jp_test_region_map(answer, 1, 1, JP_RX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
-
-static const struct jp_fact merge_map_over = {
-	.name = "merge.map.over",
-	.about = "Four pages are mapped r-x, then one of them anew; ranges of the records.",
-	.probe = map_over,
-};
-JP_REGISTER(fact, merge_map_over);
 
 static void map_after_flip(struct jp_answer *answer, bool written)
 {
@@ -119,26 +84,10 @@ static void map_after_unwritten(struct jp_answer *answer)
 	map_after_flip(answer, false);
 }
 
-static const struct jp_fact merge_map_after_unwritten = {
-	.name = "merge.map.after_flip.unwritten",
-	.about =
-		"Two pages rw- that nobody wrote become r-x, then two are mapped r-x above; ranges "
-		"of the records.",
-	.probe = map_after_unwritten,
-};
-JP_REGISTER(fact, merge_map_after_unwritten);
-
 static void map_after_written(struct jp_answer *answer)
 {
 	map_after_flip(answer, true);
 }
-
-static const struct jp_fact merge_map_after_written = {
-	.name = "merge.map.after_flip.written",
-	.about = "Two written pages rw- become r-x, then two are mapped r-x above; ranges.",
-	.probe = map_after_written,
-};
-JP_REGISTER(fact, merge_map_after_written);
 
 static void map_in_child(struct jp_answer *answer)
 {
@@ -160,14 +109,6 @@ static void map_in_child(struct jp_answer *answer)
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
-static const struct jp_fact merge_map_in_child = {
-	.name = "merge.map.in_child",
-	.about = "Beside two written rwx pages a forked child, then its parent maps a third; range "
-		 "of each one's record.",
-	.probe = map_in_child,
-};
-JP_REGISTER(fact, merge_map_in_child);
-
 static void map_beside_moved(struct jp_answer *answer)
 {
 	size_t page = jp_test_region_page();
@@ -183,15 +124,6 @@ static void map_beside_moved(struct jp_answer *answer)
 	jp_test_region_map(answer, 4, 1, JP_RX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
-
-static const struct jp_fact merge_map_beside_moved = {
-	.name = "merge.map.beside_moved",
-	.about =
-		"r-x pages are moved by mremap above others, then one is mapped above both; ranges "
-		"of the records.",
-	.probe = map_beside_moved,
-};
-JP_REGISTER(fact, merge_map_beside_moved);
 
 /*
  * mremap has no record: what merged shows in those of an mprotect of everything. Pages that were
@@ -225,26 +157,10 @@ static void remap_beside_unwritten(struct jp_answer *answer)
 	remap_back(answer, false);
 }
 
-static const struct jp_fact merge_remap_unwritten = {
-	.name = "merge.remap.beside_unwritten",
-	.about = "Written pages rwx are moved away by mremap and back, above pages that nobody "
-		 "wrote "
-		 "and that came meanwhile; ranges of the records when all become r-x.",
-	.probe = remap_beside_unwritten,
-};
-JP_REGISTER(fact, merge_remap_unwritten);
-
 static void remap_beside_written(struct jp_answer *answer)
 {
 	remap_back(answer, true);
 }
-
-static const struct jp_fact merge_remap_written = {
-	.name = "merge.remap.beside_written",
-	.about = "The same above pages that were written, too.",
-	.probe = remap_beside_written,
-};
-JP_REGISTER(fact, merge_remap_written);
 
 static void grows_down(struct jp_answer *answer)
 {
@@ -259,9 +175,40 @@ static void grows_down(struct jp_answer *answer)
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
-static const struct jp_fact merge_grows_down = {
-	.name = "merge.grows_down",
-	.about = "A page is mapped rwx with MAP_GROWSDOWN and grows by two faults; ranges.",
-	.probe = grows_down,
+static const struct jp_fact facts[] = {
+	{"merge.map.up", "Four pages are mapped rwx, each above the last; ranges of the records.",
+	 map_up},
+	{"merge.map.down", "Four pages are mapped rwx, each below the last; ranges of the records.",
+	 map_down},
+	{"merge.map.between", "Pages 0, 2, then 1 are mapped rwx; ranges of the records.",
+	 map_between},
+	{"merge.map.locked", "Pages 0, 1 (locked) and 2 are mapped rwx; ranges of the records.",
+	 map_locked},
+	{"merge.map.over",
+	 "Four pages are mapped r-x, then one of them anew; ranges of the records.", map_over},
+	{"merge.map.after_flip.unwritten",
+	 "Two pages rw- that nobody wrote become r-x, then two are mapped r-x above; ranges of the "
+	 "records.",
+	 map_after_unwritten},
+	{"merge.map.after_flip.written",
+	 "Two written pages rw- become r-x, then two are mapped r-x above; ranges.",
+	 map_after_written},
+	{"merge.map.in_child",
+	 "Beside two written rwx pages a forked child, then its parent maps a third; range of each "
+	 "one's record.",
+	 map_in_child},
+	{"merge.map.beside_moved",
+	 "r-x pages are moved by mremap above others, then one is mapped above both; ranges of the "
+	 "records.",
+	 map_beside_moved},
+	{"merge.remap.beside_unwritten",
+	 "Written pages rwx are moved away by mremap and back, above pages that nobody wrote and "
+	 "that came meanwhile; ranges of the records when all become r-x.",
+	 remap_beside_unwritten},
+	{"merge.remap.beside_written", "The same above pages that were written, too.",
+	 remap_beside_written},
+	{"merge.grows_down",
+	 "A page is mapped rwx with MAP_GROWSDOWN and grows by two faults; ranges.", grows_down},
 };
-JP_REGISTER(fact, merge_grows_down);
+static const struct jp_fact_family merge = {"merge", facts, sizeof(facts) / sizeof(facts[0])};
+JP_REGISTER(fact, merge);

@@ -22,13 +22,6 @@ static void flip_parts(struct jp_answer *answer)
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
-static const struct jp_fact merge_flip_parts = {
-	.name = "merge.flip.parts",
-	.about = "Of ten pages rw-, pages 4-5, 6-7 and 2-3 become r-x; ranges of the records.",
-	.probe = flip_parts,
-};
-JP_REGISTER(fact, merge_flip_parts);
-
 static void flip_up(struct jp_answer *answer)
 {
 	struct jp_watch watch;
@@ -42,13 +35,6 @@ static void flip_up(struct jp_answer *answer)
 	}
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
-
-static const struct jp_fact merge_flip_up = {
-	.name = "merge.flip.up",
-	.about = "Four times a page is mapped rw- above the last, written and made r-x; ranges.",
-	.probe = flip_up,
-};
-JP_REGISTER(fact, merge_flip_up);
 
 static void flip_reserved(struct jp_answer *answer)
 {
@@ -65,14 +51,6 @@ static void flip_reserved(struct jp_answer *answer)
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
-static const struct jp_fact merge_flip_reserved = {
-	.name = "merge.flip.reserved",
-	.about = "In a reservation (PROT_NONE) page after page becomes rw-, is written, becomes "
-		 "r-x; ranges of the records.",
-	.probe = flip_reserved,
-};
-JP_REGISTER(fact, merge_flip_reserved);
-
 static void flip_written_above(struct jp_answer *answer)
 {
 	struct jp_watch watch;
@@ -86,14 +64,6 @@ static void flip_written_above(struct jp_answer *answer)
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
-static const struct jp_fact merge_flip_written_above = {
-	.name = "merge.flip.written_above",
-	.about = "Two written pages rw- become rwx above two rwx that nobody wrote; ranges of the "
-		 "records.",
-	.probe = flip_written_above,
-};
-JP_REGISTER(fact, merge_flip_written_above);
-
 static void flip_written_below(struct jp_answer *answer)
 {
 	struct jp_watch watch;
@@ -106,13 +76,6 @@ static void flip_written_below(struct jp_answer *answer)
 	jp_test_region_protect(answer, 0, 2, JP_RWX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
-
-static const struct jp_fact merge_flip_written_below = {
-	.name = "merge.flip.written_below",
-	.about = "Two written pages rw- become rwx below two rwx that nobody wrote; ranges.",
-	.probe = flip_written_below,
-};
-JP_REGISTER(fact, merge_flip_written_below);
 
 static void flip_written_between(struct jp_answer *answer)
 {
@@ -128,13 +91,6 @@ static void flip_written_between(struct jp_answer *answer)
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
-static const struct jp_fact merge_flip_written_between = {
-	.name = "merge.flip.written_between",
-	.about = "Two written pages rw- become rwx between rwx pages that nobody wrote; ranges.",
-	.probe = flip_written_between,
-};
-JP_REGISTER(fact, merge_flip_written_between);
-
 static void flip_unwritten_below_written(struct jp_answer *answer)
 {
 	struct jp_watch watch;
@@ -148,13 +104,6 @@ static void flip_unwritten_below_written(struct jp_answer *answer)
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
-static const struct jp_fact merge_flip_unwritten_above_written = {
-	.name = "merge.flip.unwritten_above_written",
-	.about = "Two pages rw- that nobody wrote become rwx above two written rwx pages; ranges.",
-	.probe = flip_unwritten_below_written,
-};
-JP_REGISTER(fact, merge_flip_unwritten_above_written);
-
 static void flip_three(struct jp_answer *answer)
 {
 	struct jp_watch watch;
@@ -167,13 +116,6 @@ static void flip_three(struct jp_answer *answer)
 	jp_test_region_protect(answer, 0, 6, JP_RX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
-
-static const struct jp_fact merge_flip_three = {
-	.name = "merge.flip.three",
-	.about = "One mprotect makes three neighbours rw-, r--, rw- r-x; ranges of the records.",
-	.probe = flip_three,
-};
-JP_REGISTER(fact, merge_flip_three);
 
 static void flip_over_userfault(struct jp_answer *answer)
 {
@@ -195,10 +137,35 @@ static void flip_over_userfault(struct jp_answer *answer)
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
-static const struct jp_fact merge_flip_userfault = {
-	.name = "merge.flip.userfault",
-	.about = "One mprotect makes six pages r-x of which two in the middle are userfaultfd's; "
-		 "ranges of the records.",
-	.probe = flip_over_userfault,
+static const struct jp_fact facts[] = {
+	{"merge.flip.parts",
+	 "Of ten pages rw-, pages 4-5, 6-7 and 2-3 become r-x; ranges of the records.", flip_parts},
+	{"merge.flip.up",
+	 "Four times a page is mapped rw- above the last, written and made r-x; ranges.", flip_up},
+	{"merge.flip.reserved",
+	 "In a reservation (PROT_NONE) page after page becomes rw-, is written, becomes r-x; "
+	 "ranges of the records.",
+	 flip_reserved},
+	{"merge.flip.written_above",
+	 "Two written pages rw- become rwx above two rwx that nobody wrote; ranges of the records.",
+	 flip_written_above},
+	{"merge.flip.written_below",
+	 "Two written pages rw- become rwx below two rwx that nobody wrote; ranges.",
+	 flip_written_below},
+	{"merge.flip.written_between",
+	 "Two written pages rw- become rwx between rwx pages that nobody wrote; ranges.",
+	 flip_written_between},
+	{"merge.flip.unwritten_above_written",
+	 "Two pages rw- that nobody wrote become rwx above two written rwx pages; ranges.",
+	 flip_unwritten_below_written},
+	{"merge.flip.three",
+	 "One mprotect makes three neighbours rw-, r--, rw- r-x; ranges of the records.",
+	 flip_three},
+	{"merge.flip.userfault",
+	 "One mprotect makes six pages r-x of which two in the middle are userfaultfd's; ranges of "
+	 "the records.",
+	 flip_over_userfault},
 };
-JP_REGISTER(fact, merge_flip_userfault);
+static const struct jp_fact_family merge_flips = {"merge_flips", facts,
+						  sizeof(facts) / sizeof(facts[0])};
+JP_REGISTER(fact, merge_flips);

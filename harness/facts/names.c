@@ -28,13 +28,6 @@ static void shared_anonymous(struct jp_answer *answer)
 	tell_mapped(answer, MAP_SHARED | MAP_ANONYMOUS, -1);
 }
 
-static const struct jp_fact name_shared = {
-	.name = "name.shared_anonymous",
-	.about = "A shared anonymous page is mapped r-x; the record.",
-	.probe = shared_anonymous,
-};
-JP_REGISTER(fact, name_shared);
-
 static void dev_zero(struct jp_answer *answer)
 {
 	int fd = open("/dev/zero", O_RDWR | O_CLOEXEC);
@@ -44,13 +37,6 @@ static void dev_zero(struct jp_answer *answer)
 	else
 		tell_mapped(answer, MAP_PRIVATE, fd);
 }
-
-static const struct jp_fact name_dev_zero = {
-	.name = "name.dev_zero",
-	.about = "/dev/zero is mapped r-x, private; the record.",
-	.probe = dev_zero,
-};
-JP_REGISTER(fact, name_dev_zero);
 
 static int memfd_of(struct jp_answer *answer, const char *name, unsigned int flags, int pages)
 {
@@ -76,14 +62,6 @@ static void memfd_twice(struct jp_answer *answer)
 	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
 }
 
-static const struct jp_fact name_memfd = {
-	.name = "name.memfd",
-	.about =
-		"A memfd's four pages are mapped rw-, then two and two r-x elsewhere; the records.",
-	.probe = memfd_twice,
-};
-JP_REGISTER(fact, name_memfd);
-
 static void memfd_private(struct jp_answer *answer)
 {
 	int fd = memfd_of(answer, "a name with blanks", 0, 1);
@@ -91,13 +69,6 @@ static void memfd_private(struct jp_answer *answer)
 	if (fd >= 0)
 		tell_mapped(answer, MAP_PRIVATE, fd);
 }
-
-static const struct jp_fact name_memfd_private = {
-	.name = "name.memfd.blanks",
-	.about = "A memfd whose name has blanks is mapped r-x, private; the record.",
-	.probe = memfd_private,
-};
-JP_REGISTER(fact, name_memfd_private);
 
 /* A mapping of huge pages is made, and with that they are promised; they are not touched. */
 static void huge(struct jp_answer *answer)
@@ -114,13 +85,6 @@ static void huge(struct jp_answer *answer)
 	jp_tell_maps(answer, &watch, JP_TELL_ALL);
 }
 
-static const struct jp_fact name_huge = {
-	.name = "name.hugetlb",
-	.about = "An anonymous huge page is mapped r-x; the record.",
-	.probe = huge,
-};
-JP_REGISTER(fact, name_huge);
-
 static void huge_memfd(struct jp_answer *answer)
 {
 	enum { HUGE_PAGES = 512 };
@@ -134,13 +98,6 @@ static void huge_memfd(struct jp_answer *answer)
 		jp_answer_missing(answer, "mmap of a huge memfd: %s", jp_answer_errno(errno));
 	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
 }
-
-static const struct jp_fact name_huge_memfd = {
-	.name = "name.memfd.hugetlb",
-	.about = "A memfd of huge pages is mapped r-x; the record.",
-	.probe = huge_memfd,
-};
-JP_REGISTER(fact, name_huge_memfd);
 
 static void system_v(struct jp_answer *answer)
 {
@@ -164,13 +121,6 @@ static void system_v(struct jp_answer *answer)
 		shmctl(id, IPC_RMID, NULL);
 }
 
-static const struct jp_fact name_system_v = {
-	.name = "name.shm_system_v",
-	.about = "A private SysV segment is attached with SHM_EXEC; the record.",
-	.probe = system_v,
-};
-JP_REGISTER(fact, name_system_v);
-
 static void heap_page(struct jp_answer *answer)
 {
 	uintptr_t page = jp_test_region_page(), middle;
@@ -188,13 +138,6 @@ static void heap_page(struct jp_answer *answer)
 		jp_answer_missing(answer, "mprotect: %s", jp_answer_errno(errno));
 	jp_tell_names(answer, &watch);
 }
-
-static const struct jp_fact name_heap_page = {
-	.name = "name.heap.page",
-	.about = "One page in the middle of the heap becomes rwx; the record.",
-	.probe = heap_page,
-};
-JP_REGISTER(fact, name_heap_page);
 
 static void heap_first(struct jp_answer *answer)
 {
@@ -219,14 +162,6 @@ static void heap_first(struct jp_answer *answer)
 				       map.name);
 }
 
-static const struct jp_fact name_heap_first = {
-	.name = "name.heap.first",
-	.about = "A new program grows its heap by a page three times while attr.mmap_data is set; "
-		 "the heap's records.",
-	.probe = heap_first,
-};
-JP_REGISTER(fact, name_heap_first);
-
 static void stack_page(struct jp_answer *answer)
 {
 	uintptr_t page = jp_test_region_page(), here = (uintptr_t)__builtin_frame_address(0);
@@ -239,13 +174,6 @@ static void stack_page(struct jp_answer *answer)
 		jp_answer_missing(answer, "mprotect: %s", jp_answer_errno(errno));
 	jp_tell_names(answer, &watch);
 }
-
-static const struct jp_fact name_stack_page = {
-	.name = "name.stack.page",
-	.about = "A page of the stack that does not hold the arguments becomes rwx; the record.",
-	.probe = stack_page,
-};
-JP_REGISTER(fact, name_stack_page);
 
 static void own_name(struct jp_answer *answer)
 {
@@ -260,13 +188,6 @@ static void own_name(struct jp_answer *answer)
 	jp_test_region_protect(answer, 0, 1, JP_RX);
 	jp_tell_maps(answer, &watch, JP_TELL_NAME);
 }
-
-static const struct jp_fact name_own = {
-	.name = "name.anonymous.named",
-	.about = "An anonymous page that was given a name becomes r-x; the record.",
-	.probe = own_name,
-};
-JP_REGISTER(fact, name_own);
 
 static void deleted_file(struct jp_answer *answer)
 {
@@ -297,9 +218,32 @@ static void deleted_file(struct jp_answer *answer)
 	unlink(path);
 }
 
-static const struct jp_fact name_deleted = {
-	.name = "name.file.deleted",
-	.about = "A file is mapped r-x, deleted, and mapped again; the records.",
-	.probe = deleted_file,
+static const struct jp_fact facts[] = {
+	{"name.shared_anonymous", "A shared anonymous page is mapped r-x; the record.",
+	 shared_anonymous},
+	{"name.dev_zero", "/dev/zero is mapped r-x, private; the record.", dev_zero},
+	{"name.memfd",
+	 "A memfd's four pages are mapped rw-, then two and two r-x elsewhere; the records.",
+	 memfd_twice},
+	{"name.memfd.blanks", "A memfd whose name has blanks is mapped r-x, private; the record.",
+	 memfd_private},
+	{"name.hugetlb", "An anonymous huge page is mapped r-x; the record.", huge},
+	{"name.memfd.hugetlb", "A memfd of huge pages is mapped r-x; the record.", huge_memfd},
+	{"name.shm_system_v", "A private SysV segment is attached with SHM_EXEC; the record.",
+	 system_v},
+	{"name.heap.page", "One page in the middle of the heap becomes rwx; the record.",
+	 heap_page},
+	{"name.heap.first",
+	 "A new program grows its heap by a page three times while attr.mmap_data is set; the "
+	 "heap's records.",
+	 heap_first},
+	{"name.stack.page",
+	 "A page of the stack that does not hold the arguments becomes rwx; the record.",
+	 stack_page},
+	{"name.anonymous.named", "An anonymous page that was given a name becomes r-x; the record.",
+	 own_name},
+	{"name.file.deleted", "A file is mapped r-x, deleted, and mapped again; the records.",
+	 deleted_file},
 };
-JP_REGISTER(fact, name_deleted);
+static const struct jp_fact_family names = {"names", facts, sizeof(facts) / sizeof(facts[0])};
+JP_REGISTER(fact, names);

@@ -33,13 +33,6 @@ static void forked(struct jp_answer *answer)
 	jp_tell_records(answer, &watch, &labels);
 }
 
-static const struct jp_fact process_fork = {
-	.name = "process.fork",
-	.about = "A forks B, which makes an inherited page r-x and ends; all records.",
-	.probe = forked,
-};
-JP_REGISTER(fact, process_fork);
-
 static void forked_twice(struct jp_answer *answer)
 {
 	struct jp_pid_labels labels = jp_pid_labels_self();
@@ -62,13 +55,6 @@ static void forked_twice(struct jp_answer *answer)
 	jp_fact_wait(answer, pid);
 	jp_tell_records(answer, &watch, &labels);
 }
-
-static const struct jp_fact process_grandchild = {
-	.name = "process.grandchild",
-	.about = "A forks B, B forks C, which maps a page r-x; all records.",
-	.probe = forked_twice,
-};
-JP_REGISTER(fact, process_grandchild);
 
 static int map_and_end(void *context)
 {
@@ -97,25 +83,10 @@ static void shared_memory(struct jp_answer *answer)
 	cloned(answer, CLONE_VM);
 }
 
-static const struct jp_fact process_shared_memory = {
-	.name = "process.shared_memory",
-	.about =
-		"B, which shares A's memory (CLONE_VM), maps a page r-x; all records: whose it is.",
-	.probe = shared_memory,
-};
-JP_REGISTER(fact, process_shared_memory);
-
 static void pid_namespace(struct jp_answer *answer)
 {
 	cloned(answer, CLONE_NEWPID);
 }
-
-static const struct jp_fact process_pid_namespace = {
-	.name = "process.pid_namespace",
-	.about = "B, in a pid namespace of its own, maps a page r-x; all records.",
-	.probe = pid_namespace,
-};
-JP_REGISTER(fact, process_pid_namespace);
 
 static void chosen_pid(struct jp_answer *answer)
 {
@@ -141,13 +112,6 @@ static void chosen_pid(struct jp_answer *answer)
 		jp_fact_wait(answer, (pid_t)pid);
 }
 
-static const struct jp_fact process_chosen_pid = {
-	.name = "process.clone3.set_tid",
-	.about = "clone3 with set_tid: the pid asked for, or the error.",
-	.probe = chosen_pid,
-};
-JP_REGISTER(fact, process_chosen_pid);
-
 static void renamed(struct jp_answer *answer)
 {
 	struct jp_pid_labels labels = jp_pid_labels_self();
@@ -158,13 +122,6 @@ static void renamed(struct jp_answer *answer)
 	prctl(PR_SET_NAME, "a-name-of-more-than-fifteen");
 	jp_tell_records(answer, &watch, &labels);
 }
-
-static const struct jp_fact process_renamed = {
-	.name = "process.renamed",
-	.about = "A thread gets a name of 27 bytes (PR_SET_NAME); the record.",
-	.probe = renamed,
-};
-JP_REGISTER(fact, process_renamed);
 
 static void *end_at_once(void *context)
 {
@@ -193,13 +150,6 @@ static void threaded(struct jp_answer *answer)
 	jp_tell_records(answer, &watch, &labels);
 }
 
-static const struct jp_fact process_thread = {
-	.name = "process.thread",
-	.about = "Process A has a thread (B) that ends; all records (C is who started A).",
-	.probe = threaded,
-};
-JP_REGISTER(fact, process_thread);
-
 static void namespaces(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
@@ -217,14 +167,6 @@ static void namespaces(struct jp_answer *answer)
 		if (seen.header.type == NAMESPACES)
 			jp_answer_number(answer, seen.words[1]);
 }
-
-static const struct jp_fact process_namespaces = {
-	.name = "process.namespaces",
-	.about = "A process unshares its UTS namespace while attr.namespaces is set; how many "
-		 "namespaces the NAMESPACES record tells of.",
-	.probe = namespaces,
-};
-JP_REGISTER(fact, process_namespaces);
 
 static void switches(struct jp_answer *answer)
 {
@@ -252,11 +194,30 @@ static void switches(struct jp_answer *answer)
 	jp_answer_text(answer, "in %s", in ? "told" : "not told");
 }
 
-static const struct jp_fact process_switch = {
-	.name = "process.switch",
-	.about =
-		"A process waits for 2 ms while attr.context_switch is set: whether SWITCH records "
-		"tell of both ways.",
-	.probe = switches,
+static const struct jp_fact facts[] = {
+	{"process.fork", "A forks B, which makes an inherited page r-x and ends; all records.",
+	 forked},
+	{"process.grandchild", "A forks B, B forks C, which maps a page r-x; all records.",
+	 forked_twice},
+	{"process.shared_memory",
+	 "B, which shares A's memory (CLONE_VM), maps a page r-x; all records: whose it is.",
+	 shared_memory},
+	{"process.pid_namespace", "B, in a pid namespace of its own, maps a page r-x; all records.",
+	 pid_namespace},
+	{"process.clone3.set_tid", "clone3 with set_tid: the pid asked for, or the error.",
+	 chosen_pid},
+	{"process.renamed", "A thread gets a name of 27 bytes (PR_SET_NAME); the record.", renamed},
+	{"process.thread",
+	 "Process A has a thread (B) that ends; all records (C is who started A).", threaded},
+	{"process.namespaces",
+	 "A process unshares its UTS namespace while attr.namespaces is set; how many namespaces "
+	 "the NAMESPACES record tells of.",
+	 namespaces},
+	{"process.switch",
+	 "A process waits for 2 ms while attr.context_switch is set: whether SWITCH records tell "
+	 "of both ways.",
+	 switches},
 };
-JP_REGISTER(fact, process_switch);
+static const struct jp_fact_family processes = {"processes", facts,
+						sizeof(facts) / sizeof(facts[0])};
+JP_REGISTER(fact, processes);

@@ -21,14 +21,6 @@ static void map_rx(struct jp_answer *answer)
 	jp_tell_maps(answer, &watch, JP_TELL_ALL);
 }
 
-static const struct jp_fact record_map = {
-	.name = "record.map",
-	.about = "Four anonymous pages are mapped r-x; the record with its flags (2 is private, "
-		 "0x1000 MAP_EXECUTABLE).",
-	.probe = map_rx,
-};
-JP_REGISTER(fact, record_map);
-
 static void map_locked(struct jp_answer *answer)
 {
 	struct jp_watch watch;
@@ -40,13 +32,6 @@ static void map_locked(struct jp_answer *answer)
 	jp_tell_maps(answer, &watch, JP_TELL_ALL);
 }
 
-static const struct jp_fact record_map_locked = {
-	.name = "record.map.locked",
-	.about = "A page is mapped r-x with MAP_LOCKED; the record.",
-	.probe = map_locked,
-};
-JP_REGISTER(fact, record_map_locked);
-
 static void map_exec_only(struct jp_answer *answer)
 {
 	struct jp_watch watch;
@@ -56,13 +41,6 @@ static void map_exec_only(struct jp_answer *answer)
 	jp_test_region_map(answer, 0, 1, PROT_EXEC);
 	jp_tell_maps(answer, &watch, JP_TELL_PROT);
 }
-
-static const struct jp_fact record_exec_only = {
-	.name = "record.map.exec_only",
-	.about = "A page is mapped --x; the record.",
-	.probe = map_exec_only,
-};
-JP_REGISTER(fact, record_exec_only);
 
 static void read_implies(struct jp_answer *answer)
 {
@@ -76,13 +54,6 @@ static void read_implies(struct jp_answer *answer)
 	jp_tell_maps(answer, &watch, JP_TELL_PROT);
 }
 
-static const struct jp_fact record_read_implies = {
-	.name = "record.map.read_implies_exec",
-	.about = "A page is mapped r-- under READ_IMPLIES_EXEC; the record.",
-	.probe = read_implies,
-};
-JP_REGISTER(fact, record_read_implies);
-
 static void flip_same(struct jp_answer *answer)
 {
 	struct jp_watch watch;
@@ -94,13 +65,6 @@ static void flip_same(struct jp_answer *answer)
 	jp_test_region_protect(answer, 0, 2, JP_RX);
 	jp_tell_maps(answer, &watch, JP_TELL_PROT);
 }
-
-static const struct jp_fact record_flip_same = {
-	.name = "record.flip.same",
-	.about = "Pages r-x become r-x; records.",
-	.probe = flip_same,
-};
-JP_REGISTER(fact, record_flip_same);
 
 static void toggle(struct jp_answer *answer)
 {
@@ -117,13 +81,6 @@ static void toggle(struct jp_answer *answer)
 	}
 	jp_tell_maps(answer, &watch, JP_TELL_PROT);
 }
-
-static const struct jp_fact record_toggle = {
-	.name = "record.flip.toggle",
-	.about = "Page 1 of four r-x becomes rw-, is written, becomes r-x, twice; records.",
-	.probe = toggle,
-};
-JP_REGISTER(fact, record_toggle);
 
 static void take_away(struct jp_answer *answer)
 {
@@ -142,14 +99,6 @@ static void take_away(struct jp_answer *answer)
 		jp_answer_text(answer, "record %u misc %#x", seen.header.type, seen.header.misc);
 }
 
-static const struct jp_fact record_take_away = {
-	.name = "record.flip.exec_taken_away",
-	.about = "A page r-x becomes rw- while attr.mmap_data is set; type (10 is MMAP2) and misc "
-		 "(0x2000 MMAP_DATA) of the records.",
-	.probe = take_away,
-};
-JP_REGISTER(fact, record_take_away);
-
 static void unmapped(struct jp_answer *answer)
 {
 	struct jp_watch watch;
@@ -164,13 +113,6 @@ static void unmapped(struct jp_answer *answer)
 	jp_tell_maps(answer, &watch, JP_TELL_PROT);
 }
 
-static const struct jp_fact record_unmap = {
-	.name = "record.unmap",
-	.about = "One, then all of four pages r-x are unmapped; records.",
-	.probe = unmapped,
-};
-JP_REGISTER(fact, record_unmap);
-
 static void mapped_over(struct jp_answer *answer)
 {
 	struct jp_watch watch;
@@ -183,13 +125,6 @@ static void mapped_over(struct jp_answer *answer)
 	jp_test_region_map(answer, 2, 1, PROT_NONE);
 	jp_tell_maps(answer, &watch, JP_TELL_PROT);
 }
-
-static const struct jp_fact record_mapped_over = {
-	.name = "record.map.over_code",
-	.about = "Data and a reservation are mapped over pages r-x; records.",
-	.probe = mapped_over,
-};
-JP_REGISTER(fact, record_mapped_over);
 
 /* What mremap itself says, then what an mprotect of the result says. */
 static void remap(struct jp_answer *answer, int from, int pages, int more, int to, int flags)
@@ -218,42 +153,15 @@ static void remap_move(struct jp_answer *answer)
 	remap(answer, 0, 2, 0, 16, MREMAP_MAYMOVE | MREMAP_FIXED);
 }
 
-static const struct jp_fact record_remap_move = {
-	.name = "record.remap.move",
-	.about =
-		"Two written pages rwx are moved to page 16 by mremap, then become r-x: records of "
-		"the one, and of the other.",
-	.probe = remap_move,
-};
-JP_REGISTER(fact, record_remap_move);
-
 static void remap_grow(struct jp_answer *answer)
 {
 	remap(answer, 0, 2, 2, 0, 0);
 }
 
-static const struct jp_fact record_remap_grow = {
-	.name = "record.remap.grow",
-	.about = "Two written pages rwx are grown to four by mremap, then become r-x: records of "
-		 "the "
-		 "one, and of the other.",
-	.probe = remap_grow,
-};
-JP_REGISTER(fact, record_remap_grow);
-
 static void remap_dontunmap(struct jp_answer *answer)
 {
 	remap(answer, 0, 2, 0, 16, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP);
 }
-
-static const struct jp_fact record_remap_dontunmap = {
-	.name = "record.remap.dontunmap",
-	.about = "Two written pages rwx are moved with MREMAP_DONTUNMAP, then become r-x: records "
-		 "of "
-		 "the one, and of the other.",
-	.probe = remap_dontunmap,
-};
-JP_REGISTER(fact, record_remap_dontunmap);
 
 static void remap_unwritten(struct jp_answer *answer)
 {
@@ -271,14 +179,6 @@ static void remap_unwritten(struct jp_answer *answer)
 	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
 }
 
-static const struct jp_fact record_remap_unwritten = {
-	.name = "record.remap.unwritten",
-	.about = "Two pages rwx that nobody wrote are moved by mremap to page 16, then become r-x; "
-		 "the record, whose pgoff tells whether the move renumbered it.",
-	.probe = remap_unwritten,
-};
-JP_REGISTER(fact, record_remap_unwritten);
-
 static void remap_file(struct jp_answer *answer)
 {
 	int fd = memfd_create("fact", MFD_CLOEXEC);
@@ -295,14 +195,6 @@ static void remap_file(struct jp_answer *answer)
 	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
 }
 
-static const struct jp_fact record_remap_file = {
-	.name = "record.remap_file_pages",
-	.about =
-		"The first page of four of a memfd becomes its third by remap_file_pages; records.",
-	.probe = remap_file,
-};
-JP_REGISTER(fact, record_remap_file);
-
 static void while_disabled(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
@@ -317,14 +209,6 @@ static void while_disabled(struct jp_answer *answer)
 	jp_test_region_map(answer, 1, 1, JP_RX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
-
-static const struct jp_fact record_while_disabled = {
-	.name = "record.map.while_disabled",
-	.about = "Pages 0 and 16 are mapped before the event is enabled, page 1 afterwards; ranges "
-		 "of the records.",
-	.probe = while_disabled,
-};
-JP_REGISTER(fact, record_while_disabled);
 
 static void *map_in_thread(void *context)
 {
@@ -357,22 +241,58 @@ static void by_thread_inherited(struct jp_answer *answer)
 	by_thread(answer, true);
 }
 
-static const struct jp_fact record_by_thread = {
-	.name = "record.map.by_thread",
-	.about = "A thread (B) of process A maps a page r-x; the record with its process and "
-		 "thread.",
-	.probe = by_thread_inherited,
-};
-JP_REGISTER(fact, record_by_thread);
-
 static void by_thread_alone(struct jp_answer *answer)
 {
 	by_thread(answer, false);
 }
 
-static const struct jp_fact record_without_inherit = {
-	.name = "record.map.by_thread.without_inherit",
-	.about = "The same where the first thread's event has no attr.inherit.",
-	.probe = by_thread_alone,
+static const struct jp_fact facts[] = {
+	{"record.map",
+	 "Four anonymous pages are mapped r-x; the record with its flags (2 is private, 0x1000 "
+	 "MAP_EXECUTABLE).",
+	 map_rx},
+	{"record.map.locked", "A page is mapped r-x with MAP_LOCKED; the record.", map_locked},
+	{"record.map.exec_only", "A page is mapped --x; the record.", map_exec_only},
+	{"record.map.read_implies_exec",
+	 "A page is mapped r-- under READ_IMPLIES_EXEC; the record.", read_implies},
+	{"record.flip.same", "Pages r-x become r-x; records.", flip_same},
+	{"record.flip.toggle",
+	 "Page 1 of four r-x becomes rw-, is written, becomes r-x, twice; records.", toggle},
+	{"record.flip.exec_taken_away",
+	 "A page r-x becomes rw- while attr.mmap_data is set; type (10 is MMAP2) and misc (0x2000 "
+	 "MMAP_DATA) of the records.",
+	 take_away},
+	{"record.unmap", "One, then all of four pages r-x are unmapped; records.", unmapped},
+	{"record.map.over_code", "Data and a reservation are mapped over pages r-x; records.",
+	 mapped_over},
+	{"record.remap.move",
+	 "Two written pages rwx are moved to page 16 by mremap, then become r-x: records of the "
+	 "one, and of the other.",
+	 remap_move},
+	{"record.remap.grow",
+	 "Two written pages rwx are grown to four by mremap, then become r-x: records of the one, "
+	 "and of the other.",
+	 remap_grow},
+	{"record.remap.dontunmap",
+	 "Two written pages rwx are moved with MREMAP_DONTUNMAP, then become r-x: records of the "
+	 "one, and of the other.",
+	 remap_dontunmap},
+	{"record.remap.unwritten",
+	 "Two pages rwx that nobody wrote are moved by mremap to page 16, then become r-x; the "
+	 "record, whose pgoff tells whether the move renumbered it.",
+	 remap_unwritten},
+	{"record.remap_file_pages",
+	 "The first page of four of a memfd becomes its third by remap_file_pages; records.",
+	 remap_file},
+	{"record.map.while_disabled",
+	 "Pages 0 and 16 are mapped before the event is enabled, page 1 afterwards; ranges of the "
+	 "records.",
+	 while_disabled},
+	{"record.map.by_thread",
+	 "A thread (B) of process A maps a page r-x; the record with its process and thread.",
+	 by_thread_inherited},
+	{"record.map.by_thread.without_inherit",
+	 "The same where the first thread's event has no attr.inherit.", by_thread_alone},
 };
-JP_REGISTER(fact, record_without_inherit);
+static const struct jp_fact_family records = {"records", facts, sizeof(facts) / sizeof(facts[0])};
+JP_REGISTER(fact, records);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What else a sample holds: dumps, registers, deferred chains; and execution breakpoints. */
-#include "harness/facts/chain.h"
+#include "harness/facts/read_chain.h"
 
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
@@ -34,13 +34,6 @@ static void breakpoint_lengths(struct jp_answer *answer)
 		open_breakpoints(answer, length);
 }
 
-static const struct jp_fact breakpoint_length = {
-	.name = "breakpoint.length",
-	.about = "Execution breakpoints with bp_len 1 to 8 are opened.",
-	.probe = breakpoint_lengths,
-};
-JP_REGISTER(fact, breakpoint_length);
-
 static void breakpoint_slots(struct jp_answer *answer)
 {
 	unsigned int slots = 0;
@@ -57,14 +50,6 @@ static void breakpoint_slots(struct jp_answer *answer)
 	jp_answer_text(answer, "%s", jp_answer_errno(fd < 0 ? -fd : 0));
 }
 
-static const struct jp_fact breakpoint_number = {
-	.name = "breakpoint.number",
-	.about =
-		"How many execution breakpoints a thread can have at once, and what the next says.",
-	.probe = breakpoint_slots,
-};
-JP_REGISTER(fact, breakpoint_number);
-
 static void kernel_breakpoint(struct jp_answer *answer)
 {
 	struct perf_event_attr attr =
@@ -75,13 +60,6 @@ static void kernel_breakpoint(struct jp_answer *answer)
 	if (fd >= 0)
 		close(fd);
 }
-
-static const struct jp_fact breakpoint_kernel = {
-	.name = "breakpoint.kernel_address",
-	.about = "An execution breakpoint with exclude_kernel at an address of the kernel's.",
-	.probe = kernel_breakpoint,
-};
-JP_REGISTER(fact, breakpoint_kernel);
 
 static void breakpoint_inherited(struct jp_answer *answer)
 {
@@ -104,14 +82,6 @@ static void breakpoint_inherited(struct jp_answer *answer)
 		hits += seen.header.type == PERF_RECORD_SAMPLE;
 	jp_answer_number(answer, hits);
 }
-
-static const struct jp_fact breakpoint_inherit = {
-	.name = "breakpoint.inherit",
-	.about = "A forked child runs into a breakpoint that its parent has with attr.inherit; "
-		 "hits.",
-	.probe = breakpoint_inherited,
-};
-JP_REGISTER(fact, breakpoint_inherit);
 
 static struct {
 	volatile sig_atomic_t came;
@@ -157,15 +127,6 @@ static void sigtrap(struct jp_answer *answer)
 									 : "elsewhere");
 }
 
-static const struct jp_fact breakpoint_sigtrap = {
-	.name = "breakpoint.sigtrap",
-	.about = "A breakpoint with attr.sigtrap is hit: signals, their code (6: TRAP_PERF), "
-		 "whether "
-		 "they bring sig_data, where the thread stands.",
-	.probe = sigtrap,
-};
-JP_REGISTER(fact, breakpoint_sigtrap);
-
 /* Where a sample's words are behind its chain. */
 static size_t after_chain(const struct jp_seen *seen)
 {
@@ -201,15 +162,6 @@ static void registers(struct jp_answer *answer)
 										    : "other");
 	}
 }
-
-static const struct jp_fact sample_registers = {
-	.name = "sample.registers",
-	.about = "User registers at a breakpoint: the ABI (2 is 64 bits), and whether two of them "
-		 "are "
-		 "what they must be.",
-	.probe = registers,
-};
-JP_REGISTER(fact, sample_registers);
 
 /* Asks for @bytes of stack, where little is left of it if @short_stack. */
 static void dump(struct jp_answer *answer, uint32_t bytes, bool short_stack)
@@ -254,33 +206,43 @@ static void dump_small(struct jp_answer *answer)
 	dump(answer, 8192, false);
 }
 
-static const struct jp_fact sample_dump_small = {
-	.name = "sample.stack.8192",
-	.about = "A stack dump of 8192 bytes where more is there: sizes in the record.",
-	.probe = dump_small,
-};
-JP_REGISTER(fact, sample_dump_small);
-
 static void dump_large(struct jp_answer *answer)
 {
 	dump(answer, 65528, false);
 }
-
-static const struct jp_fact sample_dump_large = {
-	.name = "sample.stack.65528",
-	.about = "The same for 65528 bytes, more than a record has room for (64 KiB).",
-	.probe = dump_large,
-};
-JP_REGISTER(fact, sample_dump_large);
 
 static void dump_short(struct jp_answer *answer)
 {
 	dump(answer, 8192, true);
 }
 
-static const struct jp_fact sample_dump_short = {
-	.name = "sample.stack.at_top",
-	.about = "The same for 8192 bytes where 16 are left to the end of the stack's mapping.",
-	.probe = dump_short,
+static const struct jp_fact facts[] = {
+	{"breakpoint.length", "Execution breakpoints with bp_len 1 to 8 are opened.",
+	 breakpoint_lengths},
+	{"breakpoint.number",
+	 "How many execution breakpoints a thread can have at once, and what the next says.",
+	 breakpoint_slots},
+	{"breakpoint.kernel_address",
+	 "An execution breakpoint with exclude_kernel at an address of the kernel's.",
+	 kernel_breakpoint},
+	{"breakpoint.inherit",
+	 "A forked child runs into a breakpoint that its parent has with attr.inherit; hits.",
+	 breakpoint_inherited},
+	{"breakpoint.sigtrap",
+	 "A breakpoint with attr.sigtrap is hit: signals, their code (6: TRAP_PERF), whether they "
+	 "bring sig_data, where the thread stands.",
+	 sigtrap},
+	{"sample.registers",
+	 "User registers at a breakpoint: the ABI (2 is 64 bits), and whether two of them are what "
+	 "they must be.",
+	 registers},
+	{"sample.stack.8192",
+	 "A stack dump of 8192 bytes where more is there: sizes in the record.", dump_small},
+	{"sample.stack.65528",
+	 "The same for 65528 bytes, more than a record has room for (64 KiB).", dump_large},
+	{"sample.stack.at_top",
+	 "The same for 8192 bytes where 16 are left to the end of the stack's mapping.",
+	 dump_short},
 };
-JP_REGISTER(fact, sample_dump_short);
+static const struct jp_fact_family samples = {"samples", facts, sizeof(facts) / sizeof(facts[0])};
+JP_REGISTER(fact, samples);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Probes that the kernel plants into a program's file: the chains there, and what they map. */
-#include "harness/facts/chain.h"
+#include "harness/facts/read_chain.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -109,37 +109,15 @@ static void at_push(struct jp_answer *answer)
 	probed(answer, jp_code_leaf, (const void *)jp_code_leaf, false);
 }
 
-static const struct jp_fact uprobe_push = {
-	.name = "uprobe.chain.push",
-	.about =
-		"outer calls middle, middle calls leaf; the chain of a uprobe at leaf's push %rbp.",
-	.probe = at_push,
-};
-JP_REGISTER(fact, uprobe_push);
-
 static void at_endbr(struct jp_answer *answer)
 {
 	probed(answer, jp_code_endbr, (const void *)jp_code_endbr, false);
 }
 
-static const struct jp_fact uprobe_endbr = {
-	.name = "uprobe.chain.endbr64",
-	.about = "The same at a leaf's endbr64.",
-	.probe = at_endbr,
-};
-JP_REGISTER(fact, uprobe_endbr);
-
 static void at_nop(struct jp_answer *answer)
 {
 	probed(answer, jp_code_nop5, (const void *)jp_code_nop5, false);
 }
-
-static const struct jp_fact uprobe_nop = {
-	.name = "uprobe.chain.nop5",
-	.about = "The same at a nop of five bytes with which a leaf begins.",
-	.probe = at_nop,
-};
-JP_REGISTER(fact, uprobe_nop);
 
 static void pending_return(struct jp_answer *answer)
 {
@@ -155,26 +133,10 @@ static void pending_return(struct jp_answer *answer)
 	jp_chain_tell_next(answer, &watch);
 }
 
-static const struct jp_fact uprobe_pending = {
-	.name = "uprobe.chain.pending_return",
-	.about = "The chain of a breakpoint in leaf's body while a uretprobe waits for leaf's "
-		 "return "
-		 "(elsewhere: the kernel's trampoline in place of the caller).",
-	.probe = pending_return,
-};
-JP_REGISTER(fact, uprobe_pending);
-
 static void at_return(struct jp_answer *answer)
 {
 	probed(answer, jp_code_leaf, (const void *)jp_code_leaf, true);
 }
-
-static const struct jp_fact uprobe_return = {
-	.name = "uprobe.chain.return",
-	.about = "The chain of a uretprobe of leaf, at its return.",
-	.probe = at_return,
-};
-JP_REGISTER(fact, uprobe_return);
 
 /* Executable mappings that appear by themselves while @leaf is called @calls times. */
 static void mapped_by(struct jp_answer *answer, jp_code leaf, bool on_return)
@@ -195,25 +157,10 @@ static void maps_nop5(struct jp_answer *answer)
 	mapped_by(answer, jp_code_nop5, false);
 }
 
-static const struct jp_fact uprobe_maps_nop5 = {
-	.name = "uprobe.maps.nop5",
-	.about = "A uprobe at a nop of five bytes is hit three times; records of what the kernel "
-		 "mapped for it.",
-	.probe = maps_nop5,
-};
-JP_REGISTER(fact, uprobe_maps_nop5);
-
 static void maps_nop10(struct jp_answer *answer)
 {
 	mapped_by(answer, jp_code_nop10, false);
 }
-
-static const struct jp_fact uprobe_maps_nop10 = {
-	.name = "uprobe.maps.nop10",
-	.about = "The same at a nop of ten bytes.",
-	.probe = maps_nop10,
-};
-JP_REGISTER(fact, uprobe_maps_nop10);
 
 static void open_nop10(struct jp_answer *answer)
 {
@@ -231,36 +178,15 @@ static void open_nop10(struct jp_answer *answer)
 		jp_answer_text(answer, "%s", jp_answer_errno(fd < 0 ? -fd : 0));
 }
 
-static const struct jp_fact uprobe_open_nop10 = {
-	.name = "uprobe.open.nop10",
-	.about = "A uprobe is opened at a nop of ten bytes that has a segment prefix.",
-	.probe = open_nop10,
-};
-JP_REGISTER(fact, uprobe_open_nop10);
-
 static void maps_push(struct jp_answer *answer)
 {
 	mapped_by(answer, jp_code_leaf, false);
 }
 
-static const struct jp_fact uprobe_maps_push = {
-	.name = "uprobe.maps.push",
-	.about = "The same at push %rbp, which the kernel emulates.",
-	.probe = maps_push,
-};
-JP_REGISTER(fact, uprobe_maps_push);
-
 static void maps_return(struct jp_answer *answer)
 {
 	mapped_by(answer, jp_code_leaf, true);
 }
-
-static const struct jp_fact uprobe_maps_return = {
-	.name = "uprobe.maps.return",
-	.about = "The same with a uretprobe.",
-	.probe = maps_return,
-};
-JP_REGISTER(fact, uprobe_maps_return);
 
 static void in_shared_memfd(struct jp_answer *answer)
 {
@@ -290,11 +216,30 @@ static void in_shared_memfd(struct jp_answer *answer)
 	}
 }
 
-static const struct jp_fact uprobe_memfd = {
-	.name = "uprobe.memfd",
-	.about =
-		"Code in a memfd is mapped shared and private, and called once each way; hits of a "
-		"uprobe in the memfd.",
-	.probe = in_shared_memfd,
+static const struct jp_fact facts[] = {
+	{"uprobe.chain.push",
+	 "outer calls middle, middle calls leaf; the chain of a uprobe at leaf's push %rbp.",
+	 at_push},
+	{"uprobe.chain.endbr64", "The same at a leaf's endbr64.", at_endbr},
+	{"uprobe.chain.nop5", "The same at a nop of five bytes with which a leaf begins.", at_nop},
+	{"uprobe.chain.pending_return",
+	 "The chain of a breakpoint in leaf's body while a uretprobe waits for leaf's return "
+	 "(elsewhere: the kernel's trampoline in place of the caller).",
+	 pending_return},
+	{"uprobe.chain.return", "The chain of a uretprobe of leaf, at its return.", at_return},
+	{"uprobe.maps.nop5",
+	 "A uprobe at a nop of five bytes is hit three times; records of what the kernel mapped "
+	 "for it.",
+	 maps_nop5},
+	{"uprobe.maps.nop10", "The same at a nop of ten bytes.", maps_nop10},
+	{"uprobe.open.nop10", "A uprobe is opened at a nop of ten bytes that has a segment prefix.",
+	 open_nop10},
+	{"uprobe.maps.push", "The same at push %rbp, which the kernel emulates.", maps_push},
+	{"uprobe.maps.return", "The same with a uretprobe.", maps_return},
+	{"uprobe.memfd",
+	 "Code in a memfd is mapped shared and private, and called once each way; hits of a uprobe "
+	 "in the memfd.",
+	 in_shared_memfd},
 };
-JP_REGISTER(fact, uprobe_memfd);
+static const struct jp_fact_family uprobes = {"uprobes", facts, sizeof(facts) / sizeof(facts[0])};
+JP_REGISTER(fact, uprobes);

@@ -11,13 +11,6 @@ static void crash(struct jp_answer *answer)
 	raise(SIGSEGV);
 }
 
-static const struct jp_fact bad_crash = {
-	.name = "bad.crash",
-	.about = "Dies.",
-	.probe = crash,
-};
-JP_REGISTER(fact, bad_crash);
-
 static void hang(struct jp_answer *answer)
 {
 	/* Its child must end, too: it holds the standard error of whoever reads that. */
@@ -26,25 +19,11 @@ static void hang(struct jp_answer *answer)
 		pause();
 }
 
-static const struct jp_fact bad_hang = {
-	.name = "bad.hang",
-	.about = "Never ends.",
-	.probe = hang,
-};
-JP_REGISTER(fact, bad_hang);
-
 static void leave(struct jp_answer *answer)
 {
 	jp_answer_text(answer, "a value that nobody may believe");
 	_exit(3);
 }
-
-static const struct jp_fact bad_leave = {
-	.name = "bad.leave",
-	.about = "Exits by itself.",
-	.probe = leave,
-};
-JP_REGISTER(fact, bad_leave);
 
 static void lack(struct jp_answer *answer)
 {
@@ -54,23 +33,9 @@ static void lack(struct jp_answer *answer)
 	jp_answer_text(answer, "a value that nobody may believe");
 }
 
-static const struct jp_fact bad_lack = {
-	.name = "bad.lack",
-	.about = "Lacks two things.",
-	.probe = lack,
-};
-JP_REGISTER(fact, bad_lack);
-
 static void nothing(struct jp_answer *answer)
 {
 }
-
-static const struct jp_fact bad_nothing = {
-	.name = "bad.nothing",
-	.about = "Gives no value.",
-	.probe = nothing,
-};
-JP_REGISTER(fact, bad_nothing);
 
 static void flood(struct jp_answer *answer)
 {
@@ -79,13 +44,6 @@ static void flood(struct jp_answer *answer)
 		jp_answer_number(answer, 1);
 }
 
-static const struct jp_fact bad_flood = {
-	.name = "bad.flood",
-	.about = "Has more to say than there is room.",
-	.probe = flood,
-};
-JP_REGISTER(fact, bad_flood);
-
 static void all_kinds(struct jp_answer *answer)
 {
 	jp_answer_list(answer);
@@ -93,9 +51,14 @@ static void all_kinds(struct jp_answer *answer)
 	jp_answer_number(answer, UINT64_MAX);
 }
 
-static const struct jp_fact bad_kinds = {
-	.name = "bad.kinds",
-	.about = "Is well.",
-	.probe = all_kinds,
+static const struct jp_fact facts[] = {
+	{"bad.crash", "Dies.", crash},
+	{"bad.hang", "Never ends.", hang},
+	{"bad.leave", "Exits by itself.", leave},
+	{"bad.lack", "Lacks two things.", lack},
+	{"bad.nothing", "Gives no value.", nothing},
+	{"bad.flood", "Has more to say than there is room.", flood},
+	{"bad.kinds", "Is well.", all_kinds},
 };
-JP_REGISTER(fact, bad_kinds);
+static const struct jp_fact_family bad = {"bad", facts, sizeof(facts) / sizeof(facts[0])};
+JP_REGISTER(fact, bad);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_FACT_CHAIN_H
-#define JP_FACT_CHAIN_H
+#ifndef JP_FACT_READ_CHAIN_H
+#define JP_FACT_READ_CHAIN_H
 
 #include "harness/facts/code.h"
 #include "harness/facts/watch.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "harness/facts/chain.h"
+#include "harness/facts/read_chain.h"
 
 bool jp_chain_next(struct jp_watch *watch, struct jp_seen *seen, struct jp_answer *answer)
 {
