@@ -72,10 +72,12 @@ SAY	 = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,@printf '  %-4s %s\n
 HAVE_STATIC := $(shell echo 'int main(void) { return 0; }' | $(CC) -static -x c -o /dev/null - \
 	2>/dev/null && echo 1)
 STATIC	:= $(if $(HAVE_STATIC),$(O)/jitproof-static $(O)/jitproof-static-pie)
-STATIC_OBJ := $(patsubst %,$(O)/harness/%.o,command/main command/cmd_workload base/registry \
-	base/error format/truth/write format/truth/seal) $(patsubst %,$(O)/workloads/%.o, \
-	anon_exec $(addprefix emit/,arena backing eh_frame emitter frame_walk handshake image \
-	option path plan program publish) arch/$(ARCH)) \
+STATIC_OBJ := $(patsubst %,$(O)/harness/%.o,command/main command/cmd_workload \
+	$(addprefix base/,clock error number registry) \
+	$(addprefix format/truth/,acts seal write)) \
+	$(patsubst %,$(O)/workloads/%.o,anon_exec \
+	$(addprefix emit/,arena backing eh_frame emitter frame_walk handshake image option path \
+	plan program publish) arch/$(ARCH)) \
 	$(patsubst %.c,$(O)/%.o,$(wildcard workloads/publish/*.c))
 
 all: $(O)/jitproof $(STATIC) $(ADAPTERS) ## build $(O)/jitproof

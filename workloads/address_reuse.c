@@ -69,11 +69,11 @@ static int act_reuse(void *context, const char *arg)
 
 	jp_schedule_close_group(&heap->schedule, 0);
 	jp_schedule_clear(&heap->schedule, 0);
-	before = jp_truth_now();
+	before = jp_clock_now();
 	if (reuse->how == UNMAP)
 		ret = jp_region_unmap(&heap->region);
 	for (unsigned page = 0; page < heap->pages; page++)
-		jp_program_unloaded(&heap->programs[page], before, jp_truth_now());
+		jp_program_unloaded(&heap->programs[page], before, jp_clock_now());
 	if (!ret && reuse->how == UNMAP)
 		ret = map(reuse, at);
 	else if (!ret && reuse->how == FLIP)

@@ -26,7 +26,7 @@ static int moved(struct moving *moving, unsigned page, const struct jp_region *t
 
 	program->arena.write = to->write + page * to->page;
 	return jp_program_moved(program, (uintptr_t)to->exec + page * to->page, moving->before,
-				jp_truth_now());
+				jp_clock_now());
 }
 
 static int copy_one(void *context, unsigned n)
@@ -56,7 +56,7 @@ static int act_move(void *context, const char *arg)
 	int ret;
 
 	jp_schedule_close_group(&heap->schedule, 0);
-	moving->before = jp_truth_now();
+	moving->before = jp_clock_now();
 	if (moving->how == COPY) {
 		ret = jp_code_heap_compile(heap, copy_one, moving);
 		heap->region = moving->other;

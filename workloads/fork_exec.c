@@ -26,21 +26,13 @@ struct scene {
 	enum jp_protect protect;
 };
 
-static uint64_t cpu_ms(void)
-{
-	struct timespec used;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-	return (uint64_t)used.tv_sec * 1000 + (uint64_t)used.tv_nsec / 1000000;
-}
-
 /* Runs the paths of all @programs in turn, for @ms of its own CPU time: as many samples come on a
  * machine that is busy. */
 static void run_for(const struct jp_program *programs, size_t count, unsigned ms)
 {
-	uint64_t until = cpu_ms() + ms;
+	uint64_t until = jp_clock_ns(CLOCK_THREAD_CPUTIME_ID) + ms * JP_NS_PER_MS;
 
-	for (size_t i = 0; cpu_ms() < until; i++) {
+	for (size_t i = 0; jp_clock_ns(CLOCK_THREAD_CPUTIME_ID) < until; i++) {
 		const struct jp_program *program = &programs[i % count];
 
 		jp_path_run(&program->paths[i / count % program->nr_paths]);
@@ -55,7 +47,7 @@ static int keep_apart(const struct jp_arena *arena)
 	unsigned char *const sides[] = {arena->exec - size, arena->exec + arena->size};
 
 	for (int i = 0; i < 2; i++) {
-		uint64_t before = jp_truth_now();
+		uint64_t before = jp_clock_now();
 		void *page = mmap(sides[i], size, PROT_NONE,
 				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
@@ -63,8 +55,8 @@ static int keep_apart(const struct jp_arena *arena)
 			continue; /* something is there already */
 		if (page == MAP_FAILED)
 			return -errno;
-		jp_truth_put(JP_TRUTH_MAP, before, jp_truth_now(), (uintptr_t)page, size,
-			     (uint64_t)JP_BACKING_ANON << 8, 0);
+		jp_truth_map(before, jp_clock_now(),
+			     &(struct jp_truth_mapping){.addr = (uintptr_t)page, .len = size});
 	}
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "harness/base/clock.h"
 #include "workloads/emit/option.h"
 #include "workloads/emit/path.h"
 #include "workloads/emit/program.h"
@@ -59,10 +60,7 @@ static int make(struct side *side, enum jp_shape shape, unsigned turns)
 /* The thread's own time: a machine that is busy otherwise must not count. */
 static uint64_t own_time(void)
 {
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+	return jp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static uint64_t measure(struct side *side)

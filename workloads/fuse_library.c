@@ -142,10 +142,8 @@ static void serve(const struct fuse_in_header *request)
 static void *serve_all(void *context)
 {
 	static char request[ROOM];
-	uint64_t now = jp_truth_now();
 
-	jp_truth_new_task();
-	jp_truth_put(JP_TRUTH_THREAD_START, now, now, 0, 0, 0, 0);
+	jp_truth_thread_start();
 	while (!atomic_load(&scene.over)) {
 		struct pollfd ready = {.fd = scene.fd, .events = POLLIN};
 		ssize_t got;
@@ -160,8 +158,7 @@ static void *serve_all(void *context)
 			 errno != EPERM)
 			break;
 	}
-	now = jp_truth_now();
-	jp_truth_put(JP_TRUTH_THREAD_EXIT, now, now, 0, 0, 0, 0);
+	jp_truth_thread_exit();
 	return NULL;
 }
 

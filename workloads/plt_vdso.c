@@ -30,17 +30,19 @@ static void call_clock(void)
 static void tell_mapping(void)
 {
 	const uint64_t page = sysconf(_SC_PAGESIZE);
-	uint64_t base = getauxval(AT_SYSINFO_EHDR), end = 0, now = jp_truth_now();
+	uint64_t base = getauxval(AT_SYSINFO_EHDR), end = 0, now = jp_clock_now();
 	const ElfW(Ehdr) *image = (const void *)(uintptr_t)base;
 	const ElfW(Phdr) *segment = (const void *)(uintptr_t)(base + image->e_phoff);
 
 	for (unsigned i = 0; i < image->e_phnum; i++)
 		if (segment[i].p_type == PT_LOAD && segment[i].p_vaddr + segment[i].p_memsz > end)
 			end = segment[i].p_vaddr + segment[i].p_memsz;
-	jp_truth_put(JP_TRUTH_MAP, now, now, base, (end + page - 1) & -page,
-		     JP_PROT_READ | JP_PROT_EXEC | JP_BACKING_FILE << 8 |
-			     (uint64_t)jp_truth_text("[vdso]") << 32,
-		     0);
+	jp_truth_map(now, now,
+		     &(struct jp_truth_mapping){.addr = base,
+						.len = (end + page - 1) & -page,
+						.prot = JP_PROT_READ | JP_PROT_EXEC,
+						.backing = JP_BACKING_FILE,
+						.name = jp_truth_text("[vdso]")});
 }
 
 /* 0; -ENOTSUP: this kernel's vDSO has none, or one that cannot be measured; or -errno. */

@@ -32,12 +32,11 @@ struct family {
 
 static int protect(struct jp_arena *arena, int prot, unsigned recorded)
 {
-	uint64_t before = jp_truth_now();
+	uint64_t before = jp_clock_now();
 
 	if (mprotect(arena->exec, arena->size, prot) < 0)
 		return -errno;
-	jp_truth_put(JP_TRUTH_PROTECT, before, jp_truth_now(), (uintptr_t)arena->exec, arena->size,
-		     recorded, 0);
+	jp_truth_protect(before, jp_clock_now(), (uintptr_t)arena->exec, arena->size, recorded);
 	return 0;
 }
 

@@ -127,7 +127,7 @@ static int run(int argc, char **argv)
 	if (jp_options(argc, argv, options))
 		return 2;
 	ret = judged(&program);
-	began = jp_truth_now();
+	began = jp_clock_now();
 	while (!ret && started < storm.threads + !!storm.forks) {
 		ret = -pthread_create(&threads[started], NULL,
 				      started < storm.threads ? blow : fork_on, &storm);
@@ -141,7 +141,7 @@ static int run(int argc, char **argv)
 	for (unsigned i = 0; i < started; i++)
 		pthread_join(threads[i], NULL);
 	printf("%llu mappings, %llu forks in %.3f s\n", storm.done, storm.forked,
-	       (jp_truth_now() - began) / 1e9);
+	       (jp_clock_now() - began) / 1e9);
 	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

@@ -26,11 +26,9 @@ static void *worker(void *context)
 {
 	struct churn *churn = context;
 	struct jp_program program;
-	uint64_t now = jp_truth_now();
 	int ret;
 
-	jp_truth_new_task();
-	jp_truth_put(JP_TRUTH_THREAD_START, now, now, 0, 0, 0, 0);
+	jp_truth_thread_start();
 	pthread_mutex_lock(&churn->compiling);
 	ret = jp_program_make(&program, &churn->plan);
 	pthread_mutex_unlock(&churn->compiling);
@@ -38,8 +36,7 @@ static void *worker(void *context)
 		jp_path_run(&program.paths[i % program.nr_paths]);
 	if (!ret)
 		ret = jp_program_end(&program);
-	now = jp_truth_now();
-	jp_truth_put(JP_TRUTH_THREAD_EXIT, now, now, 0, 0, 0, 0);
+	jp_truth_thread_exit();
 	return (void *)(intptr_t)ret;
 }
 
@@ -82,7 +79,6 @@ static void *rest(void *context)
 {
 	struct churn *churn = context;
 	pthread_t turner;
-	uint64_t now;
 	int ret;
 
 	jp_truth_new_task();
@@ -94,8 +90,7 @@ static void *rest(void *context)
 	}
 	jp_handshake(NULL, NULL);
 	pthread_join(turner, NULL);
-	now = jp_truth_now();
-	jp_truth_put(JP_TRUTH_PROCESS_EXIT, now, now, 0, 0, 0, 0);
+	jp_truth_process_exit();
 	exit(EXIT_SUCCESS);
 }
 
@@ -109,7 +104,6 @@ static int run(int argc, char **argv)
 		{"--runs=", .number = &churn.runs, .least = 1},
 		{0}};
 	pthread_t thread;
-	uint64_t now;
 	int ret;
 
 	churn.plan = jp_plan_defaults();
@@ -122,8 +116,7 @@ static int run(int argc, char **argv)
 		fprintf(stderr, "jitproof workload thread_churn: %s\n", strerror(ret));
 		return EXIT_FAILURE;
 	}
-	now = jp_truth_now();
-	jp_truth_put(JP_TRUTH_THREAD_EXIT, now, now, 0, 0, 0, 0);
+	jp_truth_thread_exit();
 	pthread_exit(NULL);
 }
 

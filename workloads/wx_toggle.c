@@ -27,8 +27,8 @@ static const char *const stops[] = {"safepoint", "fault", "idle-pages", NULL};
 struct toggling {
 	struct jp_code_heap heap;
 	unsigned stop, group;
-	unsigned filled[JP_ROTA_WINGS]; /* pages of each wing that hold code */
-	unsigned fresh;                 /* of them, what is being written just now */
+	unsigned filled[JP_SCHEDULE_GROUPS]; /* pages of each group that hold code */
+	unsigned fresh;                      /* of them, what is being written just now */
 	pthread_mutex_t lock;
 };
 
@@ -36,11 +36,11 @@ struct toggling {
 static const struct jp_region *guarded;
 static atomic_uint closed; /* the region is not executable */
 
-/* The wings' pages: one half each where threads are led from one to the other, else all are one's.
+/* The groups' pages: one half each where threads are led from one to the other, else all are one's.
  */
 static unsigned group_pages(const struct toggling *toggling)
 {
-	return toggling->heap.pages / (toggling->stop == IDLE_PAGES ? JP_ROTA_WINGS : 1);
+	return toggling->heap.pages / (toggling->stop == IDLE_PAGES ? JP_SCHEDULE_GROUPS : 1);
 }
 
 static unsigned first_page(const struct toggling *toggling, unsigned group)
@@ -59,8 +59,8 @@ static void on_fault(int number, siginfo_t *info, void *context)
 	}
 	while (atomic_load(&closed))
 		syscall(SYS_futex, &closed, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
-	jp_truth_put(JP_TRUTH_WAIT, last, jp_truth_now(), (uintptr_t)at, 0, 0, 0);
-	last = jp_truth_now();
+	jp_truth_wait(last, jp_clock_now(), (uintptr_t)at);
+	last = jp_clock_now();
 }
 
 /* One compiler's work while the pages are writable: a program, as long as there is room. */
@@ -94,7 +94,7 @@ static int show_fresh(struct toggling *toggling)
 	return ret;
 }
 
-/* RW, written, RX: the wing's pages one by one, or the whole at once. */
+/* RW, written, RX: the group's pages one by one, or the whole at once. */
 static int toggle(struct toggling *toggling)
 {
 	struct jp_code_heap *heap = &toggling->heap;
@@ -125,7 +125,7 @@ static int act_toggle(void *context, const char *arg)
 		return ret ? ret : show_fresh(toggling);
 	}
 	if (toggling->stop == IDLE_PAGES)
-		toggling->group = (toggling->group + 1) % JP_ROTA_WINGS;
+		toggling->group = (toggling->group + 1) % JP_SCHEDULE_GROUPS;
 	jp_schedule_close_group(schedule, toggling->group);
 	ret = toggle(toggling);
 	if (!ret)
@@ -139,7 +139,7 @@ static int begin(void *context)
 {
 	struct toggling *toggling = context;
 	struct jp_code_heap *heap = &toggling->heap;
-	unsigned groups = toggling->stop == IDLE_PAGES ? JP_ROTA_WINGS : 1;
+	unsigned groups = toggling->stop == IDLE_PAGES ? JP_SCHEDULE_GROUPS : 1;
 	struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
 	int ret = jp_code_heap_open(heap);
 
@@ -179,8 +179,8 @@ static int run(int argc, char **argv)
 
 	if (jp_options(argc, argv, options))
 		return 2;
-	if (toggling.stop == IDLE_PAGES && toggling.heap.pages < JP_ROTA_WINGS)
-		toggling.heap.pages = JP_ROTA_WINGS;
+	if (toggling.stop == IDLE_PAGES && toggling.heap.pages < JP_SCHEDULE_GROUPS)
+		toggling.heap.pages = JP_SCHEDULE_GROUPS;
 	return jp_code_heap_run(argv[0], &toggling.heap, begin, steps, &toggling);
 }
 

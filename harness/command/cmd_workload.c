@@ -178,7 +178,7 @@ static int open_truth(const char *path, bool resumed, char *option, size_t size)
 	} else {
 		snprintf(option, size, "--truth=%s/jitproof-%d-%llu.truth",
 			 folder && *folder ? folder : "/tmp", getpid(),
-			 (unsigned long long)jp_truth_now());
+			 (unsigned long long)jp_clock_now());
 		ret = jp_truth_open(fresh, SLOTS, &err);
 		if (!ret)
 			fprintf(stderr, "truth: %s\n", fresh);
@@ -238,9 +238,9 @@ static int run(int argc, char **argv)
 		fputs("jitproof workload: --outside-proc: not a /proc that knows us\n", stderr);
 		return JP_EXIT_BROKEN;
 	}
-	now = jp_truth_now();
-	jp_truth_put(JP_TRUTH_PROCESS_START, request.execed ? request.execed : now, now, getppid(),
-		     request.execed ? JP_HOW_EXEC : JP_HOW_LAUNCH, 0, 0);
+	now = jp_clock_now();
+	jp_truth_process_start(request.execed ? request.execed : now, getppid(),
+			       request.execed ? JP_HOW_EXEC : JP_HOW_LAUNCH);
 	ret = jp_image_record_program();
 	if (ret) {
 		fprintf(stderr, "jitproof workload: its own file: %s\n", strerror(-ret));
@@ -253,8 +253,7 @@ static int run(int argc, char **argv)
 		if (jp_publish_end() && !status)
 			status = EXIT_FAILURE;
 	}
-	now = jp_truth_now();
-	jp_truth_put(JP_TRUTH_PROCESS_EXIT, now, now, 0, 0, 0, 0);
+	jp_truth_process_exit();
 	if (status == JP_EXIT_USAGE && !request.execed) /* nothing was run */
 		unlink(request.setup.truth);
 	free(rest);

@@ -233,7 +233,7 @@ static enum jp_shape shape_of(const char *name)
 static bool check(struct following *following, const struct user_regs_struct *regs)
 {
 	struct jp_truth_stack *stack = &following->stack;
-	uint64_t now = jp_truth_now(), chain[MOST];
+	uint64_t now = jp_clock_now(), chain[MOST];
 	uint32_t depth = following->nr_shadow - following->base - 1, count;
 	const struct jp_truth_code *code;
 	enum jp_stack_answer answer;

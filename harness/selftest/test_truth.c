@@ -92,7 +92,8 @@ static struct jp_truth_record *slot(char *bytes, size_t index)
 static void put_at(enum jp_truth_type type, uint64_t time, uint64_t a0, uint64_t a1, uint64_t a2,
 		   uint64_t a3)
 {
-	jp_truth_put(type, time, time, a0, a1, a2, a3);
+	jp_truth_append(&(struct jp_truth_record){
+		.type = type, .before = time, .after = time, .a = {a0, a1, a2, a3}});
 }
 
 /* A frame of 32 bytes below the frame record; its call returns to offset 12. */
@@ -351,7 +352,7 @@ static void *mark_thread(void *arg)
 	jp_truth_new_task();
 	for (unsigned i = 0; i < MARKS; i++) {
 		snprintf(text, sizeof(text), "thread %p, mark %u, more than one record", arg, i);
-		put_at(JP_TRUTH_MARK, jp_truth_now(), jp_truth_text(text), i, 0, 0);
+		put_at(JP_TRUTH_MARK, jp_clock_now(), jp_truth_text(text), i, 0, 0);
 	}
 	return NULL;
 }
@@ -570,7 +571,7 @@ static void test_long(void)
 	for (unsigned kind = 0; truth && kind < 3; kind++) {
 		uint32_t depth = kind == 1 ? 300 : 16;
 
-		start = jp_truth_now();
+		start = jp_clock_now();
 		for (uint64_t i = 0; i < 20000; i++) {
 			/* Kind 2: in random order, so that no hint helps. */
 			uint64_t n =
@@ -582,15 +583,15 @@ static void test_long(void)
 						  JP_CHAIN, &stack) == JP_STACK_FOUND &&
 				stack.nr_whole == depth + 4;
 		}
-		spent[kind] = (jp_truth_now() - start) / 20000;
+		spent[kind] = (jp_clock_now() - start) / 20000;
 	}
-	start = jp_truth_now();
+	start = jp_clock_now();
 	for (unsigned i = 0; truth && i < 100000; i++)
 		found += jp_truth_code_at(truth, pid, 0x10000 + i % 300 * 64 + 5, 5000) != NULL;
 	result(found == 160000, "every stack and every function is found");
 	printf("# ns: stack of depth 16: %llu, 300: %llu, 16 at random: %llu; code: %llu\n",
 	       (unsigned long long)spent[0], (unsigned long long)spent[1],
-	       (unsigned long long)spent[2], (unsigned long long)(jp_truth_now() - start) / 100000);
+	       (unsigned long long)spent[2], (unsigned long long)(jp_clock_now() - start) / 100000);
 	jp_truth_stack_free(&stack);
 	jp_truth_free(truth);
 }
@@ -605,7 +606,7 @@ static void write_incarnations(void)
 	first = add_code(0x1000, layout, "first", 100);
 	path = jp_truth_path(&first, 1);
 	put_at(JP_TRUTH_ENTER, 1000, path, SP, BP, roots);
-	jp_truth_put_of(getpid(), JP_TRUTH_PROCESS_EXIT, 1900, 2000);
+	jp_truth_process_died(getpid(), 1900, 2000);
 	put_at(JP_TRUTH_PROCESS_START, 3000, 1, JP_HOW_FORK, 0, 0);
 	second = add_code(0x1000, layout, "second", 3100);
 	path = jp_truth_path(&second, 1);
@@ -829,7 +830,7 @@ static void write_files(void)
 	}
 	waitpid(child, NULL, 0);
 	put_at(JP_TRUTH_FILE, 500, 0x9000, 0x1000, 1, jp_truth_text("unsplit"));
-	jp_truth_put_of(child, JP_TRUTH_PROCESS_EXIT, 600, 610);
+	jp_truth_process_died(child, 600, 610);
 }
 
 static const struct jp_truth_file *file_of(const struct jp_truth *truth, uint32_t pid, uint64_t ino)

@@ -147,14 +147,17 @@ static int open_views(struct jp_region *region, const char *name)
 	ret = open_file(region, fcntl(fd, F_DUPFD_CLOEXEC, 0), used, name);
 	if (ret)
 		return ret;
-	before = jp_truth_now();
+	before = jp_clock_now();
 	view = mmap(NULL, region->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, used);
 	if (view == MAP_FAILED)
 		return -errno;
-	jp_truth_put(JP_TRUTH_MAP, before, jp_truth_now(), (uintptr_t)view, region->size,
-		     JP_PROT_READ | JP_PROT_WRITE | JP_BACKING_MEMFD << 8 |
-			     (uint64_t)region->name << 32,
-		     used);
+	jp_truth_map(before, jp_clock_now(),
+		     &(struct jp_truth_mapping){.addr = (uintptr_t)view,
+						.len = region->size,
+						.prot = JP_PROT_READ | JP_PROT_WRITE,
+						.backing = JP_BACKING_MEMFD,
+						.name = region->name,
+						.offset = used});
 	region->write = view;
 	used += region->size;
 	return 0;
@@ -313,9 +316,16 @@ static unsigned prot_of(int prot)
 static void put_map(uint64_t before, const struct jp_region *region, unsigned char *at, size_t size,
 		    int prot)
 {
-	jp_truth_put(JP_TRUTH_MAP, before, jp_truth_now(), (uintptr_t)at, size,
-		     prot_of(prot) | region->kind->backing << 8 | (uint64_t)region->name << 32,
-		     region->fd < 0 ? 0 : region->offset + (region->exec ? at - region->exec : 0));
+	uint64_t offset =
+		region->fd < 0 ? 0 : region->offset + (region->exec ? at - region->exec : 0);
+
+	jp_truth_map(before, jp_clock_now(),
+		     &(struct jp_truth_mapping){.addr = (uintptr_t)at,
+						.len = size,
+						.prot = prot_of(prot),
+						.backing = region->kind->backing,
+						.name = region->name,
+						.offset = offset});
 }
 
 /*
@@ -326,7 +336,7 @@ static void put_map(uint64_t before, const struct jp_region *region, unsigned ch
 static int reserve(struct jp_region *region, size_t size, unsigned char **got)
 {
 	size_t guard = sysconf(_SC_PAGESIZE), capacity = size + region->page + guard, skip;
-	uint64_t before = jp_truth_now();
+	uint64_t before = jp_clock_now();
 	unsigned char *memory =
 		mmap(NULL, capacity, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -339,8 +349,8 @@ static int reserve(struct jp_region *region, size_t size, unsigned char **got)
 	if (capacity - skip > size + 2 * guard)
 		munmap(memory + size + 2 * guard, capacity - skip - size - 2 * guard);
 	*got = memory + guard;
-	jp_truth_put(JP_TRUTH_MAP, before, jp_truth_now(), (uintptr_t)*got, size,
-		     JP_BACKING_ANON << 8, 0);
+	jp_truth_map(before, jp_clock_now(),
+		     &(struct jp_truth_mapping){.addr = (uintptr_t)*got, .len = size});
 	return 0;
 }
 
@@ -366,7 +376,7 @@ static int map(struct jp_region *region, size_t at, size_t size, int prot, unsig
 	int (*by)(struct jp_region *, size_t, size_t, int, unsigned char *, unsigned char **) =
 		region->kind->map ? region->kind->map : map_plain;
 	int given = prot;
-	uint64_t before = jp_truth_now();
+	uint64_t before = jp_clock_now();
 	unsigned char *got;
 	int ret = by(region, at, size, prot, wanted, &got);
 
@@ -399,22 +409,22 @@ int jp_region_map(struct jp_region *region, size_t first, size_t count, int prot
 int jp_region_protect(struct jp_region *region, size_t first, size_t count, int prot)
 {
 	unsigned char *at = region->exec + first * region->page;
-	uint64_t before = jp_truth_now();
+	uint64_t before = jp_clock_now();
 
 	if (mprotect(at, count * region->page, prot) < 0)
 		return -errno;
-	jp_truth_put(JP_TRUTH_PROTECT, before, jp_truth_now(), (uintptr_t)at, count * region->page,
-		     prot_of(prot), 0);
+	jp_truth_protect(before, jp_clock_now(), (uintptr_t)at, count * region->page,
+			 prot_of(prot));
 	return 0;
 }
 
 static int unmap(void *at, size_t size)
 {
-	uint64_t before = jp_truth_now();
+	uint64_t before = jp_clock_now();
 
 	if (munmap(at, size) < 0)
 		return -errno;
-	jp_truth_put(JP_TRUTH_UNMAP, before, jp_truth_now(), (uintptr_t)at, size, 0, 0);
+	jp_truth_unmap(before, jp_clock_now(), (uintptr_t)at, size);
 	return 0;
 }
 
@@ -453,15 +463,15 @@ int jp_region_remap(struct jp_region *region, size_t size)
 	ret = reserve(region, size, &target);
 	if (ret)
 		return ret;
-	before = jp_truth_now();
+	before = jp_clock_now();
 	moved = mremap(region->exec, region->size, size, MREMAP_MAYMOVE | MREMAP_FIXED, target);
 	if (moved == MAP_FAILED) {
 		ret = -errno;
 		unmap(target, size);
 		return ret;
 	}
-	jp_truth_put(JP_TRUTH_REMAP, before, jp_truth_now(), (uintptr_t)region->exec, region->size,
-		     (uintptr_t)moved, size);
+	jp_truth_remap(before, jp_clock_now(), (uintptr_t)region->exec, region->size,
+		       (uintptr_t)moved, size);
 	region->exec = moved;
 	if (!views) {
 		region->write = moved;

@@ -138,13 +138,10 @@ struct compiler {
 static void *compile(void *arg)
 {
 	struct compiler *compiler = arg;
-	uint64_t now = jp_truth_now();
 
-	jp_truth_new_task();
-	jp_truth_put(JP_TRUTH_THREAD_START, now, now, 0, 0, 0, 0);
+	jp_truth_thread_start();
 	compiler->ret = compiler->act(compiler->context, compiler->n);
-	now = jp_truth_now();
-	jp_truth_put(JP_TRUTH_THREAD_EXIT, now, now, 0, 0, 0, 0);
+	jp_truth_thread_exit();
 	return NULL;
 }
 
@@ -174,11 +171,11 @@ int jp_code_heap_compile(const struct jp_code_heap *heap, int (*act)(void *conte
 
 static void end(struct jp_code_heap *heap)
 {
-	uint64_t before = jp_truth_now();
+	uint64_t before = jp_clock_now();
 
 	jp_region_close(&heap->region);
 	for (unsigned i = 0; heap->programs && i < heap->pages; i++)
-		jp_program_unloaded(&heap->programs[i], before, jp_truth_now());
+		jp_program_unloaded(&heap->programs[i], before, jp_clock_now());
 	free(heap->programs);
 	jp_schedule_free(&heap->schedule);
 }

@@ -133,9 +133,13 @@ int jp_emit_write(struct jp_arena *arena, enum jp_shape shape, struct jp_functio
 static void record(const struct jp_function *function, const char *name, uint64_t before,
 		   uint64_t after)
 {
-	jp_truth_put(JP_TRUTH_CODE_LOAD, before, after, function->code, function->size,
-		     function->layout | (uint64_t)jp_truth_text(name) << 32,
-		     function->id | (uint64_t)function->frames << 32);
+	jp_truth_code_load(before, after,
+			   &(struct jp_truth_load){.addr = function->code,
+						   .size = function->size,
+						   .function = function->id,
+						   .layout = function->layout,
+						   .frames = function->frames,
+						   .name = name});
 }
 
 /* What its frames lead to, where that is not what its layout says already. */
@@ -182,7 +186,7 @@ int jp_emit_found(struct jp_function *function, const char *name, uint64_t befor
 void jp_emit_measured(struct jp_function *function, const struct jp_emitted *emitted,
 		      const char *name)
 {
-	uint64_t now = jp_truth_now();
+	uint64_t now = jp_clock_now();
 
 	function->id = jp_truth_id();
 	function->layout = jp_truth_layout(emitted->insns, emitted->nr_insns);
@@ -207,19 +211,19 @@ static int load(const struct jp_function *function, const char *name, uint64_t b
 		ret = jp_publish_load(&published);
 	if (ret)
 		return ret;
-	record(function, name, before, jp_truth_now());
+	record(function, name, before, jp_clock_now());
 	return 0;
 }
 
 int jp_emit_load(const struct jp_function *function, const char *name)
 {
-	return load(function, name, jp_truth_now());
+	return load(function, name, jp_clock_now());
 }
 
 int jp_emit(struct jp_arena *arena, enum jp_shape shape, const char *name,
 	    struct jp_function *function)
 {
-	uint64_t before = jp_truth_now();
+	uint64_t before = jp_clock_now();
 	int ret = jp_emit_write(arena, shape, function);
 
 	return ret ? ret : load(function, name, before);
@@ -237,12 +241,12 @@ int jp_emit_move(struct jp_function *function, uint64_t to, uint64_t before, uin
 		return ret;
 	function->code = to;
 	/* Told of within the bracket, as a load is. */
-	after = jp_truth_now();
-	jp_truth_put(JP_TRUTH_CODE_MOVE, before, after, function->id, to, 0, 0);
+	after = jp_clock_now();
+	jp_truth_code_move(before, after, function->id, to);
 	return 0;
 }
 
 void jp_emit_unload(const struct jp_function *function, uint64_t before, uint64_t after)
 {
-	jp_truth_put(JP_TRUTH_CODE_UNLOAD, before, after, function->id, 0, 0, 0);
+	jp_truth_code_unload(before, after, function->id);
 }

@@ -52,7 +52,7 @@ int jp_gate_open(const char *where)
 
 static int ask(const char *mark, const char *request)
 {
-	uint64_t before = jp_truth_now();
+	uint64_t before = jp_clock_now();
 	char answer[256];
 	int ret;
 
@@ -66,7 +66,7 @@ static int ask(const char *mark, const char *request)
 		return complain("no answer", ret == -EPIPE ? "nobody is there" : strerror(-ret));
 	if (strcmp(answer, "ok"))
 		return complain(request, answer);
-	jp_truth_put(JP_TRUTH_MARK, before, jp_truth_now(), jp_truth_text(mark), 0, 0, 0);
+	jp_truth_mark(before, jp_clock_now(), mark, 0);
 	return 0;
 }
 

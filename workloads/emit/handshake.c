@@ -109,14 +109,10 @@ static void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...)
 /* Whether @time is over; else *@left, as long as it is ahead. */
 static bool over(uint64_t time, struct timespec *left)
 {
-	uint64_t now = jp_truth_now();
+	uint64_t now = jp_clock_now();
 
-	*left = (struct timespec){0};
-	if (now >= time)
-		return true;
-	left->tv_sec = (time - now) / 1000000000;
-	left->tv_nsec = (time - now) % 1000000000;
-	return false;
+	*left = jp_clock_timespec(now < time ? time - now : 0);
+	return now >= time;
 }
 
 /* Waits for one line. False when it is time to leave; an empty line when @beat (0: never) has come.
@@ -189,7 +185,7 @@ int jp_handshake(const struct jp_step *steps, void *context)
 
 int jp_handshake_every(uint64_t period, const struct jp_step *steps, void *context)
 {
-	uint64_t beat = period ? jp_truth_now() + period : 0;
+	uint64_t beat = period ? jp_clock_now() + period : 0;
 	char line[256];
 	int ret = 0;
 
@@ -205,7 +201,7 @@ int jp_handshake_every(uint64_t period, const struct jp_step *steps, void *conte
 		if (!beat)
 			continue;
 		ret = steps[0].act(context, NULL);
-		beat = ret ? 0 : jp_truth_now() + period;
+		beat = ret ? 0 : jp_clock_now() + period;
 		ret = ret == -ENOSPC ? 0 : ret;
 	}
 	atomic_store(&stopping, 1);
@@ -220,19 +216,16 @@ struct rounds {
 static void *go_round(void *context)
 {
 	const struct rounds *rounds = context;
-	uint64_t now = jp_truth_now();
 	int ret = 0;
 
-	jp_truth_new_task();
-	jp_truth_put(JP_TRUTH_THREAD_START, now, now, 0, 0, 0, 0);
+	jp_truth_thread_start();
 	while (!ret && !jp_handshake_stopping())
 		ret = rounds->round(rounds->context);
 	if (ret) {
 		fprintf(stderr, "jitproof workload: a round failed: %s\n", strerror(-ret));
 		exit(EXIT_FAILURE);
 	}
-	now = jp_truth_now();
-	jp_truth_put(JP_TRUTH_THREAD_EXIT, now, now, 0, 0, 0, 0);
+	jp_truth_thread_exit();
 	return NULL;
 }
 
@@ -286,7 +279,7 @@ int jp_handshake_exec(const char *extra)
 		argv[kept++] = (char *)extra;
 	argv[kept] = resumed;
 	/* The new image records the exec: it alone knows when it was over. */
-	snprintf(resumed, sizeof(resumed), "--resumed=%llu", (unsigned long long)jp_truth_now());
+	snprintf(resumed, sizeof(resumed), "--resumed=%llu", (unsigned long long)jp_clock_now());
 	execv(self, argv);
 	/* Replaced or removed since it was started. */
 	execv("/proc/self/exe", argv);

@@ -20,7 +20,7 @@ int jp_image_record(uint64_t addr, const char *name, const char *build_id)
 {
 	/* By the thread: the maps of a process whose main thread has left are empty. */
 	FILE *maps = fopen("/proc/thread-self/maps", "re");
-	uint64_t start = 0, end = 0, inode = 0, now;
+	uint64_t start = 0, end = 0, inode = 0;
 	unsigned major = 0, minor = 0;
 	char *line = NULL, *text;
 	size_t capacity = 0;
@@ -39,9 +39,7 @@ int jp_image_record(uint64_t addr, const char *name, const char *build_id)
 		return found;
 	if (asprintf(&text, "%s %s", *build_id ? build_id : "-", name) < 0)
 		return -ENOMEM;
-	now = jp_truth_now();
-	jp_truth_put(JP_TRUTH_FILE, now, now, start, end - start, inode,
-		     (uint64_t)(major << 20 | minor) << 32 | jp_truth_text(text));
+	jp_truth_file(start, end - start, inode, major, minor, text);
 	free(text);
 	return 0;
 }

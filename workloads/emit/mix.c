@@ -10,7 +10,7 @@
 #include "workloads/emit/folder.h"
 #include "workloads/emit/workload.h"
 
-enum { ARENA = 64 << 10, ALIKE = 1, TURNS = 700000 };
+enum { ARENA = 64 << 10, TURNS = 700000 };
 
 static const char letters[JP_SHAPES] = {
 	[JP_SHAPE_FP] = 'f',       [JP_SHAPE_NO_FP] = 'n',   [JP_SHAPE_LONG] = 'l',
@@ -68,24 +68,22 @@ int jp_mix_emit(struct jp_mix *mix, enum jp_shape shape, uint64_t word,
 	return ret;
 }
 
-/* The @nth of @shape, counted round. */
-static int emitted(struct jp_mix *mix, enum jp_shape shape, uint64_t word, unsigned nth,
+/* One function of a shape and word serves all paths. */
+static int emitted(struct jp_mix *mix, enum jp_shape shape, uint64_t word,
 		   const struct jp_function **function)
 {
-	unsigned found = 0;
-
 	for (unsigned i = 0; i < mix->nr_functions; i++) {
 		const struct jp_function *one = &mix->functions[i];
 
 		if (one->shape != shape || (one->word_at && one->word != word))
 			continue;
 		*function = one;
-		if (found++ == nth % ALIKE)
-			return 0;
+		return 0;
 	}
 	return jp_mix_emit(mix, shape, word, function);
 }
 
+/* The @nth of @shape, counted round. */
 static int native(struct jp_mix *mix, enum jp_shape shape, unsigned nth,
 		  const struct jp_function **function)
 {
@@ -107,7 +105,7 @@ int jp_mix_path_to(struct jp_mix *mix, const char *spelling, uint64_t word, uint
 {
 	size_t depth = strlen(spelling);
 	const struct jp_function **order = calloc(depth + 1, sizeof(*order));
-	unsigned used[2][JP_SHAPES] = {0};
+	unsigned used[JP_SHAPES] = {0};
 	int ret = order ? 0 : -ENOMEM;
 
 	if (mix->nr_paths == JP_MIX_PATHS)
@@ -123,8 +121,8 @@ int jp_mix_path_to(struct jp_mix *mix, const char *spelling, uint64_t word, uint
 			break;
 		}
 		shape = letter - letters;
-		ret = ours ? emitted(mix, shape, word, used[1][shape]++, &order[i])
-			   : native(mix, shape, used[0][shape]++, &order[i]);
+		ret = ours ? emitted(mix, shape, word, &order[i])
+			   : native(mix, shape, used[shape]++, &order[i]);
 	}
 	if (!ret && innermost)
 		order[depth++] = innermost;

@@ -262,10 +262,13 @@ static int take_code(const struct jp_object *object, const char *path, uint64_t 
 	unsigned first = 0;
 	int ret = 0;
 
-	jp_truth_put(JP_TRUTH_MAP, before, after, loaded->addr, loaded->size,
-		     JP_PROT_READ | JP_PROT_EXEC | JP_BACKING_FILE << 8 |
-			     (uint64_t)jp_truth_text(path) << 32,
-		     object->text_at);
+	jp_truth_map(before, after,
+		     &(struct jp_truth_mapping){.addr = loaded->addr,
+						.len = loaded->size,
+						.prot = JP_PROT_READ | JP_PROT_EXEC,
+						.backing = JP_BACKING_FILE,
+						.name = jp_truth_text(path),
+						.offset = object->text_at});
 	for (int i = 0; i < JP_OBJECT_FUNCTIONS; i++) {
 		struct jp_function *function = &loaded->functions[i];
 		char name[64];
@@ -291,13 +294,13 @@ static int take_code(const struct jp_object *object, const char *path, uint64_t 
 int jp_object_load(const struct jp_object *object, const char *path, int again,
 		   struct jp_loaded *loaded)
 {
-	uint64_t before = jp_truth_now(), after;
+	uint64_t before = jp_clock_now(), after;
 	const struct link_map *map;
 	int ret;
 
 	memset(loaded, 0, sizeof(*loaded));
 	loaded->handle = again ? dlmopen(LM_ID_NEWLM, path, RTLD_NOW) : dlopen(path, RTLD_NOW);
-	after = jp_truth_now();
+	after = jp_clock_now();
 	if (!loaded->handle) {
 		fprintf(stderr, "jitproof workload: %s\n", dlerror());
 		return -ELIBACC;
@@ -313,18 +316,17 @@ int jp_object_load(const struct jp_object *object, const char *path, int again,
 
 int jp_object_unload(struct jp_loaded *loaded)
 {
-	uint64_t before = jp_truth_now(), after;
+	uint64_t before = jp_clock_now(), after;
 
 	if (dlclose(loaded->handle)) {
 		fprintf(stderr, "jitproof workload: %s\n", dlerror());
 		return -ELIBACC;
 	}
-	after = jp_truth_now();
-	jp_truth_put(JP_TRUTH_UNMAP, before, after, loaded->addr, loaded->size, 0, 0);
+	after = jp_clock_now();
+	jp_truth_unmap(before, after, loaded->addr, loaded->size);
 	for (int i = 0; i < JP_OBJECT_FUNCTIONS; i++)
 		if (loaded->functions[i].id)
-			jp_truth_put(JP_TRUTH_CODE_UNLOAD, before, after, loaded->functions[i].id,
-				     0, 0, 0);
+			jp_truth_code_unload(before, after, loaded->functions[i].id);
 	for (int i = 0; i < JP_OBJECT_PATHS; i++)
 		jp_path_free(&loaded->paths[i]);
 	memset(loaded, 0, sizeof(*loaded));

@@ -7,16 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/number.h"
+
 static int take_number(const struct jp_option *option, const char *arg, const char *value)
 {
 	unsigned most = option->most ? option->most : UINT_MAX;
-	unsigned long long number;
-	char *end;
+	uint64_t number;
 
-	errno = 0;
-	number = strtoull(value, &end, 10);
-	if (*value >= '0' && *value <= '9' && !*end && !errno && number >= option->least &&
-	    number <= most) {
+	if (jp_number(value, option->least, most, &number)) {
 		*option->number = number;
 		return 1;
 	}

@@ -23,10 +23,10 @@ struct native {
 	uint32_t root[JP_ROOTS];    /* ids in the truth; 0: not recorded */
 	uint64_t bp, caller;        /* of the entry's frame that they hold for */
 	struct jp_frame_walk chain; /* from there */
-	uint64_t activation[4];     /* what its ENTER said */
-	uint64_t over;              /* the interrupted instruction; 0: none */
-	uint32_t flags;             /* JP_ENTER_* of the next */
-	sem_t *inside;              /* told when the thread goes in for the first time */
+	struct jp_truth_entry activation;
+	uint64_t over;  /* the interrupted instruction; 0: none */
+	uint32_t flags; /* JP_ENTER_* of the next */
+	sem_t *inside;  /* told when the thread goes in for the first time */
 };
 static __thread struct native native;
 
@@ -188,14 +188,6 @@ static bool chain_changed(uint64_t fp)
 	       jp_frame_read(&next, frames, 1) == 1;
 }
 
-static void enter(void)
-{
-	uint64_t now = jp_truth_now();
-
-	jp_truth_put(JP_TRUTH_ENTER, now, now, native.activation[0], native.activation[1],
-		     native.activation[2], native.activation[3]);
-}
-
 /* Called by jp_arch_enter() from the very frame from which the code will be called. */
 static void announce(void *context, uint64_t sp, uint64_t bp)
 {
@@ -206,13 +198,13 @@ static void announce(void *context, uint64_t sp, uint64_t bp)
 	if (!native.root[JP_CHAIN] || native.bp != bp || native.caller != frame[1] ||
 	    chain_changed(frame[0]))
 		record_roots(bp);
-	native.activation[0] =
-		path->id | (uint64_t)(native.flags | (path->stack ? JP_ENTER_OTHER_STACK : 0))
-				   << 32;
-	native.activation[1] = sp;
-	native.activation[2] = bp;
-	native.activation[3] = native.root[JP_CHAIN] | (uint64_t)native.root[JP_DUMP] << 32;
-	enter();
+	native.activation = (struct jp_truth_entry){
+		.path = path->id,
+		.flags = native.flags | (path->stack ? JP_ENTER_OTHER_STACK : 0),
+		.sp = sp,
+		.bp = bp,
+		.root = {native.root[JP_CHAIN], native.root[JP_DUMP]}};
+	jp_truth_enter(&native.activation);
 	if (native.inside)
 		sem_post(native.inside);
 	native.inside = NULL;
@@ -224,18 +216,18 @@ void __attribute__((noinline)) jp_path_run(const struct jp_path *path)
 	bool changed;
 
 	jp_arch_enter(path->steps, announce, (void *)path, path->stack);
-	now = jp_truth_now();
+	now = jp_clock_now();
 	changed = chain_changed((uintptr_t)__builtin_frame_address(0));
 	if (changed)
 		native.root[JP_CHAIN] = 0;
-	jp_truth_put(JP_TRUTH_LEAVE, now, now, path->id, changed ? JP_LEAVE_CHANGED : 0, 0, 0);
+	jp_truth_leave(now, path->id, changed ? JP_LEAVE_CHANGED : 0, 0, 0);
 }
 
 void jp_paths_run(const struct jp_path *paths, size_t count, uint64_t ns)
 {
-	uint64_t end = jp_truth_now() + ns;
+	uint64_t end = jp_clock_now() + ns;
 
-	for (size_t i = 0; jp_truth_now() < end; i++)
+	for (size_t i = 0; jp_clock_now() < end; i++)
 		jp_path_run(&paths[i % count]);
 }
 
@@ -253,13 +245,13 @@ struct jp_paused {
 static struct jp_paused *pause_activation(uint64_t flags, uint64_t ip, uint64_t sp)
 {
 	struct jp_paused *paused = malloc(sizeof(*paused));
-	uint64_t now = jp_truth_now();
+	uint64_t now = jp_clock_now();
 
 	if (!paused) {
 		fprintf(stderr, "jitproof workload: no memory\n");
 		exit(EXIT_FAILURE);
 	}
-	jp_truth_put(JP_TRUTH_LEAVE, now, now, native.activation[0] & UINT32_MAX, flags, ip, sp);
+	jp_truth_leave(now, native.activation.path, flags, ip, sp);
 	paused->native = native;
 	native.root[JP_CHAIN] = native.root[JP_DUMP] = 0;
 	native.over = ip;
@@ -286,7 +278,7 @@ void jp_path_resume(struct jp_paused *paused)
 {
 	native = paused->native;
 	free(paused);
-	enter();
+	jp_truth_enter(&native.activation);
 }
 
 /* A thread that runs paths. */
@@ -331,10 +323,8 @@ static void *run_paths(void *arg)
 {
 	struct runner *runner = arg;
 	const struct jp_path *path;
-	uint64_t now = jp_truth_now();
 
-	jp_truth_new_task();
-	jp_truth_put(JP_TRUTH_THREAD_START, now, now, 0, 0, 0, 0);
+	jp_truth_thread_start();
 	native.inside = &runner->inside;
 	if (touched)
 		touch(touched);
@@ -342,8 +332,7 @@ static void *run_paths(void *arg)
 		jp_path_run(path);
 	if (native.inside) /* told to stop before the first path */
 		sem_post(native.inside);
-	now = jp_truth_now();
-	jp_truth_put(JP_TRUTH_THREAD_EXIT, now, now, 0, 0, 0, 0);
+	jp_truth_thread_exit();
 	return NULL;
 }
 

@@ -153,13 +153,16 @@ static int map_beside(unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
 		int prot = PROT_READ | (i % 2 ? PROT_WRITE : 0);
-		uint64_t before = jp_truth_now();
+		uint64_t before = jp_clock_now();
 		void *page = mmap(NULL, MAPPING, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		if (page == MAP_FAILED)
 			return -errno;
-		jp_truth_put(JP_TRUTH_MAP, before, jp_truth_now(), (uintptr_t)page, MAPPING,
-			     JP_PROT_READ | (i % 2 ? JP_PROT_WRITE : 0) | JP_BACKING_ANON << 8, 0);
+		jp_truth_map(before, jp_clock_now(),
+			     &(struct jp_truth_mapping){.addr = (uintptr_t)page,
+							.len = MAPPING,
+							.prot = JP_PROT_READ |
+								(i % 2 ? JP_PROT_WRITE : 0)});
 	}
 	return 0;
 }

@@ -115,14 +115,12 @@ static int keep(struct jp_process *process, pid_t pid, int theirs[2])
 static void leave_parent(uint64_t before, uint32_t parent, enum jp_truth_how how)
 {
 	jp_truth_new_task();
-	jp_truth_put(JP_TRUTH_PROCESS_START, before, jp_truth_now(), parent, how, 0, 0);
+	jp_truth_process_start(before, parent, how);
 }
 
 static void __attribute__((noreturn)) end_child(int status)
 {
-	uint64_t now = jp_truth_now();
-
-	jp_truth_put(JP_TRUTH_PROCESS_EXIT, now, now, 0, 0, 0, 0);
+	jp_truth_process_exit();
 	_exit(status);
 }
 
@@ -174,7 +172,7 @@ int jp_process_fork(struct jp_process *process, const struct jp_fork *wanted,
 		return ret;
 	pthread_mutex_lock(&lock);
 	fflush(NULL);
-	process->forked = jp_truth_now();
+	process->forked = jp_clock_now();
 	pid = fork_as(wanted);
 	if (!pid) {
 		pthread_mutex_init(&lock, NULL);
@@ -257,7 +255,7 @@ static void free_image(struct image *image)
 static void stamp(struct image *image)
 {
 	snprintf(image->started, sizeof(image->started), "--started=%llu",
-		 (unsigned long long)jp_truth_now());
+		 (unsigned long long)jp_clock_now());
 }
 
 static void *become(void *arg)
@@ -316,7 +314,7 @@ static pid_t spawn(struct image *image, const int theirs[2])
 static pid_t start_image(struct image *image, enum jp_birth birth, const int theirs[2])
 {
 	uint32_t parent = own_outside();
-	uint64_t before = jp_truth_now();
+	uint64_t before = jp_clock_now();
 	pid_t pid;
 
 	if (birth == JP_BIRTH_SPAWN)
@@ -357,7 +355,7 @@ int jp_process_exec(struct jp_process *process, enum jp_birth birth, const char 
 	ret = describe_image(image, file, argv, theirs);
 	if (!ret && pipe2(image->error, O_CLOEXEC) < 0)
 		ret = -errno;
-	process->forked = jp_truth_now();
+	process->forked = jp_clock_now();
 	pid = ret ? ret : start_image(image, birth, theirs);
 	if (!ret)
 		close(image->error[1]);
@@ -399,7 +397,7 @@ int jp_process_share(int (*body)(void *context), void *context)
 
 	if (stack == MAP_FAILED)
 		return -errno;
-	sharing.before = jp_truth_now();
+	sharing.before = jp_clock_now();
 	pid = clone(share, stack + SHARED_STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, &sharing);
 	status = pid < 0 ? -errno : 0;
 	/* It had our thread's memory too: what it believed to be is forgotten. */
@@ -433,7 +431,7 @@ static int reap(struct jp_process *process, uint64_t since)
 	if (pid < 0)
 		return -errno;
 	if (WIFSIGNALED(status) && process->outside)
-		jp_truth_put_of(process->outside, JP_TRUTH_PROCESS_EXIT, since, jp_truth_now());
+		jp_truth_process_died(process->outside, since, jp_clock_now());
 	pthread_mutex_lock(&lock);
 	for (struct jp_process **at = &alive; *at; at = &(*at)->next) {
 		if (*at == process) {
@@ -461,7 +459,7 @@ int jp_process_stop(struct jp_process *process)
 
 int jp_process_kill(struct jp_process *process)
 {
-	uint64_t now = jp_truth_now();
+	uint64_t now = jp_clock_now();
 
 	if (process->pid)
 		kill(process->pid, SIGKILL);

@@ -182,12 +182,12 @@ int jp_program_moved(struct jp_program *program, uint64_t to, uint64_t before, u
 int jp_program_move(struct jp_program *program)
 {
 	struct jp_arena arena = program->arena;
-	uint64_t before = jp_truth_now();
+	uint64_t before = jp_clock_now();
 	int ret = jp_arena_remap(&arena, arena.size);
 
 	if (ret)
 		return ret;
-	ret = jp_program_moved(program, (uintptr_t)arena.exec, before, jp_truth_now());
+	ret = jp_program_moved(program, (uintptr_t)arena.exec, before, jp_clock_now());
 	arena.used = program->arena.used;
 	program->arena = arena;
 	return ret;
@@ -208,10 +208,10 @@ void jp_program_unloaded(struct jp_program *program, uint64_t before, uint64_t a
 
 int jp_program_end(struct jp_program *program)
 {
-	uint64_t before = jp_truth_now();
+	uint64_t before = jp_clock_now();
 	int ret = program->arena.exec ? jp_arena_unmap(&program->arena) : 0;
 
-	jp_program_unloaded(program, before, jp_truth_now());
+	jp_program_unloaded(program, before, jp_clock_now());
 	memset(program, 0, sizeof(*program));
 	return ret;
 }

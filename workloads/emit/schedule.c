@@ -5,6 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A thread of a schedule, and the group that it is in. */
+struct jp_scheduled {
+	struct jp_schedule *schedule;
+	struct jp_schedule_group *in;
+	struct jp_scheduled *next;
+};
+
 void jp_schedule_open(struct jp_schedule *schedule)
 {
 	memset(schedule, 0, sizeof(*schedule));
@@ -14,8 +21,12 @@ void jp_schedule_open(struct jp_schedule *schedule)
 
 void jp_schedule_free(struct jp_schedule *schedule)
 {
-	for (unsigned i = 0; i < JP_ROTA_WINGS; i++)
+	for (unsigned i = 0; i < JP_SCHEDULE_GROUPS; i++)
 		free(schedule->groups[i].paths);
+	for (struct jp_scheduled *next, *thread = schedule->threads; thread; thread = next) {
+		next = thread->next;
+		free(thread);
+	}
 	pthread_mutex_destroy(&schedule->lock);
 	pthread_cond_destroy(&schedule->changed);
 }
@@ -62,11 +73,12 @@ void jp_schedule_open_group(struct jp_schedule *schedule, unsigned group)
 	pthread_mutex_unlock(&schedule->lock);
 }
 
-/* The wing whose turn it is, or the next one that lets threads in; NULL: none does. */
+/* The group whose turn it is, or the next one that lets threads in; NULL: none does. */
 static struct jp_schedule_group *open_group(struct jp_schedule *schedule, size_t turn)
 {
-	for (unsigned i = 0; i < JP_ROTA_WINGS; i++) {
-		struct jp_schedule_group *group = &schedule->groups[(turn + i) % JP_ROTA_WINGS];
+	for (unsigned i = 0; i < JP_SCHEDULE_GROUPS; i++) {
+		struct jp_schedule_group *group =
+			&schedule->groups[(turn + i) % JP_SCHEDULE_GROUPS];
 
 		if (group->count && !group->closed)
 			return group;
@@ -74,27 +86,35 @@ static struct jp_schedule_group *open_group(struct jp_schedule *schedule, size_t
 	return NULL;
 }
 
-/* Leaves the wing that the thread is in, and goes to the next. */
-static const struct jp_path *next(void *context, size_t turn)
+/* Leaves the group that the thread is in, and goes to the next. */
+static const struct jp_path *next_path(void *context, size_t turn)
 {
-	static __thread struct jp_schedule_group *in;
-	struct jp_schedule *schedule = context;
+	struct jp_scheduled *thread = context;
+	struct jp_schedule *schedule = thread->schedule;
+	struct jp_schedule_group *in;
 	const struct jp_path *path;
 
 	pthread_mutex_lock(&schedule->lock);
-	if (in) {
-		in->inside--;
+	if (thread->in) {
+		thread->in->inside--;
 		pthread_cond_broadcast(&schedule->changed);
 	}
 	while (!(in = open_group(schedule, turn)))
 		pthread_cond_wait(&schedule->changed, &schedule->lock);
 	in->inside++;
-	path = in->paths[turn / JP_ROTA_WINGS % in->count];
+	thread->in = in;
+	path = in->paths[turn / JP_SCHEDULE_GROUPS % in->count];
 	pthread_mutex_unlock(&schedule->lock);
 	return path;
 }
 
 int jp_schedule_thread(struct jp_schedule *schedule)
 {
-	return jp_path_thread_by(next, schedule);
+	struct jp_scheduled *thread = calloc(1, sizeof(*thread));
+
+	if (!thread)
+		return -ENOMEM;
+	*thread = (struct jp_scheduled){.schedule = schedule, .next = schedule->threads};
+	schedule->threads = thread;
+	return jp_path_thread_by(next_path, thread);
 }

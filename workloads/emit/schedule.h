@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_ROTA_H
-#define JP_WORKLOADS_ROTA_H
+#ifndef JP_WORKLOADS_SCHEDULE_H
+#define JP_WORKLOADS_SCHEDULE_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -9,10 +9,10 @@
 
 /*
  * The paths that threads run in turn, while more are added, and while all threads are kept out of
- * some. They lie in wings: a closed wing is one that no thread is in. Who closes every wing has all
- * threads at a safepoint.
+ * some. They lie in groups: no thread is in a closed one. With every group closed all threads are
+ * at a safepoint.
  */
-enum { JP_ROTA_WINGS = 2 };
+enum { JP_SCHEDULE_GROUPS = 2 };
 struct jp_schedule {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -21,7 +21,8 @@ struct jp_schedule {
 		size_t count;
 		unsigned inside;
 		bool closed;
-	} groups[JP_ROTA_WINGS];
+	} groups[JP_SCHEDULE_GROUPS];
+	struct jp_scheduled *threads;
 };
 
 void jp_schedule_open(struct jp_schedule *schedule);
@@ -29,7 +30,7 @@ void jp_schedule_free(struct jp_schedule *schedule);
 /* More paths for @group; they must live as long as they are in it. 0 or -ENOMEM. */
 int jp_schedule_add(struct jp_schedule *schedule, unsigned group, const struct jp_path *paths,
 		    size_t count);
-/* Forgets the paths of a closed wing. */
+/* Forgets the paths of a closed group. */
 void jp_schedule_clear(struct jp_schedule *schedule, unsigned group);
 /* Returns once no thread is in @group; none comes in until it is opened again. */
 void jp_schedule_close_group(struct jp_schedule *schedule, unsigned group);

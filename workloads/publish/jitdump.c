@@ -86,7 +86,7 @@ static int append(struct iovec *parts, int count)
 /* The file mapped executable: the record of that tells perf where the jitdump is. */
 static int map_marker(void)
 {
-	uint64_t before = jp_truth_now();
+	uint64_t before = jp_clock_now();
 
 	dump.marker_size = sysconf(_SC_PAGESIZE);
 	dump.marker = mmap(NULL, dump.marker_size, PROT_READ | PROT_EXEC, MAP_PRIVATE, dump.fd, 0);
@@ -98,23 +98,24 @@ static int map_marker(void)
 			strerror(-ret));
 		return ret;
 	}
-	jp_truth_put(JP_TRUTH_MAP, before, jp_truth_now(), (uintptr_t)dump.marker, dump.marker_size,
-		     JP_PROT_READ | JP_PROT_EXEC | JP_BACKING_FILE << 8 |
-			     (uint64_t)jp_truth_text(dump.path) << 32,
-		     0);
+	jp_truth_map(before, jp_clock_now(),
+		     &(struct jp_truth_mapping){.addr = (uintptr_t)dump.marker,
+						.len = dump.marker_size,
+						.prot = JP_PROT_READ | JP_PROT_EXEC,
+						.backing = JP_BACKING_FILE,
+						.name = jp_truth_text(dump.path)});
 	return 0;
 }
 
 static int unmap_marker(void)
 {
-	uint64_t before = jp_truth_now();
+	uint64_t before = jp_clock_now();
 
 	if (!dump.marker)
 		return 0;
 	if (munmap(dump.marker, dump.marker_size) < 0)
 		return -errno;
-	jp_truth_put(JP_TRUTH_UNMAP, before, jp_truth_now(), (uintptr_t)dump.marker,
-		     dump.marker_size, 0, 0);
+	jp_truth_unmap(before, jp_clock_now(), (uintptr_t)dump.marker, dump.marker_size);
 	dump.marker = NULL;
 	return 0;
 }
@@ -128,7 +129,7 @@ static int put_header(void)
 		.total_size = sizeof(header),
 		.elf_mach = jp_arch_elf.machine,
 		.pid = getpid(),
-		.timestamp = jp_truth_now(),
+		.timestamp = jp_clock_now(),
 	};
 	struct iovec parts[] = {{&header, sizeof(header)}, {(void *)more, 0}};
 
@@ -279,7 +280,7 @@ static int dump_load(const struct jp_published *code)
 {
 	int debug = dump.fault == DEBUG_AFTER_LOAD ||
 		    jp_publish_extras() & (JP_PUBLISH_DEBUG | JP_PUBLISH_DEBUG_SHORT);
-	uint64_t time = jp_truth_now();
+	uint64_t time = jp_clock_now();
 	int ret = 0;
 
 	if (dump.fault == SILENT_STOP && dump.loads == SOME)
@@ -303,7 +304,7 @@ static int dump_load(const struct jp_published *code)
 static int dump_move(const struct jp_published *code, uint64_t from)
 {
 	struct jp_jitdump_move move = {
-		.prefix = {JP_JITDUMP_MOVE, sizeof(move), jp_truth_now()},
+		.prefix = {JP_JITDUMP_MOVE, sizeof(move), jp_clock_now()},
 		.pid = getpid(),
 		.tid = syscall(SYS_gettid),
 		.vma = code->addr,
@@ -321,7 +322,7 @@ static int dump_move(const struct jp_published *code, uint64_t from)
 
 static int dump_close(void)
 {
-	struct jp_jitdump_prefix prefix = {JP_JITDUMP_CLOSE, sizeof(prefix), jp_truth_now()};
+	struct jp_jitdump_prefix prefix = {JP_JITDUMP_CLOSE, sizeof(prefix), jp_clock_now()};
 	struct iovec part = {&prefix, sizeof(prefix)};
 	int ret;
 

@@ -26,14 +26,6 @@ static int outside_proc = -1;
 _Static_assert(sizeof(_Atomic uint64_t) == 8 && ATOMIC_LONG_LOCK_FREE == 2,
 	       "the counters are shared between processes");
 
-uint64_t jp_truth_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * UINT64_C(1000000000) + now.tv_nsec;
-}
-
 void jp_truth_new_task(void)
 {
 	own_pid = 0;
@@ -117,12 +109,12 @@ static void who_am_i(void)
 	own_tid = syscall(SYS_gettid);
 }
 
-/* Fills the slot and commits it with the seal, stored last. */
-static void commit(uint64_t slot, struct jp_truth_record *record)
+/* The seal is stored last. */
+void jp_truth_commit(uint64_t slot, struct jp_truth_record *record)
 {
 	struct jp_truth_record *place = slots + slot;
 
-	if (slot >= header->capacity)
+	if (!header || slot >= header->capacity)
 		return; /* next_slot tells how many were lost */
 	if (!own_tid)
 		who_am_i();
@@ -135,82 +127,14 @@ static void commit(uint64_t slot, struct jp_truth_record *record)
 	__atomic_store_n(&place->seal, jp_truth_seal(record), __ATOMIC_RELEASE);
 }
 
-void jp_truth_put(enum jp_truth_type type, uint64_t before, uint64_t after, uint64_t a0,
-		  uint64_t a1, uint64_t a2, uint64_t a3)
+uint64_t jp_truth_take(uint64_t count)
 {
-	struct jp_truth_record record = {
-		.type = type, .before = before, .after = after, .a = {a0, a1, a2, a3}};
-
-	if (header)
-		commit(take(&header->next_slot, 1), &record);
+	return header ? take(&header->next_slot, count) : 0;
 }
 
-void jp_truth_put_of(uint32_t pid, enum jp_truth_type type, uint64_t before, uint64_t after)
+void jp_truth_append(struct jp_truth_record *record)
 {
-	struct jp_truth_record record = {
-		.type = type, .before = before, .after = after, .pid = pid, .tid = pid};
-
-	if (header)
-		commit(take(&header->next_slot, 1), &record);
-}
-
-/* One fact in several records: 24 bytes of @data a part, as many slots in a row. */
-static uint32_t put_parts(enum jp_truth_type type, const void *data, size_t bytes, uint64_t head)
-{
-	const size_t capacity = sizeof(((struct jp_truth_record *)0)->a) - sizeof(uint64_t);
-	size_t parts = bytes ? (bytes + capacity - 1) / capacity : 1;
-	uint64_t now = jp_truth_now(), slot;
-	uint32_t id;
-
-	if (!header)
-		return 0;
-	id = jp_truth_id();
-	slot = take(&header->next_slot, parts);
-	for (size_t part = 0; part < parts; part++) {
-		struct jp_truth_record record = {.type = type,
-						 .part = part,
-						 .before = now,
-						 .after = now,
-						 .a = {id | head << 32}};
-		size_t from = part * capacity,
-		       length = bytes - from < capacity ? bytes - from : capacity;
-
-		if (length)
-			memcpy(&record.a[1], (const char *)data + from, length);
-		commit(slot + part, &record);
-	}
-	return id;
-}
-
-uint32_t jp_truth_text(const char *text)
-{
-	return put_parts(JP_TRUTH_TEXT, text, strlen(text), strlen(text));
-}
-
-uint32_t jp_truth_layout(const struct jp_truth_insn *insns, uint32_t count)
-{
-	return put_parts(JP_TRUTH_LAYOUT, insns, count * sizeof(*insns), count);
-}
-
-uint32_t jp_truth_path(const uint32_t *functions, uint32_t depth)
-{
-	return put_parts(JP_TRUTH_PATH, functions, depth * sizeof(*functions), depth);
-}
-
-uint32_t jp_truth_root(enum jp_method method, const uint64_t *frames, uint32_t count)
-{
-	return put_parts(JP_TRUTH_ROOT, frames, count * sizeof(*frames), method | count << 8);
-}
-
-uint32_t jp_truth_frames(enum jp_cfi_status cfi_status, uint64_t word, uint32_t detour,
-			 uint64_t flags)
-{
-	uint64_t now = jp_truth_now();
-	uint32_t id = jp_truth_id();
-
-	jp_truth_put(JP_TRUTH_FRAMES, now, now, id | (uint64_t)cfi_status << 32, word, detour,
-		     flags);
-	return id;
+	jp_truth_commit(jp_truth_take(1), record);
 }
 
 static int create(int fd, const char *path, uint64_t count, struct jp_error *err)

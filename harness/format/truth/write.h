@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "harness/base/clock.h"
 #include "harness/base/error.h"
 #include "harness/format/truth/format.h"
 
@@ -17,14 +18,62 @@
 /* @slots > 0: creates @path, which must not exist (another run's truth is never added to). 0: goes
  * on with the file of an earlier image of this process (exec). */
 int jp_truth_open(const char *path, uint64_t slots, struct jp_error *err);
-/* CLOCK_MONOTONIC in ns. */
-uint64_t jp_truth_now(void);
+/* @count slots in a row, for one fact of as many records: the first. */
+uint64_t jp_truth_take(uint64_t count);
+/* Fills the slot and commits it. */
+void jp_truth_commit(uint64_t slot, struct jp_truth_record *record);
 /* A new id, unique in the file. */
 uint32_t jp_truth_id(void);
-/* Appends one record; pid and tid are filled in. */
-void jp_truth_put(enum jp_truth_type type, uint64_t before, uint64_t after, uint64_t a0,
-		  uint64_t a1, uint64_t a2, uint64_t a3);
-/* Facts that take several records. Each returns the id that it gave. */
+/* Appends @record as it is; the caller's pid and tid where it has none. The functions below say
+ * what workloads do: this is for those who write what no workload would. */
+void jp_truth_append(struct jp_truth_record *record);
+
+/*
+ * What a workload does (harness/format/truth/acts.c). Each act lies in [@before, @after]; those
+ * without a bracket are now. Memory is an address and bytes, @prot enum jp_prot, names texts' ids.
+ */
+void jp_truth_process_start(uint64_t before, uint32_t parent, enum jp_truth_how how);
+void jp_truth_process_exit(void);
+/* Of another process, which was killed and cannot speak for itself any more. */
+void jp_truth_process_died(uint32_t pid, uint64_t before, uint64_t after);
+/* A new thread's first act: it forgets whose pid and tid were cached. */
+void jp_truth_thread_start(void);
+void jp_truth_thread_exit(void);
+struct jp_truth_mapping {
+	uint64_t addr, len;
+	unsigned prot;
+	enum jp_backing backing;
+	uint32_t name; /* of the memfd or the file; 0: none */
+	uint64_t offset;
+};
+void jp_truth_map(uint64_t before, uint64_t after, const struct jp_truth_mapping *mapping);
+void jp_truth_protect(uint64_t before, uint64_t after, uint64_t addr, uint64_t len, unsigned prot);
+void jp_truth_remap(uint64_t before, uint64_t after, uint64_t addr, uint64_t len, uint64_t to,
+		    uint64_t to_len);
+void jp_truth_unmap(uint64_t before, uint64_t after, uint64_t addr, uint64_t len);
+/* @text: "BUILDID PATH". */
+void jp_truth_file(uint64_t addr, uint64_t len, uint64_t ino, uint32_t maj, uint32_t min,
+		   const char *text);
+struct jp_truth_load {
+	uint64_t addr, size;
+	uint32_t function, layout, frames; /* ids; frames 0: nothing to say */
+	const char *name;
+};
+void jp_truth_code_load(uint64_t before, uint64_t after, const struct jp_truth_load *load);
+void jp_truth_code_move(uint64_t before, uint64_t after, uint32_t function, uint64_t to);
+void jp_truth_code_unload(uint64_t before, uint64_t after, uint32_t function);
+struct jp_truth_entry {
+	uint32_t path, flags; /* JP_ENTER_* */
+	uint64_t sp, bp;      /* at the first instruction of the path */
+	uint32_t root[JP_ROOTS];
+};
+void jp_truth_enter(const struct jp_truth_entry *entry);
+/* @flags: JP_LEAVE_*; @ip and @sp of the interrupted instruction. */
+void jp_truth_leave(uint64_t time, uint32_t path, uint64_t flags, uint64_t ip, uint64_t sp);
+void jp_truth_mark(uint64_t before, uint64_t after, const char *text, uint64_t value);
+void jp_truth_wait(uint64_t before, uint64_t after, uint64_t addr);
+
+/* Facts. Each returns the id that it gave. */
 uint32_t jp_truth_text(const char *text);
 uint32_t jp_truth_layout(const struct jp_truth_insn *insns, uint32_t count);
 uint32_t jp_truth_path(const uint32_t *functions, uint32_t depth);
@@ -32,8 +81,7 @@ uint32_t jp_truth_root(enum jp_method method, const uint64_t *frames, uint32_t c
 /* @detour: the root that bp leads to where it is no frame pointer; 0: nothing is there. */
 uint32_t jp_truth_frames(enum jp_cfi_status cfi_status, uint64_t word, uint32_t detour,
 			 uint64_t flags);
-/* The same about another process, which cannot speak for itself any more: it was killed. */
-void jp_truth_put_of(uint32_t pid, enum jp_truth_type type, uint64_t before, uint64_t after);
+
 /*
  * Pids in the truth are as the outside sees them. @proc: a descriptor of the outside's /proc, which
  * must stay open; from now on every task of this process and its children asks there who it is
@@ -44,7 +92,8 @@ int jp_truth_outside(int proc);
 int jp_truth_outside_proc(void);
 /* The number that the outside has for the process of @pidfd, our @pid. -errno where it cannot. */
 int64_t jp_truth_outside_pid(int pidfd, pid_t pid);
-/* Call in the child after fork, in a new thread, after exec: forgets cached pid and tid. */
+/* Call in the child after fork, and in the parent that lent a child its memory: forgets cached pid
+ * and tid. */
 void jp_truth_new_task(void);
 
 #endif

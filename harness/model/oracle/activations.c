@@ -74,7 +74,7 @@ static void close_old(struct jp_truth_collector *collector, uint32_t *open,
 	*open = 0;
 }
 
-int jp_truth_enter(struct jp_truth_collector *collector, const struct jp_event *event)
+int jp_truth_follow_enter(struct jp_truth_collector *collector, const struct jp_event *event)
 {
 	const struct jp_truth_root *chain = event->enter.chain, *dump = event->enter.dump;
 	struct jp_truth_process *process =
@@ -115,7 +115,7 @@ int jp_truth_enter(struct jp_truth_collector *collector, const struct jp_event *
 	return 0;
 }
 
-int jp_truth_leave(struct jp_truth_collector *collector, const struct jp_event *event)
+int jp_truth_follow_leave(struct jp_truth_collector *collector, const struct jp_event *event)
 {
 	uint32_t *open = jp_map_find(&collector->activation_of, event->tid);
 	struct jp_truth_open_activation *left =

@@ -60,9 +60,9 @@ static int visit(void *context, const struct jp_event *event)
 	case JP_EVENT_CODE_UNLOAD:
 		return jp_truth_follow_code(collector, event);
 	case JP_EVENT_ENTER:
-		return jp_truth_enter(collector, event);
+		return jp_truth_follow_enter(collector, event);
 	case JP_EVENT_LEAVE:
-		return jp_truth_leave(collector, event);
+		return jp_truth_follow_leave(collector, event);
 	case JP_EVENT_FILE:
 		return jp_truth_follow_file(collector, event);
 	case JP_EVENT_MAP:

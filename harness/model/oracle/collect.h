@@ -87,8 +87,8 @@ uint32_t jp_truth_live_code(const struct jp_truth_collector *collector, uint32_t
 /* Fills codes and paths. */
 int jp_truth_build_codes(struct jp_truth_collector *collector);
 
-int jp_truth_enter(struct jp_truth_collector *collector, const struct jp_event *event);
-int jp_truth_leave(struct jp_truth_collector *collector, const struct jp_event *event);
+int jp_truth_follow_enter(struct jp_truth_collector *collector, const struct jp_event *event);
+int jp_truth_follow_leave(struct jp_truth_collector *collector, const struct jp_event *event);
 /* Fills activations; after codes and paths. */
 int jp_truth_build_activations(struct jp_truth_collector *collector);
 

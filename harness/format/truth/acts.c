@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/truth/write.h"
+
+#include <string.h>
+
+/* What of the union goes with which type: harness/format/truth/format.h. */
+#define APPEND(what, from, until, ...)                                                             \
+	jp_truth_append(&(struct jp_truth_record){                                                 \
+		.type = JP_TRUTH_##what, .before = (from), .after = (until), __VA_ARGS__})
+
+void jp_truth_process_start(uint64_t before, uint32_t parent, enum jp_truth_how how)
+{
+	APPEND(PROCESS_START, before, jp_clock_now(), .start = {parent, how});
+}
+
+void jp_truth_process_exit(void)
+{
+	uint64_t now = jp_clock_now();
+
+	APPEND(PROCESS_EXIT, now, now);
+}
+
+void jp_truth_process_died(uint32_t pid, uint64_t before, uint64_t after)
+{
+	APPEND(PROCESS_EXIT, before, after, .pid = pid, .tid = pid);
+}
+
+void jp_truth_thread_start(void)
+{
+	uint64_t now = jp_clock_now();
+
+	jp_truth_new_task();
+	APPEND(THREAD_START, now, now);
+}
+
+void jp_truth_thread_exit(void)
+{
+	uint64_t now = jp_clock_now();
+
+	APPEND(THREAD_EXIT, now, now);
+}
+
+void jp_truth_map(uint64_t before, uint64_t after, const struct jp_truth_mapping *mapping)
+{
+	APPEND(MAP, before, after,
+	       .map = {.addr = mapping->addr,
+		       .len = mapping->len,
+		       .prot = mapping->prot,
+		       .backing = mapping->backing,
+		       .name = mapping->name,
+		       .offset = mapping->offset});
+}
+
+void jp_truth_protect(uint64_t before, uint64_t after, uint64_t addr, uint64_t len, unsigned prot)
+{
+	APPEND(PROTECT, before, after, .protect = {addr, len, prot});
+}
+
+void jp_truth_remap(uint64_t before, uint64_t after, uint64_t addr, uint64_t len, uint64_t to,
+		    uint64_t to_len)
+{
+	APPEND(REMAP, before, after, .remap = {addr, len, to, to_len});
+}
+
+void jp_truth_unmap(uint64_t before, uint64_t after, uint64_t addr, uint64_t len)
+{
+	APPEND(UNMAP, before, after, .unmap = {addr, len});
+}
+
+void jp_truth_file(uint64_t addr, uint64_t len, uint64_t ino, uint32_t maj, uint32_t min,
+		   const char *text)
+{
+	uint64_t now = jp_clock_now();
+
+	APPEND(FILE, now, now,
+	       .file = {.addr = addr,
+			.len = len,
+			.ino = ino,
+			.text = jp_truth_text(text),
+			.device = maj << 20 | min});
+}
+
+void jp_truth_code_load(uint64_t before, uint64_t after, const struct jp_truth_load *load)
+{
+	APPEND(CODE_LOAD, before, after,
+	       .load = {.addr = load->addr,
+			.size = load->size,
+			.layout = load->layout,
+			.name = jp_truth_text(load->name),
+			.function = load->function,
+			.frames = load->frames});
+}
+
+void jp_truth_code_move(uint64_t before, uint64_t after, uint32_t function, uint64_t to)
+{
+	APPEND(CODE_MOVE, before, after, .move = {function, to});
+}
+
+void jp_truth_code_unload(uint64_t before, uint64_t after, uint32_t function)
+{
+	APPEND(CODE_UNLOAD, before, after, .move = {function});
+}
+
+void jp_truth_enter(const struct jp_truth_entry *entry)
+{
+	uint64_t now = jp_clock_now();
+
+	APPEND(ENTER, now, now,
+	       .enter = {.path = entry->path,
+			 .flags = entry->flags,
+			 .sp = entry->sp,
+			 .bp = entry->bp,
+			 .chain = entry->root[JP_CHAIN],
+			 .dump = entry->root[JP_DUMP]});
+}
+
+void jp_truth_leave(uint64_t time, uint32_t path, uint64_t flags, uint64_t ip, uint64_t sp)
+{
+	APPEND(LEAVE, time, time, .leave = {path, flags, ip, sp});
+}
+
+void jp_truth_mark(uint64_t before, uint64_t after, const char *text, uint64_t value)
+{
+	APPEND(MARK, before, after, .mark = {jp_truth_text(text), value});
+}
+
+void jp_truth_wait(uint64_t before, uint64_t after, uint64_t addr)
+{
+	APPEND(WAIT, before, after, .wait = {addr});
+}
+
+/* One fact in several records, as many slots in a row. */
+static uint32_t put_parts(enum jp_truth_type type, const void *data, size_t bytes, uint32_t total)
+{
+	const size_t capacity = sizeof(((struct jp_truth_record *)0)->item.data);
+	size_t parts = bytes ? (bytes + capacity - 1) / capacity : 1;
+	uint64_t now = jp_clock_now(), slot;
+	uint32_t id = jp_truth_id();
+
+	slot = jp_truth_take(parts);
+	for (size_t part = 0; part < parts; part++) {
+		struct jp_truth_record record = {.type = type,
+						 .part = part,
+						 .before = now,
+						 .after = now,
+						 .item = {.id = id, .total = total}};
+		size_t from = part * capacity,
+		       length = bytes - from < capacity ? bytes - from : capacity;
+
+		if (length)
+			memcpy(record.item.data, (const char *)data + from, length);
+		jp_truth_commit(slot + part, &record);
+	}
+	return id;
+}
+
+uint32_t jp_truth_text(const char *text)
+{
+	return put_parts(JP_TRUTH_TEXT, text, strlen(text), strlen(text));
+}
+
+uint32_t jp_truth_layout(const struct jp_truth_insn *insns, uint32_t count)
+{
+	return put_parts(JP_TRUTH_LAYOUT, insns, count * sizeof(*insns), count);
+}
+
+uint32_t jp_truth_path(const uint32_t *functions, uint32_t depth)
+{
+	return put_parts(JP_TRUTH_PATH, functions, depth * sizeof(*functions), depth);
+}
+
+uint32_t jp_truth_root(enum jp_method method, const uint64_t *frames, uint32_t count)
+{
+	return put_parts(JP_TRUTH_ROOT, frames, count * sizeof(*frames), method | count << 8);
+}
+
+uint32_t jp_truth_frames(enum jp_cfi_status cfi_status, uint64_t word, uint32_t detour,
+			 uint64_t flags)
+{
+	uint64_t now = jp_clock_now();
+	uint32_t id = jp_truth_id();
+
+	APPEND(FRAMES, now, now, .frames = {id, cfi_status, word, detour, flags});
+	return id;
+}
