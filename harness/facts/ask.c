@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/facts/acts.h"
 #include "harness/facts/ask.h"
 
 /* One CPU for the probe and its children: an event with a ring belongs to one, and with inherit it
@@ -44,7 +45,10 @@ static void __attribute__((noreturn)) live(const struct jp_fact *fact, struct jp
 	for (int fd = 0; fd <= STDERR_FILENO && null >= 0; fd++)
 		dup2(null, fd);
 	settle_down(answer);
-	fact->probe(answer);
+	if (fact->probe)
+		fact->probe(answer);
+	else
+		jp_acts_probe(answer, fact->acts);
 	answer->complete = true;
 	_exit(0);
 }

@@ -115,16 +115,16 @@ static const struct jp_fact facts[] = {
 	{"attr.size",
 	 "An attr is longer than the kernel's and not zero there; the size that the E2BIG answer "
 	 "tells.",
-	 attr_size},
-	{"attr.clockid", "Each clock is asked for with use_clockid.", clocks},
-	{"attr.sample_stack_user", "Sizes of a stack dump are asked for.", stack_sizes},
+	 .probe = attr_size},
+	{"attr.clockid", "Each clock is asked for with use_clockid.", .probe = clocks},
+	{"attr.sample_stack_user", "Sizes of a stack dump are asked for.", .probe = stack_sizes},
 	{"attr.sample_max_stack",
 	 "Chains of as many addresses as kernel.perf_event_max_stack says, and of one more, are "
 	 "asked for.",
-	 max_stacks},
+	 .probe = max_stacks},
 	{"attr.inherit.ring_without_cpu",
 	 "The ring of an event with attr.inherit that belongs to no CPU is mapped.",
-	 inherit_anywhere},
+	 .probe = inherit_anywhere},
 };
 static const struct jp_fact_family attr = {"attr", facts, sizeof(facts) / sizeof(facts[0])};
 JP_REGISTER(fact, attr);

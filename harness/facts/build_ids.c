@@ -100,15 +100,17 @@ static const struct jp_fact facts[] = {
 	{"build_id.asked_for",
 	 "A program in a memfd, which has a build id, and an anonymous page are mapped r-x while "
 	 "attr.build_id is set: what the records hold by their misc bit.",
-	 asked_for},
+	 .probe = asked_for},
 	{"build_id.size",
-	 "The size that the record of a program with a build id of 20 bytes tells.", id_size},
+	 "The size that the record of a program with a build id of 20 bytes tells.",
+	 .probe = id_size},
 	{"build_id.beside.opened_first",
 	 "The same for an event without attr.build_id, beside one with it that was opened before: "
 	 "a build id is a record that says what it does not hold.",
-	 beside_first},
+	 .probe = beside_first},
 	{"build_id.beside.opened_second",
-	 "The same where the one with attr.build_id was opened afterwards.", beside_second},
+	 "The same where the one with attr.build_id was opened afterwards.",
+	 .probe = beside_second},
 };
 static const struct jp_fact_family build_ids = {"build_ids", facts,
 						sizeof(facts) / sizeof(facts[0])};

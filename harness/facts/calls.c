@@ -175,34 +175,35 @@ static void special_names(struct jp_answer *answer)
 }
 
 static const struct jp_fact facts[] = {
-	{"call.memfd_create.exec", "memfd_create with MFD_EXEC.", memfd_exec},
-	{"call.memfd_create.noexec_seal", "memfd_create with MFD_NOEXEC_SEAL.", memfd_noexec},
+	{"call.memfd_create.exec", "memfd_create with MFD_EXEC.", .probe = memfd_exec},
+	{"call.memfd_create.noexec_seal", "memfd_create with MFD_NOEXEC_SEAL.",
+	 .probe = memfd_noexec},
 	{"call.memfd_create.noexec_seal.map", "A memfd with MFD_NOEXEC_SEAL is mapped r-x.",
-	 memfd_noexec_mapped},
+	 .probe = memfd_noexec_mapped},
 	{"call.procmap_query", "The mapping of an address is asked for by ioctl PROCMAP_QUERY.",
-	 procmap_query},
+	 .probe = procmap_query},
 	{"call.mseal",
 	 "Two pages r-x are sealed, then made rwx, then one is mapped r-x above: what mprotect "
 	 "says, and the ranges of all records.",
-	 mseal_flip},
+	 .probe = mseal_flip},
 	{"call.madvise.guard_install",
 	 "A guard is installed in four pages rwx, then one is mapped above: what madvise says, and "
 	 "the ranges of all records.",
-	 guard_inside},
+	 .probe = guard_inside},
 	{"call.madvise.collapse",
-	 "MADV_COLLAPSE of no bytes: EINVAL where the advice is not known.", collapse},
-	{"call.mmap.droppable", "mmap with MAP_DROPPABLE.", droppable},
+	 "MADV_COLLAPSE of no bytes: EINVAL where the advice is not known.", .probe = collapse},
+	{"call.mmap.droppable", "mmap with MAP_DROPPABLE.", .probe = droppable},
 	{"call.mremap.two_mappings",
 	 "Two neighbours r-x and rwx are moved by one mremap: what it says, and the ranges of all "
 	 "records.",
-	 move_two},
+	 .probe = move_two},
 	{"call.prctl.anon_name", "An anonymous mapping gets a name (PR_SET_VMA_ANON_NAME).",
-	 name_mapping},
+	 .probe = name_mapping},
 	{"call.map_shadow_stack", "map_shadow_stack without a size: ENOSYS where there is none.",
-	 shadow_stack},
+	 .probe = shadow_stack},
 	{"maps.kernel_pages",
 	 "What the kernel maps into each process, in /proc/self/maps: vDSO and its data.",
-	 special_names},
+	 .probe = special_names},
 };
 static const struct jp_fact_family calls = {"calls", facts, sizeof(facts) / sizeof(facts[0])};
 JP_REGISTER(fact, calls);

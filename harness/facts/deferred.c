@@ -156,16 +156,17 @@ static const struct jp_fact facts[] = {
 	{"deferred.leaf.body",
 	 "A breakpoint in leaf's body with defer_callchain and defer_output: what the sample has, "
 	 "whether the record has its cookie, and the record's chain.",
-	 with_output},
-	{"deferred.without_output", "The same with defer_callchain alone.", without_output},
+	 .probe = with_output},
+	{"deferred.without_output", "The same with defer_callchain alone.",
+	 .probe = without_output},
 	{"deferred.deep", "How many addresses more a deferred chain has with 300 callers more.",
-	 deep},
+	 .probe = deep},
 	{"deferred.frame.cycle",
 	 "The frame pointer leads to a frame that links to itself; addresses in the deferred "
 	 "chain.",
-	 cycle},
+	 .probe = cycle},
 	{"deferred.leaf.entry", "The deferred chain from leaf's first instruction (push %rbp).",
-	 entry},
+	 .probe = entry},
 };
 static const struct jp_fact_family deferred = {"deferred", facts, sizeof(facts) / sizeof(facts[0])};
 JP_REGISTER(fact, deferred);

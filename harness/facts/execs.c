@@ -73,19 +73,20 @@ static const struct jp_fact facts[] = {
 	{"process.exec",
 	 "B, a child of A, executes a static program from a memfd by its path in /proc; all "
 	 "records.",
-	 exec_first},
+	 .probe = exec_first},
 	{"process.exec.by_descriptor",
 	 "B, a child of A, executes a memfd by its descriptor 99 (execveat); all records: how the "
 	 "process is called.",
-	 exec_by_descriptor},
+	 .probe = exec_by_descriptor},
 	{"process.exec.by_thread",
 	 "A thread (C) of B, a child of A, executes a program; all records: what becomes of the "
 	 "other thread.",
-	 exec_by_thread},
+	 .probe = exec_by_thread},
 	{"process.exec.remove_on_exec", "The same as process.exec with attr.remove_on_exec.",
-	 exec_removes},
+	 .probe = exec_removes},
 	{"process.exec.enable_on_exec",
-	 "The same as process.exec with an event that is disabled until the exec.", exec_enables},
+	 "The same as process.exec with an event that is disabled until the exec.",
+	 .probe = exec_enables},
 };
 static const struct jp_fact_family execs = {"execs", facts, sizeof(facts) / sizeof(facts[0])};
 JP_REGISTER(fact, execs);

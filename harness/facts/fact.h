@@ -37,6 +37,7 @@ struct jp_fact {
 	const char *name;  /* FAMILY.WHAT[.HOW] */
 	const char *about; /* one sentence: what was done, and what the value means */
 	void (*probe)(struct jp_answer *answer);
+	const char *acts; /* where there is no probe: harness/facts/acts.h */
 };
 
 /* The facts of one file, which registers them: JP_REGISTER(fact, FAMILY). */

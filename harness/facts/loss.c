@@ -255,26 +255,27 @@ static const struct jp_fact facts[] = {
 	{"loss.full_ring",
 	 "A page becomes executable 200 times with a ring of one page that nobody reads: what it "
 	 "holds then, and what comes with one record more once it is empty.",
-	 full_ring},
+	 .probe = full_ring},
 	{"loss.format_lost", "The same: how many records PERF_FORMAT_LOST counts as lost.",
-	 counted},
+	 .probe = counted},
 	{"ring.watermark",
 	 "With a watermark of 1024 bytes poll is asked before, until it says IN after a number of "
 	 "mapping records, and once more.",
-	 watermark},
+	 .probe = watermark},
 	{"ring.poll.after_exit",
 	 "poll of the event of another process: while that lives, once it has ended, and once more "
 	 "after its records were read.",
-	 poll_after_exit},
-	{"ring.pages", "Rings of 0 to 4 pages beside the control page are mapped.", ring_sizes},
+	 .probe = poll_after_exit},
+	{"ring.pages", "Rings of 0 to 4 pages beside the control page are mapped.",
+	 .probe = ring_sizes},
 	{"ring.changed",
 	 "What a ring says to mprotect, to mremap to more pages, and to a second mmap of another "
 	 "size.",
-	 ring_flips},
+	 .probe = ring_flips},
 	{"attr.ioctl",
 	 "Each ioctl is tried on a dummy event, and two numbers that no kernel had in 7.3.",
-	 ioctls},
-	{"attr.sysctl", "Limits of /proc/sys/kernel, as they are set.", sysctls},
+	 .probe = ioctls},
+	{"attr.sysctl", "Limits of /proc/sys/kernel, as they are set.", .probe = sysctls},
 };
 static const struct jp_fact_family loss = {"loss", facts, sizeof(facts) / sizeof(facts[0])};
 JP_REGISTER(fact, loss);

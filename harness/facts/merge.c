@@ -1,93 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a mapping record covers: the whole mapping that came of mmap and mremap, after merging. */
+/* What a mapping record covers: the whole mapping that came of mmap, mprotect and mremap, after
+ * merging. */
 #include <errno.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "harness/facts/ask.h"
 #include "harness/facts/test_region.h"
 #include "harness/facts/tell.h"
-
-static void map_up(struct jp_answer *answer)
-{
-	struct jp_watch watch;
-
-	if (!jp_watch_code(&watch, answer))
-		return;
-	for (int page = 0; page < 4; page++)
-		jp_test_region_map(answer, page, 1, JP_RWX);
-	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
-}
-
-static void map_down(struct jp_answer *answer)
-{
-	struct jp_watch watch;
-
-	if (!jp_watch_code(&watch, answer))
-		return;
-	for (int page = 3; page >= 0; page--)
-		jp_test_region_map(answer, page, 1, JP_RWX);
-	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
-}
-
-static void map_between(struct jp_answer *answer)
-{
-	struct jp_watch watch;
-
-	if (!jp_watch_code(&watch, answer))
-		return;
-	jp_test_region_map(answer, 0, 1, JP_RWX);
-	jp_test_region_map(answer, 2, 1, JP_RWX);
-	jp_test_region_map(answer, 1, 1, JP_RWX);
-	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
-}
-
-static void map_locked(struct jp_answer *answer)
-{
-	struct jp_watch watch;
-
-	if (!jp_watch_code(&watch, answer))
-		return;
-	jp_test_region_map(answer, 0, 1, JP_RWX);
-	jp_test_region_map_file(answer, 1, 1, JP_RWX, MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED, -1,
-				0);
-	jp_test_region_map(answer, 2, 1, JP_RWX);
-	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
-}
-
-static void map_over(struct jp_answer *answer)
-{
-	struct jp_watch watch;
-
-	if (!jp_watch_code(&watch, answer))
-		return;
-	jp_test_region_map(answer, 0, 4, JP_RX);
-	jp_test_region_map(answer, 1, 1, JP_RX);
-	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
-}
-
-static void map_after_flip(struct jp_answer *answer, bool written)
-{
-	struct jp_watch watch;
-
-	if (!jp_watch_code(&watch, answer))
-		return;
-	jp_test_region_map(answer, 0, 2, JP_RW);
-	if (written)
-		jp_test_region_write(0, 2);
-	jp_test_region_protect(answer, 0, 2, JP_RX);
-	jp_test_region_map(answer, 2, 2, JP_RX);
-	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
-}
-
-static void map_after_unwritten(struct jp_answer *answer)
-{
-	map_after_flip(answer, false);
-}
-
-static void map_after_written(struct jp_answer *answer)
-{
-	map_after_flip(answer, true);
-}
 
 static void map_in_child(struct jp_answer *answer)
 {
@@ -109,106 +31,99 @@ static void map_in_child(struct jp_answer *answer)
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
-static void map_beside_moved(struct jp_answer *answer)
+static void flip_over_userfault(struct jp_answer *answer)
 {
-	size_t page = jp_test_region_page();
+	struct uffdio_register part = {.mode = UFFDIO_REGISTER_MODE_MISSING};
+	struct uffdio_api api = {.api = UFFD_API};
 	struct jp_watch watch;
+	int fd = (int)syscall(SYS_userfaultfd, 0);
 
+	if (fd < 0)
+		jp_answer_missing(answer, "userfaultfd: %s", jp_answer_errno(errno));
 	if (!jp_watch_code(&watch, answer))
 		return;
-	jp_test_region_map(answer, 0, 2, JP_RX);
-	jp_test_region_map(answer, 16, 2, JP_RX);
-	if (mremap(jp_test_region_at(16), 2 * page, 2 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
-		   jp_test_region_at(2)) == MAP_FAILED)
-		jp_answer_missing(answer, "mremap: %s", jp_answer_errno(errno));
-	jp_test_region_map(answer, 4, 1, JP_RX);
-	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
-}
-
-/*
- * mremap has no record: what merged shows in those of an mprotect of everything. Pages that were
- * written keep the numbers that they had: only when they come back do they fit where they stood.
- */
-static void remap_back(struct jp_answer *answer, bool neighbour_written)
-{
-	size_t page = jp_test_region_page();
-	struct jp_watch watch;
-
-	if (!jp_watch_code(&watch, answer))
-		return;
-	jp_test_region_map(answer, 2, 2, JP_RWX);
-	jp_test_region_write(2, 2);
-	if (mremap(jp_test_region_at(2), 2 * page, 2 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
-		   jp_test_region_at(16)) == MAP_FAILED)
-		jp_answer_missing(answer, "mremap: %s", jp_answer_errno(errno));
-	jp_test_region_map(answer, 0, 2, JP_RWX);
-	if (neighbour_written)
-		jp_test_region_write(0, 2);
-	if (mremap(jp_test_region_at(16), 2 * page, 2 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
-		   jp_test_region_at(2)) == MAP_FAILED)
-		jp_answer_missing(answer, "mremap: %s", jp_answer_errno(errno));
-	jp_watch_skip(&watch);
-	jp_test_region_protect(answer, 0, 4, JP_RX);
-	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
-}
-
-static void remap_beside_unwritten(struct jp_answer *answer)
-{
-	remap_back(answer, false);
-}
-
-static void remap_beside_written(struct jp_answer *answer)
-{
-	remap_back(answer, true);
-}
-
-static void grows_down(struct jp_answer *answer)
-{
-	struct jp_watch watch;
-
-	if (!jp_watch_code(&watch, answer))
-		return;
-	jp_test_region_map_file(answer, 0, 1, JP_RWX, MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN,
-				-1, 0);
-	jp_test_region_write(-1, 1);
-	jp_test_region_write(-2, 1);
+	jp_test_region_map(answer, 0, 6, JP_RW);
+	part.range.start = (uint64_t)(uintptr_t)jp_test_region_at(2);
+	part.range.len = 2 * jp_test_region_page();
+	if (fd >= 0 && (ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &part)))
+		jp_answer_missing(answer, "UFFDIO_REGISTER: %s", jp_answer_errno(errno));
+	jp_test_region_protect(answer, 0, 6, JP_RX);
 	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
 }
 
 static const struct jp_fact facts[] = {
 	{"merge.map.up", "Four pages are mapped rwx, each above the last; ranges of the records.",
-	 map_up},
+	 .acts = "map 0+1 rwx; map 1+1 rwx; map 2+1 rwx; map 3+1 rwx; tell range"},
 	{"merge.map.down", "Four pages are mapped rwx, each below the last; ranges of the records.",
-	 map_down},
+	 .acts = "map 3+1 rwx; map 2+1 rwx; map 1+1 rwx; map 0+1 rwx; tell range"},
 	{"merge.map.between", "Pages 0, 2, then 1 are mapped rwx; ranges of the records.",
-	 map_between},
+	 .acts = "map 0+1 rwx; map 2+1 rwx; map 1+1 rwx; tell range"},
 	{"merge.map.locked", "Pages 0, 1 (locked) and 2 are mapped rwx; ranges of the records.",
-	 map_locked},
+	 .acts = "map 0+1 rwx; locked 1+1 rwx; map 2+1 rwx; tell range"},
 	{"merge.map.over",
-	 "Four pages are mapped r-x, then one of them anew; ranges of the records.", map_over},
+	 "Four pages are mapped r-x, then one of them anew; ranges of the records.",
+	 .acts = "map 0+4 rx; map 1+1 rx; tell range"},
 	{"merge.map.after_flip.unwritten",
 	 "Two pages rw- that nobody wrote become r-x, then two are mapped r-x above; ranges of the "
 	 "records.",
-	 map_after_unwritten},
+	 .acts = "map 0+2 rw; protect 0+2 rx; map 2+2 rx; tell range"},
 	{"merge.map.after_flip.written",
 	 "Two written pages rw- become r-x, then two are mapped r-x above; ranges.",
-	 map_after_written},
+	 .acts = "map 0+2 rw; write 0+2; protect 0+2 rx; map 2+2 rx; tell range"},
 	{"merge.map.in_child",
 	 "Beside two written rwx pages a forked child, then its parent maps a third; range of each "
 	 "one's record.",
-	 map_in_child},
+	 .probe = map_in_child},
 	{"merge.map.beside_moved",
 	 "r-x pages are moved by mremap above others, then one is mapped above both; ranges of the "
 	 "records.",
-	 map_beside_moved},
+	 .acts = "map 0+2 rx; map 16+2 rx; move 16+2 2; map 4+1 rx; tell range"},
+	/* mremap has no record: what merged shows in those of an mprotect of everything. Pages that
+	 * were written keep the numbers that they had: only when they come back do they fit. */
 	{"merge.remap.beside_unwritten",
 	 "Written pages rwx are moved away by mremap and back, above pages that nobody wrote and "
 	 "that came meanwhile; ranges of the records when all become r-x.",
-	 remap_beside_unwritten},
+	 .acts = "map 2+2 rwx; write 2+2; move 2+2 16; map 0+2 rwx; move 16+2 2; forget; protect "
+		 "0+4 rx; tell range"},
 	{"merge.remap.beside_written", "The same above pages that were written, too.",
-	 remap_beside_written},
+	 .acts = "map 2+2 rwx; write 2+2; move 2+2 16; map 0+2 rwx; write 0+2; move 16+2 2; "
+		 "forget; protect 0+4 rx; tell range"},
 	{"merge.grows_down",
-	 "A page is mapped rwx with MAP_GROWSDOWN and grows by two faults; ranges.", grows_down},
+	 "A page is mapped rwx with MAP_GROWSDOWN and grows by two faults; ranges.",
+	 .acts = "grows-down 0+1 rwx; write -1+1; write -2+1; tell range"},
+	{"merge.flip.parts",
+	 "Of ten pages rw-, pages 4-5, 6-7 and 2-3 become r-x; ranges of the records.",
+	 .acts = "map 0+10 rw; protect 4+2 rx; protect 6+2 rx; protect 2+2 rx; tell range"},
+	{"merge.flip.up",
+	 "Four times a page is mapped rw- above the last, written and made r-x; ranges.",
+	 .acts = "map 0+1 rw; write 0+1; protect 0+1 rx; map 1+1 rw; write 1+1; protect 1+1 rx; "
+		 "map 2+1 rw; write 2+1; protect 2+1 rx; map 3+1 rw; write 3+1; protect 3+1 rx; "
+		 "tell range"},
+	{"merge.flip.reserved",
+	 "In a reservation (PROT_NONE) page after page becomes rw-, is written, becomes r-x; "
+	 "ranges of the records.",
+	 .acts = "map 0+8 none; protect 0+1 rw; write 0+1; protect 0+1 rx; protect 1+1 rw; write "
+		 "1+1; protect 1+1 rx; protect 2+1 rw; write 2+1; protect 2+1 rx; protect 3+1 rw; "
+		 "write 3+1; protect 3+1 rx; tell range"},
+	{"merge.flip.written_above",
+	 "Two written pages rw- become rwx above two rwx that nobody wrote; ranges of the records.",
+	 .acts = "map 0+2 rwx; map 2+2 rw; write 2+2; protect 2+2 rwx; tell range"},
+	{"merge.flip.written_below",
+	 "Two written pages rw- become rwx below two rwx that nobody wrote; ranges.",
+	 .acts = "map 2+2 rwx; map 0+2 rw; write 0+2; protect 0+2 rwx; tell range"},
+	{"merge.flip.written_between",
+	 "Two written pages rw- become rwx between rwx pages that nobody wrote; ranges.",
+	 .acts = "map 0+2 rwx; map 4+2 rwx; map 2+2 rw; write 2+2; protect 2+2 rwx; tell range"},
+	{"merge.flip.unwritten_above_written",
+	 "Two pages rw- that nobody wrote become rwx above two written rwx pages; ranges.",
+	 .acts = "map 0+2 rwx; write 0+2; map 2+2 rw; protect 2+2 rwx; tell range"},
+	{"merge.flip.three",
+	 "One mprotect makes three neighbours rw-, r--, rw- r-x; ranges of the records.",
+	 .acts = "map 0+2 rw; map 2+2 r; map 4+2 rw; protect 0+6 rx; tell range"},
+	{"merge.flip.userfault",
+	 "One mprotect makes six pages r-x of which two in the middle are userfaultfd's; ranges of "
+	 "the records.",
+	 .probe = flip_over_userfault},
 };
 static const struct jp_fact_family merge = {"merge", facts, sizeof(facts) / sizeof(facts[0])};
 JP_REGISTER(fact, merge);

@@ -196,27 +196,29 @@ static void switches(struct jp_answer *answer)
 
 static const struct jp_fact facts[] = {
 	{"process.fork", "A forks B, which makes an inherited page r-x and ends; all records.",
-	 forked},
+	 .probe = forked},
 	{"process.grandchild", "A forks B, B forks C, which maps a page r-x; all records.",
-	 forked_twice},
+	 .probe = forked_twice},
 	{"process.shared_memory",
 	 "B, which shares A's memory (CLONE_VM), maps a page r-x; all records: whose it is.",
-	 shared_memory},
+	 .probe = shared_memory},
 	{"process.pid_namespace", "B, in a pid namespace of its own, maps a page r-x; all records.",
-	 pid_namespace},
+	 .probe = pid_namespace},
 	{"process.clone3.set_tid", "clone3 with set_tid: the pid asked for, or the error.",
-	 chosen_pid},
-	{"process.renamed", "A thread gets a name of 27 bytes (PR_SET_NAME); the record.", renamed},
+	 .probe = chosen_pid},
+	{"process.renamed", "A thread gets a name of 27 bytes (PR_SET_NAME); the record.",
+	 .probe = renamed},
 	{"process.thread",
-	 "Process A has a thread (B) that ends; all records (C is who started A).", threaded},
+	 "Process A has a thread (B) that ends; all records (C is who started A).",
+	 .probe = threaded},
 	{"process.namespaces",
 	 "A process unshares its UTS namespace while attr.namespaces is set; how many namespaces "
 	 "the NAMESPACES record tells of.",
-	 namespaces},
+	 .probe = namespaces},
 	{"process.switch",
 	 "A process waits for 2 ms while attr.context_switch is set: whether SWITCH records tell "
 	 "of both ways.",
-	 switches},
+	 .probe = switches},
 };
 static const struct jp_fact_family processes = {"processes", facts,
 						sizeof(facts) / sizeof(facts[0])};

@@ -218,31 +218,33 @@ static void dump_short(struct jp_answer *answer)
 
 static const struct jp_fact facts[] = {
 	{"breakpoint.length", "Execution breakpoints with bp_len 1 to 8 are opened.",
-	 breakpoint_lengths},
+	 .probe = breakpoint_lengths},
 	{"breakpoint.number",
 	 "How many execution breakpoints a thread can have at once, and what the next says.",
-	 breakpoint_slots},
+	 .probe = breakpoint_slots},
 	{"breakpoint.kernel_address",
 	 "An execution breakpoint with exclude_kernel at an address of the kernel's.",
-	 kernel_breakpoint},
+	 .probe = kernel_breakpoint},
 	{"breakpoint.inherit",
 	 "A forked child runs into a breakpoint that its parent has with attr.inherit; hits.",
-	 breakpoint_inherited},
+	 .probe = breakpoint_inherited},
 	{"breakpoint.sigtrap",
 	 "A breakpoint with attr.sigtrap is hit: signals, their code (6: TRAP_PERF), whether they "
 	 "bring sig_data, where the thread stands.",
-	 sigtrap},
+	 .probe = sigtrap},
 	{"sample.registers",
 	 "User registers at a breakpoint: the ABI (2 is 64 bits), and whether two of them are what "
 	 "they must be.",
-	 registers},
+	 .probe = registers},
 	{"sample.stack.8192",
-	 "A stack dump of 8192 bytes where more is there: sizes in the record.", dump_small},
+	 "A stack dump of 8192 bytes where more is there: sizes in the record.",
+	 .probe = dump_small},
 	{"sample.stack.65528",
-	 "The same for 65528 bytes, more than a record has room for (64 KiB).", dump_large},
+	 "The same for 65528 bytes, more than a record has room for (64 KiB).",
+	 .probe = dump_large},
 	{"sample.stack.at_top",
 	 "The same for 8192 bytes where 16 are left to the end of the stack's mapping.",
-	 dump_short},
+	 .probe = dump_short},
 };
 static const struct jp_fact_family samples = {"samples", facts, sizeof(facts) / sizeof(facts[0])};
 JP_REGISTER(fact, samples);

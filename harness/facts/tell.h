@@ -19,13 +19,13 @@ bool jp_seen_mmap(const struct jp_seen *seen, struct jp_seen_mmap *map);
 
 /* How much of a mapping record is told. */
 enum jp_tell {
-	JP_TELL_RANGE, /* "0+4": from page 0 of the plot, four pages */
+	JP_TELL_RANGE, /* "0+4": from page 0 of the test region, four pages */
 	JP_TELL_PROT,  /* "0+4 r-x" */
 	JP_TELL_NAME,  /* "0+4 r-x //anon" */
 	JP_TELL_PLACE, /* "0+4 r-x //anon pgoff=page 0 ino=no" */
 	JP_TELL_ALL,   /* "0+4 r-x //anon pgoff=page 0 ino=no flags=0x2" */
 };
-/* A list of the mapping records that came, those of the plot only. */
+/* A list of the mapping records that came, those of the test region only. */
 void jp_tell_maps(struct jp_answer *answer, struct jp_watch *watch, enum jp_tell how);
 /* A list of all that came, wherever: "r-x //anon". */
 void jp_tell_names(struct jp_answer *answer, struct jp_watch *watch);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_FACT_PLOT_H
-#define JP_FACT_PLOT_H
+#ifndef JP_FACT_TEST_REGION_H
+#define JP_FACT_TEST_REGION_H
 
 #include <sys/mman.h>
 

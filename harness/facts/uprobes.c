@@ -219,27 +219,30 @@ static void in_shared_memfd(struct jp_answer *answer)
 static const struct jp_fact facts[] = {
 	{"uprobe.chain.push",
 	 "outer calls middle, middle calls leaf; the chain of a uprobe at leaf's push %rbp.",
-	 at_push},
-	{"uprobe.chain.endbr64", "The same at a leaf's endbr64.", at_endbr},
-	{"uprobe.chain.nop5", "The same at a nop of five bytes with which a leaf begins.", at_nop},
+	 .probe = at_push},
+	{"uprobe.chain.endbr64", "The same at a leaf's endbr64.", .probe = at_endbr},
+	{"uprobe.chain.nop5", "The same at a nop of five bytes with which a leaf begins.",
+	 .probe = at_nop},
 	{"uprobe.chain.pending_return",
 	 "The chain of a breakpoint in leaf's body while a uretprobe waits for leaf's return "
 	 "(elsewhere: the kernel's trampoline in place of the caller).",
-	 pending_return},
-	{"uprobe.chain.return", "The chain of a uretprobe of leaf, at its return.", at_return},
+	 .probe = pending_return},
+	{"uprobe.chain.return", "The chain of a uretprobe of leaf, at its return.",
+	 .probe = at_return},
 	{"uprobe.maps.nop5",
 	 "A uprobe at a nop of five bytes is hit three times; records of what the kernel mapped "
 	 "for it.",
-	 maps_nop5},
-	{"uprobe.maps.nop10", "The same at a nop of ten bytes.", maps_nop10},
+	 .probe = maps_nop5},
+	{"uprobe.maps.nop10", "The same at a nop of ten bytes.", .probe = maps_nop10},
 	{"uprobe.open.nop10", "A uprobe is opened at a nop of ten bytes that has a segment prefix.",
-	 open_nop10},
-	{"uprobe.maps.push", "The same at push %rbp, which the kernel emulates.", maps_push},
-	{"uprobe.maps.return", "The same with a uretprobe.", maps_return},
+	 .probe = open_nop10},
+	{"uprobe.maps.push", "The same at push %rbp, which the kernel emulates.",
+	 .probe = maps_push},
+	{"uprobe.maps.return", "The same with a uretprobe.", .probe = maps_return},
 	{"uprobe.memfd",
 	 "Code in a memfd is mapped shared and private, and called once each way; hits of a uprobe "
 	 "in the memfd.",
-	 in_shared_memfd},
+	 .probe = in_shared_memfd},
 };
 static const struct jp_fact_family uprobes = {"uprobes", facts, sizeof(facts) / sizeof(facts[0])};
 JP_REGISTER(fact, uprobes);

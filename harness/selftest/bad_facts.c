@@ -52,13 +52,13 @@ static void all_kinds(struct jp_answer *answer)
 }
 
 static const struct jp_fact facts[] = {
-	{"bad.crash", "Dies.", crash},
-	{"bad.hang", "Never ends.", hang},
-	{"bad.leave", "Exits by itself.", leave},
-	{"bad.lack", "Lacks two things.", lack},
-	{"bad.nothing", "Gives no value.", nothing},
-	{"bad.flood", "Has more to say than there is room.", flood},
-	{"bad.kinds", "Is well.", all_kinds},
+	{"bad.crash", "Dies.", .probe = crash},
+	{"bad.hang", "Never ends.", .probe = hang},
+	{"bad.leave", "Exits by itself.", .probe = leave},
+	{"bad.lack", "Lacks two things.", .probe = lack},
+	{"bad.nothing", "Gives no value.", .probe = nothing},
+	{"bad.flood", "Has more to say than there is room.", .probe = flood},
+	{"bad.kinds", "Is well.", .probe = all_kinds},
 };
 static const struct jp_fact_family bad = {"bad", facts, sizeof(facts) / sizeof(facts[0])};
 JP_REGISTER(fact, bad);

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/facts/acts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/facts/tell.h"
+#include "harness/facts/test_region.h"
+
+struct act {
+	char verb[16], word[16]; /* the last word */
+	int page, pages;
+};
+
+/* The number of @word in @words, which ends with NULL. */
+static int number_of(const char *const *words, const char *word)
+{
+	int at = 0;
+
+	while (words[at] && strcmp(words[at], word) != 0)
+		at++;
+	return at;
+}
+
+static int prot_of(const char *word)
+{
+	static const char *const words[] = {"rwx", "rw", "rx", "r", "x", "none", NULL};
+	static const int prots[] = {JP_RWX, JP_RW, JP_RX, PROT_READ, PROT_EXEC, PROT_NONE, -1};
+
+	return prots[number_of(words, word)];
+}
+
+static void remap(struct jp_answer *answer, const struct act *act)
+{
+	size_t page = jp_test_region_page(), size = (size_t)act->pages * page;
+	bool grow = strcmp(act->verb, "grow") == 0;
+	int number = (int)strtol(act->word, NULL, 10), flags = MREMAP_MAYMOVE | MREMAP_FIXED;
+
+	if (strcmp(act->verb, "keep") == 0)
+		flags |= MREMAP_DONTUNMAP;
+	if (mremap(jp_test_region_at(act->page), size, grow ? (size_t)number * page : size,
+		   grow ? 0 : flags, jp_test_region_at(number)) == MAP_FAILED)
+		jp_answer_missing(answer, "mremap: %s", jp_answer_errno(errno));
+}
+
+/* False: there is no such act. */
+static bool on_region(struct jp_answer *answer, const struct act *act)
+{
+	static const char *const verbs[] = {"map",   "locked", "grows-down", "protect",
+					    "unmap", "write",  NULL};
+	static const int flags[] = {0, MAP_LOCKED, MAP_GROWSDOWN};
+	int verb = number_of(verbs, act->verb), prot = prot_of(act->word);
+
+	if (verb < 4 && prot < 0)
+		return false;
+	if (verb < 3)
+		jp_test_region_map_file(answer, act->page, act->pages, prot,
+					MAP_PRIVATE | MAP_ANONYMOUS | flags[verb], -1, 0);
+	else if (verb == 3)
+		jp_test_region_protect(answer, act->page, act->pages, prot);
+	else if (verb == 5)
+		jp_test_region_write(act->page, act->pages);
+	else if (verb != 4)
+		remap(answer, act);
+	else if (munmap(jp_test_region_at(act->page), (size_t)act->pages * jp_test_region_page()))
+		jp_answer_missing(answer, "munmap: %s", jp_answer_errno(errno));
+	return true;
+}
+
+static bool on_records(struct jp_answer *answer, struct jp_watch *watch, const struct act *act)
+{
+	static const char *const told[] = {
+		[JP_TELL_RANGE] = "range", [JP_TELL_PROT] = "prot", [JP_TELL_NAME] = "name",
+		[JP_TELL_PLACE] = "place", [JP_TELL_ALL] = "all",   NULL};
+	int how = number_of(told, act->word);
+
+	if (strcmp(act->verb, "forget") == 0)
+		jp_watch_skip(watch);
+	else if (strcmp(act->verb, "say") == 0)
+		jp_answer_text(answer, "%s", act->word);
+	else if (strcmp(act->verb, "tell") == 0 && told[how])
+		jp_tell_maps(answer, watch, (enum jp_tell)how);
+	else
+		return false;
+	return true;
+}
+
+void jp_acts_probe(struct jp_answer *answer, const char *acts)
+{
+	struct jp_watch watch;
+
+	if (!jp_watch_code(&watch, answer))
+		return;
+	for (const char *at = acts; *at; at += strspn(at, "; ")) {
+		size_t length = strcspn(at, ";");
+		struct act act = {.verb = ""};
+		char text[48];
+		bool known;
+
+		snprintf(text, sizeof(text), "%.*s", (int)length, at);
+		at += length;
+		if (sscanf(text, "%15s %d+%d %15s", act.verb, &act.page, &act.pages, act.word) > 1)
+			known = on_region(answer, &act);
+		else
+			known = sscanf(text, "%15s %15s", act.verb, act.word) > 0 &&
+				on_records(answer, &watch, &act);
+		if (!known)
+			jp_answer_missing(answer, "an act '%s'", text);
+	}
+}

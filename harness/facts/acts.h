@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_FACT_ACTS_H
+#define JP_FACT_ACTS_H
+
+#include "harness/facts/fact.h"
+
+/*
+ * A probe in words: acts on the test region while jp_watch_code() watches, and what is told of the
+ * records, with ';' between them. A RANGE is "PAGE+PAGES", a PROT one of rwx, rw, rx, r, x, none.
+ *
+ *	map RANGE PROT     locked RANGE PROT     grows-down RANGE PROT
+ *	protect RANGE PROT     unmap RANGE     write RANGE     (to each page)
+ *	move RANGE PAGE     keep RANGE PAGE     (mremap; MREMAP_DONTUNMAP)
+ *	grow RANGE PAGES     (mremap, where it is)
+ *	forget     (the records up to here)
+ *	tell range|prot|place|all     (jp_tell_maps())
+ *	say WORD
+ */
+void jp_acts_probe(struct jp_answer *answer, const char *acts);
+
+#endif
