@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/base/own_machine.h"
+
 /* PERF_FORMAT_LOST: 6.0 and stable 5.10; our header may be older than our kernel. */
 enum { FORMAT_LOST = 1 << 4 };
 /* Since 6.19: the user's part of callchains is walked later, and this event writes it then. */
@@ -129,7 +131,7 @@ void jp_attr_layout(const struct perf_event_attr *attr, struct jp_perf_layout *l
 	struct jp_perf_attr same = {0};
 
 	memcpy(&same, attr, attr->size < sizeof(same) ? attr->size : sizeof(same));
-	jp_perf_layout(&same, 0, layout);
+	jp_perf_layout(&same, jp_own_machine(), layout);
 }
 
 static int try_open(struct perf_event_attr *attr, const struct jp_capture_options *options)

@@ -4,22 +4,18 @@
 #include "harness/facts/tell.h"
 #include "harness/facts/tiny.h"
 
-enum { MARKED = 1 << 14, SIZE_AT = 32 };
-
 static void tell_marked(struct jp_answer *answer, struct jp_watch *watch)
 {
-	static struct jp_seen seen;
-	struct jp_seen_mmap map;
+	struct jp_event event;
 
 	jp_answer_list(answer);
-	while (jp_watch_next(watch, &seen)) {
-		if (!jp_seen_mmap(&seen, &map))
+	while (jp_watch_next(watch, &event)) {
+		if (event.type != JP_EVENT_MAP)
 			continue;
-		/* Unmarked, that byte is one of a device number. */
-		if (seen.header.misc & MARKED)
-			jp_answer_text(answer, "%s build id", map.name);
+		if (event.misc & JP_PERF_MISC_MMAP_BUILD_ID)
+			jp_answer_text(answer, "%.*s build id", JP_TELL_NAME_BYTES, event.map.name);
 		else
-			jp_answer_text(answer, "%s inode", map.name);
+			jp_answer_text(answer, "%.*s inode", JP_TELL_NAME_BYTES, event.map.name);
 	}
 }
 
@@ -46,18 +42,18 @@ static void id_size(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
 	int program = jp_tiny_make(answer);
-	static struct jp_seen seen;
+	struct jp_event event;
 	struct jp_watch watch;
 
 	jp_attr_set(&attr, JP_ATTR_BUILD_ID);
 	if (program < 0 || !jp_watch_open(&watch, &attr, 16, answer))
 		return;
 	jp_test_region_map_file(answer, 0, 1, JP_RX, MAP_PRIVATE, program, 0);
-	while (jp_watch_next(&watch, &seen)) {
-		if (seen.header.type != PERF_RECORD_MMAP2)
+	while (jp_watch_next(&watch, &event)) {
+		if (event.type != JP_EVENT_MAP)
 			continue;
-		if (seen.header.misc & MARKED)
-			jp_answer_number(answer, seen.body[SIZE_AT]);
+		if (event.misc & JP_PERF_MISC_MMAP_BUILD_ID)
+			jp_answer_number(answer, event.map.build_id_size);
 		else
 			jp_answer_text(answer, "no build id");
 	}

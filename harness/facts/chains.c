@@ -121,7 +121,7 @@ static void in_handler(struct jp_answer *answer)
 	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
 	extern const char __executable_start[], etext[];
 	struct sigaction act = {.sa_handler = handler};
-	static struct jp_seen seen;
+	struct jp_event event;
 	struct jp_watch watch;
 	uint64_t addr;
 
@@ -130,12 +130,12 @@ static void in_handler(struct jp_answer *answer)
 	if (!jp_watch_open(&watch, &attr, 16, answer))
 		return;
 	jp_code_outer(jp_code_middle, jp_code_trap);
-	if (!jp_chain_next(&watch, &seen, answer))
+	if (!jp_chain_next(&watch, &event, answer))
 		return;
 	jp_answer_list(answer);
 	/* handler, the library's return from it, then what it interrupted. */
-	for (size_t i = 0; i < 6 && i < seen.words[JP_CHAIN]; i++) {
-		addr = seen.words[JP_CHAIN + 1 + i];
+	for (size_t i = 0; i < 6 && i < event.sample.nr_chain; i++) {
+		addr = event.sample.chain[i];
 		if (addr >= JP_CHAIN_MARKER)
 			continue;
 		if (jp_code_name(addr))

@@ -4,8 +4,15 @@
 
 #include "harness/facts/test_region.h"
 
-enum { CALLCHAIN_DEFERRED = 22 };
-#define CONTEXT_USER_DEFERRED ((uint64_t)-640)
+enum { TOLD = 8 };
+
+/* What a sample and the record that brings its chain say. */
+struct both {
+	bool sampled, brought;
+	bool with_cookie; /* the sample's chain ends with one */
+	uint64_t last;    /* of the sample's chain */
+	uint64_t cookie, count, ips[TOLD];
+};
 
 static bool open_deferred(struct jp_watch *watch, const void *addr, bool output,
 			  struct jp_answer *answer)
@@ -18,43 +25,42 @@ static bool open_deferred(struct jp_watch *watch, const void *addr, bool output,
 	return jp_watch_open(watch, &attr, 16, answer);
 }
 
-/* The sample, and the record that brings its chain, where it comes. */
-static bool both(struct jp_answer *answer, struct jp_watch *watch, struct jp_seen *sample,
-		 struct jp_seen *chain)
+static void take_sample(struct both *both, const struct jp_event *event)
 {
-	static struct jp_seen seen;
-	bool sampled = false, brought = false;
+	const uint64_t *chain = event->sample.chain, count = event->sample.nr_chain;
 
-	while (jp_watch_next(watch, &seen)) {
-		if (seen.header.type == PERF_RECORD_SAMPLE) {
-			*sample = seen;
-			sampled = true;
-		} else if (seen.header.type == CALLCHAIN_DEFERRED) {
-			*chain = seen;
-			brought = true;
-		}
+	both->sampled = true;
+	both->with_cookie = count >= 2 && chain[count - 2] == JP_CONTEXT_USER_DEFERRED;
+	both->last = count ? chain[count - 1] : 0;
+}
+
+/* False: no record brings the chain. */
+static bool take_both(struct jp_answer *answer, struct jp_watch *watch, struct both *both)
+{
+	struct jp_event event;
+
+	*both = (struct both){0};
+	while (jp_watch_next(watch, &event)) {
+		if (event.type == JP_EVENT_SAMPLE)
+			take_sample(both, &event);
+		if (event.type != JP_EVENT_DEFERRED)
+			continue;
+		both->brought = true;
+		both->cookie = event.deferred.cookie;
+		both->count = event.deferred.count;
+		for (size_t i = 0; i < TOLD && i < both->count; i++)
+			both->ips[i] = event.deferred.ips[i];
 	}
-	if (!sampled)
+	if (!both->sampled)
 		jp_answer_missing(answer, "a sample");
-	return brought;
+	return both->brought;
 }
 
-static void tell_cookie(struct jp_answer *answer, const struct jp_seen *sample)
+/* Named as they are, up to outer. */
+static void tell_chain(struct jp_answer *answer, const struct both *both)
 {
-	const uint64_t *chain = &sample->words[JP_CHAIN + 1];
-	uint64_t count = sample->words[JP_CHAIN];
-
-	if (count >= 2 && chain[count - 2] == CONTEXT_USER_DEFERRED)
-		jp_answer_text(answer, "a cookie");
-	else
-		jp_answer_text(answer, "a chain");
-}
-
-/* cookie, nr, ips: named as they are, up to outer. */
-static void tell_chain(struct jp_answer *answer, const struct jp_seen *chain)
-{
-	for (uint64_t i = 0; i < chain->words[1] && i < 8; i++) {
-		const char *name = jp_code_name(chain->words[2 + i]);
+	for (size_t i = 0; i < both->count && i < TOLD; i++) {
+		const char *name = jp_code_name(both->ips[i]);
 
 		jp_answer_text(answer, "%s", name ? name : "caller");
 		if (!name)
@@ -64,24 +70,22 @@ static void tell_chain(struct jp_answer *answer, const struct jp_seen *chain)
 
 static void in_leaf(struct jp_answer *answer, bool output)
 {
-	static struct jp_seen sample, chain;
 	struct jp_watch watch;
+	struct both both;
 
 	if (!open_deferred(&watch, jp_code_leaf_body, output, answer))
 		return;
 	jp_code_outer(jp_code_middle, jp_code_leaf);
 	jp_answer_list(answer);
-	if (!both(answer, &watch, &sample, &chain)) {
-		tell_cookie(answer, &sample);
+	take_both(answer, &watch, &both);
+	jp_answer_text(answer, "%s", both.with_cookie ? "a cookie" : "a chain");
+	if (!both.brought) {
 		jp_answer_text(answer, "no record");
 		return;
 	}
-	tell_cookie(answer, &sample);
 	jp_answer_text(answer, "%s",
-		       chain.words[0] == sample.words[JP_CHAIN + sample.words[JP_CHAIN]]
-			       ? "the same cookie"
-			       : "another cookie");
-	tell_chain(answer, &chain);
+		       both.cookie == both.last ? "the same cookie" : "another cookie");
+	tell_chain(answer, &both);
 }
 
 static void with_output(struct jp_answer *answer)
@@ -96,10 +100,10 @@ static void without_output(struct jp_answer *answer)
 
 static void tell_length(struct jp_answer *answer, struct jp_watch *watch)
 {
-	static struct jp_seen sample, chain;
+	struct both both;
 
-	if (both(answer, watch, &sample, &chain))
-		jp_answer_number(answer, chain.words[1]);
+	if (take_both(answer, watch, &both))
+		jp_answer_number(answer, both.count);
 	else
 		jp_answer_text(answer, "no record");
 }
@@ -138,18 +142,17 @@ static void cycle(struct jp_answer *answer)
 
 static void entry(struct jp_answer *answer)
 {
-	static struct jp_seen sample, chain;
 	struct jp_watch watch;
+	struct both both;
 
 	if (!open_deferred(&watch, (const void *)jp_code_leaf, true, answer))
 		return;
 	jp_code_outer(jp_code_middle, jp_code_leaf);
 	jp_answer_list(answer);
-	if (!both(answer, &watch, &sample, &chain)) {
+	if (take_both(answer, &watch, &both))
+		tell_chain(answer, &both);
+	else
 		jp_answer_text(answer, "no record");
-		return;
-	}
-	tell_chain(answer, &chain);
 }
 
 static const struct jp_fact facts[] = {

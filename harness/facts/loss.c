@@ -36,13 +36,13 @@ static bool open_small(struct jp_watch *watch, struct jp_answer *answer, bool co
 static void count_records(struct jp_watch *watch, unsigned int *maps, unsigned int *losses,
 			  uint64_t *lost)
 {
-	static struct jp_seen seen;
+	struct jp_event event;
 
-	while (jp_watch_next(watch, &seen)) {
-		*maps += seen.header.type == PERF_RECORD_MMAP2;
-		*losses += seen.header.type == PERF_RECORD_LOST;
-		if (seen.header.type == PERF_RECORD_LOST)
-			*lost += seen.words[1];
+	while (jp_watch_next(watch, &event)) {
+		*maps += event.type == JP_EVENT_MAP;
+		*losses += event.type == JP_EVENT_LOST;
+		if (event.type == JP_EVENT_LOST)
+			*lost += event.lost.lost;
 	}
 }
 
@@ -190,11 +190,12 @@ static void ring_flips(struct jp_answer *answer)
 		return;
 	jp_answer_list(answer);
 	jp_answer_text(answer, "mprotect r-x %s",
-		       jp_answer_errno(
-			       mprotect(watch.base, 2 * jp_test_region_page(), JP_RX) ? errno : 0));
+		       jp_answer_errno(mprotect(watch.ring.page, 2 * jp_test_region_page(), JP_RX)
+					       ? errno
+					       : 0));
 	jp_answer_text(
 		answer, "mremap %s",
-		jp_answer_errno(mremap(watch.base, 2 * jp_test_region_page(),
+		jp_answer_errno(mremap(watch.ring.page, 2 * jp_test_region_page(),
 				       4 * jp_test_region_page(), MREMAP_MAYMOVE) == MAP_FAILED
 					? errno
 					: 0));

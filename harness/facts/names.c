@@ -102,8 +102,7 @@ static void huge_memfd(struct jp_answer *answer)
 static void system_v(struct jp_answer *answer)
 {
 	struct jp_watch watch;
-	struct jp_seen_mmap map;
-	static struct jp_seen seen;
+	struct jp_event event;
 	int id = shmget(IPC_PRIVATE, jp_test_region_page(), 0700 | IPC_CREAT);
 
 	if (id < 0)
@@ -113,9 +112,9 @@ static void system_v(struct jp_answer *answer)
 			jp_answer_missing(answer, "shmat: %s", jp_answer_errno(errno));
 		jp_answer_list(answer);
 		/* Its inode is the segment's number: another one in each run. */
-		while (jp_watch_next(&watch, &seen))
-			if (jp_seen_mmap(&seen, &map))
-				jp_answer_text(answer, "%s", map.name);
+		while (jp_watch_next(&watch, &event))
+			if (event.type == JP_EVENT_MAP)
+				jp_answer_text(answer, "%.*s", JP_TELL_NAME_BYTES, event.map.name);
 	}
 	if (id >= 0)
 		shmctl(id, IPC_RMID, NULL);
@@ -143,8 +142,7 @@ static void heap_first(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
 	int program = jp_tiny_make_brk(answer);
-	struct jp_seen_mmap map;
-	static struct jp_seen seen;
+	struct jp_event event;
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 	struct jp_watch watch;
 
@@ -155,11 +153,12 @@ static void heap_first(struct jp_answer *answer)
 	jp_tiny_in_child(answer, program, jp_tiny_run);
 	jp_answer_list(answer);
 	/* Data that lies far below the stack: there is nothing but the heap. */
-	while (jp_watch_next(&watch, &seen))
-		if (jp_seen_mmap(&seen, &map) && map.prot == JP_RW && map.addr < here / 2)
+	while (jp_watch_next(&watch, &event))
+		if (event.type == JP_EVENT_MAP && event.map.prot == JP_RW &&
+		    event.map.addr < here / 2)
 			jp_answer_text(answer, "%llu pages %s",
-				       (unsigned long long)(map.len / jp_test_region_page()),
-				       map.name);
+				       (unsigned long long)(event.map.len / jp_test_region_page()),
+				       event.map.name);
 }
 
 static void stack_page(struct jp_answer *answer)
@@ -192,8 +191,7 @@ static void own_name(struct jp_answer *answer)
 static void deleted_file(struct jp_answer *answer)
 {
 	char path[] = "/tmp/jitproof-fact-XXXXXX", text[JP_ANSWER_TEXT];
-	static struct jp_seen seen;
-	struct jp_seen_mmap map;
+	struct jp_event event;
 	struct jp_watch watch;
 	int fd = mkostemp(path, O_CLOEXEC);
 
@@ -206,10 +204,10 @@ static void deleted_file(struct jp_answer *answer)
 		unlink(path);
 		jp_test_region_map_file(answer, 4, 1, JP_RX, MAP_PRIVATE, fd, 1);
 		jp_answer_list(answer);
-		while (jp_watch_next(&watch, &seen)) {
-			if (!jp_seen_mmap(&seen, &map))
+		while (jp_watch_next(&watch, &event)) {
+			if (event.type != JP_EVENT_MAP)
 				continue;
-			snprintf(text, sizeof(text), "%s", map.name);
+			snprintf(text, sizeof(text), "%.*s", JP_TELL_NAME_BYTES, event.map.name);
 			/* What mkostemp() chose is no fact. */
 			memcpy(text + sizeof(path) - 7, "XXXXXX", 6);
 			jp_answer_text(answer, "%s", text);

@@ -153,8 +153,7 @@ static void threaded(struct jp_answer *answer)
 static void namespaces(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
-	enum { NAMESPACES = 16 };
-	static struct jp_seen seen;
+	struct jp_event event;
 	struct jp_watch watch;
 
 	jp_attr_set(&attr, JP_ATTR_NAMESPACES);
@@ -163,17 +162,17 @@ static void namespaces(struct jp_answer *answer)
 	if (unshare(CLONE_NEWUTS))
 		jp_answer_missing(answer, "unshare(CLONE_NEWUTS): %s", jp_answer_errno(errno));
 	jp_answer_list(answer);
-	while (jp_watch_next(&watch, &seen))
-		if (seen.header.type == NAMESPACES)
-			jp_answer_number(answer, seen.words[1]);
+	while (jp_watch_next(&watch, &event))
+		if (event.record_type == JP_PERF_RECORD_NAMESPACES)
+			jp_answer_number(answer, event.namespaces.count);
 }
 
 static void switches(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
-	enum { OUT = 1 << 13, PREEMPTED = 1 << 14, WAIT_MS = 2 };
+	enum { WAIT_MS = 2 };
 	unsigned int in = 0, out = 0;
-	static struct jp_seen seen;
+	struct jp_event event;
 	struct jp_watch watch;
 
 	attr.context_switch = 1;
@@ -182,11 +181,12 @@ static void switches(struct jp_answer *answer)
 		return;
 	/* For nothing: nobody can wake it before it gives up its CPU. */
 	poll(NULL, 0, WAIT_MS);
-	while (jp_watch_next(&watch, &seen)) {
-		if (seen.header.type != PERF_RECORD_SWITCH || seen.header.misc & PREEMPTED)
+	while (jp_watch_next(&watch, &event)) {
+		if (event.record_type != JP_PERF_RECORD_SWITCH ||
+		    event.misc & JP_PERF_MISC_SWITCH_PREEMPTED)
 			continue;
-		in += !(seen.header.misc & OUT);
-		out += !!(seen.header.misc & OUT);
+		in += !(event.misc & JP_PERF_MISC_SWITCH_OUT);
+		out += !!(event.misc & JP_PERF_MISC_SWITCH_OUT);
 	}
 	jp_answer_list(answer);
 	/* How often is the scheduler's affair. */

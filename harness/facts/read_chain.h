@@ -8,10 +8,10 @@
 #define JP_CHAIN_MARKER UINT64_C(0xfffffffffffff000) /* what is above is PERF_CONTEXT_* */
 
 /* The next sample; false: there is none, and that is told as missing. */
-bool jp_chain_next(struct jp_watch *watch, struct jp_seen *seen, struct jp_answer *answer);
+bool jp_chain_next(struct jp_watch *watch, struct jp_event *sample, struct jp_answer *answer);
 /* A list of its user addresses, innermost first: "leaf", "middle", "outer"; "caller" for any other
  * code of this program, with which it ends; "elsewhere" for an address that is none of these. */
-void jp_chain_tell(struct jp_answer *answer, const struct jp_seen *seen);
+void jp_chain_tell(struct jp_answer *answer, const struct jp_event *sample);
 /* The same of the next sample. */
 void jp_chain_tell_next(struct jp_answer *answer, struct jp_watch *watch);
 /* How many user addresses the next sample's chain has, as a number. */

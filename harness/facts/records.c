@@ -26,7 +26,7 @@ static void read_implies(struct jp_answer *answer)
 static void take_away(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
-	static struct jp_seen seen;
+	struct jp_event event;
 	struct jp_watch watch;
 
 	jp_attr_set(&attr, JP_ATTR_MMAP_DATA);
@@ -36,8 +36,8 @@ static void take_away(struct jp_answer *answer)
 	jp_watch_skip(&watch);
 	jp_test_region_protect(answer, 0, 1, JP_RW);
 	jp_answer_list(answer);
-	while (jp_watch_next(&watch, &seen))
-		jp_answer_text(answer, "record %u misc %#x", seen.header.type, seen.header.misc);
+	while (jp_watch_next(&watch, &event))
+		jp_answer_text(answer, "record %u misc %#x", event.record_type, event.misc);
 }
 
 static void remap_file(struct jp_answer *answer)

@@ -64,7 +64,7 @@ static void kernel_breakpoint(struct jp_answer *answer)
 static void breakpoint_inherited(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
-	static struct jp_seen seen;
+	struct jp_event event;
 	unsigned int hits = 0;
 	struct jp_watch watch;
 	pid_t pid;
@@ -78,8 +78,8 @@ static void breakpoint_inherited(struct jp_answer *answer)
 		_exit(0);
 	}
 	jp_fact_wait(answer, pid);
-	while (jp_watch_next(&watch, &seen))
-		hits += seen.header.type == PERF_RECORD_SAMPLE;
+	while (jp_watch_next(&watch, &event))
+		hits += event.type == JP_EVENT_SAMPLE;
 	jp_answer_number(answer, hits);
 }
 
@@ -127,50 +127,41 @@ static void sigtrap(struct jp_answer *answer)
 									 : "elsewhere");
 }
 
-/* Where a sample's words are behind its chain. */
-static size_t after_chain(const struct jp_seen *seen)
-{
-	return JP_CHAIN + 1 + (size_t)seen->words[JP_CHAIN];
-}
-
 static void registers(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
-	static struct jp_seen seen;
+	const struct jp_regs *regs;
+	struct jp_event event;
 	struct jp_watch watch;
+	const signed char *dwarf;
 
 	if (!jp_watch_open(&watch, &attr, 16, answer))
 		return;
 	jp_code_outer(jp_code_middle, jp_code_leaf);
-	if (!jp_chain_next(&watch, &seen, answer))
+	if (!jp_chain_next(&watch, &event, answer))
 		return;
 	jp_answer_list(answer);
-	jp_answer_text(answer, "abi %llu", (unsigned long long)seen.words[after_chain(&seen)]);
-	/* After the ABI: the registers of the mask in their order. */
-	for (unsigned int i = 0, at = 1; i < 64; i++) {
-		uint64_t value = seen.words[after_chain(&seen) + at];
-
-		if (!(attr.sample_regs_user & UINT64_C(1) << i))
-			continue;
-		at++;
-		if (i == jp_code_registers.ip)
-			jp_answer_text(answer, "ip %s",
-				       value == seen.words[JP_SAMPLE_IP] ? "as sampled" : "other");
-		if (i == jp_code_registers.middle)
-			jp_answer_text(answer, "%s %s", jp_code_registers.name,
-				       value == (uint64_t)(uintptr_t)jp_code_middle ? "as it was"
-										    : "other");
-	}
+	jp_answer_text(answer, "abi %llu", (unsigned long long)event.sample.regs_abi);
+	regs = event.sample.regs;
+	if (!regs)
+		return;
+	dwarf = regs->machine->numbers;
+	jp_answer_text(answer, "%s %s", jp_code_registers.name,
+		       regs->r[dwarf[jp_code_registers.middle]] ==
+				       (uint64_t)(uintptr_t)jp_code_middle
+			       ? "as it was"
+			       : "other");
+	jp_answer_text(answer, "ip %s",
+		       regs->r[dwarf[jp_code_registers.ip]] == event.sample.ip ? "as sampled"
+									       : "other");
 }
 
 /* Asks for @bytes of stack, where little is left of it if @short_stack. */
 static void dump(struct jp_answer *answer, uint32_t bytes, bool short_stack)
 {
 	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
-	static struct jp_seen seen;
+	struct jp_event event;
 	struct jp_watch watch;
-	uint64_t size, dynamic;
-	size_t at;
 
 	/* How long the chain is depends on the C library. */
 	attr.sample_type &= ~(uint64_t)PERF_SAMPLE_CALLCHAIN;
@@ -190,15 +181,12 @@ static void dump(struct jp_answer *answer, uint32_t bytes, bool short_stack)
 		jp_code_outer(jp_code_middle, jp_code_leaf);
 		__asm__ volatile("" : : "r"(capacity) : "memory");
 	}
-	if (!jp_chain_next(&watch, &seen, answer))
+	if (!jp_chain_next(&watch, &event, answer))
 		return;
-	at = JP_CHAIN + 1 + (size_t)__builtin_popcountll(attr.sample_regs_user);
-	size = seen.words[at];
-	dynamic = seen.words[at + 1 + size / sizeof(uint64_t)];
 	jp_answer_list(answer);
-	jp_answer_text(answer, "record %u", seen.header.size);
-	jp_answer_text(answer, "size %llu", (unsigned long long)size);
-	jp_answer_text(answer, "dyn_size %llu", (unsigned long long)dynamic);
+	jp_answer_text(answer, "record %u", ((const struct jp_perf_record *)event.record)->size);
+	jp_answer_text(answer, "size %llu", (unsigned long long)event.sample.stack_asked);
+	jp_answer_text(answer, "dyn_size %llu", (unsigned long long)event.sample.stack_size);
 }
 
 static void dump_small(struct jp_answer *answer)

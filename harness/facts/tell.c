@@ -9,29 +9,6 @@
 
 enum { PLOT_PAGES = 4096 };
 
-bool jp_seen_mmap(const struct jp_seen *seen, struct jp_seen_mmap *map)
-{
-	enum { NAME = 64 };
-
-	if (seen->header.type != PERF_RECORD_MMAP2 || seen->header.size < NAME + 8)
-		return false;
-	*map = (struct jp_seen_mmap){
-		.pid = seen->halves[0],
-		.tid = seen->halves[1],
-		.addr = seen->words[1],
-		.len = seen->words[2],
-		.pgoff = seen->words[3],
-		.maj = seen->halves[8],
-		.min = seen->halves[9],
-		.ino = seen->words[5],
-		.gen = seen->words[6],
-		.prot = seen->halves[14],
-		.flags = seen->halves[15],
-	};
-	snprintf(map->name, sizeof(map->name), "%s", (const char *)seen->body + NAME);
-	return true;
-}
-
 /* In pages from the plot's middle; false: it is elsewhere. */
 static bool in_plot(uint64_t addr, int *page)
 {
@@ -42,65 +19,65 @@ static bool in_plot(uint64_t addr, int *page)
 	return from >= -PLOT_PAGES && from < PLOT_PAGES;
 }
 
-static const char *prot_of(const struct jp_seen_mmap *map, char text[4])
+static const char *prot_of(const struct jp_event *event, char text[4])
 {
-	text[0] = map->prot & PROT_READ ? 'r' : '-';
-	text[1] = map->prot & PROT_WRITE ? 'w' : '-';
-	text[2] = map->prot & PROT_EXEC ? 'x' : '-';
+	text[0] = event->map.prot & PROT_READ ? 'r' : '-';
+	text[1] = event->map.prot & PROT_WRITE ? 'w' : '-';
+	text[2] = event->map.prot & PROT_EXEC ? 'x' : '-';
 	text[3] = '\0';
 	return text;
 }
 
-static void tell_map(struct jp_answer *answer, const struct jp_seen_mmap *map, int page,
+static void tell_map(struct jp_answer *answer, const struct jp_event *event, int page,
 		     enum jp_tell how)
 {
-	uint64_t pages = map->len / jp_test_region_page();
+	uint64_t pages = event->map.len / jp_test_region_page();
 	char prot[4], text[JP_ANSWER_TEXT], pgoff[32];
 	int used, from;
 
 	used = snprintf(text, sizeof(text), "%d+%llu", page, (unsigned long long)pages);
 	if (how >= JP_TELL_PROT)
 		used += snprintf(text + used, sizeof(text) - (size_t)used, " %s",
-				 prot_of(map, prot));
+				 prot_of(event, prot));
 	if (how >= JP_TELL_NAME)
-		used += snprintf(text + used, sizeof(text) - (size_t)used, " %s", map->name);
+		used += snprintf(text + used, sizeof(text) - (size_t)used, " %.*s",
+				 JP_TELL_NAME_BYTES, event->map.name);
 	if (how >= JP_TELL_PLACE) {
 		/* Where it is an address it is told as one. */
-		if (in_plot(map->pgoff, &from))
+		if (in_plot(event->map.pgoff, &from))
 			snprintf(pgoff, sizeof(pgoff), "page %d", from);
 		else
 			snprintf(pgoff, sizeof(pgoff), "%llu",
-				 (unsigned long long)(map->pgoff / jp_test_region_page()));
+				 (unsigned long long)(event->map.pgoff / jp_test_region_page()));
 		used += snprintf(text + used, sizeof(text) - (size_t)used, " pgoff=%s ino=%s",
-				 pgoff, map->ino ? "yes" : "no");
+				 pgoff, event->map.ino ? "yes" : "no");
 	}
 	if (how >= JP_TELL_ALL)
-		snprintf(text + used, sizeof(text) - (size_t)used, " flags=%#x", map->flags);
+		snprintf(text + used, sizeof(text) - (size_t)used, " flags=%#x", event->map.flags);
 	jp_answer_text(answer, "%s", text);
 }
 
 void jp_tell_maps(struct jp_answer *answer, struct jp_watch *watch, enum jp_tell how)
 {
-	static struct jp_seen seen;
-	struct jp_seen_mmap map;
+	struct jp_event event;
 	int page;
 
 	jp_answer_list(answer);
-	while (jp_watch_next(watch, &seen))
-		if (jp_seen_mmap(&seen, &map) && in_plot(map.addr, &page))
-			tell_map(answer, &map, page, how);
+	while (jp_watch_next(watch, &event))
+		if (event.type == JP_EVENT_MAP && in_plot(event.map.addr, &page))
+			tell_map(answer, &event, page, how);
 }
 
 void jp_tell_names(struct jp_answer *answer, struct jp_watch *watch)
 {
-	static struct jp_seen seen;
-	struct jp_seen_mmap map;
+	struct jp_event event;
 	char prot[4];
 
 	jp_answer_list(answer);
-	while (jp_watch_next(watch, &seen))
-		if (jp_seen_mmap(&seen, &map))
-			jp_answer_text(answer, "%s %s", prot_of(&map, prot), map.name);
+	while (jp_watch_next(watch, &event))
+		if (event.type == JP_EVENT_MAP)
+			jp_answer_text(answer, "%s %.*s", prot_of(&event, prot), JP_TELL_NAME_BYTES,
+				       event.map.name);
 }
 
 struct jp_pid_labels jp_pid_labels_self(void)
@@ -131,50 +108,44 @@ static void who(struct jp_pid_labels *labels, uint32_t pid, uint32_t tid, char *
 	}
 }
 
-static void tell_record(struct jp_answer *answer, const struct jp_seen *seen,
+static void tell_record(struct jp_answer *answer, const struct jp_event *event,
 			struct jp_pid_labels *labels)
 {
-	const uint32_t *half = seen->halves;
-	struct jp_seen_mmap map;
 	char first[4], second[4];
 	int page;
 
-	switch (seen->header.type) {
-	case PERF_RECORD_FORK:
-	case PERF_RECORD_EXIT:
-		/* pid, ppid, tid, ptid: whoever was there first is called first. */
-		who(labels, half[1], half[3], second);
-		who(labels, half[0], half[2], first);
+	switch (event->type) {
+	case JP_EVENT_FORK:
+	case JP_EVENT_EXIT:
+		/* Whoever was there first is called first. */
+		who(labels, event->task.ppid, event->task.ptid, second);
+		who(labels, event->pid, event->tid, first);
 		jp_answer_text(answer, "%s %s of %s",
-			       seen->header.type == PERF_RECORD_FORK ? "FORK" : "EXIT", first,
-			       second);
+			       event->type == JP_EVENT_FORK ? "FORK" : "EXIT", first, second);
 		break;
-	case PERF_RECORD_COMM:
-		who(labels, half[0], half[1], first);
-		jp_answer_text(answer, "COMM %s%s %.16s", first,
-			       seen->header.misc & PERF_RECORD_MISC_COMM_EXEC ? " exec" : "",
-			       (const char *)seen->body + 8);
+	case JP_EVENT_COMM:
+		who(labels, event->pid, event->tid, first);
+		jp_answer_text(answer, "COMM %s%s %.16s", first, event->comm.exec ? " exec" : "",
+			       event->comm.name);
 		break;
-	case PERF_RECORD_MMAP2:
-		if (!jp_seen_mmap(seen, &map))
-			break;
-		who(labels, map.pid, map.tid, first);
-		if (in_plot(map.addr, &page))
+	case JP_EVENT_MAP:
+		who(labels, event->pid, event->tid, first);
+		if (in_plot(event->map.addr, &page))
 			jp_answer_text(answer, "MMAP2 %s page %d", first, page);
 		else
-			jp_answer_text(answer, "MMAP2 %s %s %s", first, prot_of(&map, second),
-				       map.name);
+			jp_answer_text(answer, "MMAP2 %s %s %.*s", first, prot_of(event, second),
+				       JP_TELL_NAME_BYTES, event->map.name);
 		break;
 	default:
-		jp_answer_text(answer, "record %u misc %#x", seen->header.type, seen->header.misc);
+		jp_answer_text(answer, "record %u misc %#x", event->record_type, event->misc);
 	}
 }
 
 void jp_tell_records(struct jp_answer *answer, struct jp_watch *watch, struct jp_pid_labels *labels)
 {
-	static struct jp_seen seen;
+	struct jp_event event;
 
 	jp_answer_list(answer);
-	while (jp_watch_next(watch, &seen))
-		tell_record(answer, &seen, labels);
+	while (jp_watch_next(watch, &event))
+		tell_record(answer, &event, labels);
 }

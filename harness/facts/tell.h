@@ -6,16 +6,8 @@
 
 #include "harness/facts/watch.h"
 
-/* A mapping record's fields. */
-struct jp_seen_mmap {
-	uint32_t pid, tid;
-	uint64_t addr, len, pgoff;
-	uint32_t maj, min;
-	uint64_t ino, gen;
-	uint32_t prot, flags;
-	char name[96];
-};
-bool jp_seen_mmap(const struct jp_seen *seen, struct jp_seen_mmap *map);
+/* How much of a name is told: a path may be longer than an answer. */
+enum { JP_TELL_NAME_BYTES = 95 };
 
 /* How much of a mapping record is told. */
 enum jp_tell {

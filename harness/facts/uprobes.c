@@ -193,7 +193,7 @@ static void in_shared_memfd(struct jp_answer *answer)
 	static const unsigned char code[] = {0x55, 0x5d, 0xc3}; /* push; pop; ret */
 	int fd = memfd_create("fact", MFD_CLOEXEC);
 	unsigned int hits = 0;
-	static struct jp_seen seen;
+	struct jp_event event;
 	struct jp_watch watch;
 	struct place place = {.offset = 0};
 
@@ -210,8 +210,8 @@ static void in_shared_memfd(struct jp_answer *answer)
 	jp_answer_list(answer);
 	for (int page = 0; page <= 4; page += 4) {
 		((jp_code)(void *)jp_test_region_at(page))();
-		for (hits = 0; jp_watch_next(&watch, &seen);)
-			hits += seen.header.type == PERF_RECORD_SAMPLE;
+		for (hits = 0; jp_watch_next(&watch, &event);)
+			hits += event.type == JP_EVENT_SAMPLE;
 		jp_answer_text(answer, "%s %u", page ? "private" : "shared", hits);
 	}
 }

@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 enum { RING_PAGES = 16 };
@@ -45,17 +44,11 @@ struct perf_event_attr jp_watch_breakpoint(const void *addr)
 
 bool jp_watch_map(struct jp_watch *watch, unsigned int pages, struct jp_answer *answer)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	void *base =
-		mmap(NULL, (pages + 1) * page, PROT_READ | PROT_WRITE, MAP_SHARED, watch->fd, 0);
+	int ret = jp_perf_ring_map(&watch->ring, watch->fd, pages * (size_t)sysconf(_SC_PAGESIZE));
 
-	if (base == MAP_FAILED) {
-		jp_answer_missing(answer, "mmap of an event ring: %s", jp_answer_errno(errno));
-		return false;
-	}
-	watch->base = base;
-	watch->size = pages * page;
-	return true;
+	if (ret)
+		jp_answer_missing(answer, "mmap of an event ring: %s", jp_answer_errno(-ret));
+	return !ret;
 }
 
 bool jp_watch_open_disabled(struct jp_watch *watch, struct perf_event_attr *attr,
@@ -71,6 +64,7 @@ bool jp_watch_open_disabled(struct jp_watch *watch, struct perf_event_attr *attr
 		watch->fd = -1;
 		return false;
 	}
+	jp_attr_layout(attr, &watch->layout);
 	if (pages && !jp_watch_map(watch, pages, answer)) {
 		jp_watch_close(watch);
 		return false;
@@ -97,52 +91,40 @@ bool jp_watch_code(struct jp_watch *watch, struct jp_answer *answer)
 	return jp_watch_open(watch, &attr, RING_PAGES, answer);
 }
 
-static void copy_out(const struct jp_watch *watch, uint64_t at, void *to, size_t size)
+bool jp_watch_next(struct jp_watch *watch, struct jp_event *event)
 {
-	const unsigned char *data = watch->base + sysconf(_SC_PAGESIZE);
-	size_t start = at & (watch->size - 1), first = watch->size - start;
+	static uint64_t copy[JP_PERF_RECORD_MOST / sizeof(uint64_t)];
+	static struct jp_regs regs;
+	const struct jp_perf_record *record;
 
-	if (first > size)
-		first = size;
-	memcpy(to, data + start, first);
-	memcpy((unsigned char *)to + first, data, size - first);
-}
-
-bool jp_watch_next(struct jp_watch *watch, struct jp_seen *seen)
-{
-	struct perf_event_mmap_page *page = (void *)watch->base;
-	uint64_t head;
-
-	if (!page)
+	if (!watch->ring.page)
 		return false;
-	head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-	if (head - watch->tail < sizeof(seen->header))
+	jp_perf_ring_look(&watch->ring);
+	record = jp_perf_ring_next(&watch->ring, copy);
+	if (!record)
 		return false;
-	copy_out(watch, watch->tail, &seen->header, sizeof(seen->header));
-	if (seen->header.size < sizeof(seen->header) || seen->header.size > head - watch->tail)
-		return false;
-	memset(seen->body, 0, sizeof(seen->body));
-	copy_out(watch, watch->tail + sizeof(seen->header), seen->body,
-		 seen->header.size - sizeof(seen->header));
-	watch->tail += seen->header.size;
-	__atomic_store_n(&page->data_tail, watch->tail, __ATOMIC_RELEASE);
+	if (record != (void *)copy)
+		memcpy(copy, record, record->size);
+	jp_perf_ring_release(&watch->ring);
+	record = (void *)copy;
+	if (jp_perf_decode(&watch->layout, record, event, &regs))
+		event->type = JP_EVENT_OTHER;
+	event->record = record;
 	return true;
 }
 
 void jp_watch_skip(struct jp_watch *watch)
 {
-	struct perf_event_mmap_page *page = (void *)watch->base;
-
-	if (!page)
+	if (!watch->ring.page)
 		return;
-	watch->tail = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-	__atomic_store_n(&page->data_tail, watch->tail, __ATOMIC_RELEASE);
+	jp_perf_ring_look(&watch->ring);
+	watch->ring.tail = watch->ring.head;
+	jp_perf_ring_release(&watch->ring);
 }
 
 void jp_watch_close(struct jp_watch *watch)
 {
-	if (watch->base)
-		munmap(watch->base, watch->size + (size_t)sysconf(_SC_PAGESIZE));
+	jp_perf_ring_unmap(&watch->ring);
 	if (watch->fd >= 0)
 		close(watch->fd);
 	*watch = (struct jp_watch){.fd = -1};

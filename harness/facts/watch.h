@@ -4,23 +4,13 @@
 
 #include "harness/facts/fact.h"
 #include "harness/capture/events.h"
+#include "harness/format/perfdata/ring.h"
 
 /* An event of the calling thread on the probe's CPU, with a ring of its own. */
 struct jp_watch {
-	int fd; /* -1: there is none, and the answer says why */
-	unsigned char *base;
-	size_t size;
-	uint64_t tail;
-};
-
-/* A record, copied out of its ring. */
-struct jp_seen {
-	struct perf_event_header header;
-	union {
-		unsigned char body[1 << 16];
-		uint64_t words[1 << 13];
-		uint32_t halves[1 << 14];
-	};
+	int fd;                       /* -1: there is none, and the answer says why */
+	struct jp_perf_layout layout; /* of its records */
+	struct jp_perf_ring ring;
 };
 
 /* Bits of attr's flag word by number: our header may be older than our kernel. */
@@ -39,9 +29,8 @@ void jp_attr_set(struct perf_event_attr *attr, unsigned int bit);
 
 /* Mappings, names and processes: the sideband event of the captures. Their children inherit it. */
 struct perf_event_attr jp_watch_sideband(void);
-/* A sample with a chain at each execution of the instruction at @addr, as the captures ask for it;
- * the chain begins at JP_CHAIN words into the sample. */
-enum { JP_SAMPLE_IP = 1, JP_CHAIN = 6 };
+/* A sample with a chain at each execution of the instruction at @addr, as the captures ask for it.
+ */
 struct perf_event_attr jp_watch_breakpoint(const void *addr);
 
 /* Opens it, as it is: what is disabled is enabled afterwards. False: there is no such event, and
@@ -55,8 +44,9 @@ bool jp_watch_open_disabled(struct jp_watch *watch, struct perf_event_attr *attr
 bool jp_watch_map(struct jp_watch *watch, unsigned int pages, struct jp_answer *answer);
 /* jp_watch_sideband() with a ring that takes what a probe does. */
 bool jp_watch_code(struct jp_watch *watch, struct jp_answer *answer);
-/* The next record, as soon as it is there; false: none is. */
-bool jp_watch_next(struct jp_watch *watch, struct jp_seen *seen);
+/* The next record that is there; false: there is none. One that says other than its attr asked for
+ * is a JP_EVENT_OTHER. Its pointers lead to a copy that lasts until the next call for any watch. */
+bool jp_watch_next(struct jp_watch *watch, struct jp_event *event);
 /* Forgets what is there. */
 void jp_watch_skip(struct jp_watch *watch);
 void jp_watch_close(struct jp_watch *watch);

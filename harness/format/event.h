@@ -125,6 +125,9 @@ struct jp_event {
 			uint64_t lost;
 		} lost;
 		struct {
+			uint64_t count;
+		} namespaces; /* OTHER: a NAMESPACES record */
+		struct {
 			uint64_t cookie, count;
 			const uint64_t *ips;
 		} deferred;

@@ -384,6 +384,11 @@ const char *jp_perf_decode(const struct jp_perf_layout *layout, const struct jp_
 		return decode_lost(layout, record, event);
 	case JP_PERF_RECORD_CALLCHAIN_DEFERRED:
 		return decode_deferred(layout, record, event);
+	case JP_PERF_RECORD_NAMESPACES:
+		event->type = JP_EVENT_OTHER;
+		if (record->size >= 24 + layout->trailer)
+			event->namespaces.count = jp_perf_word((const char *)record + 16);
+		return NULL;
 	case JP_PERF_RECORD_THROTTLE:
 		event->type = JP_EVENT_THROTTLE;
 		return NULL;
