@@ -10,14 +10,12 @@
 #include <string.h>
 
 #include "harness/base/path.h"
-#include "harness/model/oracle/oracle.h"
 #include "harness/format/jit/code_loads.h"
 #include "harness/model/unwind/jit_cfi.h"
 #include "harness/model/machine/machine.h"
-#include "harness/model/unwind/unwind.h"
-#include "harness/judge/unmapped.h"
 #include "harness/judge/validator.h"
 #include "validators/stack_counts.h"
+#include "validators/stack_fault.h"
 #include "validators/stack_verdict.h"
 
 /* The largest dump holds no more return addresses. */
@@ -36,66 +34,11 @@ struct stacks {
 
 /* What one method observed of one sample. */
 struct seen {
+	enum jp_method method;
 	struct jp_unwound unwound;
-	char cause[32]; /* of its end, where that is not the root */
-	char text[256];
+	enum jp_verdict verdict;
+	struct jp_stack_fault fault;
 };
-
-static void name_unmapped(struct stacks *stacks, const struct jp_event *event, uint64_t ip,
-			  struct seen *seen)
-{
-	struct jp_unmapped unmapped = jp_unmapped(stacks->evidence, event->pid, ip, event->time);
-
-	snprintf(seen->cause, sizeof(seen->cause), "%s", unmapped.cause);
-	jp_unmapped_text(&unmapped, seen->text, sizeof(seen->text));
-}
-
-static void unwind(struct stacks *stacks, const struct jp_event *event, enum jp_method method,
-		   uint64_t *buf, struct seen *seen)
-{
-	struct jp_unwound *unwound = &seen->unwound;
-
-	jp_unwind(stacks->unwinder, stacks->view->spaces, event, method, buf, MAX_FRAMES, unwound);
-	snprintf(seen->text, sizeof(seen->text), "unwinding stopped at %" PRIx64 ": %s",
-		 unwound->where, jp_unwind_stop_text(unwound->stop));
-}
-
-/* Why @seen does not go on to the root. */
-static void name_end(struct stacks *stacks, const struct jp_event *event, struct seen *seen)
-{
-	const struct jp_unwound *unwound = &seen->unwound;
-	const struct jp_truth_stack *truth = &stacks->truth;
-	enum jp_unwind_stop stop = jp_unwind_chain_stop(stacks->unwinder, event, unwound);
-
-	snprintf(seen->cause, sizeof(seen->cause), "%s", jp_unwind_stop_text(stop));
-	switch (stop) {
-	case JP_UNWIND_ROOT:
-		snprintf(seen->cause, sizeof(seen->cause), "complete");
-		snprintf(seen->text, sizeof(seen->text), "it is said to be whole");
-		break;
-	case JP_UNWIND_MAX_STACK:
-		snprintf(seen->text, sizeof(seen->text),
-			 "the kernel stores no more than %" PRIu64
-			 " addresses (kernel.perf_event_max_stack)",
-			 stacks->evidence->info.max_stack);
-		break;
-	case JP_UNWIND_KERNEL:
-		snprintf(seen->text, sizeof(seen->text), "the kernel's walk ended here");
-		break;
-	case JP_UNWIND_UNMAPPED:
-		name_unmapped(stacks, event, unwound->where, seen);
-		break;
-	case JP_UNWIND_BAD_CFI:
-		/* Where it led is right, and no mapping record says that there is code. */
-		if (unwound->count < truth->nr_whole &&
-		    unwound->where != unwound->frames[unwound->count - 1] &&
-		    unwound->where == truth->whole[unwound->count])
-			name_unmapped(stacks, event, unwound->where - 1, seen);
-		break;
-	default:
-		break;
-	}
-}
 
 /* PerfView calls a stack broken when its outermost module is none that threads start in. */
 static bool perfview_broken(struct stacks *stacks, const struct jp_event *event,
@@ -110,32 +53,38 @@ static bool perfview_broken(struct stacks *stacks, const struct jp_event *event,
 	return !outermost || outermost->backing != JP_BACKING_FILE;
 }
 
-/* Records one bad stack with everything that someone who doubts it would ask for. */
-static int except(struct stacks *stacks, const struct jp_event *event, enum jp_method method,
-		  const char *metric, enum jp_verdict verdict, const struct seen *seen)
+/* Records one bad stack; the first of its kind with everything that someone who doubts it would ask
+ * for. */
+static int except(struct stacks *stacks, const struct jp_event *event, const char *metric,
+		  const struct seen *seen)
 {
 	const struct jp_truth_stack *truth = &stacks->truth;
 	const struct jp_truth_code *code = truth->activation->path->functions[truth->depth];
 	const struct jp_unwound *unwound = &seen->unwound;
+	struct jp_exception *exception =
+		jp_findings_count(&stacks->view->findings, metric, seen->method, seen->fault.cause);
+	char text[256];
 	uint32_t same = 0;
-	char name[48];
 
+	if (!exception || exception->count > 1)
+		return exception ? 0 : -ENOMEM;
 	while (same < unwound->count && same < truth->nr_seen &&
 	       unwound->frames[same] == truth->seen[same])
 		same++;
-	snprintf(name, sizeof(name), "%s.%s", metric, jp_method_name(method));
-	return jp_findings_except(&stacks->view->findings, name, seen->cause,
-				  "%s at %" PRIu64 ", %u/%u, ip %" PRIx64
-				  " in %s+%#x, depth %u of %u: %u frames seen, "
-				  "%u must be, equal up to frame %u; %s",
-				  jp_verdict_text(verdict), event->time, event->pid, event->tid,
-				  truth->whole[0], code->name, truth->offset, truth->depth + 1,
-				  truth->activation->path->depth, unwound->count, truth->nr_seen,
-				  same, seen->text);
+	snprintf(exception->first, sizeof(exception->first),
+		 "%s at %" PRIu64 ", %u/%u, ip %" PRIx64
+		 " in %s+%#x, depth %u of %u: %u frames seen, "
+		 "%u must be, equal up to frame %u; %s",
+		 jp_verdict_text(seen->verdict), event->time, event->pid, event->tid,
+		 truth->whole[0], code->name, truth->offset, truth->depth + 1,
+		 truth->activation->path->depth, unwound->count, truth->nr_seen, same,
+		 jp_stack_fault_text(&seen->fault, stacks->evidence, event, unwound, text,
+				     sizeof(text)));
+	return 0;
 }
 
 static void count_process(struct stacks *stacks, const struct jp_event *event,
-			  enum jp_method method, enum jp_verdict verdict)
+			  const struct seen *seen)
 {
 	const struct jp_evidence *evidence = stacks->evidence;
 	const struct jp_interval *interval =
@@ -143,46 +92,41 @@ static void count_process(struct stacks *stacks, const struct jp_event *event,
 
 	if (!interval || interval->pid != event->pid)
 		return;
-	stacks->counts.processes[interval->process].judged[method]++;
-	stacks->counts.processes[interval->process].whole[method] +=
-		verdict == JP_EXACT || verdict == JP_GAP;
+	stacks->counts.processes[interval->process].judged[seen->method]++;
+	stacks->counts.processes[interval->process].whole[seen->method] +=
+		seen->verdict == JP_EXACT || seen->verdict == JP_GAP;
 }
 
-/* The verdict of what @method sees of @event; *@seen is filled. */
-static enum jp_verdict decide(struct stacks *stacks, const struct jp_event *event,
-			      enum jp_method method, uint64_t *buf, struct seen *seen)
+/* The verdict of @seen->unwound, and where it is bad, the fault. */
+static void decide(struct stacks *stacks, const struct jp_event *event, struct seen *seen)
 {
 	const struct jp_truth_stack *truth = &stacks->truth;
 	const struct jp_mapping *known =
 		jp_replay_find(stacks->view->spaces, event->pid, truth->whole[0]);
-	enum jp_verdict verdict;
 
-	unwind(stacks, event, method, buf, seen);
 	/* What misleads a method, or stops it, is foreseen, and no excuse. */
-	verdict = jp_stack_verdict(seen->unwound.frames, seen->unwound.count,
-				   truth->faithful ? truth->seen : truth->whole,
-				   truth->faithful ? truth->nr_seen : truth->nr_whole, truth->whole,
-				   truth->nr_whole);
-	if (method == JP_CHAIN && event->sample.user && event->sample.ip != truth->whole[0]) {
+	seen->verdict = jp_stack_verdict(seen->unwound.frames, seen->unwound.count,
+					 truth->faithful ? truth->seen : truth->whole,
+					 truth->faithful ? truth->nr_seen : truth->nr_whole,
+					 truth->whole, truth->nr_whole);
+	if (seen->method == JP_CHAIN && event->sample.user && event->sample.ip != truth->whole[0]) {
 		/* Flat profiles show this address, and never look at the chain. */
-		verdict = JP_WRONG;
-		snprintf(seen->cause, sizeof(seen->cause), "sample-ip");
-		snprintf(seen->text, sizeof(seen->text), "the sample's own address is %" PRIx64,
-			 event->sample.ip);
-	} else if (verdict == JP_WRONG) {
-		snprintf(seen->cause, sizeof(seen->cause), "wrong-frame");
-	} else if (verdict == JP_EXTRA) {
-		snprintf(seen->cause, sizeof(seen->cause), "extra-frame");
-	} else if (verdict == JP_HOLE) {
-		snprintf(seen->cause, sizeof(seen->cause), "hole");
+		seen->verdict = JP_WRONG;
+		seen->fault = (struct jp_stack_fault){JP_FAULT_SAMPLE_IP, "sample-ip", {0}};
+	} else if (seen->verdict == JP_WRONG) {
+		seen->fault.cause = "wrong-frame";
+	} else if (seen->verdict == JP_EXTRA) {
+		seen->fault.cause = "extra-frame";
+	} else if (seen->verdict == JP_HOLE) {
+		seen->fault.cause = "hole";
 	}
 	if (!known || !(known->prot & JP_PROT_EXEC)) {
-		name_unmapped(stacks, event, truth->whole[0], seen);
-		return JP_UNMAPPED;
+		seen->fault = jp_stack_fault_unmapped(stacks->evidence, event, truth->whole[0]);
+		seen->verdict = JP_UNMAPPED;
+	} else if (seen->verdict == JP_SINGLE || seen->verdict == JP_SHORT) {
+		seen->fault = jp_stack_fault_end(stacks->evidence, truth, stacks->unwinder, event,
+						 &seen->unwound);
 	}
-	if (verdict == JP_SINGLE || verdict == JP_SHORT)
-		name_end(stacks, event, seen);
-	return verdict;
 }
 
 /* Whether @unwound is what the truth says that the method must see, to where the capture cuts it.
@@ -206,28 +150,29 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 			uint64_t sp, uint64_t *buf)
 {
 	struct jp_method_count *count = &stacks->counts.methods[method];
-	const struct jp_truth_stack *truth = &stacks->truth;
-	struct seen seen = {.cause = ""};
-	enum jp_verdict verdict = decide(stacks, event, method, buf, &seen);
+	struct seen seen = {.method = method};
 
-	count->predicted += is_predicted(truth, event, sp, &seen.unwound);
+	jp_unwind(stacks->unwinder, stacks->view->spaces, event, method, buf, MAX_FRAMES,
+		  &seen.unwound);
+	decide(stacks, event, &seen);
+	count->predicted += is_predicted(&stacks->truth, event, sp, &seen.unwound);
 	count->judged++;
-	count->verdicts[verdict]++;
-	count->flagged += verdict == JP_SHORT && seen.unwound.cut;
-	count->complete += strcmp(seen.cause, "complete") == 0;
+	count->verdicts[seen.verdict]++;
+	count->flagged += seen.verdict == JP_SHORT && seen.unwound.cut;
+	count->complete += seen.fault.kind == JP_FAULT_COMPLETE;
 	count->perfview += perfview_broken(stacks, event, &seen);
-	count_process(stacks, event, method, verdict);
-	switch (verdict) {
+	count_process(stacks, event, &seen);
+	switch (seen.verdict) {
 	case JP_UNMAPPED:
 	case JP_SINGLE:
 	case JP_SHORT:
 	case JP_HOLE:
 		count->broken++;
-		return except(stacks, event, method, "broken", verdict, &seen);
+		return except(stacks, event, "broken", &seen);
 	case JP_WRONG:
-		return except(stacks, event, method, "wrong", verdict, &seen);
+		return except(stacks, event, "wrong", &seen);
 	case JP_EXTRA:
-		return except(stacks, event, method, "extra", verdict, &seen);
+		return except(stacks, event, "extra", &seen);
 	default:
 		return 0;
 	}
@@ -238,17 +183,18 @@ static int forbid(struct stacks *stacks, const struct jp_event *event, enum jp_m
 		  enum jp_stack_answer answer, uint64_t ip, uint64_t sp)
 {
 	bool no_activation = answer == JP_STACK_NO_ACTIVATION;
-	char name[48];
+	struct jp_exception *exception = jp_findings_count(&stacks->view->findings, "wrong", method,
+							   no_activation ? "no-stay" : "no-depth");
 
 	stacks->counts.methods[method].judged++;
 	stacks->counts.methods[method].verdicts[JP_WRONG]++;
-	snprintf(name, sizeof(name), "wrong.%s", jp_method_name(method));
-	return jp_findings_except(&stacks->view->findings, name,
-				  no_activation ? "no-stay" : "no-depth",
-				  "at %" PRIu64 ", %u/%u: ip %" PRIx64 " sp %" PRIx64 " %s",
-				  event->time, event->pid, event->tid, ip, sp,
-				  no_activation ? "in emitted code while the thread was in no path"
-						: "fits no depth of the path");
+	if (exception && exception->count == 1)
+		snprintf(exception->first, sizeof(exception->first),
+			 "at %" PRIu64 ", %u/%u: ip %" PRIx64 " sp %" PRIx64 " %s", event->time,
+			 event->pid, event->tid, ip, sp,
+			 no_activation ? "in emitted code while the thread was in no path"
+				       : "fits no depth of the path");
+	return exception ? 0 : -ENOMEM;
 }
 
 /* Whether @method is to be judged, and has something to be judged by. */

@@ -92,16 +92,13 @@ static void await_permission(const struct jp_incarnations *incarnations,
 			     const struct jp_spans *spans, struct jp_life *life)
 {
 	const struct jp_truth_code *code = life->code;
+	const struct jp_span *end, *span = jp_spans_of(spans, code->pid, &end);
 	uint64_t first = UINT64_MAX;
 
-	for (size_t i = 0; i < spans->count; i++) {
-		const struct jp_span *span = &spans->spans[i];
-
-		if (span->pid != code->pid || code->addr < span->mapping.start ||
-		    code->addr >= span->mapping.end || span->close_before <= code->ready)
-			continue;
-		first = min(first, span->open_after);
-	}
+	for (; span < end; span++)
+		if (code->addr >= span->mapping.start && code->addr < span->mapping.end &&
+		    span->close_before > code->ready)
+			first = min(first, span->open_after);
 	if (first == UINT64_MAX)
 		life->end = 0;
 	else

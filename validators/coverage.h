@@ -19,6 +19,8 @@ struct jp_coverage {
 	struct jp_findings *findings;
 	struct jp_findings by_samples; /* stand behind those of the mappings */
 	const struct jp_machine *machine;
+	const struct jp_event **plain; /* acts that mapped what is not executable, by pid */
+	size_t nr_plain;
 	uint64_t missing, late, late_ns, stale, identity;
 	uint64_t samples, samples_known, stray;
 	struct jp_standing *standing; /* who was sampled in closed pages */

@@ -11,12 +11,11 @@
 static const struct jp_span *span_at(const struct jp_coverage *coverage, uint32_t pid, uint64_t ip,
 				     uint64_t time, const struct jp_mapping *known)
 {
+	const struct jp_span *end, *span = jp_spans_of(coverage->view->truth, pid, &end);
 	const struct jp_span *found = NULL;
 
-	for (size_t i = 0; i < coverage->view->truth->count; i++) {
-		const struct jp_span *span = &coverage->view->truth->spans[i];
-
-		if (span->pid != pid || ip < span->mapping.start || ip >= span->mapping.end ||
+	for (; span < end; span++) {
+		if (ip < span->mapping.start || ip >= span->mapping.end ||
 		    time < span->open_before || time > span->close_after)
 			continue;
 		found = span;

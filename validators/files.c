@@ -112,13 +112,10 @@ static uint64_t known_for(const struct jp_files *files, const struct jp_truth_fi
 			  uint64_t from, uint64_t to, const struct jp_span **wrong,
 			  const char **difference)
 {
-	const struct jp_spans *spans = files->view->known;
+	const struct jp_span *end, *span = jp_spans_of(files->view->known, file->pid, &end);
 	uint64_t known = 0;
-	size_t i;
 
-	jp_search(i, spans->count, spans->spans[i].pid < file->pid);
-	for (; i < spans->count && spans->spans[i].pid == file->pid; i++) {
-		const struct jp_span *span = &spans->spans[i];
+	for (; span < end; span++) {
 		const char *other;
 
 		if (file->addr < span->mapping.start || file->addr >= span->mapping.end ||

@@ -318,14 +318,23 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	return order->last ? judge_touched(order, event) : 0;
 }
 
-static void add_names(struct jp_findings *findings, const struct side *side, const char *suffix)
+static const struct jp_role named_samples = {
+	.bound = JP_LEAST_N,
+	.lead = "names were judged of ",
+	.tail = " samples",
+};
+static const struct jp_role unjudged_samples = {.bound = JP_MOST_UNJUDGED};
+
+/* @judged: the role of those that are right. */
+static void add_names(struct jp_findings *findings, const struct side *side, const char *suffix,
+		      const struct jp_role *judged)
 {
 	for (int named = JP_NAME_WRONG; named < JP_NAMES; named++) {
 		char name[48];
 
 		snprintf(name, sizeof(name), "names.%s%s", jp_named_text[named], suffix);
-		jp_findings_add(findings,
-				jp_metric_rate(name, side->named[named], side->samples.count));
+		jp_findings_add_as(findings, named == JP_NAME_RIGHT ? judged : NULL,
+				   jp_metric_rate(name, side->named[named], side->samples.count));
 	}
 }
 
@@ -339,9 +348,10 @@ static void add_metrics(struct order *order, const struct jp_names_change *chang
 		order->load_right += order->state[i].begun && !order->state[i].failed;
 		twice += order->state[i].elf && order->state[i].map;
 	}
-	add_names(findings, side, "");
-	jp_findings_add(findings, jp_metric_rate("names.unjudged", side->unjudged,
-						 side->unjudged + side->samples.count));
+	add_names(findings, side, "", &named_samples);
+	jp_findings_add_as(findings, &unjudged_samples,
+			   jp_metric_rate("names.unjudged", side->unjudged,
+					  side->unjudged + side->samples.count));
 	jp_findings_add(findings, jp_metric_rate("names.elf", side->elf, side->samples.count));
 	jp_findings_add(findings, jp_metric_rate("names.map", side->map, side->samples.count));
 	jp_findings_add(findings, jp_metric_count("names.twice", twice));
@@ -357,7 +367,7 @@ static void add_metrics(struct order *order, const struct jp_names_change *chang
 	jp_findings_add(findings, jp_metric_count("anon.after", order->after.anon));
 	jp_findings_add(findings, jp_metric_rate("order.hidden.before", order->before.hidden,
 						 order->incarnations.loads));
-	add_names(findings, &order->before, ".before");
+	add_names(findings, &order->before, ".before", NULL);
 	jp_findings_add(findings,
 			jp_metric_rate("names.covered", change->covered_bad, change->covered));
 	jp_findings_add(findings, jp_metric_rate("inject.better", change->better, change->both));

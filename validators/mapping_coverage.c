@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/search.h"
 #include "harness/judge/unmapped.h"
 #include "validators/coverage.h"
 
@@ -82,6 +83,7 @@ static int judge_piece(struct jp_coverage *coverage, const struct jp_span *truth
 {
 	uint64_t reached = from, uncovered = 0;
 	bool known = false, other = false, moved = true;
+	const struct jp_span *last, *first = jp_spans_of(coverage->view->known, truth->pid, &last);
 	char what[96];
 
 	/* Advance through time as far as right spans reach. */
@@ -89,12 +91,9 @@ static int judge_piece(struct jp_coverage *coverage, const struct jp_span *truth
 		uint64_t next = UINT64_MAX;
 
 		moved = false;
-		for (size_t i = 0; i < coverage->view->known->count; i++) {
-			const struct jp_span *span = &coverage->view->known->spans[i];
-
-			if (span->pid != truth->pid || span->mapping.start > start ||
-			    span->mapping.end < end || span->close_before <= from ||
-			    span->open_before >= to)
+		for (const struct jp_span *span = first; span < last; span++) {
+			if (span->mapping.start > start || span->mapping.end < end ||
+			    span->close_before <= from || span->open_before >= to)
 				continue;
 			if (!jp_coverage_identical(&truth->mapping, &span->mapping, start)) {
 				other = true;
@@ -147,20 +146,18 @@ static int by_value(const void *left, const void *right)
 static int judge_during(struct jp_coverage *coverage, const struct jp_span *truth, uint64_t from,
 			uint64_t to)
 {
+	const struct jp_span *last, *first = jp_spans_of(coverage->view->known, truth->pid, &last);
 	uint64_t *edges;
 	size_t nr_edges = 0;
 	int failed = 0;
 
-	edges = malloc((2 * coverage->view->known->count + 2) * sizeof(*edges));
+	edges = malloc((2 * (last - first) + 2) * sizeof(*edges));
 	if (!edges)
 		return -ENOMEM;
 	edges[nr_edges++] = truth->mapping.start;
 	edges[nr_edges++] = truth->mapping.end;
-	for (size_t i = 0; i < coverage->view->known->count; i++) {
-		const struct jp_span *span = &coverage->view->known->spans[i];
-
-		if (span->pid != truth->pid || span->open_before >= to ||
-		    span->close_before <= from)
+	for (const struct jp_span *span = first; span < last; span++) {
+		if (span->open_before >= to || span->close_before <= from)
 			continue;
 		if (span->mapping.start > truth->mapping.start &&
 		    span->mapping.start < truth->mapping.end)
@@ -202,19 +199,16 @@ static int judge_span(struct jp_coverage *coverage, const struct jp_span *truth)
 static uint64_t first_gap(const struct jp_coverage *coverage, uint32_t pid, uint64_t start,
 			  uint64_t end, uint64_t time)
 {
+	const struct jp_span *last, *first = jp_spans_of(coverage->view->truth, pid, &last);
 	uint64_t reached = start, before;
 
 	do {
 		before = reached;
-		for (size_t i = 0; i < coverage->view->truth->count; i++) {
-			const struct jp_span *span = &coverage->view->truth->spans[i];
-
-			if (span->pid == pid && span->mapping.start <= reached &&
-			    span->mapping.end > reached &&
+		for (const struct jp_span *span = first; span < last; span++)
+			if (span->mapping.start <= reached && span->mapping.end > reached &&
 			    span->open_before <= time + coverage->evidence->info.slack &&
 			    span->close_after > time)
 				reached = span->mapping.end;
-		}
 	} while (reached > before && reached < end);
 	return min(reached, end);
 }
@@ -222,30 +216,27 @@ static uint64_t first_gap(const struct jp_coverage *coverage, uint32_t pid, uint
 const struct jp_span *jp_coverage_ended(const struct jp_coverage *coverage, uint32_t pid,
 					uint64_t addr, uint64_t time)
 {
+	const struct jp_span *end, *span = jp_spans_of(coverage->view->truth, pid, &end);
 	const struct jp_span *last = NULL;
 
-	for (size_t i = 0; i < coverage->view->truth->count; i++) {
-		const struct jp_span *span = &coverage->view->truth->spans[i];
-
-		if (span->pid == pid && span->mapping.start <= addr && span->mapping.end > addr &&
+	for (; span < end; span++)
+		if (span->mapping.start <= addr && span->mapping.end > addr &&
 		    span->close_after <= time && (!last || span->close_after > last->close_after))
 			last = span;
-	}
 	return last;
 }
 
 /* Whether @addr of @pid was truly executable at @time. */
-static bool incarnations_at(const struct jp_coverage *coverage, uint32_t pid, uint64_t addr,
-			    uint64_t time)
+static bool executable_at(const struct jp_coverage *coverage, uint32_t pid, uint64_t addr,
+			  uint64_t time)
 {
-	for (size_t i = 0; i < coverage->view->truth->count; i++) {
-		const struct jp_span *span = &coverage->view->truth->spans[i];
+	const struct jp_span *end, *span = jp_spans_of(coverage->view->truth, pid, &end);
 
-		if (span->pid == pid && addr >= span->mapping.start && addr < span->mapping.end &&
+	for (; span < end; span++)
+		if (addr >= span->mapping.start && addr < span->mapping.end &&
 		    span->open_before <= time + coverage->evidence->info.slack &&
 		    time <= span->close_after)
 			return true;
-	}
 	return false;
 }
 
@@ -255,18 +246,19 @@ static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known
 		       uint64_t to)
 {
 	const struct jp_capture_info *info = &coverage->evidence->info;
+	const struct jp_span *last, *span = jp_spans_of(coverage->view->truth, known->pid, &last);
 
 	from = max(known->open_before, from);
 	to = min(known->close_before, to);
-	for (size_t i = 0; i < coverage->view->truth->count; i++) {
-		const struct jp_span *truth = &coverage->view->truth->spans[i];
+	for (; span < last; span++) {
+		const struct jp_span *truth = span;
 		uint64_t start = max(truth->mapping.start, known->mapping.start);
 		uint64_t end = min(truth->mapping.end, known->mapping.end);
 		uint64_t gone = truth->close_after;
 		const char *cause;
 		bool told_later;
 
-		if (truth->pid != known->pid || start >= end || gone == UINT64_MAX)
+		if (start >= end || gone == UINT64_MAX)
 			continue;
 		gone = max(gone + info->slack, from);
 		if (gone >= to)
@@ -279,8 +271,7 @@ static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known
 		 * place, whose turn comes; one from before it only lies on, even if what is left of
 		 * its mapping is younger. */
 		told_later = known->mapping.since > truth->close_after + info->slack;
-		if (told_later &&
-		    incarnations_at(coverage, known->pid, start, known->mapping.since))
+		if (told_later && executable_at(coverage, known->pid, start, known->mapping.since))
 			continue;
 		coverage->stale++;
 		cause = told_later ? "invented"
@@ -311,14 +302,13 @@ static uint64_t untouched(const struct jp_truth *truth, const struct jp_event *a
 static bool tells_of_earlier(const struct jp_coverage *coverage, const struct jp_span *known,
 			     const struct jp_event *act)
 {
-	for (size_t i = 0; i < coverage->view->truth->count; i++) {
-		const struct jp_span *truth = &coverage->view->truth->spans[i];
+	const struct jp_span *end, *truth = jp_spans_of(coverage->view->truth, act->pid, &end);
 
-		if (truth->pid == act->pid && truth->mapping.start < act->map.addr + act->map.len &&
+	for (; truth < end; truth++)
+		if (truth->mapping.start < act->map.addr + act->map.len &&
 		    act->map.addr < truth->mapping.end && truth->close_before <= act->after &&
 		    known->mapping.since <= truth->close_after + coverage->evidence->info.slack)
 			return true;
-	}
 	return false;
 }
 
@@ -328,26 +318,28 @@ static int judge_invented(struct jp_coverage *coverage, const struct jp_span *kn
 			  uint64_t end_of_window)
 {
 	const struct jp_capture_info *info = &coverage->evidence->info;
-	const struct jp_truth *truth = coverage->evidence->truth;
+	size_t i;
 
-	for (size_t i = 0; i < truth->nr_acts; i++) {
-		const struct jp_event *act = &truth->acts[i];
+	jp_search(i, coverage->nr_plain, coverage->plain[i]->pid < known->pid);
+	for (; i < coverage->nr_plain && coverage->plain[i]->pid == known->pid; i++) {
+		const struct jp_event *act = coverage->plain[i];
 		uint64_t start = max(act->map.addr, known->mapping.start);
 		uint64_t end = min(act->map.addr + act->map.len, known->mapping.end);
 		uint64_t from = max(known->open_before, begin), to;
-		struct jp_span span = {.pid = act->pid, .open_after = act->after};
+		struct jp_span span;
 
-		if (act->type != JP_EVENT_MAP || act->map.prot & JP_PROT_EXEC ||
-		    act->pid != known->pid || start >= end)
+		if (start >= end)
 			continue;
-		to = untouched(truth, act);
+		to = untouched(coverage->evidence->truth, act);
 		to = min(to - (to == UINT64_MAX ? 0 : min(to, info->slack)), end_of_window);
 		if (max(from, act->after + info->slack) >= min(to, known->close_before) ||
 		    tells_of_earlier(coverage, known, act))
 			continue;
-		span.mapping.start = act->map.addr;
-		span.mapping.end = act->map.addr + act->map.len;
-		span.mapping.name = act->map.name;
+		span = (struct jp_span){.pid = act->pid,
+					.mapping = {.start = act->map.addr,
+						    .end = act->map.addr + act->map.len,
+						    .name = act->map.name},
+					.open_after = act->after};
 		coverage->stale++;
 		return except(coverage, "coverage.stale", "not-executable", &span, start, end, from,
 			      "known as executable, which it never was");
@@ -367,6 +359,31 @@ static int judge_known(struct jp_coverage *coverage, const struct jp_span *known
 	return failed;
 }
 
+static int by_pid(const void *left, const void *right)
+{
+	const struct jp_event *a = *(const struct jp_event *const *)left;
+	const struct jp_event *b = *(const struct jp_event *const *)right;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+static int collect_plain(struct jp_coverage *coverage)
+{
+	const struct jp_truth *truth = coverage->evidence->truth;
+
+	coverage->plain = calloc(truth->nr_acts + 1, sizeof(const struct jp_event *));
+	if (!coverage->plain)
+		return -ENOMEM;
+	for (size_t i = 0; i < truth->nr_acts; i++)
+		if (truth->acts[i].type == JP_EVENT_MAP &&
+		    !(truth->acts[i].map.prot & JP_PROT_EXEC))
+			coverage->plain[coverage->nr_plain++] = &truth->acts[i];
+	qsort(coverage->plain, coverage->nr_plain, sizeof(*coverage->plain), by_pid);
+	return 0;
+}
+
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_evidence *evidence = view->evidence;
@@ -378,9 +395,10 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	coverage->evidence = evidence;
 	coverage->findings = &view->findings;
 	coverage->machine = jp_machine_find(evidence->truth->e_machine);
-	return coverage->machine ? 0
-				 : jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here",
-					   evidence->dir, evidence->truth->e_machine);
+	if (!coverage->machine)
+		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here",
+			       evidence->dir, evidence->truth->e_machine);
+	return collect_plain(coverage);
 }
 
 static int see(struct jp_view *view, const struct jp_event *event)
@@ -422,6 +440,7 @@ static void free_coverage(void *state)
 
 	jp_findings_free(&coverage->by_samples);
 	free(coverage->standing);
+	free(coverage->plain);
 	free(coverage);
 }
 

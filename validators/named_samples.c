@@ -57,11 +57,10 @@ static int lose(struct jp_findings *findings, struct jp_names_change *change,
 static int worsen(struct jp_findings *findings, const struct jp_incarnations *incarnations,
 		  const struct jp_named_sample *was, const struct jp_named_sample *is)
 {
-	char cause[32];
+	static const char *const causes[JP_NAMES] = {"was-wrong", "was-unnamed", "was-right"};
 
-	snprintf(cause, sizeof(cause), "was-%s", jp_named_text[was->named]);
 	return jp_findings_except(
-		findings, "inject.worse", cause,
+		findings, "inject.worse", causes[was->named],
 		"at %" PRIu64 ", %u/%u, ip %" PRIx64 " in %s: %s now", is->time, is->pid, is->tid,
 		is->ip, jp_incarnations_at(incarnations, is->pid, is->ip, is->time)->code->name,
 		jp_named_text[is->named]);

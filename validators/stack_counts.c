@@ -13,6 +13,16 @@
 /* Fewer judged samples in its interval say nothing of a process. */
 enum { LEAST_OF_PROCESS = 100, MOST_LISTED = 64 };
 
+static const struct jp_role judged_samples = {.bound = JP_LEAST_K, .steady = true};
+static const struct jp_role unjudged_samples = {.bound = JP_MOST_UNJUDGED};
+static const struct jp_role broken = {.fault = true};
+/* A thousand samples of one instruction prove as much as one. */
+static const struct jp_role distinct_places = {
+	.bound = JP_LEAST_DISTINCT,
+	.lead = "",
+	.tail = " distinct (function, offset) pairs were hit",
+};
+
 int jp_stack_counts_init(struct jp_stack_counts *counts, const struct jp_evidence *evidence)
 {
 	memset(counts, 0, sizeof(*counts));
@@ -57,7 +67,7 @@ static void count_places(const struct jp_stack_counts *counts, const struct jp_e
 		qsort(counts->places, counts->nr_places, sizeof(uint64_t), by_value);
 	for (size_t i = 0; i < counts->nr_places; i++)
 		distinct += !i || counts->places[i] != counts->places[i - 1];
-	jp_findings_add(findings, jp_metric_count("distinct", distinct));
+	jp_findings_add_as(findings, &distinct_places, jp_metric_count("distinct", distinct));
 	if (!evidence->info.breakpoints)
 		return;
 	for (size_t i = 0; i < truth->nr_codes; i++) {
@@ -77,17 +87,15 @@ static void add_causes(const struct jp_stack_counts *counts, struct jp_findings 
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
 		const struct jp_exception *exception = &findings->exceptions[i];
 
-		for (enum jp_method method = 0; method < JP_METHODS; method++) {
-			char name[48];
+		char name[48];
 
-			snprintf(name, sizeof(name), "broken.%s", jp_method_name(method));
-			if (strcmp(exception->metric, name) != 0)
-				continue;
-			snprintf(name, sizeof(name), "broken.%s.%.24s", jp_method_name(method),
-				 exception->cause);
-			jp_findings_add(findings, jp_metric_rate(name, exception->count,
-								 counts->methods[method].judged));
-		}
+		if (strcmp(exception->kind, "broken") != 0)
+			continue;
+		snprintf(name, sizeof(name), "broken.%s.%.24s", jp_method_name(exception->method),
+			 exception->cause);
+		jp_findings_add_as(findings, &broken,
+				   jp_metric_rate(name, exception->count,
+						  counts->methods[exception->method].judged));
 	}
 }
 
@@ -98,7 +106,6 @@ static void add_method(const struct jp_method_count *count, enum jp_method metho
 		const char *name;
 		uint64_t k, n;
 	} rates[] = {
-		{"broken", count->broken, count->judged},
 		{"wrong", count->verdicts[JP_WRONG], count->judged},
 		{"extra", count->verdicts[JP_EXTRA], count->judged},
 		{"predicted", count->predicted, count->judged},
@@ -112,9 +119,12 @@ static void add_method(const struct jp_method_count *count, enum jp_method metho
 	char name[48];
 
 	findings->judged[method] = true;
+	findings->predicted[method] = count->predicted;
 	memcpy(findings->verdicts[method], count->verdicts, sizeof(count->verdicts));
 	snprintf(name, sizeof(name), "judged.%s", jp_method_name(method));
-	jp_findings_add(findings, jp_metric_count(name, count->judged));
+	jp_findings_add_as(findings, &judged_samples, jp_metric_count(name, count->judged));
+	snprintf(name, sizeof(name), "broken.%s", jp_method_name(method));
+	jp_findings_add_as(findings, &broken, jp_metric_rate(name, count->broken, count->judged));
 	for (size_t i = 0; i < sizeof(rates) / sizeof(*rates) - (chosen ? 0 : 2); i++) {
 		snprintf(name, sizeof(name), "%s.%s", rates[i].name, jp_method_name(method));
 		jp_findings_add(findings, jp_metric_rate(name, rates[i].k, rates[i].n));
@@ -166,7 +176,8 @@ void jp_stack_counts_add(struct jp_stack_counts *counts, struct jp_view *view)
 	struct jp_findings *findings = &view->findings;
 	bool chosen = view->asked->methods;
 
-	jp_findings_add(findings, jp_metric_rate("unjudged", counts->unjudged, counts->samples));
+	jp_findings_add_as(findings, &unjudged_samples,
+			   jp_metric_rate("unjudged", counts->unjudged, counts->samples));
 	for (enum jp_method method = 0; method < JP_METHODS; method++) {
 		const struct jp_method_count *count = &counts->methods[method];
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/base/array.h"
+#include "harness/model/unwind/methods.h"
 
 const char *jp_verdict_text(enum jp_verdict verdict)
 {
@@ -38,6 +39,13 @@ int jp_findings_add(struct jp_findings *findings, struct jp_metric metric)
 	return 0;
 }
 
+int jp_findings_add_as(struct jp_findings *findings, const struct jp_role *role,
+		       struct jp_metric metric)
+{
+	metric.role = role;
+	return jp_findings_add(findings, metric);
+}
+
 int jp_findings_append(struct jp_findings *findings, const struct jp_findings *more)
 {
 	size_t metrics = findings->nr_metrics + more->nr_metrics;
@@ -52,6 +60,7 @@ int jp_findings_append(struct jp_findings *findings, const struct jp_findings *m
 		findings->exceptions[findings->nr_exceptions++] = more->exceptions[i];
 	for (enum jp_method method = 0; method < JP_METHODS; method++) {
 		findings->judged[method] |= more->judged[method];
+		findings->predicted[method] += more->predicted[method];
 		for (int verdict = 0; verdict < JP_VERDICTS; verdict++)
 			findings->verdicts[method][verdict] += more->verdicts[method][verdict];
 	}
@@ -66,27 +75,43 @@ const struct jp_metric *jp_findings_metric(const struct jp_findings *findings, c
 	return NULL;
 }
 
-int jp_findings_except(struct jp_findings *findings, const char *metric, const char *cause,
-		       const char *first, ...)
+struct jp_exception *jp_findings_count(struct jp_findings *findings, const char *kind,
+				       enum jp_method method, const char *cause)
 {
 	struct jp_exception *exception;
-	va_list ap;
 
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
 		exception = &findings->exceptions[i];
-		if (strcmp(exception->metric, metric) == 0 &&
+		if (exception->method == method && strcmp(exception->kind, kind) == 0 &&
 		    strcmp(exception->cause, cause) == 0) {
 			exception->count++;
-			return 0;
+			return exception;
 		}
 	}
 	exception = jp_array_push(&findings->exceptions, &findings->nr_exceptions,
 				  &findings->exceptions_capacity);
 	if (!exception)
-		return -ENOMEM;
-	snprintf(exception->metric, sizeof(exception->metric), "%s", metric);
-	snprintf(exception->cause, sizeof(exception->cause), "%s", cause);
+		return NULL;
+	exception->kind = kind;
+	exception->method = method;
+	exception->cause = cause;
 	exception->count = 1;
+	snprintf(exception->metric, sizeof(exception->metric), "%s%s%s", kind,
+		 method == JP_METHODS ? "" : ".",
+		 method == JP_METHODS ? "" : jp_method_name(method));
+	return exception;
+}
+
+int jp_findings_except(struct jp_findings *findings, const char *kind, const char *cause,
+		       const char *first, ...)
+{
+	struct jp_exception *exception = jp_findings_count(findings, kind, JP_METHODS, cause);
+	va_list ap;
+
+	if (!exception)
+		return -ENOMEM;
+	if (exception->count > 1)
+		return 0;
 	va_start(ap, first);
 	vsnprintf(exception->first, sizeof(exception->first), first, ap);
 	va_end(ap);

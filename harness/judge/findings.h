@@ -21,13 +21,14 @@ enum jp_verdict {
 };
 const char *jp_verdict_text(enum jp_verdict verdict);
 
-/* One kind of failure with where it was first seen: "broken.dump", cause "pathless",
- * "no record of rwxp anon 7f..-7f.. (older than the capture, skipped by policy paths); first ...".
- */
+/* One kind of failure with where it was first seen. Its texts are the validator's constants, or a
+ * control's name. */
 struct jp_exception {
-	char metric[48];
-	char cause[32];
+	const char *kind;      /* the metric, without the method */
+	enum jp_method method; /* JP_METHODS: of none */
+	const char *cause;
 	uint64_t count;
+	char metric[48]; /* "broken.dump": @kind and @method, for readers */
 	char first[400]; /* the first of them: time, process, ip, function+offset, what was missing
 			    where */
 };
@@ -38,6 +39,7 @@ struct jp_findings {
 	struct jp_exception *exceptions; /* one per (metric, cause) */
 	size_t nr_exceptions, exceptions_capacity;
 	uint64_t verdicts[JP_METHODS][JP_VERDICTS];
+	uint64_t predicted[JP_METHODS]; /* samples that the method walked as the truth foretold */
 	bool judged[JP_METHODS];
 	char error[1024]; /* not "": the case is an ERROR, for this reason */
 };
@@ -47,8 +49,15 @@ int jp_findings_add(struct jp_findings *findings, struct jp_metric metric);
 /* All of @more behind what is there; none of its exceptions is in @findings. 0 or -ENOMEM. */
 int jp_findings_append(struct jp_findings *findings, const struct jp_findings *more);
 const struct jp_metric *jp_findings_metric(const struct jp_findings *findings, const char *name);
-/* Counts one failure of @metric with @cause; @first is kept the first time. */
-int jp_findings_except(struct jp_findings *findings, const char *metric, const char *cause,
+/* A metric that has a part in what is asked of any case: constant @role says which. */
+int jp_findings_add_as(struct jp_findings *findings, const struct jp_role *role,
+		       struct jp_metric metric);
+/* Counts one failure. Where its count is 1, it is the first and wants its sentence. NULL: no
+ * memory. */
+struct jp_exception *jp_findings_count(struct jp_findings *findings, const char *kind,
+				       enum jp_method method, const char *cause);
+/* The same of no method, with the sentence. */
+int jp_findings_except(struct jp_findings *findings, const char *kind, const char *cause,
 		       const char *first, ...) __attribute__((format(printf, 4, 5)));
 
 #endif

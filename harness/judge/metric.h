@@ -5,12 +5,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What any case asks of a metric, whatever it expects of its figure. */
+struct jp_role {
+	/* What it must reach at least, or may be at most; else the evidence is too little. */
+	enum jp_bound {
+		JP_UNBOUND,
+		JP_LEAST_N,        /* @n: the samples that the case needs */
+		JP_LEAST_K,        /* @k: the same */
+		JP_LEAST_DISTINCT, /* @k: the distinct places that the case needs */
+		JP_MOST_UNJUDGED,  /* where the case expects nothing of it: a small share */
+	} bound;
+	const char *lead, *tail; /* its figure stands between them; no @lead: "NAME is " */
+	/* In a control, with what it left out added back: */
+	bool fault;  /* must be 0 */
+	bool steady; /* must not be less than before */
+};
+
 /* A count @k of @n with its 95 % Wilson interval, or (n == 0 and !rate) a plain count @k. */
 struct jp_metric {
 	char name[48];
 	bool rate;
 	uint64_t k, n;
-	double lo, hi; /* rate: the interval; plain count: lo == hi == k */
+	double lo, hi;              /* rate: the interval; plain count: lo == hi == k */
+	const struct jp_role *role; /* NULL: none */
 };
 
 struct jp_metric jp_metric_rate(const char *name, uint64_t k, uint64_t n);

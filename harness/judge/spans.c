@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "harness/base/array.h"
+#include "harness/base/search.h"
 #include "harness/model/space/replay.h"
 
 static bool same(const struct jp_span *span, const struct jp_mapping *map)
@@ -153,4 +154,15 @@ void jp_spans_free(struct jp_spans *spans)
 	free(spans->spans);
 	jp_replay_free(spans->own);
 	*spans = (struct jp_spans){0};
+}
+
+const struct jp_span *jp_spans_of(const struct jp_spans *spans, uint32_t pid,
+				  const struct jp_span **end)
+{
+	size_t first, last;
+
+	jp_search(first, spans->count, spans->spans[first].pid < pid);
+	jp_search(last, spans->count, spans->spans[last].pid <= pid);
+	*end = spans->spans + last;
+	return spans->spans + first;
 }

@@ -34,5 +34,8 @@ int jp_spans_follow(struct jp_spans *spans, struct jp_replay *spaces, const stru
 /* Once all was followed. */
 void jp_spans_sort(struct jp_spans *spans);
 void jp_spans_free(struct jp_spans *spans);
+/* Those of @pid in sorted @spans: from what it returns up to *@end. */
+const struct jp_span *jp_spans_of(const struct jp_spans *spans, uint32_t pid,
+				  const struct jp_span **end);
 
 #endif

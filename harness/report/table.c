@@ -8,13 +8,12 @@
 
 enum { CELL = 160, MAX_RULES = 32 };
 
-static const struct {
-	const char *broken, *predicted;
-	enum jp_method method;
-} methods[] = {
-	{"broken.dump", "predicted.dump", JP_DUMP},
-	{"broken.chain", "predicted.chain", JP_CHAIN},
-};
+/* Each has its table of broken stacks. */
+static const enum jp_method methods[] = {JP_DUMP, JP_CHAIN};
+
+/* Verdicts that make a stack broken. */
+static const enum jp_verdict broken[] = {JP_UNMAPPED, JP_SINGLE, JP_SHORT, JP_HOLE};
+enum { BROKEN = sizeof(broken) / sizeof(*broken) };
 
 static const struct jp_result *result_of(const struct jp_result *results, size_t count,
 					 const char *name)
@@ -28,38 +27,38 @@ static const struct jp_result *result_of(const struct jp_result *results, size_t
 /* Of the verdicts that make a stack broken, the most frequent. */
 static enum jp_verdict dominant(const uint64_t verdicts[JP_VERDICTS])
 {
-	static const enum jp_verdict broken[] = {JP_UNMAPPED, JP_SINGLE, JP_SHORT, JP_HOLE};
 	enum jp_verdict most = broken[0];
 
-	for (size_t i = 1; i < sizeof(broken) / sizeof(broken[0]); i++)
+	for (size_t i = 1; i < BROKEN; i++)
 		if (verdicts[broken[i]] > verdicts[most])
 			most = broken[i];
 	return most;
 }
 
 /* Broken stacks by one method. */
-static void fill_broken(char *cell, const struct jp_result *result, size_t which)
+static void fill_broken(char *cell, const struct jp_result *result, enum jp_method method)
 {
-	const struct jp_metric *broken, *predicted;
+	const uint64_t *verdicts = result->findings.verdicts[method];
+	uint64_t bad = 0, judged = 0, predicted = result->findings.predicted[method];
 	int used;
 
-	broken = jp_findings_metric(&result->findings, methods[which].broken);
-	if (!broken || !broken->n) {
+	for (size_t i = 0; i < BROKEN; i++)
+		bad += verdicts[broken[i]];
+	for (int verdict = JP_UNJUDGED + 1; verdict < JP_VERDICTS; verdict++)
+		judged += verdicts[verdict];
+	if (!judged) {
 		if (result->outcome != JP_PASS)
 			snprintf(cell, CELL, "%s", jp_outcome_text(result->outcome));
 		return;
 	}
 	used = snprintf(cell, CELL, "%.1f %% broken (%" PRIu64 " of %" PRIu64 ")",
-			100 * (double)broken->k / (double)broken->n, broken->k, broken->n);
-	if (broken->k)
-		used += snprintf(cell + used, CELL - (size_t)used, " %s",
-				 jp_verdict_text(dominant(
-					 result->findings.verdicts[methods[which].method])));
+			100 * (double)bad / (double)judged, bad, judged);
 	/* Unmapped is not unwalked: the kernel's walk asks for no mapping. */
-	predicted = jp_findings_metric(&result->findings, methods[which].predicted);
-	if (broken->k && predicted && predicted->n)
-		used += snprintf(cell + used, CELL - (size_t)used, ", %.1f %% walked as predicted",
-				 100 * (double)predicted->k / (double)predicted->n);
+	if (bad)
+		used += snprintf(cell + used, CELL - (size_t)used,
+				 " %s, %.1f %% walked as predicted",
+				 jp_verdict_text(dominant(verdicts)),
+				 100 * (double)predicted / (double)judged);
 	if (result->outcome != JP_PASS)
 		snprintf(cell + used, CELL - (size_t)used, " %s", jp_outcome_text(result->outcome));
 }
@@ -155,7 +154,7 @@ static void fill(char *text, struct print *print, size_t row, size_t column)
 	if (result && print->table->nr_metrics)
 		fill_metrics(text, result, print->table);
 	else if (result)
-		fill_broken(text, result, print->which);
+		fill_broken(text, result, methods[print->which]);
 	used = strlen(text);
 	if (cell->rule && (result || impossible))
 		snprintf(text + used, CELL - used, " [%zu]", number_of(print->rules, cell->rule));
@@ -221,7 +220,7 @@ static void print_table(FILE *out, struct print *print)
 	}
 	fprintf(out, "#\n# %s: %s\n", table->study, table->title);
 	if (!table->nr_metrics)
-		fprintf(out, "# method: %s\n", jp_method_text(methods[print->which].method));
+		fprintf(out, "# method: %s\n", jp_method_text(methods[print->which]));
 	line(out, "Scenario", label);
 	for (size_t c = 0; c < table->nr_columns; c++)
 		fprintf(out, "  %-*s", c + 1 < table->nr_columns ? (int)widths[c] : 0,

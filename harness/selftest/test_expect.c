@@ -260,9 +260,9 @@ static void good_file(void)
 	check(!strcmp(one->expectations[1].reason, "why so"),
 	      "the reason is each one's of the line");
 	check(jp_expect_allows(one, 0, &exception), "what a line allows is allowed");
-	strcpy(exception.cause, "short");
+	exception.cause = "short";
 	check(!jp_expect_allows(one, 0, &exception), "another cause is not");
-	strcpy(exception.cause, "max-stack");
+	exception.cause = "max-stack";
 	strcpy(exception.metric, "broken.dump");
 	check(!jp_expect_allows(one, 0, &exception), "nor the same cause of another metric");
 	check(!cases->cases[1].check && cases->cases[1].samples == 2000, "defaults");
@@ -286,7 +286,7 @@ static void good_file(void)
 	check(!one->publish && !one->inject && !strcmp(three->publish, "jitdump:zero-tail") &&
 		      !strcmp(three->inject, "cut"),
 	      "what is published and injected");
-	strcpy(exception.cause, "max-stack");
+	exception.cause = "max-stack";
 	strcpy(exception.metric, "broken.chain");
 	check(jp_expect_scopes(three, "{\"tools\": {\"perf\": \"6.1.170\"}}") == 0 &&
 		      jp_expect_allows(three, 0, &exception),

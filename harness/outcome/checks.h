@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_CHECKS_H
+#define JP_CHECKS_H
+
+#include "harness/judge/judge.h"
+#include "harness/outcome/outcome.h"
+
+/* What makes an outcome of findings. Each notes in @result what it finds wrong. */
+
+/* One more line of why; FAIL outranks ERROR, ERROR outranks PASS. */
+void jp_note(struct jp_result *result, enum jp_outcome outcome, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* evidence.c */
+/* What makes a run worthless, whatever its figures. */
+void jp_check_files(const struct jp_truth *truth, const struct jp_capture_info *info,
+		    struct jp_result *result);
+/* Whether there is enough of all that the validators say is needed. */
+void jp_check_evidence(struct jp_result *result);
+
+/* control.c: a capture that is wrong on purpose must be caught, and for that reason alone.
+ * @again: what is found with what it left out added back. */
+void jp_check_control(const struct jp_findings *again, struct jp_result *result);
+
+/* crash.c: the last words of a profiler in @dir, if there are any: true, and @result is all there
+ * is. */
+bool jp_check_crash(const char *dir, struct jp_result *result);
+
+#endif

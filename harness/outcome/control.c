@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/outcome/checks.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static bool listed(const struct jp_findings *findings, const struct jp_exception *exception)
+{
+	for (size_t i = 0; i < findings->nr_exceptions; i++)
+		if (strcmp(findings->exceptions[i].metric, exception->metric) == 0 &&
+		    strcmp(findings->exceptions[i].cause, exception->cause) == 0)
+			return true;
+	return false;
+}
+
+/* The capture plus what it left out must be without a fault. */
+static void check_added_back(const struct jp_findings *again, struct jp_result *result)
+{
+	if (*again->error) {
+		jp_note(result, JP_ERROR, "%s", again->error);
+		return;
+	}
+	for (size_t i = 0; i < again->nr_exceptions; i++) {
+		const struct jp_exception *left = &again->exceptions[i];
+		bool new = !listed(&result->findings, left);
+
+		/* What was there before is listed with its first one; what is new must say it here.
+		 */
+		jp_note(result, JP_FAIL,
+			"%s: with what was left out added back, %" PRIu64
+			" remain with cause %s%s%s",
+			left->metric, left->count, left->cause, new ? ": " : "",
+			new ? left->first : "");
+	}
+	for (size_t i = 0; i < again->nr_metrics; i++) {
+		const struct jp_metric *metric = &again->metrics[i];
+		const struct jp_metric *before =
+			jp_findings_metric(&result->findings, metric->name);
+
+		if (metric->role && metric->role->fault && metric->k)
+			jp_note(result, JP_FAIL,
+				"%s: with what was left out added back, %" PRIu64 " remain",
+				metric->name, metric->k);
+		/* Nothing broken proves nothing where nothing was judged. */
+		if (metric->role && metric->role->steady && (!before || metric->k < before->k))
+			jp_note(result, JP_FAIL,
+				"%s: with what was left out added back, %" PRIu64
+				" samples are judged, %" PRIu64 " before",
+				metric->name, metric->k, before ? before->k : 0);
+	}
+}
+
+/* A capture that is wrong on purpose must be caught, and for that reason alone. */
+void jp_check_control(const struct jp_findings *again, struct jp_result *result)
+{
+	const char *cause = result->cas->control;
+	const struct jp_findings *findings = &result->findings;
+	uint64_t caught = 0;
+
+	for (size_t i = 0; i < findings->nr_exceptions; i++) {
+		const struct jp_exception *exception = &findings->exceptions[i];
+
+		if (strcmp(exception->cause, cause) == 0)
+			caught += exception->count;
+		else
+			jp_note(result, JP_FAIL,
+				"%s: %" PRIu64 " with cause %s; a control fails by %s alone",
+				exception->metric, exception->count, exception->cause, cause);
+	}
+	if (!caught)
+		jp_note(result, JP_FAIL, "not caught: no exception has the cause %s", cause);
+	check_added_back(again, result);
+	if (result->outcome == JP_PASS)
+		jp_note(result, JP_PASS,
+			"caught: %" PRIu64
+			" exceptions, all %s; added back: 0 broken, 0 exceptions",
+			caught, cause);
+}

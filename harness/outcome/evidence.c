@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/outcome/checks.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "harness/outcome/expect.h"
+
+/* A case that says nothing of its unjudged samples may have this many of them, in percent. */
+#define MAX_UNJUDGED 2
+/* Where the clocks of truth and capture differ by more, brackets prove nothing (DESIGN 4). */
+#define MAX_SLACK_NS 100000
+
+/* What makes a run worthless, whatever its figures. */
+void jp_check_files(const struct jp_truth *truth, const struct jp_capture_info *info,
+		    struct jp_result *result)
+{
+
+	if (truth->gaps)
+		jp_note(result, JP_ERROR,
+			"the truth has %" PRIu64 " gaps: torn records before whole ones",
+			truth->gaps);
+	if (truth->overflow)
+		jp_note(result, JP_ERROR, "the truth is full: %" PRIu64 " records were lost",
+			truth->overflow);
+	if (info->slack > MAX_SLACK_NS)
+		jp_note(result, JP_ERROR,
+			"the clocks of truth and capture differ by %" PRIu64
+			" ns; at most %d are usable",
+			info->slack, MAX_SLACK_NS);
+	if (info->lost_sideband)
+		jp_note(result, JP_ERROR,
+			"%" PRIu64 " sideband records (mappings, processes, names) were lost",
+			info->lost_sideband);
+	if (!info->settled)
+		jp_note(result, JP_ERROR,
+			"threads were started faster than they could be listed: what some of them "
+			"mapped was not watched");
+}
+
+static bool expects(const struct jp_result *result, const char *metric)
+{
+	const struct jp_case *cas = result->cas;
+
+	for (size_t i = 0; i < cas->nr_expectations; i++)
+		if (!(result->out_of_scope >> i & 1) &&
+		    strcmp(cas->expectations[i].metric, metric) == 0)
+			return true;
+	return false;
+}
+
+static void check_least(enum jp_bound bound, struct jp_result *result)
+{
+	const struct jp_findings *findings = &result->findings;
+	unsigned needed = bound == JP_LEAST_DISTINCT ? result->cas->distinct : result->cas->samples;
+
+	for (size_t i = 0; i < findings->nr_metrics; i++) {
+		const struct jp_metric *metric = &findings->metrics[i];
+		const struct jp_role *role = metric->role;
+		uint64_t figure = bound == JP_LEAST_N ? metric->n : metric->k;
+
+		if (role && role->bound == bound && figure < needed)
+			jp_note(result, JP_ERROR,
+				"too little evidence: %s%s%" PRIu64 "%s, the case needs %u",
+				role->lead ?: metric->name, role->lead ? "" : " is ", figure,
+				role->tail ?: "", needed);
+	}
+}
+
+/* What is not judged cannot fail: enough judged samples are no excuse for many more unjudged. */
+static void check_most(struct jp_result *result)
+{
+	const struct jp_findings *findings = &result->findings;
+
+	for (size_t i = 0; i < findings->nr_metrics; i++) {
+		const struct jp_metric *metric = &findings->metrics[i];
+		char figure[160];
+
+		if (metric->role && metric->role->bound == JP_MOST_UNJUDGED &&
+		    !expects(result, metric->name) &&
+		    (double)metric->k * 100 > (double)metric->n * MAX_UNJUDGED)
+			jp_note(result, JP_ERROR,
+				"too little evidence: %s is %s, at most %d %% are usual",
+				metric->name, jp_expect_figure(metric, figure, sizeof(figure)),
+				MAX_UNJUDGED);
+	}
+}
+
+void jp_check_evidence(struct jp_result *result)
+{
+	bool any = false;
+
+	check_least(JP_LEAST_N, result);
+	check_least(JP_LEAST_K, result);
+	for (enum jp_method method = 0; method < JP_METHODS; method++)
+		any |= result->findings.judged[method];
+	if (!any)
+		jp_note(result, JP_ERROR, "nothing was checked: no sample was judged");
+	check_least(JP_LEAST_DISTINCT, result);
+	check_most(result);
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "validators/stack_fault.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+struct jp_stack_fault jp_stack_fault_unmapped(const struct jp_evidence *evidence,
+					      const struct jp_event *event, uint64_t ip)
+{
+	struct jp_stack_fault fault = {
+		.kind = JP_FAULT_UNMAPPED,
+		.unmapped = jp_unmapped(evidence, event->pid, ip, event->time),
+	};
+
+	fault.cause = fault.unmapped.cause;
+	return fault;
+}
+
+struct jp_stack_fault jp_stack_fault_end(const struct jp_evidence *evidence,
+					 const struct jp_truth_stack *truth,
+					 struct jp_unwinder *unwinder, const struct jp_event *event,
+					 const struct jp_unwound *unwound)
+{
+	enum jp_unwind_stop stop = jp_unwind_chain_stop(unwinder, event, unwound);
+	const char *cause = jp_unwind_stop_text(stop);
+
+	switch (stop) {
+	case JP_UNWIND_ROOT:
+		return (struct jp_stack_fault){JP_FAULT_COMPLETE, "complete", {0}};
+	case JP_UNWIND_MAX_STACK:
+		return (struct jp_stack_fault){JP_FAULT_MAX_STACK, cause, {0}};
+	case JP_UNWIND_KERNEL:
+		return (struct jp_stack_fault){JP_FAULT_KERNEL, cause, {0}};
+	case JP_UNWIND_UNMAPPED:
+		return jp_stack_fault_unmapped(evidence, event, unwound->where);
+	case JP_UNWIND_BAD_CFI:
+		/* Where it led is right, and no mapping record says that there is code. */
+		if (unwound->count < truth->nr_whole &&
+		    unwound->where != unwound->frames[unwound->count - 1] &&
+		    unwound->where == truth->whole[unwound->count])
+			return jp_stack_fault_unmapped(evidence, event, unwound->where - 1);
+		break;
+	default:
+		break;
+	}
+	return (struct jp_stack_fault){JP_FAULT_STOP, cause, {0}};
+}
+
+const char *jp_stack_fault_text(const struct jp_stack_fault *fault,
+				const struct jp_evidence *evidence, const struct jp_event *event,
+				const struct jp_unwound *unwound, char *text, size_t size)
+{
+	switch (fault->kind) {
+	case JP_FAULT_STOP:
+		snprintf(text, size, "unwinding stopped at %" PRIx64 ": %s", unwound->where,
+			 jp_unwind_stop_text(unwound->stop));
+		break;
+	case JP_FAULT_COMPLETE:
+		snprintf(text, size, "it is said to be whole");
+		break;
+	case JP_FAULT_MAX_STACK:
+		snprintf(text, size,
+			 "the kernel stores no more than %" PRIu64
+			 " addresses (kernel.perf_event_max_stack)",
+			 evidence->info.max_stack);
+		break;
+	case JP_FAULT_KERNEL:
+		snprintf(text, size, "the kernel's walk ended here");
+		break;
+	case JP_FAULT_SAMPLE_IP:
+		snprintf(text, size, "the sample's own address is %" PRIx64, event->sample.ip);
+		break;
+	case JP_FAULT_UNMAPPED:
+		jp_unmapped_text(&fault->unmapped, text, size);
+		break;
+	}
+	return text;
+}

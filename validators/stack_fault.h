@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_STACK_FAULT_H
+#define JP_STACK_FAULT_H
+
+#include "harness/judge/unmapped.h"
+#include "harness/model/oracle/oracle.h"
+#include "harness/model/unwind/unwind.h"
+
+/* What is wrong with a stack, as a cause and what the sentence about it needs. */
+struct jp_stack_fault {
+	enum jp_stack_fault_kind {
+		JP_FAULT_STOP, /* unwinding stopped: @unwound says where */
+		JP_FAULT_COMPLETE,
+		JP_FAULT_MAX_STACK,
+		JP_FAULT_KERNEL,
+		JP_FAULT_SAMPLE_IP, /* the sample's own address is another one */
+		JP_FAULT_UNMAPPED,
+	} kind;
+	const char *cause;
+	struct jp_unmapped unmapped;
+};
+
+/* Why @unwound of @event does not go on to the root. */
+struct jp_stack_fault jp_stack_fault_end(const struct jp_evidence *evidence,
+					 const struct jp_truth_stack *truth,
+					 struct jp_unwinder *unwinder, const struct jp_event *event,
+					 const struct jp_unwound *unwound);
+/* The capture knows no executable mapping of @ip. */
+struct jp_stack_fault jp_stack_fault_unmapped(const struct jp_evidence *evidence,
+					      const struct jp_event *event, uint64_t ip);
+/* What else there is to say of @fault; returns @text. */
+const char *jp_stack_fault_text(const struct jp_stack_fault *fault,
+				const struct jp_evidence *evidence, const struct jp_event *event,
+				const struct jp_unwound *unwound, char *text, size_t size);
+
+#endif
