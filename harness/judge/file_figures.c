@@ -138,21 +138,11 @@ static struct jp_process_figures *process_of(struct jp_file_figures *all, uint32
 static void look_up(struct jp_file_figures *all, const struct jp_process_figures *process,
 		    uint64_t addr, struct stretch *found)
 {
-	size_t count, low = 0, high;
-	const struct jp_mapping *mappings = jp_replay_mappings(all->replay, process->pid, &count);
+	const struct jp_mapping *mapping = jp_replay_from(all->replay, process->pid, addr);
+	const struct jp_mapping *before = jp_replay_before(all->replay, process->pid, addr);
 
-	for (high = count; low < high;) {
-		size_t middle = (low + high) / 2;
-
-		if (mappings[middle].end <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	found->epoch = process->epoch;
-	if (low < count && mappings[low].start <= addr) {
-		const struct jp_mapping *mapping = &mappings[low];
-
+	if (mapping && mapping->start <= addr) {
 		found->start = mapping->start;
 		found->size = mapping->end - mapping->start;
 		found->place = place_of(mapping->backing, mapping->name);
@@ -161,8 +151,8 @@ static void look_up(struct jp_file_figures *all, const struct jp_process_figures
 			       (process->program && strcmp(mapping->name, process->program) == 0));
 		return;
 	}
-	found->start = low ? mappings[low - 1].end : 0;
-	found->size = (low < count ? mappings[low].start : JP_CONTEXT_MAX) - found->start;
+	found->start = before ? before->end : 0;
+	found->size = (mapping ? mapping->start : JP_CONTEXT_MAX) - found->start;
 	found->place = JP_PLACE_UNMAPPED;
 	found->root = false;
 }

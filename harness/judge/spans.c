@@ -46,15 +46,15 @@ static int follow(struct jp_spans *spans, struct jp_replay *spaces, uint32_t pid
 		  uint64_t after)
 {
 	struct jp_open_spans *open = open_of(spans, pid);
-	size_t nr_maps, next = 0, nr_now = 0;
-	const struct jp_mapping *maps = jp_replay_mappings(spaces, pid, &nr_maps);
-	size_t *now = open ? calloc(nr_maps + 1, sizeof(*now)) : NULL;
+	size_t next = 0, nr_now = 0, capacity = 0, *now = NULL, *kept;
+	const struct jp_mapping *map;
 	struct jp_span *added;
 
-	if (!now)
+	if (!open)
 		return -ENOMEM;
 	/* Both are in the order of addresses. */
-	for (const struct jp_mapping *map = maps; map < maps + nr_maps; map++) {
+	for (map = jp_replay_from(spaces, pid, 0); map;
+	     map = jp_replay_from(spaces, pid, map->end)) {
 		struct jp_span fresh = {.pid = pid,
 					.mapping = *map,
 					.open_before = before,
@@ -68,17 +68,19 @@ static int follow(struct jp_spans *spans, struct jp_replay *spaces, uint32_t pid
 		       spans->spans[open->spans[next]].mapping.start < map->start)
 			cease(&spans->spans[open->spans[next++]], before, after);
 		if (next < open->count && same(&spans->spans[open->spans[next]], map)) {
-			now[nr_now++] = open->spans[next++];
+			kept = jp_array_push(&now, &nr_now, &capacity);
+			if (!kept)
+				goto fail;
+			*kept = open->spans[next++];
 			continue;
 		}
 		/* One that begins at the same place ceases before the next mapping. */
 		added = jp_array_push(&spans->spans, &spans->count, &spans->capacity);
-		if (!added) {
-			free(now);
-			return -ENOMEM;
-		}
+		kept = added ? jp_array_push(&now, &nr_now, &capacity) : NULL;
+		if (!kept)
+			goto fail;
 		*added = fresh;
-		now[nr_now++] = spans->count - 1;
+		*kept = spans->count - 1;
 	}
 	while (next < open->count)
 		cease(&spans->spans[open->spans[next++]], before, after);
@@ -86,6 +88,9 @@ static int follow(struct jp_spans *spans, struct jp_replay *spaces, uint32_t pid
 	open->spans = now;
 	open->count = nr_now;
 	return 0;
+fail:
+	free(now);
+	return -ENOMEM;
 }
 
 static int by_pid(const void *left, const void *right)

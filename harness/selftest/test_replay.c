@@ -83,9 +83,11 @@ static bool none(struct jp_replay *replay, uint32_t pid, uint64_t addr)
 
 static size_t count(struct jp_replay *replay, uint32_t pid)
 {
-	size_t nr;
+	size_t nr = 0;
 
-	jp_replay_mappings(replay, pid, &nr);
+	for (const struct jp_mapping *map = jp_replay_from(replay, pid, 0); map;
+	     map = jp_replay_from(replay, pid, map->end))
+		nr++;
 	return nr;
 }
 
@@ -361,6 +363,68 @@ static void test_against_pages(void)
 	jp_replay_free(replay);
 }
 
+/* The same with processes that fork from each other, and so many mappings that they fill blocks: no
+ * process sees what another does to the mappings that they share until then. */
+static void test_forks_against_pages(void)
+{
+	enum { PAGES = 2048, PIDS = 4, ROUNDS = 40000 };
+	static uint64_t pgoff_of[PIDS][PAGES]; /* 0: nothing */
+	struct jp_replay *replay = jp_replay_new();
+	uint64_t state = 88172645463325252u;
+	unsigned int wrong = 0;
+
+	for (unsigned int round = 1; round < ROUNDS; round++) {
+		unsigned int pid, start, size, parent;
+
+		state ^= state << 13;
+		state ^= state >> 7;
+		state ^= state << 17;
+		pid = state % PIDS;
+		start = (state >> 8) % PAGES;
+		size = (state >> 24) % 64 ? 1 : (state >> 32) % (PAGES - start);
+		parent = (state >> 48) % PIDS;
+		if ((state >> 52) % 64 == 0 && parent != pid) {
+			fork_of(replay, 1 + pid, 1 + pid, 1 + parent, round);
+			memcpy(pgoff_of[pid], pgoff_of[parent], sizeof(pgoff_of[pid]));
+		} else if (state >> 60 < 3) {
+			jp_replay_cut(replay, 1 + pid, start * PAGE, (uint64_t)size * PAGE);
+			memset(pgoff_of[pid] + start, 0, size * sizeof(**pgoff_of));
+		} else {
+			uint64_t pgoff = (uint64_t)round << 32;
+
+			map(replay, 1 + pid, start * PAGE, (uint64_t)size * PAGE, pgoff, "/x",
+			    round);
+			for (unsigned int page = start; page < start + size; page++)
+				pgoff_of[pid][page] = pgoff + (page - start) * PAGE;
+		}
+		for (pid = 0; round % 1000 == 0 && pid < PIDS; pid++)
+			for (unsigned int page = 0; page < PAGES; page++) {
+				const struct jp_mapping *found =
+					jp_replay_find(replay, 1 + pid, page * PAGE);
+
+				wrong += (found ? page * PAGE - found->start + found->pgoff : 0) !=
+					 pgoff_of[pid][page];
+			}
+	}
+	check(!wrong, "and so do %d of processes that fork (%u pages differ)", ROUNDS, wrong);
+	jp_replay_free(replay);
+}
+
+/* n log n, whatever the order: a flat array would move 10^10 mappings here. */
+static void test_descending(void)
+{
+	enum { MAPPINGS = 200000 };
+	struct jp_replay *replay = jp_replay_new();
+
+	for (uint64_t i = MAPPINGS; i > 0; i--)
+		map(replay, 1, i * 2 * PAGE, PAGE, 0, "/x", i);
+	check(count(replay, 1) == MAPPINGS, "%d mappings in descending order", MAPPINGS);
+	for (unsigned int pid = 2; pid < 20000; pid++)
+		fork_of(replay, pid, pid, pid - 1, pid);
+	check(count(replay, 19999) == MAPPINGS, "which 20000 forks pass on");
+	jp_replay_free(replay);
+}
+
 /* clone(CLONE_VM): two pids, one space. */
 static void test_shared_space(void)
 {
@@ -449,6 +513,8 @@ int main(void)
 	test_protection();
 	test_backing();
 	test_against_pages();
+	test_forks_against_pages();
+	test_descending();
 	test_shared_space();
 	test_generations();
 	return check_done();

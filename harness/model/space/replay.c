@@ -4,18 +4,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
 
-#include "harness/base/array.h"
-#include "harness/base/search.h"
 #include "harness/base/text_pool.h"
 #include "harness/model/space/processes.h"
+#include "harness/model/space/ranges.h"
 
 struct space {
 	struct jp_process process;
-	struct jp_mapping *mappings; /* by start, disjoint */
-	size_t count, capacity;
-	size_t last; /* index of the mapping found last */
+	struct jp_ranges *ranges; /* struct jp_mapping; NULL: none yet */
+	struct jp_mapping *last;  /* found last; NULL: none */
 	uint64_t generation;
 	char comm[64]; /* 16 of the kernel's own, up to 64 of a kworker in /proc/PID/comm */
 };
@@ -72,7 +69,7 @@ void jp_replay_free(struct jp_replay *replay)
 	if (!replay)
 		return;
 	for (size_t at = 0; (space = (struct space *)jp_processes_next(&replay->processes, &at));)
-		free(space->mappings);
+		jp_ranges_free(space->ranges);
 	jp_processes_free(&replay->processes);
 	jp_text_pool_free(&replay->texts);
 	free(replay);
@@ -109,51 +106,19 @@ static struct space *make_space(struct jp_replay *replay, uint32_t pid)
 static void changed(struct jp_replay *replay, struct space *space)
 {
 	space->generation = ++replay->generations;
-	space->last = 0;
+	space->last = NULL;
 }
 
-/* Index of the first mapping that ends after @addr. */
-static size_t first_after(const struct space *space, uint64_t addr)
+/* What sticks out behind what was cut stays, its file offset moved along. */
+static void advance(void *range, uint64_t by)
 {
-	size_t i;
+	struct jp_mapping *mapping = range;
 
-	jp_search(i, space->count, space->mappings[i].end <= addr);
-	return i;
+	mapping->pgoff += by;
 }
 
-/* Frees [@start, @end) of whatever lies there and returns where a mapping of that range belongs, or
- * -ENOMEM. What sticks out on either side stays, its file offset moved along. */
-static ssize_t cut(struct space *space, uint64_t start, uint64_t end)
-{
-	size_t from = first_after(space, start), to;
-	struct jp_mapping *first;
-
-	if (!jp_array_reserve(&space->mappings, &space->capacity, space->count + 2))
-		return -ENOMEM;
-	first = &space->mappings[from];
-	if (from < space->count && first->start < start) {
-		if (first->end > end) { /* a hole in one mapping: its upper part becomes another */
-			memmove(first + 1, first, (space->count - from) * sizeof(*first));
-			space->count++;
-			first[1].pgoff += end - first[1].start;
-			first[1].start = end;
-			first->end = start;
-			return from + 1;
-		}
-		first->end = start;
-		from++;
-	}
-	for (to = from; to < space->count && space->mappings[to].end <= end; to++)
-		;
-	if (to < space->count && space->mappings[to].start < end) {
-		space->mappings[to].pgoff += end - space->mappings[to].start;
-		space->mappings[to].start = end;
-	}
-	memmove(&space->mappings[from], &space->mappings[to],
-		(space->count - to) * sizeof(*space->mappings));
-	space->count -= to - from;
-	return from;
-}
+static const struct jp_range_kind mappings = {.size = sizeof(struct jp_mapping),
+					      .advance = advance};
 
 /* An inode's number may be given to another file once the first is gone. */
 static bool same_generation(uint64_t one, uint64_t other)
@@ -176,7 +141,6 @@ static int apply_map_to(struct jp_replay *replay, const struct jp_event *event)
 	};
 	struct jp_mapping *same;
 	struct space *space;
-	ssize_t index;
 
 	if (event->kernel_map || mapping.end <= mapping.start)
 		return 0;
@@ -203,6 +167,10 @@ static int apply_map_to(struct jp_replay *replay, const struct jp_event *event)
 	    same->pgoff == mapping.pgoff && same->ino == mapping.ino &&
 	    same->name == mapping.name && same->maj == mapping.maj && same->min == mapping.min &&
 	    same->prot == mapping.prot && same_generation(same->gen, mapping.gen)) {
+		same = jp_ranges_own(&space->ranges, mapping.start);
+		if (!same)
+			return -ENOMEM;
+		space->last = NULL;
 		same->pid = mapping.pid;
 		/* Or it is another file of that number, which only now is told: whoever looked the
 		 * old one up must look again. */
@@ -217,15 +185,10 @@ static int apply_map_to(struct jp_replay *replay, const struct jp_event *event)
 		}
 		return 0;
 	}
-	index = cut(space, mapping.start, mapping.end);
-	if (index < 0)
-		return index;
-	memmove(&space->mappings[index + 1], &space->mappings[index],
-		(space->count - index) * sizeof(mapping));
-	space->mappings[index] = mapping;
-	space->count++;
+	if (!space->ranges && !(space->ranges = jp_ranges_of(&mappings)))
+		return -ENOMEM;
 	changed(replay, space);
-	return 0;
+	return jp_ranges_put(&space->ranges, &mapping);
 }
 
 static int apply_map(struct jp_replay *replay, const struct jp_event *event)
@@ -244,7 +207,8 @@ static int end(void *context, struct jp_process *process, const struct jp_event 
 {
 	struct space *space = (struct space *)process;
 
-	space->count = 0;
+	jp_ranges_free(space->ranges);
+	space->ranges = NULL;
 	changed(context, space);
 	return 0;
 }
@@ -255,11 +219,8 @@ static int inherit(void *context, struct jp_process *process, struct jp_process 
 	struct space *child = (struct space *)process, *parent = (struct space *)from;
 
 	memcpy(child->comm, parent->comm, sizeof(child->comm));
-	if (!jp_array_reserve(&child->mappings, &child->capacity, parent->count))
-		return -ENOMEM;
-	if (parent->count)
-		memcpy(child->mappings, parent->mappings, parent->count * sizeof(*child->mappings));
-	child->count = parent->count;
+	if (parent->ranges)
+		child->ranges = jp_ranges_share(parent->ranges);
 	return 0;
 }
 
@@ -282,7 +243,7 @@ static int apply_fork(struct jp_replay *replay, const struct jp_event *event)
 
 	/* perf synthesizes FORK at time 0 for tasks that exist: their maps may stand in the file
 	 * before it, and are the better knowledge. */
-	if (event->time == 0 && child && child->count)
+	if (event->time == 0 && child && child->ranges && jp_ranges_from(child->ranges, 0))
 		return 0;
 	return jp_processes_apply(&replay->processes, event);
 }
@@ -355,11 +316,9 @@ int jp_replay_cut(struct jp_replay *replay, uint32_t pid, uint64_t addr, uint64_
 	if (!space || addr + len <= addr)
 		return 0;
 	do {
-		ssize_t index = cut(space, addr, addr + len);
-
 		changed(replay, space);
-		if (index < 0)
-			return (int)index;
+		if (space->ranges && jp_ranges_clear(&space->ranges, addr, addr + len))
+			return -ENOMEM;
 		space = (struct space *)space->process.shares;
 	} while (space != first);
 	return 0;
@@ -372,29 +331,33 @@ uint32_t jp_replay_sharing(const struct jp_replay *replay, uint32_t pid)
 	return space ? space->process.shares->pid : pid;
 }
 
+struct jp_mapping *jp_replay_from(struct jp_replay *replay, uint32_t pid, uint64_t addr)
+{
+	const struct space *space = find_space(replay, pid);
+
+	return space && space->ranges ? jp_ranges_from(space->ranges, addr) : NULL;
+}
+
+struct jp_mapping *jp_replay_before(struct jp_replay *replay, uint32_t pid, uint64_t addr)
+{
+	const struct space *space = find_space(replay, pid);
+
+	return space && space->ranges ? jp_ranges_before(space->ranges, addr) : NULL;
+}
+
 struct jp_mapping *jp_replay_find(struct jp_replay *replay, uint32_t pid, uint64_t addr)
 {
 	struct space *space = find_space(replay, pid);
-	size_t index;
+	struct jp_mapping *mapping = space ? space->last : NULL;
 
-	if (!space || !space->count)
+	if (!space || !space->ranges)
 		return NULL;
-	index = space->last;
-	if (addr < space->mappings[index].start || addr >= space->mappings[index].end) {
-		index = first_after(space, addr);
-		if (index == space->count || addr < space->mappings[index].start)
-			return NULL;
-		space->last = index;
-	}
-	return &space->mappings[index];
-}
-
-struct jp_mapping *jp_replay_from(struct jp_replay *replay, uint32_t pid, uint64_t addr)
-{
-	struct space *space = find_space(replay, pid);
-	size_t index = space ? first_after(space, addr) : 0;
-
-	return space && index < space->count ? &space->mappings[index] : NULL;
+	if (mapping && addr >= mapping->start && addr < mapping->end)
+		return mapping;
+	mapping = jp_ranges_from(space->ranges, addr);
+	if (!mapping || addr < mapping->start)
+		return NULL;
+	return space->last = mapping;
 }
 
 const char *jp_replay_comm(const struct jp_replay *replay, uint32_t pid)
@@ -402,14 +365,6 @@ const char *jp_replay_comm(const struct jp_replay *replay, uint32_t pid)
 	const struct space *space = find_space(replay, pid);
 
 	return space ? space->comm : "";
-}
-
-struct jp_mapping *jp_replay_mappings(struct jp_replay *replay, uint32_t pid, size_t *count)
-{
-	struct space *space = find_space(replay, pid);
-
-	*count = space ? space->count : 0;
-	return space ? space->mappings : NULL;
 }
 
 uint64_t jp_replay_generation(const struct jp_replay *replay, uint32_t pid)

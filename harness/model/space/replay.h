@@ -50,10 +50,10 @@ uint32_t jp_replay_sharing(const struct jp_replay *replay, uint32_t pid);
 struct jp_mapping *jp_replay_find(struct jp_replay *replay, uint32_t pid, uint64_t addr);
 /* The same, or where nothing covers @addr the first one above it. */
 struct jp_mapping *jp_replay_from(struct jp_replay *replay, uint32_t pid, uint64_t addr);
+/* The last mapping that ends at @addr or below, or NULL. */
+struct jp_mapping *jp_replay_before(struct jp_replay *replay, uint32_t pid, uint64_t addr);
 /* The process's name (last COMM of its main thread), "" where unknown. */
 const char *jp_replay_comm(const struct jp_replay *replay, uint32_t pid);
-/* The process's mappings in address order; *@count is set. */
-struct jp_mapping *jp_replay_mappings(struct jp_replay *replay, uint32_t pid, size_t *count);
 /* @text, kept for the life of @replay; NULL: no memory. */
 const char *jp_replay_text(struct jp_replay *replay, const char *text);
 /* Changes whenever the space of @pid does; for caches outside. */
