@@ -25,9 +25,11 @@ JP_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. -MMD -MP -pthread -fno-omit-frame-poin
 	$(if $(HAVE_ZSTD),-DJP_HAVE_ZSTD)
 JP_LDLIBS := -pthread -ldw -lelf $(if $(HAVE_ZSTD),-lzstd) -lm
 
-# What an architecture is to each of them, is in a file of its name.
+# What an architecture is to each of them, is in a file of its name. Those of harness/model/machine
+# are all built: a file of any machine is judged on any other.
 ARCHES	:= $(basename $(notdir $(wildcard workloads/arch/*.c)))
-FOREIGN	:= $(foreach arch,$(filter-out $(ARCH),$(ARCHES)),%/$(arch).c)
+FOREIGN	:= $(foreach arch,$(filter-out $(ARCH),$(ARCHES)), \
+	$(addsuffix /$(arch).c,harness/capture harness/facts workloads/arch))
 SRC	:= $(filter-out harness/selftest/% $(FOREIGN),$(wildcard harness/*/*.c harness/*/*/*.c \
 	validators/*.c workloads/*.c workloads/*/*.c))
 OBJ	:= $(SRC:%.c=$(O)/%.o) $(O)/expected.o
@@ -76,8 +78,8 @@ STATIC_OBJ := $(patsubst %,$(O)/harness/%.o,command/main command/cmd_workload \
 	$(addprefix base/,clock error number registry) \
 	$(addprefix format/truth/,acts seal write)) \
 	$(patsubst %,$(O)/workloads/%.o,anon_exec \
-	$(addprefix emit/,arena backing eh_frame emitter frame_walk handshake image option path \
-	plan program publish) arch/$(ARCH)) \
+	$(addprefix emit/,arena backing code eh_frame emitter frame_walk handshake image option \
+	path plan program publish) arch/$(ARCH)) \
 	$(patsubst %.c,$(O)/%.o,$(wildcard workloads/publish/*.c))
 
 all: $(O)/jitproof $(STATIC) $(ADAPTERS) ## build $(O)/jitproof

@@ -7,6 +7,7 @@
 
 #include "harness/model/unwind/cfi.h"
 #include "harness/selftest/check.h"
+#include "workloads/emit/code.h"
 #include "workloads/emit/eh_frame.h"
 #include "workloads/emit/emitter.h"
 
@@ -123,7 +124,7 @@ static void read_shape(enum jp_shape shape, bool by_segment)
 	size_t hdr_size = 0, end = 0;
 	int size = -1;
 
-	if (!jp_arch_emit(shape, NULL, 0, &emitted))
+	if (!jp_shape_emit(shape, NULL, 0, &emitted))
 		size = jp_eh_frame(&emitted, tables, sizeof(tables), &hdr_size);
 	if (size > 0) {
 		end = make_elf(image, &emitted, tables, size, hdr_size, by_segment);
@@ -150,7 +151,7 @@ static void refuse(void)
 	unsigned short_of = 0, size;
 	size_t hdr_size;
 
-	jp_arch_emit(JP_SHAPE_LONG, NULL, 0, &emitted);
+	jp_shape_emit(JP_SHAPE_LONG, NULL, 0, &emitted);
 	size = jp_eh_frame(&emitted, tables, sizeof(tables), &hdr_size);
 	for (unsigned capacity = 0; capacity < size; capacity++)
 		short_of += jp_eh_frame(&emitted, tables, capacity, &hdr_size) == -28;

@@ -24,6 +24,7 @@
 #include "harness/model/oracle/oracle.h"
 #include "harness/model/oracle/truth.h"
 #include "harness/format/truth/write.h"
+#include "workloads/emit/code.h"
 #include "workloads/emit/path.h"
 #include "workloads/emit/workload.h"
 
@@ -415,7 +416,7 @@ static void coverage(const struct following *following)
 		/* It leaves for the vDSO: breakpoints go there (study frame-pointers, vdso). */
 		if (shape == JP_SHAPE_CLOCK)
 			continue;
-		jp_arch_emit(shape, NULL, 0, &emitted);
+		jp_shape_emit(shape, NULL, 0, &emitted);
 		for (uint32_t i = 0; i < emitted.nr_insns; i++)
 			missed += !following->visited[shape][i];
 		snprintf(name, sizeof(name), "%s: all %u instructions hit, in %lu steps",

@@ -8,6 +8,7 @@
 #include "harness/model/machine/machine.h"
 #include "harness/selftest/check.h"
 #include "harness/model/unwind/unwind.h"
+#include "workloads/emit/code.h"
 #include "workloads/emit/eh_frame.h"
 
 enum { RBP = 6, RSP = 7, RIP = 16, PID = 9, WORDS = 64, ROOM = 32, DEEP = 1024 };
@@ -232,7 +233,7 @@ static void test_tables(void)
 	struct jp_emitted emitted;
 	struct jp_jit_cfi *jit;
 	size_t index_size;
-	int size = jp_arch_emit(JP_SHAPE_NO_FP, NULL, 0, &emitted);
+	int size = jp_shape_emit(JP_SHAPE_NO_FP, NULL, 0, &emitted);
 
 	if (!size)
 		size = jp_eh_frame(&emitted, tables, sizeof(tables), &index_size);
@@ -310,7 +311,7 @@ static void test_depth(void)
 	struct jp_emitted emitted;
 	struct jp_jit_cfi *jit;
 	size_t index_size;
-	int size = jp_arch_emit(JP_SHAPE_FP, NULL, 0, &emitted);
+	int size = jp_shape_emit(JP_SHAPE_FP, NULL, 0, &emitted);
 
 	if (!size)
 		size = jp_eh_frame(&emitted, tables, sizeof(tables), &index_size);

@@ -43,9 +43,9 @@ struct jp_emitted {
 	struct jp_truth_insn insns[256];
 	uint32_t nr_insns;
 };
-/* Writes the code of @shape to @out (room @capacity bytes; NULL: only measure). 0 or -ENOSPC. */
-int jp_arch_emit(enum jp_shape shape, unsigned char *out, size_t capacity,
-		 struct jp_emitted *emitted);
+struct jp_code;
+/* Each writes a function of its shape with what workloads/emit/code.h gives. */
+extern void (*const jp_arch_shapes[JP_SHAPES])(struct jp_code *code);
 /* What the machine is called in ELF, its registers in DWARF, and how many bytes of stack a call
  * takes by itself: those from a function's sp to its canonical frame address. */
 struct jp_arch_elf {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "workloads/emit/code.h"
 #include "workloads/emit/emitter.h"
 
 #include <errno.h>
@@ -36,7 +37,7 @@ uint32_t jp_shape_returns(enum jp_shape shape)
 {
 	struct jp_emitted emitted;
 
-	if (jp_arch_emit(shape, NULL, 0, &emitted))
+	if (jp_shape_emit(shape, NULL, 0, &emitted))
 		return 0;
 	for (uint32_t i = 0; i < emitted.nr_insns; i++)
 		if (emitted.insns[i].bp & JP_INSN_RETURN)
@@ -113,7 +114,7 @@ int jp_emit_write(struct jp_arena *arena, enum jp_shape shape, struct jp_functio
 		return -EBUSY; /* threads run there: it cannot be made writable again */
 	if (at > arena->size)
 		return -ENOSPC;
-	ret = jp_arch_emit(shape, arena->write + at, arena->size - at, &emitted);
+	ret = jp_shape_emit(shape, arena->write + at, arena->size - at, &emitted);
 	if (ret)
 		return ret;
 	taken = write_frames(arena, at, &emitted);
@@ -172,7 +173,7 @@ int jp_emit_word(struct jp_arena *arena, struct jp_function *function, uint64_t 
 int jp_emit_found(struct jp_function *function, const char *name, uint64_t before, uint64_t after)
 {
 	struct jp_emitted emitted;
-	int ret = jp_arch_emit(function->shape, NULL, 0, &emitted);
+	int ret = jp_shape_emit(function->shape, NULL, 0, &emitted);
 
 	if (ret)
 		return ret;
@@ -203,7 +204,7 @@ static int load(const struct jp_function *function, const char *name, uint64_t b
 					 .code = (const void *)(uintptr_t)function->code,
 					 .index = function->id};
 	struct jp_emitted emitted;
-	int ret = jp_arch_emit(function->shape, NULL, 0, &emitted);
+	int ret = jp_shape_emit(function->shape, NULL, 0, &emitted);
 
 	if (!ret)
 		ret = describe_frames(&emitted, frames, &published);

@@ -13,6 +13,7 @@
 
 #include "harness/format/truth/write.h"
 #include "workloads/emit/image.h"
+#include "workloads/emit/code.h"
 #include "workloads/emit/eh_frame.h"
 #include "workloads/emit/workload.h"
 
@@ -100,7 +101,7 @@ static int add_code(struct maker *maker, unsigned variant)
 		bool said = maker->kind->frames == JP_FRAMES_ALL ||
 			    (maker->kind->frames == JP_FRAMES_LAST && i + 1 == JP_OBJECT_FUNCTIONS);
 		struct jp_emitted emitted;
-		int ret = jp_arch_emit(shape, maker->bytes + TEXT + at, TEXT_ROOM - at, &emitted);
+		int ret = jp_shape_emit(shape, maker->bytes + TEXT + at, TEXT_ROOM - at, &emitted);
 
 		if (!ret && said)
 			ret = add_frames(maker, &emitted, TEXT_ADDR + at);

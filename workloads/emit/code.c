@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "workloads/emit/code.h"
+
+#include <errno.h>
+#include <string.h>
+
+void jp_code_patch(struct jp_code *code, uint32_t at, const void *bytes, uint32_t count)
+{
+	if (code->out && at + count <= code->capacity)
+		memcpy(code->out + at, bytes, count);
+}
+
+void jp_code_insn(struct jp_code *code, const void *bytes, uint32_t count)
+{
+	struct jp_emitted *emitted = code->emitted;
+
+	code->now.offset = emitted->size;
+	emitted->insns[emitted->nr_insns++] = code->now;
+	jp_code_patch(code, emitted->size, bytes, count);
+	emitted->size += count;
+}
+
+void jp_code_lower(struct jp_code *code, const void *bytes, uint32_t count, int32_t by)
+{
+	jp_code_insn(code, bytes, count);
+	if (code->now.align)
+		code->now.post += by;
+	else
+		code->now.pre += by;
+}
+
+int32_t jp_code_word(struct jp_code *code, uint8_t padding)
+{
+	struct jp_emitted *emitted = code->emitted;
+	uint32_t at = (emitted->size + 7) & -8;
+
+	while (emitted->size < at)
+		jp_code_patch(code, emitted->size++, &padding, 1);
+	jp_code_patch(code, at, "\0\0\0\0\0\0\0", 8);
+	emitted->word = at;
+	emitted->size = at + 8;
+	return (int32_t)(at - code->loads_word);
+}
+
+int jp_shape_emit(enum jp_shape shape, unsigned char *out, size_t capacity,
+		  struct jp_emitted *emitted)
+{
+	struct jp_code code = {.out = out, .capacity = capacity, .emitted = emitted};
+
+	emitted->size = 0;
+	emitted->word = 0;
+	emitted->nr_insns = 0;
+	jp_arch_shapes[shape](&code);
+	return out && emitted->size > capacity ? -ENOSPC : 0;
+}
