@@ -44,6 +44,9 @@ extern const struct jp_code_registers {
 	const char *name;
 } jp_code_registers;
 
+/* The instruction that a signal's handler, which gets @ucontext, has interrupted. */
+uint64_t jp_code_interrupted(const void *ucontext);
+
 /* What a program of its own may be made of; runs anywhere. One calls exit(0), the other before that
  * brk(0), and brk() with one, two and three pages more. */
 extern const char jp_code_exit[], jp_code_exit_end[], jp_code_brk[], jp_code_brk_end[];

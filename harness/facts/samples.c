@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include "harness/facts/ask.h"
@@ -92,11 +91,10 @@ static struct {
 static void on_trap(int number, siginfo_t *info, void *context)
 {
 	enum { PERF_DATA = 24 }; /* of a siginfo whose si_code is TRAP_PERF */
-	const ucontext_t *state = context;
 
 	trap.code = info->si_code;
 	memcpy(&trap.data, (const char *)info + PERF_DATA, sizeof(trap.data));
-	trap.ip = (uint64_t)state->uc_mcontext.gregs[REG_RIP];
+	trap.ip = jp_code_interrupted(context);
 	trap.came = trap.came + 1;
 }
 

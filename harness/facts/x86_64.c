@@ -3,6 +3,7 @@
 
 #include <asm/perf_regs.h>
 #include <stddef.h>
+#include <ucontext.h>
 
 /* By hand: which instruction comes when must be known, and a C compiler decides that by itself. */
 __asm__(".pushsection .text\n"
@@ -169,6 +170,11 @@ __asm__(".pushsection .text\n"
 
 const struct jp_code_registers jp_code_registers = {
 	.ip = PERF_REG_X86_IP, .middle = PERF_REG_X86_AX, .name = "ax"};
+
+uint64_t jp_code_interrupted(const void *ucontext)
+{
+	return ((const ucontext_t *)ucontext)->uc_mcontext.gregs[REG_RIP];
+}
 
 uint64_t jp_code_frame;
 
