@@ -1,13 +1,105 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "harness/capture/attach.h"
+
 #include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "harness/base/clock.h"
+#include "harness/capture/probe.h"
+#include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
+#include "harness/capture/snapshot.h"
+#include "harness/capture/threads.h"
 
 /*
  * A process that runs already, or everything that runs. Sideband first, then the list of threads,
  * then the snapshot, then sampling: nothing falls in between.
  */
+const char *const jp_attach_boundaries[] = {
+	"before-open",
+	"before-enable",   /* descriptors open, disabled */
+	"before-threads",  /* enabled; between two passes over the thread list */
+	"before-snapshot", /* thread list settled */
+	"within-snapshot", /* between two reads of one maps file */
+	"before-sampling", /* snapshot taken */
+	NULL,
+};
+
+static int open_all(struct jp_session *session, enum jp_stream stream, struct jp_error *err)
+{
+	unsigned int news;
+	int ret;
+
+	if (!session->options.system_wide)
+		return jp_threads_open(session, stream, 0, &news, err);
+	ret = jp_open_thread(session, stream, -1, err);
+	return ret == -ESRCH ? jp_fail(err, ESRCH, "perf_event_open: ESRCH system-wide") : ret;
+}
+
+static int start_sampling(struct jp_session *session, struct jp_error *err)
+{
+	int ret = open_all(session, JP_SAMPLING, err);
+
+	if (!ret)
+		ret = jp_open_enable(session, JP_SAMPLING, err);
+	if (!ret && !session->options.system_wide)
+		ret = jp_threads_settle(session, JP_SAMPLING, err);
+	if (!ret)
+		jp_recorder_sampling(session);
+	return ret;
+}
+
+/* From no events to sideband that tells of everything that any thread does. */
+static int start_sideband(struct jp_session *session, struct jp_error *err)
+{
+	int ret = jp_session_boundary(session, "before-open", err);
+
+	if (!ret)
+		ret = open_all(session, JP_SIDEBAND, err);
+	if (!ret)
+		jp_recorder_tell_kernel(session);
+	if (!ret)
+		ret = jp_session_boundary(session, "before-enable", err);
+	if (!ret)
+		ret = jp_open_enable(session, JP_SIDEBAND, err);
+	session->info.first_enabled = jp_clock_now();
+	if (!ret)
+		ret = jp_session_boundary(session, "before-threads", err);
+	if (!ret && !session->options.system_wide)
+		ret = jp_threads_settle(session, JP_SIDEBAND, err);
+	session->info.enabled = jp_clock_now();
+	return ret;
+}
+
+int jp_attach(struct jp_session *session, bool snapshot_first, bool sample, struct jp_error *err)
+{
+	int ret = 0;
+
+	if (session->target->pid > 0 && kill(session->target->pid, 0) && errno == ESRCH)
+		return jp_fail(err, ESRCH, "no process %d", session->target->pid);
+	if (session->target->pid > 0)
+		jp_drain_watch(session, session->target->pid);
+	if (snapshot_first) {
+		/* The control: what is mapped from here until events are enabled, nobody tells. */
+		snprintf(session->info.order, sizeof(session->info.order), "snapshot-first");
+		ret = jp_snapshot_take(session, err);
+	}
+	if (!ret)
+		ret = start_sideband(session, err);
+	if (!ret)
+		ret = jp_session_boundary(session, "before-snapshot", err);
+	if (!ret && !snapshot_first)
+		ret = jp_snapshot_take(session, err);
+	if (!ret)
+		ret = jp_session_boundary(session, "before-sampling", err);
+	if (!ret && sample)
+		ret = start_sampling(session, err);
+	return ret;
+}
+
+/* [--order=enable-first|snapshot-first] */
 static int begin(struct jp_session *session, int argc, char **argv, struct jp_error *err)
 {
 	bool snapshot_first = false;
@@ -23,13 +115,18 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 				       "--order=snapshot-first was expected)",
 				       argv[i]);
 	}
-	return jp_session_attach(session, snapshot_first, true, err);
+	return jp_recorder_begin(session, false, err)
+		       ?: jp_attach(session, snapshot_first, true, err);
 }
 
 static const struct jp_capture attach = {
 	.name = "attach",
-	.help = "a process that runs already: [--order=enable-first|snapshot-first]",
 	.boundaries = jp_attach_boundaries,
+	.traits = JP_CAPTURE_PLAIN,
+	.probe = jp_probe_clock,
 	.begin = begin,
+	.stop = jp_recorder_stop,
+	.finish = jp_recorder_finish,
+	.free = jp_recorder_free,
 };
 JP_REGISTER(capture, attach);

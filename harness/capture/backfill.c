@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "harness/capture/backfill.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/capture/elf_copies.h"
+#include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
+#include "harness/capture/snapshot.h"
+#include "harness/capture/synthesize.h"
+#include "harness/capture/threads.h"
 #include "harness/format/procmaps/procmaps.h"
 #include "harness/model/space/replay.h"
 
@@ -40,8 +47,10 @@ void jp_backfill_free(struct jp_backfill *backfill)
 	free(backfill);
 }
 
-int jp_backfill_saw(struct jp_backfill *backfill, const struct jp_event *event)
+int jp_backfill_saw(void *context, const struct jp_event *event)
 {
+	struct jp_backfill *backfill = context;
+
 	return jp_replay_apply(backfill->known, event);
 }
 
@@ -61,16 +70,6 @@ static bool recorded(struct jp_backfill *backfill, pid_t pid, const struct jp_pr
 	       known->min == map->min && (!map->ino || known->pgoff == map->offset);
 }
 
-static void name_of(pid_t pid, pid_t tid, char *name, size_t size)
-{
-	char path[64];
-	ssize_t got;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
-	got = jp_proc_read(path, name, size);
-	name[got > 0 ? got - 1 : 0] = '\0';
-}
-
 static int note(struct jp_backfill *backfill, struct jp_event event, pid_t pid)
 {
 	event.pid = event.tid = (uint32_t)pid;
@@ -81,19 +80,20 @@ static int note(struct jp_backfill *backfill, struct jp_event event, pid_t pid)
  * The names of the process and its threads. @fresh: nothing that was recorded of the process is
  * there any more, so it exec'd since (or nothing was recorded): it begins anew.
  */
-static int tell_names(struct jp_session *session, pid_t pid, bool fresh, uint64_t time)
+static int tell_names(struct jp_session *session, struct jp_backfill *backfill, pid_t pid,
+		      bool fresh, uint64_t time)
 {
 	struct jp_event event = {.type = JP_EVENT_COMM, .time = time};
 	struct jp_tids tids = {0};
 	char path[64], name[64];
 	int ret = 0;
 
-	name_of(pid, pid, name, sizeof(name));
-	if (fresh || strcmp(name, jp_replay_comm(session->backfill->known, (uint32_t)pid)) != 0) {
-		jp_synthesize_comm(session, pid, pid, name, fresh, time);
+	jp_thread_name(pid, pid, name, sizeof(name));
+	if (fresh || strcmp(name, jp_replay_comm(backfill->known, (uint32_t)pid)) != 0) {
+		jp_synthesize_comm(session->recorder, pid, pid, name, fresh, time);
 		event.comm.name = name;
 		event.comm.exec = fresh;
-		ret = note(session->backfill, event, pid);
+		ret = note(backfill, event, pid);
 	}
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	if (!ret && jp_tids_list(path, &tids))
@@ -101,16 +101,16 @@ static int tell_names(struct jp_session *session, pid_t pid, bool fresh, uint64_
 	for (size_t i = 0; i < tids.count && !ret; i++) {
 		if (tids.tids[i] == pid)
 			continue;
-		name_of(pid, tids.tids[i], name, sizeof(name));
+		jp_thread_name(pid, tids.tids[i], name, sizeof(name));
 		if (*name)
-			jp_synthesize_comm(session, pid, tids.tids[i], name, false, time);
+			jp_synthesize_comm(session->recorder, pid, tids.tids[i], name, false, time);
 	}
 	jp_tids_free(&tids);
 	return ret;
 }
 
-static int tell_map(struct jp_session *session, pid_t pid, const struct jp_procmap *map,
-		    uint64_t time)
+static int tell_map(struct jp_session *session, struct jp_backfill *backfill, pid_t pid,
+		    const struct jp_procmap *map, uint64_t time)
 {
 	struct jp_event event = {
 		.type = JP_EVENT_MAP,
@@ -128,27 +128,28 @@ static int tell_map(struct jp_session *session, pid_t pid, const struct jp_procm
 
 	if (session->copies)
 		jp_elf_copies_want(session->copies, pid, map, 0);
-	jp_synthesize_map(session, pid, map, time);
-	return note(session->backfill, event, pid);
+	jp_synthesize_map(session->recorder, pid, map, time);
+	return note(backfill, event, pid);
 }
 
-static int tell_missing(struct jp_session *session, pid_t pid, const struct jp_procmap *maps,
-			size_t count, uint64_t before)
+static int tell_missing(struct jp_session *session, void *context, pid_t pid,
+			const struct jp_procmap *maps, size_t count, uint64_t before)
 {
+	struct jp_backfill *backfill = context;
 	bool fresh = true;
 	int ret;
 
 	for (size_t i = 0; i < count && fresh; i++)
-		fresh = !counts(&maps[i]) || !recorded(session->backfill, pid, &maps[i]);
-	ret = tell_names(session, pid, fresh, before);
+		fresh = !counts(&maps[i]) || !recorded(backfill, pid, &maps[i]);
+	ret = tell_names(session, backfill, pid, fresh, before);
 	for (size_t i = 0; i < count && !ret; i++)
-		if (counts(&maps[i]) && !recorded(session->backfill, pid, &maps[i]))
-			ret = tell_map(session, pid, &maps[i], before);
+		if (counts(&maps[i]) && !recorded(backfill, pid, &maps[i]))
+			ret = tell_map(session, backfill, pid, &maps[i], before);
 	return ret;
 }
 
-int jp_backfill_write(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
-		      struct jp_error *err)
+int jp_backfill_write(struct jp_session *session, struct jp_backfill *backfill, pid_t pid,
+		      const struct jp_reading *reading, struct jp_error *err)
 {
-	return jp_reading_tell(session, pid, reading, tell_missing, err);
+	return jp_reading_tell(session, pid, reading, tell_missing, backfill, err);
 }

@@ -4,8 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 
+#include "harness/base/array.h"
+#include "harness/base/clock.h"
+#include "harness/base/map.h"
+#include "harness/base/number.h"
+#include "harness/capture/attach.h"
+#include "harness/capture/probe.h"
+#include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
 #include "harness/model/oracle/truth.h"
 
@@ -25,20 +31,11 @@ struct job {
 	pid_t *tids;
 	size_t nr_tids;
 	uint64_t *addrs; /* by number; those before @tried are done with */
-	size_t nr_addrs, tried;
-	struct jp_event_owners known; /* by address */
-	uint64_t limit;               /* ns for a group of instructions */
+	size_t nr_addrs, addrs_capacity, tried;
+	struct jp_map known; /* the same, as keys */
+	struct jp_map hits;  /* event id -> uint64_t, number of samples; under the session's lock */
+	uint64_t limit;      /* ns for a group of instructions */
 };
-
-static void job_free(struct job *job)
-{
-	if (job) {
-		free(job->tids);
-		free(job->addrs);
-		jp_event_owner_free(&job->known);
-	}
-	free(job);
-}
 
 static int by_number(const void *a, const void *b)
 {
@@ -47,33 +44,27 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int add_address(struct job *job, uint64_t addr, size_t *capacity)
+static int add_address(struct job *job, uint64_t addr)
 {
-	bool added;
+	bool *known = jp_map_at(&job->known, addr, sizeof(*known));
+	uint64_t *added;
 
-	if (!jp_event_owner_add(&job->known, addr, &added))
-		return -ENOMEM;
+	if (!known || *known)
+		return known ? 0 : -ENOMEM;
+	added = jp_array_push(&job->addrs, &job->nr_addrs, &job->addrs_capacity);
 	if (!added)
-		return 0;
-	if (job->nr_addrs == *capacity) {
-		size_t more = *capacity ? *capacity * 2 : 256;
-		uint64_t *addrs = realloc(job->addrs, more * sizeof(*addrs));
-
-		if (!addrs)
-			return -ENOMEM;
-		job->addrs = addrs;
-		*capacity = more;
-	}
-	job->addrs[job->nr_addrs++] = addr;
+		return -ENOMEM;
+	*added = addr;
+	*known = true;
 	return 0;
 }
 
-static int add_function(struct job *job, const struct jp_truth_code *code, size_t *capacity)
+static int add_function(struct job *job, const struct jp_truth_code *code)
 {
 	int ret = 0;
 
 	for (uint32_t i = 0; i < code->layout->count && code->unloaded == UINT64_MAX && !ret; i++)
-		ret = add_address(job, code->addr + code->layout->insns[i].offset, capacity);
+		ret = add_address(job, code->addr + code->layout->insns[i].offset);
 	return ret;
 }
 
@@ -85,7 +76,6 @@ static int list_instructions(struct job *job, struct jp_error *err)
 {
 	const char *path = job->session->target->truth;
 	struct jp_truth *truth;
-	size_t capacity = job->nr_addrs; /* full, as far as anyone knows */
 	int ret = 0;
 
 	if (!path)
@@ -95,7 +85,7 @@ static int list_instructions(struct job *job, struct jp_error *err)
 		return -EINVAL;
 	for (size_t i = 0; i < truth->nr_paths && !ret; i++)
 		for (uint32_t j = 0; j < truth->paths[i].depth && !ret; j++)
-			ret = add_function(job, truth->paths[i].functions[j], &capacity);
+			ret = add_function(job, truth->paths[i].functions[j]);
 	jp_truth_free(truth);
 	if (ret)
 		return jp_fail(err, -ret, "no memory for the instructions");
@@ -106,15 +96,31 @@ static int list_instructions(struct job *job, struct jp_error *err)
 
 static int list_threads(struct job *job, struct jp_error *err)
 {
-	struct jp_session *session = job->session;
+	const struct jp_opened_events *opened = &job->session->recorder->opened;
 
-	job->tids = calloc(session->nr_opened ? session->nr_opened : 1, sizeof(*job->tids));
+	job->tids = calloc(opened->count ? opened->count : 1, sizeof(*job->tids));
 	if (!job->tids)
 		return jp_fail(err, ENOMEM, "no memory for the threads");
-	for (size_t i = 0; i < session->nr_opened; i++)
-		if (session->opened[i].stream == JP_SIDEBAND &&
-		    session->opened[i].cpu == session->cpus[0])
-			job->tids[job->nr_tids++] = session->opened[i].tid;
+	for (size_t i = 0; i < opened->count; i++)
+		if (opened->list[i].stream == JP_SIDEBAND &&
+		    opened->list[i].cpu == job->session->cpus[0])
+			job->tids[job->nr_tids++] = opened->list[i].tid;
+	return 0;
+}
+
+/* Lets it stop its thread HITS times, and counts that. */
+static int arm_event(struct job *job, const struct jp_opened *event, struct jp_error *err)
+{
+	struct jp_session *session = job->session;
+	bool memory;
+
+	pthread_mutex_lock(&session->lock);
+	memory = jp_map_at(&job->hits, event->id, sizeof(uint64_t)) != NULL;
+	pthread_mutex_unlock(&session->lock);
+	if (!memory)
+		return jp_fail(err, ENOMEM, "no memory for a breakpoint");
+	if (ioctl(event->fd, PERF_EVENT_IOC_REFRESH, HITS))
+		return jp_fail(err, errno, "a breakpoint cannot be armed: %s", strerror(errno));
 	return 0;
 }
 
@@ -122,12 +128,12 @@ static int list_threads(struct job *job, struct jp_error *err)
 static int arm(struct job *job, uint64_t addr, struct jp_error *err)
 {
 	struct jp_session *session = job->session;
-	size_t first = session->nr_opened;
+	const struct jp_opened_events *opened = &session->recorder->opened;
+	size_t first = opened->count;
 	struct perf_event_attr attr;
-	bool added, memory;
 	int ret = 0;
 
-	jp_attr_breakpoint(&attr, &session->options, &session->abilities, addr);
+	jp_attr_breakpoint(&attr, &session->options, &session->recorder->abilities, addr);
 	for (size_t i = 0; i < job->nr_tids && !ret; i++)
 		for (unsigned int cpu = 0; cpu < session->nr_cpus && !ret; cpu++) {
 			ret = jp_open_event(session, &attr, JP_SAMPLING, job->tids[i], cpu, err);
@@ -136,34 +142,35 @@ static int arm(struct job *job, uint64_t addr, struct jp_error *err)
 				break;
 			}
 		}
-	for (size_t i = first; i < session->nr_opened && !ret; i++) {
-		pthread_mutex_lock(&session->lock);
-		memory = jp_event_owner_add(&session->hits, session->opened[i].id, &added) != NULL;
-		pthread_mutex_unlock(&session->lock);
-		if (!memory)
-			ret = jp_fail(err, ENOMEM, "no memory for a breakpoint");
-		else if (ioctl(session->opened[i].fd, PERF_EVENT_IOC_REFRESH, HITS))
-			ret = jp_fail(err, errno, "a breakpoint cannot be armed: %s",
-				      strerror(errno));
-	}
+	for (size_t i = first; i < opened->count && !ret; i++)
+		ret = arm_event(job, &opened->list[i], err);
 	if (ret)
 		jp_open_close(session, first);
 	return ret;
 }
 
-/* Under the lock: how many of the @count instructions whose events lie between @ends were hit. */
-static size_t count_hit(const struct jp_session *session, const size_t *ends, size_t count)
+static void sampled(void *context, uint64_t id)
 {
+	struct job *job = context;
+	uint64_t *hits = jp_map_find(&job->hits, id);
+
+	if (hits)
+		++*hits;
+}
+
+/* Under the lock: how many of the @count instructions whose events lie between @ends were hit. */
+static size_t count_hit(const struct job *job, const size_t *ends, size_t count)
+{
+	const struct jp_opened *list = job->session->recorder->opened.list;
 	size_t hit = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		bool any = false;
 
 		for (size_t event = ends[i]; event < ends[i + 1]; event++) {
-			const struct jp_event_owner *entry =
-				jp_event_owner_find(&session->hits, session->opened[event].id);
+			const uint64_t *hits = jp_map_find(&job->hits, list[event].id);
 
-			any |= entry && entry->from;
+			any |= hits && *hits;
 		}
 		hit += any;
 	}
@@ -175,8 +182,8 @@ static size_t count_hit(const struct jp_session *session, const size_t *ends, si
 static int run_group(struct job *job, struct jp_error *err)
 {
 	struct jp_session *session = job->session;
-	size_t ends[TOGETHER + 1] = {session->nr_opened}, armed = 0, hit = 0;
-	uint64_t deadline;
+	const struct jp_opened_events *opened = &session->recorder->opened;
+	size_t ends[TOGETHER + 1] = {opened->count}, armed = 0, hit = 0;
 	struct timespec until;
 	int ret = 0, waited = 0;
 	bool ending;
@@ -184,23 +191,21 @@ static int run_group(struct job *job, struct jp_error *err)
 	while (armed < TOGETHER && job->tried + armed < job->nr_addrs && !ret) {
 		ret = arm(job, job->addrs[job->tried + armed], err);
 		if (!ret)
-			ends[++armed] = session->nr_opened;
+			ends[++armed] = opened->count;
 	}
 	if (ret && !(ret == -ENOSPC && armed))
 		goto out;
 	ret = 0;
-	deadline = jp_capture_now() + job->limit;
-	until = (struct timespec){.tv_sec = (time_t)(deadline / 1000000000),
-				  .tv_nsec = (long)(deadline % 1000000000)};
+	until = jp_clock_timespec(jp_clock_now() + job->limit);
 	pthread_mutex_lock(&session->lock);
-	while (!session->ending && !session->exited && waited != ETIMEDOUT &&
-	       (hit = count_hit(session, ends, armed)) < armed)
+	while (!session->worker.ending && !session->exited && waited != ETIMEDOUT &&
+	       (hit = count_hit(job, ends, armed)) < armed)
 		waited = pthread_cond_timedwait(&session->changed, &session->lock, &until);
-	ending = session->ending || session->exited;
+	ending = session->worker.ending || session->exited;
 	pthread_mutex_unlock(&session->lock);
 	if (!ending) {
 		session->info.breakpoints += armed;
-		session->breakpoints_hit += hit;
+		session->info.breakpoints_hit += hit;
 		job->tried += armed;
 		ret = 1;
 	}
@@ -212,67 +217,117 @@ out:
 static void *work(void *context)
 {
 	struct job *job = context;
-	struct jp_session *session = job->session;
+	struct jp_error *err = &job->session->worker.err;
 	int ret = 1;
 
 	/* A workload may go on to make functions and paths while we are at it. */
 	while (ret > 0 && job->tried < job->nr_addrs) {
-		ret = run_group(job, &session->worker_err);
-		if (ret > 0 && job->tried == job->nr_addrs &&
-		    list_instructions(job, &session->worker_err))
+		ret = run_group(job, err);
+		if (ret > 0 && job->tried == job->nr_addrs && list_instructions(job, err))
 			ret = -EINVAL;
 	}
-	pthread_mutex_lock(&session->lock);
-	session->worker_error = ret < 0 ? ret : 0;
-	session->complete |= !session->exited;
-	pthread_cond_broadcast(&session->changed);
-	pthread_mutex_unlock(&session->lock);
-	job_free(job);
+	jp_worker_done(job->session, ret < 0 ? ret : 0);
 	return NULL;
+}
+
+/* [--limit=MS] */
+static int take_options(struct job *job, int argc, char **argv, struct jp_error *err)
+{
+	uint64_t limit = LIMIT_MS;
+
+	for (int i = 1; i < argc; i++)
+		if (strncmp(argv[i], "--limit=", 8) != 0 ||
+		    !jp_number(argv[i] + 8, 1, 60000, &limit))
+			return jp_fail(err, EINVAL,
+				       "breakpoint: '%s': --limit=MS, 1 to 60000, was expected",
+				       argv[i]);
+	job->limit = limit * JP_NS_PER_MS;
+	if (job->session->options.system_wide)
+		return jp_fail(err, EINVAL, "breakpoint: watches one process, not the system");
+	return 0;
+}
+
+static int open_recorder(struct job *job, struct jp_error *err)
+{
+	struct jp_session *session = job->session;
+	struct jp_recorder *recorder;
+	int ret = jp_recorder_open(session, err);
+
+	if (ret)
+		return ret;
+	recorder = session->recorder;
+	/* An instruction of the target is none of the kernel's. */
+	recorder->abilities.kernel = false;
+	jp_attr_breakpoint(&recorder->attr[JP_SAMPLING], &session->options, &recorder->abilities,
+			   0);
+	jp_attr_sideband(&recorder->attr[JP_SIDEBAND], &session->options, &recorder->abilities);
+	pthread_mutex_lock(&session->lock);
+	recorder->heard.observer = (struct jp_observer){.context = job, .sample = sampled};
+	pthread_mutex_unlock(&session->lock);
+	return jp_recorder_create(session, "breakpoint", err);
 }
 
 static int begin(struct jp_session *session, int argc, char **argv, struct jp_error *err)
 {
 	struct job *job = calloc(1, sizeof(*job));
-	unsigned long limit = LIMIT_MS;
-	int ret = 0;
+	int ret;
 
 	if (!job)
 		return jp_fail(err, ENOMEM, "no memory for the breakpoints");
-	for (int i = 1; i < argc && !ret; i++) {
-		char *end = argv[i];
-
-		if (strncmp(argv[i], "--limit=", 8) == 0)
-			limit = strtoul(argv[i] + 8, &end, 10);
-		if (end == argv[i] || end == argv[i] + 8 || *end || !limit || limit > 60000)
-			ret = jp_fail(err, EINVAL,
-				      "breakpoint: '%s': --limit=MS, 1 to 60000, was expected",
-				      argv[i]);
-	}
-	if (!ret && session->options.system_wide)
-		ret = jp_fail(err, EINVAL, "breakpoint: watches one process, not the system");
+	session->state = job;
+	session->by_complete = true;
 	job->session = session;
-	job->limit = limit * 1000000;
+	ret = take_options(job, argc, argv, err) ?: open_recorder(job, err);
 	if (!ret)
-		ret = jp_session_attach(session, false, false, err);
+		ret = jp_attach(session, false, false, err);
 	if (!ret)
 		ret = list_instructions(job, err);
 	if (!ret)
 		ret = list_threads(job, err);
-	if (!ret) {
-		jp_session_sampling(session);
-		ret = jp_session_work(session, work, job, err);
-	}
 	if (ret)
-		job_free(job);
-	return ret;
+		return ret;
+	jp_recorder_sampling(session);
+	return jp_worker_start(session, work, job, err);
+}
+
+static void free_all(struct jp_session *session)
+{
+	struct job *job = session->state;
+
+	jp_recorder_free(session);
+	if (!job)
+		return;
+	free(job->tids);
+	free(job->addrs);
+	jp_map_free(&job->known);
+	jp_map_free(&job->hits);
+	free(job);
+}
+
+static void attr_here(struct perf_event_attr *attr, const struct jp_capture_options *options,
+		      const struct jp_abilities *abilities)
+{
+	static const char here; /* data: never executed */
+
+	jp_attr_breakpoint(attr, options, abilities, (uint64_t)(uintptr_t)&here);
+}
+
+static int probe(const struct jp_capture_options *options, int argc, char **argv, char *missing,
+		 size_t size)
+{
+	static const struct jp_probe_event event = {"perf_event_open of execution breakpoints",
+						    attr_here};
+
+	return jp_probe(options, &event, missing, size);
 }
 
 static const struct jp_capture breakpoint = {
 	.name = "breakpoint",
-	.help = "a running workload, at each instruction of its functions: [--limit=MS]",
 	.boundaries = jp_attach_boundaries,
-	.breakpoints = true,
+	.probe = probe,
 	.begin = begin,
+	.stop = jp_recorder_stop,
+	.finish = jp_recorder_finish,
+	.free = free_all,
 };
 JP_REGISTER(capture, breakpoint);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "harness/capture/drain.h"
+
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -9,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "harness/base/clock.h"
+#include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
 
 enum {
@@ -19,84 +22,105 @@ enum {
 /* Every event of a thread hangs up once the thread and all that inherited the event have ended. */
 static bool all_ended(struct jp_session *session)
 {
+	const struct jp_opened_events *opened = &session->recorder->opened;
 	struct pollfd *fds;
 	nfds_t count = 0;
 	bool ended = true;
 
 	if (session->options.system_wide)
-		return session->target_fd >= 0;
-	fds = calloc(session->nr_opened ? session->nr_opened : 1, sizeof(*fds));
+		return session->recorder->drain.target_fd >= 0;
+	fds = calloc(opened->count ? opened->count : 1, sizeof(*fds));
 	if (!fds)
 		return false;
-	for (size_t i = 0; i < session->nr_opened; i++)
-		if (session->opened[i].stream == JP_SIDEBAND &&
-		    session->opened[i].cpu == session->cpus[0])
-			fds[count++].fd = session->opened[i].fd;
+	for (size_t i = 0; i < opened->count; i++)
+		if (opened->list[i].stream == JP_SIDEBAND &&
+		    opened->list[i].cpu == session->cpus[0])
+			fds[count++].fd = opened->list[i].fd;
 	if (poll(fds, count, 0) < 0)
 		ended = false;
 	for (nfds_t i = 0; i < count; i++)
 		ended &= (fds[i].revents & POLLHUP) != 0;
 	free(fds);
 	/* Nothing was there to open any more, or not yet. */
-	return ended && (count || !session->hold_rounds);
+	return ended && (count || !session->recorder->drain.hold_rounds);
 }
 
-static void end_round(struct jp_session *session, bool any)
+static void end_round(struct jp_recorder *recorder, bool any)
 {
-	uint64_t now = jp_capture_now();
+	struct jp_drain *drain = &recorder->drain;
+	uint64_t now = jp_clock_now();
 
-	session->pending |= any;
-	if (!session->pending || session->hold_rounds ||
-	    __atomic_load_n(&session->holds, __ATOMIC_ACQUIRE) ||
-	    now - session->last_round < ROUND_NS)
+	drain->pending |= any;
+	if (!drain->pending || drain->hold_rounds ||
+	    __atomic_load_n(&drain->holds, __ATOMIC_ACQUIRE) || now - drain->last_round < ROUND_NS)
 		return;
 	/*
 	 * Readers sort by rounds: what is not in the round after an event's is newer than it. The
 	 * kernel takes a record's time before it publishes the record; rounds of a tenth of a
 	 * second keep the order right when a virtual CPU stands still in between.
 	 */
-	jp_perfdata_round(session->writer);
-	session->last_round = now;
-	session->pending = false;
+	jp_perfdata_round(recorder->writer);
+	drain->last_round = now;
+	drain->pending = false;
+}
+
+/* One pass, under the lock. True if there was anything. */
+static bool pass(struct jp_session *session)
+{
+	struct jp_recorder *recorder = session->recorder;
+	bool any;
+
+	/* Before draining: polling an event takes its ring's wake-up mark away. */
+	if (recorder->drain.gone && !session->exited)
+		session->exited = all_ended(session);
+	if (!recorder->writer)
+		return false;
+	any = jp_heard_drain(session);
+	end_round(recorder, any);
+	if (jp_perfdata_error(recorder->writer))
+		session->complete = true;
+	return any;
+}
+
+static void take_wakes(struct jp_session *session, const struct epoll_event *events, int count)
+{
+	struct jp_drain *drain = &session->recorder->drain;
+	bool woken = false;
+	uint64_t ignored;
+
+	for (int i = 0; i < count; i++) {
+		if (events[i].data.fd == drain->wake)
+			woken = read(drain->wake, &ignored, sizeof(ignored)) > 0;
+		if (drain->target_fd >= 0 && events[i].data.fd == drain->target_fd) {
+			epoll_ctl(drain->epoll, EPOLL_CTL_DEL, drain->target_fd, NULL);
+			drain->gone = true;
+		}
+	}
+	if (woken && __atomic_load_n(&drain->interrupted, __ATOMIC_ACQUIRE))
+		session->complete = true;
 }
 
 static void *drain_thread(void *context)
 {
 	struct jp_session *session = context;
+	struct jp_drain *drain = &session->recorder->drain;
 	bool any = true, stop = false;
 
 	pthread_mutex_lock(&session->lock);
-	session->drainer_tid = (pid_t)syscall(SYS_gettid);
+	drain->tid = (pid_t)syscall(SYS_gettid);
 	pthread_cond_broadcast(&session->changed);
 	pthread_mutex_unlock(&session->lock);
 	while (!stop || any) {
 		struct epoll_event events[16];
-		int count = stop ? 0 : epoll_wait(session->epoll, events, 16, IDLE_MS);
-		uint64_t wanted, ignored;
-		bool woken = false;
+		int count = stop ? 0 : epoll_wait(drain->epoll, events, 16, IDLE_MS);
+		uint64_t wanted;
 
 		pthread_mutex_lock(&session->lock);
-		wanted = session->passes_wanted;
-		stop = session->stopping;
-		for (int i = 0; i < count; i++) {
-			if (events[i].data.fd == session->wake)
-				woken = read(session->wake, &ignored, sizeof(ignored)) > 0;
-			if (session->target_fd >= 0 && events[i].data.fd == session->target_fd) {
-				epoll_ctl(session->epoll, EPOLL_CTL_DEL, session->target_fd, NULL);
-				session->gone = true;
-			}
-		}
-		if (woken && __atomic_load_n(&session->interrupt, __ATOMIC_ACQUIRE))
-			session->complete = true;
-		/* Before draining: polling an event takes its ring's wake-up mark away. */
-		if (session->gone && !session->exited)
-			session->exited = all_ended(session);
-		any = session->writer && jp_rings_drain(session);
-		if (session->writer)
-			end_round(session, any);
-		if (session->writer && jp_perfdata_error(session->writer))
-			session->complete = true;
-		session->passes_done = wanted;
+		wanted = drain->passes_wanted;
+		stop = drain->stopping;
+		take_wakes(session, events, count);
+		any = pass(session);
+		drain->passes_done = wanted;
 		pthread_cond_broadcast(&session->changed);
 		pthread_mutex_unlock(&session->lock);
 	}
@@ -105,80 +129,101 @@ static void *drain_thread(void *context)
 
 int jp_drain_start(struct jp_session *session, struct jp_error *err)
 {
+	struct jp_drain *drain = &session->recorder->drain;
 	struct epoll_event event = {.events = EPOLLIN};
-	sigset_t all, old;
-	int error;
+	int ret;
 
-	session->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	session->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (session->wake < 0 || session->epoll < 0)
+	drain->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	drain->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (drain->wake < 0 || drain->epoll < 0)
 		return jp_fail(err, errno, "eventfd or epoll: %s", strerror(errno));
-	event.data.fd = session->wake;
-	if (epoll_ctl(session->epoll, EPOLL_CTL_ADD, session->wake, &event))
+	event.data.fd = drain->wake;
+	if (epoll_ctl(drain->epoll, EPOLL_CTL_ADD, drain->wake, &event))
 		return jp_fail(err, errno, "epoll: %s", strerror(errno));
-	/* Signals are for the threads of whoever called us. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	error = pthread_create(&session->drainer, NULL, drain_thread, session);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (error)
-		return jp_fail(err, error, "cannot start a thread: %s", strerror(error));
-	session->drainer_runs = true;
+	ret = jp_thread_start(&drain->thread, drain_thread, session, err);
+	if (ret)
+		return ret;
+	drain->runs = true;
 	pthread_mutex_lock(&session->lock);
-	while (!session->drainer_tid)
+	while (!drain->tid)
 		pthread_cond_wait(&session->changed, &session->lock);
 	pthread_mutex_unlock(&session->lock);
 	return 0;
 }
 
-void jp_drain_wake(struct jp_session *session)
+static void wake(const struct jp_drain *drain)
 {
 	const uint64_t one = 1;
 	ssize_t done;
 
 	do {
-		done = write(session->wake, &one, sizeof(one));
+		done = write(drain->wake, &one, sizeof(one));
 	} while (done < 0 && errno == EINTR);
+}
+
+void jp_drain_interrupt(struct jp_recorder *recorder)
+{
+	__atomic_store_n(&recorder->drain.interrupted, 1, __ATOMIC_RELEASE);
+	wake(&recorder->drain);
 }
 
 void jp_drain_now(struct jp_session *session)
 {
+	struct jp_drain *drain = &session->recorder->drain;
 	uint64_t mine;
 
 	pthread_mutex_lock(&session->lock);
-	mine = ++session->passes_wanted;
-	jp_drain_wake(session);
-	while (session->passes_done < mine && session->drainer_runs)
+	mine = ++drain->passes_wanted;
+	wake(drain);
+	while (drain->passes_done < mine && drain->runs)
 		pthread_cond_wait(&session->changed, &session->lock);
 	pthread_mutex_unlock(&session->lock);
 }
 
 void jp_drain_stop(struct jp_session *session)
 {
-	if (!session->drainer_runs)
+	struct jp_drain *drain = &session->recorder->drain;
+
+	if (!drain->runs)
 		return;
 	pthread_mutex_lock(&session->lock);
-	session->stopping = true;
+	drain->stopping = true;
 	pthread_mutex_unlock(&session->lock);
-	jp_drain_wake(session);
-	pthread_join(session->drainer, NULL);
-	session->drainer_runs = false;
+	wake(drain);
+	pthread_join(drain->thread, NULL);
+	drain->runs = false;
+}
+
+void jp_drain_close(struct jp_drain *drain)
+{
+	const int fds[] = {drain->wake, drain->epoll, drain->target_fd};
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
 }
 
 void jp_drain_watch(struct jp_session *session, pid_t pid)
 {
+	struct jp_drain *drain = &session->recorder->drain;
 	struct epoll_event event = {.events = EPOLLIN};
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
 	pthread_mutex_lock(&session->lock);
 	event.data.fd = fd;
-	if (fd < 0 || epoll_ctl(session->epoll, EPOLL_CTL_ADD, fd, &event)) {
+	if (fd < 0 || epoll_ctl(drain->epoll, EPOLL_CTL_ADD, fd, &event)) {
 		/* Denied or unknown: hang-ups alone must tell, looked for at every pass. */
 		if (fd >= 0)
 			close(fd);
-		session->gone = !session->options.system_wide;
+		drain->gone = !session->options.system_wide;
 	} else {
-		session->target_fd = fd;
+		drain->target_fd = fd;
 	}
 	pthread_mutex_unlock(&session->lock);
+}
+
+void jp_drain_hold(struct jp_session *session, int change)
+{
+	if (session->recorder)
+		__atomic_fetch_add(&session->recorder->drain.holds, change, __ATOMIC_SEQ_CST);
 }

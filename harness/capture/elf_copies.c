@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "harness/capture/elf_copies.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -6,7 +8,6 @@
 #include <link.h>
 #include <linux/fs.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/capture/session.h"
+#include "harness/base/map.h"
+#include "harness/base/path.h"
+#include "harness/capture/worker.h"
 #include "harness/format/elf/elf_file.h"
 #include "harness/format/procmaps/procmaps.h"
 #include "harness/format/truth/format.h"
@@ -43,7 +46,7 @@ struct jp_elf_copies {
 	pthread_t thread;
 	struct wanted *first, **last;
 	bool late, done;
-	struct jp_event_owners seen; /* by file: only whoever drains or snapshots, who take turns */
+	struct jp_map seen; /* by file: only whoever drains or snapshots, who take turns */
 	char *dir;
 	FILE *index;
 	struct jp_error err;
@@ -172,37 +175,39 @@ static void *copy_thread(void *context)
 	return NULL;
 }
 
+/* 0 or errno. */
+static int make_folder(struct jp_elf_copies *copies, const char *dir)
+{
+	char path[PATH_MAX];
+
+	if (asprintf(&copies->dir, "%s/elf", dir) < 0) {
+		copies->dir = NULL;
+		return ENOMEM;
+	}
+	if (mkdir(copies->dir, 0777) && errno != EEXIST)
+		return errno;
+	if (jp_path_build(path, sizeof(path), NULL, "%s/index", copies->dir))
+		return ENAMETOOLONG;
+	copies->index = fopen(path, "we");
+	return copies->index ? 0 : errno;
+}
+
 struct jp_elf_copies *jp_elf_copies_start(const char *dir, bool late, struct jp_error *err)
 {
 	struct jp_elf_copies *copies = calloc(1, sizeof(*copies));
-	char path[PATH_MAX];
-	sigset_t all, old;
-	int error = ENOMEM;
+	int error = copies ? make_folder(copies, dir) : ENOMEM;
 
-	if (!copies || asprintf(&copies->dir, "%s/elf", dir) < 0)
-		goto fail;
-	if (mkdir(copies->dir, 0777) && errno != EEXIST) {
-		error = errno;
-		goto fail;
-	}
-	snprintf(path, sizeof(path), "%s/index", copies->dir);
-	copies->index = fopen(path, "we");
-	if (!copies->index) {
-		error = errno;
+	if (error) {
+		jp_fail(err, error, "%s/elf: %s", dir, strerror(error));
 		goto fail;
 	}
 	copies->late = late;
 	copies->last = &copies->first;
 	pthread_mutex_init(&copies->lock, NULL);
 	pthread_cond_init(&copies->changed, NULL);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	error = pthread_create(&copies->thread, NULL, copy_thread, copies);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (!error)
+	if (!jp_thread_start(&copies->thread, copy_thread, copies, err))
 		return copies;
 fail:
-	jp_fail(err, error, "%s/elf: %s", dir, strerror(error));
 	if (copies && copies->index)
 		fclose(copies->index);
 	free(copies ? copies->dir : NULL);
@@ -241,7 +246,7 @@ static uint64_t key_of(const struct jp_procmap *map, uint64_t gen)
 
 	for (const char *c = map->name; *c; c++)
 		key = (key ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-	return key ? key : 1;
+	return key;
 }
 
 void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp_procmap *map,
@@ -249,25 +254,24 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 {
 	size_t length = strlen(map->name);
 	struct wanted *file;
-	uint64_t key;
-	bool added;
+	bool *seen;
 	int fd;
 
 	if (!(map->prot & JP_PROT_EXEC) || !map->ino || map->name[0] != '/' || map->name[1] == '/')
 		return;
-	key = key_of(map, gen);
-	if (jp_event_owner_find(&copies->seen, key))
+	seen = jp_map_at(&copies->seen, key_of(map, gen), sizeof(*seen));
+	if (!seen || *seen)
 		return;
 	fd = copies->late ? -1 : open_mapped(pid, map, gen);
 	if (fd < 0 && !copies->late)
 		return; /* another mapping of it may be luckier */
 	file = calloc(1, sizeof(*file) + length + 1);
-	if (!file || !jp_event_owner_add(&copies->seen, key, &added)) {
-		free(file);
+	if (!file) {
 		if (fd >= 0)
 			close(fd);
 		return;
 	}
+	*seen = true;
 	file->fd = fd;
 	file->maj = map->maj;
 	file->min = map->min;
@@ -300,7 +304,7 @@ int jp_elf_copies_finish(struct jp_elf_copies *copies, struct jp_error *err)
 		error = EIO;
 		jp_fail(err, error, "%s/index: cannot be written", copies->dir);
 	}
-	jp_event_owner_free(&copies->seen);
+	jp_map_free(&copies->seen);
 	pthread_cond_destroy(&copies->changed);
 	pthread_mutex_destroy(&copies->lock);
 	free(copies->dir);

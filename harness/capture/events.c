@@ -2,16 +2,15 @@
 #include "harness/capture/events.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/hw_breakpoint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "harness/base/own_machine.h"
+#include "harness/base/file.h"
 
 /* PERF_FORMAT_LOST: 6.0 and stable 5.10; our header may be older than our kernel. */
 enum { FORMAT_LOST = 1 << 4 };
@@ -168,20 +167,10 @@ int jp_abilities_try(const struct jp_capture_options *options, struct jp_abiliti
 
 long jp_sysctl(const char *name, long otherwise)
 {
-	char path[128], text[32];
-	ssize_t size = -1;
-	int fd;
+	char path[128];
 
 	snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		size = read(fd, text, sizeof(text) - 1);
-		close(fd);
-	}
-	if (size <= 0)
-		return otherwise;
-	text[size] = '\0';
-	return strtol(text, NULL, 10);
+	return jp_file_number(path, otherwise);
 }
 
 void jp_perf_reason(int error, char *text, size_t size)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "harness/capture/capture.h"
+#include "harness/capture/options.h"
 #include "harness/format/perfdata/decode.h"
 
 /*

@@ -5,31 +5,37 @@
  * adapter (docs/profiler-adapters.md) writes perf.data and `capture`; here its words become what
  * the session knows.
  */
+#include "harness/capture/external.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "harness/capture/session.h"
-#include "harness/format/procmaps/procmaps.h"
+#include "harness/base/clock.h"
+#include "harness/base/path.h"
 #include "harness/capture/adapter.h"
+#include "harness/capture/probe.h"
+#include "harness/capture/profilers.h"
+#include "harness/capture/session.h"
+#include "harness/capture/snapshot.h"
 
 enum said { SAMPLING = 1, STOPPED = 2, DONE = 4, ENDED = 8, SWITCHED = 16 };
 
 struct jp_external {
-	struct jp_profiler profiler;
+	struct jp_session *session;
+	struct jp_adapter adapter;
 	pthread_t listener;
 	bool listens;
 	unsigned int said; /* under the session's lock, as all that follows */
 	struct jp_error err;
 };
 
-static void take(struct jp_session *session, const char *line)
+static void take(struct jp_external *external, const char *line)
 {
-	struct jp_external *external = session->external;
+	struct jp_session *session = external->session;
 	uint64_t samples;
 
 	if (strcmp(line, "sampling") == 0)
@@ -53,18 +59,18 @@ static void take(struct jp_session *session, const char *line)
 /* Listens until the adapter ends. */
 static void *listen_to(void *context)
 {
-	struct jp_session *session = context;
-	struct jp_external *external = session->external;
+	struct jp_external *external = context;
+	struct jp_session *session = external->session;
 	char line[1024];
 	int ret = 0;
 
 	while (!ret) {
 		struct jp_error err = {""};
 
-		ret = jp_profiler_line(&external->profiler, line, sizeof(line), UINT64_MAX, &err);
+		ret = jp_adapter_line(&external->adapter, line, sizeof(line), UINT64_MAX, &err);
 		pthread_mutex_lock(&session->lock);
 		if (!ret)
-			take(session, line);
+			take(external, line);
 		else
 			external->said |= ENDED;
 		if (ret && ret != -EPIPE && !external->err.text[0])
@@ -76,16 +82,14 @@ static void *listen_to(void *context)
 }
 
 /* Until it said @what; -EIO where it says something is wrong first, or ends. */
-static int wait_for(struct jp_session *session, unsigned int what, const char *when,
+static int wait_for(struct jp_external *external, unsigned int what, const char *when,
 		    struct jp_error *err)
 {
 	enum { SECONDS = 60 };
-	struct jp_external *external = session->external;
-	struct timespec until;
+	struct jp_session *session = external->session;
+	const struct timespec until = jp_clock_timespec(jp_clock_now() + SECONDS * JP_NS_PER_S);
 	int error = 0, ret = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += SECONDS;
 	pthread_mutex_lock(&session->lock);
 	while (!(external->said & (what | ENDED)) && !external->err.text[0] && !error)
 		error = pthread_cond_timedwait(&session->changed, &session->lock, &until);
@@ -135,16 +139,21 @@ static void add_options(struct arguments *arguments, const struct jp_session *se
 		arguments->list[arguments->count++] = "--task-clock";
 }
 
-static int start(struct jp_session *session, const char *name, char *environment,
+static int start(struct jp_external *external, const char *name, char *environment,
 		 struct jp_error *err)
 {
+	const struct jp_session *session = external->session;
 	const struct jp_target *target = session->target;
+	const bool launches = session->capture->traits & JP_CAPTURE_LAUNCHES;
 	struct arguments arguments = {.count = 0};
 	char words[4096], **args;
 	size_t count = 0;
 	int ret;
 
-	arguments.list[arguments.count++] = session->capture->launches ? "launch" : "attach";
+	ret = jp_path_build(words, sizeof(words), err, "%s/profiler.txt", session->dir);
+	if (ret)
+		return ret;
+	arguments.list[arguments.count++] = launches ? "launch" : "attach";
 	arguments.list[arguments.count++] = "--dir";
 	arguments.list[arguments.count++] = session->dir;
 	add_options(&arguments, session);
@@ -152,7 +161,7 @@ static int start(struct jp_session *session, const char *name, char *environment
 		arguments.list[arguments.count++] = "--gated";
 		arguments.list[arguments.count++] = environment;
 	}
-	if (session->capture->launches) {
+	if (launches) {
 		for (int i = 0; i < 4 && target->inherit_fds[i] >= 0; i++)
 			add(&arguments, "--keep-fd", (uint64_t)target->inherit_fds[i]);
 		arguments.list[arguments.count++] = "--";
@@ -167,18 +176,14 @@ static int start(struct jp_session *session, const char *name, char *environment
 	memcpy(args, arguments.list, arguments.count * sizeof(*args));
 	if (count)
 		memcpy(args + arguments.count, target->command, count * sizeof(*args));
-	snprintf(words, sizeof(words), "%s/profiler.txt", session->dir);
-	ret = jp_profiler_start(&session->external->profiler, name, args, words,
-				session->capture->launches ? target->inherit_fds : NULL, err);
+	ret = jp_adapter_start(&external->adapter, name, args, words,
+			       launches ? target->inherit_fds : NULL, err);
 	free(args);
 	return ret;
 }
 
-int jp_external_begin(struct jp_session *session, int argc, char **argv, char *environment,
-		      struct jp_error *err)
+static int check(const struct jp_session *session, int argc, char **argv, struct jp_error *err)
 {
-	int ret;
-
 	if (argc != 2)
 		return jp_fail(err, EINVAL, "%s: expected the profiler's name%s%s", argv[0],
 			       argc > 2 ? ", and no option " : "", argc > 2 ? argv[2] : "");
@@ -188,119 +193,155 @@ int jp_external_begin(struct jp_session *session, int argc, char **argv, char *e
 	if (!session->dir)
 		return jp_fail(err, EINVAL, "%s: only for cases: it writes a run directory",
 			       argv[0]);
-	session->external = calloc(1, sizeof(*session->external));
-	if (!session->external)
-		return jp_fail(err, ENOMEM, "no memory for a profiler");
-	session->external->profiler = (struct jp_profiler){.in = -1, .out = -1, .words_fd = -1};
-	ret = jp_session_boundary(session, "before-open", err);
-	if (!ret)
-		ret = start(session, argv[1], environment, err);
-	if (!ret)
-		ret = jp_session_thread(&session->external->listener, listen_to, session, err);
-	session->external->listens = !ret;
-	return ret ?: wait_for(session, SAMPLING, "before it sampled", err);
+	return 0;
 }
 
-static int begin(struct jp_session *session, int argc, char **argv, struct jp_error *err)
+struct jp_external *jp_external_begin(struct jp_session *session, int argc, char **argv,
+				      char *environment, struct jp_error *err)
 {
-	return jp_external_begin(session, argc, argv, NULL, err);
+	struct jp_external *external;
+	int ret;
+
+	if (check(session, argc, argv, err))
+		return NULL;
+	external = calloc(1, sizeof(*external));
+	if (!external) {
+		jp_fail(err, ENOMEM, "no memory for a profiler");
+		return NULL;
+	}
+	external->session = session;
+	external->adapter = (struct jp_adapter){.in = -1, .out = -1, .words_fd = -1};
+	ret = jp_session_boundary(session, "before-open", err)
+		      ?: start(external, argv[1], environment, err);
+	if (!ret)
+		ret = jp_thread_start(&external->listener, listen_to, external, err);
+	external->listens = !ret;
+	if (!ret && !wait_for(external, SAMPLING, "before it sampled", err))
+		return external;
+	jp_external_free(external);
+	return NULL;
 }
 
-int jp_external_switch(struct jp_session *session, bool on, struct jp_error *err)
+int jp_external_switch(struct jp_external *external, bool on, struct jp_error *err)
 {
-	struct jp_external *external = session->external;
-	const char *word = on ? "enable" : "disable";
-
-	pthread_mutex_lock(&session->lock);
+	pthread_mutex_lock(&external->session->lock);
 	external->said &= ~(unsigned int)SWITCHED;
-	pthread_mutex_unlock(&session->lock);
-	return jp_profiler_say(&external->profiler, word, err)
-		       ?: wait_for(session, SWITCHED, "when its events were to be switched", err);
+	pthread_mutex_unlock(&external->session->lock);
+	return jp_adapter_say(&external->adapter, on ? "enable" : "disable", err)
+		       ?: wait_for(external, SWITCHED, "when its events were to be switched", err);
 }
 
 /* What unwinding needs of the files that are mapped: only while the process lives. */
 static void want_files(struct jp_session *session)
 {
-	struct jp_reading reading = {NULL, 0, 0, 0, 0};
-	struct jp_procmap *maps = NULL;
+	struct jp_reading reading = {0};
 	bool within_done = true;
-	size_t count = 0;
 
-	if (!session->options.stack || session->target->pid <= 0 ||
-	    jp_snapshot_read(session, session->target->pid, &within_done, &reading, NULL))
+	if (!session->options.stack || session->target->pid <= 0)
 		return;
-	if (!jp_procmaps_parse(reading.bytes, reading.size, &maps, &count, NULL))
-		for (size_t i = 0; i < count; i++)
-			jp_elf_copies_want(session->copies, session->target->pid, &maps[i], 0);
-	free(maps);
+	if (!jp_snapshot_read(session, session->target->pid, &within_done, &reading, NULL))
+		jp_reading_want_files(session, session->target->pid, &reading, NULL);
 	free(reading.bytes);
 }
 
-void jp_external_stop(struct jp_session *session)
+void jp_external_stop(struct jp_external *external)
 {
-	struct jp_external *external = session->external;
 	struct jp_error err = {""};
 
-	want_files(session);
-	if (jp_profiler_say(&external->profiler, "stop", &err) ||
-	    wait_for(session, STOPPED, "when it was to stop", &err)) {
-		pthread_mutex_lock(&session->lock);
+	want_files(external->session);
+	if (jp_adapter_say(&external->adapter, "stop", &err) ||
+	    wait_for(external, STOPPED, "when it was to stop", &err)) {
+		pthread_mutex_lock(&external->session->lock);
 		if (!external->err.text[0])
 			external->err = err;
-		pthread_mutex_unlock(&session->lock);
+		pthread_mutex_unlock(&external->session->lock);
 	}
 }
 
-int jp_external_finish(struct jp_session *session, struct jp_error *err)
+int jp_external_finish(struct jp_external *external, struct jp_error *err)
 {
-	struct jp_external *external = session->external;
 	int ret = external->err.text[0] ? jp_fail(err, EIO, "%s", external->err.text)
-					: jp_profiler_say(&external->profiler, "finish", err);
+					: jp_adapter_say(&external->adapter, "finish", err);
 
-	return ret ?: wait_for(session, DONE, "before it was done", err);
+	return ret ?: wait_for(external, DONE, "before it was done", err);
 }
 
-void jp_external_end(struct jp_session *session)
+void jp_external_free(struct jp_external *external)
 {
-	struct jp_external *external = session->external;
-
 	if (!external)
 		return;
 	/* The listening thread goes by the end of what it reads. */
-	if (external->profiler.pid && !(external->said & DONE))
-		kill(-external->profiler.pid, SIGKILL);
-	else if (external->profiler.in >= 0)
-		dprintf(external->profiler.in, "end\n");
+	if (external->adapter.pid && !(external->said & DONE))
+		kill(-external->adapter.pid, SIGKILL);
+	else if (external->adapter.in >= 0)
+		dprintf(external->adapter.in, "end\n");
+	if (external->listens)
+		pthread_join(external->listener, NULL);
+	jp_adapter_end(&external->adapter, false);
+	free(external);
 }
 
-void jp_external_free(struct jp_session *session)
+int jp_external_probe(const struct jp_capture_options *options, int argc, char **argv,
+		      char *missing, size_t size)
 {
-	if (!session->external)
-		return;
-	if (session->external->listens)
-		pthread_join(session->external->listener, NULL);
-	jp_profiler_end(&session->external->profiler, false);
-	free(session->external);
-	session->external = NULL;
+	int count = jp_probe_clock(options, argc, argv, missing, size);
+	struct jp_error err = {""};
+	char version[256];
+
+	if (count || argc < 2 || !jp_profiler_version(argv[1], version, sizeof(version), &err))
+		return count;
+	snprintf(missing, size, "%s", err.text);
+	return 1;
+}
+
+static int begin(struct jp_session *session, int argc, char **argv, struct jp_error *err)
+{
+	int ret = jp_session_prepare(session, err);
+
+	if (ret)
+		return ret;
+	session->state = jp_external_begin(session, argc, argv, NULL, err);
+	return session->state ? 0 : -EIO;
+}
+
+static void stop(struct jp_session *session)
+{
+	jp_external_stop(session->state);
+}
+
+static int finish(struct jp_session *session, struct jp_error *err)
+{
+	return jp_external_finish(session->state, err);
+}
+
+static void free_all(struct jp_session *session)
+{
+	jp_external_free(session->state);
 }
 
 static const char *const boundaries[] = {"before-open", NULL};
 
+/* A command that anyone's profiler starts (harness/profiler/NAME.py). */
 static const struct jp_capture launch_by = {
 	.name = "launch-by",
 	.boundaries = boundaries,
-	.help = "a command that anyone's profiler starts (harness/profiler/NAME.py)",
-	.launches = true,
-	.external = true,
+	.traits = JP_CAPTURE_LAUNCHES,
+	.probe = jp_external_probe,
 	.begin = begin,
+	.stop = stop,
+	.finish = finish,
+	.free = free_all,
 };
 JP_REGISTER(capture, launch_by);
 
+/* A process that anyone's profiler attaches to. */
 static const struct jp_capture attach_by = {
 	.name = "attach-by",
 	.boundaries = boundaries,
-	.help = "a process that anyone's profiler attaches to",
-	.external = true,
+	.probe = jp_external_probe,
 	.begin = begin,
+	.stop = stop,
+	.finish = finish,
+	.free = free_all,
 };
 JP_REGISTER(capture, attach_by);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "harness/capture/gate.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -11,14 +13,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "harness/base/clock.h"
+#include "harness/base/number.h"
+#include "harness/base/path.h"
+#include "harness/capture/drain.h"
 #include "harness/capture/session.h"
-#include "harness/format/procmaps/procmaps.h"
-#include "harness/format/truth/format.h"
+#include "harness/capture/snapshot.h"
 
 /* The gatekeeper: docs/gate-protocol.md. One process after the other has its interval. */
 struct jp_gate {
 	struct jp_session *session;
-	enum jp_gate_policy policy;
+	const struct jp_gate_policy *policy;
 	char *paths[2]; /* of the FIFOs: requests, answers */
 	char *environment;
 	int fds[2];
@@ -31,13 +36,6 @@ struct jp_gate {
 	bool open;
 	uint64_t enabling, enabled;
 };
-
-static const char *const policies[] = {"none", "backfill", "sideband"};
-
-const char *jp_gate_text(enum jp_gate_policy policy)
-{
-	return policies[policy];
-}
 
 /* Ours alone, and no one's who came before. */
 static int open_fifo(struct jp_gate *gate, int which, const char *name, struct jp_error *err)
@@ -55,7 +53,7 @@ static int open_fifo(struct jp_gate *gate, int which, const char *name, struct j
 	return 0;
 }
 
-struct jp_gate *jp_gate_new(struct jp_session *session, enum jp_gate_policy policy,
+struct jp_gate *jp_gate_new(struct jp_session *session, const struct jp_gate_policy *policy,
 			    struct jp_error *err)
 {
 	struct jp_gate *gate = calloc(1, sizeof(*gate));
@@ -74,7 +72,13 @@ struct jp_gate *jp_gate_new(struct jp_session *session, enum jp_gate_policy poli
 		jp_fail(err, ENOMEM, "no memory for the gate");
 		goto fail;
 	}
-	snprintf(path, sizeof(path), "%s/intervals", session->dir);
+	session->worker.wake = eventfd(0, EFD_CLOEXEC);
+	if (session->worker.wake < 0) {
+		jp_fail(err, errno, "eventfd: %s", strerror(errno));
+		goto fail;
+	}
+	if (jp_path_build(path, sizeof(path), err, "%s/intervals", session->dir))
+		goto fail;
 	gate->out = fopen(path, "we");
 	if (gate->out)
 		return gate;
@@ -140,44 +144,21 @@ static void put_name(FILE *out, const char *name)
 
 static void put_process(struct jp_gate *gate, pid_t pid, uint64_t asked, uint64_t answered)
 {
-	char path[64], name[64];
-	ssize_t size;
+	char name[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	size = jp_proc_read(path, name, sizeof(name));
-	name[size > 0 ? size - 1 : 0] = '\0';
+	jp_thread_name(pid, pid, name, sizeof(name));
 	fprintf(gate->out, "process %d %llu %llu ", pid, (unsigned long long)asked,
 		(unsigned long long)answered);
 	put_name(gate->out, *name ? name : "?");
 	fputc('\n', gate->out);
 }
 
-/* For judging alone: the files with which what was left out can be added back. */
-static int want_files(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
-		      struct jp_error *err)
-{
-	struct jp_procmap *maps;
-	size_t count;
-	int ret = jp_procmaps_parse(reading->bytes, reading->size, &maps, &count, err);
-
-	if (ret || !session->copies)
-		return ret;
-	pthread_mutex_lock(&session->lock);
-	for (size_t i = 0; i < count; i++)
-		if (maps[i].prot & JP_PROT_EXEC)
-			jp_elf_copies_want(session->copies, pid, &maps[i], 0);
-	pthread_mutex_unlock(&session->lock);
-	free(maps);
-	return 0;
-}
-
-static int forget(struct jp_gate *gate)
+static void forget(struct jp_gate *gate)
 {
 	if (gate->pidfd >= 0)
 		close(gate->pidfd);
 	gate->pidfd = -1;
 	gate->pid = 0;
-	return 0;
 }
 
 static int read_maps(struct jp_gate *gate, pid_t pid, struct jp_reading *reading,
@@ -189,25 +170,54 @@ static int read_maps(struct jp_gate *gate, pid_t pid, struct jp_reading *reading
 	return jp_snapshot_read(gate->session, pid, &within_done, reading, err);
 }
 
-/*
- * The process waits for its answer, and so does not change what is read. With backfill the reading
- * is what it waits for, and no more: parsing and writing come after the answer. Else the reading is
- * for whoever judges, and the answer comes first.
- */
-static int announce(struct jp_gate *gate, const char *text, struct jp_error *err)
+static int tell(struct jp_gate *gate, const struct jp_reading *reading, struct jp_error *err)
 {
-	struct jp_session *session = gate->session;
-	const bool backfill = gate->policy == JP_GATE_BACKFILL;
-	uint64_t asked = jp_capture_now(), answered;
+	int ret = jp_snapshot_keep(gate->session, gate->pid, reading, err);
+
+	if (!ret && gate->policy->announced)
+		ret = gate->policy->announced(gate->session, gate->pid, reading, err);
+	return ret;
+}
+
+/*
+ * The process waits for its answer, and so does not change what is read. Where the reading comes
+ * first it is what the process waits for, and no more: parsing and writing come after the answer.
+ * Else the reading is for whoever judges.
+ */
+static int watch(struct jp_gate *gate, struct jp_error *err)
+{
+	uint64_t asked = jp_clock_now(), answered;
 	struct jp_reading reading = {0};
 	struct jp_error why = {""};
-	char *end;
-	long pid;
 	int ret = 0;
 
-	errno = 0;
-	pid = strtol(text, &end, 10);
-	if (errno || end == text || *end || pid <= 0 || pid > INT32_MAX || gate->open) {
+	if (gate->policy->read_first)
+		ret = read_maps(gate, gate->pid, &reading, &why);
+	answered = jp_clock_now();
+	if (ret)
+		answer(gate, "failed %s", why.text);
+	else
+		answer(gate, "ok");
+	if (!gate->policy->read_first)
+		ret = read_maps(gate, gate->pid, &reading, &why);
+	if (ret) {
+		/* It is gone already: there is nothing to watch, and nothing to say of it. */
+		forget(gate);
+		ret = 0;
+	} else {
+		put_process(gate, gate->pid, asked, answered);
+		ret = tell(gate, &reading, err);
+	}
+	free(reading.bytes);
+	return ret;
+}
+
+static int announce(struct jp_gate *gate, const char *text, struct jp_error *err)
+{
+	uint64_t pid;
+	int ret;
+
+	if (!jp_number(text, 1, INT32_MAX, &pid) || gate->open) {
 		answer(gate, "failed %s", gate->open ? "an interval is open" : "announce PID");
 		return 0;
 	}
@@ -215,49 +225,19 @@ static int announce(struct jp_gate *gate, const char *text, struct jp_error *err
 	gate->pid = (pid_t)pid;
 	gate->pidfd = (int)syscall(SYS_pidfd_open, gate->pid, 0);
 	/* From the reading on until its records are written, no round may end. */
-	__atomic_fetch_add(&session->holds, 1, __ATOMIC_SEQ_CST);
-	if (backfill)
-		ret = read_maps(gate, gate->pid, &reading, &why);
-	answered = jp_capture_now();
-	if (ret)
-		answer(gate, "failed %s", why.text);
-	else
-		answer(gate, "ok");
-	if (!backfill)
-		ret = read_maps(gate, gate->pid, &reading, &why);
-	/* It is gone already: there is nothing to watch, and nothing to say of it. */
-	if (ret) {
-		ret = forget(gate);
-		goto out;
-	}
-	put_process(gate, gate->pid, asked, answered);
-	ret = jp_snapshot_keep(session, gate->pid, &reading, err);
-	if (!ret && backfill) {
-		jp_drain_now(session);
-		ret = jp_backfill_write(session, gate->pid, &reading, err);
-	} else if (!ret && gate->policy == JP_GATE_NONE) {
-		ret = want_files(session, gate->pid, &reading, err);
-	}
-out:
-	__atomic_fetch_sub(&session->holds, 1, __ATOMIC_SEQ_CST);
-	free(reading.bytes);
+	jp_drain_hold(gate->session, 1);
+	ret = watch(gate, err);
+	jp_drain_hold(gate->session, -1);
 	return ret;
 }
 
-/* Sideband is on before samples are, and off after them. */
-static int turn(struct jp_gate *gate, bool on, struct jp_error *err)
+/* Of a switch. */
+static int answer_turned(struct jp_gate *gate, int ret, const struct jp_error *err)
 {
-	const bool both = gate->policy != JP_GATE_SIDEBAND;
-	int ret = 0;
-
-	if (gate->session->external)
-		return jp_external_switch(gate->session, on, err);
-	if (both && on)
-		ret = jp_open_switch(gate->session, JP_SIDEBAND, true, err);
-	if (!ret)
-		ret = jp_open_switch(gate->session, JP_SAMPLING, on, err);
-	if (!ret && both && !on)
-		ret = jp_open_switch(gate->session, JP_SIDEBAND, false, err);
+	if (ret)
+		answer(gate, "failed %s", err->text);
+	else
+		answer(gate, "ok");
 	return ret;
 }
 
@@ -269,37 +249,32 @@ static int open_gate(struct jp_gate *gate, struct jp_error *err)
 		answer(gate, "failed %s", gate->open ? "an interval is open" : "nobody announced");
 		return 0;
 	}
-	gate->enabling = jp_capture_now();
-	ret = turn(gate, true, err);
-	gate->enabled = jp_capture_now();
+	gate->enabling = jp_clock_now();
+	ret = gate->policy->turn(gate->session, true, err);
+	gate->enabled = jp_clock_now();
 	gate->open = !ret;
-	answer(gate, "%s", ret ? err->text : "ok");
-	return ret;
+	return answer_turned(gate, ret, err);
 }
 
 static int close_gate(struct jp_gate *gate, struct jp_error *err)
 {
-	uint64_t disabling = jp_capture_now();
-	int ret = turn(gate, false, err);
+	uint64_t disabling = jp_clock_now();
+	int ret = gate->policy->turn(gate->session, false, err);
 
 	fprintf(gate->out, "interval %d %llu %llu %llu %llu\n", gate->pid,
 		(unsigned long long)gate->enabling, (unsigned long long)gate->enabled,
-		(unsigned long long)disabling, (unsigned long long)jp_capture_now());
+		(unsigned long long)disabling, (unsigned long long)jp_clock_now());
 	gate->open = false;
 	return ret;
 }
 
 static int stop_gate(struct jp_gate *gate, struct jp_error *err)
 {
-	int ret;
-
 	if (!gate->open) {
 		answer(gate, "failed no interval is open");
 		return 0;
 	}
-	ret = close_gate(gate, err);
-	answer(gate, "%s", ret ? err->text : "ok");
-	return ret;
+	return answer_turned(gate, close_gate(gate, err), err);
 }
 
 static int handle(struct jp_gate *gate, struct jp_error *err)
@@ -350,36 +325,36 @@ static int end(struct jp_gate *gate, struct jp_error *err)
 	return ret;
 }
 
-void *jp_gate_keep(void *context)
+static void *keep(void *context)
 {
-	struct jp_session *session = context;
-	struct jp_gate *gate = session->gate;
-	struct jp_error *err = &session->worker_err, later;
+	struct jp_gate *gate = context;
+	struct jp_worker *worker = &gate->session->worker;
+	struct jp_error later;
 	bool ending = false;
 	int ret = 0, ended;
 
-	fprintf(gate->out, "gate %s\n", policies[gate->policy]);
+	fprintf(gate->out, "gate %s\n", gate->policy->name);
 	while (!ret && !ending) {
 		struct pollfd fds[] = {{.fd = gate->fds[0], .events = POLLIN},
-				       {.fd = session->worker_wake, .events = POLLIN},
+				       {.fd = worker->wake, .events = POLLIN},
 				       {.fd = gate->pidfd, .events = POLLIN}};
 
 		if (poll(fds, 3, -1) < 0)
 			continue;
 		ending = fds[1].revents;
 		if (fds[0].revents)
-			ret = hear(gate, err);
+			ret = hear(gate, &worker->err);
 		else if (fds[2].revents && gate->open) /* it died inside of its interval */
-			ret = close_gate(gate, err);
+			ret = close_gate(gate, &worker->err);
 		if (fds[2].revents && !fds[0].revents)
 			forget(gate);
 	}
-	ended = end(gate, ret ? &later : err);
-	pthread_mutex_lock(&session->lock);
-	session->worker_error = ret ? ret : ended;
-	/* Who waits for samples must learn that none will come. */
-	session->complete |= session->worker_error != 0;
-	pthread_cond_broadcast(&session->changed);
-	pthread_mutex_unlock(&session->lock);
+	ended = end(gate, ret ? &later : &worker->err);
+	jp_worker_done(gate->session, ret ? ret : ended);
 	return NULL;
+}
+
+int jp_gate_keep(struct jp_gate *gate, struct jp_error *err)
+{
+	return jp_worker_start(gate->session, keep, gate, err);
 }

@@ -1,117 +1,219 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 
+#include "harness/base/clock.h"
+#include "harness/capture/backfill.h"
+#include "harness/capture/external.h"
+#include "harness/capture/gate.h"
+#include "harness/capture/probe.h"
+#include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
+#include "harness/capture/snapshot.h"
+#include "harness/capture/start.h"
 
 /*
  * What benchmark runners do: the runner is launched with events that all its processes inherit, and
  * samples are taken in the intervals alone that those announce.
  */
-static int take_policy(int argc, char **argv, enum jp_gate_policy *policy, struct jp_error *err)
-{
-	*policy = JP_GATE_SIDEBAND;
-	for (int i = 1; i < argc; i++) {
-		unsigned int found = 0;
+struct gated {
+	struct jp_gate *gate;
+	struct jp_backfill *backfill; /* NULL: nobody asks what was recorded */
+	struct jp_external *external; /* NULL: we capture ourselves */
+};
 
-		while (found <= JP_GATE_SIDEBAND && (strncmp(argv[i], "--gate=", 7) != 0 ||
-						     strcmp(argv[i] + 7, jp_gate_text(found)) != 0))
-			found++;
-		if (found > JP_GATE_SIDEBAND)
+/* Sideband is on before samples are, and off after them. */
+static int turn_all(struct jp_session *session, bool on, struct jp_error *err)
+{
+	const enum jp_stream first = on ? JP_SIDEBAND : JP_SAMPLING;
+	const enum jp_stream last = on ? JP_SAMPLING : JP_SIDEBAND;
+
+	return jp_open_switch(session, first, on, err) ?: jp_open_switch(session, last, on, err);
+}
+
+static int turn_samples(struct jp_session *session, bool on, struct jp_error *err)
+{
+	return jp_open_switch(session, JP_SAMPLING, on, err);
+}
+
+static int turn_external(struct jp_session *session, bool on, struct jp_error *err)
+{
+	const struct gated *gated = session->state;
+
+	return jp_external_switch(gated->external, on, err);
+}
+
+static int backfill(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
+		    struct jp_error *err)
+{
+	const struct gated *gated = session->state;
+
+	jp_drain_now(session);
+	return jp_backfill_write(session, gated->backfill, pid, reading, err);
+}
+
+/* What is off outside of intervals, and what is done about it. */
+static const struct jp_gate_policy policies[] = {
+	/* Everything: the bug. For judging alone: the files with which what was left out can be
+	 * added back. */
+	{.name = "none", .turn = turn_all, .announced = jp_reading_want_files},
+	/* As none; what is older than the interval is told from /proc/PID/maps. */
+	{.name = "backfill", .read_first = true, .turn = turn_all, .announced = backfill},
+	/* Samples alone: the better cure. */
+	{.name = "sideband", .turn = turn_samples},
+};
+/* What perf does with its FIFO, and others with theirs: all that is left out is up to them. */
+static const struct jp_gate_policy theirs = {
+	.name = "none", .turn = turn_external, .announced = jp_reading_want_files};
+
+/* [--gate=none|backfill|sideband] */
+static int take_policy(int argc, char **argv, const struct jp_gate_policy **policy,
+		       struct jp_error *err)
+{
+	const struct jp_gate_policy *end = policies + sizeof(policies) / sizeof(policies[0]);
+
+	*policy = end - 1;
+	for (int i = 1; i < argc; i++) {
+		*policy = policies;
+		while (*policy < end && (strncmp(argv[i], "--gate=", 7) != 0 ||
+					 strcmp(argv[i] + 7, (*policy)->name) != 0))
+			++*policy;
+		if (*policy == end)
 			return jp_fail(err, EINVAL,
 				       "gated: '%s': --gate=none, backfill or sideband was "
 				       "expected",
 				       argv[i]);
-		*policy = found;
 	}
 	return 0;
 }
 
-static int open_events(struct jp_session *session, enum jp_gate_policy policy, struct jp_error *err)
+static int make_gate(struct jp_session *session, const struct jp_gate_policy *policy,
+		     struct jp_error *err)
 {
-	int ret = jp_open_thread(session, JP_SIDEBAND, session->target->pid, err);
+	struct gated *gated;
 
-	if (!ret)
-		ret = jp_open_thread(session, JP_SAMPLING, session->target->pid, err);
-	if (ret == -ESRCH)
-		return jp_fail(err, ESRCH, "%s: killed before it started",
-			       session->target->command[0]);
-	if (!ret && policy == JP_GATE_SIDEBAND)
-		ret = jp_open_switch(session, JP_SIDEBAND, true, err);
-	if (ret)
-		return ret;
-	session->threads = 1;
-	jp_session_tell_kernel(session);
-	session->info.enabled = session->first_enabled = jp_capture_now();
-	jp_session_sampling(session);
+	if (session->options.system_wide || !session->dir)
+		return jp_fail(err, EINVAL, "gated: watches what it starts, for a run directory");
+	gated = session->state = calloc(1, sizeof(*gated));
+	if (!gated)
+		return jp_fail(err, ENOMEM, "no memory for the gate");
+	/* The workload is ready when its last interval is over, and there is no more to come. */
+	session->complete = true;
+	gated->gate = jp_gate_new(session, policy, err);
+	return gated->gate ? 0 : -EIO;
+}
+
+static int observe(struct jp_session *session, struct jp_error *err)
+{
+	struct gated *gated = session->state;
+
+	gated->backfill = jp_backfill_new(err);
+	if (!gated->backfill)
+		return -ENOMEM;
+	pthread_mutex_lock(&session->lock);
+	session->recorder->heard.observer =
+		(struct jp_observer){.context = gated->backfill, .sideband = jp_backfill_saw};
+	pthread_mutex_unlock(&session->lock);
 	return 0;
 }
 
-static int prepare(struct jp_session *session, enum jp_gate_policy policy, struct jp_error *err)
+static int open_events(struct jp_session *session, const struct jp_gate_policy *policy,
+		       struct jp_error *err)
 {
-	if (session->options.system_wide || !session->dir)
-		return jp_fail(err, EINVAL, "gated: watches what it starts, for a run directory");
-	session->worker_wake = eventfd(0, EFD_CLOEXEC);
-	if (session->worker_wake < 0)
-		return jp_fail(err, errno, "eventfd: %s", strerror(errno));
-	session->gate = jp_gate_new(session, policy, err);
-	if (!session->gate)
-		return -EIO;
-	if (policy != JP_GATE_BACKFILL)
-		return 0;
-	pthread_mutex_lock(&session->lock);
-	session->backfill = jp_backfill_new(err);
-	pthread_mutex_unlock(&session->lock);
-	return session->backfill ? 0 : -ENOMEM;
+	int ret = jp_open_command(session, err);
+
+	if (!ret && policy->turn == turn_samples)
+		ret = jp_open_switch(session, JP_SIDEBAND, true, err);
+	if (ret)
+		return ret;
+	jp_recorder_tell_kernel(session);
+	session->info.enabled = session->info.first_enabled = jp_clock_now();
+	jp_recorder_sampling(session);
+	return 0;
 }
 
 static int begin(struct jp_session *session, int argc, char **argv, struct jp_error *err)
 {
-	enum jp_gate_policy policy;
+	const struct jp_gate_policy *policy;
+	struct gated *gated;
 	int channel, ret;
 
-	ret = take_policy(argc, argv, &policy, err) ?: prepare(session, policy, err);
+	ret = take_policy(argc, argv, &policy, err)
+		      ?: jp_recorder_begin(session, false, err) ?: make_gate(session, policy, err);
+	if (!ret && policy->announced == backfill)
+		ret = observe(session, err);
 	if (ret)
 		return ret;
-	channel = jp_start_command(session, jp_gate_environment(session->gate), err);
+	gated = session->state;
+	channel = jp_start_command(session, jp_gate_environment(gated->gate), err);
 	if (channel < 0)
 		return channel;
-	ret = open_events(session, policy, err);
-	if (!ret)
-		ret = jp_session_work(session, jp_gate_keep, session, err);
-	if (!ret)
-		ret = jp_start_release(session, channel, err);
+	ret = open_events(session, policy, err)
+		      ?: jp_gate_keep(gated->gate, err)
+				 ?: jp_start_release(session, channel, err);
 	jp_start_end(session, channel, ret);
 	return ret;
 }
 
-/* What perf does with its FIFO, and others with theirs: all that is left out is up to them. */
-static int begin_by(struct jp_session *session, int argc, char **argv, struct jp_error *err)
+static void gated_free(struct jp_session *session)
 {
-	int ret = prepare(session, JP_GATE_NONE, err);
+	struct gated *gated = session->state;
 
-	if (!ret)
-		ret = jp_external_begin(session, argc, argv, jp_gate_environment(session->gate),
-					err);
-	return ret ?: jp_session_work(session, jp_gate_keep, session, err);
+	jp_recorder_free(session);
+	if (!gated)
+		return;
+	jp_external_free(gated->external);
+	jp_gate_free(gated->gate);
+	jp_backfill_free(gated->backfill);
+	free(gated);
 }
 
-static const struct jp_capture gated = {
-	.name = "gated",
-	.help = "intervals that processes announce: [--gate=none|backfill|sideband]",
-	.launches = true,
-	.gated = true,
-	.begin = begin,
-};
-JP_REGISTER(capture, gated);
+static int begin_by(struct jp_session *session, int argc, char **argv, struct jp_error *err)
+{
+	int ret = jp_session_prepare(session, err) ?: make_gate(session, &theirs, err);
+	struct gated *gated = session->state;
 
+	if (ret)
+		return ret;
+	gated->external =
+		jp_external_begin(session, argc, argv, jp_gate_environment(gated->gate), err);
+	return gated->external ? jp_gate_keep(gated->gate, err) : -EIO;
+}
+
+static void stop_by(struct jp_session *session)
+{
+	const struct gated *gated = session->state;
+
+	jp_external_stop(gated->external);
+}
+
+static int finish_by(struct jp_session *session, struct jp_error *err)
+{
+	const struct gated *gated = session->state;
+
+	return jp_external_finish(gated->external, err);
+}
+
+static const struct jp_capture gated_capture = {
+	.name = "gated",
+	.traits = JP_CAPTURE_LAUNCHES,
+	.probe = jp_probe_clock,
+	.begin = begin,
+	.stop = jp_recorder_stop,
+	.finish = jp_recorder_finish,
+	.free = gated_free,
+};
+JP_REGISTER(capture, gated_capture);
+
+/* The same with the events of anyone's profiler. */
 static const struct jp_capture gated_by = {
 	.name = "gated-by",
-	.help = "the same with the events of anyone's profiler: NAME",
-	.launches = true,
-	.gated = true,
-	.external = true,
+	.traits = JP_CAPTURE_LAUNCHES,
+	.probe = jp_external_probe,
 	.begin = begin_by,
+	.stop = stop_by,
+	.finish = finish_by,
+	.free = gated_free,
 };
 JP_REGISTER(capture, gated_by);

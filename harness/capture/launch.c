@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 
+#include "harness/base/clock.h"
+#include "harness/capture/attach.h"
+#include "harness/capture/probe.h"
+#include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
+#include "harness/capture/start.h"
 
-/* A command that the session starts itself: its events are there, disabled, before it execs, and
+/* A command from its first instruction on: its events are there, disabled, before it execs, and
  * exec enables them before the new image maps anything. */
 
 static int open_events(struct jp_session *session, struct jp_error *err)
@@ -11,23 +16,15 @@ static int open_events(struct jp_session *session, struct jp_error *err)
 	int ret;
 
 	if (session->options.system_wide)
-		return jp_session_attach(session, false, true, err);
-	ret = jp_open_thread(session, JP_SIDEBAND, session->target->pid, err);
-	if (!ret)
-		ret = jp_open_thread(session, JP_SAMPLING, session->target->pid, err);
-	if (ret == -ESRCH)
-		return jp_fail(err, ESRCH, "%s: killed before it started",
-			       session->target->command[0]);
-	session->threads = 1;
-	if (!ret)
-		jp_session_tell_kernel(session);
-	if (!ret) {
-		/* Exec enables; what comes before it is ours, not the command's. */
-		session->info.enabled = jp_capture_now();
-		session->first_enabled = session->info.enabled;
-		jp_session_sampling(session);
-	}
-	return ret;
+		return jp_attach(session, false, true, err);
+	ret = jp_open_command(session, err);
+	if (ret)
+		return ret;
+	jp_recorder_tell_kernel(session);
+	/* Exec enables; what comes before it is ours, not the command's. */
+	session->info.enabled = session->info.first_enabled = jp_clock_now();
+	jp_recorder_sampling(session);
+	return 0;
 }
 
 static int begin(struct jp_session *session, int argc, char **argv, struct jp_error *err)
@@ -36,6 +33,9 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 
 	if (argc > 1)
 		return jp_fail(err, EINVAL, "launch: unknown option '%s'", argv[1]);
+	ret = jp_recorder_begin(session, !session->options.system_wide, err);
+	if (ret)
+		return ret;
 	channel = jp_start_command(session, NULL, err);
 	if (channel < 0)
 		return channel;
@@ -46,9 +46,12 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 
 static const struct jp_capture launch = {
 	.name = "launch",
-	.help = "a command from its first instruction on",
-	.boundaries = jp_attach_boundaries,
-	.launches = true,
+	.boundaries = jp_attach_boundaries, /* with --system-wide */
+	.traits = JP_CAPTURE_LAUNCHES | JP_CAPTURE_PLAIN,
+	.probe = jp_probe_clock,
 	.begin = begin,
+	.stop = jp_recorder_stop,
+	.finish = jp_recorder_finish,
+	.free = jp_recorder_free,
 };
 JP_REGISTER(capture, launch);

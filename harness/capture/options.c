@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "harness/capture/options.h"
+
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "harness/capture/session.h"
+#include "harness/base/number.h"
 
 static const char *const synths[] = {
 	[JP_SYNTH_NONE] = "none",
@@ -38,14 +39,10 @@ static const char *value_of(const char *arg, const char *name)
 static int number(const char *arg, const char *value, uint64_t max, uint64_t *out,
 		  struct jp_error *err)
 {
-	char *end;
-
-	errno = 0;
-	*out = strtoull(value, &end, 10);
-	if (errno || end == value || *end || *value == '-' || *out > max)
-		return jp_fail(err, EINVAL, "%s: a number up to %llu was expected", arg,
-			       (unsigned long long)max);
-	return 1;
+	return jp_number(value, 0, max, out)
+		       ? 1
+		       : jp_fail(err, EINVAL, "%s: a number up to %llu was expected", arg,
+				 (unsigned long long)max);
 }
 
 static int take_synth(struct jp_capture_options *options, const char *arg, const char *value,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "harness/capture/probe.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#include "harness/capture/session.h"
 
 struct list {
 	char *text;
@@ -74,15 +74,14 @@ static void try_one(struct list *list, const char *thing, struct perf_event_attr
 		add_error(list, thing, -fd);
 }
 
-int jp_capture_probe(const struct jp_capture_options *options, bool breakpoints, char *missing,
-		     size_t size)
+int jp_probe(const struct jp_capture_options *options, const struct jp_probe_event *event,
+	     char *missing, size_t size)
 {
 	const struct jp_abilities least = {0}, kernel = {.kernel = true};
 	struct jp_capture_options at_once = *options;
 	struct list list = {missing, size, 0, 0};
 	pid_t pid = options->system_wide ? -1 : 0;
 	struct perf_event_attr attr;
-	static const char here; /* data: never executed */
 	int fd;
 
 	if (size)
@@ -103,20 +102,29 @@ int jp_capture_probe(const struct jp_capture_options *options, bool breakpoints,
 		jp_attr_sampling(&attr, options, &least, 1);
 		try_one(&list, "attr.defer_callchain (deferred callchains)", &attr, pid);
 	}
-	if (breakpoints) {
-		jp_attr_breakpoint(&attr, &at_once, &least, (uint64_t)(uintptr_t)&here);
-		try_one(&list, "perf_event_open of execution breakpoints", &attr, pid);
-	} else {
-		jp_attr_sampling(&attr, &at_once, &least, 1);
-		try_one(&list,
-			options->task_clock ? "perf_event_open of task-clock samples"
-					    : "perf_event_open of cpu-clock samples",
-			&attr, pid);
-	}
+	event->attr(&attr, &at_once, &least);
+	try_one(&list, event->thing, &attr, pid);
 	if (options->need_kernel) {
 		jp_attr_sampling(&attr, &at_once, &kernel, 1);
 		try_one(&list, "perf_event_open of samples in the kernel", &attr, pid);
 	}
 	probe_ring(&list, pid);
 	return list.count;
+}
+
+static void attr_of_clock(struct perf_event_attr *attr, const struct jp_capture_options *options,
+			  const struct jp_abilities *abilities)
+{
+	jp_attr_sampling(attr, options, abilities, 1);
+}
+
+int jp_probe_clock(const struct jp_capture_options *options, int argc, char **argv, char *missing,
+		   size_t size)
+{
+	const struct jp_probe_event event = {options->task_clock
+						     ? "perf_event_open of task-clock samples"
+						     : "perf_event_open of cpu-clock samples",
+					     attr_of_clock};
+
+	return jp_probe(options, &event, missing, size);
 }

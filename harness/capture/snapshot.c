@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "harness/capture/snapshot.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -6,25 +8,20 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/base/array.h"
+#include "harness/base/cleanup.h"
+#include "harness/base/clock.h"
+#include "harness/base/file.h"
+#include "harness/base/path.h"
+#include "harness/capture/elf_copies.h"
+#include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
+#include "harness/capture/synthesize.h"
+#include "harness/capture/threads.h"
 #include "harness/format/procmaps/procmaps.h"
 #include "harness/format/truth/format.h"
 
 enum { MOST_READINGS = 20, CHUNK = 4096 };
-
-static int capacity_for(struct jp_reading *reading, size_t more)
-{
-	if (reading->capacity - reading->size < more) {
-		size_t capacity = (reading->capacity ? reading->capacity * 2 : 64 << 10) + more;
-		char *bytes = realloc(reading->bytes, capacity);
-
-		if (!bytes)
-			return -ENOMEM;
-		reading->bytes = bytes;
-		reading->capacity = capacity;
-	}
-	return 0;
-}
 
 /*
  * The maps of @pid. A main thread that has exited has none any more (its mm is gone, exit_mm() in
@@ -72,14 +69,13 @@ static int read_maps(struct jp_session *session, pid_t pid, struct jp_reading *r
 	int fd, ret = 0;
 
 	reading->size = 0;
-	reading->before = jp_capture_now();
+	reading->before = jp_clock_now();
 	fd = open_maps(pid, path, sizeof(path));
 	if (fd < 0)
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	do {
-		ret = capacity_for(reading, CHUNK);
-		if (ret) {
-			jp_fail(err, -ret, "%s: no memory", path);
+		if (!jp_array_reserve(&reading->bytes, &reading->capacity, reading->size + CHUNK)) {
+			ret = jp_fail(err, ENOMEM, "%s: no memory", path);
 			break;
 		}
 		size = read(fd, reading->bytes + reading->size, CHUNK);
@@ -95,7 +91,7 @@ static int read_maps(struct jp_session *session, pid_t pid, struct jp_reading *r
 		first = false;
 	} while (!ret && (size > 0 || (size < 0 && errno == EINTR)));
 	close(fd);
-	reading->after = jp_capture_now();
+	reading->after = jp_clock_now();
 	return ret;
 }
 
@@ -153,9 +149,9 @@ static bool selected(enum jp_synth synth, const struct jp_procmap *map)
 }
 
 int jp_reading_tell(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
-		    jp_reading_teller tell, struct jp_error *err)
+		    jp_reading_teller tell, void *context, struct jp_error *err)
 {
-	struct jp_procmap *maps;
+	jp_cleanup_free struct jp_procmap *maps = NULL;
 	size_t count;
 	int ret;
 
@@ -163,26 +159,37 @@ int jp_reading_tell(struct jp_session *session, pid_t pid, const struct jp_readi
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&session->lock);
-	ret = tell(session, pid, maps, count, reading->before);
+	ret = tell(session, context, pid, maps, count, reading->before);
 	pthread_mutex_unlock(&session->lock);
-	free(maps);
 	return ret ? jp_fail(err, -ret, "no memory for what is recorded") : 0;
 }
 
-static int tell_all(struct jp_session *session, pid_t pid, const struct jp_procmap *maps,
-		    size_t count, uint64_t before)
+static int want_all(struct jp_session *session, void *context, pid_t pid,
+		    const struct jp_procmap *maps, size_t count, uint64_t before)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (session->copies && (maps[i].prot & JP_PROT_EXEC))
+	for (size_t i = 0; i < count && session->copies; i++)
+		if (maps[i].prot & JP_PROT_EXEC)
 			jp_elf_copies_want(session->copies, pid, &maps[i], 0);
-		/*
-		 * The time before the reading: whatever happened while it was read has a live
-		 * record that is later and wins, and what the reading shows of it already is the
-		 * same.
-		 */
+	return 0;
+}
+
+int jp_reading_want_files(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
+			  struct jp_error *err)
+{
+	return jp_reading_tell(session, pid, reading, want_all, NULL, err);
+}
+
+static int tell_all(struct jp_session *session, void *context, pid_t pid,
+		    const struct jp_procmap *maps, size_t count, uint64_t before)
+{
+	want_all(session, NULL, pid, maps, count, before);
+	/*
+	 * The time before the reading: whatever happened while it was read has a live record that
+	 * is later and wins, and what the reading shows of it already is the same.
+	 */
+	for (size_t i = 0; i < count; i++)
 		if (selected(session->options.synth, &maps[i]))
-			jp_synthesize_map(session, pid, &maps[i], before);
-	}
+			jp_synthesize_map(session->recorder, pid, &maps[i], before);
 	return 0;
 }
 
@@ -193,10 +200,12 @@ int jp_snapshot_keep(struct jp_session *session, pid_t pid, const struct jp_read
 	FILE *file;
 	int ret = 0;
 
-	session->snapshots++;
+	session->info.snapshots++;
 	if (!session->dir)
 		return 0;
-	snprintf(path, sizeof(path), "%s/maps", session->dir);
+	ret = jp_path_build(path, sizeof(path), err, "%s/maps", session->dir);
+	if (ret)
+		return ret;
 	file = fopen(path, "ae");
 	if (!file)
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
@@ -224,8 +233,8 @@ int jp_snapshot_read(struct jp_session *session, pid_t pid, bool *within_done,
 			 agree(&readings[0], &readings[1], session->options.synth == JP_SYNTH_ALL);
 	}
 	if (!ret) {
-		session->snapshot_readings += (unsigned int)turn + 1;
-		session->unstable += !stable;
+		session->info.snapshot_readings += (unsigned int)turn + 1;
+		session->info.snapshots_unstable += !stable;
 	}
 	*reading = readings[turn % 2];
 	free(readings[(turn + 1) % 2].bytes);
@@ -239,25 +248,22 @@ static int snapshot_process(struct jp_session *session, pid_t pid, bool *within_
 	int ret = jp_snapshot_read(session, pid, within_done, &reading, err);
 
 	if (!ret)
-		ret = jp_reading_tell(session, pid, &reading, tell_all, err);
+		ret = jp_reading_tell(session, pid, &reading, tell_all, NULL, err);
 	if (!ret)
 		ret = jp_snapshot_keep(session, pid, &reading, err);
 	free(reading.bytes);
 	return ret;
 }
 
-ssize_t jp_proc_read(const char *path, char *text, size_t size)
+bool jp_thread_name(pid_t pid, pid_t tid, char *name, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char path[64];
 	ssize_t got;
 
-	if (fd < 0)
-		return -1;
-	got = read(fd, text, size - 1);
-	close(fd);
-	if (got >= 0)
-		text[got] = '\0';
-	return got;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
+	got = jp_file_text(path, name, size);
+	name[got > 0 ? got - 1 : 0] = '\0'; /* a newline ends it */
+	return got > 0;
 }
 
 static pid_t parent_of(pid_t pid)
@@ -267,7 +273,7 @@ static pid_t parent_of(pid_t pid)
 	int ppid = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (jp_proc_read(path, text, sizeof(text)) <= 0)
+	if (jp_file_text(path, text, sizeof(text)) <= 0)
 		return 0;
 	end = strrchr(text, ')'); /* the name before it may hold anything */
 	if (end)
@@ -291,18 +297,14 @@ static int tell_threads(struct jp_session *session, pid_t pid, struct jp_error *
 	ret = jp_tids_list(path, &tids);
 	for (size_t i = 0; i < tids.count && !ret; i++) {
 		pid_t tid = tids.tids[i];
-		ssize_t size;
 
-		snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
-		size = jp_proc_read(path, name, sizeof(name));
-		if (size <= 0)
+		if (!jp_thread_name(pid, tid, name, sizeof(name)))
 			continue; /* it ended */
-		name[size - 1] = '\0';
 		pthread_mutex_lock(&session->lock);
 		/* Who made a thread is not known any more; perf says the main thread did. */
-		jp_synthesize_fork(session, pid, tid == pid ? ppid : pid, tid,
+		jp_synthesize_fork(session->recorder, pid, tid == pid ? ppid : pid, tid,
 				   tid == pid ? ppid : pid, session->began);
-		jp_synthesize_comm(session, pid, tid, name, false, 0);
+		jp_synthesize_comm(session->recorder, pid, tid, name, false, 0);
 		pthread_mutex_unlock(&session->lock);
 	}
 	jp_tids_free(&tids);
@@ -313,15 +315,14 @@ static int tell_threads(struct jp_session *session, pid_t pid, struct jp_error *
 
 int jp_snapshot_file(const char *dir, struct jp_error *err)
 {
+	jp_cleanup_close int fd = -1;
 	char path[4096];
-	int fd;
+	int ret = jp_path_build(path, sizeof(path), err, "%s/maps", dir);
 
-	snprintf(path, sizeof(path), "%s/maps", dir);
+	if (ret)
+		return ret;
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
-	close(fd);
-	return 0;
+	return fd < 0 ? jp_fail(err, errno, "%s: %s", path, strerror(errno)) : 0;
 }
 
 int jp_snapshot_take(struct jp_session *session, struct jp_error *err)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "harness/capture/start.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -9,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/capture/drain.h"
 #include "harness/capture/session.h"
 
 /*

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "harness/capture/synthesize.h"
+
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -6,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "harness/capture/session.h"
+#include "harness/capture/recorder.h"
 #include "harness/format/perfdata/encode.h"
 #include "harness/format/procmaps/procmaps.h"
 #include "harness/format/truth/format.h"
@@ -17,16 +19,16 @@
  * follow in records of their own. Like perf's own, such a FORK and COMM have time 0: perf forgets
  * at a FORK what it knew of the task, and a jitdump may know more, from before the capture began.
  */
-static void put(struct jp_session *session, enum jp_stream stream, struct jp_event *event)
+static void put(struct jp_recorder *recorder, enum jp_stream stream, struct jp_event *event)
 {
 	unsigned char record[512 + PATH_MAX] __attribute__((aligned(8)));
 
-	event->id = session->some_id[stream];
-	jp_perfdata_put(session->writer, record,
-			jp_perf_encode(&session->layout[stream], event, record, sizeof(record)));
+	event->id = recorder->opened.some_id[stream];
+	jp_perfdata_put(recorder->writer, record,
+			jp_perf_encode(&recorder->layout[stream], event, record, sizeof(record)));
 }
 
-void jp_synthesize_map(struct jp_session *session, pid_t pid, const struct jp_procmap *map,
+void jp_synthesize_map(struct jp_recorder *recorder, pid_t pid, const struct jp_procmap *map,
 		       uint64_t time)
 {
 	struct jp_event event = {
@@ -53,10 +55,10 @@ void jp_synthesize_map(struct jp_session *session, pid_t pid, const struct jp_pr
 	event.map.prot |= map->prot & JP_PROT_READ ? PROT_READ : 0;
 	event.map.prot |= map->prot & JP_PROT_WRITE ? PROT_WRITE : 0;
 	event.map.prot |= map->prot & JP_PROT_EXEC ? PROT_EXEC : 0;
-	put(session, JP_SIDEBAND, &event);
+	put(recorder, JP_SIDEBAND, &event);
 }
 
-void jp_synthesize_fork(struct jp_session *session, pid_t pid, pid_t ppid, pid_t tid, pid_t ptid,
+void jp_synthesize_fork(struct jp_recorder *recorder, pid_t pid, pid_t ppid, pid_t tid, pid_t ptid,
 			uint64_t time)
 {
 	struct jp_event event = {
@@ -67,10 +69,10 @@ void jp_synthesize_fork(struct jp_session *session, pid_t pid, pid_t ppid, pid_t
 		.task = {.ppid = (uint32_t)ppid, .ptid = (uint32_t)ptid, .time = time},
 	};
 
-	put(session, JP_SIDEBAND, &event);
+	put(recorder, JP_SIDEBAND, &event);
 }
 
-void jp_synthesize_comm(struct jp_session *session, pid_t pid, pid_t tid, const char *name,
+void jp_synthesize_comm(struct jp_recorder *recorder, pid_t pid, pid_t tid, const char *name,
 			bool exec, uint64_t time)
 {
 	struct jp_event event = {
@@ -81,18 +83,18 @@ void jp_synthesize_comm(struct jp_session *session, pid_t pid, pid_t tid, const 
 		.comm = {.name = name, .exec = exec},
 	};
 
-	put(session, JP_SIDEBAND, &event);
+	put(recorder, JP_SIDEBAND, &event);
 }
 
-void jp_synthesize_lost(struct jp_session *session, uint64_t lost, uint64_t time)
+void jp_synthesize_lost(struct jp_recorder *recorder, uint64_t lost, uint64_t time)
 {
 	struct jp_event event = {
 		.type = JP_EVENT_LOST_SAMPLES, .time = time, .lost = {.lost = lost}};
 
-	put(session, JP_SAMPLING, &event);
+	put(recorder, JP_SAMPLING, &event);
 }
 
-static void kernel_map(struct jp_session *session, uint64_t addr, uint64_t len, uint64_t pgoff,
+static void kernel_map(struct jp_recorder *recorder, uint64_t addr, uint64_t len, uint64_t pgoff,
 		       const char *name, uint64_t time)
 {
 	struct jp_event event = {
@@ -105,10 +107,10 @@ static void kernel_map(struct jp_session *session, uint64_t addr, uint64_t len, 
 		.map = {.addr = addr, .len = len, .pgoff = pgoff, .prot = PROT_EXEC, .name = name},
 	};
 
-	put(session, JP_SIDEBAND, &event);
+	put(recorder, JP_SIDEBAND, &event);
 }
 
-static void modules(struct jp_session *session, uint64_t time)
+static void modules(struct jp_recorder *recorder, uint64_t time)
 {
 	FILE *file = fopen("/proc/modules", "re");
 	char line[1024];
@@ -121,7 +123,7 @@ static void modules(struct jp_session *session, uint64_t time)
 		if (sscanf(line, "%63s %llu %*s %*s %*s %llx", name, &size, &addr) != 3 || !addr)
 			continue;
 		snprintf(text, sizeof(text), "[%s]", name);
-		kernel_map(session, addr, size, 0, text, time);
+		kernel_map(recorder, addr, size, 0, text, time);
 	}
 	if (file)
 		fclose(file);
@@ -152,7 +154,7 @@ static void find_kernel_text(void)
 		fclose(file);
 }
 
-void jp_synthesize_kernel(struct jp_session *session, uint64_t time)
+void jp_synthesize_kernel(struct jp_recorder *recorder, uint64_t time)
 {
 	const struct kernel_text *text = &kernel_text;
 
@@ -161,7 +163,7 @@ void jp_synthesize_kernel(struct jp_session *session, uint64_t time)
 	if (!text->start || text->end <= text->start)
 		return;
 	/* perf finds the kernel's load offset in pgoff, by the symbol in the name. */
-	kernel_map(session, text->start, text->end - text->start, text->start,
+	kernel_map(recorder, text->start, text->end - text->start, text->start,
 		   "[kernel.kallsyms]_text", time);
-	modules(session, time);
+	modules(recorder, time);
 }

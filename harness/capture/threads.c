@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <dirent.h>
+#include "harness/capture/threads.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/array.h"
+#include "harness/base/cleanup.h"
+#include "harness/base/clock.h"
+#include "harness/base/number.h"
+#include "harness/capture/event_owners.h"
+#include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
 
 enum {
@@ -18,45 +25,31 @@ void jp_tids_free(struct jp_tids *tids)
 	*tids = (struct jp_tids){0};
 }
 
-static int add(struct jp_tids *tids, pid_t tid)
-{
-	if (tids->count == tids->capacity) {
-		size_t capacity = tids->capacity ? tids->capacity * 2 : 64;
-		pid_t *more = realloc(tids->tids, capacity * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		tids->tids = more;
-		tids->capacity = capacity;
-	}
-	tids->tids[tids->count++] = tid;
-	return 0;
-}
-
 int jp_tids_list(const char *path, struct jp_tids *tids)
 {
+	jp_cleanup_closedir DIR *dir = opendir(path);
 	const struct dirent *entry;
-	DIR *dir = opendir(path);
-	int ret = 0;
 
 	tids->count = 0;
 	if (!dir)
 		return errno == ENOENT ? -ESRCH : -errno;
-	while (!ret && (entry = readdir(dir))) {
-		char *end;
-		long tid = strtol(entry->d_name, &end, 10);
+	while ((entry = readdir(dir))) {
+		uint64_t tid;
+		pid_t *added;
 
-		if (tid > 0 && !*end)
-			ret = add(tids, (pid_t)tid);
+		if (!jp_number(entry->d_name, 1, INT32_MAX, &tid))
+			continue;
+		added = jp_array_push(&tids->tids, &tids->count, &tids->capacity);
+		if (!added)
+			return -ENOMEM;
+		*added = (pid_t)tid;
 	}
-	closedir(dir);
-	return ret;
+	return 0;
 }
 
-static bool opened(const struct jp_session *session, enum jp_stream stream, pid_t tid)
+static bool opened(const struct jp_heard *heard, enum jp_stream stream, pid_t tid)
 {
-	const struct jp_event_owner *life =
-		jp_event_owner_find(&session->event_owners[stream], (uint64_t)tid);
+	const struct jp_event_owner *life = jp_map_find(&heard->owners[stream], (uint64_t)tid);
 
 	/* The first pass registers threads only when they are enabled; nobody is listed twice in
 	 * one pass. */
@@ -64,12 +57,11 @@ static bool opened(const struct jp_session *session, enum jp_stream stream, pid_
 }
 
 /* Does a FORK record later than @since tell of @tid? Then an enabled event was there to inherit. */
-static bool explained_by_fork(struct jp_session *session, pid_t tid, uint64_t since)
+static bool explained_by_fork(const struct jp_heard *heard, pid_t tid, uint64_t since)
 {
-	const struct jp_event_owner *birth =
-		jp_event_owner_find(&session->fork_times, (uint64_t)tid);
+	const uint64_t *forked = jp_map_find(&heard->fork_times, (uint64_t)tid);
 
-	return birth && birth->from > since;
+	return forked && *forked > since;
 }
 
 int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t explained,
@@ -93,8 +85,8 @@ int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t 
 		bool known, explains;
 
 		pthread_mutex_lock(&session->lock);
-		known = opened(session, stream, tids.tids[i]);
-		explains = explained_by_fork(session, tids.tids[i], explained);
+		known = opened(&session->recorder->heard, stream, tids.tids[i]);
+		explains = explained_by_fork(&session->recorder->heard, tids.tids[i], explained);
 		pthread_mutex_unlock(&session->lock);
 		if (known)
 			continue;
@@ -108,7 +100,7 @@ int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t 
 			continue;
 		}
 		*news += !explains;
-		session->threads += stream == JP_SIDEBAND;
+		session->info.threads += stream == JP_SIDEBAND;
 	}
 	jp_tids_free(&tids);
 	return ret;
@@ -116,7 +108,7 @@ int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t 
 
 int jp_threads_settle(struct jp_session *session, enum jp_stream stream, struct jp_error *err)
 {
-	uint64_t enabled = jp_capture_now();
+	uint64_t enabled = jp_clock_now();
 	unsigned int quiet = 0;
 
 	for (int pass = 0; pass < MOST_PASSES && quiet < QUIET_PASSES; pass++) {
@@ -127,10 +119,10 @@ int jp_threads_settle(struct jp_session *session, enum jp_stream stream, struct 
 			ret = jp_open_enable(session, stream, err);
 		if (ret)
 			return ret;
-		enabled = jp_capture_now();
+		enabled = jp_clock_now();
 		quiet = news ? 0 : quiet + 1;
-		session->thread_passes++;
+		session->info.thread_passes++;
 	}
-	session->settled &= quiet == QUIET_PASSES;
+	session->info.settled &= quiet == QUIET_PASSES;
 	return 0;
 }

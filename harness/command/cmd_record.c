@@ -187,6 +187,17 @@ static uint64_t size_of(const char *path)
 	return stat(path, &st) ? 0 : (uint64_t)st.st_size;
 }
 
+static const struct jp_capture *plain_capture(bool launches)
+{
+	const unsigned int traits = JP_CAPTURE_PLAIN | (launches ? JP_CAPTURE_LAUNCHES : 0);
+	const struct jp_capture *capture;
+
+	for (size_t i = 0; (capture = jp_registry_at(JP_CAPTURE, i)); i++)
+		if (capture->traits == traits)
+			return capture;
+	return NULL;
+}
+
 static int record(int argc, char **argv)
 {
 	struct request request = {.options = jp_capture_defaults(), .nr_policy = 1};
@@ -195,6 +206,7 @@ static int record(int argc, char **argv)
 	struct jp_session *session;
 	uint64_t samples, lost_samples, lost_sideband;
 	struct jp_error err = {""};
+	char name[64];
 	int ret, status = JP_EXIT_OK;
 
 	if (argc == 2 && strcmp(argv[1], "--help") == 0)
@@ -202,13 +214,13 @@ static int record(int argc, char **argv)
 	ret = parse(&request, argc, argv);
 	if (ret)
 		return ret;
-	request.policy[0] = request.command ? "launch" : "attach";
-	capture = jp_registry_find(JP_CAPTURE, request.policy[0]);
+	capture = plain_capture(request.command);
 	if (!capture) {
-		fprintf(stderr, "jitproof record: no capture '%s': the build is broken\n",
-			request.policy[0]);
+		fprintf(stderr, "jitproof record: no capture is plain: the build is broken\n");
 		return JP_EXIT_BROKEN;
 	}
+	snprintf(name, sizeof(name), "%s", capture->name);
+	request.policy[0] = name;
 	/* perf by libunwind reads .eh_frame through the mappings of data (docs/unwinding.md). */
 	request.options.all_maps |= request.options.stack > 0;
 	target.pid = request.pid;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "harness/base/json.h"
-#include "harness/capture/adapter.h"
+#include "harness/capture/profilers.h"
 
 static void first_line(struct jp_json *json, const char *key, const char *path)
 {

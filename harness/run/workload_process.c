@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,50 +12,21 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "harness/base/interrupt.h"
+#include "harness/base/number.h"
+#include "harness/base/path.h"
 
-uint64_t jp_workload_process_clock(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-/* 0 when @fd is readable, else as in the header. */
-static int wait_readable(int fd, uint64_t deadline)
-{
-	struct pollfd fds[2] = {{.fd = fd, .events = POLLIN},
-				{.fd = jp_interrupt_fd(), .events = POLLIN}};
-
-	for (;;) {
-		uint64_t now = jp_workload_process_clock();
-		/* Rounded up: a deadline is never taken for over before it is. */
-		uint64_t left = now < deadline ? (deadline - now + 999999) / 1000000 : 0;
-		int ret = poll(fds, 2, left > 3600000 ? 3600000 : (int)left);
-
-		if (jp_interrupt_signal())
-			return -EINTR;
-		if (ret > 0 && fds[0].revents)
-			return 0;
-		if (ret < 0 && errno != EINTR)
-			return -errno;
-		if (jp_workload_process_clock() >= deadline)
-			return -ETIMEDOUT;
-	}
-}
-
-int jp_workload_process_open(struct jp_workload_process *process, const char *output,
+int jp_workload_process_open(struct jp_workload_process *process, const char *dir,
 			     struct jp_error *err)
 {
-	int ready[2], control[2];
+	int ready[2], control[2], ret;
 
 	*process = (struct jp_workload_process){
 		.pidfd = -1, .ready = -1, .control = -1, .child_fd = {-1, -1}};
-	snprintf(process->output, sizeof(process->output), "%s", output);
+	ret = jp_path_build(process->output, sizeof(process->output), err, "%s/workload.txt", dir);
+	if (ret)
+		return ret;
 	/* Orphans of the workload become our children: none is left over unseen. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (pipe2(ready, O_CLOEXEC))
@@ -155,7 +125,7 @@ static int describe_end(struct jp_workload_process *process, uint64_t deadline,
 		process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
 	if (process->pidfd < 0)
 		return jp_fail(err, EPIPE, "the workload is gone");
-	ret = wait_readable(process->pidfd, deadline);
+	ret = jp_wait_readable(process->pidfd, deadline);
 	if (ret || process->external)
 		return ret;
 	if (waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOWAIT | WNOHANG) || !info.si_pid)
@@ -187,45 +157,25 @@ static int gone(struct jp_workload_process *process, uint64_t deadline, const ch
 static int take_line(struct jp_workload_process *process, char *text, size_t size,
 		     uint64_t deadline, const char *when, struct jp_error *err)
 {
-	for (;;) {
-		char *end = memchr(process->line, '\n', process->filled);
-		ssize_t got;
-		int ret;
+	int ret = jp_lines_next(&process->lines, process->ready, deadline, text, size);
 
-		if (end) {
-			size_t length = (size_t)(end - process->line);
-
-			snprintf(text, size, "%.*s", (int)length, process->line);
-			process->filled -= length + 1;
-			memmove(process->line, end + 1, process->filled);
-			return 0;
-		}
-		if (process->filled == sizeof(process->line))
-			return jp_fail(err, EPROTO,
-				       "the workload said %zu bytes without a newline %s",
-				       process->filled, when);
-		ret = wait_readable(process->ready, deadline);
-		if (ret == -ETIMEDOUT)
-			return jp_fail(err, ETIMEDOUT, "the workload said nothing in time %s",
-				       when);
-		if (ret)
-			return jp_fail(err, -ret, "interrupted %s", when);
-		got = read(process->ready, process->line + process->filled,
-			   sizeof(process->line) - process->filled);
-		if (got < 0 && errno != EINTR)
-			return jp_fail(err, errno, "the ready descriptor: %s", strerror(errno));
-		if (got == 0)
-			return gone(process, deadline, when, err);
-		if (got > 0)
-			process->filled += (size_t)got;
-	}
+	if (ret == -EPROTO)
+		return jp_fail(err, EPROTO, "the workload said %zu bytes without a newline %s",
+			       process->lines.filled, when);
+	if (ret == -ETIMEDOUT)
+		return jp_fail(err, ETIMEDOUT, "the workload said nothing in time %s", when);
+	if (ret == -EINTR)
+		return jp_fail(err, EINTR, "interrupted %s", when);
+	if (ret == -EPIPE)
+		return gone(process, deadline, when, err);
+	return ret ? jp_fail(err, -ret, "the ready descriptor: %s", strerror(-ret)) : 0;
 }
 
 int jp_workload_process_wait_ready(struct jp_workload_process *process, uint64_t deadline,
 				   struct jp_error *err)
 {
-	char text[256], *end;
-	long pid;
+	char text[256];
+	uint64_t pid;
 	int ret = take_line(process, text, sizeof(text), deadline, "before it was ready", err);
 
 	if (ret)
@@ -234,9 +184,8 @@ int jp_workload_process_wait_ready(struct jp_workload_process *process, uint64_t
 		return jp_fail(err, EOPNOTSUPP, "%s", text + 5);
 	if (strncmp(text, "ready ", 6) != 0)
 		return jp_fail(err, EPROTO, "the workload said '%s'; expected 'ready PID'", text);
-	errno = 0;
-	pid = strtol(text + 6, &end, 10);
-	if (errno || *end || end == text + 6 || pid <= 0 || (process->pid && pid != process->pid))
+	if (!jp_number(text + 6, 1, INT32_MAX, &pid) ||
+	    (process->pid && (pid_t)pid != process->pid))
 		return jp_fail(err, EPROTO, "the workload said '%s'; its pid is %ld", text,
 			       (long)process->pid);
 	process->pid = (pid_t)pid;

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "harness/base/error.h"
+#include "harness/base/lines.h"
 
 /*
  * The watcher's side of the handshake (workloads/emit/workload.h): one workload process, from
@@ -24,13 +25,11 @@ struct jp_workload_process {
 	int control;       /* we write */
 	int child_fd[2];   /* the workload's ends of both, until jp_workload_process_started() */
 	char output[4096]; /* file of what it prints */
-	char line[1024];   /* read and not taken yet */
-	size_t filled;
+	struct jp_lines lines;
 };
 
-uint64_t jp_workload_process_clock(void);
-/* Makes the pipes; @output: file for what the workload prints. */
-int jp_workload_process_open(struct jp_workload_process *process, const char *output,
+/* Makes the pipes; what the workload prints goes to @dir/workload.txt. */
+int jp_workload_process_open(struct jp_workload_process *process, const char *dir,
 			     struct jp_error *err);
 /* Starts @argv in a process group of its own. */
 int jp_workload_process_start(struct jp_workload_process *process, char *const *argv,

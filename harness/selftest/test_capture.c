@@ -8,8 +8,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "harness/capture/capture.h"
 #include "harness/capture/event_owners.h"
+#include "harness/capture/options.h"
 #include "harness/format/perfdata/encode.h"
 #include "harness/format/perfdata/read.h"
 #include "harness/format/perfdata/write.h"
@@ -17,59 +17,35 @@
 
 static void event_owners(void)
 {
-	struct jp_event_owners event_owners = {0};
+	struct jp_map owners = {0};
 
-	check(!jp_event_owner_duplicate(&event_owners, 11, 10, 100, true), "an heir is heard");
-	check(jp_event_owner_duplicate(&event_owners, 11, 9, 101, true), "by one ancestor only");
-	check(!jp_event_owner_duplicate(&event_owners, 11, 10, 102, true),
-	      "by the same one ever after");
-	jp_event_owner_direct(&event_owners, 11, 200);
-	check(!jp_event_owner_duplicate(&event_owners, 11, 10, 199, true),
+	check(!jp_event_owner_duplicate(&owners, 11, 10, 100, true), "an heir is heard");
+	check(jp_event_owner_duplicate(&owners, 11, 9, 101, true), "by one ancestor only");
+	check(!jp_event_owner_duplicate(&owners, 11, 10, 102, true), "by the same one ever after");
+	jp_event_owner_direct(&owners, 11, 200);
+	check(!jp_event_owner_duplicate(&owners, 11, 10, 199, true),
 	      "by it until its own event speaks");
-	check(jp_event_owner_duplicate(&event_owners, 11, 9, 199, true),
-	      "and by no other until then");
-	check(!jp_event_owner_duplicate(&event_owners, 11, 11, 200, true), "then by its own");
-	check(jp_event_owner_duplicate(&event_owners, 11, 10, 200, true),
-	      "and by its ancestor no more");
-	jp_event_owner_exit(&event_owners, 11, 300);
-	check(jp_event_owner_duplicate(&event_owners, 11, 10, 300, true), "up to its end");
-	check(!jp_event_owner_duplicate(&event_owners, 11, 10, 301, true),
+	check(jp_event_owner_duplicate(&owners, 11, 9, 199, true), "and by no other until then");
+	check(!jp_event_owner_duplicate(&owners, 11, 11, 200, true), "then by its own");
+	check(jp_event_owner_duplicate(&owners, 11, 10, 200, true), "and by its ancestor no more");
+	jp_event_owner_exit(&owners, 11, 300);
+	check(jp_event_owner_duplicate(&owners, 11, 10, 300, true), "up to its end");
+	check(!jp_event_owner_duplicate(&owners, 11, 10, 301, true),
 	      "another thread got its number");
-	jp_event_owner_free(&event_owners);
+	jp_map_free(&owners);
 
-	jp_event_owner_direct(&event_owners, 21, UINT64_MAX);
-	check(!jp_event_owner_duplicate(&event_owners, 21, 20, 100, false) &&
-		      !jp_event_owner_duplicate(&event_owners, 21, 21, 100, false),
+	jp_event_owner_direct(&owners, 21, UINT64_MAX);
+	check(!jp_event_owner_duplicate(&owners, 21, 20, 100, false) &&
+		      !jp_event_owner_duplicate(&owners, 21, 21, 100, false),
 	      "sideband: nothing is dropped while events are being enabled");
-	check(!jp_event_owner_duplicate(&event_owners, 22, 21, 110, false) &&
-		      !jp_event_owner_duplicate(&event_owners, 22, 20, 110, false),
+	check(!jp_event_owner_duplicate(&owners, 22, 21, 110, false) &&
+		      !jp_event_owner_duplicate(&owners, 22, 20, 110, false),
 	      "nor of an heir of such a thread");
-	jp_event_owner_direct(&event_owners, 21, 150);
-	check(!jp_event_owner_duplicate(&event_owners, 22, 20, 149, false) &&
-		      jp_event_owner_duplicate(&event_owners, 22, 20, 150, false),
+	jp_event_owner_direct(&owners, 21, 150);
+	check(!jp_event_owner_duplicate(&owners, 22, 20, 149, false) &&
+		      jp_event_owner_duplicate(&owners, 22, 20, 150, false),
 	      "only from when they all speak");
-	jp_event_owner_free(&event_owners);
-}
-
-static void table(void)
-{
-	struct jp_event_owners many = {0};
-	bool added, good = true;
-
-	for (uint64_t i = 1; i <= 10000; i++) {
-		struct jp_event_owner *entry = jp_event_owner_add(&many, i * 4096, &added);
-
-		good &= entry && added;
-		if (entry)
-			entry->from = i;
-	}
-	for (uint64_t i = 1; i <= 10000; i++) {
-		const struct jp_event_owner *entry = jp_event_owner_find(&many, i * 4096);
-
-		good &= entry && entry->from == i && !jp_event_owner_find(&many, i * 4096 + 1);
-	}
-	check(good && many.used == 10000, "10000 entries are found again, and no others");
-	jp_event_owner_free(&many);
+	jp_map_free(&owners);
 }
 
 static void options(void)
@@ -202,7 +178,6 @@ int main(void)
 	char dir[100];
 
 	event_owners();
-	table();
 	options();
 	snprintf(dir, sizeof(dir), "%s/jp-capture-XXXXXX", tmp ? tmp : "/tmp");
 	if (check(mkdtemp(dir), "a folder for the file")) {

@@ -1,21 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The gatekeeper by its own protocol, without any event; backfill by what it writes. */
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/capture/backfill.h"
+#include "harness/capture/gate.h"
+#include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
+#include "harness/capture/snapshot.h"
 #include "harness/format/rundir/intervals.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/format/perfdata/read.h"
 #include "harness/format/procmaps/procmaps.h"
 #include "harness/selftest/check.h"
 
+static int fds[2];
 static char folder[] = "/tmp/jitproof-gate-XXXXXX";
 
 static void clean(void)
@@ -31,21 +39,40 @@ static void clean(void)
 	rmdir(folder);
 }
 
-static struct jp_session *session_new(enum jp_gate_policy policy)
-{
-	struct jp_session *session = calloc(1, sizeof(*session));
-	struct jp_error err = {""};
+static int turns; /* that succeed, from now on */
 
-	pthread_mutex_init(&session->lock, NULL);
-	pthread_cond_init(&session->changed, NULL);
-	session->dir = folder;
-	session->worker_wake = eventfd(0, EFD_CLOEXEC);
-	session->gate = jp_gate_new(session, policy, &err);
-	check(session->gate, "a gate is made %s", err.text);
-	return session;
+static int turn(struct jp_session *session, bool on, struct jp_error *err)
+{
+	return turns-- > 0 ? 0 : jp_fail(err, EIO, "no switch %s", on ? "on" : "off");
 }
 
-static int fds[2];
+/* The keeper of a session without events, and the command's ends of its FIFOs. */
+static struct jp_gate *gate_new(struct jp_session *session, const struct jp_gate_policy *policy)
+{
+	struct jp_error err = {""};
+	struct jp_gate *gate;
+	char path[128];
+
+	*session = (struct jp_session){.dir = folder};
+	pthread_mutex_init(&session->lock, NULL);
+	pthread_cond_init(&session->changed, NULL);
+	gate = jp_gate_new(session, policy, &err);
+	check(gate && jp_gate_keep(gate, &err) == 0, "a gate and its keeper %s", err.text);
+	snprintf(path, sizeof(path), "%s/gate.ctl", folder);
+	fds[0] = open(path, O_WRONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "%s/gate.ack", folder);
+	fds[1] = open(path, O_RDONLY | O_CLOEXEC);
+	return gate;
+}
+
+static void gate_end(struct jp_gate *gate, struct jp_session *session)
+{
+	jp_worker_end(session);
+	close(session->worker.wake);
+	close(fds[0]);
+	close(fds[1]);
+	jp_gate_free(gate);
+}
 
 /* @request, and whether it is answered as @wanted says. */
 static void ask(const char *request, const char *wanted)
@@ -142,28 +169,24 @@ static char *slurp(const char *name, size_t *size)
 
 static void protocol(void)
 {
-	struct jp_session *session = session_new(JP_GATE_SIDEBAND);
+	/* As of a capture that leaves everything out, without files to copy. */
+	static const struct jp_gate_policy policy = {
+		.name = "sideband", .turn = turn, .announced = jp_reading_want_files};
+	struct jp_session session;
+	struct jp_gate *gate = gate_new(&session, &policy);
 	struct jp_intervals read_back = {0};
 	struct jp_error err = {""};
 	char path[128], *text;
 	size_t size;
 
-	check(strstr(jp_gate_environment(session->gate), folder), "the command learns where");
-	check(jp_session_work(session, jp_gate_keep, session, &err) == 0, "a keeper %s", err.text);
-	snprintf(path, sizeof(path), "%s/gate.ctl", folder);
-	fds[0] = open(path, O_WRONLY | O_CLOEXEC);
-	snprintf(path, sizeof(path), "%s/gate.ack", folder);
-	fds[1] = open(path, O_RDONLY | O_CLOEXEC);
+	turns = INT_MAX;
+	check(strstr(jp_gate_environment(gate), folder), "the command learns where");
 	talk();
 	intervals();
 	/* The child's death ends its interval, now or when the keeper ends. */
-	eventfd_write(session->worker_wake, 1);
-	pthread_join(session->worker, NULL);
-	check(!session->worker_error && !session->holds, "the keeper ends well %s",
-	      session->worker_err.text);
-	close(fds[0]);
-	close(fds[1]);
-	jp_gate_free(session->gate);
+	gate_end(gate, &session);
+	check(!session.worker.error, "the keeper ends well %s", session.worker.err.text);
+	snprintf(path, sizeof(path), "%s/gate.ack", folder);
 	check(access(path, F_OK), "no FIFO is left");
 	text = slurp("intervals", &size);
 	check(!jp_intervals_parse(&read_back, "intervals", text, &err), "intervals are read %s",
@@ -186,8 +209,26 @@ static void protocol(void)
 	}
 	jp_intervals_free(&read_back);
 	free(text);
-	close(session->worker_wake);
-	free(session);
+}
+
+static void failing_switches(void)
+{
+	static const struct jp_gate_policy policy = {.name = "none", .turn = turn};
+
+	for (int good = 0; good < 2; good++) {
+		struct jp_session session;
+		struct jp_gate *gate = gate_new(&session, &policy);
+
+		turns = good;
+		announce(getpid(), "ok");
+		ask("start\n", good ? "ok" : "failed no switch on");
+		if (good)
+			ask("stop\n", "failed no switch off");
+		gate_end(gate, &session);
+		check(session.worker.error == -EIO && session.complete &&
+			      strstr(session.worker.err.text, "no switch"),
+		      "it ends the capture: %s", session.worker.err.text);
+	}
 }
 
 static void hostile(void)
@@ -284,7 +325,9 @@ static void run_backfill(bool some, struct written *written, const void *recorde
 {
 	struct jp_perf_attr attr = {0};
 	const struct jp_perfdata_event event[JP_STREAMS] = {{&attr, "dummy"}, {&attr, "dummy"}};
-	struct jp_session session = {.dir = folder};
+	struct jp_recorder recorder = {.attr = {{0}}};
+	struct jp_session session = {.dir = folder, .recorder = &recorder};
+	struct jp_backfill *known;
 	struct jp_perfdata_summary summary;
 	struct jp_reading reading = {0};
 	struct jp_error err = {""};
@@ -296,26 +339,27 @@ static void run_backfill(bool some, struct written *written, const void *recorde
 	pthread_mutex_init(&session.lock, NULL);
 	snprintf(path, sizeof(path), "%s/perf.data", folder);
 	unlink(path);
-	jp_attr_sideband((struct perf_event_attr *)&attr, &session.options, &session.abilities);
-	jp_perf_layout(&attr, 0, &session.layout[JP_SIDEBAND]);
-	session.writer = jp_perfdata_create(path, event, JP_STREAMS, &err);
-	session.backfill = jp_backfill_new(&err);
-	session.some_id[JP_SIDEBAND] = 7;
-	jp_perfdata_id(session.writer, JP_SIDEBAND, 7);
-	jp_perfdata_id(session.writer, JP_SAMPLING, 8);
+	jp_attr_sideband((struct perf_event_attr *)&attr, &session.options, &recorder.abilities);
+	jp_perf_layout(&attr, 0, &recorder.layout[JP_SIDEBAND]);
+	recorder.writer = jp_perfdata_create(path, event, JP_STREAMS, &err);
+	known = jp_backfill_new(&err);
+	recorder.opened.some_id[JP_SIDEBAND] = 7;
+	jp_perfdata_id(recorder.writer, JP_SIDEBAND, 7);
+	jp_perfdata_id(recorder.writer, JP_SAMPLING, 8);
 	check(!jp_snapshot_read(&session, getpid(), &within_done, &reading, &err) &&
 		      !jp_procmaps_parse(reading.bytes, reading.size, &maps, &count, &err),
 	      "own maps are read %s", err.text);
 	for (size_t i = 0; i < count && some; i++)
 		if (maps[i].start == (uintptr_t)recorded)
-			saw(session.backfill, &maps[i]);
-	check(!jp_backfill_write(&session, getpid(), &reading, &err), "written %s", err.text);
-	check(!jp_perfdata_close(session.writer, 0, 0, &err) &&
+			saw(known, &maps[i]);
+	check(!jp_backfill_write(&session, known, getpid(), &reading, &err), "written %s",
+	      err.text);
+	check(!jp_perfdata_close(recorder.writer, 0, 0, &err) &&
 		      !jp_perfdata_read(path, collect, written, &summary, &err),
 	      "read back %s", err.text);
 	free(maps);
 	free(reading.bytes);
-	jp_backfill_free(session.backfill);
+	jp_backfill_free(known);
 }
 
 static void backfill(void)
@@ -363,6 +407,7 @@ int main(void)
 		return 1;
 	}
 	protocol();
+	failing_switches();
 	hostile();
 	backfill();
 	clean();

@@ -1,40 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "harness/capture/opened.h"
+
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "harness/base/array.h"
+#include "harness/base/clock.h"
+#include "harness/capture/event_owners.h"
+#include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
 
 enum { FORMAT_LOST = 1 << 4 };
 
 static int remember(struct jp_session *session, const struct jp_opened *event)
 {
-	struct jp_event_owner *entry;
-	bool added;
+	struct jp_recorder *recorder = session->recorder;
+	struct jp_opened_events *opened = &recorder->opened;
+	struct jp_opened_for *opened_for;
 	int ret = -ENOMEM;
 
 	pthread_mutex_lock(&session->lock);
-	if (session->nr_opened == session->opened_capacity) {
-		size_t capacity = session->opened_capacity ? session->opened_capacity * 2 : 64;
-		struct jp_opened *opened = realloc(session->opened, capacity * sizeof(*opened));
-
-		if (!opened)
-			goto out;
-		session->opened = opened;
-		session->opened_capacity = capacity;
+	opened_for = jp_map_at(&recorder->heard.ids, event->id, sizeof(*opened_for));
+	if (opened_for && jp_array_reserve(&opened->list, &opened->capacity, opened->count + 1)) {
+		opened_for->tid = event->tid;
+		ret = jp_perfdata_id(recorder->writer, event->stream, event->id);
 	}
-	entry = jp_event_owner_add(&session->ids, event->id, &added);
-	if (!entry)
-		goto out;
-	entry->owner = event->tid;
-	ret = jp_perfdata_id(session->writer, event->stream, event->id);
 	if (!ret) {
-		session->opened[session->nr_opened++] = *event;
-		session->some_id[event->stream] = event->id;
+		opened->list[opened->count++] = *event;
+		opened->some_id[event->stream] = event->id;
 	}
-out:
 	pthread_mutex_unlock(&session->lock);
 	return ret;
 }
@@ -42,7 +38,7 @@ out:
 int jp_open_event(struct jp_session *session, struct perf_event_attr *attr, enum jp_stream stream,
 		  pid_t tid, unsigned int cpu_index, struct jp_error *err)
 {
-	struct jp_ring *ring = &session->rings[stream * session->nr_cpus + cpu_index];
+	struct jp_ring *ring = &session->recorder->rings[stream * session->nr_cpus + cpu_index];
 	struct jp_opened event = {.tid = tid, .cpu = ring->cpu, .stream = stream};
 	char reason[128];
 	int ret;
@@ -76,11 +72,12 @@ int jp_open_event(struct jp_session *session, struct perf_event_attr *attr, enum
 int jp_open_thread(struct jp_session *session, enum jp_stream stream, pid_t tid,
 		   struct jp_error *err)
 {
-	size_t from = session->nr_opened;
+	struct jp_recorder *recorder = session->recorder;
+	size_t from = recorder->opened.count;
 	int ret;
 
 	for (unsigned int i = 0; i < session->nr_cpus; i++) {
-		ret = jp_open_event(session, &session->attr[stream], stream, tid, i, err);
+		ret = jp_open_event(session, &recorder->attr[stream], stream, tid, i, err);
 		if (ret) {
 			jp_open_close(session, from);
 			return ret;
@@ -103,20 +100,21 @@ static int owns(struct jp_session *session, enum jp_stream stream, const struct 
 		return 0;
 	pthread_mutex_lock(&session->lock);
 	if (!event->enabled && first)
-		ret = jp_event_owner_direct(&session->event_owners[stream], event->tid,
-					    stream == JP_SIDEBAND ? UINT64_MAX : jp_capture_now());
+		ret = jp_event_owner_direct(&session->recorder->heard.owners[stream], event->tid,
+					    stream == JP_SIDEBAND ? UINT64_MAX : jp_clock_now());
 	else if (event->enabled && last && stream == JP_SIDEBAND)
-		ret = jp_event_owner_direct(&session->event_owners[stream], event->tid,
-					    jp_capture_now());
+		ret = jp_event_owner_direct(&session->recorder->heard.owners[stream], event->tid,
+					    jp_clock_now());
 	pthread_mutex_unlock(&session->lock);
 	return ret;
 }
 
 int jp_open_enable(struct jp_session *session, enum jp_stream stream, struct jp_error *err)
 {
-	/* Only the thread that runs a policy adds events, so reading them needs no lock. */
-	for (size_t i = 0; i < session->nr_opened; i++) {
-		struct jp_opened *event = &session->opened[i];
+	struct jp_opened_events *opened = &session->recorder->opened;
+
+	for (size_t i = 0; i < opened->count; i++) {
+		struct jp_opened *event = &opened->list[i];
 		int ret;
 
 		if (event->stream != stream || event->enabled)
@@ -134,44 +132,61 @@ int jp_open_enable(struct jp_session *session, enum jp_stream stream, struct jp_
 	return 0;
 }
 
+int jp_open_command(struct jp_session *session, struct jp_error *err)
+{
+	pid_t pid = session->target->pid;
+	int ret = jp_open_thread(session, JP_SIDEBAND, pid, err)
+			  ?: jp_open_thread(session, JP_SAMPLING, pid, err);
+
+	session->info.threads = 1;
+	return ret == -ESRCH ? jp_fail(err, ESRCH, "%s: killed before it started",
+				       session->target->command[0])
+			     : ret;
+}
+
 void jp_open_disable(struct jp_session *session, enum jp_stream stream)
 {
-	for (size_t i = 0; i < session->nr_opened; i++)
-		if (session->opened[i].stream == stream)
-			ioctl(session->opened[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+	const struct jp_opened_events *opened = &session->recorder->opened;
+
+	for (size_t i = 0; i < opened->count; i++)
+		if (opened->list[i].stream == stream)
+			ioctl(opened->list[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
 int jp_open_switch(struct jp_session *session, enum jp_stream stream, bool on, struct jp_error *err)
 {
 	unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
+	const struct jp_opened_events *opened = &session->recorder->opened;
 
-	for (size_t i = 0; i < session->nr_opened; i++)
-		if (session->opened[i].stream == stream && ioctl(session->opened[i].fd, request, 0))
+	for (size_t i = 0; i < opened->count; i++)
+		if (opened->list[i].stream == stream && ioctl(opened->list[i].fd, request, 0))
 			return jp_fail(err, errno, "an event of thread %d cannot be %s: %s",
-				       session->opened[i].tid, on ? "enabled" : "disabled",
+				       opened->list[i].tid, on ? "enabled" : "disabled",
 				       strerror(errno));
 	return 0;
 }
 
-static void count_lost(struct jp_session *session, const struct jp_opened *event)
+static void count_lost(struct jp_recorder *recorder, const struct jp_opened *event)
 {
 	struct {
 		uint64_t value, id, lost;
 	} counts;
 
-	if (!(session->attr[event->stream].read_format & FORMAT_LOST))
+	if (!(recorder->attr[event->stream].read_format & FORMAT_LOST))
 		return;
 	if (read(event->fd, &counts, sizeof(counts)) == (ssize_t)sizeof(counts))
-		session->lost_counted[event->stream] += counts.lost;
+		recorder->opened.lost[event->stream] += counts.lost;
 }
 
 void jp_open_close(struct jp_session *session, size_t from)
 {
+	struct jp_opened_events *opened = &session->recorder->opened;
+
 	pthread_mutex_lock(&session->lock);
-	for (size_t i = from; i < session->nr_opened; i++) {
-		count_lost(session, &session->opened[i]);
-		close(session->opened[i].fd);
+	for (size_t i = from; i < opened->count; i++) {
+		count_lost(session->recorder, &opened->list[i]);
+		close(opened->list[i].fd);
 	}
-	session->nr_opened = from;
+	opened->count = from;
 	pthread_mutex_unlock(&session->lock);
 }

@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "harness/capture/clock_slack.h"
+
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "harness/capture/session.h"
-
-uint64_t jp_capture_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
+#include "harness/base/clock.h"
+#include "harness/capture/events.h"
 
 /*
  * Events read CLOCK_MONOTONIC in NMI-safe form, which can differ from what clock_gettime() gives.
@@ -55,9 +49,9 @@ static int turn(struct measurement *m, struct perf_event_mmap_page *page, uint64
 	const struct comm_record *record;
 	uint64_t before, after, head, outside = 0;
 
-	before = jp_capture_now();
+	before = jp_clock_now();
 	prctl(PR_SET_NAME, "jp-clock-slack"); /* 15 bytes: the record's name takes 16 */
-	after = jp_capture_now();
+	after = jp_clock_now();
 	head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
 	if (head == *tail)
 		return failed(m, ENODATA, "no COMM record came");

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_CAPTURE_CPUS_H
+#define JP_CAPTURE_CPUS_H
+
+#include "harness/base/error.h"
+
+/* The online CPUs; their number, or -errno. The caller frees. */
+int jp_cpus_online(int **cpus, struct jp_error *err);
+
+#endif

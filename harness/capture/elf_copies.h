@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_CAPTURE_ELF_COPIES_H
+#define JP_CAPTURE_ELF_COPIES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "harness/base/error.h"
+
+struct jp_elf_copies;
+struct jp_procmap;
+
+/* DIR/elf, written by a thread of its own. @late: the files are opened by their paths afterwards.
+ */
+struct jp_elf_copies *jp_elf_copies_start(const char *dir, bool late, struct jp_error *err);
+/* Opens the file at once, while the process lives; the copy is made later. @gen: the inode's
+ * generation, 0: unknown. */
+void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp_procmap *map,
+			uint64_t gen);
+/* Waits for the last copy. 0, or the first error. @copies may be NULL. */
+int jp_elf_copies_finish(struct jp_elf_copies *copies, struct jp_error *err);
+
+#endif

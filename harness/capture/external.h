@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_CAPTURE_EXTERNAL_H
+#define JP_CAPTURE_EXTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "harness/base/error.h"
+#include "harness/capture/options.h"
+
+struct jp_external;
+struct jp_session;
+
+/* As a policy's. */
+int jp_external_probe(const struct jp_capture_options *options, int argc, char **argv,
+		      char *missing, size_t size);
+/* Starts the profiler @argv[1]. @environment (may be NULL): NAME=VALUE for the command; all events
+ * are off until switched. */
+struct jp_external *jp_external_begin(struct jp_session *session, int argc, char **argv,
+				      char *environment, struct jp_error *err);
+/* Returns when the profiler has said that its events are on, or off. */
+int jp_external_switch(struct jp_external *external, bool on, struct jp_error *err);
+/* Sampling ends; what it writes is still its own. */
+void jp_external_stop(struct jp_external *external);
+/* Everything is written. */
+int jp_external_finish(struct jp_external *external, struct jp_error *err);
+void jp_external_free(struct jp_external *external);
+
+#endif

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/capture/heard.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+
+#include "harness/capture/elf_copies.h"
+#include "harness/capture/event_owners.h"
+#include "harness/capture/recorder.h"
+#include "harness/capture/session.h"
+#include "harness/format/procmaps/procmaps.h"
+
+enum { LARGEST_RECORD = 1 << 16 };
+void jp_heard_free(struct jp_heard *heard)
+{
+	jp_map_free(&heard->ids);
+	jp_map_free(&heard->fork_times);
+	for (int i = 0; i < JP_STREAMS; i++)
+		jp_map_free(&heard->owners[i]);
+}
+
+static bool duplicate(struct jp_heard *heard, enum jp_stream stream, uint64_t id, int32_t tid,
+		      uint64_t time)
+{
+	const struct jp_opened_for *opened = jp_map_find(&heard->ids, id);
+
+	if (!opened || opened->tid < 0 || tid <= 0 ||
+	    !jp_event_owner_duplicate(&heard->owners[stream], tid, opened->tid, time,
+				      stream == JP_SAMPLING))
+		return false;
+	heard->duplicates[stream]++;
+	return true;
+}
+
+static bool keep_sample(struct jp_session *session, const struct jp_perf_record *record)
+{
+	const struct jp_perf_layout *layout = &session->recorder->layout[JP_SAMPLING];
+	struct jp_heard *heard = &session->recorder->heard;
+	uint64_t id = jp_perf_record_id(layout, record), time = jp_perf_record_time(layout, record);
+
+	if (record->size < layout->fixed)
+		return true;
+	if (duplicate(heard, JP_SAMPLING, id, (int32_t)jp_perf_record_tid(layout, record), time))
+		return false;
+	if (heard->observer.sample)
+		heard->observer.sample(heard->observer.context, id);
+	if (!session->samples || time < heard->first_sample)
+		heard->first_sample = time;
+	if (time > heard->last_sample)
+		heard->last_sample = time;
+	session->samples++;
+	return true;
+}
+
+static void want_elf(struct jp_session *session, const struct jp_event *event)
+{
+	const struct jp_procmap map = {
+		.start = event->map.addr,
+		.end = event->map.addr + event->map.len,
+		.offset = event->map.pgoff,
+		.prot = (uint8_t)event->map.prot,
+		.maj = event->map.maj,
+		.min = event->map.min,
+		.ino = event->map.ino,
+		.name = event->map.name,
+	};
+
+	jp_elf_copies_want(session->copies, (pid_t)event->pid, &map, event->map.gen);
+}
+
+static void note_sideband(struct jp_session *session, const struct jp_event *event)
+{
+	struct jp_heard *heard = &session->recorder->heard;
+	const struct jp_observer *observer = &heard->observer;
+	uint64_t *forked;
+
+	if (observer->sideband && observer->sideband(observer->context, event))
+		heard->lost[JP_SIDEBAND]++; /* no memory: what follows would be wrong */
+	switch (event->type) {
+	case JP_EVENT_FORK:
+		forked = jp_map_at(&heard->fork_times, event->tid, sizeof(*forked));
+		if (forked)
+			*forked = event->time;
+		break;
+	case JP_EVENT_EXIT:
+		for (int i = 0; i < JP_STREAMS; i++)
+			jp_event_owner_exit(&heard->owners[i], (int32_t)event->tid, event->time);
+		break;
+	case JP_EVENT_MAP:
+		if (session->copies)
+			want_elf(session, event);
+		break;
+	default:
+		break;
+	}
+}
+
+static bool keep(struct jp_session *session, enum jp_stream stream,
+		 const struct jp_perf_record *record)
+{
+	const struct jp_perf_layout *layout = &session->recorder->layout[stream];
+	struct jp_heard *heard = &session->recorder->heard;
+	struct jp_event event;
+
+	if (record->type == JP_PERF_RECORD_SAMPLE)
+		return keep_sample(session, record);
+	/* What cannot be read here is the file's reader's to complain of. */
+	if (jp_perf_decode(layout, record, &event, NULL))
+		return true;
+	switch (event.type) {
+	case JP_EVENT_MAP:
+	case JP_EVENT_COMM:
+	case JP_EVENT_FORK:
+	case JP_EVENT_EXIT:
+		if (duplicate(heard, JP_SIDEBAND, event.id,
+			      (int32_t)jp_perf_record_tid(layout, record), event.time))
+			return false;
+		note_sideband(session, &event);
+		return true;
+	case JP_EVENT_LOST:
+		heard->lost[stream] += event.lost.lost;
+		return true;
+	default:
+		return true;
+	}
+}
+
+/* Appends the bytes [@from, @to) of the ring's endless stream. */
+static void put_span(struct jp_perfdata_writer *writer, const unsigned char *data, uint64_t mask,
+		     uint64_t from, uint64_t to)
+{
+	uint64_t start = from & mask, size = to - from, first = mask + 1 - start;
+
+	if (first > size)
+		first = size;
+	jp_perfdata_put(writer, data + start, first);
+	if (size > first)
+		jp_perfdata_put(writer, data, size - first);
+}
+
+/*
+ * Kernels 6.1 to 7.1 leave MMAP_BUILD_ID set in a record of ours when they wrote it for another
+ * profiler's event first, one that asks for build ids (perf does so by default since 6.18). Ours do
+ * not: the record holds an inode, which perf 6.1 and 6.12 take for a build id of, say, 254 bytes,
+ * and abort. Until the tail moves on the ring is ours to write to.
+ */
+static void repair(struct jp_perf_record *record)
+{
+	if (record->type == JP_PERF_RECORD_MMAP2 && record->misc & JP_PERF_MISC_MMAP_BUILD_ID)
+		record->misc &= (uint16_t)~JP_PERF_MISC_MMAP_BUILD_ID;
+}
+
+static bool drain(struct jp_session *session, struct jp_ring *ring)
+{
+	struct jp_recorder *recorder = session->recorder;
+	struct perf_event_mmap_page *page = (void *)ring->base;
+	unsigned char *data = ring->base + page->data_offset;
+	uint64_t mask = ring->size - 1, tail = page->data_tail, kept = tail;
+	bool any = tail != ring->head;
+	unsigned char whole[LARGEST_RECORD] __attribute__((aligned(8)));
+
+	while (tail != ring->head) {
+		/* Records are multiples of 8 bytes long: a header never wraps. */
+		struct jp_perf_record *record = (void *)(data + (tail & mask));
+		size_t size = record->size, first = ring->size - (tail & mask);
+
+		if (size < sizeof(*record) || size > ring->head - tail) {
+			/* Nothing can be found behind this; only a broken kernel does it. */
+			recorder->heard.lost[ring->stream]++;
+			tail = ring->head;
+			kept = tail;
+			break;
+		}
+		repair(record);
+		if (first < size) {
+			memcpy(whole, record, first);
+			memcpy(whole + first, data, size - first);
+			record = (void *)whole;
+		}
+		if (!keep(session, ring->stream, record)) {
+			put_span(recorder->writer, data, mask, kept, tail);
+			kept = tail + size;
+		}
+		tail += size;
+	}
+	put_span(recorder->writer, data, mask, kept, tail);
+	__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+	return any;
+}
+
+static void look(struct jp_session *session, enum jp_stream stream)
+{
+	for (unsigned int i = 0; i < session->nr_cpus; i++) {
+		struct jp_ring *ring = &session->recorder->rings[stream * session->nr_cpus + i];
+
+		ring->head = __atomic_load_n(
+			&((struct perf_event_mmap_page *)(void *)ring->base)->data_head,
+			__ATOMIC_ACQUIRE);
+	}
+}
+
+bool jp_heard_drain(struct jp_session *session)
+{
+	struct jp_ring *rings = session->recorder->rings;
+	bool any = false;
+
+	/* How far samples go is read before sideband is, so that a thread's birth and end are known
+	 * before its samples are looked at. */
+	look(session, JP_SAMPLING);
+	look(session, JP_SIDEBAND);
+	for (unsigned int i = 0; i < session->nr_cpus; i++)
+		any |= drain(session, &rings[JP_SIDEBAND * session->nr_cpus + i]);
+	for (unsigned int i = 0; i < session->nr_cpus; i++)
+		any |= drain(session, &rings[JP_SAMPLING * session->nr_cpus + i]);
+	return any;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_CAPTURE_OPENED_H
+#define JP_CAPTURE_OPENED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "harness/base/error.h"
+#include "harness/capture/events.h"
+
+struct jp_session;
+
+struct jp_opened {
+	int fd;
+	pid_t tid; /* -1: every thread of @cpu */
+	int cpu;
+	enum jp_stream stream;
+	uint64_t id;
+	bool enabled;
+};
+
+/* The events that are open. Only the thread that runs a policy adds to them, so that one reads
+ * without the session's lock. */
+struct jp_opened_events {
+	struct jp_opened *list;
+	size_t count, capacity;
+	uint64_t some_id[JP_STREAMS]; /* an id of each, for records that we make ourselves */
+	uint64_t lost[JP_STREAMS];    /* what PERF_FORMAT_LOST says of those that were closed */
+};
+
+/* One event into the ring of @cpu_index. 0, or -errno: -ESRCH where the thread is gone. */
+int jp_open_event(struct jp_session *session, struct perf_event_attr *attr, enum jp_stream stream,
+		  pid_t tid, unsigned int cpu_index, struct jp_error *err);
+/* @stream's event on every CPU for @tid (-1: all threads). As above, all or none. */
+int jp_open_thread(struct jp_session *session, enum jp_stream stream, pid_t tid,
+		   struct jp_error *err);
+/* Both streams' events of the command, which waits to be started. */
+int jp_open_command(struct jp_session *session, struct jp_error *err);
+/* Enables what was opened and is not enabled yet. */
+int jp_open_enable(struct jp_session *session, enum jp_stream stream, struct jp_error *err);
+void jp_open_disable(struct jp_session *session, enum jp_stream stream);
+/* Enables or disables all of @stream, and what inherited it. */
+int jp_open_switch(struct jp_session *session, enum jp_stream stream, bool on,
+		   struct jp_error *err);
+/* Adds up PERF_FORMAT_LOST and closes events [@from, end). */
+void jp_open_close(struct jp_session *session, size_t from);
+
+#endif

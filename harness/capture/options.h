@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_CAPTURE_OPTIONS_H
+#define JP_CAPTURE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "harness/base/error.h"
+
+/* Mappings synthesized from /proc/PID/maps when a process is older than the capture. */
+enum jp_synth {
+	JP_SYNTH_NONE,
+	JP_SYNTH_PATHS, /* executable entries with a path: the bug of one-collect#295 */
+	JP_SYNTH_EXEC,  /* every executable entry: the fix */
+	JP_SYNTH_ALL,   /* entries without execute permission too */
+};
+
+/* What all policies take. */
+struct jp_capture_options {
+	enum jp_synth synth;
+	bool chain;     /* kernel callchains */
+	bool deferred;  /* their user part when the thread returns there: kernels from 6.19 */
+	uint32_t stack; /* bytes of user stack + registers, 0: none; multiple of 8, at most 65528 */
+	uint32_t frequency; /* samples per second and thread; lowered where rings are too small */
+	bool task_clock;    /* task-clock instead of cpu-clock */
+	bool kernel;        /* sample the kernel too; dropped where not permitted */
+	bool need_kernel;   /* it must be permitted */
+	bool system_wide;
+	bool all_maps;          /* attr.mmap_data too */
+	bool late_elf;          /* open mapped files by their paths, when all is over */
+	uint64_t ring;          /* bytes of each sample ring, 0: from stack, frequency and 250 ms */
+	uint64_t sideband_ring; /* of each ring of mappings, processes and names, 0: the default */
+};
+
+struct jp_capture_options jp_capture_defaults(void);
+/* Takes one --option[=value] that all captures share. 1 taken, 0 not one of them, < 0 error.
+ * "--synth=exec --stack=8192 --freq=2000 --no-chain --callchain=deferred --task-clock --user-only
+ * --kernel --system-wide
+ * --elf=late --ring=N --sideband-ring=N". */
+int jp_capture_option(struct jp_capture_options *options, const char *arg, struct jp_error *err);
+const char *jp_synth_text(enum jp_synth synth);
+
+#endif

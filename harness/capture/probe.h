@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_CAPTURE_PROBE_H
+#define JP_CAPTURE_PROBE_H
+
+#include <stddef.h>
+
+#include "harness/capture/events.h"
+#include "harness/capture/options.h"
+
+/* A policy's sampling event, as little as it needs. */
+struct jp_probe_event {
+	const char *thing; /* what is missing where it cannot be opened */
+	void (*attr)(struct perf_event_attr *attr, const struct jp_capture_options *options,
+		     const struct jp_abilities *abilities);
+};
+/* Every missing thing in @missing; their number. */
+int jp_probe(const struct jp_capture_options *options, const struct jp_probe_event *event,
+	     char *missing, size_t size);
+/* The same, as a policy's whose samples a clock takes. */
+int jp_probe_clock(const struct jp_capture_options *options, int argc, char **argv, char *missing,
+		   size_t size);
+
+#endif

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is asked of an adapter beside watching: its version, and to merge. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/clock.h"
+#include "harness/base/path.h"
+#include "harness/capture/profilers.h"
+#include "harness/capture/adapter.h"
+#include "harness/format/rundir/run_dir.h"
+
+/* Long for a program that only says its version; short for a run that waits for it. */
+#define VERSION_NS (20 * JP_NS_PER_S)
+
+static int ask_version(const char *name, char *text, size_t size, struct jp_error *err)
+{
+	char *const args[] = {"version", NULL};
+	struct jp_adapter adapter;
+	char line[256];
+	int ret = jp_adapter_start(&adapter, name, args, NULL, NULL, err);
+
+	if (ret)
+		return ret;
+	ret = jp_adapter_line(&adapter, line, sizeof(line), jp_clock_now() + VERSION_NS, err);
+	if (ret == -EPIPE) /* the one program that it needs itself */
+		ret = jp_fail(err, ENOENT, "profiler %s: python3 is missing, or too old", name);
+	else if (!ret && strncmp(line, "skip ", 5) == 0)
+		ret = jp_fail(err, ENOENT, "profiler %s: %s", name, line + 5);
+	else if (!ret && strncmp(line, "version ", 8) != 0)
+		ret = jp_fail(err, EPROTO, "profiler %s: said '%.200s'; expected 'version ...'",
+			      name, line);
+	else if (!ret)
+		snprintf(text, size, "%s", line + 8);
+	jp_adapter_end(&adapter, ret != 0);
+	return ret;
+}
+
+int jp_profiler_version(const char *name, char *text, size_t size, struct jp_error *err)
+{
+	static struct {
+		char name[32], version[256];
+	} known[16];
+	static size_t nr_known;
+	char version[256];
+	int ret;
+
+	for (size_t i = 0; i < nr_known; i++)
+		if (strcmp(known[i].name, name) == 0) {
+			snprintf(text, size, "%s", known[i].version);
+			return 0;
+		}
+	ret = ask_version(name, version, sizeof(version), err);
+	if (ret)
+		return ret;
+	snprintf(text, size, "%s", version);
+	if (nr_known < sizeof(known) / sizeof(known[0]) && strlen(name) < sizeof(known[0].name)) {
+		strcpy(known[nr_known].name, name);
+		strcpy(known[nr_known++].version, version);
+	}
+	return 0;
+}
+
+void jp_profilers_describe(struct jp_json *json)
+{
+	struct dirent **names = NULL;
+	char dir[4096], text[256];
+	int count;
+
+	jp_profilers_folder(dir, sizeof(dir));
+	count = scandir(dir, &names, NULL, alphasort);
+	for (int i = 0; i < count; i++) {
+		char *name = names[i]->d_name, *dot = strrchr(name, '.');
+
+		if (dot && strcmp(dot, ".py") == 0 && name[0] != '.') {
+			*dot = '\0';
+			jp_json_string(json, name,
+				       jp_profiler_version(name, text, sizeof(text), NULL) ? NULL
+											   : text);
+		}
+		free(names[i]);
+	}
+	free(names);
+}
+
+bool jp_profiler_crashed(const char *dir, const char *verb, const char *line, struct jp_error *err)
+{
+	const char *signal = "-", *why = NULL;
+	struct jp_error unwritten = {""};
+	char text[1200];
+	int length = 1;
+
+	if (strncmp(line, "failed ", 7) == 0) {
+		why = line + 7;
+	} else if (strncmp(line, "crash SIG", 9) == 0) {
+		signal = line + 6;
+		length = (int)strcspn(signal, " ");
+		why = signal + length + (signal[length] == ' ');
+	}
+	if (!why)
+		return false;
+	snprintf(text, sizeof(text), "%s %.*s %s", verb, length, signal, why);
+	if (jp_run_dir_write(dir, "crash", text, &unwritten))
+		why = unwritten.text;
+	jp_fail(err, ECHILD, "%s", why);
+	return true;
+}
+
+int jp_profiler_inject(const char *name, const char *dir, uint64_t deadline, struct jp_error *err)
+{
+	char *const args[] = {"inject", "--dir", (char *)dir, NULL};
+	struct jp_adapter adapter;
+	char line[1000], words[4096];
+	int ret;
+
+	ret = jp_path_build(words, sizeof(words), err, "%s/inject.txt", dir);
+	if (ret)
+		return ret;
+	ret = jp_adapter_start(&adapter, name, args, words, NULL, err);
+	if (ret)
+		return ret;
+	ret = jp_adapter_line(&adapter, line, sizeof(line), deadline, err);
+	if (!ret && jp_profiler_crashed(dir, "inject", line, err))
+		ret = -ECHILD;
+	else if (!ret && strcmp(line, "done") != 0)
+		ret = jp_fail(err, EPROTO, "profiler %s: %.900s", name, line);
+	jp_adapter_end(&adapter, ret != 0);
+	return ret;
+}

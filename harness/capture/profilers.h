@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_PROFILERS_H
+#define JP_PROFILERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/base/error.h"
+#include "harness/base/json.h"
+
+/* Anyone's profiler, by its adapter (harness/capture/adapter.h). */
+/* The version of @name's profiler in @text; -ENOENT and what is missing where it cannot run. What
+ * was found once is not asked for again. Not locked. */
+int jp_profiler_version(const char *name, char *text, size_t size, struct jp_error *err);
+/* A string "NAME": "VERSION" for each adapter, null where the profiler is not there. */
+void jp_profilers_describe(struct jp_json *json);
+/*
+ * True where @line says that the profiler died of a signal ("crash SIGNAL WHY") or failed ("failed
+ * WHY"). @dir/crash is for whoever judges, "@verb SIGNAL WHY" with '-' for no signal; @err has WHY.
+ */
+bool jp_profiler_crashed(const char *dir, const char *verb, const char *line, struct jp_error *err);
+/*
+ * @name merges @dir/perf.data and the jitdumps into @dir/injected.data. -ECHILD: the profiler
+ * crashed or failed, with its last words in @err and in @dir/crash.
+ */
+int jp_profiler_inject(const char *name, const char *dir, uint64_t deadline, struct jp_error *err);
+
+#endif

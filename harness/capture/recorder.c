@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/capture/recorder.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/clock.h"
+#include "harness/capture/session.h"
+#include "harness/capture/synthesize.h"
+#include "harness/format/perfdata/format.h"
+
+/* What of the options the kernel refuses, where one alone is to blame. */
+static const char *blamed(const struct jp_session *session)
+{
+	struct jp_capture_options options = session->options;
+	struct jp_abilities abilities;
+
+	if (!options.deferred)
+		return "";
+	options.deferred = false;
+	return jp_abilities_try(&options, &abilities)
+		       ? ""
+		       : " with attr.defer_callchain (deferred callchains)";
+}
+
+static int find_abilities(struct jp_session *session, struct jp_error *err)
+{
+	struct jp_abilities *abilities = &session->recorder->abilities;
+	int ret = jp_abilities_try(&session->options, abilities);
+	char reason[128];
+
+	if (ret) {
+		jp_perf_reason(-ret, reason, sizeof(reason));
+		return jp_fail(err, -ret, "perf_event_open%s: %s", blamed(session), reason);
+	}
+	if (session->options.need_kernel && !abilities->kernel)
+		return jp_fail(err, EOPNOTSUPP,
+			       "the kernel may not be sampled (kernel.perf_event_paranoid=%ld)",
+			       jp_sysctl("perf_event_paranoid", 0));
+	return 0;
+}
+
+int jp_recorder_open(struct jp_session *session, struct jp_error *err)
+{
+	struct jp_recorder *recorder = calloc(1, sizeof(*recorder));
+
+	if (!recorder)
+		return jp_fail(err, ENOMEM, "no memory for a recorder");
+	recorder->drain =
+		(struct jp_drain){.wake = -1, .epoll = -1, .target_fd = -1, .hold_rounds = true};
+	session->recorder = recorder;
+	return find_abilities(session, err)
+		       ?: jp_session_prepare(session, err)
+				  ?: jp_drain_start(session, err) ?: jp_rings_open(session, err);
+}
+
+int jp_recorder_create(struct jp_session *session, const char *name, struct jp_error *err)
+{
+	struct jp_recorder *recorder = session->recorder;
+	const char *user = recorder->attr[JP_SAMPLING].exclude_kernel ? ":u" : "";
+	char sampling[32], sideband[32];
+	struct jp_perf_attr attrs[JP_STREAMS] = {0};
+	const struct jp_perfdata_event events[JP_STREAMS] = {
+		[JP_SAMPLING] = {&attrs[JP_SAMPLING], sampling},
+		[JP_SIDEBAND] = {&attrs[JP_SIDEBAND], sideband},
+	};
+	struct jp_perfdata_writer *writer;
+
+	snprintf(sampling, sizeof(sampling), "%s%s", name, user);
+	snprintf(sideband, sizeof(sideband), "dummy%s", user);
+	for (int i = 0; i < JP_STREAMS; i++) {
+		memcpy(&attrs[i], &recorder->attr[i], recorder->attr[i].size);
+		jp_attr_layout(&recorder->attr[i], &recorder->layout[i]);
+	}
+	writer = jp_perfdata_create(session->output, events, JP_STREAMS, err);
+	if (!writer)
+		return -EIO;
+	pthread_mutex_lock(&session->lock);
+	recorder->writer = writer;
+	pthread_mutex_unlock(&session->lock);
+	return 0;
+}
+
+int jp_recorder_begin(struct jp_session *session, bool on_exec, struct jp_error *err)
+{
+	const struct jp_capture_options *options = &session->options;
+	struct jp_recorder *recorder;
+	int ret = jp_recorder_open(session, err);
+
+	if (ret)
+		return ret;
+	recorder = session->recorder;
+	jp_attr_sampling(&recorder->attr[JP_SAMPLING], options, &recorder->abilities,
+			 recorder->frequency);
+	jp_attr_sideband(&recorder->attr[JP_SIDEBAND], options, &recorder->abilities);
+	for (int i = 0; i < JP_STREAMS; i++)
+		recorder->attr[i].enable_on_exec = on_exec;
+	return jp_recorder_create(session, options->task_clock ? "task-clock" : "cpu-clock", err);
+}
+
+void jp_recorder_tell_kernel(struct jp_session *session)
+{
+	if (!session->recorder->abilities.kernel)
+		return;
+	pthread_mutex_lock(&session->lock);
+	jp_synthesize_kernel(session->recorder, session->began);
+	pthread_mutex_unlock(&session->lock);
+}
+
+void jp_recorder_sampling(struct jp_session *session)
+{
+	session->info.sampling = jp_clock_now();
+	pthread_mutex_lock(&session->lock);
+	session->recorder->drain.hold_rounds = false;
+	pthread_mutex_unlock(&session->lock);
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+void jp_recorder_stop(struct jp_session *session)
+{
+	const struct jp_recorder *recorder = session->recorder;
+	struct jp_capture_info *info = &session->info;
+
+	info->stopped = jp_clock_now();
+	/* Sideband outlives sampling, so that every sample's mappings are told. */
+	jp_open_disable(session, JP_SAMPLING);
+	jp_open_disable(session, JP_SIDEBAND);
+	jp_drain_stop(session);
+	jp_open_close(session, 0);
+	info->lost_samples =
+		larger(recorder->heard.lost[JP_SAMPLING], recorder->opened.lost[JP_SAMPLING]);
+	info->lost_sideband =
+		larger(recorder->heard.lost[JP_SIDEBAND], recorder->opened.lost[JP_SIDEBAND]);
+	info->duplicates = recorder->heard.duplicates[JP_SAMPLING];
+}
+
+static int close_file(struct jp_recorder *recorder, struct jp_error *err)
+{
+	struct jp_perfdata_writer *writer = recorder->writer;
+
+	recorder->writer = NULL;
+	return jp_perfdata_close(writer, recorder->heard.first_sample, recorder->heard.last_sample,
+				 err);
+}
+
+int jp_recorder_finish(struct jp_session *session, struct jp_error *err)
+{
+	struct jp_recorder *recorder = session->recorder;
+	/* What a ring that stayed full to the end could not say, the file says all the same. */
+	uint64_t unsaid = session->info.lost_samples - recorder->heard.lost[JP_SAMPLING];
+
+	if (unsaid)
+		jp_synthesize_lost(recorder, unsaid, jp_clock_now());
+	return close_file(recorder, err);
+}
+
+void jp_recorder_free(struct jp_session *session)
+{
+	struct jp_recorder *recorder = session->recorder;
+
+	if (!recorder)
+		return;
+	jp_drain_stop(session);
+	jp_open_close(session, 0);
+	if (recorder->writer)
+		close_file(recorder, NULL);
+	jp_rings_close(session);
+	jp_drain_close(&recorder->drain);
+	jp_heard_free(&recorder->heard);
+	free(recorder->opened.list);
+	free(recorder);
+	session->recorder = NULL;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_CAPTURE_THREADS_H
+#define JP_CAPTURE_THREADS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "harness/base/error.h"
+#include "harness/capture/events.h"
+
+struct jp_session;
+
+struct jp_tids {
+	pid_t *tids;
+	size_t count, capacity;
+};
+/* The numbers that are names in @path (/proc, /proc/PID/task). -ESRCH: gone. */
+int jp_tids_list(const char *path, struct jp_tids *tids);
+void jp_tids_free(struct jp_tids *tids);
+
+/* One pass: opens @stream on every listed thread that has none. *@news: threads that were found
+ * and whose creation no FORK record later than @explained tells of. */
+int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t explained,
+		    unsigned int *news, struct jp_error *err);
+/* Passes of open and enable until two in a row find nothing unexplained. */
+int jp_threads_settle(struct jp_session *session, enum jp_stream stream, struct jp_error *err);
+
+#endif

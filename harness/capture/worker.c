@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/capture/worker.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "harness/capture/session.h"
+
+int jp_thread_start(pthread_t *thread, void *(*work)(void *), void *context, struct jp_error *err)
+{
+	sigset_t all, old;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	error = pthread_create(thread, NULL, work, context);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return error ? jp_fail(err, error, "cannot start a thread: %s", strerror(error)) : 0;
+}
+
+int jp_worker_start(struct jp_session *session, void *(*work)(void *), void *context,
+		    struct jp_error *err)
+{
+	int ret = jp_thread_start(&session->worker.thread, work, context, err);
+
+	session->worker.runs = !ret;
+	return ret;
+}
+
+void jp_worker_done(struct jp_session *session, int error)
+{
+	pthread_mutex_lock(&session->lock);
+	session->worker.error = error;
+	session->complete |= !session->exited;
+	pthread_cond_broadcast(&session->changed);
+	pthread_mutex_unlock(&session->lock);
+}
+
+void jp_worker_end(struct jp_session *session)
+{
+	struct jp_worker *worker = &session->worker;
+
+	if (!worker->runs)
+		return;
+	pthread_mutex_lock(&session->lock);
+	worker->ending = true;
+	pthread_cond_broadcast(&session->changed);
+	pthread_mutex_unlock(&session->lock);
+	if (worker->wake >= 0)
+		eventfd_write(worker->wake, 1);
+	pthread_join(worker->thread, NULL);
+	worker->runs = false;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_CAPTURE_WORKER_H
+#define JP_CAPTURE_WORKER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "harness/base/error.h"
+
+struct jp_session;
+
+/* The thread of a policy that goes on after begin. */
+struct jp_worker {
+	pthread_t thread;
+	bool runs;
+	bool ending; /* it must end; under the session's lock */
+	int wake;    /* eventfd, written then; -1: it waits for session->changed */
+	int error;   /* of its work */
+	struct jp_error err;
+};
+
+/* Starts @work(@context) with all signals blocked: they are for the caller's threads. The caller
+ * joins it. */
+int jp_thread_start(pthread_t *thread, void *(*work)(void *), void *context, struct jp_error *err);
+int jp_worker_start(struct jp_session *session, void *(*work)(void *), void *context,
+		    struct jp_error *err);
+/* The worker's last act: whoever waits for samples learns that no more will come. */
+void jp_worker_done(struct jp_session *session, int error);
+void jp_worker_end(struct jp_session *session);
+
+#endif

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/run/merge.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/base/clock.h"
+#include "harness/base/path.h"
+#include "harness/capture/profilers.h"
+#include "harness/inject/inject.h"
+
+/* perf takes 12 s for 100,000 functions; a profiler that takes longer hangs. */
+#define INJECT_NS (120 * JP_NS_PER_S)
+
+const char *jp_merge_profiler(const struct jp_case *cas)
+{
+	enum jp_anon ours;
+
+	return cas->inject && !jp_anon_find(cas->inject, &ours) ? cas->inject : NULL;
+}
+
+static void said(void *context, const char *text)
+{
+	fprintf(context, "%s\n", text);
+}
+
+int jp_merge(const struct jp_case *cas, const char *dir, struct jp_error *err)
+{
+	char input[4096], output[4096], folder[4096], text[4096];
+	struct jp_inject_options options = {.input = input, .output = output, .folder = folder};
+	struct jp_inject_summary summary;
+	FILE *words;
+	int ret;
+
+	if (!jp_anon_find(cas->inject, &options.anon))
+		return jp_profiler_inject(cas->inject, dir, jp_clock_now() + INJECT_NS, err);
+	ret = jp_path_build(input, sizeof(input), err, "%s/perf.data", dir)
+		      ?: jp_path_build(output, sizeof(output), err, "%s/injected.data", dir)
+		      ?: jp_path_build(folder, sizeof(folder), err, "%s/jit", dir)
+		      ?: jp_path_build(text, sizeof(text), err, "%s/inject.txt", dir);
+	if (ret)
+		return ret;
+	words = fopen(text, "wxe");
+	if (!words)
+		return jp_fail(err, errno, "%s: %s", text, strerror(errno));
+	ret = jp_inject(&options, &summary, said, words, err);
+	fclose(words);
+	return ret;
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/run/watch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/clock.h"
+#include "harness/base/interrupt.h"
+#include "harness/base/path.h"
+#include "harness/base/registry.h"
+#include "harness/run/workload_command.h"
+
+/* A workload that was told to stop finishes its paths, joins its threads and leaves. */
+#define STOP_NS (5 * JP_NS_PER_S)
+/* How often a wait for samples looks whether the run was interrupted. */
+#define SLICE_NS (100 * JP_NS_PER_MS)
+
+int jp_watch_options(struct jp_watch *watch, struct jp_error *err)
+{
+	const struct jp_case *cas = watch->cas;
+
+	watch->capture = jp_registry_find(JP_CAPTURE, cas->capture_argv[0]);
+	if (!watch->capture)
+		return jp_fail(err, EINVAL, "no capture '%s'", cas->capture_argv[0]);
+	watch->options = jp_capture_defaults();
+	watch->capture_argv = calloc((size_t)cas->capture_argc + 1, sizeof(char *));
+	if (!watch->capture_argv)
+		return jp_fail(err, ENOMEM, "out of memory");
+	for (int i = 0; i < cas->capture_argc; i++) {
+		int ret = i ? jp_capture_option(&watch->options, cas->capture_argv[i], err) : 0;
+
+		if (ret < 0)
+			return ret;
+		if (!ret)
+			watch->capture_argv[watch->capture_argc++] = cas->capture_argv[i];
+	}
+	return 0;
+}
+
+void jp_watch_free(struct jp_watch *watch)
+{
+	free(watch->capture_argv);
+}
+
+static int at_boundary(void *context, const char *boundary, struct jp_error *err)
+{
+	struct jp_watch *watch = context;
+
+	/* A boundary may come again and again, as passes over the threads do: one step is enough.
+	 */
+	if (!watch->cas->step.boundary || watch->stepped ||
+	    strcmp(boundary, watch->cas->step.boundary) != 0)
+		return 0;
+	watch->stepped = true;
+	return jp_workload_process_step(&watch->process, watch->cas->step.command, watch->deadline,
+					err);
+}
+
+/* Samples outside of emitted code and inside of brackets are not judged: take some more. */
+static uint64_t samples_wanted(const struct jp_case *cas)
+{
+	return (uint64_t)cas->samples + cas->samples / 4 + 100;
+}
+
+static int wait_samples(struct jp_watch *watch, struct jp_session *session, uint64_t wanted,
+			struct jp_error *err)
+{
+	for (;;) {
+		uint64_t slice = jp_clock_now() + SLICE_NS;
+
+		if (slice > watch->deadline)
+			slice = watch->deadline;
+		switch (jp_session_wait(session, wanted, slice)) {
+		case JP_WAIT_SAMPLES:
+		case JP_WAIT_COMPLETE:
+			return 0;
+		case JP_WAIT_EXITED:
+			return jp_fail(err, EPIPE, "the workload ended while it was watched");
+		case JP_WAIT_DEADLINE:
+			break;
+		}
+		if (jp_interrupt_signal())
+			return jp_fail(err, EINTR, "interrupted while sampling");
+		/* Too little is for the judge to say: it knows what was judged. */
+		if (jp_clock_now() >= watch->deadline)
+			return 0;
+	}
+}
+
+static bool launches(const struct jp_watch *watch)
+{
+	return watch->capture->traits & JP_CAPTURE_LAUNCHES;
+}
+
+/* What a capture launches inherits our standard descriptors: they are the workload's meanwhile. */
+static struct jp_session *open_session(struct jp_watch *watch, struct jp_target *target,
+				       struct jp_error *err)
+{
+	struct jp_session *session = NULL;
+	int saved[3], code;
+
+	if (!launches(watch))
+		return jp_session_start(watch->capture, watch->capture_argc, watch->capture_argv,
+					&watch->options, target, watch->dir, NULL, err);
+	if (!jp_workload_process_redirect(&watch->process, saved, err))
+		session = jp_session_start(watch->capture, watch->capture_argc, watch->capture_argv,
+					   &watch->options, target, watch->dir, NULL, err);
+	code = errno;
+	jp_workload_process_restore(saved);
+	watch->process.pid = target->pid;
+	errno = code;
+	return session;
+}
+
+static int start_session(struct jp_watch *watch, struct jp_target *target,
+			 struct jp_session **session, struct jp_error *err)
+{
+	int code;
+
+	*session = open_session(watch, target, err);
+	code = errno;
+	if (*session)
+		return 0;
+	/* A step that hung makes the case a TIMEOUT. */
+	if (watch->stepped && jp_clock_now() >= watch->deadline)
+		return -ETIMEDOUT;
+	if (jp_interrupt_signal())
+		return -EINTR;
+	return code == EOPNOTSUPP ? -EOPNOTSUPP : -EIO;
+}
+
+/* Until the workload may end. */
+static int watch_session(struct jp_watch *watch, struct jp_target *target,
+			 struct jp_session *session, struct jp_error *err)
+{
+	uint64_t base = 0;
+	int ret = 0;
+
+	if (launches(watch)) {
+		jp_workload_process_started(&watch->process);
+		watch->process.external = !target->pid;
+		ret = jp_workload_process_wait_ready(&watch->process, watch->deadline, err);
+		target->pid = watch->process.pid;
+		base = jp_session_samples(session);
+	}
+	if (!ret && watch->cas->step.command && !watch->stepped)
+		ret = jp_fail(err, EIO, "the capture never came to the boundary of step '%s'",
+			      watch->cas->step.command);
+	return ret ?: wait_samples(watch, session, base + samples_wanted(watch->cas), err);
+}
+
+static int stop_workload(struct jp_watch *watch, struct jp_error *err)
+{
+	return jp_workload_process_stop(&watch->process, jp_clock_now() + STOP_NS, err);
+}
+
+static int end_session(struct jp_watch *watch, struct jp_session *session, int ret,
+		       struct jp_error *err)
+{
+	struct jp_error finish_err = {""};
+	uint64_t lost;
+
+	/* Another's child must end before that other is done. */
+	if (watch->process.external) {
+		jp_session_stop(session, &lost, &lost);
+		if (!ret)
+			ret = stop_workload(watch, err);
+	}
+	/* Where a capture ended early, why it did says more than that it did. */
+	if (jp_session_finish(session, &finish_err) && (!ret || ret == -EPIPE))
+		ret = jp_fail(err, EIO, "%s", finish_err.text);
+	if (!ret && !watch->process.external)
+		ret = stop_workload(watch, err);
+	return ret;
+}
+
+static int watch_command(struct jp_watch *watch, char **command, struct jp_error *err)
+{
+	struct jp_target target = {.inherit_fds = {-1, -1, -1, -1},
+				   .dies_with_us = true,
+				   .boundary = at_boundary,
+				   .context = watch};
+	struct jp_session *session;
+	char truth[4096];
+	int ret = jp_path_build(truth, sizeof(truth), err, "%s/truth", watch->dir);
+
+	target.truth = truth;
+	if (launches(watch)) {
+		target.command = command;
+		target.inherit_fds[0] = watch->process.child_fd[0];
+		target.inherit_fds[1] = watch->process.child_fd[1];
+	} else {
+		if (!ret)
+			ret = jp_workload_process_start(&watch->process, command, err);
+		if (!ret)
+			ret = jp_workload_process_wait_ready(&watch->process, watch->deadline, err);
+		target.pid = watch->process.pid;
+	}
+	if (!ret)
+		ret = start_session(watch, &target, &session, err);
+	if (ret)
+		return ret;
+	ret = watch_session(watch, &target, session, err);
+	return end_session(watch, session, ret, err);
+}
+
+int jp_watch(struct jp_watch *watch, struct jp_error *err)
+{
+	int ret = jp_workload_process_open(&watch->process, watch->dir, err);
+	char **command;
+
+	if (ret)
+		return ret;
+	command = jp_workload_command(watch->runner, watch->cas, watch->dir, &watch->process);
+	if (!command)
+		return jp_fail(err, ENOMEM, "out of memory");
+	ret = watch_command(watch, command, err);
+	jp_workload_command_free(command);
+	return ret;
+}

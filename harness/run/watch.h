@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_RUN_WATCH_H
+#define JP_RUN_WATCH_H
+
+#include "harness/capture/capture.h"
+#include "harness/run/runner.h"
+#include "harness/run/workload_process.h"
+
+/* One case that runs. */
+struct jp_watch {
+	const struct jp_runner *runner;
+	const struct jp_case *cas;
+	const char *dir;
+	const struct jp_capture *capture;
+	struct jp_capture_options options;
+	char **capture_argv; /* the capture's own: without what the options took */
+	int capture_argc;
+	struct jp_workload_process process;
+	uint64_t deadline;
+	bool stepped;
+};
+
+/* From the case's words to a policy and its options. */
+int jp_watch_options(struct jp_watch *watch, struct jp_error *err);
+/* From nothing to a closed capture of a workload that ended well. -EOPNOTSUPP: the workload, or the
+ * capture of what it was asked for, cannot be had here; -ETIMEDOUT; -EINTR. */
+int jp_watch(struct jp_watch *watch, struct jp_error *err);
+/* Whatever came out of it. */
+void jp_watch_free(struct jp_watch *watch);
+
+#endif
