@@ -619,6 +619,14 @@ class Evidence(Recorded):
         self.perf.insert(self.perf.side(rd.LOST, lost, int(self.facts["sampling"])))
         self.errs("7 sideband records .* were lost")
 
+    def test_lost_sideband_of_the_tenth_event(self):
+        while len(self.perf.attrs) < 10:
+            attr = rd.Attr(self.perf.attrs[1].raw, [10000 + len(self.perf.attrs)])
+            self.perf.attrs.append(attr)
+        lost = struct.pack("<QQ", self.perf.attrs[-1].ids[0], 7)
+        self.perf.insert(self.perf.side(rd.LOST, lost, int(self.facts["sampling"])))
+        self.errs("7 sideband records .* were lost")
+
     def test_lost_samples_are_no_error(self):
         record = self.perf.side(rd.LOST, struct.pack("<QQ", self.perf.attrs[0].ids[0], 7),
                                 int(self.facts["sampling"]))
