@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/map.h"
 #include "harness/format/perfdata/format.h"
 
 const char *const jp_place_text[JP_PLACES] = {"file",  "anon",     "memfd",
@@ -22,8 +23,7 @@ struct stretch {
 enum { STRETCHES = 4096 };
 struct jp_file_figures {
 	struct jp_replay *replay;
-	struct jp_process_figures **processes; /* hashed by pid, linear probing */
-	size_t nr_processes, capacity;
+	struct jp_map processes; /* struct jp_process_figures *, by pid */
 	struct jp_process_figures *last;
 	const struct jp_process_figures **sorted;
 	struct jp_figures nobody; /* records of the kernel's own mappings */
@@ -72,64 +72,35 @@ struct jp_file_figures *jp_file_figures_new(struct jp_replay *replay)
 
 void jp_file_figures_free(struct jp_file_figures *all)
 {
+	struct jp_process_figures **process;
+
 	if (!all)
 		return;
-	for (size_t i = 0; i < all->capacity; i++)
-		free(all->processes[i]);
-	free(all->processes);
+	for (size_t at = 0; (process = jp_map_next(&all->processes, &at, NULL));)
+		free(*process);
+	jp_map_free(&all->processes);
 	free(all->sorted);
 	free(all);
-}
-
-static size_t process_place(struct jp_process_figures *const *table, size_t capacity, uint32_t pid)
-{
-	size_t at = pid * 2654435761u & (capacity - 1);
-
-	while (table[at] && table[at]->pid != pid)
-		at = (at + 1) & (capacity - 1);
-	return at;
-}
-
-static int grow(struct jp_file_figures *all)
-{
-	size_t capacity = all->capacity ? all->capacity * 2 : 64;
-	struct jp_process_figures **table = calloc(capacity, sizeof(*table));
-
-	if (!table)
-		return -ENOMEM;
-	for (size_t i = 0; i < all->capacity; i++)
-		if (all->processes[i])
-			table[process_place(table, capacity, all->processes[i]->pid)] =
-				all->processes[i];
-	free(all->processes);
-	all->processes = table;
-	all->capacity = capacity;
-	return 0;
 }
 
 /* The process called @pid, made where it is new; NULL: no memory. */
 static struct jp_process_figures *process_of(struct jp_file_figures *all, uint32_t pid)
 {
-	struct jp_process_figures *process = all->last;
-	size_t at;
+	struct jp_process_figures *process = all->last, **known;
 
 	if (process && process->pid == pid)
 		return process;
-	if (all->nr_processes * 2 >= all->capacity && grow(all))
+	known = jp_map_at(&all->processes, pid, sizeof(*known));
+	if (!known)
 		return NULL;
-	at = process_place(all->processes, all->capacity, pid);
-	process = all->processes[at];
-	if (!process) {
-		process = calloc(1, sizeof(*process));
-		if (!process)
+	if (!*known) {
+		*known = calloc(1, sizeof(**known));
+		if (!*known)
 			return NULL;
-		process->pid = pid;
-		process->checked = UINT64_MAX;
-		all->processes[at] = process;
-		all->nr_processes++;
+		(*known)->pid = pid;
+		(*known)->checked = UINT64_MAX;
 	}
-	all->last = process;
-	return process;
+	return all->last = *known;
 }
 
 /* --- looking addresses up ----------------------------------------------------------------- */
@@ -324,10 +295,12 @@ static void add(struct jp_figures *to, const struct jp_figures *from)
 
 void jp_file_figures_total(const struct jp_file_figures *all, struct jp_figures *total)
 {
+	struct jp_process_figures *const *process;
+
 	*total = all->nobody;
-	for (size_t i = 0; i < all->capacity; i++)
-		if (all->processes[i])
-			add(total, &all->processes[i]->figures);
+	for (size_t at = 0; (process = jp_map_next(&all->processes, &at, NULL));)
+		if (*process)
+			add(total, &(*process)->figures);
 }
 
 static bool has_figures(const struct jp_figures *figures)
@@ -349,14 +322,16 @@ static int by_pid(const void *left, const void *right)
 const struct jp_process_figures *const *jp_file_figures_processes(struct jp_file_figures *all,
 								  size_t *count)
 {
+	struct jp_process_figures *const *process;
+
 	*count = 0;
 	free(all->sorted);
-	all->sorted = malloc((all->nr_processes + 1) * sizeof(*all->sorted));
+	all->sorted = malloc((all->processes.count + 1) * sizeof(*all->sorted));
 	if (!all->sorted)
 		return NULL;
-	for (size_t i = 0; i < all->capacity; i++)
-		if (all->processes[i] && has_figures(&all->processes[i]->figures))
-			all->sorted[(*count)++] = all->processes[i];
+	for (size_t at = 0; (process = jp_map_next(&all->processes, &at, NULL));)
+		if (*process && has_figures(&(*process)->figures))
+			all->sorted[(*count)++] = *process;
 	qsort(all->sorted, *count, sizeof(*all->sorted), by_pid);
 	return all->sorted;
 }
