@@ -45,6 +45,7 @@ static void __attribute__((noreturn)) live(const struct jp_fact *fact, struct jp
 	for (int fd = 0; fd <= STDERR_FILENO && null >= 0; fd++)
 		dup2(null, fd);
 	settle_down(answer);
+	answer->how = fact->how;
 	if (fact->probe)
 		fact->probe(answer);
 	else

@@ -6,20 +6,15 @@
 
 enum { BITS = 64 };
 
-static void one_bit(struct jp_answer *answer, unsigned int bit)
+static void one_bit(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_trial_dummy();
 
 	if (!jp_trial_may(answer))
 		return;
 	attr.size = PERF_ATTR_SIZE_VER7;
-	jp_attr_set(&attr, bit);
+	jp_attr_set(&attr, (unsigned int)answer->how);
 	jp_answer_text(answer, "%s", jp_answer_errno(jp_trial(&attr)));
-}
-
-static void bit_build_id(struct jp_answer *answer)
-{
-	one_bit(answer, JP_ATTR_BUILD_ID);
 }
 
 static void bit_inherit_thread(struct jp_answer *answer)
@@ -31,11 +26,6 @@ static void bit_inherit_thread(struct jp_answer *answer)
 	jp_attr_set(&attr, JP_ATTR_INHERIT);
 	jp_attr_set(&attr, JP_ATTR_INHERIT_THREAD);
 	jp_answer_text(answer, "%s", jp_answer_errno(jp_trial(&attr)));
-}
-
-static void bit_remove_on_exec(struct jp_answer *answer)
-{
-	one_bit(answer, JP_ATTR_REMOVE_ON_EXEC);
 }
 
 static void bit_sigtrap(struct jp_answer *answer)
@@ -61,11 +51,6 @@ static void bit_defer_callchain(struct jp_answer *answer)
 	jp_answer_text(answer, "%s", jp_answer_errno(jp_trial(&attr)));
 }
 
-static void bit_defer_output(struct jp_answer *answer)
-{
-	one_bit(answer, JP_ATTR_DEFER_OUTPUT);
-}
-
 static void bit_inherit_read(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_trial_dummy();
@@ -77,129 +62,93 @@ static void bit_inherit_read(struct jp_answer *answer)
 	jp_answer_text(answer, "%s", jp_answer_errno(jp_trial(&attr)));
 }
 
-/* The first flag that no kernel version has given a meaning is told by the kernel alone: it demands
- * that reserved bits are zero. Bits that exist but want company fail with EINVAL, too: they are
- * below one that is taken. */
-static void highest_flag(struct jp_answer *answer)
+enum part { FLAG, SAMPLE_TYPE, READ_FORMAT, BRANCH_TYPE, SOFTWARE };
+
+static struct perf_event_attr with_bit(enum part part, unsigned int bit)
 {
-	int highest = -1;
+	struct perf_event_attr attr = jp_trial_dummy();
+
+	if (part == FLAG)
+		jp_attr_set(&attr, bit);
+	else if (part == SAMPLE_TYPE)
+		attr.sample_type |= UINT64_C(1) << bit;
+	else if (part == READ_FORMAT)
+		attr.read_format = UINT64_C(1) << bit;
+	else if (part == SOFTWARE)
+		attr.config = bit;
+	if (part != BRANCH_TYPE)
+		return attr;
+	attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
+	attr.branch_sample_type =
+		UINT64_C(1) << bit | PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
+	return attr;
+}
+
+/* Whether the kernel knows it, by what it says to it. */
+static bool known(enum part part, int error)
+{
+	/* It demands that reserved flags are zero: the first without a meaning is told by it alone.
+	 * Flags that want company fail with EINVAL, too: they are below one that is taken. */
+	if (part == FLAG)
+		return !error;
+	if (part == SOFTWARE)
+		return !error || error == EOPNOTSUPP || error == EACCES;
+	/* A dummy event has no branches: what is known fails later, and otherwise. */
+	return error != EINVAL;
+}
+
+static void highest(struct jp_answer *answer)
+{
+	enum part part = (enum part)answer->how;
+	int found = part == FLAG ? -1 : 0;
 
 	if (!jp_trial_may(answer))
 		return;
 	for (unsigned int bit = 0; bit < BITS; bit++) {
-		struct perf_event_attr attr = jp_trial_dummy();
+		struct perf_event_attr attr = with_bit(part, bit);
 
-		jp_attr_set(&attr, bit);
-		if (!jp_trial(&attr))
-			highest = (int)bit;
+		if (known(part, jp_trial(&attr)))
+			found = (int)bit;
 	}
-	if (highest < 0)
+	if (found < 0)
 		jp_answer_missing(answer, "any flag of attr");
 	else
-		jp_answer_number(answer, (uint64_t)highest);
-}
-
-static void highest_sample_type(struct jp_answer *answer)
-{
-	unsigned int highest = 0;
-
-	if (!jp_trial_may(answer))
-		return;
-	for (unsigned int bit = 0; bit < BITS; bit++) {
-		struct perf_event_attr attr = jp_trial_dummy();
-
-		attr.sample_type |= UINT64_C(1) << bit;
-		if (jp_trial(&attr) != EINVAL)
-			highest = bit;
-	}
-	jp_answer_number(answer, highest);
-}
-
-static void highest_read_format(struct jp_answer *answer)
-{
-	unsigned int highest = 0;
-
-	if (!jp_trial_may(answer))
-		return;
-	for (unsigned int bit = 0; bit < BITS; bit++) {
-		struct perf_event_attr attr = jp_trial_dummy();
-
-		attr.read_format = UINT64_C(1) << bit;
-		if (jp_trial(&attr) != EINVAL)
-			highest = bit;
-	}
-	jp_answer_number(answer, highest);
-}
-
-static void highest_branch_type(struct jp_answer *answer)
-{
-	unsigned int highest = 0;
-
-	if (!jp_trial_may(answer))
-		return;
-	for (unsigned int bit = 0; bit < BITS; bit++) {
-		struct perf_event_attr attr = jp_trial_dummy();
-
-		attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
-		attr.branch_sample_type =
-			UINT64_C(1) << bit | PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
-		/* A dummy event has no branches: what is known fails later, and otherwise. */
-		if (jp_trial(&attr) != EINVAL)
-			highest = bit;
-	}
-	jp_answer_number(answer, highest);
-}
-
-static void highest_software(struct jp_answer *answer)
-{
-	unsigned int highest = 0;
-
-	if (!jp_trial_may(answer))
-		return;
-	for (unsigned int config = 0; config < BITS; config++) {
-		struct perf_event_attr attr = jp_trial_dummy();
-		int error;
-
-		attr.config = config;
-		error = jp_trial(&attr);
-		if (!error || error == EOPNOTSUPP || error == EACCES)
-			highest = config;
-	}
-	jp_answer_number(answer, highest);
+		jp_answer_number(answer, (uint64_t)found);
 }
 
 static const struct jp_fact facts[] = {
-	{"attr.bit.build_id", "A dummy event with attr.build_id alone.", .probe = bit_build_id},
+	{"attr.bit.build_id", "A dummy event with attr.build_id alone.", .probe = one_bit,
+	 .how = JP_ATTR_BUILD_ID},
 	{"attr.bit.inherit_thread", "A dummy event with attr.inherit and inherit_thread.",
 	 .probe = bit_inherit_thread},
 	{"attr.bit.remove_on_exec", "A dummy event with attr.remove_on_exec alone.",
-	 .probe = bit_remove_on_exec},
+	 .probe = one_bit, .how = JP_ATTR_REMOVE_ON_EXEC},
 	{"attr.bit.sigtrap", "A dummy event with attr.sigtrap and remove_on_exec.",
 	 .probe = bit_sigtrap},
 	{"attr.bit.defer_callchain", "A dummy event with callchains and attr.defer_callchain.",
 	 .probe = bit_defer_callchain},
-	{"attr.bit.defer_output", "A dummy event with attr.defer_output alone.",
-	 .probe = bit_defer_output},
+	{"attr.bit.defer_output", "A dummy event with attr.defer_output alone.", .probe = one_bit,
+	 .how = JP_ATTR_DEFER_OUTPUT},
 	{"attr.inherit_with_read", "A dummy event with attr.inherit and PERF_SAMPLE_READ.",
 	 .probe = bit_inherit_read},
 	{"attr.flags.highest",
 	 "Each flag of attr is set alone on a dummy event; the highest that is taken.",
-	 .probe = highest_flag},
+	 .probe = highest, .how = FLAG},
 	{"attr.sample_type.highest",
 	 "Each bit of sample_type is tried on a dummy event; the highest that is not EINVAL "
 	 "(CODE_PAGE_SIZE 23, WEIGHT_STRUCT 24).",
-	 .probe = highest_sample_type},
+	 .probe = highest, .how = SAMPLE_TYPE},
 	{"attr.read_format.highest",
 	 "Each bit of read_format is tried on a dummy event; the highest that is not EINVAL (LOST "
 	 "is 4).",
-	 .probe = highest_read_format},
+	 .probe = highest, .how = READ_FORMAT},
 	{"attr.branch_sample_type.highest",
 	 "Each bit of branch_sample_type is tried; the highest that is not EINVAL.",
-	 .probe = highest_branch_type},
+	 .probe = highest, .how = BRANCH_TYPE},
 	{"attr.software.highest",
 	 "Each number of a software event is tried; the highest that is there (DUMMY is 9, "
 	 "BPF_OUTPUT 10, CGROUP_SWITCHES 11).",
-	 .probe = highest_software},
+	 .probe = highest, .how = SOFTWARE},
 };
 static const struct jp_fact_family attr_bits = {"attr_bits", facts,
 						sizeof(facts) / sizeof(facts[0])};

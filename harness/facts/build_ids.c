@@ -59,8 +59,9 @@ static void id_size(struct jp_answer *answer)
 	}
 }
 
-/* What the event that asks for nothing gets beside one that asks for build ids. */
-static void beside(struct jp_answer *answer, bool asking_first)
+/* What the event that asks for nothing gets beside one that asks for build ids: before it, if
+ * @answer->how. */
+static void beside(struct jp_answer *answer)
 {
 	struct perf_event_attr plain = jp_watch_sideband(), asking = jp_watch_sideband();
 	int program = jp_tiny_make(answer);
@@ -70,7 +71,7 @@ static void beside(struct jp_answer *answer, bool asking_first)
 	jp_attr_set(&asking, JP_ATTR_BUILD_ID);
 	if (program < 0)
 		return;
-	if (asking_first)
+	if (answer->how)
 		opened = jp_watch_open(&other, &asking, 16, answer) &&
 			 jp_watch_open(&watch, &plain, 16, answer);
 	else
@@ -80,16 +81,6 @@ static void beside(struct jp_answer *answer, bool asking_first)
 		return;
 	map_both(answer, program);
 	tell_marked(answer, &watch);
-}
-
-static void beside_first(struct jp_answer *answer)
-{
-	beside(answer, true);
-}
-
-static void beside_second(struct jp_answer *answer)
-{
-	beside(answer, false);
 }
 
 static const struct jp_fact facts[] = {
@@ -103,10 +94,10 @@ static const struct jp_fact facts[] = {
 	{"build_id.beside.opened_first",
 	 "The same for an event without attr.build_id, beside one with it that was opened before: "
 	 "a build id is a record that says what it does not hold.",
-	 .probe = beside_first},
+	 .probe = beside, .how = true},
 	{"build_id.beside.opened_second",
-	 "The same where the one with attr.build_id was opened afterwards.",
-	 .probe = beside_second},
+	 "The same where the one with attr.build_id was opened afterwards.", .probe = beside,
+	 .how = false},
 };
 static const struct jp_fact_family build_ids = {"build_ids", facts,
 						sizeof(facts) / sizeof(facts[0])};

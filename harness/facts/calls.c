@@ -24,21 +24,11 @@ enum {
 	NAME_A_MAPPING = 0x53564d41, /* PR_SET_VMA, PR_SET_VMA_ANON_NAME 0 */
 };
 
-static void memfd_flag(struct jp_answer *answer, unsigned int flag)
+static void memfd_flag(struct jp_answer *answer)
 {
-	int fd = memfd_create("fact", MFD_CLOEXEC | flag);
+	int fd = memfd_create("fact", MFD_CLOEXEC | (unsigned int)answer->how);
 
 	jp_answer_text(answer, "%s", jp_answer_errno(fd < 0 ? errno : 0));
-}
-
-static void memfd_exec(struct jp_answer *answer)
-{
-	memfd_flag(answer, MEMFD_EXEC);
-}
-
-static void memfd_noexec(struct jp_answer *answer)
-{
-	memfd_flag(answer, MEMFD_NOEXEC_SEAL);
 }
 
 static void memfd_noexec_mapped(struct jp_answer *answer)
@@ -58,7 +48,7 @@ static void memfd_noexec_mapped(struct jp_answer *answer)
 static void procmap_query(struct jp_answer *answer)
 {
 	/* struct procmap_query of Linux 6.11: size, query_flags, query_addr ... */
-	uint64_t query[13] = {sizeof(query), 0, (uint64_t)(uintptr_t)&memfd_exec};
+	uint64_t query[13] = {sizeof(query), 0, (uint64_t)(uintptr_t)&memfd_flag};
 	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
@@ -175,9 +165,10 @@ static void special_names(struct jp_answer *answer)
 }
 
 static const struct jp_fact facts[] = {
-	{"call.memfd_create.exec", "memfd_create with MFD_EXEC.", .probe = memfd_exec},
-	{"call.memfd_create.noexec_seal", "memfd_create with MFD_NOEXEC_SEAL.",
-	 .probe = memfd_noexec},
+	{"call.memfd_create.exec", "memfd_create with MFD_EXEC.", .probe = memfd_flag,
+	 .how = MEMFD_EXEC},
+	{"call.memfd_create.noexec_seal", "memfd_create with MFD_NOEXEC_SEAL.", .probe = memfd_flag,
+	 .how = MEMFD_NOEXEC_SEAL},
 	{"call.memfd_create.noexec_seal.map", "A memfd with MFD_NOEXEC_SEAL is mapped r-x.",
 	 .probe = memfd_noexec_mapped},
 	{"call.procmap_query", "The mapping of an address is asked for by ioctl PROCMAP_QUERY.",

@@ -6,34 +6,26 @@
 
 #include "harness/facts/test_region.h"
 
-static void at_body(struct jp_answer *answer)
-{
-	jp_chain_at(answer, jp_code_leaf_body, jp_code_middle, jp_code_leaf);
-}
+enum { BODY, ENTRY, PUSHED, RET, PLAIN, PLAIN_MIDDLE };
 
-static void at_entry(struct jp_answer *answer)
+/* The chain at a place of a leaf that a middle calls. */
+static void at_place(struct jp_answer *answer)
 {
-	jp_chain_at(answer, (const void *)jp_code_leaf, jp_code_middle, jp_code_leaf);
-}
+	const struct {
+		const void *addr;
+		jp_code middle, leaf;
+	} places[] =
+		{
+			[BODY] = {jp_code_leaf_body, jp_code_middle, jp_code_leaf},
+			[ENTRY] = {(const void *)jp_code_leaf, jp_code_middle, jp_code_leaf},
+			[PUSHED] = {jp_code_leaf_pushed, jp_code_middle, jp_code_leaf},
+			[RET] = {jp_code_leaf_ret, jp_code_middle, jp_code_leaf},
+			[PLAIN] = {jp_code_plain_body, jp_code_middle, jp_code_plain},
+			[PLAIN_MIDDLE] = {jp_code_leaf_body, jp_code_middle_plain, jp_code_leaf},
+		},
+	  *place = &places[answer->how];
 
-static void at_pushed(struct jp_answer *answer)
-{
-	jp_chain_at(answer, jp_code_leaf_pushed, jp_code_middle, jp_code_leaf);
-}
-
-static void at_ret(struct jp_answer *answer)
-{
-	jp_chain_at(answer, jp_code_leaf_ret, jp_code_middle, jp_code_leaf);
-}
-
-static void at_plain(struct jp_answer *answer)
-{
-	jp_chain_at(answer, jp_code_plain_body, jp_code_middle, jp_code_plain);
-}
-
-static void in_plain_middle(struct jp_answer *answer)
-{
-	jp_chain_at(answer, jp_code_leaf_body, jp_code_middle_plain, jp_code_leaf);
+	jp_chain_at(answer, place->addr, place->middle, place->leaf);
 }
 
 /* How many addresses the chain has where the frame pointer is @frame. */
@@ -89,26 +81,17 @@ static void frame_unaligned(struct jp_answer *answer)
 	odd(answer, (const char *)&data + 1);
 }
 
-static void deep(struct jp_answer *answer, uint64_t depth, uint16_t max)
+/* 300 callers, and at most @answer->how in the chain. */
+static void deep(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_deep_body);
 	struct jp_watch watch;
 
-	attr.sample_max_stack = max;
+	attr.sample_max_stack = (uint16_t)answer->how;
 	if (!jp_watch_open(&watch, &attr, 16, answer))
 		return;
-	jp_code_deep(depth);
+	jp_code_deep(300);
 	jp_chain_tell_length(answer, &watch);
-}
-
-static void deep_all(struct jp_answer *answer)
-{
-	deep(answer, 300, 0);
-}
-
-static void deep_five(struct jp_answer *answer)
-{
-	deep(answer, 300, 5);
 }
 
 static void handler(int number)
@@ -173,17 +156,17 @@ static const struct jp_fact facts[] = {
 	{"chain.leaf.body",
 	 "outer calls middle, middle calls leaf, all with frame pointers; the chain in leaf's "
 	 "body.",
-	 .probe = at_body},
+	 .probe = at_place, .how = BODY},
 	{"chain.leaf.entry", "The same, at leaf's first instruction (push %rbp).",
-	 .probe = at_entry},
+	 .probe = at_place, .how = ENTRY},
 	{"chain.leaf.pushed", "The same, at leaf's second instruction (mov %rsp,%rbp).",
-	 .probe = at_pushed},
-	{"chain.leaf.ret", "The same, at leaf's ret.", .probe = at_ret},
-	{"chain.leaf.without_frame", "The same in a leaf without frame pointer.",
-	 .probe = at_plain},
+	 .probe = at_place, .how = PUSHED},
+	{"chain.leaf.ret", "The same, at leaf's ret.", .probe = at_place, .how = RET},
+	{"chain.leaf.without_frame", "The same in a leaf without frame pointer.", .probe = at_place,
+	 .how = PLAIN},
 	{"chain.middle.without_frame",
 	 "The same in a leaf with frame pointer that a middle without one calls.",
-	 .probe = in_plain_middle},
+	 .probe = at_place, .how = PLAIN_MIDDLE},
 	{"chain.frame.zero", "The frame pointer is 0; addresses in the chain.",
 	 .probe = frame_zero},
 	{"chain.frame.unmapped",
@@ -203,9 +186,9 @@ static const struct jp_fact facts[] = {
 	 "the chain.",
 	 .probe = frame_unaligned},
 	{"chain.deep", "300 callers; addresses in the chain with the sysctl's limit.",
-	 .probe = deep_all},
+	 .probe = deep, .how = 0},
 	{"chain.deep.max_stack", "300 callers; addresses in the chain with sample_max_stack=5.",
-	 .probe = deep_five},
+	 .probe = deep, .how = 5},
 	{"chain.signal_handler",
 	 "A handler calls leaf while it interrupts a trap that middle called; the chain from "
 	 "leaf's body up to outer.",

@@ -68,12 +68,12 @@ static void tell_chain(struct jp_answer *answer, const struct both *both)
 	}
 }
 
-static void in_leaf(struct jp_answer *answer, bool output)
+static void in_leaf(struct jp_answer *answer)
 {
 	struct jp_watch watch;
 	struct both both;
 
-	if (!open_deferred(&watch, jp_code_leaf_body, output, answer))
+	if (!open_deferred(&watch, jp_code_leaf_body, answer->how, answer))
 		return;
 	jp_code_outer(jp_code_middle, jp_code_leaf);
 	jp_answer_list(answer);
@@ -86,16 +86,6 @@ static void in_leaf(struct jp_answer *answer, bool output)
 	jp_answer_text(answer, "%s",
 		       both.cookie == both.last ? "the same cookie" : "another cookie");
 	tell_chain(answer, &both);
-}
-
-static void with_output(struct jp_answer *answer)
-{
-	in_leaf(answer, true);
-}
-
-static void without_output(struct jp_answer *answer)
-{
-	in_leaf(answer, false);
 }
 
 static void tell_length(struct jp_answer *answer, struct jp_watch *watch)
@@ -159,9 +149,9 @@ static const struct jp_fact facts[] = {
 	{"deferred.leaf.body",
 	 "A breakpoint in leaf's body with defer_callchain and defer_output: what the sample has, "
 	 "whether the record has its cookie, and the record's chain.",
-	 .probe = with_output},
-	{"deferred.without_output", "The same with defer_callchain alone.",
-	 .probe = without_output},
+	 .probe = in_leaf, .how = true},
+	{"deferred.without_output", "The same with defer_callchain alone.", .probe = in_leaf,
+	 .how = false},
 	{"deferred.deep", "How many addresses more a deferred chain has with 300 callers more.",
 	 .probe = deep},
 	{"deferred.frame.cycle",

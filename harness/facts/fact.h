@@ -25,6 +25,7 @@ struct jp_answer_item {
 
 /* What a probe found. Shared with the process that started it. */
 struct jp_answer {
+	long how;      /* of the fact that is asked */
 	bool complete; /* the probe came to its end */
 	bool is_list;
 	bool overflow;
@@ -37,6 +38,7 @@ struct jp_fact {
 	const char *name;  /* FAMILY.WHAT[.HOW] */
 	const char *about; /* one sentence: what was done, and what the value means */
 	void (*probe)(struct jp_answer *answer);
+	long how;         /* the probe finds it in its answer */
 	const char *acts; /* where there is no probe: harness/facts/acts.h */
 };
 

@@ -121,7 +121,7 @@ static void watermark(struct jp_answer *answer)
 	jp_answer_text(answer, "%s", poll_words(watch.fd));
 }
 
-static void after_exit(struct jp_answer *answer, bool inherit)
+static void after_exit(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
 	struct jp_watch watch = {.fd = -1};
@@ -129,7 +129,7 @@ static void after_exit(struct jp_answer *answer, bool inherit)
 	char byte;
 	pid_t pid;
 
-	attr.inherit = inherit;
+	attr.inherit = 0;
 	if (pipe(pipes)) {
 		jp_answer_missing(answer, "pipe: %s", jp_answer_errno(errno));
 		return;
@@ -154,11 +154,6 @@ static void after_exit(struct jp_answer *answer, bool inherit)
 	jp_watch_skip(&watch);
 	if (watch.fd >= 0)
 		jp_answer_text(answer, "%s", poll_words(watch.fd));
-}
-
-static void poll_after_exit(struct jp_answer *answer)
-{
-	after_exit(answer, false);
 }
 
 static void ring_sizes(struct jp_answer *answer)
@@ -266,7 +261,7 @@ static const struct jp_fact facts[] = {
 	{"ring.poll.after_exit",
 	 "poll of the event of another process: while that lives, once it has ended, and once more "
 	 "after its records were read.",
-	 .probe = poll_after_exit},
+	 .probe = after_exit},
 	{"ring.pages", "Rings of 0 to 4 pages beside the control page are mapped.",
 	 .probe = ring_sizes},
 	{"ring.changed",

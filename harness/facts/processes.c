@@ -62,7 +62,7 @@ static int map_and_end(void *context)
 	return 0;
 }
 
-static void cloned(struct jp_answer *answer, int flags)
+static void cloned(struct jp_answer *answer)
 {
 	static char stack[1 << 16] __attribute__((aligned(16)));
 	struct jp_pid_labels labels = jp_pid_labels_self();
@@ -71,21 +71,11 @@ static void cloned(struct jp_answer *answer, int flags)
 
 	if (!jp_watch_code(&watch, answer))
 		return;
-	pid = clone(map_and_end, stack + sizeof(stack), flags | SIGCHLD, answer);
+	pid = clone(map_and_end, stack + sizeof(stack), (int)answer->how | SIGCHLD, answer);
 	if (pid < 0)
 		jp_answer_missing(answer, "clone: %s", jp_answer_errno(errno));
 	jp_fact_wait(answer, pid);
 	jp_tell_records(answer, &watch, &labels);
-}
-
-static void shared_memory(struct jp_answer *answer)
-{
-	cloned(answer, CLONE_VM);
-}
-
-static void pid_namespace(struct jp_answer *answer)
-{
-	cloned(answer, CLONE_NEWPID);
 }
 
 static void chosen_pid(struct jp_answer *answer)
@@ -201,9 +191,9 @@ static const struct jp_fact facts[] = {
 	 .probe = forked_twice},
 	{"process.shared_memory",
 	 "B, which shares A's memory (CLONE_VM), maps a page r-x; all records: whose it is.",
-	 .probe = shared_memory},
+	 .probe = cloned, .how = CLONE_VM},
 	{"process.pid_namespace", "B, in a pid namespace of its own, maps a page r-x; all records.",
-	 .probe = pid_namespace},
+	 .probe = cloned, .how = CLONE_NEWPID},
 	{"process.clone3.set_tid", "clone3 with set_tid: the pid asked for, or the error.",
 	 .probe = chosen_pid},
 	{"process.renamed", "A thread gets a name of 27 bytes (PR_SET_NAME); the record.",

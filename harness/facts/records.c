@@ -77,7 +77,7 @@ static void *map_in_thread(void *context)
 	return NULL;
 }
 
-static void by_thread(struct jp_answer *answer, bool inherit)
+static void by_thread(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
 	struct jp_pid_labels labels = jp_pid_labels_self();
@@ -85,7 +85,7 @@ static void by_thread(struct jp_answer *answer, bool inherit)
 	pthread_t thread;
 	int error;
 
-	attr.inherit = inherit;
+	attr.inherit = answer->how != 0;
 	attr.task = 0;
 	if (!jp_watch_open(&watch, &attr, 16, answer))
 		return;
@@ -95,16 +95,6 @@ static void by_thread(struct jp_answer *answer, bool inherit)
 	else
 		pthread_join(thread, NULL);
 	jp_tell_records(answer, &watch, &labels);
-}
-
-static void by_thread_inherited(struct jp_answer *answer)
-{
-	by_thread(answer, true);
-}
-
-static void by_thread_alone(struct jp_answer *answer)
-{
-	by_thread(answer, false);
 }
 
 static const struct jp_fact facts[] = {
@@ -160,9 +150,10 @@ static const struct jp_fact facts[] = {
 	 .probe = while_disabled},
 	{"record.map.by_thread",
 	 "A thread (B) of process A maps a page r-x; the record with its process and thread.",
-	 .probe = by_thread_inherited},
+	 .probe = by_thread, .how = true},
 	{"record.map.by_thread.without_inherit",
-	 "The same where the first thread's event has no attr.inherit.", .probe = by_thread_alone},
+	 "The same where the first thread's event has no attr.inherit.", .probe = by_thread,
+	 .how = false},
 };
 static const struct jp_fact_family records = {"records", facts, sizeof(facts) / sizeof(facts[0])};
 JP_REGISTER(fact, records);

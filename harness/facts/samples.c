@@ -154,8 +154,11 @@ static void registers(struct jp_answer *answer)
 									       : "other");
 }
 
-/* Asks for @bytes of stack, where little is left of it if @short_stack. */
-static void dump(struct jp_answer *answer, uint32_t bytes, bool short_stack)
+enum { SHORT_STACK = 0 };
+
+/* Asks for @answer->how bytes of stack; for 8192 where little is left of it if that is
+ * SHORT_STACK. */
+static void dump(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
 	struct jp_event event;
@@ -164,10 +167,10 @@ static void dump(struct jp_answer *answer, uint32_t bytes, bool short_stack)
 	/* How long the chain is depends on the C library. */
 	attr.sample_type &= ~(uint64_t)PERF_SAMPLE_CALLCHAIN;
 	attr.sample_type |= PERF_SAMPLE_STACK_USER;
-	attr.sample_stack_user = bytes;
+	attr.sample_stack_user = answer->how == SHORT_STACK ? 8192 : (uint32_t)answer->how;
 	if (!jp_watch_open(&watch, &attr, 32, answer))
 		return;
-	if (short_stack) {
+	if (answer->how == SHORT_STACK) {
 		jp_test_region_map(answer, 0, 4, JP_RW);
 		jp_test_region_write(0, 4);
 		jp_code_on_stack(jp_test_region_at(4), jp_code_leaf);
@@ -185,21 +188,6 @@ static void dump(struct jp_answer *answer, uint32_t bytes, bool short_stack)
 	jp_answer_text(answer, "record %u", ((const struct jp_perf_record *)event.record)->size);
 	jp_answer_text(answer, "size %llu", (unsigned long long)event.sample.stack_asked);
 	jp_answer_text(answer, "dyn_size %llu", (unsigned long long)event.sample.stack_size);
-}
-
-static void dump_small(struct jp_answer *answer)
-{
-	dump(answer, 8192, false);
-}
-
-static void dump_large(struct jp_answer *answer)
-{
-	dump(answer, 65528, false);
-}
-
-static void dump_short(struct jp_answer *answer)
-{
-	dump(answer, 8192, true);
 }
 
 static const struct jp_fact facts[] = {
@@ -223,14 +211,14 @@ static const struct jp_fact facts[] = {
 	 "they must be.",
 	 .probe = registers},
 	{"sample.stack.8192",
-	 "A stack dump of 8192 bytes where more is there: sizes in the record.",
-	 .probe = dump_small},
+	 "A stack dump of 8192 bytes where more is there: sizes in the record.", .probe = dump,
+	 .how = 8192},
 	{"sample.stack.65528",
-	 "The same for 65528 bytes, more than a record has room for (64 KiB).",
-	 .probe = dump_large},
+	 "The same for 65528 bytes, more than a record has room for (64 KiB).", .probe = dump,
+	 .how = 65528},
 	{"sample.stack.at_top",
 	 "The same for 8192 bytes where 16 are left to the end of the stack's mapping.",
-	 .probe = dump_short},
+	 .probe = dump, .how = SHORT_STACK},
 };
 static const struct jp_fact_family samples = {"samples", facts, sizeof(facts) / sizeof(facts[0])};
 JP_REGISTER(fact, samples);

@@ -7,16 +7,16 @@
 
 #include "harness/facts/test_region.h"
 
-enum { PLOT_PAGES = 4096 };
+enum { REGION_PAGES = 4096 };
 
-/* In pages from the plot's middle; false: it is elsewhere. */
-static bool in_plot(uint64_t addr, int *page)
+/* In pages from the test region's middle; false: it is elsewhere. */
+static bool in_region(uint64_t addr, int *page)
 {
 	int64_t from = (int64_t)(addr - (uint64_t)(uintptr_t)jp_test_region_at(0));
 
 	from /= (int64_t)jp_test_region_page();
 	*page = (int)from;
-	return from >= -PLOT_PAGES && from < PLOT_PAGES;
+	return from >= -REGION_PAGES && from < REGION_PAGES;
 }
 
 static const char *prot_of(const struct jp_event *event, char text[4])
@@ -44,7 +44,7 @@ static void tell_map(struct jp_answer *answer, const struct jp_event *event, int
 				 JP_TELL_NAME_BYTES, event->map.name);
 	if (how >= JP_TELL_PLACE) {
 		/* Where it is an address it is told as one. */
-		if (in_plot(event->map.pgoff, &from))
+		if (in_region(event->map.pgoff, &from))
 			snprintf(pgoff, sizeof(pgoff), "page %d", from);
 		else
 			snprintf(pgoff, sizeof(pgoff), "%llu",
@@ -64,7 +64,7 @@ void jp_tell_maps(struct jp_answer *answer, struct jp_watch *watch, enum jp_tell
 
 	jp_answer_list(answer);
 	while (jp_watch_next(watch, &event))
-		if (event.type == JP_EVENT_MAP && in_plot(event.map.addr, &page))
+		if (event.type == JP_EVENT_MAP && in_region(event.map.addr, &page))
 			tell_map(answer, &event, page, how);
 }
 
@@ -130,7 +130,7 @@ static void tell_record(struct jp_answer *answer, const struct jp_event *event,
 		break;
 	case JP_EVENT_MAP:
 		who(labels, event->pid, event->tid, first);
-		if (in_plot(event->map.addr, &page))
+		if (in_region(event->map.addr, &page))
 			jp_answer_text(answer, "MMAP2 %s page %d", first, page);
 		else
 			jp_answer_text(answer, "MMAP2 %s %s %.*s", first, prot_of(event, second),

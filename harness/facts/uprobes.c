@@ -92,31 +92,29 @@ static bool open_probe(struct jp_watch *watch, const struct place *place, bool o
 	       jp_watch_open(watch, &attr, 16, answer);
 }
 
-/* The chain of a probe at @addr while outer calls middle and middle calls @leaf. */
-static void probed(struct jp_answer *answer, jp_code leaf, const void *addr, bool on_return)
+enum where { PUSH, ENDBR64, NOP5, NOP10, RETURN };
+
+/* The function that begins with what @where says. */
+static jp_code leaf_of(enum where where)
 {
+	const jp_code leaves[] = {jp_code_leaf, jp_code_endbr, jp_code_nop5, jp_code_nop10,
+				  jp_code_leaf};
+
+	return leaves[where];
+}
+
+/* The chain of a probe at a leaf's start, or of its return, while middle calls it. */
+static void probed(struct jp_answer *answer)
+{
+	jp_code leaf = leaf_of((enum where)answer->how);
 	struct jp_watch watch;
 	struct place place;
 
-	if (!find_place(answer, addr, &place) || !open_probe(&watch, &place, on_return, answer))
+	if (!find_place(answer, (const void *)leaf, &place) ||
+	    !open_probe(&watch, &place, answer->how == RETURN, answer))
 		return;
 	jp_code_outer(jp_code_middle, leaf);
 	jp_chain_tell_next(answer, &watch);
-}
-
-static void at_push(struct jp_answer *answer)
-{
-	probed(answer, jp_code_leaf, (const void *)jp_code_leaf, false);
-}
-
-static void at_endbr(struct jp_answer *answer)
-{
-	probed(answer, jp_code_endbr, (const void *)jp_code_endbr, false);
-}
-
-static void at_nop(struct jp_answer *answer)
-{
-	probed(answer, jp_code_nop5, (const void *)jp_code_nop5, false);
 }
 
 static void pending_return(struct jp_answer *answer)
@@ -133,33 +131,19 @@ static void pending_return(struct jp_answer *answer)
 	jp_chain_tell_next(answer, &watch);
 }
 
-static void at_return(struct jp_answer *answer)
+/* Executable mappings that appear by themselves while a probed leaf is called three times. */
+static void mapped_by(struct jp_answer *answer)
 {
-	probed(answer, jp_code_leaf, (const void *)jp_code_leaf, true);
-}
-
-/* Executable mappings that appear by themselves while @leaf is called @calls times. */
-static void mapped_by(struct jp_answer *answer, jp_code leaf, bool on_return)
-{
+	jp_code leaf = leaf_of((enum where)answer->how);
 	struct jp_watch maps, watch;
 	struct place place;
 
 	if (!find_place(answer, (const void *)leaf, &place) || !jp_watch_code(&maps, answer) ||
-	    !open_probe(&watch, &place, on_return, answer))
+	    !open_probe(&watch, &place, answer->how == RETURN, answer))
 		return;
 	for (int i = 0; i < 3; i++)
 		jp_code_outer(jp_code_middle, leaf);
 	jp_tell_names(answer, &maps);
-}
-
-static void maps_nop5(struct jp_answer *answer)
-{
-	mapped_by(answer, jp_code_nop5, false);
-}
-
-static void maps_nop10(struct jp_answer *answer)
-{
-	mapped_by(answer, jp_code_nop10, false);
 }
 
 static void open_nop10(struct jp_answer *answer)
@@ -176,16 +160,6 @@ static void open_nop10(struct jp_answer *answer)
 		jp_answer_missing(answer, "perf_event_open of a uprobe: %s", jp_answer_errno(-fd));
 	else
 		jp_answer_text(answer, "%s", jp_answer_errno(fd < 0 ? -fd : 0));
-}
-
-static void maps_push(struct jp_answer *answer)
-{
-	mapped_by(answer, jp_code_leaf, false);
-}
-
-static void maps_return(struct jp_answer *answer)
-{
-	mapped_by(answer, jp_code_leaf, true);
 }
 
 static void in_shared_memfd(struct jp_answer *answer)
@@ -219,26 +193,26 @@ static void in_shared_memfd(struct jp_answer *answer)
 static const struct jp_fact facts[] = {
 	{"uprobe.chain.push",
 	 "outer calls middle, middle calls leaf; the chain of a uprobe at leaf's push %rbp.",
-	 .probe = at_push},
-	{"uprobe.chain.endbr64", "The same at a leaf's endbr64.", .probe = at_endbr},
+	 .probe = probed, .how = PUSH},
+	{"uprobe.chain.endbr64", "The same at a leaf's endbr64.", .probe = probed, .how = ENDBR64},
 	{"uprobe.chain.nop5", "The same at a nop of five bytes with which a leaf begins.",
-	 .probe = at_nop},
+	 .probe = probed, .how = NOP5},
 	{"uprobe.chain.pending_return",
 	 "The chain of a breakpoint in leaf's body while a uretprobe waits for leaf's return "
 	 "(elsewhere: the kernel's trampoline in place of the caller).",
 	 .probe = pending_return},
-	{"uprobe.chain.return", "The chain of a uretprobe of leaf, at its return.",
-	 .probe = at_return},
+	{"uprobe.chain.return", "The chain of a uretprobe of leaf, at its return.", .probe = probed,
+	 .how = RETURN},
 	{"uprobe.maps.nop5",
 	 "A uprobe at a nop of five bytes is hit three times; records of what the kernel mapped "
 	 "for it.",
-	 .probe = maps_nop5},
-	{"uprobe.maps.nop10", "The same at a nop of ten bytes.", .probe = maps_nop10},
+	 .probe = mapped_by, .how = NOP5},
+	{"uprobe.maps.nop10", "The same at a nop of ten bytes.", .probe = mapped_by, .how = NOP10},
 	{"uprobe.open.nop10", "A uprobe is opened at a nop of ten bytes that has a segment prefix.",
 	 .probe = open_nop10},
 	{"uprobe.maps.push", "The same at push %rbp, which the kernel emulates.",
-	 .probe = maps_push},
-	{"uprobe.maps.return", "The same with a uretprobe.", .probe = maps_return},
+	 .probe = mapped_by, .how = PUSH},
+	{"uprobe.maps.return", "The same with a uretprobe.", .probe = mapped_by, .how = RETURN},
 	{"uprobe.memfd",
 	 "Code in a memfd is mapped shared and private, and called once each way; hits of a uprobe "
 	 "in the memfd.",
