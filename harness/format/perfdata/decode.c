@@ -179,6 +179,12 @@ static bool take_stack(struct rest *rest, struct jp_event *event)
 	return true;
 }
 
+/* perf writes ~0 where it synthesized a record without a time. */
+static void set_time(struct jp_event *event, uint64_t time)
+{
+	event->time = event->before = time == UINT64_MAX ? 0 : time;
+}
+
 static const char *decode_sample(const struct jp_perf_layout *layout,
 				 const struct jp_perf_record *record, struct jp_event *event,
 				 struct jp_regs *regs)
@@ -192,6 +198,8 @@ static const char *decode_sample(const struct jp_perf_layout *layout,
 	event->pid = layout->tid ? load32(bytes + layout->tid) : 0;
 	event->tid = layout->tid ? load32(bytes + layout->tid + 4) : 0;
 	event->cpu = layout->cpu ? load32(bytes + layout->cpu) : 0;
+	event->id = layout->id ? jp_perf_word(bytes + layout->id) : 0;
+	set_time(event, layout->time ? jp_perf_word(bytes + layout->time) : 0);
 	event->sample.ip = layout->ip ? jp_perf_word(bytes + layout->ip) : 0;
 	event->sample.user = (record->misc & JP_PERF_MISC_CPUMODE) == JP_PERF_MISC_USER;
 	event->sample.period = layout->period ? jp_perf_word(bytes + layout->period) : 0;
@@ -244,6 +252,27 @@ static const char *name_at(const struct jp_perf_layout *layout, const struct jp_
 
 enum { CPUMODE_GUEST_KERNEL = 4 };
 
+/* What bytes 40 to 64 of an MMAP2 say of the file. */
+static void decode_identity(const struct jp_perf_record *record, struct jp_event *event)
+{
+	const unsigned char *bytes = (const unsigned char *)record;
+
+	/*
+	 * Kernels 6.1 to 7.1 leave MISC_MMAP_BUILD_ID set on records that hold an inode when two
+	 * events differ in attr.build_id: a size that no build id has tells. Fixed in 7.2.
+	 */
+	if ((record->misc & JP_PERF_MISC_MMAP_BUILD_ID) && bytes[40] <= JP_PERF_BUILD_ID_MOST) {
+		event->map.build_id = bytes + 44;
+		event->map.build_id_size = bytes[40];
+		return;
+	}
+	event->map.has_identity = true;
+	event->map.maj = load32(bytes + 40);
+	event->map.min = load32(bytes + 44);
+	event->map.ino = jp_perf_word(bytes + 48);
+	event->map.gen = jp_perf_word(bytes + 56);
+}
+
 static const char *decode_map(const struct jp_perf_layout *layout,
 			      const struct jp_perf_record *record, struct jp_event *event)
 {
@@ -262,6 +291,11 @@ static const char *decode_map(const struct jp_perf_layout *layout,
 	event->map.addr = jp_perf_word(bytes + 16);
 	event->map.len = jp_perf_word(bytes + 24);
 	event->map.pgoff = jp_perf_word(bytes + 32);
+	/* Each by itself: to clear the whole takes as long as all the rest. */
+	event->map.has_identity = false;
+	event->map.maj = event->map.min = event->map.flags = event->map.build_id_size = 0;
+	event->map.ino = event->map.gen = 0;
+	event->map.build_id = NULL;
 	if (!event->kernel_map && event->map.len > UINT64_MAX - event->map.addr)
 		return "a mapping that ends within the address space";
 	if (!two) {
@@ -270,20 +304,7 @@ static const char *decode_map(const struct jp_perf_layout *layout,
 	}
 	event->map.prot = load32(bytes + 64);
 	event->map.flags = load32(bytes + 68);
-	/*
-	 * Kernels 6.1 to 7.1 leave MISC_MMAP_BUILD_ID set on records that hold an inode when two
-	 * events differ in attr.build_id: a size that no build id has tells. Fixed in 7.2.
-	 */
-	if ((record->misc & JP_PERF_MISC_MMAP_BUILD_ID) && bytes[40] <= JP_PERF_BUILD_ID_MOST) {
-		event->map.build_id = bytes + 44;
-		event->map.build_id_size = bytes[40];
-		return NULL;
-	}
-	event->map.has_identity = true;
-	event->map.maj = load32(bytes + 40);
-	event->map.min = load32(bytes + 44);
-	event->map.ino = jp_perf_word(bytes + 48);
-	event->map.gen = jp_perf_word(bytes + 56);
+	decode_identity(record, event);
 	return NULL;
 }
 
@@ -300,6 +321,7 @@ static const char *decode_task(const struct jp_perf_layout *layout,
 	event->tid = load32(bytes + 16);
 	event->task.ptid = load32(bytes + 20);
 	event->task.time = jp_perf_word(bytes + 24);
+	event->task.how = JP_HOW_FORK; /* no record tells of clone(CLONE_VM) */
 	return NULL;
 }
 
@@ -350,15 +372,24 @@ static const char *decode_deferred(const struct jp_perf_layout *layout,
 	return NULL;
 }
 
+/* The sample id that ends at @end. */
+static void take_trailer(const struct jp_perf_layout *layout, const unsigned char *end,
+			 struct jp_event *event)
+{
+	const uint64_t task = layout->end_tid ? jp_perf_word(end - layout->end_tid) : 0;
+
+	event->pid = (uint32_t)task;
+	event->tid = task >> 32;
+	event->cpu = layout->end_cpu ? load32(end - layout->end_cpu) : 0;
+	event->id = layout->end_id ? jp_perf_word(end - layout->end_id) : 0;
+	set_time(event, layout->end_time ? jp_perf_word(end - layout->end_time) : 0);
+}
+
 const char *jp_perf_decode(const struct jp_perf_layout *layout, const struct jp_perf_record *record,
 			   struct jp_event *event, struct jp_regs *regs)
 {
-	const unsigned char *end = (const unsigned char *)record + record->size;
-
 	event->record_type = record->type;
 	event->misc = record->misc;
-	event->time = event->before = jp_perf_record_time(layout, record);
-	event->id = jp_perf_record_id(layout, record);
 	event->kernel_map = false;
 	if (record->type == JP_PERF_RECORD_SAMPLE) {
 		event->type = JP_EVENT_SAMPLE;
@@ -366,10 +397,7 @@ const char *jp_perf_decode(const struct jp_perf_layout *layout, const struct jp_
 	}
 	if (record->size < sizeof(*record) + layout->trailer)
 		return "a record that holds the sample id its attr asks for";
-	memset(&event->map, 0, sizeof(event->map));
-	event->pid = layout->end_tid ? load32(end - layout->end_tid) : 0;
-	event->tid = layout->end_tid ? load32(end - layout->end_tid + 4) : 0;
-	event->cpu = layout->end_cpu ? load32(end - layout->end_cpu) : 0;
+	take_trailer(layout, (const unsigned char *)record + record->size, event);
 	switch (record->type) {
 	case JP_PERF_RECORD_MMAP:
 	case JP_PERF_RECORD_MMAP2:
@@ -386,8 +414,9 @@ const char *jp_perf_decode(const struct jp_perf_layout *layout, const struct jp_
 		return decode_deferred(layout, record, event);
 	case JP_PERF_RECORD_NAMESPACES:
 		event->type = JP_EVENT_OTHER;
-		if (record->size >= 24 + layout->trailer)
-			event->namespaces.count = jp_perf_word((const char *)record + 16);
+		event->namespaces.count = record->size >= 24 + layout->trailer
+						  ? jp_perf_word((const char *)record + 16)
+						  : 0;
 		return NULL;
 	case JP_PERF_RECORD_THROTTLE:
 		event->type = JP_EVENT_THROTTLE;

@@ -19,7 +19,8 @@ struct space {
 
 struct jp_replay {
 	struct jp_processes processes;
-	struct jp_text_pool texts; /* names and build ids are few and repeat */
+	struct jp_text_pool texts;  /* names and build ids are few and repeat */
+	const struct jp_text *kept; /* last */
 	uint64_t generations;
 };
 
@@ -78,8 +79,11 @@ void jp_replay_free(struct jp_replay *replay)
 /* @size bytes of @bytes, kept once; NULL: no memory. A NUL stands behind them. */
 static const char *keep(struct jp_replay *replay, const void *bytes, size_t size)
 {
-	const struct jp_text *text = jp_text_keep(&replay->texts, bytes, size);
+	const struct jp_text *text = replay->kept;
 
+	/* Records of one kind follow each other. */
+	if (!text || text->size != size || memcmp(text->bytes, bytes, size) != 0)
+		text = replay->kept = jp_text_keep(&replay->texts, bytes, size);
 	return text ? text->bytes : NULL;
 }
 
@@ -126,14 +130,14 @@ static bool same_generation(uint64_t one, uint64_t other)
 	return !one || !other || one == other;
 }
 
-static int apply_map_to(struct jp_replay *replay, const struct jp_event *event)
+static int apply_map_to(struct jp_replay *replay, uint32_t pid, const struct jp_event *event)
 {
 	struct jp_mapping mapping = {
 		.start = event->map.addr,
 		.end = event->map.addr + event->map.len,
 		.pgoff = event->map.pgoff,
 		.since = event->time,
-		.pid = event->pid,
+		.pid = pid,
 		.at = event->at,
 		.prot = event->map.prot & 7,
 		.flags = event->map.flags,
@@ -144,7 +148,7 @@ static int apply_map_to(struct jp_replay *replay, const struct jp_event *event)
 
 	if (event->kernel_map || mapping.end <= mapping.start)
 		return 0;
-	space = make_space(replay, event->pid);
+	space = make_space(replay, pid);
 	mapping.name = keep(replay, event->map.name, strlen(event->map.name));
 	if (!space || !mapping.name)
 		return -ENOMEM;
@@ -162,7 +166,7 @@ static int apply_map_to(struct jp_replay *replay, const struct jp_event *event)
 		mapping.build_id_size = event->map.build_id_size;
 	}
 	/* The synthesized and the live record of one mapping are one: known since the first. */
-	same = jp_replay_find(replay, event->pid, mapping.start);
+	same = jp_replay_find(replay, pid, mapping.start);
 	if (same && same->start == mapping.start && same->end == mapping.end &&
 	    same->pgoff == mapping.pgoff && same->ino == mapping.ino &&
 	    same->name == mapping.name && same->maj == mapping.maj && same->min == mapping.min &&
@@ -193,13 +197,13 @@ static int apply_map_to(struct jp_replay *replay, const struct jp_event *event)
 
 static int apply_map(struct jp_replay *replay, const struct jp_event *event)
 {
-	struct jp_event one = *event;
+	uint32_t pid = event->pid;
 	int failed;
 
 	do {
-		failed = apply_map_to(replay, &one);
-		one.pid = jp_replay_sharing(replay, one.pid);
-	} while (!failed && one.pid != event->pid);
+		failed = apply_map_to(replay, pid, event);
+		pid = jp_replay_sharing(replay, pid);
+	} while (!failed && pid != event->pid);
 	return failed;
 }
 
