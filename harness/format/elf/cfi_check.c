@@ -80,21 +80,6 @@ static inline uint64_t uleb(struct span *span)
 	return uleb_long(span);
 }
 
-static void reg(struct span *span)
-{
-	if (uleb(span) >= MAX_REGISTER)
-		span->bad = true;
-}
-
-static void block(struct span *span)
-{
-	uint64_t size = uleb(span);
-
-	if (size > MAX_EXPRESSION)
-		span->bad = true;
-	skip(span, size);
-}
-
 /* Bytes of a value in a DW_EH_PE encoding, 0: one that nobody writes into .eh_frame. */
 static size_t encoded_size(uint8_t encoding)
 {
@@ -130,82 +115,86 @@ static const unsigned char *pass_common(const unsigned char *at, const unsigned 
 	return at;
 }
 
+/*
+ * The operands of an instruction without one in its own byte: 1 2 4, bytes; u, a number; r, a
+ * register; b, a block of bytes; +, a state is remembered; -, it is restored. NULL: set_loc and
+ * what is unknown, which no compiler writes.
+ */
+static const char *const operands[0x40] = {
+	[0x00] = "",   /* nop */
+	[0x02] = "1",  /* advance_loc1 */
+	[0x03] = "2",  /* advance_loc2 */
+	[0x04] = "4",  /* advance_loc4 */
+	[0x05] = "ru", /* offset_extended */
+	[0x06] = "r",  /* restore_extended */
+	[0x07] = "r",  /* undefined */
+	[0x08] = "r",  /* same_value */
+	[0x09] = "rr", /* register */
+	[0x0a] = "+",  /* remember_state */
+	[0x0b] = "-",  /* restore_state */
+	[0x0c] = "ru", /* def_cfa */
+	[0x0d] = "r",  /* def_cfa_register */
+	[0x0e] = "u",  /* def_cfa_offset */
+	[0x0f] = "b",  /* def_cfa_expression */
+	[0x10] = "rb", /* expression */
+	[0x11] = "ru", /* offset_extended_sf */
+	[0x12] = "ru", /* def_cfa_sf */
+	[0x13] = "u",  /* def_cfa_offset_sf */
+	[0x14] = "ru", /* val_offset */
+	[0x15] = "ru", /* val_offset_sf */
+	[0x16] = "rb", /* val_expression */
+	[0x2d] = "",   /* GNU_window_save, AARCH64_negate_ra_state */
+	[0x2e] = "u",  /* GNU_args_size */
+	[0x2f] = "ru", /* GNU_negative_offset_extended */
+};
+
+static void operand(struct span *span, char kind, unsigned *remembered)
+{
+	uint64_t size;
+
+	switch (kind) {
+	case 'u':
+		uleb(span);
+		break;
+	case 'r':
+		if (uleb(span) >= MAX_REGISTER)
+			span->bad = true;
+		break;
+	case 'b':
+		size = uleb(span);
+		if (size > MAX_EXPRESSION)
+			span->bad = true;
+		skip(span, size);
+		break;
+	case '+':
+		if (++*remembered > MAX_REMEMBERED)
+			span->bad = true;
+		break;
+	case '-':
+		*remembered -= *remembered > 0;
+		break;
+	default:
+		skip(span, kind - '0');
+	}
+}
+
 /* The instructions of one CIE or FDE; @remembered: states that are remembered already. */
 static void instructions(struct span *span, unsigned *remembered)
 {
 	while (!span->bad && span->at < span->end) {
+		const char *kinds;
 		uint8_t op;
 
 		span->at = pass_common(span->at, span->end);
 		if (span->at == span->end)
 			break;
 		op = *span->at++;
-		switch (op & 0xc0) {
-		case 0x40: /* advance_loc */
-		case 0xc0: /* restore */
-			continue;
-		case 0x80: /* offset */
-			uleb(span);
-			continue;
-		}
-		switch (op) {
-		case 0x00: /* nop */
-		case 0x2d: /* GNU_window_save, AARCH64_negate_ra_state */
-			break;
-		case 0x02: /* advance_loc1 */
-			skip(span, 1);
-			break;
-		case 0x03: /* advance_loc2 */
-			skip(span, 2);
-			break;
-		case 0x04: /* advance_loc4 */
-			skip(span, 4);
-			break;
-		case 0x05: /* offset_extended */
-		case 0x0c: /* def_cfa */
-		case 0x11: /* offset_extended_sf */
-		case 0x12: /* def_cfa_sf */
-		case 0x14: /* val_offset */
-		case 0x15: /* val_offset_sf */
-		case 0x2f: /* GNU_negative_offset_extended */
-			reg(span);
-			uleb(span);
-			break;
-		case 0x06: /* restore_extended */
-		case 0x07: /* undefined */
-		case 0x08: /* same_value */
-		case 0x0d: /* def_cfa_register */
-			reg(span);
-			break;
-		case 0x09: /* register */
-			reg(span);
-			reg(span);
-			break;
-		case 0x0a: /* remember_state */
-			if (++*remembered > MAX_REMEMBERED)
-				span->bad = true;
-			break;
-		case 0x0b: /* restore_state */
-			if (*remembered)
-				--*remembered;
-			break;
-		case 0x0e: /* def_cfa_offset */
-		case 0x13: /* def_cfa_offset_sf */
-		case 0x2e: /* GNU_args_size */
-			uleb(span);
-			break;
-		case 0x0f: /* def_cfa_expression */
-			block(span);
-			break;
-		case 0x10: /* expression */
-		case 0x16: /* val_expression */
-			reg(span);
-			block(span);
-			break;
-		default: /* set_loc and what is unknown: no compiler writes them */
+		/* advance_loc and restore have their operand in them, offset one behind it too. */
+		kinds = op < 0x40 ? operands[op] : (op & 0xc0) == 0x80 ? "u" : "";
+		if (!kinds)
 			span->bad = true;
-			break;
-		}
+		for (; kinds && *kinds; kinds++)
+			operand(span, *kinds, remembered);
 	}
 }
 
@@ -225,7 +214,7 @@ static void read_cie(struct span span, struct cie *cie, bool *bad)
 	if (version == 1)
 		skip(&span, 1); /* return address register */
 	else
-		reg(&span);
+		operand(&span, 'r', NULL);
 	if (!span.bad && *text == 'z') {
 		uint64_t size = uleb(&span);
 

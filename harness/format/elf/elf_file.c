@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/format/elf/cfi_check.h"
+#include "harness/format/elf/elf_image.h"
 
 enum {
 	MAX_SEGMENTS = 4096,
@@ -20,17 +20,9 @@ enum {
 	MAX_FRAME = 1 << 29, /* the largest programs have some 30 MB of .eh_frame */
 };
 
-/* Sections of the copies, in their order in the file. */
-enum { NOTHING, NOTE, INDEX, FRAME, NAMES, SECTIONS };
-static const char names[] = "\0.note.gnu.build-id\0.eh_frame_hdr\0.eh_frame\0.shstrtab";
-static const uint32_t name_at[SECTIONS] = {0, 1, 20, 34, 44};
-
 struct source {
 	Elf *elf;
-	GElf_Ehdr head;
-	GElf_Phdr *segments;
-	size_t nr_segments;
-	struct jp_cfi_section index, frame; /* bytes belong to libelf */
+	struct jp_elf_parts parts; /* tables belong to libelf */
 };
 
 static int source_open(struct source *source, int fd, const void *image, size_t size,
@@ -40,26 +32,28 @@ static int source_open(struct source *source, int fd, const void *image, size_t 
 	elf_version(EV_CURRENT);
 	source->elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : elf_memory((char *)image, size);
 	if (!source->elf || elf_kind(source->elf) != ELF_K_ELF ||
-	    !gelf_getehdr(source->elf, &source->head))
+	    !gelf_getehdr(source->elf, &source->parts.head))
 		return jp_fail(err, EINVAL, "not an ELF file");
-	if (source->head.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    source->head.e_ident[EI_DATA] != ELFDATA2LSB)
+	if (source->parts.head.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    source->parts.head.e_ident[EI_DATA] != ELFDATA2LSB)
 		return jp_fail(err, EINVAL,
 			       "an ELF file of class %d and byte order %d; only "
 			       "64-bit little endian is read",
-			       source->head.e_ident[EI_CLASS], source->head.e_ident[EI_DATA]);
-	if (elf_getphdrnum(source->elf, &source->nr_segments))
+			       source->parts.head.e_ident[EI_CLASS],
+			       source->parts.head.e_ident[EI_DATA]);
+	if (elf_getphdrnum(source->elf, &source->parts.nr_segments))
 		return jp_fail(err, EINVAL, "ELF file without readable program headers: %s",
 			       elf_errmsg(-1));
-	if (source->nr_segments > MAX_SEGMENTS)
+	if (source->parts.nr_segments > MAX_SEGMENTS)
 		return jp_fail(err, EINVAL,
 			       "ELF file with %zu program headers; at most %d are read",
-			       source->nr_segments, MAX_SEGMENTS);
-	source->segments = calloc(source->nr_segments + 1, sizeof(*source->segments));
-	if (!source->segments)
+			       source->parts.nr_segments, MAX_SEGMENTS);
+	source->parts.segments =
+		calloc(source->parts.nr_segments + 1, sizeof(*source->parts.segments));
+	if (!source->parts.segments)
 		return jp_fail(err, ENOMEM, "no memory for program headers");
-	for (size_t i = 0; i < source->nr_segments; i++)
-		if (!gelf_getphdr(source->elf, i, &source->segments[i]))
+	for (size_t i = 0; i < source->parts.nr_segments; i++)
+		if (!gelf_getphdr(source->elf, i, &source->parts.segments[i]))
 			return jp_fail(err, EINVAL, "ELF program header %zu: %s", i,
 				       elf_errmsg(-1));
 	return 0;
@@ -67,7 +61,7 @@ static int source_open(struct source *source, int fd, const void *image, size_t 
 
 static void source_close(struct source *source)
 {
-	free(source->segments);
+	free(source->parts.segments);
 	elf_end(source->elf);
 }
 
@@ -101,8 +95,8 @@ static bool source_build_id(struct source *source, struct jp_build_id *id)
 		if (gelf_getshdr(section, &head) && head.sh_type == SHT_NOTE &&
 		    head.sh_size <= MAX_NOTES && note_build_id(elf_getdata(section, NULL), id))
 			return true;
-	for (size_t i = 0; i < source->nr_segments; i++) {
-		const GElf_Phdr *segment = &source->segments[i];
+	for (size_t i = 0; i < source->parts.nr_segments; i++) {
+		const GElf_Phdr *segment = &source->parts.segments[i];
 
 		if (segment->p_type == PT_NOTE && segment->p_filesz <= MAX_NOTES &&
 		    note_build_id(
@@ -141,10 +135,10 @@ static void frame_by_sections(struct source *source)
 		name = elf_strptr(source->elf, strings, head.sh_name);
 		if (!name)
 			continue;
-		if (!source->frame.bytes && strcmp(name, ".eh_frame") == 0)
-			take(&source->frame, elf_rawdata(section, NULL), head.sh_addr);
-		else if (!source->index.bytes && strcmp(name, ".eh_frame_hdr") == 0)
-			take(&source->index, elf_rawdata(section, NULL), head.sh_addr);
+		if (!source->parts.frame.bytes && strcmp(name, ".eh_frame") == 0)
+			take(&source->parts.frame, elf_rawdata(section, NULL), head.sh_addr);
+		else if (!source->parts.index.bytes && strcmp(name, ".eh_frame_hdr") == 0)
+			take(&source->parts.index, elf_rawdata(section, NULL), head.sh_addr);
 	}
 }
 
@@ -155,37 +149,37 @@ static void frame_by_segments(struct source *source)
 	uint64_t addr;
 	int32_t offset;
 
-	for (size_t i = 0; i < source->nr_segments; i++) {
-		const GElf_Phdr *segment = &source->segments[i];
+	for (size_t i = 0; i < source->parts.nr_segments; i++) {
+		const GElf_Phdr *segment = &source->parts.segments[i];
 
 		if (segment->p_type == PT_GNU_EH_FRAME && segment->p_filesz <= MAX_FRAME)
-			take(&source->index,
+			take(&source->parts.index,
 			     elf_getdata_rawchunk(source->elf, segment->p_offset, segment->p_filesz,
 						  ELF_T_BYTE),
 			     segment->p_vaddr);
 	}
-	if (source->index.size < 8 || memcmp(source->index.bytes, "\x01\x1b", 2) != 0)
+	if (source->parts.index.size < 8 || memcmp(source->parts.index.bytes, "\x01\x1b", 2) != 0)
 		return;
-	memcpy(&offset, source->index.bytes + 4, 4);
-	addr = source->index.addr + 4 + (int64_t)offset;
-	for (size_t i = 0; i < source->nr_segments; i++) {
-		const GElf_Phdr *segment = &source->segments[i];
+	memcpy(&offset, source->parts.index.bytes + 4, 4);
+	addr = source->parts.index.addr + 4 + (int64_t)offset;
+	for (size_t i = 0; i < source->parts.nr_segments; i++) {
+		const GElf_Phdr *segment = &source->parts.segments[i];
 		uint64_t into = addr - segment->p_vaddr;
 
 		if (segment->p_type == PT_LOAD && addr >= segment->p_vaddr &&
 		    into < segment->p_filesz && segment->p_filesz - into <= MAX_FRAME)
-			take(&source->frame,
+			take(&source->parts.frame,
 			     elf_getdata_rawchunk(source->elf, segment->p_offset + into,
 						  segment->p_filesz - into, ELF_T_BYTE),
 			     addr);
 	}
 	/* What follows the terminator is something else. */
-	for (size_t at = 0; source->frame.size - at >= 4;) {
+	for (size_t at = 0; source->parts.frame.size - at >= 4;) {
 		uint32_t length;
 
-		memcpy(&length, source->frame.bytes + at, 4);
-		if (length == 0 || length > source->frame.size - at - 4) {
-			source->frame.size = at;
+		memcpy(&length, source->parts.frame.bytes + at, 4);
+		if (length == 0 || length > source->parts.frame.size - at - 4) {
+			source->parts.frame.size = at;
 			break;
 		}
 		at += 4 + (size_t)length;
@@ -199,10 +193,10 @@ static void segments_by_sections(struct source *source)
 	Elf_Scn *section = NULL;
 	GElf_Shdr head;
 
-	while ((section = elf_nextscn(source->elf, section)) && !source->nr_segments)
+	while ((section = elf_nextscn(source->elf, section)) && !source->parts.nr_segments)
 		if (gelf_getshdr(section, &head) && head.sh_type == SHT_PROGBITS &&
 		    head.sh_flags & SHF_EXECINSTR) /* there is room for one */
-			source->segments[source->nr_segments++] = (GElf_Phdr){
+			source->parts.segments[source->parts.nr_segments++] = (GElf_Phdr){
 				.p_type = PT_LOAD,
 				.p_flags = PF_R | PF_X,
 				.p_offset = head.sh_offset,
@@ -214,100 +208,10 @@ static void segments_by_sections(struct source *source)
 			};
 }
 
-static size_t round_up(size_t size)
-{
-	return (size + 7) & ~(size_t)7;
-}
-
-/* Lays the copy out: ELF header, program headers, the sections' bytes, section headers. */
-static int lay_out(const struct source *source, struct jp_elf_image *out, struct jp_error *err)
-{
-	size_t note_size = out->id.size ? 16 + out->id.size : 0, end;
-	Elf64_Shdr heads[SECTIONS] = {
-		[NOTE] = {.sh_type = note_size ? SHT_NOTE : SHT_NULL,
-			  .sh_size = note_size,
-			  .sh_addralign = 4},
-		[INDEX] = {.sh_type = source->index.bytes ? SHT_PROGBITS : SHT_NULL,
-			   .sh_flags = SHF_ALLOC,
-			   .sh_addr = source->index.addr,
-			   .sh_size = source->index.size,
-			   .sh_addralign = 4},
-		[FRAME] = {.sh_type = SHT_PROGBITS,
-			   .sh_flags = SHF_ALLOC,
-			   .sh_addr = source->frame.addr,
-			   .sh_size = source->frame.size,
-			   .sh_addralign = 8},
-		[NAMES] = {.sh_type = SHT_STRTAB, .sh_size = sizeof(names), .sh_addralign = 1},
-	};
-	const uint32_t note[] = {4, out->id.size, NT_GNU_BUILD_ID};
-	Elf64_Ehdr head = source->head;
-	unsigned char *at;
-
-	end = sizeof(head) + source->nr_segments * sizeof(Elf64_Phdr);
-	for (int i = NOTE; i < SECTIONS; i++) {
-		/* A section that is not there must not be found by its name either. */
-		heads[i].sh_name = heads[i].sh_type == SHT_NULL ? 0 : name_at[i];
-		heads[i].sh_offset = end;
-		end = round_up(end + heads[i].sh_size);
-	}
-	head.e_phoff = sizeof(head);
-	head.e_phentsize = sizeof(Elf64_Phdr);
-	head.e_phnum = source->nr_segments;
-	head.e_shoff = end;
-	head.e_shentsize = sizeof(Elf64_Shdr);
-	head.e_shnum = SECTIONS;
-	head.e_shstrndx = NAMES;
-	head.e_ehsize = sizeof(head);
-	out->size = end + sizeof(heads);
-	out->bytes = calloc(1, out->size);
-	if (!out->bytes)
-		return jp_fail(err, ENOMEM, "no memory for %zu bytes of .eh_frame", out->size);
-	memcpy(out->bytes, &head, sizeof(head));
-	if (source->nr_segments)
-		memcpy(out->bytes + sizeof(head), source->segments,
-		       source->nr_segments * sizeof(Elf64_Phdr));
-	at = out->bytes + heads[NOTE].sh_offset;
-	if (note_size) {
-		memcpy(at, note, sizeof(note));
-		memcpy(at + 12, "GNU", 4);
-		memcpy(at + 16, out->id.bytes, out->id.size);
-	}
-	if (source->index.bytes)
-		memcpy(out->bytes + heads[INDEX].sh_offset, source->index.bytes,
-		       source->index.size);
-	memcpy(out->bytes + heads[FRAME].sh_offset, source->frame.bytes, source->frame.size);
-	memcpy(out->bytes + heads[NAMES].sh_offset, names, sizeof(names));
-	memcpy(out->bytes + end, heads, sizeof(heads));
-	return 0;
-}
-
-static int list_code(const struct source *source, struct jp_elf_image *out, struct jp_error *err)
-{
-	out->code = calloc(source->nr_segments + 1, sizeof(*out->code));
-	if (!out->code)
-		return jp_fail(err, ENOMEM, "no memory for program headers");
-	for (size_t i = 0; i < source->nr_segments; i++) {
-		const GElf_Phdr *segment = &source->segments[i];
-
-		if (segment->p_type == PT_LOAD && segment->p_flags & PF_X)
-			out->code[out->nr_code++] = (struct jp_elf_segment){
-				segment->p_offset, segment->p_vaddr, segment->p_filesz};
-	}
-	return 0;
-}
-
-void jp_elf_image_free(struct jp_elf_image *image)
-{
-	free(image->bytes);
-	free(image->code);
-	memset(image, 0, sizeof(*image));
-}
-
 int jp_elf_extract(int fd, const void *image, size_t size, struct jp_elf_image *out,
 		   struct jp_error *err)
 {
 	struct source source;
-	bool use_index;
 	int ret;
 
 	memset(out, 0, sizeof(*out));
@@ -315,73 +219,18 @@ int jp_elf_extract(int fd, const void *image, size_t size, struct jp_elf_image *
 	if (ret)
 		goto out;
 	source_build_id(&source, &out->id);
-	out->machine = source.head.e_machine;
 	frame_by_sections(&source);
-	if (!source.frame.bytes)
+	if (!source.parts.frame.bytes)
 		frame_by_segments(&source);
-	if (!source.frame.bytes || !source.frame.size) {
+	if (!source.parts.frame.bytes || !source.parts.frame.size) {
 		ret = jp_fail(err, ENODATA, "ELF file without .eh_frame");
 		goto out;
 	}
-	if (!source.nr_segments)
+	if (!source.parts.nr_segments)
 		segments_by_sections(&source);
-	ret = jp_cfi_check(&source.frame, &source.index, &use_index, err);
-	if (ret)
-		goto out;
-	if (!use_index)
-		memset(&source.index, 0, sizeof(source.index));
-	ret = lay_out(&source, out, err);
-	if (ret == 0)
-		ret = list_code(&source, out, err);
+	ret = jp_elf_image_make(&source.parts, out, err);
 out:
 	source_close(&source);
-	if (ret)
-		jp_elf_image_free(out);
-	return ret;
-}
-
-int jp_elf_wrap(uint16_t machine, const struct jp_elf_segment *code,
-		const struct jp_cfi_section *frame, const struct jp_cfi_section *index,
-		struct jp_elf_image *out, struct jp_error *err)
-{
-	GElf_Phdr segment = {
-		.p_type = PT_LOAD,
-		.p_flags = PF_R | PF_X,
-		.p_offset = code->offset,
-		.p_vaddr = code->vaddr,
-		.p_paddr = code->vaddr,
-		.p_filesz = code->size,
-		.p_memsz = code->size,
-		.p_align = 1,
-	};
-	struct source source = {
-		.head = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
-				     EV_CURRENT},
-			 .e_type = ET_DYN,
-			 .e_machine = machine,
-			 .e_version = EV_CURRENT},
-		.segments = &segment,
-		.nr_segments = 1,
-		.frame = *frame,
-	};
-	bool use_index = false;
-	int ret;
-
-	memset(out, 0, sizeof(*out));
-	elf_version(EV_CURRENT);
-	if (index)
-		source.index = *index;
-	ret = jp_cfi_check(&source.frame, &source.index, &use_index, err);
-	if (ret)
-		return ret;
-	if (!use_index)
-		memset(&source.index, 0, sizeof(source.index));
-	out->machine = machine;
-	ret = lay_out(&source, out, err);
-	if (ret == 0)
-		ret = list_code(&source, out, err);
-	if (ret)
-		jp_elf_image_free(out);
 	return ret;
 }
 
@@ -401,8 +250,8 @@ int jp_elf_build_id(int fd, const void *image, size_t size, struct jp_build_id *
 /* Where the byte at @vaddr stands in the file: by segments, or where there are none by sections. */
 static bool offset_of(const struct source *source, uint64_t vaddr, uint64_t *offset)
 {
-	for (size_t i = 0; i < source->nr_segments; i++) {
-		const GElf_Phdr *segment = &source->segments[i];
+	for (size_t i = 0; i < source->parts.nr_segments; i++) {
+		const GElf_Phdr *segment = &source->parts.segments[i];
 
 		if (segment->p_type != PT_LOAD || vaddr < segment->p_vaddr ||
 		    vaddr - segment->p_vaddr >= segment->p_filesz)
@@ -481,7 +330,7 @@ int jp_elf_symbols(int fd, struct jp_elf_symbols *symbols, struct jp_error *err)
 	int ret = source_open(&source, fd, NULL, 0, err);
 
 	memset(symbols, 0, sizeof(*symbols));
-	if (ret == 0 && !source.nr_segments)
+	if (ret == 0 && !source.parts.nr_segments)
 		segments_by_sections(&source);
 	while (ret == 0 && (section = elf_nextscn(source.elf, section)) && count++ < MAX_SECTIONS) {
 		if (!gelf_getshdr(section, &head) || head.sh_type != SHT_SYMTAB)

@@ -24,43 +24,21 @@ struct jp_cfi {
 	struct jp_cfi_rows rows;
 };
 
+_Static_assert((int)JP_OP_ROT == DW_OP_rot && (int)JP_OP_PLUS == DW_OP_plus &&
+		       (int)JP_OP_JUMP == DW_OP_skip && (int)JP_OP_CFA == DW_OP_call_frame_cfa,
+	       "the numbers are DWARF's");
+
 /* One DWARF operation in our spelling. False: it is none of those that call frames use. */
 static bool translate(const Dwarf_Op *from, struct jp_cfi_op *to)
 {
-	static const uint8_t plain[256] = {
-		[DW_OP_call_frame_cfa] = JP_OP_CFA,
-		[DW_OP_dup] = JP_OP_DUP,
-		[DW_OP_drop] = JP_OP_DROP,
-		[DW_OP_swap] = JP_OP_SWAP,
-		[DW_OP_rot] = JP_OP_ROT,
-		[DW_OP_abs] = JP_OP_ABS,
-		[DW_OP_neg] = JP_OP_NEG,
-		[DW_OP_not] = JP_OP_NOT,
-		[DW_OP_and] = JP_OP_AND,
-		[DW_OP_or] = JP_OP_OR,
-		[DW_OP_xor] = JP_OP_XOR,
-		[DW_OP_plus] = JP_OP_PLUS,
-		[DW_OP_minus] = JP_OP_MINUS,
-		[DW_OP_mul] = JP_OP_MUL,
-		[DW_OP_div] = JP_OP_DIV,
-		[DW_OP_mod] = JP_OP_MOD,
-		[DW_OP_shl] = JP_OP_SHL,
-		[DW_OP_shr] = JP_OP_SHR,
-		[DW_OP_shra] = JP_OP_SHRA,
-		[DW_OP_eq] = JP_OP_EQ,
-		[DW_OP_ne] = JP_OP_NE,
-		[DW_OP_lt] = JP_OP_LT,
-		[DW_OP_le] = JP_OP_LE,
-		[DW_OP_gt] = JP_OP_GT,
-		[DW_OP_ge] = JP_OP_GE,
-		[DW_OP_skip] = JP_OP_JUMP,
-		[DW_OP_bra] = JP_OP_JUMP_IF,
-	};
-
-	*to = (struct jp_cfi_op){.kind = plain[from->atom], .value = from->number};
-	if (to->kind)
-		return true;
+	*to = (struct jp_cfi_op){.kind = from->atom, .value = from->number};
 	switch (from->atom) {
+	case DW_OP_dup ... DW_OP_drop:
+	case DW_OP_pick ... DW_OP_rot:
+	case DW_OP_abs ... DW_OP_plus:
+	case DW_OP_shl ... DW_OP_skip:
+	case DW_OP_call_frame_cfa:
+		return true; /* one spelling, which is ours too */
 	case DW_OP_lit0 ... DW_OP_lit31:
 		to->kind = JP_OP_PUSH;
 		to->value = from->atom - DW_OP_lit0;
@@ -91,9 +69,6 @@ static bool translate(const Dwarf_Op *from, struct jp_cfi_op *to)
 	case DW_OP_over:
 		to->kind = JP_OP_PICK;
 		to->value = 1;
-		return true;
-	case DW_OP_pick:
-		to->kind = JP_OP_PICK;
 		return true;
 	case DW_OP_deref:
 		to->kind = JP_OP_LOAD;
@@ -341,6 +316,7 @@ static struct jp_cfi *open_made(struct jp_elf_image *image, struct jp_error *err
 			cfi->image.machine);
 		goto bad;
 	}
+	elf_version(EV_CURRENT);
 	cfi->elf = elf_memory((char *)cfi->image.bytes, cfi->image.size);
 	cfi->dwarf = cfi->elf ? dwarf_getcfi_elf(cfi->elf) : NULL;
 	if (!cfi->dwarf) {
