@@ -20,6 +20,7 @@ struct jp_open_spans {
 	uint32_t pid;
 	size_t *spans; /* indices */
 	size_t count;
+	uint64_t generation; /* of the space, as it was followed last */
 };
 
 static struct jp_open_spans *open_of(struct jp_spans *spans, uint32_t pid)
@@ -52,6 +53,9 @@ static int follow(struct jp_spans *spans, struct jp_replay *spaces, uint32_t pid
 
 	if (!open)
 		return -ENOMEM;
+	if (open->generation == jp_replay_generation(spaces, pid))
+		return 0;
+	open->generation = jp_replay_generation(spaces, pid);
 	/* Both are in the order of addresses. */
 	for (map = jp_replay_from(spaces, pid, 0); map;
 	     map = jp_replay_from(spaces, pid, map->end)) {
