@@ -9,12 +9,9 @@
 
 #include "harness/command/command.h"
 #include "harness/base/error.h"
-#include "harness/judge/file_figures.h"
-#include "harness/base/json.h"
-#include "harness/format/perfdata/read.h"
 #include "harness/model/space/replay.h"
 #include "harness/model/unwind/stack_lines.h"
-#include "harness/model/unwind/unwind.h"
+#include "harness/report/file_report.h"
 
 enum { FRAMES = 1024 };
 
@@ -29,16 +26,10 @@ struct options {
 };
 
 struct judgement {
-	struct jp_replay *replay;
-	struct jp_file_figures *figures;
+	struct jp_file_report report;
 	struct jp_unwinder *unwinder; /* NULL: not asked for */
 	enum jp_method method;
 	FILE *stacks; /* NULL: not asked for */
-	struct {
-		uint64_t samples, frames, stops[JP_UNWIND_STOPS];
-	} unwound;
-	struct jp_perfdata_summary summary;
-	struct jp_figures total;
 };
 
 /* A figure that --fail-if knows, and what a percentage of it is of. */
@@ -49,8 +40,8 @@ struct metric {
 
 static size_t list_metrics(const struct judgement *judgement, struct metric metrics[12])
 {
-	const struct jp_figures *total = &judgement->total;
-	const struct jp_perfdata_summary *summary = &judgement->summary;
+	const struct jp_figures *total = &judgement->report.total;
+	const struct jp_perfdata_summary *summary = &judgement->report.summary;
 	const struct metric all[] = {
 		{"samples", total->samples, total->samples},
 		{"user_stacks", total->user_stacks, total->samples},
@@ -191,11 +182,11 @@ static void unwind(struct judgement *judgement, const struct jp_event *event)
 	/* A sample of a kernel thread or of an event without dumps has nothing to unwind. */
 	if (!event->sample.regs || !event->sample.stack)
 		return;
-	judgement->unwound.samples++;
-	jp_unwind(judgement->unwinder, judgement->replay, event, judgement->method, frames, FRAMES,
-		  &unwound);
-	judgement->unwound.frames += unwound.count;
-	judgement->unwound.stops[unwound.stop]++;
+	judgement->report.unwound.samples++;
+	jp_unwind(judgement->unwinder, judgement->report.replay, event, judgement->method, frames,
+		  FRAMES, &unwound);
+	judgement->report.unwound.frames += unwound.count;
+	judgement->report.unwound.stops[unwound.stop]++;
 	if (judgement->stacks)
 		jp_stack_line(judgement->stacks, event, &unwound);
 }
@@ -206,19 +197,22 @@ static int visit(void *context, const struct jp_event *event)
 
 	if (judgement->unwinder && event->type == JP_EVENT_SAMPLE)
 		unwind(judgement, event);
-	return jp_file_figures_count(judgement->figures, event);
+	return jp_file_figures_count(judgement->report.figures, event);
 }
 
 static int judge(struct judgement *judgement, const struct options *options, struct jp_error *err)
 {
 	int ret;
 
-	judgement->replay = jp_replay_new();
-	judgement->figures = jp_file_figures_new(judgement->replay);
+	judgement->report.replay = jp_replay_new();
+	judgement->report.figures = jp_file_figures_new(judgement->report.replay);
+	judgement->report.file = options->file;
+	judgement->report.unwinds = options->unwind;
 	judgement->method = options->method;
 	if (options->unwind)
 		judgement->unwinder = jp_unwinder_new(options->elf, true);
-	if (!judgement->replay || !judgement->figures || (options->unwind && !judgement->unwinder))
+	if (!judgement->report.replay || !judgement->report.figures ||
+	    (options->unwind && !judgement->unwinder))
 		return jp_fail(err, ENOMEM, "no memory");
 	if (options->unwind)
 		jp_unwinder_frame_pointers(judgement->unwinder, options->frame_pointers);
@@ -228,202 +222,14 @@ static int judge(struct judgement *judgement, const struct options *options, str
 			return jp_fail(err, errno, "%s: %s", options->stacks, strerror(errno));
 	}
 	*err = (struct jp_error){""};
-	ret = jp_perfdata_read(options->file, visit, judgement, &judgement->summary, err);
+	ret = jp_perfdata_read(options->file, visit, judgement, &judgement->report.summary, err);
 	if (judgement->stacks && (ferror(judgement->stacks) | fclose(judgement->stacks)) && !ret)
 		return jp_fail(err, EIO, "%s: cannot be written", options->stacks);
 	if (ret && !*err->text)
 		return jp_fail(err, -ret, "%s: %s", options->file, strerror(-ret));
 	if (!ret)
-		jp_file_figures_total(judgement->figures, &judgement->total);
+		jp_file_figures_total(judgement->report.figures, &judgement->report.total);
 	return ret;
-}
-
-/* --- JSON --------------------------------------------------------------------------------- */
-
-static void json_places(struct jp_json *json, const char *key, const uint64_t *counts, size_t count)
-{
-	jp_json_object(json, key);
-	for (size_t i = 0; i < count; i++)
-		jp_json_u64(json, jp_place_text[i], counts[i]);
-	jp_json_end(json);
-}
-
-static void json_figures(struct jp_json *json, const struct jp_figures *figures)
-{
-	jp_json_u64(json, "samples", figures->samples);
-	jp_json_u64(json, "user_stacks", figures->user_stacks);
-	jp_json_u64(json, "single_frame", figures->single_frame);
-	jp_json_u64(json, "addresses", figures->addresses);
-	jp_json_u64(json, "addresses_unmapped", figures->addresses_unmapped);
-	jp_json_u64(json, "rootless", figures->rootless);
-	json_places(json, "mmap2", figures->mmap2, JP_MAP_PLACES);
-	json_places(json, "sampled", figures->sampled, JP_PLACES);
-}
-
-static void json_unwound(struct jp_json *json, const struct judgement *judgement)
-{
-	uint64_t samples = judgement->unwound.samples, frames = judgement->unwound.frames;
-
-	jp_json_object(json, "unwind");
-	jp_json_u64(json, "samples", samples);
-	jp_json_u64(json, "frames", frames);
-	jp_json_double(json, "frames_per_sample", samples ? (double)frames / samples : 0);
-	jp_json_object(json, "stops");
-	for (int stop = 0; stop < JP_UNWIND_STOPS; stop++)
-		jp_json_u64(json, jp_unwind_stop_text(stop), judgement->unwound.stops[stop]);
-	jp_json_end(json);
-	jp_json_end(json);
-}
-
-static void print_json(struct judgement *judgement, const struct options *options)
-{
-	const struct jp_perfdata_summary *summary = &judgement->summary;
-	const struct jp_process_figures *const *processes;
-	struct jp_json json;
-	size_t count;
-
-	jp_json_begin(&json, stdout);
-	jp_json_object(&json, NULL);
-	jp_json_string(&json, "file", options->file);
-	json_figures(&json, &judgement->total);
-	jp_json_u64(&json, "lost_records", summary->lost_records);
-	jp_json_u64(&json, "lost_events", summary->lost_events);
-	jp_json_u64(&json, "lost_samples", summary->lost_samples);
-	jp_json_u64(&json, "records", summary->records);
-	jp_json_u64(&json, "unknown_records", summary->unknown_records);
-	jp_json_u64(&json, "attrs", summary->attrs);
-	jp_json_bool(&json, "compressed", summary->compressed);
-	jp_json_bool(&json, "pipe", summary->pipe);
-	jp_json_bool(&json, "monotonic", summary->monotonic);
-	if (judgement->unwinder)
-		json_unwound(&json, judgement);
-	jp_json_array(&json, "processes");
-	processes = jp_file_figures_processes(judgement->figures, &count);
-	for (size_t i = 0; i < count; i++) {
-		jp_json_object(&json, NULL);
-		jp_json_u64(&json, "pid", processes[i]->pid);
-		jp_json_string(&json, "comm", jp_replay_comm(judgement->replay, processes[i]->pid));
-		json_figures(&json, &processes[i]->figures);
-		jp_json_end(&json);
-	}
-	jp_json_end(&json);
-	jp_json_end(&json);
-}
-
-/* --- text --------------------------------------------------------------------------------- */
-
-/* A process names itself: nothing that moves the cursor gets through. */
-static const char *printable(const char *name, char *capacity, size_t size)
-{
-	size_t i;
-
-	for (i = 0; name[i] && i + 1 < size; i++)
-		capacity[i] = (unsigned char)name[i] < 0x20 || name[i] == 0x7f ? '?' : name[i];
-	capacity[i] = '\0';
-	return capacity;
-}
-
-static void print_share(const char *what, uint64_t count, uint64_t of, const char *of_what)
-{
-	printf("  %-44s %12" PRIu64, what, count);
-	if (of)
-		printf("  %6.2f %% of %" PRIu64 " %s", 100.0 * count / of, of, of_what);
-	putchar('\n');
-}
-
-static void print_row(const struct jp_figures *figures)
-{
-	printf(" %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %12" PRIu64 " %10" PRIu64
-	       "\n",
-	       figures->samples, figures->user_stacks, figures->single_frame, figures->rootless,
-	       figures->addresses, figures->addresses_unmapped);
-}
-
-static void print_processes(struct judgement *judgement)
-{
-	const struct jp_process_figures *const *processes;
-	char capacity[20];
-	size_t count;
-
-	processes = jp_file_figures_processes(judgement->figures, &count);
-	printf("\n%10s %-16s %10s %10s %10s %10s %12s %10s\n", "pid", "process", "samples",
-	       "stacks", "single", "rootless", "addresses", "unmapped");
-	for (size_t i = 0; i < count; i++) {
-		printf("%10d %-16s", (int)processes[i]->pid,
-		       printable(jp_replay_comm(judgement->replay, processes[i]->pid), capacity,
-				 sizeof(capacity)));
-		print_row(&processes[i]->figures);
-	}
-	printf("%10s %-16s", "", "all");
-	print_row(&judgement->total);
-}
-
-static void print_places(struct judgement *judgement)
-{
-	const struct jp_process_figures *const *processes;
-	size_t count;
-
-	processes = jp_file_figures_processes(judgement->figures, &count);
-	printf("\nwhere sampled addresses lie, and mapping records (MMAP2) by kind\n%10s", "pid");
-	for (int place = 0; place < JP_PLACES; place++)
-		printf(" %10s", jp_place_text[place]);
-	printf(" |");
-	for (int place = 0; place < JP_MAP_PLACES; place++)
-		printf(" %7s", jp_place_text[place]);
-	putchar('\n');
-	for (size_t i = 0; i <= count; i++) {
-		const struct jp_figures *figures =
-			i < count ? &processes[i]->figures : &judgement->total;
-
-		if (i < count)
-			printf("%10d", (int)processes[i]->pid);
-		else
-			printf("%10s", "all");
-		for (int place = 0; place < JP_PLACES; place++)
-			printf(" %10" PRIu64, figures->sampled[place]);
-		printf(" |");
-		for (int place = 0; place < JP_MAP_PLACES; place++)
-			printf(" %7" PRIu64, figures->mmap2[place]);
-		putchar('\n');
-	}
-}
-
-static void print_unwound(const struct judgement *judgement)
-{
-	uint64_t samples = judgement->unwound.samples;
-
-	printf("\nunwinding %" PRIu64 " stack dumps: %.2f frames each; they end\n", samples,
-	       samples ? (double)judgement->unwound.frames / samples : 0);
-	for (int stop = 0; stop < JP_UNWIND_STOPS; stop++)
-		print_share(jp_unwind_stop_text(stop), judgement->unwound.stops[stop], samples,
-			    "stacks");
-}
-
-static void print_text(struct judgement *judgement, const struct options *options)
-{
-	const struct jp_figures *total = &judgement->total;
-	const struct jp_perfdata_summary *summary = &judgement->summary;
-
-	printf("%s: %" PRIu64 " records, %" PRIu64 " of kinds unknown here, %u event%s%s%s\n",
-	       options->file, summary->records, summary->unknown_records, summary->attrs,
-	       summary->attrs == 1 ? "" : "s", summary->compressed ? ", compressed" : "",
-	       summary->pipe ? ", from a pipe" : "");
-	print_share("samples", total->samples, 0, "");
-	print_share("with a user stack in the callchain", total->user_stacks, total->samples,
-		    "samples");
-	print_share("  of a single frame", total->single_frame, total->user_stacks, "stacks");
-	print_share("  whose outermost frame is no known root", total->rootless, total->user_stacks,
-		    "stacks");
-	print_share("user addresses in callchains", total->addresses, 0, "");
-	print_share("  in no known mapping", total->addresses_unmapped, total->addresses,
-		    "addresses");
-	print_share("LOST records", summary->lost_records, 0, "");
-	print_share("  that tell of lost events", summary->lost_events, 0, "");
-	print_share("lost samples (LOST_SAMPLES)", summary->lost_samples, 0, "");
-	if (judgement->unwinder)
-		print_unwound(judgement);
-	print_processes(judgement);
-	print_places(judgement);
 }
 
 /* --- the command -------------------------------------------------------------------------- */
@@ -462,9 +268,9 @@ int jp_judge_file(int argc, char **argv)
 		fprintf(stderr, "jitproof judge: %s\n", err.text);
 	} else {
 		if (options.json)
-			print_json(&judgement, &options);
+			jp_file_report_json(&judgement.report);
 		else
-			print_text(&judgement, &options);
+			jp_file_report_text(&judgement.report);
 		status = verdict(&judgement, &options);
 		if (fflush(stdout) || ferror(stdout)) {
 			fprintf(stderr, "jitproof judge: cannot write to standard output\n");
@@ -473,7 +279,7 @@ int jp_judge_file(int argc, char **argv)
 	}
 	if (judgement.unwinder)
 		jp_unwinder_free(judgement.unwinder);
-	jp_file_figures_free(judgement.figures);
-	jp_replay_free(judgement.replay);
+	jp_file_figures_free(judgement.report.figures);
+	jp_replay_free(judgement.report.replay);
 	return status;
 }

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "harness/command/command.h"
+#include "harness/base/exits.h"
 #include "harness/report/junit.h"
 #include "harness/report/ktap.h"
 #include "harness/report/results.h"

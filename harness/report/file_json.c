@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/report/file_report.h"
+
+#include "harness/base/json.h"
+
+static void json_places(struct jp_json *json, const char *key, const uint64_t *counts, size_t count)
+{
+	jp_json_object(json, key);
+	for (size_t i = 0; i < count; i++)
+		jp_json_u64(json, jp_place_text[i], counts[i]);
+	jp_json_end(json);
+}
+
+static void json_figures(struct jp_json *json, const struct jp_figures *figures)
+{
+	jp_json_u64(json, "samples", figures->samples);
+	jp_json_u64(json, "user_stacks", figures->user_stacks);
+	jp_json_u64(json, "single_frame", figures->single_frame);
+	jp_json_u64(json, "addresses", figures->addresses);
+	jp_json_u64(json, "addresses_unmapped", figures->addresses_unmapped);
+	jp_json_u64(json, "rootless", figures->rootless);
+	json_places(json, "mmap2", figures->mmap2, JP_MAP_PLACES);
+	json_places(json, "sampled", figures->sampled, JP_PLACES);
+}
+
+static void json_unwound(struct jp_json *json, const struct jp_file_report *report)
+{
+	uint64_t samples = report->unwound.samples, frames = report->unwound.frames;
+
+	jp_json_object(json, "unwind");
+	jp_json_u64(json, "samples", samples);
+	jp_json_u64(json, "frames", frames);
+	jp_json_double(json, "frames_per_sample", samples ? (double)frames / samples : 0);
+	jp_json_object(json, "stops");
+	for (int stop = 0; stop < JP_UNWIND_STOPS; stop++)
+		jp_json_u64(json, jp_unwind_stop_text(stop), report->unwound.stops[stop]);
+	jp_json_end(json);
+	jp_json_end(json);
+}
+
+void jp_file_report_json(struct jp_file_report *report)
+{
+	const struct jp_perfdata_summary *summary = &report->summary;
+	const struct jp_process_figures *const *processes;
+	struct jp_json json;
+	size_t count;
+
+	jp_json_begin(&json, stdout);
+	jp_json_object(&json, NULL);
+	jp_json_string(&json, "file", report->file);
+	json_figures(&json, &report->total);
+	jp_json_u64(&json, "lost_records", summary->lost_records);
+	jp_json_u64(&json, "lost_events", summary->lost_events);
+	jp_json_u64(&json, "lost_samples", summary->lost_samples);
+	jp_json_u64(&json, "records", summary->records);
+	jp_json_u64(&json, "unknown_records", summary->unknown_records);
+	jp_json_u64(&json, "attrs", summary->attrs);
+	jp_json_bool(&json, "compressed", summary->compressed);
+	jp_json_bool(&json, "pipe", summary->pipe);
+	jp_json_bool(&json, "monotonic", summary->monotonic);
+	if (report->unwinds)
+		json_unwound(&json, report);
+	jp_json_array(&json, "processes");
+	processes = jp_file_figures_processes(report->figures, &count);
+	for (size_t i = 0; i < count; i++) {
+		jp_json_object(&json, NULL);
+		jp_json_u64(&json, "pid", processes[i]->pid);
+		jp_json_string(&json, "comm", jp_replay_comm(report->replay, processes[i]->pid));
+		json_figures(&json, &processes[i]->figures);
+		jp_json_end(&json);
+	}
+	jp_json_end(&json);
+	jp_json_end(&json);
+}

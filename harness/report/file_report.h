@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_FILE_REPORT_H
+#define JP_FILE_REPORT_H
+
+#include "harness/format/perfdata/read.h"
+#include "harness/judge/file_figures.h"
+#include "harness/model/unwind/unwind.h"
+
+/* What is told of a perf.data file without truth. */
+struct jp_file_report {
+	const char *file;
+	struct jp_replay *replay;
+	struct jp_file_figures *figures;
+	bool unwinds; /* stack dumps were unwound too */
+	struct {
+		uint64_t samples, frames, stops[JP_UNWIND_STOPS];
+	} unwound;
+	struct jp_perfdata_summary summary;
+	struct jp_figures total;
+};
+
+/* To standard output: as one object, or as text. */
+void jp_file_report_json(struct jp_file_report *report);
+void jp_file_report_text(struct jp_file_report *report);
+
+#endif

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/report/file_report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* A process names itself: nothing that moves the cursor gets through. */
+static const char *printable(const char *name, char *capacity, size_t size)
+{
+	size_t i;
+
+	for (i = 0; name[i] && i + 1 < size; i++)
+		capacity[i] = (unsigned char)name[i] < 0x20 || name[i] == 0x7f ? '?' : name[i];
+	capacity[i] = '\0';
+	return capacity;
+}
+
+static void print_share(const char *what, uint64_t count, uint64_t of, const char *of_what)
+{
+	printf("  %-44s %12" PRIu64, what, count);
+	if (of)
+		printf("  %6.2f %% of %" PRIu64 " %s", 100.0 * count / of, of, of_what);
+	putchar('\n');
+}
+
+static void print_row(const struct jp_figures *figures)
+{
+	printf(" %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %12" PRIu64 " %10" PRIu64
+	       "\n",
+	       figures->samples, figures->user_stacks, figures->single_frame, figures->rootless,
+	       figures->addresses, figures->addresses_unmapped);
+}
+
+static void print_processes(struct jp_file_report *report)
+{
+	const struct jp_process_figures *const *processes;
+	char capacity[20];
+	size_t count;
+
+	processes = jp_file_figures_processes(report->figures, &count);
+	printf("\n%10s %-16s %10s %10s %10s %10s %12s %10s\n", "pid", "process", "samples",
+	       "stacks", "single", "rootless", "addresses", "unmapped");
+	for (size_t i = 0; i < count; i++) {
+		printf("%10d %-16s", (int)processes[i]->pid,
+		       printable(jp_replay_comm(report->replay, processes[i]->pid), capacity,
+				 sizeof(capacity)));
+		print_row(&processes[i]->figures);
+	}
+	printf("%10s %-16s", "", "all");
+	print_row(&report->total);
+}
+
+static void print_places(struct jp_file_report *report)
+{
+	const struct jp_process_figures *const *processes;
+	size_t count;
+
+	processes = jp_file_figures_processes(report->figures, &count);
+	printf("\nwhere sampled addresses lie, and mapping records (MMAP2) by kind\n%10s", "pid");
+	for (int place = 0; place < JP_PLACES; place++)
+		printf(" %10s", jp_place_text[place]);
+	printf(" |");
+	for (int place = 0; place < JP_MAP_PLACES; place++)
+		printf(" %7s", jp_place_text[place]);
+	putchar('\n');
+	for (size_t i = 0; i <= count; i++) {
+		const struct jp_figures *figures =
+			i < count ? &processes[i]->figures : &report->total;
+
+		if (i < count)
+			printf("%10d", (int)processes[i]->pid);
+		else
+			printf("%10s", "all");
+		for (int place = 0; place < JP_PLACES; place++)
+			printf(" %10" PRIu64, figures->sampled[place]);
+		printf(" |");
+		for (int place = 0; place < JP_MAP_PLACES; place++)
+			printf(" %7" PRIu64, figures->mmap2[place]);
+		putchar('\n');
+	}
+}
+
+static void print_unwound(const struct jp_file_report *report)
+{
+	uint64_t samples = report->unwound.samples;
+
+	printf("\nunwinding %" PRIu64 " stack dumps: %.2f frames each; they end\n", samples,
+	       samples ? (double)report->unwound.frames / samples : 0);
+	for (int stop = 0; stop < JP_UNWIND_STOPS; stop++)
+		print_share(jp_unwind_stop_text(stop), report->unwound.stops[stop], samples,
+			    "stacks");
+}
+
+void jp_file_report_text(struct jp_file_report *report)
+{
+	const struct jp_figures *total = &report->total;
+	const struct jp_perfdata_summary *summary = &report->summary;
+
+	printf("%s: %" PRIu64 " records, %" PRIu64 " of kinds unknown here, %u event%s%s%s\n",
+	       report->file, summary->records, summary->unknown_records, summary->attrs,
+	       summary->attrs == 1 ? "" : "s", summary->compressed ? ", compressed" : "",
+	       summary->pipe ? ", from a pipe" : "");
+	print_share("samples", total->samples, 0, "");
+	print_share("with a user stack in the callchain", total->user_stacks, total->samples,
+		    "samples");
+	print_share("  of a single frame", total->single_frame, total->user_stacks, "stacks");
+	print_share("  whose outermost frame is no known root", total->rootless, total->user_stacks,
+		    "stacks");
+	print_share("user addresses in callchains", total->addresses, 0, "");
+	print_share("  in no known mapping", total->addresses_unmapped, total->addresses,
+		    "addresses");
+	print_share("LOST records", summary->lost_records, 0, "");
+	print_share("  that tell of lost events", summary->lost_events, 0, "");
+	print_share("lost samples (LOST_SAMPLES)", summary->lost_samples, 0, "");
+	if (report->unwinds)
+		print_unwound(report);
+	print_processes(report);
+	print_places(report);
+}
