@@ -2,10 +2,10 @@
 #include "harness/case/scope.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/base/json_find.h"
+#include "harness/base/number.h"
 
 static bool version_ok(const char *text)
 {
@@ -35,20 +35,25 @@ bool jp_scope_parse(const char *tool, const char *range, struct jp_scope *scope)
 	return (!length || version_ok(scope->from)) && (!to[0] || version_ok(scope->to));
 }
 
+/* The number that *@text begins with, 0 where it does not; *@text moves behind it and its dot. */
+static uint64_t part(const char **text)
+{
+	uint64_t number = isdigit((unsigned char)**text) ? UINT64_MAX : 0;
+
+	if (!jp_number_take(text, 10, UINT64_MAX, &number))
+		*text += strspn(*text, "0123456789"); /* larger than any */
+	*text += **text == '.';
+	return number;
+}
+
 /* <0, 0, >0, by as many numbers as @bound has; a number that @version lacks is 0. */
 static int compare(const char *version, const char *bound)
 {
 	while (*bound) {
-		char *end;
-		unsigned long ours = isdigit((unsigned char)*version) ? strtoul(version, &end, 10)
-								      : (end = (char *)version, 0);
-		unsigned long theirs;
+		uint64_t ours = part(&version), theirs = part(&bound);
 
-		version = *end == '.' ? end + 1 : end;
-		theirs = strtoul(bound, &end, 10);
 		if (ours != theirs)
 			return ours < theirs ? -1 : 1;
-		bound = *end == '.' ? end + 1 : end;
 	}
 	return 0;
 }

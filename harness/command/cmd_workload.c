@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/base/number.h"
 #include "harness/command/command.h"
 #include "harness/format/truth/write.h"
 #include "workloads/emit/image.h"
@@ -96,20 +97,11 @@ static const char *value_of(const char *name, char **argv, int argc, int *at)
 	return arg[length] || *at + 1 >= argc ? NULL : argv[++*at];
 }
 
-static bool number_of(const char *text, uint64_t *number)
-{
-	char *end;
-
-	errno = 0;
-	*number = strtoull(text, &end, 10);
-	return *text >= '0' && *text <= '9' && !*end && !errno;
-}
-
 static bool descriptor_of(const char *text, int *fd)
 {
 	uint64_t number;
 
-	if (!number_of(text, &number) || number > 1 << 20 || fcntl(number, F_GETFD) < 0)
+	if (!jp_number(text, 0, 1 << 20, &number) || fcntl((int)number, F_GETFD) < 0)
 		return false;
 	*fd = number;
 	return true;
@@ -130,7 +122,7 @@ static int take_common(int argc, char **argv, struct request *request, char **re
 			request->truth = value;
 			good = *value;
 		} else if ((value = value_of("--seed", argv, argc, &i))) {
-			good = number_of(value, &request->setup.seed);
+			good = jp_number(value, 0, UINT64_MAX, &request->setup.seed);
 		} else if ((value = value_of("--ready-fd", argv, argc, &i))) {
 			good = descriptor_of(value, &request->setup.ready_fd);
 		} else if ((value = value_of("--control-fd", argv, argc, &i))) {
@@ -147,10 +139,10 @@ static int take_common(int argc, char **argv, struct request *request, char **re
 		} else if ((value = value_of("--publish-with", argv, argc, &i))) {
 			request->publish_with = value;
 		} else if ((value = value_of("--resumed", argv, argc, &i))) {
-			good = number_of(value, &request->execed);
+			good = jp_number(value, 0, UINT64_MAX, &request->execed);
 			request->setup.resumed = 1;
 		} else if ((value = value_of("--started", argv, argc, &i))) {
-			good = number_of(value, &request->execed);
+			good = jp_number(value, 0, UINT64_MAX, &request->execed);
 		} else if ((value = value_of("--outside-proc", argv, argc, &i))) {
 			good = descriptor_of(value, &request->proc);
 		} else {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/command/run_options.h"
 
-#include <errno.h>
 #include <getopt.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <unistd.h>
+
+#include "harness/base/number.h"
 
 uint64_t jp_run_seed(void)
 {
@@ -18,19 +18,10 @@ uint64_t jp_run_seed(void)
 	return seed & UINT32_MAX;
 }
 
-static bool whole_number(const char *text, uint64_t *value)
-{
-	char *end;
-
-	if (text[0] < '0' || text[0] > '9')
-		return false;
-	errno = 0;
-	*value = strtoull(text, &end, 0);
-	return !errno && !*end;
-}
-
 int jp_run_option(struct jp_run_options *options, int found, char **argv)
 {
+	const char *text = optarg;
+
 	switch (found) {
 	case 'o':
 		options->output = optarg;
@@ -39,7 +30,7 @@ int jp_run_option(struct jp_run_options *options, int found, char **argv)
 		options->expected = optarg;
 		return 0;
 	case 'n':
-		if (whole_number(optarg, &options->seed))
+		if (jp_number_take(&text, 0, UINT64_MAX, &options->seed) && !*text)
 			return 0;
 		return jp_run_usage(options, "expected a number after --seed, found", optarg);
 	case 'h':

@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "harness/base/cleanup.h"
+#include "harness/base/file.h"
 #include "harness/facts/test_region.h"
 #include "harness/facts/tell.h"
 #include "harness/format/procmaps/procmaps.h"
@@ -26,20 +28,12 @@ static bool find_place(struct jp_answer *answer, const void *addr, struct place 
 	uint64_t at = (uint64_t)(uintptr_t)addr;
 	struct jp_procmap *maps = NULL;
 	struct jp_error err = {""};
-	static char text[1 << 16];
-	size_t used = 0, count = 0;
+	size_t size, count = 0;
 	bool found = false;
-	ssize_t size = 1;
-	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	jp_cleanup_free char *text = jp_file_read("/proc/self/maps", 1 << 20, &size, &err);
 
-	while (fd >= 0 && size > 0 && used < sizeof(text)) {
-		size = read(fd, text + used, sizeof(text) - used);
-		used += size > 0 ? (size_t)size : 0;
-	}
-	if (fd >= 0)
-		close(fd);
-	if (fd < 0 || jp_procmaps_parse(text, used, &maps, &count, &err)) {
-		jp_answer_missing(answer, "/proc/self/maps%s%s", fd < 0 ? "" : ": ", err.text);
+	if (!text || jp_procmaps_parse(text, size, &maps, &count, &err)) {
+		jp_answer_missing(answer, "/proc/self/maps: %s", err.text);
 		return false;
 	}
 	for (size_t i = 0; i < count && !found; i++) {
@@ -58,14 +52,12 @@ static bool find_place(struct jp_answer *answer, const void *addr, struct place 
 static long uprobe_type(struct jp_answer *answer)
 {
 	static const char path[] = "/sys/bus/event_source/devices/uprobe/type";
-	char text[32] = "";
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char text[32];
+	ssize_t size = jp_file_text(path, text, sizeof(text));
 
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
-		jp_answer_missing(answer, "%s: %s", path, jp_answer_errno(errno));
-	if (fd >= 0)
-		close(fd);
-	return text[0] ? strtol(text, NULL, 10) : -1;
+	if (size <= 0)
+		jp_answer_missing(answer, "%s: %s", path, jp_answer_errno((int)-size));
+	return size > 0 ? strtol(text, NULL, 10) : -1;
 }
 
 static bool probe_attr(struct perf_event_attr *attr, const struct place *place, bool on_return,
