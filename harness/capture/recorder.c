@@ -149,15 +149,38 @@ static int close_file(struct jp_recorder *recorder, struct jp_error *err)
 				 err);
 }
 
+static int write_info(struct jp_session *session, struct jp_error *err)
+{
+	const struct jp_recorder *recorder = session->recorder;
+	struct jp_capture_info *info = &session->info;
+
+	snprintf(info->capture, sizeof(info->capture), "%s", session->capture->name);
+	snprintf(info->event, sizeof(info->event), "%s",
+		 session->options.task_clock ? "task-clock" : "cpu-clock");
+	info->samples = session->samples;
+	info->frequency_asked = session->options.frequency;
+	info->frequency = recorder->frequency;
+	info->ring_sampling = recorder->rings[JP_SAMPLING * session->nr_cpus].size;
+	info->ring_sideband = recorder->rings[JP_SIDEBAND * session->nr_cpus].size;
+	info->cpus = session->nr_cpus;
+	info->kernel = recorder->abilities.kernel;
+	info->format_lost = recorder->abilities.lost;
+	info->duplicates_sideband = recorder->heard.duplicates[JP_SIDEBAND];
+	return jp_capture_info_write(info, session->dir, err);
+}
+
 int jp_recorder_finish(struct jp_session *session, struct jp_error *err)
 {
 	struct jp_recorder *recorder = session->recorder;
 	/* What a ring that stayed full to the end could not say, the file says all the same. */
 	uint64_t unsaid = session->info.lost_samples - recorder->heard.lost[JP_SAMPLING];
 
+	int ret;
+
 	if (unsaid)
 		jp_synthesize_lost(recorder, unsaid, jp_clock_now());
-	return close_file(recorder, err);
+	ret = close_file(recorder, err);
+	return ret || !session->dir ? ret : write_info(session, err);
 }
 
 void jp_recorder_free(struct jp_session *session)

@@ -13,7 +13,6 @@
 #include "harness/capture/drain.h"
 #include "harness/capture/elf_copies.h"
 #include "harness/capture/events.h"
-#include "harness/capture/info.h"
 #include "harness/capture/snapshot.h"
 
 int jp_session_boundary(struct jp_session *session, const char *boundary, struct jp_error *err)
@@ -219,8 +218,6 @@ int jp_session_finish(struct jp_session *session, struct jp_error *err)
 	ret = jp_elf_copies_finish(session->copies, &detail);
 	session->copies = NULL;
 	keep_first(&first, ret, err, &detail);
-	if (session->dir && session->recorder && !first)
-		first = jp_session_info_write(session, err);
 	session_free(session);
 	return first;
 }

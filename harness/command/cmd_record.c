@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/base/number.h"
 #include "harness/capture/capture.h"
 #include "harness/command/command.h"
 
@@ -79,7 +80,7 @@ static int take_short(struct request *request, int argc, char **argv, int *at)
 {
 	const char *arg = argv[*at], *value = *at + 1 < argc ? argv[*at + 1] : NULL;
 	struct jp_error err;
-	char text[64], *end;
+	char text[64];
 	const char *name = strcmp(arg, "-F") == 0        ? "--freq"
 			   : strcmp(arg, "--freq") == 0  ? "--freq"
 			   : strcmp(arg, "--stack") == 0 ? "--stack"
@@ -99,9 +100,9 @@ static int take_short(struct request *request, int argc, char **argv, int *at)
 	if (strcmp(arg, "-o") == 0) {
 		request->output = value;
 	} else if (strcmp(arg, "-p") == 0) {
-		long pid = strtol(value, &end, 10);
+		uint64_t pid;
 
-		if (end == value || *end || pid <= 0 || pid > INT32_MAX)
+		if (!jp_number(value, 1, INT32_MAX, &pid))
 			return -complain("-p %s: the number of a process was expected", value);
 		request->pid = (pid_t)pid;
 	} else {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -10,17 +9,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/base/cleanup.h"
+#include "harness/base/path.h"
 #include "harness/outcome/case_folder.h"
 #include "harness/command/command.h"
 #include "harness/command/run_options.h"
 #include "harness/base/interrupt.h"
 #include "harness/report/ktap.h"
 #include "harness/capture/adapter.h"
-#include "harness/repro/repro.h"
+#include "harness/repro/pack.h"
 #include "harness/format/rundir/run_dir.h"
 #include "harness/run/cases.h"
 #include "harness/run/runner.h"
-#include "harness/repro/tar.h"
 
 static const char usage_text[] =
 	"usage: jitproof repro CASE -o FILE [--from DIR] [--expected DIR] [--seed N]\n"
@@ -95,33 +95,26 @@ static int run_first(const struct options *options, const struct jp_case *cas,
 static int open_folder(const char *from, const char *name, char *path, size_t size,
 		       struct jp_error *err)
 {
+	jp_cleanup_close int outer = open(from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	jp_cleanup_close int inner = -1, fd = -1;
 	char study[PATH_MAX];
-	int outer, inner, fd;
 
 	snprintf(path, size, "%s", from);
-	fd = open(from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
+	if (outer < 0)
 		return jp_fail(err, errno, "%s: %s", from, strerror(errno));
 	if (jp_case_folder_is(from))
-		return fd;
-	outer = fd;
+		return jp_steal_fd(&outer);
 	snprintf(study, sizeof(study), "%.*s", (int)strcspn(name, "/"), name);
 	inner = openat(outer, study, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	close(outer);
-	fd = inner < 0 ? -1
-		       : openat(inner, name + strlen(study) + 1,
-				O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (inner >= 0)
-		close(inner);
-	if ((size_t)snprintf(path, size, "%s/%s", from, name) >= size || fd < 0) {
-		if (fd >= 0)
-			close(fd);
+		fd = openat(inner, name + strlen(study) + 1,
+			    O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || jp_path_build(path, size, NULL, "%s/%s", from, name))
 		return jp_fail(err, ENOENT,
 			       "%s: the case '%s' is not in it; expected a run directory, or the "
 			       "folder of the case, without links",
 			       from, name);
-	}
-	return fd;
+	return jp_steal_fd(&fd);
 }
 
 static int judge(struct jp_repro *repro, struct jp_error *err)
@@ -136,168 +129,6 @@ static int judge(struct jp_repro *repro, struct jp_error *err)
 	jp_ktap_result(out, 1, &repro->result);
 	fclose(out);
 	return 0;
-}
-
-typedef void (*put_repro)(FILE *out, const struct jp_repro *repro);
-
-static int pack_text(struct jp_tar *tar, const char *root, const char *name, bool runs,
-		     put_repro put, const struct jp_repro *repro, struct jp_error *err)
-{
-	char path[512], *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	int ret;
-
-	if (!out)
-		return jp_fail(err, ENOMEM, "out of memory");
-	put(out, repro);
-	fclose(out);
-	snprintf(path, sizeof(path), "%s/%s", root, name);
-	ret = jp_tar_file(tar, path, runs, text, size, err);
-	free(text);
-	return ret;
-}
-
-static void put_definition(FILE *out, const struct jp_repro *repro)
-{
-	jp_repro_definition(out, repro->cas);
-}
-
-static int pack_folder(struct jp_tar *tar, const char *root, const char *name, struct jp_error *err)
-{
-	char path[2048];
-
-	snprintf(path, sizeof(path), "%s/%s", root, name);
-	return jp_tar_folder(tar, path, err);
-}
-
-static int pack_case(struct jp_tar *tar, const char *root, const struct jp_repro *repro,
-		     struct jp_error *err)
-{
-	char path[4096], name[1024], before[64] = "";
-	int ret = pack_folder(tar, root, "case", err);
-
-	for (size_t i = 0; i < repro->files.count && !ret; i++) {
-		const char *file = repro->files.words[i], *slash = strchr(file, '/');
-
-		if (slash && strncmp(before, file, (size_t)(slash - file) + 1) != 0) {
-			snprintf(before, sizeof(before), "%.*s", (int)(slash - file) + 1, file);
-			snprintf(name, sizeof(name), "case/%.*s", (int)(slash - file), file);
-			ret = pack_folder(tar, root, name, err);
-		}
-		snprintf(path, sizeof(path), "%s/%s", repro->stage, file);
-		snprintf(name, sizeof(name), "%s/case/%s", root, file);
-		if (!ret)
-			ret = jp_tar_copy(tar, name, false, path, err);
-	}
-	return ret;
-}
-
-/* A library or a loader lies behind links; it is what we run ourselves. */
-static int pack_library(struct jp_tar *tar, const char *root, const char *name, const char *path,
-			struct jp_error *err)
-{
-	char real[PATH_MAX], place[1024];
-
-	if (!realpath(path, real))
-		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
-	snprintf(place, sizeof(place), "%s/%s", root, name);
-	return jp_tar_copy(tar, place, true, real, err);
-}
-
-static int pack_program(struct jp_tar *tar, const char *root, const struct jp_repro *repro,
-			struct jp_error *err)
-{
-	const struct jp_portable *portable = &repro->portable;
-	char name[512];
-	int ret;
-
-	snprintf(name, sizeof(name), "%s/jitproof", root);
-	ret = jp_tar_file(tar, name, true, portable->program, portable->size, err);
-	if (ret || !portable->loader)
-		return ret;
-	ret = pack_folder(tar, root, "libraries", err);
-	for (size_t i = 0; i < portable->libraries.count && !ret; i++) {
-		const char *path = portable->libraries.words[i];
-
-		snprintf(name, sizeof(name), "libraries/%s", strrchr(path, '/') + 1);
-		ret = pack_library(tar, root, name, path, err);
-	}
-	return ret ? ret : pack_library(tar, root, "loader", portable->loader, err);
-}
-
-static int adapters(const struct dirent *entry)
-{
-	size_t length = strlen(entry->d_name);
-
-	return entry->d_name[0] != '.' && length > 3 &&
-	       strcmp(entry->d_name + length - 3, ".py") == 0;
-}
-
-static int pack_profilers(struct jp_tar *tar, const char *root, struct jp_error *err)
-{
-	char folder[PATH_MAX], path[PATH_MAX + 300], name[512];
-	struct dirent **names = NULL;
-	int count, ret;
-
-	jp_profilers_folder(folder, sizeof(folder));
-	count = scandir(folder, &names, adapters, alphasort);
-	ret = pack_folder(tar, root, "profiler", err);
-	for (int i = 0; i < count; i++) {
-		snprintf(path, sizeof(path), "%s/%s", folder, names[i]->d_name);
-		snprintf(name, sizeof(name), "profiler/%.200s", names[i]->d_name);
-		if (!ret)
-			ret = pack_library(tar, root, name, path, err);
-		free(names[i]);
-	}
-	free(names);
-	return ret;
-}
-
-/* What was at @path stays until the whole archive can take its place. */
-static int pack(const struct jp_repro *repro, const char *path, uint64_t *size,
-		struct jp_error *err)
-{
-	char root[256], definition[256], part[PATH_MAX];
-	struct jp_output *output;
-	struct jp_tar tar = {NULL};
-	struct stat there;
-	int ret, closed;
-
-	if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode))
-		return jp_fail(err, EINVAL, "%s: is there and no regular file", path);
-	if (snprintf(part, sizeof(part), "%s.part", path) >= (int)sizeof(part))
-		return jp_fail(err, ENAMETOOLONG, "%s: %s", path, strerror(ENAMETOOLONG));
-	output = jp_output_create(part, err);
-	if (!output)
-		return -EIO;
-	tar.output = output;
-	snprintf(root, sizeof(root), "%s-%s", repro->cas->study,
-		 repro->cas->name + strlen(repro->cas->study) + 1);
-	snprintf(definition, sizeof(definition), "expected/%s", repro->cas->study);
-	ret = jp_tar_folder(&tar, root, err);
-	if (!ret)
-		ret = pack_text(&tar, root, "README", false, jp_repro_readme, repro, err);
-	if (!ret)
-		ret = pack_case(&tar, root, repro, err);
-	if (!ret)
-		ret = pack_folder(&tar, root, "expected", err);
-	if (!ret)
-		ret = pack_text(&tar, root, definition, false, put_definition, repro, err);
-	if (!ret)
-		ret = pack_program(&tar, root, repro, err);
-	if (!ret)
-		ret = pack_profilers(&tar, root, err);
-	if (!ret)
-		ret = pack_text(&tar, root, "reproduce", true, jp_repro_script, repro, err);
-	jp_tar_end(&tar);
-	*size = jp_output_at(output);
-	closed = jp_output_close(output, ret ? NULL : err);
-	if (!ret && !closed && rename(part, path))
-		ret = jp_fail(err, errno, "%s: %s", path, strerror(errno));
-	if (ret || closed)
-		unlink(part);
-	return ret ? ret : closed;
 }
 
 static void tell(const struct options *options, const struct jp_repro *repro, uint64_t size)
@@ -357,8 +188,9 @@ static int pack_from(const struct options *options, const struct jp_cases *cases
 	if (!ret)
 		ret = jp_portable_make(&repro.portable, err);
 	if (!ret) {
+		jp_profilers_folder(folder, sizeof(folder));
 		repro.environment = jp_run_dir_read(repro.stage, "env.json", &size);
-		ret = pack(&repro, options->run.output, &size_packed, err);
+		ret = jp_repro_pack(&repro, folder, options->run.output, &size_packed, err);
 	}
 	if (!ret)
 		tell(options, &repro, size_packed);

@@ -9,6 +9,7 @@
 #include "harness/command/globs.h"
 #include "harness/command/run_options.h"
 #include "harness/base/interrupt.h"
+#include "harness/base/path.h"
 #include "harness/report/ktap.h"
 #include "harness/report/report.h"
 #include "harness/run/cases.h"
@@ -92,7 +93,8 @@ static FILE *create(const struct jp_run_dir *dir, const char *name)
 	char path[4096];
 	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/%s", dir->path, name);
+	if (jp_path_build(path, sizeof(path), NULL, "%s/%s", dir->path, name))
+		return NULL;
 	file = fopen(path, "wxe");
 	if (!file)
 		fprintf(stderr, "jitproof run: %s: %s\n", path, strerror(errno));

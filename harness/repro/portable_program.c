@@ -3,14 +3,12 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "harness/base/file.h"
 #include "harness/format/elf/elf_file.h"
 
 /* Both relative: the kernel and the loader look from the working directory. The second one lies
@@ -100,37 +98,15 @@ int jp_portable_patch(unsigned char *image, size_t size, char **interpreter, str
 
 static int read_self(struct jp_portable *portable, struct jp_error *err)
 {
-	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), ret = 0;
 	struct jp_build_id id = {0};
-	struct stat st;
+	char *program = jp_file_read("/proc/self/exe", MAX_PROGRAM, &portable->size, err);
 
-	if (fd < 0 || fstat(fd, &st)) {
-		ret = jp_fail(err, errno, "/proc/self/exe: %s", strerror(errno));
-		goto out;
-	}
-	if (st.st_size > MAX_PROGRAM) {
-		ret = bad(err, "it is larger than 256 MiB");
-		goto out;
-	}
-	portable->program = malloc((size_t)st.st_size + 1);
-	while (portable->program && portable->size < (size_t)st.st_size) {
-		ssize_t some = read(fd, portable->program + portable->size,
-				    (size_t)st.st_size - portable->size);
-
-		if (some < 0 && errno == EINTR)
-			continue;
-		if (some <= 0)
-			break;
-		portable->size += (size_t)some;
-	}
-	if (!portable->program || portable->size < (size_t)st.st_size)
-		ret = jp_fail(err, EIO, "/proc/self/exe: cannot be read whole");
-	else if (!jp_elf_build_id(fd, NULL, 0, &id, NULL))
+	if (!program)
+		return -EIO;
+	portable->program = (unsigned char *)program;
+	if (!jp_elf_build_id(-1, program, portable->size, &id, NULL))
 		jp_build_id_text(&id, portable->build_id);
-out:
-	if (fd >= 0)
-		close(fd);
-	return ret;
+	return 0;
 }
 
 static const char *last_part(const char *path)

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/base/cleanup.h"
+#include "harness/base/file.h"
+#include "harness/base/path.h"
 #include "harness/outcome/case_folder.h"
 #include "harness/repro/repro.h"
 #include "harness/report/results.h"
@@ -61,7 +62,7 @@ static bool is_folder(const char *name)
 	return false;
 }
 
-/* The file is a lot of room that was not written to yet, behind what counts. */
+/* Behind what counts, the file has a lot of space that was never written to. */
 static uint64_t truth_size(int fd, uint64_t size)
 {
 	struct jp_truth_header header;
@@ -77,75 +78,59 @@ static uint64_t truth_size(int fd, uint64_t size)
 	return JP_TRUTH_PAGE + used * header.record_size;
 }
 
-static int copy_bytes(int from, int to, uint64_t size)
+/* Whether @from is a file of the case alone, and how much of it is packed. */
+static int look(struct staging *staging, int from, const char *relative, uint64_t *size)
 {
-	char buffer[1 << 16];
+	struct stat st;
 
-	while (size) {
-		ssize_t got = read(from, buffer, size < sizeof(buffer) ? size : sizeof(buffer));
-		ssize_t put = 0;
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got ? -errno : -ENODATA;
-		for (ssize_t done = 0; done < got; done += put) {
-			put = write(to, buffer + done, (size_t)(got - done));
-			if (put < 0 && errno != EINTR)
-				return -errno;
-			put = put < 0 ? 0 : put;
-		}
-		size -= (uint64_t)got;
-	}
+	if (from < 0)
+		return jp_fail(staging->err, errno, "%s/%s: %s", staging->from, relative,
+			       errno == ELOOP ? "a symbolic link; a regular file was expected"
+					      : strerror(errno));
+	if (fstat(from, &st) || !S_ISREG(st.st_mode))
+		return jp_fail(staging->err, EINVAL, "%s/%s: not a regular file", staging->from,
+			       relative);
+	if (st.st_nlink != 1)
+		return jp_fail(staging->err, EINVAL,
+			       "%s/%s: has %ju names; one of them may be another's file",
+			       staging->from, relative, (uintmax_t)st.st_nlink);
+	*size = (uint64_t)st.st_size;
+	if (strcmp(relative, "truth") == 0)
+		*size = truth_size(from, *size);
+	if (*size > MAX_FILE)
+		return jp_fail(staging->err, EFBIG,
+			       "%s/%s: %" PRIu64 " bytes; at most 1 GiB is packed", staging->from,
+			       relative, *size);
 	return 0;
 }
 
 /* @inside: of the folder @dir in the case's folder, or of that itself where @dir is "". */
 static int copy_file(struct staging *staging, int inside, const char *dir, const char *name)
 {
-	int from = openat(inside, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	const char *slash = dir[0] ? "/" : "";
+	jp_cleanup_close int from =
+		openat(inside, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	jp_cleanup_close int to = -1;
 	char relative[600], path[4096];
 	uint64_t size = 0;
-	struct stat st;
-	int to = -1, ret = 0;
+	int ret;
 
-	snprintf(relative, sizeof(relative), "%s%s%s", dir, slash, name);
-	snprintf(path, sizeof(path), "%s/%s", staging->repro->stage, relative);
-	if (from < 0)
-		return jp_fail(staging->err, errno, "%s/%s: %s", staging->from, relative,
-			       errno == ELOOP ? "a symbolic link; a regular file was expected"
-					      : strerror(errno));
-	if (fstat(from, &st) || !S_ISREG(st.st_mode))
-		ret = jp_fail(staging->err, EINVAL, "%s/%s: not a regular file", staging->from,
-			      relative);
-	else if (st.st_nlink != 1)
-		ret = jp_fail(staging->err, EINVAL,
-			      "%s/%s: has %ju names; one of them may be another's file",
-			      staging->from, relative, (uintmax_t)st.st_nlink);
-	if (!ret) {
-		size = (uint64_t)st.st_size;
-		if (strcmp(relative, "truth") == 0)
-			size = truth_size(from, size);
-		if (size > MAX_FILE)
-			ret = jp_fail(staging->err, EFBIG,
-				      "%s/%s: %" PRIu64 " bytes; at most 1 GiB is packed",
-				      staging->from, relative, size);
-	}
-	if (!ret) {
-		to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-		ret = to < 0 ? -errno : copy_bytes(from, to, size);
-		if (to >= 0 && close(to) && !ret)
-			ret = -errno;
-		if (ret)
-			ret = jp_fail(staging->err, -ret, "%s/%s: cannot be copied to %s: %s",
-				      staging->from, relative, path,
-				      ret == -ENODATA ? "it became shorter" : strerror(-ret));
-	}
-	close(from);
-	if (!ret && jp_word_set_add(&staging->repro->files, relative, strlen(relative)))
-		ret = jp_fail(staging->err, ENOMEM, "out of memory");
-	return ret;
+	snprintf(relative, sizeof(relative), "%s%s%s", dir, dir[0] ? "/" : "", name);
+	ret = look(staging, from, relative, &size)
+		      ?: jp_path_build(path, sizeof(path), staging->err, "%s/%s",
+				       staging->repro->stage, relative);
+	if (ret)
+		return ret;
+	to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	ret = to < 0 ? -errno : jp_file_copy(from, to, size);
+	if (to >= 0 && close(jp_steal_fd(&to)) && !ret)
+		ret = -errno;
+	if (ret)
+		return jp_fail(staging->err, -ret, "%s/%s: cannot be copied to %s: %s",
+			       staging->from, relative, path,
+			       ret == -ENODATA ? "it became shorter" : strerror(-ret));
+	return jp_word_set_add(&staging->repro->files, relative, strlen(relative))
+		       ? jp_fail(staging->err, ENOMEM, "out of memory")
+		       : 0;
 }
 
 static int open_folder(struct staging *staging, int inside, const char *name)
@@ -164,19 +149,18 @@ static int copy_folder(struct staging *staging, int inside, const char *dir);
 
 static int copy_entry(struct staging *staging, int inside, const char *dir, const char *name)
 {
-	char path[4096];
-	int fd, ret;
-
 	if (!dir[0] && is_folder(name)) {
-		snprintf(path, sizeof(path), "%s/%s", staging->repro->stage, name);
+		jp_cleanup_close int fd = -1;
+		char path[4096];
+		int ret = jp_path_build(path, sizeof(path), staging->err, "%s/%s",
+					staging->repro->stage, name);
+
+		if (ret)
+			return ret;
 		if (mkdir(path, 0700))
 			return jp_fail(staging->err, errno, "%s: %s", path, strerror(errno));
 		fd = open_folder(staging, inside, name);
-		if (fd < 0)
-			return fd;
-		ret = copy_folder(staging, fd, name);
-		close(fd);
-		return ret;
+		return fd < 0 ? fd : copy_folder(staging, fd, name);
 	}
 	if (plain(name) && (dir[0] || known(name)))
 		return copy_file(staging, inside, dir, name);
@@ -191,17 +175,15 @@ static int copy_entry(struct staging *staging, int inside, const char *dir, cons
 
 static int copy_folder(struct staging *staging, int inside, const char *dir)
 {
-	int fd = dup(inside), ret = 0;
-	DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
+	jp_cleanup_close int fd = dup(inside);
+	jp_cleanup_closedir DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
 	struct dirent *entry;
+	int ret = 0;
 
-	if (!stream) {
-		ret = jp_fail(staging->err, errno, "%s/%s: %s", staging->from, dir,
-			      strerror(errno));
-		if (fd >= 0)
-			close(fd);
-		return ret;
-	}
+	if (!stream)
+		return jp_fail(staging->err, errno, "%s/%s: %s", staging->from, dir,
+			       strerror(errno));
+	jp_steal_fd(&fd); /* closed with the stream */
 	while (!ret && (entry = readdir(stream))) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
@@ -211,7 +193,6 @@ static int copy_folder(struct staging *staging, int inside, const char *dir)
 		else
 			ret = copy_entry(staging, inside, dir, entry->d_name);
 	}
-	closedir(stream);
 	return ret;
 }
 
@@ -263,7 +244,9 @@ static int reduce_capture(struct jp_repro *repro, const char *name, struct jp_er
 	char path[4096];
 	int ret;
 
-	snprintf(path, sizeof(path), "%s/%s", repro->stage, name);
+	ret = jp_path_build(path, sizeof(path), err, "%s/%s", repro->stage, name);
+	if (ret)
+		return ret;
 	ret = jp_perfdata_reduce(path, &repro->reduced, &detail);
 	if (!ret)
 		return 0;
@@ -277,22 +260,20 @@ static int reduce_capture(struct jp_repro *repro, const char *name, struct jp_er
 /* The judge must not miss what is left out, or taken out. */
 static int check(const struct jp_repro *repro, int fd, struct jp_error *err)
 {
-	char original[64], *before, *after;
-	int ret = 0;
+	jp_cleanup_free char *before = NULL, *after = NULL;
+	char original[64];
 
 	snprintf(original, sizeof(original), "/proc/self/fd/%d", fd);
 	before = figures(repro, original);
 	after = figures(repro, repro->stage);
 	if (!before || !after)
-		ret = jp_fail(err, ENOMEM, "out of memory");
-	else if (strcmp(before, after) != 0)
-		ret = jp_fail(err, EINVAL,
-			      "%s: the archive would be judged in another way: %.400s... as it is, "
-			      "%.400s... there",
-			      repro->cas->name, before, after);
-	free(before);
-	free(after);
-	return ret;
+		return jp_fail(err, ENOMEM, "out of memory");
+	if (strcmp(before, after) != 0)
+		return jp_fail(err, EINVAL,
+			       "%s: the archive would be judged in another way: %.400s... as it "
+			       "is, %.400s... there",
+			       repro->cas->name, before, after);
+	return 0;
 }
 
 int jp_repro_stage(struct jp_repro *repro, int fd, const char *from, struct jp_error *err)

@@ -2,12 +2,13 @@
 #include "harness/repro/tar.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/file.h"
+#include "harness/base/untrusted_file.h"
 
 enum { BLOCK = 512 };
 
@@ -19,7 +20,7 @@ struct head {
 _Static_assert(sizeof(struct head) == BLOCK, "a block");
 
 /* No part of it may lead up. */
-static bool activations_below(const char *path)
+static bool leads_below(const char *path)
 {
 	while (*path) {
 		size_t length = strcspn(path, "/");
@@ -37,7 +38,7 @@ static bool split(const char *path, struct head *head)
 {
 	size_t length = strlen(path);
 
-	if (!length || length > 255 || !activations_below(path))
+	if (!length || length > 255 || !leads_below(path))
 		return false;
 	if (length <= sizeof(head->name)) {
 		memcpy(head->name, path, length);
@@ -111,32 +112,21 @@ int jp_tar_file(struct jp_tar *tar, const char *name, bool runs, const void *byt
 int jp_tar_copy(struct jp_tar *tar, const char *name, bool runs, const char *path,
 		struct jp_error *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY), ret = 0;
 	static char buffer[1 << 16];
-	uint64_t left;
-	struct stat st;
+	uint64_t size, done = 0;
+	jp_cleanup_close int fd = jp_untrusted_open(path, -1, &size, err);
+	int ret = fd < 0 ? fd : put_head(tar, name, '0', runs, size, err);
 
-	if (fd < 0)
-		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		ret = jp_fail(err, EINVAL, "%s: not a regular file", path);
-	if (!ret)
-		ret = put_head(tar, name, '0', runs, (uint64_t)st.st_size, err);
-	for (left = ret ? 0 : (uint64_t)st.st_size; left;) {
-		ssize_t got = read(fd, buffer, left < sizeof(buffer) ? left : sizeof(buffer));
+	while (!ret && done < size) {
+		size_t part = size - done < sizeof(buffer) ? size - done : sizeof(buffer);
 
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0) {
-			ret = jp_fail(err, EIO, "%s: ends %" PRIu64 " bytes early", path, left);
-			break;
-		}
-		jp_output_put(tar->output, buffer, (size_t)got);
-		left -= (uint64_t)got;
+		ret = jp_file_read_at(fd, path, buffer, part, done, err);
+		if (!ret)
+			jp_output_put(tar->output, buffer, part);
+		done += part;
 	}
 	if (!ret)
-		fill_block(tar, (uint64_t)st.st_size);
-	close(fd);
+		fill_block(tar, size);
 	return ret;
 }
 

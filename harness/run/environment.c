@@ -8,26 +8,25 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "harness/base/cleanup.h"
+#include "harness/base/file.h"
 #include "harness/base/json.h"
+#include "harness/base/path.h"
 #include "harness/capture/profilers.h"
 
 static void first_line(struct jp_json *json, const char *key, const char *path)
 {
 	char text[4096];
-	FILE *file = fopen(path, "re");
-	bool got = file && fgets(text, sizeof(text), file);
+	bool got = jp_file_text(path, text, sizeof(text)) > 0;
 
-	if (got)
-		text[strcspn(text, "\n")] = '\0';
+	text[strcspn(text, "\n")] = '\0';
 	jp_json_string(json, key, got ? text : NULL);
-	if (file)
-		fclose(file);
 }
 
 static void cpu_model(struct jp_json *json)
 {
+	jp_cleanup_fclose FILE *file = fopen("/proc/cpuinfo", "re");
 	char text[512], *colon = NULL;
-	FILE *file = fopen("/proc/cpuinfo", "re");
 
 	while (file && !colon && fgets(text, sizeof(text), file))
 		if (strncmp(text, "model name", 10) == 0)
@@ -35,8 +34,6 @@ static void cpu_model(struct jp_json *json)
 	if (colon)
 		colon[strcspn(colon, "\n")] = '\0';
 	jp_json_string(json, "cpu", colon ? colon + 1 + strspn(colon + 1, " ") : NULL);
-	if (file)
-		fclose(file);
 }
 
 /* Of the kernel's configuration, what bears on the records and on walking the stack. */
@@ -50,11 +47,11 @@ static void configuration(struct jp_json *json, const char *release)
 		"CONFIG_SECCOMP",     "CONFIG_TRANSPARENT_HUGE",
 		"CONFIG_PARAVIRT=",   "CONFIG_NO_HZ",
 	};
+	jp_cleanup_fclose FILE *file = NULL;
 	char path[256], text[512];
-	FILE *file;
 
-	snprintf(path, sizeof(path), "/boot/config-%s", release);
-	file = fopen(path, "re");
+	if (!jp_path_build(path, sizeof(path), NULL, "/boot/config-%s", release))
+		file = fopen(path, "re");
 	if (!file) {
 		jp_json_string(json, "configuration", NULL);
 		return;
@@ -67,7 +64,6 @@ static void configuration(struct jp_json *json, const char *release)
 				jp_json_string(json, NULL, text);
 	}
 	jp_json_end(json);
-	fclose(file);
 }
 
 static bool is_kept(const char *variable)

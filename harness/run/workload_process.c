@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/run/workload_process.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/base/cleanup.h"
+#include "harness/base/file.h"
 #include "harness/base/number.h"
 #include "harness/base/path.h"
 
@@ -241,28 +241,23 @@ int jp_workload_process_stop(struct jp_workload_process *process, uint64_t deadl
 /* Kills every child that we have: by now all are the workload's. */
 static void kill_children(void)
 {
-	DIR *proc = opendir("/proc");
+	jp_cleanup_closedir DIR *proc = opendir("/proc");
 	struct dirent *entry;
 
 	while (proc && (entry = readdir(proc))) {
-		char path[300], text[512], *close_name;
-		FILE *file;
+		char path[64], text[512], *close_name;
+		uint64_t pid;
 		int parent;
 
-		if (!isdigit((unsigned char)entry->d_name[0]))
+		if (!jp_number(entry->d_name, 1, INT32_MAX, &pid))
 			continue;
-		snprintf(path, sizeof(path), "/proc/%s/stat", entry->d_name);
-		file = fopen(path, "re");
-		if (!file)
-			continue;
+		snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 		/* "pid (name) state ppid": the name may hold anything, ")" too. */
-		if (fgets(text, sizeof(text), file) && (close_name = strrchr(text, ')')) &&
+		if (jp_file_text(path, text, sizeof(text)) > 0 &&
+		    (close_name = strrchr(text, ')')) &&
 		    sscanf(close_name + 1, " %*c %d", &parent) == 1 && parent == getpid())
-			kill(atoi(entry->d_name), SIGKILL);
-		fclose(file);
+			kill((pid_t)pid, SIGKILL);
 	}
-	if (proc)
-		closedir(proc);
 }
 
 void jp_workload_process_close(struct jp_workload_process *process)
@@ -296,7 +291,7 @@ void jp_workload_process_last_words(const struct jp_workload_process *process, c
 				    size_t size)
 {
 	char tail[1024];
-	FILE *file = fopen(process->output, "re");
+	jp_cleanup_fclose FILE *file = fopen(process->output, "re");
 	size_t got, used = 0;
 	char *line, *save, *from = tail;
 
@@ -306,7 +301,6 @@ void jp_workload_process_last_words(const struct jp_workload_process *process, c
 	if (fseek(file, -(long)(sizeof(tail) - 1), SEEK_END))
 		rewind(file);
 	got = fread(tail, 1, sizeof(tail) - 1, file);
-	fclose(file);
 	tail[got] = '\0';
 	/* The last five lines. */
 	for (int lines = 0, at = (int)got - 2; at >= 0 && from == tail; at--)

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/repro/pack.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/path.h"
+#include "harness/repro/tar.h"
+
+struct pack {
+	const struct jp_repro *repro;
+	struct jp_tar tar;
+	char root[256]; /* the folder that holds it all */
+	struct jp_error *err;
+};
+
+static int pack_folder(struct pack *pack, const char *name)
+{
+	char place[1024];
+
+	return jp_path_build(place, sizeof(place), pack->err, "%s/%s", pack->root, name)
+		       ?: jp_tar_folder(&pack->tar, place, pack->err);
+}
+
+static int pack_text(struct pack *pack, const char *name, bool runs,
+		     void (*put)(FILE *out, const struct jp_repro *repro))
+{
+	jp_cleanup_free char *text = NULL;
+	char place[512];
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return jp_fail(pack->err, ENOMEM, "out of memory");
+	put(out, pack->repro);
+	fclose(out);
+	return jp_path_build(place, sizeof(place), pack->err, "%s/%s", pack->root, name)
+		       ?: jp_tar_file(&pack->tar, place, runs, text, size, pack->err);
+}
+
+/* The file at @path as @folder/@name. */
+static int pack_copy(struct pack *pack, const char *folder, const char *name, bool runs,
+		     const char *path)
+{
+	char place[1024];
+
+	return jp_path_build(place, sizeof(place), pack->err, "%s/%s%s%s", pack->root, folder,
+			     *folder ? "/" : "", name)
+		       ?: jp_tar_copy(&pack->tar, place, runs, path, pack->err);
+}
+
+/* A library or a loader lies behind links; it is what we run ourselves. */
+static int pack_library(struct pack *pack, const char *folder, const char *name, const char *path)
+{
+	char real[PATH_MAX];
+
+	if (!realpath(path, real))
+		return jp_fail(pack->err, errno, "%s: %s", path, strerror(errno));
+	return pack_copy(pack, folder, name, true, real);
+}
+
+static int pack_case(struct pack *pack)
+{
+	const struct jp_repro *repro = pack->repro;
+	char path[4096], name[1024], before[64] = "";
+	int ret = pack_folder(pack, "case");
+
+	for (size_t i = 0; i < repro->files.count && !ret; i++) {
+		const char *file = repro->files.words[i], *slash = strchr(file, '/');
+
+		if (slash && strncmp(before, file, (size_t)(slash - file) + 1) != 0) {
+			snprintf(before, sizeof(before), "%.*s", (int)(slash - file) + 1, file);
+			snprintf(name, sizeof(name), "case/%.*s", (int)(slash - file), file);
+			ret = pack_folder(pack, name);
+		}
+		if (!ret)
+			ret = jp_path_build(path, sizeof(path), pack->err, "%s/%s", repro->stage,
+					    file)
+				      ?: pack_copy(pack, "case", file, false, path);
+	}
+	return ret;
+}
+
+static void put_definition(FILE *out, const struct jp_repro *repro)
+{
+	jp_repro_definition(out, repro->cas);
+}
+
+static int pack_definition(struct pack *pack)
+{
+	char name[256];
+
+	return pack_folder(pack, "expected")
+		       ?: jp_path_build(name, sizeof(name), pack->err, "expected/%s",
+					pack->repro->cas->study)
+		       ?: pack_text(pack, name, false, put_definition);
+}
+
+static int pack_program(struct pack *pack)
+{
+	const struct jp_portable *portable = &pack->repro->portable;
+	char place[512];
+	int ret = jp_path_build(place, sizeof(place), pack->err, "%s/jitproof", pack->root)
+			  ?: jp_tar_file(&pack->tar, place, true, portable->program, portable->size,
+					 pack->err);
+
+	if (ret || !portable->loader)
+		return ret;
+	ret = pack_folder(pack, "libraries");
+	for (size_t i = 0; i < portable->libraries.count && !ret; i++) {
+		const char *path = portable->libraries.words[i];
+
+		ret = pack_library(pack, "libraries", strrchr(path, '/') + 1, path);
+	}
+	return ret ?: pack_library(pack, "", "loader", portable->loader);
+}
+
+static int is_adapter(const struct dirent *entry)
+{
+	size_t length = strlen(entry->d_name);
+
+	return entry->d_name[0] != '.' && length > 3 &&
+	       strcmp(entry->d_name + length - 3, ".py") == 0;
+}
+
+static int pack_adapters(struct pack *pack, const char *folder)
+{
+	char path[PATH_MAX + 300];
+	struct dirent **names = NULL;
+	int count, ret;
+
+	count = scandir(folder, &names, is_adapter, alphasort);
+	ret = pack_folder(pack, "profiler");
+	for (int i = 0; i < count; i++) {
+		if (!ret)
+			ret = jp_path_build(path, sizeof(path), pack->err, "%s/%s", folder,
+					    names[i]->d_name)
+				      ?: pack_library(pack, "profiler", names[i]->d_name, path);
+		free(names[i]);
+	}
+	free(names);
+	return ret;
+}
+
+static int pack_all(struct pack *pack, const char *adapters)
+{
+	return jp_tar_folder(&pack->tar, pack->root, pack->err)
+		       ?: pack_text(pack, "README", false, jp_repro_readme)
+		       ?: pack_case(pack)
+		       ?: pack_definition(pack)
+		       ?: pack_program(pack)
+		       ?: pack_adapters(pack, adapters)
+		       ?: pack_text(pack, "reproduce", true, jp_repro_script);
+}
+
+int jp_repro_pack(const struct jp_repro *repro, const char *adapters, const char *path,
+		  uint64_t *size, struct jp_error *err)
+{
+	struct pack pack = {.repro = repro, .err = err};
+	char part[PATH_MAX];
+	struct stat there;
+	int ret, closed;
+
+	if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode))
+		return jp_fail(err, EINVAL, "%s: is there and no regular file", path);
+	ret = jp_path_build(part, sizeof(part), err, "%s.part", path)
+		      ?: jp_path_build(pack.root, sizeof(pack.root), err, "%s-%s",
+				       repro->cas->study,
+				       repro->cas->name + strlen(repro->cas->study) + 1);
+	if (ret)
+		return ret;
+	pack.tar.output = jp_output_create(part, err);
+	if (!pack.tar.output)
+		return -EIO;
+	ret = pack_all(&pack, adapters);
+	jp_tar_end(&pack.tar);
+	*size = jp_output_at(pack.tar.output);
+	closed = jp_output_close(pack.tar.output, ret ? NULL : err);
+	if (!ret && !closed && rename(part, path))
+		ret = jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	if (ret || closed)
+		unlink(part);
+	return ret ? ret : closed;
+}
