@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "harness/format/truth/write.h"
+#include "workloads/emit/folder.h"
 #include "workloads/emit/gate.h"
 #include "workloads/emit/option.h"
 #include "workloads/emit/process.h"
@@ -61,26 +61,6 @@ static int keep_apart(const struct jp_arena *arena)
 	return 0;
 }
 
-/* A new file: nothing that is there already is written into, or followed. */
-static int copy_file(const char *from, const char *to)
-{
-	char bytes[65536];
-	int in = open(from, O_RDONLY | O_CLOEXEC), out, ret = 0;
-	ssize_t got;
-
-	out = in < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0755);
-	if (out < 0)
-		ret = -errno;
-	while (!ret && (got = read(in, bytes, sizeof(bytes))) != 0)
-		if (got < 0 || write(out, bytes, got) != got)
-			ret = -EIO;
-	if (in >= 0)
-		close(in);
-	if (out >= 0)
-		close(out);
-	return ret;
-}
-
 /* Another program now stands at the path from which this one was started. (Not inlined: stack dumps
  * of the benchmark need not hold these buffers.) */
 static int __attribute__((noinline)) replace_program(const char *other)
@@ -91,7 +71,7 @@ static int __attribute__((noinline)) replace_program(const char *other)
 	if (length < 0)
 		return -errno;
 	self[length] = '\0';
-	return unlink(self) ? -errno : copy_file(other, self);
+	return unlink(self) ? -errno : jp_folder_copy(other, self);
 }
 
 /* One benchmark: code from before its interval and code that it makes inside of it; both run
@@ -134,7 +114,7 @@ static int copy_program(char *path, size_t size, unsigned task)
 {
 	if (snprintf(path, size, "%s.%u", jp_handshake_setup()->truth, task) >= (int)size)
 		return -ENAMETOOLONG;
-	return copy_file("/proc/self/exe", path);
+	return jp_folder_copy("/proc/self/exe", path);
 }
 
 static int run_task(const struct scene *scene, unsigned task)

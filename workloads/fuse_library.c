@@ -212,12 +212,7 @@ static int inside(void *context)
 		ret = jp_path_thread(loaded.paths, JP_OBJECT_PATHS);
 	if (!ret)
 		ret = jp_path_thread(program.paths, program.nr_paths);
-	if (ret)
-		fprintf(stderr, "jitproof workload fuse_library: inside: %s\n", strerror(-ret));
-	else
-		jp_handshake(NULL, NULL);
-	jp_path_join();
-	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+	return jp_path_serve("fuse_library: inside", ret, NULL, NULL);
 }
 
 /* Its exit status is errno. */

@@ -108,13 +108,8 @@ static int inside(void *context)
 		ret = jp_path_thread(program.paths, program.nr_paths);
 	if (!ret)
 		ret = jp_path_thread(loaded.paths, JP_OBJECT_PATHS);
-	if (ret)
-		fprintf(stderr, "jitproof workload namespaces: inside: %s\n", strerror(-ret));
-	else
-		jp_handshake(NULL, NULL);
-	jp_path_join();
-	ret = jp_process_stop(&deeper) ?: ret;
-	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+	ret = jp_path_serve("namespaces: inside", ret, NULL, NULL);
+	return jp_process_stop(&deeper) ? EXIT_FAILURE : ret;
 }
 
 /* Its exit status is errno. */

@@ -59,7 +59,7 @@ static int find_clock(struct jp_function *function)
 		return -ENOTSUP;
 	memcpy(&own_clock, &found, sizeof(found));
 	*function = (struct jp_function){.shape = JP_SHAPE_LEAF,
-					 .said = JP_CFI_RIGHT,
+					 .cfi_status = JP_CFI_RIGHT,
 					 .code = (uintptr_t)found,
 					 .size = symbol->st_size};
 	ret = jp_measure(function->code, function->size, call_clock, &emitted);

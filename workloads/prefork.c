@@ -6,9 +6,7 @@
  */
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "harness/format/truth/write.h"
@@ -83,12 +81,7 @@ static int child(void *context)
 		ret = jp_path_thread(inherited->paths, inherited->nr_paths);
 	if (!ret)
 		ret = jp_path_thread(own.paths, own.nr_paths);
-	if (!ret)
-		jp_handshake(steps, family);
-	jp_path_join();
-	if (ret)
-		fprintf(stderr, "jitproof workload prefork: a child: %s\n", strerror(-ret));
-	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+	return jp_path_serve("prefork: a child", ret, steps, family);
 }
 
 static int act_fork(void *context, const char *arg)

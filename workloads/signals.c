@@ -5,12 +5,10 @@
  */
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <time.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "workloads/emit/mix.h"
@@ -91,10 +89,8 @@ static const struct jp_path *next(void *context, size_t turn)
 		ret = give_stack();
 	if (!turn && !ret)
 		ret = give_timer();
-	if (ret) {
-		fprintf(stderr, "jitproof workload signals: %s\n", strerror(-ret));
-		exit(EXIT_FAILURE);
-	}
+	if (ret)
+		exit(jp_handshake_status("signals", ret));
 	return &scene.mix.paths[turn % OUTER];
 }
 

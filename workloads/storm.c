@@ -4,7 +4,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -133,16 +132,12 @@ static int run(int argc, char **argv)
 				      started < storm.threads ? blow : fork_on, &storm);
 		started += !ret;
 	}
-	if (ret)
-		fprintf(stderr, "jitproof workload %s: %s\n", argv[0], strerror(-ret));
-	else
-		jp_handshake(NULL, NULL);
-	jp_path_join();
+	ret = jp_path_serve(argv[0], ret, NULL, NULL);
 	for (unsigned i = 0; i < started; i++)
 		pthread_join(threads[i], NULL);
 	printf("%llu mappings, %llu forks in %.3f s\n", storm.done, storm.forked,
 	       (jp_clock_now() - began) / 1e9);
-	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+	return ret;
 }
 
 static const struct jp_workload storm_workload = {

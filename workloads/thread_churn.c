@@ -4,9 +4,7 @@
  * Its other threads come and go; each maps code, runs it and unmaps it.
  */
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "harness/format/truth/write.h"
 #include "workloads/emit/option.h"
@@ -67,10 +65,8 @@ static void *turn_over(void *context)
 			alive++;
 		}
 	}
-	if (ret) {
-		fprintf(stderr, "jitproof workload thread_churn: %s\n", strerror(-ret));
-		exit(EXIT_FAILURE);
-	}
+	if (ret)
+		exit(jp_handshake_status("thread_churn", ret));
 	return NULL;
 }
 
@@ -84,10 +80,8 @@ static void *rest(void *context)
 	jp_truth_new_task();
 	pthread_join(churn->main, NULL); /* it is gone when we say that we are ready */
 	ret = pthread_create(&turner, NULL, turn_over, churn);
-	if (ret) {
-		fprintf(stderr, "jitproof workload thread_churn: %s\n", strerror(ret));
-		exit(EXIT_FAILURE);
-	}
+	if (ret)
+		exit(jp_handshake_status("thread_churn", -ret));
 	jp_handshake(NULL, NULL);
 	pthread_join(turner, NULL);
 	jp_truth_process_exit();
@@ -112,10 +106,8 @@ static int run(int argc, char **argv)
 		return 2;
 	churn.main = pthread_self();
 	ret = pthread_create(&thread, NULL, rest, &churn);
-	if (ret) {
-		fprintf(stderr, "jitproof workload thread_churn: %s\n", strerror(ret));
-		return EXIT_FAILURE;
-	}
+	if (ret)
+		return jp_handshake_status("thread_churn", -ret);
 	jp_truth_thread_exit();
 	pthread_exit(NULL);
 }

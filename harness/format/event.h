@@ -51,6 +51,11 @@ enum jp_truth_how {
 	JP_HOWS
 };
 
+struct jp_truth_leave {
+	uint64_t path, flags; /* id, JP_LEAVE_* */
+	uint64_t ip, sp;      /* of the interrupted instruction */
+};
+
 struct jp_truth_frames;
 struct jp_truth_layout;
 struct jp_truth_path_item;
@@ -151,10 +156,7 @@ struct jp_event {
 			uint64_t sp, bp; /* at the first instruction of the path */
 			uint32_t flags;  /* JP_ENTER_* */
 		} enter;
-		struct {
-			uint64_t path, flags; /* its id; JP_LEAVE_* */
-			uint64_t ip, sp;      /* of the interrupted instruction */
-		} leave;
+		struct jp_truth_leave leave;
 		struct {
 			const char *text;
 			uint64_t value;

@@ -8,7 +8,7 @@
 
 /*
  * A code heap that something happens to while threads run in it: on each page of its region one
- * program, and all their paths on a rota.
+ * program, and all their paths on a schedule.
  */
 struct jp_code_heap {
 	struct jp_plan plan; /* of its programs' paths; its threads */
@@ -35,7 +35,7 @@ int jp_code_heap_open_region(const struct jp_code_heap *heap, struct jp_region *
 int jp_code_heap_write(struct jp_code_heap *heap, unsigned page, unsigned variant);
 /* Tells of it, and makes its paths. */
 int jp_code_heap_load(struct jp_code_heap *heap, unsigned page);
-/* Lets threads run it, on @group of the rota; it is executable. */
+/* Lets threads run it, on @group of the schedule; it is executable. */
 int jp_code_heap_show(struct jp_code_heap *heap, unsigned page, unsigned group);
 /* The protections (PROT_*) of code that is being written, without and with execute permission: with
  * two views it is written elsewhere, and never writable where it runs. */

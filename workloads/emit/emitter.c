@@ -140,7 +140,7 @@ static void record(const struct jp_function *function, const char *name, uint64_
 						   .function = function->id,
 						   .layout = function->layout,
 						   .frames = function->frames,
-						   .name = name});
+						   .name = jp_truth_text(name)});
 }
 
 /* What its frames lead to, where that is not what its layout says already. */
@@ -154,8 +154,8 @@ static void record_frames(struct jp_function *function)
 		if (walk.count)
 			detour = jp_truth_root(JP_CHAIN, walk.addresses, walk.count);
 	}
-	if (detour || function->said || function->word)
-		function->frames = jp_truth_frames(function->said, function->word, detour, 0);
+	if (detour || function->cfi_status || function->word)
+		function->frames = jp_truth_frames(function->cfi_status, function->word, detour, 0);
 }
 
 int jp_emit_word(struct jp_arena *arena, struct jp_function *function, uint64_t word)
@@ -191,7 +191,7 @@ void jp_emit_measured(struct jp_function *function, const struct jp_emitted *emi
 
 	function->id = jp_truth_id();
 	function->layout = jp_truth_layout(emitted->insns, emitted->nr_insns);
-	function->frames = jp_truth_frames(function->said, 0, 0, JP_FRAMES_VDSO);
+	function->frames = jp_truth_frames(function->cfi_status, 0, 0, JP_FRAMES_VDSO);
 	record(function, name, now, now);
 }
 

@@ -16,7 +16,7 @@ uint32_t jp_shape_returns(enum jp_shape shape);
 struct jp_function {
 	uint32_t id, layout; /* in the truth */
 	enum jp_shape shape;
-	enum jp_cfi_status said; /* of its frames */
+	enum jp_cfi_status cfi_status; /* of its frames */
 	uint64_t code, size;
 	uint64_t word;    /* the one that it was given */
 	uint32_t word_at; /* from its code; 0: its shape has none */

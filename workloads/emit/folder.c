@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/base/cleanup.h"
+#include "harness/base/file.h"
 #include "workloads/emit/workload.h"
 
 static char folder[PATH_MAX];
@@ -59,22 +61,9 @@ int jp_folder_copy_program(const char *path)
 
 int jp_folder_copy(const char *program, const char *path)
 {
-	int from = open(program, O_RDONLY | O_CLOEXEC), ret = 0;
-	int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
-	ssize_t copied = 1;
+	jp_cleanup_close int from = open(program, O_RDONLY | O_CLOEXEC);
+	jp_cleanup_close int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+	int ret = from < 0 || to < 0 ? -errno : jp_file_copy(from, to, UINT64_MAX);
 
-	if (from < 0 || to < 0)
-		ret = -errno;
-	while (!ret && copied) {
-		char block[65536];
-
-		copied = read(from, block, sizeof(block));
-		if (copied < 0 || write(to, block, copied) != copied)
-			ret = errno ? -errno : -EIO;
-	}
-	if (from >= 0)
-		close(from);
-	if (to >= 0 && close(to) && !ret)
-		ret = -errno;
-	return ret;
+	return to >= 0 && close(jp_steal_fd(&to)) && !ret ? -errno : ret;
 }

@@ -16,7 +16,7 @@
 
 #include "harness/format/truth/write.h"
 
-static struct jp_handshake_setup stage = {.seed = 1, .ready_fd = STDOUT_FILENO};
+static struct jp_handshake_setup current = {.seed = 1, .ready_fd = STDOUT_FILENO};
 static atomic_int stopping;
 
 static void on_stop(int signal)
@@ -36,10 +36,11 @@ void jp_handshake_begin(const struct jp_handshake_setup *setup)
 	struct sigaction stop = {.sa_handler = on_stop};
 	sigset_t set;
 
-	stage = *setup;
+	current = *setup;
 	/* A watcher that is gone is no reason to die: the end of the control stream tells it. */
 	signal(SIGPIPE, SIG_IGN);
-	/* Delivered only while the stage waits, so that no step is cut short; threads inherit this.
+	/* Delivered only while it waits for a line, so that no step is cut short; threads inherit
+	 * this.
 	 */
 	stop_signals(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
@@ -49,7 +50,7 @@ void jp_handshake_begin(const struct jp_handshake_setup *setup)
 
 const struct jp_handshake_setup *jp_handshake_setup(void)
 {
-	return &stage;
+	return &current;
 }
 
 int jp_handshake_forked(int ready_fd, int control_fd)
@@ -57,27 +58,27 @@ int jp_handshake_forked(int ready_fd, int control_fd)
 	size_t count = 0;
 	char **argv;
 
-	while (stage.argv[count])
+	while (current.argv[count])
 		count++;
 	argv = calloc(count + 3, sizeof(*argv));
 	if (!argv)
 		return -ENOMEM;
-	memcpy(argv, stage.argv, count * sizeof(*argv));
+	memcpy(argv, current.argv, count * sizeof(*argv));
 	/* Of two the later counts. */
 	if (asprintf(&argv[count], "--ready-fd=%d", ready_fd) < 0 ||
 	    asprintf(&argv[count + 1], "--control-fd=%d", control_fd) < 0)
 		return -ENOMEM;
-	stage.argv = argv;
-	stage.ready_fd = ready_fd;
-	stage.control_fd = control_fd;
-	stage.resumed = 0;
+	current.argv = argv;
+	current.ready_fd = ready_fd;
+	current.control_fd = control_fd;
+	current.resumed = 0;
 	atomic_store(&stopping, 0);
 	return 0;
 }
 
 uint64_t jp_handshake_seed(void)
 {
-	return stage.seed;
+	return current.seed;
 }
 
 int jp_handshake_stopping(void)
@@ -97,7 +98,7 @@ static void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...)
 	if (length >= (int)sizeof(line))
 		length = sizeof(line) - 1;
 	for (int done = 0; done < length;) {
-		ssize_t written = write(stage.ready_fd, line + done, length - done);
+		ssize_t written = write(current.ready_fd, line + done, length - done);
 
 		if (written < 0 && errno != EINTR)
 			return;
@@ -119,7 +120,7 @@ static bool over(uint64_t time, struct timespec *left)
  * Byte by byte: what follows the line belongs to the next image after an exec. */
 static bool hear(char *line, size_t size, uint64_t beat)
 {
-	struct pollfd control = {.fd = stage.control_fd, .events = POLLIN};
+	struct pollfd control = {.fd = current.control_fd, .events = POLLIN};
 	struct timespec left;
 	size_t used = 0;
 	sigset_t open;
@@ -137,7 +138,7 @@ static bool hear(char *line, size_t size, uint64_t beat)
 		}
 		if (ppoll(&control, 1, beat && !used ? &left : NULL, &open) <= 0)
 			continue;
-		got = read(stage.control_fd, &byte, 1);
+		got = read(current.control_fd, &byte, 1);
 		if (got < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (got <= 0)
@@ -189,7 +190,7 @@ int jp_handshake_every(uint64_t period, const struct jp_step *steps, void *conte
 	char line[256];
 	int ret = 0;
 
-	if (stage.resumed)
+	if (current.resumed)
 		say("done exec\n");
 	else
 		say("ready %d\n", getpid());
@@ -267,14 +268,14 @@ int jp_handshake_exec(const char *extra)
 	if (length < 0)
 		return -errno;
 	self[length] = '\0';
-	while (stage.argv[count])
+	while (current.argv[count])
 		count++;
 	argv = calloc(count + 3, sizeof(*argv));
 	if (!argv)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		if (strncmp(stage.argv[i], "--resumed=", strlen("--resumed=")))
-			argv[kept++] = stage.argv[i];
+		if (strncmp(current.argv[i], "--resumed=", strlen("--resumed=")))
+			argv[kept++] = current.argv[i];
 	if (extra)
 		argv[kept++] = (char *)extra;
 	argv[kept] = resumed;

@@ -169,15 +169,11 @@ int jp_mix_run_by(const char *workload, struct jp_mix *mix, jp_path_next next, v
 	if (!failed)
 		failed = next ? jp_path_thread_by(next, context)
 			      : jp_path_thread(mix->paths, mix->nr_paths);
-	if (failed)
-		fprintf(stderr, "jitproof workload %s: %s\n", workload, strerror(-failed));
-	else
-		jp_handshake(NULL, NULL);
-	jp_path_join();
+	failed = jp_path_serve(workload, failed, NULL, NULL);
 	for (unsigned i = 0; i < mix->nr_paths; i++)
 		jp_path_free(&mix->paths[i]);
 	if (mix->loaded.handle)
 		jp_object_unload(&mix->loaded);
 	jp_folder_remove();
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return failed;
 }

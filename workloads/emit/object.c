@@ -109,7 +109,7 @@ static int add_code(struct maker *maker, unsigned variant)
 			return ret;
 		maker->object->functions[i] =
 			(struct jp_function){.shape = shape,
-					     .said = said ? JP_CFI_RIGHT : JP_CFI_ABSENT,
+					     .cfi_status = said ? JP_CFI_RIGHT : JP_CFI_ABSENT,
 					     .code = TEXT_ADDR + at,
 					     .size = emitted.size,
 					     .word = emitted.word ? maker->kind->word : 0,

@@ -203,7 +203,8 @@ static void announce(void *context, uint64_t sp, uint64_t bp)
 		.flags = native.flags | (path->stack ? JP_ENTER_OTHER_STACK : 0),
 		.sp = sp,
 		.bp = bp,
-		.root = {native.root[JP_CHAIN], native.root[JP_DUMP]}};
+		.chain = native.root[JP_CHAIN],
+		.dump = native.root[JP_DUMP]};
 	jp_truth_enter(&native.activation);
 	if (native.inside)
 		sem_post(native.inside);
@@ -400,6 +401,14 @@ unsigned jp_path_stop(const struct jp_path *paths)
 void jp_path_join(void)
 {
 	stop_runners(NULL);
+}
+
+int jp_path_serve(const char *workload, int failed, const struct jp_step *steps, void *context)
+{
+	if (!failed)
+		jp_handshake(steps, context);
+	jp_path_join();
+	return jp_handshake_status(workload, failed);
 }
 
 void jp_path_forked(void)

@@ -57,5 +57,9 @@ unsigned jp_path_stop(const struct jp_path *paths);
 void jp_path_forked(void);
 /* Stops and joins all of them. */
 void jp_path_join(void);
+struct jp_step;
+/* Unless it @failed already (-errno, told on stderr): the handshake with @steps while they run,
+ * then joins them. The workload's exit status. */
+int jp_path_serve(const char *workload, int failed, const struct jp_step *steps, void *context);
 
 #endif

@@ -201,15 +201,11 @@ int jp_plan_run(const char *workload, const struct jp_plan *plan)
 	}
 	if (!ret)
 		ret = run_late(&scene);
-	if (ret)
-		fprintf(stderr, "jitproof workload %s: %s\n", workload, strerror(-ret));
-	else
-		jp_handshake(steps, &scene);
-	jp_path_join();
+	ret = jp_path_serve(workload, ret, steps, &scene);
 	while ((program = scene.oldest)) {
 		scene.oldest = program->next;
 		jp_program_end(program);
 		free(program);
 	}
-	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+	return ret;
 }

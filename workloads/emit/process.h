@@ -7,8 +7,8 @@
 
 /*
  * How a workload makes processes, with the truth right: each has its start in the truth, bracketed,
- * with its parent and how, and its end, also when it was killed. Each new process is a stage of
- * its own (workloads/emit/workload.h), and its maker is who watches it: "ready", "step", "done",
+ * with its parent and how, and its end, also when it was killed. Each new process has a handshake
+ * of its own (workloads/emit/workload.h), and its maker is who watches it: "ready", "step", "done",
  * "stop". Any thread may make processes; one process is handled by one thread at a time.
  */
 enum jp_birth {

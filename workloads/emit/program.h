@@ -53,7 +53,7 @@ int jp_program_move(struct jp_program *program);
 int jp_program_end(struct jp_program *program);
 
 /*
- * Runs programs by @plan on the stage until told to stop, with the steps
+ * Runs programs by @plan until told to stop, with the steps
  *	map	a new program and a thread in it
  *	unmap	stops the threads of the oldest program and unmaps it
  *	remap	stops them, moves it and starts as many again

@@ -20,8 +20,8 @@ struct jp_workload {
 };
 
 /*
- * The stage: how a workload talks with whoever watches. Lines on the control descriptor (default:
- * standard input) and on the ready descriptor (default: standard output):
+ * The handshake: how a workload talks with what watches it. Lines on the control descriptor
+ *(default: standard input) and on the ready descriptor (default: standard output):
  *	<- "ready PID"			once, when code is loaded and every thread runs
  *	-> "step NAME [ARG]" <- "done NAME"  (or "failed NAME: why")
  *	-> "stop" (or end of file, or SIGTERM, SIGINT): leave; the workload joins its threads
@@ -50,7 +50,7 @@ int jp_handshake_skip(const char *why);
 int jp_handshake_status(const char *workload, int failed);
 /* Polled by threads between two paths. */
 int jp_handshake_stopping(void);
-/* What `jitproof workload` tells the stage before it runs the workload. */
+/* What `jitproof workload` tells the handshake before it runs the workload. */
 struct jp_handshake_setup {
 	char **argv; /* of the command, as it was typed: what an exec starts again */
 	uint64_t seed;
@@ -60,7 +60,7 @@ struct jp_handshake_setup {
 };
 void jp_handshake_begin(const struct jp_handshake_setup *setup);
 const struct jp_handshake_setup *jp_handshake_setup(void);
-/* In a forked child: a stage of its own, that speaks with its maker (workloads/emit/process.h). */
+/* In a forked child: a handshake of its own, with its maker (workloads/emit/process.h). */
 int jp_handshake_forked(int ready_fd, int control_fd);
 /* Replaces this process by the same workload again (step "exec"): argv as at first, plus @extra;
  * the descriptors and the truth go on; the new image answers "done exec" when it is ready. Every

@@ -42,13 +42,7 @@ void jp_truth_thread_exit(void)
 
 void jp_truth_map(uint64_t before, uint64_t after, const struct jp_truth_mapping *mapping)
 {
-	APPEND(MAP, before, after,
-	       .map = {.addr = mapping->addr,
-		       .len = mapping->len,
-		       .prot = mapping->prot,
-		       .backing = mapping->backing,
-		       .name = mapping->name,
-		       .offset = mapping->offset});
+	APPEND(MAP, before, after, .map = *mapping);
 }
 
 void jp_truth_protect(uint64_t before, uint64_t after, uint64_t addr, uint64_t len, unsigned prot)
@@ -82,13 +76,7 @@ void jp_truth_file(uint64_t addr, uint64_t len, uint64_t ino, uint32_t maj, uint
 
 void jp_truth_code_load(uint64_t before, uint64_t after, const struct jp_truth_load *load)
 {
-	APPEND(CODE_LOAD, before, after,
-	       .load = {.addr = load->addr,
-			.size = load->size,
-			.layout = load->layout,
-			.name = jp_truth_text(load->name),
-			.function = load->function,
-			.frames = load->frames});
+	APPEND(CODE_LOAD, before, after, .load = *load);
 }
 
 void jp_truth_code_move(uint64_t before, uint64_t after, uint32_t function, uint64_t to)
@@ -105,13 +93,7 @@ void jp_truth_enter(const struct jp_truth_entry *entry)
 {
 	uint64_t now = jp_clock_now();
 
-	APPEND(ENTER, now, now,
-	       .enter = {.path = entry->path,
-			 .flags = entry->flags,
-			 .sp = entry->sp,
-			 .bp = entry->bp,
-			 .chain = entry->root[JP_CHAIN],
-			 .dump = entry->root[JP_DUMP]});
+	APPEND(ENTER, now, now, .enter = *entry);
 }
 
 void jp_truth_leave(uint64_t time, uint32_t path, uint64_t flags, uint64_t ip, uint64_t sp)

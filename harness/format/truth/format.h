@@ -66,7 +66,7 @@ struct jp_truth_record {
 		struct {
 			uint64_t parent, how; /* pid, enum jp_truth_how */
 		} start;
-		struct {
+		struct jp_truth_mapping {
 			uint64_t addr, len;
 			uint8_t prot, backing; /* enum jp_prot, enum jp_backing */
 			uint16_t unused;
@@ -86,7 +86,7 @@ struct jp_truth_record {
 			uint32_t id, total; /* total: of what @data holds in all parts */
 			uint64_t data[3];
 		} item;
-		struct {
+		struct jp_truth_load {
 			uint64_t addr, size;
 			uint32_t layout, name; /* ids */
 			uint32_t function, frames;
@@ -94,15 +94,12 @@ struct jp_truth_record {
 		struct {
 			uint64_t function, addr;
 		} move;
-		struct {
+		struct jp_truth_entry {
 			uint32_t path, flags; /* id, JP_ENTER_* */
-			uint64_t sp, bp;
+			uint64_t sp, bp;      /* at the first instruction of the path */
 			uint32_t chain, dump; /* ids of roots */
 		} enter;
-		struct {
-			uint64_t path, flags; /* id, JP_LEAVE_* */
-			uint64_t ip, sp;      /* of the interrupted instruction */
-		} leave;
+		struct jp_truth_leave leave;
 		struct {
 			uint64_t text, value;
 		} mark;

@@ -188,10 +188,7 @@ static int unpack(struct jp_truth_items *items, const struct jp_truth_record *re
 		return 0;
 	case JP_TRUTH_LEAVE:
 		event->type = JP_EVENT_LEAVE;
-		event->leave.path = record->leave.path;
-		event->leave.flags = record->leave.flags;
-		event->leave.ip = record->leave.ip;
-		event->leave.sp = record->leave.sp;
+		event->leave = record->leave;
 		return 0;
 	case JP_TRUTH_MARK:
 		event->type = JP_EVENT_MARK;

@@ -30,7 +30,7 @@ void jp_truth_append(struct jp_truth_record *record);
 
 /*
  * What a workload does (harness/format/truth/acts.c). Each act lies in [@before, @after]; those
- * without a bracket are now. Memory is an address and bytes, @prot enum jp_prot, names texts' ids.
+ * without a bracket are now. The structures are harness/format/truth/format.h's.
  */
 void jp_truth_process_start(uint64_t before, uint32_t parent, enum jp_truth_how how);
 void jp_truth_process_exit(void);
@@ -39,13 +39,6 @@ void jp_truth_process_died(uint32_t pid, uint64_t before, uint64_t after);
 /* A new thread's first act: it forgets whose pid and tid were cached. */
 void jp_truth_thread_start(void);
 void jp_truth_thread_exit(void);
-struct jp_truth_mapping {
-	uint64_t addr, len;
-	unsigned prot;
-	enum jp_backing backing;
-	uint32_t name; /* of the memfd or the file; 0: none */
-	uint64_t offset;
-};
 void jp_truth_map(uint64_t before, uint64_t after, const struct jp_truth_mapping *mapping);
 void jp_truth_protect(uint64_t before, uint64_t after, uint64_t addr, uint64_t len, unsigned prot);
 void jp_truth_remap(uint64_t before, uint64_t after, uint64_t addr, uint64_t len, uint64_t to,
@@ -54,19 +47,9 @@ void jp_truth_unmap(uint64_t before, uint64_t after, uint64_t addr, uint64_t len
 /* @text: "BUILDID PATH". */
 void jp_truth_file(uint64_t addr, uint64_t len, uint64_t ino, uint32_t maj, uint32_t min,
 		   const char *text);
-struct jp_truth_load {
-	uint64_t addr, size;
-	uint32_t function, layout, frames; /* ids; frames 0: nothing to say */
-	const char *name;
-};
 void jp_truth_code_load(uint64_t before, uint64_t after, const struct jp_truth_load *load);
 void jp_truth_code_move(uint64_t before, uint64_t after, uint32_t function, uint64_t to);
 void jp_truth_code_unload(uint64_t before, uint64_t after, uint32_t function);
-struct jp_truth_entry {
-	uint32_t path, flags; /* JP_ENTER_* */
-	uint64_t sp, bp;      /* at the first instruction of the path */
-	uint32_t root[JP_ROOTS];
-};
 void jp_truth_enter(const struct jp_truth_entry *entry);
 /* @flags: JP_LEAVE_*; @ip and @sp of the interrupted instruction. */
 void jp_truth_leave(uint64_t time, uint32_t path, uint64_t flags, uint64_t ip, uint64_t sp);
