@@ -21,9 +21,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/format/truth/write.h"
 #include "harness/model/oracle/oracle.h"
 #include "harness/model/oracle/truth.h"
-#include "harness/format/truth/write.h"
+#include "harness/selftest/check.h"
 #include "workloads/emit/code.h"
 #include "workloads/emit/path.h"
 #include "workloads/emit/workload.h"
@@ -49,14 +50,6 @@ struct following {
 	bool visited[JP_SHAPES][256]; /* by instruction */
 	const struct notes *notes;
 };
-
-static int tests, failures;
-
-static void result(bool good, const char *name)
-{
-	printf("%sok %d - %s\n", good ? "" : "not ", ++tests, name);
-	failures += !good;
-}
 
 static struct jp_function functions[JP_SHAPES];
 
@@ -231,7 +224,7 @@ static enum jp_shape shape_of(const char *name)
 }
 
 /* One instruction of emitted code is about to run. */
-static bool check(struct following *following, const struct user_regs_struct *regs)
+static bool agrees(struct following *following, const struct user_regs_struct *regs)
 {
 	struct jp_truth_stack *stack = &following->stack;
 	uint64_t now = jp_clock_now(), chain[MOST];
@@ -396,7 +389,7 @@ static bool follow(struct following *following)
 					return false;
 			}
 			following->steps++;
-			if (!check(following, &regs))
+			if (!agrees(following, &regs))
 				return false;
 		}
 		far = !inside && (far || in_arena(following, old.rip));
@@ -411,7 +404,6 @@ static void coverage(const struct following *following)
 	for (unsigned shape = 0; shape < JP_SHAPES; shape++) {
 		struct jp_emitted emitted;
 		uint32_t missed = 0;
-		char name[80];
 
 		/* It leaves for the vDSO: breakpoints go there (study frame-pointers, vdso). */
 		if (shape == JP_SHAPE_CLOCK)
@@ -419,9 +411,8 @@ static void coverage(const struct following *following)
 		jp_shape_emit(shape, NULL, 0, &emitted);
 		for (uint32_t i = 0; i < emitted.nr_insns; i++)
 			missed += !following->visited[shape][i];
-		snprintf(name, sizeof(name), "%s: all %u instructions hit, in %lu steps",
-			 jp_shape_text(shape), emitted.nr_insns, following->found[shape]);
-		result(!missed && emitted.nr_insns, name);
+		check(!missed && emitted.nr_insns, "%s: all %u instructions hit, in %lu steps",
+		      jp_shape_text(shape), emitted.nr_insns, following->found[shape]);
 	}
 }
 
@@ -452,7 +443,7 @@ int main(void)
 	}
 	good = good && WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP &&
 	       !ptrace(PTRACE_SETOPTIONS, following.child, NULL, PTRACE_O_EXITKILL);
-	result(good, "a child stops before its paths");
+	check(good, "a child stops before its paths");
 	following.arena = place[0];
 	following.arena_size = place[1];
 	for (unsigned shape = 0; shape < JP_SHAPES && good; shape++) {
@@ -462,8 +453,8 @@ int main(void)
 	}
 	good = good && follow(&following);
 	printf("# %lu instructions in %lu stays\n", following.steps, following.activations);
-	result(good, "at each instruction depth, callers and the kernel's chain are as predicted");
-	result(following.activations == JOBS, "every path was run");
+	check(good, "at each instruction depth, callers and the kernel's chain are as predicted");
+	check(following.activations == JOBS, "every path was run");
 	coverage(&following);
 	if (!good && following.child > 0)
 		kill(following.child, SIGKILL);
@@ -471,6 +462,5 @@ int main(void)
 	jp_truth_stack_free(&following.stack);
 	unlink(following.truth_path);
 	rmdir(folder);
-	printf("1..%d\n", tests);
-	return failures != 0;
+	return check_done();
 }

@@ -13,19 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/format/truth/write.h"
 #include "harness/model/oracle/oracle.h"
 #include "harness/model/oracle/truth.h"
-#include "harness/format/truth/write.h"
+#include "harness/selftest/check.h"
 
 static char folder[] = "/tmp/jitproof-test-XXXXXX";
-static int tests, failures;
-
-static void result(bool good, const char *name)
-{
-	printf("%sok %d - %s\n", good ? "" : "not ", ++tests, name);
-	failures += !good;
-}
-
 static const char *file(const char *name)
 {
 	static char path[128];
@@ -169,67 +162,67 @@ static void test_story(void)
 	struct jp_truth *truth;
 	uint32_t pid;
 
-	result(written("story", 256, write_story) == 0 && (truth = load("story")),
-	       "a truth is written and read");
+	check(written("story", 256, write_story) == 0 && (truth = load("story")),
+	      "a truth is written and read");
 	pid = truth->codes[0].pid;
-	result(!truth->torn && !truth->gaps && !truth->overflow, "nothing of it is torn");
-	result(truth->nr_acts == 3 && !strcmp(truth->acts[1].map.name, "/memfd:memfd (deleted)") &&
-		       truth->acts[1].map.pgoff == 0x3000 && truth->acts[2].mark.value == 7 &&
-		       !strcmp(truth->acts[2].mark.text, "mark"),
-	       "acts come in time order with their names");
-	result(truth->nr_codes == 3 && truth->nr_activations == 4 && truth->nr_paths == 3 &&
-		       !strcmp(truth->codes[0].name,
-			       "outer, whose name takes three parts of the file"),
-	       "codes, stays and paths are all there");
-	result(jp_truth_code_at(truth, pid, 0x1004, 4050) == &truth->codes[0] &&
-		       !jp_truth_code_at(truth, pid, 0x1004, 4101) &&
-		       !jp_truth_code_at(truth, pid, 0x1020, 4050) &&
-		       !jp_truth_code_at(truth, pid, 0x9004, 4050) &&
-		       !jp_truth_code_at(truth, pid + 1, 0x1004, 4050) &&
-		       jp_truth_code_at(truth, pid, 0x9004, 4101) == &truth->codes[2],
-	       "code is found where and while it lives");
+	check(!truth->torn && !truth->gaps && !truth->overflow, "nothing of it is torn");
+	check(truth->nr_acts == 3 && !strcmp(truth->acts[1].map.name, "/memfd:memfd (deleted)") &&
+		      truth->acts[1].map.pgoff == 0x3000 && truth->acts[2].mark.value == 7 &&
+		      !strcmp(truth->acts[2].mark.text, "mark"),
+	      "acts come in time order with their names");
+	check(truth->nr_codes == 3 && truth->nr_activations == 4 && truth->nr_paths == 3 &&
+		      !strcmp(truth->codes[0].name,
+			      "outer, whose name takes three parts of the file"),
+	      "codes, stays and paths are all there");
+	check(jp_truth_code_at(truth, pid, 0x1004, 4050) == &truth->codes[0] &&
+		      !jp_truth_code_at(truth, pid, 0x1004, 4101) &&
+		      !jp_truth_code_at(truth, pid, 0x1020, 4050) &&
+		      !jp_truth_code_at(truth, pid, 0x9004, 4050) &&
+		      !jp_truth_code_at(truth, pid + 1, 0x1004, 4050) &&
+		      jp_truth_code_at(truth, pid, 0x9004, 4101) == &truth->codes[2],
+	      "code is found where and while it lives");
 
 #define AT(time, slack, ip, sp, method)                                                            \
 	jp_truth_stack_at(truth, pid, pid, time, slack, ip, sp, method, &stack)
 	/* inner starts 40 + 8 below outer's start; in its body both frames are linked. */
-	result(AT(1500, 0, 0x2008, SP - 48 - 40, JP_CHAIN) == JP_STACK_FOUND &&
-		       is_stack(&stack, 1,
-				(uint64_t[]){0x2008, 0x100c, 0x500, 0x501, 0x502, 0x503, 0},
-				(uint64_t[]){0x2008, 0x100c, 0x500, 0x501, 0x502, 0x503, 0}),
-	       "in a body the rule sees every caller");
-	result(AT(1500, 0, 0x2001, SP - 48 - 8, JP_DUMP) == JP_STACK_FOUND &&
-		       is_stack(&stack, 1, (uint64_t[]){0x2001, 0x100c, 0x500, 0x601, 0},
-				(uint64_t[]){0x2001, 0x500, 0x601, 0}),
-	       "in a prologue it misses one");
-	result(AT(1500, 0, 0x1000, SP, JP_CHAIN) == JP_STACK_FOUND &&
-		       is_stack(&stack, 0, (uint64_t[]){0x1000, 0x500, 0x501, 0x502, 0x503, 0},
-				(uint64_t[]){0x1000, 0x501, 0x502, 0x503, 0}),
-	       "at the outermost start it misses the native entry");
-	result(AT(2500, 0, 0x1008, SP - 40, JP_CHAIN) == JP_STACK_FOUND && stack.depth == 0 &&
-		       AT(2500, 0, 0x1008, SP - 48 - 40, JP_CHAIN) == JP_STACK_FOUND &&
-		       stack.depth == 1,
-	       "in recursion sp tells the depth");
-	result(AT(1500, 0, 0x2008, SP - 40, JP_CHAIN) == JP_STACK_NO_DEPTH &&
-		       AT(1500, 0, 0x2009, SP - 88, JP_CHAIN) == JP_STACK_NO_DEPTH &&
-		       AT(1500, 0, 0x3000, SP, JP_CHAIN) == JP_STACK_NO_DEPTH,
-	       "no depth for another sp, between two instructions, or outside");
-	result(AT(500, 0, 0x1000, SP, JP_CHAIN) == JP_STACK_NO_ACTIVATION &&
-		       AT(2005, 0, 0x1000, SP, JP_CHAIN) == JP_STACK_NO_ACTIVATION &&
-		       jp_truth_stack_at(truth, pid, pid + 1, 1500, 0, 0x1000, SP, JP_CHAIN,
-					 &stack) == JP_STACK_NO_ACTIVATION,
-	       "no stay before, between, and of another thread");
-	result(AT(2005, 20, 0x1008, SP - 40, JP_CHAIN) == JP_STACK_UNJUDGED &&
-		       AT(2005, 20, 0x2008, SP - 88, JP_CHAIN) == JP_STACK_FOUND &&
-		       stack.activation->enter == 1000 &&
-		       AT(2005, 20, 0x2008, SP - 136, JP_CHAIN) == JP_STACK_FOUND &&
-		       stack.activation->enter == 2010,
-	       "between two stays only what both allow is unjudged");
-	result(AT(3500, 0, 0x1000, SP, JP_CHAIN) == JP_STACK_UNJUDGED &&
-		       AT(3500, 0, 0x1000, SP, JP_DUMP) == JP_STACK_FOUND,
-	       "a root that changed during the stay judges nothing");
-	result(AT(9999, 0, 0x9008, SP - 40, JP_DUMP) == JP_STACK_FOUND &&
-		       AT(9999, 0, 0x1008, SP - 40, JP_DUMP) == JP_STACK_NO_DEPTH,
-	       "a path follows its functions when they move");
+	check(AT(1500, 0, 0x2008, SP - 48 - 40, JP_CHAIN) == JP_STACK_FOUND &&
+		      is_stack(&stack, 1,
+			       (uint64_t[]){0x2008, 0x100c, 0x500, 0x501, 0x502, 0x503, 0},
+			       (uint64_t[]){0x2008, 0x100c, 0x500, 0x501, 0x502, 0x503, 0}),
+	      "in a body the rule sees every caller");
+	check(AT(1500, 0, 0x2001, SP - 48 - 8, JP_DUMP) == JP_STACK_FOUND &&
+		      is_stack(&stack, 1, (uint64_t[]){0x2001, 0x100c, 0x500, 0x601, 0},
+			       (uint64_t[]){0x2001, 0x500, 0x601, 0}),
+	      "in a prologue it misses one");
+	check(AT(1500, 0, 0x1000, SP, JP_CHAIN) == JP_STACK_FOUND &&
+		      is_stack(&stack, 0, (uint64_t[]){0x1000, 0x500, 0x501, 0x502, 0x503, 0},
+			       (uint64_t[]){0x1000, 0x501, 0x502, 0x503, 0}),
+	      "at the outermost start it misses the native entry");
+	check(AT(2500, 0, 0x1008, SP - 40, JP_CHAIN) == JP_STACK_FOUND && stack.depth == 0 &&
+		      AT(2500, 0, 0x1008, SP - 48 - 40, JP_CHAIN) == JP_STACK_FOUND &&
+		      stack.depth == 1,
+	      "in recursion sp tells the depth");
+	check(AT(1500, 0, 0x2008, SP - 40, JP_CHAIN) == JP_STACK_NO_DEPTH &&
+		      AT(1500, 0, 0x2009, SP - 88, JP_CHAIN) == JP_STACK_NO_DEPTH &&
+		      AT(1500, 0, 0x3000, SP, JP_CHAIN) == JP_STACK_NO_DEPTH,
+	      "no depth for another sp, between two instructions, or outside");
+	check(AT(500, 0, 0x1000, SP, JP_CHAIN) == JP_STACK_NO_ACTIVATION &&
+		      AT(2005, 0, 0x1000, SP, JP_CHAIN) == JP_STACK_NO_ACTIVATION &&
+		      jp_truth_stack_at(truth, pid, pid + 1, 1500, 0, 0x1000, SP, JP_CHAIN,
+					&stack) == JP_STACK_NO_ACTIVATION,
+	      "no stay before, between, and of another thread");
+	check(AT(2005, 20, 0x1008, SP - 40, JP_CHAIN) == JP_STACK_UNJUDGED &&
+		      AT(2005, 20, 0x2008, SP - 88, JP_CHAIN) == JP_STACK_FOUND &&
+		      stack.activation->enter == 1000 &&
+		      AT(2005, 20, 0x2008, SP - 136, JP_CHAIN) == JP_STACK_FOUND &&
+		      stack.activation->enter == 2010,
+	      "between two stays only what both allow is unjudged");
+	check(AT(3500, 0, 0x1000, SP, JP_CHAIN) == JP_STACK_UNJUDGED &&
+		      AT(3500, 0, 0x1000, SP, JP_DUMP) == JP_STACK_FOUND,
+	      "a root that changed during the stay judges nothing");
+	check(AT(9999, 0, 0x9008, SP - 40, JP_DUMP) == JP_STACK_FOUND &&
+		      AT(9999, 0, 0x1008, SP - 40, JP_DUMP) == JP_STACK_NO_DEPTH,
+	      "a path follows its functions when they move");
 #undef AT
 	jp_truth_stack_free(&stack);
 	jp_truth_free(truth);
@@ -261,36 +254,36 @@ static void test_torn(void)
 	used = header->next_slot;
 	munmap(bytes, size);
 	truth = torn_story(used - 1);
-	result(truth && truth->torn == 1 && !truth->gaps && truth->nr_acts == 2,
-	       "a torn last record is skipped and is no gap");
+	check(truth && truth->torn == 1 && !truth->gaps && truth->nr_acts == 2,
+	      "a torn last record is skipped and is no gap");
 	jp_truth_free(truth);
 	truth = torn_story(0); /* the layout's first part: no code can be believed */
-	result(truth && truth->torn > 1 && truth->gaps > 1 && !truth->nr_codes &&
-		       !truth->nr_activations,
-	       "what hangs on a torn part is not believed either");
+	check(truth && truth->torn > 1 && truth->gaps > 1 && !truth->nr_codes &&
+		      !truth->nr_activations,
+	      "what hangs on a torn part is not believed either");
 	jp_truth_free(truth);
 	for (size_t i = 0, lost = 0; i < used; i++) {
 		truth = torn_story(i);
 		lost += truth && truth->torn && (truth->gaps || i + 1 == used);
 		jp_truth_free(truth);
 		if (i + 1 == used)
-			result(lost == used, "every slot, when torn, is noticed");
+			check(lost == used, "every slot, when torn, is noticed");
 	}
 
 	written("cut", 256, write_story);
 	bytes = open_bytes("cut", &size);
 	memset(slot(bytes, used - 1), 0, sizeof(struct jp_truth_record));
 	munmap(bytes, size);
-	result(!truncate(file("cut"), JP_TRUTH_PAGE + used * sizeof(struct jp_truth_record)) &&
-		       (truth = load("cut")) && truth->torn == 1 && !truth->gaps,
-	       "a slot that was taken and never written is torn; the tail may be cut off");
+	check(!truncate(file("cut"), JP_TRUTH_PAGE + used * sizeof(struct jp_truth_record)) &&
+		      (truth = load("cut")) && truth->torn == 1 && !truth->gaps,
+	      "a slot that was taken and never written is torn; the tail may be cut off");
 	jp_truth_free(truth);
-	result(!truncate(file("cut"), JP_TRUTH_PAGE + used * sizeof(struct jp_truth_record) - 1) &&
-		       !load("cut"),
-	       "a file that ends before its records is refused");
+	check(!truncate(file("cut"), JP_TRUTH_PAGE + used * sizeof(struct jp_truth_record) - 1) &&
+		      !load("cut"),
+	      "a file that ends before its records is refused");
 	written("full", 20, write_story);
 	truth = load("full");
-	result(truth && truth->overflow == used - 20, "a full file tells how much it lost");
+	check(truth && truth->overflow == used - 20, "a full file tells how much it lost");
 	jp_truth_free(truth);
 }
 
@@ -323,22 +316,22 @@ static void test_family(void)
 	struct jp_truth *truth = written("family", 64, write_family) ? NULL : load("family");
 	uint32_t parent, child;
 
-	result(truth && !truth->torn && truth->nr_acts == 4 && truth->nr_codes == 2,
-	       "parent and child write one truth");
+	check(truth && !truth->torn && truth->nr_acts == 4 && truth->nr_codes == 2,
+	      "parent and child write one truth");
 	child = truth->acts[0].pid;
 	parent = truth->acts[0].task.ppid;
-	result(jp_truth_code_at(truth, parent, 0x1004, 299) &&
-		       !jp_truth_code_at(truth, parent, 0x1004, 301) &&
-		       !jp_truth_code_at(truth, child, 0x1004, 199) &&
-		       jp_truth_code_at(truth, child, 0x1004, 350) &&
-		       !jp_truth_code_at(truth, child, 0x1004, 401),
-	       "a fork inherits code, an unload elsewhere does not touch it, an exec drops it");
-	result(jp_truth_stack_at(truth, child, child, 399, 0, 0x1000, SP, JP_DUMP, &stack) ==
-			       JP_STACK_FOUND &&
-		       stack.activation->path->functions[0]->pid == child &&
-		       jp_truth_stack_at(truth, child, child, 401, 0, 0x1000, SP, JP_DUMP,
-					 &stack) == JP_STACK_NO_ACTIVATION,
-	       "a stay ends with the exec");
+	check(jp_truth_code_at(truth, parent, 0x1004, 299) &&
+		      !jp_truth_code_at(truth, parent, 0x1004, 301) &&
+		      !jp_truth_code_at(truth, child, 0x1004, 199) &&
+		      jp_truth_code_at(truth, child, 0x1004, 350) &&
+		      !jp_truth_code_at(truth, child, 0x1004, 401),
+	      "a fork inherits code, an unload elsewhere does not touch it, an exec drops it");
+	check(jp_truth_stack_at(truth, child, child, 399, 0, 0x1000, SP, JP_DUMP, &stack) ==
+			      JP_STACK_FOUND &&
+		      stack.activation->path->functions[0]->pid == child &&
+		      jp_truth_stack_at(truth, child, child, 401, 0, 0x1000, SP, JP_DUMP, &stack) ==
+			      JP_STACK_NO_ACTIVATION,
+	      "a stay ends with the exec");
 	jp_truth_stack_free(&stack);
 	jp_truth_free(truth);
 }
@@ -390,8 +383,8 @@ static void test_crowd(void)
 	struct jp_truth *truth = written("crowd", 1 << 17, write_crowd) ? NULL : load("crowd");
 	size_t names = 0, tids = 0;
 
-	result(truth && !truth->torn && truth->nr_acts == PROCESSES * THREADS * MARKS,
-	       "12 threads of 4 processes lose nothing");
+	check(truth && !truth->torn && truth->nr_acts == PROCESSES * THREADS * MARKS,
+	      "12 threads of 4 processes lose nothing");
 	for (size_t i = 0; truth && i < truth->nr_acts; i++) {
 		const struct jp_event *act = &truth->acts[i];
 		unsigned number;
@@ -402,8 +395,8 @@ static void test_crowd(void)
 			 number == act->mark.value;
 		tids += act->tid != act->pid;
 	}
-	result(truth && names == truth->nr_acts && tids == names,
-	       "every text is its own, every record its thread's");
+	check(truth && names == truth->nr_acts && tids == names,
+	      "every text is its own, every record its thread's");
 	jp_truth_free(truth);
 
 	bool good = true;
@@ -439,7 +432,7 @@ static void test_crowd(void)
 			good = truth->acts[k].mark.value == k;
 		jp_truth_free(truth);
 	}
-	result(good, "after SIGKILL every record up to the last is there, 20 times");
+	check(good, "after SIGKILL every record up to the last is there, 20 times");
 }
 
 static uint64_t random_next(uint64_t *state)
@@ -524,8 +517,8 @@ static void test_hostile(void)
 	jp_truth_stack_free(&stack);
 	printf("# %llu loaded, %llu refused\n", (unsigned long long)loaded,
 	       (unsigned long long)refused);
-	result(loaded > 300 && refused > 50 && loaded + refused == 1500,
-	       "forged files are read safely or refused with file and offset");
+	check(loaded > 300 && refused > 50 && loaded + refused == 1500,
+	      "forged files are read safely or refused with file and offset");
 }
 
 static void test_open(void)
@@ -533,15 +526,15 @@ static void test_open(void)
 	struct jp_error err;
 
 	written("again", 16, write_family);
-	result(jp_truth_open(file("again"), 16, &err) < 0 && strstr(err.text, "again"),
-	       "another run's truth is not added to");
-	result(jp_truth_open(file("absent"), 0, &err) < 0, "an exec does not make a new file");
-	result(!symlink("again", file("link")) && jp_truth_open(file("link"), 0, &err) < 0 &&
-		       jp_truth_open("/dev/null", 0, &err) < 0,
-	       "a symbolic link and a device are not written to");
-	result(!jp_truth_load(folder, &err) && !jp_truth_load("/dev/null", &err) &&
-		       strstr(err.text, "/dev/null"),
-	       "a folder and a device are refused");
+	check(jp_truth_open(file("again"), 16, &err) < 0 && strstr(err.text, "again"),
+	      "another run's truth is not added to");
+	check(jp_truth_open(file("absent"), 0, &err) < 0, "an exec does not make a new file");
+	check(!symlink("again", file("link")) && jp_truth_open(file("link"), 0, &err) < 0 &&
+		      jp_truth_open("/dev/null", 0, &err) < 0,
+	      "a symbolic link and a device are not written to");
+	check(!jp_truth_load(folder, &err) && !jp_truth_load("/dev/null", &err) &&
+		      strstr(err.text, "/dev/null"),
+	      "a folder and a device are refused");
 }
 
 /* Figures for whoever changes the tables; the machine decides them, so they judge nothing. */
@@ -567,7 +560,7 @@ static void test_long(void)
 	uint64_t found = 0, spent[3] = {0}, random = 1, start;
 	uint32_t pid = truth ? truth->codes[0].pid : 0;
 
-	result(truth && truth->nr_activations == 100000 && !truth->torn, "100,000 stays are read");
+	check(truth && truth->nr_activations == 100000 && !truth->torn, "100,000 stays are read");
 	for (unsigned kind = 0; truth && kind < 3; kind++) {
 		uint32_t depth = kind == 1 ? 300 : 16;
 
@@ -588,7 +581,7 @@ static void test_long(void)
 	start = jp_clock_now();
 	for (unsigned i = 0; truth && i < 100000; i++)
 		found += jp_truth_code_at(truth, pid, 0x10000 + i % 300 * 64 + 5, 5000) != NULL;
-	result(found == 160000, "every stack and every function is found");
+	check(found == 160000, "every stack and every function is found");
 	printf("# ns: stack of depth 16: %llu, 300: %llu, 16 at random: %llu; code: %llu\n",
 	       (unsigned long long)spent[0], (unsigned long long)spent[1],
 	       (unsigned long long)spent[2], (unsigned long long)(jp_clock_now() - start) / 100000);
@@ -620,16 +613,16 @@ static void test_incarnations(void)
 	const struct jp_truth_code *code;
 	uint32_t pid;
 
-	result(truth && !truth->torn && !truth->gaps && truth->nr_activations == 2,
-	       "a process that was killed within a path leaves no gap");
+	check(truth && !truth->torn && !truth->gaps && truth->nr_activations == 2,
+	      "a process that was killed within a path leaves no gap");
 	pid = truth->activations[0].pid;
-	result(truth->activations[0].leave == 2000 && truth->activations[1].enter == 4000,
-	       "its stay ends with it");
+	check(truth->activations[0].leave == 2000 && truth->activations[1].enter == 4000,
+	      "its stay ends with it");
 	code = jp_truth_code_at(truth, pid, 0x1004, 1500);
-	result(code && !strcmp(code->name, "first") && !jp_truth_code_at(truth, pid, 0x1004, 2001),
-	       "so does its code");
+	check(code && !strcmp(code->name, "first") && !jp_truth_code_at(truth, pid, 0x1004, 2001),
+	      "so does its code");
 	code = jp_truth_code_at(truth, pid, 0x1004, 4500);
-	result(code && !strcmp(code->name, "second"), "the next life of the pid has its own");
+	check(code && !strcmp(code->name, "second"), "the next life of the pid has its own");
 	jp_truth_free(truth);
 }
 
@@ -660,24 +653,24 @@ static void test_sharing(void)
 	struct jp_truth *truth = written("sharing", 64, write_sharing) ? NULL : load("sharing");
 	uint32_t parent, child;
 
-	result(truth && !truth->torn && !truth->gaps && truth->nr_acts == 2, "two share a space");
+	check(truth && !truth->torn && !truth->gaps && truth->nr_acts == 2, "two share a space");
 	child = truth->acts[0].pid;
 	parent = truth->acts[0].task.ppid;
-	result(jp_truth_code_at(truth, child, 0x1004, 250) &&
-		       jp_truth_code_at(truth, parent, 0x2004, 350),
-	       "what either loads both have");
-	result(jp_truth_code_at(truth, parent, 0x3004, 450) &&
-		       !jp_truth_code_at(truth, parent, 0x2004, 450) &&
-		       jp_truth_code_at(truth, child, 0x3004, 450),
-	       "what one moves is elsewhere for both");
-	result(!jp_truth_code_at(truth, parent, 0x1004, 550) &&
-		       !jp_truth_code_at(truth, child, 0x1004, 550),
-	       "what one unloads is gone for both");
-	result(jp_truth_code_at(truth, parent, 0x3004, 650) &&
-		       !jp_truth_code_at(truth, child, 0x3004, 650) &&
-		       jp_truth_code_at(truth, child, 0x4004, 750) &&
-		       !jp_truth_code_at(truth, parent, 0x4004, 750),
-	       "an exec leaves, and takes nothing along");
+	check(jp_truth_code_at(truth, child, 0x1004, 250) &&
+		      jp_truth_code_at(truth, parent, 0x2004, 350),
+	      "what either loads both have");
+	check(jp_truth_code_at(truth, parent, 0x3004, 450) &&
+		      !jp_truth_code_at(truth, parent, 0x2004, 450) &&
+		      jp_truth_code_at(truth, child, 0x3004, 450),
+	      "what one moves is elsewhere for both");
+	check(!jp_truth_code_at(truth, parent, 0x1004, 550) &&
+		      !jp_truth_code_at(truth, child, 0x1004, 550),
+	      "what one unloads is gone for both");
+	check(jp_truth_code_at(truth, parent, 0x3004, 650) &&
+		      !jp_truth_code_at(truth, child, 0x3004, 650) &&
+		      jp_truth_code_at(truth, child, 0x4004, 750) &&
+		      !jp_truth_code_at(truth, parent, 0x4004, 750),
+	      "an exec leaves, and takes nothing along");
 	jp_truth_free(truth);
 }
 
@@ -761,47 +754,47 @@ static void test_misleading(void)
 	/* out's call lies 48 below its start, and the next one's another 48 or 64. */
 	const uint64_t second = SP - 48, third = second - 48, deep = second - 64;
 
-	result(truth && !truth->torn && !truth->gaps && truth->nr_activations == 12,
-	       "frames, jumps and interrupted stays are read");
+	check(truth && !truth->torn && !truth->gaps && truth->nr_activations == 12,
+	      "frames, jumps and interrupted stays are read");
 	pid = truth->codes[0].pid;
 #define IS(time, ip, sp, method, at, why, whole, ...)                                              \
 	(jp_truth_stack_at(truth, pid, pid, time, 0, ip, sp, method, &stack) == JP_STACK_FOUND &&  \
 	 stack.end == (why) && stack.faithful == ((why) == JP_END_ROOT) &&                         \
 	 is_stack(&stack, at, whole, (uint64_t[]){__VA_ARGS__, 0}))
 	uint64_t *jumped = (uint64_t[]){0x1008, 0x200c, 0x500, 0x601, 0};
-	result(IS(1050, 0x1008, second - 40, JP_DUMP, 2, JP_END_ROOT, jumped, 0x1008, 0x200c, 0x500,
-		  0x601),
-	       "nothing is left of what left by a jump");
+	check(IS(1050, 0x1008, second - 40, JP_DUMP, 2, JP_END_ROOT, jumped, 0x1008, 0x200c, 0x500,
+		 0x601),
+	      "nothing is left of what left by a jump");
 	uint64_t *called = (uint64_t[]){0x1008, 0x4008, 0x200c, 0x500, 0x501, 0x502, 0x503, 0};
-	result(IS(1150, 0x1008, third - 40, JP_CHAIN, 2, JP_END_BP, called, 0x1008, 0x4008, 0x700,
-		  0x701),
-	       "the rule goes where bp leads that is none");
+	check(IS(1150, 0x1008, third - 40, JP_CHAIN, 2, JP_END_BP, called, 0x1008, 0x4008, 0x700,
+		 0x701),
+	      "the rule goes where bp leads that is none");
 	called = (uint64_t[]){0x1008, 0x4008, 0x200c, 0x500, 0x601, 0};
-	result(IS(1150, 0x1008, third - 40, JP_DUMP, 2, JP_END_BP, called, 0x1008, 0x4008),
-	       "but not within a dump");
+	check(IS(1150, 0x1008, third - 40, JP_DUMP, 2, JP_END_BP, called, 0x1008, 0x4008),
+	      "but not within a dump");
 	called = (uint64_t[]){0x1008, 0x5008, 0x200c, 0x500, 0x601, 0};
-	result(jp_truth_stack_at(truth, pid, pid, 1250, 0, 0x1008, deep - 40, JP_DUMP, &stack) ==
-			       JP_STACK_FOUND &&
-		       !stack.faithful && stack.end == JP_END_ROOT &&
-		       is_stack(&stack, 2, called,
-				(uint64_t[]){0x1008, 0x5008, 0x2010, 0x500, 0x601, 0}),
-	       "a stale word is a caller, then the truth goes on");
+	check(jp_truth_stack_at(truth, pid, pid, 1250, 0, 0x1008, deep - 40, JP_DUMP, &stack) ==
+			      JP_STACK_FOUND &&
+		      !stack.faithful && stack.end == JP_END_ROOT &&
+		      is_stack(&stack, 2, called,
+			       (uint64_t[]){0x1008, 0x5008, 0x2010, 0x500, 0x601, 0}),
+	      "a stale word is a caller, then the truth goes on");
 	called = (uint64_t[]){0x1008, 0x6008, 0x200c, 0x500, 0x601, 0};
-	result(IS(1350, 0x1008, deep - 40, JP_DUMP, 2, JP_END_ZERO, called, 0x1008, 0x6008),
-	       "a word of 0 is taken for the end");
+	check(IS(1350, 0x1008, deep - 40, JP_DUMP, 2, JP_END_ZERO, called, 0x1008, 0x6008),
+	      "a word of 0 is taken for the end");
 	called = (uint64_t[]){0x1008, 0x7008, 0x200c, 0x500, 0x601, 0};
-	result(IS(1450, 0x1008, third - 40, JP_DUMP, 2, JP_END_NO_CFI, called, 0x1008, 0x7008),
-	       "where nothing is said it stops");
+	check(IS(1450, 0x1008, third - 40, JP_DUMP, 2, JP_END_NO_CFI, called, 0x1008, 0x7008),
+	      "where nothing is said it stops");
 	called = (uint64_t[]){0x1008, 0x500, 0x800, 0x2008, 0x500, 0x601, 0};
-	result(IS(2250, 0x1008, SP - 999 - 40, JP_DUMP, 0, JP_END_ROOT, called, 0x1008, 0x500,
-		  0x800, 0x2008, 0x500, 0x601),
-	       "a handler's stack goes on in the interrupted one");
-	result(IS(3250, 0x1008, SP - 999 - 40, JP_DUMP, 0, JP_END_STACK, called, 0x1008, 0x500,
-		  0x800, 0x2008),
-	       "or ends there, where that is another stack");
+	check(IS(2250, 0x1008, SP - 999 - 40, JP_DUMP, 0, JP_END_ROOT, called, 0x1008, 0x500, 0x800,
+		 0x2008, 0x500, 0x601),
+	      "a handler's stack goes on in the interrupted one");
+	check(IS(3250, 0x1008, SP - 999 - 40, JP_DUMP, 0, JP_END_STACK, called, 0x1008, 0x500,
+		 0x800, 0x2008),
+	      "or ends there, where that is another stack");
 	called = (uint64_t[]){0x1008, 0x500, 0x601, 0};
-	result(IS(5050, 0x1008, SP - 40, JP_DUMP, 0, JP_END_STACK, called, 0x1008, 0x500),
-	       "as it does where the caller is on another");
+	check(IS(5050, 0x1008, SP - 40, JP_DUMP, 0, JP_END_STACK, called, 0x1008, 0x500),
+	      "as it does where the caller is on another");
 #undef IS
 	jp_truth_stack_free(&stack);
 	jp_truth_free(truth);
@@ -847,21 +840,21 @@ static void test_files(void)
 	const struct jp_truth_file *file;
 	uint32_t parent, child;
 
-	result(truth && truth->nr_files == 5 && truth->torn == 1,
-	       "files are read, but not a bad one");
+	check(truth && truth->nr_files == 5 && truth->torn == 1,
+	      "files are read, but not a bad one");
 	parent = truth->acts[0].pid;
 	child = truth->acts[1].pid;
 	file = file_of(truth, parent, 11);
-	result(file && file->maj == 253 && file->min == 7 && file->until == UINT64_MAX &&
-		       !strncmp(file->build_id, "00ff ", 5) && !strcmp(file->path, "/a program"),
-	       "with device, build id and path");
+	check(file && file->maj == 253 && file->min == 7 && file->until == UINT64_MAX &&
+		      !strncmp(file->build_id, "00ff ", 5) && !strcmp(file->path, "/a program"),
+	      "with device, build id and path");
 	file = file_of(truth, child, 11);
-	result(file && file->from == 200 && file->until == 400, "a fork has them, until it execs");
+	check(file && file->from == 200 && file->until == 400, "a fork has them, until it execs");
 	file = file_of(truth, child, 12);
-	result(file && file->until == 300 && file_of(truth, parent, 12)->until == UINT64_MAX,
-	       "what one unmaps the other keeps");
+	check(file && file->until == 300 && file_of(truth, parent, 12)->until == UINT64_MAX,
+	      "what one unmaps the other keeps");
 	file = file_of(truth, child, 13);
-	result(file && file->from == 410 && file->until == 600, "the last ends with the process");
+	check(file && file->from == 410 && file->until == 600, "the last ends with the process");
 	jp_truth_free(truth);
 }
 
@@ -883,8 +876,6 @@ int main(void)
 	test_misleading();
 	test_files();
 	snprintf(remove, sizeof(remove), "rm -r %s", folder);
-	if (system(remove))
-		failures++;
-	printf("1..%d\n", tests);
-	return failures != 0;
+	check(!system(remove), "the folder is removed");
+	return check_done();
 }

@@ -18,20 +18,13 @@
 #include <unistd.h>
 #include <unwind.h>
 
-#include "harness/model/unwind/cfi.h"
 #include "harness/format/elf/elf_file.h"
+#include "harness/model/unwind/cfi.h"
 #include "harness/model/unwind/unwind.h"
+#include "harness/selftest/check.h"
 
 enum { SAMPLES = 300, FRAMES = 160, DUMP = 65528, PID = 42 };
 enum { RBX = 3, RBP = 6, RSP = 7, RIP = 16 };
-
-static int tests, failures;
-
-static void check(bool good, const char *what)
-{
-	printf("%sok %d - %s\n", good ? "" : "not ", ++tests, what);
-	failures += !good;
-}
 
 /* What one interruption gave. */
 struct sample {
@@ -461,7 +454,6 @@ int main(void)
 	test_saved();
 	test_frame_pointers();
 	test_rules();
-	printf("1..%d\n", tests);
 	free(samples);
-	return failures != 0;
+	return check_done();
 }
