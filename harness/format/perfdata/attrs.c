@@ -4,63 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/array.h"
+
 enum { MAX_ATTRS = 65535 /* what fits into struct jp_pending */ };
-
-static size_t id_place(const struct jp_perf_attrs *attrs, uint64_t id)
-{
-	size_t at = (id * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (attrs->ids_capacity - 1);
-
-	while (attrs->ids[at].id && attrs->ids[at].id != id)
-		at = (at + 1) & (attrs->ids_capacity - 1);
-	return at;
-}
-
-static bool add_id(struct jp_perf_attrs *attrs, uint64_t id, uint32_t attr)
-{
-	size_t at;
-
-	if (!id)
-		return true;
-	if (attrs->nr_ids * 2 >= attrs->ids_capacity) {
-		struct jp_perf_attrs bigger = {
-			.ids_capacity = attrs->ids_capacity ? attrs->ids_capacity * 2 : 64};
-
-		bigger.ids = calloc(bigger.ids_capacity, sizeof(*bigger.ids));
-		if (!bigger.ids)
-			return false;
-		for (size_t i = 0; i < attrs->ids_capacity; i++)
-			if (attrs->ids[i].id)
-				bigger.ids[id_place(&bigger, attrs->ids[i].id)] = attrs->ids[i];
-		free(attrs->ids);
-		attrs->ids = bigger.ids;
-		attrs->ids_capacity = bigger.ids_capacity;
-	}
-	at = id_place(attrs, id);
-	attrs->nr_ids += !attrs->ids[at].id;
-	attrs->ids[at] = (struct jp_perf_id){id, attr};
-	return true;
-}
 
 const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, size_t size,
 			      const void *ids, size_t nr_ids)
 {
 	struct jp_perf_attr_entry *entry;
 
-	if (attrs->count == attrs->capacity) {
-		uint32_t capacity = attrs->capacity ? attrs->capacity * 2 : 8;
-
-		if (attrs->count >= MAX_ATTRS)
-			return "at most 65535 attrs";
-		entry = realloc(attrs->all, capacity * sizeof(*entry));
-		if (!entry)
-			return "memory";
-		attrs->all = entry;
-		attrs->capacity = capacity;
-	}
-	entry = &attrs->all[attrs->count];
-	memset(entry, 0, sizeof(*entry));
+	if (attrs->count >= MAX_ATTRS)
+		return "at most 65535 attrs";
 	if (size < JP_PERF_ATTR_SIZE_0)
 		return "an attr of at least 64 bytes";
+	entry = jp_array_push(&attrs->all, &attrs->count, &attrs->capacity);
+	if (!entry)
+		return "memory";
 	/* Of a newer perf's longer attr the tail is nothing that the place of a field depends on.
 	 */
 	memcpy(&entry->attr, bytes, size < sizeof(entry->attr) ? size : sizeof(entry->attr));
@@ -68,26 +27,28 @@ const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, si
 	if (memcmp(&entry->layout, &attrs->all[0].layout, sizeof(entry->layout)) != 0)
 		attrs->differ = true;
 	for (size_t i = 0; i < nr_ids; i++) {
-		uint64_t id;
+		uint64_t id = jp_perf_word((const unsigned char *)ids + i * sizeof(id));
+		size_t *attr = id ? jp_map_at(&attrs->by_id, id, sizeof(*attr)) : NULL;
 
-		memcpy(&id, (const unsigned char *)ids + i * sizeof(id), sizeof(id));
-		if (!add_id(attrs, id, attrs->count))
+		if (id && !attr)
 			return "memory";
+		if (attr)
+			*attr = attrs->count - 1;
 	}
-	attrs->count++;
 	return NULL;
 }
 
 void jp_perf_attrs_machine(struct jp_perf_attrs *attrs, uint32_t e_machine)
 {
 	attrs->e_machine = e_machine;
-	for (uint32_t i = 0; i < attrs->count; i++)
+	for (size_t i = 0; i < attrs->count; i++)
 		attrs->all[i].layout.machine = jp_machine_find(e_machine);
 }
 
 int64_t jp_perf_attrs_of(struct jp_perf_attrs *attrs, const struct jp_perf_record *record)
 {
 	const struct jp_perf_layout *first;
+	const size_t *attr;
 	uint64_t id;
 
 	if (attrs->count <= 1)
@@ -97,24 +58,21 @@ int64_t jp_perf_attrs_of(struct jp_perf_attrs *attrs, const struct jp_perf_recor
 	if (record->type == JP_PERF_RECORD_SAMPLE ? !first->id : !first->end_id)
 		return attrs->differ && record->type == JP_PERF_RECORD_SAMPLE ? -1 : 0;
 	id = jp_perf_record_id(first, record);
-	if (id && id == attrs->last.id)
-		return attrs->last.attr;
 	if (!id) /* synthesized by perf: belongs to none */
 		return 0;
-	if (attrs->ids_capacity) {
-		const struct jp_perf_id *found = &attrs->ids[id_place(attrs, id)];
-
-		if (found->id) {
-			attrs->last = *found;
-			return found->attr;
-		}
+	if (id != attrs->last_id) {
+		attr = jp_map_find(&attrs->by_id, id);
+		if (!attr)
+			return attrs->differ ? -1 : 0;
+		attrs->last_id = id;
+		attrs->last = *attr;
 	}
-	return attrs->differ ? -1 : 0;
+	return (int64_t)attrs->last;
 }
 
 void jp_perf_attrs_free(struct jp_perf_attrs *attrs)
 {
 	free(attrs->all);
-	free(attrs->ids);
+	jp_map_free(&attrs->by_id);
 	*attrs = (struct jp_perf_attrs){0};
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "harness/base/map.h"
 #include "harness/format/perfdata/decode.h"
 #include "harness/format/perfdata/format.h"
 
@@ -17,14 +18,12 @@ struct jp_perf_attr_entry {
 
 struct jp_perf_attrs {
 	struct jp_perf_attr_entry *all;
-	uint32_t count, capacity;
+	size_t count, capacity;
 	uint32_t e_machine;
-	bool differ; /* in layout: a record cannot be read without knowing its attr */
-	struct jp_perf_id {
-		uint64_t id; /* 0: a free place */
-		uint32_t attr;
-	} * ids, last;
-	size_t nr_ids, ids_capacity;
+	bool differ;         /* in layout: a record cannot be read without knowing its attr */
+	struct jp_map by_id; /* index of the attr */
+	uint64_t last_id;    /* asked for, and its attr */
+	size_t last;
 };
 
 /* Adds the attr in the @size bytes at @bytes with @nr_ids ids (u64, unaligned) at @ids. Returns

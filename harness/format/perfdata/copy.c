@@ -7,8 +7,6 @@
 
 #include "harness/base/bytes.h"
 
-enum { FEATURES = 256, FEATURE_AUXTRACE = 18 };
-
 struct feature {
 	bool there;
 	struct jp_bytes payload;
@@ -21,7 +19,7 @@ struct jp_perf_copy {
 	struct jp_bytes attrs; /* with the places of their ids in @ids */
 	struct jp_bytes ids;
 	uint64_t data; /* offset of the first record */
-	struct feature features[FEATURES];
+	struct feature features[JP_PERF_FEATURES];
 	struct jp_bytes aux; /* of feature AUXTRACE: offset and size of each AUX record */
 };
 
@@ -85,8 +83,8 @@ static int take_header(struct jp_perf_copy *copy, const struct jp_perf_reader *r
 			     section.size))
 			return -ENOMEM;
 	}
-	for (unsigned int i = 0; i < FEATURES; i++) {
-		if (!(header.features[i / 64] >> i % 64 & 1))
+	for (unsigned int i = 0; i < JP_PERF_FEATURES; i++) {
+		if (!jp_perf_has_feature(&header, i))
 			continue;
 		memcpy(&section, map + table, sizeof(section));
 		table += sizeof(section);
@@ -160,7 +158,7 @@ static int other_of_pipe(struct jp_perf_copy *copy, uint32_t type, const unsigne
 	if (type == JP_PERF_RECORD_HEADER_ATTR)
 		return add_attr(copy, bytes + sizeof(struct jp_perf_record), attr_size, ids,
 				(bytes + size - ids) / 8 * 8);
-	if (feature >= FEATURES)
+	if (feature >= JP_PERF_FEATURES)
 		return 0;
 	copy->features[feature].there = true;
 	copy->features[feature].payload.size = 0;
@@ -189,7 +187,7 @@ int jp_perf_copy_other(struct jp_perf_copy *copy, const unsigned char *bytes, ui
 /* The places of AUX data have moved. */
 static int renew_aux(struct jp_perf_copy *copy)
 {
-	struct feature *feature = &copy->features[FEATURE_AUXTRACE];
+	struct feature *feature = &copy->features[JP_PERF_FEATURE_AUXTRACE];
 	uint64_t count = copy->aux.size / 16;
 
 	if (!feature->there)
@@ -203,18 +201,18 @@ static int renew_aux(struct jp_perf_copy *copy)
 
 int jp_perf_copy_end(struct jp_perf_copy *copy)
 {
-	struct jp_perf_section table[FEATURES] = {0};
+	struct jp_perf_section table[JP_PERF_FEATURES] = {0};
 	uint64_t end = jp_output_at(copy->output);
 	unsigned int count = 0, next = 0;
 
 	copy->features[JP_PERF_FEATURE_COMPRESSED].there = false;
 	if (renew_aux(copy))
 		return -ENOMEM;
-	for (unsigned int i = 0; i < FEATURES; i++)
+	for (unsigned int i = 0; i < JP_PERF_FEATURES; i++)
 		count += copy->features[i].there;
 	/* The table lies right behind the data; it is filled in when the places are known. */
 	jp_output_put(copy->output, table, count * sizeof(*table));
-	for (unsigned int i = 0; i < FEATURES; i++) {
+	for (unsigned int i = 0; i < JP_PERF_FEATURES; i++) {
 		const struct feature *feature = &copy->features[i];
 
 		if (!feature->there)
@@ -237,7 +235,7 @@ void jp_perf_copy_free(struct jp_perf_copy *copy)
 {
 	if (!copy)
 		return;
-	for (unsigned int i = 0; i < FEATURES; i++)
+	for (unsigned int i = 0; i < JP_PERF_FEATURES; i++)
 		jp_bytes_free(&copy->features[i].payload);
 	jp_bytes_free(&copy->attrs);
 	jp_bytes_free(&copy->ids);

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/array.h"
+#include "harness/base/search.h"
+
 struct jp_perf_deferred_chain {
 	uint64_t cookie;
 	uint32_t tid;
@@ -13,37 +16,18 @@ struct jp_perf_deferred_chain {
 	size_t first; /* of @ips: also the order in which they came */
 };
 
-/* Room for @count elements of @size bytes at @array; NULL: no memory. */
-static void *capacity_for(void *array, size_t *capacity, size_t count, size_t size)
-{
-	size_t more = *capacity ? *capacity : 1024;
-
-	if (count <= *capacity)
-		return array;
-	while (more < count)
-		more *= 2;
-	array = reallocarray(array, more, size);
-	if (array)
-		*capacity = more;
-	return array;
-}
-
 int jp_perf_deferred_add(struct jp_perf_deferred *deferred, const struct jp_event *event)
 {
 	size_t nr_ips = deferred->nr_ips + event->deferred.count;
-	void *bigger;
+	struct jp_perf_deferred_chain *chain;
 
-	bigger = capacity_for(deferred->chains, &deferred->capacity, deferred->count + 1,
-			      sizeof(*deferred->chains));
-	if (!bigger)
-		return -ENOMEM;
-	deferred->chains = bigger;
 	/* One more than there are, so that an empty chain is another place than the next. */
-	bigger = capacity_for(deferred->ips, &deferred->ips_capacity, nr_ips + 1, sizeof(uint64_t));
-	if (!bigger)
+	if (!jp_array_reserve(&deferred->ips, &deferred->ips_capacity, nr_ips + 1))
 		return -ENOMEM;
-	deferred->ips = bigger;
-	deferred->chains[deferred->count++] = (struct jp_perf_deferred_chain){
+	chain = jp_array_push(&deferred->chains, &deferred->count, &deferred->capacity);
+	if (!chain)
+		return -ENOMEM;
+	*chain = (struct jp_perf_deferred_chain){
 		.cookie = event->deferred.cookie,
 		.tid = event->tid,
 		.count = (uint32_t)event->deferred.count,
@@ -93,25 +77,21 @@ static bool cookie_of(const struct jp_event *sample, uint64_t *cookie)
 void jp_perf_deferred_join(const struct jp_perf_deferred *deferred, struct jp_event *sample)
 {
 	struct jp_perf_deferred_chain key = {.tid = sample->tid};
-	size_t low = 0, high = deferred->count;
+	const struct jp_perf_deferred_chain *chain;
+	size_t i;
 
 	if (!cookie_of(sample, &key.cookie))
 		return;
 	sample->sample.chain_deferred = true;
 	/* Several events may have written the same: the first one serves. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (by_cookie(&deferred->chains[middle], &key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == deferred->count || deferred->chains[low].tid != key.tid ||
-	    deferred->chains[low].cookie != key.cookie)
+	jp_search(i, deferred->count, by_cookie(&deferred->chains[i], &key) < 0);
+	if (i == deferred->count)
 		return;
-	sample->sample.deferred = deferred->ips + deferred->chains[low].first;
-	sample->sample.nr_deferred = deferred->chains[low].count;
+	chain = &deferred->chains[i];
+	if (chain->tid != key.tid || chain->cookie != key.cookie)
+		return;
+	sample->sample.deferred = deferred->ips + chain->first;
+	sample->sample.nr_deferred = chain->count;
 }
 
 void jp_perf_deferred_free(struct jp_perf_deferred *deferred)

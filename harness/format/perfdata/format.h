@@ -2,6 +2,7 @@
 #ifndef JP_PERFDATA_FORMAT_H
 #define JP_PERFDATA_FORMAT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -25,6 +26,12 @@ struct jp_perf_file_header {
 	uint64_t features[4]; /* a bit each; their sections follow the data, in ascending order */
 };
 
+static inline bool jp_perf_has_feature(const struct jp_perf_file_header *header,
+				       unsigned int feature)
+{
+	return header->features[feature / 64] >> feature % 64 & 1;
+}
+
 /* A stream through a pipe starts with this; attrs and features are records then. */
 struct jp_perf_pipe_header {
 	uint64_t magic, size;
@@ -36,12 +43,14 @@ enum jp_perf_feature {
 	JP_PERF_FEATURE_ARCH = 6,      /* string: uname -m */
 	JP_PERF_FEATURE_NRCPUS = 7,
 	JP_PERF_FEATURE_CMDLINE = 11,
+	JP_PERF_FEATURE_AUXTRACE = 18, /* u64 count, then offset and size of each AUX record */
 	JP_PERF_FEATURE_EVENT_DESC = 12,
 	JP_PERF_FEATURE_SAMPLE_TIME = 21,
 	JP_PERF_FEATURE_CLOCKID = 23,
 	JP_PERF_FEATURE_COMPRESSED = 27,
 	JP_PERF_FEATURE_CLOCK_DATA = 29,
 	JP_PERF_FEATURE_E_MACHINE = 33, /* u32 e_machine, u32 e_flags; since 7.0 */
+	JP_PERF_FEATURES = 256,
 };
 
 struct jp_perf_attr {

@@ -78,7 +78,7 @@ int jp_perf_add_attr(struct jp_perf_reader *reader, const void *bytes, size_t si
 	attr = &reader->attrs.all[reader->attrs.count - 1].attr;
 	if (!(attr->flags & JP_PERF_ATTR_USE_CLOCKID) || attr->clockid != CLOCK_ID_MONOTONIC)
 		reader->summary->monotonic = false;
-	reader->summary->attrs = reader->attrs.count;
+	reader->summary->attrs = (uint32_t)reader->attrs.count;
 	if (!reader->summary->e_machine)
 		set_machine(reader, jp_machine_guess(attr->sample_regs_user));
 	return 0;
@@ -138,12 +138,12 @@ static int read_features(struct jp_perf_reader *reader, const struct jp_perf_fil
 {
 	uint64_t at = header->data.offset + header->data.size;
 
-	for (unsigned int feature = 0; feature < 256; feature++) {
+	for (unsigned int feature = 0; feature < JP_PERF_FEATURES; feature++) {
 		struct jp_perf_section section, entry = {at, sizeof(section)};
 		const unsigned char *bytes;
 		int ret;
 
-		if (!(header->features[feature / 64] >> feature % 64 & 1))
+		if (!jp_perf_has_feature(header, feature))
 			continue;
 		bytes = section_of(reader, &entry, at, "the place of a feature");
 		if (!bytes)

@@ -130,13 +130,13 @@ static int kernel_record(struct jp_perf_reader *reader, const struct jp_perf_rec
 	record = pending->record;
 	attr = jp_perf_attrs_of(&reader->attrs, record);
 	if (__builtin_expect(attr < 0, 0))
-		return jp_perf_bad(reader, pending->at,
-				   "expected a record of one of the file's %u attrs, found id %llu",
-				   reader->attrs.count,
-				   reader->attrs.count
-					   ? (unsigned long long)jp_perf_record_id(
-						     &reader->attrs.all[0].layout, record)
-					   : 0);
+		return jp_perf_bad(
+			reader, pending->at,
+			"expected a record of one of the file's %zu attrs, found id %llu",
+			reader->attrs.count,
+			reader->attrs.count ? (unsigned long long)jp_perf_record_id(
+						      &reader->attrs.all[0].layout, record)
+					    : 0);
 	pending->attr = attr;
 	pending->time = jp_perf_record_time(&reader->attrs.all[attr].layout, record);
 	/* What has no time cannot wait for its turn: perf gives it out at once. */

@@ -10,14 +10,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/base/cleanup.h"
+#include "harness/base/file.h"
+#include "harness/base/utf8.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/format/perfdata/read.h"
-#include "harness/base/utf8.h"
 
-enum { FEATURES = 256, MAX_FEATURE = 1 << 20, MAX_NAME = 255 };
+enum { MAX_FEATURE = 1 << 20, MAX_NAME = 255 };
 
 /* A feature that stays: it is listed, or says nothing of the machine. */
-static bool activations(unsigned feature)
+static bool is_kept(unsigned feature)
 {
 	static const enum jp_perf_feature kept[] = {
 		JP_PERF_FEATURE_OSRELEASE,  JP_PERF_FEATURE_VERSION,     JP_PERF_FEATURE_ARCH,
@@ -45,23 +47,20 @@ static int no_memory(struct reducing *reducing)
 	return jp_fail(reducing->err, ENOMEM, "%s: no memory", reducing->path);
 }
 
-static int transfer(struct reducing *reducing, bool out, void *bytes, size_t size, uint64_t at)
+static int read_at(struct reducing *reducing, void *bytes, size_t size, uint64_t at)
 {
-	for (size_t done = 0; done < size;) {
-		char *from = (char *)bytes + done;
-		off_t offset = (off_t)(at + done);
-		ssize_t some = out ? pwrite(reducing->fd, from, size - done, offset)
-				   : pread(reducing->fd, from, size - done, offset);
+	return jp_file_read_at(reducing->fd, reducing->path, bytes, size, at, reducing->err);
+}
 
-		if (some < 0 && errno == EINTR)
-			continue;
-		if (some <= 0)
-			return jp_fail(reducing->err, some ? errno : EINVAL,
-				       "%s: offset %" PRIu64 ": %s", reducing->path, at + done,
-				       some ? strerror(errno) : "the file ends there");
-		done += (size_t)some;
-	}
-	return 0;
+static int write_at(struct reducing *reducing, const void *bytes, size_t size, uint64_t at)
+{
+	int ret = lseek(reducing->fd, (off_t)at, SEEK_SET) < 0
+			  ? -errno
+			  : jp_file_write(reducing->fd, bytes, size);
+
+	return ret ? jp_fail(reducing->err, -ret, "%s: offset %" PRIu64 ": %s", reducing->path, at,
+			     strerror(-ret))
+		   : 0;
 }
 
 static int blank(struct reducing *reducing, uint64_t at, uint64_t size, char with)
@@ -71,7 +70,7 @@ static int blank(struct reducing *reducing, uint64_t at, uint64_t size, char wit
 
 	memset(block, with, sizeof(block));
 	for (uint64_t done = 0; done < size && !ret; done += sizeof(block))
-		ret = transfer(reducing, true, block,
+		ret = write_at(reducing, block,
 			       size - done < sizeof(block) ? size - done : sizeof(block),
 			       at + done);
 	return ret;
@@ -123,7 +122,7 @@ static int blank_value(struct reducing *reducing, const unsigned char *text, siz
 		       size_t value, uint64_t at)
 {
 	unsigned char there[MAX_NAME + 1];
-	int ret = transfer(reducing, false, there, length, at);
+	int ret = read_at(reducing, there, length, at);
 
 	if (!ret && memcmp(there, text, length) != 0)
 		ret = jp_fail(reducing->err, EINVAL,
@@ -191,9 +190,9 @@ static int visit(void *context, const struct jp_event *event)
 /* u32 count, then for each word its size with padding and its bytes. */
 static int list_command(struct reducing *reducing, const struct jp_perf_section *section)
 {
-	unsigned char *bytes;
+	jp_cleanup_free unsigned char *bytes = NULL;
 	uint64_t at = 4;
-	int ret = 0;
+	int ret;
 
 	if (section->size > MAX_FEATURE)
 		return jp_fail(reducing->err, EINVAL, "%s: a command line of %" PRIu64 " bytes",
@@ -201,7 +200,7 @@ static int list_command(struct reducing *reducing, const struct jp_perf_section 
 	bytes = malloc(section->size + 1);
 	if (!bytes)
 		return no_memory(reducing);
-	ret = transfer(reducing, false, bytes, section->size, section->offset);
+	ret = read_at(reducing, bytes, section->size, section->offset);
 	while (!ret && at + 4 <= section->size) {
 		uint32_t size;
 
@@ -214,30 +213,29 @@ static int list_command(struct reducing *reducing, const struct jp_perf_section 
 			ret = no_memory(reducing);
 		at += size;
 	}
-	free(bytes);
 	return ret;
 }
 
 /* The table of features has an entry for each bit, in order: those that stay move up. */
 static int reduce_features(struct reducing *reducing, uint64_t end)
 {
-	struct jp_perf_section table[FEATURES] = {0};
+	struct jp_perf_section table[JP_PERF_FEATURES] = {0};
 	struct jp_perf_file_header header;
 	unsigned count = 0, kept = 0;
 	uint64_t table_at;
 	int ret;
 
-	ret = transfer(reducing, false, &header, sizeof(header), 0);
+	ret = read_at(reducing, &header, sizeof(header), 0);
 	if (ret)
 		return ret;
 	table_at = header.data.offset + header.data.size;
-	for (unsigned i = 0; i < FEATURES; i++)
-		count += header.features[i / 64] >> i % 64 & 1;
-	ret = transfer(reducing, false, table, count * sizeof(table[0]), table_at);
-	for (unsigned i = 0, at = 0; i < FEATURES && !ret; i++) {
+	for (unsigned i = 0; i < JP_PERF_FEATURES; i++)
+		count += jp_perf_has_feature(&header, i);
+	ret = read_at(reducing, table, count * sizeof(table[0]), table_at);
+	for (unsigned i = 0, at = 0; i < JP_PERF_FEATURES && !ret; i++) {
 		struct jp_perf_section section = table[at];
 
-		if (!(header.features[i / 64] >> i % 64 & 1))
+		if (!jp_perf_has_feature(&header, i))
 			continue;
 		at++;
 		if (section.offset > end || section.size > end - section.offset ||
@@ -246,7 +244,7 @@ static int reduce_features(struct reducing *reducing, uint64_t end)
 				       "%s: feature %u is at %" PRIu64 ", %" PRIu64
 				       " bytes; expected behind the data and within the file",
 				       reducing->path, i, section.offset, section.size);
-		if (activations(i)) {
+		if (is_kept(i)) {
 			if (i == JP_PERF_FEATURE_CMDLINE)
 				ret = list_command(reducing, &section);
 			table[kept++] = section;
@@ -258,8 +256,8 @@ static int reduce_features(struct reducing *reducing, uint64_t end)
 	if (ret)
 		return ret;
 	memset(table + kept, 0, (count - kept) * sizeof(table[0]));
-	ret = transfer(reducing, true, table, count * sizeof(table[0]), table_at);
-	return ret ? ret : transfer(reducing, true, &header, sizeof(header), 0);
+	ret = write_at(reducing, table, count * sizeof(table[0]), table_at);
+	return ret ? ret : write_at(reducing, &header, sizeof(header), 0);
 }
 
 int jp_perfdata_reduce(const char *path, struct jp_reduced *reduced, struct jp_error *err)

@@ -5,17 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/array.h"
+
 int jp_rounds_add(struct jp_perf_rounds *rounds, const struct jp_pending *pending)
 {
-	if (rounds->nr_pending == rounds->pending_capacity) {
-		size_t capacity = rounds->pending_capacity ? rounds->pending_capacity * 2 : 4096;
-		void *bigger = realloc(rounds->pending, capacity * sizeof(*rounds->pending));
-
-		if (!bigger)
-			return -ENOMEM;
-		rounds->pending = bigger;
-		rounds->pending_capacity = capacity;
-	}
+	if (rounds->nr_pending == rounds->pending_capacity &&
+	    !jp_array_reserve(&rounds->pending, &rounds->pending_capacity, rounds->nr_pending + 1))
+		return -ENOMEM;
 	rounds->pending[rounds->nr_pending++] = *pending;
 	if (rounds->newest < pending->time)
 		rounds->newest = pending->time;
@@ -69,20 +65,6 @@ static void sort_due(struct jp_perf_rounds *rounds, size_t count)
 	}
 }
 
-static int ensure_capacity(struct jp_perf_rounds *rounds)
-{
-	size_t capacity = rounds->pending_capacity;
-
-	if (rounds->due_capacity >= rounds->nr_pending)
-		return 0;
-	free(rounds->due);
-	free(rounds->spare);
-	rounds->due = malloc(capacity * sizeof(*rounds->due));
-	rounds->spare = malloc(capacity * sizeof(*rounds->spare));
-	rounds->due_capacity = rounds->due && rounds->spare ? capacity : 0;
-	return rounds->due_capacity ? 0 : -ENOMEM;
-}
-
 static int give_out(struct jp_perf_rounds *rounds, const struct jp_pending *due, size_t count)
 {
 	int ret = 0;
@@ -115,7 +97,8 @@ static int flush(struct jp_perf_rounds *rounds, uint64_t limit)
 			nr_due++;
 		return flush_head(rounds, nr_due);
 	}
-	if (ensure_capacity(rounds))
+	if (!jp_array_reserve(&rounds->due, &rounds->due_capacity, rounds->nr_pending) ||
+	    !jp_array_reserve(&rounds->spare, &rounds->spare_capacity, rounds->nr_pending))
 		return -ENOMEM;
 	for (size_t i = 0; i < rounds->nr_pending; i++) {
 		if (rounds->pending[i].time <= limit)

@@ -23,7 +23,7 @@ struct jp_pending {
 
 struct jp_perf_rounds {
 	struct jp_pending *pending, *due, *spare;
-	size_t nr_pending, pending_capacity, due_capacity;
+	size_t nr_pending, pending_capacity, due_capacity, spare_capacity;
 	uint64_t limit;  /* highest time up to the round before */
 	uint64_t newest; /* highest time so far */
 	/* Gives out one record; anything but 0 stops. */

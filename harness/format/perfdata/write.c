@@ -2,7 +2,6 @@
 #include "harness/format/perfdata/write.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/base/array.h"
+#include "harness/base/file.h"
 #include "harness/base/output.h"
 #include "harness/format/perfdata/format.h"
 
@@ -60,17 +61,11 @@ int jp_perfdata_error(const struct jp_perfdata_writer *writer)
 int jp_perfdata_id(struct jp_perfdata_writer *writer, unsigned int event, uint64_t id)
 {
 	struct event *owner = &writer->events[event];
+	uint64_t *added = jp_array_push(&owner->ids, &owner->nr_ids, &owner->capacity);
 
-	if (owner->nr_ids == owner->capacity) {
-		size_t capacity = owner->capacity ? owner->capacity * 2 : 64;
-		uint64_t *ids = realloc(owner->ids, capacity * sizeof(*ids));
-
-		if (!ids)
-			return -ENOMEM;
-		owner->ids = ids;
-		owner->capacity = capacity;
-	}
-	owner->ids[owner->nr_ids++] = id;
+	if (!added)
+		return -ENOMEM;
+	*added = id;
 	return 0;
 }
 
@@ -168,12 +163,9 @@ static void put_string(struct jp_perfdata_writer *writer, const char *text)
 static void put_command_line(struct jp_perfdata_writer *writer)
 {
 	char text[4096];
-	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-	ssize_t size = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	ssize_t size = jp_file_text("/proc/self/cmdline", text, sizeof(text));
 	uint32_t count = 0;
 
-	if (fd >= 0)
-		close(fd);
 	if (size < 0)
 		size = 0;
 	if (size && text[size - 1])
