@@ -10,10 +10,7 @@
 #include <string.h>
 
 #include "harness/model/machine/machine.h"
-#include "harness/model/symbols/names.h"
-#include "harness/judge/validator.h"
-#include "validators/code_incarnations.h"
-#include "validators/named_samples.h"
+#include "validators/code_names.h"
 
 struct side { /* what one file yields */
 	struct jp_named_samples samples;
@@ -27,7 +24,7 @@ struct order {
 	const struct jp_view *view;
 	struct jp_findings *findings;
 	const struct jp_machine *machine;
-	struct jp_names *names;
+	struct jp_naming naming;
 	struct jp_code_loads loads;
 	struct jp_incarnations incarnations;
 	struct side before, after, *side; /* @side: of this file */
@@ -40,90 +37,6 @@ struct order {
 	uint64_t load_right, load_judged;
 };
 
-static bool covered(const struct jp_life *life, uint64_t ip)
-{
-	return ip >= life->low && ip < life->high;
-}
-
-/* Whose name it is that was found: of code that lived there before, or came later? */
-static const char *whose(const struct order *order, const struct jp_life *life, uint64_t ip,
-			 const char *found)
-{
-	const struct jp_incarnations *incarnations = &order->incarnations;
-	const struct jp_truth_code *own = life->code;
-
-	for (size_t i = jp_incarnations_from(incarnations, own->pid, ip); i < incarnations->count;
-	     i++) {
-		const struct jp_truth_code *code = incarnations->incarnations[i].code;
-
-		if (code->pid != own->pid || code->addr > ip)
-			break;
-		if (code != own && ip - code->addr < code->size && strcmp(code->name, found) == 0)
-			return code->loaded < own->loaded ? "stale" : "later";
-	}
-	return NULL;
-}
-
-/* Why the name of @ip in @life is not its own; @why: of jp_names_find(). */
-static const char *cause_of(const struct order *order, const struct jp_life *life, uint64_t ip,
-			    uint64_t time, const struct jp_mapping *mapping, const char *found,
-			    const char *why)
-{
-	bool injected = order->view->asked->injected, by_dump = order->loads.dumps > 0;
-	const char *cause = found ? whose(order, life, ip, found) : NULL;
-
-	if (cause)
-		return cause;
-	if (!mapping)
-		return why;
-	if (injected && covered(life, ip))
-		return "hidden";
-	if (found)
-		return "other-name";
-	if (by_dump && life->published == UINT64_MAX)
-		return "not-published";
-	if (injected && by_dump && !jp_names_injected(order->names, mapping->name))
-		return life->published > time ? "late" : "not-injected";
-	/* A perf map that does not hold it. */
-	return strcmp(why, "no-symbol") == 0 && !jp_names_injected(order->names, mapping->name)
-		       ? "not-published"
-		       : why;
-}
-
-static enum jp_named name_of(struct order *order, const struct jp_life *life, uint64_t ip,
-			     const struct jp_mapping **mapping, const char **found,
-			     const char **why)
-{
-	uint32_t pid = life->code->pid;
-
-	*mapping = jp_replay_find(order->view->spaces, pid, ip);
-	*found = jp_names_find(order->names, *mapping, ip, why);
-	if (!*found)
-		return JP_NAME_NONE;
-	return strcmp(*found, life->code->name) == 0 ? JP_NAME_RIGHT : JP_NAME_WRONG;
-}
-
-/* What else there is to say of @ip: when its function was loaded, the name, what hides it. */
-static void describe(const struct jp_life *life, uint64_t ip, const struct jp_mapping *mapping,
-		     const char *found, const char *why, char *text, size_t size)
-{
-	const struct jp_hider *hider = &life->hider;
-	int used = snprintf(text, size, "%s+%#" PRIx64 ", loaded at %" PRIu64 ": %s%.60s (%s)",
-			    life->code->name, ip - life->code->addr, life->code->loaded,
-			    found ? "named " : "no name", found ? found : "", why);
-
-	if (mapping && used >= 0 && (size_t)used < size)
-		used += snprintf(text + used, size - (size_t)used,
-				 " by the record of %" PRIu64 " of %.60s", mapping->since,
-				 mapping->name);
-	if (covered(life, ip) && used >= 0 && (size_t)used < size)
-		snprintf(text + used, size - (size_t)used,
-			 "; %" PRIx64 "-%" PRIx64 " %.40s of %" PRIu64 " (offset %" PRIu64
-			 ", %s) hid it",
-			 hider->start, hider->end, hider->name, hider->time, hider->at,
-			 hider->cause);
-}
-
 static bool user_ip(const struct order *order, const struct jp_event *event, uint64_t *ip)
 {
 	uint64_t sp;
@@ -134,16 +47,48 @@ static bool user_ip(const struct order *order, const struct jp_event *event, uin
 	return event->sample.user;
 }
 
+/* Counts @name, which is not the code's own, as @wrong or @none. The first of its kind: its
+ * sentence is to begin in the result; NULL: it is not, or there is no memory, as *@failed tells. */
+static struct jp_exception *except(struct order *order, const struct jp_code_name *name,
+				   const char *wrong, const char *none, uint64_t time, int *failed)
+{
+	struct jp_exception *exception =
+		jp_findings_count(order->findings, name->named == JP_NAME_WRONG ? wrong : none,
+				  JP_METHODS, jp_code_name_cause(&order->naming, name, time));
+
+	*failed = exception ? 0 : -ENOMEM;
+	return exception && exception->count == 1 ? exception : NULL;
+}
+
+static int judge_name(struct order *order, const struct jp_event *event,
+		      const struct jp_code_name *name)
+{
+	struct jp_exception *first;
+	char text[330];
+	int failed;
+
+	if (name->named == JP_NAME_RIGHT) {
+		size_t index = name->life - order->incarnations.incarnations;
+
+		order->state[index].elf |= strcmp(name->why, "elf") == 0;
+		order->state[index].map |= strcmp(name->why, "map") == 0;
+		return 0;
+	}
+	first = except(order, name, "names.wrong", "names.unnamed", event->time, &failed);
+	if (first)
+		snprintf(first->first, sizeof(first->first),
+			 "at %" PRIu64 ", %u/%u, ip %" PRIx64 " in %s", event->time, event->pid,
+			 event->tid, name->ip, jp_code_name_text(name, text, sizeof(text)));
+	return failed;
+}
+
 static int judge_sample(struct order *order, const struct jp_event *event)
 {
 	struct jp_named_sample sample = {
 		.time = event->time, .pid = event->pid, .tid = event->tid, .cpu = event->cpu};
 	uint64_t slack = order->evidence->info.slack;
-	const char *found, *why, *cause;
-	const struct jp_mapping *mapping;
-	const struct jp_truth_code *code;
+	struct jp_code_name name;
 	struct jp_life *life;
-	char text[330];
 	int failed;
 
 	if (!user_ip(order, event, &sample.ip))
@@ -151,33 +96,19 @@ static int judge_sample(struct order *order, const struct jp_event *event)
 	life = jp_incarnations_at(&order->incarnations, event->pid, sample.ip, event->time);
 	if (!life)
 		return 0;
-	code = life->code;
-	if (event->time <= code->ready + slack ||
-	    (code->ending != UINT64_MAX && event->time + slack >= code->ending)) {
+	if (event->time <= life->code->ready + slack ||
+	    (life->code->ending != UINT64_MAX && event->time + slack >= life->code->ending)) {
 		order->side->unjudged++;
 		return 0;
 	}
-	sample.named = name_of(order, life, sample.ip, &mapping, &found, &why);
-	sample.covered = covered(life, sample.ip);
-	order->side->named[sample.named]++;
-	order->side->elf += found && strcmp(why, "elf") == 0;
-	order->side->map += found && strcmp(why, "map") == 0;
+	name = jp_code_name_at(&order->naming, life, sample.ip);
+	sample.named = name.named;
+	sample.covered = name.covered;
+	order->side->named[name.named]++;
+	order->side->elf += name.found && strcmp(name.why, "elf") == 0;
+	order->side->map += name.found && strcmp(name.why, "map") == 0;
 	failed = jp_named_samples_add(&order->side->samples, &sample);
-	if (failed || !order->last)
-		return failed;
-	if (sample.named == JP_NAME_RIGHT) {
-		size_t index = life - order->incarnations.incarnations;
-
-		order->state[index].elf |= strcmp(why, "elf") == 0;
-		order->state[index].map |= strcmp(why, "map") == 0;
-		return 0;
-	}
-	cause = cause_of(order, life, sample.ip, event->time, mapping, found, why);
-	describe(life, sample.ip, mapping, found, why, text, sizeof(text));
-	return jp_findings_except(order->findings,
-				  sample.named == JP_NAME_WRONG ? "names.wrong" : "names.unnamed",
-				  cause, "at %" PRIu64 ", %u/%u, ip %" PRIx64 " in %s", event->time,
-				  event->pid, event->tid, sample.ip, text);
+	return failed || !order->last ? failed : judge_name(order, event, &name);
 }
 
 /* The name of every byte of @life as of @time: where mappings meet, and at its ends. */
@@ -194,20 +125,21 @@ static int judge_life(struct order *order, struct jp_life *life, uint64_t time)
 		next = next < end ? next : end;
 		for (int last = 0; last < 2; last++) {
 			uint64_t ip = last ? next - 1 : addr;
-			const char *found, *why, *cause;
-			enum jp_named named = name_of(order, life, ip, &mapping, &found, &why);
+			struct jp_code_name name = jp_code_name_at(&order->naming, life, ip);
+			struct jp_exception *first;
 			char text[330];
+			int failed;
 
-			if (named == JP_NAME_RIGHT)
+			if (name.named == JP_NAME_RIGHT)
 				continue;
 			order->state[index].failed = true;
-			cause = cause_of(order, life, ip, time, mapping, found, why);
-			describe(life, ip, mapping, found, why, text, sizeof(text));
-			return jp_findings_except(
-				order->findings,
-				named == JP_NAME_WRONG ? "load.wrong" : "load.unnamed", cause,
-				"at %" PRIu64 ", pid %u, %" PRIx64 " in %s", time, life->code->pid,
-				ip, text);
+			first = except(order, &name, "load.wrong", "load.unnamed", time, &failed);
+			if (first)
+				snprintf(first->first, sizeof(first->first),
+					 "at %" PRIu64 ", pid %u, %" PRIx64 " in %s", time,
+					 life->code->pid, ip,
+					 jp_code_name_text(&name, text, sizeof(text)));
+			return failed;
 		}
 	}
 	return 0;
@@ -310,7 +242,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	known = jp_replay_find(view->spaces, event->pid, event->map.addr);
 	if (!known)
 		return 0;
-	if (!jp_names_injected(order->names, known->name)) {
+	if (!jp_names_injected(order->naming.names, known->name)) {
 		jp_incarnations_cover(&order->incarnations, event, known->name);
 		order->side->anon +=
 			event->map.prot & JP_PROT_EXEC && known->backing != JP_BACKING_FILE;
@@ -412,8 +344,12 @@ static int prepare(struct order *order, struct jp_error *err)
 	if (!order->machine)
 		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here",
 			       evidence->dir, evidence->truth->e_machine);
-	order->names = jp_names_open(evidence->dir, err);
-	failed = order->names ? jp_code_loads_read(evidence->dir, &order->loads, err) : -ENOMEM;
+	order->naming = (struct jp_naming){.view = order->view,
+					   .names = jp_names_open(evidence->dir, err),
+					   .loads = &order->loads,
+					   .incarnations = &order->incarnations};
+	failed = order->naming.names ? jp_code_loads_read(evidence->dir, &order->loads, err)
+				     : -ENOMEM;
 	if (failed)
 		return failed;
 	order->state = calloc(count + 1, sizeof(*order->state));
@@ -469,7 +405,7 @@ static void free_order(void *state)
 	free(order->state);
 	jp_incarnations_free(&order->incarnations);
 	jp_code_loads_free(&order->loads);
-	jp_names_free(order->names);
+	jp_names_free(order->naming.names);
 	free(order);
 }
 

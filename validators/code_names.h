@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_CODE_NAMES_H
+#define JP_CODE_NAMES_H
+
+#include "harness/model/symbols/names.h"
+#include "validators/code_incarnations.h"
+#include "validators/named_samples.h"
+
+/* Names that a capture yields for emitted code. */
+struct jp_naming {
+	const struct jp_view *view;
+	struct jp_names *names;
+	const struct jp_code_loads *loads;
+	const struct jp_incarnations *incarnations;
+};
+
+/* The name of one address, as of now, in code of which the truth knows. */
+struct jp_code_name {
+	const struct jp_life *life;
+	uint64_t ip;
+	enum jp_named named;
+	const struct jp_mapping *mapping; /* as the capture knows it; NULL: none */
+	const char *found;                /* NULL: no name */
+	const char *why;                  /* of jp_names_find() */
+	bool covered;                     /* by a record later than the code */
+};
+
+struct jp_code_name jp_code_name_at(const struct jp_naming *naming, const struct jp_life *life,
+				    uint64_t ip);
+/* Why @name, which was asked for at @time, is not the code's own. */
+const char *jp_code_name_cause(const struct jp_naming *naming, const struct jp_code_name *name,
+			       uint64_t time);
+/* What there is to say of it: when its function was loaded, the name, what hides it. Returns
+ * @text. */
+const char *jp_code_name_text(const struct jp_code_name *name, char *text, size_t size);
+
+#endif
