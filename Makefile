@@ -6,6 +6,7 @@ CFLAGS	?= -O2 -g
 WERROR	?= -Werror
 PKG	:= $(or $(shell command -v pkg-config),pkg-config)
 PYTHON	?= python3
+export PYTHONDONTWRITEBYTECODE := 1
 INSTALL	?= install
 prefix	?= /usr/local
 
@@ -61,7 +62,7 @@ EXACT	:= mmap munmap madvise jp_perf_decode
 # Of `make fuzz`, for all targets together.
 SECONDS	?= 60
 JOBS	:= $(shell nproc 2>/dev/null || echo 1)
-TEST_PY	:= $(wildcard harness/selftest/test_*.py ci/test_*.py)
+TEST_PY	:= $(wildcard harness/selftest/test_*.py ci/tests/test_*.py)
 
 RUN	 = $(O)/jitproof run
 
@@ -172,7 +173,7 @@ check-full: all ## run every case
 	if [ $$status -eq 4 ] && [ "$(SKIP_OK)" = 1 ]; then exit 0; fi; exit $$status
 
 # As kselftest: the kernel's targets and variables, with its runner's output.
-KSELFTEST = $(MAKE) --no-print-directory -f '$(CURDIR)/ci/kselftest/Makefile' \
+KSELFTEST = $(MAKE) --no-print-directory -f '$(CURDIR)/ci/engines/kselftest/Makefile' \
 	BUILD='$(abspath $(O))' OUTPUT='$(abspath $(O))'
 
 run_tests: all ## as kselftest: the set check as one test; summary=1 puts its output into a log
@@ -187,24 +188,24 @@ selftest: all $(TESTS) $(SELFTEST_BIN) sanitized ## test jitproof itself; needs 
 		$(TEST_PY)
 
 lint: ## check the tree's own rules
-	@$(PYTHON) ci/lint.py
+	@$(PYTHON) ci/lint
 
 bench: all ## compare our speed with perf's
-	@if [ -e ci/bench.py ]; then $(PYTHON) ci/bench.py --jitproof $(O)/jitproof; \
-	else echo 'ci/bench.py is not here' >&2; exit 1; fi
+	@if [ -e ci/bench/bench.py ]; then $(PYTHON) ci/bench/bench.py --jitproof $(O)/jitproof; \
+	else echo 'ci/bench/bench.py is not here' >&2; exit 1; fi
 
 cost: all ## measure what whole stacks cost, by strategy
-	@$(PYTHON) ci/cost.py --jitproof '$(O)/jitproof'
+	@$(PYTHON) ci/bench/cost.py --jitproof '$(O)/jitproof'
 
 # The guest's first process: alone in its initramfs, so linked statically.
-$(O)/vm/init: ci/vm/init.c Makefile
+$(O)/vm/init: ci/matrix/vm/init.c Makefile
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wshadow $(WERROR) $(CFLAGS) $(ANYWHERE) \
 		$(LDFLAGS) -static -o $@ $<
 
 # Loaded into QEMU, so never built for a sanitizer.
-$(O)/vm/clock.so: ci/vm/clock.c Makefile
+$(O)/vm/clock.so: ci/matrix/vm/clock.c Makefile
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@)
 	$(Q)$(CC) -std=gnu11 -O2 -Wall -Wextra -Wshadow $(WERROR) -fPIC -shared -o $@ $<
@@ -213,19 +214,19 @@ vm-init: $(O)/vm/init $(O)/vm/clock.so
 	@:
 
 # And what differs from the results that are stored, where there are any.
-matrix: all vm-init ## run the suite `short` on each kernel of ci/matrix.toml, in VMs
+matrix: all vm-init ## run the suite `short` on each kernel of ci/matrix/matrix.toml, in VMs
 	@O='$(O)' $(PYTHON) ci/matrix run --suite short -j $(JOBS) && \
 	if ls results/matrix/*.jsonl >/dev/null 2>&1; then \
 		O='$(O)' $(PYTHON) ci/matrix compare results/matrix '$(O)/matrix'; fi
 
 perf-versions: all ## read and write with the perf of other Debian suites (downloads 220 MB once)
-	@$(PYTHON) ci/perf_versions.py --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'
+	@$(PYTHON) ci/peer/perf_versions.py --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'
 
 findings: all ## measure the findings of results/FINDINGS.md here, with the installed perf
-	@$(PYTHON) ci/findings.py --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'
+	@$(PYTHON) ci/findings --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'
 
 agreement: all ## compare our stacks of real programs with perf's
-	@$(PYTHON) ci/agreement.py --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'; \
+	@$(PYTHON) ci/peer/agreement.py --jitproof '$(O)/jitproof' --perf-dir '$(O)/perf'; \
 	status=$$?; if [ $$status -eq 4 ] && [ "$(SKIP_OK)" = 1 ]; then exit 0; fi; exit $$status
 
 ifneq ($(KSFT_INSTALL_PATH)$(INSTALL_PATH),)

@@ -3,7 +3,7 @@
 
 import struct
 
-import run_directory as rd
+from harness.selftest import run_directory as rd
 
 LOAD, MOVE, DEBUG_INFO, CLOSE, UNWINDING_INFO = range(5)
 MACHINE_X86_64 = 62

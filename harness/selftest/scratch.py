@@ -1,21 +1,37 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What tests write to, and what is gone after each of them."""
+"""What tests share: the paths of the tree and of the build, and a folder that goes after each test.
+
+Environment: O, the build's folder; JITPROOF, the program.
+"""
 
 import os
+import sys
 import tempfile
 import unittest
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+CI = os.path.join(ROOT, "ci")
+FIXTURES = os.path.join(ROOT, "validators", "fixtures")
+BUILD = os.path.abspath(os.environ.get("O", os.path.join(ROOT, "build")))
+JITPROOF = os.path.abspath(os.environ.get("JITPROOF") or os.path.join(BUILD, "jitproof"))
+# With workloads and facts that misbehave.
+BINARY = os.path.join(BUILD, "selftest", "jitproof-selftest")
+# Runs a command for which perf_event_open fails; takes the error first.
+DENY = [sys.executable, os.path.join(CI, "tests", "deny_perf.py")]
+MATRIX = [sys.executable, os.path.join(CI, "matrix")]
+
 
 class Folder(unittest.TestCase):
-    def setUp(self):
+    def setUp(self) -> None:
         home = tempfile.TemporaryDirectory(prefix="jitproof-")
         self.addCleanup(home.cleanup)
         self.home = os.path.realpath(home.name)
 
-    def place(self, *names):
+    def place(self, *names: str) -> str:
         return os.path.join(self.home, *names)
 
-    def write(self, text, *names, runs=False):
+    def write(self, text: str, *names: str, runs: bool = False) -> str:
         os.makedirs(os.path.dirname(self.place(*names)), exist_ok=True)
         with open(self.place(*names), "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(text)
@@ -23,6 +39,6 @@ class Folder(unittest.TestCase):
             os.chmod(self.place(*names), 0o755)
         return self.place(*names)
 
-    def read(self, *names):
+    def read(self, *names: str) -> str:
         with open(self.place(*names), encoding="utf-8") as file:
             return file.read()

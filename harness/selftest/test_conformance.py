@@ -14,11 +14,12 @@ import sys
 import tempfile
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-SET = os.path.join(os.path.dirname(os.path.dirname(HERE)), "validators/fixtures/conformance")
-O = os.path.abspath(os.environ.get("O", "build"))
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from harness.selftest.scratch import BUILD, FIXTURES
+
+SET = os.path.join(FIXTURES, "conformance")
 # As other users of the set, and with everything watched.
-READERS = [os.path.join(O, "selftest/test_conformance"), os.path.join(O, "asan/test_conformance")]
+READERS = [os.path.join(BUILD, folder, "test_conformance") for folder in ("selftest", "asan")]
 SUFFIX = {"procmaps": ".maps", "perf_map": ".map", "jitdump": ".dump"}
 TYPES = ["load", "move", "debug_info", "close", "unwinding_info"]
 

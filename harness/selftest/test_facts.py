@@ -10,12 +10,12 @@ import json
 import os
 import re
 import subprocess
+import sys
 import time
 import unittest
 
-O = os.path.abspath(os.environ.get("O", "build"))
-JITPROOF = os.path.abspath(os.environ.get("JITPROOF", os.path.join(O, "jitproof")))
-WITH_BAD = os.path.join(O, "selftest", "jitproof-selftest")
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from harness.selftest.scratch import BINARY, JITPROOF
 
 
 def start(*arguments, binary=JITPROOF):
@@ -102,7 +102,7 @@ class Bad(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         began = time.monotonic()
-        cls.facts = objects(start("--json", "--limit=1000", "bad.*", binary=WITH_BAD))
+        cls.facts = objects(start("--json", "--limit=1000", "bad.*", binary=BINARY))
         cls.seconds = time.monotonic() - began
 
     def why(self, name):

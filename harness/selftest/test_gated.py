@@ -12,9 +12,10 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import run_directory as rd  # pylint: disable=wrong-import-position
-import test_validators as tv  # pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from harness.selftest import run_directory as rd
+from harness.selftest import test_validators as tv
+from harness.selftest.scratch import JITPROOF
 
 
 class Gated(tv.Recorded):
@@ -160,7 +161,7 @@ class Gated(tv.Recorded):
 def permitted():
     """Whether this machine lets us watch a process of ours."""
     with tempfile.TemporaryDirectory(prefix="jitproof-") as folder:
-        return subprocess.run([tv.JITPROOF, "record", "-o", os.path.join(folder, "data"), "--",
+        return subprocess.run([JITPROOF, "record", "-o", os.path.join(folder, "data"), "--",
                                "true"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                               timeout=30, check=False).returncode == 0
 
@@ -177,7 +178,7 @@ class Live(unittest.TestCase):
         with open(os.path.join(expected, "live"), "w", encoding="utf-8") as file:
             file.write(f"case one check : {definition}\n")
         self.out = os.path.join(self.home.name, "run")
-        command = [*prefix, tv.JITPROOF, "run", "--expected", expected, "-o", self.out]
+        command = [*prefix, JITPROOF, "run", "--expected", expected, "-o", self.out]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               timeout=60, check=False)
         return done.stdout.decode(errors="replace")
@@ -233,7 +234,7 @@ class Live(unittest.TestCase):
         powers = ("setpriv", "--bounding-set=-all")
         text = self.run_case("anon_exec : launch --kernel : samples=1", powers)
         self.assertRegex(text, r"(?m)^ok 1 .* # SKIP perf_event_open of samples in the kernel")
-        done = subprocess.run([*powers, tv.JITPROOF, "record", "--kernel", "-o",
+        done = subprocess.run([*powers, JITPROOF, "record", "--kernel", "-o",
                                os.path.join(self.home.name, "data"), "--", "true"],
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=30,
                               check=False)

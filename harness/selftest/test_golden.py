@@ -17,10 +17,9 @@ import tempfile
 import time
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-BINARY = os.path.join(os.path.abspath(os.environ.get("O", "build")), "selftest",
-                      "jitproof-selftest")
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from harness.selftest.scratch import BINARY, DENY, HERE
+
 CASES = os.path.join(HERE, "cases")
 
 
@@ -133,11 +132,10 @@ class Golden(unittest.TestCase):
 class Command(unittest.TestCase):
     def test_perf_denied(self):
         """Everything is skipped, with what is missing, and judging again says so too."""
-        deny = [sys.executable, os.path.join(ROOT, "ci", "deny_perf.py")]
         for number in ("EPERM", "EACCES", "ENOSYS"):
             with tempfile.TemporaryDirectory() as folder:
                 run_dir = os.path.join(folder, "run")
-                done = jitproof("run", "-o", run_dir, "--expected", CASES, before=[*deny, number])
+                done = jitproof("run", "-o", run_dir, "--expected", CASES, before=[*DENY, number])
                 self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
                 lines = [line for line in done.stdout.splitlines() if not line.startswith("#")]
                 self.assertGreater(len(lines), 10)

@@ -16,13 +16,9 @@ import sys
 import time
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
-from scratch import Folder  # noqa: E402
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from harness.selftest.scratch import BINARY, ROOT, Folder
 
-ROOT = os.path.dirname(os.path.dirname(HERE))
-BINARY = os.path.join(os.path.abspath(os.environ.get("O", "build")), "selftest",
-                      "jitproof-selftest")
 FIXTURE = os.path.join(ROOT, "validators", "fixtures", "anon")
 FILES = ("case", "truth", "perf.data", "maps", "capture")
 

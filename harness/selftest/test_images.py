@@ -8,9 +8,9 @@ import struct
 import sys
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import run_directory as rd  # pylint: disable=wrong-import-position
-import test_validators as tv  # pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from harness.selftest import run_directory as rd
+from harness.selftest import test_validators as tv
 
 LAUNCH, FORK, EXEC = 0, 1, 3
 IDENTITY = "00" * 20

@@ -13,15 +13,12 @@ import subprocess
 import sys
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
-import made_jitdump as mj  # pylint: disable=wrong-import-position
-import run_directory as rd  # pylint: disable=wrong-import-position
-from scratch import Folder  # pylint: disable=wrong-import-position
-from test_order import elf_symbols  # pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from harness.selftest import made_jitdump as mj
+from harness.selftest import run_directory as rd
+from harness.selftest.scratch import JITPROOF, Folder
+from harness.selftest.test_order import elf_symbols
 
-TOP = os.path.dirname(os.path.dirname(HERE))
-JITPROOF = os.path.abspath(os.environ.get("JITPROOF", os.path.join(TOP, "build/jitproof")))
 BASE, SPAN = 0x7f0000000000, 256
 ANONYMOUS = ("//anon", "/memfd:jit (deleted)", "/dev/zero (deleted)", "/dev/shm/jit", "[heap]",
              "/SYSV00000000 (deleted)", "/anon_hugepage (deleted)", "[anon:code]", "[stack]")

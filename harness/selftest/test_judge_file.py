@@ -10,11 +10,10 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import run_directory as rd  # pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from harness.selftest import run_directory as rd
+from harness.selftest.scratch import JITPROOF
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-JITPROOF = os.path.abspath(os.environ.get("JITPROOF", os.path.join(TOP, "build/jitproof")))
 KIND = rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME | rd.CALLCHAIN
 CODE, LIBC, MAIN, ANON = 0x10000, 0x7f0000000000, 0x400000, 0x7f1000000000
 PID = 100

@@ -12,11 +12,8 @@ import tempfile
 import unittest
 import xml.etree.ElementTree as ElementTree
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-BINARY = os.path.join(os.path.abspath(os.environ.get("O", "build")), "selftest",
-                      "jitproof-selftest")
-DENY = [sys.executable, os.path.join(ROOT, "ci", "deny_perf.py"), "EPERM"]
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from harness.selftest.scratch import BINARY, DENY
 
 
 class Junit(unittest.TestCase):
@@ -75,7 +72,7 @@ class Junit(unittest.TestCase):
             self.assertGreater(float(case.get("time")), 0)
 
     def test_skipped(self):
-        root, done = self.run_cases("case a check : bad crash : attach\n", before=DENY)
+        root, done = self.run_cases("case a check : bad crash : attach\n", before=[*DENY, "EPERM"])
         self.assertEqual(done.returncode, 4)
         self.assertIn("EPERM", root.find(".//skipped").get("message"))
 

@@ -16,12 +16,10 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import run_directory as rd  # pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from harness.selftest import run_directory as rd
+from harness.selftest.scratch import FIXTURES, JITPROOF
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-JITPROOF = os.path.abspath(os.environ.get("JITPROOF", os.path.join(TOP, "build/jitproof")))
-FIXTURES = os.path.join(TOP, "validators/fixtures")
 JUDGED = re.compile(r"names\.|load\.|order\.|inject\.")
 # Of the last file alone: what is not compared with the capture as it was.
 LAST = re.compile(r"(names\.(right|wrong|unnamed|unjudged)|load\.right|order\.(hidden|stray))$")

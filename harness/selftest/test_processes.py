@@ -9,11 +9,10 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import run_directory as rd  # pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from harness.selftest import run_directory as rd
+from harness.selftest.scratch import JITPROOF
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-JITPROOF = os.path.abspath(os.environ.get("JITPROOF", os.path.join(TOP, "build/jitproof")))
 LAUNCH, FORK, VFORK, EXEC, SHARE = range(5)
 
 

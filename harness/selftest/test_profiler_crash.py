@@ -13,9 +13,8 @@ import sys
 import tempfile
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-BINARY = os.path.join(os.path.abspath(os.environ.get("O", "build")), "jitproof")
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from harness.selftest.scratch import JITPROOF
 
 # Starts what it is to record, if anything, and ends as $JITPROOF_FAKE_END says.
 FAKE = """#!/bin/sh
@@ -87,7 +86,7 @@ class Crash(unittest.TestCase):
 
     def jitproof(self, *arguments, end="0"):
         environment = {**os.environ, "JITPROOF_PERF": self.perf, "JITPROOF_FAKE_END": end}
-        return subprocess.run([BINARY, *arguments], stdin=subprocess.DEVNULL, timeout=90,
+        return subprocess.run([JITPROOF, *arguments], stdin=subprocess.DEVNULL, timeout=90,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
                               text=True, env=environment)
 

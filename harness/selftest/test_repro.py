@@ -18,16 +18,11 @@ import tarfile
 import time
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
-import run_directory  # noqa: E402
-from scratch import Folder  # noqa: E402
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from harness.selftest import run_directory
+from harness.selftest.scratch import BINARY, DENY, FIXTURES, HERE, Folder
 
-ROOT = os.path.dirname(os.path.dirname(HERE))
-BINARY = os.path.join(os.path.abspath(os.environ.get("O", "build")), "selftest",
-                      "jitproof-selftest")
 CASES = os.path.join(HERE, "cases")
-FIXTURES = os.path.join(ROOT, "validators", "fixtures")
 SECRET = "hunter2-correct-horse"
 HOST = "sesame.example.org"
 COREUTILS = ("ls", "cat", "mkdir", "env", "head")
@@ -534,9 +529,8 @@ class Elsewhere(Packing):
             self.assertIn(os.path.join(folder, name) + "\n", index)
 
     def test_skipped(self):
-        deny = [sys.executable, os.path.join(ROOT, "ci", "deny_perf.py"), "EPERM"]
         done = jitproof("repro", "bad/wrong.expectation", "--expected", CASES, "-o",
-                        self.place("x.tar"), before=deny)
+                        self.place("x.tar"), before=[*DENY, "EPERM"])
         self.assertEqual(done.returncode, 0, done.stderr)
         folder = self.unpack()
         done = subprocess.run([os.path.join(folder, "reproduce")], stdout=subprocess.PIPE,

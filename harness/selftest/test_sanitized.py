@@ -11,10 +11,11 @@ import subprocess
 import sys
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ASAN = os.path.join(os.path.abspath(os.environ.get("O", "build")), "asan")
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from harness.selftest.scratch import BUILD, FIXTURES, HERE
+
+ASAN = os.path.join(BUILD, "asan")
 TESTS = os.environ.get("ASAN_TESTS", "").split()
-FIXTURES = os.path.join(os.path.dirname(os.path.dirname(HERE)), "validators", "fixtures")
 
 
 class Sanitized(unittest.TestCase):

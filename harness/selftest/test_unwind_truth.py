@@ -6,11 +6,12 @@ each shape, and unwinding its stack dump must give exactly the frames that were 
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import unittest
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-JITPROOF = os.path.abspath(os.environ.get("JITPROOF", os.path.join(TOP, "build/jitproof")))
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from harness.selftest.scratch import JITPROOF
 
 # No large frame: the dump must hold the whole stack.
 SHAPES = " --depth=7 --shapes=fp,no_fp,long,realign,leaf"

@@ -16,8 +16,8 @@ import struct
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.dirname(HERE))
-import run_directory as rd  # pylint: disable=wrong-import-position
+sys.path.insert(0, os.path.abspath(__file__ + "/../../../.."))
+from harness.selftest import run_directory as rd
 
 PID, CODE = 100, 0x10000
 TRACING_DATA, AUXTRACE, HEADER_FEATURE, FINISHED_INIT = 66, 71, 80, 82

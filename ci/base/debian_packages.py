@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Packages of any Debian suite, downloaded and unpacked below a folder and not installed.
+
+An Archive is an apt of its own: its own lists, nothing installed, from the mirror that this
+machine's apt uses, by the same ways through proxies. The mirror's address is read when it is
+needed, is in no message and stays in no file.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+
+from ci.base import files, process
+from ci.base.status import Missing
+
+NAMES = r"(?:buster|bullseye|bookworm|trixie|forky|sid|(?:old)*stable|testing|unstable)"
+MAIN = re.compile(NAMES + r"(?:-updates|-backports)?$")
+SECURITY = re.compile(NAMES + r"(?:-security|/updates)$")
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+
+
+def without_addresses(text):
+    return re.sub(r"\w+://\S+", "(the mirror)", text)
+
+
+def mirrors():
+    """(the archive, the security archive or None), as apt knows them."""
+    if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
+        raise Missing("this machine has no apt-get")
+    listed = process.run(["apt-get", "indextargets", "--format", "$(RELEASE) $(REPO_URI)"])
+    return mirrors_of(listed.stdout)
+
+
+def mirrors_of(listed):
+    """The first of each in lines of "RELEASE ADDRESS"."""
+    main = security = None
+    for line in listed.splitlines():
+        release, _, address = line.partition(" ")
+        if SECURITY.match(release):
+            security = security or address
+        elif MAIN.match(release):
+            main = main or address
+    if not main:
+        raise Missing("apt knows no Debian mirror on this machine")
+    return main, security
+
+
+def sources(suite, main, security):
+    """The lines of a sources.list for a suite and what it stands on."""
+    signed = "[signed-by=%s] " % KEYRING if os.path.exists(KEYRING) else ""
+    base = suite.removesuffix("-backports")
+    lines = ["deb %s%s %s main" % (signed, main, base)]
+    if base != suite:
+        lines.append("deb %s%s %s main" % (signed, main, suite))
+    if security and base != "sid":
+        lines.append("deb %s%s %s-security main" % (signed, security, base))
+    return lines
+
+
+class Archive:
+    """One suite's packages, and those of the suites in `also`. Used with `with`: what apt needs is
+    gone afterwards."""
+
+    def __init__(self, suite, folder, also=()):
+        self.suite = suite
+        self.suites = (suite, *also)
+        self.folder = os.path.join(os.path.abspath(folder), "apt")
+
+    def __enter__(self):
+        known = mirrors()
+        lines = [line for suite in self.suites for line in sources(suite, *known)]
+        self.close()
+        for name in ("etc", "state/lists/partial", "cache/archives/partial"):
+            os.makedirs(os.path.join(self.folder, name))
+        files.write(self.folder + "/status", "")
+        # Suites stand on one another: apt warns of what it is told twice.
+        files.write(self.folder + "/etc/sources.list", "\n".join(dict.fromkeys(lines)) + "\n")
+        files.write(self.folder + "/apt.conf", "".join(self.configuration()))
+        self.environment = {**os.environ, "APT_CONFIG": self.folder + "/apt.conf", "LC_ALL": "C",
+                            "DEBIAN_FRONTEND": "noninteractive"}
+        try:
+            self.apt("update", "--error-on=any")
+        except Missing:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *unused):
+        self.close()
+
+    def close(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def configuration(self):
+        """Lines: the machine's ways to its mirror, then our own folders."""
+        for line in process.run(["apt-config", "dump"]).stdout.splitlines():
+            if line.startswith("Acquire::"):
+                yield line + "\n"
+        settings = {
+            "Dir::Etc": "/etc", "Dir::Etc::sourcelist": "/etc/sources.list",
+            "Dir::State": "/state", "Dir::State::lists": "/state/lists",
+            "Dir::State::status": "/status", "Dir::Cache": "/cache",
+            "Dir::Cache::archives": "/cache/archives",
+        }
+        settings = {key: self.folder + value for key, value in settings.items()}
+        for key in ("main", "parts", "sourceparts", "preferencesparts"):
+            settings["Dir::Etc::" + key] = "/dev/null"
+        settings.update({
+            "Dir::Etc::trusted": "/etc/apt/trusted.gpg",
+            "Dir::Etc::trustedparts": "/etc/apt/trusted.gpg.d",
+            "APT::Sandbox::User": "root" if os.geteuid() == 0 else "",
+            "APT::Install-Recommends": "false", "Acquire::Languages": "none",
+            "Acquire::Retries": "3", "Debug::NoLocking": "true",
+        })
+        for item in settings.items():
+            yield '%s "%s";\n' % item
+
+    def apt(self, *arguments, **more):
+        done = process.run(["apt-get", "-q", *arguments], env=self.environment, **more)
+        errors = [line for line in done.stderr.splitlines() if line.startswith(("E:", "Err:"))]
+        if done.returncode or errors:
+            said = errors[-1] if errors else "exit %d" % done.returncode
+            raise Missing("apt-get %s: %s" % (arguments[0], without_addresses(said)))
+
+    def ask(self, *arguments):
+        return process.run(["apt-cache", *arguments], env=self.environment).stdout
+
+    def target(self):
+        """A target takes precedence over the security archive, and only backports need one."""
+        return ["-t", self.suite] if self.suite.endswith("-backports") else []
+
+    def candidate(self, package):
+        """The version that the suite would install, or None."""
+        said = self.ask(*self.target(), "policy", package)
+        match = re.search(r"^ *Candidate: (?!\(none\))(\S+)", said, re.MULTILINE)
+        return match and match.group(1)
+
+    def listed(self, pattern):
+        """Fields of each version of each package whose name matches."""
+        found = self.ask("search", "--names-only", pattern)
+        names = sorted({line.split()[0] for line in found.splitlines()})
+        if not names:
+            return []
+        shown = self.ask("show", *names)
+        stanzas = (dict(re.findall(r"^([A-Z][\w-]*): (.*)$", stanza, re.MULTILINE))
+                   for stanza in shown.split("\n\n"))
+        return [stanza for stanza in stanzas if "Package" in stanza]
+
+    def fetch(self, package, version, folder):
+        """Path of one version of a package's file, in the folder; apt checks it against its
+        index. What the package needs stays where it is."""
+        self.apt("download", "%s=%s" % (package, version), cwd=folder)
+        found = [name for name in os.listdir(folder)
+                 if name.startswith(package + "_") and name.endswith(".deb")]
+        if len(found) != 1:
+            raise Missing("apt-get download %s: %d files came" % (package, len(found)))
+        return os.path.join(folder, found[0])
+
+    def download(self, package):
+        """Paths of the package's file and those of all that it needs; gone after `with`."""
+        self.apt("install", "--download-only", "-y", *self.target(), package)
+        folder = self.folder + "/cache/archives"
+        return [os.path.join(folder, name) for name in sorted(os.listdir(folder))
+                if name.endswith(".deb")]
+
+
+def unpack(archives, root):
+    """Unpacks package files over each other below root."""
+    # Where /lib is a link to usr/lib, packages old and new must agree on it.
+    for name in ("bin", "lib", "lib64", "sbin"):
+        os.makedirs(os.path.join(root, "usr", name), exist_ok=True)
+        if not os.path.lexists(os.path.join(root, name)):
+            os.symlink("usr/" + name, os.path.join(root, name))
+    for path in archives:
+        archive = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", path], stdout=subprocess.PIPE)
+        # As dpkg does, through the links that are there.
+        done = subprocess.run(["tar", "-x", "--keep-directory-symlink", "--no-same-owner",
+                               "--no-same-permissions", "--exclude=./dev/*", "-C", root],
+                              stdin=archive.stdout, stderr=subprocess.PIPE, check=False)
+        archive.stdout.close()
+        if archive.wait() or done.returncode:
+            raise Missing("unpacking %s: %s" % (os.path.basename(path),
+                                                done.stderr.decode(errors="replace")[-200:]))

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Files that are written: one, or several of which others see all or none."""
+
+import errno
+import os
+import tempfile
+from typing import Callable, Mapping, Optional
+
+from ci.base.status import Malformed
+
+
+Check = Callable[[str], object]
+
+
+def write(path: str, text: str, check: Optional[Check] = None) -> None:
+    """check(path) raises what is wrong with it."""
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    if check:
+        check(path)
+
+
+def replace(folder: str, texts: Mapping[str, str], check: Optional[Check] = None) -> None:
+    """Makes {name: text} in a folder. All are written before the first is replaced, and whoever
+    reads meanwhile sees the old file or the new one."""
+    folder = target = folder or os.curdir
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as scratch:
+            for name, text in texts.items():
+                target = os.path.join(folder, name)
+                # The one thing that a file cannot take the place of.
+                if os.path.isdir(target):
+                    raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+                write(os.path.join(scratch, name), text, check)
+            for name in texts:
+                target = os.path.join(folder, name)
+                os.replace(os.path.join(scratch, name), target)
+    except OSError as error:
+        raise Malformed(target, 0, error.strerror or str(error)) from error

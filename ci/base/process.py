@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Programs that are started, and what they say as text."""
+
+import os
+import subprocess
+from typing import Any, Sequence
+
+
+def run(command: Sequence[str], **more: Any) -> "subprocess.CompletedProcess[str]":
+    """The finished process, output and errors as text, whatever it ended with."""
+    return subprocess.run(command, **{
+        **({} if "input" in more else {"stdin": subprocess.DEVNULL}), "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE, "encoding": "utf-8", "errors": "replace", **more}, check=False)
+
+
+def must(command: Sequence[str], **more: Any) -> str:
+    """What it prints; RuntimeError with its last words where it ends with anything but 0."""
+    done = run(command, **more)
+    if done.returncode:
+        raise RuntimeError("%s: exit %d: %s" % (
+            " ".join([os.path.basename(command[0]), *command[1:2]]), done.returncode,
+            (done.stderr or "").strip()[-300:]))
+    return done.stdout
+
+
+def compile_c(source: str, path: str, *options: str, language: str = "c") -> None:
+    """Makes a program of a text."""
+    must(["gcc", *options, "-x", language, "-", "-o", path], input=source)

@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""make bench: our reading, unwinding and injecting beside perf's: same files, same run.
+
+Figures are CPU seconds (user and system) of whole processes, the second of three runs, and peak
+memory; what counts are the ratios. Files lie on a tmpfs, so that no disk is measured.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import files, process
+from ci.bench import usage
+from harness.selftest import made_jitdump as mj
+from harness.selftest import run_directory as rd
+
+SCRIPT = """
+function leaf(x) { let s = 0; for (let i = 0; i < 50; i++) s += (i * x) % 7; return s; }
+const inner = [];
+for (let i = 0; i < 40; i++)
+    inner.push(new Function('next', 'return function f' + i + '(x, d) {' +
+               'return d ? next()(x + ' + i + ', d - 1) + 1 : 0; }')
+               (() => inner[(i * 7 + 3) % 40] || inner[0]));
+const end = Date.now() + 1000 * Number(process.argv[2]);
+let sum = 0;
+while (Date.now() < end)
+    for (let i = 0; i < 1000; i++)
+        sum += inner[i % 40](i, 16) + leaf(i);
+console.log(sum);
+"""
+
+
+def measure(command, times=3, **more):
+    """The second of three runs (or the only one): (CPU seconds, peak KiB)."""
+    return [usage.of(command, **more) for _ in range(times)][times // 2]
+
+
+def judged(jitproof, path, *options):
+    return json.loads(process.must([jitproof, "judge", "--json", *options, path]))
+
+
+def record(perf, node, folder, name, seconds, *options):
+    path = os.path.join(folder, name)
+    script = os.path.join(folder, "work.js")
+    files.write(script, SCRIPT)
+    process.must([perf, "record", "-q", "-k", "mono", "-e", "cpu-clock", *options, "-o", path, "--",
+                  node, script, str(seconds)])
+    return path
+
+
+def row(name, seconds, samples, memory, ours):
+    print(f"  {name:<58} {seconds:8.3f} s {1e9 * seconds / samples:10.0f} ns/sample "
+          f"{memory / 1024:8.1f} MB {seconds / ours:8.1f} x ours")
+
+
+def bench_reading(jitproof, perf, node, folder, wanted):
+    seconds = 12
+    while True:
+        path = record(perf, node, folder, "chains.data", seconds, "-g", "-F", "49999", "-m", "4096")
+        samples = judged(jitproof, path)["samples"]
+        if samples >= wanted:
+            break
+        if seconds > 60:
+            sys.exit(f"only {samples} samples in {seconds} s; {wanted} are needed")
+        seconds = 1 + seconds * wanted * 5 // (samples * 4 or 1)
+    print(f"reading {os.path.getsize(path) / 1e6:.0f} MB, {samples} samples with chains:")
+    ours, memory = measure([jitproof, "judge", path])
+    row("jitproof judge", ours, samples, memory, ours)
+    for name, command in (
+            ("perf script --no-inline -F comm,pid,tid,time,ip (aim: 50)",
+             [perf, "script", "--no-inline", "-F", "comm,pid,tid,time,ip", "-i", path]),
+            ("perf report --no-children -g none (the near bound)",
+             [perf, "report", "--stdio", "--no-children", "-g", "none", "-i", path]),
+            ("cat (the far bound)", ["cat", path])):
+        cpu, memory = measure(command)
+        row(name, cpu, samples, memory, ours)
+    os.unlink(path)
+
+
+def perf_frames(perf, path):
+    """Frames that perf script prints, samples with at least one."""
+    frames = stacks = 0
+    with subprocess.Popen([perf, "script", "--no-inline", "-F", "ip", "-i", path],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
+        before = ""
+        for line in child.stdout:
+            line = line.strip()
+            frames += bool(line)
+            stacks += bool(line) and not before
+            before = line
+    return frames, stacks
+
+
+def bench_unwinding(jitproof, perf, node, folder):
+    path = record(perf, node, folder, "dumps.data", 3, "--call-graph", "dwarf,8192", "-F", "997",
+                  "-m", "4096")
+    # perf too follows frame pointers where a file has no call frame information.
+    found = judged(jitproof, path, "--frame-pointers")
+    samples = found["samples"]
+    print(f"unwinding {os.path.getsize(path) / 1e6:.0f} MB, {samples} samples with stack dumps:")
+    ours, memory = measure([jitproof, "judge", "--frame-pointers", path])
+    row("jitproof judge --frame-pointers", ours, samples, memory, ours)
+    cpu, memory = measure([perf, "script", "--no-inline", "-i", path])
+    row("perf script --no-inline (aim: 10)", cpu, samples, memory, ours)
+    frames, stacks = perf_frames(perf, path)
+    print(f"  frames: jitproof {found['unwind']['frames']}, perf {frames} in {stacks} stacks")
+    if cpu < 10 * ours:
+        sys.exit("bench: perf script unwinds a tenth of our samples per second, or more")
+    if found["unwind"]["frames"] < frames:
+        sys.exit("bench: perf script finds more frames than we do")
+
+
+DEEP = """
+#include <stdlib.h>
+#include <time.h>
+
+static __attribute__((noinline)) unsigned long down(int depth, unsigned long turns)
+{
+	volatile unsigned char room[96];
+	unsigned long x = turns | 1;
+
+	room[depth % sizeof(room)] = 1;
+	if (depth)
+		return down(depth - 1, turns) + room[depth % sizeof(room)];
+	while (turns--)
+		x ^= x << 13 ^ x >> 7;
+	return x + room[0];
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long sum = 0;
+
+	while (clock() < 2 * CLOCKS_PER_SEC)
+		sum += down(atoi(argv[1]), 200000);
+	return sum == 1;
+}
+"""
+# Callers, and samples a second that keep the files of one size: (depth, Hz).
+DEPTHS = ((10, 9999), (50, 4999), (100, 2999), (250, 1999))
+
+
+def bench_depth(jitproof, folder, rounds=9):
+    """ns of a frame, in rounds through all depths. What one depth's rounds differ by is noise: the
+    deepest may not take longer per frame than that."""
+    files, each = {}, {depth: [] for depth, _ in DEPTHS}
+    # Not on the tmpfs: what runs from /dev/shm is taken for a JIT's memory.
+    with tempfile.TemporaryDirectory() as home:
+        program = os.path.join(home, "deep")
+        process.compile_c(DEEP, program, "-O2", "-fomit-frame-pointer",
+                          "-fno-optimize-sibling-calls")
+        for depth, frequency in DEPTHS:
+            path = os.path.join(folder, f"deep-{depth}.data")
+            process.must([jitproof, "record", "--no-chain", "--stack", str(4096 + 160 * depth),
+                          "-F", str(frequency), "-o", path, "--", program, str(depth)])
+            found = judged(jitproof, path, "--unwind")["unwind"]
+            whole = found["stops"]["root"] / found["samples"]
+            if whole < 0.95 or found["frames_per_sample"] < depth:
+                sys.exit(f"bench: {found['frames_per_sample']:.1f} frames a stack, {whole:.2f} of "
+                         f"them whole: not the depth that was to be measured")
+            files[depth] = path, found["frames"], found["frames_per_sample"]
+        for _ in range(rounds):
+            for depth, (path, frames, _) in files.items():
+                read, _ = measure([jitproof, "judge", path], times=1)
+                whole, _ = measure([jitproof, "judge", "--unwind", path], times=1)
+                each[depth].append(1e9 * (whole - read) / frames)
+    print(f"unwinding by depth: CPU ns of a frame in {rounds} rounds (least, median, greatest):")
+    for depth, (path, frames, deep) in files.items():
+        values = sorted(each[depth])
+        print(f"  {deep:6.1f} frames a stack, {frames:8} in all: {values[0]:7.1f} "
+              f"{values[rounds // 2]:7.1f} {values[-1]:7.1f} ns")
+        os.unlink(path)
+    middle = {depth: sorted(values)[rounds // 2] for depth, values in each.items()}
+    shallow, deep = DEPTHS[0][0], DEPTHS[-1][0]
+    noise = max(sorted(values)[-2] / sorted(values)[1] for values in each.values())
+    growth = middle[deep] / middle[shallow]
+    print(f"  the deepest by the shallowest: {growth:.2f}; rounds of one depth differ by up to "
+          f"{noise:.2f} (but for the least and the greatest)")
+    if growth > noise:
+        sys.exit("bench: a frame takes longer in a deeper stack")
+
+
+def bench_storm(jitproof, folder):
+    """Mapping records a second that the default rings hold: doubled until some are lost, or until
+    the storm cannot blow any harder."""
+    rate, made, held = 10000, 0, 0
+    while True:
+        truth = os.path.join(folder, "storm.truth")
+        with subprocess.Popen([jitproof, "record", "-o", os.path.join(folder, "storm.data"), "--",
+                               jitproof, "workload", "storm", f"--acts={rate}", "--threads=2",
+                               "--forks=100", "--truth", truth], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+            child.stdout.readline()  # "ready"
+            select.select([child.stdout], [], [], 2)  # it says no more before it is told to stop
+            output, said = child.communicate("stop\n")
+        os.unlink(truth)
+        acts, seconds = re.search(r"(\d+) mappings, \d+ forks in ([\d.]+) s", output).groups()
+        lost = int(re.search(r"(\d+) mapping records lost", said).group(1))
+        before, made = made, int(acts) / float(seconds)
+        print(f"  {made:8.0f} records/s, 100 forks/s: {lost} lost")
+        if lost:
+            break
+        held = max(held, made)
+        if made < 1.1 * before:
+            print("  (that is as hard as two threads can blow here)")
+            break
+        rate *= 2
+    print(f"storm: the default rings hold {held:.0f} mapping records a second")
+
+
+PID, HEAP = 1000, 0x7f0000000000
+BYTES = 144  # of a function: what V8's baseline code has on average
+
+
+def make_jitdump(folder, loads, build_ids=True):
+    """A heap that grows by 64 KiB at a time, each growth recorded as the whole merged region; a
+    sample in every fifth function."""
+    chance, perf, dump = random.Random(1), mj.capture(), mj.Made(PID)
+    if build_ids:  # what perf record always writes, but for -B; perf inject adds to it
+        perf.features[2] = b""
+    path = os.path.join(folder, f"jit-{PID}.dump")
+    dump.save(path)
+    perf.records.append(perf.map(PID, 0x1000, 0x1000, path, 1, ino=os.stat(path).st_ino))
+    code, size, time = b"\x90" * BYTES, 0, 10
+    for i in range(loads):
+        at = HEAP + i * BYTES
+        if at + BYTES > HEAP + size:
+            size += 65536
+            perf.records.append(perf.map(PID, HEAP, size, "//anon", time, prot=7))
+        dump.load(time + 1, at, code, i, f"function_{i:06}")
+        if i % 5 == 0:
+            sample = rd.Sample.make(perf.attrs[0], pid=PID, tid=PID)
+            sample.ip, sample.time, sample.id = at + chance.randrange(BYTES), time + 2, 7
+            sample.misc = rd.USER
+            perf.records.append(sample)
+        time += 10
+    dump.save(path)
+    perf.save(os.path.join(folder, "perf.data"))
+    return os.path.join(folder, "perf.data")
+
+
+def reported(perf, path):
+    """perf report's lines of symbol and number of samples."""
+    text = process.must([perf, "report", "--stdio", "--no-children", "-g", "none", "-s", "sym",
+                         "-F", "sample,sym", "-i", path])
+    return sorted(line.strip() for line in text.splitlines()
+                  if line.strip() and not line.startswith("#"))
+
+
+def bench_inject(jitproof, perf, folder, loads):
+    path = make_jitdump(folder, loads)
+    ours, theirs = (os.path.join(folder, name) for name in ("ours.data", "theirs.data"))
+    cpu_ours, memory = measure([jitproof, "inject", "--anon=cut", "-i", path, "-o", ours])
+    print(f"injecting a jitdump of {loads} loads into a capture of "
+          f"{os.path.getsize(path) / 1e6:.0f} MB:")
+
+    def line(name, cpu, kilobytes):
+        print(f"  {name:<58} {cpu:8.3f} s {1e9 * cpu / loads:10.0f} ns/load   "
+              f"{kilobytes / 1024:8.1f} MB {cpu / cpu_ours:8.1f} x ours")
+    line("jitproof inject --anon=cut", cpu_ours, memory)
+    # It puts each of its files beside the jitdump, and once more below its home; the latter not
+    # where the capture has no build ids.
+    def run_perf(name):
+        line(name, *measure([perf, "inject", "--jit", "-i", path, "-o", theirs], times=1,
+                            env={**os.environ, "HOME": folder}))
+    run_perf("perf inject --jit (aim: 100)")
+    make_jitdump(folder, loads, False)
+    run_perf("perf inject --jit, of a capture without build ids")
+    names, wanted = reported(perf, ours), reported(perf, theirs)
+    print(f"  perf report on both: {len(names)} lines of ours, {len(wanted)} of perf's, "
+          f"{'the same' if names == wanted else 'NOT the same'}")
+    if names != wanted:
+        sys.exit("bench: perf report names other functions on our result than on perf's")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jitproof", default="build/jitproof")
+    parser.add_argument("--perf", default=shutil.which("perf"))
+    parser.add_argument("--node", default=shutil.which("node") or shutil.which("nodejs"))
+    parser.add_argument("--samples", type=int, default=500000)
+    parser.add_argument("--loads", type=int, default=100000)
+    parser.add_argument("--only", choices=("reading", "unwinding", "depth", "inject", "storm"))
+    parser.add_argument("--folder", default="/dev/shm", help="a tmpfs with room for 2 GB")
+    args = parser.parse_args()
+    missing = [name for name in ("perf", "node") if not getattr(args, name)]
+    if missing:
+        sys.exit(f"bench needs {' and '.join(missing)} (see ci/setup)")
+    with tempfile.TemporaryDirectory(dir=args.folder) as folder:
+        if args.only in (None, "reading"):
+            bench_reading(args.jitproof, args.perf, args.node, folder, args.samples)
+        if args.only in (None, "unwinding"):
+            bench_unwinding(args.jitproof, args.perf, args.node, folder)
+        if args.only in (None, "depth"):
+            bench_depth(args.jitproof, folder)
+        if args.only in (None, "inject"):
+            bench_inject(args.jitproof, args.perf, folder, args.loads)
+        if args.only in (None, "storm"):
+            bench_storm(args.jitproof, folder)
+
+
+if __name__ == "__main__":
+    main()

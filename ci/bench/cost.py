@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""make cost: what whole stacks cost, by strategy.
+
+* the capture: a fixed amount of work, watched and not, turn and turn about. Samples are taken in
+  interrupts of the watched program, which its CPU time includes; wall time too where the machine
+  has nothing else to do;
+* the file: bytes of a sample, and the CPU time of whoever drains the rings;
+* the unwinding: samples that one core unwinds in a second, by us and by perf;
+* the frame pointer itself: emitted code with one and without (workload frame_cost).
+
+Ratios are of pairs that ran right after each other: least, median and greatest of all pairs.
+"""
+
+import argparse
+import json
+import os
+import re
+import select
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import process
+from ci.bench import usage
+
+# Forty callers in less than 8 KiB, all with frame pointers; what is above them on the stack is the
+# environment, so that the largest dump is full. Says what the work took: ns, CPU ns.
+WORK = r"""
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static __attribute__((noinline)) unsigned long down(int depth, unsigned long turns)
+{
+	volatile unsigned char room[96];
+	unsigned long x = turns | 1;
+
+	room[depth] = 1;
+	if (depth)
+		return down(depth - 1, turns) + room[depth];
+	while (turns--) {
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+	}
+	return x + room[depth];
+}
+
+static unsigned long long now(clockid_t clock)
+{
+	struct timespec time;
+
+	clock_gettime(clock, &time);
+	return time.tv_sec * 1000000000ull + time.tv_nsec;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long long wall, cpu;
+	unsigned long sum = 0;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(atoi(argv[2]), &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		return 1;
+	wall = now(CLOCK_MONOTONIC);
+	cpu = now(CLOCK_PROCESS_CPUTIME_ID);
+	for (int i = 0; i < 1000; i++)
+		sum += down(38, atol(argv[1]));
+	cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+	wall = now(CLOCK_MONOTONIC) - wall;
+	fprintf(stderr, "work: %llu %llu %lu\n", wall, cpu, sum & 1);
+	return 0;
+}
+"""
+TURNS = 200000  # of each of the thousand rounds: about 0.4 s in all
+PADDING = {"JITPROOF_PADDING": "x" * 70000}
+
+# What is asked of `jitproof record`.
+STRATEGIES = {
+    "kernel frame pointers": [],
+    "dump of 8 KiB": ["--no-chain", "--stack", "8192"],
+    "dump of 64 KiB": ["--no-chain", "--stack", "65520"],
+    "both, dump of 8 KiB": ["--stack", "8192"],
+}
+
+
+# Of the dumped stack (docs/methods.md).
+METHODS = ("dump", "dump_fp", "dump_cfi")
+
+
+def spread(values, form="%.2f"):
+    """least, median, greatest"""
+    return " ".join(form % one for one in (min(values), statistics.median(values), max(values)))
+
+
+class Bench:
+    def __init__(self, options, folder, home):
+        self.options, self.folder = options, folder
+        # Not on the tmpfs: what runs from /dev/shm is taken for a JIT's memory.
+        self.program = os.path.join(home, "work")
+        cpus = sorted(os.sched_getaffinity(0))
+        # The reader is elsewhere where there is an elsewhere.
+        self.cpu, self.rest = cpus[-1], set(cpus[:-1]) or set(cpus)
+        process.compile_c(WORK, self.program, "-O2", "-g", "-fno-omit-frame-pointer",
+                          "-fno-optimize-sibling-calls")
+
+    def run(self, before=(), turns=TURNS):
+        """(ns, CPU ns of the work; CPU seconds of all but it; what was said)"""
+        with tempfile.TemporaryFile("w+", dir=self.folder) as said:
+            with subprocess.Popen([*before, self.program, str(turns), str(self.cpu)],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                  stderr=said, env={**os.environ, **PADDING}) as child:
+                os.sched_setaffinity(child.pid, self.rest)
+                _, status, usage = os.wait4(child.pid, 0)
+                child.returncode = os.waitstatus_to_exitcode(status)
+            said.seek(0)
+            text = said.read()
+        found = re.search(r"work: (\d+) (\d+)", text)
+        if child.returncode or not found:
+            sys.exit("%s: exit %d: %s" % (" ".join(before), child.returncode, text.strip()))
+        wall, cpu = int(found[1]), int(found[2])
+        return wall, cpu, usage.ru_utime + usage.ru_stime - cpu / 1e9, text
+
+    def record(self, name, frequency, turns=TURNS):
+        """The same, and (samples, lost, the file)."""
+        path = os.path.join(self.folder, "perf.data")
+        found = self.run([self.options.jitproof, "record", "-F", str(frequency),
+                          *STRATEGIES[name], "-o", path, "--"], turns)
+        counts = re.search(r"(\d+) samples, (\d+) lost", found[3])
+        return (*found[:3], int(counts[1]), int(counts[2]), path)
+
+    def capture(self, name, frequency):
+        rows, lost = [], 0
+        # What starting and ending a capture takes is not a sample's.
+        start = statistics.median(self.record(name, frequency, 1)[2] for _ in range(3))
+        for _ in range(self.options.pairs):
+            wall, cpu, _, _ = self.run()
+            watched, watched_cpu, reader, samples, gone, path = self.record(name, frequency)
+            lost += gone
+            rows.append((watched / wall, watched_cpu / cpu, (watched_cpu - cpu) / 1e3 / samples,
+                         1e9 * samples / watched_cpu, os.path.getsize(path) / samples,
+                         1e6 * (reader - start) / samples))
+        walls, cpus, each, rates, sizes, readers = zip(*rows)
+        print("  %-22s %5d | %7.0f | %s | %s | %s | %6.0f | %s | %d" % (
+            name, frequency, statistics.median(rates), spread(cpus, "%.3f"),
+            spread(walls, "%.3f"), spread(each, "%6.1f"), statistics.median(sizes),
+            spread(readers, "%6.1f"), lost), flush=True)
+
+    def unwinding(self, name):
+        """Six times the work; what starting the program takes is not the unwinding's."""
+        *_, samples, _, path = self.record(name, 1999, 6 * TURNS)
+        perf = samples / usage.of([self.options.perf, "script", "--no-inline", "-i",
+                                          path])[0] if self.options.perf else None
+        dumps = "--stack" in STRATEGIES[name]
+        for method in METHODS if dumps else ["dump"]:
+            self.unwinding_by(method, name if method == "dump" else "  by " + method, path,
+                              samples, perf if method == "dump" else None, dumps)
+        os.unlink(path)
+
+    def unwinding_by(self, method, name, path, samples, perf, dumps):
+        read, whole = [], []
+        judge = [self.options.jitproof, "judge", "--method", method]
+        with subprocess.Popen([*judge, "--json", path], stdout=subprocess.PIPE) as child:
+            frames = json.load(child.stdout)["unwind"]["frames_per_sample"]
+        for _ in range(self.options.pairs):
+            read.append(usage.of([self.options.jitproof, "judge", path])[0])
+            whole.append(usage.of([*judge, path])[0])
+        each = [1e6 * (one - other) / samples for one, other in zip(whole, read)]
+        print("  %-22s | %7d | %6.1f | %s | %s | %9.0f | %9s" % (
+            name, samples, frames, spread([1e6 * one / samples for one in read]),
+            spread(each) if dumps else "none to unwind  ", samples / statistics.median(whole),
+            "%.0f" % perf if perf else "-"))
+
+
+def frame_pointers(options, folder):
+    """Of emitted code: with a frame pointer, by the time without."""
+    for turns in (1, 10):
+        truth = os.path.join(folder, "truth")
+        with subprocess.Popen([options.jitproof, "workload", "frame_cost", "--truth", truth,
+                               "--turns=%d" % turns], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as child:
+            child.stdout.readline()  # "ready"
+            select.select([child.stdout], [], [], 3)  # it says no more before it is told to stop
+            said, _ = child.communicate("stop\n")
+        if child.returncode:
+            sys.exit("the workload frame_cost failed")
+        print("  " + said.strip())
+        os.unlink(truth)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jitproof", default="build/jitproof")
+    parser.add_argument("--pairs", type=int, default=7, help="default: %(default)s")
+    parser.add_argument("--frequency", type=int, action="append",
+                        help="in Hz; may repeat (999 and 9999)")
+    parser.add_argument("--perf", default="perf")
+    parser.add_argument("--folder", default="/dev/shm", help="a tmpfs with room for 1 GB")
+    options = parser.parse_args()
+    if options.perf and not shutil.which(options.perf):
+        options.perf = None
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder, \
+            tempfile.TemporaryDirectory() as home:
+        bench = Bench(options, folder, home)
+        print("the capture: %d pairs of watched / alone: least, median, greatest" % options.pairs)
+        print("  %-22s %5s | %7s | %-17s | %-17s | %-20s | %6s | %-20s | lost" % (
+            "strategy", "asked", "per CPU", "CPU time", "wall time", "us of it per sample", "bytes",
+            "reader's us / sample"))
+        for frequency in options.frequency or (999, 9999):
+            for name in STRATEGIES:
+                bench.capture(name, frequency)
+        print("the unwinding: us of CPU time per sample, which is ms per 1,000")
+        print("  %-22s | %7s | %6s | %-14s | %-16s | %9s | %9s" % (
+            "strategy", "samples", "frames", "reading", "unwinding", "ours /s", "perf's /s"))
+        for name in STRATEGIES:
+            bench.unwinding(name)
+        print("the frame pointer:")
+        frame_pointers(options, folder)
+
+
+if __name__ == "__main__":
+    main()

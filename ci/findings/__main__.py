@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Shows the findings of results/FINDINGS.md on this machine: kernel, perf, elfutils and others.
+
+One line each: "shown" or "not here", the finding's name, the version that it was seen with and the
+figures. A finding is measured once for each perf where it is one of perf's. Exit status: 0 all were
+measured, 1 one could not be, 4 nothing could.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base.status import Missing
+from ci.findings import elfutils, files, inject, kernel, perf, unwind
+from ci.peer import perf_tools, perf_versions
+
+# name -> function(context), which yields (what it was seen with, whether it shows, figures).
+FINDINGS = {**kernel.FINDINGS, **perf.FINDINGS, **inject.FINDINGS,
+            **files.FINDINGS, **unwind.FINDINGS,
+            **elfutils.FINDINGS}
+
+
+class Context:
+    """What findings are measured with."""
+
+    def __init__(self, options, folder):
+        self.jitproof = os.path.abspath(options.jitproof)
+        self.folder = folder
+        self.program = os.path.join(folder, "busy")
+        self.wanted = options.perf or ["installed"]
+        self.perf_dir = options.perf_dir
+
+    def perfs(self):
+        """The perfs to measure with, oldest first."""
+        found = [perf_tools.find(self.perf_dir, wanted) for wanted in self.wanted]
+        return sorted(found, key=lambda perf: perf.number)
+
+    def path(self, name):
+        """Of a file that may be overwritten."""
+        return os.path.join(self.folder, name)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0],
+                                     epilog="findings: " + " ".join(FINDINGS))
+    parser.add_argument("--jitproof", default="build/jitproof", help="default: %(default)s")
+    parser.add_argument("--perf-dir", default="build/perf",
+                        help="where the perfs of the suites are kept (default: %(default)s)")
+    parser.add_argument("--perf", action="append", metavar="WANTED",
+                        help='a suite, a version, "all" or "installed" (the default); may repeat')
+    parser.add_argument("name", nargs="*", help="default: all findings")
+    options = parser.parse_args()
+    unknown = set(options.name) - set(FINDINGS)
+    if unknown:
+        parser.error("no finding called " + ", ".join(sorted(unknown)))
+    if options.perf and "all" in options.perf:
+        options.perf = list(perf_tools.SUITES)
+    failed = measured = 0
+    with tempfile.TemporaryDirectory(prefix="jitproof-findings-") as folder:
+        os.chmod(folder, 0o755)
+        context = Context(options, folder)
+        perf_versions.build_program(context.program)
+        for name in options.name or FINDINGS:
+            try:
+                for version, shows, figures in FINDINGS[name](context):
+                    measured += 1
+                    print("%-8s %-20s %-10s %s" % ("shown" if shows else "not here", name, version,
+                                                   figures), flush=True)
+            except Missing as reason:
+                print("%-8s %-20s %-10s %s" % ("SKIP", name, "", reason), flush=True)
+            except (OSError, RuntimeError, ValueError) as error:
+                failed += 1
+                print("%-8s %-20s %-10s %s" % ("ERROR", name, "", error), flush=True)
+    if failed:
+        return 1
+    return 0 if measured else 4
+
+
+if __name__ == "__main__":
+    sys.exit(main())

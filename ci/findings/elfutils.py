@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Findings about elfutils' libdw and about call frame information of gcc; see findings.py."""
+
+import ctypes
+import json
+import os
+import re
+import shutil
+import sys
+
+from ci.base import process
+from ci.base.status import Missing
+
+# quiet: no rule for any register. restore: its last rows follow a restored state. huge: a rule for
+# register 2^27-2.
+ASSEMBLY = """
+	.text
+quiet:	.cfi_startproc
+	nop
+	ret
+	.cfi_endproc
+restore: .cfi_startproc
+	push %rbp
+	.cfi_def_cfa_offset 16
+	.cfi_remember_state
+	nop
+	pop %rbp
+	.cfi_def_cfa_offset 8
+	ret
+	.cfi_restore_state
+restored: nop
+	ret
+	.cfi_endproc
+huge:	.cfi_startproc
+	nop
+	.cfi_escape 0x08, 0xfe, 0xff, 0xff, 0x3f
+after:	ret
+	.cfi_endproc
+"""
+ROOT = os.path.abspath(__file__ + "/../../..")
+REGISTERS = {"rax": 0, "rdx": 1, "rcx": 2, "rbx": 3, "rbp": 6, "r12": 12}
+CALLEE_SAVED = {"rbx", "rbp", "r12"}
+
+
+class Op(ctypes.Structure):
+    _fields_ = [("atom", ctypes.c_uint8), ("number", ctypes.c_uint64),
+                ("number2", ctypes.c_uint64), ("offset", ctypes.c_uint64)]
+
+
+def ask(path, address):
+    """What libdw tells of an address of a file: the registers that stay as they are, and the range
+    for which it holds."""
+    elf, dw = ctypes.CDLL("libelf.so.1"), ctypes.CDLL("libdw.so.1")
+    elf.elf_begin.restype = dw.dwarf_getcfi_elf.restype = ctypes.c_void_p
+    elf.elf_version(1)
+    with open(path, "rb") as file:
+        image = elf.elf_begin(file.fileno(), 1, None)
+        cfi = dw.dwarf_getcfi_elf(ctypes.c_void_p(image))
+        frame = ctypes.c_void_p()
+        if not cfi or dw.dwarf_cfi_addrframe(ctypes.c_void_p(cfi), ctypes.c_uint64(address),
+                                             ctypes.byref(frame)):
+            raise RuntimeError("libdw finds no frame at %#x" % address)
+        kept = []
+        for name, number in REGISTERS.items():
+            ops, count = ctypes.c_void_p(), ctypes.c_size_t()
+            if dw.dwarf_frame_register(frame, number, (Op * 3)(), ctypes.byref(ops),
+                                       ctypes.byref(count)):
+                raise RuntimeError("libdw has no answer for " + name)
+            if count.value == 0 and not ops.value:
+                kept.append(name)
+        start, end = ctypes.c_uint64(), ctypes.c_uint64()
+        dw.dwarf_frame_info(frame, ctypes.byref(start), ctypes.byref(end),
+                            ctypes.byref(ctypes.c_bool()))
+        with open("/proc/self/status", encoding="ascii") as status:
+            peak = int(re.search(r"VmHWM:\s+(\d+)", status.read()).group(1))
+    return {"kept": kept, "start": start.value, "end": end.value, "peak_kb": peak}
+
+
+def example(context):
+    """(a file with ASSEMBLY, its labels' addresses)"""
+    path = context.path("example.so")
+    if os.uname().machine != "x86_64":
+        raise Missing("the example is for x86-64")
+    process.compile_c(ASSEMBLY, path, "-shared", "-nostdlib", language="assembler")
+    listed = process.must(["nm", path])
+    return path, {name: int(value, 16) for value, name in re.findall(r"^(\w+) \w (\w+)$", listed,
+                                                                     re.MULTILINE)}
+
+
+def answer(path, address):
+    """ask() in a process of its own: libdw is not trusted."""
+    return json.loads(process.must([sys.executable, __file__, path, str(address)], timeout=60,
+                                   env={**os.environ, "PYTHONPATH": ROOT}))
+
+
+def version():
+    try:
+        real = os.path.realpath(next(
+            line.split()[-1] for line in process.run(["/sbin/ldconfig", "-p"]).stdout
+            .splitlines() if "libdw.so.1 " in line))
+    except StopIteration:
+        raise Missing("libdw is not installed") from None
+    return os.path.basename(real).removeprefix("libdw-").removesuffix(".so")
+
+
+def rbx(context):
+    path, at = example(context)
+    kept = answer(path, at["quiet"])["kept"]
+    yield version(), "rbx" not in kept or "rax" in kept, \
+        "without a rule libdw keeps %s; the calling convention keeps %s" % (
+            ", ".join(kept), ", ".join(sorted(CALLEE_SAVED)))
+
+
+def start(context):
+    path, at = example(context)
+    said = answer(path, at["restored"])
+    yield version(), said["start"] < at["restored"], \
+        "the row at %#x after a restored state: libdw says it began at %#x, in a row with " \
+        "another CFA" % (at["restored"], said["start"])
+
+
+def memory(context):
+    path, at = example(context)
+    before, after = answer(path, at["quiet"])["peak_kb"], answer(path, at["after"])["peak_kb"]
+    yield version(), after > before + 1000000, \
+        "one rule for register 2^27-2, 5 bytes of the file: %d MB of memory instead of %d" % (
+            after // 1000, before // 1000)
+
+
+def epilogue(context):
+    if not shutil.which("readelf"):
+        raise Missing("readelf is not installed")
+    rows = [line for line in process.run(["readelf", "-wF", context.jitproof], timeout=60)
+            .stdout.splitlines() if re.match(r"[0-9a-f]+ rsp\+8 ", line)]
+    popped = [line for line in rows if re.search(r" c-(16|24|32|40|48|56)\b", line)]
+    said = process.run(["gcc", "--version"]).stdout.splitlines()[0].split()[-1]
+    yield "gcc " + said, len(popped) > 0, \
+        "%d of %d rows of jitproof in which only the return address is left on the stack name " \
+        "slots below it" % (len(popped), len(rows))
+
+
+FINDINGS = {
+    "elfutils.rbx": rbx,
+    "elfutils.start": start,
+    "elfutils.memory": memory,
+    "gcc.epilogue": epilogue,
+}
+
+if __name__ == "__main__":
+    print(json.dumps(ask(sys.argv[1], int(sys.argv[2]))))

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Findings about perf maps and jitdumps that are not what they seem; see findings.py."""
+
+import os
+import struct
+import subprocess
+
+from ci.base.status import Missing
+from ci.findings import inject as injecting, perf as recording
+
+TIMEOUT_S = 10  # seconds in which perf would have read a good file many times over
+
+
+def workload(context, number, publish):
+    """A shell's words for one that publishes for a second; its pid is left in pid.NUMBER."""
+    return ("timeout 1 sh -c 'echo $$ >pid.%d; exec %s workload anon_exec --truth truth.%d "
+            "--publish=%s --control-fd=none' >/dev/null & " % (number, context.jitproof, number,
+                                                               publish))
+
+
+def recorded(context, perf, publish, count=1):
+    """A folder with perf.data of so many workloads, and their pids."""
+    folder = injecting.fresh(context, "files")
+    words = "".join(workload(context, i, publish) for i in range(count)) + "wait"
+    recording.record(perf, "-N", "-q", "-e", "cpu-clock", "-g", "-o",
+                         os.path.join(folder, "perf.data"), "--", "sh", "-c",
+                         "cd %s; %s" % (folder, words))
+    pids = []
+    for number in range(count):
+        with open(os.path.join(folder, "pid.%d" % number), encoding="ascii") as file:
+            pids.append(int(file.read()))
+    return folder, pids
+
+
+def report(perf, folder):
+    return perf.run("report", "--stdio", "--sort", "sym", "-i", os.path.join(folder, "perf.data"),
+                    timeout=TIMEOUT_S)
+
+
+def with_map(context, perf, change):
+    """What perf report says once change(path) was done to the perf map; None: it does not end."""
+    folder, pids = recorded(context, perf, "map")
+    path = "/tmp/perf-%d.map" % pids[0]
+    try:
+        change(path)
+        return report(perf, folder).stdout
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        os.unlink(path)
+
+
+def fifo(context):
+    def change(path):
+        os.unlink(path)
+        os.mkfifo(path)
+
+    for perf in context.perfs():
+        text = with_map(context, perf, change)
+        yield perf.version, text is None, \
+            "perf report %s where a FIFO stands at the perf map's path" % (
+                "does not end within %d s" % TIMEOUT_S if text is None else "ends")
+
+
+def owner(context):
+    if os.geteuid():
+        raise Missing("only root can make another user's file")
+
+    def change(path):
+        os.unlink(path)
+        with open(path, "x", encoding="ascii") as file:
+            file.write("0 7fffffffffff planted\n")
+        os.chown(path, 65534, 65534)
+
+    for perf in context.perfs():
+        text = with_map(context, perf, change)
+        yield perf.version, "planted" in (text or ""), \
+            "another user's perf map names %s of root's process" % (
+                "the code" if "planted" in (text or "") else "nothing")
+
+
+def missing(context):
+    for perf in context.perfs():
+        folder, pids = recorded(context, perf, "jitdump --publish-dir=.", 2)
+        whole = injecting.inject(perf, folder)[0]
+        os.unlink(os.path.join(folder, "jit-%d.dump" % pids[0]))
+        left, done = injecting.inject(perf, folder)
+        yield perf.version, whole > left and done.returncode != 0, \
+            "%d functions of two processes; %d, exit %d, once the jitdump of one is gone" % (
+                whole, left, done.returncode)
+
+
+def close(context):
+    for perf in context.perfs():
+        folder, pids = recorded(context, perf, "jitdump --publish-dir=.")
+        whole = injecting.inject(perf, folder)[0]
+        path = os.path.join(folder, "jit-%d.dump" % pids[0])
+        with open(path, "rb") as file:
+            data = file.read()
+        header, = struct.unpack_from("<I", data, 8)
+        record = struct.pack("<IIQ", 3, 16, struct.unpack_from("<Q", data, header + 8)[0])
+        with open(path, "wb") as file:
+            file.write(data[:header] + record + data[header:])
+        left, done = injecting.inject(perf, folder)
+        yield perf.version, whole > 0 and left == 0 and done.returncode == 0, \
+            "%d functions; %d, exit %d, with a CLOSE record before them" % (whole, left,
+                                                                          done.returncode)
+
+
+FINDINGS = {
+    "perf.map-fifo": fifo,
+    "perf.map-owner": owner,
+    "perf.inject-missing": missing,
+    "perf.inject-close": close,
+}

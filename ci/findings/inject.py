@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Findings about perf inject --jit, and about recording with a delay; see findings.py."""
+
+import glob
+import os
+import select
+import shutil
+import signal
+
+from ci.base import process
+from ci.findings import perf as recording
+
+# Long enough for some samples.
+BUSY = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"
+
+
+def fresh(context, name):
+    folder = context.path(name)
+    shutil.rmtree(folder, ignore_errors=True)
+    os.mkdir(folder)
+    return folder
+
+
+def inject(perf, folder):
+    """How many functions it injected, and the finished process."""
+    for path in glob.glob(os.path.join(folder, "jitted-*")):
+        os.unlink(path)
+    home = os.path.join(folder, "home")
+    done = perf.run("--buildid-dir", home, "inject", "--jit", "-i",
+                    os.path.join(folder, "perf.data"), "-o", os.path.join(folder, "injected"))
+    shutil.rmtree(home, ignore_errors=True)
+    return len(glob.glob(os.path.join(folder, "jitted-*"))), done
+
+
+def attach_delay(context):
+    path = context.path("delay.data")
+    for perf in context.perfs():
+        yield recording.three_times(
+            "%s -D 100" % perf.version, lambda pid, perf=perf: recording.record(
+                perf, "-m", "2048", "-e", "cpu-clock:u", "-D", "100", "-o", path, "-p", pid), path)
+
+
+def namespaces(context):
+    """A workload that is pid 1 of a namespace and outlives the recording: injected while it lives,
+    and once more when it is gone."""
+    for perf in context.perfs():
+        folder = fresh(context, "namespace")
+        # It says its inner pid; the shell ends, and with it perf, once it does.
+        start = ("mkfifo ready; unshare --pid --fork sh -c 'exec \"$0\" workload anon_exec --truth "
+                 "truth --publish=jitdump --publish-dir=\"$1\" --control-fd=none' \"$0\" \"$1\" "
+                 ">ready 2>ready.err & echo $! >pid; read said <ready")
+        done = perf.run("record", "-N", "-q", "-k", "mono", "-e", "cpu-clock", "-o", "perf.data",
+                        "--", "sh", "-c", start, context.jitproof, folder, cwd=folder)
+        try:
+            if done.returncode:
+                raise RuntimeError("perf %s record: %s" % (perf.version, done.stderr[-200:]))
+            alive = inject(perf, folder)[0]
+        finally:
+            end_namespace(folder)
+        gone = inject(perf, folder)[0]
+        yield perf.version, not alive or not gone, \
+            "%d functions injected while the process lives, %d once it is gone" % (alive, gone)
+
+
+def end_namespace(folder):
+    """Its first process goes with unshare's child."""
+    with open(os.path.join(folder, "pid"), encoding="ascii") as file:
+        outer = int(file.read())
+    with open("/proc/%d/task/%d/children" % (outer, outer), encoding="ascii") as file:
+        inner = [int(pid) for pid in file.read().split()]
+    for pid in inner:
+        watch = os.pidfd_open(pid)
+        os.kill(pid, signal.SIGKILL)
+        select.select([watch], [], [], 20)
+        os.close(watch)
+
+
+def offset(context):
+    """Our captures have the data right behind the attrs, and the ids behind the data."""
+    for perf in context.perfs():
+        folder = fresh(context, "offset")
+        process.must([context.jitproof, "record", "-o", os.path.join(folder, "perf.data"), "--",
+                      "sh", "-c", BUSY], timeout=60)
+        _, done = inject(perf, folder)
+        read = perf.run("report", "--stdio", "-i", os.path.join(folder, "injected"))
+        bad = [line for line in read.stderr.splitlines() if "failed to process" in line]
+        yield perf.version, done.returncode == 0 and bool(bad), \
+            "inject ended with %d, report of what it wrote says: %s" % (
+                done.returncode, bad[0] if bad else "nothing bad")
+
+
+FINDINGS = {
+    "perf.attach-delay": attach_delay,
+    "perf.inject-namespace": namespaces,
+    "perf.inject-offset": offset,
+}

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Findings about the kernel that runs; see findings.py."""
+
+import contextlib
+import json
+import os
+import platform
+import struct
+import subprocess
+
+from ci.base import process
+from ci.base.status import Missing
+
+MMAP2, MMAP_BUILD_ID = 10, 1 << 14
+
+
+def result_of(context, case):
+    """The case's line of results.jsonl, run now."""
+    folder = context.path(case.replace("/", "-"))
+    done = process.run([context.jitproof, "run", "-o", folder, case], timeout=120)
+    try:
+        with open(os.path.join(folder, "results.jsonl"), encoding="utf-8") as file:
+            result = json.loads(file.readline())
+    except (OSError, ValueError) as error:
+        raise RuntimeError("%s: %s" % (case, done.stderr.strip() or error)) from error
+    if result["case"] != case:
+        raise RuntimeError("%s: the result is of %s" % (case, result["case"]))
+    if result["outcome"] == "SKIP":
+        raise Missing(result["why"])
+    if not result["metrics"]:
+        raise RuntimeError("%s: %s: %s" % (case, result["outcome"], result["why"]))
+    return result
+
+
+def share(metric):
+    return "%d of %d" % (metric["k"], metric["n"])
+
+
+def munmap(context):
+    metrics = result_of(context, "attach/before-sampling.unmap")["metrics"]
+    yield platform.release(), metrics["coverage.stale"]["k"] > 0, \
+        "code unmapped under the capture: %d mapping that is gone stays known" \
+        % metrics["coverage.stale"]["k"]
+
+
+def mremap(context):
+    metrics = result_of(context, "attach/before-sampling.remap")["metrics"]
+    yield platform.release(), metrics["coverage.missing"]["k"] > 0, \
+        "code moved under the capture: %d mapping missing, %d stale, %s samples broken" % (
+            metrics["coverage.missing"]["k"], metrics["coverage.stale"]["k"],
+            share(metrics["broken.chain"]))
+
+
+def max_stack(context):
+    result = result_of(context, "exact/deep")
+    metrics = result["metrics"]
+    yield platform.release(), metrics["broken.chain"]["k"] > 0, \
+        "300 callers: %s chains cut at %s addresses, %s stack dumps" % (
+            share(metrics["broken.chain"]), result["facts"]["max_stack"],
+            share(metrics["broken.dump"]))
+
+
+def missing_caller(context):
+    result = result_of(context, "exact/anon")
+    verdicts = result["verdicts"]["chain"]
+    yield platform.release(), verdicts.get("gap", 0) > 0, \
+        "each instruction once or more: %d chains lack a caller, %d are whole" % (
+            verdicts.get("gap", 0), verdicts.get("exact", 0))
+
+
+@contextlib.contextmanager
+def system_wide(context, perf):
+    """perf records everything, with build ids in its mapping records; it does once we are in."""
+    fifos = [context.path(name) for name in ("control", "acknowledged")]
+    for path in fifos:
+        os.mkfifo(path)
+    watcher = subprocess.Popen(
+        [perf.path, "record", "-a", "-D", "-1", "-e", "cpu-clock", "--buildid-mmap", "--control",
+         "fifo:" + ",".join(fifos), "-o", context.path("all.data")],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        with open(fifos[0], "w", encoding="ascii") as control, \
+                open(fifos[1], encoding="ascii") as acknowledged:
+            control.write("enable\n")
+            control.flush()
+            if not acknowledged.readline():
+                raise RuntimeError("perf record -a --buildid-mmap does not run")
+            yield
+    finally:
+        watcher.terminate()
+        watcher.wait()
+        for path in fifos:
+            os.unlink(path)
+
+
+def records(path):
+    """(type, misc) of each record of a file that perf record or jitproof record wrote."""
+    with open(path, "rb") as file:
+        data = file.read()
+    at, size = struct.unpack_from("<QQ", data, 40)
+    end = at + size if size else len(data)
+    while at + 8 <= end:
+        kind, misc, size = struct.unpack_from("<IHH", data, at)
+        if size < 8:
+            return
+        yield kind, misc
+        at += size
+
+
+def build_id(context):
+    perfs = context.perfs()
+    if perfs[-1].number < (5, 12):
+        raise Missing("perf %s has no --buildid-mmap" % perfs[-1].version)
+    path = context.path("other.data")
+    with system_wide(context, perfs[-1]):
+        for perf in perfs:
+            options = ["--no-buildid-mmap"] if perf.number >= (5, 12) else []
+            done = perf.run("record", *options, "-e", "cpu-clock:u", "-o", path, "--",
+                            context.program, "200")
+            wrong = [misc & MMAP_BUILD_ID != 0 for kind, misc in records(path) if kind == MMAP2]
+            end = "signal %d" % -done.returncode if done.returncode < 0 else \
+                "status %d" % done.returncode
+            if done.returncode == 0:
+                shown = perf.run("script", "-F", "ip,sym", "-i", path).stdout.splitlines()
+                end += ", %d of %d samples without a name" % (
+                    sum("[unknown]" in line for line in shown), len(shown))
+            yield "%s/%s" % (platform.release(), perf.version), any(wrong), \
+                "beside a perf that asks for build ids: %d of %d records of one that does not " \
+                "are marked; it ends with %s" % (sum(wrong), len(wrong), end)
+
+
+def mlock(context):
+    perf = context.perfs()[-1]
+    as_user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env",
+               "HOME=/nonexistent"] if os.geteuid() == 0 else []
+    command = [*as_user, perf.path, "record", "-e", "cpu-clock:u", "-m", "1024", "-o"]
+    waits = "echo ready; read x"
+    with subprocess.Popen([*command, "/dev/null", "--", "sh", "-c", waits], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as first:
+        if first.stdout.readline() != "ready\n":
+            raise Missing("a user has no 8 MiB for a first capture: "
+                                     + first.stderr.read().strip()[:100])
+        second = process.run([*command, "/dev/null", "--", "true"], timeout=60)
+        first.communicate("\n", timeout=60)
+    alone = process.run([*command, "/dev/null", "--", "true"], timeout=60)
+    said = (second.stderr.strip() or "nothing").splitlines()[0]
+    yield platform.release(), second.returncode != 0 and alone.returncode == 0, \
+        "a user's second capture of 8 MiB of rings: status %d (%s); alone: %d" % (
+            second.returncode, said, alone.returncode)
+
+
+FINDINGS = {
+    "kernel.munmap": munmap,
+    "kernel.mremap": mremap,
+    "kernel.build-id": build_id,
+    "kernel.max-stack": max_stack,
+    "kernel.caller": missing_caller,
+    "kernel.mlock": mlock,
+}

@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Findings about perf as a recorder and as a reader; see findings.py."""
+
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+
+from ci.base import process
+from ci.findings import kernel
+
+PERF_TYPE_SOFTWARE, PERF_SAMPLE_IP = 1, 1
+# Leaves a frame whose return address looks like PERF_CONTEXT_*, as any code may that uses rbp for
+# something else, and works on.
+GARBAGE = """
+int main(void)
+{
+	static unsigned long frame[2] = {0, -1UL};
+
+	__asm__ volatile("push %%rbp\\n\\tmov %0, %%rbp\\n\\tmov $400000000, %%rcx\\n"
+			 "1:\\tdec %%rcx\\n\\tjnz 1b\\n\\tpop %%rbp" : : "r"(frame)
+			 : "rcx", "memory", "cc");
+	return 0;
+}
+"""
+# Maps a page of code after the other, none next to another, for four seconds.
+MAPPER = """
+import ctypes, sys, time
+mmap = ctypes.CDLL(None).mmap
+mmap.restype = ctypes.c_void_p
+mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+count, until = 0, time.monotonic() + 4
+while time.monotonic() < until:
+    if count == 1500:
+        print("ready", flush=True)
+    if mmap(0x10000000 + count * 0x2000, 0x1000, 7, 0x100022, -1, 0) != 0x10000000 + count * 0x2000:
+        sys.exit(1)
+    count += 1
+    spin = time.monotonic() + 0.0002
+    while time.monotonic() < spin:
+        pass
+"""
+
+
+def build(path, source, *options):
+    process.compile_c(source, path, "-O1", "-fno-omit-frame-pointer", *options)
+
+
+def record(perf, *arguments):
+    process.must([perf.path, "record", "-k", "mono", *arguments], env=perf.environment, timeout=300)
+
+
+def judged(context, path):
+    return json.loads(process.must([context.jitproof, "judge", "--json", path], timeout=120))
+
+
+def marker(context):
+    build(context.path("garbage"), GARBAGE)
+    path = context.path("garbage.data")
+    for perf in context.perfs():
+        record(perf, "-e", "cpu-clock:u", "-g", "-o", path, "--", context.path("garbage"))
+        ours = judged(context, path)
+        text = perf.run("script", "-F", "comm,ip", "-i", path).stdout
+        bare = len(re.findall(r"^\S.*\n(?!\s+[0-9a-f])", text, re.MULTILINE))
+        yield perf.version, bare > ours["samples"] // 2, \
+            "%d of %d samples without any address in perf script; %d have a user stack in the " \
+            "file" % (bare, ours["samples"], ours["user_stacks"])
+
+
+def relative_ip(context):
+    path = context.path("plain.data")
+    for perf in context.perfs():
+        record(perf, "-e", "cpu-clock:u", "-g", "-o", path, "--", context.program, "200")
+        shown = [int(word, 16) for word in
+                 re.findall(r"^\s+([0-9a-f]+)$", perf.run("script", "-F", "ip", "-i", path).stdout,
+                            re.MULTILINE)]
+        small = sum(address < 1 << 32 for address in shown)
+        # Programs are position-independent here: no true address is below 4 GiB.
+        yield perf.version, small > len(shown) // 2, \
+            "script -F ip: %d of %d addresses are relative to their file" % (small, len(shown))
+
+
+def pipe_fields(context):
+    path = context.path("pipe.data")
+    for perf in context.perfs():
+        with open(path, "wb") as out:
+            subprocess.run([perf.path, "record", "-e", "cpu-clock:u", "-g", "-o", "-", "--",
+                            context.program, "100"], stdin=subprocess.DEVNULL, stdout=out,
+                           stderr=subprocess.DEVNULL, env=perf.environment, check=True)
+        frames = re.findall(r"^\s+[0-9a-f]+ \S", perf.run(
+            "script", "-F", "pid", "--no-inline", "-i", path).stdout, re.MULTILINE)
+        yield perf.version, bool(frames), \
+            "script -F pid of a pipe prints %d frames with symbols" % len(frames)
+
+
+def first_event(context):
+    """Breakpoints are sampled, and a software event brings the mappings; no sample has its id."""
+    kernel.result_of(context, "exact/anon")
+    path = context.path("exact-anon/exact/anon/perf.data")
+    with open(path, "r+b") as file:
+        data = file.read(1 << 16)
+        step, at, size = struct.unpack_from("<QQQ", data, 16)
+        for attr in range(at, at + size, step):
+            if struct.unpack_from("<I", data, attr)[0] == PERF_TYPE_SOFTWARE:
+                kinds = struct.unpack_from("<Q", data, attr + 24)[0]
+                file.seek(attr + 24)
+                file.write(struct.pack("<Q", kinds & ~PERF_SAMPLE_IP))
+    for perf in context.perfs():
+        done = perf.run("script", "-i", path)
+        yield perf.version, done.returncode != 0, \
+            "PERF_SAMPLE_IP not in the sideband's event, which samples nothing: script ends with " \
+            "%d, says %s" % (done.returncode, (done.stderr.strip() or "nothing").splitlines()[0])
+
+
+def known_pages(recorder, path):
+    """(pages mapped up to the last that has a record, those of them that have none) of a program
+    that maps while a recorder attaches."""
+    with subprocess.Popen([sys.executable, "-c", MAPPER], stdout=subprocess.PIPE,
+                          text=True) as mapper:
+        if mapper.stdout.readline() != "ready\n":
+            raise RuntimeError("the program that maps did not start")
+        recorder(str(mapper.pid))
+        mapper.communicate()
+    with open(path, "rb") as file:
+        data = file.read()
+    known = set()
+    at, size = struct.unpack_from("<QQ", data, 40)
+    end = at + size
+    while at + 8 <= end:
+        kind, _, size = struct.unpack_from("<IHH", data, at)
+        if kind in (1, kernel.MMAP2):
+            address = struct.unpack_from("<Q", data, at + 16)[0]
+            if 0x10000000 <= address < 1 << 32:
+                known.add((address - 0x10000000) // 0x2000)
+        elif kind == 2:
+            raise RuntimeError("records were lost: nothing can be said")
+        at += size
+    if max(known) < 1500:
+        raise RuntimeError("the recorder came too late: nothing can be said")
+    return max(known) + 1, max(known) + 1 - len(known)
+
+
+def three_times(version, recorder, path):
+    tries = [known_pages(recorder, path) for _ in range(3)]
+    return version, any(missing for _, missing in tries), \
+        "record -p: of %s pages, each mapped after the other, %s have no record" % (
+            ", ".join(str(count) for count, _ in tries),
+            ", ".join(str(missing) for _, missing in tries))
+
+
+def attach_window(context):
+    path = context.path("attach.data")
+    for perf in context.perfs():
+        yield three_times(perf.version, lambda pid, perf=perf: record(
+            perf, "-m", "2048", "-e", "cpu-clock:u", "-o", path, "-p", pid), path)
+    yield three_times("jitproof", lambda pid: process.run(
+        [context.jitproof, "record", "-o", path, "-p", pid], timeout=60), path)
+
+
+def steps(perf, context, path, *commands):
+    """Records a shell that becomes the program when told to; "go" tells it, and waits until it is
+    the program; the rest is told to perf."""
+    control, acknowledged, go = (context.path(name) for name in ("control", "acknowledged", "go"))
+    for fifo in (control, acknowledged, go):
+        os.mkfifo(fifo)
+    try:
+        with subprocess.Popen(
+                [perf.path, "record", "-D", "-1", "-e", "cpu-clock:u", "-g", "--control",
+                 "fifo:%s,%s" % (control, acknowledged), "-o", path, "--", "sh", "-c",
+                 "read x <%s; exec %s 400" % (go, context.program)], stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                env=perf.environment) as recorder, \
+                open(control, "w", encoding="ascii") as tell, \
+                open(acknowledged, encoding="ascii") as answers:
+            for command in commands:
+                if command == "go":
+                    with open(go, "w", encoding="ascii") as door:
+                        door.write("go\n")
+                    recorder.stdout.readline()
+                    continue
+                tell.write(command + "\n")
+                tell.flush()
+                answers.readline()
+    finally:
+        for fifo in (control, acknowledged, go):
+            os.unlink(fifo)
+
+
+def exec_disabled(context):
+    path = context.path("control.data")
+    for perf in context.perfs():
+        steps(perf, context, path, "go", "enable")
+        never = judged(context, path)
+        steps(perf, context, path, "enable", "disable", "go", "enable")
+        after = judged(context, path)
+        yield perf.version, after["addresses_unmapped"] > after["addresses"] // 2, \
+            "exec while the control is disabled: %d of %d addresses in no mapping; before it was " \
+            "enabled first: %d of %d" % (
+                after["addresses_unmapped"], after["addresses"], never["addresses_unmapped"],
+                never["addresses"])
+
+
+def names_of(context, perf, workload):
+    """(samples in code that a perf map names, those that perf gives that name)"""
+    path = context.path("map.data")
+    truth = context.path("truth")
+    with subprocess.Popen([context.jitproof, "workload", workload, "--truth", truth],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        if not process.stdout.readline().startswith("ready"):
+            raise RuntimeError(workload + " is not ready")
+        record(perf, "-e", "cpu-clock:u", "-o", path, "-p", str(process.pid), "--", "sleep", "0.3")
+        with open("/proc/%d/maps" % process.pid, encoding="utf-8") as file:
+            code = [(int(one, 16), int(end, 16)) for one, end in re.findall(
+                r"^(\w+)-(\w+) r.x. \w+ \S+ \d+ *(?:/memfd:.*)?$", file.read(), re.MULTILINE)]
+        named = "/tmp/perf-%d.map" % process.pid
+        with open(named, "x", encoding="ascii") as file:
+            for one, end in code:
+                file.write("%x %x jit_code\n" % (one, end - one))
+        try:
+            text = perf.run("script", "-F", "ip,sym", "-i", path).stdout
+        finally:
+            os.unlink(named)
+            process.stdin.close()
+    os.unlink(truth)
+    lines = [line.split(None, 1) for line in text.splitlines() if line.strip()]
+    inside = [line for line in lines if any(one <= int(line[0], 16) < end for one, end in code)
+              or line[-1] == "jit_code"]
+    return len(inside), sum(line[-1] == "jit_code" for line in inside)
+
+
+def anon_name(context):
+    path = context.path("anon.data")
+    for perf in context.perfs():
+        record(perf, "-e", "cpu-clock:u", "-o", path, "--", context.jitproof, "workload",
+               "anon_exec", "--truth", context.path("anon.truth"))
+        os.unlink(context.path("anon.truth"))
+        names = set(re.findall(r"\((/tmp/perf-\d+\.map)\)",
+                               perf.run("script", "-F", "ip,dso", "-i", path).stdout))
+        yield perf.version, any(not os.path.exists(name) for name in names), \
+            "//anon is shown as %s, which does not exist" % (", ".join(names) or "itself")
+
+
+def memfd_map(context):
+    for perf in context.perfs():
+        anon, memfd = names_of(context, perf, "anon_exec"), names_of(context, perf, "memfd_double")
+        yield perf.version, anon[1] > 0 and memfd[1] == 0, \
+            "a perf map names %d of %d samples in anonymous code, %d of %d in a memfd" % (
+                anon[1], anon[0], memfd[1], memfd[0])
+
+
+def lost_twice(context):
+    path = context.path("lost.data")
+    for perf in context.perfs():
+        record(perf, "-m", "1", "-F", "20000", "-e", "cpu-clock:u", "--call-graph", "dwarf", "-o",
+               path, "--", context.program, "200")
+        ours = judged(context, path)
+        yield perf.version, ours["lost_samples"] >= ours["lost_events"] > 0, \
+            "a ring too small: LOST records tell of %d, LOST_SAMPLES of %d" % (
+                ours["lost_events"], ours["lost_samples"])
+
+
+FINDINGS = {
+    "perf.attach-window": attach_window,
+    "perf.exec-disabled": exec_disabled,
+    "perf.marker": marker,
+    "perf.memfd-map": memfd_map,
+    "perf.anon-name": anon_name,
+    "perf.relative-ip": relative_ip,
+    "perf.pipe-fields": pipe_fields,
+    "perf.first-event": first_event,
+    "perf.lost-twice": lost_twice,
+}

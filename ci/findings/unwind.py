@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Findings about unwinding stack dumps, perf's and the kernel's; see findings.py."""
+
+import platform
+import types
+
+from ci.base import process
+from ci.findings import perf as recording
+from ci.peer import agreement
+from harness.selftest import run_directory as rd
+
+MMAP_DATA = 1 << 13  # PERF_RECORD_MISC_MMAP_DATA
+
+# A frame of 256 KiB, of which STEP says how much is written to.
+LARGE = """
+int main(void)
+{
+	volatile char room[1 << 18];
+
+	for (long i = sizeof(room) - 1; i >= 0; i -= STEP)
+		room[i] = 1;
+	for (long i = 0; i < 300000000; i++)
+		__asm__ volatile("" : "+r"(i));
+	return room[sizeof(room) - 1] - 1;
+}
+"""
+# Runs a part of its own text at the second place where it has mapped it.
+TWICE = """
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+static __attribute__((noinline, noclone, aligned(64))) long spin(long turns)
+{
+	for (volatile long i = 0; i < turns; i++)
+		;
+	return turns;
+}
+
+int main(void)
+{
+	uintptr_t page = (uintptr_t)spin & -4096ul;
+	extern const char __executable_start;
+	int fd = open("/proc/self/exe", O_RDONLY);
+	char *copy = mmap(0, 8192, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
+			  page - (uintptr_t)&__executable_start);
+	long (*elsewhere)(long) = (long (*)(long))(copy + ((uintptr_t)spin - page));
+	long sum = 0;
+
+	if (copy == MAP_FAILED)
+		return 1;
+	for (int i = 0; i < 40; i++)
+		sum += elsewhere(1000000) + spin(1000000);
+	return sum == 1;
+}
+"""
+
+
+def recorded(context, name, *arguments):
+    path = context.path(name)
+    process.must([context.jitproof, "record", "-F", "999", "--stack", "16384", "-o", path, "--",
+                  *arguments])
+    return path
+
+
+def compared(context, path):
+    for perf in context.perfs():
+        yield perf, agreement.compare(types.SimpleNamespace(jitproof=context.jitproof), perf, path,
+                                      [])
+
+
+def told(context, path, name):
+    for perf, result in compared(context, path):
+        yield perf.version, result.classes[name] > 0, \
+            "%d of %d stacks of perf script differ for it; frames: ours %d, perf's %d" % (
+                result.classes[name], result.samples, *result.frames)
+
+
+def before_exec(context):
+    """Twelve programs, one after another; by chance half have their libc above the shell's."""
+    path = recorded(context, "exec.data", "/bin/sh", "-c",
+                    "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do %s 100; done" % context.program)
+    yield from told(context, path, "perf takes the tables' address from before exec")
+
+
+def two_places(context):
+    program = context.path("twice")
+    recording.build(program, TWICE, "-no-pie")
+    path = recorded(context, "twice.data", program)
+    yield from told(context, path, "perf (libdw) has the file at one of two places")
+
+
+def invented(context):
+    program = context.path("beyond")
+    recording.build(program, LARGE, "-DSTEP=64")
+    path = recorded(context, "beyond.data", program)
+    yield from told(context, path, "perf invents ffffffffffffffff where the dump ends")
+
+
+def popped(context):
+    name = "perf reads a register that is popped already"
+    program = context.path("epilogues")
+    recording.build(program, """
+static __attribute__((noinline, noclone)) long leaf(long n)
+{
+	__asm__ volatile("" : "+r"(n) : : "rbx", "rbp", "r12", "r13", "r14", "r15");
+	return n;
+}
+
+int main(int argc, char **argv)
+{
+	long sum = 0;
+	volatile char room[argc * 16];
+
+	room[0] = 1;
+	for (long i = 0; i < 100000000; i++)
+		sum += leaf(i);
+	return sum == room[0];
+}
+""", "-O2", "-fomit-frame-pointer")
+    yield from told(context, recorded(context, "epilogues.data", program), name)
+
+
+def empty_dump(context):
+    program = context.path("untouched")
+    recording.build(program, LARGE, "-DSTEP=262144")
+    path = recorded(context, "untouched.data", program)
+    stacks = agreement.read_ours(context.jitproof, path, [])
+    dumps = [one["dump"] for found in stacks.values() for one in found]
+    empty = dumps.count(0)
+    yield platform.release(), empty > len(dumps) // 2, \
+        "a frame of 256 KiB that is not written to: %d of %d dumps of 16 KiB are empty" % (
+            empty, len(dumps))
+
+
+def without_data(context):
+    """Of one capture, and of it without the records of what is not executable."""
+    path = recorded(context, "maps.data", context.program, "200")
+    bare = context.path("bare.data")
+    made = rd.PerfData.load(path)
+    made.records = [record for record in made.records
+                    if record.kind != rd.MMAP2 or not record.misc & MMAP_DATA]
+    made.save(bare)
+    with_data = {perf.version: result.frames[1] for perf, result in compared(context, path)}
+    for perf, result in compared(context, bare):
+        yield perf.version, result.frames[1] == result.samples < with_data[perf.version], \
+            "%d stacks, frames: perf's %d, with records of data %d; ours %d" % (
+                result.samples, result.frames[1], with_data[perf.version], result.frames[0])
+
+
+FINDINGS = {
+    "kernel.empty-dump": empty_dump,
+    "perf.unwind-maps": without_data,
+    "perf.unwind-exec": before_exec,
+    "perf.unwind-twice": two_places,
+    "perf.unwind-beyond": invented,
+    "perf.unwind-popped": popped,
+}

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The suite on many kernels and with many profilers: python3 ci/matrix --help.
+
+Each file vm/cmd_*.py and results/cmd_*.py is a subcommand: its add(subparsers) makes a parser
+and names, with set_defaults(run=...), the function that takes the options and returns the status.
+"""
+
+import argparse
+import importlib
+import os
+import sys
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PARTS = ("results", "vm")
+
+
+def commands():
+    """The names of the modules that add a subcommand, in a fixed order."""
+    for part in PARTS:
+        for name in sorted(os.listdir(os.path.join(HERE, part))):
+            if name.startswith("cmd_") and name.endswith(".py"):
+                yield "ci.matrix.%s.%s" % (part, name.removesuffix(".py"))
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python3 ci/matrix", description=__doc__.splitlines()[0])
+    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name in commands():
+        importlib.import_module(name).add(subparsers)
+    # A text that this terminal has no letters for is told all the same.
+    sys.stdout.reconfigure(errors="backslashreplace")
+    options = parser.parse_args()
+    return options.run(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

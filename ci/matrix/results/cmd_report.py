@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""ci/matrix report: results/MATRIX.md from results/matrix/, and from nothing else."""
+
+import difflib
+import os
+import sys
+
+from ci.base import files, jsonl, status
+from ci.matrix.results import explained, markdown, stored
+
+
+def run(options):
+    # What is beside "." or "matrix/" its own path does not say.
+    beside = os.path.dirname(os.path.abspath(options.folder))
+    target = options.output or os.path.join(beside, "MATRIX.md")
+    text = markdown.report(stored.load_folder(options.folder), explained.load(options.folder))
+    if not options.check:
+        files.replace(os.path.dirname(target), {os.path.basename(target): text})
+        print(os.path.relpath(target))
+        return 0
+    old = jsonl.read_bytes(target).decode("utf-8", errors="replace")
+    if old == text:
+        return 0
+    print("%s is not what the stored results give; make it with python3 ci/matrix report:" % target)
+    sys.stdout.writelines(list(difflib.unified_diff(
+        old.splitlines(True), text.splitlines(True), "is", "should be"))[:40])
+    return 1
+
+
+def add(subparsers):
+    parser = subparsers.add_parser("report", help="make results/MATRIX.md from what is stored",
+                                   description=__doc__)
+    parser.add_argument("--folder", default=stored.FOLDER, help="default: results/matrix")
+    parser.add_argument("-o", "--output", metavar="FILE",
+                        help="default: MATRIX.md beside the folder")
+    parser.add_argument("--check", action="store_true",
+                        help="write nothing; 1 where the file is not what it would be")
+    parser.set_defaults(run=status.of("ci/matrix report", run))

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""ci/matrix store: from the folders of runs to results/matrix/LABEL.jsonl."""
+
+import os
+
+from ci.base import files, status
+from ci.matrix.results import cells, stored
+
+DESCRIPTION = """Each DIR is the folder of a run (of `ci/matrix run` or `ci/matrix tools`) or of
+one cell of it. Runs of one kernel or tool with different seeds become one file: counts are summed,
+the worst outcome counts. Nothing is written where any of them was lost, is not whole or cannot be
+written; the status is 99 then. The same runs always give the same bytes."""
+
+
+def load_all(dirs):
+    """What all the runs come to, in the order of tables."""
+    by_label = {}
+    for folder in dirs:
+        found = cells.find(folder)
+        if not found:
+            raise cells.Partial("%s: no %s is in it or one level below" % (folder, cells.CELL))
+        for made in map(cells.load_whole, found):
+            by_label.setdefault(made.label, []).append(made)
+    return sorted(map(cells.merge, by_label.values()), key=lambda made: made.order)
+
+
+def run(options):
+    several = load_all(options.dirs)
+    texts = {made.label + ".jsonl": stored.text_of(made) for made in several}
+    files.replace(options.to, texts, stored.load)
+    for made in several:
+        print("%s: %d cases, %d facts, seeds %s" % (
+            os.path.relpath(os.path.join(options.to, made.label + ".jsonl")), len(made.cases),
+            len(made.facts), " ".join(map(str, made.header["seeds"]))))
+    print("now: python3 ci/matrix report")
+    return 0
+
+
+def add(subparsers):
+    parser = subparsers.add_parser("store", help="keep what runs came to in results/matrix/",
+                                   description=DESCRIPTION)
+    parser.add_argument("dirs", metavar="DIR", nargs="+")
+    parser.add_argument("--to", default=stored.FOLDER, metavar="FOLDER",
+                        help="default: results/matrix")
+    parser.set_defaults(run=status.of("ci/matrix store", run))

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Why a fact differs between two kernels: results/matrix/explained.toml (docs/facts.md)."""
+
+import fnmatch
+import os
+import re
+import tomllib
+
+from ci.base import jsonl
+from ci.base.status import Malformed
+from ci.matrix.results import stored
+
+FILE = "explained.toml"
+VERSION = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})+")
+
+
+def is_version(value):
+    return stored.is_text(value) and VERSION.fullmatch(value) is not None
+
+
+KEYS = {"fact": (stored.is_text, True), "from": (is_version, True), "to": (is_version, True),
+        "why": (stored.is_text, True), "source": (stored.is_text, True)}
+
+
+def load(folder):
+    """The explanations of a folder's file, none where there is no file."""
+    path = os.path.join(folder, FILE)
+    if not os.path.exists(path):
+        return []
+    try:
+        table = tomllib.loads(jsonl.read_bytes(path).decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise Malformed(path, 0, str(error)[:200]) from error
+    found = table.get("explained", [])
+    if set(table) - {"explained"} or not isinstance(found, list):
+        raise Malformed(path, 0, "expected nothing but [[explained]]")
+    for number, one in enumerate(found, 1):
+        where = "%s: explanation %d" % (path, number)
+        if not isinstance(one, dict):
+            raise Malformed(where, 0, "expected a table")
+        stored.check(where, 0, one, KEYS)
+        if stored.numbers(one["from"]) >= stored.numbers(one["to"]):
+            raise Malformed(where, 0, "from %s to %s is no way" % (one["from"], one["to"]))
+    return found
+
+
+def overlaps(one, before, after):
+    """Whether what changed between two kernels may have changed where an explanation has it: it
+    stays right for other kernels than those that it was written for, closer or wider apart."""
+    old, new = stored.numbers(before), stored.numbers(after)
+    return max(old, stored.numbers(one["from"])) < min(new, stored.numbers(one["to"]))
+
+
+def explain(explanations, fact, before, after):
+    """Those that a fact's difference between two labels goes back to."""
+    return [one for one in explanations
+            if fnmatch.fnmatchcase(fact, one["fact"]) and overlaps(one, before, after)]

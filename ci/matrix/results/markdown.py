@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""results/MATRIX.md from the stored results: every cell leads to the record it came from."""
+
+import json
+import re
+
+from ci.matrix.results import differences, explained, stored
+
+HEAD = """<!-- SPDX-License-Identifier: GPL-2.0-only -->
+<!-- Made by `python3 ci/matrix report` from results/matrix/: change nothing here. -->
+# The matrix
+
+What each kernel and each profiler came to. Each cell leads to the record that it was made from, a
+line of a file in [matrix/](matrix/); [how to run, store and compare](../docs/matrix.md).
+"""
+COMMIT = "https://git.kernel.org/linus/"
+DIFFER = "Rates whose 95 % intervals do not meet, and counts that a case expects exactly."
+LONGEST = 160  # characters of a value in a table; the record has all of it
+
+
+def escape(text, longest=LONGEST):
+    """Any text as the inside of a table's cell."""
+    text = " ".join(text.split())
+    if len(text) > longest:
+        text = text[:longest - 1] + "…"
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_|\[\]#~])", r"\\\1", text)
+
+
+def code(text):
+    """Any text as code: what Markdown cannot hold there is escaped as text."""
+    text = " ".join(text.split())
+    if not text:
+        return "-"
+    if "`" in text or "|" in text or len(text) > LONGEST:
+        return escape(text)
+    return "`%s`" % text
+
+
+def link(made, identity, text):
+    return "[%s](matrix/%s.jsonl#L%d)" % (text, made.label, made.lines[identity])
+
+
+def header_link(made):
+    return link(made, made.label, escape(made.label))
+
+
+def row(*cells):
+    return "| %s |" % " | ".join(cells)
+
+
+def table(*titles):
+    yield row(*titles)
+    yield "|---" * len(titles) + "|"
+
+
+def marks(case):
+    """What a cell says: the outcome, the signal of a crash, and what is not as in other cells."""
+    text = differences.outcome(case)
+    if len(set(case["outcomes"])) > 1:
+        text += " (%d of %d)" % (case["outcomes"].count(case["outcome"]), len(case["outcomes"]))
+    return text
+
+
+def smp_of(several, names):
+    """On how many processors cases ran: every number that there is."""
+    found = sorted({made.cases[name]["smp"] for made in several for name in names
+                    if name in made.cases})
+    return ", ".join(map(str, found))
+
+
+def outcome_table(several, what):
+    """Cases down, kernels or tools across."""
+    names = sorted({name for made in several for name in made.cases})
+    yield from table("case", "CPUs", *map(header_link, several))
+    for name in names:
+        cells = [link(made, stored.case_id(made.label, name), escape(marks(made.cases[name])))
+                 if name in made.cases else "" for made in several]
+        yield row(code(name), smp_of(several, [name]), *cells)
+    counts = ["%d of %d" % (sum(case["outcome"] in differences.GOOD
+                                for case in made.cases.values()), len(made.cases))
+              for made in several]
+    yield row("PASS or XFAIL, of all %s" % what, "", *counts)
+
+
+def differs(values):
+    """Whether any two of some metrics differ by more than chance, as stored.apart() has it."""
+    return any(stored.apart(values[i], values[j])
+               for i in range(len(values)) for j in range(i))
+
+
+def percent(metric):
+    if len(metric) == 1:
+        return str(metric[0])
+    if not metric[1]:
+        return "0 of 0"
+    return "%.1f %% (%d of %d)" % (100 * metric[0] / metric[1], *metric)
+
+
+def figures_that_differ(several):
+    """(case, metric) of rates that differ by more than chance, and of plain counts that are
+    expected to be something and differ."""
+    for name in sorted({name for made in several for name in made.cases}):
+        cases = [made.cases[name] for made in several if name in made.cases]
+        metrics = sorted({metric for case in cases for metric in case["metrics"]})
+        for metric in metrics:
+            if metric in stored.AREAS:
+                continue
+            values = [case["metrics"][metric] for case in cases if metric in case["metrics"]]
+            counted = any(len(value) == 1 for value in values)
+            # More samples are no difference: of counts only those that must be a number exactly.
+            if counted and not any(exactly(case["expect"].get(metric)) for case in cases):
+                continue
+            if differs(values):
+                yield name, metric
+
+
+def exactly(expected):
+    return expected is not None and expected[0] == expected[1]
+
+
+def figure_table(several):
+    yield from table("case", "metric", *map(header_link, several))
+    for name, metric in figures_that_differ(several):
+        cells = [link(made, stored.case_id(made.label, name),
+                      percent(made.cases[name]["metrics"][metric]))
+                 if metric in made.cases.get(name, {"metrics": ()})["metrics"] else ""
+                 for made in several]
+        yield row(code(name), code(metric), *cells)
+
+
+def value_of(fact):
+    """What a fact is, as text; what could not be asked says why."""
+    if fact["value"] is None:
+        return "not there: " + fact.get("why", "")
+    value = fact["value"]
+    if isinstance(value, list):
+        return ", ".join(map(differences.short, value)) or "nothing"
+    return differences.short(value)
+
+
+def runs_of(several, name):
+    """[(value, [Stored...])]: neighbours with the same value of a fact."""
+    found = []
+    for made in several:
+        if name not in made.facts:
+            continue
+        key = json.dumps(made.facts[name]["value"])
+        if found and found[-1][0] == key:
+            found[-1][1].append(made)
+        else:
+            found.append((key, [made]))
+    return [(value_of(members[0].facts[name]), members) for _, members in found]
+
+
+def links_of(members, name):
+    return " ".join(link(made, stored.fact_id(made.label, name), escape(made.label))
+                    for made in members)
+
+
+def with_commits(text):
+    """Markdown of a text in which a hash leads to its commit."""
+    return re.sub(r"\b[0-9a-f]{12}\b",
+                  lambda match: "[%s](%s%s)" % (match.group(0), COMMIT, match.group(0)),
+                  escape(text, 1000))
+
+
+def explanation(known, name, runs):
+    """For each change from one run of kernels to the next: the pair, and what explains it."""
+    for (_, before), (_, after) in zip(runs, runs[1:]):
+        one, other = before[-1].label, after[0].label
+        said = "; ".join("%s *(%s)*" % (with_commits(why["why"]), escape(why["source"]))
+                         for why in explained.explain(known, name, one, other))
+        yield "%s → %s: %s" % (escape(one), escape(other), said or "**unexplained**")
+
+
+def fact_table(kernels, known):
+    names = sorted({name for made in kernels for name in made.facts})
+    yield from table("fact", "what it is", "values", "changed between, and why")
+    for name in names:
+        runs = runs_of(kernels, name)
+        if len(runs) > 1:
+            about = next(made.facts[name].get("about", "") for made in kernels
+                         if name in made.facts)
+            yield row(code(name), escape(about),
+                      "<br>".join("%s: %s" % (links_of(members, name), code(value))
+                                  for value, members in runs),
+                      "<br>".join(explanation(known, name, runs)))
+
+
+def same_facts(kernels):
+    for name in sorted({name for made in kernels for name in made.facts}):
+        runs = runs_of(kernels, name)
+        if len(runs) == 1:
+            yield row(code(name), code(runs[0][0]), links_of(runs[0][1], name))
+
+
+def crash_table(several):
+    yield from table("by", "case", "signal", "last words")
+    for made in several:
+        for name, case in sorted(made.cases.items()):
+            if case.get("crashed"):
+                yield row(header_link(made), code(name),
+                          link(made, stored.case_id(made.label, name), escape(case["crashed"])),
+                          escape(differences.first_line(case["why"])))
+
+
+def bad_table(several):
+    """Every case that did not just pass, those with the same reason together."""
+    yield from table("by", "outcome", "cases", "why")
+    for made in several:
+        found = {}
+        for name, case in sorted(made.cases.items()):
+            if case["outcome"] != "PASS":
+                found.setdefault((marks(case), case["why"]), []).append(name)
+        for (outcome, why), names in sorted(found.items()):
+            yield row(header_link(made), escape(outcome),
+                      " ".join(link(made, stored.case_id(made.label, name), escape(name))
+                               for name in names), escape(why.replace("\n", "; ")))
+
+
+def made_table(several):
+    yield from table("", "version", "package", "CPUs", "runs on", "suite", "seeds",
+                     "cases, facts", "run", "command")
+    for made in several:
+        header = made.header
+        package = header["package"] or "-"
+        if header.get("sha256"):
+            package += ", sha256 " + header["sha256"][:12]
+        # Of a kernel the emulator; of a tool the kernel.
+        where = header["accelerator"] if header["kind"] == "kernel" else \
+            "kernel %s, %s" % (header["kernel"], header["accelerator"])
+        if header.get("qemu"):
+            where = "QEMU %s, %s" % (header["qemu"], where)
+        yield row(header_link(made), escape(header["version"]), escape(package),
+                  smp_of([made], made.cases), escape(where), escape(header["suite"]),
+                  " ".join(map(str, header["seeds"])),
+                  "%d, %d" % (header["cases"], header["facts"]),
+                  escape(" ".join([header["outcome"], header.get("reason", "")])),
+                  code(header["command"]))
+
+
+def section(title, rows, text="", none=None):
+    """A heading, what there is to say, and a table; none: said in place of an empty table."""
+    rows = list(rows)
+    yield "\n## %s\n" % title
+    if text:
+        yield text + "\n"
+    if len(rows) > 2:
+        yield from rows
+    else:
+        yield none or "Nothing is stored."
+
+
+def report(several, known):
+    """The text of MATRIX.md."""
+    kernels = [made for made in several if made.header["kind"] == "kernel"]
+    tools = [made for made in several if made.header["kind"] == "tool"]
+    lines = [HEAD.rstrip("\n")]
+    lines += section("Kernels and cases", outcome_table(kernels, "cases") if kernels else ())
+    if kernels:
+        lines += section("Figures that differ between kernels", figure_table(kernels),
+                         DIFFER, "None.")
+        lines += section("Facts that differ between kernels", fact_table(kernels, known),
+                         "Why, and how that is known, stands in "
+                         "[explained.toml](matrix/explained.toml).",
+                         "None.")
+        same = list(same_facts(kernels))
+        lines += section("Facts that are the same wherever they were asked",
+                         [*table("fact", "value", "kernels"), *same], "", "None.")
+    lines += section("Tools and cases", outcome_table(tools, "cases") if tools else ())
+    if tools:
+        lines += section("Figures that differ between tools", figure_table(tools),
+                         DIFFER + " These ran on one host by its wall clock: figures vary a "
+                         "little from run to run.", "None.")
+    lines += section("Crashes of tools", crash_table(several), "", "None.")
+    lines += section("What did not pass, and why", bad_table(several), "", "Nothing.")
+    lines += section("How each was made", made_table(several) if several else ())
+    return "\n".join(lines) + "\n"

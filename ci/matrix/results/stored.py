@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The stored results of one kernel or one tool (docs/matrix.md): a header, cases, facts."""
+
+import dataclasses
+import math
+import os
+import re
+
+from ci.base import jsonl
+from ci.base.status import Malformed
+
+FORMAT = 1
+KINDS = ("kernel", "tool")
+# Best first: of several seeds the worst stands for the case.
+OUTCOMES = ("PASS", "XFAIL", "SKIP", "XPASS", "ERROR", "TIMEOUT", "CRASH", "FAIL")
+# Of a run: all is there; all is there, and the kernel's log has what it should not.
+WHOLE = ("DONE", "SPLAT")
+BAD = ("FAIL", "CRASH", "TIMEOUT", "ERROR", "XPASS")
+# As long as the release of a kernel that was built here may be, and what it may hold.
+LABEL = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+~-]{0,200}")
+NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+/-]{0,200}")
+ROOT = os.path.abspath(__file__ + "/../../../..")
+FOLDER = os.path.join(ROOT, "results", "matrix")
+
+
+def is_count(value):
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64
+
+
+def is_text(value):
+    return isinstance(value, str)
+
+
+def is_label(value):
+    return is_text(value) and LABEL.fullmatch(value) is not None
+
+
+def is_name(value):
+    return is_text(value) and NAME.fullmatch(value) is not None
+
+
+def is_counts(value):
+    return isinstance(value, dict) and all(is_count(count) for count in value.values())
+
+
+def is_value(value, depth=0):
+    """Of a fact: a string, a number, or a list of them."""
+    if isinstance(value, list):
+        return depth == 0 and all(is_value(one, 1) for one in value)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, (str, bool, int)) or value is None
+
+
+def is_metric(value):
+    """[k] or [k, n]."""
+    return (isinstance(value, list) and len(value) in (1, 2) and all(map(is_count, value))
+            and (len(value) == 1 or value[0] <= value[1]))
+
+
+def is_end(value):
+    """Of a range: a number that is no larger than a count can be, or null."""
+    return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)
+                             and abs(value) < 1 << 64)
+
+
+def is_expect(value):
+    """[least, most, unit], an open end is null."""
+    return (isinstance(value, list) and len(value) == 3 and value[2] in ("rate", "count")
+            and all(map(is_end, value[:2])))
+
+
+def is_exception(value):
+    """[metric, cause, count]."""
+    return (isinstance(value, list) and len(value) == 3 and is_text(value[0])
+            and is_text(value[1]) and is_count(value[2]))
+
+
+def list_of(check):
+    return lambda value: isinstance(value, list) and all(map(check, value))
+
+
+def map_of(check):
+    return lambda value: isinstance(value, dict) and all(map(check, value.values()))
+
+
+# key: (what it must be, whether it must be there)
+HEADER = {
+    "id": (is_label, True), "format": (lambda value: value == FORMAT, True),
+    "kind": (lambda value: value in KINDS, True), "label": (is_label, True),
+    "version": (is_text, True), "kernel": (is_text, True), "package": (is_text, True),
+    "package_sha256": (is_text, False), "packages": (list_of(is_text), False),
+    "sha256": (is_text, False), "qemu": (is_text, False), "qemu_package": (is_text, False),
+    "accelerator": (is_text, True), "command": (is_text, True), "suite": (is_text, True),
+    "seeds": (list_of(is_count), True), "outcome": (is_text, True), "reason": (is_text, False),
+    "exact": (lambda value: isinstance(value, bool), True),
+    "cases": (is_count, True), "facts": (is_count, True),
+}
+CASE = {
+    "id": (is_text, True), "case": (is_name, True),
+    "control": (lambda value: isinstance(value, bool), True),
+    "outcome": (lambda value: value in OUTCOMES, True),
+    "outcomes": (list_of(lambda value: value in OUTCOMES), True),
+    "why": (is_text, True), "crashed": (is_text, False), "smp": (is_count, True),
+    "judged": (is_counts, True), "distinct": (is_count, False),
+    "metrics": (map_of(is_metric), True),
+    "expect": (map_of(is_expect), True), "verdicts": (map_of(is_counts), True),
+    "exceptions": (list_of(is_exception), True), "definition": (is_text, False),
+}
+FACT = {"id": (is_text, True), "fact": (is_name, True), "value": (is_value, True),
+        "about": (is_text, False), "why": (is_text, False)}
+
+
+def check(path, line, record, keys):
+    """Everything that must be there is, and is what it must be; nothing else is."""
+    for key, (right, needed) in keys.items():
+        if key not in record:
+            if needed:
+                raise Malformed(path, line, "'%s' is missing" % key)
+        elif not right(record[key]):
+            raise Malformed(path, line, "'%s' cannot be %.60r" % (key, record[key]))
+    for key in record:
+        if key not in keys:
+            raise Malformed(path, line, "what is '%.60s'?" % key)
+
+
+@dataclasses.dataclass
+class Stored:
+    """What one kernel or tool came to; lines: of each record by its identity, 1 is the first."""
+    path: str
+    header: dict
+    cases: dict
+    facts: dict
+    lines: dict = dataclasses.field(default_factory=dict)
+    lost: str = ""  # of a run that gave nothing: why
+
+    @property
+    def label(self):
+        return self.header["label"]
+
+    @property
+    def order(self):
+        """By kind, then 6.9 before 6.12."""
+        return (KINDS.index(self.header["kind"]), numbers(self.label), self.label)
+
+
+def numbers(version):
+    """(6, 12, 107) of 6.12.107+deb13 or perf-6.12.107."""
+    found = re.search(r"\d+(\.\d+)*", version)
+    return tuple(int(part) for part in found.group(0).split(".")) if found else ()
+
+
+def case_id(label, name):
+    return "%s case %s" % (label, name)
+
+
+def fact_id(label, name):
+    return "%s fact %s" % (label, name)
+
+
+def records(stored):
+    """The lines of a stored file, in their order, each with its identity."""
+    label = stored.label
+    yield {"id": label, **stored.header, "cases": len(stored.cases), "facts": len(stored.facts)}
+    for name in sorted(stored.cases):
+        yield {"id": case_id(label, name), **stored.cases[name]}
+    for name in sorted(stored.facts):
+        yield {"id": fact_id(label, name), **stored.facts[name]}
+
+
+def text_of(stored):
+    return "".join(map(jsonl.line_of, records(stored)))
+
+
+def load(path):
+    """A stored file, checked from end to end."""
+    stored = None
+    for line, record in jsonl.read(path):
+        if stored is None:
+            check(path, line, record, HEADER)
+            if record["outcome"] not in WHOLE:
+                raise Malformed(path, line, "'outcome' cannot be %.60r" % record["outcome"])
+            stored = Stored(path, record, {}, {})
+            wanted = record["label"]
+        elif "case" in record:
+            check(path, line, record, CASE)
+            wanted = case_id(stored.label, record["case"])
+            stored.cases[record["case"]] = record
+        else:
+            check(path, line, record, FACT)
+            wanted = fact_id(stored.label, record["fact"])
+            stored.facts[record["fact"]] = record
+        if record["id"] != wanted:
+            raise Malformed(path, line, "'id' is '%.100s'; expected '%s'" % (record["id"], wanted))
+        if wanted in stored.lines:
+            raise Malformed(path, line, "'%s' stands in line %d already" % (
+                wanted, stored.lines[wanted]))
+        if "outcomes" in record and len(record["outcomes"]) != len(stored.header["seeds"]):
+            raise Malformed(path, line, "%d outcomes of %d seeds" % (
+                len(record["outcomes"]), len(stored.header["seeds"])))
+        stored.lines[wanted] = line
+    for key, found in (("cases", stored.cases), ("facts", stored.facts)):
+        if stored.header[key] != len(found):
+            raise Malformed(path, 1, "the header announces %d %s, the file has %d" % (
+                stored.header[key], key, len(found)))
+    if os.path.basename(path) != stored.label + ".jsonl":
+        raise Malformed(path, 1, "is '%s'; expected %s.jsonl" % (stored.label, stored.label))
+    return stored
+
+
+def load_folder(folder):
+    """Every stored file of a folder, in the order of tables."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError as error:
+        raise Malformed(folder, 0, error.strerror) from error
+    found = [load(os.path.join(folder, name)) for name in names if name.endswith(".jsonl")]
+    return sorted(found, key=lambda stored: stored.order)
+
+
+def wilson(k, n):
+    """The 95 % interval of a rate."""
+    if not n:
+        return 0.0, 1.0
+    z = 1.959963984540054
+    rate, square = k / n, z * z
+    middle = (rate + square / (2 * n)) / (1 + square / n)
+    half = z / (1 + square / n) * math.sqrt(rate * (1 - rate) / n + square / (4 * n * n))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+# Shares of an area of bytes and time: no trials, of which an interval could be told.
+AREAS = ("coverage.area",)
+
+
+def apart(one, other):
+    """Whether two metrics differ by more than chance: plain counts at all, rates where their
+    intervals do not meet."""
+    if len(one) != len(other):
+        return True
+    if len(one) == 1:
+        return one != other
+    low, high = wilson(*one), wilson(*other)
+    return low[1] < high[0] or high[1] < low[0]

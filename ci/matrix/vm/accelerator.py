@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Whether KVM works here, found by a short boot: /dev/kvm may be there and hang."""
+
+import os
+import tempfile
+import threading
+
+from ci.matrix.vm import guest, initramfs, qemu
+
+SECONDS = 30
+
+
+def kvm_works(found, kernel, init):
+    """(True, "") or (False, why not). Leaves no process, whatever it does."""
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        return False, "/dev/kvm cannot be opened"
+    limits = {"boot": SECONDS, "case": SECONDS, "leave": SECONDS}
+    with tempfile.TemporaryDirectory() as work:
+        machine = qemu.Machine(kernel=os.path.abspath(kernel.path),
+                               append="console=ttyS0,115200 panic=-1 cryptomgr.notests", smp=1,
+                               memory=512, output=1 << 20, accelerator="kvm")
+        qemu.furnish(work, machine, initramfs.build(init, {}, {"job": ""}))
+        try:
+            watch = guest.run(qemu.command(found, machine), work, limits, threading.Event(),
+                              lambda text: None)
+        except guest.Lost as reason:
+            return False, str(reason)
+        return (True, "") if watch.left == 0 else (False, "the guest said nothing")

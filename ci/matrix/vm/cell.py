@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A cell of the matrix: one kernel, all groups of a suite, judged here.
+
+DIR/LABEL/ has results.jsonl and ktap.txt as `jitproof judge` makes them of cases/, kernel.log and
+console.log of each group, facts.jsonl, cell.json, and host.json for what depends on this machine.
+Until all is there it is called DIR/LABEL.partial.
+"""
+
+import dataclasses
+import json
+import os
+import shutil
+import time
+
+from ci.base import files, process
+from ci.matrix.vm import bundle, guest, job, kernel_log, kernels, qemu, suites
+
+OUTCOMES = ("DONE", "SPLAT", "ERROR", "LOST")  # the worst last
+LAST_LINES = 30
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """All that a cell is made of."""
+    kernel: object  # kernels.Kernel
+    qemu: object  # qemu.Qemu
+    groups: tuple  # of suites.Group
+    config: dict
+    initrds: dict  # bytes, by the group's name: the same for all kernels
+    jitproof: str
+    suite: str
+    seed: int
+    accelerator: str
+    clock: str  # path of what QEMU takes for its clock of the day
+    command: str  # what makes the same cell again
+
+
+def read(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
+
+class Cell:
+    """One run of a plan, into a folder."""
+
+    def __init__(self, plan, folder, stopped, tell):
+        self.plan = plan
+        self.final = os.path.join(os.path.abspath(folder), plan.kernel.label)
+        self.folder = self.final + ".partial"
+        self.stopped = stopped
+        self.tell = tell
+        self.groups = []
+        self.wall = {}
+
+    def run(self):
+        """The cell, as cell.json has it."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os.makedirs(self.folder + "/cases")
+        try:
+            started = time.monotonic()
+            for group in self.plan.groups:
+                self.groups.append(self.run_group(group))
+            cell = self.describe()
+            if cell["outcome"] in ("DONE", "SPLAT"):
+                self.judge(cell)
+            self.write("cell.json", json.dumps(cell, indent=1) + "\n")
+            self.wall["all"] = round(time.monotonic() - started, 1)
+            self.write("host.json", json.dumps({"wall_seconds": self.wall}) + "\n")
+        except BaseException:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise
+        shutil.rmtree(self.final, ignore_errors=True)
+        os.rename(self.folder, self.final)
+        return cell
+
+    def write(self, name, text):
+        files.write(os.path.join(self.folder, name), text)
+
+    def run_group(self, group):
+        """Boots the group's VM; {} of what came of it."""
+        work = os.path.join(self.folder, "vm-" + group.name)
+        os.mkdir(work)
+        started = time.monotonic()
+        result = {"name": group.name, "smp": group.smp, "cases": len(group.cases),
+                  "outcome": "DONE", "reason": "", "splats": []}
+        result["append"] = job.append(self.plan.seed)
+        try:
+            watch = self.boot(group, work, result["append"])
+            self.take(group, work, watch, result)
+        except guest.Lost as reason:
+            self.lost(work, str(reason), result)
+        except bundle.Torn as reason:
+            self.lost(work, str(reason), result)
+        finally:
+            self.keep(group, work)
+            self.wall[group.name] = round(time.monotonic() - started, 1)
+            shutil.rmtree(work, ignore_errors=True)
+        return result
+
+    def boot(self, group, work, append):
+        config = self.plan.config
+        machine = qemu.Machine(kernel=os.path.abspath(self.plan.kernel.path), append=append,
+                               smp=group.smp, memory=config["qemu"]["memory"],
+                               output=config["qemu"]["output"] << 20,
+                               accelerator=self.plan.accelerator, clock=self.plan.clock)
+        qemu.furnish(work, machine, self.plan.initrds[group.name])
+        return guest.run(qemu.command(self.plan.qemu, machine), work, config["limits"],
+                         self.stopped, lambda text: self.tell("%s: %s" % (group.name, text)))
+
+    def take(self, group, work, watch, result):
+        """What the guest left becomes the cell's."""
+        result["bytes"] = bundle.unpack(work + "/output", work + "/out")
+        result["seconds"] = watch.seconds.get(job.RUN)
+        status = watch.status.get(job.RUN)
+        if status != 0:
+            result["outcome"] = "ERROR"
+            result["reason"] = "jitproof run ended with status %s: %s" % (
+                status, read(work + "/out/" + job.RUN).strip()[-500:])
+        self.merge(work + "/out/cases")
+        if os.path.exists(work + "/out/" + job.FACTS):
+            shutil.move(work + "/out/" + job.FACTS, self.folder)
+        try:
+            self.scan(group, read(work + "/out/kmsg"), result)
+        except kernel_log.Unscannable as reason:
+            result["outcome"] = "ERROR"
+            result["reason"] = "\n".join(filter(None, (result["reason"], str(reason))))
+
+    def scan(self, group, text, result):
+        lines = kernel_log.lines_of(text)
+        self.write("kernel.%s.log" % group.name, "\n".join(lines) + "\n")
+        allow = kernel_log.allowed(self.plan.config.get("allowed", []))
+        result["splats"] = kernel_log.splats(lines, allow, self.plan.kernel.version)
+        if result["splats"] and result["outcome"] == "DONE":
+            result["outcome"] = "SPLAT"
+            result["reason"] = result["splats"][0]
+
+    def merge(self, cases):
+        """Moves the folders of cases, two levels deep, to those of the other groups."""
+        if not os.path.isdir(cases):
+            return
+        for study in sorted(os.listdir(cases)):
+            if not os.path.isdir(os.path.join(cases, study)):
+                continue
+            os.makedirs(os.path.join(self.folder, "cases", study), exist_ok=True)
+            for name in sorted(os.listdir(os.path.join(cases, study))):
+                os.rename(os.path.join(cases, study, name),
+                          os.path.join(self.folder, "cases", study, name))
+
+    def lost(self, work, reason, result):
+        console = read(work + "/console").replace("\r", "")
+        died = kernel_log.why_lost(console)
+        result["outcome"] = "LOST"
+        result["reason"] = "%s: %s" % (reason, died) if died else reason
+        result["last"] = [line for line in console.splitlines() if line][-LAST_LINES:]
+
+    def keep(self, group, work):
+        if os.path.exists(work + "/console"):
+            os.rename(work + "/console", os.path.join(self.folder,
+                                                      "console.%s.log" % group.name))
+
+    def describe(self):
+        plan = self.plan
+        return {
+            "kernel": plan.kernel.label, "version": plan.kernel.version,
+            "package": plan.kernel.package, "package_sha256": plan.kernel.package_sha256,
+            "sha256": plan.kernel.sha256, "command": plan.command,
+            "qemu": plan.qemu.version, "qemu_package": plan.qemu.package,
+            "accelerator": plan.accelerator, "suite": plan.suite, "seed": plan.seed,
+            "memory": plan.config["qemu"]["memory"],
+            # Another build of the same suite is another run.
+            "jitproof_sha256": kernels.sha256_of(plan.jitproof),
+            "outcome": max((group["outcome"] for group in self.groups), key=OUTCOMES.index),
+            "groups": self.groups,
+        }
+
+    def judge(self, cell):
+        """results.jsonl and ktap.txt, of the cases' folders alone."""
+        planned = sum(group["cases"] for group in self.groups)
+        # Whoever judges compares with it: a case that is not there must not go unnoticed.
+        self.write("cases/ktap.txt", "KTAP version 1\n1..%d\n" % planned)
+        done = process.run([os.path.abspath(self.plan.jitproof), "judge", "--results",
+                                    "results.jsonl", "cases"], cwd=self.folder)
+        self.write("ktap.txt", done.stdout)
+        outcomes, results = {}, []
+        try:
+            for line in read(os.path.join(self.folder, "results.jsonl")).splitlines():
+                results.append(json.loads(line))
+                outcome = results[-1]["outcome"]
+                outcomes[outcome] = outcomes.get(outcome, 0) + 1
+            cell["unlisted_skips"] = suites.unlisted(results, self.plan.config.get("skips", []),
+                                                     self.plan.kernel.version)
+        except (ValueError, KeyError, TypeError) as error:
+            done.returncode = 99
+            done.stderr += str(error)
+        cell["cases"] = dict(sorted(outcomes.items()))
+        if done.returncode not in (0, 1, 4) or sum(outcomes.values()) != planned:
+            cell["outcome"] = "ERROR"
+            cell["reason"] = "jitproof judge: status %d, %d of %d cases: %s" % (
+                done.returncode, sum(outcomes.values()), planned, done.stderr.strip()[-500:])

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""ci/matrix kernels: what the configuration stands for in the archive."""
+
+from ci.base import status
+from ci.base.status import Missing
+from ci.matrix.vm import configuration
+from ci.matrix.vm.kernels import Kernels
+
+
+def add(subparsers):
+    parser = subparsers.add_parser("kernels", help="list the kernels that the archive has",
+                                   description=__doc__)
+    configuration.add_options(parser)
+    parser.add_argument("--update", action="store_true", help="ask the archive again")
+    parser.add_argument("--download", action="store_true", help="download them, too")
+    parser.set_defaults(run=status.of("ci/matrix kernels", run))
+
+
+def run(options):
+    config = configuration.load(options.config)
+    kernels, missing = Kernels(config["kernels"], options.cache), 0
+    if options.update:
+        kernels.update()
+    for wanted in config["kernels"]["versions"]:
+        try:
+            package = kernels.resolve(wanted)
+            more = (" " + kernels.find(wanted).path) if options.download else ""
+            print("%s: %s %s sha256:%s%s" % (wanted, package.name, package.version,
+                                             package.sha256, more), flush=True)
+        except Missing as reason:
+            missing += 1
+            print("%s: %s" % (wanted, reason), flush=True)
+    return Missing.status if missing else 0

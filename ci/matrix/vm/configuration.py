@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""ci/matrix/matrix.toml, and the options that all subcommands about VMs share."""
+
+import os
+import re
+import tomllib
+
+from ci.base.status import Malformed
+
+FILE = os.path.abspath(__file__ + "/../../matrix.toml")
+
+
+def is_text(value):
+    return isinstance(value, str) and bool(value.strip())
+
+
+def is_pattern(value):
+    try:
+        return isinstance(value, str) and bool(re.compile(value))
+    except re.error:
+        return False
+
+
+def is_count(value):
+    return type(value) is int and value >= 1  # True is one, and no count
+
+
+def is_version(value):
+    return isinstance(value, str) and bool(re.fullmatch(r"\d+(\.\d+)*", value, re.ASCII))
+
+
+def list_of(is_one):
+    return lambda value: isinstance(value, list) and bool(value) and all(map(is_one, value))
+
+
+TEXT, TEXTS = (is_text, "a text"), (list_of(is_text), "a list of texts")
+PATTERN = (is_pattern, "a regular expression")
+COUNT = (is_count, "a number, 1 or more")
+VERSION, VERSIONS = (is_version, 'a version as "6.12"'), (list_of(is_version), "a list of versions")
+TABLES = {"kernels": {"versions": VERSIONS, "flavour": TEXT, "suites": TEXTS},
+          "qemu": {"oldest": VERSION, "suite": TEXT, "package": TEXT, "memory": COUNT,
+                   "output": COUNT},
+          "limits": {"boot": COUNT, "case": COUNT, "leave": COUNT}}
+# May be there, any number of times, with or without kernels.
+LISTS = {"skips": {"case": TEXT, "why": PATTERN, "reason": TEXT},
+         "allowed": {"pattern": PATTERN, "reason": TEXT}}
+SUITE = {"at_most": COUNT, "groups": (list_of(lambda one: isinstance(one, dict)), "tables")}
+GROUP = {"name": TEXT, "smp": COUNT, "cases": TEXTS}
+
+
+def add_options(parser):
+    build = os.environ.get("O", "build")
+    parser.add_argument("--config", default=FILE, metavar="FILE",
+                        help="default: ci/matrix/matrix.toml")
+    parser.add_argument("--cache", default=os.path.join(build, "matrix-cache"), metavar="DIR",
+                        help="downloads; default: %(default)s")
+
+
+def check(where, table, keys, optional=()):
+    """Malformed unless a table has these keys, maybe some of the optional ones, and no other."""
+    if not isinstance(table, dict):
+        raise Malformed(where, 0, "expected a table")
+    for key, (is_one, what) in keys.items():
+        if key not in table and key in optional:
+            continue
+        if not is_one(table.get(key)):
+            raise Malformed(where, 0, "%s: expected %s" % (key, what))
+    for key in table:
+        if key not in keys:
+            raise Malformed(where, 0, "%s: expected one of %s" % (key, ", ".join(keys)))
+
+
+def load(path):
+    with open(path, "rb") as file:
+        try:
+            config = tomllib.load(file)
+        except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, too deep
+            raise Malformed(path, 0, str(error)[:200]) from error
+    suites = config.get("suites")
+    for name, keys in TABLES.items():
+        check("%s: [%s]" % (path, name), config.get(name), keys)
+    for name, keys in LISTS.items():
+        entries = config.get(name, [])
+        if not isinstance(entries, list):
+            raise Malformed(path, 0, "expected [[%s]]" % name)
+        for entry in entries:
+            check("%s: [[%s]]" % (path, name), entry, {**keys, "kernels": PATTERN}, ("kernels",))
+    if not isinstance(suites, dict):
+        raise Malformed(path, 0, "expected a table [suites]")
+    for name, suite in suites.items():
+        check("%s: [suites.%s]" % (path, name), suite, SUITE)
+        for group in suite["groups"]:
+            check("%s: [[suites.%s.groups]]" % (path, name), group, GROUP)
+    return config

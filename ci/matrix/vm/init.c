@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The guest's first process, linked statically: makes the usual file systems, carries out /job,
+ * leaves all of /out in the memory that the machine shares with its host, and switches it off.
+ *
+ * Each line of /job is words apart by blanks:
+ *	write PATH VALUE         a setting; it may be missing in this kernel
+ *	run NAME COMMAND ARG...  what the command prints goes to /out/NAME and to the console
+ *
+ * On the console each line of ours begins with MARK: the host waits for them.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/reboot.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MARK      "jitproof-vm: "
+#define MAX_WORDS 4096
+
+/* As QEMU's ivshmem-plain says: no driver binds to it, its second region is the memory. */
+#define OUTPUT_VENDOR "0x1af4"
+#define OUTPUT_DEVICE "0x1110"
+
+/* The memory's first page, written last. ci/matrix/vm/bundle.py reads it. */
+struct head {
+	char magic[8];
+	uint64_t bytes; /* of records, from the second page on */
+	uint32_t adler, records;
+};
+
+/* Before each file's path, each folder's (kind 'd') and each piece of a file (kind 'p'). */
+struct record {
+	uint32_t kind, length; /* of the path, or of the piece */
+	uint64_t value;        /* of a file: its size; of a piece: its offset */
+};
+
+struct output {
+	uint8_t *memory;
+	size_t size, used;
+	uint32_t records;
+	bool full;
+	int unread; /* files that could not be read */
+};
+
+static int console = -1;
+
+__attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
+{
+	char text[1024];
+	size_t length;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text) - 1, fmt, ap);
+	va_end(ap);
+	length = strlen(text);
+	text[length] = '\n';
+	/* In one piece with its mark: the kernel's own lines must not come in between. */
+	dprintf(console, "\n" MARK "%.*s", (int)length + 1, text);
+}
+
+static void mount_all(void)
+{
+	static const struct {
+		const char *what, *where, *options;
+	} systems[] = {
+		{"devtmpfs", "/dev", NULL},
+		{"proc", "/proc", NULL},
+		{"sysfs", "/sys", NULL},
+		{"tmpfs", "/dev/shm", "mode=1777"},
+		{"devpts", "/dev/pts", NULL},
+		{"tmpfs", "/tmp", "mode=1777,size=90%"},
+		{"tmpfs", "/out", "mode=755,size=90%"},
+		{"tmpfs", "/run", "mode=755"},
+		{"tracefs", "/sys/kernel/tracing", NULL},
+		{"debugfs", "/sys/kernel/debug", NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(systems) / sizeof(systems[0]); i++) {
+		mkdir(systems[i].where, 0755);
+		if (mount(systems[i].what, systems[i].where, systems[i].what, 0,
+			  systems[i].options))
+			say("mount %s: %s", systems[i].where, strerror(errno));
+	}
+}
+
+static void write_setting(const char *path, const char *value)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, value, strlen(value)) < 0)
+		say("write %s: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Passes on what @from gives until its last writer is gone. */
+static void copy_text(int from, const char *name)
+{
+	char path[256], text[4096];
+	ssize_t got;
+	int file;
+
+	snprintf(path, sizeof(path), "/out/%s", name);
+	file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	while ((got = read(from, text, sizeof(text))) > 0 || (got < 0 && errno == EINTR)) {
+		if (got < 0)
+			continue;
+		if (file < 0 || write(file, text, (size_t)got) != got)
+			say("%s: %s", path, strerror(errno));
+		if (write(console, text, (size_t)got) != got)
+			continue; /* it stands in the file */
+	}
+	if (file >= 0)
+		close(file);
+}
+
+static int run(const char *name, char **argv)
+{
+	int ends[2], status = 0, null;
+	pid_t pid, ended;
+
+	if (pipe2(ends, O_CLOEXEC)) {
+		say("pipe: %s", strerror(errno));
+		return 99;
+	}
+	pid = fork();
+	if (pid == 0) {
+		null = open("/dev/null", O_RDONLY);
+		dup2(null, 0);
+		dup2(ends[1], 1);
+		dup2(ends[1], 2);
+		setsid();
+		execv(argv[0], argv);
+		dprintf(2, "%s: %s\n", argv[0], strerror(errno));
+		_exit(127);
+	}
+	close(ends[1]);
+	if (pid > 0)
+		copy_text(ends[0], name);
+	close(ends[0]);
+	/* Everyone's orphans are ours. */
+	do
+		ended = wait(&status);
+	while (ended != pid && (ended > 0 || errno == EINTR));
+	if (ended != pid)
+		return 99;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int split(char *line, char **words)
+{
+	char *save, *word;
+	int count = 0;
+
+	for (word = strtok_r(line, " \n", &save); word && count < MAX_WORDS - 1;
+	     word = strtok_r(NULL, " \n", &save))
+		words[count++] = word;
+	words[count] = NULL;
+	return word ? -1 : count;
+}
+
+/* The last status that was not 0. */
+static int do_job(void)
+{
+	FILE *job = fopen("/job", "re");
+	static char *words[MAX_WORDS];
+	char *line = NULL;
+	size_t size = 0;
+	int worst = job ? 0 : 99;
+
+	if (!job)
+		say("/job: %s", strerror(errno));
+	while (job && getline(&line, &size, job) > 0) {
+		int count = split(line, words), status;
+
+		if (count == 3 && strcmp(words[0], "write") == 0) {
+			write_setting(words[1], words[2]);
+		} else if (count >= 3 && strcmp(words[0], "run") == 0) {
+			struct timespec now;
+
+			say("run %s", words[1]);
+			status = run(words[1], words + 2);
+			clock_gettime(CLOCK_MONOTONIC, &now);
+			say("ran %s %d at %lld.%09ld", words[1], status, (long long)now.tv_sec,
+			    now.tv_nsec);
+			if (status)
+				worst = status;
+		} else if (count) {
+			say("/job: unknown line '%s' of %d words", words[0], count);
+			worst = 99;
+		}
+	}
+	free(line);
+	if (job)
+		fclose(job);
+	return worst;
+}
+
+/* Every record of the kernel's log, "PRIORITY,NUMBER,MICROSECONDS,-;TEXT". */
+static void keep_log(void)
+{
+	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	int file = open("/out/kmsg", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	char record[8192];
+	ssize_t got;
+
+	if (log < 0 || file < 0) {
+		say("kmsg: %s", strerror(errno));
+		return;
+	}
+	for (;;) {
+		got = read(log, record, sizeof(record));
+		if (got < 0 && errno == EPIPE) /* records were overwritten: the numbers tell */
+			continue;
+		if (got <= 0)
+			break;
+		if (write(file, record, (size_t)got) != got)
+			say("/out/kmsg: %s", strerror(errno));
+	}
+	close(log);
+	close(file);
+}
+
+static bool holds(const char *folder, const char *name, const char *wanted)
+{
+	char path[512], text[64] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	if (!fgets(text, sizeof(text), file))
+		text[0] = '\0';
+	fclose(file);
+	return strncmp(text, wanted, strlen(wanted)) == 0;
+}
+
+static bool map_output(struct output *output)
+{
+	static const char devices[] = "/sys/bus/pci/devices";
+	DIR *dir = opendir(devices);
+	struct dirent *entry;
+	struct stat status;
+	int fd = -1;
+
+	while (dir && fd < 0 && (entry = readdir(dir))) {
+		char folder[300], path[320];
+
+		snprintf(folder, sizeof(folder), "%s/%s", devices, entry->d_name);
+		if (!holds(folder, "vendor", OUTPUT_VENDOR) ||
+		    !holds(folder, "device", OUTPUT_DEVICE))
+			continue;
+		snprintf(path, sizeof(path), "%s/enable", folder);
+		write_setting(path, "1");
+		snprintf(path, sizeof(path), "%s/resource2", folder);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+	}
+	if (dir)
+		closedir(dir);
+	if (fd < 0 || fstat(fd, &status)) {
+		say("no output memory: %s", strerror(errno));
+		return false;
+	}
+	output->size = (size_t)status.st_size;
+	output->memory = mmap(NULL, output->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (output->memory == MAP_FAILED) {
+		say("output memory: %s", strerror(errno));
+		return false;
+	}
+	output->used = 4096;
+	return true;
+}
+
+static void put(struct output *output, const void *data, size_t size)
+{
+	if (output->full || size > output->size - output->used) {
+		output->full = true;
+		return;
+	}
+	memcpy(output->memory + output->used, data, size);
+	output->used += size;
+}
+
+static void put_record(struct output *output, char kind, size_t length, uint64_t value)
+{
+	struct record record = {(uint32_t)kind, (uint32_t)length, value};
+
+	put(output, &record, sizeof(record));
+	output->records++;
+}
+
+/* A file's pieces: truth files are mostly holes. */
+static void put_pieces(struct output *output, int fd, off_t size)
+{
+	static char buffer[1 << 20];
+	off_t at = 0, end;
+
+	while (at < size && (at = lseek(fd, at, SEEK_DATA)) >= 0) {
+		end = lseek(fd, at, SEEK_HOLE);
+		while (at < end) {
+			size_t want = end - at < (off_t)sizeof(buffer) ? (size_t)(end - at)
+								       : sizeof(buffer);
+			ssize_t got = pread(fd, buffer, want, at);
+
+			if (got <= 0) {
+				output->unread++;
+				return;
+			}
+			put_record(output, 'p', (size_t)got, (uint64_t)at);
+			put(output, buffer, (size_t)got);
+			at += got;
+		}
+	}
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* Folders and plain files; what else a case makes is not evidence. */
+static void put_tree(struct output *output, const char *path)
+{
+	struct dirent **names;
+	int count = scandir(path, &names, NULL, by_name);
+
+	for (int i = 0; i < count; i++) {
+		const char *name = names[i]->d_name;
+		struct stat status;
+		char below[4096];
+		bool known = strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+			     (size_t)snprintf(below, sizeof(below), "%s/%s", path, name) <
+				     sizeof(below) &&
+			     lstat(below, &status) == 0;
+
+		if (known && S_ISDIR(status.st_mode)) {
+			put_record(output, 'd', strlen(below), 0);
+			put(output, below, strlen(below));
+			put_tree(output, below);
+		} else if (known && S_ISREG(status.st_mode)) {
+			int fd = open(below, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+			put_record(output, 'f', strlen(below), (uint64_t)status.st_size);
+			put(output, below, strlen(below));
+			if (fd >= 0)
+				put_pieces(output, fd, status.st_size);
+			else
+				output->unread++;
+			close(fd);
+		}
+		free(names[i]);
+	}
+	if (count >= 0)
+		free(names);
+}
+
+static uint32_t adler32(const uint8_t *data, size_t size)
+{
+	uint32_t a = 1, b = 0;
+
+	while (size) {
+		size_t part = size < 5552 ? size : 5552; /* the sums cannot overflow before */
+
+		size -= part;
+		for (; part; part--) {
+			a += *data++;
+			b += a;
+		}
+		a %= 65521;
+		b %= 65521;
+	}
+	return b << 16 | a;
+}
+
+static bool leave(void)
+{
+	struct output output = {0};
+	struct head head = {{0}, 0, 0, 0};
+
+	if (!map_output(&output))
+		return false;
+	put_tree(&output, "/out");
+	if (output.full) {
+		say("the output memory of %zu bytes is too small", output.size);
+		return false;
+	}
+	if (output.unread) {
+		say("%d files could not be read", output.unread);
+		return false;
+	}
+	head.bytes = output.used - 4096;
+	head.adler = adler32(output.memory + 4096, head.bytes);
+	head.records = output.records;
+	memcpy(head.magic, "JPBUNDLE", 8);
+	memcpy(output.memory, &head, sizeof(head));
+	return true;
+}
+
+int main(void)
+{
+	int status;
+
+	console = open("/dev/console", O_RDWR | O_CLOEXEC | O_NOCTTY);
+	umask(022);
+	mount_all();
+	setenv("PATH", "/bin", 1);
+	setenv("TMPDIR", "/tmp", 1);
+	setenv("HOME", "/root", 1);
+	say("ready");
+	status = do_job();
+	keep_log();
+	say(leave() ? "left %d" : "lost %d", status);
+	tcdrain(console); /* the machine stops with what it has said */
+	reboot(LINUX_REBOOT_CMD_RESTART);
+	return 1;
+}

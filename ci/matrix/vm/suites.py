@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which cases run in which VM: a suite's groups, as names."""
+
+import dataclasses
+import fnmatch
+import os
+import re
+
+from ci.base import process
+from ci.base.status import Missing, Refused
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """Cases that one VM runs."""
+    name: str
+    smp: int
+    cases: tuple  # names, in the order in which they run
+
+
+def known(jitproof, globs=()):
+    """Names of the cases that match, all where there is no glob."""
+    listed = process.run([os.path.abspath(jitproof), "list", *globs])
+    if listed.returncode:
+        raise Missing("%s list: %s" % (jitproof, listed.stderr.strip()))
+    return [line.split()[0] for line in listed.stdout.splitlines() if "/" in line.split()[0]]
+
+
+def parts(group, at_most):
+    """A group's cases, no more than so many in a VM: their evidence stays in its memory."""
+    if len(group.cases) <= at_most:
+        return [group]
+    return [dataclasses.replace(group, name="%s-%d" % (group.name, start // at_most + 1),
+                                cases=group.cases[start:start + at_most])
+            for start in range(0, len(group.cases), at_most)]
+
+
+def groups(config, names, suite, globs, smp=None):
+    """The groups of a suite that have a case, of cases that match one of the globs where there
+    are any. A case is in the first group that has a glob for it. Refused where a glob of the suite
+    or of ours matches nothing."""
+    if suite not in config["suites"]:
+        raise Refused("no suite %s: %s" % (suite, ", ".join(config["suites"])))
+    wanted = [name for name in names
+              if not globs or any(fnmatch.fnmatchcase(name, glob) for glob in globs)]
+    taken, found = set(), []
+    for group in config["suites"][suite]["groups"]:
+        for glob in group["cases"]:
+            if not fnmatch.filter(names, glob):
+                raise Refused("suite %s, group %s: no case matches %s"
+                              % (suite, group["name"], glob))
+        cases = [name for name in wanted if name not in taken
+                 and any(fnmatch.fnmatchcase(name, glob) for glob in group["cases"])]
+        taken.update(cases)
+        if cases:
+            found += parts(Group(group["name"], smp or group["smp"], tuple(cases)),
+                           config["suites"][suite]["at_most"])
+    for glob in globs:
+        if not fnmatch.filter(taken, glob):
+            raise Refused("suite %s has no case that matches %s" % (suite, glob))
+    return found
+
+
+def unlisted(results, skips, release):
+    """"CASE: WHY" of each result that is a SKIP and that nothing in the configuration's list
+    expects of this kernel: a skip must not hide what broke."""
+    return ["%s: %s" % (result["case"], result["why"]) for result in results
+            if result["outcome"] == "SKIP" and not any(
+                fnmatch.fnmatchcase(result["case"], entry["case"])
+                and re.search(entry["why"], result["why"])
+                and re.match(entry.get("kernels", ""), release) for entry in skips)]

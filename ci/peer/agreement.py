@@ -1,0 +1,440 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Real programs, recorded with stack dumps: are our stacks perf's stacks?
+
+Each program that is installed is recorded at work (jitproof record, dump and callchain); each
+sample's dump is unwound by jitproof and by perf, from the same file, and the two are compared
+address by address. Every sample that differs is put into a class whose cause is known
+(docs/unwinding.md says which, and how it was found); a difference of no class is a failure.
+
+Exit status: 0 all differences are explained, 1 some are not, 4 nothing could be compared.
+"""
+
+import argparse
+import collections
+import dataclasses
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import process
+from ci.base.status import Missing
+from ci.peer import agreement_programs, perf_tools
+
+# What perf says at -v while it unwinds; frames come as they are printed, a sample's line after
+# them. perf 6.1 prints addresses within files, so the frames are taken from here.
+FRAME = re.compile(r"unwind: (.*):ip = 0x([0-9a-f]+) \(0x[0-9a-f]+\)")
+OUTSIDE = re.compile(r"unwind: access_mem 0x([0-9a-f]+) not inside range 0x([0-9a-f]+)-"
+                     r"0x([0-9a-f]+)")
+BY_LIBDW = re.compile(r"unwind: (access_mem addr 0x[0-9a-f]+, val|failed with)")
+RECORD = re.compile(r"\s*\d+\s+(\d+)\.(\d{9}): PERF_RECORD_")
+SAMPLE = re.compile(r"\s*(\d+)\s+(\d+)\.(\d{9}): *$")
+ADDRESS = re.compile(r"\s+[0-9a-f]+\s*$")
+MAPPED = re.compile(r"PERF_RECORD_MMAP2? (-?\d+)/\d+: \[0x([0-9a-f]+)\(0x([0-9a-f]+)\) @ "
+                    r"(0x[0-9a-f]+|0) .*?: [-r][-w]([-x])[ps] (.*)$")
+FORKED = re.compile(r"PERF_RECORD_FORK\((\d+):\d+\):\((\d+):\d+\)")
+EXECUTED = re.compile(r"PERF_RECORD_COMM exec: .*:(\d+)/\d+$")
+KERNEL = 1 << 63
+INVENTED = 1 << 64  # perf's ffffffffffffffff, one more
+# mov $15, %rax; syscall, as in __restore_rt
+SIGRETURN = b"\x48\xc7\xc0\x0f\0\0\0\x0f\x05"
+MAX_STACK = 1024  # both sides' bound
+
+
+@dataclasses.dataclass
+class Unwound:
+    """perf's stack of one sample, and what it said on the way."""
+    frames: list  # (address, name of the function)
+    outside: list  # (address, start of the dump, end of the dump): reads that failed
+    libdw: bool  # it unwinds by libdw, not by libunwind
+    printed: int  # user addresses that perf script prints
+
+
+@dataclasses.dataclass
+class Pair:
+    """A sample, as we and as perf unwind it: ours as return addresses, perf's made so."""
+    ours: dict
+    theirs: Unwound
+    a: list
+    b: list
+    common: int  # frames that agree, from the innermost
+
+
+class Space:
+    """A process's mappings, the latest record of a range last."""
+
+    def __init__(self):
+        self.maps = []  # (start, end, offset, executable, name)
+        self.lowest = {}  # name -> its lowest address
+        self.before = {}  # the same of all that was there before an exec
+
+    def fork(self):
+        other = Space()
+        other.maps, other.lowest = list(self.maps), dict(self.lowest)
+        other.before = dict(self.before)
+        return other
+
+    def execute(self):
+        for name, start in self.lowest.items():
+            self.before[name] = min(start, self.before.get(name, start))
+        self.maps, self.lowest = [], {}
+
+
+class Mappings:
+    """The spaces of all processes, as the records of the file tell of them."""
+
+    def __init__(self):
+        self.spaces = collections.defaultdict(Space)
+
+    def add(self, pid, start, size, offset, executable, name):
+        space = self.spaces[pid]
+        space.maps.append((start, start + size, offset, executable, name))
+        space.lowest[name] = min(start, space.lowest.get(name, start))
+
+    def fork(self, pid, parent):
+        if pid != parent:
+            self.spaces[pid] = self.spaces[parent].fork()
+
+    def find(self, pid, address):
+        for mapping in reversed(self.spaces[pid].maps):
+            if mapping[0] <= address < mapping[1]:
+                return mapping
+        return (0, 0, 0, False, "")
+
+    def name(self, pid, address):
+        return self.find(pid, address)[4]
+
+    def twice(self, pid, address):
+        """Whether the code of this address's file lies at places that do not fit one load of it."""
+        name = self.name(pid, address)
+        return len({start - offset for start, _, offset, executable, other in self.spaces[pid].maps
+                    if executable and other == name}) > 1
+
+    def lower_before_exec(self, pid, address):
+        space, name = self.spaces[pid], self.name(pid, address)
+        return name in space.before and space.before[name] < space.lowest[name]
+
+    def is_trampoline(self, pid, address):
+        """Whether it is one of the two instructions that end a signal's handler."""
+        start, _, offset, _, name = self.find(pid, address)
+        try:
+            with open(name, "rb") as file:
+                file.seek(address - start + offset - 7)
+                code = file.read(7 + len(SIGRETURN))
+        except (OSError, ValueError):
+            return False
+        return SIGRETURN in (code[7:], code[:len(SIGRETURN)])
+
+    def is_behind_trampoline(self, pid, address):
+        return self.is_trampoline(pid, address - len(SIGRETURN))
+
+
+# --- the classes -------------------------------------------------------------------------------
+
+
+def last_in_common(pair):
+    """The address that the step was looked up with on which they differ."""
+    return pair.a[pair.common - 1] - (pair.common > 1) if pair.common else pair.a[0]
+
+
+def before_mappings(pair, _):
+    return pair.ours["stop"] == "unmapped" and not pair.b
+
+
+def empty_dump(pair, _):
+    return pair.ours["dump"] == 0
+
+
+def mapped_twice(pair, mappings):
+    at = pair.a[min(pair.common, len(pair.a) - 1)]
+    return pair.theirs.libdw and pair.common == len(pair.b) and \
+        mappings.twice(pair.ours["pid"], at)
+
+
+def has_no_file(name):
+    return not name.startswith(("/", "[vdso")) or \
+        name.startswith(("//anon", "/memfd:", "/dev/zero", "/SYSV"))
+
+
+def anonymous(pair, mappings):
+    """libunwind's perf shows the frame that it cannot leave, libdw's does not."""
+    at = last_in_common(pair)
+    if pair.theirs.libdw and 0 < pair.common < len(pair.a):
+        at = pair.a[pair.common] - 1
+    return pair.common == len(pair.b) and has_no_file(mappings.name(pair.ours["pid"], at))
+
+
+def lower_before_exec(pair, mappings):
+    return mappings.lower_before_exec(pair.ours["pid"], last_in_common(pair))
+
+
+def behind_trampoline(pair, mappings):
+    return mappings.is_behind_trampoline(pair.ours["pid"], pair.a[0])
+
+
+def guessed(pair, _):
+    return pair.common == len(pair.a) and pair.ours["stop"] in ("no-cfi", "no-elf")
+
+
+def guessed_before(pair, _):
+    return pair.common >= pair.ours.get("guessed", len(pair.a) + 1)
+
+
+def last_word(pair, _):
+    return any(address + 8 == end for address, _, end in pair.theirs.outside)
+
+
+def invented(pair, _):
+    return pair.b[pair.common:] == [INVENTED] and \
+        any(address >= end for address, _, end in pair.theirs.outside[-2:])
+
+
+def popped(pair, _):
+    return any(start - 0x1000 < address < start for address, start, _ in pair.theirs.outside)
+
+
+# The first that fits is a difference's class.
+CLASSES = {
+    "perf has no mapping record yet": before_mappings,
+    "the dump is empty": empty_dump,
+    "perf (libdw) has the file at one of two places": mapped_twice,
+    "perf stops in code without a file": anonymous,
+    "perf takes the tables' address from before exec": lower_before_exec,
+    "sampled behind sigreturn, where no CFI is": behind_trampoline,
+    "perf follows rbp where we stop without CFI": guessed,
+    "perf cannot read the dump's last word": last_word,
+    "perf invents ffffffffffffffff where the dump ends": invented,
+    "perf reads a register that is popped already": popped,
+    "both guessed by rbp; perf knows no register since": guessed_before,
+}
+
+
+# --- reading -----------------------------------------------------------------------------------
+
+
+def lines_of(perf, path, *options):
+    """What perf script prints; errors come where they were written, whole lines each, as long as
+    it prints nothing but samples: it flushes after each of them at -v."""
+    with subprocess.Popen([perf.path, "script", *options, "-i", path], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=perf.environment,
+                          text=True, encoding="utf-8", errors="replace") as child:
+        yield from child.stdout
+    if child.returncode:
+        raise RuntimeError("perf %s script: exit %d" % (perf.version, child.returncode))
+
+
+def read_records(perf, path):
+    """[(ns, line)] of what perf knows of processes and mappings, in the order of time."""
+    found = []
+    for line in lines_of(perf, path, "--ns", "--show-mmap-events", "--show-task-events", "-F",
+                         "tid,time"):
+        match = RECORD.match(line)
+        if match:
+            found.append((int(match[1]) * 1000000000 + int(match[2]), line.rstrip("\n")))
+    return found
+
+
+def read_perf(perf, path, visit):
+    """Calls visit((tid, ns), Unwound, Mappings) for each sample; perf's words come before it."""
+    mappings, unwound = Mappings(), Unwound([], [], False, 0)
+    records, key = collections.deque(read_records(perf, path)), None
+    for line in lines_of(perf, path, "-v", "--ns", "--no-inline", "--max-stack", str(MAX_STACK),
+                         "-F", "ip,tid,time"):
+        if line.startswith("unwind:"):
+            listen(line, unwound)
+        elif SAMPLE.match(line):
+            match = SAMPLE.match(line)
+            key = int(match[1]), int(match[2]) * 1000000000 + int(match[3])
+        elif key and ADDRESS.match(line):
+            unwound.printed += int(line, 16) < KERNEL
+        elif key and line == "\n":
+            while records and records[0][0] <= key[1]:
+                follow(records.popleft()[1], mappings)
+            visit(key, unwound, mappings)
+            unwound, key = Unwound([], [], False, 0), None
+
+
+def listen(line, unwound):
+    match = FRAME.match(line)
+    outside = not match and OUTSIDE.match(line)
+    if match:
+        unwound.frames.append((int(match[2], 16), match[1]))
+    elif outside:
+        unwound.outside.append(tuple(int(one, 16) for one in outside.groups()))
+    elif BY_LIBDW.match(line):
+        unwound.libdw = True
+
+
+def follow(line, mappings):
+    match = MAPPED.search(line)
+    if match:
+        mappings.add(int(match[1]), int(match[2], 16), int(match[3], 16), int(match[4], 16),
+                     match[5] == "x", match[6])
+        return
+    match = FORKED.search(line)
+    if match:
+        mappings.fork(int(match[1]), int(match[2]))
+        return
+    match = EXECUTED.search(line)
+    if match:
+        mappings.spaces[int(match[1])].execute()
+
+
+def read_ours(jitproof, path, options):
+    """{(tid, ns): our stacks, in the order of the file}"""
+    stacks, found = path + ".stacks", collections.defaultdict(list)
+    process.must([jitproof, "judge", *options, "--stacks", stacks, path])
+    with open(stacks, encoding="utf-8") as file:
+        for line in file:
+            one = json.loads(line)
+            found[one["tid"], one["time"]].append(one)
+    return found
+
+
+def pair_up(ours, theirs, mappings):
+    """perf gives the address before a return address, but for a frame that a signal interrupted;
+    libdw's perf does not for the signal's trampoline either."""
+    a, b = [int(frame, 16) for frame in ours["frames"]], []
+    interrupted = True  # the sampled address is none that is returned to
+    for address, _ in theirs.frames:
+        trampoline = mappings.is_trampoline(ours["pid"], address)
+        b.append(address + (not interrupted and not trampoline))
+        interrupted = trampoline or mappings.is_trampoline(ours["pid"], b[-1])
+    common = 0
+    while common < min(len(a), len(b)) and a[common] == b[common]:
+        common += 1
+    return Pair(ours, theirs, a, b, common)
+
+
+# --- comparing ---------------------------------------------------------------------------------
+
+
+class Comparison:
+    def __init__(self):
+        self.samples = self.same = self.deeper = self.shallower = self.merged = 0
+        self.frames = [0, 0]
+        self.classes = collections.Counter()
+        self.unexplained = []
+
+    def add(self, pair, mappings):
+        self.samples += 1
+        self.frames[0] += len(pair.a)
+        self.frames[1] += len(pair.b)
+        user = [address for address in pair.ours["chain"] if int(address, 16) < KERNEL]
+        self.merged += bool(user) and pair.theirs.printed == len(user) + len(pair.b)
+        if pair.common == len(pair.a) == len(pair.b):
+            self.same += 1
+            return
+        self.deeper += pair.common == len(pair.b)
+        self.shallower += pair.common == len(pair.a)
+        for name, fits in CLASSES.items():
+            if fits(pair, mappings):
+                self.classes[name] += 1
+                return
+        self.unexplained.append(pair)
+
+    def tell(self, what):
+        print("  %-34s %6d samples, %6d identical (%6.2f %%); ours goes on in %d, perf's in %d, "
+              "they part in %d; frames %d and %d" % (
+                  what, self.samples, self.same, 100 * self.same / self.samples, self.deeper,
+                  self.shallower, self.samples - self.same - self.deeper - self.shallower,
+                  *self.frames))
+        for name, count in self.classes.most_common():
+            print("    %6d  %s" % (count, name))
+        for pair in self.unexplained[:3]:
+            print("    UNEXPLAINED (%d in all) at frame %d: time %d, stop %s\n      ours %s\n"
+                  "      perf %s\n      reads %s" % (
+                      len(self.unexplained), pair.common, pair.ours["time"], pair.ours["stop"],
+                      " ".join("%x" % one for one in pair.a[max(0, pair.common - 2):][:6]),
+                      " ".join("%x(%s)" % (one, pair.theirs.frames[at][1][:40]) for at, one in
+                               list(enumerate(pair.b))[max(0, pair.common - 2):][:6]),
+                      ["%x %x-%x" % one for one in pair.theirs.outside[-3:]]))
+
+
+def compare(options, perf, path, judge_options):
+    ours, result = read_ours(options.jitproof, path, judge_options), Comparison()
+    alone = 0
+    if judge_options:  # where the guess began, in frames
+        for key, stacks in read_ours(options.jitproof, path, []).items():
+            for one, other in zip(ours[key], stacks):
+                if other["stop"] in ("no-cfi", "no-elf"):
+                    one["guessed"] = len(other["frames"])
+
+    def visit(key, unwound, mappings):
+        nonlocal alone
+        if ours[key]:
+            result.add(pair_up(ours[key].pop(0), unwound, mappings), mappings)
+        else:
+            alone += 1
+    read_perf(perf, path, visit)
+    if alone or any(ours.values()):
+        raise RuntimeError("%d samples are perf's alone, %d are ours" % (
+            alone, sum(len(left) for left in ours.values())))
+    return result
+
+
+def record(options, folder, command):
+    path = os.path.join(folder, "perf.data")
+    process.must([options.jitproof, "record", "--stack", str(options.stack),
+                  "--freq", str(options.frequency), "-o", path, "--", *command])
+    return path
+
+
+def run(options, perfs, name):
+    """Whether all differences are explained."""
+    good = True
+    with tempfile.TemporaryDirectory(dir=options.folder, prefix="jitproof-") as folder:
+        path = record(options, folder,
+                      agreement_programs.PROGRAMS[name](folder, options.seconds))
+        print("%s:" % name)
+        for perf in perfs:
+            for what, judge_options in (("", []), (", rbp where no CFI", ["--frame-pointers"])):
+                result = compare(options, perf, path, judge_options)
+                result.tell("perf %s%s" % (perf.version, what))
+                good &= not result.unexplained
+        print("    perf script prints chain and unwound stack, one after the other, in %d of %d"
+              % (result.merged, result.samples), flush=True)
+    return good
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jitproof", default="build/jitproof", help="default: %(default)s")
+    parser.add_argument("--perf-dir", default="build/perf",
+                        help="where the perfs of the suites are kept (default: %(default)s)")
+    parser.add_argument("--perf", action="append", metavar="WANTED",
+                        help='a suite, a version or "installed" (the default); may repeat')
+    parser.add_argument("--stack", type=int, default=16384, help="bytes of each dump (%(default)s)")
+    parser.add_argument("--frequency", type=int, default=999, help="default: %(default)s")
+    parser.add_argument("--seconds", type=int, default=2, help="of each program (%(default)s)")
+    parser.add_argument("--folder", help="where captures go, some 100 MB (default: as Python's)")
+    parser.add_argument("program", nargs="*", help="of: " + " ".join(agreement_programs.PROGRAMS))
+    options = parser.parse_args()
+    options.jitproof = os.path.abspath(options.jitproof)
+    good, compared = True, 0
+    try:
+        perfs = [perf_tools.find(options.perf_dir, wanted)
+                 for wanted in options.perf or [perf_tools.INSTALLED]]
+    except Missing as reason:
+        print("SKIP: %s" % reason)
+        return 4
+    for name in options.program or agreement_programs.PROGRAMS:
+        try:
+            good &= run(options, perfs, name)
+            compared += 1
+        except Missing as reason:
+            print("SKIP %s: %s" % (name, reason))
+        except (OSError, RuntimeError, ValueError) as error:
+            print("ERROR %s: %s" % (name, error))
+            good = False
+    if not good:
+        return 1
+    return 0 if compared else 4
+
+
+if __name__ == "__main__":
+    sys.exit(main())

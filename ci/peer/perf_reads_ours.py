@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Opens every capture of ours below DIR with perf.
+
+perf must print nothing on standard error and count the samples that `jitproof judge --json` counts.
+Ends with "N passed, N failed, N skipped"; exits 1 when anything failed.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import sys
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import process
+
+
+def run(*command):
+    return process.run(command, timeout=300, env={**os.environ, "LC_ALL": "C", "PAGER": "cat"})
+
+
+def captures(folders):
+    found = []
+    for folder in folders:
+        for path, _, names in os.walk(folder):
+            if "perf.data" in names:
+                found.append(os.path.join(path, "perf.data"))
+    return sorted(found)
+
+
+def count_stats(text):
+    return int(re.search(r"\bSAMPLE events: +(\d+)", text).group(1))
+
+
+def count_rows(text):
+    """Of a report with the number of samples in the second column."""
+    return sum(int(line.split()[1]) for line in text.splitlines()
+               if line.strip() and not line.startswith("#"))
+
+
+def count_samples(text):
+    """Of a script: a line for each sample, and one for each of its frames, with a tab first."""
+    return sum(bool(line.strip()) and not line.startswith("\t") for line in text.splitlines())
+
+
+# (what is read, the arguments, how samples are counted in its output)
+READINGS = (
+    ("report --stats", ("report", "--stats"), count_stats),
+    ("report --stdio", ("report", "--stdio", "-g", "none", "--no-children", "--sort", "comm",
+                        "--show-nr-samples"), count_rows),
+    ("script -F tid,time", ("script", "-F", "tid,time"), count_samples),
+)
+# With all that perf does by default: symbols, chains, its own unwinding. Takes longer.
+PLAIN = (
+    ("report", ("report", "--stdio"), None),
+    ("script", ("script",), count_samples),
+)
+
+
+def complaints(jitproof, path, perf="perf", readings=READINGS):
+    """(how many samples we count in @path, what is wrong with it as a list of sentences)"""
+    wrong = []
+    done = run(jitproof, "judge", "--json", path)
+    if done.returncode:
+        return 0, [f"jitproof judge --json: exit {done.returncode}: {done.stderr.strip()}"]
+    ours = json.loads(done.stdout)["samples"]
+    if not ours:
+        wrong.append("jitproof counts no sample")
+    for what, arguments, count in readings:
+        done = run(perf, *arguments, "-i", path)
+        if done.returncode:
+            wrong.append(f"perf {what}: exit {done.returncode}")
+        if done.stderr.strip():
+            wrong.append(f"perf {what} says: {done.stderr.strip().splitlines()[0]}")
+        if not count:
+            continue
+        try:
+            theirs = count(done.stdout)
+        except (AttributeError, ValueError, IndexError):
+            wrong.append(f"perf {what}: no count in its output")
+            continue
+        if theirs != ours:
+            wrong.append(f"perf {what} counts {theirs} samples, jitproof {ours}")
+    return ours, wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--perf", default="perf", help="the perf that reads (default: %(default)s)")
+    parser.add_argument("--plain", action="store_true",
+                        help="also `perf report` and `perf script` without options")
+    parser.add_argument("jitproof")
+    parser.add_argument("dir", nargs="+")
+    options = parser.parse_args()
+    if not shutil.which(options.perf):
+        print("# SKIP perf is not installed\n0 passed, 0 failed, 1 skipped")
+        return 0
+    passed = failed = 0
+    for path in captures(options.dir):
+        _, wrong = complaints(options.jitproof, path, options.perf,
+                              READINGS + PLAIN if options.plain else READINGS)
+        print(f"{'not ok' if wrong else 'ok'} {path}")
+        for line in wrong:
+            print(f"  {line}")
+        failed += bool(wrong)
+        passed += not wrong
+    if not passed and not failed:
+        print("no capture was found")
+        failed = 1
+    print(f"{passed} passed, {failed} failed, 0 skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The perf of other Debian suites, next to each other and not installed.
+
+    perf = perf_tools.find("build/perf", "6.12")  # or "trixie", or "installed"
+    perf.run("record", "-o", "x.data", "--", "true")
+
+linux-perf of a suite and all that it needs are unpacked into DIR/SUITE/root; DIR/SUITE/perf starts
+it with the libraries of that suite, for people and programs alike. What is there already stays.
+"""
+
+import argparse
+import dataclasses
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import time
+import urllib.parse
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import debian_packages, files, process
+from ci.base.status import Missing
+
+# The perfs of six years, oldest first; each needs about 220 MB of disk and 45 MB of network.
+SUITES = ("bullseye", "bookworm", "trixie", "sid", "trixie-backports")
+INSTALLED = "installed"
+LD_SO = {"x86_64": "ld-linux-x86-64.so.2", "aarch64": "ld-linux-aarch64.so.1"}
+
+# By its own loader: LD_LIBRARY_PATH would reach the program that perf records. The user's own
+# configuration and cache of binaries stay out of it, unless PERF_CONFIG says otherwise.
+WRAPPER = """#!/bin/sh
+here=${0%%/*}
+export PERF_CONFIG="${PERF_CONFIG-$here/perfconfig}"
+exec "$here/root/%(libraries)s/%(loader)s" \\
+	--library-path "$here/root/%(libraries)s:$here/root/usr/lib" \\
+	"$here/root/usr/bin/%(name)s" "$@"
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Perf:
+    """One perf that runs here."""
+    suite: str
+    version: str  # "6.12.107"
+    path: str  # of a command that starts it
+    packages: tuple = ()  # NAME_VERSION_ARCH of the package and what it needs
+
+    @property
+    def environment(self):
+        """What its output is to be read by programs with."""
+        return {**os.environ, "LC_ALL": "C", "PAGER": "cat", "DEBUGINFOD_URLS": ""}
+
+    @property
+    def number(self):
+        """(6, 12) of 6.12.107, to sort by."""
+        return tuple(int(part) for part in re.findall(r"\d+", self.version)[:3])
+
+    def run(self, *arguments, **more):
+        """The finished subprocess, output and errors as text."""
+        return process.run([self.path, *arguments],
+                                   **{"env": self.environment, "timeout": 300, **more})
+
+
+def version_of(path):
+    """The version that a perf says of itself; Missing where it does not start."""
+    try:
+        said = process.run([path, "--version"], timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Missing("it does not start: %s" % error) from error
+    match = re.match(r"perf version (\d\S*)", said.stdout)
+    if not match:
+        raise Missing("it does not start: %s" % (said.stderr or said.stdout).strip()[:200])
+    return match.group(1)
+
+
+def installed():
+    path = shutil.which("perf")
+    if not path:
+        raise Missing("perf is not installed")
+    return Perf(INSTALLED, version_of(path), path)
+
+
+def write_wrapper(home):
+    """Makes home/perf start home/root's perf, and returns its path."""
+    binaries = os.listdir(os.path.join(home, "root/usr/bin"))
+    # linux-perf of bullseye has a script called perf that looks for perf_RELEASE.
+    versioned = sorted(name for name in binaries if re.match(r"perf_\d", name))
+    path = os.path.join(home, "perf")
+    files.write(path, WRAPPER % {
+        "libraries": "usr/lib/%s-linux-gnu" % platform.machine(),
+        "loader": LD_SO[platform.machine()], "name": versioned[-1] if versioned else "perf"})
+    os.chmod(path, 0o755)
+    files.write(os.path.join(home, "perfconfig"),
+                          "[buildid]\n\tdir = %s\n" % os.path.join(home, "buildid"))
+    return path
+
+
+def already(folder, suite):
+    """The perf of a suite that was fetched before, or None."""
+    home = os.path.join(os.path.abspath(folder), suite)
+    try:
+        with open(os.path.join(home, "fetched.json"), encoding="utf-8") as file:
+            known = json.load(file)
+        return Perf(suite, known["version"], os.path.join(home, "perf"), tuple(known["packages"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def fill(home, archive):
+    """Downloads and unpacks into an empty folder; the last file to appear is fetched.json."""
+    paths = archive.download("linux-perf")
+    debian_packages.unpack(paths, os.path.join(home, "root"))
+    packages = [urllib.parse.unquote(os.path.basename(path).removesuffix(".deb"))
+                for path in paths]
+    version = version_of(write_wrapper(home))
+    files.write(os.path.join(home, "fetched.json"), json.dumps(
+        {"version": version, "packages": packages}, indent=1) + "\n")
+
+
+def fetch(folder, suite, number=None):
+    """A suite's perf, downloaded where it is not there already. With a number ("6.12"): None,
+    and nothing downloaded, where the suite has another one."""
+    perf = already(folder, suite)
+    if not perf:
+        if platform.machine() not in LD_SO:
+            raise Missing("on %s no perf was tried" % platform.machine())
+        home = os.path.join(os.path.abspath(folder), suite)
+        shutil.rmtree(home, ignore_errors=True)
+        os.makedirs(home)
+        with debian_packages.Archive(suite, home) as archive:
+            if number and not is_number(archive.candidate("linux-perf") or "", number):
+                return None
+            fill(home, archive)
+        perf = already(folder, suite)
+    return perf if not number or is_number(perf.version, number) else None
+
+
+def is_number(version, number):
+    """Whether 6.12.107-1 is a 6.12, which 6.1 is not."""
+    return re.match(re.escape(number) + r"(?![0-9])", version) is not None
+
+
+def find(folder, wanted):
+    """The perf of a suite ("trixie"), of a version ("6.12", "6.12.107"), or "installed"."""
+    if wanted == INSTALLED:
+        return installed()
+    if not wanted[:1].isdigit():
+        return fetch(folder, wanted)
+    fetched = [perf for perf in (already(folder, suite) for suite in SUITES) if perf]
+    for perf in fetched:
+        if is_number(perf.version, wanted):
+            return perf
+    for suite in SUITES:
+        perf = fetch(folder, suite, wanted)
+        if perf:
+            return perf
+    raise Missing("no suite has perf %s now: %s" % (wanted, ", ".join(SUITES)))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--dir", default="build/perf", help="default: %(default)s")
+    parser.add_argument("wanted", nargs="*", default=SUITES,
+                        help="suites or versions (default: %s)" % ", ".join(SUITES))
+    options = parser.parse_args()
+    found = 0
+    for wanted in options.wanted:
+        start = time.monotonic()
+        try:
+            perf = find(options.dir, wanted)
+        except Missing as reason:
+            print("SKIP %s: %s" % (wanted, reason), flush=True)
+            continue
+        found += 1
+        print("%s: perf %s: %s (%.1f s)" % (perf.suite, perf.version, perf.path,
+                                            time.monotonic() - start), flush=True)
+    return 0 if found else 4
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Holds jitproof against many versions of perf, both ways.
+
+ours: each perf opens captures of `jitproof record` and `jitproof run`; it must print nothing on
+standard error, end with 0 and count what `jitproof judge --json` counts (perf_reads_ours.py), and
+its `script -D` must show the same figures (perfdata_peer.py).
+theirs: each perf records a small program and a JIT (node); `jitproof judge --json` must count what
+`script -D` of the same perf shows.
+
+One line for each perf and capture. The last one says "N passed, N failed, N skipped".
+"""
+
+import argparse
+import collections
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import files, process
+from ci.base.status import Missing
+from ci.peer import perf_reads_ours, perf_tools, perfdata_peer, real_captures
+
+# A thread, a child and calls 20 deep, for as long as BUSY says.
+PROGRAM = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile long sum;
+
+static __attribute__((noinline)) long down(int depth, long n)
+{
+	long s = 0;
+
+	if (depth)
+		return down(depth - 1, n) + 1;
+	for (long i = 0; i < n; i++)
+		s += i ^ i >> 3;
+	return s;
+}
+
+static void *work(void *until)
+{
+	struct timespec now;
+
+	do {
+		sum += down(20, 20000);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (now.tv_sec * 1e3 + now.tv_nsec / 1e6 < *(double *)until);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	struct timespec now;
+	pthread_t thread;
+	double until;
+	pid_t child;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	until = now.tv_sec * 1e3 + now.tv_nsec / 1e6 + atof(argv[1]);
+	/* The one line tells that main() runs. */
+	if (write(1, "ready\\n", 6) != 6 || pthread_create(&thread, NULL, work, &until))
+		return 1;
+	child = fork();
+	work(&until);
+	if (child == 0)
+		_exit(0);
+	pthread_join(thread, NULL);
+	return waitpid(child, NULL, 0) != child;
+}
+"""
+BUSY = "400"  # milliseconds
+
+# (name, options of `jitproof record`, attach)
+OURS = [
+    ("launch", [], False),
+    ("launch-stack", ["--stack=8192"], False),
+    ("launch-no-chain", ["--stack=8192", "--no-chain"], False),
+    ("task-clock", ["--task-clock"], False),
+    ("attach", [], True),
+    ("attach-stack", ["--stack=8192"], True),
+    ("system-wide", ["-a"], False),
+    ("user-only", ["--user-only"], False),
+    ("all-maps", ["--all-maps", "--synth=all"], True),
+]
+# Of the set check: samples by clock and by breakpoint, of anonymous and memfd code, deep chains.
+CASES = ["exact/*", "preexisting/anon.attach.*", "preexisting/memfd.attach.exec",
+         "attach/before-snapshot.exec"]
+
+# (name, options of `perf record`, what its file shows where that perf and this kernel can do it)
+DEFER = (("evlist", "-v"), "defer_callchain")
+COMPRESSED = (("report", "--header-only"), "compressed")
+THEIRS = [
+    ("plain", ["-g"], None),
+    ("dwarf", ["--call-graph", "dwarf"], None),
+    ("compressed", ["-g", "-z"], COMPRESSED),
+    ("dwarf-compressed", ["--call-graph", "dwarf", "-z"], COMPRESSED),
+    ("system-wide", ["-g", "-a"], None),
+    ("two-events", ["-g", "-e", "task-clock"], None),
+    ("group", ["-g", "-e", "{cpu-clock,task-clock}:S"], None),
+    ("per-thread", ["-g", "--per-thread"], None),
+    ("data-mappings", ["-g", "-d"], None),
+    ("build-ids", ["-g", "--buildid-mmap"], (("evlist", "-v"), "build_id: 1")),
+    ("no-build-ids", ["-g", "--no-buildid-mmap"], None),
+    ("deferred", ["--call-graph", "fp,defer"], DEFER),
+    ("off-cpu", ["-g", "--off-cpu"], (("evlist", "-v"), "offcpu-time")),
+    ("cgroups", ["-g", "-s", "--namespaces", "--all-cgroups"], None),
+]
+# What perf says of an option that it is too old for or was built without. Not a failure of ours.
+UNKNOWN = re.compile(r"unknown (?:option|switch)|No more arguments needed|is being ignored")
+# Of real_captures.py: each is node for a second.
+REAL = ("plain", "perf-map", "compressed", "two-events", "dwarf", "pipe", "pipe-compressed")
+
+
+class Sums:
+    """What came out so far: counts, and a row of the table for each capture."""
+
+    def __init__(self):
+        self.states = collections.Counter()
+        self.rows = {}
+
+    def tell(self, perf, capture, state, text, samples=None, more=()):
+        self.states[state] += 1
+        print("%-4s %-10s %-36s %s" % (state, perf, capture, text), flush=True)
+        for line in more:
+            print("     " + line, flush=True)
+        cell = state if samples is None else "%d" % samples if state == "ok" else "**%s**" % state
+        self.rows.setdefault(capture, {})[perf] = "-" if state == "SKIP" else cell
+
+    def table(self, perfs):
+        """Markdown: captures down, perfs across, the samples that all agree on in each cell."""
+        names = [perf.version for perf in perfs]
+        yield "| capture | %s |" % " | ".join(names)
+        yield "|---" * (len(names) + 1) + "|"
+        for capture, cells in self.rows.items():
+            yield "| %s | %s |" % (capture, " | ".join(cells.get(name, "") for name in names))
+
+
+def build_program(path):
+    """The program to watch."""
+    process.compile_c(PROGRAM, path, "-O1", "-g", "-fno-omit-frame-pointer", "-pthread")
+
+
+def record_ours(options, arguments, attach, path):
+    """Makes one capture of ours; returns what went wrong, or None."""
+    command = [options.jitproof, "record", *arguments, "-o", path]
+    if not attach:
+        done = process.run(command + ["--", options.program, BUSY], timeout=300)
+        return None if done.returncode == 0 else done.stderr.strip()
+    # Longer than anybody takes to open: the capture ends with its program.
+    with subprocess.Popen([options.program, "1500"], stdout=subprocess.PIPE) as program:
+        program.stdout.readline()
+        done = process.run(command + ["-p", str(program.pid)], timeout=300)
+    # It ends with what it watches.
+    return None if done.returncode in (0, -signal.SIGINT) else done.stderr.strip()
+
+
+def captures_of_ours(options, sums):
+    """Yields (name, path) of captures made now."""
+    for name, arguments, attach in OURS:
+        path = os.path.join(options.dir, "ours-" + name + ".data")
+        wrong = record_ours(options, arguments, attach, path)
+        if wrong:
+            sums.tell("jitproof", "ours/" + name, "FAIL", "jitproof record: " + wrong)
+        else:
+            yield name, path
+    folder = os.path.join(options.dir, "run")
+    process.run([options.jitproof, "run", "--set=check", "-o", folder, *CASES], timeout=300)
+    paths = perf_reads_ours.captures([folder])
+    if not paths:
+        sums.tell("jitproof", "ours/run", "FAIL", "jitproof run left no capture")
+    for path in paths:
+        yield os.path.relpath(os.path.dirname(path), folder), path
+
+
+def compare(options, perf, path):
+    """What Sums.tell() needs to know of a file, by perf's dump of it and by ours."""
+    try:
+        differences, figures, peer = perfdata_peer.compare(perf.path, options.jitproof, path)
+    except (RuntimeError, ValueError) as error:
+        return {"state": "FAIL", "text": str(error)}
+    if not peer["samples"]:
+        differences.append("no samples: nothing was compared")
+    return {"state": "FAIL" if differences else "ok", "samples": peer["samples"],
+            "text": "%d samples, %d addresses, %d of %d figures differ" % (
+                peer["samples"], peer["addresses"], len(differences), figures),
+            "more": differences}
+
+
+def check_ours(options, perf, captures, sums):
+    for name, path in captures:
+        told = compare(options, perf, path)
+        _, wrong = perf_reads_ours.complaints(
+            options.jitproof, path, perf.path, perf_reads_ours.READINGS + perf_reads_ours.PLAIN)
+        if wrong:
+            told = {**told, "state": "FAIL", "more": [*told.get("more", []), *wrong]}
+        sums.tell(perf.version, "ours/" + name, **told)
+
+
+def check_theirs(options, perf, sums):
+    path = os.path.join(options.dir, "theirs.data")
+    for name, arguments, shows in THEIRS:
+        event = [] if name == "group" else ["-e", "cpu-clock"]
+        done = perf.run("record", "-k", "mono", *event, *arguments, "-o", path, "--",
+                        options.program, BUSY)
+        if UNKNOWN.search(done.stderr):
+            told = {"state": "SKIP", "text": "perf has no " + " ".join(arguments)}
+        elif done.returncode:
+            told = {"state": "FAIL", "text": "perf record: exit %d: %s" % (
+                done.returncode, done.stderr.strip()[-200:])}
+        elif shows and shows[1] not in perf.run(*shows[0], "-i", path).stdout:
+            told = {"state": "SKIP", "text": "perf and this kernel do without %s: perf %s says "
+                    "nothing of %s" % (" ".join(arguments), " ".join(shows[0]), shows[1])}
+        else:
+            told = compare(options, perf, path)
+        sums.tell(perf.version, "theirs/" + name, **told)
+
+
+def check_node(options, perf, sums):
+    if not shutil.which(options.node):
+        sums.tell(perf.version, "node/*", "SKIP", "node is not installed")
+        return
+    real = argparse.Namespace(dir=options.dir, perf=perf.path, node=options.node)
+    files.write(os.path.join(options.dir, "workload.js"), real_captures.WORKLOAD)
+    path = os.path.join(options.dir, "node.data")
+    for name, perf_options, node_options in real_captures.CAPTURES:
+        if name not in REAL:
+            continue
+        wrong = real_captures.capture(real, name, perf_options, node_options, path)
+        if wrong and UNKNOWN.search(wrong):
+            told = {"state": "SKIP", "text": "perf has no " + " ".join(perf_options)}
+        elif wrong:
+            told = {"state": "FAIL", "text": wrong}
+        else:
+            told = compare(options, perf, path)
+        sums.tell(perf.version, "node/" + name, **told)
+        if node_options and not wrong:
+            judged = perfdata_peer.read_judge(options.jitproof, path)
+            real_captures.remove_perf_maps(judged["processes"])
+
+
+def perfs(options, sums):
+    """What can be had, by version, without doubles."""
+    found = {}
+    for wanted in options.wanted or (*perf_tools.SUITES, perf_tools.INSTALLED):
+        try:
+            perf = perf_tools.find(options.perf_dir, wanted)
+            found.setdefault(perf.version, perf)
+        except Missing as reason:
+            sums.tell(wanted, "*", "SKIP", str(reason))
+    return sorted(found.values(), key=lambda perf: perf.number)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jitproof", default="build/jitproof", help="default: %(default)s")
+    parser.add_argument("--perf-dir", default="build/perf",
+                        help="where the perfs of the suites are kept (default: %(default)s)")
+    parser.add_argument("--node", default="node", help="default: %(default)s")
+    parser.add_argument("--keep", metavar="DIR", help="keep our captures in this directory")
+    parser.add_argument("--markdown", metavar="FILE", help="write a table of the samples there")
+    parser.add_argument("wanted", nargs="*", help='suites, versions or "installed" (default: %s '
+                        "and the installed perf)" % ", ".join(perf_tools.SUITES))
+    options = parser.parse_args()
+    options.jitproof = os.path.abspath(options.jitproof)
+    sums = Sums()
+    with tempfile.TemporaryDirectory(prefix="jitproof-perfs-") as scratch:
+        options.dir = os.path.abspath(options.keep or scratch)
+        os.makedirs(options.dir, exist_ok=True)
+        options.program = os.path.join(scratch, "busy")
+        build_program(options.program)
+        found = perfs(options, sums)
+        captures = list(captures_of_ours(options, sums)) if found else []
+        for perf in found:
+            check_ours(options, perf, captures, sums)
+            check_theirs(options, perf, sums)
+            check_node(options, perf, sums)
+    if options.markdown:
+        files.write(options.markdown, "\n".join(sums.table(found)) + "\n")
+    print("%(ok)d passed, %(FAIL)d failed, %(SKIP)d skipped" % sums.states)
+    if sums.states["FAIL"]:
+        return 1
+    return 0 if sums.states["ok"] else 4
+
+
+if __name__ == "__main__":
+    sys.exit(main())

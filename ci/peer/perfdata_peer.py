@@ -1,0 +1,304 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Counts what `perf script -D` shows of a perf.data and compares with `jitproof judge --json`.
+
+Shares nothing with jitproof but the definitions of the figures: perf reads the file, sorts its
+records and prints them; mappings are replayed here, from that text, in perf's own order.
+"""
+
+import argparse
+import bisect
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import process
+
+RECORD = re.compile(
+    r"^((?:-?\d+ )*)0x[0-9a-f]+(?:@\S+)? \[0x[0-9a-f]+\]: PERF_RECORD_([A-Z0-9_]+)(.*)$")
+SAMPLE = re.compile(r"^\(IP, 0x([0-9a-f]+)\): (-?\d+)/-?\d+: (?:0x)?([0-9a-f]+) ")
+CHAIN = re.compile(r"^\.\.\. (?:FP|LBR) chain: nr:(\d+)")
+FRAME = re.compile(r"^\.\.\.\.\. *\d+: ([0-9a-f]+)")
+MAP = re.compile(
+    r"^ (-?\d+)/-?\d+: \[(?:0x)?([0-9a-f]+)\((?:0x)?([0-9a-f]+)\) @ [^\]]*\]: \S+ ?(.*)$")
+COMM = re.compile(r"^( exec)?: (.*):(-?\d+)/(-?\d+)$")
+TASK = re.compile(r"^\((-?\d+):(-?\d+)\):\((-?\d+):(-?\d+)\)")
+LOST = re.compile(r"lost:(\d+)")
+LOST_SAMPLES = re.compile(r"lost samples ?: ?(\d+)(.*)")
+
+CONTEXT_USER = 2**64 - 512
+CONTEXT_USER_DEFERRED = 2**64 - 640
+CONTEXT_MAX = 2**64 - 4095  # from here on a value looks like a marker: no address
+CPUMODE_USER = 2
+
+ANON = ("//anon", "[anon:", "[stack")
+OTHER = ("/dev/zero", "/SYSV", "/anon_hugepage")
+RUNTIME = re.compile(r"^(libc\.so|libc\.musl|libc-\d|ld-linux|ld-musl|ld-\d|ld64\.so|ld\.so)")
+
+COUNTS = ("samples", "user_stacks", "single_frame", "addresses", "addresses_unmapped", "rootless")
+MAP_KINDS = ("file", "anon", "memfd", "other")
+PLACES = MAP_KINDS + ("unmapped", "kernel")
+
+
+def kind_of(name):
+    """The kind of a mapping, by its record's name."""
+    if not name or name.startswith(ANON):
+        return "anon"
+    if name.startswith("/memfd:"):
+        return "memfd"
+    if name.startswith("/") and not name.startswith(OTHER):
+        return "file"
+    return "other"
+
+
+def unsigned32(text):
+    """perf prints pids signed."""
+    return int(text) % 2**32
+
+
+class Space:
+    """The mappings of one process: disjoint, sorted, the latest record on top."""
+
+    def __init__(self):
+        self.starts, self.ends, self.names = [], [], []
+        self.program = None
+        self.found = {}
+
+    def copy_from(self, other):
+        self.starts, self.ends, self.names = other.starts[:], other.ends[:], other.names[:]
+        self.program = other.program
+        self.found = {}
+
+    def clear(self):
+        self.__init__()
+
+    def map(self, start, size, name):
+        if not size:
+            return
+        kept, end = [], start + size
+        for old in zip(self.starts, self.ends, self.names):
+            if old[0] < start:
+                kept.append((old[0], min(old[1], start), old[2]))
+            if old[1] > end:
+                kept.append((max(old[0], end), old[1], old[2]))
+        kept.append((start, end, name))
+        kept.sort()
+        self.starts = [one[0] for one in kept]
+        self.ends = [one[1] for one in kept]
+        self.names = [one[2] for one in kept]
+        self.found = {}
+        if self.program is None and kind_of(name) == "file":
+            self.program = name
+
+    def name_at(self, address):
+        """The name of the mapping at an address, None where there is none."""
+        if address not in self.found:
+            index = bisect.bisect_right(self.starts, address) - 1
+            inside = index >= 0 and address < self.ends[index]
+            self.found[address] = self.names[index] if inside else None
+        return self.found[address]
+
+    def is_root(self, address):
+        name = self.name_at(address)
+        if name is None or kind_of(name) != "file":
+            return False
+        return name == self.program or bool(RUNTIME.match(name.rsplit("/", 1)[-1]))
+
+
+def new_figures():
+    figures = dict.fromkeys(COUNTS, 0)
+    figures["mmap2"] = dict.fromkeys(MAP_KINDS, 0)
+    figures["sampled"] = dict.fromkeys(PLACES, 0)
+    return figures
+
+
+class Peer:
+    """Reads the dump's lines and counts."""
+
+    def __init__(self):
+        self.spaces = collections.defaultdict(Space)
+        self.comms = {}
+        self.figures = collections.defaultdict(new_figures)
+        self.lost = {"lost_records": 0, "lost_events": 0, "lost_samples": 0}
+        self.sample = None  # (pid, misc, ip), until its callchain is complete
+        self.expected, self.chain = 0, []
+
+    def line(self, line):
+        if self.expected:
+            frame = FRAME.match(line)
+            if not frame:
+                raise ValueError("expected %d more callchain entries, found: %s"
+                                 % (self.expected, line))
+            self.chain.append(int(frame.group(1), 16))
+            self.expected -= 1
+            return
+        record = RECORD.match(line)
+        if record:
+            self.finish_sample()
+            self.record(record.group(1).split(), record.group(2), record.group(3))
+            return
+        chain = CHAIN.match(line)
+        if chain and self.sample:
+            self.expected = int(chain.group(1))
+
+    def record(self, stamps, kind, rest):
+        time = int(stamps[-1]) if stamps else 0
+        if kind == "SAMPLE":
+            match = SAMPLE.match(rest)
+            self.sample = (unsigned32(match.group(2)), int(match.group(1), 16),
+                           int(match.group(3), 16))
+        elif kind in ("MMAP", "MMAP2"):
+            self.map(kind, MAP.match(rest))
+        elif kind == "COMM":
+            self.comm(COMM.match(rest))
+        elif kind == "FORK":
+            self.fork(time, TASK.match(rest))
+        elif kind == "LOST":
+            self.lost["lost_records"] += 1
+            self.lost["lost_events"] += int(LOST.search(rest).group(1))
+        elif kind == "LOST_SAMPLES":
+            match = LOST_SAMPLES.search(rest)
+            if "BPF" not in match.group(2):
+                self.lost["lost_samples"] += int(match.group(1))
+
+    def map(self, kind, match):
+        pid, name = unsigned32(match.group(1)), match.group(4)
+        kernel = match.group(1) == "-1"
+        if kind == "MMAP2":
+            self.figures[pid]["mmap2"]["other" if kernel else kind_of(name)] += 1
+        if not kernel:
+            self.spaces[pid].map(int(match.group(2), 16), int(match.group(3), 16), name)
+
+    def comm(self, match):
+        execs, name, pid, tid = match.groups()
+        pid = unsigned32(pid)
+        if execs:
+            self.spaces[pid].clear()
+        if execs or pid == unsigned32(tid):
+            self.comms[pid] = name
+
+    def fork(self, time, match):
+        pid, parent = unsigned32(match.group(1)), unsigned32(match.group(3))
+        if pid == parent:
+            return
+        # What perf synthesizes at time 0 does not undo what is known.
+        if not time and self.spaces[pid].starts:
+            return
+        self.spaces[pid].copy_from(self.spaces[parent])
+        self.comms[pid] = self.comms.get(parent, "")
+
+    def finish_sample(self):
+        if not self.sample:
+            return
+        (pid, misc, address), chain = self.sample, self.chain
+        self.sample, self.chain = None, []
+        figures, space = self.figures[pid], self.spaces[pid]
+        figures["samples"] += 1
+        place = "kernel"
+        if misc & 7 == CPUMODE_USER:
+            name = space.name_at(address)
+            place = "unmapped" if name is None else kind_of(name)
+        figures["sampled"][place] += 1
+        user = []
+        if CONTEXT_USER in chain:
+            at = chain.index(CONTEXT_USER)
+            if CONTEXT_USER_DEFERRED not in chain[:at]:
+                user = [one for one in chain[at + 1:] if one < CONTEXT_MAX]
+        if not user:
+            return
+        figures["user_stacks"] += 1
+        figures["single_frame"] += len(user) == 1
+        figures["addresses"] += len(user)
+        figures["addresses_unmapped"] += sum(space.name_at(one) is None for one in user)
+        figures["rootless"] += not space.is_root(user[-1])
+
+    def result(self):
+        self.finish_sample()
+        total = new_figures()
+        for figures in self.figures.values():
+            for key in COUNTS:
+                total[key] += figures[key]
+            for key in ("mmap2", "sampled"):
+                for kind in total[key]:
+                    total[key][kind] += figures[key][kind]
+        total.update(self.lost)
+        total["processes"] = {
+            pid: dict(figures, comm=self.comms.get(pid, ""))
+            for pid, figures in self.figures.items() if pid != 2**32 - 1 or figures["samples"]
+        }
+        return total
+
+
+def flat(figures, prefix=""):
+    """{"mmap2": {"file": 1}} -> {"mmap2.file": 1}"""
+    for key, value in figures.items():
+        if isinstance(value, dict):
+            yield from flat(value, "%s%s." % (prefix, key))
+        else:
+            yield prefix + str(key), value
+
+
+def read_dump(perf, path):
+    """The peer's figures of a file.
+
+    -F pid: the dump is all we want, and no symbols. On a file of a pipe perf 7.2 and 7.3 resolve
+    them all the same, inlined calls with them, for minutes.
+    """
+    command = [perf, "script", "-D", "-F", "pid", "--no-inline", "-i", path]
+    peer = Peer()
+    with tempfile.TemporaryFile() as complaints:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaints, text=True,
+                              encoding="utf-8", errors="replace") as process:
+            for line in process.stdout:
+                peer.line(line.rstrip("\n"))
+        complaints.seek(0)
+        said = complaints.read().decode(errors="replace").strip()
+    if process.returncode:
+        raise RuntimeError("%s: exit %d: %s" % (" ".join(command), process.returncode, said))
+    return peer.result()
+
+
+def read_judge(jitproof, path):
+    judged = json.loads(process.must([jitproof, "judge", "--json", path]))
+    judged["processes"] = {process.pop("pid"): process for process in judged["processes"]}
+    return judged
+
+
+def compare(perf, jitproof, path):
+    """(the differences as lines, how many figures were compared, the peer's figures)"""
+    peer, judged = read_dump(perf, path), read_judge(jitproof, path)
+    expected, found = dict(flat(peer)), dict(flat(judged))
+    pids = set(judged["processes"]) | set(peer["processes"])
+    differences = [
+        "%s: perf script -D gives %s, jitproof judge %s" % (key, value, found.get(key, "nothing"))
+        for key, value in sorted(expected.items()) if found.get(key) != value
+    ]
+    for pid in sorted(pids - set(peer["processes"])):
+        differences.append("processes.%d: only in jitproof judge" % pid)
+    return differences, len(expected), peer
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--perf", default="perf", help="the perf that reads (default: %(default)s)")
+    parser.add_argument("--jitproof", default="build/jitproof", help="default: %(default)s")
+    parser.add_argument("file", nargs="+", help="a perf.data")
+    options = parser.parse_args()
+    failed = 0
+    for path in options.file:
+        differences, figures, peer = compare(options.perf, options.jitproof, path)
+        for difference in differences:
+            print("%s: %s" % (path, difference))
+        print("%s: %d samples, %d figures compared, %d differ"
+              % (path, peer["samples"], figures, len(differences)))
+        failed += bool(differences)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs of the matrix that no kernel made: for the tests of ci/matrix."""
+
+import argparse
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.matrix.results import cmd_compare, cmd_report, cmd_store, cmd_tools
+
+DEFINITION = "case one check : anon_exec : attach --synth=exec : samples=100\n\tbroken.chain =0\n"
+
+
+def matrix(*arguments):
+    """As `ci/matrix ARGUMENTS`, without a Python of its own for each."""
+    parser = argparse.ArgumentParser()
+    subparsers = parser.add_subparsers()
+    for command in (cmd_compare, cmd_report, cmd_store, cmd_tools):
+        command.add(subparsers)
+    options = parser.parse_args(arguments)
+    with contextlib.redirect_stdout(io.StringIO()) as out, \
+            contextlib.redirect_stderr(io.StringIO()) as errors:
+        status = options.run(options)
+    return subprocess.CompletedProcess(arguments, status, out.getvalue(), errors.getvalue())
+
+
+def case(name, outcome="PASS", why="", k=0, n=1000, **more):
+    """A line of results.jsonl."""
+    return {"case": name, "study": name.split("/")[0], "control": False, "outcome": outcome,
+            "why": why, "seconds": 1.5,
+            "metrics": {"broken.chain": {"k": k, "n": n, "lo": 0, "hi": 0.1, "expect": [0, 0],
+                                         "unit": "count"},
+                        "judged.chain": {"k": n}, "distinct": {"k": 40}},
+            "verdicts": {"chain": {"exact": n - k}}, "exceptions": [],
+            "facts": {"policy": "exec"}, "lost": {"sideband": 0, "samples": 0}, **more}
+
+
+FACTS = [{"fact": "merge.anon", "value": 2, "about": "pages of a record"},
+         {"fact": "name.heap", "value": "//anon", "about": "of the heap"},
+         {"fact": "sizes", "value": [112, 120], "about": "accepted"}]
+CELL = {"kernel": "6.1", "package": "linux-image-6.1 6.1.190-1", "package_sha256": "cd" * 32,
+        "version": "6.1.190-1", "sha256": "ab" * 32,
+        "qemu": "10.0.2", "accelerator": "tcg", "seed": 1,
+        "command": "ci/matrix run --kernel 6.1", "suite": "short", "outcome": "DONE",
+        "groups": [{"name": "one", "smp": 1, "outcome": "DONE", "reason": ""}]}
+
+
+class Made(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.dir = scratch.name
+        self.store_dir = os.path.join(self.dir, "results", "matrix")
+
+    def path(self, *parts):
+        return os.path.join(self.dir, *parts)
+
+    def write(self, path, text):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def run_dir(self, name, cases=None, facts=None, label="6.1", definition=DEFINITION, cpus=1,
+                **cell):
+        """The folder of a run with one cell."""
+        if cell.get("kind") == "tool":
+            cell["label"] = label
+        cases = [case("a/one"), case("a/two")] if cases is None else cases
+        facts = FACTS if facts is None else facts
+        folder = self.path(name, label)
+        lines = {"results.jsonl": cases, "facts.jsonl": facts}
+        for file, records in lines.items():
+            self.write(os.path.join(folder, file),
+                       "".join(json.dumps(record) + "\n" for record in records))
+        self.write(os.path.join(folder, "ktap.txt"), "KTAP version 1\n1..%d\n" % len(cases))
+        self.write(os.path.join(folder, "cell.json"), json.dumps(
+            {**CELL, "kernel": label, "version": label + ".190-1", **cell}))
+        for one in cases:
+            own = os.path.join(folder, "cases", one["case"])
+            self.write(os.path.join(own, "case"), definition)
+            self.write(os.path.join(own, "env.json"), json.dumps({"cpus": cpus}))
+        return self.path(name)
+
+    def store(self, *dirs, to=None):
+        done = matrix("store", "--to", to or self.store_dir, *dirs)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def refused(self, *dirs, says):
+        done = matrix("store", "--to", self.store_dir, *dirs)
+        self.assertEqual(done.returncode, 99, done.stdout)
+        self.assertRegex(done.stderr, says)
+        self.assertFalse(os.path.exists(self.store_dir) and os.listdir(self.store_dir))
+
+    def stored(self, label="6.1", folder=None):
+        return os.path.join(folder or self.store_dir, label + ".jsonl")
+
+    def compare(self, one, other, status, *says, arguments=()):
+        done = matrix("compare", one, other, "--folder", self.store_dir, *arguments)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        for text in says:
+            self.assertRegex(done.stdout, text)
+        return done.stdout

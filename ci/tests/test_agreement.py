@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""agreement.py: each class takes what it is for, and what is wrong is of none."""
+
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.peer import agreement
+
+PID, FILE, CODE, SP = 10, 0x400000, 0x7f1000000000, 0x7ffd00000000
+END = SP + 0x1000
+
+
+class Compared(unittest.TestCase):
+    def setUp(self):
+        self.mappings = agreement.Mappings()
+        self.mappings.add(PID, FILE, 0x10000, 0, True, "/usr/bin/made")
+        self.mappings.add(PID, CODE, 0x10000, 0, True, "//anon")
+
+    def pair(self, ours, theirs, stop="root", outside=(), libdw=False, dump=4096):
+        """Both as return addresses; perf's are told as it tells them."""
+        found = agreement.Unwound([(address - (at > 0), "") for at, address in enumerate(theirs)],
+                                  list(outside), libdw, 0)
+        return agreement.pair_up(
+            {"pid": PID, "tid": PID, "time": 1, "chain": [], "frames": [hex(one) for one in ours],
+             "stop": stop, "dump": dump}, found, self.mappings)
+
+    def judged(self, *args, **more):
+        comparison = agreement.Comparison()
+        comparison.add(self.pair(*args, **more), self.mappings)
+        if comparison.same:
+            return "same"
+        return next(iter(comparison.classes), "unexplained")
+
+
+class Classes(Compared):
+    def test_same(self):
+        self.assertEqual(self.judged([FILE, FILE + 9], [FILE, FILE + 9]), "same")
+
+    def test_wrong_is_of_no_class(self):
+        for theirs in ([FILE, FILE + 8], [FILE], [FILE, FILE + 9, FILE + 20], [], [FILE + 1],
+                       [FILE, agreement.INVENTED]):
+            self.assertEqual(self.judged([FILE, FILE + 9], theirs), "unexplained", theirs)
+
+    def test_no_mapping_record(self):
+        self.assertEqual(self.judged([7], [], "unmapped"), "perf has no mapping record yet")
+
+    def test_empty_dump(self):
+        self.assertEqual(self.judged([FILE], [], "dump-end", dump=0), "the dump is empty")
+
+    def test_code_without_file(self):
+        self.assertEqual(self.judged([CODE, CODE + 9, FILE], [CODE]),
+                         "perf stops in code without a file")
+        self.assertEqual(self.judged([FILE, CODE + 9, FILE], [FILE]), "unexplained")
+        self.assertEqual(self.judged([FILE, CODE + 9, FILE], [FILE], libdw=True),
+                         "perf stops in code without a file")
+
+    def test_guess(self):
+        self.assertEqual(self.judged([FILE], [FILE, FILE + 9], "no-cfi"),
+                         "perf follows rbp where we stop without CFI")
+        self.assertEqual(self.judged([FILE], [FILE, FILE + 9], "bad-frame"), "unexplained")
+
+    def test_reads(self):
+        for address, frames, name in (
+                (END - 8, [FILE], "perf cannot read the dump's last word"),
+                (END + 8, [FILE, agreement.INVENTED],
+                 "perf invents ffffffffffffffff where the dump ends"),
+                (SP - 8, [FILE], "perf reads a register that is popped already"),
+                (SP + 8, [FILE], "unexplained")):
+            ours = [FILE] if name.startswith("perf invents") else [FILE, FILE + 9]
+            self.assertEqual(self.judged(ours, frames, outside=[(address, SP, END)]), name)
+
+    def test_after_a_guess(self):
+        for began, name in ((1, "both guessed by rbp; perf knows no register since"),
+                            (2, "both guessed by rbp; perf knows no register since"),
+                            (3, "unexplained")):
+            comparison = agreement.Comparison()
+            pair = self.pair([FILE, FILE + 9, FILE + 20], [FILE, FILE + 9, FILE + 30])
+            pair.ours["guessed"] = began
+            comparison.add(pair, self.mappings)
+            self.assertEqual(next(iter(comparison.classes), "unexplained"), name)
+
+    def test_second_place(self):
+        self.mappings.add(PID, 0x7f2000000000, 0x1000, 0x1000, True, "/usr/bin/made")
+        for libdw, name in ((True, "perf (libdw) has the file at one of two places"),
+                            (False, "unexplained")):
+            self.assertEqual(self.judged([FILE, FILE + 9], [FILE], libdw=libdw), name)
+
+    def test_before_exec(self):
+        self.mappings.fork(11, PID)
+        self.mappings.spaces[PID].execute()
+        self.mappings.add(PID, FILE + 0x100000, 0x1000, 0, True, "/usr/bin/made")
+        at = FILE + 0x100000
+        self.assertEqual(self.judged([at, at + 9], [at]),
+                         "perf takes the tables' address from before exec")
+        self.assertEqual(self.mappings.name(11, FILE), "/usr/bin/made")
+        self.assertEqual(self.mappings.name(PID, FILE), "")
+
+
+class Signals(Compared):
+    def test_interrupted_frames(self):
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(b"\x90" * 16 + agreement.SIGRETURN + b"\x90" * 16)
+            file.flush()
+            self.mappings.add(PID, 0x7f3000000000, 0x1000, 0, True, file.name)
+            back = 0x7f3000000010
+            ours = {"pid": PID, "frames": [hex(one) for one in (FILE, back, FILE + 5, FILE + 9)]}
+            for libdw, told in ((False, back - 1), (True, back)):
+                theirs = agreement.Unwound([(FILE, ""), (told, ""), (FILE + 5, ""), (FILE + 8, "")],
+                                           [], libdw, 0)
+                pair = agreement.pair_up(ours, theirs, self.mappings)
+                self.assertEqual((pair.a, pair.common), (pair.b, 4))
+            for at, name in ((9, "sampled behind sigreturn, where no CFI is"), (10, "unexplained")):
+                self.assertEqual(self.judged([back + at, FILE], [back + at]), name)
+
+
+class Lines(unittest.TestCase):
+    def test_what_perf_says(self):
+        unwound = agreement.Unwound([], [], False, 0)
+        for line in ("unwind: reg 16, val 7f3a", "unwind: no map for 8",
+                     "unwind: main.cold:ip = 0x5587bf432601 (0x4601)",
+                     "unwind: access_mem addr 0x7ffd646b62b8 val 5587bf432602, offset 8",
+                     "unwind: access_mem 0x8 not inside range 0x10-0x20"):
+            agreement.listen(line, unwound)
+        self.assertEqual((unwound.frames, unwound.outside, unwound.libdw),
+                         ([(0x5587bf432601, "main.cold")], [(8, 0x10, 0x20)], False))
+        agreement.listen("unwind: access_mem addr 0x7ffd64, val 7f3a, offset 136", unwound)
+        self.assertTrue(unwound.libdw)
+
+    def test_records(self):
+        mappings = agreement.Mappings()
+        before = "  7/7 1.000000001: "
+        agreement.follow(before + "PERF_RECORD_MMAP2 7/7: [0x400000(0x1000) @ 0x2000 fe:00 1 2]: "
+                         "r-xp /a b", mappings)
+        agreement.follow(before + "PERF_RECORD_FORK(8:8):(7:7)", mappings)
+        agreement.follow(before + "PERF_RECORD_COMM exec: a b:7/7", mappings)
+        self.assertEqual(mappings.find(8, 0x400800), (0x400000, 0x401000, 0x2000, True, "/a b"))
+        self.assertEqual(mappings.name(7, 0x400800), "")
+        self.assertEqual(mappings.spaces[7].before, {"/a b": 0x400000})
+
+
+if __name__ == "__main__":
+    unittest.main()

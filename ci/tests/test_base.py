@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""ci/base: what a program ends with, programs that are started, files that are written."""
+
+import argparse
+import contextlib
+import errno
+import io
+import os
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import files, process, status
+from harness.selftest.scratch import Folder
+
+
+class Status(unittest.TestCase):
+    def ended(self, error: BaseException) -> tuple[int, str]:
+        def run(_: argparse.Namespace) -> int:
+            raise error
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            return status.of("x", run)(argparse.Namespace()), said.getvalue()
+
+    def test_each_has_its_own(self) -> None:
+        for error, wanted in (
+                (status.Refused("no"), (2, "x: no\n")),
+                (status.Missing("gone"), (4, "x: SKIP: gone\n")),
+                (status.Unusable("torn"), (99, "x: torn\n")),
+                (status.Malformed("f", 3, "what"), (99, "x: f:3: what\n")),
+                (status.Malformed("f", 0, "what"), (99, "x: f: what\n")),
+                (OSError(errno.ENOENT, "not there", "f"), (99, "x: f: not there\n")),
+                (KeyboardInterrupt(), (130, "x: interrupted; what was not finished is gone\n"))):
+            self.assertEqual(self.ended(error), wanted)
+
+    def test_no_other_is_hidden(self) -> None:
+        with self.assertRaises(ZeroDivisionError):
+            self.ended(ZeroDivisionError())
+
+    def test_result(self) -> None:
+        self.assertEqual(status.of("x", lambda options: 7)(argparse.Namespace()), 7)
+
+
+class Process(Folder):
+    def test_run(self) -> None:
+        done = process.run(["sh", "-c", "cat; printf '\\377'; echo no >&2; exit 3"])
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (3, "\ufffd", "no\n"))
+        self.assertEqual(process.run(["cat"], input="x").stdout, "x")
+
+    def test_must(self) -> None:
+        self.assertEqual(process.must(["echo", "a"]), "a\n")
+        with self.assertRaisesRegex(RuntimeError, "^sh -c: exit 3: no$"):
+            process.must(["/bin/sh", "-c", "echo no >&2; exit 3"])
+
+    def test_compile(self) -> None:
+        path = self.place("program")
+        process.compile_c("int main(void) { return VALUE; }", path, "-DVALUE=5")
+        self.assertEqual(subprocess.run([path], check=False).returncode, 5)
+        with self.assertRaisesRegex(RuntimeError, "^gcc .*: exit 1: "):
+            process.compile_c("int main(", path)
+
+
+class Files(Folder):
+    def test_check(self) -> None:
+        """Where the second is bad, the first stays as it was."""
+        files.replace(self.home, {"a": "1"})
+
+        def check(path: str) -> None:
+            if path.endswith("b"):
+                raise status.Malformed(path, 1, "bad")
+        with self.assertRaises(status.Malformed):
+            files.replace(self.home, {"a": "2", "b": "2"}, check)
+        self.assertEqual((os.listdir(self.home), self.read("a")), (["a"], "1"))
+
+    def test_not_over_a_folder(self) -> None:
+        os.mkdir(self.place("b"))
+        with self.assertRaisesRegex(status.Malformed, "b: Is a directory$"):
+            files.replace(self.home, {"a": "1", "b": "1"})
+        self.assertEqual(os.listdir(self.home), ["b"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The suite under other engines: kselftest's targets and runner, what LAVA and tmt are told, the
+workflow. Nothing is watched here.
+
+Environment: O, JITPROOF.
+"""
+
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.engines import ktap_check
+from harness.selftest.scratch import BUILD, CI, DENY, MATRIX, ROOT, Folder
+
+KSELFTEST = os.path.join(CI, "engines", "kselftest")
+
+FAKE = """#!/bin/sh
+echo "KTAP version 1"
+echo "1..1"
+echo "# $*"
+echo "ok 1 fake"
+exit ${FAKE:-0}
+"""
+
+
+def run(*command, **more):
+    env = dict(os.environ)
+    # We are started by make ourselves: its variables are not the next one's.
+    for name in ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "JITPROOF"):
+        env.pop(name, None)
+    env.update(more.pop("env", {}))
+    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace", timeout=100,
+                          check=False, env=env, **more)
+
+
+class Kselftest(Folder):
+    @staticmethod
+    def make(*arguments):
+        done = run("make", "--no-print-directory", "-f", os.path.join(KSELFTEST, "Makefile"),
+                   f"BUILD={BUILD}", *arguments)
+        if done.returncode:
+            raise AssertionError(done.stdout)
+        return done.stdout
+
+    @classmethod
+    def setUpClass(cls):
+        """As the kernel's top-level Makefile would have it."""
+        folder = tempfile.TemporaryDirectory(prefix="jitproof-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.installed = os.path.join(folder.name, "tests")
+        cls.make("install_all", f"KSFT_INSTALL_PATH={cls.installed}")
+
+    def install(self):
+        return shutil.copytree(self.installed, self.place("tests"))
+
+    def run_installed(self, status, *arguments, **more):
+        fake = self.write(FAKE, "fake", runs=True)
+        done = run(self.place("tests", "run_kselftest.sh"), *arguments, cwd="/",
+                   env={"JITPROOF": fake, "FAKE": str(status), "TMPDIR": self.home, **more})
+        self.assertEqual(ktap_check.check(done.stdout, tap=True), [], done.stdout)
+        return done
+
+    def test_install(self):
+        tests = self.install()
+        installed = sorted(os.path.relpath(path, tests)
+                           for path in glob.glob(tests + "/**", recursive=True)
+                           if os.path.isfile(path))
+        self.assertEqual(installed, [
+            "jitproof/config", "jitproof/jitproof", "jitproof/jitproof.sh",
+            "jitproof/profiler/perf.py", "jitproof/settings", "kselftest-list.txt",
+            "run_kselftest.sh"])
+        self.assertEqual(self.read("tests", "kselftest-list.txt"), "jitproof:jitproof.sh\n")
+        # What it runs is the installed one, with its own adapters.
+        done = run(*DENY, "EPERM", self.place("tests", "run_kselftest.sh"), cwd="/")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^# ok \d+ \S+ # SKIP .*EPERM")
+        self.assertIn("\nok 1 selftests: jitproof: jitproof.sh # SKIP\n", done.stdout)
+
+    def test_install_one(self):
+        self.make("install", f"INSTALL_PATH={self.place('here')}", "COLLECTION=x")
+        self.assertTrue(os.access(self.place("here", "jitproof.sh"), os.X_OK))
+        done = run("make", "-f", os.path.join(KSELFTEST, "Makefile"), f"BUILD={BUILD}", "install")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("set INSTALL_PATH", done.stdout)
+        self.assertEqual(self.make("-s", "emit_tests", "COLLECTION=x"), "x:jitproof.sh\n")
+
+    def test_results(self):
+        self.install()
+        for status, line, outer in ((0, "ok 1 %s", 0), (1, "not ok 1 %s # exit=1", 1),
+                                    (4, "ok 1 %s # SKIP", 0), (99, "not ok 1 %s # exit=1", 1)):
+            done = self.run_installed(status)
+            self.assertEqual(done.returncode, outer)
+            self.assertEqual(done.stdout.splitlines()[-1],
+                             line % "selftests: jitproof: jitproof.sh")
+            self.assertIn("\n# # run --set=check\n", done.stdout)
+
+    def test_timeout(self):
+        self.install()
+        self.write("timeout=1\n", "tests", "jitproof", "settings")
+        os.mkfifo(self.place("never"))
+        never = os.open(self.place("never"), os.O_RDWR)
+        self.addCleanup(os.close, never)
+        self.write(f"#!/bin/sh\nexec cat {self.place('never')}\n", "tests", "jitproof",
+                   "jitproof.sh", runs=True)
+        done = self.run_installed(0)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("not ok 1 selftests: jitproof: jitproof.sh # TIMEOUT 1 seconds", done.stdout)
+
+    def test_options(self):
+        self.install()
+        self.assertEqual(run(self.place("tests", "run_kselftest.sh"), "-l").stdout,
+                         "jitproof:jitproof.sh\n")
+        self.assertIn("# SKIP dry run", self.run_installed(1, "-n").stdout)
+        self.assertEqual(self.run_installed(1, "-c", "jitproof").returncode, 1)
+        self.assertEqual(self.run_installed(0, "-t", "jitproof:jitproof.sh").returncode, 0)
+        for wrong in (("-t", "jitproof:x"), ("-c", "x")):
+            done = run(self.place("tests", "run_kselftest.sh"), *wrong)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("no such test", done.stdout)
+        done = self.run_installed(1, "-s")
+        log = re.search(r"(?m)^# output: (.*)$", done.stdout).group(1)
+        self.assertNotIn("KTAP", done.stdout)
+        self.assertIn("# ok 1 fake\n", self.read(log))
+
+    def test_one_case(self):
+        """A case that is named is run, whatever its set."""
+        fake = self.write(FAKE, "fake", runs=True)
+        done = run(os.path.join(KSELFTEST, "jitproof.sh"), "growth/*", env={"JITPROOF": fake})
+        self.assertIn("# run growth/*\n", done.stdout)
+        done = run(os.path.join(KSELFTEST, "jitproof.sh"),
+                   env={"JITPROOF": fake, "JITPROOF_SET": "full"})
+        self.assertIn("# run --set=full\n", done.stdout)
+
+    def test_gen_tar(self):
+        self.make("gen_tar", f"KSFT_INSTALL_PATH={self.place('tests')}")
+        path = self.place("tests", "kselftest-packages", "kselftest.tar.gz")
+        with tarfile.open(path) as tar:
+            names = tar.getnames()
+        for name in ("./run_kselftest.sh", "./kselftest-list.txt", "./jitproof/jitproof.sh"):
+            self.assertIn(name, names)
+        self.assertFalse([name for name in names if "packages" in name])
+
+    def test_run_tests(self):
+        """Built, run and told without being installed."""
+        done = run(*DENY, "EPERM", "make", "--no-print-directory", "-f",
+                   os.path.join(KSELFTEST, "Makefile"), f"BUILD={BUILD}", "run_tests")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        told = done.stdout[done.stdout.index("TAP version 13"):]
+        self.assertEqual(ktap_check.check(told, tap=True), [])
+        self.assertIn("# KTAP version 1\n", told)
+
+
+RESULTS = [{"case": f"s/{outcome.lower()}", "outcome": outcome, "seconds": 61.26}
+           for outcome in ("PASS", "FAIL", "SKIP", "ERROR", "XFAIL", "XPASS", "TIMEOUT", "CRASH")]
+
+
+class HandOver(Folder):
+    def test_every_outcome(self):
+        """What jitproof can say, an engine is told."""
+        with open(os.path.join(ROOT, "harness/outcome/outcome.c"), encoding="utf-8") as file:
+            outcomes = set(re.findall(r'= "([A-Z]+)"', file.read()))
+        self.assertEqual(outcomes, {result["outcome"] for result in RESULTS})
+
+    def setUp(self):
+        super().setUp()
+        self.write("".join(json.dumps(result) + "\n" for result in RESULTS), "run",
+                   "results.jsonl")
+        self.write("KTAP version 1\n", "run", "s", "fail", "ktap.txt")
+
+    def hand_over(self, engine, **env):
+        return run(sys.executable, os.path.join(CI, "engines", "hand_over.py"), engine,
+                   self.place("run"), env=env)
+
+    def test_lava(self):
+        words = ["pass", "fail", "skip", "unknown", "skip", "fail", "unknown", "fail"]
+        wanted = [f"lava-test-case s.{result['outcome'].lower()} --result {word} "
+                  "--measurement 61.260 --units seconds" for result, word in zip(RESULTS, words)]
+        self.assertEqual(self.hand_over("lava").stdout.splitlines(), wanted)
+        self.write("#!/bin/sh\necho \"lava-test-case $*\" >>\"$TOLD\"\n", "bin",
+                   "lava-test-case", runs=True)
+        done = self.hand_over("lava", TOLD=self.place("told"),
+                              PATH=self.place("bin") + ":" + os.environ["PATH"])
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertEqual(self.read("told").splitlines(), wanted)
+
+    def test_tmt(self):
+        done = self.hand_over("tmt", TMT_TEST_DATA=self.home)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        told = json.loads(self.read("results.yaml"))
+        self.assertEqual([one["result"] for one in told],
+                         ["pass", "fail", "skip", "error", "info", "fail", "error", "fail"])
+        self.assertEqual(told[1], {"name": "/s/fail", "result": "fail", "duration": "00:01:01",
+                                   "log": ["run/s/fail/ktap.txt"]})
+        self.assertNotIn("log", told[0])
+
+    def test_nothing(self):
+        """No result is not a good one."""
+        self.assertEqual(self.hand_over("tmt").returncode, 99)
+        for text in ("", "{\n", '{"case": "s/a", "outcome": "ODD", "seconds": 1}\n'):
+            self.write(text, "run", "results.jsonl")
+            self.assertEqual(self.hand_over("lava").returncode, 99, text)
+        shutil.rmtree(self.place("run"))
+        self.assertEqual(self.hand_over("lava").returncode, 99)
+
+    def test_run(self):
+        done = run(*DENY, "EPERM", os.path.join(CI, "engines", "run.sh"), "lava", self.place("new"),
+                   "exact/*", cwd="/", env={"O": BUILD})
+        self.assertEqual(done.returncode, 4, done.stdout)
+        self.assertIn("lava-test-case exact.anon --result skip", done.stdout)
+        self.assertEqual(run(os.path.join(CI, "engines", "run.sh")).returncode, 2)
+
+
+class Definitions(unittest.TestCase):
+    """YAML that other programs read."""
+
+    @classmethod
+    def setUpClass(cls):
+        try:
+            import yaml
+        except ImportError:
+            raise unittest.SkipTest("python3-yaml is not installed") from None
+        cls.yaml = yaml
+
+    def load(self, *names):
+        with open(os.path.join(ROOT, *names), encoding="utf-8") as file:
+            return self.yaml.safe_load(file)
+
+    def scripts(self, text):
+        """What it calls of ours must be there, and executable."""
+        found = re.findall(r"(?:^|[ \n])((?:ci|\.ci)/[\w./]+)", text)
+        for path in found:
+            self.assertTrue(os.path.exists(os.path.join(ROOT, path)), path)
+        return found
+
+    def test_lava(self):
+        found = self.load("ci", "engines", "lava.yaml")
+        self.assertEqual(found["metadata"]["format"], "Lava-Test Test Definition 1.0")
+        self.assertTrue(self.scripts("\n".join(found["run"]["steps"])))
+        for step in found["run"]["steps"]:
+            self.assertEqual(run("sh", "-n", "-c", step).returncode, 0, step)
+        with open(os.path.join(CI, "setup"), encoding="utf-8") as file:
+            build = re.search(r"build='(.*?)'", file.read()).group(1).split()
+        self.assertLessEqual(set(build), set(found["install"]["deps"]))
+
+    def test_tmt(self):
+        with open(os.path.join(ROOT, ".fmf", "version"), encoding="ascii") as file:
+            self.assertEqual(file.read(), "1\n")
+        found = self.load("ci", "engines", "tmt.fmf")
+        self.assertTrue(self.scripts(found["/test"]["test"]))
+        self.assertEqual(found["/test"]["result"], "custom")
+        self.assertEqual(found["/plan"]["discover"]["test"], "/ci/engines/tmt/test")
+
+    def test_workflow(self):
+        found = self.load(".github", "workflows", "ci.yml")
+        self.assertEqual(set(found["jobs"]), {"check", "kernels", "matrix"})
+        for job in found["jobs"].values():
+            for step in job["steps"]:
+                self.assertTrue(("run" in step) != ("uses" in step), step)
+                self.scripts(step.get("run", ""))
+        # The list of kernels is the matrix's own.
+        listing = next(step["run"] for step in found["jobs"]["kernels"]["steps"]
+                       if step.get("id") == "list")
+        with tempfile.NamedTemporaryFile("r") as output:
+            done = run("sh", "-c", listing, cwd=ROOT, env={"GITHUB_OUTPUT": output.name})
+            self.assertEqual(done.returncode, 0, done.stdout)
+            line = output.read()
+        versions = json.loads(line.partition("=")[2])
+        self.assertGreaterEqual(len(versions), 10)
+        called = next(step["run"] for step in found["jobs"]["matrix"]["steps"]
+                      if "ci/matrix" in step.get("run", ""))
+        usage = run(*MATRIX, "run", "--help").stdout
+        for option in re.findall(r"(?<!\S)(--?\w+)", called):
+            self.assertIn(option, usage)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,463 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""ci/matrix/vm/ as far as it needs neither a kernel nor QEMU: a script stands for the machine."""
+
+import contextlib
+import io
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import zlib
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base.status import Refused
+from ci.matrix.vm import bundle, cell, configuration, initramfs, kernel_log
+from ci.matrix.vm import kernels, qemu, suites
+from ci.matrix.vm.progress import Progress
+from harness.selftest.scratch import JITPROOF, MATRIX
+
+LIMITS = {"boot": 20, "case": 20, "leave": 20}
+FIRST = "6,0,0,-;Linux version 6.12.1-made"
+# Stands in for QEMU: finds the console's and the output's files among its words.
+MACHINE = """#!%s
+import os, re, struct, sys, time, zlib
+words = " ".join(sys.argv)
+console = open(re.search(r"id=console,path=(\\S+)", words).group(1), "w", buffering=1)
+output = re.search(r"mem-path=([^ ,]+)", words).group(1)
+def say(text):
+    console.write(text + "\\r\\n")
+def leave(files, torn=False):
+    body = b""
+    for name, data in files.items():
+        kind = b"d" if data is None else b"f"
+        body += struct.pack("<IIQ", kind[0], len(name), len(data or b"")) + name.encode()
+        if data:
+            body += struct.pack("<IIQ", ord("p"), len(data), 0) + data
+    count = sum(3 if data else 1 for data in files.values()) - sum(bool(d) for d in files.values())
+    head = struct.pack("<8sQII", b"JPBUNDLE", len(body), zlib.adler32(body) ^ torn, count)
+    with open(output, "r+b") as file:
+        file.write(head.ljust(4096, b"\\0") + body)
+%s
+"""
+UP = 'say("jitproof-vm: ready")\nsay("jitproof-vm: run run.txt")\n'
+GOOD = UP + """
+say("# 1 of 1: study/a: SKIP")
+leave({"/out/cases": None, "/out/cases/study": None, "/out/cases/study/a": None,
+       "/out/cases/study/a/case": CASE, "/out/cases/study/a/outcome": b"SKIP nothing is here",
+       "/out/cases/study/a/seconds": b"1.500000000\\n", "/out/run.txt": b"x", "/out/kmsg": KMSG})
+say("jitproof-vm: ran run.txt 0 at 12.5")
+say("jitproof-vm: left 0")
+"""
+CASE = b"case study/a check : anon_exec : attach --synth=exec\n"
+
+
+def memory_of(records, size=1 << 16, adler=None, count=None):
+    body = b""
+    for kind, data, value in records:
+        body += struct.pack("<IIQ", ord(kind), len(data), value) + data
+    head = struct.pack("<8sQII", b"JPBUNDLE", len(body),
+                       zlib.adler32(body) if adler is None else adler,
+                       len(records) if count is None else count)
+    return (head.ljust(4096, b"\0") + body).ljust(size, b"\0")
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name, data=None):
+        path = os.path.join(self.folder, name)
+        if data is not None:
+            with open(path, "wb") as file:
+                file.write(data)
+        return path
+
+
+class KernelLog(unittest.TestCase):
+    def scan(self, *texts, allow=(), release="6.12.1"):
+        log = "\n".join([FIRST] + ["4,%d,%d,-;%s" % (number, number * 1000, text)
+                                   for number, text in enumerate(texts, 1)])
+        return kernel_log.splats(kernel_log.lines_of(log), kernel_log.allowed(allow), release)
+
+    def test_a_quiet_log_has_none(self):
+        self.assertEqual(self.scan(
+            "Kernel command line: oops=panic softlockup_panic=1 hung_task_panic=1",
+            "Spectre V2 : WARNING", "perf: Dynamic interrupt throttling disabled, can hang your "
+            "system!", "rcu: Hierarchical RCU implementation.", "debug: notice"), [])
+
+    def test_each_kind_is_found(self):
+        for text in (
+                "BUG: kernel NULL pointer dereference, address: 0000000000000000",
+                "BUG: soft lockup - CPU#0 stuck for 26s! [jitproof:71]",
+                "watchdog: BUG: soft lockup - CPU#0 stuck for 26s! [jitproof:71]",
+                "WARNING: CPU: 0 PID: 71 at kernel/events/core.c:2400 event_sched_out+0x1/0x2",
+                "WARNING: kernel/events/core.c:2400 at event_sched_out+0x1/0x2, CPU#0: x/71",
+                "WARNING: possible recursive locking detected",
+                "WARNING: possible circular locking dependency detected",
+                "Oops: 0000 [#1] PREEMPT SMP PTI", "Oops: Oops: 0002 [#1] SMP NOPTI",
+                "rcu: INFO: rcu_preempt self-detected stall on CPU",
+                "rcu: INFO: rcu_sched detected stalls on CPUs/tasks:",
+                "INFO: rcu_sched self-detected stall on CPU",
+                "INFO: task jitproof:71 blocked for more than 120 seconds.",
+                "INFO: task hung in x", "INFO: trying to register non-static key.",
+                "BUG: KASAN: use-after-free in perf_event_mmap+0x1/0x2",
+                "BUG: KFENCE: out-of-bounds read in x", "UBSAN: array-index-out-of-bounds in x.c",
+                "BUG: sleeping function called from invalid context at mm/x.c:1",
+                "BUG: Bad page state in process jitproof  pfn:01",
+                "BUG: Bad rss-counter state mm:1 type:MM_ANONPAGES val:1",
+                "general protection fault, probably for non-canonical address 0x1: 0000 [#1]",
+                "refcount_t: underflow; use-after-free.", "list_add corruption. prev is bad",
+                "------------[ cut here ]------------",
+                "Kernel panic - not syncing: Attempted to kill init! exitcode=0x00000009",
+                "irq 11: nobody cared (try booting with the \"irqpoll\" option)",
+                "jitproof invoked oom-killer: gfp_mask=0x1", "Out of memory: Killed process 71",
+                "jitproof[71]: segfault at 0 ip 0 sp 0 error 4"):
+            with self.subTest(text):
+                self.assertEqual(len(self.scan("before", text, "after")), 1)
+
+    def test_the_allow_list(self):
+        known = {"pattern": "event_sched_out", "reason": "known since 6.12", "kernels": r"6\.12\."}
+        text = "WARNING: CPU: 0 PID: 71 at kernel/events/core.c:2400 event_sched_out+0x1/0x2"
+        self.assertEqual(self.scan(text, allow=[known]), [])
+        self.assertEqual(len(self.scan(text, allow=[known], release="6.16.1")), 1)
+        self.assertEqual(len(self.scan("BUG: other", text, allow=[known])), 1)
+
+    def test_a_log_that_cannot_be_scanned_is_not_clean(self):
+        for log in ("", "4,7,1,-;later", FIRST + "\n6,2,1,-;one is missing",
+                    FIRST + "\nno record", FIRST + "\n6,1,1,-;x\n6,1,1,-;twice"):
+            with self.subTest(log), self.assertRaises(kernel_log.Unscannable):
+                kernel_log.lines_of(log)
+
+    def test_continuations_are_no_records(self):
+        self.assertEqual(len(kernel_log.lines_of(FIRST + "\n SUBSYSTEM=pci\n6,1,1,-;x")), 2)
+
+
+class Bundle(Folder):
+    def unpack(self, memory):
+        return bundle.unpack(self.path("memory", memory), self.path("out"))
+
+    def test_files_come_back(self):
+        self.unpack(memory_of([("d", b"/out/a", 0), ("f", b"/out/a/b", 10000),
+                               ("p", b"xyz", 8000), ("p", b"tail", 9996), ("f", b"/out/e", 0)]))
+        with open(self.path("out/a/b"), "rb") as file:
+            self.assertEqual(file.read(), b"\0" * 8000 + b"xyz" + b"\0" * 1993 + b"tail")
+        self.assertEqual(os.path.getsize(self.path("out/e")), 0)
+
+    def test_torn_ones_are_recognized(self):
+        whole = memory_of([("f", b"/out/a", 3), ("p", b"xyz", 0)])
+        torn = {
+            "empty": b"", "nothing left": b"\0" * 8192,
+            "head alone": whole[:100],
+            "not all": whole[:4096 + 10],
+            "another byte": whole[:4096 + 20] + b"!" + whole[4096 + 21:],
+            "a record too few": memory_of([("f", b"/out/a", 0)], count=2),
+            "a record too many": memory_of([("f", b"/out/a", 0), ("f", b"/out/b", 0)], count=1),
+            "above": memory_of([("f", b"/out/../x", 0)]),
+            "twice": memory_of([("d", b"/out/a", 0), ("d", b"/out/a", 0)]),
+            "no path": memory_of([("d", b"/out/a\0b", 0)]),
+            "elsewhere": memory_of([("f", b"/etc/x", 0)]),
+            "a piece of nothing": memory_of([("p", b"xyz", 0)]),
+            "a length beyond": memory_of([("f", b"", 0)])[:4100]
+            + struct.pack("<I", 1 << 30) + memory_of([("f", b"", 0)])[4104:],
+        }
+        for name, memory in torn.items():
+            with self.subTest(name), self.assertRaises(bundle.Torn):
+                bundle.unpack(self.path("memory", memory), self.path("out-" + name))
+        self.assertFalse(os.path.exists(self.path("x")))
+
+
+class Initramfs(Folder):
+    def test_cpio_reads_it(self):
+        archive = initramfs.Archive()
+        archive.add_folder("proc")
+        archive.add_text("a/b/c", "text")
+        data = archive.data()
+        self.assertEqual(data, archive.data())
+        listed = subprocess.run("gzip -dc | cpio -t --quiet", shell=True, input=data,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        if listed.returncode == 127:
+            self.skipTest("cpio is not here")
+        self.assertEqual(listed.stdout.decode().split(), ["a", "a/b", "a/b/c", "proc"])
+
+    def test_libraries(self):
+        found = initramfs.libraries(sys.executable)
+        self.assertTrue(any("libc.so" in path for path in found), found)
+        self.assertTrue(any("/ld-" in path for path in found), found)
+
+
+class Choice(unittest.TestCase):
+    def package(self, name, version):
+        return kernels.Package(name, version, "0", "-unsigned" not in name)
+
+    def test_the_newest_of_a_version(self):
+        known = [self.package("linux-image-6.1.0-55", "6.1.192-1"),
+                 self.package("linux-image-6.1.0-56", "6.1.192-2"),
+                 self.package("linux-image-6.12.9", "6.12.9-1"),
+                 self.package("linux-binary-unsigned-7.3.4", "7.3.4-1~bpo13+1"),
+                 self.package("linux-binary-7.3.4", "7.3.4-1~bpo13+1"),
+                 self.package("linux-image-6.12.117", "6.12.117-1~deb12u1")]
+        self.assertEqual(kernels.newest(known, "6.1").version, "6.1.192-2")
+        self.assertEqual(kernels.newest(known, "6.12").name, "linux-image-6.12.117")
+        self.assertEqual(kernels.newest(known, "6.12.9").name, "linux-image-6.12.9")
+        self.assertEqual(kernels.newest(known, "7.3").name, "linux-binary-7.3.4")
+        self.assertIsNone(kernels.newest(known, "6.16"))
+
+    def test_empty_packages_hold_no_image(self):
+        stanza = {"Package": "linux-image-7.2", "Version": "7.2.1-1", "SHA256": "0"}
+        self.assertEqual(list(kernels.packages_of([{**stanza, "Size": "1920"}])), [])
+        self.assertEqual(len(list(kernels.packages_of([{**stanza, "Size": "13000000"}]))), 1)
+
+    def test_qemu_versions(self):
+        self.assertTrue(qemu.new_enough("10.0.2", "10"))
+        self.assertFalse(qemu.new_enough("7.2.22", "10"))
+
+    def test_the_list_of_skips(self):
+        results = [{"case": "x/a", "outcome": "SKIP", "why": "no profiler 'perf'"},
+                   {"case": "x/b", "outcome": "PASS", "why": ""}]
+        entry = {"case": "x/*", "why": "no profiler", "reason": "no guest has one"}
+        self.assertEqual(suites.unlisted(results, [entry], "6.12"), [])
+        self.assertEqual(len(suites.unlisted(results, [], "6.12")), 1)
+        for change in ({"why": "memfd"}, {"case": "y/*"}, {"kernels": r"5\."}):
+            self.assertEqual(len(suites.unlisted(results, [{**entry, **change}], "6.12")), 1)
+
+    def test_groups(self):
+        config = {"suites": {"short": {"at_most": 2, "groups": [
+            {"name": "two", "smp": 2, "cases": ["x/b*"]},
+            {"name": "one", "smp": 1, "cases": ["x/*", "y/a"]}]}}}
+        names = ["x/a", "x/b", "y/a", "y/b"]
+        found = suites.groups(config, names, "short", [])
+        self.assertEqual([(group.name, group.smp, group.cases) for group in found],
+                         [("two", 2, ("x/b",)), ("one", 1, ("x/a", "y/a"))])
+        found = suites.groups(config, names, "short", ["x/a"], 4)
+        self.assertEqual([(group.name, group.smp, group.cases) for group in found],
+                         [("one", 4, ("x/a",))])
+        found = suites.groups(config, [*names, "x/c"], "short", [])
+        self.assertEqual([(group.name, group.cases) for group in found],
+                         [("two", ("x/b",)), ("one-1", ("x/a", "y/a")), ("one-2", ("x/c",))])
+        with self.assertRaises(Refused):
+            suites.groups(config, names, "short", ["y/b"])
+        with self.assertRaises(Refused):
+            suites.groups(config, names, "long", [])
+        with self.assertRaises(Refused):
+            suites.groups(config, ["x/a", "y/a"], "short", [])
+
+
+class Configuration(Folder):
+    def test_malformed(self):
+        with open(configuration.FILE, "rb") as file:
+            good = file.read()
+        path = self.path("c.toml")
+        for data, says in ((b"a =", "value"), (b"\xff", "decode"), (b"", "[kernels]: expected a"),
+                           (b"a = " + b"[" * 100000, ""),
+                           (b"kernels = 3", "[kernels]: expected a table"),
+                           (good.replace(b"flavour = ", b"color = "), "[kernels]: flavour"),
+                           (good.replace(b"memory = 3072", b"memory = 'x'"), "[qemu]: memory"),
+                           (good.replace(b'"6.12"', b"6.12"), "versions: expected a list"),
+                           (good.replace(b"at_most = 70", b"at_most = 0"), "short]: at_most"),
+                           (good.replace(b"smp = 2", b"smp = true", 1), "groups]]: smp"),
+                           (good.replace(b"cases = [", b"cases = [[],", 1), "groups]]: cases"),
+                           (good + b"[[skips]]\ncase='x'\nwhy='('\nreason='y'\n", "]]: why"),
+                           (good + b"[[skips]]\ncase='x'\nwhy='x'\nreason=' '\n", "reason"),
+                           (good + b"[[allowed]]\npattern='x'\nreason='y'\nmore=1\n", "more"),
+                           (good + b"[[allowed]]\npattern='x'\n", "]]: reason"),
+                           (good + b"[[allowed]]\npattern=1\nreason='y'\n", "]]: pattern")):
+            with open(path, "wb") as file:
+                file.write(data)
+            for command in ("kernels", "run"):
+                done = subprocess.run([*MATRIX, command, "--config", path,
+                                       "--cache", self.path("cache")], stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, text=True, check=False)
+                self.assertEqual(done.returncode, 99, done.stderr)
+                self.assertIn("ci/matrix %s: %s: " % (command, path), done.stderr)
+                self.assertIn(says, done.stderr)
+
+
+class Ours(unittest.TestCase):
+    """ci/matrix/matrix.toml itself."""
+
+    def test_each_line_names_a_case_and_each_study_is_there(self):
+        config = configuration.load(configuration.FILE)
+        names = suites.known(JITPROOF)
+        short = {name for group in suites.groups(config, names, "short", []) for name in
+                 group.cases}
+        # The cases of peers need a profiler.
+        self.assertEqual({name.split("/")[0] for name in names} - {"peers"},
+                         {name.split("/")[0] for name in short})
+        full = [name for group in suites.groups(config, names, "full", []) for name in group.cases]
+        self.assertEqual(sorted(full), sorted(names))
+
+
+class Image(Folder):
+    def image(self, magic=b"HdrS"):
+        data = bytearray(8192)
+        data[0x202:0x206] = magic
+        data[0x20e:0x210] = (0x1000).to_bytes(2, "little")
+        data[0x1200:0x1220] = b"6.12.117+deb12 (builder) #1 SMP\0"
+        return bytes(data)
+
+    def test_of_path(self):
+        os.makedirs(self.path("tree/arch/x86/boot"))
+        self.path("tree/arch/x86/boot/bzImage", self.image())
+        self.assertEqual(kernels.of_path(self.path("tree")).label, "6.12.117+deb12")
+        self.assertEqual(kernels.of_path(self.path("vmlinuz", self.image())).package, "")
+        slash = self.image().replace(b"6.12.117+deb12 ", b"6.12/../../etc ")
+        for bad in (self.path("other", self.image(b"....")), self.path("slash", slash),
+                    self.path("none"), self.folder):
+            with self.subTest(bad), self.assertRaises(Refused):
+                kernels.of_path(bad)
+
+
+class Unjudged(Folder):
+    """jitproof run --no-judge, here: what is missing is judged from the folder alone."""
+
+    def test_judged_elsewhere(self):
+        jitproof = JITPROOF
+        run = subprocess.run([jitproof, "run", "--no-judge", "-o", self.path("run"), "--seed=1",
+                              "preexisting/anon.attach.exec"], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, check=False, encoding="utf-8")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("\n# 1 of 1: preexisting/anon.attach.exec: ", run.stdout)
+        self.assertNotIn("KTAP", run.stdout)
+        with open(self.path("run/ktap.txt"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "KTAP version 1\n1..1\n")
+        self.assertEqual(os.path.getsize(self.path("run/results.jsonl")), 0)
+        subprocess.run([os.path.abspath(jitproof), "judge", "--results", "results", "run"],
+                       cwd=self.folder, stdout=subprocess.DEVNULL, check=False)
+        with open(self.path("results"), encoding="utf-8") as file:
+            result = json.loads(file.read())
+        with open(self.path("run/preexisting/anon.attach.exec/seconds"), encoding="utf-8") as file:
+            self.assertEqual(result["seconds"], float(file.read()))
+        self.assertNotIn(result["outcome"], ("ERROR", "TIMEOUT"), result["why"])
+
+
+class Machines(Folder):
+    """Cells, with a script in place of QEMU."""
+
+    def make(self, script, kmsg=FIRST.encode(), limits=None, label="6.12", cases=("study/a",),
+             clock=""):
+        body = MACHINE % (sys.executable,
+                          "CASE, KMSG = %r, %r\n" % (CASE, kmsg) + script)
+        path = self.path("machine", body.encode())
+        os.chmod(path, 0o755)
+        config = {"qemu": {"output": 1, "memory": 64}, "limits": {**LIMITS, **(limits or {})}}
+        plan = cell.Plan(kernels.Kernel(label, label + ".1", "/dev/null", "0", ""),
+                         qemu.Qemu(path, "10.0", ""), (suites.Group("one", 1, cases),), config,
+                         {"one": b""},
+                         JITPROOF,
+                         "short", 1, "tcg" if clock else "kvm", clock, "ci/matrix run")
+        return cell.Cell(plan, self.folder, threading.Event(), lambda text: None)
+
+    def result(self, *arguments, **more):
+        done = self.make(*arguments, **more).run()
+        with open(self.path("6.12/cell.json"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file), done)
+        self.assertEqual(sorted(name for name in os.listdir(self.folder) if "6.12" in name),
+                         ["6.12"])
+        return done
+
+    def test_a_whole_run_is_judged_here(self):
+        done = self.result(GOOD)
+        self.assertEqual((done["outcome"], done["cases"]), ("DONE", {"SKIP": 1}), done)
+        self.assertEqual(done["groups"][0]["seconds"], "12.5")
+        self.assertEqual(done["unlisted_skips"], ["study/a: nothing is here"])
+        with open(self.path("6.12/results.jsonl"), encoding="utf-8") as file:
+            result = json.loads(file.read())
+        self.assertEqual((result["case"], result["seconds"]), ("study/a", 1.5))
+
+    def test_a_case_that_did_not_come_back(self):
+        done = self.result(GOOD, cases=("study/a", "study/b"))
+        self.assertEqual(done["outcome"], "ERROR")
+        self.assertIn("1 of 2 cases", done["reason"])
+
+    def test_a_splat_is_no_clean_run(self):
+        done = self.result(GOOD, kmsg=FIRST.encode() + b"\n4,1,1,-;WARNING: CPU: 0 at x.c:1")
+        self.assertEqual((done["outcome"], done["cases"]), ("SPLAT", {"SKIP": 1}))
+        self.assertIn("x.c:1", done["groups"][0]["reason"])
+
+    def test_a_log_that_is_not_there(self):
+        done = self.result(GOOD, kmsg=b"")
+        self.assertEqual(done["outcome"], "ERROR")
+        self.assertIn("kernel log", done["groups"][0]["reason"])
+
+    def test_lost_machines(self):
+        hang = "\ntime.sleep(1000)\n"
+        for name, script, limits, why in (
+                ("no boot", hang, {"boot": 1}, "it did not boot"),
+                ("no answer", UP + 'say("# 1 of 2: study/a: watched")' + hang, {"case": 1},
+                 "no answer after '1 of 2: study/a'"),
+                ("does not leave", UP + 'say("jitproof-vm: ran run.txt 0 at 1.0")' + hang,
+                 {"leave": 1}, "did not leave"),
+                ("panic", UP + 'say("[ 3.1] Kernel panic - not syncing: made")', {},
+                 "left no result: [ 3.1] Kernel panic - not syncing: made"),
+                ("soft lockup", UP + 'say("watchdog: BUG: soft lockup - CPU#0 stuck")' + hang,
+                 {"case": 1}, "soft lockup"),
+                ("torn", GOOD.replace("})\n", "}, torn=True)\n"), {}, "checksum"),
+                ("QEMU fails", "sys.exit('no such device')", {}, "no such device")):
+            with self.subTest(name):
+                done = self.result(script, limits=limits)
+                self.assertEqual(done["outcome"], "LOST")
+                self.assertIn(why, done["groups"][0]["reason"])
+                self.assertIsInstance(done["groups"][0]["last"], list)
+                self.assertFalse(os.path.exists(self.path("6.12/results.jsonl")))
+
+    def test_a_clock_that_cannot_be_loaded(self):
+        # However much QEMU says after the loader's words.
+        done = self.result("sys.stderr.write('w' * 1000)\n" + GOOD,
+                           clock=self.path("clock.so", b"no library"))
+        self.assertEqual(done["outcome"], "LOST")
+        self.assertIn("clock.so", done["groups"][0]["reason"])
+
+    def test_an_interrupt_leaves_nothing(self):
+        one = self.make(UP + "open(%r, 'w').write(str(os.getpid()))\ntime.sleep(1000)\n"
+                        % self.path("pid"))
+        ended = []
+
+        def run():
+            try:
+                one.run()
+            except KeyboardInterrupt:
+                ended.append(True)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        deadline = time.monotonic() + 20
+        while not os.path.exists(self.path("pid")) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        one.stopped.set()
+        thread.join(20)
+        self.assertEqual(ended, [True])
+        with open(self.path("pid"), encoding="utf-8") as file:
+            with self.assertRaises(ProcessLookupError):
+                os.kill(int(file.read()), 0)
+        self.assertEqual([name for name in os.listdir(self.folder) if "6.12" in name], [])
+
+
+class Words(unittest.TestCase):
+    def test_no_device_asks_this_machine(self):
+        machine = qemu.Machine("/k", "a", 2, 64, 4096)
+        words = qemu.command(qemu.Qemu("q", "10", ""), machine)
+        self.assertEqual(words[:3], ["env", "LD_PRELOAD=./clock.so", "q"])
+        self.assertIn("shift=3,sleep=off", words)
+        self.assertEqual([words[at + 1] for at, word in enumerate(words) if word == "-device"],
+                         ["ivshmem-plain,memdev=output"])
+
+    def test_progress_is_lines_where_nobody_looks(self):
+        out = io.StringIO()
+        with contextlib.redirect_stderr(out):
+            progress = Progress(2)
+            progress.at("6.12", "booting")
+            progress.end("6.12", "DONE")
+            progress.close()
+        self.assertEqual(out.getvalue(), "[1/2] 6.12: DONE\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,418 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""ci/matrix store and report, with made runs; and that results/MATRIX.md is up to date."""
+
+import contextlib
+import errno
+import json
+import os
+import re
+import subprocess
+import sys
+import unittest
+import unittest.mock
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.matrix.results import explained, stored
+from ci.tests.made_runs import CELL, DEFINITION, FACTS, Made, case, matrix
+from harness.selftest.scratch import MATRIX
+
+
+class Store(Made):
+    def test_format(self):
+        self.store(self.run_dir("run"))
+        with open(self.stored(), encoding="ascii") as file:
+            lines = [json.loads(line) for line in file]
+        self.assertEqual([line["id"] for line in lines],
+                         ["6.1", "6.1 case a/one", "6.1 case a/two", "6.1 fact merge.anon",
+                          "6.1 fact name.heap", "6.1 fact sizes"])
+        self.assertEqual(lines[1]["metrics"], {"broken.chain": [0, 1000]})
+        self.assertEqual(lines[1]["expect"], {"broken.chain": [0, 0, "count"]})
+        self.assertEqual((lines[1]["judged"], lines[1]["distinct"]), ({"chain": 1000}, 40))
+        self.assertEqual(lines[1]["definition"], DEFINITION)
+        self.assertEqual(lines[0]["package"], "linux-image-6.1 6.1.190-1")
+        self.assertEqual(lines[0]["package_sha256"], "cd" * 32)
+        self.assertTrue(lines[0]["exact"])
+
+    def test_same_bytes(self):
+        self.store(self.run_dir("run"))
+        cases = [case("a/two"), case("a/one")]
+        again = self.path("again")
+        self.store(self.run_dir("other", cases, FACTS[::-1]), to=again)
+        with open(self.stored(), "rb") as one, open(self.stored(folder=again), "rb") as other:
+            self.assertEqual(one.read(), other.read())
+
+    def test_seeds_are_summed(self):
+        first = self.run_dir("run", [case("a/one", k=1, n=100), case("a/two")], seed=3,
+                             command="run --seed 3")
+        other = self.run_dir("other", [case("a/one", "FAIL", "too many", k=2, n=50),
+                                       case("a/two")], seed=1,
+                             command=["run", "--seed", "1"])
+        self.store(first, other)
+        made = stored.load(self.stored())
+        self.assertEqual(made.header["seeds"], [1, 3])
+        # Each has a part of it.
+        self.assertEqual(made.header["command"], "run --seed 1; run --seed 3")
+        one = made.cases["a/one"]
+        self.assertEqual(one["metrics"]["broken.chain"], [3, 150])
+        self.assertEqual((one["outcome"], one["outcomes"]), ("FAIL", ["FAIL", "PASS"]))
+        self.assertEqual((one["judged"], one["distinct"]), ({"chain": 150}, 40))
+        self.assertEqual(one["why"], "too many")
+
+    def test_seeds_that_do_not_fit(self):
+        first = self.run_dir("run")
+        self.refused(first, self.run_dir("same"), says="seed 1 is there twice")
+        self.refused(first, self.run_dir("cpus", seed=2, cpus=2), says="a/one: 'smp' differs")
+        self.refused(first, self.run_dir("less", [case("a/one")], seed=2),
+                     says="a/two was not run with all seeds")
+        self.refused(first, self.run_dir("fact", facts=[{**FACTS[0], "value": 4}, *FACTS[1:]],
+                                         seed=2), says="merge.anon differs between seeds")
+
+    def test_lost_and_partial(self):
+        self.refused(self.run_dir("lost", outcome="LOST", reason="panic"), says="LOST: panic")
+        folder = self.run_dir("short")
+        self.write(os.path.join(folder, "6.1", "ktap.txt"), "KTAP version 1\n1..3\n")
+        self.refused(folder, says="PARTIAL: .* announces 3 cases, results.jsonl has 2")
+        folder = self.run_dir("cut")
+        path = os.path.join(folder, "6.1", "results.jsonl")
+        with open(path, "r+b") as file:
+            file.truncate(os.path.getsize(path) - 20)
+        self.refused(folder, says=r"results.jsonl:2: the last line has no end")
+        folder = self.run_dir("none")
+        os.unlink(os.path.join(folder, "6.1", "facts.jsonl"))
+        self.refused(folder, says="has no facts.jsonl")
+        os.unlink(os.path.join(folder, "6.1", "cell.json"))
+        self.refused(folder, says="no cell.json")
+        folder = self.run_dir("going")
+        os.rename(os.path.join(folder, "6.1"), os.path.join(folder, "6.1.partial"))
+        self.refused(folder, says="6.1.partial: is still run")
+        # One that is lost keeps the others out, too.
+        self.refused(self.run_dir("run"), self.path("lost"), says="LOST")
+
+    def test_no_path_of_the_machine(self):
+        folder = self.path("run", "6.1")
+        self.run_dir("run", [case("a/one", "ERROR", folder + "/a/one/truth: is torn")])
+        self.store(self.path("run"))
+        self.assertEqual(stored.load(self.stored()).cases["a/one"]["why"],
+                         "DIR/a/one/truth: is torn")
+
+    def test_same_bytes_from_everywhere(self):
+        own = self.path("run", "6.1")
+        why = "0.5 of 6.1. In %s.partial/x, %s: no %s2/y, a%s." % (own, own, own, own)
+        self.run_dir("run", [case("a/one", "ERROR", why)])
+        for number, (cwd, folder) in enumerate(((self.dir, "run"), (self.path("run"), "."),
+                                                (self.path("run"), "6.1"), (own, "."),
+                                                (own, ".."), ("/", own))):
+            to = self.path("to%d" % number)
+            with contextlib.chdir(cwd):
+                self.store(folder, to=to)
+            self.assertEqual(stored.load(self.stored(folder=to)).cases["a/one"]["why"],
+                             "0.5 of 6.1. In DIR/x, DIR: no %s2/y, a%s." % (own, own))
+
+    def test_label_of_a_given_kernel(self):
+        label = "6.12.117-rc1~next+deb12-cloud-" + "x" * 40
+        folder = self.run_dir("run", label=label)
+        self.store(folder)
+        self.assertEqual(matrix("compare", self.stored(label), folder).returncode, 0)
+        self.assertEqual(matrix("report", "--folder", self.store_dir).returncode, 0)
+
+    def says(self, done, text):
+        """One line, and no traceback."""
+        self.assertEqual((done.returncode, done.stderr),
+                         (99, "ci/matrix %s: %s\n" % (done.args[0], text)))
+
+    def test_where_nothing_can_be_written(self):
+        folder, file = self.run_dir("run"), self.write(self.path("file"), "")
+        self.says(matrix("store", "--to", file, folder), "%s: File exists" % file)
+        self.says(matrix("store", "--to", file + "/x", folder), "%s/x: Not a directory" % file)
+        self.store(folder)
+        for output in (self.dir, self.store_dir + "/"):
+            self.says(matrix("report", "--folder", self.store_dir, "-o", output),
+                      "%s: Is a directory" % output)
+
+    def process(self, *arguments, **more):
+        """A process of its own, whose output is what is tested."""
+        return subprocess.run([*MATRIX, *arguments],
+                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60,
+                              check=False, text=True, **more)
+
+    def test_full_output(self):
+        folder = self.run_dir("run")
+        with open("/dev/full", "w", encoding="ascii") as full:
+            # It is noticed with each line, or not before the end.
+            for unbuffered in ("1", ""):
+                done = self.process("compare", folder, folder, stdout=full,
+                                    env={**os.environ, "PYTHONUNBUFFERED": unbuffered})
+                self.assertEqual((done.returncode, done.stderr),
+                                 (99, "ci/matrix compare: No space left on device\n"))
+
+    def test_output_without_such_letters(self):
+        one, other = self.run_dir("one"), self.run_dir("other", [case("a/one", "FAIL", "\u2192"),
+                                                                case("a/two")])
+        done = self.process("compare", one, other, stdout=subprocess.PIPE,
+                            env={**os.environ, "PYTHONIOENCODING": "ascii"})
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        self.assertIn("PASS -> FAIL: \\u2192\n", done.stdout)
+
+    def test_all_or_nothing(self):
+        self.run_dir("run", label="6.12")
+        self.store(self.run_dir("run"))
+        before = {name: os.stat(os.path.join(self.store_dir, name)).st_ino
+                  for name in os.listdir(self.store_dir)}
+        full = OSError(errno.ENOSPC, "No space left on device")
+        with unittest.mock.patch("ci.base.files.write", side_effect=[None, full]):
+            done = matrix("store", "--to", self.store_dir, self.path("run"))
+        self.says(done, "%s: No space left on device" % self.stored("6.12"))
+        # A folder is in the way of the second.
+        os.unlink(self.stored("6.12"))
+        os.mkdir(self.stored("6.12"))
+        del before["6.12.jsonl"]
+        done = matrix("store", "--to", self.store_dir, self.path("run"))
+        self.says(done, "%s: Is a directory" % self.stored("6.12"))
+        os.rmdir(self.stored("6.12"))
+        self.assertEqual(before, {name: os.stat(os.path.join(self.store_dir, name)).st_ino
+                                  for name in os.listdir(self.store_dir)})
+
+
+def without(record, key):
+    return {name: value for name, value in record.items() if name != key}
+
+
+class Hostile(Made):
+    def setUp(self):
+        super().setUp()
+        self.store(self.run_dir("run"))
+        with open(self.stored(), encoding="ascii") as file:
+            self.lines = file.readlines()
+
+    def says(self, pattern, lines=None, data=None, name="6.1"):
+        folder = self.path("bad")
+        os.makedirs(folder, exist_ok=True)
+        path = self.stored(name, folder)
+        with open(path, "wb") as file:
+            file.write("".join(lines).encode() if data is None else data)
+        for command in (("compare", self.stored(), path), ("report", "--folder", folder)):
+            done = matrix(*command)
+            self.assertEqual(done.returncode, 99, done.stdout + done.stderr)
+            self.assertRegex(done.stderr, re.escape(path) + pattern)
+            self.assertNotIn("Traceback", done.stderr)
+        os.unlink(path)
+
+    def altered(self, number, **changes):
+        """The lines with keys of one changed; None takes one away."""
+        record = {**json.loads(self.lines[number - 1]), **changes}
+        record = {key: value for key, value in record.items() if value is not None}
+        return [*self.lines[:number - 1], json.dumps(record) + "\n", *self.lines[number:]]
+
+    def test_no_json(self):
+        self.says(": is empty", data=b"")
+        self.says(":1: expected a JSON value", data=b"\xff\xfe\n")
+        self.says(":1: expected a JSON value", data=b"[" * 100000 + b"\n")
+        self.says(":1: expected a JSON value", data=b'{"id":' + b"9" * 10000 + b"}\n")
+        self.says(":1: expected a JSON value: NaN", data=b'{"id":NaN}\n')
+        self.says(":1: expected a JSON value: a key", data=b'{"id":1,"id":1}\n')
+        self.says(":1: expected a JSON value: .*surrogates", data=b'{"id":"\\ud800"}\n')
+        self.says(":1: expected an object", data=b"[]\n")
+
+    def test_cut(self):
+        self.says(":1: the header announces 2 cases, the file has 1",
+                  [self.lines[0], self.lines[1], *self.lines[3:]])
+        self.says(":1: the header announces 3 facts", self.lines[:-1])
+        self.says(":6: the last line has no end", [*self.lines[:-1], self.lines[-1][:-9]])
+
+    def test_wrong(self):
+        self.says(":2: 'outcome' cannot be 'GOOD'", self.altered(2, outcome="GOOD"))
+        self.says(":2: 'why' is missing", self.altered(2, why=None))
+        self.says(":2: what is 'more'", self.altered(2, more=1))
+        self.says(":2: 'metrics' cannot be", self.altered(2, metrics={"x": [3, 2]}))
+        self.says(":2: 'metrics' cannot be", self.altered(2, metrics={"x": [True]}))
+        self.says(":2: 'verdicts' cannot be", self.altered(2, verdicts={"chain": 3}))
+        self.says(":2: 2 outcomes of 1 seeds", self.altered(2, outcomes=["PASS", "PASS"]))
+        self.says(":2: 'id' is 'x'; expected '6.1 case a/one'", self.altered(2, id="x"))
+        self.says(":3: '6.1 case a/one' stands in line 2 already",
+                  [self.lines[0], self.lines[1], self.lines[1], *self.lines[3:]])
+        for end in ("1" + "0" * 400, "1e999", "true", '"1"'):
+            self.says(":2: 'expect' cannot be", [self.lines[0], self.lines[1].replace(
+                '"expect":{"broken.chain":[0,0,', '"expect":{"broken.chain":[0,%s,' % end),
+                *self.lines[2:]])
+        self.says(":4: 'value' cannot be", self.altered(4, value={"a": 1}))
+        self.says(":1: 'label' cannot be", self.altered(1, label="../../x"))
+        self.says(":1: 'format' cannot be 2", self.altered(1, format=2))
+        self.says(r":1: is '6.1'; expected 6.1.jsonl", self.lines, name="6.12")
+
+    def test_no_symlink_is_followed(self):
+        os.symlink(self.stored(), self.path("link.jsonl"))
+        done = matrix("compare", self.stored(), self.path("link.jsonl"))
+        self.assertEqual(done.returncode, 99)
+        self.assertIn("link.jsonl: Too many levels of symbolic links", done.stderr)
+
+    def test_run_folders(self):
+        for file, text, says in (
+                ("cell.json", "[]", "cell.json:1: expected an object"),
+                ("cell.json", json.dumps({**CELL, "seed": -1}), "cell.json:1: 'seed' cannot be -1"),
+                ("cell.json", json.dumps({**CELL, "kernel": "/x"}),
+                 "cell.json:1: 'kernel' cannot be '/x'"),
+                ("cell.json", json.dumps({"kernel": None, **without(CELL, "kernel")}),
+                 "cell.json:1: 'kernel' cannot be None"),
+                ("cell.json", json.dumps(without(CELL, "kernel")),
+                 "cell.json:1: 'kernel' is missing"),
+                ("cell.json", json.dumps({**CELL, "kind": "tool"}),
+                 "cell.json:1: 'label' is missing"),
+                ("cell.json", json.dumps({**CELL, "command": [1, 2]}),
+                 r"cell.json:1: 'command' cannot be \[1, 2\]"),
+                ("results.jsonl", json.dumps(case("a/one", exceptions=[1, [2]])) + "\n",
+                 "results.jsonl:1: an exception cannot be 1"),
+                ("results.jsonl", json.dumps(case("a/one", exceptions=[
+                    {"metric": metric, "cause": "x", "count": 1} for metric in ("m", None)]))
+                 + "\n", r"results.jsonl:1: an exception cannot be \[None, 'x', 1\]"),
+                ("results.jsonl", json.dumps(case("a/one", metrics={
+                    "m": {"k": 1, "expect": 5, "unit": "count"}})) + "\n",
+                 "results.jsonl:1: 'expect' of 'm' cannot be 5"),
+                ("results.jsonl", '{"case": "../../x"}\n', "results.jsonl:1: 'case' cannot be|"
+                 "results.jsonl:1: "),
+                ("results.jsonl", json.dumps(case("a/one", metrics=3)) + "\n",
+                 "results.jsonl:1: 'metrics' cannot be 3"),
+                ("facts.jsonl", '{"fact": "x"}\n', "facts.jsonl:1: 'value' is missing")):
+            folder = self.run_dir("run")
+            self.write(os.path.join(folder, "6.1", file), text)
+            done = matrix("store", "--to", self.path("to"), folder)
+            self.assertEqual(done.returncode, 99, done.stdout)
+            self.assertRegex(done.stderr, says)
+            self.assertNotIn("Traceback", done.stderr)
+
+
+EXPLAINED = """
+[[explained]]
+fact = "merge.*"
+from = "6.1"
+to = "6.12"
+why = '0123456789ab ("mm: merge | more") (in v6.7)'
+source = "history"
+"""
+
+
+class Report(Made):
+    def make(self, explanation=EXPLAINED):
+        others = [{**FACTS[0], "value": 4}, {**FACTS[1], "value": "[heap] | `x` <b>"}, FACTS[2]]
+        self.run_dir("run", label="5.10")
+        self.run_dir("run", [case("a/one", "FAIL", "bad\nworse", k=500), case("a/b")], others,
+                     label="6.12")
+        self.store(self.run_dir("run"))
+        tool = {"kind": "tool", "kernel": "6.18", "accelerator": "wall clock"}
+        self.store(self.run_dir("tools", [case("a/one", "CRASH", "perf inject: gone",
+                                               crashed="SIGSEGV")], [], label="perf-7.2", **tool))
+        self.write(os.path.join(self.store_dir, explained.FILE), explanation)
+        done = matrix("report", "--folder", self.store_dir)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.path("results", "MATRIX.md"), encoding="utf-8") as file:
+            return file.read()
+
+    def test_links_lead_to_their_records(self):
+        text = self.make()
+        links = re.findall(r"\[([^]]*)\]\(matrix/([^)#]+)#L(\d+)\)", text)
+        self.assertGreater(len(links), 20)
+        for said, file, line in links:
+            with open(os.path.join(self.store_dir, file), encoding="ascii") as stored_file:
+                record = json.loads(stored_file.readlines()[int(line) - 1])
+            label = file.removesuffix(".jsonl")
+            if said in ("PASS", "FAIL", "CRASH SIGSEGV"):
+                outcome = "%s %s" % (record["outcome"], record.get("crashed", ""))
+                self.assertEqual(outcome.strip(), said)
+            self.assertTrue(record["id"] == label or record["id"].startswith(label + " "))
+
+    def test_facts(self):
+        text = self.make()
+        rows = [line for line in text.splitlines() if line.startswith("| `merge.anon`")]
+        self.assertEqual(len(rows), 1)
+        self.assertIn("6.1 → 6.12: [0123456789ab](https://git.kernel.org/linus/0123456789ab) "
+                      '("mm: merge \\| more") (in v6.7) *(history)*', rows[0])
+        self.assertIn("[5.10](matrix/5.10.jsonl#L4) [6.1](matrix/6.1.jsonl#L4): `2`<br>"
+                      "[6.12](matrix/6.12.jsonl#L4): `4`", rows[0])
+        row = next(line for line in text.splitlines() if line.startswith("| `name.heap`"))
+        self.assertIn("6.1 → 6.12: **unexplained**", row)
+        self.assertIn("\\[heap\\] \\| \\`x\\` &lt;b&gt;", row)
+        self.assertNotIn("unexplained", rows[0])
+        self.assertIn("| `sizes` | `112, 120` |", text)
+
+    def test_every_table_is_one(self):
+        for block in re.findall(r"(?:^\|.*\n)+", self.make(), re.M):
+            columns = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
+            self.assertEqual(len(columns), 1, block)
+
+    def test_figures_and_reasons(self):
+        text = self.make()
+        self.assertIn("| `a/one` | `broken.chain` |", text)
+        self.assertIn("50.0 % (500 of 1000)", text)
+        self.assertIn("bad; worse", text)
+        self.assertIn("[CRASH SIGSEGV](matrix/perf-7.2.jsonl#L2)", text)
+        self.assertIn("| [SIGSEGV](matrix/perf-7.2.jsonl#L2) | perf inject: gone |", text)
+
+    def test_check(self):
+        self.make()
+        check = ("report", "--check", "--folder", self.store_dir)
+        self.assertEqual(matrix(*check).returncode, 0)
+        self.write(self.path("results", "MATRIX.md"), "something else\n")
+        done = matrix(*check)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("is not what the stored results give", done.stdout)
+        self.make()
+        self.store(self.run_dir("run", facts=FACTS[1:]))
+        self.assertEqual(matrix(*check).returncode, 1)
+
+    def test_folder_by_another_name(self):
+        self.make()
+        for cwd, folder in ((self.dir, "results/matrix/"), (self.store_dir, "."),
+                            (self.store_dir, "../matrix")):
+            os.unlink(self.path("results", "MATRIX.md"))
+            with contextlib.chdir(cwd):
+                for more in ((), ("--check",)):
+                    done = matrix("report", "--folder", folder, *more)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(os.path.exists(self.path("results", "MATRIX.md")))
+            self.assertFalse(os.path.exists(os.path.join(self.store_dir, "MATRIX.md")))
+
+    def test_bad_explanations(self):
+        self.make()
+        for text, says in (("[[explained]]\n[", "explained.toml: "),
+                           ("[[explained]]\nfact = 1\n", "explanation 1: 'fact' cannot be 1"),
+                           ("[[change]]\n", "expected nothing but [[explained]]"),
+                           (EXPLAINED.replace('"6.1"', '"soon"'), "'from' cannot be 'soon'"),
+                           (EXPLAINED.replace("6.12", "9" * 5000 + ".1"),
+                            "'to' cannot be '99"),
+                           (EXPLAINED.replace("6.12", "6." + "9" * 5000),
+                            "'to' cannot be '6.99"),
+                           (EXPLAINED.replace("6.12", "6.1"), "from 6.1 to 6.1 is no way")):
+            self.write(os.path.join(self.store_dir, explained.FILE), text)
+            done = matrix("report", "--folder", self.store_dir)
+            self.assertEqual(done.returncode, 99)
+            self.assertIn(says, done.stderr)
+
+
+class Versions(unittest.TestCase):
+    def test_overlap(self):
+        why = {"fact": "uprobe.*", "from": "6.1", "to": "6.12", "why": "", "source": ""}
+        for before, after, wanted in (
+                ("6.1", "6.12", True), ("6.1", "6.6", True), ("6.6", "6.12", True),
+                ("5.10", "7.3", True), ("5.10", "6.1", False), ("6.12", "6.16", False)):
+            self.assertEqual(bool(explained.explain([why], "uprobe.x", before, after)), wanted,
+                             (before, after))
+        self.assertFalse(explained.explain([why], "merge.x", "6.1", "6.12"))
+
+    def test_order(self):
+        labels = ["6.12", "perf-6.1", "6.9", "perf-5.10", "5.10"]
+        made = [stored.Stored("", {"label": label, "kind": "tool" if "perf" in label else "kernel"},
+                              {}, {}) for label in labels]
+        self.assertEqual([one.label for one in sorted(made, key=lambda one: one.order)],
+                         ["5.10", "6.9", "6.12", "perf-5.10", "perf-6.1"])
+
+
+class Committed(unittest.TestCase):
+    def test_matrix_is_up_to_date(self):
+        done = subprocess.run([*MATRIX, "report", "--check"], text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""ci/matrix tools, with a made jitproof."""
+
+import contextlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import unittest
+import unittest.mock
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.matrix.results import stored
+from ci.tests.made_runs import Made, case, matrix
+from harness.selftest.scratch import MATRIX
+
+# Stands for jitproof: it says how it was called, and leaves $RUN as its run directory.
+FAKE = """#!/bin/sh
+[ "$1" != list ] || exit 0
+echo "$JITPROOF_PERF $@" >>"$CALLS"
+while [ "$1" != -o ]; do shift; done
+[ -z "$RUN" ] || cp -r "$RUN" "$2"
+if [ "$READY" ]; then
+	sleep 600 &
+	trap 'kill $!; echo ended >>"$CALLS"; exit 130' INT TERM
+	echo >"$READY"
+	wait
+fi
+echo "last words"
+exit $STATUS
+"""
+
+
+class Tools(Made):
+    def setUp(self):
+        super().setUp()
+        self.jitproof = self.write(self.path("jitproof"), FAKE)
+        os.chmod(self.jitproof, 0o755)
+        self.write(self.path("perf", "trixie", "fetched.json"), json.dumps(
+            {"version": "6.12.107",
+             "packages": ["libelf1_1_amd64", "linux-perf_6.12.107-1_amd64"]}))
+        self.run_dir("made", [case("a/one", "CRASH", "words", crashed="SIGSEGV"), case("a/two")],
+                     [], cpus=2)
+        os.unlink(self.path("made", "6.1", "cell.json"))
+        self.write(self.path("calls"), "")
+
+    def tools(self, *arguments, run="made/6.1", status=0, perf="6.12"):
+        more = {"CALLS": self.path("calls"), "RUN": self.path(run) if run else "",
+                "STATUS": str(status)}
+        before = {key: os.environ.get(key) for key in more}
+        os.environ.update(more)
+        try:
+            return matrix("tools", "--jitproof", self.jitproof, "--perf-dir", self.path("perf"),
+                          "-o", self.path("out"), "--perf", perf, *arguments)
+        finally:
+            for key, value in before.items():
+                os.environ.pop(key)
+                os.environ.update({key: value} if value is not None else {})
+
+    def test_a_cell(self):
+        done = self.tools("--case", "a/*", "--seed", "7", status=1)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("perf-6.12 (perf 6.12.107): PASS:1 CRASH:1 (2 cases)", done.stdout)
+        self.assertIn("CRASH SIGSEGV a/one: words", done.stdout)
+        with open(self.path("calls"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "%s run --set=full --seed 7 -o %s a/*\n" % (
+                self.path("perf", "trixie", "perf"), self.path("out", "perf-6.12.partial")))
+        self.store(self.path("out"))
+        made = stored.load(self.stored("perf-6.12"))
+        self.assertEqual((made.header["version"], made.header["package"], made.header["exact"]),
+                         ("6.12.107", "linux-perf_6.12.107-1_amd64", False))
+        self.assertEqual(made.header["command"],
+                         "python3 ci/matrix tools --perf 6.12 --seed 7 --case 'a/*'")
+        self.assertEqual((made.cases["a/one"]["crashed"], made.cases["a/one"]["smp"]),
+                         ("SIGSEGV", 2))
+        # What is there already is not run over.
+        self.assertEqual(self.tools().returncode, 99)
+
+    def test_seeds(self):
+        self.assertEqual(self.tools("--seed", "1", "--seed", "2").returncode, 0)
+        self.store(self.path("out"))
+        made = stored.load(self.stored("perf-6.12"))
+        self.assertEqual(made.header["seeds"], [1, 2])
+        self.assertEqual(made.cases["a/two"]["judged"], {"chain": 2000})
+
+    def test_lost(self):
+        done = self.tools(run="", status=99)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("LOST: jitproof run ended with 99: last words", done.stdout)
+        self.refused(self.path("out"), says="LOST: jitproof run ended with 99")
+
+    def calls(self):
+        with open(self.path("calls"), encoding="utf-8") as file:
+            return file.read().splitlines()
+
+    def interrupted(self, number):
+        """What is left of it once a signal came in the midst of a run."""
+        ready = self.path("ready")
+        os.mkfifo(ready)
+        process = subprocess.Popen(
+            [*MATRIX, "tools", "--jitproof", self.jitproof,
+             "--perf-dir", self.path("perf"), "-o", self.path("out"), "--perf", "6.12"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "CALLS": self.path("calls"), "RUN": self.path("made/6.1"),
+                 "READY": ready},
+            # Whoever started this test may have it ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+        with open(ready, encoding="ascii") as file:
+            file.read()
+        process.send_signal(number)
+        out, errors = process.communicate(timeout=60)
+        os.unlink(ready)
+        self.assertEqual((process.returncode, out, errors), (
+            130, "", "ci/matrix tools: interrupted; what was not finished is gone\n"))
+        self.assertEqual(self.calls()[-1], "ended")
+        self.assertEqual(os.listdir(self.path("out")), [])
+
+    def test_interrupted(self):
+        self.interrupted(signal.SIGTERM)
+        self.interrupted(signal.SIGINT)
+
+    def test_what_is_there_is_seen_first(self):
+        os.makedirs(self.path("out", "perf-6.12.seed-2"))
+        done = self.tools("--seed", "1", "--seed", "2")
+        self.assertEqual((done.returncode, done.stderr), (
+            99, "ci/matrix tools: %s: is there already\n" % self.path("out", "perf-6.12.seed-2")))
+        self.assertEqual(self.calls(), [])
+
+    def test_twice(self):
+        self.assertEqual(self.tools("--perf", "6.12", "6.12", "trixie", "--seed", "1",
+                                    "--seed", "1").returncode, 0)
+        self.assertEqual(len(self.calls()), 1)
+        # Two that would be called alike.
+        self.write(self.path("perf", "sid", "fetched.json"), json.dumps(
+            {"version": "6.12.200", "packages": []}))
+        done = self.tools("-o", self.path("other"), "--perf", "6.12", "sid")
+        self.assertEqual((done.returncode, done.stderr), (
+            2, "ci/matrix tools: two of these perfs would be %s\n" % self.path(
+                "other", "perf-6.12")))
+        self.assertEqual(len(self.calls()), 1)
+
+    def test_no_seed(self):
+        for seed in ("-1", str(1 << 64), "x"):
+            with self.assertRaises(SystemExit) as ended, \
+                    contextlib.redirect_stderr(io.StringIO()) as errors:
+                self.tools("--seed=" + seed)
+            self.assertEqual(ended.exception.code, 2)
+            self.assertIn("argument --seed: ", errors.getvalue())
+
+    def test_where_nothing_can_be_written(self):
+        file = self.write(self.path("file"), "")
+        for option, says in (("-o", file + ": File exists"),
+                             ("--perf-dir", file + "/bullseye: Not a directory"),
+                             ("--jitproof", file + ": is not built")):
+            done = self.tools(option, file)
+            self.assertEqual((done.returncode, done.stderr),
+                             (99, "ci/matrix tools: %s\n" % says))
+
+    def test_whole_paths(self):
+        with contextlib.chdir(self.dir):
+            self.assertEqual(self.tools("-o", "out").returncode, 0)
+        self.assertIn(" -o %s " % self.path("out", "perf-6.12.partial"), self.calls()[0])
+
+    def test_missing(self):
+        # Nothing is downloaded for a version that no suite can have.
+        with unittest.mock.patch("ci.peer.perf_tools.SUITES", ("trixie",)):
+            done = self.tools(perf="6.1")
+        self.assertEqual((done.returncode, done.stdout),
+                         (1, "perf 6.1: no suite has perf 6.1 now: trixie\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The parts of perf_tools.py and debian_packages.py that need no network."""
+
+import json
+import os
+import platform
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import debian_packages, files
+from ci.base.status import Missing
+from ci.peer import perf_tools
+
+# Stands for a loader: it says with what it was started.
+LOADER = """#!/bin/sh
+[ "$4" = --version ] && { echo "perf version 6.12.107"; exit; }
+echo "$PERF_CONFIG" "$@"
+"""
+
+
+class Packages(unittest.TestCase):
+    def test_mirrors(self):
+        self.assertEqual(
+            debian_packages.mirrors_of("bookworm-security http://b\nbookworm-updates http://a\n"
+                                       "bookworm http://c\nmine http://d\n"),
+            ("http://a", "http://b"))
+        self.assertEqual(debian_packages.mirrors_of("sid http://a\n"), ("http://a", None))
+        with self.assertRaises(Missing):
+            debian_packages.mirrors_of("jammy http://a\nbookworm-security http://b\n")
+
+    def test_sources(self):
+        lines = debian_packages.sources("trixie-backports", "http://a", "http://b")
+        self.assertEqual([line.split(" http://")[1] for line in lines],
+                         ["a trixie main", "a trixie-backports main", "b trixie-security main"])
+        self.assertEqual(len(debian_packages.sources("sid", "http://a", "http://b")), 1)
+
+    def test_addresses_are_told_to_nobody(self):
+        self.assertEqual(debian_packages.without_addresses(
+            "E: Failed to fetch http://user:word@host:1/x.deb  404"),
+            "E: Failed to fetch (the mirror)  404")
+
+
+class Tools(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = scratch.name
+
+    def fake(self, suite, version):
+        """A suite that was fetched before."""
+        home = os.path.join(self.folder, suite)
+        libraries = "root/usr/lib/%s-linux-gnu/" % platform.machine()
+        for name in ("root/usr/bin", libraries):
+            os.makedirs(os.path.join(home, name))
+        for name, text in (("root/usr/bin/perf", ""), ("root/usr/bin/perf_5.10", ""),
+                           (libraries + perf_tools.LD_SO[platform.machine()], LOADER)):
+            files.write(os.path.join(home, name), text)
+            os.chmod(os.path.join(home, name), 0o755)
+        perf_tools.write_wrapper(home)
+        files.write(os.path.join(home, "fetched.json"), json.dumps(
+            {"version": version, "packages": ["linux-perf_" + version]}))
+        return home
+
+    @unittest.skipUnless(platform.machine() in perf_tools.LD_SO, "no perf was tried here")
+    def test_fetched_before(self):
+        home = self.fake("trixie", "6.12.107")
+        self.fake("bookworm", "6.1.187")
+        for wanted in ("trixie", "6.12", "6.12.107"):
+            perf = perf_tools.find(self.folder, wanted)
+            self.assertEqual((perf.suite, perf.version, perf.path, perf.number),
+                             ("trixie", "6.12.107", home + "/perf", (6, 12, 107)))
+        self.assertEqual(perf.packages, ("linux-perf_6.12.107",))
+        self.assertEqual(perf_tools.find(self.folder, "6.1").suite, "bookworm")
+        self.assertEqual(perf_tools.version_of(perf.path), "6.12.107")
+
+    @unittest.skipUnless(platform.machine() in perf_tools.LD_SO, "no perf was tried here")
+    def test_wrapper(self):
+        home = self.fake("trixie", "6.12.107")
+        perf = perf_tools.find(self.folder, "trixie")
+        words = perf.run("report", "-i", "a b").stdout.split(" ")
+        self.assertEqual(words[0], home + "/perfconfig")
+        self.assertEqual(words[1], "--library-path")
+        self.assertTrue(words[2].startswith(home + "/root/usr/lib/"), words[2])
+        # The perf that has a version in its name is the one that runs.
+        self.assertEqual(words[3:], [home + "/root/usr/bin/perf_5.10", "report", "-i", "a", "b\n"])
+
+    def test_damaged(self):
+        home = os.path.join(self.folder, "trixie")
+        os.makedirs(home)
+        for text in ("", "{}", "[1]", '{"version": "6.1"}'):
+            files.write(os.path.join(home, "fetched.json"), text)
+            self.assertIsNone(perf_tools.already(self.folder, "trixie"), text)
+
+    def test_number(self):
+        self.assertTrue(perf_tools.is_number("6.1.187", "6.1"))
+        self.assertTrue(perf_tools.is_number("5.10.262-1", "5.10.262"))
+        self.assertFalse(perf_tools.is_number("6.12.107-1", "6.1"))
+        self.assertFalse(perf_tools.is_number("", "6.1"))
+
+    def test_not_a_perf(self):
+        for path in ("/bin/true", "/nonexistent/perf"):
+            with self.assertRaises(Missing):
+                perf_tools.version_of(path)
+
+
+if __name__ == "__main__":
+    unittest.main()
