@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Findings about elfutils' libdw and about call frame information of gcc; see findings.py."""
+"""Findings about elfutils' libdw and about call frame information of gcc; see __main__.py."""
 
 import ctypes
 import json

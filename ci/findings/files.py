@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Findings about perf maps and jitdumps that are not what they seem; see findings.py."""
+"""Findings about perf maps and jitdumps that are not what they seem; see __main__.py."""
 
 import os
 import struct

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Findings about perf inject --jit, and about recording with a delay; see findings.py."""
+"""Findings about perf inject --jit, and about recording with a delay; see __main__.py."""
 
 import glob
 import os

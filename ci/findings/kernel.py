@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Findings about the kernel that runs; see findings.py."""
+"""Findings about the kernel that runs; see __main__.py."""
 
 import contextlib
 import json

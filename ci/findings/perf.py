@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Findings about perf as a recorder and as a reader; see findings.py."""
+"""Findings about perf as a recorder and as a reader; see __main__.py."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Findings about unwinding stack dumps, perf's and the kernel's; see findings.py."""
+"""Findings about unwinding stack dumps, perf's and the kernel's; see __main__.py."""
 
 import platform
 import types

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""lint.py must find what is wrong in wrong trees, and nothing in a right one."""
+"""ci/lint must find what is wrong in wrong trees, and nothing in a right one."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ class Trees(unittest.TestCase):
     def setUp(self):
         self.root = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.root)
-        self.write("harness/error.c", SPDX + '#include "harness/error.h"\n')
+        self.write("harness/base/error.c", SPDX + '#include "harness/base/error.h"\n')
 
     def write(self, path, text):
         path = os.path.join(self.root, path)
@@ -26,10 +26,13 @@ class Trees(unittest.TestCase):
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
 
+    def all(self):
+        return [str(one) for found in lint.check(self.root, False)[0].values() for one in found]
+
     def found(self, path, text, *parts, line=None):
         """@path with @text must give exactly one finding, which holds all @parts."""
         self.write(path, text)
-        found = lint.check(self.root, formatted=False)
+        found = self.all()
         self.assertEqual(len(found), 1, found)
         place = f"{path}:{line}: " if line else f"{path}:"
         self.assertTrue(found[0].startswith(place), found[0])
@@ -38,39 +41,40 @@ class Trees(unittest.TestCase):
 
     def clean(self, path, text):
         self.write(path, text)
-        self.assertEqual(lint.check(self.root, formatted=False), [])
+        self.assertEqual(self.all(), [])
 
     def test_clean_tree(self):
         self.clean("workloads/a.c", SPDX + '#include "harness/format/truth/write.h"\n'
                    '#include "workloads/emit/emitter.h"\n')
 
     def test_empty_tree(self):
-        os.remove(os.path.join(self.root, "harness/error.c"))
-        self.assertEqual(len(lint.check(self.root, formatted=False)), 1)
+        os.remove(os.path.join(self.root, "harness/base/error.c"))
+        self.assertEqual(len(self.all()), 1)
 
     def test_spdx(self):
-        self.found("harness/a.c", "int a;\n", "SPDX", line=1)
-        os.remove(os.path.join(self.root, "harness/a.c"))
+        self.found("harness/base/a.c", "int a;\n", "SPDX", line=1)
+        os.remove(os.path.join(self.root, "harness/base/a.c"))
         self.found("ci/a.py", "#!/usr/bin/env python3\npass\n", "SPDX", line=2)
 
     def test_folders(self):
-        self.found("harness/util/a.c", SPDX, "folder 'util'")
+        self.found("harness/base/util/a.c", SPDX, "folder 'util'")
 
     def test_file_names(self):
-        self.found("harness/common.h", SPDX, "file 'common'")
+        self.found("harness/base/common.h", SPDX, "file 'common'")
 
     def test_columns(self):
-        self.found("harness/a.c", SPDX + "\t" * 12 + "/* x */\n", "103 columns", line=2)
+        self.found("harness/base/a.c", SPDX + "\t" * 12 + "/* x */\n", "103 columns", line=2)
 
     def test_blanks(self):
-        self.found("harness/a.c", SPDX + "int a; \n", "blanks", line=2)
+        self.found("harness/base/a.c", SPDX + "int a; \n", "blanks", line=2)
 
     def test_conflict(self):
         self.found("docs/a.md", "# A\n" + "<" * 7 + " HEAD\n", "conflict", line=2)
 
     def test_links(self):
         for target in ("b.md", "../a.md", "/docs/a.md", "../../etc", "c/", "b.md#a", "%62.md",
-                       "#nothing", "a.md#c-d", "../harness/error.c#L3", "<b.md>", "b.md \"t\""):
+                       "#nothing", "a.md#c-d", "../harness/base/error.c#L3", "<b.md>",
+                       "b.md \"t\""):
             self.found("docs/a.md", f"# A\n## B, c `D`\n\n[a](a.md) ([text]({target}))\n",
                        "link to", line=4)
         self.found("docs/a.md", "[text][b]\n\n[b]: b.md\n", "link to b.md: nothing", line=3)
@@ -78,9 +82,10 @@ class Trees(unittest.TestCase):
 
     def test_good_links(self):
         self.clean("docs/a.md", "# A\n## B, c `D`\n[1](a.md) [2](#b-c-d) [3](../docs/a.md#a)\n"
-                   "[4](../harness/) [5](../harness/error.c#L2) [6](https://a.b/c#d)\n"
+                   "[4](../harness/) [5](../harness/base/error.c#L2) [6](https://a.b/c#d)\n"
                    "[7](mailto:a@b) [8][r] "
-                   "`[a](no)` `` [a](`no`) ``\n\n[r]: ../harness/error.c\n\n```c\na[b](no);\n```\n")
+                   "`[a](no)` `` [a](`no`) ``\n\n[r]: ../harness/base/error.c\n\n"
+                   "```c\na[b](no);\n```\n")
 
     def test_workload_sees_capture(self):
         self.found("workloads/a.c",
@@ -99,7 +104,7 @@ class Trees(unittest.TestCase):
         for name in ("unistd.h", "sys/mman.h", "linux/perf_event.h", "fcntl.h"):
             self.write("validators/a.c", SPDX + f"#include <{name}>\n")
             self.assertTrue(any("a validator knows" in line
-                                for line in lint.check(self.root, formatted=False)), name)
+                                for line in self.all()), name)
 
     def test_validator_sees_capture(self):
         self.found("validators/a.c", SPDX + '#include "harness/capture/capture.h"\n',
@@ -114,25 +119,27 @@ class Trees(unittest.TestCase):
 
     def test_capture_sees_validators(self):
         self.found("harness/capture/a.c", SPDX + '#include "validators/stack_verdict.h"\n',
-                   "a capture never sees")
+                   "nobody names a validator")
 
     def test_core_names_concrete_things(self):
-        self.found("harness/a.c", SPDX + '#include "harness/capture/session.h"\n',
+        self.found("harness/base/a.c", SPDX + '#include "harness/capture/session.h"\n',
+                   "harness/capture is above harness/base")
+        os.remove(os.path.join(self.root, "harness/base/a.c"))
+        self.found("harness/repro/a.c", SPDX + '#include "harness/capture/session.h"\n',
                    "the core names no capture")
-        self.found("harness/a.c", SPDX + '#include "workloads/emit/emitter.h"\n',
-                   "the core names no workload")
-        self.found("harness/a.c", SPDX + '#include "validators/stack_verdict.h"\n',
-                   "the core names no validator")
+        os.remove(os.path.join(self.root, "harness/repro/a.c"))
+        self.found("harness/base/a.c", SPDX + '#include "workloads/emit/emitter.h"\n',
+                   "nobody names a workload")
+        self.found("harness/base/a.c", SPDX + '#include "validators/stack_verdict.h"\n',
+                   "nobody names a validator")
 
     def test_facts(self):
         self.clean("harness/facts/a.c", SPDX + "#include <linux/perf_event.h>\n"
                    '#include "harness/capture/events.h"\n')
         for name in ("workloads/emit/emitter.h", "validators/stack_verdict.h"):
-            self.found("harness/facts/a.c", SPDX + f'#include "{name}"\n',
-                       "a fact acts and watches",
-                       line=2)
+            self.found("harness/facts/a.c", SPDX + f'#include "{name}"\n', "nobody names a", line=2)
         os.remove(os.path.join(self.root, "harness/facts/a.c"))
-        for path in ("harness/a.c", "harness/capture/a.c", "validators/a.c"):
+        for path in ("harness/repro/a.c",):
             self.found(path, SPDX + '#include "harness/facts/fact.h"\n', "nobody names a fact")
             os.remove(os.path.join(self.root, path))
         self.clean("harness/selftest/bad_facts.c", SPDX + '#include "harness/facts/fact.h"\n')
@@ -144,8 +151,8 @@ class Trees(unittest.TestCase):
                            ("linux/perf_event.h", "harness/format/perfdata/write.c"),
                            ("linux/perf_event.h", "harness/capture/events.c")):
             text = SPDX + f"#include <{name}>\n"
-            self.found("harness/wrong.c", text, "it has one home", line=2)
-            os.remove(os.path.join(self.root, "harness/wrong.c"))
+            self.found("harness/base/wrong.c", text, "it has one home", line=2)
+            os.remove(os.path.join(self.root, "harness/base/wrong.c"))
             self.clean(good, text)
 
     def test_sleep(self):
@@ -157,32 +164,122 @@ class Trees(unittest.TestCase):
         self.clean("workloads/a.c", SPDX + "/* sleep(1) is banned */\nint no_sleep(void);\n")
 
     def test_long_macro(self):
-        self.found("harness/a.h", SPDX + "#define A(x) \\\n" + "\tx; \\\n" * 6 + "\tx\n",
+        self.found("harness/base/a.h", SPDX + "#define A(x) \\\n" + "\tx; \\\n" * 6 + "\tx\n",
                    "macro of 8 lines", line=2)
 
     def test_macro_hides_return(self):
-        self.found("harness/a.h", SPDX + "#define A(x) if (x) return 1\n", "macro with a return")
+        self.found("harness/base/a.h", SPDX + "#define A(x) if (x) return 1\n",
+                   "macro with a return")
 
     def test_registration_fields(self):
         fields = "".join(f"\t.f{i} = {i},\n" for i in range(9))
-        self.found("harness/a.c", SPDX + "static const struct jp_command a = {\n" + fields +
+        self.found("harness/base/a.c", SPDX + "static const struct jp_command a = {\n" + fields +
                    "};\nJP_REGISTER(command, a);\n", "more than eight fields")
 
     def test_registration_not_const(self):
-        self.found("harness/a.c", SPDX + "static struct jp_command a = {\n\t.x = 1,\n};\n"
+        self.found("harness/base/a.c", SPDX + "static struct jp_command a = {\n\t.x = 1,\n};\n"
                    "JP_REGISTER(command, a);\n", "registers a", line=5)
 
     def test_good_registration(self):
-        self.clean("harness/a.c", SPDX + "static const struct jp_command a = {\n\t.x = 1,\n};\n"
+        self.clean("harness/base/a.c", SPDX + "static const struct jp_command a = {\n"
+                   "\t.x = 1,\n};\n"
                    "JP_REGISTER(command, a);\n")
+
+    def test_floors(self):
+        for path, name, says in (
+                ("harness/format/elf/a.c", "harness/model/space/b.h", "is above harness/format"),
+                ("harness/base/a.c", "harness/format/b.h", "harness/format is above harness/base"),
+                ("harness/judge/a.c", "harness/case/b.h", "harness/case is beside harness/judge"),
+                ("harness/run/a.c", "harness/report/b.h", "harness/report is beside harness/run"),
+                ("harness/repro/a.c", "harness/command/b.h", "is above harness/repro")):
+            self.found(path, SPDX + f'#include "{name}"\n', says, line=2)
+            self.assertEqual(lint.check(self.root, False)[1],
+                             "floors: 1 upward includes, 0 cycles of folders, 0 cycles of files")
+            os.remove(os.path.join(self.root, path))
+
+    def test_downwards(self):
+        for path, name in (("harness/judge/a.c", "harness/model/space/b.h"),
+                           ("harness/format/elf/a.c", "harness/format/b.h"),
+                           ("harness/run/a.c", "harness/capture/b.h"),
+                           ("harness/command/a.c", "harness/repro/b.h"),
+                           ("harness/selftest/a.c", "harness/command/b.h")):
+            self.clean(path, SPDX + f'#include "{name}"\n')
+
+    def test_on_no_floor(self):
+        self.found("harness/a.c", SPDX, "on no floor", line=1)
+
+    def test_cycle_of_folders(self):
+        self.write("harness/model/space/a.h", SPDX + '#include "harness/model/unwind/a.h"\n')
+        self.write("harness/model/unwind/a.h", SPDX)
+        self.write("harness/model/unwind/b.c", SPDX + '#include "harness/model/space/a.h"\n')
+        self.assertIn("harness/model/space:1: cycle of folders: harness/model/space/a.h:2 "
+                      "includes harness/model/unwind/a.h; ", self.all()[0])
+        self.assertEqual(lint.check(self.root, False)[1],
+                         "floors: 0 upward includes, 1 cycles of folders, 0 cycles of files")
+
+    def found_cycle(self, length):
+        """Files that include one another in a ring are one cycle, a .c with its header one file."""
+        for number in range(length):
+            suffix = ".c" if number else ".h"
+            self.write(f"harness/base/f{number}.h", SPDX)
+            self.write(f"harness/base/f{number}{suffix}",
+                       SPDX + f'#include "harness/base/f{(number + 1) % length}.h"\n')
+        found = self.all()
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("cycle of files: harness/base/f0.h:2 includes harness/base/f1.h; ", found[0])
+
+    def test_cycle_of_files(self):
+        for length in (2, 3, 5):
+            self.found_cycle(length)
+
+    def test_tags(self):
+        for kind in ("struct", "union", "enum"):
+            self.write("harness/format/a.h", SPDX + "struct jp_a {\n\tint a;\n};\n")
+            self.found("harness/model/a.c", SPDX + kind + " jp_a {\n\tint a;\n};\n",
+                       "a second 'jp_a'", "harness/format/a.h:2", line=2)
+        self.clean("harness/model/a.c", SPDX + "struct jp_a;\n/* struct jp_a { } */\n"
+                   "struct jp_b {\n\tstruct jp_a *a;\n\tstruct {\n\t\tint b;\n\t};\n};\n")
+
+    def test_comment_names_files(self):
+        for path, text, name, line in (
+                ("harness/base/a.c", SPDX + "/*\n * As gone.c does.\n */\n", "gone.c", 3),
+                ("harness/base/a.c", SPDX + "// see harness/gone/error.c\n",
+                 "harness/gone/error.c", 2),
+                ("harness/base/a.c", SPDX + "/* docs/gone.md has it */\n", "docs/gone.md", 2),
+                ("ci/a.py", SPDX.replace("//", "#") + "# as ci/gone.py\n", "ci/gone.py", 2),
+                ("ci/a.py", SPDX.replace("//", "#") + '"""Gone\nwith gone.py."""\n', "gone.py", 3),
+                ("ci/a.sh", SPDX.replace("//", "#") + "a=1 # gone.py\n", "gone.py", 2)):
+            self.found(path, text, f"comment names {name}", line=line)
+            os.remove(os.path.join(self.root, path))
+
+    def test_comment_names_what_is_there(self):
+        self.clean("harness/base/a.c", SPDX + "/* error.c, harness/base/error.c, kernel/events/"
+                   "core.c, perf_event.h,\n * fs/proc/x.c, *.c, harness/profiler/NAME.py, a.b */\n"
+                   'const char *a = "/* gone.c */";\n')
+        self.clean("ci/a.py", SPDX.replace("//", "#") + 'a = "gone.py"\n')
+
+    def test_parameters(self):
+        for comment, below in (("/* @size: of it. */", "void f(int length);\n"),
+                               ("/*\n * Of @a and @b.\n */", "static int f(int a)\n{\n}\n"),
+                               ("/* @b. */", "int f(int a);\nint g(int c);\n\nint h(int b);\n")):
+            self.found("harness/base/a.h", SPDX + comment + "\n" + below, "comment names @")
+
+    def test_good_parameters(self):
+        self.write("harness/base/b.h", SPDX + "struct jp_s {\n\tint other;\n};\n")
+        self.clean("harness/base/a.h", SPDX + '#include "harness/base/b.h"\n'
+                   "struct s {\n\tint member; /* @x */\n};\n\n"
+                   "/* @a and *@b of both, @member, @other; @visit(@c). */\n"
+                   "int f(int a,\n      int *b);\nint g(void (*visit)(int c));\n"
+                   "/* @d: no function. */\nint d;\n\n"
+                   '/* @e. */\nasm("f(g);");\n')
 
     @unittest.skipUnless(shutil.which("clang-format"), "clang-format is not installed")
     def test_format(self):
         self.write(".clang-format", "BasedOnStyle: LLVM\n")
-        self.write("harness/a.c", SPDX + "int  a ;\n")
-        found = lint.check(self.root)
+        self.write("harness/base/a.c", SPDX + "int  a ;\n")
+        found = list(map(str, lint.check(self.root)[0]["tools"]))
         self.assertEqual(len(found), 1, found)
-        self.assertIn("run clang-format -i harness/a.c", found[0])
+        self.assertIn("run clang-format -i harness/base/a.c", found[0])
 
 
 if __name__ == "__main__":

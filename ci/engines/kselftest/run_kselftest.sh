@@ -8,7 +8,7 @@
 # Ends with 1 when a test failed: the kernel's own script always ends with 0.
 set -u
 here=$(cd "$(dirname "$0")" && pwd) || exit 1
-logs=${LOGS-} dry= source= wanted= list=
+logs=${LOGS-} dry='' source='' wanted='' list=''
 
 while getopts c:t:d:lsnh option; do
 	case $option in

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Who may include whom: the table of floors, what stands beside them, and cycles."""
+
+import collections
+import os
+import re
+from typing import Callable, Iterator, Mapping
+
+from ci.lint.tree import Found, Tree, includes
+
+# From below. An include leads downwards or stays in its folder; folders of one floor stand side by
+# side, and none knows another.
+FLOORS = (
+    ("harness/base",),
+    ("harness/format",),
+    ("harness/model",),
+    ("harness/capture", "harness/inject", "harness/case", "harness/judge"),
+    ("harness/outcome",),
+    ("harness/run", "harness/report", "harness/facts"),
+    ("harness/repro",),
+    ("harness/command",),
+)
+# Beside the floors: all that these folders may include of ours and of the system.
+OURS = r"(harness|workloads|validators)/"
+ROOMS = (
+    ("workloads/",
+     rf"workloads/|harness/base/|harness/format/(truth/(format|write)|jit/jitdump_format)\.h$|"
+     rf"harness/command/command\.h$|(?!{OURS})",
+     "a workload knows emit/, publish/ and the truth writer, nothing else of ours"),
+    ("validators/",
+     rf"validators/|harness/(base|format|model|judge)/|"
+     rf"(?!{OURS}|linux/|sys/(mman|ioctl|wait|socket|ptrace|prctl|syscall|epoll|resource)\.h|"
+     r"(unistd|fcntl|signal|poll|pthread|sched|dirent)\.h)",
+     "a validator knows model, judge and the truth reader, and makes no system call"),
+)
+# (what is included, by whom alone, why)
+HOMES = (
+    (r"(gelf|libelf)\.h$|libelf/", r"harness/format/elf/elf_file\.c$",
+     "it has one home (libelf: harness/format/elf/)"),
+    (r"elfutils/libdw|libdw|dwarf\.h$", r"harness/model/unwind/cfi\.c$",
+     "it has one home (libdw: harness/model/unwind/cfi.c)"),
+    (r"zstd.*\.h$", r"harness/format/perfdata/zstd\.c$",
+     "it has one home (libzstd: harness/format/perfdata/zstd.c)"),
+    (r"linux/perf_event\.h$", r"harness/(capture|format/perfdata|facts)/",
+     "it has one home (linux/perf_event.h: harness/capture/, the perf.data files and facts/)"),
+    (r"harness/facts/", r"harness/(facts|command)/", "nobody names a fact: they register"),
+    (r"harness/capture/", r"harness/(?!outcome/|report/|repro/)",
+     "the core names no capture: they register"),
+    (r"validators/", r"validators/", "nobody names a validator: they register"),
+    # `jitproof workload` carries out any registered workload: the interface, not one of them.
+    (r"workloads/(?!emit/workload\.h$)", r"workloads/|harness/command/",
+     "nobody names a workload: they register"),
+    (r"harness/selftest/", r"harness/selftest/", "nothing rests on its own tests"),
+)
+
+Graph = Mapping[str, set[str]]
+
+
+def floor_of(path: str) -> tuple[int, str]:
+    """(the floor's number, the folder of the table); workloads and validators are on top."""
+    for number, folders in enumerate(FLOORS):
+        for folder in folders:
+            if path.startswith(folder + "/"):
+                return number, folder
+    return len(FLOORS), path.split("/")[0]
+
+
+def why_not(path: str, name: str) -> tuple[bool, str]:
+    """Whether an include leads up or sideways, and what is wrong with it, if anything."""
+    for room, may, why in ROOMS:
+        if path.startswith(room) and not re.match(may, name):
+            return False, why
+    floor, folder = floor_of(path)
+    other, home = floor_of(name)
+    if path.startswith("harness/") and name.startswith("harness/") and home != folder \
+            and other >= floor:
+        return True, f"{home} is {'above' if other > floor else 'beside'} {folder}"
+    for wanted, owner, why in HOMES:
+        if re.match(wanted, name) and not re.match(owner, path):
+            return False, why
+    return False, ""
+
+
+def check_includes(tree: Tree) -> Iterator[tuple[bool, Found]]:
+    """(whether it leads up or sideways, what) for each that must not be."""
+    for source in tree.c:
+        if source.is_selftest:
+            continue
+        for number, name in includes(source.text):
+            upward, why = why_not(source.path, name)
+            if why:
+                yield upward, source.found(number, f"includes {name}", why)
+
+
+def check_table(tree: Tree) -> Iterator[Found]:
+    for source in tree.c:
+        if source.path.startswith("harness/") and not source.is_selftest \
+                and floor_of(source.path)[0] == len(FLOORS):
+            yield source.found(1, "on no floor", "ci/lint/floors.py has the table")
+
+
+def graph_of(tree: Tree, node: Callable[[str], str]) -> Graph:
+    """Who includes whom, of nodes that several files may make up."""
+    graph: dict[str, set[str]] = collections.defaultdict(set)
+    for source in tree.c:
+        if source.is_selftest:
+            continue
+        for _, name in includes(source.text):
+            if tree.has(name) and node(name) != node(source.path):
+                graph[node(source.path)].add(node(name))
+    return graph
+
+
+def reached(graph: Graph, start: str) -> set[str]:
+    found: set[str] = set()
+    left = [start]
+    while left:
+        new = graph.get(left.pop(), set()) - found
+        found |= new
+        left += new
+    return found
+
+
+def cycles(graph: Graph) -> list[list[str]]:
+    """The groups of nodes of which each reaches each other."""
+    reach = {node: reached(graph, node) for node in graph}
+    groups = {tuple(sorted(other for other in reach[node] if node in reach.get(other, ())))
+              for node in graph if node in reach[node]}
+    return sorted(map(list, groups))
+
+
+def check_cycles(tree: Tree, what: str, node: Callable[[str], str]) -> Iterator[Found]:
+    for group in cycles(graph_of(tree, node)):
+        ways = []
+        for source in tree.c:
+            for number, name in includes(source.text):
+                ends = {node(source.path), node(name)}
+                if len(ends) == 2 and ends <= set(group):
+                    ways.append(f"{source.path}:{number} includes {name}")
+        yield Found(group[0], 1, f"cycle of {what}", "; ".join(ways))
+
+
+def check(tree: Tree) -> tuple[list[Found], str]:
+    """What is wrong, and the three figures."""
+    includes_found = list(check_includes(tree))
+    upward = sum(up for up, _ in includes_found)
+    folders = list(check_cycles(tree, "folders", os.path.dirname))
+    # A .c file and its header are one.
+    files = list(check_cycles(tree, "files", lambda path: os.path.splitext(path)[0]))
+    return [*check_table(tree), *(one for _, one in includes_found), *folders, *files], \
+        f"floors: {upward} upward includes, {len(folders)} cycles of folders, " \
+        f"{len(files)} cycles of files"

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The tree that is checked: its files, and what was found in them."""
+
+import dataclasses
+import os
+import re
+import subprocess
+from typing import Iterator
+
+C_FOLDERS = ("harness/", "workloads/", "validators/")
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """One breach of a rule."""
+    path: str
+    line: int
+    what: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.what}: {self.why}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """A file, relative to the root."""
+    path: str
+    text: str
+
+    @property
+    def is_c(self) -> bool:
+        return self.path.endswith((".c", ".h")) and self.path.startswith(C_FOLDERS)
+
+    @property
+    def is_python(self) -> bool:
+        return self.path.endswith(".py")
+
+    @property
+    def is_shell(self) -> bool:
+        return self.path.endswith(".sh") or re.match(r"#!(/bin/|/usr/bin/env )(ba)?sh\b",
+                                                     self.text) is not None
+
+    @property
+    def is_code(self) -> bool:
+        return self.is_c or self.is_python or self.is_shell or self.path == "Makefile"
+
+    @property
+    def is_selftest(self) -> bool:
+        return self.path.startswith("harness/selftest/")
+
+    def line_of(self, at: int) -> int:
+        return self.text.count("\n", 0, at) + 1
+
+    def found(self, line: int, what: str, why: str) -> Found:
+        return Found(self.path, line, what, why)
+
+
+class Tree:
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.paths = paths(root)
+        # What tests were recorded from is data, whatever its name ends in.
+        self.sources = [Source(path, text_of(root, path)) for path in self.paths
+                        if not re.search(r"/(golden|fixtures|corpus)/", path)]
+        self.c = [source for source in self.sources if source.is_c]
+
+    def has(self, path: str) -> bool:
+        return os.path.exists(os.path.join(self.root, path))
+
+
+def paths(root: str) -> list[str]:
+    """Paths below @root, relative, of what git knows, or of everything where there is no git."""
+    listed = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"],
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    top = subprocess.run(["git", "-C", root, "rev-parse", "--show-prefix"],
+                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    if listed.returncode == 0 and not top.stdout.strip():
+        found = listed.stdout.decode().splitlines()
+    else:
+        found = []
+        for folder, _, names in os.walk(root):
+            found += [os.path.relpath(os.path.join(folder, name), root) for name in names]
+    return sorted(path for path in found if os.path.isfile(os.path.join(root, path)))
+
+
+def text_of(root: str, path: str) -> str:
+    with open(os.path.join(root, path), "rb") as file:
+        return file.read().decode("utf-8", errors="replace")
+
+
+def blank(match: "re.Match[str]") -> str:
+    return re.sub(r"[^\n]", " ", match.group(0))
+
+
+def without_comments(text: str) -> str:
+    """C text with comments and strings blanked, lines kept."""
+    return re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", blank, text,
+                  flags=re.S)
+
+
+def includes(text: str) -> Iterator[tuple[int, str]]:
+    """(line, name) of each."""
+    for number, line in enumerate(text.split("\n"), 1):
+        match = re.match(r"\s*#\s*include\s*[<\"]([^>\"]+)[>\"]", line)
+        if match:
+            yield number, match.group(1)
