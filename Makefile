@@ -11,6 +11,9 @@ INSTALL	?= install
 prefix	?= /usr/local
 
 ARCH	:= $(shell $(CC) -dumpmachine | cut -d- -f1)
+HAVE_DW := $(shell printf '\#include <elfutils/libdw.h>\n\#include <gelf.h>\n' | \
+	$(CC) -E -x c -o /dev/null - 2>/dev/null && echo 1)
+NEEDED	 = $(if $(HAVE_DW),,$(error libelf-dev or libdw-dev is missing: run ci/setup))
 HAVE_ZSTD := $(shell $(PKG) --exists libzstd 2>/dev/null && echo 1)
 
 # The same tree gives the same bytes wherever it lies: a guest's run depends on each of them.
@@ -98,7 +101,7 @@ $(O)/jitproof-static-pie: $(STATIC_OBJ)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static-pie -o $@ $^ -pthread
 
 $(O)/%.o: %.c Makefile
-	@mkdir -p $(@D)
+	$(NEEDED)@mkdir -p $(@D)
 	$(call SAY,CC,$@)
 	$(Q)$(CC) $(JP_CFLAGS) $(CFLAGS) -c -o $@ $<
 
@@ -136,7 +139,7 @@ $(O)/selftest/jitproof-selftest: $(OBJ) $(BAD_OBJ)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
 
 $(O)/asan/%.o: %.c Makefile
-	@mkdir -p $(@D)
+	$(NEEDED)@mkdir -p $(@D)
 	$(call SAY,CC,$@)
 	$(Q)$(CC) $(JP_CFLAGS) -O1 -g $(SANITIZE) -c -o $@ $<
 
@@ -182,7 +185,9 @@ run_tests: all ## as kselftest: the set check as one test; summary=1 puts its ou
 gen_tar: all ## as kselftest: pack an installed tree, KSFT_INSTALL_PATH=build/kselftest_install
 	@$(KSELFTEST) gen_tar
 
-selftest: all $(TESTS) $(SELFTEST_BIN) sanitized ## test jitproof itself; needs no privileges
+programs: all vm-init $(TESTS) $(SELFTEST_BIN) ## build all that needs no sanitizer
+
+selftest: programs sanitized ## test jitproof itself; needs no privileges
 	@O='$(O)' JITPROOF='$(O)/jitproof' ASAN_TESTS='$(ASAN_TESTS)' \
 		$(PYTHON) harness/selftest/run.py $(TESTS) $(FUZZ) \
 		$(TEST_PY)
@@ -191,8 +196,7 @@ lint: ## check the tree's own rules
 	@$(PYTHON) ci/lint
 
 bench: all ## compare our speed with perf's
-	@if [ -e ci/bench/bench.py ]; then $(PYTHON) ci/bench/bench.py --jitproof $(O)/jitproof; \
-	else echo 'ci/bench/bench.py is not here' >&2; exit 1; fi
+	@$(PYTHON) ci/bench/bench.py --jitproof '$(O)/jitproof'
 
 cost: all ## measure what whole stacks cost, by strategy
 	@$(PYTHON) ci/bench/cost.py --jitproof '$(O)/jitproof'
@@ -239,9 +243,6 @@ install: all ## install below $(DESTDIR)$(prefix), or as kselftest into KSFT_INS
 	$(INSTALL) -d '$(DESTDIR)$(prefix)/share/jitproof/profiler'
 	$(INSTALL) -m 644 $(wildcard harness/profiler/*.py) \
 	  '$(DESTDIR)$(prefix)/share/jitproof/profiler/'
-	@for page in $(wildcard docs/*.1); do \
-	  $(INSTALL) -d '$(DESTDIR)$(prefix)/share/man/man1' && \
-	  $(INSTALL) -m 644 $$page '$(DESTDIR)$(prefix)/share/man/man1/'; done
 endif
 
 help: ## this list
@@ -252,8 +253,8 @@ clean: ## remove $(O)
 	rm -rf $(O)
 
 FORCE:
-.PHONY: all check check-full run_tests gen_tar selftest sanitized sanitized-parts fuzz lint bench \
-	perf-versions matrix vm-init findings agreement cost install help clean FORCE
+.PHONY: all check check-full run_tests gen_tar programs selftest sanitized sanitized-parts fuzz \
+	lint bench perf-versions matrix vm-init findings agreement cost install help clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
 	$(wildcard $(O)/asan/*/*.d $(O)/asan/*/*/*.d $(O)/asan/*/*/*/*.d)

@@ -99,8 +99,15 @@ enum {
 	JOBS = ONES + TWOS + THREES + FRAMED + 1,
 };
 
+/* Neither inlined nor changed for who calls it. */
+#if __has_attribute(noipa)
+#define APART __attribute__((noipa))
+#else
+#define APART __attribute__((noinline))
+#endif
+
 /* The shapes of the @job-th path; returns its depth. */
-static uint32_t __attribute__((noipa)) shapes_of(unsigned job, enum jp_shape *shapes)
+static uint32_t APART shapes_of(unsigned job, enum jp_shape *shapes)
 {
 	if (job < ONES) {
 		shapes[0] = ends[job];
@@ -131,7 +138,7 @@ static uint32_t __attribute__((noipa)) shapes_of(unsigned job, enum jp_shape *sh
 	return DEEP;
 }
 
-static void __attribute__((noipa)) run_all(struct notes *notes)
+static void APART run_all(struct notes *notes)
 {
 	void *trace[64];
 

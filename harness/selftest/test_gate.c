@@ -249,8 +249,8 @@ static void hostile(void)
 		"gate none\nprocess 1 4 5 c\ninterval 1 6 7 8 9\ninterval 1 8 9 10 11\n",
 		"gate none\nprocess 1 4 5 c\nprocess 1 4 5 c\n",
 		"gate none\nwhat 1\n",
-		"gate none\nprocess 1 4 5 "
-		"0123456789012345678901234567890123456789012345678901234567890123456789\n",
+		("gate none\nprocess 1 4 5 "
+		 "0123456789012345678901234567890123456789012345678901234567890123456789\n"),
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {

@@ -159,7 +159,7 @@ static bool is_stack(const struct jp_truth_stack *stack, uint32_t depth, const u
 static void test_story(void)
 {
 	struct jp_truth_stack stack = {0};
-	struct jp_truth *truth;
+	struct jp_truth *truth = NULL;
 	uint32_t pid;
 
 	check(written("story", 256, write_story) == 0 && (truth = load("story")),
