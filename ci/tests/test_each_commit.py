@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""ci/each-commit, in a made repository."""
+
+import os
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import process
+from harness.selftest.scratch import CI, Folder
+
+GOOD = "all:\n\t@echo made >>$(O)\nlint:\n\t@true\n"
+NAMES = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER")
+         for what in ("NAME", "EMAIL")}
+
+
+class EachCommit(Folder):
+    def setUp(self) -> None:
+        super().setUp()
+        self.git("init", "-q", "-b", "main")
+        self.commit("first", "all:\n\tfalse\n")
+
+    def git(self, *words: str) -> str:
+        return process.must(["git", *words], cwd=self.home, env={**os.environ, **NAMES})
+
+    def commit(self, subject: str, makefile: str) -> None:
+        self.write(makefile, "Makefile")
+        self.git("add", "Makefile")
+        self.git("commit", "-qm", subject)
+
+    def each(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        # We are started by make ourselves: its variables are not the next one's.
+        environment = {key: value for key, value in os.environ.items() if "MAKE" not in key}
+        return process.run([os.path.join(CI, "each-commit"), *words], cwd=self.home,
+                           env=environment)
+
+    def lines(self, done: "subprocess.CompletedProcess[str]") -> list[str]:
+        return [line for line in done.stdout.splitlines() if not line.startswith("  ")]
+
+    def test_good(self) -> None:
+        self.commit("second", GOOD)
+        self.commit("third", GOOD + "# more\n")
+        done = self.each("HEAD~2")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        second, third = self.git("log", "--format=%h", "--reverse", "HEAD~2..").split()
+        self.assertEqual(self.lines(done), [f"ok {second} second", f"ok {third} third"])
+        # Nothing is left in the repository.
+        self.assertEqual(self.git("worktree", "list").count("\n"), 1)
+        self.assertEqual(self.git("status", "--porcelain"), "")
+
+    def test_bad(self) -> None:
+        """One that does not build, one that is not clean, and a good one behind them."""
+        self.commit("broken", "all:\n\t@echo what; false\nlint:\n")
+        self.commit("unclean", "all:\nlint:\n\t@echo 'a.c:1: bad' && false\n")
+        self.commit("more", GOOD + "programs:\n\tfalse\n")
+        self.commit("mended", GOOD)
+        done = self.each("HEAD~4")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual([line.split(" ")[-1] if line.startswith("ok") else line.partition(": ")[2]
+                          for line in self.lines(done)],
+                         ["does not build", "make lint finds something", "does not build",
+                          "mended"])
+        self.assertIn("  what\n", done.stdout)
+        self.assertIn("  a.c:1: bad\n", done.stdout)
+
+    def test_usage(self) -> None:
+        for words in ((), ("a", "b"), ("nothing-of-the-kind",)):
+            self.assertEqual(self.each(*words).returncode, 2, words)
+
+
+if __name__ == "__main__":
+    unittest.main()
