@@ -7,11 +7,7 @@ import select
 import shutil
 import signal
 
-from ci.base import process
 from ci.findings import perf as recording
-
-# Long enough for some samples.
-BUSY = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"
 
 
 def fresh(context, name):
@@ -75,22 +71,7 @@ def end_namespace(folder):
         os.close(watch)
 
 
-def offset(context):
-    """Our captures have the data right behind the attrs, and the ids behind the data."""
-    for perf in context.perfs():
-        folder = fresh(context, "offset")
-        process.must([context.jitproof, "record", "-o", os.path.join(folder, "perf.data"), "--",
-                      "sh", "-c", BUSY], timeout=60)
-        _, done = inject(perf, folder)
-        read = perf.run("report", "--stdio", "-i", os.path.join(folder, "injected"))
-        bad = [line for line in read.stderr.splitlines() if "failed to process" in line]
-        yield perf.version, done.returncode == 0 and bool(bad), \
-            "inject ended with %d, report of what it wrote says: %s" % (
-                done.returncode, bad[0] if bad else "nothing bad")
-
-
 FINDINGS = {
     "perf.attach-delay": attach_delay,
     "perf.inject-namespace": namespaces,
-    "perf.inject-offset": offset,
 }

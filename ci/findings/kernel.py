@@ -2,7 +2,6 @@
 """Findings about the kernel that runs; see __main__.py."""
 
 import contextlib
-import json
 import os
 import platform
 import struct
@@ -12,60 +11,6 @@ from ci.base import process
 from ci.base.status import Missing
 
 MMAP2, MMAP_BUILD_ID = 10, 1 << 14
-
-
-def result_of(context, case):
-    """The case's line of results.jsonl, run now."""
-    folder = context.path(case.replace("/", "-"))
-    done = process.run([context.jitproof, "run", "-o", folder, case], timeout=120)
-    try:
-        with open(os.path.join(folder, "results.jsonl"), encoding="utf-8") as file:
-            result = json.loads(file.readline())
-    except (OSError, ValueError) as error:
-        raise RuntimeError("%s: %s" % (case, done.stderr.strip() or error)) from error
-    if result["case"] != case:
-        raise RuntimeError("%s: the result is of %s" % (case, result["case"]))
-    if result["outcome"] == "SKIP":
-        raise Missing(result["why"])
-    if not result["metrics"]:
-        raise RuntimeError("%s: %s: %s" % (case, result["outcome"], result["why"]))
-    return result
-
-
-def share(metric):
-    return "%d of %d" % (metric["k"], metric["n"])
-
-
-def munmap(context):
-    metrics = result_of(context, "attach/before-sampling.unmap")["metrics"]
-    yield platform.release(), metrics["coverage.stale"]["k"] > 0, \
-        "code unmapped under the capture: %d mapping that is gone stays known" \
-        % metrics["coverage.stale"]["k"]
-
-
-def mremap(context):
-    metrics = result_of(context, "attach/before-sampling.remap")["metrics"]
-    yield platform.release(), metrics["coverage.missing"]["k"] > 0, \
-        "code moved under the capture: %d mapping missing, %d stale, %s samples broken" % (
-            metrics["coverage.missing"]["k"], metrics["coverage.stale"]["k"],
-            share(metrics["broken.chain"]))
-
-
-def max_stack(context):
-    result = result_of(context, "exact/deep")
-    metrics = result["metrics"]
-    yield platform.release(), metrics["broken.chain"]["k"] > 0, \
-        "300 callers: %s chains cut at %s addresses, %s stack dumps" % (
-            share(metrics["broken.chain"]), result["facts"]["max_stack"],
-            share(metrics["broken.dump"]))
-
-
-def missing_caller(context):
-    result = result_of(context, "exact/anon")
-    verdicts = result["verdicts"]["chain"]
-    yield platform.release(), verdicts.get("gap", 0) > 0, \
-        "each instruction once or more: %d chains lack a caller, %d are whole" % (
-            verdicts.get("gap", 0), verdicts.get("exact", 0))
 
 
 @contextlib.contextmanager
@@ -150,10 +95,6 @@ def mlock(context):
 
 
 FINDINGS = {
-    "kernel.munmap": munmap,
-    "kernel.mremap": mremap,
     "kernel.build-id": build_id,
-    "kernel.max-stack": max_stack,
-    "kernel.caller": missing_caller,
     "kernel.mlock": mlock,
 }
