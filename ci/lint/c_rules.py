@@ -41,7 +41,8 @@ def check_registrations(source: Source) -> Iterator[Found]:
     code = without_comments(source.text)
     for match in re.finditer(r"^\s*JP_REGISTER\((\w+),\s*(\w+)\)", code, re.M):
         number, (kind, name) = source.line_of(match.start(2)), match.groups()
-        data = re.search(rf"static const struct jp_{kind} {name}\s*=\s*\{{(.*?)\n\}};", code, re.S)
+        data = re.search(rf"static const struct jp_{kind}(?:_family)? {name}\s*=\s*\{{(.*?)\}};",
+                         code, re.S)
         if not data:
             yield source.found(number, f"registers {name}",
                                f"expected 'static const struct jp_{kind} {name} = {{' in this file")
