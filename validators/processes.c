@@ -14,11 +14,7 @@
 #include "validators/files.h"
 
 struct image {
-	uint32_t pid;
-	uint64_t before, after; /* the bracket in which it came to be; before 0: it was launched */
-	uint64_t until;         /* the end of the bracket in which it ended */
-	bool forked;            /* else by an exec, or launched */
-	bool life;              /* a process begins with it */
+	const struct jp_truth_incarnation *of;
 	bool seen, named;
 	uint64_t samples;
 };
@@ -34,63 +30,22 @@ struct processes {
 	struct jp_view *view;
 	struct jp_findings *findings;
 	struct jp_files *files;
-	struct image *images; /* by pid, before */
+	struct image *images; /* as the truth's incarnations */
 	size_t nr_images;
 	struct thread *threads; /* open addressing */
 	size_t nr_threads, capacity;
 	uint64_t sideband; /* records of what happened while the events were on */
 };
 
-static int by_pid(const void *left, const void *right)
-{
-	const struct image *a = left, *b = right;
-
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	return (a->before > b->before) - (a->before < b->before);
-}
-
-/* The images of the truth; each ends where the next of its pid begins, or with its exit. */
 static int collect(struct processes *processes)
 {
 	const struct jp_truth *truth = processes->evidence->truth;
-	struct image *images = calloc(truth->nr_acts + 1, sizeof(*images));
-	size_t count = 0;
 
-	if (!images)
-		return -ENOMEM;
-	for (size_t i = 0; i < truth->nr_acts; i++) {
-		const struct jp_event *act = &truth->acts[i];
-
-		if (jp_event_starts_process(act))
-			images[count++] = (struct image){
-				.pid = act->pid,
-				.before = act->task.how == JP_HOW_LAUNCH ? 0 : act->before,
-				.after = act->after,
-				.until = UINT64_MAX,
-				.forked = act->type == JP_EVENT_FORK,
-			};
-	}
-	qsort(images, count, sizeof(*images), by_pid);
-	processes->images = images;
-	processes->nr_images = count;
-	for (size_t i = 0; i + 1 < count; i++)
-		if (images[i].pid == images[i + 1].pid)
-			images[i].until = images[i + 1].after;
-	for (size_t i = 0; i < truth->nr_acts; i++) {
-		const struct jp_event *act = &truth->acts[i];
-
-		if (act->type != JP_EVENT_END)
-			continue;
-		for (size_t j = 0; j < count; j++)
-			if (images[j].pid == act->pid && images[j].before <= act->before &&
-			    images[j].until >= act->after)
-				images[j].until = act->after;
-	}
-	/* An exec goes on with the process that it is an image of, if that had one. */
-	for (size_t i = 0; i < count; i++)
-		images[i].life = !i || images[i].forked || images[i - 1].pid != images[i].pid;
-	return 0;
+	processes->nr_images = truth->nr_incarnations;
+	processes->images = calloc(truth->nr_incarnations + 1, sizeof(*processes->images));
+	for (size_t i = 0; processes->images && i < processes->nr_images; i++)
+		processes->images[i].of = &truth->incarnations[i];
+	return processes->images ? 0 : -ENOMEM;
 }
 
 /* The image of @pid at @time, brackets widened by the clocks' difference: the later one. */
@@ -101,11 +56,11 @@ static struct image *image_at(const struct processes *processes, uint32_t pid, u
 	size_t i;
 
 	jp_search(i, processes->nr_images,
-		  images[i].pid < pid ||
-			  (images[i].pid == pid && images[i].before <= time + slack));
+		  images[i].of->pid < pid ||
+			  (images[i].of->pid == pid && images[i].of->before <= time + slack));
 	image = i ? &images[i - 1] : NULL;
-	if (!image || image->pid != pid ||
-	    (image->until != UINT64_MAX && time > image->until + slack))
+	if (!image || image->of->pid != pid ||
+	    (image->of->until != UINT64_MAX && time > image->of->until + slack))
 		return NULL;
 	return image;
 }
@@ -175,7 +130,7 @@ static int count(struct processes *processes, const struct jp_event *event)
 		break;
 	case JP_EVENT_FORK:
 		/* A forked process has its parent's name until it execs. */
-		if (image && image->forked && event->pid != event->task.ppid)
+		if (image && image->of->forked && event->pid != event->task.ppid)
 			image->named = true;
 		break;
 	case JP_EVENT_SAMPLE:
@@ -210,10 +165,10 @@ static bool within(const struct processes *processes, const struct image *image)
 	uint64_t from, to;
 
 	if (!jp_evidence_gated(evidence))
-		return image->after + slack < evidence->info.stopped &&
-		       image->until > evidence->info.enabled + slack;
-	for (size_t at = 0; jp_evidence_window(evidence, image->pid, &at, &from, &to);)
-		if (image->after + slack < to && image->until > from + slack)
+		return image->of->after + slack < evidence->info.stopped &&
+		       image->of->until > evidence->info.enabled + slack;
+	for (size_t at = 0; jp_evidence_window(evidence, image->of->pid, &at, &from, &to);)
+		if (image->of->after + slack < to && image->of->until > from + slack)
 			return true;
 	return false;
 }
@@ -221,11 +176,11 @@ static bool within(const struct processes *processes, const struct image *image)
 /* What kept a name from the capture, where something did on purpose. */
 static const char *nameless_by(const struct processes *processes, const struct image *image)
 {
-	const struct jp_control *control =
-		jp_left_out_exec(processes->evidence, image->pid, image->before, image->until);
+	const struct jp_control *control = jp_left_out_exec(processes->evidence, image->of->pid,
+							    image->of->before, image->of->until);
 
 	/* What left out the exec may have told the name later. */
-	return control && control == jp_left_out_thread(processes->evidence, image->pid)
+	return control && control == jp_left_out_thread(processes->evidence, image->of->pid)
 		       ? control->name
 		       : "no-comm";
 }
@@ -239,28 +194,28 @@ static int judge_images(struct processes *processes)
 	for (size_t i = 0; i < processes->nr_images && !failed; i++) {
 		const struct image *image = &processes->images[i];
 
-		if (!i || image[-1].pid != image->pid)
+		if (!i || image[-1].of->pid != image->of->pid)
 			sampled = 0;
 		/* A pid's second life is one that a capture can confuse with the first. */
-		if (image->samples && (!sampled || image->life))
+		if (image->samples && (!sampled || image->of->first))
 			reused += ++sampled == 2;
 		if (!within(processes, image))
 			continue;
 		images++;
-		incarnations += image->life;
+		incarnations += image->of->first;
 		if (!image->seen) {
 			unseen++;
 			failed = jp_findings_except(findings, "processes.unseen", "not-watched",
 						    "pid %u from %" PRIu64
 						    ": the capture has nothing of it",
-						    image->pid, image->after);
+						    image->of->pid, image->of->after);
 		} else if (!image->named) {
 			nameless++;
 			failed = jp_findings_except(
 				findings, "processes.nameless", nameless_by(processes, image),
 				"pid %u from %" PRIu64 ": %s, and no record gave its name",
-				image->pid, image->after,
-				image->forked ? "forked" : "started by an exec");
+				image->of->pid, image->of->after,
+				image->of->forked ? "forked" : "started by an exec");
 		}
 	}
 	if (failed)

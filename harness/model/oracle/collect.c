@@ -22,6 +22,9 @@ static int end(void *context, struct jp_process *process, const struct jp_event 
 		return -ENOMEM;
 	*ending = (struct jp_truth_ending){event->pid, event->before, event->after};
 	own->ended = event->before;
+	if (own->incarnation)
+		collector->truth->incarnations[own->incarnation - 1].until = event->after;
+	own->incarnation = 0;
 	return jp_truth_end_codes(collector, own, event)
 		       ?: jp_truth_end_files(collector, own, event);
 }
@@ -38,6 +41,51 @@ static int inherit(void *context, struct jp_process *child, struct jp_process *p
 
 static const struct jp_process_rules rules = {
 	.size = sizeof(struct jp_truth_process), .end = end, .inherit = inherit};
+
+static int follow_process(struct jp_truth_collector *collector, const struct jp_event *event)
+{
+	struct jp_truth *truth = collector->truth;
+	int ret = jp_processes_apply(&collector->processes, event);
+	struct jp_truth_incarnation *incarnation;
+	struct jp_truth_process *process;
+
+	if (ret || !jp_event_starts_process(event))
+		return ret;
+	process = (struct jp_truth_process *)jp_processes_at(&collector->processes, event->pid);
+	incarnation = process ? jp_array_push(&truth->incarnations, &truth->nr_incarnations,
+					      &collector->incarnations_capacity)
+			      : NULL;
+	if (!incarnation)
+		return -ENOMEM;
+	*incarnation = (struct jp_truth_incarnation){
+		.pid = event->pid,
+		.before = event->task.how == JP_HOW_LAUNCH ? 0 : event->before,
+		.after = event->after,
+		.until = UINT64_MAX,
+		.forked = event->type == JP_EVENT_FORK};
+	process->incarnation = truth->nr_incarnations;
+	return 0;
+}
+
+static int by_pid(const void *left, const void *right)
+{
+	const struct jp_truth_incarnation *a = left, *b = right;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return (a->before > b->before) - (a->before < b->before);
+}
+
+static void sort_incarnations(struct jp_truth *truth)
+{
+	struct jp_truth_incarnation *all = truth->incarnations;
+
+	if (all)
+		qsort(all, truth->nr_incarnations, sizeof(*all), by_pid);
+	/* An exec goes on with the process that it is an image of, if that had one. */
+	for (size_t i = 0; i < truth->nr_incarnations; i++)
+		all[i].first = !i || all[i].forked || all[i - 1].pid != all[i].pid;
+}
 
 static int add_act(struct jp_truth_collector *collector, const struct jp_event *event)
 {
@@ -71,7 +119,7 @@ static int visit(void *context, const struct jp_event *event)
 		ret = jp_truth_follow_file(collector, event);
 		break;
 	default:
-		ret = jp_processes_apply(&collector->processes, event);
+		ret = follow_process(collector, event);
 	}
 	return ret ? ret : add_act(collector, event);
 }
@@ -97,6 +145,7 @@ static int collect(struct jp_truth *truth, const char *path, struct jp_error *er
 	ret = jp_truth_reader_visit(truth->reader, visit_checked, &collector)
 		      ?: jp_truth_build_codes(&collector)
 		      ?: jp_truth_build_activations(&collector);
+	sort_incarnations(truth);
 	if (ret == -E2BIG)
 		jp_fail(err, E2BIG,
 			"%s: offset %llu: more forked code, forked files or moved paths than a "
@@ -150,6 +199,7 @@ void jp_truth_free(struct jp_truth *truth)
 	jp_truth_reader_free(truth->reader);
 	free(truth->acts);
 	free(truth->files);
+	free(truth->incarnations);
 	free(truth->codes);
 	free(truth->activations);
 	free(truth->paths);

@@ -44,6 +44,7 @@ struct jp_truth_version {
 struct jp_truth_process {
 	struct jp_process process;
 	uint32_t codes, files; /* heads of its lists */
+	uint32_t incarnation;  /* index + 1 in truth->incarnations; 0: it ended */
 	uint32_t generation;   /* of its code: a path resolved before may be another now */
 	uint64_t ended;        /* when its last incarnation began to end; 0: none did */
 };
@@ -61,7 +62,7 @@ struct jp_truth_collector {
 	size_t nr_ends, ends_capacity;
 	uint32_t *next_file; /* of the same process, for truth->files[i] */
 	size_t next_file_capacity, files_capacity;
-	size_t acts_capacity, steps;
+	size_t acts_capacity, incarnations_capacity, steps;
 	uint64_t failed_at;          /* offset of the record that could not be followed */
 	struct jp_map code_of;       /* pid, function id -> code that is alive */
 	struct jp_map version_of;    /* pid, path id */

@@ -48,6 +48,15 @@ struct jp_truth_activation {
 			       hold */
 };
 
+/* What a process is from one of its starts to the next: a fork, an exec, the pid's reuse. */
+struct jp_truth_incarnation {
+	uint32_t pid;
+	uint64_t before, after; /* the bracket in which it came to be; before 0: it was launched */
+	uint64_t until;         /* the end of the bracket in which it ended; UINT64_MAX: never */
+	bool forked;            /* else by an exec, or launched */
+	bool first;             /* a process begins with it: no exec of one that was there */
+};
+
 /* A file whose code a process had mapped, for as long as it had. */
 struct jp_truth_file {
 	uint32_t pid;
@@ -68,6 +77,8 @@ struct jp_truth {
 	/* What changed mappings, processes and threads; marks and waits. By before. */
 	struct jp_event *acts;
 	size_t nr_acts;
+	struct jp_truth_incarnation *incarnations; /* by pid, before */
+	size_t nr_incarnations;
 	struct jp_truth_file *files; /* by from */
 	size_t nr_files;
 	struct jp_truth_code *codes; /* by pid, addr, loaded */
