@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/base/arguments.h"
 #include "harness/base/path.h"
 
 void jp_profilers_folder(char *path, size_t size)
@@ -54,45 +55,36 @@ static _Noreturn void child(char *const *argv, int in, int out, int words, const
 	_exit(127);
 }
 
-/* "python3 -B -I -S PATH ARGS": writes nothing into the folder of the adapters, and needs nothing
- * but the standard library. */
-static char **command_of(char *path, char *const *args)
+/* Writes nothing into the folder of the adapters, and needs nothing but the standard library. */
+static void add_command(struct jp_arguments *command, const char *path, char *const *args)
 {
-	size_t count = 0;
-	char **argv;
+	static char *const python[] = {"python3", "-B", "-I", "-S", NULL};
 
-	while (args[count])
-		count++;
-	argv = calloc(count + 6, sizeof(*argv));
-	if (!argv)
-		return NULL;
-	argv[0] = "python3";
-	argv[1] = "-B";
-	argv[2] = "-I";
-	argv[3] = "-S";
-	argv[4] = path;
-	memcpy(argv + 5, args, count * sizeof(*argv));
-	return argv;
+	jp_arguments_add_all(command, python);
+	jp_arguments_add(command, "%s", path);
+	jp_arguments_add_all(command, args);
 }
 
 int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *args,
 		     const char *words, const int *keep_fds, struct jp_error *err)
 {
 	int in[2] = {-1, -1}, out[2] = {-1, -1}, ret = 0;
-	char path[4096 + 128], **argv;
+	jp_cleanup_arguments struct jp_arguments command = {0};
+	char path[4096 + 128];
 
 	*adapter = (struct jp_adapter){.in = -1, .out = -1, .words_fd = -1};
 	if (!path_of(name, path, sizeof(path)))
 		return jp_fail(err, ENOENT, "no profiler '%s': there is no %s.py", name, name);
-	argv = command_of(path, args);
+	add_command(&command, path, args);
 	adapter->words_fd = open(words ? words : "/dev/null",
 				 O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
-	if (!argv || adapter->words_fd < 0 || pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC)) {
+	if (command.failed || adapter->words_fd < 0 || pipe2(in, O_CLOEXEC) ||
+	    pipe2(out, O_CLOEXEC)) {
 		ret = jp_fail(err, errno, "%s: cannot be started: %s", path, strerror(errno));
 	} else {
 		adapter->pid = fork();
 		if (adapter->pid == 0)
-			child(argv, in[0], out[1], adapter->words_fd, keep_fds);
+			child(command.list, in[0], out[1], adapter->words_fd, keep_fds);
 		if (adapter->pid < 0) {
 			adapter->pid = 0;
 			ret = jp_fail(err, errno, "fork: %s", strerror(errno));
@@ -100,7 +92,6 @@ int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *
 			setpgid(adapter->pid, adapter->pid); /* both do: whoever is first */
 		}
 	}
-	free(argv);
 	if (in[0] >= 0)
 		close(in[0]);
 	if (out[1] >= 0)

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/arguments.h"
 #include "harness/base/clock.h"
 #include "harness/base/path.h"
 #include "harness/capture/adapter.h"
@@ -102,84 +103,57 @@ static int wait_for(struct jp_external *external, unsigned int what, const char 
 	return ret;
 }
 
-struct arguments {
-	char *list[64];
-	size_t count;
-	char text[1024];
-	size_t used;
-};
-
-/* "--name=VALUE" */
-static void add(struct arguments *arguments, const char *name, uint64_t value)
-{
-	size_t capacity = sizeof(arguments->text) - arguments->used;
-
-	arguments->list[arguments->count++] = arguments->text + arguments->used;
-	arguments->used += (size_t)snprintf(arguments->text + arguments->used, capacity,
-					    "%s=%" PRIu64, name, value) +
-			   1;
-}
-
-static void add_options(struct arguments *arguments, const struct jp_session *session)
+static void add_options(struct jp_arguments *arguments, const struct jp_session *session)
 {
 	const struct jp_capture_options *options = &session->options;
 
-	add(arguments, "--freq", options->frequency);
-	add(arguments, "--slack", session->info.slack);
-	add(arguments, "--max-stack", session->info.max_stack);
+	jp_arguments_add(arguments, "--freq=%" PRIu32, options->frequency);
+	jp_arguments_add(arguments, "--slack=%" PRIu64, session->info.slack);
+	jp_arguments_add(arguments, "--max-stack=%" PRIu64, session->info.max_stack);
 	if (options->stack)
-		add(arguments, "--stack", options->stack);
+		jp_arguments_add(arguments, "--stack=%" PRIu32, options->stack);
 	if (options->ring)
-		add(arguments, "--ring", options->ring);
+		jp_arguments_add(arguments, "--ring=%" PRIu64, options->ring);
 	if (!options->chain)
-		arguments->list[arguments->count++] = "--no-chain";
+		jp_arguments_add(arguments, "--no-chain");
 	if (!options->kernel)
-		arguments->list[arguments->count++] = "--user-only";
+		jp_arguments_add(arguments, "--user-only");
 	if (options->task_clock)
-		arguments->list[arguments->count++] = "--task-clock";
+		jp_arguments_add(arguments, "--task-clock");
 }
 
 static int start(struct jp_external *external, const char *name, char *environment,
 		 struct jp_error *err)
 {
+	jp_cleanup_arguments struct jp_arguments arguments = {0};
 	const struct jp_session *session = external->session;
 	const struct jp_target *target = session->target;
 	const bool launches = session->capture->traits & JP_CAPTURE_LAUNCHES;
-	struct arguments arguments = {.count = 0};
-	char words[4096], **args;
-	size_t count = 0;
-	int ret;
+	char words[4096];
+	int ret = jp_path_build(words, sizeof(words), err, "%s/profiler.txt", session->dir);
 
-	ret = jp_path_build(words, sizeof(words), err, "%s/profiler.txt", session->dir);
 	if (ret)
 		return ret;
-	arguments.list[arguments.count++] = launches ? "launch" : "attach";
-	arguments.list[arguments.count++] = "--dir";
-	arguments.list[arguments.count++] = session->dir;
+	jp_arguments_add(&arguments, "%s", launches ? "launch" : "attach");
+	jp_arguments_add(&arguments, "--dir");
+	jp_arguments_add(&arguments, "%s", session->dir);
 	add_options(&arguments, session);
 	if (environment) {
-		arguments.list[arguments.count++] = "--gated";
-		arguments.list[arguments.count++] = environment;
+		jp_arguments_add(&arguments, "--gated");
+		jp_arguments_add(&arguments, "%s", environment);
 	}
 	if (launches) {
 		for (int i = 0; i < 4 && target->inherit_fds[i] >= 0; i++)
-			add(&arguments, "--keep-fd", (uint64_t)target->inherit_fds[i]);
-		arguments.list[arguments.count++] = "--";
+			jp_arguments_add(&arguments, "--keep-fd=%d", target->inherit_fds[i]);
+		jp_arguments_add(&arguments, "--");
+		jp_arguments_add_all(&arguments, target->command);
 	} else {
-		add(&arguments, "--pid", (uint64_t)target->pid);
+		jp_arguments_add(&arguments, "--pid=%d", target->pid);
 	}
-	while (target->command && target->command[count])
-		count++;
-	args = calloc(arguments.count + count + 1, sizeof(*args));
-	if (!args)
+	if (arguments.failed)
 		return jp_fail(err, ENOMEM, "no memory for arguments");
-	memcpy(args, arguments.list, arguments.count * sizeof(*args));
-	if (count)
-		memcpy(args + arguments.count, target->command, count * sizeof(*args));
-	ret = jp_adapter_start(&external->adapter, name, args, words,
-			       launches ? target->inherit_fds : NULL, err);
-	free(args);
-	return ret;
+	return jp_adapter_start(&external->adapter, name, arguments.list, words,
+				launches ? target->inherit_fds : NULL, err);
 }
 
 static int check(const struct jp_session *session, int argc, char **argv, struct jp_error *err)

@@ -2,14 +2,15 @@
 #include "harness/run/watch.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/arguments.h"
 #include "harness/base/clock.h"
 #include "harness/base/interrupt.h"
 #include "harness/base/path.h"
 #include "harness/base/registry.h"
-#include "harness/run/workload_command.h"
 
 /* A workload that was told to stop finishes its paths, joins its threads and leaves. */
 #define STOP_NS (5 * JP_NS_PER_S)
@@ -205,17 +206,33 @@ static int watch_command(struct jp_watch *watch, char **command, struct jp_error
 	return end_session(watch, session, ret, err);
 }
 
+/* The workload's own command line, as `jitproof workload --help` has it. */
+static void add_command(const struct jp_watch *watch, struct jp_arguments *command)
+{
+	const struct jp_case *cas = watch->cas;
+
+	jp_arguments_add(command, "%s", watch->runner->self);
+	jp_arguments_add(command, "workload");
+	jp_arguments_add(command, "%s", cas->workload_argv[0]);
+	jp_arguments_add(command, "--truth=%s/truth", watch->dir);
+	jp_arguments_add(command, "--seed=%" PRIu64, watch->runner->seed);
+	jp_arguments_add(command, "--ready-fd=%d", watch->process.child_fd[0]);
+	jp_arguments_add(command, "--control-fd=%d", watch->process.child_fd[1]);
+	if (cas->publish) {
+		jp_arguments_add(command, "--publish=%s", cas->publish);
+		jp_arguments_add(command, "--publish-dir=%s", watch->dir);
+	}
+	jp_arguments_add_all(command, cas->workload_argv + 1);
+}
+
 int jp_watch(struct jp_watch *watch, struct jp_error *err)
 {
+	jp_cleanup_arguments struct jp_arguments command = {0};
 	int ret = jp_workload_process_open(&watch->process, watch->dir, err);
-	char **command;
 
 	if (ret)
 		return ret;
-	command = jp_workload_command(watch->runner, watch->cas, watch->dir, &watch->process);
-	if (!command)
-		return jp_fail(err, ENOMEM, "out of memory");
-	ret = watch_command(watch, command, err);
-	jp_workload_command_free(command);
-	return ret;
+	add_command(watch, &command);
+	return command.failed ? jp_fail(err, ENOMEM, "out of memory")
+			      : watch_command(watch, command.list, err);
 }
