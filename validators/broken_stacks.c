@@ -266,7 +266,7 @@ static bool has_unwind_info(void *context, const struct jp_truth_code *code, uin
 	const struct stacks *stacks = context;
 	const struct jp_code_load *load = jp_jit_cfi_at(stacks->jit, code->pid, code->addr, time);
 
-	return load && jp_jit_cfi_tells(stacks->jit, load);
+	return load && jp_jit_cfi_has_tables(stacks->jit, load);
 }
 
 static int see(struct jp_view *view, const struct jp_event *event)

@@ -51,7 +51,7 @@ uint64_t jp_code_interrupted(const void *ucontext);
  * brk(0), and brk() with one, two and three pages more. */
 extern const char jp_code_exit[], jp_code_exit_end[], jp_code_brk[], jp_code_brk_end[];
 
-/* What one of them lies at @addr, or NULL. */
+/* The name of the one at @addr, or NULL. */
 const char *jp_code_name(uint64_t addr);
 
 #endif

@@ -272,7 +272,7 @@ static void test_tables(void)
 	jp_jit_cfi_free(jit);
 	tables[4] = 1; /* no CIE any more */
 	jit = jp_jit_cfi_new(&loads, EM_X86_64);
-	check(!jp_jit_cfi_tells(jit, &each[0]) && jp_jit_cfi_bad(jit) == 1,
+	check(!jp_jit_cfi_has_tables(jit, &each[0]) && jp_jit_cfi_bad(jit) == 1,
 	      "bad ones are counted, and not used");
 	jp_jit_cfi_free(jit);
 }

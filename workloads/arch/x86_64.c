@@ -59,7 +59,7 @@ static void turns(struct jp_code *code, size_t field)
 	loop_to(code, top);
 }
 
-/* The function's word, that whoever emitted it chose, comes to rbp or rax. */
+/* Loads the function's word into rbp or rax. */
 static void load_word(struct jp_code *code, const char bytes[3])
 {
 	char load[7] = {bytes[0], bytes[1], bytes[2]};
@@ -304,8 +304,7 @@ static void emit_stub(struct jp_code *code)
 	jump_on(code);
 }
 
-/* The return address is at [rsp + 56]; whoever believes its call frame information, at [rsp + 16].
- */
+/* The return address is at [rsp + 56]; by its call frame information, at [rsp + 16]. */
 static void emit_misled(struct jp_code *code)
 {
 	adjust(code, 56);

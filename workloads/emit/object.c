@@ -98,18 +98,19 @@ static int add_code(struct maker *maker, unsigned variant)
 
 	for (int i = 0; i < JP_OBJECT_FUNCTIONS; i++) {
 		enum jp_shape shape = maker->kind->shapes[(i + variant) % JP_OBJECT_FUNCTIONS];
-		bool said = maker->kind->frames == JP_FRAMES_ALL ||
-			    (maker->kind->frames == JP_FRAMES_LAST && i + 1 == JP_OBJECT_FUNCTIONS);
+		bool has_cfi =
+			maker->kind->frames == JP_FRAMES_ALL ||
+			(maker->kind->frames == JP_FRAMES_LAST && i + 1 == JP_OBJECT_FUNCTIONS);
 		struct jp_emitted emitted;
 		int ret = jp_shape_emit(shape, maker->bytes + TEXT + at, TEXT_ROOM - at, &emitted);
 
-		if (!ret && said)
+		if (!ret && has_cfi)
 			ret = add_frames(maker, &emitted, TEXT_ADDR + at);
 		if (ret)
 			return ret;
 		maker->object->functions[i] =
 			(struct jp_function){.shape = shape,
-					     .cfi_status = said ? JP_CFI_RIGHT : JP_CFI_ABSENT,
+					     .cfi_status = has_cfi ? JP_CFI_RIGHT : JP_CFI_ABSENT,
 					     .code = TEXT_ADDR + at,
 					     .size = emitted.size,
 					     .word = emitted.word ? maker->kind->word : 0,

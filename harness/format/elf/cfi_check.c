@@ -72,7 +72,7 @@ static uint64_t uleb_long(struct span *span)
 	return 0;
 }
 
-/* Nearly all are one byte long, and a large program has millions. */
+/* A fast path: nearly all are one byte long, and a large program has millions. */
 static inline uint64_t uleb(struct span *span)
 {
 	if (span->at < span->end && *span->at < 0x80)
@@ -99,7 +99,7 @@ static size_t encoded_size(uint8_t encoding)
 	}
 }
 
-/* Past the instructions that nearly all are, which need no look at their operand. */
+/* Skips the most frequent instructions, whose operands need no check. */
 static const unsigned char *pass_common(const unsigned char *at, const unsigned char *end)
 {
 	while (end - at >= 2) {

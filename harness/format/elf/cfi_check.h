@@ -9,9 +9,9 @@
 #include "harness/base/error.h"
 
 /*
- * libdw trusts what stands in .eh_frame: one rule for register 2^27-2 costs it a gigabyte
- * (results/FINDINGS.md), and the search table may lead it into the middle of a record. So every
- * record is looked at once before libdw sees it.
+ * libdw trusts .eh_frame: one rule for register 2^27-2 costs it a gigabyte (results/FINDINGS.md),
+ * and the search table may lead it into the middle of a record. So each record is checked once
+ * before libdw sees it.
  */
 struct jp_cfi_section {
 	const unsigned char *bytes; /* NULL: none */
@@ -21,8 +21,8 @@ struct jp_cfi_section {
 
 /*
  * Checks each record of @frame: bounds, encodings, and the operands of every instruction.
- * *@use_index says whether .eh_frame_hdr (@index) is sound: sorted, and each entry leads to a
- * record; libdw does without it, slowly. -EINVAL names the offset in .eh_frame.
+ * *@use_index: .eh_frame_hdr (@index) is sound: sorted, and each entry leads to a record; without
+ * it libdw is slow. -EINVAL names the offset in .eh_frame.
  */
 int jp_cfi_check(const struct jp_cfi_section *frame, const struct jp_cfi_section *index,
 		 bool *use_index, struct jp_error *err);

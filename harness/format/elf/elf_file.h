@@ -8,8 +8,8 @@
 
 #include "harness/base/error.h"
 
-/* libelf's one home: build ids, program headers, and the small copies that a run directory keeps.
- */
+/* Build ids, symbols, and the small copies that a run directory keeps. Nothing else includes
+ * libelf. */
 
 struct jp_build_id {
 	uint8_t size; /* 0: the file has none */
@@ -31,7 +31,7 @@ char *jp_build_id_text(const struct jp_build_id *id, char *text);
 
 /*
  * What jp_elf_save() writes, in memory: a complete little ELF file, its call frame information
- * checked by jp_cfi_check(). Everything that goes to libdw has passed through here.
+ * checked by jp_cfi_check(). libdw gets nothing else.
  */
 struct jp_elf_segment {
 	uint64_t offset, vaddr, size; /* in the original file */

@@ -7,7 +7,7 @@
 
 #include "harness/base/error.h"
 
-/* What the jitdumps (jit-*.dump) of a run directory say was loaded, or moved, where and when. */
+/* The loads and moves of all jitdumps (jit-*.dump) of a run directory. */
 struct jp_code_load {
 	uint32_t pid;
 	uint64_t time, addr, size;
@@ -27,7 +27,7 @@ struct jp_code_loads {
 	struct jp_jitdump **kept; /* @dumps of them, which code and tables lie in */
 };
 
-/* What is bad leaves what came before it. 0, or -errno and a message where nothing was read. */
+/* Keeps what precedes a bad record. 0, or -errno and a message where nothing was read. */
 int jp_code_loads_read(const char *dir, struct jp_code_loads *loads, struct jp_error *err);
 void jp_code_loads_free(struct jp_code_loads *loads);
 

@@ -126,7 +126,7 @@ static void add_contents(struct build *build)
 	jp_bytes_add(&build->contents[NAMES], names, sizeof(names));
 }
 
-/* Not against an adversary: it tells files apart. */
+/* Distinguishes files; an adversary could make two alike. */
 static uint64_t mix(uint64_t hash, const unsigned char *bytes, size_t size)
 {
 	const uint64_t prime = UINT64_C(0x9e3779b97f4a7c15);

@@ -31,7 +31,7 @@ struct jp_jitdump {
 	struct jp_jitdump_header header;
 };
 
-/* Sees to it that the file's first @to bytes are in memory. */
+/* Reads on until the file's first @to bytes are in memory. */
 static int need(struct jp_jitdump *dump, uint64_t to, struct jp_error *err)
 {
 	if (to > dump->capacity)

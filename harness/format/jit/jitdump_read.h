@@ -39,7 +39,7 @@ struct jp_jitdump_record {
 struct jp_jitdump;
 /*
  * Opens the jitdump at @path, which anyone may have written: no symbolic link in the last part, a
- * regular file that belongs to @owner (-1: whoever). NULL and a message with file, offset and what
+ * regular file of @owner (-1: anyone). NULL and a message with file, offset and what
  * was expected where the header is not one of version 1 of a machine of our byte order.
  */
 struct jp_jitdump *jp_jitdump_open(const char *path, int64_t owner, struct jp_error *err);

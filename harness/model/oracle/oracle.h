@@ -17,7 +17,7 @@ enum jp_truth_end {
 	JP_END_ROOT,  /* at the thread's outermost frame */
 	JP_END_BP,    /* at a frame pointer that is none; seen may hold what the rule meets there */
 	JP_END_STACK, /* at another stack, which no dump of this one holds */
-	JP_END_NO_CFI, /* in a file that says nothing of its frames */
+	JP_END_NO_CFI, /* in a file without call frame information */
 	JP_END_ZERO,   /* misled: it takes this for the outermost frame */
 	JP_END_WORD,   /* misled: at an address that is none, the last of seen */
 };
@@ -29,8 +29,8 @@ struct jp_truth_stack {
 	uint32_t offset;   /* of the sampled instruction in it */
 	uint32_t nr_whole; /* every caller: ip, emitted callers, native frames up to the root */
 	uint32_t nr_seen;  /* what the method must see: a subsequence, or whatever the rule meets */
-	/* Whether @code says itself of its frames, so that the dump's method need not follow frame
-	 * pointers there; NULL: none does. Set by the caller, as @context. */
+	/* Whether @code comes with unwind information, so that the dump's method need not follow
+	 * frame pointers there; NULL: none does. Set by the caller, as @context. */
 	bool (*has_unwind_info)(void *context, const struct jp_truth_code *code, uint64_t time);
 	void *context;
 	uint64_t *whole, *seen; /* innermost first; whole[0] == ip; owned by the caller-provided
@@ -58,7 +58,7 @@ enum jp_stack_answer {
  * Fixes the depth from (@ip, @sp) and builds both stacks for @method. @bp is not trusted: it is
  * compared by the validator. @slack: ns by which the capture's clock may differ from the truth's.
  * @stack is all zero at first (but for @has_unwind_info) and reused from call to call (its last
- * activation is where the search begins); free its room once with jp_truth_stack_free().
+ * activation is where the search begins); free its buffer once with jp_truth_stack_free().
  */
 enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pid, uint32_t tid,
 				       uint64_t time, uint64_t slack, uint64_t ip, uint64_t sp,

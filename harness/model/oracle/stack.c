@@ -38,7 +38,7 @@ static bool same_stack(const struct jp_truth_activation *one,
 	       one->root[jp_method_root(method)] == other->root[jp_method_root(method)];
 }
 
-/* Whether others run what is at @ip, in ways that nobody wrote down. */
+/* Whether code at @ip is the vDSO's, which others run unrecorded. */
 static bool is_vdso(const struct jp_truth *truth, uint32_t pid, uint64_t ip, uint64_t time)
 {
 	const struct jp_truth_code *code = jp_truth_code_at(truth, pid, ip, time);

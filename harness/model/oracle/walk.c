@@ -16,7 +16,7 @@ static uint64_t return_address(const struct jp_truth_code *code)
 	return code->addr + jp_truth_return_insn(code)->offset;
 }
 
-/* How a method steps out of a function, by what is said of its frames. */
+/* How a method steps out of a function, by the function's call frame information. */
 enum step { BY_BP, BY_CFI, STOP };
 static const struct method {
 	enum step step[JP_CFI_STATUSES];
@@ -50,7 +50,7 @@ static enum step step_of(const struct walk *walk, const struct jp_truth_code *co
 	enum jp_cfi_status cfi_status = code->frames ? code->frames->cfi_status : JP_CFI_NO_FILE;
 	bool cfi = walk->method->step[JP_CFI_RIGHT] == BY_CFI;
 
-	/* Code without a file may say it itself. */
+	/* Code without a file may come with unwind information. */
 	if (cfi_status == JP_CFI_NO_FILE && cfi && stack->has_unwind_info &&
 	    stack->has_unwind_info(stack->context, code, walk->time))
 		cfi_status = JP_CFI_RIGHT;

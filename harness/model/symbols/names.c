@@ -32,7 +32,7 @@ struct process {
 struct jp_names {
 	char *dir;
 	struct jp_text_pool recorded; /* names of files; value: struct elf */
-	const struct jp_text *last;   /* that was asked for */
+	const struct jp_text *last;   /* looked up */
 	struct jp_map processes;      /* pid -> struct process */
 };
 
@@ -71,8 +71,8 @@ void jp_names_free(struct jp_names *names)
 	free(names);
 }
 
-/* Inject's files lie in jit/, perf's own beside the jitdump. What the record says of folders is of
- * the machine that recorded; the run directory may be another place by now. */
+/* Inject's files lie in jit/, perf's own beside the jitdump. The record's folder is of no use: the
+ * run directory may have moved. */
 static void load_elf(const struct jp_names *names, const char *name, struct elf *elf)
 {
 	static const char *const prefixes[] = {"jit/", ""};
@@ -97,7 +97,7 @@ static void load_elf(const struct jp_names *names, const char *name, struct elf 
 	}
 }
 
-/* The file behind @name, looked for once; NULL: no memory. */
+/* The file behind @name, opened once; NULL: no memory. */
 static const struct elf *elf_of(struct jp_names *names, const char *name)
 {
 	struct jp_text *recorded;

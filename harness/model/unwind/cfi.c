@@ -28,7 +28,7 @@ _Static_assert((int)JP_OP_ROT == DW_OP_rot && (int)JP_OP_PLUS == DW_OP_plus &&
 		       (int)JP_OP_JUMP == DW_OP_skip && (int)JP_OP_CFA == DW_OP_call_frame_cfa,
 	       "the numbers are DWARF's");
 
-/* One DWARF operation in our spelling. False: it is none of those that call frames use. */
+/* One DWARF operation in our spelling. False: call frames do not use it. */
 static bool translate(const Dwarf_Op *from, struct jp_cfi_op *to)
 {
 	*to = (struct jp_cfi_op){.kind = from->atom, .value = from->number};
@@ -82,7 +82,7 @@ static bool translate(const Dwarf_Op *from, struct jp_cfi_op *to)
 	}
 }
 
-/* Byte offsets of jumps become indexes of operations; @where: those of @from's. */
+/* Turns byte offsets of jumps into indexes of operations; @where: those of @from. */
 static bool link_jumps(struct jp_cfi_op *ops, const size_t *where, const Dwarf_Op *from,
 		       size_t count)
 {
@@ -102,7 +102,7 @@ static bool link_jumps(struct jp_cfi_op *ops, const size_t *where, const Dwarf_O
 	return true;
 }
 
-/* The index of the expression, or -1: it holds what we do not know. */
+/* The index of the expression, or -1: it has an unknown operation. */
 static int32_t add_expression(struct jp_cfi_rows *rows, const Dwarf_Op *from, size_t count)
 {
 	struct jp_cfi_op ops[2 * MAX_OPS];
@@ -130,7 +130,7 @@ static bool is_small(uint64_t number)
 	return (int64_t)number >= INT32_MIN && (int64_t)number <= INT32_MAX;
 }
 
-/* How libdw says where something is, as a rule. @value: @ops give it, not its place. */
+/* libdw's description of a place, or (@value) of a value, as a rule. */
 static struct jp_cfi_rule make_rule(struct jp_cfi_rows *rows, const Dwarf_Op *ops, size_t count,
 				    bool value)
 {
@@ -201,7 +201,7 @@ static void fill(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *row,
 	if (row->cfa.kind == JP_RULE_UNKNOWN || row->cfa.kind == JP_RULE_CFA ||
 	    return_address < 0 || return_address >= JP_REGS)
 		return;
-	/* The way back comes first: without it nothing else matters. */
+	/* The return address comes first: without it there is no step. */
 	rule = register_rule(rows, frame, return_address);
 	if (rule.kind == JP_RULE_LOST)
 		row->kind = JP_ROW_END;
@@ -238,8 +238,8 @@ static void fill(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *row,
 	row->kind = signal ? JP_ROW_SIGNAL : JP_ROW_STEP;
 }
 
-/* Asks libdw once for each address. All addresses of one range share the rules of the range's last
- * one. (Its first one will not do: libdw's start is too low after DW_CFA_restore_state.) */
+/* Asks libdw once for each address. All addresses of a range share the rules of its last one; the
+ * first one is unsafe: after DW_CFA_restore_state libdw's start is too low. */
 static __attribute__((noinline)) void compile(struct jp_cfi *cfi, uint64_t vaddr,
 					      struct jp_cfi_row *row)
 {
@@ -299,7 +299,7 @@ uint64_t jp_cfi_vaddr(const struct jp_cfi *cfi, uint64_t offset)
 	return UINT64_MAX;
 }
 
-/* What jp_elf_extract() or jp_elf_wrap() made; *@image is taken over, whatever comes of it. */
+/* Takes over *@image of jp_elf_extract() or jp_elf_wrap(), also where it fails. */
 static struct jp_cfi *open_made(struct jp_elf_image *image, struct jp_error *err)
 {
 	struct jp_cfi *cfi = calloc(1, sizeof(*cfi));

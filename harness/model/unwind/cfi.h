@@ -12,8 +12,8 @@
 struct jp_build_id;
 
 /*
- * libdw's one home: call frame information of one ELF file, compiled to rows that are cached by
- * address, so that a step costs a hash look-up and no parse.
+ * Call frame information of one ELF file, compiled to rows that are cached by address: a step costs
+ * a look-up and no parse. Nothing else includes libdw.
  */
 struct jp_cfi;
 
@@ -31,7 +31,7 @@ void jp_cfi_close(struct jp_cfi *cfi);
 const struct jp_build_id *jp_cfi_build_id(const struct jp_cfi *cfi);
 /* The file's machine. */
 const struct jp_machine *jp_cfi_machine(const struct jp_cfi *cfi);
-/* Addresses that have been compiled so far, for measuring. */
+/* How many addresses are compiled, for measuring. */
 size_t jp_cfi_rows(const struct jp_cfi *cfi);
 /* The virtual address (p_vaddr space) of file offset @offset in an executable segment, or
  * UINT64_MAX: a mapping's load bias is start - jp_cfi_vaddr(cfi, pgoff). */

@@ -16,40 +16,40 @@ enum jp_cfi_answer {
 			 * ip is no return address: look it up as it is, not - 1 */
 };
 
-/* DWARF expressions as they occur in call frame information (PLT stubs, signal frames, realigned
- * stacks), with their many spellings of one thing already made one. */
-enum jp_cfi_op_kind {                    /* DWARF's numbers */
-		      JP_OP_PUSH = 0x10, /* @value */
-		      JP_OP_DUP = 0x12,
-		      JP_OP_DROP = 0x13,
-		      JP_OP_PICK = 0x15, /* the @value-th below the top */
-		      JP_OP_SWAP = 0x16,
-		      JP_OP_ROT = 0x17,
-		      JP_OP_ABS = 0x19,
-		      JP_OP_AND,
-		      JP_OP_DIV,
-		      JP_OP_MINUS,
-		      JP_OP_MOD,
-		      JP_OP_MUL,
-		      JP_OP_NEG,
-		      JP_OP_NOT,
-		      JP_OP_OR,
-		      JP_OP_PLUS,
-		      JP_OP_SHL = 0x24,
-		      JP_OP_SHR,
-		      JP_OP_SHRA,
-		      JP_OP_XOR,
-		      JP_OP_JUMP_IF, /* as JUMP where the top is not zero */
-		      JP_OP_EQ,
-		      JP_OP_GE,
-		      JP_OP_GT,
-		      JP_OP_LE,
-		      JP_OP_LT,
-		      JP_OP_NE,
-		      JP_OP_JUMP,        /* to the @value-th operation */
-		      JP_OP_REG = 0x92,  /* register @reg + @value */
-		      JP_OP_LOAD = 0x94, /* @value bytes */
-		      JP_OP_CFA = 0x9c,
+/* DWARF expressions of call frame information (PLT stubs, signal frames, realigned stacks), with
+ * one spelling for each operation. The numbers are DWARF's. */
+enum jp_cfi_op_kind {
+	JP_OP_PUSH = 0x10, /* @value */
+	JP_OP_DUP = 0x12,
+	JP_OP_DROP = 0x13,
+	JP_OP_PICK = 0x15, /* the @value-th below the top */
+	JP_OP_SWAP = 0x16,
+	JP_OP_ROT = 0x17,
+	JP_OP_ABS = 0x19,
+	JP_OP_AND,
+	JP_OP_DIV,
+	JP_OP_MINUS,
+	JP_OP_MOD,
+	JP_OP_MUL,
+	JP_OP_NEG,
+	JP_OP_NOT,
+	JP_OP_OR,
+	JP_OP_PLUS,
+	JP_OP_SHL = 0x24,
+	JP_OP_SHR,
+	JP_OP_SHRA,
+	JP_OP_XOR,
+	JP_OP_JUMP_IF, /* as JUMP where the top is not zero */
+	JP_OP_EQ,
+	JP_OP_GE,
+	JP_OP_GT,
+	JP_OP_LE,
+	JP_OP_LT,
+	JP_OP_NE,
+	JP_OP_JUMP,        /* to the @value-th operation */
+	JP_OP_REG = 0x92,  /* register @reg + @value */
+	JP_OP_LOAD = 0x94, /* @value bytes */
+	JP_OP_CFA = 0x9c,
 };
 
 struct jp_cfi_op {

@@ -86,9 +86,9 @@ static inline enum jp_cfi_answer apply(const struct jp_cfi_rows *rows,
 }
 
 /*
- * In epilogues compilers do not say that a register has its old value again: its rule goes on to
- * name the slot that it was popped from, which lies below sp and so in no dump. (Never the return
- * address: it would lead back to where the walk is.)
+ * Compilers do not describe that an epilogue restored a register: its rule still names the slot
+ * that it was popped from, which lies below sp and so in no dump. (Never the return address: it
+ * would lead back to where the walk is.)
  */
 static bool is_popped(const struct jp_cfi_rule *rule, const struct jp_regs *regs, uint64_t cfa,
 		      unsigned sp)
@@ -113,8 +113,8 @@ enum jp_cfi_answer jp_cfi_rows_step(const struct jp_cfi_rows *rows, const struct
 	answer = apply(rows, &row->cfa, regs, 0, load, context, &cfa);
 	if (answer != JP_CFI_STEPPED)
 		return answer;
-	/* All values are the callee's view: none is changed before the last is read. A register
-	 * that cannot be had becomes unknown; without the ip there is no step. */
+	/* Rules refer to the callee's registers: read all before changing any. A register that
+	 * cannot be read becomes unknown; without the ip there is no step. */
 	for (unsigned i = 0; i < row->count; i++) {
 		answer = apply(rows, &rules[i], regs, cfa, load, context, &values[i]);
 		if (answer == JP_CFI_STACK && i && is_popped(&rules[i], regs, cfa, sp)) {

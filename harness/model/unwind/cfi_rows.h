@@ -5,7 +5,7 @@
 #include "harness/base/map.h"
 #include "harness/model/unwind/cfi_expression.h"
 
-/* Compiled call frame information: what holds at one address, found by a hash of it. */
+/* Compiled call frame information: the rules at one address, in a map by address. */
 
 /* How one thing of the caller is found. */
 enum jp_cfi_rule_kind {
@@ -14,9 +14,9 @@ enum jp_cfi_rule_kind {
 	JP_RULE_REG,     /* register + offset */
 	JP_RULE_EXPR,    /* the expression's result is the value */
 	JP_RULE_AT_EXPR, /* the value lies where the expression says */
-	JP_RULE_LOST,    /* said to be undefined */
-	JP_RULE_UNKNOWN, /* nothing that we understand */
-	JP_RULE_KEPT,    /* as it was */
+	JP_RULE_LOST,    /* undefined */
+	JP_RULE_UNKNOWN, /* none that we support */
+	JP_RULE_KEPT,    /* unchanged */
 };
 
 struct jp_cfi_rule {

@@ -27,7 +27,7 @@ struct line {
 	char *path;
 };
 
-/* What was asked for, and what serves it. */
+/* A file that was looked up. */
 struct entry {
 	struct jp_elf_entry found; /* first: it is what callers hold */
 	struct entry *next;        /* of the same path */
@@ -85,8 +85,7 @@ static bool parse_inode(const char *text, struct line *line)
 	return !text[line->snapshot];
 }
 
-/* Lines that are not of the form are passed over: what they would have named is then missing, and
- * reported when it is asked for. */
+/* Skips malformed lines: a look-up of what they would have named reports it missing. */
 static void parse_index(struct jp_elf_store *store)
 {
 	char *rest = store->index, *at;
@@ -118,7 +117,7 @@ static void read_index(struct jp_elf_store *store)
 	store->index = jp_file_read_regular(path, MAX_INDEX, &size, NULL);
 	if (!store->index)
 		return;
-	/* A NUL stands in no path: its line is broken, the next need not be. */
+	/* No path holds a NUL: drop that line, keep the next. */
 	for (size_t i = 0; i < size; i++)
 		if (!store->index[i])
 			store->index[i] = '\n';
@@ -190,7 +189,7 @@ static struct jp_cfi *open_saved(const struct jp_elf_store *store, const char *b
 	return cfi;
 }
 
-/* A file that was removed has a name that says so; with its inode it is the same one. */
+/* The name of a removed file ends with " (deleted)"; the inode identifies it. */
 static bool same_path(const struct line *line, const struct entry *entry)
 {
 	static const char deleted[] = " (deleted)";
@@ -223,7 +222,7 @@ static struct jp_cfi *from_dir(const struct jp_elf_store *store, const struct en
 	return NULL;
 }
 
-/* The vDSO that the kernel gave this process; its size is said nowhere but in its own headers. */
+/* This process's vDSO; only its own headers give its size. */
 static struct jp_cfi *own_vdso(struct jp_error *err)
 {
 	const unsigned char *image = (const unsigned char *)getauxval(AT_SYSINFO_EHDR);

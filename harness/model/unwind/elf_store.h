@@ -8,8 +8,8 @@
 #include "harness/model/space/replay.h"
 
 /*
- * Which ELF file's call frame information serves a mapping. Each file is opened once; a file that
- * could not be had is remembered too.
+ * Finds the ELF file whose call frame information serves a mapping. Opens each file once, and
+ * remembers failures too.
  *
  * @dir is a run directory's elf/: BUILDID files, and `index` with lines "BUILDID MAJ:MIN INO PATH"
  * that tie a mapping's recorded path and inode to one (DESIGN 6; the vDSO's line is
@@ -22,12 +22,12 @@ struct jp_elf_store;
 struct jp_elf_store *jp_elf_store_new(const char *dir, bool system);
 void jp_elf_store_free(struct jp_elf_store *store);
 
-/* One file, or the knowledge that it is not to be had. Lives as long as the store. */
+/* One file, or why it cannot be opened. Lives as long as the store. */
 struct jp_elf_entry {
-	struct jp_cfi *cfi; /* NULL: not to be had */
-	const char *why;    /* then: the reason */
+	struct jp_cfi *cfi; /* NULL: @why */
+	const char *why;
 };
-/* NULL only without memory. What it returns may be kept in mapping->file. */
+/* NULL: no memory. mapping->file may keep the result. */
 struct jp_elf_entry *jp_elf_store_get(struct jp_elf_store *store, const struct jp_mapping *mapping);
 
 #endif

@@ -17,7 +17,7 @@ enum {
 	BELOW_MOST = 1024,   /* starts below an address that are looked at: bounds a hostile dump */
 };
 
-/* A process began, as a copy of @parent or (0) as a new program. */
+/* The start of a process: as a copy of @parent, or (0) as a new program. */
 struct start {
 	uint32_t pid, parent;
 	uint64_t time; /* 0: unknown */
@@ -113,7 +113,7 @@ static size_t behind(const struct jp_code_loads *loads, size_t high, uint32_t pi
 	return i;
 }
 
-/* What @pid itself published. */
+/* The load that @pid itself published. */
 static const struct jp_code_load *own(const struct jp_jit_cfi *jit, uint32_t pid, uint64_t addr,
 				      uint64_t time)
 {
@@ -158,8 +158,8 @@ const struct jp_code_load *jp_jit_cfi_at(const struct jp_jit_cfi *jit, uint32_t 
 	return load;
 }
 
-/* Tables of all functions become those of one file, as inject makes them: libdw finds a rule of one
- * in a hundred thousand as fast as of one. */
+/* Makes one file's tables of all functions, as inject does: libdw finds a rule among a hundred
+ * thousand functions as fast as in one. */
 static void build(struct jp_jit_cfi *jit)
 {
 	const struct jp_code_loads *loads = jit->loads;
@@ -168,7 +168,7 @@ static void build(struct jp_jit_cfi *jit)
 	struct jp_jit_function function = {0};
 
 	jit->built = true;
-	/* Where .eh_frame will lie must be known before its first record is. */
+	/* The records depend on the address of .eh_frame. */
 	for (size_t i = 0; i < loads->count; i++) {
 		const struct jp_code_load *load = &loads->loads[i];
 
@@ -208,7 +208,7 @@ static void build(struct jp_jit_cfi *jit)
 	jp_jit_frames_free(&frames);
 }
 
-bool jp_jit_cfi_tells(struct jp_jit_cfi *jit, const struct jp_code_load *load)
+bool jp_jit_cfi_has_tables(struct jp_jit_cfi *jit, const struct jp_code_load *load)
 {
 	if (!jit->built && load->eh_frame)
 		build(jit);
@@ -219,7 +219,7 @@ enum jp_cfi_answer jp_jit_cfi_step(struct jp_jit_cfi *jit, const struct jp_code_
 				   uint64_t addr, struct jp_regs *regs, jp_stack_load read,
 				   void *context)
 {
-	if (!jp_jit_cfi_tells(jit, load))
+	if (!jp_jit_cfi_has_tables(jit, load))
 		return JP_CFI_NONE;
 	return jp_cfi_step(jit->cfi, jit->vaddr[load - jit->loads->loads] + (addr - load->addr),
 			   regs, read, context);

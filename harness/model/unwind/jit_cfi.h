@@ -10,28 +10,28 @@
 #include "harness/format/event.h"
 
 /*
- * What emitted code says itself of its frames: the UNWINDING_INFO of jitdumps, found by process,
- * address and time. Nothing of it is parsed before it is asked for.
+ * Unwind information of emitted code: the UNWINDING_INFO of jitdumps, found by process, address and
+ * time. Parsed on first use.
  */
 struct jp_jit_cfi;
 /* @loads must outlive it. NULL: no memory. */
 struct jp_jit_cfi *jp_jit_cfi_new(const struct jp_code_loads *loads, uint16_t machine);
 void jp_jit_cfi_free(struct jp_jit_cfi *jit);
 
-/* A forked process has what its parent had published by then, until it is another program: takes
- * FORK and COMM events, in the order of time. 0 or -ENOMEM. */
+/* Takes FORK and COMM events in the order of time: a forked process inherits what its parent had
+ * published by then, until it execs. 0 or -ENOMEM. */
 int jp_jit_cfi_apply(struct jp_jit_cfi *jit, const struct jp_event *event);
-/* The function of @pid that lies at @addr at @time, by the dumps; or NULL. One whose start was
- * taken by another is gone. */
+/* The function of @pid at @addr at @time, by the dumps, or NULL. A function ends where another is
+ * loaded over its start. */
 const struct jp_code_load *jp_jit_cfi_at(const struct jp_jit_cfi *jit, uint32_t pid, uint64_t addr,
 					 uint64_t time);
-/* Whether it comes with tables that can be used. */
-bool jp_jit_cfi_tells(struct jp_jit_cfi *jit, const struct jp_code_load *load);
+/* Whether @load comes with usable tables. */
+bool jp_jit_cfi_has_tables(struct jp_jit_cfi *jit, const struct jp_code_load *load);
 /* As jp_cfi_step(), for @addr in @load. */
 enum jp_cfi_answer jp_jit_cfi_step(struct jp_jit_cfi *jit, const struct jp_code_load *load,
 				   uint64_t addr, struct jp_regs *regs, jp_stack_load read,
 				   void *context);
-/* Functions whose tables could not be used. */
+/* Functions with unusable tables. */
 uint64_t jp_jit_cfi_bad(const struct jp_jit_cfi *jit);
 
 #endif

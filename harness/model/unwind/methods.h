@@ -7,14 +7,14 @@
 
 #include "harness/format/truth/format.h"
 
-/* What each way of walking a stack is called: the last part of its metrics' names. */
+/* The method's name: the last part of its metrics' names. */
 const char *jp_method_name(enum jp_method method);
-/* What it is, in some words. */
+/* A short description. */
 const char *jp_method_text(enum jp_method method);
-/* As it walks the native frames: JP_CHAIN or JP_DUMP, which the truth holds. */
+/* How it walks native frames: JP_CHAIN or JP_DUMP, which the truth holds. */
 enum jp_method jp_method_root(enum jp_method method);
 
-/* Those that a case has judged where it does not say: a bit each. */
+/* The methods of a case that names none: a bit each. */
 #define JP_METHODS_USUAL (UINT32_C(1) << JP_CHAIN | UINT32_C(1) << JP_DUMP)
 /* "chain,dump_fp" as bits; 0 where one is unknown, or named twice. */
 uint32_t jp_methods_parse(const char *list);

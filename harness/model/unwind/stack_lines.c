@@ -5,7 +5,7 @@
 
 #include "harness/base/json.h"
 
-/* Addresses are text: a number of JSON holds but 53 bits for most who read it. */
+/* Addresses are text: most JSON readers keep 53 bits of a number. */
 static void address(struct jp_json *json, const char *key, uint64_t value)
 {
 	char text[24];

@@ -202,8 +202,8 @@ static bool is_return(struct walk *walk, uint64_t ip)
 	       walk->machine->frames->after_call(code->code, ip - code->addr);
 }
 
-/* One step by what the emitter says of its code; NO_CFI where it says nothing. What it says may be
- * wrong: that is seen where it leads to no code. */
+/* One step by the emitter's unwind information; NO_CFI where there is none. Wrong information shows
+ * where it leads to no code. */
 static bool step_jit(struct walk *walk, uint64_t addr)
 {
 	struct jp_unwinder *unwinder = walk->unwinder;
@@ -243,7 +243,7 @@ static bool by_either(struct walk *walk, struct jp_mapping *mapping, uint64_t ad
 	return false;
 }
 
-/* From the frame at regs' ip to its caller's, by what is known of the mapping there. */
+/* From the frame at regs' ip to its caller's, by the mapping there. */
 static bool step_mapped(struct walk *walk,
 			bool (*by)(struct walk *walk, struct jp_mapping *mapping, uint64_t addr))
 {
@@ -260,8 +260,8 @@ static bool step_mapped(struct walk *walk,
 		return false;
 	if (walk->regs.r[machine->ip] == 0)
 		return stop(walk, JP_UNWIND_ROOT);
-	/* The stack falls as the walk rises, or it would never end. But a signal's handler may run
-	 * on a stack of its own: the interrupted one is then outside the dump. */
+	/* Each step must rise, or the walk would never end. But a signal's handler may run on a
+	 * stack of its own: the interrupted one is then outside the dump. */
 	caller_sp = walk->regs.r[machine->sp];
 	if (caller_sp < sp + pushed && (walk->called || load(&walk->dump, caller_sp, &unused)))
 		return stop(walk, walk->by_cfi ? JP_UNWIND_BAD_CFI : JP_UNWIND_BAD_FRAME);
@@ -280,7 +280,7 @@ static bool step_cfi(struct walk *walk)
 	return step_mapped(walk, by_cfi);
 }
 
-/* The kernel's rule: no mapping is asked for. */
+/* The kernel's rule: ignores mappings. */
 static bool step_fp(struct walk *walk)
 {
 	walk->where = walk->regs.r[walk->machine->ip];
@@ -361,7 +361,7 @@ enum jp_unwind_stop jp_unwind_chain_stop(struct jp_unwinder *unwinder,
 	uint64_t capacity[256];
 	struct jp_unwound own = {.frames = capacity};
 
-	/* A dump without a byte says nothing of why. */
+	/* An empty dump does not explain anything. */
 	if (chain->stop != JP_UNWIND_KERNEL || !sample->sample.stack_size || !chain->count ||
 	    chain->count > sizeof(capacity) / sizeof(*capacity))
 		return chain->stop;

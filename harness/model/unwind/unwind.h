@@ -18,9 +18,9 @@
  * - dump_cfi: call frame information alone: a stop in code that comes without.
  */
 enum jp_unwind_stop {
-	JP_UNWIND_ROOT,      /* it says that this is the outermost frame */
+	JP_UNWIND_ROOT,      /* the outermost frame, by its own mark */
 	JP_UNWIND_UNMAPPED,  /* an address in no known mapping */
-	JP_UNWIND_NO_ELF,    /* a file mapping whose ELF could not be had */
+	JP_UNWIND_NO_ELF,    /* a file mapping without a readable ELF file */
 	JP_UNWIND_NO_CFI,    /* an address that no call frame information covers */
 	JP_UNWIND_BAD_FRAME, /* the frame pointer leads nowhere: not above sp, unaligned, far away
 			      */
@@ -32,13 +32,13 @@ enum jp_unwind_stop {
 	JP_UNWIND_MAX_STACK,  /* chain: as many addresses as the kernel stores of one sample */
 	JP_UNWIND_KERNEL,     /* chain: the kernel ended it, and does not say why */
 	JP_UNWIND_NOT_CAME,   /* chain: deferred, and never written */
-	JP_UNWIND_MAX,        /* the caller's room is full */
+	JP_UNWIND_MAX,        /* the caller's buffer is full */
 	JP_UNWIND_NO_DATA,    /* the sample has no registers or no stack */
 	JP_UNWIND_STOPS
 };
 const char *jp_unwind_stop_text(enum jp_unwind_stop stop);
 
-/* What a method makes of one sample. */
+/* What a method finds in one sample. */
 struct jp_unwound {
 	const uint64_t *frames; /* innermost first; frames[0] = the sampled user ip */
 	uint32_t count;
@@ -55,25 +55,25 @@ struct jp_unwinder;
  * when their build id, or device and inode, fit. */
 struct jp_unwinder *jp_unwinder_new(const char *elf_dir, bool system);
 void jp_unwinder_free(struct jp_unwinder *unwinder);
-/* Also follow frame pointers where a file has no call frame information or cannot be had, as perf
- * does (the frames may be wrong: rbp is any register there); off at first. */
+/* Also follow frame pointers where a file has no call frame information or cannot be read, as perf
+ * does (frames may be wrong: the frame pointer is any register there); off at first. */
 void jp_unwinder_frame_pointers(struct jp_unwinder *unwinder, bool follow);
-/* What emitted code says of its frames; must outlive the last walk. */
+/* Unwind information of emitted code; must outlive the last walk. */
 void jp_unwinder_jit(struct jp_unwinder *unwinder, struct jp_jit_cfi *jit);
 /* The most addresses that the capture's kernel stores of one sample; 127 at first. */
 void jp_unwinder_max_stack(struct jp_unwinder *unwinder, uint64_t addresses);
 
 /*
- * Walks @sample by @method. @capacity has place for @size frames; out->frames leads there, or into
- * the sample. A replay's mappings remember what they were unwound with: one unwinder for each
- * replay, and it is freed after the last walk.
+ * Walks @sample by @method. @capacity holds @size frames; out->frames points there, or into the
+ * sample. A replay's mappings point into the unwinder: use one for each replay, and free it after
+ * the last walk.
  */
 void jp_unwind(struct jp_unwinder *unwinder, struct jp_replay *replay,
 	       const struct jp_event *sample, enum jp_method method, uint64_t *capacity,
 	       uint32_t size, struct jp_unwound *out);
 /*
  * Why the kernel's walk of @sample ended where @chain does, as far as its rule over registers and
- * dump tells: BAD_FRAME, or ROOT where the frame pointer was zero; else what @chain says.
+ * dump shows: BAD_FRAME, or ROOT where the frame pointer was zero; else chain->stop.
  */
 enum jp_unwind_stop jp_unwind_chain_stop(struct jp_unwinder *unwinder,
 					 const struct jp_event *sample,
