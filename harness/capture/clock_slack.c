@@ -6,12 +6,12 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include "harness/base/clock.h"
 #include "harness/capture/events.h"
+#include "harness/format/perfdata/ring.h"
 
 /*
  * Events read CLOCK_MONOTONIC in NMI-safe form, which can differ from what clock_gettime() gives.
@@ -28,15 +28,6 @@ struct measurement {
 	const char *what;
 };
 
-struct comm_record {
-	struct perf_event_header header;
-	uint32_t pid, tid;
-	char name[16];
-	/* sample_id */
-	uint32_t sample_pid, sample_tid;
-	uint64_t time;
-};
-
 static int failed(struct measurement *m, int error, const char *what)
 {
 	m->error = error;
@@ -44,43 +35,38 @@ static int failed(struct measurement *m, int error, const char *what)
 	return -error;
 }
 
-static int turn(struct measurement *m, struct perf_event_mmap_page *page, uint64_t *tail)
+static int turn(struct measurement *m, struct jp_perf_ring *ring,
+		const struct jp_perf_layout *layout)
 {
-	const struct comm_record *record;
-	uint64_t before, after, head, outside = 0;
+	uint64_t before, after, outside = 0, whole[RECORDS / sizeof(uint64_t)];
+	const struct jp_perf_record *record;
+	struct jp_event event;
 
 	before = jp_clock_now();
-	prctl(PR_SET_NAME, "jp-clock-slack"); /* 15 bytes: the record's name takes 16 */
+	prctl(PR_SET_NAME, "jp-clock-slack");
 	after = jp_clock_now();
-	head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-	if (head == *tail)
+	jp_perf_ring_look(ring);
+	if (ring->head == ring->tail)
 		return failed(m, ENODATA, "no COMM record came");
-	if ((*tail & (RECORDS - 1)) + sizeof(*record) > RECORDS) {
-		*tail = head; /* the record wraps: skip it */
-		__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
-		return 0;
-	}
-	record =
-		(const void *)((unsigned char *)page + page->data_offset + (*tail & (RECORDS - 1)));
-	if (record->header.type != PERF_RECORD_COMM || record->header.size < sizeof(*record))
+	record = jp_perf_ring_next(ring, whole);
+	if (!record || jp_perf_decode(layout, record, &event, NULL) || event.type != JP_EVENT_COMM)
 		return failed(m, EPROTO, "a COMM record was expected");
-	if (record->time < before)
-		outside = before - record->time;
-	else if (record->time > after)
-		outside = record->time - after;
+	if (event.time < before)
+		outside = before - event.time;
+	else if (event.time > after)
+		outside = event.time - after;
 	if (outside > m->slack)
 		m->slack = outside;
-	*tail = head;
-	__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
+	ring->tail = ring->head;
+	jp_perf_ring_release(ring);
 	return 0;
 }
 
 static int measure_cpu(struct measurement *m, int cpu)
 {
-	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
-	struct perf_event_mmap_page *page;
+	struct jp_perf_layout layout;
 	struct perf_event_attr attr;
-	uint64_t tail = 0;
+	struct jp_perf_ring ring;
 	cpu_set_t *set = CPU_ALLOC((size_t)cpu + 1);
 	int fd, ret = 0;
 
@@ -99,14 +85,13 @@ static int measure_cpu(struct measurement *m, int cpu)
 	fd = jp_perf_open(&attr, 0, cpu);
 	if (fd < 0)
 		return failed(m, -fd, "perf_event_open");
-	page = mmap(NULL, page_size + RECORDS, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (page == MAP_FAILED) {
-		ret = failed(m, errno, "mmap of a ring of 8 KiB");
-	} else {
-		for (int i = 0; i < TURNS && !ret; i++)
-			ret = turn(m, page, &tail);
-		munmap(page, page_size + RECORDS);
-	}
+	jp_attr_layout(&attr, &layout);
+	ret = jp_perf_ring_map(&ring, fd, RECORDS);
+	if (ret)
+		failed(m, -ret, "mmap of a ring of 8 KiB");
+	for (int i = 0; i < TURNS && !ret; i++)
+		ret = turn(m, &ring, &layout);
+	jp_perf_ring_unmap(&ring);
 	close(fd);
 	return ret;
 }

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/capture/heard.h"
 
-#include <linux/perf_event.h>
-#include <string.h>
-
 #include "harness/capture/elf_copies.h"
 #include "harness/capture/event_owners.h"
 #include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
 #include "harness/format/procmaps/procmaps.h"
 
-enum { LARGEST_RECORD = 1 << 16 };
 void jp_heard_free(struct jp_heard *heard)
 {
 	jp_map_free(&heard->ids);
@@ -126,16 +122,15 @@ static bool keep(struct jp_session *session, enum jp_stream stream,
 }
 
 /* Appends the bytes [@from, @to) of the ring's endless stream. */
-static void put_span(struct jp_perfdata_writer *writer, const unsigned char *data, uint64_t mask,
+static void put_span(struct jp_perfdata_writer *writer, const struct jp_perf_ring *ring,
 		     uint64_t from, uint64_t to)
 {
-	uint64_t start = from & mask, size = to - from, first = mask + 1 - start;
+	uint64_t size = to - from, first = ring->size - (from & (ring->size - 1));
 
 	if (first > size)
 		first = size;
-	jp_perfdata_put(writer, data + start, first);
-	if (size > first)
-		jp_perfdata_put(writer, data, size - first);
+	jp_perfdata_put(writer, jp_perf_ring_at(ring, from), first);
+	jp_perfdata_put(writer, ring->data, size - first);
 }
 
 /*
@@ -153,50 +148,34 @@ static void repair(struct jp_perf_record *record)
 static bool drain(struct jp_session *session, struct jp_ring *ring)
 {
 	struct jp_recorder *recorder = session->recorder;
-	struct perf_event_mmap_page *page = (void *)ring->base;
-	unsigned char *data = ring->base + page->data_offset;
-	uint64_t mask = ring->size - 1, tail = page->data_tail, kept = tail;
-	bool any = tail != ring->head;
-	unsigned char whole[LARGEST_RECORD] __attribute__((aligned(8)));
+	struct jp_perf_ring *records = &ring->records;
+	uint64_t whole[JP_PERF_RECORD_MOST / sizeof(uint64_t)], kept = records->tail;
+	bool any = records->tail != records->head;
 
-	while (tail != ring->head) {
-		/* Records are multiples of 8 bytes long: a header never wraps. */
-		struct jp_perf_record *record = (void *)(data + (tail & mask));
-		size_t size = record->size, first = ring->size - (tail & mask);
+	while (records->tail != records->head) {
+		const uint64_t at = records->tail;
+		const struct jp_perf_record *record;
 
-		if (size < sizeof(*record) || size > ring->head - tail) {
-			/* Nothing can be found behind this; only a broken kernel does it. */
+		repair(jp_perf_ring_at(records, at));
+		record = jp_perf_ring_next(records, whole);
+		if (record && keep(session, ring->stream, record))
+			continue;
+		put_span(recorder->writer, records, kept, at);
+		if (!record) {
 			recorder->heard.lost[ring->stream]++;
-			tail = ring->head;
-			kept = tail;
-			break;
+			records->tail = records->head;
 		}
-		repair(record);
-		if (first < size) {
-			memcpy(whole, record, first);
-			memcpy(whole + first, data, size - first);
-			record = (void *)whole;
-		}
-		if (!keep(session, ring->stream, record)) {
-			put_span(recorder->writer, data, mask, kept, tail);
-			kept = tail + size;
-		}
-		tail += size;
+		kept = records->tail;
 	}
-	put_span(recorder->writer, data, mask, kept, tail);
-	__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+	put_span(recorder->writer, records, kept, records->tail);
+	jp_perf_ring_release(records);
 	return any;
 }
 
 static void look(struct jp_session *session, enum jp_stream stream)
 {
-	for (unsigned int i = 0; i < session->nr_cpus; i++) {
-		struct jp_ring *ring = &session->recorder->rings[stream * session->nr_cpus + i];
-
-		ring->head = __atomic_load_n(
-			&((struct perf_event_mmap_page *)(void *)ring->base)->data_head,
-			__ATOMIC_ACQUIRE);
-	}
+	for (unsigned int i = 0; i < session->nr_cpus; i++)
+		jp_perf_ring_look(&session->recorder->rings[stream * session->nr_cpus + i].records);
 }
 
 bool jp_heard_drain(struct jp_session *session)

@@ -160,8 +160,8 @@ static int write_info(struct jp_session *session, struct jp_error *err)
 	info->samples = session->samples;
 	info->frequency_asked = session->options.frequency;
 	info->frequency = recorder->frequency;
-	info->ring_sampling = recorder->rings[JP_SAMPLING * session->nr_cpus].size;
-	info->ring_sideband = recorder->rings[JP_SIDEBAND * session->nr_cpus].size;
+	info->ring_sampling = recorder->rings[JP_SAMPLING * session->nr_cpus].records.size;
+	info->ring_sideband = recorder->rings[JP_SIDEBAND * session->nr_cpus].records.size;
 	info->cpus = session->nr_cpus;
 	info->kernel = recorder->abilities.kernel;
 	info->format_lost = recorder->abilities.lost;

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "harness/capture/recorder.h"
@@ -25,7 +24,7 @@ enum { STALLS_PER_SECOND = 4 };
 
 static uint64_t sample_size(const struct jp_session *session)
 {
-	uint64_t size = sizeof(struct perf_event_header) + 6 * sizeof(uint64_t);
+	uint64_t size = sizeof(struct jp_perf_record) + 6 * sizeof(uint64_t);
 
 	size += (1 + (uint64_t)__builtin_popcountll(jp_registers_user)) * sizeof(uint64_t);
 	if (session->options.chain)
@@ -48,34 +47,23 @@ static uint64_t power_of_two(uint64_t least)
 
 static void unmap_rings(struct jp_recorder *recorder, unsigned int count)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	for (unsigned int i = 0; i < count; i++) {
-		if (recorder->rings[i].base)
-			munmap(recorder->rings[i].base, page + recorder->rings[i].size);
-		recorder->rings[i].base = NULL;
-	}
+	for (unsigned int i = 0; i < count; i++)
+		jp_perf_ring_unmap(&recorder->rings[i].records);
 }
 
 static int map_rings(struct jp_recorder *recorder, unsigned int count,
 		     const uint64_t size[JP_STREAMS])
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	int ret = 0;
 
-	for (unsigned int i = 0; i < count; i++) {
+	for (unsigned int i = 0; i < count && !ret; i++) {
 		struct jp_ring *ring = &recorder->rings[i];
-		void *base = mmap(NULL, page + size[ring->stream], PROT_READ | PROT_WRITE,
-				  MAP_SHARED, ring->fd, 0);
-		int error = errno;
 
-		if (base == MAP_FAILED) {
-			unmap_rings(recorder, count);
-			return -error;
-		}
-		ring->base = base;
-		ring->size = size[ring->stream];
+		ret = jp_perf_ring_map(&ring->records, ring->fd, size[ring->stream]);
 	}
-	return 0;
+	if (ret)
+		unmap_rings(recorder, count);
+	return ret;
 }
 
 /*

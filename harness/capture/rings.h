@@ -7,6 +7,7 @@
 
 #include "harness/base/error.h"
 #include "harness/capture/events.h"
+#include "harness/format/perfdata/ring.h"
 
 struct jp_session;
 
@@ -14,9 +15,7 @@ struct jp_ring { /* one per CPU and stream */
 	int fd;  /* of the event that owns it and never counts */
 	int cpu;
 	enum jp_stream stream;
-	unsigned char *base; /* control page, then the records; NULL: not mapped */
-	size_t size;         /* of the records */
-	uint64_t head;       /* as read for the pass that runs */
+	struct jp_perf_ring records;
 };
 
 /* Maps them, and takes the rate down to what they hold. */

@@ -12,6 +12,7 @@ int jp_perf_ring_map(struct jp_perf_ring *ring, int fd, size_t size)
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	void *base = mmap(NULL, page + size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
+	*ring = (struct jp_perf_ring){0};
 	if (base == MAP_FAILED)
 		return -errno;
 	*ring = (struct jp_perf_ring){

@@ -19,6 +19,12 @@ struct jp_perf_ring {
 /* Maps one of @size bytes, a power of two of pages, for the event @fd. 0 or -errno. */
 int jp_perf_ring_map(struct jp_perf_ring *ring, int fd, size_t size);
 void jp_perf_ring_unmap(struct jp_perf_ring *ring); /* one that is not mapped is fine */
+/* Where the byte at @at of the stream lies. */
+static inline void *jp_perf_ring_at(const struct jp_perf_ring *ring, uint64_t at)
+{
+	return ring->data + (at & (ring->size - 1));
+}
+
 /* Takes note of how far the kernel has written. */
 void jp_perf_ring_look(struct jp_perf_ring *ring);
 /*
