@@ -94,6 +94,10 @@ static int put_line(struct jp_case_parser *p, const char *written, bool set)
 	copy = jp_case_store_print(p->store, "%s", line);
 	if (!copy)
 		return jp_case_no_memory(p);
+	if (p->study && !set && strcmp(line, "...") == 0 && !p->own) {
+		p->own = true;
+		return put_lines(p, &p->block, false);
+	}
 	if (p->study && strncmp(line, "also ", 5) == 0) {
 		jp_case_cut_comment(copy);
 		also = set ? NULL : find_set(p, jp_case_trim(copy + 5));
@@ -150,9 +154,10 @@ static int put_case(struct jp_case_parser *p, char **words, int count, char **te
 	p->cas->variant = p->variants.nr_axes;
 	line[strlen(line) - 1] = '\0';
 	ret = jp_case_line(p, line);
+	p->own = false;
 	if (!ret)
 		ret = put_lines(p, p->study ? &p->defaults : &none, false);
-	return ret ? ret : put_lines(p, &p->block, false);
+	return ret || p->own ? ret : put_lines(p, &p->block, false);
 }
 
 /* What has come together for p->cas becomes its own. */

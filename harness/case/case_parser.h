@@ -63,6 +63,7 @@ struct jp_case_parser {
 	struct jp_case *cas; /* the one that is being defined, and what is expected of it */
 	struct jp_expectation expectations[JP_MAX_EXPECTATIONS];
 	size_t nr_expectations;
+	bool own; /* its own lines have come, at "..." of the defaults */
 	struct jp_error *err;
 };
 

@@ -206,6 +206,9 @@ static void bad_lines(void)
 		{"expect a/b\n\tm =0\n", "file:1: expect 'a/b'"},
 		{"expect x\n\tm =\ncase a check : w : c\n\talso x\n", "file:2: range '='"},
 		{"defaults : w : c\n\tm =0\ncase a check\n\tm =1\n", "file:4: second expectation"},
+		{"case a check : w : c\n\tm =0\n\t...\n", "file:"},
+		{"case a check : w : c\n\t...\n", "file:2: expectation '...'"},
+		{"defaults : w : c\n\t...\n\t...\ncase a check\n", "file:3: expectation '...'"},
 		{"defaults x\ncase a check : w : c\n", "file:1: defaults 'x'"},
 		{"defaults : w : c\ndefaults\ncase a check\n", "file:3: case 'a'"},
 	};
@@ -319,13 +322,13 @@ static void variants(void)
 {
 	static const char *const texts[] = {
 		"case study/first.a check : other : attach : samples=5 seconds=7\n"
-		"\tm =0 # why\n\tn =1\n",
+		"\tm =0 # why\n\tn =1\n\tlast any\n",
 		"case study/a.u.one full : w --x=a --y=u : attach --z : samples=9 seconds=7\n"
-		"\tm =0 # why\n\twhen perf 6.1: k =1\n\to allow c # a\n\tp <=2\n",
+		"\tm =0 # why\n\twhen perf 6.1: k =1\n\to allow c # a\n\tp <=2\n\tlast any\n",
 		"case study/b.u.one full : w --x=b --y=u : attach --z : samples=9 seconds=7\n"
-		"\tm =0 # why\n\to allow c # b\n",
+		"\tm =0 # why\n\to allow c # b\n\tlast any\n",
 		"case study/b.v.one full : w --x=b --y=v : attach --z : samples=9 seconds=7\n"
-		"\tm =0 # why\n\tq any\n\to allow c # b\n",
+		"\tm =0 # why\n\tq any\n\to allow c # b\n\tlast any\n",
 	};
 	struct jp_cases *cases = taken("axis x a b c\n"
 				       "axis y u v\n"
@@ -334,6 +337,8 @@ static void variants(void)
 				       "\twhere x=a: p <=2\n"
 				       "defaults : w : attach : samples=5 seconds=7\n"
 				       "\tm =0 # why\n"
+				       "\t...\n"
+				       "\tlast any\n"
 				       "case first.a check : other\n"
 				       "\tn =1\n"
 				       "case a.v.one full : hand : written\n"
@@ -353,10 +358,10 @@ static void variants(void)
 
 		check(!strcmp(cas->text, texts[i]), "the text of %s is complete", cas->name);
 	}
-	check(!strcmp(cases->cases[1].workload_argv[0], "hand") && cases->cases[2].line == 11,
+	check(!strcmp(cases->cases[1].workload_argv[0], "hand") && cases->cases[2].line == 13,
 	      "what is written out takes the place of a variant");
-	check(cases->cases[2].nr_expectations == 4 && cases->cases[3].nr_expectations == 2 &&
-		      cases->cases[4].nr_expectations == 3,
+	check(cases->cases[2].nr_expectations == 5 && cases->cases[3].nr_expectations == 3 &&
+		      cases->cases[4].nr_expectations == 4,
 	      "expectations of some variants");
 	check(cases->cases[5].nr_expectations == 0 && cases->cases[5].samples == 2000 &&
 		      !strcmp(cases->cases[6].name, "study/a.two"),
