@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/base/array.h"
+#include "harness/base/path.h"
 #include "harness/outcome/case_folder.h"
 #include "harness/command/command.h"
 #include "harness/run/cases.h"
@@ -17,18 +19,14 @@
 /* Case folders of a run directory, in the order of names. */
 struct folders {
 	char **paths;
-	size_t count;
+	size_t count, capacity;
 };
 
 static int add_folder(struct folders *folders, const char *path)
 {
-	char **grown = realloc(folders->paths, (folders->count + 1) * sizeof(*grown));
+	char **folder = jp_array_push(&folders->paths, &folders->count, &folders->capacity);
 
-	if (!grown)
-		return -ENOMEM;
-	folders->paths = grown;
-	grown[folders->count] = strdup(path);
-	return grown[folders->count++] ? 0 : -ENOMEM;
+	return folder && (*folder = strdup(path)) ? 0 : -ENOMEM;
 }
 
 /* A folder that holds `case` is a case; others are looked into, two levels deep. */
@@ -47,8 +45,7 @@ static int find_cases(struct folders *folders, const char *dir, int depth)
 		struct stat status;
 
 		if (!ret && names[i]->d_name[0] != '.' &&
-		    (size_t)snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name) <
-			    sizeof(path) &&
+		    !jp_path_build(path, sizeof(path), NULL, "%s/%s", dir, names[i]->d_name) &&
 		    lstat(path, &status) == 0 && S_ISDIR(status.st_mode))
 			ret = find_cases(folders, path, depth + 1);
 		free(names[i]);

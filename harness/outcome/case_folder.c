@@ -7,6 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "harness/base/cleanup.h"
+#include "harness/base/number.h"
+#include "harness/base/path.h"
 #include "harness/format/rundir/run_dir.h"
 
 bool jp_case_folder_is(const char *dir)
@@ -14,23 +17,23 @@ bool jp_case_folder_is(const char *dir)
 	char path[4096];
 	struct stat status;
 
-	return (size_t)snprintf(path, sizeof(path), "%s/case", dir) < sizeof(path) &&
+	return !jp_path_build(path, sizeof(path), NULL, "%s/case", dir) &&
 	       lstat(path, &status) == 0 && !S_ISDIR(status.st_mode);
 }
 
 struct jp_cases *jp_case_folder_definition(const char *dir, struct jp_error *err)
 {
 	size_t size;
-	char *text = jp_run_dir_read(dir, "case", &size), file[4096];
+	jp_cleanup_free char *text = jp_run_dir_read(dir, "case", &size);
 	struct jp_cases *cases;
+	char file[4096];
 
-	snprintf(file, sizeof(file), "%s/case", dir);
 	if (!text) {
-		jp_fail(err, errno, "%s: %s", file, strerror(errno));
+		jp_fail(err, errno, "%s/case: %s", dir, strerror(errno));
 		return NULL;
 	}
+	snprintf(file, sizeof(file), "%s/case", dir);
 	cases = jp_cases_parse(NULL, file, NULL, text, size, err);
-	free(text);
 	if (cases && cases->nr_cases != 1) {
 		jp_fail(err, EINVAL, "%s: holds %zu cases; expected one", file, cases->nr_cases);
 		jp_cases_free(cases);
@@ -68,13 +71,11 @@ static bool take_outcome(const char *dir, struct jp_result *result)
 static double seconds_of(const char *dir)
 {
 	size_t size;
-	char *text = jp_run_dir_read(dir, "seconds", &size), *end;
-	double seconds = text ? strtod(text, &end) : 0;
+	jp_cleanup_free char *text = jp_run_dir_read(dir, "seconds", &size);
+	const char *at = text;
+	double seconds;
 
-	if (!text || end == text || !(seconds >= 0 && seconds < 1e9))
-		seconds = 0;
-	free(text);
-	return seconds;
+	return at && jp_number_take_real(&at, &seconds) && seconds < 1e9 ? seconds : 0;
 }
 
 void jp_case_folder_judge(const struct jp_case *cas, const char *dir, struct jp_result *result)

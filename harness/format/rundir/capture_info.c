@@ -5,8 +5,10 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "harness/base/number.h"
+#include "harness/base/path.h"
 
 enum kind { TEXT, NUMBER, FLAG };
 enum { TEXT_SIZE = sizeof(((struct jp_capture_info *)NULL)->policy) };
@@ -73,7 +75,8 @@ int jp_capture_info_write(const struct jp_capture_info *info, const char *dir, s
 	FILE *file;
 	int ret = 0;
 
-	snprintf(path, sizeof(path), "%s/capture", dir);
+	if (jp_path_build(path, sizeof(path), err, "%s/capture", dir))
+		return -ENAMETOOLONG;
 	file = fopen(path, "we");
 	if (!file)
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
@@ -90,16 +93,13 @@ int jp_capture_info_write(const struct jp_capture_info *info, const char *dir, s
 static bool take(const struct field *field, struct jp_capture_info *info, const char *text)
 {
 	void *value = (char *)info + field->at;
-	char *end;
 
 	if (field->kind == TEXT) {
 		snprintf(value, TEXT_SIZE, "%s", text);
 	} else if (field->kind == FLAG) {
 		*(bool *)value = strcmp(text, "yes") == 0;
 	} else {
-		errno = 0;
-		*(uint64_t *)value = strtoull(text, &end, 10);
-		return *text >= '0' && *text <= '9' && !*end && !errno;
+		return jp_number(text, 0, UINT64_MAX, value);
 	}
 	return true;
 }

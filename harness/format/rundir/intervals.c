@@ -7,27 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/array.h"
+#include "harness/base/number.h"
+#include "harness/base/search.h"
+
 /* The numbers of a line, @count of them, each after one blank; what follows them in *@rest. */
 static bool take_numbers(const char *text, uint64_t *numbers, size_t count, const char **rest)
 {
-	for (size_t i = 0; i < count; i++) {
-		char *end;
-
-		if (text[0] != ' ' || text[1] < '0' || text[1] > '9')
+	for (size_t i = 0; i < count; i++)
+		if (*text++ != ' ' || !jp_number_take(&text, 10, UINT64_MAX, &numbers[i]))
 			return false;
-		errno = 0;
-		numbers[i] = strtoull(text + 1, &end, 10);
-		if (errno)
-			return false;
-		text = end;
-	}
 	*rest = text;
 	return true;
 }
 
 static bool add_process(struct jp_intervals *intervals, const char *text)
 {
-	struct jp_announced *bigger, *process;
+	struct jp_announced *process;
 	uint64_t numbers[3];
 	const char *rest;
 
@@ -38,11 +34,10 @@ static bool add_process(struct jp_intervals *intervals, const char *text)
 	if (intervals->nr_processes &&
 	    numbers[1] < intervals->processes[intervals->nr_processes - 1].answered)
 		return false;
-	bigger = realloc(intervals->processes, (intervals->nr_processes + 1) * sizeof(*bigger));
-	if (!bigger)
+	process = jp_array_push(&intervals->processes, &intervals->nr_processes,
+				&intervals->processes_capacity);
+	if (!process)
 		return false;
-	intervals->processes = bigger;
-	process = &bigger[intervals->nr_processes++];
 	*process = (struct jp_announced){
 		.pid = (uint32_t)numbers[0], .asked = numbers[1], .answered = numbers[2]};
 	strcpy(process->comm, rest + 1);
@@ -53,7 +48,7 @@ static bool add_interval(struct jp_intervals *intervals, const char *text)
 {
 	const struct jp_announced *process =
 		intervals->nr_processes ? &intervals->processes[intervals->nr_processes - 1] : NULL;
-	struct jp_interval *bigger;
+	struct jp_interval *interval;
 	uint64_t numbers[5], before;
 	const char *rest;
 
@@ -69,17 +64,16 @@ static bool add_interval(struct jp_intervals *intervals, const char *text)
 			return false;
 		before = numbers[i];
 	}
-	bigger = realloc(intervals->intervals, (intervals->nr_intervals + 1) * sizeof(*bigger));
-	if (!bigger)
+	interval = jp_array_push(&intervals->intervals, &intervals->nr_intervals,
+				 &intervals->intervals_capacity);
+	if (!interval)
 		return false;
-	intervals->intervals = bigger;
-	bigger[intervals->nr_intervals++] =
-		(struct jp_interval){.process = (uint32_t)(process - intervals->processes),
-				     .pid = process->pid,
-				     .enabling = numbers[1],
-				     .enabled = numbers[2],
-				     .disabling = numbers[3],
-				     .disabled = numbers[4]};
+	*interval = (struct jp_interval){.process = (uint32_t)(process - intervals->processes),
+					 .pid = process->pid,
+					 .enabling = numbers[1],
+					 .enabled = numbers[2],
+					 .disabling = numbers[3],
+					 .disabled = numbers[4]};
 	return true;
 }
 
@@ -139,21 +133,15 @@ void jp_intervals_free(struct jp_intervals *intervals)
 const struct jp_interval *jp_intervals_at(const struct jp_intervals *intervals, uint64_t time,
 					  uint64_t slack)
 {
-	size_t low = 0, high = intervals->nr_intervals;
+	const struct jp_interval *list = intervals->intervals;
+	size_t i;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		const struct jp_interval *interval = &intervals->intervals[middle];
-
-		if (time > interval->disabled && time - interval->disabled > slack)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == intervals->nr_intervals || (intervals->intervals[low].enabling > time &&
-					       intervals->intervals[low].enabling - time > slack))
+	jp_search(i, intervals->nr_intervals,
+		  time > list[i].disabled && time - list[i].disabled > slack);
+	if (i == intervals->nr_intervals ||
+	    (list[i].enabling > time && list[i].enabling - time > slack))
 		return NULL;
-	return &intervals->intervals[low];
+	return &list[i];
 }
 
 const struct jp_announced *jp_intervals_process(const struct jp_intervals *intervals, uint32_t pid,

@@ -29,9 +29,9 @@ struct jp_announced {
 struct jp_intervals {
 	char gate[16]; /* "none", "backfill", "sideband"; "": not a gated capture */
 	struct jp_announced *processes; /* by time */
-	size_t nr_processes;
+	size_t nr_processes, processes_capacity;
 	struct jp_interval *intervals; /* by time; no two overlap */
-	size_t nr_intervals;
+	size_t nr_intervals, intervals_capacity;
 };
 
 /* @name stands in messages. @text is changed. */

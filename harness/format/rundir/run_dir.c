@@ -3,25 +3,25 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/base/cleanup.h"
+#include "harness/base/file.h"
+#include "harness/base/path.h"
+
 static bool is_empty(const char *path)
 {
-	DIR *dir = opendir(path);
+	jp_cleanup_closedir DIR *dir = opendir(path);
 	struct dirent *entry;
-	bool empty = dir;
 
 	while (dir && (entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			empty = false;
-	if (dir)
-		closedir(dir);
-	return empty;
+			return false;
+	return dir;
 }
 
 int jp_run_dir_make(struct jp_run_dir *dir, const char *path, struct jp_error *err)
@@ -52,8 +52,8 @@ int jp_run_dir_case(const struct jp_run_dir *dir, const char *name, char *path, 
 {
 	char *slash;
 
-	if ((size_t)snprintf(path, size, "%s/%s", dir->path, name) >= size)
-		return jp_fail(err, ENAMETOOLONG, "%s/%s: too long a path", dir->path, name);
+	if (jp_path_build(path, size, err, "%s/%s", dir->path, name))
+		return -ENAMETOOLONG;
 	slash = strrchr(path, '/');
 	*slash = '\0';
 	if (mkdir(path, 0777) && errno != EEXIST)
@@ -79,7 +79,8 @@ int jp_run_dir_write(const char *dir, const char *name, const char *text, struct
 	char path[4096];
 	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	if (jp_path_build(path, sizeof(path), err, "%s/%s", dir, name))
+		return -ENAMETOOLONG;
 	file = fopen(path, "wxe");
 	if (!file)
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
@@ -91,31 +92,10 @@ int jp_run_dir_write(const char *dir, const char *name, const char *text, struct
 
 char *jp_run_dir_read(const char *dir, const char *name, size_t *size)
 {
-	char path[4096], *text;
-	struct stat status;
-	FILE *file;
-	int fd;
+	char path[4096];
 
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	/* Others may have made it: no link is followed, no FIFO waited for. */
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return NULL;
-	file = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? fdopen(fd, "r") : NULL;
-	if (!file) {
-		close(fd);
-		errno = EINVAL;
-		return NULL;
-	}
-	text = malloc((1 << 20) + 1);
-	*size = text ? fread(text, 1, 1 << 20, file) : 0;
-	if (text && (ferror(file) || !feof(file))) {
-		free(text);
-		text = NULL;
-		errno = EFBIG;
-	}
-	if (text)
-		text[*size] = '\0';
-	fclose(file);
-	return text;
+	return jp_path_build(path, sizeof(path), NULL, "%s/%s", dir, name)
+		       ? NULL
+		       : jp_file_read_regular(path, 1 << 20, size, NULL);
 }
