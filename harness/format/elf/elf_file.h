@@ -7,14 +7,10 @@
 #include <stdio.h>
 
 #include "harness/base/error.h"
+#include "harness/format/elf/elf_image.h"
 
 /* Build ids, symbols, and the small copies that a run directory keeps. Nothing else includes
  * libelf. */
-
-struct jp_build_id {
-	uint8_t size; /* 0: the file has none */
-	unsigned char bytes[20];
-};
 
 /*
  * Saves program headers, .eh_frame_hdr and .eh_frame of the ELF image behind @fd (or, with fd < 0,
@@ -29,30 +25,10 @@ int jp_elf_build_id(int fd, const void *image, size_t size, struct jp_build_id *
 /* "0123..." of @id into @text (41 bytes at least); returns @text. */
 char *jp_build_id_text(const struct jp_build_id *id, char *text);
 
-/*
- * What jp_elf_save() writes, in memory: a complete little ELF file, its call frame information
- * checked by jp_cfi_check(). libdw gets nothing else.
- */
-struct jp_elf_segment {
-	uint64_t offset, vaddr, size; /* in the original file */
-};
-struct jp_elf_image {
-	unsigned char *bytes;
-	size_t size;
-	struct jp_elf_segment *code; /* the executable ones */
-	size_t nr_code;
-	uint16_t machine; /* e_machine */
-	struct jp_build_id id;
-};
-/* -ENODATA: no .eh_frame. -EINVAL: not an ELF file that we read, or its tables are broken. */
+/* What jp_elf_save() writes, in memory. -ENODATA: no .eh_frame. -EINVAL: not an ELF file that we
+ * read, or its tables are broken. */
 int jp_elf_extract(int fd, const void *image, size_t size, struct jp_elf_image *out,
 		   struct jp_error *err);
-struct jp_cfi_section;
-/* The same of tables that are in no file: @frame and @index (NULL: none) of @code. */
-int jp_elf_wrap(uint16_t machine, const struct jp_elf_segment *code,
-		const struct jp_cfi_section *frame, const struct jp_cfi_section *index,
-		struct jp_elf_image *out, struct jp_error *err);
-void jp_elf_image_free(struct jp_elf_image *image);
 
 /* A function of the symbol table, by where its bytes stand in the file. */
 struct jp_elf_symbol {

@@ -5,9 +5,30 @@
 #include <elf.h>
 
 #include "harness/format/elf/cfi_check.h"
-#include "harness/format/elf/elf_file.h"
 
-/* Private to harness/format/elf/: what the small copy of an ELF file is made of. */
+struct jp_build_id {
+	uint8_t size; /* 0: the file has none */
+	unsigned char bytes[20];
+};
+
+/*
+ * The small copy of an ELF file: a complete one, its call frame information checked by
+ * jp_cfi_check(). libdw gets nothing else.
+ */
+struct jp_elf_segment {
+	uint64_t offset, vaddr, size; /* in the original file */
+};
+struct jp_elf_image {
+	unsigned char *bytes;
+	size_t size;
+	struct jp_elf_segment *code; /* the executable ones */
+	size_t nr_code;
+	uint16_t machine; /* e_machine */
+	struct jp_build_id id;
+};
+void jp_elf_image_free(struct jp_elf_image *image);
+
+/* What a copy is made of. */
 struct jp_elf_parts {
 	Elf64_Ehdr head;
 	Elf64_Phdr *segments;
@@ -17,5 +38,10 @@ struct jp_elf_parts {
 
 /* Checks @parts and makes the copy. @out is all zero but for the build id; where it fails, zero. */
 int jp_elf_image_make(struct jp_elf_parts *parts, struct jp_elf_image *out, struct jp_error *err);
+
+/* The copy of tables that are in no file: @frame and @index (NULL: none) of @code. */
+int jp_elf_wrap(uint16_t machine, const struct jp_elf_segment *code,
+		const struct jp_cfi_section *frame, const struct jp_cfi_section *index,
+		struct jp_elf_image *out, struct jp_error *err);
 
 #endif
