@@ -10,7 +10,7 @@
  * Code that comes to lie elsewhere while the process runs: copied by the runtime, or moved by
  * mremap(), of which the kernel makes no record.
  */
-enum how { COPY, REMAP };
+enum move_how { COPY, REMAP };
 static const char *const hows[] = {"copy", "mremap", NULL};
 
 struct moving {

@@ -19,7 +19,7 @@
 /* How a benchmark runner comes by its processes; after the births of workloads/emit/process.h. */
 enum { HOW_EXEC = JP_BIRTHS };
 
-struct scene {
+struct fork_scene {
 	const char *name;
 	unsigned how, tasks, busy, task; /* task 0: the runner */
 	const char *gate, *replace;
@@ -76,7 +76,7 @@ static int __attribute__((noinline)) replace_program(const char *other)
 
 /* One benchmark: code from before its interval and code that it makes inside of it; both run
  * before, inside and after. */
-static int benchmark(const struct scene *scene)
+static int benchmark(const struct fork_scene *scene)
 {
 	struct jp_plan plan = jp_plan_defaults();
 	struct jp_program programs[2];
@@ -117,13 +117,13 @@ static int copy_program(char *path, size_t size, unsigned task)
 	return jp_folder_copy("/proc/self/exe", path);
 }
 
-static int run_task(const struct scene *scene, unsigned task)
+static int run_task(const struct fork_scene *scene, unsigned task)
 {
 	char number[32], how[32], busy[32], tasks[32], protect[32], gate[PATH_MAX], *copy = NULL;
 	char replace[PATH_MAX], path[PATH_MAX];
 	const char *argv[10] = {scene->name, number, how, busy, tasks, protect};
 	static const char *const protects[] = {"rwx", "flip", "views"};
-	struct jp_process process;
+	struct jp_child process;
 	int at = 6, ret = 0;
 
 	snprintf(number, sizeof(number), "--task=%u", task);
@@ -151,7 +151,7 @@ static int run_task(const struct scene *scene, unsigned task)
 }
 
 /* Without a fork between two: each task becomes the next. */
-static int become_next(const struct scene *scene)
+static int become_next(const struct fork_scene *scene)
 {
 	char next[32];
 
@@ -164,9 +164,9 @@ static int chain(void *context)
 	return become_next(context) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static int run_tasks(struct scene *scene)
+static int run_tasks(struct fork_scene *scene)
 {
-	struct jp_process process;
+	struct jp_child process;
 	int ret = 0;
 
 	if (scene->how == HOW_EXEC) {
@@ -182,7 +182,7 @@ static int run_tasks(struct scene *scene)
 
 static int take(void *context, const char *arg)
 {
-	struct scene *scene = context;
+	struct fork_scene *scene = context;
 	const char *value = strchr(arg, '=');
 
 	if (!value++ || !*value)
@@ -199,11 +199,11 @@ static int take(void *context, const char *arg)
 
 static int run(int argc, char **argv)
 {
-	struct scene scene = {.name = argv[0],
-			      .tasks = 5,
-			      .busy = 100,
-			      .how = JP_BIRTH_FORK_EXEC,
-			      .protect = JP_PROTECT_RWX};
+	struct fork_scene scene = {.name = argv[0],
+				   .tasks = 5,
+				   .busy = 100,
+				   .how = JP_BIRTH_FORK_EXEC,
+				   .protect = JP_PROTECT_RWX};
 	static const char *const protects[] = {"rwx", "flip", "views", NULL};
 	const struct jp_option options[] = {
 		{.take = take, .context = &scene},

@@ -22,20 +22,20 @@ enum {
 };
 
 /* One of the two: every function of one shape. */
-struct side {
+struct frame_side {
 	struct jp_arena arena;
 	struct jp_path path;
 	uint64_t total; /* ns of the CPU */
 };
 
-struct scene {
+struct frame_scene {
 	unsigned turns;
-	struct side with, without;
+	struct frame_side with, without;
 	double *ratios;
 	size_t nr_ratios;
 };
 
-static int make(struct side *side, enum jp_shape shape, unsigned turns)
+static int make(struct frame_side *side, enum jp_shape shape, unsigned turns)
 {
 	struct jp_function function;
 	const struct jp_function *order[DEPTH];
@@ -63,7 +63,7 @@ static uint64_t own_time(void)
 	return jp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-static uint64_t measure(struct side *side)
+static uint64_t measure(struct frame_side *side)
 {
 	uint64_t began = own_time(), took;
 
@@ -75,7 +75,7 @@ static uint64_t measure(struct side *side)
 
 static int round_of(void *context)
 {
-	struct scene *scene = context;
+	struct frame_scene *scene = context;
 	uint64_t with, without;
 
 	if (scene->nr_ratios % 2) {
@@ -97,7 +97,7 @@ static int by_value(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-static void tell(struct scene *scene)
+static void tell(struct frame_scene *scene)
 {
 	size_t count = scene->nr_ratios;
 
@@ -113,7 +113,7 @@ static void tell(struct scene *scene)
 
 static int run(int argc, char **argv)
 {
-	struct scene scene = {.turns = 1};
+	struct frame_scene scene = {.turns = 1};
 	const struct jp_option options[] = {
 		{"--turns=", .number = &scene.turns, .least = 1, .most = 1000000}, {0}};
 	int ret;

@@ -244,7 +244,7 @@ static int prepare(void)
 static const char *missing(void)
 {
 	struct jp_fork fork = {.namespaces = CLONE_NEWNS};
-	struct jp_process process;
+	struct jp_child process;
 	static char why[128];
 	int ret;
 
@@ -266,7 +266,7 @@ static const char *missing(void)
 static int run_inside(void)
 {
 	struct jp_fork fork = {.namespaces = CLONE_NEWNS};
-	struct jp_process process = {0};
+	struct jp_child process = {0};
 	pthread_t server;
 	int ret = jp_process_fork(&process, &fork, inside, NULL);
 

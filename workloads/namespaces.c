@@ -24,7 +24,7 @@
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
 
-struct scene {
+struct namespace_scene {
 	struct jp_plan plan;
 	const char *folder;
 	unsigned depth; /* namespaces from here on down */
@@ -46,7 +46,7 @@ static int write_text(const char *path, const char *text)
 }
 
 /* Who we were outside is root inside; nobody else is there. */
-static int map_user(const struct scene *scene)
+static int map_user(const struct namespace_scene *scene)
 {
 	char text[64];
 	int ret = write_text("/proc/self/setgroups", "deny");
@@ -70,7 +70,7 @@ static int mount_own(const char *folder)
 
 static int inside(void *context);
 
-static int go_down(struct scene *scene, struct jp_process *process)
+static int go_down(struct namespace_scene *scene, struct jp_child *process)
 {
 	struct jp_fork fork = {.namespaces = CLONE_NEWPID | CLONE_NEWNS};
 	int ret;
@@ -84,8 +84,8 @@ static int go_down(struct scene *scene, struct jp_process *process)
 /* The first process of a namespace: code in anonymous memory, and in a file of this place. */
 static int inside(void *context)
 {
-	struct scene *scene = context;
-	struct jp_process deeper = {0};
+	struct namespace_scene *scene = context;
+	struct jp_child deeper = {0};
 	struct jp_program program;
 	struct jp_object object;
 	struct jp_loaded loaded = {0};
@@ -115,18 +115,18 @@ static int inside(void *context)
 /* Its exit status is errno. */
 static int try_inside(void *context)
 {
-	const struct scene *scene = context;
+	const struct namespace_scene *scene = context;
 	int ret = scene->user ? map_user(scene) : 0;
 
 	return ret ? -ret : -mount_own(scene->folder);
 }
 
 /* Whether namespaces can be had at all; else errno. */
-static int try_namespaces(struct scene *scene)
+static int try_namespaces(struct namespace_scene *scene)
 {
 	struct jp_fork fork = {.namespaces = CLONE_NEWPID | CLONE_NEWNS |
 					     (scene->user ? CLONE_NEWUSER : 0)};
-	struct jp_process process;
+	struct jp_child process;
 	int ret = jp_process_fork(&process, &fork, try_inside, scene);
 
 	return ret ? -ret : jp_process_reap(&process);
@@ -134,8 +134,8 @@ static int try_namespaces(struct scene *scene)
 
 static int run(int argc, char **argv)
 {
-	struct scene scene = {.plan = jp_plan_defaults(), .depth = 1};
-	struct jp_process process = {0};
+	struct namespace_scene scene = {.plan = jp_plan_defaults(), .depth = 1};
+	struct jp_child process = {0};
 	const struct jp_option options[] = {
 		{"--depth=", .number = &scene.depth, .least = 1, .most = 15}, {0}};
 	int proc, ret = 0;

@@ -9,7 +9,7 @@
 #include "workloads/emit/workload.h"
 
 /* In a function that forgets its frame, the word that is taken for the return address. */
-enum word { ZERO, DATA, STALE };
+enum hole_word { ZERO, DATA, STALE };
 
 static const char *const holes[] = {"fNlNe", "fOfNfe", "lNnOfe", "fFlLfO", "nOlNOfNf", NULL};
 static const char *const misled[] = {"fMfe", "fMlMfe", "lMnMf", "fFlMNf", "nMrFM", NULL};

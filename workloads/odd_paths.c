@@ -24,13 +24,13 @@
 
 enum { LONG = 4000, MOST = 16 };
 
-struct place {
+struct odd_place {
 	const char *word; /* on the command line */
 	const char *name; /* NULL: made by hand */
 	bool program;     /* a program of that name is run too */
 };
 
-static const struct place places[] = {
+static const struct odd_place places[] = {
 	{"blank", "a name  with blanks", true},
 	{"newline", "a name\nwith a newline", true},
 	{"backslash", "a name\\with a \\ backslash", true},
@@ -42,9 +42,9 @@ static const struct place places[] = {
 };
 enum { PLACES = sizeof(places) / sizeof(places[0]) };
 
-struct scene {
+struct odd_scene {
 	struct jp_loaded loaded[PLACES];
-	struct jp_process programs[PLACES];
+	struct jp_child programs[PLACES];
 	bool wanted[PLACES];
 	bool any;           /* of the wanted */
 	bool libraries;     /* no programs */
@@ -71,7 +71,7 @@ static int make_long(const char *folder, char *path)
 }
 
 /* In a mount namespace of our own: nothing stays behind, whatever becomes of us. */
-static int mount_layers(struct scene *scene, const char *folder)
+static int mount_layers(struct odd_scene *scene, const char *folder)
 {
 	static const char *const names[] = {"lower", "upper", "work", "merged"};
 	static char merged[PATH_MAX];
@@ -94,9 +94,9 @@ static int mount_layers(struct scene *scene, const char *folder)
 	return 0;
 }
 
-static int place_at(struct scene *scene, unsigned at, const char *folder, char *path)
+static int place_at(struct odd_scene *scene, unsigned at, const char *folder, char *path)
 {
-	const struct place *place = &places[at];
+	const struct odd_place *place = &places[at];
 
 	if (place->name)
 		snprintf(path, PATH_MAX, "%s/%s", folder, place->name);
@@ -107,7 +107,7 @@ static int place_at(struct scene *scene, unsigned at, const char *folder, char *
 	return 0;
 }
 
-static int settle(struct scene *scene, unsigned at, const char *folder)
+static int settle(struct odd_scene *scene, unsigned at, const char *folder)
 {
 	static const char *const argv[] = {"anon_exec", NULL};
 	char path[PATH_MAX], program[PATH_MAX + 16];
@@ -136,7 +136,7 @@ static int settle(struct scene *scene, unsigned at, const char *folder)
 
 static int take_place(void *context, const char *arg)
 {
-	struct scene *scene = context;
+	struct odd_scene *scene = context;
 
 	for (unsigned at = 0; at < PLACES; at++)
 		if (!strncmp(arg, "--", 2) && !strcmp(arg + 2, places[at].word))
@@ -144,7 +144,7 @@ static int take_place(void *context, const char *arg)
 	return 0;
 }
 
-static int end_all(struct scene *scene)
+static int end_all(struct odd_scene *scene)
 {
 	int failed = 0;
 
@@ -166,7 +166,7 @@ static int end_all(struct scene *scene)
 
 static int run(int argc, char **argv)
 {
-	static struct scene scene;
+	static struct odd_scene scene;
 	const char *folder;
 	bool need = false;
 	const struct jp_option options[] = {{.take = take_place, .context = &scene},

@@ -65,7 +65,7 @@ static int live_again(void *context)
 {
 	struct incarnations *incarnations = context;
 	struct jp_fork wanted = {.pid = incarnations->pid};
-	struct jp_process process;
+	struct jp_child process;
 	int ret = jp_process_fork(&process, &wanted, life, incarnations);
 
 	if (ret == -EEXIST) { /* someone else has it now: another one then */

@@ -16,7 +16,7 @@
 #include "workloads/emit/workload.h"
 
 struct child {
-	struct jp_process process;
+	struct jp_child process;
 	struct child *next;
 };
 

@@ -21,7 +21,7 @@
 /* A watcher that looks every tenth of a second is in time. */
 enum { USE_NS = 120000000 };
 
-struct scene {
+struct replaced_scene {
 	char library[4096], program[4096], fresh[4096];
 	unsigned variant;
 	bool programs;
@@ -34,7 +34,7 @@ static void use(const struct jp_loaded *loaded)
 }
 
 /* Puts another ELF file at @path, in one step. */
-static int replace(struct scene *scene, const char *path, struct jp_object *object)
+static int replace(struct replaced_scene *scene, const char *path, struct jp_object *object)
 {
 	int ret = jp_object_write(object, scene->fresh, scene->variant++);
 
@@ -44,7 +44,7 @@ static int replace(struct scene *scene, const char *path, struct jp_object *obje
 }
 
 /* The old one runs on while the new one is there, then while it is loaded beside it. */
-static int replace_library(struct scene *scene)
+static int replace_library(struct replaced_scene *scene)
 {
 	struct jp_object object;
 	struct jp_loaded old, new;
@@ -70,16 +70,16 @@ static int replace_library(struct scene *scene)
 	return jp_object_unload(&old) ?: jp_object_unload(&new);
 }
 
-static void run_own(struct scene *scene)
+static void run_own(struct replaced_scene *scene)
 {
 	jp_paths_run(scene->own.paths, scene->own.nr_paths, USE_NS);
 }
 
 /* The child runs on while its program is another, and then none. */
-static int replace_program(struct scene *scene)
+static int replace_program(struct replaced_scene *scene)
 {
 	static const char *const argv[] = {"anon_exec", NULL};
-	struct jp_process process;
+	struct jp_child process;
 	struct jp_object object;
 	int ret = jp_folder_copy_program(scene->program);
 
@@ -100,12 +100,12 @@ static int replace_program(struct scene *scene)
 
 static int replace_one(void *context)
 {
-	struct scene *scene = context;
+	struct replaced_scene *scene = context;
 
 	return scene->programs ? replace_program(scene) : replace_library(scene);
 }
 
-static int prepare(struct scene *scene)
+static int prepare(struct replaced_scene *scene)
 {
 	struct jp_plan plan = jp_plan_defaults();
 	const char *folder = jp_folder();
@@ -121,7 +121,7 @@ static int prepare(struct scene *scene)
 
 static int run(int argc, char **argv)
 {
-	static struct scene scene;
+	static struct replaced_scene scene;
 	static const char *const whats[] = {"library", "program", NULL};
 	unsigned what = 0;
 	bool need = false;

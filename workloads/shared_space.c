@@ -14,7 +14,7 @@
 
 enum { USE_NS = 24000000 };
 
-struct scene {
+struct shared_scene {
 	struct jp_plan plan;
 	struct jp_program first, second;
 };
@@ -26,7 +26,7 @@ static void use(const struct jp_program *program)
 
 static int borrower(void *context)
 {
-	struct scene *scene = context;
+	struct shared_scene *scene = context;
 
 	use(&scene->first);
 	if (jp_program_make(&scene->second, &scene->plan))
@@ -37,7 +37,7 @@ static int borrower(void *context)
 
 static int round_of(void *context)
 {
-	struct scene *scene = context;
+	struct shared_scene *scene = context;
 	int ret;
 
 	use(&scene->first);
@@ -50,7 +50,7 @@ static int round_of(void *context)
 
 static int run(int argc, char **argv)
 {
-	struct scene scene = {.plan = jp_plan_defaults()};
+	struct shared_scene scene = {.plan = jp_plan_defaults()};
 	int ret;
 
 	if (jp_options(argc, argv, NULL))

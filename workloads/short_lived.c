@@ -20,7 +20,7 @@ enum { WIDTH = 4, MS = 1000000 };
 struct crowd {
 	unsigned life, count; /* ms, before it is ready */
 	unsigned born;
-	struct jp_process one[WIDTH];
+	struct jp_child one[WIDTH];
 };
 
 /* One of them: in the process that lives so shortly. */
@@ -58,7 +58,7 @@ static int doomed(void *context)
 	return jp_handshake(NULL, NULL);
 }
 
-static int bear(struct crowd *crowd, struct jp_process *process)
+static int bear(struct crowd *crowd, struct jp_child *process)
 {
 	unsigned way = crowd->born++ % 8;
 	char life[32];
@@ -77,7 +77,7 @@ static int next(void *context)
 {
 	struct crowd *crowd = context;
 	unsigned number = crowd->born;
-	struct jp_process *oldest = &crowd->one[number % WIDTH];
+	struct jp_child *oldest = &crowd->one[number % WIDTH];
 	int status = 0;
 
 	if (oldest->pid && (number - WIDTH) % 8 == 7)

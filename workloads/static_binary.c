@@ -49,7 +49,7 @@ static int run(int argc, char **argv)
 {
 	static const char *const of_child[] = {"anon_exec", NULL};
 	bool pie = false, gone = false;
-	struct jp_process process = {0};
+	struct jp_child process = {0};
 	const struct jp_option options[] = {
 		{"--pie", .flag = &pie}, {"--gone", .flag = &gone}, {0}};
 	char path[PATH_MAX];

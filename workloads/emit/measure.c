@@ -22,7 +22,7 @@ struct run {
 };
 
 /* Where the child stands. */
-struct place {
+struct standing {
 	uint64_t ip, sp, bp;
 };
 
@@ -51,7 +51,7 @@ static int add(struct jp_emitted *emitted, const struct jp_truth_insn *insn)
 	return 0;
 }
 
-static int look(struct run *run, const struct place *place)
+static int look(struct run *run, const struct standing *place)
 {
 	struct jp_truth_insn insn = {.offset = place->ip - run->code};
 	uint64_t record, saved = 0;
@@ -85,7 +85,7 @@ static int look(struct run *run, const struct place *place)
 
 static int follow(struct run *run)
 {
-	struct place place;
+	struct standing place;
 	int status, ret = 0;
 
 	for (unsigned steps = 0; !ret && steps < MOST_STEPS; steps++) {

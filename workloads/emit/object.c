@@ -44,7 +44,7 @@ struct file {
 	char strings[8];
 };
 
-struct table { /* .eh_frame_hdr */
+struct object_table { /* .eh_frame_hdr */
 	uint8_t version, frame_encoding, count_encoding, table_encoding;
 	int32_t frame;
 	uint32_t count;
@@ -56,7 +56,7 @@ struct maker {
 	const struct jp_object_kind *kind;
 	struct jp_object *object;
 	size_t frames; /* used of .eh_frame */
-	struct table table;
+	struct object_table table;
 };
 
 static const struct jp_object_kind mixed = {
@@ -79,7 +79,7 @@ static int add_frames(struct maker *maker, const struct jp_emitted *emitted, uin
 	if (size < 0)
 		return size;
 	size -= header + 8; /* the end of .eh_frame comes but once */
-	if (FRAMES + maker->frames + size + 8 + sizeof(struct table) > TEXT)
+	if (FRAMES + maker->frames + size + 8 + sizeof(struct object_table) > TEXT)
 		return -ENOSPC;
 	memcpy(&cie, entries, sizeof(cie));
 	cie += sizeof(cie);
@@ -200,8 +200,8 @@ static void add_headers(struct maker *maker, unsigned variant, size_t table)
 			     5 * sizeof(Elf64_Dyn), 5 * sizeof(Elf64_Dyn), 8},
 			    {PT_NOTE, PF_R, note, note, note, note_size, note_size, 4},
 			    {maker->kind->frames == JP_FRAMES_NONE ? PT_NULL : PT_GNU_EH_FRAME,
-			     PF_R, table, table, table, sizeof(struct table), sizeof(struct table),
-			     4},
+			     PF_R, table, table, table, sizeof(struct object_table),
+			     sizeof(struct object_table), 4},
 			    /* Without it the loader makes all stacks executable. */
 			    {PT_GNU_STACK, PF_R | PF_W, 0, 0, 0, 0, 0, 16}},
 		.note = {4, ID, NT_GNU_BUILD_ID},

@@ -12,7 +12,7 @@
 
 enum { MAPPING = 4096 };
 
-struct scene {
+struct plan_scene {
 	const struct jp_plan *plan;
 	struct jp_program *oldest;
 };
@@ -77,7 +77,7 @@ int jp_plan_option(void *context, const char *arg)
 }
 
 /* A new program at the end of the list. */
-static int add_program(struct scene *scene, struct jp_program **made)
+static int add_program(struct plan_scene *scene, struct jp_program **made)
 {
 	struct jp_program **at = &scene->oldest, *program = calloc(1, sizeof(*program));
 	int ret = program ? jp_program_make(program, scene->plan) : -ENOMEM;
@@ -102,7 +102,7 @@ static int act_map(void *context, const char *arg)
 
 static int act_unmap(void *context, const char *arg)
 {
-	struct scene *scene = context;
+	struct plan_scene *scene = context;
 	struct jp_program *oldest = scene->oldest;
 	int ret = 0;
 
@@ -120,7 +120,7 @@ static int act_unmap(void *context, const char *arg)
 
 static int act_remap(void *context, const char *arg)
 {
-	struct jp_program *oldest = ((struct scene *)context)->oldest;
+	struct jp_program *oldest = ((struct plan_scene *)context)->oldest;
 	unsigned threads = jp_path_stop(oldest->paths);
 	int ret = jp_program_move(oldest);
 
@@ -131,14 +131,14 @@ static int act_remap(void *context, const char *arg)
 
 static int act_thread(void *context, const char *arg)
 {
-	struct jp_program *oldest = ((struct scene *)context)->oldest;
+	struct jp_program *oldest = ((struct plan_scene *)context)->oldest;
 
 	return jp_path_thread(oldest->paths, oldest->nr_paths);
 }
 
 static int act_exec(void *context, const char *arg)
 {
-	struct scene *scene = context;
+	struct plan_scene *scene = context;
 	int ret;
 
 	jp_path_join();
@@ -168,7 +168,7 @@ static int map_beside(unsigned count)
 }
 
 /* Programs that come while others run, each run by this thread for a while before the next. */
-static int run_late(struct scene *scene)
+static int run_late(struct plan_scene *scene)
 {
 	int ret = 0;
 
@@ -188,7 +188,7 @@ int jp_plan_run(const char *workload, const struct jp_plan *plan)
 		{"map", act_map},       {"unmap", act_unmap}, {"remap", act_remap},
 		{"thread", act_thread}, {"exec", act_exec},   {NULL, NULL},
 	};
-	struct scene scene = {.plan = plan};
+	struct plan_scene scene = {.plan = plan};
 	struct jp_program *program;
 	int ret = map_beside(plan->mappings);
 

@@ -36,7 +36,7 @@ static const char *const fork_times[JP_BIRTHS] = {
 
 /* All that live: a forked child drops its copies of their descriptors, else nobody's end of file
  * would ever come. */
-static struct jp_process *alive;
+static struct jp_child *alive;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 const char *jp_birth_text(enum jp_birth birth)
@@ -61,11 +61,11 @@ static void close_fd(int *fd)
 }
 
 /* @theirs: the child's ends of the two pipes, ready and control. */
-static int open_process(struct jp_process *process, int theirs[2])
+static int open_process(struct jp_child *process, int theirs[2])
 {
 	int ready[2], control[2], ret;
 
-	*process = (struct jp_process){.pidfd = -1, .ready = -1, .control = -1};
+	*process = (struct jp_child){.pidfd = -1, .ready = -1, .control = -1};
 	if (pipe2(ready, O_CLOEXEC) < 0)
 		return -errno;
 	if (pipe2(control, O_CLOEXEC) < 0) {
@@ -81,7 +81,7 @@ static int open_process(struct jp_process *process, int theirs[2])
 	return 0;
 }
 
-static void close_process(struct jp_process *process)
+static void close_process(struct jp_child *process)
 {
 	close_fd(&process->ready);
 	close_fd(&process->control);
@@ -90,7 +90,7 @@ static void close_process(struct jp_process *process)
 }
 
 /* Called with the lock held. @pid < 0: -errno. */
-static int keep(struct jp_process *process, pid_t pid, int theirs[2])
+static int keep(struct jp_child *process, pid_t pid, int theirs[2])
 {
 	int64_t outside;
 
@@ -160,7 +160,7 @@ static pid_t fork_as(const struct jp_fork *wanted)
 	return syscall(SYS_clone3, &args, sizeof(args));
 }
 
-int jp_process_fork(struct jp_process *process, const struct jp_fork *wanted,
+int jp_process_fork(struct jp_child *process, const struct jp_fork *wanted,
 		    int (*body)(void *context), void *context)
 {
 	uint32_t parent = own_outside();
@@ -193,14 +193,14 @@ int jp_process_fork(struct jp_process *process, const struct jp_fork *wanted,
 }
 
 /* What the new image is told. */
-struct image {
+struct next_image {
 	char file[PATH_MAX];
 	char *argv[64];
 	char started[48];
 	int error[2]; /* errno of a failed exec; end of file: it did not fail */
 };
 
-static int describe_image(struct image *image, const char *file, const char *const *argv,
+static int describe_image(struct next_image *image, const char *file, const char *const *argv,
 			  const int theirs[2])
 {
 	const struct jp_handshake_setup *setup = jp_handshake_setup();
@@ -242,7 +242,7 @@ static int describe_image(struct image *image, const char *file, const char *con
 	return bad ? -ENOMEM : 0;
 }
 
-static void free_image(struct image *image)
+static void free_image(struct next_image *image)
 {
 	for (char **arg = image->argv; *arg; arg++)
 		if (!strncmp(*arg, "--truth=", 8) || !strncmp(*arg, "--seed=", 7) ||
@@ -252,7 +252,7 @@ static void free_image(struct image *image)
 	free(image);
 }
 
-static void stamp(struct image *image)
+static void stamp(struct next_image *image)
 {
 	snprintf(image->started, sizeof(image->started), "--started=%llu",
 		 (unsigned long long)jp_clock_now());
@@ -260,7 +260,7 @@ static void stamp(struct image *image)
 
 static void *become(void *arg)
 {
-	struct image *image = arg;
+	struct next_image *image = arg;
 	int code;
 
 	stamp(image);
@@ -273,7 +273,7 @@ static void *become(void *arg)
 
 /* The child's side; a vfork child too, so it touches little. */
 static void __attribute__((noreturn))
-exec_child(struct image *image, bool thread, const int theirs[2])
+exec_child(struct next_image *image, bool thread, const int theirs[2])
 {
 	pthread_t other;
 
@@ -291,7 +291,7 @@ exec_child(struct image *image, bool thread, const int theirs[2])
 
 /* The C library does the clone: the start of the child is the new image's own record, from before
  * the call on. It runs no emitted code between the two. */
-static pid_t spawn(struct image *image, const int theirs[2])
+static pid_t spawn(struct next_image *image, const int theirs[2])
 {
 	posix_spawn_file_actions_t actions;
 	pid_t pid;
@@ -311,7 +311,7 @@ static pid_t spawn(struct image *image, const int theirs[2])
 	return ret ? -ret : pid;
 }
 
-static pid_t start_image(struct image *image, enum jp_birth birth, const int theirs[2])
+static pid_t start_image(struct next_image *image, enum jp_birth birth, const int theirs[2])
 {
 	uint32_t parent = own_outside();
 	uint64_t before = jp_clock_now();
@@ -337,10 +337,10 @@ static pid_t start_image(struct image *image, enum jp_birth birth, const int the
 	return pid < 0 ? -errno : pid;
 }
 
-int jp_process_exec(struct jp_process *process, enum jp_birth birth, const char *file,
+int jp_process_exec(struct jp_child *process, enum jp_birth birth, const char *file,
 		    const char *const *argv)
 {
-	struct image *image = calloc(1, sizeof(*image));
+	struct next_image *image = calloc(1, sizeof(*image));
 	int theirs[2], ret, code;
 	pid_t pid;
 
@@ -410,7 +410,7 @@ int jp_process_share(int (*body)(void *context), void *context)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-void jp_process_tell_stop(struct jp_process *process)
+void jp_process_tell_stop(struct jp_child *process)
 {
 	/* The end of its control stream says it too, should the pipe be gone. */
 	if (process->control >= 0 && write(process->control, "stop\n", 5) < 0)
@@ -418,7 +418,7 @@ void jp_process_tell_stop(struct jp_process *process)
 }
 
 /* @since: when it may have died at the earliest, should it not tell itself. */
-static int reap(struct jp_process *process, uint64_t since)
+static int reap(struct jp_child *process, uint64_t since)
 {
 	int status;
 	pid_t pid;
@@ -433,7 +433,7 @@ static int reap(struct jp_process *process, uint64_t since)
 	if (WIFSIGNALED(status) && process->outside)
 		jp_truth_process_died(process->outside, since, jp_clock_now());
 	pthread_mutex_lock(&lock);
-	for (struct jp_process **at = &alive; *at; at = &(*at)->next) {
+	for (struct jp_child **at = &alive; *at; at = &(*at)->next) {
 		if (*at == process) {
 			*at = process->next;
 			break;
@@ -444,12 +444,12 @@ static int reap(struct jp_process *process, uint64_t since)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-int jp_process_reap(struct jp_process *process)
+int jp_process_reap(struct jp_child *process)
 {
 	return reap(process, process->forked);
 }
 
-int jp_process_stop(struct jp_process *process)
+int jp_process_stop(struct jp_child *process)
 {
 	if (!process->pid)
 		return 0;
@@ -457,7 +457,7 @@ int jp_process_stop(struct jp_process *process)
 	return jp_process_reap(process) ? -ECHILD : 0;
 }
 
-int jp_process_kill(struct jp_process *process)
+int jp_process_kill(struct jp_child *process)
 {
 	uint64_t now = jp_clock_now();
 

@@ -23,14 +23,14 @@ const char *jp_birth_text(enum jp_birth birth);
 /* JP_BIRTHS: no such. */
 enum jp_birth jp_birth_find(const char *text);
 
-struct jp_process {
+struct jp_child {
 	pid_t pid;        /* as its maker sees it; 0: none, or reaped */
 	uint32_t outside; /* as the truth has it */
 	int pidfd;        /* -1: the kernel has none */
 	int ready;        /* we read what it says */
 	int control;      /* we write what it shall do */
 	uint64_t forked;  /* ns: it was not there before */
-	struct jp_process *next;
+	struct jp_child *next;
 };
 
 /* What a fork may ask for beyond fork(2). */
@@ -44,13 +44,13 @@ struct jp_fork {
  * other thread may be inside of malloc() or stdio: the C library does not see such a fork. 0 or
  * -errno.
  */
-int jp_process_fork(struct jp_process *process, const struct jp_fork *wanted,
+int jp_process_fork(struct jp_child *process, const struct jp_fork *wanted,
 		    int (*body)(void *context), void *context);
 /*
  * Starts `jitproof workload ARGV...` by @birth: argv[0] is the workload's name; truth and seed are
  * ours. @file: the executable, NULL: the one that runs here. 0 or -errno (the exec's own included).
  */
-int jp_process_exec(struct jp_process *process, enum jp_birth birth, const char *file,
+int jp_process_exec(struct jp_child *process, enum jp_birth birth, const char *file,
 		    const char *const *argv);
 /*
  * Runs body(@context) in a new process in our own address space (clone(CLONE_VM | CLONE_VFORK)):
@@ -59,20 +59,20 @@ int jp_process_exec(struct jp_process *process, enum jp_birth birth, const char 
 int jp_process_share(int (*body)(void *context), void *context);
 /* Wait for its "ready PID"; carry out "step @command". 0; -EPIPE: it is gone; -EPROTO: it said
  * something else, which stands on stderr. */
-int jp_process_wait_ready(struct jp_process *process);
-int jp_process_step(struct jp_process *process, const char *command);
+int jp_process_wait_ready(struct jp_child *process);
+int jp_process_step(struct jp_child *process, const char *command);
 /* Reads one line from @fd, cut to @size, without its newline. 0; -EPIPE at the end of the file. */
 int jp_process_line(int fd, char *line, size_t size);
 /* A line that it says. */
-int jp_process_hear(struct jp_process *process, char *line, size_t size);
+int jp_process_hear(struct jp_child *process, char *line, size_t size);
 /* Says "stop". Then, or for one that leaves by itself, jp_process_reap(). */
-void jp_process_tell_stop(struct jp_process *process);
+void jp_process_tell_stop(struct jp_child *process);
 /* Waits for its end and reaps it: its exit status, or 128 + signal; -errno. */
-int jp_process_reap(struct jp_process *process);
+int jp_process_reap(struct jp_child *process);
 /* Both, where it was started. 0; -ECHILD: it failed. */
-int jp_process_stop(struct jp_process *process);
+int jp_process_stop(struct jp_child *process);
 /* Kills and reaps it. It must not be writing to the truth, which that would tear: within a path
  * that does not end, or at rest. */
-int jp_process_kill(struct jp_process *process);
+int jp_process_kill(struct jp_child *process);
 
 #endif

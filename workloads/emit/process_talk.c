@@ -28,12 +28,12 @@ int jp_process_line(int fd, char *line, size_t size)
 	return 0;
 }
 
-int jp_process_hear(struct jp_process *process, char *line, size_t size)
+int jp_process_hear(struct jp_child *process, char *line, size_t size)
 {
 	return jp_process_line(process->ready, line, size);
 }
 
-int jp_process_wait_ready(struct jp_process *process)
+int jp_process_wait_ready(struct jp_child *process)
 {
 	char line[256];
 	int ret = jp_process_hear(process, line, sizeof(line));
@@ -46,7 +46,7 @@ int jp_process_wait_ready(struct jp_process *process)
 	return -EPROTO;
 }
 
-int jp_process_step(struct jp_process *process, const char *command)
+int jp_process_step(struct jp_child *process, const char *command)
 {
 	char line[256];
 	int ret;

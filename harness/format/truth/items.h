@@ -2,7 +2,7 @@
 #ifndef JP_TRUTH_ITEMS_H
 #define JP_TRUTH_ITEMS_H
 
-#include "harness/format/truth/read.h"
+#include "harness/format/truth/reader.h"
 
 /* Private to harness/format/truth/: what has an id, and the memory that events point to. */
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/format/truth/read.h"
+#include "harness/format/truth/reader.h"
 
 /* What a truth file means: code, activations and files of each process over time, as indexed
  * tables. Every array is sorted as said. */

@@ -29,7 +29,7 @@ static const struct method {
 };
 
 /* A walk outwards: it stands at @insn of functions[@depth], @depth -1: beyond the outermost. */
-struct walk {
+struct oracle_walk {
 	const struct jp_truth *truth;
 	const struct jp_truth_activation *activation;
 	const struct jp_truth_root *root;
@@ -44,7 +44,7 @@ struct walk {
 };
 
 /* How @method steps out of @code, which it has come to. */
-static enum step step_of(const struct walk *walk, const struct jp_truth_code *code)
+static enum step step_of(const struct oracle_walk *walk, const struct jp_truth_code *code)
 {
 	const struct jp_truth_stack *stack = walk->stack;
 	enum jp_cfi_status cfi_status = code->frames ? code->frames->cfi_status : JP_CFI_NO_FILE;
@@ -67,7 +67,7 @@ static int64_t caller_of(const struct jp_truth_activation *activation, int64_t d
 	return depth;
 }
 
-static void see(struct walk *walk, uint64_t address, uint64_t at)
+static void see(struct oracle_walk *walk, uint64_t address, uint64_t at)
 {
 	struct jp_truth_stack *stack = walk->stack;
 
@@ -76,7 +76,7 @@ static void see(struct walk *walk, uint64_t address, uint64_t at)
 }
 
 /* Goes on in the activation that a handler runs on top of. */
-static bool see_interrupted(struct walk *walk)
+static bool see_interrupted(struct oracle_walk *walk)
 {
 	const struct jp_truth_activation *interrupted = walk->activation->interrupted;
 	bool other_stack = walk->activation->other_stack;
@@ -97,7 +97,7 @@ static bool see_interrupted(struct walk *walk)
 }
 
 /* The rest is native, from frames[@first] on. */
-static bool see_root(struct walk *walk, uint32_t first, uint64_t at)
+static bool see_root(struct oracle_walk *walk, uint32_t first, uint64_t at)
 {
 	const struct jp_truth_activation *activation = walk->activation;
 	bool other_stack = activation->other_stack && !walk->method->anywhere;
@@ -116,7 +116,7 @@ static bool see_root(struct walk *walk, uint32_t first, uint64_t at)
 }
 
 /* Out of functions[@from], whose return address is found. */
-static bool see_caller(struct walk *walk, int64_t from)
+static bool see_caller(struct oracle_walk *walk, int64_t from)
 {
 	uint64_t at = walk->entries[from] + walk->stack->machine->frames->return_at;
 
@@ -132,7 +132,7 @@ static bool see_caller(struct walk *walk, int64_t from)
  * The frame-pointer rule sees the return address of the function whose frame bp is; it passes over
  * the callers of those inside of it that have none.
  */
-static bool step_bp(struct walk *walk)
+static bool step_bp(struct oracle_walk *walk)
 {
 	const struct jp_truth_code *const *functions = walk->activation->path->functions;
 	const struct jp_truth_frames *frames;
@@ -158,7 +158,7 @@ static bool step_bp(struct walk *walk)
 }
 
 /* Call frame information that is wrong names a word that is no return address. */
-static bool step_misled(struct walk *walk)
+static bool step_misled(struct oracle_walk *walk)
 {
 	const struct jp_truth_frames *frames =
 		walk->activation->path->functions[walk->depth]->frames;
@@ -179,7 +179,7 @@ static bool step_misled(struct walk *walk)
 	return false;
 }
 
-static bool step(struct walk *walk)
+static bool step(struct oracle_walk *walk)
 {
 	const struct jp_truth_code *code = walk->activation->path->functions[walk->depth];
 
@@ -248,15 +248,15 @@ bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activatio
 	size_t most = most_of(activation) + (interrupted ? most_of(interrupted) : 0);
 	uint32_t over_depth = 0;
 	uint64_t *whole, *rest;
-	struct walk walk = {.truth = truth,
-			    .activation = activation,
-			    .root = root,
-			    .method = &methods[method],
-			    .of = method,
-			    .stack = stack,
-			    .time = time,
-			    .depth = depth,
-			    .insn = insn};
+	struct oracle_walk walk = {.truth = truth,
+				   .activation = activation,
+				   .root = root,
+				   .method = &methods[method],
+				   .of = method,
+				   .stack = stack,
+				   .time = time,
+				   .depth = depth,
+				   .insn = insn};
 
 	/* Handlers do not nest. */
 	if (interrupted &&

@@ -106,14 +106,14 @@ static struct block *own_block(struct jp_ranges *ranges, size_t i, size_t capaci
 }
 
 /* Where the first range that ends after @addr is; block == count: none does. */
-struct place {
+struct range_place {
 	size_t block, index;
 };
 
-static struct place find(const struct jp_ranges *ranges, uint64_t addr)
+static struct range_place find(const struct jp_ranges *ranges, uint64_t addr)
 {
 	const struct block *block;
-	struct place place;
+	struct range_place place;
 
 	jp_search(place.block, ranges->count,
 		  (block = ranges->blocks[place.block],
@@ -124,7 +124,7 @@ static struct place find(const struct jp_ranges *ranges, uint64_t addr)
 	return place;
 }
 
-static struct extent *range_at(const struct jp_ranges *ranges, struct place place)
+static struct extent *range_at(const struct jp_ranges *ranges, struct range_place place)
 {
 	return place.block < ranges->count ? at(ranges, ranges->blocks[place.block], place.index)
 					   : NULL;
@@ -137,7 +137,7 @@ void *jp_ranges_from(const struct jp_ranges *ranges, uint64_t addr)
 
 void *jp_ranges_before(const struct jp_ranges *ranges, uint64_t addr)
 {
-	struct place place = find(ranges, addr);
+	struct range_place place = find(ranges, addr);
 
 	if (place.index)
 		place.index--;
@@ -150,7 +150,7 @@ void *jp_ranges_before(const struct jp_ranges *ranges, uint64_t addr)
 
 void *jp_ranges_own(struct jp_ranges **ranges, uint64_t addr)
 {
-	struct place place = find(*ranges, addr);
+	struct range_place place = find(*ranges, addr);
 
 	if (place.block == (*ranges)->count || own(ranges) || !own_block(*ranges, place.block, 0))
 		return NULL;
@@ -174,7 +174,7 @@ static int insert_block(struct jp_ranges *ranges, size_t i, size_t capacity)
 }
 
 /* Makes room in the full block of *@place, whose half may move to a new one behind it. */
-static int split(struct jp_ranges *ranges, struct place *place)
+static int split(struct jp_ranges *ranges, struct range_place *place)
 {
 	/* Addresses mostly ascend: what is full stays full then. */
 	size_t kept = place->index == BLOCK ? BLOCK : BLOCK / 2;
@@ -188,11 +188,11 @@ static int split(struct jp_ranges *ranges, struct place *place)
 	memcpy(next->bytes, at(ranges, full, kept), next->count * ranges->kind->size);
 	full->count = kept;
 	if (place->index > kept || kept == BLOCK)
-		*place = (struct place){place->block + 1, place->index - kept};
+		*place = (struct range_place){place->block + 1, place->index - kept};
 	return 0;
 }
 
-static int insert(struct jp_ranges *ranges, struct place place, const void *range)
+static int insert(struct jp_ranges *ranges, struct range_place place, const void *range)
 {
 	const size_t size = ranges->kind->size;
 	struct block *block;
@@ -217,7 +217,7 @@ static int insert(struct jp_ranges *ranges, struct place place, const void *rang
 }
 
 /* Of a block that is not shared. */
-static void drop(struct jp_ranges *ranges, struct place place)
+static void drop(struct jp_ranges *ranges, struct range_place place)
 {
 	struct block *block = ranges->blocks[place.block];
 
@@ -242,14 +242,14 @@ static void begin_at(const struct jp_ranges *ranges, struct extent *range, uint6
 }
 
 /* A hole in one range: what is behind it becomes another. */
-static int pierce(struct jp_ranges *ranges, struct place place, uint64_t start, uint64_t end)
+static int pierce(struct jp_ranges *ranges, struct range_place place, uint64_t start, uint64_t end)
 {
 	uint64_t first = range_at(ranges, place)->start;
 	char copy[MOST_BYTES]; /* an insertion moves what is there */
 	int failed;
 
 	memcpy(copy, range_at(ranges, place), ranges->kind->size);
-	failed = insert(ranges, (struct place){place.block, place.index + 1}, copy);
+	failed = insert(ranges, (struct range_place){place.block, place.index + 1}, copy);
 	if (failed)
 		return failed;
 	range_at(ranges, find(ranges, first))->end = start;
@@ -261,7 +261,7 @@ static int pierce(struct jp_ranges *ranges, struct place place, uint64_t start, 
 static int clear(struct jp_ranges *ranges, uint64_t start, uint64_t end)
 {
 	for (;;) {
-		struct place place = find(ranges, start);
+		struct range_place place = find(ranges, start);
 		struct extent *range = range_at(ranges, place);
 
 		if (!range || range->start >= end)
@@ -286,7 +286,7 @@ int jp_ranges_clear(struct jp_ranges **ranges, uint64_t start, uint64_t end)
 }
 
 /* The neighbour in @place, not shared, if it is one with @range; or NULL. */
-static struct extent *neighbour(struct jp_ranges *ranges, struct place place,
+static struct extent *neighbour(struct jp_ranges *ranges, struct range_place place,
 				const struct extent *range, bool before, int *failed)
 {
 	struct extent *found = range_at(ranges, place);

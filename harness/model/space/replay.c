@@ -9,7 +9,7 @@
 #include "harness/model/space/processes.h"
 #include "harness/model/space/ranges.h"
 
-struct space {
+struct mapped_space {
 	struct jp_process process;
 	struct jp_ranges *ranges; /* struct jp_mapping; NULL: none yet */
 	struct jp_mapping *last;  /* found last; NULL: none */
@@ -50,7 +50,7 @@ static int inherit(void *context, struct jp_process *child, struct jp_process *p
 		   const struct jp_event *event);
 
 static const struct jp_process_rules rules = {
-	.size = sizeof(struct space), .end = end, .inherit = inherit};
+	.size = sizeof(struct mapped_space), .end = end, .inherit = inherit};
 
 struct jp_replay *jp_replay_new(void)
 {
@@ -65,11 +65,12 @@ struct jp_replay *jp_replay_new(void)
 
 void jp_replay_free(struct jp_replay *replay)
 {
-	struct space *space;
+	struct mapped_space *space;
 
 	if (!replay)
 		return;
-	for (size_t at = 0; (space = (struct space *)jp_processes_next(&replay->processes, &at));)
+	for (size_t at = 0;
+	     (space = (struct mapped_space *)jp_processes_next(&replay->processes, &at));)
 		jp_ranges_free(space->ranges);
 	jp_processes_free(&replay->processes);
 	jp_text_pool_free(&replay->texts);
@@ -92,22 +93,24 @@ const char *jp_replay_text(struct jp_replay *replay, const char *text)
 	return keep(replay, text, strlen(text));
 }
 
-static struct space *find_space(const struct jp_replay *replay, uint32_t pid)
+static struct mapped_space *find_space(const struct jp_replay *replay, uint32_t pid)
 {
 	/* A lookup notes what was found last, and changes nothing else. */
-	return (struct space *)jp_processes_find((struct jp_processes *)&replay->processes, pid);
+	return (struct mapped_space *)jp_processes_find((struct jp_processes *)&replay->processes,
+							pid);
 }
 
-static struct space *make_space(struct jp_replay *replay, uint32_t pid)
+static struct mapped_space *make_space(struct jp_replay *replay, uint32_t pid)
 {
-	struct space *space = (struct space *)jp_processes_at(&replay->processes, pid);
+	struct mapped_space *space =
+		(struct mapped_space *)jp_processes_at(&replay->processes, pid);
 
 	if (space && !space->generation)
 		space->generation = ++replay->generations;
 	return space;
 }
 
-static void changed(struct jp_replay *replay, struct space *space)
+static void changed(struct jp_replay *replay, struct mapped_space *space)
 {
 	space->generation = ++replay->generations;
 	space->last = NULL;
@@ -144,7 +147,7 @@ static int apply_map_to(struct jp_replay *replay, uint32_t pid, const struct jp_
 		.backing = jp_mapping_backing(event->map.name),
 	};
 	struct jp_mapping *same;
-	struct space *space;
+	struct mapped_space *space;
 
 	if (event->kernel_map || mapping.end <= mapping.start)
 		return 0;
@@ -209,7 +212,7 @@ static int apply_map(struct jp_replay *replay, const struct jp_event *event)
 
 static int end(void *context, struct jp_process *process, const struct jp_event *event)
 {
-	struct space *space = (struct space *)process;
+	struct mapped_space *space = (struct mapped_space *)process;
 
 	jp_ranges_free(space->ranges);
 	space->ranges = NULL;
@@ -220,7 +223,8 @@ static int end(void *context, struct jp_process *process, const struct jp_event 
 static int inherit(void *context, struct jp_process *process, struct jp_process *from,
 		   const struct jp_event *event)
 {
-	struct space *child = (struct space *)process, *parent = (struct space *)from;
+	struct mapped_space *child = (struct mapped_space *)process,
+			    *parent = (struct mapped_space *)from;
 
 	memcpy(child->comm, parent->comm, sizeof(child->comm));
 	if (parent->ranges)
@@ -230,7 +234,7 @@ static int inherit(void *context, struct jp_process *process, struct jp_process 
 
 static int apply_comm(struct jp_replay *replay, const struct jp_event *event)
 {
-	struct space *space = make_space(replay, event->pid);
+	struct mapped_space *space = make_space(replay, event->pid);
 
 	if (!space)
 		return -ENOMEM;
@@ -243,7 +247,7 @@ static int apply_comm(struct jp_replay *replay, const struct jp_event *event)
 
 static int apply_fork(struct jp_replay *replay, const struct jp_event *event)
 {
-	const struct space *child = find_space(replay, event->pid);
+	const struct mapped_space *child = find_space(replay, event->pid);
 
 	/* perf synthesizes FORK at time 0 for tasks that exist: their maps may stand in the file
 	 * before it, and are the better knowledge. */
@@ -315,7 +319,7 @@ int jp_replay_apply(struct jp_replay *replay, const struct jp_event *event)
 
 int jp_replay_cut(struct jp_replay *replay, uint32_t pid, uint64_t addr, uint64_t len)
 {
-	struct space *first = find_space(replay, pid), *space = first;
+	struct mapped_space *first = find_space(replay, pid), *space = first;
 
 	if (!space || addr + len <= addr)
 		return 0;
@@ -323,35 +327,35 @@ int jp_replay_cut(struct jp_replay *replay, uint32_t pid, uint64_t addr, uint64_
 		changed(replay, space);
 		if (space->ranges && jp_ranges_clear(&space->ranges, addr, addr + len))
 			return -ENOMEM;
-		space = (struct space *)space->process.shares;
+		space = (struct mapped_space *)space->process.shares;
 	} while (space != first);
 	return 0;
 }
 
 uint32_t jp_replay_sharing(const struct jp_replay *replay, uint32_t pid)
 {
-	const struct space *space = find_space(replay, pid);
+	const struct mapped_space *space = find_space(replay, pid);
 
 	return space ? space->process.shares->pid : pid;
 }
 
 struct jp_mapping *jp_replay_from(struct jp_replay *replay, uint32_t pid, uint64_t addr)
 {
-	const struct space *space = find_space(replay, pid);
+	const struct mapped_space *space = find_space(replay, pid);
 
 	return space && space->ranges ? jp_ranges_from(space->ranges, addr) : NULL;
 }
 
 struct jp_mapping *jp_replay_before(struct jp_replay *replay, uint32_t pid, uint64_t addr)
 {
-	const struct space *space = find_space(replay, pid);
+	const struct mapped_space *space = find_space(replay, pid);
 
 	return space && space->ranges ? jp_ranges_before(space->ranges, addr) : NULL;
 }
 
 struct jp_mapping *jp_replay_find(struct jp_replay *replay, uint32_t pid, uint64_t addr)
 {
-	struct space *space = find_space(replay, pid);
+	struct mapped_space *space = find_space(replay, pid);
 	struct jp_mapping *mapping = space ? space->last : NULL;
 
 	if (!space || !space->ranges)
@@ -366,14 +370,14 @@ struct jp_mapping *jp_replay_find(struct jp_replay *replay, uint32_t pid, uint64
 
 const char *jp_replay_comm(const struct jp_replay *replay, uint32_t pid)
 {
-	const struct space *space = find_space(replay, pid);
+	const struct mapped_space *space = find_space(replay, pid);
 
 	return space ? space->comm : "";
 }
 
 uint64_t jp_replay_generation(const struct jp_replay *replay, uint32_t pid)
 {
-	const struct space *space = find_space(replay, pid);
+	const struct mapped_space *space = find_space(replay, pid);
 
 	return space ? space->generation : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_TRUTH_READ_H
-#define JP_TRUTH_READ_H
+#ifndef JP_TRUTH_READER_H
+#define JP_TRUTH_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>
