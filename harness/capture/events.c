@@ -12,13 +12,8 @@
 #include "harness/base/own_machine.h"
 #include "harness/base/file.h"
 
-/* PERF_FORMAT_LOST: 6.0 and stable 5.10; our header may be older than our kernel. */
-enum { FORMAT_LOST = 1 << 4 };
-/* Since 6.19: the user's part of callchains is walked later, and this event writes it then. */
-#define DEFER_CALLCHAIN (UINT64_C(1) << 38)
-#define DEFER_OUTPUT    (UINT64_C(1) << 39)
 /* perf 5.10 reads no attr that is longer. */
-enum { ATTR_SIZE = PERF_ATTR_SIZE_VER6 };
+enum { ATTR_SIZE = JP_PERF_ATTR_SIZE_WRITTEN };
 
 int jp_perf_open(struct perf_event_attr *attr, pid_t tid, int cpu)
 {
@@ -46,7 +41,7 @@ static void attr_base(struct perf_event_attr *attr, const struct jp_abilities *a
 			    PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
 	attr->read_format = PERF_FORMAT_ID;
 	if (abilities->lost)
-		attr->read_format |= FORMAT_LOST;
+		attr->read_format |= JP_PERF_FORMAT_LOST;
 }
 
 /* Bits that our header may not know; they lie where all of them do, behind read_format. */
@@ -68,7 +63,7 @@ static void attr_contents(struct perf_event_attr *attr, const struct jp_capture_
 	if (options->chain)
 		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
 	if (options->chain && options->deferred)
-		set_flags(attr, DEFER_CALLCHAIN | DEFER_OUTPUT);
+		set_flags(attr, JP_PERF_ATTR_DEFER_CALLCHAIN | JP_PERF_ATTR_DEFER_OUTPUT);
 	attr->exclude_callchain_kernel = options->chain && !abilities->kernel;
 	if (options->stack) {
 		attr->sample_type |= PERF_SAMPLE_STACK_USER;

@@ -12,8 +12,6 @@
 #include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
 
-enum { FORMAT_LOST = 1 << 4 };
-
 static int remember(struct jp_session *session, const struct jp_opened *event)
 {
 	struct jp_recorder *recorder = session->recorder;
@@ -172,7 +170,7 @@ static void count_lost(struct jp_recorder *recorder, const struct jp_opened *eve
 		uint64_t value, id, lost;
 	} counts;
 
-	if (!(recorder->attr[event->stream].read_format & FORMAT_LOST))
+	if (!(recorder->attr[event->stream].read_format & JP_PERF_FORMAT_LOST))
 		return;
 	if (read(event->fd, &counts, sizeof(counts)) == (ssize_t)sizeof(counts))
 		recorder->opened.lost[event->stream] += counts.lost;

@@ -12,7 +12,7 @@
 #include "harness/facts/test_region.h"
 #include "harness/facts/watch.h"
 
-enum { FORMAT_LOST = 1 << 4, FLIPS = 200 };
+enum { FLIPS = 200 };
 
 /* FLIPS records of a page that becomes executable, into a ring of one page. */
 static void flood(struct jp_answer *answer)
@@ -29,7 +29,7 @@ static bool open_small(struct jp_watch *watch, struct jp_answer *answer, bool co
 	struct perf_event_attr attr = jp_watch_sideband();
 
 	if (count)
-		attr.read_format |= FORMAT_LOST;
+		attr.read_format |= JP_PERF_FORMAT_LOST;
 	return jp_watch_open(watch, &attr, 1, answer);
 }
 

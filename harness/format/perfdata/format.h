@@ -88,8 +88,9 @@ enum {
 #define JP_PERF_ATTR_EXCLUDE_CALLCHAIN_USER (UINT64_C(1) << 22)
 #define JP_PERF_ATTR_USE_CLOCKID            (UINT64_C(1) << 25)
 #define JP_PERF_ATTR_BUILD_ID               (UINT64_C(1) << 34) /* 5.12 */
-#define JP_PERF_ATTR_DEFER_CALLCHAIN        (UINT64_C(1) << 38) /* 6.19 */
-#define JP_PERF_ATTR_DEFER_OUTPUT           (UINT64_C(1) << 39) /* 6.19 */
+/* 6.19: the user's part of callchains is walked later; this event writes it then. */
+#define JP_PERF_ATTR_DEFER_CALLCHAIN (UINT64_C(1) << 38)
+#define JP_PERF_ATTR_DEFER_OUTPUT    (UINT64_C(1) << 39)
 
 /* The order in a sample is not the order of the bits: see decode.c. */
 enum {
