@@ -344,7 +344,7 @@ static void free_stacks(void *state)
 
 static const struct jp_validator broken_stacks = {
 	.name = "broken_stacks",
-	.help = "is each sample's stack, by each method, the one that was truly there?",
+	.help = "is each sample's stack, by each method, the true one?",
 	.begin = begin,
 	.see = see,
 	.end = end,

@@ -372,7 +372,7 @@ static void free_gated(void *state)
 
 static const struct jp_validator gated_capture = {
 	.name = "gated_capture",
-	.help = "is each announced process known, and watched in its interval alone?",
+	.help = "is each announced process known, and sampled in its interval alone?",
 	.begin = begin,
 	.until = until,
 	.see = see,

@@ -411,7 +411,7 @@ static void free_order(void *state)
 
 static const struct jp_validator jit_order = {
 	.name = "jit_order",
-	.help = "is the name of each address that of the function that lived there at that time?",
+	.help = "does each address name the function that lived there at that time?",
 	.wants_injected = true,
 	.begin = begin,
 	.until = until,

@@ -446,7 +446,7 @@ static void free_coverage(void *state)
 
 static const struct jp_validator mapping_coverage = {
 	.name = "mapping_coverage",
-	.help = "is all that was executable known to the capture, and nothing else?",
+	.help = "does the capture know all executable memory, and nothing else?",
 	.begin = begin,
 	.see = see,
 	.end = end,

@@ -319,7 +319,7 @@ static void free_processes(void *state)
 
 static const struct jp_validator processes_validator = {
 	.name = "processes",
-	.help = "is each process known, by name, and each of its files for what it is?",
+	.help = "does the capture know each process by its name, and each of its files?",
 	.begin = begin,
 	.see = see,
 	.end = end,

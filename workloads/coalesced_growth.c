@@ -169,10 +169,9 @@ static const struct jp_workload coalesced_growth = {
 	.options = "  --direction=up|down|holes\n"
 		   "                   where the next page lies: above, below, between two (up)\n"
 		   "  --manner=mmap|mprotect|late-mprotect|reserve\n"
-		   "                   mapped RWX; or RW, then RX; or so, its code told of before; "
-		   "or\n"
+		   "                   mapped RWX; or RW, then RX; or so, published while RW; or\n"
 		   "                   PROT_NONE, then RW, then RX (mmap)\n"
-		   "  --unit=N         pages that come at once (1; late-mprotect: a quarter)\n"
+		   "  --unit=N         pages at a time (1; late-mprotect: a quarter)\n"
 		   "  step grow        what happens every period\n",
 	.shared_options = jp_code_heap_options,
 	.run = run,

@@ -243,7 +243,7 @@ static const struct jp_workload fork_exec = {
 		"                   and after (100)\n"
 		"  --gate=PREFIX    announces itself at the FIFOs PREFIX.ctl and PREFIX.ack\n"
 		"                   ($JITPROOF_GATE)\n"
-		"  --protect=rwx|flip|views  how its code comes to be (rwx)\n"
+		"  --protect=rwx|flip|views  how it makes code executable (rwx)\n"
 		"  --replace=FILE   each program file is replaced by FILE while it runs\n",
 	.run = run,
 };

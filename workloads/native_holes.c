@@ -64,12 +64,10 @@ static int run(int argc, char **argv)
 static const struct jp_workload native_holes = {
 	.name = "native_holes",
 	.help = "emitted code and a library without frame pointers call each other",
-	.options = "  --cfi=HOW        call frame information of the library: right, partly (of "
-		   "one of\n"
-		   "                   its functions), none, wrong (right)\n"
-		   "  --word=WHAT      where it is wrong, it takes for a return address: zero, "
-		   "data, or\n"
-		   "                   a stale one (zero)\n",
+	.options = "  --cfi=HOW        the library's call frame information: right, partly (of\n"
+		   "                   one of its functions), none, wrong (right)\n"
+		   "  --word=WHAT      the return address where it is wrong: zero, data, or a\n"
+		   "                   stale one (zero)\n",
 	.run = run,
 };
 JP_REGISTER(workload, native_holes);

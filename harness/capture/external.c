@@ -295,7 +295,7 @@ static void free_all(struct jp_session *session)
 
 static const char *const boundaries[] = {"before-open", NULL};
 
-/* A command that anyone's profiler starts (harness/profiler/NAME.py). */
+/* A command that an external profiler starts (harness/profiler/NAME.py). */
 static const struct jp_capture launch_by = {
 	.name = "launch-by",
 	.boundaries = boundaries,
@@ -308,7 +308,7 @@ static const struct jp_capture launch_by = {
 };
 JP_REGISTER(capture, launch_by);
 
-/* A process that anyone's profiler attaches to. */
+/* A process that an external profiler attaches to. */
 static const struct jp_capture attach_by = {
 	.name = "attach-by",
 	.boundaries = boundaries,

@@ -206,7 +206,7 @@ static const struct jp_capture gated_capture = {
 };
 JP_REGISTER(capture, gated_capture);
 
-/* The same with the events of anyone's profiler. */
+/* The same with the events of an external profiler. */
 static const struct jp_capture gated_by = {
 	.name = "gated-by",
 	.traits = JP_CAPTURE_LAUNCHES,

@@ -84,7 +84,7 @@ static int usage(FILE *out)
 	fprintf(out,
 		"usage: jitproof facts [--json] [--limit=MS] [GLOB...]\n"
 		"  --json      an object a line\n"
-		"  --limit=MS  how long a probe may take (default: %u)\n"
+		"  --limit=MS  time limit of a probe (default: %u)\n"
 		"  GLOB        matches a fact's whole name\n",
 		LIMIT_MS);
 	return out == stdout ? JP_EXIT_OK : JP_EXIT_USAGE;

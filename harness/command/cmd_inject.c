@@ -12,12 +12,11 @@ static int usage(FILE *out)
 	      "\n"
 	      "  -i IN              a perf.data file of CLOCK_MONOTONIC (perf record -k mono)\n"
 	      "  -o OUT             the perf.data to write; ELF files go into OUT.jit/\n"
-	      "  --anon=WHAT        mapping records of anonymous memory that are later than code "
-	      "in it:\n"
-	      "                     cut (default): they yield where code lives;\n"
-	      "                     strip: each that covers living code goes as a whole;\n"
-	      "                     keep: they stay, and hide it\n"
-	      "  --jitdump-dir DIR  the jit-PID.dump files lie in DIR, not where they were "
+	      "  --anon=WHAT        anonymous mapping records that are later than code in them:\n"
+	      "                     cut (default): cut the living code out of them;\n"
+	      "                     strip: drop each that covers living code;\n"
+	      "                     keep: keep them, though they hide it\n"
+	      "  --jitdump-dir DIR  find the jit-PID.dump files in DIR, not where they were "
 	      "mapped\n",
 	      out);
 	return out == stdout ? JP_EXIT_OK : JP_EXIT_USAGE;

@@ -25,11 +25,11 @@
 static const char usage_text[] =
 	"usage: jitproof repro CASE -o FILE [--from DIR] [--expected DIR] [--seed N]\n"
 	"  CASE            the name of one case\n"
-	"  -o FILE         the archive, a plain tar; written over where it is there\n"
-	"  --from DIR      pack what this run directory, or this folder of the case, holds;\n"
-	"                  else the case is run first\n"
+	"  -o FILE         the archive, a plain tar; an old one is replaced\n"
+	"  --from DIR      pack this run directory, or this folder of the case; without it,\n"
+	"                  run the case first\n"
 	"  --expected DIR  take the case's definition from the files in DIR\n"
-	"  --seed N        of the run\n";
+	"  --seed N        the seed of that run\n";
 
 struct options {
 	struct jp_run_options run;

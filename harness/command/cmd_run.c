@@ -24,10 +24,10 @@ static const char usage_text[] =
 	"meant,\n"
 	"                  with GLOB full\n"
 	"  --expected DIR  take the cases from the files in DIR, not from those built in\n"
-	"  --seed N        loop lengths vary with it; a random one is chosen and printed\n"
+	"  --seed N        varies loop lengths; without it, a random one is printed\n"
 	"  --keep          keep the temporary run directory even when all passed\n"
-	"  --no-judge      act and watch only: `jitproof judge DIR` judges, here or elsewhere;\n"
-	"                  exits 0 when every case was tried\n"
+	"  --no-judge      act and watch only; `jitproof judge DIR` judges, here or elsewhere;\n"
+	"                  exits with 0 when every case was tried\n"
 	"  GLOB            matches a case's whole name\n";
 
 struct options {

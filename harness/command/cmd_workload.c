@@ -44,7 +44,7 @@ static void help_of_publishing(void)
 {
 	const struct jp_publisher *publisher;
 
-	puts("  --publish=HOW[:FAULT]  how it tells profilers its names: none, both (none), or");
+	puts("  --publish=HOW[:FAULT]  how it publishes names: none, both (none), or");
 	for (size_t i = 0; (publisher = jp_registry_at(JP_PUBLISHER, i)); i++) {
 		const char *fault = publisher->faults;
 
@@ -58,9 +58,9 @@ static void help_of_publishing(void)
 		}
 		putchar('\n');
 	}
-	puts("  --publish-dir=DIR  where\n"
-	     "  --publish-children=HOW  what its child processes do (the same)\n"
-	     "  --publish-with=A,B...  and what else, where the format has room: debug (lines),\n"
+	puts("  --publish-dir=DIR  where to\n"
+	     "  --publish-children=HOW  the same for its child processes\n"
+	     "  --publish-with=A,B...  what else, if the format can: debug (lines),\n"
 	     "                   debug-short (the same, each file's name once), unwinding (call\n"
 	     "                   frame information behind the code), unwinding-apart (in no "
 	     "memory)");
@@ -69,14 +69,12 @@ static void help_of_publishing(void)
 static int help_of(const struct jp_workload *workload)
 {
 	printf("usage: jitproof workload %s [OPTION...]\n%s.\n\n"
-	       "  --truth FILE     where it records what it does; must not exist (a new file in\n"
-	       "                   $TMPDIR, whose name it prints)\n"
+	       "  --truth FILE     the truth file; must not exist (a new file in $TMPDIR, whose\n"
+	       "                   name it prints)\n"
 	       "  --seed N         varies the loop lengths (1)\n"
-	       "  --ready-fd N     where it says \"ready PID\", \"done STEP\", \"failed STEP: "
-	       "why\" (1)\n"
-	       "  --control-fd N   where it is told \"step NAME [ARG]\" and \"stop\"; the end of "
-	       "it\n"
-	       "                   means stop; none: only SIGTERM and SIGINT stop it (0)\n"
+	       "  --ready-fd N     writes \"ready PID\", \"done STEP\", \"failed STEP: why\" (1)\n"
+	       "  --control-fd N   reads \"step NAME [ARG]\" and \"stop\"; its end means stop;\n"
+	       "                   none: only SIGTERM and SIGINT stop the workload (0)\n"
 	       "%s%s",
 	       workload->name, workload->help, workload->options,
 	       workload->shared_options ? workload->shared_options : "");

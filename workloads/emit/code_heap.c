@@ -24,13 +24,13 @@ struct jp_code_heap jp_code_heap_defaults(unsigned pages)
 }
 
 const char jp_code_heap_options[] =
-	"  --backing=KIND   what the code's memory is: anon, named (anon with a name), memfd,\n"
+	"  --backing=KIND   the code's memory: anon, named (anon with a name), memfd,\n"
 	"                   memfd-views (RW and RX), zero (shared anonymous), zero-file\n"
 	"                   (/dev/zero shared), zero-private, shm (/dev/shm), sysv, hugetlb,\n"
 	"                   heap (brk) (anon)\n"
 	"  --compilers=N    threads that compile at once (1)\n"
 	"  --pages=N        of the heap; a program on each\n"
-	"  --period=MS      between two acts; 0: only when told (50)\n"
+	"  --period=MS      between two acts; 0: only by steps (50)\n"
 	"  --threads=N      busy threads (1)\n"
 	"  --depth=N        functions in a path (8)\n"
 	"  --shapes=A,B...  their shapes, outermost first: fp, leaf (only innermost), no_fp,\n"
