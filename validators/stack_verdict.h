@@ -7,8 +7,9 @@
 #include "harness/judge/findings.h"
 
 /*
- * What an observed stack is found to be, from single to exact, or wrong, or extra (DESIGN 5); the
- * caller decides unjudged and unmapped first. All innermost first, whole[0] is the sampled address.
+ * What an observed stack is found to be, from single to exact, or wrong, or extra
+ * (docs/reading-results.md); the caller decides unjudged and unmapped first. All innermost first,
+ * whole[0] is the sampled address.
  * @whole: every caller up to the root. @must: what the method must see of it (a subsequence, or
  * whatever the rule meets). Total and disjoint for any three stacks with nr_whole, nr_must >= 1.
  */

@@ -206,7 +206,7 @@ typedef int (*jp_event_visit)(void *context, const struct jp_event *event);
  * The user part of a callchain: what follows PERF_CONTEXT_USER, or came deferred. Returns the
  * number of addresses and their start in @user. A value >= JP_CONTEXT_MAX there is garbage that
  * looks like a marker: it is no address and ends nothing, so the caller skips it when counting
- * (DESIGN 6).
+ * (results/FINDINGS.md).
  */
 uint64_t jp_event_user_chain(const struct jp_event *event, const uint64_t **user);
 

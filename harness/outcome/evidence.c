@@ -8,7 +8,8 @@
 
 /* A case that says nothing of its unjudged samples may have this many of them, in percent. */
 #define MAX_UNJUDGED 2
-/* Where the clocks of truth and capture differ by more, brackets prove nothing (DESIGN 4). */
+/* Where the clocks of truth and capture differ by more, brackets prove nothing:
+ * docs/results-format.md. */
 #define MAX_SLACK_NS 100000
 
 /* What makes a run worthless, whatever its figures. */

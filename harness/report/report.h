@@ -26,7 +26,7 @@ struct jp_result *jp_report_next(struct jp_report *report);
 void jp_report_tell(struct jp_report *report, const char *dir);
 /* Instead of the end: not all of the plan was done, and whoever reads the files must see it. */
 void jp_report_cut_short(struct jp_report *report, const char *why);
-/* Totals and tables; returns the exit status (DESIGN 5). */
+/* Totals and tables; returns the exit status (docs/reading-results.md). */
 int jp_report_end(struct jp_report *report);
 /* -EIO and a message where what was told could not be written. */
 int jp_report_written(const struct jp_report *report, struct jp_error *err);

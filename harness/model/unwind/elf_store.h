@@ -12,7 +12,7 @@
  * remembers failures too.
  *
  * @dir is a run directory's elf/: BUILDID files, and `index` with lines "BUILDID MAJ:MIN INO PATH"
- * that tie a mapping's recorded path and inode to one (DESIGN 6; the vDSO's line is
+ * that tie a mapping's recorded path and inode to one (the vDSO's line is
  * "BUILDID 0:0 0 [vdso]"; a newline in PATH is written \012). A mapping whose record has a build id
  * needs no index. With @system, files at their recorded paths serve as well, where build id or
  * inode are the recorded ones, and our own vDSO serves for [vdso]. (Device numbers are not
