@@ -7,8 +7,11 @@
 #include <string.h>
 
 #include "harness/base/clock.h"
+#include "harness/capture/drain.h"
+#include "harness/capture/opened.h"
 #include "harness/capture/probe.h"
 #include "harness/capture/recorder.h"
+#include "harness/capture/recording.h"
 #include "harness/capture/session.h"
 #include "harness/capture/snapshot.h"
 #include "harness/capture/threads.h"

@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include "harness/base/clock.h"
+#include "harness/capture/heard.h"
 #include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
+#include "harness/capture/worker.h"
 
 enum {
 	IDLE_MS = 50, /* a ring wakes us when it is half full; samples are counted sooner */

@@ -2,34 +2,17 @@
 #ifndef JP_CAPTURE_DRAIN_H
 #define JP_CAPTURE_DRAIN_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "harness/base/error.h"
 
+struct jp_drain;
 struct jp_recorder;
 struct jp_session;
 
 /* The one thread that reads rings. */
-struct jp_drain {
-	pthread_t thread;
-	bool runs;
-	int wake, epoll, target_fd; /* -1: none */
-	int interrupted;            /* atomic: jp_drain_interrupt() was called */
-	int holds;                  /* atomic: of jp_drain_hold() */
-
-	/* Under the session's lock. */
-	pid_t tid;
-	uint64_t passes_wanted, passes_done;
-	bool stopping;
-	bool gone;        /* the target's pidfd said so, or there is none */
-	bool hold_rounds; /* records older than those already written may still come */
-	bool pending;     /* records were written since the last round */
-	uint64_t last_round;
-};
-
 int jp_drain_start(struct jp_session *session, struct jp_error *err);
 /* Returns once a whole pass began and ended after the call. */
 void jp_drain_now(struct jp_session *session);

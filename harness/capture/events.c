@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/base/own_machine.h"
 #include "harness/base/file.h"
+#include "harness/base/own_machine.h"
 
 /* perf 5.10 reads no attr that is longer. */
 enum { ATTR_SIZE = JP_PERF_ATTR_SIZE_WRITTEN };

@@ -22,6 +22,7 @@
 #include "harness/capture/profilers.h"
 #include "harness/capture/session.h"
 #include "harness/capture/snapshot.h"
+#include "harness/capture/worker.h"
 
 enum said { SAMPLING = 1, STOPPED = 2, DONE = 4, ENDED = 8, SWITCHED = 16 };
 

@@ -19,6 +19,7 @@
 #include "harness/capture/drain.h"
 #include "harness/capture/session.h"
 #include "harness/capture/snapshot.h"
+#include "harness/capture/worker.h"
 
 /* The gatekeeper: docs/gate-protocol.md. One process after the other has its interval. */
 struct jp_gate {

@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "harness/base/clock.h"
+#include "harness/capture/opened.h"
+#include "harness/capture/drain.h"
+#include "harness/capture/recording.h"
 #include "harness/capture/backfill.h"
 #include "harness/capture/external.h"
 #include "harness/capture/gate.h"
@@ -17,7 +20,7 @@
  * What benchmark runners do: the runner is launched with events that all its processes inherit, and
  * samples are taken in the intervals alone that those announce.
  */
-struct gated {
+struct gated_state {
 	struct jp_gate *gate;
 	struct jp_backfill *backfill; /* NULL: nobody asks what was recorded */
 	struct jp_external *external; /* NULL: we capture ourselves */
@@ -39,7 +42,7 @@ static int turn_samples(struct jp_session *session, bool on, struct jp_error *er
 
 static int turn_external(struct jp_session *session, bool on, struct jp_error *err)
 {
-	const struct gated *gated = session->state;
+	const struct gated_state *gated = session->state;
 
 	return jp_external_switch(gated->external, on, err);
 }
@@ -47,7 +50,7 @@ static int turn_external(struct jp_session *session, bool on, struct jp_error *e
 static int backfill(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
 		    struct jp_error *err)
 {
-	const struct gated *gated = session->state;
+	const struct gated_state *gated = session->state;
 
 	jp_drain_now(session);
 	return jp_backfill_write(session, gated->backfill, pid, reading, err);
@@ -91,7 +94,7 @@ static int take_policy(int argc, char **argv, const struct jp_gate_policy **poli
 static int make_gate(struct jp_session *session, const struct jp_gate_policy *policy,
 		     struct jp_error *err)
 {
-	struct gated *gated;
+	struct gated_state *gated;
 
 	if (session->options.system_wide || !session->dir)
 		return jp_fail(err, EINVAL, "gated: watches what it starts, for a run directory");
@@ -106,7 +109,7 @@ static int make_gate(struct jp_session *session, const struct jp_gate_policy *po
 
 static int observe(struct jp_session *session, struct jp_error *err)
 {
-	struct gated *gated = session->state;
+	struct gated_state *gated = session->state;
 
 	gated->backfill = jp_backfill_new(err);
 	if (!gated->backfill)
@@ -136,7 +139,7 @@ static int open_events(struct jp_session *session, const struct jp_gate_policy *
 static int begin(struct jp_session *session, int argc, char **argv, struct jp_error *err)
 {
 	const struct jp_gate_policy *policy;
-	struct gated *gated;
+	struct gated_state *gated;
 	int channel, ret;
 
 	ret = take_policy(argc, argv, &policy, err)
@@ -158,7 +161,7 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 
 static void gated_free(struct jp_session *session)
 {
-	struct gated *gated = session->state;
+	struct gated_state *gated = session->state;
 
 	jp_recorder_free(session);
 	if (!gated)
@@ -172,7 +175,7 @@ static void gated_free(struct jp_session *session)
 static int begin_by(struct jp_session *session, int argc, char **argv, struct jp_error *err)
 {
 	int ret = jp_session_prepare(session, err) ?: make_gate(session, &theirs, err);
-	struct gated *gated = session->state;
+	struct gated_state *gated = session->state;
 
 	if (ret)
 		return ret;
@@ -183,14 +186,14 @@ static int begin_by(struct jp_session *session, int argc, char **argv, struct jp
 
 static void stop_by(struct jp_session *session)
 {
-	const struct gated *gated = session->state;
+	const struct gated_state *gated = session->state;
 
 	jp_external_stop(gated->external);
 }
 
 static int finish_by(struct jp_session *session, struct jp_error *err)
 {
-	const struct gated *gated = session->state;
+	const struct gated_state *gated = session->state;
 
 	return jp_external_finish(gated->external, err);
 }

@@ -2,6 +2,8 @@
 #include <errno.h>
 
 #include "harness/base/clock.h"
+#include "harness/capture/opened.h"
+#include "harness/capture/recording.h"
 #include "harness/capture/attach.h"
 #include "harness/capture/probe.h"
 #include "harness/capture/recorder.h"

@@ -12,24 +12,6 @@
 
 struct jp_session;
 
-struct jp_opened {
-	int fd;
-	pid_t tid; /* -1: every thread of @cpu */
-	int cpu;
-	enum jp_stream stream;
-	uint64_t id;
-	bool enabled;
-};
-
-/* The events that are open. Only the thread that runs a policy adds to them, so that one reads
- * without the session's lock. */
-struct jp_opened_events {
-	struct jp_opened *list;
-	size_t count, capacity;
-	uint64_t some_id[JP_STREAMS]; /* an id of each, for records that we make ourselves */
-	uint64_t lost[JP_STREAMS];    /* what PERF_FORMAT_LOST says of those that were closed */
-};
-
 /* One event into the ring of @cpu_index. 0, or -errno: -ESRCH where the thread is gone. */
 int jp_open_event(struct jp_session *session, struct perf_event_attr *attr, enum jp_stream stream,
 		  pid_t tid, unsigned int cpu_index, struct jp_error *err);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is asked of an adapter beside watching: its version, and to merge. */
+#include "harness/capture/profilers.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +10,6 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/path.h"
-#include "harness/capture/profilers.h"
 #include "harness/capture/adapter.h"
 #include "harness/format/rundir/run_dir.h"
 

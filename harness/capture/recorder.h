@@ -2,14 +2,88 @@
 #ifndef JP_CAPTURE_RECORDER_H
 #define JP_CAPTURE_RECORDER_H
 
-#include "harness/capture/drain.h"
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "harness/base/map.h"
 #include "harness/capture/events.h"
-#include "harness/capture/heard.h"
-#include "harness/capture/opened.h"
-#include "harness/capture/rings.h"
+#include "harness/format/perfdata/ring.h"
 #include "harness/format/perfdata/write.h"
 
-struct jp_session;
+/* The state of a session's own events, by the file that works on it. */
+
+/* rings.c */
+struct jp_ring { /* one per CPU and stream */
+	int fd;  /* of the event that owns it and never counts */
+	int cpu;
+	enum jp_stream stream;
+	struct jp_perf_ring records;
+};
+
+/* opened.c */
+struct jp_opened {
+	int fd;
+	pid_t tid; /* -1: every thread of @cpu */
+	int cpu;
+	enum jp_stream stream;
+	uint64_t id;
+	bool enabled;
+};
+
+/* The events that are open. Only the thread that runs a policy adds to them, so that one reads
+ * without the session's lock. */
+struct jp_opened_events {
+	struct jp_opened *list;
+	size_t count, capacity;
+	uint64_t some_id[JP_STREAMS]; /* an id of each, for records that we make ourselves */
+	uint64_t lost[JP_STREAMS];    /* what PERF_FORMAT_LOST says of those that were closed */
+};
+
+/* drain.c */
+/* The one thread that reads rings. */
+struct jp_drain {
+	pthread_t thread;
+	bool runs;
+	int wake, epoll, target_fd; /* -1: none */
+	int interrupted;            /* atomic: jp_drain_interrupt() was called */
+	int holds;                  /* atomic: of jp_drain_hold() */
+
+	/* Under the session's lock. */
+	pid_t tid;
+	uint64_t passes_wanted, passes_done;
+	bool stopping;
+	bool gone;        /* the target's pidfd said so, or there is none */
+	bool hold_rounds; /* records older than those already written may still come */
+	bool pending;     /* records were written since the last round */
+	uint64_t last_round;
+};
+
+/* heard.c */
+struct jp_event;
+/* What looks at events as they are kept, under the session's lock. */
+struct jp_observer {
+	void *context;
+	void (*sample)(void *context, uint64_t id); /* of the event; may be NULL */
+	/* 0 or -ENOMEM; may be NULL */
+	int (*sideband)(void *context, const struct jp_event *event);
+};
+
+/* What the rings told so far, under the session's lock. */
+struct jp_heard {
+	struct jp_map ids;                /* event id -> struct jp_opened_for */
+	struct jp_map owners[JP_STREAMS]; /* tid -> struct jp_event_owner */
+	struct jp_map fork_times;         /* tid -> uint64_t, of its FORK record */
+	uint64_t first_sample, last_sample;
+	uint64_t lost[JP_STREAMS];       /* what LOST records say */
+	uint64_t duplicates[JP_STREAMS]; /* told twice, kept once */
+	struct jp_observer observer;
+};
+struct jp_opened_for {
+	int32_t tid; /* -1: all threads */
+};
 
 /* A session's own events: descriptors, rings, the draining thread and the perf.data file. */
 struct jp_recorder {
@@ -24,21 +98,5 @@ struct jp_recorder {
 	struct jp_opened_events opened;
 	struct jp_heard heard;
 };
-
-/* Everything up to the attrs: what the kernel permits, and rings. */
-int jp_recorder_open(struct jp_session *session, struct jp_error *err);
-/* The perf.data file, which calls sampling events @name. */
-int jp_recorder_create(struct jp_session *session, const char *name, struct jp_error *err);
-/* Both, for samples by a clock; with @on_exec all events enable themselves at an exec. */
-int jp_recorder_begin(struct jp_session *session, bool on_exec, struct jp_error *err);
-/* The kernel's own mappings, where it is sampled; once an event is open. */
-void jp_recorder_tell_kernel(struct jp_session *session);
-/* From here on samples come: the file's rounds begin. */
-void jp_recorder_sampling(struct jp_session *session);
-
-/* The rest of a policy whose records are its own. */
-void jp_recorder_stop(struct jp_session *session);
-int jp_recorder_finish(struct jp_session *session, struct jp_error *err);
-void jp_recorder_free(struct jp_session *session);
 
 #endif

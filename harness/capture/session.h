@@ -6,8 +6,17 @@
 #include <sys/resource.h>
 
 #include "harness/capture/capture.h"
-#include "harness/capture/worker.h"
 #include "harness/format/rundir/capture_info.h"
+
+/* The thread of a policy that goes on after begin. */
+struct jp_worker {
+	pthread_t thread;
+	bool runs;
+	bool ending; /* it must end; under the session's lock */
+	int wake;    /* eventfd, written then; -1: it waits for session->changed */
+	int error;   /* of its work */
+	struct jp_error err;
+};
 
 /* What a session is to its policy. */
 struct jp_session {

@@ -10,7 +10,9 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
 #include "harness/base/number.h"
+#include "harness/capture/drain.h"
 #include "harness/capture/event_owners.h"
+#include "harness/capture/opened.h"
 #include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
 

@@ -3,21 +3,10 @@
 #define JP_CAPTURE_WORKER_H
 
 #include <pthread.h>
-#include <stdbool.h>
 
 #include "harness/base/error.h"
 
 struct jp_session;
-
-/* The thread of a policy that goes on after begin. */
-struct jp_worker {
-	pthread_t thread;
-	bool runs;
-	bool ending; /* it must end; under the session's lock */
-	int wake;    /* eventfd, written then; -1: it waits for session->changed */
-	int error;   /* of its work */
-	struct jp_error err;
-};
 
 /* Starts @work(@context) with all signals blocked: they are for the caller's threads. The caller
  * joins it. */

@@ -13,7 +13,7 @@
 #include "harness/capture/capture.h"
 #include "harness/command/command.h"
 
-struct request {
+struct record_request {
 	struct jp_capture_options options;
 	const char *output;
 	pid_t pid;
@@ -75,7 +75,7 @@ static int complain(const char *format, const char *what)
 
 /* Short options and those that perf users write as two words. 1: taken, with its value where it has
  * one; 0: not one of these; < 0: its value is missing or bad. */
-static int take_short(struct request *request, int argc, char **argv, int *at)
+static int take_short(struct record_request *request, int argc, char **argv, int *at)
 {
 	const char *arg = argv[*at], *value = *at + 1 < argc ? argv[*at + 1] : NULL;
 	struct jp_error err;
@@ -112,7 +112,7 @@ static int take_short(struct request *request, int argc, char **argv, int *at)
 	return 1;
 }
 
-static int parse(struct request *request, int argc, char **argv)
+static int parse(struct record_request *request, int argc, char **argv)
 {
 	struct jp_error err;
 	int ret;
@@ -200,7 +200,7 @@ static const struct jp_capture *plain_capture(bool launches)
 
 static int record(int argc, char **argv)
 {
-	struct request request = {.options = jp_capture_defaults(), .nr_policy = 1};
+	struct record_request request = {.options = jp_capture_defaults(), .nr_policy = 1};
 	struct jp_target target = {.inherit_fds = {-1, -1, -1, -1}};
 	const struct jp_capture *capture;
 	struct jp_session *session;

@@ -31,13 +31,13 @@ static const char usage_text[] =
 	"  --expected DIR  take the case's definition from the files in DIR\n"
 	"  --seed N        the seed of that run\n";
 
-struct options {
+struct repro_request {
 	struct jp_run_options run;
 	const char *name, *from;
 };
 
 /* 0, 1: help was asked for, -1: usage was printed. */
-static int parse(int argc, char **argv, struct options *options)
+static int parse(int argc, char **argv, struct repro_request *options)
 {
 	static const struct option longs[] = {
 		{"from", required_argument, NULL, 'f'},
@@ -71,7 +71,7 @@ static int parse(int argc, char **argv, struct options *options)
 }
 
 /* Runs the case into a run directory of ours; @result is what came out of it. */
-static int run_first(const struct options *options, const struct jp_case *cas,
+static int run_first(const struct repro_request *options, const struct jp_case *cas,
 		     const struct jp_run_dir *dir, struct jp_error *err)
 {
 	struct jp_runner runner = {0};
@@ -131,7 +131,7 @@ static int judge(struct jp_repro *repro, struct jp_error *err)
 	return 0;
 }
 
-static void tell(const struct options *options, const struct jp_repro *repro, uint64_t size)
+static void tell(const struct repro_request *options, const struct jp_repro *repro, uint64_t size)
 {
 	printf("%s: %s, %s, %.1f MB\n", options->run.output, repro->cas->name,
 	       jp_outcome_text(repro->result.outcome), (double)size / 1e6);
@@ -156,8 +156,8 @@ static void free_repro(struct jp_repro *repro)
 }
 
 /* Packs the case's folder within @from, by way of the empty folder @stage. */
-static int pack_from(const struct options *options, const struct jp_cases *cases, const char *from,
-		     const char *stage, struct jp_error *err)
+static int pack_from(const struct repro_request *options, const struct jp_cases *cases,
+		     const char *from, const char *stage, struct jp_error *err)
 {
 	struct jp_repro repro = {0};
 	struct jp_cases *own = NULL;
@@ -202,7 +202,7 @@ static int pack_from(const struct options *options, const struct jp_cases *cases
 static int repro(int argc, char **argv)
 {
 	struct jp_run_dir work = {0}, ran = {0};
-	struct options options = {0};
+	struct repro_request options = {0};
 	struct jp_cases *cases;
 	struct jp_error err = {""};
 	int ret = parse(argc, argv, &options);

@@ -30,7 +30,7 @@ static const char usage_text[] =
 	"                  exits with 0 when every case was tried\n"
 	"  GLOB            matches a case's whole name\n";
 
-struct options {
+struct run_request {
 	struct jp_run_options run;
 	bool keep, full, set, unjudged;
 	char **globs;
@@ -38,7 +38,7 @@ struct options {
 };
 
 /* 0, 1: help was asked for, -1: usage was printed. */
-static int parse(int argc, char **argv, struct options *options)
+static int parse(int argc, char **argv, struct run_request *options)
 {
 	static const struct option longs[] = {
 		{"set", required_argument, NULL, 's'},
@@ -82,7 +82,7 @@ static int parse(int argc, char **argv, struct options *options)
 	return 0;
 }
 
-static bool wanted(const struct options *options, const struct jp_case *cas)
+static bool wanted(const struct run_request *options, const struct jp_case *cas)
 {
 	return (options->full || cas->check) &&
 	       jp_globs_match(options->globs, options->nr_globs, cas->name);
@@ -121,7 +121,7 @@ static void tell_unjudged(struct jp_report *report, bool judged)
 	fflush(stdout);
 }
 
-static void run_all(const struct options *options, const struct jp_cases *cases,
+static void run_all(const struct run_request *options, const struct jp_cases *cases,
 		    const struct jp_runner *runner, const struct jp_run_dir *dir,
 		    struct jp_report *report)
 {
@@ -161,7 +161,7 @@ static void run_all(const struct options *options, const struct jp_cases *cases,
 }
 
 /* Removes the run directory, or says where it is. */
-static void leave(const struct options *options, const struct jp_run_dir *dir, int status)
+static void leave(const struct run_request *options, const struct jp_run_dir *dir, int status)
 {
 	if (dir->temporary && !options->keep && !options->unjudged &&
 	    (status == JP_EXIT_OK || status == JP_EXIT_SKIPPED))
@@ -171,7 +171,7 @@ static void leave(const struct options *options, const struct jp_run_dir *dir, i
 	fflush(stdout);
 }
 
-static int run_cases(const struct options *options, const struct jp_cases *cases, size_t plan)
+static int run_cases(const struct run_request *options, const struct jp_cases *cases, size_t plan)
 {
 	struct jp_runner runner = {0};
 	struct jp_report report = {.unjudged = options->unjudged};
@@ -217,7 +217,7 @@ static int run_cases(const struct options *options, const struct jp_cases *cases
 
 static int run(int argc, char **argv)
 {
-	struct options options = {0};
+	struct run_request options = {0};
 	struct jp_error err = {""};
 	struct jp_cases *cases;
 	int status = parse(argc, argv, &options);

@@ -12,12 +12,12 @@
 
 enum { BLOCK = 512 };
 
-struct head {
+struct tar_head {
 	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type;
 	char link[100], magic[6], version[2], owner[32], group[32], major[8], minor[8];
 	char prefix[155], rest[12];
 };
-_Static_assert(sizeof(struct head) == BLOCK, "a block");
+_Static_assert(sizeof(struct tar_head) == BLOCK, "a block");
 
 /* No part of it may lead up. */
 static bool leads_below(const char *path)
@@ -34,7 +34,7 @@ static bool leads_below(const char *path)
 }
 
 /* Into prefix and name, at a slash. */
-static bool split(const char *path, struct head *head)
+static bool split(const char *path, struct tar_head *head)
 {
 	size_t length = strlen(path);
 
@@ -59,7 +59,7 @@ static bool split(const char *path, struct head *head)
 static int put_head(struct jp_tar *tar, const char *name, char type, bool runs, uint64_t size,
 		    struct jp_error *err)
 {
-	struct head head = {.type = type, .magic = "ustar", .version = {'0', '0'}};
+	struct tar_head head = {.type = type, .magic = "ustar", .version = {'0', '0'}};
 	unsigned sum = 0;
 
 	if (!split(name, &head))

@@ -7,7 +7,7 @@
 
 #include "harness/base/registry.h"
 #include "harness/capture/capture.h"
-#include "workloads/emit/publish.h"
+#include "workloads/emit/workload.h"
 
 /* Options that belong to one capture alone are judged by that capture when the case runs. */
 static int check_options(const struct jp_case *cas, struct jp_error *err)

@@ -47,7 +47,8 @@ void jp_runner_close(struct jp_runner *runner)
 }
 
 struct running {
-	struct jp_watch watch;
+	const struct jp_runner *runner;
+	struct jp_watched watch;
 	struct jp_result *result;
 };
 
@@ -82,7 +83,7 @@ static bool profiler_crashed(const char *dir)
 /* Whether all that the case needs is here. */
 static bool probe(struct running *run)
 {
-	const struct jp_watch *watch = &run->watch;
+	const struct jp_watched *watch = &run->watch;
 	const char *profiler = jp_merge_profiler(watch->cas);
 	char missing[1024] = "", version[256];
 	struct jp_error err = {""};
@@ -102,14 +103,14 @@ static bool probe(struct running *run)
 /* True when there is a folder to judge; else the outcome is the run's own. */
 static bool run_case(struct running *run)
 {
-	struct jp_watch *watch = &run->watch;
+	struct jp_watched *watch = &run->watch;
 	const struct jp_case *cas = watch->cas;
 	struct jp_error err = {""};
 	int ret;
 
 	watch->deadline = jp_clock_now() + cas->seconds * JP_NS_PER_S;
 	if (jp_run_dir_write(watch->dir, "case", cas->text, &err) ||
-	    jp_run_dir_write(watch->dir, "env.json", watch->runner->environment, &err) ||
+	    jp_run_dir_write(watch->dir, "env.json", run->runner->environment, &err) ||
 	    jp_watch_options(watch, &err)) {
 		end(run, JP_ERROR, err.text);
 		return false;
@@ -161,8 +162,10 @@ bool jp_runner_run(const struct jp_runner *runner, const struct jp_case *cas, co
 		   struct jp_result *result)
 {
 	uint64_t started = jp_clock_now();
-	struct running run = {.watch = {.runner = runner, .cas = cas, .dir = dir},
-			      .result = result};
+	struct running run = {
+		.runner = runner,
+		.watch = {.self = runner->self, .seed = runner->seed, .cas = cas, .dir = dir},
+		.result = result};
 	char text[2200];
 	uint64_t took;
 	bool watched;

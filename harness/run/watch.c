@@ -17,7 +17,7 @@
 /* How often a wait for samples looks whether the run was interrupted. */
 #define SLICE_NS (100 * JP_NS_PER_MS)
 
-int jp_watch_options(struct jp_watch *watch, struct jp_error *err)
+int jp_watch_options(struct jp_watched *watch, struct jp_error *err)
 {
 	const struct jp_case *cas = watch->cas;
 
@@ -39,14 +39,14 @@ int jp_watch_options(struct jp_watch *watch, struct jp_error *err)
 	return 0;
 }
 
-void jp_watch_free(struct jp_watch *watch)
+void jp_watch_free(struct jp_watched *watch)
 {
 	free(watch->capture_argv);
 }
 
 static int at_boundary(void *context, const char *boundary, struct jp_error *err)
 {
-	struct jp_watch *watch = context;
+	struct jp_watched *watch = context;
 
 	/* A boundary may come again and again, as passes over the threads do: one step is enough.
 	 */
@@ -64,7 +64,7 @@ static uint64_t samples_wanted(const struct jp_case *cas)
 	return (uint64_t)cas->samples + cas->samples / 4 + 100;
 }
 
-static int wait_samples(struct jp_watch *watch, struct jp_session *session, uint64_t wanted,
+static int wait_samples(struct jp_watched *watch, struct jp_session *session, uint64_t wanted,
 			struct jp_error *err)
 {
 	for (;;) {
@@ -89,13 +89,13 @@ static int wait_samples(struct jp_watch *watch, struct jp_session *session, uint
 	}
 }
 
-static bool launches(const struct jp_watch *watch)
+static bool launches(const struct jp_watched *watch)
 {
 	return watch->capture->traits & JP_CAPTURE_LAUNCHES;
 }
 
 /* What a capture launches inherits our standard descriptors: they are the workload's meanwhile. */
-static struct jp_session *open_session(struct jp_watch *watch, struct jp_target *target,
+static struct jp_session *open_session(struct jp_watched *watch, struct jp_target *target,
 				       struct jp_error *err)
 {
 	struct jp_session *session = NULL;
@@ -114,7 +114,7 @@ static struct jp_session *open_session(struct jp_watch *watch, struct jp_target 
 	return session;
 }
 
-static int start_session(struct jp_watch *watch, struct jp_target *target,
+static int start_session(struct jp_watched *watch, struct jp_target *target,
 			 struct jp_session **session, struct jp_error *err)
 {
 	int code;
@@ -132,7 +132,7 @@ static int start_session(struct jp_watch *watch, struct jp_target *target,
 }
 
 /* Until the workload may end. */
-static int watch_session(struct jp_watch *watch, struct jp_target *target,
+static int watch_session(struct jp_watched *watch, struct jp_target *target,
 			 struct jp_session *session, struct jp_error *err)
 {
 	uint64_t base = 0;
@@ -151,12 +151,12 @@ static int watch_session(struct jp_watch *watch, struct jp_target *target,
 	return ret ?: wait_samples(watch, session, base + samples_wanted(watch->cas), err);
 }
 
-static int stop_workload(struct jp_watch *watch, struct jp_error *err)
+static int stop_workload(struct jp_watched *watch, struct jp_error *err)
 {
 	return jp_workload_process_stop(&watch->process, jp_clock_now() + STOP_NS, err);
 }
 
-static int end_session(struct jp_watch *watch, struct jp_session *session, int ret,
+static int end_session(struct jp_watched *watch, struct jp_session *session, int ret,
 		       struct jp_error *err)
 {
 	struct jp_error finish_err = {""};
@@ -176,7 +176,7 @@ static int end_session(struct jp_watch *watch, struct jp_session *session, int r
 	return ret;
 }
 
-static int watch_command(struct jp_watch *watch, char **command, struct jp_error *err)
+static int watch_command(struct jp_watched *watch, char **command, struct jp_error *err)
 {
 	struct jp_target target = {.inherit_fds = {-1, -1, -1, -1},
 				   .dies_with_us = true,
@@ -207,17 +207,21 @@ static int watch_command(struct jp_watch *watch, char **command, struct jp_error
 }
 
 /* The workload's own command line, as `jitproof workload --help` has it. */
-static void add_command(const struct jp_watch *watch, struct jp_arguments *command)
+static void add_command(const struct jp_watched *watch, struct jp_arguments *command)
 {
 	const struct jp_case *cas = watch->cas;
 
-	jp_arguments_add(command, "%s", watch->runner->self);
+	jp_arguments_add(command, "%s", watch->self);
 	jp_arguments_add(command, "workload");
 	jp_arguments_add(command, "%s", cas->workload_argv[0]);
-	jp_arguments_add(command, "--truth=%s/truth", watch->dir);
-	jp_arguments_add(command, "--seed=%" PRIu64, watch->runner->seed);
-	jp_arguments_add(command, "--ready-fd=%d", watch->process.child_fd[0]);
-	jp_arguments_add(command, "--control-fd=%d", watch->process.child_fd[1]);
+	jp_arguments_add(command, "--truth");
+	jp_arguments_add(command, "%s/truth", watch->dir);
+	jp_arguments_add(command, "--seed");
+	jp_arguments_add(command, "%" PRIu64, watch->seed);
+	jp_arguments_add(command, "--ready-fd");
+	jp_arguments_add(command, "%d", watch->process.child_fd[0]);
+	jp_arguments_add(command, "--control-fd");
+	jp_arguments_add(command, "%d", watch->process.child_fd[1]);
 	if (cas->publish) {
 		jp_arguments_add(command, "--publish=%s", cas->publish);
 		jp_arguments_add(command, "--publish-dir=%s", watch->dir);
@@ -225,7 +229,7 @@ static void add_command(const struct jp_watch *watch, struct jp_arguments *comma
 	jp_arguments_add_all(command, cas->workload_argv + 1);
 }
 
-int jp_watch(struct jp_watch *watch, struct jp_error *err)
+int jp_watch(struct jp_watched *watch, struct jp_error *err)
 {
 	jp_cleanup_arguments struct jp_arguments command = {0};
 	int ret = jp_workload_process_open(&watch->process, watch->dir, err);

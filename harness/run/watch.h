@@ -3,12 +3,13 @@
 #define JP_RUN_WATCH_H
 
 #include "harness/capture/capture.h"
-#include "harness/run/runner.h"
+#include "harness/case/case.h"
 #include "harness/run/workload_process.h"
 
 /* One case that runs. */
-struct jp_watch {
-	const struct jp_runner *runner;
+struct jp_watched {
+	const char *self; /* this binary: it is its own workloads */
+	uint64_t seed;
 	const struct jp_case *cas;
 	const char *dir;
 	const struct jp_capture *capture;
@@ -21,11 +22,11 @@ struct jp_watch {
 };
 
 /* From the case's words to a policy and its options. */
-int jp_watch_options(struct jp_watch *watch, struct jp_error *err);
+int jp_watch_options(struct jp_watched *watch, struct jp_error *err);
 /* From nothing to a closed capture of a workload that ended well. -EOPNOTSUPP: the workload, or the
  * capture of what it was asked for, cannot be had here; -ETIMEDOUT; -EINTR. */
-int jp_watch(struct jp_watch *watch, struct jp_error *err);
+int jp_watch(struct jp_watched *watch, struct jp_error *err);
 /* Whatever came out of it. */
-void jp_watch_free(struct jp_watch *watch);
+void jp_watch_free(struct jp_watched *watch);
 
 #endif

@@ -73,14 +73,14 @@ static void options(void)
 	      refused);
 }
 
-struct seen {
+struct seen_samples {
 	unsigned int samples, wrong;
 	uint64_t last;
 };
 
 static int visit(void *context, const struct jp_event *event)
 {
-	struct seen *seen = context;
+	struct seen_samples *seen = context;
 
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
@@ -129,7 +129,7 @@ static void file(const char *dir)
 	struct rlimit small, found;
 	struct jp_perfdata_summary summary;
 	struct jp_perfdata_writer *writer;
-	struct seen seen = {0};
+	struct seen_samples seen = {0};
 	struct jp_error err = {""};
 	char path[128], link[128];
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/base/registry.h"
+#include "workloads/emit/workload.h"
 
 enum { MOST = 4 };
 

@@ -2,7 +2,6 @@
 #ifndef JP_WORKLOADS_PUBLISH_H
 #define JP_WORKLOADS_PUBLISH_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,9 +45,6 @@ enum jp_publish_extra {
 int jp_publish_with(const char *list);
 /* Bits of enum jp_publish_extra; 0 where nothing is published. */
 unsigned jp_publish_extras(void);
-
-/* Whether @how is one that jp_publish_begin() takes; "none, A, B or both" into @known. */
-bool jp_publish_known(const char *how, char *known, size_t size);
 
 /*
  * @how: "none", "map", "jitdump", "both", each with ":FAULT" if a writer shall go wrong. 0 or

@@ -2,6 +2,8 @@
 #ifndef JP_WORKLOADS_WORKLOAD_H
 #define JP_WORKLOADS_WORKLOAD_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "harness/base/registry.h"
@@ -66,5 +68,8 @@ int jp_handshake_forked(int ready_fd, int control_fd);
  * the descriptors and the truth go on; the new image answers "done exec" when it is ready. Every
  * thread must have been joined: one that is killed while it writes tears the truth. */
 int jp_handshake_exec(const char *extra);
+
+/* Whether @how is a way to publish (workloads/emit/publish.h); "none, A, B or both" into @known. */
+bool jp_publish_known(const char *how, char *known, size_t size);
 
 #endif

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "harness/capture/worker.h"
 #include "harness/capture/session.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "harness/capture/recorder.h"
+#include "harness/capture/recording.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,6 +7,11 @@
 #include <string.h>
 
 #include "harness/base/clock.h"
+#include "harness/capture/drain.h"
+#include "harness/capture/heard.h"
+#include "harness/capture/opened.h"
+#include "harness/capture/recorder.h"
+#include "harness/capture/rings.h"
 #include "harness/capture/session.h"
 #include "harness/capture/synthesize.h"
 #include "harness/format/perfdata/format.h"
