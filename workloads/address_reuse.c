@@ -41,11 +41,8 @@ static int fill(struct reuse *reuse)
 	reuse->generation++;
 	if (!ret && reuse->how != OVERWRITE)
 		ret = jp_region_protect(&heap->region, 0, heap->pages, PROT_READ | PROT_EXEC);
-	for (unsigned page = 0; page < heap->pages && !ret; page++) {
-		ret = jp_code_heap_load(heap, page);
-		if (!ret)
-			ret = jp_code_heap_show(heap, page, 0);
-	}
+	for (unsigned page = 0; page < heap->pages && !ret; page++)
+		ret = jp_code_heap_load(heap, page) ?: jp_code_heap_show(heap, page, 0);
 	return ret;
 }
 
@@ -87,11 +84,8 @@ static int act_reuse(void *context, const char *arg)
 static int begin(void *context)
 {
 	struct reuse *reuse = context;
-	int ret = jp_code_heap_open(&reuse->heap);
 
-	if (!ret)
-		ret = map(reuse, NULL);
-	return ret ? ret : fill(reuse);
+	return jp_code_heap_open(&reuse->heap) ?: map(reuse, NULL) ?: fill(reuse);
 }
 
 static int run(int argc, char **argv)

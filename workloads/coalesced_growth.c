@@ -108,7 +108,7 @@ static int grow_one(void *context, unsigned n)
 					PROT_READ | PROT_EXEC);
 	if (!ret && growth->manner != LATE_MPROTECT)
 		ret = load_unit(growth, first);
-	return ret ? ret : show_unit(growth, first);
+	return ret ?: show_unit(growth, first);
 }
 
 static int act_grow(void *context, const char *arg)
@@ -124,10 +124,8 @@ static int begin(void *context)
 	struct jp_code_heap *heap = &growth->heap;
 	unsigned units = heap->pages / growth->unit;
 	unsigned start = growth->direction == HOLES ? (units + 1) / 2 : (units + 3) / 4;
-	int ret = jp_code_heap_open(heap);
+	int ret = jp_code_heap_open(heap) ?: jp_region_reserve(&heap->region);
 
-	if (!ret)
-		ret = jp_region_reserve(&heap->region);
 	if (!ret && growth->manner != MMAP)
 		ret = jp_region_map(&heap->region, 0, heap->pages,
 				    growth->manner == RESERVE ? PROT_NONE

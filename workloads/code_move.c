@@ -74,21 +74,17 @@ static int begin(void *context)
 {
 	struct moving *moving = context;
 	struct jp_code_heap *heap = &moving->heap;
-	int ret = jp_code_heap_open(heap);
+	int ret = jp_code_heap_open(heap)
+			  ?: jp_region_map_at(&heap->region, jp_code_heap_both(heap), NULL);
 
-	if (!ret)
-		ret = jp_region_map_at(&heap->region, jp_code_heap_both(heap), NULL);
 	if (!ret && moving->how == COPY)
 		ret = jp_code_heap_open_region(heap, &moving->other);
 	if (!ret && moving->how == COPY)
 		ret = jp_region_map_at(&moving->other, jp_code_heap_both(heap), NULL);
-	for (unsigned page = 0; page < heap->pages && !ret; page++) {
-		ret = jp_code_heap_write(heap, page, 0);
-		if (!ret)
-			ret = jp_code_heap_load(heap, page);
-		if (!ret)
-			ret = jp_code_heap_show(heap, page, 0);
-	}
+	for (unsigned page = 0; page < heap->pages && !ret; page++)
+		ret = jp_code_heap_write(heap, page, 0)
+			      ?: jp_code_heap_load(heap, page)
+			      ?: jp_code_heap_show(heap, page, 0);
 	return ret;
 }
 

@@ -106,9 +106,7 @@ static int run(int argc, char **argv)
 
 	if (jp_options(argc, argv, options))
 		return 2;
-	ret = jp_mix_make(&scene.mix, &kind);
-	if (!ret)
-		ret = jp_mix_paths(&scene.mix, paths, 0);
+	ret = jp_mix_make(&scene.mix, &kind) ?: jp_mix_paths(&scene.mix, paths, 0);
 	if (!ret && managed) {
 		char *stack = map_stack();
 

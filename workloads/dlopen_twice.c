@@ -63,11 +63,9 @@ static int run(int argc, char **argv)
 	if (!folder)
 		return EXIT_FAILURE;
 	snprintf(scene.path, sizeof(scene.path), "%.4000s/library.so", folder);
-	ret = jp_object_write(&scene.object, scene.path, 0);
-	if (!ret)
-		ret = round_of(&scene);
-	if (!ret)
-		ret = jp_handshake_rounds(round_of, &scene);
+	ret = jp_object_write(&scene.object, scene.path, 0)
+		      ?: round_of(&scene)
+		      ?: jp_handshake_rounds(round_of, &scene);
 	jp_folder_remove();
 	return jp_handshake_status(argv[0], ret);
 }

@@ -94,11 +94,11 @@ static int benchmark(const struct fork_scene *scene)
 	if (ret)
 		return ret;
 	run_for(programs, 1, scene->busy / 8);
-	ret = keep_apart(&programs[0].arena) ?: jp_gate_open(scene->gate);
-	if (!ret)
-		ret = jp_gate_announce() ?: jp_gate_start();
-	if (!ret)
-		ret = jp_program_make(&programs[1], &plan);
+	ret = keep_apart(&programs[0].arena)
+		      ?: jp_gate_open(scene->gate)
+		      ?: jp_gate_announce()
+		      ?: jp_gate_start()
+		      ?: jp_program_make(&programs[1], &plan);
 	if (ret)
 		return ret;
 	run_for(programs, 2, scene->busy);
@@ -170,9 +170,7 @@ static int run_tasks(struct fork_scene *scene)
 	int ret = 0;
 
 	if (scene->how == HOW_EXEC) {
-		ret = jp_process_fork(&process, NULL, chain, scene);
-		if (!ret)
-			ret = jp_process_reap(&process);
+		ret = jp_process_fork(&process, NULL, chain, scene) ?: jp_process_reap(&process);
 		return ret > 0 ? -ECHILD : ret;
 	}
 	for (unsigned task = 1; task <= scene->tasks && !ret && !jp_handshake_stopping(); task++)

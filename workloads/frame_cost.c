@@ -43,9 +43,8 @@ static int make(struct frame_side *side, enum jp_shape shape, unsigned turns)
 
 	if (ret)
 		return ret;
-	ret = jp_emit(&side->arena, shape, jp_shape_text(shape), &function);
-	if (!ret)
-		ret = jp_arena_seal(&side->arena);
+	ret = jp_emit(&side->arena, shape, jp_shape_text(shape), &function)
+		      ?: jp_arena_seal(&side->arena);
 	for (int i = 0; i < DEPTH; i++)
 		order[i] = &function;
 	if (!ret)

@@ -268,10 +268,9 @@ static int run_inside(void)
 	struct jp_fork fork = {.namespaces = CLONE_NEWNS};
 	struct jp_child process = {0};
 	pthread_t server;
-	int ret = jp_process_fork(&process, &fork, inside, NULL);
+	int ret = jp_process_fork(&process, &fork, inside, NULL)
+			  ?: -pthread_create(&server, NULL, serve_all, NULL);
 
-	if (!ret)
-		ret = -pthread_create(&server, NULL, serve_all, NULL);
 	if (ret)
 		return ret;
 	ret = jp_process_wait_ready(&process);

@@ -55,7 +55,7 @@ static int map_user(const struct namespace_scene *scene)
 	if (!ret)
 		ret = write_text("/proc/self/uid_map", text);
 	snprintf(text, sizeof(text), "0 %u 1", scene->gid);
-	return ret ? ret : write_text("/proc/self/gid_map", text);
+	return ret ?: write_text("/proc/self/gid_map", text);
 }
 
 /* A file system and a /proc that only this namespace has. */
@@ -73,12 +73,10 @@ static int inside(void *context);
 static int go_down(struct namespace_scene *scene, struct jp_child *process)
 {
 	struct jp_fork fork = {.namespaces = CLONE_NEWPID | CLONE_NEWNS};
-	int ret;
 
 	if (scene->user)
 		fork.namespaces |= CLONE_NEWUSER;
-	ret = jp_process_fork(process, &fork, inside, scene);
-	return ret ? ret : jp_process_wait_ready(process);
+	return jp_process_fork(process, &fork, inside, scene) ?: jp_process_wait_ready(process);
 }
 
 /* The first process of a namespace: code in anonymous memory, and in a file of this place. */
@@ -127,9 +125,8 @@ static int try_namespaces(struct namespace_scene *scene)
 	struct jp_fork fork = {.namespaces = CLONE_NEWPID | CLONE_NEWNS |
 					     (scene->user ? CLONE_NEWUSER : 0)};
 	struct jp_child process;
-	int ret = jp_process_fork(&process, &fork, try_inside, scene);
 
-	return ret ? -ret : jp_process_reap(&process);
+	return -jp_process_fork(&process, &fork, try_inside, scene) ?: jp_process_reap(&process);
 }
 
 static int run(int argc, char **argv)

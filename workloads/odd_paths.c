@@ -112,14 +112,11 @@ static int settle(struct odd_scene *scene, unsigned at, const char *folder)
 	static const char *const argv[] = {"anon_exec", NULL};
 	char path[PATH_MAX], program[PATH_MAX + 16];
 	struct jp_object object;
-	int ret = place_at(scene, at, folder, path);
+	int ret = place_at(scene, at, folder, path)
+			  ?: jp_object_write(&object, path, at)
+			  ?: jp_object_load(&object, path, 0, &scene->loaded[at])
+			  ?: jp_path_thread(scene->loaded[at].paths, JP_OBJECT_PATHS);
 
-	if (!ret)
-		ret = jp_object_write(&object, path, at);
-	if (!ret)
-		ret = jp_object_load(&object, path, 0, &scene->loaded[at]);
-	if (!ret)
-		ret = jp_path_thread(scene->loaded[at].paths, JP_OBJECT_PATHS);
 	if (ret || !places[at].program || scene->libraries)
 		return ret;
 	/* The end of the name is what counts. */
@@ -128,10 +125,9 @@ static int settle(struct odd_scene *scene, unsigned at, const char *folder)
 			 ? folder
 			 : scene->merged,
 		 places[at].name ? places[at].name : "layers");
-	ret = jp_folder_copy_program(program);
-	if (!ret)
-		ret = jp_process_exec(&scene->programs[at], JP_BIRTH_FORK_EXEC, program, argv);
-	return ret ? ret : jp_process_wait_ready(&scene->programs[at]);
+	return jp_folder_copy_program(program)
+		       ?: jp_process_exec(&scene->programs[at], JP_BIRTH_FORK_EXEC, program, argv)
+		       ?: jp_process_wait_ready(&scene->programs[at]);
 }
 
 static int take_place(void *context, const char *arg)

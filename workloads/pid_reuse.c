@@ -97,9 +97,7 @@ static int run(int argc, char **argv)
 		return 2;
 	}
 	/* Two lives before it is ready: that they can be is known then. */
-	ret = live_again(&incarnations);
-	if (!ret)
-		ret = live_again(&incarnations);
+	ret = live_again(&incarnations) ?: live_again(&incarnations);
 	if (ret == -EPERM || ret == -ENOSYS)
 		return jp_handshake_skip(ret == -EPERM ? "clone3 with set_tid: EPERM "
 							 "(CAP_CHECKPOINT_RESTORE)"

@@ -41,9 +41,8 @@ static int protect(struct jp_arena *arena, int prot, unsigned recorded)
 /* No thread may run in it. */
 static int toggle(struct jp_arena *arena)
 {
-	int ret = protect(arena, PROT_READ | PROT_WRITE, JP_PROT_READ | JP_PROT_WRITE);
-
-	return ret ? ret : protect(arena, PROT_READ | PROT_EXEC, JP_PROT_READ | JP_PROT_EXEC);
+	return protect(arena, PROT_READ | PROT_WRITE, JP_PROT_READ | JP_PROT_WRITE)
+		       ?: protect(arena, PROT_READ | PROT_EXEC, JP_PROT_READ | JP_PROT_EXEC);
 }
 
 static int act_toggle(void *context, const char *arg)
@@ -93,9 +92,8 @@ static int act_fork(void *context, const char *arg)
 	if (!fresh)
 		return -ENOMEM;
 	family->toggles = family->born++ % 2;
-	ret = jp_process_fork(&fresh->process, NULL, child, family);
-	if (!ret)
-		ret = jp_process_wait_ready(&fresh->process);
+	ret = jp_process_fork(&fresh->process, NULL, child, family)
+		      ?: jp_process_wait_ready(&fresh->process);
 	while (*at)
 		at = &(*at)->next;
 	*at = fresh;

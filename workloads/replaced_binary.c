@@ -48,10 +48,9 @@ static int replace_library(struct replaced_scene *scene)
 {
 	struct jp_object object;
 	struct jp_loaded old, new;
-	int ret = replace(scene, scene->library, &object);
+	int ret = replace(scene, scene->library, &object)
+			  ?: jp_object_load(&object, scene->library, 0, &old);
 
-	if (!ret)
-		ret = jp_object_load(&object, scene->library, 0, &old);
 	if (ret)
 		return ret;
 	use(&old);
@@ -81,12 +80,10 @@ static int replace_program(struct replaced_scene *scene)
 	static const char *const argv[] = {"anon_exec", NULL};
 	struct jp_child process;
 	struct jp_object object;
-	int ret = jp_folder_copy_program(scene->program);
+	int ret = jp_folder_copy_program(scene->program)
+			  ?: jp_process_exec(&process, JP_BIRTH_FORK_EXEC, scene->program, argv)
+			  ?: jp_process_wait_ready(&process);
 
-	if (!ret)
-		ret = jp_process_exec(&process, JP_BIRTH_FORK_EXEC, scene->program, argv);
-	if (!ret)
-		ret = jp_process_wait_ready(&process);
 	if (ret)
 		return ret;
 	run_own(scene);
@@ -135,9 +132,7 @@ static int run(int argc, char **argv)
 	if (need && jp_image_openable())
 		return jp_handshake_skip(JP_IMAGE_CLOSED);
 	scene.programs = what != 0;
-	ret = prepare(&scene);
-	if (!ret)
-		ret = jp_handshake_rounds(replace_one, &scene);
+	ret = prepare(&scene) ?: jp_handshake_rounds(replace_one, &scene);
 	jp_folder_remove();
 	return jp_handshake_status(argv[0], ret);
 }

@@ -56,9 +56,7 @@ static int run(int argc, char **argv)
 	if (jp_options(argc, argv, NULL))
 		return 2;
 	scene.plan.protect = JP_PROTECT_FLIP;
-	ret = jp_program_make(&scene.first, &scene.plan);
-	if (!ret)
-		ret = jp_handshake_rounds(round_of, &scene);
+	ret = jp_program_make(&scene.first, &scene.plan) ?: jp_handshake_rounds(round_of, &scene);
 	jp_program_end(&scene.first);
 	return jp_handshake_status(argv[0], ret);
 }

@@ -102,11 +102,9 @@ static void *fork_on(void *context)
 static int judged(struct jp_program *program)
 {
 	struct jp_plan plan = jp_plan_defaults();
-	int ret;
 
 	plan.protect = plan.instead = JP_PROTECT_RWX;
-	ret = jp_program_make(program, &plan);
-	return ret ? ret : jp_path_thread(program->paths, program->nr_paths);
+	return jp_program_make(program, &plan) ?: jp_path_thread(program->paths, program->nr_paths);
 }
 
 static int run(int argc, char **argv)

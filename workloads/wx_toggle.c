@@ -87,9 +87,8 @@ static int show_fresh(struct toggling *toggling)
 	for (; toggling->fresh && !ret; toggling->fresh--, ++*filled) {
 		unsigned page = first_page(toggling, toggling->group) + *filled;
 
-		ret = jp_code_heap_load(&toggling->heap, page);
-		if (!ret)
-			ret = jp_code_heap_show(&toggling->heap, page, toggling->group);
+		ret = jp_code_heap_load(&toggling->heap, page)
+			      ?: jp_code_heap_show(&toggling->heap, page, toggling->group);
 	}
 	return ret;
 }
@@ -122,14 +121,12 @@ static int act_toggle(void *context, const char *arg)
 		ret = toggle(toggling);
 		atomic_store(&closed, 0);
 		syscall(SYS_futex, &closed, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
-		return ret ? ret : show_fresh(toggling);
+		return ret ?: show_fresh(toggling);
 	}
 	if (toggling->stop == IDLE_PAGES)
 		toggling->group = (toggling->group + 1) % JP_SCHEDULE_GROUPS;
 	jp_schedule_close_group(schedule, toggling->group);
-	ret = toggle(toggling);
-	if (!ret)
-		ret = show_fresh(toggling);
+	ret = toggle(toggling) ?: show_fresh(toggling);
 	jp_schedule_open_group(schedule, toggling->group);
 	return ret;
 }
@@ -141,12 +138,11 @@ static int begin(void *context)
 	struct jp_code_heap *heap = &toggling->heap;
 	unsigned groups = toggling->stop == IDLE_PAGES ? JP_SCHEDULE_GROUPS : 1;
 	struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
-	int ret = jp_code_heap_open(heap);
+	int ret = jp_code_heap_open(heap)
+			  ?: jp_region_reserve(&heap->region)
+			  ?: jp_region_map(&heap->region, 0, heap->pages,
+					   jp_code_heap_writable(heap));
 
-	if (!ret)
-		ret = jp_region_reserve(&heap->region);
-	if (!ret)
-		ret = jp_region_map(&heap->region, 0, heap->pages, jp_code_heap_writable(heap));
 	for (unsigned i = 0; i < groups * ((group_pages(toggling) + 1) / 2) && !ret; i++) {
 		toggling->group = i % groups;
 		ret = write_one(toggling, 0);

@@ -26,9 +26,8 @@ int jp_arena_map(struct jp_arena *arena, enum jp_protect protect, size_t size, c
 	memset(arena, 0, sizeof(*arena));
 	arena->protect = protect;
 	arena->executable = protect != JP_PROTECT_FLIP;
-	ret = jp_region_open_bytes(&arena->region, jp_backing_find(backing), size, name);
-	if (!ret)
-		ret = jp_region_map_at(&arena->region, prots[protect], at);
+	ret = jp_region_open_bytes(&arena->region, jp_backing_find(backing), size, name)
+		      ?: jp_region_map_at(&arena->region, prots[protect], at);
 	if (ret)
 		jp_region_close(&arena->region);
 	show(arena);

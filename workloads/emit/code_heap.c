@@ -105,9 +105,8 @@ int jp_code_heap_write(struct jp_code_heap *heap, unsigned page, unsigned varian
 
 int jp_code_heap_load(struct jp_code_heap *heap, unsigned page)
 {
-	int ret = jp_program_load(&heap->programs[page]);
-
-	return ret ? ret : jp_program_make_paths(&heap->programs[page], &heap->plan);
+	return jp_program_load(&heap->programs[page])
+		       ?: jp_program_make_paths(&heap->programs[page], &heap->plan);
 }
 
 int jp_code_heap_show(struct jp_code_heap *heap, unsigned page, unsigned group)

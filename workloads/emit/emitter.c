@@ -204,12 +204,10 @@ static int load(const struct jp_function *function, const char *name, uint64_t b
 					 .code = (const void *)(uintptr_t)function->code,
 					 .index = function->id};
 	struct jp_emitted emitted;
-	int ret = jp_shape_emit(function->shape, NULL, 0, &emitted);
+	int ret = jp_shape_emit(function->shape, NULL, 0, &emitted)
+			  ?: describe_frames(&emitted, frames, &published)
+			  ?: jp_publish_load(&published);
 
-	if (!ret)
-		ret = describe_frames(&emitted, frames, &published);
-	if (!ret)
-		ret = jp_publish_load(&published);
 	if (ret)
 		return ret;
 	record(function, name, before, jp_clock_now());
@@ -225,9 +223,8 @@ int jp_emit(struct jp_arena *arena, enum jp_shape shape, const char *name,
 	    struct jp_function *function)
 {
 	uint64_t before = jp_clock_now();
-	int ret = jp_emit_write(arena, shape, function);
 
-	return ret ? ret : load(function, name, before);
+	return jp_emit_write(arena, shape, function) ?: load(function, name, before);
 }
 
 int jp_emit_move(struct jp_function *function, uint64_t to, uint64_t before, uint64_t after)

@@ -94,9 +94,8 @@ static int follow(struct run *run)
 			return -errno;
 		if (!WIFSTOPPED(status))
 			return 0;
-		ret = jp_arch_traced(run->child, &place.ip, &place.sp, &place.bp);
-		if (!ret)
-			ret = look(run, &place);
+		ret = jp_arch_traced(run->child, &place.ip, &place.sp, &place.bp)
+			      ?: look(run, &place);
 	}
 	kill(run->child, SIGKILL);
 	waitpid(run->child, &status, 0);

@@ -30,20 +30,17 @@ int jp_mix_library(struct jp_mix *mix, const struct jp_object_kind *kind)
 {
 	const char *folder = jp_folder();
 	char path[4096];
-	int ret;
 
 	if (!folder)
 		return -EIO;
 	snprintf(path, sizeof(path), "%.4000s/library.so", folder);
-	ret = jp_object_write_kind(&mix->object, path, 0, kind);
-	return ret ? ret : jp_object_load(&mix->object, path, 0, &mix->loaded);
+	return jp_object_write_kind(&mix->object, path, 0, kind)
+		       ?: jp_object_load(&mix->object, path, 0, &mix->loaded);
 }
 
 int jp_mix_make(struct jp_mix *mix, const struct jp_object_kind *kind)
 {
-	int ret = jp_mix_open(mix);
-
-	return ret ? ret : jp_mix_library(mix, kind);
+	return jp_mix_open(mix) ?: jp_mix_library(mix, kind);
 }
 
 int jp_mix_emit(struct jp_mix *mix, enum jp_shape shape, uint64_t word,
@@ -156,10 +153,8 @@ int jp_mix_run_paths(const char *workload, const struct jp_object_kind *kind,
 		     const char *const *spellings)
 {
 	static struct jp_mix mix;
-	int ret = jp_mix_make(&mix, kind);
+	int ret = jp_mix_make(&mix, kind) ?: jp_mix_paths(&mix, spellings, 0);
 
-	if (!ret)
-		ret = jp_mix_paths(&mix, spellings, 0);
 	return jp_mix_run(workload, &mix, ret);
 }
 

@@ -290,7 +290,7 @@ static int take_code(const struct jp_object *object, const char *path, uint64_t 
 		order[i] = &loaded->functions[(first + i) % JP_OBJECT_FUNCTIONS];
 	for (int i = 0; object->mixed && i < JP_OBJECT_PATHS && !ret; i++)
 		ret = jp_path_make(&loaded->paths[i], order + i, JP_OBJECT_FUNCTIONS - i, 700000);
-	return ret ? ret : jp_image_record(loaded->addr, path, object->build_id);
+	return ret ?: jp_image_record(loaded->addr, path, object->build_id);
 }
 
 int jp_object_load(const struct jp_object *object, const char *path, int again,

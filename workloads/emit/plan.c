@@ -95,9 +95,8 @@ static int add_program(struct plan_scene *scene, struct jp_program **made)
 static int act_map(void *context, const char *arg)
 {
 	struct jp_program *program;
-	int ret = add_program(context, &program);
 
-	return ret ? ret : jp_path_thread(program->paths, program->nr_paths);
+	return add_program(context, &program) ?: jp_path_thread(program->paths, program->nr_paths);
 }
 
 static int act_unmap(void *context, const char *arg)

@@ -139,7 +139,7 @@ int jp_publish_begin(const char *how, const char *dir)
 	}
 	folder = dir;
 	chosen = nr_writers ? how : NULL;
-	return ret ? ret : open_all();
+	return ret ?: open_all();
 }
 
 int jp_publish_forked(void)
