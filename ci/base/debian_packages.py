@@ -7,10 +7,13 @@ machine's apt uses, by the same ways through proxies. The mirror's address is re
 needed, is in no message and stays in no file.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import shutil
 import subprocess
+from typing import Any, Iterator, Sequence
 
 from ci.base import files, process
 from ci.base.status import Missing
@@ -21,11 +24,11 @@ SECURITY = re.compile(NAMES + r"(?:-security|/updates)$")
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
-def without_addresses(text):
+def without_addresses(text: str) -> str:
     return re.sub(r"\w+://\S+", "(the mirror)", text)
 
 
-def mirrors():
+def mirrors() -> tuple[str, str | None]:
     """(the archive, the security archive or None), as apt knows them."""
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
         raise Missing("this machine has no apt-get")
@@ -33,7 +36,7 @@ def mirrors():
     return mirrors_of(listed.stdout)
 
 
-def mirrors_of(listed):
+def mirrors_of(listed: str) -> tuple[str, str | None]:
     """The first of each in lines of "RELEASE ADDRESS"."""
     main = security = None
     for line in listed.splitlines():
@@ -47,7 +50,7 @@ def mirrors_of(listed):
     return main, security
 
 
-def sources(suite, main, security):
+def sources(suite: str, main: str, security: str | None) -> list[str]:
     """The lines of a sources.list for a suite and what it stands on."""
     signed = "[signed-by=%s] " % KEYRING if os.path.exists(KEYRING) else ""
     base = suite.removesuffix("-backports")
@@ -63,12 +66,12 @@ class Archive:
     """One suite's packages, and those of the suites in `also`. Used with `with`: what apt needs is
     gone afterwards."""
 
-    def __init__(self, suite, folder, also=()):
+    def __init__(self, suite: str, folder: str, also: Sequence[str] = ()) -> None:
         self.suite = suite
         self.suites = (suite, *also)
         self.folder = os.path.join(os.path.abspath(folder), "apt")
 
-    def __enter__(self):
+    def __enter__(self) -> Archive:
         known = mirrors()
         lines = [line for suite in self.suites for line in sources(suite, *known)]
         self.close()
@@ -87,13 +90,13 @@ class Archive:
             raise
         return self
 
-    def __exit__(self, *unused):
+    def __exit__(self, *unused: object) -> None:
         self.close()
 
-    def close(self):
+    def close(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def configuration(self):
+    def configuration(self) -> Iterator[str]:
         """Lines: the machine's ways to its mirror, then our own folders."""
         for line in process.run(["apt-config", "dump"]).stdout.splitlines():
             if line.startswith("Acquire::"):
@@ -117,27 +120,27 @@ class Archive:
         for item in settings.items():
             yield '%s "%s";\n' % item
 
-    def apt(self, *arguments, **more):
+    def apt(self, *arguments: str, **more: Any) -> None:
         done = process.run(["apt-get", "-q", *arguments], env=self.environment, **more)
         errors = [line for line in done.stderr.splitlines() if line.startswith(("E:", "Err:"))]
         if done.returncode or errors:
             said = errors[-1] if errors else "exit %d" % done.returncode
             raise Missing("apt-get %s: %s" % (arguments[0], without_addresses(said)))
 
-    def ask(self, *arguments):
+    def ask(self, *arguments: str) -> str:
         return process.run(["apt-cache", *arguments], env=self.environment).stdout
 
-    def target(self):
+    def target(self) -> list[str]:
         """A target takes precedence over the security archive, and only backports need one."""
         return ["-t", self.suite] if self.suite.endswith("-backports") else []
 
-    def candidate(self, package):
+    def candidate(self, package: str) -> str | None:
         """The version that the suite would install, or None."""
         said = self.ask(*self.target(), "policy", package)
         match = re.search(r"^ *Candidate: (?!\(none\))(\S+)", said, re.MULTILINE)
-        return match and match.group(1)
+        return match.group(1) if match else None
 
-    def listed(self, pattern):
+    def listed(self, pattern: str) -> list[dict[str, str]]:
         """Fields of each version of each package whose name matches."""
         found = self.ask("search", "--names-only", pattern)
         names = sorted({line.split()[0] for line in found.splitlines()})
@@ -148,7 +151,7 @@ class Archive:
                    for stanza in shown.split("\n\n"))
         return [stanza for stanza in stanzas if "Package" in stanza]
 
-    def fetch(self, package, version, folder):
+    def fetch(self, package: str, version: str, folder: str) -> str:
         """Path of one version of a package's file, in the folder; apt checks it against its
         index. What the package needs stays where it is."""
         self.apt("download", "%s=%s" % (package, version), cwd=folder)
@@ -158,7 +161,7 @@ class Archive:
             raise Missing("apt-get download %s: %d files came" % (package, len(found)))
         return os.path.join(folder, found[0])
 
-    def download(self, package):
+    def download(self, package: str) -> list[str]:
         """Paths of the package's file and those of all that it needs; gone after `with`."""
         self.apt("install", "--download-only", "-y", *self.target(), package)
         folder = self.folder + "/cache/archives"
@@ -166,7 +169,7 @@ class Archive:
                 if name.endswith(".deb")]
 
 
-def unpack(archives, root):
+def unpack(archives: Sequence[str], root: str) -> None:
     """Unpacks package files over each other below root."""
     # Where /lib is a link to usr/lib, packages old and new must agree on it.
     for name in ("bin", "lib", "lib64", "sbin"):
@@ -179,6 +182,7 @@ def unpack(archives, root):
         done = subprocess.run(["tar", "-x", "--keep-directory-symlink", "--no-same-owner",
                                "--no-same-permissions", "--exclude=./dev/*", "-C", root],
                               stdin=archive.stdout, stderr=subprocess.PIPE, check=False)
+        assert archive.stdout
         archive.stdout.close()
         if archive.wait() or done.returncode:
             raise Missing("unpacking %s: %s" % (os.path.basename(path),

@@ -4,7 +4,7 @@
 import errno
 import os
 import tempfile
-from typing import Callable, Mapping, Optional
+from typing import Callable, Mapping
 
 from ci.base.status import Malformed
 
@@ -12,7 +12,7 @@ from ci.base.status import Malformed
 Check = Callable[[str], object]
 
 
-def write(path: str, text: str, check: Optional[Check] = None) -> None:
+def write(path: str, text: str, check: Check | None = None) -> None:
     """check(path) raises what is wrong with it."""
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
@@ -20,7 +20,7 @@ def write(path: str, text: str, check: Optional[Check] = None) -> None:
         check(path)
 
 
-def replace(folder: str, texts: Mapping[str, str], check: Optional[Check] = None) -> None:
+def replace(folder: str, texts: Mapping[str, str], check: Check | None = None) -> None:
     """Makes {name: text} in a folder. All are written before the first is replaced, and whoever
     reads meanwhile sees the old file or the new one."""
     folder = target = folder or os.curdir

@@ -4,13 +4,14 @@
 import json
 import os
 import stat
+from typing import Any, Iterator
 
 from ci.base.status import Malformed
 
 LARGEST = 1 << 26  # bytes of a file: a run of every case has less than 1 MB
 
 
-def read_bytes(path):
+def read_bytes(path: str) -> bytes:
     """All of a regular file; no symlink is followed, no FIFO waited for."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -25,18 +26,18 @@ def read_bytes(path):
     return data
 
 
-def _no_constant(text):
+def _no_constant(text: str) -> None:
     raise ValueError("%s is no JSON" % text)
 
 
-def _once(pairs):
+def _once(pairs: Any) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
         raise ValueError("a key stands twice in one object")
     return made
 
 
-def parse(path, line, data):
+def parse(path: str, line: int, data: bytes) -> Any:
     """The one value that bytes hold."""
     try:
         value = json.loads(data.decode("utf-8"), parse_constant=_no_constant,
@@ -48,7 +49,7 @@ def parse(path, line, data):
         raise Malformed(path, line, "expected a JSON value: %s" % str(error)[:200]) from error
 
 
-def read(path):
+def read(path: str) -> Iterator[Any]:
     """Yields (number, object) for each line; the last one must end, or it may be cut."""
     data = read_bytes(path)
     if not data:
@@ -63,7 +64,7 @@ def read(path):
         yield number, value
 
 
-def read_one(path):
+def read_one(path: str) -> dict[str, Any]:
     """The object that a file is."""
     value = parse(path, 1, read_bytes(path))
     if not isinstance(value, dict):
@@ -71,6 +72,6 @@ def read_one(path):
     return value
 
 
-def line_of(value):
+def line_of(value: dict[str, Any]) -> str:
     """A line of a stored file: the same object always has the same bytes."""
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False) + "\n"

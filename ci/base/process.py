@@ -8,9 +8,12 @@ from typing import Any, Sequence
 
 def run(command: Sequence[str], **more: Any) -> "subprocess.CompletedProcess[str]":
     """The finished process, output and errors as text, whatever it ended with."""
-    return subprocess.run(command, **{
-        **({} if "input" in more else {"stdin": subprocess.DEVNULL}), "stdout": subprocess.PIPE,
-        "stderr": subprocess.PIPE, "encoding": "utf-8", "errors": "replace", **more}, check=False)
+    more = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8",
+            "errors": "replace", **more}
+    if "input" not in more:
+        more.setdefault("stdin", subprocess.DEVNULL)
+    done: subprocess.CompletedProcess[str] = subprocess.run(command, check=False, **more)
+    return done
 
 
 def must(command: Sequence[str], **more: Any) -> str:

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import types
-from typing import Callable, NoReturn, Optional
+from typing import Callable, NoReturn
 
 
 class Ended(Exception):
@@ -51,7 +51,7 @@ def drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def stop(number: int, _frame: Optional[types.FrameType]) -> NoReturn:
+def stop(number: int, _frame: types.FrameType | None) -> NoReturn:
     """As Ctrl-C: what runs ends, and what it left goes."""
     raise KeyboardInterrupt(signal.Signals(number).name)
 

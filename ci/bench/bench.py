@@ -10,15 +10,15 @@ import argparse
 import json
 import os
 import random
-import re
-import select
 import shutil
 import subprocess
 import sys
 import tempfile
+from typing import Any
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
+from ci.base.text import found
 from ci.bench import usage
 from harness.selftest import made_jitdump as mj
 from harness.selftest import run_directory as rd
@@ -39,16 +39,16 @@ console.log(sum);
 """
 
 
-def measure(command, times=3, **more):
+def measure(command: list[str], times: int = 3, **more: Any) -> tuple[float, int]:
     """The second of three runs (or the only one): (CPU seconds, peak KiB)."""
     return [usage.of(command, **more) for _ in range(times)][times // 2]
 
 
-def judged(jitproof, path, *options):
+def judged(jitproof: str, path: str, *options: str) -> dict[str, Any]:
     return json.loads(process.must([jitproof, "judge", "--json", *options, path]))
 
 
-def record(perf, node, folder, name, seconds, *options):
+def record(perf: str, node: str, folder: str, name: str, seconds: int, *options: str) -> str:
     path = os.path.join(folder, name)
     script = os.path.join(folder, "work.js")
     files.write(script, SCRIPT)
@@ -57,12 +57,12 @@ def record(perf, node, folder, name, seconds, *options):
     return path
 
 
-def row(name, seconds, samples, memory, ours):
+def row(name: str, seconds: float, samples: int, memory: int, ours: float) -> None:
     print(f"  {name:<58} {seconds:8.3f} s {1e9 * seconds / samples:10.0f} ns/sample "
           f"{memory / 1024:8.1f} MB {seconds / ours:8.1f} x ours")
 
 
-def bench_reading(jitproof, perf, node, folder, wanted):
+def bench_reading(jitproof: str, perf: str, node: str, folder: str, wanted: int) -> None:
     seconds = 12
     while True:
         path = record(perf, node, folder, "chains.data", seconds, "-g", "-F", "49999", "-m", "4096")
@@ -86,12 +86,13 @@ def bench_reading(jitproof, perf, node, folder, wanted):
     os.unlink(path)
 
 
-def perf_frames(perf, path):
+def perf_frames(perf: str, path: str) -> tuple[int, int]:
     """Frames that perf script prints, samples with at least one."""
     frames = stacks = 0
     with subprocess.Popen([perf, "script", "--no-inline", "-F", "ip", "-i", path],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
         before = ""
+        assert child.stdout
         for line in child.stdout:
             line = line.strip()
             frames += bool(line)
@@ -100,7 +101,7 @@ def perf_frames(perf, path):
     return frames, stacks
 
 
-def bench_unwinding(jitproof, perf, node, folder):
+def bench_unwinding(jitproof: str, perf: str, node: str, folder: str) -> None:
     path = record(perf, node, folder, "dumps.data", 3, "--call-graph", "dwarf,8192", "-F", "997",
                   "-m", "4096")
     # perf too follows frame pointers where a file has no call frame information.
@@ -149,10 +150,11 @@ int main(int argc, char **argv)
 DEPTHS = ((10, 9999), (50, 4999), (100, 2999), (250, 1999))
 
 
-def bench_depth(jitproof, folder, rounds=9):
+def bench_depth(jitproof: str, folder: str, rounds: int = 9) -> None:
     """ns of a frame, in rounds through all depths. What one depth's rounds differ by is noise: the
     deepest may not take longer per frame than that."""
-    files, each = {}, {depth: [] for depth, _ in DEPTHS}
+    files: dict[int, tuple[str, int, float]] = {}
+    each: dict[int, list[float]] = {depth: [] for depth, _ in DEPTHS}
     # Not on the tmpfs: what runs from /dev/shm is taken for a JIT's memory.
     with tempfile.TemporaryDirectory() as home:
         program = os.path.join(home, "deep")
@@ -189,22 +191,19 @@ def bench_depth(jitproof, folder, rounds=9):
         sys.exit("bench: a frame takes longer in a deeper stack")
 
 
-def bench_storm(jitproof, folder):
+def bench_storm(jitproof: str, folder: str) -> None:
     """Mapping records a second that the default rings hold: doubled until some are lost, or until
     the storm cannot blow any harder."""
-    rate, made, held = 10000, 0, 0
+    rate, made, held = 10000, 0.0, 0.0
     while True:
         truth = os.path.join(folder, "storm.truth")
-        with subprocess.Popen([jitproof, "record", "-o", os.path.join(folder, "storm.data"), "--",
-                               jitproof, "workload", "storm", f"--acts={rate}", "--threads=2",
-                               "--forks=100", "--truth", truth], stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
-            child.stdout.readline()  # "ready"
-            select.select([child.stdout], [], [], 2)  # it says no more before it is told to stop
-            output, said = child.communicate("stop\n")
+        output, said = usage.of_workload(
+            [jitproof, "record", "-o", os.path.join(folder, "storm.data"), "--", jitproof,
+             "workload", "storm", f"--acts={rate}", "--threads=2", "--forks=100", "--truth", truth],
+            2)
         os.unlink(truth)
-        acts, seconds = re.search(r"(\d+) mappings, \d+ forks in ([\d.]+) s", output).groups()
-        lost = int(re.search(r"(\d+) mapping records lost", said).group(1))
+        acts, seconds = found(r"(\d+) mappings, \d+ forks in ([\d.]+) s", output).groups()
+        lost = int(found(r"(\d+) mapping records lost", said).group(1))
         before, made = made, int(acts) / float(seconds)
         print(f"  {made:8.0f} records/s, 100 forks/s: {lost} lost")
         if lost:
@@ -221,7 +220,7 @@ PID, HEAP = 1000, 0x7f0000000000
 BYTES = 144  # of a function: what V8's baseline code has on average
 
 
-def make_jitdump(folder, loads, build_ids=True):
+def make_jitdump(folder: str, loads: int, build_ids: bool = True) -> str:
     """A heap that grows by 64 KiB at a time, each growth recorded as the whole merged region; a
     sample in every fifth function."""
     chance, perf, dump = random.Random(1), mj.capture(), mj.Made(PID)
@@ -248,7 +247,7 @@ def make_jitdump(folder, loads, build_ids=True):
     return os.path.join(folder, "perf.data")
 
 
-def reported(perf, path):
+def reported(perf: str, path: str) -> list[str]:
     """perf report's lines of symbol and number of samples."""
     text = process.must([perf, "report", "--stdio", "--no-children", "-g", "none", "-s", "sym",
                          "-F", "sample,sym", "-i", path])
@@ -256,20 +255,20 @@ def reported(perf, path):
                   if line.strip() and not line.startswith("#"))
 
 
-def bench_inject(jitproof, perf, folder, loads):
+def bench_inject(jitproof: str, perf: str, folder: str, loads: int) -> None:
     path = make_jitdump(folder, loads)
     ours, theirs = (os.path.join(folder, name) for name in ("ours.data", "theirs.data"))
     cpu_ours, memory = measure([jitproof, "inject", "--anon=cut", "-i", path, "-o", ours])
     print(f"injecting a jitdump of {loads} loads into a capture of "
           f"{os.path.getsize(path) / 1e6:.0f} MB:")
 
-    def line(name, cpu, kilobytes):
+    def line(name: str, cpu: float, kilobytes: int) -> None:
         print(f"  {name:<58} {cpu:8.3f} s {1e9 * cpu / loads:10.0f} ns/load   "
               f"{kilobytes / 1024:8.1f} MB {cpu / cpu_ours:8.1f} x ours")
     line("jitproof inject --anon=cut", cpu_ours, memory)
     # It puts each of its files beside the jitdump, and once more below its home; the latter not
     # where the capture has no build ids.
-    def run_perf(name):
+    def run_perf(name: str) -> None:
         line(name, *measure([perf, "inject", "--jit", "-i", path, "-o", theirs], times=1,
                             env={**os.environ, "HOME": folder}))
     run_perf("perf inject --jit (aim: 100)")
@@ -282,7 +281,7 @@ def bench_inject(jitproof, perf, folder, loads):
         sys.exit("bench: perf report names other functions on our result than on perf's")
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jitproof", default="build/jitproof")
     parser.add_argument("--perf", default=shutil.which("perf"))

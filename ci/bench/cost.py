@@ -15,16 +15,16 @@ Ratios are of pairs that ran right after each other: least, median and greatest 
 import argparse
 import json
 import os
-import re
-import select
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+from typing import Sequence
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import process
+from ci.base.text import found
 from ci.bench import usage
 
 # Forty callers in less than 8 KiB, all with frame pointers; what is above them on the stack is the
@@ -84,7 +84,7 @@ TURNS = 200000  # of each of the thousand rounds: about 0.4 s in all
 PADDING = {"JITPROOF_PADDING": "x" * 70000}
 
 # What is asked of `jitproof record`.
-STRATEGIES = {
+STRATEGIES: dict[str, list[str]] = {
     "kernel frame pointers": [],
     "dump of 8 KiB": ["--no-chain", "--stack", "8192"],
     "dump of 64 KiB": ["--no-chain", "--stack", "65520"],
@@ -96,13 +96,13 @@ STRATEGIES = {
 METHODS = ("dump", "dump_fp", "dump_cfi")
 
 
-def spread(values, form="%.2f"):
+def spread(values: Sequence[float], form: str = "%.2f") -> str:
     """least, median, greatest"""
     return " ".join(form % one for one in (min(values), statistics.median(values), max(values)))
 
 
 class Bench:
-    def __init__(self, options, folder, home):
+    def __init__(self, options: argparse.Namespace, folder: str, home: str) -> None:
         self.options, self.folder = options, folder
         # Not on the tmpfs: what runs from /dev/shm is taken for a JIT's memory.
         self.program = os.path.join(home, "work")
@@ -112,7 +112,7 @@ class Bench:
         process.compile_c(WORK, self.program, "-O2", "-g", "-fno-omit-frame-pointer",
                           "-fno-optimize-sibling-calls")
 
-    def run(self, before=(), turns=TURNS):
+    def run(self, before: Sequence[str] = (), turns: int = TURNS) -> tuple[int, int, float, str]:
         """(ns, CPU ns of the work; CPU seconds of all but it; what was said)"""
         with tempfile.TemporaryFile("w+", dir=self.folder) as said:
             with subprocess.Popen([*before, self.program, str(turns), str(self.cpu)],
@@ -123,21 +123,21 @@ class Bench:
                 child.returncode = os.waitstatus_to_exitcode(status)
             said.seek(0)
             text = said.read()
-        found = re.search(r"work: (\d+) (\d+)", text)
-        if child.returncode or not found:
+        if child.returncode:
             sys.exit("%s: exit %d: %s" % (" ".join(before), child.returncode, text.strip()))
-        wall, cpu = int(found[1]), int(found[2])
+        wall, cpu = map(int, found(r"work: (\d+) (\d+)", text).groups())
         return wall, cpu, usage.ru_utime + usage.ru_stime - cpu / 1e9, text
 
-    def record(self, name, frequency, turns=TURNS):
+    def record(self, name: str, frequency: int,
+               turns: int = TURNS) -> tuple[int, int, float, int, int, str]:
         """The same, and (samples, lost, the file)."""
         path = os.path.join(self.folder, "perf.data")
-        found = self.run([self.options.jitproof, "record", "-F", str(frequency),
-                          *STRATEGIES[name], "-o", path, "--"], turns)
-        counts = re.search(r"(\d+) samples, (\d+) lost", found[3])
-        return (*found[:3], int(counts[1]), int(counts[2]), path)
+        wall, cpu, reader, said = self.run([self.options.jitproof, "record", "-F", str(frequency),
+                                            *STRATEGIES[name], "-o", path, "--"], turns)
+        counts = found(r"(\d+) samples, (\d+) lost", said)
+        return wall, cpu, reader, int(counts[1]), int(counts[2]), path
 
-    def capture(self, name, frequency):
+    def capture(self, name: str, frequency: int) -> None:
         rows, lost = [], 0
         # What starting and ending a capture takes is not a sample's.
         start = statistics.median(self.record(name, frequency, 1)[2] for _ in range(3))
@@ -154,9 +154,9 @@ class Bench:
             spread(walls, "%.3f"), spread(each, "%6.1f"), statistics.median(sizes),
             spread(readers, "%6.1f"), lost), flush=True)
 
-    def unwinding(self, name):
+    def unwinding(self, name: str) -> None:
         """Six times the work; what starting the program takes is not the unwinding's."""
-        *_, samples, _, path = self.record(name, 1999, 6 * TURNS)
+        _, _, _, samples, _, path = self.record(name, 1999, 6 * TURNS)
         perf = samples / usage.of([self.options.perf, "script", "--no-inline", "-i",
                                           path])[0] if self.options.perf else None
         dumps = "--stack" in STRATEGIES[name]
@@ -165,11 +165,11 @@ class Bench:
                               samples, perf if method == "dump" else None, dumps)
         os.unlink(path)
 
-    def unwinding_by(self, method, name, path, samples, perf, dumps):
+    def unwinding_by(self, method: str, name: str, path: str, samples: int, perf: float | None,
+                     dumps: bool) -> None:
         read, whole = [], []
         judge = [self.options.jitproof, "judge", "--method", method]
-        with subprocess.Popen([*judge, "--json", path], stdout=subprocess.PIPE) as child:
-            frames = json.load(child.stdout)["unwind"]["frames_per_sample"]
+        frames = json.loads(process.must([*judge, "--json", path]))["unwind"]["frames_per_sample"]
         for _ in range(self.options.pairs):
             read.append(usage.of([self.options.jitproof, "judge", path])[0])
             whole.append(usage.of([*judge, path])[0])
@@ -180,23 +180,17 @@ class Bench:
             "%.0f" % perf if perf else "-"))
 
 
-def frame_pointers(options, folder):
+def frame_pointers(options: argparse.Namespace, folder: str) -> None:
     """Of emitted code: with a frame pointer, by the time without."""
     for turns in (1, 10):
         truth = os.path.join(folder, "truth")
-        with subprocess.Popen([options.jitproof, "workload", "frame_cost", "--truth", truth,
-                               "--turns=%d" % turns], stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE, text=True) as child:
-            child.stdout.readline()  # "ready"
-            select.select([child.stdout], [], [], 3)  # it says no more before it is told to stop
-            said, _ = child.communicate("stop\n")
-        if child.returncode:
-            sys.exit("the workload frame_cost failed")
+        said, _ = usage.of_workload([options.jitproof, "workload", "frame_cost", "--truth", truth,
+                                     "--turns=%d" % turns], 3)
         print("  " + said.strip())
         os.unlink(truth)
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jitproof", default="build/jitproof")
     parser.add_argument("--pairs", type=int, default=7, help="default: %(default)s")

@@ -2,6 +2,7 @@
 """What whole processes use."""
 
 import os
+import select
 import subprocess
 import sys
 import threading
@@ -13,7 +14,9 @@ def of(command: Sequence[str], **more: Any) -> tuple[float, int]:
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, **more) as child:
         complaint: list[bytes] = []
-        reader = threading.Thread(target=lambda: complaint.append(child.stderr.read()))
+        assert child.stderr
+        reader = threading.Thread(target=lambda read: complaint.append(read()),
+                                  args=(child.stderr.read,))
         reader.start()
         _, status, used = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
@@ -22,3 +25,16 @@ def of(command: Sequence[str], **more: Any) -> tuple[float, int]:
         sys.exit(f"{' '.join(command)}: exit {child.returncode}: "
                  f"{complaint[0].decode(errors='replace')}")
     return used.ru_utime + used.ru_stime, used.ru_maxrss
+
+
+def of_workload(command: Sequence[str], seconds: int) -> tuple[str, str]:
+    """Output and errors of what runs a workload, which is told to stop after some seconds."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as child:
+        assert child.stdout
+        child.stdout.readline()  # "ready"
+        select.select([child.stdout], [], [], seconds)  # no more before it is told to stop
+        output, errors = child.communicate("stop\n")
+    if child.returncode:
+        sys.exit(f"{' '.join(command)}: exit {child.returncode}: {errors}")
+    return output, errors

@@ -14,6 +14,7 @@ import os
 import shutil
 import subprocess
 import sys
+from typing import Any
 
 # Ours failing is neither the kernel's pass nor its failure.
 LAVA = {"PASS": "pass", "FAIL": "fail", "XPASS": "fail", "SKIP": "skip", "XFAIL": "skip",
@@ -22,17 +23,17 @@ TMT = {"PASS": "pass", "FAIL": "fail", "XPASS": "fail", "SKIP": "skip", "XFAIL":
        "ERROR": "error", "TIMEOUT": "error", "CRASH": "fail"}
 
 
-def results_of(folder):
+def results_of(folder: str) -> list[dict[str, Any]]:
     with open(os.path.join(folder, "results.jsonl"), encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 
 
-def duration(seconds):
+def duration(seconds: float) -> str:
     whole = round(seconds)
     return f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}"
 
 
-def to_lava(results):
+def to_lava(results: list[dict[str, Any]]) -> None:
     tool = shutil.which("lava-test-case")
     for result in results:
         # A slash would end the name in a path of LAVA's pages.
@@ -45,7 +46,7 @@ def to_lava(results):
             print(*command)
 
 
-def to_tmt(results, folder):
+def to_tmt(results: list[dict[str, Any]], folder: str) -> None:
     """YAML is JSON's superset."""
     data = os.environ["TMT_TEST_DATA"]
     told = []
@@ -61,7 +62,7 @@ def to_tmt(results, folder):
         file.write("\n")
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("engine", choices=("lava", "tmt"))
     parser.add_argument("dir", metavar="DIR")

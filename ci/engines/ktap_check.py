@@ -28,21 +28,23 @@ RESULT = re.compile(r"(not ok|ok)(?: (\S+))?(?: (.*))?$")
 class Level:
     """The results between a version line and the parent's result."""
 
-    def __init__(self, line):
-        self.line, self.plan, self.count = line, None, 0
+    def __init__(self, line: int) -> None:
+        self.line, self.count = line, 0
+        self.plan: int | None = None
         self.failed = False
 
 
 class Checker:
-    def __init__(self, tap=False):
-        self.tap, self.found, self.number = tap, [], 0
-        self.levels = []  # open ones, outermost first
-        self.closed = None  # a level that ended, and waits for its parent's result
+    def __init__(self, tap: bool = False) -> None:
+        self.tap, self.number = tap, 0
+        self.found: list[tuple[int, str]] = []
+        self.levels: list[Level] = []  # open ones, outermost first
+        self.closed: Level | None = None  # a level that ended, and waits for its parent's result
 
-    def say(self, what, line=None):
+    def say(self, what: str, line: int | None = None) -> None:
         self.found.append((line or self.number, what))
 
-    def version(self, depth, kind, number):
+    def version(self, depth: int, kind: str, number: str) -> None:
         if depth == 0 and self.levels:
             self.say("a second version line at the outermost level")
             return
@@ -58,7 +60,7 @@ class Checker:
             self.say(f"'{kind} version {number}'; expected 'KTAP version 1'")
         self.levels.append(Level(self.number))
 
-    def close_to(self, depth):
+    def close_to(self, depth: int) -> None:
         """Levels that are moved in further have ended."""
         while len(self.levels) > depth + 1:
             level = self.levels.pop()
@@ -67,20 +69,20 @@ class Checker:
                 self.say("subtests without their parent's result line", self.closed.line)
             self.closed = level
 
-    def end_of(self, level):
+    def end_of(self, level: Level) -> None:
         if level.plan is None:
             self.say("no plan follows this version line", level.line)
         elif level.plan != level.count:
             self.say(f"{level.count} results; planned were {level.plan}", level.line)
 
-    def level(self, depth, what):
+    def level(self, depth: int, what: str) -> Level | None:
         if depth >= len(self.levels):
             self.say(f"{what} moved in by {depth} levels, without a version line there")
             return None
         self.close_to(depth)
         return self.levels[depth]
 
-    def plan(self, depth, first, last, rest):
+    def plan(self, depth: int, first: str, last: str, rest: str) -> None:
         level = self.level(depth, "a plan")
         if not level:
             return
@@ -92,7 +94,7 @@ class Checker:
             self.say(f"'{first}..{last}{rest}'; expected '1..N'")
         level.plan = int(last)
 
-    def result(self, depth, word, number, rest):
+    def result(self, depth: int, word: str, number: str, rest: str | None) -> None:
         level = self.level(depth, "a result")
         if not level:
             return
@@ -119,7 +121,7 @@ class Checker:
             self.closed = None
         level.failed = level.failed or failed
 
-    def line(self, text):
+    def line(self, text: str) -> None:
         self.number += 1
         if re.search(r"[\x00-\x08\x0b-\x1f\x7f]", text):
             self.say("a control character")
@@ -144,10 +146,10 @@ class Checker:
             self.say("before any version line")
         elif plan:
             self.plan(depth, *plan.groups())
-        else:
+        elif result:
             self.result(depth, *result.groups())
 
-    def end(self):
+    def end(self) -> None:
         if not self.levels:
             self.say("no version line", 1)
             return
@@ -157,7 +159,7 @@ class Checker:
         self.end_of(self.levels[0])
 
 
-def check(text, tap=False):
+def check(text: str, tap: bool = False) -> list[tuple[int, str]]:
     """[(line, what)] for @text, in the order of lines."""
     checker = Checker(tap)
     lines = text.split("\n")
@@ -171,7 +173,7 @@ def check(text, tap=False):
     return sorted(checker.found)
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--tap", action="store_true",
                         help="the outermost version may be TAP 13 or 14")

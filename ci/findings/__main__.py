@@ -15,35 +15,15 @@ import tempfile
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base.status import Missing
 from ci.findings import elfutils, files, inject, kernel, perf, unwind
+from ci.findings.context import Context, Finding
 from ci.peer import perf_tools, perf_versions
 
-# name -> function(context), which yields (what it was seen with, whether it shows, figures).
-FINDINGS = {**kernel.FINDINGS, **perf.FINDINGS, **inject.FINDINGS,
+FINDINGS: dict[str, Finding] = {**kernel.FINDINGS, **perf.FINDINGS, **inject.FINDINGS,
             **files.FINDINGS, **unwind.FINDINGS,
             **elfutils.FINDINGS}
 
 
-class Context:
-    """What findings are measured with."""
-
-    def __init__(self, options, folder):
-        self.jitproof = os.path.abspath(options.jitproof)
-        self.folder = folder
-        self.program = os.path.join(folder, "busy")
-        self.wanted = options.perf or ["installed"]
-        self.perf_dir = options.perf_dir
-
-    def perfs(self):
-        """The perfs to measure with, oldest first."""
-        found = [perf_tools.find(self.perf_dir, wanted) for wanted in self.wanted]
-        return sorted(found, key=lambda perf: perf.number)
-
-    def path(self, name):
-        """Of a file that may be overwritten."""
-        return os.path.join(self.folder, name)
-
-
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0],
                                      epilog="findings: " + " ".join(FINDINGS))
     parser.add_argument("--jitproof", default="build/jitproof", help="default: %(default)s")

@@ -7,9 +7,12 @@ import os
 import re
 import shutil
 import sys
+from typing import Any, Iterator
 
 from ci.base import process
 from ci.base.status import Missing
+from ci.base.text import found
+from ci.findings.context import Context, Shown
 
 # quiet: no rule for any register. restore: its last rows follow a restored state. huge: a rule for
 # register 2^27-2.
@@ -47,7 +50,7 @@ class Op(ctypes.Structure):
                 ("number2", ctypes.c_uint64), ("offset", ctypes.c_uint64)]
 
 
-def ask(path, address):
+def ask(path: str, address: int) -> dict[str, Any]:
     """What libdw tells of an address of a file: the registers that stay as they are, and the range
     for which it holds."""
     elf, dw = ctypes.CDLL("libelf.so.1"), ctypes.CDLL("libdw.so.1")
@@ -72,11 +75,11 @@ def ask(path, address):
         dw.dwarf_frame_info(frame, ctypes.byref(start), ctypes.byref(end),
                             ctypes.byref(ctypes.c_bool()))
         with open("/proc/self/status", encoding="ascii") as status:
-            peak = int(re.search(r"VmHWM:\s+(\d+)", status.read()).group(1))
+            peak = int(found(r"VmHWM:\s+(\d+)", status.read()).group(1))
     return {"kept": kept, "start": start.value, "end": end.value, "peak_kb": peak}
 
 
-def example(context):
+def example(context: Context) -> tuple[str, dict[str, int]]:
     """(a file with ASSEMBLY, its labels' addresses)"""
     path = context.path("example.so")
     if os.uname().machine != "x86_64":
@@ -87,13 +90,13 @@ def example(context):
                                                                      re.MULTILINE)}
 
 
-def answer(path, address):
+def answer(path: str, address: int) -> dict[str, Any]:
     """ask() in a process of its own: libdw is not trusted."""
     return json.loads(process.must([sys.executable, __file__, path, str(address)], timeout=60,
                                    env={**os.environ, "PYTHONPATH": ROOT}))
 
 
-def version():
+def version() -> str:
     try:
         real = os.path.realpath(next(
             line.split()[-1] for line in process.run(["/sbin/ldconfig", "-p"]).stdout
@@ -103,7 +106,7 @@ def version():
     return os.path.basename(real).removeprefix("libdw-").removesuffix(".so")
 
 
-def rbx(context):
+def rbx(context: Context) -> Iterator[Shown]:
     path, at = example(context)
     kept = answer(path, at["quiet"])["kept"]
     yield version(), "rbx" not in kept or "rax" in kept, \
@@ -111,7 +114,7 @@ def rbx(context):
             ", ".join(kept), ", ".join(sorted(CALLEE_SAVED)))
 
 
-def start(context):
+def start(context: Context) -> Iterator[Shown]:
     path, at = example(context)
     said = answer(path, at["restored"])
     yield version(), said["start"] < at["restored"], \
@@ -119,7 +122,7 @@ def start(context):
         "another CFA" % (at["restored"], said["start"])
 
 
-def memory(context):
+def memory(context: Context) -> Iterator[Shown]:
     path, at = example(context)
     before, after = answer(path, at["quiet"])["peak_kb"], answer(path, at["after"])["peak_kb"]
     yield version(), after > before + 1000000, \
@@ -127,7 +130,7 @@ def memory(context):
             after // 1000, before // 1000)
 
 
-def epilogue(context):
+def epilogue(context: Context) -> Iterator[Shown]:
     if not shutil.which("readelf"):
         raise Missing("readelf is not installed")
     rows = [line for line in process.run(["readelf", "-wF", context.jitproof], timeout=60)

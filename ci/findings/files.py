@@ -4,21 +4,24 @@
 import os
 import struct
 import subprocess
+from typing import Callable, Iterator
 
 from ci.base.status import Missing
 from ci.findings import inject as injecting, perf as recording
+from ci.findings.context import Context, Shown
+from ci.peer.perf_tools import Perf
 
 TIMEOUT_S = 10  # seconds in which perf would have read a good file many times over
 
 
-def workload(context, number, publish):
+def workload(context: Context, number: int, publish: str) -> str:
     """A shell's words for one that publishes for a second; its pid is left in pid.NUMBER."""
     return ("timeout 1 sh -c 'echo $$ >pid.%d; exec %s workload anon_exec --truth truth.%d "
             "--publish=%s --control-fd=none' >/dev/null & " % (number, context.jitproof, number,
                                                                publish))
 
 
-def recorded(context, perf, publish, count=1):
+def recorded(context: Context, perf: Perf, publish: str, count: int = 1) -> tuple[str, list[int]]:
     """A folder with perf.data of so many workloads, and their pids."""
     folder = injecting.fresh(context, "files")
     words = "".join(workload(context, i, publish) for i in range(count)) + "wait"
@@ -32,12 +35,12 @@ def recorded(context, perf, publish, count=1):
     return folder, pids
 
 
-def report(perf, folder):
+def report(perf: Perf, folder: str) -> subprocess.CompletedProcess[str]:
     return perf.run("report", "--stdio", "--sort", "sym", "-i", os.path.join(folder, "perf.data"),
                     timeout=TIMEOUT_S)
 
 
-def with_map(context, perf, change):
+def with_map(context: Context, perf: Perf, change: Callable[[str], None]) -> str | None:
     """What perf report says once change(path) was done to the perf map; None: it does not end."""
     folder, pids = recorded(context, perf, "map")
     path = "/tmp/perf-%d.map" % pids[0]
@@ -50,8 +53,8 @@ def with_map(context, perf, change):
         os.unlink(path)
 
 
-def fifo(context):
-    def change(path):
+def fifo(context: Context) -> Iterator[Shown]:
+    def change(path: str) -> None:
         os.unlink(path)
         os.mkfifo(path)
 
@@ -62,11 +65,11 @@ def fifo(context):
                 "does not end within %d s" % TIMEOUT_S if text is None else "ends")
 
 
-def owner(context):
+def owner(context: Context) -> Iterator[Shown]:
     if os.geteuid():
         raise Missing("only root can make another user's file")
 
-    def change(path):
+    def change(path: str) -> None:
         os.unlink(path)
         with open(path, "x", encoding="ascii") as file:
             file.write("0 7fffffffffff planted\n")
@@ -79,7 +82,7 @@ def owner(context):
                 "the code" if "planted" in (text or "") else "nothing")
 
 
-def missing(context):
+def missing(context: Context) -> Iterator[Shown]:
     for perf in context.perfs():
         folder, pids = recorded(context, perf, "jitdump --publish-dir=.", 2)
         whole = injecting.inject(perf, folder)[0]
@@ -90,7 +93,7 @@ def missing(context):
                 whole, left, done.returncode)
 
 
-def close(context):
+def close(context: Context) -> Iterator[Shown]:
     for perf in context.perfs():
         folder, pids = recorded(context, perf, "jitdump --publish-dir=.")
         whole = injecting.inject(perf, folder)[0]

@@ -6,18 +6,22 @@ import os
 import select
 import shutil
 import signal
+import subprocess
+from typing import Iterator
 
 from ci.findings import perf as recording
+from ci.findings.context import Context, Shown
+from ci.peer.perf_tools import Perf
 
 
-def fresh(context, name):
+def fresh(context: Context, name: str) -> str:
     folder = context.path(name)
     shutil.rmtree(folder, ignore_errors=True)
     os.mkdir(folder)
     return folder
 
 
-def inject(perf, folder):
+def inject(perf: Perf, folder: str) -> tuple[int, subprocess.CompletedProcess[str]]:
     """How many functions it injected, and the finished process."""
     for path in glob.glob(os.path.join(folder, "jitted-*")):
         os.unlink(path)
@@ -28,15 +32,15 @@ def inject(perf, folder):
     return len(glob.glob(os.path.join(folder, "jitted-*"))), done
 
 
-def attach_delay(context):
+def attach_delay(context: Context) -> Iterator[Shown]:
     path = context.path("delay.data")
     for perf in context.perfs():
         yield recording.three_times(
-            "%s -D 100" % perf.version, lambda pid, perf=perf: recording.record(
+            "%s -D 100" % perf.version, lambda pid: recording.record(
                 perf, "-m", "2048", "-e", "cpu-clock:u", "-D", "100", "-o", path, "-p", pid), path)
 
 
-def namespaces(context):
+def namespaces(context: Context) -> Iterator[Shown]:
     """A workload that is pid 1 of a namespace and outlives the recording: injected while it lives,
     and once more when it is gone."""
     for perf in context.perfs():
@@ -58,7 +62,7 @@ def namespaces(context):
             "%d functions injected while the process lives, %d once it is gone" % (alive, gone)
 
 
-def end_namespace(folder):
+def end_namespace(folder: str) -> None:
     """Its first process goes with unshare's child."""
     with open(os.path.join(folder, "pid"), encoding="ascii") as file:
         outer = int(file.read())

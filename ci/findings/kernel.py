@@ -6,15 +6,18 @@ import os
 import platform
 import struct
 import subprocess
+from typing import Iterator
 
 from ci.base import process
 from ci.base.status import Missing
+from ci.findings.context import Context, Shown
+from ci.peer.perf_tools import Perf
 
 MMAP2, MMAP_BUILD_ID = 10, 1 << 14
 
 
 @contextlib.contextmanager
-def system_wide(context, perf):
+def system_wide(context: Context, perf: Perf) -> Iterator[None]:
     """perf records everything, with build ids in its mapping records; it does once we are in."""
     fifos = [context.path(name) for name in ("control", "acknowledged")]
     for path in fifos:
@@ -38,7 +41,7 @@ def system_wide(context, perf):
             os.unlink(path)
 
 
-def records(path):
+def records(path: str) -> Iterator[tuple[int, int]]:
     """(type, misc) of each record of a file that perf record or jitproof record wrote."""
     with open(path, "rb") as file:
         data = file.read()
@@ -52,7 +55,7 @@ def records(path):
         at += size
 
 
-def build_id(context):
+def build_id(context: Context) -> Iterator[Shown]:
     perfs = context.perfs()
     if perfs[-1].number < (5, 12):
         raise Missing("perf %s has no --buildid-mmap" % perfs[-1].version)
@@ -74,7 +77,7 @@ def build_id(context):
                 "are marked; it ends with %s" % (sum(wrong), len(wrong), end)
 
 
-def mlock(context):
+def mlock(context: Context) -> Iterator[Shown]:
     perf = context.perfs()[-1]
     as_user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env",
                "HOME=/nonexistent"] if os.geteuid() == 0 else []
@@ -82,6 +85,7 @@ def mlock(context):
     waits = "echo ready; read x"
     with subprocess.Popen([*command, "/dev/null", "--", "sh", "-c", waits], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as first:
+        assert first.stdout and first.stderr
         if first.stdout.readline() != "ready\n":
             raise Missing("a user has no 8 MiB for a first capture: "
                                      + first.stderr.read().strip()[:100])

@@ -7,10 +7,15 @@ import re
 import struct
 import subprocess
 import sys
+from typing import Any, Callable, Iterator
 
 from ci.base import process
 from ci.findings import kernel
+from ci.findings.context import Context, Shown
+from ci.peer.perf_tools import Perf
 
+# Takes the pid of a program that it attaches to.
+Recorder = Callable[[str], object]
 PERF_TYPE_SOFTWARE, PERF_SAMPLE_IP = 1, 1
 # Leaves a frame whose return address looks like PERF_CONTEXT_*, as any code may that uses rbp for
 # something else, and works on.
@@ -44,19 +49,19 @@ while time.monotonic() < until:
 """
 
 
-def build(path, source, *options):
+def build(path: str, source: str, *options: str) -> None:
     process.compile_c(source, path, "-O1", "-fno-omit-frame-pointer", *options)
 
 
-def record(perf, *arguments):
+def record(perf: Perf, *arguments: str) -> None:
     process.must([perf.path, "record", "-k", "mono", *arguments], env=perf.environment, timeout=300)
 
 
-def judged(context, path):
+def judged(context: Context, path: str) -> dict[str, Any]:
     return json.loads(process.must([context.jitproof, "judge", "--json", path], timeout=120))
 
 
-def marker(context):
+def marker(context: Context) -> Iterator[Shown]:
     build(context.path("garbage"), GARBAGE)
     path = context.path("garbage.data")
     for perf in context.perfs():
@@ -69,7 +74,7 @@ def marker(context):
             "file" % (bare, ours["samples"], ours["user_stacks"])
 
 
-def relative_ip(context):
+def relative_ip(context: Context) -> Iterator[Shown]:
     path = context.path("plain.data")
     for perf in context.perfs():
         record(perf, "-e", "cpu-clock:u", "-g", "-o", path, "--", context.program, "200")
@@ -82,7 +87,7 @@ def relative_ip(context):
             "script -F ip: %d of %d addresses are relative to their file" % (small, len(shown))
 
 
-def pipe_fields(context):
+def pipe_fields(context: Context) -> Iterator[Shown]:
     path = context.path("pipe.data")
     for perf in context.perfs():
         with open(path, "wb") as out:
@@ -95,7 +100,7 @@ def pipe_fields(context):
             "script -F pid of a pipe prints %d frames with symbols" % len(frames)
 
 
-def first_event(context):
+def first_event(context: Context) -> Iterator[Shown]:
     """Breakpoints are sampled, and a software event brings the mappings; no sample has its id."""
     path = context.path("exact/exact/anon/perf.data")
     process.run([context.jitproof, "run", "-o", context.path("exact"), "exact/anon"])
@@ -114,11 +119,12 @@ def first_event(context):
             "%d, says %s" % (done.returncode, (done.stderr.strip() or "nothing").splitlines()[0])
 
 
-def known_pages(recorder, path):
+def known_pages(recorder: Recorder, path: str) -> tuple[int, int]:
     """(pages mapped up to the last that has a record, those of them that have none) of a program
     that maps while a recorder attaches."""
     with subprocess.Popen([sys.executable, "-c", MAPPER], stdout=subprocess.PIPE,
                           text=True) as mapper:
+        assert mapper.stdout
         if mapper.stdout.readline() != "ready\n":
             raise RuntimeError("the program that maps did not start")
         recorder(str(mapper.pid))
@@ -142,7 +148,7 @@ def known_pages(recorder, path):
     return max(known) + 1, max(known) + 1 - len(known)
 
 
-def three_times(version, recorder, path):
+def three_times(version: str, recorder: Recorder, path: str) -> Shown:
     tries = [known_pages(recorder, path) for _ in range(3)]
     return version, any(missing for _, missing in tries), \
         "record -p: of %s pages, each mapped after the other, %s have no record" % (
@@ -150,16 +156,16 @@ def three_times(version, recorder, path):
             ", ".join(str(missing) for _, missing in tries))
 
 
-def attach_window(context):
+def attach_window(context: Context) -> Iterator[Shown]:
     path = context.path("attach.data")
     for perf in context.perfs():
-        yield three_times(perf.version, lambda pid, perf=perf: record(
+        yield three_times(perf.version, lambda pid: record(
             perf, "-m", "2048", "-e", "cpu-clock:u", "-o", path, "-p", pid), path)
     yield three_times("jitproof", lambda pid: process.run(
         [context.jitproof, "record", "-o", path, "-p", pid], timeout=60), path)
 
 
-def steps(perf, context, path, *commands):
+def steps(perf: Perf, context: Context, path: str, *commands: str) -> None:
     """Records a shell that becomes the program when told to; "go" tells it, and waits until it is
     the program; the rest is told to perf."""
     control, acknowledged, go = (context.path(name) for name in ("control", "acknowledged", "go"))
@@ -178,6 +184,7 @@ def steps(perf, context, path, *commands):
                 if command == "go":
                     with open(go, "w", encoding="ascii") as door:
                         door.write("go\n")
+                    assert recorder.stdout
                     recorder.stdout.readline()
                     continue
                 tell.write(command + "\n")
@@ -188,7 +195,7 @@ def steps(perf, context, path, *commands):
             os.unlink(fifo)
 
 
-def exec_disabled(context):
+def exec_disabled(context: Context) -> Iterator[Shown]:
     path = context.path("control.data")
     for perf in context.perfs():
         steps(perf, context, path, "go", "enable")
@@ -202,19 +209,20 @@ def exec_disabled(context):
                 never["addresses"])
 
 
-def names_of(context, perf, workload):
+def names_of(context: Context, perf: Perf, workload: str) -> tuple[int, int]:
     """(samples in code that a perf map names, those that perf gives that name)"""
     path = context.path("map.data")
     truth = context.path("truth")
     with subprocess.Popen([context.jitproof, "workload", workload, "--truth", truth],
-                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        if not process.stdout.readline().startswith("ready"):
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout and child.stdin
+        if not child.stdout.readline().startswith("ready"):
             raise RuntimeError(workload + " is not ready")
-        record(perf, "-e", "cpu-clock:u", "-o", path, "-p", str(process.pid), "--", "sleep", "0.3")
-        with open("/proc/%d/maps" % process.pid, encoding="utf-8") as file:
+        record(perf, "-e", "cpu-clock:u", "-o", path, "-p", str(child.pid), "--", "sleep", "0.3")
+        with open("/proc/%d/maps" % child.pid, encoding="utf-8") as file:
             code = [(int(one, 16), int(end, 16)) for one, end in re.findall(
                 r"^(\w+)-(\w+) r.x. \w+ \S+ \d+ *(?:/memfd:.*)?$", file.read(), re.MULTILINE)]
-        named = "/tmp/perf-%d.map" % process.pid
+        named = "/tmp/perf-%d.map" % child.pid
         with open(named, "x", encoding="ascii") as file:
             for one, end in code:
                 file.write("%x %x jit_code\n" % (one, end - one))
@@ -222,7 +230,7 @@ def names_of(context, perf, workload):
             text = perf.run("script", "-F", "ip,sym", "-i", path).stdout
         finally:
             os.unlink(named)
-            process.stdin.close()
+            child.stdin.close()
     os.unlink(truth)
     lines = [line.split(None, 1) for line in text.splitlines() if line.strip()]
     inside = [line for line in lines if any(one <= int(line[0], 16) < end for one, end in code)
@@ -230,7 +238,7 @@ def names_of(context, perf, workload):
     return len(inside), sum(line[-1] == "jit_code" for line in inside)
 
 
-def anon_name(context):
+def anon_name(context: Context) -> Iterator[Shown]:
     path = context.path("anon.data")
     for perf in context.perfs():
         record(perf, "-e", "cpu-clock:u", "-o", path, "--", context.jitproof, "workload",
@@ -242,7 +250,7 @@ def anon_name(context):
             "//anon is shown as %s, which does not exist" % (", ".join(names) or "itself")
 
 
-def memfd_map(context):
+def memfd_map(context: Context) -> Iterator[Shown]:
     for perf in context.perfs():
         anon, memfd = names_of(context, perf, "anon_exec"), names_of(context, perf, "memfd_double")
         yield perf.version, anon[1] > 0 and memfd[1] == 0, \
@@ -250,7 +258,7 @@ def memfd_map(context):
                 anon[1], anon[0], memfd[1], memfd[0])
 
 
-def lost_twice(context):
+def lost_twice(context: Context) -> Iterator[Shown]:
     path = context.path("lost.data")
     for perf in context.perfs():
         record(perf, "-m", "1", "-F", "20000", "-e", "cpu-clock:u", "--call-graph", "dwarf", "-o",

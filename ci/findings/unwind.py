@@ -3,10 +3,13 @@
 
 import platform
 import types
+from typing import Iterator
 
 from ci.base import process
 from ci.findings import perf as recording
+from ci.findings.context import Context, Shown
 from ci.peer import agreement
+from ci.peer.perf_tools import Perf
 from harness.selftest import run_directory as rd
 
 MMAP_DATA = 1 << 13  # PERF_RECORD_MISC_MMAP_DATA
@@ -56,48 +59,48 @@ int main(void)
 """
 
 
-def recorded(context, name, *arguments):
+def recorded(context: Context, name: str, *arguments: str) -> str:
     path = context.path(name)
     process.must([context.jitproof, "record", "-F", "999", "--stack", "16384", "-o", path, "--",
                   *arguments])
     return path
 
 
-def compared(context, path):
+def compared(context: Context, path: str) -> Iterator[tuple[Perf, agreement.Comparison]]:
     for perf in context.perfs():
         yield perf, agreement.compare(types.SimpleNamespace(jitproof=context.jitproof), perf, path,
                                       [])
 
 
-def told(context, path, name):
+def told(context: Context, path: str, name: str) -> Iterator[Shown]:
     for perf, result in compared(context, path):
         yield perf.version, result.classes[name] > 0, \
             "%d of %d stacks of perf script differ for it; frames: ours %d, perf's %d" % (
                 result.classes[name], result.samples, *result.frames)
 
 
-def before_exec(context):
+def before_exec(context: Context) -> Iterator[Shown]:
     """Twelve programs, one after another; by chance half have their libc above the shell's."""
     path = recorded(context, "exec.data", "/bin/sh", "-c",
                     "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do %s 100; done" % context.program)
     yield from told(context, path, "perf takes the tables' address from before exec")
 
 
-def two_places(context):
+def two_places(context: Context) -> Iterator[Shown]:
     program = context.path("twice")
     recording.build(program, TWICE, "-no-pie")
     path = recorded(context, "twice.data", program)
     yield from told(context, path, "perf (libdw) has the file at one of two places")
 
 
-def invented(context):
+def invented(context: Context) -> Iterator[Shown]:
     program = context.path("beyond")
     recording.build(program, LARGE, "-DSTEP=64")
     path = recorded(context, "beyond.data", program)
     yield from told(context, path, "perf invents ffffffffffffffff where the dump ends")
 
 
-def popped(context):
+def popped(context: Context) -> Iterator[Shown]:
     name = "perf reads a register that is popped already"
     program = context.path("epilogues")
     recording.build(program, """
@@ -121,7 +124,7 @@ int main(int argc, char **argv)
     yield from told(context, recorded(context, "epilogues.data", program), name)
 
 
-def empty_dump(context):
+def empty_dump(context: Context) -> Iterator[Shown]:
     program = context.path("untouched")
     recording.build(program, LARGE, "-DSTEP=262144")
     path = recorded(context, "untouched.data", program)
@@ -133,7 +136,7 @@ def empty_dump(context):
             empty, len(dumps))
 
 
-def without_data(context):
+def without_data(context: Context) -> Iterator[Shown]:
     """Of one capture, and of it without the records of what is not executable."""
     path = recorded(context, "maps.data", context.program, "200")
     bare = context.path("bare.data")

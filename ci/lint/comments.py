@@ -32,9 +32,9 @@ def comments(source: Source) -> Iterator[tuple[int, str]]:
                 yield token.start[0], token.string
     else:
         for number, line in enumerate(source.text.split("\n"), 1):
-            match = re.match(r"(?:[^#'\"]*\s)?(#.*)", line)
-            if match:
-                yield number, match.group(1)
+            told = re.match(r"(?:[^#'\"]*\s)?(#.*)", line)
+            if told:
+                yield number, told.group(1)
 
 
 def without_strings(text: str) -> str:

@@ -126,7 +126,7 @@ def cycles(graph: Graph) -> list[list[str]]:
     reach = {node: reached(graph, node) for node in graph}
     groups = {tuple(sorted(other for other in reach[node] if node in reach.get(other, ())))
               for node in graph if node in reach[node]}
-    return sorted(map(list, groups))
+    return sorted(list(group) for group in groups)
 
 
 def check_cycles(tree: Tree, what: str, node: Callable[[str], str]) -> Iterator[Found]:

@@ -3,8 +3,8 @@
 
 import os
 import re
-import urllib.parse
 from typing import Iterator
+import urllib.parse
 
 from ci.lint.tree import Found, Source, Tree, blank, text_of
 

@@ -81,7 +81,7 @@ def paths(root: str) -> list[str]:
         found = []
         for folder, _, names in os.walk(root):
             found += [os.path.relpath(os.path.join(folder, name), root) for name in names]
-    return sorted(path for path in found if os.path.isfile(os.path.join(root, path)))
+    return sorted({path for path in found if os.path.isfile(os.path.join(root, path))})
 
 
 def text_of(root: str, path: str) -> str:

@@ -8,8 +8,10 @@ and names, with set_defaults(run=...), the function that takes the options and r
 
 import argparse
 import importlib
+import io
 import os
 import sys
+from typing import Iterator
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 
@@ -17,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PARTS = ("results", "vm")
 
 
-def commands():
+def commands() -> Iterator[str]:
     """The names of the modules that add a subcommand, in a fixed order."""
     for part in PARTS:
         for name in sorted(os.listdir(os.path.join(HERE, part))):
@@ -25,13 +27,14 @@ def commands():
                 yield "ci.matrix.%s.%s" % (part, name.removesuffix(".py"))
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(prog="python3 ci/matrix", description=__doc__.splitlines()[0])
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
     for name in commands():
         importlib.import_module(name).add(subparsers)
     # A text that this terminal has no letters for is told all the same.
-    sys.stdout.reconfigure(errors="backslashreplace")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     options = parser.parse_args()
     return options.run(options)
 

@@ -2,9 +2,12 @@
 """What an option of a subcommand of ci/matrix may be: for argparse's type=."""
 
 import argparse
+from typing import TypeAlias
+
+Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
-def positive(text):
+def positive(text: str) -> int:
     """A number of something that there is."""
     number = int(text)
     if number < 1:
@@ -12,7 +15,7 @@ def positive(text):
     return number
 
 
-def seed(text):
+def seed(text: str) -> int:
     """As jitproof run takes it: 64 bits."""
     number = int(text)
     if not 0 <= number < 1 << 64:

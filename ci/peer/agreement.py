@@ -10,6 +10,8 @@ address by address. Every sample that differs is put into a class whose cause is
 Exit status: 0 all differences are explained, 1 some are not, 4 nothing could be compared.
 """
 
+from __future__ import annotations
+
 import argparse
 import collections
 import dataclasses
@@ -19,6 +21,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from typing import Any, Callable, Iterator
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import process
@@ -67,18 +70,20 @@ class Pair:
 class Space:
     """A process's mappings, the latest record of a range last."""
 
-    def __init__(self):
-        self.maps = []  # (start, end, offset, executable, name)
-        self.lowest = {}  # name -> its lowest address
-        self.before = {}  # the same of all that was there before an exec
+    def __init__(self) -> None:
+        # (start, end, offset, executable, name)
+        self.maps: list[tuple[int, int, int, bool, str]] = []
+        self.lowest: dict[str, int] = {}  # name -> its lowest address
+        # The same of all that was there before an exec.
+        self.before: dict[str, int] = {}
 
-    def fork(self):
+    def fork(self) -> Space:
         other = Space()
         other.maps, other.lowest = list(self.maps), dict(self.lowest)
         other.before = dict(self.before)
         return other
 
-    def execute(self):
+    def execute(self) -> None:
         for name, start in self.lowest.items():
             self.before[name] = min(start, self.before.get(name, start))
         self.maps, self.lowest = [], {}
@@ -87,38 +92,39 @@ class Space:
 class Mappings:
     """The spaces of all processes, as the records of the file tell of them."""
 
-    def __init__(self):
-        self.spaces = collections.defaultdict(Space)
+    def __init__(self) -> None:
+        self.spaces: collections.defaultdict[int, Space] = collections.defaultdict(Space)
 
-    def add(self, pid, start, size, offset, executable, name):
+    def add(self, pid: int, start: int, size: int, offset: int, executable: bool,
+            name: str) -> None:
         space = self.spaces[pid]
         space.maps.append((start, start + size, offset, executable, name))
         space.lowest[name] = min(start, space.lowest.get(name, start))
 
-    def fork(self, pid, parent):
+    def fork(self, pid: int, parent: int) -> None:
         if pid != parent:
             self.spaces[pid] = self.spaces[parent].fork()
 
-    def find(self, pid, address):
+    def find(self, pid: int, address: int) -> tuple[int, int, int, bool, str]:
         for mapping in reversed(self.spaces[pid].maps):
             if mapping[0] <= address < mapping[1]:
                 return mapping
         return (0, 0, 0, False, "")
 
-    def name(self, pid, address):
+    def name(self, pid: int, address: int) -> str:
         return self.find(pid, address)[4]
 
-    def twice(self, pid, address):
+    def twice(self, pid: int, address: int) -> bool:
         """Whether the code of this address's file lies at places that do not fit one load of it."""
         name = self.name(pid, address)
         return len({start - offset for start, _, offset, executable, other in self.spaces[pid].maps
                     if executable and other == name}) > 1
 
-    def lower_before_exec(self, pid, address):
+    def lower_before_exec(self, pid: int, address: int) -> bool:
         space, name = self.spaces[pid], self.name(pid, address)
         return name in space.before and space.before[name] < space.lowest[name]
 
-    def is_trampoline(self, pid, address):
+    def is_trampoline(self, pid: int, address: int) -> bool:
         """Whether it is one of the two instructions that end a signal's handler."""
         start, _, offset, _, name = self.find(pid, address)
         try:
@@ -129,38 +135,38 @@ class Mappings:
             return False
         return SIGRETURN in (code[7:], code[:len(SIGRETURN)])
 
-    def is_behind_trampoline(self, pid, address):
+    def is_behind_trampoline(self, pid: int, address: int) -> bool:
         return self.is_trampoline(pid, address - len(SIGRETURN))
 
 
 # --- the classes -------------------------------------------------------------------------------
 
 
-def last_in_common(pair):
+def last_in_common(pair: Pair) -> int:
     """The address that the step was looked up with on which they differ."""
     return pair.a[pair.common - 1] - (pair.common > 1) if pair.common else pair.a[0]
 
 
-def before_mappings(pair, _):
+def before_mappings(pair: Pair, _: Mappings) -> bool:
     return pair.ours["stop"] == "unmapped" and not pair.b
 
 
-def empty_dump(pair, _):
+def empty_dump(pair: Pair, _: Mappings) -> bool:
     return pair.ours["dump"] == 0
 
 
-def mapped_twice(pair, mappings):
+def mapped_twice(pair: Pair, mappings: Mappings) -> bool:
     at = pair.a[min(pair.common, len(pair.a) - 1)]
     return pair.theirs.libdw and pair.common == len(pair.b) and \
         mappings.twice(pair.ours["pid"], at)
 
 
-def has_no_file(name):
+def has_no_file(name: str) -> bool:
     return not name.startswith(("/", "[vdso")) or \
         name.startswith(("//anon", "/memfd:", "/dev/zero", "/SYSV"))
 
 
-def anonymous(pair, mappings):
+def anonymous(pair: Pair, mappings: Mappings) -> bool:
     """libunwind's perf shows the frame that it cannot leave, libdw's does not."""
     at = last_in_common(pair)
     if pair.theirs.libdw and 0 < pair.common < len(pair.a):
@@ -168,32 +174,32 @@ def anonymous(pair, mappings):
     return pair.common == len(pair.b) and has_no_file(mappings.name(pair.ours["pid"], at))
 
 
-def lower_before_exec(pair, mappings):
+def lower_before_exec(pair: Pair, mappings: Mappings) -> bool:
     return mappings.lower_before_exec(pair.ours["pid"], last_in_common(pair))
 
 
-def behind_trampoline(pair, mappings):
+def behind_trampoline(pair: Pair, mappings: Mappings) -> bool:
     return mappings.is_behind_trampoline(pair.ours["pid"], pair.a[0])
 
 
-def guessed(pair, _):
+def guessed(pair: Pair, _: Mappings) -> bool:
     return pair.common == len(pair.a) and pair.ours["stop"] in ("no-cfi", "no-elf")
 
 
-def guessed_before(pair, _):
+def guessed_before(pair: Pair, _: Mappings) -> bool:
     return pair.common >= pair.ours.get("guessed", len(pair.a) + 1)
 
 
-def last_word(pair, _):
+def last_word(pair: Pair, _: Mappings) -> bool:
     return any(address + 8 == end for address, _, end in pair.theirs.outside)
 
 
-def invented(pair, _):
+def invented(pair: Pair, _: Mappings) -> bool:
     return pair.b[pair.common:] == [INVENTED] and \
         any(address >= end for address, _, end in pair.theirs.outside[-2:])
 
 
-def popped(pair, _):
+def popped(pair: Pair, _: Mappings) -> bool:
     return any(start - 0x1000 < address < start for address, start, _ in pair.theirs.outside)
 
 
@@ -216,18 +222,19 @@ CLASSES = {
 # --- reading -----------------------------------------------------------------------------------
 
 
-def lines_of(perf, path, *options):
+def lines_of(perf: perf_tools.Perf, path: str, *options: str) -> Iterator[str]:
     """What perf script prints; errors come where they were written, whole lines each, as long as
     it prints nothing but samples: it flushes after each of them at -v."""
     with subprocess.Popen([perf.path, "script", *options, "-i", path], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=perf.environment,
                           text=True, encoding="utf-8", errors="replace") as child:
+        assert child.stdout
         yield from child.stdout
     if child.returncode:
         raise RuntimeError("perf %s script: exit %d" % (perf.version, child.returncode))
 
 
-def read_records(perf, path):
+def read_records(perf: perf_tools.Perf, path: str) -> list[tuple[int, str]]:
     """[(ns, line)] of what perf knows of processes and mappings, in the order of time."""
     found = []
     for line in lines_of(perf, path, "--ns", "--show-mmap-events", "--show-task-events", "-F",
@@ -238,7 +245,7 @@ def read_records(perf, path):
     return found
 
 
-def read_perf(perf, path, visit):
+def read_perf(perf: perf_tools.Perf, path: str, visit: Callable[..., Any]) -> None:
     """Calls visit((tid, ns), Unwound, Mappings) for each sample; perf's words come before it."""
     mappings, unwound = Mappings(), Unwound([], [], False, 0)
     records, key = collections.deque(read_records(perf, path)), None
@@ -246,8 +253,7 @@ def read_perf(perf, path, visit):
                          "-F", "ip,tid,time"):
         if line.startswith("unwind:"):
             listen(line, unwound)
-        elif SAMPLE.match(line):
-            match = SAMPLE.match(line)
+        elif match := SAMPLE.match(line):
             key = int(match[1]), int(match[2]) * 1000000000 + int(match[3])
         elif key and ADDRESS.match(line):
             unwound.printed += int(line, 16) < KERNEL
@@ -258,7 +264,7 @@ def read_perf(perf, path, visit):
             unwound, key = Unwound([], [], False, 0), None
 
 
-def listen(line, unwound):
+def listen(line: str, unwound: Unwound) -> None:
     match = FRAME.match(line)
     outside = not match and OUTSIDE.match(line)
     if match:
@@ -269,7 +275,7 @@ def listen(line, unwound):
         unwound.libdw = True
 
 
-def follow(line, mappings):
+def follow(line: str, mappings: Mappings) -> None:
     match = MAPPED.search(line)
     if match:
         mappings.add(int(match[1]), int(match[2], 16), int(match[3], 16), int(match[4], 16),
@@ -284,7 +290,7 @@ def follow(line, mappings):
         mappings.spaces[int(match[1])].execute()
 
 
-def read_ours(jitproof, path, options):
+def read_ours(jitproof: str, path: str, options: list[str]) -> collections.defaultdict:
     """{(tid, ns): our stacks, in the order of the file}"""
     stacks, found = path + ".stacks", collections.defaultdict(list)
     process.must([jitproof, "judge", *options, "--stacks", stacks, path])
@@ -295,7 +301,7 @@ def read_ours(jitproof, path, options):
     return found
 
 
-def pair_up(ours, theirs, mappings):
+def pair_up(ours: dict[str, Any], theirs: Unwound, mappings: Mappings) -> Pair:
     """perf gives the address before a return address, but for a frame that a signal interrupted;
     libdw's perf does not for the signal's trampoline either."""
     a, b = [int(frame, 16) for frame in ours["frames"]], []
@@ -314,13 +320,13 @@ def pair_up(ours, theirs, mappings):
 
 
 class Comparison:
-    def __init__(self):
+    def __init__(self) -> None:
         self.samples = self.same = self.deeper = self.shallower = self.merged = 0
         self.frames = [0, 0]
-        self.classes = collections.Counter()
-        self.unexplained = []
+        self.classes: collections.Counter[str] = collections.Counter()
+        self.unexplained: list[Pair] = []
 
-    def add(self, pair, mappings):
+    def add(self, pair: Pair, mappings: Mappings) -> None:
         self.samples += 1
         self.frames[0] += len(pair.a)
         self.frames[1] += len(pair.b)
@@ -337,12 +343,12 @@ class Comparison:
                 return
         self.unexplained.append(pair)
 
-    def tell(self, what):
+    def tell(self, what: str) -> None:
         print("  %-34s %6d samples, %6d identical (%6.2f %%); ours goes on in %d, perf's in %d, "
               "they part in %d; frames %d and %d" % (
                   what, self.samples, self.same, 100 * self.same / self.samples, self.deeper,
                   self.shallower, self.samples - self.same - self.deeper - self.shallower,
-                  *self.frames))
+                  self.frames[0], self.frames[1]))
         for name, count in self.classes.most_common():
             print("    %6d  %s" % (count, name))
         for pair in self.unexplained[:3]:
@@ -352,10 +358,10 @@ class Comparison:
                       " ".join("%x" % one for one in pair.a[max(0, pair.common - 2):][:6]),
                       " ".join("%x(%s)" % (one, pair.theirs.frames[at][1][:40]) for at, one in
                                list(enumerate(pair.b))[max(0, pair.common - 2):][:6]),
-                      ["%x %x-%x" % one for one in pair.theirs.outside[-3:]]))
+                      ["%x %x-%x" % tuple(one) for one in pair.theirs.outside[-3:]]))
 
 
-def compare(options, perf, path, judge_options):
+def compare(options: Any, perf: perf_tools.Perf, path: str, judge_options: list[str]) -> Comparison:
     ours, result = read_ours(options.jitproof, path, judge_options), Comparison()
     alone = 0
     if judge_options:  # where the guess began, in frames
@@ -364,7 +370,7 @@ def compare(options, perf, path, judge_options):
                 if other["stop"] in ("no-cfi", "no-elf"):
                     one["guessed"] = len(other["frames"])
 
-    def visit(key, unwound, mappings):
+    def visit(key: tuple[int, int], unwound: Unwound, mappings: Mappings) -> None:
         nonlocal alone
         if ours[key]:
             result.add(pair_up(ours[key].pop(0), unwound, mappings), mappings)
@@ -377,14 +383,14 @@ def compare(options, perf, path, judge_options):
     return result
 
 
-def record(options, folder, command):
+def record(options: argparse.Namespace, folder: str, command: list[str]) -> str:
     path = os.path.join(folder, "perf.data")
     process.must([options.jitproof, "record", "--stack", str(options.stack),
                   "--freq", str(options.frequency), "-o", path, "--", *command])
     return path
 
 
-def run(options, perfs, name):
+def run(options: argparse.Namespace, perfs: list[perf_tools.Perf], name: str) -> bool:
     """Whether all differences are explained."""
     good = True
     with tempfile.TemporaryDirectory(dir=options.folder, prefix="jitproof-") as folder:
@@ -392,7 +398,9 @@ def run(options, perfs, name):
                       agreement_programs.PROGRAMS[name](folder, options.seconds))
         print("%s:" % name)
         for perf in perfs:
-            for what, judge_options in (("", []), (", rbp where no CFI", ["--frame-pointers"])):
+            ways: tuple[tuple[str, list[str]], ...] = (
+                ("", []), (", rbp where no CFI", ["--frame-pointers"]))
+            for what, judge_options in ways:
                 result = compare(options, perf, path, judge_options)
                 result.tell("perf %s%s" % (perf.version, what))
                 good &= not result.unexplained
@@ -401,7 +409,7 @@ def run(options, perfs, name):
     return good
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jitproof", default="build/jitproof", help="default: %(default)s")
     parser.add_argument("--perf-dir", default="build/perf",

@@ -198,7 +198,7 @@ done
 """
 
 
-def installed(name):
+def installed(name: str) -> str:
     path = shutil.which(name)
     if not path:
         raise Missing("%s is not installed" % name)
@@ -211,25 +211,25 @@ def installed(name):
     return path
 
 
-def script(folder, name, text):
+def script(folder: str, name: str, text: str) -> str:
     path = os.path.join(folder, name)
     files.write(path, text)
     return path
 
 
-def python3(folder, seconds):
+def python3(folder: str, seconds: int) -> list[str]:
     return [installed("python3"), script(folder, "work.py", PYTHON), str(seconds)]
 
 
-def node(folder, seconds):
+def node(folder: str, seconds: int) -> list[str]:
     return [installed("node"), script(folder, "work.js", NODE), str(seconds)]
 
 
-def perl(folder, seconds):
+def perl(folder: str, seconds: int) -> list[str]:
     return [installed("perl"), script(folder, "work.pl", PERL), str(seconds)]
 
 
-def cplusplus(folder, seconds):
+def cplusplus(folder: str, seconds: int) -> list[str]:
     source, path = script(folder, "work.cc", CPLUSPLUS), os.path.join(folder, "work")
     # With a PLT, as most programs are built whose distribution does not harden them.
     process.must([installed("g++"), "-O2", "-g", "-std=c++17", "-pthread", "-Wl,-z,lazy",
@@ -237,7 +237,7 @@ def cplusplus(folder, seconds):
     return [path, str(seconds)]
 
 
-def fill(repository):
+def fill(repository: str) -> None:
     """A history of 120 commits on a file of 3,000 lines."""
     stream = []
     lines = ["line %d of a file that changes\n" % number for number in range(3000)]
@@ -252,7 +252,7 @@ def fill(repository):
     process.must(["git", "-C", repository, "reset", "-q", "--hard"])
 
 
-def git(folder, seconds):
+def git(folder: str, seconds: int) -> list[str]:
     installed("git")
     repository = os.path.join(folder, "repository")
     fill(repository)

@@ -9,19 +9,21 @@ Ends with "N passed, N failed, N skipped"; exits 1 when anything failed.
 import argparse
 import json
 import os
-import re
 import shutil
+import subprocess
 import sys
+from typing import Any, Callable, Sequence
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import process
+from ci.base.text import found
 
 
-def run(*command):
+def run(*command: str) -> subprocess.CompletedProcess[str]:
     return process.run(command, timeout=300, env={**os.environ, "LC_ALL": "C", "PAGER": "cat"})
 
 
-def captures(folders):
+def captures(folders: list[str]) -> list[str]:
     found = []
     for folder in folders:
         for path, _, names in os.walk(folder):
@@ -30,36 +32,38 @@ def captures(folders):
     return sorted(found)
 
 
-def count_stats(text):
-    return int(re.search(r"\bSAMPLE events: +(\d+)", text).group(1))
+def count_stats(text: str) -> int:
+    return int(found(r"\bSAMPLE events: +(\d+)", text).group(1))
 
 
-def count_rows(text):
+def count_rows(text: str) -> int:
     """Of a report with the number of samples in the second column."""
     return sum(int(line.split()[1]) for line in text.splitlines()
                if line.strip() and not line.startswith("#"))
 
 
-def count_samples(text):
+def count_samples(text: str) -> int:
     """Of a script: a line for each sample, and one for each of its frames, with a tab first."""
     return sum(bool(line.strip()) and not line.startswith("\t") for line in text.splitlines())
 
 
-# (what is read, the arguments, how samples are counted in its output)
-READINGS = (
+# What is read, the arguments, how samples are counted in its output.
+Reading = tuple[str, tuple[str, ...], Callable[[str], int] | None]
+READINGS: tuple[Reading, ...] = (
     ("report --stats", ("report", "--stats"), count_stats),
     ("report --stdio", ("report", "--stdio", "-g", "none", "--no-children", "--sort", "comm",
                         "--show-nr-samples"), count_rows),
     ("script -F tid,time", ("script", "-F", "tid,time"), count_samples),
 )
 # With all that perf does by default: symbols, chains, its own unwinding. Takes longer.
-PLAIN = (
+PLAIN: tuple[Reading, ...] = (
     ("report", ("report", "--stdio"), None),
     ("script", ("script",), count_samples),
 )
 
 
-def complaints(jitproof, path, perf="perf", readings=READINGS):
+def complaints(jitproof: str, path: str, perf: str = "perf",
+               readings: Sequence[Reading] = READINGS) -> tuple[int, list[Any]]:
     """(how many samples we count in @path, what is wrong with it as a list of sentences)"""
     wrong = []
     done = run(jitproof, "judge", "--json", path)
@@ -86,7 +90,7 @@ def complaints(jitproof, path, perf="perf", readings=READINGS):
     return ours, wrong
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--perf", default="perf", help="the perf that reads (default: %(default)s)")
     parser.add_argument("--plain", action="store_true",

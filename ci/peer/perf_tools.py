@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import time
+from typing import Any
 import urllib.parse
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
@@ -50,22 +51,22 @@ class Perf:
     packages: tuple = ()  # NAME_VERSION_ARCH of the package and what it needs
 
     @property
-    def environment(self):
+    def environment(self) -> dict[str, str]:
         """What its output is to be read by programs with."""
         return {**os.environ, "LC_ALL": "C", "PAGER": "cat", "DEBUGINFOD_URLS": ""}
 
     @property
-    def number(self):
+    def number(self) -> tuple[int, ...]:
         """(6, 12) of 6.12.107, to sort by."""
         return tuple(int(part) for part in re.findall(r"\d+", self.version)[:3])
 
-    def run(self, *arguments, **more):
+    def run(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
         """The finished subprocess, output and errors as text."""
         return process.run([self.path, *arguments],
                                    **{"env": self.environment, "timeout": 300, **more})
 
 
-def version_of(path):
+def version_of(path: str) -> str:
     """The version that a perf says of itself; Missing where it does not start."""
     try:
         said = process.run([path, "--version"], timeout=60)
@@ -77,14 +78,14 @@ def version_of(path):
     return match.group(1)
 
 
-def installed():
+def installed() -> Perf:
     path = shutil.which("perf")
     if not path:
         raise Missing("perf is not installed")
     return Perf(INSTALLED, version_of(path), path)
 
 
-def write_wrapper(home):
+def write_wrapper(home: str) -> str:
     """Makes home/perf start home/root's perf, and returns its path."""
     binaries = os.listdir(os.path.join(home, "root/usr/bin"))
     # linux-perf of bullseye has a script called perf that looks for perf_RELEASE.
@@ -99,7 +100,7 @@ def write_wrapper(home):
     return path
 
 
-def already(folder, suite):
+def already(folder: str, suite: str) -> Perf | None:
     """The perf of a suite that was fetched before, or None."""
     home = os.path.join(os.path.abspath(folder), suite)
     try:
@@ -110,7 +111,7 @@ def already(folder, suite):
         return None
 
 
-def fill(home, archive):
+def fill(home: str, archive: debian_packages.Archive) -> None:
     """Downloads and unpacks into an empty folder; the last file to appear is fetched.json."""
     paths = archive.download("linux-perf")
     debian_packages.unpack(paths, os.path.join(home, "root"))
@@ -121,7 +122,7 @@ def fill(home, archive):
         {"version": version, "packages": packages}, indent=1) + "\n")
 
 
-def fetch(folder, suite, number=None):
+def fetch(folder: str, suite: str, number: str | None = None) -> Perf | None:
     """A suite's perf, downloaded where it is not there already. With a number ("6.12"): None,
     and nothing downloaded, where the suite has another one."""
     perf = already(folder, suite)
@@ -136,24 +137,27 @@ def fetch(folder, suite, number=None):
                 return None
             fill(home, archive)
         perf = already(folder, suite)
-    return perf if not number or is_number(perf.version, number) else None
+    return perf if perf and (not number or is_number(perf.version, number)) else None
 
 
-def is_number(version, number):
+def is_number(version: str, number: str) -> bool:
     """Whether 6.12.107-1 is a 6.12, which 6.1 is not."""
     return re.match(re.escape(number) + r"(?![0-9])", version) is not None
 
 
-def find(folder, wanted):
+def find(folder: str, wanted: str) -> Perf:
     """The perf of a suite ("trixie"), of a version ("6.12", "6.12.107"), or "installed"."""
     if wanted == INSTALLED:
         return installed()
     if not wanted[:1].isdigit():
-        return fetch(folder, wanted)
+        perf = fetch(folder, wanted)
+        if not perf:
+            raise Missing("%s was not unpacked as a whole" % wanted)
+        return perf
     fetched = [perf for perf in (already(folder, suite) for suite in SUITES) if perf]
-    for perf in fetched:
-        if is_number(perf.version, wanted):
-            return perf
+    for known in fetched:
+        if is_number(known.version, wanted):
+            return known
     for suite in SUITES:
         perf = fetch(folder, suite, wanted)
         if perf:
@@ -161,7 +165,7 @@ def find(folder, wanted):
     raise Missing("no suite has perf %s now: %s" % (wanted, ", ".join(SUITES)))
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dir", default="build/perf", help="default: %(default)s")
     parser.add_argument("wanted", nargs="*", default=SUITES,

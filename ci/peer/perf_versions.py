@@ -20,11 +20,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+from typing import Any, Iterable, Iterator, Sequence
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from ci.base.status import Missing
 from ci.peer import perf_reads_ours, perf_tools, perfdata_peer, real_captures
+from ci.peer.perf_tools import Perf
 
 # A thread, a child and calls 20 deep, for as long as BUSY says.
 PROGRAM = """
@@ -81,7 +83,7 @@ int main(int argc, char **argv)
 BUSY = "400"  # milliseconds
 
 # (name, options of `jitproof record`, attach)
-OURS = [
+OURS: list[tuple[str, list[str], bool]] = [
     ("launch", [], False),
     ("launch-stack", ["--stack=8192"], False),
     ("launch-no-chain", ["--stack=8192", "--no-chain"], False),
@@ -124,11 +126,12 @@ REAL = ("plain", "perf-map", "compressed", "two-events", "dwarf", "pipe", "pipe-
 class Sums:
     """What came out so far: counts, and a row of the table for each capture."""
 
-    def __init__(self):
-        self.states = collections.Counter()
-        self.rows = {}
+    def __init__(self) -> None:
+        self.states: collections.Counter[str] = collections.Counter()
+        self.rows: dict[str, dict[str, str]] = {}
 
-    def tell(self, perf, capture, state, text, samples=None, more=()):
+    def tell(self, perf: str, capture: str, state: str, text: str, samples: int | None = None,
+             more: Sequence[str] = ()) -> None:
         self.states[state] += 1
         print("%-4s %-10s %-36s %s" % (state, perf, capture, text), flush=True)
         for line in more:
@@ -136,7 +139,7 @@ class Sums:
         cell = state if samples is None else "%d" % samples if state == "ok" else "**%s**" % state
         self.rows.setdefault(capture, {})[perf] = "-" if state == "SKIP" else cell
 
-    def table(self, perfs):
+    def table(self, perfs: Sequence[Perf]) -> Iterator[str]:
         """Markdown: captures down, perfs across, the samples that all agree on in each cell."""
         names = [perf.version for perf in perfs]
         yield "| capture | %s |" % " | ".join(names)
@@ -145,12 +148,13 @@ class Sums:
             yield "| %s | %s |" % (capture, " | ".join(cells.get(name, "") for name in names))
 
 
-def build_program(path):
+def build_program(path: str) -> None:
     """The program to watch."""
     process.compile_c(PROGRAM, path, "-O1", "-g", "-fno-omit-frame-pointer", "-pthread")
 
 
-def record_ours(options, arguments, attach, path):
+def record_ours(options: argparse.Namespace, arguments: Sequence[str], attach: bool,
+                path: str) -> str | None:
     """Makes one capture of ours; returns what went wrong, or None."""
     command = [options.jitproof, "record", *arguments, "-o", path]
     if not attach:
@@ -158,13 +162,14 @@ def record_ours(options, arguments, attach, path):
         return None if done.returncode == 0 else done.stderr.strip()
     # Longer than anybody takes to open: the capture ends with its program.
     with subprocess.Popen([options.program, "1500"], stdout=subprocess.PIPE) as program:
+        assert program.stdout
         program.stdout.readline()
         done = process.run(command + ["-p", str(program.pid)], timeout=300)
     # It ends with what it watches.
     return None if done.returncode in (0, -signal.SIGINT) else done.stderr.strip()
 
 
-def captures_of_ours(options, sums):
+def captures_of_ours(options: argparse.Namespace, sums: Sums) -> Iterator[tuple[str, str]]:
     """Yields (name, path) of captures made now."""
     for name, arguments, attach in OURS:
         path = os.path.join(options.dir, "ours-" + name + ".data")
@@ -182,7 +187,7 @@ def captures_of_ours(options, sums):
         yield os.path.relpath(os.path.dirname(path), folder), path
 
 
-def compare(options, perf, path):
+def compare(options: argparse.Namespace, perf: Perf, path: str) -> dict[str, Any]:
     """What Sums.tell() needs to know of a file, by perf's dump of it and by ours."""
     try:
         differences, figures, peer = perfdata_peer.compare(perf.path, options.jitproof, path)
@@ -196,7 +201,8 @@ def compare(options, perf, path):
             "more": differences}
 
 
-def check_ours(options, perf, captures, sums):
+def check_ours(options: argparse.Namespace, perf: Perf, captures: Iterable[tuple[str, str]],
+               sums: Sums) -> None:
     for name, path in captures:
         told = compare(options, perf, path)
         _, wrong = perf_reads_ours.complaints(
@@ -206,14 +212,14 @@ def check_ours(options, perf, captures, sums):
         sums.tell(perf.version, "ours/" + name, **told)
 
 
-def check_theirs(options, perf, sums):
+def check_theirs(options: argparse.Namespace, perf: Perf, sums: Sums) -> None:
     path = os.path.join(options.dir, "theirs.data")
     for name, arguments, shows in THEIRS:
         event = [] if name == "group" else ["-e", "cpu-clock"]
         done = perf.run("record", "-k", "mono", *event, *arguments, "-o", path, "--",
                         options.program, BUSY)
         if UNKNOWN.search(done.stderr):
-            told = {"state": "SKIP", "text": "perf has no " + " ".join(arguments)}
+            told: dict[str, Any] = {"state": "SKIP", "text": "perf has no " + " ".join(arguments)}
         elif done.returncode:
             told = {"state": "FAIL", "text": "perf record: exit %d: %s" % (
                 done.returncode, done.stderr.strip()[-200:])}
@@ -225,7 +231,7 @@ def check_theirs(options, perf, sums):
         sums.tell(perf.version, "theirs/" + name, **told)
 
 
-def check_node(options, perf, sums):
+def check_node(options: argparse.Namespace, perf: Perf, sums: Sums) -> None:
     if not shutil.which(options.node):
         sums.tell(perf.version, "node/*", "SKIP", "node is not installed")
         return
@@ -237,7 +243,8 @@ def check_node(options, perf, sums):
             continue
         wrong = real_captures.capture(real, name, perf_options, node_options, path)
         if wrong and UNKNOWN.search(wrong):
-            told = {"state": "SKIP", "text": "perf has no " + " ".join(perf_options)}
+            told: dict[str, Any] = {"state": "SKIP",
+                                    "text": "perf has no " + " ".join(perf_options)}
         elif wrong:
             told = {"state": "FAIL", "text": wrong}
         else:
@@ -248,9 +255,9 @@ def check_node(options, perf, sums):
             real_captures.remove_perf_maps(judged["processes"])
 
 
-def perfs(options, sums):
+def perfs(options: argparse.Namespace, sums: Sums) -> list[Perf]:
     """What can be had, by version, without doubles."""
-    found = {}
+    found: dict[str, Perf] = {}
     for wanted in options.wanted or (*perf_tools.SUITES, perf_tools.INSTALLED):
         try:
             perf = perf_tools.find(options.perf_dir, wanted)
@@ -260,7 +267,7 @@ def perfs(options, sums):
     return sorted(found.values(), key=lambda perf: perf.number)
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jitproof", default="build/jitproof", help="default: %(default)s")
     parser.add_argument("--perf-dir", default="build/perf",

@@ -6,6 +6,8 @@ Shares nothing with jitproof but the definitions of the figures: perf reads the 
 records and prints them; mappings are replayed here, from that text, in perf's own order.
 """
 
+from __future__ import annotations
+
 import argparse
 import bisect
 import collections
@@ -15,9 +17,11 @@ import re
 import subprocess
 import sys
 import tempfile
+from typing import Any, Iterator, Mapping
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import process
+from ci.base.text import found
 
 RECORD = re.compile(
     r"^((?:-?\d+ )*)0x[0-9a-f]+(?:@\S+)? \[0x[0-9a-f]+\]: PERF_RECORD_([A-Z0-9_]+)(.*)$")
@@ -45,7 +49,7 @@ MAP_KINDS = ("file", "anon", "memfd", "other")
 PLACES = MAP_KINDS + ("unmapped", "kernel")
 
 
-def kind_of(name):
+def kind_of(name: str) -> str:
     """The kind of a mapping, by its record's name."""
     if not name or name.startswith(ANON):
         return "anon"
@@ -56,7 +60,7 @@ def kind_of(name):
     return "other"
 
 
-def unsigned32(text):
+def unsigned32(text: str) -> int:
     """perf prints pids signed."""
     return int(text) % 2**32
 
@@ -64,20 +68,22 @@ def unsigned32(text):
 class Space:
     """The mappings of one process: disjoint, sorted, the latest record on top."""
 
-    def __init__(self):
-        self.starts, self.ends, self.names = [], [], []
-        self.program = None
-        self.found = {}
+    def __init__(self) -> None:
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        self.names: list[str] = []
+        self.program: str | None = None
+        self.found: dict[int, str | None] = {}
 
-    def copy_from(self, other):
+    def copy_from(self, other: Space) -> None:
         self.starts, self.ends, self.names = other.starts[:], other.ends[:], other.names[:]
         self.program = other.program
         self.found = {}
 
-    def clear(self):
-        self.__init__()
+    def clear(self) -> None:
+        self.copy_from(Space())
 
-    def map(self, start, size, name):
+    def map(self, start: int, size: int, name: str) -> None:
         if not size:
             return
         kept, end = [], start + size
@@ -95,7 +101,7 @@ class Space:
         if self.program is None and kind_of(name) == "file":
             self.program = name
 
-    def name_at(self, address):
+    def name_at(self, address: int) -> str | None:
         """The name of the mapping at an address, None where there is none."""
         if address not in self.found:
             index = bisect.bisect_right(self.starts, address) - 1
@@ -103,15 +109,15 @@ class Space:
             self.found[address] = self.names[index] if inside else None
         return self.found[address]
 
-    def is_root(self, address):
+    def is_root(self, address: int) -> bool:
         name = self.name_at(address)
         if name is None or kind_of(name) != "file":
             return False
         return name == self.program or bool(RUNTIME.match(name.rsplit("/", 1)[-1]))
 
 
-def new_figures():
-    figures = dict.fromkeys(COUNTS, 0)
+def new_figures() -> dict[str, Any]:
+    figures: dict[str, Any] = dict.fromkeys(COUNTS, 0)
     figures["mmap2"] = dict.fromkeys(MAP_KINDS, 0)
     figures["sampled"] = dict.fromkeys(PLACES, 0)
     return figures
@@ -120,15 +126,18 @@ def new_figures():
 class Peer:
     """Reads the dump's lines and counts."""
 
-    def __init__(self):
-        self.spaces = collections.defaultdict(Space)
-        self.comms = {}
-        self.figures = collections.defaultdict(new_figures)
+    def __init__(self) -> None:
+        self.spaces: collections.defaultdict[int, Space] = collections.defaultdict(Space)
+        self.comms: dict[int, str] = {}
+        self.figures: collections.defaultdict[int, dict[str, Any]] = \
+            collections.defaultdict(new_figures)
         self.lost = {"lost_records": 0, "lost_events": 0, "lost_samples": 0}
-        self.sample = None  # (pid, misc, ip), until its callchain is complete
-        self.expected, self.chain = 0, []
+        # (pid, misc, ip), until its callchain is complete.
+        self.sample: tuple[int, int, int] | None = None
+        self.expected = 0
+        self.chain: list[int] = []
 
-    def line(self, line):
+    def line(self, line: str) -> None:
         if self.expected:
             frame = FRAME.match(line)
             if not frame:
@@ -146,27 +155,27 @@ class Peer:
         if chain and self.sample:
             self.expected = int(chain.group(1))
 
-    def record(self, stamps, kind, rest):
+    def record(self, stamps: list[str], kind: str, rest: str) -> None:
         time = int(stamps[-1]) if stamps else 0
         if kind == "SAMPLE":
-            match = SAMPLE.match(rest)
+            match = found(SAMPLE, rest)
             self.sample = (unsigned32(match.group(2)), int(match.group(1), 16),
                            int(match.group(3), 16))
         elif kind in ("MMAP", "MMAP2"):
-            self.map(kind, MAP.match(rest))
+            self.map(kind, found(MAP, rest))
         elif kind == "COMM":
-            self.comm(COMM.match(rest))
+            self.comm(found(COMM, rest))
         elif kind == "FORK":
-            self.fork(time, TASK.match(rest))
+            self.fork(time, found(TASK, rest))
         elif kind == "LOST":
             self.lost["lost_records"] += 1
-            self.lost["lost_events"] += int(LOST.search(rest).group(1))
+            self.lost["lost_events"] += int(found(LOST, rest).group(1))
         elif kind == "LOST_SAMPLES":
-            match = LOST_SAMPLES.search(rest)
+            match = found(LOST_SAMPLES, rest)
             if "BPF" not in match.group(2):
                 self.lost["lost_samples"] += int(match.group(1))
 
-    def map(self, kind, match):
+    def map(self, kind: str, match: re.Match[str]) -> None:
         pid, name = unsigned32(match.group(1)), match.group(4)
         kernel = match.group(1) == "-1"
         if kind == "MMAP2":
@@ -174,7 +183,7 @@ class Peer:
         if not kernel:
             self.spaces[pid].map(int(match.group(2), 16), int(match.group(3), 16), name)
 
-    def comm(self, match):
+    def comm(self, match: re.Match[str]) -> None:
         execs, name, pid, tid = match.groups()
         pid = unsigned32(pid)
         if execs:
@@ -182,7 +191,7 @@ class Peer:
         if execs or pid == unsigned32(tid):
             self.comms[pid] = name
 
-    def fork(self, time, match):
+    def fork(self, time: int, match: re.Match[str]) -> None:
         pid, parent = unsigned32(match.group(1)), unsigned32(match.group(3))
         if pid == parent:
             return
@@ -192,7 +201,7 @@ class Peer:
         self.spaces[pid].copy_from(self.spaces[parent])
         self.comms[pid] = self.comms.get(parent, "")
 
-    def finish_sample(self):
+    def finish_sample(self) -> None:
         if not self.sample:
             return
         (pid, misc, address), chain = self.sample, self.chain
@@ -217,7 +226,7 @@ class Peer:
         figures["addresses_unmapped"] += sum(space.name_at(one) is None for one in user)
         figures["rootless"] += not space.is_root(user[-1])
 
-    def result(self):
+    def result(self) -> dict[str, Any]:
         self.finish_sample()
         total = new_figures()
         for figures in self.figures.values():
@@ -234,7 +243,7 @@ class Peer:
         return total
 
 
-def flat(figures, prefix=""):
+def flat(figures: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, int | str]]:
     """{"mmap2": {"file": 1}} -> {"mmap2.file": 1}"""
     for key, value in figures.items():
         if isinstance(value, dict):
@@ -243,7 +252,7 @@ def flat(figures, prefix=""):
             yield prefix + str(key), value
 
 
-def read_dump(perf, path):
+def read_dump(perf: str, path: str) -> dict[str, Any]:
     """The peer's figures of a file.
 
     -F pid: the dump is all we want, and no symbols. On a file of a pipe perf 7.2 and 7.3 resolve
@@ -253,23 +262,24 @@ def read_dump(perf, path):
     peer = Peer()
     with tempfile.TemporaryFile() as complaints:
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaints, text=True,
-                              encoding="utf-8", errors="replace") as process:
-            for line in process.stdout:
+                              encoding="utf-8", errors="replace") as child:
+            assert child.stdout
+            for line in child.stdout:
                 peer.line(line.rstrip("\n"))
         complaints.seek(0)
         said = complaints.read().decode(errors="replace").strip()
-    if process.returncode:
-        raise RuntimeError("%s: exit %d: %s" % (" ".join(command), process.returncode, said))
+    if child.returncode:
+        raise RuntimeError("%s: exit %d: %s" % (" ".join(command), child.returncode, said))
     return peer.result()
 
 
-def read_judge(jitproof, path):
+def read_judge(jitproof: str, path: str) -> dict[str, Any]:
     judged = json.loads(process.must([jitproof, "judge", "--json", path]))
     judged["processes"] = {process.pop("pid"): process for process in judged["processes"]}
     return judged
 
 
-def compare(perf, jitproof, path):
+def compare(perf: str, jitproof: str, path: str) -> tuple[list[Any], int, dict[str, Any]]:
     """(the differences as lines, how many figures were compared, the peer's figures)"""
     peer, judged = read_dump(perf, path), read_judge(jitproof, path)
     expected, found = dict(flat(peer)), dict(flat(judged))
@@ -283,7 +293,7 @@ def compare(perf, jitproof, path):
     return differences, len(expected), peer
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--perf", default="perf", help="the perf that reads (default: %(default)s)")
     parser.add_argument("--jitproof", default="build/jitproof", help="default: %(default)s")

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from typing import Iterable, Sequence
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files
@@ -45,7 +46,7 @@ for (let seed = 1; Date.now() < until; seed++)
 
 RECORD = ["record", "-k", "mono", "-e", "cpu-clock"]
 # (name, options of perf record, options of node); a pipe's file comes through standard output.
-CAPTURES = [
+CAPTURES: list[tuple[str, list[str], list[str]]] = [
     ("plain", ["-g"], []),
     ("perf-map", ["-g"], ["--perf-basic-prof"]),
     ("compressed", ["-g", "-z"], []),
@@ -63,7 +64,8 @@ CAPTURES = [
 ]
 
 
-def capture(options, name, perf_options, node_options, path):
+def capture(options: argparse.Namespace, name: str, perf_options: Sequence[str],
+            node_options: Sequence[str], path: str) -> str | None:
     """Records one perf.data; returns what went wrong, or None."""
     pipe = name.startswith("pipe")
     script = os.path.join(options.dir, "workload.js")
@@ -78,7 +80,7 @@ def capture(options, name, perf_options, node_options, path):
     return None
 
 
-def remove_perf_maps(pids):
+def remove_perf_maps(pids: Iterable[int]) -> None:
     """node leaves its perf maps in /tmp; ours are of no use any more."""
     for pid in pids:
         try:
@@ -87,7 +89,8 @@ def remove_perf_maps(pids):
             pass
 
 
-def check(options, name, perf_options, node_options):
+def check(options: argparse.Namespace, name: str, perf_options: Sequence[str],
+          node_options: Sequence[str]) -> bool:
     """Captures and compares; prints one line. True if all is well."""
     path = os.path.join(options.dir, name + ".data")
     wrong = capture(options, name, perf_options, node_options, path)
@@ -113,7 +116,7 @@ def check(options, name, perf_options, node_options):
     return not differences
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--perf", default="perf")
     parser.add_argument("--node", default="node")

@@ -23,7 +23,7 @@ class Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_char_p)]
 
 
-def deny(number):
+def deny(number: int) -> None:
     """Installs the filter in this process, for good."""
     machine = platform.machine()
     if machine not in MACHINES:
@@ -49,7 +49,7 @@ def deny(number):
         raise OSError(errno.EPROTO, "the filter does not work")
 
 
-def main():
+def main() -> int:
     if len(sys.argv) < 3 or not hasattr(errno, sys.argv[1]):
         print(__doc__, file=sys.stderr)
         return 2

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from typing import Any, Sequence
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
@@ -17,7 +18,7 @@ from ci.matrix.results import cmd_compare, cmd_report, cmd_store, cmd_tools
 DEFINITION = "case one check : anon_exec : attach --synth=exec : samples=100\n\tbroken.chain =0\n"
 
 
-def matrix(*arguments):
+def matrix(*arguments: str) -> subprocess.CompletedProcess[str]:
     """As `ci/matrix ARGUMENTS`, without a Python of its own for each."""
     parser = argparse.ArgumentParser()
     subparsers = parser.add_subparsers()
@@ -30,7 +31,8 @@ def matrix(*arguments):
     return subprocess.CompletedProcess(arguments, status, out.getvalue(), errors.getvalue())
 
 
-def case(name, outcome="PASS", why="", k=0, n=1000, **more):
+def case(name: str, outcome: str = "PASS", why: str = "", k: int = 0, n: int = 1000,
+         **more: Any) -> dict[str, Any]:
     """A line of results.jsonl."""
     return {"case": name, "study": name.split("/")[0], "control": False, "outcome": outcome,
             "why": why, "seconds": 1.5,
@@ -41,34 +43,36 @@ def case(name, outcome="PASS", why="", k=0, n=1000, **more):
             "facts": {"policy": "exec"}, "lost": {"sideband": 0, "samples": 0}, **more}
 
 
-FACTS = [{"fact": "merge.anon", "value": 2, "about": "pages of a record"},
-         {"fact": "name.heap", "value": "//anon", "about": "of the heap"},
-         {"fact": "sizes", "value": [112, 120], "about": "accepted"}]
-CELL = {"kernel": "6.1", "package": "linux-image-6.1 6.1.190-1", "package_sha256": "cd" * 32,
-        "version": "6.1.190-1", "sha256": "ab" * 32,
-        "qemu": "10.0.2", "accelerator": "tcg", "seed": 1,
-        "command": "ci/matrix run --kernel 6.1", "suite": "short", "outcome": "DONE",
-        "groups": [{"name": "one", "smp": 1, "outcome": "DONE", "reason": ""}]}
+FACTS: list[dict[str, Any]] = [
+    {"fact": "merge.anon", "value": 2, "about": "pages of a record"},
+    {"fact": "name.heap", "value": "//anon", "about": "of the heap"},
+    {"fact": "sizes", "value": [112, 120], "about": "accepted"}]
+CELL: dict[str, Any] = {
+    "kernel": "6.1", "package": "linux-image-6.1 6.1.190-1", "package_sha256": "cd" * 32,
+    "version": "6.1.190-1", "sha256": "ab" * 32, "qemu": "10.0.2", "accelerator": "tcg", "seed": 1,
+    "command": "ci/matrix run --kernel 6.1", "suite": "short", "outcome": "DONE",
+    "groups": [{"name": "one", "smp": 1, "outcome": "DONE", "reason": ""}]}
 
 
 class Made(unittest.TestCase):
-    def setUp(self):
+    def setUp(self) -> None:
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
         self.dir = scratch.name
         self.store_dir = os.path.join(self.dir, "results", "matrix")
 
-    def path(self, *parts):
+    def path(self, *parts: str) -> str:
         return os.path.join(self.dir, *parts)
 
-    def write(self, path, text):
+    def write(self, path: str, text: str) -> str:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         return path
 
-    def run_dir(self, name, cases=None, facts=None, label="6.1", definition=DEFINITION, cpus=1,
-                **cell):
+    def run_dir(self, name: str, cases: list[dict[str, Any]] | None = None,
+                facts: list[dict[str, Any]] | None = None, label: str = "6.1",
+                definition: str = DEFINITION, cpus: int = 1, **cell: Any) -> str:
         """The folder of a run with one cell."""
         if cell.get("kind") == "tool":
             cell["label"] = label
@@ -88,20 +92,21 @@ class Made(unittest.TestCase):
             self.write(os.path.join(own, "env.json"), json.dumps({"cpus": cpus}))
         return self.path(name)
 
-    def store(self, *dirs, to=None):
+    def store(self, *dirs: str, to: str | None = None) -> None:
         done = matrix("store", "--to", to or self.store_dir, *dirs)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    def refused(self, *dirs, says):
+    def refused(self, *dirs: str, says: str) -> None:
         done = matrix("store", "--to", self.store_dir, *dirs)
         self.assertEqual(done.returncode, 99, done.stdout)
         self.assertRegex(done.stderr, says)
         self.assertFalse(os.path.exists(self.store_dir) and os.listdir(self.store_dir))
 
-    def stored(self, label="6.1", folder=None):
+    def stored(self, label: str = "6.1", folder: str | None = None) -> str:
         return os.path.join(folder or self.store_dir, label + ".jsonl")
 
-    def compare(self, one, other, status, *says, arguments=()):
+    def compare(self, one: str, other: str, status: int, *says: str,
+                arguments: Sequence[str] = ()) -> str:
         done = matrix("compare", one, other, "--folder", self.store_dir, *arguments)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         for text in says:

@@ -5,6 +5,7 @@
 import os
 import sys
 import tempfile
+from typing import Any, Sequence
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
@@ -15,12 +16,14 @@ END = SP + 0x1000
 
 
 class Compared(unittest.TestCase):
-    def setUp(self):
+    def setUp(self) -> None:
         self.mappings = agreement.Mappings()
         self.mappings.add(PID, FILE, 0x10000, 0, True, "/usr/bin/made")
         self.mappings.add(PID, CODE, 0x10000, 0, True, "//anon")
 
-    def pair(self, ours, theirs, stop="root", outside=(), libdw=False, dump=4096):
+    def pair(self, ours: list[int], theirs: list[int], stop: str = "root",
+             outside: Sequence[tuple[int, int, int]] = (), libdw: bool = False,
+             dump: int = 4096) -> agreement.Pair:
         """Both as return addresses; perf's are told as it tells them."""
         found = agreement.Unwound([(address - (at > 0), "") for at, address in enumerate(theirs)],
                                   list(outside), libdw, 0)
@@ -28,7 +31,7 @@ class Compared(unittest.TestCase):
             {"pid": PID, "tid": PID, "time": 1, "chain": [], "frames": [hex(one) for one in ours],
              "stop": stop, "dump": dump}, found, self.mappings)
 
-    def judged(self, *args, **more):
+    def judged(self, *args: Any, **more: Any) -> str:
         comparison = agreement.Comparison()
         comparison.add(self.pair(*args, **more), self.mappings)
         if comparison.same:
@@ -37,33 +40,33 @@ class Compared(unittest.TestCase):
 
 
 class Classes(Compared):
-    def test_same(self):
+    def test_same(self) -> None:
         self.assertEqual(self.judged([FILE, FILE + 9], [FILE, FILE + 9]), "same")
 
-    def test_wrong_is_of_no_class(self):
+    def test_wrong_is_of_no_class(self) -> None:
         for theirs in ([FILE, FILE + 8], [FILE], [FILE, FILE + 9, FILE + 20], [], [FILE + 1],
                        [FILE, agreement.INVENTED]):
             self.assertEqual(self.judged([FILE, FILE + 9], theirs), "unexplained", theirs)
 
-    def test_no_mapping_record(self):
+    def test_no_mapping_record(self) -> None:
         self.assertEqual(self.judged([7], [], "unmapped"), "perf has no mapping record yet")
 
-    def test_empty_dump(self):
+    def test_empty_dump(self) -> None:
         self.assertEqual(self.judged([FILE], [], "dump-end", dump=0), "the dump is empty")
 
-    def test_code_without_file(self):
+    def test_code_without_file(self) -> None:
         self.assertEqual(self.judged([CODE, CODE + 9, FILE], [CODE]),
                          "perf stops in code without a file")
         self.assertEqual(self.judged([FILE, CODE + 9, FILE], [FILE]), "unexplained")
         self.assertEqual(self.judged([FILE, CODE + 9, FILE], [FILE], libdw=True),
                          "perf stops in code without a file")
 
-    def test_guess(self):
+    def test_guess(self) -> None:
         self.assertEqual(self.judged([FILE], [FILE, FILE + 9], "no-cfi"),
                          "perf follows rbp where we stop without CFI")
         self.assertEqual(self.judged([FILE], [FILE, FILE + 9], "bad-frame"), "unexplained")
 
-    def test_reads(self):
+    def test_reads(self) -> None:
         for address, frames, name in (
                 (END - 8, [FILE], "perf cannot read the dump's last word"),
                 (END + 8, [FILE, agreement.INVENTED],
@@ -73,7 +76,7 @@ class Classes(Compared):
             ours = [FILE] if name.startswith("perf invents") else [FILE, FILE + 9]
             self.assertEqual(self.judged(ours, frames, outside=[(address, SP, END)]), name)
 
-    def test_after_a_guess(self):
+    def test_after_a_guess(self) -> None:
         for began, name in ((1, "both guessed by rbp; perf knows no register since"),
                             (2, "both guessed by rbp; perf knows no register since"),
                             (3, "unexplained")):
@@ -83,13 +86,13 @@ class Classes(Compared):
             comparison.add(pair, self.mappings)
             self.assertEqual(next(iter(comparison.classes), "unexplained"), name)
 
-    def test_second_place(self):
+    def test_second_place(self) -> None:
         self.mappings.add(PID, 0x7f2000000000, 0x1000, 0x1000, True, "/usr/bin/made")
         for libdw, name in ((True, "perf (libdw) has the file at one of two places"),
                             (False, "unexplained")):
             self.assertEqual(self.judged([FILE, FILE + 9], [FILE], libdw=libdw), name)
 
-    def test_before_exec(self):
+    def test_before_exec(self) -> None:
         self.mappings.fork(11, PID)
         self.mappings.spaces[PID].execute()
         self.mappings.add(PID, FILE + 0x100000, 0x1000, 0, True, "/usr/bin/made")
@@ -101,7 +104,7 @@ class Classes(Compared):
 
 
 class Signals(Compared):
-    def test_interrupted_frames(self):
+    def test_interrupted_frames(self) -> None:
         with tempfile.NamedTemporaryFile() as file:
             file.write(b"\x90" * 16 + agreement.SIGRETURN + b"\x90" * 16)
             file.flush()
@@ -118,7 +121,7 @@ class Signals(Compared):
 
 
 class Lines(unittest.TestCase):
-    def test_what_perf_says(self):
+    def test_what_perf_says(self) -> None:
         unwound = agreement.Unwound([], [], False, 0)
         for line in ("unwind: reg 16, val 7f3a", "unwind: no map for 8",
                      "unwind: main.cold:ip = 0x5587bf432601 (0x4601)",
@@ -130,7 +133,7 @@ class Lines(unittest.TestCase):
         agreement.listen("unwind: access_mem addr 0x7ffd64, val 7f3a, offset 136", unwound)
         self.assertTrue(unwound.libdw)
 
-    def test_records(self):
+    def test_records(self) -> None:
         mappings = agreement.Mappings()
         before = "  7/7 1.000000001: "
         agreement.follow(before + "PERF_RECORD_MMAP2 7/7: [0x400000(0x1000) @ 0x2000 fe:00 1 2]: "

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from typing import Any
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
@@ -32,7 +33,7 @@ exit ${FAKE:-0}
 """
 
 
-def run(*command, **more):
+def run(*command: str, **more: Any) -> subprocess.CompletedProcess[str]:
     env = dict(os.environ)
     # We are started by make ourselves: its variables are not the next one's.
     for name in ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "JITPROOF"):
@@ -44,8 +45,10 @@ def run(*command, **more):
 
 
 class Kselftest(Folder):
+    installed: str
+
     @staticmethod
-    def make(*arguments):
+    def make(*arguments: str) -> str:
         done = run("make", "--no-print-directory", "-f", os.path.join(KSELFTEST, "Makefile"),
                    f"BUILD={BUILD}", *arguments)
         if done.returncode:
@@ -53,24 +56,25 @@ class Kselftest(Folder):
         return done.stdout
 
     @classmethod
-    def setUpClass(cls):
+    def setUpClass(cls) -> None:
         """As the kernel's top-level Makefile would have it."""
         folder = tempfile.TemporaryDirectory(prefix="jitproof-")
         cls.addClassCleanup(folder.cleanup)
         cls.installed = os.path.join(folder.name, "tests")
         cls.make("install_all", f"KSFT_INSTALL_PATH={cls.installed}")
 
-    def install(self):
+    def install(self) -> str:
         return shutil.copytree(self.installed, self.place("tests"))
 
-    def run_installed(self, status, *arguments, **more):
+    def run_installed(self, status: int, *arguments: str,
+                      **more: Any) -> subprocess.CompletedProcess[str]:
         fake = self.write(FAKE, "fake", runs=True)
         done = run(self.place("tests", "run_kselftest.sh"), *arguments, cwd="/",
                    env={"JITPROOF": fake, "FAKE": str(status), "TMPDIR": self.home, **more})
         self.assertEqual(ktap_check.check(done.stdout, tap=True), [], done.stdout)
         return done
 
-    def test_install(self):
+    def test_install(self) -> None:
         tests = self.install()
         installed = sorted(os.path.relpath(path, tests)
                            for path in glob.glob(tests + "/**", recursive=True)
@@ -86,7 +90,7 @@ class Kselftest(Folder):
         self.assertRegex(done.stdout, r"(?m)^# ok \d+ \S+ # SKIP .*EPERM")
         self.assertIn("\nok 1 selftests: jitproof: jitproof.sh # SKIP\n", done.stdout)
 
-    def test_install_one(self):
+    def test_install_one(self) -> None:
         self.make("install", f"INSTALL_PATH={self.place('here')}", "COLLECTION=x")
         self.assertTrue(os.access(self.place("here", "jitproof.sh"), os.X_OK))
         done = run("make", "-f", os.path.join(KSELFTEST, "Makefile"), f"BUILD={BUILD}", "install")
@@ -94,7 +98,7 @@ class Kselftest(Folder):
         self.assertIn("set INSTALL_PATH", done.stdout)
         self.assertEqual(self.make("-s", "emit_tests", "COLLECTION=x"), "x:jitproof.sh\n")
 
-    def test_results(self):
+    def test_results(self) -> None:
         self.install()
         for status, line, outer in ((0, "ok 1 %s", 0), (1, "not ok 1 %s # exit=1", 1),
                                     (4, "ok 1 %s # SKIP", 0), (99, "not ok 1 %s # exit=1", 1)):
@@ -104,7 +108,7 @@ class Kselftest(Folder):
                              line % "selftests: jitproof: jitproof.sh")
             self.assertIn("\n# # run --set=check\n", done.stdout)
 
-    def test_timeout(self):
+    def test_timeout(self) -> None:
         self.install()
         self.write("timeout=1\n", "tests", "jitproof", "settings")
         os.mkfifo(self.place("never"))
@@ -116,7 +120,7 @@ class Kselftest(Folder):
         self.assertEqual(done.returncode, 1)
         self.assertIn("not ok 1 selftests: jitproof: jitproof.sh # TIMEOUT 1 seconds", done.stdout)
 
-    def test_options(self):
+    def test_options(self) -> None:
         self.install()
         self.assertEqual(run(self.place("tests", "run_kselftest.sh"), "-l").stdout,
                          "jitproof:jitproof.sh\n")
@@ -132,7 +136,7 @@ class Kselftest(Folder):
         self.assertNotIn("KTAP", done.stdout)
         self.assertIn("# ok 1 fake\n", self.read(log))
 
-    def test_one_case(self):
+    def test_one_case(self) -> None:
         """A case that is named is run, whatever its set."""
         fake = self.write(FAKE, "fake", runs=True)
         done = run(os.path.join(KSELFTEST, "jitproof.sh"), "growth/*", env={"JITPROOF": fake})
@@ -141,7 +145,7 @@ class Kselftest(Folder):
                    env={"JITPROOF": fake, "JITPROOF_SET": "full"})
         self.assertIn("# run --set=full\n", done.stdout)
 
-    def test_gen_tar(self):
+    def test_gen_tar(self) -> None:
         self.make("gen_tar", f"KSFT_INSTALL_PATH={self.place('tests')}")
         path = self.place("tests", "kselftest-packages", "kselftest.tar.gz")
         with tarfile.open(path) as tar:
@@ -150,7 +154,7 @@ class Kselftest(Folder):
             self.assertIn(name, names)
         self.assertFalse([name for name in names if "packages" in name])
 
-    def test_run_tests(self):
+    def test_run_tests(self) -> None:
         """Built, run and told without being installed."""
         done = run(*DENY, "EPERM", "make", "--no-print-directory", "-f",
                    os.path.join(KSELFTEST, "Makefile"), f"BUILD={BUILD}", "run_tests")
@@ -160,28 +164,29 @@ class Kselftest(Folder):
         self.assertIn("# KTAP version 1\n", told)
 
 
-RESULTS = [{"case": f"s/{outcome.lower()}", "outcome": outcome, "seconds": 61.26}
-           for outcome in ("PASS", "FAIL", "SKIP", "ERROR", "XFAIL", "XPASS", "TIMEOUT", "CRASH")]
+RESULTS: list[dict[str, Any]] = [
+    {"case": f"s/{outcome.lower()}", "outcome": outcome, "seconds": 61.26}
+    for outcome in ("PASS", "FAIL", "SKIP", "ERROR", "XFAIL", "XPASS", "TIMEOUT", "CRASH")]
 
 
 class HandOver(Folder):
-    def test_every_outcome(self):
+    def test_every_outcome(self) -> None:
         """What jitproof can say, an engine is told."""
         with open(os.path.join(ROOT, "harness/outcome/outcome.c"), encoding="utf-8") as file:
             outcomes = set(re.findall(r'= "([A-Z]+)"', file.read()))
         self.assertEqual(outcomes, {result["outcome"] for result in RESULTS})
 
-    def setUp(self):
+    def setUp(self) -> None:
         super().setUp()
         self.write("".join(json.dumps(result) + "\n" for result in RESULTS), "run",
                    "results.jsonl")
         self.write("KTAP version 1\n", "run", "s", "fail", "ktap.txt")
 
-    def hand_over(self, engine, **env):
+    def hand_over(self, engine: str, **env: Any) -> subprocess.CompletedProcess[str]:
         return run(sys.executable, os.path.join(CI, "engines", "hand_over.py"), engine,
                    self.place("run"), env=env)
 
-    def test_lava(self):
+    def test_lava(self) -> None:
         words = ["pass", "fail", "skip", "unknown", "skip", "fail", "unknown", "fail"]
         wanted = [f"lava-test-case s.{result['outcome'].lower()} --result {word} "
                   "--measurement 61.260 --units seconds" for result, word in zip(RESULTS, words)]
@@ -193,7 +198,7 @@ class HandOver(Folder):
         self.assertEqual((done.returncode, done.stdout), (0, ""))
         self.assertEqual(self.read("told").splitlines(), wanted)
 
-    def test_tmt(self):
+    def test_tmt(self) -> None:
         done = self.hand_over("tmt", TMT_TEST_DATA=self.home)
         self.assertEqual(done.returncode, 0, done.stdout)
         told = json.loads(self.read("results.yaml"))
@@ -203,7 +208,7 @@ class HandOver(Folder):
                                    "log": ["run/s/fail/ktap.txt"]})
         self.assertNotIn("log", told[0])
 
-    def test_nothing(self):
+    def test_nothing(self) -> None:
         """No result is not a good one."""
         self.assertEqual(self.hand_over("tmt").returncode, 99)
         for text in ("", "{\n", '{"case": "s/a", "outcome": "ODD", "seconds": 1}\n'):
@@ -212,7 +217,7 @@ class HandOver(Folder):
         shutil.rmtree(self.place("run"))
         self.assertEqual(self.hand_over("lava").returncode, 99)
 
-    def test_run(self):
+    def test_run(self) -> None:
         done = run(*DENY, "EPERM", os.path.join(CI, "engines", "run.sh"), "lava", self.place("new"),
                    "exact/*", cwd="/", env={"O": BUILD})
         self.assertEqual(done.returncode, 4, done.stdout)
@@ -222,27 +227,28 @@ class HandOver(Folder):
 
 class Definitions(unittest.TestCase):
     """YAML that other programs read."""
+    yaml: Any
 
     @classmethod
-    def setUpClass(cls):
+    def setUpClass(cls) -> None:
         try:
             import yaml
         except ImportError:
             raise unittest.SkipTest("python3-yaml is not installed") from None
         cls.yaml = yaml
 
-    def load(self, *names):
+    def load(self, *names: str) -> dict[bool | str, Any]:
         with open(os.path.join(ROOT, *names), encoding="utf-8") as file:
             return self.yaml.safe_load(file)
 
-    def scripts(self, text):
+    def scripts(self, text: str) -> list[str]:
         """What it calls of ours must be there, and executable."""
         found = re.findall(r"(?:^|[ \n])((?:ci|\.ci)/[\w./]+)", text)
         for path in found:
             self.assertTrue(os.path.exists(os.path.join(ROOT, path)), path)
         return found
 
-    def test_lava(self):
+    def test_lava(self) -> None:
         found = self.load("ci", "engines", "lava.yaml")
         self.assertEqual(found["metadata"]["format"], "Lava-Test Test Definition 1.0")
         self.assertTrue(self.scripts("\n".join(found["run"]["steps"])))
@@ -252,7 +258,7 @@ class Definitions(unittest.TestCase):
             build = re.search(r"build='(.*?)'", file.read()).group(1).split()
         self.assertLessEqual(set(build), set(found["install"]["deps"]))
 
-    def test_tmt(self):
+    def test_tmt(self) -> None:
         with open(os.path.join(ROOT, ".fmf", "version"), encoding="ascii") as file:
             self.assertEqual(file.read(), "1\n")
         found = self.load("ci", "engines", "tmt.fmf")
@@ -260,7 +266,7 @@ class Definitions(unittest.TestCase):
         self.assertEqual(found["/test"]["result"], "custom")
         self.assertEqual(found["/plan"]["discover"]["test"], "/ci/engines/tmt/test")
 
-    def test_workflow(self):
+    def test_workflow(self) -> None:
         found = self.load(".github", "workflows", "ci.yml")
         self.assertEqual(set(found["jobs"]), {"check", "kernels", "matrix"})
         for job in found["jobs"].values():

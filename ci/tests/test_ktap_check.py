@@ -9,9 +9,11 @@ import glob
 import os
 import subprocess
 import sys
+from typing import Sequence
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import process
 from ci.engines import ktap_check
 from harness.selftest.scratch import CI, DENY, JITPROOF, ROOT
 
@@ -82,57 +84,56 @@ BAD = {
 
 
 class Rules(unittest.TestCase):
-    def test_good(self):
+    def test_good(self) -> None:
         for name, text in GOOD.items():
             with self.subTest(name):
                 self.assertEqual(ktap_check.check(text), [])
 
-    def test_bad(self):
+    def test_bad(self) -> None:
         """Each for its reason, at its line."""
         for text, (line, what) in BAD.items():
             with self.subTest(text):
                 found = ktap_check.check(text)
                 self.assertTrue([f for f in found if f[0] == line and what in f[1]], found)
 
-    def test_tap_outside(self):
+    def test_tap_outside(self) -> None:
         text = "TAP version 13\n1..1\n# selftests: a: b\n# KTAP version 1\nok 1 selftests: a: b\n"
         self.assertEqual(ktap_check.check(text, tap=True), [])
 
-    def test_status(self):
+    def test_status(self) -> None:
         tool = [sys.executable, os.path.join(CI, "engines", "ktap_check.py")]
         for text, status in ((GOOD["plain"], 0), ("no\n", 1)):
-            done = subprocess.run(tool, input=text, text=True, stdout=subprocess.PIPE, check=False)
+            done = process.run(tool, input=text)
             self.assertEqual((done.returncode, bool(done.stdout)), (status, bool(status)))
-        done = subprocess.run([*tool, "/no/such"], stderr=subprocess.PIPE, check=False)
-        self.assertEqual(done.returncode, 99)
+        self.assertEqual(process.run([*tool, "/no/such"]).returncode, 99)
 
 
 class Ours(unittest.TestCase):
     """What jitproof says; of a real run .ci/run asks the same."""
 
-    def said(self, *arguments, before=()):
+    def said(self, *arguments: str, before: Sequence[str] = ()) -> str:
         return subprocess.run([*before, JITPROOF, *arguments], stdout=subprocess.PIPE, text=True,
                               errors="replace", timeout=60, check=False).stdout
 
-    def keeps(self, text, results):
+    def keeps(self, text: str, results: int) -> None:
         self.assertEqual(ktap_check.check(text), [], text)
         self.assertEqual(text.count("ok "), text.count("\nok ") + text.count("\nnot ok "))
         self.assertGreaterEqual(text.count("\nok ") + text.count("\nnot ok "), results)
 
-    def test_golden(self):
+    def test_golden(self) -> None:
         """Cases that must not pass, in every way."""
         path = os.path.join(ROOT, "harness", "selftest", "golden", "bad.ktap")
         with open(path, encoding="utf-8") as file:
             self.assertEqual(ktap_check.check(file.read()), [])
 
-    def test_judge(self):
+    def test_judge(self) -> None:
         folders = [os.path.dirname(path) for path in
                    glob.glob(os.path.join(ROOT, "validators", "fixtures", "*", "case"))]
         self.assertGreater(len(folders), 4)
         for folder in folders:
             self.keeps(self.said("judge", folder), 1)
 
-    def test_denied(self):
+    def test_denied(self) -> None:
         text = self.said("run", "--set=check", before=[
             *DENY, "EPERM"])
         self.assertIn("# SKIP", text)

@@ -15,21 +15,21 @@ SPDX = "// SPDX-License-Identifier: GPL-2.0-only\n"
 
 
 class Trees(unittest.TestCase):
-    def setUp(self):
+    def setUp(self) -> None:
         self.root = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.root)
         self.write("harness/base/error.c", SPDX + '#include "harness/base/error.h"\n')
 
-    def write(self, path, text):
+    def write(self, path: str, text: str) -> None:
         path = os.path.join(self.root, path)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
 
-    def all(self):
+    def all(self) -> list[str]:
         return [str(one) for found in lint.check(self.root, False)[0].values() for one in found]
 
-    def found(self, path, text, *parts, line=None):
+    def found(self, path: str, text: str, *parts: str, line: int | None = None) -> None:
         """@path with @text must give exactly one finding, which holds all @parts."""
         self.write(path, text)
         found = self.all()
@@ -39,39 +39,39 @@ class Trees(unittest.TestCase):
         for part in parts:
             self.assertIn(part, found[0])
 
-    def clean(self, path, text):
+    def clean(self, path: str, text: str) -> None:
         self.write(path, text)
         self.assertEqual(self.all(), [])
 
-    def test_clean_tree(self):
+    def test_clean_tree(self) -> None:
         self.clean("workloads/a.c", SPDX + '#include "harness/format/truth/write.h"\n'
                    '#include "workloads/emit/emitter.h"\n')
 
-    def test_empty_tree(self):
+    def test_empty_tree(self) -> None:
         os.remove(os.path.join(self.root, "harness/base/error.c"))
         self.assertEqual(len(self.all()), 1)
 
-    def test_spdx(self):
+    def test_spdx(self) -> None:
         self.found("harness/base/a.c", "int a;\n", "SPDX", line=1)
         os.remove(os.path.join(self.root, "harness/base/a.c"))
         self.found("ci/a.py", "#!/usr/bin/env python3\npass\n", "SPDX", line=2)
 
-    def test_folders(self):
+    def test_folders(self) -> None:
         self.found("harness/base/util/a.c", SPDX, "folder 'util'")
 
-    def test_file_names(self):
+    def test_file_names(self) -> None:
         self.found("harness/base/common.h", SPDX, "file 'common'")
 
-    def test_columns(self):
+    def test_columns(self) -> None:
         self.found("harness/base/a.c", SPDX + "\t" * 12 + "/* x */\n", "103 columns", line=2)
 
-    def test_blanks(self):
+    def test_blanks(self) -> None:
         self.found("harness/base/a.c", SPDX + "int a; \n", "blanks", line=2)
 
-    def test_conflict(self):
+    def test_conflict(self) -> None:
         self.found("docs/a.md", "# A\n" + "<" * 7 + " HEAD\n", "conflict", line=2)
 
-    def test_links(self):
+    def test_links(self) -> None:
         for target in ("b.md", "../a.md", "/docs/a.md", "../../etc", "c/", "b.md#a", "%62.md",
                        "#nothing", "a.md#c-d", "../harness/base/error.c#L3", "<b.md>",
                        "b.md \"t\""):
@@ -80,48 +80,48 @@ class Trees(unittest.TestCase):
         self.found("docs/a.md", "[text][b]\n\n[b]: b.md\n", "link to b.md: nothing", line=3)
         self.found("docs/a.md", "```\n[a](no)\n```\n![a](b.png)\n~~~\n[a](no)\n", "b.png", line=4)
 
-    def test_good_links(self):
+    def test_good_links(self) -> None:
         self.clean("docs/a.md", "# A\n## B, c `D`\n[1](a.md) [2](#b-c-d) [3](../docs/a.md#a)\n"
                    "[4](../harness/) [5](../harness/base/error.c#L2) [6](https://a.b/c#d)\n"
                    "[7](mailto:a@b) [8][r] "
                    "`[a](no)` `` [a](`no`) ``\n\n[r]: ../harness/base/error.c\n\n"
                    "```c\na[b](no);\n```\n")
 
-    def test_workload_sees_capture(self):
+    def test_workload_sees_capture(self) -> None:
         self.found("workloads/a.c",
                    SPDX + '#include "harness/capture/capture.h"\n', "a workload knows",
                    line=2)
 
-    def test_workload_sees_replay(self):
+    def test_workload_sees_replay(self) -> None:
         self.found("workloads/arch/a.c", SPDX + '#include "harness/model/space/replay.h"\n',
                    "a workload knows")
 
-    def test_workload_command(self):
+    def test_workload_command(self) -> None:
         self.clean("harness/command/cmd_workload.c",
                    SPDX + '#include "harness/command/command.h"\n')
 
-    def test_validator_includes(self):
+    def test_validator_includes(self) -> None:
         for name in ("unistd.h", "sys/mman.h", "linux/perf_event.h", "fcntl.h"):
             self.write("validators/a.c", SPDX + f"#include <{name}>\n")
             self.assertTrue(any("a validator knows" in line
                                 for line in self.all()), name)
 
-    def test_validator_sees_capture(self):
+    def test_validator_sees_capture(self) -> None:
         self.found("validators/a.c", SPDX + '#include "harness/capture/capture.h"\n',
                    "a validator knows")
 
-    def test_validator_calls(self):
+    def test_validator_calls(self) -> None:
         self.found("validators/a.c", SPDX + "int f(void)\n{\n\treturn open(0, 0);\n}\n",
                    "calls open()", line=4)
 
-    def test_calls_in_comments_are_none(self):
+    def test_calls_in_comments_are_none(self) -> None:
         self.clean("validators/a.c", SPDX + '/* open(x) */\nconst char *a = "read(x)";\n')
 
-    def test_capture_sees_validators(self):
+    def test_capture_sees_validators(self) -> None:
         self.found("harness/capture/a.c", SPDX + '#include "validators/stack_verdict.h"\n',
                    "nobody names a validator")
 
-    def test_core_names_concrete_things(self):
+    def test_core_names_concrete_things(self) -> None:
         self.found("harness/base/a.c", SPDX + '#include "harness/capture/session.h"\n',
                    "harness/capture is above harness/base")
         os.remove(os.path.join(self.root, "harness/base/a.c"))
@@ -133,7 +133,7 @@ class Trees(unittest.TestCase):
         self.found("harness/base/a.c", SPDX + '#include "validators/stack_verdict.h"\n',
                    "nobody names a validator")
 
-    def test_facts(self):
+    def test_facts(self) -> None:
         self.clean("harness/facts/a.c", SPDX + "#include <linux/perf_event.h>\n"
                    '#include "harness/capture/events.h"\n')
         for name in ("workloads/emit/emitter.h", "validators/stack_verdict.h"):
@@ -144,7 +144,7 @@ class Trees(unittest.TestCase):
             os.remove(os.path.join(self.root, path))
         self.clean("harness/selftest/bad_facts.c", SPDX + '#include "harness/facts/fact.h"\n')
 
-    def test_homes(self):
+    def test_homes(self) -> None:
         for name, good in (("libelf.h", "harness/format/elf/elf_file.c"),
                            ("elfutils/libdw.h", "harness/model/unwind/cfi.c"),
                            ("zstd.h", "harness/format/perfdata/zstd.c"),
@@ -155,37 +155,37 @@ class Trees(unittest.TestCase):
             os.remove(os.path.join(self.root, "harness/base/wrong.c"))
             self.clean(good, text)
 
-    def test_sleep(self):
+    def test_sleep(self) -> None:
         for call in ("sleep(1)", "usleep(5)", "nanosleep(&a, 0)"):
             self.found("workloads/a.c", SPDX + f"void f(void)\n{{\n\t{call};\n}}\n",
                        "a handshake", line=4)
 
-    def test_sleep_in_words(self):
+    def test_sleep_in_words(self) -> None:
         self.clean("workloads/a.c", SPDX + "/* sleep(1) is banned */\nint no_sleep(void);\n")
 
-    def test_long_macro(self):
+    def test_long_macro(self) -> None:
         self.found("harness/base/a.h", SPDX + "#define A(x) \\\n" + "\tx; \\\n" * 6 + "\tx\n",
                    "macro of 8 lines", line=2)
 
-    def test_macro_hides_return(self):
+    def test_macro_hides_return(self) -> None:
         self.found("harness/base/a.h", SPDX + "#define A(x) if (x) return 1\n",
                    "macro with a return")
 
-    def test_registration_fields(self):
+    def test_registration_fields(self) -> None:
         fields = "".join(f"\t.f{i} = {i},\n" for i in range(9))
         self.found("harness/base/a.c", SPDX + "static const struct jp_command a = {\n" + fields +
                    "};\nJP_REGISTER(command, a);\n", "more than eight fields")
 
-    def test_registration_not_const(self):
+    def test_registration_not_const(self) -> None:
         self.found("harness/base/a.c", SPDX + "static struct jp_command a = {\n\t.x = 1,\n};\n"
                    "JP_REGISTER(command, a);\n", "registers a", line=5)
 
-    def test_good_registration(self):
+    def test_good_registration(self) -> None:
         self.clean("harness/base/a.c", SPDX + "static const struct jp_command a = {\n"
                    "\t.x = 1,\n};\n"
                    "JP_REGISTER(command, a);\n")
 
-    def test_floors(self):
+    def test_floors(self) -> None:
         for path, name, says in (
                 ("harness/format/elf/a.c", "harness/model/space/b.h", "is above harness/format"),
                 ("harness/base/a.c", "harness/format/b.h", "harness/format is above harness/base"),
@@ -197,7 +197,7 @@ class Trees(unittest.TestCase):
                              "floors: 1 upward includes, 0 cycles of folders, 0 cycles of files")
             os.remove(os.path.join(self.root, path))
 
-    def test_downwards(self):
+    def test_downwards(self) -> None:
         for path, name in (("harness/judge/a.c", "harness/model/space/b.h"),
                            ("harness/format/elf/a.c", "harness/format/b.h"),
                            ("harness/run/a.c", "harness/capture/b.h"),
@@ -205,10 +205,10 @@ class Trees(unittest.TestCase):
                            ("harness/selftest/a.c", "harness/command/b.h")):
             self.clean(path, SPDX + f'#include "{name}"\n')
 
-    def test_on_no_floor(self):
+    def test_on_no_floor(self) -> None:
         self.found("harness/a.c", SPDX, "on no floor", line=1)
 
-    def test_cycle_of_folders(self):
+    def test_cycle_of_folders(self) -> None:
         self.write("harness/model/space/a.h", SPDX + '#include "harness/model/unwind/a.h"\n')
         self.write("harness/model/unwind/a.h", SPDX)
         self.write("harness/model/unwind/b.c", SPDX + '#include "harness/model/space/a.h"\n')
@@ -217,7 +217,7 @@ class Trees(unittest.TestCase):
         self.assertEqual(lint.check(self.root, False)[1],
                          "floors: 0 upward includes, 1 cycles of folders, 0 cycles of files")
 
-    def found_cycle(self, length):
+    def found_cycle(self, length: int) -> None:
         """Files that include one another in a ring are one cycle, a .c with its header one file."""
         for number in range(length):
             suffix = ".c" if number else ".h"
@@ -228,11 +228,11 @@ class Trees(unittest.TestCase):
         self.assertEqual(len(found), 1, found)
         self.assertIn("cycle of files: harness/base/f0.h:2 includes harness/base/f1.h; ", found[0])
 
-    def test_cycle_of_files(self):
+    def test_cycle_of_files(self) -> None:
         for length in (2, 3, 5):
             self.found_cycle(length)
 
-    def test_tags(self):
+    def test_tags(self) -> None:
         for kind in ("struct", "union", "enum"):
             self.write("harness/format/a.h", SPDX + "struct jp_a {\n\tint a;\n};\n")
             self.found("harness/model/a.c", SPDX + kind + " jp_a {\n\tint a;\n};\n",
@@ -240,7 +240,7 @@ class Trees(unittest.TestCase):
         self.clean("harness/model/a.c", SPDX + "struct jp_a;\n/* struct jp_a { } */\n"
                    "struct jp_b {\n\tstruct jp_a *a;\n\tstruct {\n\t\tint b;\n\t};\n};\n")
 
-    def test_comment_names_files(self):
+    def test_comment_names_files(self) -> None:
         for path, text, name, line in (
                 ("harness/base/a.c", SPDX + "/*\n * As gone.c does.\n */\n", "gone.c", 3),
                 ("harness/base/a.c", SPDX + "// see harness/gone/error.c\n",
@@ -252,19 +252,19 @@ class Trees(unittest.TestCase):
             self.found(path, text, f"comment names {name}", line=line)
             os.remove(os.path.join(self.root, path))
 
-    def test_comment_names_what_is_there(self):
+    def test_comment_names_what_is_there(self) -> None:
         self.clean("harness/base/a.c", SPDX + "/* error.c, harness/base/error.c, kernel/events/"
                    "core.c, perf_event.h,\n * fs/proc/x.c, *.c, harness/profiler/NAME.py, a.b */\n"
                    'const char *a = "/* gone.c */";\n')
         self.clean("ci/a.py", SPDX.replace("//", "#") + 'a = "gone.py"\n')
 
-    def test_parameters(self):
+    def test_parameters(self) -> None:
         for comment, below in (("/* @size: of it. */", "void f(int length);\n"),
                                ("/*\n * Of @a and @b.\n */", "static int f(int a)\n{\n}\n"),
                                ("/* @b. */", "int f(int a);\nint g(int c);\n\nint h(int b);\n")):
             self.found("harness/base/a.h", SPDX + comment + "\n" + below, "comment names @")
 
-    def test_good_parameters(self):
+    def test_good_parameters(self) -> None:
         self.write("harness/base/b.h", SPDX + "struct jp_s {\n\tint other;\n};\n")
         self.clean("harness/base/a.h", SPDX + '#include "harness/base/b.h"\n'
                    "struct s {\n\tint member; /* @x */\n};\n\n"
@@ -274,7 +274,7 @@ class Trees(unittest.TestCase):
                    '/* @e. */\nasm("f(g);");\n')
 
     @unittest.skipUnless(shutil.which("clang-format"), "clang-format is not installed")
-    def test_format(self):
+    def test_format(self) -> None:
         self.write(".clang-format", "BasedOnStyle: LLVM\n")
         self.write("harness/base/a.c", SPDX + "int  a ;\n")
         found = list(map(str, lint.check(self.root)[0]["tools"]))

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import time
+from typing import Any, Sequence
 import unittest
 import zlib
 
@@ -57,7 +58,8 @@ say("jitproof-vm: left 0")
 CASE = b"case study/a check : anon_exec : attach --synth=exec\n"
 
 
-def memory_of(records, size=1 << 16, adler=None, count=None):
+def memory_of(records: list[tuple[str, bytes, int]], size: int = 1 << 16, adler: int | None = None,
+              count: int | None = None) -> bytes:
     body = b""
     for kind, data, value in records:
         body += struct.pack("<IIQ", ord(kind), len(data), value) + data
@@ -68,12 +70,12 @@ def memory_of(records, size=1 << 16, adler=None, count=None):
 
 
 class Folder(unittest.TestCase):
-    def setUp(self):
+    def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
 
-    def path(self, name, data=None):
+    def path(self, name: str, data: bytes | None = None) -> str:
         path = os.path.join(self.folder, name)
         if data is not None:
             with open(path, "wb") as file:
@@ -82,18 +84,19 @@ class Folder(unittest.TestCase):
 
 
 class KernelLog(unittest.TestCase):
-    def scan(self, *texts, allow=(), release="6.12.1"):
+    def scan(self, *texts: str, allow: Sequence[dict[str, str]] = (),
+             release: str = "6.12.1") -> list[str]:
         log = "\n".join([FIRST] + ["4,%d,%d,-;%s" % (number, number * 1000, text)
                                    for number, text in enumerate(texts, 1)])
         return kernel_log.splats(kernel_log.lines_of(log), kernel_log.allowed(allow), release)
 
-    def test_a_quiet_log_has_none(self):
+    def test_a_quiet_log_has_none(self) -> None:
         self.assertEqual(self.scan(
             "Kernel command line: oops=panic softlockup_panic=1 hung_task_panic=1",
             "Spectre V2 : WARNING", "perf: Dynamic interrupt throttling disabled, can hang your "
             "system!", "rcu: Hierarchical RCU implementation.", "debug: notice"), [])
 
-    def test_each_kind_is_found(self):
+    def test_each_kind_is_found(self) -> None:
         for text in (
                 "BUG: kernel NULL pointer dereference, address: 0000000000000000",
                 "BUG: soft lockup - CPU#0 stuck for 26s! [jitproof:71]",
@@ -123,35 +126,35 @@ class KernelLog(unittest.TestCase):
             with self.subTest(text):
                 self.assertEqual(len(self.scan("before", text, "after")), 1)
 
-    def test_the_allow_list(self):
+    def test_the_allow_list(self) -> None:
         known = {"pattern": "event_sched_out", "reason": "known since 6.12", "kernels": r"6\.12\."}
         text = "WARNING: CPU: 0 PID: 71 at kernel/events/core.c:2400 event_sched_out+0x1/0x2"
         self.assertEqual(self.scan(text, allow=[known]), [])
         self.assertEqual(len(self.scan(text, allow=[known], release="6.16.1")), 1)
         self.assertEqual(len(self.scan("BUG: other", text, allow=[known])), 1)
 
-    def test_a_log_that_cannot_be_scanned_is_not_clean(self):
+    def test_a_log_that_cannot_be_scanned_is_not_clean(self) -> None:
         for log in ("", "4,7,1,-;later", FIRST + "\n6,2,1,-;one is missing",
                     FIRST + "\nno record", FIRST + "\n6,1,1,-;x\n6,1,1,-;twice"):
             with self.subTest(log), self.assertRaises(kernel_log.Unscannable):
                 kernel_log.lines_of(log)
 
-    def test_continuations_are_no_records(self):
+    def test_continuations_are_no_records(self) -> None:
         self.assertEqual(len(kernel_log.lines_of(FIRST + "\n SUBSYSTEM=pci\n6,1,1,-;x")), 2)
 
 
 class Bundle(Folder):
-    def unpack(self, memory):
+    def unpack(self, memory: bytes) -> int:
         return bundle.unpack(self.path("memory", memory), self.path("out"))
 
-    def test_files_come_back(self):
+    def test_files_come_back(self) -> None:
         self.unpack(memory_of([("d", b"/out/a", 0), ("f", b"/out/a/b", 10000),
                                ("p", b"xyz", 8000), ("p", b"tail", 9996), ("f", b"/out/e", 0)]))
         with open(self.path("out/a/b"), "rb") as file:
             self.assertEqual(file.read(), b"\0" * 8000 + b"xyz" + b"\0" * 1993 + b"tail")
         self.assertEqual(os.path.getsize(self.path("out/e")), 0)
 
-    def test_torn_ones_are_recognized(self):
+    def test_torn_ones_are_recognized(self) -> None:
         whole = memory_of([("f", b"/out/a", 3), ("p", b"xyz", 0)])
         torn = {
             "empty": b"", "nothing left": b"\0" * 8192,
@@ -175,7 +178,7 @@ class Bundle(Folder):
 
 
 class Initramfs(Folder):
-    def test_cpio_reads_it(self):
+    def test_cpio_reads_it(self) -> None:
         archive = initramfs.Archive()
         archive.add_folder("proc")
         archive.add_text("a/b/c", "text")
@@ -187,17 +190,17 @@ class Initramfs(Folder):
             self.skipTest("cpio is not here")
         self.assertEqual(listed.stdout.decode().split(), ["a", "a/b", "a/b/c", "proc"])
 
-    def test_libraries(self):
+    def test_libraries(self) -> None:
         found = initramfs.libraries(sys.executable)
         self.assertTrue(any("libc.so" in path for path in found), found)
         self.assertTrue(any("/ld-" in path for path in found), found)
 
 
 class Choice(unittest.TestCase):
-    def package(self, name, version):
+    def package(self, name: str, version: str) -> kernels.Package:
         return kernels.Package(name, version, "0", "-unsigned" not in name)
 
-    def test_the_newest_of_a_version(self):
+    def test_the_newest_of_a_version(self) -> None:
         known = [self.package("linux-image-6.1.0-55", "6.1.192-1"),
                  self.package("linux-image-6.1.0-56", "6.1.192-2"),
                  self.package("linux-image-6.12.9", "6.12.9-1"),
@@ -210,16 +213,16 @@ class Choice(unittest.TestCase):
         self.assertEqual(kernels.newest(known, "7.3").name, "linux-binary-7.3.4")
         self.assertIsNone(kernels.newest(known, "6.16"))
 
-    def test_empty_packages_hold_no_image(self):
+    def test_empty_packages_hold_no_image(self) -> None:
         stanza = {"Package": "linux-image-7.2", "Version": "7.2.1-1", "SHA256": "0"}
         self.assertEqual(list(kernels.packages_of([{**stanza, "Size": "1920"}])), [])
         self.assertEqual(len(list(kernels.packages_of([{**stanza, "Size": "13000000"}]))), 1)
 
-    def test_qemu_versions(self):
+    def test_qemu_versions(self) -> None:
         self.assertTrue(qemu.new_enough("10.0.2", "10"))
         self.assertFalse(qemu.new_enough("7.2.22", "10"))
 
-    def test_the_list_of_skips(self):
+    def test_the_list_of_skips(self) -> None:
         results = [{"case": "x/a", "outcome": "SKIP", "why": "no profiler 'perf'"},
                    {"case": "x/b", "outcome": "PASS", "why": ""}]
         entry = {"case": "x/*", "why": "no profiler", "reason": "no guest has one"}
@@ -228,7 +231,7 @@ class Choice(unittest.TestCase):
         for change in ({"why": "memfd"}, {"case": "y/*"}, {"kernels": r"5\."}):
             self.assertEqual(len(suites.unlisted(results, [{**entry, **change}], "6.12")), 1)
 
-    def test_groups(self):
+    def test_groups(self) -> None:
         config = {"suites": {"short": {"at_most": 2, "groups": [
             {"name": "two", "smp": 2, "cases": ["x/b*"]},
             {"name": "one", "smp": 1, "cases": ["x/*", "y/a"]}]}}}
@@ -251,7 +254,7 @@ class Choice(unittest.TestCase):
 
 
 class Configuration(Folder):
-    def test_malformed(self):
+    def test_malformed(self) -> None:
         with open(configuration.FILE, "rb") as file:
             good = file.read()
         path = self.path("c.toml")
@@ -283,7 +286,7 @@ class Configuration(Folder):
 class Ours(unittest.TestCase):
     """ci/matrix/matrix.toml itself."""
 
-    def test_each_line_names_a_case_and_each_study_is_there(self):
+    def test_each_line_names_a_case_and_each_study_is_there(self) -> None:
         config = configuration.load(configuration.FILE)
         names = suites.known(JITPROOF)
         short = {name for group in suites.groups(config, names, "short", []) for name in
@@ -296,14 +299,14 @@ class Ours(unittest.TestCase):
 
 
 class Image(Folder):
-    def image(self, magic=b"HdrS"):
+    def image(self, magic: bytes = b"HdrS") -> bytes:
         data = bytearray(8192)
         data[0x202:0x206] = magic
         data[0x20e:0x210] = (0x1000).to_bytes(2, "little")
         data[0x1200:0x1220] = b"6.12.117+deb12 (builder) #1 SMP\0"
         return bytes(data)
 
-    def test_of_path(self):
+    def test_of_path(self) -> None:
         os.makedirs(self.path("tree/arch/x86/boot"))
         self.path("tree/arch/x86/boot/bzImage", self.image())
         self.assertEqual(kernels.of_path(self.path("tree")).label, "6.12.117+deb12")
@@ -318,7 +321,7 @@ class Image(Folder):
 class Unjudged(Folder):
     """jitproof run --no-judge, here: what is missing is judged from the folder alone."""
 
-    def test_judged_elsewhere(self):
+    def test_judged_elsewhere(self) -> None:
         jitproof = JITPROOF
         run = subprocess.run([jitproof, "run", "--no-judge", "-o", self.path("run"), "--seed=1",
                               "preexisting/anon.attach.exec"], stdout=subprocess.PIPE,
@@ -341,8 +344,9 @@ class Unjudged(Folder):
 class Machines(Folder):
     """Cells, with a script in place of QEMU."""
 
-    def make(self, script, kmsg=FIRST.encode(), limits=None, label="6.12", cases=("study/a",),
-             clock=""):
+    def make(self, script: str, kmsg: bytes = FIRST.encode(), limits: dict[str, int] | None = None,
+             label: str = "6.12", cases: tuple[str, ...] = ("study/a",),
+             clock: str = "") -> cell.Cell:
         body = MACHINE % (sys.executable,
                           "CASE, KMSG = %r, %r\n" % (CASE, kmsg) + script)
         path = self.path("machine", body.encode())
@@ -355,7 +359,7 @@ class Machines(Folder):
                          "short", 1, "tcg" if clock else "kvm", clock, "ci/matrix run")
         return cell.Cell(plan, self.folder, threading.Event(), lambda text: None)
 
-    def result(self, *arguments, **more):
+    def result(self, *arguments: Any, **more: Any) -> dict[str, Any]:
         done = self.make(*arguments, **more).run()
         with open(self.path("6.12/cell.json"), encoding="utf-8") as file:
             self.assertEqual(json.load(file), done)
@@ -363,7 +367,7 @@ class Machines(Folder):
                          ["6.12"])
         return done
 
-    def test_a_whole_run_is_judged_here(self):
+    def test_a_whole_run_is_judged_here(self) -> None:
         done = self.result(GOOD)
         self.assertEqual((done["outcome"], done["cases"]), ("DONE", {"SKIP": 1}), done)
         self.assertEqual(done["groups"][0]["seconds"], "12.5")
@@ -372,22 +376,22 @@ class Machines(Folder):
             result = json.loads(file.read())
         self.assertEqual((result["case"], result["seconds"]), ("study/a", 1.5))
 
-    def test_a_case_that_did_not_come_back(self):
+    def test_a_case_that_did_not_come_back(self) -> None:
         done = self.result(GOOD, cases=("study/a", "study/b"))
         self.assertEqual(done["outcome"], "ERROR")
         self.assertIn("1 of 2 cases", done["reason"])
 
-    def test_a_splat_is_no_clean_run(self):
+    def test_a_splat_is_no_clean_run(self) -> None:
         done = self.result(GOOD, kmsg=FIRST.encode() + b"\n4,1,1,-;WARNING: CPU: 0 at x.c:1")
         self.assertEqual((done["outcome"], done["cases"]), ("SPLAT", {"SKIP": 1}))
         self.assertIn("x.c:1", done["groups"][0]["reason"])
 
-    def test_a_log_that_is_not_there(self):
+    def test_a_log_that_is_not_there(self) -> None:
         done = self.result(GOOD, kmsg=b"")
         self.assertEqual(done["outcome"], "ERROR")
         self.assertIn("kernel log", done["groups"][0]["reason"])
 
-    def test_lost_machines(self):
+    def test_lost_machines(self) -> None:
         hang = "\ntime.sleep(1000)\n"
         for name, script, limits, why in (
                 ("no boot", hang, {"boot": 1}, "it did not boot"),
@@ -408,19 +412,19 @@ class Machines(Folder):
                 self.assertIsInstance(done["groups"][0]["last"], list)
                 self.assertFalse(os.path.exists(self.path("6.12/results.jsonl")))
 
-    def test_a_clock_that_cannot_be_loaded(self):
+    def test_a_clock_that_cannot_be_loaded(self) -> None:
         # However much QEMU says after the loader's words.
         done = self.result("sys.stderr.write('w' * 1000)\n" + GOOD,
                            clock=self.path("clock.so", b"no library"))
         self.assertEqual(done["outcome"], "LOST")
         self.assertIn("clock.so", done["groups"][0]["reason"])
 
-    def test_an_interrupt_leaves_nothing(self):
+    def test_an_interrupt_leaves_nothing(self) -> None:
         one = self.make(UP + "open(%r, 'w').write(str(os.getpid()))\ntime.sleep(1000)\n"
                         % self.path("pid"))
         ended = []
 
-        def run():
+        def run() -> None:
             try:
                 one.run()
             except KeyboardInterrupt:
@@ -441,7 +445,7 @@ class Machines(Folder):
 
 
 class Words(unittest.TestCase):
-    def test_no_device_asks_this_machine(self):
+    def test_no_device_asks_this_machine(self) -> None:
         machine = qemu.Machine("/k", "a", 2, 64, 4096)
         words = qemu.command(qemu.Qemu("q", "10", ""), machine)
         self.assertEqual(words[:3], ["env", "LD_PRELOAD=./clock.so", "q"])
@@ -449,7 +453,7 @@ class Words(unittest.TestCase):
         self.assertEqual([words[at + 1] for at, word in enumerate(words) if word == "-device"],
                          ["ivshmem-plain,memdev=output"])
 
-    def test_progress_is_lines_where_nobody_looks(self):
+    def test_progress_is_lines_where_nobody_looks(self) -> None:
         out = io.StringIO()
         with contextlib.redirect_stderr(out):
             progress = Progress(2)

@@ -5,6 +5,7 @@
 import json
 import os
 import sys
+from typing import Any, Sequence
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
@@ -13,20 +14,21 @@ from ci.tests.made_runs import DEFINITION, FACTS, Made, case, matrix
 
 
 class Compare(Made):
-    def both(self, one=None, other=None):
+    def both(self, one: dict[str, Any] | None = None,
+             other: dict[str, Any] | None = None) -> tuple[str, str]:
         """Stores two runs, as files of two folders."""
         self.store(self.run_dir("one", **(one or {})))
         after = self.path("after")
         self.store(self.run_dir("other", **(other or {})), to=after)
         return self.stored(), self.stored(folder=after)
 
-    def changed(self, status, *says, arguments=(), **other):
+    def changed(self, status: int, *says: str, arguments: Sequence[str] = (), **other: Any) -> str:
         return self.compare(*self.both(None, other), status, *says, arguments=arguments)
 
-    def test_same(self):
+    def test_same(self) -> None:
         self.changed(0, "^1 compared, 0 differences, 0 figures, 0 regressions\n$")
 
-    def test_altered_fact(self):
+    def test_altered_fact(self) -> None:
         self.changed(1, r"REGRESSION: changed facts \(1\):\n  6.1: merge.anon: 2 -> 4\n",
                      facts=[{**FACTS[0], "value": 4}, *FACTS[1:]])
         number, truth = ({"facts": [{"fact": "x", "value": value}]} for value in (1, True))
@@ -34,7 +36,7 @@ class Compare(Made):
         self.changed(1, r"facts gone \(1\)", facts=FACTS[1:])
         self.changed(0, r"new facts \(1\)", facts=[*FACTS, {"fact": "new", "value": "x"}])
 
-    def test_altered_expectation(self):
+    def test_altered_expectation(self) -> None:
         altered = case("a/one")
         altered["metrics"]["broken.chain"]["expect"] = [0, 3]
         self.changed(1, r"changed expectations \(1\):\n.*broken.chain: 0..0 count -> 0..3 count",
@@ -42,21 +44,21 @@ class Compare(Made):
         self.changed(1, "definition: - broken.chain =0", r"definition: \+ broken.chain <=3",
                      definition=DEFINITION.replace("=0", "<=3"))
 
-    def definitions(self, before, after, *says):
+    def definitions(self, before: str, after: str, *says: str) -> None:
         cases = [case("a/one")]
         out = self.compare(*self.both({"cases": cases, "definition": before},
                                       {"cases": cases, "definition": after}), 1)
         self.assertEqual([line.split("a/one: ")[1] for line in out.splitlines()[1:-1]],
                          ["definition: " + text for text in says])
 
-    def test_altered_definition(self):
+    def test_altered_definition(self) -> None:
         # The same lines are no more the same definition than the same words.
         self.definitions("a\nb\n", "a\nb\nb\n", "+ b")
         self.definitions("a\nb\nb\n", "a\nb\n", "- b")
         self.definitions("a\n-- b\n", "-- b\na\n", "+ -- b", "- -- b")
         self.definitions("a\n", "a", "- ")
 
-    def test_definition_gone(self):
+    def test_definition_gone(self) -> None:
         one, other = self.both()
         with open(other, encoding="ascii") as file:
             text = file.read()
@@ -64,12 +66,12 @@ class Compare(Made):
         self.compare(one, other, 1, "a/one: definition: - broken.chain =0")
         self.compare(other, one, 1, r"a/one: definition: \+ broken.chain =0")
 
-    def test_control(self):
-        control = {"cases": [case("a/one", control=True), case("a/two")]}
+    def test_control(self) -> None:
+        control: dict[str, Any] = {"cases": [case("a/one", control=True), case("a/two")]}
         self.compare(*self.both(control), 1, "6.1: a/one: control: true -> false", "1 regressions")
         self.changed(1, "6.1: a/one: control: false -> true", **control)
 
-    def test_outcomes(self):
+    def test_outcomes(self) -> None:
         for outcome in ("FAIL", "ERROR", "TIMEOUT", "CRASH", "XPASS"):
             self.changed(1, r"REGRESSION: new failures \(1\):\n  6.1: a/one: PASS -> %s: why"
                          % outcome, cases=[case("a/one", outcome, "why"), case("a/two")])
@@ -80,23 +82,24 @@ class Compare(Made):
         self.changed(1, r"new failures \(1\)",
                      cases=[case("a/one"), case("a/two"), case("a/x", "FAIL")])
 
-    def test_a_crash_is_not_a_failure(self):
+    def test_a_crash_is_not_a_failure(self) -> None:
         before = {"cases": [case("a/one", "FAIL")]}
         after = {"cases": [case("a/one", "CRASH", "perf inject: last", crashed="SIGSEGV")]}
         self.compare(*self.both(before, after), 1, "FAIL -> CRASH SIGSEGV: perf inject: last")
 
-    def test_splat(self):
-        splat = {"outcome": "SPLAT", "groups": [{"reason": "WARNING: at mm/mmap.c"}]}
+    def test_splat(self) -> None:
+        splat: dict[str, Any] = {"outcome": "SPLAT",
+                                 "groups": [{"reason": "WARNING: at mm/mmap.c"}]}
         self.changed(1, r"has what it had not \(1\):\n  6.1: DONE -> WARNING: at mm", **splat)
         self.compare(*self.both(splat, splat), 0)
         self.compare(*self.both(splat), 0)
 
-    def splats(self, before, after, status, *says):
+    def splats(self, before: list[str], after: list[str], status: int, *says: str) -> None:
         both = [{"outcome": "SPLAT", "groups": [{"reason": line} for line in lines]}
                 for lines in (before, after)]
         self.compare(*self.both(*both), status, *says)
 
-    def test_splat_beside_another(self):
+    def test_splat_beside_another(self) -> None:
         self.splats(["BUG: x"], ["BUG: y"], 1, "  6.1: BUG: x -> BUG: y\n", "1 regressions")
         self.splats(["BUG: x"], ["BUG: x", "BUG: y"], 1, "  6.1: BUG: x -> BUG: y\n")
         self.splats(["BUG: x", "BUG: y"], ["BUG: y"], 0, "0 differences")
@@ -108,14 +111,14 @@ class Compare(Made):
         self.splats([cut % 1], [cut % 1], 0, "0 differences")
         self.splats([cut % 1], [cut % 2], 1, "1 regressions")
 
-    def test_splat_of_a_new_label(self):
+    def test_splat_of_a_new_label(self) -> None:
         self.store(self.run_dir("one"))
         after = self.run_dir("other", outcome="SPLAT", groups=[])
         self.run_dir("other", label="6.12", outcome="SPLAT", groups=[])
         self.compare(self.store_dir, after, 1, "  6.1: DONE -> SPLAT\n", "  6.12: SPLAT\n",
                      "1 compared, 3 differences")
 
-    def test_lost_twice(self):
+    def test_lost_twice(self) -> None:
         lost = self.run_dir("lost", outcome="LOST", reason="panic")
         self.compare(lost, lost, 1, "6.1: LOST: panic",
                      "0 compared, 1 differences, 0 figures, 1 regressions")
@@ -124,7 +127,7 @@ class Compare(Made):
         self.store(self.run_dir("one"))
         self.compare(lost, "6.1", 0, "0 compared, ")
 
-    def test_no_case_matches(self):
+    def test_no_case_matches(self) -> None:
         one, other = self.both(None, {"cases": [case("a/one")]})
         for globs in (["b/*"], ["a/*", "--case", "b/*"]):
             done = matrix("compare", one, other, "--case", *globs)
@@ -134,18 +137,18 @@ class Compare(Made):
         self.compare(one, other, 1, r"cases gone \(1\)", arguments=["--case", "a/two"])
         self.compare(other, one, 0, r"new cases \(1\)", arguments=["--case", "a/two"])
 
-    def test_some_cases(self):
+    def test_some_cases(self) -> None:
         one, other = self.both(None, {"cases": [case("a/one")], "facts": FACTS[1:]})
         self.compare(one, other, 1, "2 regressions")
         self.compare(one, other, 0, "0 regressions", arguments=["--case", "a/one"])
         for every in ("a/*", "*"):
             self.compare(one, other, 1, "1 regressions", arguments=["--case", every])
 
-    def test_fixed(self):
+    def test_fixed(self) -> None:
         self.compare(*self.both({"cases": [case("a/one", "FAIL")]}, {"cases": [case("a/one")]}),
                      0, r"^fixed \(1\):\n  6.1: a/one: FAIL -> PASS")
 
-    def test_figures(self):
+    def test_figures(self) -> None:
         cases = [case("a/one", k=1), case("a/two")]
         self.changed(0, r"^changed figures \(2\):\n  6.1: a/one: broken.chain: 0/1000 -> 1/1000",
                      cases=cases)
@@ -156,20 +159,22 @@ class Compare(Made):
         cases = [case("a/one", k=100), case("a/two")]
         self.compare(*self.both(clock, {**clock, "cases": cases}), 0, " 1 figures")
 
-    def test_exact_is_every_figure(self):
+    def test_exact_is_every_figure(self) -> None:
         # By whatever clock, of whatever labels and seeds.
-        clock = {"accelerator": "wall clock", "kind": "tool", "facts": []}
-        other = {**clock, "label": "perf-7", "seed": 2, "cases": [case("a/one", n=999)]}
+        clock: dict[str, Any] = {"accelerator": "wall clock", "kind": "tool", "facts": []}
+        changed: dict[str, Any] = {**clock, "label": "perf-7", "seed": 2,
+                                   "cases": [case("a/one", n=999)]}
         one = self.run_dir("one", **clock, cases=[case("a/one")])
-        other = self.run_dir("other", **other)
+        other = self.run_dir("other", **changed)
         self.compare(one, other, 0, " 0 figures, 0 regressions")
         self.compare(one, other, 1, "judged.chain: 1000 -> 999", "verdict.chain.exact: 1000 -> 999",
                      " 3 figures, 3 regressions", arguments=["--exact"])
 
-    def test_counts_of_other_runs(self):
+    def test_counts_of_other_runs(self) -> None:
         cases = [case("a/one", n=999), case("a/two")]
         self.changed(0, "judged.chain: 1000 -> 999", cases=cases)
-        for other in ({"seed": 2}, {"suite": "full"}, {"label": "6.2"}):
+        others: tuple[dict[str, Any], ...] = ({"seed": 2}, {"suite": "full"}, {"label": "6.2"})
+        for other in others:
             one, after = self.run_dir("one"), self.run_dir("other%s" % other, cases=cases, **other)
             self.compare(one, after, 0, " 0 figures")
         self.changed(0, " 0 figures", cases=[*cases, case("a/x")])
@@ -181,7 +186,7 @@ class Compare(Made):
         self.store(one, self.path("two"), to=both)
         self.compare(one, both, 0, " 0 figures")
 
-    def test_folders_labels_and_runs(self):
+    def test_folders_labels_and_runs(self) -> None:
         self.run_dir("one", label="6.12")
         self.store(self.run_dir("one"))
         lost = self.run_dir("other", label="6.12", outcome="LOST", reason="panic in boot")
@@ -193,7 +198,7 @@ class Compare(Made):
         self.compare(self.store_dir, self.store_dir, 0, "^2 compared, 0 differences")
 
 
-    def test_a_run_of_kernels_has_lost_no_tool(self):
+    def test_a_run_of_kernels_has_lost_no_tool(self) -> None:
         kernel = self.run_dir("kernels")
         tool = self.run_dir("tools", label="perf-6.1", kind="tool", facts=[])
         self.store(kernel, tool, self.run_dir("more", label="6.12"))
@@ -203,12 +208,12 @@ class Compare(Made):
 
 
 class Kinds(unittest.TestCase):
-    def test_rates(self):
+    def test_rates(self) -> None:
         self.assertFalse(stored.apart([0, 100], [1, 100]))
         self.assertTrue(stored.apart([0, 100], [50, 100]))
         self.assertTrue(stored.apart([1], [2]))
 
-    def test_every_kind_has_a_place(self):
+    def test_every_kind_has_a_place(self) -> None:
         self.assertIn("failure", differences.REGRESSIONS)
         self.assertNotIn("figure", differences.REGRESSIONS)
 

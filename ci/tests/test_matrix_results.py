@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+from typing import Any
 import unittest
 import unittest.mock
 
@@ -19,7 +20,7 @@ from harness.selftest.scratch import MATRIX
 
 
 class Store(Made):
-    def test_format(self):
+    def test_format(self) -> None:
         self.store(self.run_dir("run"))
         with open(self.stored(), encoding="ascii") as file:
             lines = [json.loads(line) for line in file]
@@ -34,7 +35,7 @@ class Store(Made):
         self.assertEqual(lines[0]["package_sha256"], "cd" * 32)
         self.assertTrue(lines[0]["exact"])
 
-    def test_same_bytes(self):
+    def test_same_bytes(self) -> None:
         self.store(self.run_dir("run"))
         cases = [case("a/two"), case("a/one")]
         again = self.path("again")
@@ -42,7 +43,7 @@ class Store(Made):
         with open(self.stored(), "rb") as one, open(self.stored(folder=again), "rb") as other:
             self.assertEqual(one.read(), other.read())
 
-    def test_seeds_are_summed(self):
+    def test_seeds_are_summed(self) -> None:
         first = self.run_dir("run", [case("a/one", k=1, n=100), case("a/two")], seed=3,
                              command="run --seed 3")
         other = self.run_dir("other", [case("a/one", "FAIL", "too many", k=2, n=50),
@@ -59,7 +60,7 @@ class Store(Made):
         self.assertEqual((one["judged"], one["distinct"]), ({"chain": 150}, 40))
         self.assertEqual(one["why"], "too many")
 
-    def test_seeds_that_do_not_fit(self):
+    def test_seeds_that_do_not_fit(self) -> None:
         first = self.run_dir("run")
         self.refused(first, self.run_dir("same"), says="seed 1 is there twice")
         self.refused(first, self.run_dir("cpus", seed=2, cpus=2), says="a/one: 'smp' differs")
@@ -68,7 +69,7 @@ class Store(Made):
         self.refused(first, self.run_dir("fact", facts=[{**FACTS[0], "value": 4}, *FACTS[1:]],
                                          seed=2), says="merge.anon differs between seeds")
 
-    def test_lost_and_partial(self):
+    def test_lost_and_partial(self) -> None:
         self.refused(self.run_dir("lost", outcome="LOST", reason="panic"), says="LOST: panic")
         folder = self.run_dir("short")
         self.write(os.path.join(folder, "6.1", "ktap.txt"), "KTAP version 1\n1..3\n")
@@ -89,14 +90,14 @@ class Store(Made):
         # One that is lost keeps the others out, too.
         self.refused(self.run_dir("run"), self.path("lost"), says="LOST")
 
-    def test_no_path_of_the_machine(self):
+    def test_no_path_of_the_machine(self) -> None:
         folder = self.path("run", "6.1")
         self.run_dir("run", [case("a/one", "ERROR", folder + "/a/one/truth: is torn")])
         self.store(self.path("run"))
         self.assertEqual(stored.load(self.stored()).cases["a/one"]["why"],
                          "DIR/a/one/truth: is torn")
 
-    def test_same_bytes_from_everywhere(self):
+    def test_same_bytes_from_everywhere(self) -> None:
         own = self.path("run", "6.1")
         why = "0.5 of 6.1. In %s.partial/x, %s: no %s2/y, a%s." % (own, own, own, own)
         self.run_dir("run", [case("a/one", "ERROR", why)])
@@ -109,19 +110,19 @@ class Store(Made):
             self.assertEqual(stored.load(self.stored(folder=to)).cases["a/one"]["why"],
                              "0.5 of 6.1. In DIR/x, DIR: no %s2/y, a%s." % (own, own))
 
-    def test_label_of_a_given_kernel(self):
+    def test_label_of_a_given_kernel(self) -> None:
         label = "6.12.117-rc1~next+deb12-cloud-" + "x" * 40
         folder = self.run_dir("run", label=label)
         self.store(folder)
         self.assertEqual(matrix("compare", self.stored(label), folder).returncode, 0)
         self.assertEqual(matrix("report", "--folder", self.store_dir).returncode, 0)
 
-    def says(self, done, text):
+    def says(self, done: subprocess.CompletedProcess[str], text: str) -> None:
         """One line, and no traceback."""
         self.assertEqual((done.returncode, done.stderr),
                          (99, "ci/matrix %s: %s\n" % (done.args[0], text)))
 
-    def test_where_nothing_can_be_written(self):
+    def test_where_nothing_can_be_written(self) -> None:
         folder, file = self.run_dir("run"), self.write(self.path("file"), "")
         self.says(matrix("store", "--to", file, folder), "%s: File exists" % file)
         self.says(matrix("store", "--to", file + "/x", folder), "%s/x: Not a directory" % file)
@@ -130,13 +131,13 @@ class Store(Made):
             self.says(matrix("report", "--folder", self.store_dir, "-o", output),
                       "%s: Is a directory" % output)
 
-    def process(self, *arguments, **more):
+    def process(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
         """A process of its own, whose output is what is tested."""
         return subprocess.run([*MATRIX, *arguments],
                               stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60,
                               check=False, text=True, **more)
 
-    def test_full_output(self):
+    def test_full_output(self) -> None:
         folder = self.run_dir("run")
         with open("/dev/full", "w", encoding="ascii") as full:
             # It is noticed with each line, or not before the end.
@@ -146,7 +147,7 @@ class Store(Made):
                 self.assertEqual((done.returncode, done.stderr),
                                  (99, "ci/matrix compare: No space left on device\n"))
 
-    def test_output_without_such_letters(self):
+    def test_output_without_such_letters(self) -> None:
         one, other = self.run_dir("one"), self.run_dir("other", [case("a/one", "FAIL", "\u2192"),
                                                                 case("a/two")])
         done = self.process("compare", one, other, stdout=subprocess.PIPE,
@@ -154,7 +155,7 @@ class Store(Made):
         self.assertEqual((done.returncode, done.stderr), (1, ""))
         self.assertIn("PASS -> FAIL: \\u2192\n", done.stdout)
 
-    def test_all_or_nothing(self):
+    def test_all_or_nothing(self) -> None:
         self.run_dir("run", label="6.12")
         self.store(self.run_dir("run"))
         before = {name: os.stat(os.path.join(self.store_dir, name)).st_ino
@@ -174,18 +175,19 @@ class Store(Made):
                                   for name in os.listdir(self.store_dir)})
 
 
-def without(record, key):
+def without(record: dict[str, Any], key: str) -> dict[str, Any]:
     return {name: value for name, value in record.items() if name != key}
 
 
 class Hostile(Made):
-    def setUp(self):
+    def setUp(self) -> None:
         super().setUp()
         self.store(self.run_dir("run"))
         with open(self.stored(), encoding="ascii") as file:
             self.lines = file.readlines()
 
-    def says(self, pattern, lines=None, data=None, name="6.1"):
+    def says(self, pattern: str, lines: list[str] | None = None, data: bytes | None = None,
+             name: str = "6.1") -> None:
         folder = self.path("bad")
         os.makedirs(folder, exist_ok=True)
         path = self.stored(name, folder)
@@ -198,13 +200,13 @@ class Hostile(Made):
             self.assertNotIn("Traceback", done.stderr)
         os.unlink(path)
 
-    def altered(self, number, **changes):
+    def altered(self, number: int, **changes: Any) -> list[str]:
         """The lines with keys of one changed; None takes one away."""
         record = {**json.loads(self.lines[number - 1]), **changes}
         record = {key: value for key, value in record.items() if value is not None}
         return [*self.lines[:number - 1], json.dumps(record) + "\n", *self.lines[number:]]
 
-    def test_no_json(self):
+    def test_no_json(self) -> None:
         self.says(": is empty", data=b"")
         self.says(":1: expected a JSON value", data=b"\xff\xfe\n")
         self.says(":1: expected a JSON value", data=b"[" * 100000 + b"\n")
@@ -214,13 +216,13 @@ class Hostile(Made):
         self.says(":1: expected a JSON value: .*surrogates", data=b'{"id":"\\ud800"}\n')
         self.says(":1: expected an object", data=b"[]\n")
 
-    def test_cut(self):
+    def test_cut(self) -> None:
         self.says(":1: the header announces 2 cases, the file has 1",
                   [self.lines[0], self.lines[1], *self.lines[3:]])
         self.says(":1: the header announces 3 facts", self.lines[:-1])
         self.says(":6: the last line has no end", [*self.lines[:-1], self.lines[-1][:-9]])
 
-    def test_wrong(self):
+    def test_wrong(self) -> None:
         self.says(":2: 'outcome' cannot be 'GOOD'", self.altered(2, outcome="GOOD"))
         self.says(":2: 'why' is missing", self.altered(2, why=None))
         self.says(":2: what is 'more'", self.altered(2, more=1))
@@ -240,13 +242,13 @@ class Hostile(Made):
         self.says(":1: 'format' cannot be 2", self.altered(1, format=2))
         self.says(r":1: is '6.1'; expected 6.1.jsonl", self.lines, name="6.12")
 
-    def test_no_symlink_is_followed(self):
+    def test_no_symlink_is_followed(self) -> None:
         os.symlink(self.stored(), self.path("link.jsonl"))
         done = matrix("compare", self.stored(), self.path("link.jsonl"))
         self.assertEqual(done.returncode, 99)
         self.assertIn("link.jsonl: Too many levels of symbolic links", done.stderr)
 
-    def test_run_folders(self):
+    def test_run_folders(self) -> None:
         for file, text, says in (
                 ("cell.json", "[]", "cell.json:1: expected an object"),
                 ("cell.json", json.dumps({**CELL, "seed": -1}), "cell.json:1: 'seed' cannot be -1"),
@@ -292,13 +294,14 @@ source = "history"
 
 
 class Report(Made):
-    def make(self, explanation=EXPLAINED):
-        others = [{**FACTS[0], "value": 4}, {**FACTS[1], "value": "[heap] | `x` <b>"}, FACTS[2]]
+    def make(self, explanation: str = EXPLAINED) -> str:
+        others: list[dict[str, Any]] = [
+            {**FACTS[0], "value": 4}, {**FACTS[1], "value": "[heap] | `x` <b>"}, FACTS[2]]
         self.run_dir("run", label="5.10")
         self.run_dir("run", [case("a/one", "FAIL", "bad\nworse", k=500), case("a/b")], others,
                      label="6.12")
         self.store(self.run_dir("run"))
-        tool = {"kind": "tool", "kernel": "6.18", "accelerator": "wall clock"}
+        tool: dict[str, Any] = {"kind": "tool", "kernel": "6.18", "accelerator": "wall clock"}
         self.store(self.run_dir("tools", [case("a/one", "CRASH", "perf inject: gone",
                                                crashed="SIGSEGV")], [], label="perf-7.2", **tool))
         self.write(os.path.join(self.store_dir, explained.FILE), explanation)
@@ -307,7 +310,7 @@ class Report(Made):
         with open(self.path("results", "MATRIX.md"), encoding="utf-8") as file:
             return file.read()
 
-    def test_links_lead_to_their_records(self):
+    def test_links_lead_to_their_records(self) -> None:
         text = self.make()
         links = re.findall(r"\[([^]]*)\]\(matrix/([^)#]+)#L(\d+)\)", text)
         self.assertGreater(len(links), 20)
@@ -320,7 +323,7 @@ class Report(Made):
                 self.assertEqual(outcome.strip(), said)
             self.assertTrue(record["id"] == label or record["id"].startswith(label + " "))
 
-    def test_facts(self):
+    def test_facts(self) -> None:
         text = self.make()
         rows = [line for line in text.splitlines() if line.startswith("| `merge.anon`")]
         self.assertEqual(len(rows), 1)
@@ -334,12 +337,12 @@ class Report(Made):
         self.assertNotIn("unexplained", rows[0])
         self.assertIn("| `sizes` | `112, 120` |", text)
 
-    def test_every_table_is_one(self):
+    def test_every_table_is_one(self) -> None:
         for block in re.findall(r"(?:^\|.*\n)+", self.make(), re.M):
             columns = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
             self.assertEqual(len(columns), 1, block)
 
-    def test_figures_and_reasons(self):
+    def test_figures_and_reasons(self) -> None:
         text = self.make()
         self.assertIn("| `a/one` | `broken.chain` |", text)
         self.assertIn("50.0 % (500 of 1000)", text)
@@ -347,7 +350,7 @@ class Report(Made):
         self.assertIn("[CRASH SIGSEGV](matrix/perf-7.2.jsonl#L2)", text)
         self.assertIn("| [SIGSEGV](matrix/perf-7.2.jsonl#L2) | perf inject: gone |", text)
 
-    def test_check(self):
+    def test_check(self) -> None:
         self.make()
         check = ("report", "--check", "--folder", self.store_dir)
         self.assertEqual(matrix(*check).returncode, 0)
@@ -359,7 +362,7 @@ class Report(Made):
         self.store(self.run_dir("run", facts=FACTS[1:]))
         self.assertEqual(matrix(*check).returncode, 1)
 
-    def test_folder_by_another_name(self):
+    def test_folder_by_another_name(self) -> None:
         self.make()
         for cwd, folder in ((self.dir, "results/matrix/"), (self.store_dir, "."),
                             (self.store_dir, "../matrix")):
@@ -371,7 +374,7 @@ class Report(Made):
             self.assertTrue(os.path.exists(self.path("results", "MATRIX.md")))
             self.assertFalse(os.path.exists(os.path.join(self.store_dir, "MATRIX.md")))
 
-    def test_bad_explanations(self):
+    def test_bad_explanations(self) -> None:
         self.make()
         for text, says in (("[[explained]]\n[", "explained.toml: "),
                            ("[[explained]]\nfact = 1\n", "explanation 1: 'fact' cannot be 1"),
@@ -389,7 +392,7 @@ class Report(Made):
 
 
 class Versions(unittest.TestCase):
-    def test_overlap(self):
+    def test_overlap(self) -> None:
         why = {"fact": "uprobe.*", "from": "6.1", "to": "6.12", "why": "", "source": ""}
         for before, after, wanted in (
                 ("6.1", "6.12", True), ("6.1", "6.6", True), ("6.6", "6.12", True),
@@ -398,7 +401,7 @@ class Versions(unittest.TestCase):
                              (before, after))
         self.assertFalse(explained.explain([why], "merge.x", "6.1", "6.12"))
 
-    def test_order(self):
+    def test_order(self) -> None:
         labels = ["6.12", "perf-6.1", "6.9", "perf-5.10", "5.10"]
         made = [stored.Stored("", {"label": label, "kind": "tool" if "perf" in label else "kernel"},
                               {}, {}) for label in labels]
@@ -407,7 +410,7 @@ class Versions(unittest.TestCase):
 
 
 class Committed(unittest.TestCase):
-    def test_matrix_is_up_to_date(self):
+    def test_matrix_is_up_to_date(self) -> None:
         done = subprocess.run([*MATRIX, "report", "--check"], text=True,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=60, check=False)

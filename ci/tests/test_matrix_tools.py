@@ -35,7 +35,7 @@ exit $STATUS
 
 
 class Tools(Made):
-    def setUp(self):
+    def setUp(self) -> None:
         super().setUp()
         self.jitproof = self.write(self.path("jitproof"), FAKE)
         os.chmod(self.jitproof, 0o755)
@@ -47,7 +47,8 @@ class Tools(Made):
         os.unlink(self.path("made", "6.1", "cell.json"))
         self.write(self.path("calls"), "")
 
-    def tools(self, *arguments, run="made/6.1", status=0, perf="6.12"):
+    def tools(self, *arguments: str, run: str = "made/6.1", status: int = 0,
+              perf: str = "6.12") -> subprocess.CompletedProcess[str]:
         more = {"CALLS": self.path("calls"), "RUN": self.path(run) if run else "",
                 "STATUS": str(status)}
         before = {key: os.environ.get(key) for key in more}
@@ -60,7 +61,7 @@ class Tools(Made):
                 os.environ.pop(key)
                 os.environ.update({key: value} if value is not None else {})
 
-    def test_a_cell(self):
+    def test_a_cell(self) -> None:
         done = self.tools("--case", "a/*", "--seed", "7", status=1)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("perf-6.12 (perf 6.12.107): PASS:1 CRASH:1 (2 cases)", done.stdout)
@@ -79,24 +80,24 @@ class Tools(Made):
         # What is there already is not run over.
         self.assertEqual(self.tools().returncode, 99)
 
-    def test_seeds(self):
+    def test_seeds(self) -> None:
         self.assertEqual(self.tools("--seed", "1", "--seed", "2").returncode, 0)
         self.store(self.path("out"))
         made = stored.load(self.stored("perf-6.12"))
         self.assertEqual(made.header["seeds"], [1, 2])
         self.assertEqual(made.cases["a/two"]["judged"], {"chain": 2000})
 
-    def test_lost(self):
+    def test_lost(self) -> None:
         done = self.tools(run="", status=99)
         self.assertEqual(done.returncode, 1)
         self.assertIn("LOST: jitproof run ended with 99: last words", done.stdout)
         self.refused(self.path("out"), says="LOST: jitproof run ended with 99")
 
-    def calls(self):
+    def calls(self) -> list[str]:
         with open(self.path("calls"), encoding="utf-8") as file:
             return file.read().splitlines()
 
-    def interrupted(self, number):
+    def interrupted(self, number: signal.Signals) -> None:
         """What is left of it once a signal came in the midst of a run."""
         ready = self.path("ready")
         os.mkfifo(ready)
@@ -118,18 +119,18 @@ class Tools(Made):
         self.assertEqual(self.calls()[-1], "ended")
         self.assertEqual(os.listdir(self.path("out")), [])
 
-    def test_interrupted(self):
+    def test_interrupted(self) -> None:
         self.interrupted(signal.SIGTERM)
         self.interrupted(signal.SIGINT)
 
-    def test_what_is_there_is_seen_first(self):
+    def test_what_is_there_is_seen_first(self) -> None:
         os.makedirs(self.path("out", "perf-6.12.seed-2"))
         done = self.tools("--seed", "1", "--seed", "2")
         self.assertEqual((done.returncode, done.stderr), (
             99, "ci/matrix tools: %s: is there already\n" % self.path("out", "perf-6.12.seed-2")))
         self.assertEqual(self.calls(), [])
 
-    def test_twice(self):
+    def test_twice(self) -> None:
         self.assertEqual(self.tools("--perf", "6.12", "6.12", "trixie", "--seed", "1",
                                     "--seed", "1").returncode, 0)
         self.assertEqual(len(self.calls()), 1)
@@ -142,7 +143,7 @@ class Tools(Made):
                 "other", "perf-6.12")))
         self.assertEqual(len(self.calls()), 1)
 
-    def test_no_seed(self):
+    def test_no_seed(self) -> None:
         for seed in ("-1", str(1 << 64), "x"):
             with self.assertRaises(SystemExit) as ended, \
                     contextlib.redirect_stderr(io.StringIO()) as errors:
@@ -150,7 +151,7 @@ class Tools(Made):
             self.assertEqual(ended.exception.code, 2)
             self.assertIn("argument --seed: ", errors.getvalue())
 
-    def test_where_nothing_can_be_written(self):
+    def test_where_nothing_can_be_written(self) -> None:
         file = self.write(self.path("file"), "")
         for option, says in (("-o", file + ": File exists"),
                              ("--perf-dir", file + "/bullseye: Not a directory"),
@@ -159,12 +160,12 @@ class Tools(Made):
             self.assertEqual((done.returncode, done.stderr),
                              (99, "ci/matrix tools: %s\n" % says))
 
-    def test_whole_paths(self):
+    def test_whole_paths(self) -> None:
         with contextlib.chdir(self.dir):
             self.assertEqual(self.tools("-o", "out").returncode, 0)
         self.assertIn(" -o %s " % self.path("out", "perf-6.12.partial"), self.calls()[0])
 
-    def test_missing(self):
+    def test_missing(self) -> None:
         # Nothing is downloaded for a version that no suite can have.
         with unittest.mock.patch("ci.peer.perf_tools.SUITES", ("trixie",)):
             done = self.tools(perf="6.1")

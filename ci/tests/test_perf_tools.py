@@ -22,7 +22,7 @@ echo "$PERF_CONFIG" "$@"
 
 
 class Packages(unittest.TestCase):
-    def test_mirrors(self):
+    def test_mirrors(self) -> None:
         self.assertEqual(
             debian_packages.mirrors_of("bookworm-security http://b\nbookworm-updates http://a\n"
                                        "bookworm http://c\nmine http://d\n"),
@@ -31,25 +31,25 @@ class Packages(unittest.TestCase):
         with self.assertRaises(Missing):
             debian_packages.mirrors_of("jammy http://a\nbookworm-security http://b\n")
 
-    def test_sources(self):
+    def test_sources(self) -> None:
         lines = debian_packages.sources("trixie-backports", "http://a", "http://b")
         self.assertEqual([line.split(" http://")[1] for line in lines],
                          ["a trixie main", "a trixie-backports main", "b trixie-security main"])
         self.assertEqual(len(debian_packages.sources("sid", "http://a", "http://b")), 1)
 
-    def test_addresses_are_told_to_nobody(self):
+    def test_addresses_are_told_to_nobody(self) -> None:
         self.assertEqual(debian_packages.without_addresses(
             "E: Failed to fetch http://user:word@host:1/x.deb  404"),
             "E: Failed to fetch (the mirror)  404")
 
 
 class Tools(unittest.TestCase):
-    def setUp(self):
+    def setUp(self) -> None:
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
         self.folder = scratch.name
 
-    def fake(self, suite, version):
+    def fake(self, suite: str, version: str) -> str:
         """A suite that was fetched before."""
         home = os.path.join(self.folder, suite)
         libraries = "root/usr/lib/%s-linux-gnu/" % platform.machine()
@@ -65,7 +65,7 @@ class Tools(unittest.TestCase):
         return home
 
     @unittest.skipUnless(platform.machine() in perf_tools.LD_SO, "no perf was tried here")
-    def test_fetched_before(self):
+    def test_fetched_before(self) -> None:
         home = self.fake("trixie", "6.12.107")
         self.fake("bookworm", "6.1.187")
         for wanted in ("trixie", "6.12", "6.12.107"):
@@ -77,7 +77,7 @@ class Tools(unittest.TestCase):
         self.assertEqual(perf_tools.version_of(perf.path), "6.12.107")
 
     @unittest.skipUnless(platform.machine() in perf_tools.LD_SO, "no perf was tried here")
-    def test_wrapper(self):
+    def test_wrapper(self) -> None:
         home = self.fake("trixie", "6.12.107")
         perf = perf_tools.find(self.folder, "trixie")
         words = perf.run("report", "-i", "a b").stdout.split(" ")
@@ -87,20 +87,20 @@ class Tools(unittest.TestCase):
         # The perf that has a version in its name is the one that runs.
         self.assertEqual(words[3:], [home + "/root/usr/bin/perf_5.10", "report", "-i", "a", "b\n"])
 
-    def test_damaged(self):
+    def test_damaged(self) -> None:
         home = os.path.join(self.folder, "trixie")
         os.makedirs(home)
         for text in ("", "{}", "[1]", '{"version": "6.1"}'):
             files.write(os.path.join(home, "fetched.json"), text)
             self.assertIsNone(perf_tools.already(self.folder, "trixie"), text)
 
-    def test_number(self):
+    def test_number(self) -> None:
         self.assertTrue(perf_tools.is_number("6.1.187", "6.1"))
         self.assertTrue(perf_tools.is_number("5.10.262-1", "5.10.262"))
         self.assertFalse(perf_tools.is_number("6.12.107-1", "6.1"))
         self.assertFalse(perf_tools.is_number("", "6.1"))
 
-    def test_not_a_perf(self):
+    def test_not_a_perf(self) -> None:
         for path in ("/bin/true", "/nonexistent/perf"):
             with self.assertRaises(Missing):
                 perf_tools.version_of(path)

@@ -16,12 +16,13 @@ import struct
 import subprocess
 import sys
 import time
+from typing import Iterator
 
 # What (ip, sp) needs for the depth in a recursion; perf's names, by machine.
 REGISTERS = {"x86_64": "BP,SP,IP", "aarch64": "x29,sp,pc"}
 LOST, SAMPLE, LOST_SAMPLES = 2, 9, 13
 TICK_MS = 40  # between two looks at how many samples there are
-PATIENCE = 60  # seconds until perf must have answered, or ended
+TIMEOUT_S = 60  # seconds until perf must have answered, or ended
 
 
 class Missing(Exception):
@@ -36,29 +37,29 @@ class Crashed(Exception):
     """Killed by a signal, which is the first argument; the second one is the text."""
 
 
-def say(*words):
+def say(*words: object) -> None:
     print(*words, flush=True)
 
 
-def one_line(text):
+def one_line(text: str) -> str:
     """The last lines of what a program said, as one."""
     return " | ".join(text.strip().splitlines()[-4:])[:700]
 
 
-def signal_name(number):
+def signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
     except ValueError:
         return "SIG%d" % number
 
 
-def crashed(what, status, words):
+def crashed(what: str, status: int, words: str) -> Crashed:
     """What there is to raise of a perf that has ended with a negative status."""
     return Crashed(signal_name(-status), "%s was killed by signal %d (%s): %s" % (
         what, -status, signal.strsignal(-status), one_line(words) or "without a word"))
 
 
-def find_perf():
+def find_perf() -> str:
     wanted = os.environ.get("JITPROOF_PERF") or "perf"
     path = shutil.which(wanted)
     if not path:
@@ -66,15 +67,15 @@ def find_perf():
     return path
 
 
-def surroundings(**more):
+def environment(**more: str) -> dict[str, str]:
     """The user's configuration of perf stays out of it, and so does the network."""
     return {**os.environ, "PERF_CONFIG": "/dev/null", "DEBUGINFOD_URLS": "", **more}
 
 
-def version_of(perf):
+def version_of(perf: str) -> str:
     try:
         done = subprocess.run([perf, "--version"], stdin=subprocess.DEVNULL, text=True, check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE)
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Missing("%s: %s" % (perf, error)) from error
     found = re.match(r"perf version (\d\S*)", done.stdout)
@@ -83,18 +84,19 @@ def version_of(perf):
     return found.group(1)
 
 
-def number_of(version):
+def number_of(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
 
 
 class DataFile:
     """Counts the records of a perf.data that still grows, each of them once."""
 
-    def __init__(self, path):
-        self.path, self.at, self.rest = path, None, b""
+    def __init__(self, path: str) -> None:
+        self.path, self.rest = path, b""
+        self.at: int | None = None
         self.samples = self.lost = self.lost_samples = 0
 
-    def look(self):
+    def look(self) -> None:
         try:
             with open(self.path, "rb") as file:
                 head = file.read(56)
@@ -113,7 +115,7 @@ class DataFile:
         self.at += len(data) - len(self.rest)
         self.rest = data[self.take(data):]
 
-    def take(self, data):
+    def take(self, data: bytes) -> int:
         offset = 0
         while offset + 8 <= len(data):
             kind, _, size = struct.unpack_from("<IHH", data, offset)
@@ -132,7 +134,9 @@ class DataFile:
 class Recording:
     """One perf record, told what to do through its own FIFOs."""
 
-    def __init__(self, perf, options):
+    process: subprocess.Popen[bytes]
+
+    def __init__(self, perf: str, options: argparse.Namespace) -> None:
         self.options = options
         self.perf = perf
         self.number = number_of(version_of(perf))
@@ -140,15 +144,15 @@ class Recording:
         self.words = os.path.join(options.dir,
                                   "workload.txt" if options.command else "profiler.txt")
         self.fifos = [os.path.join(options.dir, name) for name in ("control", "ack")]
-        self.fds = []
+        self.fds: list[int] = []
         for path in self.fifos:
             os.mkfifo(path, 0o600)
             self.fds.append(os.open(path, os.O_RDWR | os.O_NONBLOCK))
         self.acks = self.pings = 0
         self.enabled = self.stopped = 0
-        self.process = self.pidfd = None
+        self.pidfd = -1
 
-    def arguments(self):
+    def arguments(self) -> Iterator[str]:
         options = self.options
         event = "task-clock" if options.task_clock else "cpu-clock"
         # Build ids would cost another reading of the whole file, and a copy of each binary.
@@ -173,12 +177,12 @@ class Recording:
             # Not with -D: the event for mappings would then wait for an exec that never comes.
             yield from ("-p", str(options.pid))
 
-    def start(self):
+    def start(self) -> None:
         self.enabled = time.monotonic_ns()
         with open(self.words, "ab") as words:
             gate = dict([self.options.gated.split("=", 1)] if self.options.gated else [])
             self.process = subprocess.Popen(list(self.arguments()), stdin=subprocess.DEVNULL,
-                                            stdout=words, stderr=words, env=surroundings(**gate),
+                                            stdout=words, stderr=words, env=environment(**gate),
                                             pass_fds=self.options.keep_fd)
         for fd in self.options.keep_fd:
             os.close(fd)
@@ -188,16 +192,16 @@ class Recording:
             self.command("enable")
             self.enabled = time.monotonic_ns()
 
-    def take_acks(self):
+    def take_acks(self) -> None:
         try:
             self.acks += os.read(self.fds[1], 4096).count(b"ack\n")
         except BlockingIOError:
             pass
 
-    def ended(self):
+    def ended(self) -> bool:
         return bool(select.select([self.pidfd], [], [], 0)[0])
 
-    def failed(self, when):
+    def failed(self, when: str) -> Exception:
         with open(self.words, encoding="utf-8", errors="replace") as file:
             words = file.read()
         status = self.process.poll()
@@ -205,7 +209,7 @@ class Recording:
             return crashed("perf record", status, words)
         return Failed("perf record %s: %s" % (when, one_line(words)))
 
-    def command(self, word):
+    def command(self, word: str) -> None:
         """Tells perf, and returns when it says that it did."""
         # Answers carry no name: those of the pings come first.
         self.await_acks(self.pings)
@@ -213,22 +217,22 @@ class Recording:
         self.pings += 1
         self.await_acks(self.pings)
 
-    def await_acks(self, count):
-        until = time.monotonic() + PATIENCE
+    def await_acks(self, count: int) -> None:
+        until = time.monotonic() + TIMEOUT_S
         while self.acks < count:
-            ready = select.select([self.fds[1], self.pidfd], [], [], PATIENCE)[0]
+            ready = select.select([self.fds[1], self.pidfd], [], [], TIMEOUT_S)[0]
             if self.fds[1] in ready:
                 self.take_acks()
             elif self.pidfd in ready or time.monotonic() > until:
                 raise self.failed("ended early" if ready else "does not answer")
 
-    def ping(self):
+    def ping(self) -> None:
         """perf writes what its rings hold when half of one is full, or when it is spoken to."""
         os.write(self.fds[0], b"ping\n")
         # 5.10 wakes up by it all the same, and does not answer.
         self.pings += self.number >= (5, 12)
 
-    def watch(self):
+    def watch(self) -> bytes:
         """Until jitproof says "stop"; tells how many samples there are."""
         heard, told = b"", None
         while True:
@@ -258,13 +262,13 @@ class Recording:
                     told = self.file.samples
                     say("samples", told)
 
-    def stop(self):
+    def stop(self) -> None:
         self.stopped = time.monotonic_ns()
         if not self.ended():
             self.command("disable")
         say("stopped")
 
-    def finish(self):
+    def finish(self) -> None:
         # What perf started ends by itself; perf would kill it.
         if not self.options.command and not self.ended():
             if self.number >= (5, 12):
@@ -272,14 +276,14 @@ class Recording:
             else:
                 self.process.send_signal(signal.SIGINT)
         try:
-            status = self.process.wait(PATIENCE)
+            status = self.process.wait(TIMEOUT_S)
         except subprocess.TimeoutExpired:
             raise self.failed("does not end") from None
         if status and not (status == -signal.SIGINT and self.number < (5, 12)):
             raise self.failed("ended with %d" % status)
         self.file.look()
 
-    def facts(self):
+    def facts(self) -> tuple[tuple[str, object], ...]:
         """One ring holds samples and mappings: what it lost may have been either."""
         lost = max(self.file.lost, self.file.lost_samples)
         return (("policy", "exec"), ("enabled", self.enabled), ("sampling", self.enabled),
@@ -289,15 +293,15 @@ class Recording:
                 ("duplicates", 0), ("breakpoints", 0), ("settled", "yes"),
                 ("capture", "perf"), ("samples", self.file.samples))
 
-    def clean(self):
-        if self.process and self.process.poll() is None:
+    def clean(self) -> None:
+        if self.pidfd >= 0 and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
         for path in self.fifos:
             os.unlink(path)
 
 
-def record(options):
+def record(options: argparse.Namespace) -> None:
     recording = Recording(find_perf(), options)
     try:
         recording.start()
@@ -318,13 +322,13 @@ def record(options):
     say("done")
 
 
-def whole(path):
+def whole(path: str) -> bool:
     file = DataFile(path)
     file.look()
     return file.at is not None and not file.rest
 
 
-def inject(options):
+def inject(options: argparse.Namespace) -> None:
     perf = find_perf()
     home = os.path.join(options.dir, "inject-home")
     os.mkdir(home)
@@ -335,7 +339,7 @@ def inject(options):
              os.path.join(options.dir, "perf.data"), "-o",
              os.path.join(options.dir, "injected.data")],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-            env=surroundings(HOME=home, JITDUMPDIR=home, LC_ALL="C"))
+            env=environment(HOME=home, JITDUMPDIR=home, LC_ALL="C"))
     finally:
         shutil.rmtree(home)
     said = done.stdout.decode(errors="replace")
@@ -353,7 +357,7 @@ def inject(options):
         say("done")
 
 
-def parse():
+def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     verbs = parser.add_subparsers(dest="verb", required=True)
     verbs.add_parser("version")
@@ -376,7 +380,7 @@ def parse():
     return parser.parse_args()
 
 
-def main():
+def main() -> None:
     options = parse()
     try:
         if options.verb == "version":

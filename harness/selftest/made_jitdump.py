@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """jitdumps and captures that lead to them, made by hand; shares nothing with the C code."""
 
+from __future__ import annotations
+
 import struct
 
 from harness.selftest import run_directory as rd
@@ -15,31 +17,33 @@ CIE = struct.pack("<II", 20, 0) + bytes([1]) + b"zR\0" + bytes([1, 0x78, 16, 1, 
 class Made:
     """The bytes of a jitdump."""
 
-    def __init__(self, pid, flags=0, size=40, pad=0):
+    def __init__(self, pid: int, flags: int = 0, size: int = 40, pad: int = 0) -> None:
         self.pid = pid
         self.raw = bytearray(struct.pack("<IIIIIIQQ", 0x4a695444, 1, size, MACHINE_X86_64, pad, pid,
                                          0, flags) + bytes(size - 40))
 
-    def add(self, kind, time, body):
+    def add(self, kind: int, time: int, body: bytes) -> Made:
         self.raw += struct.pack("<IIQ", kind, 16 + len(body), time) + body
         return self
 
-    def load(self, time, addr, code, index, name, pid=None):
+    def load(self, time: int, addr: int, code: bytes, index: int, name: str,
+             pid: int | None = None) -> Made:
         pid = self.pid if pid is None else pid
         return self.add(LOAD, time, struct.pack("<IIQQQQ", pid, pid, addr, addr, len(code), index) +
                         name.encode() + b"\0" + code)
 
-    def move(self, time, old, new, size, index, pid=None):
+    def move(self, time: int, old: int, new: int, size: int, index: int,
+             pid: int | None = None) -> Made:
         pid = self.pid if pid is None else pid
         return self.add(MOVE, time, struct.pack("<IIQQQQQ", pid, pid, new, old, new, size, index))
 
-    def debug(self, time, addr, lines):
+    def debug(self, time: int, addr: int, lines: list[tuple[int, int, str]]) -> Made:
         """lines: (address, line, file)."""
         body = b"".join(struct.pack("<Qii", at, line, 0) + name.encode() + b"\0"
                         for at, line, name in lines)
         return self.add(DEBUG_INFO, time, struct.pack("<QQ", addr, len(lines)) + body)
 
-    def unwinding(self, time, size, mapped=False):
+    def unwinding(self, time: int, size: int, mapped: bool = False) -> Made:
         """Tables for code of @size bytes right before them: push rbp after one byte."""
         at = len(CIE)
         place = (size + 7 & ~7) + at + 8
@@ -52,12 +56,13 @@ class Made:
         return self.add(UNWINDING_INFO, time, struct.pack("<QQQ", both, len(header),
                                                           both if mapped else 0) + frame + header)
 
-    def save(self, path):
+    def save(self, path: str) -> None:
         with open(path, "wb") as file:
             file.write(self.raw)
 
 
-def capture(kind=rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME, monotonic=True):
+def capture(kind: int = rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME,
+            monotonic: bool = True) -> rd.PerfData:
     """An empty capture of one event; CLOCK_MONOTONIC."""
     attr = rd.Attr.make(kind, [7])
     if monotonic:

@@ -20,7 +20,7 @@ JUDGING = ("test_conformance.py", "test_engines.py", "test_inject.py", "test_kta
            "test_order.py", "test_validators.py")
 
 
-def run(path):
+def run(path: str) -> tuple[int, int, int, str, float]:
     """Passed, failed, skipped, the output and the seconds of one test program."""
     start = time.monotonic()
     python = path.endswith(".py")
@@ -47,7 +47,7 @@ def run(path):
     return passed, failed, skipped, output, time.monotonic() - start
 
 
-def count_tap(output):
+def count_tap(output: str) -> tuple[int, int, int]:
     passed = failed = skipped = 0
     for line in output.splitlines():
         if re.match(r"ok \d+.*# SKIP", line):
@@ -62,12 +62,12 @@ def count_tap(output):
     return passed, failed, skipped
 
 
-def count_unittest(output):
+def count_unittest(output: str) -> tuple[int, int, int]:
     ran = re.search(r"^Ran (\d+) tests?", output, re.M)
     total = int(ran.group(1)) if ran else 0
     tail = output.rsplit("\n", 3)[-2] if output.count("\n") > 2 else ""
 
-    def named(word):
+    def named(word: str) -> int:
         found = re.search(word + r"=(\d+)", tail)
         return int(found.group(1)) if found else 0
 
@@ -77,13 +77,13 @@ def count_unittest(output):
     return passed, failed, skipped
 
 
-def inputs(output):
+def inputs(output: str) -> str:
     """What a fuzz target tried."""
     tried = re.search(r"(?m)^ok \d+ - .*: (\d+ inputs)$", output)
     return f", {tried.group(1)}" if tried else ""
 
 
-def main():
+def main() -> int:
     totals = [0, 0, 0]
     if len(sys.argv) < 2:
         print("selftest: there is no test", file=sys.stderr)

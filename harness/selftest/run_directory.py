@@ -7,11 +7,14 @@ Usage: run_directory.py thin CASE_DIR NEW_DIR SAMPLES
 makes a fixture of a recorded case: few samples, no unused slots, nothing about the machine.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import shutil
 import struct
 import sys
+from typing import Any, Self, Sequence
 
 MMAP, LOST, COMM, EXIT, FORK, SAMPLE, MMAP2, LOST_SAMPLES = 1, 2, 3, 4, 7, 9, 10, 13
 FINISHED_ROUND = 68
@@ -33,11 +36,12 @@ X86_BP, X86_SP, X86_IP = 6, 7, 8  # numbers of PERF_REG_X86_*
 class Attr:
     """One event's attr; sample_type and the register mask decide how its samples are laid out."""
 
-    def __init__(self, raw, ids=()):
+    def __init__(self, raw: bytes, ids: Sequence[int] = ()) -> None:
         self.raw, self.ids = bytearray(raw), list(ids)
 
     @classmethod
-    def make(cls, sample_type, ids=(), regs=0, stack=0, kind=1, config=0):
+    def make(cls, sample_type: int, ids: Sequence[int] = (), regs: int = 0, stack: int = 0,
+             kind: int = 1, config: int = 0) -> Attr:
         raw = bytearray(ATTR)
         struct.pack_into("<IIQQQQQ", raw, 0, kind, ATTR, config, 1000, sample_type, 0,
                          SAMPLE_ID_ALL)
@@ -48,20 +52,20 @@ class Attr:
     flags = property(lambda self: struct.unpack_from("<Q", self.raw, 40)[0])
     regs_mask = property(lambda self: struct.unpack_from("<Q", self.raw, 80)[0])
 
-    def registers(self):
+    def registers(self) -> list[int]:
         return [bit for bit in range(64) if self.regs_mask >> bit & 1]
 
 
 class Cursor:
-    def __init__(self, raw, at=0):
+    def __init__(self, raw: bytes, at: int = 0) -> None:
         self.raw, self.at = raw, at
 
-    def take(self, layout):
+    def take(self, layout: str) -> Any:
         values = struct.unpack_from("<" + layout, self.raw, self.at)
         self.at += struct.calcsize("<" + layout)
         return values if len(values) > 1 else values[0]
 
-    def bytes(self, size):
+    def bytes(self, size: int) -> bytes:
         self.at += size
         return bytes(self.raw[self.at - size:self.at])
 
@@ -69,21 +73,21 @@ class Cursor:
 class Record:
     """Any record: as bytes, with what is known of it as attributes that pack() writes back."""
 
-    def __init__(self, kind, misc, body):
+    def __init__(self, kind: int, misc: int, body: bytes) -> None:
         self.kind, self.misc, self.body = kind, misc, bytearray(body)
 
-    def pack(self):
+    def pack(self) -> bytes:
         return struct.pack("<IHH", self.kind, self.misc, 8 + len(self.body)) + bytes(self.body)
 
 
 class Side(Record):
     """A record that ends in a sample_id, as the kernel's sideband does."""
 
-    def __init__(self, kind, misc, body, attr):
+    def __init__(self, kind: int, misc: int, body: bytes, attr: Attr) -> None:
         super().__init__(kind, misc, body)
         self.attr = attr
 
-    def tail(self):
+    def tail(self) -> dict[int, int]:
         """Where each field of the sample_id lies, from the end."""
         fields, at = {}, len(self.body)
         for bit in (IDENTIFIER, CPU, STREAM_ID, ID, TIME, TID):
@@ -94,14 +98,14 @@ class Side(Record):
         return fields
 
     @property
-    def time(self):
+    def time(self) -> int:
         return struct.unpack_from("<Q", self.body, self.tail()[TIME])[0]
 
     @time.setter
-    def time(self, value):
+    def time(self, value: int) -> None:
         struct.pack_into("<Q", self.body, self.tail()[TIME], value)
 
-    def copy(self):
+    def copy(self: Self) -> Self:
         return type(self)(self.kind, self.misc, bytes(self.body), self.attr)
 
 
@@ -111,13 +115,13 @@ class Map(Side):
     FIELDS = {"pid": (0, "I"), "tid": (4, "I"), "start": (8, "Q"), "size": (16, "Q"),
               "pgoff": (24, "Q"), "ino": (40, "Q"), "prot": (56, "I")}
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> int:
         if name not in Map.FIELDS:
             raise AttributeError(name)
         at, layout = Map.FIELDS[name]
         return struct.unpack_from("<" + layout, self.body, at)[0]
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         if name in Map.FIELDS:
             at, layout = Map.FIELDS[name]
             struct.pack_into("<" + layout, self.body, at, value)
@@ -125,28 +129,30 @@ class Map(Side):
             super().__setattr__(name, value)
 
     @property
-    def name(self):
+    def name(self) -> str:
         return bytes(self.body[64:self.tail()[0]]).split(b"\0")[0].decode()
 
     @name.setter
-    def name(self, value):
+    def name(self, value: str) -> None:
         raw = value.encode() + b"\0"
         self.body[64:self.tail()[0]] = raw + bytes(-len(raw) % 8)
 
-    def range(self):
+    def range(self) -> str:
         return f"{self.start:x}-{self.start + self.size:x}"
 
 
 class Sample(Record):
     """A sample, taken apart."""
 
-    def __init__(self, misc, body, attr):
+    def __init__(self, misc: int, body: bytes | None, attr: Attr) -> None:
         super().__init__(SAMPLE, misc, body or b"")
         self.attr = attr
-        kind, cursor = attr.sample_type, Cursor(body)
+        kind, cursor = attr.sample_type, Cursor(body or b"")
         one = {bit: 0 for bit in (IDENTIFIER, IP, TIME, ADDR, ID, STREAM_ID, PERIOD)}
         self.pid = self.tid = self.cpu = 0
-        self.chain, self.abi, self.regs, self.stack, self.asked = [], 0, {}, b"", 0
+        self.chain: list[int] = []
+        self.regs: dict[int, int] = {}
+        self.abi, self.stack, self.asked = 0, bytearray(), 0
         if body is None:
             self.one = one
             return
@@ -172,7 +178,7 @@ class Sample(Record):
             self.stack = bytearray(raw[:cursor.take("Q")] if self.asked else b"")
 
     @classmethod
-    def make(cls, attr, **fields):
+    def make(cls, attr: Attr, **fields: Any) -> Sample:
         made = cls(USER, None, attr)
         for name, value in fields.items():
             setattr(made, name, value)
@@ -184,7 +190,7 @@ class Sample(Record):
     id = property(lambda self: self.one[IDENTIFIER] or self.one[ID],
                   lambda self, value: self.one.update({IDENTIFIER: value, ID: value}))
 
-    def pack(self):
+    def pack(self) -> bytes:
         kind, raw = self.attr.sample_type, b""
         for bit in (IDENTIFIER, IP, TID, TIME, ADDR, ID, STREAM_ID, CPU, PERIOD):
             if not kind & bit:
@@ -210,30 +216,31 @@ class Sample(Record):
         self.body = bytearray(raw)
         return super().pack()
 
-    def user(self):
+    def user(self) -> Any:
         """Where the user part of the chain begins, None where there is none."""
         return self.chain.index(CONTEXT_USER) + 1 if CONTEXT_USER in self.chain else None
 
-    def word(self, address):
+    def word(self, address: int) -> Any:
         """The eight bytes of the dumped stack at @address, None where the dump does not reach."""
         at = address - self.regs[X86_SP]
         if at < 0 or at + 8 > len(self.stack):
             return None
         return struct.unpack_from("<Q", self.stack, at)[0]
 
-    def put(self, address, value):
+    def put(self, address: int, value: int) -> None:
         struct.pack_into("<Q", self.stack, address - self.regs[X86_SP], value)
 
 
 class PerfData:
     """A perf.data file: attrs, records, features."""
 
-    def __init__(self, attrs=(), records=(), features=None):
+    def __init__(self, attrs: Sequence[Attr] = (), records: Sequence[Any] = (),
+                 features: dict[int, bytes] | None = None) -> None:
         self.attrs, self.records = list(attrs), list(records)
         self.features = dict(features or {})
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: str) -> PerfData:
         with open(path, "rb") as file:
             raw = file.read()
         magic, _, attr_size, attrs_at, attrs_size, at, size = struct.unpack_from("<8s6Q", raw, 0)
@@ -257,13 +264,13 @@ class PerfData:
             at += length
         return made
 
-    def attr_of(self, identity):
+    def attr_of(self, identity: int) -> Attr:
         for attr in self.attrs:
             if identity in attr.ids:
                 return attr
         return self.attrs[0]
 
-    def decode(self, kind, misc, body):
+    def decode(self, kind: int, misc: int, body: bytes) -> Any:
         if kind >= 64:
             return Record(kind, misc, body)
         if len(self.attrs) == 1:
@@ -276,13 +283,13 @@ class PerfData:
             return Sample(misc, body, attr)
         return (Map if kind == MMAP2 else Side)(kind, misc, body, attr)
 
-    def samples(self):
+    def samples(self) -> list[Sample]:
         return [record for record in self.records if isinstance(record, Sample)]
 
-    def maps(self):
+    def maps(self) -> list[Map]:
         return [record for record in self.records if isinstance(record, Map)]
 
-    def insert(self, record):
+    def insert(self, record: Any) -> None:
         """In its place by time, before a sample of the same time."""
         for index, other in enumerate(self.records):
             if isinstance(other, (Sample, Side)) and other.time >= record.time:
@@ -290,13 +297,14 @@ class PerfData:
                 return
         self.records.append(record)
 
-    def sort(self):
+    def sort(self) -> None:
         """Everything in one round, by time."""
         timed = [r for r in self.records if isinstance(r, (Sample, Side))]
         self.records = sorted(timed, key=lambda record: record.time)
         self.records.append(Record(FINISHED_ROUND, 0, b""))
 
-    def side(self, kind, payload, time, misc=0, pid=0, tid=0):
+    def side(self, kind: int, payload: bytes, time: int, misc: int = 0, pid: int = 0,
+             tid: int = 0) -> Any:
         """A sideband record with the sample_id that the last attr asks for."""
         attr, tail = self.attrs[-1], b""
         values = {TID: struct.pack("<II", pid, tid), TIME: struct.pack("<Q", time)}
@@ -306,24 +314,26 @@ class PerfData:
                 tail += values.get(bit, bytes(8) if bit == CPU else identity)
         return (Map if kind == MMAP2 else Side)(kind, misc, payload + tail, attr)
 
-    def map(self, pid, start, size, name, time, prot=READ | EXECUTE, pgoff=0, ino=0, tid=None):
+    def map(self, pid: int, start: int, size: int, name: str, time: int, prot: int = READ | EXECUTE,
+            pgoff: int = 0, ino: int = 0, tid: int | None = None) -> Map:
         raw = name.encode() + b"\0"
         raw += bytes(-len(raw) % 8)
         payload = struct.pack("<IIQQQIIQQII", pid, pid if tid is None else tid, start, size, pgoff,
                               0, 0, ino, 0, prot, 2) + raw
         return self.side(MMAP2, payload, time, USER, pid, pid)
 
-    def comm(self, pid, tid, name, time, executed=False):
+    def comm(self, pid: int, tid: int, name: str, time: int, executed: bool = False) -> Side:
         raw = name.encode() + b"\0"
         raw += bytes(-len(raw) % 8)
         return self.side(COMM, struct.pack("<II", pid, tid) + raw, time,
                          COMM_EXEC if executed else 0, pid, tid)
 
-    def fork(self, pid, parent, time, tid=None, parent_tid=None):
+    def fork(self, pid: int, parent: int, time: int, tid: int | None = None,
+             parent_tid: int | None = None) -> Side:
         return self.side(FORK, struct.pack("<IIIIQ", pid, parent, tid or pid,
                                            parent_tid or parent, time), time, 0, pid, tid or pid)
 
-    def pack(self):
+    def pack(self) -> bytes:
         entry = len(self.attrs[0].raw) + 16
         data_at = HEADER + entry * len(self.attrs)
         data = b"".join(record.pack() for record in self.records)
@@ -341,7 +351,7 @@ class PerfData:
                              data_at, len(data), 0, 0, bits, 0, 0, 0)
         return header + attrs + data + table + tail
 
-    def save(self, path):
+    def save(self, path: str) -> None:
         with open(path, "wb") as file:
             file.write(self.pack())
 
@@ -354,61 +364,61 @@ class Truth:
      LAYOUT, CODE_LOAD, CODE_MOVE, CODE_UNLOAD, PATH, ROOT, ENTER, LEAVE, MARK, WAIT,
      FILE, FRAMES) = range(1, 22)
 
-    def __init__(self, path):
+    def __init__(self, path: str) -> None:
         with open(path, "rb") as file:
             self.header = bytearray(file.read(Truth.PAGE))
             used = min(self.next_slot, self.capacity)
             self.slots = [bytearray(file.read(Truth.SLOT)) for _ in range(used)]
 
     @property
-    def capacity(self):
+    def capacity(self) -> int:
         return struct.unpack_from("<Q", self.header, 16)[0]
 
     @capacity.setter
-    def capacity(self, value):
+    def capacity(self, value: int) -> None:
         struct.pack_into("<Q", self.header, 16, value)
 
     @property
-    def next_slot(self):
+    def next_slot(self) -> int:
         return struct.unpack_from("<Q", self.header, 32)[0]
 
     @next_slot.setter
-    def next_slot(self, value):
+    def next_slot(self, value: int) -> None:
         struct.pack_into("<Q", self.header, 32, value)
 
     @staticmethod
-    def seal_of(slot):
+    def seal_of(slot: bytes) -> int:
         mask, total = 2**64 - 1, 0x9ddfea08eb382d69
         for word in struct.unpack("<8Q", bytes(4) + bytes(slot[4:])):
             total = (total ^ word) * 0xd6e8feb86659fd93 & mask
             total ^= total >> 32
         return (total ^ total >> 32) & 0xffffffff or 1
 
-    def seal(self, index):
+    def seal(self, index: int) -> None:
         struct.pack_into("<I", self.slots[index], 0, self.seal_of(self.slots[index]))
 
-    def torn(self):
+    def torn(self) -> list[int]:
         return [index for index, slot in enumerate(self.slots)
                 if struct.unpack_from("<I", slot, 0)[0] != self.seal_of(slot)]
 
-    def of(self, kind):
+    def of(self, kind: int) -> list[int]:
         return [index for index, slot in enumerate(self.slots)
                 if struct.unpack_from("<H", slot, 4)[0] == kind]
 
-    def get(self, index):
+    def get(self, index: int) -> tuple[int, ...]:
         """type, part, pid, tid, before, after, a[0..3]"""
         return struct.unpack_from("<HHIIQQ4Q", self.slots[index], 4)
 
-    def set(self, index, *fields):
+    def set(self, index: int, *fields: int) -> None:
         struct.pack_into("<HHIIQQ4Q", self.slots[index], 4, *fields)
         self.seal(index)
 
-    def append(self, *fields):
+    def append(self, *fields: int) -> None:
         self.slots.append(bytearray(Truth.SLOT))
         self.set(len(self.slots) - 1, *fields)
         self.next_slot = len(self.slots)
 
-    def save(self, path):
+    def save(self, path: str) -> None:
         with open(path, "wb") as file:
             file.write(bytes(self.header) + b"".join(self.slots))
 
@@ -418,53 +428,54 @@ class Jitdump:
 
     HEADER, LOAD, MOVE = 40, 0, 1
 
-    def __init__(self, path):
+    def __init__(self, path: str) -> None:
         with open(path, "rb") as file:
             raw = file.read()
         at = struct.unpack_from("<I", raw, 8)[0]
-        self.header, self.records = raw[:at], []
+        self.header = raw[:at]
+        self.records: list[bytearray] = []
         while at < len(raw):
             size = struct.unpack_from("<I", raw, at + 4)[0]
             self.records.append(bytearray(raw[at:at + size]))
             at += size
 
     @staticmethod
-    def kind(record):
+    def kind(record: bytes) -> int:
         return struct.unpack_from("<I", record, 0)[0]
 
     @staticmethod
-    def time(record):
+    def time(record: bytes) -> int:
         return struct.unpack_from("<Q", record, 8)[0]
 
     @staticmethod
-    def set_time(record, time):
+    def set_time(record: bytearray, time: int) -> None:
         struct.pack_into("<Q", record, 8, time)
 
     @staticmethod
-    def load(record):
+    def load(record: bytes) -> tuple[int, int, int, str]:
         """pid, address, size, name of a LOAD."""
         pid, _, _, addr, size, _ = struct.unpack_from("<IIQQQQ", record, 16)
         return pid, addr, size, bytes(record[56:len(record) - size]).split(b"\0")[0].decode()
 
-    def loads(self):
+    def loads(self) -> list[bytearray]:
         return [record for record in self.records if self.kind(record) == Jitdump.LOAD]
 
-    def save(self, path):
+    def save(self, path: str) -> None:
         with open(path, "wb") as file:
             file.write(self.header + b"".join(self.records))
 
 
-def read_facts(directory):
+def read_facts(directory: str) -> dict[str, str]:
     with open(os.path.join(directory, "capture"), encoding="utf-8") as file:
         return dict(line.rstrip("\n").split(" ", 1) for line in file)
 
 
-def write_facts(directory, facts):
+def write_facts(directory: str, facts: dict[str, str]) -> None:
     with open(os.path.join(directory, "capture"), "w", encoding="utf-8") as file:
         file.writelines(f"{key} {value}\n" for key, value in facts.items())
 
 
-def thin(source, target, wanted):
+def thin(source: str, target: str, wanted: int) -> None:
     """A fixture of @source with about @wanted samples, evenly taken."""
     os.makedirs(os.path.join(target, "elf"))
     perf = PerfData.load(os.path.join(source, "perf.data"))
@@ -481,8 +492,8 @@ def thin(source, target, wanted):
     inside = [sample for sample in perf.samples()
               if any(start <= sample.regs.get(X86_IP, 0) < end for start, end in code)]
     step = len(inside) / wanted
-    kept = [inside[int(index * step)] for index in range(min(wanted, len(inside)))]
-    kept = {(sample.time, sample.tid) for sample in kept}
+    chosen = [inside[int(index * step)] for index in range(min(wanted, len(inside)))]
+    kept = {(sample.time, sample.tid) for sample in chosen}
     for name in ("perf.data", "injected.data"):
         if not os.path.exists(os.path.join(source, name)):
             continue
@@ -511,9 +522,9 @@ def thin(source, target, wanted):
         shutil.copy(os.path.join(source, "elf", name), os.path.join(target, "elf", name))
 
 
-def main():
+def main() -> int:
     if len(sys.argv) != 5 or sys.argv[1] != "thin":
-        print(__doc__.strip(), file=sys.stderr)
+        print((__doc__ or "").strip(), file=sys.stderr)
         return 2
     thin(sys.argv[2], sys.argv[3], int(sys.argv[4]))
     return 0

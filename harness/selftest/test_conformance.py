@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from typing import Any, Callable, Iterator
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
@@ -24,7 +25,7 @@ SUFFIX = {"procmaps": ".maps", "perf_map": ".map", "jitdump": ".dump"}
 TYPES = ["load", "move", "debug_info", "close", "unwinding_info"]
 
 
-def read(reader, kind, path, *addresses):
+def read(reader: str, kind: str, path: str, *addresses: str) -> Any:
     done = subprocess.run([reader, kind, path, *addresses], stdin=subprocess.DEVNULL, timeout=60,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, text=True)
     if done.returncode or done.stderr:
@@ -32,7 +33,7 @@ def read(reader, kind, path, *addresses):
     return json.loads(done.stdout)
 
 
-def plain(value):
+def plain(value: Any) -> Any:
     """An expectation as our readers print it: numbers, and names as hex digits."""
     if isinstance(value, list):
         return [plain(one) for one in value]
@@ -53,7 +54,7 @@ def plain(value):
     return made
 
 
-def each(kind):
+def each(kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
     for path in sorted(glob.glob(os.path.join(SET, kind, "*" + SUFFIX[kind]))):
         with open(path[:-len(SUFFIX[kind])] + ".json", encoding="utf-8") as file:
             yield path, json.load(file)
@@ -62,16 +63,16 @@ def each(kind):
 class Readers(unittest.TestCase):
     maxDiff = None
 
-    def all_of(self, kind, compare):
+    def all_of(self, kind: str, compare: Callable[..., Any]) -> None:
         for reader in READERS:
             for path, expected in each(kind):
                 with self.subTest(path=os.path.relpath(path, SET), reader=reader):
                     compare(reader, path, expected)
 
-    def test_procmaps(self):
+    def test_procmaps(self) -> None:
         self.all_of("procmaps", self.procmaps)
 
-    def procmaps(self, reader, path, expected):
+    def procmaps(self, reader: str, path: str, expected: dict[str, Any]) -> None:
         wanted = plain([{key: value for key, value in mapping.items() if key != "permissions"}
                         for mapping in expected["mappings"]])
         for made, mapping in zip(wanted, expected["mappings"]):
@@ -93,10 +94,10 @@ class Readers(unittest.TestCase):
             found = read(reader, "procmaps", good.name)
         self.assertEqual(found, {"mappings": wanted, "error": None})
 
-    def test_perf_map(self):
+    def test_perf_map(self) -> None:
         self.all_of("perf_map", self.perf_map)
 
-    def perf_map(self, reader, path, expected):
+    def perf_map(self, reader: str, path: str, expected: dict[str, Any]) -> None:
         lookups = expected["lookups"]
         found = read(reader, "perf_map", path, *(one["address"] for one in lookups))
         self.assertIsNone(found["error"])
@@ -115,7 +116,8 @@ class Readers(unittest.TestCase):
             self.alone(reader, line, number in expected["no_number"],
                        [plain(one) for one in expected["lines"] if one["line"] == number])
 
-    def alone(self, reader, line, no_number, entries):
+    def alone(self, reader: str, line: bytes, no_number: bool,
+              entries: list[dict[str, Any]]) -> None:
         """@line in a map of its own: its place and name are what no other line hides."""
         with tempfile.NamedTemporaryFile() as map_:
             map_.write(line)
@@ -135,10 +137,10 @@ class Readers(unittest.TestCase):
             self.assertEqual(dict(zip(ask, found["names"])), ask)
             self.assertEqual(found["bad_lines"], int(no_number))
 
-    def test_jitdump(self):
+    def test_jitdump(self) -> None:
         self.all_of("jitdump", self.jitdump)
 
-    def jitdump(self, reader, path, expected):
+    def jitdump(self, reader: str, path: str, expected: dict[str, Any]) -> None:
         found = read(reader, "jitdump", path)
         self.assertEqual(found.get("header"), plain(expected["header"]))
         for record in found["records"]:
@@ -156,7 +158,7 @@ class Readers(unittest.TestCase):
 
 
 class Set(unittest.TestCase):
-    def test_as_made(self):
+    def test_as_made(self) -> None:
         """Neither files nor expectations were changed by hand, and none is left over."""
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run([sys.executable, "-B", os.path.join(SET, "make.py"), folder],
@@ -170,7 +172,7 @@ class Set(unittest.TestCase):
                             open(os.path.join(SET, kind, name), "rb") as kept:
                         self.assertEqual(fresh.read(), kept.read())
 
-    def test_size(self):
+    def test_size(self) -> None:
         """Ten or more of each; some are good, some are bad; each says why it is there."""
         for kind in SUFFIX:
             found = [expected for _, expected in each(kind)]
@@ -180,7 +182,7 @@ class Set(unittest.TestCase):
             if kind != "perf_map":
                 self.assertEqual({bool(one["error"]) for one in found}, {False, True})
 
-    def test_a_wrong_expectation_is_seen(self):
+    def test_a_wrong_expectation_is_seen(self) -> None:
         """The comparison is none that takes everything."""
         for kind, change in (("procmaps", lambda one: one["mappings"][0].update(inode="0x7")),
                              ("perf_map", lambda one: one["lookups"][1].update(name="other")),

@@ -12,24 +12,25 @@ import re
 import subprocess
 import sys
 import time
+from typing import Any
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from harness.selftest.scratch import BINARY, JITPROOF
 
 
-def start(*arguments, binary=JITPROOF):
+def start(*arguments: str, binary: str = JITPROOF) -> subprocess.Popen[str]:
     return subprocess.Popen([binary, "facts", *arguments], stdin=subprocess.DEVNULL, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def ended(process):
+def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     """Status, standard output, standard error."""
     output, errors = process.communicate(timeout=60)
     return process.returncode, output, errors
 
 
-def objects(process):
+def objects(process: subprocess.Popen[str]) -> dict[str, dict[str, Any]]:
     """Its facts, by name, in the order in which they were told."""
     status, output, errors = ended(process)
     if status or errors:
@@ -42,17 +43,20 @@ def objects(process):
 
 
 class Facts(unittest.TestCase):
+    first: dict[str, dict[str, Any]]
+    more: list[dict[str, dict[str, Any]]]
+
     @classmethod
-    def setUpClass(cls):
+    def setUpClass(cls) -> None:
         cls.first = objects(start("--json"))
         # Beside each other, and beside whatever else is busy then.
         pair = [start("--json"), start("--json")]
         cls.more = [objects(process) for process in pair]
 
-    def test_number(self):
+    def test_number(self) -> None:
         self.assertGreaterEqual(len(self.first), 40)
 
-    def test_well_formed(self):
+    def test_well_formed(self) -> None:
         for name, fact in self.first.items():
             with self.subTest(name):
                 self.assertRegex(name, r"^[a-z0-9_]+(\.[a-z0-9_]+)+$")
@@ -66,30 +70,30 @@ class Facts(unittest.TestCase):
                     for value in values if isinstance(values, list) else [values]:
                         self.assertIsInstance(value, (str, int))
 
-    def test_sorted(self):
+    def test_sorted(self) -> None:
         self.assertEqual(list(self.first), sorted(self.first))
 
-    def test_same_in_each_run(self):
+    def test_same_in_each_run(self) -> None:
         for other in self.more:
             self.assertEqual(self.first, other)
 
-    def test_no_addresses(self):
+    def test_no_addresses(self) -> None:
         for name, fact in self.first.items():
             with self.subTest(name):
                 self.assertNotRegex(json.dumps(fact["value"]), r"0x[0-9a-f]{7}|[0-9a-f]{9}")
 
-    def test_lines(self):
+    def test_lines(self) -> None:
         status, output, _ = ended(start("merge.*"))
         self.assertEqual(status, 0)
         names = [line.split()[0] for line in output.splitlines()]
         self.assertEqual(names, [name for name in self.first if name.startswith("merge.")])
 
-    def test_globs(self):
+    def test_globs(self) -> None:
         found = objects(start("--json", "attr.size", "chain.leaf.*"))
         self.assertIn("attr.size", found)
         self.assertTrue(all(re.match(r"attr\.size$|chain\.leaf\.", name) for name in found))
 
-    def test_wrong_command_lines(self):
+    def test_wrong_command_lines(self) -> None:
         for arguments in (["no-such-fact"], ["--limit=0"], ["--limit=x"], ["--limit="], ["--x"]):
             status, output, errors = ended(start(*arguments))
             self.assertEqual((status, output), (2, ""), arguments)
@@ -99,38 +103,41 @@ class Facts(unittest.TestCase):
 class Bad(unittest.TestCase):
     """What goes wrong has no value, says why, and the next one is asked all the same."""
 
+    facts: dict[str, dict[str, Any]]
+    seconds: float
+
     @classmethod
-    def setUpClass(cls):
+    def setUpClass(cls) -> None:
         began = time.monotonic()
         cls.facts = objects(start("--json", "--limit=1000", "bad.*", binary=BINARY))
         cls.seconds = time.monotonic() - began
 
-    def why(self, name):
+    def why(self, name: str) -> str:
         fact = self.facts[name]
         self.assertIsNone(fact["value"])
         return fact["why"]
 
-    def test_crash(self):
+    def test_crash(self) -> None:
         self.assertEqual(self.why("bad.crash"), "an end of the probe: it died of SIGSEGV")
 
-    def test_hang(self):
+    def test_hang(self) -> None:
         self.assertEqual(self.why("bad.hang"), "an end of the probe within 1000 ms")
         # Its child, which nobody waits for, holds no pipe of ours open.
         self.assertLess(self.seconds, 30)
 
-    def test_leave(self):
+    def test_leave(self) -> None:
         self.assertEqual(self.why("bad.leave"), "an end of the probe: it exited with 3")
 
-    def test_lack(self):
+    def test_lack(self) -> None:
         self.assertEqual(self.why("bad.lack"), "one thing, another 2")
 
-    def test_nothing(self):
+    def test_nothing(self) -> None:
         self.assertEqual(self.why("bad.nothing"), "a value: the probe gave 0")
 
-    def test_flood(self):
+    def test_flood(self) -> None:
         self.assertEqual(self.why("bad.flood"), "room for the value")
 
-    def test_kinds(self):
+    def test_kinds(self) -> None:
         self.assertEqual(self.facts["bad.kinds"]["value"], ["a \"text\"\n", 2 ** 64 - 1])
 
 

@@ -21,33 +21,33 @@ from harness.selftest.scratch import JITPROOF
 class Gated(tv.Recorded):
     fixture = "gated"
 
-    def intervals(self):
+    def intervals(self) -> list[tuple[int, int, int]]:
         """Of each process: pid, enabled, disabling."""
         with open(os.path.join(self.dir, "intervals"), encoding="utf-8") as file:
             lines = [line.split() for line in file]
         return [(int(line[1]), int(line[3]), int(line[4])) for line in lines
                 if line[0] == "interval"]
 
-    def backfilled(self, pid):
+    def backfilled(self, pid: int) -> list[rd.Map]:
         enabled = [one[1] for one in self.intervals() if one[0] == pid][0]
         return [record for record in self.perf.maps()
                 if record.pid == pid and record.time < enabled]
 
-    def live(self, pid):
+    def live(self, pid: int) -> list[rd.Map]:
         return [record for record in self.perf.maps()
                 if record.pid == pid and record not in self.backfilled(pid)]
 
-    def memfd(self, pid):
+    def memfd(self, pid: int) -> list[rd.Map]:
         return [record for record in self.backfilled(pid) if record.name.startswith("/memfd:")]
 
-    def test_is_what_it_should_be(self):
+    def test_is_what_it_should_be(self) -> None:
         for pid, _, _ in self.intervals():
             self.assertEqual(len(self.memfd(pid)), 1)
             self.assertEqual([record.name for record in self.live(pid)],
                              [self.memfd(pid)[0].name])
         self.passes()
 
-    def test_second_mapping_of_a_recorded_file_left_out(self):
+    def test_second_mapping_of_a_recorded_file_left_out(self) -> None:
         """As a backfill that asks for (path, pid) does."""
         pid = self.intervals()[0][0]
         self.perf.records.remove(self.memfd(pid)[0])
@@ -55,26 +55,26 @@ class Gated(tv.Recorded):
                           self.exactly(1, "coverage.missing", "no-record"))
         self.only(text, "gated.older", "coverage.missing", "broken.chain")
 
-    def test_credited_to_what_stands_at_the_path_now(self):
+    def test_credited_to_what_stands_at_the_path_now(self) -> None:
         record = [one for one in self.backfilled(self.intervals()[1][0])
                   if one.name.endswith("/jitproof")][0]
         record.ino += 1
         text = self.fails(self.exactly(1, "gated.older", "no-record"))
         self.only(text, "gated.older")
 
-    def test_another_offset_of_the_same_file(self):
+    def test_another_offset_of_the_same_file(self) -> None:
         record = [one for one in self.backfilled(self.intervals()[1][0])
                   if one.name.endswith("/jitproof")][0]
         record.pgoff += tv.PAGE
         self.only(self.fails(self.exactly(1, "gated.older", "no-record")), "gated.older")
 
-    def test_deleted_is_one_name_more(self):
+    def test_deleted_is_one_name_more(self) -> None:
         record = [one for one in self.backfilled(self.intervals()[1][0])
                   if one.name.endswith("/jitproof")][0]
         record.name += " (deleted)"
         self.passes()
 
-    def test_no_name(self):
+    def test_no_name(self) -> None:
         pid = self.intervals()[1][0]
         comm = [record for record in self.perf.records if record.kind == rd.COMM and
                 struct.unpack_from("<I", record.body)[0] == pid]
@@ -83,7 +83,7 @@ class Gated(tv.Recorded):
                              self.exactly(1, "processes.nameless", "no-comm")),
                   "gated.named", "processes.nameless", "threads.nameless")
 
-    def test_told_too_late(self):
+    def test_told_too_late(self) -> None:
         pid, enabled, disabling = self.intervals()[0]
         record = self.memfd(pid)[0]
         self.perf.records.remove(record)
@@ -94,19 +94,19 @@ class Gated(tv.Recorded):
                           self.exactly(1, "coverage.late", "no-record"))
         self.only(text, "gated.older", "coverage.late", "broken.chain")
 
-    def test_not_told_inside(self):
+    def test_not_told_inside(self) -> None:
         self.perf.records.remove(self.live(self.intervals()[0][0])[0])
         text = self.fails(self.exactly(1, "coverage.missing", "no-record"))
         self.only(text, "coverage.missing", "broken.chain")
 
-    def test_sample_outside(self):
+    def test_sample_outside(self) -> None:
         sample = self.perf.samples()[0]
         self.perf.records.remove(sample)
         sample.time = self.intervals()[-1][2] + 50000000
         self.perf.insert(sample)
         self.errs("1 samples lie outside of the intervals, the first at")
 
-    def test_sample_in_another_processs_interval(self):
+    def test_sample_in_another_processs_interval(self) -> None:
         (pid, _, _), (_, enabled, _) = self.intervals()
         sample = [one for one in self.perf.samples() if one.pid == pid][0]
         self.perf.records.remove(sample)
@@ -114,7 +114,7 @@ class Gated(tv.Recorded):
         self.perf.insert(sample)
         self.errs("samples lie outside of the intervals")
 
-    def test_runner_in_the_interval_of_its_child(self):
+    def test_runner_in_the_interval_of_its_child(self) -> None:
         """It comes out of its fork late: nobody announced it, and no record tells of it."""
         pid, enabled, _ = self.intervals()[1]
         runner = [self.truth.get(index) for index in self.truth.of(rd.Truth.PROCESS_START)][0][2]
@@ -130,35 +130,35 @@ class Gated(tv.Recorded):
                 self.passes()
         self.fails(self.exactly(1, "threads.nameless", "no-record"))
 
-    def test_too_few_samples_of_one_process(self):
+    def test_too_few_samples_of_one_process(self) -> None:
         pid = self.intervals()[1][0]
         mine = [sample for sample in self.perf.samples() if sample.pid == pid]
         for sample in mine[99:]:
             self.perf.records.remove(sample)
         self.errs(r"process 2 \(pid \d+\) has 99 samples judged by chain in its interval, 100 are")
 
-    def rewrite(self, old, new):
+    def rewrite(self, old: str, new: str) -> None:
         path = os.path.join(self.dir, "intervals")
         with open(path, encoding="utf-8") as file:
             text = file.read()
         with open(path, "w", encoding="utf-8") as file:
             file.write(re.sub(old, new, text, count=1))
 
-    def test_no_interval(self):
+    def test_no_interval(self) -> None:
         self.rewrite(r"(?s)\ninterval.*", "\n")
         self.errs(r"process 1 \(pid \d+\) has 0 samples judged by chain in its interval")
 
-    def test_broken_file(self):
+    def test_broken_file(self) -> None:
         self.rewrite("interval", "intervall")
         self.errs(r"intervals:3: expected .* found \"intervall")
 
-    def test_no_maps(self):
+    def test_no_maps(self) -> None:
         with open(os.path.join(self.dir, "maps"), "w", encoding="utf-8"):
             pass
         self.errs(r"process 1 \(pid \d+\) announced itself and has no maps")
 
 
-def permitted():
+def permitted() -> bool:
     """Whether this machine lets us watch a process of ours."""
     with tempfile.TemporaryDirectory(prefix="jitproof-") as folder:
         return subprocess.run([JITPROOF, "record", "-o", os.path.join(folder, "data"), "--",
@@ -168,11 +168,11 @@ def permitted():
 
 @unittest.skipUnless(permitted(), "perf_event_open is denied")
 class Live(unittest.TestCase):
-    def setUp(self):
+    def setUp(self) -> None:
         self.home = tempfile.TemporaryDirectory(prefix="jitproof-")
         self.addCleanup(self.home.cleanup)
 
-    def run_case(self, definition, prefix=()):
+    def run_case(self, definition: str, prefix: tuple[str, ...] = ()) -> str:
         expected = os.path.join(self.home.name, "expected")
         os.mkdir(expected)
         with open(os.path.join(expected, "live"), "w", encoding="utf-8") as file:
@@ -183,12 +183,12 @@ class Live(unittest.TestCase):
                               timeout=60, check=False)
         return done.stdout.decode(errors="replace")
 
-    def facts(self):
+    def facts(self) -> dict[str, str]:
         return rd.read_facts(os.path.join(self.out, "live/one"))
 
     STORM = "storm --acts=20000 --forks=50 : launch --freq=999 --user-only"
 
-    def test_ring_of_one_page(self):
+    def test_ring_of_one_page(self) -> None:
         text = self.run_case(f"{self.STORM} --sideband-ring=4096 : samples=300")
         facts = self.facts()
         lost = int(facts["lost_sideband"])
@@ -203,30 +203,30 @@ class Live(unittest.TestCase):
         if facts["format_lost"] == "yes":
             self.assertLessEqual(told, lost)
 
-    def test_default_ring(self):
+    def test_default_ring(self) -> None:
         text = self.run_case(f"{self.STORM} : samples=300")
         self.assertEqual(self.facts()["lost_sideband"], "0", text)
         self.assertIn("\nok 1 live/one\n", text)
 
-    def test_gate_leaves_nothing(self):
+    def test_gate_leaves_nothing(self) -> None:
         text = self.run_case("fork_exec --tasks=2 --busy=80 : gated --freq=1999 : samples=200")
         self.assertIn("\nok 1 live/one\n", text)
         left = set(os.listdir(os.path.join(self.out, "live/one")))
         self.assertEqual(left & {"gate.ctl", "gate.ack"}, set())
 
-    def test_workload_that_fails(self):
+    def test_workload_that_fails(self) -> None:
         text = self.run_case("fork_exec --tasks=2 --busy=80 --replace=/nonexistent : "
                              "gated --freq=1999 : samples=200 seconds=20")
         self.assertRegex(text, r"ERROR:1 ")
         self.assertIn("No such file", text)
 
-    def test_ring_that_cannot_be_had(self):
+    def test_ring_that_cannot_be_had(self) -> None:
         """Who asks for a size means it: nothing smaller is taken in its place."""
         powers = ("setpriv", "--bounding-set=-all", "prlimit", "--memlock=1048576")
         text = self.run_case("anon_exec : launch --freq=999 --ring=67108864 : samples=1", powers)
         self.assertRegex(text, r"(?m)^ok 1 live/one # SKIP mmap of rings of \d+ \+ \d+ bytes")
 
-    def test_kernel_that_may_not_be_sampled(self):
+    def test_kernel_that_may_not_be_sampled(self) -> None:
         """As root where that needs a capability, as an ordinary user at paranoid 2."""
         with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as file:
             if int(file.read()) < 2:
@@ -241,7 +241,7 @@ class Live(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn(b"the kernel may not be sampled", done.stderr)
 
-    def test_inside_of_namespaces(self):
+    def test_inside_of_namespaces(self) -> None:
         """Nobody but them has such numbers there, and none is left."""
         text = self.run_case("namespaces --depth=2 : launch --freq=999 : samples=100 inside=2")
         if "# SKIP" in text:

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import Any, Sequence
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
@@ -23,13 +24,14 @@ from harness.selftest.scratch import BINARY, DENY, HERE
 CASES = os.path.join(HERE, "cases")
 
 
-def jitproof(*arguments, before=(), **more):
+def jitproof(*arguments: str, before: Sequence[str] = (),
+             **more: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*before, BINARY, *arguments], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=90,
                           check=False, **more)
 
 
-def without_figures(text):
+def without_figures(text: str) -> str:
     """What differs from run to run, by a name."""
     text = re.sub(r"\d+\.\d+ % \(\d+ of \d+, 95 % interval \d+\.\d+ to \d+\.\d+ %\)", "RATE", text)
     text = re.sub(r"^#   .*(?:, ip | of mapping ).*$", "#   FIRST", text, flags=re.M)
@@ -47,7 +49,7 @@ def without_figures(text):
                   text, flags=re.M)
 
 
-def processes():
+def processes() -> dict[int, str]:
     """Command lines of all processes, by pid."""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -60,21 +62,25 @@ def processes():
 
 
 class Golden(unittest.TestCase):
+    dir: str
+    run_dir: str
+    done: subprocess.CompletedProcess[str]
+
     @classmethod
-    def setUpClass(cls):
+    def setUpClass(cls) -> None:
         cls.dir = tempfile.mkdtemp()
         cls.run_dir = os.path.join(cls.dir, "run")
         cls.done = jitproof("run", "-o", cls.run_dir, "--seed", "1", "--expected", CASES)
 
     @classmethod
-    def tearDownClass(cls):
+    def tearDownClass(cls) -> None:
         shutil.rmtree(cls.dir)
 
-    def setUp(self):
+    def setUp(self) -> None:
         if self.done.returncode == 4:
             self.skipTest("perf is denied here: " + self.done.stdout.splitlines()[3])
 
-    def test_words(self):
+    def test_words(self) -> None:
         """Outcome and words of every bad case."""
         self.assertEqual(self.done.returncode, 1, self.done.stdout + self.done.stderr)
         self.assertEqual(self.done.stderr, "")
@@ -86,16 +92,16 @@ class Golden(unittest.TestCase):
         with open(golden, encoding="utf-8") as file:
             self.assertEqual(said.splitlines(), file.read().splitlines())
 
-    def test_none_passes(self):
+    def test_none_passes(self) -> None:
         for line in self.done.stdout.splitlines():
             if line.startswith("ok "):
                 self.assertRegex(line, "# XFAIL| bad/skip(|.launched) # SKIP what no machine has$")
 
-    def test_no_process_is_left(self):
+    def test_no_process_is_left(self) -> None:
         for pid, command in processes().items():
             self.assertNotIn(self.run_dir, command, f"pid {pid} is left over")
 
-    def test_judged_again(self):
+    def test_judged_again(self) -> None:
         """The directory alone gives the same words and the same exit status."""
         again = jitproof("judge", "--expected", CASES, self.run_dir)
         self.assertEqual(again.returncode, 1, again.stderr)
@@ -103,7 +109,7 @@ class Golden(unittest.TestCase):
         once = jitproof("judge", self.run_dir).stdout
         self.assertEqual(once, jitproof("judge", self.run_dir).stdout)
 
-    def test_one_case_judged_again(self):
+    def test_one_case_judged_again(self) -> None:
         done = jitproof("judge", os.path.join(self.run_dir, "bad", "crash"))
         self.assertEqual(done.returncode, 1)
         self.assertIn("not ok 1 bad/crash # ERROR", done.stdout)
@@ -113,7 +119,7 @@ class Golden(unittest.TestCase):
         self.assertRegex(done.stdout, r"(?m)^#  no case +- +impossible \[1\]$")
         self.assertNotIn("another label", done.stdout)
 
-    def test_results(self):
+    def test_results(self) -> None:
         with open(os.path.join(self.run_dir, "results.jsonl"), encoding="utf-8") as file:
             results = [json.loads(line) for line in file]
         told = re.findall(r"^(?:not )?ok \d+ (\S+)", self.done.stdout, re.M)
@@ -130,7 +136,7 @@ class Golden(unittest.TestCase):
 
 
 class Command(unittest.TestCase):
-    def test_perf_denied(self):
+    def test_perf_denied(self) -> None:
         """Everything is skipped, with what is missing, and judging again says so too."""
         for number in ("EPERM", "EACCES", "ENOSYS"):
             with tempfile.TemporaryDirectory() as folder:
@@ -144,16 +150,16 @@ class Command(unittest.TestCase):
                 again = jitproof("judge", "--expected", CASES, run_dir)
                 self.assertEqual(again.returncode, 4, again.stdout + again.stderr)
 
-    def test_no_match(self):
+    def test_no_match(self) -> None:
         done = jitproof("run", "--expected", CASES, "bad/crash", "no/such*")
         self.assertEqual(done.returncode, 2)
         self.assertIn("no case matches 'no/such*'", done.stderr)
 
-    def test_no_case(self):
+    def test_no_case(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(jitproof("run", "--expected", folder).returncode, 99)
 
-    def test_bad_expectation_names_its_line(self):
+    def test_bad_expectation_names_its_line(self) -> None:
         for text, message in (("case a check : bad : attach\n\tm <5\n", ":2: range '<5'"),
                               ("\ncase a check : nobody : attach\n", ":2: no workload 'nobody'"),
                               ("case a check : bad : nothing\n", ":1: no capture 'nothing'"),
@@ -183,7 +189,7 @@ class Command(unittest.TestCase):
                 self.assertEqual(done.returncode, 99, done.stdout)
                 self.assertIn(message, done.stderr)
 
-    def test_output_directory_is_new(self):
+    def test_output_directory_is_new(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "mine"), "w", encoding="utf-8") as file:
                 file.write("precious")
@@ -191,7 +197,7 @@ class Command(unittest.TestCase):
             self.assertEqual(done.returncode, 99)
             self.assertEqual(os.listdir(folder), ["mine"])
 
-    def test_interrupted(self):
+    def test_interrupted(self) -> None:
         """SIGINT in the middle of a case leaves no process and no folder."""
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "s"), "w", encoding="utf-8") as file:

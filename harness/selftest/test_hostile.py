@@ -14,28 +14,28 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Any, Callable
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import process
 from harness.selftest.scratch import BINARY, ROOT, Folder
 
 FIXTURE = os.path.join(ROOT, "validators", "fixtures", "anon")
 FILES = ("case", "truth", "perf.data", "maps", "capture")
 
 
-def jitproof(*arguments, **more):
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
-    return subprocess.run([BINARY, *arguments], stdin=subprocess.DEVNULL, text=True, timeout=60,
-                          errors="replace", check=False, **pipes)
+def jitproof(*arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
+    return process.run([BINARY, *arguments], timeout=60, **more)
 
 
 class RunDirectory(Folder):
-    def setUp(self):
+    def setUp(self) -> None:
         super().setUp()
         self.dir = self.place("anon")
         shutil.copytree(FIXTURE, self.dir)
 
-    def not_passed(self, said):
+    def not_passed(self, said: str) -> subprocess.CompletedProcess[str]:
         """In bounded time, with a sentence that names the file, and never as PASS."""
         done = jitproof("judge", self.dir)
         self.assertIn(done.returncode, (1, 99), done.stdout + done.stderr)
@@ -43,7 +43,7 @@ class RunDirectory(Folder):
         self.assertRegex(done.stdout + done.stderr, said)
         return done
 
-    def test_missing(self):
+    def test_missing(self) -> None:
         for name in FILES:
             with self.subTest(name):
                 os.rename(self.place("anon", name), self.place("away"))
@@ -51,13 +51,14 @@ class RunDirectory(Folder):
                                 f"anon/{re.escape(name)}: No such file")
                 os.rename(self.place("away"), self.place("anon", name))
 
-    def test_something_else(self):
+    def test_something_else(self) -> None:
         """A link, a FIFO, a folder or an endless device where a file was."""
-        makes = {"link": lambda path: os.symlink(self.place("away"), path),
-                 "fifo": os.mkfifo,
-                 "folder": os.mkdir,
-                 "device": lambda path: os.symlink("/dev/zero", path),
-                 "empty": lambda path: open(path, "w", encoding="utf-8").close()}
+        makes: dict[str, Callable[[str], object]] = {
+            "link": lambda path: os.symlink(self.place("away"), path),
+            "fifo": os.mkfifo,
+            "folder": os.mkdir,
+            "device": lambda path: os.symlink("/dev/zero", path),
+            "empty": lambda path: open(path, "w", encoding="utf-8").close()}
         for name in FILES:
             for what, make in makes.items():
                 with self.subTest(name=name, what=what):
@@ -76,7 +77,7 @@ class RunDirectory(Folder):
                         os.unlink(path)
                     os.rename(self.place("away"), path)
 
-    def test_outcome(self):
+    def test_outcome(self) -> None:
         """An `outcome` stands for what the run found, and can only be bad news."""
         for text in ("PASS all is well", "XFAIL x", "", "ERROR", "FAIL\nok 1 fixture/anon"):
             with self.subTest(text):
@@ -100,7 +101,7 @@ class RunDirectory(Folder):
         os.mkfifo(self.place("anon", "outcome"))
         self.assertLess(jitproof("judge", self.dir).returncode, 100)
 
-    def test_name_that_leads_elsewhere(self):
+    def test_name_that_leads_elsewhere(self) -> None:
         with open(self.place("anon", "case"), encoding="utf-8") as file:
             text = file.read()
         for name in ("../../../escaped", "/tmp/escaped", "fixture/../../escaped", "a/b/../c",
@@ -109,7 +110,7 @@ class RunDirectory(Folder):
                 self.write(text.replace("fixture/anon", name), "anon", "case")
                 self.not_passed("anon/case:1: ")
 
-    def test_study_that_leads_elsewhere(self):
+    def test_study_that_leads_elsewhere(self) -> None:
         for name in ("../x", "a/b/c", "..", "a/..", "/x"):
             with self.subTest(name):
                 self.write(f"case {name} check : anon_exec : attach\n", "cases", "s")
@@ -118,7 +119,7 @@ class RunDirectory(Folder):
                 self.assertIn("s:1: ", done.stderr)
                 self.assertFalse(os.path.exists(self.place("r")))
 
-    def test_cut_short(self):
+    def test_cut_short(self) -> None:
         """Cases that were announced and never ran are missed."""
         os.makedirs(self.place("run", "fixture"))
         os.rename(self.dir, self.place("run", "fixture", "anon"))
@@ -129,7 +130,7 @@ class RunDirectory(Folder):
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, r"(?ms)^1\.\.3$.*^ok 1 fixture/anon$.*^Bail out! cut short")
 
-    def test_deep_and_round(self):
+    def test_deep_and_round(self) -> None:
         """Links back and deep folders are not followed for ever."""
         os.makedirs(self.place("run", *"abcdefgh"))
         os.symlink("..", self.place("run", "a", "up"))
@@ -140,7 +141,7 @@ class RunDirectory(Folder):
 
 
 class CommandLine(Folder):
-    def test_wrong(self):
+    def test_wrong(self) -> None:
         """Status 2, nothing on standard output, and what was expected."""
         for arguments, said in (
                 ((), "usage: jitproof COMMAND"),
@@ -174,14 +175,14 @@ class CommandLine(Folder):
                 self.assertIn(said, done.stderr)
                 self.assertEqual(os.listdir(self.home), [])
 
-    def test_help(self):
+    def test_help(self) -> None:
         for command in ("", "list", "run", "judge", "record", "workload"):
             with self.subTest(command):
                 done = jitproof(*filter(None, (command, "--help")))
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 self.assertIn(f"usage: jitproof {command}", done.stdout)
 
-    def test_unreadable(self):
+    def test_unreadable(self) -> None:
         """Status 99 and the file's name."""
         for arguments in (("judge", self.place("none")), ("judge", self.home),
                           ("judge", "--json", self.home),
@@ -192,7 +193,7 @@ class CommandLine(Folder):
                 self.assertEqual((done.returncode, done.stdout), (99, ""), done.stderr)
                 self.assertIn(self.home, done.stderr)
 
-    def test_full_standard_output(self):
+    def test_full_standard_output(self) -> None:
         if not os.path.exists("/dev/full"):
             self.skipTest("no /dev/full")
         for arguments in (("list",), ("--help",), ("judge", FIXTURE),
@@ -207,14 +208,14 @@ class CommandLine(Folder):
 class Output(Folder):
     """Where a run writes. The case is one that ends at once, and needs no perf to do so."""
 
-    def setUp(self):
+    def setUp(self) -> None:
         super().setUp()
         self.write("case a check : bad crash : attach : seconds=5\n", "cases", "s")
 
-    def run_to(self, path, **more):
+    def run_to(self, path: str, **more: Any) -> subprocess.CompletedProcess[str]:
         return jitproof("run", "--expected", self.place("cases"), "-o", path, **more)
 
-    def test_not_a_new_folder(self):
+    def test_not_a_new_folder(self) -> None:
         self.write("mine", "file")
         os.symlink(self.place("nowhere"), self.place("dangling"))
         os.mkfifo(self.place("fifo"))
@@ -230,14 +231,14 @@ class Output(Folder):
         self.assertEqual(sorted(os.listdir(self.home)), before)
         self.assertEqual(os.listdir(self.place("full")), ["file"])
 
-    def test_not_writable(self):
+    def test_not_writable(self) -> None:
         os.mkdir(self.place("locked"), 0o500)
         if os.access(self.place("locked"), os.W_OK):
             self.skipTest("root may write anywhere")
         self.assertEqual(self.run_to(self.place("locked", "run")).returncode, 99)
         self.assertEqual(self.run_to(self.place("locked")).returncode, 99)
 
-    def test_odd_names(self):
+    def test_odd_names(self) -> None:
         """Blanks and quotes are as good as letters; a newline forges no line of KTAP."""
         for name in ("two words", "new\nok 1 forged\n", "'quoted\"", "-o", "%s%n", "\u00fc"):
             with self.subTest(name):
@@ -249,7 +250,7 @@ class Output(Folder):
                 self.assertEqual(again.returncode, done.returncode)
                 self.assertNotRegex(again.stdout, r"(?m)^ok 1 forged")
 
-    def test_closed_standard_output(self):
+    def test_closed_standard_output(self) -> None:
         """What we say does not end in a file that we write."""
         done = subprocess.run(["sh", "-c", 'exec "$0" "$@" >&- <&-', BINARY, "run", "--expected",
                                self.place("cases"), "-o", self.place("run")],
@@ -258,7 +259,7 @@ class Output(Folder):
         with open(self.place("run", "results.jsonl"), encoding="utf-8") as file:
             self.assertNotIn("KTAP", file.read())
 
-    def test_full_disk(self):
+    def test_full_disk(self) -> None:
         probe = subprocess.run(["unshare", "-Urm", "mount", "-t", "tmpfs", "none", "/mnt"],
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
         if probe.returncode:
@@ -288,7 +289,7 @@ class Output(Folder):
 class Killed(Folder):
     """Signals in the middle. (SIGINT in a silent workload: test_golden.py.)"""
 
-    def workloads(self):
+    def workloads(self) -> list[int]:
         """Processes that write this test's truth."""
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -300,7 +301,7 @@ class Killed(Folder):
                 pass
         return found
 
-    def interrupt(self, number, case, file):
+    def interrupt(self, number: signal.Signals, case: str, file: str) -> str:
         """Sends it once the workload runs and @file is not empty; all must be gone at once."""
         self.write(case, "cases", "s")
         with subprocess.Popen([BINARY, "run", "--expected", self.place("cases"), "-o",
@@ -328,14 +329,14 @@ class Killed(Folder):
         self.assertNotRegex(again.stdout, r"(?m)^ok ")
         return said
 
-    def filled(self, name):
+    def filled(self, name: str) -> bool:
         return any(map(os.path.getsize, glob.glob(self.place("run", "s", "a", name))))
 
-    def tearDown(self):
+    def tearDown(self) -> None:
         for pid in self.workloads():
             os.kill(pid, signal.SIGKILL)
 
-    def test_each_signal(self):
+    def test_each_signal(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
             for capture in ("attach", "launch"):
                 with self.subTest(signal=number, capture=capture):
@@ -344,7 +345,7 @@ class Killed(Folder):
                                    "perf.data")
                     shutil.rmtree(self.place("run"))
 
-    def test_deaf_workload(self):
+    def test_deaf_workload(self) -> None:
         """It does not hear that nobody is there any more."""
         for capture in ("attach", "launch"):
             with self.subTest(capture):

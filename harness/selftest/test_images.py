@@ -6,6 +6,7 @@ not know, or takes for something else, must be said, with the right metric and c
 import os
 import struct
 import sys
+from typing import Any
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
@@ -19,7 +20,7 @@ IDENTITY = "00" * 20
 class Images(tv.Recorded):
     """The truth of the fixture, told of its program."""
 
-    def setUp(self):
+    def setUp(self) -> None:
         super().setUp()
         self.program = [record for record in self.perf.maps()
                         if record.name.endswith("/jitproof")][0]
@@ -27,11 +28,11 @@ class Images(tv.Recorded):
         self.pid, self.born = start[2], start[5]
         self.next_id = 1 << 20
 
-    def put(self, kind, time, *values, pid=None):
+    def put(self, kind: int, time: int, *values: int, pid: int | None = None) -> None:
         pid = pid or self.pid
         self.truth.append(kind, 0, pid, pid, time, time, *(list(values) + [0] * 4)[:4])
 
-    def text(self, text):
+    def text(self, text: str) -> int:
         """A text in as many parts as it takes; its id."""
         raw = text.encode()
         self.next_id += 1
@@ -41,7 +42,8 @@ class Images(tv.Recorded):
                               self.next_id | len(raw) << 32, *struct.unpack("<3Q", body))
         return self.next_id
 
-    def file(self, time, addr=None, ino=None, name=None, device=None, pid=None):
+    def file(self, time: int, addr: int | None = None, ino: int | None = None,
+             name: str | None = None, device: int | None = None, pid: int | None = None) -> None:
         """The program's file, or one that differs from it."""
         record = self.program
         major, minor = struct.unpack_from("<II", record.body, 32)
@@ -50,39 +52,39 @@ class Images(tv.Recorded):
                  record.ino if ino is None else ino,
                  device << 32 | self.text(f"{IDENTITY} {name or record.name}"), pid=pid)
 
-    def names(self):
+    def names(self) -> list[rd.Side]:
         return [record for record in self.perf.records if record.kind == rd.COMM]
 
-    def middle(self):
+    def middle(self) -> int:
         """Between the start of sampling and its end, with no act near."""
         return (int(self.facts["sampling"]) + int(self.facts["stopped"])) // 2
 
-    def test_as_it_was(self):
+    def test_as_it_was(self) -> None:
         self.file(self.born)
         self.passes()
 
-    def test_deleted_since(self):
+    def test_deleted_since(self) -> None:
         self.file(self.born)
         self.program.name += " (deleted)"
         self.passes()
 
-    def identity(self, cause, **other):
+    def identity(self, cause: str, **other: Any) -> None:
         self.file(self.born, **other)
         self.only(self.fails(self.exactly(1, "files.identity", cause)), "files.identity")
 
-    def test_another_inode(self):
+    def test_another_inode(self) -> None:
         self.identity("other-inode", ino=self.program.ino + 1)
 
-    def test_another_device(self):
+    def test_another_device(self) -> None:
         self.identity("other-device", device=1 << 20)
 
-    def test_another_name(self):
+    def test_another_name(self) -> None:
         self.identity("other-name", name=self.program.name + "x")
 
-    def test_really_called_deleted(self):
+    def test_really_called_deleted(self) -> None:
         self.identity("other-name", name=self.program.name + " (deleted)")
 
-    def test_the_program_before_the_exec(self):
+    def test_the_program_before_the_exec(self) -> None:
         """The capture holds on to what the process was before."""
         self.file(self.born)
         self.put(rd.Truth.PROCESS_START, self.born + 1, 1, EXEC)
@@ -90,13 +92,13 @@ class Images(tv.Recorded):
         text = self.fails(self.exactly(1, "files.identity", "earlier-program"))
         self.assertIn("files.identity", text)
 
-    def test_not_told(self):
+    def test_not_told(self) -> None:
         self.file(self.born)
         self.perf.records.remove(self.program)
         text = self.fails(self.exactly(1, "files.missing", "no-record"))
         self.assertNotIn("files.identity:", text)
 
-    def test_told_too_late(self):
+    def test_told_too_late(self) -> None:
         self.file(self.born)
         self.perf.records.remove(self.program)
         self.program.time = self.middle()
@@ -104,13 +106,13 @@ class Images(tv.Recorded):
         self.perf.sort()
         self.fails(self.exactly(1, "files.late", "no-record"))
 
-    def test_unmapped_is_not_missed(self):
+    def test_unmapped_is_not_missed(self) -> None:
         self.file(self.born)
         self.put(rd.Truth.UNMAP, self.born + 1, self.program.start, tv.PAGE)
         self.perf.records.remove(self.program)
         self.assertNotRegex(self.judge()[1], r"files\.")
 
-    def test_samples_in_it(self):
+    def test_samples_in_it(self) -> None:
         """What the truth calls a file's code and the capture calls anonymous."""
         middle = self.middle()
         late = [sample for sample in self.perf.samples() if sample.time > middle]
@@ -122,7 +124,7 @@ class Images(tv.Recorded):
         self.fails(self.exactly(1, "files.identity", "no-file"),
                    self.exactly(len(inside), "files.credited", "no-file"))
 
-    def test_a_name_that_is_missing(self):
+    def test_a_name_that_is_missing(self) -> None:
         main = [record for record in self.names()
                 if struct.unpack_from("<II", record.body) == (self.pid, self.pid)]
         for record in main:
@@ -130,7 +132,7 @@ class Images(tv.Recorded):
         self.only(self.fails(self.exactly(1, "processes.nameless", "no-comm")),
                   "processes.nameless")
 
-    def test_an_exec_without_its_name(self):
+    def test_an_exec_without_its_name(self) -> None:
         child, middle = self.pid + 1, self.middle()
         self.put(rd.Truth.PROCESS_START, middle, self.pid, FORK, pid=child)
         self.put(rd.Truth.PROCESS_START, middle + 1000000, self.pid, EXEC, pid=child)
@@ -141,18 +143,18 @@ class Images(tv.Recorded):
         text = self.fails(self.exactly(1, "processes.nameless", "no-comm"))
         self.assertRegex(text, rf"pid {child} from \d+: started by an exec")
 
-    def test_a_child_that_nobody_saw(self):
+    def test_a_child_that_nobody_saw(self) -> None:
         self.put(rd.Truth.PROCESS_START, self.middle(), self.pid, FORK, pid=self.pid + 1)
         self.only(self.fails(self.exactly(1, "processes.unseen", "not-watched")),
                   "processes.unseen", "coverage.missing")
 
-    def test_a_child_that_was_gone_before(self):
+    def test_a_child_that_was_gone_before(self) -> None:
         before = int(self.facts["enabled"]) - 2000000
         self.put(rd.Truth.PROCESS_START, before, self.pid, FORK, pid=self.pid + 1)
         self.put(rd.Truth.PROCESS_EXIT, before + 1000, pid=self.pid + 1)
         self.passes()
 
-    def test_a_thread_without_a_record(self):
+    def test_a_thread_without_a_record(self) -> None:
         tids = {sample.tid for sample in self.perf.samples() if sample.tid != self.pid}
         tid = max(tids)
         self.perf.records = [record for record in self.perf.records if not (

@@ -3,6 +3,8 @@
 """`jitproof inject`: what each address of each process is after each record, beside a reference
 that keeps books byte by byte; what it writes; what it refuses."""
 
+from __future__ import annotations
+
 import collections
 import os
 import random
@@ -11,6 +13,7 @@ import shutil
 import struct
 import subprocess
 import sys
+from typing import Any, Callable, Iterator
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
@@ -29,16 +32,16 @@ SEEDS = 40
 Mapping = collections.namedtuple("Mapping", "name delta prot ino")
 
 
-def anonymous(name):
+def anonymous(name: str) -> bool:
     return name in ANONYMOUS
 
 
 class Injecting(Folder):
-    def setUp(self):
+    def setUp(self) -> None:
         super().setUp()
         self.input, self.output = self.place("perf.data"), self.place("out.data")
 
-    def run_inject(self, *options, status=0):
+    def run_inject(self, *options: str, status: int = 0) -> subprocess.CompletedProcess[str]:
         done = subprocess.run([JITPROOF, "inject", *options, "-i", self.input, "-o", self.output],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, errors="replace", timeout=60,
@@ -46,15 +49,16 @@ class Injecting(Folder):
         self.assertEqual(done.returncode, status, done.stderr)
         return done
 
-    def dump_path(self, pid=PID):
+    def dump_path(self, pid: int = PID) -> str:
         return self.place(f"jit-{pid}.dump")
 
-    def marker(self, perf, pid=PID, time=1, path=None, named=None):
+    def marker(self, perf: rd.PerfData, pid: int = PID, time: int = 1, path: str | None = None,
+               named: int | None = None) -> rd.Map:
         path = path or self.dump_path(named or pid)
         ino = os.lstat(path).st_ino if os.path.lexists(path) else 1
         return perf.map(pid, 0x1000, 0x1000, path, time, ino=ino)
 
-    def files(self):
+    def files(self) -> list[str]:
         """Every path below the folder."""
         return sorted(os.path.relpath(os.path.join(folder, name), self.home)
                       for folder, folders, names in os.walk(self.home)
@@ -64,26 +68,28 @@ class Injecting(Folder):
 class Reader:
     """The output, replayed by perf's rules: which name an address has."""
 
-    def __init__(self, path):
+    def __init__(self, path: str) -> None:
         self.perf = rd.PerfData.load(path)
-        self.symbols = {}
+        self.symbols: dict[str, dict[int, str]] = {}
 
-    def symbol(self, path, offset):
+    def symbol(self, path: str, offset: int) -> str:
         if path not in self.symbols:
             self.symbols[path] = {at: name for start, size, name in elf_symbols(path)
                                   for at in range(start, start + size)}
         return self.symbols[path].get(offset)
 
-    def states(self):
+    def states(self) -> Iterator[tuple[int | None, collections.defaultdict[int, list[Any]]]]:
         """After the last record of each time: (time, {pid: what lies at each byte})."""
-        spaces, last = collections.defaultdict(lambda: [None] * SPAN), None
+        spaces: collections.defaultdict[int, list[Any]] = collections.defaultdict(
+            lambda: [None] * SPAN)
+        last = None
         for record in self.perf.records:
             if not isinstance(record, rd.Side):
                 continue
             if last is not None and record.time != last:
                 yield last, spaces
             last = record.time
-            if record.kind == rd.MMAP2:
+            if isinstance(record, rd.Map):
                 start, end = record.start - BASE, record.start - BASE + record.size
                 for at in range(max(start, 0), min(end, SPAN)):
                     spaces[record.pid][at] = Mapping(record.name,
@@ -98,7 +104,7 @@ class Reader:
         yield last, spaces
         yield None, spaces
 
-    def resolve(self, mapping, at):
+    def resolve(self, mapping: Any, at: int) -> str:
         """A mapping as itself, code by its name."""
         if mapping is None or ".jit/" not in mapping.name:
             return mapping
@@ -108,13 +114,15 @@ class Reader:
 class Books:
     """What must be so: each byte of each process, and whether code lives there."""
 
-    def __init__(self, mode):
+    def __init__(self, mode: str) -> None:
         self.mode = mode
-        self.bytes = collections.defaultdict(lambda: [None] * SPAN)
-        self.alive = collections.defaultdict(lambda: [False] * SPAN)
-        self.functions = {}
+        self.bytes: collections.defaultdict[int, list[Any]] = collections.defaultdict(
+            lambda: [None] * SPAN)
+        self.alive: collections.defaultdict[int, list[bool]] = collections.defaultdict(
+            lambda: [False] * SPAN)
+        self.functions: dict[Any, Any] = {}
 
-    def map(self, pid, start, size, mapping):
+    def map(self, pid: int, start: int, size: int, mapping: Any) -> None:
         alive, places = self.alive[pid], range(start, start + size)
         if not anonymous(mapping.name):
             for at in places:
@@ -125,37 +133,38 @@ class Books:
             if self.mode == "keep" or not alive[at]:
                 self.bytes[pid][at] = mapping
 
-    def load(self, pid, start, size, name, index):
+    def load(self, pid: int, start: int, size: int, name: str, index: int) -> None:
         self.functions[index] = (name, size)
         for at in range(start, start + size):
             self.bytes[pid][at], self.alive[pid][at] = name, True
 
-    def move(self, pid, old, new, index):
+    def move(self, pid: int, old: int, new: int, index: int) -> None:
         name, size = self.functions[index]
         for at in range(old, old + size):
             self.alive[pid][at] = False
         for at in range(new, new + size):
             self.bytes[pid][at], self.alive[pid][at] = name, True
 
-    def fork(self, pid, parent):
+    def fork(self, pid: int, parent: int) -> None:
         self.bytes[pid], self.alive[pid] = list(self.bytes[parent]), list(self.alive[parent])
 
-    def execute(self, pid):
+    def execute(self, pid: int) -> None:
         self.bytes[pid], self.alive[pid] = [None] * SPAN, [False] * SPAN
 
 
 class Random:
     """A capture and its jitdumps by chance, and what is in them as calls of Books."""
 
-    def __init__(self, seed, folder):
+    def __init__(self, seed: int, folder: str) -> None:
         self.chance = random.Random(seed)
         self.folder = folder
         self.perf = mj.capture()
-        self.dumps = {}
-        self.events = []  # (time, order, name of a method, its arguments)
+        self.dumps: dict[int, mj.Made] = {}
+        # (time, order, name of a method, its arguments)
+        self.events: list[tuple[int, int, str, tuple[Any, ...]]] = []
         self.names = self.index = 0
 
-    def start(self, pid, time):
+    def start(self, pid: int, time: int) -> None:
         """The process writes a jitdump of its own from now on."""
         self.dumps[pid] = mj.Made(pid)
         path = os.path.join(self.folder, f"jit-{pid}.dump")
@@ -163,15 +172,16 @@ class Random:
         self.perf.records.append(self.perf.map(pid, 0x1000, 0x1000, path, time,
                                                ino=os.stat(path).st_ino))
 
-    def piece(self, least=1, most=64):
+    def piece(self, least: int = 1, most: int = 64) -> tuple[int, int]:
         size = self.chance.randint(least, most)
         return self.chance.randrange(SPAN - size + 1), size
 
-    def act(self, time, pids, loaded):
+    def act(self, time: int, pids: set[int], loaded: dict[int, list[tuple[int, int, int]]]) -> None:
         chance, pid = self.chance, self.chance.choice(sorted(pids))
         what = chance.choices(("map", "load", "move", "fork", "exec", "file"),
                               (40, 40, 8, 4, 2, 6))[0]
         order, add = 0, self.perf.records.append
+        arguments: tuple[Any, ...]
         if what in ("map", "file"):
             start, size = self.piece(16, 160)
             name = chance.choice(ANONYMOUS[:3] if what == "map" and chance.random() < .5 else
@@ -217,8 +227,9 @@ class Random:
             arguments = (pid, start, size, name, self.index)
         self.events.append((time, order, what, arguments))
 
-    def make(self, acts=60):
-        pids, loaded = {PID}, {PID: []}
+    def make(self, acts: int = 60) -> Random:
+        pids = {PID}
+        loaded: dict[int, list[tuple[int, int, int]]] = {PID: []}
         self.start(PID, 1)
         time = 10
         for _ in range(acts):
@@ -235,7 +246,7 @@ class Random:
 class Replayed(Injecting):
     """For each instant and byte, what the output says is what the books say."""
 
-    def compare(self, made, mode):
+    def compare(self, made: Random, mode: str) -> int:
         reader, books = Reader(self.output), Books(mode)
         checked, at = 0, 0
         for time, spaces in reader.states():
@@ -254,7 +265,7 @@ class Replayed(Injecting):
         self.assertEqual(at, len(made.events))
         return checked
 
-    def test_random(self):
+    def test_random(self) -> None:
         hidden = 0
         for seed in range(SEEDS):
             made = Random(seed, self.home).make()
@@ -275,7 +286,7 @@ class Replayed(Injecting):
             hidden += ends[1] > ends[0]
         self.assertGreater(hidden, SEEDS // 2)
 
-    def test_code_is_there(self):
+    def test_code_is_there(self) -> None:
         """The bytes that a mapping leads to are the code's."""
         made = Random(1, self.home).make()
         self.run_inject()
@@ -297,7 +308,7 @@ class Replayed(Injecting):
 class Records(Injecting):
     """What becomes of the input's records."""
 
-    def one_load(self, *records, **more):
+    def one_load(self, *records: Callable[..., Any], **more: Any) -> rd.PerfData:
         perf = mj.capture(**more)
         dump = mj.Made(PID).load(100, BASE + 0x40, b"\x90" * 32, 1, "one")
         dump.save(self.dump_path())
@@ -306,11 +317,11 @@ class Records(Injecting):
         perf.save(self.input)
         return perf
 
-    def maps(self, name="//anon"):
+    def maps(self, name: str = "//anon") -> list[str]:
         return [record.range() for record in rd.PerfData.load(self.output).maps()
                 if record.name == name]
 
-    def test_all_stay(self):
+    def test_all_stay(self) -> None:
         """Ids, features and records are the input's; ours come between."""
         perf = self.one_load(lambda perf: perf.comm(PID, PID, "name", 120))
         perf.features[11] = b"\1\0\0\0" + struct.pack("<I64s", 64, b"perf")
@@ -333,7 +344,7 @@ class Records(Injecting):
                           for record in ours], [(100, PID, BASE + 0x40, 32, 5)])
         self.assertEqual(bytes(ours[0].body[-8:]), struct.pack("<Q", 7))
 
-    def test_growth(self):
+    def test_growth(self) -> None:
         """The seed: the merged region is recorded after the code was loaded."""
         grown = lambda perf: perf.map(PID, BASE, 0x100, "//anon", 110)  # noqa: E731
         self.one_load(grown)
@@ -346,7 +357,7 @@ class Records(Injecting):
                 self.assertIn(f"anonymous executable records: 2 before, {len(wanted)} after",
                               done.stdout)
 
-    def test_other_protection(self):
+    def test_other_protection(self) -> None:
         """Not the same mapping: each piece that is not code is told again."""
         self.one_load(lambda perf: perf.map(PID, BASE, 0x80, "//anon", 110, prot=7))
         self.run_inject()
@@ -356,14 +367,14 @@ class Records(Injecting):
                   if record.name == "//anon"]
         self.assertEqual(pgoffs, [0, 0, 0x60])
 
-    def test_threads_share(self):
+    def test_threads_share(self) -> None:
         """A thread's FORK copies nothing, and its records are its process's."""
         self.one_load(lambda perf: perf.fork(PID, PID, 105, tid=PID + 1),
                       lambda perf: perf.map(PID, BASE, 0x80, "//anon", 110, tid=PID + 1))
         self.run_inject()
         self.assertEqual(self.maps(), [f"{BASE:x}-{BASE + 0x80:x}"])
 
-    def test_other_process(self):
+    def test_other_process(self) -> None:
         """Without a jitdump a process keeps its records under each mode."""
         self.one_load(lambda perf: perf.map(PID + 1, BASE, 0x80, "//anon", 50),
                       lambda perf: perf.map(PID + 1, BASE, 0x100, "//anon", 110))
@@ -371,7 +382,7 @@ class Records(Injecting):
             self.run_inject(f"--anon={mode}")
             self.assertEqual(self.maps()[-1], f"{BASE:x}-{BASE + 0x100:x}")
 
-    def test_namespace(self):
+    def test_namespace(self) -> None:
         """The writer knows itself as 7; the capture, which counts, as another."""
         perf = mj.capture()
         mj.Made(7).load(100, BASE, b"\xc3", 1, "inside") \
@@ -384,7 +395,7 @@ class Records(Injecting):
                           rd.PerfData.load(self.output).maps() if ".jit/" in record.name],
                          [(PID, BASE)])
 
-    def test_two_claim_one_dump(self):
+    def test_two_claim_one_dump(self) -> None:
         """Who has the name's pid is its writer."""
         perf = mj.capture()
         mj.Made(PID).load(100, BASE, b"\xc3", 1, "one").save(self.dump_path())
@@ -395,7 +406,7 @@ class Records(Injecting):
         self.assertEqual([record.pid for record in rd.PerfData.load(self.output).maps()
                           if ".jit/" in record.name], [PID])
 
-    def test_counter(self):
+    def test_counter(self) -> None:
         """Times of the CPU's counter, by TIME_CONV."""
         perf = mj.capture(monotonic=False)
         mj.Made(PID, flags=1).load(1000, BASE, b"\xc3", 1, "one").save(self.dump_path())
@@ -408,13 +419,13 @@ class Records(Injecting):
         self.assertEqual([record.time for record in rd.PerfData.load(self.output).maps()
                           if ".jit/" in record.name], [50 + 1000 // 2])
 
-    def test_other_clock(self):
+    def test_other_clock(self) -> None:
         self.one_load(monotonic=False)
         done = self.run_inject()
         self.assertIn("record with -k mono", done.stderr)
         self.assertFalse(os.path.exists(self.output + ".jit"))
 
-    def test_jitdump_dir(self):
+    def test_jitdump_dir(self) -> None:
         """Where the file is not where it was mapped, nor the same inode."""
         self.one_load()
         os.mkdir(self.place("kept"))
@@ -425,7 +436,7 @@ class Records(Injecting):
         shutil.copy(self.place("gone"), self.dump_path())
         self.assertIn("another file than process 100 mapped", self.run_inject().stderr)
 
-    def test_pipe(self):
+    def test_pipe(self) -> None:
         """Attrs and features that came as records."""
         perf = self.one_load()
         attr = perf.attrs[0]
@@ -447,14 +458,14 @@ class Records(Injecting):
 
 @unittest.skipUnless(shutil.which("readelf"), "readelf is not installed")
 class ElfFiles(Injecting):
-    def inject_dump(self, dump, status=0):
+    def inject_dump(self, dump: mj.Made, status: int = 0) -> subprocess.CompletedProcess[str]:
         perf = mj.capture()
         dump.save(self.dump_path())
         perf.records = [self.marker(perf)]
         perf.save(self.input)
         return self.run_inject(status=status)
 
-    def readelf(self, option, name=None):
+    def readelf(self, option: str, name: str | None = None) -> str:
         names = [name] if name else sorted(os.listdir(self.output + ".jit"))
         done = subprocess.run(["readelf", "-W", option,
                                *(os.path.join(self.output + ".jit", name) for name in names)],
@@ -464,7 +475,7 @@ class ElfFiles(Injecting):
         self.assertNotIn("Error", done.stdout)
         return done.stdout
 
-    def lies_at(self, name):
+    def lies_at(self, name: str) -> tuple[str, int]:
         """(file, offset) of a symbol."""
         for file in os.listdir(self.output + ".jit"):
             for offset, _, text in elf_symbols(os.path.join(self.output + ".jit", file)):
@@ -472,7 +483,7 @@ class ElfFiles(Injecting):
                     return file, offset
         return self.fail(name)
 
-    def test_one_file(self):
+    def test_one_file(self) -> None:
         dump = mj.Made(PID)
         for i in range(1000):
             dump.load(100 + i, BASE + 48 * i, b"\xc3" * 33, i, f"f{i}")
@@ -482,7 +493,7 @@ class ElfFiles(Injecting):
         self.assertRegex(shown, r"LOAD +0x000000 .* R E 0x1000")
         self.assertRegex(shown, r"Build ID: [0-9a-f]{40}")
 
-    def test_generations(self):
+    def test_generations(self) -> None:
         """Code at an address that had other code is in another file; the difference of address and
         offset is one for each file."""
         dump = mj.Made(PID)
@@ -497,7 +508,7 @@ class ElfFiles(Injecting):
         self.assertEqual({len(found) for found in differences.values()}, {1})
         self.assertEqual({found.pop() % 4096 for found in differences.values()}, {0})
 
-    def test_lines(self):
+    def test_lines(self) -> None:
         dump = mj.Made(PID).debug(99, BASE, [(BASE, 10, "a.js"), (BASE + 4, 11, "a.js"),
                                              (BASE + 2000, 5000, "b.js"), (BASE + 2100, 1, "a.js"),
                                              (BASE + 9999, 7, "outside.js")])
@@ -518,14 +529,14 @@ class ElfFiles(Injecting):
         self.assertEqual([row[1:] for row in rows[-2:]], [(8, two), (9, two + 8)])
         self.assertNotIn(77, [row[1] for row in rows])
 
-    def test_lines_of_v8(self):
+    def test_lines_of_v8(self) -> None:
         """V8 adds 0x40 to each address."""
         dump = mj.Made(PID, pad=0xdeadbeef).debug(99, BASE, [(BASE + 0x40, 10, "a.js")])
         dump.load(100, BASE, b"\x90" * 8, 1, "one")
         self.inject_dump(dump)
         self.assertIn(hex(self.lies_at("one")[1]), self.readelf("--debug-dump=decodedline"))
 
-    def test_unwinding(self):
+    def test_unwinding(self) -> None:
         dump = mj.Made(PID)
         for i in range(3):
             dump.unwinding(99 + i, 33).load(100 + i, BASE + 64 * i, b"\x90" * 33, i, f"f{i}")
@@ -536,7 +547,7 @@ class ElfFiles(Injecting):
         self.assertEqual(starts, [self.lies_at(f"f{i}")[1] for i in range(3)])
         self.assertEqual(shown.count("DW_CFA_offset: r6 (rbp) at cfa-16"), 3)
 
-    def test_mapped_tables(self):
+    def test_mapped_tables(self) -> None:
         """Where the process has them behind the code: in sight, but over no code that lives."""
         dump = mj.Made(PID).unwinding(99, 33, True).load(100, BASE, b"\x90" * 33, 1, "alone")
         dump.load(101, BASE + 0x1010, b"\x90", 2, "neighbour")
@@ -547,7 +558,7 @@ class ElfFiles(Injecting):
         self.assertEqual(sizes["beside"], 33)
         self.assertGreater(sizes["alone"], 33 + len(mj.CIE))
 
-    def test_bad_unwinding(self):
+    def test_bad_unwinding(self) -> None:
         """Of other kinds, or of other code: the function goes without."""
         dump = mj.Made(PID).unwinding(99, 4000).load(100, BASE, b"\x90" * 33, 1, "one")
         dump.add(mj.UNWINDING_INFO, 101, struct.pack("<QQQ", 64, 0, 0) + b"\xee" * 64)
@@ -560,12 +571,12 @@ class ElfFiles(Injecting):
 class Hostile(Injecting):
     """What is refused, and that nothing is written elsewhere."""
 
-    def setUp(self):
+    def setUp(self) -> None:
         super().setUp()
         self.perf = mj.capture()
         self.dump = mj.Made(PID).load(100, BASE, b"\xc3" * 8, 1, "good")
 
-    def refused(self, pattern, loads=0, raw=None):
+    def refused(self, pattern: str, loads: int = 0, raw: bytes | None = None) -> None:
         """Says why, uses the loads before; nothing but the output comes to be."""
         if raw is not None:
             with open(self.dump_path(), "wb") as file:
@@ -581,7 +592,7 @@ class Hostile(Injecting):
                             path.startswith("out.data.jit/jit-") for path in new), new)
         self.assertEqual("out.data.jit" in new, loads > 0)
 
-    def test_damaged(self):
+    def test_damaged(self) -> None:
         good = bytes(self.dump.raw)
         load = good[40:]
         huge = 2**64 - 1
@@ -601,7 +612,7 @@ class Hostile(Injecting):
                 shutil.rmtree(self.output + ".jit", ignore_errors=True)
                 self.refused(r"jit-100\.dump: offset 1\d\d: .*expected", 1, good + more)
 
-    def test_header(self):
+    def test_header(self) -> None:
         for name, raw, pattern in (
                 ("empty", b"", "offset 0: expected a jitdump header"),
                 ("magic", b"JUNK" + bytes(60), "offset 0: expected magic"),
@@ -610,12 +621,13 @@ class Hostile(Injecting):
             with self.subTest(name):
                 self.refused(pattern, raw=raw)
 
-    def test_no_file(self):
-        for name, make, pattern in (
+    def test_no_file(self) -> None:
+        ways: tuple[tuple[str, Callable[[str], None], str], ...] = (
                 ("link", lambda path: os.symlink(self.place("elsewhere"), path), "symbolic link"),
                 ("fifo", os.mkfifo, "a FIFO where a regular file was expected"),
                 ("folder", os.mkdir, "a directory where a regular file was expected"),
-                ("nothing", lambda path: None, "No such file")):
+                ("nothing", lambda path: None, "No such file"))
+        for name, make, pattern in ways:
             with self.subTest(name):
                 self.dump.save(self.place("elsewhere"))
                 make(self.dump_path())
@@ -626,36 +638,36 @@ class Hostile(Injecting):
                     os.unlink(self.dump_path())
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can give files away")
-    def test_owner(self):
+    def test_owner(self) -> None:
         self.dump.save(self.dump_path())
         os.chown(self.dump_path(), 65534, 65534)
         self.refused("belongs to user 65534, expected user 0")
 
-    def test_moves(self):
+    def test_moves(self) -> None:
         """Of code that was never loaded."""
         self.dump.move(101, BASE, BASE + 64, 8, 99).move(102, BASE, BASE + 64, 0, 1)
         self.refused("2 MOVE records of code that was never loaded", 1, self.dump.raw)
 
-    def test_far_apart(self):
+    def test_far_apart(self) -> None:
         """Addresses without bounds make neither files nor memory without bounds."""
         for i in range(5000):
             self.dump.load(200 + i, (i + 1) << 40, b"\xc3", 2 + i, f"far{i}")
         self.refused("^$", 5001, self.dump.raw)
         self.assertLess(len(os.listdir(self.output + ".jit")), 5000)
 
-    def test_one_address(self):
+    def test_one_address(self) -> None:
         for i in range(5000):
             self.dump.load(200 + i, BASE, b"\xc3" * 64, 2 + i, f"again{i}")
         self.refused("^$", 5001, self.dump.raw)
         self.assertLess(len(os.listdir(self.output + ".jit")), 100)
 
-    def times(self):
+    def times(self) -> dict[str, int]:
         """When each file was written; of folders, that they are there."""
         return {path: (0 if os.path.isdir(self.place(path))
                        else os.lstat(self.place(path)).st_mtime_ns)
                 for path in self.files()}
 
-    def outputs(self, pattern):
+    def outputs(self, pattern: str) -> None:
         """Refuses to write, and leaves all as it was."""
         self.dump.save(self.dump_path())
         self.perf.records = [self.marker(self.perf)]
@@ -664,27 +676,27 @@ class Hostile(Injecting):
         self.assertRegex(self.run_inject(status=99).stderr, pattern)
         self.assertEqual(self.times(), before)
 
-    def test_output_is_input(self):
+    def test_output_is_input(self) -> None:
         self.output = self.input
         self.dump.save(self.dump_path())
         self.perf.save(self.input)
         self.assertIn("the same file", self.run_inject(status=99).stderr)
 
-    def test_output_is_link(self):
+    def test_output_is_link(self) -> None:
         os.symlink(self.place("victim"), self.output)
         self.outputs("expected a regular file")
 
-    def test_folder_is_link(self):
+    def test_folder_is_link(self) -> None:
         os.mkdir(self.place("victim"))
         os.symlink(self.place("victim"), self.output + ".jit")
         self.outputs("expected a folder for ELF files")
 
-    def test_folder_is_open(self):
+    def test_folder_is_open(self) -> None:
         os.mkdir(self.output + ".jit")
         os.chmod(self.output + ".jit", 0o777)
         self.outputs("nobody else may write into")
 
-    def test_elf_file_is_there(self):
+    def test_elf_file_is_there(self) -> None:
         """The same again is fine; other contents are left alone."""
         self.dump.save(self.dump_path())
         self.perf.records = [self.marker(self.perf)]

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+from typing import Any
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
@@ -22,7 +23,7 @@ PID = 100
 class Made(unittest.TestCase):
     """A file with one process: its program, libc, and anonymous code, all mapped at time 10."""
 
-    def setUp(self):
+    def setUp(self) -> None:
         home = tempfile.TemporaryDirectory(prefix="jitproof-")
         self.addCleanup(home.cleanup)
         self.path = os.path.join(home.name, "perf.data")
@@ -33,13 +34,14 @@ class Made(unittest.TestCase):
                  self.perf.map(PID, ANON, 0x1000, "//anon", 10))
 
     @staticmethod
-    def string(text):
+    def string(text: str) -> bytes:
         return struct.pack("<I64s", 64, text.encode())
 
-    def add(self, *records):
+    def add(self, *records: Any) -> None:
         self.perf.records += records
 
-    def sample(self, *user, pid=PID, time=100, kernel=()):
+    def sample(self, *user: int, pid: int = PID, time: int = 100,
+               kernel: tuple[int, ...] = ()) -> rd.Sample:
         chain = ([rd.CONTEXT_KERNEL, *kernel] if kernel else []) + \
             ([rd.CONTEXT_USER, *user] if user else [])
         made = rd.Sample.make(self.perf.attrs[0], pid=pid, tid=pid, chain=chain)
@@ -48,7 +50,8 @@ class Made(unittest.TestCase):
         self.add(made)
         return made
 
-    def run_judge(self, *options, raw=None):
+    def run_judge(self, *options: str,
+                  raw: bytes | None = None) -> subprocess.CompletedProcess[str]:
         if raw is None:
             self.perf.save(self.path)
         else:
@@ -57,43 +60,43 @@ class Made(unittest.TestCase):
         return subprocess.run([JITPROOF, "judge", *options, self.path], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, timeout=60, check=False)
 
-    def judge(self):
+    def judge(self) -> dict[str, Any]:
         done = self.run_judge("--json")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return json.loads(done.stdout)
 
-    def figures(self, **wanted):
+    def figures(self, **wanted: Any) -> dict[str, Any]:
         found = self.judge()
         self.assertEqual({name: found[name] for name in wanted}, wanted)
         return found
 
 
 class Counts(Made):
-    def test_nothing(self):
+    def test_nothing(self) -> None:
         self.figures(samples=0, user_stacks=0, single_frame=0, addresses=0, addresses_unmapped=0,
                      rootless=0, lost_records=0, lost_samples=0)
 
-    def test_whole_stack(self):
+    def test_whole_stack(self) -> None:
         self.sample(ANON + 8, MAIN + 4, LIBC + 2)
         self.figures(samples=1, user_stacks=1, single_frame=0, addresses=3, addresses_unmapped=0,
                      rootless=0)
 
-    def test_single_frame(self):
+    def test_single_frame(self) -> None:
         self.sample(ANON + 8)
         self.sample(MAIN + 8)
         self.sample(MAIN + 8, LIBC)
         self.figures(samples=3, user_stacks=3, single_frame=2, addresses=4, rootless=1)
 
-    def test_no_user_stack(self):
+    def test_no_user_stack(self) -> None:
         self.sample(kernel=(0xffffffff81000000,))
         self.sample()
         self.figures(samples=2, user_stacks=0, single_frame=0, addresses=0)
 
-    def test_kernel_part_is_not_counted(self):
+    def test_kernel_part_is_not_counted(self) -> None:
         self.sample(ANON, LIBC, kernel=(0xffffffff81000000, 0xffffffff81000010))
         self.figures(samples=1, user_stacks=1, single_frame=0, addresses=2)
 
-    def test_garbage_like_a_marker(self):
+    def test_garbage_like_a_marker(self) -> None:
         """No address, and ends nothing; alone it is no stack."""
         self.sample(ANON, 2**64 - 4095, LIBC)
         self.sample(ANON, rd.CONTEXT_KERNEL, LIBC + 1)
@@ -102,11 +105,11 @@ class Counts(Made):
         self.figures(samples=4, user_stacks=3, addresses=5, single_frame=1, rootless=1,
                      addresses_unmapped=0)
 
-    def test_one_below_the_markers_is_an_address(self):
+    def test_one_below_the_markers_is_an_address(self) -> None:
         self.sample(ANON, 2**64 - 4096)
         self.figures(addresses=2, addresses_unmapped=1, single_frame=0, rootless=1)
 
-    def test_rootless(self):
+    def test_rootless(self) -> None:
         self.sample(LIBC, ANON)          # ends in anonymous code
         self.sample(ANON, 0xdead0000)    # nowhere
         self.add(self.perf.map(PID, CODE, 0x1000, "/usr/lib/libother.so", 11))
@@ -115,7 +118,7 @@ class Counts(Made):
         self.sample(ANON, LIBC)
         self.figures(user_stacks=5, rootless=3)
 
-    def test_runtimes_are_roots(self):
+    def test_runtimes_are_roots(self) -> None:
         for number, name in enumerate(("ld-linux-x86-64.so.2", "libc-2.31.so", "ld-2.31.so",
                                        "libc.musl-x86_64.so.1", "ld-musl-x86_64.so.1")):
             start = CODE + 0x1000 * number
@@ -123,7 +126,7 @@ class Counts(Made):
             self.sample(ANON, start)
         self.figures(user_stacks=5, rootless=0)
 
-    def test_lost(self):
+    def test_lost(self) -> None:
         identity = self.perf.attrs[0].ids[0]
         self.add(self.perf.side(rd.LOST, struct.pack("<QQ", identity, 12), 50),
                  self.perf.side(rd.LOST, struct.pack("<QQ", identity, 3), 60),
@@ -131,7 +134,7 @@ class Counts(Made):
         found = self.figures(lost_records=2, lost_samples=5)
         self.assertEqual(found["lost_events"], 15)
 
-    def test_kinds(self):
+    def test_kinds(self) -> None:
         for number, (name, _) in enumerate((("/memfd:x (deleted)", "memfd"), ("[heap]", "other"),
                                             ("/dev/zero (deleted)", "other"), ("[vdso]", "other"),
                                             ("/SYSV00000001 (deleted)", "other"),
@@ -141,7 +144,7 @@ class Counts(Made):
         found = self.judge()
         self.assertEqual(found["mmap2"], {"file": 3, "anon": 2, "memfd": 1, "other": 5})
 
-    def test_processes(self):
+    def test_processes(self) -> None:
         self.add(self.perf.map(200, CODE, 0x1000, "/usr/bin/second", 10))
         self.sample(ANON, LIBC)
         self.sample(ANON, CODE, pid=200)
@@ -161,38 +164,39 @@ class Deferred(Made):
     RECORD, MARKER = 22, 2**64 - 640
     COOKIE = 0x300000001
 
-    def setUp(self):
+    def setUp(self) -> None:
         super().setUp()
         # defer_callchain, defer_output
         struct.pack_into("<Q", self.perf.attrs[0].raw, 40,
                          self.perf.attrs[0].flags | 3 << 38)
 
-    def promise(self, time=100, cookie=COOKIE, tid=PID):
+    def promise(self, time: int = 100, cookie: int = COOKIE, tid: int = PID) -> rd.Sample:
         made = self.sample(kernel=(2**64 - 2**20,), time=time)
         made.chain += [self.MARKER, cookie]
         made.tid = tid
         return made
 
-    def keep(self, *user, time=200, cookie=COOKIE, tid=PID, count=None):
+    def keep(self, *user: int, time: int = 200, cookie: int = COOKIE, tid: int = PID,
+             count: int | None = None) -> None:
         count = len(user) if count is None else count
         payload = struct.pack(f"<QQ{len(user)}Q", cookie, count, *user)
         self.add(self.perf.side(self.RECORD, payload, time, rd.USER, PID, tid))
 
-    def test_joined(self):
+    def test_joined(self) -> None:
         """One record serves every sample that was promised it, before or after it in the file."""
         self.promise(time=100)
         self.promise(time=110)
         self.keep(ANON, ANON + 8, LIBC, time=300)
         self.figures(samples=2, user_stacks=2, addresses=6, addresses_unmapped=0, rootless=0)
 
-    def test_judged_at_the_time_of_the_sample(self):
+    def test_judged_at_the_time_of_the_sample(self) -> None:
         late = ANON + 0x100000
         self.promise(time=100)
         self.add(self.perf.map(PID, late, 0x1000, "//anon", 150))
         self.keep(late, LIBC, time=200)
         self.figures(addresses=2, addresses_unmapped=1)
 
-    def test_many_rounds_later(self):
+    def test_many_rounds_later(self) -> None:
         finished = rd.Record(rd.FINISHED_ROUND, 0, b"")
         self.promise(time=100)
         self.add(finished, self.perf.comm(PID, PID, "made", 120), finished,
@@ -200,36 +204,36 @@ class Deferred(Made):
         self.keep(ANON, LIBC, time=900)
         self.figures(user_stacks=1, addresses=2)
 
-    def test_another_cookie_or_thread(self):
+    def test_another_cookie_or_thread(self) -> None:
         self.promise(cookie=1)
         self.promise(tid=PID + 1)
         self.keep(ANON, LIBC)
         self.figures(samples=2, user_stacks=0, addresses=0)
 
-    def test_cookie_is_no_address(self):
+    def test_cookie_is_no_address(self) -> None:
         self.promise(cookie=ANON)
         self.figures(samples=1, user_stacks=0, addresses=0)
 
-    def test_first_of_several(self):
+    def test_first_of_several(self) -> None:
         """Each event of the thread may write the same."""
         self.promise()
         self.keep(ANON, LIBC)
         self.keep(ANON, ANON, ANON, LIBC)
         self.figures(addresses=2)
 
-    def test_empty(self):
+    def test_empty(self) -> None:
         self.promise()
         self.keep()
         self.figures(samples=1, user_stacks=0)
 
-    def test_longer_than_its_record(self):
+    def test_longer_than_its_record(self) -> None:
         self.promise()
         self.keep(ANON, LIBC, count=2**61)
         done = self.run_judge()
         self.assertEqual(done.returncode, 99)
         self.assertIn("expected a deferred callchain that fits into its record", done.stderr)
 
-    def test_not_asked_for(self):
+    def test_not_asked_for(self) -> None:
         """Without the attr's bit the marker is an unknown one, and the record nobody's."""
         struct.pack_into("<Q", self.perf.attrs[0].raw, 40,
                          self.perf.attrs[0].flags & ~(3 << 38))
@@ -241,21 +245,21 @@ class Deferred(Made):
 class Order(Made):
     """Mappings hold from their time on, whatever their place in the file."""
 
-    def test_before_its_mapping(self):
+    def test_before_its_mapping(self) -> None:
         late = ANON + 0x100000
         self.sample(late, LIBC, time=100)
         self.add(self.perf.map(PID, late, 0x1000, "//anon", 150))
         self.sample(late, LIBC, time=200)
         self.figures(addresses=4, addresses_unmapped=1)
 
-    def test_file_order_is_not_time_order(self):
+    def test_file_order_is_not_time_order(self) -> None:
         late = ANON + 0x100000
         self.sample(late, LIBC, time=200)
         self.add(self.perf.map(PID, late, 0x1000, "//anon", 150))
         self.sample(late, LIBC, time=100)
         self.figures(addresses=4, addresses_unmapped=1)
 
-    def test_file_order_across_rounds(self):
+    def test_file_order_across_rounds(self) -> None:
         """A round may hold what the next one precedes, never the one after it."""
         late = ANON + 0x100000
         finished = rd.Record(rd.FINISHED_ROUND, 0, b"")
@@ -263,13 +267,13 @@ class Order(Made):
         self.add(finished, self.perf.map(PID, late, 0x1000, "//anon", 150), finished)
         self.figures(addresses=2, addresses_unmapped=0)
 
-    def test_exec_forgets(self):
+    def test_exec_forgets(self) -> None:
         self.sample(ANON, LIBC, time=100)
         self.add(self.perf.comm(PID, PID, "other", 150, True))
         self.sample(ANON, LIBC, time=200)
         self.figures(addresses=4, addresses_unmapped=2, rootless=1)
 
-    def test_fork_inherits(self):
+    def test_fork_inherits(self) -> None:
         self.add(self.perf.fork(300, PID, 50))
         self.add(self.perf.map(PID, ANON + 0x100000, 0x1000, "//anon", 60))
         self.sample(ANON, MAIN, pid=300)
@@ -277,7 +281,7 @@ class Order(Made):
         self.sample(ANON, pid=300, time=20)
         self.figures(addresses=5, addresses_unmapped=2, rootless=1)
 
-    def test_end_is_outside(self):
+    def test_end_is_outside(self) -> None:
         self.sample(ANON + 0xfff, LIBC)
         self.sample(ANON + 0x1000, LIBC)
         self.sample(ANON - 1, LIBC)
@@ -287,7 +291,7 @@ class Order(Made):
 class Refusals(Made):
     """99 with file, offset and what was expected; never a count of half a file."""
 
-    def refused(self, raw, *said):
+    def refused(self, raw: bytes, *said: str) -> None:
         done = self.run_judge("--json", raw=raw)
         self.assertEqual(done.returncode, 99, done.stdout + done.stderr)
         self.assertEqual(done.stdout, "")
@@ -296,29 +300,29 @@ class Refusals(Made):
             self.assertRegex(done.stderr, one)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
-    def setUp(self):
+    def setUp(self) -> None:
         super().setUp()
         self.sample(ANON, LIBC)
         self.raw = self.perf.pack()
         self.data = rd.HEADER + len(self.perf.attrs[0].raw) + 16
 
-    def test_empty(self):
+    def test_empty(self) -> None:
         self.refused(b"")
 
-    def test_no_perf_data(self):
+    def test_no_perf_data(self) -> None:
         self.refused(b"\x7fELF" + bytes(200), "offset 0")
 
-    def test_cut_anywhere_in_data(self):
+    def test_cut_anywhere_in_data(self) -> None:
         for end in range(self.data + 1, self.data + sum(len(record.pack()) for record in
                                                         self.perf.records), 7):
             self.refused(self.raw[:end], r"offset (0x)?[0-9a-f]+")
 
-    def test_record_of_no_size(self):
+    def test_record_of_no_size(self) -> None:
         raw = bytearray(self.raw)
         struct.pack_into("<H", raw, self.data + 6, 0)
         self.refused(raw, rf"offset ({self.data}|0x{self.data:x})\b")
 
-    def test_chain_longer_than_its_record(self):
+    def test_chain_longer_than_its_record(self) -> None:
         self.perf.records[-1].chain += [LIBC] * 3
         raw = bytearray(self.perf.pack())
         at = raw.rindex(struct.pack("<QQ", 6, rd.CONTEXT_USER))
@@ -326,7 +330,7 @@ class Refusals(Made):
         start = self.data + sum(len(record.pack()) for record in self.perf.records[:-1])
         self.refused(raw, rf"offset ({start}|0x{start:x})\b|offset ({at}|0x{at:x})\b")
 
-    def test_missing(self):
+    def test_missing(self) -> None:
         done = subprocess.run([JITPROOF, "judge", self.path + ".none"], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, timeout=60, check=False)
         self.assertEqual(done.returncode, 99)
@@ -339,14 +343,14 @@ class Stacks(Made):
     DUMPED = KIND | rd.REGS_USER | rd.STACK_USER
     SP, CODE = 0x7ffd00000000, ANON + 0x100
 
-    def setUp(self):
+    def setUp(self) -> None:
         super().setUp()
         mask = 1 << rd.X86_BP | 1 << rd.X86_SP | 1 << rd.X86_IP
         self.attr = rd.Attr.make(self.DUMPED, [9], mask, 128)
         self.perf.attrs.append(self.attr)
         self.out = self.path + ".stacks"
 
-    def dump(self, *words, size=None, time=100):
+    def dump(self, *words: int, size: int | None = None, time: int = 100) -> None:
         """Two words at the stack pointer, then the given ones from the frame pointer on."""
         made = rd.Sample.make(self.attr, pid=PID, tid=PID + 1, chain=[rd.CONTEXT_USER, ANON, 1])
         made.ip, made.time, made.id = self.CODE, time, 9
@@ -356,13 +360,13 @@ class Stacks(Made):
         made.asked = 128
         self.add(made)
 
-    def stacks(self, *options):
+    def stacks(self, *options: str) -> list[dict[str, Any]]:
         done = self.run_judge(*options, "--stacks", self.out)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         with open(self.out, encoding="utf-8") as file:
             return [json.loads(line) for line in file]
 
-    def test_line(self):
+    def test_line(self) -> None:
         self.sample(ANON)  # no dump, no line
         self.dump(self.SP + 32, ANON + 0x20, 0, 0)
         self.assertEqual(self.stacks(), [{
@@ -371,7 +375,7 @@ class Stacks(Made):
             "frames": [hex(self.CODE), hex(ANON + 0x20)], "stop": "root",
             "where": hex(ANON + 0x1f)}])
 
-    def test_stops(self):
+    def test_stops(self) -> None:
         self.dump(self.SP + 32, 0xdead0001, 0, 0)
         self.dump(self.SP + 32, ANON + 0x20, size=24, time=101)
         self.dump(self.SP, ANON + 0x20, 0, 0, time=102)
@@ -379,7 +383,7 @@ class Stacks(Made):
                          [("unmapped", 2, "0xdead0000"), ("dump-short", 1, hex(self.CODE)),
                           ("bad-frame", 2, hex(ANON + 0x1f))])
 
-    def test_frame_pointers_through_files(self):
+    def test_frame_pointers_through_files(self) -> None:
         """The program's ELF file is not to be had: only a guess leads on."""
         self.dump(self.SP + 32, MAIN + 0x20, self.SP + 48, MAIN + 0x40, 0, 0)
         self.assertEqual([(one["stop"], len(one["frames"])) for one in self.stacks()],
@@ -387,7 +391,7 @@ class Stacks(Made):
         self.assertEqual([(one["stop"], len(one["frames"])) for one in
                           self.stacks("--frame-pointers")], [("root", 3)])
 
-    def test_methods(self):
+    def test_methods(self) -> None:
         """Frame pointers need no file, and store what they find, 0 too, as the kernel does; call
         frame information cannot do without."""
         self.dump(self.SP + 32, MAIN + 0x20, self.SP + 48, MAIN + 0x40, 0, 0)
@@ -400,7 +404,7 @@ class Stacks(Made):
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("found chain", done.stderr)
 
-    def test_cannot_be_written(self):
+    def test_cannot_be_written(self) -> None:
         self.dump(self.SP + 32, ANON + 0x20, 0, 0)
         for where, why in (("/dev/full", "cannot be written"), (self.path + "/no", "Not a dir")):
             done = self.run_judge("--stacks", where)
@@ -410,7 +414,7 @@ class Stacks(Made):
 
 
 class FailIf(Made):
-    def test_counts_and_shares(self):
+    def test_counts_and_shares(self) -> None:
         self.sample(ANON)
         self.sample(ANON, LIBC)
         self.sample(ANON, LIBC)
@@ -424,7 +428,7 @@ class FailIf(Made):
                 self.assertEqual(done.returncode, status, done.stderr)
                 self.assertEqual(bool(done.stderr), bool(status))
 
-    def test_bad_expressions(self):
+    def test_bad_expressions(self) -> None:
         for expression in ("single_frame", "nothing>1", "single_frame>", "single_frame>x",
                            "single_frame<1", ">1", "single_frame>1%%", "single_frame>nan"):
             with self.subTest(expression):

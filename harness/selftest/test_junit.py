@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from typing import Sequence
 import unittest
 import xml.etree.ElementTree as ElementTree
 
@@ -19,7 +20,8 @@ from harness.selftest.scratch import BINARY, DENY
 class Junit(unittest.TestCase):
     """What XML cannot hold comes by a reason that an expectation has."""
 
-    def run_cases(self, text, before=()):
+    def run_cases(self, text: str, before: Sequence[str] = ()) \
+            -> tuple[ElementTree.Element, subprocess.CompletedProcess[str]]:
         home = tempfile.TemporaryDirectory(prefix="jitproof-")
         self.addCleanup(home.cleanup)
         expected, folder = (os.path.join(home.name, name) for name in ("expected", "run"))
@@ -41,7 +43,7 @@ class Junit(unittest.TestCase):
             self.assertEqual(int(level.get("tests")), len(cases))
         return root, done
 
-    def test_outcomes(self):
+    def test_outcomes(self) -> None:
         root, done = self.run_cases(
             "case crash check : bad crash : attach --stack=1024 : seconds=5\n"
             "case good check : anon_exec : attach --stack=8192 --freq=1999 : samples=100\n"
@@ -71,7 +73,7 @@ class Junit(unittest.TestCase):
             self.assertEqual(case.get("classname"), "s")
             self.assertGreater(float(case.get("time")), 0)
 
-    def test_skipped(self):
+    def test_skipped(self) -> None:
         root, done = self.run_cases("case a check : bad crash : attach\n", before=[*DENY, "EPERM"])
         self.assertEqual(done.returncode, 4)
         self.assertIn("EPERM", root.find(".//skipped").get("message"))

@@ -5,6 +5,8 @@ brute force of its own decides which changes alter the name that belongs to an a
 judged sample or load. jit_order must notice each of these, and no other may move any of its
 metrics."""
 
+from __future__ import annotations
+
 import json
 import os
 import random
@@ -14,6 +16,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+from typing import Any, Iterator, Sequence, TypeAlias
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
@@ -24,42 +27,48 @@ JUDGED = re.compile(r"names\.|load\.|order\.|inject\.")
 # Of the last file alone: what is not compared with the capture as it was.
 LAST = re.compile(r"(names\.(right|wrong|unnamed|unjudged)|load\.right|order\.(hidden|stray))$")
 NEVER = 2**64 - 1
+Entry: TypeAlias = "Load | rd.Map"
+Entries: TypeAlias = "Sequence[Load | rd.Map]"
+# Words, index, what, with what.
+Change = tuple[str, int, str | None, Any]
 SEED, MOST = 20200527, 120  # changes of each test
 
 
 class Life: # pylint: disable=too-many-instance-attributes
     """One function at one address, by the truth: its brackets, and when it is judged."""
 
-    def __init__(self, slot, name, facts):
+    def __init__(self, slot: Sequence[int], name: str, facts: dict[str, int]) -> None:
         self.pid, self.start, self.size, self.name = slot[2], slot[6], slot[7], name
         self.loaded, self.ready = slot[4], slot[5]
         self.ending = self.gone = NEVER
         self.begin = max(self.ready + facts["slack"], facts["sampling"])
 
-    def executable_from(self, truth, facts):
+    def executable_from(self, truth: rd.Truth, facts: dict[str, int]) -> None:
         """Its memory is made executable once, and stays so: by which act?"""
         acts = [slot for kind in (rd.Truth.MAP, rd.Truth.PROTECT)
                 for slot in map(truth.get, truth.of(kind)) if slot[2] == self.pid
                 and slot[6] <= self.start < slot[6] + slot[7] and slot[8] & rd.EXECUTE]
         self.begin = max(self.begin, min(slot[5] for slot in acts) + facts["slack"])
 
-    def end_at(self, before, after):
+    def end_at(self, before: int, after: int) -> None:
         self.ending, self.gone = before, after
 
-    def end(self, facts):
+    def end(self, facts: dict[str, int]) -> int:
         return min(self.ending - (facts["slack"] if self.ending != NEVER else 0),
                    facts["stopped"])
 
 
-def lives_of(truth, facts):
-    texts, lives, by_id = {}, [], {}
+def lives_of(truth: rd.Truth, facts: dict[str, int]) -> list[Life]:
+    texts: dict[int, Any] = {}
+    lives: list[Life] = []
+    by_id: dict[tuple[int, int], Life] = {}
     for index in truth.of(rd.Truth.TEXT):
         slot = truth.get(index)
         total = slot[6] >> 32
         texts.setdefault(slot[6] & 0xffffffff, [total, {}])[1][slot[1]] = struct.pack(
             "<3Q", *slot[7:10])
 
-    def text(identity):
+    def text(identity: int) -> str:
         total, parts = texts[identity]
         return b"".join(parts[part] for part in sorted(parts))[:total].decode()
 
@@ -81,7 +90,7 @@ def lives_of(truth, facts):
     return lives
 
 
-def elf_symbols(path):
+def elf_symbols(path: str) -> list[tuple[int, int, str]]:
     """[(file offset, size, name)] of the functions in .symtab."""
     with open(path, "rb") as file:
         raw = file.read()
@@ -111,10 +120,12 @@ def elf_symbols(path):
 class Names:
     """Which name a list of mapping records yields, by looking at all of them each time."""
 
-    def __init__(self, directory):
-        self.directory, self.files, self.maps = directory, {}, {}
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        self.files: dict[str, list[tuple[int, int, str]] | None] = {}
+        self.maps: dict[int, list[tuple[int, int, str]]] = {}
 
-    def symbols(self, path):
+    def symbols(self, path: str) -> list[tuple[int, int, str]] | None:
         base = path.rsplit("/", 1)[-1]
         if base not in self.files:
             real = os.path.join(self.directory, "jit", base)
@@ -123,7 +134,7 @@ class Names:
             self.files[base] = elf_symbols(real) if os.path.isfile(real) else None
         return self.files[base]
 
-    def lines(self, pid):
+    def lines(self, pid: int) -> list[Any]:
         if pid not in self.maps:
             try:
                 with open(os.path.join(self.directory, f"perf-{pid}.map"),
@@ -134,10 +145,10 @@ class Names:
                 self.maps[pid] = []
         return self.maps[pid]
 
-    def injected(self, record):
+    def injected(self, record: rd.Map) -> bool:
         return self.symbols(record.name) is not None
 
-    def of(self, record, pid, address):
+    def of(self, record: Any, pid: int, address: int) -> str | None:
         """The name that @record, the last that covers @address, leads to; None: none."""
         if record is None:
             return None
@@ -152,7 +163,7 @@ class Names:
         return None
 
 
-def last_over(records, pid, address, time):
+def last_over(records: Entries, pid: int, address: int, time: int) -> Entry | None:
     """Of @records in the order of time, the last one by @time that covers @address."""
     for record in reversed(records):
         if record.time <= time and record.pid == pid and \
@@ -161,7 +172,7 @@ def last_over(records, pid, address, time):
     return None
 
 
-def places(life, records):
+def places(life: Life, records: Entries) -> list[int]:
     """An address of each piece of @life that some record tells apart, and the last of each."""
     edges = {life.start, life.start + life.size}
     for record in records:
@@ -170,17 +181,19 @@ def places(life, records):
     return sorted((edges - {life.start + life.size}) | {edge - 1 for edge in edges - {life.start}})
 
 
-def overlap(one, other):
+def overlap(one: Load | rd.Map, other: Life) -> bool:
     return one.pid == other.pid and one.start < other.start + other.size and \
         other.start < one.start + one.size
 
 
-def name_of_sample(records, names, sample):
+def name_of_sample(records: Entries, names: ByLoad | Names,
+                   sample: rd.Sample) -> str | None:
     ip = sample.regs[rd.X86_IP]
     return names.of(last_over(records, sample.pid, ip, sample.time), sample.pid, ip)
 
 
-def names_of_life(records, names, life, facts):
+def names_of_life(records: Entries, names: ByLoad | Names, life: Life,
+                  facts: dict[str, int]) -> tuple[tuple[str, ...], ...] | None:
     """The names that its bytes have from its begin to its end: how they follow each other, not
     when. None: it is not judged."""
     end = life.end(facts)
@@ -188,7 +201,7 @@ def names_of_life(records, names, life, facts):
         return None
     near = [record for record in records if overlap(record, life)]
     moments = sorted({life.begin} | {r.time for r in near if life.begin < r.time < end})
-    follow = []
+    follow: list[tuple[str, ...]] = []
     for moment in moments:
         now = tuple(sorted({str(names.of(last_over(near, life.pid, address, moment), life.pid,
                                          address)) for address in places(life, near)}))
@@ -201,13 +214,15 @@ class Reference:
     """What belongs to each judged sample and load. Of a changed list of records only what the
     changed ones touch is looked at again: a name hangs on the records over its address alone."""
 
-    def __init__(self, lives, samples, facts, names, records):
+    def __init__(self, lives: list[Life], samples: list[rd.Sample], facts: dict[str, int],
+                 names: ByLoad | Names, records: Entries) -> None:
         self.lives, self.samples, self.facts, self.names = lives, samples, facts, names
         self.first = self.of(records)
 
-    def of(self, records, touched=None):
+    def of(self, records: Entries,
+           touched: Entries | None = None) -> list[Any]:
         records = sorted(records, key=lambda record: record.time)
-        found = []
+        found: list[Any] = []
         for index, sample in enumerate(self.samples):
             ip = sample.regs[rd.X86_IP]
             if touched is None or any(record.start <= ip < record.start + record.size
@@ -226,7 +241,7 @@ class Reference:
 class Load:
     """A code load of a jitdump, as a record that covers what it loads."""
 
-    def __init__(self, record):
+    def __init__(self, record: bytes) -> None:
         self.pid, self.start, self.size, self.name = rd.Jitdump.load(record)
         self.time = rd.Jitdump.time(record)
 
@@ -234,14 +249,14 @@ class Load:
 class ByLoad:
     """Names where loads are mapping records like others."""
 
-    def __init__(self, names):
+    def __init__(self, names: Names) -> None:
         self.names = names
 
-    def of(self, record, pid, address):
+    def of(self, record: Any, pid: int, address: int) -> str | None:
         return record.name if isinstance(record, Load) else self.names.of(record, pid, address)
 
 
-def with_loads(loads, records, cut):
+def with_loads(loads: list[Load], records: list[rd.Map], cut: bool) -> Entries:
     """Loads and mapping records together. With @cut the last load that covers an address is its
     name, whatever mapping came later: as if these had all been there before."""
     before = []
@@ -249,16 +264,24 @@ def with_loads(loads, records, cut):
         before.append(record.copy())
         if cut:
             before[-1].time = 0
-    return before + loads
+    return [*before, *loads]
 
 
-class Changed:
+class Changed(unittest.TestCase):
     """What is done to a fixture; which one, its heirs say."""
 
-    fixture = None
+    fixture: str
+    dir: str
+    dump: str
+    facts: dict[str, int]
+    lives: list[Life]
+    perf: rd.PerfData
+    injected: rd.PerfData
+    samples: list[rd.Sample]
+    names: Names
 
     @classmethod
-    def setUpClass(cls):
+    def setUpClass(cls) -> None:
         cls.dir = os.path.join(FIXTURES, cls.fixture)
         cls.facts = {key: int(value) for key, value in rd.read_facts(cls.dir).items()
                      if value.isdigit()}
@@ -271,7 +294,7 @@ class Changed:
                         if re.match(r"jit-\d+\.dump$", name))
 
     @classmethod
-    def judged(cls, sample):
+    def judged(cls, sample: rd.Sample) -> bool:
         """In emitted code, outside of the brackets of its load and unload."""
         slack, ip = cls.facts["slack"], sample.regs.get(rd.X86_IP, 0)
         at = [life for life in cls.lives if life.pid == sample.pid
@@ -281,24 +304,24 @@ class Changed:
                                 and (life.ending == NEVER or sample.time + slack < life.ending)
                                 for life in at)
 
-    def setUp(self):
+    def setUp(self) -> None:
         self.home = tempfile.mkdtemp(prefix="jitproof-")
         self.addCleanup(shutil.rmtree, self.home)
         self.random = random.Random(SEED)
 
-    def emitted_maps(self, perf):
+    def emitted_maps(self, perf: rd.PerfData) -> list[rd.Map]:
         """Records that cover emitted code: mappings, and what inject made of loads."""
         return [record for record in perf.maps() if any(
             record.pid == life.pid and record.start < life.start + life.size
             and life.start < record.start + record.size for life in self.lives)]
 
-    def moment(self, timed):
+    def moment(self, timed: Entries) -> int:
         """Some time of the run: near one of @timed, or anywhere."""
         if self.random.random() < 0.7:
             return self.random.choice(timed).time + self.random.choice((-2000, -1, 1, 2000))
         return self.random.randrange(self.facts["enabled"], self.facts["stopped"])
 
-    def write(self, number, **files):
+    def write(self, number: int, **files: Any) -> str:
         """A folder like the fixture with some files in place of its own."""
         folder = os.path.join(self.home, f"{number:04}")
         os.mkdir(folder)
@@ -312,7 +335,7 @@ class Changed:
             content.save(os.path.join(folder, name))
         return folder
 
-    def metrics(self):
+    def metrics(self) -> list[dict[str, tuple[int, int | None]]]:
         """What jit_order says of each folder that was written, in their order."""
         results = os.path.join(self.home, "results")
         done = subprocess.run([JITPROOF, "judge", "--results", results, self.home],
@@ -328,7 +351,8 @@ class Changed:
                               for name, value in metrics.items() if JUDGED.match(name)})
         return found
 
-    def compare(self, what, changes, yielded, before=None):
+    def compare(self, what: str, changes: list[str], yielded: list[list[Any]],
+                before: Sequence[list[Any] | None] | None = None) -> None:
         """@changes: words for each, the first one of none; @yielded: what the brute force says of
         the last file; @before: of what was injected into it, if that changed too."""
         metrics = self.metrics()
@@ -355,9 +379,10 @@ class Changed:
         print(f"{self.fixture}, {what}: {noticed} changes alter a name, each was noticed; "
               f"{alike} alter none, each left the metrics as they were", file=sys.stderr)
 
-    def changed_records(self, records, most):
+    def changed_records(self, records: list[rd.Map],
+                        most: int) -> list[Change]:
         """(words, index, what, with what) for each change of @records."""
-        changes = []
+        changes: list[Change] = []
         for index, record in enumerate(records):
             words = f"{record.name.rsplit('/', 1)[-1]} {record.range()} of {record.time}"
             changes.append((f"dropped {words}", index, None, None))
@@ -378,7 +403,8 @@ class Changed:
             else changes[:most]
 
     @staticmethod
-    def changed(perf, record, how, with_what):
+    def changed(perf: rd.PerfData, record: rd.Map, how: str | None,
+                with_what: Any) -> rd.PerfData:
         """@perf with one change made to a copy of @record."""
         other = rd.PerfData(perf.attrs, perf.records, perf.features)
         fresh = record.copy()
@@ -396,7 +422,7 @@ class Changed:
         other.sort()
         return other
 
-    def test_records(self):
+    def test_records(self) -> None:
         """Of injected.data: mappings, and the records that inject wrote for loads."""
         records = self.emitted_maps(self.injected)
         reference = Reference(self.lives, self.samples, self.facts, self.names, records)
@@ -410,7 +436,7 @@ class Changed:
             yielded.append(reference.of(self.emitted_maps(perf), touched))
         self.compare("records of injected.data", words, yielded)
 
-    def changed_dump(self, index, how, with_what):
+    def changed_dump(self, index: int, how: str, with_what: Any) -> rd.Jitdump:
         """The jitdump with one change made to its load @index."""
         dump = rd.Jitdump(os.path.join(self.dir, self.dump))
         loads = dump.loads()
@@ -431,7 +457,7 @@ class Changed:
             dump.records.insert(with_what, record)
         return dump
 
-    def changed_loads(self):
+    def changed_loads(self) -> Iterator[tuple[rd.Jitdump, rd.PerfData, str, Entries]]:
         """(jitdump, perf.data, words, what was touched) for each change of either."""
         plain = rd.Jitdump(os.path.join(self.dir, self.dump))
         loads = [Load(record) for record in plain.loads()]
@@ -442,19 +468,19 @@ class Changed:
                                    ("elsewhere", self.random.randrange(len(plain.records))),
                                    ("exchange", self.random.randrange(len(loads))),
                                    ("move", load.time + self.random.randrange(-500, 500)),
-                                   ("double", self.moment(loads + records)),
-                                   ("move", self.moment(loads + records))):
+                                   ("double", self.moment([*loads, *records])),
+                                   ("move", self.moment([*loads, *records]))):
                 touched = [load] + ([loads[with_what]] if how == "exchange" else [])
                 changed.append((index, how, with_what, touched))
         self.random.shuffle(changed)
         for index, how, with_what, touched in changed[:MOST // 2]:
             yield (self.changed_dump(index, how, with_what), self.perf,
                    f"{how} {with_what}, load of {touched[0].name} at {touched[0].time}", touched)
-        for text, index, how, with_what in self.changed_records(records, MOST // 2):
-            touched = [records[index]] + ([with_what] if how == "exchange" else [])
-            yield plain, self.changed(self.perf, records[index], how, with_what), text, touched
+        for text, index, kind, other in self.changed_records(records, MOST // 2):
+            yield (plain, self.changed(self.perf, records[index], kind, other), text,
+                   [records[index]] + ([other] if kind == "exchange" else []))
 
-    def inject(self, folder):
+    def inject(self, folder: str) -> None:
         out = os.path.join(folder, "injected.data")
         os.unlink(out)
         os.unlink(os.path.join(folder, "jit"))
@@ -463,7 +489,7 @@ class Changed:
                        stdout=subprocess.DEVNULL, timeout=30)
         os.rename(out + ".jit", os.path.join(folder, "jit"))
 
-    def test_inject(self):
+    def test_inject(self) -> None:
         """Of perf.data and the jitdump, injected anew."""
         plain = rd.Jitdump(os.path.join(self.dir, self.dump))
         both = []
@@ -484,16 +510,19 @@ class Changed:
         self.compare("jitdump and perf.data, injected again", words, *yielded)
 
 
-class Growth(Changed, unittest.TestCase):
+class Growth(Changed):
     """A heap that grew: later records cover what was loaded."""
 
     fixture = "growth"
 
 
-class Reuse(Changed, unittest.TestCase):
+class Reuse(Changed):
     """Generations of code at one address."""
 
     fixture = "reuse"
+
+
+del Changed  # only its heirs are tests
 
 
 if __name__ == "__main__":

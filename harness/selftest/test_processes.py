@@ -16,7 +16,7 @@ from harness.selftest.scratch import JITPROOF
 LAUNCH, FORK, VFORK, EXEC, SHARE = range(5)
 
 
-def children():
+def children() -> list[int]:
     """Every process whose parent we are, or became."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -32,16 +32,16 @@ def children():
 
 class Processes(unittest.TestCase):
     @classmethod
-    def setUpClass(cls):
+    def setUpClass(cls) -> None:
         # Orphans would come to us (PR_SET_CHILD_SUBREAPER).
         import ctypes  # pylint: disable=import-outside-toplevel
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
 
-    def setUp(self):
+    def setUp(self) -> None:
         self.home = tempfile.TemporaryDirectory(prefix="jitproof-")
         self.addCleanup(self.home.cleanup)
 
-    def play(self, *workload, steps=()):
+    def play(self, *workload: str, steps: tuple[str, ...] = ()) -> rd.Truth:
         """Runs it, to its end; the truth's records. Skips where it skips."""
         truth = os.path.join(self.home.name, "truth")
         with subprocess.Popen([JITPROOF, "workload", *workload, "--truth", truth],
@@ -67,16 +67,16 @@ class Processes(unittest.TestCase):
         self.assertEqual(self.truth.torn(), [])
         return self.truth
 
-    def starts(self, how=None):
+    def starts(self, how: int | None = None) -> list[tuple[int, int]]:
         """(pid, parent) of each start, in order."""
         records = [self.truth.get(index) for index in self.truth.of(rd.Truth.PROCESS_START)]
         return [(record[2], record[6]) for record in records
                 if how is None or record[7] == how]
 
-    def ends(self):
+    def ends(self) -> list[int]:
         return [self.truth.get(index)[2] for index in self.truth.of(rd.Truth.PROCESS_EXIT)]
 
-    def each_ends_once(self):
+    def each_ends_once(self) -> None:
         lives = [pid for pid, _ in self.starts(FORK) + self.starts(VFORK) + self.starts(SHARE) +
                  self.starts(LAUNCH)]
         born = set(lives)
@@ -84,7 +84,7 @@ class Processes(unittest.TestCase):
         lives += [pid for pid, _ in self.starts(EXEC) if pid not in born]
         self.assertEqual(sorted(lives), sorted(self.ends()))
 
-    def test_births(self):
+    def test_births(self) -> None:
         self.play("short_lived", "--count=16", "--life=5")
         self.each_ends_once()
         self.assertGreaterEqual(len(self.starts(FORK)), 8)
@@ -93,7 +93,7 @@ class Processes(unittest.TestCase):
         self.assertTrue(all(parent == self.pid for _, parent in self.starts(FORK) +
                             self.starts(VFORK)))
 
-    def test_prefork(self):
+    def test_prefork(self) -> None:
         self.play("prefork", "--children=2", steps=("fork", "toggle", "kill"))
         self.each_ends_once()
         self.assertEqual(len(self.starts(FORK)), 3)
@@ -101,7 +101,7 @@ class Processes(unittest.TestCase):
         ends = [self.truth.get(index) for index in self.truth.of(rd.Truth.PROCESS_EXIT)]
         self.assertEqual(sum(end[4] != end[5] for end in ends), 1)
 
-    def test_namespaces(self):
+    def test_namespaces(self) -> None:
         self.play("namespaces", "--depth=2")
         self.each_ends_once()
         # The outside's numbers: no process is its parent's parent, none is 1.
@@ -111,18 +111,18 @@ class Processes(unittest.TestCase):
         stays = {self.truth.get(index)[2] for index in self.truth.of(rd.Truth.ENTER)}
         self.assertLessEqual({one, other}, stays)
 
-    def test_pid_reuse(self):
+    def test_pid_reuse(self) -> None:
         self.play("pid_reuse")
         self.each_ends_once()
         pids = [pid for pid, _ in self.starts(FORK)]
         self.assertGreater(len(pids), len(set(pids)))
 
-    def test_shared_space(self):
+    def test_shared_space(self) -> None:
         self.play("shared_space")
         self.each_ends_once()
         self.assertTrue(self.starts(SHARE) or len(self.starts()) == 1)
 
-    def test_files_are_removed(self):
+    def test_files_are_removed(self) -> None:
         for workload in (("dlopen_twice",), ("replaced_binary",), ("odd_paths",),
                          ("replaced_binary", "--what=program"), ("odd_paths", "--overlay")):
             with self.subTest(workload=workload):
@@ -130,11 +130,11 @@ class Processes(unittest.TestCase):
                 self.each_ends_once()
                 os.unlink(os.path.join(self.home.name, "truth"))
 
-    def test_thread_churn(self):
+    def test_thread_churn(self) -> None:
         self.play("thread_churn")
         self.assertEqual(self.ends(), [self.pid])
 
-    def test_killed_at_once(self):
+    def test_killed_at_once(self) -> None:
         """Nobody tells the children that their parent is gone but the end of their pipes."""
         truth = os.path.join(self.home.name, "truth")
         with subprocess.Popen([JITPROOF, "workload", "prefork", "--truth", truth],

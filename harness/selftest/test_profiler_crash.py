@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from typing import Any
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
@@ -68,7 +69,7 @@ case gated check : fork_exec --tasks=2 : gated-by perf --freq=999 : samples=1 co
 
 
 class Crash(unittest.TestCase):
-    def setUp(self):
+    def setUp(self) -> None:
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
         self.dir = scratch.name
@@ -78,19 +79,20 @@ class Crash(unittest.TestCase):
         self.write("expected/crash", CASES)
         self.run_dir = os.path.join(self.dir, "run")
 
-    def write(self, name, text):
+    def write(self, name: str, text: str) -> str:
         path = os.path.join(self.dir, name)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         return path
 
-    def jitproof(self, *arguments, end="0"):
+    def jitproof(self, *arguments: str, end: str = "0") -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "JITPROOF_PERF": self.perf, "JITPROOF_FAKE_END": end}
         return subprocess.run([JITPROOF, *arguments], stdin=subprocess.DEVNULL, timeout=90,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
                               text=True, env=environment)
 
-    def run_cases(self, end, *globs):
+    def run_cases(self, end: str, *globs: str) \
+            -> tuple[dict[str, dict[str, Any]], subprocess.CompletedProcess[str]]:
         """Runs, judges again, and returns the lines of results.jsonl by case, with the KTAP."""
         done = self.jitproof("run", "-o", self.run_dir, "--seed", "1", "--expected",
                              os.path.join(self.dir, "expected"), *globs, end=end)
@@ -107,13 +109,13 @@ class Crash(unittest.TestCase):
                        for result in map(json.loads, file)}
         return results, done
 
-    def check(self, result, outcome, crashed, words):
+    def check(self, result: dict[str, Any], outcome: str, crashed: str | None, words: str) -> None:
         self.assertEqual((result["outcome"], result.get("crashed")), (outcome, crashed),
                          result["why"])
         self.assertRegex(result["why"], words)
         self.assertEqual(result["metrics"], {})
 
-    def test_killed(self):
+    def test_killed(self) -> None:
         results, done = self.run_cases("SEGV", "*")
         self.assertEqual(done.returncode, 1)
         words = r"^perf %s was killed by signal 11 \(Segmentation fault\): .*last words of %s$"
@@ -133,12 +135,12 @@ class Crash(unittest.TestCase):
             except (FileNotFoundError, ProcessLookupError):
                 pass
 
-    def test_aborted(self):
+    def test_aborted(self) -> None:
         results, _ = self.run_cases("ABRT", "crash/inject", "crash/launch")
         for name in ("inject", "launch"):
             self.check(results[name], "CRASH", "SIGABRT", r"killed by signal 6 \(Aborted\)")
 
-    def test_failed_is_no_crash(self):
+    def test_failed_is_no_crash(self) -> None:
         results, done = self.run_cases("3", "crash/inject", "crash/inject.allowed",
                                        "crash/launch", "crash/attach")
         self.check(results["inject"], "ERROR", None,
@@ -148,11 +150,11 @@ class Crash(unittest.TestCase):
             self.check(results[name], "ERROR", None, "perf record ended .*last words of record")
         self.assertIn("ERROR:3 XFAIL:1 XPASS:0 TIMEOUT:0 CRASH:0", done.stdout)
 
-    def test_nothing_written_is_no_crash(self):
+    def test_nothing_written_is_no_crash(self) -> None:
         results, _ = self.run_cases("0", "crash/inject")
         self.check(results["inject"], "ERROR", None, "^perf inject wrote nothing: ")
 
-    def test_torn_words(self):
+    def test_torn_words(self) -> None:
         self.run_cases("SEGV", "crash/inject")
         self.write("run/crash/inject/crash", "inject")
         done = self.jitproof("judge", self.run_dir)
@@ -162,4 +164,4 @@ class Crash(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    unittest.main()

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tarfile
 import time
+from typing import Any, Callable, Sequence
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
@@ -28,53 +29,54 @@ HOST = "sesame.example.org"
 COREUTILS = ("ls", "cat", "mkdir", "env", "head")
 
 
-def jitproof(*arguments, before=(), **more):
+def jitproof(*arguments: str, before: Sequence[str] = (),
+             **more: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*before, BINARY, *arguments], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=90,
                           errors="replace", check=False, **more)
 
 
-def verdict(text):
+def verdict(text: str) -> list[str]:
     """Of KTAP: all but what is about no case."""
     return [line for line in text.splitlines()
             if not re.match(r"# (seed|run directory:|Totals|The clocks)|#$|$", line)]
 
 
-def block(readme, title):
+def block(readme: str, title: str) -> list[str]:
     """The lines that are moved in, below a heading."""
     part = readme.split("\n## %s\n" % title)[1].split("\n## ")[0]
     return [line[4:] for line in part.splitlines() if line.startswith("    ")]
 
 
 class Packing(Folder):
-    def fixture(self, name="anon", study="fixture"):
+    def fixture(self, name: str = "anon", study: str = "fixture") -> str:
         """A run directory of ours that holds one recorded case."""
         target = self.place("run", study, name)
         shutil.copytree(os.path.join(FIXTURES, name), target)
         return target
 
-    def repro(self, case="fixture/anon", output="x.tar", **more):
+    def repro(self, case: str = "fixture/anon", output: str = "x.tar", **more: Any) -> str:
         done = jitproof("repro", case, "-o", self.place(output), "--from", self.place("run"),
                         **more)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout
 
-    def packed(self, output="x.tar"):
+    def packed(self, output: str = "x.tar") -> bytes:
         with open(self.place(output), "rb") as file:
             return file.read()
 
-    def unpack(self, output="x.tar", into="there"):
+    def unpack(self, output: str = "x.tar", into: str = "there") -> str:
         with tarfile.open(self.place(output), "r:") as tar:
             tar.extractall(self.place(into))
             return self.place(into, tar.getnames()[0])
 
-    def readme(self, folder):
+    def readme(self, folder: str) -> str:
         with open(os.path.join(folder, "README"), encoding="utf-8") as file:
             return file.read()
 
 
 class Archive(Packing):
-    def test_members(self):
+    def test_members(self) -> None:
         """A plain ustar that says nothing of who packed it, and when."""
         self.fixture()
         self.repro()
@@ -95,7 +97,7 @@ class Archive(Packing):
         self.assertEqual(len(self.packed()) % 512, 0)
         self.assertEqual(self.packed()[-1024:], bytes(1024))
 
-    def test_same_bytes(self):
+    def test_same_bytes(self) -> None:
         """Whoever packs, wherever, whenever: only the files count."""
         self.fixture("growth")
         case = "fixture/growth"
@@ -114,7 +116,7 @@ class Archive(Packing):
             self.assertEqual(self.packed(f"{number}.tar"), self.packed(), source)
         self.assertEqual(os.listdir(self.place("tmp")), [])
 
-    def test_packed_again(self):
+    def test_packed_again(self) -> None:
         """The program of an archive packs what the archive holds."""
         self.fixture()
         self.repro()
@@ -133,7 +135,7 @@ class Archive(Packing):
                               text=True, timeout=60, check=False)
         self.assertIn("ok 1 fixture/anon", done.stdout)
 
-    def test_definition(self):
+    def test_definition(self) -> None:
         """The definition in force is the one that is packed and judged by."""
         self.fixture()
         os.mkdir(self.place("expected"))
@@ -161,7 +163,7 @@ class Archive(Packing):
 class Machine(Packing):
     """What stays at home."""
 
-    def hide(self, folder, name="perf.data"):
+    def hide(self, folder: str, name: str = "perf.data") -> None:
         """A capture as others make them: the environment in a stack, and who recorded it."""
         path = os.path.join(folder, name)
         data = run_directory.PerfData.load(path)
@@ -173,7 +175,7 @@ class Machine(Packing):
         data.features[3] = HOST.encode() + b"\0"
         data.save(path)
 
-    def test_environment_and_host(self):
+    def test_environment_and_host(self) -> None:
         folder = self.fixture()
         self.hide(folder)
         for secret in (SECRET, HOST, SECRET[:10]):
@@ -192,7 +194,7 @@ class Machine(Packing):
         self.assertEqual(data.features, original.features)
         self.assertEqual(len(data.records), len(original.records))
 
-    def test_addresses(self):
+    def test_addresses(self) -> None:
         """What looks like a short text may be an address, and is left alone."""
         folder = self.fixture()
         path = os.path.join(folder, "perf.data")
@@ -210,7 +212,7 @@ class Machine(Packing):
         self.assertEqual(packed.samples()[4].stack[-len(long):],
                          b"\0LATIN=" + b"x" * (len(long) - 8) + b"\0")
 
-    def test_paths_are_listed(self):
+    def test_paths_are_listed(self) -> None:
         folder = self.fixture()
         self.repro()
         listed = self.readme(self.unpack())
@@ -218,7 +220,7 @@ class Machine(Packing):
         for mapping in data.maps():
             self.assertIn("      %s\n" % mapping.name, listed)
 
-    def test_what_cannot_be_read(self):
+    def test_what_cannot_be_read(self) -> None:
         """Damage may be the point of a report: it is packed as it is, and said to be."""
         folder = self.fixture()
         with open(os.path.join(folder, "perf.data"), "r+b") as file:
@@ -234,7 +236,7 @@ class Machine(Packing):
         self.assertEqual(verdict(done.stdout), block(self.readme(there), "Seen"))
 
 
-    def test_workloads_environment(self):
+    def test_workloads_environment(self) -> None:
         """What is not there cannot be recorded."""
         os.mkdir(self.place("expected"))
         with open(self.place("expected", "s"), "w", encoding="utf-8") as file:
@@ -242,7 +244,8 @@ class Machine(Packing):
         with subprocess.Popen([BINARY, "run", "-o", self.place("run"), "--expected",
                                self.place("expected")], stdout=subprocess.PIPE, text=True,
                               env={**os.environ, "MY_TOKEN": SECRET, "TMPDIR": self.home}) as run:
-            found, end = {}, time.monotonic() + 20
+            found: dict[str, Any] = {}
+            end = time.monotonic() + 20
             while not found and run.poll() is None and time.monotonic() < end:
                 found = self.environments(self.place("run", "s", "a", "truth"))
                 time.sleep(0.01)
@@ -256,7 +259,7 @@ class Machine(Packing):
             self.assertIn(b"\0TMPDIR=%s\0" % self.home.encode(), b"\0" + text)
             self.assertIn(b"\0PATH=%s\0" % os.environ["PATH"].encode(), b"\0" + text)
 
-    def environments(self, truth):
+    def environments(self, truth: str) -> dict[str, bytes]:
         """Of workloads that write this truth, by pid."""
         found = {}
         for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -275,11 +278,11 @@ class Machine(Packing):
 class Place(Packing):
     """Where the archive goes: what is there stays until a whole one takes its place."""
 
-    def repro_to(self, path, before=()):
+    def repro_to(self, path: str, before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
         return jitproof("repro", "fixture/anon", "-o", path, "--from", self.place("run"),
                         before=before)
 
-    def test_cut_short(self):
+    def test_cut_short(self) -> None:
         self.fixture()
         kept = self.write("an older one\n", "x.tar")
         done = self.repro_to(kept, ("prlimit", "--fsize=1000000"))
@@ -289,7 +292,7 @@ class Place(Packing):
         self.assertGreater(os.path.getsize(kept), 1000000)
         self.assertFalse(os.path.exists(kept + ".part"))
 
-    def test_no_file(self):
+    def test_no_file(self) -> None:
         self.fixture()
         os.mkfifo(self.place("fifo"))
         for path in (self.place("fifo"), "/dev/null", self.home):
@@ -301,13 +304,13 @@ class Place(Packing):
 class Hostile(Packing):
     """Whoever made the run directory may want a file of ours."""
 
-    def setUp(self):
+    def setUp(self) -> None:
         super().setUp()
         self.dir = self.fixture()
         with open(self.place("mine"), "w", encoding="utf-8") as file:
             file.write(SECRET)
 
-    def refused(self, message):
+    def refused(self, message: str) -> None:
         done = jitproof("repro", "fixture/anon", "-o", self.place("x.tar"), "--from",
                         self.place("run"))
         self.assertEqual(done.returncode, 99, done.stdout)
@@ -315,7 +318,7 @@ class Hostile(Packing):
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         self.assertFalse(os.path.exists(self.place("x.tar")))
 
-    def replace(self, name, make, *arguments):
+    def replace(self, name: str, make: Callable[..., Any], *arguments: str) -> None:
         path = os.path.join(self.dir, name)
         if os.path.isdir(path):
             shutil.rmtree(path)
@@ -323,7 +326,7 @@ class Hostile(Packing):
             os.unlink(path)
         make(*arguments, path)
 
-    def test_links(self):
+    def test_links(self) -> None:
         for name in ("perf.data", "truth", "maps", "env.json", "jit-1.dump", "elf/index",
                      "elf/0123"):
             with self.subTest(name):
@@ -332,35 +335,35 @@ class Hostile(Packing):
                 shutil.rmtree(self.place("run"))
                 self.fixture()
 
-    def test_link_to_a_folder(self):
+    def test_link_to_a_folder(self) -> None:
         os.mkdir(self.place("ours"))
         shutil.copy(self.place("mine"), self.place("ours", "index"))
         self.replace("elf", os.symlink, self.place("ours"))
         self.refused("elf: a folder was expected, and no link")
 
-    def test_link_as_study(self):
+    def test_link_as_study(self) -> None:
         os.rename(self.place("run", "fixture"), self.place("ours"))
         os.symlink(self.place("ours"), self.place("run", "fixture"))
         self.refused("'fixture/anon' is not in it")
 
-    def test_other_names_of_a_file(self):
+    def test_other_names_of_a_file(self) -> None:
         self.replace("maps", os.link, self.place("mine"))
         self.refused("maps: has 2 names")
 
-    def test_fifo(self):
+    def test_fifo(self) -> None:
         self.replace("capture", os.mkfifo)
         self.refused("capture: not a regular file")
 
-    def test_folder_as_file(self):
+    def test_folder_as_file(self) -> None:
         self.replace("maps", os.mkdir)
         self.refused("maps: not a regular file")
 
-    def test_huge(self):
+    def test_huge(self) -> None:
         with open(os.path.join(self.dir, "perf.data"), "r+b") as file:
             file.truncate(1 << 40)
         self.refused(r"perf\.data: 1099511627776 bytes; at most 1 GiB")
 
-    def test_truth_of_any_size(self):
+    def test_truth_of_any_size(self) -> None:
         """Room that nobody has written to is left out; what the header claims is not believed."""
         with open(os.path.join(self.dir, "truth"), "r+b") as file:
             file.truncate(300 << 20)
@@ -374,7 +377,7 @@ class Hostile(Packing):
             file.truncate(2 << 30)
         self.refused(r"truth: 2147483648 bytes; at most 1 GiB")
 
-    def test_damage(self):
+    def test_damage(self) -> None:
         """Sizes, offsets and counts of a capture that do not fit: said or survived, sanitized."""
         binary = os.path.join(os.path.dirname(os.path.dirname(BINARY)), "asan", "jitproof")
         if not os.path.exists(binary):
@@ -399,7 +402,7 @@ class Hostile(Packing):
                 self.assertNotRegex(done.stdout, "runtime error|Sanitizer")
                 self.assertEqual(os.path.exists(self.place("x.tar")), done.returncode == 0)
 
-    def test_names(self):
+    def test_names(self) -> None:
         """What no run leaves is left out, and named so that it harms no terminal."""
         for name in ("new\nline", "\x1b[2Jx", "id_rsa", ".hidden", "elf/new\nline", "-o"):
             with open(os.path.join(self.dir, name), "w", encoding="utf-8") as file:
@@ -411,7 +414,7 @@ class Hostile(Packing):
         self.assertNotRegex(said, "[\x00-\x09\x0b-\x1f]")
         self.assertNotIn(SECRET.encode(), self.packed())
 
-    def test_output(self):
+    def test_output(self) -> None:
         """Nothing is written through a link, or into what is no file."""
         os.symlink(self.place("mine"), self.place("x.tar"))
         os.mkfifo(self.place("fifo"))
@@ -422,7 +425,7 @@ class Hostile(Packing):
         with open(self.place("mine"), encoding="utf-8") as file:
             self.assertEqual(file.read(), SECRET)
 
-    def test_command_line(self):
+    def test_command_line(self) -> None:
         for arguments, message in ((["fixture/anon"], "expected -o FILE"),
                                    (["-o", "x"], "expected one case"),
                                    (["a/b", "c/d", "-o", "x"], "expected one case"),
@@ -440,12 +443,12 @@ class Hostile(Packing):
 class Elsewhere(Packing):
     """On a machine that has a shell and coreutils."""
 
-    def needs(self, program):
+    def needs(self, program: str) -> list[str]:
         """The files that @program is linked with."""
         done = subprocess.run(["ldd", program], stdout=subprocess.PIPE, text=True, check=False)
         return re.findall(r"(?:=> |^\t)(/\S+) \(", done.stdout, re.M)
 
-    def make_root(self):
+    def make_root(self) -> str:
         root = self.place("root")
         for program in ("sh", *COREUTILS):
             path = shutil.which(program)
@@ -459,14 +462,14 @@ class Elsewhere(Packing):
                 self.assertNotRegex(name, r"^lib(dw|elf|z|zstd|lzma|bz2|gcc_s|m)\.so", folder)
         return root
 
-    def inside(self, root, *command):
+    def inside(self, root: str, *command: str) -> subprocess.CompletedProcess[str]:
         chroot = ["chroot", root] if os.geteuid() == 0 else ["unshare", "-r", "chroot", root]
         return subprocess.run([*chroot, "/bin/sh", "-c", " ".join(command)],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, timeout=60, check=False,
                               env={"PATH": "/bin:/usr/bin:/sbin:/usr/sbin"})
 
-    def empty_root(self):
+    def empty_root(self) -> str:
         root = self.make_root()
         done = self.inside(root, "ls /")
         if done.returncode:
@@ -474,7 +477,7 @@ class Elsewhere(Packing):
         self.assertLessEqual(set(done.stdout.split()), {"bin", "lib", "lib64", "usr"})
         return root
 
-    def same_there(self, root, archive, status):
+    def same_there(self, root: str, archive: str, status: int) -> str:
         folder = self.unpack(archive, "root/" + archive.split(".")[0])
         done = self.inside(root, "/%s/reproduce" % os.path.relpath(folder, root))
         self.assertEqual(done.stderr, "")
@@ -489,7 +492,7 @@ class Elsewhere(Packing):
         self.assertEqual(verdict(here.stdout), verdict(done.stdout))
         return folder
 
-    def test_passing(self):
+    def test_passing(self) -> None:
         root = self.empty_root()
         self.fixture()
         self.repro(output="good.tar")
@@ -498,7 +501,7 @@ class Elsewhere(Packing):
         self.repro("fixture/growth", "names.tar")
         self.same_there(root, "names.tar", 0)
 
-    def test_failing_case(self):
+    def test_failing_case(self) -> None:
         """Run here, by repro itself; our variables are no part of it."""
         root = self.empty_root()
         tmp = self.place("tmp")
@@ -528,7 +531,7 @@ class Elsewhere(Packing):
         for name in ("jitproof", "loader", "libraries/libc.so.6"):
             self.assertIn(os.path.join(folder, name) + "\n", index)
 
-    def test_skipped(self):
+    def test_skipped(self) -> None:
         done = jitproof("repro", "bad/wrong.expectation", "--expected", CASES, "-o",
                         self.place("x.tar"), before=[*DENY, "EPERM"])
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -19,7 +19,7 @@ TESTS = os.environ.get("ASAN_TESTS", "").split()
 
 
 class Sanitized(unittest.TestCase):
-    def good(self, *command, status=0):
+    def good(self, *command: str, status: int = 0) -> str:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, errors="replace", timeout=100,
                               check=False,
@@ -29,7 +29,7 @@ class Sanitized(unittest.TestCase):
         self.assertNotRegex(done.stdout, "runtime error|AddressSanitizer|LeakSanitizer")
         return done.stdout
 
-    def test_units(self):
+    def test_units(self) -> None:
         self.assertGreater(len(TESTS), 3)
         for program in TESTS:
             with self.subTest(program):
@@ -37,19 +37,19 @@ class Sanitized(unittest.TestCase):
                 self.assertRegex(said, r"(?m)^1\.\.\d+$")
                 self.assertNotRegex(said, "(?m)^not ok")
 
-    def test_judging(self):
+    def test_judging(self) -> None:
         """Each change of a recorded run, and each made perf.data file."""
         for name in ("test_validators.py", "test_judge_file.py"):
             with self.subTest(name):
                 self.assertRegex(self.good(sys.executable, os.path.join(HERE, name)), r"\nOK\b")
 
-    def test_injecting(self):
+    def test_injecting(self) -> None:
         """Captures and jitdumps made by hand, and the hostile ones."""
         self.assertRegex(self.good(sys.executable, os.path.join(HERE, "test_inject.py"), "Records",
                                    "ElfFiles", "Hostile", "Replayed.test_code_is_there"),
                          r"\nOK\b")
 
-    def test_fixtures(self):
+    def test_fixtures(self) -> None:
         said = self.good(os.path.join(ASAN, "jitproof"), "judge", "--expected",
                          os.path.join(FIXTURES, "expected"), FIXTURES)
         cases = glob.glob(os.path.join(FIXTURES, "*", "case"))

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from typing import Any
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
@@ -30,7 +31,7 @@ MISLED = [f"{metric}.{method} allow {cause}\t# foreseen" for metric, cause in (
 
 
 class EachInstruction(unittest.TestCase):
-    def judge(self, name, workload, misled=False):
+    def judge(self, name: str, workload: str, misled: bool = False) -> dict[str, Any]:
         with tempfile.TemporaryDirectory(prefix="jitproof-") as home:
             os.mkdir(os.path.join(home, "cases"))
             with open(os.path.join(home, "cases/truth"), "w", encoding="utf-8") as file:
@@ -51,31 +52,31 @@ class EachInstruction(unittest.TestCase):
             self.assertEqual(counted["k"], counted["n"], metric + "\n" + done.stdout)
         return result
 
-    def test_anonymous(self):
+    def test_anonymous(self) -> None:
         result = self.judge("anon", "anon_exec --protect=rwx" + SHAPES)
         self.assertEqual(result["metrics"]["broken.dump"]["k"], 0)
 
-    def test_memfd(self):
+    def test_memfd(self) -> None:
         result = self.judge("memfd", "memfd_double" + SHAPES)
         self.assertEqual(result["metrics"]["broken.dump"]["k"], 0)
 
-    def test_native(self):
+    def test_native(self) -> None:
         for frames in ("right", "partly", "none", "wrong --word=zero", "wrong --word=data",
                        "wrong --word=stale"):
             with self.subTest(frames):
                 self.judge("native", "native_holes --cfi=" + frames, misled=True)
 
-    def test_leaving_and_coming_back(self):
+    def test_leaving_and_coming_back(self) -> None:
         for workload in ("tail_calls", "plt_vdso", "syscalls", "signals", "coroutines"):
             with self.subTest(workload):
                 self.judge("native", workload)
 
-    def test_other_stacks(self):
+    def test_other_stacks(self) -> None:
         for workload in ("signals --stack=own", "coroutines --managed"):
             with self.subTest(workload):
                 self.judge("stacks", workload, misled=True)
 
-    def test_other_bp(self):
+    def test_other_bp(self) -> None:
         result = self.judge("bp", "bad_chain", misled=True)
         self.assertGreater(result["verdicts"]["chain"]["wrong"], 0)
 

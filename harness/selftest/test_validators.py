@@ -20,7 +20,7 @@ from harness.selftest.scratch import FIXTURES, JITPROOF
 PAGE = 4096
 
 
-def judge(directory):
+def judge(directory: str) -> tuple[int, str]:
     done = subprocess.run([JITPROOF, "judge", directory], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, timeout=60, check=False)
     return done.returncode, done.stdout.decode(errors="replace")
@@ -31,31 +31,31 @@ class Recorded(unittest.TestCase):
 
     fixture = "anon"
 
-    def setUp(self):
+    def setUp(self) -> None:
         self.home = tempfile.TemporaryDirectory(prefix="jitproof-")
         self.addCleanup(self.home.cleanup)
         self.take(self.fixture)
 
-    def take(self, fixture):
+    def take(self, fixture: str) -> None:
         self.dir = os.path.join(self.home.name, fixture)
         shutil.copytree(os.path.join(FIXTURES, fixture), self.dir)
         self.perf = rd.PerfData.load(os.path.join(self.dir, "perf.data"))
         self.truth = rd.Truth(os.path.join(self.dir, "truth"))
         self.facts = rd.read_facts(self.dir)
 
-    def judge(self):
+    def judge(self) -> tuple[int, str]:
         self.perf.save(os.path.join(self.dir, "perf.data"))
         self.truth.save(os.path.join(self.dir, "truth"))
         rd.write_facts(self.dir, self.facts)
         return judge(self.dir)
 
-    def passes(self):
+    def passes(self) -> str:
         status, text = self.judge()
         self.assertEqual(status, 0, text)
         self.assertIn("\nok 1 ", text)
         return text
 
-    def fails(self, *said):
+    def fails(self, *said: str) -> str:
         """Not passed as FAIL; each of @said stands in a line of the output."""
         status, text = self.judge()
         self.assertEqual(status, 1, text)
@@ -65,7 +65,7 @@ class Recorded(unittest.TestCase):
             self.assertRegex(text, one)
         return text
 
-    def errs(self, *said):
+    def errs(self, *said: str) -> str:
         status, text = self.judge()
         self.assertEqual(status, 1, text)
         self.assertRegex(text, r"(?m)^# Totals: PASS:0 FAIL:0 .*ERROR:1 ")
@@ -74,32 +74,32 @@ class Recorded(unittest.TestCase):
         return text
 
     @staticmethod
-    def exactly(count, metric, cause):
+    def exactly(count: int | str, metric: str, cause: str) -> str:
         return rf"(?m)^# {re.escape(metric)}: {count} with cause {cause}, which nothing allows$"
 
-    def only(self, text, *metrics):
+    def only(self, text: str, *metrics: str) -> None:
         """No other metric has exceptions."""
         found = set(re.findall(r"(?m)^# (\S+): \d+ with cause", text))
         self.assertEqual(found, set(metrics), text)
 
-    def code(self):
+    def code(self) -> list[tuple[int, int]]:
         """[start, end) of each function, whenever it was loaded."""
         return [(slot[6], slot[6] + slot[7])
                 for slot in map(self.truth.get, self.truth.of(rd.Truth.CODE_LOAD))]
 
-    def emitted(self, address):
+    def emitted(self, address: int) -> bool:
         return any(start <= address < end for start, end in self.code())
 
-    def emitted_maps(self):
+    def emitted_maps(self) -> list[rd.Map]:
         return [record for record in self.perf.maps()
                 if any(record.start <= start < record.start + record.size
                        for start, _ in self.code()) and record.prot & rd.EXECUTE]
 
-    def snapshot_end(self):
+    def snapshot_end(self) -> int:
         with open(os.path.join(self.dir, "maps"), encoding="utf-8") as file:
             return int(file.readline().split()[-1])
 
-    def deep(self, callers=2, linked=False):
+    def deep(self, callers: int = 2, linked: bool = False) -> rd.Sample:
         """A sample in emitted code with @callers emitted callers in its chain; linked: its bp is
         that of its own frame, whose words stand in the dump."""
         for sample in self.perf.samples():
@@ -115,9 +115,10 @@ class Recorded(unittest.TestCase):
         raise AssertionError("the fixture has no such sample")
 
     @staticmethod
-    def frames(sample, count):
+    def frames(sample: rd.Sample, count: int) -> list[int]:
         """The innermost @count frames by bp."""
-        found, at = [], sample.regs[rd.X86_BP]
+        found: list[int] = []
+        at = sample.regs[rd.X86_BP]
         while at is not None and sample.word(at) is not None and len(found) < count:
             found.append(at)
             at = sample.word(at)
@@ -125,7 +126,7 @@ class Recorded(unittest.TestCase):
 
 
 class AsRecorded(unittest.TestCase):
-    def test_each_fixture_passes(self):
+    def test_each_fixture_passes(self) -> None:
         for name in ("anon", "gated", "growth", "memfd", "pathless", "reuse"):
             status, text = judge(os.path.join(FIXTURES, name))
             self.assertEqual(status, 0, text)
@@ -133,7 +134,7 @@ class AsRecorded(unittest.TestCase):
             if name == "pathless":
                 self.assertRegex(text, r"# caught: \d+ exceptions, all pathless")
 
-    def test_rewriting_changes_nothing(self):
+    def test_rewriting_changes_nothing(self) -> None:
         for name in ("anon", "gated", "growth", "memfd", "pathless", "reuse"):
             path = os.path.join(FIXTURES, name, "perf.data")
             with open(path, "rb") as file:
@@ -141,7 +142,7 @@ class AsRecorded(unittest.TestCase):
             truth = rd.Truth(os.path.join(FIXTURES, name, "truth"))
             self.assertEqual(truth.torn(), [])
 
-    def test_says_nothing_of_the_machine(self):
+    def test_says_nothing_of_the_machine(self) -> None:
         for folder, folders, names in os.walk(FIXTURES):
             # Written, not recorded.
             folders[:] = set(folders) - {"conformance"}
@@ -156,7 +157,7 @@ class AsRecorded(unittest.TestCase):
 class Mappings(Recorded):
     """mapping_coverage, and what missing mappings do to stacks; one anonymous mapping."""
 
-    def test_deleted(self):
+    def test_deleted(self) -> None:
         gone = self.emitted_maps()
         self.assertEqual([record.name for record in gone], ["//anon"])
         self.perf.records = [record for record in self.perf.records if record not in gone]
@@ -169,7 +170,7 @@ class Mappings(Recorded):
                           r"unmapped at \d+, \d+/\d+, ip [0-9a-f]+ in \w+\+0x")
         self.only(text, "broken.chain", "broken.dump", "coverage.missing")
 
-    def test_stray_sample(self):
+    def test_stray_sample(self) -> None:
         """In the memory of emitted code, but in none of its functions."""
         sample, record = self.perf.samples()[7], self.emitted_maps()[0]
         sample.ip = sample.regs[rd.X86_IP] = record.start + record.size - 1
@@ -177,7 +178,7 @@ class Mappings(Recorded):
         text = self.fails(self.exactly(1, "coverage.stray", "no-code"))
         self.only(text, "coverage.stray")
 
-    def test_late(self):
+    def test_late(self) -> None:
         record = self.emitted_maps()[0]
         late = int(self.facts["sampling"]) + 400_000_000
         record.time = late
@@ -191,7 +192,7 @@ class Mappings(Recorded):
                           rf".*: not known for {late - self.snapshot_end()} ns of \d+")
         self.only(text, "broken.chain", "broken.dump", "coverage.late")
 
-    def test_shorter(self):
+    def test_shorter(self) -> None:
         record = self.emitted_maps()[0]
         end = record.start + record.size
         record.size = PAGE
@@ -199,7 +200,7 @@ class Mappings(Recorded):
                    f"{record.start + PAGE:x}-{end:x} of mapping {record.start:x}-{end:x} //anon.*"
                    "in no mapping record")
 
-    def test_begins_later(self):
+    def test_begins_later(self) -> None:
         record = self.emitted_maps()[0]
         start = record.start
         record.start, record.size = start + PAGE, record.size - PAGE
@@ -207,17 +208,17 @@ class Mappings(Recorded):
                    self.exactly(40, "broken.dump", "no-record"),
                    f"{start:x}-{start + PAGE:x} of mapping {start:x}-.*in no mapping record")
 
-    def test_not_executable(self):
+    def test_not_executable(self) -> None:
         self.emitted_maps()[0].prot = rd.READ | rd.WRITE
         self.fails(self.exactly(1, "coverage.missing", "no-record"),
                    self.exactly(40, "broken.chain", "no-record"))
 
-    def test_of_another_process(self):
+    def test_of_another_process(self) -> None:
         self.emitted_maps()[0].pid += 1
         self.fails(self.exactly(1, "coverage.missing", "no-record"),
                    self.exactly(40, "broken.chain", "no-record"))
 
-    def test_of_another_kind(self):
+    def test_of_another_kind(self) -> None:
         for name in ("/memfd:doublemapper (deleted)", "/dev/zero (deleted)", "[heap]",
                      "/usr/lib/libnot.so"):
             with self.subTest(name):
@@ -225,7 +226,7 @@ class Mappings(Recorded):
                 self.fails(self.exactly(1, "coverage.identity", "other-mapping"),
                            "the capture holds another mapping there")
 
-    def test_stale(self):
+    def test_stale(self) -> None:
         gone = self.truth.get(self.truth.of(rd.Truth.UNMAP)[0])
         record = self.emitted_maps()[0].copy()
         record.start, record.size, record.pgoff = gone[6], gone[7], gone[6]
@@ -234,7 +235,7 @@ class Mappings(Recorded):
                           re.escape(record.range()) + ".*still known as executable after its end")
         self.only(text, "coverage.stale")
 
-    def test_stale_because_nobody_tells_of_the_end(self):
+    def test_stale_because_nobody_tells_of_the_end(self) -> None:
         """The truth ends the mapping while it is known; its record is from before."""
         record = self.emitted_maps()[0]
         index = [index for index in self.truth.of(rd.Truth.UNMAP)
@@ -244,10 +245,10 @@ class Mappings(Recorded):
         self.truth.set(index, *slot)
         self.fails(self.exactly(1, "coverage.stale", "munmap"), re.escape(record.range()))
 
-    def protect(self, pid, start, size, prot, before, after):
+    def protect(self, pid: int, start: int, size: int, prot: int, before: int, after: int) -> None:
         self.truth.append(rd.Truth.PROTECT, 0, pid, pid, before, after, start, size, prot, 0)
 
-    def test_stale_in_pieces(self):
+    def test_stale_in_pieces(self) -> None:
         """Two pages lose their permission in turn and get it back; the records of that leave pieces
         of the first one, which are as old as it is, and true as soon as all pages are back."""
         record = self.emitted_maps()[0]
@@ -265,7 +266,7 @@ class Mappings(Recorded):
         self.assertNotIn("invented", text)
         self.assertNotIn("cause stale", text)
 
-    def test_waiting_in_a_fault(self):
+    def test_waiting_in_a_fault(self) -> None:
         """A sample where nothing is executable is a stray one, unless its thread stood there."""
         sample = self.deep()
         record = [record for record in self.emitted_maps()
@@ -282,7 +283,7 @@ class Mappings(Recorded):
             self.truth.set(len(self.truth.slots) - 1, *wait[:field], wrong, *wait[field + 1:])
             self.fails(stray)
 
-    def test_standing_in_closed_pages(self):
+    def test_standing_in_closed_pages(self) -> None:
         """A thread is sampled once before its fetch faults; whoever runs on there is a lie."""
         sample = self.deep()
         record = [record for record in self.emitted_maps()
@@ -297,14 +298,14 @@ class Mappings(Recorded):
         self.fails(self.exactly(1, "coverage.stray", "closed"),
                    self.exactly(1, "coverage.stray", "no-mapping"))
 
-    def test_covered_by_an_invented_mapping(self):
+    def test_covered_by_an_invented_mapping(self) -> None:
         record = self.emitted_maps()[0].copy()
         record.time = int(self.facts["sampling"]) + 700_000_000
         record.name = "/usr/lib/libnot.so"
         self.perf.insert(record)
         self.fails(self.exactly(1, "coverage.late", "no-record"), re.escape(record.range()))
 
-    def test_forgotten_by_an_invented_exec(self):
+    def test_forgotten_by_an_invented_exec(self) -> None:
         record = self.emitted_maps()[0]
         self.perf.insert(self.perf.comm(record.pid, record.pid, "other",
                                         int(self.facts["sampling"]) + 700_000_000, True))
@@ -317,7 +318,7 @@ class Identities(Recorded):
 
     fixture = "memfd"
 
-    def test_one_of_two_deleted(self):
+    def test_one_of_two_deleted(self) -> None:
         both = self.emitted_maps()
         self.assertEqual(len(both), 2)
         for gone, other in (both, both[::-1]):
@@ -330,7 +331,7 @@ class Identities(Recorded):
                 self.assertNotIn(other.range(), text)
                 self.perf.records = whole
 
-    def test_live_one_late(self):
+    def test_live_one_late(self) -> None:
         record = self.emitted_maps()[1]
         record.time = int(self.facts["sampling"]) + 300_000_000
         self.perf.sort()
@@ -339,22 +340,22 @@ class Identities(Recorded):
         self.fails(self.exactly(1, "coverage.late", "no-record"),
                    re.escape(record.range()) + f".*not known for {record.time - mapped} ns")
 
-    def test_wrong_offset(self):
+    def test_wrong_offset(self) -> None:
         record = self.emitted_maps()[1]
         record.pgoff += PAGE
         text = self.fails(self.exactly(1, "coverage.identity", "other-mapping"),
                           re.escape(record.range()) + ".*another mapping")
         self.only(text, "coverage.identity")
 
-    def test_wrong_name(self):
+    def test_wrong_name(self) -> None:
         self.emitted_maps()[0].name = "/memfd:doublemappe (deleted)"
         self.fails(self.exactly(1, "coverage.identity", "other-mapping"))
 
-    def test_called_anonymous(self):
+    def test_called_anonymous(self) -> None:
         self.emitted_maps()[0].name = "//anon"
         self.fails(self.exactly(1, "coverage.identity", "other-mapping"))
 
-    def test_writable_view_claimed_executable(self):
+    def test_writable_view_claimed_executable(self) -> None:
         views = [slot for slot in map(self.truth.get, self.truth.of(rd.Truth.MAP))
                  if not slot[8] & rd.EXECUTE]
         record = self.emitted_maps()[0].copy()
@@ -366,13 +367,13 @@ class Identities(Recorded):
 class Chains(Recorded):
     """broken_stacks by the kernel's callchain: one sample is changed, one exception must come."""
 
-    def changed(self, metric, cause, verdict, sample):
+    def changed(self, metric: str, cause: str, verdict: str, sample: rd.Sample) -> None:
         text = self.fails(self.exactly(1, metric, cause),
                           rf"#   {verdict} at {sample.time}, {sample.pid}/{sample.tid}, "
                           rf"ip {sample.regs[rd.X86_IP]:x} ")
         self.only(text, metric)
 
-    def test_caller_removed(self):
+    def test_caller_removed(self) -> None:
         sample = self.deep()
         for place in (1, 2):
             with self.subTest(place):
@@ -381,32 +382,32 @@ class Chains(Recorded):
                 self.changed("broken.chain", "hole", "hole", sample)
                 sample.chain = whole
 
-    def test_native_caller_removed(self):
+    def test_native_caller_removed(self) -> None:
         sample = self.deep()
         del sample.chain[-2]
         self.changed("broken.chain", "hole", "hole", sample)
 
-    def test_root_cut(self):
+    def test_root_cut(self) -> None:
         sample = self.deep()
         sample.chain.pop()
         self.changed("broken.chain", "kernel-walk", "short", sample)
 
-    def test_tail_cut(self):
+    def test_tail_cut(self) -> None:
         sample = self.deep()
         del sample.chain[sample.user() + 2:]
         self.changed("broken.chain", "kernel-walk", "short", sample)
 
-    def test_only_ip(self):
+    def test_only_ip(self) -> None:
         sample = self.deep()
         del sample.chain[sample.user() + 1:]
         self.changed("broken.chain", "kernel-walk", "single", sample)
 
-    def test_empty(self):
+    def test_empty(self) -> None:
         sample = self.deep()
         sample.chain = []
         self.changed("broken.chain", "kernel-walk", "single", sample)
 
-    def test_invented_frame(self):
+    def test_invented_frame(self) -> None:
         sample = self.deep()
         for place in (1, 2, 4):
             with self.subTest(place):
@@ -415,18 +416,18 @@ class Chains(Recorded):
                 self.changed("extra.chain", "extra-frame", "extra", sample)
                 sample.chain = whole
 
-    def test_invented_root(self):
+    def test_invented_root(self) -> None:
         sample = self.deep()
         sample.chain.append(sample.chain[-1] + 16)
         self.changed("extra.chain", "extra-frame", "extra", sample)
 
-    def test_frame_twice(self):
+    def test_frame_twice(self) -> None:
         sample = self.deep()
         at = sample.user() + 1
         sample.chain.insert(at, sample.chain[at])
         self.changed("extra.chain", "extra-frame", "extra", sample)
 
-    def test_frame_replaced(self):
+    def test_frame_replaced(self) -> None:
         sample = self.deep()
         for place in (0, 1, 3, -1):
             with self.subTest(place):
@@ -436,30 +437,30 @@ class Chains(Recorded):
                 self.changed("wrong.chain", "wrong-frame", "wrong", sample)
                 sample.chain = whole
 
-    def test_frame_replaced_by_what_looks_like_a_marker(self):
+    def test_frame_replaced_by_what_looks_like_a_marker(self) -> None:
         sample = self.deep()
         sample.chain[sample.user() + 1] = rd.CONTEXT_MAX + 5
         self.changed("wrong.chain", "wrong-frame", "wrong", sample)
 
-    def test_frames_swapped(self):
+    def test_frames_swapped(self) -> None:
         sample = self.deep()
         at = sample.user() + 1
         sample.chain[at], sample.chain[at + 1] = sample.chain[at + 1], sample.chain[at]
         self.changed("wrong.chain", "wrong-frame", "wrong", sample)
 
-    def test_first_frame_missing(self):
+    def test_first_frame_missing(self) -> None:
         sample = self.deep()
         del sample.chain[sample.user()]
         self.changed("wrong.chain", "wrong-frame", "wrong", sample)
 
-    def test_another_samples_chain(self):
+    def test_another_samples_chain(self) -> None:
         sample = self.deep()
         other = next(one for one in self.perf.samples()
                      if one.regs[rd.X86_IP] != sample.regs[rd.X86_IP])
         sample.chain = list(other.chain)
         self.changed("wrong.chain", "wrong-frame", "wrong", sample)
 
-    def test_address_of_the_sample(self):
+    def test_address_of_the_sample(self) -> None:
         """What a flat profile shows: the sample's own address, not its registers'."""
         sample = self.deep()
         sample.ip += 1
@@ -469,23 +470,23 @@ class Chains(Recorded):
 class Dumps(Recorded):
     """broken_stacks by unwinding the dump: its bytes are changed, the chain is as it was."""
 
-    def changed(self, metric, cause, verdict, sample):
+    def changed(self, metric: str, cause: str, verdict: str, sample: rd.Sample) -> None:
         text = self.fails(self.exactly(1, metric, cause),
                           rf"#   {verdict} at {sample.time}, {sample.pid}/{sample.tid}, ")
         self.only(text, metric)
 
-    def test_return_address_wrong(self):
+    def test_return_address_wrong(self) -> None:
         sample = self.deep(linked=True)
         frame = self.frames(sample, 1)[0]
         sample.put(frame + 8, sample.word(frame + 8) + 1)
         self.changed("wrong.dump", "wrong-frame", "wrong", sample)
 
-    def test_return_address_nowhere(self):
+    def test_return_address_nowhere(self) -> None:
         sample = self.deep(linked=True)
         sample.put(self.frames(sample, 2)[1] + 8, 0x1000)
         self.changed("wrong.dump", "wrong-frame", "wrong", sample)
 
-    def test_return_addresses_swapped(self):
+    def test_return_addresses_swapped(self) -> None:
         sample = self.deep(linked=True)
         one, other = self.frames(sample, 2)
         ours, theirs = sample.word(one + 8), sample.word(other + 8)
@@ -493,7 +494,7 @@ class Dumps(Recorded):
         sample.put(other + 8, ours)
         self.changed("wrong.dump", "wrong-frame", "wrong", sample)
 
-    def test_frame_skipped(self):
+    def test_frame_skipped(self) -> None:
         sample = self.deep(linked=True)
         frame = self.frames(sample, 1)[0]
         sample.put(frame, sample.word(sample.word(frame)))
@@ -502,7 +503,7 @@ class Dumps(Recorded):
                           rf"#   hole at {sample.time}, ")
         self.only(text, "broken.dump")
 
-    def test_frame_invented(self):
+    def test_frame_invented(self) -> None:
         sample = self.deep(linked=True)
         frame = self.frames(sample, 1)[0]
         caller = sample.word(frame)
@@ -517,7 +518,7 @@ class Dumps(Recorded):
             return
         self.fail("no room between two frames")
 
-    def test_chain_of_frames_broken(self):
+    def test_chain_of_frames_broken(self) -> None:
         sample = self.deep(linked=True)
         for bad in (0, 1, sample.regs[rd.X86_SP] - 64, 2**64 - 8):
             with self.subTest(hex(bad)):
@@ -528,23 +529,23 @@ class Dumps(Recorded):
                              sample)
                 sample.stack = bytearray(whole)
 
-    def test_dump_cut(self):
+    def test_dump_cut(self) -> None:
         sample = self.deep(linked=True)
         frame = self.frames(sample, 2)[1]
         sample.stack = sample.stack[:frame - sample.regs[rd.X86_SP]]
         self.changed("broken.dump", "dump-short", "short", sample)
 
-    def test_dump_empty(self):
+    def test_dump_empty(self) -> None:
         sample = self.deep(linked=True)
         sample.stack = bytearray()
         self.changed("broken.dump", "dump-short", "single", sample)
 
-    def test_base_pointer_wrong(self):
+    def test_base_pointer_wrong(self) -> None:
         sample = self.deep(linked=True)
         sample.regs[rd.X86_BP] = 0
         self.changed("broken.dump", "complete", "single", sample)
 
-    def test_stack_pointer_wrong(self):
+    def test_stack_pointer_wrong(self) -> None:
         for change in (-8, 8, 4096, -4096):
             with self.subTest(change):
                 sample = self.deep()
@@ -555,7 +556,7 @@ class Dumps(Recorded):
                 self.only(text, "wrong.chain", "wrong.dump")
                 sample.regs[rd.X86_SP] -= change
 
-    def test_instruction_pointer_between_instructions(self):
+    def test_instruction_pointer_between_instructions(self) -> None:
         sample = self.deep()
         start = next(start for start, end in self.code()
                      if start <= sample.regs[rd.X86_IP] < end)
@@ -566,7 +567,7 @@ class Dumps(Recorded):
 class Times(Recorded):
     """Samples where the truth has none."""
 
-    def gap(self, tid):
+    def gap(self, tid: int) -> tuple[int, int]:
         """The longest time in which a thread was in no path, between two stays."""
         enters = sorted(slot[4] for slot in map(self.truth.get, self.truth.of(rd.Truth.ENTER))
                         if slot[3] == tid)
@@ -576,7 +577,7 @@ class Times(Recorded):
         return max((enter - leave, leave) for leave, enter in zip(leaves, enters[1:])
                    if leave > first)
 
-    def test_between_two_stays(self):
+    def test_between_two_stays(self) -> None:
         sample = self.deep()
         length, start = self.gap(sample.tid)
         self.assertGreater(length, 2)
@@ -586,13 +587,13 @@ class Times(Recorded):
                    self.exactly(1, "wrong.dump", "no-stay"),
                    rf"at {sample.time}, .*in emitted code while the thread was in no path")
 
-    def test_in_another_thread(self):
+    def test_in_another_thread(self) -> None:
         sample = self.deep()
         sample.tid += 1000
         self.fails(self.exactly(1, "wrong.chain", "no-stay"),
                    self.exactly(1, "wrong.dump", "no-stay"))
 
-    def test_in_another_stay(self):
+    def test_in_another_stay(self) -> None:
         """Another path, another depth, or another time round: the address must not fit by luck."""
         sample = self.deep()
         enters = [slot for slot in map(self.truth.get, self.truth.of(rd.Truth.ENTER))
@@ -608,16 +609,16 @@ class Times(Recorded):
 class Evidence(Recorded):
     """What makes a run worthless is an ERROR: never a pass, never the kernel's fault."""
 
-    def test_lost_sideband_by_count(self):
+    def test_lost_sideband_by_count(self) -> None:
         self.facts["lost_sideband"] = "3"
         self.errs("3 sideband records .* were lost")
 
-    def test_lost_sideband_by_record(self):
+    def test_lost_sideband_by_record(self) -> None:
         lost = struct.pack("<QQ", self.perf.attrs[1].ids[0], 7)
         self.perf.insert(self.perf.side(rd.LOST, lost, int(self.facts["sampling"])))
         self.errs("7 sideband records .* were lost")
 
-    def test_lost_sideband_of_the_tenth_event(self):
+    def test_lost_sideband_of_the_tenth_event(self) -> None:
         while len(self.perf.attrs) < 10:
             attr = rd.Attr(self.perf.attrs[1].raw, [10000 + len(self.perf.attrs)])
             self.perf.attrs.append(attr)
@@ -625,7 +626,7 @@ class Evidence(Recorded):
         self.perf.insert(self.perf.side(rd.LOST, lost, int(self.facts["sampling"])))
         self.errs("7 sideband records .* were lost")
 
-    def test_lost_samples_are_no_error(self):
+    def test_lost_samples_are_no_error(self) -> None:
         record = self.perf.side(rd.LOST, struct.pack("<QQ", self.perf.attrs[0].ids[0], 7),
                                 int(self.facts["sampling"]))
         # Of the sampling event's ring: all that its samples have, its LOST has too.
@@ -643,58 +644,58 @@ class Evidence(Recorded):
         self.perf.insert(record)
         self.passes()
 
-    def test_torn_in_the_middle(self):
+    def test_torn_in_the_middle(self) -> None:
         self.truth.slots[len(self.truth.slots) // 2][40] ^= 1
         self.errs(r"the truth has \d+ gaps: torn records before whole ones")
 
-    def test_unwritten_in_the_middle(self):
+    def test_unwritten_in_the_middle(self) -> None:
         self.truth.slots[len(self.truth.slots) // 2][:] = bytes(64)
         self.errs(r"the truth has \d+ gaps")
 
-    def test_torn_at_the_end(self):
+    def test_torn_at_the_end(self) -> None:
         """A writer that was killed: the last records may be half there, and nothing needs them."""
         self.truth.slots.append(bytearray(self.truth.slots[-1]))
         self.truth.slots[-1][20] ^= 1
         self.truth.next_slot += 1
         self.passes()
 
-    def test_full(self):
+    def test_full(self) -> None:
         self.truth.capacity = len(self.truth.slots)
         self.truth.next_slot = len(self.truth.slots) + 9
         self.errs("the truth is full: 9 records were lost")
 
-    def test_path_without_its_function(self):
+    def test_path_without_its_function(self) -> None:
         """A whole record that speaks of one that is not there."""
         del self.truth.slots[self.truth.of(rd.Truth.CODE_LOAD)[-1]]
         self.truth.next_slot -= 1
         self.errs(r"the truth has \d+ gaps")
 
-    def test_clocks_too_far_apart(self):
+    def test_clocks_too_far_apart(self) -> None:
         self.facts["slack"] = "100001"
         self.errs("the clocks of truth and capture differ by 100001 ns")
 
-    def test_clocks_just_near_enough(self):
+    def test_clocks_just_near_enough(self) -> None:
         self.facts["slack"] = "100000"
         status, text = self.judge()
         self.assertNotIn("clocks of truth and capture differ by 100000 ns; at most", text)
         self.assertIn(status, (0, 1))
 
-    def test_no_samples(self):
+    def test_no_samples(self) -> None:
         self.perf.records = [record for record in self.perf.records
                              if not isinstance(record, rd.Sample)]
         self.errs("nothing was checked: no sample was judged")
 
-    def test_no_samples_and_no_mappings(self):
+    def test_no_samples_and_no_mappings(self) -> None:
         self.perf.records = [record for record in self.perf.records
                              if not isinstance(record, (rd.Sample, rd.Map))]
         self.errs("nothing was checked")
 
-    def test_too_few_samples(self):
+    def test_too_few_samples(self) -> None:
         surplus = self.perf.samples()[29:]
         self.perf.records = [record for record in self.perf.records if record not in surplus]
         self.errs("too little evidence: judged.chain is 29, the case needs 30")
 
-    def test_too_few_places(self):
+    def test_too_few_places(self) -> None:
         path = os.path.join(self.dir, "case")
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -705,7 +706,7 @@ class Evidence(Recorded):
                 file.write(text.replace("samples=30", f"samples=30 distinct={needed}"))
             found()
 
-    def results(self):
+    def results(self) -> str:
         """results.jsonl of the judgement."""
         out = os.path.join(self.home.name, "results")
         subprocess.run([JITPROOF, "judge", "--results", out, self.dir], stdout=subprocess.DEVNULL,
@@ -713,16 +714,16 @@ class Evidence(Recorded):
         with open(out, encoding="utf-8") as file:
             return file.read()
 
-    def test_missing_dumps_are_broken(self):
+    def test_missing_dumps_are_broken(self) -> None:
         for sample in self.perf.samples()[29:]:
-            sample.asked, sample.stack = 0, b""
+            sample.asked, sample.stack = 0, bytearray()
         self.fails(self.exactly(len(self.perf.samples()) - 29, "broken.dump", "no-data"))
 
-    def test_threads_not_settled(self):
+    def test_threads_not_settled(self) -> None:
         self.facts["settled"] = "no"
         self.errs("threads were started faster than they could be listed")
 
-    def test_too_many_unjudged(self):
+    def test_too_many_unjudged(self) -> None:
         """One of 40 is more than 2 %: its native frames changed while it was in its path."""
         sample = self.perf.samples()[20]
         index = min((index for index in self.truth.of(rd.Truth.LEAVE)
@@ -734,11 +735,11 @@ class Evidence(Recorded):
         self.truth.set(index, *fields)
         self.errs("too little evidence: unjudged is .*1 of 40.*, at most 2 % are usual")
 
-    def test_empty_perf_data(self):
+    def test_empty_perf_data(self) -> None:
         self.perf.records = []
         self.errs()
 
-    def test_missing_and_cut_files(self):
+    def test_missing_and_cut_files(self) -> None:
         for name in ("truth", "perf.data", "maps", "capture"):
             path = os.path.join(self.dir, name)
             with open(path, "rb") as file:
@@ -759,7 +760,7 @@ class Evidence(Recorded):
             with open(path, "wb") as file:
                 file.write(whole)
 
-    def test_foreign_ids_in_an_enter(self):
+    def test_foreign_ids_in_an_enter(self) -> None:
         index = self.truth.of(rd.Truth.ENTER)[0]
         slot = list(self.truth.get(index))
         slot[6] = 0xfffffff
@@ -772,18 +773,18 @@ class Controls(Recorded):
 
     fixture = "pathless"
 
-    def add_mapping(self):
+    def add_mapping(self) -> None:
         slot = self.truth.get(self.truth.of(rd.Truth.MAP)[0])
         one = self.perf.maps()[0]
         self.perf.insert(self.perf.map(one.pid, slot[6], slot[7], "//anon",
                                        one.time, rd.READ | rd.WRITE | rd.EXECUTE))
 
-    def test_not_caught(self):
+    def test_not_caught(self) -> None:
         """The profiler was mended: the control no longer shows anything."""
         self.add_mapping()
         self.fails("not caught: no exception has the cause pathless")
 
-    def test_another_cause_beside(self):
+    def test_another_cause_beside(self) -> None:
         sample = self.deep()
         sample.chain[sample.user() + 1] += 1
         for record in self.perf.maps():
@@ -792,12 +793,12 @@ class Controls(Recorded):
         # Without the C library's mapping, unwinding from anonymous code added back ends there.
         self.fails(r"with what was left out added back, \d+ remain")
 
-    def test_another_fault_beside(self):
+    def test_another_fault_beside(self) -> None:
         sample = self.deep()
         sample.regs[rd.X86_SP] += 8
         self.fails(r"wrong\.\w+: 1 with cause no-depth; a control fails by pathless alone")
 
-    def test_what_was_left_out_is_not_the_cause(self):
+    def test_what_was_left_out_is_not_the_cause(self) -> None:
         """The mapping is missing, but it stands in no snapshot: nothing was skipped."""
         path = os.path.join(self.dir, "maps")
         start = self.truth.get(self.truth.of(rd.Truth.MAP)[0])[6]
@@ -808,7 +809,7 @@ class Controls(Recorded):
         self.fails("with cause no-record; a control fails by pathless alone",
                    "not caught: no exception has the cause pathless")
 
-    def test_policy_that_skips_nothing(self):
+    def test_policy_that_skips_nothing(self) -> None:
         self.facts["policy"] = "exec"
         self.fails("with cause no-record; a control fails by pathless alone",
                    "not caught: no exception has the cause pathless")
@@ -817,7 +818,7 @@ class Controls(Recorded):
 class Pure(Recorded):
     """Judging reads the run directory and nothing else of the machine."""
 
-    def same_in_an_empty_root(self, directory, *arguments):
+    def same_in_an_empty_root(self, directory: str, *arguments: str) -> str:
         """What jitproof says of @directory, as /case, where nothing else is: the same bytes."""
         if os.environ.get("NEEDS_PROC"):
             self.skipTest("this build looks for leaks, through /proc")
@@ -851,20 +852,20 @@ class Pure(Recorded):
         self.assertEqual(inside.stdout, outside.stdout.replace(directory.encode(), b"/case"))
         return inside.stdout.decode()
 
-    def test_in_an_empty_root(self):
+    def test_in_an_empty_root(self) -> None:
         self.assertIn("ok 1 fixture/", self.same_in_an_empty_root(self.dir, "judge"))
 
-    def test_run_directory_in_an_empty_root(self):
+    def test_run_directory_in_an_empty_root(self) -> None:
         run = os.path.join(self.home.name, "run")
         for name in ("anon", "memfd", "pathless"):
             shutil.copytree(os.path.join(FIXTURES, name), os.path.join(run, "fixture", name))
         self.assertIn("\nok 3 fixture/pathless", self.same_in_an_empty_root(run, "judge"))
 
-    def test_file_in_an_empty_root(self):
+    def test_file_in_an_empty_root(self) -> None:
         said = self.same_in_an_empty_root(os.path.join(self.dir, "perf.data"), "judge", "--json")
         self.assertIn('"samples"', said)
 
-    def test_failing_in_an_empty_root(self):
+    def test_failing_in_an_empty_root(self) -> None:
         """The text of failures too: it names mappings, functions and files."""
         for record in self.emitted_maps():
             self.perf.records.remove(record)

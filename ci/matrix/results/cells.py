@@ -3,6 +3,7 @@
 
 import os
 import re
+from typing import Any, Iterator
 
 from ci.base import jsonl
 from ci.base.status import Malformed, Unusable
@@ -22,7 +23,7 @@ class Partial(Unusable):
     """A run that must not be stored: it was lost, or is not whole."""
 
 
-def find(folder):
+def find(folder: str) -> list[str]:
     """The folders of cells at or one level below folder, sorted."""
     folder = folder.rstrip("/") or "/"
     if os.path.isfile(os.path.join(folder, CELL)):
@@ -38,7 +39,7 @@ def find(folder):
             if os.path.isfile(os.path.join(folder, name, CELL))]
 
 
-def header_of(path, cell):
+def header_of(path: str, cell: dict[str, Any]) -> dict[str, Any]:
     """The header that a cell.json leads to."""
     kind = cell.get("kind", "kernel")
     # What a kernel is called is the label, too.
@@ -68,7 +69,7 @@ def header_of(path, cell):
     return header
 
 
-def reason_of(cell):
+def reason_of(cell: dict[str, Any]) -> str | None:
     """Why the outcome is none that is good: of the cell, and of the VMs that made it."""
     groups = cell.get("groups", [])
     said = [cell.get("reason")] + [group.get("reason") for group in groups
@@ -76,12 +77,12 @@ def reason_of(cell):
     return "\n".join(str(text) for text in said if text) or None
 
 
-def command_of(command):
+def command_of(command: Any) -> Any:
     words = isinstance(command, list) and all(map(stored.is_text, command))
     return " ".join(command) if words else command
 
 
-def metric_of(path, line, name, value):
+def metric_of(path: str, line: int, name: str, value: Any) -> list[int]:
     """[k] or [k, n] of a metric of results.jsonl."""
     short = [value[key] for key in ("k", "n") if key in value] if isinstance(value, dict) else []
     if not stored.is_metric(short):
@@ -89,7 +90,7 @@ def metric_of(path, line, name, value):
     return short
 
 
-def expect_of(path, line, name, value):
+def expect_of(path: str, line: int, name: str, value: dict[str, Any]) -> list[Any]:
     """[least, most, unit] of a metric that is expected to be something."""
     ends = value["expect"]
     made = [*ends, value.get("unit")] if isinstance(ends, list) else ends
@@ -98,7 +99,7 @@ def expect_of(path, line, name, value):
     return made
 
 
-def exceptions_of(path, line, result):
+def exceptions_of(path: str, line: int, result: Any) -> list[Any]:
     """Sorted, each as [metric, cause, count]."""
     made = [[one.get("metric"), one.get("cause"), one.get("count")]
             if isinstance(one, dict) else one
@@ -110,7 +111,7 @@ def exceptions_of(path, line, result):
     return sorted(made)
 
 
-def case_of(path, line, result, smp, definition):
+def case_of(path: str, line: int, result: Any, smp: int, definition: str) -> dict[str, Any]:
     """A line of results.jsonl as a stored case."""
     metrics, expect = {}, {}
     for name, value in sorted(part(path, line, result, "metrics", dict).items()):
@@ -124,7 +125,8 @@ def case_of(path, line, result, smp, definition):
         "outcome": result.get("outcome"), "outcomes": [result.get("outcome")],
         "why": without_paths(part(path, line, result, "why", str), os.path.dirname(path)),
         "crashed": result.get("crashed"), "smp": smp,
-        "judged": judged, "distinct": metrics.pop("distinct", [None])[0], "metrics": metrics,
+        "judged": judged, "distinct": next(iter(metrics.pop("distinct", [])), None),
+        "metrics": metrics,
         "expect": expect, "verdicts": part(path, line, result, "verdicts", dict),
         "exceptions": exceptions_of(path, line, result),
         "definition": definition}
@@ -133,14 +135,14 @@ def case_of(path, line, result, smp, definition):
     return made
 
 
-def part(path, line, result, key, kind):
+def part(path: str, line: int, result: Any, key: str, kind: type) -> Any:
     value = result.get(key, kind())
     if not isinstance(value, kind):
         raise Malformed(path, line, "'%s' cannot be %.60r" % (key, value))
     return value
 
 
-def without_paths(text, folder):
+def without_paths(text: str, folder: str) -> str:
     """Where a run lay is its machine's alone. Only whole paths: 6.1 is no part of 6.12, and the
     same wherever this is called from."""
     own = re.escape(os.path.abspath(folder))
@@ -148,7 +150,7 @@ def without_paths(text, folder):
                   "DIR", text)
 
 
-def kept(folder, name):
+def kept(folder: str, name: str) -> str | None:
     """Where the folder of a case is; None where it was not kept."""
     for path in (os.path.join(folder, "cases", name), os.path.join(folder, name)):
         if ".." not in name and os.path.isdir(path):
@@ -156,7 +158,7 @@ def kept(folder, name):
     return None
 
 
-def definition_of(folder):
+def definition_of(folder: str) -> str:
     """What the case was run as."""
     path = os.path.join(folder, "case")
     try:
@@ -165,7 +167,7 @@ def definition_of(folder):
         raise Malformed(path, 0, "is no UTF-8: %s" % error) from error
 
 
-def processors_of(folder):
+def processors_of(folder: str) -> Any:
     """On how many processors the case ran."""
     path = os.path.join(folder, "env.json")
     count = jsonl.read_one(path).get("cpus")
@@ -174,7 +176,7 @@ def processors_of(folder):
     return count
 
 
-def announced(folder):
+def announced(folder: str) -> int:
     """How many cases ktap.txt says there are."""
     path = os.path.join(folder, "ktap.txt")
     plan = re.search(rb"^1\.\.(\d{1,6})$", jsonl.read_bytes(path), re.M)
@@ -183,7 +185,7 @@ def announced(folder):
     return int(plan.group(1))
 
 
-def load_facts(folder):
+def load_facts(folder: str) -> dict[str, dict[str, Any]]:
     path = os.path.join(folder, "facts.jsonl")
     found = {}
     for line, record in jsonl.read(path):
@@ -195,7 +197,7 @@ def load_facts(folder):
     return found
 
 
-def load(folder):
+def load(folder: str) -> stored.Stored:
     """One cell as it would be stored. A lost one has nothing but the reason."""
     path = os.path.join(folder, CELL)
     header = header_of(path, jsonl.read_one(path))
@@ -223,7 +225,7 @@ def load(folder):
     return made
 
 
-def load_whole(folder):
+def load_whole(folder: str) -> stored.Stored:
     made = load(folder)
     if made.lost:
         raise Partial("%s: %s" % (folder, made.lost))
@@ -232,13 +234,13 @@ def load_whole(folder):
     return made
 
 
-def worst(outcomes):
+def worst(outcomes: list[str]) -> str:
     return max(outcomes, key=stored.OUTCOMES.index)
 
 
-def sum_metrics(several):
+def sum_metrics(several: Iterator[Any]) -> dict[str, list[int]]:
     """k and n of each metric over all that have it."""
-    total = {}
+    total: dict[Any, Any] = {}
     for metrics in several:
         for name, value in metrics.items():
             before = total.get(name, [0] * len(value))
@@ -248,15 +250,15 @@ def sum_metrics(several):
     return dict(sorted(total.items()))
 
 
-def sum_counts(several):
-    total = {}
+def sum_counts(several: Iterator[Any]) -> dict[str, int]:
+    total: dict[Any, Any] = {}
     for counts in several:
         for name, count in counts.items():
             total[name] = total.get(name, 0) + count
     return dict(sorted(total.items()))
 
 
-def why_of(seeds, cases, outcome):
+def why_of(seeds: list[int], cases: list[dict[str, Any]], outcome: str) -> str:
     """Of the seeds that came out worst; said once where all say the same."""
     said = [(seed, case["why"]) for seed, case in zip(seeds, cases) if case["outcome"] == outcome]
     if len({text for _, text in said}) == 1:
@@ -264,7 +266,7 @@ def why_of(seeds, cases, outcome):
     return "\n".join("seed %d: %s" % (seed, text) for seed, text in said)
 
 
-def merge_case(seeds, cases):
+def merge_case(seeds: list[int], cases: list[dict[str, Any]]) -> dict[str, Any]:
     first = cases[0]
     for key in ("control", "smp", "definition"):
         if any(case.get(key) != first.get(key) for case in cases):
@@ -293,7 +295,7 @@ def merge_case(seeds, cases):
     return {key: value for key, value in made.items() if value is not None}
 
 
-def merge(several):
+def merge(several: list[stored.Stored]) -> stored.Stored:
     """The runs of one kernel or tool with different seeds, as one."""
     several = sorted(several, key=lambda made: made.header["seeds"])
     first = several[0]

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """ci/matrix compare: what differs between two results; 1 where that is a regression."""
 
+import argparse
 import fnmatch
 import os
 import sys
+from typing import IO
 
 from ci.base import status
+from ci.matrix.option_types import Subparsers
 from ci.matrix.results import cells, differences, stored
 
 DESCRIPTION = """A and B are each a stored file, a folder of them, the folder of a run, or a label
@@ -17,16 +20,16 @@ Figures are listed and are no regression: every count that changed where both ar
 suite and seeds and ran under virtual time, else rates whose 95 % intervals do not meet."""
 
 
-def read(what, folder):
+def read(what: str, folder: str) -> list[stored.Stored]:
     """The results that an argument means, in the order of tables."""
     if os.path.isdir(what):
         found = cells.find(what)
         if not found:
-            made = stored.load_folder(what)
-            if not made:
+            several = stored.load_folder(what)
+            if not several:
                 raise status.Malformed(what, 0, "holds neither stored files nor a run")
-            return made
-        by_label = {}
+            return several
+        by_label: dict[str, list[stored.Stored]] = {}
         for made in map(cells.load, found):
             by_label.setdefault(made.label, []).append(made)
         return sorted(map(whole, by_label.values()), key=lambda made: made.order)
@@ -36,13 +39,13 @@ def read(what, folder):
     return [stored.load(what)]
 
 
-def whole(several):
+def whole(several: list[stored.Stored]) -> stored.Stored:
     """Lost with one seed is lost."""
     lost = [made for made in several if made.lost]
     return lost[0] if lost else cells.merge(several)
 
 
-def check_globs(globs, several):
+def check_globs(globs: list[str], several: list[stored.Stored]) -> None:
     """Each means a case that there is, or was; where all is lost nobody knows."""
     names = {name for made in several for name in made.cases}
     for glob in globs if names else ():
@@ -50,13 +53,13 @@ def check_globs(globs, several):
             raise status.Refused("no case matches %s" % glob)
 
 
-def only(found, globs):
+def only(found: list[differences.Difference], globs: list[str]) -> list[differences.Difference]:
     """Of these cases alone and of no facts, and what is about no case: lost, or a splat."""
     return [one for one in found if not one.name or one.kind not in differences.FACTS
             and any(fnmatch.fnmatchcase(one.name, glob) for glob in globs)]
 
 
-def tell(found, limit, out):
+def tell(found: list[differences.Difference], limit: int, out: IO[str]) -> None:
     for kind, bad, title in differences.KINDS:
         of_kind = [one for one in found if one.kind == kind]
         if not of_kind:
@@ -69,7 +72,7 @@ def tell(found, limit, out):
             print("  ... and %d more (--all)" % (len(of_kind) - limit), file=out)
 
 
-def run(options):
+def run(options: argparse.Namespace) -> int:
     one, other = (read(what, options.folder) for what in (options.a, options.b))
     check_globs(options.case, one + other)
     pairs = differences.pairs(one, other)
@@ -87,7 +90,7 @@ def run(options):
     return 1 if bad else 0
 
 
-def add(subparsers):
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("compare", help="what differs between two results",
                                    description=DESCRIPTION)
     parser.add_argument("a", metavar="A", help="what was")

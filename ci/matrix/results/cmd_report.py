@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """ci/matrix report: results/MATRIX.md from results/matrix/, and from nothing else."""
 
+import argparse
 import difflib
 import os
 import sys
 
 from ci.base import files, jsonl, status
+from ci.matrix.option_types import Subparsers
 from ci.matrix.results import explained, markdown, stored
 
 
-def run(options):
+def run(options: argparse.Namespace) -> int:
     # What is beside "." or "matrix/" its own path does not say.
     beside = os.path.dirname(os.path.abspath(options.folder))
     target = options.output or os.path.join(beside, "MATRIX.md")
@@ -27,7 +29,7 @@ def run(options):
     return 1
 
 
-def add(subparsers):
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("report", help="make results/MATRIX.md from what is stored",
                                    description=__doc__)
     parser.add_argument("--folder", default=stored.FOLDER, help="default: results/matrix")

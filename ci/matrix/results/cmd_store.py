@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """ci/matrix store: from the folders of runs to results/matrix/LABEL.jsonl."""
 
+import argparse
 import os
 
 from ci.base import files, status
+from ci.matrix.option_types import Subparsers
 from ci.matrix.results import cells, stored
 
 DESCRIPTION = """Each DIR is the folder of a run (of `ci/matrix run` or `ci/matrix tools`) or of
@@ -12,9 +14,9 @@ the worst outcome counts. Nothing is written where any of them was lost, is not 
 written; the status is 99 then. The same runs always give the same bytes."""
 
 
-def load_all(dirs):
+def load_all(dirs: list[str]) -> list[stored.Stored]:
     """What all the runs come to, in the order of tables."""
-    by_label = {}
+    by_label: dict[str, list[stored.Stored]] = {}
     for folder in dirs:
         found = cells.find(folder)
         if not found:
@@ -24,7 +26,7 @@ def load_all(dirs):
     return sorted(map(cells.merge, by_label.values()), key=lambda made: made.order)
 
 
-def run(options):
+def run(options: argparse.Namespace) -> int:
     several = load_all(options.dirs)
     texts = {made.label + ".jsonl": stored.text_of(made) for made in several}
     files.replace(options.to, texts, stored.load)
@@ -36,7 +38,7 @@ def run(options):
     return 0
 
 
-def add(subparsers):
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("store", help="keep what runs came to in results/matrix/",
                                    description=DESCRIPTION)
     parser.add_argument("dirs", metavar="DIR", nargs="+")

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """ci/matrix tools: the same cases through several versions of perf, on this kernel."""
 
+import argparse
 import errno
 import json
 import os
 import shlex
 import shutil
 import subprocess
+from typing import Any
 
 from ci.base import files, status
 from ci.base.status import Missing
 from ci.matrix import option_types
+from ci.matrix.option_types import Subparsers
 from ci.matrix.results import cells, stored
 from ci.peer import perf_tools
 
@@ -26,16 +29,16 @@ CASES = ("peers/*", "process-tree/*.perf")
 TIMEOUT_S = 1800
 
 
-def kernel():
+def kernel() -> str:
     return os.uname().release
 
 
-def label_of(perf):
+def label_of(perf: perf_tools.Perf) -> str:
     """perf-6.12 of perf 6.12.107."""
     return "perf-%d.%d" % perf.number[:2]
 
 
-def cell_of(options, perf, seed):
+def cell_of(options: argparse.Namespace, perf: perf_tools.Perf, seed: int) -> dict[str, Any]:
     """What is known before the run; outcome and reason come after it."""
     own = [name for name in perf.packages if name.startswith("linux-perf")]
     command = ["python3", "ci/matrix", "tools", "--perf", ".".join(map(str, perf.number[:2])),
@@ -48,7 +51,8 @@ def cell_of(options, perf, seed):
             "command": shlex.join(command), "seed": seed}
 
 
-def run_jitproof(options, perf, seed, folder):
+def run_jitproof(options: argparse.Namespace, perf: perf_tools.Perf, seed: int,
+                 folder: str) -> tuple[str, str]:
     """Outcome and reason of one run; its folder holds what it left."""
     # The whole path: from it a reader of the results knows where they lay.
     command = [options.jitproof, "run", "--set=full", "--seed", str(seed),
@@ -73,7 +77,7 @@ def run_jitproof(options, perf, seed, folder):
     return "DONE", ""
 
 
-def run_cell(options, perf, seed, folder):
+def run_cell(options: argparse.Namespace, perf: perf_tools.Perf, seed: int, folder: str) -> str:
     """Makes the folder of a cell, which has its name once all of it is there; its outcome."""
     partial = folder + cells.PARTIAL
     shutil.rmtree(partial, ignore_errors=True)
@@ -90,11 +94,11 @@ def run_cell(options, perf, seed, folder):
     return cell["outcome"]
 
 
-def tell(folder):
+def tell(folder: str) -> str:
     made = cells.load(folder)
     if made.lost:
         return made.lost
-    counts = {}
+    counts: dict[str, int] = {}
     for case in made.cases.values():
         counts[case["outcome"]] = counts.get(case["outcome"], 0) + 1
     lines = ["%s (%d cases)" % (" ".join("%s:%d" % (name, counts[name])
@@ -107,7 +111,7 @@ def tell(folder):
     return "\n".join(lines)
 
 
-def unmatched(options):
+def unmatched(options: argparse.Namespace) -> str | None:
     """The first glob that matches no case, or None: less would run than was asked for."""
     for glob in options.cases:
         if subprocess.run([options.jitproof, "list", glob], stdout=subprocess.DEVNULL,
@@ -116,7 +120,7 @@ def unmatched(options):
     return None
 
 
-def find(options):
+def find(options: argparse.Namespace) -> tuple[list[perf_tools.Perf], int]:
     """The perfs that are wanted, and how many cannot be had."""
     found, missing = [], 0
     for wanted in dict.fromkeys(options.perf):
@@ -129,7 +133,8 @@ def find(options):
     return sorted(dict.fromkeys(found), key=lambda perf: perf.number), missing
 
 
-def plan(options, perfs):
+def plan(options: argparse.Namespace,
+         perfs: list[perf_tools.Perf]) -> list[tuple[perf_tools.Perf, int, str]]:
     """(perf, seed, folder) of each cell, none of which is there; before any is run."""
     seeds = list(dict.fromkeys(options.seed or [1]))
     made = []
@@ -146,7 +151,8 @@ def plan(options, perfs):
     return made
 
 
-def run(options):
+def run(options: argparse.Namespace) -> int:
+    options.jitproof = os.path.abspath(options.jitproof)
     if not os.access(options.jitproof, os.X_OK):
         raise FileNotFoundError(errno.ENOENT, "is not built", options.jitproof)
     options.cases = options.case or list(CASES)
@@ -161,7 +167,7 @@ def run(options):
     return 1 if lost else 0
 
 
-def add(subparsers):
+def add(subparsers: Subparsers) -> None:
     build = os.environ.get("O", "build")
     parser = subparsers.add_parser("tools", help="the same cases through several perfs",
                                    description=DESCRIPTION)
@@ -175,7 +181,7 @@ def add(subparsers):
     parser.add_argument("--seed", action="append", type=option_types.seed, metavar="N",
                         help="again and again; default: 1")
     parser.add_argument("--jitproof", default=os.path.join(build, "jitproof"),
-                        type=os.path.abspath, help="default: build/jitproof")
+                        help="default: build/jitproof")
     parser.add_argument("--perf-dir", default=os.path.join(build, "perf"),
                         help="where the perfs are kept (default: %(default)s)")
     parser.set_defaults(run=status.of("ci/matrix tools", run))

@@ -6,6 +6,7 @@ import difflib
 import itertools
 import json
 import re
+from typing import Any, Iterator
 
 from ci.matrix.results import stored
 
@@ -41,19 +42,19 @@ class Difference:
     text: str
 
 
-def short(value):
+def short(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def first_line(text):
+def first_line(text: str) -> str:
     return text.split("\n", 1)[0][:200]
 
 
-def outcome(case):
+def outcome(case: dict[str, Any]) -> str:
     return "%s %s" % (case["outcome"], case["crashed"]) if case.get("crashed") else case["outcome"]
 
 
-def compare_outcome(one, other):
+def compare_outcome(one: dict[str, Any], other: dict[str, Any]) -> tuple[str, str] | None:
     """(kind, text) of what became of a case, or None."""
     before, after = outcome(one), outcome(other)
     if before == after:
@@ -71,12 +72,12 @@ def compare_outcome(one, other):
     return "outcome", text
 
 
-def judged(case):
+def judged(case: dict[str, Any]) -> bool:
     """Whether every expectation was held against a figure."""
     return bool(case["metrics"]) and case["outcome"] in (*GOOD, "FAIL", "XPASS")
 
 
-def compare_expectations(one, other):
+def compare_expectations(one: dict[str, Any], other: dict[str, Any]) -> Iterator[str]:
     """Texts: of each range that changed, of the definition, and of what the case is for. A range
     says nothing where a case was not judged."""
     if judged(one) and judged(other):
@@ -90,7 +91,7 @@ def compare_expectations(one, other):
         yield "definition: %s %s" % (line[0], line[1:].strip())
 
 
-def changed_lines(before, after):
+def changed_lines(before: str | None, after: str | None) -> list[str]:
     """The lines of two texts, None for no text, that are not in both in the same order; after
     - or +."""
     old, new = ([] if text is None else text.split("\n") for text in (before, after))
@@ -99,19 +100,19 @@ def changed_lines(before, after):
     return [line for line in told_lines if line[0] in "-+"]
 
 
-def told(expected):
+def told(expected: list[Any] | None) -> str:
     if expected is None:
         return "none"
     least, most, unit = expected
     ends = ["" if end is None else "%g" % end for end in (least, most)]
-    return "%s..%s %s" % (*ends, unit)
+    return "%s..%s %s" % (ends[0], ends[1], unit)
 
 
-def figure(metric):
+def figure(metric: list[int] | None) -> str:
     return "none" if metric is None else "/".join(str(number) for number in metric)
 
 
-def figures_of(case):
+def figures_of(case: dict[str, Any]) -> dict[str, list[int]]:
     """Every count of a case by a name, as metrics are."""
     found = dict(case["metrics"])
     found.update({"judged." + method: [count] for method, count in case["judged"].items()})
@@ -125,19 +126,20 @@ def figures_of(case):
     return found
 
 
-def compare_figures(one, other, exact):
+def compare_figures(one: dict[str, Any], other: dict[str, Any], exact: bool) -> Iterator[str]:
     """Texts: of every count that changed, or only of rates that differ by more than chance."""
     before, after = figures_of(one), figures_of(other)
     for name in sorted(before.keys() | after.keys()):
         old, new = before.get(name), after.get(name)
         if old == new:
             continue
-        rates = old and new and len(old) == len(new) == 2 and name not in stored.AREAS
-        if exact or (rates and stored.apart(old, new)):
+        if exact or (old and new and len(old) == len(new) == 2 and name not in stored.AREAS
+                     and stored.apart(old, new)):
             yield "%s: %s -> %s" % (name, figure(old), figure(new))
 
 
-def compare_cases(label, one, other, exact):
+def compare_cases(label: str, one: dict[str, dict[str, Any]], other: dict[str, dict[str, Any]],
+                  exact: bool) -> Iterator[Difference]:
     for name in sorted(one.keys() | other.keys()):
         if name not in other:
             yield Difference("gone", label, name, "was " + outcome(one[name]))
@@ -156,27 +158,28 @@ def compare_cases(label, one, other, exact):
             yield Difference("figure", label, name, text)
 
 
-def compare_facts(label, one, other):
+def compare_facts(label: str, one: dict[str, dict[str, Any]],
+                  other: dict[str, dict[str, Any]]) -> Iterator[Difference]:
     for name in sorted(one.keys() | other.keys()):
         old, new = one.get(name), other.get(name)
-        if new is None:
+        if old is None:
+            yield Difference("new fact", label, name, short(other[name]["value"]))
+        elif new is None:
             yield Difference("fact gone", label, name, "was " + short(old["value"]))
-        elif old is None:
-            yield Difference("new fact", label, name, short(new["value"]))
         # 1 is not true, and 1.0 is not 1.
         elif json.dumps(old["value"]) != json.dumps(new["value"]):
             yield Difference("fact", label, name,
                              "%s -> %s" % (short(old["value"]), short(new["value"])))
 
 
-def splats(made):
+def splats(made: stored.Stored) -> list[str]:
     """Lines of a kernel's log that should not be there."""
     if made.header["outcome"] != "SPLAT":
         return []
     return made.header.get("reason", "SPLAT").split("\n")
 
 
-def compare_splats(label, one, other):
+def compare_splats(label: str, one: stored.Stored, other: stored.Stored) -> Iterator[Difference]:
     before = splats(one)
     known = {VARIES.sub("", line) for line in before}
     new = [line for line in splats(other) if VARIES.sub("", line) not in known]
@@ -185,7 +188,7 @@ def compare_splats(label, one, other):
             "\n".join(before) or one.header["outcome"], "\n".join(new)))
 
 
-def repeats(one, other):
+def repeats(one: stored.Stored, other: stored.Stored) -> bool:
     """Whether one is the other once more, under virtual time: then every count that changed says
     something. Of two kernels, of other seeds, or beside other cases no count is the same."""
     return (one.header["exact"] and other.header["exact"]
@@ -193,7 +196,7 @@ def repeats(one, other):
             and all(one.header[key] == other.header[key] for key in ("label", "suite", "seeds")))
 
 
-def compare(one, other, exact):
+def compare(one: stored.Stored, other: stored.Stored, exact: bool) -> list[Difference]:
     """Every Difference of two Stored."""
     label = other.label if one.label == other.label else "%s -> %s" % (one.label, other.label)
     if other.lost:
@@ -203,7 +206,7 @@ def compare(one, other, exact):
             *compare_facts(label, one.facts, other.facts)]
 
 
-def compare_new(made):
+def compare_new(made: stored.Stored) -> list[Difference]:
     """Every Difference of a Stored that there is nothing to compare with."""
     if made.lost:
         return [Difference("lost", made.label, "", made.lost)]
@@ -214,7 +217,8 @@ def compare_new(made):
         len(made.cases), len(made.facts)))]
 
 
-def pairs(ones, others):
+def pairs(ones: list[stored.Stored],
+          others: list[stored.Stored]) -> list[tuple[stored.Stored | None, stored.Stored | None]]:
     """(before, after) of two lists of Stored: each with that of its label, None where there is
     none; but one with one whatever they are. A run of kernels has lost no tool."""
     if len(ones) == len(others) == 1:
@@ -225,12 +229,13 @@ def pairs(ones, others):
     return [(before.get(label), after.get(label)) for label in dict.fromkeys([*before, *after])]
 
 
-def compare_pairs(found, exact=False):
+def compare_pairs(found: list[tuple[stored.Stored | None, stored.Stored | None]],
+                  exact: bool = False) -> Iterator[Difference]:
     """Every Difference of some pairs; exact: every count that changed is one."""
     for one, other in found:
-        if other is None:
-            yield Difference("lost", one.label, "", "there before, not any more")
-        elif one is None:
-            yield from compare_new(other)
-        else:
+        if one and other:
             yield from compare(one, other, exact)
+        elif other:
+            yield from compare_new(other)
+        elif one:
+            yield Difference("lost", one.label, "", "there before, not any more")

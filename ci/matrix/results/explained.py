@@ -14,7 +14,7 @@ FILE = "explained.toml"
 VERSION = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})+")
 
 
-def is_version(value):
+def is_version(value: str) -> bool:
     return stored.is_text(value) and VERSION.fullmatch(value) is not None
 
 
@@ -22,7 +22,7 @@ KEYS = {"fact": (stored.is_text, True), "from": (is_version, True), "to": (is_ve
         "why": (stored.is_text, True), "source": (stored.is_text, True)}
 
 
-def load(folder):
+def load(folder: str) -> list[dict[str, str]]:
     """The explanations of a folder's file, none where there is no file."""
     path = os.path.join(folder, FILE)
     if not os.path.exists(path):
@@ -44,14 +44,15 @@ def load(folder):
     return found
 
 
-def overlaps(one, before, after):
+def overlaps(one: dict[str, str], before: str, after: str) -> bool:
     """Whether what changed between two kernels may have changed where an explanation has it: it
     stays right for other kernels than those that it was written for, closer or wider apart."""
     old, new = stored.numbers(before), stored.numbers(after)
     return max(old, stored.numbers(one["from"])) < min(new, stored.numbers(one["to"]))
 
 
-def explain(explanations, fact, before, after):
+def explain(explanations: list[dict[str, str]], fact: str, before: str,
+            after: str) -> list[dict[str, str]]:
     """Those that a fact's difference between two labels goes back to."""
     return [one for one in explanations
             if fnmatch.fnmatchcase(fact, one["fact"]) and overlaps(one, before, after)]

@@ -3,6 +3,7 @@
 
 import json
 import re
+from typing import Any, Iterable, Iterator
 
 from ci.matrix.results import differences, explained, stored
 
@@ -18,7 +19,7 @@ DIFFER = "Rates whose 95 % intervals do not meet, and counts that a case expects
 LONGEST = 160  # characters of a value in a table; the record has all of it
 
 
-def escape(text, longest=LONGEST):
+def escape(text: str, longest: int = LONGEST) -> str:
     """Any text as the inside of a table's cell."""
     text = " ".join(text.split())
     if len(text) > longest:
@@ -27,7 +28,7 @@ def escape(text, longest=LONGEST):
     return re.sub(r"([\\`*_|\[\]#~])", r"\\\1", text)
 
 
-def code(text):
+def code(text: str) -> str:
     """Any text as code: what Markdown cannot hold there is escaped as text."""
     text = " ".join(text.split())
     if not text:
@@ -37,24 +38,24 @@ def code(text):
     return "`%s`" % text
 
 
-def link(made, identity, text):
+def link(made: stored.Stored, identity: str, text: str) -> str:
     return "[%s](matrix/%s.jsonl#L%d)" % (text, made.label, made.lines[identity])
 
 
-def header_link(made):
+def header_link(made: stored.Stored) -> str:
     return link(made, made.label, escape(made.label))
 
 
-def row(*cells):
+def row(*cells: str) -> str:
     return "| %s |" % " | ".join(cells)
 
 
-def table(*titles):
+def table(*titles: str) -> Iterator[str]:
     yield row(*titles)
     yield "|---" * len(titles) + "|"
 
 
-def marks(case):
+def marks(case: dict[str, Any]) -> str:
     """What a cell says: the outcome, the signal of a crash, and what is not as in other cells."""
     text = differences.outcome(case)
     if len(set(case["outcomes"])) > 1:
@@ -62,14 +63,14 @@ def marks(case):
     return text
 
 
-def smp_of(several, names):
+def smp_of(several: list[stored.Stored], names: dict[str, dict[str, Any]] | list[str]) -> str:
     """On how many processors cases ran: every number that there is."""
     found = sorted({made.cases[name]["smp"] for made in several for name in names
                     if name in made.cases})
     return ", ".join(map(str, found))
 
 
-def outcome_table(several, what):
+def outcome_table(several: list[stored.Stored], what: str) -> Iterator[str]:
     """Cases down, kernels or tools across."""
     names = sorted({name for made in several for name in made.cases})
     yield from table("case", "CPUs", *map(header_link, several))
@@ -83,13 +84,13 @@ def outcome_table(several, what):
     yield row("PASS or XFAIL, of all %s" % what, "", *counts)
 
 
-def differs(values):
+def differs(values: list[list[int]]) -> bool:
     """Whether any two of some metrics differ by more than chance, as stored.apart() has it."""
     return any(stored.apart(values[i], values[j])
                for i in range(len(values)) for j in range(i))
 
 
-def percent(metric):
+def percent(metric: list[int]) -> str:
     if len(metric) == 1:
         return str(metric[0])
     if not metric[1]:
@@ -97,7 +98,7 @@ def percent(metric):
     return "%.1f %% (%d of %d)" % (100 * metric[0] / metric[1], *metric)
 
 
-def figures_that_differ(several):
+def figures_that_differ(several: list[stored.Stored]) -> Iterator[tuple[str, str]]:
     """(case, metric) of rates that differ by more than chance, and of plain counts that are
     expected to be something and differ."""
     for name in sorted({name for made in several for name in made.cases}):
@@ -115,11 +116,11 @@ def figures_that_differ(several):
                 yield name, metric
 
 
-def exactly(expected):
+def exactly(expected: list[Any] | None) -> bool:
     return expected is not None and expected[0] == expected[1]
 
 
-def figure_table(several):
+def figure_table(several: list[stored.Stored]) -> Iterator[str]:
     yield from table("case", "metric", *map(header_link, several))
     for name, metric in figures_that_differ(several):
         cells = [link(made, stored.case_id(made.label, name),
@@ -129,7 +130,7 @@ def figure_table(several):
         yield row(code(name), code(metric), *cells)
 
 
-def value_of(fact):
+def value_of(fact: dict[str, Any]) -> str:
     """What a fact is, as text; what could not be asked says why."""
     if fact["value"] is None:
         return "not there: " + fact.get("why", "")
@@ -139,9 +140,9 @@ def value_of(fact):
     return differences.short(value)
 
 
-def runs_of(several, name):
+def runs_of(several: list[stored.Stored], name: str) -> list[tuple[str, list[stored.Stored]]]:
     """[(value, [Stored...])]: neighbours with the same value of a fact."""
-    found = []
+    found: list[tuple[str, list[stored.Stored]]] = []
     for made in several:
         if name not in made.facts:
             continue
@@ -153,19 +154,20 @@ def runs_of(several, name):
     return [(value_of(members[0].facts[name]), members) for _, members in found]
 
 
-def links_of(members, name):
+def links_of(members: list[stored.Stored], name: str) -> str:
     return " ".join(link(made, stored.fact_id(made.label, name), escape(made.label))
                     for made in members)
 
 
-def with_commits(text):
+def with_commits(text: str) -> str:
     """Markdown of a text in which a hash leads to its commit."""
     return re.sub(r"\b[0-9a-f]{12}\b",
                   lambda match: "[%s](%s%s)" % (match.group(0), COMMIT, match.group(0)),
                   escape(text, 1000))
 
 
-def explanation(known, name, runs):
+def explanation(known: list[dict[str, str]], name: str,
+                runs: list[tuple[str, list[stored.Stored]]]) -> Iterator[str]:
     """For each change from one run of kernels to the next: the pair, and what explains it."""
     for (_, before), (_, after) in zip(runs, runs[1:]):
         one, other = before[-1].label, after[0].label
@@ -174,7 +176,7 @@ def explanation(known, name, runs):
         yield "%s → %s: %s" % (escape(one), escape(other), said or "**unexplained**")
 
 
-def fact_table(kernels, known):
+def fact_table(kernels: list[stored.Stored], known: list[dict[str, str]]) -> Iterator[str]:
     names = sorted({name for made in kernels for name in made.facts})
     yield from table("fact", "what it is", "values", "changed between, and why")
     for name in names:
@@ -188,14 +190,14 @@ def fact_table(kernels, known):
                       "<br>".join(explanation(known, name, runs)))
 
 
-def same_facts(kernels):
+def same_facts(kernels: list[stored.Stored]) -> Iterator[str]:
     for name in sorted({name for made in kernels for name in made.facts}):
         runs = runs_of(kernels, name)
         if len(runs) == 1:
             yield row(code(name), code(runs[0][0]), links_of(runs[0][1], name))
 
 
-def crash_table(several):
+def crash_table(several: list[stored.Stored]) -> Iterator[str]:
     yield from table("by", "case", "signal", "last words")
     for made in several:
         for name, case in sorted(made.cases.items()):
@@ -205,11 +207,11 @@ def crash_table(several):
                           escape(differences.first_line(case["why"])))
 
 
-def bad_table(several):
+def bad_table(several: list[stored.Stored]) -> Iterator[str]:
     """Every case that did not just pass, those with the same reason together."""
     yield from table("by", "outcome", "cases", "why")
     for made in several:
-        found = {}
+        found: dict[tuple[str, str], list[str]] = {}
         for name, case in sorted(made.cases.items()):
             if case["outcome"] != "PASS":
                 found.setdefault((marks(case), case["why"]), []).append(name)
@@ -219,7 +221,7 @@ def bad_table(several):
                                for name in names), escape(why.replace("\n", "; ")))
 
 
-def made_table(several):
+def made_table(several: list[stored.Stored]) -> Iterator[str]:
     yield from table("", "version", "package", "CPUs", "runs on", "suite", "seeds",
                      "cases, facts", "run", "command")
     for made in several:
@@ -240,7 +242,8 @@ def made_table(several):
                   code(header["command"]))
 
 
-def section(title, rows, text="", none=None):
+def section(title: str, rows: Iterable[str], text: str = "",
+            none: str | None = None) -> Iterator[str]:
     """A heading, what there is to say, and a table; none: said in place of an empty table."""
     rows = list(rows)
     yield "\n## %s\n" % title
@@ -252,7 +255,7 @@ def section(title, rows, text="", none=None):
         yield none or "Nothing is stored."
 
 
-def report(several, known):
+def report(several: list[stored.Stored], known: list[dict[str, str]]) -> str:
     """The text of MATRIX.md."""
     kernels = [made for made in several if made.header["kind"] == "kernel"]
     tools = [made for made in several if made.header["kind"] == "tool"]

@@ -5,6 +5,7 @@ import dataclasses
 import math
 import os
 import re
+from typing import Any, Callable, Iterator, Mapping
 
 from ci.base import jsonl
 from ci.base.status import Malformed
@@ -22,28 +23,31 @@ NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+/-]{0,200}")
 ROOT = os.path.abspath(__file__ + "/../../../..")
 FOLDER = os.path.join(ROOT, "results", "matrix")
 
+Check = Callable[[Any], bool]
+Keys = Mapping[str, tuple[Check, bool]]
 
-def is_count(value):
+
+def is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64
 
 
-def is_text(value):
+def is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def is_label(value):
+def is_label(value: Any) -> bool:
     return is_text(value) and LABEL.fullmatch(value) is not None
 
 
-def is_name(value):
+def is_name(value: Any) -> bool:
     return is_text(value) and NAME.fullmatch(value) is not None
 
 
-def is_counts(value):
+def is_counts(value: object) -> bool:
     return isinstance(value, dict) and all(is_count(count) for count in value.values())
 
 
-def is_value(value, depth=0):
+def is_value(value: object, depth: int = 0) -> bool:
     """Of a fact: a string, a number, or a list of them."""
     if isinstance(value, list):
         return depth == 0 and all(is_value(one, 1) for one in value)
@@ -52,40 +56,40 @@ def is_value(value, depth=0):
     return isinstance(value, (str, bool, int)) or value is None
 
 
-def is_metric(value):
+def is_metric(value: object) -> bool:
     """[k] or [k, n]."""
     return (isinstance(value, list) and len(value) in (1, 2) and all(map(is_count, value))
             and (len(value) == 1 or value[0] <= value[1]))
 
 
-def is_end(value):
+def is_end(value: object) -> bool:
     """Of a range: a number that is no larger than a count can be, or null."""
     return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)
                              and abs(value) < 1 << 64)
 
 
-def is_expect(value):
+def is_expect(value: object) -> bool:
     """[least, most, unit], an open end is null."""
     return (isinstance(value, list) and len(value) == 3 and value[2] in ("rate", "count")
             and all(map(is_end, value[:2])))
 
 
-def is_exception(value):
+def is_exception(value: object) -> bool:
     """[metric, cause, count]."""
     return (isinstance(value, list) and len(value) == 3 and is_text(value[0])
             and is_text(value[1]) and is_count(value[2]))
 
 
-def list_of(check):
+def list_of(check: Check) -> Check:
     return lambda value: isinstance(value, list) and all(map(check, value))
 
 
-def map_of(check):
+def map_of(check: Check) -> Check:
     return lambda value: isinstance(value, dict) and all(map(check, value.values()))
 
 
 # key: (what it must be, whether it must be there)
-HEADER = {
+HEADER: Keys = {
     "id": (is_label, True), "format": (lambda value: value == FORMAT, True),
     "kind": (lambda value: value in KINDS, True), "label": (is_label, True),
     "version": (is_text, True), "kernel": (is_text, True), "package": (is_text, True),
@@ -96,7 +100,7 @@ HEADER = {
     "exact": (lambda value: isinstance(value, bool), True),
     "cases": (is_count, True), "facts": (is_count, True),
 }
-CASE = {
+CASE: Keys = {
     "id": (is_text, True), "case": (is_name, True),
     "control": (lambda value: isinstance(value, bool), True),
     "outcome": (lambda value: value in OUTCOMES, True),
@@ -107,11 +111,11 @@ CASE = {
     "expect": (map_of(is_expect), True), "verdicts": (map_of(is_counts), True),
     "exceptions": (list_of(is_exception), True), "definition": (is_text, False),
 }
-FACT = {"id": (is_text, True), "fact": (is_name, True), "value": (is_value, True),
+FACT: Keys = {"id": (is_text, True), "fact": (is_name, True), "value": (is_value, True),
         "about": (is_text, False), "why": (is_text, False)}
 
 
-def check(path, line, record, keys):
+def check(path: str, line: int, record: dict[str, Any], keys: Keys) -> None:
     """Everything that must be there is, and is what it must be; nothing else is."""
     for key, (right, needed) in keys.items():
         if key not in record:
@@ -135,30 +139,30 @@ class Stored:
     lost: str = ""  # of a run that gave nothing: why
 
     @property
-    def label(self):
+    def label(self) -> str:
         return self.header["label"]
 
     @property
-    def order(self):
+    def order(self) -> tuple[int, tuple[int, ...], str]:
         """By kind, then 6.9 before 6.12."""
         return (KINDS.index(self.header["kind"]), numbers(self.label), self.label)
 
 
-def numbers(version):
+def numbers(version: str) -> tuple[int, ...]:
     """(6, 12, 107) of 6.12.107+deb13 or perf-6.12.107."""
     found = re.search(r"\d+(\.\d+)*", version)
     return tuple(int(part) for part in found.group(0).split(".")) if found else ()
 
 
-def case_id(label, name):
+def case_id(label: str, name: str) -> str:
     return "%s case %s" % (label, name)
 
 
-def fact_id(label, name):
+def fact_id(label: str, name: str) -> str:
     return "%s fact %s" % (label, name)
 
 
-def records(stored):
+def records(stored: Stored) -> Iterator[dict[str, Any]]:
     """The lines of a stored file, in their order, each with its identity."""
     label = stored.label
     yield {"id": label, **stored.header, "cases": len(stored.cases), "facts": len(stored.facts)}
@@ -168,13 +172,13 @@ def records(stored):
         yield {"id": fact_id(label, name), **stored.facts[name]}
 
 
-def text_of(stored):
+def text_of(stored: Stored) -> str:
     return "".join(map(jsonl.line_of, records(stored)))
 
 
-def load(path):
+def load(path: str) -> Stored:
     """A stored file, checked from end to end."""
-    stored = None
+    stored: Stored | None = None
     for line, record in jsonl.read(path):
         if stored is None:
             check(path, line, record, HEADER)
@@ -199,6 +203,8 @@ def load(path):
             raise Malformed(path, line, "%d outcomes of %d seeds" % (
                 len(record["outcomes"]), len(stored.header["seeds"])))
         stored.lines[wanted] = line
+    if stored is None:
+        raise Malformed(path, 0, "is empty")
     for key, found in (("cases", stored.cases), ("facts", stored.facts)):
         if stored.header[key] != len(found):
             raise Malformed(path, 1, "the header announces %d %s, the file has %d" % (
@@ -208,7 +214,7 @@ def load(path):
     return stored
 
 
-def load_folder(folder):
+def load_folder(folder: str) -> list[Stored]:
     """Every stored file of a folder, in the order of tables."""
     try:
         names = sorted(os.listdir(folder))
@@ -218,7 +224,7 @@ def load_folder(folder):
     return sorted(found, key=lambda stored: stored.order)
 
 
-def wilson(k, n):
+def wilson(k: int, n: int) -> tuple[float, float]:
     """The 95 % interval of a rate."""
     if not n:
         return 0.0, 1.0
@@ -233,7 +239,7 @@ def wilson(k, n):
 AREAS = ("coverage.area",)
 
 
-def apart(one, other):
+def apart(one: list[int], other: list[int]) -> bool:
     """Whether two metrics differ by more than chance: plain counts at all, rates where their
     intervals do not meet."""
     if len(one) != len(other):

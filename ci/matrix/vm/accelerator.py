@@ -5,12 +5,12 @@ import os
 import tempfile
 import threading
 
-from ci.matrix.vm import guest, initramfs, qemu
+from ci.matrix.vm import guest, initramfs, kernels, qemu
 
 SECONDS = 30
 
 
-def kvm_works(found, kernel, init):
+def kvm_works(found: qemu.Qemu, kernel: kernels.Kernel, init: str) -> tuple[bool, str]:
     """(True, "") or (False, why not). Leaves no process, whatever it does."""
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return False, "/dev/kvm cannot be opened"

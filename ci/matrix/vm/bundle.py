@@ -4,6 +4,7 @@
 import mmap
 import os
 import struct
+from typing import Any, Iterator
 import zlib
 
 MAGIC = b"JPBUNDLE"
@@ -17,7 +18,8 @@ class Torn(Exception):
     """Why there is no whole bundle."""
 
 
-def records(memory, head):
+def records(memory: mmap.mmap,
+            head: tuple[Any, ...]) -> Iterator[tuple[str, bytes, int]]:
     """(kind, text or piece, value) of each record."""
     at, end = PAGE, PAGE + head[1]
     for _ in range(head[3]):
@@ -33,7 +35,7 @@ def records(memory, head):
         raise Torn("the records end at byte %d, the bundle at %d" % (at, end))
 
 
-def place(folder, name):
+def place(folder: str, name: bytes) -> bytes:
     """Where a path of the guest belongs here: below the folder, whatever it says."""
     parts = name.split(b"/")
     if not name.startswith(PREFIX) or any(part in (b"", b".", b"..") for part in parts[1:]):
@@ -41,7 +43,7 @@ def place(folder, name):
     return os.path.join(os.fsencode(folder), name[len(PREFIX):])
 
 
-def check(memory):
+def check(memory: mmap.mmap) -> tuple[Any, ...]:
     """The head of a whole bundle."""
     if len(memory) < PAGE:
         raise Torn("the output memory has %d bytes" % len(memory))
@@ -55,7 +57,7 @@ def check(memory):
     return head
 
 
-def write(memory, head, folder):
+def write(memory: mmap.mmap, head: tuple[Any, ...], folder: str) -> None:
     out = None
     try:
         for kind, data, value in records(memory, head):
@@ -76,7 +78,7 @@ def write(memory, head, folder):
             out.close()
 
 
-def unpack(path, folder):
+def unpack(path: str, folder: str) -> int:
     """Makes the files below a fresh folder; returns the bundle's bytes. Torn where it is not
     whole."""
     with open(path, "rb") as file:

@@ -10,10 +10,14 @@ import dataclasses
 import json
 import os
 import shutil
+import threading
 import time
+from typing import Any, Callable
 
 from ci.base import files, process
 from ci.matrix.vm import bundle, guest, job, kernel_log, kernels, qemu, suites
+from ci.matrix.vm.kernels import Kernel
+from ci.matrix.vm.qemu import Qemu
 
 OUTCOMES = ("DONE", "SPLAT", "ERROR", "LOST")  # the worst last
 LAST_LINES = 30
@@ -22,11 +26,11 @@ LAST_LINES = 30
 @dataclasses.dataclass(frozen=True)
 class Plan:
     """All that a cell is made of."""
-    kernel: object  # kernels.Kernel
-    qemu: object  # qemu.Qemu
-    groups: tuple  # of suites.Group
-    config: dict
-    initrds: dict  # bytes, by the group's name: the same for all kernels
+    kernel: Kernel
+    qemu: Qemu
+    groups: tuple[suites.Group, ...]
+    config: dict[str, Any]
+    initrds: dict[str, bytes]  # by the group's name: the same for all kernels
     jitproof: str
     suite: str
     seed: int
@@ -35,7 +39,7 @@ class Plan:
     command: str  # what makes the same cell again
 
 
-def read(path):
+def read(path: str) -> str:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
@@ -46,16 +50,17 @@ def read(path):
 class Cell:
     """One run of a plan, into a folder."""
 
-    def __init__(self, plan, folder, stopped, tell):
+    def __init__(self, plan: Plan, folder: str, stopped: threading.Event,
+                 tell: Callable[[str], None]) -> None:
         self.plan = plan
         self.final = os.path.join(os.path.abspath(folder), plan.kernel.label)
         self.folder = self.final + ".partial"
         self.stopped = stopped
         self.tell = tell
-        self.groups = []
-        self.wall = {}
+        self.groups: list[dict[str, Any]] = []
+        self.wall: dict[str, float] = {}
 
-    def run(self):
+    def run(self) -> dict[str, Any]:
         """The cell, as cell.json has it."""
         shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(self.folder + "/cases")
@@ -76,15 +81,15 @@ class Cell:
         os.rename(self.folder, self.final)
         return cell
 
-    def write(self, name, text):
+    def write(self, name: str, text: str) -> None:
         files.write(os.path.join(self.folder, name), text)
 
-    def run_group(self, group):
+    def run_group(self, group: suites.Group) -> dict[str, Any]:
         """Boots the group's VM; {} of what came of it."""
         work = os.path.join(self.folder, "vm-" + group.name)
         os.mkdir(work)
         started = time.monotonic()
-        result = {"name": group.name, "smp": group.smp, "cases": len(group.cases),
+        result: dict[str, Any] = {"name": group.name, "smp": group.smp, "cases": len(group.cases),
                   "outcome": "DONE", "reason": "", "splats": []}
         result["append"] = job.append(self.plan.seed)
         try:
@@ -100,7 +105,7 @@ class Cell:
             shutil.rmtree(work, ignore_errors=True)
         return result
 
-    def boot(self, group, work, append):
+    def boot(self, group: suites.Group, work: str, append: str) -> guest.Watch:
         config = self.plan.config
         machine = qemu.Machine(kernel=os.path.abspath(self.plan.kernel.path), append=append,
                                smp=group.smp, memory=config["qemu"]["memory"],
@@ -110,7 +115,8 @@ class Cell:
         return guest.run(qemu.command(self.plan.qemu, machine), work, config["limits"],
                          self.stopped, lambda text: self.tell("%s: %s" % (group.name, text)))
 
-    def take(self, group, work, watch, result):
+    def take(self, group: suites.Group, work: str, watch: guest.Watch,
+             result: dict[str, Any]) -> None:
         """What the guest left becomes the cell's."""
         result["bytes"] = bundle.unpack(work + "/output", work + "/out")
         result["seconds"] = watch.seconds.get(job.RUN)
@@ -128,7 +134,7 @@ class Cell:
             result["outcome"] = "ERROR"
             result["reason"] = "\n".join(filter(None, (result["reason"], str(reason))))
 
-    def scan(self, group, text, result):
+    def scan(self, group: suites.Group, text: str, result: dict[str, Any]) -> None:
         lines = kernel_log.lines_of(text)
         self.write("kernel.%s.log" % group.name, "\n".join(lines) + "\n")
         allow = kernel_log.allowed(self.plan.config.get("allowed", []))
@@ -137,7 +143,7 @@ class Cell:
             result["outcome"] = "SPLAT"
             result["reason"] = result["splats"][0]
 
-    def merge(self, cases):
+    def merge(self, cases: str) -> None:
         """Moves the folders of cases, two levels deep, to those of the other groups."""
         if not os.path.isdir(cases):
             return
@@ -149,19 +155,19 @@ class Cell:
                 os.rename(os.path.join(cases, study, name),
                           os.path.join(self.folder, "cases", study, name))
 
-    def lost(self, work, reason, result):
+    def lost(self, work: str, reason: str, result: dict[str, Any]) -> None:
         console = read(work + "/console").replace("\r", "")
         died = kernel_log.why_lost(console)
         result["outcome"] = "LOST"
         result["reason"] = "%s: %s" % (reason, died) if died else reason
         result["last"] = [line for line in console.splitlines() if line][-LAST_LINES:]
 
-    def keep(self, group, work):
+    def keep(self, group: suites.Group, work: str) -> None:
         if os.path.exists(work + "/console"):
             os.rename(work + "/console", os.path.join(self.folder,
                                                       "console.%s.log" % group.name))
 
-    def describe(self):
+    def describe(self) -> dict[str, Any]:
         plan = self.plan
         return {
             "kernel": plan.kernel.label, "version": plan.kernel.version,
@@ -176,7 +182,7 @@ class Cell:
             "groups": self.groups,
         }
 
-    def judge(self, cell):
+    def judge(self, cell: dict[str, Any]) -> None:
         """results.jsonl and ktap.txt, of the cases' folders alone."""
         planned = sum(group["cases"] for group in self.groups)
         # Whoever judges compares with it: a case that is not there must not go unnoticed.
@@ -184,7 +190,8 @@ class Cell:
         done = process.run([os.path.abspath(self.plan.jitproof), "judge", "--results",
                                     "results.jsonl", "cases"], cwd=self.folder)
         self.write("ktap.txt", done.stdout)
-        outcomes, results = {}, []
+        outcomes: dict[str, int] = {}
+        results: list[dict[str, Any]] = []
         try:
             for line in read(os.path.join(self.folder, "results.jsonl")).splitlines():
                 results.append(json.loads(line))

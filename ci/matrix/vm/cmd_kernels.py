@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """ci/matrix kernels: what the configuration stands for in the archive."""
 
+import argparse
 from ci.base import status
 from ci.base.status import Missing
+from ci.matrix.option_types import Subparsers
 from ci.matrix.vm import configuration
 from ci.matrix.vm.kernels import Kernels
 
 
-def add(subparsers):
+def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("kernels", help="list the kernels that the archive has",
                                    description=__doc__)
     configuration.add_options(parser)
@@ -16,7 +18,7 @@ def add(subparsers):
     parser.set_defaults(run=status.of("ci/matrix kernels", run))
 
 
-def run(options):
+def run(options: argparse.Namespace) -> int:
     config = configuration.load(options.config)
     kernels, missing = Kernels(config["kernels"], options.cache), 0
     if options.update:

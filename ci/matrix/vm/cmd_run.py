@@ -13,19 +13,21 @@ import shlex
 import sys
 import threading
 import time
+from typing import Any
 
 from ci.base import status
 from ci.base.status import Missing
 from ci.matrix import option_types
+from ci.matrix.option_types import Subparsers
 from ci.matrix.vm import accelerator, configuration, job, qemu, suites
 from ci.matrix.vm.cell import Cell, Plan
-from ci.matrix.vm.kernels import Kernels
+from ci.matrix.vm.kernels import Kernel, Kernels
 from ci.matrix.vm.progress import Progress
 
 GOOD = {"PASS", "SKIP", "XFAIL"}
 
 
-def add(subparsers):
+def add(subparsers: Subparsers) -> None:
     build = os.environ.get("O", "build")
     parser = subparsers.add_parser("run", help="run the suite on kernels", description=__doc__,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -56,7 +58,7 @@ def add(subparsers):
     parser.set_defaults(run=status.of("ci/matrix run", run))
 
 
-def again(kernel, suite, options, accel):
+def again(kernel: Kernel, suite: str, options: argparse.Namespace, accel: str) -> str:
     """The command that makes a cell again, without a path of this machine."""
     words = ["python3", "ci/matrix", "run", "--kernel", kernel.label if kernel.package else "PATH",
              "--suite", suite, "--seed", str(options.seed)]
@@ -71,7 +73,7 @@ def again(kernel, suite, options, accel):
     return shlex.join(words)
 
 
-def plans(options, config):
+def plans(options: argparse.Namespace, config: dict[str, Any]) -> tuple[list[Plan], dict[str, str]]:
     """A Plan for each kernel, and {kernel: why there is none}."""
     for name in ("jitproof", "init", "clock"):
         if not os.path.exists(getattr(options, name)):
@@ -110,7 +112,7 @@ def plans(options, config):
     return made, missing
 
 
-def summary(cell):
+def summary(cell: dict[str, Any]) -> str:
     cases = ", ".join("%d %s" % (count, name) for name, count in cell.get("cases", {}).items())
     reasons = [group["reason"] for group in cell["groups"] if group["reason"]]
     reasons += [cell["reason"]] if cell.get("reason") else []
@@ -118,14 +120,15 @@ def summary(cell):
     return "  ".join(filter(None, (cell["outcome"], cases, "; ".join(reasons))))
 
 
-def good(cell):
+def good(cell: dict[str, Any]) -> bool:
     return cell["outcome"] == "DONE" and set(cell.get("cases", {})) <= GOOD \
         and not cell.get("unlisted_skips")
 
 
-def run_all(made, options, progress, stopped):
+def run_all(made: list[Plan], options: argparse.Namespace, progress: Progress,
+            stopped: threading.Event) -> list[dict[str, Any]]:
     """The cells, in the order of their plans."""
-    def one(plan):
+    def one(plan: Plan) -> dict[str, Any]:
         label = plan.kernel.label
         cell = Cell(plan, options.output, stopped, lambda text: progress.at(label, text)).run()
         progress.end(label, summary(cell))
@@ -143,7 +146,7 @@ def run_all(made, options, progress, stopped):
             raise
 
 
-def run(options):
+def run(options: argparse.Namespace) -> int:
     stopped, started = threading.Event(), time.monotonic()
     made, missing = plans(options, configuration.load(options.config))
     os.makedirs(options.output, exist_ok=True)

@@ -1,35 +1,39 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """ci/matrix/matrix.toml, and the options that all subcommands about VMs share."""
 
+import argparse
 import os
 import re
 import tomllib
+from typing import Any, Callable, Mapping, Sequence
 
 from ci.base.status import Malformed
 
 FILE = os.path.abspath(__file__ + "/../../matrix.toml")
+Check = Callable[[Any], bool]
+Rule = tuple[Check, str]
 
 
-def is_text(value):
+def is_text(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
-def is_pattern(value):
+def is_pattern(value: object) -> bool:
     try:
         return isinstance(value, str) and bool(re.compile(value))
     except re.error:
         return False
 
 
-def is_count(value):
+def is_count(value: object) -> bool:
     return type(value) is int and value >= 1  # True is one, and no count
 
 
-def is_version(value):
+def is_version(value: object) -> bool:
     return isinstance(value, str) and bool(re.fullmatch(r"\d+(\.\d+)*", value, re.ASCII))
 
 
-def list_of(is_one):
+def list_of(is_one: Check) -> Check:
     return lambda value: isinstance(value, list) and bool(value) and all(map(is_one, value))
 
 
@@ -37,18 +41,19 @@ TEXT, TEXTS = (is_text, "a text"), (list_of(is_text), "a list of texts")
 PATTERN = (is_pattern, "a regular expression")
 COUNT = (is_count, "a number, 1 or more")
 VERSION, VERSIONS = (is_version, 'a version as "6.12"'), (list_of(is_version), "a list of versions")
-TABLES = {"kernels": {"versions": VERSIONS, "flavour": TEXT, "suites": TEXTS},
-          "qemu": {"oldest": VERSION, "suite": TEXT, "package": TEXT, "memory": COUNT,
-                   "output": COUNT},
-          "limits": {"boot": COUNT, "case": COUNT, "leave": COUNT}}
+TABLES: dict[str, dict[str, Rule]] = {
+    "kernels": {"versions": VERSIONS, "flavour": TEXT, "suites": TEXTS},
+    "qemu": {"oldest": VERSION, "suite": TEXT, "package": TEXT, "memory": COUNT, "output": COUNT},
+    "limits": {"boot": COUNT, "case": COUNT, "leave": COUNT}}
 # May be there, any number of times, with or without kernels.
-LISTS = {"skips": {"case": TEXT, "why": PATTERN, "reason": TEXT},
-         "allowed": {"pattern": PATTERN, "reason": TEXT}}
+LISTS: dict[str, dict[str, Rule]] = {
+    "skips": {"case": TEXT, "why": PATTERN, "reason": TEXT},
+    "allowed": {"pattern": PATTERN, "reason": TEXT}}
 SUITE = {"at_most": COUNT, "groups": (list_of(lambda one: isinstance(one, dict)), "tables")}
 GROUP = {"name": TEXT, "smp": COUNT, "cases": TEXTS}
 
 
-def add_options(parser):
+def add_options(parser: argparse.ArgumentParser) -> None:
     build = os.environ.get("O", "build")
     parser.add_argument("--config", default=FILE, metavar="FILE",
                         help="default: ci/matrix/matrix.toml")
@@ -56,7 +61,7 @@ def add_options(parser):
                         help="downloads; default: %(default)s")
 
 
-def check(where, table, keys, optional=()):
+def check(where: str, table: Any, keys: Mapping[str, Rule], optional: Sequence[str] = ()) -> None:
     """Malformed unless a table has these keys, maybe some of the optional ones, and no other."""
     if not isinstance(table, dict):
         raise Malformed(where, 0, "expected a table")
@@ -70,7 +75,7 @@ def check(where, table, keys, optional=()):
             raise Malformed(where, 0, "%s: expected one of %s" % (key, ", ".join(keys)))
 
 
-def load(path):
+def load(path: str) -> dict[str, Any]:
     with open(path, "rb") as file:
         try:
             config = tomllib.load(file)

@@ -6,7 +6,9 @@ import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
+from typing import Callable, IO
 
 from ci.matrix.vm import qemu
 
@@ -22,12 +24,12 @@ class Lost(Exception):
 class Console:
     """The growing file of what the guest says, line by line."""
 
-    def __init__(self, path):
+    def __init__(self, path: str) -> None:
         self.path = path
         self.offset = 0
         self.rest = b""
 
-    def lines(self):
+    def lines(self) -> list[str]:
         """Whole lines that are new."""
         try:
             with open(self.path, "rb") as file:
@@ -43,16 +45,16 @@ class Console:
 class Watch:
     """What the guest is at, by its lines; and since when, on this machine's clock."""
 
-    def __init__(self, limits):
+    def __init__(self, limits: dict[str, int]) -> None:
         self.limits = limits
         self.stage = "boot"
         self.since = time.monotonic()
         self.at = "booting"
-        self.seconds = {}  # of the guest's clock, by what ran
-        self.status = {}
-        self.left = None
+        self.seconds: dict[str, str] = {}  # of the guest's clock, by what ran
+        self.status: dict[str, int] = {}
+        self.left: int | None = None
 
-    def take(self, line):
+    def take(self, line: str) -> bool:
         """True when the line tells of progress."""
         step = STEP.match(line)
         mark = line.find(MARK)
@@ -65,7 +67,7 @@ class Watch:
         self.since = time.monotonic()
         return True
 
-    def marked(self, words):
+    def marked(self, words: list[str]) -> None:
         if words[:1] == ["ready"]:
             self.stage = "case"
             self.at = "up"
@@ -79,7 +81,7 @@ class Watch:
             self.stage = "leave"
             self.at = "leaving its results"
 
-    def overdue(self):
+    def overdue(self) -> str | None:
         """What was not done in time, or None."""
         limit = self.limits[self.stage]
         if time.monotonic() - self.since < limit:
@@ -88,7 +90,7 @@ class Watch:
                 "leave": "it did not leave its results"}[self.stage] + " in %d s" % limit
 
 
-def start(command, folder, log):
+def start(command: list[str], folder: str, log: IO[bytes]) -> subprocess.Popen[bytes]:
     """The process, in the folder. Should we be killed outright, it goes too where the system can
     do that."""
     setpriv = shutil.which("setpriv")
@@ -99,7 +101,7 @@ def start(command, folder, log):
                             start_new_session=True)
 
 
-def end(process):
+def end(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         try:
             os.killpg(process.pid, signal.SIGKILL)
@@ -108,7 +110,8 @@ def end(process):
     process.wait()
 
 
-def run(command, folder, limits, stopped, tell):
+def run(command: list[str], folder: str, limits: dict[str, int], stopped: threading.Event,
+        tell: Callable[[str], None]) -> Watch:
     """Runs a machine in its folder to its end. @stopped: an Event that ends it early; @tell(text):
     progress. Returns its Watch; Lost where it took too long or QEMU failed."""
     console, watch = Console(os.path.join(folder, qemu.CONSOLE)), Watch(limits)

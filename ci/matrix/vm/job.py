@@ -2,6 +2,7 @@
 """What a guest shall do: its files, its /job and its kernel's command line."""
 
 import os
+from typing import Sequence
 
 from ci.base import process
 from ci.base.status import Missing
@@ -23,17 +24,17 @@ RUN = "run.txt"
 FACTS = "facts.jsonl"
 
 
-def append(seed):
+def append(seed: int) -> str:
     """The kernel's command line."""
     return APPEND % seed
 
 
-def has_facts(jitproof):
+def has_facts(jitproof: str) -> bool:
     said = process.run([os.path.abspath(jitproof), "--help"]).stdout
     return any(line.split()[:1] == ["facts"] for line in said.splitlines())
 
 
-def text(cases, seed, facts):
+def text(cases: Sequence[str], seed: int, facts: bool) -> str:
     """The lines of /job."""
     lines = ["write %s %s" % setting for setting in SETTINGS]
     if facts:
@@ -44,7 +45,7 @@ def text(cases, seed, facts):
     return "\n".join(lines) + "\n"
 
 
-def build(jitproof, init, cases, seed, facts):
+def build(jitproof: str, init: str, cases: Sequence[str], seed: int, facts: bool) -> bytes:
     """The guest's initramfs."""
     for path in (jitproof, init):
         if not os.path.exists(path):

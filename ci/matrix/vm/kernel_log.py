@@ -3,6 +3,7 @@
 
 import dataclasses
 import re
+from typing import Sequence
 
 # What kernels print in front of a report, since 5.10. \b and case as they print it.
 SPLATS = re.compile(
@@ -31,14 +32,15 @@ class Allowed:
     kernels: str = ""  # a regular expression of releases; "": all
 
 
-def allowed(entries):
+def allowed(entries: Sequence[dict[str, str]]) -> list[Allowed]:
     """The allow list of the configuration."""
     return [Allowed(**entry) for entry in entries]
 
 
-def lines_of(text):
+def lines_of(text: str) -> list[str]:
     """The texts of the records of /dev/kmsg; a log with a hole cannot be scanned."""
-    found, expected = [], None
+    found: list[str] = []
+    expected: int | None = None
     for line in text.splitlines():
         if line.startswith(" "):
             continue  # the record's dictionary
@@ -46,7 +48,7 @@ def lines_of(text):
         if not match:
             raise Unscannable("kernel log: no record is %r" % line[:80])
         sequence = int(match.group(2))
-        if sequence != (sequence if expected is None else expected):
+        if expected is not None and sequence != expected:
             raise Unscannable("kernel log: records %d to %d are missing" % (expected, sequence - 1))
         expected = sequence + 1
         found.append("[%12.6f] %s" % (int(match.group(3)) / 1e6, match.group(5)))
@@ -55,13 +57,13 @@ def lines_of(text):
     return found
 
 
-def splats(lines, allow, release):
+def splats(lines: list[str], allow: list[Allowed], release: str) -> list[str]:
     """Lines of splats that nothing allows."""
     return [line for line in lines if SPLATS.search(line) and not any(
         re.search(one.pattern, line) and re.match(one.kernels or "", release) for one in allow)]
 
 
-def why_lost(console):
+def why_lost(console: str) -> str | None:
     """The first line of a console that tells why the kernel died, or None."""
     for line in console.splitlines():
         if SPLATS.search(line):

@@ -15,9 +15,11 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
+from typing import Any, Iterable, Iterator, Mapping
 
 from ci.base import debian_packages, files
 from ci.base.status import Missing, Refused
+from ci.base.text import found
 
 # linux-image of 6.19 and later is empty: the image itself is in linux-binary.
 PATTERN = r"^linux-(image|binary)(-unsigned)?-[0-9].*-%s$"
@@ -35,12 +37,12 @@ class Package:
     signed: bool
 
     @property
-    def upstream(self):
+    def upstream(self) -> tuple[int, ...]:
         """(6, 12, 117)"""
-        return number(re.match(r"[\d.]*\d", self.version).group(0))
+        return number(found(r"^[\d.]*\d", self.version).group(0))
 
     @property
-    def order(self):
+    def order(self) -> tuple[Any, ...]:
         """What is newer is greater; of one upstream version, the archive's later build."""
         return (self.upstream, [int(part) for part in re.findall(r"\d+", self.version)],
                 self.signed, self.name)
@@ -57,11 +59,11 @@ class Kernel:
     package_sha256: str = ""  # of the package's file
 
 
-def number(text):
+def number(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split("."))
 
 
-def release_of(path):
+def release_of(path: str) -> str:
     """The release that a bzImage says it has (Documentation/arch/x86/boot.rst)."""
     with open(path, "rb") as file:
         head = file.read(0x10000)
@@ -76,12 +78,12 @@ def release_of(path):
     return release.group(0)
 
 
-def sha256_of(path):
+def sha256_of(path: str) -> str:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def packages_of(stanzas):
+def packages_of(stanzas: Iterable[Mapping[str, str]]) -> Iterator[Package]:
     """Those that hold an image, of what the index says."""
     for stanza in stanzas:
         if int(stanza["Size"]) >= EMPTY:
@@ -89,26 +91,26 @@ def packages_of(stanzas):
                           "-unsigned" not in stanza["Package"])
 
 
-def newest(packages, wanted):
+def newest(packages: Iterable[Package], wanted: str) -> Package | None:
     """The newest package of a version as `wanted` ("6.12", "6.12.107"), or None."""
-    wanted = number(wanted)
-    fitting = [package for package in packages if package.upstream[:len(wanted)] == wanted]
-    return max(fitting, key=lambda package: package.order, default=None)
+    upstream = number(wanted)
+    fitting = [package for package in packages if package.upstream[:len(upstream)] == upstream]
+    return max(fitting, key=lambda package: package.order) if fitting else None
 
 
 class Kernels:
     """The archive's kernels, by its index as it was when it was last asked."""
 
-    def __init__(self, config, cache):
+    def __init__(self, config: dict[str, Any], cache: str) -> None:
         self.suites = config["suites"]
         self.flavour = config["flavour"]
         self.folder = os.path.join(os.path.abspath(cache), "kernels")
 
-    def archive(self):
+    def archive(self) -> debian_packages.Archive:
         os.makedirs(self.folder, exist_ok=True)
         return debian_packages.Archive(self.suites[0], self.folder, self.suites[1:])
 
-    def update(self):
+    def update(self) -> list[Package]:
         """Asks the archive."""
         with self.archive() as archive:
             found = sorted(packages_of(archive.listed(PATTERN % re.escape(self.flavour))),
@@ -120,10 +122,10 @@ class Kernels:
         os.replace(self.index_path() + ".new", self.index_path())
         return found
 
-    def index_path(self):
+    def index_path(self) -> str:
         return os.path.join(self.folder, "index-%s.json" % self.flavour)
 
-    def index(self):
+    def index(self) -> list[Package]:
         """What the archive said last; asks it where it never was."""
         try:
             with open(self.index_path(), encoding="utf-8") as file:
@@ -131,14 +133,14 @@ class Kernels:
         except (OSError, ValueError, TypeError):
             return self.update()
 
-    def resolve(self, wanted):
+    def resolve(self, wanted: str) -> Package:
         """The package of a version; asks the archive again where it is not known."""
         package = newest(self.index(), wanted) or newest(self.update(), wanted)
         if not package:
             raise Missing("the archive has no kernel %s of flavour %s" % (wanted, self.flavour))
         return package
 
-    def image(self, package):
+    def image(self, package: Package) -> str:
         """Path of a package's image, in the cache. A cached one must be what was put there."""
         home = os.path.join(self.folder, "%s_%s" % (package.name, package.version))
         path = os.path.join(home, "vmlinuz")
@@ -151,7 +153,7 @@ class Kernels:
             pass
         return self.download(package, home)
 
-    def download(self, package, home):
+    def download(self, package: Package, home: str) -> str:
         shutil.rmtree(home, ignore_errors=True)
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             with self.archive() as archive:
@@ -167,7 +169,7 @@ class Kernels:
             {"package": package.sha256, "image": sha256_of(path)}) + "\n")
         return path
 
-    def find(self, wanted):
+    def find(self, wanted: str) -> Kernel:
         """A Kernel by version, path of an image, or path of a build tree."""
         if not re.fullmatch(r"\d+\.[\d.]*\d", wanted):
             return of_path(wanted)
@@ -183,33 +185,35 @@ class Kernels:
                       "%s %s" % (package.name, package.version), package.sha256)
 
 
-def take_image(package, path):
+def take_image(package: str, path: str) -> None:
     """The kernel image of a package file, into path."""
     archive = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", package], stdout=subprocess.PIPE,
                              stderr=subprocess.DEVNULL)
-    found = False
+    assert archive.stdout
+    there = False
     try:
         with tarfile.open(fileobj=archive.stdout, mode="r|") as members:
             for member in members:
-                if member.isfile() and IMAGE.match(member.name):
+                image = members.extractfile(member) if IMAGE.match(member.name) else None
+                if image:
                     with open(path, "wb") as out:
-                        shutil.copyfileobj(members.extractfile(member), out)
-                    found = True
+                        shutil.copyfileobj(image, out)
+                    there = True
                     break
     except tarfile.TarError as error:
         raise Missing("%s: %s" % (os.path.basename(package), error)) from error
     finally:
         archive.stdout.close()
         archive.wait()
-    if not found:
+    if not there:
         raise Missing("%s: no kernel image is in it" % os.path.basename(package))
 
 
-def of_path(path):
+def of_path(path: str) -> Kernel:
     """A vmlinuz, or a build tree that has one."""
     if os.path.isdir(path):
         images = [os.path.join(path, name) for name in BUILD_IMAGES]
-        path = next((image for image in images if os.path.exists(image)), None)
+        path = next((image for image in images if os.path.exists(image)), "")
         if not path:
             raise Refused("no bzImage in this build tree: %s" % ", ".join(images))
     elif not os.path.exists(path):

@@ -4,37 +4,38 @@
 import shutil
 import sys
 import threading
+from typing import TextIO
 
 
 class Progress:
     """May be used by many threads."""
 
-    def __init__(self, total, out=None):
+    def __init__(self, total: int, out: TextIO | None = None) -> None:
         self.out = out or sys.stderr
         self.live = self.out.isatty()
         self.total = total
         self.ended = 0
-        self.running = {}
+        self.running: dict[str, str] = {}
         self.lock = threading.Lock()
 
-    def _clear(self):
+    def _clear(self) -> None:
         if self.live:
             self.out.write("\r\033[K")
 
-    def _draw(self):
+    def _draw(self) -> None:
         if self.live:
             line = "[%d/%d] %s" % (self.ended, self.total, "  |  ".join(
                 "%s %s" % item for item in self.running.items()))
             self.out.write("\r\033[K" + line[:shutil.get_terminal_size().columns - 1])
         self.out.flush()
 
-    def at(self, name, text):
+    def at(self, name: str, text: str) -> None:
         """What `name` is doing now."""
         with self.lock:
             self.running[name] = text
             self._draw()
 
-    def end(self, name, text):
+    def end(self, name: str, text: str) -> None:
         """`name` is done: a line that stays."""
         with self.lock:
             self.running.pop(name, None)
@@ -43,7 +44,7 @@ class Progress:
             self.out.write("[%d/%d] %s: %s\n" % (self.ended, self.total, name, text))
             self._draw()
 
-    def close(self):
+    def close(self) -> None:
         with self.lock:
             self._clear()
             self.out.flush()

@@ -8,6 +8,7 @@ import platform
 import re
 import shutil
 import subprocess
+from typing import Any
 
 from ci.base import debian_packages, files, process
 from ci.base.status import Missing
@@ -51,7 +52,7 @@ class Machine:
     clock: str = ""  # its clock of the day, a library to load; only for TCG
 
 
-def version_of(path):
+def version_of(path: str) -> str:
     try:
         said = process.run([path, "--version"], timeout=60).stdout
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -62,13 +63,13 @@ def version_of(path):
     return match.group(1)
 
 
-def new_enough(version, oldest):
-    def numbers(text):
+def new_enough(version: str, oldest: str) -> bool:
+    def numbers(text: str) -> tuple[int, ...]:
         return tuple(int(part) for part in text.split("."))
     return numbers(version) >= numbers(oldest)
 
 
-def unpacked(folder):
+def unpacked(folder: str) -> Qemu | None:
     """What was unpacked before, or None."""
     try:
         with open(os.path.join(folder, "unpacked.json"), encoding="utf-8") as file:
@@ -78,7 +79,7 @@ def unpacked(folder):
         return None
 
 
-def unpack(config, folder):
+def unpack(config: dict[str, Any], folder: str) -> Qemu:
     """Downloads the package and all that it needs; unpacked.json is the last file to appear."""
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
@@ -93,10 +94,13 @@ def unpack(config, folder):
     version = version_of(path)
     files.write(os.path.join(folder, "unpacked.json"), json.dumps(
         {"version": version, "package": package.removesuffix(".deb")}) + "\n")
-    return unpacked(folder)
+    found = unpacked(folder)
+    if not found:
+        raise Missing("%s was not unpacked as a whole" % NAME)
+    return found
 
 
-def find(config, cache):
+def find(config: dict[str, Any], cache: str) -> Qemu:
     """The one in PATH where it is new enough, else the archive's."""
     if platform.machine() != "x86_64":
         raise Missing("the matrix runs x86-64 kernels on x86-64 only, this is %s"
@@ -114,7 +118,7 @@ def find(config, cache):
     return found
 
 
-def furnish(folder, machine, initrd):
+def furnish(folder: str, machine: Machine, initrd: bytes) -> None:
     """Puts into an empty folder what QEMU reads there, and what stands behind the output memory.
     @initrd: bytes."""
     with open(os.path.join(folder, INITRD), "wb") as file:
@@ -125,7 +129,7 @@ def furnish(folder, machine, initrd):
         shutil.copy(machine.clock, os.path.join(folder, CLOCK))
 
 
-def command(qemu, machine):
+def command(qemu: Qemu, machine: Machine) -> list[str]:
     """Its words, to be run in the folder."""
     if machine.accelerator == "kvm":
         start = [qemu.path, *KVM]

@@ -5,6 +5,7 @@ import dataclasses
 import fnmatch
 import os
 import re
+from typing import Any
 
 from ci.base import process
 from ci.base.status import Missing, Refused
@@ -18,7 +19,7 @@ class Group:
     cases: tuple  # names, in the order in which they run
 
 
-def known(jitproof, globs=()):
+def known(jitproof: str, globs: tuple[Any, ...] = ()) -> list[str]:
     """Names of the cases that match, all where there is no glob."""
     listed = process.run([os.path.abspath(jitproof), "list", *globs])
     if listed.returncode:
@@ -26,7 +27,7 @@ def known(jitproof, globs=()):
     return [line.split()[0] for line in listed.stdout.splitlines() if "/" in line.split()[0]]
 
 
-def parts(group, at_most):
+def parts(group: Group, at_most: int) -> list[Group]:
     """A group's cases, no more than so many in a VM: their evidence stays in its memory."""
     if len(group.cases) <= at_most:
         return [group]
@@ -35,7 +36,8 @@ def parts(group, at_most):
             for start in range(0, len(group.cases), at_most)]
 
 
-def groups(config, names, suite, globs, smp=None):
+def groups(config: dict[str, Any], names: list[str], suite: str, globs: list[str],
+           smp: int | None = None) -> list[Group]:
     """The groups of a suite that have a case, of cases that match one of the globs where there
     are any. A case is in the first group that has a glob for it. Refused where a glob of the suite
     or of ours matches nothing."""
@@ -61,7 +63,7 @@ def groups(config, names, suite, globs, smp=None):
     return found
 
 
-def unlisted(results, skips, release):
+def unlisted(results: list[dict[str, Any]], skips: list[dict[str, str]], release: str) -> list[str]:
     """"CASE: WHY" of each result that is a SKIP and that nothing in the configuration's list
     expects of this kernel: a skip must not hide what broke."""
     return ["%s: %s" % (result["case"], result["why"]) for result in results

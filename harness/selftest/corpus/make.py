@@ -23,13 +23,13 @@ PID, CODE = 100, 0x10000
 TRACING_DATA, AUXTRACE, HEADER_FEATURE, FINISHED_INIT = 66, 71, 80, 82
 
 
-def sample(perf, attr, time, chain):
+def sample(perf: rd.PerfData, attr: rd.Attr, time: int, chain: list[int]) -> rd.Sample:
     made = rd.Sample.make(attr, pid=PID, tid=PID, chain=[rd.CONTEXT_USER, *chain])
     made.ip, made.time, made.id, made.misc = chain[0], time, attr.ids[0], rd.USER
     return made
 
 
-def odd_data():
+def odd_data() -> None:
     kind = rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME | rd.CALLCHAIN | rd.PERIOD | rd.CPU
     attrs = [rd.Attr.make(kind, [7]), rd.Attr.make(kind | rd.ADDR, [8, 9])]
     perf = rd.PerfData(attrs, [], {6: struct.pack("<I64s", 64, b"x86_64")})
@@ -56,7 +56,7 @@ def odd_data():
     perf.save(os.path.join(HERE, "odd.data"))
 
 
-def uleb(value):
+def uleb(value: int) -> bytes:
     raw = b""
     while value > 0x7f:
         raw += bytes([value & 0x7f | 0x80])
@@ -64,11 +64,11 @@ def uleb(value):
     return raw + bytes([value])
 
 
-def emitted_eh_frame():
+def emitted_eh_frame() -> bytes:
     """What an emitter gives with a function: one CIE, one FDE, an index of one entry."""
     size = 0x120
 
-    def entry(body):
+    def entry(body: bytes) -> bytes:
         body += bytes(-(len(body) + 4) % 8)
         return struct.pack("<I", len(body)) + body
 
@@ -87,7 +87,7 @@ def emitted_eh_frame():
     return struct.pack("<QQQQ", 0, size, size, len(index)) + frame + index
 
 
-def expressions_eh_frame():
+def expressions_eh_frame() -> bytes:
     with open(os.path.join(HERE, "expressions.elf"), "rb") as file:
         raw = file.read()
     code, size, index, index_size, frame, frame_size = 0x144, 22, 0x15c, 44, 0x188, 336
@@ -96,7 +96,7 @@ def expressions_eh_frame():
         raw[frame:frame + frame_size] + raw[index:index + index_size]
 
 
-def deferred_data():
+def deferred_data() -> None:
     """Callchains of kernels from 6.19 whose user part comes later."""
     kind = rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME | rd.CALLCHAIN
     attr = rd.Attr.make(kind, [7])
@@ -115,8 +115,8 @@ def deferred_data():
     perf.save(os.path.join(HERE, "deferred.data"))
 
 
-def every_dump():
-    def record(kind, body, time):
+def every_dump() -> bytes:
+    def record(kind: int, body: bytes, time: int) -> bytes:
         return struct.pack("<IIQ", kind, 16 + len(body), time) + body
 
     code = bytes(range(32, 64))
@@ -132,13 +132,13 @@ def every_dump():
         record(0, struct.pack("<IIQQQQ", PID, PID, CODE, CODE, 32, 2) + b"second\0" + code, 1007)))
 
 
-def names_map():
+def names_map() -> bytes:
     return (b"10000 40 first\n10040 40 LazyCompile:~second file.js:1\n10020 40 over both\n"
             b"no line\nffffffffffffff00 100 last\n10100 0 nothing\n0x10200 20 prefixed\n"
             b"10300 20 \n20000 ffffffffffffffff all\n10400 20 without an end")
 
 
-def short_records():
+def short_records() -> None:
     """Each kind of record, too short for what is in it, ends a file of its own."""
     for kind in (rd.MMAP, rd.LOST, rd.COMM, rd.EXIT, rd.FORK, rd.SAMPLE, rd.MMAP2, rd.LOST_SAMPLES):
         perf = rd.PerfData([rd.Attr.make(rd.IP, [7])], [], {6: struct.pack("<I64s", 64, b"x86_64")})
@@ -146,7 +146,7 @@ def short_records():
         perf.save(os.path.join(HERE, "perfdata", f"short-{kind}.data"))
 
 
-def wide_protect():
+def wide_protect() -> None:
     """An mprotect over all there is was once walked page by page."""
     truth = rd.Truth(os.path.join(HERE, "../../../validators/fixtures/anon/truth"))
     keep = truth.of(rd.Truth.MAP)[0]
@@ -157,7 +157,7 @@ def wide_protect():
     truth.save(os.path.join(HERE, "truth", "wide-protect"))
 
 
-def main():
+def main() -> None:
     odd_data()
     deferred_data()
     for folder in ("perfdata", "truth"):

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Texts that programs print, taken apart."""
+
+import re
+
+
+def found(pattern: str | re.Pattern[str], text: str) -> re.Match[str]:
+    """Where the pattern is in the text; ValueError where it is not."""
+    match = re.search(pattern, text)
+    if not match:
+        raise ValueError("expected %s, found: %s" % (
+            pattern if isinstance(pattern, str) else pattern.pattern, text.strip()[-200:]))
+    return match
