@@ -281,6 +281,26 @@ class Trees(unittest.TestCase):
         self.assertEqual(len(found), 1, found)
         self.assertIn("run clang-format -i harness/base/a.c", found[0])
 
+    def told(self, path: str, text: str, says: str, line: int = 2) -> None:
+        self.write(path, SPDX.replace("//", "#") + text)
+        found = list(map(str, lint.check(self.root)[0]["tools"]))
+        self.assertEqual(len(found), 1, found)
+        self.assertIn(f"{path}:{line}: {says}", found[0])
+        os.remove(os.path.join(self.root, path))
+
+    @unittest.skipUnless(shutil.which("mypy"), "mypy is not installed")
+    def test_types(self) -> None:
+        self.write("mypy.ini", "[mypy]\ndisallow_untyped_defs = True\n")
+        self.told("ci/a.py", "def a(b):\n    return b\n", "mypy: error: Function is missing a type")
+
+    @unittest.skipUnless(shutil.which("pyflakes3"), "pyflakes3 is not installed")
+    def test_unused(self) -> None:
+        self.told("ci/a.py", "import os\n", "pyflakes: 'os' imported but unused")
+
+    @unittest.skipUnless(shutil.which("shellcheck"), "shellcheck is not installed")
+    def test_shell(self) -> None:
+        self.told("ci/a.sh", "# shellcheck shell=sh\ncd $1 || exit\n", "shellcheck: ", 3)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -5,9 +5,13 @@ Environment: O, the build's folder; JITPROOF, the program.
 """
 
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
+from typing import Any, Sequence
+
+from ci.base import process
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -20,6 +24,12 @@ BINARY = os.path.join(BUILD, "selftest", "jitproof-selftest")
 # Runs a command for which perf_event_open fails; takes the error first.
 DENY = [sys.executable, os.path.join(CI, "tests", "deny_perf.py")]
 MATRIX = [sys.executable, os.path.join(CI, "matrix")]
+
+
+def run_binary(*arguments: str, before: Sequence[str] = (),
+               **more: Any) -> subprocess.CompletedProcess[str]:
+    """The jitproof that has what misbehaves, with a command before it."""
+    return process.run([*before, BINARY, *arguments], **{"timeout": 90, **more})
 
 
 class Folder(unittest.TestCase):

@@ -13,9 +13,10 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import process
 from harness.selftest import run_directory as rd
 from harness.selftest import test_validators as tv
-from harness.selftest.scratch import JITPROOF
+from harness.selftest.scratch import Folder, JITPROOF
 
 
 class Gated(tv.Recorded):
@@ -161,27 +162,17 @@ class Gated(tv.Recorded):
 def permitted() -> bool:
     """Whether this machine lets us watch a process of ours."""
     with tempfile.TemporaryDirectory(prefix="jitproof-") as folder:
-        return subprocess.run([JITPROOF, "record", "-o", os.path.join(folder, "data"), "--",
-                               "true"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                              timeout=30, check=False).returncode == 0
+        return process.run([JITPROOF, "record", "-o", os.path.join(folder, "data"), "--", "true"],
+                           timeout=30).returncode == 0
 
 
 @unittest.skipUnless(permitted(), "perf_event_open is denied")
-class Live(unittest.TestCase):
-    def setUp(self) -> None:
-        self.home = tempfile.TemporaryDirectory(prefix="jitproof-")
-        self.addCleanup(self.home.cleanup)
-
+class Live(Folder):
     def run_case(self, definition: str, prefix: tuple[str, ...] = ()) -> str:
-        expected = os.path.join(self.home.name, "expected")
-        os.mkdir(expected)
-        with open(os.path.join(expected, "live"), "w", encoding="utf-8") as file:
-            file.write(f"case one check : {definition}\n")
-        self.out = os.path.join(self.home.name, "run")
-        command = [*prefix, JITPROOF, "run", "--expected", expected, "-o", self.out]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              timeout=60, check=False)
-        return done.stdout.decode(errors="replace")
+        self.write(f"case one check : {definition}\n", "expected", "live")
+        self.out = self.place("run")
+        return process.run([*prefix, JITPROOF, "run", "--expected", self.place("expected"), "-o",
+                            self.out], stderr=subprocess.STDOUT, timeout=60).stdout
 
     def facts(self) -> dict[str, str]:
         return rd.read_facts(os.path.join(self.out, "live/one"))
@@ -235,7 +226,7 @@ class Live(unittest.TestCase):
         text = self.run_case("anon_exec : launch --kernel : samples=1", powers)
         self.assertRegex(text, r"(?m)^ok 1 .* # SKIP perf_event_open of samples in the kernel")
         done = subprocess.run([*powers, JITPROOF, "record", "--kernel", "-o",
-                               os.path.join(self.home.name, "data"), "--", "true"],
+                               os.path.join(self.home, "data"), "--", "true"],
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=30,
                               check=False)
         self.assertNotEqual(done.returncode, 0)

@@ -15,20 +15,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Any, Sequence
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from harness.selftest.scratch import BINARY, DENY, HERE
+from harness.selftest.scratch import BINARY, DENY, HERE, run_binary
 
 CASES = os.path.join(HERE, "cases")
-
-
-def jitproof(*arguments: str, before: Sequence[str] = (),
-             **more: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*before, BINARY, *arguments], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=90,
-                          check=False, **more)
 
 
 def without_figures(text: str) -> str:
@@ -70,7 +62,7 @@ class Golden(unittest.TestCase):
     def setUpClass(cls) -> None:
         cls.dir = tempfile.mkdtemp()
         cls.run_dir = os.path.join(cls.dir, "run")
-        cls.done = jitproof("run", "-o", cls.run_dir, "--seed", "1", "--expected", CASES)
+        cls.done = run_binary("run", "-o", cls.run_dir, "--seed", "1", "--expected", CASES)
 
     @classmethod
     def tearDownClass(cls) -> None:
@@ -103,17 +95,17 @@ class Golden(unittest.TestCase):
 
     def test_judged_again(self) -> None:
         """The directory alone gives the same words and the same exit status."""
-        again = jitproof("judge", "--expected", CASES, self.run_dir)
+        again = run_binary("judge", "--expected", CASES, self.run_dir)
         self.assertEqual(again.returncode, 1, again.stderr)
         self.assertEqual(without_figures(again.stdout), without_figures(self.done.stdout))
-        once = jitproof("judge", self.run_dir).stdout
-        self.assertEqual(once, jitproof("judge", self.run_dir).stdout)
+        once = run_binary("judge", self.run_dir).stdout
+        self.assertEqual(once, run_binary("judge", self.run_dir).stdout)
 
     def test_one_case_judged_again(self) -> None:
-        done = jitproof("judge", os.path.join(self.run_dir, "bad", "crash"))
+        done = run_binary("judge", os.path.join(self.run_dir, "bad", "crash"))
         self.assertEqual(done.returncode, 1)
         self.assertIn("not ok 1 bad/crash # ERROR", done.stdout)
-        done = jitproof("judge", "--expected", CASES, os.path.join(self.run_dir, "bad", "crash"))
+        done = run_binary("judge", "--expected", CASES, os.path.join(self.run_dir, "bad", "crash"))
         # Of the table there are the rows that this case is in, and those that no case is in.
         self.assertRegex(done.stdout, r"(?m)^#  a label +- +ERROR$")
         self.assertRegex(done.stdout, r"(?m)^#  no case +- +impossible \[1\]$")
@@ -141,23 +133,23 @@ class Command(unittest.TestCase):
         for number in ("EPERM", "EACCES", "ENOSYS"):
             with tempfile.TemporaryDirectory() as folder:
                 run_dir = os.path.join(folder, "run")
-                done = jitproof("run", "-o", run_dir, "--expected", CASES, before=[*DENY, number])
+                done = run_binary("run", "-o", run_dir, "--expected", CASES, before=[*DENY, number])
                 self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
                 lines = [line for line in done.stdout.splitlines() if not line.startswith("#")]
                 self.assertGreater(len(lines), 10)
                 for line in lines[2:]:
                     self.assertRegex(line, rf"^ok \d+ bad/\S+ # SKIP .*perf_event_open.*{number}")
-                again = jitproof("judge", "--expected", CASES, run_dir)
+                again = run_binary("judge", "--expected", CASES, run_dir)
                 self.assertEqual(again.returncode, 4, again.stdout + again.stderr)
 
     def test_no_match(self) -> None:
-        done = jitproof("run", "--expected", CASES, "bad/crash", "no/such*")
+        done = run_binary("run", "--expected", CASES, "bad/crash", "no/such*")
         self.assertEqual(done.returncode, 2)
         self.assertIn("no case matches 'no/such*'", done.stderr)
 
     def test_no_case(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            self.assertEqual(jitproof("run", "--expected", folder).returncode, 99)
+            self.assertEqual(run_binary("run", "--expected", folder).returncode, 99)
 
     def test_bad_expectation_names_its_line(self) -> None:
         for text, message in (("case a check : bad : attach\n\tm <5\n", ":2: range '<5'"),
@@ -185,7 +177,7 @@ class Command(unittest.TestCase):
             with tempfile.TemporaryDirectory() as folder:
                 with open(os.path.join(folder, "s"), "w", encoding="utf-8") as file:
                     file.write(text)
-                done = jitproof("run", "--expected", folder)
+                done = run_binary("run", "--expected", folder)
                 self.assertEqual(done.returncode, 99, done.stdout)
                 self.assertIn(message, done.stderr)
 
@@ -193,7 +185,7 @@ class Command(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "mine"), "w", encoding="utf-8") as file:
                 file.write("precious")
-            done = jitproof("run", "-o", folder, "--expected", CASES, "bad/crash")
+            done = run_binary("run", "-o", folder, "--expected", CASES, "bad/crash")
             self.assertEqual(done.returncode, 99)
             self.assertEqual(os.listdir(folder), ["mine"])
 

@@ -18,15 +18,10 @@ from typing import Any, Callable
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from ci.base import process
-from harness.selftest.scratch import BINARY, ROOT, Folder
+from harness.selftest.scratch import BINARY, Folder, ROOT, run_binary
 
 FIXTURE = os.path.join(ROOT, "validators", "fixtures", "anon")
 FILES = ("case", "truth", "perf.data", "maps", "capture")
-
-
-def jitproof(*arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
-    return process.run([BINARY, *arguments], timeout=60, **more)
 
 
 class RunDirectory(Folder):
@@ -37,7 +32,7 @@ class RunDirectory(Folder):
 
     def not_passed(self, said: str) -> subprocess.CompletedProcess[str]:
         """In bounded time, with a sentence that names the file, and never as PASS."""
-        done = jitproof("judge", self.dir)
+        done = run_binary("judge", self.dir)
         self.assertIn(done.returncode, (1, 99), done.stdout + done.stderr)
         self.assertNotRegex(done.stdout, r"(?m)^ok ")
         self.assertRegex(done.stdout + done.stderr, said)
@@ -82,24 +77,24 @@ class RunDirectory(Folder):
         for text in ("PASS all is well", "XFAIL x", "", "ERROR", "FAIL\nok 1 fixture/anon"):
             with self.subTest(text):
                 self.write(text, "anon", "outcome")
-                done = jitproof("judge", self.dir)
+                done = run_binary("judge", self.dir)
                 self.assertEqual(done.returncode, 1, done.stdout)
                 self.assertNotRegex(done.stdout, r"(?m)^ok ")
         self.write("SKIP one\nok 2 fixture/forged\n\x1b[2J", "anon", "outcome")
-        done = jitproof("judge", self.dir)
+        done = run_binary("judge", self.dir)
         self.assertEqual(done.returncode, 4)
         self.assertEqual(re.findall(r"(?m)^(?:not )?ok \d+ \S+", done.stdout),
                          ["ok 1 fixture/anon"])
         self.assertNotIn("\x1b", done.stdout)
         os.unlink(self.place("anon", "outcome"))
         self.write("inject SIGSEGV perf inject was killed", "anon", "crash")
-        done = jitproof("judge", self.dir)
+        done = run_binary("judge", self.dir)
         self.assertEqual(done.returncode, 1)
         self.assertIn("# perf inject was killed\nnot ok 1 fixture/anon # CRASH SIGSEGV",
                       done.stdout)
         os.unlink(self.place("anon", "crash"))
         os.mkfifo(self.place("anon", "outcome"))
-        self.assertLess(jitproof("judge", self.dir).returncode, 100)
+        self.assertLess(run_binary("judge", self.dir).returncode, 100)
 
     def test_name_that_leads_elsewhere(self) -> None:
         with open(self.place("anon", "case"), encoding="utf-8") as file:
@@ -114,7 +109,7 @@ class RunDirectory(Folder):
         for name in ("../x", "a/b/c", "..", "a/..", "/x"):
             with self.subTest(name):
                 self.write(f"case {name} check : anon_exec : attach\n", "cases", "s")
-                done = jitproof("run", "--expected", self.place("cases"), "-o", self.place("r"))
+                done = run_binary("run", "--expected", self.place("cases"), "-o", self.place("r"))
                 self.assertEqual(done.returncode, 99, done.stdout)
                 self.assertIn("s:1: ", done.stderr)
                 self.assertFalse(os.path.exists(self.place("r")))
@@ -124,9 +119,9 @@ class RunDirectory(Folder):
         os.makedirs(self.place("run", "fixture"))
         os.rename(self.dir, self.place("run", "fixture", "anon"))
         self.write("KTAP version 1\n1..1\n", "run", "ktap.txt")
-        self.assertEqual(jitproof("judge", self.place("run")).returncode, 0)
+        self.assertEqual(run_binary("judge", self.place("run")).returncode, 0)
         self.write("KTAP version 1\n1..3\n", "run", "ktap.txt")
-        done = jitproof("judge", self.place("run"))
+        done = run_binary("judge", self.place("run"))
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, r"(?ms)^1\.\.3$.*^ok 1 fixture/anon$.*^Bail out! cut short")
 
@@ -135,7 +130,7 @@ class RunDirectory(Folder):
         os.makedirs(self.place("run", *"abcdefgh"))
         os.symlink("..", self.place("run", "a", "up"))
         os.symlink(self.dir, self.place("run", "a", "link"))
-        done = jitproof("judge", self.place("run"))
+        done = run_binary("judge", self.place("run"))
         self.assertEqual(done.returncode, 99)
         self.assertIn("no case is in it", done.stderr)
 
@@ -170,7 +165,7 @@ class CommandLine(Folder):
                 (("workload", "fly"), "no workload 'fly'"),
                 (("workload", "bad", "--ready-fd", "77"), "bad value in '--ready-fd 77'")):
             with self.subTest(arguments):
-                done = jitproof(*arguments, cwd=self.home)
+                done = run_binary(*arguments, cwd=self.home)
                 self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
                 self.assertIn(said, done.stderr)
                 self.assertEqual(os.listdir(self.home), [])
@@ -178,7 +173,7 @@ class CommandLine(Folder):
     def test_help(self) -> None:
         for command in ("", "list", "run", "judge", "record", "workload"):
             with self.subTest(command):
-                done = jitproof(*filter(None, (command, "--help")))
+                done = run_binary(*filter(None, (command, "--help")))
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 self.assertIn(f"usage: jitproof {command}", done.stdout)
 
@@ -189,7 +184,7 @@ class CommandLine(Folder):
                           ("judge", "--expected", self.place("none"), self.home),
                           ("run", "--expected", self.place("none"))):
             with self.subTest(arguments):
-                done = jitproof(*arguments)
+                done = run_binary(*arguments)
                 self.assertEqual((done.returncode, done.stdout), (99, ""), done.stderr)
                 self.assertIn(self.home, done.stderr)
 
@@ -200,7 +195,7 @@ class CommandLine(Folder):
                           ("judge", os.path.join(FIXTURE, "perf.data")),
                           ("judge", "--json", os.path.join(FIXTURE, "perf.data"))):
             with self.subTest(arguments), open("/dev/full", "w", encoding="utf-8") as full:
-                done = jitproof(*arguments, stdout=full)
+                done = run_binary(*arguments, stdout=full)
                 self.assertEqual(done.returncode, 99)
                 self.assertIn("cannot write to standard output", done.stderr)
 
@@ -213,7 +208,7 @@ class Output(Folder):
         self.write("case a check : bad crash : attach : seconds=5\n", "cases", "s")
 
     def run_to(self, path: str, **more: Any) -> subprocess.CompletedProcess[str]:
-        return jitproof("run", "--expected", self.place("cases"), "-o", path, **more)
+        return run_binary("run", "--expected", self.place("cases"), "-o", path, **more)
 
     def test_not_a_new_folder(self) -> None:
         self.write("mine", "file")
@@ -246,7 +241,7 @@ class Output(Folder):
                 self.assertIn(done.returncode, (1, 4), done.stderr)
                 self.assertNotRegex(done.stdout, r"(?m)^ok 1 forged")
                 self.assertTrue(os.path.exists(self.place(name, "s", "a", "case")))
-                again = jitproof("judge", "./" + name, cwd=self.home)
+                again = run_binary("judge", "./" + name, cwd=self.home)
                 self.assertEqual(again.returncode, done.returncode)
                 self.assertNotRegex(again.stdout, r"(?m)^ok 1 forged")
 
@@ -324,7 +319,7 @@ class Killed(Folder):
         while self.workloads() and time.monotonic() < end:
             time.sleep(0.01)
         self.assertEqual(self.workloads(), [])
-        again = jitproof("judge", self.place("run"))
+        again = run_binary("judge", self.place("run"))
         self.assertEqual(again.returncode, 1, again.stdout)
         self.assertNotRegex(again.stdout, r"(?m)^ok ")
         return said

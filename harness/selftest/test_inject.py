@@ -17,6 +17,7 @@ from typing import Any, Callable, Iterator
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import process
 from harness.selftest import made_jitdump as mj
 from harness.selftest import run_directory as rd
 from harness.selftest.scratch import JITPROOF, Folder
@@ -42,10 +43,8 @@ class Injecting(Folder):
         self.input, self.output = self.place("perf.data"), self.place("out.data")
 
     def run_inject(self, *options: str, status: int = 0) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run([JITPROOF, "inject", *options, "-i", self.input, "-o", self.output],
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, errors="replace", timeout=60,
-                              check=False)
+        done = process.run([JITPROOF, "inject", *options, "-i", self.input, "-o", self.output],
+                           timeout=60)
         self.assertEqual(done.returncode, status, done.stderr)
         return done
 

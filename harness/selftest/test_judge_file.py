@@ -7,26 +7,25 @@ import os
 import struct
 import subprocess
 import sys
-import tempfile
 from typing import Any
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import process
 from harness.selftest import run_directory as rd
-from harness.selftest.scratch import JITPROOF
+from harness.selftest.scratch import Folder, JITPROOF
 
 KIND = rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME | rd.CALLCHAIN
 CODE, LIBC, MAIN, ANON = 0x10000, 0x7f0000000000, 0x400000, 0x7f1000000000
 PID = 100
 
 
-class Made(unittest.TestCase):
+class Made(Folder):
     """A file with one process: its program, libc, and anonymous code, all mapped at time 10."""
 
     def setUp(self) -> None:
-        home = tempfile.TemporaryDirectory(prefix="jitproof-")
-        self.addCleanup(home.cleanup)
-        self.path = os.path.join(home.name, "perf.data")
+        super().setUp()
+        self.path = self.place("perf.data")
         self.perf = rd.PerfData([rd.Attr.make(KIND, [7])], [], {6: self.string("x86_64")})
         self.add(self.perf.comm(PID, PID, "made", 5),
                  self.perf.map(PID, MAIN, 0x1000, "/usr/bin/made", 10),
@@ -57,8 +56,7 @@ class Made(unittest.TestCase):
         else:
             with open(self.path, "wb") as file:
                 file.write(raw)
-        return subprocess.run([JITPROOF, "judge", *options, self.path], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        return process.run([JITPROOF, "judge", *options, self.path], timeout=60)
 
     def judge(self) -> dict[str, Any]:
         done = self.run_judge("--json")
@@ -331,8 +329,7 @@ class Refusals(Made):
         self.refused(raw, rf"offset ({start}|0x{start:x})\b|offset ({at}|0x{at:x})\b")
 
     def test_missing(self) -> None:
-        done = subprocess.run([JITPROOF, "judge", self.path + ".none"], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        done = process.run([JITPROOF, "judge", self.path + ".none"], timeout=60)
         self.assertEqual(done.returncode, 99)
         self.assertIn("No such file", done.stderr)
 

@@ -8,32 +8,23 @@ Environment: O.
 import os
 import subprocess
 import sys
-import tempfile
 from typing import Sequence
 import unittest
 import xml.etree.ElementTree as ElementTree
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from harness.selftest.scratch import BINARY, DENY
+from harness.selftest.scratch import DENY, Folder, run_binary
 
 
-class Junit(unittest.TestCase):
+class Junit(Folder):
     """What XML cannot hold comes by a reason that an expectation has."""
 
     def run_cases(self, text: str, before: Sequence[str] = ()) \
             -> tuple[ElementTree.Element, subprocess.CompletedProcess[str]]:
-        home = tempfile.TemporaryDirectory(prefix="jitproof-")
-        self.addCleanup(home.cleanup)
-        expected, folder = (os.path.join(home.name, name) for name in ("expected", "run"))
-        os.mkdir(expected)
-        with open(os.path.join(expected, "s"), "w", encoding="utf-8",
-                  errors="surrogateescape") as file:
-            file.write(text)
-        done = subprocess.run([*before, BINARY, "run", "-o", folder, "--expected", expected],
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, errors="replace", timeout=90,
-                              check=False)
-        root = ElementTree.parse(os.path.join(folder, "junit.xml")).getroot()
+        self.write(text, "expected", "s")
+        done = run_binary("run", "-o", self.place("run"), "--expected", self.place("expected"),
+                          before=before, stderr=subprocess.STDOUT)
+        root = ElementTree.parse(self.place("run", "junit.xml")).getroot()
         for level in (root, *root):
             cases = list(level.iter("testcase"))
             for name, element in (("failures", "failure"), ("errors", "error"),

@@ -13,15 +13,14 @@ import random
 import re
 import shutil
 import struct
-import subprocess
 import sys
-import tempfile
 from typing import Any, Iterator, Sequence, TypeAlias
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import process
 from harness.selftest import run_directory as rd
-from harness.selftest.scratch import FIXTURES, JITPROOF
+from harness.selftest.scratch import FIXTURES, Folder, JITPROOF
 
 JUDGED = re.compile(r"names\.|load\.|order\.|inject\.")
 # Of the last file alone: what is not compared with the capture as it was.
@@ -267,7 +266,7 @@ def with_loads(loads: list[Load], records: list[rd.Map], cut: bool) -> Entries:
     return [*before, *loads]
 
 
-class Changed(unittest.TestCase):
+class Changed(Folder):
     """What is done to a fixture; which one, its heirs say."""
 
     fixture: str
@@ -305,8 +304,7 @@ class Changed(unittest.TestCase):
                                 for life in at)
 
     def setUp(self) -> None:
-        self.home = tempfile.mkdtemp(prefix="jitproof-")
-        self.addCleanup(shutil.rmtree, self.home)
+        super().setUp()
         self.random = random.Random(SEED)
 
     def emitted_maps(self, perf: rd.PerfData) -> list[rd.Map]:
@@ -321,9 +319,9 @@ class Changed(unittest.TestCase):
             return self.random.choice(timed).time + self.random.choice((-2000, -1, 1, 2000))
         return self.random.randrange(self.facts["enabled"], self.facts["stopped"])
 
-    def write(self, number: int, **files: Any) -> str:
+    def copy(self, number: int, **files: Any) -> str:
         """A folder like the fixture with some files in place of its own."""
-        folder = os.path.join(self.home, f"{number:04}")
+        folder = self.place(f"{number:04}")
         os.mkdir(folder)
         for name in os.listdir(self.dir):
             source = os.path.join(self.dir, name)
@@ -337,11 +335,9 @@ class Changed(unittest.TestCase):
 
     def metrics(self) -> list[dict[str, tuple[int, int | None]]]:
         """What jit_order says of each folder that was written, in their order."""
-        results = os.path.join(self.home, "results")
-        done = subprocess.run([JITPROOF, "judge", "--results", results, self.home],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=110,
-                              check=False)
-        self.assertIn(done.returncode, (0, 1), done.stdout.decode(errors="replace"))
+        results = self.place("results")
+        done = process.run([JITPROOF, "judge", "--results", results, self.home], timeout=110)
+        self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
         found = []
         with open(results, encoding="utf-8") as file:
             for line in file:
@@ -427,10 +423,10 @@ class Changed(unittest.TestCase):
         records = self.emitted_maps(self.injected)
         reference = Reference(self.lives, self.samples, self.facts, self.names, records)
         words, yielded = ["as recorded"], [reference.first]
-        self.write(0)
+        self.copy(0)
         for text, index, how, with_what in self.changed_records(records, MOST):
             perf = self.changed(self.injected, records[index], how, with_what)
-            self.write(len(words), **{"injected.data": perf})
+            self.copy(len(words), **{"injected.data": perf})
             words.append(f"{text} {with_what if how in ('double', 'move') else ''}")
             touched = [records[index]] + ([with_what] if how == "exchange" else [])
             yielded.append(reference.of(self.emitted_maps(perf), touched))
@@ -484,9 +480,8 @@ class Changed(unittest.TestCase):
         out = os.path.join(folder, "injected.data")
         os.unlink(out)
         os.unlink(os.path.join(folder, "jit"))
-        subprocess.run([JITPROOF, "inject", "--anon=cut", "--jitdump-dir", folder, "-i",
-                        os.path.join(folder, "perf.data"), "-o", out], check=True,
-                       stdout=subprocess.DEVNULL, timeout=30)
+        process.must([JITPROOF, "inject", "--anon=cut", "--jitdump-dir", folder, "-i",
+                      os.path.join(folder, "perf.data"), "-o", out], timeout=30)
         os.rename(out + ".jit", os.path.join(folder, "jit"))
 
     def test_inject(self) -> None:
@@ -499,9 +494,9 @@ class Changed(unittest.TestCase):
             both.append(Reference(self.lives, self.samples, self.facts, ByLoad(self.names),
                                   records))
         words, yielded = ["as recorded"], [[reference.first] for reference in both]
-        self.inject(self.write(0))
+        self.inject(self.copy(0))
         for dump, perf, text, touched in self.changed_loads():
-            self.inject(self.write(len(words), **{self.dump: dump, "perf.data": perf}))
+            self.inject(self.copy(len(words), **{self.dump: dump, "perf.data": perf}))
             words.append(text)
             for cut, reference, into in zip((True, False), both, yielded):
                 records = with_loads([Load(record) for record in dump.loads()],

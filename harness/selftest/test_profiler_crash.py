@@ -10,12 +10,12 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 from typing import Any
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from harness.selftest.scratch import JITPROOF
+from ci.base import process
+from harness.selftest.scratch import Folder, JITPROOF
 
 # Starts what it is to record, if anything, and ends as $JITPROOF_FAKE_END says.
 FAKE = """#!/bin/sh
@@ -68,34 +68,22 @@ case gated check : fork_exec --tasks=2 : gated-by perf --freq=999 : samples=1 co
 """
 
 
-class Crash(unittest.TestCase):
+class Crash(Folder):
     def setUp(self) -> None:
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.dir = scratch.name
-        self.perf = self.write("fake-perf", FAKE)
-        os.chmod(self.perf, 0o755)
-        os.mkdir(os.path.join(self.dir, "expected"))
-        self.write("expected/crash", CASES)
-        self.run_dir = os.path.join(self.dir, "run")
-
-    def write(self, name: str, text: str) -> str:
-        path = os.path.join(self.dir, name)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        return path
+        super().setUp()
+        self.perf = self.write(FAKE, "fake-perf", runs=True)
+        self.write(CASES, "expected", "crash")
+        self.run_dir = self.place("run")
 
     def jitproof(self, *arguments: str, end: str = "0") -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "JITPROOF_PERF": self.perf, "JITPROOF_FAKE_END": end}
-        return subprocess.run([JITPROOF, *arguments], stdin=subprocess.DEVNULL, timeout=90,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
-                              text=True, env=environment)
+        return process.run([JITPROOF, *arguments], timeout=90, env=environment)
 
     def run_cases(self, end: str, *globs: str) \
             -> tuple[dict[str, dict[str, Any]], subprocess.CompletedProcess[str]]:
         """Runs, judges again, and returns the lines of results.jsonl by case, with the KTAP."""
         done = self.jitproof("run", "-o", self.run_dir, "--seed", "1", "--expected",
-                             os.path.join(self.dir, "expected"), *globs, end=end)
+                             os.path.join(self.home, "expected"), *globs, end=end)
         if done.returncode == 4:
             self.skipTest("perf is denied here: " + done.stdout.splitlines()[3])
         self.assertEqual(done.stderr, "")
@@ -156,7 +144,7 @@ class Crash(unittest.TestCase):
 
     def test_torn_words(self) -> None:
         self.run_cases("SEGV", "crash/inject")
-        self.write("run/crash/inject/crash", "inject")
+        self.write("inject", "run", "crash", "inject", "crash")
         done = self.jitproof("judge", self.run_dir)
         self.assertEqual(done.returncode, 1)
         self.assertIn("not ok 1 crash/inject # ERROR", done.stdout)

@@ -16,24 +16,17 @@ import subprocess
 import sys
 import tarfile
 import time
-from typing import Any, Callable, Sequence
+from typing import Any, Callable
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from harness.selftest import run_directory
-from harness.selftest.scratch import BINARY, DENY, FIXTURES, HERE, Folder
+from harness.selftest.scratch import BINARY, DENY, FIXTURES, Folder, HERE, run_binary
 
 CASES = os.path.join(HERE, "cases")
 SECRET = "hunter2-correct-horse"
 HOST = "sesame.example.org"
 COREUTILS = ("ls", "cat", "mkdir", "env", "head")
-
-
-def jitproof(*arguments: str, before: Sequence[str] = (),
-             **more: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*before, BINARY, *arguments], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=90,
-                          errors="replace", check=False, **more)
 
 
 def verdict(text: str) -> list[str]:
@@ -56,7 +49,7 @@ class Packing(Folder):
         return target
 
     def repro(self, case: str = "fixture/anon", output: str = "x.tar", **more: Any) -> str:
-        done = jitproof("repro", case, "-o", self.place(output), "--from", self.place("run"),
+        done = run_binary("repro", case, "-o", self.place(output), "--from", self.place("run"),
                         **more)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout
@@ -108,7 +101,7 @@ class Archive(Packing):
                                          ("run", "fixture", "growth"))):
             # O_EXCL order, time stamps and permissions differ.
             os.chmod(self.place(*source), 0o700)
-            done = jitproof("repro", case, "-o", self.place(f"{number}.tar"),
+            done = run_binary("repro", case, "-o", self.place(f"{number}.tar"),
                             "--from", os.path.relpath(self.place(*source), self.place("tmp")),
                             cwd=self.place("tmp"),
                             env={"TMPDIR": self.place("tmp"), "HOME": "/", "NUMBER": str(number)})
@@ -143,7 +136,7 @@ class Archive(Packing):
             text = file.read().replace("case fixture/", "case ").rstrip("\n")
         with open(self.place("expected", "fixture"), "w", encoding="utf-8") as file:
             file.write(text + "\n\tbroken.dump >=95%\t# it is healthy\n")
-        done = jitproof("repro", "fixture/anon", "-o", self.place("x.tar"), "--from",
+        done = run_binary("repro", "fixture/anon", "-o", self.place("x.tar"), "--from",
                         self.place("run"), "--expected", self.place("expected"))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("FAIL", done.stdout)
@@ -279,7 +272,7 @@ class Place(Packing):
     """Where the archive goes: what is there stays until a whole one takes its place."""
 
     def repro_to(self, path: str, before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-        return jitproof("repro", "fixture/anon", "-o", path, "--from", self.place("run"),
+        return run_binary("repro", "fixture/anon", "-o", path, "--from", self.place("run"),
                         before=before)
 
     def test_cut_short(self) -> None:
@@ -311,7 +304,7 @@ class Hostile(Packing):
             file.write(SECRET)
 
     def refused(self, message: str) -> None:
-        done = jitproof("repro", "fixture/anon", "-o", self.place("x.tar"), "--from",
+        done = run_binary("repro", "fixture/anon", "-o", self.place("x.tar"), "--from",
                         self.place("run"))
         self.assertEqual(done.returncode, 99, done.stdout)
         self.assertRegex(done.stderr, message)
@@ -419,7 +412,7 @@ class Hostile(Packing):
         os.symlink(self.place("mine"), self.place("x.tar"))
         os.mkfifo(self.place("fifo"))
         for output in ("x.tar", "fifo", "no/x.tar"):
-            done = jitproof("repro", "fixture/anon", "-o", self.place(output), "--from",
+            done = run_binary("repro", "fixture/anon", "-o", self.place(output), "--from",
                             self.place("run"))
             self.assertEqual(done.returncode, 99, output)
         with open(self.place("mine"), encoding="utf-8") as file:
@@ -431,10 +424,10 @@ class Hostile(Packing):
                                    (["a/b", "c/d", "-o", "x"], "expected one case"),
                                    (["no/such", "-o", "x"], "no case 'no/such'"),
                                    (["a/b", "--seed", "x", "-o", "x"], "expected a number")):
-            done = jitproof("repro", *arguments, cwd=self.home)
+            done = run_binary("repro", *arguments, cwd=self.home)
             self.assertEqual(done.returncode, 2, arguments)
             self.assertIn(message, done.stderr)
-        done = jitproof("repro", "fixture/other", "-o", self.place("x"), "--from", self.dir)
+        done = run_binary("repro", "fixture/other", "-o", self.place("x"), "--from", self.dir)
         self.assertEqual(done.returncode, 99)
         self.assertIn("holds the case 'fixture/anon'; expected 'fixture/other'", done.stderr)
         self.assertEqual(sorted(os.listdir(self.home)), ["mine", "run"])
@@ -487,7 +480,7 @@ class Elsewhere(Packing):
         for command in (f"cd /{os.path.relpath(folder, root)} && sh reproduce",
                         f"cd /{os.path.relpath(folder, root)}/case && ../reproduce"):
             self.assertEqual(self.inside(root, command).stdout, done.stdout)
-        here = jitproof("judge", "./case", cwd=folder)
+        here = run_binary("judge", "./case", cwd=folder)
         self.assertEqual(here.returncode, status)
         self.assertEqual(verdict(here.stdout), verdict(done.stdout))
         return folder
@@ -506,7 +499,7 @@ class Elsewhere(Packing):
         root = self.empty_root()
         tmp = self.place("tmp")
         os.mkdir(tmp)
-        done = jitproof("repro", "bad/wrong.expectation", "--expected", CASES, "-o",
+        done = run_binary("repro", "bad/wrong.expectation", "--expected", CASES, "-o",
                         self.place("bad.tar"), "--seed", "1",
                         env={**os.environ, "MY_TOKEN": SECRET, "TMPDIR": tmp})
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -532,7 +525,7 @@ class Elsewhere(Packing):
             self.assertIn(os.path.join(folder, name) + "\n", index)
 
     def test_skipped(self) -> None:
-        done = jitproof("repro", "bad/wrong.expectation", "--expected", CASES, "-o",
+        done = run_binary("repro", "bad/wrong.expectation", "--expected", CASES, "-o",
                         self.place("x.tar"), before=[*DENY, "EPERM"])
         self.assertEqual(done.returncode, 0, done.stderr)
         folder = self.unpack()

@@ -5,14 +5,13 @@ each shape, and unwinding its stack dump must give exactly the frames that were 
 
 import json
 import os
-import subprocess
 import sys
-import tempfile
 from typing import Any
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from harness.selftest.scratch import JITPROOF
+from ci.base import process
+from harness.selftest.scratch import Folder, JITPROOF
 
 # No large frame: the dump must hold the whole stack.
 SHAPES = " --depth=7 --shapes=fp,no_fp,long,realign,leaf"
@@ -30,22 +29,19 @@ MISLED = [f"{metric}.{method} allow {cause}\t# foreseen" for metric, cause in (
     ("extra", "extra-frame")) for method in METHODS]
 
 
-class EachInstruction(unittest.TestCase):
+class EachInstruction(Folder):
     def judge(self, name: str, workload: str, misled: bool = False) -> dict[str, Any]:
-        with tempfile.TemporaryDirectory(prefix="jitproof-") as home:
-            os.mkdir(os.path.join(home, "cases"))
-            with open(os.path.join(home, "cases/truth"), "w", encoding="utf-8") as file:
-                file.write(CASE.format(name=name, workload=workload))
-                allowed = MISLED if misled else ["broken.dump_cfi allow no-cfi\t# none is told"]
-                file.writelines(f"\t{line}\n" for line in allowed)
-            done = subprocess.run([JITPROOF, "run", "--expected", os.path.join(home, "cases"),
-                                   "-o", os.path.join(home, "run")], stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, text=True, timeout=100, check=False)
-            with open(os.path.join(home, "run/results.jsonl"), encoding="utf-8") as file:
-                result = json.loads(file.readline())
+        allowed = MISLED if misled else ["broken.dump_cfi allow no-cfi\t# none is told"]
+        folder = str(len(os.listdir(self.home)))  # there may be one of each judging
+        self.write(CASE.format(name=name, workload=workload)
+                   + "".join(f"\t{line}\n" for line in allowed), folder, "cases", "truth")
+        done = process.run([JITPROOF, "run", "--expected", self.place(folder, "cases"), "-o",
+                            self.place(folder, "run")], timeout=100)
+        result = json.loads(self.read(folder, "run", "results.jsonl").splitlines()[0])
         if result["outcome"] == "SKIP":
             self.skipTest(result["why"])
-        self.assertEqual((done.returncode, result["outcome"]), (0, "PASS"), done.stdout)
+        self.assertEqual((done.returncode, result["outcome"]), (0, "PASS"),
+                         done.stdout + done.stderr)
         for metric in ("insn.hit", *(f"predicted.{method}" for method in METHODS)):
             counted = result["metrics"][metric]
             self.assertGreater(counted["n"], 50, metric)

@@ -14,6 +14,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import process
 from harness.selftest import run_directory as rd
 from harness.selftest.scratch import FIXTURES, JITPROOF
 
@@ -21,9 +22,8 @@ PAGE = 4096
 
 
 def judge(directory: str) -> tuple[int, str]:
-    done = subprocess.run([JITPROOF, "judge", directory], stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, timeout=60, check=False)
-    return done.returncode, done.stdout.decode(errors="replace")
+    done = process.run([JITPROOF, "judge", directory], stderr=subprocess.STDOUT, timeout=60)
+    return done.returncode, done.stdout
 
 
 class Recorded(unittest.TestCase):
