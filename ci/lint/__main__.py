@@ -34,9 +34,10 @@ def check_source(tree: Tree, source: Source) -> Iterator[Found]:
 
 
 def check_comments(tree: Tree) -> Iterator[Found]:
+    names = comments.known(tree)
     for source in tree.sources:
         if source.is_code:
-            yield from comments.check_files(tree, source)
+            yield from comments.check_files(tree, source, names)
         if source.is_c:
             yield from comments.check_parameters(tree, source)
 

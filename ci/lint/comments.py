@@ -12,8 +12,6 @@ from ci.lint.tree import C_FOLDERS, Found, Source, Tree, includes, text_of, with
 # A path of ours, or a name without a folder. A path that begins elsewhere is the kernel's.
 OURS = r"(?:harness|workloads|validators|facts|ci|docs|results)/"
 FILE = re.compile(rf"(?<![\w./*-])({OURS}[\w./-]*\w\.[a-z]+|[\w-]+\.(?:c|h|py|md))(?![\w/*-])")
-# Files of others that comments may name without a folder.
-OTHERS = {"perf_event.h"}
 
 # A declaration below a comment: its head, up to what ends it.
 HEAD = re.compile(r"[ \t]*\n((?:[^;{}#/]|/(?!\*))*?\([^;{}]*\)[^;{}()]*)[;{]")
@@ -44,9 +42,14 @@ def without_strings(text: str) -> str:
                   else '"' + " " * (len(match.group()) - 2) + '"', text, flags=re.S)
 
 
-def check_files(tree: Tree, source: Source) -> Iterator[Found]:
-    """Files that comments name are in the tree, at that path or somewhere."""
-    names = {os.path.basename(path) for path in tree.paths} | OTHERS
+def known(tree: Tree) -> set[str]:
+    """Names of the tree's files, and of the headers of others that it includes."""
+    return {os.path.basename(path) for path in tree.paths} | {
+        os.path.basename(name) for source in tree.c for _, name in includes(source.text)}
+
+
+def check_files(tree: Tree, source: Source, names: set[str]) -> Iterator[Found]:
+    """Files that comments name are in the tree, at that path or, by @names, somewhere."""
     for line, text in comments(source):
         for match in FILE.finditer(text):
             name = match.group(1)

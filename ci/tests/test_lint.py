@@ -253,7 +253,8 @@ class Trees(unittest.TestCase):
             os.remove(os.path.join(self.root, path))
 
     def test_comment_names_what_is_there(self) -> None:
-        self.clean("harness/base/a.c", SPDX + "/* error.c, harness/base/error.c, kernel/events/"
+        self.clean("harness/capture/a.c", SPDX + "#include <linux/perf_event.h>\n"
+                   "/* error.c, harness/base/error.c, kernel/events/"
                    "core.c, perf_event.h,\n * fs/proc/x.c, *.c, harness/profiler/NAME.py, a.b */\n"
                    'const char *a = "/* gone.c */";\n')
         self.clean("ci/a.py", SPDX.replace("//", "#") + 'a = "gone.py"\n')

@@ -194,7 +194,8 @@ def take_image(package: str, path: str) -> None:
     try:
         with tarfile.open(fileobj=archive.stdout, mode="r|") as members:
             for member in members:
-                image = members.extractfile(member) if IMAGE.match(member.name) else None
+                wanted = member.isfile() and IMAGE.match(member.name)
+                image = members.extractfile(member) if wanted else None
                 if image:
                     with open(path, "wb") as out:
                         shutil.copyfileobj(image, out)
