@@ -87,12 +87,8 @@ static bool on_records(struct jp_answer *answer, struct jp_watch *watch, const s
 	return true;
 }
 
-void jp_acts_probe(struct jp_answer *answer, const char *acts)
+void jp_acts_probe(struct jp_answer *answer, struct jp_watch *watch, const char *acts)
 {
-	struct jp_watch watch;
-
-	if (!jp_watch_code(&watch, answer))
-		return;
 	for (const char *at = acts; *at; at += strspn(at, "; ")) {
 		size_t length = strcspn(at, ";");
 		struct act act = {.verb = ""};
@@ -105,7 +101,7 @@ void jp_acts_probe(struct jp_answer *answer, const char *acts)
 			known = on_region(answer, &act);
 		else
 			known = sscanf(text, "%15s %15s", act.verb, act.word) > 0 &&
-				on_records(answer, &watch, &act);
+				on_records(answer, watch, &act);
 		if (!known)
 			jp_answer_missing(answer, "an act '%s'", text);
 	}

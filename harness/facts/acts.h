@@ -2,10 +2,10 @@
 #ifndef JP_FACT_ACTS_H
 #define JP_FACT_ACTS_H
 
-#include "harness/facts/fact.h"
+#include "harness/facts/watch.h"
 
 /*
- * A probe in words: acts on the test region while jp_watch_code() watches, and what is told of the
+ * A probe in words: acts on the test region while @watch watches, and what is told of the
  * records, with ';' between them. A RANGE is "PAGE+PAGES", a PROT one of rwx, rw, rx, r, x, none.
  *
  *	map RANGE PROT     locked RANGE PROT     grows-down RANGE PROT
@@ -16,6 +16,6 @@
  *	tell range|prot|place|all     (jp_tell_maps())
  *	say WORD
  */
-void jp_acts_probe(struct jp_answer *answer, const char *acts);
+void jp_acts_probe(struct jp_answer *answer, struct jp_watch *watch, const char *acts);
 
 #endif

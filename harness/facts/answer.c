@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,6 +36,12 @@ void jp_answer_number(struct jp_answer *answer, uint64_t number)
 		item->is_number = true;
 		item->number = number;
 	}
+}
+
+void jp_answer_call(struct jp_answer *answer, const char *call, bool failed)
+{
+	jp_answer_text(answer, "%s%s%s", call, *call ? " " : "",
+		       jp_answer_errno(failed ? errno : 0));
 }
 
 void jp_answer_list(struct jp_answer *answer)

@@ -38,6 +38,8 @@ static void settle_down(struct jp_answer *answer)
 static void __attribute__((noreturn)) live(const struct jp_fact *fact, struct jp_answer *answer)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct perf_event_attr attr = jp_watch_sideband();
+	struct jp_watch watch;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setpgid(0, 0);
@@ -46,10 +48,16 @@ static void __attribute__((noreturn)) live(const struct jp_fact *fact, struct jp
 		dup2(null, fd);
 	settle_down(answer);
 	answer->how = fact->how;
+	if (fact->bit)
+		jp_attr_set(&attr, fact->bit);
 	if (fact->probe)
 		fact->probe(answer);
+	else if (!jp_watch_open(&watch, &attr, JP_WATCH_PAGES, answer))
+		; /* what is missing is told */
+	else if (fact->watched)
+		fact->watched(answer, &watch);
 	else
-		jp_acts_probe(answer, fact->acts);
+		jp_acts_probe(answer, &watch, fact->acts);
 	answer->complete = true;
 	_exit(0);
 }

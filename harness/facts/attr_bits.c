@@ -6,59 +6,21 @@
 
 enum { BITS = 64 };
 
-static void one_bit(struct jp_answer *answer)
+/* A dummy event with one or two flags and other bits of sample_type, as @answer->how puts them. */
+#define HOW(flag, other, type) ((flag) | (other) << 8 | (long)(type) << 16)
+
+static void flags(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_trial_dummy();
+	unsigned int other = answer->how >> 8 & 0xff;
 
 	if (!jp_trial_may(answer))
 		return;
 	attr.size = PERF_ATTR_SIZE_VER7;
-	jp_attr_set(&attr, (unsigned int)answer->how);
-	jp_answer_text(answer, "%s", jp_answer_errno(jp_trial(&attr)));
-}
-
-static void bit_inherit_thread(struct jp_answer *answer)
-{
-	struct perf_event_attr attr = jp_trial_dummy();
-
-	if (!jp_trial_may(answer))
-		return;
-	jp_attr_set(&attr, JP_ATTR_INHERIT);
-	jp_attr_set(&attr, JP_ATTR_INHERIT_THREAD);
-	jp_answer_text(answer, "%s", jp_answer_errno(jp_trial(&attr)));
-}
-
-static void bit_sigtrap(struct jp_answer *answer)
-{
-	struct perf_event_attr attr = jp_trial_dummy();
-
-	if (!jp_trial_may(answer))
-		return;
-	attr.size = PERF_ATTR_SIZE_VER7;
-	jp_attr_set(&attr, JP_ATTR_REMOVE_ON_EXEC); /* demanded with it */
-	jp_attr_set(&attr, JP_ATTR_SIGTRAP);
-	jp_answer_text(answer, "%s", jp_answer_errno(jp_trial(&attr)));
-}
-
-static void bit_defer_callchain(struct jp_answer *answer)
-{
-	struct perf_event_attr attr = jp_trial_dummy();
-
-	if (!jp_trial_may(answer))
-		return;
-	attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
-	jp_attr_set(&attr, JP_ATTR_DEFER_CALLCHAIN);
-	jp_answer_text(answer, "%s", jp_answer_errno(jp_trial(&attr)));
-}
-
-static void bit_inherit_read(struct jp_answer *answer)
-{
-	struct perf_event_attr attr = jp_trial_dummy();
-
-	if (!jp_trial_may(answer))
-		return;
-	attr.sample_type |= PERF_SAMPLE_READ;
-	jp_attr_set(&attr, JP_ATTR_INHERIT);
+	attr.sample_type |= (uint64_t)answer->how >> 16;
+	jp_attr_set(&attr, answer->how & 0xff);
+	if (other)
+		jp_attr_set(&attr, other);
 	jp_answer_text(answer, "%s", jp_answer_errno(jp_trial(&attr)));
 }
 
@@ -117,20 +79,20 @@ static void highest(struct jp_answer *answer)
 }
 
 static const struct jp_fact facts[] = {
-	{"attr.bit.build_id", "A dummy event with attr.build_id alone.", .probe = one_bit,
+	{"attr.bit.build_id", "A dummy event with attr.build_id alone.", .probe = flags,
 	 .how = JP_ATTR_BUILD_ID},
 	{"attr.bit.inherit_thread", "A dummy event with attr.inherit and inherit_thread.",
-	 .probe = bit_inherit_thread},
-	{"attr.bit.remove_on_exec", "A dummy event with attr.remove_on_exec alone.",
-	 .probe = one_bit, .how = JP_ATTR_REMOVE_ON_EXEC},
-	{"attr.bit.sigtrap", "A dummy event with attr.sigtrap and remove_on_exec.",
-	 .probe = bit_sigtrap},
+	 .probe = flags, .how = HOW(JP_ATTR_INHERIT, JP_ATTR_INHERIT_THREAD, 0)},
+	{"attr.bit.remove_on_exec", "A dummy event with attr.remove_on_exec alone.", .probe = flags,
+	 .how = JP_ATTR_REMOVE_ON_EXEC},
+	{"attr.bit.sigtrap", "A dummy event with attr.sigtrap and remove_on_exec.", .probe = flags,
+	 .how = HOW(JP_ATTR_SIGTRAP, JP_ATTR_REMOVE_ON_EXEC, 0)},
 	{"attr.bit.defer_callchain", "A dummy event with callchains and attr.defer_callchain.",
-	 .probe = bit_defer_callchain},
-	{"attr.bit.defer_output", "A dummy event with attr.defer_output alone.", .probe = one_bit,
+	 .probe = flags, .how = HOW(JP_ATTR_DEFER_CALLCHAIN, 0, PERF_SAMPLE_CALLCHAIN)},
+	{"attr.bit.defer_output", "A dummy event with attr.defer_output alone.", .probe = flags,
 	 .how = JP_ATTR_DEFER_OUTPUT},
 	{"attr.inherit_with_read", "A dummy event with attr.inherit and PERF_SAMPLE_READ.",
-	 .probe = bit_inherit_read},
+	 .probe = flags, .how = HOW(JP_ATTR_INHERIT, 0, PERF_SAMPLE_READ)},
 	{"attr.flags.highest",
 	 "Each flag of attr is set alone on a dummy event; the highest that is taken.",
 	 .probe = highest, .how = FLAG},

@@ -25,31 +25,25 @@ static void map_both(struct jp_answer *answer, int program)
 	jp_test_region_map(answer, 4, 1, JP_RX);
 }
 
-static void asked_for(struct jp_answer *answer)
+static void asked_for(struct jp_answer *answer, struct jp_watch *watch)
 {
-	struct perf_event_attr attr = jp_watch_sideband();
 	int program = jp_tiny_make(answer);
-	struct jp_watch watch;
 
-	jp_attr_set(&attr, JP_ATTR_BUILD_ID);
-	if (program < 0 || !jp_watch_open(&watch, &attr, 16, answer))
+	if (program < 0)
 		return;
 	map_both(answer, program);
-	tell_marked(answer, &watch);
+	tell_marked(answer, watch);
 }
 
-static void id_size(struct jp_answer *answer)
+static void id_size(struct jp_answer *answer, struct jp_watch *watch)
 {
-	struct perf_event_attr attr = jp_watch_sideband();
 	int program = jp_tiny_make(answer);
 	struct jp_event event;
-	struct jp_watch watch;
 
-	jp_attr_set(&attr, JP_ATTR_BUILD_ID);
-	if (program < 0 || !jp_watch_open(&watch, &attr, 16, answer))
+	if (program < 0)
 		return;
 	jp_test_region_map_file(answer, 0, 1, JP_RX, MAP_PRIVATE, program, 0);
-	while (jp_watch_next(&watch, &event)) {
+	while (jp_watch_next(watch, &event)) {
 		if (event.type != JP_EVENT_MAP)
 			continue;
 		if (event.misc & JP_PERF_MISC_MMAP_BUILD_ID)
@@ -87,10 +81,10 @@ static const struct jp_fact facts[] = {
 	{"build_id.asked_for",
 	 "A program in a memfd, which has a build id, and an anonymous page are mapped r-x while "
 	 "attr.build_id is set: what the records hold by their misc bit.",
-	 .probe = asked_for},
+	 .watched = asked_for, .bit = JP_ATTR_BUILD_ID},
 	{"build_id.size",
 	 "The size that the record of a program with a build id of 20 bytes tells.",
-	 .probe = id_size},
+	 .watched = id_size, .bit = JP_ATTR_BUILD_ID},
 	{"build_id.beside.opened_first",
 	 "The same for an event without attr.build_id, beside one with it that was opened before: "
 	 "a build id is a record that says what it does not hold.",

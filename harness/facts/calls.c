@@ -28,7 +28,7 @@ static void memfd_flag(struct jp_answer *answer)
 {
 	int fd = memfd_create("fact", MFD_CLOEXEC | (unsigned int)answer->how);
 
-	jp_answer_text(answer, "%s", jp_answer_errno(fd < 0 ? errno : 0));
+	jp_answer_call(answer, "", fd < 0);
 }
 
 static void memfd_noexec_mapped(struct jp_answer *answer)
@@ -42,7 +42,7 @@ static void memfd_noexec_mapped(struct jp_answer *answer)
 		return;
 	}
 	at = mmap(NULL, jp_test_region_page(), JP_RX, MAP_SHARED, fd, 0);
-	jp_answer_text(answer, "%s", jp_answer_errno(at == MAP_FAILED ? errno : 0));
+	jp_answer_call(answer, "", at == MAP_FAILED);
 }
 
 static void procmap_query(struct jp_answer *answer)
@@ -54,53 +54,40 @@ static void procmap_query(struct jp_answer *answer)
 	if (fd < 0)
 		jp_answer_missing(answer, "/proc/self/maps: %s", jp_answer_errno(errno));
 	else
-		jp_answer_text(
-			answer, "%s",
-			jp_answer_errno(ioctl(fd, _IOWR('f', 17, query), query) ? errno : 0));
+		jp_answer_call(answer, "", ioctl(fd, _IOWR('f', 17, query), query));
 }
 
-static void mseal_flip(struct jp_answer *answer)
+static void mseal_flip(struct jp_answer *answer, struct jp_watch *watch)
 {
 	size_t page = jp_test_region_page();
-	struct jp_watch watch;
 
-	if (!jp_watch_code(&watch, answer))
-		return;
 	jp_test_region_map(answer, 0, 2, JP_RX);
 	if (syscall(SYSCALL_MSEAL, jp_test_region_at(0), 2 * page, 0UL)) {
-		jp_answer_text(answer, "mseal %s", jp_answer_errno(errno));
+		jp_answer_call(answer, "mseal", true);
 		jp_answer_list(answer);
 		return;
 	}
-	jp_answer_text(answer, "mprotect %s",
-		       jp_answer_errno(mprotect(jp_test_region_at(0), page, JP_RWX) ? errno : 0));
+	jp_answer_call(answer, "mprotect", mprotect(jp_test_region_at(0), page, JP_RWX));
 	jp_test_region_map(answer, 2, 1, JP_RX);
-	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+	jp_tell_maps(answer, watch, JP_TELL_RANGE);
 }
 
-static void guard_inside(struct jp_answer *answer)
+static void guard_inside(struct jp_answer *answer, struct jp_watch *watch)
 {
 	size_t page = jp_test_region_page();
-	struct jp_watch watch;
 
-	if (!jp_watch_code(&watch, answer))
-		return;
 	jp_test_region_map(answer, 0, 4, JP_RWX);
-	jp_answer_text(answer, "madvise %s",
-		       jp_answer_errno(madvise(jp_test_region_at(1), page, ADVICE_GUARD_INSTALL)
-					       ? errno
-					       : 0));
+	jp_answer_call(answer, "madvise",
+		       madvise(jp_test_region_at(1), page, ADVICE_GUARD_INSTALL));
 	jp_test_region_map(answer, 4, 1, JP_RWX);
-	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+	jp_tell_maps(answer, watch, JP_TELL_RANGE);
 }
 
 static void collapse(struct jp_answer *answer)
 {
 	jp_test_region_map(answer, 0, 1, JP_RW);
 	/* Of nothing: only the advice itself is looked at. */
-	jp_answer_text(
-		answer, "%s",
-		jp_answer_errno(madvise(jp_test_region_at(0), 0, ADVICE_COLLAPSE) ? errno : 0));
+	jp_answer_call(answer, "", madvise(jp_test_region_at(0), 0, ADVICE_COLLAPSE));
 }
 
 static void droppable(struct jp_answer *answer)
@@ -108,33 +95,28 @@ static void droppable(struct jp_answer *answer)
 	void *at =
 		mmap(NULL, jp_test_region_page(), JP_RW, MAPPING_DROPPABLE | MAP_ANONYMOUS, -1, 0);
 
-	jp_answer_text(answer, "%s", jp_answer_errno(at == MAP_FAILED ? errno : 0));
+	jp_answer_call(answer, "", at == MAP_FAILED);
 }
 
-static void move_two(struct jp_answer *answer)
+static void move_two(struct jp_answer *answer, struct jp_watch *watch)
 {
 	size_t page = jp_test_region_page();
-	struct jp_watch watch;
 	void *at;
 
-	if (!jp_watch_code(&watch, answer))
-		return;
 	jp_test_region_map(answer, 0, 2, JP_RX);
 	jp_test_region_map(answer, 2, 2, JP_RWX);
 	at = mremap(jp_test_region_at(0), 4 * page, 4 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
 		    jp_test_region_at(16));
-	jp_answer_text(answer, "mremap %s", jp_answer_errno(at == MAP_FAILED ? errno : 0));
-	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+	jp_answer_call(answer, "mremap", at == MAP_FAILED);
+	jp_tell_maps(answer, watch, JP_TELL_RANGE);
 }
 
 static void name_mapping(struct jp_answer *answer)
 {
 	jp_test_region_map(answer, 0, 1, JP_RX);
-	jp_answer_text(answer, "%s",
-		       jp_answer_errno(prctl(NAME_A_MAPPING, 0, jp_test_region_at(0),
-					     jp_test_region_page(), "fact")
-					       ? errno
-					       : 0));
+	jp_answer_call(
+		answer, "",
+		prctl(NAME_A_MAPPING, 0, jp_test_region_at(0), jp_test_region_page(), "fact"));
 }
 
 static void shadow_stack(struct jp_answer *answer)
@@ -176,18 +158,18 @@ static const struct jp_fact facts[] = {
 	{"call.mseal",
 	 "Two pages r-x are sealed, then made rwx, then one is mapped r-x above: what mprotect "
 	 "says, and the ranges of all records.",
-	 .probe = mseal_flip},
+	 .watched = mseal_flip},
 	{"call.madvise.guard_install",
 	 "A guard is installed in four pages rwx, then one is mapped above: what madvise says, and "
 	 "the ranges of all records.",
-	 .probe = guard_inside},
+	 .watched = guard_inside},
 	{"call.madvise.collapse",
 	 "MADV_COLLAPSE of no bytes: EINVAL where the advice is not known.", .probe = collapse},
 	{"call.mmap.droppable", "mmap with MAP_DROPPABLE.", .probe = droppable},
 	{"call.mremap.two_mappings",
 	 "Two neighbours r-x and rwx are moved by one mremap: what it says, and the ranges of all "
 	 "records.",
-	 .probe = move_two},
+	 .watched = move_two},
 	{"call.prctl.anon_name", "An anonymous mapping gets a name (PR_SET_VMA_ANON_NAME).",
 	 .probe = name_mapping},
 	{"call.map_shadow_stack", "map_shadow_stack without a size: ENOSYS where there is none.",

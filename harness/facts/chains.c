@@ -24,61 +24,42 @@ static void at_place(struct jp_answer *answer)
 			[PLAIN_MIDDLE] = {jp_code_leaf_body, jp_code_middle_plain, jp_code_leaf},
 		},
 	  *place = &places[answer->how];
-
-	jp_chain_at(answer, place->addr, place->middle, place->leaf);
-}
-
-/* How many addresses the chain has where the frame pointer is @frame. */
-static void odd(struct jp_answer *answer, const void *frame)
-{
-	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_odd_body);
 	struct jp_watch watch;
 
-	if (!jp_watch_open(&watch, &attr, 16, answer))
+	if (!jp_chain_open(&watch, place->addr, answer))
 		return;
-	jp_code_frame = (uint64_t)(uintptr_t)frame;
-	jp_code_outer(jp_code_middle, jp_code_odd);
-	jp_chain_tell_length(answer, &watch);
+	jp_code_outer(place->middle, place->leaf);
+	jp_chain_tell_next(answer, &watch);
 }
 
-static void frame_zero(struct jp_answer *answer)
-{
-	odd(answer, NULL);
-}
+enum { ZERO, UNMAPPED, ABSENT, NON_CANONICAL, CYCLE, UNALIGNED };
 
-static void frame_unmapped(struct jp_answer *answer)
+/* How many addresses the chain has where the frame pointer is an odd one. */
+static void odd(struct jp_answer *answer)
 {
-	odd(answer, jp_test_region_at(0));
-}
-
-static void frame_absent(struct jp_answer *answer)
-{
-	jp_test_region_map(answer, 0, 1, JP_RW);
-	odd(answer, jp_test_region_at(0));
-}
-
-static void frame_noncanonical(struct jp_answer *answer)
-{
-	odd(answer, (const void *)(uintptr_t)UINT64_C(0x8000000000000000));
-}
-
-static void frame_cycle(struct jp_answer *answer)
-{
-	static uint64_t frame[2];
-
-	frame[0] = (uint64_t)(uintptr_t)frame;
-	frame[1] = 0x1234567;
-	odd(answer, frame);
-}
-
-static void frame_unaligned(struct jp_answer *answer)
-{
+	static uint64_t cycle[2] = {0, 0x1234567};
 	static struct __attribute__((packed)) {
 		char odd;
 		uint64_t frame[2];
 	} data __attribute__((aligned(16))) = {0, {0, 0x1234567}};
+	const uintptr_t frames[] = {
+		[ZERO] = 0,
+		[UNMAPPED] = (uintptr_t)jp_test_region_at(0),
+		[ABSENT] = (uintptr_t)jp_test_region_at(0),
+		[NON_CANONICAL] = UINT64_C(0x8000000000000000),
+		[CYCLE] = (uintptr_t)cycle,
+		[UNALIGNED] = (uintptr_t)&data + 1,
+	};
+	struct jp_watch watch;
 
-	odd(answer, (const char *)&data + 1);
+	cycle[0] = (uintptr_t)cycle;
+	if (answer->how == ABSENT)
+		jp_test_region_map(answer, 0, 1, JP_RW);
+	if (!jp_chain_open(&watch, jp_code_odd_body, answer))
+		return;
+	jp_code_frame = frames[answer->how];
+	jp_code_outer(jp_code_middle, jp_code_odd);
+	jp_chain_tell_length(answer, &watch);
 }
 
 /* 300 callers, and at most @answer->how in the chain. */
@@ -101,7 +82,6 @@ static void handler(int number)
 
 static void in_handler(struct jp_answer *answer)
 {
-	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
 	extern const char __executable_start[], etext[];
 	struct sigaction act = {.sa_handler = handler};
 	struct jp_event event;
@@ -110,7 +90,7 @@ static void in_handler(struct jp_answer *answer)
 
 	/* middle calls what faults: the handler stands above an instruction of ours. */
 	sigaction(SIGTRAP, &act, NULL);
-	if (!jp_watch_open(&watch, &attr, 16, answer))
+	if (!jp_chain_open(&watch, jp_code_leaf_body, answer))
 		return;
 	jp_code_outer(jp_code_middle, jp_code_trap);
 	if (!jp_chain_next(&watch, &event, answer))
@@ -137,7 +117,6 @@ static void in_handler(struct jp_answer *answer)
 static void in_emitted(struct jp_answer *answer)
 {
 	const char *leaf = (const char *)jp_code_leaf;
-	struct perf_event_attr attr;
 	struct jp_watch watch;
 
 	jp_test_region_map(answer, 0, 1, JP_RW);
@@ -145,8 +124,7 @@ static void in_emitted(struct jp_answer *answer)
 		return;
 	__builtin_memcpy(jp_test_region_at(0), leaf, jp_code_leaf_end - leaf);
 	jp_test_region_protect(answer, 0, 1, JP_RX);
-	attr = jp_watch_breakpoint(jp_test_region_at(0) + (jp_code_leaf_body - leaf));
-	if (!jp_watch_open(&watch, &attr, 16, answer))
+	if (!jp_chain_open(&watch, jp_test_region_at(0) + (jp_code_leaf_body - leaf), answer))
 		return;
 	jp_code_outer(jp_code_middle, (jp_code)(void *)jp_test_region_at(0));
 	jp_chain_tell_next(answer, &watch);
@@ -167,24 +145,24 @@ static const struct jp_fact facts[] = {
 	{"chain.middle.without_frame",
 	 "The same in a leaf with frame pointer that a middle without one calls.",
 	 .probe = at_place, .how = PLAIN_MIDDLE},
-	{"chain.frame.zero", "The frame pointer is 0; addresses in the chain.",
-	 .probe = frame_zero},
+	{"chain.frame.zero", "The frame pointer is 0; addresses in the chain.", .probe = odd,
+	 .how = ZERO},
 	{"chain.frame.unmapped",
 	 "The frame pointer leads to where nothing is mapped; addresses in the chain.",
-	 .probe = frame_unmapped},
+	 .probe = odd, .how = UNMAPPED},
 	{"chain.frame.not_present",
 	 "The frame pointer leads to a page that nobody touched yet; addresses in the chain.",
-	 .probe = frame_absent},
+	 .probe = odd, .how = ABSENT},
 	{"chain.frame.non_canonical",
-	 "The frame pointer is no address at all; addresses in the chain.",
-	 .probe = frame_noncanonical},
+	 "The frame pointer is no address at all; addresses in the chain.", .probe = odd,
+	 .how = NON_CANONICAL},
 	{"chain.frame.cycle",
 	 "The frame pointer leads to a frame that links to itself; addresses in the chain.",
-	 .probe = frame_cycle},
+	 .probe = odd, .how = CYCLE},
 	{"chain.frame.unaligned",
 	 "The frame pointer is odd, and the frame there has a caller and links to 0; addresses in "
 	 "the chain.",
-	 .probe = frame_unaligned},
+	 .probe = odd, .how = UNALIGNED},
 	{"chain.deep", "300 callers; addresses in the chain with the sysctl's limit.",
 	 .probe = deep, .how = 0},
 	{"chain.deep.max_stack", "300 callers; addresses in the chain with sample_max_stack=5.",

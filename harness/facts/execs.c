@@ -6,34 +6,6 @@
 #include "harness/facts/tell.h"
 #include "harness/facts/tiny.h"
 
-/* @attr watches while a child executes a program by @way; all records. */
-static void tell_exec(struct jp_answer *answer, struct perf_event_attr attr, jp_tiny_way way)
-{
-	struct jp_pid_labels labels = jp_pid_labels_self();
-	int program = jp_tiny_make(answer);
-	struct jp_watch watch;
-	bool opened;
-
-	if (program < 0)
-		return;
-	opened = attr.enable_on_exec ? jp_watch_open_disabled(&watch, &attr, 16, answer)
-				     : jp_watch_open(&watch, &attr, 16, answer);
-	if (!opened)
-		return;
-	jp_tiny_in_child(answer, program, way);
-	jp_tell_records(answer, &watch, &labels);
-}
-
-static void exec_first(struct jp_answer *answer)
-{
-	tell_exec(answer, jp_watch_sideband(), jp_tiny_run);
-}
-
-static void exec_by_descriptor(struct jp_answer *answer)
-{
-	tell_exec(answer, jp_watch_sideband(), jp_tiny_run_descriptor);
-}
-
 static void *exec_in_thread(void *context)
 {
 	jp_tiny_run(*(int *)context);
@@ -48,45 +20,45 @@ static void run_in_thread(int program)
 		pause();
 }
 
-static void exec_by_thread(struct jp_answer *answer)
-{
-	tell_exec(answer, jp_watch_sideband(), run_in_thread);
-}
+enum { BY_PATH, BY_DESCRIPTOR, BY_THREAD, REMOVED, ENABLED };
 
-static void exec_removes(struct jp_answer *answer)
+/* A child executes a program; all records. */
+static void execute(struct jp_answer *answer)
 {
+	static const jp_tiny_way ways[] = {jp_tiny_run, jp_tiny_run_descriptor, run_in_thread,
+					   jp_tiny_run, jp_tiny_run};
 	struct perf_event_attr attr = jp_watch_sideband();
+	int program = jp_tiny_make(answer);
+	struct jp_watch watch;
 
-	jp_attr_set(&attr, JP_ATTR_REMOVE_ON_EXEC);
-	tell_exec(answer, attr, jp_tiny_run);
-}
-
-static void exec_enables(struct jp_answer *answer)
-{
-	struct perf_event_attr attr = jp_watch_sideband();
-
-	attr.enable_on_exec = 1;
-	tell_exec(answer, attr, jp_tiny_run);
+	attr.enable_on_exec = answer->how == ENABLED;
+	if (answer->how == REMOVED)
+		jp_attr_set(&attr, JP_ATTR_REMOVE_ON_EXEC);
+	if (program < 0 || !(answer->how == ENABLED ? jp_watch_open_disabled : jp_watch_open)(
+				   &watch, &attr, JP_WATCH_PAGES, answer))
+		return;
+	jp_tiny_in_child(answer, program, ways[answer->how]);
+	jp_tell_records(answer, &watch);
 }
 
 static const struct jp_fact facts[] = {
 	{"process.exec",
 	 "B, a child of A, executes a static program from a memfd by its path in /proc; all "
 	 "records.",
-	 .probe = exec_first},
+	 .probe = execute, .how = BY_PATH},
 	{"process.exec.by_descriptor",
 	 "B, a child of A, executes a memfd by its descriptor 99 (execveat); all records: how the "
 	 "process is called.",
-	 .probe = exec_by_descriptor},
+	 .probe = execute, .how = BY_DESCRIPTOR},
 	{"process.exec.by_thread",
 	 "A thread (C) of B, a child of A, executes a program; all records: what becomes of the "
 	 "other thread.",
-	 .probe = exec_by_thread},
+	 .probe = execute, .how = BY_THREAD},
 	{"process.exec.remove_on_exec", "The same as process.exec with attr.remove_on_exec.",
-	 .probe = exec_removes},
+	 .probe = execute, .how = REMOVED},
 	{"process.exec.enable_on_exec",
 	 "The same as process.exec with an event that is disabled until the exec.",
-	 .probe = exec_enables},
+	 .probe = execute, .how = ENABLED},
 };
 static const struct jp_fact_family execs = {"execs", facts, sizeof(facts) / sizeof(facts[0])};
 JP_REGISTER(fact, execs);

@@ -34,12 +34,16 @@ struct jp_answer {
 	char missing[JP_ANSWER_MISSING]; /* "": nothing is */
 };
 
+struct jp_watch;
 struct jp_fact {
 	const char *name;  /* FAMILY.WHAT[.HOW] */
 	const char *about; /* one sentence: what was done, and what the value means */
 	void (*probe)(struct jp_answer *answer);
-	long how;         /* the probe finds it in its answer */
-	const char *acts; /* where there is no probe: harness/facts/acts.h */
+	long how; /* the probe finds it in its answer */
+	/* A probe that begins with jp_watch_code(), whose attr has the bit @bit too unless 0. */
+	void (*watched)(struct jp_answer *answer, struct jp_watch *watch);
+	unsigned int bit;
+	const char *acts; /* where there is neither: harness/facts/acts.h */
 };
 
 /* The facts of one file, which registers them: JP_REGISTER(fact, FAMILY). */
@@ -55,6 +59,9 @@ const struct jp_fact **jp_facts_all(size_t *count);
 void jp_answer_text(struct jp_answer *answer, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void jp_answer_number(struct jp_answer *answer, uint64_t number);
+/* How @call ended: errno's name where it @failed, "ok" otherwise; behind @call and a blank unless
+ * that is "". */
+void jp_answer_call(struct jp_answer *answer, const char *call, bool failed);
 /* It is a list, also where nothing or one thing comes. */
 void jp_answer_list(struct jp_answer *answer);
 /* One more thing that is missing: there is no value, and this is why. Probes go on after it, so

@@ -184,21 +184,14 @@ static void ring_flips(struct jp_answer *answer)
 	if (!jp_watch_open(&watch, &attr, 1, answer))
 		return;
 	jp_answer_list(answer);
-	jp_answer_text(answer, "mprotect r-x %s",
-		       jp_answer_errno(mprotect(watch.ring.page, 2 * jp_test_region_page(), JP_RX)
-					       ? errno
-					       : 0));
-	jp_answer_text(
-		answer, "mremap %s",
-		jp_answer_errno(mremap(watch.ring.page, 2 * jp_test_region_page(),
-				       4 * jp_test_region_page(), MREMAP_MAYMOVE) == MAP_FAILED
-					? errno
-					: 0));
-	jp_answer_text(answer, "mmap again %s",
-		       jp_answer_errno(mmap(NULL, 3 * jp_test_region_page(), JP_RW, MAP_SHARED,
-					    watch.fd, 0) == MAP_FAILED
-					       ? errno
-					       : 0));
+	jp_answer_call(answer, "mprotect r-x",
+		       mprotect(watch.ring.page, 2 * jp_test_region_page(), JP_RX));
+	jp_answer_call(answer, "mremap",
+		       mremap(watch.ring.page, 2 * jp_test_region_page(), 4 * jp_test_region_page(),
+			      MREMAP_MAYMOVE) == MAP_FAILED);
+	jp_answer_call(answer, "mmap again",
+		       mmap(NULL, 3 * jp_test_region_page(), JP_RW, MAP_SHARED, watch.fd, 0) ==
+			       MAP_FAILED);
 }
 
 static void ioctls(struct jp_answer *answer)

@@ -11,16 +11,13 @@
 #include "harness/facts/test_region.h"
 #include "harness/facts/tell.h"
 
-static void map_in_child(struct jp_answer *answer)
+static void map_in_child(struct jp_answer *answer, struct jp_watch *watch)
 {
-	struct jp_watch watch;
 	pid_t pid;
 
-	if (!jp_watch_code(&watch, answer))
-		return;
 	jp_test_region_map(answer, 0, 2, JP_RWX);
 	jp_test_region_write(0, 2);
-	jp_watch_skip(&watch);
+	jp_watch_skip(watch);
 	pid = jp_fact_fork(answer);
 	if (pid == 0) {
 		jp_test_region_map(answer, 2, 1, JP_RWX);
@@ -28,27 +25,24 @@ static void map_in_child(struct jp_answer *answer)
 	}
 	jp_fact_wait(answer, pid);
 	jp_test_region_map(answer, 2, 1, JP_RWX);
-	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+	jp_tell_maps(answer, watch, JP_TELL_RANGE);
 }
 
-static void flip_over_userfault(struct jp_answer *answer)
+static void flip_over_userfault(struct jp_answer *answer, struct jp_watch *watch)
 {
 	struct uffdio_register part = {.mode = UFFDIO_REGISTER_MODE_MISSING};
 	struct uffdio_api api = {.api = UFFD_API};
-	struct jp_watch watch;
 	int fd = (int)syscall(SYS_userfaultfd, 0);
 
 	if (fd < 0)
 		jp_answer_missing(answer, "userfaultfd: %s", jp_answer_errno(errno));
-	if (!jp_watch_code(&watch, answer))
-		return;
 	jp_test_region_map(answer, 0, 6, JP_RW);
 	part.range.start = (uint64_t)(uintptr_t)jp_test_region_at(2);
 	part.range.len = 2 * jp_test_region_page();
 	if (fd >= 0 && (ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &part)))
 		jp_answer_missing(answer, "UFFDIO_REGISTER: %s", jp_answer_errno(errno));
 	jp_test_region_protect(answer, 0, 6, JP_RX);
-	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+	jp_tell_maps(answer, watch, JP_TELL_RANGE);
 }
 
 static const struct jp_fact facts[] = {
@@ -73,7 +67,7 @@ static const struct jp_fact facts[] = {
 	{"merge.map.in_child",
 	 "Beside two written rwx pages a forked child, then its parent maps a third; range of each "
 	 "one's record.",
-	 .probe = map_in_child},
+	 .watched = map_in_child},
 	{"merge.map.beside_moved",
 	 "r-x pages are moved by mremap above others, then one is mapped above both; ranges of the "
 	 "records.",
@@ -123,7 +117,7 @@ static const struct jp_fact facts[] = {
 	{"merge.flip.userfault",
 	 "One mprotect makes six pages r-x of which two in the middle are userfaultfd's; ranges of "
 	 "the records.",
-	 .probe = flip_over_userfault},
+	 .watched = flip_over_userfault},
 };
 static const struct jp_fact_family merge = {"merge", facts, sizeof(facts) / sizeof(facts[0])};
 JP_REGISTER(fact, merge);

@@ -13,29 +13,25 @@
 #include "harness/facts/tell.h"
 #include "harness/facts/tiny.h"
 
-static void tell_mapped(struct jp_answer *answer, int flags, int fd)
+static void tell_mapped(struct jp_answer *answer, struct jp_watch *watch, int flags, int fd)
 {
-	struct jp_watch watch;
-
-	if (!jp_watch_code(&watch, answer))
-		return;
 	jp_test_region_map_file(answer, 0, 1, JP_RX, flags, fd, 0);
-	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
+	jp_tell_maps(answer, watch, JP_TELL_PLACE);
 }
 
-static void shared_anonymous(struct jp_answer *answer)
+static void shared_anonymous(struct jp_answer *answer, struct jp_watch *watch)
 {
-	tell_mapped(answer, MAP_SHARED | MAP_ANONYMOUS, -1);
+	tell_mapped(answer, watch, MAP_SHARED | MAP_ANONYMOUS, -1);
 }
 
-static void dev_zero(struct jp_answer *answer)
+static void dev_zero(struct jp_answer *answer, struct jp_watch *watch)
 {
 	int fd = open("/dev/zero", O_RDWR | O_CLOEXEC);
 
 	if (fd < 0)
 		jp_answer_missing(answer, "/dev/zero: %s", jp_answer_errno(errno));
 	else
-		tell_mapped(answer, MAP_PRIVATE, fd);
+		tell_mapped(answer, watch, MAP_PRIVATE, fd);
 }
 
 static int memfd_of(struct jp_answer *answer, const char *name, unsigned int flags, int pages)
@@ -49,93 +45,83 @@ static int memfd_of(struct jp_answer *answer, const char *name, unsigned int fla
 	return fd;
 }
 
-static void memfd_twice(struct jp_answer *answer)
+static void memfd_twice(struct jp_answer *answer, struct jp_watch *watch)
 {
 	int fd = memfd_of(answer, "jit", 0, 4);
-	struct jp_watch watch;
 
-	if (fd < 0 || !jp_watch_code(&watch, answer))
+	if (fd < 0)
 		return;
 	jp_test_region_map_file(answer, 16, 4, JP_RW, MAP_SHARED, fd, 0);
 	jp_test_region_map_file(answer, 0, 2, JP_RX, MAP_SHARED, fd, 0);
 	jp_test_region_map_file(answer, 2, 2, JP_RX, MAP_SHARED, fd, 2);
-	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
+	jp_tell_maps(answer, watch, JP_TELL_PLACE);
 }
 
-static void memfd_private(struct jp_answer *answer)
+static void memfd_private(struct jp_answer *answer, struct jp_watch *watch)
 {
 	int fd = memfd_of(answer, "a name with blanks", 0, 1);
 
 	if (fd >= 0)
-		tell_mapped(answer, MAP_PRIVATE, fd);
+		tell_mapped(answer, watch, MAP_PRIVATE, fd);
 }
 
 /* A mapping of huge pages is made, and with that they are promised; they are not touched. */
-static void huge(struct jp_answer *answer)
+static void huge(struct jp_answer *answer, struct jp_watch *watch)
 {
 	enum { HUGE_PAGES = 512 };
-	struct jp_watch watch;
 
-	if (!jp_watch_code(&watch, answer))
-		return;
 	if (mmap(jp_test_region_at(0), HUGE_PAGES * jp_test_region_page(), JP_RX,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_FIXED | MAP_NORESERVE, -1,
 		 0) == MAP_FAILED)
 		jp_answer_missing(answer, "mmap with MAP_HUGETLB: %s", jp_answer_errno(errno));
-	jp_tell_maps(answer, &watch, JP_TELL_ALL);
+	jp_tell_maps(answer, watch, JP_TELL_ALL);
 }
 
-static void huge_memfd(struct jp_answer *answer)
+static void huge_memfd(struct jp_answer *answer, struct jp_watch *watch)
 {
 	enum { HUGE_PAGES = 512 };
 	int fd = memfd_of(answer, "huge", MFD_HUGETLB, HUGE_PAGES);
-	struct jp_watch watch;
 
-	if (fd < 0 || !jp_watch_code(&watch, answer))
+	if (fd < 0)
 		return;
 	if (mmap(jp_test_region_at(0), HUGE_PAGES * jp_test_region_page(), JP_RX,
 		 MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0) == MAP_FAILED)
 		jp_answer_missing(answer, "mmap of a huge memfd: %s", jp_answer_errno(errno));
-	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
+	jp_tell_maps(answer, watch, JP_TELL_PLACE);
 }
 
-static void system_v(struct jp_answer *answer)
+static void system_v(struct jp_answer *answer, struct jp_watch *watch)
 {
-	struct jp_watch watch;
 	struct jp_event event;
 	int id = shmget(IPC_PRIVATE, jp_test_region_page(), 0700 | IPC_CREAT);
 
-	if (id < 0)
+	if (id < 0) {
 		jp_answer_missing(answer, "shmget: %s", jp_answer_errno(errno));
-	else if (jp_watch_code(&watch, answer)) {
-		if (shmat(id, jp_test_region_at(0), SHM_EXEC | SHM_RDONLY) == (void *)-1)
-			jp_answer_missing(answer, "shmat: %s", jp_answer_errno(errno));
-		jp_answer_list(answer);
-		/* Its inode is the segment's number: another one in each run. */
-		while (jp_watch_next(&watch, &event))
-			if (event.type == JP_EVENT_MAP)
-				jp_answer_text(answer, "%.*s", JP_TELL_NAME_BYTES, event.map.name);
+		return;
 	}
-	if (id >= 0)
-		shmctl(id, IPC_RMID, NULL);
+	if (shmat(id, jp_test_region_at(0), SHM_EXEC | SHM_RDONLY) == (void *)-1)
+		jp_answer_missing(answer, "shmat: %s", jp_answer_errno(errno));
+	jp_answer_list(answer);
+	/* Its inode is the segment's number: another one in each run. */
+	while (jp_watch_next(watch, &event))
+		if (event.type == JP_EVENT_MAP)
+			jp_answer_text(answer, "%.*s", JP_TELL_NAME_BYTES, event.map.name);
+	shmctl(id, IPC_RMID, NULL);
 }
 
-static void heap_page(struct jp_answer *answer)
+static void heap_page(struct jp_answer *answer, struct jp_watch *watch)
 {
 	uintptr_t page = jp_test_region_page(), middle;
 	char *start = sbrk(64 * (intptr_t)page);
-	struct jp_watch watch;
 
 	if (start == (void *)-1) {
 		jp_answer_missing(answer, "sbrk: %s", jp_answer_errno(errno));
 		return;
 	}
-	if (!jp_watch_code(&watch, answer))
-		return;
 	middle = ((uintptr_t)start + 32 * page) & ~(page - 1);
 	if (mprotect((void *)middle, page, JP_RWX))
 		jp_answer_missing(answer, "mprotect: %s", jp_answer_errno(errno));
-	jp_tell_names(answer, &watch);
+	jp_tell_names(answer, watch);
 }
 
 static void heap_first(struct jp_answer *answer)
@@ -161,88 +147,79 @@ static void heap_first(struct jp_answer *answer)
 				       event.map.name);
 }
 
-static void stack_page(struct jp_answer *answer)
+static void stack_page(struct jp_answer *answer, struct jp_watch *watch)
 {
 	uintptr_t page = jp_test_region_page(), here = (uintptr_t)__builtin_frame_address(0);
-	struct jp_watch watch;
 
-	if (!jp_watch_code(&watch, answer))
-		return;
 	/* The page of this frame: below the one with the program's arguments. */
 	if (mprotect((void *)((here & ~(page - 1)) - page), page, JP_RWX))
 		jp_answer_missing(answer, "mprotect: %s", jp_answer_errno(errno));
-	jp_tell_names(answer, &watch);
+	jp_tell_names(answer, watch);
 }
 
-static void own_name(struct jp_answer *answer)
+static void own_name(struct jp_answer *answer, struct jp_watch *watch)
 {
 	enum { SET_VMA = 0x53564d41, SET_ANON_NAME = 0 };
-	struct jp_watch watch;
 
-	if (!jp_watch_code(&watch, answer))
-		return;
 	jp_test_region_map(answer, 0, 1, JP_RW);
 	if (prctl(SET_VMA, SET_ANON_NAME, jp_test_region_at(0), jp_test_region_page(), "jit"))
 		jp_answer_missing(answer, "PR_SET_VMA_ANON_NAME: %s", jp_answer_errno(errno));
 	jp_test_region_protect(answer, 0, 1, JP_RX);
-	jp_tell_maps(answer, &watch, JP_TELL_NAME);
+	jp_tell_maps(answer, watch, JP_TELL_NAME);
 }
 
-static void deleted_file(struct jp_answer *answer)
+static void deleted_file(struct jp_answer *answer, struct jp_watch *watch)
 {
 	char path[] = "/tmp/jitproof-fact-XXXXXX", text[JP_ANSWER_TEXT];
 	struct jp_event event;
-	struct jp_watch watch;
 	int fd = mkostemp(path, O_CLOEXEC);
 
 	if (fd < 0 || ftruncate(fd, 2 * (off_t)jp_test_region_page())) {
 		jp_answer_missing(answer, "a file in /tmp: %s", jp_answer_errno(errno));
 		return;
 	}
-	if (jp_watch_code(&watch, answer)) {
-		jp_test_region_map_file(answer, 0, 1, JP_RX, MAP_PRIVATE, fd, 0);
-		unlink(path);
-		jp_test_region_map_file(answer, 4, 1, JP_RX, MAP_PRIVATE, fd, 1);
-		jp_answer_list(answer);
-		while (jp_watch_next(&watch, &event)) {
-			if (event.type != JP_EVENT_MAP)
-				continue;
-			snprintf(text, sizeof(text), "%.*s", JP_TELL_NAME_BYTES, event.map.name);
-			/* What mkostemp() chose is no fact. */
-			memcpy(text + sizeof(path) - 7, "XXXXXX", 6);
-			jp_answer_text(answer, "%s", text);
-		}
+	jp_test_region_map_file(answer, 0, 1, JP_RX, MAP_PRIVATE, fd, 0);
+	unlink(path);
+	jp_test_region_map_file(answer, 4, 1, JP_RX, MAP_PRIVATE, fd, 1);
+	jp_answer_list(answer);
+	while (jp_watch_next(watch, &event)) {
+		if (event.type != JP_EVENT_MAP)
+			continue;
+		snprintf(text, sizeof(text), "%.*s", JP_TELL_NAME_BYTES, event.map.name);
+		/* What mkostemp() chose is no fact. */
+		memcpy(text + sizeof(path) - 7, "XXXXXX", 6);
+		jp_answer_text(answer, "%s", text);
 	}
 	unlink(path);
 }
 
 static const struct jp_fact facts[] = {
 	{"name.shared_anonymous", "A shared anonymous page is mapped r-x; the record.",
-	 .probe = shared_anonymous},
-	{"name.dev_zero", "/dev/zero is mapped r-x, private; the record.", .probe = dev_zero},
+	 .watched = shared_anonymous},
+	{"name.dev_zero", "/dev/zero is mapped r-x, private; the record.", .watched = dev_zero},
 	{"name.memfd",
 	 "A memfd's four pages are mapped rw-, then two and two r-x elsewhere; the records.",
-	 .probe = memfd_twice},
+	 .watched = memfd_twice},
 	{"name.memfd.blanks", "A memfd whose name has blanks is mapped r-x, private; the record.",
-	 .probe = memfd_private},
-	{"name.hugetlb", "An anonymous huge page is mapped r-x; the record.", .probe = huge},
+	 .watched = memfd_private},
+	{"name.hugetlb", "An anonymous huge page is mapped r-x; the record.", .watched = huge},
 	{"name.memfd.hugetlb", "A memfd of huge pages is mapped r-x; the record.",
-	 .probe = huge_memfd},
+	 .watched = huge_memfd},
 	{"name.shm_system_v", "A private SysV segment is attached with SHM_EXEC; the record.",
-	 .probe = system_v},
+	 .watched = system_v},
 	{"name.heap.page", "One page in the middle of the heap becomes rwx; the record.",
-	 .probe = heap_page},
+	 .watched = heap_page},
 	{"name.heap.first",
 	 "A new program grows its heap by a page three times while attr.mmap_data is set; the "
 	 "heap's records.",
 	 .probe = heap_first},
 	{"name.stack.page",
 	 "A page of the stack that does not hold the arguments becomes rwx; the record.",
-	 .probe = stack_page},
+	 .watched = stack_page},
 	{"name.anonymous.named", "An anonymous page that was given a name becomes r-x; the record.",
-	 .probe = own_name},
+	 .watched = own_name},
 	{"name.file.deleted", "A file is mapped r-x, deleted, and mapped again; the records.",
-	 .probe = deleted_file},
+	 .watched = deleted_file},
 };
 static const struct jp_fact_family names = {"names", facts, sizeof(facts) / sizeof(facts[0])};
 JP_REGISTER(fact, names);

@@ -15,14 +15,10 @@
 #include "harness/facts/test_region.h"
 #include "harness/facts/tell.h"
 
-static void forked(struct jp_answer *answer)
+static void forked(struct jp_answer *answer, struct jp_watch *watch)
 {
-	struct jp_pid_labels labels = jp_pid_labels_self();
-	struct jp_watch watch;
 	pid_t pid;
 
-	if (!jp_watch_code(&watch, answer))
-		return;
 	jp_test_region_map(answer, 0, 2, JP_RW);
 	pid = jp_fact_fork(answer);
 	if (pid == 0) {
@@ -30,17 +26,13 @@ static void forked(struct jp_answer *answer)
 		_exit(0);
 	}
 	jp_fact_wait(answer, pid);
-	jp_tell_records(answer, &watch, &labels);
+	jp_tell_records(answer, watch);
 }
 
-static void forked_twice(struct jp_answer *answer)
+static void forked_twice(struct jp_answer *answer, struct jp_watch *watch)
 {
-	struct jp_pid_labels labels = jp_pid_labels_self();
-	struct jp_watch watch;
 	pid_t pid;
 
-	if (!jp_watch_code(&watch, answer))
-		return;
 	pid = jp_fact_fork(answer);
 	if (pid == 0) {
 		pid_t inner = jp_fact_fork(answer);
@@ -53,7 +45,7 @@ static void forked_twice(struct jp_answer *answer)
 		_exit(0);
 	}
 	jp_fact_wait(answer, pid);
-	jp_tell_records(answer, &watch, &labels);
+	jp_tell_records(answer, watch);
 }
 
 static int map_and_end(void *context)
@@ -62,20 +54,16 @@ static int map_and_end(void *context)
 	return 0;
 }
 
-static void cloned(struct jp_answer *answer)
+static void cloned(struct jp_answer *answer, struct jp_watch *watch)
 {
 	static char stack[1 << 16] __attribute__((aligned(16)));
-	struct jp_pid_labels labels = jp_pid_labels_self();
-	struct jp_watch watch;
 	pid_t pid;
 
-	if (!jp_watch_code(&watch, answer))
-		return;
 	pid = clone(map_and_end, stack + sizeof(stack), (int)answer->how | SIGCHLD, answer);
 	if (pid < 0)
 		jp_answer_missing(answer, "clone: %s", jp_answer_errno(errno));
 	jp_fact_wait(answer, pid);
-	jp_tell_records(answer, &watch, &labels);
+	jp_tell_records(answer, watch);
 }
 
 static void chosen_pid(struct jp_answer *answer)
@@ -102,15 +90,10 @@ static void chosen_pid(struct jp_answer *answer)
 		jp_fact_wait(answer, (pid_t)pid);
 }
 
-static void renamed(struct jp_answer *answer)
+static void renamed(struct jp_answer *answer, struct jp_watch *watch)
 {
-	struct jp_pid_labels labels = jp_pid_labels_self();
-	struct jp_watch watch;
-
-	if (!jp_watch_code(&watch, answer))
-		return;
 	prctl(PR_SET_NAME, "a-name-of-more-than-fifteen");
-	jp_tell_records(answer, &watch, &labels);
+	jp_tell_records(answer, watch);
 }
 
 static void *end_at_once(void *context)
@@ -119,15 +102,11 @@ static void *end_at_once(void *context)
 	return NULL;
 }
 
-static void threaded(struct jp_answer *answer)
+static void threaded(struct jp_answer *answer, struct jp_watch *watch)
 {
-	struct jp_pid_labels labels = jp_pid_labels_self();
-	struct jp_watch watch;
 	pthread_t thread;
 	pid_t tid = 0;
 
-	if (!jp_watch_code(&watch, answer))
-		return;
 	if (pthread_create(&thread, NULL, end_at_once, &tid)) {
 		jp_answer_missing(answer, "pthread_create");
 		return;
@@ -137,22 +116,17 @@ static void threaded(struct jp_answer *answer)
 	 * it. */
 	while (syscall(SYS_tgkill, getpid(), tid, 0) == 0)
 		sched_yield();
-	jp_tell_records(answer, &watch, &labels);
+	jp_tell_records(answer, watch);
 }
 
-static void namespaces(struct jp_answer *answer)
+static void namespaces(struct jp_answer *answer, struct jp_watch *watch)
 {
-	struct perf_event_attr attr = jp_watch_sideband();
 	struct jp_event event;
-	struct jp_watch watch;
 
-	jp_attr_set(&attr, JP_ATTR_NAMESPACES);
-	if (!jp_watch_open(&watch, &attr, 16, answer))
-		return;
 	if (unshare(CLONE_NEWUTS))
 		jp_answer_missing(answer, "unshare(CLONE_NEWUTS): %s", jp_answer_errno(errno));
 	jp_answer_list(answer);
-	while (jp_watch_next(&watch, &event))
+	while (jp_watch_next(watch, &event))
 		if (event.record_type == JP_PERF_RECORD_NAMESPACES)
 			jp_answer_number(answer, event.namespaces.count);
 }
@@ -186,25 +160,25 @@ static void switches(struct jp_answer *answer)
 
 static const struct jp_fact facts[] = {
 	{"process.fork", "A forks B, which makes an inherited page r-x and ends; all records.",
-	 .probe = forked},
+	 .watched = forked},
 	{"process.grandchild", "A forks B, B forks C, which maps a page r-x; all records.",
-	 .probe = forked_twice},
+	 .watched = forked_twice},
 	{"process.shared_memory",
 	 "B, which shares A's memory (CLONE_VM), maps a page r-x; all records: whose it is.",
-	 .probe = cloned, .how = CLONE_VM},
+	 .watched = cloned, .how = CLONE_VM},
 	{"process.pid_namespace", "B, in a pid namespace of its own, maps a page r-x; all records.",
-	 .probe = cloned, .how = CLONE_NEWPID},
+	 .watched = cloned, .how = CLONE_NEWPID},
 	{"process.clone3.set_tid", "clone3 with set_tid: the pid asked for, or the error.",
 	 .probe = chosen_pid},
 	{"process.renamed", "A thread gets a name of 27 bytes (PR_SET_NAME); the record.",
-	 .probe = renamed},
+	 .watched = renamed},
 	{"process.thread",
 	 "Process A has a thread (B) that ends; all records (C is who started A).",
-	 .probe = threaded},
+	 .watched = threaded},
 	{"process.namespaces",
 	 "A process unshares its UTS namespace while attr.namespaces is set; how many namespaces "
 	 "the NAMESPACES record tells of.",
-	 .probe = namespaces},
+	 .watched = namespaces, .bit = JP_ATTR_NAMESPACES},
 	{"process.switch",
 	 "A process waits for 2 ms while attr.context_switch is set: whether SWITCH records tell "
 	 "of both ways.",

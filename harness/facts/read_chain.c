@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/facts/read_chain.h"
 
+bool jp_chain_open(struct jp_watch *watch, const void *addr, struct jp_answer *answer)
+{
+	struct perf_event_attr attr = jp_watch_breakpoint(addr);
+
+	return jp_watch_open(watch, &attr, JP_WATCH_PAGES, answer);
+}
+
 bool jp_chain_next(struct jp_watch *watch, struct jp_event *sample, struct jp_answer *answer)
 {
 	while (jp_watch_next(watch, sample))
@@ -22,14 +29,17 @@ void jp_chain_tell_length(struct jp_answer *answer, struct jp_watch *watch)
 	jp_answer_number(answer, length);
 }
 
-void jp_chain_tell(struct jp_answer *answer, const struct jp_event *sample)
+void jp_chain_tell_next(struct jp_answer *answer, struct jp_watch *watch)
 {
 	/* The linker's. */
 	extern const char __executable_start[], etext[];
+	struct jp_event event;
 
+	if (!jp_chain_next(watch, &event, answer))
+		return;
 	jp_answer_list(answer);
-	for (size_t i = 0; i < sample->sample.nr_chain; i++) {
-		uint64_t addr = sample->sample.chain[i];
+	for (size_t i = 0; i < event.sample.nr_chain; i++) {
+		uint64_t addr = event.sample.chain[i];
 		const char *name = jp_code_name(addr);
 
 		if (addr >= JP_CHAIN_MARKER)
@@ -41,23 +51,4 @@ void jp_chain_tell(struct jp_answer *answer, const struct jp_event *sample)
 		}
 		jp_answer_text(answer, "%s", name ? name : "elsewhere");
 	}
-}
-
-void jp_chain_tell_next(struct jp_answer *answer, struct jp_watch *watch)
-{
-	struct jp_event sample;
-
-	if (jp_chain_next(watch, &sample, answer))
-		jp_chain_tell(answer, &sample);
-}
-
-void jp_chain_at(struct jp_answer *answer, const void *addr, jp_code middle, jp_code leaf)
-{
-	struct perf_event_attr attr = jp_watch_breakpoint(addr);
-	struct jp_watch watch;
-
-	if (!jp_watch_open(&watch, &attr, 16, answer))
-		return;
-	jp_code_outer(middle, leaf);
-	jp_chain_tell_next(answer, &watch);
 }

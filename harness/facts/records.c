@@ -11,49 +11,37 @@
 #include "harness/facts/test_region.h"
 #include "harness/facts/tell.h"
 
-static void read_implies(struct jp_answer *answer)
+static void read_implies(struct jp_answer *answer, struct jp_watch *watch)
 {
-	struct jp_watch watch;
-
 	if (personality(ADDR_NO_RANDOMIZE | READ_IMPLIES_EXEC) < 0)
 		jp_answer_missing(answer, "personality: %s", jp_answer_errno(errno));
-	if (!jp_watch_code(&watch, answer))
-		return;
 	jp_test_region_map(answer, 0, 1, PROT_READ);
-	jp_tell_maps(answer, &watch, JP_TELL_PROT);
+	jp_tell_maps(answer, watch, JP_TELL_PROT);
 }
 
-static void take_away(struct jp_answer *answer)
+static void take_away(struct jp_answer *answer, struct jp_watch *watch)
 {
-	struct perf_event_attr attr = jp_watch_sideband();
 	struct jp_event event;
-	struct jp_watch watch;
 
-	jp_attr_set(&attr, JP_ATTR_MMAP_DATA);
-	if (!jp_watch_open(&watch, &attr, 16, answer))
-		return;
 	jp_test_region_map(answer, 0, 1, JP_RX);
-	jp_watch_skip(&watch);
+	jp_watch_skip(watch);
 	jp_test_region_protect(answer, 0, 1, JP_RW);
 	jp_answer_list(answer);
-	while (jp_watch_next(&watch, &event))
+	while (jp_watch_next(watch, &event))
 		jp_answer_text(answer, "record %u misc %#x", event.record_type, event.misc);
 }
 
-static void remap_file(struct jp_answer *answer)
+static void remap_file(struct jp_answer *answer, struct jp_watch *watch)
 {
 	int fd = memfd_create("fact", MFD_CLOEXEC);
-	struct jp_watch watch;
 
 	if (fd < 0 || ftruncate(fd, 4 * (off_t)jp_test_region_page()))
 		jp_answer_missing(answer, "memfd_create: %s", jp_answer_errno(errno));
-	if (!jp_watch_code(&watch, answer))
-		return;
 	jp_test_region_map_file(answer, 0, 4, JP_RX, MAP_SHARED, fd, 0);
-	jp_watch_skip(&watch);
+	jp_watch_skip(watch);
 	if (syscall(SYS_remap_file_pages, jp_test_region_at(0), jp_test_region_page(), 0, 2, 0))
 		jp_answer_missing(answer, "remap_file_pages: %s", jp_answer_errno(errno));
-	jp_tell_maps(answer, &watch, JP_TELL_PLACE);
+	jp_tell_maps(answer, watch, JP_TELL_PLACE);
 }
 
 static void while_disabled(struct jp_answer *answer)
@@ -80,7 +68,6 @@ static void *map_in_thread(void *context)
 static void by_thread(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
-	struct jp_pid_labels labels = jp_pid_labels_self();
 	struct jp_watch watch;
 	pthread_t thread;
 	int error;
@@ -94,7 +81,7 @@ static void by_thread(struct jp_answer *answer)
 		jp_answer_missing(answer, "pthread_create: %s", jp_answer_errno(error));
 	else
 		pthread_join(thread, NULL);
-	jp_tell_records(answer, &watch, &labels);
+	jp_tell_records(answer, &watch);
 }
 
 static const struct jp_fact facts[] = {
@@ -107,7 +94,7 @@ static const struct jp_fact facts[] = {
 	{"record.map.exec_only", "A page is mapped --x; the record.",
 	 .acts = "map 0+1 x; tell prot"},
 	{"record.map.read_implies_exec",
-	 "A page is mapped r-- under READ_IMPLIES_EXEC; the record.", .probe = read_implies},
+	 "A page is mapped r-- under READ_IMPLIES_EXEC; the record.", .watched = read_implies},
 	{"record.flip.same", "Pages r-x become r-x; records.",
 	 .acts = "map 0+2 rx; forget; protect 0+2 rx; tell prot"},
 	{"record.flip.toggle",
@@ -117,7 +104,7 @@ static const struct jp_fact facts[] = {
 	{"record.flip.exec_taken_away",
 	 "A page r-x becomes rw- while attr.mmap_data is set; type (10 is MMAP2) and misc (0x2000 "
 	 "MMAP_DATA) of the records.",
-	 .probe = take_away},
+	 .watched = take_away, .bit = JP_ATTR_MMAP_DATA},
 	{"record.unmap", "One, then all of four pages r-x are unmapped; records.",
 	 .acts = "map 0+4 rx; forget; unmap 1+1; unmap 0+4; tell prot"},
 	{"record.map.over_code", "Data and a reservation are mapped over pages r-x; records.",
@@ -143,7 +130,7 @@ static const struct jp_fact facts[] = {
 	 .acts = "map 0+2 rwx; forget; move 0+2 16; protect 16+2 rx; tell place"},
 	{"record.remap_file_pages",
 	 "The first page of four of a memfd becomes its third by remap_file_pages; records.",
-	 .probe = remap_file},
+	 .watched = remap_file},
 	{"record.map.while_disabled",
 	 "Pages 0 and 16 are mapped before the event is enabled, page 1 afterwards; ranges of the "
 	 "records.",

@@ -127,13 +127,12 @@ static void sigtrap(struct jp_answer *answer)
 
 static void registers(struct jp_answer *answer)
 {
-	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
 	const struct jp_regs *regs;
 	struct jp_event event;
 	struct jp_watch watch;
 	const signed char *dwarf;
 
-	if (!jp_watch_open(&watch, &attr, 16, answer))
+	if (!jp_chain_open(&watch, jp_code_leaf_body, answer))
 		return;
 	jp_code_outer(jp_code_middle, jp_code_leaf);
 	if (!jp_chain_next(&watch, &event, answer))

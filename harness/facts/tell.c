@@ -80,12 +80,13 @@ void jp_tell_names(struct jp_answer *answer, struct jp_watch *watch)
 				       event.map.name);
 }
 
-struct jp_pid_labels jp_pid_labels_self(void)
-{
-	return (struct jp_pid_labels){.ids = {(uint32_t)getpid()}, .count = 1};
-}
+/* Who is who: processes and threads in the order in which they come up. */
+struct pid_labels {
+	uint32_t ids[16];
+	unsigned int count;
+};
 
-char jp_pid_label(struct jp_pid_labels *labels, uint32_t id)
+static char label_of(struct pid_labels *labels, uint32_t id)
 {
 	for (unsigned int i = 0; i < labels->count; i++)
 		if (labels->ids[i] == id)
@@ -97,19 +98,19 @@ char jp_pid_label(struct jp_pid_labels *labels, uint32_t id)
 }
 
 /* "A", or "A/B" for a thread that is not its process's first. */
-static void who(struct jp_pid_labels *labels, uint32_t pid, uint32_t tid, char *text)
+static void who(struct pid_labels *labels, uint32_t pid, uint32_t tid, char *text)
 {
-	text[0] = jp_pid_label(labels, pid);
+	text[0] = label_of(labels, pid);
 	text[1] = '\0';
 	if (pid != tid) {
 		text[1] = '/';
-		text[2] = jp_pid_label(labels, tid);
+		text[2] = label_of(labels, tid);
 		text[3] = '\0';
 	}
 }
 
 static void tell_record(struct jp_answer *answer, const struct jp_event *event,
-			struct jp_pid_labels *labels)
+			struct pid_labels *labels)
 {
 	char first[4], second[4];
 	int page;
@@ -141,11 +142,12 @@ static void tell_record(struct jp_answer *answer, const struct jp_event *event,
 	}
 }
 
-void jp_tell_records(struct jp_answer *answer, struct jp_watch *watch, struct jp_pid_labels *labels)
+void jp_tell_records(struct jp_answer *answer, struct jp_watch *watch)
 {
+	struct pid_labels labels = {.ids = {(uint32_t)getpid()}, .count = 1};
 	struct jp_event event;
 
 	jp_answer_list(answer);
 	while (jp_watch_next(watch, &event))
-		tell_record(answer, &event, labels);
+		tell_record(answer, &event, &labels);
 }

@@ -22,17 +22,9 @@ void jp_tell_maps(struct jp_answer *answer, struct jp_watch *watch, enum jp_tell
 /* A list of all that came, wherever: "r-x //anon". */
 void jp_tell_names(struct jp_answer *answer, struct jp_watch *watch);
 
-/* Who is who: processes and threads in the order in which they come up, "A" is the first. */
-struct jp_pid_labels {
-	uint32_t ids[16];
-	unsigned int count;
-};
-/* With the calling process for "A". */
-struct jp_pid_labels jp_pid_labels_self(void);
-char jp_pid_label(struct jp_pid_labels *labels, uint32_t id);
 /* A list of all records that came: "FORK B of A", "COMM B exec name", "MMAP2 B r-x //anon",
- * "EXIT B of A"; threads as "process/thread" where they are not the first. */
-void jp_tell_records(struct jp_answer *answer, struct jp_watch *watch,
-		     struct jp_pid_labels *labels);
+ * "EXIT B of A"; threads as "process/thread" where they are not the first. Processes and threads
+ * have letters in the order in which they come up; "A" is the caller. */
+void jp_tell_records(struct jp_answer *answer, struct jp_watch *watch);
 
 #endif

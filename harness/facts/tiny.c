@@ -14,7 +14,7 @@
 
 enum { FIRST = 0x400000, PAGE = 4096, CODE_ROOM = 128, FAILED = 99 };
 
-struct image {
+struct tiny_image {
 	Elf64_Ehdr header;
 	Elf64_Phdr segments[3];
 	struct {
@@ -27,7 +27,7 @@ struct image {
 
 static int make(struct jp_answer *answer, const char *code, const char *end)
 {
-	struct image image = {
+	struct tiny_image image = {
 		.header =
 			{
 				.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
@@ -35,8 +35,8 @@ static int make(struct jp_answer *answer, const char *code, const char *end)
 				.e_type = ET_EXEC,
 				.e_machine = jp_own_machine(),
 				.e_version = EV_CURRENT,
-				.e_entry = FIRST + offsetof(struct image, code),
-				.e_phoff = offsetof(struct image, segments),
+				.e_entry = FIRST + offsetof(struct tiny_image, code),
+				.e_phoff = offsetof(struct tiny_image, segments),
 				.e_ehsize = sizeof(Elf64_Ehdr),
 				.e_phentsize = sizeof(Elf64_Phdr),
 				.e_phnum = 3,
@@ -51,8 +51,8 @@ static int make(struct jp_answer *answer, const char *code, const char *end)
 				 .p_align = PAGE},
 				{.p_type = PT_NOTE,
 				 .p_flags = PF_R,
-				 .p_offset = offsetof(struct image, note),
-				 .p_vaddr = FIRST + offsetof(struct image, note),
+				 .p_offset = offsetof(struct tiny_image, note),
+				 .p_vaddr = FIRST + offsetof(struct tiny_image, note),
 				 .p_filesz = sizeof(image.note),
 				 .p_memsz = sizeof(image.note),
 				 .p_align = 4},

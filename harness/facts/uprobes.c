@@ -111,13 +111,12 @@ static void probed(struct jp_answer *answer)
 
 static void pending_return(struct jp_answer *answer)
 {
-	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
 	struct jp_watch pending, watch;
 	struct place place;
 
 	if (!find_place(answer, (const void *)jp_code_leaf, &place) ||
 	    !open_probe(&pending, &place, true, answer) ||
-	    !jp_watch_open(&watch, &attr, 16, answer))
+	    !jp_chain_open(&watch, jp_code_leaf_body, answer))
 		return;
 	jp_code_outer(jp_code_middle, jp_code_leaf);
 	jp_chain_tell_next(answer, &watch);

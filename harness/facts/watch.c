@@ -7,8 +7,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { RING_PAGES = 16 };
-
 void jp_attr_set(struct perf_event_attr *attr, unsigned int bit)
 {
 	enum { FLAGS = 40 };
@@ -88,7 +86,7 @@ bool jp_watch_code(struct jp_watch *watch, struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
 
-	return jp_watch_open(watch, &attr, RING_PAGES, answer);
+	return jp_watch_open(watch, &attr, JP_WATCH_PAGES, answer);
 }
 
 bool jp_watch_next(struct jp_watch *watch, struct jp_event *event)

@@ -6,6 +6,7 @@
 #include "harness/capture/events.h"
 #include "harness/format/perfdata/ring.h"
 
+enum { JP_WATCH_PAGES = 16 }; /* of a ring that takes what a probe does */
 /* An event of the calling thread on the probe's CPU, with a ring of its own. */
 struct jp_watch {
 	int fd;                       /* -1: there is none, and the answer says why */
@@ -42,7 +43,7 @@ bool jp_watch_open_disabled(struct jp_watch *watch, struct perf_event_attr *attr
 			    unsigned int pages, struct jp_answer *answer);
 /* A ring for an event that has none yet. */
 bool jp_watch_map(struct jp_watch *watch, unsigned int pages, struct jp_answer *answer);
-/* jp_watch_sideband() with a ring that takes what a probe does. */
+/* jp_watch_sideband() with a ring of JP_WATCH_PAGES. */
 bool jp_watch_code(struct jp_watch *watch, struct jp_answer *answer);
 /* The next record that is there; false: there is none. One that says other than its attr asked for
  * is a JP_EVENT_OTHER. Its pointers lead to a copy that lasts until the next call for any watch. */
