@@ -5,7 +5,6 @@
  * Without, every file is cut at every byte: what is whole is still read so, and a cut is noticed.
  */
 #include <glob.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,32 +12,10 @@
 #include "harness/base/json.h"
 #include "harness/format/jit/perf_map.h"
 #include "harness/format/procmaps/procmaps.h"
-#include "harness/format/rundir/run_dir.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/scratch.h"
 
 #define SET "validators/fixtures/conformance/"
-
-static char *read_file(const char *path, size_t *size)
-{
-	FILE *file = fopen(path, "re");
-	char *text = NULL;
-	long capacity = -1;
-
-	if (!file)
-		return NULL;
-	if (!fseek(file, 0, SEEK_END))
-		capacity = ftell(file);
-	rewind(file);
-	if (capacity >= 0)
-		text = malloc(capacity + 1);
-	if (text && fread(text, 1, capacity, file) != (size_t)capacity) {
-		free(text);
-		text = NULL;
-	}
-	fclose(file);
-	*size = capacity;
-	return text;
-}
 
 static void put_hex(struct jp_json *json, const char *key, const void *bytes, size_t size)
 {
@@ -63,7 +40,7 @@ static void print_procmaps(struct jp_json *json, const char *path)
 	struct jp_error err = {""};
 	struct jp_procmap *maps = NULL;
 	size_t size, count = 0;
-	char *text = read_file(path, &size);
+	char *text = jp_file_read(path, SIZE_MAX - 1, &size, NULL);
 	int ret = text ? jp_procmaps_parse(text, size, &maps, &count, &err) : -1;
 
 	free(text);
@@ -322,11 +299,10 @@ static bool cut_jitdump(const char *path, const char *whole, size_t size, char *
 static bool cut_one(const char *path, const char *copy, char *why)
 {
 	size_t size;
-	char *text = read_file(path, &size);
-	FILE *file = text ? fopen(copy, "we") : NULL;
+	char *text = jp_file_read(path, SIZE_MAX - 1, &size, NULL);
 	bool good = false;
 
-	if (file && fwrite(text, 1, size, file) == size && !fclose(file)) {
+	if (text && scratch_write(copy, text, size)) {
 		if (strstr(path, "/procmaps/"))
 			good = cut_procmaps(text, size, why);
 		else if (strstr(path, "/perf_map/"))
@@ -342,13 +318,11 @@ int main(int argc, char **argv)
 {
 	static const char *const patterns[] = {SET "procmaps/*.maps", SET "perf_map/*.map",
 					       SET "jitdump/*.dump"};
-	char folder[] = "/tmp/jitproof-test-XXXXXX", copy[64];
+	const char *copy;
 
 	if (argc > 2)
 		return print_one(argv[1], argv[2], argv + 3);
-	if (!mkdtemp(folder))
-		return 1;
-	snprintf(copy, sizeof(copy), "%s/copy", folder);
+	copy = scratch_make("copy");
 	for (size_t i = 0; i < 3; i++) {
 		glob_t found;
 
@@ -365,6 +339,5 @@ int main(int argc, char **argv)
 		}
 		globfree(&found);
 	}
-	jp_run_dir_remove(folder);
 	return check_done();
 }

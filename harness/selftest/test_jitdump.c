@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Jitdumps that anyone may have written: what is right is read, what is not gets a clear error. */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/format/jit/jitdump_read.h"
-#include "harness/format/rundir/run_dir.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/scratch.h"
 
-static char folder[] = "/tmp/jitproof-test-XXXXXX", path[128];
+static const char *path;
 
 /* A jitdump being made. */
 struct making {
@@ -49,16 +46,6 @@ static void put_record(struct making *dump, const void *head, size_t head_size, 
 	put(dump, body, body_size);
 	memcpy(dump->bytes + dump->record + offsetof(struct jp_jitdump_prefix, total_size), &total,
 	       sizeof(total));
-}
-
-static void set64(struct making *dump, size_t offset, uint64_t value)
-{
-	memcpy(dump->bytes + dump->record + offset, &value, sizeof(value));
-}
-
-static void set32(struct making *dump, size_t offset, uint32_t value)
-{
-	memcpy(dump->bytes + dump->record + offset, &value, sizeof(value));
 }
 
 static void put_load(struct making *dump, uint64_t addr)
@@ -133,11 +120,8 @@ static void put_prefix(struct making *dump, uint32_t type, size_t body)
 
 static void store(const struct making *dump)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-	if (fd < 0 || write(fd, dump->bytes, dump->size) != (ssize_t)dump->size)
+	if (!scratch_write(path, dump->bytes, dump->size))
 		perror(path);
-	close(fd);
 }
 
 static bool same_lines(const struct jp_jitdump_record *record)
@@ -204,153 +188,92 @@ static void read_right(void)
 	jp_jitdump_close(read);
 }
 
-/* One way to be bad: what is done to a dump that ends with a right load. */
-struct hostile {
-	const char *what;
-	void (*make)(struct making *dump);
-	int good;         /* records before the bad one */
-	const char *says; /* part of the message; NULL: not bad at all */
-};
+static void put_second(struct making *dump)
+{
+	put_load(dump, 0x2000);
+}
 
-static void short_tail(struct making *dump)
-{
-	put(dump, "12345", 5);
-}
-static void zero_tail(struct making *dump)
-{
-	memset(dump->bytes + dump->size, 0, 4096);
-	dump->size += 4096;
-}
-static void cut(struct making *dump)
-{
-	put_load(dump, 0x2000);
-	dump->size -= 3;
-}
-static void size_15(struct making *dump)
-{
-	put_load(dump, 0x2000);
-	set32(dump, 4, 15);
-}
-static void size_max(struct making *dump)
-{
-	put_load(dump, 0x2000);
-	set32(dump, 4, UINT32_MAX);
-}
-static void load_tiny(struct making *dump)
-{
-	put_prefix(dump, JP_JITDUMP_LOAD, 40);
-}
-static void load_no_name(struct making *dump)
-{
-	put_load(dump, 0x2000);
-	set64(dump, offsetof(struct jp_jitdump_load, code_size), 10);
-}
-static void load_endless_name(struct making *dump)
-{
-	put_load(dump, 0x2000);
-	dump->bytes[dump->record + sizeof(struct jp_jitdump_load) + 4] = 'x';
-}
-static void load_size_max(struct making *dump)
-{
-	put_load(dump, 0x2000);
-	set64(dump, offsetof(struct jp_jitdump_load, code_size), UINT64_MAX);
-}
-static void load_size_2_60(struct making *dump)
-{
-	put_load(dump, 0x2000);
-	set64(dump, offsetof(struct jp_jitdump_load, code_size), UINT64_C(1) << 60);
-}
-static void load_addr_max(struct making *dump)
+static void put_last(struct making *dump)
 {
 	put_load(dump, UINT64_MAX - 3);
 }
-static void load_empty(struct making *dump)
+
+static void put_cut(struct making *dump)
 {
-	put_load(dump, 0x2000);
-	set64(dump, offsetof(struct jp_jitdump_load, code_size), 0);
+	put_second(dump);
+	dump->size -= 3;
 }
-static void move_tiny(struct making *dump)
+
+static void put_short_tail(struct making *dump)
 {
-	put_prefix(dump, JP_JITDUMP_MOVE, 47);
+	put(dump, "12345", 5);
 }
-static void move_max(struct making *dump)
+
+static void put_zero_tail(struct making *dump)
 {
-	put_move(dump);
-	set64(dump, offsetof(struct jp_jitdump_move, code_size), UINT64_MAX);
+	dump->size += 4096;
 }
-static void debug_2_60(struct making *dump)
-{
-	put_debug(dump);
-	set64(dump, offsetof(struct jp_jitdump_debug, nr_entry), UINT64_C(1) << 60);
-}
-static void debug_max(struct making *dump)
-{
-	put_debug(dump);
-	set64(dump, offsetof(struct jp_jitdump_debug, nr_entry), UINT64_MAX);
-}
-static void debug_one_more(struct making *dump)
-{
-	put_debug(dump);
-	set64(dump, offsetof(struct jp_jitdump_debug, nr_entry), 5);
-}
-static void debug_endless_name(struct making *dump)
+
+static void put_endless_debug(struct making *dump)
 {
 	put_debug(dump);
 	memset(dump->bytes + dump->size - 8, 'x', 8);
 }
-static void debug_tiny(struct making *dump)
-{
-	put_prefix(dump, JP_JITDUMP_DEBUG_INFO, 15);
-}
-static void unwinding_tiny(struct making *dump)
-{
-	put_prefix(dump, JP_JITDUMP_UNWINDING_INFO, 23);
-}
-static void unwinding_too_much(struct making *dump)
-{
-	put_unwinding(dump);
-	set64(dump, offsetof(struct jp_jitdump_unwinding, unwinding_size), 13);
-}
-static void unwinding_max(struct making *dump)
-{
-	put_unwinding(dump);
-	set64(dump, offsetof(struct jp_jitdump_unwinding, unwinding_size), UINT64_MAX);
-}
-static void unwinding_header(struct making *dump)
-{
-	put_unwinding(dump);
-	set64(dump, offsetof(struct jp_jitdump_unwinding, eh_frame_hdr_size), 13);
-}
-static void new_header(struct making *dump)
-{
-	put_header(dump);
-}
 
-static const struct hostile hostiles[] = {
-	{"a tail of five bytes", short_tail, 1, "16 bytes"},
-	{"a tail of zeros", zero_tail, 1, "size of 16 or more"},
-	{"the last record cut short", cut, 1, "within the file"},
-	{"a record of 15 bytes", size_15, 1, "size of 16 or more"},
-	{"a record of 2^32 - 1 bytes", size_max, 1, "within the file"},
-	{"a load without room for a name", load_tiny, 1, "57 bytes"},
-	{"a load whose code leaves no room for a name", load_no_name, 1, "code that fits"},
-	{"a load whose name does not end before the code", load_endless_name, 1, "name that ends"},
-	{"a load of 2^64 - 1 bytes of code", load_size_max, 1, "code that fits"},
-	{"a load of 2^60 bytes of code", load_size_2_60, 1, "code that fits"},
-	{"a load at the end of all addresses", load_addr_max, 1, "overflow"},
-	{"a load of no code", load_empty, 2, NULL},
-	{"a move of 63 bytes", move_tiny, 1, "64 bytes"},
-	{"a move of 2^64 - 1 bytes", move_max, 1, "overflow"},
-	{"2^60 lines", debug_2_60, 1, "entries that fit"},
-	{"2^64 - 1 lines", debug_max, 1, "entries that fit"},
-	{"a line more than there is", debug_one_more, 1, "entries that fit"},
-	{"a line whose file's name has no end", debug_endless_name, 1, "name ends within"},
-	{"lines without room for their number", debug_tiny, 1, "32 bytes"},
-	{"call frame information without room for sizes", unwinding_tiny, 1, "40 bytes"},
-	{"a byte of call frame information too much", unwinding_too_much, 1, "tables that fit"},
-	{"2^64 - 1 bytes of call frame information", unwinding_max, 1, "tables that fit"},
-	{"a header larger than the tables", unwinding_header, 1, "header within"},
-	{"another jitdump behind the first", new_header, 1, "size of 16 or more"},
+/* One way to be bad, behind a right load. */
+static const struct hostile {
+	const char *what;
+	int good;         /* records before the bad one */
+	const char *says; /* part of the message; NULL: not bad at all */
+	/* What is put there, and over it @size bytes of @value at @at. */
+	void (*put)(struct making *dump);
+	size_t at, size;
+	uint64_t value;
+	/* Without @put: a record of so many zeros. */
+	uint32_t type;
+	size_t body;
+} hostiles[] = {
+#define IN(type, member) .at = offsetof(struct jp_jitdump_##type, member), .size = 8
+	{"a tail of five bytes", 1, "16 bytes", .put = put_short_tail},
+	{"a tail of zeros", 1, "size of 16 or more", .put = put_zero_tail},
+	{"the last record cut short", 1, "within the file", .put = put_cut},
+	{"a record of 15 bytes", 1, "size of 16 or more", .put = put_second, .at = 4, .size = 4,
+	 .value = 15},
+	{"a record of 2^32 - 1 bytes", 1, "within the file", .put = put_second, .at = 4, .size = 4,
+	 .value = UINT32_MAX},
+	{"a load without room for a name", 1, "57 bytes", .type = JP_JITDUMP_LOAD, .body = 40},
+	{"a load whose code leaves no room for a name", 1, "code that fits", .put = put_second,
+	 IN(load, code_size), .value = 10},
+	{"a load whose name does not end before the code", 1, "name that ends", .put = put_second,
+	 .at = sizeof(struct jp_jitdump_load) + 4, .size = 1, .value = 'x'},
+	{"a load of 2^64 - 1 bytes of code", 1, "code that fits", .put = put_second,
+	 IN(load, code_size), .value = UINT64_MAX},
+	{"a load of 2^60 bytes of code", 1, "code that fits", .put = put_second,
+	 IN(load, code_size), .value = UINT64_C(1) << 60},
+	{"a load at the end of all addresses", 1, "overflow", .put = put_last},
+	{"a load of no code", 2, NULL, .put = put_second, IN(load, code_size), .value = 0},
+	{"a move of 63 bytes", 1, "64 bytes", .type = JP_JITDUMP_MOVE, .body = 47},
+	{"a move of 2^64 - 1 bytes", 1, "overflow", .put = put_move, IN(move, code_size),
+	 .value = UINT64_MAX},
+	{"2^60 lines", 1, "entries that fit", .put = put_debug, IN(debug, nr_entry),
+	 .value = UINT64_C(1) << 60},
+	{"2^64 - 1 lines", 1, "entries that fit", .put = put_debug, IN(debug, nr_entry),
+	 .value = UINT64_MAX},
+	{"a line more than there is", 1, "entries that fit", .put = put_debug, IN(debug, nr_entry),
+	 .value = 5},
+	{"a line whose file's name has no end", 1, "name ends within", .put = put_endless_debug},
+	{"lines without room for their number", 1, "32 bytes", .type = JP_JITDUMP_DEBUG_INFO,
+	 .body = 15},
+	{"call frame information without room for sizes", 1, "40 bytes",
+	 .type = JP_JITDUMP_UNWINDING_INFO, .body = 23},
+	{"a byte of call frame information too much", 1, "tables that fit", .put = put_unwinding,
+	 IN(unwinding, unwinding_size), .value = 13},
+	{"2^64 - 1 bytes of call frame information", 1, "tables that fit", .put = put_unwinding,
+	 IN(unwinding, unwinding_size), .value = UINT64_MAX},
+	{"a header larger than the tables", 1, "header within", .put = put_unwinding,
+	 IN(unwinding, eh_frame_hdr_size), .value = 13},
+	{"another jitdump behind the first", 1, "size of 16 or more", .put = put_header},
+#undef IN
 };
 
 static void read_hostile(const struct hostile *hostile)
@@ -359,20 +282,22 @@ static void read_hostile(const struct hostile *hostile)
 	struct jp_jitdump_record record;
 	struct jp_jitdump *read;
 	struct jp_error err = {""};
-	char offset[32];
 	int good = 0, ret;
 
 	put_header(&dump);
 	put_load(&dump, 0x1000);
-	hostile->make(&dump);
+	if (hostile->put)
+		hostile->put(&dump);
+	else
+		put_prefix(&dump, hostile->type, hostile->body);
+	memcpy(dump.bytes + dump.record + hostile->at, &hostile->value, hostile->size);
 	store(&dump);
 	read = jp_jitdump_open(path, -1, &err);
 	while (read && (ret = jp_jitdump_next(read, &record, &err)) > 0)
 		good++;
-	snprintf(offset, sizeof(offset), ": offset 1");
 	if (hostile->says)
 		check(read && ret < 0 && good == hostile->good && strstr(err.text, path) &&
-			      strstr(err.text, offset) && strstr(err.text, hostile->says),
+			      strstr(err.text, ": offset 1") && strstr(err.text, hostile->says),
 		      "%s: %s", hostile->what, err.text);
 	else
 		check(read && !ret && good == hostile->good, "%s: %s", hostile->what, err.text);
@@ -440,19 +365,15 @@ static void read_strange_files(void)
 	struct making dump = {.size = 0};
 	struct jp_jitdump *read;
 	struct jp_jitdump_record record;
-	char target[128];
-	int fd;
+	const char *target = scratch_path("target");
 
 	put_header(&dump);
 	put_load(&dump, 0x1000);
 	store(&dump);
 	refuse("another user's", getuid() + 1, "belongs to");
 	refuse("no file", -1, "No such file");
-	snprintf(target, sizeof(target), "%s/target", folder);
 	check(!symlink(target, path), "a link is made");
-	fd = open(target, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	check(write(fd, dump.bytes, dump.size) == (ssize_t)dump.size, "to a right jitdump");
-	close(fd);
+	check(scratch_write(target, dump.bytes, dump.size), "to a right jitdump");
 	refuse("a symbolic link", -1, "symbolic link");
 	check(!mkfifo(path, 0600), "a FIFO is made");
 	refuse("a FIFO", -1, "FIFO");
@@ -469,7 +390,8 @@ static void read_strange_files(void)
 		jp_jitdump_close(read);
 	}
 	/* Cut short while it is open: a load of 4 MiB, of which 2 stay. */
-	set32(&dump, offsetof(struct jp_jitdump_prefix, total_size), 4 << 20);
+	memcpy(dump.bytes + dump.record + offsetof(struct jp_jitdump_prefix, total_size),
+	       &(uint32_t){4 << 20}, 4);
 	store(&dump);
 	if (!truncate(path, 8 << 20)) {
 		struct jp_error err = {""};
@@ -485,14 +407,11 @@ static void read_strange_files(void)
 
 int main(void)
 {
-	if (!mkdtemp(folder))
-		return 1;
-	snprintf(path, sizeof(path), "%s/jit-17.dump", folder);
+	path = scratch_make("jit-17.dump");
 	read_right();
 	for (size_t i = 0; i < sizeof(hostiles) / sizeof(hostiles[0]); i++)
 		read_hostile(&hostiles[i]);
 	read_headers();
 	read_strange_files();
-	jp_run_dir_remove(folder);
 	return check_done();
 }

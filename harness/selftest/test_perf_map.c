@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which name a perf map gives: what perf 5.10 to 7.3 gave for these very files. */
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/format/jit/perf_map.h"
-#include "harness/format/rundir/run_dir.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/scratch.h"
 
-static char folder[] = "/tmp/jitproof-test-XXXXXX", path[128];
+static const char *path;
 
 static struct jp_perf_map *load(const char *text, size_t size)
 {
-	FILE *file = fopen(path, "we");
-
-	if (!file || fwrite(text, 1, size, file) != size || fclose(file))
-		return NULL;
-	return jp_perf_map_load(path, -1, NULL);
+	return scratch_write(path, text, size) ? jp_perf_map_load(path, -1, NULL) : NULL;
 }
 
 static void expect(const struct jp_perf_map *map, uint64_t addr, const char *name)
@@ -158,9 +153,7 @@ static void refuse_strange(void)
 
 int main(void)
 {
-	if (!mkdtemp(folder))
-		return 1;
-	snprintf(path, sizeof(path), "%s/perf-17.map", folder);
+	path = scratch_make("perf-17.map");
 	read_mixed();
 	read_many();
 	cover_many();
@@ -171,6 +164,5 @@ int main(void)
 	read_odd("no numbers", "what is this line\n", 18, 1);
 	read_odd("a size that overflows", "fffffffffffffff0 40 name\n", 25, 0);
 	refuse_strange();
-	jp_run_dir_remove(folder);
 	return check_done();
 }

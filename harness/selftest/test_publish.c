@@ -2,9 +2,7 @@
 /* What the publishers write, right and wrong on request, is what the readers read; and no file of
  * others is written into. */
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -12,19 +10,19 @@
 
 #include "harness/format/jit/jitdump_read.h"
 #include "harness/format/jit/perf_map.h"
-#include "harness/format/rundir/run_dir.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/scratch.h"
 #include "workloads/emit/publish.h"
 
 enum { COUNT = 40, THREADS = 4 };
 
-static char folder[] = "/tmp/jitproof-test-XXXXXX";
 static unsigned char code[64];
+static char dump[128], map[128]; /* of this process */
 
-static void paths(char dump[128], char map[128])
+static void paths(void)
 {
-	snprintf(dump, 128, "%s/jit-%d.dump", folder, getpid());
-	snprintf(map, 128, "%s/perf-%d.map", folder, getpid());
+	snprintf(dump, sizeof(dump), "%s/jit-%d.dump", scratch, getpid());
+	snprintf(map, sizeof(map), "%s/perf-%d.map", scratch, getpid());
 }
 
 static int publish(unsigned index)
@@ -51,7 +49,7 @@ static int publish_all(const char *how, const char *with)
 	struct jp_published moved = {.addr = 0x200000, .size = 33, .index = 0};
 	int ret = jp_publish_with(with);
 
-	ret = ret ? ret : jp_publish_begin(how, folder);
+	ret = ret ? ret : jp_publish_begin(how, scratch);
 	for (unsigned i = 0; i < COUNT && !ret; i++)
 		ret = publish(i);
 	ret = ret ? ret : jp_publish_move(&moved, 0x100000);
@@ -121,12 +119,11 @@ static struct found look(const char *path)
 
 static void write_right(const char *with)
 {
-	char dump[128], map[128], name[32];
+	char name[32];
 	struct jp_perf_map *read;
 	unsigned named = 0;
 	struct found found;
 
-	paths(dump, map);
 	check(!publish_all("both", with), "both are published with %s", with);
 	found = look(dump);
 	check(!found.end && found.good == COUNT && found.of[JP_JITDUMP_LOAD] == COUNT &&
@@ -169,9 +166,7 @@ static void write_wrong(void)
 		{"jitdump:marker-unmapped", COUNT, COUNT, 0, 0, 40, true, true, true},
 		{"jitdump:marker-late", COUNT, COUNT, 0, 0, 40, true, true, true},
 	};
-	char dump[128], map[128];
 
-	paths(dump, map);
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
 		struct found found;
 
@@ -185,13 +180,13 @@ static void write_wrong(void)
 			      !found.of[JP_JITDUMP_CLOSE] == !faults[i].closed,
 		      "%s is wrong in this and nothing else", faults[i].fault);
 	}
-	check(jp_publish_begin("jitdump:nonsense", folder) == -EINVAL &&
-		      jp_publish_begin("map:cut", folder) == -EINVAL &&
-		      jp_publish_begin("none:cut", folder) == -EINVAL &&
-		      jp_publish_begin("all", folder) == -EINVAL &&
+	check(jp_publish_begin("jitdump:nonsense", scratch) == -EINVAL &&
+		      jp_publish_begin("map:cut", scratch) == -EINVAL &&
+		      jp_publish_begin("none:cut", scratch) == -EINVAL &&
+		      jp_publish_begin("all", scratch) == -EINVAL &&
 		      jp_publish_with("debug,lines") == -EINVAL,
 	      "what nobody knows is refused");
-	check(!jp_publish_begin("none", folder) && !publish(1) && !jp_publish_extras() &&
+	check(!jp_publish_begin("none", scratch) && !publish(1) && !jp_publish_extras() &&
 		      !jp_publish_end(),
 	      "none publishes nothing");
 }
@@ -218,11 +213,9 @@ static void mark(void)
 	} markers[] = {{"jitdump", 1, 1},
 		       {"jitdump:marker-unmapped", 0, 0},
 		       {"jitdump:marker-late", 0, 1}};
-	char dump[128], map[128];
 
-	paths(dump, map);
 	for (size_t i = 0; i < 3; i++) {
-		int first, last, ret = jp_publish_begin(markers[i].how, folder);
+		int first, last, ret = jp_publish_begin(markers[i].how, scratch);
 
 		first = marked(dump);
 		for (unsigned n = 0; n < COUNT; n++)
@@ -246,12 +239,10 @@ static void *publish_some(void *first)
 static void write_together(void)
 {
 	pthread_t threads[THREADS];
-	char dump[128], map[128];
 	void *failed = NULL;
 	struct found found;
 
-	paths(dump, map);
-	check(!jp_publish_begin("both", folder), "threads publish");
+	check(!jp_publish_begin("both", scratch), "threads publish");
 	for (uintptr_t i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, publish_some, (void *)(1 + i * COUNT));
 	for (int i = 0; i < THREADS; i++) {
@@ -268,22 +259,21 @@ static void write_together(void)
 
 static void write_forked(void)
 {
-	char dump[128], map[128];
 	struct found found;
 	int status = -1;
 	pid_t child;
 
-	paths(dump, map);
-	check(!jp_publish_begin("both", folder) && !publish(1), "a process that will fork");
+	check(!jp_publish_begin("both", scratch) && !publish(1), "a process that will fork");
 	fflush(stdout);
 	child = fork();
 	if (!child) {
-		char own[128];
+		char parents[sizeof(dump)];
 		bool good = !jp_publish_forked() && !publish(2) && !publish(3);
 
-		paths(own, map);
-		good = good && marked(own) && !marked(dump) && !jp_publish_end();
-		_exit(good && look(own).good == 2 ? 0 : 1);
+		strcpy(parents, dump);
+		paths();
+		good = good && marked(dump) && !marked(parents) && !jp_publish_end();
+		_exit(good && look(dump).good == 2 ? 0 : 1);
 	}
 	waitpid(child, &status, 0);
 	check(!status, "a forked child has a jitdump and a marker of its own");
@@ -297,7 +287,7 @@ static void refuse(const char *what, const char *how, const char *path)
 	struct stat before, after;
 
 	lstat(path, &before);
-	check(jp_publish_begin(how, folder) < 0 && !lstat(path, &after) &&
+	check(jp_publish_begin(how, scratch) < 0 && !lstat(path, &after) &&
 		      before.st_ino == after.st_ino && before.st_size == after.st_size,
 	      "%s: is refused, and stays", what);
 	remove(path);
@@ -305,15 +295,11 @@ static void refuse(const char *what, const char *how, const char *path)
 
 static void keep_off(void)
 {
-	char dump[128], map[128], victim[128];
+	const char *victim = scratch_path("victim");
 	struct stat stale, fresh;
 	int fd;
 
-	paths(dump, map);
-	snprintf(victim, sizeof(victim), "%s/victim", folder);
-	fd = open(victim, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	check(write(fd, "precious", 8) == 8, "a file of others");
-	close(fd);
+	check(scratch_write(victim, "precious", 8), "a file of others");
 	remove(dump);
 	remove(map);
 	check(!symlink(victim, dump) && !symlink(victim, map), "links that lead to it");
@@ -330,7 +316,7 @@ static void keep_off(void)
 	/* What an earlier process of the same pid left. */
 	fd = open(map, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	check(write(fd, "stale", 5) == 5 && !fstat(fd, &stale), "a stale file of ours");
-	check(!jp_publish_begin("map", folder) && !lstat(map, &fresh) && fresh.st_size == 0 &&
+	check(!jp_publish_begin("map", scratch) && !lstat(map, &fresh) && fresh.st_size == 0 &&
 		      fresh.st_ino != stale.st_ino && (fresh.st_mode & 0777) == 0600 &&
 		      !jp_publish_end(),
 	      "is replaced by another, not written into");
@@ -339,8 +325,8 @@ static void keep_off(void)
 
 int main(void)
 {
-	if (!mkdtemp(folder))
-		return 1;
+	scratch_make("");
+	paths();
 	for (size_t i = 0; i < sizeof(code); i++)
 		code[i] = i;
 	write_right("unwinding");
@@ -351,6 +337,5 @@ int main(void)
 	write_together();
 	write_forked();
 	keep_off();
-	jp_run_dir_remove(folder);
 	return check_done();
 }
