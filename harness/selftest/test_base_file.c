@@ -12,22 +12,18 @@
 #include <sys/stat.h>
 
 #include "harness/base/cleanup.h"
-#include "harness/base/path.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/scratch.h"
 
 enum { SIZE = 300000 };
 
-static char folder[] = "/tmp/jitproof-test-file.XXXXXX", path[4096], bytes[SIZE];
+static const char *path;
+static char bytes[SIZE];
 
-static const char *make(const char *name, const char *text, size_t size)
+static void make(const char *text, size_t size)
 {
-	jp_cleanup_close int fd = -1;
-
-	jp_path_build(path, sizeof(path), NULL, "%s/%s", folder, name);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (jp_file_write(fd, text, size))
+	if (!scratch_write(path, text, size))
 		abort();
-	return path;
 }
 
 typedef char *(*reader)(const char *path, size_t limit, size_t *size, struct jp_error *err);
@@ -42,7 +38,7 @@ static void whole(reader read_it, const char *how)
 	char *text;
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		make("file", bytes, sizes[i]);
+		make(bytes, sizes[i]);
 		text = read_it(path, SIZE, &size, &err);
 		good &= text && size == sizes[i] && !memcmp(text, bytes, size) && !text[size];
 		free(text);
@@ -66,7 +62,7 @@ static void whole(reader read_it, const char *how)
 		      !strcmp(err.text, "/nowhere/file: No such file or directory"),
 	      "%s: no file: '%s'", how, err.text);
 	errno = 0;
-	text = read_it(folder, SIZE, &size, NULL);
+	text = read_it(scratch, SIZE, &size, NULL);
 	check(!text && errno, "%s: a folder is none", how);
 }
 
@@ -74,7 +70,7 @@ static void kinds(void)
 {
 	static const char sys[] = "/sys/devices/system/cpu/online"; /* of a page, it says */
 	struct stat status;
-	char link[4096];
+	const char *link = scratch_path("link");
 	size_t size;
 	char *text;
 	int fds[2];
@@ -82,8 +78,7 @@ static void kinds(void)
 	text = jp_file_read("/proc/self/maps", SIZE, &size, NULL);
 	check(text && size > 100 && strlen(text) == size, "a file of /proc, which has no size");
 	free(text);
-	make("file", "12345", 5);
-	jp_path_build(link, sizeof(link), NULL, "%s/link", folder);
+	make("12345", 5);
 	if (symlink(path, link))
 		abort();
 	text = jp_file_read(link, SIZE, &size, NULL);
@@ -115,11 +110,11 @@ static void small(void)
 {
 	char text[8] = "before";
 
-	make("file", "-17\n", 4);
+	make("-17\n", 4);
 	check(jp_file_text(path, text, sizeof(text)) == 4 && !strcmp(text, "-17\n"), "a text");
 	check(jp_file_number(path, 5) == -17, "a number, which may be negative");
 	check(jp_file_text(path, text, 3) == 2 && !strcmp(text, "-1"), "as much as there is room");
-	make("file", "none", 4);
+	make("none", 4);
 	check(jp_file_number(path, 5) == 5, "no number");
 	check(jp_file_text("/nowhere/file", text, sizeof(text)) == -ENOENT && !text[0] &&
 		      jp_file_number("/nowhere/file", -100) == -100,
@@ -132,7 +127,7 @@ static void at(void)
 	char text[6] = "";
 	int fd;
 
-	make("file", "0123456789", 10);
+	make("0123456789", 10);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	check(!jp_file_read_at(fd, "name", text, 4, 6, &err) && !strcmp(text, "6789"),
 	      "just the bytes that are asked for");
@@ -235,13 +230,12 @@ static void interrupted(void)
 
 static void copy(void)
 {
-	char other[4096];
+	const char *other = scratch_path("copy");
 	size_t size;
 	char *text;
 	int from, to;
 
-	jp_path_build(other, sizeof(other), NULL, "%s/copy", folder);
-	make("file", bytes, SIZE);
+	make(bytes, SIZE);
 	from = open(path, O_RDONLY | O_CLOEXEC);
 	to = open(other, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	check(!jp_file_copy(from, to, 100000) && lseek(from, 0, SEEK_CUR) == 100000 &&
@@ -257,7 +251,6 @@ static void copy(void)
 	      "a side that fails says so");
 	close(from);
 	close(to);
-	unlink(other);
 }
 
 /* The fd, the folder, and the file that were open while it ran; text is stolen where @keep. */
@@ -299,8 +292,7 @@ static void cleanups(void)
 
 int main(void)
 {
-	if (!mkdtemp(folder))
-		return 1;
+	path = scratch_make("file");
 	for (size_t i = 0; i < SIZE; i++)
 		bytes[i] = (char)(i * 7 + i / 251);
 	whole(jp_file_read, "any");
@@ -311,7 +303,5 @@ int main(void)
 	interrupted();
 	copy();
 	cleanups();
-	unlink(path);
-	rmdir(folder);
 	return check_done();
 }

@@ -2,7 +2,6 @@
 /* What of the capture needs no event: who speaks for a thread, options, and the file's writer read
  * back by our reader. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <signal.h>
@@ -14,6 +13,7 @@
 #include "harness/format/perfdata/read.h"
 #include "harness/format/perfdata/write.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/scratch.h"
 
 static void event_owners(void)
 {
@@ -123,7 +123,7 @@ static void put(struct jp_perfdata_writer *writer, uint64_t id, uint64_t time)
 	jp_perfdata_put(writer, record, jp_perf_encode(&layout, &sample, record, sizeof(record)));
 }
 
-static void file(const char *dir)
+static void file(void)
 {
 	enum { PAIRS = 20000, ROUND = 1000 };
 	struct rlimit small, found;
@@ -131,11 +131,10 @@ static void file(const char *dir)
 	struct jp_perfdata_writer *writer;
 	struct seen_samples seen = {0};
 	struct jp_error err = {""};
-	char path[128], link[128];
+	const char *path = scratch_make("perf.data"), *link = scratch_path("link");
 
-	snprintf(path, sizeof(path), "%.100s/perf.data", dir);
-	snprintf(link, sizeof(link), "%.100s/link", dir);
 	writer = create(path, &err);
+	check(!access(scratch, W_OK), "a folder for the file");
 	if (!check(writer, "the file is made %s", err.text))
 		return;
 	jp_perfdata_id(writer, 0, 6);
@@ -155,7 +154,7 @@ static void file(const char *dir)
 
 	check(!symlink(path, link) && !create(link, &err) && strstr(err.text, "symbolic link"),
 	      "no writing through a link: %s", err.text);
-	check(!create(dir, &err), "no writing to a folder: %s", err.text);
+	check(!create(scratch, &err), "no writing to a folder: %s", err.text);
 
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &found);
@@ -168,21 +167,12 @@ static void file(const char *dir)
 		      jp_perfdata_close(writer, 0, 0, &err) == -EFBIG && strstr(err.text, path),
 	      "a failed write is remembered and told: %s", err.text);
 	setrlimit(RLIMIT_FSIZE, &found);
-	unlink(link);
-	unlink(path);
 }
 
 int main(void)
 {
-	const char *tmp = getenv("TMPDIR");
-	char dir[100];
-
 	event_owners();
 	options();
-	snprintf(dir, sizeof(dir), "%s/jp-capture-XXXXXX", tmp ? tmp : "/tmp");
-	if (check(mkdtemp(dir), "a folder for the file")) {
-		file(dir);
-		rmdir(dir);
-	}
+	file();
 	return check_done();
 }

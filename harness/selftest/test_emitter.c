@@ -25,6 +25,7 @@
 #include "harness/model/oracle/oracle.h"
 #include "harness/model/oracle/truth.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/scratch.h"
 #include "workloads/emit/code.h"
 #include "workloads/emit/path.h"
 #include "workloads/emit/workload.h"
@@ -39,7 +40,7 @@ struct notes {
 
 struct following {
 	pid_t child;
-	char truth_path[64];
+	const char *truth_path;
 	struct jp_truth *truth;
 	struct jp_truth_stack stack;
 	uint64_t shadow[MOST];    /* return addresses, outermost first */
@@ -428,14 +429,13 @@ int main(void)
 	struct notes *notes = mmap(NULL, sizeof(*notes), PROT_READ | PROT_WRITE,
 				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct following following = {.notes = notes};
-	char folder[] = "/tmp/jitproof-test-XXXXXX";
 	uint64_t place[2 + JP_SHAPES];
 	int out[2], status;
 	bool good;
 
-	if (notes == MAP_FAILED || !mkdtemp(folder) || pipe(out))
+	if (notes == MAP_FAILED || pipe(out))
 		return 99;
-	snprintf(following.truth_path, sizeof(following.truth_path), "%s/truth", folder);
+	following.truth_path = scratch_make("truth");
 	fflush(stdout);
 	following.child = fork();
 	if (!following.child)
@@ -444,8 +444,6 @@ int main(void)
 	       waitpid(following.child, &status, 0) > 0;
 	if (good && WIFEXITED(status) && WEXITSTATUS(status) == NOT_TRACED) {
 		printf("1..0 # SKIP ptrace is not permitted here\n");
-		unlink(following.truth_path);
-		rmdir(folder);
 		return 0;
 	}
 	good = good && WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP &&
@@ -467,7 +465,5 @@ int main(void)
 		kill(following.child, SIGKILL);
 	jp_truth_free(following.truth);
 	jp_truth_stack_free(&following.stack);
-	unlink(following.truth_path);
-	rmdir(folder);
 	return check_done();
 }

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The gatekeeper by its own protocol, without any event; backfill by what it writes. */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -23,22 +20,9 @@
 #include "harness/format/perfdata/read.h"
 #include "harness/format/procmaps/procmaps.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/scratch.h"
 
 static int fds[2];
-static char folder[] = "/tmp/jitproof-gate-XXXXXX";
-
-static void clean(void)
-{
-	static const char *const names[] = {"intervals", "maps", "file", "perf.data"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		char path[128];
-
-		snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
-		unlink(path);
-	}
-	rmdir(folder);
-}
 
 static int turns; /* that succeed, from now on */
 
@@ -52,17 +36,14 @@ static struct jp_gate *gate_new(struct jp_session *session, const struct jp_gate
 {
 	struct jp_error err = {""};
 	struct jp_gate *gate;
-	char path[128];
 
-	*session = (struct jp_session){.dir = folder};
+	*session = (struct jp_session){.dir = scratch};
 	pthread_mutex_init(&session->lock, NULL);
 	pthread_cond_init(&session->changed, NULL);
 	gate = jp_gate_new(session, policy, &err);
 	check(gate && jp_gate_keep(gate, &err) == 0, "a gate and its keeper %s", err.text);
-	snprintf(path, sizeof(path), "%s/gate.ctl", folder);
-	fds[0] = open(path, O_WRONLY | O_CLOEXEC);
-	snprintf(path, sizeof(path), "%s/gate.ack", folder);
-	fds[1] = open(path, O_RDONLY | O_CLOEXEC);
+	fds[0] = open(scratch_path("gate.ctl"), O_WRONLY | O_CLOEXEC);
+	fds[1] = open(scratch_path("gate.ack"), O_RDONLY | O_CLOEXEC);
 	return gate;
 }
 
@@ -155,19 +136,6 @@ static void intervals(void)
 	waitpid(child, NULL, 0);
 }
 
-static char *slurp(const char *name, size_t *size)
-{
-	char path[128], *text = calloc(1, 1 << 20);
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	file = fopen(path, "re");
-	*size = file ? fread(text, 1, (1 << 20) - 1, file) : 0;
-	if (file)
-		fclose(file);
-	return text;
-}
-
 static void protocol(void)
 {
 	/* As of a capture that leaves everything out, without files to copy. */
@@ -177,21 +145,19 @@ static void protocol(void)
 	struct jp_gate *gate = gate_new(&session, &policy);
 	struct jp_intervals read_back = {0};
 	struct jp_error err = {""};
-	char path[128], *text;
-	size_t size;
+	jp_cleanup_free char *text = NULL;
 
 	turns = INT_MAX;
-	check(strstr(jp_gate_environment(gate), folder), "the command learns where");
+	check(strstr(jp_gate_environment(gate), scratch), "the command learns where");
 	talk();
 	intervals();
 	/* The child's death ends its interval, now or when the keeper ends. */
 	gate_end(gate, &session);
 	check(!session.worker.error, "the keeper ends well %s", session.worker.err.text);
-	snprintf(path, sizeof(path), "%s/gate.ack", folder);
-	check(access(path, F_OK), "no FIFO is left");
-	text = slurp("intervals", &size);
-	check(!jp_intervals_parse(&read_back, "intervals", text, &err), "intervals are read %s",
-	      err.text);
+	check(access(scratch_path("gate.ack"), F_OK), "no FIFO is left");
+	text = jp_file_read(scratch_path("intervals"), 1 << 20, NULL, &err);
+	check(text && !jp_intervals_parse(&read_back, "intervals", text, &err),
+	      "intervals are read %s", err.text);
 	check(read_back.nr_processes == 2 && read_back.nr_intervals == 3 &&
 		      !strcmp(read_back.gate, "sideband"),
 	      "two processes, three intervals");
@@ -209,7 +175,6 @@ static void protocol(void)
 		      "there is nothing before the first and after the last");
 	}
 	jp_intervals_free(&read_back);
-	free(text);
 }
 
 static void failing_switches(void)
@@ -257,11 +222,10 @@ static void hostile(void)
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		struct jp_intervals read_back;
 		struct jp_error err = {""};
-		char *text = strdup(texts[i]);
+		jp_cleanup_free char *text = strdup(texts[i]);
 
 		check(jp_intervals_parse(&read_back, "intervals", text, &err) < 0 && *err.text,
 		      "refused: %s", err.text);
-		free(text);
 	}
 }
 
@@ -327,7 +291,7 @@ static void run_backfill(bool some, struct written *written, const void *recorde
 	struct jp_perf_attr attr = {0};
 	const struct jp_perfdata_event event[JP_STREAMS] = {{&attr, "dummy"}, {&attr, "dummy"}};
 	struct jp_recorder recorder = {.attr = {{0}}};
-	struct jp_session session = {.dir = folder, .recorder = &recorder};
+	struct jp_session session = {.dir = scratch, .recorder = &recorder};
 	struct jp_backfill *known;
 	struct jp_perfdata_summary summary;
 	struct jp_reading reading = {0};
@@ -335,11 +299,9 @@ static void run_backfill(bool some, struct written *written, const void *recorde
 	struct jp_procmap *maps = NULL;
 	bool within_done = true;
 	size_t count = 0;
-	char path[128];
+	const char *path = scratch_path("perf.data");
 
 	pthread_mutex_init(&session.lock, NULL);
-	snprintf(path, sizeof(path), "%s/perf.data", folder);
-	unlink(path);
 	jp_attr_sideband((struct perf_event_attr *)&attr, &session.options, &recorder.abilities);
 	jp_perf_layout(&attr, 0, &recorder.layout[JP_SIDEBAND]);
 	recorder.writer = jp_perfdata_create(path, event, JP_STREAMS, &err);
@@ -368,12 +330,11 @@ static void backfill(void)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct written all = {0}, rest = {0};
 	struct stat old;
-	char path[128];
+	const char *path = scratch_path("file");
 	void *one, *two;
 	int fd, index;
 
 	/* One file, mapped twice; then another stands at its path. */
-	snprintf(path, sizeof(path), "%s/file", folder);
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	check(fd >= 0 && !ftruncate(fd, (off_t)(2 * page)) && !fstat(fd, &old), "a file");
 	one = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
@@ -382,8 +343,7 @@ static void backfill(void)
 		return;
 	close(fd);
 	unlink(path);
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	close(fd);
+	scratch_write(path, NULL, 0);
 
 	run_backfill(false, &all, NULL);
 	check(all.comms == 1 && all.exec, "nothing was recorded: it begins anew");
@@ -403,14 +363,10 @@ static void backfill(void)
 
 int main(void)
 {
-	if (!mkdtemp(folder)) {
-		perror(folder);
-		return 1;
-	}
+	scratch_make("");
 	protocol();
 	failing_switches();
 	hostile();
 	backfill();
-	clean();
 	return check_done();
 }

@@ -17,15 +17,7 @@
 #include "harness/model/oracle/oracle.h"
 #include "harness/model/oracle/truth.h"
 #include "harness/selftest/check.h"
-
-static char folder[] = "/tmp/jitproof-test-XXXXXX";
-static const char *file(const char *name)
-{
-	static char path[128];
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	return path;
-}
+#include "harness/selftest/scratch.h"
 
 /* Runs @write in a child that has a fresh truth of @slots called @name. Returns its wait status. */
 static int written(const char *name, uint64_t slots, void (*write)(void))
@@ -33,13 +25,13 @@ static int written(const char *name, uint64_t slots, void (*write)(void))
 	int status = -1;
 	pid_t pid;
 
-	unlink(file(name));
+	unlink(scratch_path(name));
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
 		struct jp_error err;
 
-		if (jp_truth_open(file(name), slots, &err)) {
+		if (jp_truth_open(scratch_path(name), slots, &err)) {
 			fprintf(stderr, "%s\n", err.text);
 			_exit(2);
 		}
@@ -53,25 +45,27 @@ static int written(const char *name, uint64_t slots, void (*write)(void))
 static struct jp_truth *load(const char *name)
 {
 	struct jp_error err;
-	struct jp_truth *truth = jp_truth_load(file(name), &err);
+	struct jp_truth *truth = jp_truth_load(scratch_path(name), &err);
 
 	if (!truth)
 		printf("# %s\n", err.text);
 	return truth;
 }
 
-/* Maps all of a file; the caller knows its size. */
+static struct jp_truth *told(uint64_t slots, void (*write)(void))
+{
+	return written("told", slots, write) ? NULL : load("told");
+}
+
+/* Maps all of a file. */
 static char *open_bytes(const char *name, size_t *size)
 {
-	int fd = open(file(name), O_RDWR);
+	jp_cleanup_close int fd = open(scratch_path(name), O_RDWR | O_CLOEXEC);
 	struct stat st;
-	char *bytes;
+	char *bytes = MAP_FAILED;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		exit(99);
-	*size = st.st_size;
-	bytes = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	close(fd);
+	if (fd >= 0 && !fstat(fd, &st))
+		bytes = mmap(NULL, *size = st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (bytes == MAP_FAILED)
 		exit(99);
 	return bytes;
@@ -99,6 +93,12 @@ static const struct jp_truth_insn insns[] = {
 	{.offset = 16},
 };
 enum { INSNS = sizeof(insns) / sizeof(insns[0]), SP = 0x7ff000, BP = 0x7ff010 };
+
+static void put_activation(uint64_t from, uint64_t to, uint32_t path, uint64_t roots)
+{
+	put_at(JP_TRUTH_ENTER, from, path, SP, BP, roots);
+	put_at(JP_TRUTH_LEAVE, to, path, 0, 0, 0);
+}
 
 static uint32_t add_code(uint64_t addr, uint32_t layout, const char *name, uint64_t time)
 {
@@ -131,10 +131,8 @@ static void write_story(void)
 	put_at(JP_TRUTH_MAP, 60, 0x1000, 0x2000,
 	       JP_PROT_EXEC | JP_BACKING_MEMFD << 8 | (uint64_t)jp_truth_text("memfd") << 32,
 	       0x3000);
-	put_at(JP_TRUTH_ENTER, 1000, one, SP, BP, roots);
-	put_at(JP_TRUTH_LEAVE, 2000, one, 0, 0, 0);
-	put_at(JP_TRUTH_ENTER, 2010, other, SP, BP, roots);
-	put_at(JP_TRUTH_LEAVE, 3000, other, 0, 0, 0);
+	put_activation(1000, 2000, one, roots);
+	put_activation(2010, 3000, other, roots);
 	put_at(JP_TRUTH_ENTER, 3010, one, SP, BP, roots);
 	put_at(JP_TRUTH_LEAVE, 4000, one, 1, 0, 0);
 	put_at(JP_TRUTH_CODE_MOVE, 4100, outer, 0x9000, 0, 0);
@@ -159,11 +157,10 @@ static bool is_stack(const struct jp_truth_stack *stack, uint32_t depth, const u
 static void test_story(void)
 {
 	struct jp_truth_stack stack = {0};
-	struct jp_truth *truth = NULL;
+	struct jp_truth *truth = told(256, write_story);
 	uint32_t pid;
 
-	check(written("story", 256, write_story) == 0 && (truth = load("story")),
-	      "a truth is written and read");
+	check(truth, "a truth is written and read");
 	pid = truth->codes[0].pid;
 	check(!truth->torn && !truth->gaps && !truth->overflow, "nothing of it is torn");
 	check(truth->nr_acts == 3 && !strcmp(truth->acts[1].map.name, "/memfd:memfd (deleted)") &&
@@ -243,15 +240,14 @@ static struct jp_truth *torn_story(size_t index)
 
 static void test_torn(void)
 {
-	struct jp_truth_header *header;
 	struct jp_truth *truth;
 	size_t size, used;
 	char *bytes;
 
-	written("torn", 256, write_story);
-	bytes = open_bytes("torn", &size);
-	header = (struct jp_truth_header *)bytes;
-	used = header->next_slot;
+	written("cut", 256, write_story);
+	bytes = open_bytes("cut", &size);
+	used = ((struct jp_truth_header *)bytes)->next_slot;
+	memset(slot(bytes, used - 1), 0, sizeof(struct jp_truth_record));
 	munmap(bytes, size);
 	truth = torn_story(used - 1);
 	check(truth && truth->torn == 1 && !truth->gaps && truth->nr_acts == 2,
@@ -270,15 +266,13 @@ static void test_torn(void)
 			check(lost == used, "every slot, when torn, is noticed");
 	}
 
-	written("cut", 256, write_story);
-	bytes = open_bytes("cut", &size);
-	memset(slot(bytes, used - 1), 0, sizeof(struct jp_truth_record));
-	munmap(bytes, size);
-	check(!truncate(file("cut"), JP_TRUTH_PAGE + used * sizeof(struct jp_truth_record)) &&
+	check(!truncate(scratch_path("cut"),
+			JP_TRUTH_PAGE + used * sizeof(struct jp_truth_record)) &&
 		      (truth = load("cut")) && truth->torn == 1 && !truth->gaps,
 	      "a slot that was taken and never written is torn; the tail may be cut off");
 	jp_truth_free(truth);
-	check(!truncate(file("cut"), JP_TRUTH_PAGE + used * sizeof(struct jp_truth_record) - 1) &&
+	check(!truncate(scratch_path("cut"),
+			JP_TRUTH_PAGE + used * sizeof(struct jp_truth_record) - 1) &&
 		      !load("cut"),
 	      "a file that ends before its records is refused");
 	written("full", 20, write_story);
@@ -294,8 +288,7 @@ static void write_family(void)
 	uint64_t roots = add_roots();
 	pid_t parent = getpid(), pid;
 
-	put_at(JP_TRUTH_ENTER, 150, path, SP, BP, roots);
-	put_at(JP_TRUTH_LEAVE, 160, path, 0, 0, 0);
+	put_activation(150, 160, path, roots);
 	pid = fork();
 	if (!pid) {
 		put_at(JP_TRUTH_PROCESS_START, 200, parent, JP_HOW_FORK, 0, 0);
@@ -313,7 +306,7 @@ static void write_family(void)
 static void test_family(void)
 {
 	struct jp_truth_stack stack = {0};
-	struct jp_truth *truth = written("family", 64, write_family) ? NULL : load("family");
+	struct jp_truth *truth = told(64, write_family);
 	uint32_t parent, child;
 
 	check(truth && !truth->torn && truth->nr_acts == 4 && truth->nr_codes == 2,
@@ -380,7 +373,7 @@ static void write_and_die(int out)
 
 static void test_crowd(void)
 {
-	struct jp_truth *truth = written("crowd", 1 << 17, write_crowd) ? NULL : load("crowd");
+	struct jp_truth *truth = told(1 << 17, write_crowd);
 	size_t names = 0, tids = 0;
 
 	check(truth && !truth->torn && truth->nr_acts == PROCESSES * THREADS * MARKS,
@@ -402,26 +395,23 @@ static void test_crowd(void)
 	bool good = true;
 
 	for (unsigned i = 0; i < 20 && good; i++) {
-		int status = 0, cfi_status[2];
+		int status = 0, ends[2];
 		pid_t victim;
 		char byte;
 
-		unlink(file("killed"));
+		unlink(scratch_path("killed"));
 		fflush(stdout);
-		if (pipe(cfi_status))
+		if (pipe(ends))
 			exit(99);
 		victim = fork();
 		if (!victim) {
-			struct jp_error err;
-
-			if (jp_truth_open(file("killed"), 1 << 20, &err))
-				_exit(2);
-			write_and_die(cfi_status[1]);
-			_exit(0);
+			if (!jp_truth_open(scratch_path("killed"), 1 << 20, NULL))
+				write_and_die(ends[1]);
+			_exit(2);
 		}
-		close(cfi_status[1]);
-		good = victim > 0 && read(cfi_status[0], &byte, 1) == 1;
-		close(cfi_status[0]);
+		close(ends[1]);
+		good = victim > 0 && read(ends[0], &byte, 1) == 1;
+		close(ends[0]);
 		if (victim > 0)
 			kill(victim, SIGKILL);
 		waitpid(victim, &status, 0);
@@ -497,7 +487,7 @@ static void test_hostile(void)
 		if (round % 7 == 0)
 			bytes[random_next(&random) % sizeof(struct jp_truth_header)] ^= 1;
 		munmap(bytes, size);
-		truth = jp_truth_load(file("hostile"), &err);
+		truth = jp_truth_load(scratch_path("hostile"), &err);
 		loaded += truth != NULL;
 		refused += !truth && strstr(err.text, "hostile: offset");
 		for (size_t i = 0; truth && i < truth->nr_activations; i++) {
@@ -526,13 +516,15 @@ static void test_open(void)
 	struct jp_error err;
 
 	written("again", 16, write_family);
-	check(jp_truth_open(file("again"), 16, &err) < 0 && strstr(err.text, "again"),
+	check(jp_truth_open(scratch_path("again"), 16, &err) < 0 && strstr(err.text, "again"),
 	      "another run's truth is not added to");
-	check(jp_truth_open(file("absent"), 0, &err) < 0, "an exec does not make a new file");
-	check(!symlink("again", file("link")) && jp_truth_open(file("link"), 0, &err) < 0 &&
+	check(jp_truth_open(scratch_path("absent"), 0, &err) < 0,
+	      "an exec does not make a new file");
+	check(!symlink("again", scratch_path("link")) &&
+		      jp_truth_open(scratch_path("link"), 0, &err) < 0 &&
 		      jp_truth_open("/dev/null", 0, &err) < 0,
 	      "a symbolic link and a device are not written to");
-	check(!jp_truth_load(folder, &err) && !jp_truth_load("/dev/null", &err) &&
+	check(!jp_truth_load(scratch, &err) && !jp_truth_load("/dev/null", &err) &&
 		      strstr(err.text, "/dev/null"),
 	      "a folder and a device are refused");
 }
@@ -548,14 +540,13 @@ static void write_long(void)
 	shallow = jp_truth_path(functions, 16);
 	deep = jp_truth_path(functions, 300);
 	for (uint64_t i = 0; i < 100000; i++) {
-		put_at(JP_TRUTH_ENTER, 1000 + i * 100, i % 2 ? shallow : deep, SP, BP, roots);
-		put_at(JP_TRUTH_LEAVE, 1090 + i * 100, i % 2 ? shallow : deep, 0, 0, 0);
+		put_activation(1000 + i * 100, 1090 + i * 100, i % 2 ? shallow : deep, roots);
 	}
 }
 
 static void test_long(void)
 {
-	struct jp_truth *truth = written("long", 1 << 18, write_long) ? NULL : load("long");
+	struct jp_truth *truth = told(1 << 18, write_long);
 	struct jp_truth_stack stack = {0};
 	uint64_t found = 0, spent[3] = {0}, random = 1, start;
 	uint32_t pid = truth ? truth->codes[0].pid : 0;
@@ -603,13 +594,12 @@ static void write_incarnations(void)
 	put_at(JP_TRUTH_PROCESS_START, 3000, 1, JP_HOW_FORK, 0, 0);
 	second = add_code(0x1000, layout, "second", 3100);
 	path = jp_truth_path(&second, 1);
-	put_at(JP_TRUTH_ENTER, 4000, path, SP, BP, roots);
-	put_at(JP_TRUTH_LEAVE, 5000, path, 0, 0, 0);
+	put_activation(4000, 5000, path, roots);
 }
 
 static void test_incarnations(void)
 {
-	struct jp_truth *truth = written("lives", 64, write_incarnations) ? NULL : load("lives");
+	struct jp_truth *truth = told(64, write_incarnations);
 	const struct jp_truth_code *code;
 	uint32_t pid;
 
@@ -650,7 +640,7 @@ static void write_sharing(void)
 
 static void test_sharing(void)
 {
-	struct jp_truth *truth = written("sharing", 64, write_sharing) ? NULL : load("sharing");
+	struct jp_truth *truth = told(64, write_sharing);
 	uint32_t parent, child;
 
 	check(truth && !truth->torn && !truth->gaps && truth->nr_acts == 2, "two share a space");
@@ -696,15 +686,6 @@ static uint32_t add_framed(uint64_t addr, const struct jp_truth_insn *layout, ui
 	return id;
 }
 
-/* An activation of 100 ns of each path, from @time on. */
-static void put_activations(uint64_t time, const uint32_t *paths, int count, uint64_t roots)
-{
-	for (int i = 0; i < count; i++, time += 100) {
-		put_at(JP_TRUTH_ENTER, time, paths[i], SP, BP, roots);
-		put_at(JP_TRUTH_LEAVE, time + 90, paths[i], 0, 0, 0);
-	}
-}
-
 static void write_misleading(void)
 {
 	static const uint64_t detour[] = {0x700, 0x701}, between[] = {0x500, 0x800};
@@ -727,7 +708,8 @@ static void write_misleading(void)
 	uint64_t roots = add_roots(), handler = roots & UINT32_MAX;
 
 	put_at(JP_TRUTH_PROCESS_START, 50, 1, JP_HOW_LAUNCH, 0, 0);
-	put_activations(1000, paths, 5, roots);
+	for (int i = 0; i < 5; i++)
+		put_activation(1000 + i * 100, 1090 + i * 100, paths[i], roots);
 	/* A handler over out+8 of the first path; once on the same stack, once on another. */
 	handler |= (uint64_t)jp_truth_root(JP_DUMP, between, 2) << 32;
 	for (uint64_t flags = 0; flags < 2; flags++) {
@@ -738,8 +720,7 @@ static void write_misleading(void)
 		put_at(JP_TRUTH_ENTER, time + 200, own | (JP_ENTER_INTERRUPTED | flags) << 32,
 		       SP - 999, 0, handler);
 		put_at(JP_TRUTH_LEAVE, time + 300, own, 0, 0, 0);
-		put_at(JP_TRUTH_ENTER, time + 400, paths[0], SP, BP, roots);
-		put_at(JP_TRUTH_LEAVE, time + 500, paths[0], 0, 0, 0);
+		put_activation(time + 400, time + 500, paths[0], roots);
 	}
 	put_at(JP_TRUTH_ENTER, 5000, own | (uint64_t)JP_ENTER_OTHER_STACK << 32, SP, BP, roots);
 	put_at(JP_TRUTH_LEAVE, 5100, own, 0, 0, 0);
@@ -748,8 +729,7 @@ static void write_misleading(void)
 static void test_misleading(void)
 {
 	struct jp_truth_stack stack = {0};
-	struct jp_truth *truth =
-		written("misleading", 256, write_misleading) ? NULL : load("misleading");
+	struct jp_truth *truth = told(256, write_misleading);
 	uint32_t pid;
 	/* out's call lies 48 below its start, and the next one's another 48 or 64. */
 	const uint64_t second = SP - 48, third = second - 48, deep = second - 64;
@@ -836,7 +816,7 @@ static const struct jp_truth_file *file_of(const struct jp_truth *truth, uint32_
 
 static void test_files(void)
 {
-	struct jp_truth *truth = written("files", 64, write_files) ? NULL : load("files");
+	struct jp_truth *truth = told(64, write_files);
 	const struct jp_truth_file *file;
 	uint32_t parent, child;
 
@@ -860,10 +840,7 @@ static void test_files(void)
 
 int main(void)
 {
-	char remove[64];
-
-	if (!mkdtemp(folder))
-		return 99;
+	scratch_make("");
 	test_story();
 	test_torn();
 	test_family();
@@ -875,7 +852,6 @@ int main(void)
 	test_sharing();
 	test_misleading();
 	test_files();
-	snprintf(remove, sizeof(remove), "rm -r %s", folder);
-	check(!system(remove), "the folder is removed");
+	check(!jp_run_dir_remove(scratch) && !mkdir(scratch, 0700), "the folder is removed");
 	return check_done();
 }

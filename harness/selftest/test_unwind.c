@@ -22,6 +22,7 @@
 #include "harness/model/unwind/cfi.h"
 #include "harness/model/unwind/unwind.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/scratch.h"
 
 enum { SAMPLES = 300, FRAMES = 160, DUMP = 65528, PID = 42 };
 enum { RBX = 3, RBP = 6, RSP = 7, RIP = 16 };
@@ -126,20 +127,18 @@ static void map(struct jp_replay *replay, uint64_t start, uint64_t end, uint64_t
 static struct jp_replay *own_mappings(const char *dir)
 {
 	struct jp_replay *replay = jp_replay_new();
-	FILE *maps = fopen("/proc/self/maps", "r"), *list = NULL;
+	jp_cleanup_fclose FILE *maps = fopen("/proc/self/maps", "re"), *list = NULL;
 	char line[4200], name[4096], text[4200];
 	struct jp_build_id id;
 
 	if (!replay || !maps)
 		abort();
-	if (dir) {
-		snprintf(text, sizeof(text), "%s/index", dir);
-		list = fopen(text, "w");
-	}
+	if (dir)
+		list = fopen(scratch_path("index"), "we");
 	while (fgets(line, sizeof(line), maps)) {
 		uint64_t start, end, offset, ino;
 		char prot[8];
-		int fd = -1;
+		jp_cleanup_close int fd = -1;
 
 		*name = 0;
 		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*s %" SCNu64 " %[^\n]",
@@ -158,12 +157,7 @@ static struct jp_replay *own_mappings(const char *dir)
 				NULL) == 0)
 			fprintf(list, "%s 0:0 %" PRIu64 " %s\n", jp_build_id_text(&id, text), ino,
 				name);
-		if (fd >= 0)
-			close(fd);
 	}
-	fclose(maps);
-	if (list)
-		fclose(list);
 	return replay;
 }
 
@@ -211,36 +205,26 @@ static bool same_walk(const struct sample *sample, const uint64_t *frames, uint3
 	       memcmp(&sample->truth[at], &frames[first], (count - first) * sizeof(*frames)) == 0;
 }
 
-static uint32_t unwind(struct jp_unwinder *unwinder, struct jp_replay *replay,
-		       const struct jp_event *event, uint64_t *frames, uint32_t capacity,
-		       enum jp_unwind_stop *stop, uint64_t *where)
-{
-	struct jp_unwound unwound;
-
-	jp_unwind(unwinder, replay, event, JP_DUMP, frames, capacity, &unwound);
-	*stop = unwound.stop;
-	*where = unwound.where;
-	return unwound.count;
-}
-
 static void compare_walks(const char *dir, bool system, const char *what)
 {
 	struct jp_replay *replay = own_mappings(NULL);
 	struct jp_unwinder *unwinder = jp_unwinder_new(dir, system);
-	uint64_t frames[FRAMES], where;
-	enum jp_unwind_stop stop;
+	struct jp_unwound unwound;
+	uint64_t frames[FRAMES];
 	int same = 0;
 
 	for (int i = 0; i < SAMPLES; i++) {
 		const struct sample *sample = &samples[i];
 		struct jp_event event =
 			sample_event(&sample->regs, sample->stack, sample->size, DUMP);
-		uint32_t count = unwind(unwinder, replay, &event, frames, FRAMES, &stop, &where);
-		bool good = same_walk(sample, frames, count) && stop == JP_UNWIND_ROOT;
+		bool good;
 
+		jp_unwind(unwinder, replay, &event, JP_DUMP, frames, FRAMES, &unwound);
+		good = same_walk(sample, frames, unwound.count) && unwound.stop == JP_UNWIND_ROOT;
 		if (!good && i - same < 3)
 			printf("# sample %d: stop %s at %#" PRIx64 ", %u frames, libgcc %d\n", i,
-			       jp_unwind_stop_text(stop), where, count, sample->nr_truth);
+			       jp_unwind_stop_text(unwound.stop), unwound.where, unwound.count,
+			       sample->nr_truth);
 		same += good;
 	}
 	printf("# %d of %d walks are libgcc's\n", same, SAMPLES);
@@ -251,29 +235,22 @@ static void compare_walks(const char *dir, bool system, const char *what)
 
 static void test_saved(void)
 {
-	char dir[] = "/tmp/test_unwind.XXXXXX", command[64];
-	struct jp_replay *replay;
-
-	if (!mkdtemp(dir))
-		abort();
-	replay = own_mappings(dir);
-	jp_replay_free(replay);
-	compare_walks(dir, false, "saved copies alone give libgcc's walks");
-	snprintf(command, sizeof(command), "rm -r %s", dir);
-	check(system(command) == 0, "the copies are gone again");
+	scratch_make("");
+	jp_replay_free(own_mappings(scratch));
+	compare_walks(scratch, false, "saved copies alone give libgcc's walks");
+	check(!jp_run_dir_remove(scratch) && !mkdir(scratch, 0700), "the copies are gone again");
 }
 
 /* A stack made by hand at 0x10000: two frames of emitted code, called from emitted code. */
 static void test_frame_pointers(void)
 {
-	uint64_t stack[64] = {0}, frames[8], where;
+	uint64_t stack[64] = {0}, frames[8];
 	struct jp_regs regs = {.machine = jp_machine_find(EM_X86_64),
 			       .known = 1u << RBP | 1u << RSP | 1u << RIP | 1u << RBX};
 	struct jp_replay *replay = jp_replay_new();
 	struct jp_unwinder *unwinder = jp_unwinder_new(NULL, false);
 	struct jp_event event = sample_event(&regs, stack, sizeof(stack), sizeof(stack));
-	enum jp_unwind_stop stop;
-	uint32_t count;
+	struct jp_unwound unwound;
 
 	map(replay, 0x400000, 0x401000, 0, 0, "//anon");
 	map(replay, 0x500000, 0x501000, 0, 7, "/memfd:doublemapper (deleted)");
@@ -286,41 +263,34 @@ static void test_frame_pointers(void)
 	stack[8] = 0x10100;
 	stack[9] = 0x401000; /* the call was the mapping's last instruction */
 
-	count = unwind(unwinder, replay, &event, frames, 8, &stop, &where);
-	check(count == 3 && frames[0] == 0x400123 && frames[1] == 0x500456 && frames[2] == 0x401000,
+#define WALK(most, nr, why, what)                                                                  \
+	(jp_unwind(unwinder, replay, &event, JP_DUMP, frames, most, &unwound),                     \
+	 check(unwound.count == (nr) && unwound.stop == (why), what))
+	WALK(8, 3, JP_UNWIND_ROOT, "a return address of 0 is the root");
+	check(frames[0] == 0x400123 && frames[1] == 0x500456 && frames[2] == 0x401000,
 	      "frame pointers lead through anonymous and memfd code");
-	check(stop == JP_UNWIND_ROOT, "a return address of 0 is the root");
 
 	stack[32] = 1;
 	stack[33] = 0x700000;
-	count = unwind(unwinder, replay, &event, frames, 8, &stop, &where);
-	check(count == 4 && stop == JP_UNWIND_UNMAPPED && where == 0x6fffff,
+	jp_unwind(unwinder, replay, &event, JP_DUMP, frames, 8, &unwound);
+	check(unwound.count == 4 && unwound.stop == JP_UNWIND_UNMAPPED && unwound.where == 0x6fffff,
 	      "an address in no mapping is listed and ends the walk");
 	stack[33] = 0x600100;
-	count = unwind(unwinder, replay, &event, frames, 8, &stop, &where);
-	check(count == 4 && stop == JP_UNWIND_NO_ELF, "a file that is not to be had ends the walk");
-	count = unwind(unwinder, replay, &event, frames, 2, &stop, &where);
-	check(count == 2 && stop == JP_UNWIND_MAX, "no more frames than there is room for");
-
+	WALK(8, 4, JP_UNWIND_NO_ELF, "a file that is not to be had ends the walk");
+	WALK(2, 2, JP_UNWIND_MAX, "no more frames than there is room for");
 	stack[8] = 0x10200;
-	count = unwind(unwinder, replay, &event, frames, 8, &stop, &where);
-	check(count == 3 && stop == JP_UNWIND_DUMP_END, "a frame above a full dump: the dump ends");
+	WALK(8, 3, JP_UNWIND_DUMP_END, "a frame above a full dump: the dump ends");
 	event.sample.stack_asked = 2 * sizeof(stack);
-	count = unwind(unwinder, replay, &event, frames, 8, &stop, &where);
-	check(count == 3 && stop == JP_UNWIND_DUMP_SHORT, "a frame above a dump that ended early");
+	WALK(8, 3, JP_UNWIND_DUMP_SHORT, "a frame above a dump that ended early");
 	stack[8] = 0x10040; /* points at itself */
-	count = unwind(unwinder, replay, &event, frames, 8, &stop, &where);
-	check(count == 3 && stop == JP_UNWIND_BAD_FRAME, "a frame that leads to itself is none");
+	WALK(8, 3, JP_UNWIND_BAD_FRAME, "a frame that leads to itself is none");
 	regs.r[RBP] = 0x10013;
-	count = unwind(unwinder, replay, &event, frames, 8, &stop, &where);
-	check(count == 1 && stop == JP_UNWIND_BAD_FRAME, "an unaligned frame pointer is none");
+	WALK(8, 1, JP_UNWIND_BAD_FRAME, "an unaligned frame pointer is none");
 	event.sample.stack = NULL;
-	count = unwind(unwinder, replay, &event, frames, 8, &stop, &where);
-	check(count == 1 && stop == JP_UNWIND_NO_DATA,
-	      "without a stack there is the address alone");
+	WALK(8, 1, JP_UNWIND_NO_DATA, "without a stack there is the address alone");
 	event.sample.regs = NULL;
-	count = unwind(unwinder, replay, &event, frames, 8, &stop, &where);
-	check(count == 0 && stop == JP_UNWIND_NO_DATA, "without registers there is nothing");
+	WALK(8, 0, JP_UNWIND_NO_DATA, "without registers there is nothing");
+#undef WALK
 	jp_unwinder_free(unwinder);
 	jp_replay_free(replay);
 }
