@@ -258,31 +258,41 @@ static int pierce(struct jp_ranges *ranges, struct range_place place, uint64_t s
 	return 0;
 }
 
-static int clear(struct jp_ranges *ranges, uint64_t start, uint64_t end)
+/* Leaves in *@place where a range that fills the gap belongs. */
+static int clear(struct jp_ranges *ranges, uint64_t start, uint64_t end, struct range_place *place)
 {
 	for (;;) {
-		struct range_place place = find(ranges, start);
-		struct extent *range = range_at(ranges, place);
+		struct extent *range;
+		int failed;
 
+		*place = find(ranges, start);
+		range = range_at(ranges, *place);
 		if (!range || range->start >= end)
 			return 0;
-		if (!own_block(ranges, place.block, 0))
+		if (!own_block(ranges, place->block, 0))
 			return -ENOMEM;
-		range = range_at(ranges, place);
-		if (range->start < start && range->end > end)
-			return pierce(ranges, place, start, end);
-		if (range->start < start)
+		range = range_at(ranges, *place);
+		if (range->start < start && range->end > end) {
+			failed = pierce(ranges, *place, start, end);
+			if (failed)
+				return failed;
+		} else if (range->start < start) {
 			range->end = start;
-		else if (range->end > end)
+		} else if (range->end > end) {
 			begin_at(ranges, range, end);
-		else
-			drop(ranges, place);
+		} else {
+			drop(ranges, *place);
+		}
 	}
 }
 
 int jp_ranges_clear(struct jp_ranges **ranges, uint64_t start, uint64_t end)
 {
-	return start < end && own(ranges) ? -ENOMEM : start < end ? clear(*ranges, start, end) : 0;
+	struct range_place place;
+
+	if (start >= end)
+		return 0;
+	return own(ranges) ?: clear(*ranges, start, end, &place);
 }
 
 /* The neighbour in @place, not shared, if it is one with @range; or NULL. */
@@ -291,9 +301,8 @@ static struct extent *neighbour(struct jp_ranges *ranges, struct range_place pla
 {
 	struct extent *found = range_at(ranges, place);
 
-	if (!found || !ranges->kind->same ||
-	    (before ? found->end != range->start || !ranges->kind->same(found, range)
-		    : found->start != range->end || !ranges->kind->same(range, found)))
+	if (!found || (before ? found->end != range->start || !ranges->kind->same(found, range)
+			      : found->start != range->end || !ranges->kind->same(range, found)))
 		return NULL;
 	if (!own_block(ranges, place.block, 0))
 		*failed = -ENOMEM;
@@ -304,30 +313,32 @@ int jp_ranges_put(struct jp_ranges **ranges, const void *fresh)
 {
 	const struct extent *range = fresh;
 	struct extent *before, *after;
+	struct range_place place;
 	struct jp_ranges *all;
-	int failed = 0;
+	int failed;
 
 	if (range->start >= range->end)
 		return 0;
-	if (jp_ranges_clear(ranges, range->start, range->end))
-		return -ENOMEM;
+	failed = own(ranges) ?: clear(*ranges, range->start, range->end, &place);
+	if (failed)
+		return failed;
 	all = *ranges;
+	if (!all->kind->same)
+		return insert(all, place, fresh);
 	before = range->start ? neighbour(all, find(all, range->start - 1), range, true, &failed)
 			      : NULL;
-	after = neighbour(all, find(all, range->end), range, false, &failed);
+	after = neighbour(all, place, range, false, &failed);
 	if (failed)
 		return failed;
 	if (!before && !after)
-		return insert(all, find(all, range->start), fresh);
+		return insert(all, place, fresh);
 	if (!before) {
 		after->start = range->start;
 	} else if (!after) {
 		before->end = range->end;
 	} else {
-		uint64_t end = after->end;
-
-		drop(all, find(all, range->end));
-		range_at(all, find(all, range->start - 1))->end = end;
+		before->end = after->end;
+		drop(all, place);
 	}
 	return 0;
 }

@@ -144,7 +144,6 @@ static int apply_map_to(struct jp_replay *replay, uint32_t pid, const struct jp_
 		.at = event->at,
 		.prot = event->map.prot & 7,
 		.flags = event->map.flags,
-		.backing = jp_mapping_backing(event->map.name),
 	};
 	struct jp_mapping *same;
 	struct mapped_space *space;
@@ -174,10 +173,12 @@ static int apply_map_to(struct jp_replay *replay, uint32_t pid, const struct jp_
 	    same->pgoff == mapping.pgoff && same->ino == mapping.ino &&
 	    same->name == mapping.name && same->maj == mapping.maj && same->min == mapping.min &&
 	    same->prot == mapping.prot && same_generation(same->gen, mapping.gen)) {
-		same = jp_ranges_own(&space->ranges, mapping.start);
+		if (same->pid == mapping.pid && (same->gen || !mapping.gen) &&
+		    (!mapping.build_id || same->build_id == mapping.build_id))
+			return 0;
+		space->last = same = jp_ranges_own(&space->ranges, mapping.start);
 		if (!same)
 			return -ENOMEM;
-		space->last = NULL;
 		same->pid = mapping.pid;
 		/* Or it is another file of that number, which only now is told: whoever looked the
 		 * old one up must look again. */
@@ -194,6 +195,7 @@ static int apply_map_to(struct jp_replay *replay, uint32_t pid, const struct jp_
 	}
 	if (!space->ranges && !(space->ranges = jp_ranges_of(&mappings)))
 		return -ENOMEM;
+	mapping.backing = jp_mapping_backing(mapping.name);
 	changed(replay, space);
 	return jp_ranges_put(&space->ranges, &mapping);
 }
