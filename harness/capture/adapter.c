@@ -89,7 +89,7 @@ int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *
 			adapter->pid = 0;
 			ret = jp_fail(err, errno, "fork: %s", strerror(errno));
 		} else {
-			setpgid(adapter->pid, adapter->pid); /* both do: whoever is first */
+			setpgid(adapter->pid, adapter->pid); /* both do: either may be first */
 		}
 	}
 	if (in[0] >= 0)

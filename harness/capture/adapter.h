@@ -11,9 +11,9 @@
 #include "harness/base/lines.h"
 
 /*
- * Anyone's profiler, by its adapter harness/profiler/NAME.py (docs/profiler-adapters.md): a process
- * that is told what to do by its arguments and by lines on its standard input, and that answers by
- * lines on its standard output. The core knows the protocol and no profiler.
+ * A profiler, by its adapter harness/profiler/NAME.py (docs/profiler-adapters.md): a process that
+ * takes arguments and lines on its standard input, and answers by lines on its standard output.
+ * The core knows the protocol and no profiler.
  */
 struct jp_adapter {
 	pid_t pid;    /* leads a group of its own; 0: none */

@@ -43,12 +43,10 @@ static int open_all(struct jp_session *session, enum jp_stream stream, struct jp
 
 static int start_sampling(struct jp_session *session, struct jp_error *err)
 {
-	int ret = open_all(session, JP_SAMPLING, err);
+	int ret = open_all(session, JP_SAMPLING, err)
+			  ?: jp_open_enable(session, JP_SAMPLING, err)
+			  ?: jp_threads_settle(session, JP_SAMPLING, err);
 
-	if (!ret)
-		ret = jp_open_enable(session, JP_SAMPLING, err);
-	if (!ret && !session->options.system_wide)
-		ret = jp_threads_settle(session, JP_SAMPLING, err);
 	if (!ret)
 		jp_recorder_sampling(session);
 	return ret;
@@ -57,21 +55,17 @@ static int start_sampling(struct jp_session *session, struct jp_error *err)
 /* From no events to sideband that tells of everything that any thread does. */
 static int start_sideband(struct jp_session *session, struct jp_error *err)
 {
-	int ret = jp_session_boundary(session, "before-open", err);
+	int ret = jp_session_boundary(session, "before-open", err)
+			  ?: open_all(session, JP_SIDEBAND, err);
 
-	if (!ret)
-		ret = open_all(session, JP_SIDEBAND, err);
-	if (!ret)
-		jp_recorder_tell_kernel(session);
-	if (!ret)
-		ret = jp_session_boundary(session, "before-enable", err);
-	if (!ret)
-		ret = jp_open_enable(session, JP_SIDEBAND, err);
+	if (ret)
+		return ret;
+	jp_recorder_tell_kernel(session);
+	ret = jp_session_boundary(session, "before-enable", err)
+		      ?: jp_open_enable(session, JP_SIDEBAND, err);
 	session->info.first_enabled = jp_clock_now();
-	if (!ret)
-		ret = jp_session_boundary(session, "before-threads", err);
-	if (!ret && !session->options.system_wide)
-		ret = jp_threads_settle(session, JP_SIDEBAND, err);
+	ret = ret ?: jp_session_boundary(session, "before-threads", err)
+		  ?: jp_threads_settle(session, JP_SIDEBAND, err);
 	session->info.enabled = jp_clock_now();
 	return ret;
 }
@@ -89,17 +83,12 @@ int jp_attach(struct jp_session *session, bool snapshot_first, bool sample, stru
 		snprintf(session->info.order, sizeof(session->info.order), "snapshot-first");
 		ret = jp_snapshot_take(session, err);
 	}
-	if (!ret)
-		ret = start_sideband(session, err);
-	if (!ret)
-		ret = jp_session_boundary(session, "before-snapshot", err);
+	ret = ret ?: start_sideband(session, err)
+		  ?: jp_session_boundary(session, "before-snapshot", err);
 	if (!ret && !snapshot_first)
 		ret = jp_snapshot_take(session, err);
-	if (!ret)
-		ret = jp_session_boundary(session, "before-sampling", err);
-	if (!ret && sample)
-		ret = start_sampling(session, err);
-	return ret;
+	ret = ret ?: jp_session_boundary(session, "before-sampling", err);
+	return ret || !sample ? ret : start_sampling(session, err);
 }
 
 /* [--order=enable-first|snapshot-first] */
@@ -108,11 +97,8 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 	bool snapshot_first = false;
 
 	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--order=snapshot-first") == 0)
-			snapshot_first = true;
-		else if (strcmp(argv[i], "--order=enable-first") == 0)
-			snapshot_first = false;
-		else
+		snapshot_first = strcmp(argv[i], "--order=snapshot-first") == 0;
+		if (!snapshot_first && strcmp(argv[i], "--order=enable-first") != 0)
 			return jp_fail(err, EINVAL,
 				       "attach: unknown option '%s' (--order=enable-first or "
 				       "--order=snapshot-first was expected)",

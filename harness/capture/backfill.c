@@ -16,12 +16,11 @@
 #include "harness/model/space/replay.h"
 
 /*
- * A process that exec'd while the events were disabled is told of by /proc/PID/maps, once it has
- * announced itself. What was recorded is never told again: the record may know the file by a name
- * that it has lost since, and says when it was mapped. Whether something was recorded is asked for
- * each mapping, not for each file: one file may be mapped twice, once seen and once not. A mapping
- * is told of with the name, device and inode that the kernel gives it: a name that ends in
- * " (deleted)" stays so, for what stands at that path now is another file.
+ * /proc/PID/maps describes a process that exec'd while the events were disabled, once it announces
+ * itself. Records that exist are not repeated: they may have a name that the file has lost since,
+ * and say when it was mapped. Each mapping is looked up, not each file: one file may be mapped
+ * twice, once seen and once not. A name that ends in " (deleted)" stays so: what stands at that
+ * path now is another file.
  */
 struct jp_backfill {
 	struct jp_replay *known;
@@ -84,7 +83,7 @@ static int tell_names(struct jp_session *session, struct jp_backfill *backfill, 
 		      bool fresh, uint64_t time)
 {
 	struct jp_event event = {.type = JP_EVENT_COMM, .time = time};
-	struct jp_tids tids = {0};
+	jp_cleanup_tids struct jp_tids tids = {0};
 	char path[64], name[64];
 	int ret = 0;
 
@@ -105,7 +104,6 @@ static int tell_names(struct jp_session *session, struct jp_backfill *backfill, 
 		if (*name)
 			jp_synthesize_comm(session->recorder, pid, tids.tids[i], name, false, time);
 	}
-	jp_tids_free(&tids);
 	return ret;
 }
 

@@ -280,13 +280,11 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 	session->state = job;
 	session->by_complete = true;
 	job->session = session;
-	ret = take_options(job, argc, argv, err) ?: open_recorder(job, err);
-	if (!ret)
-		ret = jp_attach(session, false, false, err);
-	if (!ret)
-		ret = list_instructions(job, err);
-	if (!ret)
-		ret = list_threads(job, err);
+	ret = take_options(job, argc, argv, err)
+		      ?: open_recorder(job, err)
+		      ?: jp_attach(session, false, false, err)
+		      ?: list_instructions(job, err)
+		      ?: list_threads(job, err);
 	if (ret)
 		return ret;
 	jp_recorder_sampling(session);

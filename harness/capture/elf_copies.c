@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/base/cleanup.h"
 #include "harness/base/map.h"
 #include "harness/base/path.h"
 #include "harness/capture/worker.h"
@@ -24,8 +25,8 @@
 #include "harness/format/truth/format.h"
 
 /*
- * Files are opened when their mapping is first heard of, by whoever drains, since a short-lived
- * process takes its root and its deleted files with it. Copying takes long enough to overrun a
+ * The thread that first hears of a mapping opens its file: a short-lived process takes its root and
+ * its deleted files with it. Copying takes long enough to overrun a
  * ring, so another thread does it.
  *
  * A late one does as tools do that look for files when the capture is over: by the paths that were
@@ -46,25 +47,26 @@ struct jp_elf_copies {
 	pthread_t thread;
 	struct wanted *first, **last;
 	bool late, done;
-	struct jp_map seen; /* by file: only whoever drains or snapshots, who take turns */
+	struct jp_map seen; /* by file; the draining and the snapshot's thread take turns */
 	char *dir;
 	FILE *index;
 	struct jp_error err;
 	int error;
 };
 
-static void write_line(struct jp_elf_copies *copies, const struct jp_build_id *id, uint32_t maj,
-		       uint32_t min, uint64_t ino, uint64_t gen, bool live, const char *name)
+static void write_line(struct jp_elf_copies *copies, const struct jp_build_id *id,
+		       const struct wanted *file)
 {
 	char text[64];
 
-	fprintf(copies->index, "%s %x:%x %llu", jp_build_id_text(id, text), maj, min,
-		(unsigned long long)ino);
-	if (gen)
-		fprintf(copies->index, ".%llu%s", (unsigned long long)gen, live ? "" : "s");
+	fprintf(copies->index, "%s %x:%x %llu", jp_build_id_text(id, text), file->maj, file->min,
+		(unsigned long long)file->ino);
+	if (file->gen)
+		fprintf(copies->index, ".%llu%s", (unsigned long long)file->gen,
+			file->live ? "" : "s");
 	fputc(' ', copies->index);
 	/* /proc/PID/maps leaves a backslash as it is, and so cannot be read back. */
-	for (; *name; name++) {
+	for (const char *name = file->name; *name; name++) {
 		if (*name == '\n')
 			fputs("\\012", copies->index);
 		else if (*name == '\\')
@@ -83,8 +85,7 @@ static void save(struct jp_elf_copies *copies, int fd, const void *image, size_t
 	int ret = jp_elf_save(fd, image, size, copies->dir, &id, &err);
 
 	if (ret == 0) {
-		write_line(copies, &id, file->maj, file->min, file->ino, file->gen, file->live,
-			   file->name);
+		write_line(copies, &id, file);
 	} else if ((ret == -ENOSPC || ret == -EDQUOT || ret == -EROFS || ret == -EIO) &&
 		   !copies->error) {
 		/* All else says something about a file that no one can unwind through anyway: no
@@ -97,17 +98,12 @@ static void save(struct jp_elf_copies *copies, int fd, const void *image, size_t
 /* Our own vDSO is everyone's. */
 static void save_vdso(struct jp_elf_copies *copies)
 {
+	static const struct wanted file = {.name = "[vdso]"};
 	const ElfW(Ehdr) *image = (const void *)getauxval(AT_SYSINFO_EHDR);
-	struct wanted *file;
 
-	if (!image)
-		return;
-	file = calloc(1, sizeof(*file) + sizeof("[vdso]"));
-	if (!file)
-		return;
-	strcpy(file->name, "[vdso]");
-	save(copies, -1, image, image->e_shoff + (size_t)image->e_shnum * image->e_shentsize, file);
-	free(file);
+	if (image)
+		save(copies, -1, image,
+		     image->e_shoff + (size_t)image->e_shnum * image->e_shentsize, &file);
 }
 
 /* An inode's number is given to another file once the first one is gone; its generation tells them
@@ -123,24 +119,18 @@ static uint64_t generation_of(int fd)
  * compared: some file systems tell mappings another one than they tell stat. @gen 0: unknown. */
 static int open_same(const char *path, uint64_t ino, uint64_t gen)
 {
+	jp_cleanup_close int fd = -1;
 	uint64_t other;
 	struct stat st;
-	int fd;
 
 	/* Looked at first: opening a device may do something. */
 	if (stat(path, &st) || !S_ISREG(st.st_mode) || st.st_ino != ino)
 		return -1;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_ino != ino)) {
-		close(fd);
-		fd = -1;
-	}
-	other = fd >= 0 && gen ? generation_of(fd) : 0;
-	if (other && other != gen) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_ino != ino)
+		return -1;
+	other = gen ? generation_of(fd) : 0;
+	return other && other != gen ? -1 : jp_steal_fd(&fd);
 }
 
 static void *copy_thread(void *context)
@@ -217,23 +207,18 @@ fail:
 
 static int open_mapped(pid_t pid, const struct jp_procmap *map, uint64_t gen)
 {
-	char path[PATH_MAX + 64];
-	int fd;
+	char root[PATH_MAX + 64], range[96], exe[32];
+	/* The process's own view first: it may live in another mount namespace. The last: it ended
+	 * already. */
+	const char *const paths[] = {root, range, exe, map->name};
+	int fd = -1;
 
-	/* The process's own view first: it may live in another mount namespace. */
-	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, map->name);
-	fd = open_same(path, map->ino, gen);
-	if (fd < 0) {
-		snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
-			 (unsigned long long)map->start, (unsigned long long)map->end);
-		fd = open_same(path, map->ino, gen);
-	}
-	if (fd < 0) {
-		snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-		fd = open_same(path, map->ino, gen);
-	}
-	if (fd < 0) /* it ended already */
-		fd = open_same(map->name, map->ino, gen);
+	snprintf(root, sizeof(root), "/proc/%d/root%s", pid, map->name);
+	snprintf(range, sizeof(range), "/proc/%d/map_files/%llx-%llx", pid,
+		 (unsigned long long)map->start, (unsigned long long)map->end);
+	snprintf(exe, sizeof(exe), "/proc/%d/exe", pid);
+	for (size_t i = 0; fd < 0 && i < sizeof(paths) / sizeof(paths[0]); i++)
+		fd = open_same(paths[i], map->ino, gen);
 	return fd;
 }
 
@@ -253,9 +238,9 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 			uint64_t gen)
 {
 	size_t length = strlen(map->name);
+	jp_cleanup_close int fd = -1;
 	struct wanted *file;
 	bool *seen;
-	int fd;
 
 	if (!(map->prot & JP_PROT_EXEC) || !map->ino || map->name[0] != '/' || map->name[1] == '/')
 		return;
@@ -266,18 +251,15 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 	if (fd < 0 && !copies->late)
 		return; /* another mapping of it may be luckier */
 	file = calloc(1, sizeof(*file) + length + 1);
-	if (!file) {
-		if (fd >= 0)
-			close(fd);
+	if (!file)
 		return;
-	}
 	*seen = true;
-	file->fd = fd;
-	file->maj = map->maj;
-	file->min = map->min;
-	file->ino = map->ino;
-	file->gen = copies->late ? gen : generation_of(fd);
-	file->live = gen != 0;
+	*file = (struct wanted){.maj = map->maj,
+				.min = map->min,
+				.ino = map->ino,
+				.gen = copies->late ? gen : generation_of(fd),
+				.live = gen != 0};
+	file->fd = jp_steal_fd(&fd);
 	memcpy(file->name, map->name, length);
 	pthread_mutex_lock(&copies->lock);
 	*copies->last = file;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Anyone's profiler as a capture: `launch-by NAME` has it start the command, `attach-by NAME` has
+ * Any profiler as a capture: `launch-by NAME` has it start the command, `attach-by NAME` has
  * it watch a process, `gated-by NAME` (gated.c) switches its events on and off meanwhile. Its
  * adapter (docs/profiler-adapters.md) writes perf.data and `capture`; here its words become what
  * the session knows.
@@ -171,37 +171,33 @@ static int check(const struct jp_session *session, int argc, char **argv, struct
 	return 0;
 }
 
-struct jp_external *jp_external_begin(struct jp_session *session, int argc, char **argv,
-				      char *environment, struct jp_error *err)
+int jp_external_begin(struct jp_session *session, int argc, char **argv, char *environment,
+		      struct jp_error *err)
 {
 	struct jp_external *external;
 	int ret;
 
 	if (check(session, argc, argv, err))
-		return NULL;
-	external = calloc(1, sizeof(*external));
-	if (!external) {
-		jp_fail(err, ENOMEM, "no memory for a profiler");
-		return NULL;
-	}
+		return -EINVAL;
+	external = session->external = calloc(1, sizeof(*external));
+	if (!external)
+		return jp_fail(err, ENOMEM, "no memory for a profiler");
 	external->session = session;
 	external->adapter = (struct jp_adapter){.in = -1, .out = -1, .words_fd = -1};
 	ret = jp_session_boundary(session, "before-open", err)
-		      ?: start(external, argv[1], environment, err);
-	if (!ret)
-		ret = jp_thread_start(&external->listener, listen_to, external, err);
+		      ?: start(external, argv[1], environment, err)
+		      ?: jp_thread_start(&external->listener, listen_to, external, err);
 	external->listens = !ret;
-	if (!ret && !wait_for(external, SAMPLING, "before it sampled", err))
-		return external;
-	jp_external_free(external);
-	return NULL;
+	return ret || wait_for(external, SAMPLING, "before it sampled", err) ? -EIO : 0;
 }
 
-int jp_external_switch(struct jp_external *external, bool on, struct jp_error *err)
+int jp_external_switch(struct jp_session *session, bool on, struct jp_error *err)
 {
-	pthread_mutex_lock(&external->session->lock);
+	struct jp_external *external = session->external;
+
+	pthread_mutex_lock(&session->lock);
 	external->said &= ~(unsigned int)SWITCHED;
-	pthread_mutex_unlock(&external->session->lock);
+	pthread_mutex_unlock(&session->lock);
 	return jp_adapter_say(&external->adapter, on ? "enable" : "disable", err)
 		       ?: wait_for(external, SWITCHED, "when its events were to be switched", err);
 }
@@ -219,30 +215,34 @@ static void want_files(struct jp_session *session)
 	free(reading.bytes);
 }
 
-void jp_external_stop(struct jp_external *external)
+void jp_external_stop(struct jp_session *session)
 {
+	struct jp_external *external = session->external;
 	struct jp_error err = {""};
 
-	want_files(external->session);
+	want_files(session);
 	if (jp_adapter_say(&external->adapter, "stop", &err) ||
 	    wait_for(external, STOPPED, "when it was to stop", &err)) {
-		pthread_mutex_lock(&external->session->lock);
+		pthread_mutex_lock(&session->lock);
 		if (!external->err.text[0])
 			external->err = err;
-		pthread_mutex_unlock(&external->session->lock);
+		pthread_mutex_unlock(&session->lock);
 	}
 }
 
-int jp_external_finish(struct jp_external *external, struct jp_error *err)
+int jp_external_finish(struct jp_session *session, struct jp_error *err)
 {
+	struct jp_external *external = session->external;
 	int ret = external->err.text[0] ? jp_fail(err, EIO, "%s", external->err.text)
 					: jp_adapter_say(&external->adapter, "finish", err);
 
 	return ret ?: wait_for(external, DONE, "before it was done", err);
 }
 
-void jp_external_free(struct jp_external *external)
+void jp_external_free(struct jp_session *session)
 {
+	struct jp_external *external = session->external;
+
 	if (!external)
 		return;
 	/* The listening thread goes by the end of what it reads. */
@@ -271,27 +271,8 @@ int jp_external_probe(const struct jp_capture_options *options, int argc, char *
 
 static int begin(struct jp_session *session, int argc, char **argv, struct jp_error *err)
 {
-	int ret = jp_session_prepare(session, err);
-
-	if (ret)
-		return ret;
-	session->state = jp_external_begin(session, argc, argv, NULL, err);
-	return session->state ? 0 : -EIO;
-}
-
-static void stop(struct jp_session *session)
-{
-	jp_external_stop(session->state);
-}
-
-static int finish(struct jp_session *session, struct jp_error *err)
-{
-	return jp_external_finish(session->state, err);
-}
-
-static void free_all(struct jp_session *session)
-{
-	jp_external_free(session->state);
+	return jp_session_prepare(session, err)
+		       ?: jp_external_begin(session, argc, argv, NULL, err);
 }
 
 static const char *const boundaries[] = {"before-open", NULL};
@@ -303,9 +284,9 @@ static const struct jp_capture launch_by = {
 	.traits = JP_CAPTURE_LAUNCHES,
 	.probe = jp_external_probe,
 	.begin = begin,
-	.stop = stop,
-	.finish = finish,
-	.free = free_all,
+	.stop = jp_external_stop,
+	.finish = jp_external_finish,
+	.free = jp_external_free,
 };
 JP_REGISTER(capture, launch_by);
 
@@ -315,8 +296,8 @@ static const struct jp_capture attach_by = {
 	.boundaries = boundaries,
 	.probe = jp_external_probe,
 	.begin = begin,
-	.stop = stop,
-	.finish = finish,
-	.free = free_all,
+	.stop = jp_external_stop,
+	.finish = jp_external_finish,
+	.free = jp_external_free,
 };
 JP_REGISTER(capture, attach_by);

@@ -25,8 +25,8 @@
 struct jp_gate {
 	struct jp_session *session;
 	const struct jp_gate_policy *policy;
-	char *paths[2]; /* of the FIFOs: requests, answers */
-	char *environment;
+	char paths[2][4096]; /* of the FIFOs: requests, answers */
+	char environment[4096];
 	int fds[2];
 	FILE *out; /* DIR/intervals */
 	char line[128];
@@ -38,20 +38,19 @@ struct jp_gate {
 	uint64_t enabling, enabled;
 };
 
-/* Ours alone, and no one's who came before. */
+/* Ours alone: none that was there before. */
 static int open_fifo(struct jp_gate *gate, int which, const char *name, struct jp_error *err)
 {
-	if (asprintf(&gate->paths[which], "%s/%s", gate->session->dir, name) < 0) {
-		gate->paths[which] = NULL;
-		return jp_fail(err, ENOMEM, "no memory for the gate");
-	}
-	if (mkfifo(gate->paths[which], 0600))
-		return jp_fail(err, errno, "%s: %s", gate->paths[which], strerror(errno));
+	char *path = gate->paths[which];
+	int ret = jp_path_build(path, sizeof(gate->paths[which]), err, "%s/%s", gate->session->dir,
+				name);
+
+	if (ret)
+		return ret;
 	/* Both ways: it opens at once, and no end of file comes between two processes. */
-	gate->fds[which] = open(gate->paths[which], O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	if (gate->fds[which] < 0)
-		return jp_fail(err, errno, "%s: %s", gate->paths[which], strerror(errno));
-	return 0;
+	if (!mkfifo(path, 0600))
+		gate->fds[which] = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	return gate->fds[which] < 0 ? jp_fail(err, errno, "%s: %s", path, strerror(errno)) : 0;
 }
 
 struct jp_gate *jp_gate_new(struct jp_session *session, const struct jp_gate_policy *policy,
@@ -66,20 +65,16 @@ struct jp_gate *jp_gate_new(struct jp_session *session, const struct jp_gate_pol
 	}
 	*gate = (struct jp_gate){
 		.session = session, .policy = policy, .fds = {-1, -1}, .pidfd = -1};
-	if (open_fifo(gate, 0, "gate.ctl", err) || open_fifo(gate, 1, "gate.ack", err))
+	if (open_fifo(gate, 0, "gate.ctl", err) || open_fifo(gate, 1, "gate.ack", err) ||
+	    jp_path_build(gate->environment, sizeof(gate->environment), err,
+			  "JITPROOF_GATE=%s/gate", session->dir) ||
+	    jp_path_build(path, sizeof(path), err, "%s/intervals", session->dir))
 		goto fail;
-	if (asprintf(&gate->environment, "JITPROOF_GATE=%s/gate", session->dir) < 0) {
-		gate->environment = NULL;
-		jp_fail(err, ENOMEM, "no memory for the gate");
-		goto fail;
-	}
 	session->worker.wake = eventfd(0, EFD_CLOEXEC);
 	if (session->worker.wake < 0) {
 		jp_fail(err, errno, "eventfd: %s", strerror(errno));
 		goto fail;
 	}
-	if (jp_path_build(path, sizeof(path), err, "%s/intervals", session->dir))
-		goto fail;
 	gate->out = fopen(path, "we");
 	if (gate->out)
 		return gate;
@@ -103,17 +98,15 @@ void jp_gate_free(struct jp_gate *gate)
 			close(gate->fds[i]);
 			unlink(gate->paths[i]);
 		}
-		free(gate->paths[i]);
 	}
 	if (gate->pidfd >= 0)
 		close(gate->pidfd);
 	if (gate->out)
 		fclose(gate->out);
-	free(gate->environment);
 	free(gate);
 }
 
-/* Never waits: whoever does not read its answers loses them. */
+/* Never waits: a process that does not read its answers loses them. */
 __attribute__((format(printf, 2, 3))) static void answer(struct jp_gate *gate, const char *fmt, ...)
 {
 	char text[256];
@@ -128,6 +121,15 @@ __attribute__((format(printf, 2, 3))) static void answer(struct jp_gate *gate, c
 	text[length++] = '\n';
 	if (write(gate->fds[1], text, (size_t)length) != length)
 		return;
+}
+
+static int answer_done(struct jp_gate *gate, int ret, const struct jp_error *err)
+{
+	if (ret)
+		answer(gate, "failed %s", err->text);
+	else
+		answer(gate, "ok");
+	return ret;
 }
 
 /* Blanks, control characters and backslashes as \ooo. */
@@ -162,13 +164,11 @@ static void forget(struct jp_gate *gate)
 	gate->pid = 0;
 }
 
-static int read_maps(struct jp_gate *gate, pid_t pid, struct jp_reading *reading,
-		     struct jp_error *err)
+static int read_maps(struct jp_gate *gate, struct jp_reading *reading, struct jp_error *err)
 {
 	bool within_done = true;
 
-	*reading = (struct jp_reading){0};
-	return jp_snapshot_read(gate->session, pid, &within_done, reading, err);
+	return jp_snapshot_read(gate->session, gate->pid, &within_done, reading, err);
 }
 
 static int tell(struct jp_gate *gate, const struct jp_reading *reading, struct jp_error *err)
@@ -183,7 +183,7 @@ static int tell(struct jp_gate *gate, const struct jp_reading *reading, struct j
 /*
  * The process waits for its answer, and so does not change what is read. Where the reading comes
  * first it is what the process waits for, and no more: parsing and writing come after the answer.
- * Else the reading is for whoever judges.
+ * Else the reading is for the judge.
  */
 static int watch(struct jp_gate *gate, struct jp_error *err)
 {
@@ -193,14 +193,11 @@ static int watch(struct jp_gate *gate, struct jp_error *err)
 	int ret = 0;
 
 	if (gate->policy->read_first)
-		ret = read_maps(gate, gate->pid, &reading, &why);
+		ret = read_maps(gate, &reading, &why);
 	answered = jp_clock_now();
-	if (ret)
-		answer(gate, "failed %s", why.text);
-	else
-		answer(gate, "ok");
+	answer_done(gate, ret, &why);
 	if (!gate->policy->read_first)
-		ret = read_maps(gate, gate->pid, &reading, &why);
+		ret = read_maps(gate, &reading, &why);
 	if (ret) {
 		/* It is gone already: there is nothing to watch, and nothing to say of it. */
 		forget(gate);
@@ -232,16 +229,6 @@ static int announce(struct jp_gate *gate, const char *text, struct jp_error *err
 	return ret;
 }
 
-/* Of a switch. */
-static int answer_turned(struct jp_gate *gate, int ret, const struct jp_error *err)
-{
-	if (ret)
-		answer(gate, "failed %s", err->text);
-	else
-		answer(gate, "ok");
-	return ret;
-}
-
 static int open_gate(struct jp_gate *gate, struct jp_error *err)
 {
 	int ret;
@@ -254,7 +241,7 @@ static int open_gate(struct jp_gate *gate, struct jp_error *err)
 	ret = gate->policy->turn(gate->session, true, err);
 	gate->enabled = jp_clock_now();
 	gate->open = !ret;
-	return answer_turned(gate, ret, err);
+	return answer_done(gate, ret, err);
 }
 
 static int close_gate(struct jp_gate *gate, struct jp_error *err)
@@ -275,23 +262,21 @@ static int stop_gate(struct jp_gate *gate, struct jp_error *err)
 		answer(gate, "failed no interval is open");
 		return 0;
 	}
-	return answer_turned(gate, close_gate(gate, err), err);
+	return answer_done(gate, close_gate(gate, err), err);
 }
 
 static int handle(struct jp_gate *gate, struct jp_error *err)
 {
+	const char *line = gate->overlong ? "" : gate->line;
+
 	gate->line[gate->used] = '\0';
 	gate->used = 0;
-	if (gate->overlong || strlen(gate->line) == 0) {
-		gate->overlong = false;
-		answer(gate, "failed announce PID, start or stop was expected");
-		return 0;
-	}
-	if (strncmp(gate->line, "announce ", 9) == 0)
-		return announce(gate, gate->line + 9, err);
-	if (strcmp(gate->line, "start") == 0)
+	gate->overlong = false;
+	if (strncmp(line, "announce ", 9) == 0)
+		return announce(gate, line + 9, err);
+	if (strcmp(line, "start") == 0)
 		return open_gate(gate, err);
-	if (strcmp(gate->line, "stop") == 0)
+	if (strcmp(line, "stop") == 0)
 		return stop_gate(gate, err);
 	answer(gate, "failed announce PID, start or stop was expected");
 	return 0;

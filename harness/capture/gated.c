@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/clock.h"
 #include "harness/capture/opened.h"
 #include "harness/capture/drain.h"
 #include "harness/capture/recording.h"
@@ -22,8 +21,8 @@
  */
 struct gated_state {
 	struct jp_gate *gate;
+	const struct jp_gate_policy *policy;
 	struct jp_backfill *backfill; /* NULL: nobody asks what was recorded */
-	struct jp_external *external; /* NULL: we capture ourselves */
 };
 
 /* Sideband is on before samples are, and off after them. */
@@ -40,13 +39,6 @@ static int turn_samples(struct jp_session *session, bool on, struct jp_error *er
 	return jp_open_switch(session, JP_SAMPLING, on, err);
 }
 
-static int turn_external(struct jp_session *session, bool on, struct jp_error *err)
-{
-	const struct gated_state *gated = session->state;
-
-	return jp_external_switch(gated->external, on, err);
-}
-
 static int backfill(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
 		    struct jp_error *err)
 {
@@ -61,14 +53,14 @@ static const struct jp_gate_policy policies[] = {
 	/* Everything: the bug. For judging alone: the files with which what was left out can be
 	 * added back. */
 	{.name = "none", .turn = turn_all, .announced = jp_reading_want_files},
-	/* As none; what is older than the interval is told from /proc/PID/maps. */
+	/* As none; /proc/PID/maps tells what is older than the interval. */
 	{.name = "backfill", .read_first = true, .turn = turn_all, .announced = backfill},
 	/* Samples alone: the better cure. */
 	{.name = "sideband", .turn = turn_samples},
 };
 /* What perf does with its FIFO, and others with theirs: all that is left out is up to them. */
 static const struct jp_gate_policy theirs = {
-	.name = "none", .turn = turn_external, .announced = jp_reading_want_files};
+	.name = "none", .turn = jp_external_switch, .announced = jp_reading_want_files};
 
 /* [--gate=none|backfill|sideband] */
 static int take_policy(int argc, char **argv, const struct jp_gate_policy **policy,
@@ -103,6 +95,7 @@ static int make_gate(struct jp_session *session, const struct jp_gate_policy *po
 		return jp_fail(err, ENOMEM, "no memory for the gate");
 	/* The workload is ready when its last interval is over, and there is no more to come. */
 	session->complete = true;
+	gated->policy = policy;
 	gated->gate = jp_gate_new(session, policy, err);
 	return gated->gate ? 0 : -EIO;
 }
@@ -111,6 +104,8 @@ static int observe(struct jp_session *session, struct jp_error *err)
 {
 	struct gated_state *gated = session->state;
 
+	if (gated->policy->announced != backfill)
+		return 0;
 	gated->backfill = jp_backfill_new(err);
 	if (!gated->backfill)
 		return -ENOMEM;
@@ -121,42 +116,26 @@ static int observe(struct jp_session *session, struct jp_error *err)
 	return 0;
 }
 
-static int open_events(struct jp_session *session, const struct jp_gate_policy *policy,
-		       struct jp_error *err)
+static int open_events(struct jp_session *session, struct jp_error *err)
 {
+	const struct gated_state *gated = session->state;
 	int ret = jp_open_command(session, err);
 
-	if (!ret && policy->turn == turn_samples)
+	if (!ret && gated->policy->turn == turn_samples)
 		ret = jp_open_switch(session, JP_SIDEBAND, true, err);
-	if (ret)
-		return ret;
-	jp_recorder_tell_kernel(session);
-	session->info.enabled = session->info.first_enabled = jp_clock_now();
-	jp_recorder_sampling(session);
-	return 0;
+	return ret ?: jp_recorder_enabled(session) ?: jp_gate_keep(gated->gate, err);
 }
 
 static int begin(struct jp_session *session, int argc, char **argv, struct jp_error *err)
 {
 	const struct jp_gate_policy *policy;
-	struct gated_state *gated;
-	int channel, ret;
+	int ret = take_policy(argc, argv, &policy, err)
+			  ?: jp_recorder_begin(session, false, err)
+			  ?: make_gate(session, policy, err)
+			  ?: observe(session, err);
+	const struct gated_state *gated = session->state;
 
-	ret = take_policy(argc, argv, &policy, err)
-		      ?: jp_recorder_begin(session, false, err) ?: make_gate(session, policy, err);
-	if (!ret && policy->announced == backfill)
-		ret = observe(session, err);
-	if (ret)
-		return ret;
-	gated = session->state;
-	channel = jp_start_command(session, jp_gate_environment(gated->gate), err);
-	if (channel < 0)
-		return channel;
-	ret = open_events(session, policy, err)
-		      ?: jp_gate_keep(gated->gate, err)
-				 ?: jp_start_release(session, channel, err);
-	jp_start_end(session, channel, ret);
-	return ret;
+	return ret ?: jp_start_command(session, jp_gate_environment(gated->gate), open_events, err);
 }
 
 static void gated_free(struct jp_session *session)
@@ -164,9 +143,9 @@ static void gated_free(struct jp_session *session)
 	struct gated_state *gated = session->state;
 
 	jp_recorder_free(session);
+	jp_external_free(session);
 	if (!gated)
 		return;
-	jp_external_free(gated->external);
 	jp_gate_free(gated->gate);
 	jp_backfill_free(gated->backfill);
 	free(gated);
@@ -175,27 +154,10 @@ static void gated_free(struct jp_session *session)
 static int begin_by(struct jp_session *session, int argc, char **argv, struct jp_error *err)
 {
 	int ret = jp_session_prepare(session, err) ?: make_gate(session, &theirs, err);
-	struct gated_state *gated = session->state;
-
-	if (ret)
-		return ret;
-	gated->external =
-		jp_external_begin(session, argc, argv, jp_gate_environment(gated->gate), err);
-	return gated->external ? jp_gate_keep(gated->gate, err) : -EIO;
-}
-
-static void stop_by(struct jp_session *session)
-{
 	const struct gated_state *gated = session->state;
 
-	jp_external_stop(gated->external);
-}
-
-static int finish_by(struct jp_session *session, struct jp_error *err)
-{
-	const struct gated_state *gated = session->state;
-
-	return jp_external_finish(gated->external, err);
+	return ret ?: jp_external_begin(session, argc, argv, jp_gate_environment(gated->gate), err)
+		   ?: jp_gate_keep(gated->gate, err);
 }
 
 static const struct jp_capture gated_capture = {
@@ -215,8 +177,8 @@ static const struct jp_capture gated_by = {
 	.traits = JP_CAPTURE_LAUNCHES,
 	.probe = jp_external_probe,
 	.begin = begin_by,
-	.stop = stop_by,
-	.finish = finish_by,
+	.stop = jp_external_stop,
+	.finish = jp_external_finish,
 	.free = gated_free,
 };
 JP_REGISTER(capture, gated_by);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 
-#include "harness/base/clock.h"
 #include "harness/capture/opened.h"
 #include "harness/capture/recording.h"
 #include "harness/capture/attach.h"
@@ -15,35 +14,18 @@
 
 static int open_events(struct jp_session *session, struct jp_error *err)
 {
-	int ret;
-
 	if (session->options.system_wide)
 		return jp_attach(session, false, true, err);
-	ret = jp_open_command(session, err);
-	if (ret)
-		return ret;
-	jp_recorder_tell_kernel(session);
 	/* Exec enables; what comes before it is ours, not the command's. */
-	session->info.enabled = session->info.first_enabled = jp_clock_now();
-	jp_recorder_sampling(session);
-	return 0;
+	return jp_open_command(session, err) ?: jp_recorder_enabled(session);
 }
 
 static int begin(struct jp_session *session, int argc, char **argv, struct jp_error *err)
 {
-	int channel, ret;
-
 	if (argc > 1)
 		return jp_fail(err, EINVAL, "launch: unknown option '%s'", argv[1]);
-	ret = jp_recorder_begin(session, !session->options.system_wide, err);
-	if (ret)
-		return ret;
-	channel = jp_start_command(session, NULL, err);
-	if (channel < 0)
-		return channel;
-	ret = open_events(session, err) ?: jp_start_release(session, channel, err);
-	jp_start_end(session, channel, ret);
-	return ret;
+	return jp_recorder_begin(session, !session->options.system_wide, err)
+		       ?: jp_start_command(session, NULL, open_events, err);
 }
 
 static const struct jp_capture launch = {

@@ -27,10 +27,9 @@ int jp_session_prepare(struct jp_session *session, struct jp_error *err)
 {
 	int ret = jp_clock_slack(session->cpus, session->nr_cpus, &session->info.slack, err);
 
+	if (!ret && session->dir)
+		ret = jp_snapshot_file(session->dir, err);
 	if (ret || !session->dir)
-		return ret;
-	ret = jp_snapshot_file(session->dir, err);
-	if (ret)
 		return ret;
 	session->copies = jp_elf_copies_start(session->dir, session->options.late_elf, err);
 	return session->copies ? 0 : -EIO;
@@ -197,7 +196,7 @@ void jp_session_stop(struct jp_session *session, uint64_t *lost_samples, uint64_
 	*lost_sideband = session->info.lost_sideband;
 }
 
-/* The first failure is the one that is told. */
+/* The first failure is the one to report. */
 static void keep_first(int *first, int ret, struct jp_error *err, const struct jp_error *detail)
 {
 	if (!ret || *first)

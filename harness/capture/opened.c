@@ -72,21 +72,18 @@ int jp_open_thread(struct jp_session *session, enum jp_stream stream, pid_t tid,
 {
 	struct jp_recorder *recorder = session->recorder;
 	size_t from = recorder->opened.count;
-	int ret;
+	int ret = 0;
 
-	for (unsigned int i = 0; i < session->nr_cpus; i++) {
+	for (unsigned int i = 0; i < session->nr_cpus && !ret; i++)
 		ret = jp_open_event(session, &recorder->attr[stream], stream, tid, i, err);
-		if (ret) {
-			jp_open_close(session, from);
-			return ret;
-		}
-	}
-	return 0;
+	if (ret)
+		jp_open_close(session, from);
+	return ret;
 }
 
 /*
  * From when on a thread speaks for itself: samples before its first event is enabled, so that none
- * is told twice; sideband after its last, so that none is dropped that only an ancestor told.
+ * comes twice; sideband after its last, so that a record of an ancestor's alone is not dropped.
  */
 static int owns(struct jp_session *session, enum jp_stream stream, const struct jp_opened *event)
 {
@@ -142,26 +139,19 @@ int jp_open_command(struct jp_session *session, struct jp_error *err)
 			     : ret;
 }
 
-void jp_open_disable(struct jp_session *session, enum jp_stream stream)
-{
-	const struct jp_opened_events *opened = &session->recorder->opened;
-
-	for (size_t i = 0; i < opened->count; i++)
-		if (opened->list[i].stream == stream)
-			ioctl(opened->list[i].fd, PERF_EVENT_IOC_DISABLE, 0);
-}
-
 int jp_open_switch(struct jp_session *session, enum jp_stream stream, bool on, struct jp_error *err)
 {
 	unsigned long request = on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
 	const struct jp_opened_events *opened = &session->recorder->opened;
+	int ret = 0;
 
 	for (size_t i = 0; i < opened->count; i++)
-		if (opened->list[i].stream == stream && ioctl(opened->list[i].fd, request, 0))
-			return jp_fail(err, errno, "an event of thread %d cannot be %s: %s",
-				       opened->list[i].tid, on ? "enabled" : "disabled",
-				       strerror(errno));
-	return 0;
+		if (opened->list[i].stream == stream && ioctl(opened->list[i].fd, request, 0) &&
+		    !ret)
+			ret = jp_fail(err, errno, "an event of thread %d cannot be %s: %s",
+				      opened->list[i].tid, on ? "enabled" : "disabled",
+				      strerror(errno));
+	return ret;
 }
 
 static void count_lost(struct jp_recorder *recorder, const struct jp_opened *event)

@@ -22,8 +22,7 @@ int jp_open_thread(struct jp_session *session, enum jp_stream stream, pid_t tid,
 int jp_open_command(struct jp_session *session, struct jp_error *err);
 /* Enables what was opened and is not enabled yet. */
 int jp_open_enable(struct jp_session *session, enum jp_stream stream, struct jp_error *err);
-void jp_open_disable(struct jp_session *session, enum jp_stream stream);
-/* Enables or disables all of @stream, and what inherited it. */
+/* Enables or disables all of @stream, and what inherited it. 0, or the first failure. */
 int jp_open_switch(struct jp_session *session, enum jp_stream stream, bool on,
 		   struct jp_error *err);
 /* Adds up PERF_FORMAT_LOST and closes events [@from, end). */

@@ -36,15 +36,6 @@ static const char *value_of(const char *arg, const char *name)
 	return strncmp(arg, name, size) == 0 && arg[size] == '=' ? arg + size + 1 : NULL;
 }
 
-static int number(const char *arg, const char *value, uint64_t max, uint64_t *out,
-		  struct jp_error *err)
-{
-	return jp_number(value, 0, max, out)
-		       ? 1
-		       : jp_fail(err, EINVAL, "%s: a number up to %llu was expected", arg,
-				 (unsigned long long)max);
-}
-
 static int take_synth(struct jp_capture_options *options, const char *arg, const char *value,
 		      struct jp_error *err)
 {
@@ -52,7 +43,7 @@ static int take_synth(struct jp_capture_options *options, const char *arg, const
 		if (strcmp(value, synths[i]) != 0)
 			continue;
 		options->synth = (enum jp_synth)i;
-		/* Whoever wants the older ones wants the later ones too. */
+		/* The older ones are of no use without the later ones. */
 		options->all_maps |= i == JP_SYNTH_ALL;
 		return 1;
 	}
@@ -61,64 +52,59 @@ static int take_synth(struct jp_capture_options *options, const char *arg, const
 
 static int take_number(struct jp_capture_options *options, const char *arg, struct jp_error *err)
 {
-	const char *value;
-	uint64_t n = 0;
-	int ret;
+	uint64_t stack = options->stack, frequency = options->frequency;
+	const struct {
+		const char *name;
+		uint64_t max, *to;
+	} numbers[] = {
+		{"--stack", 65528, &stack},
+		{"--freq", 1000000, &frequency},
+		{"--ring", 1 << 30, &options->ring},
+		{"--sideband-ring", 1 << 30, &options->sideband_ring},
+	};
+	const char *value = NULL;
 
-	if ((value = value_of(arg, "--stack"))) {
-		ret = number(arg, value, 65528, &n, err);
-		if (ret > 0 && n % 8)
-			return jp_fail(err, EINVAL, "%s: a multiple of 8 was expected", arg);
-		options->stack = (uint32_t)n;
-		return ret;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !value; i++) {
+		value = value_of(arg, numbers[i].name);
+		if (value && !jp_number(value, 0, numbers[i].max, numbers[i].to))
+			return jp_fail(err, EINVAL, "%s: a number up to %llu was expected", arg,
+				       (unsigned long long)numbers[i].max);
 	}
-	if ((value = value_of(arg, "--freq"))) {
-		ret = number(arg, value, 1000000, &n, err);
-		if (ret > 0 && !n)
-			return jp_fail(err, EINVAL, "%s: more than 0 was expected", arg);
-		options->frequency = (uint32_t)n;
-		return ret;
-	}
-	if ((value = value_of(arg, "--ring"))) {
-		ret = number(arg, value, 1 << 30, &n, err);
-		options->ring = n;
-		return ret;
-	}
-	if ((value = value_of(arg, "--sideband-ring"))) {
-		ret = number(arg, value, 1 << 30, &n, err);
-		options->sideband_ring = n;
-		return ret;
-	}
-	return 0;
+	if (!value)
+		return 0;
+	if (stack % 8)
+		return jp_fail(err, EINVAL, "%s: a multiple of 8 was expected", arg);
+	if (!frequency)
+		return jp_fail(err, EINVAL, "%s: more than 0 was expected", arg);
+	options->stack = (uint32_t)stack;
+	options->frequency = (uint32_t)frequency;
+	return 1;
 }
 
 int jp_capture_option(struct jp_capture_options *options, const char *arg, struct jp_error *err)
 {
-	const char *value = value_of(arg, "--synth");
+	const struct {
+		const char *text;
+		bool *flag, value;
+	} flags[] = {
+		{"--callchain=deferred", &options->deferred, true},
+		{"--callchain=sample", &options->deferred, false},
+		{"--no-chain", &options->chain, false},
+		{"--task-clock", &options->task_clock, true},
+		{"--kernel", &options->need_kernel, true},
+		{"--user-only", &options->kernel, false},
+		{"--system-wide", &options->system_wide, true},
+		{"--elf=late", &options->late_elf, true},
+		{"--all-maps", &options->all_maps, true},
+	};
+	const char *synth = value_of(arg, "--synth");
 
-	if (value)
-		return take_synth(options, arg, value, err);
-	if (strcmp(arg, "--callchain=deferred") == 0)
-		options->deferred = true;
-	else if (strcmp(arg, "--callchain=sample") == 0)
-		options->deferred = false;
-	else if (value_of(arg, "--callchain"))
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (strcmp(arg, flags[i].text) == 0) {
+			*flags[i].flag = flags[i].value;
+			return 1;
+		}
+	if (value_of(arg, "--callchain"))
 		return jp_fail(err, EINVAL, "%s: sample or deferred was expected", arg);
-	else if (strcmp(arg, "--no-chain") == 0)
-		options->chain = false;
-	else if (strcmp(arg, "--task-clock") == 0)
-		options->task_clock = true;
-	else if (strcmp(arg, "--kernel") == 0)
-		options->need_kernel = true;
-	else if (strcmp(arg, "--user-only") == 0)
-		options->kernel = false;
-	else if (strcmp(arg, "--system-wide") == 0)
-		options->system_wide = true;
-	else if (strcmp(arg, "--elf=late") == 0)
-		options->late_elf = true;
-	else if (strcmp(arg, "--all-maps") == 0)
-		options->all_maps = true;
-	else
-		return take_number(options, arg, err);
-	return 1;
+	return synth ? take_synth(options, arg, synth, err) : take_number(options, arg, err);
 }

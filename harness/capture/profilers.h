@@ -17,7 +17,7 @@ int jp_profiler_version(const char *name, char *text, size_t size, struct jp_err
 void jp_profilers_describe(struct jp_json *json);
 /*
  * True where @line says that the profiler died of a signal ("crash SIGNAL WHY") or failed ("failed
- * WHY"). @dir/crash is for whoever judges, "@verb SIGNAL WHY" with '-' for no signal; @err has WHY.
+ * WHY"). @dir/crash is for the judge, "@verb SIGNAL WHY" with '-' for no signal; @err has WHY.
  */
 bool jp_profiler_crashed(const char *dir, const char *verb, const char *line, struct jp_error *err);
 /*

@@ -122,6 +122,14 @@ void jp_recorder_sampling(struct jp_session *session)
 	pthread_mutex_unlock(&session->lock);
 }
 
+int jp_recorder_enabled(struct jp_session *session)
+{
+	jp_recorder_tell_kernel(session);
+	session->info.enabled = session->info.first_enabled = jp_clock_now();
+	jp_recorder_sampling(session);
+	return 0;
+}
+
 static uint64_t larger(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -134,8 +142,8 @@ void jp_recorder_stop(struct jp_session *session)
 
 	info->stopped = jp_clock_now();
 	/* Sideband outlives sampling, so that every sample's mappings are told. */
-	jp_open_disable(session, JP_SAMPLING);
-	jp_open_disable(session, JP_SIDEBAND);
+	jp_open_switch(session, JP_SAMPLING, false, NULL);
+	jp_open_switch(session, JP_SIDEBAND, false, NULL);
 	jp_drain_stop(session);
 	jp_open_close(session, 0);
 	info->lost_samples =

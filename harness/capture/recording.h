@@ -16,6 +16,8 @@ int jp_recorder_create(struct jp_session *session, const char *name, struct jp_e
 int jp_recorder_begin(struct jp_session *session, bool on_exec, struct jp_error *err);
 /* The kernel's own mappings, where it is sampled; once an event is open. */
 void jp_recorder_tell_kernel(struct jp_session *session);
+/* The same of a command that waits for its exec, which samples from then on. 0. */
+int jp_recorder_enabled(struct jp_session *session);
 /* From here on samples come: the file's rounds begin. */
 void jp_recorder_sampling(struct jp_session *session);
 

@@ -32,6 +32,7 @@ struct jp_session {
 	struct jp_capture_info info; /* for DIR/capture */
 	struct jp_worker worker;
 	struct jp_recorder *recorder; /* NULL: someone else records */
+	struct jp_external *external; /* who does so; NULL: we do */
 	struct jp_elf_copies *copies; /* NULL: no DIR, or not yet */
 	bool stopped;
 

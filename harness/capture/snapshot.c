@@ -29,7 +29,7 @@ enum { MOST_READINGS = 20, CHUNK = 4096 };
  */
 static int open_maps(pid_t pid, char *path, size_t size)
 {
-	struct jp_tids tids = {0};
+	jp_cleanup_tids struct jp_tids tids = {0};
 	char byte;
 	int fd;
 
@@ -46,13 +46,11 @@ static int open_maps(pid_t pid, char *path, size_t size)
 		other = open(path, O_RDONLY | O_CLOEXEC);
 		if (other >= 0 && pread(other, &byte, 1, 0) == 1) {
 			close(fd);
-			fd = other;
-			break;
+			return other;
 		}
 		if (other >= 0)
 			close(other);
 	}
-	jp_tids_free(&tids);
 	return fd;
 }
 
@@ -63,10 +61,11 @@ static int open_maps(pid_t pid, char *path, size_t size)
 static int read_maps(struct jp_session *session, pid_t pid, struct jp_reading *reading,
 		     bool *within_done, struct jp_error *err)
 {
+	jp_cleanup_close int fd = -1;
 	char path[80];
 	bool first = true;
 	ssize_t size;
-	int fd, ret = 0;
+	int ret = 0;
 
 	reading->size = 0;
 	reading->before = jp_clock_now();
@@ -74,15 +73,11 @@ static int read_maps(struct jp_session *session, pid_t pid, struct jp_reading *r
 	if (fd < 0)
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	do {
-		if (!jp_array_reserve(&reading->bytes, &reading->capacity, reading->size + CHUNK)) {
-			ret = jp_fail(err, ENOMEM, "%s: no memory", path);
-			break;
-		}
+		if (!jp_array_reserve(&reading->bytes, &reading->capacity, reading->size + CHUNK))
+			return jp_fail(err, ENOMEM, "%s: no memory", path);
 		size = read(fd, reading->bytes + reading->size, CHUNK);
-		if (size < 0 && errno != EINTR && errno != ESRCH) {
-			ret = jp_fail(err, errno, "%s: %s", path, strerror(errno));
-			break;
-		}
+		if (size < 0 && errno != EINTR && errno != ESRCH)
+			return jp_fail(err, errno, "%s: %s", path, strerror(errno));
 		reading->size += size > 0 ? (size_t)size : 0;
 		if (first && !*within_done) {
 			*within_done = true;
@@ -90,7 +85,6 @@ static int read_maps(struct jp_session *session, pid_t pid, struct jp_reading *r
 		}
 		first = false;
 	} while (!ret && (size > 0 || (size < 0 && errno == EINTR)));
-	close(fd);
 	reading->after = jp_clock_now();
 	return ret;
 }
@@ -135,17 +129,8 @@ static bool agree(const struct jp_reading *a, const struct jp_reading *b, bool a
 
 static bool selected(enum jp_synth synth, const struct jp_procmap *map)
 {
-	switch (synth) {
-	case JP_SYNTH_NONE:
-		return false;
-	case JP_SYNTH_PATHS:
-		return (map->prot & JP_PROT_EXEC) && *map->name;
-	case JP_SYNTH_EXEC:
-		return map->prot & JP_PROT_EXEC;
-	case JP_SYNTH_ALL:
-		return true;
-	}
-	return false;
+	return synth == JP_SYNTH_ALL || (synth != JP_SYNTH_NONE && map->prot & JP_PROT_EXEC &&
+					 (*map->name || synth != JP_SYNTH_PATHS));
 }
 
 int jp_reading_tell(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
@@ -245,12 +230,10 @@ static int snapshot_process(struct jp_session *session, pid_t pid, bool *within_
 			    struct jp_error *err)
 {
 	struct jp_reading reading;
-	int ret = jp_snapshot_read(session, pid, within_done, &reading, err);
+	int ret = jp_snapshot_read(session, pid, within_done, &reading, err)
+			  ?: jp_reading_tell(session, pid, &reading, tell_all, NULL, err)
+			  ?: jp_snapshot_keep(session, pid, &reading, err);
 
-	if (!ret)
-		ret = jp_reading_tell(session, pid, &reading, tell_all, NULL, err);
-	if (!ret)
-		ret = jp_snapshot_keep(session, pid, &reading, err);
 	free(reading.bytes);
 	return ret;
 }
@@ -288,7 +271,7 @@ static pid_t parent_of(pid_t pid)
  */
 static int tell_threads(struct jp_session *session, pid_t pid, struct jp_error *err)
 {
-	struct jp_tids tids = {0};
+	jp_cleanup_tids struct jp_tids tids = {0};
 	char path[64], name[64];
 	pid_t ppid = parent_of(pid);
 	int ret;
@@ -307,7 +290,6 @@ static int tell_threads(struct jp_session *session, pid_t pid, struct jp_error *
 		jp_synthesize_comm(session->recorder, pid, tid, name, false, 0);
 		pthread_mutex_unlock(&session->lock);
 	}
-	jp_tids_free(&tids);
 	if (ret && ret != -ESRCH)
 		return jp_fail(err, -ret, "/proc/%d/task: %s", pid, strerror(-ret));
 	return 0;
@@ -327,16 +309,15 @@ int jp_snapshot_file(const char *dir, struct jp_error *err)
 
 int jp_snapshot_take(struct jp_session *session, struct jp_error *err)
 {
-	struct jp_tids pids = {0};
+	jp_cleanup_tids struct jp_tids pids = {0};
 	struct jp_error ignored;
 	bool within_done = false;
 	int ret = 0;
 
-	if (!session->options.system_wide) {
-		ret = tell_threads(session, session->target->pid, err);
-		return ret ? ret
-			   : snapshot_process(session, session->target->pid, &within_done, err);
-	}
+	if (!session->options.system_wide)
+		return tell_threads(session, session->target->pid, err)
+			       ?: snapshot_process(session, session->target->pid, &within_done,
+						   err);
 	ret = jp_tids_list("/proc", &pids);
 	if (ret)
 		return jp_fail(err, -ret, "/proc: %s", strerror(-ret));
@@ -346,6 +327,5 @@ int jp_snapshot_take(struct jp_session *session, struct jp_error *err)
 		if (snapshot_process(session, pids.tids[i], &within_done, &ignored) == -ENOMEM)
 			ret = jp_fail(err, ENOMEM, "no memory for the snapshot");
 	}
-	jp_tids_free(&pids);
 	return ret;
 }

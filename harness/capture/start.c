@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/base/cleanup.h"
 #include "harness/capture/drain.h"
 #include "harness/capture/session.h"
 
@@ -62,22 +63,19 @@ static char **environment_with(char *added)
 	return copy;
 }
 
-int jp_start_command(struct jp_session *session, char *added, struct jp_error *err)
+static int fork_command(struct jp_session *session, char *added, struct jp_error *err)
 {
-	char **environment = environment_with(added);
+	jp_cleanup_free char **environment = environment_with(added);
 	int ends[2];
 	pid_t pid;
 
 	if (!environment)
 		return jp_fail(err, ENOMEM, "no memory for the environment");
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) {
-		free(environment);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return jp_fail(err, errno, "socketpair: %s", strerror(errno));
-	}
 	pid = fork();
 	if (pid == 0)
 		child(session, ends[0], ends[1], environment);
-	free(environment);
 	close(ends[1]);
 	if (pid < 0) {
 		close(ends[0]);
@@ -88,7 +86,8 @@ int jp_start_command(struct jp_session *session, char *added, struct jp_error *e
 	return ends[0];
 }
 
-int jp_start_release(struct jp_session *session, int channel, struct jp_error *err)
+/* Lets it exec; returns when it did. */
+static int release(struct jp_session *session, int channel, struct jp_error *err)
 {
 	const char *name = session->target->command[0];
 	int error = 0;
@@ -106,12 +105,20 @@ int jp_start_release(struct jp_session *session, int channel, struct jp_error *e
 	return jp_fail(err, error, "%s: %s", name, strerror(error));
 }
 
-void jp_start_end(struct jp_session *session, int channel, bool failed)
+int jp_start_command(struct jp_session *session, char *added,
+		     int (*open)(struct jp_session *session, struct jp_error *err),
+		     struct jp_error *err)
 {
+	int channel = fork_command(session, added, err), ret;
+
+	if (channel < 0)
+		return channel;
+	ret = open(session, err) ?: release(session, channel, err);
 	close(channel); /* a child that still waits reads the end of file, and leaves */
-	if (!failed)
-		return;
+	if (!ret)
+		return 0;
 	while (waitpid(session->target->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	session->target->pid = 0;
+	return ret;
 }

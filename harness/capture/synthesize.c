@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "harness/base/cleanup.h"
 #include "harness/capture/recorder.h"
 #include "harness/format/perfdata/encode.h"
 #include "harness/format/procmaps/procmaps.h"
-#include "harness/format/truth/format.h"
 
 /*
  * Records are written with the sideband event's id and trailer, as if it had told of them.
@@ -45,6 +45,7 @@ void jp_synthesize_map(struct jp_recorder *recorder, pid_t pid, const struct jp_
 				.maj = map->maj,
 				.min = map->min,
 				.ino = map->ino,
+				.prot = map->prot,
 				.flags = map->shared == 's' ? MAP_SHARED : MAP_PRIVATE,
 				/* The kernel's live records and perf's synthesized ones call it so;
 				 * maps says nothing. */
@@ -52,9 +53,6 @@ void jp_synthesize_map(struct jp_recorder *recorder, pid_t pid, const struct jp_
 			},
 	};
 
-	event.map.prot |= map->prot & JP_PROT_READ ? PROT_READ : 0;
-	event.map.prot |= map->prot & JP_PROT_WRITE ? PROT_WRITE : 0;
-	event.map.prot |= map->prot & JP_PROT_EXEC ? PROT_EXEC : 0;
 	put(recorder, JP_SIDEBAND, &event);
 }
 
@@ -112,7 +110,7 @@ static void kernel_map(struct jp_recorder *recorder, uint64_t addr, uint64_t len
 
 static void modules(struct jp_recorder *recorder, uint64_t time)
 {
-	FILE *file = fopen("/proc/modules", "re");
+	jp_cleanup_fclose FILE *file = fopen("/proc/modules", "re");
 	char line[1024];
 
 	while (file && fgets(line, sizeof(line), file)) {
@@ -125,8 +123,6 @@ static void modules(struct jp_recorder *recorder, uint64_t time)
 		snprintf(text, sizeof(text), "[%s]", name);
 		kernel_map(recorder, addr, size, 0, text, time);
 	}
-	if (file)
-		fclose(file);
 }
 
 /* The kernel's text, of a hundred thousand lines: read once, it does not move. */
@@ -138,7 +134,7 @@ static struct kernel_text kernel_text = {.once = PTHREAD_ONCE_INIT};
 
 static void find_kernel_text(void)
 {
-	FILE *file = fopen("/proc/kallsyms", "re");
+	jp_cleanup_fclose FILE *file = fopen("/proc/kallsyms", "re");
 	struct kernel_text *text = &kernel_text;
 	char line[1024];
 
@@ -150,8 +146,6 @@ static void find_kernel_text(void)
 		else if (name && strcmp(name, " _etext\n") == 0)
 			text->end = strtoull(line, NULL, 16);
 	}
-	if (file)
-		fclose(file);
 }
 
 void jp_synthesize_kernel(struct jp_recorder *recorder, uint64_t time)

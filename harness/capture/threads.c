@@ -69,7 +69,7 @@ static bool explained_by_fork(const struct jp_heard *heard, pid_t tid, uint64_t 
 int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t explained,
 		    unsigned int *news, struct jp_error *err)
 {
-	struct jp_tids tids = {0};
+	jp_cleanup_tids struct jp_tids tids = {0};
 	char path[64];
 	int ret;
 
@@ -94,7 +94,8 @@ int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t 
 			continue;
 		/*
 		 * Opened in any case: that a FORK record tells of it does not prove that it
-		 * inherited (the record comes after the inheriting). What is told twice is dropped.
+		 * inherited (the record comes after the inheriting). Records that come twice are
+		 * dropped.
 		 */
 		ret = jp_open_thread(session, stream, tids.tids[i], err);
 		if (ret == -ESRCH) {
@@ -104,7 +105,6 @@ int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t 
 		*news += !explains;
 		session->info.threads += stream == JP_SIDEBAND;
 	}
-	jp_tids_free(&tids);
 	return ret;
 }
 
@@ -113,12 +113,13 @@ int jp_threads_settle(struct jp_session *session, enum jp_stream stream, struct 
 	uint64_t enabled = jp_clock_now();
 	unsigned int quiet = 0;
 
+	if (session->options.system_wide)
+		return 0;
 	for (int pass = 0; pass < MOST_PASSES && quiet < QUIET_PASSES; pass++) {
 		unsigned int news;
-		int ret = jp_threads_open(session, stream, enabled, &news, err);
+		int ret = jp_threads_open(session, stream, enabled, &news, err)
+				  ?: jp_open_enable(session, stream, err);
 
-		if (!ret)
-			ret = jp_open_enable(session, stream, err);
 		if (ret)
 			return ret;
 		enabled = jp_clock_now();
