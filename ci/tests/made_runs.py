@@ -8,12 +8,11 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from typing import Any, Sequence
-import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.matrix.results import cmd_compare, cmd_report, cmd_store, cmd_tools
+from harness.selftest.scratch import Folder
 
 DEFINITION = "case one check : anon_exec : attach --synth=exec : samples=100\n\tbroken.chain =0\n"
 
@@ -54,21 +53,10 @@ CELL: dict[str, Any] = {
     "groups": [{"name": "one", "smp": 1, "outcome": "DONE", "reason": ""}]}
 
 
-class Made(unittest.TestCase):
+class Made(Folder):
     def setUp(self) -> None:
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.dir = scratch.name
-        self.store_dir = os.path.join(self.dir, "results", "matrix")
-
-    def path(self, *parts: str) -> str:
-        return os.path.join(self.dir, *parts)
-
-    def write(self, path: str, text: str) -> str:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        return path
+        super().setUp()
+        self.store_dir = self.place("results", "matrix")
 
     def run_dir(self, name: str, cases: list[dict[str, Any]] | None = None,
                 facts: list[dict[str, Any]] | None = None, label: str = "6.1",
@@ -77,20 +65,17 @@ class Made(unittest.TestCase):
         if cell.get("kind") == "tool":
             cell["label"] = label
         cases = [case("a/one"), case("a/two")] if cases is None else cases
-        facts = FACTS if facts is None else facts
-        folder = self.path(name, label)
-        lines = {"results.jsonl": cases, "facts.jsonl": facts}
+        lines = {"results.jsonl": cases, "facts.jsonl": FACTS if facts is None else facts}
         for file, records in lines.items():
-            self.write(os.path.join(folder, file),
-                       "".join(json.dumps(record) + "\n" for record in records))
-        self.write(os.path.join(folder, "ktap.txt"), "KTAP version 1\n1..%d\n" % len(cases))
-        self.write(os.path.join(folder, "cell.json"), json.dumps(
-            {**CELL, "kernel": label, "version": label + ".190-1", **cell}))
+            self.write("".join(json.dumps(record) + "\n" for record in records), name, label, file)
+        self.write("KTAP version 1\n1..%d\n" % len(cases), name, label, "ktap.txt")
+        self.write(json.dumps({**CELL, "kernel": label, "version": label + ".190-1", **cell}),
+                   name, label, "cell.json")
         for one in cases:
-            own = os.path.join(folder, "cases", one["case"])
-            self.write(os.path.join(own, "case"), definition)
-            self.write(os.path.join(own, "env.json"), json.dumps({"cpus": cpus}))
-        return self.path(name)
+            own = (name, label, "cases", one["case"])
+            self.write(definition, *own, "case")
+            self.write(json.dumps({"cpus": cpus}), *own, "env.json")
+        return self.place(name)
 
     def store(self, *dirs: str, to: str | None = None) -> None:
         done = matrix("store", "--to", to or self.store_dir, *dirs)

@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """ci/matrix/vm/ as far as it needs neither a kernel nor QEMU: a script stands for the machine."""
 
+import concurrent.futures
 import contextlib
+import dataclasses
 import io
 import json
 import os
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from typing import Any, Sequence
@@ -17,11 +18,12 @@ import unittest
 import zlib
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import process
 from ci.base.status import Refused
 from ci.matrix.vm import bundle, cell, configuration, initramfs, kernel_log
 from ci.matrix.vm import kernels, qemu, suites
 from ci.matrix.vm.progress import Progress
-from harness.selftest.scratch import JITPROOF, MATRIX
+from harness.selftest.scratch import Folder, JITPROOF, MATRIX
 
 LIMITS = {"boot": 20, "case": 20, "leave": 20}
 FIRST = "6,0,0,-;Linux version 6.12.1-made"
@@ -58,29 +60,17 @@ say("jitproof-vm: left 0")
 CASE = b"case study/a check : anon_exec : attach --synth=exec\n"
 
 
-def memory_of(records: list[tuple[str, bytes, int]], size: int = 1 << 16, adler: int | None = None,
-              count: int | None = None) -> bytes:
-    body = b""
-    for kind, data, value in records:
-        body += struct.pack("<IIQ", ord(kind), len(data), value) + data
-    head = struct.pack("<8sQII", b"JPBUNDLE", len(body),
-                       zlib.adler32(body) if adler is None else adler,
+def memory_of(*records: tuple[str, bytes, int], count: int | None = None) -> bytes:
+    body = b"".join(struct.pack("<IIQ", ord(kind), len(data), value) + data
+                    for kind, data, value in records)
+    head = struct.pack("<8sQII", b"JPBUNDLE", len(body), zlib.adler32(body),
                        len(records) if count is None else count)
-    return (head.ljust(4096, b"\0") + body).ljust(size, b"\0")
+    return (head.ljust(4096, b"\0") + body).ljust(1 << 16, b"\0")
 
 
-class Folder(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, name: str, data: bytes | None = None) -> str:
-        path = os.path.join(self.folder, name)
-        if data is not None:
-            with open(path, "wb") as file:
-                file.write(data)
-        return path
+class Binary(Folder):
+    def write_bytes(self, data: bytes, *names: str) -> str:
+        return self.write(data.decode("utf-8", "surrogateescape"), *names)
 
 
 class KernelLog(unittest.TestCase):
@@ -143,41 +133,40 @@ class KernelLog(unittest.TestCase):
         self.assertEqual(len(kernel_log.lines_of(FIRST + "\n SUBSYSTEM=pci\n6,1,1,-;x")), 2)
 
 
-class Bundle(Folder):
-    def unpack(self, memory: bytes) -> int:
-        return bundle.unpack(self.path("memory", memory), self.path("out"))
+class Bundle(Binary):
+    def unpack(self, memory: bytes, name: str) -> int:
+        return bundle.unpack(self.write_bytes(memory, "memory"), self.place(name))
 
     def test_files_come_back(self) -> None:
-        self.unpack(memory_of([("d", b"/out/a", 0), ("f", b"/out/a/b", 10000),
-                               ("p", b"xyz", 8000), ("p", b"tail", 9996), ("f", b"/out/e", 0)]))
-        with open(self.path("out/a/b"), "rb") as file:
-            self.assertEqual(file.read(), b"\0" * 8000 + b"xyz" + b"\0" * 1993 + b"tail")
-        self.assertEqual(os.path.getsize(self.path("out/e")), 0)
+        self.unpack(memory_of(("d", b"/out/a", 0), ("f", b"/out/a/b", 10000), ("p", b"xyz", 8000),
+                              ("p", b"tail", 9996), ("f", b"/out/e", 0)), "out")
+        self.assertEqual(self.read("out/a/b"), "\0" * 8000 + "xyz" + "\0" * 1993 + "tail")
+        self.assertEqual(self.read("out/e"), "")
 
     def test_torn_ones_are_recognized(self) -> None:
-        whole = memory_of([("f", b"/out/a", 3), ("p", b"xyz", 0)])
+        whole = memory_of(("f", b"/out/a", 3), ("p", b"xyz", 0))
         torn = {
             "empty": b"", "nothing left": b"\0" * 8192,
             "head alone": whole[:100],
             "not all": whole[:4096 + 10],
             "another byte": whole[:4096 + 20] + b"!" + whole[4096 + 21:],
-            "a record too few": memory_of([("f", b"/out/a", 0)], count=2),
-            "a record too many": memory_of([("f", b"/out/a", 0), ("f", b"/out/b", 0)], count=1),
-            "above": memory_of([("f", b"/out/../x", 0)]),
-            "twice": memory_of([("d", b"/out/a", 0), ("d", b"/out/a", 0)]),
-            "no path": memory_of([("d", b"/out/a\0b", 0)]),
-            "elsewhere": memory_of([("f", b"/etc/x", 0)]),
-            "a piece of nothing": memory_of([("p", b"xyz", 0)]),
-            "a length beyond": memory_of([("f", b"", 0)])[:4100]
-            + struct.pack("<I", 1 << 30) + memory_of([("f", b"", 0)])[4104:],
+            "a record too few": memory_of(("f", b"/out/a", 0), count=2),
+            "a record too many": memory_of(("f", b"/out/a", 0), ("f", b"/out/b", 0), count=1),
+            "above": memory_of(("f", b"/out/../x", 0)),
+            "twice": memory_of(("d", b"/out/a", 0), ("d", b"/out/a", 0)),
+            "no path": memory_of(("d", b"/out/a\0b", 0)),
+            "elsewhere": memory_of(("f", b"/etc/x", 0)),
+            "a piece of nothing": memory_of(("p", b"xyz", 0)),
+            "a length beyond": memory_of(("f", b"", 0))[:4100]
+            + struct.pack("<I", 1 << 30) + memory_of(("f", b"", 0))[4104:],
         }
         for name, memory in torn.items():
             with self.subTest(name), self.assertRaises(bundle.Torn):
-                bundle.unpack(self.path("memory", memory), self.path("out-" + name))
-        self.assertFalse(os.path.exists(self.path("x")))
+                self.unpack(memory, "out-" + name)
+        self.assertFalse(os.path.exists(self.place("x")))
 
 
-class Initramfs(Folder):
+class Initramfs(unittest.TestCase):
     def test_cpio_reads_it(self) -> None:
         archive = initramfs.Archive()
         archive.add_folder("proc")
@@ -236,28 +225,23 @@ class Choice(unittest.TestCase):
             {"name": "two", "smp": 2, "cases": ["x/b*"]},
             {"name": "one", "smp": 1, "cases": ["x/*", "y/a"]}]}}}
         names = ["x/a", "x/b", "y/a", "y/b"]
-        found = suites.groups(config, names, "short", [])
-        self.assertEqual([(group.name, group.smp, group.cases) for group in found],
-                         [("two", 2, ("x/b",)), ("one", 1, ("x/a", "y/a"))])
-        found = suites.groups(config, names, "short", ["x/a"], 4)
-        self.assertEqual([(group.name, group.smp, group.cases) for group in found],
-                         [("one", 4, ("x/a",))])
-        found = suites.groups(config, [*names, "x/c"], "short", [])
-        self.assertEqual([(group.name, group.cases) for group in found],
-                         [("two", ("x/b",)), ("one-1", ("x/a", "y/a")), ("one-2", ("x/c",))])
-        with self.assertRaises(Refused):
-            suites.groups(config, names, "short", ["y/b"])
-        with self.assertRaises(Refused):
-            suites.groups(config, names, "long", [])
-        with self.assertRaises(Refused):
-            suites.groups(config, ["x/a", "y/a"], "short", [])
+        choices: tuple[tuple[list[str], list[str], int | None, Any], ...] = (
+                (names, [], None, [("two", 2, ("x/b",)), ("one", 1, ("x/a", "y/a"))]),
+                (names, ["x/a"], 4, [("one", 4, ("x/a",))]),
+                ([*names, "x/c"], [], None, [("two", 2, ("x/b",)), ("one-1", 1, ("x/a", "y/a")),
+                                             ("one-2", 1, ("x/c",))]))
+        for known, globs, smp, wanted in choices:
+            self.assertEqual(list(map(dataclasses.astuple, suites.groups(
+                config, known, "short", globs, smp))), wanted)
+        for known, suite, glob in ((names, "short", "y/b"), (names, "long", "*"),
+                                   (["x/a", "y/a"], "short", "*")):
+            with self.subTest(glob, suite=suite), self.assertRaises(Refused):
+                suites.groups(config, known, suite, [glob])
 
 
-class Configuration(Folder):
+class Configuration(Binary):
     def test_malformed(self) -> None:
-        with open(configuration.FILE, "rb") as file:
-            good = file.read()
-        path = self.path("c.toml")
+        good = self.read(configuration.FILE).encode()
         for data, says in ((b"a =", "value"), (b"\xff", "decode"), (b"", "[kernels]: expected a"),
                            (b"a = " + b"[" * 100000, ""),
                            (b"kernels = 3", "[kernels]: expected a table"),
@@ -272,12 +256,10 @@ class Configuration(Folder):
                            (good + b"[[allowed]]\npattern='x'\nreason='y'\nmore=1\n", "more"),
                            (good + b"[[allowed]]\npattern='x'\n", "]]: reason"),
                            (good + b"[[allowed]]\npattern=1\nreason='y'\n", "]]: pattern")):
-            with open(path, "wb") as file:
-                file.write(data)
+            path = self.write_bytes(data, "c.toml")
             for command in ("kernels", "run"):
-                done = subprocess.run([*MATRIX, command, "--config", path,
-                                       "--cache", self.path("cache")], stdout=subprocess.PIPE,
-                                      stderr=subprocess.PIPE, text=True, check=False)
+                done = process.run([*MATRIX, command, "--config", path,
+                                    "--cache", self.place("cache")])
                 self.assertEqual(done.returncode, 99, done.stderr)
                 self.assertIn("ci/matrix %s: %s: " % (command, path), done.stderr)
                 self.assertIn(says, done.stderr)
@@ -298,7 +280,7 @@ class Ours(unittest.TestCase):
         self.assertEqual(sorted(full), sorted(names))
 
 
-class Image(Folder):
+class Image(Binary):
     def image(self, magic: bytes = b"HdrS") -> bytes:
         data = bytearray(8192)
         data[0x202:0x206] = magic
@@ -307,13 +289,12 @@ class Image(Folder):
         return bytes(data)
 
     def test_of_path(self) -> None:
-        os.makedirs(self.path("tree/arch/x86/boot"))
-        self.path("tree/arch/x86/boot/bzImage", self.image())
-        self.assertEqual(kernels.of_path(self.path("tree")).label, "6.12.117+deb12")
-        self.assertEqual(kernels.of_path(self.path("vmlinuz", self.image())).package, "")
+        self.write_bytes(self.image(), "tree/arch/x86/boot/bzImage")
+        self.assertEqual(kernels.of_path(self.place("tree")).label, "6.12.117+deb12")
+        self.assertEqual(kernels.of_path(self.write_bytes(self.image(), "vmlinuz")).package, "")
         slash = self.image().replace(b"6.12.117+deb12 ", b"6.12/../../etc ")
-        for bad in (self.path("other", self.image(b"....")), self.path("slash", slash),
-                    self.path("none"), self.folder):
+        for bad in (self.write_bytes(self.image(b"...."), "other"),
+                    self.write_bytes(slash, "slash"), self.place("none"), self.home):
             with self.subTest(bad), self.assertRaises(Refused):
                 kernels.of_path(bad)
 
@@ -322,22 +303,17 @@ class Unjudged(Folder):
     """jitproof run --no-judge, here: what is missing is judged from the folder alone."""
 
     def test_judged_elsewhere(self) -> None:
-        jitproof = JITPROOF
-        run = subprocess.run([jitproof, "run", "--no-judge", "-o", self.path("run"), "--seed=1",
-                              "preexisting/anon.attach.exec"], stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, check=False, encoding="utf-8")
+        run = process.run([JITPROOF, "run", "--no-judge", "-o", self.place("run"), "--seed=1",
+                           "preexisting/anon.attach.exec"])
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn("\n# 1 of 1: preexisting/anon.attach.exec: ", run.stdout)
         self.assertNotIn("KTAP", run.stdout)
-        with open(self.path("run/ktap.txt"), encoding="utf-8") as file:
-            self.assertEqual(file.read(), "KTAP version 1\n1..1\n")
-        self.assertEqual(os.path.getsize(self.path("run/results.jsonl")), 0)
-        subprocess.run([os.path.abspath(jitproof), "judge", "--results", "results", "run"],
-                       cwd=self.folder, stdout=subprocess.DEVNULL, check=False)
-        with open(self.path("results"), encoding="utf-8") as file:
-            result = json.loads(file.read())
-        with open(self.path("run/preexisting/anon.attach.exec/seconds"), encoding="utf-8") as file:
-            self.assertEqual(result["seconds"], float(file.read()))
+        self.assertEqual(self.read("run/ktap.txt"), "KTAP version 1\n1..1\n")
+        self.assertEqual(self.read("run/results.jsonl"), "")
+        process.run([JITPROOF, "judge", "--results", "results", "run"], cwd=self.home)
+        result = json.loads(self.read("results"))
+        self.assertEqual(result["seconds"],
+                         float(self.read("run/preexisting/anon.attach.exec/seconds")))
         self.assertNotIn(result["outcome"], ("ERROR", "TIMEOUT"), result["why"])
 
 
@@ -347,23 +323,19 @@ class Machines(Folder):
     def make(self, script: str, kmsg: bytes = FIRST.encode(), limits: dict[str, int] | None = None,
              label: str = "6.12", cases: tuple[str, ...] = ("study/a",),
              clock: str = "") -> cell.Cell:
-        body = MACHINE % (sys.executable,
-                          "CASE, KMSG = %r, %r\n" % (CASE, kmsg) + script)
-        path = self.path("machine", body.encode())
-        os.chmod(path, 0o755)
+        path = self.write(MACHINE % (sys.executable, "CASE, KMSG = %r, %r\n" % (CASE, kmsg)
+                                     + script), "machine", runs=True)
         config = {"qemu": {"output": 1, "memory": 64}, "limits": {**LIMITS, **(limits or {})}}
         plan = cell.Plan(kernels.Kernel(label, label + ".1", "/dev/null", "0", ""),
                          qemu.Qemu(path, "10.0", ""), (suites.Group("one", 1, cases),), config,
-                         {"one": b""},
-                         JITPROOF,
-                         "short", 1, "tcg" if clock else "kvm", clock, "ci/matrix run")
-        return cell.Cell(plan, self.folder, threading.Event(), lambda text: None)
+                         {"one": b""}, JITPROOF, "short", 1, "tcg" if clock else "kvm", clock,
+                         "ci/matrix run")
+        return cell.Cell(plan, self.home, threading.Event(), lambda text: None)
 
     def result(self, *arguments: Any, **more: Any) -> dict[str, Any]:
         done = self.make(*arguments, **more).run()
-        with open(self.path("6.12/cell.json"), encoding="utf-8") as file:
-            self.assertEqual(json.load(file), done)
-        self.assertEqual(sorted(name for name in os.listdir(self.folder) if "6.12" in name),
+        self.assertEqual(json.loads(self.read("6.12/cell.json")), done)
+        self.assertEqual(sorted(name for name in os.listdir(self.home) if "6.12" in name),
                          ["6.12"])
         return done
 
@@ -372,8 +344,7 @@ class Machines(Folder):
         self.assertEqual((done["outcome"], done["cases"]), ("DONE", {"SKIP": 1}), done)
         self.assertEqual(done["groups"][0]["seconds"], "12.5")
         self.assertEqual(done["unlisted_skips"], ["study/a: nothing is here"])
-        with open(self.path("6.12/results.jsonl"), encoding="utf-8") as file:
-            result = json.loads(file.read())
+        result = json.loads(self.read("6.12/results.jsonl"))
         self.assertEqual((result["case"], result["seconds"]), ("study/a", 1.5))
 
     def test_a_case_that_did_not_come_back(self) -> None:
@@ -410,38 +381,28 @@ class Machines(Folder):
                 self.assertEqual(done["outcome"], "LOST")
                 self.assertIn(why, done["groups"][0]["reason"])
                 self.assertIsInstance(done["groups"][0]["last"], list)
-                self.assertFalse(os.path.exists(self.path("6.12/results.jsonl")))
+                self.assertFalse(os.path.exists(self.place("6.12/results.jsonl")))
 
     def test_a_clock_that_cannot_be_loaded(self) -> None:
         # However much QEMU says after the loader's words.
         done = self.result("sys.stderr.write('w' * 1000)\n" + GOOD,
-                           clock=self.path("clock.so", b"no library"))
+                           clock=self.write("no library", "clock.so"))
         self.assertEqual(done["outcome"], "LOST")
         self.assertIn("clock.so", done["groups"][0]["reason"])
 
     def test_an_interrupt_leaves_nothing(self) -> None:
         one = self.make(UP + "open(%r, 'w').write(str(os.getpid()))\ntime.sleep(1000)\n"
-                        % self.path("pid"))
-        ended = []
-
-        def run() -> None:
-            try:
-                one.run()
-            except KeyboardInterrupt:
-                ended.append(True)
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        deadline = time.monotonic() + 20
-        while not os.path.exists(self.path("pid")) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        one.stopped.set()
-        thread.join(20)
-        self.assertEqual(ended, [True])
-        with open(self.path("pid"), encoding="utf-8") as file:
-            with self.assertRaises(ProcessLookupError):
-                os.kill(int(file.read()), 0)
-        self.assertEqual([name for name in os.listdir(self.folder) if "6.12" in name], [])
+                        % self.place("pid"))
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            ended = pool.submit(one.run)
+            deadline = time.monotonic() + 20
+            while not os.path.exists(self.place("pid")) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            one.stopped.set()
+            self.assertIsInstance(ended.exception(20), KeyboardInterrupt)
+        with self.assertRaises(ProcessLookupError):
+            os.kill(int(self.read("pid")), 0)
+        self.assertEqual([name for name in os.listdir(self.home) if "6.12" in name], [])
 
 
 class Words(unittest.TestCase):

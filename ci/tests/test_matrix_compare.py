@@ -18,7 +18,7 @@ class Compare(Made):
              other: dict[str, Any] | None = None) -> tuple[str, str]:
         """Stores two runs, as files of two folders."""
         self.store(self.run_dir("one", **(one or {})))
-        after = self.path("after")
+        after = self.place("after")
         self.store(self.run_dir("other", **(other or {})), to=after)
         return self.stored(), self.stored(folder=after)
 
@@ -60,9 +60,8 @@ class Compare(Made):
 
     def test_definition_gone(self) -> None:
         one, other = self.both()
-        with open(other, encoding="ascii") as file:
-            text = file.read()
-        self.write(other, text.replace(',"definition":%s' % json.dumps(DEFINITION), "", 1))
+        self.write(self.read(other).replace(',"definition":%s' % json.dumps(DEFINITION), "", 1),
+                   other)
         self.compare(one, other, 1, "a/one: definition: - broken.chain =0")
         self.compare(other, one, 1, r"a/one: definition: \+ broken.chain =0")
 
@@ -182,8 +181,8 @@ class Compare(Made):
         self.changed(0, " 0 figures", cases=[*cases, case("a/x")], arguments=["--case", "a/one"])
         one = self.run_dir("one")
         self.run_dir("two", seed=2)
-        both = self.path("both")
-        self.store(one, self.path("two"), to=both)
+        both = self.place("both")
+        self.store(one, self.place("two"), to=both)
         self.compare(one, both, 0, " 0 figures")
 
     def test_folders_labels_and_runs(self) -> None:
@@ -193,7 +192,7 @@ class Compare(Made):
         self.compare(self.store_dir, lost, 1, "6.1: there before, not any more",
                      "6.12: LOST: panic in boot")
         self.compare("6.12", lost, 1, "lost: no result at all")
-        self.compare("6.1", os.path.join(self.path("one"), "6.1"), 0, "0 regressions")
+        self.compare("6.1", os.path.join(self.place("one"), "6.1"), 0, "0 regressions")
         self.compare("6.1", "6.12", 0, "^1 compared, 0 differences")
         self.compare(self.store_dir, self.store_dir, 0, "^2 compared, 0 differences")
 

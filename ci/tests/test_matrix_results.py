@@ -14,6 +14,7 @@ import unittest
 import unittest.mock
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import process
 from ci.matrix.results import explained, stored
 from ci.tests.made_runs import CELL, DEFINITION, FACTS, Made, case, matrix
 from harness.selftest.scratch import MATRIX
@@ -22,8 +23,7 @@ from harness.selftest.scratch import MATRIX
 class Store(Made):
     def test_format(self) -> None:
         self.store(self.run_dir("run"))
-        with open(self.stored(), encoding="ascii") as file:
-            lines = [json.loads(line) for line in file]
+        lines = [json.loads(line) for line in self.read(self.stored()).splitlines()]
         self.assertEqual([line["id"] for line in lines],
                          ["6.1", "6.1 case a/one", "6.1 case a/two", "6.1 fact merge.anon",
                           "6.1 fact name.heap", "6.1 fact sizes"])
@@ -38,10 +38,9 @@ class Store(Made):
     def test_same_bytes(self) -> None:
         self.store(self.run_dir("run"))
         cases = [case("a/two"), case("a/one")]
-        again = self.path("again")
+        again = self.place("again")
         self.store(self.run_dir("other", cases, FACTS[::-1]), to=again)
-        with open(self.stored(), "rb") as one, open(self.stored(folder=again), "rb") as other:
-            self.assertEqual(one.read(), other.read())
+        self.assertEqual(self.read(self.stored()), self.read(self.stored(folder=again)))
 
     def test_seeds_are_summed(self) -> None:
         first = self.run_dir("run", [case("a/one", k=1, n=100), case("a/two")], seed=3,
@@ -72,7 +71,7 @@ class Store(Made):
     def test_lost_and_partial(self) -> None:
         self.refused(self.run_dir("lost", outcome="LOST", reason="panic"), says="LOST: panic")
         folder = self.run_dir("short")
-        self.write(os.path.join(folder, "6.1", "ktap.txt"), "KTAP version 1\n1..3\n")
+        self.write("KTAP version 1\n1..3\n", folder, "6.1", "ktap.txt")
         self.refused(folder, says="PARTIAL: .* announces 3 cases, results.jsonl has 2")
         folder = self.run_dir("cut")
         path = os.path.join(folder, "6.1", "results.jsonl")
@@ -88,23 +87,23 @@ class Store(Made):
         os.rename(os.path.join(folder, "6.1"), os.path.join(folder, "6.1.partial"))
         self.refused(folder, says="6.1.partial: is still run")
         # One that is lost keeps the others out, too.
-        self.refused(self.run_dir("run"), self.path("lost"), says="LOST")
+        self.refused(self.run_dir("run"), self.place("lost"), says="LOST")
 
     def test_no_path_of_the_machine(self) -> None:
-        folder = self.path("run", "6.1")
+        folder = self.place("run", "6.1")
         self.run_dir("run", [case("a/one", "ERROR", folder + "/a/one/truth: is torn")])
-        self.store(self.path("run"))
+        self.store(self.place("run"))
         self.assertEqual(stored.load(self.stored()).cases["a/one"]["why"],
                          "DIR/a/one/truth: is torn")
 
     def test_same_bytes_from_everywhere(self) -> None:
-        own = self.path("run", "6.1")
+        own = self.place("run", "6.1")
         why = "0.5 of 6.1. In %s.partial/x, %s: no %s2/y, a%s." % (own, own, own, own)
         self.run_dir("run", [case("a/one", "ERROR", why)])
-        for number, (cwd, folder) in enumerate(((self.dir, "run"), (self.path("run"), "."),
-                                                (self.path("run"), "6.1"), (own, "."),
+        for number, (cwd, folder) in enumerate(((self.home, "run"), (self.place("run"), "."),
+                                                (self.place("run"), "6.1"), (own, "."),
                                                 (own, ".."), ("/", own))):
-            to = self.path("to%d" % number)
+            to = self.place("to%d" % number)
             with contextlib.chdir(cwd):
                 self.store(folder, to=to)
             self.assertEqual(stored.load(self.stored(folder=to)).cases["a/one"]["why"],
@@ -123,19 +122,17 @@ class Store(Made):
                          (99, "ci/matrix %s: %s\n" % (done.args[0], text)))
 
     def test_where_nothing_can_be_written(self) -> None:
-        folder, file = self.run_dir("run"), self.write(self.path("file"), "")
+        folder, file = self.run_dir("run"), self.write("", "file")
         self.says(matrix("store", "--to", file, folder), "%s: File exists" % file)
         self.says(matrix("store", "--to", file + "/x", folder), "%s/x: Not a directory" % file)
         self.store(folder)
-        for output in (self.dir, self.store_dir + "/"):
+        for output in (self.home, self.store_dir + "/"):
             self.says(matrix("report", "--folder", self.store_dir, "-o", output),
                       "%s: Is a directory" % output)
 
     def process(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
         """A process of its own, whose output is what is tested."""
-        return subprocess.run([*MATRIX, *arguments],
-                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60,
-                              check=False, text=True, **more)
+        return process.run([*MATRIX, *arguments], timeout=60, **more)
 
     def test_full_output(self) -> None:
         folder = self.run_dir("run")
@@ -150,7 +147,7 @@ class Store(Made):
     def test_output_without_such_letters(self) -> None:
         one, other = self.run_dir("one"), self.run_dir("other", [case("a/one", "FAIL", "\u2192"),
                                                                 case("a/two")])
-        done = self.process("compare", one, other, stdout=subprocess.PIPE,
+        done = self.process("compare", one, other,
                             env={**os.environ, "PYTHONIOENCODING": "ascii"})
         self.assertEqual((done.returncode, done.stderr), (1, ""))
         self.assertIn("PASS -> FAIL: \\u2192\n", done.stdout)
@@ -162,13 +159,13 @@ class Store(Made):
                   for name in os.listdir(self.store_dir)}
         full = OSError(errno.ENOSPC, "No space left on device")
         with unittest.mock.patch("ci.base.files.write", side_effect=[None, full]):
-            done = matrix("store", "--to", self.store_dir, self.path("run"))
+            done = matrix("store", "--to", self.store_dir, self.place("run"))
         self.says(done, "%s: No space left on device" % self.stored("6.12"))
         # A folder is in the way of the second.
         os.unlink(self.stored("6.12"))
         os.mkdir(self.stored("6.12"))
         del before["6.12.jsonl"]
-        done = matrix("store", "--to", self.store_dir, self.path("run"))
+        done = matrix("store", "--to", self.store_dir, self.place("run"))
         self.says(done, "%s: Is a directory" % self.stored("6.12"))
         os.rmdir(self.stored("6.12"))
         self.assertEqual(before, {name: os.stat(os.path.join(self.store_dir, name)).st_ino
@@ -183,16 +180,11 @@ class Hostile(Made):
     def setUp(self) -> None:
         super().setUp()
         self.store(self.run_dir("run"))
-        with open(self.stored(), encoding="ascii") as file:
-            self.lines = file.readlines()
+        self.lines = self.read(self.stored()).splitlines(keepends=True)
 
-    def says(self, pattern: str, lines: list[str] | None = None, data: bytes | None = None,
-             name: str = "6.1") -> None:
-        folder = self.path("bad")
-        os.makedirs(folder, exist_ok=True)
-        path = self.stored(name, folder)
-        with open(path, "wb") as file:
-            file.write("".join(lines).encode() if data is None else data)
+    def says(self, pattern: str, lines: list[str], name: str = "6.1") -> None:
+        folder = self.place("bad")
+        path = self.write("".join(lines), self.stored(name, folder))
         for command in (("compare", self.stored(), path), ("report", "--folder", folder)):
             done = matrix(*command)
             self.assertEqual(done.returncode, 99, done.stdout + done.stderr)
@@ -207,14 +199,13 @@ class Hostile(Made):
         return [*self.lines[:number - 1], json.dumps(record) + "\n", *self.lines[number:]]
 
     def test_no_json(self) -> None:
-        self.says(": is empty", data=b"")
-        self.says(":1: expected a JSON value", data=b"\xff\xfe\n")
-        self.says(":1: expected a JSON value", data=b"[" * 100000 + b"\n")
-        self.says(":1: expected a JSON value", data=b'{"id":' + b"9" * 10000 + b"}\n")
-        self.says(":1: expected a JSON value: NaN", data=b'{"id":NaN}\n')
-        self.says(":1: expected a JSON value: a key", data=b'{"id":1,"id":1}\n')
-        self.says(":1: expected a JSON value: .*surrogates", data=b'{"id":"\\ud800"}\n')
-        self.says(":1: expected an object", data=b"[]\n")
+        self.says(": is empty", [])
+        for line, says in (("\udcff\udcfe", "a JSON value"), ("[" * 100000, "a JSON value"),
+                           ('{"id":%s}' % ("9" * 10000), "a JSON value"),
+                           ('{"id":NaN}', "a JSON value: NaN"),
+                           ('{"id":1,"id":1}', "a JSON value: a key"),
+                           ('{"id":"\\ud800"}', "a JSON value: .*surrogates"), ("[]", "an object")):
+            self.says(":1: expected " + says, [line + "\n"])
 
     def test_cut(self) -> None:
         self.says(":1: the header announces 2 cases, the file has 1",
@@ -223,28 +214,30 @@ class Hostile(Made):
         self.says(":6: the last line has no end", [*self.lines[:-1], self.lines[-1][:-9]])
 
     def test_wrong(self) -> None:
-        self.says(":2: 'outcome' cannot be 'GOOD'", self.altered(2, outcome="GOOD"))
-        self.says(":2: 'why' is missing", self.altered(2, why=None))
-        self.says(":2: what is 'more'", self.altered(2, more=1))
-        self.says(":2: 'metrics' cannot be", self.altered(2, metrics={"x": [3, 2]}))
-        self.says(":2: 'metrics' cannot be", self.altered(2, metrics={"x": [True]}))
-        self.says(":2: 'verdicts' cannot be", self.altered(2, verdicts={"chain": 3}))
-        self.says(":2: 2 outcomes of 1 seeds", self.altered(2, outcomes=["PASS", "PASS"]))
-        self.says(":2: 'id' is 'x'; expected '6.1 case a/one'", self.altered(2, id="x"))
+        changes: tuple[tuple[int, str, dict[str, Any]], ...] = (
+            (2, "'outcome' cannot be 'GOOD'", {"outcome": "GOOD"}),
+            (2, "'why' is missing", {"why": None}), (2, "what is 'more'", {"more": 1}),
+            (2, "'metrics' cannot be", {"metrics": {"x": [3, 2]}}),
+            (2, "'metrics' cannot be", {"metrics": {"x": [True]}}),
+            (2, "'verdicts' cannot be", {"verdicts": {"chain": 3}}),
+            (2, "2 outcomes of 1 seeds", {"outcomes": ["PASS", "PASS"]}),
+            (2, "'id' is 'x'; expected '6.1 case a/one'", {"id": "x"}),
+            (4, "'value' cannot be", {"value": {"a": 1}}),
+            (1, "'label' cannot be", {"label": "../../x"}),
+            (1, "'format' cannot be 2", {"format": 2}))
+        for number, says, change in changes:
+            self.says(":%d: %s" % (number, says), self.altered(number, **change))
         self.says(":3: '6.1 case a/one' stands in line 2 already",
                   [self.lines[0], self.lines[1], self.lines[1], *self.lines[3:]])
         for end in ("1" + "0" * 400, "1e999", "true", '"1"'):
             self.says(":2: 'expect' cannot be", [self.lines[0], self.lines[1].replace(
                 '"expect":{"broken.chain":[0,0,', '"expect":{"broken.chain":[0,%s,' % end),
                 *self.lines[2:]])
-        self.says(":4: 'value' cannot be", self.altered(4, value={"a": 1}))
-        self.says(":1: 'label' cannot be", self.altered(1, label="../../x"))
-        self.says(":1: 'format' cannot be 2", self.altered(1, format=2))
         self.says(r":1: is '6.1'; expected 6.1.jsonl", self.lines, name="6.12")
 
     def test_no_symlink_is_followed(self) -> None:
-        os.symlink(self.stored(), self.path("link.jsonl"))
-        done = matrix("compare", self.stored(), self.path("link.jsonl"))
+        os.symlink(self.stored(), self.place("link.jsonl"))
+        done = matrix("compare", self.stored(), self.place("link.jsonl"))
         self.assertEqual(done.returncode, 99)
         self.assertIn("link.jsonl: Too many levels of symbolic links", done.stderr)
 
@@ -276,8 +269,8 @@ class Hostile(Made):
                  "results.jsonl:1: 'metrics' cannot be 3"),
                 ("facts.jsonl", '{"fact": "x"}\n', "facts.jsonl:1: 'value' is missing")):
             folder = self.run_dir("run")
-            self.write(os.path.join(folder, "6.1", file), text)
-            done = matrix("store", "--to", self.path("to"), folder)
+            self.write(text, folder, "6.1", file)
+            done = matrix("store", "--to", self.place("to"), folder)
             self.assertEqual(done.returncode, 99, done.stdout)
             self.assertRegex(done.stderr, says)
             self.assertNotIn("Traceback", done.stderr)
@@ -304,19 +297,17 @@ class Report(Made):
         tool: dict[str, Any] = {"kind": "tool", "kernel": "6.18", "accelerator": "wall clock"}
         self.store(self.run_dir("tools", [case("a/one", "CRASH", "perf inject: gone",
                                                crashed="SIGSEGV")], [], label="perf-7.2", **tool))
-        self.write(os.path.join(self.store_dir, explained.FILE), explanation)
+        self.write(explanation, self.store_dir, explained.FILE)
         done = matrix("report", "--folder", self.store_dir)
         self.assertEqual(done.returncode, 0, done.stderr)
-        with open(self.path("results", "MATRIX.md"), encoding="utf-8") as file:
-            return file.read()
+        return self.read("results", "MATRIX.md")
 
     def test_links_lead_to_their_records(self) -> None:
         text = self.make()
         links = re.findall(r"\[([^]]*)\]\(matrix/([^)#]+)#L(\d+)\)", text)
         self.assertGreater(len(links), 20)
         for said, file, line in links:
-            with open(os.path.join(self.store_dir, file), encoding="ascii") as stored_file:
-                record = json.loads(stored_file.readlines()[int(line) - 1])
+            record = json.loads(self.read(self.store_dir, file).splitlines()[int(line) - 1])
             label = file.removesuffix(".jsonl")
             if said in ("PASS", "FAIL", "CRASH SIGSEGV"):
                 outcome = "%s %s" % (record["outcome"], record.get("crashed", ""))
@@ -354,7 +345,7 @@ class Report(Made):
         self.make()
         check = ("report", "--check", "--folder", self.store_dir)
         self.assertEqual(matrix(*check).returncode, 0)
-        self.write(self.path("results", "MATRIX.md"), "something else\n")
+        self.write("something else\n", "results", "MATRIX.md")
         done = matrix(*check)
         self.assertEqual(done.returncode, 1)
         self.assertIn("is not what the stored results give", done.stdout)
@@ -364,14 +355,14 @@ class Report(Made):
 
     def test_folder_by_another_name(self) -> None:
         self.make()
-        for cwd, folder in ((self.dir, "results/matrix/"), (self.store_dir, "."),
+        for cwd, folder in ((self.home, "results/matrix/"), (self.store_dir, "."),
                             (self.store_dir, "../matrix")):
-            os.unlink(self.path("results", "MATRIX.md"))
+            os.unlink(self.place("results", "MATRIX.md"))
             with contextlib.chdir(cwd):
                 for more in ((), ("--check",)):
                     done = matrix("report", "--folder", folder, *more)
                     self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertTrue(os.path.exists(self.path("results", "MATRIX.md")))
+            self.assertTrue(os.path.exists(self.place("results", "MATRIX.md")))
             self.assertFalse(os.path.exists(os.path.join(self.store_dir, "MATRIX.md")))
 
     def test_bad_explanations(self) -> None:
@@ -385,7 +376,7 @@ class Report(Made):
                            (EXPLAINED.replace("6.12", "6." + "9" * 5000),
                             "'to' cannot be '6.99"),
                            (EXPLAINED.replace("6.12", "6.1"), "from 6.1 to 6.1 is no way")):
-            self.write(os.path.join(self.store_dir, explained.FILE), text)
+            self.write(text, self.store_dir, explained.FILE)
             done = matrix("report", "--folder", self.store_dir)
             self.assertEqual(done.returncode, 99)
             self.assertIn(says, done.stderr)
@@ -411,9 +402,7 @@ class Versions(unittest.TestCase):
 
 class Committed(unittest.TestCase):
     def test_matrix_is_up_to_date(self) -> None:
-        done = subprocess.run([*MATRIX, "report", "--check"], text=True,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, timeout=60, check=False)
+        done = process.run([*MATRIX, "report", "--check"], timeout=60)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 

@@ -37,39 +37,33 @@ exit $STATUS
 class Tools(Made):
     def setUp(self) -> None:
         super().setUp()
-        self.jitproof = self.write(self.path("jitproof"), FAKE)
-        os.chmod(self.jitproof, 0o755)
-        self.write(self.path("perf", "trixie", "fetched.json"), json.dumps(
-            {"version": "6.12.107",
-             "packages": ["libelf1_1_amd64", "linux-perf_6.12.107-1_amd64"]}))
+        self.jitproof = self.write(FAKE, "jitproof", runs=True)
+        self.fetched("trixie", "6.12.107", "libelf1_1_amd64", "linux-perf_6.12.107-1_amd64")
         self.run_dir("made", [case("a/one", "CRASH", "words", crashed="SIGSEGV"), case("a/two")],
                      [], cpus=2)
-        os.unlink(self.path("made", "6.1", "cell.json"))
-        self.write(self.path("calls"), "")
+        os.unlink(self.place("made", "6.1", "cell.json"))
+        self.write("", "calls")
+
+    def fetched(self, suite: str, version: str, *packages: str) -> None:
+        self.write(json.dumps({"version": version, "packages": packages}),
+                   "perf", suite, "fetched.json")
 
     def tools(self, *arguments: str, run: str = "made/6.1", status: int = 0,
               perf: str = "6.12") -> subprocess.CompletedProcess[str]:
-        more = {"CALLS": self.path("calls"), "RUN": self.path(run) if run else "",
+        more = {"CALLS": self.place("calls"), "RUN": self.place(run) if run else "",
                 "STATUS": str(status)}
-        before = {key: os.environ.get(key) for key in more}
-        os.environ.update(more)
-        try:
-            return matrix("tools", "--jitproof", self.jitproof, "--perf-dir", self.path("perf"),
-                          "-o", self.path("out"), "--perf", perf, *arguments)
-        finally:
-            for key, value in before.items():
-                os.environ.pop(key)
-                os.environ.update({key: value} if value is not None else {})
+        with unittest.mock.patch.dict(os.environ, more):
+            return matrix("tools", "--jitproof", self.jitproof, "--perf-dir", self.place("perf"),
+                          "-o", self.place("out"), "--perf", perf, *arguments)
 
     def test_a_cell(self) -> None:
         done = self.tools("--case", "a/*", "--seed", "7", status=1)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("perf-6.12 (perf 6.12.107): PASS:1 CRASH:1 (2 cases)", done.stdout)
         self.assertIn("CRASH SIGSEGV a/one: words", done.stdout)
-        with open(self.path("calls"), encoding="utf-8") as file:
-            self.assertEqual(file.read(), "%s run --set=full --seed 7 -o %s a/*\n" % (
-                self.path("perf", "trixie", "perf"), self.path("out", "perf-6.12.partial")))
-        self.store(self.path("out"))
+        self.assertEqual(self.calls(), ["%s run --set=full --seed 7 -o %s a/*" % (
+            self.place("perf", "trixie", "perf"), self.place("out", "perf-6.12.partial"))])
+        self.store(self.place("out"))
         made = stored.load(self.stored("perf-6.12"))
         self.assertEqual((made.header["version"], made.header["package"], made.header["exact"]),
                          ("6.12.107", "linux-perf_6.12.107-1_amd64", False))
@@ -82,7 +76,7 @@ class Tools(Made):
 
     def test_seeds(self) -> None:
         self.assertEqual(self.tools("--seed", "1", "--seed", "2").returncode, 0)
-        self.store(self.path("out"))
+        self.store(self.place("out"))
         made = stored.load(self.stored("perf-6.12"))
         self.assertEqual(made.header["seeds"], [1, 2])
         self.assertEqual(made.cases["a/two"]["judged"], {"chain": 2000})
@@ -91,43 +85,41 @@ class Tools(Made):
         done = self.tools(run="", status=99)
         self.assertEqual(done.returncode, 1)
         self.assertIn("LOST: jitproof run ended with 99: last words", done.stdout)
-        self.refused(self.path("out"), says="LOST: jitproof run ended with 99")
+        self.refused(self.place("out"), says="LOST: jitproof run ended with 99")
 
     def calls(self) -> list[str]:
-        with open(self.path("calls"), encoding="utf-8") as file:
-            return file.read().splitlines()
+        return self.read("calls").splitlines()
 
     def interrupted(self, number: signal.Signals) -> None:
         """What is left of it once a signal came in the midst of a run."""
-        ready = self.path("ready")
+        ready = self.place("ready")
         os.mkfifo(ready)
         process = subprocess.Popen(
             [*MATRIX, "tools", "--jitproof", self.jitproof,
-             "--perf-dir", self.path("perf"), "-o", self.path("out"), "--perf", "6.12"],
+             "--perf-dir", self.place("perf"), "-o", self.place("out"), "--perf", "6.12"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env={**os.environ, "CALLS": self.path("calls"), "RUN": self.path("made/6.1"),
+            env={**os.environ, "CALLS": self.place("calls"), "RUN": self.place("made/6.1"),
                  "READY": ready},
             # Whoever started this test may have it ignored.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-        with open(ready, encoding="ascii") as file:
-            file.read()
+        self.read(ready)
         process.send_signal(number)
         out, errors = process.communicate(timeout=60)
         os.unlink(ready)
         self.assertEqual((process.returncode, out, errors), (
             130, "", "ci/matrix tools: interrupted; what was not finished is gone\n"))
         self.assertEqual(self.calls()[-1], "ended")
-        self.assertEqual(os.listdir(self.path("out")), [])
+        self.assertEqual(os.listdir(self.place("out")), [])
 
     def test_interrupted(self) -> None:
         self.interrupted(signal.SIGTERM)
         self.interrupted(signal.SIGINT)
 
     def test_what_is_there_is_seen_first(self) -> None:
-        os.makedirs(self.path("out", "perf-6.12.seed-2"))
+        os.makedirs(self.place("out", "perf-6.12.seed-2"))
         done = self.tools("--seed", "1", "--seed", "2")
         self.assertEqual((done.returncode, done.stderr), (
-            99, "ci/matrix tools: %s: is there already\n" % self.path("out", "perf-6.12.seed-2")))
+            99, "ci/matrix tools: %s: is there already\n" % self.place("out", "perf-6.12.seed-2")))
         self.assertEqual(self.calls(), [])
 
     def test_twice(self) -> None:
@@ -135,11 +127,10 @@ class Tools(Made):
                                     "--seed", "1").returncode, 0)
         self.assertEqual(len(self.calls()), 1)
         # Two that would be called alike.
-        self.write(self.path("perf", "sid", "fetched.json"), json.dumps(
-            {"version": "6.12.200", "packages": []}))
-        done = self.tools("-o", self.path("other"), "--perf", "6.12", "sid")
+        self.fetched("sid", "6.12.200")
+        done = self.tools("-o", self.place("other"), "--perf", "6.12", "sid")
         self.assertEqual((done.returncode, done.stderr), (
-            2, "ci/matrix tools: two of these perfs would be %s\n" % self.path(
+            2, "ci/matrix tools: two of these perfs would be %s\n" % self.place(
                 "other", "perf-6.12")))
         self.assertEqual(len(self.calls()), 1)
 
@@ -152,7 +143,7 @@ class Tools(Made):
             self.assertIn("argument --seed: ", errors.getvalue())
 
     def test_where_nothing_can_be_written(self) -> None:
-        file = self.write(self.path("file"), "")
+        file = self.write("", "file")
         for option, says in (("-o", file + ": File exists"),
                              ("--perf-dir", file + "/bullseye: Not a directory"),
                              ("--jitproof", file + ": is not built")):
@@ -161,9 +152,9 @@ class Tools(Made):
                              (99, "ci/matrix tools: %s\n" % says))
 
     def test_whole_paths(self) -> None:
-        with contextlib.chdir(self.dir):
+        with contextlib.chdir(self.home):
             self.assertEqual(self.tools("-o", "out").returncode, 0)
-        self.assertIn(" -o %s " % self.path("out", "perf-6.12.partial"), self.calls()[0])
+        self.assertIn(" -o %s " % self.place("out", "perf-6.12.partial"), self.calls()[0])
 
     def test_missing(self) -> None:
         # Nothing is downloaded for a version that no suite can have.
