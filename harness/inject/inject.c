@@ -11,10 +11,11 @@
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
-#include "harness/inject/inject_dumps.h"
-#include "harness/inject/inject_spaces.h"
 #include "harness/format/perfdata/copy.h"
 #include "harness/format/perfdata/encode.h"
+#include "harness/format/perfdata/read.h"
+#include "harness/inject/inject_markers.h"
+#include "harness/inject/inject_spaces.h"
 
 bool jp_anon_find(const char *text, enum jp_anon *anon)
 {
@@ -84,7 +85,7 @@ static int find_time_conv(void *context, const unsigned char *bytes, uint64_t si
 }
 
 /* The mapping record of @code: what the kernel would have told, had it known. */
-static int put_code(struct inject *inject, const struct jp_code *code)
+static int put_code(struct inject *inject, const struct jp_loaded_code *code)
 {
 	const struct jp_code_file *file = &inject->dumps.files[code->file];
 	const struct jp_marker *marker = &inject->dumps.markers[code->marker];
@@ -258,7 +259,7 @@ static int read_dumps(struct inject *inject, const struct stat *input,
 		      void (*said)(void *, const char *), void *context)
 {
 	struct jp_inject_read read = {
-		.options = inject->options,
+		.jitdumps = inject->options->jitdumps,
 		.summary = inject->summary,
 		.owner = input->st_uid,
 		.monotonic = inject->read.monotonic,

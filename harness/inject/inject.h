@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "harness/base/error.h"
+#include "harness/inject/inject_summary.h"
 
 /* Merging jitdumps into a capture: what becomes of anonymous mapping records. */
 enum jp_anon {
@@ -23,12 +24,6 @@ struct jp_inject_options {
 	const char *folder;         /* for the ELF files; NULL: OUTPUT.jit */
 	const char *jitdumps;       /* folder in which jit-PID.dump files lie instead of where the
 				     * capture says that they were mapped; NULL: there */
-};
-
-struct jp_inject_summary {
-	uint64_t jitdumps, loads, moves, bad_records;
-	uint64_t anon_before, anon_after; /* anonymous executable mapping records */
-	uint64_t elf_files, elf_bytes;
 };
 
 /*

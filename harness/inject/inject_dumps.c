@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ enum {
 #define ANY UINT32_MAX /* process */
 
 /* One dump as it is read. */
-struct dump {
+struct dump_reading {
 	const struct jp_inject_read *read;
 	struct jp_inject_dumps *dumps;
 	uint32_t marker;
@@ -41,8 +42,20 @@ struct dump {
 	uint64_t unmapped_pids, unloaded, unused;
 };
 
+void jp_inject_say(const struct jp_inject_read *read, const char *fmt, ...)
+{
+	char text[1200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (read->said)
+		read->said(read->context, text);
+}
+
 /* As perf does it (util/tsc.c, tsc_to_perf_time()). */
-static uint64_t to_capture_time(const struct dump *dump, uint64_t time)
+static uint64_t to_capture_time(const struct dump_reading *dump, uint64_t time)
 {
 	const struct jp_time_conv *conv = &dump->read->conv;
 	uint64_t low;
@@ -57,7 +70,7 @@ static uint64_t to_capture_time(const struct dump *dump, uint64_t time)
  * The process that a record is of: the writer, by the pid that the capture has for it; or a child
  * that writes on into its parent's file. In a pid namespace the latter's pid means nothing outside.
  */
-static bool process_of(struct dump *dump, uint32_t pid, uint32_t *outside)
+static bool process_of(struct dump_reading *dump, uint32_t pid, uint32_t *outside)
 {
 	const struct jp_marker *marker = &dump->dumps->markers[dump->marker];
 	uint32_t inside = jp_jitdump_header(dump->file)->pid;
@@ -69,12 +82,12 @@ static bool process_of(struct dump *dump, uint32_t pid, uint32_t *outside)
 	return false;
 }
 
-static struct jp_jit_function *add_code(struct dump *dump, const struct jp_code *code,
-					uint64_t index)
+static struct jp_jit_function *add_code(struct dump_reading *dump,
+					const struct jp_loaded_code *code, uint64_t index)
 {
 	struct jp_inject_dumps *dumps = dump->dumps;
 	size_t nth = dumps->nr_codes;
-	struct jp_code *added;
+	struct jp_loaded_code *added;
 
 	if (!jp_array_reserve(&dump->functions, &dump->capacity, dump->count + 1) ||
 	    !jp_array_reserve(&dump->indices, &dump->indices_capacity, dump->count + 1))
@@ -90,7 +103,7 @@ static struct jp_jit_function *add_code(struct dump *dump, const struct jp_code 
 }
 
 /* Where the latest function of @pid with @index is noted; NULL: no memory. */
-static size_t *place_of(struct dump *dump, uint32_t pid, uint64_t index)
+static size_t *place_of(struct dump_reading *dump, uint32_t pid, uint64_t index)
 {
 	uint64_t *number = jp_map_at(&dump->numbers, index, sizeof(*number));
 
@@ -101,7 +114,7 @@ static size_t *place_of(struct dump *dump, uint32_t pid, uint64_t index)
 	return jp_map_at(&dump->places, *number << 32 | pid, sizeof(size_t));
 }
 
-static bool note(struct dump *dump, uint32_t pid, uint64_t index, size_t function)
+static bool note(struct dump_reading *dump, uint32_t pid, uint64_t index, size_t function)
 {
 	size_t *place = place_of(dump, pid, index);
 
@@ -112,7 +125,7 @@ static bool note(struct dump *dump, uint32_t pid, uint64_t index, size_t functio
 
 /* The latest function of @pid with @index, + 1, else of any process: what a child moves, one of its
  * forebears may have loaded. 0: none. -ENOMEM. */
-static int64_t latest(struct dump *dump, uint32_t pid, uint64_t index)
+static int64_t latest(struct dump_reading *dump, uint32_t pid, uint64_t index)
 {
 	const size_t *place;
 
@@ -131,7 +144,7 @@ static int64_t latest(struct dump *dump, uint32_t pid, uint64_t index)
 }
 
 /* The DEBUG_INFO that was for code at @addr, the last one of several. */
-static void take_debug(struct dump *dump, uint64_t addr, struct jp_jit_function *function)
+static void take_debug(struct dump_reading *dump, uint64_t addr, struct jp_jit_function *function)
 {
 	for (unsigned int i = 1; i <= PENDING; i++) {
 		struct jp_jitdump_record *debug =
@@ -153,9 +166,9 @@ static void take_debug(struct dump *dump, uint64_t addr, struct jp_jit_function 
 		function->lines_base += V8_SHIFT;
 }
 
-static int load(struct dump *dump, const struct jp_jitdump_record *record)
+static int load(struct dump_reading *dump, const struct jp_jitdump_record *record)
 {
-	struct jp_code code = {
+	struct jp_loaded_code code = {
 		.time = to_capture_time(dump, record->time),
 		.addr = record->load.addr,
 		.size = record->load.size,
@@ -185,9 +198,9 @@ static int load(struct dump *dump, const struct jp_jitdump_record *record)
 	return 0;
 }
 
-static int move(struct dump *dump, const struct jp_jitdump_record *record)
+static int move(struct dump_reading *dump, const struct jp_jitdump_record *record)
 {
-	struct jp_code code = {
+	struct jp_loaded_code code = {
 		.time = to_capture_time(dump, record->time),
 		.addr = record->move.to,
 		.from = record->move.from,
@@ -220,7 +233,7 @@ static int move(struct dump *dump, const struct jp_jitdump_record *record)
 	return 0;
 }
 
-static int take_record(struct dump *dump, const struct jp_jitdump_record *record)
+static int take_record(struct dump_reading *dump, const struct jp_jitdump_record *record)
 {
 	struct jp_jitdump_record *pending;
 	int ret = 0;
@@ -251,7 +264,7 @@ static int take_record(struct dump *dump, const struct jp_jitdump_record *record
 }
 
 /* Why the dump's times cannot be laid beside the capture's; NULL: they can. */
-static const char *clock_trouble(const struct dump *dump)
+static const char *clock_trouble(const struct dump_reading *dump)
 {
 	if (jp_jitdump_header(dump->file)->flags & JP_JITDUMP_ARCH_TIMESTAMP)
 		return dump->read->conv.known && dump->read->conv.shift < 64
@@ -264,7 +277,7 @@ static const char *clock_trouble(const struct dump *dump)
 				       "record with -k mono";
 }
 
-static int read_records(struct dump *dump, struct jp_error *err)
+static int read_records(struct dump_reading *dump, struct jp_error *err)
 {
 	struct jp_inject_summary *summary = dump->read->summary;
 	struct jp_jitdump_record record;
@@ -328,7 +341,7 @@ static int by_place(const void *left, const void *right)
 
 /* The files of the dump's functions, which @sorted has by file and offset; the codes learn where
  * they stand. */
-static int write_files(struct dump *dump, const struct jp_jit_function **sorted,
+static int write_files(struct dump_reading *dump, const struct jp_jit_function **sorted,
 		       struct jp_error *err)
 {
 	const struct jp_inject_read *read = dump->read;
@@ -354,7 +367,7 @@ static int write_files(struct dump *dump, const struct jp_jit_function **sorted,
 		read->summary->elf_files++;
 		read->summary->elf_bytes += elf.size;
 		for (size_t j = i; j < next; j++) {
-			struct jp_code *code =
+			struct jp_loaded_code *code =
 				&dumps->codes[dump->first + (sorted[j] - dump->functions)];
 
 			code->file = dumps->nr_files - 1;
@@ -375,7 +388,7 @@ static int write_files(struct dump *dump, const struct jp_jit_function **sorted,
 	return 0;
 }
 
-static int place_functions(struct dump *dump, struct jp_error *err)
+static int place_functions(struct dump_reading *dump, struct jp_error *err)
 {
 	jp_cleanup_free const struct jp_jit_function **sorted = NULL;
 	bool in_order = true;
@@ -397,11 +410,11 @@ static int place_functions(struct dump *dump, struct jp_error *err)
 int jp_inject_read_dump(struct jp_inject_dumps *dumps, size_t marker, const char *path,
 			uint32_t owner, const struct jp_inject_read *read, struct jp_error *err)
 {
-	struct dump dump = {.read = read,
-			    .dumps = dumps,
-			    .marker = marker,
-			    .path = path,
-			    .first = dumps->nr_codes};
+	struct dump_reading dump = {.read = read,
+				    .dumps = dumps,
+				    .marker = marker,
+				    .path = path,
+				    .first = dumps->nr_codes};
 	struct jp_error why;
 	const char *trouble;
 	int ret;
@@ -427,4 +440,16 @@ int jp_inject_read_dump(struct jp_inject_dumps *dumps, size_t marker, const char
 	jp_map_free(&dump.numbers);
 	jp_map_free(&dump.places);
 	return ret;
+}
+
+void jp_inject_dumps_free(struct jp_inject_dumps *dumps)
+{
+	for (size_t i = 0; i < dumps->nr_markers; i++)
+		free(dumps->markers[i].path);
+	for (size_t i = 0; i < dumps->nr_files; i++)
+		free(dumps->files[i].path);
+	free(dumps->markers);
+	free(dumps->files);
+	free(dumps->codes);
+	*dumps = (struct jp_inject_dumps){0};
 }

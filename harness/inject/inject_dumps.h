@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "harness/format/event.h"
-#include "harness/inject/inject.h"
+#include "harness/base/error.h"
 #include "harness/format/perfdata/decode.h"
+#include "harness/inject/inject_summary.h"
 
 /*
  * The jitdumps that a capture speaks of, and what becomes of code by them: which code lies at which
@@ -33,7 +33,7 @@ struct jp_code_file {
 };
 
 /* Code appears at an address; @from: and is gone from there (0: a LOAD). */
-struct jp_code {
+struct jp_loaded_code {
 	uint64_t time, addr, size, from, pgoff;
 	uint32_t tables; /* bytes behind @size that are the code's unwinding tables */
 	uint32_t pid, file, marker;
@@ -45,13 +45,9 @@ struct jp_inject_dumps {
 	size_t nr_markers, markers_capacity;
 	struct jp_code_file *files;
 	size_t nr_files, files_capacity;
-	struct jp_code *codes; /* in the order of time once all are read */
+	struct jp_loaded_code *codes; /* in the order of time once all are read */
 	size_t nr_codes, capacity;
 };
-
-/* Takes @event (MAP) for a marker where it is one. 0 or -ENOMEM. */
-int jp_inject_marker(struct jp_inject_dumps *dumps, const struct jp_event *event,
-		     const struct jp_perf_layout *layout);
 
 /* From the CPU's counter to the capture's time: what a TIME_CONV record says. */
 struct jp_time_conv {
@@ -59,7 +55,7 @@ struct jp_time_conv {
 	uint64_t shift, mult, zero;
 };
 struct jp_inject_read {
-	const struct jp_inject_options *options;
+	const char *jitdumps; /* as of struct jp_inject_options */
 	struct jp_inject_summary *summary;
 	int dir; /* the folder for ELF files */
 	const char *dir_name;
@@ -69,11 +65,9 @@ struct jp_inject_read {
 	void (*said)(void *context, const char *line);
 	void *context;
 };
-/* Reads the dumps of all markers and writes their ELF files. A dump that cannot be read is said and
- * left out. -errno: an ELF file could not be written, or no memory. */
-int jp_inject_read(struct jp_inject_dumps *dumps, const struct jp_inject_read *read,
-		   struct jp_error *err);
-/* The one at @path, of marker number @marker: it belongs to @owner, or is refused. */
+/* Reads the dump at @path, of marker number @marker, and writes its ELF files: it belongs to
+ * @owner, or is refused. A dump that cannot be read is said and left out. -errno: an ELF file could
+ * not be written, or no memory. */
 int jp_inject_read_dump(struct jp_inject_dumps *dumps, size_t marker, const char *path,
 			uint32_t owner, const struct jp_inject_read *read, struct jp_error *err);
 /* A line for whoever started this. */

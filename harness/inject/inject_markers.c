@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "harness/inject/inject_markers.h"
+
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,19 +12,6 @@
 #include "harness/base/array.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/number.h"
-#include "harness/inject/inject_dumps.h"
-
-void jp_inject_say(const struct jp_inject_read *read, const char *fmt, ...)
-{
-	char text[1200];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	if (read->said)
-		read->said(read->context, text);
-}
 
 /* perf's rule (util/jitdump.c, jit_detect()): .../jit-PID.dump. */
 static bool marker_name(const char *path, uint32_t *pid)
@@ -78,9 +66,9 @@ static char *path_of(const struct jp_inject_read *read, const struct jp_marker *
 {
 	char *path;
 
-	if (!read->options->jitdumps)
+	if (!read->jitdumps)
 		return strdup(marker->path);
-	if (asprintf(&path, "%s%s", read->options->jitdumps, strrchr(marker->path, '/')) < 0)
+	if (asprintf(&path, "%s%s", read->jitdumps, strrchr(marker->path, '/')) < 0)
 		return NULL;
 	return path;
 }
@@ -94,7 +82,7 @@ static bool is_owner(const struct jp_inject_dumps *dumps, const struct jp_inject
 		     size_t index, const struct stat *st)
 {
 	const struct jp_marker *marker = &dumps->markers[index];
-	const bool moved = read->options->jitdumps;
+	const bool moved = read->jitdumps;
 
 	for (size_t i = 0; i < dumps->nr_markers; i++) {
 		const struct jp_marker *other = &dumps->markers[i];
@@ -129,7 +117,7 @@ static int read_marker(struct jp_inject_dumps *dumps, size_t index,
 	else if (!is_owner(dumps, read, index, &st))
 		jp_inject_say(read, "%s: mapped by process %u too, whose code it is not", path,
 			      marker->pid);
-	else if (S_ISREG(st.st_mode) && !read->options->jitdumps && marker->has_identity &&
+	else if (S_ISREG(st.st_mode) && !read->jitdumps && marker->has_identity &&
 		 marker->ino != st.st_ino)
 		jp_inject_say(read,
 			      "%s: another file than process %u mapped (inode %" PRIu64
@@ -146,7 +134,7 @@ static int read_marker(struct jp_inject_dumps *dumps, size_t index,
 
 static int by_time(const void *left, const void *right)
 {
-	const struct jp_code *a = left, *b = right;
+	const struct jp_loaded_code *a = left, *b = right;
 
 	if (a->time != b->time)
 		return a->time < b->time ? -1 : 1;
@@ -173,16 +161,4 @@ int jp_inject_read(struct jp_inject_dumps *dumps, const struct jp_inject_read *r
 		ret = read_marker(dumps, i, read, err);
 	sort_codes(dumps);
 	return ret;
-}
-
-void jp_inject_dumps_free(struct jp_inject_dumps *dumps)
-{
-	for (size_t i = 0; i < dumps->nr_markers; i++)
-		free(dumps->markers[i].path);
-	for (size_t i = 0; i < dumps->nr_files; i++)
-		free(dumps->files[i].path);
-	free(dumps->markers);
-	free(dumps->files);
-	free(dumps->codes);
-	*dumps = (struct jp_inject_dumps){0};
 }

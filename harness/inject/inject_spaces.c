@@ -16,7 +16,7 @@ enum { NOTHING, CODE, MAPPINGS };
 
 enum { MAP_IS_HUGETLB = 0x40000 };
 
-struct space {
+struct code_space {
 	struct jp_process process;
 	struct jp_ranges *ranges; /* NULL: of a process that does not matter */
 	bool wanted, has_code;
@@ -29,7 +29,7 @@ struct jp_inject_spaces {
 	unsigned char record[JP_PERF_RECORD_MOST];
 };
 
-static int renew(struct space *space, struct jp_ranges *ranges, bool has_code)
+static int renew(struct code_space *space, struct jp_ranges *ranges, bool has_code)
 {
 	if (!ranges)
 		return -ENOMEM;
@@ -41,7 +41,7 @@ static int renew(struct space *space, struct jp_ranges *ranges, bool has_code)
 
 static int end(void *context, struct jp_process *process, const struct jp_event *event)
 {
-	struct space *space = (struct space *)process;
+	struct code_space *space = (struct code_space *)process;
 
 	return space->ranges ? renew(space, jp_ranges_new(), false) : 0;
 }
@@ -49,8 +49,8 @@ static int end(void *context, struct jp_process *process, const struct jp_event 
 static int inherit(void *context, struct jp_process *child, struct jp_process *parent,
 		   const struct jp_event *event)
 {
-	const struct space *from = (const struct space *)parent;
-	struct space *to = (struct space *)child;
+	const struct code_space *from = (const struct code_space *)parent;
+	struct code_space *to = (struct code_space *)child;
 
 	if (!from->ranges || !(from->has_code || to->wanted))
 		return 0;
@@ -60,7 +60,7 @@ static int inherit(void *context, struct jp_process *child, struct jp_process *p
 struct jp_inject_spaces *jp_inject_spaces_new(void)
 {
 	static const struct jp_process_rules rules = {
-		.size = sizeof(struct space), .end = end, .inherit = inherit};
+		.size = sizeof(struct code_space), .end = end, .inherit = inherit};
 	struct jp_inject_spaces *spaces = calloc(1, sizeof(*spaces));
 
 	if (spaces)
@@ -70,27 +70,28 @@ struct jp_inject_spaces *jp_inject_spaces_new(void)
 
 void jp_inject_spaces_free(struct jp_inject_spaces *spaces)
 {
-	struct space *space;
+	struct code_space *space;
 
 	if (!spaces)
 		return;
-	for (size_t at = 0; (space = (struct space *)jp_processes_next(&spaces->processes, &at));)
+	for (size_t at = 0;
+	     (space = (struct code_space *)jp_processes_next(&spaces->processes, &at));)
 		jp_ranges_free(space->ranges);
 	jp_processes_free(&spaces->processes);
 	jp_text_pool_free(&spaces->mappings);
 	free(spaces);
 }
 
-static struct space *find(struct jp_inject_spaces *spaces, uint32_t pid)
+static struct code_space *find(struct jp_inject_spaces *spaces, uint32_t pid)
 {
-	struct space *space = (struct space *)jp_processes_find(&spaces->processes, pid);
+	struct code_space *space = (struct code_space *)jp_processes_find(&spaces->processes, pid);
 
 	return space && space->ranges ? space : NULL;
 }
 
-static struct space *make(struct jp_inject_spaces *spaces, uint32_t pid)
+static struct code_space *make(struct jp_inject_spaces *spaces, uint32_t pid)
 {
-	struct space *space = (struct space *)jp_processes_at(&spaces->processes, pid);
+	struct code_space *space = (struct code_space *)jp_processes_at(&spaces->processes, pid);
 
 	if (space && !space->ranges)
 		space->ranges = jp_ranges_new();
@@ -99,7 +100,7 @@ static struct space *make(struct jp_inject_spaces *spaces, uint32_t pid)
 
 int jp_inject_spaces_want(struct jp_inject_spaces *spaces, uint32_t pid)
 {
-	struct space *space = make(spaces, pid);
+	struct code_space *space = make(spaces, pid);
 
 	if (!space)
 		return -ENOMEM;
@@ -110,7 +111,7 @@ int jp_inject_spaces_want(struct jp_inject_spaces *spaces, uint32_t pid)
 int jp_inject_spaces_code(struct jp_inject_spaces *spaces, uint32_t pid, uint64_t addr,
 			  uint64_t size, bool there)
 {
-	struct space *space = make(spaces, pid);
+	struct code_space *space = make(spaces, pid);
 
 	if (!space)
 		return -ENOMEM;
@@ -144,7 +145,7 @@ bool jp_inject_anonymous(const struct jp_event *event)
 				      event->map.flags & MAP_IS_HUGETLB);
 }
 
-static struct space *space_of(struct jp_inject_spaces *spaces, const struct jp_event *event)
+static struct code_space *space_of(struct jp_inject_spaces *spaces, const struct jp_event *event)
 {
 	return event->kernel_map ? NULL : find(spaces, event->pid);
 }
@@ -152,7 +153,7 @@ static struct space *space_of(struct jp_inject_spaces *spaces, const struct jp_e
 bool jp_inject_spaces_alive(struct jp_inject_spaces *spaces, uint32_t pid, uint64_t addr,
 			    uint64_t size)
 {
-	const struct space *space = find(spaces, pid);
+	const struct code_space *space = find(spaces, pid);
 
 	if (!space || !space->has_code)
 		return false;
@@ -186,7 +187,7 @@ static uint32_t mapping_of(struct jp_inject_spaces *spaces, const struct jp_even
 int jp_inject_spaces_map(struct jp_inject_spaces *spaces, const struct jp_event *event, bool yields)
 {
 	const uint64_t start = event->map.addr, end = start + event->map.len;
-	struct space *space = space_of(spaces, event);
+	struct code_space *space = space_of(spaces, event);
 	uint32_t number = NOTHING;
 
 	if (!space)
@@ -214,7 +215,7 @@ int jp_inject_spaces_piece(struct jp_inject_spaces *spaces, const struct jp_even
 			   uint64_t *at, uint64_t *end)
 {
 	const uint64_t to = event->map.addr + event->map.len;
-	struct space *space = space_of(spaces, event);
+	struct code_space *space = space_of(spaces, event);
 	uint32_t number = mapping_of(spaces, event);
 	bool found = false;
 

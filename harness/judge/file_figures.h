@@ -10,8 +10,8 @@
 #include "harness/model/space/replay.h"
 
 /*
- * What a capture without truth tells of itself: counts, by process. ci/perfdata_peer.py computes
- * the same from perf's own text; a change here is a change there.
+ * What a capture without truth tells of itself: counts, by process. ci/peer/perfdata_peer.py
+ * computes the same from perf's own text; a change here is a change there.
  */
 
 /* Where an address lies, by the mapping's name. */

@@ -22,7 +22,7 @@ struct work {
 };
 
 /* One judgement: of the capture as it is, or with what a control left out added back. */
-struct side {
+struct judge_side {
 	struct work *works; /* by name */
 	size_t nr_works;
 	struct jp_extras extras;
@@ -36,7 +36,7 @@ struct judging {
 	struct jp_asked asked;
 	struct jp_spans truth;
 	struct jp_losses losses;
-	struct side sides[JUDGEMENTS];
+	struct judge_side sides[JUDGEMENTS];
 	size_t nr_sides;
 	bool in_injected;
 };
@@ -49,7 +49,7 @@ static void fail(struct work *work)
 
 static int begin_side(struct judging *judging, const struct jp_control *control)
 {
-	struct side *side = &judging->sides[judging->nr_sides++];
+	struct judge_side *side = &judging->sides[judging->nr_sides++];
 	int failed = jp_extras_of(&side->extras, judging->evidence, control);
 	size_t count = 0;
 
@@ -81,7 +81,7 @@ static int begin_side(struct judging *judging, const struct jp_control *control)
 }
 
 /* @event happens: until then all was as before, then the spaces know, then each validator sees. */
-static int happen(struct judging *judging, struct side *side, const struct jp_event *event)
+static int happen(struct judging *judging, struct judge_side *side, const struct jp_event *event)
 {
 	struct jp_replay *spaces = judging->in_injected ? side->injected_spaces : side->spaces;
 	int failed = 0;
@@ -107,7 +107,7 @@ static int visit(void *context, const struct jp_event *event)
 	int failed = judging->in_injected ? 0 : jp_losses_see(&judging->losses, event);
 
 	for (size_t i = 0; !failed && i < judging->nr_sides; i++) {
-		struct side *side = &judging->sides[i];
+		struct judge_side *side = &judging->sides[i];
 		const struct jp_extras *extras = &side->extras;
 
 		while (!failed && side->next_extra < extras->count &&
@@ -136,7 +136,7 @@ static int read_file(struct judging *judging, const char *name, struct jp_error 
 /* Those that have seen all they want come to their end. */
 static void end_file(struct judging *judging)
 {
-	for (struct side *side = judging->sides; side < judging->sides + judging->nr_sides;
+	for (struct judge_side *side = judging->sides; side < judging->sides + judging->nr_sides;
 	     side++) {
 		for (size_t i = 0; i < side->nr_works; i++) {
 			struct work *work = &side->works[i];
@@ -157,7 +157,7 @@ static void read_injected(struct judging *judging)
 	int failed;
 
 	judging->in_injected = true;
-	for (struct side *side = judging->sides; side < judging->sides + judging->nr_sides;
+	for (struct judge_side *side = judging->sides; side < judging->sides + judging->nr_sides;
 	     side++) {
 		side->next_extra = 0;
 		for (size_t i = 0; i < side->nr_works; i++) {
@@ -166,7 +166,7 @@ static void read_injected(struct judging *judging)
 		}
 	}
 	failed = read_file(judging, "injected.data", &err);
-	for (struct side *side = judging->sides;
+	for (struct judge_side *side = judging->sides;
 	     failed && side < judging->sides + judging->nr_sides; side++) {
 		for (size_t i = 0; i < side->nr_works; i++) {
 			if (!side->works[i].watches)
@@ -179,7 +179,7 @@ static void read_injected(struct judging *judging)
 }
 
 /* In the order of names, up to the first that could not judge. */
-static int collect(struct side *side, struct jp_findings *findings)
+static int collect(struct judge_side *side, struct jp_findings *findings)
 {
 	for (struct work *work = side->works; work < side->works + side->nr_works; work++) {
 		const char *error = work->failed ? work->err.text : work->view.findings.error;
@@ -195,7 +195,7 @@ static int collect(struct side *side, struct jp_findings *findings)
 	return 0;
 }
 
-static void free_side(struct side *side)
+static void free_side(struct judge_side *side)
 {
 	for (struct work *work = side->works; work < side->works + side->nr_works; work++) {
 		if (work->view.state)

@@ -4,6 +4,9 @@
 
 #include "harness/base/error.h"
 #include "harness/format/event.h"
+#include "harness/format/perfdata/summary.h"
+
+struct jp_perf_reader;
 
 /*
  * Reads a perf.data file or pipe stream ("-" is standard input) of any perf version: MMAP and
@@ -14,18 +17,10 @@
  * callchains. What it cannot read it names with file, offset and what was expected, and returns
  * -errno; records of kinds that it does not know are counted and passed over.
  */
-struct jp_perfdata_summary {
-	uint64_t bytes, records, samples, unknown_records;
-	uint32_t attrs;
-	uint64_t lost_records; /* PERF_RECORD_LOST records */
-	uint64_t lost_events;  /* sum of their counts */
-	uint64_t lost_samples; /* sum of PERF_RECORD_LOST_SAMPLES */
-	bool monotonic;        /* every attr uses CLOCK_MONOTONIC */
-	bool pipe, compressed;
-	uint32_t e_machine; /* from the arch feature or attr's register mask; 0: unknown */
-};
-
 int jp_perfdata_read(const char *path, jp_event_visit visit, void *context,
 		     struct jp_perfdata_summary *summary, struct jp_error *err);
+/* Reads the file @path with @reader, whose visit, opened, other, context, summary and err are set.
+ */
+int jp_perf_reader_run(struct jp_perf_reader *reader, const char *path);
 
 #endif

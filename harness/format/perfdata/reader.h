@@ -2,14 +2,15 @@
 #ifndef JP_PERFDATA_READER_H
 #define JP_PERFDATA_READER_H
 
+#include "harness/format/event.h"
 #include "harness/format/perfdata/attrs.h"
 #include "harness/format/perfdata/deferred.h"
-#include "harness/format/perfdata/read.h"
 #include "harness/format/perfdata/rounds.h"
 #include "harness/format/perfdata/source.h"
+#include "harness/format/perfdata/summary.h"
 #include "harness/format/perfdata/zstd.h"
 
-/* The reader from within: perfdata_header.c opens with it, perfdata_read.c goes through the
+/* The reader from within, and how it opens a file; harness/format/perfdata/read.c goes through the
  * records. */
 struct jp_perf_reader {
 	struct jp_perf_source source;
@@ -36,10 +37,6 @@ struct jp_perf_reader {
 	struct jp_event event;
 	struct jp_regs regs;
 };
-
-/* Reads the file @path with @reader, whose visit, opened, other, context, summary and err are set.
- */
-int jp_perf_reader_run(struct jp_perf_reader *reader, const char *path);
 
 /* Names the file and the @offset; returns -EINVAL. */
 int jp_perf_bad(struct jp_perf_reader *reader, uint64_t offset, const char *fmt, ...)

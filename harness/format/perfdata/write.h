@@ -24,7 +24,7 @@ struct jp_perfdata_event {
 struct jp_perfdata_writer *jp_perfdata_create(const char *path,
 					      const struct jp_perfdata_event *events,
 					      unsigned int count, struct jp_error *err);
-/* Says that records with @id belong to @events[@event]. 0 or -ENOMEM. */
+/* Says that records with @id belong to event number @event. 0 or -ENOMEM. */
 int jp_perfdata_id(struct jp_perfdata_writer *writer, unsigned int event, uint64_t id);
 /* Appends whole records. */
 void jp_perfdata_put(struct jp_perfdata_writer *writer, const void *records, size_t size);

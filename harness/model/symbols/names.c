@@ -25,7 +25,7 @@ struct elf {
 	bool good;
 };
 
-struct process {
+struct named_process {
 	struct jp_perf_map *map; /* NULL: none */
 };
 
@@ -33,7 +33,7 @@ struct jp_names {
 	char *dir;
 	struct jp_text_pool recorded; /* names of files; value: struct elf */
 	const struct jp_text *last;   /* looked up */
-	struct jp_map processes;      /* pid -> struct process */
+	struct jp_map processes;      /* pid -> struct named_process */
 };
 
 struct jp_names *jp_names_open(const char *dir, struct jp_error *err)
@@ -52,7 +52,7 @@ struct jp_names *jp_names_open(const char *dir, struct jp_error *err)
 
 void jp_names_free(struct jp_names *names)
 {
-	const struct process *process;
+	const struct named_process *process;
 
 	if (!names)
 		return;
@@ -129,9 +129,9 @@ static const char *symbol_at(const struct jp_elf_symbols *symbols, uint64_t offs
 	return symbols->symbols[i - 1].name;
 }
 
-static const struct process *process_of(struct jp_names *names, uint32_t pid)
+static const struct named_process *process_of(struct jp_names *names, uint32_t pid)
 {
-	struct process *process = jp_map_find(&names->processes, pid);
+	struct named_process *process = jp_map_find(&names->processes, pid);
 	char path[4096];
 
 	if (process)
@@ -162,7 +162,7 @@ static bool anonymous(const struct jp_mapping *mapping)
 static const char *find_in_map(struct jp_names *names, uint32_t pid, uint64_t addr,
 			       const char **why)
 {
-	const struct process *process = process_of(names, pid);
+	const struct named_process *process = process_of(names, pid);
 	const char *name = process && process->map ? jp_perf_map_find(process->map, addr) : NULL;
 
 	*why = name                                     ? "map"

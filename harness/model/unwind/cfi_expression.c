@@ -6,12 +6,12 @@ enum {
 	MAX_STEPS = 512, /* an expression may jump backwards for ever */
 };
 
-struct stack {
+struct word_stack {
 	uint64_t word[DEPTH];
 	unsigned depth;
 };
 
-static bool push(struct stack *stack, uint64_t value)
+static bool push(struct word_stack *stack, uint64_t value)
 {
 	if (stack->depth == DEPTH)
 		return false;
@@ -86,7 +86,7 @@ static bool binary(uint8_t kind, uint64_t under, uint64_t top, uint64_t *result)
 }
 
 /* Operations that change the stack only. */
-static bool arrange(const struct jp_cfi_op *op, struct stack *stack)
+static bool arrange(const struct jp_cfi_op *op, struct word_stack *stack)
 {
 	uint64_t *top, word;
 
@@ -137,7 +137,7 @@ enum jp_cfi_answer jp_cfi_evaluate(const struct jp_cfi_op *ops, size_t count,
 				   const struct jp_regs *regs, uint64_t cfa, jp_stack_load load,
 				   void *context, uint64_t *result)
 {
-	struct stack stack = {.depth = 0};
+	struct word_stack stack = {.depth = 0};
 	unsigned steps = 0;
 
 	for (size_t at = 0; at < count; at++) {

@@ -21,20 +21,20 @@ struct jp_unwinder {
 };
 
 /* The dumped stack: the only memory of the process that there is. */
-struct dump {
+struct stack_dump {
 	const unsigned char *bytes;
 	uint64_t sp, size;
 	uint64_t missed; /* the last address that was asked for and is not there */
 };
 
 /* What one walk stands on. */
-struct walk {
+struct unwinding {
 	struct jp_unwinder *unwinder;
 	struct jp_replay *replay;
 	const struct jp_event *sample;
 	const struct jp_machine *machine; /* the registers' */
 	struct jp_regs regs;
-	struct dump dump;
+	struct stack_dump dump;
 	bool called;    /* regs' ip is a return address: the call stands before it */
 	unsigned falls; /* steps out of signal frames that did not rise */
 	bool by_cfi;    /* the last step was one by call frame information */
@@ -103,7 +103,7 @@ void jp_unwinder_max_stack(struct jp_unwinder *unwinder, uint64_t addresses)
 
 static bool load(void *context, uint64_t addr, uint64_t *value)
 {
-	struct dump *dump = context;
+	struct stack_dump *dump = context;
 	uint64_t at = addr - dump->sp;
 
 	if (dump->size < 8 || at > dump->size - 8) {
@@ -114,16 +114,16 @@ static bool load(void *context, uint64_t addr, uint64_t *value)
 	return true;
 }
 
-static bool stop(struct walk *walk, enum jp_unwind_stop why)
+static bool stop(struct unwinding *walk, enum jp_unwind_stop why)
 {
 	walk->stop = why;
 	return false;
 }
 
 /* What the dump does not hold was needed. @bad: that is no place for a caller's frame to be. */
-static bool stop_beyond(struct walk *walk, enum jp_unwind_stop bad)
+static bool stop_beyond(struct unwinding *walk, enum jp_unwind_stop bad)
 {
-	const struct dump *dump = &walk->dump;
+	const struct stack_dump *dump = &walk->dump;
 
 	if (dump->missed < dump->sp || dump->missed - dump->sp > MOST_STACK)
 		return stop(walk, bad);
@@ -133,7 +133,7 @@ static bool stop_beyond(struct walk *walk, enum jp_unwind_stop bad)
 }
 
 /* One step by the frame-pointer rule; false: walk->stop says why there is none. */
-static bool step_frame(struct walk *walk)
+static bool step_frame(struct unwinding *walk)
 {
 	switch (walk->machine->frames->step(&walk->regs, load, &walk->dump)) {
 	case JP_FRAME_STEPPED:
@@ -150,7 +150,7 @@ static bool step_frame(struct walk *walk)
 }
 
 /* What a step by call frame information came to. */
-static bool take_answer(struct walk *walk, enum jp_cfi_answer answer)
+static bool take_answer(struct unwinding *walk, enum jp_cfi_answer answer)
 {
 	switch (answer) {
 	case JP_CFI_STEPPED:
@@ -168,7 +168,7 @@ static bool take_answer(struct walk *walk, enum jp_cfi_answer answer)
 }
 
 /* One step by call frame information, for @addr in @mapping of a file. */
-static bool step_file(struct walk *walk, struct jp_mapping *mapping, uint64_t addr)
+static bool step_file(struct unwinding *walk, struct jp_mapping *mapping, uint64_t addr)
 {
 	struct jp_unwinder *unwinder = walk->unwinder;
 	struct jp_elf_entry *entry = mapping->file;
@@ -187,7 +187,7 @@ static bool step_file(struct walk *walk, struct jp_mapping *mapping, uint64_t ad
 
 /* Whether a call may return to @ip: it must lie in code, and where the dumps show that code it must
  * stand behind a call. */
-static bool is_return(struct walk *walk, uint64_t ip)
+static bool is_return(struct unwinding *walk, uint64_t ip)
 {
 	const struct jp_unwinder *unwinder = walk->unwinder;
 	const struct jp_mapping *mapping = jp_replay_find(walk->replay, walk->sample->pid, ip - 1);
@@ -204,7 +204,7 @@ static bool is_return(struct walk *walk, uint64_t ip)
 
 /* One step by the emitter's unwind information; NO_CFI where there is none. Wrong information shows
  * where it leads to no code. */
-static bool step_jit(struct walk *walk, uint64_t addr)
+static bool step_jit(struct unwinding *walk, uint64_t addr)
 {
 	struct jp_unwinder *unwinder = walk->unwinder;
 	const struct jp_code_load *code = NULL;
@@ -224,13 +224,13 @@ static bool step_jit(struct walk *walk, uint64_t addr)
 	return stop(walk, JP_UNWIND_BAD_CFI);
 }
 
-static bool by_cfi(struct walk *walk, struct jp_mapping *mapping, uint64_t addr)
+static bool by_cfi(struct unwinding *walk, struct jp_mapping *mapping, uint64_t addr)
 {
 	return mapping->backing == JP_BACKING_FILE ? step_file(walk, mapping, addr)
 						   : step_jit(walk, addr);
 }
 
-static bool by_either(struct walk *walk, struct jp_mapping *mapping, uint64_t addr)
+static bool by_either(struct unwinding *walk, struct jp_mapping *mapping, uint64_t addr)
 {
 	bool file = mapping->backing == JP_BACKING_FILE;
 
@@ -244,8 +244,9 @@ static bool by_either(struct walk *walk, struct jp_mapping *mapping, uint64_t ad
 }
 
 /* From the frame at regs' ip to its caller's, by the mapping there. */
-static bool step_mapped(struct walk *walk,
-			bool (*by)(struct walk *walk, struct jp_mapping *mapping, uint64_t addr))
+static bool step_mapped(struct unwinding *walk,
+			bool (*by)(struct unwinding *walk, struct jp_mapping *mapping,
+				   uint64_t addr))
 {
 	const struct jp_machine *machine = walk->machine;
 	uint64_t addr = walk->regs.r[machine->ip] - walk->called, sp = walk->regs.r[machine->sp];
@@ -270,25 +271,25 @@ static bool step_mapped(struct walk *walk,
 	return true;
 }
 
-static bool step_hybrid(struct walk *walk)
+static bool step_hybrid(struct unwinding *walk)
 {
 	return step_mapped(walk, by_either);
 }
 
-static bool step_cfi(struct walk *walk)
+static bool step_cfi(struct unwinding *walk)
 {
 	return step_mapped(walk, by_cfi);
 }
 
 /* The kernel's rule: ignores mappings. */
-static bool step_fp(struct walk *walk)
+static bool step_fp(struct unwinding *walk)
 {
 	walk->where = walk->regs.r[walk->machine->ip];
 	return step_frame(walk);
 }
 
-static void walk_dump(struct walk *walk, bool (*step)(struct walk *walk), uint64_t *capacity,
-		      uint32_t size, struct jp_unwound *out)
+static void walk_dump(struct unwinding *walk, bool (*step)(struct unwinding *walk),
+		      uint64_t *capacity, uint32_t size, struct jp_unwound *out)
 {
 	const struct jp_event *sample = walk->sample;
 	const struct jp_regs *regs = sample->sample.regs;
@@ -301,9 +302,9 @@ static void walk_dump(struct walk *walk, bool (*step)(struct walk *walk), uint64
 	walk->machine = machine;
 	walk->regs = *regs;
 	if (sample->sample.stack && regs->known & UINT64_C(1) << machine->sp)
-		walk->dump = (struct dump){.bytes = sample->sample.stack,
-					   .sp = regs->r[machine->sp],
-					   .size = sample->sample.stack_size};
+		walk->dump = (struct stack_dump){.bytes = sample->sample.stack,
+						 .sp = regs->r[machine->sp],
+						 .size = sample->sample.stack_size};
 	do {
 		if (out->count == size) {
 			walk->stop = JP_UNWIND_MAX;
@@ -317,7 +318,7 @@ static void walk_dump(struct walk *walk, bool (*step)(struct walk *walk), uint64
 		   sample->sample.stack_size == sample->sample.stack_asked;
 }
 
-static void take_chain(const struct walk *walk, struct jp_unwound *out)
+static void take_chain(const struct unwinding *walk, struct jp_unwound *out)
 {
 	const struct jp_event *sample = walk->sample;
 	uint64_t nr_addresses = 0;
@@ -339,12 +340,12 @@ void jp_unwind(struct jp_unwinder *unwinder, struct jp_replay *replay,
 	       const struct jp_event *sample, enum jp_method method, uint64_t *capacity,
 	       uint32_t size, struct jp_unwound *out)
 {
-	static bool (*const steps[JP_METHODS])(struct walk * walk) = {
+	static bool (*const steps[JP_METHODS])(struct unwinding * walk) = {
 		[JP_DUMP] = step_hybrid,
 		[JP_DUMP_FP] = step_fp,
 		[JP_DUMP_CFI] = step_cfi,
 	};
-	struct walk walk = {.unwinder = unwinder, .replay = replay, .sample = sample};
+	struct unwinding walk = {.unwinder = unwinder, .replay = replay, .sample = sample};
 
 	*out = (struct jp_unwound){.stop = JP_UNWIND_NO_DATA};
 	if (steps[method])
@@ -357,7 +358,7 @@ enum jp_unwind_stop jp_unwind_chain_stop(struct jp_unwinder *unwinder,
 					 const struct jp_event *sample,
 					 const struct jp_unwound *chain)
 {
-	struct walk walk = {.unwinder = unwinder, .sample = sample};
+	struct unwinding walk = {.unwinder = unwinder, .sample = sample};
 	uint64_t capacity[256];
 	struct jp_unwound own = {.frames = capacity};
 

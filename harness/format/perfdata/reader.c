@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/perfdata/reader.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -8,7 +10,6 @@
 
 #include "harness/format/perfdata/decode.h"
 #include "harness/format/perfdata/format.h"
-#include "harness/format/perfdata/reader.h"
 
 enum { CLOCK_ID_MONOTONIC = 1, MAX_ATTR = 65536 };
 

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_PERFDATA_SUMMARY_H
+#define JP_PERFDATA_SUMMARY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a perf.data file is and holds. */
+struct jp_perfdata_summary {
+	uint64_t bytes, records, samples, unknown_records;
+	uint32_t attrs;
+	uint64_t lost_records; /* PERF_RECORD_LOST records */
+	uint64_t lost_events;  /* sum of their counts */
+	uint64_t lost_samples; /* sum of PERF_RECORD_LOST_SAMPLES */
+	bool monotonic;        /* every attr uses CLOCK_MONOTONIC */
+	bool pipe, compressed;
+	uint32_t e_machine; /* from the arch feature or attr's register mask; 0: unknown */
+};
+
+#endif

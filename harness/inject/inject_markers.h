@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_INJECT_MARKERS_H
+#define JP_INJECT_MARKERS_H
+
+#include "harness/inject/inject_dumps.h"
+
+/* Takes @event (MAP) for a marker where it is one. 0 or -ENOMEM. */
+int jp_inject_marker(struct jp_inject_dumps *dumps, const struct jp_event *event,
+		     const struct jp_perf_layout *layout);
+/* Reads the dumps of all markers and writes their ELF files. Returns as jp_inject_read_dump(). */
+int jp_inject_read(struct jp_inject_dumps *dumps, const struct jp_inject_read *read,
+		   struct jp_error *err);
+
+#endif

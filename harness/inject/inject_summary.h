@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_INJECT_SUMMARY_H
+#define JP_INJECT_SUMMARY_H
+
+#include <stdint.h>
+
+/* What came of jitdumps and of the records of a capture. */
+struct jp_inject_summary {
+	uint64_t jitdumps, loads, moves, bad_records;
+	uint64_t anon_before, anon_after; /* anonymous executable mapping records */
+	uint64_t elf_files, elf_bytes;
+};
+
+#endif
