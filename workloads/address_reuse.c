@@ -17,49 +17,46 @@ enum how {
 };
 static const char *const hows[] = {"overwrite", "flip", "unmap", NULL};
 
-struct reuse {
+static struct {
 	struct jp_code_heap heap;
 	unsigned how, generation;
-};
+} reuse = {.heap = JP_CODE_HEAP(1)};
 
 static int compile_one(void *context, unsigned n)
 {
-	struct reuse *reuse = context;
 	int ret = 0;
 
-	for (unsigned page = n; page < reuse->heap.pages && !ret; page += reuse->heap.compilers)
-		ret = jp_code_heap_write(&reuse->heap, page, reuse->generation);
+	for (unsigned page = n; page < reuse.heap.pages && !ret; page += reuse.heap.compilers)
+		ret = jp_code_heap_write(&reuse.heap, page, reuse.generation);
 	return ret;
 }
 
 /* Fills the memory, which is writable, with the next generation. */
-static int fill(struct reuse *reuse)
+static int fill(void)
 {
-	struct jp_code_heap *heap = &reuse->heap;
-	int ret = jp_code_heap_compile(heap, compile_one, reuse);
+	struct jp_code_heap *heap = &reuse.heap;
+	int ret = jp_code_heap_compile(heap, compile_one, NULL);
 
-	reuse->generation++;
-	if (!ret && reuse->how != OVERWRITE)
+	reuse.generation++;
+	if (!ret && reuse.how != OVERWRITE)
 		ret = jp_region_protect(&heap->region, 0, heap->pages, PROT_READ | PROT_EXEC);
 	for (unsigned page = 0; page < heap->pages && !ret; page++)
 		ret = jp_code_heap_load(heap, page) ?: jp_code_heap_show(heap, page, 0);
 	return ret;
 }
 
-static int map(struct reuse *reuse, void *at)
+static int map(void *at)
 {
-	struct jp_code_heap *heap = &reuse->heap;
+	struct jp_code_heap *heap = &reuse.heap;
 
-	return jp_region_map_at(&heap->region,
-				reuse->how == OVERWRITE ? jp_code_heap_both(heap)
-							: jp_code_heap_writable(heap),
-				at);
+	return jp_region_map_at(
+		&heap->region,
+		reuse.how == OVERWRITE ? jp_code_heap_both(heap) : jp_code_heap_writable(heap), at);
 }
 
 static int act_reuse(void *context, const char *arg)
 {
-	struct reuse *reuse = context;
-	struct jp_code_heap *heap = &reuse->heap;
+	struct jp_code_heap *heap = &reuse.heap;
 	unsigned char *at = heap->region.exec;
 	uint64_t before;
 	int ret = 0;
@@ -67,54 +64,51 @@ static int act_reuse(void *context, const char *arg)
 	jp_schedule_close_group(&heap->schedule, 0);
 	jp_schedule_clear(&heap->schedule, 0);
 	before = jp_clock_now();
-	if (reuse->how == UNMAP)
+	if (reuse.how == UNMAP)
 		ret = jp_region_unmap(&heap->region);
 	for (unsigned page = 0; page < heap->pages; page++)
 		jp_program_unloaded(&heap->programs[page], before, jp_clock_now());
-	if (!ret && reuse->how == UNMAP)
-		ret = map(reuse, at);
-	else if (!ret && reuse->how == FLIP)
+	if (!ret && reuse.how == UNMAP)
+		ret = map(at);
+	else if (!ret && reuse.how == FLIP)
 		ret = jp_region_protect(&heap->region, 0, heap->pages, jp_code_heap_writable(heap));
 	if (!ret)
-		ret = fill(reuse);
+		ret = fill();
 	jp_schedule_open_group(&heap->schedule, 0);
 	return ret;
 }
 
 static int begin(void *context)
 {
-	struct reuse *reuse = context;
-
-	return jp_code_heap_open(&reuse->heap) ?: map(reuse, NULL) ?: fill(reuse);
+	return jp_code_heap_open(&reuse.heap) ?: map(NULL) ?: fill();
 }
 
 static int run(int argc, char **argv)
 {
 	static const struct jp_step steps[] = {{"reuse", act_reuse}, {NULL, NULL}};
-	struct reuse reuse = {.heap = jp_code_heap_defaults(1)};
-	const struct jp_option options[] = {{.take = jp_code_heap_option, .context = &reuse.heap},
-					    {"--how=", .number = &reuse.how, .words = hows},
-					    {0}};
 
-	if (jp_options(argc, argv, options))
-		return 2;
 	if (reuse.heap.pages < reuse.heap.compilers)
 		reuse.heap.pages = reuse.heap.compilers;
 	if (reuse.how == UNMAP && reuse.heap.backing->backing == JP_BACKING_HEAP) {
 		fprintf(stderr, "jitproof workload %s: the heap cannot be mapped again\n", argv[0]);
 		return 2;
 	}
-	return jp_code_heap_run(argv[0], &reuse.heap, begin, steps, &reuse);
+	return jp_code_heap_run(argv[0], &reuse.heap, begin, steps, NULL);
 }
+
+static const struct jp_option options[] = {
+	{"--how=", .number = &reuse.how, .words = hows,
+	 .help = "  --how=overwrite|flip|unmap\n"
+		 "                   into the same memory, RWX; or RX to RW and back; or into\n"
+		 "                   other memory mapped at the same address (overwrite)\n"
+		 "  step reuse       what happens every period\n"},
+	{.take = jp_code_heap_option, .context = &reuse.heap, .help = jp_code_heap_options},
+	{0}};
 
 static const struct jp_workload address_reuse = {
 	.name = "address_reuse",
 	.help = "generations of code, each at the address of the one before",
-	.options = "  --how=overwrite|flip|unmap\n"
-		   "                   into the same memory, RWX; or RX to RW and back; or into\n"
-		   "                   other memory mapped at the same address (overwrite)\n"
-		   "  step reuse       what happens every period\n",
-	.shared_options = jp_code_heap_options,
+	.options = options,
 	.run = run,
 };
 JP_REGISTER(workload, address_reuse);

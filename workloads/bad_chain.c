@@ -59,6 +59,8 @@ static int take_word(void *context, const char *arg)
 	return wanted[n] = true;
 }
 
+static bool wanted[WORDS + 1];
+
 static int run(int argc, char **argv)
 {
 	static const struct jp_object_kind kind = {
@@ -67,12 +69,8 @@ static int run(int argc, char **argv)
 		.word = 0x1000};
 	static const char *const native[] = {"fOfe", "OlONfO", NULL};
 	static struct jp_mix mix;
-	bool wanted[WORDS + 1] = {0};
-	const struct jp_option options[] = {{.take = take_word, .context = wanted}, {0}};
 	int ret, all = argc < 2;
 
-	if (jp_options(argc, argv, options))
-		return 2;
 	lay_out();
 	ret = jp_mix_make(&mix, &kind);
 	for (int n = 0; n < WORDS && !ret; n++)
@@ -83,12 +81,18 @@ static int run(int argc, char **argv)
 	return jp_mix_run(argv[0], &mix, ret);
 }
 
+static const struct jp_option options[] = {
+	{.take = take_word,
+	 .context = wanted,
+	 .help = "  --bp=WHAT        zero, number, wild (no address at all), cycle, down, data, "
+		 "or\n"
+		 "                   library: its code does it; may be repeated (all of them)\n"},
+	{0}};
+
 static const struct jp_workload bad_chain = {
 	.name = "bad_chain",
 	.help = "bp is no frame pointer: zero, a number, round, downwards, data",
-	.options =
-		"  --bp=WHAT        zero, number, wild (no address at all), cycle, down, data, or\n"
-		"                   library: its code does it; may be repeated (all of them)\n",
+	.options = options,
 	.run = run,
 };
 JP_REGISTER(workload, bad_chain);

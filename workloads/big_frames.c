@@ -10,25 +10,28 @@ enum { MOST_STACK = 2 << 20 };
 static const char *const touched[] = {"fhfe", "fle", "hfNe", "lHfe", "fFhHlf", "fNhN", NULL};
 static const char *const hollow[] = {"fufe", "fle", "ufNe", "lUfe", "fFuUlf", "fNuN", NULL};
 
+static bool sparse;
+
 static int run(int argc, char **argv)
 {
 	static const struct jp_object_kind kind = {
 		.shapes = {JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_HUGE, JP_SHAPE_LONG, JP_SHAPE_FP,
 			   JP_SHAPE_NO_FP, JP_SHAPE_HOLLOW, JP_SHAPE_LEAF}};
-	bool sparse = false;
-	const struct jp_option options[] = {{"--hollow", .flag = &sparse}, {0}};
 
-	if (jp_options(argc, argv, options))
-		return 2;
 	if (!sparse)
 		jp_path_touch(MOST_STACK);
 	return jp_mix_run_paths(argv[0], &kind, sparse ? hollow : touched);
 }
 
+static const struct jp_option options[] = {
+	{"--hollow", .flag = &sparse,
+	 .help = "  --hollow         most of their pages are never touched\n"},
+	{0}};
+
 static const struct jp_workload big_frames = {
 	.name = "big_frames",
 	.help = "frames of 128 KiB: larger than any stack dump",
-	.options = "  --hollow         most of their pages are never touched\n",
+	.options = options,
 	.run = run,
 };
 JP_REGISTER(workload, big_frames);

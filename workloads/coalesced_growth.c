@@ -22,20 +22,20 @@ enum manner {
 static const char *const directions[] = {"up", "down", "holes", NULL};
 static const char *const manners[] = {"mmap", "mprotect", "late-mprotect", "reserve", NULL};
 
-struct growth {
+static struct {
 	struct jp_code_heap heap;
 	unsigned direction, manner;
 	unsigned unit;  /* pages of one growth */
 	unsigned grown; /* units so far */
 	pthread_mutex_t lock;
-};
+} growth = {.heap = JP_CODE_HEAP(16), .lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Where the @number-th unit lies. */
-static unsigned place(const struct growth *growth, unsigned number)
+static unsigned place(unsigned number)
 {
-	unsigned units = growth->heap.pages / growth->unit, even = (units + 1) / 2;
+	unsigned units = growth.heap.pages / growth.unit, even = (units + 1) / 2;
 
-	switch (growth->direction) {
+	switch (growth.direction) {
 	case DOWN:
 		return units - 1 - number;
 	case HOLES: /* first every other one, then what lies between */
@@ -46,109 +46,95 @@ static unsigned place(const struct growth *growth, unsigned number)
 }
 
 /* Memory for it: one after the other, as the program break wants it. */
-static int prepare(struct growth *growth, unsigned first)
+static int prepare(unsigned first)
 {
-	struct jp_code_heap *heap = &growth->heap;
+	struct jp_code_heap *heap = &growth.heap;
 
-	if (growth->manner == MMAP)
-		return jp_region_map(&heap->region, first, growth->unit, jp_code_heap_both(heap));
-	if (growth->manner == RESERVE)
-		return jp_region_protect(&heap->region, first, growth->unit,
+	if (growth.manner == MMAP)
+		return jp_region_map(&heap->region, first, growth.unit, jp_code_heap_both(heap));
+	if (growth.manner == RESERVE)
+		return jp_region_protect(&heap->region, first, growth.unit,
 					 jp_code_heap_writable(heap));
 	return 0;
 }
 
-static int write_unit(struct growth *growth, unsigned first)
+static int write_unit(unsigned first)
 {
 	int ret = 0;
 
-	for (unsigned page = first; page < first + growth->unit && !ret; page++)
-		ret = jp_code_heap_write(&growth->heap, page, 0);
+	for (unsigned page = first; page < first + growth.unit && !ret; page++)
+		ret = jp_code_heap_write(&growth.heap, page, 0);
 	return ret;
 }
 
-static int load_unit(struct growth *growth, unsigned first)
+static int load_unit(unsigned first)
 {
 	int ret = 0;
 
-	for (unsigned page = first; page < first + growth->unit && !ret; page++)
-		ret = jp_code_heap_load(&growth->heap, page);
+	for (unsigned page = first; page < first + growth.unit && !ret; page++)
+		ret = jp_code_heap_load(&growth.heap, page);
 	return ret;
 }
 
-static int show_unit(struct growth *growth, unsigned first)
+static int show_unit(unsigned first)
 {
 	int ret = 0;
 
-	for (unsigned page = first; page < first + growth->unit && !ret; page++)
-		ret = jp_code_heap_show(&growth->heap, page, 0);
+	for (unsigned page = first; page < first + growth.unit && !ret; page++)
+		ret = jp_code_heap_show(&growth.heap, page, 0);
 	return ret;
 }
 
 static int grow_one(void *context, unsigned n)
 {
-	struct growth *growth = context;
 	unsigned first;
 	int ret = 0;
 
-	pthread_mutex_lock(&growth->lock);
-	if (growth->grown == growth->heap.pages / growth->unit)
+	pthread_mutex_lock(&growth.lock);
+	if (growth.grown == growth.heap.pages / growth.unit)
 		ret = -ENOSPC;
-	first = place(growth, growth->grown) * growth->unit;
+	first = place(growth.grown) * growth.unit;
 	if (!ret)
-		ret = prepare(growth, first);
-	growth->grown += !ret;
-	pthread_mutex_unlock(&growth->lock);
+		ret = prepare(first);
+	growth.grown += !ret;
+	pthread_mutex_unlock(&growth.lock);
 	if (!ret)
-		ret = write_unit(growth, first);
-	if (!ret && growth->manner == LATE_MPROTECT)
-		ret = load_unit(growth, first);
-	if (!ret && growth->manner != MMAP)
-		ret = jp_region_protect(&growth->heap.region, first, growth->unit,
+		ret = write_unit(first);
+	if (!ret && growth.manner == LATE_MPROTECT)
+		ret = load_unit(first);
+	if (!ret && growth.manner != MMAP)
+		ret = jp_region_protect(&growth.heap.region, first, growth.unit,
 					PROT_READ | PROT_EXEC);
-	if (!ret && growth->manner != LATE_MPROTECT)
-		ret = load_unit(growth, first);
-	return ret ?: show_unit(growth, first);
+	if (!ret && growth.manner != LATE_MPROTECT)
+		ret = load_unit(first);
+	return ret ?: show_unit(first);
 }
 
 static int act_grow(void *context, const char *arg)
 {
-	struct growth *growth = context;
-
-	return jp_code_heap_compile(&growth->heap, grow_one, growth);
+	return jp_code_heap_compile(&growth.heap, grow_one, NULL);
 }
 
 static int begin(void *context)
 {
-	struct growth *growth = context;
-	struct jp_code_heap *heap = &growth->heap;
-	unsigned units = heap->pages / growth->unit;
-	unsigned start = growth->direction == HOLES ? (units + 1) / 2 : (units + 3) / 4;
+	struct jp_code_heap *heap = &growth.heap;
+	unsigned units = heap->pages / growth.unit;
+	unsigned start = growth.direction == HOLES ? (units + 1) / 2 : (units + 3) / 4;
 	int ret = jp_code_heap_open(heap) ?: jp_region_reserve(&heap->region);
 
-	if (!ret && growth->manner != MMAP)
+	if (!ret && growth.manner != MMAP)
 		ret = jp_region_map(&heap->region, 0, heap->pages,
-				    growth->manner == RESERVE ? PROT_NONE
-							      : jp_code_heap_writable(heap));
-	while (!ret && growth->grown < start)
-		ret = grow_one(growth, 0);
+				    growth.manner == RESERVE ? PROT_NONE
+							     : jp_code_heap_writable(heap));
+	while (!ret && growth.grown < start)
+		ret = grow_one(NULL, 0);
 	return ret;
 }
 
 static int run(int argc, char **argv)
 {
 	static const struct jp_step steps[] = {{"grow", act_grow}, {NULL, NULL}};
-	struct growth growth = {.heap = jp_code_heap_defaults(16),
-				.lock = PTHREAD_MUTEX_INITIALIZER};
-	const struct jp_option options[] = {
-		{.take = jp_code_heap_option, .context = &growth.heap},
-		{"--direction=", .number = &growth.direction, .words = directions},
-		{"--manner=", .number = &growth.manner, .words = manners},
-		{"--unit=", .number = &growth.unit, .least = 1, .most = 4096},
-		{0}};
 
-	if (jp_options(argc, argv, options))
-		return 2;
 	if (!growth.unit)
 		growth.unit = growth.manner == LATE_MPROTECT ? (growth.heap.pages + 3) / 4 : 1;
 	if (growth.unit > growth.heap.pages)
@@ -158,20 +144,27 @@ static int run(int argc, char **argv)
 		fprintf(stderr, "jitproof workload %s: the program break only grows up\n", argv[0]);
 		return 2;
 	}
-	return jp_code_heap_run(argv[0], &growth.heap, begin, steps, &growth);
+	return jp_code_heap_run(argv[0], &growth.heap, begin, steps, NULL);
 }
+
+static const struct jp_option options[] = {
+	{"--direction=", .number = &growth.direction, .words = directions,
+	 .help = "  --direction=up|down|holes\n"
+		 "                   where the next page lies: above, below, between two (up)\n"},
+	{"--manner=", .number = &growth.manner, .words = manners,
+	 .help = "  --manner=mmap|mprotect|late-mprotect|reserve\n"
+		 "                   mapped RWX; or RW, then RX; or so, published while RW; or\n"
+		 "                   PROT_NONE, then RW, then RX (mmap)\n"},
+	{"--unit=", .number = &growth.unit, .least = 1, .most = 4096,
+	 .help = "  --unit=N         pages at a time (1; late-mprotect: a quarter)\n"
+		 "  step grow        what happens every period\n"},
+	{.take = jp_code_heap_option, .context = &growth.heap, .help = jp_code_heap_options},
+	{0}};
 
 static const struct jp_workload coalesced_growth = {
 	.name = "coalesced_growth",
 	.help = "a code heap that grows page by page and is reported as a whole",
-	.options = "  --direction=up|down|holes\n"
-		   "                   where the next page lies: above, below, between two (up)\n"
-		   "  --manner=mmap|mprotect|late-mprotect|reserve\n"
-		   "                   mapped RWX; or RW, then RX; or so, published while RW; or\n"
-		   "                   PROT_NONE, then RW, then RX (mmap)\n"
-		   "  --unit=N         pages at a time (1; late-mprotect: a quarter)\n"
-		   "  step grow        what happens every period\n",
-	.shared_options = jp_code_heap_options,
+	.options = options,
 	.run = run,
 };
 JP_REGISTER(workload, coalesced_growth);

@@ -13,36 +13,35 @@
 enum move_how { COPY, REMAP };
 static const char *const hows[] = {"copy", "mremap", NULL};
 
-struct moving {
+static struct {
 	struct jp_code_heap heap;
 	struct jp_region other; /* COPY: where the code is not */
 	unsigned how;
 	uint64_t before;
-};
+} moving = {.heap = JP_CODE_HEAP(2), .other = {.fd = -1}};
 
-static int moved(struct moving *moving, unsigned page, const struct jp_region *to)
+static int moved(unsigned page, const struct jp_region *to)
 {
-	struct jp_program *program = &moving->heap.programs[page];
+	struct jp_program *program = &moving.heap.programs[page];
 
 	program->arena.write = to->write + page * to->page;
-	return jp_program_moved(program, (uintptr_t)to->exec + page * to->page, moving->before,
+	return jp_program_moved(program, (uintptr_t)to->exec + page * to->page, moving.before,
 				jp_clock_now());
 }
 
 static int copy_one(void *context, unsigned n)
 {
-	struct moving *moving = context;
-	const struct jp_code_heap *heap = &moving->heap;
+	const struct jp_code_heap *heap = &moving.heap;
 
 	int ret = 0;
 
 	for (unsigned page = n; page < heap->pages && !ret; page += heap->compilers) {
-		unsigned char *to = moving->other.write + page * heap->region.page;
+		unsigned char *to = moving.other.write + page * heap->region.page;
 
 		memcpy(to, heap->region.exec + page * heap->region.page,
 		       heap->programs[page].arena.used);
 		__builtin___clear_cache((char *)to, (char *)to + heap->region.page);
-		ret = moved(moving, page, &moving->other);
+		ret = moved(page, &moving.other);
 	}
 	return ret;
 }
@@ -50,21 +49,20 @@ static int copy_one(void *context, unsigned n)
 /* All threads are outside: a path that was entered ends where it was entered. */
 static int act_move(void *context, const char *arg)
 {
-	struct moving *moving = context;
-	struct jp_code_heap *heap = &moving->heap;
+	struct jp_code_heap *heap = &moving.heap;
 	struct jp_region from = heap->region;
 	int ret;
 
 	jp_schedule_close_group(&heap->schedule, 0);
-	moving->before = jp_clock_now();
-	if (moving->how == COPY) {
-		ret = jp_code_heap_compile(heap, copy_one, moving);
-		heap->region = moving->other;
-		moving->other = from;
+	moving.before = jp_clock_now();
+	if (moving.how == COPY) {
+		ret = jp_code_heap_compile(heap, copy_one, NULL);
+		heap->region = moving.other;
+		moving.other = from;
 	} else {
 		ret = jp_region_remap(&heap->region, heap->region.size);
 		for (unsigned page = 0; page < heap->pages && !ret; page++)
-			ret = moved(moving, page, &heap->region);
+			ret = moved(page, &heap->region);
 	}
 	jp_schedule_open_group(&heap->schedule, 0);
 	return ret;
@@ -72,15 +70,14 @@ static int act_move(void *context, const char *arg)
 
 static int begin(void *context)
 {
-	struct moving *moving = context;
-	struct jp_code_heap *heap = &moving->heap;
+	struct jp_code_heap *heap = &moving.heap;
 	int ret = jp_code_heap_open(heap)
 			  ?: jp_region_map_at(&heap->region, jp_code_heap_both(heap), NULL);
 
-	if (!ret && moving->how == COPY)
-		ret = jp_code_heap_open_region(heap, &moving->other);
-	if (!ret && moving->how == COPY)
-		ret = jp_region_map_at(&moving->other, jp_code_heap_both(heap), NULL);
+	if (!ret && moving.how == COPY)
+		ret = jp_code_heap_open_region(heap, &moving.other);
+	if (!ret && moving.how == COPY)
+		ret = jp_region_map_at(&moving.other, jp_code_heap_both(heap), NULL);
 	for (unsigned page = 0; page < heap->pages && !ret; page++)
 		ret = jp_code_heap_write(heap, page, 0)
 			      ?: jp_code_heap_load(heap, page)
@@ -91,25 +88,24 @@ static int begin(void *context)
 static int run(int argc, char **argv)
 {
 	static const struct jp_step steps[] = {{"move", act_move}, {NULL, NULL}};
-	struct moving moving = {.heap = jp_code_heap_defaults(2), .other = {.fd = -1}};
 	int status;
-	const struct jp_option options[] = {{.take = jp_code_heap_option, .context = &moving.heap},
-					    {"--how=", .number = &moving.how, .words = hows},
-					    {0}};
 
-	if (jp_options(argc, argv, options))
-		return 2;
-	status = jp_code_heap_run(argv[0], &moving.heap, begin, steps, &moving);
+	status = jp_code_heap_run(argv[0], &moving.heap, begin, steps, NULL);
 	jp_region_close(&moving.other);
 	return status;
 }
 
+static const struct jp_option options[] = {
+	{"--how=", .number = &moving.how, .words = hows,
+	 .help = "  --how=copy|mremap  by the runtime, or by the kernel (copy)\n"
+		 "  step move        what happens every period\n"},
+	{.take = jp_code_heap_option, .context = &moving.heap, .help = jp_code_heap_options},
+	{0}};
+
 static const struct jp_workload code_move = {
 	.name = "code_move",
 	.help = "code that is copied, or moved by mremap(), to another address and back",
-	.options = "  --how=copy|mremap  by the runtime, or by the kernel (copy)\n"
-		   "  step move        what happens every period\n",
-	.shared_options = jp_code_heap_options,
+	.options = options,
 	.run = run,
 };
 JP_REGISTER(workload, code_move);

@@ -94,18 +94,16 @@ static const struct jp_path *next(void *context, size_t turn)
 	return &scene.mix.paths[turn % PATHS];
 }
 
+static bool managed;
+
 static int run(int argc, char **argv)
 {
 	static const struct jp_object_kind kind = {
 		.shapes = {JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_TAIL, JP_SHAPE_LONG, JP_SHAPE_FP,
 			   JP_SHAPE_LONG, JP_SHAPE_NO_FP, JP_SHAPE_LEAF}};
 	static const char *const paths[] = {"flNf", "lrnfr", "fNlNf", NULL};
-	bool managed = false;
-	const struct jp_option options[] = {{"--managed", .flag = &managed}, {0}};
 	int ret;
 
-	if (jp_options(argc, argv, options))
-		return 2;
 	ret = jp_mix_make(&scene.mix, &kind) ?: jp_mix_paths(&scene.mix, paths, 0);
 	if (!ret && managed) {
 		char *stack = map_stack();
@@ -119,11 +117,15 @@ static int run(int argc, char **argv)
 	return jp_mix_run_by(argv[0], &scene.mix, next, NULL, ret);
 }
 
+static const struct jp_option options[] = {{"--managed", .flag = &managed,
+					    .help = "  --managed        emitted code has a stack "
+						    "of its own, its caller the thread's\n"},
+					   {0}};
+
 static const struct jp_workload coroutines = {
 	.name = "coroutines",
 	.help = "stacks that are switched under emitted code",
-	.options =
-		"  --managed        emitted code has a stack of its own, its caller the thread's\n",
+	.options = options,
 	.run = run,
 };
 JP_REGISTER(workload, coroutines);

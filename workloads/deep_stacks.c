@@ -27,33 +27,34 @@ static int make_paths(struct jp_mix *mix, unsigned depth, const char *round)
 	return ret;
 }
 
+static unsigned depth = 300;
+static bool large;
+
 static int run(int argc, char **argv)
 {
 	static const struct jp_object_kind kind = {
 		.shapes = {JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_LONG, JP_SHAPE_NO_FP, JP_SHAPE_FP,
 			   JP_SHAPE_REALIGN, JP_SHAPE_OTHER_BP, JP_SHAPE_LEAF}};
 	static struct jp_mix mix;
-	unsigned depth = 300;
-	bool large = false;
-	const struct jp_option options[] = {
-		{"--depth=", .number = &depth, .least = 4, .most = MOST},
-		{"--large", .flag = &large},
-		{0}};
 	int ret;
 
-	if (jp_options(argc, argv, options))
-		return 2;
 	ret = jp_mix_make(&mix, &kind);
 	if (!ret)
 		ret = make_paths(&mix, depth, large ? "gFlfF" : "fllFf");
 	return jp_mix_run(argv[0], &mix, ret);
 }
 
+static const struct jp_option options[] = {
+	{"--depth=", .number = &depth, .least = 4, .most = MOST,
+	 .help = "  --depth=N        functions in a path (300)\n"},
+	{"--large", .flag = &large,
+	 .help = "  --large          every fifth with 3 KiB of locals\n"},
+	{0}};
+
 static const struct jp_workload deep_stacks = {
 	.name = "deep_stacks",
 	.help = "deeper than a chain may be, or than a dump is",
-	.options = "  --depth=N        functions in a path (300)\n"
-		   "  --large          every fifth with 3 KiB of locals\n",
+	.options = options,
 	.run = run,
 };
 JP_REGISTER(workload, deep_stacks);

@@ -9,15 +9,14 @@
 #include "harness/format/truth/write.h"
 #include "workloads/emit/folder.h"
 #include "workloads/emit/object.h"
-#include "workloads/emit/option.h"
 #include "workloads/emit/workload.h"
 
 enum { RUNS = 6 };
 
-struct scene {
+static struct {
 	struct jp_object object;
 	char path[4096];
-};
+} scene;
 
 static void use(const struct jp_loaded *loaded)
 {
@@ -28,14 +27,13 @@ static void use(const struct jp_loaded *loaded)
 /* Both are there; the first goes; the second; and the first one comes back. */
 static int round_of(void *context)
 {
-	struct scene *scene = context;
 	struct jp_loaded one, two;
-	int ret = jp_object_load(&scene->object, scene->path, 0, &one);
+	int ret = jp_object_load(&scene.object, scene.path, 0, &one);
 
 	if (ret)
 		return ret;
 	use(&one);
-	ret = jp_object_load(&scene->object, scene->path, 1, &two);
+	ret = jp_object_load(&scene.object, scene.path, 1, &two);
 	if (ret)
 		return ret;
 	use(&one);
@@ -43,7 +41,7 @@ static int round_of(void *context)
 	ret = jp_object_unload(&one);
 	use(&two);
 	if (!ret)
-		ret = jp_object_load(&scene->object, scene->path, 0, &one);
+		ret = jp_object_load(&scene.object, scene.path, 0, &one);
 	if (ret)
 		return ret;
 	use(&one);
@@ -53,19 +51,16 @@ static int round_of(void *context)
 
 static int run(int argc, char **argv)
 {
-	struct scene scene;
 	const char *folder;
 	int ret;
 
-	if (jp_options(argc, argv, NULL))
-		return 2;
 	folder = jp_folder();
 	if (!folder)
 		return EXIT_FAILURE;
 	snprintf(scene.path, sizeof(scene.path), "%.4000s/library.so", folder);
 	ret = jp_object_write(&scene.object, scene.path, 0)
-		      ?: round_of(&scene)
-		      ?: jp_handshake_rounds(round_of, &scene);
+		      ?: round_of(NULL)
+		      ?: jp_handshake_rounds(round_of, NULL);
 	jp_folder_remove();
 	return jp_handshake_status(argv[0], ret);
 }
@@ -73,7 +68,6 @@ static int run(int argc, char **argv)
 static const struct jp_workload dlopen_twice = {
 	.name = "dlopen_twice",
 	.help = "one library at two addresses, unloaded and loaded again",
-	.options = "",
 	.run = run,
 };
 JP_REGISTER(workload, dlopen_twice);

@@ -19,12 +19,12 @@
 /* How a benchmark runner comes by its processes; after the births of workloads/emit/process.h. */
 enum { HOW_EXEC = JP_BIRTHS };
 
-struct fork_scene {
+static struct {
 	const char *name;
 	unsigned how, tasks, busy, task; /* task 0: the runner */
 	const char *gate, *replace;
 	enum jp_protect protect;
-};
+} scene = {.tasks = 5, .busy = 100, .how = JP_BIRTH_FORK_EXEC, .protect = JP_PROTECT_RWX};
 
 /* Runs the paths of all @programs in turn, for @ms of its own CPU time: as many samples come on a
  * machine that is busy. */
@@ -76,34 +76,34 @@ static int __attribute__((noinline)) replace_program(const char *other)
 
 /* One benchmark: code from before its interval and code that it makes inside of it; both run
  * before, inside and after. */
-static int benchmark(const struct fork_scene *scene)
+static int benchmark(void)
 {
-	struct jp_plan plan = jp_plan_defaults();
+	struct jp_plan plan = JP_PLAN();
 	struct jp_program programs[2];
 	int ret = 0;
 
-	plan.protect = plan.instead = scene->protect;
+	plan.protect = plan.instead = scene.protect;
 	plan.name = "benchmark";
 	/* Many runs of a path in an interval, on slow machines too: both programs have their half
 	 * of it. */
 	plan.turns = 100000;
-	if (scene->replace)
-		ret = replace_program(scene->replace);
+	if (scene.replace)
+		ret = replace_program(scene.replace);
 	if (!ret)
 		ret = jp_program_make(&programs[0], &plan);
 	if (ret)
 		return ret;
-	run_for(programs, 1, scene->busy / 8);
+	run_for(programs, 1, scene.busy / 8);
 	ret = keep_apart(&programs[0].arena)
-		      ?: jp_gate_open(scene->gate)
+		      ?: jp_gate_open(scene.gate)
 		      ?: jp_gate_announce()
 		      ?: jp_gate_start()
 		      ?: jp_program_make(&programs[1], &plan);
 	if (ret)
 		return ret;
-	run_for(programs, 2, scene->busy);
+	run_for(programs, 2, scene.busy);
 	ret = jp_gate_stop();
-	run_for(programs, 2, scene->busy / 8);
+	run_for(programs, 2, scene.busy / 8);
 	jp_program_end(&programs[1]);
 	jp_program_end(&programs[0]);
 	return ret;
@@ -117,32 +117,33 @@ static int copy_program(char *path, size_t size, unsigned task)
 	return jp_folder_copy("/proc/self/exe", path);
 }
 
-static int run_task(const struct fork_scene *scene, unsigned task)
+static const char *const protects[] = {"rwx", "flip", "views", NULL};
+
+static int run_task(unsigned task)
 {
 	char number[32], how[32], busy[32], tasks[32], protect[32], gate[PATH_MAX], *copy = NULL;
 	char replace[PATH_MAX], path[PATH_MAX];
-	const char *argv[10] = {scene->name, number, how, busy, tasks, protect};
-	static const char *const protects[] = {"rwx", "flip", "views"};
+	const char *argv[10] = {scene.name, number, how, busy, tasks, protect};
 	struct jp_child process;
 	int at = 6, ret = 0;
 
 	snprintf(number, sizeof(number), "--task=%u", task);
-	snprintf(how, sizeof(how), "--how=%s", jp_birth_text(scene->how));
-	snprintf(busy, sizeof(busy), "--busy=%u", scene->busy);
-	snprintf(tasks, sizeof(tasks), "--tasks=%u", scene->tasks);
-	snprintf(protect, sizeof(protect), "--protect=%s", protects[scene->protect]);
-	if (scene->gate) {
-		snprintf(gate, sizeof(gate), "--gate=%s", scene->gate);
+	snprintf(how, sizeof(how), "--how=%s", jp_birth_text(scene.how));
+	snprintf(busy, sizeof(busy), "--busy=%u", scene.busy);
+	snprintf(tasks, sizeof(tasks), "--tasks=%u", scene.tasks);
+	snprintf(protect, sizeof(protect), "--protect=%s", protects[scene.protect]);
+	if (scene.gate) {
+		snprintf(gate, sizeof(gate), "--gate=%s", scene.gate);
 		argv[at++] = gate;
 	}
-	if (scene->replace) {
-		snprintf(replace, sizeof(replace), "--replace=%s", scene->replace);
+	if (scene.replace) {
+		snprintf(replace, sizeof(replace), "--replace=%s", scene.replace);
 		argv[at++] = replace;
 		ret = copy_program(path, sizeof(path), task);
 		copy = path;
 	}
 	if (!ret)
-		ret = jp_process_exec(&process, scene->how, copy, argv);
+		ret = jp_process_exec(&process, scene.how, copy, argv);
 	if (!ret)
 		ret = jp_process_reap(&process);
 	if (copy)
@@ -151,98 +152,85 @@ static int run_task(const struct fork_scene *scene, unsigned task)
 }
 
 /* Without a fork between two: each task becomes the next. */
-static int become_next(const struct fork_scene *scene)
+static int become_next(void)
 {
 	char next[32];
 
-	snprintf(next, sizeof(next), "--task=%u", scene->task + 1);
+	snprintf(next, sizeof(next), "--task=%u", scene.task + 1);
 	return jp_handshake_exec(next);
 }
 
 static int chain(void *context)
 {
-	return become_next(context) ? EXIT_FAILURE : EXIT_SUCCESS;
+	return become_next() ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static int run_tasks(struct fork_scene *scene)
+static int run_tasks(void)
 {
 	struct jp_child process;
 	int ret = 0;
 
-	if (scene->how == HOW_EXEC) {
-		ret = jp_process_fork(&process, NULL, chain, scene) ?: jp_process_reap(&process);
+	if (scene.how == HOW_EXEC) {
+		ret = jp_process_fork(&process, NULL, chain, NULL) ?: jp_process_reap(&process);
 		return ret > 0 ? -ECHILD : ret;
 	}
-	for (unsigned task = 1; task <= scene->tasks && !ret && !jp_handshake_stopping(); task++)
-		ret = run_task(scene, task);
+	for (unsigned task = 1; task <= scene.tasks && !ret && !jp_handshake_stopping(); task++)
+		ret = run_task(task);
 	return ret;
 }
 
-static int take(void *context, const char *arg)
+static int take_how(void *context, const char *arg)
 {
-	struct fork_scene *scene = context;
-	const char *value = strchr(arg, '=');
-
-	if (!value++ || !*value)
-		return 0;
-	if (!strncmp(arg, "--gate=", 7))
-		return !!(scene->gate = value);
-	if (!strncmp(arg, "--replace=", 10))
-		return !!(scene->replace = value);
 	if (strncmp(arg, "--how=", 6))
 		return 0;
-	scene->how = jp_birth_find(value);
-	return scene->how != JP_BIRTHS || !strcmp(value, "exec");
+	scene.how = jp_birth_find(arg + 6);
+	return scene.how != JP_BIRTHS || !strcmp(arg + 6, "exec");
 }
 
 static int run(int argc, char **argv)
 {
-	struct fork_scene scene = {.name = argv[0],
-				   .tasks = 5,
-				   .busy = 100,
-				   .how = JP_BIRTH_FORK_EXEC,
-				   .protect = JP_PROTECT_RWX};
-	static const char *const protects[] = {"rwx", "flip", "views", NULL};
-	const struct jp_option options[] = {
-		{.take = take, .context = &scene},
-		{"--tasks=", .number = &scene.tasks, .least = 1, .most = 10000},
-		{"--busy=", .number = &scene.busy, .most = 60000},
-		{"--task=", .number = &scene.task, .most = 10001},
-		{"--protect=", .number = &scene.protect, .words = protects},
-		{0}};
 	int ret;
 
-	if (jp_options(argc, argv, options))
-		return 2;
+	scene.name = argv[0];
 	if (scene.how == HOW_EXEC && scene.replace) {
 		fprintf(stderr, "jitproof workload %s: --replace needs a new process\n", argv[0]);
 		return 2;
 	}
 	if (scene.task) {
-		ret = scene.task <= scene.tasks ? benchmark(&scene) : 0;
+		ret = scene.task <= scene.tasks ? benchmark() : 0;
 		if (!ret && scene.how == HOW_EXEC && scene.task < scene.tasks)
-			ret = become_next(&scene);
+			ret = become_next();
 	} else {
-		ret = run_tasks(&scene);
+		ret = run_tasks();
 		if (!ret)
 			jp_handshake(NULL, NULL);
 	}
 	return jp_handshake_status(argv[0], ret);
 }
 
+static const struct jp_option options[] = {
+	{.take = take_how,
+	 .help = "  --how=HOW        fork+exec, vfork+exec, posix_spawn, thread-exec, or exec:\n"
+		 "                   without a fork, each task becomes the next (fork+exec)\n"},
+	{"--tasks=", .number = &scene.tasks, .least = 1, .most = 10000,
+	 .help = "  --tasks=N        processes, one after the other (5); then it is \"ready\"\n"},
+	{"--busy=", .number = &scene.busy, .most = 60000,
+	 .help = "  --busy=MS        CPU time of each inside its interval; an eighth of it before\n"
+		 "                   and after (100)\n"},
+	{"--task=", .number = &scene.task, .most = 10001},
+	{"--gate=", .text = &scene.gate,
+	 .help = "  --gate=PREFIX    announces itself at the FIFOs PREFIX.ctl and PREFIX.ack\n"
+		 "                   ($JITPROOF_GATE)\n"},
+	{"--protect=", .number = &scene.protect, .words = protects,
+	 .help = "  --protect=rwx|flip|views  how it makes code executable (rwx)\n"},
+	{"--replace=", .text = &scene.replace,
+	 .help = "  --replace=FILE   each program file is replaced by FILE while it runs\n"},
+	{0}};
+
 static const struct jp_workload fork_exec = {
 	.name = "fork_exec",
 	.help = "a benchmark runner: a new process for each task, each with its interval",
-	.options =
-		"  --how=HOW        fork+exec, vfork+exec, posix_spawn, thread-exec, or exec:\n"
-		"                   without a fork, each task becomes the next (fork+exec)\n"
-		"  --tasks=N        processes, one after the other (5); then it is \"ready\"\n"
-		"  --busy=MS        CPU time of each inside its interval; an eighth of it before\n"
-		"                   and after (100)\n"
-		"  --gate=PREFIX    announces itself at the FIFOs PREFIX.ctl and PREFIX.ack\n"
-		"                   ($JITPROOF_GATE)\n"
-		"  --protect=rwx|flip|views  how it makes code executable (rwx)\n"
-		"  --replace=FILE   each program file is replaced by FILE while it runs\n",
+	.options = options,
 	.run = run,
 };
 JP_REGISTER(workload, fork_exec);

@@ -28,12 +28,12 @@ struct frame_side {
 	uint64_t total; /* ns of the CPU */
 };
 
-struct frame_scene {
+static struct {
 	unsigned turns;
 	struct frame_side with, without;
 	double *ratios;
 	size_t nr_ratios;
-};
+} scene = {.turns = 1};
 
 static int make(struct frame_side *side, enum jp_shape shape, unsigned turns)
 {
@@ -74,18 +74,17 @@ static uint64_t measure(struct frame_side *side)
 
 static int round_of(void *context)
 {
-	struct frame_scene *scene = context;
 	uint64_t with, without;
 
-	if (scene->nr_ratios % 2) {
-		without = measure(&scene->without);
-		with = measure(&scene->with);
+	if (scene.nr_ratios % 2) {
+		without = measure(&scene.without);
+		with = measure(&scene.with);
 	} else {
-		with = measure(&scene->with);
-		without = measure(&scene->without);
+		with = measure(&scene.with);
+		without = measure(&scene.without);
 	}
-	if (scene->nr_ratios < MOST_PAIRS)
-		scene->ratios[scene->nr_ratios++] = (double)with / without;
+	if (scene.nr_ratios < MOST_PAIRS)
+		scene.ratios[scene.nr_ratios++] = (double)with / without;
 	return 0;
 }
 
@@ -96,46 +95,46 @@ static int by_value(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-static void tell(struct frame_scene *scene)
+static void tell(void)
 {
-	size_t count = scene->nr_ratios;
+	size_t count = scene.nr_ratios;
 
 	if (!count)
 		return;
-	qsort(scene->ratios, count, sizeof(*scene->ratios), by_value);
+	qsort(scene.ratios, count, sizeof(*scene.ratios), by_value);
 	printf("%zu pairs of %d calls of %u turns: with a frame pointer / without, 5 %%, median, "
 	       "95 %%: %.3f %.3f %.3f; %.2f and %.2f ns a call\n",
-	       count, CALLS, 2 * scene->turns, scene->ratios[count / 20], scene->ratios[count / 2],
-	       scene->ratios[count - 1 - count / 20], (double)scene->with.total / count / CALLS,
-	       (double)scene->without.total / count / CALLS);
+	       count, CALLS, 2 * scene.turns, scene.ratios[count / 20], scene.ratios[count / 2],
+	       scene.ratios[count - 1 - count / 20], (double)scene.with.total / count / CALLS,
+	       (double)scene.without.total / count / CALLS);
 }
 
 static int run(int argc, char **argv)
 {
-	struct frame_scene scene = {.turns = 1};
-	const struct jp_option options[] = {
-		{"--turns=", .number = &scene.turns, .least = 1, .most = 1000000}, {0}};
 	int ret;
 
-	if (jp_options(argc, argv, options))
-		return 2;
 	scene.ratios = calloc(MOST_PAIRS, sizeof(*scene.ratios));
 	ret = scene.ratios ? make(&scene.with, JP_SHAPE_FP, scene.turns) : -ENOMEM;
 	if (!ret)
 		ret = make(&scene.without, JP_SHAPE_NO_FP, scene.turns);
 	if (!ret)
-		ret = jp_handshake_rounds(round_of, &scene);
-	tell(&scene);
+		ret = jp_handshake_rounds(round_of, NULL);
+	tell();
 	jp_path_free(&scene.with.path);
 	jp_path_free(&scene.without.path);
 	free(scene.ratios);
 	return jp_handshake_status(argv[0], ret);
 }
 
+static const struct jp_option options[] = {
+	{"--turns=", .number = &scene.turns, .least = 1, .most = 1000000,
+	 .help = "  --turns=N        of each of a function's two loops (1)\n"},
+	{0}};
+
 static const struct jp_workload frame_cost = {
 	.name = "frame_cost",
 	.help = "the same calls with a frame pointer and without, timed",
-	.options = "  --turns=N        of each of a function's two loops (1)\n",
+	.options = options,
 	.run = run,
 };
 JP_REGISTER(workload, frame_cost);

@@ -194,13 +194,12 @@ static int mount_own(void)
 /* The process whose library it is. */
 static int inside(void *context)
 {
-	struct jp_plan plan = jp_plan_defaults();
+	struct jp_plan plan = JP_PLAN(.protect = JP_PROTECT_FLIP);
 	struct jp_program program;
 	struct jp_loaded loaded;
 	char path[4200];
 	int ret = mount_own();
 
-	plan.protect = JP_PROTECT_FLIP;
 	snprintf(path, sizeof(path), "%s/%s", scene.mount, name_of_file);
 	if (!ret)
 		ret = become(scene.user);
@@ -282,15 +281,13 @@ static int run_inside(void)
 	return ret;
 }
 
+static bool other;
+
 static int run(int argc, char **argv)
 {
 	const char *why;
-	bool other = false;
-	const struct jp_option options[] = {{"--user=other", .flag = &other}, {0}};
 	int ret;
 
-	if (jp_options(argc, argv, options))
-		return 2;
 	if (other)
 		scene.user = OTHER_USER;
 	ret = prepare();
@@ -303,10 +300,15 @@ static int run(int argc, char **argv)
 	return jp_handshake_status(argv[0], ret);
 }
 
+static const struct jp_option options[] = {
+	{"--user=other", .flag = &other,
+	 .help = "  --user=other     it belongs to another user: root is not let in\n"},
+	{0}};
+
 static const struct jp_workload fuse_library = {
 	.name = "fuse_library",
 	.help = "a library in a FUSE file system that only its process sees",
-	.options = "  --user=other     it belongs to another user: root is not let in\n",
+	.options = options,
 	.run = run,
 };
 JP_REGISTER(workload, fuse_library);

@@ -31,18 +31,12 @@ static int deny_memfd(void)
 
 /* One memfd shown twice, writable and executable: .NET with W^X on. Where memfd_create() is denied
  * it falls back to anonymous memory that is both. */
+static struct jp_plan plan =
+	JP_PLAN(.protect = JP_PROTECT_VIEWS, .name = "doublemapper", .instead = JP_PROTECT_RWX);
+static bool deny;
+
 static int run(int argc, char **argv)
 {
-	struct jp_plan plan = jp_plan_defaults();
-	bool deny = false;
-	const struct jp_option options[] = {
-		{.take = jp_plan_option, .context = &plan}, {"--deny", .flag = &deny}, {0}};
-
-	plan.protect = JP_PROTECT_VIEWS;
-	plan.name = "doublemapper";
-	plan.instead = JP_PROTECT_RWX;
-	if (jp_options(argc, argv, options))
-		return 2;
 	if (deny && deny_memfd() < 0) {
 		perror("jitproof workload memfd_double: seccomp");
 		return 1;
@@ -50,12 +44,16 @@ static int run(int argc, char **argv)
 	return jp_plan_run(argv[0], &plan);
 }
 
+static const struct jp_option options[] = {
+	{"--deny", .flag = &deny,
+	 .help = "  --deny           a seccomp filter makes memfd_create fail with EPERM\n"},
+	{.take = jp_plan_option, .context = &plan, .help = jp_plan_options},
+	{0}};
+
 static const struct jp_workload memfd_double = {
 	.name = "memfd_double",
 	.help = "code in a memfd that is mapped twice, RW and RX",
-	.options = "  --deny           a seccomp filter makes memfd_create fail with "
-		   "EPERM\n",
-	.shared_options = jp_plan_options,
+	.options = options,
 	.run = run,
 };
 JP_REGISTER(workload, memfd_double);

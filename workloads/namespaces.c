@@ -24,14 +24,14 @@
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
 
-struct namespace_scene {
+static struct {
 	struct jp_plan plan;
 	const char *folder;
 	unsigned depth; /* namespaces from here on down */
 	bool user;      /* a user namespace around them: we are not root */
 	uid_t uid;
 	gid_t gid;
-};
+} scene = {.plan = JP_PLAN(.protect = JP_PROTECT_FLIP), .depth = 1};
 
 static int write_text(const char *path, const char *text)
 {
@@ -46,15 +46,15 @@ static int write_text(const char *path, const char *text)
 }
 
 /* Who we were outside is root inside; nobody else is there. */
-static int map_user(const struct namespace_scene *scene)
+static int map_user(void)
 {
 	char text[64];
 	int ret = write_text("/proc/self/setgroups", "deny");
 
-	snprintf(text, sizeof(text), "0 %u 1", scene->uid);
+	snprintf(text, sizeof(text), "0 %u 1", scene.uid);
 	if (!ret)
 		ret = write_text("/proc/self/uid_map", text);
-	snprintf(text, sizeof(text), "0 %u 1", scene->gid);
+	snprintf(text, sizeof(text), "0 %u 1", scene.gid);
 	return ret ?: write_text("/proc/self/gid_map", text);
 }
 
@@ -70,38 +70,37 @@ static int mount_own(const char *folder)
 
 static int inside(void *context);
 
-static int go_down(struct namespace_scene *scene, struct jp_child *process)
+static int go_down(struct jp_child *process)
 {
 	struct jp_fork fork = {.namespaces = CLONE_NEWPID | CLONE_NEWNS};
 
-	if (scene->user)
+	if (scene.user)
 		fork.namespaces |= CLONE_NEWUSER;
-	return jp_process_fork(process, &fork, inside, scene) ?: jp_process_wait_ready(process);
+	return jp_process_fork(process, &fork, inside, NULL) ?: jp_process_wait_ready(process);
 }
 
 /* The first process of a namespace: code in anonymous memory, and in a file of this place. */
 static int inside(void *context)
 {
-	struct namespace_scene *scene = context;
 	struct jp_child deeper = {0};
 	struct jp_program program;
 	struct jp_object object;
 	struct jp_loaded loaded = {0};
 	char path[PATH_MAX];
-	int ret = scene->user ? map_user(scene) : 0;
+	int ret = scene.user ? map_user() : 0;
 
 	if (!ret)
-		ret = mount_own(scene->folder);
-	scene->user = false; /* root of this one from here on down */
-	snprintf(path, sizeof(path), "%.4000s/library%u.so", scene->folder, scene->depth);
+		ret = mount_own(scene.folder);
+	scene.user = false; /* root of this one from here on down */
+	snprintf(path, sizeof(path), "%.4000s/library%u.so", scene.folder, scene.depth);
 	if (!ret)
-		ret = jp_object_write(&object, path, scene->depth);
+		ret = jp_object_write(&object, path, scene.depth);
 	if (!ret)
 		ret = jp_object_load(&object, path, 0, &loaded);
 	if (!ret)
-		ret = jp_program_make(&program, &scene->plan);
-	if (!ret && --scene->depth)
-		ret = go_down(scene, &deeper); /* while no other thread is here */
+		ret = jp_program_make(&program, &scene.plan);
+	if (!ret && --scene.depth)
+		ret = go_down(&deeper); /* while no other thread is here */
 	if (!ret)
 		ret = jp_path_thread(program.paths, program.nr_paths);
 	if (!ret)
@@ -113,33 +112,26 @@ static int inside(void *context)
 /* Its exit status is errno. */
 static int try_inside(void *context)
 {
-	const struct namespace_scene *scene = context;
-	int ret = scene->user ? map_user(scene) : 0;
+	int ret = scene.user ? map_user() : 0;
 
-	return ret ? -ret : -mount_own(scene->folder);
+	return ret ? -ret : -mount_own(scene.folder);
 }
 
 /* Whether namespaces can be had at all; else errno. */
-static int try_namespaces(struct namespace_scene *scene)
+static int try_namespaces(void)
 {
 	struct jp_fork fork = {.namespaces = CLONE_NEWPID | CLONE_NEWNS |
-					     (scene->user ? CLONE_NEWUSER : 0)};
+					     (scene.user ? CLONE_NEWUSER : 0)};
 	struct jp_child process;
 
-	return -jp_process_fork(&process, &fork, try_inside, scene) ?: jp_process_reap(&process);
+	return -jp_process_fork(&process, &fork, try_inside, NULL) ?: jp_process_reap(&process);
 }
 
 static int run(int argc, char **argv)
 {
-	struct namespace_scene scene = {.plan = jp_plan_defaults(), .depth = 1};
 	struct jp_child process = {0};
-	const struct jp_option options[] = {
-		{"--depth=", .number = &scene.depth, .least = 1, .most = 15}, {0}};
 	int proc, ret = 0;
 
-	scene.plan.protect = JP_PROTECT_FLIP;
-	if (jp_options(argc, argv, options))
-		return 2;
 	scene.uid = geteuid();
 	scene.gid = getegid();
 	scene.user = scene.uid != 0;
@@ -148,7 +140,7 @@ static int run(int argc, char **argv)
 	if (!scene.folder || proc < 0)
 		return EXIT_FAILURE;
 	ret = jp_truth_outside(proc);
-	if (!ret && (ret = try_namespaces(&scene))) {
+	if (!ret && (ret = try_namespaces())) {
 		char why[128];
 
 		snprintf(why, sizeof(why),
@@ -158,7 +150,7 @@ static int run(int argc, char **argv)
 		return jp_handshake_skip(why);
 	}
 	if (!ret)
-		ret = go_down(&scene, &process);
+		ret = go_down(&process);
 	if (!ret)
 		jp_handshake(NULL, NULL);
 	ret = jp_process_stop(&process) ?: ret;
@@ -166,10 +158,15 @@ static int run(int argc, char **argv)
 	return jp_handshake_status(argv[0], ret);
 }
 
+static const struct jp_option options[] = {{"--depth=", .number = &scene.depth, .least = 1,
+					    .most = 15,
+					    .help = "  --depth=N        nested so deep (1)\n"},
+					   {0}};
+
 static const struct jp_workload namespaces = {
 	.name = "namespaces",
 	.help = "processes in pid and mount namespaces of their own",
-	.options = "  --depth=N        nested so deep (1)\n",
+	.options = options,
 	.run = run,
 };
 JP_REGISTER(workload, namespaces);

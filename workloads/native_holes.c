@@ -25,6 +25,11 @@ static int stale_word(struct jp_mix *mix, uint64_t *word)
 	return ret;
 }
 
+enum { RIGHT, PARTLY, NONE, WRONG };
+static const char *const cfis[] = {"right", "partly", "none", "wrong", NULL};
+static const char *const words[] = {"zero", "data", "stale", NULL};
+static unsigned cfi, word;
+
 static int run(int argc, char **argv)
 {
 	static struct jp_mix mix;
@@ -32,19 +37,10 @@ static int run(int argc, char **argv)
 						 JP_SHAPE_LONG, JP_SHAPE_MISLED, JP_SHAPE_NO_FP,
 						 JP_SHAPE_MISLED, JP_SHAPE_LEAF}};
 	const char *const *paths = holes;
-	enum { RIGHT, PARTLY, NONE, WRONG };
-	static const char *const cfis[] = {"right", "partly", "none", "wrong", NULL};
 	static const enum jp_object_frames frames[] = {JP_FRAMES_ALL, JP_FRAMES_LAST,
 						       JP_FRAMES_NONE};
-	static const char *const words[] = {"zero", "data", "stale", NULL};
-	unsigned cfi = RIGHT, word = ZERO;
-	const struct jp_option options[] = {{"--cfi=", .number = &cfi, .words = cfis},
-					    {"--word=", .number = &word, .words = words},
-					    {0}};
 	int ret;
 
-	if (jp_options(argc, argv, options))
-		return 2;
 	if (cfi == WRONG)
 		paths = misled;
 	else
@@ -61,13 +57,19 @@ static int run(int argc, char **argv)
 	return jp_mix_run(argv[0], &mix, ret);
 }
 
+static const struct jp_option options[] = {
+	{"--cfi=", .number = &cfi, .words = cfis,
+	 .help = "  --cfi=HOW        the library's call frame information: right, partly (of\n"
+		 "                   one of its functions), none, wrong (right)\n"},
+	{"--word=", .number = &word, .words = words,
+	 .help = "  --word=WHAT      the return address where it is wrong: zero, data, or a\n"
+		 "                   stale one (zero)\n"},
+	{0}};
+
 static const struct jp_workload native_holes = {
 	.name = "native_holes",
 	.help = "emitted code and a library without frame pointers call each other",
-	.options = "  --cfi=HOW        the library's call frame information: right, partly (of\n"
-		   "                   one of its functions), none, wrong (right)\n"
-		   "  --word=WHAT      the return address where it is wrong: zero, data, or a\n"
-		   "                   stale one (zero)\n",
+	.options = options,
 	.run = run,
 };
 JP_REGISTER(workload, native_holes);

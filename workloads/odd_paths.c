@@ -42,14 +42,14 @@ static const struct odd_place places[] = {
 };
 enum { PLACES = sizeof(places) / sizeof(places[0]) };
 
-struct odd_scene {
+static struct {
 	struct jp_loaded loaded[PLACES];
 	struct jp_child programs[PLACES];
 	bool wanted[PLACES];
 	bool any;           /* of the wanted */
 	bool libraries;     /* no programs */
 	const char *merged; /* where the layers are mounted */
-};
+} scene;
 
 /* A path of LONG characters below @folder: folders of 255. */
 static int make_long(const char *folder, char *path)
@@ -71,7 +71,7 @@ static int make_long(const char *folder, char *path)
 }
 
 /* In a mount namespace of our own: nothing stays behind, whatever becomes of us. */
-static int mount_layers(struct odd_scene *scene, const char *folder)
+static int mount_layers(const char *folder)
 {
 	static const char *const names[] = {"lower", "upper", "work", "merged"};
 	static char merged[PATH_MAX];
@@ -90,11 +90,11 @@ static int mount_layers(struct odd_scene *scene, const char *folder)
 	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
 	    mount("overlay", merged, "overlay", 0, options))
 		return -errno;
-	scene->merged = merged;
+	scene.merged = merged;
 	return 0;
 }
 
-static int place_at(struct odd_scene *scene, unsigned at, const char *folder, char *path)
+static int place_at(unsigned at, const char *folder, char *path)
 {
 	const struct odd_place *place = &places[at];
 
@@ -103,76 +103,67 @@ static int place_at(struct odd_scene *scene, unsigned at, const char *folder, ch
 	else if (!strcmp(place->word, "long"))
 		return make_long(folder, path);
 	else
-		snprintf(path, PATH_MAX, "%s/library.so", scene->merged);
+		snprintf(path, PATH_MAX, "%s/library.so", scene.merged);
 	return 0;
 }
 
-static int settle(struct odd_scene *scene, unsigned at, const char *folder)
+static int settle(unsigned at, const char *folder)
 {
 	static const char *const argv[] = {"anon_exec", NULL};
 	char path[PATH_MAX], program[PATH_MAX + 16];
 	struct jp_object object;
-	int ret = place_at(scene, at, folder, path)
+	int ret = place_at(at, folder, path)
 			  ?: jp_object_write(&object, path, at)
-			  ?: jp_object_load(&object, path, 0, &scene->loaded[at])
-			  ?: jp_path_thread(scene->loaded[at].paths, JP_OBJECT_PATHS);
+			  ?: jp_object_load(&object, path, 0, &scene.loaded[at])
+			  ?: jp_path_thread(scene.loaded[at].paths, JP_OBJECT_PATHS);
 
-	if (ret || !places[at].program || scene->libraries)
+	if (ret || !places[at].program || scene.libraries)
 		return ret;
 	/* The end of the name is what counts. */
 	snprintf(program, sizeof(program), "%s/program of %s",
-		 place_at(scene, at, folder, path) || !scene->merged || places[at].name
-			 ? folder
-			 : scene->merged,
+		 place_at(at, folder, path) || !scene.merged || places[at].name ? folder
+										: scene.merged,
 		 places[at].name ? places[at].name : "layers");
 	return jp_folder_copy_program(program)
-		       ?: jp_process_exec(&scene->programs[at], JP_BIRTH_FORK_EXEC, program, argv)
-		       ?: jp_process_wait_ready(&scene->programs[at]);
+		       ?: jp_process_exec(&scene.programs[at], JP_BIRTH_FORK_EXEC, program, argv)
+		       ?: jp_process_wait_ready(&scene.programs[at]);
 }
 
 static int take_place(void *context, const char *arg)
 {
-	struct odd_scene *scene = context;
-
 	for (unsigned at = 0; at < PLACES; at++)
 		if (!strncmp(arg, "--", 2) && !strcmp(arg + 2, places[at].word))
-			return scene->wanted[at] = scene->any = true;
+			return scene.wanted[at] = scene.any = true;
 	return 0;
 }
 
-static int end_all(struct odd_scene *scene)
+static int end_all(void)
 {
 	int failed = 0;
 
 	jp_path_join();
 	for (unsigned at = 0; at < PLACES; at++)
-		if (scene->programs[at].pid)
-			jp_process_tell_stop(&scene->programs[at]);
+		if (scene.programs[at].pid)
+			jp_process_tell_stop(&scene.programs[at]);
 	for (unsigned at = 0; at < PLACES; at++) {
-		if (scene->programs[at].pid)
-			failed |= jp_process_reap(&scene->programs[at]);
-		if (scene->loaded[at].handle)
-			failed |= jp_object_unload(&scene->loaded[at]);
+		if (scene.programs[at].pid)
+			failed |= jp_process_reap(&scene.programs[at]);
+		if (scene.loaded[at].handle)
+			failed |= jp_object_unload(&scene.loaded[at]);
 	}
-	if (scene->merged)
-		umount2(scene->merged, MNT_DETACH);
+	if (scene.merged)
+		umount2(scene.merged, MNT_DETACH);
 	jp_folder_remove();
 	return failed ? -ECHILD : 0;
 }
 
+static bool need;
+
 static int run(int argc, char **argv)
 {
-	static struct odd_scene scene;
 	const char *folder;
-	bool need = false;
-	const struct jp_option options[] = {{.take = take_place, .context = &scene},
-					    {"--need=map_files", .flag = &need},
-					    {"--no-programs", .flag = &scene.libraries},
-					    {0}};
 	int ret = 0;
 
-	if (jp_options(argc, argv, options))
-		return 2;
 	if (need && jp_image_openable())
 		return jp_handshake_skip(JP_IMAGE_CLOSED);
 	/* Not those that not every machine can, or that the kernel tells ambiguously. */
@@ -183,7 +174,7 @@ static int run(int argc, char **argv)
 	if (!folder)
 		return EXIT_FAILURE;
 	if (scene.wanted[PLACES - 1]) {
-		ret = mount_layers(&scene, folder);
+		ret = mount_layers(folder);
 		if (ret) {
 			jp_folder_remove();
 			return jp_handshake_skip(ret == -EPERM ? "mount of an overlay: EPERM"
@@ -192,20 +183,27 @@ static int run(int argc, char **argv)
 	}
 	for (unsigned at = 0; at < PLACES && !ret; at++)
 		if (scene.wanted[at])
-			ret = settle(&scene, at, folder);
+			ret = settle(at, folder);
 	if (!ret)
 		jp_handshake(NULL, NULL);
-	ret = end_all(&scene) ?: ret;
+	ret = end_all() ?: ret;
 	return jp_handshake_status(argv[0], ret);
 }
+
+static const struct jp_option options[] = {
+	{.take = take_place,
+	 .help = "  --blank --newline --backslash --octal --deleted --bytes --long --overlay\n"
+		 "                   which of them (all but octal and overlay)\n"},
+	{"--need=map_files", .flag = &need,
+	 .help = "  --need=map_files only where files can be opened that no path leads to\n"},
+	{"--no-programs", .flag = &scene.libraries,
+	 .help = "  --no-programs    only libraries, in one process\n"},
+	{0}};
 
 static const struct jp_workload odd_paths = {
 	.name = "odd_paths",
 	.help = "libraries and programs whose paths parsers trip over",
-	.options = "  --blank --newline --backslash --octal --deleted --bytes --long --overlay\n"
-		   "                   which of them (all but octal and overlay)\n"
-		   "  --need=map_files only where files can be opened that no path leads to\n"
-		   "  --no-programs    only libraries, in one process\n",
+	.options = options,
 	.run = run,
 };
 JP_REGISTER(workload, odd_paths);

@@ -17,10 +17,10 @@
 
 enum { LIFE_NS = 60000000 };
 
-struct incarnations {
+static struct {
 	pid_t pid;
 	unsigned number, count; /* count 0: without end */
-};
+} incarnations;
 
 struct body {
 	struct jp_program program;
@@ -35,25 +35,24 @@ static int run_next(void *context)
 	return 0;
 }
 
-static bool is_last(const struct incarnations *incarnations)
+static bool is_last(void)
 {
-	return incarnations->count && incarnations->number + 1 == incarnations->count;
+	return incarnations.count && incarnations.number + 1 == incarnations.count;
 }
 
 static int life(void *context)
 {
-	const struct incarnations *incarnations = context;
 	static const enum jp_protect protects[] = {JP_PROTECT_FLIP, JP_PROTECT_RWX,
 						   JP_PROTECT_VIEWS};
-	struct jp_plan plan = jp_plan_defaults();
+	struct jp_plan plan = JP_PLAN();
 	struct body body = {0};
 
 	plan.name = "life";
-	plan.protect = protects[incarnations->number % 3];
-	plan.depth = 5 + incarnations->number % 5;
+	plan.protect = protects[incarnations.number % 3];
+	plan.depth = 5 + incarnations.number % 5;
 	if (jp_program_make(&body.program, &plan))
 		return EXIT_FAILURE;
-	if (is_last(incarnations))
+	if (is_last())
 		return jp_handshake_rounds(run_next, &body) ? EXIT_FAILURE : EXIT_SUCCESS;
 	jp_paths_run(body.program.paths, body.program.nr_paths, LIFE_NS);
 	/* Its mappings end with it. */
@@ -63,57 +62,56 @@ static int life(void *context)
 /* One life more; the last one goes on as long as we do. */
 static int live_again(void *context)
 {
-	struct incarnations *incarnations = context;
-	struct jp_fork wanted = {.pid = incarnations->pid};
+	struct jp_fork wanted = {.pid = incarnations.pid};
 	struct jp_child process;
-	int ret = jp_process_fork(&process, &wanted, life, incarnations);
+	int ret = jp_process_fork(&process, &wanted, life, NULL);
 
 	if (ret == -EEXIST) { /* someone else has it now: another one then */
-		incarnations->pid = 0;
+		incarnations.pid = 0;
 		return 0;
 	}
-	if (!ret && is_last(incarnations)) {
+	if (!ret && is_last()) {
 		ret = jp_process_wait_ready(&process) ?: jp_handshake(NULL, NULL);
 		jp_process_tell_stop(&process);
 	}
 	if (ret)
 		return ret;
-	incarnations->pid = process.pid;
-	incarnations->number++;
+	incarnations.pid = process.pid;
+	incarnations.number++;
 	return jp_process_reap(&process) ? -ECHILD : 0;
 }
 
 static int run(int argc, char **argv)
 {
-	struct incarnations incarnations = {0};
-	const struct jp_option options[] = {{"--lives=", .number = &incarnations.count}, {0}};
 	int ret;
 
-	if (jp_options(argc, argv, options))
-		return 2;
 	if (incarnations.count && incarnations.count < 3) {
 		fprintf(stderr, "jitproof workload %s: --lives=%u: expected 3 or more\n", argv[0],
 			incarnations.count);
 		return 2;
 	}
 	/* Two lives before it is ready: that they can be is known then. */
-	ret = live_again(&incarnations) ?: live_again(&incarnations);
+	ret = live_again(NULL) ?: live_again(NULL);
 	if (ret == -EPERM || ret == -ENOSYS)
 		return jp_handshake_skip(ret == -EPERM ? "clone3 with set_tid: EPERM "
 							 "(CAP_CHECKPOINT_RESTORE)"
 						       : "clone3: ENOSYS");
 	while (!ret && incarnations.number < incarnations.count)
-		ret = live_again(&incarnations);
+		ret = live_again(NULL);
 	if (!ret && !incarnations.count)
-		ret = jp_handshake_rounds(live_again, &incarnations);
+		ret = jp_handshake_rounds(live_again, NULL);
 	return jp_handshake_status(argv[0], ret);
 }
+
+static const struct jp_option options[] = {{"--lives=", .number = &incarnations.count,
+					    .help = "  --lives=N        3 or more: so many, the "
+						    "last as long as it is watched (0: no end)\n"},
+					   {0}};
 
 static const struct jp_workload pid_reuse = {
 	.name = "pid_reuse",
 	.help = "one pid, one life after another, each with code of its own",
-	.options = "  --lives=N        3 or more: so many, the last as long as it is watched (0: "
-		   "no end)\n",
+	.options = options,
 	.run = run,
 };
 JP_REGISTER(workload, pid_reuse);

@@ -82,6 +82,8 @@ static int vdso_paths(struct jp_mix *mix)
 	return ret;
 }
 
+static bool partly, vdso;
+
 static int run(int argc, char **argv)
 {
 	static const char *const paths[] = {"fPNfe", "lPfe", "fplPe", "fPPNN", "npPLf", NULL};
@@ -89,13 +91,8 @@ static int run(int argc, char **argv)
 						 JP_SHAPE_LONG, JP_SHAPE_FP, JP_SHAPE_LONG,
 						 JP_SHAPE_STUB, JP_SHAPE_LEAF}};
 	static struct jp_mix mix;
-	bool partly = false, vdso = false;
-	const struct jp_option options[] = {
-		{"--cfi=partly", .flag = &partly}, {"--vdso", .flag = &vdso}, {0}};
 	int ret;
 
-	if (jp_options(argc, argv, options))
-		return 2;
 	if (partly)
 		kind.frames = JP_FRAMES_LAST;
 	ret = jp_mix_make(&mix, &kind);
@@ -113,11 +110,16 @@ static int run(int argc, char **argv)
 	return jp_mix_run(argv[0], &mix, ret);
 }
 
+static const struct jp_option options[] = {
+	{"--vdso", .flag = &vdso, .help = "  --vdso           into the vDSO's clock_gettime()\n"},
+	{"--cfi=partly", .flag = &partly,
+	 .help = "  --cfi=partly     the stubs come without call frame information\n"},
+	{0}};
+
 static const struct jp_workload plt_vdso = {
 	.name = "plt_vdso",
 	.help = "emitted code calls through stubs, and into the vDSO",
-	.options = "  --vdso           into the vDSO's clock_gettime()\n"
-		   "  --cfi=partly     the stubs come without call frame information\n",
+	.options = options,
 	.run = run,
 };
 JP_REGISTER(workload, plt_vdso);

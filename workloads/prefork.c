@@ -20,13 +20,13 @@ struct child {
 	struct child *next;
 };
 
-struct family {
+static struct {
 	struct jp_plan plan;
 	struct jp_program inherited;
 	struct child *oldest;
 	unsigned born;
 	bool toggles; /* the next child does */
-};
+} family = {.plan = JP_PLAN(.protect = JP_PROTECT_FLIP)};
 
 static int protect(struct jp_arena *arena, int prot, unsigned recorded)
 {
@@ -47,12 +47,11 @@ static int toggle(struct jp_arena *arena)
 
 static int act_toggle(void *context, const char *arg)
 {
-	struct family *family = context;
-	unsigned threads = jp_path_stop(family->inherited.paths);
-	int ret = toggle(&family->inherited.arena);
+	unsigned threads = jp_path_stop(family.inherited.paths);
+	int ret = toggle(&family.inherited.arena);
 
 	for (unsigned i = 0; i < threads && !ret; i++)
-		ret = jp_path_thread(family->inherited.paths, family->inherited.nr_paths);
+		ret = jp_path_thread(family.inherited.paths, family.inherited.nr_paths);
 	return ret;
 }
 
@@ -67,32 +66,30 @@ static int child(void *context)
 {
 	static const struct jp_step steps[] = {
 		{"toggle", act_toggle}, {"rest", act_rest}, {NULL, NULL}};
-	struct family *family = context;
-	struct jp_program *inherited = &family->inherited, own;
+	struct jp_program *inherited = &family.inherited, own;
 	int ret;
 
 	for (size_t i = 0; i < inherited->nr_paths; i++)
 		jp_path_run(&inherited->paths[i]);
-	ret = family->toggles ? toggle(&inherited->arena) : 0;
+	ret = family.toggles ? toggle(&inherited->arena) : 0;
 	if (!ret)
-		ret = jp_program_make(&own, &family->plan);
+		ret = jp_program_make(&own, &family.plan);
 	if (!ret)
 		ret = jp_path_thread(inherited->paths, inherited->nr_paths);
 	if (!ret)
 		ret = jp_path_thread(own.paths, own.nr_paths);
-	return jp_path_serve("prefork: a child", ret, steps, family);
+	return jp_path_serve("prefork: a child", ret, steps, NULL);
 }
 
 static int act_fork(void *context, const char *arg)
 {
-	struct family *family = context;
-	struct child **at = &family->oldest, *fresh = calloc(1, sizeof(*fresh));
+	struct child **at = &family.oldest, *fresh = calloc(1, sizeof(*fresh));
 	int ret;
 
 	if (!fresh)
 		return -ENOMEM;
-	family->toggles = family->born++ % 2;
-	ret = jp_process_fork(&fresh->process, NULL, child, family)
+	family.toggles = family.born++ % 2;
+	ret = jp_process_fork(&fresh->process, NULL, child, NULL)
 		      ?: jp_process_wait_ready(&fresh->process);
 	while (*at)
 		at = &(*at)->next;
@@ -103,13 +100,12 @@ static int act_fork(void *context, const char *arg)
 /* The oldest child goes the hard way. */
 static int act_kill(void *context, const char *arg)
 {
-	struct family *family = context;
-	struct child *oldest = family->oldest;
+	struct child *oldest = family.oldest;
 	int status;
 
 	if (!oldest)
 		return -ESRCH;
-	family->oldest = oldest->next;
+	family.oldest = oldest->next;
 	status = jp_process_step(&oldest->process, "rest");
 	if (status)
 		return status;
@@ -118,18 +114,18 @@ static int act_kill(void *context, const char *arg)
 	return status < 0 ? status : 0;
 }
 
-static int stop_children(struct family *family)
+static int stop_children(void)
 {
 	int failed = 0;
 
-	for (struct child *at = family->oldest; at; at = at->next)
+	for (struct child *at = family.oldest; at; at = at->next)
 		jp_process_tell_stop(&at->process);
-	while (family->oldest) {
-		struct child *oldest = family->oldest;
+	while (family.oldest) {
+		struct child *oldest = family.oldest;
 
 		if (oldest->process.pid)
 			failed |= jp_process_reap(&oldest->process) != 0;
-		family->oldest = oldest->next;
+		family.oldest = oldest->next;
 		free(oldest);
 	}
 	return failed ? -ECHILD : 0;
@@ -137,48 +133,46 @@ static int stop_children(struct family *family)
 
 static int toggle_all(void *context, const char *arg)
 {
-	struct family *family = context;
 	int ret = 0;
 
-	for (struct child *at = family->oldest; at && !ret; at = at->next)
+	for (struct child *at = family.oldest; at && !ret; at = at->next)
 		ret = jp_process_step(&at->process, "toggle");
 	return ret;
 }
+
+static unsigned children = 3;
 
 static int run(int argc, char **argv)
 {
 	static const struct jp_step steps[] = {
 		{"fork", act_fork}, {"kill", act_kill}, {"toggle", toggle_all}, {NULL, NULL}};
-	struct family family = {.plan = jp_plan_defaults()};
-	unsigned children = 3;
-	const struct jp_option options[] = {{.take = jp_plan_option, .context = &family.plan},
-					    {"--children=", .number = &children},
-					    {0}};
 	int ret = 0;
 
-	family.plan.protect = JP_PROTECT_FLIP;
-	if (jp_options(argc, argv, options))
-		return 2;
 	ret = jp_program_make(&family.inherited, &family.plan);
 	for (unsigned i = 0; i < children && !ret; i++)
-		ret = act_fork(&family, NULL);
+		ret = act_fork(NULL, NULL);
 	if (!ret)
 		ret = jp_path_thread(family.inherited.paths, family.inherited.nr_paths);
 	if (!ret)
-		jp_handshake(steps, &family);
+		jp_handshake(steps, NULL);
 	jp_path_join();
 	if (!ret)
-		ret = stop_children(&family);
+		ret = stop_children();
 	jp_program_end(&family.inherited);
 	return jp_handshake_status(argv[0], ret);
 }
 
+static const struct jp_option options[] = {
+	{"--children=", .number = &children,
+	 .help = "  --children=N     forked before it is ready (3)\n"
+		 "Steps: fork (one child more), kill (the oldest), toggle (W^X in each child)\n"},
+	{.take = jp_plan_option, .context = &family.plan, .help = jp_plan_options},
+	{0}};
+
 static const struct jp_workload prefork = {
 	.name = "prefork",
 	.help = "children that run inherited code, then compile their own",
-	.options = "  --children=N     forked before it is ready (3)\n"
-		   "Steps: fork (one child more), kill (the oldest), toggle (W^X in each child)\n",
-	.shared_options = jp_plan_options,
+	.options = options,
 	.run = run,
 };
 JP_REGISTER(workload, prefork);

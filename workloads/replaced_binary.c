@@ -21,12 +21,12 @@
 /* A watcher that looks every tenth of a second is in time. */
 enum { USE_NS = 120000000 };
 
-struct replaced_scene {
+static struct {
 	char library[4096], program[4096], fresh[4096];
 	unsigned variant;
 	bool programs;
 	struct jp_program own; /* what runs meanwhile */
-};
+} scene;
 
 static void use(const struct jp_loaded *loaded)
 {
@@ -34,114 +34,112 @@ static void use(const struct jp_loaded *loaded)
 }
 
 /* Puts another ELF file at @path, in one step. */
-static int replace(struct replaced_scene *scene, const char *path, struct jp_object *object)
+static int replace(const char *path, struct jp_object *object)
 {
-	int ret = jp_object_write(object, scene->fresh, scene->variant++);
+	int ret = jp_object_write(object, scene.fresh, scene.variant++);
 
-	if (!ret && rename(scene->fresh, path))
+	if (!ret && rename(scene.fresh, path))
 		ret = -errno;
 	return ret;
 }
 
 /* The old one runs on while the new one is there, then while it is loaded beside it. */
-static int replace_library(struct replaced_scene *scene)
+static int replace_library(void)
 {
 	struct jp_object object;
 	struct jp_loaded old, new;
-	int ret = replace(scene, scene->library, &object)
-			  ?: jp_object_load(&object, scene->library, 0, &old);
+	int ret =
+		replace(scene.library, &object) ?: jp_object_load(&object, scene.library, 0, &old);
 
 	if (ret)
 		return ret;
 	use(&old);
-	ret = replace(scene, scene->library, &object);
+	ret = replace(scene.library, &object);
 	if (ret)
 		return ret;
 	use(&old);
-	ret = jp_object_load(&object, scene->library, 1, &new);
+	ret = jp_object_load(&object, scene.library, 1, &new);
 	if (ret)
 		return ret;
 	use(&new);
 	use(&old);
-	if (unlink(scene->library))
+	if (unlink(scene.library))
 		return -errno;
 	use(&new);
 	return jp_object_unload(&old) ?: jp_object_unload(&new);
 }
 
-static void run_own(struct replaced_scene *scene)
+static void run_own(void)
 {
-	jp_paths_run(scene->own.paths, scene->own.nr_paths, USE_NS);
+	jp_paths_run(scene.own.paths, scene.own.nr_paths, USE_NS);
 }
 
 /* The child runs on while its program is another, and then none. */
-static int replace_program(struct replaced_scene *scene)
+static int replace_program(void)
 {
 	static const char *const argv[] = {"anon_exec", NULL};
 	struct jp_child process;
 	struct jp_object object;
-	int ret = jp_folder_copy_program(scene->program)
-			  ?: jp_process_exec(&process, JP_BIRTH_FORK_EXEC, scene->program, argv)
+	int ret = jp_folder_copy_program(scene.program)
+			  ?: jp_process_exec(&process, JP_BIRTH_FORK_EXEC, scene.program, argv)
 			  ?: jp_process_wait_ready(&process);
 
 	if (ret)
 		return ret;
-	run_own(scene);
-	ret = replace(scene, scene->program, &object);
-	run_own(scene);
-	if (!ret && unlink(scene->program))
+	run_own();
+	ret = replace(scene.program, &object);
+	run_own();
+	if (!ret && unlink(scene.program))
 		ret = -errno;
-	run_own(scene);
+	run_own();
 	return jp_process_stop(&process) ?: ret;
 }
 
 static int replace_one(void *context)
 {
-	struct replaced_scene *scene = context;
-
-	return scene->programs ? replace_program(scene) : replace_library(scene);
+	return scene.programs ? replace_program() : replace_library();
 }
 
-static int prepare(struct replaced_scene *scene)
+static int prepare(void)
 {
-	struct jp_plan plan = jp_plan_defaults();
+	struct jp_plan plan = JP_PLAN(.protect = JP_PROTECT_FLIP);
 	const char *folder = jp_folder();
 
 	if (!folder)
 		return -EIO;
-	snprintf(scene->library, sizeof(scene->library), "%.4000s/library.so", folder);
-	snprintf(scene->program, sizeof(scene->program), "%.4000s/program", folder);
-	snprintf(scene->fresh, sizeof(scene->fresh), "%.4000s/fresh", folder);
-	plan.protect = JP_PROTECT_FLIP;
-	return jp_program_make(&scene->own, &plan) ?: replace_library(scene);
+	snprintf(scene.library, sizeof(scene.library), "%.4000s/library.so", folder);
+	snprintf(scene.program, sizeof(scene.program), "%.4000s/program", folder);
+	snprintf(scene.fresh, sizeof(scene.fresh), "%.4000s/fresh", folder);
+	return jp_program_make(&scene.own, &plan) ?: replace_library();
 }
+
+static const char *const whats[] = {"library", "program", NULL};
+static unsigned what;
+static bool need;
 
 static int run(int argc, char **argv)
 {
-	static struct replaced_scene scene;
-	static const char *const whats[] = {"library", "program", NULL};
-	unsigned what = 0;
-	bool need = false;
-	const struct jp_option options[] = {{"--what=", .number = &what, .words = whats},
-					    {"--need=map_files", .flag = &need},
-					    {0}};
 	int ret;
 
-	if (jp_options(argc, argv, options))
-		return 2;
 	if (need && jp_image_openable())
 		return jp_handshake_skip(JP_IMAGE_CLOSED);
 	scene.programs = what != 0;
-	ret = prepare(&scene) ?: jp_handshake_rounds(replace_one, &scene);
+	ret = prepare() ?: jp_handshake_rounds(replace_one, NULL);
 	jp_folder_remove();
 	return jp_handshake_status(argv[0], ret);
 }
 
+static const struct jp_option options[] = {
+	{"--what=", .number = &what, .words = whats,
+	 .help = "  --what=library|program  (library)\n"},
+	{"--need=map_files", .flag = &need,
+	 .help = "  --need=map_files only where a deleted file can be opened\n"},
+	{0}};
+
 static const struct jp_workload replaced_binary = {
 	.name = "replaced_binary",
 	.help = "a library or a program that is replaced and deleted while it runs",
-	.options = "  --what=library|program  (library)\n"
-		   "  --need=map_files only where a deleted file can be opened\n",
+	.options = options,
 	.run = run,
 };
 JP_REGISTER(workload, replaced_binary);

@@ -7,17 +7,16 @@
 #include <stdlib.h>
 
 #include "harness/format/truth/write.h"
-#include "workloads/emit/option.h"
 #include "workloads/emit/process.h"
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
 
 enum { USE_NS = 24000000 };
 
-struct shared_scene {
+static struct {
 	struct jp_plan plan;
 	struct jp_program first, second;
-};
+} scene = {.plan = JP_PLAN(.protect = JP_PROTECT_FLIP)};
 
 static void use(const struct jp_program *program)
 {
@@ -26,37 +25,30 @@ static void use(const struct jp_program *program)
 
 static int borrower(void *context)
 {
-	struct shared_scene *scene = context;
-
-	use(&scene->first);
-	if (jp_program_make(&scene->second, &scene->plan))
+	use(&scene.first);
+	if (jp_program_make(&scene.second, &scene.plan))
 		return EXIT_FAILURE;
-	use(&scene->second);
+	use(&scene.second);
 	return EXIT_SUCCESS;
 }
 
 static int round_of(void *context)
 {
-	struct shared_scene *scene = context;
 	int ret;
 
-	use(&scene->first);
-	ret = jp_process_share(borrower, scene);
+	use(&scene.first);
+	ret = jp_process_share(borrower, NULL);
 	if (ret)
 		return ret < 0 ? ret : -ECHILD;
-	use(&scene->second);
-	return jp_program_end(&scene->second);
+	use(&scene.second);
+	return jp_program_end(&scene.second);
 }
 
 static int run(int argc, char **argv)
 {
-	struct shared_scene scene = {.plan = jp_plan_defaults()};
 	int ret;
 
-	if (jp_options(argc, argv, NULL))
-		return 2;
-	scene.plan.protect = JP_PROTECT_FLIP;
-	ret = jp_program_make(&scene.first, &scene.plan) ?: jp_handshake_rounds(round_of, &scene);
+	ret = jp_program_make(&scene.first, &scene.plan) ?: jp_handshake_rounds(round_of, NULL);
 	jp_program_end(&scene.first);
 	return jp_handshake_status(argv[0], ret);
 }
@@ -64,7 +56,6 @@ static int run(int argc, char **argv)
 static const struct jp_workload shared_space = {
 	.name = "shared_space",
 	.help = "one address space under two pids (clone(CLONE_VM))",
-	.options = "",
 	.run = run,
 };
 JP_REGISTER(workload, shared_space);

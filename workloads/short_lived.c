@@ -17,20 +17,19 @@
 enum { WIDTH = 4, MS = 1000000 };
 #define ENDLESS UINT64_C(20000000000) /* turns: some ten seconds at least */
 
-struct crowd {
+static struct {
 	unsigned life, count; /* ms, before it is ready */
 	unsigned born;
 	struct jp_child one[WIDTH];
-};
+} crowd = {.life = 50};
 
 /* One of them: in the process that lives so shortly. */
 static int live(unsigned ms)
 {
-	struct jp_plan plan = jp_plan_defaults();
+	struct jp_plan plan = JP_PLAN(.protect = JP_PROTECT_FLIP);
 	struct jp_program program;
 	int ret;
 
-	plan.protect = JP_PROTECT_FLIP;
 	ret = jp_program_make(&program, &plan);
 	if (ret)
 		return jp_handshake_status("short_lived", ret);
@@ -41,96 +40,93 @@ static int live(unsigned ms)
 
 static int forked(void *context)
 {
-	return live(((struct crowd *)context)->life);
+	return live(crowd.life);
 }
 
 /* Lives until it is killed, within a path that takes longer than anyone lets it: one that is killed
  * while it writes tears the truth. */
 static int doomed(void *context)
 {
-	struct jp_plan plan = jp_plan_defaults();
+	struct jp_plan plan = JP_PLAN(.protect = JP_PROTECT_FLIP);
 	struct jp_program program;
 
-	plan.protect = JP_PROTECT_FLIP;
 	plan.turns = ENDLESS;
 	if (jp_program_make(&program, &plan) || jp_path_thread(program.paths, program.nr_paths))
 		return EXIT_FAILURE;
 	return jp_handshake(NULL, NULL);
 }
 
-static int bear(struct crowd *crowd, struct jp_child *process)
+static int bear(struct jp_child *process)
 {
-	unsigned way = crowd->born++ % 8;
+	unsigned way = crowd.born++ % 8;
 	char life[32];
 	const char *const argv[] = {"short_lived", "--once", life, NULL};
 
-	snprintf(life, sizeof(life), "--life=%u", crowd->life);
+	snprintf(life, sizeof(life), "--life=%u", crowd.life);
 	if (way < JP_BIRTHS)
 		return jp_process_exec(process, way, NULL, argv);
 	if (way < 7)
-		return jp_process_fork(process, NULL, forked, crowd);
-	return jp_process_fork(process, NULL, doomed, crowd) ?: jp_process_wait_ready(process);
+		return jp_process_fork(process, NULL, forked, NULL);
+	return jp_process_fork(process, NULL, doomed, NULL) ?: jp_process_wait_ready(process);
 }
 
 /* Puts a new process in the place of the one that is longest there. */
 static int next(void *context)
 {
-	struct crowd *crowd = context;
-	unsigned number = crowd->born;
-	struct jp_child *oldest = &crowd->one[number % WIDTH];
+	unsigned number = crowd.born;
+	struct jp_child *oldest = &crowd.one[number % WIDTH];
 	int status = 0;
 
 	if (oldest->pid && (number - WIDTH) % 8 == 7)
 		status = jp_process_kill(oldest) == 128 + 9 ? 0 : -ECHILD;
 	else if (oldest->pid)
 		status = jp_process_reap(oldest) ? -ECHILD : 0;
-	return status ? status : bear(crowd, oldest);
+	return status ? status : bear(oldest);
 }
 
-static int end_all(struct crowd *crowd)
+static int end_all(void)
 {
 	int failed = 0;
 
 	for (unsigned i = 0; i < WIDTH; i++)
-		if (crowd->one[i].pid)
-			jp_process_tell_stop(&crowd->one[i]);
+		if (crowd.one[i].pid)
+			jp_process_tell_stop(&crowd.one[i]);
 	for (unsigned i = 0; i < WIDTH; i++)
-		if (crowd->one[i].pid)
-			failed |= jp_process_reap(&crowd->one[i]);
+		if (crowd.one[i].pid)
+			failed |= jp_process_reap(&crowd.one[i]);
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+static bool once;
+
 static int run(int argc, char **argv)
 {
-	struct crowd crowd = {.life = 50};
-	bool once = false;
-	const struct jp_option options[] = {{"--life=", .number = &crowd.life},
-					    {"--count=", .number = &crowd.count},
-					    {"--once", .flag = &once},
-					    {0}};
 	int ret = 0;
 
-	if (jp_options(argc, argv, options))
-		return 2;
 	if (once)
 		return live(crowd.life);
 	while (!ret && crowd.born < crowd.count && !jp_handshake_stopping())
-		ret = next(&crowd);
+		ret = next(NULL);
 	if (!ret)
-		ret = jp_handshake_rounds(next, &crowd);
+		ret = jp_handshake_rounds(next, NULL);
 	if (ret) {
-		end_all(&crowd);
+		end_all();
 		return jp_handshake_status(argv[0], ret);
 	}
-	return end_all(&crowd);
+	return end_all();
 }
+
+static const struct jp_option options[] = {
+	{"--life=", .number = &crowd.life, .help = "  --life=MS        of each (50)\n"},
+	{"--count=", .number = &crowd.count,
+	 .help = "  --count=N        so many before it is ready; then it goes on (0)\n"},
+	{"--once", .flag = &once, .help = "  --once           be one of them\n"},
+	{0}};
 
 static const struct jp_workload short_lived = {
 	.name = "short_lived",
 	.help = "processes of 50 ms, one after another, by every way there is",
-	.options = "  --life=MS        of each (50)\n"
-		   "  --count=N        so many before it is ready; then it goes on (0)\n"
-		   "  --once           be one of them\n",
+	.options = options,
 	.run = run,
 };
 JP_REGISTER(workload, short_lived);

@@ -102,11 +102,8 @@ static int run(int argc, char **argv)
 	static const char *const outer[] = {"flre", "fNlf", "lnfNe", "flE", NULL};
 	static const char *const inner[] = {"fle", "nfNf", "lr", NULL};
 	struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_RESTART};
-	const struct jp_option options[] = {{"--stack=own", .flag = &scene.own_stack}, {0}};
 	int ret;
 
-	if (jp_options(argc, argv, options))
-		return 2;
 	if (scene.own_stack)
 		action.sa_flags |= SA_ONSTACK;
 	ret = sigaction(SIGUSR1, &action, NULL) ? -errno : jp_mix_make(&scene.mix, &kind);
@@ -117,10 +114,15 @@ static int run(int argc, char **argv)
 	return jp_mix_run_by(argv[0], &scene.mix, next, NULL, ret);
 }
 
+static const struct jp_option options[] = {
+	{"--stack=own", .flag = &scene.own_stack,
+	 .help = "  --stack=own      the handler has a stack of its own\n"},
+	{0}};
+
 static const struct jp_workload signals = {
 	.name = "signals",
 	.help = "signals over emitted code, whose handler runs emitted code",
-	.options = "  --stack=own      the handler has a stack of its own\n",
+	.options = options,
 	.run = run,
 };
 JP_REGISTER(workload, signals);

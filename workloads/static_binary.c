@@ -45,18 +45,15 @@ static int copy_program(char path[PATH_MAX])
 	return ret;
 }
 
+static bool pie, gone;
+
 static int run(int argc, char **argv)
 {
 	static const char *const of_child[] = {"anon_exec", NULL};
-	bool pie = false, gone = false;
 	struct jp_child process = {0};
-	const struct jp_option options[] = {
-		{"--pie", .flag = &pie}, {"--gone", .flag = &gone}, {0}};
 	char path[PATH_MAX];
 	int ret;
 
-	if (jp_options(argc, argv, options))
-		return 2;
 	ret = find_program(path, pie ? "jitproof-static-pie" : "jitproof-static");
 	if (ret == -ENOENT)
 		return jp_handshake_skip(
@@ -77,11 +74,16 @@ static int run(int argc, char **argv)
 	return jp_handshake_status(argv[0], ret);
 }
 
+static const struct jp_option options[] = {
+	{"--pie", .flag = &pie,
+	 .help = "  --pie            linked for any address, not for a fixed one\n"},
+	{"--gone", .flag = &gone, .help = "  --gone           the file is deleted while it runs\n"},
+	{0}};
+
 static const struct jp_workload static_binary = {
 	.name = "static_binary",
 	.help = "emitted code in a statically linked program",
-	.options = "  --pie            linked for any address, not for a fixed one\n"
-		   "  --gone           the file is deleted while it runs\n",
+	.options = options,
 	.run = run,
 };
 JP_REGISTER(workload, static_binary);

@@ -18,10 +18,10 @@
  * Noise beside code that is judged: pages that become executable again and again, which nobody
  * runs, and processes that end at once. None of it is in the truth; it is there to fill rings.
  */
-struct storm {
+static struct {
 	unsigned acts, forks, threads; /* acts and forks: a second, 0: as fast as it goes, none */
 	atomic_ullong done, forked;
-};
+} storm = {.acts = 10000, .threads = 1};
 
 /* One record of the kernel: mprotect() tells of what becomes executable, and only then. */
 static int act(unsigned char *page, size_t size)
@@ -52,25 +52,24 @@ static uint64_t ticks(int fd)
 
 static void *blow(void *context)
 {
-	struct storm *storm = context;
 	size_t size = sysconf(_SC_PAGESIZE);
 	/* A neighbour on either side, so that it never becomes part of another mapping. */
 	unsigned char *page = mmap(NULL, 3 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint64_t owed = 0, batch = 1000;
-	int timer = storm->acts ? ticker() : -1;
+	int timer = storm.acts ? ticker() : -1;
 
 	while (page != MAP_FAILED && !jp_handshake_stopping()) {
 		uint64_t i = 0;
 
-		if (storm->acts) {
+		if (storm.acts) {
 			/* In thousandths: what the time that went by owes. */
-			owed += ticks(timer) * (storm->acts / storm->threads);
+			owed += ticks(timer) * (storm.acts / storm.threads);
 			batch = owed / 1000;
 			owed %= 1000;
 		}
 		while (i < batch && !act(page + size, size))
 			i++;
-		atomic_fetch_add(&storm->done, i);
+		atomic_fetch_add(&storm.done, i);
 	}
 	if (timer >= 0)
 		close(timer);
@@ -79,19 +78,18 @@ static void *blow(void *context)
 
 static void *fork_on(void *context)
 {
-	struct storm *storm = context;
 	int timer = ticker();
 	uint64_t owed = 0;
 
 	while (!jp_handshake_stopping()) {
-		owed += ticks(timer) * storm->forks;
+		owed += ticks(timer) * storm.forks;
 		for (; owed >= 1000 && !jp_handshake_stopping(); owed -= 1000) {
 			pid_t pid = fork();
 
 			if (!pid)
 				_exit(0);
 			if (pid > 0 && waitpid(pid, NULL, 0) == pid)
-				atomic_fetch_add(&storm->forked, 1);
+				atomic_fetch_add(&storm.forked, 1);
 		}
 	}
 	if (timer >= 0)
@@ -101,7 +99,7 @@ static void *fork_on(void *context)
 
 static int judged(struct jp_program *program)
 {
-	struct jp_plan plan = jp_plan_defaults();
+	struct jp_plan plan = JP_PLAN();
 
 	plan.protect = plan.instead = JP_PROTECT_RWX;
 	return jp_program_make(program, &plan) ?: jp_path_thread(program->paths, program->nr_paths);
@@ -109,25 +107,17 @@ static int judged(struct jp_program *program)
 
 static int run(int argc, char **argv)
 {
-	struct storm storm = {.acts = 10000, .threads = 1};
-	const struct jp_option options[] = {
-		{"--acts=", .number = &storm.acts, .most = 100000000},
-		{"--forks=", .number = &storm.forks, .most = 100000},
-		{"--threads=", .number = &storm.threads, .least = 1, .most = 64},
-		{0}};
 	struct jp_program program;
 	pthread_t threads[65];
 	unsigned started = 0;
 	uint64_t began;
 	int ret;
 
-	if (jp_options(argc, argv, options))
-		return 2;
 	ret = judged(&program);
 	began = jp_clock_now();
 	while (!ret && started < storm.threads + !!storm.forks) {
 		ret = -pthread_create(&threads[started], NULL,
-				      started < storm.threads ? blow : fork_on, &storm);
+				      started < storm.threads ? blow : fork_on, NULL);
 		started += !ret;
 	}
 	ret = jp_path_serve(argv[0], ret, NULL, NULL);
@@ -138,12 +128,19 @@ static int run(int argc, char **argv)
 	return ret;
 }
 
+static const struct jp_option options[] = {
+	{"--acts=", .number = &storm.acts, .most = 100000000,
+	 .help = "  --acts=N         mapping records a second, 0: as many as it can (10000)\n"},
+	{"--threads=", .number = &storm.threads, .least = 1, .most = 64,
+	 .help = "  --threads=N      that make them (1)\n"},
+	{"--forks=", .number = &storm.forks, .most = 100000,
+	 .help = "  --forks=N        processes a second that end at once (0)\n"},
+	{0}};
+
 static const struct jp_workload storm_workload = {
 	.name = "storm",
 	.help = "code beside a storm of mapping records and forks, which is not in the truth",
-	.options = "  --acts=N         mapping records a second, 0: as many as it can (10000)\n"
-		   "  --threads=N      that make them (1)\n"
-		   "  --forks=N        processes a second that end at once (0)\n",
+	.options = options,
 	.run = run,
 };
 JP_REGISTER(workload, storm_workload);

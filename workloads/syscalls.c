@@ -2,7 +2,6 @@
 /* System calls of emitted code and of a library: what is sampled in the kernel has a user stack
  * too. */
 #include "workloads/emit/mix.h"
-#include "workloads/emit/option.h"
 #include "workloads/emit/workload.h"
 
 static const char *const paths[] = {"fls", "lfNfs", "nfS", "fgs", NULL};
@@ -13,15 +12,12 @@ static int run(int argc, char **argv)
 		.shapes = {JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_SYSCALL, JP_SHAPE_LONG,
 			   JP_SHAPE_FP, JP_SHAPE_LONG, JP_SHAPE_FP, JP_SHAPE_LEAF}};
 
-	if (jp_options(argc, argv, NULL))
-		return 2;
 	return jp_mix_run_paths(argv[0], &kind, paths);
 }
 
 static const struct jp_workload syscalls = {
 	.name = "syscalls",
 	.help = "system calls under emitted code: samples in the kernel",
-	.options = "",
 	.run = run,
 };
 JP_REGISTER(workload, syscalls);

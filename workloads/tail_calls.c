@@ -2,7 +2,6 @@
 /* Functions that leave by a jump to the next: what they were called by is called back by another.
  */
 #include "workloads/emit/mix.h"
-#include "workloads/emit/option.h"
 #include "workloads/emit/workload.h"
 
 static const char *const paths[] = {"ftle", "ltTfe", "fttnfe", "nTle", "fTtlt",
@@ -14,15 +13,12 @@ static int run(int argc, char **argv)
 		.shapes = {JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_TAIL, JP_SHAPE_LONG, JP_SHAPE_FP,
 			   JP_SHAPE_LONG, JP_SHAPE_TAIL, JP_SHAPE_LEAF}};
 
-	if (jp_options(argc, argv, NULL))
-		return 2;
 	return jp_mix_run_paths(argv[0], &kind, paths);
 }
 
 static const struct jp_workload tail_calls = {
 	.name = "tail_calls",
 	.help = "functions that leave by a jump, and are on no stack then",
-	.options = "",
 	.run = run,
 };
 JP_REGISTER(workload, tail_calls);

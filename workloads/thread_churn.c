@@ -13,24 +13,26 @@
 
 enum { MOST = 64 };
 
-struct churn {
+static struct {
 	struct jp_plan plan;
 	unsigned threads, runs;
 	pthread_mutex_t compiling;
 	pthread_t main;
-};
+} churn = {.plan = JP_PLAN(.protect = JP_PROTECT_FLIP),
+	   .threads = 4,
+	   .runs = 20,
+	   .compiling = PTHREAD_MUTEX_INITIALIZER};
 
 static void *worker(void *context)
 {
-	struct churn *churn = context;
 	struct jp_program program;
 	int ret;
 
 	jp_truth_thread_start();
-	pthread_mutex_lock(&churn->compiling);
-	ret = jp_program_make(&program, &churn->plan);
-	pthread_mutex_unlock(&churn->compiling);
-	for (unsigned i = 0; !ret && i < churn->runs; i++)
+	pthread_mutex_lock(&churn.compiling);
+	ret = jp_program_make(&program, &churn.plan);
+	pthread_mutex_unlock(&churn.compiling);
+	for (unsigned i = 0; !ret && i < churn.runs; i++)
 		jp_path_run(&program.paths[i % program.nr_paths]);
 	if (!ret)
 		ret = jp_program_end(&program);
@@ -41,7 +43,6 @@ static void *worker(void *context)
 /* Keeps so many workers alive: the place of the oldest goes to a new one. */
 static void *turn_over(void *context)
 {
-	struct churn *churn = context;
 	pthread_t workers[MOST];
 	unsigned alive = 0, at = 0;
 	intptr_t ret = 0;
@@ -49,8 +50,8 @@ static void *turn_over(void *context)
 	while (alive || !jp_handshake_stopping()) {
 		void *result;
 
-		if (alive == churn->threads || jp_handshake_stopping() || ret) {
-			pthread_join(workers[(at + churn->threads - alive) % churn->threads],
+		if (alive == churn.threads || jp_handshake_stopping() || ret) {
+			pthread_join(workers[(at + churn.threads - alive) % churn.threads],
 				     &result);
 			alive--;
 			ret = ret ? ret : (intptr_t)result;
@@ -59,9 +60,9 @@ static void *turn_over(void *context)
 			break;
 		if (jp_handshake_stopping() || ret)
 			continue;
-		ret = -pthread_create(&workers[at], NULL, worker, churn);
+		ret = -pthread_create(&workers[at], NULL, worker, NULL);
 		if (!ret) {
-			at = (at + 1) % churn->threads;
+			at = (at + 1) % churn.threads;
 			alive++;
 		}
 	}
@@ -73,13 +74,12 @@ static void *turn_over(void *context)
 /* What the main thread leaves behind. */
 static void *rest(void *context)
 {
-	struct churn *churn = context;
 	pthread_t turner;
 	int ret;
 
 	jp_truth_new_task();
-	pthread_join(churn->main, NULL); /* it is gone when we say that we are ready */
-	ret = pthread_create(&turner, NULL, turn_over, churn);
+	pthread_join(churn.main, NULL); /* it is gone when we say that we are ready */
+	ret = pthread_create(&turner, NULL, turn_over, NULL);
 	if (ret)
 		exit(jp_handshake_status("thread_churn", -ret));
 	jp_handshake(NULL, NULL);
@@ -90,33 +90,28 @@ static void *rest(void *context)
 
 static int run(int argc, char **argv)
 {
-	/* It outlives this function, as its threads do. */
-	static struct churn churn = {
-		.threads = 4, .runs = 20, .compiling = PTHREAD_MUTEX_INITIALIZER};
-	const struct jp_option options[] = {
-		{"--threads=", .number = &churn.threads, .least = 1, .most = MOST},
-		{"--runs=", .number = &churn.runs, .least = 1},
-		{0}};
 	pthread_t thread;
 	int ret;
 
-	churn.plan = jp_plan_defaults();
-	churn.plan.protect = JP_PROTECT_FLIP;
-	if (jp_options(argc, argv, options))
-		return 2;
 	churn.main = pthread_self();
-	ret = pthread_create(&thread, NULL, rest, &churn);
+	ret = pthread_create(&thread, NULL, rest, NULL);
 	if (ret)
 		return jp_handshake_status("thread_churn", -ret);
 	jp_truth_thread_exit();
 	pthread_exit(NULL);
 }
 
+static const struct jp_option options[] = {
+	{"--threads=", .number = &churn.threads, .least = 1, .most = MOST,
+	 .help = "  --threads=N      at a time, at most 64 (4)\n"},
+	{"--runs=", .number = &churn.runs, .least = 1,
+	 .help = "  --runs=N         of a path by each thread (20)\n"},
+	{0}};
+
 static const struct jp_workload thread_churn = {
 	.name = "thread_churn",
 	.help = "the main thread is gone; threads map code, run it, unmap it",
-	.options = "  --threads=N      at a time, at most 64 (4)\n"
-		   "  --runs=N         of a path by each thread (20)\n",
+	.options = options,
 	.run = run,
 };
 JP_REGISTER(workload, thread_churn);

@@ -24,13 +24,13 @@ enum stop {
 };
 static const char *const stops[] = {"safepoint", "fault", "idle-pages", NULL};
 
-struct toggling {
+static struct {
 	struct jp_code_heap heap;
 	unsigned stop, group;
 	unsigned filled[JP_SCHEDULE_GROUPS]; /* pages of each group that hold code */
 	unsigned fresh;                      /* of them, what is being written just now */
 	pthread_mutex_t lock;
-};
+} toggling = {.heap = JP_CODE_HEAP(8), .lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* For the handler. */
 static const struct jp_region *guarded;
@@ -38,14 +38,14 @@ static atomic_uint closed; /* the region is not executable */
 
 /* The groups' pages: one half each where threads are led from one to the other, else all are one's.
  */
-static unsigned group_pages(const struct toggling *toggling)
+static unsigned group_pages(void)
 {
-	return toggling->heap.pages / (toggling->stop == IDLE_PAGES ? JP_SCHEDULE_GROUPS : 1);
+	return toggling.heap.pages / (toggling.stop == IDLE_PAGES ? JP_SCHEDULE_GROUPS : 1);
 }
 
-static unsigned first_page(const struct toggling *toggling, unsigned group)
+static unsigned first_page(unsigned group)
 {
-	return group * group_pages(toggling);
+	return group * group_pages();
 }
 
 static void on_fault(int number, siginfo_t *info, void *context)
@@ -66,45 +66,44 @@ static void on_fault(int number, siginfo_t *info, void *context)
 /* One compiler's work while the pages are writable: a program, as long as there is room. */
 static int write_one(void *context, unsigned n)
 {
-	struct toggling *toggling = context;
 	unsigned page;
 
-	pthread_mutex_lock(&toggling->lock);
-	page = toggling->filled[toggling->group] + toggling->fresh;
-	toggling->fresh += page < group_pages(toggling);
-	pthread_mutex_unlock(&toggling->lock);
-	if (page >= group_pages(toggling))
+	pthread_mutex_lock(&toggling.lock);
+	page = toggling.filled[toggling.group] + toggling.fresh;
+	toggling.fresh += page < group_pages();
+	pthread_mutex_unlock(&toggling.lock);
+	if (page >= group_pages())
 		return 0;
-	return jp_code_heap_write(&toggling->heap, first_page(toggling, toggling->group) + page, 0);
+	return jp_code_heap_write(&toggling.heap, first_page(toggling.group) + page, 0);
 }
 
 /* RX again: tells of what was written, and lets threads run it. */
-static int show_fresh(struct toggling *toggling)
+static int show_fresh(void)
 {
-	unsigned *filled = &toggling->filled[toggling->group];
+	unsigned *filled = &toggling.filled[toggling.group];
 	int ret = 0;
 
-	for (; toggling->fresh && !ret; toggling->fresh--, ++*filled) {
-		unsigned page = first_page(toggling, toggling->group) + *filled;
+	for (; toggling.fresh && !ret; toggling.fresh--, ++*filled) {
+		unsigned page = first_page(toggling.group) + *filled;
 
-		ret = jp_code_heap_load(&toggling->heap, page)
-			      ?: jp_code_heap_show(&toggling->heap, page, toggling->group);
+		ret = jp_code_heap_load(&toggling.heap, page)
+			      ?: jp_code_heap_show(&toggling.heap, page, toggling.group);
 	}
 	return ret;
 }
 
 /* RW, written, RX: the group's pages one by one, or the whole at once. */
-static int toggle(struct toggling *toggling)
+static int toggle(void)
 {
-	struct jp_code_heap *heap = &toggling->heap;
-	unsigned each = toggling->stop == IDLE_PAGES ? 1 : heap->pages;
-	unsigned from = first_page(toggling, toggling->group), pages = group_pages(toggling);
+	struct jp_code_heap *heap = &toggling.heap;
+	unsigned each = toggling.stop == IDLE_PAGES ? 1 : heap->pages;
+	unsigned from = first_page(toggling.group), pages = group_pages();
 	int ret = 0;
 
 	for (unsigned page = from; page < from + pages && !ret; page += each)
 		ret = jp_region_protect(&heap->region, page, each, jp_code_heap_writable(heap));
 	if (!ret)
-		ret = jp_code_heap_compile(heap, write_one, toggling);
+		ret = jp_code_heap_compile(heap, write_one, NULL);
 	for (unsigned page = from; page < from + pages && !ret; page += each)
 		ret = jp_region_protect(&heap->region, page, each, PROT_READ | PROT_EXEC);
 	return ret;
@@ -112,53 +111,51 @@ static int toggle(struct toggling *toggling)
 
 static int act_toggle(void *context, const char *arg)
 {
-	struct toggling *toggling = context;
-	struct jp_schedule *schedule = &toggling->heap.schedule;
+	struct jp_schedule *schedule = &toggling.heap.schedule;
 	int ret;
 
-	if (toggling->stop == FAULT) {
+	if (toggling.stop == FAULT) {
 		atomic_store(&closed, 1);
-		ret = toggle(toggling);
+		ret = toggle();
 		atomic_store(&closed, 0);
 		syscall(SYS_futex, &closed, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
-		return ret ?: show_fresh(toggling);
+		return ret ?: show_fresh();
 	}
-	if (toggling->stop == IDLE_PAGES)
-		toggling->group = (toggling->group + 1) % JP_SCHEDULE_GROUPS;
-	jp_schedule_close_group(schedule, toggling->group);
-	ret = toggle(toggling) ?: show_fresh(toggling);
-	jp_schedule_open_group(schedule, toggling->group);
+	if (toggling.stop == IDLE_PAGES)
+		toggling.group = (toggling.group + 1) % JP_SCHEDULE_GROUPS;
+	jp_schedule_close_group(schedule, toggling.group);
+	ret = toggle() ?: show_fresh();
+	jp_schedule_open_group(schedule, toggling.group);
 	return ret;
 }
 
 /* Half of the pages hold code at first. */
 static int begin(void *context)
 {
-	struct toggling *toggling = context;
-	struct jp_code_heap *heap = &toggling->heap;
-	unsigned groups = toggling->stop == IDLE_PAGES ? JP_SCHEDULE_GROUPS : 1;
+	struct jp_code_heap *heap = &toggling.heap;
+	unsigned groups = toggling.stop == IDLE_PAGES ? JP_SCHEDULE_GROUPS : 1;
 	struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
 	int ret = jp_code_heap_open(heap)
 			  ?: jp_region_reserve(&heap->region)
 			  ?: jp_region_map(&heap->region, 0, heap->pages,
 					   jp_code_heap_writable(heap));
 
-	for (unsigned i = 0; i < groups * ((group_pages(toggling) + 1) / 2) && !ret; i++) {
-		toggling->group = i % groups;
-		ret = write_one(toggling, 0);
-		toggling->filled[toggling->group] += toggling->fresh;
-		toggling->fresh = 0;
+	for (unsigned i = 0; i < groups * ((group_pages() + 1) / 2) && !ret; i++) {
+		toggling.group = i % groups;
+		ret = write_one(NULL, 0);
+		toggling.filled[toggling.group] += toggling.fresh;
+		toggling.fresh = 0;
 	}
 	if (!ret)
 		ret = jp_region_protect(&heap->region, 0, heap->pages, PROT_READ | PROT_EXEC);
-	for (toggling->group = 0; toggling->group < groups && !ret; toggling->group++) {
-		toggling->fresh = toggling->filled[toggling->group];
-		toggling->filled[toggling->group] = 0;
-		ret = show_fresh(toggling);
+	for (toggling.group = 0; toggling.group < groups && !ret; toggling.group++) {
+		toggling.fresh = toggling.filled[toggling.group];
+		toggling.filled[toggling.group] = 0;
+		ret = show_fresh();
 	}
-	toggling->group = 0;
+	toggling.group = 0;
 	guarded = &heap->region;
-	if (!ret && toggling->stop == FAULT && sigaction(SIGSEGV, &action, NULL) < 0)
+	if (!ret && toggling.stop == FAULT && sigaction(SIGSEGV, &action, NULL) < 0)
 		ret = -errno;
 	return ret;
 }
@@ -166,29 +163,26 @@ static int begin(void *context)
 static int run(int argc, char **argv)
 {
 	static const struct jp_step steps[] = {{"toggle", act_toggle}, {NULL, NULL}};
-	struct toggling toggling = {.heap = jp_code_heap_defaults(8),
-				    .lock = PTHREAD_MUTEX_INITIALIZER};
-	const struct jp_option options[] = {
-		{.take = jp_code_heap_option, .context = &toggling.heap},
-		{"--stop=", .number = &toggling.stop, .words = stops},
-		{0}};
 
-	if (jp_options(argc, argv, options))
-		return 2;
 	if (toggling.stop == IDLE_PAGES && toggling.heap.pages < JP_SCHEDULE_GROUPS)
 		toggling.heap.pages = JP_SCHEDULE_GROUPS;
-	return jp_code_heap_run(argv[0], &toggling.heap, begin, steps, &toggling);
+	return jp_code_heap_run(argv[0], &toggling.heap, begin, steps, NULL);
 }
+
+static const struct jp_option options[] = {
+	{"--stop=", .number = &toggling.stop, .words = stops,
+	 .help = "  --stop=safepoint|fault|idle-pages\n"
+		 "                   threads wait outside; or fault and wait in a signal handler; "
+		 "or\n"
+		 "                   only pages change in which there is none (safepoint)\n"
+		 "  step toggle      what happens every period\n"},
+	{.take = jp_code_heap_option, .context = &toggling.heap, .help = jp_code_heap_options},
+	{0}};
 
 static const struct jp_workload wx_toggle = {
 	.name = "wx_toggle",
 	.help = "a code heap that goes from RX to RW and back to take more code",
-	.options = "  --stop=safepoint|fault|idle-pages\n"
-		   "                   threads wait outside; or fault and wait in a signal "
-		   "handler; or\n"
-		   "                   only pages change in which there is none (safepoint)\n"
-		   "  step toggle      what happens every period\n",
-	.shared_options = jp_code_heap_options,
+	.options = options,
 	.run = run,
 };
 JP_REGISTER(workload, wx_toggle);

@@ -11,6 +11,7 @@
 #include "harness/command/command.h"
 #include "harness/format/truth/write.h"
 #include "workloads/emit/image.h"
+#include "workloads/emit/option.h"
 #include "workloads/emit/publish.h"
 #include "workloads/emit/workload.h"
 
@@ -74,10 +75,10 @@ static int help_of(const struct jp_workload *workload)
 	       "  --seed N         varies the loop lengths (1)\n"
 	       "  --ready-fd N     writes \"ready PID\", \"done STEP\", \"failed STEP: why\" (1)\n"
 	       "  --control-fd N   reads \"step NAME [ARG]\" and \"stop\"; its end means stop;\n"
-	       "                   none: only SIGTERM and SIGINT stop the workload (0)\n"
-	       "%s%s",
-	       workload->name, workload->help, workload->options,
-	       workload->shared_options ? workload->shared_options : "");
+	       "                   none: only SIGTERM and SIGINT stop the workload (0)\n",
+	       workload->name, workload->help);
+	for (const struct jp_option *at = workload->options; at && jp_option_is(at); at++)
+		fputs(at->help ? at->help : "", stdout);
 	help_of_publishing();
 	return JP_EXIT_OK;
 }
@@ -239,7 +240,8 @@ static int run(int argc, char **argv)
 	jp_handshake_begin(&request.setup);
 	status = publish(&request);
 	if (!status) {
-		status = workload->run(kept - 1, rest + 1);
+		status = jp_options(kept - 1, rest + 1, workload->options)
+				 ?: workload->run(kept - 1, rest + 1);
 		if (jp_publish_end() && !status)
 			status = EXIT_FAILURE;
 	}

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "workloads/emit/option.h"
 #include "workloads/emit/workload.h"
 
 static void for_ever(void)
@@ -53,10 +54,16 @@ static void leave_an_orphan(void)
 	}
 }
 
+static const char *how = "";
+
+static int take(void *context, const char *arg)
+{
+	how = arg;
+	return 1;
+}
+
 static int run(int argc, char **argv)
 {
-	const char *how = argc > 1 ? argv[1] : "";
-
 	if (strcmp(how, "fail") == 0) {
 		fprintf(stderr, "first line\nno code today\n");
 		return 3;
@@ -82,10 +89,15 @@ static int run(int argc, char **argv)
 	return jp_handshake(bad_steps, NULL);
 }
 
+static const struct jp_option options[] = {
+	{.take = take,
+	 .help = "  fail, crash, silent, deaf, late-failure, orphan, quit, skip, idle\n"},
+	{0}};
+
 static const struct jp_workload bad = {
 	.name = "bad",
 	.help = "misbehaves as its argument says",
-	.options = "  fail, crash, silent, deaf, late-failure, orphan, quit, skip, idle\n",
+	.options = options,
 	.run = run,
 };
 JP_REGISTER(workload, bad);

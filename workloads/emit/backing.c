@@ -196,7 +196,7 @@ static int map_named(struct jp_region *region, size_t at, size_t size, int prot,
 	return ret;
 }
 
-static const struct jp_backing_kind kinds[] = {
+const struct jp_backing_kind jp_backing_kinds[] = {
 	{.name = "anon",
 	 .help = "private anonymous",
 	 .backing = JP_BACKING_ANON,
@@ -257,14 +257,16 @@ static const struct jp_backing_kind kinds[] = {
 	 .backing = JP_BACKING_HEAP,
 	 .open = open_heap,
 	 .map = map_heap},
+	{.name = NULL},
 };
 
 const struct jp_backing_kind *jp_backing_find(const char *name)
 {
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (!strcmp(kinds[i].name, name))
-			return &kinds[i];
-	return NULL;
+	const struct jp_backing_kind *kind = jp_backing_kinds;
+
+	while (kind->name && strcmp(kind->name, name))
+		kind++;
+	return kind->name ? kind : NULL;
 }
 
 const char *jp_backing_missing(const struct jp_backing_kind *kind, int error)

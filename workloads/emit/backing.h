@@ -38,6 +38,8 @@ struct jp_backing_kind {
 	const char *missing; /* what it lacks then */
 };
 
+/* All of them, an empty one at the end; the first is the usual one. */
+extern const struct jp_backing_kind jp_backing_kinds[];
 /* By the name of --backing=; NULL: there is none such. */
 const struct jp_backing_kind *jp_backing_find(const char *name);
 /* What this machine lacks for @kind, if @error (-errno) is how it says so; else NULL. */

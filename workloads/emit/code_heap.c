@@ -14,15 +14,6 @@
 
 enum { MOST_COMPILERS = 64, MOST_PAGES = 4096 };
 
-struct jp_code_heap jp_code_heap_defaults(unsigned pages)
-{
-	return (struct jp_code_heap){.plan = jp_plan_defaults(),
-				     .backing = jp_backing_find("anon"),
-				     .pages = pages,
-				     .compilers = 1,
-				     .period = 50000000};
-}
-
 const char jp_code_heap_options[] =
 	"  --backing=KIND   the code's memory: anon, named (anon with a name), memfd,\n"
 	"                   memfd-views (RW and RX), zero (shared anonymous), zero-file\n"
@@ -63,18 +54,15 @@ static int take_of_plan(void *plan, const char *arg)
 int jp_code_heap_option(void *context, const char *arg)
 {
 	struct jp_code_heap *heap = context;
-	unsigned period = heap->period / 1000000;
 	const struct jp_option options[] = {
 		{.take = take_of_plan, .context = &heap->plan},
 		{.take = take_backing, .context = heap},
 		{"--compilers=", .number = &heap->compilers, .least = 1, .most = MOST_COMPILERS},
 		{"--pages=", .number = &heap->pages, .least = 1, .most = MOST_PAGES},
-		{"--period=", .number = &period, .most = 3600000},
+		{"--period=", .number = &heap->period, .most = 3600000},
 		{0}};
-	int taken = jp_option_take(options, arg);
 
-	heap->period = period * UINT64_C(1000000);
-	return taken;
+	return jp_option_take(options, arg);
 }
 
 int jp_code_heap_open_region(const struct jp_code_heap *heap, struct jp_region *region)
@@ -191,7 +179,7 @@ int jp_code_heap_run(const char *workload, struct jp_code_heap *heap, int (*begi
 		ret = jp_schedule_thread(&heap->schedule);
 	missing = jp_backing_missing(heap->backing, ret);
 	if (!ret)
-		ret = jp_handshake_every(heap->period, steps, context);
+		ret = jp_handshake_every(heap->period * UINT64_C(1000000), steps, context);
 	jp_path_join();
 	end(heap);
 	if (missing)

@@ -14,14 +14,18 @@ struct jp_code_heap {
 	struct jp_plan plan; /* of its programs' paths; its threads */
 	const struct jp_backing_kind *backing;
 	unsigned pages, compilers;
-	uint64_t period; /* ns between two acts; 0: only on request */
+	unsigned period; /* ms between two acts; 0: only on request */
 	struct jp_region region;
 	struct jp_program *programs; /* by page */
 	struct jp_schedule schedule;
 };
 
-/* @pages: unless an option says otherwise. */
-struct jp_code_heap jp_code_heap_defaults(unsigned pages);
+/* @count pages: unless an option says otherwise. */
+#define JP_CODE_HEAP(count)                                                                        \
+	{                                                                                          \
+		.plan = JP_PLAN(), .backing = jp_backing_kinds, .pages = (count), .compilers = 1,  \
+		.period = 50                                                                       \
+	}
 /* Takes one of jp_code_heap_options, for the struct jp_code_heap @heap (workloads/emit/option.h).
  */
 int jp_code_heap_option(void *heap, const char *arg);

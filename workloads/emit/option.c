@@ -47,6 +47,10 @@ static int take(const struct jp_option *option, const char *arg)
 	length = strlen(option->name);
 	if (strncmp(arg, option->name, length) || (option->flag && arg[length]))
 		return 0;
+	if (option->text) {
+		*option->text = arg[length] ? arg + length : *option->text;
+		return arg[length] != 0;
+	}
 	if (!option->flag)
 		return option->words ? take_word(option, arg, arg + length)
 				     : take_number(option, arg, arg + length);
@@ -58,7 +62,7 @@ int jp_option_take(const struct jp_option *options, const char *arg)
 {
 	int taken = 0;
 
-	for (; options && (options->name || options->take) && !taken; options++)
+	for (; options && jp_option_is(options) && !taken; options++)
 		taken = take(options, arg);
 	return taken;
 }

@@ -17,11 +17,6 @@ struct plan_scene {
 	struct jp_program *oldest;
 };
 
-struct jp_plan jp_plan_defaults(void)
-{
-	return (struct jp_plan){.programs = 1, .threads = 1, .depth = 8, .turns = 700000};
-}
-
 const char jp_plan_options[] =
 	"  --threads=N      busy threads (1)\n"
 	"  --programs=N     arenas with code of their own, threads spread over them (1)\n"

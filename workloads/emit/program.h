@@ -26,7 +26,10 @@ struct jp_plan {
 	unsigned nr_shapes; /* 0: all of them, mixed */
 	uint64_t turns;     /* of one run of a path */
 };
-struct jp_plan jp_plan_defaults(void);
+#define JP_PLAN(...)                                                                               \
+	{                                                                                          \
+		.programs = 1, .threads = 1, .depth = 8, .turns = 700000, __VA_ARGS__              \
+	}
 /* Takes one of jp_plan_options, for the struct jp_plan @plan (workloads/emit/option.h). */
 int jp_plan_option(void *plan, const char *arg);
 extern const char jp_plan_options[];

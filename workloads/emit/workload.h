@@ -10,14 +10,13 @@
 
 /*
  * One way to create, run, move and free machine code. @run gets argv with argv[0] = name, after
- * `jitproof workload` took --truth, --seed, --ready-fd and --control-fd and opened the truth. It
- * returns the exit status.
+ * `jitproof workload` took all options and opened the truth. It returns the exit status.
  */
+struct jp_option;
 struct jp_workload {
 	const char *name;
-	const char *help;           /* one line */
-	const char *options;        /* lines "--x=...  what", for `jitproof workload NAME --help` */
-	const char *shared_options; /* more such lines, of what it is made with; NULL: none */
+	const char *help;                /* one line */
+	const struct jp_option *options; /* workloads/emit/option.h; NULL: none */
 	int (*run)(int argc, char **argv);
 };
 
