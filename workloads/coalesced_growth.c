@@ -58,30 +58,17 @@ static int prepare(unsigned first)
 	return 0;
 }
 
-static int write_unit(unsigned first)
+enum { WRITE, LOAD, SHOW };
+
+/* Does @what to each page of the unit. */
+static int each_page(unsigned first, int what)
 {
 	int ret = 0;
 
 	for (unsigned page = first; page < first + growth.unit && !ret; page++)
-		ret = jp_code_heap_write(&growth.heap, page, 0);
-	return ret;
-}
-
-static int load_unit(unsigned first)
-{
-	int ret = 0;
-
-	for (unsigned page = first; page < first + growth.unit && !ret; page++)
-		ret = jp_code_heap_load(&growth.heap, page);
-	return ret;
-}
-
-static int show_unit(unsigned first)
-{
-	int ret = 0;
-
-	for (unsigned page = first; page < first + growth.unit && !ret; page++)
-		ret = jp_code_heap_show(&growth.heap, page, 0);
+		ret = what == WRITE  ? jp_code_heap_write(&growth.heap, page, 0)
+		      : what == LOAD ? jp_code_heap_load(&growth.heap, page)
+				     : jp_code_heap_show(&growth.heap, page, 0);
 	return ret;
 }
 
@@ -99,15 +86,15 @@ static int grow_one(void *context, unsigned n)
 	growth.grown += !ret;
 	pthread_mutex_unlock(&growth.lock);
 	if (!ret)
-		ret = write_unit(first);
+		ret = each_page(first, WRITE);
 	if (!ret && growth.manner == LATE_MPROTECT)
-		ret = load_unit(first);
+		ret = each_page(first, LOAD);
 	if (!ret && growth.manner != MMAP)
 		ret = jp_region_protect(&growth.heap.region, first, growth.unit,
 					PROT_READ | PROT_EXEC);
 	if (!ret && growth.manner != LATE_MPROTECT)
-		ret = load_unit(first);
-	return ret ?: show_unit(first);
+		ret = each_page(first, LOAD);
+	return ret ?: each_page(first, SHOW);
 }
 
 static int act_grow(void *context, const char *arg)

@@ -3,9 +3,6 @@
  * One file at two addresses in one process, by dlopen() and dlmopen(); unloaded and loaded again,
  * in all orders, with code running in each copy between.
  */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "harness/format/truth/write.h"
 #include "workloads/emit/folder.h"
 #include "workloads/emit/object.h"
@@ -15,7 +12,7 @@ enum { RUNS = 6 };
 
 static struct {
 	struct jp_object object;
-	char path[4096];
+	char path[JP_FOLDER_PATH];
 } scene;
 
 static void use(const struct jp_loaded *loaded)
@@ -51,16 +48,11 @@ static int round_of(void *context)
 
 static int run(int argc, char **argv)
 {
-	const char *folder;
-	int ret;
+	int ret = jp_folder_path(scene.path, "library.so")
+			  ?: jp_object_write(&scene.object, scene.path, 0)
+			  ?: round_of(NULL)
+			  ?: jp_handshake_rounds(round_of, NULL);
 
-	folder = jp_folder();
-	if (!folder)
-		return EXIT_FAILURE;
-	snprintf(scene.path, sizeof(scene.path), "%.4000s/library.so", folder);
-	ret = jp_object_write(&scene.object, scene.path, 0)
-		      ?: round_of(NULL)
-		      ?: jp_handshake_rounds(round_of, NULL);
 	jp_folder_remove();
 	return jp_handshake_status(argv[0], ret);
 }

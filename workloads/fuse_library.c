@@ -34,7 +34,7 @@ static const char name_of_file[] = "library.so";
 
 static struct {
 	struct jp_object object;
-	char mount[4096];
+	char mount[JP_FOLDER_PATH];
 	int fd;   /* of the file system */
 	int file; /* what it serves */
 	uid_t user;
@@ -222,15 +222,11 @@ static int try_mount(void *context)
 
 static int prepare(void)
 {
-	const char *folder = jp_folder();
-	char path[4200];
-	int ret;
+	char path[JP_FOLDER_PATH];
+	int ret = jp_folder_path(path, "served")
+			  ?: jp_folder_path(scene.mount, "image")
+			  ?: jp_object_write(&scene.object, path, 0);
 
-	if (!folder)
-		return -EIO;
-	snprintf(path, sizeof(path), "%.4000s/served", folder);
-	snprintf(scene.mount, sizeof(scene.mount), "%.4000s/image", folder);
-	ret = jp_object_write(&scene.object, path, 0);
 	if (ret)
 		return ret;
 	scene.file = open(path, O_RDONLY | O_CLOEXEC);

@@ -22,7 +22,7 @@
 enum { USE_NS = 120000000 };
 
 static struct {
-	char library[4096], program[4096], fresh[4096];
+	char library[JP_FOLDER_PATH], program[JP_FOLDER_PATH], fresh[JP_FOLDER_PATH];
 	unsigned variant;
 	bool programs;
 	struct jp_program own; /* what runs meanwhile */
@@ -103,14 +103,12 @@ static int replace_one(void *context)
 static int prepare(void)
 {
 	struct jp_plan plan = JP_PLAN(.protect = JP_PROTECT_FLIP);
-	const char *folder = jp_folder();
 
-	if (!folder)
-		return -EIO;
-	snprintf(scene.library, sizeof(scene.library), "%.4000s/library.so", folder);
-	snprintf(scene.program, sizeof(scene.program), "%.4000s/program", folder);
-	snprintf(scene.fresh, sizeof(scene.fresh), "%.4000s/fresh", folder);
-	return jp_program_make(&scene.own, &plan) ?: replace_library();
+	return jp_folder_path(scene.library, "library.so")
+		       ?: jp_folder_path(scene.program, "program")
+		       ?: jp_folder_path(scene.fresh, "fresh")
+		       ?: jp_program_make(&scene.own, &plan)
+		       ?: replace_library();
 }
 
 static const char *const whats[] = {"library", "program", NULL};

@@ -33,14 +33,9 @@ static int find_program(char path[PATH_MAX], const char *name)
 /* @path becomes that of a copy, which nobody else needs. */
 static int copy_program(char path[PATH_MAX])
 {
-	const char *folder = jp_folder();
-	char copy[PATH_MAX];
-	int ret;
+	char copy[JP_FOLDER_PATH] = "";
+	int ret = jp_folder_path(copy, "program") ?: jp_folder_copy(path, copy);
 
-	if (!folder)
-		return -EIO;
-	snprintf(copy, sizeof(copy), "%.4000s/program", folder);
-	ret = jp_folder_copy(path, copy);
 	strcpy(path, copy);
 	return ret;
 }

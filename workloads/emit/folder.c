@@ -42,6 +42,14 @@ const char *jp_folder(void)
 	return folder;
 }
 
+int jp_folder_path(char path[JP_FOLDER_PATH], const char *name)
+{
+	if (!jp_folder())
+		return -EIO;
+	snprintf(path, JP_FOLDER_PATH, "%.4000s/%s", folder, name);
+	return 0;
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
 {
 	return remove(path);

@@ -6,8 +6,11 @@
  * A folder for files that a workload makes, beside its truth; it is removed with all that is in it
  * when the process ends in order.
  */
+enum { JP_FOLDER_PATH = 4096 };
 /* Its path, made at the first call; NULL and a line on stderr. */
 const char *jp_folder(void);
+/* The path of @name in it. 0 or -EIO, as above. */
+int jp_folder_path(char path[JP_FOLDER_PATH], const char *name);
 void jp_folder_remove(void);
 /* Copies the program that runs here to @path, which must not exist. 0 or -errno. */
 int jp_folder_copy_program(const char *path);

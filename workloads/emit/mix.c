@@ -28,13 +28,9 @@ int jp_mix_open(struct jp_mix *mix)
 
 int jp_mix_library(struct jp_mix *mix, const struct jp_object_kind *kind)
 {
-	const char *folder = jp_folder();
-	char path[4096];
+	char path[JP_FOLDER_PATH];
 
-	if (!folder)
-		return -EIO;
-	snprintf(path, sizeof(path), "%.4000s/library.so", folder);
-	return jp_object_write_kind(&mix->object, path, 0, kind)
+	return jp_folder_path(path, "library.so") ?: jp_object_write_kind(&mix->object, path, 0, kind)
 		       ?: jp_object_load(&mix->object, path, 0, &mix->loaded);
 }
 
