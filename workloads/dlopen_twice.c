@@ -49,7 +49,7 @@ static int round_of(void *context)
 static int run(int argc, char **argv)
 {
 	int ret = jp_folder_path(scene.path, "library.so")
-			  ?: jp_object_write(&scene.object, scene.path, 0)
+			  ?: jp_object_write(&scene.object, scene.path, 0, NULL)
 			  ?: round_of(NULL)
 			  ?: jp_handshake_rounds(round_of, NULL);
 

@@ -225,7 +225,7 @@ static int prepare(void)
 	char path[JP_FOLDER_PATH];
 	int ret = jp_folder_path(path, "served")
 			  ?: jp_folder_path(scene.mount, "image")
-			  ?: jp_object_write(&scene.object, path, 0);
+			  ?: jp_object_write(&scene.object, path, 0, NULL);
 
 	if (ret)
 		return ret;

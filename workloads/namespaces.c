@@ -94,7 +94,7 @@ static int inside(void *context)
 	scene.user = false; /* root of this one from here on down */
 	snprintf(path, sizeof(path), "%.4000s/library%u.so", scene.folder, scene.depth);
 	if (!ret)
-		ret = jp_object_write(&object, path, scene.depth);
+		ret = jp_object_write(&object, path, scene.depth, NULL);
 	if (!ret)
 		ret = jp_object_load(&object, path, 0, &loaded);
 	if (!ret)

@@ -113,7 +113,7 @@ static int settle(unsigned at, const char *folder)
 	char path[PATH_MAX], program[PATH_MAX + 16];
 	struct jp_object object;
 	int ret = place_at(at, folder, path)
-			  ?: jp_object_write(&object, path, at)
+			  ?: jp_object_write(&object, path, at, NULL)
 			  ?: jp_object_load(&object, path, 0, &scene.loaded[at])
 			  ?: jp_path_thread(scene.loaded[at].paths, JP_OBJECT_PATHS);
 
@@ -124,7 +124,7 @@ static int settle(unsigned at, const char *folder)
 		 place_at(at, folder, path) || !scene.merged || places[at].name ? folder
 										: scene.merged,
 		 places[at].name ? places[at].name : "layers");
-	return jp_folder_copy_program(program)
+	return jp_folder_copy("/proc/self/exe", program)
 		       ?: jp_process_exec(&scene.programs[at], JP_BIRTH_FORK_EXEC, program, argv)
 		       ?: jp_process_wait_ready(&scene.programs[at]);
 }
@@ -139,18 +139,13 @@ static int take_place(void *context, const char *arg)
 
 static int end_all(void)
 {
-	int failed = 0;
+	int failed;
 
-	jp_path_join();
+	jp_path_stop(NULL);
+	failed = jp_process_stop_all(scene.programs, PLACES);
 	for (unsigned at = 0; at < PLACES; at++)
-		if (scene.programs[at].pid)
-			jp_process_tell_stop(&scene.programs[at]);
-	for (unsigned at = 0; at < PLACES; at++) {
-		if (scene.programs[at].pid)
-			failed |= jp_process_reap(&scene.programs[at]);
 		if (scene.loaded[at].handle)
 			failed |= jp_object_unload(&scene.loaded[at]);
-	}
 	if (scene.merged)
 		umount2(scene.merged, MNT_DETACH);
 	jp_folder_remove();

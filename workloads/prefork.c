@@ -58,7 +58,7 @@ static int act_toggle(void *context, const char *arg)
 /* Before it is killed: one that is killed while it writes tears the truth. */
 static int act_rest(void *context, const char *arg)
 {
-	jp_path_join();
+	jp_path_stop(NULL);
 	return 0;
 }
 
@@ -155,7 +155,7 @@ static int run(int argc, char **argv)
 		ret = jp_path_thread(family.inherited.paths, family.inherited.nr_paths);
 	if (!ret)
 		jp_handshake(steps, NULL);
-	jp_path_join();
+	jp_path_stop(NULL);
 	if (!ret)
 		ret = stop_children();
 	jp_program_end(&family.inherited);

@@ -36,7 +36,7 @@ static void use(const struct jp_loaded *loaded)
 /* Puts another ELF file at @path, in one step. */
 static int replace(const char *path, struct jp_object *object)
 {
-	int ret = jp_object_write(object, scene.fresh, scene.variant++);
+	int ret = jp_object_write(object, scene.fresh, scene.variant++, NULL);
 
 	if (!ret && rename(scene.fresh, path))
 		ret = -errno;
@@ -80,7 +80,7 @@ static int replace_program(void)
 	static const char *const argv[] = {"anon_exec", NULL};
 	struct jp_child process;
 	struct jp_object object;
-	int ret = jp_folder_copy_program(scene.program)
+	int ret = jp_folder_copy("/proc/self/exe", scene.program)
 			  ?: jp_process_exec(&process, JP_BIRTH_FORK_EXEC, scene.program, argv)
 			  ?: jp_process_wait_ready(&process);
 

@@ -84,24 +84,11 @@ static int next(void *context)
 	return status ? status : bear(oldest);
 }
 
-static int end_all(void)
-{
-	int failed = 0;
-
-	for (unsigned i = 0; i < WIDTH; i++)
-		if (crowd.one[i].pid)
-			jp_process_tell_stop(&crowd.one[i]);
-	for (unsigned i = 0; i < WIDTH; i++)
-		if (crowd.one[i].pid)
-			failed |= jp_process_reap(&crowd.one[i]);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
-
 static bool once;
 
 static int run(int argc, char **argv)
 {
-	int ret = 0;
+	int ret = 0, status;
 
 	if (once)
 		return live(crowd.life);
@@ -109,11 +96,8 @@ static int run(int argc, char **argv)
 		ret = next(NULL);
 	if (!ret)
 		ret = jp_handshake_rounds(next, NULL);
-	if (ret) {
-		end_all();
-		return jp_handshake_status(argv[0], ret);
-	}
-	return end_all();
+	status = jp_process_stop_all(crowd.one, WIDTH) ? EXIT_FAILURE : EXIT_SUCCESS;
+	return ret ? jp_handshake_status(argv[0], ret) : status;
 }
 
 static const struct jp_option options[] = {

@@ -180,7 +180,7 @@ int jp_code_heap_run(const char *workload, struct jp_code_heap *heap, int (*begi
 	missing = jp_backing_missing(heap->backing, ret);
 	if (!ret)
 		ret = jp_handshake_every(heap->period * UINT64_C(1000000), steps, context);
-	jp_path_join();
+	jp_path_stop(NULL);
 	end(heap);
 	if (missing)
 		return jp_handshake_skip(missing);

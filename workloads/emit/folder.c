@@ -62,11 +62,6 @@ void jp_folder_remove(void)
 	*folder = '\0';
 }
 
-int jp_folder_copy_program(const char *path)
-{
-	return jp_folder_copy("/proc/self/exe", path);
-}
-
 int jp_folder_copy(const char *program, const char *path)
 {
 	jp_cleanup_close int from = open(program, O_RDONLY | O_CLOEXEC);

@@ -12,8 +12,7 @@ const char *jp_folder(void);
 /* The path of @name in it. 0 or -EIO, as above. */
 int jp_folder_path(char path[JP_FOLDER_PATH], const char *name);
 void jp_folder_remove(void);
-/* Copies the program that runs here to @path, which must not exist. 0 or -errno. */
-int jp_folder_copy_program(const char *path);
+/* Copies @program to @path, which must not exist. 0 or -errno. */
 int jp_folder_copy(const char *program, const char *path);
 
 #endif

@@ -30,7 +30,7 @@ int jp_mix_library(struct jp_mix *mix, const struct jp_object_kind *kind)
 {
 	char path[JP_FOLDER_PATH];
 
-	return jp_folder_path(path, "library.so") ?: jp_object_write_kind(&mix->object, path, 0, kind)
+	return jp_folder_path(path, "library.so") ?: jp_object_write(&mix->object, path, 0, kind)
 		       ?: jp_object_load(&mix->object, path, 0, &mix->loaded);
 }
 

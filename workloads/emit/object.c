@@ -230,17 +230,18 @@ static int write_file(const char *path, const unsigned char *bytes)
 	return ret;
 }
 
-int jp_object_write_kind(struct jp_object *object, const char *path, unsigned variant,
-			 const struct jp_object_kind *kind)
+int jp_object_write(struct jp_object *object, const char *path, unsigned variant,
+		    const struct jp_object_kind *kind)
 {
-	struct maker maker = {.bytes = calloc(1, FILE_SIZE), .object = object, .kind = kind};
+	struct maker maker = {
+		.bytes = calloc(1, FILE_SIZE), .object = object, .kind = kind ?: &mixed};
 	int ret;
 
 	_Static_assert(sizeof(struct file) <= FRAMES, "the headers have their room");
 	if (!maker.bytes)
 		return -ENOMEM;
 	memset(object, 0, sizeof(*object));
-	object->mixed = kind == &mixed;
+	object->mixed = !kind;
 	ret = add_code(&maker, variant);
 	if (!ret) {
 		add_headers(&maker, variant, add_table(&maker));
@@ -249,11 +250,6 @@ int jp_object_write_kind(struct jp_object *object, const char *path, unsigned va
 	}
 	free(maker.bytes);
 	return ret;
-}
-
-int jp_object_write(struct jp_object *object, const char *path, unsigned variant)
-{
-	return jp_object_write_kind(object, path, variant, &mixed);
 }
 
 /* Tells what was loaded within [@before, @after], and makes paths of it. */

@@ -31,11 +31,10 @@ struct jp_object {
 	bool mixed; /* the usual mix, of which paths can be made */
 };
 
-/* Writes @path, which must not exist. Two of different @variant have nothing at the same place. 0
- * or -errno. */
-int jp_object_write(struct jp_object *object, const char *path, unsigned variant);
-int jp_object_write_kind(struct jp_object *object, const char *path, unsigned variant,
-			 const struct jp_object_kind *kind);
+/* Writes @path, which must not exist. Two of different @variant have nothing at the same place.
+ * @kind NULL: the usual mix. 0 or -errno. */
+int jp_object_write(struct jp_object *object, const char *path, unsigned variant,
+		    const struct jp_object_kind *kind);
 
 /* One that is loaded. */
 struct jp_loaded {

@@ -368,8 +368,7 @@ int jp_path_thread_by(jp_path_next next, void *context)
 	return start_runner(&(struct runner){.choose = next, .context = context});
 }
 
-/* @paths NULL: all. */
-static unsigned stop_runners(const struct jp_path *paths)
+unsigned jp_path_stop(const struct jp_path *paths)
 {
 	struct runner **at = &runners;
 	unsigned stopped = 0;
@@ -393,21 +392,11 @@ static unsigned stop_runners(const struct jp_path *paths)
 	return stopped;
 }
 
-unsigned jp_path_stop(const struct jp_path *paths)
-{
-	return stop_runners(paths);
-}
-
-void jp_path_join(void)
-{
-	stop_runners(NULL);
-}
-
 int jp_path_serve(const char *workload, int failed, const struct jp_step *steps, void *context)
 {
 	if (!failed)
 		jp_handshake(steps, context);
-	jp_path_join();
+	jp_path_stop(NULL);
 	return jp_handshake_status(workload, failed);
 }
 

@@ -51,12 +51,10 @@ int jp_path_thread(const struct jp_path *paths, size_t count);
  * between two paths, where it may wait as well. NULL: the thread ends. */
 typedef const struct jp_path *(*jp_path_next)(void *context, size_t turn);
 int jp_path_thread_by(jp_path_next next, void *context);
-/* Stops and joins the threads that run @paths; returns their number. */
+/* Stops and joins the threads that run @paths, NULL: all; returns their number. */
 unsigned jp_path_stop(const struct jp_path *paths);
 /* In a forked child: the threads of the parent are not here. */
 void jp_path_forked(void);
-/* Stops and joins all of them. */
-void jp_path_join(void);
 struct jp_step;
 /* Unless it @failed already (-errno, told on stderr): the handshake with @steps while they run,
  * then joins them. The workload's exit status. */

@@ -135,7 +135,7 @@ static int act_exec(void *context, const char *arg)
 	struct plan_scene *scene = context;
 	int ret;
 
-	jp_path_join();
+	jp_path_stop(NULL);
 	ret = jp_handshake_exec(arg);
 	/* Still here: go on as before. */
 	jp_path_thread(scene->oldest->paths, scene->oldest->nr_paths);

@@ -413,7 +413,7 @@ int jp_process_share(int (*body)(void *context), void *context)
 void jp_process_tell_stop(struct jp_child *process)
 {
 	/* The end of its control stream says it too, should the pipe be gone. */
-	if (process->control >= 0 && write(process->control, "stop\n", 5) < 0)
+	if (process->pid && process->control >= 0 && write(process->control, "stop\n", 5) < 0)
 		close_fd(&process->control);
 }
 
@@ -455,6 +455,18 @@ int jp_process_stop(struct jp_child *process)
 		return 0;
 	jp_process_tell_stop(process);
 	return jp_process_reap(process) ? -ECHILD : 0;
+}
+
+int jp_process_stop_all(struct jp_child *processes, size_t count)
+{
+	int failed = 0;
+
+	for (size_t i = 0; i < count; i++)
+		jp_process_tell_stop(&processes[i]);
+	for (size_t i = 0; i < count; i++)
+		if (processes[i].pid)
+			failed |= jp_process_reap(&processes[i]);
+	return failed ? -ECHILD : 0;
 }
 
 int jp_process_kill(struct jp_child *process)

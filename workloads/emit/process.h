@@ -71,6 +71,8 @@ void jp_process_tell_stop(struct jp_child *process);
 int jp_process_reap(struct jp_child *process);
 /* Both, where it was started. 0; -ECHILD: it failed. */
 int jp_process_stop(struct jp_child *process);
+/* The same of each of @processes, at once: all are told before the first is reaped. */
+int jp_process_stop_all(struct jp_child *processes, size_t count);
 /* Kills and reaps it. It must not be writing to the truth, which that would tear: within a path
  * that does not end, or at rest. */
 int jp_process_kill(struct jp_child *process);
