@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "harness/base/clock.h"
+#include "harness/base/file.h"
 #include "harness/format/rundir/run_dir.h"
+#include "harness/model/oracle/truth.h"
 
 enum { MAX_SEEDS = 16, MAX_SIZE = 1 << 20, SECONDS = 10, HEAD = 192 };
 
@@ -101,24 +103,29 @@ static void feed(void)
 	free(exact);
 }
 
-static struct bytes load(const char *path)
-{
-	struct bytes bytes = {malloc(MAX_SIZE), 0};
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t got;
-
-	if (fd < 0 || !bytes.at)
-		die(path);
-	while ((got = read(fd, bytes.at + bytes.size, MAX_SIZE - bytes.size)) > 0)
-		bytes.size += (size_t)got;
-	close(fd);
-	return bytes;
-}
-
 static void take(const struct bytes *seed)
 {
 	memcpy(input.at, seed->at, seed->size);
 	input.size = seed->size;
+}
+
+static struct bytes load(const char *path)
+{
+	struct bytes bytes = {NULL, 0};
+
+	bytes.at = (unsigned char *)jp_file_read(path, MAX_SIZE, &bytes.size, NULL);
+	if (!bytes.at)
+		die(path);
+	return bytes;
+}
+
+static void feed_file(const char *path)
+{
+	struct bytes file = load(path);
+
+	take(&file);
+	free(file.at);
+	feed();
 }
 
 /* Every offset of the beginning, then about @count of the rest, on and beside edges of 8 bytes. */
@@ -270,14 +277,9 @@ static void try_corpus(const char *name)
 	snprintf(path, sizeof(path), CORPUS "%s", name);
 	count = scandir(path, &names, NULL, alphasort);
 	for (int i = 0; i < count; i++) {
-		struct bytes file;
-
 		if (names[i]->d_name[0] != '.') {
 			snprintf(path, sizeof(path), CORPUS "%s/%s", name, names[i]->d_name);
-			file = load(path);
-			take(&file);
-			free(file.at);
-			feed();
+			feed_file(path);
 		}
 		free(names[i]);
 	}
@@ -285,12 +287,22 @@ static void try_corpus(const char *name)
 		free(names);
 }
 
+void fuzz_seal(unsigned char *bytes, size_t size)
+{
+	struct jp_truth_record record;
+
+	for (size_t at = JP_TRUTH_PAGE; at + sizeof(record) <= size; at += sizeof(record)) {
+		memcpy(&record, bytes + at, sizeof(record));
+		record.seal = jp_truth_seal(&record);
+		memcpy(bytes + at, &record, sizeof(record));
+	}
+}
+
 /* @seconds 0: a fixed number of rounds. */
 static void fuzz(unsigned int seconds)
 {
-	struct timespec start, now;
+	uint64_t end = jp_clock_now() + seconds * JP_NS_PER_S;
 
-	clock_gettime(CLOCK_MONOTONIC, &start);
 	for (size_t i = 0; i < nr_seeds; i++) {
 		take(&seeds[i]);
 		feed();
@@ -300,8 +312,7 @@ static void fuzz(unsigned int seconds)
 	for (unsigned long round = 0; seconds || round < fuzz_target.rounds; round++) {
 		unsigned int changes = 1 + draw(draw(3) ? 4 : 32);
 
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		if (seconds && now.tv_sec - start.tv_sec >= seconds)
+		if (seconds && jp_clock_now() >= end)
 			break;
 		take(&seeds[draw(nr_seeds)]);
 		while (changes--)
@@ -350,13 +361,8 @@ int main(int argc, char **argv)
 	__sanitizer_set_death_callback(keep_input);
 	if (argc == 1)
 		hush();
-	for (int i = 1; i < argc; i++) {
-		struct bytes file = load(argv[i]);
-
-		take(&file);
-		free(file.at);
-		feed();
-	}
+	for (int i = 1; i < argc; i++)
+		feed_file(argv[i]);
 	if (argc == 1) {
 		load_seeds();
 		/* By hand it is a search, and another one each time. */

@@ -26,5 +26,7 @@ extern const struct fuzz_target fuzz_target;
 void fuzz_one(const char *path, const unsigned char *bytes, size_t size);
 /* A folder of this run, removed at the end. */
 const char *fuzz_folder(void);
+/* Or every changed record of a truth would be torn, and nothing behind the seal tried. */
+void fuzz_seal(unsigned char *bytes, size_t size);
 
 #endif

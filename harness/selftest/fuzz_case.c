@@ -8,9 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/base/cleanup.h"
+#include "harness/base/file.h"
 #include "harness/outcome/outcome.h"
 #include "harness/selftest/fuzz.h"
-#include "harness/model/oracle/truth.h"
 
 #define FIXTURE "validators/fixtures/pathless/"
 
@@ -31,56 +32,40 @@ static size_t kind_of(const unsigned char *bytes, size_t size)
 }
 
 /* Never empty before it is full: ext4 writes to the disk at once what was truncated to nothing. */
-static void put(const char *name, const unsigned char *bytes, size_t size)
+static void put(const char *name, const void *bytes, size_t size)
 {
 	char path[PATH_MAX];
-	int fd;
+	jp_cleanup_close int fd = -1;
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0 || pwrite(fd, bytes, size, 0) != (ssize_t)size || ftruncate(fd, (off_t)size))
 		abort();
-	close(fd);
 }
 
 static void restore(size_t kind)
 {
-	static unsigned char bytes[1 << 17];
-	FILE *file = fopen(paths[kind], "re");
 	size_t size;
+	jp_cleanup_free char *bytes = jp_file_read(paths[kind], 1 << 17, &size, NULL);
 
-	if (!file)
+	if (!bytes)
 		abort();
-	size = fread(bytes, 1, sizeof(bytes), file);
-	fclose(file);
 	put(names[kind], bytes, size);
-}
-
-static struct jp_cases *read_case(void)
-{
-	struct jp_error err;
-	char text[4096];
-	FILE *file = fopen(FIXTURE "case", "re");
-	size_t size;
-
-	if (!file)
-		abort();
-	size = fread(text, 1, sizeof(text), file);
-	fclose(file);
-	return jp_cases_parse(NULL, "case", NULL, text, size, &err);
 }
 
 static void lay_out(void)
 {
 	static struct jp_cases *cases; /* lives as long as the program */
-	char path[PATH_MAX], *elf = realpath(FIXTURE "elf", NULL);
+	char path[PATH_MAX];
+	jp_cleanup_free char *elf = realpath(FIXTURE "elf", NULL);
+	size_t size;
+	jp_cleanup_free char *text = jp_file_read(FIXTURE "case", 1 << 12, &size, NULL);
 
 	snprintf(dir, sizeof(dir), "%s/case", fuzz_folder());
 	snprintf(path, sizeof(path), "%s/elf", dir);
-	cases = read_case();
+	cases = text ? jp_cases_parse(NULL, "case", NULL, text, size, NULL) : NULL;
 	if (!elf || !cases || mkdir(dir, 0700) || symlink(elf, path))
 		abort();
-	free(elf);
 	the_case = cases->cases[0];
 	for (size_t i = 0; names[i]; i++)
 		restore(i);
@@ -107,16 +92,8 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 
 static void seal(unsigned char *bytes, size_t size)
 {
-	if (kind_of(bytes, size) != 0)
-		return;
-	for (size_t at = JP_TRUTH_PAGE; at + sizeof(struct jp_truth_record) <= size;
-	     at += sizeof(struct jp_truth_record)) {
-		struct jp_truth_record record;
-
-		memcpy(&record, bytes + at, sizeof(record));
-		record.seal = jp_truth_seal(&record);
-		memcpy(bytes + at, &record, sizeof(record));
-	}
+	if (kind_of(bytes, size) == 0)
+		fuzz_seal(bytes, size);
 }
 
 const struct fuzz_target fuzz_target = {

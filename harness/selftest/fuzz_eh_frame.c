@@ -9,9 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "harness/base/cleanup.h"
+#include "harness/base/clock.h"
 #include "harness/format/elf/cfi_check.h"
 #include "harness/format/elf/elf_file.h"
 #include "harness/model/unwind/jit_cfi.h"
@@ -49,14 +50,6 @@ static void make_stack(const struct head *head)
 				 : STACK + 8 * (i + 4 + i % 6);
 }
 
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-	return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
-}
-
 static void walk(struct jp_unwinder *unwinder, struct jp_replay *replay, const struct head *head)
 {
 	static const enum jp_method methods[] = {JP_DUMP, JP_DUMP_FP, JP_DUMP_CFI};
@@ -75,10 +68,11 @@ static void walk(struct jp_unwinder *unwinder, struct jp_replay *replay, const s
 	for (unsigned int start = 0; start < STARTS; start++) {
 		regs.r[16] = BASE + head->code_addr + head->code_size * start / STARTS;
 		for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++) {
-			uint64_t before = now();
+			uint64_t before = jp_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 
 			jp_unwind(unwinder, replay, &event, methods[i], capacity, ROOM, &unwound);
-			if (unwound.count > ROOM || now() - before > MILLISECONDS)
+			if (unwound.count > ROOM || jp_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before >
+							    MILLISECONDS * JP_NS_PER_MS)
 				abort();
 		}
 	}
@@ -109,7 +103,7 @@ static void walk_file(const struct head *head, const unsigned char *bytes, size_
 	struct jp_unwinder *unwinder;
 	struct jp_elf_image image;
 	char path[96];
-	int fd;
+	jp_cleanup_close int fd = -1;
 
 	if (jp_elf_wrap(EM_X86_64, &code, &frame, head->index_size ? &index : NULL, &image, NULL))
 		return;
@@ -117,7 +111,6 @@ static void walk_file(const struct head *head, const unsigned char *bytes, size_
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0 || write(fd, image.bytes, image.size) != (ssize_t)image.size)
 		abort();
-	close(fd);
 	jp_elf_image_free(&image);
 	replay = jp_replay_new();
 	unwinder = jp_unwinder_new(NULL, true);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <string.h>
-
 #include "harness/model/oracle/oracle.h"
 #include "harness/selftest/fuzz.h"
 #include "harness/judge/spans.h"
@@ -9,19 +7,6 @@
 static const char *const truths[] = {"validators/fixtures/anon/truth",
 				     "validators/fixtures/memfd/truth",
 				     "harness/selftest/corpus/native.truth", NULL};
-
-/* Or every changed record would be torn, and nothing behind the seal tried. */
-static void seal(unsigned char *bytes, size_t size)
-{
-	for (size_t at = JP_TRUTH_PAGE; at + sizeof(struct jp_truth_record) <= size;
-	     at += sizeof(struct jp_truth_record)) {
-		struct jp_truth_record record;
-
-		memcpy(&record, bytes + at, sizeof(record));
-		record.seal = jp_truth_seal(&record);
-		memcpy(bytes + at, &record, sizeof(record));
-	}
-}
 
 static void ask(const struct jp_truth *truth)
 {
@@ -63,5 +48,5 @@ const struct fuzz_target fuzz_target = {
 	.seeds = truths,
 	.rounds = 1500,
 	.truncations = 150,
-	.mend = seal,
+	.mend = fuzz_seal,
 };

@@ -7,8 +7,16 @@
 
 enum { PAGE = 0x1000 };
 
-static int map(struct jp_replay *replay, uint32_t pid, uint64_t addr, uint64_t len, uint64_t pgoff,
-	       const char *name, uint64_t time)
+static struct jp_replay *replay;
+
+static void anew(void)
+{
+	jp_replay_free(replay);
+	replay = jp_replay_new();
+}
+
+static int map(uint32_t pid, uint64_t addr, uint64_t len, uint64_t pgoff, const char *name,
+	       uint64_t time)
 {
 	const struct jp_event event = {
 		.type = JP_EVENT_MAP,
@@ -25,8 +33,7 @@ static int map(struct jp_replay *replay, uint32_t pid, uint64_t addr, uint64_t l
 	return jp_replay_apply(replay, &event);
 }
 
-static int fork_of(struct jp_replay *replay, uint32_t pid, uint32_t tid, uint32_t ppid,
-		   uint64_t time)
+static int fork_of(uint32_t pid, uint32_t tid, uint32_t ppid, uint64_t time)
 {
 	const struct jp_event event = {
 		.type = JP_EVENT_FORK,
@@ -39,7 +46,7 @@ static int fork_of(struct jp_replay *replay, uint32_t pid, uint32_t tid, uint32_
 	return jp_replay_apply(replay, &event);
 }
 
-static int comm(struct jp_replay *replay, uint32_t pid, uint32_t tid, const char *name, bool exec)
+static int comm(uint32_t pid, uint32_t tid, const char *name, bool exec)
 {
 	const struct jp_event event = {
 		.type = JP_EVENT_COMM,
@@ -53,7 +60,7 @@ static int comm(struct jp_replay *replay, uint32_t pid, uint32_t tid, const char
 }
 
 /* As the truth tells it: perf.data does not know who shares, nor the end of a process. */
-static int task(struct jp_replay *replay, enum jp_event_type type, uint32_t pid, uint32_t ppid)
+static int task(enum jp_event_type type, uint32_t pid, uint32_t ppid)
 {
 	const struct jp_event event = {
 		.type = type,
@@ -67,8 +74,8 @@ static int task(struct jp_replay *replay, enum jp_event_type type, uint32_t pid,
 }
 
 /* Whether @addr of @pid lies in [@start, @end) at file offset @pgoff of @name. */
-static bool is(struct jp_replay *replay, uint32_t pid, uint64_t addr, uint64_t start, uint64_t end,
-	       uint64_t pgoff, const char *name)
+static bool is(uint32_t pid, uint64_t addr, uint64_t start, uint64_t end, uint64_t pgoff,
+	       const char *name)
 {
 	const struct jp_mapping *found = jp_replay_find(replay, pid, addr);
 
@@ -76,12 +83,12 @@ static bool is(struct jp_replay *replay, uint32_t pid, uint64_t addr, uint64_t s
 	       strcmp(found->name, name) == 0;
 }
 
-static bool none(struct jp_replay *replay, uint32_t pid, uint64_t addr)
+static bool none(uint32_t pid, uint64_t addr)
 {
 	return !jp_replay_find(replay, pid, addr);
 }
 
-static size_t count(struct jp_replay *replay, uint32_t pid)
+static size_t count(uint32_t pid)
 {
 	size_t nr = 0;
 
@@ -93,182 +100,151 @@ static size_t count(struct jp_replay *replay, uint32_t pid)
 
 static void test_bounds(void)
 {
-	struct jp_replay *replay = jp_replay_new();
-
-	check(none(replay, 1, 0x1000), "an unknown process has no mapping");
-	map(replay, 1, 0x1000, PAGE, 0, "/a", 1);
-	map(replay, 1, 0x2000, PAGE, 0, "/b", 2);
-	map(replay, 1, 0x4000, PAGE, 0, "/c", 3);
-	check(none(replay, 1, 0xfff), "the byte before a mapping is outside");
-	check(is(replay, 1, 0x1000, 0x1000, 0x2000, 0, "/a"), "its first byte is inside");
-	check(is(replay, 1, 0x1fff, 0x1000, 0x2000, 0, "/a"), "its last byte is inside");
-	check(is(replay, 1, 0x2000, 0x2000, 0x3000, 0, "/b"), "its end belongs to the next");
-	check(none(replay, 1, 0x3000), "the end of a mapping with none after it is outside");
-	check(none(replay, 1, 0x3fff) && none(replay, 1, 0x5000), "so are the edges of a hole");
-	check(is(replay, 1, 0x4000, 0x4000, 0x5000, 0, "/c") &&
-		      is(replay, 1, 0x1000, 0x1000, 0x2000, 0, "/a"),
+	check(none(1, 0x1000), "an unknown process has no mapping");
+	map(1, 0x1000, PAGE, 0, "/a", 1);
+	map(1, 0x2000, PAGE, 0, "/b", 2);
+	map(1, 0x4000, PAGE, 0, "/c", 3);
+	check(none(1, 0xfff), "the byte before a mapping is outside");
+	check(is(1, 0x1000, 0x1000, 0x2000, 0, "/a"), "its first byte is inside");
+	check(is(1, 0x1fff, 0x1000, 0x2000, 0, "/a"), "its last byte is inside");
+	check(is(1, 0x2000, 0x2000, 0x3000, 0, "/b"), "its end belongs to the next");
+	check(none(1, 0x3000), "the end of a mapping with none after it is outside");
+	check(none(1, 0x3fff) && none(1, 0x5000), "so are the edges of a hole");
+	check(is(1, 0x4000, 0x4000, 0x5000, 0, "/c") && is(1, 0x1000, 0x1000, 0x2000, 0, "/a"),
 	      "looking up works in any order");
-	check(none(replay, 2, 0x1000), "another process has none of it");
-	jp_replay_free(replay);
+	check(none(2, 0x1000), "another process has none of it");
 }
 
 static void test_sizes(void)
 {
-	struct jp_replay *replay = jp_replay_new();
-
-	map(replay, 1, 0x1000, 0, 0, "/empty", 1);
-	check(none(replay, 1, 0x1000) && count(replay, 1) == 0, "an empty mapping is none");
-	map(replay, 1, UINT64_MAX - PAGE, 2 * PAGE, 0, "/around", 1);
-	check(none(replay, 1, UINT64_MAX - 1) && none(replay, 1, 0),
-	      "nor one around the end of addresses");
-	jp_replay_free(replay);
+	map(1, 0x1000, 0, 0, "/empty", 1);
+	check(none(1, 0x1000) && count(1) == 0, "an empty mapping is none");
+	map(1, UINT64_MAX - PAGE, 2 * PAGE, 0, "/around", 1);
+	check(none(1, UINT64_MAX - 1) && none(1, 0), "nor one around the end of addresses");
 }
 
 static void test_cut(void)
 {
-	struct jp_replay *replay = jp_replay_new();
-
-	map(replay, 1, 0x10000, 0x4000, 0x7000, "/old", 1);
-	map(replay, 1, 0xf000, 0x2000, 0, "/left", 2);
-	check(is(replay, 1, 0x10fff, 0xf000, 0x11000, 0, "/left"), "the later record wins");
-	check(is(replay, 1, 0x11000, 0x11000, 0x14000, 0x8000, "/old"),
+	map(1, 0x10000, 0x4000, 0x7000, "/old", 1);
+	map(1, 0xf000, 0x2000, 0, "/left", 2);
+	check(is(1, 0x10fff, 0xf000, 0x11000, 0, "/left"), "the later record wins");
+	check(is(1, 0x11000, 0x11000, 0x14000, 0x8000, "/old"),
 	      "cut on the left, the rest's offset moves along");
-	map(replay, 1, 0x13000, 0x2000, 0, "/right", 3);
-	check(is(replay, 1, 0x12fff, 0x11000, 0x13000, 0x8000, "/old"),
+	map(1, 0x13000, 0x2000, 0, "/right", 3);
+	check(is(1, 0x12fff, 0x11000, 0x13000, 0x8000, "/old"),
 	      "cut on the right, its offset stays");
-	check(is(replay, 1, 0x13000, 0x13000, 0x15000, 0, "/right"), "and the right one is there");
-	jp_replay_free(replay);
-
-	replay = jp_replay_new();
-	map(replay, 1, 0x10000, 0x4000, 0x7000, "/old", 1);
-	map(replay, 1, 0x11000, PAGE, 0x500000, "/new", 2);
-	check(is(replay, 1, 0x10fff, 0x10000, 0x11000, 0x7000, "/old"), "cut in the middle: below");
-	check(is(replay, 1, 0x11800, 0x11000, 0x12000, 0x500000, "/new"), "what was put there");
-	check(is(replay, 1, 0x12000, 0x12000, 0x14000, 0x9000, "/old"), "above, moved along");
-	check(count(replay, 1) == 3, "they are three");
-	map(replay, 1, 0xf000, 0x10000, 0, "/all", 3);
-	check(count(replay, 1) == 1 && is(replay, 1, 0x12000, 0xf000, 0x1f000, 0, "/all"),
+	check(is(1, 0x13000, 0x13000, 0x15000, 0, "/right"), "and the right one is there");
+	anew();
+	map(1, 0x10000, 0x4000, 0x7000, "/old", 1);
+	map(1, 0x11000, PAGE, 0x500000, "/new", 2);
+	check(is(1, 0x10fff, 0x10000, 0x11000, 0x7000, "/old"), "cut in the middle: below");
+	check(is(1, 0x11800, 0x11000, 0x12000, 0x500000, "/new"), "what was put there");
+	check(is(1, 0x12000, 0x12000, 0x14000, 0x9000, "/old"), "above, moved along");
+	check(count(1) == 3, "they are three");
+	map(1, 0xf000, 0x10000, 0, "/all", 3);
+	check(count(1) == 1 && is(1, 0x12000, 0xf000, 0x1f000, 0, "/all"),
 	      "one that covers all replaces all");
-	jp_replay_free(replay);
-
-	replay = jp_replay_new();
-	map(replay, 1, 0x10000, PAGE, 0, "/a", 1);
-	map(replay, 1, 0x11000, PAGE, 0, "/b", 1);
-	map(replay, 1, 0x12000, PAGE, 0, "/c", 1);
-	map(replay, 1, 0x10800, 0x2000, 0, "/over", 2);
-	check(is(replay, 1, 0x107ff, 0x10000, 0x10800, 0, "/a") &&
-		      is(replay, 1, 0x10800, 0x10800, 0x12800, 0, "/over") &&
-		      is(replay, 1, 0x12800, 0x12800, 0x13000, 0x800, "/c") &&
-		      count(replay, 1) == 3,
+	anew();
+	map(1, 0x10000, PAGE, 0, "/a", 1);
+	map(1, 0x11000, PAGE, 0, "/b", 1);
+	map(1, 0x12000, PAGE, 0, "/c", 1);
+	map(1, 0x10800, 0x2000, 0, "/over", 2);
+	check(is(1, 0x107ff, 0x10000, 0x10800, 0, "/a") &&
+		      is(1, 0x10800, 0x10800, 0x12800, 0, "/over") &&
+		      is(1, 0x12800, 0x12800, 0x13000, 0x800, "/c") && count(1) == 3,
 	      "one over three: the middle one is gone, the others are cut");
-	jp_replay_free(replay);
 }
 
 static void test_unmap(void)
 {
-	struct jp_replay *replay = jp_replay_new();
-
-	map(replay, 1, 0x10000, 0x4000, 0x7000, "/a", 1);
+	map(1, 0x10000, 0x4000, 0x7000, "/a", 1);
 	jp_replay_cut(replay, 1, 0x11000, PAGE);
-	check(none(replay, 1, 0x11000) && none(replay, 1, 0x11fff), "a hole is a hole");
-	check(is(replay, 1, 0x10fff, 0x10000, 0x11000, 0x7000, "/a") &&
-		      is(replay, 1, 0x12000, 0x12000, 0x14000, 0x9000, "/a"),
+	check(none(1, 0x11000) && none(1, 0x11fff), "a hole is a hole");
+	check(is(1, 0x10fff, 0x10000, 0x11000, 0x7000, "/a") &&
+		      is(1, 0x12000, 0x12000, 0x14000, 0x9000, "/a"),
 	      "around it all is as it was");
 	jp_replay_cut(replay, 2, 0x10000, PAGE);
 	jp_replay_cut(replay, 1, 0x10000, 0);
-	check(is(replay, 1, 0x10000, 0x10000, 0x11000, 0x7000, "/a"),
+	check(is(1, 0x10000, 0x10000, 0x11000, 0x7000, "/a"),
 	      "another process's end, or an empty one, takes nothing");
 	jp_replay_cut(replay, 1, 0, UINT64_MAX);
-	check(count(replay, 1) == 0, "the end of the process takes all");
-	jp_replay_free(replay);
+	check(count(1) == 0, "the end of the process takes all");
 }
 
 static void test_fork(void)
 {
-	struct jp_replay *replay = jp_replay_new();
-
-	map(replay, 1, 0x1000, PAGE, 0, "/shared", 1);
-	comm(replay, 1, 1, "parent", false);
-	fork_of(replay, 2, 2, 1, 5);
-	check(is(replay, 2, 0x1000, 0x1000, 0x2000, 0, "/shared"), "a child has its parent's");
+	map(1, 0x1000, PAGE, 0, "/shared", 1);
+	comm(1, 1, "parent", false);
+	fork_of(2, 2, 1, 5);
+	check(is(2, 0x1000, 0x1000, 0x2000, 0, "/shared"), "a child has its parent's");
 	check(strcmp(jp_replay_comm(replay, 2), "parent") == 0, "and its name");
-	map(replay, 2, 0x1000, PAGE, 0, "/child's", 6);
-	map(replay, 1, 0x3000, PAGE, 0, "/parent's", 7);
-	check(is(replay, 1, 0x1000, 0x1000, 0x2000, 0, "/shared"), "what it maps stays its own");
-	check(none(replay, 2, 0x3000), "what the parent maps later too");
-	fork_of(replay, 1, 9, 1, 8);
-	check(count(replay, 1) == 2, "a thread changes nothing");
-	fork_of(replay, 2, 2, 1, 9);
-	check(is(replay, 2, 0x1000, 0x1000, 0x2000, 0, "/shared") &&
-		      is(replay, 2, 0x3000, 0x3000, 0x4000, 0, "/parent's"),
+	map(2, 0x1000, PAGE, 0, "/child's", 6);
+	map(1, 0x3000, PAGE, 0, "/parent's", 7);
+	check(is(1, 0x1000, 0x1000, 0x2000, 0, "/shared"), "what it maps stays its own");
+	check(none(2, 0x3000), "what the parent maps later too");
+	fork_of(1, 9, 1, 8);
+	check(count(1) == 2, "a thread changes nothing");
+	fork_of(2, 2, 1, 9);
+	check(is(2, 0x1000, 0x1000, 0x2000, 0, "/shared") &&
+		      is(2, 0x3000, 0x3000, 0x4000, 0, "/parent's"),
 	      "a pid that is used again starts anew");
-	fork_of(replay, 3, 3, 77, 10);
-	check(none(replay, 3, 0x1000), "of an unknown parent nothing is inherited");
-	jp_replay_free(replay);
+	fork_of(3, 3, 77, 10);
+	check(none(3, 0x1000), "of an unknown parent nothing is inherited");
 }
 
 static void test_synthesized_fork(void)
 {
-	struct jp_replay *replay = jp_replay_new();
-
-	map(replay, 1, 0x1000, PAGE, 0, "/parent's", 0);
-	map(replay, 2, 0x5000, PAGE, 0, "/own", 0);
-	fork_of(replay, 2, 2, 1, 0);
-	check(is(replay, 2, 0x5000, 0x5000, 0x6000, 0, "/own") && none(replay, 2, 0x1000),
+	map(1, 0x1000, PAGE, 0, "/parent's", 0);
+	map(2, 0x5000, PAGE, 0, "/own", 0);
+	fork_of(2, 2, 1, 0);
+	check(is(2, 0x5000, 0x5000, 0x6000, 0, "/own") && none(2, 0x1000),
 	      "a FORK synthesized at 0 does not undo what is known");
-	fork_of(replay, 3, 3, 1, 0);
-	check(is(replay, 3, 0x1000, 0x1000, 0x2000, 0, "/parent's"),
+	fork_of(3, 3, 1, 0);
+	check(is(3, 0x1000, 0x1000, 0x2000, 0, "/parent's"),
 	      "where nothing is known it gives the parent's");
-	fork_of(replay, 2, 2, 1, 1);
-	check(none(replay, 2, 0x5000), "a live one does");
-	jp_replay_free(replay);
+	fork_of(2, 2, 1, 1);
+	check(none(2, 0x5000), "a live one does");
 }
 
 static void test_exec(void)
 {
-	struct jp_replay *replay = jp_replay_new();
-
-	map(replay, 1, 0x1000, PAGE, 0, "/a", 1);
-	comm(replay, 1, 4, "thread", false);
+	map(1, 0x1000, PAGE, 0, "/a", 1);
+	comm(1, 4, "thread", false);
 	check(strcmp(jp_replay_comm(replay, 1), "") == 0, "a thread's name is not the process's");
 	/* /proc/PID/comm shows a kworker's work, too: longer than what the kernel records. */
-	comm(replay, 1, 1, "kworker/u8:0-ext4-rsv-conversion", false);
+	comm(1, 1, "kworker/u8:0-ext4-rsv-conversion", false);
 	check(strcmp(jp_replay_comm(replay, 1), "kworker/u8:0-ext4-rsv-conversion") == 0,
 	      "a kworker's name is kept whole");
-	comm(replay, 1, 1, "renamed", false);
-	check(is(replay, 1, 0x1000, 0x1000, 0x2000, 0, "/a"), "a new name changes no mapping");
-	fork_of(replay, 2, 2, 1, 2);
-	comm(replay, 1, 1, "other", true);
-	check(none(replay, 1, 0x1000) && count(replay, 1) == 0, "an exec forgets all");
+	comm(1, 1, "renamed", false);
+	check(is(1, 0x1000, 0x1000, 0x2000, 0, "/a"), "a new name changes no mapping");
+	fork_of(2, 2, 1, 2);
+	comm(1, 1, "other", true);
+	check(none(1, 0x1000) && count(1) == 0, "an exec forgets all");
 	check(strcmp(jp_replay_comm(replay, 1), "other") == 0, "but knows its name");
-	check(is(replay, 2, 0x1000, 0x1000, 0x2000, 0, "/a"), "the child is not touched");
-	jp_replay_free(replay);
+	check(is(2, 0x1000, 0x1000, 0x2000, 0, "/a"), "the child is not touched");
 }
 
 static void test_duplicates(void)
 {
-	struct jp_replay *replay = jp_replay_new();
 	uint64_t generation;
 
-	map(replay, 1, 0x1000, PAGE, 0, "/a", 10);
+	map(1, 0x1000, PAGE, 0, "/a", 10);
 	generation = jp_replay_generation(replay, 1);
-	map(replay, 1, 0x1000, PAGE, 0, "/a", 50);
-	check(jp_replay_find(replay, 1, 0x1000)->since == 10 && count(replay, 1) == 1,
+	map(1, 0x1000, PAGE, 0, "/a", 50);
+	check(jp_replay_find(replay, 1, 0x1000)->since == 10 && count(1) == 1,
 	      "a record that says the same again is no new mapping");
 	check(jp_replay_generation(replay, 1) == generation, "nothing changed by it");
-	map(replay, 1, 0x1000, PAGE, PAGE, "/a", 60);
+	map(1, 0x1000, PAGE, PAGE, "/a", 60);
 	check(jp_replay_find(replay, 1, 0x1000)->since == 60 &&
 		      jp_replay_find(replay, 1, 0x1000)->pgoff == PAGE,
 	      "with another offset it is");
 	check(jp_replay_generation(replay, 1) != generation, "and something changed");
-	map(replay, 1, 0x1000, PAGE, PAGE, "/b", 70);
-	check(is(replay, 1, 0x1000, 0x1000, 0x2000, PAGE, "/b"), "with another name too");
-	jp_replay_free(replay);
+	map(1, 0x1000, PAGE, PAGE, "/b", 70);
+	check(is(1, 0x1000, 0x1000, 0x2000, PAGE, "/b"), "with another name too");
 }
 
 static void test_protection(void)
 {
-	struct jp_replay *replay = jp_replay_new();
 	struct jp_event event = {
 		.type = JP_EVENT_MAP,
 		.pid = 1,
@@ -277,17 +253,16 @@ static void test_protection(void)
 		.map = {.addr = 0x1000, .len = PAGE, .prot = JP_PROT_READ, .name = "/data"},
 	};
 
-	map(replay, 1, 0x1000, 2 * PAGE, 0, "/code", 1);
+	map(1, 0x1000, 2 * PAGE, 0, "/code", 1);
 	jp_replay_apply(replay, &event);
-	check(is(replay, 1, 0x1000, 0x1000, 0x2000, 0, "/data") &&
+	check(is(1, 0x1000, 0x1000, 0x2000, 0, "/data") &&
 		      jp_replay_find(replay, 1, 0x1000)->prot == JP_PROT_READ,
 	      "what is not executable cuts too, and keeps its protection");
-	check(is(replay, 1, 0x2000, 0x2000, 0x3000, PAGE, "/code"), "the rest stays");
+	check(is(1, 0x2000, 0x2000, 0x3000, PAGE, "/code"), "the rest stays");
 	event.kernel_map = true;
 	event.map.addr = 0x2000;
 	jp_replay_apply(replay, &event);
-	check(is(replay, 1, 0x2000, 0x2000, 0x3000, PAGE, "/code"), "the kernel's own does not");
-	jp_replay_free(replay);
+	check(is(1, 0x2000, 0x2000, 0x3000, PAGE, "/code"), "the kernel's own does not");
 }
 
 static void test_backing(void)
@@ -321,7 +296,6 @@ static void test_against_pages(void)
 	enum { PAGES = 64, ROUNDS = 3000, FREE = 0xff };
 	static unsigned char name_of[PAGES];
 	static uint64_t pgoff_of[PAGES];
-	struct jp_replay *replay = jp_replay_new();
 	uint64_t state = 88172645463325252u;
 	unsigned int wrong = 0;
 
@@ -341,7 +315,7 @@ static void test_against_pages(void)
 			jp_replay_cut(replay, 1, start * PAGE, (uint64_t)size * PAGE);
 			memset(name_of + start, FREE, size);
 		} else {
-			map(replay, 1, start * PAGE, (uint64_t)size * PAGE, pgoff, name, round);
+			map(1, start * PAGE, (uint64_t)size * PAGE, pgoff, name, round);
 			memset(name_of + start, round % 100, size);
 			for (unsigned int page = start; page < start + size; page++)
 				pgoff_of[page] = pgoff + (page - start) * PAGE;
@@ -360,7 +334,6 @@ static void test_against_pages(void)
 	}
 	check(!wrong, "%d random records leave what an array of pages holds (%u pages differ)",
 	      ROUNDS, wrong);
-	jp_replay_free(replay);
 }
 
 /* The same with processes that fork from each other, and so many mappings that they fill blocks: no
@@ -369,7 +342,6 @@ static void test_forks_against_pages(void)
 {
 	enum { PAGES = 2048, PIDS = 4, ROUNDS = 40000 };
 	static uint64_t pgoff_of[PIDS][PAGES]; /* 0: nothing */
-	struct jp_replay *replay = jp_replay_new();
 	uint64_t state = 88172645463325252u;
 	unsigned int wrong = 0;
 
@@ -384,7 +356,7 @@ static void test_forks_against_pages(void)
 		size = (state >> 24) % 64 ? 1 : (state >> 32) % (PAGES - start);
 		parent = (state >> 48) % PIDS;
 		if ((state >> 52) % 64 == 0 && parent != pid) {
-			fork_of(replay, 1 + pid, 1 + pid, 1 + parent, round);
+			fork_of(1 + pid, 1 + pid, 1 + parent, round);
 			memcpy(pgoff_of[pid], pgoff_of[parent], sizeof(pgoff_of[pid]));
 		} else if (state >> 60 < 3) {
 			jp_replay_cut(replay, 1 + pid, start * PAGE, (uint64_t)size * PAGE);
@@ -392,8 +364,7 @@ static void test_forks_against_pages(void)
 		} else {
 			uint64_t pgoff = (uint64_t)round << 32;
 
-			map(replay, 1 + pid, start * PAGE, (uint64_t)size * PAGE, pgoff, "/x",
-			    round);
+			map(1 + pid, start * PAGE, (uint64_t)size * PAGE, pgoff, "/x", round);
 			for (unsigned int page = start; page < start + size; page++)
 				pgoff_of[pid][page] = pgoff + (page - start) * PAGE;
 		}
@@ -407,70 +378,60 @@ static void test_forks_against_pages(void)
 			}
 	}
 	check(!wrong, "and so do %d of processes that fork (%u pages differ)", ROUNDS, wrong);
-	jp_replay_free(replay);
 }
 
 /* n log n, whatever the order: a flat array would move 10^10 mappings here. */
 static void test_descending(void)
 {
 	enum { MAPPINGS = 200000 };
-	struct jp_replay *replay = jp_replay_new();
-
 	for (uint64_t i = MAPPINGS; i > 0; i--)
-		map(replay, 1, i * 2 * PAGE, PAGE, 0, "/x", i);
-	check(count(replay, 1) == MAPPINGS, "%d mappings in descending order", MAPPINGS);
+		map(1, i * 2 * PAGE, PAGE, 0, "/x", i);
+	check(count(1) == MAPPINGS, "%d mappings in descending order", MAPPINGS);
 	for (unsigned int pid = 2; pid < 20000; pid++)
-		fork_of(replay, pid, pid, pid - 1, pid);
-	check(count(replay, 19999) == MAPPINGS, "which 20000 forks pass on");
-	jp_replay_free(replay);
+		fork_of(pid, pid, pid - 1, pid);
+	check(count(19999) == MAPPINGS, "which 20000 forks pass on");
 }
 
 /* clone(CLONE_VM): two pids, one space. */
 static void test_shared_space(void)
 {
-	struct jp_replay *replay = jp_replay_new();
-
-	map(replay, 1, 0x1000, PAGE, 0, "/parent's", 1);
+	map(1, 0x1000, PAGE, 0, "/parent's", 1);
 	check(jp_replay_sharing(replay, 1) == 1, "a process shares with nobody at first");
-	task(replay, JP_EVENT_FORK, 2, 1);
-	check(is(replay, 2, 0x1000, 0x1000, 0x2000, 0, "/parent's"),
-	      "who shares has what was there");
+	task(JP_EVENT_FORK, 2, 1);
+	check(is(2, 0x1000, 0x1000, 0x2000, 0, "/parent's"), "who shares has what was there");
 	check(jp_replay_sharing(replay, 1) == 2 && jp_replay_sharing(replay, 2) == 1,
 	      "the two know of each other");
-	map(replay, 2, 0x3000, PAGE, 0, "/child's", 2);
-	check(is(replay, 1, 0x3000, 0x3000, 0x4000, 0, "/child's"), "what one maps both have");
-	map(replay, 1, 0x5000, PAGE, 0, "/later", 3);
-	check(is(replay, 2, 0x5000, 0x5000, 0x6000, 0, "/later"), "in both directions");
+	map(2, 0x3000, PAGE, 0, "/child's", 2);
+	check(is(1, 0x3000, 0x3000, 0x4000, 0, "/child's"), "what one maps both have");
+	map(1, 0x5000, PAGE, 0, "/later", 3);
+	check(is(2, 0x5000, 0x5000, 0x6000, 0, "/later"), "in both directions");
 	jp_replay_cut(replay, 1, 0x1000, PAGE);
-	check(none(replay, 2, 0x1000), "what one unmaps neither has");
-	task(replay, JP_EVENT_FORK, 3, 2);
-	map(replay, 3, 0x7000, PAGE, 0, "/third", 4);
-	check(!none(replay, 1, 0x7000) && !none(replay, 2, 0x7000), "three may share");
-	comm(replay, 2, 2, "new image", true);
-	check(none(replay, 2, 0x3000) && !none(replay, 1, 0x3000) && !none(replay, 3, 0x3000),
+	check(none(2, 0x1000), "what one unmaps neither has");
+	task(JP_EVENT_FORK, 3, 2);
+	map(3, 0x7000, PAGE, 0, "/third", 4);
+	check(!none(1, 0x7000) && !none(2, 0x7000), "three may share");
+	comm(2, 2, "new image", true);
+	check(none(2, 0x3000) && !none(1, 0x3000) && !none(3, 0x3000),
 	      "an exec leaves the others what they have");
-	map(replay, 2, 0x9000, PAGE, 0, "/own", 5);
-	check(none(replay, 1, 0x9000) && none(replay, 3, 0x9000), "and shares no more");
-	map(replay, 1, 0xb000, PAGE, 0, "/still", 6);
-	check(!none(replay, 3, 0xb000), "who remains goes on sharing");
-	fork_of(replay, 4, 4, 1, 7);
-	map(replay, 4, 0xd000, PAGE, 0, "/forked", 8);
-	check(!none(replay, 4, 0xb000) && none(replay, 1, 0xd000), "a fork of one shares nothing");
-	task(replay, JP_EVENT_END, 3, 0);
-	check(none(replay, 3, 0xb000) && !none(replay, 1, 0xb000),
-	      "an exit leaves the others what they have");
-	map(replay, 1, 0xf000, PAGE, 0, "/alone", 9);
-	check(none(replay, 3, 0xf000) && jp_replay_sharing(replay, 1) == 1,
+	map(2, 0x9000, PAGE, 0, "/own", 5);
+	check(none(1, 0x9000) && none(3, 0x9000), "and shares no more");
+	map(1, 0xb000, PAGE, 0, "/still", 6);
+	check(!none(3, 0xb000), "who remains goes on sharing");
+	fork_of(4, 4, 1, 7);
+	map(4, 0xd000, PAGE, 0, "/forked", 8);
+	check(!none(4, 0xb000) && none(1, 0xd000), "a fork of one shares nothing");
+	task(JP_EVENT_END, 3, 0);
+	check(none(3, 0xb000) && !none(1, 0xb000), "an exit leaves the others what they have");
+	map(1, 0xf000, PAGE, 0, "/alone", 9);
+	check(none(3, 0xf000) && jp_replay_sharing(replay, 1) == 1,
 	      "and who is gone shares nothing");
-	fork_of(replay, 1, 1, 4, 10);
-	check(!none(replay, 1, 0xd000), "a pid that is used again starts anew");
-	jp_replay_free(replay);
+	fork_of(1, 1, 4, 10);
+	check(!none(1, 0xd000), "a pid that is used again starts anew");
 }
 
 /* One inode's number, two files, one after the other. */
 static void test_generations(void)
 {
-	struct jp_replay *replay = jp_replay_new();
 	struct jp_event event = {
 		.type = JP_EVENT_MAP,
 		.pid = 1,
@@ -497,25 +458,21 @@ static void test_generations(void)
 	check(jp_replay_find(replay, 1, 0x1000)->since == 3 &&
 		      jp_replay_find(replay, 1, 0x1000)->gen == 101,
 	      "another generation is another file, whatever its number");
-	jp_replay_free(replay);
 }
 
 int main(void)
 {
-	test_bounds();
-	test_sizes();
-	test_cut();
-	test_unmap();
-	test_fork();
-	test_synthesized_fork();
-	test_exec();
-	test_duplicates();
-	test_protection();
-	test_backing();
-	test_against_pages();
-	test_forks_against_pages();
-	test_descending();
-	test_shared_space();
-	test_generations();
+	static void (*const tests[])(void) = {
+		test_bounds,     test_sizes,         test_cut,
+		test_unmap,      test_fork,          test_synthesized_fork,
+		test_exec,       test_duplicates,    test_protection,
+		test_backing,    test_against_pages, test_forks_against_pages,
+		test_descending, test_shared_space,  test_generations};
+
+	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
+		anew();
+		tests[i]();
+	}
+	jp_replay_free(replay);
 	return check_done();
 }
