@@ -3,6 +3,7 @@
 #define JP_SELFTEST_CHECK_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* TAP of one test program: a line for each check, the plan at the end. */
@@ -25,6 +26,15 @@ __attribute__((unused)) static int check_done(void)
 {
 	printf("1..%u\n", checks);
 	return failures || !checks;
+}
+
+/* The next of the same row of random numbers; @state is not 0. */
+__attribute__((unused)) static uint64_t check_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
 }
 
 #endif

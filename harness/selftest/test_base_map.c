@@ -18,14 +18,6 @@ const char *__asan_default_options(void)
 	return "allocator_may_return_null=1";
 }
 
-static uint64_t next(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
 struct plain {
 	uint64_t key, value;
 };
@@ -64,9 +56,9 @@ static bool equal(const struct jp_map *map, struct plain *plain, size_t count)
 /* Keys of few kinds, so that many come again: small, large, shifted, the ends of the range. */
 static uint64_t some_key(uint64_t *state)
 {
-	uint64_t number = next(state) % 200;
+	uint64_t number = check_random(state) % 200;
 
-	switch (next(state) % 4) {
+	switch (check_random(state) % 4) {
 	case 0:
 		return number;
 	case 1:
@@ -86,7 +78,7 @@ static void against_array(void)
 	for (int round = 0; round < ROUNDS && good; round++) {
 		struct plain plain[KEYS];
 		struct jp_map map = {0};
-		size_t count = 0, keys = next(&state) % KEYS;
+		size_t count = 0, keys = check_random(&state) % KEYS;
 
 		for (size_t i = 0; i < keys && good; i++) {
 			uint64_t key = some_key(&state), *value;
@@ -102,7 +94,7 @@ static void against_array(void)
 				plain[count++].key = key;
 			known = plain_find(plain, count, key);
 			/* 0 is a value as others are. */
-			*value = known->value = next(&state) % 3;
+			*value = known->value = check_random(&state) % 3;
 		}
 		good = good && equal(&map, plain, count);
 		unseen += jp_map_find(&map, some_key(&state)) == NULL;

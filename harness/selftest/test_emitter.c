@@ -214,12 +214,13 @@ static uint32_t kernel_walk(pid_t pid, const struct user_regs_struct *regs, uint
 	return count;
 }
 
-static void complain(const struct following *following, const struct user_regs_struct *regs,
+static bool complain(const struct following *following, const struct user_regs_struct *regs,
 		     const char *what)
 {
 	printf("# step %lu: ip arena+%#llx sp %#llx bp %#llx, %u emitted frames: %s\n",
 	       following->steps, regs->rip - following->arena, regs->rsp, regs->rbp,
 	       following->nr_shadow - following->base, what);
+	return false;
 }
 
 static enum jp_shape shape_of(const char *name)
@@ -242,43 +243,33 @@ static bool agrees(struct following *following, const struct user_regs_struct *r
 	enum jp_shape shape;
 
 	code = jp_truth_code_at(following->truth, following->child, regs->rip, now);
-	if (!code) {
-		complain(following, regs, "no code known there");
-		return false;
-	}
+	if (!code)
+		return complain(following, regs, "no code known there");
 	/* DUMP: every caller, by call and ret, then the native frames. */
 	answer = jp_truth_stack_at(following->truth, following->child, following->child, now, 0,
 				   regs->rip, regs->rsp, JP_DUMP, stack);
 	/* Of those that left by a jump nothing is on the stack. */
 	if (answer != JP_STACK_FOUND || stack->depth < depth ||
 	    stack->activation->path->functions[stack->depth] != code ||
-	    stack->nr_whole < depth + 2 || stack->whole[0] != regs->rip) {
-		complain(following, regs, "not found, or at another depth");
-		return false;
-	}
+	    stack->nr_whole < depth + 2 || stack->whole[0] != regs->rip)
+		return complain(following, regs, "not found, or at another depth");
 	/* The shadow reaches to run_all(); what calls that, backtrace() has told before. */
 	for (uint32_t i = 0; i < following->nr_shadow; i++) {
-		if (stack->whole[1 + i] != following->shadow[following->nr_shadow - 1 - i]) {
-			complain(following, regs, "a caller is not the one that called");
-			return false;
-		}
+		if (stack->whole[1 + i] != following->shadow[following->nr_shadow - 1 - i])
+			return complain(following, regs, "a caller is not the one that called");
 	}
 	count = stack->nr_whole - 1 - following->nr_shadow;
 	if ((int)count != following->notes->nr_native - 1 ||
 	    memcmp(stack->whole + 1 + following->nr_shadow, following->notes->native + 1,
-		   count * sizeof(uint64_t))) {
-		complain(following, regs, "the native root is not backtrace()'s");
-		return false;
-	}
+		   count * sizeof(uint64_t)))
+		return complain(following, regs, "the native root is not backtrace()'s");
 	/* CHAIN: what the rule meets, to the end. */
 	answer = jp_truth_stack_at(following->truth, following->child, following->child, now, 0,
 				   regs->rip, regs->rsp, JP_CHAIN, stack);
 	count = kernel_walk(following->child, regs, chain);
 	if (answer != JP_STACK_FOUND || stack->nr_seen != count ||
-	    memcmp(stack->seen, chain, count * sizeof(*chain))) {
-		complain(following, regs, "the kernel's rule meets something else");
-		return false;
-	}
+	    memcmp(stack->seen, chain, count * sizeof(*chain)))
+		return complain(following, regs, "the kernel's rule meets something else");
 	shape = shape_of(code->name);
 	following->found[shape]++;
 	for (uint32_t i = 0; i < code->layout->count; i++)

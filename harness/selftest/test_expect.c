@@ -35,13 +35,34 @@ static void wilson(void)
 	check(lo == 0 && hi == 1, "nothing counted says nothing");
 }
 
+static struct jp_cases *parse(const char *text, struct jp_error *err)
+{
+	return jp_cases_parse(NULL, "file", "study", text, strlen(text), err);
+}
+
+/* As of a case's own file. */
+static struct jp_cases *parse_own(const char *text, struct jp_error *err)
+{
+	return jp_cases_parse(NULL, "case", NULL, text, strlen(text), err);
+}
+
+static void refuse(const char *text, const char *message)
+{
+	struct jp_error err = {""};
+	struct jp_cases *cases = parse(text, &err);
+
+	check(!cases && strncmp(err.text, message, strlen(message)) == 0, "refused: %s",
+	      cases ? "(it was taken)" : err.text);
+	jp_cases_free(cases);
+}
+
 /* One case with one expectation line. */
 static struct jp_cases *with(const char *line, struct jp_error *err)
 {
 	char text[512];
 
 	snprintf(text, sizeof(text), "case a check : w --x=1 : c -y : samples=10\n\t%s\n", line);
-	return jp_cases_parse(NULL, "file", "study", text, strlen(text), err);
+	return parse(text, err);
 }
 
 static void outcomes(void)
@@ -213,15 +234,8 @@ static void bad_lines(void)
 		{"defaults : w : c\ndefaults\ncase a check\n", "file:3: case 'a'"},
 	};
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		struct jp_error err = {""};
-		struct jp_cases *cases = jp_cases_parse(NULL, "file", "study", table[i].text,
-							strlen(table[i].text), &err);
-
-		check(!cases && strncmp(err.text, table[i].message, strlen(table[i].message)) == 0,
-		      "refused: %s", cases ? "(it was taken)" : err.text);
-		jp_cases_free(cases);
-	}
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		refuse(table[i].text, table[i].message);
 }
 
 static void good_file(void)
@@ -242,8 +256,7 @@ static void good_file(void)
 		"\twhen perf 6.1..6.12: broken.chain allow max-stack, m =1 # then\n"
 		"\tm =0\n";
 	struct jp_error err = {""};
-	struct jp_cases *cases = jp_cases_parse(NULL, "file", "study", text, strlen(text), &err),
-			*again;
+	struct jp_cases *cases = parse(text, &err), *again;
 	struct jp_exception exception = {.metric = "broken.chain", .cause = "max-stack"};
 	const struct jp_case *one, *three;
 	const struct jp_table *names;
@@ -297,7 +310,7 @@ static void good_file(void)
 	check(jp_expect_scopes(three, "{\"tools\": {\"perf\": \"7.2\"}}") == 3 &&
 		      !jp_expect_allows(three, 3, &exception),
 	      "a scope that does not");
-	again = jp_cases_parse(NULL, "case", NULL, one->text, strlen(one->text), &err);
+	again = parse_own(one->text, &err);
 	check(again && again->nr_cases == 1 && !strcmp(again->cases[0].name, "study/one") &&
 		      !strcmp(again->cases[0].study, "study") &&
 		      again->cases[0].nr_expectations == 3 &&
@@ -311,7 +324,7 @@ static void good_file(void)
 static struct jp_cases *taken(const char *text)
 {
 	struct jp_error err = {""};
-	struct jp_cases *cases = jp_cases_parse(NULL, "file", "study", text, strlen(text), &err);
+	struct jp_cases *cases = parse(text, &err);
 
 	check(cases, "taken %s", err.text);
 	return cases;
@@ -368,8 +381,7 @@ static void variants(void)
 	      "defaults end");
 	for (size_t i = 0; i < cases->nr_cases; i++) {
 		const struct jp_case *cas = &cases->cases[i];
-		struct jp_cases *again =
-			jp_cases_parse(NULL, "case", NULL, cas->text, strlen(cas->text), NULL);
+		struct jp_cases *again = parse_own(cas->text, NULL);
 
 		check(again && again->nr_cases == 1 && !strcmp(again->cases[0].text, cas->text) &&
 			      again->cases[0].nr_expectations == cas->nr_expectations,
@@ -428,14 +440,11 @@ static void bounded(void)
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		snprintf(text, sizeof(text), "%s%s", axes, table[i].text);
-		cases = jp_cases_parse(NULL, "file", "study", text, strlen(text), &err);
-		check(!cases && !strncmp(err.text, table[i].message, strlen(table[i].message)),
-		      "refused: %s", cases ? "(it was taken)" : err.text);
-		jp_cases_free(cases);
+		refuse(text, table[i].message);
 	}
 	snprintf(text, sizeof(text), "%scase a/{x} check : w : c\n", axes);
 	for (const char *at = text; at; at = at == text ? strchr(text, '\n') + 1 : NULL) {
-		cases = jp_cases_parse(NULL, "case", NULL, at, strlen(at), &err);
+		cases = parse_own(at, &err);
 		check(!cases && !strncmp(err.text, "case:1: ", 8), "a case's own file: %s",
 		      err.text);
 		jp_cases_free(cases);
@@ -445,7 +454,7 @@ static void bounded(void)
 	for (int i = 0; i < 100; i++)
 		fprintf(out, "\txfail # %01000d\n", i);
 	fclose(out);
-	cases = jp_cases_parse(NULL, "file", "study", large, size, &err);
+	cases = parse(large, &err);
 	check(!cases && strstr(err.text, "at most 65536 bytes"), "a long definition: %s", err.text);
 	jp_cases_free(cases);
 	free(large);
@@ -509,10 +518,8 @@ static void hostile(void)
 		if (i >= sizeof(text))
 			copy[i - sizeof(text)] ^= (char)(1 + i % 127);
 		cases = jp_cases_parse(NULL, "file", "study", copy, size, &err);
-		if (cases)
-			taken++;
-		else
-			refused += strncmp(err.text, "file:", 5) == 0;
+		taken += cases != NULL;
+		refused += !cases && strncmp(err.text, "file:", 5) == 0;
 		jp_cases_free(cases);
 	}
 	check(taken + refused == 2 * sizeof(text) && taken && refused,

@@ -2,8 +2,8 @@
 /* The ways of walking a stack, each on stacks made by hand: what it sees, and why it stops. */
 #include <elf.h>
 #include <string.h>
-#include <time.h>
 
+#include "harness/base/clock.h"
 #include "harness/model/unwind/jit_cfi.h"
 #include "harness/model/machine/machine.h"
 #include "harness/selftest/check.h"
@@ -51,6 +51,18 @@ static void frame(unsigned at, uint64_t next, uint64_t returns)
 {
 	stack[at] = next;
 	stack[at + 1] = returns;
+}
+
+/* Tables of @shape; their size without the index, or 0. */
+static size_t make_tables(enum jp_shape shape, struct jp_emitted *emitted,
+			  unsigned char tables[JP_EH_FRAME_MOST])
+{
+	size_t index_size;
+	int size = jp_shape_emit(shape, NULL, 0, emitted);
+
+	if (!size)
+		size = jp_eh_frame(emitted, tables, JP_EH_FRAME_MOST, &index_size);
+	return size > 0 ? (size_t)size - index_size : 0;
 }
 
 static struct jp_unwound by(enum jp_method method)
@@ -232,16 +244,12 @@ static void test_tables(void)
 	const struct jp_code_loads loads = {.loads = each, .count = 2};
 	struct jp_emitted emitted;
 	struct jp_jit_cfi *jit;
-	size_t index_size;
-	int size = jp_shape_emit(JP_SHAPE_NO_FP, NULL, 0, &emitted);
 
-	if (!size)
-		size = jp_eh_frame(&emitted, tables, sizeof(tables), &index_size);
-	if (!check(size > 0, "tables are made"))
+	each[0].eh_frame_size = make_tables(JP_SHAPE_NO_FP, &emitted, tables);
+	if (!check(each[0].eh_frame_size, "tables are made"))
 		return;
 	each[0].size = emitted.size;
 	each[0].eh_frame = tables;
-	each[0].eh_frame_size = (size_t)size - index_size;
 	jit = jp_jit_cfi_new(&loads, EM_X86_64);
 	jp_unwinder_jit(unwinder, jit);
 	begin(CODE + 0x100);
@@ -283,16 +291,12 @@ static uint64_t cost(enum jp_method method, uint32_t frames, uint64_t *into)
 	uint64_t least = UINT64_MAX;
 
 	for (int run = 0; run < 40; run++) {
-		struct timespec before, after;
+		uint64_t spent, start = jp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		struct jp_unwound unwound;
-		uint64_t spent;
 
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
 		for (uint32_t done = 0; done < DEEP; done += frames)
 			jp_unwind(unwinder, replay, &event, method, into, frames, &unwound);
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
-		spent = (uint64_t)(after.tv_sec - before.tv_sec) * 1000000000 +
-			(uint64_t)(after.tv_nsec - before.tv_nsec);
+		spent = jp_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
 		if (unwound.count != frames)
 			return 0;
 		least = spent < least ? spent : least;
@@ -310,19 +314,15 @@ static void test_depth(void)
 	const struct jp_truth_insn *at = NULL;
 	struct jp_emitted emitted;
 	struct jp_jit_cfi *jit;
-	size_t index_size;
-	int size = jp_shape_emit(JP_SHAPE_FP, NULL, 0, &emitted);
 
-	if (!size)
-		size = jp_eh_frame(&emitted, tables, sizeof(tables), &index_size);
-	for (uint32_t i = 0; size > 0 && i < emitted.nr_insns; i++)
+	load.eh_frame_size = make_tables(JP_SHAPE_FP, &emitted, tables);
+	for (uint32_t i = 0; load.eh_frame_size && i < emitted.nr_insns; i++)
 		if (emitted.insns[i].bp & JP_INSN_RETURN)
 			at = &emitted.insns[i];
 	if (!check(at, "there is a call to return to"))
 		return;
 	load.size = emitted.size;
 	load.eh_frame = tables;
-	load.eh_frame_size = (size_t)size - index_size;
 	jit = jp_jit_cfi_new(&loads, EM_X86_64);
 	begin(CODE + at->offset);
 	for (uint64_t entry = (at->pre + at->post) / 8, next; entry < 8192; entry = next) {

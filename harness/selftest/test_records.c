@@ -141,23 +141,16 @@ static struct jp_perf_layout layout_of(uint64_t sample_type, bool sample_id)
 	return layout;
 }
 
-static bool same_text(const char *one, const char *other)
-{
-	return strcmp(one, other) == 0;
-}
-
+#define SAME(member) (a->member == b->member)
 static bool same_map(const struct jp_event *a, const struct jp_event *b)
 {
-	return a->map.addr == b->map.addr && a->map.len == b->map.len &&
-	       a->map.pgoff == b->map.pgoff && a->map.maj == b->map.maj &&
-	       a->map.min == b->map.min && a->map.ino == b->map.ino && a->map.gen == b->map.gen &&
-	       a->map.prot == b->map.prot && a->map.flags == b->map.flags &&
-	       a->map.has_identity == b->map.has_identity &&
-	       a->map.build_id_size == b->map.build_id_size &&
+	return SAME(map.addr) && SAME(map.len) && SAME(map.pgoff) && SAME(map.maj) &&
+	       SAME(map.min) && SAME(map.ino) && SAME(map.gen) && SAME(map.prot) &&
+	       SAME(map.flags) && SAME(map.has_identity) && SAME(map.build_id_size) &&
 	       !a->map.build_id == !b->map.build_id &&
 	       (!a->map.build_id ||
 		memcmp(a->map.build_id, b->map.build_id, a->map.build_id_size) == 0) &&
-	       same_text(a->map.name, b->map.name);
+	       !strcmp(a->map.name, b->map.name);
 }
 
 /* A file says whose registers they are: those of other machines are not taken. */
@@ -170,12 +163,11 @@ static bool same_regs(const struct jp_event *a, const struct jp_event *b)
 
 static bool same_sample(const struct jp_event *a, const struct jp_event *b)
 {
-	return a->sample.ip == b->sample.ip && a->sample.user == b->sample.user &&
-	       a->sample.period == b->sample.period && a->sample.nr_chain == b->sample.nr_chain &&
+	return SAME(sample.ip) && SAME(sample.user) && SAME(sample.period) &&
+	       SAME(sample.nr_chain) &&
 	       memcmp(a->sample.chain, b->sample.chain, a->sample.nr_chain * 8) == 0 &&
-	       a->sample.regs_abi == b->sample.regs_abi && same_regs(a, b) &&
-	       a->sample.stack_size == b->sample.stack_size &&
-	       a->sample.stack_asked == b->sample.stack_asked &&
+	       SAME(sample.regs_abi) && same_regs(a, b) && SAME(sample.stack_size) &&
+	       SAME(sample.stack_asked) &&
 	       memcmp(a->sample.stack, b->sample.stack, a->sample.stack_size) == 0;
 }
 
@@ -190,17 +182,15 @@ static bool same(const struct jp_event *a, const struct jp_event *b)
 	case JP_EVENT_MAP:
 		return same_map(a, b);
 	case JP_EVENT_COMM:
-		return same_text(a->comm.name, b->comm.name) && a->comm.exec == b->comm.exec;
+		return !strcmp(a->comm.name, b->comm.name) && SAME(comm.exec);
 	case JP_EVENT_FORK:
 	case JP_EVENT_EXIT:
-		return a->task.ppid == b->task.ppid && a->task.ptid == b->task.ptid &&
-		       a->task.time == b->task.time;
+		return SAME(task.ppid) && SAME(task.ptid) && SAME(task.time);
 	case JP_EVENT_LOST:
 	case JP_EVENT_LOST_SAMPLES:
-		return a->lost.lost == b->lost.lost;
+		return SAME(lost.lost);
 	case JP_EVENT_DEFERRED:
-		return a->deferred.cookie == b->deferred.cookie &&
-		       a->deferred.count == b->deferred.count &&
+		return SAME(deferred.cookie) && SAME(deferred.count) &&
 		       memcmp(a->deferred.ips, b->deferred.ips, a->deferred.count * 8) == 0;
 	default:
 		return true;

@@ -305,9 +305,7 @@ static void test_against_pages(void)
 		unsigned int start, size;
 		char name[8];
 
-		state ^= state << 13;
-		state ^= state >> 7;
-		state ^= state << 17;
+		check_random(&state);
 		start = state % PAGES;
 		size = 1 + (state >> 16) % (PAGES - start);
 		snprintf(name, sizeof(name), "/%u", round % 100);
@@ -348,9 +346,7 @@ static void test_forks_against_pages(void)
 	for (unsigned int round = 1; round < ROUNDS; round++) {
 		unsigned int pid, start, size, parent;
 
-		state ^= state << 13;
-		state ^= state >> 7;
-		state ^= state << 17;
+		check_random(&state);
 		pid = state % PIDS;
 		start = (state >> 8) % PAGES;
 		size = (state >> 24) % 64 ? 1 : (state >> 32) % (PAGES - start);

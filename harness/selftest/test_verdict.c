@@ -5,9 +5,9 @@
  * itself, must agree in exactly one place, and that must be the one that the function gives.
  */
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "harness/selftest/check.h"
 #include "validators/stack_verdict.h"
 
 enum { FRAMES = 4, ADDRESSES = 5 };
@@ -104,7 +104,6 @@ int main(void)
 	uint64_t given[JP_VERDICTS] = {0};
 	bool good = true;
 
-	printf("1..2\n");
 	for (size_t i = 0; i < sizeof(truths) / sizeof(*truths); i++) {
 		const struct stack *must = &truths[i].must, *whole = &truths[i].whole;
 		struct stack seen = {.count = 0};
@@ -126,7 +125,7 @@ int main(void)
 			       jp_verdict_text(verdict), holds);
 		} while (next(&seen));
 	}
-	printf("%s 1 - verdicts are total and disjoint\n", good ? "ok" : "not ok");
+	check(good, "verdicts are total and disjoint");
 	for (enum jp_verdict verdict = JP_WRONG; verdict < JP_VERDICTS; verdict++) {
 		if (given[verdict])
 			continue;
@@ -134,6 +133,6 @@ int main(void)
 		printf("# no stack was found to be %s: the test tests nothing there\n",
 		       jp_verdict_text(verdict));
 	}
-	printf("%s 2 - each verdict was given\n", good ? "ok" : "not ok");
-	return !good;
+	check(good, "each verdict was given");
+	return check_done();
 }
