@@ -5,21 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/order.h"
 #include "harness/base/search.h"
-
-static uint64_t max(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-static uint64_t min(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 static uint64_t minus(uint64_t time, uint64_t slack)
 {
-	return time == UINT64_MAX ? time : time - min(time, slack);
+	return time == UINT64_MAX ? time : time - jp_min(time, slack);
 }
 
 size_t jp_incarnations_from(const struct jp_incarnations *incarnations, uint32_t pid,
@@ -98,11 +89,11 @@ static void await_permission(const struct jp_incarnations *incarnations,
 	for (; span < end; span++)
 		if (code->addr >= span->mapping.start && code->addr < span->mapping.end &&
 		    span->close_before > code->ready)
-			first = min(first, span->open_after);
+			first = jp_min(first, span->open_after);
 	if (first == UINT64_MAX)
 		life->end = 0;
 	else
-		life->begin = max(life->begin, first + incarnations->evidence->info.slack);
+		life->begin = jp_max(life->begin, first + incarnations->evidence->info.slack);
 }
 
 int jp_incarnations_of(const struct jp_view *view, const struct jp_code_loads *loads,
@@ -123,11 +114,11 @@ int jp_incarnations_of(const struct jp_view *view, const struct jp_code_loads *l
 		incarnations->incarnations[i] = (struct jp_life){
 			.code = code,
 			.published = UINT64_MAX,
-			.begin = max(code->ready + info->slack, info->sampling),
-			.end = min(minus(code->ending, info->slack), info->stopped),
+			.begin = jp_max(code->ready + info->slack, info->sampling),
+			.end = jp_min(minus(code->ending, info->slack), info->stopped),
 		};
 		await_permission(incarnations, view->truth, &incarnations->incarnations[i]);
-		incarnations->largest = max(incarnations->largest, code->size);
+		incarnations->largest = jp_max(incarnations->largest, code->size);
 	}
 	for (size_t i = 0; i < loads->count; i++) {
 		struct jp_life *life = life_of(incarnations, &loads->loads[i]);
@@ -205,7 +196,8 @@ void jp_incarnations_cover(struct jp_incarnations *incarnations, const struct jp
 	     i < incarnations->count; i++) {
 		struct jp_life *life = &incarnations->incarnations[i];
 		const struct jp_truth_code *code = life->code;
-		uint64_t low = max(start, code->addr), high = min(end, code->addr + code->size);
+		uint64_t low = jp_max(start, code->addr),
+			 high = jp_min(end, code->addr + code->size);
 
 		if (code->pid != map->pid || code->addr >= end)
 			break;
@@ -220,7 +212,7 @@ void jp_incarnations_cover(struct jp_incarnations *incarnations, const struct jp
 				.at = map->at,
 				.name = name,
 				.cause = cause_of(incarnations->evidence, map, code)};
-		life->low = life->low == life->high ? low : min(life->low, low);
-		life->high = max(life->high, high);
+		life->low = life->low == life->high ? low : jp_min(life->low, low);
+		life->high = jp_max(life->high, high);
 	}
 }

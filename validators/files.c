@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/order.h"
 #include "harness/base/search.h"
 #include "harness/judge/unmapped.h"
 
@@ -18,16 +19,6 @@ struct jp_files {
 	size_t count;
 	uint64_t judged, missing, late, late_ns, identity, samples, credited;
 };
-
-static uint64_t max(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-static uint64_t min(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 static int by_pid(const void *left, const void *right)
 {
@@ -126,7 +117,7 @@ static uint64_t known_for(const struct jp_files *files, const struct jp_truth_fi
 			*wrong = span;
 			*difference = other;
 		} else {
-			known += min(to, span->close_before) - max(from, span->open_before);
+			known += jp_min(to, span->close_before) - jp_max(from, span->open_before);
 		}
 	}
 	return known;
@@ -166,7 +157,7 @@ static int judge_during(struct jp_files *files, const struct jp_truth_file *file
 					  jp_unmapped_text(&unmapped, what, sizeof(what)));
 	}
 	files->late++;
-	files->late_ns = max(files->late_ns, to - from - known);
+	files->late_ns = jp_max(files->late_ns, to - from - known);
 	return jp_findings_except(
 		&files->view->findings, "files.late", unmapped.cause,
 		"pid %u, %" PRIx64 ": %s: not known for %" PRIu64 " ns of %" PRIu64, file->pid,
@@ -183,13 +174,13 @@ static int judge_file(struct jp_files *files, const struct jp_truth_file *file)
 
 	if (!jp_evidence_gated(evidence)) {
 		from = jp_evidence_told_from(evidence, file->pid, file->from, file->from);
-		to = min(end, evidence->info.stopped);
+		to = jp_min(end, evidence->info.stopped);
 		return from < to ? judge_during(files, file, from, to) : 0;
 	}
 	/* A gate opens on what its own snapshot has told already. */
 	for (size_t at = 0; !failed && jp_evidence_window(evidence, file->pid, &at, &from, &to);) {
-		from = max(from, file->from + slack);
-		to = min(to, end);
+		from = jp_max(from, file->from + slack);
+		to = jp_min(to, end);
 		if (from < to)
 			failed = judge_during(files, file, from, to);
 	}

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/order.h"
 #include "harness/judge/unmapped.h"
 #include "harness/judge/validator.h"
 
@@ -203,20 +204,13 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	return 0;
 }
 
-static int by_value(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return (a > b) - (a < b);
-}
-
 static void add_times(struct gated *gated, const char *what, uint64_t *times, size_t count)
 {
 	char name[48];
 
 	if (!count)
 		return;
-	qsort(times, count, sizeof(*times), by_value);
+	qsort(times, count, sizeof(*times), jp_by_value);
 	snprintf(name, sizeof(name), "gate.%s_us.median", what);
 	jp_findings_add(gated->findings, jp_metric_count(name, times[count / 2] / 1000));
 	snprintf(name, sizeof(name), "gate.%s_us.max", what);
@@ -284,10 +278,10 @@ static void add_metrics(struct gated *gated)
 		sum.samples += process->samples;
 		sum.mapped += process->mapped;
 		sum.named += process->named;
-		mmap2[0] = process->mmap2 < mmap2[0] ? process->mmap2 : mmap2[0];
-		mmap2[1] = process->mmap2 > mmap2[1] ? process->mmap2 : mmap2[1];
-		comm[0] = process->comm < comm[0] ? process->comm : comm[0];
-		comm[1] = process->comm > comm[1] ? process->comm : comm[1];
+		mmap2[0] = jp_min(mmap2[0], process->mmap2);
+		mmap2[1] = jp_max(mmap2[1], process->mmap2);
+		comm[0] = jp_min(comm[0], process->comm);
+		comm[1] = jp_max(comm[1], process->comm);
 	}
 	jp_findings_add(findings, jp_metric_count("gated.processes", count));
 	jp_findings_add(findings, jp_metric_count("gated.least.mmap2", mmap2[0]));

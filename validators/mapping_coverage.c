@@ -9,19 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/cleanup.h"
+#include "harness/base/order.h"
 #include "harness/base/search.h"
 #include "harness/judge/unmapped.h"
 #include "validators/coverage.h"
-
-static uint64_t max(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-static uint64_t min(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 /* A snapshot taken after the file was removed or replaced says so behind its name. */
 static bool same_name(const struct jp_mapping *truth, const struct jp_mapping *known)
@@ -101,10 +93,10 @@ static int judge_piece(struct jp_coverage *coverage, const struct jp_span *truth
 			}
 			known = true;
 			if (span->open_before <= reached && span->close_before > reached) {
-				reached = min(span->close_before, to);
+				reached = jp_min(span->close_before, to);
 				moved = true;
 			} else if (span->open_before > reached) {
-				next = min(next, span->open_before);
+				next = jp_min(next, span->open_before);
 			}
 		}
 		if (!moved && next != UINT64_MAX) {
@@ -120,7 +112,7 @@ static int judge_piece(struct jp_coverage *coverage, const struct jp_span *truth
 		return 0;
 	if (known) {
 		coverage->late++;
-		coverage->late_ns = max(coverage->late_ns, uncovered);
+		coverage->late_ns = jp_max(coverage->late_ns, uncovered);
 		snprintf(what, sizeof(what), "not known for %" PRIu64 " ns of %" PRIu64, uncovered,
 			 to - from);
 		return except(coverage, "coverage.late", NULL, truth, start, end, from, what);
@@ -135,19 +127,12 @@ static int judge_piece(struct jp_coverage *coverage, const struct jp_span *truth
 		      "in no mapping record of the capture");
 }
 
-static int by_value(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return (a > b) - (a < b);
-}
-
 /* Cuts @truth where known spans begin and end, and judges the pieces during [@from, @to). */
 static int judge_during(struct jp_coverage *coverage, const struct jp_span *truth, uint64_t from,
 			uint64_t to)
 {
 	const struct jp_span *last, *first = jp_spans_of(coverage->view->known, truth->pid, &last);
-	uint64_t *edges;
+	jp_cleanup_free uint64_t *edges = NULL;
 	size_t nr_edges = 0;
 	int failed = 0;
 
@@ -157,20 +142,16 @@ static int judge_during(struct jp_coverage *coverage, const struct jp_span *trut
 	edges[nr_edges++] = truth->mapping.start;
 	edges[nr_edges++] = truth->mapping.end;
 	for (const struct jp_span *span = first; span < last; span++) {
-		if (span->open_before >= to || span->close_before <= from)
-			continue;
-		if (span->mapping.start > truth->mapping.start &&
-		    span->mapping.start < truth->mapping.end)
-			edges[nr_edges++] = span->mapping.start;
-		if (span->mapping.end > truth->mapping.start &&
-		    span->mapping.end < truth->mapping.end)
-			edges[nr_edges++] = span->mapping.end;
+		const uint64_t ends[] = {span->mapping.start, span->mapping.end};
+
+		for (int i = 0; i < 2 && span->open_before < to && span->close_before > from; i++)
+			if (ends[i] > truth->mapping.start && ends[i] < truth->mapping.end)
+				edges[nr_edges++] = ends[i];
 	}
-	qsort(edges, nr_edges, sizeof(*edges), by_value);
+	qsort(edges, nr_edges, sizeof(*edges), jp_by_value);
 	for (size_t i = 0; !failed && i + 1 < nr_edges; i++)
 		if (edges[i] < edges[i + 1])
 			failed = judge_piece(coverage, truth, edges[i], edges[i + 1], from, to);
-	free(edges);
 	return failed;
 }
 
@@ -184,10 +165,10 @@ static int judge_span(struct jp_coverage *coverage, const struct jp_span *truth)
 	for (size_t at = 0; !failed && jp_evidence_window(evidence, truth->pid, &at, &from, &to);) {
 		/* A gate opens on what its own snapshot has told already. */
 		from = jp_evidence_gated(evidence)
-			       ? max(from, truth->open_after + slack)
+			       ? jp_max(from, truth->open_after + slack)
 			       : jp_evidence_told_from(evidence, truth->pid, truth->open_before,
 						       truth->open_after);
-		to = min(to, end == UINT64_MAX ? end : end - min(end, slack));
+		to = jp_min(to, end == UINT64_MAX ? end : end - jp_min(end, slack));
 		if (from < to)
 			failed = judge_during(coverage, truth, from, to);
 	}
@@ -210,7 +191,7 @@ static uint64_t first_gap(const struct jp_coverage *coverage, uint32_t pid, uint
 			    span->close_after > time)
 				reached = span->mapping.end;
 	} while (reached > before && reached < end);
-	return min(reached, end);
+	return jp_min(reached, end);
 }
 
 const struct jp_span *jp_coverage_ended(const struct jp_coverage *coverage, uint32_t pid,
@@ -248,19 +229,19 @@ static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known
 	const struct jp_capture_info *info = &coverage->evidence->info;
 	const struct jp_span *last, *span = jp_spans_of(coverage->view->truth, known->pid, &last);
 
-	from = max(known->open_before, from);
-	to = min(known->close_before, to);
+	from = jp_max(known->open_before, from);
+	to = jp_min(known->close_before, to);
 	for (; span < last; span++) {
 		const struct jp_span *truth = span;
-		uint64_t start = max(truth->mapping.start, known->mapping.start);
-		uint64_t end = min(truth->mapping.end, known->mapping.end);
+		uint64_t start = jp_max(truth->mapping.start, known->mapping.start);
+		uint64_t end = jp_min(truth->mapping.end, known->mapping.end);
 		uint64_t gone = truth->close_after;
 		const char *cause;
 		bool told_later;
 
 		if (start >= end || gone == UINT64_MAX)
 			continue;
-		gone = max(gone + info->slack, from);
+		gone = jp_max(gone + info->slack, from);
 		if (gone >= to)
 			continue;
 		start = first_gap(coverage, truth->pid, start, end, gone);
@@ -323,16 +304,16 @@ static int judge_invented(struct jp_coverage *coverage, const struct jp_span *kn
 	jp_search(i, coverage->nr_plain, coverage->plain[i]->pid < known->pid);
 	for (; i < coverage->nr_plain && coverage->plain[i]->pid == known->pid; i++) {
 		const struct jp_event *act = coverage->plain[i];
-		uint64_t start = max(act->map.addr, known->mapping.start);
-		uint64_t end = min(act->map.addr + act->map.len, known->mapping.end);
-		uint64_t from = max(known->open_before, begin), to;
+		uint64_t start = jp_max(act->map.addr, known->mapping.start);
+		uint64_t end = jp_min(act->map.addr + act->map.len, known->mapping.end);
+		uint64_t from = jp_max(known->open_before, begin), to;
 		struct jp_span span;
 
 		if (start >= end)
 			continue;
 		to = untouched(coverage->evidence->truth, act);
-		to = min(to - (to == UINT64_MAX ? 0 : min(to, info->slack)), end_of_window);
-		if (max(from, act->after + info->slack) >= min(to, known->close_before) ||
+		to = jp_min(to - (to == UINT64_MAX ? 0 : jp_min(to, info->slack)), end_of_window);
+		if (jp_max(from, act->after + info->slack) >= jp_min(to, known->close_before) ||
 		    tells_of_earlier(coverage, known, act))
 			continue;
 		span = (struct jp_span){.pid = act->pid,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/base/array.h"
+#include "harness/base/order.h"
 #include "harness/model/unwind/methods.h"
 
 /* Fewer judged samples in its interval say nothing of a process. */
@@ -49,13 +50,6 @@ int jp_stack_counts_place(struct jp_stack_counts *counts, uint32_t id, uint32_t 
 	return 0;
 }
 
-static int by_value(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return (a > b) - (a < b);
-}
-
 /* Of all instructions of functions that are in some path that was walked, how many were hit? */
 static void count_places(const struct jp_stack_counts *counts, const struct jp_evidence *evidence,
 			 struct jp_findings *findings)
@@ -64,7 +58,7 @@ static void count_places(const struct jp_stack_counts *counts, const struct jp_e
 	uint64_t distinct = 0, instructions = 0;
 
 	if (counts->nr_places)
-		qsort(counts->places, counts->nr_places, sizeof(uint64_t), by_value);
+		qsort(counts->places, counts->nr_places, sizeof(uint64_t), jp_by_value);
 	for (size_t i = 0; i < counts->nr_places; i++)
 		distinct += !i || counts->places[i] != counts->places[i - 1];
 	jp_findings_add_as(findings, &distinct_places, jp_metric_count("distinct", distinct));
@@ -148,7 +142,7 @@ static void add_processes(const struct jp_stack_counts *counts, const struct jp_
 
 			judged += process->judged[method];
 			whole += process->whole[method];
-			least = process->judged[method] < least ? process->judged[method] : least;
+			least = jp_min(least, process->judged[method]);
 			if (process->judged[method] < LEAST_OF_PROCESS && !*findings->error)
 				snprintf(findings->error, sizeof(findings->error),
 					 "too little evidence: process %zu (pid %u) has %" PRIu64

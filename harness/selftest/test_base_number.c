@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness/base/clock.h"
+#include "harness/base/order.h"
 #include "harness/base/path.h"
 #include "harness/selftest/check.h"
 
@@ -176,8 +177,20 @@ static void paths(void)
 	      "nobody need hear of it");
 }
 
+static void order(void)
+{
+	const uint64_t least = 0, most = UINT64_MAX;
+
+	check(jp_min(least, most) == least && jp_min(most, least) == least &&
+		      jp_max(least, most) == most && jp_max(most, least) == most &&
+		      jp_by_value(&least, &most) < 0 && jp_by_value(&most, &least) > 0 &&
+		      !jp_by_value(&most, &most),
+	      "the lesser, the greater, and which is which");
+}
+
 int main(void)
 {
+	order();
 	whole();
 	prefix();
 	keeps_errno();

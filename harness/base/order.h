@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_BASE_ORDER_H
+#define JP_BASE_ORDER_H
+
+#include <stdint.h>
+
+static inline uint64_t jp_min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint64_t jp_max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* For qsort(), of uint64_t. */
+static inline int jp_by_value(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+#endif
