@@ -4,6 +4,12 @@
 import re
 
 
+def numbers(version: str) -> tuple[int, ...]:
+    """(6, 12, 107) of 6.12.107+deb13 or perf-6.12.107."""
+    match = re.search(r"\d+(\.\d+)*", version)
+    return tuple(map(int, match.group(0).split("."))) if match else ()
+
+
 def found(pattern: str | re.Pattern[str], text: str) -> re.Match[str]:
     """Where the pattern is in the text; ValueError where it is not."""
     match = re.search(pattern, text)

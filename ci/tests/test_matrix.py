@@ -169,8 +169,8 @@ class Bundle(Binary):
 class Initramfs(unittest.TestCase):
     def test_cpio_reads_it(self) -> None:
         archive = initramfs.Archive()
-        archive.add_folder("proc")
-        archive.add_text("a/b/c", "text")
+        archive.add("proc", initramfs.FOLDER)
+        archive.add("a/b/c", initramfs.TEXT, b"text")
         data = archive.data()
         self.assertEqual(data, archive.data())
         listed = subprocess.run("gzip -dc | cpio -t --quiet", shell=True, input=data,

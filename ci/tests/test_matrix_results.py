@@ -15,6 +15,7 @@ import unittest.mock
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import process
+from ci.base.text import numbers
 from ci.matrix.results import explained, stored
 from ci.tests.made_runs import CELL, DEFINITION, FACTS, Made, case, matrix
 from harness.selftest.scratch import MATRIX
@@ -383,6 +384,10 @@ class Report(Made):
 
 
 class Versions(unittest.TestCase):
+    def test_numbers(self) -> None:
+        self.assertEqual(list(map(numbers, ("6.12.107+deb13", "perf-6.12", "7.3.4-1~bpo13+1", ""))),
+                         [(6, 12, 107), (6, 12), (7, 3, 4), ()])
+
     def test_overlap(self) -> None:
         why = {"fact": "uprobe.*", "from": "6.1", "to": "6.12", "why": "", "source": ""}
         for before, after, wanted in (

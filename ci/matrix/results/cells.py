@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs of the matrix: a folder for each cell, and what several seeds of one come to together."""
 
+import collections
 import os
 import re
-from typing import Any, Iterator
+from typing import Any, Callable, Iterable, Iterator
 
 from ci.base import jsonl
 from ci.base.status import Malformed, Unusable
@@ -12,11 +13,11 @@ from ci.matrix.results import stored
 CELL = "cell.json"
 PARTIAL = ".partial"  # so the name of a cell ends until all of it is there
 # What cell.json must hold; more of it goes into the header where it is there.
-CELL_KEYS = {"outcome": stored.is_text, "seed": stored.is_count, "suite": stored.is_text,
-             "version": stored.is_text}
+CELL_KEYS: stored.Keys = {"outcome": (stored.is_text, True), "seed": (stored.is_count, True),
+                          "suite": (stored.is_text, True), "version": (stored.is_text, True)}
+COPIED = ("package_sha256", "packages", "sha256", "qemu", "qemu_package")
 # Of several seeds these must not differ.
-SAME = ("kind", "label", "version", "kernel", "package", "package_sha256", "packages", "sha256",
-        "qemu", "qemu_package", "accelerator", "suite", "exact")
+SAME = ("kind", "label", "version", "kernel", "package", *COPIED, "accelerator", "suite", "exact")
 
 
 class Partial(Unusable):
@@ -44,21 +45,16 @@ def header_of(path: str, cell: dict[str, Any]) -> dict[str, Any]:
     kind = cell.get("kind", "kernel")
     # What a kernel is called is the label, too.
     named = "label" if kind == "tool" else "kernel"
-    for key, right in {**CELL_KEYS, named: stored.is_label}.items():
-        if key not in cell:
-            raise Malformed(path, 1, "'%s' is missing" % key)
-        if not right(cell[key]):
-            raise Malformed(path, 1, "'%s' cannot be %.60r" % (key, cell[key]))
+    keys: stored.Keys = {**CELL_KEYS, named: (stored.is_label, True)}
+    stored.check(path, 1, {key: cell[key] for key in keys if key in cell}, keys)
     accelerator = cell.get("accelerator", "")
     header = {
         "format": stored.FORMAT, "kind": kind, "label": cell[named],
         "version": cell["version"],
         "kernel": cell.get("kernel", "") if kind == "tool" else cell["version"],
         # A kernel that was given has no package.
-        "package": cell.get("package") or "", "package_sha256": cell.get("package_sha256"),
-        "packages": cell.get("packages"),
-        "sha256": cell.get("sha256"), "qemu": cell.get("qemu"),
-        "qemu_package": cell.get("qemu_package"), "accelerator": accelerator,
+        "package": cell.get("package") or "", **{key: cell.get(key) for key in COPIED},
+        "accelerator": accelerator,
         # ci/matrix run counts instructions with TCG, so that the same run gives the same figures.
         "exact": str(accelerator).startswith("tcg"),
         "command": command_of(cell.get("command", "")), "suite": cell["suite"],
@@ -234,10 +230,6 @@ def load_whole(folder: str) -> stored.Stored:
     return made
 
 
-def worst(outcomes: list[str]) -> str:
-    return max(outcomes, key=stored.OUTCOMES.index)
-
-
 def sum_metrics(several: Iterator[Any]) -> dict[str, list[int]]:
     """k and n of each metric over all that have it."""
     total: dict[Any, Any] = {}
@@ -251,10 +243,9 @@ def sum_metrics(several: Iterator[Any]) -> dict[str, list[int]]:
 
 
 def sum_counts(several: Iterator[Any]) -> dict[str, int]:
-    total: dict[Any, Any] = {}
+    total: collections.Counter[Any] = collections.Counter()
     for counts in several:
-        for name, count in counts.items():
-            total[name] = total.get(name, 0) + count
+        total.update(counts)
     return dict(sorted(total.items()))
 
 
@@ -271,14 +262,12 @@ def merge_case(seeds: list[int], cases: list[dict[str, Any]]) -> dict[str, Any]:
     for key in ("control", "smp", "definition"):
         if any(case.get(key) != first.get(key) for case in cases):
             raise Partial("%s: '%s' differs between seeds" % (first["case"], key))
-    outcome = worst([case["outcome"] for case in cases])
+    outcome = max((case["outcome"] for case in cases), key=stored.OUTCOMES.index)
     distinct = [case["distinct"] for case in cases if "distinct" in case]
     exceptions = sum_counts({(one[0], one[1]): one[2] for one in case["exceptions"]}
                             for case in cases)
     # A case that was not judged with one seed has no expectations there.
-    expect = {}
-    for case in cases:
-        expect.update(case["expect"])
+    expect = dict(collections.ChainMap(*(case["expect"] for case in reversed(cases))))
     made = {
         "case": first["case"], "control": first["control"], "outcome": outcome,
         "outcomes": [case["outcome"] for case in cases], "why": why_of(seeds, cases, outcome),
@@ -327,3 +316,12 @@ def merge(several: list[stored.Stored]) -> stored.Stored:
     cases = {name: merge_case(seeds, [made.cases[name] for made in several])
              for name in sorted(first.cases)}
     return stored.Stored(first.path, header, cases, first.facts)
+
+
+def by_label(several: Iterable[stored.Stored],
+             one: Callable[[list[stored.Stored]], stored.Stored]) -> list[stored.Stored]:
+    """The runs of each label as one, in the order of tables."""
+    found: dict[str, list[stored.Stored]] = {}
+    for made in several:
+        found.setdefault(made.label, []).append(made)
+    return sorted(map(one, found.values()), key=lambda made: made.order)

@@ -29,14 +29,10 @@ def read(what: str, folder: str) -> list[stored.Stored]:
             if not several:
                 raise status.Malformed(what, 0, "holds neither stored files nor a run")
             return several
-        by_label: dict[str, list[stored.Stored]] = {}
-        for made in map(cells.load, found):
-            by_label.setdefault(made.label, []).append(made)
-        return sorted(map(whole, by_label.values()), key=lambda made: made.order)
+        return cells.by_label(map(cells.load, found), whole)
     label = os.path.join(folder, what + ".jsonl")
-    if os.sep not in what and not os.path.exists(what) and os.path.exists(label):
-        return [stored.load(label)]
-    return [stored.load(what)]
+    named = os.sep not in what and not os.path.exists(what) and os.path.exists(label)
+    return [stored.load(label if named else what)]
 
 
 def whole(several: list[stored.Stored]) -> stored.Stored:

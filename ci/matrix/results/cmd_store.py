@@ -3,6 +3,7 @@
 
 import argparse
 import os
+from typing import Iterator
 
 from ci.base import files, status
 from ci.matrix.option_types import Subparsers
@@ -14,20 +15,17 @@ the worst outcome counts. Nothing is written where any of them was lost, is not 
 written; the status is 99 then. The same runs always give the same bytes."""
 
 
-def load_all(dirs: list[str]) -> list[stored.Stored]:
-    """What all the runs come to, in the order of tables."""
-    by_label: dict[str, list[stored.Stored]] = {}
+def load_all(dirs: list[str]) -> Iterator[stored.Stored]:
+    """Every cell of the runs."""
     for folder in dirs:
         found = cells.find(folder)
         if not found:
             raise cells.Partial("%s: no %s is in it or one level below" % (folder, cells.CELL))
-        for made in map(cells.load_whole, found):
-            by_label.setdefault(made.label, []).append(made)
-    return sorted(map(cells.merge, by_label.values()), key=lambda made: made.order)
+        yield from map(cells.load_whole, found)
 
 
 def run(options: argparse.Namespace) -> int:
-    several = load_all(options.dirs)
+    several = cells.by_label(load_all(options.dirs), cells.merge)
     texts = {made.label + ".jsonl": stored.text_of(made) for made in several}
     files.replace(options.to, texts, stored.load)
     for made in several:

@@ -2,6 +2,7 @@
 """ci/matrix tools: the same cases through several versions of perf, on this kernel."""
 
 import argparse
+import collections
 import errno
 import json
 import os
@@ -43,8 +44,7 @@ def cell_of(options: argparse.Namespace, perf: perf_tools.Perf, seed: int) -> di
     own = [name for name in perf.packages if name.startswith("linux-perf")]
     command = ["python3", "ci/matrix", "tools", "--perf", ".".join(map(str, perf.number[:2])),
                "--seed", str(seed)]
-    for case in options.cases:
-        command += ["--case", case]
+    command += [word for case in options.cases for word in ("--case", case)]
     return {"kind": "tool", "label": label_of(perf), "version": perf.version,
             "package": " ".join(own) or "as installed", "packages": sorted(perf.packages),
             "kernel": kernel(), "accelerator": "wall clock", "suite": " ".join(options.cases),
@@ -56,8 +56,7 @@ def run_jitproof(options: argparse.Namespace, perf: perf_tools.Perf, seed: int,
     """Outcome and reason of one run; its folder holds what it left."""
     # The whole path: from it a reader of the results knows where they lay.
     command = [options.jitproof, "run", "--set=full", "--seed", str(seed),
-               "-o", os.path.abspath(folder),
-               *options.cases]
+               "-o", os.path.abspath(folder), *options.cases]
     environment = {**perf.environment, "JITPROOF_PERF": perf.path}
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, env=environment, text=True,
@@ -98,9 +97,7 @@ def tell(folder: str) -> str:
     made = cells.load(folder)
     if made.lost:
         return made.lost
-    counts: dict[str, int] = {}
-    for case in made.cases.values():
-        counts[case["outcome"]] = counts.get(case["outcome"], 0) + 1
+    counts = collections.Counter(case["outcome"] for case in made.cases.values())
     lines = ["%s (%d cases)" % (" ".join("%s:%d" % (name, counts[name])
                                          for name in stored.OUTCOMES if name in counts),
                                 len(made.cases))]
@@ -137,11 +134,8 @@ def plan(options: argparse.Namespace,
          perfs: list[perf_tools.Perf]) -> list[tuple[perf_tools.Perf, int, str]]:
     """(perf, seed, folder) of each cell, none of which is there; before any is run."""
     seeds = list(dict.fromkeys(options.seed or [1]))
-    made = []
-    for perf in perfs:
-        for seed in seeds:
-            name = label_of(perf) + ("" if len(seeds) == 1 else ".seed-%d" % seed)
-            made.append((perf, seed, os.path.join(options.output, name)))
+    made = [(perf, seed, os.path.join(options.output, label_of(perf) + (
+        "" if len(seeds) == 1 else ".seed-%d" % seed))) for perf in perfs for seed in seeds]
     folders = [folder for _, _, folder in made]
     for folder in folders:
         if folders.count(folder) > 1:

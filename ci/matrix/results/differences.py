@@ -114,16 +114,14 @@ def figure(metric: list[int] | None) -> str:
 
 def figures_of(case: dict[str, Any]) -> dict[str, list[int]]:
     """Every count of a case by a name, as metrics are."""
-    found = dict(case["metrics"])
-    found.update({"judged." + method: [count] for method, count in case["judged"].items()})
-    if "distinct" in case:
-        found["distinct"] = [case["distinct"]]
-    for method, verdicts in case["verdicts"].items():
-        found.update({"verdict.%s.%s" % (method, name): [count]
-                      for name, count in verdicts.items()})
-    for metric, cause, count in case["exceptions"]:
-        found["exceptions.%s.%s" % (metric, cause)] = [count]
-    return found
+    return {
+        **case["metrics"],
+        **{"judged." + method: [count] for method, count in case["judged"].items()},
+        **({"distinct": [case["distinct"]]} if "distinct" in case else {}),
+        **{"verdict.%s.%s" % (method, name): [count]
+           for method, verdicts in case["verdicts"].items() for name, count in verdicts.items()},
+        **{"exceptions.%s.%s" % (metric, cause): [count]
+           for metric, cause, count in case["exceptions"]}}
 
 
 def compare_figures(one: dict[str, Any], other: dict[str, Any], exact: bool) -> Iterator[str]:

@@ -3,21 +3,15 @@
 
 import fnmatch
 import os
-import re
 import tomllib
 
 from ci.base import jsonl
 from ci.base.status import Malformed
+from ci.base.text import numbers
 from ci.matrix.results import stored
 
 FILE = "explained.toml"
-VERSION = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})+")
-
-
-def is_version(value: str) -> bool:
-    return stored.is_text(value) and VERSION.fullmatch(value) is not None
-
-
+is_version = stored.matching(r"[0-9]{1,9}(\.[0-9]{1,9})+")
 KEYS = {"fact": (stored.is_text, True), "from": (is_version, True), "to": (is_version, True),
         "why": (stored.is_text, True), "source": (stored.is_text, True)}
 
@@ -39,7 +33,7 @@ def load(folder: str) -> list[dict[str, str]]:
         if not isinstance(one, dict):
             raise Malformed(where, 0, "expected a table")
         stored.check(where, 0, one, KEYS)
-        if stored.numbers(one["from"]) >= stored.numbers(one["to"]):
+        if numbers(one["from"]) >= numbers(one["to"]):
             raise Malformed(where, 0, "from %s to %s is no way" % (one["from"], one["to"]))
     return found
 
@@ -47,8 +41,8 @@ def load(folder: str) -> list[dict[str, str]]:
 def overlaps(one: dict[str, str], before: str, after: str) -> bool:
     """Whether what changed between two kernels may have changed where an explanation has it: it
     stays right for other kernels than those that it was written for, closer or wider apart."""
-    old, new = stored.numbers(before), stored.numbers(after)
-    return max(old, stored.numbers(one["from"])) < min(new, stored.numbers(one["to"]))
+    old, new = numbers(before), numbers(after)
+    return max(old, numbers(one["from"])) < min(new, numbers(one["to"]))
 
 
 def explain(explanations: list[dict[str, str]], fact: str, before: str,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """results/MATRIX.md from the stored results: every cell leads to the record it came from."""
 
+import itertools
 import json
 import re
 from typing import Any, Iterable, Iterator
@@ -42,6 +43,10 @@ def link(made: stored.Stored, identity: str, text: str) -> str:
     return "[%s](matrix/%s.jsonl#L%d)" % (text, made.label, made.lines[identity])
 
 
+def case_link(made: stored.Stored, name: str, text: str) -> str:
+    return link(made, stored.case_id(made.label, name), text)
+
+
 def header_link(made: stored.Stored) -> str:
     return link(made, made.label, escape(made.label))
 
@@ -75,7 +80,7 @@ def outcome_table(several: list[stored.Stored], what: str) -> Iterator[str]:
     names = sorted({name for made in several for name in made.cases})
     yield from table("case", "CPUs", *map(header_link, several))
     for name in names:
-        cells = [link(made, stored.case_id(made.label, name), escape(marks(made.cases[name])))
+        cells = [case_link(made, name, escape(marks(made.cases[name])))
                  if name in made.cases else "" for made in several]
         yield row(code(name), smp_of(several, [name]), *cells)
     counts = ["%d of %d" % (sum(case["outcome"] in differences.GOOD
@@ -86,8 +91,7 @@ def outcome_table(several: list[stored.Stored], what: str) -> Iterator[str]:
 
 def differs(values: list[list[int]]) -> bool:
     """Whether any two of some metrics differ by more than chance, as stored.apart() has it."""
-    return any(stored.apart(values[i], values[j])
-               for i in range(len(values)) for j in range(i))
+    return any(itertools.starmap(stored.apart, itertools.combinations(values, 2)))
 
 
 def percent(metric: list[int]) -> str:
@@ -123,8 +127,7 @@ def exactly(expected: list[Any] | None) -> bool:
 def figure_table(several: list[stored.Stored]) -> Iterator[str]:
     yield from table("case", "metric", *map(header_link, several))
     for name, metric in figures_that_differ(several):
-        cells = [link(made, stored.case_id(made.label, name),
-                      percent(made.cases[name]["metrics"][metric]))
+        cells = [case_link(made, name, percent(made.cases[name]["metrics"][metric]))
                  if metric in made.cases.get(name, {"metrics": ()})["metrics"] else ""
                  for made in several]
         yield row(code(name), code(metric), *cells)
@@ -132,9 +135,9 @@ def figure_table(several: list[stored.Stored]) -> Iterator[str]:
 
 def value_of(fact: dict[str, Any]) -> str:
     """What a fact is, as text; what could not be asked says why."""
-    if fact["value"] is None:
-        return "not there: " + fact.get("why", "")
     value = fact["value"]
+    if value is None:
+        return "not there: " + fact.get("why", "")
     if isinstance(value, list):
         return ", ".join(map(differences.short, value)) or "nothing"
     return differences.short(value)
@@ -142,16 +145,10 @@ def value_of(fact: dict[str, Any]) -> str:
 
 def runs_of(several: list[stored.Stored], name: str) -> list[tuple[str, list[stored.Stored]]]:
     """[(value, [Stored...])]: neighbours with the same value of a fact."""
-    found: list[tuple[str, list[stored.Stored]]] = []
-    for made in several:
-        if name not in made.facts:
-            continue
-        key = json.dumps(made.facts[name]["value"])
-        if found and found[-1][0] == key:
-            found[-1][1].append(made)
-        else:
-            found.append((key, [made]))
-    return [(value_of(members[0].facts[name]), members) for _, members in found]
+    asked = (made for made in several if name in made.facts)
+    runs = [list(run) for _, run in itertools.groupby(
+        asked, lambda made: json.dumps(made.facts[name]["value"]))]
+    return [(value_of(run[0].facts[name]), run) for run in runs]
 
 
 def links_of(members: list[stored.Stored], name: str) -> str:
@@ -191,6 +188,7 @@ def fact_table(kernels: list[stored.Stored], known: list[dict[str, str]]) -> Ite
 
 
 def same_facts(kernels: list[stored.Stored]) -> Iterator[str]:
+    yield from table("fact", "value", "kernels")
     for name in sorted({name for made in kernels for name in made.facts}):
         runs = runs_of(kernels, name)
         if len(runs) == 1:
@@ -203,7 +201,7 @@ def crash_table(several: list[stored.Stored]) -> Iterator[str]:
         for name, case in sorted(made.cases.items()):
             if case.get("crashed"):
                 yield row(header_link(made), code(name),
-                          link(made, stored.case_id(made.label, name), escape(case["crashed"])),
+                          case_link(made, name, escape(case["crashed"])),
                           escape(differences.first_line(case["why"])))
 
 
@@ -217,8 +215,8 @@ def bad_table(several: list[stored.Stored]) -> Iterator[str]:
                 found.setdefault((marks(case), case["why"]), []).append(name)
         for (outcome, why), names in sorted(found.items()):
             yield row(header_link(made), escape(outcome),
-                      " ".join(link(made, stored.case_id(made.label, name), escape(name))
-                               for name in names), escape(why.replace("\n", "; ")))
+                      " ".join(case_link(made, name, escape(name)) for name in names),
+                      escape(why.replace("\n", "; ")))
 
 
 def made_table(several: list[stored.Stored]) -> Iterator[str]:
@@ -268,9 +266,8 @@ def report(several: list[stored.Stored], known: list[dict[str, str]]) -> str:
                          "Why, and how that is known, stands in "
                          "[explained.toml](matrix/explained.toml).",
                          "None.")
-        same = list(same_facts(kernels))
-        lines += section("Facts that are the same wherever they were asked",
-                         [*table("fact", "value", "kernels"), *same], "", "None.")
+        lines += section("Facts that are the same wherever they were asked", same_facts(kernels),
+                         "", "None.")
     lines += section("Tools and cases", outcome_table(tools, "cases") if tools else ())
     if tools:
         lines += section("Figures that differ between tools", figure_table(tools),

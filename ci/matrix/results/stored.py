@@ -9,6 +9,7 @@ from typing import Any, Callable, Iterator, Mapping
 
 from ci.base import jsonl
 from ci.base.status import Malformed
+from ci.base.text import numbers
 
 FORMAT = 1
 KINDS = ("kernel", "tool")
@@ -17,9 +18,6 @@ OUTCOMES = ("PASS", "XFAIL", "SKIP", "XPASS", "ERROR", "TIMEOUT", "CRASH", "FAIL
 # Of a run: all is there; all is there, and the kernel's log has what it should not.
 WHOLE = ("DONE", "SPLAT")
 BAD = ("FAIL", "CRASH", "TIMEOUT", "ERROR", "XPASS")
-# As long as the release of a kernel that was built here may be, and what it may hold.
-LABEL = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+~-]{0,200}")
-NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._+/-]{0,200}")
 ROOT = os.path.abspath(__file__ + "/../../../..")
 FOLDER = os.path.join(ROOT, "results", "matrix")
 
@@ -33,18 +31,6 @@ def is_count(value: object) -> bool:
 
 def is_text(value: object) -> bool:
     return isinstance(value, str)
-
-
-def is_label(value: Any) -> bool:
-    return is_text(value) and LABEL.fullmatch(value) is not None
-
-
-def is_name(value: Any) -> bool:
-    return is_text(value) and NAME.fullmatch(value) is not None
-
-
-def is_counts(value: object) -> bool:
-    return isinstance(value, dict) and all(is_count(count) for count in value.values())
 
 
 def is_value(value: object, depth: int = 0) -> bool:
@@ -88,6 +74,14 @@ def map_of(check: Check) -> Check:
     return lambda value: isinstance(value, dict) and all(map(check, value.values()))
 
 
+def matching(pattern: str) -> Check:
+    return lambda value: is_text(value) and re.fullmatch(pattern, value) is not None
+
+
+is_counts = map_of(is_count)
+# As long as the release of a kernel that was built here may be, and what it may hold.
+is_label = matching(r"[0-9A-Za-z][0-9A-Za-z._+~-]{0,200}")
+is_name = matching(r"[0-9A-Za-z][0-9A-Za-z._+/-]{0,200}")
 # key: (what it must be, whether it must be there)
 HEADER: Keys = {
     "id": (is_label, True), "format": (lambda value: value == FORMAT, True),
@@ -118,10 +112,9 @@ FACT: Keys = {"id": (is_text, True), "fact": (is_name, True), "value": (is_value
 def check(path: str, line: int, record: dict[str, Any], keys: Keys) -> None:
     """Everything that must be there is, and is what it must be; nothing else is."""
     for key, (right, needed) in keys.items():
-        if key not in record:
-            if needed:
-                raise Malformed(path, line, "'%s' is missing" % key)
-        elif not right(record[key]):
+        if needed and key not in record:
+            raise Malformed(path, line, "'%s' is missing" % key)
+        if key in record and not right(record[key]):
             raise Malformed(path, line, "'%s' cannot be %.60r" % (key, record[key]))
     for key in record:
         if key not in keys:
@@ -146,12 +139,6 @@ class Stored:
     def order(self) -> tuple[int, tuple[int, ...], str]:
         """By kind, then 6.9 before 6.12."""
         return (KINDS.index(self.header["kind"]), numbers(self.label), self.label)
-
-
-def numbers(version: str) -> tuple[int, ...]:
-    """(6, 12, 107) of 6.12.107+deb13 or perf-6.12.107."""
-    found = re.search(r"\d+(\.\d+)*", version)
-    return tuple(int(part) for part in found.group(0).split(".")) if found else ()
 
 
 def case_id(label: str, name: str) -> str:

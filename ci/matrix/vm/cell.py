@@ -6,9 +6,11 @@ console.log of each group, facts.jsonl, cell.json, and host.json for what depend
 Until all is there it is called DIR/LABEL.partial.
 """
 
+import collections
 import dataclasses
 import json
 import os
+import pathlib
 import shutil
 import threading
 import time
@@ -90,14 +92,12 @@ class Cell:
         os.mkdir(work)
         started = time.monotonic()
         result: dict[str, Any] = {"name": group.name, "smp": group.smp, "cases": len(group.cases),
-                  "outcome": "DONE", "reason": "", "splats": []}
-        result["append"] = job.append(self.plan.seed)
+                  "outcome": "DONE", "reason": "", "splats": [],
+                  "append": job.append(self.plan.seed)}
         try:
             watch = self.boot(group, work, result["append"])
             self.take(group, work, watch, result)
-        except guest.Lost as reason:
-            self.lost(work, str(reason), result)
-        except bundle.Torn as reason:
+        except (guest.Lost, bundle.Torn) as reason:
             self.lost(work, str(reason), result)
         finally:
             self.keep(group, work)
@@ -145,15 +145,10 @@ class Cell:
 
     def merge(self, cases: str) -> None:
         """Moves the folders of cases, two levels deep, to those of the other groups."""
-        if not os.path.isdir(cases):
-            return
-        for study in sorted(os.listdir(cases)):
-            if not os.path.isdir(os.path.join(cases, study)):
-                continue
-            os.makedirs(os.path.join(self.folder, "cases", study), exist_ok=True)
-            for name in sorted(os.listdir(os.path.join(cases, study))):
-                os.rename(os.path.join(cases, study, name),
-                          os.path.join(self.folder, "cases", study, name))
+        for case in sorted(pathlib.Path(cases).glob("*/*")):
+            study = pathlib.Path(self.folder, "cases", case.parent.name)
+            study.mkdir(parents=True, exist_ok=True)
+            case.rename(study / case.name)
 
     def lost(self, work: str, reason: str, result: dict[str, Any]) -> None:
         console = read(work + "/console").replace("\r", "")
@@ -188,15 +183,14 @@ class Cell:
         # Whoever judges compares with it: a case that is not there must not go unnoticed.
         self.write("cases/ktap.txt", "KTAP version 1\n1..%d\n" % planned)
         done = process.run([os.path.abspath(self.plan.jitproof), "judge", "--results",
-                                    "results.jsonl", "cases"], cwd=self.folder)
+                            "results.jsonl", "cases"], cwd=self.folder)
         self.write("ktap.txt", done.stdout)
-        outcomes: dict[str, int] = {}
+        outcomes: collections.Counter[str] = collections.Counter()
         results: list[dict[str, Any]] = []
         try:
             for line in read(os.path.join(self.folder, "results.jsonl")).splitlines():
                 results.append(json.loads(line))
-                outcome = results[-1]["outcome"]
-                outcomes[outcome] = outcomes.get(outcome, 0) + 1
+                outcomes[results[-1]["outcome"]] += 1
             cell["unlisted_skips"] = suites.unlisted(results, self.plan.config.get("skips", []),
                                                      self.plan.kernel.version)
         except (ValueError, KeyError, TypeError) as error:

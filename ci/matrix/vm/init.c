@@ -298,11 +298,13 @@ static void put(struct output *output, const void *data, size_t size)
 	output->used += size;
 }
 
-static void put_record(struct output *output, char kind, size_t length, uint64_t value)
+static void put_record(struct output *output, char kind, const void *data, size_t length,
+		       uint64_t value)
 {
 	struct record record = {(uint32_t)kind, (uint32_t)length, value};
 
 	put(output, &record, sizeof(record));
+	put(output, data, length);
 	output->records++;
 }
 
@@ -323,8 +325,7 @@ static void put_pieces(struct output *output, int fd, off_t size)
 				output->unread++;
 				return;
 			}
-			put_record(output, 'p', (size_t)got, (uint64_t)at);
-			put(output, buffer, (size_t)got);
+			put_record(output, 'p', buffer, (size_t)got, (uint64_t)at);
 			at += got;
 		}
 	}
@@ -351,14 +352,12 @@ static void put_tree(struct output *output, const char *path)
 			     lstat(below, &status) == 0;
 
 		if (known && S_ISDIR(status.st_mode)) {
-			put_record(output, 'd', strlen(below), 0);
-			put(output, below, strlen(below));
+			put_record(output, 'd', below, strlen(below), 0);
 			put_tree(output, below);
 		} else if (known && S_ISREG(status.st_mode)) {
 			int fd = open(below, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
-			put_record(output, 'f', strlen(below), (uint64_t)status.st_size);
-			put(output, below, strlen(below));
+			put_record(output, 'f', below, strlen(below), (uint64_t)status.st_size);
 			if (fd >= 0)
 				put_pieces(output, fd, status.st_size);
 			else

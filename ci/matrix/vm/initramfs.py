@@ -13,40 +13,33 @@ from ci.base.status import Missing
 FOLDERS = ("dev", "etc", "out", "proc", "root", "run", "sys", "tmp", "var", "var/tmp")
 
 
+# What an entry may be.
+FOLDER, PROGRAM, TEXT = stat.S_IFDIR | 0o755, stat.S_IFREG | 0o755, stat.S_IFREG | 0o644
+
+
 class Archive:
     """A cpio archive in "newc" form, whose bytes depend on its content alone."""
 
     def __init__(self) -> None:
-        self.entries: dict[str, tuple[int, bytes | tuple[int, int]]] = {}
+        self.entries: dict[str, tuple[int, bytes, tuple[int, int]]] = {}
 
-    def add(self, path: str, content: bytes | None, mode: int) -> None:
-        """A file, or a folder where content is None; its parents come by themselves."""
+    def add(self, path: str, mode: int, data: bytes = b"",
+            device: tuple[int, int] = (0, 0)) -> None:
+        """Its parents come by themselves. @device: its major and minor number."""
         parent = os.path.dirname(path)
         if parent and parent not in self.entries:
-            self.add(parent, None, stat.S_IFDIR | 0o755)
-        self.entries[path] = (mode, content or b"")
+            self.add(parent, FOLDER)
+        self.entries[path] = (mode, data, device)
 
-    def add_file(self, path: str, source: str, mode: int = 0o644) -> None:
+    def add_program(self, path: str, source: str) -> None:
         with open(source, "rb") as file:
-            self.add(path, file.read(), stat.S_IFREG | mode)
-
-    def add_text(self, path: str, text: str) -> None:
-        self.add(path, text.encode(), stat.S_IFREG | 0o644)
-
-    def add_folder(self, path: str, mode: int = 0o755) -> None:
-        self.add(path, None, stat.S_IFDIR | mode)
-
-    def add_node(self, path: str, major: int, minor: int) -> None:
-        """A character device: the kernel opens /dev/console before there is an init."""
-        self.add(path, None, stat.S_IFCHR | 0o600)
-        self.entries[path] = (stat.S_IFCHR | 0o600, (major, minor))
+            self.add(path, PROGRAM, file.read())
 
     def data(self) -> bytes:
         """The archive's bytes, compressed."""
-        parts = []
-        for inode, (path, (mode, content)) in enumerate(sorted(self.entries.items()), 1):
-            parts.append(entry(inode, path, mode, content))
-        parts.append(entry(0, "TRAILER!!!", 0, b""))
+        parts = [entry(inode, path, *what)
+                 for inode, (path, what) in enumerate(sorted(self.entries.items()), 1)]
+        parts.append(entry(0, "TRAILER!!!", 0, b"", (0, 0)))
         return gzip.compress(b"".join(parts), compresslevel=1, mtime=0)
 
 
@@ -54,9 +47,7 @@ def padded(data: bytes) -> bytes:
     return data + b"\0" * (-len(data) % 4)
 
 
-def entry(inode: int, path: str, mode: int, content: bytes | tuple[int, int]) -> bytes:
-    device = content if isinstance(content, tuple) else (0, 0)
-    data = b"" if isinstance(content, tuple) else content
+def entry(inode: int, path: str, mode: int, data: bytes, device: tuple[int, int]) -> bytes:
     name = path.encode() + b"\0"
     fields = (inode, mode, 0, 0, 2 if stat.S_ISDIR(mode) else 1, 0, len(data), 0, 0, *device,
               len(name), 0)
@@ -81,14 +72,15 @@ def build(init: str, programs: Mapping[str, str], texts: Mapping[str, str]) -> b
     their libraries; @texts: {path in the guest: text}."""
     archive = Archive()
     for folder in FOLDERS:
-        archive.add_folder(folder)
-    archive.add_node("dev/console", 5, 1)
-    archive.add_file("init", init, 0o755)
+        archive.add(folder, FOLDER)
+    # The kernel opens it before there is an init.
+    archive.add("dev/console", stat.S_IFCHR | 0o600, device=(5, 1))
+    archive.add_program("init", init)
     for path, source in programs.items():
-        archive.add_file(path, source, 0o755)
+        archive.add_program(path, source)
         for library in libraries(source):
             # Where the loader of the program looks, whatever links lead there here.
-            archive.add_file(library.lstrip("/"), library, 0o755)
+            archive.add_program(library.lstrip("/"), library)
     for path, text in texts.items():
-        archive.add_text(path, text)
+        archive.add(path, TEXT, text.encode())
     return archive.data()

@@ -19,7 +19,7 @@ from typing import Any, Iterable, Iterator, Mapping
 
 from ci.base import debian_packages, files
 from ci.base.status import Missing, Refused
-from ci.base.text import found
+from ci.base.text import numbers
 
 # linux-image of 6.19 and later is empty: the image itself is in linux-binary.
 PATTERN = r"^linux-(image|binary)(-unsigned)?-[0-9].*-%s$"
@@ -39,7 +39,7 @@ class Package:
     @property
     def upstream(self) -> tuple[int, ...]:
         """(6, 12, 117)"""
-        return number(found(r"^[\d.]*\d", self.version).group(0))
+        return numbers(self.version)
 
     @property
     def order(self) -> tuple[Any, ...]:
@@ -57,10 +57,6 @@ class Kernel:
     sha256: str  # of the image
     package: str  # "NAME VERSION"; "" where it comes from none
     package_sha256: str = ""  # of the package's file
-
-
-def number(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split("."))
 
 
 def release_of(path: str) -> str:
@@ -93,7 +89,7 @@ def packages_of(stanzas: Iterable[Mapping[str, str]]) -> Iterator[Package]:
 
 def newest(packages: Iterable[Package], wanted: str) -> Package | None:
     """The newest package of a version as `wanted` ("6.12", "6.12.107"), or None."""
-    upstream = number(wanted)
+    upstream = numbers(wanted)
     fitting = [package for package in packages if package.upstream[:len(upstream)] == upstream]
     return max(fitting, key=lambda package: package.order) if fitting else None
 
@@ -118,8 +114,7 @@ class Kernels:
         if not found:
             raise Missing("the archive has no kernel of flavour %s" % self.flavour)
         text = json.dumps([dataclasses.asdict(package) for package in found], indent=1) + "\n"
-        files.write(self.index_path() + ".new", text)
-        os.replace(self.index_path() + ".new", self.index_path())
+        files.replace(self.folder, {os.path.basename(self.index_path()): text})
         return found
 
     def index_path(self) -> str:
@@ -187,27 +182,20 @@ class Kernels:
 
 def take_image(package: str, path: str) -> None:
     """The kernel image of a package file, into path."""
-    archive = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", package], stdout=subprocess.PIPE,
-                             stderr=subprocess.DEVNULL)
-    assert archive.stdout
-    there = False
-    try:
-        with tarfile.open(fileobj=archive.stdout, mode="r|") as members:
-            for member in members:
-                wanted = member.isfile() and IMAGE.match(member.name)
-                image = members.extractfile(member) if wanted else None
-                if image:
-                    with open(path, "wb") as out:
-                        shutil.copyfileobj(image, out)
-                    there = True
-                    break
-    except tarfile.TarError as error:
-        raise Missing("%s: %s" % (os.path.basename(package), error)) from error
-    finally:
-        archive.stdout.close()
-        archive.wait()
-    if not there:
-        raise Missing("%s: no kernel image is in it" % os.path.basename(package))
+    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", package], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as archive:
+        try:
+            with tarfile.open(fileobj=archive.stdout, mode="r|") as members:
+                for member in members:
+                    wanted = member.isfile() and IMAGE.match(member.name)
+                    image = members.extractfile(member) if wanted else None
+                    if image:
+                        with open(path, "wb") as out:
+                            shutil.copyfileobj(image, out)
+                        return
+        except tarfile.TarError as error:
+            raise Missing("%s: %s" % (os.path.basename(package), error)) from error
+    raise Missing("%s: no kernel image is in it" % os.path.basename(package))
 
 
 def of_path(path: str) -> Kernel:

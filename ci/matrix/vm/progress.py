@@ -18,15 +18,13 @@ class Progress:
         self.running: dict[str, str] = {}
         self.lock = threading.Lock()
 
-    def _clear(self) -> None:
+    def _draw(self, ended: str = "", more: bool = True) -> None:
+        """A line that stays, and what runs below it."""
+        line = "[%d/%d] %s" % (self.ended, self.total, "  |  ".join(
+            "%s %s" % item for item in self.running.items())) if more else ""
         if self.live:
-            self.out.write("\r\033[K")
-
-    def _draw(self) -> None:
-        if self.live:
-            line = "[%d/%d] %s" % (self.ended, self.total, "  |  ".join(
-                "%s %s" % item for item in self.running.items()))
-            self.out.write("\r\033[K" + line[:shutil.get_terminal_size().columns - 1])
+            ended = "\r\033[K" + ended + line[:shutil.get_terminal_size().columns - 1]
+        self.out.write(ended)
         self.out.flush()
 
     def at(self, name: str, text: str) -> None:
@@ -40,11 +38,8 @@ class Progress:
         with self.lock:
             self.running.pop(name, None)
             self.ended += 1
-            self._clear()
-            self.out.write("[%d/%d] %s: %s\n" % (self.ended, self.total, name, text))
-            self._draw()
+            self._draw("[%d/%d] %s: %s\n" % (self.ended, self.total, name, text))
 
     def close(self) -> None:
         with self.lock:
-            self._clear()
-            self.out.flush()
+            self._draw(more=False)

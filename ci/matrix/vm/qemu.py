@@ -12,6 +12,7 @@ from typing import Any
 
 from ci.base import debian_packages, files, process
 from ci.base.status import Missing
+from ci.base.text import numbers
 
 NAME = "qemu-system-x86_64"
 # One instruction is 8 ns of virtual time and idling takes none: a guest's run is a function of its
@@ -64,8 +65,6 @@ def version_of(path: str) -> str:
 
 
 def new_enough(version: str, oldest: str) -> bool:
-    def numbers(text: str) -> tuple[int, ...]:
-        return tuple(int(part) for part in text.split("."))
     return numbers(version) >= numbers(oldest)
 
 
