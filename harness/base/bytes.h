@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of a file that are put together in memory. Want of memory is remembered: whoever adds need
- * not ask, whoever uses the whole does. All zero to start with. */
+/* Bytes of a file, put together in memory. `failed` keeps that memory ran out: check it once,
+ * before using the whole. All zero to start with. */
 struct jp_bytes {
 	unsigned char *bytes;
 	size_t size, capacity;

@@ -3,22 +3,18 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 static volatile sig_atomic_t came;
 static int wake = -1;
 
 static void on_signal(int number)
 {
-	const uint64_t one = 1;
 	int saved = errno;
 
 	came = number;
-	if (write(wake, &one, sizeof(one)) < 0)
-		came = number; /* the counter is full: it is readable all the same */
+	eventfd_write(wake, 1); /* where the counter is full it is readable all the same */
 	errno = saved;
 }
 

@@ -14,7 +14,7 @@
 bool jp_number(const char *text, uint64_t min, uint64_t max, uint64_t *value);
 /*
  * The number that @text begins with, at most @max; *@text then points behind it. @base as in
- * strtoull(): 10, 16 (0x may stand before it), 0 (by what it begins with: 0x, 0 for octal).
+ * strtoull(): 10, 16 (0x may stand before it), 0 (0x: hexadecimal, 0: octal).
  */
 bool jp_number_take(const char **text, int base, uint64_t max, uint64_t *value);
 /* The same for a finite number that may have a fraction and an exponent. */

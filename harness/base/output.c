@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/base/cleanup.h"
+
 enum { BUFFER = 1 << 20 };
 
 struct jp_output {
@@ -21,32 +23,24 @@ struct jp_output {
 /* O_NONBLOCK: opening a FIFO must not hang; it has no effect on a regular file. */
 static int open_empty(const char *path, struct jp_error *err)
 {
-	int fd =
+	jp_cleanup_close int fd =
 		open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
 	struct stat st;
-	int error;
 
-	if (fd < 0) {
-		error = errno;
-		return jp_fail(err, error, "%s: %s", path,
-			       error == ELOOP ? "a symbolic link; a regular file was expected"
-					      : strerror(error));
-	}
-	if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
-		close(fd);
+	if (fd < 0)
+		return jp_fail(err, errno, "%s: %s", path,
+			       errno == ELOOP ? "a symbolic link; a regular file was expected"
+					      : strerror(errno));
+	if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode))
 		return jp_fail(err, EINVAL, "%s: not a regular file", path);
-	}
-	if (ftruncate(fd, 0) < 0) {
-		error = errno;
-		close(fd);
-		return jp_fail(err, error, "%s: cannot be emptied: %s", path, strerror(error));
-	}
-	return fd;
+	if (ftruncate(fd, 0) < 0)
+		return jp_fail(err, errno, "%s: cannot be emptied: %s", path, strerror(errno));
+	return jp_steal_fd(&fd);
 }
 
 struct jp_output *jp_output_adopt(int fd, const char *path, struct jp_error *err)
 {
-	struct jp_output *output = malloc(sizeof(*output));
+	struct jp_output *output = calloc(1, sizeof(*output));
 	char *name = strdup(path);
 
 	if (!output || !name) {
@@ -57,10 +51,7 @@ struct jp_output *jp_output_adopt(int fd, const char *path, struct jp_error *err
 		return NULL;
 	}
 	output->fd = fd;
-	output->error = 0;
 	output->path = name;
-	output->at = 0;
-	output->used = 0;
 	return output;
 }
 
@@ -147,13 +138,12 @@ int jp_output_close(struct jp_output *output, struct jp_error *err)
 	int error;
 
 	flush(output);
-	if (close(output->fd) < 0 && !output->error)
-		output->error = errno;
 	error = output->error;
+	if (close(jp_steal_fd(&output->fd)) < 0 && !error)
+		error = errno;
 	if (error)
 		jp_fail(err, error, "%s: cannot be written: %s", output->path, strerror(error));
-	free(output->path);
-	free(output);
+	jp_output_abandon(output);
 	return -error;
 }
 
@@ -161,7 +151,8 @@ void jp_output_abandon(struct jp_output *output)
 {
 	if (!output)
 		return;
-	close(output->fd);
+	if (output->fd >= 0)
+		close(output->fd);
 	free(output->path);
 	free(output);
 }

@@ -4,34 +4,30 @@
 #include <string.h>
 
 /* Weak: a test binary may hold no entry of some kind. */
-extern const void *const __start_jp_command[] __attribute__((weak));
-extern const void *const __stop_jp_command[] __attribute__((weak));
-extern const void *const __start_jp_workload[] __attribute__((weak));
-extern const void *const __stop_jp_workload[] __attribute__((weak));
-extern const void *const __start_jp_capture[] __attribute__((weak));
-extern const void *const __stop_jp_capture[] __attribute__((weak));
-extern const void *const __start_jp_validator[] __attribute__((weak));
-extern const void *const __stop_jp_validator[] __attribute__((weak));
-extern const void *const __start_jp_control[] __attribute__((weak));
-extern const void *const __stop_jp_control[] __attribute__((weak));
-extern const void *const __start_jp_publisher[] __attribute__((weak));
-extern const void *const __stop_jp_publisher[] __attribute__((weak));
-extern const void *const __start_jp_fact[] __attribute__((weak));
-extern const void *const __stop_jp_fact[] __attribute__((weak));
-extern const void *const __start_jp_machine[] __attribute__((weak));
-extern const void *const __stop_jp_machine[] __attribute__((weak));
+#define SECTION(name)                                                                              \
+	extern const void *const __start_jp_##name[] __attribute__((weak));                        \
+	extern const void *const __stop_jp_##name[] __attribute__((weak));
+#define RANGE(name)                                                                                \
+	{                                                                                          \
+		__start_jp_##name, __stop_jp_##name                                                \
+	}
+
+SECTION(command)
+SECTION(workload)
+SECTION(capture)
+SECTION(validator)
+SECTION(control)
+SECTION(publisher)
+SECTION(fact)
+SECTION(machine)
 
 static const struct {
 	const void *const *start, *const *stop;
 } sections[JP_KINDS] = {
-	[JP_COMMAND] = {__start_jp_command, __stop_jp_command},
-	[JP_WORKLOAD] = {__start_jp_workload, __stop_jp_workload},
-	[JP_CAPTURE] = {__start_jp_capture, __stop_jp_capture},
-	[JP_VALIDATOR] = {__start_jp_validator, __stop_jp_validator},
-	[JP_CONTROL] = {__start_jp_control, __stop_jp_control},
-	[JP_PUBLISHER] = {__start_jp_publisher, __stop_jp_publisher},
-	[JP_FACT] = {__start_jp_fact, __stop_jp_fact},
-	[JP_MACHINE] = {__start_jp_machine, __stop_jp_machine},
+	[JP_COMMAND] = RANGE(command), [JP_WORKLOAD] = RANGE(workload),
+	[JP_CAPTURE] = RANGE(capture), [JP_VALIDATOR] = RANGE(validator),
+	[JP_CONTROL] = RANGE(control), [JP_PUBLISHER] = RANGE(publisher),
+	[JP_FACT] = RANGE(fact),       [JP_MACHINE] = RANGE(machine),
 };
 
 static const char *name_of(const void *entry)

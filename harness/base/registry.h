@@ -8,7 +8,7 @@
  * Commands, workloads, publishers, captures, validators, controls, facts and machines register
  * themselves as const data, under the function that they name, in a linker section of their own.
  * The core walks the section and names none of them. Objects are linked directly: an archive would
- * drop registrations without a word.
+ * drop registrations silently.
  *
  * Every registered struct starts with `const char *name`.
  */

@@ -8,7 +8,7 @@
 
 /*
  * Opens for reading a file that others wrote at a place where anyone may write, such as /tmp: a
- * regular file, no symbolic link in the last part of @path, @owner's (-1: whoever). Never waits (a
+ * regular file, no symbolic link in the last part of @path, @owner's (-1: any). Never waits (a
  * FIFO). The descriptor, with its size in @size, or -errno and a message.
  */
 int jp_untrusted_open(const char *path, int64_t owner, uint64_t *size, struct jp_error *err);

@@ -5,43 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare(const char *word, const char *text, size_t length)
-{
-	int order = strncmp(word, text, length);
-
-	return order ? order : word[length] != '\0';
-}
+#include "harness/base/array.h"
+#include "harness/base/search.h"
 
 int jp_word_set_add(struct jp_word_set *set, const char *text, size_t length)
 {
-	size_t low = 0, high = set->count;
 	char *copy;
+	size_t at;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = compare(set->words[middle], text, length);
-
-		if (!order)
-			return 0;
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (set->count == set->capacity) {
-		size_t capacity = set->capacity ? 2 * set->capacity : 64;
-		char **grown = reallocarray(set->words, capacity, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		set->words = grown;
-		set->capacity = capacity;
-	}
-	copy = strndup(text, length);
-	if (!copy)
+	jp_search(at, set->count, strncmp(set->words[at], text, length) < 0);
+	if (at < set->count && strncmp(set->words[at], text, length) == 0 &&
+	    !set->words[at][length])
+		return 0;
+	if (!jp_array_reserve(&set->words, &set->capacity, set->count + 1) ||
+	    !(copy = strndup(text, length)))
 		return -ENOMEM;
-	memmove(set->words + low + 1, set->words + low, (set->count - low) * sizeof(*set->words));
-	set->words[low] = copy;
+	memmove(set->words + at + 1, set->words + at, (set->count - at) * sizeof(*set->words));
+	set->words[at] = copy;
 	set->count++;
 	return 0;
 }

@@ -155,12 +155,8 @@ int jp_drain_start(struct jp_session *session, struct jp_error *err)
 
 static void wake(const struct jp_drain *drain)
 {
-	const uint64_t one = 1;
-	ssize_t done;
-
-	do {
-		done = write(drain->wake, &one, sizeof(one));
-	} while (done < 0 && errno == EINTR);
+	while (eventfd_write(drain->wake, 1) < 0 && errno == EINTR)
+		;
 }
 
 void jp_drain_interrupt(struct jp_recorder *recorder)

@@ -20,36 +20,29 @@ static bool number(const char *text, double *value, bool *percent)
 static bool range(char *text, struct jp_expectation *e)
 {
 	char *dots = strstr(text, "..");
-	bool percent = false;
+	bool percent = false, good = false;
 
 	e->min = -INFINITY;
 	e->max = INFINITY;
 	if (strcmp(text, "any") == 0)
 		return true;
 	if (strncmp(text, "<=", 2) == 0) {
-		if (!number(text + 2, &e->max, &e->percent))
-			return false;
+		good = number(text + 2, &e->max, &e->percent);
 	} else if (strncmp(text, ">=", 2) == 0) {
-		if (!number(text + 2, &e->min, &e->percent))
-			return false;
+		good = number(text + 2, &e->min, &e->percent);
 	} else if (text[0] == '=') {
-		if (!number(text + 1, &e->min, &e->percent))
-			return false;
+		good = number(text + 1, &e->min, &e->percent);
 		e->max = e->min;
 	} else if (dots) {
 		*dots = '\0';
-		if (!number(text, &e->min, &percent) || !number(dots + 2, &e->max, &e->percent))
-			return false;
-		if ((percent && !e->percent) || e->min > e->max)
-			return false;
-	} else {
-		return false;
+		good = number(text, &e->min, &percent) && number(dots + 2, &e->max, &e->percent) &&
+		       (!percent || e->percent) && e->min <= e->max;
 	}
-	if (e->percent) {
+	if (good && e->percent) {
 		e->min /= 100;
 		e->max /= 100;
 	}
-	return true;
+	return good;
 }
 
 static int add_expectation(struct jp_case_parser *p, const struct jp_expectation *e)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The line of a case: what runs, by what it is watched, and keys. docs/expected-format.md. */
+/* The line of a case: what runs, what watches it, and keys. docs/expected-format.md. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,37 +7,34 @@
 #include "harness/case/case_parser.h"
 #include "harness/model/unwind/methods.h"
 
-static bool positive(const char *text, unsigned max, unsigned *value)
-{
-	uint64_t number;
-
-	if (!jp_number(text, 1, max, &number))
-		return false;
-	*value = (unsigned)number;
-	return true;
-}
-
 static int key_value(struct jp_case_parser *p, char *word)
 {
-	char *value = strchr(word, '='), *command, *blank;
 	struct jp_case *cas = p->cas;
+	const struct {
+		const char *key;
+		unsigned max, *to;
+		const char *expected;
+	} numbers[] = {
+		{"samples", 10000000, &cas->samples, "a number of at least 1"},
+		{"seconds", 3600, &cas->seconds, "a number from 1 to 3600"},
+		{"distinct", 1000000, &cas->distinct, "a number of at least 1"},
+		{"inside", 8, &cas->inside, "a number from 1 to 8"},
+	};
+	char *value = strchr(word, '='), *command, *blank;
+	uint64_t number;
 
 	if (!value)
 		return jp_case_bad(p, "word", word, "KEY=VALUE");
 	*value++ = '\0';
-	if (strcmp(word, "samples") == 0) {
-		if (!positive(value, 10000000, &cas->samples))
-			return jp_case_bad(p, "samples", value, "a number of at least 1");
-	} else if (strcmp(word, "seconds") == 0) {
-		if (!positive(value, 3600, &cas->seconds))
-			return jp_case_bad(p, "seconds", value, "a number from 1 to 3600");
-	} else if (strcmp(word, "distinct") == 0) {
-		if (!positive(value, 1000000, &cas->distinct))
-			return jp_case_bad(p, "distinct", value, "a number of at least 1");
-	} else if (strcmp(word, "inside") == 0) {
-		if (!positive(value, 8, &cas->inside))
-			return jp_case_bad(p, "inside", value, "a number from 1 to 8");
-	} else if (strcmp(word, "control") == 0) {
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		if (strcmp(word, numbers[i].key) != 0)
+			continue;
+		if (!jp_number(value, 1, numbers[i].max, &number))
+			return jp_case_bad(p, word, value, numbers[i].expected);
+		*numbers[i].to = (unsigned)number;
+		return 0;
+	}
+	if (strcmp(word, "control") == 0) {
 		if (!jp_case_name_ok(value, false))
 			return jp_case_bad(p, "control", value, "the name of a control");
 		cas->control = value;

@@ -58,13 +58,19 @@ int jp_case_axis_line(struct jp_case_parser *p, char *text)
 	return 0;
 }
 
-/* Whether the comma-separated list from @text to @end has @value. */
+/* Of the first item of the comma-separated list from @text to @end. */
+static size_t item_length(const char *text, const char *end)
+{
+	size_t length = strcspn(text, ",");
+
+	return length < (size_t)(end - text) ? length : (size_t)(end - text);
+}
+
+/* Whether that list has @value. */
 static bool listed(const char *text, const char *end, const char *value)
 {
 	for (size_t length; text <= end; text += length + 1) {
-		length = strcspn(text, ",");
-		if (length > (size_t)(end - text))
-			length = (size_t)(end - text);
+		length = item_length(text, end);
 		if (strlen(value) == length && strncmp(text, value, length) == 0)
 			return true;
 	}
@@ -76,9 +82,7 @@ static int check_list(struct jp_case_parser *p, const struct jp_case_axis *axis,
 		      const char *end)
 {
 	for (size_t length; text <= end; text += length + 1) {
-		length = strcspn(text, ",");
-		if (length > (size_t)(end - text))
-			length = (size_t)(end - text);
+		length = item_length(text, end);
 		if (!value_of(axis, text, length))
 			return jp_case_bad(p, "values", text, "values of that axis, with commas");
 	}

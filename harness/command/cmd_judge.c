@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "harness/base/arguments.h"
 #include "harness/base/array.h"
+#include "harness/base/untrusted_file.h"
+#include "harness/base/cleanup.h"
 #include "harness/base/path.h"
 #include "harness/outcome/case_folder.h"
 #include "harness/command/command.h"
@@ -61,19 +62,13 @@ static size_t announced(const char *dir)
 {
 	unsigned long plan = 0;
 	char path[4096];
-	struct stat status;
-	FILE *file;
-	int fd;
+	uint64_t size;
+	int fd = jp_path_build(path, sizeof(path), NULL, "%s/ktap.txt", dir)
+			 ?: jp_untrusted_open(path, -1, &size, NULL);
+	jp_cleanup_fclose FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
 
-	snprintf(path, sizeof(path), "%s/ktap.txt", dir);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	file = fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode) ? fdopen(fd, "r") : NULL;
 	if (file && (fscanf(file, "KTAP version 1 1..%lu", &plan) != 1 || plan > 10000))
 		plan = 0;
-	if (file)
-		fclose(file);
-	else if (fd >= 0)
-		close(fd);
 	return plan;
 }
 
@@ -161,18 +156,6 @@ static bool is_dir(const char *path)
 	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* The value of --@name, given as --name=VALUE or --name VALUE; *@at moves to its last word. */
-static const char *value_of(const char *name, int argc, char **argv, int *at)
-{
-	size_t length = strlen(name);
-
-	if (strncmp(argv[*at], name, length) != 0)
-		return NULL;
-	if (argv[*at][length] == '=')
-		return argv[*at] + length + 1;
-	return argv[*at][length] || *at + 1 >= argc ? NULL : argv[++*at];
-}
-
 static int judge(int argc, char **argv)
 {
 	const char *expected = NULL, *results = NULL, *value;
@@ -183,9 +166,9 @@ static int judge(int argc, char **argv)
 		return JP_EXIT_OK;
 	}
 	for (; at < argc - 1; at++) {
-		if ((value = value_of("--expected", argc, argv, &at)))
+		if ((value = jp_arguments_value("--expected", argc, argv, &at)))
 			expected = value;
-		else if ((value = value_of("--results", argc, argv, &at)))
+		else if ((value = jp_arguments_value("--results", argc, argv, &at)))
 			results = value;
 		else
 			break;

@@ -80,13 +80,11 @@ static int take_short(struct record_request *request, int argc, char **argv, int
 	const char *arg = argv[*at], *value = *at + 1 < argc ? argv[*at + 1] : NULL;
 	struct jp_error err;
 	char text[64];
-	const char *name = strcmp(arg, "-F") == 0        ? "--freq"
-			   : strcmp(arg, "--freq") == 0  ? "--freq"
-			   : strcmp(arg, "--stack") == 0 ? "--stack"
-			   : strcmp(arg, "--synth") == 0 ? "--synth"
-			   : strcmp(arg, "--ring") == 0  ? "--ring"
-							 : NULL;
+	static const char *const names[] = {"--freq", "--stack", "--synth", "--ring"};
+	const char *name = strcmp(arg, "-F") == 0 ? names[0] : NULL;
 
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !name; i++)
+		name = strcmp(arg, names[i]) == 0 ? names[i] : NULL;
 	if (strcmp(arg, "-a") == 0) {
 		request->options.system_wide = true;
 		return 1;
@@ -154,7 +152,6 @@ static void catch_signals(void)
 	/* No SA_RESTART needed: nobody waits in a system call that a signal must end. */
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 
-	sigemptyset(&action.sa_mask);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
@@ -250,7 +247,7 @@ static int record(int argc, char **argv)
 		" mapping records lost, %s (%" PRIu64 " bytes)\n",
 		samples, lost_samples, lost_sideband, request.output, size_of(request.output));
 	if (caught) {
-		/* Whoever waits for us learns what ended us, as from perf record. */
+		/* Our parent learns what ended us, as from perf record. */
 		signal(caught, SIG_DFL);
 		raise(caught);
 	}

@@ -51,15 +51,11 @@ static int parse(int argc, char **argv, struct repro_request *options)
 	options->run = (struct jp_run_options){
 		.command = "repro", .usage = usage_text, .seed = jp_run_seed()};
 	while ((option = getopt_long(argc, argv, ":o:h", longs, NULL)) != -1) {
-		switch (option) {
-		case 'f':
+		ret = option == 'f' ? 0 : jp_run_option(&options->run, option, argv);
+		if (ret)
+			return ret;
+		if (option == 'f')
 			options->from = optarg;
-			break;
-		default:
-			ret = jp_run_option(&options->run, option, argv);
-			if (ret)
-				return ret;
-		}
 	}
 	if (optind + 1 != argc)
 		return jp_run_usage(&options->run, "expected one case, found",
@@ -180,13 +176,9 @@ static int pack_from(const struct repro_request *options, const struct jp_cases 
 		if (mkdir(repro.stage, 0700))
 			ret = jp_fail(err, errno, "%s: %s", repro.stage, strerror(errno));
 	}
-	if (!ret)
-		ret = jp_repro_stage(&repro, fd, folder, err);
+	ret = ret ?: jp_repro_stage(&repro, fd, folder, err)
+		  ?: judge(&repro, err) ?: jp_portable_make(&repro.portable, err);
 	close(fd);
-	if (!ret)
-		ret = judge(&repro, err);
-	if (!ret)
-		ret = jp_portable_make(&repro.portable, err);
 	if (!ret) {
 		jp_profilers_folder(folder, sizeof(folder));
 		repro.environment = jp_run_dir_read(repro.stage, "env.json", &size);
@@ -218,14 +210,12 @@ static int repro(int argc, char **argv)
 	}
 	ret = cases ? 0 : -EINVAL;
 	if (!ret && !options.from)
-		ret = jp_run_dir_make(&ran, NULL, &err);
-	if (!ret && !options.from)
-		ret = run_first(&options, jp_cases_find(cases, options.name), &ran, &err);
-	if (!ret)
-		ret = jp_run_dir_make(&work, NULL, &err);
-	if (!ret)
-		ret = pack_from(&options, cases, options.from ? options.from : ran.path, work.path,
-				&err);
+		ret = jp_run_dir_make(&ran, NULL, &err)
+			      ?: run_first(&options, jp_cases_find(cases, options.name), &ran,
+					   &err);
+	ret = ret ?: jp_run_dir_make(&work, NULL, &err)
+		  ?: pack_from(&options, cases, options.from ? options.from : ran.path, work.path,
+			       &err);
 	if (ran.path[0])
 		jp_run_dir_remove(ran.path);
 	if (work.path[0])

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/base/arguments.h"
 #include "harness/base/number.h"
 #include "harness/command/command.h"
 #include "harness/format/truth/write.h"
@@ -83,19 +84,6 @@ static int help_of(const struct jp_workload *workload)
 	return JP_EXIT_OK;
 }
 
-/* The value of --@name, given as --name=VALUE or --name VALUE; NULL: another option. */
-static const char *value_of(const char *name, char **argv, int argc, int *at)
-{
-	const char *arg = argv[*at];
-	size_t length = strlen(name);
-
-	if (strncmp(arg, name, length))
-		return NULL;
-	if (arg[length] == '=')
-		return arg + length + 1;
-	return arg[length] || *at + 1 >= argc ? NULL : argv[++*at];
-}
-
 static bool descriptor_of(const char *text, int *fd)
 {
 	uint64_t number;
@@ -117,32 +105,32 @@ static int take_common(int argc, char **argv, struct request *request, char **re
 
 		if (!strcmp(option, "--help")) {
 			request->help = true;
-		} else if ((value = value_of("--truth", argv, argc, &i))) {
+		} else if ((value = jp_arguments_value("--truth", argc, argv, &i))) {
 			request->truth = value;
 			good = *value;
-		} else if ((value = value_of("--seed", argv, argc, &i))) {
+		} else if ((value = jp_arguments_value("--seed", argc, argv, &i))) {
 			good = jp_number(value, 0, UINT64_MAX, &request->setup.seed);
-		} else if ((value = value_of("--ready-fd", argv, argc, &i))) {
+		} else if ((value = jp_arguments_value("--ready-fd", argc, argv, &i))) {
 			good = descriptor_of(value, &request->setup.ready_fd);
-		} else if ((value = value_of("--control-fd", argv, argc, &i))) {
+		} else if ((value = jp_arguments_value("--control-fd", argc, argv, &i))) {
 			request->setup.control_fd = -1;
 			good = !strcmp(value, "none") ||
 			       descriptor_of(value, &request->setup.control_fd);
-		} else if ((value = value_of("--publish", argv, argc, &i))) {
+		} else if ((value = jp_arguments_value("--publish", argc, argv, &i))) {
 			request->publish = value;
-		} else if ((value = value_of("--publish-dir", argv, argc, &i))) {
+		} else if ((value = jp_arguments_value("--publish-dir", argc, argv, &i))) {
 			request->publish_dir = value;
 			good = *value;
-		} else if ((value = value_of("--publish-children", argv, argc, &i))) {
+		} else if ((value = jp_arguments_value("--publish-children", argc, argv, &i))) {
 			request->publish_children = value;
-		} else if ((value = value_of("--publish-with", argv, argc, &i))) {
+		} else if ((value = jp_arguments_value("--publish-with", argc, argv, &i))) {
 			request->publish_with = value;
-		} else if ((value = value_of("--resumed", argv, argc, &i))) {
+		} else if ((value = jp_arguments_value("--resumed", argc, argv, &i))) {
 			good = jp_number(value, 0, UINT64_MAX, &request->execed);
 			request->setup.resumed = 1;
-		} else if ((value = value_of("--started", argv, argc, &i))) {
+		} else if ((value = jp_arguments_value("--started", argc, argv, &i))) {
 			good = jp_number(value, 0, UINT64_MAX, &request->execed);
-		} else if ((value = value_of("--outside-proc", argv, argc, &i))) {
+		} else if ((value = jp_arguments_value("--outside-proc", argc, argv, &i))) {
 			good = descriptor_of(value, &request->proc);
 		} else {
 			rest[kept++] = argv[i];

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/command/command.h"
+#include "harness/base/arguments.h"
 #include "harness/base/error.h"
 #include "harness/model/space/replay.h"
 #include "harness/model/unwind/stack_lines.h"
@@ -57,8 +58,6 @@ static size_t list_metrics(const struct judgement *judgement, struct metric metr
 	memcpy(metrics, all, sizeof(all));
 	return sizeof(all) / sizeof(*all);
 }
-
-/* --- options ------------------------------------------------------------------------------ */
 
 void jp_judge_usage(FILE *out)
 {
@@ -131,7 +130,7 @@ static int parse(struct options *options, int argc, char **argv)
 {
 	options->method = JP_DUMP;
 	for (int i = 1; i < argc; i++) {
-		const char *arg = argv[i];
+		const char *arg = argv[i], *value;
 
 		if (strcmp(arg, "--json") == 0) {
 			options->json = true;
@@ -139,27 +138,19 @@ static int parse(struct options *options, int argc, char **argv)
 			options->unwind = true;
 		} else if (strcmp(arg, "--frame-pointers") == 0) {
 			options->frame_pointers = true;
-		} else if (strncmp(arg, "--fail-if=", 10) == 0) {
-			if (parse_fail_if(options, arg + 10))
+		} else if ((value = jp_arguments_value("--fail-if", argc, argv, &i))) {
+			if (parse_fail_if(options, value))
 				return -1;
-		} else if (strncmp(arg, "--method=", 9) == 0) {
-			if (parse_method(options, arg + 9))
+		} else if ((value = jp_arguments_value("--method", argc, argv, &i))) {
+			if (parse_method(options, value))
 				return -1;
-		} else if (strncmp(arg, "--elf=", 6) == 0) {
-			options->elf = arg + 6;
-		} else if (strncmp(arg, "--stacks=", 9) == 0) {
-			options->stacks = arg + 9;
+		} else if ((value = jp_arguments_value("--elf", argc, argv, &i))) {
+			options->elf = value;
+		} else if ((value = jp_arguments_value("--stacks", argc, argv, &i))) {
+			options->stacks = value;
 		} else if (strcmp(arg, "--fail-if") == 0 || strcmp(arg, "--elf") == 0 ||
 			   strcmp(arg, "--stacks") == 0 || strcmp(arg, "--method") == 0) {
-			if (i + 1 == argc)
-				return usage("expected a value after ", arg);
-			if (strcmp(arg, "--elf") == 0)
-				options->elf = argv[++i];
-			else if (strcmp(arg, "--stacks") == 0)
-				options->stacks = argv[++i];
-			else if (strcmp(arg, "--method") == 0 ? parse_method(options, argv[++i])
-							      : parse_fail_if(options, argv[++i]))
-				return -1;
+			return usage("expected a value after ", arg);
 		} else if (arg[0] == '-' && arg[1]) {
 			return usage("no option ", arg);
 		} else if (options->file) {
@@ -171,8 +162,6 @@ static int parse(struct options *options, int argc, char **argv)
 	options->unwind |= options->stacks || options->frame_pointers;
 	return options->file ? 0 : usage("no file", "");
 }
-
-/* --- judging ------------------------------------------------------------------------------ */
 
 static void unwind(struct judgement *judgement, const struct jp_event *event)
 {
@@ -231,8 +220,6 @@ static int judge(struct judgement *judgement, const struct options *options, str
 		jp_file_figures_total(judgement->report.figures, &judgement->report.total);
 	return ret;
 }
-
-/* --- the command -------------------------------------------------------------------------- */
 
 static int verdict(const struct judgement *judgement, const struct options *options)
 {

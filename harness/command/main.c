@@ -16,7 +16,7 @@ static int usage(FILE *out)
 	return out == stdout ? JP_EXIT_OK : JP_EXIT_USAGE;
 }
 
-/* A file that we open must not become standard output, and be written over by what we say. */
+/* A file that we open must not become standard output: our words would overwrite it. */
 static void fill_standard_descriptors(void)
 {
 	int fd;

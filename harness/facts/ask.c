@@ -112,7 +112,7 @@ int jp_fact_ask(const struct jp_fact *fact, unsigned int limit, struct jp_answer
 		munmap(shared, sizeof(*shared));
 		return jp_fail(err, errno, "%s: fork: %s", fact->name, strerror(errno));
 	}
-	setpgid(pid, pid); /* whoever comes first */
+	setpgid(pid, pid); /* both do: either may be first */
 	late = wait_for(pid, limit);
 	kill(-pid, SIGKILL);
 	kill(pid, SIGKILL);

@@ -6,7 +6,7 @@
 #include "harness/judge/file_figures.h"
 #include "harness/model/unwind/unwind.h"
 
-/* What is told of a perf.data file without truth. */
+/* The report on a perf.data file without truth. */
 struct jp_file_report {
 	const char *file;
 	struct jp_replay *replay;

@@ -27,6 +27,7 @@ void jp_ktap_comment(FILE *out, const char *prefix, const char *text)
 /* What SKIP and XFAIL have on their own line. */
 static void one_line(FILE *out, const char *text)
 {
+	fputc(' ', out);
 	for (; *text; text++) {
 		if (*text == '\n')
 			fputs("; ", out);
@@ -68,16 +69,12 @@ void jp_ktap_result(FILE *out, size_t number, const struct jp_result *result)
 	fprintf(out, "%s %zu %s", ok ? "ok" : "not ok", number, result->cas->name);
 	if (directive[result->outcome])
 		fprintf(out, " # %s", directive[result->outcome]);
-	if (result->outcome == JP_SKIP) {
-		fputc(' ', out);
+	if (result->outcome == JP_SKIP)
 		one_line(out, result->why);
-	} else if (result->outcome == JP_CRASH) {
-		fputc(' ', out);
+	else if (result->outcome == JP_CRASH)
 		one_line(out, result->crashed);
-	} else if (result->outcome == JP_XFAIL) {
-		fputc(' ', out);
+	else if (result->outcome == JP_XFAIL)
 		one_line(out, result->cas->xfail ? result->cas->xfail : "");
-	}
 	fputc('\n', out);
 	fflush(out);
 }

@@ -96,19 +96,14 @@ void jp_report_cut_short(struct jp_report *report, const char *why)
 	}
 }
 
-static bool written(FILE *file)
-{
-	return !fflush(file) && !ferror(file);
-}
-
 int jp_report_written(const struct jp_report *report, struct jp_error *err)
 {
-	if (report->jsonl && !written(report->jsonl))
-		return jp_fail(err, EIO, "results.jsonl cannot be written");
-	if (report->ktap && !written(report->ktap))
-		return jp_fail(err, EIO, "ktap.txt cannot be written");
-	if (report->junit && !written(report->junit))
-		return jp_fail(err, EIO, "junit.xml cannot be written");
+	FILE *const files[] = {report->jsonl, report->ktap, report->junit};
+	static const char *const names[] = {"results.jsonl", "ktap.txt", "junit.xml"};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		if (files[i] && (fflush(files[i]) || ferror(files[i])))
+			return jp_fail(err, EIO, "%s cannot be written", names[i]);
 	return 0;
 }
 

@@ -24,7 +24,7 @@ int jp_report_begin(struct jp_report *report, const struct jp_cases *cases, size
 /* Where the next result goes; then tell it. @dir: its folder, for ktap.txt, or NULL. */
 struct jp_result *jp_report_next(struct jp_report *report);
 void jp_report_tell(struct jp_report *report, const char *dir);
-/* Instead of the end: not all of the plan was done, and whoever reads the files must see it. */
+/* Instead of the end: not all of the plan was done, and the files say so. */
 void jp_report_cut_short(struct jp_report *report, const char *why);
 /* Totals and tables; returns the exit status (docs/reading-results.md). */
 int jp_report_end(struct jp_report *report);

@@ -63,7 +63,7 @@ static void fill_broken(char *cell, const struct jp_result *result, enum jp_meth
 		snprintf(cell + used, CELL - (size_t)used, " %s", jp_outcome_text(result->outcome));
 }
 
-/* "name.of.metric" is told apart from its neighbours by its last part. */
+/* The last part of "name.of.metric" tells it from its neighbours. */
 static const char *last_part(const char *name)
 {
 	const char *dot = strrchr(name, '.');

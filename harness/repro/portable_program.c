@@ -45,7 +45,7 @@ static bool has_head(const unsigned char *image, size_t size)
 	       head->e_phnum <= (size - head->e_phoff) / sizeof(ElfW(Phdr));
 }
 
-/* DT_RPATH, for it counts for the libraries of libraries too. Its text is told by its distance
+/* DT_RPATH, for it counts for the libraries of libraries too. Its value is the distance of its text
  * from the string table, which may be negative. Linkers leave some empty entries at the end. */
 static int set_library_path(ElfW(Dyn) * entries, size_t count, uint64_t text, struct jp_error *err)
 {

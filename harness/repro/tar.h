@@ -19,7 +19,7 @@ struct jp_tar {
 /* @name is relative and has no part "..". -EINVAL where it does not fit ustar's 100 and 155 bytes.
  */
 int jp_tar_folder(struct jp_tar *tar, const char *name, struct jp_error *err);
-/* @size bytes as the file @name; whoever unpacks it may execute it where @runs. */
+/* @size bytes as the file @name, executable where @runs. */
 int jp_tar_file(struct jp_tar *tar, const char *name, bool runs, const void *bytes, size_t size,
 		struct jp_error *err);
 /* The regular file @path, which must not change meanwhile, as @name. */

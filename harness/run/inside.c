@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/base/cleanup.h"
 #include "harness/base/interrupt.h"
 
 /* What the processes on the way down share: the first complaint. */
@@ -32,12 +33,9 @@ enum { NOT_THERE = 127, KILLED = 126 };
 
 static bool put(const char *path, const char *text)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+	jp_cleanup_close int fd = open(path, O_WRONLY | O_CLOEXEC);
 
-	if (fd >= 0)
-		close(fd);
-	return good;
+	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
 /* Who we were outside is root in here, and nobody else is. */
@@ -73,9 +71,10 @@ static int first(struct way *way, unsigned int depth, uid_t uid, gid_t gid)
 /* Until @pid is gone; who tells us to end tells it. */
 static int outlive(pid_t pid)
 {
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0), status;
+	jp_cleanup_close int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	struct pollfd fds[2] = {{.fd = fd, .events = POLLIN},
 				{.fd = jp_interrupt_fd(), .events = POLLIN}};
+	int status;
 
 	while (fd >= 0 && !fds[0].revents) {
 		if (poll(fds, 2, -1) > 0 && fds[1].revents) {
@@ -83,8 +82,6 @@ static int outlive(pid_t pid)
 			fds[1].fd = -1;
 		}
 	}
-	if (fd >= 0)
-		close(fd);
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return KILLED;

@@ -120,7 +120,7 @@ static bool run_case(struct running *run)
 	ret = jp_watch(watch, &err);
 	if (!ret && cas->inject)
 		ret = jp_merge(cas, watch->dir, &err);
-	/* Whether it was to be expected is for whoever judges to say. */
+	/* The judge says whether that was expected. */
 	if (ret && profiler_crashed(watch->dir))
 		ret = 0;
 	if (ret)

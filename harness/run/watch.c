@@ -192,10 +192,8 @@ static int watch_command(struct jp_watched *watch, char **command, struct jp_err
 		target.inherit_fds[0] = watch->process.child_fd[0];
 		target.inherit_fds[1] = watch->process.child_fd[1];
 	} else {
-		if (!ret)
-			ret = jp_workload_process_start(&watch->process, command, err);
-		if (!ret)
-			ret = jp_workload_process_wait_ready(&watch->process, watch->deadline, err);
+		ret = ret ?: jp_workload_process_start(&watch->process, command, err)
+			  ?: jp_workload_process_wait_ready(&watch->process, watch->deadline, err);
 		target.pid = watch->process.pid;
 	}
 	if (!ret)

@@ -70,7 +70,7 @@ int jp_workload_process_start(struct jp_workload_process *process, char *const *
 		return jp_fail(err, errno, "fork: %s", strerror(errno));
 	if (!pid)
 		child(process, argv);
-	setpgid(pid, pid); /* both do: whichever comes first */
+	setpgid(pid, pid); /* both do: either may be first */
 	process->pid = pid;
 	process->group = true;
 	jp_workload_process_started(process);
