@@ -143,9 +143,7 @@ static int run_task(unsigned task)
 		copy = path;
 	}
 	if (!ret)
-		ret = jp_process_exec(&process, scene.how, copy, argv);
-	if (!ret)
-		ret = jp_process_reap(&process);
+		ret = jp_process_exec(&process, scene.how, copy, argv) ?: jp_process_reap(&process);
 	if (copy)
 		unlink(copy);
 	return ret > 0 ? -ECHILD : ret;

@@ -116,9 +116,8 @@ static int run(int argc, char **argv)
 	scene.ratios = calloc(MOST_PAIRS, sizeof(*scene.ratios));
 	ret = scene.ratios ? make(&scene.with, JP_SHAPE_FP, scene.turns) : -ENOMEM;
 	if (!ret)
-		ret = make(&scene.without, JP_SHAPE_NO_FP, scene.turns);
-	if (!ret)
-		ret = jp_handshake_rounds(round_of, NULL);
+		ret = make(&scene.without, JP_SHAPE_NO_FP, scene.turns)
+			      ?: jp_handshake_rounds(round_of, NULL);
 	tell();
 	jp_path_free(&scene.with.path);
 	jp_path_free(&scene.without.path);

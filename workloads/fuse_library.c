@@ -202,15 +202,11 @@ static int inside(void *context)
 
 	snprintf(path, sizeof(path), "%s/%s", scene.mount, name_of_file);
 	if (!ret)
-		ret = become(scene.user);
-	if (!ret)
-		ret = jp_object_load(&scene.object, path, 0, &loaded);
-	if (!ret)
-		ret = jp_program_make(&program, &plan);
-	if (!ret)
-		ret = jp_path_thread(loaded.paths, JP_OBJECT_PATHS);
-	if (!ret)
-		ret = jp_path_thread(program.paths, program.nr_paths);
+		ret = become(scene.user)
+			      ?: jp_object_load(&scene.object, path, 0, &loaded)
+			      ?: jp_program_make(&program, &plan)
+			      ?: jp_path_thread(loaded.paths, JP_OBJECT_PATHS)
+			      ?: jp_path_thread(program.paths, program.nr_paths);
 	return jp_path_serve("fuse_library: inside", ret, NULL, NULL);
 }
 

@@ -94,17 +94,14 @@ static int inside(void *context)
 	scene.user = false; /* root of this one from here on down */
 	snprintf(path, sizeof(path), "%.4000s/library%u.so", scene.folder, scene.depth);
 	if (!ret)
-		ret = jp_object_write(&object, path, scene.depth, NULL);
-	if (!ret)
-		ret = jp_object_load(&object, path, 0, &loaded);
-	if (!ret)
-		ret = jp_program_make(&program, &scene.plan);
+		ret = jp_object_write(&object, path, scene.depth, NULL)
+			      ?: jp_object_load(&object, path, 0, &loaded)
+			      ?: jp_program_make(&program, &scene.plan);
 	if (!ret && --scene.depth)
 		ret = go_down(&deeper); /* while no other thread is here */
 	if (!ret)
-		ret = jp_path_thread(program.paths, program.nr_paths);
-	if (!ret)
-		ret = jp_path_thread(loaded.paths, JP_OBJECT_PATHS);
+		ret = jp_path_thread(program.paths, program.nr_paths)
+			      ?: jp_path_thread(loaded.paths, JP_OBJECT_PATHS);
 	ret = jp_path_serve("namespaces: inside", ret, NULL, NULL);
 	return jp_process_stop(&deeper) ? EXIT_FAILURE : ret;
 }

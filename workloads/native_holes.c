@@ -51,9 +51,7 @@ static int run(int argc, char **argv)
 	if (!ret && word == STALE)
 		ret = stale_word(&mix, &kind.word);
 	if (!ret)
-		ret = jp_mix_library(&mix, &kind);
-	if (!ret)
-		ret = jp_mix_paths(&mix, paths, 0);
+		ret = jp_mix_library(&mix, &kind) ?: jp_mix_paths(&mix, paths, 0);
 	return jp_mix_run(argv[0], &mix, ret);
 }
 

@@ -73,11 +73,9 @@ static int child(void *context)
 		jp_path_run(&inherited->paths[i]);
 	ret = family.toggles ? toggle(&inherited->arena) : 0;
 	if (!ret)
-		ret = jp_program_make(&own, &family.plan);
-	if (!ret)
-		ret = jp_path_thread(inherited->paths, inherited->nr_paths);
-	if (!ret)
-		ret = jp_path_thread(own.paths, own.nr_paths);
+		ret = jp_program_make(&own, &family.plan)
+			      ?: jp_path_thread(inherited->paths, inherited->nr_paths)
+			      ?: jp_path_thread(own.paths, own.nr_paths);
 	return jp_path_serve("prefork: a child", ret, steps, NULL);
 }
 

@@ -57,9 +57,8 @@ static int run(int argc, char **argv)
 	if (!ret && gone)
 		ret = copy_program(path);
 	if (!ret)
-		ret = jp_process_exec(&process, JP_BIRTH_FORK_EXEC, path, of_child);
-	if (!ret)
-		ret = jp_process_wait_ready(&process);
+		ret = jp_process_exec(&process, JP_BIRTH_FORK_EXEC, path, of_child)
+			      ?: jp_process_wait_ready(&process);
 	if (!ret && gone && unlink(path))
 		ret = -errno;
 	if (!ret)

@@ -151,13 +151,10 @@ int jp_program_make(struct jp_program *program, const struct jp_plan *plan)
 	if (ret == -EPERM && plan->instead != plan->protect)
 		ret = jp_arena_map(&program->arena, plan->instead, ARENA, plan->name, NULL);
 	if (!ret)
-		ret = jp_program_write(program, 0);
-	if (!ret)
-		ret = jp_program_load(program);
-	if (!ret)
-		ret = jp_arena_seal(&program->arena);
-	if (!ret)
-		ret = jp_program_make_paths(program, plan);
+		ret = jp_program_write(program, 0)
+			      ?: jp_program_load(program)
+			      ?: jp_arena_seal(&program->arena)
+			      ?: jp_program_make_paths(program, plan);
 	if (ret)
 		jp_program_end(program);
 	return ret;
