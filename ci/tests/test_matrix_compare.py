@@ -196,7 +196,6 @@ class Compare(Made):
         self.compare("6.1", "6.12", 0, "^1 compared, 0 differences")
         self.compare(self.store_dir, self.store_dir, 0, "^2 compared, 0 differences")
 
-
     def test_a_run_of_kernels_has_lost_no_tool(self) -> None:
         kernel = self.run_dir("kernels")
         tool = self.run_dir("tools", label="perf-6.1", kind="tool", facts=[])

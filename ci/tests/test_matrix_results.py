@@ -243,37 +243,29 @@ class Hostile(Made):
         self.assertIn("link.jsonl: Too many levels of symbolic links", done.stderr)
 
     def test_run_folders(self) -> None:
-        for file, text, says in (
-                ("cell.json", "[]", "cell.json:1: expected an object"),
-                ("cell.json", json.dumps({**CELL, "seed": -1}), "cell.json:1: 'seed' cannot be -1"),
-                ("cell.json", json.dumps({**CELL, "kernel": "/x"}),
-                 "cell.json:1: 'kernel' cannot be '/x'"),
-                ("cell.json", json.dumps({"kernel": None, **without(CELL, "kernel")}),
-                 "cell.json:1: 'kernel' cannot be None"),
-                ("cell.json", json.dumps(without(CELL, "kernel")),
-                 "cell.json:1: 'kernel' is missing"),
-                ("cell.json", json.dumps({**CELL, "kind": "tool"}),
-                 "cell.json:1: 'label' is missing"),
-                ("cell.json", json.dumps({**CELL, "command": [1, 2]}),
-                 r"cell.json:1: 'command' cannot be \[1, 2\]"),
-                ("results.jsonl", json.dumps(case("a/one", exceptions=[1, [2]])) + "\n",
-                 "results.jsonl:1: an exception cannot be 1"),
-                ("results.jsonl", json.dumps(case("a/one", exceptions=[
-                    {"metric": metric, "cause": "x", "count": 1} for metric in ("m", None)]))
-                 + "\n", r"results.jsonl:1: an exception cannot be \[None, 'x', 1\]"),
-                ("results.jsonl", json.dumps(case("a/one", metrics={
-                    "m": {"k": 1, "expect": 5, "unit": "count"}})) + "\n",
-                 "results.jsonl:1: 'expect' of 'm' cannot be 5"),
-                ("results.jsonl", '{"case": "../../x"}\n', "results.jsonl:1: 'case' cannot be|"
-                 "results.jsonl:1: "),
-                ("results.jsonl", json.dumps(case("a/one", metrics=3)) + "\n",
-                 "results.jsonl:1: 'metrics' cannot be 3"),
-                ("facts.jsonl", '{"fact": "x"}\n', "facts.jsonl:1: 'value' is missing")):
+        nameless = [{"metric": metric, "cause": "x", "count": 1} for metric in ("m", None)]
+        unexpected = {"m": {"k": 1, "expect": 5, "unit": "count"}}
+        records: tuple[tuple[str, Any, str], ...] = (
+            ("cell.json", [], "expected an object"),
+            ("cell.json", {**CELL, "seed": -1}, "'seed' cannot be -1"),
+            ("cell.json", {**CELL, "kernel": "/x"}, "'kernel' cannot be '/x'"),
+            ("cell.json", {**CELL, "kernel": None}, "'kernel' cannot be None"),
+            ("cell.json", without(CELL, "kernel"), "'kernel' is missing"),
+            ("cell.json", {**CELL, "kind": "tool"}, "'label' is missing"),
+            ("cell.json", {**CELL, "command": [1, 2]}, r"'command' cannot be \[1, 2\]"),
+            ("results.jsonl", case("a/one", exceptions=[1, [2]]), "an exception cannot be 1"),
+            ("results.jsonl", case("a/one", exceptions=nameless),
+             r"an exception cannot be \[None, 'x', 1\]"),
+            ("results.jsonl", case("a/one", metrics=unexpected), "'expect' of 'm' cannot be 5"),
+            ("results.jsonl", {"case": "../../x"}, "'case' cannot be"),
+            ("results.jsonl", case("a/one", metrics=3), "'metrics' cannot be 3"),
+            ("facts.jsonl", {"fact": "x"}, "'value' is missing"))
+        for file, record, says in records:
             folder = self.run_dir("run")
-            self.write(text, folder, "6.1", file)
+            self.write(json.dumps(record) + "\n", folder, "6.1", file)
             done = matrix("store", "--to", self.place("to"), folder)
             self.assertEqual(done.returncode, 99, done.stdout)
-            self.assertRegex(done.stderr, says)
+            self.assertRegex(done.stderr, "%s:1: %s" % (file, says))
             self.assertNotIn("Traceback", done.stderr)
 
 

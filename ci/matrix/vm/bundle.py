@@ -58,24 +58,20 @@ def check(memory: mmap.mmap) -> tuple[Any, ...]:
 
 
 def write(memory: mmap.mmap, head: tuple[Any, ...], folder: str) -> None:
-    out = None
-    try:
-        for kind, data, value in records(memory, head):
-            if kind == "d":
-                os.mkdir(place(folder, data))
-            elif kind == "f":
-                if out:
-                    out.close()
-                out = open(place(folder, data), "xb")
+    path = b""
+    for kind, data, value in records(memory, head):
+        if kind == "d":
+            os.mkdir(place(folder, data))
+        elif kind == "f":
+            path = place(folder, data)
+            with open(path, "xb") as out:
                 out.truncate(value)
-            elif kind == "p" and out:
+        elif kind == "p" and path:
+            with open(path, "r+b") as out:
                 out.seek(value)
                 out.write(data)
-            else:
-                raise Torn("a record of kind %r" % kind)
-    finally:
-        if out:
-            out.close()
+        else:
+            raise Torn("a record of kind %r" % kind)
 
 
 def unpack(path: str, folder: str) -> int:

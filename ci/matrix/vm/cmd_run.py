@@ -62,8 +62,7 @@ def again(kernel: Kernel, suite: str, options: argparse.Namespace, accel: str) -
     """The command that makes a cell again, without a path of this machine."""
     words = ["python3", "ci/matrix", "run", "--kernel", kernel.label if kernel.package else "PATH",
              "--suite", suite, "--seed", str(options.seed)]
-    for glob in options.case:
-        words += ["--case", glob]
+    words += [word for glob in options.case for word in ("--case", glob)]
     if options.no_facts:
         words += ["--no-facts"]
     if options.smp:
