@@ -21,4 +21,8 @@
 	for (size_t low_ = 0, high_ = (count); i = low_ + (high_ - low_) / 2, low_ < high_;)       \
 	(before) ? (low_ = (i) + 1) : (high_ = (i))
 
+/* For what qsort() calls: below, at or above 0 as @a is below, at or above @b. By several keys:
+ * jp_compare(a->pid, b->pid) ?: jp_compare(a->addr, b->addr). */
+#define jp_compare(a, b) (((a) > (b)) - ((a) < (b)))
+
 #endif

@@ -236,7 +236,7 @@ static int read_input(struct inject *inject, jp_event_visit visit, int (*opened)
 static int open_folder(const char *folder, bool *made, struct jp_error *err)
 {
 	struct stat st;
-	int dir;
+	jp_cleanup_close int dir = -1;
 
 	*made = mkdir(folder, 0755) == 0;
 	if (!*made && errno != EEXIST)
@@ -245,14 +245,12 @@ static int open_folder(const char *folder, bool *made, struct jp_error *err)
 	if (dir < 0)
 		return jp_fail(err, errno, "%s: expected a folder for ELF files: %s", folder,
 			       strerror(errno));
-	if (fstat(dir, &st) || st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH)) {
-		close(dir);
+	if (fstat(dir, &st) || st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
 		return jp_fail(err, EPERM,
 			       "%s: expected a folder that belongs to us and that nobody else may "
 			       "write into",
 			       folder);
-	}
-	return dir;
+	return jp_steal_fd(&dir);
 }
 
 static int read_dumps(struct inject *inject, const struct stat *input,

@@ -11,6 +11,7 @@
 #include "harness/base/array.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/map.h"
+#include "harness/base/search.h"
 #include "harness/format/jit/jit_elf.h"
 #include "harness/format/jit/jitdump_read.h"
 
@@ -334,9 +335,7 @@ static int by_place(const void *left, const void *right)
 	const struct jp_jit_function *a = *(const struct jp_jit_function *const *)left;
 	const struct jp_jit_function *b = *(const struct jp_jit_function *const *)right;
 
-	if (a->file != b->file)
-		return a->file < b->file ? -1 : 1;
-	return a->offset < b->offset ? -1 : a->offset > b->offset;
+	return jp_compare(a->file, b->file) ?: jp_compare(a->offset, b->offset);
 }
 
 /* The files of the dump's functions, which @sorted has by file and offset; the codes learn where

@@ -12,6 +12,7 @@
 #include "harness/base/array.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/number.h"
+#include "harness/base/search.h"
 
 /* perf's rule (util/jitdump.c, jit_detect()): .../jit-PID.dump. */
 static bool marker_name(const char *path, uint32_t *pid)
@@ -136,10 +137,8 @@ static int by_time(const void *left, const void *right)
 {
 	const struct jp_loaded_code *a = left, *b = right;
 
-	if (a->time != b->time)
-		return a->time < b->time ? -1 : 1;
 	/* Else in the order of the dump, which the place in a file need not be. */
-	return a->nth < b->nth ? -1 : a->nth > b->nth;
+	return jp_compare(a->time, b->time) ?: jp_compare(a->nth, b->nth);
 }
 
 static void sort_codes(struct jp_inject_dumps *dumps)

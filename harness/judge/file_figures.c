@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness/base/map.h"
+#include "harness/base/search.h"
 #include "harness/format/perfdata/format.h"
 
 const char *const jp_place_text[JP_PLACES] = {"file",  "anon",     "memfd",
@@ -316,7 +317,7 @@ static int by_pid(const void *left, const void *right)
 {
 	const struct jp_process_figures *const *a = left, *const *b = right;
 
-	return ((*a)->pid > (*b)->pid) - ((*a)->pid < (*b)->pid);
+	return jp_compare((*a)->pid, (*b)->pid);
 }
 
 const struct jp_process_figures *const *jp_file_figures_processes(struct jp_file_figures *all,

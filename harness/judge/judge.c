@@ -169,10 +169,10 @@ static void read_injected(struct judging *judging)
 	for (struct judge_side *side = judging->sides;
 	     failed && side < judging->sides + judging->nr_sides; side++) {
 		for (size_t i = 0; i < side->nr_works; i++) {
-			if (!side->works[i].watches)
-				continue;
-			fail(&side->works[i]);
-			side->works[i].err = err;
+			if (side->works[i].watches) {
+				fail(&side->works[i]);
+				side->works[i].err = err;
+			}
 		}
 	}
 	end_file(judging);
@@ -238,26 +238,17 @@ static int judge(struct judging *judging, const struct jp_control *control,
 int jp_judge(const struct jp_evidence *evidence, const struct jp_asked *asked,
 	     const struct jp_control *control, struct jp_judgement *judgement, struct jp_error *err)
 {
-	struct judging *judging = calloc(1, sizeof(*judging));
+	struct judging judging = {.evidence = evidence, .asked = *asked};
 	int failed;
 
 	memset(judgement, 0, sizeof(*judgement));
 	if (!jp_registry_at(JP_VALIDATOR, 0))
-		failed = jp_fail(err, EINVAL, "no validator is registered: the build is broken");
-	else if (!judging)
-		failed = jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
-	else {
-		judging->evidence = evidence;
-		judging->asked = *asked;
-		failed = judge(judging, control, judgement, err);
-	}
-	for (size_t i = 0; judging && i < judging->nr_sides; i++)
-		free_side(&judging->sides[i]);
-	if (judging) {
-		jp_spans_free(&judging->truth);
-		jp_losses_free(&judging->losses);
-	}
-	free(judging);
+		return jp_fail(err, EINVAL, "no validator is registered: the build is broken");
+	failed = judge(&judging, control, judgement, err);
+	for (size_t i = 0; i < judging.nr_sides; i++)
+		free_side(&judging.sides[i]);
+	jp_spans_free(&judging.truth);
+	jp_losses_free(&judging.losses);
 	return failed;
 }
 

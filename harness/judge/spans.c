@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "harness/base/array.h"
+#include "harness/base/cleanup.h"
 #include "harness/base/search.h"
 #include "harness/model/space/replay.h"
 
@@ -47,7 +48,8 @@ static int follow(struct jp_spans *spans, struct jp_replay *spaces, uint32_t pid
 		  uint64_t after)
 {
 	struct jp_open_spans *open = open_of(spans, pid);
-	size_t next = 0, nr_now = 0, capacity = 0, *now = NULL, *kept;
+	jp_cleanup_free size_t *now = NULL;
+	size_t next = 0, nr_now = 0, capacity = 0, *kept;
 	const struct jp_mapping *map;
 	struct jp_span *added;
 
@@ -74,7 +76,7 @@ static int follow(struct jp_spans *spans, struct jp_replay *spaces, uint32_t pid
 		if (next < open->count && same(&spans->spans[open->spans[next]], map)) {
 			kept = jp_array_push(&now, &nr_now, &capacity);
 			if (!kept)
-				goto fail;
+				return -ENOMEM;
 			*kept = open->spans[next++];
 			continue;
 		}
@@ -82,30 +84,25 @@ static int follow(struct jp_spans *spans, struct jp_replay *spaces, uint32_t pid
 		added = jp_array_push(&spans->spans, &spans->count, &spans->capacity);
 		kept = added ? jp_array_push(&now, &nr_now, &capacity) : NULL;
 		if (!kept)
-			goto fail;
+			return -ENOMEM;
 		*added = fresh;
 		*kept = spans->count - 1;
 	}
 	while (next < open->count)
 		cease(&spans->spans[open->spans[next++]], before, after);
 	free(open->spans);
-	open->spans = now;
+	open->spans = jp_steal(&now);
 	open->count = nr_now;
 	return 0;
-fail:
-	free(now);
-	return -ENOMEM;
 }
 
 static int by_pid(const void *left, const void *right)
 {
 	const struct jp_span *a = left, *b = right;
 
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	if (a->open_before != b->open_before)
-		return a->open_before < b->open_before ? -1 : 1;
-	return (a->mapping.start > b->mapping.start) - (a->mapping.start < b->mapping.start);
+	return jp_compare(a->pid, b->pid)
+		       ?: jp_compare(a->open_before, b->open_before)
+		       ?: jp_compare(a->mapping.start, b->mapping.start);
 }
 
 void jp_spans_sort(struct jp_spans *spans)

@@ -47,7 +47,8 @@ static bool take_outcome(const char *dir, struct jp_result *result)
 {
 	static const enum jp_outcome without_judge[] = {JP_SKIP, JP_ERROR, JP_TIMEOUT};
 	size_t size, length;
-	char *text = jp_run_dir_read(dir, "outcome", &size), *why;
+	jp_cleanup_free char *text = jp_run_dir_read(dir, "outcome", &size);
+	const char *why;
 
 	if (!text)
 		return false;
@@ -63,7 +64,6 @@ static bool take_outcome(const char *dir, struct jp_result *result)
 		result->outcome = without_judge[i];
 		snprintf(result->why, sizeof(result->why), "%s", why ? why + 1 : "");
 	}
-	free(text);
 	return true;
 }
 

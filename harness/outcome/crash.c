@@ -12,7 +12,8 @@
 /* @words: "VERB SIGNAL WHY", as jp_profiler_crashed() writes it. */
 static void judge_crash(const char *dir, char *words, struct jp_result *result)
 {
-	char *rest = words, *verb = strsep(&rest, " "), *signal = strsep(&rest, " "), *environment;
+	char *rest = words, *verb = strsep(&rest, " "), *signal = strsep(&rest, " ");
+	jp_cleanup_free char *environment = NULL;
 	const struct jp_case *cas = result->cas;
 	size_t size;
 
@@ -29,7 +30,6 @@ static void judge_crash(const char *dir, char *words, struct jp_result *result)
 	}
 	environment = jp_run_dir_read(dir, "env.json", &size);
 	result->out_of_scope = jp_expect_scopes(cas, environment);
-	free(environment);
 	for (size_t i = 0; i < cas->nr_expectations; i++) {
 		const struct jp_expectation *allow = &cas->expectations[i];
 

@@ -118,6 +118,9 @@ static void search(void)
 	check(at == 0 && nothing, "of nothing, nothing is asked");
 	jp_search(at, SIZE_MAX, at < SIZE_MAX - 1);
 	check(at == SIZE_MAX - 1, "however large the indices are");
+	check(jp_compare(UINT64_MAX, UINT64_C(1)) > 0 && jp_compare(-1, 0) < 0 &&
+		      jp_compare(2, 2) == 0,
+	      "what differs in the upper bits alone compares too");
 }
 
 int main(void)

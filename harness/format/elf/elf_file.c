@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/search.h"
 #include "harness/format/elf/elf_image.h"
 
 enum {
@@ -59,6 +60,7 @@ static int source_open(struct source *source, int fd, const void *image, size_t 
 	return 0;
 }
 
+#define CLOSED_AT_END __attribute__((cleanup(source_close)))
 static void source_close(struct source *source)
 {
 	free(source->parts.segments);
@@ -211,39 +213,32 @@ static void segments_by_sections(struct source *source)
 int jp_elf_extract(int fd, const void *image, size_t size, struct jp_elf_image *out,
 		   struct jp_error *err)
 {
-	struct source source;
-	int ret;
+	CLOSED_AT_END struct source source;
+	int ret = source_open(&source, fd, image, size, err);
 
 	memset(out, 0, sizeof(*out));
-	ret = source_open(&source, fd, image, size, err);
 	if (ret)
-		goto out;
+		return ret;
 	source_build_id(&source, &out->id);
 	frame_by_sections(&source);
 	if (!source.parts.frame.bytes)
 		frame_by_segments(&source);
-	if (!source.parts.frame.bytes || !source.parts.frame.size) {
-		ret = jp_fail(err, ENODATA, "ELF file without .eh_frame");
-		goto out;
-	}
+	if (!source.parts.frame.bytes || !source.parts.frame.size)
+		return jp_fail(err, ENODATA, "ELF file without .eh_frame");
 	if (!source.parts.nr_segments)
 		segments_by_sections(&source);
-	ret = jp_elf_image_make(&source.parts, out, err);
-out:
-	source_close(&source);
-	return ret;
+	return jp_elf_image_make(&source.parts, out, err);
 }
 
 int jp_elf_build_id(int fd, const void *image, size_t size, struct jp_build_id *id,
 		    struct jp_error *err)
 {
-	struct source source;
+	CLOSED_AT_END struct source source;
 	int ret = source_open(&source, fd, image, size, err);
 
 	memset(id, 0, sizeof(*id));
 	if (ret == 0 && !source_build_id(&source, id))
 		ret = jp_fail(err, ENODATA, "ELF file without a build id");
-	source_close(&source);
 	return ret;
 }
 
@@ -266,7 +261,7 @@ static int by_offset(const void *left, const void *right)
 {
 	const struct jp_elf_symbol *a = left, *b = right;
 
-	return (a->offset > b->offset) - (a->offset < b->offset);
+	return jp_compare(a->offset, b->offset);
 }
 
 /* The names are libelf's until keep_names(). */
@@ -323,7 +318,7 @@ static int keep_names(struct jp_elf_symbols *out, size_t length, struct jp_error
 
 int jp_elf_symbols(int fd, struct jp_elf_symbols *symbols, struct jp_error *err)
 {
-	struct source source;
+	CLOSED_AT_END struct source source;
 	Elf_Scn *section = NULL;
 	GElf_Shdr head;
 	size_t count = 0, length = 0;
@@ -341,7 +336,6 @@ int jp_elf_symbols(int fd, struct jp_elf_symbols *symbols, struct jp_error *err)
 	}
 	if (ret == 0)
 		ret = keep_names(symbols, length, err);
-	source_close(&source);
 	if (ret)
 		jp_elf_symbols_free(symbols);
 	else if (symbols->count)

@@ -10,6 +10,7 @@
 #include "harness/base/array.h"
 #include "harness/base/map.h"
 #include "harness/base/path.h"
+#include "harness/base/search.h"
 #include "harness/format/jit/jitdump_read.h"
 
 struct reading {
@@ -110,11 +111,9 @@ static int by_place(const void *left, const void *right)
 {
 	const struct jp_code_load *a = left, *b = right;
 
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	if (a->addr != b->addr)
-		return a->addr < b->addr ? -1 : 1;
-	return (a->time > b->time) - (a->time < b->time);
+	return jp_compare(a->pid, b->pid)
+		       ?: jp_compare(a->addr, b->addr)
+		       ?: jp_compare(a->time, b->time);
 }
 
 static int is_dump(const struct dirent *entry)

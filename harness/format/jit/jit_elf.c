@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "harness/base/bytes.h"
+#include "harness/base/cleanup.h"
 #include "harness/base/output.h"
+#include "harness/base/search.h"
 #include "harness/format/jit/debug_line.h"
 #include "harness/format/jit/jit_frames.h"
 #include "harness/format/jit/jitdump_read.h"
@@ -66,7 +68,7 @@ static int by_row_addr(const void *left, const void *right)
 {
 	const struct jp_line_row *a = left, *b = right;
 
-	return a->addr < b->addr ? -1 : a->addr > b->addr;
+	return jp_compare(a->addr, b->addr);
 }
 
 /* Rows as they apply to the file's addresses; what lies outside the function is left out. */
@@ -294,19 +296,17 @@ static bool same_contents(int left, int right, uint64_t size)
 static int accept_existing(int dir, const char *dir_name, const char *name, int fd,
 			   struct jp_error *err)
 {
-	int old = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	jp_cleanup_close int old =
+		openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat ours, theirs;
-	int ret = 0;
 
 	if (old < 0 || fstat(old, &theirs) || fstat(fd, &ours) || !S_ISREG(theirs.st_mode) ||
 	    theirs.st_size != ours.st_size || !same_contents(old, fd, ours.st_size))
-		ret = jp_fail(err, EEXIST,
-			      "%s/%s: exists, and is not what would be written there: it is left "
-			      "alone",
-			      dir_name, name);
-	if (old >= 0)
-		close(old);
-	return ret;
+		return jp_fail(err, EEXIST,
+			       "%s/%s: exists, and is not what would be written there: it is left "
+			       "alone",
+			       dir_name, name);
+	return 0;
 }
 
 /* Under a name of its own first, so that nobody ever sees half a file. */

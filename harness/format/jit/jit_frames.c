@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/base/array.h"
+#include "harness/base/search.h"
 #include "harness/format/elf/cfi_check.h"
 
 enum {
@@ -175,7 +176,7 @@ static int by_addr(const void *left, const void *right)
 {
 	const struct jp_jit_fde *a = left, *b = right;
 
-	return a->addr < b->addr ? -1 : a->addr > b->addr;
+	return jp_compare(a->addr, b->addr);
 }
 
 void jp_jit_frames_end(struct jp_jit_frames *frames, uint64_t addr, uint64_t index_addr)

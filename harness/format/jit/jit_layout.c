@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "harness/base/search.h"
+
 enum {
 	TEXT = 0x1000,      /* where code starts in a file; headers are before */
 	ALONE = 0x140,      /* where it does where a function is alone */
@@ -27,9 +29,7 @@ static int by_addr(const void *left, const void *right)
 	const struct jp_jit_function *a = *(struct jp_jit_function *const *)left;
 	const struct jp_jit_function *b = *(struct jp_jit_function *const *)right;
 
-	if (a->addr != b->addr)
-		return a->addr < b->addr ? -1 : 1;
-	return a < b ? -1 : a > b; /* in the order of the jitdump */
+	return jp_compare(a->addr, b->addr) ?: jp_compare(a, b); /* in the order of the jitdump */
 }
 
 /* The generation that @function goes on best: the one that it leaves the smallest gap to. */

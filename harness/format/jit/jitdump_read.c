@@ -103,18 +103,13 @@ struct jp_jitdump *jp_jitdump_open(const char *path, int64_t owner, struct jp_er
 		return NULL;
 	}
 	dump->fd = jp_untrusted_open(path, owner, &dump->size, err);
-	if (dump->fd < 0)
-		goto fail;
 	dump->capacity = dump->size < MOST ? dump->size : MOST;
-	dump->bytes = malloc(dump->capacity);
-	if (!dump->bytes) {
+	dump->bytes = dump->fd < 0 ? NULL : malloc(dump->capacity);
+	if (dump->bytes && !read_header(dump, err))
+		return dump;
+	if (dump->fd >= 0 && !dump->bytes)
 		jp_fail(err, ENOMEM, "%s: no memory for %llu bytes", path,
 			(unsigned long long)dump->capacity);
-		goto fail;
-	}
-	if (!read_header(dump, err))
-		return dump;
-fail:
 	jp_jitdump_close(dump);
 	return NULL;
 }

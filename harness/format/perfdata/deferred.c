@@ -45,11 +45,9 @@ static int by_cookie(const void *left, const void *right)
 {
 	const struct jp_perf_deferred_chain *a = left, *b = right;
 
-	if (a->tid != b->tid)
-		return a->tid < b->tid ? -1 : 1;
-	if (a->cookie != b->cookie)
-		return a->cookie < b->cookie ? -1 : 1;
-	return (a->first > b->first) - (a->first < b->first);
+	return jp_compare(a->tid, b->tid)
+		       ?: jp_compare(a->cookie, b->cookie)
+		       ?: jp_compare(a->first, b->first);
 }
 
 void jp_perf_deferred_sort(struct jp_perf_deferred *deferred)

@@ -104,6 +104,22 @@ static void put_stack(struct space *space, const struct jp_event *event)
 	put64(space, event->sample.stack_size);
 }
 
+/* What samples and the ids behind other records have in one order. */
+static void put_ids(struct space *space, uint64_t type, uint32_t pid, uint32_t tid,
+		    const struct jp_event *event)
+{
+	if (type & JP_PERF_SAMPLE_TID)
+		put32(space, pid, tid);
+	if (type & JP_PERF_SAMPLE_TIME)
+		put64(space, event->time);
+	if (type & JP_PERF_SAMPLE_ID)
+		put64(space, event->id);
+	if (type & JP_PERF_SAMPLE_STREAM_ID)
+		put64(space, event->id);
+	if (type & JP_PERF_SAMPLE_CPU)
+		put32(space, event->cpu, 0);
+}
+
 /* False: it has parts that no event holds. */
 static bool put_sample(struct space *space, const struct jp_perf_layout *layout,
 		       const struct jp_event *event)
@@ -117,16 +133,7 @@ static bool put_sample(struct space *space, const struct jp_perf_layout *layout,
 		put64(space, event->id);
 	if (type & JP_PERF_SAMPLE_IP)
 		put64(space, event->sample.ip);
-	if (type & JP_PERF_SAMPLE_TID)
-		put32(space, event->pid, event->tid);
-	if (type & JP_PERF_SAMPLE_TIME)
-		put64(space, event->time);
-	if (type & JP_PERF_SAMPLE_ID)
-		put64(space, event->id);
-	if (type & JP_PERF_SAMPLE_STREAM_ID)
-		put64(space, event->id);
-	if (type & JP_PERF_SAMPLE_CPU)
-		put32(space, event->cpu, 0);
+	put_ids(space, type, event->pid, event->tid, event);
 	if (type & JP_PERF_SAMPLE_PERIOD)
 		put64(space, event->sample.period);
 	if (type & JP_PERF_SAMPLE_CALLCHAIN) {
@@ -149,17 +156,8 @@ static void put_trailer(struct space *space, const struct jp_perf_layout *layout
 
 	if (!layout->trailer)
 		return;
-	if (type & JP_PERF_SAMPLE_TID)
-		put32(space, fork ? event->task.ppid : event->pid,
-		      fork ? event->task.ptid : event->tid);
-	if (type & JP_PERF_SAMPLE_TIME)
-		put64(space, event->time);
-	if (type & JP_PERF_SAMPLE_ID)
-		put64(space, event->id);
-	if (type & JP_PERF_SAMPLE_STREAM_ID)
-		put64(space, event->id);
-	if (type & JP_PERF_SAMPLE_CPU)
-		put32(space, event->cpu, 0);
+	put_ids(space, type, fork ? event->task.ppid : event->pid,
+		fork ? event->task.ptid : event->tid, event);
 	if (type & JP_PERF_SAMPLE_IDENTIFIER)
 		put64(space, event->id);
 }

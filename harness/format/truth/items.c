@@ -39,11 +39,9 @@ static int by_id_and_part(const void *a, const void *b)
 	const struct jp_truth_record *other = *(struct jp_truth_record *const *)b;
 	uint32_t id = id_of(one), other_id = id_of(other);
 
-	if (id != other_id)
-		return id < other_id ? -1 : 1;
-	if (one->part != other->part)
-		return one->part < other->part ? -1 : 1;
-	return one < other ? -1 : one > other;
+	return jp_compare(id, other_id)
+		       ?: jp_compare(one->part, other->part)
+		       ?: jp_compare(one, other);
 }
 
 /* Copies the data of @count parts; NULL when out of memory. */

@@ -11,6 +11,7 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
+#include "harness/base/search.h"
 
 void *jp_truth_alloc(struct jp_truth_items *items, size_t count, size_t size)
 {
@@ -47,9 +48,8 @@ static int by_time(const void *a, const void *b)
 	const struct jp_truth_record *one = *(struct jp_truth_record *const *)a;
 	const struct jp_truth_record *other = *(struct jp_truth_record *const *)b;
 
-	if (one->before != other->before)
-		return one->before < other->before ? -1 : 1;
-	return one < other ? -1 : one > other; /* same array: file order */
+	return jp_compare(one->before, other->before)
+		       ?: jp_compare(one, other); /* same array: file order */
 }
 
 /* Separates the committed slots from the torn ones. */

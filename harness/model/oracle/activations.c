@@ -139,9 +139,7 @@ static int by_pid(const void *a, const void *b)
 {
 	const struct jp_truth_ending *one = a, *other = b;
 
-	if (one->pid != other->pid)
-		return one->pid < other->pid ? -1 : 1;
-	return one->before < other->before ? -1 : one->before > other->before;
+	return jp_compare(one->pid, other->pid) ?: jp_compare(one->before, other->before);
 }
 
 /* When the first end of @pid from @time on was over; UINT64_MAX: none. */
@@ -159,9 +157,7 @@ static int by_tid(const void *a, const void *b)
 {
 	const struct jp_truth_activation *one = a, *other = b;
 
-	if (one->tid != other->tid)
-		return one->tid < other->tid ? -1 : 1;
-	return one->enter < other->enter ? -1 : one->enter > other->enter;
+	return jp_compare(one->tid, other->tid) ?: jp_compare(one->enter, other->enter);
 }
 
 /* What a handler's activations lie over: its thread's last one before that was interrupted. */

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/model/oracle/collect.h"
+#include "harness/base/cleanup.h"
+#include "harness/base/search.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -151,11 +153,9 @@ static int by_place(const void *a, const void *b)
 	const struct jp_truth_code *one = &(*(struct jp_truth_live_code *const *)a)->code;
 	const struct jp_truth_code *other = &(*(struct jp_truth_live_code *const *)b)->code;
 
-	if (one->pid != other->pid)
-		return one->pid < other->pid ? -1 : 1;
-	if (one->addr != other->addr)
-		return one->addr < other->addr ? -1 : 1;
-	return one->loaded < other->loaded ? -1 : one->loaded > other->loaded;
+	return jp_compare(one->pid, other->pid)
+		       ?: jp_compare(one->addr, other->addr)
+		       ?: jp_compare(one->loaded, other->loaded);
 }
 
 /* Sorts the codes and turns the versions' indices into pointers to them. */
@@ -163,10 +163,9 @@ int jp_truth_build_codes(struct jp_truth_collector *collector)
 {
 	struct jp_truth *truth = collector->truth;
 	size_t count = collector->nr_codes, steps = 0;
-	struct jp_truth_live_code **order = calloc(count + 1, sizeof(*order));
-	uint32_t *sorted = calloc(count + 1, sizeof(*sorted));
+	jp_cleanup_free struct jp_truth_live_code **order = calloc(count + 1, sizeof(*order));
+	jp_cleanup_free uint32_t *sorted = calloc(count + 1, sizeof(*sorted));
 	uint64_t reach = 0;
-	int ret = -ENOMEM;
 
 	truth->codes = calloc(count + 1, sizeof(*truth->codes));
 	truth->code_reach = calloc(count + 1, sizeof(uint64_t));
@@ -176,7 +175,7 @@ int jp_truth_build_codes(struct jp_truth_collector *collector)
 	truth->path_functions = calloc(steps + 1, sizeof(*truth->path_functions));
 	if (!truth->path_functions || !order || !sorted || !truth->codes || !truth->code_reach ||
 	    !truth->paths)
-		goto out;
+		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 		order[i] = &collector->codes[i];
 	qsort(order, count, sizeof(*order), by_place);
@@ -205,9 +204,5 @@ int jp_truth_build_codes(struct jp_truth_collector *collector)
 			path->functions[d] = &truth->codes[sorted[version->codes[d]]];
 	}
 	truth->nr_paths = collector->nr_versions;
-	ret = 0;
-out:
-	free(order);
-	free(sorted);
-	return ret;
+	return 0;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/search.h"
+
 void jp_truth_contradicts(struct jp_truth *truth)
 {
 	truth->torn++;
@@ -71,9 +73,7 @@ static int by_pid(const void *left, const void *right)
 {
 	const struct jp_truth_incarnation *a = left, *b = right;
 
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	return (a->before > b->before) - (a->before < b->before);
+	return jp_compare(a->pid, b->pid) ?: jp_compare(a->before, b->before);
 }
 
 static void sort_incarnations(struct jp_truth *truth)

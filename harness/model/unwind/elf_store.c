@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "harness/base/array.h"
+#include "harness/base/cleanup.h"
 #include "harness/base/file.h"
 #include "harness/base/number.h"
 #include "harness/base/path.h"
@@ -131,14 +131,12 @@ struct jp_elf_store *jp_elf_store_new(const char *dir, bool system)
 	if (!store)
 		return NULL;
 	store->system = system;
-	if (!dir)
-		return store;
-	store->dir = strdup(dir);
-	if (!store->dir) {
+	if (dir && !(store->dir = strdup(dir))) {
 		free(store);
 		return NULL;
 	}
-	read_index(store);
+	if (dir)
+		read_index(store);
 	return store;
 }
 
@@ -170,9 +168,9 @@ static struct jp_cfi *open_saved(const struct jp_elf_store *store, const char *b
 				 struct jp_error *err)
 {
 	char path[4096], text[41];
+	jp_cleanup_close int fd = -1;
 	struct jp_cfi *cfi;
 	uint64_t size;
-	int fd;
 
 	if (jp_path_build(path, sizeof(path), err, "%s/%s", store->dir, build_id))
 		return NULL;
@@ -180,7 +178,6 @@ static struct jp_cfi *open_saved(const struct jp_elf_store *store, const char *b
 	if (fd < 0)
 		return NULL;
 	cfi = jp_cfi_open(fd, err);
-	close(fd);
 	if (cfi && strcmp(jp_build_id_text(jp_cfi_build_id(cfi), text), build_id) != 0) {
 		jp_fail(err, EINVAL, "%s: the file's build id is %s", path, text);
 		jp_cfi_close(cfi);
@@ -252,10 +249,10 @@ static struct jp_cfi *own_vdso(struct jp_error *err)
 
 static struct jp_cfi *from_system(const struct entry *entry, struct jp_error *err)
 {
+	jp_cleanup_close int fd = -1;
 	struct jp_cfi *cfi;
 	struct stat st = {0};
 	uint64_t size;
-	int fd;
 
 	if (strcmp(entry->path, "[vdso]") == 0) {
 		cfi = own_vdso(err);
@@ -269,11 +266,9 @@ static struct jp_cfi *from_system(const struct entry *entry, struct jp_error *er
 		if (!entry->id.size && entry->ino && (fstat(fd, &st) || entry->ino != st.st_ino)) {
 			jp_fail(err, ESTALE, "%s: inode %ju now, %ju in the record", entry->path,
 				(uintmax_t)st.st_ino, (uintmax_t)entry->ino);
-			close(fd);
 			return NULL;
 		}
 		cfi = jp_cfi_open(fd, err);
-		close(fd);
 	}
 	if (cfi && entry->id.size && !same_id(&entry->id, jp_cfi_build_id(cfi))) {
 		jp_fail(err, ESTALE, "%s: its build id is not the record's", entry->path);
