@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Files that are written: one, or several of which others see all or none."""
+"""Whole files: read, written, or several written of which others see all or none."""
 
 import errno
 import os
@@ -10,6 +10,21 @@ from ci.base.status import Malformed
 
 
 Check = Callable[[str], object]
+
+
+def read(path: str, errors: str = "strict") -> str:
+    with open(path, encoding="utf-8", errors=errors) as file:
+        return file.read()
+
+
+def read_bytes(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def write_bytes(path: str, data: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(data)
 
 
 def write(path: str, text: str, check: Check | None = None) -> None:

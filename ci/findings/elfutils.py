@@ -9,7 +9,7 @@ import shutil
 import sys
 from typing import Any, Iterator
 
-from ci.base import process
+from ci.base import files, process
 from ci.base.status import Missing
 from ci.base.text import found
 from ci.findings.context import Context, Shown
@@ -74,8 +74,7 @@ def ask(path: str, address: int) -> dict[str, Any]:
         start, end = ctypes.c_uint64(), ctypes.c_uint64()
         dw.dwarf_frame_info(frame, ctypes.byref(start), ctypes.byref(end),
                             ctypes.byref(ctypes.c_bool()))
-        with open("/proc/self/status", encoding="ascii") as status:
-            peak = int(found(r"VmHWM:\s+(\d+)", status.read()).group(1))
+        peak = int(found(r"VmHWM:\s+(\d+)", files.read("/proc/self/status")).group(1))
     return {"kept": kept, "start": start.value, "end": end.value, "peak_kb": peak}
 
 

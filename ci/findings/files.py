@@ -6,6 +6,7 @@ import struct
 import subprocess
 from typing import Callable, Iterator
 
+from ci.base import files
 from ci.base.status import Missing
 from ci.findings import inject as injecting, perf as recording
 from ci.findings.context import Context, Shown
@@ -30,8 +31,7 @@ def recorded(context: Context, perf: Perf, publish: str, count: int = 1) -> tupl
                          "cd %s; %s" % (folder, words))
     pids = []
     for number in range(count):
-        with open(os.path.join(folder, "pid.%d" % number), encoding="ascii") as file:
-            pids.append(int(file.read()))
+        pids.append(int(files.read(os.path.join(folder, "pid.%d" % number))))
     return folder, pids
 
 
@@ -98,12 +98,10 @@ def close(context: Context) -> Iterator[Shown]:
         folder, pids = recorded(context, perf, "jitdump --publish-dir=.")
         whole = injecting.inject(perf, folder)[0]
         path = os.path.join(folder, "jit-%d.dump" % pids[0])
-        with open(path, "rb") as file:
-            data = file.read()
+        data = files.read_bytes(path)
         header, = struct.unpack_from("<I", data, 8)
         record = struct.pack("<IIQ", 3, 16, struct.unpack_from("<Q", data, header + 8)[0])
-        with open(path, "wb") as file:
-            file.write(data[:header] + record + data[header:])
+        files.write_bytes(path, data[:header] + record + data[header:])
         left, done = injecting.inject(perf, folder)
         yield perf.version, whole > 0 and left == 0 and done.returncode == 0, \
             "%d functions; %d, exit %d, with a CLOSE record before them" % (whole, left,

@@ -9,6 +9,7 @@ import signal
 import subprocess
 from typing import Iterator
 
+from ci.base import files
 from ci.findings import perf as recording
 from ci.findings.context import Context, Shown
 from ci.peer.perf_tools import Perf
@@ -64,10 +65,8 @@ def namespaces(context: Context) -> Iterator[Shown]:
 
 def end_namespace(folder: str) -> None:
     """Its first process goes with unshare's child."""
-    with open(os.path.join(folder, "pid"), encoding="ascii") as file:
-        outer = int(file.read())
-    with open("/proc/%d/task/%d/children" % (outer, outer), encoding="ascii") as file:
-        inner = [int(pid) for pid in file.read().split()]
+    outer = int(files.read(os.path.join(folder, "pid")))
+    inner = [int(pid) for pid in files.read("/proc/%d/task/%d/children" % (outer, outer)).split()]
     for pid in inner:
         watch = os.pidfd_open(pid)
         os.kill(pid, signal.SIGKILL)

@@ -8,7 +8,7 @@ import struct
 import subprocess
 from typing import Iterator
 
-from ci.base import process
+from ci.base import files, process
 from ci.base.status import Missing
 from ci.findings.context import Context, Shown
 from ci.peer.perf_tools import Perf
@@ -43,8 +43,7 @@ def system_wide(context: Context, perf: Perf) -> Iterator[None]:
 
 def records(path: str) -> Iterator[tuple[int, int]]:
     """(type, misc) of each record of a file that perf record or jitproof record wrote."""
-    with open(path, "rb") as file:
-        data = file.read()
+    data = files.read_bytes(path)
     at, size = struct.unpack_from("<QQ", data, 40)
     end = at + size if size else len(data)
     while at + 8 <= end:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from typing import Any, Callable, Iterator
 
-from ci.base import process
+from ci.base import files, process
 from ci.findings import kernel
 from ci.findings.context import Context, Shown
 from ci.peer.perf_tools import Perf
@@ -129,8 +129,7 @@ def known_pages(recorder: Recorder, path: str) -> tuple[int, int]:
             raise RuntimeError("the program that maps did not start")
         recorder(str(mapper.pid))
         mapper.communicate()
-    with open(path, "rb") as file:
-        data = file.read()
+    data = files.read_bytes(path)
     known = set()
     at, size = struct.unpack_from("<QQ", data, 40)
     end = at + size
@@ -182,8 +181,7 @@ def steps(perf: Perf, context: Context, path: str, *commands: str) -> None:
                 open(acknowledged, encoding="ascii") as answers:
             for command in commands:
                 if command == "go":
-                    with open(go, "w", encoding="ascii") as door:
-                        door.write("go\n")
+                    files.write(go, "go\n")
                     assert recorder.stdout
                     recorder.stdout.readline()
                     continue

@@ -7,14 +7,14 @@ import shutil
 import subprocess
 from typing import Iterator, Sequence
 
+from ci.base import process
 from ci.lint.tree import Found, Tree
 
 PLACE = re.compile(r"([^\s:][^:]*):(\d+):(?:\d+:)? *(.*)")
 
 
 def run(tree: Tree, command: Sequence[str]) -> tuple[int, str]:
-    done = subprocess.run(command, cwd=tree.root, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
+    done = process.run(command, cwd=tree.root, stderr=subprocess.STDOUT)
     return done.returncode, done.stdout
 
 

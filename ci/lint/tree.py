@@ -4,8 +4,9 @@
 import dataclasses
 import os
 import re
-import subprocess
 from typing import Iterator
+
+from ci.base import files, process
 
 C_FOLDERS = ("harness/", "workloads/", "validators/")
 
@@ -71,12 +72,10 @@ class Tree:
 
 def paths(root: str) -> list[str]:
     """Paths below @root, relative, of what git knows, or of everything where there is no git."""
-    listed = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"],
-                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
-    top = subprocess.run(["git", "-C", root, "rev-parse", "--show-prefix"],
-                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    listed = process.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"])
+    top = process.run(["git", "-C", root, "rev-parse", "--show-prefix"])
     if listed.returncode == 0 and not top.stdout.strip():
-        found = listed.stdout.decode().splitlines()
+        found = listed.stdout.splitlines()
     else:
         found = []
         for folder, _, names in os.walk(root):
@@ -85,8 +84,7 @@ def paths(root: str) -> list[str]:
 
 
 def text_of(root: str, path: str) -> str:
-    with open(os.path.join(root, path), "rb") as file:
-        return file.read().decode("utf-8", errors="replace")
+    return files.read_bytes(os.path.join(root, path)).decode("utf-8", errors="replace")
 
 
 def blank(match: "re.Match[str]") -> str:

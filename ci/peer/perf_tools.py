@@ -104,8 +104,7 @@ def already(folder: str, suite: str) -> Perf | None:
     """The perf of a suite that was fetched before, or None."""
     home = os.path.join(os.path.abspath(folder), suite)
     try:
-        with open(os.path.join(home, "fetched.json"), encoding="utf-8") as file:
-            known = json.load(file)
+        known = json.loads(files.read(os.path.join(home, "fetched.json")))
         return Perf(suite, known["version"], os.path.join(home, "perf"), tuple(known["packages"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -19,6 +19,7 @@ from typing import Any
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import files, process
 from ci.engines import ktap_check
 from harness.selftest.scratch import BUILD, CI, DENY, MATRIX, ROOT, Folder
 
@@ -39,9 +40,7 @@ def run(*command: str, **more: Any) -> subprocess.CompletedProcess[str]:
     for name in ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "JITPROOF"):
         env.pop(name, None)
     env.update(more.pop("env", {}))
-    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, errors="replace", timeout=100,
-                          check=False, env=env, **more)
+    return process.run(command, stderr=subprocess.STDOUT, timeout=100, env=env, **more)
 
 
 class Kselftest(Folder):
@@ -172,8 +171,8 @@ RESULTS: list[dict[str, Any]] = [
 class HandOver(Folder):
     def test_every_outcome(self) -> None:
         """What jitproof can say, an engine is told."""
-        with open(os.path.join(ROOT, "harness/outcome/outcome.c"), encoding="utf-8") as file:
-            outcomes = set(re.findall(r'= "([A-Z]+)"', file.read()))
+        source = files.read(os.path.join(ROOT, "harness/outcome/outcome.c"))
+        outcomes = set(re.findall(r'= "([A-Z]+)"', source))
         self.assertEqual(outcomes, {result["outcome"] for result in RESULTS})
 
     def setUp(self) -> None:
@@ -254,13 +253,11 @@ class Definitions(unittest.TestCase):
         self.assertTrue(self.scripts("\n".join(found["run"]["steps"])))
         for step in found["run"]["steps"]:
             self.assertEqual(run("sh", "-n", "-c", step).returncode, 0, step)
-        with open(os.path.join(CI, "setup"), encoding="utf-8") as file:
-            build = re.search(r"build='(.*?)'", file.read()).group(1).split()
+        build = re.search(r"build='(.*?)'", files.read(os.path.join(CI, "setup"))).group(1).split()
         self.assertLessEqual(set(build), set(found["install"]["deps"]))
 
     def test_tmt(self) -> None:
-        with open(os.path.join(ROOT, ".fmf", "version"), encoding="ascii") as file:
-            self.assertEqual(file.read(), "1\n")
+        self.assertEqual(files.read(os.path.join(ROOT, ".fmf", "version")), "1\n")
         found = self.load("ci", "engines", "tmt.fmf")
         self.assertTrue(self.scripts(found["/test"]["test"]))
         self.assertEqual(found["/test"]["result"], "custom")

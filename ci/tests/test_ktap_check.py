@@ -7,13 +7,12 @@ Environment: O, JITPROOF.
 
 import glob
 import os
-import subprocess
 import sys
 from typing import Sequence
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from ci.base import process
+from ci.base import files, process
 from ci.engines import ktap_check
 from harness.selftest.scratch import CI, DENY, JITPROOF, ROOT
 
@@ -112,8 +111,7 @@ class Ours(unittest.TestCase):
     """What jitproof says; of a real run .ci/run asks the same."""
 
     def said(self, *arguments: str, before: Sequence[str] = ()) -> str:
-        return subprocess.run([*before, JITPROOF, *arguments], stdout=subprocess.PIPE, text=True,
-                              errors="replace", timeout=60, check=False).stdout
+        return process.run([*before, JITPROOF, *arguments], timeout=60).stdout
 
     def keeps(self, text: str, results: int) -> None:
         self.assertEqual(ktap_check.check(text), [], text)
@@ -123,8 +121,7 @@ class Ours(unittest.TestCase):
     def test_golden(self) -> None:
         """Cases that must not pass, in every way."""
         path = os.path.join(ROOT, "harness", "selftest", "golden", "bad.ktap")
-        with open(path, encoding="utf-8") as file:
-            self.assertEqual(ktap_check.check(file.read()), [])
+        self.assertEqual(ktap_check.check(files.read(path)), [])
 
     def test_judge(self) -> None:
         folders = [os.path.dirname(path) for path in

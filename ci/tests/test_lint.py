@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import files
 from ci.lint import __main__ as lint
 
 SPDX = "// SPDX-License-Identifier: GPL-2.0-only\n"
@@ -23,8 +24,7 @@ class Trees(unittest.TestCase):
     def write(self, path: str, text: str) -> None:
         path = os.path.join(self.root, path)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        files.write(path, text)
 
     def all(self) -> list[str]:
         return [str(one) for found in lint.check(self.root, False)[0].values() for one in found]

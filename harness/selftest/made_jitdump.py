@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import struct
 
+from ci.base import files
 from harness.selftest import run_directory as rd
 
 LOAD, MOVE, DEBUG_INFO, CLOSE, UNWINDING_INFO = range(5)
@@ -57,8 +58,7 @@ class Made:
                                                           both if mapped else 0) + frame + header)
 
     def save(self, path: str) -> None:
-        with open(path, "wb") as file:
-            file.write(self.raw)
+        files.write_bytes(path, self.raw)
 
 
 def capture(kind: int = rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME,

@@ -16,6 +16,9 @@ import struct
 import sys
 from typing import Any, Self, Sequence
 
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import files
+
 MMAP, LOST, COMM, EXIT, FORK, SAMPLE, MMAP2, LOST_SAMPLES = 1, 2, 3, 4, 7, 9, 10, 13
 FINISHED_ROUND = 68
 KERNEL, USER = 1, 2  # cpumode
@@ -241,8 +244,7 @@ class PerfData:
 
     @classmethod
     def load(cls, path: str) -> PerfData:
-        with open(path, "rb") as file:
-            raw = file.read()
+        raw = files.read_bytes(path)
         magic, _, attr_size, attrs_at, attrs_size, at, size = struct.unpack_from("<8s6Q", raw, 0)
         if magic != b"PERFILE2":
             raise ValueError(f"{path}: no perf.data")
@@ -352,8 +354,7 @@ class PerfData:
         return header + attrs + data + table + tail
 
     def save(self, path: str) -> None:
-        with open(path, "wb") as file:
-            file.write(self.pack())
+        files.write_bytes(path, self.pack())
 
 
 class Truth:
@@ -419,8 +420,7 @@ class Truth:
         self.next_slot = len(self.slots)
 
     def save(self, path: str) -> None:
-        with open(path, "wb") as file:
-            file.write(bytes(self.header) + b"".join(self.slots))
+        files.write_bytes(path, bytes(self.header) + b"".join(self.slots))
 
 
 class Jitdump:
@@ -429,8 +429,7 @@ class Jitdump:
     HEADER, LOAD, MOVE = 40, 0, 1
 
     def __init__(self, path: str) -> None:
-        with open(path, "rb") as file:
-            raw = file.read()
+        raw = files.read_bytes(path)
         at = struct.unpack_from("<I", raw, 8)[0]
         self.header = raw[:at]
         self.records: list[bytearray] = []
@@ -461,8 +460,7 @@ class Jitdump:
         return [record for record in self.records if self.kind(record) == Jitdump.LOAD]
 
     def save(self, path: str) -> None:
-        with open(path, "wb") as file:
-            file.write(self.header + b"".join(self.records))
+        files.write_bytes(path, self.header + b"".join(self.records))
 
 
 def read_facts(directory: str) -> dict[str, str]:
@@ -507,8 +505,7 @@ def thin(source: str, target: str, wanted: int) -> None:
     facts = read_facts(source)
     facts["samples"] = str(len(kept))
     write_facts(target, facts)
-    with open(os.path.join(target, "env.json"), "w", encoding="utf-8") as file:
-        file.write('{"machine": "x86_64"}\n')
+    files.write(os.path.join(target, "env.json"), '{"machine": "x86_64"}\n')
     for name in ("case", "maps", "intervals"):
         if os.path.exists(os.path.join(source, name)):
             shutil.copy(os.path.join(source, name), os.path.join(target, name))

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 from typing import Any, Sequence
 
-from ci.base import process
+from ci.base import files, process
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -32,6 +32,12 @@ def run_binary(*arguments: str, before: Sequence[str] = (),
     return process.run([*before, BINARY, *arguments], **{"timeout": 90, **more})
 
 
+def needs_namespaces(test: unittest.TestCase) -> None:
+    probe = process.run(["unshare", "-Urm", "mount", "-t", "tmpfs", "none", "/mnt"])
+    if probe.returncode:
+        test.skipTest("no user and mount namespace: " + probe.stderr.strip())
+
+
 class Folder(unittest.TestCase):
     def setUp(self) -> None:
         home = tempfile.TemporaryDirectory(prefix="jitproof-")
@@ -50,5 +56,4 @@ class Folder(unittest.TestCase):
         return self.place(*names)
 
     def read(self, *names: str) -> str:
-        with open(self.place(*names), encoding="utf-8") as file:
-            return file.read()
+        return files.read(self.place(*names))

@@ -16,6 +16,7 @@ from typing import Any, Callable, Iterator
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import files, process
 from harness.selftest.scratch import BUILD, FIXTURES
 
 SET = os.path.join(FIXTURES, "conformance")
@@ -26,8 +27,7 @@ TYPES = ["load", "move", "debug_info", "close", "unwinding_info"]
 
 
 def read(reader: str, kind: str, path: str, *addresses: str) -> Any:
-    done = subprocess.run([reader, kind, path, *addresses], stdin=subprocess.DEVNULL, timeout=60,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, text=True)
+    done = process.run([reader, kind, path, *addresses], timeout=60)
     if done.returncode or done.stderr:
         raise AssertionError(f"{path}: status {done.returncode}: {done.stderr}")
     return json.loads(done.stdout)
@@ -56,8 +56,7 @@ def plain(value: Any) -> Any:
 
 def each(kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
     for path in sorted(glob.glob(os.path.join(SET, kind, "*" + SUFFIX[kind]))):
-        with open(path[:-len(SUFFIX[kind])] + ".json", encoding="utf-8") as file:
-            yield path, json.load(file)
+        yield path, json.loads(files.read(path[:-len(SUFFIX[kind])] + ".json"))
 
 
 class Readers(unittest.TestCase):

@@ -18,6 +18,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import files
 from harness.selftest.scratch import BINARY, DENY, HERE, run_binary
 
 CASES = os.path.join(HERE, "cases")
@@ -46,8 +47,7 @@ def processes() -> dict[int, str]:
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                found[int(pid)] = file.read().replace(b"\0", b" ").decode(errors="replace")
+            found[int(pid)] = files.read(f"/proc/{pid}/cmdline", "replace").replace("\0", " ")
         except OSError:
             pass
     return found
@@ -79,10 +79,8 @@ class Golden(unittest.TestCase):
         golden = os.path.join(HERE, "golden", "bad.ktap")
         said = without_figures(self.done.stdout).replace(self.run_dir, "DIR")
         if os.environ.get("UPDATE"):
-            with open(golden, "w", encoding="utf-8") as file:
-                file.write(said)
-        with open(golden, encoding="utf-8") as file:
-            self.assertEqual(said.splitlines(), file.read().splitlines())
+            files.write(golden, said)
+        self.assertEqual(said.splitlines(), files.read(golden).splitlines())
 
     def test_none_passes(self) -> None:
         for line in self.done.stdout.splitlines():
@@ -175,16 +173,14 @@ class Command(unittest.TestCase):
                               ("case a check : bad : attach\n" * 2, ":2: second case 's/a'"),
                               ("table t | c\nrow r | a\n", "no case 's/a'")):
             with tempfile.TemporaryDirectory() as folder:
-                with open(os.path.join(folder, "s"), "w", encoding="utf-8") as file:
-                    file.write(text)
+                files.write(os.path.join(folder, "s"), text)
                 done = run_binary("run", "--expected", folder)
                 self.assertEqual(done.returncode, 99, done.stdout)
                 self.assertIn(message, done.stderr)
 
     def test_output_directory_is_new(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            with open(os.path.join(folder, "mine"), "w", encoding="utf-8") as file:
-                file.write("precious")
+            files.write(os.path.join(folder, "mine"), "precious")
             done = run_binary("run", "-o", folder, "--expected", CASES, "bad/crash")
             self.assertEqual(done.returncode, 99)
             self.assertEqual(os.listdir(folder), ["mine"])
@@ -192,8 +188,7 @@ class Command(unittest.TestCase):
     def test_interrupted(self) -> None:
         """SIGINT in the middle of a case leaves no process and no folder."""
         with tempfile.TemporaryDirectory() as folder:
-            with open(os.path.join(folder, "s"), "w", encoding="utf-8") as file:
-                file.write("case a check : bad silent : attach : seconds=60\n")
+            files.write(folder + "/s", "case a check : bad silent : attach : seconds=60\n")
             tmp = tempfile.mkdtemp()
             self.addCleanup(shutil.rmtree, tmp)
             with subprocess.Popen([BINARY, "run", "--expected", folder], text=True,

@@ -18,7 +18,8 @@ from typing import Any, Callable
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from harness.selftest.scratch import BINARY, Folder, ROOT, run_binary
+from ci.base import files, process
+from harness.selftest.scratch import BINARY, Folder, ROOT, run_binary, needs_namespaces
 
 FIXTURE = os.path.join(ROOT, "validators", "fixtures", "anon")
 FILES = ("case", "truth", "perf.data", "maps", "capture")
@@ -97,8 +98,7 @@ class RunDirectory(Folder):
         self.assertLess(run_binary("judge", self.dir).returncode, 100)
 
     def test_name_that_leads_elsewhere(self) -> None:
-        with open(self.place("anon", "case"), encoding="utf-8") as file:
-            text = file.read()
+        text = files.read(self.place("anon", "case"))
         for name in ("../../../escaped", "/tmp/escaped", "fixture/../../escaped", "a/b/../c",
                      "fixture/\x1b[31m", "fixture/.."):
             with self.subTest(name):
@@ -247,30 +247,24 @@ class Output(Folder):
 
     def test_closed_standard_output(self) -> None:
         """What we say does not end in a file that we write."""
-        done = subprocess.run(["sh", "-c", 'exec "$0" "$@" >&- <&-', BINARY, "run", "--expected",
-                               self.place("cases"), "-o", self.place("run")],
-                              stderr=subprocess.PIPE, timeout=60, check=False)
+        done = process.run(["sh", "-c", 'exec "$0" "$@" >&- <&-', BINARY, "run", "--expected",
+                            self.place("cases"), "-o", self.place("run")], timeout=60)
         self.assertIn(done.returncode, (1, 4), done.stderr)
-        with open(self.place("run", "results.jsonl"), encoding="utf-8") as file:
-            self.assertNotIn("KTAP", file.read())
+        self.assertNotIn("KTAP", files.read(self.place("run", "results.jsonl")))
 
     def test_full_disk(self) -> None:
-        probe = subprocess.run(["unshare", "-Urm", "mount", "-t", "tmpfs", "none", "/mnt"],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
-        if probe.returncode:
-            self.skipTest("no user and mount namespace: " + probe.stderr.decode().strip())
+        needs_namespaces(self)
         self.write("case a check : anon_exec : attach --stack=8192 : seconds=9 samples=100\n",
                    "cases", "s")
         os.mkdir(self.place("mount"))
         said = set()
         # Full at once; at the first page of the truth; while the capture writes.
         for size in ("4k", "20k", "64k", "1m"):
-            done = subprocess.run(
+            done = process.run(
                 ["unshare", "-rm", "sh", "-ec",
                  'mount -t tmpfs -o size="$1" none "$2"; exec "$0" run --expected "$3" -o "$2"',
                  BINARY, size, self.place("mount"), self.place("cases")],
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                text=True, timeout=60, check=False)
+                timeout=60)
             with self.subTest(size):
                 if "# SKIP" in done.stdout:
                     self.skipTest("perf is denied here")
@@ -289,9 +283,8 @@ class Killed(Folder):
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
-                with open(f"/proc/{pid}/cmdline", "rb") as file:
-                    if self.home.encode() in file.read().split(b"--truth")[-1]:
-                        found.append(int(pid))
+                if self.home in files.read(f"/proc/{pid}/cmdline", "replace").split("--truth")[-1]:
+                    found.append(int(pid))
             except OSError:
                 pass
         return found

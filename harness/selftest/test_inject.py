@@ -17,7 +17,7 @@ from typing import Any, Callable, Iterator
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from ci.base import process
+from ci.base import files, process
 from harness.selftest import made_jitdump as mj
 from harness.selftest import run_directory as rd
 from harness.selftest.scratch import JITPROOF, Folder
@@ -444,8 +444,7 @@ class Records(Injecting):
         head += rd.Record(80, 0, struct.pack("<Q", 6) + perf.features[6]).pack()
         self.run_inject()
         from_file = rd.PerfData.load(self.output)
-        with open(self.input, "wb") as file:
-            file.write(head + b"".join(record.pack() for record in perf.records))
+        files.write_bytes(self.input, head + b"".join(record.pack() for record in perf.records))
         self.run_inject()
         from_pipe = rd.PerfData.load(self.output)
         self.assertEqual([record.pack() for record in from_pipe.records],
@@ -466,12 +465,10 @@ class ElfFiles(Injecting):
 
     def readelf(self, option: str, name: str | None = None) -> str:
         names = [name] if name else sorted(os.listdir(self.output + ".jit"))
-        done = subprocess.run(["readelf", "-W", option,
-                               *(os.path.join(self.output + ".jit", name) for name in names)],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              check=True)
-        self.assertNotIn("Warning", done.stdout)
-        self.assertNotIn("Error", done.stdout)
+        done = process.run(["readelf", "-W", option,
+                            *(os.path.join(self.output + ".jit", name) for name in names)])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertNotRegex(done.stdout, "Warning|Error")
         return done.stdout
 
     def lies_at(self, name: str) -> tuple[str, int]:
@@ -578,8 +575,7 @@ class Hostile(Injecting):
     def refused(self, pattern: str, loads: int = 0, raw: bytes | None = None) -> None:
         """Says why, uses the loads before; nothing but the output comes to be."""
         if raw is not None:
-            with open(self.dump_path(), "wb") as file:
-                file.write(raw)
+            files.write_bytes(self.dump_path(), raw)
         self.perf.records = [self.marker(self.perf)]
         self.perf.save(self.input)
         before = self.files()

@@ -11,7 +11,7 @@ from typing import Any
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from ci.base import process
+from ci.base import files, process
 from harness.selftest import run_directory as rd
 from harness.selftest.scratch import Folder, JITPROOF
 
@@ -54,8 +54,7 @@ class Made(Folder):
         if raw is None:
             self.perf.save(self.path)
         else:
-            with open(self.path, "wb") as file:
-                file.write(raw)
+            files.write_bytes(self.path, raw)
         return process.run([JITPROOF, "judge", *options, self.path], timeout=60)
 
     def judge(self) -> dict[str, Any]:

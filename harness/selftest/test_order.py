@@ -18,7 +18,7 @@ from typing import Any, Iterator, Sequence, TypeAlias
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from ci.base import process
+from ci.base import files, process
 from harness.selftest import run_directory as rd
 from harness.selftest.scratch import FIXTURES, Folder, JITPROOF
 
@@ -91,8 +91,7 @@ def lives_of(truth: rd.Truth, facts: dict[str, int]) -> list[Life]:
 
 def elf_symbols(path: str) -> list[tuple[int, int, str]]:
     """[(file offset, size, name)] of the functions in .symtab."""
-    with open(path, "rb") as file:
-        raw = file.read()
+    raw = files.read_bytes(path)
     phoff, shoff = struct.unpack_from("<QQ", raw, 32)
     phnum, = struct.unpack_from("<H", raw, 56)
     shnum, = struct.unpack_from("<H", raw, 60)

@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import files
 from harness.selftest import run_directory as rd
 from harness.selftest.scratch import JITPROOF
 
@@ -21,8 +22,7 @@ def children() -> list[int]:
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            with open(f"/proc/{pid}/stat", "rb") as file:
-                text = file.read()
+            text = files.read_bytes(f"/proc/{pid}/stat")
         except OSError:
             continue
         if int(text[text.rindex(b")") + 1:].split()[1]) == os.getpid():

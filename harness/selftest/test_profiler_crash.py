@@ -14,7 +14,7 @@ from typing import Any
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from ci.base import process
+from ci.base import files, process
 from harness.selftest.scratch import Folder, JITPROOF
 
 # Starts what it is to record, if anything, and ends as $JITPROOF_FAKE_END says.
@@ -118,8 +118,7 @@ class Crash(Folder):
         # What the one that is gone had launched is gone as well.
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
-                with open("/proc/%s/cmdline" % pid, "rb") as file:
-                    self.assertNotIn(self.run_dir.encode(), file.read())
+                self.assertNotIn(self.run_dir.encode(), files.read_bytes("/proc/%s/cmdline" % pid))
             except (FileNotFoundError, ProcessLookupError):
                 pass
 

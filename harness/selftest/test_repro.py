@@ -20,6 +20,7 @@ from typing import Any, Callable
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import files, process
 from harness.selftest import run_directory
 from harness.selftest.scratch import BINARY, DENY, FIXTURES, Folder, HERE, run_binary
 
@@ -55,8 +56,7 @@ class Packing(Folder):
         return done.stdout
 
     def packed(self, output: str = "x.tar") -> bytes:
-        with open(self.place(output), "rb") as file:
-            return file.read()
+        return files.read_bytes(self.place(output))
 
     def unpack(self, output: str = "x.tar", into: str = "there") -> str:
         with tarfile.open(self.place(output), "r:") as tar:
@@ -64,8 +64,7 @@ class Packing(Folder):
             return self.place(into, tar.getnames()[0])
 
     def readme(self, folder: str) -> str:
-        with open(os.path.join(folder, "README"), encoding="utf-8") as file:
-            return file.read()
+        return files.read(os.path.join(folder, "README"))
 
 
 class Archive(Packing):
@@ -114,39 +113,32 @@ class Archive(Packing):
         self.fixture()
         self.repro()
         folder = self.unpack()
-        done = subprocess.run(["./jitproof", "repro", "fixture/anon", "-o", self.place("y.tar"),
-                               "--from", "case"], cwd=folder, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              timeout=60, check=False,
-                              env={"JITPROOF_PROFILERS": os.path.join(folder, "profiler")})
+        done = process.run(["./jitproof", "repro", "fixture/anon", "-o", self.place("y.tar"),
+                            "--from", "case"], cwd=folder, stderr=subprocess.STDOUT, timeout=60,
+                           env={"JITPROOF_PROFILERS": os.path.join(folder, "profiler")})
         self.assertEqual(done.returncode, 0, done.stdout)
         again = self.unpack("y.tar", "again")
         with open(os.path.join(again, "jitproof"), "rb") as one, \
                 open(os.path.join(folder, "jitproof"), "rb") as other:
             self.assertEqual(one.read(), other.read())
-        done = subprocess.run([os.path.join(again, "reproduce")], stdout=subprocess.PIPE,
-                              text=True, timeout=60, check=False)
+        done = process.run([os.path.join(again, "reproduce")], timeout=60)
         self.assertIn("ok 1 fixture/anon", done.stdout)
 
     def test_definition(self) -> None:
         """The definition in force is the one that is packed and judged by."""
         self.fixture()
-        os.mkdir(self.place("expected"))
-        with open(os.path.join(FIXTURES, "anon", "case"), encoding="utf-8") as file:
-            text = file.read().replace("case fixture/", "case ").rstrip("\n")
-        with open(self.place("expected", "fixture"), "w", encoding="utf-8") as file:
-            file.write(text + "\n\tbroken.dump >=95%\t# it is healthy\n")
+        text = files.read(os.path.join(FIXTURES, "anon", "case")).replace("case fixture/", "case ")
+        self.write(text.rstrip("\n") + "\n\tbroken.dump >=95%\t# it is healthy\n",
+                   "expected", "fixture")
         done = run_binary("repro", "fixture/anon", "-o", self.place("x.tar"), "--from",
                         self.place("run"), "--expected", self.place("expected"))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("FAIL", done.stdout)
         folder = self.unpack()
-        for source in ("case", "expected/fixture"):
-            with open(os.path.join(folder, source) + ("/case" if source == "case" else ""),
-                      encoding="utf-8") as file:
-                self.assertIn("broken.dump >=95%\t# it is healthy", file.read())
-        done = subprocess.run([os.path.join(folder, "reproduce")], stdout=subprocess.PIPE,
-                              text=True, timeout=60, check=False)
+        for source in ("case/case", "expected/fixture"):
+            self.assertIn("broken.dump >=95%\t# it is healthy",
+                          files.read(os.path.join(folder, source)))
+        done = process.run([os.path.join(folder, "reproduce")], timeout=60)
         self.assertEqual(done.returncode, 1)
         self.assertEqual(verdict(done.stdout), block(self.readme(folder), "Seen"))
         self.assertIn("not ok 1 fixture/anon", done.stdout)
@@ -172,8 +164,7 @@ class Machine(Packing):
         folder = self.fixture()
         self.hide(folder)
         for secret in (SECRET, HOST, SECRET[:10]):
-            with open(os.path.join(folder, "perf.data"), "rb") as file:
-                self.assertIn(secret.encode(), file.read())
+            self.assertIn(secret.encode(), files.read_bytes(os.path.join(folder, "perf.data")))
         self.repro()
         for secret in (SECRET, HOST, SECRET[:10]):
             self.assertNotIn(secret.encode(), self.packed())
@@ -222,8 +213,7 @@ class Machine(Packing):
         self.assertIn("packed as it is: perf.data", said)
         there = self.unpack()
         self.assertIn("* ALL that was recorded as `case/perf.data`", self.readme(there))
-        done = subprocess.run([os.path.join(there, "reproduce")], stdout=subprocess.PIPE,
-                              text=True, timeout=60, check=False)
+        done = process.run([os.path.join(there, "reproduce")], timeout=60)
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, r"# \./case/perf\.data: .*")
         self.assertEqual(verdict(done.stdout), block(self.readme(there), "Seen"))
@@ -231,9 +221,7 @@ class Machine(Packing):
 
     def test_workloads_environment(self) -> None:
         """What is not there cannot be recorded."""
-        os.mkdir(self.place("expected"))
-        with open(self.place("expected", "s"), "w", encoding="utf-8") as file:
-            file.write("case a check : bad silent : attach : seconds=60\n")
+        self.write("case a check : bad silent : attach : seconds=60\n", "expected", "s")
         with subprocess.Popen([BINARY, "run", "-o", self.place("run"), "--expected",
                                self.place("expected")], stdout=subprocess.PIPE, text=True,
                               env={**os.environ, "MY_TOKEN": SECRET, "TMPDIR": self.home}) as run:
@@ -300,8 +288,7 @@ class Hostile(Packing):
     def setUp(self) -> None:
         super().setUp()
         self.dir = self.fixture()
-        with open(self.place("mine"), "w", encoding="utf-8") as file:
-            file.write(SECRET)
+        files.write(self.place("mine"), SECRET)
 
     def refused(self, message: str) -> None:
         done = run_binary("repro", "fixture/anon", "-o", self.place("x.tar"), "--from",
@@ -376,8 +363,7 @@ class Hostile(Packing):
         if not os.path.exists(binary):
             self.skipTest("there is no sanitized jitproof: make sanitized")
         path = os.path.join(self.dir, "perf.data")
-        with open(path, "rb") as file:
-            whole = file.read()
+        whole = files.read_bytes(path)
         data_at, data_size = struct.unpack_from("<QQ", whole, 40)
         table = data_at + data_size
         for at, value in ((40, 2**63), (48, 2**63), (48, 8), (72, 2**64 - 1), (16, 0),
@@ -386,11 +372,9 @@ class Hostile(Packing):
             with self.subTest(at=at, value=value):
                 damaged = bytearray(whole)
                 damaged[at:at + 8] = struct.pack("<Q", value)
-                with open(path, "wb") as file:
-                    file.write(damaged)
-                done = subprocess.run([binary, "repro", "fixture/anon", "-o", self.place("x.tar"),
-                                       "--from", self.dir], stdout=subprocess.PIPE,
-                                      stderr=subprocess.STDOUT, text=True, timeout=60, check=False)
+                files.write_bytes(path, damaged)
+                done = process.run([binary, "repro", "fixture/anon", "-o", self.place("x.tar"),
+                                    "--from", self.dir], stderr=subprocess.STDOUT, timeout=60)
                 self.assertIn(done.returncode, (0, 99), done.stdout)
                 self.assertNotRegex(done.stdout, "runtime error|Sanitizer")
                 self.assertEqual(os.path.exists(self.place("x.tar")), done.returncode == 0)
@@ -398,8 +382,7 @@ class Hostile(Packing):
     def test_names(self) -> None:
         """What no run leaves is left out, and named so that it harms no terminal."""
         for name in ("new\nline", "\x1b[2Jx", "id_rsa", ".hidden", "elf/new\nline", "-o"):
-            with open(os.path.join(self.dir, name), "w", encoding="utf-8") as file:
-                file.write(SECRET)
+            files.write(os.path.join(self.dir, name), SECRET)
         os.symlink(self.place("mine"), os.path.join(self.dir, "link"))
         os.mkdir(os.path.join(self.dir, "deep"))
         said = self.repro()
@@ -415,8 +398,7 @@ class Hostile(Packing):
             done = run_binary("repro", "fixture/anon", "-o", self.place(output), "--from",
                             self.place("run"))
             self.assertEqual(done.returncode, 99, output)
-        with open(self.place("mine"), encoding="utf-8") as file:
-            self.assertEqual(file.read(), SECRET)
+        self.assertEqual(files.read(self.place("mine")), SECRET)
 
     def test_command_line(self) -> None:
         for arguments, message in ((["fixture/anon"], "expected -o FILE"),
@@ -438,7 +420,7 @@ class Elsewhere(Packing):
 
     def needs(self, program: str) -> list[str]:
         """The files that @program is linked with."""
-        done = subprocess.run(["ldd", program], stdout=subprocess.PIPE, text=True, check=False)
+        done = process.run(["ldd", program])
         return re.findall(r"(?:=> |^\t)(/\S+) \(", done.stdout, re.M)
 
     def make_root(self) -> str:
@@ -457,10 +439,8 @@ class Elsewhere(Packing):
 
     def inside(self, root: str, *command: str) -> subprocess.CompletedProcess[str]:
         chroot = ["chroot", root] if os.geteuid() == 0 else ["unshare", "-r", "chroot", root]
-        return subprocess.run([*chroot, "/bin/sh", "-c", " ".join(command)],
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, timeout=60, check=False,
-                              env={"PATH": "/bin:/usr/bin:/sbin:/usr/sbin"})
+        return process.run([*chroot, "/bin/sh", "-c", " ".join(command)], timeout=60,
+                           env={"PATH": "/bin:/usr/bin:/sbin:/usr/sbin"})
 
     def empty_root(self) -> str:
         root = self.make_root()
@@ -513,14 +493,11 @@ class Elsewhere(Packing):
         self.assertIn("# bad/wrong.expectation: FAIL", readme)
         self.assertRegex(readme, r"broken\.dump: expected >=95%, seen \d")
         # The whole of it, with the archive's own program.
-        done = subprocess.run(["./%s/reproduce" % os.path.relpath(folder, self.home), "--run",
-                               "again"], cwd=self.home, stdout=subprocess.PIPE, text=True,
-                              timeout=60, check=False)
+        done = process.run(["./%s/reproduce" % os.path.relpath(folder, self.home), "--run",
+                            "again"], cwd=self.home, timeout=60)
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertIn("not ok 1 bad/wrong.expectation\n", done.stdout)
-        with open(self.place("again", "bad", "wrong.expectation", "elf", "index"),
-                  encoding="utf-8") as file:
-            index = file.read()
+        index = files.read(self.place("again", "bad", "wrong.expectation", "elf", "index"))
         for name in ("jitproof", "loader", "libraries/libc.so.6"):
             self.assertIn(os.path.join(folder, name) + "\n", index)
 
@@ -529,8 +506,7 @@ class Elsewhere(Packing):
                         self.place("x.tar"), before=[*DENY, "EPERM"])
         self.assertEqual(done.returncode, 0, done.stderr)
         folder = self.unpack()
-        done = subprocess.run([os.path.join(folder, "reproduce")], stdout=subprocess.PIPE,
-                              text=True, timeout=60, check=False)
+        done = process.run([os.path.join(folder, "reproduce")], timeout=60)
         self.assertEqual(done.returncode, 4)
         self.assertRegex(done.stdout, "ok 1 bad/wrong.expectation # SKIP .*EPERM")
 

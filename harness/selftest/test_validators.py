@@ -14,9 +14,9 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from ci.base import process
+from ci.base import files, process
 from harness.selftest import run_directory as rd
-from harness.selftest.scratch import FIXTURES, JITPROOF
+from harness.selftest.scratch import FIXTURES, JITPROOF, needs_namespaces
 
 PAGE = 4096
 
@@ -137,8 +137,7 @@ class AsRecorded(unittest.TestCase):
     def test_rewriting_changes_nothing(self) -> None:
         for name in ("anon", "gated", "growth", "memfd", "pathless", "reuse"):
             path = os.path.join(FIXTURES, name, "perf.data")
-            with open(path, "rb") as file:
-                self.assertEqual(rd.PerfData.load(path).pack(), file.read())
+            self.assertEqual(rd.PerfData.load(path).pack(), files.read_bytes(path))
             truth = rd.Truth(os.path.join(FIXTURES, name, "truth"))
             self.assertEqual(truth.torn(), [])
 
@@ -147,8 +146,7 @@ class AsRecorded(unittest.TestCase):
             # Written, not recorded.
             folders[:] = set(folders) - {"conformance"}
             for name in set(names) - {"README.md", "fixture"}:
-                with open(os.path.join(folder, name), "rb") as file:
-                    raw = file.read()
+                raw = files.read_bytes(os.path.join(folder, name))
                 for path in set(re.findall(rb"/[a-z]+/[\w./-]+", raw)):
                     self.assertRegex(
                         path, rb"^/tmp/jitproof/|^/usr/lib/|^/dev/|/jit-\d+\.dump$", name)
@@ -697,22 +695,18 @@ class Evidence(Recorded):
 
     def test_too_few_places(self) -> None:
         path = os.path.join(self.dir, "case")
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
+        text = files.read(path)
         hit = int(re.search(r'"distinct":\s*\{"k":\s*(\d+)', self.results()).group(1))
         for needed, found in ((hit, self.passes), (hit + 1, lambda: self.errs(
                 f"{hit} distinct .* pairs were hit, the case needs {hit + 1}\n"))):
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text.replace("samples=30", f"samples=30 distinct={needed}"))
+            files.write(path, text.replace("samples=30", f"samples=30 distinct={needed}"))
             found()
 
     def results(self) -> str:
         """results.jsonl of the judgement."""
         out = os.path.join(self.home.name, "results")
-        subprocess.run([JITPROOF, "judge", "--results", out, self.dir], stdout=subprocess.DEVNULL,
-                       timeout=60, check=False)
-        with open(out, encoding="utf-8") as file:
-            return file.read()
+        process.run([JITPROOF, "judge", "--results", out, self.dir], timeout=60)
+        return files.read(out)
 
     def test_missing_dumps_are_broken(self) -> None:
         for sample in self.perf.samples()[29:]:
@@ -742,23 +736,20 @@ class Evidence(Recorded):
     def test_missing_and_cut_files(self) -> None:
         for name in ("truth", "perf.data", "maps", "capture"):
             path = os.path.join(self.dir, name)
-            with open(path, "rb") as file:
-                whole = file.read()
+            whole = files.read_bytes(path)
             os.unlink(path)
             with self.subTest(name + " missing"):
                 status, text = judge(self.dir)
                 self.assertEqual(status, 1, text)
                 self.assertRegex(text, rf"(?s)/{name}: .*ERROR:1 ")
-            with open(path, "wb") as file:
-                file.write(whole[:len(whole) * 2 // 3 - 1])
+            files.write_bytes(path, whole[:len(whole) * 2 // 3 - 1])
             with self.subTest(name + " cut"):
                 status, text = judge(self.dir)
                 if name in ("truth", "perf.data"):
                     self.assertEqual(status, 1, text)
                     self.assertRegex(text, rf"(?s)/{name}.*ERROR:1 ")
                 self.assertIn(status, (0, 1))
-            with open(path, "wb") as file:
-                file.write(whole)
+            files.write_bytes(path, whole)
 
     def test_foreign_ids_in_an_enter(self) -> None:
         index = self.truth.of(rd.Truth.ENTER)[0]
@@ -822,15 +813,11 @@ class Pure(Recorded):
         """What jitproof says of @directory, as /case, where nothing else is: the same bytes."""
         if os.environ.get("NEEDS_PROC"):
             self.skipTest("this build looks for leaks, through /proc")
-        probe = subprocess.run(["unshare", "-Urm", "mount", "-t", "tmpfs", "none", "/mnt"],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
-        if probe.returncode:
-            self.skipTest("no user and mount namespace: " + probe.stderr.decode().strip())
+        needs_namespaces(self)
         root = os.path.join(self.home.name, "root")
         needed = {JITPROOF: "/jitproof", directory: "/case"}
-        listed = subprocess.run(["ldd", JITPROOF], stdout=subprocess.PIPE, check=True)
-        for path in re.findall(r"(/\S+)", listed.stdout.decode()):
-            needed[path] = path
+        needed.update((path, path) for path in
+                      re.findall(r"(/\S+)", process.must(["ldd", JITPROOF])))
         script = [f"mount -t tmpfs none '{root}'"]
         for source, target in needed.items():
             place = root + target
@@ -842,15 +829,13 @@ class Pure(Recorded):
             script.append(f"mount -o remount,bind,ro '{place}'")
         script.append(f'exec chroot "{root}" /jitproof "$@"')
         os.makedirs(root, exist_ok=True)
-        inside = subprocess.run(["unshare", "-Urm", "sh", "-ec", "\n".join(script), "sh",
-                                 *arguments, "/case"],
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-        outside = subprocess.run([JITPROOF, *arguments, directory], stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE, check=False)
-        self.assertEqual(inside.stderr.decode(), "")
+        inside = process.run(["unshare", "-Urm", "sh", "-ec", "\n".join(script), "sh", *arguments,
+                              "/case"])
+        outside = process.run([JITPROOF, *arguments, directory])
+        self.assertEqual(inside.stderr, "")
         self.assertEqual(inside.returncode, outside.returncode)
-        self.assertEqual(inside.stdout, outside.stdout.replace(directory.encode(), b"/case"))
-        return inside.stdout.decode()
+        self.assertEqual(inside.stdout, outside.stdout.replace(directory, "/case"))
+        return inside.stdout
 
     def test_in_an_empty_root(self) -> None:
         self.assertIn("ok 1 fixture/", self.same_in_an_empty_root(self.dir, "judge"))

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 from typing import Any
 
-from ci.base import files, status
+from ci.base import files, process, status
 from ci.base.status import Missing
 from ci.matrix import option_types
 from ci.matrix.option_types import Subparsers
@@ -111,8 +111,7 @@ def tell(folder: str) -> str:
 def unmatched(options: argparse.Namespace) -> str | None:
     """The first glob that matches no case, or None: less would run than was asked for."""
     for glob in options.cases:
-        if subprocess.run([options.jitproof, "list", glob], stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL, check=False).returncode:
+        if process.run([options.jitproof, "list", glob]).returncode:
             return glob
     return None
 

@@ -123,8 +123,7 @@ class Kernels:
     def index(self) -> list[Package]:
         """What the archive said last; asks it where it never was."""
         try:
-            with open(self.index_path(), encoding="utf-8") as file:
-                return [Package(**fields) for fields in json.load(file)]
+            return [Package(**fields) for fields in json.loads(files.read(self.index_path()))]
         except (OSError, ValueError, TypeError):
             return self.update()
 
@@ -140,8 +139,7 @@ class Kernels:
         home = os.path.join(self.folder, "%s_%s" % (package.name, package.version))
         path = os.path.join(home, "vmlinuz")
         try:
-            with open(os.path.join(home, "image.json"), encoding="utf-8") as file:
-                known = json.load(file)
+            known = json.loads(files.read(os.path.join(home, "image.json")))
             if known["package"] == package.sha256 and known["image"] == sha256_of(path):
                 return path
         except (OSError, ValueError, KeyError, TypeError):

@@ -71,8 +71,7 @@ def new_enough(version: str, oldest: str) -> bool:
 def unpacked(folder: str) -> Qemu | None:
     """What was unpacked before, or None."""
     try:
-        with open(os.path.join(folder, "unpacked.json"), encoding="utf-8") as file:
-            known = json.load(file)
+        known = json.loads(files.read(os.path.join(folder, "unpacked.json")))
         return Qemu(os.path.join(folder, NAME), known["version"], known["package"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -120,8 +119,7 @@ def find(config: dict[str, Any], cache: str) -> Qemu:
 def furnish(folder: str, machine: Machine, initrd: bytes) -> None:
     """Puts into an empty folder what QEMU reads there, and what stands behind the output memory.
     @initrd: bytes."""
-    with open(os.path.join(folder, INITRD), "wb") as file:
-        file.write(initrd)
+    files.write_bytes(os.path.join(folder, INITRD), initrd)
     with open(os.path.join(folder, OUTPUT), "wb") as file:
         file.truncate(machine.output)
     if machine.clock:

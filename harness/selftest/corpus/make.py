@@ -17,6 +17,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.abspath(__file__ + "/../../../.."))
+from ci.base import files
 from harness.selftest import run_directory as rd
 
 PID, CODE = 100, 0x10000
@@ -88,8 +89,7 @@ def emitted_eh_frame() -> bytes:
 
 
 def expressions_eh_frame() -> bytes:
-    with open(os.path.join(HERE, "expressions.elf"), "rb") as file:
-        raw = file.read()
+    raw = files.read_bytes(os.path.join(HERE, "expressions.elf"))
     code, size, index, index_size, frame, frame_size = 0x144, 22, 0x15c, 44, 0x188, 336
     # The index lies before .eh_frame there, so it is of no use behind it: unsound, as some are.
     return struct.pack("<QQQQ", code, size, frame, index_size) + \
@@ -167,8 +167,7 @@ def main() -> None:
     for name, content in (("every.dump", every_dump()), ("names.map", names_map()),
                           ("emitted.eh_frame", emitted_eh_frame()),
                           ("expressions.eh_frame", expressions_eh_frame())):
-        with open(os.path.join(HERE, name), "wb") as file:
-            file.write(content)
+        files.write_bytes(os.path.join(HERE, name), content)
 
 
 if __name__ == "__main__":
