@@ -5,34 +5,82 @@
 import os
 import shutil
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from ci.base import files
 from ci.lint import __main__ as lint
+from harness.selftest.scratch import Folder
 
 SPDX = "// SPDX-License-Identifier: GPL-2.0-only\n"
+CAPTURE = '#include "harness/capture/capture.h"\n'
+# (path, text, what is found in it, line)
+WRONG = (
+    ("harness/base/a.c", "int a;\n", "SPDX", 1),
+    ("ci/a.py", "#!/usr/bin/env python3\npass\n", "SPDX", 2),
+    ("harness/base/util/a.c", SPDX, "folder 'util'", None),
+    ("harness/base/common.h", SPDX, "file 'common'", None),
+    ("harness/base/a.c", SPDX + "\t" * 12 + "/* x */\n", "103 columns", 2),
+    ("harness/base/a.c", SPDX + "int a; \n", "blanks", 2),
+    ("docs/a.md", "# A\n" + "<" * 7 + " HEAD\n", "conflict", 2),
+    ("workloads/a.c", SPDX + CAPTURE, "a workload knows", 2),
+    ("workloads/arch/a.c", SPDX + '#include "harness/model/space/replay.h"\n', "a workload knows",
+     None),
+    ("validators/a.c", SPDX + CAPTURE, "a validator knows", None),
+    ("validators/a.c", SPDX + "int f(void)\n{\n\treturn open(0, 0);\n}\n", "calls open()", 4),
+    ("harness/capture/a.c", SPDX + '#include "validators/stack_verdict.h"\n',
+     "nobody names a validator", None),
+    ("harness/base/a.c", SPDX + '#include "harness/capture/session.h"\n',
+     "harness/capture is above harness/base", None),
+    ("harness/repro/a.c", SPDX + '#include "harness/capture/session.h"\n',
+     "the core names no capture", None),
+    ("harness/base/a.c", SPDX + '#include "workloads/emit/emitter.h"\n', "nobody names a workload",
+     None),
+    ("harness/base/a.c", SPDX + '#include "validators/stack_verdict.h"\n',
+     "nobody names a validator", None),
+    *(("workloads/a.c", SPDX + f"void f(void)\n{{\n\t{call};\n}}\n", "a handshake", 4)
+      for call in ("sleep(1)", "usleep(5)", "nanosleep(&a, 0)")),
+    ("harness/base/a.h", SPDX + "#define A(x) \\\n" + "\tx; \\\n" * 6 + "\tx\n",
+     "macro of 8 lines", 2),
+    ("harness/base/a.h", SPDX + "#define A(x) if (x) return 1\n", "macro with a return", None),
+    ("harness/base/a.c", SPDX + "static const struct jp_command a = {\n" +
+     "".join(f"\t.f{i} = {i},\n" for i in range(9)) + "};\nJP_REGISTER(command, a);\n",
+     "more than eight fields", None),
+    ("harness/base/a.c", SPDX + "static struct jp_command a = {\n\t.x = 1,\n};\n"
+     "JP_REGISTER(command, a);\n", "registers a", 5),
+    ("harness/a.c", SPDX, "on no floor", 1),
+)
+RIGHT = (
+    ("workloads/a.c", SPDX + '#include "harness/format/truth/write.h"\n'
+     '#include "workloads/emit/emitter.h"\n'),
+    ("harness/command/cmd_workload.c", SPDX + '#include "harness/command/command.h"\n'),
+    ("validators/a.c", SPDX + '/* open(x) */\nconst char *a = "read(x)";\n'),
+    ("workloads/a.c", SPDX + "/* sleep(1) is banned */\nint no_sleep(void);\n"),
+    ("harness/base/a.c", SPDX + "static const struct jp_command a = {\n\t.x = 1,\n};\n"
+     "JP_REGISTER(command, a);\n"),
+    *((path, SPDX + f'#include "{name}"\n') for path, name in (
+        ("harness/judge/a.c", "harness/model/space/b.h"),
+        ("harness/format/elf/a.c", "harness/format/b.h"),
+        ("harness/run/a.c", "harness/capture/b.h"), ("harness/command/a.c", "harness/repro/b.h"),
+        ("harness/selftest/a.c", "harness/command/b.h"))),
+)
 
 
-class Trees(unittest.TestCase):
+class Trees(Folder):
     def setUp(self) -> None:
-        self.root = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, self.root)
-        self.write("harness/base/error.c", SPDX + '#include "harness/base/error.h"\n')
+        super().setUp()
+        self.put("harness/base/error.c", SPDX + '#include "harness/base/error.h"\n')
 
-    def write(self, path: str, text: str) -> None:
-        path = os.path.join(self.root, path)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        files.write(path, text)
+    def put(self, path: str, text: str) -> None:
+        self.write(text, path)
 
     def all(self) -> list[str]:
-        return [str(one) for found in lint.check(self.root, False)[0].values() for one in found]
+        return [str(one) for found in lint.check(self.home, False)[0].values() for one in found]
 
     def found(self, path: str, text: str, *parts: str, line: int | None = None) -> None:
-        """@path with @text must give exactly one finding, which holds all @parts."""
-        self.write(path, text)
+        """@path with @text must give exactly one finding, which holds all @parts; it goes again."""
+        self.put(path, text)
         found = self.all()
+        os.remove(self.place(path))
         self.assertEqual(len(found), 1, found)
         place = f"{path}:{line}: " if line else f"{path}:"
         self.assertTrue(found[0].startswith(place), found[0])
@@ -40,36 +88,22 @@ class Trees(unittest.TestCase):
             self.assertIn(part, found[0])
 
     def clean(self, path: str, text: str) -> None:
-        self.write(path, text)
+        self.put(path, text)
         self.assertEqual(self.all(), [])
 
-    def test_clean_tree(self) -> None:
-        self.clean("workloads/a.c", SPDX + '#include "harness/format/truth/write.h"\n'
-                   '#include "workloads/emit/emitter.h"\n')
+    def test_wrong(self) -> None:
+        for path, text, says, line in WRONG:
+            with self.subTest(says):
+                self.found(path, text, says, line=line)
+
+    def test_right(self) -> None:
+        for path, text in RIGHT:
+            with self.subTest(path):
+                self.clean(path, text)
 
     def test_empty_tree(self) -> None:
-        os.remove(os.path.join(self.root, "harness/base/error.c"))
+        os.remove(self.place("harness/base/error.c"))
         self.assertEqual(len(self.all()), 1)
-
-    def test_spdx(self) -> None:
-        self.found("harness/base/a.c", "int a;\n", "SPDX", line=1)
-        os.remove(os.path.join(self.root, "harness/base/a.c"))
-        self.found("ci/a.py", "#!/usr/bin/env python3\npass\n", "SPDX", line=2)
-
-    def test_folders(self) -> None:
-        self.found("harness/base/util/a.c", SPDX, "folder 'util'")
-
-    def test_file_names(self) -> None:
-        self.found("harness/base/common.h", SPDX, "file 'common'")
-
-    def test_columns(self) -> None:
-        self.found("harness/base/a.c", SPDX + "\t" * 12 + "/* x */\n", "103 columns", line=2)
-
-    def test_blanks(self) -> None:
-        self.found("harness/base/a.c", SPDX + "int a; \n", "blanks", line=2)
-
-    def test_conflict(self) -> None:
-        self.found("docs/a.md", "# A\n" + "<" * 7 + " HEAD\n", "conflict", line=2)
 
     def test_links(self) -> None:
         for target in ("b.md", "../a.md", "/docs/a.md", "../../etc", "c/", "b.md#a", "%62.md",
@@ -87,61 +121,19 @@ class Trees(unittest.TestCase):
                    "`[a](no)` `` [a](`no`) ``\n\n[r]: ../harness/base/error.c\n\n"
                    "```c\na[b](no);\n```\n")
 
-    def test_workload_sees_capture(self) -> None:
-        self.found("workloads/a.c",
-                   SPDX + '#include "harness/capture/capture.h"\n', "a workload knows",
-                   line=2)
-
-    def test_workload_sees_replay(self) -> None:
-        self.found("workloads/arch/a.c", SPDX + '#include "harness/model/space/replay.h"\n',
-                   "a workload knows")
-
-    def test_workload_command(self) -> None:
-        self.clean("harness/command/cmd_workload.c",
-                   SPDX + '#include "harness/command/command.h"\n')
-
     def test_validator_includes(self) -> None:
         for name in ("unistd.h", "sys/mman.h", "linux/perf_event.h", "fcntl.h"):
-            self.write("validators/a.c", SPDX + f"#include <{name}>\n")
+            self.put("validators/a.c", SPDX + f"#include <{name}>\n")
             self.assertTrue(any("a validator knows" in line
                                 for line in self.all()), name)
-
-    def test_validator_sees_capture(self) -> None:
-        self.found("validators/a.c", SPDX + '#include "harness/capture/capture.h"\n',
-                   "a validator knows")
-
-    def test_validator_calls(self) -> None:
-        self.found("validators/a.c", SPDX + "int f(void)\n{\n\treturn open(0, 0);\n}\n",
-                   "calls open()", line=4)
-
-    def test_calls_in_comments_are_none(self) -> None:
-        self.clean("validators/a.c", SPDX + '/* open(x) */\nconst char *a = "read(x)";\n')
-
-    def test_capture_sees_validators(self) -> None:
-        self.found("harness/capture/a.c", SPDX + '#include "validators/stack_verdict.h"\n',
-                   "nobody names a validator")
-
-    def test_core_names_concrete_things(self) -> None:
-        self.found("harness/base/a.c", SPDX + '#include "harness/capture/session.h"\n',
-                   "harness/capture is above harness/base")
-        os.remove(os.path.join(self.root, "harness/base/a.c"))
-        self.found("harness/repro/a.c", SPDX + '#include "harness/capture/session.h"\n',
-                   "the core names no capture")
-        os.remove(os.path.join(self.root, "harness/repro/a.c"))
-        self.found("harness/base/a.c", SPDX + '#include "workloads/emit/emitter.h"\n',
-                   "nobody names a workload")
-        self.found("harness/base/a.c", SPDX + '#include "validators/stack_verdict.h"\n',
-                   "nobody names a validator")
 
     def test_facts(self) -> None:
         self.clean("harness/facts/a.c", SPDX + "#include <linux/perf_event.h>\n"
                    '#include "harness/capture/events.h"\n')
         for name in ("workloads/emit/emitter.h", "validators/stack_verdict.h"):
             self.found("harness/facts/a.c", SPDX + f'#include "{name}"\n', "nobody names a", line=2)
-        os.remove(os.path.join(self.root, "harness/facts/a.c"))
-        for path in ("harness/repro/a.c",):
-            self.found(path, SPDX + '#include "harness/facts/fact.h"\n', "nobody names a fact")
-            os.remove(os.path.join(self.root, path))
+        self.found("harness/repro/a.c", SPDX + '#include "harness/facts/fact.h"\n',
+                   "nobody names a fact")
         self.clean("harness/selftest/bad_facts.c", SPDX + '#include "harness/facts/fact.h"\n')
 
     def test_homes(self) -> None:
@@ -152,38 +144,7 @@ class Trees(unittest.TestCase):
                            ("linux/perf_event.h", "harness/capture/events.c")):
             text = SPDX + f"#include <{name}>\n"
             self.found("harness/base/wrong.c", text, "it has one home", line=2)
-            os.remove(os.path.join(self.root, "harness/base/wrong.c"))
             self.clean(good, text)
-
-    def test_sleep(self) -> None:
-        for call in ("sleep(1)", "usleep(5)", "nanosleep(&a, 0)"):
-            self.found("workloads/a.c", SPDX + f"void f(void)\n{{\n\t{call};\n}}\n",
-                       "a handshake", line=4)
-
-    def test_sleep_in_words(self) -> None:
-        self.clean("workloads/a.c", SPDX + "/* sleep(1) is banned */\nint no_sleep(void);\n")
-
-    def test_long_macro(self) -> None:
-        self.found("harness/base/a.h", SPDX + "#define A(x) \\\n" + "\tx; \\\n" * 6 + "\tx\n",
-                   "macro of 8 lines", line=2)
-
-    def test_macro_hides_return(self) -> None:
-        self.found("harness/base/a.h", SPDX + "#define A(x) if (x) return 1\n",
-                   "macro with a return")
-
-    def test_registration_fields(self) -> None:
-        fields = "".join(f"\t.f{i} = {i},\n" for i in range(9))
-        self.found("harness/base/a.c", SPDX + "static const struct jp_command a = {\n" + fields +
-                   "};\nJP_REGISTER(command, a);\n", "more than eight fields")
-
-    def test_registration_not_const(self) -> None:
-        self.found("harness/base/a.c", SPDX + "static struct jp_command a = {\n\t.x = 1,\n};\n"
-                   "JP_REGISTER(command, a);\n", "registers a", line=5)
-
-    def test_good_registration(self) -> None:
-        self.clean("harness/base/a.c", SPDX + "static const struct jp_command a = {\n"
-                   "\t.x = 1,\n};\n"
-                   "JP_REGISTER(command, a);\n")
 
     def test_floors(self) -> None:
         for path, name, says in (
@@ -193,36 +154,26 @@ class Trees(unittest.TestCase):
                 ("harness/run/a.c", "harness/report/b.h", "harness/report is beside harness/run"),
                 ("harness/repro/a.c", "harness/command/b.h", "is above harness/repro")):
             self.found(path, SPDX + f'#include "{name}"\n', says, line=2)
-            self.assertEqual(lint.check(self.root, False)[1],
+            self.put(path, SPDX + f'#include "{name}"\n')
+            self.assertEqual(lint.check(self.home, False)[1],
                              "floors: 1 upward includes, 0 cycles of folders, 0 cycles of files")
-            os.remove(os.path.join(self.root, path))
-
-    def test_downwards(self) -> None:
-        for path, name in (("harness/judge/a.c", "harness/model/space/b.h"),
-                           ("harness/format/elf/a.c", "harness/format/b.h"),
-                           ("harness/run/a.c", "harness/capture/b.h"),
-                           ("harness/command/a.c", "harness/repro/b.h"),
-                           ("harness/selftest/a.c", "harness/command/b.h")):
-            self.clean(path, SPDX + f'#include "{name}"\n')
-
-    def test_on_no_floor(self) -> None:
-        self.found("harness/a.c", SPDX, "on no floor", line=1)
+            os.remove(self.place(path))
 
     def test_cycle_of_folders(self) -> None:
-        self.write("harness/model/space/a.h", SPDX + '#include "harness/model/unwind/a.h"\n')
-        self.write("harness/model/unwind/a.h", SPDX)
-        self.write("harness/model/unwind/b.c", SPDX + '#include "harness/model/space/a.h"\n')
+        self.put("harness/model/space/a.h", SPDX + '#include "harness/model/unwind/a.h"\n')
+        self.put("harness/model/unwind/a.h", SPDX)
+        self.put("harness/model/unwind/b.c", SPDX + '#include "harness/model/space/a.h"\n')
         self.assertIn("harness/model/space:1: cycle of folders: harness/model/space/a.h:2 "
                       "includes harness/model/unwind/a.h; ", self.all()[0])
-        self.assertEqual(lint.check(self.root, False)[1],
+        self.assertEqual(lint.check(self.home, False)[1],
                          "floors: 0 upward includes, 1 cycles of folders, 0 cycles of files")
 
     def found_cycle(self, length: int) -> None:
         """Files that include one another in a ring are one cycle, a .c with its header one file."""
         for number in range(length):
             suffix = ".c" if number else ".h"
-            self.write(f"harness/base/f{number}.h", SPDX)
-            self.write(f"harness/base/f{number}{suffix}",
+            self.put(f"harness/base/f{number}.h", SPDX)
+            self.put(f"harness/base/f{number}{suffix}",
                        SPDX + f'#include "harness/base/f{(number + 1) % length}.h"\n')
         found = self.all()
         self.assertEqual(len(found), 1, found)
@@ -234,7 +185,7 @@ class Trees(unittest.TestCase):
 
     def test_tags(self) -> None:
         for kind in ("struct", "union", "enum"):
-            self.write("harness/format/a.h", SPDX + "struct jp_a {\n\tint a;\n};\n")
+            self.put("harness/format/a.h", SPDX + "struct jp_a {\n\tint a;\n};\n")
             self.found("harness/model/a.c", SPDX + kind + " jp_a {\n\tint a;\n};\n",
                        "a second 'jp_a'", "harness/format/a.h:2", line=2)
         self.clean("harness/model/a.c", SPDX + "struct jp_a;\n/* struct jp_a { } */\n"
@@ -250,7 +201,6 @@ class Trees(unittest.TestCase):
                 ("ci/a.py", SPDX.replace("//", "#") + '"""Gone\nwith gone.py."""\n', "gone.py", 3),
                 ("ci/a.sh", SPDX.replace("//", "#") + "a=1 # gone.py\n", "gone.py", 2)):
             self.found(path, text, f"comment names {name}", line=line)
-            os.remove(os.path.join(self.root, path))
 
     def test_comment_names_what_is_there(self) -> None:
         self.clean("harness/capture/a.c", SPDX + "#include <linux/perf_event.h>\n"
@@ -266,7 +216,7 @@ class Trees(unittest.TestCase):
             self.found("harness/base/a.h", SPDX + comment + "\n" + below, "comment names @")
 
     def test_good_parameters(self) -> None:
-        self.write("harness/base/b.h", SPDX + "struct jp_s {\n\tint other;\n};\n")
+        self.put("harness/base/b.h", SPDX + "struct jp_s {\n\tint other;\n};\n")
         self.clean("harness/base/a.h", SPDX + '#include "harness/base/b.h"\n'
                    "struct s {\n\tint member; /* @x */\n};\n\n"
                    "/* @a and *@b of both, @member, @other; @visit(@c). */\n"
@@ -276,22 +226,22 @@ class Trees(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("clang-format"), "clang-format is not installed")
     def test_format(self) -> None:
-        self.write(".clang-format", "BasedOnStyle: LLVM\n")
-        self.write("harness/base/a.c", SPDX + "int  a ;\n")
-        found = list(map(str, lint.check(self.root)[0]["tools"]))
+        self.put(".clang-format", "BasedOnStyle: LLVM\n")
+        self.put("harness/base/a.c", SPDX + "int  a ;\n")
+        found = list(map(str, lint.check(self.home)[0]["tools"]))
         self.assertEqual(len(found), 1, found)
         self.assertIn("run clang-format -i harness/base/a.c", found[0])
 
     def told(self, path: str, text: str, says: str, line: int = 2) -> None:
-        self.write(path, SPDX.replace("//", "#") + text)
-        found = list(map(str, lint.check(self.root)[0]["tools"]))
+        self.put(path, SPDX.replace("//", "#") + text)
+        found = list(map(str, lint.check(self.home)[0]["tools"]))
         self.assertEqual(len(found), 1, found)
         self.assertIn(f"{path}:{line}: {says}", found[0])
-        os.remove(os.path.join(self.root, path))
+        os.remove(self.place(path))
 
     @unittest.skipUnless(shutil.which("mypy"), "mypy is not installed")
     def test_types(self) -> None:
-        self.write("mypy.ini", "[mypy]\ndisallow_untyped_defs = True\n")
+        self.put("mypy.ini", "[mypy]\ndisallow_untyped_defs = True\n")
         self.told("ci/a.py", "def a(b):\n    return b\n", "mypy: error: Function is missing a type")
 
     @unittest.skipUnless(shutil.which("pyflakes3"), "pyflakes3 is not installed")

@@ -6,13 +6,13 @@ import json
 import os
 import platform
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from ci.base import debian_packages, files
+from ci.base import debian_packages
 from ci.base.status import Missing
 from ci.peer import perf_tools
+from harness.selftest.scratch import Folder
 
 # Stands for a loader: it says with what it was started.
 LOADER = """#!/bin/sh
@@ -43,25 +43,17 @@ class Packages(unittest.TestCase):
             "E: Failed to fetch (the mirror)  404")
 
 
-class Tools(unittest.TestCase):
-    def setUp(self) -> None:
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.folder = scratch.name
-
+class Tools(Folder):
     def fake(self, suite: str, version: str) -> str:
         """A suite that was fetched before."""
-        home = os.path.join(self.folder, suite)
+        home = self.place(suite)
         libraries = "root/usr/lib/%s-linux-gnu/" % platform.machine()
-        for name in ("root/usr/bin", libraries):
-            os.makedirs(os.path.join(home, name))
         for name, text in (("root/usr/bin/perf", ""), ("root/usr/bin/perf_5.10", ""),
                            (libraries + perf_tools.LD_SO[platform.machine()], LOADER)):
-            files.write(os.path.join(home, name), text)
-            os.chmod(os.path.join(home, name), 0o755)
+            self.write(text, suite, name, runs=True)
         perf_tools.write_wrapper(home)
-        files.write(os.path.join(home, "fetched.json"), json.dumps(
-            {"version": version, "packages": ["linux-perf_" + version]}))
+        self.write(json.dumps({"version": version, "packages": ["linux-perf_" + version]}),
+                   suite, "fetched.json")
         return home
 
     @unittest.skipUnless(platform.machine() in perf_tools.LD_SO, "no perf was tried here")
@@ -69,17 +61,17 @@ class Tools(unittest.TestCase):
         home = self.fake("trixie", "6.12.107")
         self.fake("bookworm", "6.1.187")
         for wanted in ("trixie", "6.12", "6.12.107"):
-            perf = perf_tools.find(self.folder, wanted)
+            perf = perf_tools.find(self.home, wanted)
             self.assertEqual((perf.suite, perf.version, perf.path, perf.number),
                              ("trixie", "6.12.107", home + "/perf", (6, 12, 107)))
         self.assertEqual(perf.packages, ("linux-perf_6.12.107",))
-        self.assertEqual(perf_tools.find(self.folder, "6.1").suite, "bookworm")
+        self.assertEqual(perf_tools.find(self.home, "6.1").suite, "bookworm")
         self.assertEqual(perf_tools.version_of(perf.path), "6.12.107")
 
     @unittest.skipUnless(platform.machine() in perf_tools.LD_SO, "no perf was tried here")
     def test_wrapper(self) -> None:
         home = self.fake("trixie", "6.12.107")
-        perf = perf_tools.find(self.folder, "trixie")
+        perf = perf_tools.find(self.home, "trixie")
         words = perf.run("report", "-i", "a b").stdout.split(" ")
         self.assertEqual(words[0], home + "/perfconfig")
         self.assertEqual(words[1], "--library-path")
@@ -88,11 +80,9 @@ class Tools(unittest.TestCase):
         self.assertEqual(words[3:], [home + "/root/usr/bin/perf_5.10", "report", "-i", "a", "b\n"])
 
     def test_damaged(self) -> None:
-        home = os.path.join(self.folder, "trixie")
-        os.makedirs(home)
         for text in ("", "{}", "[1]", '{"version": "6.1"}'):
-            files.write(os.path.join(home, "fetched.json"), text)
-            self.assertIsNone(perf_tools.already(self.folder, "trixie"), text)
+            self.write(text, "trixie", "fetched.json")
+            self.assertIsNone(perf_tools.already(self.home, "trixie"), text)
 
     def test_number(self) -> None:
         self.assertTrue(perf_tools.is_number("6.1.187", "6.1"))

@@ -6,13 +6,12 @@ nothing is left behind: no process, no file."""
 import os
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files
 from harness.selftest import run_directory as rd
-from harness.selftest.scratch import JITPROOF
+from harness.selftest.scratch import Folder, JITPROOF
 
 LAUNCH, FORK, VFORK, EXEC, SHARE = range(5)
 
@@ -30,20 +29,16 @@ def children() -> list[int]:
     return found
 
 
-class Processes(unittest.TestCase):
+class Processes(Folder):
     @classmethod
     def setUpClass(cls) -> None:
         # Orphans would come to us (PR_SET_CHILD_SUBREAPER).
         import ctypes  # pylint: disable=import-outside-toplevel
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
 
-    def setUp(self) -> None:
-        self.home = tempfile.TemporaryDirectory(prefix="jitproof-")
-        self.addCleanup(self.home.cleanup)
-
     def play(self, *workload: str, steps: tuple[str, ...] = ()) -> rd.Truth:
         """Runs it, to its end; the truth's records. Skips where it skips."""
-        truth = os.path.join(self.home.name, "truth")
+        truth = self.place("truth")
         with subprocess.Popen([JITPROOF, "workload", *workload, "--truth", truth],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               text=True) as process:
@@ -51,7 +46,7 @@ class Processes(unittest.TestCase):
             if said.startswith("skip "):
                 process.communicate(timeout=20)
                 self.assertEqual(children(), [])
-                self.assertEqual(os.listdir(self.home.name), ["truth"])
+                self.assertEqual(os.listdir(self.home), ["truth"])
                 self.skipTest(said[5:].strip())
             self.assertRegex(said, r"^ready \d+\n")
             for step in steps:
@@ -62,7 +57,7 @@ class Processes(unittest.TestCase):
             self.assertEqual(process.returncode, 0)
             self.pid = process.pid
         self.assertEqual(children(), [])
-        self.assertEqual(os.listdir(self.home.name), ["truth"])
+        self.assertEqual(os.listdir(self.home), ["truth"])
         self.truth = rd.Truth(truth)
         self.assertEqual(self.truth.torn(), [])
         return self.truth
@@ -128,7 +123,7 @@ class Processes(unittest.TestCase):
             with self.subTest(workload=workload):
                 self.play(*workload)
                 self.each_ends_once()
-                os.unlink(os.path.join(self.home.name, "truth"))
+                os.unlink(self.place("truth"))
 
     def test_thread_churn(self) -> None:
         self.play("thread_churn")
@@ -136,7 +131,7 @@ class Processes(unittest.TestCase):
 
     def test_killed_at_once(self) -> None:
         """Nobody tells the children that their parent is gone but the end of their pipes."""
-        truth = os.path.join(self.home.name, "truth")
+        truth = self.place("truth")
         with subprocess.Popen([JITPROOF, "workload", "prefork", "--truth", truth],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               text=True) as process:

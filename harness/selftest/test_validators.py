@@ -10,14 +10,13 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 from typing import Callable
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest import run_directory as rd
-from harness.selftest.scratch import FIXTURES, JITPROOF, needs_namespaces
+from harness.selftest.scratch import FIXTURES, Folder, JITPROOF, needs_namespaces
 
 PAGE = 4096
 
@@ -27,18 +26,17 @@ def judge(directory: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-class Recorded(unittest.TestCase):
+class Recorded(Folder):
     """A copy of a fixture, to be changed and judged."""
 
     fixture = "anon"
 
     def setUp(self) -> None:
-        self.home = tempfile.TemporaryDirectory(prefix="jitproof-")
-        self.addCleanup(self.home.cleanup)
+        super().setUp()
         self.take(self.fixture)
 
     def take(self, fixture: str) -> None:
-        self.dir = os.path.join(self.home.name, fixture)
+        self.dir = self.place(fixture)
         shutil.copytree(os.path.join(FIXTURES, fixture), self.dir)
         self.perf = rd.PerfData.load(os.path.join(self.dir, "perf.data"))
         self.truth = rd.Truth(os.path.join(self.dir, "truth"))
@@ -651,7 +649,7 @@ class Evidence(Recorded):
 
     def results(self) -> str:
         """results.jsonl of the judgement."""
-        out = os.path.join(self.home.name, "results")
+        out = self.place("results")
         process.run([JITPROOF, "judge", "--results", out, self.dir], timeout=60)
         return files.read(out)
 
@@ -757,7 +755,7 @@ class Pure(Recorded):
         if os.environ.get("NEEDS_PROC"):
             self.skipTest("this build looks for leaks, through /proc")
         needs_namespaces(self)
-        root = os.path.join(self.home.name, "root")
+        root = self.place("root")
         needed = {JITPROOF: "/jitproof", directory: "/case"}
         needed.update((path, path) for path in
                       re.findall(r"(/\S+)", process.must(["ldd", JITPROOF])))
@@ -784,7 +782,7 @@ class Pure(Recorded):
         self.assertIn("ok 1 fixture/", self.same_in_an_empty_root(self.dir, "judge"))
 
     def test_run_directory_in_an_empty_root(self) -> None:
-        run = os.path.join(self.home.name, "run")
+        run = self.place("run")
         for name in ("anon", "memfd", "pathless"):
             shutil.copytree(os.path.join(FIXTURES, name), os.path.join(run, "fixture", name))
         self.assertIn("\nok 3 fixture/pathless", self.same_in_an_empty_root(run, "judge"))
