@@ -33,7 +33,7 @@ struct stacks {
 };
 
 /* What one method observed of one sample. */
-struct seen {
+struct seen_sample {
 	enum jp_method method;
 	struct jp_unwound unwound;
 	enum jp_verdict verdict;
@@ -42,7 +42,7 @@ struct seen {
 
 /* PerfView calls a stack broken when its outermost module is none that threads start in. */
 static bool perfview_broken(struct stacks *stacks, const struct jp_event *event,
-			    const struct seen *seen)
+			    const struct seen_sample *seen)
 {
 	const struct jp_mapping *outermost;
 
@@ -56,7 +56,7 @@ static bool perfview_broken(struct stacks *stacks, const struct jp_event *event,
 /* Records one bad stack; the first of its kind with everything that someone who doubts it would ask
  * for. */
 static int except(struct stacks *stacks, const struct jp_event *event, const char *metric,
-		  const struct seen *seen)
+		  const struct seen_sample *seen)
 {
 	const struct jp_truth_stack *truth = &stacks->truth;
 	const struct jp_truth_code *code = truth->activation->path->functions[truth->depth];
@@ -84,7 +84,7 @@ static int except(struct stacks *stacks, const struct jp_event *event, const cha
 }
 
 static void count_process(struct stacks *stacks, const struct jp_event *event,
-			  const struct seen *seen)
+			  const struct seen_sample *seen)
 {
 	const struct jp_evidence *evidence = stacks->evidence;
 	const struct jp_interval *interval =
@@ -98,7 +98,7 @@ static void count_process(struct stacks *stacks, const struct jp_event *event,
 }
 
 /* The verdict of @seen->unwound, and where it is bad, the fault. */
-static void decide(struct stacks *stacks, const struct jp_event *event, struct seen *seen)
+static void decide(struct stacks *stacks, const struct jp_event *event, struct seen_sample *seen)
 {
 	const struct jp_truth_stack *truth = &stacks->truth;
 	const struct jp_mapping *known =
@@ -150,7 +150,7 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 			uint64_t sp, uint64_t *buf)
 {
 	struct jp_method_count *count = &stacks->counts.methods[method];
-	struct seen seen = {.method = method};
+	struct seen_sample seen = {.method = method};
 
 	jp_unwind(stacks->unwinder, stacks->view->spaces, event, method, buf, MAX_FRAMES,
 		  &seen.unwound);

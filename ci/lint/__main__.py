@@ -15,10 +15,6 @@ from ci.lint import c_rules, comments, floors, text_rules, tools
 from ci.lint.tree import Found, Source, Tree
 
 
-# Counted, and not yet held against anybody: python3 ci/lint --pending lists them.
-PENDING = {"floors", "tags", "comments"}
-
-
 def check_source(tree: Tree, source: Source) -> Iterator[Found]:
     yield from text_rules.check_conflicts(source)
     if source.path.endswith(".md"):
@@ -42,34 +38,31 @@ def check_comments(tree: Tree) -> Iterator[Found]:
             yield from comments.check_parameters(tree, source)
 
 
-def check(root: str, with_tools: bool = True) -> tuple[dict[str, list[Found]], str]:
-    """All that is found, by the kind of rule; and the figures of the floors."""
+def check(root: str, with_tools: bool = True) -> tuple[list[Found], str]:
+    """All that is found; and the figures of the floors."""
     tree = Tree(root)
     wrong, figures = floors.check(tree)
-    found = {"names": [one for path in tree.paths for one in text_rules.check_name(path)],
-             "sources": [one for source in tree.sources for one in check_source(tree, source)],
-             "comments": list(check_comments(tree)), "tags": list(c_rules.check_tags(tree)),
-             "floors": wrong, "tools": list(tools.check(tree)) if with_tools else []}
+    found = [one for path in tree.paths for one in text_rules.check_name(path)]
+    found += [one for source in tree.sources for one in check_source(tree, source)]
+    found += [*check_comments(tree), *c_rules.check_tags(tree), *wrong]
+    if with_tools:
+        found += tools.check(tree)
     if not tree.c:
-        found["names"].append(Found(".", 1, "no C file was found",
-                                    "this is not the project's root"))
+        found.append(Found(".", 1, "no C file was found", "this is not the project's root"))
     return found, figures
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--no-tools", action="store_true", help="only our own rules")
-    parser.add_argument("--pending", action="store_true", help="list these, too")
     parser.add_argument("root", nargs="?", default=os.path.abspath(__file__ + "/../../.."))
     options = parser.parse_args()
     found, figures = check(options.root, not options.no_tools)
-    wrong = [one for rule in found for one in found[rule] if rule not in PENDING]
-    later = [one for rule in found for one in found[rule] if rule in PENDING]
-    for one in wrong + (later if options.pending else []):
+    for one in found:
         print(one)
     print(figures)
-    print(f"lint: {len(wrong)} found" + (f", {len(later)} pending" if later else ""))
-    return 1 if wrong else 0
+    print(f"lint: {len(found)} found")
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

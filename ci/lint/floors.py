@@ -6,7 +6,7 @@ import os
 import re
 from typing import Callable, Iterator, Mapping
 
-from ci.lint.tree import Found, Tree, includes
+from ci.lint.tree import Found, Tree, includes, without_comments
 
 # From below. An include leads downwards or stays in its folder; folders of one floor stand side by
 # side, and none knows another.
@@ -54,6 +54,10 @@ HOMES = (
 )
 
 Graph = Mapping[str, set[str]]
+
+
+def stem_of(path: str) -> str:
+    return os.path.splitext(path)[0]
 
 
 def floor_of(path: str) -> tuple[int, str]:
@@ -111,6 +115,24 @@ def graph_of(tree: Tree, node: Callable[[str], str]) -> Graph:
     return graph
 
 
+def add_names(tree: Tree, graph: Graph, node: Callable[[str], str]) -> Graph:
+    """Who uses a function of whom, too: a header shared by many files would hide it."""
+    code = {source.path: without_comments(source.text) for source in tree.c
+            if source.path.endswith(".c") and not source.is_selftest}
+    homes: dict[str, set[str]] = collections.defaultdict(set)
+    for path, text in code.items():
+        for name in re.findall(r"^(?!static\b)[a-z_][^;{}()=#]*?\b(jp_\w+)\([^;{}]*\)\n\{", text,
+                               re.M):
+            homes[name].add(node(path))
+    joined = collections.defaultdict(set, {name: set(others) for name, others in graph.items()})
+    for path, text in code.items():
+        for name in set(re.findall(r"(?<!struct )(?<!enum )\bjp_\w+", text)):
+            # One file an architecture defines the same: whose it is, the build says.
+            if len(homes.get(name, ())) == 1:
+                joined[node(path)] |= homes[name] - {node(path)}
+    return joined
+
+
 def reached(graph: Graph, start: str) -> set[str]:
     found: set[str] = set()
     left = [start]
@@ -129,14 +151,9 @@ def cycles(graph: Graph) -> list[list[str]]:
     return sorted(list(group) for group in groups)
 
 
-def check_cycles(tree: Tree, what: str, node: Callable[[str], str]) -> Iterator[Found]:
-    for group in cycles(graph_of(tree, node)):
-        ways = []
-        for source in tree.c:
-            for number, name in includes(source.text):
-                ends = {node(source.path), node(name)}
-                if len(ends) == 2 and ends <= set(group):
-                    ways.append(f"{source.path}:{number} includes {name}")
+def check_cycles(what: str, graph: Graph) -> Iterator[Found]:
+    for group in cycles(graph):
+        ways = [f"{one} -> {other}" for one in group for other in sorted(graph[one] & set(group))]
         yield Found(group[0], 1, f"cycle of {what}", "; ".join(ways))
 
 
@@ -144,9 +161,9 @@ def check(tree: Tree) -> tuple[list[Found], str]:
     """What is wrong, and the three figures."""
     includes_found = list(check_includes(tree))
     upward = sum(up for up, _ in includes_found)
-    folders = list(check_cycles(tree, "folders", os.path.dirname))
+    folders = list(check_cycles("folders", graph_of(tree, os.path.dirname)))
     # A .c file and its header are one.
-    files = list(check_cycles(tree, "files", lambda path: os.path.splitext(path)[0]))
+    files = list(check_cycles("files", add_names(tree, graph_of(tree, stem_of), stem_of)))
     return [*check_table(tree), *(one for _, one in includes_found), *folders, *files], \
         f"floors: {upward} upward includes, {len(folders)} cycles of folders, " \
         f"{len(files)} cycles of files"

@@ -74,7 +74,7 @@ class Trees(Folder):
         self.write(text, path)
 
     def all(self) -> list[str]:
-        return [str(one) for found in lint.check(self.home, False)[0].values() for one in found]
+        return list(map(str, lint.check(self.home, False)[0]))
 
     def found(self, path: str, text: str, *parts: str, line: int | None = None) -> None:
         """@path with @text must give exactly one finding, which holds all @parts; it goes again."""
@@ -163,8 +163,8 @@ class Trees(Folder):
         self.put("harness/model/space/a.h", SPDX + '#include "harness/model/unwind/a.h"\n')
         self.put("harness/model/unwind/a.h", SPDX)
         self.put("harness/model/unwind/b.c", SPDX + '#include "harness/model/space/a.h"\n')
-        self.assertIn("harness/model/space:1: cycle of folders: harness/model/space/a.h:2 "
-                      "includes harness/model/unwind/a.h; ", self.all()[0])
+        self.assertIn("harness/model/space:1: cycle of folders: harness/model/space -> "
+                      "harness/model/unwind; ", self.all()[0])
         self.assertEqual(lint.check(self.home, False)[1],
                          "floors: 0 upward includes, 1 cycles of folders, 0 cycles of files")
 
@@ -177,11 +177,20 @@ class Trees(Folder):
                        SPDX + f'#include "harness/base/f{(number + 1) % length}.h"\n')
         found = self.all()
         self.assertEqual(len(found), 1, found)
-        self.assertIn("cycle of files: harness/base/f0.h:2 includes harness/base/f1.h; ", found[0])
+        self.assertIn("cycle of files: harness/base/f0 -> harness/base/f1; ", found[0])
 
     def test_cycle_of_files(self) -> None:
         for length in (2, 3, 5):
             self.found_cycle(length)
+
+    def test_cycle_by_names(self) -> None:
+        """A header that declares what two files define hides that they use each other."""
+        self.put("harness/base/all.h", SPDX + "int jp_a(void);\nint jp_b(void);\n")
+        for one, other in (("a", "b"), ("b", "a")):
+            self.put(f"harness/base/{one}.c", SPDX + '#include "harness/base/all.h"\n\n'
+                     f"int jp_{one}(void)\n{{\n\treturn jp_{other}();\n}}\n")
+        self.assertEqual(self.all(), ["harness/base/a:1: cycle of files: harness/base/a -> "
+                                      "harness/base/b; harness/base/b -> harness/base/a"])
 
     def test_tags(self) -> None:
         for kind in ("struct", "union", "enum"):
@@ -228,13 +237,13 @@ class Trees(Folder):
     def test_format(self) -> None:
         self.put(".clang-format", "BasedOnStyle: LLVM\n")
         self.put("harness/base/a.c", SPDX + "int  a ;\n")
-        found = list(map(str, lint.check(self.home)[0]["tools"]))
+        found = list(map(str, lint.check(self.home)[0]))
         self.assertEqual(len(found), 1, found)
         self.assertIn("run clang-format -i harness/base/a.c", found[0])
 
     def told(self, path: str, text: str, says: str, line: int = 2) -> None:
         self.put(path, SPDX.replace("//", "#") + text)
-        found = list(map(str, lint.check(self.home)[0]["tools"]))
+        found = list(map(str, lint.check(self.home)[0]))
         self.assertEqual(len(found), 1, found)
         self.assertIn(f"{path}:{line}: {says}", found[0])
         os.remove(self.place(path))

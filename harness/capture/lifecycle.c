@@ -16,13 +16,6 @@
 #include "harness/capture/events.h"
 #include "harness/capture/snapshot.h"
 
-int jp_session_boundary(struct jp_session *session, const char *boundary, struct jp_error *err)
-{
-	struct jp_target *target = session->target;
-
-	return target->boundary ? target->boundary(target->context, boundary, err) : 0;
-}
-
 int jp_session_prepare(struct jp_session *session, struct jp_error *err)
 {
 	int ret = jp_clock_slack(session->cpus, session->nr_cpus, &session->info.slack, err);

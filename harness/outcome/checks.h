@@ -7,10 +7,6 @@
 
 /* What makes an outcome of findings. Each notes in @result what it finds wrong. */
 
-/* One more line of why; FAIL outranks ERROR, ERROR outranks PASS. */
-void jp_note(struct jp_result *result, enum jp_outcome outcome, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
 /* evidence.c */
 /* What makes a run worthless, whatever its figures. */
 void jp_check_files(const struct jp_truth *truth, const struct jp_capture_info *info,

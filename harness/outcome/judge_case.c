@@ -2,7 +2,6 @@
 #include "harness/outcome/checks.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,24 +9,6 @@
 #include "harness/base/cleanup.h"
 #include "harness/format/rundir/run_dir.h"
 #include "harness/outcome/expect.h"
-
-/* One more line of why; FAIL outranks ERROR, ERROR outranks PASS. */
-void jp_note(struct jp_result *result, enum jp_outcome outcome, const char *fmt, ...)
-{
-	size_t used = strlen(result->why), capacity = sizeof(result->why) - used;
-	va_list ap;
-
-	if (outcome == JP_FAIL || (outcome == JP_ERROR && result->outcome != JP_FAIL))
-		result->outcome = outcome;
-	if (used && capacity > 1) {
-		result->why[used++] = '\n';
-		result->why[used] = '\0';
-		capacity--;
-	}
-	va_start(ap, fmt);
-	vsnprintf(result->why + used, capacity, fmt, ap);
-	va_end(ap);
-}
 
 static void check_expectations(const struct jp_case *cas, struct jp_result *result)
 {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/outcome/outcome.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
 const char *jp_outcome_text(enum jp_outcome outcome)
 {
 	static const char *const text[JP_OUTCOMES] = {
@@ -10,4 +14,21 @@ const char *jp_outcome_text(enum jp_outcome outcome)
 	};
 
 	return (unsigned)outcome < JP_OUTCOMES ? text[outcome] : "?";
+}
+
+void jp_note(struct jp_result *result, enum jp_outcome outcome, const char *fmt, ...)
+{
+	size_t used = strlen(result->why), capacity = sizeof(result->why) - used;
+	va_list ap;
+
+	if (outcome == JP_FAIL || (outcome == JP_ERROR && result->outcome != JP_FAIL))
+		result->outcome = outcome;
+	if (used && capacity > 1) {
+		result->why[used++] = '\n';
+		result->why[used] = '\0';
+		capacity--;
+	}
+	va_start(ap, fmt);
+	vsnprintf(result->why + used, capacity, fmt, ap);
+	va_end(ap);
 }

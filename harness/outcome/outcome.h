@@ -40,4 +40,8 @@ struct jp_result {
  */
 void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result *result);
 
+/* One more line of why; FAIL outranks ERROR, ERROR outranks PASS. */
+void jp_note(struct jp_result *result, enum jp_outcome outcome, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
 #endif

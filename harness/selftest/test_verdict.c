@@ -12,21 +12,21 @@
 
 enum { FRAMES = 4, ADDRESSES = 5 };
 
-struct stack {
+struct built_stack {
 	uint64_t frames[FRAMES];
 	uint32_t count;
 };
 
-static bool equal(const struct stack *a, const struct stack *b)
+static bool equal(const struct built_stack *a, const struct built_stack *b)
 {
 	return a->count == b->count && !memcmp(a->frames, b->frames, a->count * sizeof(uint64_t));
 }
 
-static bool part_of(const struct stack *part, const struct stack *all)
+static bool part_of(const struct built_stack *part, const struct built_stack *all)
 {
 	/* By all ways of leaving frames out, not by the clever way. */
 	for (uint32_t mask = 0; mask < 1u << all->count; mask++) {
-		struct stack left = {.count = 0};
+		struct built_stack left = {.count = 0};
 
 		for (uint32_t i = 0; i < all->count; i++)
 			if (mask & 1u << i)
@@ -37,13 +37,13 @@ static bool part_of(const struct stack *part, const struct stack *all)
 	return false;
 }
 
-static uint64_t root(const struct stack *stack)
+static uint64_t root(const struct built_stack *stack)
 {
 	return stack->count ? stack->frames[stack->count - 1] : 0;
 }
 
-static bool is(enum jp_verdict verdict, const struct stack *seen, const struct stack *must,
-	       const struct stack *whole)
+static bool is(enum jp_verdict verdict, const struct built_stack *seen,
+	       const struct built_stack *must, const struct built_stack *whole)
 {
 	bool exact = equal(seen, whole);
 	bool as_must = equal(seen, must) && !exact;
@@ -76,7 +76,7 @@ static bool is(enum jp_verdict verdict, const struct stack *seen, const struct s
 	}
 }
 
-static bool next(struct stack *stack)
+static bool next(struct built_stack *stack)
 {
 	for (uint32_t i = 0; i < stack->count; i++) {
 		if (++stack->frames[i] <= ADDRESSES)
@@ -93,7 +93,7 @@ int main(void)
 {
 	static const struct {
 		const char *name;
-		struct stack must, whole;
+		struct built_stack must, whole;
 	} truths[] = {
 		{"nothing missed", {{1, 2, 3, 4}, 4}, {{1, 2, 3, 4}, 4}},
 		{"one caller missed", {{1, 3, 4}, 3}, {{1, 2, 3, 4}, 4}},
@@ -105,8 +105,8 @@ int main(void)
 	bool good = true;
 
 	for (size_t i = 0; i < sizeof(truths) / sizeof(*truths); i++) {
-		const struct stack *must = &truths[i].must, *whole = &truths[i].whole;
-		struct stack seen = {.count = 0};
+		const struct built_stack *must = &truths[i].must, *whole = &truths[i].whole;
+		struct built_stack seen = {.count = 0};
 
 		do {
 			enum jp_verdict verdict =

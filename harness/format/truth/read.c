@@ -13,36 +13,6 @@
 #include "harness/base/file.h"
 #include "harness/base/search.h"
 
-void *jp_truth_alloc(struct jp_truth_items *items, size_t count, size_t size)
-{
-	struct jp_truth_region *region = items->region;
-	size_t bytes, chunk = 1 << 16;
-	void *at;
-
-	if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
-		return NULL;
-	bytes = (bytes + 7) & ~(size_t)7;
-	if (!region || region->size - region->used < bytes) {
-		if (chunk < bytes)
-			chunk = bytes;
-		region = calloc(1, sizeof(*region) + chunk);
-		if (!region)
-			return NULL;
-		region->size = chunk;
-		region->next = items->region;
-		items->region = region;
-	}
-	at = (char *)region->bytes + region->used;
-	region->used += bytes;
-	return at;
-}
-
-void jp_truth_mark_corrupt(struct jp_truth_reader *reader)
-{
-	reader->torn++;
-	reader->gaps++;
-}
-
 static int by_time(const void *a, const void *b)
 {
 	const struct jp_truth_record *one = *(struct jp_truth_record *const *)a;

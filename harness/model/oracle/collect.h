@@ -75,7 +75,11 @@ static inline uint64_t jp_truth_pair(uint32_t pid, uint32_t id)
 }
 
 /* Counts an event that contradicts what was before: it is not believed. */
-void jp_truth_contradicts(struct jp_truth *truth);
+static inline void jp_truth_contradicts(struct jp_truth *truth)
+{
+	truth->torn++;
+	truth->gaps++;
+}
 
 /* Each returns 0, -ENOMEM, or -E2BIG: more than the bounds. */
 int jp_truth_follow_code(struct jp_truth_collector *collector, const struct jp_event *event);

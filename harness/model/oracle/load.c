@@ -7,12 +7,6 @@
 
 #include "harness/base/search.h"
 
-void jp_truth_contradicts(struct jp_truth *truth)
-{
-	truth->torn++;
-	truth->gaps++;
-}
-
 static int end(void *context, struct jp_process *process, const struct jp_event *event)
 {
 	struct jp_truth_collector *collector = context;

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Words and complaints of all lines. */
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "harness/case/case_parser.h"
+
+int jp_case_bad(struct jp_case_parser *p, const char *what, const char *found, const char *expected)
+{
+	return jp_fail(p->err, EINVAL, "%s:%u: %s '%s'; expected %s", p->file, p->line, what, found,
+		       expected);
+}
+
+int jp_case_no_memory(struct jp_case_parser *p)
+{
+	return jp_fail(p->err, ENOMEM, "%s:%u: out of memory", p->file, p->line);
+}
+
+bool jp_case_name_ok(const char *name, bool slash)
+{
+	unsigned slashes = 0;
+
+	if (!isalnum((unsigned char)name[0]))
+		return false;
+	for (const char *c = name; *c; c++) {
+		if (*c == '/')
+			slashes++;
+		else if (!isalnum((unsigned char)*c) && !strchr("._+-", *c))
+			return false;
+	}
+	/* A name becomes a path below the run directory: it must stay there. */
+	return slashes == (slash ? 1 : 0) && !strstr(name, "/.") && name[strlen(name) - 1] != '/' &&
+	       strlen(name) < 128;
+}
+
+char *jp_case_trim(char *text)
+{
+	char *end;
+
+	while (*text == ' ' || *text == '\t')
+		text++;
+	end = text + strlen(text);
+	while (end > text && (end[-1] == ' ' || end[-1] == '\t'))
+		*--end = '\0';
+	return text;
+}
+
+int jp_case_words(struct jp_case_parser *p, char *text, char *words[JP_CASE_WORDS])
+{
+	char *save;
+	int count = 0;
+
+	for (char *word = strtok_r(text, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
+		if (count == JP_CASE_WORDS)
+			return jp_case_bad(p, "word", word, "at most 64 words");
+		words[count++] = word;
+	}
+	return count;
+}
+
+char *jp_case_cut_comment(char *line)
+{
+	for (char *c = line; *c; c++) {
+		if (*c != '#' || (c > line && c[-1] != ' ' && c[-1] != '\t'))
+			continue;
+		*c = '\0';
+		return jp_case_trim(c + 1);
+	}
+	return "";
+}
