@@ -32,7 +32,8 @@ struct jp_session;
 
 enum jp_capture_trait {
 	JP_CAPTURE_LAUNCHES = 1, /* needs target->command */
-	JP_CAPTURE_PLAIN = 2,    /* `jitproof record` uses it */
+	/* `jitproof record` uses it: one policy that launches, one that does not. */
+	JP_CAPTURE_PLAIN = 2,
 };
 
 /* One policy. @argv: [0] is its name, then its own options, without those of all captures. */

@@ -49,7 +49,7 @@ struct jp_case {
 	unsigned seconds;    /* deadline (seconds=N), 30 by default */
 	unsigned inside;     /* inside=N: in so many nested namespaces; 0: where we are */
 	const char *control; /* control=NAME: must be caught; NULL: is none */
-	struct {             /* at=BOUNDARY:COMMAND: make the workload act there, by handshake */
+	struct {             /* at=BOUNDARY:STEP: make the workload act there, by handshake */
 		const char *boundary, *command; /* NULL: nowhere */
 	} step;
 	const char *publish; /* publish=HOW[:FAULT]; NULL: the workload is not told */

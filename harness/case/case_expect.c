@@ -35,8 +35,10 @@ static bool range(char *text, struct jp_expectation *e)
 		e->max = e->min;
 	} else if (dots) {
 		*dots = '\0';
-		good = number(text, &e->min, &percent) && number(dots + 2, &e->max, &e->percent) &&
-		       (!percent || e->percent) && e->min <= e->max;
+		good = number(text, &e->min, &percent);
+		*dots = '.'; /* an error shows the whole range */
+		good = good && number(dots + 2, &e->max, &e->percent) && (!percent || e->percent) &&
+		       e->min <= e->max;
 	}
 	if (good && e->percent) {
 		e->min /= 100;

@@ -53,7 +53,7 @@ static int key_value(struct jp_case_parser *p, char *word)
 	} else if (strcmp(word, "at") == 0) {
 		command = strchr(value, ':');
 		if (!command || command == value || !command[1])
-			return jp_case_bad(p, "at", value, "BOUNDARY:COMMAND");
+			return jp_case_bad(p, "at", value, "BOUNDARY:STEP");
 		*command++ = '\0';
 		cas->step.boundary = value;
 		/* "at=before-open:map=4096" steps "map 4096". */

@@ -100,7 +100,8 @@ static const struct jp_case_axis *placeholder(struct jp_case_parser *p, const ch
 	*end = strchr(text, '}');
 	axis = *end ? find_axis(p, text + 1, (size_t)(*list - text - 1)) : NULL;
 	if (!axis)
-		jp_case_bad(p, "placeholder", text, "{AXIS}, {AXIS:VALUE,...} or {AXIS!VALUE,...}");
+		jp_case_bad(p, "placeholder", text,
+			    "{AXIS}, {AXIS:VALUE,...} or {AXIS!VALUE,...} of an axis above");
 	return axis;
 }
 
@@ -228,7 +229,7 @@ static int one_condition(struct jp_case_parser *p, const char *word)
 	const char *list = word + length + 1, *end = word + strlen(word);
 
 	if (!axis)
-		return jp_case_bad(p, "condition", word, "AXIS=VALUE,VALUE...");
+		return jp_case_bad(p, "condition", word, "AXIS=VALUE,VALUE... of an axis above");
 	at = find_variant(&p->variants, axis);
 	if (at == p->variants.nr_axes)
 		return jp_case_bad(p, "condition", word, "an axis that the first line varies");

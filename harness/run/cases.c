@@ -40,7 +40,7 @@ static int check_boundary(const struct jp_case *cas, const struct jp_capture *ca
 							       : " or ",
 						 *boundary);
 	}
-	return jp_fail(err, EINVAL, "%s:%u: at '%s:%s'; expected BOUNDARY:COMMAND, %s", cas->file,
+	return jp_fail(err, EINVAL, "%s:%u: at '%s:%s'; expected BOUNDARY:STEP, %s", cas->file,
 		       cas->line, cas->step.boundary, cas->step.command,
 		       *known ? known : "and a capture that has boundaries");
 }

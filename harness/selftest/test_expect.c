@@ -187,6 +187,7 @@ static void bad_lines(void)
 		{"case a check : w : c : colour=red\n", "file:1: key 'colour'"},
 		{"case a check : w : c : inject=\n", "file:1: inject ''"},
 		{"case a check : w : c : inject=a/b\n", "file:1: inject 'a/b'"},
+		{"case a check : w : c\n\tm 5..1\n", "file:2: range '5..1'"},
 		{"case a check : w : c\n\twhen perf 6.1 m =0\n", "file:2: line 'when"},
 		{"case a check : w : c\n\twhen perf: m =0\n", "file:2: scope"},
 		{"case a check : w : c\n\twhen perf ..: m =0\n", "file:2: scope '..'"},

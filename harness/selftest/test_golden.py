@@ -157,11 +157,11 @@ class Command(unittest.TestCase):
                               ("case a check : bad : attach : control=all\n",
                                ":1: no control 'all'"),
                               ("case a check : bad : attach : at=noon:map\n",
-                               ":1: at 'noon:map'; expected BOUNDARY:COMMAND, the boundary "
+                               ":1: at 'noon:map'; expected BOUNDARY:STEP, the boundary "
                                "before-open, before-enable, before-threads, before-snapshot, "
                                "within-snapshot or before-sampling"),
                               ("case a check : bad : gated : at=before-open:map\n",
-                               ":1: at 'before-open:map'; expected BOUNDARY:COMMAND, and"),
+                               ":1: at 'before-open:map'; expected BOUNDARY:STEP, and"),
                               ("case a check : bad : attach : publish=all\n",
                                ":1: publish 'all'; expected none, jitdump, map or both, maybe"),
                               ("case a check : bad : attach : publish=map:\n",
