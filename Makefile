@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Everything built goes under $(O); the source tree stays clean.
 O	?= build
+# Empty, it would be the root of the file system.
+ifeq ($(strip $(O)),)
+$(error O= names no folder)
+endif
 CC	?= gcc
 CFLAGS	?= -O2 -g
 WERROR	?= -Werror

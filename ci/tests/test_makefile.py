@@ -29,6 +29,11 @@ class Missing(Folder):
         done = process.run(["make", "-s", "-C", ROOT, "CC=" + compiler, "help"], env=environment)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
+    def test_no_folder(self) -> None:
+        done = process.run(["make", "-n", "-C", ROOT, "O="])
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("O= names no folder", done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
