@@ -82,16 +82,16 @@ static bool right_lines(const struct jp_jitdump_record *record)
 static struct found look(const char *path)
 {
 	struct jp_error err = {""};
-	struct jp_jitdump *dump = jp_jitdump_open(path, getuid(), &err);
+	struct jp_jitdump *file = jp_jitdump_open(path, getuid(), &err);
 	struct found found = {.code_right = true, .vma_right = true, .lines_right = true};
 	struct jp_jitdump_record record;
 	uint64_t time = 0;
 	bool debug = false;
 
-	if (!check(dump, "%s is a jitdump %s", path, err.text))
+	if (!check(file, "%s is a jitdump %s", path, err.text))
 		return found;
-	found.header = jp_jitdump_header(dump)->total_size;
-	while ((found.end = jp_jitdump_next(dump, &record, &err)) > 0) {
+	found.header = jp_jitdump_header(file)->total_size;
+	while ((found.end = jp_jitdump_next(file, &record, &err)) > 0) {
 		char name[32];
 
 		found.of[record.type]++;
@@ -113,7 +113,7 @@ static struct found look(const char *path)
 		found.code_right &= !memcmp(record.load.code, code, record.load.size);
 		found.vma_right &= record.load.vma == record.load.addr;
 	}
-	jp_jitdump_close(dump);
+	jp_jitdump_close(file);
 	return found;
 }
 
@@ -192,14 +192,14 @@ static void write_wrong(void)
 }
 
 /* Is the file mapped executable? */
-static int marked(const char *dump)
+static int marked(const char *path)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
 	char line[512];
 	int count = 0;
 
 	while (maps && fgets(line, sizeof(line), maps))
-		count += strstr(line, dump) && strstr(line, " r-xp ");
+		count += strstr(line, path) && strstr(line, " r-xp ");
 	if (maps)
 		fclose(maps);
 	return count;

@@ -228,7 +228,7 @@ static void compare_walks(const char *dir, bool system, const char *what)
 		same += good;
 	}
 	printf("# %d of %d walks are libgcc's\n", same, SAMPLES);
-	check(same == SAMPLES, what);
+	check(same == SAMPLES, "%s", what);
 	jp_unwinder_free(unwinder);
 	jp_replay_free(replay);
 }

@@ -86,7 +86,7 @@ void jp_truth_code_move(uint64_t before, uint64_t after, uint32_t function, uint
 
 void jp_truth_code_unload(uint64_t before, uint64_t after, uint32_t function)
 {
-	APPEND(CODE_UNLOAD, before, after, .move = {function});
+	APPEND(CODE_UNLOAD, before, after, .move = {function, 0});
 }
 
 void jp_truth_enter(const struct jp_truth_entry *entry)
