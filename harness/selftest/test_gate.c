@@ -241,7 +241,8 @@ static int collect(void *context, const struct jp_event *event)
 {
 	struct written *written = context;
 
-	if (event->type == JP_EVENT_COMM) {
+	/* A thread that was joined can still be listed for a moment, and has its name told too. */
+	if (event->type == JP_EVENT_COMM && event->pid == event->tid) {
 		written->comms++;
 		written->exec |= event->comm.exec;
 	}
