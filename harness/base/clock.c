@@ -11,6 +11,11 @@ uint64_t jp_clock_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * JP_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+uint64_t jp_clock_thread_cpu(void)
+{
+	return jp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 uint64_t jp_clock_now(void)
 {
 	return jp_clock_ns(CLOCK_MONOTONIC);

@@ -12,6 +12,8 @@
 uint64_t jp_clock_ns(clockid_t clock);
 /* By CLOCK_MONOTONIC, the clock of all that is timed, and of deadlines. */
 uint64_t jp_clock_now(void);
+/* CPU time of the calling thread, in user space and in the kernel. */
+uint64_t jp_clock_thread_cpu(void);
 /* What poll() is to wait until @deadline: milliseconds, rounded up so that a deadline is never
  * taken for over before it is; 0: it is over; an hour at most. */
 int jp_clock_left_ms(uint64_t deadline);

@@ -14,11 +14,11 @@
  */
 enum jp_event_type {
 	JP_EVENT_SAMPLE,
-	JP_EVENT_MAP, /* MMAP or MMAP2; in the truth under the name that the kernel records */
-	JP_EVENT_COMM,
-	JP_EVENT_FORK,         /* a process; a thread where task.ppid is its own pid */
-	JP_EVENT_EXIT,         /* of one thread */
-	JP_EVENT_LOST,         /* PERF_RECORD_LOST: @lost events of any kind */
+	JP_EVENT_MAP,  /* MMAP or MMAP2; in the truth under the name that the kernel records */
+	JP_EVENT_COMM, /* in the truth: the thread's name as of now */
+	JP_EVENT_FORK, /* a process; a thread where task.ppid is its own pid */
+	JP_EVENT_EXIT, /* of one thread */
+	JP_EVENT_LOST, /* PERF_RECORD_LOST: @lost events of any kind */
 	JP_EVENT_LOST_SAMPLES, /* PERF_RECORD_LOST_SAMPLES */
 	JP_EVENT_THROTTLE,
 	JP_EVENT_DEFERRED, /* PERF_RECORD_CALLCHAIN_DEFERRED: what samples before it were promised
@@ -39,6 +39,7 @@ enum jp_event_type {
 	JP_EVENT_LEAVE,
 	JP_EVENT_MARK,
 	JP_EVENT_WAIT, /* a thread stood at an address that was not executable */
+	JP_EVENT_MAPS, /* the executable lines of the process's own maps, as @maps.text */
 };
 
 /* How a process or an image of one begins; numbers of the truth's file. */
@@ -52,8 +53,11 @@ enum jp_truth_how {
 };
 
 struct jp_truth_leave {
-	uint64_t path, flags; /* id, JP_LEAVE_* */
-	uint64_t ip, sp;      /* of the interrupted instruction */
+	uint64_t path;      /* id */
+	uint64_t flags : 8; /* JP_LEAVE_* */
+	uint64_t cpu : 56;  /* ns of CPU time that the thread took since its ENTER; before truth
+			     * version 3: 0 */
+	uint64_t ip, sp;    /* of the interrupted instruction */
 };
 
 struct jp_truth_frames;
@@ -164,6 +168,9 @@ struct jp_event {
 		struct {
 			uint64_t addr;
 		} wait;
+		struct {
+			const char *text; /* as in /proc/PID/maps, a line each */
+		} maps;
 	};
 };
 

@@ -363,7 +363,7 @@ class Truth:
     PAGE, SLOT = 4096, 64
     (PROCESS_START, PROCESS_EXIT, THREAD_START, THREAD_EXIT, MAP, PROTECT, REMAP, UNMAP, TEXT,
      LAYOUT, CODE_LOAD, CODE_MOVE, CODE_UNLOAD, PATH, ROOT, ENTER, LEAVE, MARK, WAIT,
-     FILE, FRAMES) = range(1, 22)
+     FILE, FRAMES, MAPS, COMM) = range(1, 24)
 
     def __init__(self, path: str) -> None:
         with open(path, "rb") as file:

@@ -134,10 +134,12 @@ static void write_story(void)
 	put_activation(1000, 2000, one, roots);
 	put_activation(2010, 3000, other, roots);
 	put_at(JP_TRUTH_ENTER, 3010, one, SP, BP, roots);
-	put_at(JP_TRUTH_LEAVE, 4000, one, 1, 0, 0);
+	put_at(JP_TRUTH_LEAVE, 4000, one, 1 | 700 << 8, 0, 0);
 	put_at(JP_TRUTH_CODE_MOVE, 4100, outer, 0x9000, 0, 0);
 	put_at(JP_TRUTH_ENTER, 5000, one, SP, BP, roots);
 	put_at(JP_TRUTH_MARK, 5500, jp_truth_text("mark"), 7, 0, 0);
+	put_at(JP_TRUTH_MAPS, 5600, jp_truth_text("1000-2000 r-xp"), 0, 0, 0);
+	put_at(JP_TRUTH_COMM, 5700, jp_truth_text("name"), 0, 0, 0);
 }
 
 static bool is_stack(const struct jp_truth_stack *stack, uint32_t depth, const uint64_t *whole,
@@ -163,10 +165,18 @@ static void test_story(void)
 	check(truth, "a truth is written and read");
 	pid = truth->codes[0].pid;
 	check(!truth->torn && !truth->gaps && !truth->overflow, "nothing of it is torn");
-	check(truth->nr_acts == 3 && !strcmp(truth->acts[1].map.name, "/memfd:memfd (deleted)") &&
+	check(truth->nr_acts == 5 && !strcmp(truth->acts[1].map.name, "/memfd:memfd (deleted)") &&
 		      truth->acts[1].map.pgoff == 0x3000 && truth->acts[2].mark.value == 7 &&
 		      !strcmp(truth->acts[2].mark.text, "mark"),
 	      "acts come in time order with their names");
+	check(truth->acts[3].type == JP_EVENT_MAPS &&
+		      !strcmp(truth->acts[3].maps.text, "1000-2000 r-xp") &&
+		      truth->acts[4].type == JP_EVENT_COMM &&
+		      !strcmp(truth->acts[4].comm.name, "name"),
+	      "maps and names are told");
+	check(truth->activations[2].cpu == 700 && truth->activations[2].roots_changed &&
+		      truth->activations[0].cpu == 0 && truth->activations[3].cpu == UINT64_MAX,
+	      "CPU time goes from an enter to its leave");
 	check(truth->nr_codes == 3 && truth->nr_activations == 4 && truth->nr_paths == 3 &&
 		      !strcmp(truth->codes[0].name,
 			      "outer, whose name takes three parts of the file"),
@@ -250,7 +260,7 @@ static void test_torn(void)
 	memset(slot(bytes, used - 1), 0, sizeof(struct jp_truth_record));
 	munmap(bytes, size);
 	truth = torn_story(used - 1);
-	check(truth && truth->torn == 1 && !truth->gaps && truth->nr_acts == 2,
+	check(truth && truth->torn == 1 && !truth->gaps && truth->nr_acts == 4,
 	      "a torn last record is skipped and is no gap");
 	jp_truth_free(truth);
 	truth = torn_story(0); /* the layout's first part: no code can be believed */

@@ -213,15 +213,15 @@ static void announce(void *context, uint64_t sp, uint64_t bp)
 
 void __attribute__((noinline)) jp_path_run(const struct jp_path *path)
 {
-	uint64_t now;
+	struct jp_truth_left left;
 	bool changed;
 
 	jp_arch_enter(path->steps, announce, (void *)path, path->stack);
-	now = jp_clock_now();
+	left = jp_truth_left_now();
 	changed = chain_changed((uintptr_t)__builtin_frame_address(0));
 	if (changed)
 		native.root[JP_CHAIN] = 0;
-	jp_truth_leave(now, path->id, changed ? JP_LEAVE_CHANGED : 0, 0, 0);
+	jp_truth_leave(&left, path->id, changed ? JP_LEAVE_CHANGED : 0, 0, 0);
 }
 
 void jp_paths_run(const struct jp_path *paths, size_t count, uint64_t ns)
@@ -245,14 +245,14 @@ struct jp_paused {
 /* Only where emitted code runs, or was called from: nobody is inside of malloc() then. */
 static struct jp_paused *pause_activation(uint64_t flags, uint64_t ip, uint64_t sp)
 {
+	const struct jp_truth_left left = jp_truth_left_now();
 	struct jp_paused *paused = malloc(sizeof(*paused));
-	uint64_t now = jp_clock_now();
 
 	if (!paused) {
 		fprintf(stderr, "jitproof workload: no memory\n");
 		exit(EXIT_FAILURE);
 	}
-	jp_truth_leave(now, native.activation.path, flags, ip, sp);
+	jp_truth_leave(&left, native.activation.path, flags, ip, sp);
 	paused->native = native;
 	native.root[JP_CHAIN] = native.root[JP_DUMP] = 0;
 	native.over = ip;

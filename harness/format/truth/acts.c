@@ -89,21 +89,41 @@ void jp_truth_code_unload(uint64_t before, uint64_t after, uint32_t function)
 	APPEND(CODE_UNLOAD, before, after, .move = {function, 0});
 }
 
+/*
+ * The CPU time is read on the activation's side of each border, so that what the records themselves
+ * cost is not in it.
+ */
+static __thread uint64_t cpu_at_enter;
+
 void jp_truth_enter(const struct jp_truth_entry *entry)
 {
 	uint64_t now = jp_clock_now();
 
 	APPEND(ENTER, now, now, .enter = *entry);
+	cpu_at_enter = jp_clock_thread_cpu();
 }
 
-void jp_truth_leave(uint64_t time, uint32_t path, uint64_t flags, uint64_t ip, uint64_t sp)
+void jp_truth_leave(const struct jp_truth_left *left, uint32_t path, uint64_t flags, uint64_t ip,
+		    uint64_t sp)
 {
-	APPEND(LEAVE, time, time, .leave = {path, flags, ip, sp});
+	uint64_t cpu = left->cpu - cpu_at_enter;
+
+	APPEND(LEAVE, left->time, left->time, .leave = {path, flags, cpu, ip, sp});
 }
 
 void jp_truth_mark(uint64_t before, uint64_t after, const char *text, uint64_t value)
 {
 	APPEND(MARK, before, after, .mark = {jp_truth_text(text), value});
+}
+
+void jp_truth_maps(uint64_t before, uint64_t after, const char *text)
+{
+	APPEND(MAPS, before, after, .text = {jp_truth_text(text)});
+}
+
+void jp_truth_comm(uint64_t before, uint64_t after, const char *name)
+{
+	APPEND(COMM, before, after, .text = {jp_truth_text(name)});
 }
 
 void jp_truth_wait(uint64_t before, uint64_t after, uint64_t addr)

@@ -13,8 +13,10 @@
  * seal does not match its bytes is torn, and is never believed.
  */
 #define JP_TRUTH_MAGIC   "JPTRUTH1"
-#define JP_TRUTH_VERSION 2
-#define JP_TRUTH_PAGE    4096
+#define JP_TRUTH_VERSION 3
+/* From this version on LEAVE has the CPU time; every process tells its maps and names. */
+#define JP_TRUTH_VERSION_CPU 3
+#define JP_TRUTH_PAGE        4096
 
 struct jp_truth_header {
 	char magic[8];
@@ -49,6 +51,8 @@ enum jp_truth_type {
 	JP_TRUTH_WAIT,   /* wait */
 	JP_TRUTH_FILE,   /* file */
 	JP_TRUTH_FRAMES, /* frames */
+	JP_TRUTH_MAPS,   /* text */
+	JP_TRUTH_COMM,   /* text */
 	JP_TRUTH_TYPES
 };
 
@@ -103,6 +107,9 @@ struct jp_truth_record {
 		struct {
 			uint64_t text, value;
 		} mark;
+		struct {
+			uint64_t id;
+		} text;
 		struct {
 			uint64_t addr; /* there the thread stood while it was not executable */
 		} wait;

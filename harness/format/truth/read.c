@@ -90,6 +90,7 @@ static int read_slots(struct jp_truth_reader *reader, int fd, const char *path,
 			err, ENODATA,
 			"%s: offset 32: %llu records are in use, but the file has %lld bytes", path,
 			(unsigned long long)used, (long long)st.st_size);
+	reader->version = header.version;
 	reader->e_machine = header.e_machine;
 	reader->items->slots = calloc(used + 1, size);
 	if (!reader->items->slots)

@@ -44,7 +44,7 @@ struct jp_truth_root {
 
 /* A truth file as events. */
 struct jp_truth_reader {
-	uint32_t e_machine;
+	uint32_t version, e_machine;
 	/* torn: slots and facts that are not believed; gaps: those of them that a committed record
 	 * follows, or that another fact needs; overflow: records lost to a full file */
 	uint64_t records, torn, gaps, overflow;

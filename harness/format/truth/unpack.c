@@ -195,6 +195,14 @@ static int unpack(struct jp_truth_items *items, const struct jp_truth_record *re
 		event->mark.text = jp_truth_text_of(items, record->mark.text);
 		event->mark.value = record->mark.value;
 		return event->mark.text ? 0 : -EINVAL;
+	case JP_TRUTH_MAPS:
+		event->type = JP_EVENT_MAPS;
+		event->maps.text = jp_truth_text_of(items, record->text.id);
+		return event->maps.text ? 0 : -EINVAL;
+	case JP_TRUTH_COMM:
+		event->type = JP_EVENT_COMM;
+		event->comm.name = jp_truth_text_of(items, record->text.id);
+		return event->comm.name ? 0 : -EINVAL;
 	case JP_TRUTH_WAIT:
 		event->type = JP_EVENT_WAIT;
 		event->wait.addr = record->wait.addr;

@@ -51,8 +51,23 @@ void jp_truth_code_load(uint64_t before, uint64_t after, const struct jp_truth_l
 void jp_truth_code_move(uint64_t before, uint64_t after, uint32_t function, uint64_t to);
 void jp_truth_code_unload(uint64_t before, uint64_t after, uint32_t function);
 void jp_truth_enter(const struct jp_truth_entry *entry);
+/* When a thread left a path, and its CPU time then: taken before anything else is done. */
+struct jp_truth_left {
+	uint64_t time, cpu;
+};
+static inline struct jp_truth_left jp_truth_left_now(void)
+{
+	/* In this order: the activation ends with @time, and a sample after it is not of its CPU
+	 * time. */
+	return (struct jp_truth_left){.cpu = jp_clock_thread_cpu(), .time = jp_clock_now()};
+}
 /* @flags: JP_LEAVE_*; @ip and @sp of the interrupted instruction. */
-void jp_truth_leave(uint64_t time, uint32_t path, uint64_t flags, uint64_t ip, uint64_t sp);
+void jp_truth_leave(const struct jp_truth_left *left, uint32_t path, uint64_t flags, uint64_t ip,
+		    uint64_t sp);
+/* The executable lines of /proc/self/maps, read in [@before, @after]. */
+void jp_truth_maps(uint64_t before, uint64_t after, const char *text);
+/* The calling thread's name, as the kernel has it. */
+void jp_truth_comm(uint64_t before, uint64_t after, const char *name);
 void jp_truth_mark(uint64_t before, uint64_t after, const char *text, uint64_t value);
 void jp_truth_wait(uint64_t before, uint64_t after, uint64_t addr);
 

@@ -174,6 +174,7 @@ struct jp_truth *jp_truth_load(const char *path, struct jp_error *err)
 		return NULL;
 	}
 	truth->reader = reader;
+	truth->version = reader->version;
 	if (collect(truth, path, err)) {
 		jp_truth_free(truth);
 		return NULL;

@@ -33,6 +33,8 @@ struct jp_truth_activation {
 	uint32_t pid, tid;
 	uint64_t enter; /* the outer ends of the brackets */
 	uint64_t leave; /* UINT64_MAX when it never left */
+	uint64_t cpu;   /* ns of CPU time within; UINT64_MAX: not known (it never left, or the file
+			 * is of before version 3) */
 	const struct jp_truth_path *path;
 	uint64_t sp, bp;                            /* at the first instruction of functions[0] */
 	const struct jp_truth_root *root[JP_ROOTS]; /* never NULL */
@@ -70,7 +72,7 @@ struct jp_truth_file {
 };
 
 struct jp_truth {
-	uint32_t e_machine;
+	uint32_t version, e_machine;
 	/* torn: slots and facts that are not believed; gaps: those of them that a committed record
 	 * follows, or that another fact needs; overflow: records lost to a full file */
 	uint64_t records, torn, gaps, overflow;
