@@ -15,7 +15,8 @@
  *
  *	case NAME SET : WORKLOAD [ARG...] : CAPTURE [ARG...] [: KEY=VALUE...]
  *		METRIC RANGE [, METRIC RANGE...]  # reason
- *		METRIC allow CAUSE  # reason
+ *		METRIC allow CAUSE RANGE  # reason
+ *		METRIC.METHOD allow CAUSE predicted  # reason
  *		when TOOL VERSIONS: METRIC ...  # reason
  *		xfail  # reason
  *	table TITLE [metric=METRIC...] | COLUMN | COLUMN...
@@ -28,8 +29,12 @@ struct jp_expectation {
 	char metric[48];
 	bool percent; /* the range is one of the rate k/n (0..1); else of the count k */
 	double min, max;
-	char allow[32]; /* not "": exceptions of this cause are expected here */
+	char allow[32]; /* not "": exceptions of this cause are expected here, so many of them */
+	/* Of exceptions: the case demands that the method walks every sample as foretold, these
+	 * among them. */
+	bool predicted;
 	const char *reason;
+	unsigned line;         /* where it is written */
 	struct jp_scope scope; /* where it holds */
 };
 

@@ -157,7 +157,9 @@ static int put_case(struct jp_case_parser *p, char **words, int count, char **te
 	p->own = false;
 	if (!ret)
 		ret = put_lines(p, p->study ? &p->defaults : &none, false);
-	return ret || p->own ? ret : put_lines(p, &p->block, false);
+	if (!ret && !p->own)
+		ret = put_lines(p, &p->block, false);
+	return ret ? ret : jp_case_check_predicted(p);
 }
 
 /* What has come together for p->cas becomes its own. */

@@ -61,30 +61,55 @@ static int add_expectation(struct jp_case_parser *p, const struct jp_expectation
 	return 0;
 }
 
-/* "METRIC RANGE" or "METRIC allow CAUSE" of an indented line. */
+/* The CAUSE and BOUND of "METRIC allow CAUSE BOUND". */
+static int allowance(struct jp_case_parser *p, const char *cause, char *bound,
+		     struct jp_expectation *e)
+{
+	if (!cause || !jp_case_name_ok(cause, false) || strlen(cause) >= sizeof(e->allow))
+		return jp_case_bad(p, "cause", cause ? cause : "", "one cause after allow");
+	if (!e->reason[0])
+		return jp_case_bad(p, "allow", cause, "a reason after #");
+	strcpy(e->allow, cause);
+	if (!bound)
+		return 0;
+	if (strcmp(bound, "predicted") == 0) {
+		e->predicted = true;
+		return 0;
+	}
+	if (!range(bound, e) || isinf(e->max) || (e->percent && e->max >= 1 && e->min < 1))
+		return jp_case_bad(p, "bound", bound,
+				   "=X, <=X, X..Y (X: a count, or a percentage below 100) or "
+				   "predicted");
+	return 0;
+}
+
+/* "METRIC RANGE" or "METRIC allow CAUSE BOUND" of an indented line. */
 static int one_expectation(struct jp_case_parser *p, char *text, const struct jp_scope *scope,
 			   const char *reason)
 {
-	struct jp_expectation e = {
-		.min = -INFINITY, .max = INFINITY, .reason = reason, .scope = *scope};
-	char *save, *metric = strtok_r(text, " \t", &save), *what, *cause, *more;
+	struct jp_expectation e = {.min = -INFINITY,
+				   .max = INFINITY,
+				   .reason = reason,
+				   .scope = *scope,
+				   .line = p->line};
+	char *save, *metric = strtok_r(text, " \t", &save), *what, *cause, *bound, *more;
+	int ret;
 
 	what = metric ? strtok_r(NULL, " \t", &save) : NULL;
 	cause = what ? strtok_r(NULL, " \t", &save) : NULL;
-	more = cause ? strtok_r(NULL, " \t", &save) : NULL;
+	bound = cause ? strtok_r(NULL, " \t", &save) : NULL;
+	more = bound ? strtok_r(NULL, " \t", &save) : NULL;
 	if (!what || more)
 		return jp_case_bad(p, "expectation", metric ? metric : "",
-				   "METRIC RANGE or METRIC allow CAUSE");
+				   "METRIC RANGE or METRIC allow CAUSE BOUND");
 	if (!jp_case_name_ok(metric, false) || strlen(metric) >= sizeof(e.metric))
 		return jp_case_bad(p, "metric", metric,
 				   "a name of at most 47 letters, digits, . and -");
 	strcpy(e.metric, metric);
 	if (strcmp(what, "allow") == 0) {
-		if (!cause || !jp_case_name_ok(cause, false) || strlen(cause) >= sizeof(e.allow))
-			return jp_case_bad(p, "cause", cause ? cause : "", "one cause after allow");
-		if (!reason[0])
-			return jp_case_bad(p, "allow", cause, "a reason after #");
-		strcpy(e.allow, cause);
+		ret = allowance(p, cause, bound, &e);
+		if (ret)
+			return ret;
 	} else if (cause || !range(what, &e)) {
 		return jp_case_bad(p, "range", what,
 				   "=X, <=X, >=X, X..Y or any (X: a count, or a percentage)");
@@ -130,6 +155,36 @@ int jp_case_expect(struct jp_case_parser *p, char *line)
 
 		if (ret)
 			return ret;
+	}
+	return 0;
+}
+
+/* Whether some expectation demands predicted.METHOD =100%, wherever @allow of that method holds. */
+static bool demands_predicted(const struct jp_case_parser *p, const struct jp_expectation *allow)
+{
+	const char *method = strrchr(allow->metric, '.');
+
+	for (size_t i = 0; method && i < p->nr_expectations; i++) {
+		const struct jp_expectation *e = &p->expectations[i];
+
+		if (strncmp(e->metric, "predicted.", 10) == 0 &&
+		    strcmp(e->metric + 10, method + 1) == 0 && e->percent && e->min == 1 &&
+		    (!e->scope.tool[0] || memcmp(&e->scope, &allow->scope, sizeof(e->scope)) == 0))
+			return true;
+	}
+	return false;
+}
+
+int jp_case_check_predicted(struct jp_case_parser *p)
+{
+	for (size_t i = 0; i < p->nr_expectations; i++) {
+		const struct jp_expectation *allow = &p->expectations[i];
+
+		if (!allow->predicted || demands_predicted(p, allow))
+			continue;
+		p->line = allow->line;
+		return jp_case_bad(p, "predicted", allow->metric,
+				   "predicted.METHOD =100% in the same case");
 	}
 	return 0;
 }

@@ -96,6 +96,8 @@ int jp_case_line(struct jp_case_parser *p, char *line);
 int jp_case_define(struct jp_case_parser *p);
 /* An indented line of p->cas, which it cuts apart. */
 int jp_case_expect(struct jp_case_parser *p, char *line);
+/* Once all of p->cas's lines are there: who says `predicted` of a method demands it. */
+int jp_case_check_predicted(struct jp_case_parser *p);
 /* What follows "table " or, with @row, "row ". */
 int jp_case_table_line(struct jp_case_parser *p, char *text, bool row);
 

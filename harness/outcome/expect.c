@@ -113,16 +113,50 @@ uint64_t jp_expect_scopes(const struct jp_case *cas, const char *environment)
 	return mask;
 }
 
+static bool names(const struct jp_expectation *allow, const struct jp_exception *exception)
+{
+	return strcmp(allow->metric, exception->metric) == 0 &&
+	       strcmp(allow->allow, exception->cause) == 0;
+}
+
 bool jp_expect_allows(const struct jp_case *cas, uint64_t out_of_scope,
 		      const struct jp_exception *exception)
 {
-	for (size_t i = 0; i < cas->nr_expectations; i++) {
-		const struct jp_expectation *allow = &cas->expectations[i];
-
-		if (allow->allow[0] && !(out_of_scope >> i & 1) &&
-		    strcmp(allow->metric, exception->metric) == 0 &&
-		    strcmp(allow->allow, exception->cause) == 0)
+	for (size_t i = 0; i < cas->nr_expectations; i++)
+		if (cas->expectations[i].allow[0] && !(out_of_scope >> i & 1) &&
+		    names(&cas->expectations[i], exception))
 			return true;
-	}
 	return false;
+}
+
+const char *jp_expect_bound(const struct jp_expectation *allow, char *text, size_t size)
+{
+	if (!allow->predicted)
+		return jp_expect_range(allow, text, size);
+	snprintf(text, size, "predicted");
+	return text;
+}
+
+enum jp_outcome jp_expect_bounded(const struct jp_expectation *allow,
+				  const struct jp_findings *findings, char *why, size_t size)
+{
+	const struct jp_metric *all = jp_findings_metric(findings, allow->metric);
+	struct jp_metric some = jp_metric_count(allow->metric, 0);
+	char range[80], figure[160];
+	const char *note = "";
+	enum jp_outcome outcome;
+
+	for (size_t i = 0; i < findings->nr_exceptions; i++)
+		if (names(allow, &findings->exceptions[i]))
+			some.k += findings->exceptions[i].count;
+	/* Of nothing no share is too large, however little was judged. */
+	if (allow->predicted || (!some.k && allow->min <= 0))
+		return JP_PASS;
+	if (all && all->rate)
+		some = jp_metric_rate(allow->metric, some.k, all->n);
+	outcome = compare(allow, &some, &note);
+	snprintf(why, size, "%s: %s with cause %s; allowed %s (%s)%s", allow->metric,
+		 jp_expect_seen(allow, &some, figure, sizeof(figure)), allow->allow,
+		 jp_expect_range(allow, range, sizeof(range)), allow->reason, note);
+	return outcome;
 }

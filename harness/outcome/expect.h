@@ -20,6 +20,15 @@ enum jp_outcome jp_expect(const struct jp_expectation *expectation, const struct
 /* True when some `allow` line of @cas permits @exception. @out_of_scope: of jp_expect_scopes(). */
 bool jp_expect_allows(const struct jp_case *cas, uint64_t out_of_scope,
 		      const struct jp_exception *exception);
+/*
+ * Whether there are as many exceptions of @findings as the line @allow bears, and as few: PASS, or
+ * FAIL or ERROR and one sentence in @why. A bound in percent is about their share of the metric's
+ * n, by the rules of jp_expect().
+ */
+enum jp_outcome jp_expect_bounded(const struct jp_expectation *allow,
+				  const struct jp_findings *findings, char *why, size_t size);
+/* "<=3", "predicted": the bound as its file has it, "any" where it has none; returns @text. */
+const char *jp_expect_bound(const struct jp_expectation *allow, char *text, size_t size);
 /* Which expectations of @cas do not hold for the tools that @environment (the text of env.json, or
  * NULL) records: bit i for the i-th. */
 uint64_t jp_expect_scopes(const struct jp_case *cas, const char *environment);

@@ -37,6 +37,17 @@ static void check_exceptions(const struct jp_case *cas, struct jp_result *result
 				"%s: %" PRIu64 " with cause %s, which nothing allows",
 				exception->metric, exception->count, exception->cause);
 	}
+	for (size_t i = 0; i < cas->nr_expectations; i++) {
+		const struct jp_expectation *allow = &cas->expectations[i];
+		enum jp_outcome outcome;
+		char why[512];
+
+		if (!allow->allow[0] || result->out_of_scope >> i & 1)
+			continue;
+		outcome = jp_expect_bounded(allow, &result->findings, why, sizeof(why));
+		if (outcome != JP_PASS)
+			jp_note(result, outcome, "%s", why);
+	}
 }
 
 static void apply_xfail(const struct jp_case *cas, struct jp_result *result)

@@ -5,6 +5,7 @@
 
 #include "harness/base/json.h"
 #include "harness/model/unwind/methods.h"
+#include "harness/outcome/expect.h"
 
 static const struct jp_expectation *expectation_of(const struct jp_result *result,
 						   const char *metric)
@@ -42,16 +43,37 @@ static void write_metric(struct jp_json *json, const struct jp_result *result,
 	jp_json_end(json);
 }
 
-static void write_exceptions(struct jp_json *json, const struct jp_findings *findings)
+/* What the case says of @exception, if anything. */
+static const struct jp_expectation *allowance_of(const struct jp_result *result,
+						 const struct jp_exception *exception)
 {
+	const struct jp_case *cas = result->cas;
+
+	for (size_t i = 0; i < cas->nr_expectations; i++)
+		if (!(result->out_of_scope >> i & 1) &&
+		    strcmp(cas->expectations[i].metric, exception->metric) == 0 &&
+		    strcmp(cas->expectations[i].allow, exception->cause) == 0)
+			return &cas->expectations[i];
+	return NULL;
+}
+
+static void write_exceptions(struct jp_json *json, const struct jp_result *result)
+{
+	const struct jp_findings *findings = &result->findings;
+
 	jp_json_array(json, "exceptions");
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
 		const struct jp_exception *exception = &findings->exceptions[i];
+		const struct jp_expectation *allow = allowance_of(result, exception);
+		char bound[80];
 
 		jp_json_object(json, NULL);
 		jp_json_string(json, "metric", exception->metric);
 		jp_json_string(json, "cause", exception->cause);
 		jp_json_u64(json, "count", exception->count);
+		if (allow)
+			jp_json_string(json, "allowed",
+				       jp_expect_bound(allow, bound, sizeof(bound)));
 		jp_json_string(json, "first", exception->first);
 		jp_json_end(json);
 	}
@@ -110,7 +132,7 @@ void jp_results_write(FILE *out, const struct jp_result *result)
 		write_metric(&json, result, &findings->metrics[i]);
 	jp_json_end(&json);
 	write_verdicts(&json, findings);
-	write_exceptions(&json, findings);
+	write_exceptions(&json, result);
 	write_info(&json, &result->info);
 	jp_json_end(&json);
 	fflush(out);

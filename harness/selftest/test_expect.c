@@ -121,6 +121,96 @@ static void outcomes(void)
 	}
 }
 
+/* The bound of an exception: @k with the cause it names, and as many with another, of @n. */
+static void bounds(void)
+{
+	static const struct {
+		const char *line;
+		uint64_t k, n; /* n 0: the metric is a plain count */
+		enum jp_outcome outcome;
+	} table[] = {
+		{"m allow c <=12 # r", 12, 0, JP_PASS},
+		{"m allow c <=12 # r", 13, 0, JP_FAIL},
+		{"m allow c <=12 # r", 0, 0, JP_PASS},
+		{"m allow c =2 # r", 2, 0, JP_PASS},
+		{"m allow c =2 # r", 1, 0, JP_FAIL},
+		{"m allow c =2 # r", 0, 0, JP_FAIL},
+		{"m allow c 0..2 # r", 0, 0, JP_PASS},
+		{"m allow c 1..2 # r", 0, 0, JP_FAIL},
+		{"m allow c 1..2 # r", 3, 0, JP_FAIL},
+		{"m allow c <=3% # r", 1, 2000, JP_PASS},
+		{"m allow c <=3% # r", 60, 2000, JP_ERROR},
+		{"m allow c <=3% # r", 100, 2000, JP_FAIL},
+		{"m allow c <=3% # r", 0, 2, JP_PASS},
+		{"m allow c <=3% # r", 1, 0, JP_ERROR},
+		{"m allow c 1..3% # r", 0, 2000, JP_FAIL},
+		{"m allow c 1..3% # r", 40, 2000, JP_PASS},
+		{"m allow c =100% # r", 2000, 2000, JP_PASS},
+		{"m allow c =100% # r", 1999, 2000, JP_FAIL},
+		{"m allow c =100% # r", 0, 2000, JP_FAIL},
+		{"m.x allow c predicted, predicted.x =100% # r", 1999, 2000, JP_PASS},
+		{"when perf 6: m.x allow c predicted, predicted.x =100% # r", 1, 2, JP_PASS},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const bool method = strstr(table[i].line, "m.x");
+		struct jp_exception exceptions[] = {{.cause = "other", .count = 1000},
+						    {.cause = "c", .count = table[i].k}};
+		struct jp_metric metric = table[i].n ? jp_metric_rate("m", table[i].k, table[i].n)
+						     : jp_metric_count("m", table[i].k);
+		struct jp_findings findings = {.metrics = &metric,
+					       .nr_metrics = 1,
+					       .exceptions = exceptions,
+					       .nr_exceptions = table[i].k ? 2 : 1};
+		struct jp_error err = {""};
+		struct jp_cases *cases = with(table[i].line, &err);
+		enum jp_outcome outcome = JP_OUTCOMES;
+		char why[512] = "";
+
+		for (size_t j = 0; j < 2; j++)
+			strcpy(exceptions[j].metric, method ? "m.x" : "m");
+		if (cases)
+			outcome = jp_expect_bounded(cases->cases[0].expectations, &findings, why,
+						    sizeof(why));
+		check(outcome == table[i].outcome, "'%s' of %d of %d: %s (%s)", table[i].line,
+		      (int)table[i].k, (int)table[i].n, jp_outcome_text(outcome),
+		      cases ? why : err.text);
+		jp_cases_free(cases);
+	}
+}
+
+/* How a bound is told, with the count that exceeds it. */
+static void exceeded(void)
+{
+	static const struct {
+		const char *line, *bound, *why;
+	} table[] = {
+		{"m allow c <=3 # r", "<=3", "m: 90 of 2000 with cause c; allowed <=3 (r)"},
+		{"m allow c <=3% # r", "<=3%",
+		 "m: 4.50 % (90 of 2000, 95 % interval 3.68 to 5.50 %) with cause c; allowed "
+		 "<=3% (r)"},
+		{"m.x allow c predicted, predicted.x =100% # r", "predicted", ""},
+	};
+	struct jp_metric metric = jp_metric_rate("m", 90, 2000);
+	struct jp_exception exception = {.metric = "m", .cause = "c", .count = 90};
+	struct jp_findings findings = {
+		.metrics = &metric, .nr_metrics = 1, .exceptions = &exception, .nr_exceptions = 1};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct jp_cases *cases = with(table[i].line, NULL);
+		const struct jp_expectation *allow = cases ? cases->cases[0].expectations : NULL;
+		char why[512] = "", bound[80] = "";
+
+		if (allow) {
+			jp_expect_bounded(allow, &findings, why, sizeof(why));
+			jp_expect_bound(allow, bound, sizeof(bound));
+		}
+		check(!strcmp(why, table[i].why) && !strcmp(bound, table[i].bound),
+		      "'%s': '%s', '%s'", table[i].line, bound, why);
+		jp_cases_free(cases);
+	}
+}
+
 /* A range of the count is told beside the count, and not beside a percentage. */
 static void what_was_seen(void)
 {
@@ -171,6 +261,23 @@ static void bad_lines(void)
 		{"case a check : w : c\n\tm =0 x\n", "file:2: range"},
 		{"case a check : w : c\n\tm =0\n\tm =1\n", "file:3: second expectation"},
 		{"case a check : w : c\n\tm allow x\n", "file:2: allow 'x'; expected a reason"},
+		{"case a check : w : c\n\tm allow x 1 # r\n", "file:2: bound '1'"},
+		{"case a check : w : c\n\tm allow x any # r\n", "file:2: bound 'any'"},
+		{"case a check : w : c\n\tm allow x >=1 # r\n", "file:2: bound '>=1'"},
+		{"case a check : w : c\n\tm allow x <=100% # r\n", "file:2: bound '<=100%'"},
+		{"case a check : w : c\n\tm allow x 1..100% # r\n", "file:2: bound '1..100%'"},
+		{"case a check : w : c\n\tm allow x <=1 <=2 # r\n", "file:2: expectation 'm'"},
+		{"case a check : w : c\n\tm.x allow y predicted # r\n",
+		 "file:2: predicted 'm.x'; expected predicted.METHOD =100%"},
+		{"case a check : w : c\n\tpredicted.x >=99%\n\tm.x allow y predicted # r\n",
+		 "file:3: predicted 'm.x'"},
+		{"case a check : w : c\n\tpredicted.y =100%\n\tm.x allow y predicted # r\n",
+		 "file:3: predicted 'm.x'"},
+		{"case a check : w : c\n\twhen perf 6.1: predicted.x =100%\n"
+		 "\tm.x allow y predicted # r\n",
+		 "file:3: predicted 'm.x'"},
+		{"case a check : w : c\n\tpredicted =100%\n\tm allow y predicted # r\n",
+		 "file:3: predicted 'm'"},
 		{"case a check : w : c\n\txfail\n", "file:2: line 'xfail'; expected a reason"},
 		{"\tm =0\n", "file:1: indented line"},
 		{"case a sometimes : w : c\n", "file:1: set 'sometimes'"},
@@ -531,6 +638,8 @@ int main(void)
 {
 	wilson();
 	outcomes();
+	bounds();
+	exceeded();
 	what_was_seen();
 	missing_metric();
 	bad_lines();
