@@ -8,8 +8,8 @@
 #include "harness/base/array.h"
 #include "harness/base/search.h"
 
-/* Blocks of a bounded size keep an insertion among 100,000 ranges cheap wherever it falls. */
-enum { FEWEST = 8, BLOCK = 256, MOST_BYTES = 192 };
+/* Blocks of a bounded size keep an insertion cheap wherever it falls, and a copy on write small. */
+enum { FEWEST = 8, BLOCK = 64, MOST_BYTES = 192 };
 
 /* What every range begins with. */
 struct extent {
@@ -21,10 +21,16 @@ struct block {
 	char bytes[];
 };
 
+/* Beside its block stands where the last range of it ends: the search reads nothing else. */
+struct slot {
+	uint64_t end;
+	struct block *block;
+};
+
 struct jp_ranges {
 	const struct jp_range_kind *kind;
 	size_t refs;
-	struct block **blocks;
+	struct slot *slots;
 	size_t count, capacity;
 };
 
@@ -56,14 +62,27 @@ void jp_ranges_free(struct jp_ranges *ranges)
 	if (!ranges || --ranges->refs)
 		return;
 	for (size_t i = 0; i < ranges->count; i++)
-		free_block(ranges->blocks[i]);
-	free(ranges->blocks);
+		free_block(ranges->slots[i].block);
+	free(ranges->slots);
 	free(ranges);
 }
 
 static struct extent *at(const struct jp_ranges *ranges, const struct block *block, size_t index)
 {
 	return (struct extent *)(block->bytes + index * ranges->kind->size);
+}
+
+static struct block *block_at(const struct jp_ranges *ranges, size_t i)
+{
+	return ranges->slots[i].block;
+}
+
+/* After a change of block @i. */
+static void note_end(struct jp_ranges *ranges, size_t i)
+{
+	const struct block *block = block_at(ranges, i);
+
+	ranges->slots[i].end = at(ranges, block, block->count - 1)->end;
 }
 
 /* Makes *@ranges the only reference; its blocks may be shared still. */
@@ -74,13 +93,13 @@ static int own(struct jp_ranges **ranges)
 	if (old->refs == 1)
 		return 0;
 	copy = jp_ranges_of(old->kind);
-	if (!copy || !jp_array_reserve(&copy->blocks, &copy->capacity, old->count)) {
+	if (!copy || !jp_array_reserve(&copy->slots, &copy->capacity, old->count)) {
 		free(copy);
 		return -ENOMEM;
 	}
 	for (; copy->count < old->count; copy->count++) {
-		copy->blocks[copy->count] = old->blocks[copy->count];
-		copy->blocks[copy->count]->refs++;
+		copy->slots[copy->count] = old->slots[copy->count];
+		copy->slots[copy->count].block->refs++;
 	}
 	jp_ranges_free(old);
 	*ranges = copy;
@@ -91,7 +110,7 @@ static int own(struct jp_ranges **ranges)
  * or less; NULL: no memory. */
 static struct block *own_block(struct jp_ranges *ranges, size_t i, size_t capacity)
 {
-	struct block *block = ranges->blocks[i], *fresh;
+	struct block *block = block_at(ranges, i), *fresh;
 
 	if (block->refs == 1 && block->capacity >= capacity)
 		return block;
@@ -102,7 +121,7 @@ static struct block *own_block(struct jp_ranges *ranges, size_t i, size_t capaci
 	*fresh = (struct block){1, block->count, capacity};
 	memcpy(fresh->bytes, block->bytes, block->count * ranges->kind->size);
 	free_block(block);
-	return ranges->blocks[i] = fresh;
+	return ranges->slots[i].block = fresh;
 }
 
 /* Where the first range that ends after @addr is; block == count: none does. */
@@ -115,10 +134,8 @@ static struct range_place find(const struct jp_ranges *ranges, uint64_t addr)
 	const struct block *block;
 	struct range_place place;
 
-	jp_search(place.block, ranges->count,
-		  (block = ranges->blocks[place.block],
-		   at(ranges, block, block->count - 1)->end <= addr));
-	block = place.block < ranges->count ? ranges->blocks[place.block] : NULL;
+	jp_search(place.block, ranges->count, ranges->slots[place.block].end <= addr);
+	block = place.block < ranges->count ? block_at(ranges, place.block) : NULL;
 	jp_search(place.index, block ? block->count : 0,
 		  at(ranges, block, place.index)->end <= addr);
 	return place;
@@ -126,7 +143,7 @@ static struct range_place find(const struct jp_ranges *ranges, uint64_t addr)
 
 static struct extent *range_at(const struct jp_ranges *ranges, struct range_place place)
 {
-	return place.block < ranges->count ? at(ranges, ranges->blocks[place.block], place.index)
+	return place.block < ranges->count ? at(ranges, block_at(ranges, place.block), place.index)
 					   : NULL;
 }
 
@@ -142,7 +159,7 @@ void *jp_ranges_before(const struct jp_ranges *ranges, uint64_t addr)
 	if (place.index)
 		place.index--;
 	else if (place.block)
-		place.index = ranges->blocks[--place.block]->count - 1;
+		place.index = block_at(ranges, --place.block)->count - 1;
 	else
 		return NULL;
 	return range_at(ranges, place);
@@ -161,34 +178,39 @@ static int insert_block(struct jp_ranges *ranges, size_t i, size_t capacity)
 {
 	struct block *block = malloc(sizeof(*block) + capacity * ranges->kind->size);
 
-	if (!block || !jp_array_reserve(&ranges->blocks, &ranges->capacity, ranges->count + 1)) {
+	if (!block || !jp_array_reserve(&ranges->slots, &ranges->capacity, ranges->count + 1)) {
 		free(block);
 		return -ENOMEM;
 	}
 	*block = (struct block){1, 0, capacity};
-	memmove(&ranges->blocks[i + 1], &ranges->blocks[i],
-		(ranges->count - i) * sizeof(*ranges->blocks));
-	ranges->blocks[i] = block;
+	memmove(&ranges->slots[i + 1], &ranges->slots[i],
+		(ranges->count - i) * sizeof(*ranges->slots));
+	ranges->slots[i] = (struct slot){0, block};
 	ranges->count++;
 	return 0;
 }
 
-/* Makes room in the full block of *@place, whose half may move to a new one behind it. */
+/* Makes room in the full block of *@place, or in a new one beside it. Addresses mostly ascend, or
+ * descend, as mmap() gives them: what is full stays full then; else half of it moves. */
 static int split(struct jp_ranges *ranges, struct range_place *place)
 {
-	/* Addresses mostly ascend: what is full stays full then. */
-	size_t kept = place->index == BLOCK ? BLOCK : BLOCK / 2;
+	bool ends = !place->index || place->index == BLOCK;
 	struct block *full, *next;
 
-	if (insert_block(ranges, place->block + 1, BLOCK))
+	if (insert_block(ranges, place->block + (place->index > 0), BLOCK))
 		return -ENOMEM;
-	full = ranges->blocks[place->block];
-	next = ranges->blocks[place->block + 1];
-	next->count = BLOCK - kept;
-	memcpy(next->bytes, at(ranges, full, kept), next->count * ranges->kind->size);
-	full->count = kept;
-	if (place->index > kept || kept == BLOCK)
-		*place = (struct range_place){place->block + 1, place->index - kept};
+	if (!place->index)
+		return 0;
+	full = block_at(ranges, place->block);
+	next = block_at(ranges, place->block + 1);
+	if (!ends) {
+		full->count = next->count = BLOCK / 2;
+		memcpy(next->bytes, at(ranges, full, BLOCK / 2), BLOCK / 2 * ranges->kind->size);
+		note_end(ranges, place->block);
+		note_end(ranges, place->block + 1);
+	}
+	if (place->index > full->count || ends)
+		*place = (struct range_place){place->block + 1, place->index - full->count};
 	return 0;
 }
 
@@ -202,34 +224,37 @@ static int insert(struct jp_ranges *ranges, struct range_place place, const void
 	/* Behind all: at the end of the last block. */
 	if (place.block == ranges->count) {
 		place.block--;
-		place.index = ranges->blocks[place.block]->count;
+		place.index = block_at(ranges, place.block)->count;
 	}
-	block = ranges->blocks[place.block];
+	block = block_at(ranges, place.block);
 	block = own_block(ranges, place.block, block->count < BLOCK ? block->count + 1 : BLOCK);
 	if (!block || (block->count == BLOCK && split(ranges, &place)))
 		return -ENOMEM;
-	block = ranges->blocks[place.block];
+	block = block_at(ranges, place.block);
 	memmove(at(ranges, block, place.index + 1), at(ranges, block, place.index),
 		(block->count - place.index) * size);
 	memcpy(at(ranges, block, place.index), range, size);
 	block->count++;
+	note_end(ranges, place.block);
 	return 0;
 }
 
 /* Of a block that is not shared. */
 static void drop(struct jp_ranges *ranges, struct range_place place)
 {
-	struct block *block = ranges->blocks[place.block];
+	struct block *block = block_at(ranges, place.block);
 
 	block->count--;
 	memmove(at(ranges, block, place.index), at(ranges, block, place.index + 1),
 		(block->count - place.index) * ranges->kind->size);
-	if (block->count)
+	if (block->count) {
+		note_end(ranges, place.block);
 		return;
+	}
 	free_block(block);
 	ranges->count--;
-	memmove(&ranges->blocks[place.block], &ranges->blocks[place.block + 1],
-		(ranges->count - place.block) * sizeof(block));
+	memmove(&ranges->slots[place.block], &ranges->slots[place.block + 1],
+		(ranges->count - place.block) * sizeof(*ranges->slots));
 }
 
 static void begin_at(const struct jp_ranges *ranges, struct extent *range, uint64_t start)
@@ -252,7 +277,9 @@ static int pierce(struct jp_ranges *ranges, struct range_place place, uint64_t s
 	failed = insert(ranges, (struct range_place){place.block, place.index + 1}, copy);
 	if (failed)
 		return failed;
-	range_at(ranges, find(ranges, first))->end = start;
+	place = find(ranges, first);
+	range_at(ranges, place)->end = start;
+	note_end(ranges, place.block);
 	/* Both had the same end: the first one that is above @start is the second now. */
 	begin_at(ranges, range_at(ranges, find(ranges, start)), end);
 	return 0;
@@ -278,6 +305,7 @@ static int clear(struct jp_ranges *ranges, uint64_t start, uint64_t end, struct 
 				return failed;
 		} else if (range->start < start) {
 			range->end = start;
+			note_end(ranges, place->block);
 		} else if (range->end > end) {
 			begin_at(ranges, range, end);
 		} else {
@@ -312,8 +340,8 @@ static struct extent *neighbour(struct jp_ranges *ranges, struct range_place pla
 int jp_ranges_put(struct jp_ranges **ranges, const void *fresh)
 {
 	const struct extent *range = fresh;
+	struct range_place place, place_before = {0};
 	struct extent *before, *after;
-	struct range_place place;
 	struct jp_ranges *all;
 	int failed;
 
@@ -325,8 +353,9 @@ int jp_ranges_put(struct jp_ranges **ranges, const void *fresh)
 	all = *ranges;
 	if (!all->kind->same)
 		return insert(all, place, fresh);
-	before = range->start ? neighbour(all, find(all, range->start - 1), range, true, &failed)
-			      : NULL;
+	if (range->start)
+		place_before = find(all, range->start - 1);
+	before = range->start ? neighbour(all, place_before, range, true, &failed) : NULL;
 	after = neighbour(all, place, range, false, &failed);
 	if (failed)
 		return failed;
@@ -334,12 +363,12 @@ int jp_ranges_put(struct jp_ranges **ranges, const void *fresh)
 		return insert(all, place, fresh);
 	if (!before) {
 		after->start = range->start;
-	} else if (!after) {
-		before->end = range->end;
-	} else {
-		before->end = after->end;
-		drop(all, place);
+		return 0;
 	}
+	before->end = after ? after->end : range->end;
+	note_end(all, place_before.block);
+	if (after)
+		drop(all, place);
 	return 0;
 }
 
