@@ -60,15 +60,22 @@ static int compare(const char *version, const char *bound)
 
 bool jp_scope_holds(const struct jp_scope *scope, const char *environment)
 {
-	const char *const kernel[] = {"kernel", NULL}, *const tool[] = {"tools", scope->tool, NULL};
+	static const char *const kernel[] = {"kernel", NULL}, *const cpu[] = {"cpu", NULL};
+	const char *const tool[] = {"tools", scope->tool, NULL};
+	const bool qemu = strcmp(scope->tool, "qemu") == 0;
 	char value[256];
 	const char *version = value;
 
 	if (!scope->tool[0])
 		return true;
-	if (!environment ||
-	    !jp_json_find(environment, strcmp(scope->tool, "kernel") == 0 ? kernel : tool, value,
-			  sizeof(value)))
+	if (!environment || !jp_json_find(environment,
+					  qemu                                 ? cpu
+					  : strcmp(scope->tool, "kernel") == 0 ? kernel
+									       : tool,
+					  value, sizeof(value)))
+		return false;
+	/* "QEMU Virtual CPU version 2.5+": of a machine that it emulates, and no real one. */
+	if (qemu && strncmp(value, "QEMU ", 5) != 0)
 		return false;
 	/* "perf version 6.1.170": the number is what counts. */
 	version += strcspn(version, "0123456789");

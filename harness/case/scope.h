@@ -7,7 +7,8 @@
 /*
  * Where an expectation holds: "perf 6.1..6.12" where env.json records such a perf; "kernel ..6.5",
  * "perf 7.2.." (open ends) and "perf 6.1" (any 6.1.N) too. A bound has as many numbers as matter:
- * 6.12.40 lies within ..6.12. TOOL is `kernel`, or one of env.json's tools.
+ * 6.12.40 lies within ..6.12. TOOL is `kernel`, `qemu` (the version that the name of an emulated
+ * CPU states), or one of env.json's tools.
  */
 struct jp_scope {
 	char tool[16]; /* "": everywhere */

@@ -74,6 +74,18 @@ struct jp_regs {
 	uint64_t r[JP_REGS];
 };
 
+/* What the event that gave a record was asked for. */
+struct jp_event_asked {
+	uint64_t regs;     /* user registers, perf's numbers */
+	uint64_t stack;    /* bytes of it */
+	bool sideband;     /* mappings, processes, names */
+	bool chain;        /* callchains ... */
+	bool user_chain;   /* ... with the user's part */
+	bool user, kernel; /* what runs there is sampled */
+	bool timed;        /* by CLOCK_MONOTONIC, in every record */
+	bool threads;      /* every record says of which thread */
+};
+
 struct jp_event {
 	enum jp_event_type type;
 	uint32_t record_type;   /* as in the file */
@@ -86,8 +98,9 @@ struct jp_event {
 	uint64_t before; /* of perf.data: the same as time */
 	uint64_t at;     /* the record's offset in the file; its block's where it was compressed */
 	uint32_t pid, tid, cpu;
-	uint64_t id;     /* event id, 0 where the file gives none */
-	uint32_t attr;   /* which attr of the file, by index */
+	uint64_t id;                        /* event id, 0 where the file gives none */
+	uint32_t attr;                      /* which attr of the file, by index */
+	const struct jp_event_asked *asked; /* of that attr; NULL: of no file */
 	bool kernel_map; /* MAP of the kernel or a module (pid -1 or kernel cpumode) */
 	union {
 		struct {

@@ -104,8 +104,10 @@ static int happen(struct judging *judging, struct judge_side *side, const struct
 static int visit(void *context, const struct jp_event *event)
 {
 	struct judging *judging = context;
-	int failed = judging->in_injected ? 0 : jp_losses_see(&judging->losses, event);
+	int failed = 0;
 
+	if (!judging->in_injected)
+		jp_losses_see(&judging->losses, event);
 	for (size_t i = 0; !failed && i < judging->nr_sides; i++) {
 		struct judge_side *side = &judging->sides[i];
 		const struct jp_extras *extras = &side->extras;
@@ -119,7 +121,8 @@ static int visit(void *context, const struct jp_event *event)
 	return failed;
 }
 
-static int read_file(struct judging *judging, const char *name, struct jp_error *err)
+static int read_file(struct judging *judging, const char *name, struct jp_perfdata_summary *summary,
+		     struct jp_error *err)
 {
 	const char *dir = judging->evidence->dir;
 	char path[4096];
@@ -127,7 +130,7 @@ static int read_file(struct judging *judging, const char *name, struct jp_error 
 
 	*err = (struct jp_error){""};
 	if (!failed)
-		failed = jp_perfdata_read(path, visit, judging, NULL, err);
+		failed = jp_perfdata_read(path, visit, judging, summary, err);
 	if (failed && !*err->text)
 		jp_fail(err, ENOMEM, "%s: no memory", dir);
 	return failed;
@@ -165,7 +168,7 @@ static void read_injected(struct judging *judging)
 			side->works[i].view.in_injected = true;
 		}
 	}
-	failed = read_file(judging, "injected.data", &err);
+	failed = read_file(judging, "injected.data", NULL, &err);
 	for (struct judge_side *side = judging->sides;
 	     failed && side < judging->sides + judging->nr_sides; side++) {
 		for (size_t i = 0; i < side->nr_works; i++) {
@@ -219,7 +222,7 @@ static int judge(struct judging *judging, const struct jp_control *control,
 		failed = begin_side(judging, control);
 	if (failed)
 		return jp_fail(err, -failed, "%s: no memory", judging->evidence->dir);
-	failed = read_file(judging, "perf.data", err);
+	failed = read_file(judging, "perf.data", &judgement->file, err);
 	if (failed)
 		return failed;
 	for (size_t i = 0; i < judging->nr_sides; i++)
@@ -248,7 +251,6 @@ int jp_judge(const struct jp_evidence *evidence, const struct jp_asked *asked,
 	for (size_t i = 0; i < judging.nr_sides; i++)
 		free_side(&judging.sides[i]);
 	jp_spans_free(&judging.truth);
-	jp_losses_free(&judging.losses);
 	return failed;
 }
 

@@ -2,12 +2,14 @@
 #ifndef JP_JUDGE_H
 #define JP_JUDGE_H
 
+#include "harness/format/perfdata/summary.h"
 #include "harness/judge/validator.h"
 
 /* What all validators find in one run directory. */
 struct jp_judgement {
 	struct jp_findings findings;
-	struct jp_findings again;    /* with what the control left out added back */
+	struct jp_findings again;        /* with what the control left out added back */
+	struct jp_perfdata_summary file; /* perf.data */
 	struct jp_capture_info info; /* its losses are those that the records tell of, if more */
 };
 

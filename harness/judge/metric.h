@@ -14,6 +14,7 @@ struct jp_role {
 		JP_LEAST_K,        /* @k: the same */
 		JP_LEAST_DISTINCT, /* @k: the distinct places that the case needs */
 		JP_MOST_UNJUDGED,  /* where the case expects nothing of it: a small share */
+		JP_MOST_LOST,      /* the same: nothing; more than it expects is an ERROR */
 	} bound;
 	const char *lead, *tail; /* its figure stands between them; no @lead: "NAME is " */
 	/* In a control, with what it left out added back: */

@@ -9,7 +9,7 @@
 
 /* evidence.c */
 /* What makes a run worthless, whatever its figures. */
-void jp_check_files(const struct jp_truth *truth, const struct jp_capture_info *info,
+void jp_check_files(const struct jp_truth *truth, const struct jp_judgement *judgement,
 		    struct jp_result *result);
 /* Whether there is enough of all that the validators say is needed. */
 void jp_check_evidence(struct jp_result *result);

@@ -13,10 +13,21 @@
 #define MAX_SLACK_NS 100000
 
 /* What makes a run worthless, whatever its figures. */
-void jp_check_files(const struct jp_truth *truth, const struct jp_capture_info *info,
+void jp_check_files(const struct jp_truth *truth, const struct jp_judgement *judgement,
 		    struct jp_result *result)
 {
+	const struct jp_perfdata_summary *file = &judgement->file;
+	const struct jp_capture_info *info = &judgement->info;
 
+	if (file->unknown_ids)
+		jp_note(result, JP_ERROR,
+			"%" PRIu64 " records of perf.data have an id that no event of it has",
+			file->unknown_ids);
+	if (file->behind)
+		jp_note(result, JP_ERROR,
+			"%" PRIu64 " records of perf.data are older than the end of a round before "
+			"them",
+			file->behind);
 	if (truth->gaps)
 		jp_note(result, JP_ERROR,
 			"the truth has %" PRIu64 " gaps: torn records before whole ones",
@@ -68,6 +79,22 @@ static void check_least(enum jp_bound bound, struct jp_result *result)
 	}
 }
 
+/* What the kernel did not write cannot be wrong. */
+static void check_lost(struct jp_result *result)
+{
+	const struct jp_findings *findings = &result->findings;
+
+	for (size_t i = 0; i < findings->nr_metrics; i++) {
+		const struct jp_metric *metric = &findings->metrics[i];
+		char figure[160];
+
+		if (metric->role && metric->role->bound == JP_MOST_LOST && metric->k &&
+		    !expects(result, metric->name))
+			jp_note(result, JP_ERROR, "%s is %s, and the case states none",
+				metric->name, jp_expect_figure(metric, figure, sizeof(figure)));
+	}
+}
+
 /* What is not judged cannot fail: enough judged samples are no excuse for many more unjudged. */
 static void check_most(struct jp_result *result)
 {
@@ -99,4 +126,5 @@ void jp_check_evidence(struct jp_result *result)
 		jp_note(result, JP_ERROR, "nothing was checked: no sample was judged");
 	check_least(JP_LEAST_DISTINCT, result);
 	check_most(result);
+	check_lost(result);
 }

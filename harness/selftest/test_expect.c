@@ -595,6 +595,12 @@ static void scopes(void)
 			      jp_scope_holds(&scope, environment) == table[i].holds,
 		      "%s %s: %s", table[i].tool, table[i].range, table[i].holds ? "yes" : "no");
 	check(!jp_scope_holds(&scope, NULL), "without env.json no scope holds");
+	jp_scope_parse("qemu", "1..", &scope);
+	check(!jp_scope_holds(&scope, environment), "no CPU is none of QEMU's");
+	check(!jp_scope_holds(&scope, "{\"cpu\": \"Intel(R) Xeon(R) Processor 2.5\"}"),
+	      "a real CPU is none of QEMU's");
+	check(jp_scope_holds(&scope, "{\"cpu\": \"QEMU Virtual CPU version 2.5+\"}"),
+	      "a CPU of QEMU's");
 	/* Cut short anywhere, it holds or not, and reads nothing beyond. */
 	jp_scope_parse("perf", "6.1", &scope);
 	for (size_t i = 0; i < sizeof(environment); i++) {

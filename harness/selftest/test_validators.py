@@ -577,23 +577,64 @@ class Evidence(Recorded):
             self.perf.insert(self.perf.side(rd.LOST, lost, int(self.facts["sampling"])))
             self.errs("7 sideband records .* were lost")
 
-    def test_lost_samples_are_no_error(self) -> None:
-        record = self.perf.side(rd.LOST, struct.pack("<QQ", self.perf.attrs[0].ids[0], 7),
-                                int(self.facts["sampling"]))
-        # Of the sampling event's ring: all that its samples have, its LOST has too.
-        record.attr = self.perf.attrs[0]
-        tail = record.tail()
-        body = bytearray(struct.pack("<QQ", self.perf.attrs[0].ids[0], 7))
-        body += bytes(len(record.body) - tail[0]) if tail[0] == 16 else bytes(8 * 6)
-        record.body = body[:16 + 8 * (len(tail) - 1)]
-        record.time = int(self.facts["sampling"])
-        identity = struct.pack("<Q", self.perf.attrs[0].ids[0])
-        for bit in (rd.ID, rd.IDENTIFIER):
-            if bit in tail:
-                at = record.tail()[bit]
-                record.body[at:at + 8] = identity
-        self.perf.insert(record)
+    def sampling(self, kind: int, payload: bytes) -> rd.Side:
+        """A record of the sampling event."""
+        time = int(self.facts["sampling"])
+        attrs, self.perf.attrs = self.perf.attrs, self.perf.attrs[:1]
+        record = self.perf.side(kind, payload, time)
+        self.perf.attrs = attrs
+        return record
+
+    def expect(self, line: str) -> None:
+        with open(os.path.join(self.dir, "case"), "a", encoding="utf-8") as file:
+            file.write(f"\t{line}\n")
+
+    def test_lost_samples(self) -> None:
+        """Whatever tells of them, and however many: an ERROR, unless the case bears so many."""
+        identity = self.perf.attrs[0].ids[0]
+        for count in (1, 1_000_000_000, 2**64 - 1):
+            for kind, payload in ((rd.LOST, struct.pack("<QQ", identity, count)),
+                                  (rd.LOST_SAMPLES, struct.pack("<Q", count))):
+                with self.subTest(kind=kind, count=count):
+                    record = self.sampling(kind, payload)
+                    self.perf.insert(record)
+                    self.errs(rf"lost.samples is .*\({count} of {min(count + 40, 2**64 - 1)}.*"
+                              "states none")
+                    self.perf.records.remove(record)
+        self.facts["lost_samples"] = "7"
+        self.errs(r"lost.samples is .*\(7 of 47.*states none")
+        self.expect("lost.samples 0..7")
         self.passes()
+        self.facts["lost_samples"] = "8"
+        self.errs(r"lost.samples: 8 of 48; expected 0..7")
+
+    def test_throttled(self) -> None:
+        identity = self.perf.attrs[0].ids[0]
+        for kind in (5, 6):  # THROTTLE, UNTHROTTLE
+            self.perf.insert(self.sampling(kind, struct.pack("<QQQ", 1, identity, 0)))
+        self.errs("lost.throttled is 1, and the case states none")
+        self.expect("lost.throttled <=1")
+        self.passes()
+
+    def test_behind_its_round(self) -> None:
+        """A mapping that comes after what follows it was given out is in no order."""
+        sample = self.perf.samples()[3]
+        late = self.emitted_maps()[0]
+        self.perf.sort()
+        self.perf.records += [rd.Record(rd.FINISHED_ROUND, 0, b""), late.copy()]
+        self.assertLess(late.time, sample.time)
+        self.errs("1 records of perf.data are older than the end of a round before them")
+
+    def test_unknown_id(self) -> None:
+        """No event of the file gave it, though all are laid out alike."""
+        self.perf.attrs[1].raw[:] = self.perf.attrs[0].raw
+        lost = self.sampling(5, struct.pack("<QQQ", 1, 0, 0))
+        for bit in (rd.ID, rd.IDENTIFIER):
+            if bit in lost.tail():
+                struct.pack_into("<Q", lost.body, lost.tail()[bit], 0x5eed)
+        self.perf.attrs = self.perf.attrs[:1]
+        self.perf.records = [lost]
+        self.errs("1 records of perf.data have an id that no event of it has")
 
     def test_torn_and_unwritten_in_the_middle(self) -> None:
         middle = self.truth.slots[len(self.truth.slots) // 2]

@@ -8,6 +8,32 @@
 
 enum { MAX_ATTRS = 65535 /* what fits into struct jp_pending */ };
 
+bool jp_perf_attr_monotonic(const struct jp_perf_attr *attr)
+{
+	return attr->flags & JP_PERF_ATTR_USE_CLOCKID && attr->clockid == JP_PERF_CLOCK_MONOTONIC;
+}
+
+static struct jp_event_asked asked_of(const struct jp_perf_attr *attr)
+{
+	const uint64_t sideband =
+		JP_PERF_ATTR_MMAP | JP_PERF_ATTR_MMAP2 | JP_PERF_ATTR_COMM | JP_PERF_ATTR_TASK;
+	const uint64_t type = attr->sample_type, flags = attr->flags;
+
+	return (struct jp_event_asked){
+		.regs = type & JP_PERF_SAMPLE_REGS_USER ? attr->sample_regs_user : 0,
+		.stack = type & JP_PERF_SAMPLE_STACK_USER ? attr->sample_stack_user : 0,
+		.sideband = flags & sideband,
+		.chain = type & JP_PERF_SAMPLE_CALLCHAIN,
+		.user_chain = type & JP_PERF_SAMPLE_CALLCHAIN &&
+			      !(flags & JP_PERF_ATTR_EXCLUDE_CALLCHAIN_USER),
+		.user = !(flags & JP_PERF_ATTR_EXCLUDE_USER),
+		.kernel = !(flags & JP_PERF_ATTR_EXCLUDE_KERNEL),
+		.timed = type & JP_PERF_SAMPLE_TIME && flags & JP_PERF_ATTR_SAMPLE_ID_ALL &&
+			 jp_perf_attr_monotonic(attr),
+		.threads = type & JP_PERF_SAMPLE_TID,
+	};
+}
+
 const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, size_t size,
 			      const void *ids, size_t nr_ids)
 {
@@ -24,6 +50,7 @@ const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, si
 	 */
 	memcpy(&entry->attr, bytes, size < sizeof(entry->attr) ? size : sizeof(entry->attr));
 	jp_perf_layout(&entry->attr, attrs->e_machine, &entry->layout);
+	entry->asked = asked_of(&entry->attr);
 	if (memcmp(&entry->layout, &attrs->all[0].layout, sizeof(entry->layout)) != 0)
 		attrs->differ = true;
 	for (size_t i = 0; i < nr_ids; i++) {
@@ -51,8 +78,8 @@ int64_t jp_perf_attrs_of(struct jp_perf_attrs *attrs, const struct jp_perf_recor
 	const size_t *attr;
 	uint64_t id;
 
-	if (attrs->count <= 1)
-		return (int64_t)attrs->count - 1;
+	if (!attrs->count)
+		return -1;
 	first = &attrs->all[0].layout;
 	/* perf puts the id at one place for all attrs of a file, so the first one's will do. */
 	if (record->type == JP_PERF_RECORD_SAMPLE ? !first->id : !first->end_id)
@@ -62,6 +89,8 @@ int64_t jp_perf_attrs_of(struct jp_perf_attrs *attrs, const struct jp_perf_recor
 		return 0;
 	if (id != attrs->last_id) {
 		attr = jp_map_find(&attrs->by_id, id);
+		if (!attr && !attrs->differ)
+			attrs->unknown_ids += attrs->by_id.count > 0;
 		if (!attr)
 			return attrs->differ ? -1 : 0;
 		attrs->last_id = id;

@@ -14,6 +14,7 @@
 struct jp_perf_attr_entry {
 	struct jp_perf_attr attr;
 	struct jp_perf_layout layout;
+	struct jp_event_asked asked;
 };
 
 struct jp_perf_attrs {
@@ -24,6 +25,7 @@ struct jp_perf_attrs {
 	struct jp_map by_id; /* index of the attr */
 	uint64_t last_id;    /* asked for, and its attr */
 	size_t last;
+	uint64_t unknown_ids; /* records whose id is of no attr, read as the first one's */
 };
 
 /* Adds the attr in the @size bytes at @bytes with @nr_ids ids (u64, unaligned) at @ids. Returns
@@ -32,6 +34,7 @@ const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, si
 			      const void *ids, size_t nr_ids);
 /* The registers in samples are those of @e_machine (elf.h). */
 void jp_perf_attrs_machine(struct jp_perf_attrs *attrs, uint32_t e_machine);
+bool jp_perf_attr_monotonic(const struct jp_perf_attr *attr);
 /* Index of the attr of @record, or -1: nothing tells. */
 int64_t jp_perf_attrs_of(struct jp_perf_attrs *attrs, const struct jp_perf_record *record);
 void jp_perf_attrs_free(struct jp_perf_attrs *attrs);

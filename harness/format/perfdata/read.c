@@ -54,6 +54,7 @@ static int deliver(void *context, const struct jp_pending *pending)
 	event->record = pending->record;
 	event->at = pending->at;
 	event->attr = pending->attr;
+	event->asked = &reader->attrs.all[pending->attr].asked;
 	expected = jp_perf_decode(layout, pending->record, event, &reader->regs);
 	if (__builtin_expect(!!expected, 0))
 		return jp_perf_bad(reader, pending->at,
@@ -377,6 +378,8 @@ int jp_perf_reader_run(struct jp_perf_reader *reader, const char *path)
 	reader->rounds.context = reader;
 	ret = read_all(reader);
 	reader->summary->monotonic &= reader->summary->attrs > 0;
+	reader->summary->unknown_ids = reader->attrs.unknown_ids;
+	reader->summary->behind = reader->rounds.behind;
 	jp_rounds_free(&reader->rounds);
 	jp_perf_attrs_free(&reader->attrs);
 	jp_perf_deferred_free(&reader->deferred);

@@ -11,7 +11,7 @@
 #include "harness/format/perfdata/decode.h"
 #include "harness/format/perfdata/format.h"
 
-enum { CLOCK_ID_MONOTONIC = 1, MAX_ATTR = 65536 };
+enum { MAX_ATTR = 65536 };
 
 int jp_perf_bad(struct jp_perf_reader *reader, uint64_t offset, const char *fmt, ...)
 {
@@ -77,7 +77,7 @@ int jp_perf_add_attr(struct jp_perf_reader *reader, const void *bytes, size_t si
 	if (expected)
 		return jp_perf_bad(reader, offset, "expected %s", expected);
 	attr = &reader->attrs.all[reader->attrs.count - 1].attr;
-	if (!(attr->flags & JP_PERF_ATTR_USE_CLOCKID) || attr->clockid != CLOCK_ID_MONOTONIC)
+	if (!jp_perf_attr_monotonic(attr))
 		reader->summary->monotonic = false;
 	reader->summary->attrs = (uint32_t)reader->attrs.count;
 	if (!reader->summary->e_machine)

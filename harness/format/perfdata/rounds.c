@@ -13,6 +13,7 @@ int jp_rounds_add(struct jp_perf_rounds *rounds, const struct jp_pending *pendin
 	    !jp_array_reserve(&rounds->pending, &rounds->pending_capacity, rounds->nr_pending + 1))
 		return -ENOMEM;
 	rounds->pending[rounds->nr_pending++] = *pending;
+	rounds->behind += pending->time < rounds->flushed;
 	if (rounds->newest < pending->time)
 		rounds->newest = pending->time;
 	if (pending->chunk)
@@ -120,6 +121,7 @@ int jp_rounds_finish(struct jp_perf_rounds *rounds)
 		return 0;
 	if (rounds->limit)
 		ret = flush(rounds, rounds->limit);
+	rounds->flushed = rounds->limit;
 	rounds->limit = rounds->newest;
 	return ret;
 }

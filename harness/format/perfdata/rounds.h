@@ -24,8 +24,10 @@ struct jp_pending {
 struct jp_perf_rounds {
 	struct jp_pending *pending, *due, *spare;
 	size_t nr_pending, pending_capacity, due_capacity, spare_capacity;
-	uint64_t limit;  /* highest time up to the round before */
-	uint64_t newest; /* highest time so far */
+	uint64_t limit;   /* highest time up to the round before */
+	uint64_t newest;  /* highest time so far */
+	uint64_t flushed; /* what is older was given out already */
+	uint64_t behind;  /* records that are older all the same: they come out of order */
 	/* Gives out one record; anything but 0 stops. */
 	int (*deliver)(void *context, const struct jp_pending *pending);
 	void *context;

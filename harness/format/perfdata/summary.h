@@ -9,6 +9,8 @@
 struct jp_perfdata_summary {
 	uint64_t bytes, records, samples, unknown_records;
 	uint32_t attrs;
+	uint64_t unknown_ids;  /* records of an id that no attr has, read as the first one's */
+	uint64_t behind;       /* records older than what their round may hold */
 	uint64_t lost_records; /* PERF_RECORD_LOST records */
 	uint64_t lost_events;  /* sum of their counts */
 	uint64_t lost_samples; /* sum of PERF_RECORD_LOST_SAMPLES */
