@@ -12,6 +12,7 @@
 
 #include "harness/base/arguments.h"
 #include "harness/base/path.h"
+#include "harness/base/trusted_path.h"
 
 void jp_profilers_folder(char *path, size_t size)
 {
@@ -27,19 +28,21 @@ void jp_profilers_folder(char *path, size_t size)
 	path[length > 0 ? length : 0] = '\0';
 	slash = strrchr(path, '/');
 	if (slash) {
-		strcpy(slash, "/../share/jitproof/profiler");
+		strcpy(slash, "/profiler");
 		if (access(path, X_OK))
-			strcpy(slash, "/profiler");
+			strcpy(slash, "/../share/jitproof/profiler");
 	}
 }
 
-static bool path_of(const char *name, char *path, size_t size)
+static int path_of(const char *name, char *path, size_t size, struct jp_error *err)
 {
-	char dir[4096];
+	char dir[4096], named[sizeof(dir) + 128];
 
 	jp_profilers_folder(dir, sizeof(dir));
-	return !strchr(name, '/') && name[0] != '.' &&
-	       !jp_path_build(path, size, NULL, "%s/%s.py", dir, name) && access(path, R_OK) == 0;
+	if (strchr(name, '/') || name[0] == '.' ||
+	    jp_path_build(named, sizeof(named), NULL, "%s/%s.py", dir, name) || access(named, R_OK))
+		return jp_fail(err, ENOENT, "no profiler '%s': there is no %s.py", name, name);
+	return jp_trusted_path(named, path, size, err);
 }
 
 /* Between fork and exec: only what may be called there. */
@@ -73,8 +76,9 @@ int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *
 	char path[4096 + 128];
 
 	*adapter = (struct jp_adapter){.in = -1, .out = -1, .words_fd = -1};
-	if (!path_of(name, path, sizeof(path)))
-		return jp_fail(err, ENOENT, "no profiler '%s': there is no %s.py", name, name);
+	ret = path_of(name, path, sizeof(path), err);
+	if (ret)
+		return ret;
 	add_command(&command, path, args);
 	adapter->words_fd = open(words ? words : "/dev/null",
 				 O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);

@@ -8,14 +8,14 @@
 
 enum { ADDRESSES = 6000, COPIES = 4, STEPS = 60000 };
 
-struct both {
+struct ranges_beside {
 	struct jp_ranges *ranges;
 	uint32_t plain[ADDRESSES];
 };
 
-static struct both copies[COPIES];
+static struct ranges_beside copies[COPIES];
 
-static bool set(struct both *both, uint64_t start, uint64_t end, uint32_t value)
+static bool set(struct ranges_beside *both, uint64_t start, uint64_t end, uint32_t value)
 {
 	for (uint64_t addr = start; addr < end; addr++)
 		both->plain[addr] = value;
@@ -23,7 +23,7 @@ static bool set(struct both *both, uint64_t start, uint64_t end, uint32_t value)
 }
 
 /* Where the run of one value that @addr is in begins and ends. */
-static struct jp_range run_at(const struct both *both, uint64_t addr)
+static struct jp_range run_at(const struct ranges_beside *both, uint64_t addr)
 {
 	struct jp_range run = {addr, addr, both->plain[addr]};
 
@@ -36,7 +36,7 @@ static struct jp_range run_at(const struct both *both, uint64_t addr)
 	return run;
 }
 
-static bool same(const struct both *both)
+static bool same(const struct ranges_beside *both)
 {
 	uint64_t addr = 0;
 
@@ -57,10 +57,10 @@ static bool same(const struct both *both)
 
 static void in_order(bool ascending)
 {
-	struct both *both = &copies[0];
+	struct ranges_beside *both = &copies[0];
 	bool good = true;
 
-	*both = (struct both){.ranges = jp_ranges_new()};
+	*both = (struct ranges_beside){.ranges = jp_ranges_new()};
 	for (uint32_t i = 0; i < ADDRESSES / 4; i++) {
 		uint64_t at = 4 * (uint64_t)(ascending ? i : ADDRESSES / 4 - 1 - i);
 
@@ -82,10 +82,10 @@ static void by_chance(void)
 	uint64_t chance = 1;
 
 	for (size_t i = 0; i < COPIES; i++)
-		copies[i] = (struct both){.ranges = jp_ranges_new()};
+		copies[i] = (struct ranges_beside){.ranges = jp_ranges_new()};
 	for (size_t step = 0; step < STEPS; step++) {
-		struct both *both = &copies[check_random(&chance) % COPIES],
-			    *from = &copies[check_random(&chance) % COPIES];
+		struct ranges_beside *both = &copies[check_random(&chance) % COPIES],
+				     *from = &copies[check_random(&chance) % COPIES];
 		uint64_t start = check_random(&chance) % ADDRESSES;
 		uint64_t most = check_random(&chance) % 500 ? 8 : ADDRESSES;
 		uint64_t end = start + 1 + check_random(&chance) % most;

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/base/trusted_path.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/path.h"
+
+/* Who wrote the program that runs could have put anything into it. */
+static bool program(struct stat *st)
+{
+	return stat("/proc/self/exe", st) == 0;
+}
+
+/* Why others can change what is at @st, or NULL. */
+static const char *open_to_others(const struct stat *st)
+{
+	struct stat own;
+	bool owned = st->st_uid == 0 || st->st_uid == geteuid();
+	bool group = st->st_gid == 0 || st->st_gid == getegid();
+
+	if (program(&own)) {
+		owned |= st->st_uid == own.st_uid;
+		group |= st->st_gid == own.st_gid;
+	}
+	if (!owned)
+		return "belongs to another user";
+	/* In a sticky folder nobody else can remove or rename what is ours. */
+	if (S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX)
+		return NULL;
+	if (st->st_mode & S_IWOTH)
+		return "can be written to by anyone";
+	return st->st_mode & S_IWGRP && !group ? "can be written to by a group" : NULL;
+}
+
+int jp_trusted_path(const char *path, char *to, size_t size, struct jp_error *err)
+{
+	jp_cleanup_free char *real = realpath(path, NULL);
+	struct stat st;
+	bool file = true;
+
+	if (!real)
+		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	if (jp_path_build(to, size, err, "%s", real))
+		return -ENAMETOOLONG;
+	for (;;) {
+		const char *at = *real ? real : "/", *why;
+
+		if (lstat(at, &st))
+			return jp_fail(err, errno, "%s: %s", at, strerror(errno));
+		if (file && !S_ISREG(st.st_mode))
+			return jp_fail(err, EINVAL, "%s: expected a regular file", at);
+		why = open_to_others(&st);
+		if (why)
+			return jp_fail(err, EPERM, "%s is not run: %s %s", path, at, why);
+		if (!*real)
+			return 0;
+		file = false;
+		*strrchr(real, '/') = '\0';
+	}
+}
