@@ -52,9 +52,11 @@ static void handle(int signal, siginfo_t *info, void *context)
 	if (is_emitted(ip)) {
 		paused = jp_path_interrupted(ip, sp, scene.own_stack);
 		jp_path_run(&scene.mix.paths[OUTER + scene.handled++ % INNER]);
+		set_timer();
 		jp_path_resume(paused);
+	} else {
+		set_timer();
 	}
-	set_timer();
 	errno = saved;
 }
 

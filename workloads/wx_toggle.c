@@ -51,6 +51,7 @@ static unsigned first_page(unsigned group)
 static void on_fault(int number, siginfo_t *info, void *context)
 {
 	static __thread uint64_t last; /* the end of the wait before: this one began later */
+	const uint64_t handled = jp_clock_now();
 	unsigned char *at = info->si_addr;
 
 	if (at < guarded->exec || at >= guarded->exec + guarded->size) {
@@ -59,7 +60,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
 	}
 	while (atomic_load(&closed))
 		syscall(SYS_futex, &closed, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
-	jp_truth_wait(last, jp_clock_now(), (uintptr_t)at);
+	jp_truth_wait(last, jp_clock_now(), (uintptr_t)at, handled);
 	last = jp_clock_now();
 }
 

@@ -53,7 +53,9 @@ enum jp_truth_how {
 };
 
 struct jp_truth_leave {
-	uint64_t path;      /* id */
+	uint32_t path;      /* id */
+	uint32_t entering;  /* ns from its ENTER until nothing but the call of the path was left to
+			     * do; before truth version 3: 0 */
 	uint64_t flags : 8; /* JP_LEAVE_* */
 	uint64_t cpu : 56;  /* ns of CPU time that the thread took since its ENTER; before truth
 			     * version 3: 0 */
@@ -180,6 +182,7 @@ struct jp_event {
 		} mark;
 		struct {
 			uint64_t addr;
+			uint64_t handled; /* when its handler began to run; before version 3: 0 */
 		} wait;
 		struct {
 			const char *text; /* as in /proc/PID/maps, a line each */

@@ -134,7 +134,7 @@ static void write_story(void)
 	put_activation(1000, 2000, one, roots);
 	put_activation(2010, 3000, other, roots);
 	put_at(JP_TRUTH_ENTER, 3010, one, SP, BP, roots);
-	put_at(JP_TRUTH_LEAVE, 4000, one, 1 | 700 << 8, 0, 0);
+	put_at(JP_TRUTH_LEAVE, 4000, one | UINT64_C(40) << 32, 1 | 700 << 8, 0, 0);
 	put_at(JP_TRUTH_CODE_MOVE, 4100, outer, 0x9000, 0, 0);
 	put_at(JP_TRUTH_ENTER, 5000, one, SP, BP, roots);
 	put_at(JP_TRUTH_MARK, 5500, jp_truth_text("mark"), 7, 0, 0);
@@ -177,6 +177,9 @@ static void test_story(void)
 	check(truth->activations[2].cpu == 700 && truth->activations[2].roots_changed &&
 		      truth->activations[0].cpu == 0 && truth->activations[3].cpu == UINT64_MAX,
 	      "CPU time goes from an enter to its leave");
+	check(truth->activations[2].enter == 3010 && truth->activations[2].inside == 3050 &&
+		      truth->activations[2].outwards == 4000,
+	      "a leave tells how long it took to enter");
 	check(truth->nr_codes == 3 && truth->nr_activations == 4 && truth->nr_paths == 3 &&
 		      !strcmp(truth->codes[0].name,
 			      "outer, whose name takes three parts of the file"),

@@ -209,6 +209,7 @@ static void announce(void *context, uint64_t sp, uint64_t bp)
 	if (native.inside)
 		sem_post(native.inside);
 	native.inside = NULL;
+	jp_truth_inside();
 }
 
 void __attribute__((noinline)) jp_path_run(const struct jp_path *path)
@@ -280,6 +281,7 @@ void jp_path_resume(struct jp_paused *paused)
 	native = paused->native;
 	free(paused);
 	jp_truth_enter(&native.activation);
+	jp_truth_inside();
 }
 
 /* A thread that runs paths. */

@@ -93,22 +93,34 @@ void jp_truth_code_unload(uint64_t before, uint64_t after, uint32_t function)
  * The CPU time is read on the activation's side of each border, so that what the records themselves
  * cost is not in it.
  */
-static __thread uint64_t cpu_at_enter;
+static __thread struct {
+	uint64_t time, inside, cpu;
+} entered;
 
 void jp_truth_enter(const struct jp_truth_entry *entry)
 {
-	uint64_t now = jp_clock_now();
+	entered.time = jp_clock_now();
+	APPEND(ENTER, entered.time, entered.time, .enter = *entry);
+}
 
-	APPEND(ENTER, now, now, .enter = *entry);
-	cpu_at_enter = jp_clock_thread_cpu();
+void jp_truth_inside(void)
+{
+	entered.cpu = jp_clock_thread_cpu();
+	entered.inside = jp_clock_now();
 }
 
 void jp_truth_leave(const struct jp_truth_left *left, uint32_t path, uint64_t flags, uint64_t ip,
 		    uint64_t sp)
 {
-	uint64_t cpu = left->cpu - cpu_at_enter;
+	uint64_t entering = entered.inside - entered.time;
 
-	APPEND(LEAVE, left->time, left->time, .leave = {path, flags, cpu, ip, sp});
+	APPEND(LEAVE, left->from, left->time,
+	       .leave = {.path = path,
+			 .entering = entering < UINT32_MAX ? (uint32_t)entering : UINT32_MAX,
+			 .flags = flags,
+			 .cpu = left->cpu - entered.cpu,
+			 .ip = ip,
+			 .sp = sp});
 }
 
 void jp_truth_mark(uint64_t before, uint64_t after, const char *text, uint64_t value)
@@ -126,9 +138,9 @@ void jp_truth_comm(uint64_t before, uint64_t after, const char *name)
 	APPEND(COMM, before, after, .text = {jp_truth_text(name)});
 }
 
-void jp_truth_wait(uint64_t before, uint64_t after, uint64_t addr)
+void jp_truth_wait(uint64_t before, uint64_t after, uint64_t addr, uint64_t handled)
 {
-	APPEND(WAIT, before, after, .wait = {addr});
+	APPEND(WAIT, before, after, .wait = {addr, handled});
 }
 
 /* One fact in several records, as many slots in a row. */

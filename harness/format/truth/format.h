@@ -111,7 +111,8 @@ struct jp_truth_record {
 			uint64_t id;
 		} text;
 		struct {
-			uint64_t addr; /* there the thread stood while it was not executable */
+			uint64_t addr;    /* there the thread stood while it was not executable */
+			uint64_t handled; /* when its handler began to run */
 		} wait;
 		struct {
 			uint64_t addr, len, ino;

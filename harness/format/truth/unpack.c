@@ -206,6 +206,7 @@ static int unpack(struct jp_truth_items *items, const struct jp_truth_record *re
 	case JP_TRUTH_WAIT:
 		event->type = JP_EVENT_WAIT;
 		event->wait.addr = record->wait.addr;
+		event->wait.handled = record->wait.handled;
 		return 0;
 	default:
 		return 0;

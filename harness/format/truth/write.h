@@ -51,15 +51,22 @@ void jp_truth_code_load(uint64_t before, uint64_t after, const struct jp_truth_l
 void jp_truth_code_move(uint64_t before, uint64_t after, uint32_t function, uint64_t to);
 void jp_truth_code_unload(uint64_t before, uint64_t after, uint32_t function);
 void jp_truth_enter(const struct jp_truth_entry *entry);
+/* After jp_truth_enter(), with nothing left to do but the call: what comes now is the path. */
+void jp_truth_inside(void);
 /* When a thread left a path, and its CPU time then: taken before anything else is done. */
 struct jp_truth_left {
-	uint64_t time, cpu;
+	uint64_t from, cpu, time;
 };
 static inline struct jp_truth_left jp_truth_left_now(void)
 {
-	/* In this order: the activation ends with @time, and a sample after it is not of its CPU
-	 * time. */
-	return (struct jp_truth_left){.cpu = jp_clock_thread_cpu(), .time = jp_clock_now()};
+	struct jp_truth_left left;
+
+	/* In this order: native code runs from @from on, the activation ends with @time, and a
+	 * sample after that is not of its CPU time. */
+	left.from = jp_clock_now();
+	left.cpu = jp_clock_thread_cpu();
+	left.time = jp_clock_now();
+	return left;
 }
 /* @flags: JP_LEAVE_*; @ip and @sp of the interrupted instruction. */
 void jp_truth_leave(const struct jp_truth_left *left, uint32_t path, uint64_t flags, uint64_t ip,
@@ -69,7 +76,8 @@ void jp_truth_maps(uint64_t before, uint64_t after, const char *text);
 /* The calling thread's name, as the kernel has it. */
 void jp_truth_comm(uint64_t before, uint64_t after, const char *name);
 void jp_truth_mark(uint64_t before, uint64_t after, const char *text, uint64_t value);
-void jp_truth_wait(uint64_t before, uint64_t after, uint64_t addr);
+/* @handled: when the handler began to run. */
+void jp_truth_wait(uint64_t before, uint64_t after, uint64_t addr, uint64_t handled);
 
 /* Facts. Each returns the id that it gave. */
 uint32_t jp_truth_text(const char *text);

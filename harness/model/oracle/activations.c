@@ -104,7 +104,9 @@ int jp_truth_follow_enter(struct jp_truth_collector *collector, const struct jp_
 		{.pid = event->pid,
 		 .tid = event->tid,
 		 .enter = event->before,
+		 .inside = event->before,
 		 .leave = UINT64_MAX,
+		 .outwards = UINT64_MAX,
 		 .cpu = UINT64_MAX,
 		 .sp = event->enter.sp,
 		 .bp = event->enter.bp,
@@ -128,8 +130,11 @@ int jp_truth_follow_leave(struct jp_truth_collector *collector, const struct jp_
 		return 0;
 	}
 	left->activation.leave = event->after;
-	if (collector->truth->version >= JP_TRUTH_VERSION_CPU)
+	left->activation.outwards = event->before;
+	if (collector->truth->version >= JP_TRUTH_VERSION_CPU) {
+		left->activation.inside += event->leave.entering;
 		left->activation.cpu = event->leave.cpu;
+	}
 	left->activation.roots_changed = event->leave.flags & JP_LEAVE_CHANGED;
 	left->activation.was_interrupted = event->leave.flags & JP_LEAVE_INTERRUPTED;
 	left->activation.interrupted_ip = event->leave.ip;
