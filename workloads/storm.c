@@ -16,7 +16,8 @@
 
 /*
  * Noise beside code that is judged: pages that become executable again and again, which nobody
- * runs, and processes that end at once. None of it is in the truth; it is there to fill rings.
+ * runs, and processes that end at once. The truth has no process of it, and of the pages that they
+ * were executable at times; it is there to fill rings.
  */
 static struct {
 	unsigned acts, forks, threads; /* acts and forks: a second, 0: as fast as it goes, none */
@@ -55,7 +56,7 @@ static void *blow(void *context)
 	size_t size = sysconf(_SC_PAGESIZE);
 	/* A neighbour on either side, so that it never becomes part of another mapping. */
 	unsigned char *page = mmap(NULL, 3 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	uint64_t owed = 0, batch = 1000;
+	uint64_t owed = 0, batch = 1000, before = jp_clock_now(), after;
 	int timer = storm.acts ? ticker() : -1;
 
 	while (page != MAP_FAILED && !jp_handshake_stopping()) {
@@ -70,6 +71,15 @@ static void *blow(void *context)
 		while (i < batch && !act(page + size, size))
 			i++;
 		atomic_fetch_add(&storm.done, i);
+	}
+	/* Each act would fill the truth: at some time in between the page was executable. */
+	after = jp_clock_now();
+	if (page != MAP_FAILED) {
+		jp_truth_map(before, after,
+			     &(struct jp_truth_mapping){.addr = (uintptr_t)page + size,
+							.len = size,
+							.prot = JP_PROT_READ | JP_PROT_EXEC});
+		jp_truth_unmap(before, after, (uintptr_t)page + size, size);
 	}
 	if (timer >= 0)
 		close(timer);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "harness/format/truth/write.h"
+#include "workloads/emit/maps.h"
 #include "workloads/emit/option.h"
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
@@ -65,6 +66,7 @@ static void *turn_over(void *context)
 			at = (at + 1) % churn.threads;
 			alive++;
 		}
+		jp_maps_mark_seldom();
 	}
 	if (ret)
 		exit(jp_handshake_status("thread_churn", ret));
@@ -84,6 +86,7 @@ static void *rest(void *context)
 		exit(jp_handshake_status("thread_churn", -ret));
 	jp_handshake(NULL, NULL);
 	pthread_join(turner, NULL);
+	jp_maps_mark();
 	jp_truth_process_exit();
 	exit(EXIT_SUCCESS);
 }

@@ -12,6 +12,7 @@
 #include "harness/command/command.h"
 #include "harness/format/truth/write.h"
 #include "workloads/emit/image.h"
+#include "workloads/emit/maps.h"
 #include "workloads/emit/option.h"
 #include "workloads/emit/publish.h"
 #include "workloads/emit/workload.h"
@@ -225,6 +226,7 @@ static int run(int argc, char **argv)
 		fprintf(stderr, "jitproof workload: its own file: %s\n", strerror(-ret));
 		return JP_EXIT_BROKEN;
 	}
+	jp_maps_mark();
 	jp_handshake_begin(&request.setup);
 	status = publish(&request);
 	if (!status) {
@@ -233,6 +235,7 @@ static int run(int argc, char **argv)
 		if (jp_publish_end() && !status)
 			status = EXIT_FAILURE;
 	}
+	jp_maps_mark();
 	jp_truth_process_exit();
 	if (status == JP_EXIT_USAGE && !request.execed) /* nothing was run */
 		unlink(request.setup.truth);

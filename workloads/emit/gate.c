@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "harness/format/truth/write.h"
+#include "workloads/emit/maps.h"
 #include "workloads/emit/process.h"
 
 static struct {
@@ -80,10 +81,14 @@ int jp_gate_announce(void)
 
 int jp_gate_start(void)
 {
-	return ask("gate.start", "start");
+	int ret = ask("gate.start", "start");
+
+	jp_maps_mark();
+	return ret;
 }
 
 int jp_gate_stop(void)
 {
+	jp_maps_mark();
 	return ask("gate.stop", "stop");
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "harness/format/truth/write.h"
+#include "workloads/emit/maps.h"
 
 static struct jp_handshake_setup current = {.seed = 1, .ready_fd = STDOUT_FILENO};
 static atomic_int stopping;
@@ -173,6 +174,8 @@ static void carry_out(const struct jp_step *steps, void *context, char *line)
 		return;
 	}
 	ret = step->act(context, arg);
+	/* Before it answers: then it may be killed. */
+	jp_maps_mark();
 	if (ret < 0)
 		say("failed %s: %s\n", name, strerror(-ret));
 	else
@@ -190,6 +193,7 @@ int jp_handshake_every(uint64_t period, const struct jp_step *steps, void *conte
 	char line[256];
 	int ret = 0;
 
+	jp_maps_mark();
 	if (current.resumed)
 		say("done exec\n");
 	else
@@ -202,6 +206,7 @@ int jp_handshake_every(uint64_t period, const struct jp_step *steps, void *conte
 		if (!beat)
 			continue;
 		ret = steps[0].act(context, NULL);
+		(ret ? jp_maps_mark : jp_maps_mark_seldom)();
 		beat = ret ? 0 : jp_clock_now() + period;
 		ret = ret == -ENOSPC ? 0 : ret;
 	}
@@ -220,8 +225,10 @@ static void *go_round(void *context)
 	int ret = 0;
 
 	jp_truth_thread_start();
-	while (!ret && !jp_handshake_stopping())
+	while (!ret && !jp_handshake_stopping()) {
 		ret = rounds->round(rounds->context);
+		jp_maps_mark_seldom();
+	}
 	if (ret) {
 		fprintf(stderr, "jitproof workload: a round failed: %s\n", strerror(-ret));
 		exit(EXIT_FAILURE);
@@ -279,6 +286,7 @@ int jp_handshake_exec(const char *extra)
 	if (extra)
 		argv[kept++] = (char *)extra;
 	argv[kept] = resumed;
+	jp_maps_mark();
 	/* The new image records the exec: it alone knows when it was over. */
 	snprintf(resumed, sizeof(resumed), "--resumed=%llu", (unsigned long long)jp_clock_now());
 	execv(self, argv);

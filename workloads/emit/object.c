@@ -13,6 +13,7 @@
 
 #include "harness/format/truth/write.h"
 #include "workloads/emit/image.h"
+#include "workloads/emit/maps.h"
 #include "workloads/emit/code.h"
 #include "workloads/emit/eh_frame.h"
 #include "workloads/emit/workload.h"
@@ -307,6 +308,7 @@ int jp_object_load(const struct jp_object *object, const char *path, int again,
 	loaded->addr = map->l_addr + object->text_addr;
 	loaded->size = object->text_size;
 	ret = take_code(object, path, before, after, loaded);
+	jp_maps_mark();
 	if (ret)
 		jp_object_unload(loaded);
 	return ret;
@@ -322,6 +324,7 @@ int jp_object_unload(struct jp_loaded *loaded)
 	}
 	after = jp_clock_now();
 	jp_truth_unmap(before, after, loaded->addr, loaded->size);
+	jp_maps_mark();
 	for (int i = 0; i < JP_OBJECT_FUNCTIONS; i++)
 		if (loaded->functions[i].id)
 			jp_truth_code_unload(before, after, loaded->functions[i].id);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "harness/format/truth/write.h"
+#include "workloads/emit/maps.h"
 #include "workloads/emit/path.h"
 #include "workloads/emit/publish.h"
 #include "workloads/emit/workload.h"
@@ -127,6 +128,7 @@ static void __attribute__((noreturn)) end_child(int status)
 /* A forked child leaves, with what it published in order. */
 static void __attribute__((noreturn)) end_body(int status)
 {
+	jp_maps_mark();
 	if (jp_publish_end() && !status)
 		status = EXIT_FAILURE;
 	fflush(NULL);
@@ -178,6 +180,8 @@ int jp_process_fork(struct jp_child *process, const struct jp_fork *wanted,
 		pthread_mutex_init(&lock, NULL);
 		leave_parent(process->forked, parent, JP_HOW_FORK);
 		jp_path_forked();
+		jp_maps_forked();
+		jp_maps_mark();
 		close_process(process);
 		for (; alive; alive = alive->next)
 			close_process(alive);
@@ -382,9 +386,13 @@ struct sharing {
 static int share(void *context)
 {
 	const struct sharing *sharing = context;
+	int status;
 
 	leave_parent(sharing->before, sharing->parent, JP_HOW_SHARE);
-	end_child(sharing->body(sharing->context));
+	jp_maps_mark();
+	status = sharing->body(sharing->context);
+	jp_maps_mark();
+	end_child(status);
 }
 
 int jp_process_share(int (*body)(void *context), void *context)
