@@ -38,29 +38,39 @@ static const char *open_to_others(const struct stat *st)
 	return st->st_mode & S_IWGRP && !group ? "can be written to by a group" : NULL;
 }
 
-int jp_trusted_path(const char *path, char *to, size_t size, struct jp_error *err)
+/* @type: S_IF*, of @path itself. */
+static int check(const char *path, mode_t type, char *to, size_t size, struct jp_error *err)
 {
 	jp_cleanup_free char *real = realpath(path, NULL);
 	struct stat st;
-	bool file = true;
 
 	if (!real)
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	if (jp_path_build(to, size, err, "%s", real))
 		return -ENAMETOOLONG;
-	for (;;) {
+	for (;; type = S_IFDIR) {
 		const char *at = *real ? real : "/", *why;
 
 		if (lstat(at, &st))
 			return jp_fail(err, errno, "%s: %s", at, strerror(errno));
-		if (file && !S_ISREG(st.st_mode))
-			return jp_fail(err, EINVAL, "%s: expected a regular file", at);
+		if ((st.st_mode & S_IFMT) != type)
+			return jp_fail(err, EINVAL, "%s: expected a %s", at,
+				       type == S_IFDIR ? "directory" : "regular file");
 		why = open_to_others(&st);
 		if (why)
-			return jp_fail(err, EPERM, "%s is not run: %s %s", path, at, why);
-		if (!*real)
+			return jp_fail(err, EPERM, "%s is not trusted: %s %s", path, at, why);
+		if (!*real || !strcmp(real, "/"))
 			return 0;
-		file = false;
 		*strrchr(real, '/') = '\0';
 	}
+}
+
+int jp_trusted_file(const char *path, char *to, size_t size, struct jp_error *err)
+{
+	return check(path, S_IFREG, to, size, err);
+}
+
+int jp_trusted_folder(const char *path, char *to, size_t size, struct jp_error *err)
+{
+	return check(path, S_IFDIR, to, size, err);
 }

@@ -7,11 +7,12 @@
 #include "harness/base/error.h"
 
 /*
- * Where the file @path, which is to be run, truly lies: into @to, without a link. It and each
- * folder above it must belong to root, to this user or to the owner of the running program, and
- * nobody else may write there: so it stays what it is. 0, or -errno and a message: -EPERM, which
- * names the part that others can change; -ENOENT ...
+ * Where @path truly lies: into @to, without a link. It and each folder above it must belong to
+ * root, to this user or to the owner of the running program, and nobody else may write there: so it
+ * stays what it is. 0, or -errno and a message: -EPERM, which names the part that others can
+ * change; -ENOENT ...
  */
-int jp_trusted_path(const char *path, char *to, size_t size, struct jp_error *err);
+int jp_trusted_file(const char *path, char *to, size_t size, struct jp_error *err);
+int jp_trusted_folder(const char *path, char *to, size_t size, struct jp_error *err);
 
 #endif

@@ -42,7 +42,7 @@ static int path_of(const char *name, char *path, size_t size, struct jp_error *e
 	if (strchr(name, '/') || name[0] == '.' ||
 	    jp_path_build(named, sizeof(named), NULL, "%s/%s.py", dir, name) || access(named, R_OK))
 		return jp_fail(err, ENOENT, "no profiler '%s': there is no %s.py", name, name);
-	return jp_trusted_path(named, path, size, err);
+	return jp_trusted_file(named, path, size, err);
 }
 
 /* Between fork and exec: only what may be called there. */

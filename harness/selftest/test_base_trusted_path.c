@@ -16,7 +16,7 @@ static void expect(const char *path, int answer, const char *why, const char *wh
 {
 	struct jp_error err = {""};
 	char to[4096] = "";
-	int got = jp_trusted_path(path, to, sizeof(to), &err);
+	int got = jp_trusted_file(path, to, sizeof(to), &err);
 
 	check(got == answer && (got ? strstr(err.text, why) != NULL : !strcmp(to, file)), "%s: %s",
 	      what, got ? err.text : to);
@@ -58,6 +58,18 @@ static void others(void)
 	check(!chown(folder, 0, 0), "as before");
 }
 
+static void folders(const char *link)
+{
+	struct jp_error err = {""};
+	char to[4096];
+
+	check(!jp_trusted_folder(folder, to, sizeof(to), &err) && !strcmp(to, folder), "a folder");
+	check(jp_trusted_folder(link, to, sizeof(to), &err) == -EINVAL, "%s", err.text);
+	check(!jp_trusted_folder("/", to, sizeof(to), &err) && !strcmp(to, "/"), "the root");
+	check(!chmod(folder, 0777) && jp_trusted_folder(folder, to, sizeof(to), &err) == -EPERM,
+	      "%s", err.text);
+}
+
 int main(void)
 {
 	char link[160];
@@ -72,5 +84,6 @@ int main(void)
 	expect(link, 0, "", "a link leads to the file");
 	expect(folder, -EINVAL, "expected a regular file", "a folder is not run");
 	expect("/nowhere/file", -ENOENT, "/nowhere/file", "what is not there");
+	folders(link);
 	return check_done();
 }

@@ -12,6 +12,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
 #include "harness/base/path.h"
+#include "harness/base/trusted_path.h"
 
 static bool is_empty(const char *path)
 {
@@ -22,6 +23,44 @@ static bool is_empty(const char *path)
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			return false;
 	return dir;
+}
+
+/*
+ * Whoever can rename the folder, or one above it, could put a link in its place while files are
+ * written below: so nobody else may.
+ */
+static int make_at(struct jp_run_dir *dir, const char *path, struct jp_error *err)
+{
+	jp_cleanup_free char *above = NULL;
+	char real[sizeof(dir->path)], *slash;
+	struct stat st;
+	size_t length;
+	int ret;
+
+	if (!lstat(path, &st)) {
+		if (!S_ISDIR(st.st_mode) || !is_empty(path))
+			return jp_fail(err, EEXIST,
+				       "%s: is there already; expected a new or an empty directory",
+				       path);
+		return jp_trusted_folder(path, dir->path, sizeof(dir->path), err);
+	}
+	above = strdup(path);
+	if (!above)
+		return jp_fail(err, ENOMEM, "%s: no memory", path);
+	for (length = strlen(above); length > 1 && above[length - 1] == '/';)
+		above[--length] = '\0';
+	slash = strrchr(above, '/');
+	if (slash)
+		*slash = '\0';
+	ret = jp_trusted_folder(!slash           ? "."
+				: slash == above ? "/"
+						 : above,
+				real, sizeof(real), err)
+		      ?: jp_path_build(dir->path, sizeof(dir->path), err, "%s/%s",
+				       strcmp(real, "/") ? real : "", slash ? slash + 1 : above);
+	if (!ret && mkdir(dir->path, 0777))
+		ret = jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	return ret;
 }
 
 int jp_run_dir_make(struct jp_run_dir *dir, const char *path, struct jp_error *err)
@@ -36,15 +75,7 @@ int jp_run_dir_make(struct jp_run_dir *dir, const char *path, struct jp_error *e
 			return jp_fail(err, errno, "%s: %s", dir->path, strerror(errno));
 		return 0;
 	}
-	if (strlen(path) >= sizeof(dir->path))
-		return jp_fail(err, ENAMETOOLONG, "%.40s...: too long a path", path);
-	strcpy(dir->path, path);
-	if (mkdir(path, 0777) == 0 || (errno == EEXIST && is_empty(path)))
-		return 0;
-	if (errno == EEXIST)
-		return jp_fail(err, EEXIST,
-			       "%s: is there already; expected a new or an empty directory", path);
-	return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	return make_at(dir, path, err);
 }
 
 int jp_run_dir_case(const struct jp_run_dir *dir, const char *name, char *path, size_t size,
