@@ -221,10 +221,27 @@ class Output(Folder):
             with self.subTest(name[:20]):
                 done = self.run_to(self.place(name))
                 self.assertEqual((done.returncode, done.stdout), (99, ""))
-                self.assertIn(self.place(name)[:30], done.stderr)
+                self.assertIn(self.place(name.split("/", 1)[0])[:30], done.stderr)
         self.assertEqual(self.run_to("").returncode, 99)
         self.assertEqual(sorted(os.listdir(self.home)), before)
         self.assertEqual(os.listdir(self.place("full")), ["file"])
+
+    def test_where_others_may_write(self) -> None:
+        """Whoever can rename a folder can put a link in its place while the run writes below."""
+        os.mkdir(self.place("anyone's"))
+        os.chmod(self.place("anyone's"), 0o777)
+        os.mkdir(self.place("theirs"))
+        os.symlink("theirs", self.place("link"))
+        places = ["anyone's", "anyone's/new"]
+        if os.geteuid() == 0:
+            os.chown(self.place("theirs"), 65534, 65534)
+            places += ["theirs", "theirs/new", "link/new"]
+        for place in places:
+            with self.subTest(place):
+                done = self.run_to(self.place(place))
+                self.assertEqual((done.returncode, done.stdout), (99, ""))
+                self.assertIn("is not trusted", done.stderr)
+        self.assertEqual(os.listdir(self.place("theirs")) + os.listdir(self.place("anyone's")), [])
 
     def test_not_writable(self) -> None:
         os.mkdir(self.place("locked"), 0o500)
