@@ -270,6 +270,17 @@ static void add_names(struct jp_findings *findings, const struct side *side, con
 	}
 }
 
+/* Of the judged loads, those that are an exception of @kind. */
+static void add_failed(struct order *order, const char *kind)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < order->findings->nr_exceptions; i++)
+		if (strcmp(order->findings->exceptions[i].kind, kind) == 0)
+			count += order->findings->exceptions[i].count;
+	jp_findings_add(order->findings, jp_metric_rate(kind, count, order->load_judged));
+}
+
 static void add_metrics(struct order *order, const struct jp_names_change *change)
 {
 	struct jp_findings *findings = order->findings;
@@ -289,6 +300,8 @@ static void add_metrics(struct order *order, const struct jp_names_change *chang
 	jp_findings_add(findings, jp_metric_count("names.twice", twice));
 	jp_findings_add(findings,
 			jp_metric_rate("load.right", order->load_right, order->load_judged));
+	add_failed(order, "load.wrong");
+	add_failed(order, "load.unnamed");
 	jp_findings_add(findings, jp_metric_count("order.loads", order->incarnations.loads));
 	jp_findings_add(findings,
 			jp_metric_rate("order.hidden", side->hidden, order->incarnations.loads));

@@ -15,7 +15,7 @@
  *
  *	case NAME SET : WORKLOAD [ARG...] : CAPTURE [ARG...] [: KEY=VALUE...]
  *		METRIC RANGE [, METRIC RANGE...]  # reason
- *		METRIC allow CAUSE RANGE  # reason
+ *		METRIC allow CAUSE RANGE|<=METRIC  # reason
  *		METRIC.METHOD allow CAUSE predicted  # reason
  *		when TOOL VERSIONS: METRIC ...  # reason
  *		xfail  # reason
@@ -33,6 +33,7 @@ struct jp_expectation {
 	/* Of exceptions: the case demands that the method walks every sample as foretold, these
 	 * among them. */
 	bool predicted;
+	char most[48]; /* of exceptions, not "": at most as many as this metric counts */
 	const char *reason;
 	unsigned line;         /* where it is written */
 	struct jp_scope scope; /* where it holds */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The indented lines of a case, what is expected of it: docs/expected-format.md. */
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -61,6 +62,8 @@ static int add_expectation(struct jp_case_parser *p, const struct jp_expectation
 	return 0;
 }
 
+#define BOUNDS "=X, <=X, X..Y (X: a count, or a percentage below 100), <=METRIC or predicted"
+
 /* The CAUSE and BOUND of "METRIC allow CAUSE BOUND". */
 static int allowance(struct jp_case_parser *p, const char *cause, char *bound,
 		     struct jp_expectation *e)
@@ -71,15 +74,18 @@ static int allowance(struct jp_case_parser *p, const char *cause, char *bound,
 		return jp_case_bad(p, "allow", cause, "a reason after #");
 	strcpy(e->allow, cause);
 	if (!bound)
-		return 0;
+		return p->study ? jp_case_bad(p, "allow", cause, "a bound: " BOUNDS) : 0;
 	if (strcmp(bound, "predicted") == 0) {
 		e->predicted = true;
 		return 0;
 	}
+	if (strncmp(bound, "<=", 2) == 0 && islower((unsigned char)bound[2]) &&
+	    jp_case_name_ok(bound + 2, false) && strlen(bound + 2) < sizeof(e->most)) {
+		strcpy(e->most, bound + 2);
+		return 0;
+	}
 	if (!range(bound, e) || isinf(e->max) || (e->percent && e->max >= 1 && e->min < 1))
-		return jp_case_bad(p, "bound", bound,
-				   "=X, <=X, X..Y (X: a count, or a percentage below 100) or "
-				   "predicted");
+		return jp_case_bad(p, "bound", bound, BOUNDS);
 	return 0;
 }
 

@@ -131,9 +131,12 @@ bool jp_expect_allows(const struct jp_case *cas, uint64_t out_of_scope,
 
 const char *jp_expect_bound(const struct jp_expectation *allow, char *text, size_t size)
 {
-	if (!allow->predicted)
-		return jp_expect_range(allow, text, size);
-	snprintf(text, size, "predicted");
+	if (allow->predicted)
+		snprintf(text, size, "predicted");
+	else if (allow->most[0])
+		snprintf(text, size, "<=%s", allow->most);
+	else
+		jp_expect_range(allow, text, size);
 	return text;
 }
 
@@ -152,6 +155,17 @@ enum jp_outcome jp_expect_bounded(const struct jp_expectation *allow,
 	/* Of nothing no share is too large, however little was judged. */
 	if (allow->predicted || (!some.k && allow->min <= 0))
 		return JP_PASS;
+	if (allow->most[0]) {
+		const struct jp_metric *most = jp_findings_metric(findings, allow->most);
+
+		if (most && some.k <= most->k)
+			return JP_PASS;
+		snprintf(why, size, "%s: %" PRIu64 " with cause %s; allowed at most the %s %s (%s)",
+			 allow->metric, some.k, allow->allow,
+			 most ? jp_expect_figure(most, figure, sizeof(figure)) : "missing",
+			 allow->most, allow->reason);
+		return most ? JP_FAIL : JP_ERROR;
+	}
 	if (all && all->rate)
 		some = jp_metric_rate(allow->metric, some.k, all->n);
 	outcome = compare(allow, &some, &note);

@@ -149,6 +149,10 @@ static void bounds(void)
 		{"m allow c =100% # r", 1999, 2000, JP_FAIL},
 		{"m allow c =100% # r", 0, 2000, JP_FAIL},
 		{"m.x allow c predicted, predicted.x =100% # r", 1999, 2000, JP_PASS},
+		{"m allow c <=seven # r", 7, 2000, JP_PASS},
+		{"m allow c <=seven # r", 8, 2000, JP_FAIL},
+		{"m allow c <=eight # r", 8, 2000, JP_ERROR},
+		{"m allow c <=eight # r", 0, 2000, JP_PASS},
 		{"when perf 6: m.x allow c predicted, predicted.x =100% # r", 1, 2, JP_PASS},
 	};
 
@@ -158,8 +162,9 @@ static void bounds(void)
 						    {.cause = "c", .count = table[i].k}};
 		struct jp_metric metric = table[i].n ? jp_metric_rate("m", table[i].k, table[i].n)
 						     : jp_metric_count("m", table[i].k);
-		struct jp_findings findings = {.metrics = &metric,
-					       .nr_metrics = 1,
+		struct jp_metric metrics[] = {metric, jp_metric_count("seven", 7)};
+		struct jp_findings findings = {.metrics = metrics,
+					       .nr_metrics = 2,
 					       .exceptions = exceptions,
 					       .nr_exceptions = table[i].k ? 2 : 1};
 		struct jp_error err = {""};
@@ -186,6 +191,9 @@ static void exceeded(void)
 		const char *line, *bound, *why;
 	} table[] = {
 		{"m allow c <=3 # r", "<=3", "m: 90 of 2000 with cause c; allowed <=3 (r)"},
+		{"m allow c <=m # r", "<=m", ""},
+		{"m allow c <=n # r", "<=n",
+		 "m: 90 with cause c; allowed at most the missing n (r)"},
 		{"m allow c <=3% # r", "<=3%",
 		 "m: 4.50 % (90 of 2000, 95 % interval 3.68 to 5.50 %) with cause c; allowed "
 		 "<=3% (r)"},
@@ -261,7 +269,10 @@ static void bad_lines(void)
 		{"case a check : w : c\n\tm =0 x\n", "file:2: range"},
 		{"case a check : w : c\n\tm =0\n\tm =1\n", "file:3: second expectation"},
 		{"case a check : w : c\n\tm allow x\n", "file:2: allow 'x'; expected a reason"},
+		{"case a check : w : c\n\tm allow x # r\n", "file:2: allow 'x'; expected a bound"},
 		{"case a check : w : c\n\tm allow x 1 # r\n", "file:2: bound '1'"},
+		{"case a check : w : c\n\tm allow x <=n/m # r\n", "file:2: bound '<=n/m'"},
+		{"case a check : w : c\n\tm allow x =n # r\n", "file:2: bound '=n'"},
 		{"case a check : w : c\n\tm allow x any # r\n", "file:2: bound 'any'"},
 		{"case a check : w : c\n\tm allow x >=1 # r\n", "file:2: bound '>=1'"},
 		{"case a check : w : c\n\tm allow x <=100% # r\n", "file:2: bound '<=100%'"},
@@ -354,14 +365,14 @@ static void good_file(void)
 		"control=window at=within-snapshot:map=4096\n"
 		"\tbroken.dump <=0.5%, unjudged <=2% # why so\n"
 		"\n"
-		"\tbroken.chain allow max-stack # it is deep\n"
+		"\tbroken.chain allow max-stack <=50% # it is deep\n"
 		"case two full : w : c\n"
 		"table Title of it | left | right\n"
 		"row a label | one | -\n"
 		"table Names metric=a.b:some/none,c.d | left | right\n"
 		"row a label | one: a rule | impossible: another\n"
 		"case three full : w : c : publish=jitdump:zero-tail inject=cut\n"
-		"\twhen perf 6.1..6.12: broken.chain allow max-stack, m =1 # then\n"
+		"\twhen perf 6.1..6.12: broken.chain allow max-stack <=2, m =1 # then\n"
 		"\tm =0\n";
 	struct jp_error err = {""};
 	struct jp_cases *cases = parse(text, &err), *again;
@@ -425,6 +436,10 @@ static void good_file(void)
 		      !strcmp(again->cases[0].text, one->text),
 	      "a case's own text gives it again, and its text again %s", err.text);
 	jp_cases_free(again);
+	again = parse_own("case a/b check : w : c\n\tm allow x # r\n", &err);
+	check(again && again->nr_cases == 1,
+	      "a run recorded before bounds were asked for is read %s", err.text);
+	jp_cases_free(again);
 	jp_cases_free(cases);
 }
 
@@ -445,16 +460,16 @@ static void variants(void)
 		"case study/first.a check : other : attach : samples=5 seconds=7\n"
 		"\tm =0 # why\n\tn =1\n\tlast any\n",
 		"case study/a.u.one full : w --x=a --y=u : attach --z : samples=9 seconds=7\n"
-		"\tm =0 # why\n\twhen perf 6.1: k =1\n\to allow c # a\n\tp <=2\n\tlast any\n",
+		"\tm =0 # why\n\twhen perf 6.1: k =1\n\to allow c <=5 # a\n\tp <=2\n\tlast any\n",
 		"case study/b.u.one full : w --x=b --y=u : attach --z : samples=9 seconds=7\n"
-		"\tm =0 # why\n\to allow c # b\n\tlast any\n",
+		"\tm =0 # why\n\to allow c <=5 # b\n\tlast any\n",
 		"case study/b.v.one full : w --x=b --y=v : attach --z : samples=9 seconds=7\n"
-		"\tm =0 # why\n\tq any\n\to allow c # b\n\tlast any\n",
+		"\tm =0 # why\n\tq any\n\to allow c <=5 # b\n\tlast any\n",
 	};
 	struct jp_cases *cases = taken("axis x a b c\n"
 				       "axis y u v\n"
 				       "expect named\n"
-				       "\to allow c # {x}\n"
+				       "\to allow c <=5 # {x}\n"
 				       "\twhere x=a: p <=2\n"
 				       "defaults : w : attach : samples=5 seconds=7\n"
 				       "\tm =0 # why\n"
@@ -615,11 +630,12 @@ static void scopes(void)
 /* Every prefix of a good file, and every byte of it replaced: no crash, no leak. */
 static void hostile(void)
 {
-	static const char text[] = "case a check : w -x : c -y : samples=2 at=before-open:map\n"
-				   "\tm <=5%, n 0..3 # r\n\tm allow c # r\nwhen perf 6.1..7: m =1 "
-				   "# r\ntable t metric=m:x/y | a\nrow b | a: r\n"
-				   "axis x y z\nexpect e\n\twhere x=y: m =1\ndefaults : v : c : "
-				   "samples=3\n\talso e\ncase {x!y}.{x} full : : d\n";
+	static const char text[] =
+		"case a check : w -x : c -y : samples=2 at=before-open:map\n"
+		"\tm <=5%, n 0..3 # r\n\tm allow c <=n # r\nwhen perf 6.1..7: m =1 "
+		"# r\ntable t metric=m:x/y | a\nrow b | a: r\n"
+		"axis x y z\nexpect e\n\twhere x=y: m =1\ndefaults : v : c : "
+		"samples=3\n\talso e\ncase {x!y}.{x} full : : d\n";
 	unsigned taken = 0, refused = 0;
 	char copy[sizeof(text)];
 

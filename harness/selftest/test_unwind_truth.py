@@ -19,10 +19,11 @@ METHODS = ("chain", "dump", "dump_fp", "dump_cfi")
 CASE = """# SPDX-License-Identifier: GPL-2.0-only
 case {name} check : {workload} : breakpoint --stack=16384 --limit=2000 : \
 samples=100 methods=chain,dump,dump_fp,dump_cfi
-\tinsn.hit any, predicted.chain any
+\tinsn.hit any, predicted.chain =100%, predicted.dump =100%
+\tpredicted.dump_fp =100%, predicted.dump_cfi =100%
 """
 # Native functions on the paths: what each method is misled by is foreseen, and must come so.
-MISLED = [f"{metric}.{method} allow {cause}\t# foreseen" for metric, cause in (
+MISLED = [f"{metric}.{method} allow {cause} predicted\t# foreseen" for metric, cause in (
     ("broken", "no-cfi"), ("broken", "no-elf"), ("broken", "complete"), ("broken", "bad-frame"),
     ("broken", "max-stack"), ("broken", "hole"), ("broken", "dump-short"),
     ("broken", "bad-cfi"), ("wrong", "wrong-frame"),
@@ -31,7 +32,7 @@ MISLED = [f"{metric}.{method} allow {cause}\t# foreseen" for metric, cause in (
 
 class EachInstruction(Folder):
     def judge(self, name: str, workload: str, misled: bool = False) -> dict[str, Any]:
-        allowed = MISLED if misled else ["broken.dump_cfi allow no-cfi\t# none is told"]
+        allowed = MISLED if misled else ["broken.dump_cfi allow no-cfi predicted\t# none is told"]
         folder = str(len(os.listdir(self.home)))  # there may be one of each judging
         self.write(CASE.format(name=name, workload=workload)
                    + "".join(f"\t{line}\n" for line in allowed), folder, "cases", "truth")

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the workload did to its executable memory that makes no record: bounds of what is found of
+ * it. A mapping that lies on after its end needs an act that ended it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "harness/judge/validator.h"
+
+/* Whether @act begins within or ends a span of the truth: it took something executable away. */
+static bool ends_executable(const struct jp_view *view, const struct jp_event *act)
+{
+	const struct jp_span *end, *span = jp_spans_of(view->truth, act->pid, &end);
+
+	for (; span < end; span++)
+		if (span->close_before == act->before &&
+		    jp_event_touches(act, span->mapping.start,
+				     span->mapping.end - span->mapping.start))
+			return true;
+	return false;
+}
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	const struct jp_truth *truth = view->evidence->truth;
+	uint64_t unmapped = 0, protected = 0, moved = 0;
+
+	for (size_t i = 0; i < truth->nr_acts; i++) {
+		const struct jp_event *act = &truth->acts[i];
+
+		if (act->type != JP_EVENT_UNMAP && act->type != JP_EVENT_PROTECT &&
+		    act->type != JP_EVENT_REMAP)
+			continue;
+		if (!ends_executable(view, act))
+			continue;
+		unmapped += act->type == JP_EVENT_UNMAP;
+		protected += act->type == JP_EVENT_PROTECT;
+		moved += act->type == JP_EVENT_REMAP;
+	}
+	return jp_findings_add(&view->findings, jp_metric_count("acts.munmap", unmapped))
+		       ?: jp_findings_add(&view->findings, jp_metric_count("acts.mprotect", protected))
+		       ?: jp_findings_add(&view->findings, jp_metric_count("acts.mremap", moved));
+}
+
+static const struct jp_validator acts = {
+	.name = "acts",
+	.help = "how often did the workload end executable memory without a record?",
+	.begin = begin,
+};
+JP_REGISTER(validator, acts);
