@@ -2,6 +2,7 @@
 #include "harness/outcome/checks.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,18 @@ static void apply_xfail(const struct jp_case *cas, struct jp_result *result)
 	}
 }
 
+/* Cases that were recorded before truth version 3 knew no bounds. */
+static void check_bounds(const struct jp_case *cas, uint32_t version, struct jp_result *result)
+{
+	for (size_t i = 0; version >= 3 && i < cas->nr_expectations; i++) {
+		const struct jp_expectation *allow = &cas->expectations[i];
+
+		if (allow->allow[0] && isinf(allow->max) && !allow->predicted && !allow->most[0])
+			jp_note(result, JP_ERROR, "%s: allow %s has no bound", allow->metric,
+				allow->allow);
+	}
+}
+
 /* The validators' findings into @result; what they find with what the control left out added back,
  * into @again. False: there is nothing to judge. */
 static bool find(const struct jp_case *cas, const char *dir, struct jp_result *result,
@@ -95,6 +108,7 @@ static bool find(const struct jp_case *cas, const char *dir, struct jp_result *r
 		result->findings = judgement.findings;
 		*again = judgement.again;
 		jp_check_files(evidence->truth, &judgement, result);
+		check_bounds(cas, evidence->truth->version, result);
 	}
 	jp_evidence_free(evidence);
 	return !failed;
