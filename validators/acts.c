@@ -8,7 +8,7 @@
 
 #include "harness/judge/validator.h"
 
-/* Whether @act begins within or ends a span of the truth: it took something executable away. */
+/* Whether @act ended a span of the truth: it took something executable away. */
 static bool ends_executable(const struct jp_view *view, const struct jp_event *act)
 {
 	const struct jp_span *end, *span = jp_spans_of(view->truth, act->pid, &end);
@@ -24,7 +24,8 @@ static bool ends_executable(const struct jp_view *view, const struct jp_event *a
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_truth *truth = view->evidence->truth;
-	uint64_t unmapped = 0, protected = 0, moved = 0;
+	uint64_t unmapped = 0, closed = 0, moved = 0;
+	struct jp_findings *findings = &view->findings;
 
 	for (size_t i = 0; i < truth->nr_acts; i++) {
 		const struct jp_event *act = &truth->acts[i];
@@ -35,12 +36,12 @@ static int begin(struct jp_view *view, struct jp_error *err)
 		if (!ends_executable(view, act))
 			continue;
 		unmapped += act->type == JP_EVENT_UNMAP;
-		protected += act->type == JP_EVENT_PROTECT;
+		closed += act->type == JP_EVENT_PROTECT;
 		moved += act->type == JP_EVENT_REMAP;
 	}
-	return jp_findings_add(&view->findings, jp_metric_count("acts.munmap", unmapped))
-		       ?: jp_findings_add(&view->findings, jp_metric_count("acts.mprotect", protected))
-		       ?: jp_findings_add(&view->findings, jp_metric_count("acts.mremap", moved));
+	return jp_findings_add(findings, jp_metric_count("acts.munmap", unmapped))
+		       ?: jp_findings_add(findings, jp_metric_count("acts.mprotect", closed))
+		       ?: jp_findings_add(findings, jp_metric_count("acts.mremap", moved));
 }
 
 static const struct jp_validator acts = {
