@@ -298,8 +298,8 @@ static void add_metrics(struct order *order, const struct jp_names_change *chang
 	jp_findings_add(findings, jp_metric_rate("names.elf", side->elf, side->samples.count));
 	jp_findings_add(findings, jp_metric_rate("names.map", side->map, side->samples.count));
 	jp_findings_add(findings, jp_metric_count("names.twice", twice));
-	jp_findings_add(findings,
-			jp_metric_rate("load.right", order->load_right, order->load_judged));
+	jp_findings_add_as(findings, &jp_counts_some,
+			   jp_metric_rate("load.right", order->load_right, order->load_judged));
 	add_failed(order, "load.wrong");
 	add_failed(order, "load.unnamed");
 	jp_findings_add(findings, jp_metric_count("order.loads", order->incarnations.loads));
@@ -315,7 +315,8 @@ static void add_metrics(struct order *order, const struct jp_names_change *chang
 	add_names(findings, &order->before, ".before", NULL);
 	jp_findings_add(findings,
 			jp_metric_rate("names.covered", change->covered_bad, change->covered));
-	jp_findings_add(findings, jp_metric_rate("inject.better", change->better, change->both));
+	jp_findings_add_as(findings, &jp_counts_some,
+			   jp_metric_rate("inject.better", change->better, change->both));
 	jp_findings_add(findings, jp_metric_rate("inject.worse", change->worse, change->both));
 	jp_findings_add(findings, jp_metric_count("inject.lost", change->lost));
 }

@@ -9,7 +9,7 @@
 #include "harness/judge/losses.h"
 #include "harness/judge/validator.h"
 
-struct state {
+struct losses_seen {
 	struct jp_losses losses;
 	uint64_t samples;
 };
@@ -18,13 +18,13 @@ static const struct jp_role lost = {.bound = JP_MOST_LOST};
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	view->state = calloc(1, sizeof(struct state));
+	view->state = calloc(1, sizeof(struct losses_seen));
 	return view->state ? 0 : -ENOMEM;
 }
 
 static int see(struct jp_view *view, const struct jp_event *event)
 {
-	struct state *state = view->state;
+	struct losses_seen *state = view->state;
 
 	jp_losses_see(&state->losses, event);
 	state->samples += event->type == JP_EVENT_SAMPLE;
@@ -33,7 +33,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 
 static int end(struct jp_view *view, struct jp_error *err)
 {
-	const struct state *state = view->state;
+	const struct losses_seen *state = view->state;
 	struct jp_capture_info info = view->evidence->info;
 	uint64_t all;
 

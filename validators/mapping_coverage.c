@@ -363,11 +363,13 @@ static int end(struct jp_view *view, struct jp_error *err)
 		failed = jp_findings_append(findings, &coverage->by_samples);
 	if (failed)
 		return failed;
-	jp_findings_add(findings, jp_metric_rate("coverage.samples", coverage->samples_known,
-						 coverage->samples));
+	jp_findings_add_as(
+		findings, &jp_counts_some,
+		jp_metric_rate("coverage.samples", coverage->samples_known, coverage->samples));
 	/* In KiB x ms: small enough to count exactly, large enough to tell. */
-	jp_findings_add(findings, jp_metric_rate("coverage.area", coverage->known_area * 1e3 / 1024,
-						 coverage->true_area * 1e3 / 1024));
+	jp_findings_add_as(findings, &jp_counts_some,
+			   jp_metric_rate("coverage.area", coverage->known_area * 1e3 / 1024,
+					  coverage->true_area * 1e3 / 1024));
 	jp_findings_add(findings, jp_metric_count("coverage.stray", coverage->stray));
 	jp_findings_add(findings, jp_metric_count("coverage.missing", coverage->missing));
 	jp_findings_add(findings, jp_metric_count("coverage.late", coverage->late));

@@ -252,8 +252,8 @@ static int judge_threads(struct processes *processes)
 	}
 	if (failed)
 		return failed;
-	return jp_findings_add(processes->findings,
-			       jp_metric_rate("threads.nameless", nameless, threads));
+	return jp_findings_add_as(processes->findings, &jp_counts_some,
+				  jp_metric_rate("threads.nameless", nameless, threads));
 }
 
 static void add_sideband(const struct processes *processes)

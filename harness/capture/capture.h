@@ -9,6 +9,7 @@
 #include "harness/base/error.h"
 #include "harness/base/registry.h"
 #include "harness/capture/options.h"
+#include "harness/format/rundir/watched.h"
 
 /*
  * Watching. A capture is one policy of it, one per file; a session is one use of a policy on a
@@ -34,6 +35,8 @@ enum jp_capture_trait {
 	JP_CAPTURE_LAUNCHES = 1, /* needs target->command */
 	/* `jitproof record` uses it: one policy that launches, one that does not. */
 	JP_CAPTURE_PLAIN = 2,
+	/* Someone else records: callchains where no stack dump is asked for. */
+	JP_CAPTURE_EXTERNAL = 4,
 };
 
 /* One policy. @argv: [0] is its name, then its own options, without those of all captures. */
@@ -67,6 +70,8 @@ struct jp_session *jp_session_start(const struct jp_capture *capture, int argc, 
 				    const struct jp_capture_options *options,
 				    struct jp_target *target, const char *dir, const char *output,
 				    struct jp_error *err);
+/* What a running session must deliver, and with which clock and limits, into @watched. */
+void jp_session_promises(const struct jp_session *session, struct jp_watched_info *watched);
 /* Samples written so far. */
 uint64_t jp_session_samples(struct jp_session *session);
 /* Waits until @samples are in (0: no limit), or the capture needs no more, or every watched process

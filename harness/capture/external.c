@@ -281,7 +281,7 @@ static const char *const boundaries[] = {"before-open", NULL};
 static const struct jp_capture launch_by = {
 	.name = "launch-by",
 	.boundaries = boundaries,
-	.traits = JP_CAPTURE_LAUNCHES,
+	.traits = JP_CAPTURE_LAUNCHES | JP_CAPTURE_EXTERNAL,
 	.probe = jp_external_probe,
 	.begin = begin,
 	.stop = jp_external_stop,
@@ -294,6 +294,7 @@ JP_REGISTER(capture, launch_by);
 static const struct jp_capture attach_by = {
 	.name = "attach-by",
 	.boundaries = boundaries,
+	.traits = JP_CAPTURE_EXTERNAL,
 	.probe = jp_external_probe,
 	.begin = begin,
 	.stop = jp_external_stop,

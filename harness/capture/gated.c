@@ -174,7 +174,7 @@ JP_REGISTER(capture, gated_capture);
 /* The same with the events of an external profiler. */
 static const struct jp_capture gated_by = {
 	.name = "gated-by",
-	.traits = JP_CAPTURE_LAUNCHES,
+	.traits = JP_CAPTURE_LAUNCHES | JP_CAPTURE_EXTERNAL,
 	.probe = jp_external_probe,
 	.begin = begin_by,
 	.stop = jp_external_stop,

@@ -130,6 +130,18 @@ struct jp_session *jp_session_start(const struct jp_capture *capture, int argc, 
 	return NULL;
 }
 
+void jp_session_promises(const struct jp_session *session, struct jp_watched_info *watched)
+{
+	const struct jp_capture_options *options = &session->options;
+	bool external = session->capture->traits & JP_CAPTURE_EXTERNAL;
+
+	watched->slack = session->info.slack;
+	watched->max_stack = session->info.max_stack;
+	watched->chain = options->chain && !(external && options->stack);
+	watched->stack_dump = options->stack;
+	watched->user_only = !options->kernel;
+}
+
 uint64_t jp_session_samples(struct jp_session *session)
 {
 	uint64_t samples;

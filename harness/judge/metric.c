@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
+const struct jp_role jp_counts_some = {.bound = JP_SOME_N};
+
 /* The 97.5 % point of the normal distribution. */
 #define Z 1.959963984540054
 

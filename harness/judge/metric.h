@@ -10,6 +10,7 @@ struct jp_role {
 	/* What it must reach at least, or may be at most; else the evidence is too little. */
 	enum jp_bound {
 		JP_UNBOUND,
+		JP_SOME_N,         /* @n: anything at all */
 		JP_LEAST_N,        /* @n: the samples that the case needs */
 		JP_LEAST_K,        /* @k: the same */
 		JP_LEAST_DISTINCT, /* @k: the distinct places that the case needs */
@@ -21,6 +22,9 @@ struct jp_role {
 	bool fault;  /* must be 0 */
 	bool steady; /* must not be less than before */
 };
+
+/* A rate of what every case has: where it counts nothing, nothing was looked at. */
+extern const struct jp_role jp_counts_some;
 
 /* A count @k of @n with its 95 % Wilson interval, or (n == 0 and !rate) a plain count @k. */
 struct jp_metric {

@@ -11,6 +11,8 @@
 /* What makes a run worthless, whatever its figures. */
 void jp_check_files(const struct jp_truth *truth, const struct jp_judgement *judgement,
 		    struct jp_result *result);
+/* window.c: whether `capture` states what the runner saw. */
+void jp_check_window(const struct jp_evidence *evidence, struct jp_result *result);
 /* Whether there is enough of all that the validators say is needed. */
 void jp_check_evidence(struct jp_result *result);
 

@@ -64,12 +64,14 @@ static bool expects(const struct jp_result *result, const char *metric)
 static void check_least(enum jp_bound bound, struct jp_result *result)
 {
 	const struct jp_findings *findings = &result->findings;
-	unsigned needed = bound == JP_LEAST_DISTINCT ? result->cas->distinct : result->cas->samples;
+	unsigned needed = bound == JP_SOME_N           ? 1
+			  : bound == JP_LEAST_DISTINCT ? result->cas->distinct
+						       : result->cas->samples;
 
 	for (size_t i = 0; i < findings->nr_metrics; i++) {
 		const struct jp_metric *metric = &findings->metrics[i];
 		const struct jp_role *role = metric->role;
-		uint64_t figure = bound == JP_LEAST_N ? metric->n : metric->k;
+		uint64_t figure = bound == JP_LEAST_N || bound == JP_SOME_N ? metric->n : metric->k;
 
 		if (role && role->bound == bound && figure < needed)
 			jp_note(result, JP_ERROR,
@@ -125,6 +127,8 @@ void jp_check_evidence(struct jp_result *result)
 	if (!any)
 		jp_note(result, JP_ERROR, "nothing was checked: no sample was judged");
 	check_least(JP_LEAST_DISTINCT, result);
+	if (any)
+		check_least(JP_SOME_N, result);
 	check_most(result);
 	check_lost(result);
 }

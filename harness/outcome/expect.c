@@ -58,6 +58,10 @@ static enum jp_outcome compare(const struct jp_expectation *expectation,
 
 	if (isinf(expectation->min) && isinf(expectation->max))
 		return JP_PASS;
+	if (metric->rate && !metric->n) {
+		*note = "; nothing was counted";
+		return JP_ERROR;
+	}
 	if (!expectation->percent) {
 		double k = (double)metric->k;
 
@@ -65,10 +69,6 @@ static enum jp_outcome compare(const struct jp_expectation *expectation,
 	}
 	if (!metric->rate) {
 		*note = "; a plain count has no percentage";
-		return JP_ERROR;
-	}
-	if (!metric->n) {
-		*note = "; nothing was counted";
 		return JP_ERROR;
 	}
 	rate = (double)metric->k / (double)metric->n;

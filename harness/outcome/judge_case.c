@@ -109,6 +109,7 @@ static bool find(const struct jp_case *cas, const char *dir, struct jp_result *r
 		*again = judgement.again;
 		jp_check_files(evidence->truth, &judgement, result);
 		check_bounds(cas, evidence->truth->version, result);
+		jp_check_window(evidence, result);
 	}
 	jp_evidence_free(evidence);
 	return !failed;

@@ -119,10 +119,14 @@ static int start_session(struct jp_watched *watch, struct jp_target *target,
 {
 	int code;
 
+	watch->seen.started = jp_clock_now();
 	*session = open_session(watch, target, err);
 	code = errno;
-	if (*session)
+	watch->seen.begun = jp_clock_now();
+	if (*session) {
+		jp_session_promises(*session, &watch->seen);
 		return 0;
+	}
 	/* A step that hung makes the case a TIMEOUT. */
 	if (watch->stepped && jp_clock_now() >= watch->deadline)
 		return -ETIMEDOUT;
@@ -162,6 +166,7 @@ static int end_session(struct jp_watched *watch, struct jp_session *session, int
 	struct jp_error finish_err = {""};
 	uint64_t lost;
 
+	watch->seen.ending = jp_clock_now();
 	/* Another's child must end before that other is done. */
 	if (watch->process.external) {
 		jp_session_stop(session, &lost, &lost);
@@ -171,9 +176,11 @@ static int end_session(struct jp_watched *watch, struct jp_session *session, int
 	/* Where a capture ended early, why it did says more than that it did. */
 	if (jp_session_finish(session, &finish_err) && (!ret || ret == -EPIPE))
 		ret = jp_fail(err, EIO, "%s", finish_err.text);
+	watch->seen.ended = jp_clock_now();
 	if (!ret && !watch->process.external)
 		ret = stop_workload(watch, err);
-	return ret;
+	/* Whoever recorded is gone, and writes no more. */
+	return ret ?: jp_watched_write(&watch->seen, watch->dir, err);
 }
 
 static int watch_command(struct jp_watched *watch, char **command, struct jp_error *err)

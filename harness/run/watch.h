@@ -4,6 +4,7 @@
 
 #include "harness/capture/capture.h"
 #include "harness/case/case.h"
+#include "harness/format/rundir/watched.h"
 #include "harness/run/workload_process.h"
 
 /* One case that runs. */
@@ -19,6 +20,7 @@ struct jp_watched {
 	struct jp_workload_process process;
 	uint64_t deadline;
 	bool stepped;
+	struct jp_watched_info seen;
 };
 
 /* From the case's words to a policy and its options. */

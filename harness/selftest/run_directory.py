@@ -506,7 +506,7 @@ def thin(source: str, target: str, wanted: int) -> None:
     facts["samples"] = str(len(kept))
     write_facts(target, facts)
     files.write(os.path.join(target, "env.json"), '{"machine": "x86_64"}\n')
-    for name in ("case", "maps", "intervals"):
+    for name in ("case", "maps", "intervals", "watched"):
         if os.path.exists(os.path.join(source, name)):
             shutil.copy(os.path.join(source, name), os.path.join(target, name))
     # Only the files that stacks lead through: the program and the C library.

@@ -566,6 +566,26 @@ class Evidence(Recorded):
                 self.errs(said)
                 self.facts[fact] = right
 
+    def test_window_without_the_samples(self) -> None:
+        """Times of no capture, of one before and of one after: nothing would be judged by them."""
+        right = dict(self.facts)
+        times = ("enabled", "sampling", "stopped")
+        hour = 3600 * 10**9
+        middle = sorted(sample.time for sample in self.perf.samples())[20]
+        for changed, held in (({"enabled": 1, "sampling": 2, "stopped": 3}, 0),
+                              ({key: int(right[key]) + hour for key in times}, 0),
+                              ({key: int(right[key]) - hour for key in times}, 0),
+                              ({"sampling": middle + 1, "stopped": middle + 2}, 0),
+                              ({"stopped": middle - 1}, 20), ({"sampling": middle + 1}, 19)):
+            with self.subTest(changed):
+                self.facts = {**right, **{key: str(value) for key, value in changed.items()}}
+                # A half of them is no figure that an honest capture is near: all have 95 %.
+                found = self.errs if held < 20 else self.judge
+                text = found(*[f"the window that the capture states holds {held} of 40 samples"]
+                             [:held < 20])
+                if held == 20:
+                    self.assertNotIn("the window that", text[1])
+
     def test_lost_sideband_by_record(self) -> None:
         """Of the second event, and of the tenth."""
         for count in (2, 10):

@@ -11,6 +11,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
 #include "harness/base/path.h"
+#include "harness/format/truth/format.h"
 
 enum { LIMIT = 64 << 20, PATH_SIZE = 4096 };
 
@@ -60,13 +61,28 @@ static int load_intervals(struct jp_evidence *evidence, const char *path, struct
 	return jp_intervals_parse(&evidence->intervals, path, text, err);
 }
 
+/* What every runner writes: without it nobody could tell whose times `capture` states. */
+static int load_watched(struct jp_evidence *evidence, const char *path, struct jp_error *err)
+{
+	jp_cleanup_free char *text = NULL;
+
+	if (evidence->truth->version < JP_TRUTH_VERSION_CPU)
+		return 0;
+	text = jp_file_read_regular(path, LIMIT, NULL, err);
+	return text ? jp_watched_parse(&evidence->watched, path, text, err) : -EINVAL;
+}
+
 static int load(struct jp_evidence *evidence, struct jp_error *err)
 {
 	static const struct {
 		const char *name;
 		int (*load)(struct jp_evidence *evidence, const char *path, struct jp_error *err);
 	} files[] = {
-		{"capture", load_info}, {"maps", load_snapshots}, {"intervals", load_intervals}};
+		{"capture", load_info},
+		{"maps", load_snapshots},
+		{"intervals", load_intervals},
+		{"watched", load_watched},
+	};
 	char path[PATH_SIZE], other[PATH_SIZE];
 	int failed = check_file(evidence->dir, "truth", path, err)
 			     ?: check_file(evidence->dir, "perf.data", other, err);

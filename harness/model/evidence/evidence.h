@@ -6,6 +6,7 @@
 #include "harness/format/rundir/capture_info.h"
 #include "harness/format/rundir/intervals.h"
 #include "harness/format/rundir/snapshots.h"
+#include "harness/format/rundir/watched.h"
 #include "harness/model/oracle/truth.h"
 
 /* What a run directory holds of one case, besides the capture's own records. */
@@ -14,7 +15,8 @@ struct jp_evidence {
 	struct jp_truth *truth;
 	struct jp_snapshots snapshots;
 	struct jp_capture_info info;
-	struct jp_intervals intervals; /* of a gated capture */
+	struct jp_intervals intervals;  /* of a gated capture */
+	struct jp_watched_info watched; /* all 0 before version 3 of the truth */
 };
 
 /* Loads @dir: truth, maps, capture, and intervals where they are; perf.data must be a file. NULL

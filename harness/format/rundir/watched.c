@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/rundir/watched.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/base/number.h"
+#include "harness/base/path.h"
+
+#define AT(member) offsetof(struct jp_watched_info, member)
+
+/* In the order of the file. */
+static const struct watched_field {
+	const char *key;
+	size_t at;
+} fields[] = {
+	{"started", AT(started)}, {"begun", AT(begun)},           {"ending", AT(ending)},
+	{"ended", AT(ended)},     {"slack", AT(slack)},           {"max_stack", AT(max_stack)},
+	{"chain", AT(chain)},     {"stack_dump", AT(stack_dump)}, {"user_only", AT(user_only)},
+};
+enum { FIELDS = sizeof(fields) / sizeof(*fields) };
+
+int jp_watched_write(const struct jp_watched_info *watched, const char *dir, struct jp_error *err)
+{
+	char path[4096];
+	FILE *file;
+	int ret = 0;
+
+	if (jp_path_build(path, sizeof(path), err, "%s/watched", dir))
+		return -ENAMETOOLONG;
+	if (unlink(path) && errno != ENOENT)
+		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	file = fopen(path, "wxe");
+	if (!file)
+		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	for (size_t i = 0; i < FIELDS; i++)
+		fprintf(file, "%s %" PRIu64 "\n", fields[i].key,
+			*(const uint64_t *)((const char *)watched + fields[i].at));
+	if (ferror(file))
+		ret = EIO;
+	if (fclose(file) && !ret)
+		ret = errno;
+	return ret ? jp_fail(err, ret, "%s: cannot be written: %s", path, strerror(ret)) : 0;
+}
+
+int jp_watched_parse(struct jp_watched_info *watched, const char *name, char *text,
+		     struct jp_error *err)
+{
+	char *next = NULL, *line = strtok_r(text, "\n", &next);
+
+	for (size_t i = 0; i < FIELDS; i++, line = strtok_r(NULL, "\n", &next)) {
+		size_t length = strlen(fields[i].key);
+
+		if (!line || strncmp(line, fields[i].key, length) != 0 || line[length] != ' ' ||
+		    !jp_number(line + length + 1, 0, UINT64_MAX,
+			       (void *)((char *)watched + fields[i].at)))
+			return jp_fail(err, EINVAL, "%s:%zu: expected \"%s NUMBER\"", name, i + 1,
+				       fields[i].key);
+	}
+	if (line)
+		return jp_fail(err, EINVAL, "%s:%d: expected the end", name, FIELDS + 1);
+	if (!watched->started || watched->started > watched->begun ||
+	    watched->begun > watched->ending || watched->ending > watched->ended)
+		return jp_fail(err, EINVAL, "%s: expected started <= begun <= ending <= ended",
+			       name);
+	return 0;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_WATCHED_H
+#define JP_WATCHED_H
+
+#include <stdint.h>
+
+#include "harness/base/error.h"
+
+/*
+ * The file `watched`: what the runner itself saw of a capture, and what it asked of it, as lines
+ * "key number". The capture, which may be anyone's, states its own times in the file `capture`:
+ * here is what they must agree with. Times in ns by CLOCK_MONOTONIC. Since version 3 of the truth.
+ */
+struct jp_watched_info {
+	uint64_t started; /* nothing was opened yet */
+	uint64_t begun;   /* the capture said that it samples */
+	uint64_t ending;  /* it was not told to stop yet */
+	uint64_t ended;   /* its files are complete */
+	uint64_t slack, max_stack;
+	uint64_t chain;      /* callchains were asked for, with the user's part */
+	uint64_t stack_dump; /* bytes */
+	uint64_t user_only;  /* nothing that runs in the kernel */
+};
+
+/* Writes @dir/watched, in the place of any that is there. */
+int jp_watched_write(const struct jp_watched_info *watched, const char *dir, struct jp_error *err);
+/* From @text, which is changed. @name stands in messages. Every key must be there. */
+int jp_watched_parse(struct jp_watched_info *watched, const char *name, char *text,
+		     struct jp_error *err);
+
+#endif

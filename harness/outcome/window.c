@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A capture states its own window: here that is held against what the runner saw. */
+#include "harness/outcome/checks.h"
+
+#include <inttypes.h>
+
+struct bounds {
+	const char *key;
+	uint64_t stated, least, most;
+};
+
+void jp_check_window(const struct jp_evidence *evidence, struct jp_result *result)
+{
+	const struct jp_capture_info *info = &evidence->info;
+	const struct jp_watched_info *watched = &evidence->watched;
+	/* A window cannot begin before anything was opened, nor end after all was closed; and while
+	 * the runner knew that samples were taken, it must be open. */
+	const struct bounds bounds[] = {
+		{"enabled", info->enabled, watched->started, watched->begun},
+		{"sampling", info->sampling, watched->started, watched->begun},
+		{"stopped", info->stopped, watched->ending, watched->ended},
+		{"slack", info->slack, watched->slack, watched->slack},
+		{"max_stack", info->max_stack, watched->max_stack, watched->max_stack},
+		{"stack_dump", info->stack_dump, watched->stack_dump, watched->stack_dump},
+	};
+
+	if (!watched->started)
+		return;
+	for (const struct bounds *one = bounds; one < bounds + sizeof(bounds) / sizeof(*bounds);
+	     one++)
+		if (one->stated < one->least || one->stated > one->most)
+			jp_note(result, JP_ERROR,
+				"the capture states %s %" PRIu64 "; the runner saw %" PRIu64
+				" to %" PRIu64,
+				one->key, one->stated, one->least, one->most);
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The window: whatever is judged lies in it, so a capture that states another one than its samples
+ * have would be judged by nothing. Few samples are outside: threads begin to be sampled one after
+ * the other, and stop so.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "harness/judge/validator.h"
+
+struct window_count {
+	uint64_t samples, inside;
+	uint64_t never; /* before the capture began, or after it ended */
+};
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	view->state = calloc(1, sizeof(struct window_count));
+	return view->state ? 0 : -ENOMEM;
+}
+
+static bool inside(const struct jp_evidence *evidence, uint64_t time)
+{
+	const struct jp_capture_info *info = &evidence->info;
+
+	if (jp_evidence_gated(evidence))
+		return jp_intervals_at(&evidence->intervals, time, info->slack);
+	return time + info->slack >= info->sampling && time <= info->stopped + info->slack;
+}
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	const struct jp_evidence *evidence = view->evidence;
+	const struct jp_watched_info *watched = &evidence->watched;
+	const uint64_t slack = evidence->info.slack;
+	struct window_count *state = view->state;
+
+	if (event->type != JP_EVENT_SAMPLE)
+		return 0;
+	state->samples++;
+	state->inside += inside(evidence, event->time);
+	state->never += watched->started && (event->time + slack < watched->started ||
+					     event->time > watched->ended + slack);
+	return 0;
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	const struct window_count *state = view->state;
+	struct jp_findings *findings = &view->findings;
+
+	if (state->never)
+		snprintf(findings->error, sizeof(findings->error),
+			 "%" PRIu64 " of %" PRIu64
+			 " samples are of before the capture began, or of after it ended",
+			 state->never, state->samples);
+	else if (2 * state->inside < state->samples)
+		snprintf(findings->error, sizeof(findings->error),
+			 "the window that the capture states holds %" PRIu64 " of %" PRIu64
+			 " samples",
+			 state->inside, state->samples);
+	return jp_findings_add_as(findings, &jp_counts_some,
+				  jp_metric_rate("window.samples", state->inside, state->samples));
+}
+
+static const struct jp_validator window = {
+	.name = "window",
+	.help = "do the samples lie where the capture says that it took them?",
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free,
+};
+JP_REGISTER(validator, window);
