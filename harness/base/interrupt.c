@@ -34,6 +34,17 @@ int jp_interrupt_watch(void)
 	return 0;
 }
 
+void jp_interrupt_size_limit(void)
+{
+	signal(SIGXFSZ, SIG_IGN);
+}
+
+void jp_interrupt_as_usual(void)
+{
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
+}
+
 int jp_interrupt_fd(void)
 {
 	return wake;

@@ -2,6 +2,12 @@
 #ifndef JP_INTERRUPT_H
 #define JP_INTERRUPT_H
 
+/* From now on a write beyond the limit on file sizes fails, as on a full disk: no death without a
+ * word. */
+void jp_interrupt_size_limit(void);
+/* In a child, before it execs: what we ignore does what it usually does. */
+void jp_interrupt_as_usual(void);
+
 /* SIGINT, SIGTERM and SIGHUP as something that poll() sees, so that a run can clean up first. */
 int jp_interrupt_watch(void);
 /* Readable once a signal came; -1 when nothing is watched. */

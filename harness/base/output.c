@@ -20,22 +20,23 @@ struct jp_output {
 	unsigned char buffer[BUFFER];
 };
 
-/* O_NONBLOCK: opening a FIFO must not hang; it has no effect on a regular file. */
-static int open_empty(const char *path, struct jp_error *err)
+/* Never what was there: others may have it open, or may read it. */
+static int open_fresh(const char *path, struct jp_error *err)
 {
-	jp_cleanup_close int fd =
-		open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
 	struct stat st;
+	int fd;
 
-	if (fd < 0)
-		return jp_fail(err, errno, "%s: %s", path,
-			       errno == ELOOP ? "a symbolic link; a regular file was expected"
-					      : strerror(errno));
-	if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode))
-		return jp_fail(err, EINVAL, "%s: not a regular file", path);
-	if (ftruncate(fd, 0) < 0)
-		return jp_fail(err, errno, "%s: cannot be emptied: %s", path, strerror(errno));
-	return jp_steal_fd(&fd);
+	if (!lstat(path, &st)) {
+		if (!S_ISREG(st.st_mode))
+			return jp_fail(err, EINVAL,
+				       "%s: expected a regular file, or nothing, to write to",
+				       path);
+		if (unlink(path))
+			return jp_fail(err, errno, "%s: cannot be replaced: %s", path,
+				       strerror(errno));
+	}
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd < 0 ? jp_fail(err, errno, "%s: %s", path, strerror(errno)) : fd;
 }
 
 struct jp_output *jp_output_adopt(int fd, const char *path, struct jp_error *err)
@@ -57,7 +58,7 @@ struct jp_output *jp_output_adopt(int fd, const char *path, struct jp_error *err
 
 struct jp_output *jp_output_create(const char *path, struct jp_error *err)
 {
-	int fd = open_empty(path, err);
+	int fd = open_fresh(path, err);
 
 	return fd < 0 ? NULL : jp_output_adopt(fd, path, err);
 }

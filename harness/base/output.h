@@ -14,7 +14,7 @@
  */
 struct jp_output;
 
-/* Creates or empties the regular file @path; never through a symbolic link. */
+/* Creates the regular file @path, in the place of one that was there. */
 struct jp_output *jp_output_create(const char *path, struct jp_error *err);
 /* Takes over @fd of an empty file; @path is for messages. NULL: no memory, @fd is closed. */
 struct jp_output *jp_output_adopt(int fd, const char *path, struct jp_error *err);

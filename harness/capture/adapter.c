@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "harness/base/arguments.h"
+#include "harness/base/interrupt.h"
 #include "harness/base/path.h"
 #include "harness/base/trusted_path.h"
 
@@ -49,7 +50,7 @@ static int path_of(const char *name, char *path, size_t size, struct jp_error *e
 static _Noreturn void child(char *const *argv, int in, int out, int words, const int *keep_fds)
 {
 	setpgid(0, 0);
-	signal(SIGPIPE, SIG_DFL);
+	jp_interrupt_as_usual();
 	if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(words, 2) < 0)
 		_exit(126);
 	for (; keep_fds && *keep_fds >= 0; keep_fds++)

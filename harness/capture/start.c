@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
+#include "harness/base/interrupt.h"
 #include "harness/capture/drain.h"
 #include "harness/capture/session.h"
 
@@ -39,6 +40,7 @@ static _Noreturn void child(struct jp_session *session, int ours, int theirs, ch
 		size = read(theirs, &byte, 1);
 	} while (size < 0 && errno == EINTR);
 	if (size == 1) {
+		jp_interrupt_as_usual();
 		execvpe(target->command[0], target->command, environment);
 		error = errno;
 		send(theirs, &error, sizeof(error), MSG_NOSIGNAL);

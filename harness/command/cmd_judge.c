@@ -108,6 +108,10 @@ static int judge_folders(const struct folders *folders, size_t plan, const struc
 		jp_report_tell(&report, NULL);
 	}
 	status = jp_report_end(&report);
+	if (jp_report_written(&report, &err)) {
+		fprintf(stderr, "jitproof judge: %s\n", err.text);
+		status = JP_EXIT_BROKEN;
+	}
 	if (folders->count < plan) {
 		jp_report_cut_short(&report, "cases are missing that ktap.txt has announced");
 		status = JP_EXIT_BAD;

@@ -9,7 +9,9 @@
 
 #include "harness/command/command.h"
 #include "harness/base/arguments.h"
+#include "harness/base/cleanup.h"
 #include "harness/base/error.h"
+#include "harness/base/new_file.h"
 #include "harness/model/space/replay.h"
 #include "harness/model/unwind/stack_lines.h"
 #include "harness/report/file_report.h"
@@ -31,6 +33,7 @@ struct judgement {
 	struct jp_unwinder *unwinder; /* NULL: not asked for */
 	enum jp_method method;
 	FILE *stacks; /* NULL: not asked for */
+	struct jp_new_file stacks_file;
 };
 
 /* A figure that --fail-if knows, and what a percentage of it is of. */
@@ -206,14 +209,25 @@ static int judge(struct judgement *judgement, const struct options *options, str
 	if (options->unwind)
 		jp_unwinder_frame_pointers(judgement->unwinder, options->frame_pointers);
 	if (options->stacks) {
-		judgement->stacks = fopen(options->stacks, "we");
+		jp_cleanup_close int fd =
+			jp_new_file_open(&judgement->stacks_file, options->stacks, 0666, err);
+
+		if (fd < 0)
+			return fd;
+		judgement->stacks = fdopen(fd, "w");
 		if (!judgement->stacks)
 			return jp_fail(err, errno, "%s: %s", options->stacks, strerror(errno));
+		fd = -1;
 	}
 	*err = (struct jp_error){""};
 	ret = jp_perfdata_read(options->file, visit, judgement, &judgement->report.summary, err);
-	if (judgement->stacks && (ferror(judgement->stacks) | fclose(judgement->stacks)) && !ret)
-		return jp_fail(err, EIO, "%s: cannot be written", options->stacks);
+	if (judgement->stacks && (ferror(judgement->stacks) | fclose(judgement->stacks))) {
+		jp_new_file_drop(&judgement->stacks_file);
+		return ret ?: jp_fail(err, EIO, "%s: cannot be written", options->stacks);
+	}
+	/* What could be read of a bad file is kept. */
+	if (judgement->stacks && jp_new_file_keep(&judgement->stacks_file, ret ? NULL : err))
+		return ret ?: -EIO;
 	if (ret && !*err->text)
 		return jp_fail(err, -ret, "%s: %s", options->file, strerror(-ret));
 	if (!ret)

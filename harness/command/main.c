@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/base/interrupt.h"
 #include "harness/command/command.h"
 
 static int usage(FILE *out)
@@ -42,6 +43,7 @@ int main(int argc, char **argv)
 	const struct jp_command *command;
 
 	fill_standard_descriptors();
+	jp_interrupt_size_limit();
 	if (!jp_registry_at(JP_COMMAND, 0)) {
 		fputs("jitproof: no command is registered: the build is broken\n", stderr);
 		return JP_EXIT_BROKEN;

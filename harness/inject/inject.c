@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
+#include "harness/base/new_file.h"
 #include "harness/format/perfdata/copy.h"
 #include "harness/format/perfdata/encode.h"
 #include "harness/format/perfdata/read.h"
@@ -293,20 +294,14 @@ static int read_dumps(struct inject *inject, const struct stat *input,
 	return ret;
 }
 
-/* Into a file of another name, which takes its place when it is whole. */
 static int write_output(struct inject *inject)
 {
 	const char *path = inject->options->output;
-	jp_cleanup_free char *temporary = NULL;
-	int fd, ret;
+	struct jp_new_file file;
+	int fd = jp_new_file_open(&file, path, 0600, inject->err), ret;
 
-	if (asprintf(&temporary, "%s.XXXXXX", path) < 0) {
-		temporary = NULL;
-		return no_memory(inject);
-	}
-	fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0)
-		return jp_fail(inject->err, errno, "%s: %s", temporary, strerror(errno));
+		return fd;
 	inject->output = jp_output_adopt(fd, path, inject->err);
 	ret = inject->output ? read_input(inject, write_event, begin_copy, write_other) : -ENOMEM;
 	if (!ret)
@@ -317,11 +312,9 @@ static int write_output(struct inject *inject)
 		jp_output_abandon(inject->output);
 	else
 		ret = jp_output_close(inject->output, inject->err);
-	if (!ret && rename(temporary, path))
-		ret = jp_fail(inject->err, errno, "%s: %s", path, strerror(errno));
 	if (ret)
-		unlink(temporary);
-	return ret;
+		jp_new_file_drop(&file);
+	return ret ?: jp_new_file_keep(&file, inject->err);
 }
 
 static int run(struct inject *inject, void (*said)(void *, const char *), void *context)

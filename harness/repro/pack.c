@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
+#include "harness/base/new_file.h"
 #include "harness/base/path.h"
 #include "harness/repro/tar.h"
 
@@ -164,28 +165,27 @@ int jp_repro_pack(const struct jp_repro *repro, const char *adapters, const char
 		  uint64_t *size, struct jp_error *err)
 {
 	struct pack pack = {.repro = repro, .err = err};
-	char part[PATH_MAX];
-	struct stat there;
-	int ret, closed;
+	struct jp_new_file file;
+	int fd, ret, closed;
 
-	if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode))
-		return jp_fail(err, EINVAL, "%s: is there and no regular file", path);
-	ret = jp_path_build(part, sizeof(part), err, "%s.part", path)
-		      ?: jp_path_build(pack.root, sizeof(pack.root), err, "%s-%s",
-				       repro->cas->study,
-				       repro->cas->name + strlen(repro->cas->study) + 1);
+	ret = jp_path_build(pack.root, sizeof(pack.root), err, "%s-%s", repro->cas->study,
+			    repro->cas->name + strlen(repro->cas->study) + 1);
 	if (ret)
 		return ret;
-	pack.tar.output = jp_output_create(part, err);
-	if (!pack.tar.output)
-		return -EIO;
+	fd = jp_new_file_open(&file, path, 0600, err);
+	if (fd < 0)
+		return fd;
+	pack.tar.output = jp_output_adopt(fd, path, err);
+	if (!pack.tar.output) {
+		jp_new_file_drop(&file);
+		return -ENOMEM;
+	}
 	ret = pack_all(&pack, adapters);
 	jp_tar_end(&pack.tar);
 	*size = jp_output_at(pack.tar.output);
 	closed = jp_output_close(pack.tar.output, ret ? NULL : err);
-	if (!ret && !closed && rename(part, path))
-		ret = jp_fail(err, errno, "%s: %s", path, strerror(errno));
-	if (ret || closed)
-		unlink(part);
-	return ret ? ret : closed;
+	ret = ret ?: closed;
+	if (ret)
+		jp_new_file_drop(&file);
+	return ret ?: jp_new_file_keep(&file, err);
 }

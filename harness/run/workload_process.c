@@ -14,6 +14,7 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
+#include "harness/base/interrupt.h"
 #include "harness/base/number.h"
 #include "harness/base/path.h"
 
@@ -49,7 +50,7 @@ __attribute__((noreturn)) static void child(const struct jp_workload_process *pr
 	setpgid(0, 0);
 	/* Should the runner be killed outright, its workload goes too. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	signal(SIGPIPE, SIG_DFL);
+	jp_interrupt_as_usual();
 	if (null < 0 || output < 0 || dup2(null, 0) < 0 || dup2(output, 1) < 0 ||
 	    dup2(output, 2) < 0)
 		_exit(127);

@@ -7,7 +7,7 @@ import os
 import struct
 import subprocess
 import sys
-from typing import Any
+from typing import Any, Sequence
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
@@ -49,13 +49,13 @@ class Made(Folder):
         self.add(made)
         return made
 
-    def run_judge(self, *options: str,
-                  raw: bytes | None = None) -> subprocess.CompletedProcess[str]:
+    def run_judge(self, *options: str, raw: bytes | None = None,
+                  before: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
         if raw is None:
             self.perf.save(self.path)
         else:
             files.write_bytes(self.path, raw)
-        return process.run([JITPROOF, "judge", *options, self.path], timeout=60)
+        return process.run([*before, JITPROOF, "judge", *options, self.path], timeout=60)
 
     def judge(self) -> dict[str, Any]:
         done = self.run_judge("--json")
@@ -402,11 +402,16 @@ class Stacks(Made):
 
     def test_cannot_be_written(self) -> None:
         self.dump(self.SP + 32, ANON + 0x20, 0, 0)
-        for where, why in (("/dev/full", "cannot be written"), (self.path + "/no", "Not a dir")):
-            done = self.run_judge("--stacks", where)
+        out = self.place("stacks")
+        for where, why, before in (
+                ("/dev/full", "expected a regular file", ()),
+                (self.path + "/no", "Not a dir", ()),
+                (out, "cannot be written", ("prlimit", "--fsize=20"))):
+            done = self.run_judge("--stacks", where, before=before)
             self.assertEqual((done.returncode, done.stdout), (99, ""))
             self.assertIn(where, done.stderr)
             self.assertIn(why, done.stderr)
+        self.assertEqual([name for name in os.listdir(self.home) if name.startswith("stacks")], [])
 
 
 class FailIf(Made):

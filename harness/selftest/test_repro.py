@@ -279,7 +279,7 @@ class Place(Packing):
         for path in (self.place("fifo"), "/dev/null", self.home):
             done = self.repro_to(path)
             self.assertEqual(done.returncode, 99, done.stdout)
-            self.assertIn("is there and no regular file", done.stderr)
+            self.assertIn("expected a regular file, or nothing, to write to", done.stderr)
 
 
 class Hostile(Packing):

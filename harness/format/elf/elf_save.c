@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "harness/base/file.h"
+#include "harness/base/new_file.h"
 #include "harness/base/path.h"
 
 char *jp_build_id_text(const struct jp_build_id *id, char *text)
@@ -24,31 +25,21 @@ char *jp_build_id_text(const struct jp_build_id *id, char *text)
 	return text;
 }
 
-/* Under a name of its own first: several captures may save the same file at once. */
-static int write_copy(const struct jp_elf_image *image, const char *path, const char *dir,
-		      struct jp_error *err)
+/* Several captures may save the same file at once. */
+static int write_copy(const struct jp_elf_image *image, const char *path, struct jp_error *err)
 {
-	char temporary[4096];
-	int fd, ret;
+	struct jp_new_file file;
+	int fd = jp_new_file_open(&file, path, 0644, err), ret;
 
-	ret = jp_path_build(temporary, sizeof(temporary), err, "%s/.elf.XXXXXX", dir);
-	if (ret)
-		return ret;
-	fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0)
-		return jp_fail(err, errno, "%s: %s", temporary, strerror(errno));
+		return fd;
 	ret = jp_file_write(fd, image->bytes, image->size);
-	if (ret == 0 && fchmod(fd, 0644))
-		ret = -errno;
 	if (close(fd) && ret == 0)
 		ret = -errno;
-	if (ret == 0 && rename(temporary, path))
-		ret = -errno;
-	if (ret) {
-		unlink(temporary);
-		return jp_fail(err, -ret, "%s: %s", path, strerror(-ret));
-	}
-	return 0;
+	if (ret == 0)
+		return jp_new_file_keep(&file, err);
+	jp_new_file_drop(&file);
+	return jp_fail(err, -ret, "%s: %s", path, strerror(-ret));
 }
 
 int jp_elf_save(int fd, const void *image, size_t size, const char *dir, struct jp_build_id *id,
@@ -70,7 +61,7 @@ int jp_elf_save(int fd, const void *image, size_t size, const char *dir, struct 
 	ret = jp_elf_extract(fd, image, size, &copy, err);
 	if (ret)
 		return ret;
-	ret = write_copy(&copy, path, dir, err);
+	ret = write_copy(&copy, path, err);
 	jp_elf_image_free(&copy);
 	return ret;
 }
