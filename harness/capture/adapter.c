@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -81,8 +83,9 @@ int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *
 	if (ret)
 		return ret;
 	add_command(&command, path, args);
-	adapter->words_fd = open(words ? words : "/dev/null",
-				 O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+	adapter->words_fd =
+		words ? open(words, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644)
+		      : memfd_create("words", MFD_CLOEXEC);
 	if (command.failed || adapter->words_fd < 0 || pipe2(in, O_CLOEXEC) ||
 	    pipe2(out, O_CLOEXEC)) {
 		ret = jp_fail(err, errno, "%s: cannot be started: %s", path, strerror(errno));
@@ -126,10 +129,36 @@ int jp_adapter_line(struct jp_adapter *adapter, char *text, size_t size, uint64_
 
 int jp_adapter_say(struct jp_adapter *adapter, const char *word, struct jp_error *err)
 {
-	if (dprintf(adapter->in, "%s\n", word) < 0)
-		return jp_fail(err, errno, "the profiler's adapter does not listen: %s",
-			       strerror(errno));
-	return 0;
+	int ret;
+
+	if (dprintf(adapter->in, "%s\n", word) > 0)
+		return 0;
+	ret = jp_fail(err, errno, "the profiler's adapter does not listen: %s", strerror(errno));
+	if (err)
+		jp_adapter_words(adapter, err);
+	return ret;
+}
+
+void jp_adapter_words(const struct jp_adapter *adapter, struct jp_error *err)
+{
+	enum { MOST = 600 };
+	size_t used = strlen(err->text);
+	char words[MOST + 1];
+	struct stat st;
+	ssize_t size;
+
+	if (adapter->words_fd < 0 || fstat(adapter->words_fd, &st))
+		return;
+	size = pread(adapter->words_fd, words, MOST, st.st_size > MOST ? st.st_size - MOST : 0);
+	while (size > 0 && words[size - 1] == '\n')
+		size--;
+	if (size <= 0)
+		return;
+	words[size] = '\0';
+	for (char *c = words; *c; c++)
+		if (*c == '\n')
+			*c = ' ';
+	snprintf(err->text + used, sizeof(err->text) - used, "; its last words: %s", words);
 }
 
 void jp_adapter_end(struct jp_adapter *adapter, bool kill_it)
@@ -143,7 +172,7 @@ void jp_adapter_end(struct jp_adapter *adapter, bool kill_it)
 			close(*fds[i]);
 		*fds[i] = -1;
 	}
-	while (adapter->pid && waitpid(adapter->pid, NULL, 0) < 0 && errno == EINTR)
+	while (adapter->pid && waitpid(adapter->pid, &adapter->status, 0) < 0 && errno == EINTR)
 		;
 	adapter->pid = 0;
 }

@@ -19,12 +19,14 @@ struct jp_adapter {
 	pid_t pid;    /* leads a group of its own; 0: none */
 	int in, out;  /* we write, we read; -1: closed */
 	int words_fd; /* its standard error, -1: none */
+	int status;   /* once it ended, as of waitpid() */
 	struct jp_lines lines;
 };
 
 /* Starts `NAME.py @args`: the file in $JITPROOF_PROFILERS, else in ../share/jitproof/profiler
  * as seen from this binary's folder, else in profiler there, which the build makes. With @words
- * (may be NULL) as a file for its standard error and @keep_fds (may be NULL, -1 ends) left open. */
+ * (NULL: one that nobody sees) as a file for its standard error and @keep_fds (may be NULL, -1
+ * ends) left open. */
 int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *args,
 		     const char *words, const int *keep_fds, struct jp_error *err);
 /* Its next line. -EPIPE: it ended; -ETIMEDOUT: past @deadline (CLOCK_MONOTONIC ns); -EINTR: the run
@@ -32,6 +34,8 @@ int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *
 int jp_adapter_line(struct jp_adapter *adapter, char *text, size_t size, uint64_t deadline,
 		    struct jp_error *err);
 int jp_adapter_say(struct jp_adapter *adapter, const char *word, struct jp_error *err);
+/* Adds the last of what it said on its standard error to @err: why an adapter is broken. */
+void jp_adapter_words(const struct jp_adapter *adapter, struct jp_error *err);
 /* Tells it that nothing more comes, which ends it; kills it and what it started where @kill. */
 void jp_adapter_end(struct jp_adapter *adapter, bool kill);
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "harness/base/arguments.h"
 #include "harness/base/clock.h"
@@ -35,6 +36,18 @@ struct jp_external {
 	struct jp_error err;
 };
 
+/* "error WHY", or no word of the protocol at all. */
+static void refuse(struct jp_external *external, const char *line)
+{
+	if (strncmp(line, "error ", 6) == 0 && line[6]) {
+		snprintf(external->err.text, sizeof(external->err.text), "%s", line + 6);
+		return;
+	}
+	jp_fail(&external->err, EPROTO,
+		"the profiler's adapter said '%.300s', which is no word of the protocol", line);
+	jp_adapter_words(&external->adapter, &external->err);
+}
+
 static void take(struct jp_external *external, const char *line)
 {
 	struct jp_session *session = external->session;
@@ -54,8 +67,7 @@ static void take(struct jp_external *external, const char *line)
 		session->samples = samples;
 	else if (!external->err.text[0] &&
 		 !jp_profiler_crashed(session->dir, "record", line, &external->err))
-		snprintf(external->err.text, sizeof(external->err.text), "%s",
-			 strncmp(line, "error ", 6) == 0 ? line + 6 : line);
+		refuse(external, line);
 }
 
 /* Listens until the adapter ends. */
@@ -75,6 +87,7 @@ static void *listen_to(void *context)
 			take(external, line);
 		else
 			external->said |= ENDED;
+		session->exited |= ret;
 		if (ret && ret != -EPIPE && !external->err.text[0])
 			external->err = err;
 		pthread_cond_broadcast(&session->changed);
@@ -100,6 +113,8 @@ static int wait_for(struct jp_external *external, unsigned int what, const char 
 	else if (!(external->said & what))
 		ret = jp_fail(err, EIO, "the profiler's adapter %s %s",
 			      external->said & ENDED ? "ended" : "did not answer", when);
+	if (ret && !external->err.text[0] && err)
+		jp_adapter_words(&external->adapter, err);
 	pthread_mutex_unlock(&session->lock);
 	return ret;
 }
@@ -175,9 +190,11 @@ int jp_external_begin(struct jp_session *session, int argc, char **argv, char *e
 		      struct jp_error *err)
 {
 	struct jp_external *external;
+	char version[256];
 	int ret;
 
-	if (check(session, argc, argv, err))
+	if (check(session, argc, argv, err) ||
+	    jp_profiler_version(argv[1], version, sizeof(version), err))
 		return -EINVAL;
 	external = session->external = calloc(1, sizeof(*external));
 	if (!external)
@@ -239,6 +256,25 @@ int jp_external_finish(struct jp_session *session, struct jp_error *err)
 	return ret ?: wait_for(external, DONE, "before it was done", err);
 }
 
+/* Whether it goes by itself: what is done says so, and listens no more. */
+static bool leaves(struct jp_external *external)
+{
+	enum { SECONDS = 10 };
+	struct jp_session *session = external->session;
+	const struct timespec until = jp_clock_timespec(jp_clock_now() + SECONDS * JP_NS_PER_S);
+	int error = 0;
+
+	if (!(external->said & DONE))
+		return false;
+	close(external->adapter.in);
+	external->adapter.in = -1;
+	pthread_mutex_lock(&session->lock);
+	while (external->listens && !(external->said & ENDED) && !error)
+		error = pthread_cond_timedwait(&session->changed, &session->lock, &until);
+	pthread_mutex_unlock(&session->lock);
+	return !error;
+}
+
 void jp_external_free(struct jp_session *session)
 {
 	struct jp_external *external = session->external;
@@ -246,10 +282,8 @@ void jp_external_free(struct jp_session *session)
 	if (!external)
 		return;
 	/* The listening thread goes by the end of what it reads. */
-	if (external->adapter.pid && !(external->said & DONE))
+	if (external->adapter.pid && !leaves(external))
 		kill(-external->adapter.pid, SIGKILL);
-	else if (external->adapter.in >= 0)
-		dprintf(external->adapter.in, "end\n");
 	if (external->listens)
 		pthread_join(external->listener, NULL);
 	jp_adapter_end(&external->adapter, false);
@@ -263,7 +297,9 @@ int jp_external_probe(const struct jp_capture_options *options, int argc, char *
 	struct jp_error err = {""};
 	char version[256];
 
-	if (count || argc < 2 || !jp_profiler_version(argv[1], version, sizeof(version), &err))
+	/* A broken adapter is not missing: jp_external_begin() meets it again. */
+	if (count || argc < 2 ||
+	    jp_profiler_version(argv[1], version, sizeof(version), &err) != -ENOENT)
 		return count;
 	snprintf(missing, size, "%s", err.text);
 	return 1;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "harness/base/clock.h"
 #include "harness/base/path.h"
@@ -20,22 +21,29 @@ static int ask_version(const char *name, char *text, size_t size, struct jp_erro
 {
 	char *const args[] = {"version", NULL};
 	struct jp_adapter adapter;
+	struct jp_error why;
 	char line[256];
 	int ret = jp_adapter_start(&adapter, name, args, NULL, NULL, err);
 
 	if (ret)
 		return ret;
-	ret = jp_adapter_line(&adapter, line, sizeof(line), jp_clock_now() + VERSION_NS, err);
-	if (ret == -EPIPE) /* the one program that it needs itself */
-		ret = jp_fail(err, ENOENT, "profiler %s: python3 is missing, or too old", name);
-	else if (!ret && strncmp(line, "skip ", 5) == 0)
+	ret = jp_adapter_line(&adapter, line, sizeof(line), jp_clock_now() + VERSION_NS, &why);
+	if (!ret && strncmp(line, "skip ", 5) == 0)
 		ret = jp_fail(err, ENOENT, "profiler %s: %s", name, line + 5);
 	else if (!ret && strncmp(line, "version ", 8) != 0)
 		ret = jp_fail(err, EPROTO, "profiler %s: said '%.200s'; expected 'version ...'",
 			      name, line);
 	else if (!ret)
 		snprintf(text, size, "%s", line + 8);
+	else
+		ret = jp_fail(err, -ret, "profiler %s: %s when asked for its version", name,
+			      why.text);
+	if (ret && ret != -ENOENT && err)
+		jp_adapter_words(&adapter, err);
 	jp_adapter_end(&adapter, ret != 0);
+	/* The one program that it needs itself: the shell's status for it. */
+	if (ret && WIFEXITED(adapter.status) && WEXITSTATUS(adapter.status) == 127)
+		ret = jp_fail(err, ENOENT, "profiler %s: python3 is missing", name);
 	return ret;
 }
 
@@ -126,7 +134,10 @@ int jp_profiler_inject(const char *name, const char *dir, uint64_t deadline, str
 	if (!ret && jp_profiler_crashed(dir, "inject", line, err))
 		ret = -ECHILD;
 	else if (!ret && strcmp(line, "done") != 0)
-		ret = jp_fail(err, EPROTO, "profiler %s: %.900s", name, line);
+		ret = jp_fail(err, EPROTO, "profiler %s: said '%.300s'; expected 'done'", name,
+			      line);
+	if (ret && ret != -ECHILD)
+		jp_adapter_words(&adapter, err);
 	jp_adapter_end(&adapter, ret != 0);
 	return ret;
 }

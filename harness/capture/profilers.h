@@ -10,7 +10,8 @@
 #include "harness/base/json.h"
 
 /* Anyone's profiler, by its adapter (harness/capture/adapter.h). */
-/* The version of @name's profiler in @text; -ENOENT and what is missing where it cannot run. What
+/* The version of @name's profiler in @text; -ENOENT and what is missing where it cannot run;
+ * any other failure is the adapter's own, with its last words. What
  * was found once is not asked for again. Not locked. */
 int jp_profiler_version(const char *name, char *text, size_t size, struct jp_error *err);
 /* A string "NAME": "VERSION" for each adapter, null where the profiler is not there. */

@@ -87,17 +87,18 @@ static bool probe(struct running *run)
 	const char *profiler = jp_merge_profiler(watch->cas);
 	char missing[1024] = "", version[256];
 	struct jp_error err = {""};
+	int ret = 0;
 
 	if (watch->capture->probe(&watch->options, watch->capture_argc, watch->capture_argv,
 				  missing, sizeof(missing))) {
 		end(run, JP_SKIP, missing);
 		return false;
 	}
-	if (profiler && jp_profiler_version(profiler, version, sizeof(version), &err)) {
-		end(run, JP_SKIP, err.text);
-		return false;
-	}
-	return true;
+	if (profiler)
+		ret = jp_profiler_version(profiler, version, sizeof(version), &err);
+	if (ret)
+		end(run, ret == -ENOENT ? JP_SKIP : JP_ERROR, err.text);
+	return !ret;
 }
 
 /* True when there is a folder to judge; else the outcome is the run's own. */
