@@ -87,7 +87,7 @@ STATIC_OBJ := $(patsubst %,$(O)/harness/%.o,command/main command/cmd_workload \
 	$(addprefix format/truth/,acts seal write)) \
 	$(patsubst %,$(O)/workloads/%.o,anon_exec \
 	$(addprefix emit/,arena backing code eh_frame emitter frame_walk handshake image maps \
-	option path plan program publish) arch/$(ARCH)) \
+	option path plan program publish thread) arch/$(ARCH)) \
 	$(patsubst %.c,$(O)/%.o,$(wildcard workloads/publish/*.c))
 
 all: $(O)/jitproof $(STATIC) $(ADAPTERS) ## build $(O)/jitproof

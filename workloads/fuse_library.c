@@ -27,6 +27,7 @@
 #include "workloads/emit/option.h"
 #include "workloads/emit/process.h"
 #include "workloads/emit/program.h"
+#include "workloads/emit/thread.h"
 #include "workloads/emit/workload.h"
 
 enum { BLOCK = 128 << 10, ROOM = BLOCK + 4096, NODE = 2, OTHER_USER = 65534, TICK_MS = 100 };
@@ -143,7 +144,6 @@ static void *serve_all(void *context)
 {
 	static char request[ROOM];
 
-	jp_truth_thread_start();
 	while (!atomic_load(&scene.over)) {
 		struct pollfd ready = {.fd = scene.fd, .events = POLLIN};
 		ssize_t got;
@@ -158,7 +158,6 @@ static void *serve_all(void *context)
 			 errno != EPERM)
 			break;
 	}
-	jp_truth_thread_exit();
 	return NULL;
 }
 
@@ -260,7 +259,7 @@ static int run_inside(void)
 	struct jp_child process = {0};
 	pthread_t server;
 	int ret = jp_process_fork(&process, &fork, inside, NULL)
-			  ?: -pthread_create(&server, NULL, serve_all, NULL);
+			  ?: jp_thread_make(&server, serve_all, NULL);
 
 	if (ret)
 		return ret;

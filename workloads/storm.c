@@ -12,12 +12,13 @@
 #include "harness/format/truth/write.h"
 #include "workloads/emit/option.h"
 #include "workloads/emit/program.h"
+#include "workloads/emit/thread.h"
 #include "workloads/emit/workload.h"
 
 /*
  * Noise beside code that is judged: pages that become executable again and again, which nobody
- * runs, and processes that end at once. The truth has no process of it, and of the pages that they
- * were executable at times; it is there to fill rings.
+ * runs, and processes that end at once. It is there to fill rings: of the pages the truth has that
+ * they were executable at times.
  */
 static struct {
 	unsigned acts, forks, threads; /* acts and forks: a second, 0: as fast as it goes, none */
@@ -94,10 +95,15 @@ static void *fork_on(void *context)
 	while (!jp_handshake_stopping()) {
 		owed += ticks(timer) * storm.forks;
 		for (; owed >= 1000 && !jp_handshake_stopping(); owed -= 1000) {
+			const struct jp_truth_task_ids self = jp_truth_self();
+			uint64_t before = jp_clock_now();
 			pid_t pid = fork();
 
-			if (!pid)
+			if (!pid) {
+				jp_truth_process_start(before, JP_HOW_FORK, self, 0);
+				jp_truth_process_exit();
 				_exit(0);
+			}
 			if (pid > 0 && waitpid(pid, NULL, 0) == pid)
 				atomic_fetch_add(&storm.forked, 1);
 		}
@@ -126,8 +132,8 @@ static int run(int argc, char **argv)
 	ret = judged(&program);
 	began = jp_clock_now();
 	while (!ret && started < storm.threads + !!storm.forks) {
-		ret = -pthread_create(&threads[started], NULL,
-				      started < storm.threads ? blow : fork_on, NULL);
+		ret = jp_thread_make(&threads[started], started < storm.threads ? blow : fork_on,
+				     NULL);
 		started += !ret;
 	}
 	ret = jp_path_serve(argv[0], ret, NULL, NULL);
@@ -149,7 +155,7 @@ static const struct jp_option options[] = {
 
 static const struct jp_workload storm_workload = {
 	.name = "storm",
-	.help = "code beside a storm of mapping records and forks, which is not in the truth",
+	.help = "code beside a storm of forks and of mapping records; these are not in the truth",
 	.options = options,
 	.run = run,
 };

@@ -10,6 +10,7 @@
 #include "workloads/emit/maps.h"
 #include "workloads/emit/option.h"
 #include "workloads/emit/program.h"
+#include "workloads/emit/thread.h"
 #include "workloads/emit/workload.h"
 
 enum { MOST = 64 };
@@ -29,7 +30,6 @@ static void *worker(void *context)
 	struct jp_program program;
 	int ret;
 
-	jp_truth_thread_start();
 	pthread_mutex_lock(&churn.compiling);
 	ret = jp_program_make(&program, &churn.plan);
 	pthread_mutex_unlock(&churn.compiling);
@@ -37,7 +37,6 @@ static void *worker(void *context)
 		jp_path_run(&program.paths[i % program.nr_paths]);
 	if (!ret)
 		ret = jp_program_end(&program);
-	jp_truth_thread_exit();
 	return (void *)(intptr_t)ret;
 }
 
@@ -61,7 +60,7 @@ static void *turn_over(void *context)
 			break;
 		if (jp_handshake_stopping() || ret)
 			continue;
-		ret = -pthread_create(&workers[at], NULL, worker, NULL);
+		ret = jp_thread_make(&workers[at], worker, NULL);
 		if (!ret) {
 			at = (at + 1) % churn.threads;
 			alive++;
@@ -79,11 +78,10 @@ static void *rest(void *context)
 	pthread_t turner;
 	int ret;
 
-	jp_truth_new_task();
 	pthread_join(churn.main, NULL); /* it is gone when we say that we are ready */
-	ret = pthread_create(&turner, NULL, turn_over, NULL);
+	ret = jp_thread_make(&turner, turn_over, NULL);
 	if (ret)
-		exit(jp_handshake_status("thread_churn", -ret));
+		exit(jp_handshake_status("thread_churn", ret));
 	jp_handshake(NULL, NULL);
 	pthread_join(turner, NULL);
 	jp_maps_mark();
@@ -97,9 +95,9 @@ static int run(int argc, char **argv)
 	int ret;
 
 	churn.main = pthread_self();
-	ret = pthread_create(&thread, NULL, rest, NULL);
+	ret = jp_thread_make(&thread, rest, NULL);
 	if (ret)
-		return jp_handshake_status("thread_churn", -ret);
+		return jp_handshake_status("thread_churn", ret);
 	jp_truth_thread_exit();
 	pthread_exit(NULL);
 }

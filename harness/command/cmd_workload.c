@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,8 @@ struct request {
 	struct jp_handshake_setup setup;
 	const char *truth;
 	const char *publish, *publish_dir, *publish_with, *publish_children;
+	struct jp_truth_task_ids parent; /* who made this process, where it began with an exec */
+	uint64_t exec_tid;               /* which thread of it called exec; 0: the first */
 	uint64_t execed; /* when an earlier image of this process gave way to this one */
 	int proc;        /* the outside's /proc, where this process was born in a pid namespace */
 	bool help;
@@ -131,6 +134,11 @@ static int take_common(int argc, char **argv, struct request *request, char **re
 			request->setup.resumed = 1;
 		} else if ((value = jp_arguments_value("--started", argc, argv, &i))) {
 			good = jp_number(value, 0, UINT64_MAX, &request->execed);
+		} else if ((value = jp_arguments_value("--parent", argc, argv, &i))) {
+			good = sscanf(value, "%" SCNu32 ":%" SCNu32, &request->parent.pid,
+				      &request->parent.tid) == 2;
+		} else if ((value = jp_arguments_value("--exec-tid", argc, argv, &i))) {
+			good = jp_number(value, 0, UINT32_MAX, &request->exec_tid);
 		} else if ((value = jp_arguments_value("--outside-proc", argc, argv, &i))) {
 			good = descriptor_of(value, &request->proc);
 		} else {
@@ -219,8 +227,12 @@ static int run(int argc, char **argv)
 		return JP_EXIT_BROKEN;
 	}
 	now = jp_clock_now();
-	jp_truth_process_start(request.execed ? request.execed : now, getppid(),
-			       request.execed ? JP_HOW_EXEC : JP_HOW_LAUNCH);
+	/* A namespace's number for the parent says nothing outside. */
+	if (!request.parent.pid && request.proc < 0)
+		request.parent.pid = getppid();
+	jp_truth_process_start(request.execed ? request.execed : now,
+			       request.execed ? JP_HOW_EXEC : JP_HOW_LAUNCH, request.parent,
+			       request.exec_tid);
 	ret = jp_image_record_program();
 	if (ret) {
 		fprintf(stderr, "jitproof workload: its own file: %s\n", strerror(-ret));

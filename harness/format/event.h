@@ -141,10 +141,11 @@ struct jp_event {
 			bool exec;
 		} comm;
 		struct {
-			uint32_t ppid, ptid;
+			uint32_t ppid, ptid; /* in the truth: who forked it; 0: not known */
 			uint64_t time; /* that the record states; @time above is its sample id's */
 			enum jp_truth_how how; /* of the truth alone */
-		} task;                        /* FORK, EXIT, EXEC */
+			uint32_t by; /* the same: the tid that called exec; 0: the first thread's */
+		} task;              /* FORK, EXIT, EXEC */
 		struct {
 			uint64_t lost;
 		} lost;

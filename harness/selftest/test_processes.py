@@ -65,7 +65,7 @@ class Processes(Folder):
     def starts(self, how: int | None = None) -> list[tuple[int, int]]:
         """(pid, parent) of each start, in order."""
         records = [self.truth.get(index) for index in self.truth.of(rd.Truth.PROCESS_START)]
-        return [(record[2], record[6]) for record in records
+        return [(record[2], record[6] & 0xffffffff) for record in records
                 if how is None or record[7] == how]
 
     def ends(self) -> list[int]:

@@ -11,6 +11,7 @@
 #include "harness/format/truth/write.h"
 #include "workloads/emit/option.h"
 #include "workloads/emit/publish.h"
+#include "workloads/emit/thread.h"
 
 enum { MOST_COMPILERS = 64, MOST_PAGES = 4096 };
 
@@ -126,9 +127,7 @@ static void *compile(void *arg)
 {
 	struct compiler *compiler = arg;
 
-	jp_truth_thread_start();
 	compiler->ret = compiler->act(compiler->context, compiler->n);
-	jp_truth_thread_exit();
 	return NULL;
 }
 
@@ -144,8 +143,7 @@ int jp_code_heap_compile(const struct jp_code_heap *heap, int (*act)(void *conte
 	for (; started < heap->compilers && !ret; started++) {
 		compilers[started] =
 			(struct compiler){.act = act, .context = context, .n = started};
-		ret = -pthread_create(&compilers[started].thread, NULL, compile,
-				      &compilers[started]);
+		ret = jp_thread_make(&compilers[started].thread, compile, &compilers[started]);
 	}
 	if (ret)
 		started--;

@@ -16,6 +16,7 @@
 
 #include "harness/format/truth/write.h"
 #include "workloads/emit/maps.h"
+#include "workloads/emit/thread.h"
 
 static struct jp_handshake_setup current = {.seed = 1, .ready_fd = STDOUT_FILENO};
 static atomic_int stopping;
@@ -224,7 +225,6 @@ static void *go_round(void *context)
 	const struct rounds *rounds = context;
 	int ret = 0;
 
-	jp_truth_thread_start();
 	while (!ret && !jp_handshake_stopping()) {
 		ret = rounds->round(rounds->context);
 		jp_maps_mark_seldom();
@@ -233,7 +233,6 @@ static void *go_round(void *context)
 		fprintf(stderr, "jitproof workload: a round failed: %s\n", strerror(-ret));
 		exit(EXIT_FAILURE);
 	}
-	jp_truth_thread_exit();
 	return NULL;
 }
 
@@ -241,7 +240,7 @@ int jp_handshake_rounds(int (*round)(void *context), void *context)
 {
 	struct rounds rounds = {.round = round, .context = context};
 	pthread_t thread;
-	int ret = -pthread_create(&thread, NULL, go_round, &rounds);
+	int ret = jp_thread_make(&thread, go_round, &rounds);
 
 	if (ret)
 		return ret;

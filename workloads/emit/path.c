@@ -14,6 +14,7 @@
 
 #include "harness/format/truth/write.h"
 #include "workloads/emit/frame_walk.h"
+#include "workloads/emit/thread.h"
 #include "workloads/emit/workload.h"
 
 enum { MOST_FRAMES = JP_WALK_MOST, MOST_DEPTH = 4096 };
@@ -327,7 +328,6 @@ static void *run_paths(void *arg)
 	struct runner *runner = arg;
 	const struct jp_path *path;
 
-	jp_truth_thread_start();
 	native.inside = &runner->inside;
 	if (touched)
 		touch(touched);
@@ -335,7 +335,6 @@ static void *run_paths(void *arg)
 		jp_path_run(path);
 	if (native.inside) /* told to stop before the first path */
 		sem_post(native.inside);
-	jp_truth_thread_exit();
 	return NULL;
 }
 
@@ -348,10 +347,10 @@ static int start_runner(const struct runner *of)
 		return -ENOMEM;
 	*runner = *of;
 	sem_init(&runner->inside, 0, 0);
-	ret = pthread_create(&runner->thread, NULL, run_paths, runner);
+	ret = jp_thread_make(&runner->thread, run_paths, runner);
 	if (ret) {
 		free(runner);
-		return -ret;
+		return ret;
 	}
 	runner->next = runners;
 	runners = runner;

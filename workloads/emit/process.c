@@ -22,6 +22,7 @@
 #include "workloads/emit/maps.h"
 #include "workloads/emit/path.h"
 #include "workloads/emit/publish.h"
+#include "workloads/emit/thread.h"
 #include "workloads/emit/workload.h"
 
 extern char **environ;
@@ -113,10 +114,10 @@ static int keep(struct jp_child *process, pid_t pid, int theirs[2])
 }
 
 /* In the child, whatever it will do. */
-static void leave_parent(uint64_t before, uint32_t parent, enum jp_truth_how how)
+static void leave_parent(uint64_t before, struct jp_truth_task_ids parent, enum jp_truth_how how)
 {
 	jp_truth_new_task();
-	jp_truth_process_start(before, parent, how);
+	jp_truth_process_start(before, how, parent, 0);
 }
 
 static void __attribute__((noreturn)) end_child(int status)
@@ -133,18 +134,6 @@ static void __attribute__((noreturn)) end_body(int status)
 		status = EXIT_FAILURE;
 	fflush(NULL);
 	end_child(status);
-}
-
-/* What the truth calls this process. */
-static uint32_t own_outside(void)
-{
-	char text[64] = "";
-	ssize_t length;
-
-	if (jp_truth_outside_proc() < 0)
-		return getpid();
-	length = readlinkat(jp_truth_outside_proc(), "self", text, sizeof(text) - 1);
-	return length > 0 ? strtoul(text, NULL, 10) : 0;
 }
 
 /* The C library's fork() takes no flags: clone3(2) itself. */
@@ -165,7 +154,7 @@ static pid_t fork_as(const struct jp_fork *wanted)
 int jp_process_fork(struct jp_child *process, const struct jp_fork *wanted,
 		    int (*body)(void *context), void *context)
 {
-	uint32_t parent = own_outside();
+	struct jp_truth_task_ids parent = jp_truth_self();
 	int theirs[2], ret;
 	pid_t pid;
 
@@ -200,7 +189,7 @@ int jp_process_fork(struct jp_child *process, const struct jp_fork *wanted,
 struct next_image {
 	char file[PATH_MAX];
 	char *argv[64];
-	char started[48];
+	char started[48], by[32];
 	int error[2]; /* errno of a failed exec; end of file: it did not fail */
 };
 
@@ -208,19 +197,20 @@ static int describe_image(struct next_image *image, const char *file, const char
 			  const int theirs[2])
 {
 	const struct jp_handshake_setup *setup = jp_handshake_setup();
-	const char *self = "/proc/self/exe";
+	const char *program = "/proc/self/exe";
+	const struct jp_truth_task_ids self = jp_truth_self();
 	ssize_t length = 0;
 	int at = 0, bad = 0;
 
 	if (file)
 		length = snprintf(image->file, sizeof(image->file), "%s", file);
 	else
-		length = readlink(self, image->file, sizeof(image->file) - 1);
+		length = readlink(program, image->file, sizeof(image->file) - 1);
 	if (length < 0 || length >= (ssize_t)sizeof(image->file))
 		return -ENAMETOOLONG;
 	image->file[length] = '\0';
 	if (!file && access(image->file, X_OK)) /* replaced or removed since it was started */
-		strcpy(image->file, self);
+		strcpy(image->file, program);
 	image->argv[at++] = "jitproof";
 	image->argv[at++] = "workload";
 	image->argv[at++] = (char *)argv[0];
@@ -232,6 +222,8 @@ static int describe_image(struct next_image *image, const char *file, const char
 		bad |= asprintf(&image->argv[at++], "--outside-proc=%d", jp_truth_outside_proc()) <
 		       0;
 	image->argv[at++] = image->started;
+	image->argv[at++] = image->by;
+	bad |= asprintf(&image->argv[at++], "--parent=%u:%u", self.pid, self.tid) < 0;
 	if (jp_publish_how()) {
 		bad |= asprintf(&image->argv[at++], "--publish=%s", jp_publish_how()) < 0;
 		if (jp_publish_dir() && !bad)
@@ -251,13 +243,15 @@ static void free_image(struct next_image *image)
 	for (char **arg = image->argv; *arg; arg++)
 		if (!strncmp(*arg, "--truth=", 8) || !strncmp(*arg, "--seed=", 7) ||
 		    !strncmp(*arg, "--ready-fd=", 11) || !strncmp(*arg, "--control-fd=", 13) ||
-		    !strncmp(*arg, "--outside-proc=", 15) || !strncmp(*arg, "--publish", 9))
+		    !strncmp(*arg, "--outside-proc=", 15) || !strncmp(*arg, "--parent=", 9) ||
+		    !strncmp(*arg, "--publish", 9))
 			free(*arg);
 	free(image);
 }
 
-static void stamp(struct next_image *image)
+static void stamp(struct next_image *image, uint32_t by)
 {
+	snprintf(image->by, sizeof(image->by), "--exec-tid=%u", by);
 	snprintf(image->started, sizeof(image->started), "--started=%llu",
 		 (unsigned long long)jp_clock_now());
 }
@@ -267,7 +261,7 @@ static void *become(void *arg)
 	struct next_image *image = arg;
 	int code;
 
-	stamp(image);
+	stamp(image, jp_truth_self().tid);
 	execv(image->file, image->argv);
 	code = errno;
 	if (write(image->error[1], &code, sizeof(code)) != sizeof(code))
@@ -287,7 +281,7 @@ exec_child(struct next_image *image, bool thread, const int theirs[2])
 		fcntl(jp_truth_outside_proc(), F_SETFD, 0);
 	if (!thread)
 		become(image);
-	if (pthread_create(&other, NULL, become, image))
+	if (jp_thread_make(&other, become, image))
 		end_child(127);
 	for (;;)
 		pause(); /* until the exec takes this thread away */
@@ -308,7 +302,7 @@ static pid_t spawn(struct next_image *image, const int theirs[2])
 	if (!ret && jp_truth_outside_proc() >= 0)
 		ret = posix_spawn_file_actions_adddup2(&actions, jp_truth_outside_proc(),
 						       jp_truth_outside_proc());
-	stamp(image);
+	stamp(image, 0);
 	if (!ret)
 		ret = posix_spawn(&pid, image->file, &actions, NULL, image->argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
@@ -317,7 +311,7 @@ static pid_t spawn(struct next_image *image, const int theirs[2])
 
 static pid_t start_image(struct next_image *image, enum jp_birth birth, const int theirs[2])
 {
-	uint32_t parent = own_outside();
+	struct jp_truth_task_ids parent = jp_truth_self();
 	uint64_t before = jp_clock_now();
 	pid_t pid;
 
@@ -380,7 +374,7 @@ struct sharing {
 	int (*body)(void *context);
 	void *context;
 	uint64_t before;
-	uint32_t parent;
+	struct jp_truth_task_ids parent;
 };
 
 static int share(void *context)
@@ -397,7 +391,7 @@ static int share(void *context)
 
 int jp_process_share(int (*body)(void *context), void *context)
 {
-	struct sharing sharing = {body, context, .parent = own_outside()};
+	struct sharing sharing = {body, context, .parent = jp_truth_self()};
 	int status;
 	char *stack = mmap(NULL, SHARED_STACK, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);

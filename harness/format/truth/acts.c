@@ -2,15 +2,28 @@
 #include "harness/format/truth/write.h"
 
 #include <string.h>
+#include <sys/prctl.h>
 
 /* What of the union goes with which type: harness/format/truth/format.h. */
 #define APPEND(what, from, until, ...)                                                             \
 	jp_truth_append(&(struct jp_truth_record){                                                 \
 		.type = JP_TRUTH_##what, .before = (from), .after = (until), __VA_ARGS__})
 
-void jp_truth_process_start(uint64_t before, uint32_t parent, enum jp_truth_how how)
+/* Asks the kernel: an exec named this thread, or the one that it was cloned from. */
+static void name_task(void)
 {
-	APPEND(PROCESS_START, before, jp_clock_now(), .start = {parent, how});
+	char name[16] = ""; /* TASK_COMM_LEN */
+	uint64_t before = jp_clock_now();
+
+	prctl(PR_GET_NAME, name);
+	jp_truth_comm(before, jp_clock_now(), name);
+}
+
+void jp_truth_process_start(uint64_t before, enum jp_truth_how how, struct jp_truth_task_ids parent,
+			    uint32_t by)
+{
+	APPEND(PROCESS_START, before, jp_clock_now(), .start = {parent.pid, parent.tid, how, by});
+	name_task();
 }
 
 void jp_truth_process_exit(void)
@@ -25,12 +38,11 @@ void jp_truth_process_died(uint32_t pid, uint64_t before, uint64_t after)
 	APPEND(PROCESS_EXIT, before, after, .pid = pid, .tid = pid);
 }
 
-void jp_truth_thread_start(void)
+void jp_truth_thread_start(uint64_t before, uint32_t by)
 {
-	uint64_t now = jp_clock_now();
-
 	jp_truth_new_task();
-	APPEND(THREAD_START, now, now);
+	APPEND(THREAD_START, before, jp_clock_now(), .start = {.parent_tid = by});
+	name_task();
 }
 
 void jp_truth_thread_exit(void)

@@ -68,8 +68,10 @@ struct jp_truth_record {
 	union {
 		uint64_t a[4];
 		struct {
-			uint64_t parent, how; /* pid, enum jp_truth_how */
-		} start;
+			uint32_t parent, parent_tid; /* whose fork it is; 0: not known */
+			uint64_t how;                /* enum jp_truth_how */
+			uint64_t by; /* the thread that called exec; 0: the first one */
+		} start;             /* THREAD_START: parent_tid alone */
 		struct jp_truth_mapping {
 			uint64_t addr, len;
 			uint8_t prot, backing; /* enum jp_prot, enum jp_backing */

@@ -49,16 +49,15 @@ static int name_mapping(struct jp_truth_items *items, const struct jp_truth_reco
 static int unpack_start(const struct jp_truth_record *record, struct jp_event *event)
 {
 	event->task.ppid = record->start.parent;
+	event->task.ptid = record->start.parent_tid;
 	event->task.how = record->start.how;
+	event->task.by = record->start.by;
 	if (record->start.how == JP_HOW_LAUNCH || record->start.how == JP_HOW_EXEC) {
 		event->type = JP_EVENT_EXEC;
 		return 0;
 	}
 	event->type = JP_EVENT_FORK;
-	return record->start.how < JP_HOWS && record->start.parent <= UINT32_MAX &&
-			       record->start.parent != record->pid
-		       ? 0
-		       : -EINVAL;
+	return record->start.how < JP_HOWS && record->start.parent != record->pid ? 0 : -EINVAL;
 }
 
 static int unpack_mapping(struct jp_truth_items *items, const struct jp_truth_record *record,
@@ -166,6 +165,7 @@ static int unpack(struct jp_truth_items *items, const struct jp_truth_record *re
 	case JP_TRUTH_THREAD_EXIT:
 		event->type = record->type == JP_TRUTH_THREAD_START ? JP_EVENT_FORK : JP_EVENT_EXIT;
 		event->task.ppid = record->pid;
+		event->task.ptid = record->start.parent_tid;
 		return 0;
 	case JP_TRUTH_MAP:
 	case JP_TRUTH_PROTECT:

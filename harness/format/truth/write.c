@@ -109,6 +109,13 @@ static void who_am_i(void)
 	own_tid = syscall(SYS_gettid);
 }
 
+struct jp_truth_task_ids jp_truth_self(void)
+{
+	if (!own_tid)
+		who_am_i();
+	return (struct jp_truth_task_ids){own_pid, own_tid};
+}
+
 /* The seal is stored last. */
 void jp_truth_commit(uint64_t slot, struct jp_truth_record *record)
 {
@@ -116,11 +123,11 @@ void jp_truth_commit(uint64_t slot, struct jp_truth_record *record)
 
 	if (!header || slot >= header->capacity)
 		return; /* next_slot tells how many were lost */
-	if (!own_tid)
-		who_am_i();
 	if (!record->pid) {
-		record->pid = own_pid;
-		record->tid = own_tid;
+		struct jp_truth_task_ids self = jp_truth_self();
+
+		record->pid = self.pid;
+		record->tid = self.tid;
 	}
 	memcpy((char *)place + sizeof(place->seal), (char *)record + sizeof(record->seal),
 	       sizeof(*record) - sizeof(record->seal));

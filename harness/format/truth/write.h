@@ -32,12 +32,20 @@ void jp_truth_append(struct jp_truth_record *record);
  * What a workload does (harness/format/truth/acts.c). Each act lies in [@before, @after]; those
  * without a bracket are now. The structures are harness/format/truth/format.h's.
  */
-void jp_truth_process_start(uint64_t before, uint32_t parent, enum jp_truth_how how);
+/* As the outside sees them; 0: not known. */
+struct jp_truth_task_ids {
+	uint32_t pid, tid;
+};
+/* The new process's or image's first act, by itself; its name follows. @by: the thread that called
+ * exec, 0: the process's first one. */
+void jp_truth_process_start(uint64_t before, enum jp_truth_how how, struct jp_truth_task_ids parent,
+			    uint32_t by);
 void jp_truth_process_exit(void);
 /* Of another process, which was killed and cannot speak for itself any more. */
 void jp_truth_process_died(uint32_t pid, uint64_t before, uint64_t after);
-/* A new thread's first act: it forgets whose pid and tid were cached. */
-void jp_truth_thread_start(void);
+/* A new thread's first act (workloads/emit/thread.h): it forgets whose pid and tid were cached. Its
+ * name follows. @by made it, after @before. */
+void jp_truth_thread_start(uint64_t before, uint32_t by);
 void jp_truth_thread_exit(void);
 void jp_truth_map(uint64_t before, uint64_t after, const struct jp_truth_mapping *mapping);
 void jp_truth_protect(uint64_t before, uint64_t after, uint64_t addr, uint64_t len, unsigned prot);
@@ -98,6 +106,8 @@ int jp_truth_outside(int proc);
 int jp_truth_outside_proc(void);
 /* The number that the outside has for the process of @pidfd, our @pid. -errno where it cannot. */
 int64_t jp_truth_outside_pid(int pidfd, pid_t pid);
+/* The calling thread, as the outside sees it. */
+struct jp_truth_task_ids jp_truth_self(void);
 /* Call in the child after fork, and in the parent that lent a child its memory: forgets cached pid
  * and tid. */
 void jp_truth_new_task(void);

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/model/oracle/tasks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/array.h"
+#include "harness/base/map.h"
+#include "harness/base/search.h"
+
+/* Lists hold index + 1, 0 being none. */
+struct tasks_walk {
+	struct jp_tasks *tasks;
+	size_t *next; /* tasks->tasks[i]: the next of its process's image */
+	size_t tasks_capacity, names_capacity, next_capacity, nr_next;
+	struct jp_map of_process; /* pid -> the head of its list */
+	struct jp_map of_thread;  /* tid -> its task that lives */
+	struct jp_map named;      /* tid -> its last name */
+};
+
+/* What launched a process did so at any time before. */
+static uint64_t began(const struct jp_event *act)
+{
+	return act->type == JP_EVENT_EXEC && act->task.how == JP_HOW_LAUNCH ? 0 : act->before;
+}
+
+static struct jp_task *begin(struct tasks_walk *walk, const struct jp_event *act)
+{
+	struct jp_tasks *tasks = walk->tasks;
+	size_t *head = jp_map_at(&walk->of_process, act->pid, sizeof(*head));
+	size_t *thread = jp_map_at(&walk->of_thread, act->tid, sizeof(*thread));
+	struct jp_task *task = jp_array_push(&tasks->tasks, &tasks->count, &walk->tasks_capacity);
+	size_t *next = jp_array_push(&walk->next, &walk->nr_next, &walk->next_capacity);
+
+	if (!head || !thread || !task || !next)
+		return NULL;
+	*task = (struct jp_task){.pid = act->pid,
+				 .tid = act->tid,
+				 .ppid = act->task.ppid,
+				 .ptid = act->task.ptid,
+				 .before = began(act),
+				 .after = act->after,
+				 .ending = UINT64_MAX,
+				 .ended = UINT64_MAX,
+				 .how = act->type == JP_EVENT_EXEC ? act->task.how : JP_HOW_FORK,
+				 .exits = true};
+	*next = *head;
+	*head = *thread = tasks->count;
+	return task;
+}
+
+/* A name that comes with [@act->before, @act->after], known or not yet. */
+static struct jp_task_name *name(struct tasks_walk *walk, const struct jp_event *act)
+{
+	size_t *last = jp_map_at(&walk->named, act->tid, sizeof(*last));
+	struct jp_tasks *tasks = walk->tasks;
+	struct jp_task_name *fresh =
+		last ? jp_array_push(&tasks->names, &tasks->nr_names, &walk->names_capacity) : NULL;
+
+	if (!fresh)
+		return NULL;
+	*fresh = (struct jp_task_name){.pid = act->pid,
+				       .tid = act->tid,
+				       .before = began(act),
+				       .after = act->after,
+				       .exec = act->type == JP_EVENT_EXEC,
+				       .launch = act->type == JP_EVENT_EXEC &&
+						 act->task.how == JP_HOW_LAUNCH};
+	*last = tasks->nr_names;
+	return fresh;
+}
+
+static struct jp_task *living(const struct tasks_walk *walk, uint32_t tid)
+{
+	const size_t *index = jp_map_find(&walk->of_thread, tid);
+
+	return index && *index ? &walk->tasks->tasks[*index - 1] : NULL;
+}
+
+/* All threads that @act takes away, an exec or the end of the process. Only one that took time
+ * says when it was over: a process that tells of its own end is not gone yet. */
+static void end_all(struct tasks_walk *walk, const struct jp_event *act)
+{
+	size_t *head = jp_map_find(&walk->of_process, act->pid);
+	uint64_t ended = act->after > act->before ? act->after : UINT64_MAX;
+
+	for (size_t at = head ? *head : 0; at; at = walk->next[at - 1]) {
+		struct jp_task *task = &walk->tasks->tasks[at - 1];
+		size_t *thread = jp_map_find(&walk->of_thread, task->tid);
+
+		if (task->ending == UINT64_MAX)
+			task->ending = act->before;
+		if (task->ended == UINT64_MAX)
+			task->ended = ended;
+		if (thread && *thread == at)
+			*thread = 0;
+	}
+	if (head)
+		*head = 0;
+}
+
+/*
+ * The other threads end. One that called exec without being the first takes the first one's number
+ * over (de_thread() in fs/exec.c): that one ends, and its own number is never told of again.
+ */
+static int exec(struct tasks_walk *walk, const struct jp_event *act)
+{
+	struct jp_task *first = living(walk, act->pid), *caller = living(walk, act->task.by);
+	bool other = caller && caller != first && caller->pid == act->pid;
+	size_t *head = jp_map_find(&walk->of_process, act->pid), *thread;
+	size_t kept = first && !other ? (size_t)(first - walk->tasks->tasks) + 1 : 0;
+	struct jp_task saved = kept ? *first : (struct jp_task){0}, *fresh;
+
+	if (other)
+		caller->exits = false;
+	end_all(walk, act);
+	if (kept) {
+		walk->tasks->tasks[kept - 1] = saved;
+		walk->next[kept - 1] = 0;
+		*head = kept;
+		thread = jp_map_find(&walk->of_thread, act->pid);
+		*thread = kept;
+		return 0;
+	}
+	fresh = begin(walk, act);
+	if (!fresh)
+		return -ENOMEM;
+	/* Nobody forked it, unless the exec is all that is told of a new process. */
+	fresh->forked = act->task.how == JP_HOW_EXEC && !other;
+	return 0;
+}
+
+static int follow(struct tasks_walk *walk, const struct jp_event *act)
+{
+	struct jp_task_name *called;
+	struct jp_task *task;
+	size_t *last;
+
+	switch (act->type) {
+	case JP_EVENT_FORK:
+		if (act->pid == act->tid)
+			end_all(walk, act);
+		task = begin(walk, act);
+		if (!task || !name(walk, act))
+			return -ENOMEM;
+		task->forked = true;
+		return 0;
+	case JP_EVENT_EXEC:
+		return exec(walk, act) ?: name(walk, act) ? 0 : -ENOMEM;
+	case JP_EVENT_COMM:
+		last = jp_map_find(&walk->named, act->tid);
+		called = last && *last ? &walk->tasks->names[*last - 1] : NULL;
+		if (called && !called->text) {
+			called->text = act->comm.name;
+			return 0;
+		}
+		if (called && strcmp(called->text, act->comm.name) == 0)
+			return 0;
+		called = name(walk, act);
+		if (called)
+			called->text = act->comm.name;
+		return called ? 0 : -ENOMEM;
+	case JP_EVENT_EXIT:
+		task = living(walk, act->tid);
+		if (task && task->pid == act->pid)
+			task->ending = act->before;
+		return 0;
+	case JP_EVENT_END:
+		end_all(walk, act);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int by_tid(const void *left, const void *right)
+{
+	const struct jp_task *a = left, *b = right;
+
+	return jp_compare(a->tid, b->tid) ?: jp_compare(a->before, b->before);
+}
+
+static int names_by_tid(const void *left, const void *right)
+{
+	const struct jp_task_name *a = left, *b = right;
+
+	return jp_compare(a->tid, b->tid) ?: jp_compare(a->before, b->before);
+}
+
+int jp_tasks_of(const struct jp_truth *truth, struct jp_tasks *tasks)
+{
+	struct tasks_walk walk = {.tasks = tasks};
+	int failed = 0;
+
+	*tasks = (struct jp_tasks){0};
+	for (size_t i = 0; i < truth->nr_acts && !failed; i++)
+		failed = follow(&walk, &truth->acts[i]);
+	free(walk.next);
+	jp_map_free(&walk.of_process);
+	jp_map_free(&walk.of_thread);
+	jp_map_free(&walk.named);
+	if (tasks->count)
+		qsort(tasks->tasks, tasks->count, sizeof(*tasks->tasks), by_tid);
+	if (tasks->nr_names)
+		qsort(tasks->names, tasks->nr_names, sizeof(*tasks->names), names_by_tid);
+	return failed;
+}
+
+void jp_tasks_free(struct jp_tasks *tasks)
+{
+	free(tasks->tasks);
+	free(tasks->names);
+	*tasks = (struct jp_tasks){0};
+}
+
+struct jp_task *jp_tasks_at(const struct jp_tasks *tasks, uint32_t tid, uint64_t time)
+{
+	size_t i;
+
+	jp_search(i, tasks->count,
+		  tasks->tasks[i].tid < tid ||
+			  (tasks->tasks[i].tid == tid && tasks->tasks[i].before <= time));
+	return i && tasks->tasks[i - 1].tid == tid ? &tasks->tasks[i - 1] : NULL;
+}
+
+const struct jp_task_name *jp_tasks_name(const struct jp_tasks *tasks, uint32_t tid, uint64_t time)
+{
+	size_t i;
+
+	jp_search(i, tasks->nr_names,
+		  tasks->names[i].tid < tid ||
+			  (tasks->names[i].tid == tid && tasks->names[i].before <= time));
+	return i && tasks->names[i - 1].tid == tid ? &tasks->names[i - 1] : NULL;
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Names: is each that the capture gives a thread the one that it had, and is each thread that was
+ * sampled known by it? Readers take the name of who forked a thread until a record gives it one.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/map.h"
+#include "harness/base/text_pool.h"
+#include "harness/judge/validator.h"
+#include "harness/model/oracle/tasks.h"
+
+/* What perf's own child is called until it execs what is recorded (tools/perf/util/evlist.c). */
+#define UNTIL_EXEC "perf-exec"
+
+/* What the capture knows of a thread. */
+struct known {
+	const char *text;              /* NULL: nothing */
+	const struct jp_task *sampled; /* whose samples were last counted */
+	bool wrong;                    /* of those, one has another name */
+};
+
+struct comm {
+	struct jp_view *view;
+	struct jp_tasks tasks;
+	struct jp_map known; /* tid -> struct known */
+	struct jp_text_pool texts;
+	uint64_t records, wrong_records, threads, wrong_threads;
+};
+
+/*
+ * Whether @tid may be called @text at @time: by the name of then, and within the bracket of a
+ * change by the one before too. *@name: what it is called last of those.
+ */
+static bool is_called(const struct comm *comm, uint32_t tid, uint64_t time, const char *text,
+		      const struct jp_task_name **name)
+{
+	const uint64_t slack = comm->view->evidence->info.slack;
+	const struct jp_task_name *at = jp_tasks_name(&comm->tasks, tid, time + slack);
+
+	*name = at;
+	for (; at && at->tid == tid; at--) {
+		if (at->text && strcmp(at->text, text) == 0)
+			return true;
+		if (time > at->after + slack || at == comm->tasks.names)
+			return false;
+	}
+	return false;
+}
+
+static int judge_record(struct comm *comm, const struct jp_event *event)
+{
+	const struct jp_capture_info *info = &comm->view->evidence->info;
+	/* What is synthesized tells of any time until sampling began. */
+	bool made = event->time < info->enabled;
+	const struct jp_task_name *name;
+	bool right = is_called(comm, event->tid, made ? info->sampling : event->time,
+			       event->comm.name, &name);
+
+	if (!name)
+		return 0;
+	for (const struct jp_task_name *at = name;
+	     made && !right && at > comm->tasks.names && at[-1].tid == event->tid; at--)
+		right = at[-1].text && strcmp(at[-1].text, event->comm.name) == 0;
+	if (made && name->launch && strcmp(event->comm.name, UNTIL_EXEC) == 0)
+		right = true;
+	right = right && name->pid == event->pid;
+	comm->records++;
+	comm->wrong_records += !right;
+	return right ? 0
+		     : jp_findings_except(&comm->view->findings, "comm.records", "other-text",
+					  "thread %u/%u at %" PRIu64
+					  ": the capture calls it '%.20s', it was '%.20s'",
+					  event->pid, event->tid, event->time, event->comm.name,
+					  name->text ?: "");
+}
+
+static struct known *known_of(struct comm *comm, uint32_t tid)
+{
+	return jp_map_at(&comm->known, tid, sizeof(struct known));
+}
+
+static int tell(struct comm *comm, uint32_t tid, const char *text)
+{
+	struct jp_text *kept = jp_text_keep(&comm->texts, text, strlen(text));
+	struct known *known = known_of(comm, tid);
+
+	if (!kept || !known)
+		return -ENOMEM;
+	known->text = kept->bytes;
+	return 0;
+}
+
+static int judge_sample(struct comm *comm, const struct jp_event *event)
+{
+	const struct jp_task *task = jp_tasks_at(&comm->tasks, event->tid, event->time);
+	struct known *known = known_of(comm, event->tid);
+	const struct jp_task_name *name;
+	const struct jp_control *control;
+
+	if (!known)
+		return -ENOMEM;
+	if (!task || !known->text) /* who is without a name: validators/processes.c */
+		return 0;
+	if (known->sampled != task) {
+		known->sampled = task;
+		known->wrong = false;
+		comm->threads++;
+	}
+	if (known->wrong || is_called(comm, event->tid, event->time, known->text, &name))
+		return 0;
+	known->wrong = true;
+	comm->wrong_threads++;
+	control =
+		name ? jp_left_out_exec(comm->view->evidence, name->pid, name->before, name->after)
+		     : NULL;
+	return jp_findings_except(&comm->view->findings, "comm.threads",
+				  control ? control->name : "other-text",
+				  "thread %u/%u, sampled at %" PRIu64
+				  ": the capture calls it '%.20s', it was '%.20s'",
+				  event->pid, event->tid, event->time, known->text,
+				  name && name->text ? name->text : "");
+}
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	struct comm *comm = view->state;
+	const struct known *parent;
+
+	switch (event->type) {
+	case JP_EVENT_COMM:
+		return judge_record(comm, event) ?: tell(comm, event->tid, event->comm.name);
+	case JP_EVENT_FORK:
+		parent = jp_map_find(&comm->known, event->task.ptid);
+		return parent && parent->text ? tell(comm, event->tid, parent->text) : 0;
+	case JP_EVENT_SAMPLE:
+		return event->tid ? judge_sample(comm, event) : 0;
+	default:
+		return 0;
+	}
+}
+
+/* Who lived to tell of its end has told of its name before. */
+static void check_truth(struct comm *comm)
+{
+	const struct jp_tasks *tasks = &comm->tasks;
+	char *error = comm->view->findings.error;
+
+	for (size_t i = 0; i < tasks->count && !*error; i++) {
+		const struct jp_task *task = &tasks->tasks[i];
+		const struct jp_task_name *name = jp_tasks_name(tasks, task->tid, task->before);
+
+		if (task->ending != UINT64_MAX && (!name || !name->text))
+			snprintf(error, sizeof(comm->view->findings.error),
+				 "the truth has no name of thread %u/%u", task->pid, task->tid);
+	}
+}
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	struct comm *comm;
+
+	if (view->evidence->truth->version < 3)
+		return 0;
+	comm = view->state = calloc(1, sizeof(*comm));
+	if (!comm)
+		return -ENOMEM;
+	comm->view = view;
+	return jp_tasks_of(view->evidence->truth, &comm->tasks);
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	struct comm *comm = view->state;
+
+	check_truth(comm);
+	return jp_findings_add(&view->findings,
+			       jp_metric_rate("comm.records", comm->wrong_records, comm->records))
+		       ?: jp_findings_add(&view->findings,
+					  jp_metric_rate("comm.threads", comm->wrong_threads,
+							 comm->threads));
+}
+
+static void free_comm(void *state)
+{
+	struct comm *comm = state;
+
+	jp_tasks_free(&comm->tasks);
+	jp_map_free(&comm->known);
+	jp_text_pool_free(&comm->texts);
+	free(comm);
+}
+
+static const struct jp_validator comm_validator = {
+	.name = "comm",
+	.help = "is each name that the capture gives a thread the one that it had?",
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free_comm,
+};
+JP_REGISTER(validator, comm_validator);

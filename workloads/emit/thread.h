@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_WORKLOADS_THREAD_H
+#define JP_WORKLOADS_THREAD_H
+
+#include <pthread.h>
+
+/* A thread that runs @body(@context), with its maker, start, name and end in the truth. Returns
+ * once it runs. 0 or -errno. */
+int jp_thread_make(pthread_t *thread, void *(*body)(void *context), void *context);
+
+#endif
