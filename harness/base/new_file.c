@@ -13,6 +13,20 @@
 
 #include "harness/base/path.h"
 
+/* Those that are open; more than these are not dropped by a signal. */
+enum { MOST = 8 };
+static struct jp_new_file *open_files[MOST];
+
+static void list(struct jp_new_file *from, struct jp_new_file *to)
+{
+	for (size_t i = 0; i < MOST; i++) {
+		if (open_files[i] == from) {
+			open_files[i] = to;
+			return;
+		}
+	}
+}
+
 int jp_new_file_open(struct jp_new_file *file, const char *path, mode_t mode, struct jp_error *err)
 {
 	struct stat there;
@@ -34,8 +48,10 @@ int jp_new_file_open(struct jp_new_file *file, const char *path, mode_t mode, st
 		fd = open(file->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			  mode);
 	} while (fd < 0 && errno == EEXIST);
-	if (fd >= 0)
+	if (fd >= 0) {
+		list(NULL, file);
 		return fd;
+	}
 	*file->temporary = '\0';
 	return jp_fail(err, errno, "%s: %s", path, strerror(errno));
 }
@@ -49,6 +65,7 @@ int jp_new_file_keep(struct jp_new_file *file, struct jp_error *err)
 		jp_new_file_drop(file);
 	}
 	*file->temporary = '\0';
+	list(file, NULL);
 	return failed;
 }
 
@@ -59,5 +76,13 @@ void jp_new_file_drop(struct jp_new_file *file)
 	if (*file->temporary)
 		unlink(file->temporary);
 	*file->temporary = '\0';
+	list(file, NULL);
 	errno = error;
+}
+
+void jp_new_file_drop_all(void)
+{
+	for (size_t i = 0; i < MOST; i++)
+		if (open_files[i])
+			unlink(open_files[i]->temporary);
 }

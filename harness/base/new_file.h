@@ -24,5 +24,7 @@ int jp_new_file_open(struct jp_new_file *file, const char *path, mode_t mode, st
 int jp_new_file_keep(struct jp_new_file *file, struct jp_error *err);
 /* It is not wanted any more. */
 void jp_new_file_drop(struct jp_new_file *file);
+/* None that is open is; a signal's handler may call it. */
+void jp_new_file_drop_all(void);
 
 #endif

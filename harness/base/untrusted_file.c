@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,25 +24,47 @@ static const char *kind_of(mode_t mode)
 	}
 }
 
+/* What @seen (O_PATH) is, for reading; without /proc by its path again. */
+static int reopen(int seen, const char *path, const struct stat *st)
+{
+	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	jp_cleanup_close int fd = -1;
+	struct stat again;
+	char link[40];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", seen);
+	fd = open(link, flags);
+	if (fd < 0 && errno == ENOENT)
+		fd = open(path, flags | O_NOFOLLOW);
+	if (fd < 0 || fstat(fd, &again))
+		return -errno;
+	return again.st_dev == st->st_dev && again.st_ino == st->st_ino ? jp_steal_fd(&fd)
+									: -ESTALE;
+}
+
 int jp_untrusted_open(const char *path, int64_t owner, uint64_t *size, struct jp_error *err)
 {
-	jp_cleanup_close int fd =
-		open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	/* Looked at first: to open a device may do something. */
+	jp_cleanup_close int seen = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
+	int fd;
 
-	if (fd < 0 && errno == ELOOP)
+	if (seen < 0 || fstat(seen, &st))
+		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	if (S_ISLNK(st.st_mode))
 		return jp_fail(
 			err, ELOOP,
 			"%s: a symbolic link where a regular file was expected: not followed",
 			path);
-	if (fd < 0 || fstat(fd, &st))
-		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return jp_fail(err, EINVAL, "%s: %s where a regular file was expected", path,
 			       kind_of(st.st_mode));
 	if (owner >= 0 && st.st_uid != owner)
 		return jp_fail(err, EPERM, "%s: belongs to user %u, expected user %lld", path,
 			       st.st_uid, (long long)owner);
+	fd = reopen(seen, path, &st);
+	if (fd < 0)
+		return jp_fail(err, -fd, "%s: %s", path, strerror(-fd));
 	*size = st.st_size;
-	return jp_steal_fd(&fd);
+	return fd;
 }

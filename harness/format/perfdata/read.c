@@ -363,7 +363,8 @@ static int read_all(struct jp_perf_reader *reader)
 	if (!ret)
 		ret = jp_rounds_end(&reader->rounds);
 	reader->summary->bytes = reader->source.at;
-	return ret;
+	/* What is wrong with a file that shrank is that. */
+	return jp_source_check(&reader->source, reader->err) ?: ret;
 }
 
 int jp_perf_reader_run(struct jp_perf_reader *reader, const char *path)

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/base/mapped_file.h"
+
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22 /* 5.14 */
 #endif
@@ -39,21 +41,22 @@ void jp_chunk_put(struct jp_chunk *chunk)
 
 static int map_file(struct jp_perf_source *source, uint64_t size, struct jp_error *err)
 {
-	void *map;
-
 	source->size = source->end = size;
 	if (!size)
 		return jp_fail(err, EINVAL,
 			       "%s: offset 0: expected a perf.data header, found an "
 			       "empty file",
 			       source->name);
-	map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, source->fd, 0);
-	if (map == MAP_FAILED)
-		return jp_fail(err, errno, "%s: cannot map %llu bytes: %s", source->name,
-			       (unsigned long long)size, strerror(errno));
-	madvise(map, size, MADV_SEQUENTIAL);
-	source->map = map;
+	source->map = jp_mapped_file(source->fd, source->name, size, err);
+	if (!source->map)
+		return -EIO;
+	madvise((void *)source->map, size, MADV_SEQUENTIAL);
 	return 0;
+}
+
+int jp_source_check(const struct jp_perf_source *source, struct jp_error *err)
+{
+	return source->map ? jp_mapped_file_check(source->fd, source->name, source->size, err) : 0;
 }
 
 int jp_source_open(struct jp_perf_source *source, const char *path, struct jp_error *err)
@@ -90,8 +93,7 @@ int jp_source_open(struct jp_perf_source *source, const char *path, struct jp_er
 
 void jp_source_close(struct jp_perf_source *source)
 {
-	if (source->map)
-		munmap((void *)source->map, source->size);
+	jp_mapped_file_end(source->map);
 	if (source->close_fd && source->fd >= 0)
 		close(source->fd);
 	jp_chunk_put(source->chunk);

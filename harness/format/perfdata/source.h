@@ -37,6 +37,8 @@ struct jp_perf_source {
 
 /* @path "-": standard input. */
 int jp_source_open(struct jp_perf_source *source, const char *path, struct jp_error *err);
+/* 0, or -errno and a message: the file is not any more what it was when it was opened. */
+int jp_source_check(const struct jp_perf_source *source, struct jp_error *err);
 void jp_source_close(struct jp_perf_source *source);
 /* The next @size bytes, in one piece, without going on; *@have is how many there are: fewer only at
  * the end. NULL: the read failed, or no memory. They stay as long as a reference on source->chunk
