@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "harness/base/path.h"
+#include "harness/base/search.h"
 #include "harness/format/jit/code_loads.h"
 #include "harness/model/unwind/jit_cfi.h"
 #include "harness/model/machine/machine.h"
@@ -211,6 +212,26 @@ static bool has_method(const struct stacks *stacks, const struct jp_event *event
 				  : evidence->info.stack_dump;
 }
 
+static bool knows_process(const struct jp_truth *truth, uint32_t pid)
+{
+	size_t i;
+
+	jp_search(i, truth->nr_incarnations, truth->incarnations[i].pid < pid);
+	return i < truth->nr_incarnations && truth->incarnations[i].pid == pid;
+}
+
+/* A sample in no emitted code: does the truth say that it must be in some? */
+static void count_elsewhere(struct stacks *stacks, const struct jp_event *event)
+{
+	const struct jp_evidence *evidence = stacks->evidence;
+
+	if (!knows_process(evidence->truth, event->pid))
+		stacks->counts.foreign++;
+	else
+		stacks->counts.off_code += jp_truth_is_inside(evidence->truth, event->tid,
+							      event->time, evidence->info.slack);
+}
+
 static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 {
 	const struct jp_evidence *evidence = stacks->evidence;
@@ -218,10 +239,11 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 	uint64_t buf[MAX_FRAMES], ip, sp;
 	bool noted = false;
 
-	if (!jp_machine_user(stacks->machine, event, &ip, &sp))
+	if (!jp_machine_user(stacks->machine, event, &ip, &sp) ||
+	    !jp_truth_code_at(evidence->truth, event->pid, ip, event->time)) {
+		count_elsewhere(stacks, event);
 		return 0;
-	if (!jp_truth_code_at(evidence->truth, event->pid, ip, event->time))
-		return 0;
+	}
 	stacks->counts.samples++;
 	stacks->counts.kernel += !event->sample.user;
 	if (evidence->info.stack_dump && event->sample.stack_asked < stacks->counts.granted_least)

@@ -16,6 +16,14 @@ enum { LEAST_OF_PROCESS = 100, MOST_LISTED = 64 };
 
 static const struct jp_role judged_samples = {.bound = JP_LEAST_K, .steady = true};
 static const struct jp_role unjudged_samples = {.bound = JP_MOST_UNJUDGED};
+static const struct jp_role off_code = {
+	.elsewhere = true,
+	.tail = "of threads inside of a path, in no emitted code",
+};
+static const struct jp_role foreign = {
+	.elsewhere = true,
+	.tail = "of processes that the truth does not know",
+};
 static const struct jp_role broken = {.fault = true};
 /* A thousand samples of one instruction prove as much as one. */
 static const struct jp_role distinct_places = {
@@ -172,6 +180,10 @@ void jp_stack_counts_add(struct jp_stack_counts *counts, struct jp_view *view)
 
 	jp_findings_add_as(findings, &unjudged_samples,
 			   jp_metric_rate("unjudged", counts->unjudged, counts->samples));
+	jp_findings_add_as(findings, &off_code,
+			   jp_metric_count("elsewhere.code", counts->off_code));
+	jp_findings_add_as(findings, &foreign,
+			   jp_metric_count("elsewhere.process", counts->foreign));
 	for (enum jp_method method = 0; method < JP_METHODS; method++) {
 		const struct jp_method_count *count = &counts->methods[method];
 

@@ -19,6 +19,8 @@ struct jp_stack_counts {
 	struct jp_method_count methods[JP_METHODS];
 	uint64_t samples, unjudged;         /* of all samples in emitted code */
 	uint64_t kernel;                    /* of them, those that the kernel ran for */
+	uint64_t off_code;                  /* samples of a thread in a path, in no emitted code */
+	uint64_t foreign;                   /* samples of processes that the truth does not know */
 	uint64_t granted_least;             /* bytes of stack that the kernel had room for */
 	struct jp_process_count *processes; /* one per announcement */
 	uint64_t *places;                   /* function id << 32 | offset of each judged sample */

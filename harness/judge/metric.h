@@ -18,6 +18,7 @@ struct jp_role {
 		JP_MOST_LOST,      /* the same: nothing; more than it expects is an ERROR */
 	} bound;
 	const char *lead, *tail; /* its figure stands between them; no @lead: "NAME is " */
+	bool elsewhere; /* @k: samples that are not where the truth says that they must be */
 	/* In a control, with what it left out added back: */
 	bool fault;  /* must be 0 */
 	bool steady; /* must not be less than before */

@@ -13,6 +13,9 @@ void jp_check_files(const struct jp_truth *truth, const struct jp_judgement *jud
 		    struct jp_result *result);
 /* window.c: whether `capture` states what the runner saw. */
 void jp_check_window(const struct jp_evidence *evidence, struct jp_result *result);
+/* Whether most samples lie where the truth rules them out, though enough were taken: a fault of who
+ * took them, and no lack of evidence. */
+void jp_check_elsewhere(struct jp_result *result);
 /* Whether there is enough of all that the validators say is needed. */
 void jp_check_evidence(struct jp_result *result);
 

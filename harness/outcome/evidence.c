@@ -50,6 +50,41 @@ void jp_check_files(const struct jp_truth *truth, const struct jp_judgement *jud
 			"mapped was not watched");
 }
 
+/* The most samples that any method judged. */
+static uint64_t judged(const struct jp_findings *findings)
+{
+	uint64_t most = 0;
+
+	for (enum jp_method method = 0; method < JP_METHODS; method++) {
+		uint64_t sum = 0;
+
+		for (int verdict = 0; verdict < JP_VERDICTS; verdict++)
+			sum += findings->verdicts[method][verdict];
+		most = sum > most ? sum : most;
+	}
+	return most;
+}
+
+void jp_check_elsewhere(struct jp_result *result)
+{
+	const struct jp_findings *findings = &result->findings;
+	uint64_t elsewhere = 0, here = judged(findings);
+
+	for (size_t i = 0; i < findings->nr_metrics; i++)
+		if (findings->metrics[i].role && findings->metrics[i].role->elsewhere)
+			elsewhere += findings->metrics[i].k;
+	if (elsewhere <= here || here + elsewhere < result->cas->samples)
+		return;
+	jp_note(result, JP_FAIL,
+		"%" PRIu64 " samples are not where the truth says that they must be, %" PRIu64
+		" are:",
+		elsewhere, here);
+	for (size_t i = 0; i < findings->nr_metrics; i++)
+		if (findings->metrics[i].role && findings->metrics[i].role->elsewhere)
+			jp_note(result, JP_FAIL, "  %" PRIu64 " %s", findings->metrics[i].k,
+				findings->metrics[i].role->tail);
+}
+
 static bool expects(const struct jp_result *result, const char *metric)
 {
 	const struct jp_case *cas = result->cas;

@@ -118,6 +118,8 @@ static bool find(const struct jp_case *cas, const char *dir, struct jp_result *r
 static void judge(const struct jp_case *cas, struct jp_result *result,
 		  const struct jp_findings *again)
 {
+	if (result->outcome != JP_ERROR)
+		jp_check_elsewhere(result);
 	if (*result->findings.error)
 		jp_note(result, JP_ERROR, "%s", result->findings.error);
 	/* Worthless evidence stays worthless: FAIL would blame the kernel for it. */

@@ -761,6 +761,52 @@ class Evidence(Recorded):
         self.errs(r"the truth has \d+ gaps")
 
 
+class Elsewhere(Recorded):
+    """Samples that were taken, and are not where the truth has them: nobody lacks evidence."""
+
+    def astray(self, count: int) -> None:
+        for sample in self.perf.samples()[:count]:
+            sample.ip = sample.regs[rd.X86_IP] = 0x1234
+
+    def test_all_of_them(self) -> None:
+        self.astray(40)
+        self.fails("40 samples are not where the truth says that they must be, 0 are:",
+                   "40 of threads inside of a path, in no emitted code",
+                   "0 of processes that the truth does not know")
+
+    def test_as_many_as_are_needed_and_most_of_them(self) -> None:
+        self.astray(21)
+        self.fails("21 samples are not where .*, 19 are:")
+        self.take("memfd")
+        self.astray(20)
+        self.errs("too little evidence: judged.chain is 20, the case needs 30")
+
+    def test_too_few_anyway(self) -> None:
+        self.astray(40)
+        for sample in self.perf.samples()[29:]:
+            self.perf.records.remove(sample)
+        self.errs("nothing was checked: no sample was judged")
+        self.take("memfd")
+        self.astray(40)
+        for sample in self.perf.samples()[30:]:
+            self.perf.records.remove(sample)
+        self.fails("30 samples are not where the truth says")
+
+    def test_of_another_process(self) -> None:
+        for sample in self.perf.samples():
+            sample.pid = 1
+        self.fails("40 samples are not where .*, 0 are:",
+                   "  40 of processes that the truth does not know")
+
+    def test_without_registers(self) -> None:
+        """Nor has who leaves them out."""
+        self.perf.attrs[0].raw[80:88] = bytes(8)
+        for sample in self.perf.samples():
+            sample.regs = {}
+            sample.ip = 0xffffffff81000000
+        self.fails("40 of threads inside of a path, in no emitted code")
+
+
 class Controls(Recorded):
     """A capture that is wrong on purpose passes only when it is wrong for that reason alone."""
 

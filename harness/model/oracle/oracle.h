@@ -64,5 +64,7 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 				       uint64_t time, uint64_t slack, uint64_t ip, uint64_t sp,
 				       enum jp_method method, struct jp_truth_stack *stack);
 void jp_truth_stack_free(struct jp_truth_stack *stack);
+/* Whether @tid was inside of a path at @time, whatever the clocks' difference of @slack. */
+bool jp_truth_is_inside(const struct jp_truth *truth, uint32_t tid, uint64_t time, uint64_t slack);
 
 #endif
