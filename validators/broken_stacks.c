@@ -252,8 +252,10 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 		enum jp_stack_answer answer;
 		int failed = 0;
 
-		if (!has_method(stacks, event, method))
+		if (!has_method(stacks, event, method)) {
+			stacks->counts.methods[method].absent++;
 			continue;
+		}
 		answer = jp_truth_stack_at(evidence->truth, event->pid, event->tid, event->time,
 					   evidence->info.slack, ip, sp, method, truth);
 		if (answer == JP_STACK_UNJUDGED) {
@@ -346,7 +348,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct stacks *stacks = view->state;
 
-	jp_stack_counts_add(&stacks->counts, view);
+	if (jp_stack_counts_add(&stacks->counts, view))
+		return -ENOMEM;
 	if (view->asked->methods)
 		add_tables(stacks);
 	return 0;

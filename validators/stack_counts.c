@@ -133,6 +133,26 @@ static void add_method(const struct jp_method_count *count, enum jp_method metho
 	}
 }
 
+/* Every sample in emitted code has a verdict of each method that is judged. */
+static int add_book(const struct jp_method_count *count, enum jp_method method,
+		    struct jp_books *books)
+{
+	struct jp_book *book;
+	char name[32];
+	int failed;
+
+	snprintf(name, sizeof(name), "stacks.%s", jp_method_name(method));
+	book = jp_books_open(books, name);
+	if (!book)
+		return -ENOMEM;
+	book->of = "samples";
+	book->part = "code";
+	failed = jp_book_count(book, "absent", count->absent);
+	for (enum jp_verdict verdict = 0; verdict < JP_VERDICTS && !failed; verdict++)
+		failed = jp_book_count(book, jp_verdict_text(verdict), count->verdicts[verdict]);
+	return failed;
+}
+
 /* Each process by itself: one that is broken must not hide among those that are not. */
 static void add_processes(const struct jp_stack_counts *counts, const struct jp_evidence *evidence,
 			  struct jp_findings *findings)
@@ -172,11 +192,12 @@ static void add_processes(const struct jp_stack_counts *counts, const struct jp_
 	}
 }
 
-void jp_stack_counts_add(struct jp_stack_counts *counts, struct jp_view *view)
+int jp_stack_counts_add(struct jp_stack_counts *counts, struct jp_view *view)
 {
 	const struct jp_evidence *evidence = view->evidence;
 	struct jp_findings *findings = &view->findings;
 	bool chosen = view->asked->methods;
+	int failed = 0;
 
 	jp_findings_add_as(findings, &unjudged_samples,
 			   jp_metric_rate("unjudged", counts->unjudged, counts->samples));
@@ -187,15 +208,18 @@ void jp_stack_counts_add(struct jp_stack_counts *counts, struct jp_view *view)
 	for (enum jp_method method = 0; method < JP_METHODS; method++) {
 		const struct jp_method_count *count = &counts->methods[method];
 
-		if (count->judged || count->verdicts[JP_UNJUDGED])
-			add_method(count, method, chosen, findings);
+		if (failed || (!count->judged && !count->verdicts[JP_UNJUDGED]))
+			continue;
+		add_method(count, method, chosen, findings);
+		failed = add_book(count, method, &findings->books);
 	}
 	count_places(counts, evidence, findings);
 	add_processes(counts, evidence, findings);
-	if (!chosen)
-		return;
+	if (!chosen || failed)
+		return failed;
 	jp_findings_add(findings, jp_metric_rate("in.kernel", counts->kernel, counts->samples));
 	add_causes(counts, findings);
 	if (counts->granted_least != UINT64_MAX)
 		jp_findings_add(findings, jp_metric_count("dump.granted", counts->granted_least));
+	return 0;
 }

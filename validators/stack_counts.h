@@ -8,6 +8,7 @@
 struct jp_method_count {
 	uint64_t judged, broken, verdicts[JP_VERDICTS], predicted, perfview, flagged;
 	uint64_t complete; /* short, and said to be whole */
+	uint64_t absent;   /* samples that hold nothing that the method could walk */
 };
 
 /* Of one process of a gated capture. */
@@ -32,7 +33,8 @@ int jp_stack_counts_init(struct jp_stack_counts *counts, const struct jp_evidenc
 void jp_stack_counts_free(struct jp_stack_counts *counts);
 /* A judged sample at @offset of function @id. 0 or -ENOMEM. */
 int jp_stack_counts_place(struct jp_stack_counts *counts, uint32_t id, uint32_t offset);
-/* The metrics of all of it; a process of which too little was seen makes the case an ERROR. */
-void jp_stack_counts_add(struct jp_stack_counts *counts, struct jp_view *view);
+/* The metrics of all of it; a process of which too little was seen makes the case an ERROR. 0 or
+ * -ENOMEM. */
+int jp_stack_counts_add(struct jp_stack_counts *counts, struct jp_view *view);
 
 #endif

@@ -25,6 +25,7 @@ void jp_findings_free(struct jp_findings *findings)
 {
 	free(findings->metrics);
 	free(findings->exceptions);
+	jp_books_free(&findings->books);
 	memset(findings, 0, sizeof(*findings));
 }
 
@@ -58,6 +59,8 @@ int jp_findings_append(struct jp_findings *findings, const struct jp_findings *m
 		findings->metrics[findings->nr_metrics++] = more->metrics[i];
 	for (size_t i = 0; i < more->nr_exceptions; i++)
 		findings->exceptions[findings->nr_exceptions++] = more->exceptions[i];
+	if (jp_books_append(&findings->books, &more->books))
+		return -ENOMEM;
 	for (enum jp_method method = 0; method < JP_METHODS; method++) {
 		findings->judged[method] |= more->judged[method];
 		findings->predicted[method] += more->predicted[method];

@@ -3,6 +3,7 @@
 #define JP_FINDINGS_H
 
 #include <stddef.h>
+#include "harness/judge/books.h"
 #include "harness/judge/metric.h"
 #include "harness/format/truth/format.h"
 
@@ -41,7 +42,8 @@ struct jp_findings {
 	uint64_t verdicts[JP_METHODS][JP_VERDICTS];
 	uint64_t predicted[JP_METHODS]; /* samples that the method walked as the truth foretold */
 	bool judged[JP_METHODS];
-	char error[1024]; /* not "": the case is an ERROR, for this reason */
+	struct jp_books books; /* everything is in some class of one of these */
+	char error[1024];      /* not "": the case is an ERROR, for this reason */
 };
 
 void jp_findings_free(struct jp_findings *findings);

@@ -39,6 +39,8 @@ struct judging {
 	struct judge_side sides[JUDGEMENTS];
 	size_t nr_sides;
 	bool in_injected;
+	const struct jp_perfdata_summary *held;
+	struct jp_perfdata_summary held_injected;
 };
 
 static void fail(struct work *work)
@@ -71,6 +73,8 @@ static int begin_side(struct judging *judging, const struct jp_control *control)
 					      .added_back = control,
 					      .truth = &judging->truth,
 					      .known = &side->known,
+					      .held = judging->held,
+					      .held_injected = &judging->held_injected,
 					      .spaces = side->spaces};
 		if (validator->begin(&work->view, &work->err))
 			fail(work);
@@ -168,7 +172,7 @@ static void read_injected(struct judging *judging)
 			side->works[i].view.in_injected = true;
 		}
 	}
-	failed = read_file(judging, "injected.data", NULL, &err);
+	failed = read_file(judging, "injected.data", &judging->held_injected, &err);
 	for (struct judge_side *side = judging->sides;
 	     failed && side < judging->sides + judging->nr_sides; side++) {
 		for (size_t i = 0; i < side->nr_works; i++) {
@@ -241,7 +245,7 @@ static int judge(struct judging *judging, const struct jp_control *control,
 int jp_judge(const struct jp_evidence *evidence, const struct jp_asked *asked,
 	     const struct jp_control *control, struct jp_judgement *judgement, struct jp_error *err)
 {
-	struct judging judging = {.evidence = evidence, .asked = *asked};
+	struct judging judging = {.evidence = evidence, .asked = *asked, .held = &judgement->file};
 	int failed;
 
 	memset(judgement, 0, sizeof(*judgement));

@@ -7,6 +7,7 @@
 #include "harness/format/event.h"
 #include "harness/judge/findings.h"
 #include "harness/judge/spans.h"
+#include "harness/format/perfdata/summary.h"
 #include "harness/model/evidence/control.h"
 #include "harness/model/space/replay.h"
 
@@ -26,6 +27,8 @@ struct jp_view {
 	const struct jp_spans *known;        /* of perf.data, for end() alone */
 	struct jp_replay *spaces;            /* the capture's address spaces, as of now */
 	bool in_injected;                    /* the events are those of injected.data */
+	/* What the files hold, by their reader's own count; for end() alone. */
+	const struct jp_perfdata_summary *held, *held_injected;
 	struct jp_findings findings;
 	void *state; /* the validator's own */
 };

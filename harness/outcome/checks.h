@@ -16,6 +16,8 @@ void jp_check_window(const struct jp_evidence *evidence, struct jp_result *resul
 /* Whether most samples lie where the truth rules them out, though enough were taken: a fault of who
  * took them, and no lack of evidence. */
 void jp_check_elsewhere(struct jp_result *result);
+/* Whether everything that a file holds is in a class. */
+void jp_check_books(struct jp_result *result);
 /* Whether there is enough of all that the validators say is needed. */
 void jp_check_evidence(struct jp_result *result);
 

@@ -151,6 +151,25 @@ static void check_most(struct jp_result *result)
 	}
 }
 
+/* Two counts of the same: of the reader, or of the validator before, and of who classed it. */
+void jp_check_books(struct jp_result *result)
+{
+	const struct jp_books *books = &result->findings.books;
+
+	for (size_t i = 0; i < books->count; i++) {
+		const struct jp_book *book = &books->books[i];
+		uint64_t sum = jp_book_sum(book), total = jp_book_total(books, book);
+
+		if (sum == total)
+			continue;
+		jp_note(result, JP_ERROR,
+			"the books do not balance: the classes of %s add up to %" PRIu64
+			", there are %" PRIu64 "%s%s%s%s",
+			book->name, sum, total == UINT64_MAX ? 0 : total, book->of ? " in " : "",
+			book->of ?: "", book->of ? ", " : "", book->of ? book->part : "");
+	}
+}
+
 void jp_check_evidence(struct jp_result *result)
 {
 	bool any = false;

@@ -122,6 +122,8 @@ static void judge(const struct jp_case *cas, struct jp_result *result,
 		jp_check_elsewhere(result);
 	if (*result->findings.error)
 		jp_note(result, JP_ERROR, "%s", result->findings.error);
+	else
+		jp_check_books(result);
 	/* Worthless evidence stays worthless: FAIL would blame the kernel for it. */
 	if (result->outcome == JP_ERROR)
 		return;

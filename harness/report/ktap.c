@@ -2,8 +2,10 @@
 #include "harness/report/ktap.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/search.h"
 #include "harness/outcome/expect.h"
 
 void jp_ktap_head(FILE *out, size_t plan)
@@ -36,6 +38,29 @@ static void one_line(FILE *out, const char *text)
 	}
 }
 
+static int by_count(const void *a, const void *b)
+{
+	const struct jp_book_class *one = a, *other = b;
+
+	return jp_compare(other->count, one->count) ?: strcmp(one->name, other->name);
+}
+
+void jp_ktap_books(FILE *out, const struct jp_books *books)
+{
+	for (size_t i = 0; i < books->count; i++) {
+		struct jp_book *book = &books->books[i];
+
+		if (!book->nr_classes)
+			continue;
+		qsort(book->classes, book->nr_classes, sizeof(*book->classes), by_count);
+		fprintf(out, "# books: %s:", book->name);
+		for (size_t class = 0; class < book->nr_classes; class ++)
+			fprintf(out, "%s %" PRIu64 " %s", class ? " +" : "",
+				book->classes[class].count, book->classes[class].name);
+		fprintf(out, " = %" PRIu64 "\n", jp_book_sum(book));
+	}
+}
+
 static void diagnose(FILE *out, const struct jp_result *result)
 {
 	const struct jp_findings *findings = &result->findings;
@@ -51,6 +76,7 @@ static void diagnose(FILE *out, const struct jp_result *result)
 			exception->count, exception->cause);
 		jp_ktap_comment(out, "  ", exception->first);
 	}
+	jp_ktap_books(out, &findings->books);
 	if (result->info.lost_samples)
 		fprintf(out, "# lost samples: %" PRIu64 "\n", result->info.lost_samples);
 }

@@ -62,8 +62,12 @@ void jp_report_tell(struct jp_report *report, const char *dir)
 int jp_report_end(struct jp_report *report)
 {
 	const size_t *counts = report->counts;
+	struct jp_books books = {0};
 	uint64_t slack = 0;
+	int failed = 0;
 
+	for (size_t i = 0; i < report->count && !failed; i++)
+		failed = jp_books_append(&books, &report->results[i].findings.books);
 	for (size_t i = 0; i < report->count; i++)
 		if (report->results[i].info.slack > slack)
 			slack = report->results[i].info.slack;
@@ -75,9 +79,11 @@ int jp_report_end(struct jp_report *report)
 			"#\n# The clocks of truth and capture differed by at most %" PRIu64
 			" ns.\n",
 			slack);
+		jp_ktap_books(out, &books);
 		jp_ktap_totals(out, counts);
 		fflush(out);
 	}
+	jp_books_free(&books);
 	if (report->junit)
 		jp_junit_write(report->junit, report->results, report->count);
 	if (!report->count)

@@ -96,6 +96,20 @@ static void write_verdicts(struct jp_json *json, const struct jp_findings *findi
 	jp_json_end(json);
 }
 
+static void write_books(struct jp_json *json, const struct jp_books *books)
+{
+	jp_json_object(json, "books");
+	for (size_t i = 0; i < books->count; i++) {
+		const struct jp_book *book = &books->books[i];
+
+		jp_json_object(json, book->name);
+		for (size_t class = 0; class < book->nr_classes; class ++)
+			jp_json_u64(json, book->classes[class].name, book->classes[class].count);
+		jp_json_end(json);
+	}
+	jp_json_end(json);
+}
+
 static void write_info(struct jp_json *json, const struct jp_capture_info *info)
 {
 	jp_json_object(json, "facts");
@@ -133,6 +147,7 @@ void jp_results_write(FILE *out, const struct jp_result *result)
 	jp_json_end(&json);
 	write_verdicts(&json, findings);
 	write_exceptions(&json, result);
+	write_books(&json, &findings->books);
 	write_info(&json, &result->info);
 	jp_json_end(&json);
 	fflush(out);

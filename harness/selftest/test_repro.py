@@ -33,7 +33,7 @@ COREUTILS = ("ls", "cat", "mkdir", "env", "head")
 def verdict(text: str) -> list[str]:
     """Of KTAP: all but what is about no case."""
     return [line for line in text.splitlines()
-            if not re.match(r"# (seed|run directory:|Totals|The clocks)|#$|$", line)]
+            if not re.match(r"# (seed|run directory:|books:|Totals|The clocks)|#$|$", line)]
 
 
 def block(readme: str, title: str) -> list[str]:

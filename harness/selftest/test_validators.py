@@ -4,6 +4,7 @@
 something else than the truth must fail, with the right metric, cause and place in the output."""
 
 import copy
+import json
 import os
 import re
 import shutil
@@ -158,6 +159,67 @@ class AsRecorded(unittest.TestCase):
                         path, rb"^/tmp/jitproof/|^/usr/lib/|^/dev/|/jit-\d+\.dump$", name)
 
 
+class Books(Recorded):
+    """Every sample is somewhere, and not just anywhere."""
+
+    def classes(self, book: str) -> dict[str, int]:
+        self.judge()
+        results = self.place("results.jsonl")
+        process.run([JITPROOF, "judge", "--results", results, self.dir], timeout=60)
+        found: dict[str, int] = json.loads(files.read(results))["books"][book]
+        os.remove(results)
+        return found
+
+    def test_sums(self) -> None:
+        self.perf.records.append(rd.Record(2000, 0, bytes(16)))
+        records = self.classes("records")
+        self.assertEqual(sum(records.values()), len(self.perf.records))
+        self.assertEqual(records["unknown"], 1)
+        self.assertEqual(records["mmap2.watched"] + records.get("mmap2.other", 0) +
+                         records.get("mmap2.kernel", 0), len(self.perf.maps()))
+        self.assertEqual(self.classes("samples"), {"code": len(self.perf.samples())})
+        self.assertEqual(sum(self.classes("stacks.dump").values()), len(self.perf.samples()))
+
+    def deep_within(self, count: int) -> list[rd.Sample]:
+        """@count samples whose caller is emitted code too."""
+        found = [sample for sample in self.perf.samples()
+                 if self.emitted(sample.chain[sample.user() + 1])]
+        return found[:count]
+
+    def test_astray(self) -> None:
+        """Nowhere, and in the C library: the thread was in neither."""
+        libc = next(record for record in self.perf.maps() if "libc" in record.name)
+        astray = self.deep_within(4)
+        for where in (0x1234, libc.start + 0x100):
+            for sample in astray:
+                sample.ip = sample.regs[rd.X86_IP] = where
+            self.only(self.fails(self.exactly(4, "samples", "astray")), "samples")
+
+    def test_another_process(self) -> None:
+        for sample in self.deep_within(4):
+            sample.pid = 1
+        self.only(self.fails(self.exactly(4, "samples", "astray")), "samples")
+
+    def test_another_thread_and_process(self) -> None:
+        for sample in self.deep_within(4):
+            sample.pid = sample.tid = 1
+        self.only(self.fails(self.exactly(4, "samples", "unwatched")), "samples")
+
+    def test_nothing_of_the_user(self) -> None:
+        for sample in self.deep_within(4):
+            sample.misc, sample.abi, sample.ip = rd.KERNEL, 0, 2**64 - 2**31
+            sample.chain = []
+        self.only(self.fails(self.exactly(4, "samples", "kernel")), "samples")
+
+    def test_outside(self) -> None:
+        """In native code, before samples were taken."""
+        for sample in self.deep_within(4):
+            sample.time = int(self.facts["sampling"]) - 10_000_000
+            sample.ip = sample.regs[rd.X86_IP] = 0x1234
+        self.perf.sort()
+        self.only(self.fails(self.exactly(4, "samples", "outside")), "samples")
+
+
 class Mappings(Recorded):
     """mapping_coverage, and what missing mappings do to stacks; one anonymous mapping."""
 
@@ -179,8 +241,9 @@ class Mappings(Recorded):
         sample, record = self.perf.samples()[7], self.emitted_maps()[0]
         sample.ip = sample.regs[rd.X86_IP] = record.start + record.size - 1
         self.assertFalse(self.emitted(sample.ip))
-        text = self.fails(self.exactly(1, "coverage.stray", "no-code"))
-        self.only(text, "coverage.stray")
+        text = self.fails(self.exactly(1, "coverage.stray", "no-code"),
+                          self.exactly(1, "samples", "astray"))
+        self.only(text, "coverage.stray", "samples")
 
     def test_late(self) -> None:
         record = self.emitted_maps()[0]

@@ -174,6 +174,7 @@ static int unpacked_records(struct jp_perf_reader *reader, struct jp_chunk *chun
 					  record->type);
 		else
 			ret = finish_round(reader, (const void *)record);
+		reader->summary->own_records += record->type >= JP_PERF_RECORD_USER;
 		if (ret)
 			return ret;
 		from += record->size;
@@ -254,6 +255,8 @@ static int user_record(struct jp_perf_reader *reader, const struct jp_perf_recor
 
 	if (record->size >= sizeof(*record) + sizeof(word))
 		memcpy(&word, bytes + sizeof(*record), sizeof(word));
+	if (record->type <= JP_PERF_RECORD_SCHEDSTAT_DOMAIN)
+		reader->summary->own_records++;
 	switch (record->type) {
 	case JP_PERF_RECORD_FINISHED_ROUND:
 		return finish_round(reader, bytes);

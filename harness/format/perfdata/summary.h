@@ -8,6 +8,7 @@
 /* What a perf.data file is and holds. */
 struct jp_perfdata_summary {
 	uint64_t bytes, records, samples, unknown_records;
+	uint64_t own_records; /* perf's own, which the kernel writes none of */
 	uint32_t attrs;
 	uint64_t unknown_ids;  /* records of an id that no attr has, read as the first one's */
 	uint64_t behind;       /* records older than what their round may hold */

@@ -44,6 +44,11 @@ struct jp_truth_stack {
 	size_t buf_size;
 };
 
+/* The last activation of @tid with enter <= @time, or NULL. @hint: the last answer, or NULL. */
+const struct jp_truth_activation *jp_truth_activation_at(const struct jp_truth *truth,
+							 const struct jp_truth_activation *hint,
+							 uint32_t tid, uint64_t time);
+
 enum jp_stack_answer {
 	JP_STACK_FOUND,
 	/* in the vDSO, in another place than the path's; within @slack of two activations that both

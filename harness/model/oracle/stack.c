@@ -7,10 +7,9 @@
 #include "harness/base/search.h"
 #include "harness/model/unwind/methods.h"
 
-/* The last activation of @tid with enter <= @time, or NULL. */
-static const struct jp_truth_activation *activation_at(const struct jp_truth *truth,
-						       const struct jp_truth_activation *hint,
-						       uint32_t tid, uint64_t time)
+const struct jp_truth_activation *jp_truth_activation_at(const struct jp_truth *truth,
+							 const struct jp_truth_activation *hint,
+							 uint32_t tid, uint64_t time)
 {
 	const struct jp_truth_activation *activations = truth->activations,
 					 *end = activations + truth->nr_activations;
@@ -52,8 +51,8 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 {
 	uint64_t from = time > slack ? time - slack : 0;
 	uint64_t to = time < UINT64_MAX - slack ? time + slack : UINT64_MAX;
-	const struct jp_truth_activation *activation =
-						 activation_at(truth, stack->activation, tid, to),
+	const struct jp_truth_activation *activation = jp_truth_activation_at(
+						 truth, stack->activation, tid, to),
 					 *fits = NULL;
 	const struct jp_truth_insn *insn = NULL;
 	enum jp_stack_answer answer = JP_STACK_NO_ACTIVATION;

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Books: every sample and every record of a file is in exactly one class, and the classes add up to
+ * what its reader counted. What a thread shows while it is in an activation lies in that
+ * activation's code, in what runs over it, or in the kernel; else it is astray.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "harness/format/perfdata/format.h"
+#include "harness/judge/validator.h"
+#include "harness/model/machine/machine.h"
+#include "validators/sample_class.h"
+
+enum { KINDS = JP_PERF_RECORD_CALLCHAIN_DEFERRED + 1 };
+enum owner { KERNEL, WATCHED, OTHER, OWNERS };
+enum books_of { CAPTURED, INJECTED, FILES };
+
+static const char *const kinds[KINDS] = {
+	NULL,         "mmap",         "lost",      "comm",       "exit",       "throttle",
+	"unthrottle", "fork",         "read",      NULL,         "mmap2",      "aux",
+	"itrace",     "lost_samples", "switch",    "switch_cpu", "namespaces", "ksymbol",
+	"bpf",        "cgroup",       "text_poke", "aux_hw_id",  "deferred",
+};
+static const char *const owners[OWNERS] = {"kernel", "watched", "other"};
+
+/* Some samples of a class: how many, and the first in words. */
+struct sample_tally {
+	uint64_t count;
+	char first[160];
+};
+
+struct books {
+	const struct jp_evidence *evidence;
+	struct jp_view *view;
+	const struct jp_machine *machine;
+	const struct jp_truth_activation *hint;
+	struct sample_tally samples[FILES][JP_SAMPLE_CLASSES];
+	uint64_t records[FILES][KINDS][OWNERS];
+};
+
+static void see_sample(struct books *books, const struct jp_event *event)
+{
+	struct jp_sample_facts facts;
+	enum jp_sample_class class;
+	struct sample_tally *found;
+	uint64_t ip = 0, sp = 0;
+	bool has = jp_machine_user(books->machine, event, &ip, &sp);
+
+	facts = jp_sample_facts(books->evidence, event, has, ip, sp, &books->hint);
+	class = jp_sample_class_of(&facts);
+	found = &books->samples[books->view->in_injected ? INJECTED : CAPTURED][class];
+	if (!found->count++)
+		snprintf(found->first, sizeof(found->first),
+			 "at %" PRIu64 ", %u/%u, ip %" PRIx64 " sp %" PRIx64, event->time,
+			 event->pid, event->tid, has ? ip : event->sample.ip, sp);
+}
+
+static void see_record(struct books *books, const struct jp_event *event)
+{
+	enum owner owner = OTHER;
+
+	if (event->record_type >= KINDS)
+		return;
+	if (event->kernel_map || !event->pid || event->pid == UINT32_MAX)
+		owner = KERNEL;
+	else if (jp_sample_watched(books->evidence, event->pid, UINT64_MAX))
+		owner = WATCHED;
+	books->records[books->view->in_injected ? INJECTED : CAPTURED][event->record_type][owner]++;
+}
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	if (event->type == JP_EVENT_SAMPLE)
+		see_sample(view->state, event);
+	else
+		see_record(view->state, event);
+	return 0;
+}
+
+static int add_samples(const struct books *books, enum books_of file, const char *name,
+		       const struct jp_perfdata_summary *held)
+{
+	struct jp_book *book = jp_books_open(&books->view->findings.books, name);
+	int failed = book ? 0 : -ENOMEM;
+
+	if (book)
+		book->total = held->samples;
+	for (enum jp_sample_class class = 0; class < JP_SAMPLE_CLASSES && !failed; class ++)
+		failed = jp_book_count(book, jp_sample_class_text(class),
+				       books->samples[file][class].count);
+	return failed;
+}
+
+static int add_records(const struct books *books, enum books_of file, const char *name,
+		       const struct jp_perfdata_summary *held)
+{
+	struct jp_book *book = jp_books_open(&books->view->findings.books, name);
+	uint64_t samples = 0;
+	char class[32];
+	int failed = book ? 0 : -ENOMEM;
+
+	for (int i = 0; i < JP_SAMPLE_CLASSES; i++)
+		samples += books->samples[file][i].count;
+	if (!failed) {
+		book->total = held->records;
+		failed = jp_book_count(book, "samples", samples)
+				 ?: jp_book_count(book, "perf's own", held->own_records)
+				 ?: jp_book_count(book, "unknown", held->unknown_records);
+	}
+	for (int kind = 0; kind < KINDS; kind++) {
+		for (int owner = 0; owner < OWNERS && !failed; owner++) {
+			snprintf(class, sizeof(class), "%s.%s", kinds[kind] ?: "?", owners[owner]);
+			failed = jp_book_count(book, class, books->records[file][kind][owner]);
+		}
+	}
+	return failed;
+}
+
+/*
+ * What share of the time in activations native code takes to enter and to leave them: most of it is
+ * page faults and the writing of the truth. Time on the CPU alone counts; that of the borders is
+ * not known, and at most what passes.
+ */
+static double edge_share(const struct jp_truth *truth)
+{
+	double edges = 0, cpu = 0;
+
+	for (size_t i = 0; i < truth->nr_activations; i++) {
+		const struct jp_truth_activation *one = &truth->activations[i];
+
+		if (one->cpu == UINT64_MAX || one->outwards > one->leave ||
+		    one->inside > one->outwards)
+			continue;
+		edges += (double)(one->inside - one->enter + one->leave - one->outwards);
+		cpu += (double)one->cpu;
+	}
+	return edges + cpu > 0 ? edges / (edges + cpu) : 0;
+}
+
+/* Adds the share of a class, which is a fault where more than @most of them are. */
+static int add_share(struct books *books, enum jp_sample_class class, uint64_t n, double most)
+{
+	const struct sample_tally *found = &books->samples[CAPTURED][class];
+	struct jp_findings *findings = &books->view->findings;
+	const char *text = jp_sample_class_text(class);
+	struct jp_exception *exception;
+	struct jp_metric metric;
+	char name[48];
+
+	snprintf(name, sizeof(name), "samples.%s", text);
+	metric = jp_metric_rate(name, found->count, n);
+	if (jp_findings_add(findings, metric))
+		return -ENOMEM;
+	if (!n || metric.lo <= most)
+		return 0;
+	exception = jp_findings_count(findings, "samples", JP_METHODS, text);
+	if (!exception)
+		return -ENOMEM;
+	exception->count = found->count;
+	snprintf(exception->first, sizeof(exception->first), "%s; at most %.1f %% are usual",
+		 found->first, 100 * most);
+	return 0;
+}
+
+/*
+ * What is no fault has a bound all the same. Between the return from a path and the first time that
+ * native code takes, and where a handler begins and ends, lie some instructions that no truth tells
+ * of. A process is not in the truth until it has said so, and the last samples may come while the
+ * events are being stopped.
+ */
+static int add_shares(struct books *books)
+{
+	static const double astray = 0.003, below = 0.01, old_edge = 0.05, outside = 0.003,
+			    kernel = 0.003, unwatched = 0.02;
+	const struct jp_truth *truth = books->evidence->truth;
+	const struct sample_tally *samples = books->samples[CAPTURED];
+	uint64_t within = samples[JP_SAMPLE_CODE].count + samples[JP_SAMPLE_ASTRAY].count +
+			  samples[JP_SAMPLE_EDGE].count + samples[JP_SAMPLE_BELOW].count;
+	uint64_t all = books->view->held->samples;
+	double edge = truth->version < JP_TRUTH_VERSION_CPU ? old_edge : edge_share(truth) + astray;
+
+	return add_share(books, JP_SAMPLE_ASTRAY, within, astray)
+		       ?: add_share(books, JP_SAMPLE_BELOW, within, below)
+		       ?: add_share(books, JP_SAMPLE_EDGE, within, edge)
+		       ?: add_share(books, JP_SAMPLE_OUTSIDE, all, outside)
+		       ?: add_share(books, JP_SAMPLE_KERNEL, all, kernel)
+		       ?: add_share(books, JP_SAMPLE_UNWATCHED, all, unwatched);
+}
+
+/* Inject adds records, and leaves every sample as it is. */
+static int compare_injected(struct books *books)
+{
+	int failed = 0;
+
+	for (enum jp_sample_class class = 0; class < JP_SAMPLE_CLASSES && !failed; class ++) {
+		uint64_t before = books->samples[CAPTURED][class].count;
+		uint64_t after = books->samples[INJECTED][class].count;
+
+		if (before != after)
+			failed = jp_findings_except(&books->view->findings, "samples.injected",
+						    "changed",
+						    "perf.data has %" PRIu64
+						    " samples of class %s, injected.data %" PRIu64,
+						    before, jp_sample_class_text(class), after);
+	}
+	return failed;
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	struct books *books = view->state;
+	int failed = add_samples(books, CAPTURED, "samples", view->held)
+			     ?: add_records(books, CAPTURED, "records", view->held)
+			     ?: add_shares(books);
+
+	if (failed || !view->in_injected)
+		return failed;
+	return add_samples(books, INJECTED, "injected samples", view->held_injected)
+		       ?: add_records(books, INJECTED, "injected records", view->held_injected)
+		       ?: compare_injected(books);
+}
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	struct books *books = view->state = calloc(1, sizeof(*books));
+
+	if (!books)
+		return -ENOMEM;
+	books->evidence = view->evidence;
+	books->view = view;
+	books->machine = jp_machine_find(view->evidence->truth->e_machine);
+	if (!books->machine)
+		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here",
+			       view->evidence->dir, view->evidence->truth->e_machine);
+	return 0;
+}
+
+static const struct jp_validator books_validator = {
+	.name = "books",
+	.help = "is every sample and every record in a class, and each where its thread was?",
+	.wants_injected = true,
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free,
+};
+JP_REGISTER(validator, books_validator);

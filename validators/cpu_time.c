@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * CPU time: a clock event samples a thread each period of the CPU time that it takes. The truth has
+ * that of each activation: too few samples were lost or taken away, too many are doubles or made
+ * up.
+ *
+ * How many there are is a matter of an interval. The timer ticks at whole periods of an event's own
+ * time (perf_swevent_init_hrtimer() makes a period of the frequency, period_left is kept while the
+ * thread does not run, hrtimer_forward_now() skips what it is late for). Where in a period an
+ * activation begins is chance: of one that takes c periods there are floor(c) samples or one more,
+ * c on average, and the variance is that of its last part. That their timers run on makes the
+ * variance of many less, never more.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "harness/base/array.h"
+#include "harness/base/map.h"
+#include "harness/base/order.h"
+#include "harness/format/perfdata/format.h"
+#include "harness/judge/validator.h"
+#include "harness/model/oracle/oracle.h"
+
+/*
+ * The event's time is not quite the thread's. While the kernel switches to a thread, or away from
+ * it, the event is off: 30 us of a slice where many threads share a CPU, 4 % of their time in the
+ * worst case (growth, crowd). Time that a virtual machine is not given is none of the thread's, but
+ * of the event's: 2 % with a busy host.
+ */
+static const double OFF = 0.05;
+/* Standard deviations: one false alarm in 100,000 for each thread that is asked. */
+static const double SIGMAS = 4.5;
+
+struct activation_count {
+	uint32_t all;   /* samples from its ENTER to its LEAVE */
+	uint32_t inner; /* of them, those that no difference of clocks can move outside */
+};
+
+/* Of some activations together. */
+struct sum {
+	uint64_t activations, all, inner;
+	double expected, variance;
+};
+
+struct cpu_time {
+	const struct jp_evidence *evidence;
+	struct jp_view *view;
+	const struct jp_truth_activation *hint;
+	struct activation_count *counts; /* of each activation of the truth */
+	uint64_t period, lost;
+	struct jp_map throttled; /* event id -> since when; 0: it is not */
+	uint64_t stopped;        /* ns for which the kernel throttled events, all together */
+	uint32_t attr;
+	bool sampled, steady; /* a sample came; all had one period */
+};
+
+static void see_sample(struct cpu_time *cpu, const struct jp_event *event)
+{
+	const struct jp_truth *truth = cpu->evidence->truth;
+	const uint64_t slack = cpu->evidence->info.slack;
+	const struct jp_truth_activation *activation;
+	struct activation_count *count;
+
+	if (!cpu->sampled) {
+		cpu->sampled = cpu->steady = true;
+		cpu->period = event->sample.period;
+		cpu->attr = event->attr;
+	}
+	/* Of several events the first counts. */
+	if (event->attr != cpu->attr)
+		return;
+	cpu->steady &= event->sample.period == cpu->period;
+	activation = cpu->hint =
+		jp_truth_activation_at(truth, cpu->hint, event->tid, event->time + slack);
+	if (!activation || event->time > activation->leave + slack)
+		return;
+	count = &cpu->counts[activation - truth->activations];
+	count->all++;
+	count->inner += event->time >= activation->inside + slack &&
+			event->time + slack <= activation->outwards;
+}
+
+/* The kernel stops an event that samples too often, until its next tick, and says so. */
+static int see_throttle(struct cpu_time *cpu, const struct jp_event *event)
+{
+	uint64_t *since = jp_map_at(&cpu->throttled, event->id, sizeof(*since));
+
+	if (!since)
+		return -ENOMEM;
+	if (event->record_type == JP_PERF_RECORD_THROTTLE) {
+		*since = event->time;
+	} else if (*since) {
+		cpu->stopped += event->time - *since;
+		*since = 0;
+	}
+	return 0;
+}
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	struct cpu_time *cpu = view->state;
+
+	if (event->record_type == JP_PERF_RECORD_THROTTLE ||
+	    event->record_type == JP_PERF_RECORD_UNTHROTTLE)
+		return see_throttle(cpu, event);
+	switch (event->type) {
+	case JP_EVENT_SAMPLE:
+		see_sample(cpu, event);
+		break;
+	case JP_EVENT_LOST:
+	case JP_EVENT_LOST_SAMPLES:
+		cpu->lost += event->lost.lost;
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+/* Whether it lies wholly in a window in which samples are taken of its process. */
+static bool watched(const struct cpu_time *cpu, const struct jp_truth_activation *activation)
+{
+	const uint64_t slack = cpu->evidence->info.slack;
+	uint64_t from, to;
+
+	for (size_t at = 0; jp_evidence_window(cpu->evidence, activation->pid, &at, &from, &to);)
+		if (activation->enter >= from + slack && activation->leave + slack <= to)
+			return true;
+	return false;
+}
+
+static void add(struct sum *sum, double periods, const struct activation_count *count)
+{
+	double part = periods - floor(periods);
+
+	sum->activations++;
+	sum->all += count->all;
+	sum->inner += count->inner;
+	sum->expected += periods;
+	sum->variance += part * (1 - part);
+}
+
+static void add_sum(struct sum *sum, const struct sum *more)
+{
+	sum->activations += more->activations;
+	sum->all += more->all;
+	sum->inner += more->inner;
+	sum->expected += more->expected;
+	sum->variance += more->variance;
+}
+
+/* Compares what there is with what must be; @missing more may be lacking. */
+static int judge(const struct cpu_time *cpu, const struct sum *sum, double missing,
+		 const char *what, uint32_t number)
+{
+	/* Where a timer was in its period when the first of them began, and the last one ended. */
+	double chance = SIGMAS * sqrt(sum->variance + 1);
+	double least = sum->expected * (1 - OFF) - chance - missing;
+	double most = sum->expected * (1 + OFF) + chance;
+	const char *cause = (double)sum->all < least    ? "too-few"
+			    : (double)sum->inner > most ? "too-many"
+							: NULL;
+
+	if (!cause)
+		return 0;
+	return jp_findings_except(&cpu->view->findings, "cpu.samples", cause,
+				  "%s %u: %" PRIu64 " samples in %" PRIu64
+				  " activations, by their CPU time there are %.1f, %.1f to %.1f",
+				  what, number, sum->all, sum->activations, sum->expected,
+				  least > 0 ? least : 0, most);
+}
+
+struct process_sum {
+	uint32_t pid;
+	struct sum sum;
+};
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct process_sum *one = a, *other = b;
+
+	return (one->pid > other->pid) - (one->pid < other->pid);
+}
+
+/* Threads of one process together. */
+static int judge_processes(const struct cpu_time *cpu, struct process_sum *threads, size_t count,
+			   double missing)
+{
+	int failed = 0;
+
+	if (count)
+		qsort(threads, count, sizeof(*threads), by_pid);
+	for (size_t i = 0, next; i < count && !failed; i = next) {
+		struct sum sum = {0};
+
+		for (next = i; next < count && threads[next].pid == threads[i].pid; next++)
+			add_sum(&sum, &threads[next].sum);
+		if (next - i > 1)
+			failed = judge(cpu, &sum, missing, "process", threads[i].pid);
+	}
+	return failed;
+}
+
+/* Each thread, each process, and the case as a whole. */
+static int judge_all(const struct cpu_time *cpu, double period)
+{
+	const struct jp_truth *truth = cpu->evidence->truth;
+	const double missing = (double)jp_max(cpu->lost, cpu->evidence->info.lost_samples) +
+			       (double)cpu->stopped / period;
+	struct process_sum *threads = NULL;
+	size_t count = 0, capacity = 0;
+	struct sum all = {0};
+	int failed = 0;
+
+	for (size_t i = 0, next; i < truth->nr_activations && !failed; i = next) {
+		const struct jp_truth_activation *first = &truth->activations[i];
+		struct sum sum = {0};
+		struct process_sum *thread;
+
+		for (next = i; next < truth->nr_activations; next++) {
+			const struct jp_truth_activation *one = &truth->activations[next];
+
+			if (one->tid != first->tid || one->pid != first->pid)
+				break;
+			if (one->cpu != UINT64_MAX && watched(cpu, one))
+				add(&sum, (double)one->cpu / period, &cpu->counts[next]);
+		}
+		if (!sum.activations)
+			continue;
+		thread = jp_array_push(&threads, &count, &capacity);
+		if (!thread)
+			failed = -ENOMEM;
+		else
+			*thread = (struct process_sum){first->pid, sum};
+		add_sum(&all, &sum);
+		failed = failed ?: judge(cpu, &sum, missing, "thread", first->tid);
+	}
+	failed = failed ?: judge_processes(cpu, threads, count, missing);
+	if (!failed && count > 1)
+		failed = judge(cpu, &all, missing, "case of threads", (uint32_t)count);
+	free(threads);
+	jp_findings_add(&cpu->view->findings, jp_metric_count("cpu.samples", all.all));
+	jp_findings_add(&cpu->view->findings,
+			jp_metric_count("cpu.expected", (uint64_t)(all.expected + 0.5)));
+	return failed;
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	const struct cpu_time *cpu = view->state;
+	const struct jp_capture_info *info = &cpu->evidence->info;
+	double period = cpu->steady ? (double)cpu->period : 0;
+
+	if (!cpu->sampled && info->frequency)
+		period = 1e9 / (double)info->frequency;
+	/* An event whose period changes counts something else than time. */
+	return period ? judge_all(cpu, period) : 0;
+}
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	const struct jp_evidence *evidence = view->evidence;
+	struct cpu_time *cpu;
+
+	/* Older truths have no CPU time; a breakpoint is no clock. */
+	if (evidence->truth->version < JP_TRUTH_VERSION_CPU || evidence->info.breakpoints)
+		return 0;
+	cpu = view->state = calloc(1, sizeof(*cpu));
+	if (!cpu)
+		return -ENOMEM;
+	cpu->evidence = evidence;
+	cpu->view = view;
+	cpu->counts = calloc(evidence->truth->nr_activations + 1, sizeof(*cpu->counts));
+	return cpu->counts ? 0 : -ENOMEM;
+}
+
+static void free_cpu_time(void *state)
+{
+	struct cpu_time *cpu = state;
+
+	jp_map_free(&cpu->throttled);
+	free(cpu->counts);
+	free(cpu);
+}
+
+static const struct jp_validator cpu_time = {
+	.name = "cpu_time",
+	.help = "has each thread as many samples as the CPU time that it took within its paths "
+		"says?",
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free_cpu_time,
+};
+JP_REGISTER(validator, cpu_time);

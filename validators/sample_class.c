@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "validators/sample_class.h"
+
+#include "harness/base/search.h"
+#include "harness/model/oracle/oracle.h"
+
+/*
+ * A truth of before version 3 does not say how long native code runs between the record of an
+ * activation's border and the path: page faults of the truth's own file included, not longer than
+ * this.
+ */
+enum { UNTOLD_EDGE_NS = 200000 };
+/* Below the stack pointer of what is interrupted the kernel leaves as much alone, on x86-64; where
+ * it leaves less, a signal's frame is larger all the same. */
+enum { RED_ZONE = 128 };
+
+const char *jp_sample_class_text(enum jp_sample_class class)
+{
+	static const char *const text[JP_SAMPLE_CLASSES] = {
+		[JP_SAMPLE_CODE] = "code",     [JP_SAMPLE_OUTSIDE] = "outside",
+		[JP_SAMPLE_ASTRAY] = "astray", [JP_SAMPLE_EDGE] = "edge",
+		[JP_SAMPLE_BELOW] = "below",   [JP_SAMPLE_KERNEL] = "kernel",
+		[JP_SAMPLE_NATIVE] = "native", [JP_SAMPLE_UNWATCHED] = "unwatched",
+	};
+
+	return (unsigned)class < JP_SAMPLE_CLASSES ? text[class] : "?";
+}
+
+enum jp_sample_class jp_sample_class_of(const struct jp_sample_facts *facts)
+{
+	if (facts->code)
+		return JP_SAMPLE_CODE;
+	if (!facts->in_window)
+		return JP_SAMPLE_OUTSIDE;
+	if (facts->where == JP_IN_OTHERS)
+		return JP_SAMPLE_ASTRAY;
+	if (!facts->watched)
+		return JP_SAMPLE_UNWATCHED;
+	/* The kernel has the user's registers of every task that still has its memory: of those
+	 * that run nothing but the kernel, and of those that exit, it has none. */
+	if (!facts->user_part && facts->kernel && (facts->where != JP_INSIDE || facts->ended))
+		return JP_SAMPLE_KERNEL;
+	switch (facts->where) {
+	case JP_IN_NONE:
+		return JP_SAMPLE_NATIVE;
+	case JP_IN_EDGE:
+		return JP_SAMPLE_EDGE;
+	case JP_IN_HANDLER:
+		return JP_SAMPLE_BELOW;
+	default:
+		return JP_SAMPLE_ASTRAY;
+	}
+}
+
+bool jp_sample_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t time)
+{
+	const struct jp_truth_incarnation *all = evidence->truth->incarnations;
+	const uint64_t slack = evidence->info.slack;
+	size_t i;
+
+	jp_search(i, evidence->truth->nr_incarnations, all[i].pid < pid);
+	for (; i < evidence->truth->nr_incarnations && all[i].pid == pid; i++)
+		if (time == UINT64_MAX ||
+		    (all[i].before <= time + slack &&
+		     (all[i].until == UINT64_MAX || time <= all[i].until + slack)))
+			return true;
+	return false;
+}
+
+static bool in_window(const struct jp_evidence *evidence, uint64_t time)
+{
+	const struct jp_capture_info *info = &evidence->info;
+
+	if (jp_evidence_gated(evidence))
+		return jp_intervals_at(&evidence->intervals, time, info->slack);
+	return time + info->slack >= info->sampling && time <= info->stopped + info->slack;
+}
+
+/* Whether a handler that waits until its thread can go on runs then. */
+static bool waits(const struct jp_truth *truth, uint32_t tid, uint64_t from, uint64_t to)
+{
+	for (size_t i = 0; i < truth->nr_acts; i++) {
+		const struct jp_event *act = &truth->acts[i];
+
+		if (act->type == JP_EVENT_WAIT && act->tid == tid && act->before <= to &&
+		    (act->wait.handled ?: act->before) <= to && from <= act->after)
+			return true;
+	}
+	return false;
+}
+
+/* Whether @sp can be a handler's over what was interrupted at @interrupted: deeper than the kernel
+ * leaves alone there, or on another stack. */
+static bool of_handler(const struct jp_truth_activation *interrupted, uint64_t sp)
+{
+	return sp > interrupted->sp || sp + RED_ZONE < interrupted->interrupted_sp;
+}
+
+/* Before a handler tells that it runs, and once it has told that it is done. */
+static bool is_handler(const struct jp_truth *truth, const struct jp_truth_activation *activation,
+		       uint64_t sp)
+{
+	const struct jp_truth_activation *before = activation;
+
+	if (activation->was_interrupted && of_handler(activation, sp))
+		return true;
+	do
+		before--;
+	while (before >= truth->activations && before->tid == activation->tid &&
+	       before->interrupted);
+	return before >= truth->activations && before->tid == activation->tid &&
+	       before->was_interrupted && before->sp == activation->sp &&
+	       before->path == activation->path && of_handler(before, sp);
+}
+
+/* Whether native code enters or leaves it: by the times that the truth tells, and between the
+ * return and the first of them by a stack pointer that is not deeper than the path's own beginning.
+ */
+static bool is_edge(const struct jp_truth *truth, const struct jp_truth_activation *activation,
+		    uint64_t from, uint64_t to, bool above)
+{
+	const uint64_t untold = truth->version < JP_TRUTH_VERSION_CPU ? UNTOLD_EDGE_NS : 0;
+
+	return above || from <= activation->inside + untold || to + untold >= activation->outwards;
+}
+
+struct jp_sample_facts jp_sample_facts(const struct jp_evidence *evidence,
+				       const struct jp_event *event, bool has, uint64_t ip,
+				       uint64_t sp, const struct jp_truth_activation **hint)
+{
+	const struct jp_truth *truth = evidence->truth;
+	const uint64_t slack = evidence->info.slack, time = event->time;
+	const uint64_t from = time > slack ? time - slack : 0, to = time + slack;
+	const struct jp_truth_activation *activation;
+	struct jp_sample_facts facts = {
+		.code = has && jp_truth_code_at(truth, event->pid, ip, time),
+		.in_window = in_window(evidence, time),
+		.watched = jp_sample_watched(evidence, event->pid, time),
+		.user_part = has,
+		.kernel = !event->sample.user,
+	};
+
+	activation = *hint = jp_truth_activation_at(truth, *hint, event->tid, to);
+	if (!activation || activation->leave < from)
+		return facts;
+	facts.ended = activation->cpu == UINT64_MAX;
+	if (is_edge(truth, activation, from, to, has && sp >= activation->sp))
+		facts.where = JP_IN_EDGE;
+	else if (activation->pid != event->pid)
+		facts.where = JP_IN_OTHERS;
+	else if (has && (is_handler(truth, activation, sp) || waits(truth, event->tid, from, to)))
+		facts.where = JP_IN_HANDLER;
+	else
+		facts.where = JP_INSIDE;
+	return facts;
+}

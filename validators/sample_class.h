@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_SAMPLE_CLASS_H
+#define JP_SAMPLE_CLASS_H
+
+#include "harness/format/event.h"
+#include "harness/model/evidence/evidence.h"
+#include "harness/model/oracle/truth.h"
+
+/* Where a sample lies, by what the truth says of its thread at that time. */
+enum jp_sample_class {
+	JP_SAMPLE_CODE,      /* in emitted code: it gets a verdict of each method */
+	JP_SAMPLE_OUTSIDE,   /* outside of the time in which samples are taken */
+	JP_SAMPLE_ASTRAY,    /* within an activation, and in nothing that it runs */
+	JP_SAMPLE_EDGE,      /* native code that enters an activation or leaves it */
+	JP_SAMPLE_BELOW,     /* native code of a handler over an activation */
+	JP_SAMPLE_KERNEL,    /* in the kernel, without a user part */
+	JP_SAMPLE_NATIVE,    /* of a thread that is in no activation */
+	JP_SAMPLE_UNWATCHED, /* of a process that is not in the truth then */
+	JP_SAMPLE_CLASSES
+};
+const char *jp_sample_class_text(enum jp_sample_class class);
+
+/* What decides. */
+struct jp_sample_facts {
+	bool code;      /* its ip lies in emitted code */
+	bool in_window; /* it lies in the window */
+	bool watched;   /* its process is in the truth then */
+	bool user_part; /* it holds the registers of the user */
+	bool kernel;    /* the kernel ran */
+	enum jp_sample_where {
+		JP_IN_NONE,    /* its thread is in no activation */
+		JP_IN_EDGE,    /* it may be, or enters or leaves one just then */
+		JP_IN_HANDLER, /* a handler runs over its activation, and the ip may be there */
+		JP_INSIDE,     /* it is in an activation, and nothing else runs over that */
+		JP_IN_OTHERS,  /* it is in an activation, of another process than the sample says */
+	} where;
+	bool ended; /* the activation ended with its process: nobody knows just when */
+};
+enum jp_sample_class jp_sample_class_of(const struct jp_sample_facts *facts);
+
+/* The facts of @event, whose user part is (@ip, @sp) if it @has one. *@hint: NULL at first. */
+struct jp_sample_facts jp_sample_facts(const struct jp_evidence *evidence,
+				       const struct jp_event *event, bool has, uint64_t ip,
+				       uint64_t sp, const struct jp_truth_activation **hint);
+/* Whether @pid is in the truth at @time; at any time: UINT64_MAX. */
+bool jp_sample_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t time);
+
+#endif
