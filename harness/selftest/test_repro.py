@@ -42,6 +42,10 @@ def block(readme: str, title: str) -> list[str]:
     return [line[4:] for line in part.splitlines() if line.startswith("    ")]
 
 
+def seen(readme: str) -> list[str]:
+    return verdict("\n".join(block(readme, "Seen")))
+
+
 class Packing(Folder):
     def fixture(self, name: str = "anon", study: str = "fixture") -> str:
         """A run directory of ours that holds one recorded case."""
@@ -140,7 +144,7 @@ class Archive(Packing):
                           files.read(os.path.join(folder, source)))
         done = process.run([os.path.join(folder, "reproduce")], timeout=60)
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(verdict(done.stdout), block(self.readme(folder), "Seen"))
+        self.assertEqual(verdict(done.stdout), seen(self.readme(folder)))
         self.assertIn("not ok 1 fixture/anon", done.stdout)
         self.assertIn("it is healthy", self.readme(folder))
 
@@ -455,7 +459,7 @@ class Elsewhere(Packing):
         done = self.inside(root, "/%s/reproduce" % os.path.relpath(folder, root))
         self.assertEqual(done.stderr, "")
         self.assertEqual(done.returncode, status, done.stdout)
-        self.assertEqual(verdict(done.stdout), block(self.readme(folder), "Seen"))
+        self.assertEqual(verdict(done.stdout), seen(self.readme(folder)))
         # Beside it, as a file that the shell finds; from elsewhere; and by the judge at home.
         for command in (f"cd /{os.path.relpath(folder, root)} && sh reproduce",
                         f"cd /{os.path.relpath(folder, root)}/case && ../reproduce"):
