@@ -93,7 +93,7 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 bool jp_truth_is_inside(const struct jp_truth *truth, uint32_t tid, uint64_t time, uint64_t slack)
 {
 	const struct jp_truth_activation *activation =
-		time < slack ? NULL : activation_at(truth, NULL, tid, time - slack);
+		time < slack ? NULL : jp_truth_activation_at(truth, NULL, tid, time - slack);
 
 	return activation && activation->inside <= time - slack &&
 	       (activation->outwards > time && activation->outwards - time > slack);
