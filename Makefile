@@ -199,6 +199,10 @@ selftest: programs sanitized ## test jitproof itself; needs no privileges
 lint: ## check the tree's own rules
 	@$(PYTHON) ci/lint
 
+# DIR=RUN alters a recorded run instead of a new one.
+tamper: all ## alter recorded cases: what is not noticed goes to results/TAMPER.md
+	@$(PYTHON) ci/tamper --jitproof '$(O)/jitproof' -o results/TAMPER.md $(if $(DIR),'$(DIR)')
+
 bench: all ## compare our speed with perf's
 	@$(PYTHON) ci/bench/bench.py --jitproof '$(O)/jitproof'
 
@@ -258,7 +262,8 @@ clean: ## remove $(O)
 
 FORCE:
 .PHONY: all check check-full run_tests gen_tar programs selftest sanitized sanitized-parts fuzz \
-	lint bench perf-versions matrix vm-init findings agreement cost install help clean FORCE
+	lint tamper bench perf-versions matrix vm-init findings agreement cost install help clean \
+	FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
 	$(wildcard $(O)/asan/*/*.d $(O)/asan/*/*/*.d $(O)/asan/*/*/*/*.d)

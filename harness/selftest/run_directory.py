@@ -9,6 +9,7 @@ makes a fixture of a recorded case: few samples, no unused slots, nothing about 
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
@@ -36,6 +37,11 @@ PUBLISHED = re.compile(r"jit-\d+\.dump$|perf-\d+\.map$|jitted-")
 X86_BP, X86_SP, X86_IP = 6, 7, 8  # numbers of PERF_REG_X86_*
 
 
+@functools.cache
+def bits_of(mask: int) -> tuple[int, ...]:
+    return tuple(bit for bit in range(64) if mask >> bit & 1)
+
+
 class Attr:
     """One event's attr; sample_type and the register mask decide how its samples are laid out."""
 
@@ -55,8 +61,8 @@ class Attr:
     flags = property(lambda self: struct.unpack_from("<Q", self.raw, 40)[0])
     regs_mask = property(lambda self: struct.unpack_from("<Q", self.raw, 80)[0])
 
-    def registers(self) -> list[int]:
-        return [bit for bit in range(64) if self.regs_mask >> bit & 1]
+    def registers(self) -> tuple[int, ...]:
+        return bits_of(self.regs_mask)
 
 
 class Cursor:
@@ -133,11 +139,11 @@ class Map(Side):
 
     @property
     def name(self) -> str:
-        return bytes(self.body[64:self.tail()[0]]).split(b"\0")[0].decode()
+        return os.fsdecode(bytes(self.body[64:self.tail()[0]]).split(b"\0")[0])
 
     @name.setter
     def name(self, value: str) -> None:
-        raw = value.encode() + b"\0"
+        raw = os.fsencode(value) + b"\0"
         self.body[64:self.tail()[0]] = raw + bytes(-len(raw) % 8)
 
     def range(self) -> str:
@@ -335,11 +341,15 @@ class PerfData:
         return self.side(FORK, struct.pack("<IIIIQ", pid, parent, tid or pid,
                                            parent_tid or parent, time), time, 0, pid, tid or pid)
 
+    def pack_records(self) -> list[bytes]:
+        return [record.pack() for record in self.records]
+
     def pack(self) -> bytes:
         entry = len(self.attrs[0].raw) + 16
         data_at = HEADER + entry * len(self.attrs)
-        data = b"".join(record.pack() for record in self.records)
-        tail_at = data_at + len(data) + 16 * len(self.features)
+        data = self.pack_records()
+        size = sum(map(len, data))
+        tail_at = data_at + size + 16 * len(self.features)
         table = tail = b""
         for bit in sorted(self.features):
             table += struct.pack("<QQ", tail_at + len(tail), len(self.features[bit]))
@@ -350,8 +360,8 @@ class PerfData:
             tail += struct.pack(f"<{len(attr.ids)}Q", *attr.ids)
         bits = sum(1 << bit for bit in self.features)
         header = struct.pack("<8sQQQQQQQQ4Q", b"PERFILE2", HEADER, entry, HEADER, len(attrs),
-                             data_at, len(data), 0, 0, bits, 0, 0, 0)
-        return header + attrs + data + table + tail
+                             data_at, size, 0, 0, bits, 0, 0, 0)
+        return b"".join([header, attrs, *data, table, tail])
 
     def save(self, path: str) -> None:
         files.write_bytes(path, self.pack())

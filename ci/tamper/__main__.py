@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""make tamper: alters recorded cases of the set check, judges them again, and counts what was
+noticed. An alteration is noticed when a case that passed does not; what is harmless must not be.
+
+Exits 1 when an alteration went unnoticed or a harmless one did not. Needs no privileges but what
+recording needs; with DIR, none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import concurrent.futures
+import fnmatch
+import importlib
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+from typing import Iterable, NamedTuple
+import zlib
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import files, status
+from ci.tamper import report
+from ci.tamper.case import Bench, Case, Verdict
+from ci.tamper.kinds import KINDS, Absent, Kind, Unobservable
+
+# Each registers its kinds, and the table has them in this order.
+FAMILIES = ("samples", "stacks", "mappings", "tasks", "events", "layout", "window", "jit",
+            "injected", "harmless")
+PASSING = ("PASS", "XFAIL")
+BROKEN = ("CRASH", "HANG", "NOTHING")
+
+
+class Options(NamedTuple):
+    jitproof: str
+    top: str
+    seed: int
+    share: float
+    kinds: tuple[str, ...]
+
+
+for family in FAMILIES:
+    importlib.import_module("ci.tamper." + family)
+
+
+def try_kind(bench: Bench, case: Case, kind: Kind) -> report.Trial:
+    case.kind = kind.name
+    try:
+        changes = kind.make(case)
+    except Absent as reason:
+        return report.Trial(case.name, kind.name, "absent", str(reason))
+    except Unobservable as reason:
+        return report.Trial(case.name, kind.name, "unobservable", str(reason))
+    except (ArithmeticError, LookupError, ValueError, TypeError, struct.error) as error:
+        return report.Trial(case.name, kind.name, "broken", "the kind itself: %r" % error)
+    verdict = bench.judge(changes)
+    if verdict.outcome in BROKEN:
+        state = "broken"
+    else:
+        state = "unnoticed" if verdict.outcome in PASSING else "noticed"
+    return report.Trial(case.name, kind.name, state, "%s: %s" % verdict[:2])
+
+
+def is_chosen(kind: str, case: str, options: Options) -> bool:
+    """A share of all pairs: other ones with another seed."""
+    number = zlib.crc32(("%d %s %s" % (options.seed, kind, case)).encode())
+    return number < options.share * 2**32
+
+
+def try_case(name: str, options: Options) -> list[report.Trial]:
+    case = Case(options.top, name, options.seed, options.jitproof)
+    with Bench(options.jitproof, case) as bench:
+        case.scratch = bench.scratch
+        plain: Verdict = bench.run()
+        if plain.outcome not in PASSING:
+            return [report.Trial(name, "", "unusable", "%s: %s" % plain[:2])]
+        return [try_kind(bench, case, KINDS[kind]) for kind in options.kinds
+                if is_chosen(kind, name, options)]
+
+
+def recorded(top: str) -> list[str]:
+    """The cases of a run directory that have something to judge."""
+    found = [os.path.relpath(folder, top) for folder, _, names in os.walk(top)
+             if "case" in names and "perf.data" in names and "truth" in names]
+    if not found:
+        raise status.Unusable("%s: no recorded case is in it" % top)
+    return sorted(found)
+
+
+def matching(names: Iterable[str], globs: list[str]) -> list[str]:
+    return [name for name in names
+            if not globs or any(fnmatch.fnmatchcase(name, glob) for glob in globs)]
+
+
+def record(jitproof: str, folder: str) -> str:
+    top = os.path.join(folder, "run")
+    done = subprocess.run([jitproof, "run", "--set=check", "-o", top], stdout=subprocess.DEVNULL,
+                          check=False)
+    if done.returncode not in (0, 1):
+        raise status.Unusable("%s run: exit %d" % (jitproof, done.returncode))
+    return top
+
+
+def spread(names: list[str], options: Options, jobs: int) -> list[report.Trial]:
+    trials: list[report.Trial] = []
+    live = sys.stderr.isatty()
+    with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
+        for number, made in enumerate(pool.map(try_case, names, [options] * len(names)), 1):
+            trials += made
+            if live:
+                print("\r%d of %d cases" % (number, len(names)), end="", file=sys.stderr)
+    if live:
+        print(file=sys.stderr)
+    return trials
+
+
+def tamper(options: argparse.Namespace) -> int:
+    kinds = matching(KINDS, options.kind)
+    if options.list:
+        print("\n".join(kinds))
+        return 0
+    with tempfile.TemporaryDirectory(prefix="tamper-run-") as folder:
+        top = options.dir or record(options.jitproof, folder)
+        names = matching(recorded(top), options.case)
+        if not kinds or not names:
+            raise status.Refused("no kind, or no case, has such a name")
+        chosen = Options(options.jitproof, top, options.seed, options.share, tuple(kinds))
+        trials = spread(names, chosen, options.jobs)
+    if options.output:
+        files.write(options.output, report.table(trials, options.seed, options.share, 3))
+    if not options.output or options.show:
+        print(report.table(trials, options.seed, options.share, None), end="")
+    counts = collections.Counter(report.is_right(trial) for trial in trials)
+    print("%d passed, %d failed, %d skipped" % (counts[True], counts[False], counts[None]))
+    return 1 if counts[False] else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="tamper", description=__doc__)
+    parser.add_argument("dir", nargs="?", metavar="DIR", help="a run directory of ours; without "
+                        "it, the set check is recorded")
+    parser.add_argument("--jitproof", default="build/jitproof")
+    parser.add_argument("-k", "--kind", action="append", default=[], metavar="GLOB",
+                        help="only these kinds of alterations")
+    parser.add_argument("-c", "--case", action="append", default=[], metavar="GLOB",
+                        help="only these cases")
+    parser.add_argument("--seed", type=int, default=1, help="which records are altered")
+    parser.add_argument("--share", type=float, default=1.0, metavar="X",
+                        help="try this share of all pairs of kind and case, by the seed")
+    parser.add_argument("-j", "--jobs", type=int, default=min(2, os.cpu_count() or 1))
+    parser.add_argument("-o", "--output", metavar="FILE", help="the table goes there")
+    parser.add_argument("--show", action="store_true",
+                        help="and to standard output, with every case")
+    parser.add_argument("--list", action="store_true", help="the kinds, a line each")
+    return status.of("tamper", tamper)(parser.parse_args())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A recorded case in memory, what an alteration asks of it, and how it is judged."""
+
+from __future__ import annotations
+
+import bisect
+import copy
+import functools
+import json
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+from typing import Any, Callable, Iterable, NamedTuple, Sequence, TypeVar
+import zlib
+
+from ci.base import files
+from ci.tamper.kinds import Absent, Changes
+from harness.selftest import run_directory as rd
+
+Some = TypeVar("Some")
+Rewrite = Callable[["Capture"], "Capture"]
+TIMEOUT_S = 60
+X86_IP = rd.X86_IP
+
+
+class Verdict(NamedTuple):
+    outcome: str
+    why: str
+    control: bool = False
+
+
+class Capture(rd.PerfData):
+    """A perf.data whose records keep their bytes until one is replaced."""
+
+    packed: dict[int, bytes] = {}
+
+    @classmethod
+    def load(cls, path: str) -> Capture:
+        made = cls()
+        perf = rd.PerfData.load(path)
+        made.attrs, made.records, made.features = perf.attrs, perf.records, perf.features
+        made.packed = {id(record): record.pack() for record in made.records}
+        return made
+
+    def bytes_of(self, record: Any) -> bytes:
+        return self.packed.get(id(record)) or record.pack()
+
+    def pack_records(self) -> list[bytes]:
+        known = self.packed.get
+        try:
+            return [known(id(record)) or record.pack() for record in self.records]
+        except struct.error as error:
+            raise Absent("a record would be longer than the format allows") from error
+
+    def altered(self, records: Iterable[Any] | None = None,
+                attrs: Sequence[rd.Attr] | None = None,
+                features: dict[int, bytes] | None = None) -> Capture:
+        """With other records, attrs, or features."""
+        made = Capture(self.attrs if attrs is None else attrs,
+                       self.records if records is None else list(records),
+                       self.features if features is None else features)
+        made.packed = self.packed
+        return made
+
+    def says(self, other: Capture) -> bool:
+        """Whether both would be the same file, byte by byte."""
+        return self.pack_records() == other.pack_records() and \
+            self.features == other.features and \
+            [(attr.raw, attr.ids) for attr in self.attrs] == \
+            [(attr.raw, attr.ids) for attr in other.attrs]
+
+    def with_attrs(self, change: Callable[[int, rd.Attr], rd.Attr | None]) -> Capture:
+        """Each attr as @change(index, copy) returns it; None: it stays."""
+        return self.altered(attrs=[
+            change(index, rd.Attr(bytes(attr.raw), attr.ids)) or attr
+            for index, attr in enumerate(self.attrs)])
+
+    def sides(self, kind: int) -> list[rd.Side]:
+        return [record for record in self.records if record.kind == kind]
+
+    def inserted(self, *new: Any) -> Capture:
+        """With records added, each in its place by time."""
+        waiting = sorted(new, key=lambda record: record.time)
+        records: list[Any] = []
+        for record in self.records:
+            while waiting and isinstance(record, (rd.Sample, rd.Side)) and \
+                    record.time >= waiting[0].time:
+                records.append(waiting.pop(0))
+            records.append(record)
+        return self.altered(records + waiting)
+
+
+def clone(record: Some, **fields: Any) -> Some:
+    """A copy of a record whose parts can be changed alone."""
+    made = copy.copy(record)
+    for name in ("one", "chain", "regs", "stack", "body"):
+        if name in record.__dict__:
+            object.__setattr__(made, name, copy.copy(record.__dict__[name]))
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return made
+
+
+
+
+class Case:
+    """One case of a run directory. What it reads stays as it is."""
+
+    def __init__(self, top: str, name: str, seed: int, jitproof: str) -> None:
+        self.top, self.name, self.seed, self.jitproof = top, name, seed, jitproof
+        self.scratch: str | None = None  # a folder for what a kind must write
+        self.captures: dict[str, Capture] = {}
+        self.seen: dict[int, bool] = {}
+        self.kind = ""  # the kind that is being made: its part of the choice
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.top, self.name, name)
+
+    def names(self) -> list[str]:
+        return sorted(os.listdir(self.path("")))
+
+    def read(self, name: str) -> bytes:
+        if not os.path.exists(self.path(name)):
+            raise Absent("the case has no %s" % name)
+        return files.read_bytes(self.path(name))
+
+    def capture(self, name: str) -> Capture:
+        if not os.path.exists(self.path(name)):
+            raise Absent("the case has no %s" % name)
+        if name not in self.captures:
+            self.captures[name] = Capture.load(self.path(name))
+        return self.captures[name]
+
+    @functools.cached_property
+    def truth(self) -> rd.Truth:
+        return rd.Truth(self.path("truth"))
+
+    @functools.cached_property
+    def facts(self) -> dict[str, str]:
+        return rd.read_facts(self.path(""))
+
+    @functools.cached_property
+    def window(self) -> tuple[int, int]:
+        """While the capture watched all that it was to watch."""
+        facts = self.facts
+        return (max(int(facts.get("enabled", 0)), int(facts.get("sampling", 0))),
+                int(facts.get("stopped", 0)) or 2**64 - 1)
+
+    @functools.cached_property
+    def watched(self) -> set[int]:
+        """The workload's processes."""
+        truth = self.truth
+        return {truth.get(index)[2] for index in truth.of(truth.PROCESS_START)}
+
+    @functools.cached_property
+    def code(self) -> list[tuple[int, int]]:
+        """Where emitted code ever was: disjoint and sorted."""
+        truth, size_of, ranges = self.truth, {}, []
+        for index in truth.of(truth.CODE_LOAD):
+            addr, size, _, identity = truth.get(index)[6:10]
+            size_of[identity & 0xffffffff] = size
+            ranges.append((addr, addr + size))
+        for index in truth.of(truth.CODE_MOVE):
+            identity, addr = truth.get(index)[6:8]
+            ranges.append((addr, addr + size_of.get(identity, 0)))
+        merged: list[tuple[int, int]] = []
+        for start, end in sorted(ranges):
+            if merged and start <= merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+            else:
+                merged.append((start, end))
+        return merged
+
+    def is_code(self, address: int) -> bool:
+        at = bisect.bisect_right(self.code, (address, 2**64)) - 1
+        return at >= 0 and address < self.code[at][1]
+
+    def overlaps_code(self, one: rd.Map) -> bool:
+        at = bisect.bisect_left(self.code, (one.start + one.size, 0)) - 1
+        return at >= 0 and self.code[at][1] > one.start
+
+    def in_window(self, time: int) -> bool:
+        return self.window[0] < time < self.window[1]
+
+    def in_code(self, sample: rd.Sample) -> bool:
+        """A sample of emitted code, of a watched process, while all were watched."""
+        known = self.seen.get(id(sample))
+        if known is None:
+            known = sample.pid in self.watched and self.in_window(sample.time) and \
+                self.is_code(sample.regs.get(X86_IP, sample.ip))
+            if any(id(sample) in one.packed for one in self.captures.values()):
+                self.seen[id(sample)] = known  # it lives as long as the case
+        return known
+
+    def chosen(self, records: Sequence[Some], share: float, capture: Capture) -> list[Some]:
+        """A share of them, at least one: the same ones of the same records in any file."""
+        salt = ("%d %s" % (self.seed, self.kind)).encode()
+
+        def rank(record: Some) -> int:
+            raw = capture.bytes_of(record)
+            return zlib.crc32(raw[:64] + raw[-48:], zlib.crc32(salt))
+        count = max(1, round(share * len(records)))
+        return sorted(records, key=rank)[:count]
+
+    def rewrite(self, change: Rewrite, *names: str) -> Changes:
+        """The changes that @change makes to the capture, and to what was injected into it."""
+        made: dict[str, bytes | None] = {}
+        same = True
+        for name in names or ("perf.data", "injected.data"):
+            if name == "injected.data" and not names and not os.path.exists(self.path(name)):
+                continue
+            before = self.capture(name)
+            try:
+                after = change(before)
+            except Absent:
+                # A record that the injector took away cannot be altered twice.
+                if name == "perf.data" or names:
+                    raise
+                continue
+            same = same and before.says(after)
+            made[name] = after.pack()
+        if same:
+            raise Absent("the altered file is the same, byte by byte")
+        return made
+
+    def each(self, where: Callable[[Any], bool], change: Callable[[Any], Any], share: float,
+             what: str, *names: str) -> Changes:
+        """A share of the records for which @where is true, each as @change returns it: a record,
+        several, or None for none."""
+        def alter(capture: Capture) -> Capture:
+            found = [record for record in capture.records if where(record)]
+            if not found:
+                raise Absent("the case holds no " + what)
+            chosen = {id(record) for record in self.chosen(found, share, capture)}
+            records: list[Any] = []
+            for record in capture.records:
+                if id(record) not in chosen:
+                    records.append(record)
+                    continue
+                new = change(record)
+                records += [] if new is None else new if isinstance(new, list) else [new]
+            return capture.altered(records)
+        return self.rewrite(alter, *names)
+
+
+class Bench:
+    """A run directory in memory that holds one case: altered, and judged."""
+
+    def __init__(self, jitproof: str, case: Case) -> None:
+        self.jitproof, self.case = jitproof, case
+        self.dirty: set[str] = set()  # files that are not as they were recorded
+        self.scratch = tempfile.mkdtemp(prefix="tamper-", dir="/dev/shm"
+                                        if os.access("/dev/shm", os.W_OK) else None)
+        self.folder = os.path.join(self.scratch, "run", case.name)
+        os.makedirs(os.path.dirname(self.folder))
+        shutil.copytree(case.path(""), self.folder, ignore=lambda *_: ["truth"])
+        self.truth()
+
+    def truth(self) -> None:
+        """The truth file is sparse, and so must be its copy."""
+        if not os.path.exists(self.case.path("truth")):
+            return
+        path = os.path.join(self.folder, "truth")
+        self.case.truth.save(path)
+        os.truncate(path, os.path.getsize(self.case.path("truth")))
+
+    def __enter__(self) -> Bench:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def judge(self, changes: Changes) -> Verdict:
+        """The outcome with the files changed."""
+        for name in self.dirty - set(changes):
+            self.restore(name)
+        for name, content in changes.items():
+            path = os.path.join(self.folder, name)
+            if content is not None:
+                files.write_bytes(path, content)
+            elif os.path.exists(path):
+                os.unlink(path)
+        self.dirty = set(changes)
+        return self.run()
+
+    def restore(self, name: str) -> None:
+        path = os.path.join(self.folder, name)
+        if name == "truth":
+            self.truth()
+        elif os.path.exists(self.case.path(name)):
+            shutil.copyfile(self.case.path(name), path)
+        elif os.path.exists(path):
+            os.unlink(path)
+
+    def run(self) -> Verdict:
+        results = os.path.join(self.scratch, "results.jsonl")
+        if os.path.exists(results):
+            os.unlink(results)
+        try:
+            done = subprocess.run([self.jitproof, "judge", "--results", results,
+                                   os.path.join(self.scratch, "run")], timeout=TIMEOUT_S,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  stdin=subprocess.DEVNULL, check=False)
+        except subprocess.TimeoutExpired:
+            return Verdict("HANG", "no end within %d s" % TIMEOUT_S)
+        if done.returncode < 0:
+            return Verdict("CRASH", signal.Signals(-done.returncode).name)
+        said = (done.stdout + done.stderr).decode(errors="replace").strip().splitlines()
+        lines = files.read(results).splitlines() if os.path.exists(results) else []
+        for line in map(json.loads, lines):
+            if line.get("case") == self.case.name:
+                return Verdict(line["outcome"], line.get("why", ""), line["control"])
+        if done.returncode == 99:
+            return Verdict("REFUSED", said[-1] if said else "")
+        return Verdict("NOTHING", "exit %d: %s" % (done.returncode, said[-1] if said else ""))

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a file may have otherwise without saying anything else: none of it may be noticed."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import struct
+import subprocess
+from typing import Any, Iterator
+
+from ci.tamper.case import Capture, Case, clone
+from ci.tamper.kinds import Absent, Changes, kind
+from ci.tamper.layout import FINISHED, timed
+from harness.selftest import run_directory as rd
+
+COMPRESSED, COMPRESSED_FEATURE = 81, 27
+# Of the machine and of who used it: hostname, kernel, perf's version, CPU, memory, command line.
+ABOUT = (3, 4, 5, 8, 9, 10, 11, 13, 14, 22)
+
+
+@kind("harmless.again", harmless=True)
+def again(case: Case) -> Changes:
+    """The same records, packed into the file anew."""
+    return {"perf.data": case.capture("perf.data").pack()}
+
+
+def rounds(capture: Capture) -> Iterator[list[Any]]:
+    """The records between the ends of rounds; each end is a list of its own."""
+    part: list[Any] = []
+    for record in capture.records:
+        if timed(record):
+            part.append(record)
+        else:
+            yield part
+            yield [record]
+            part = []
+    yield part
+
+
+@kind("harmless.order.within-round", harmless=True)
+def shuffle(case: Case) -> Changes:
+    """Within a round the order of records with different times says nothing."""
+    def alter(capture: Capture) -> Capture:
+        dice = random.Random(case.seed)
+        records: list[Any] = []
+        for part in rounds(capture):
+            times = [one.time for one in part if timed(one)]
+            # Of equal times the order counts, unless both are samples.
+            if len(set(times)) == len(times):
+                dice.shuffle(part)
+            records += part
+        return capture.altered(records)
+    return case.rewrite(alter)
+
+
+@kind("harmless.order.equal-times", harmless=True)
+def swap_equal(case: Case) -> Changes:
+    """Two samples of the same time in the other order."""
+    def alter(capture: Capture) -> Capture:
+        records = list(capture.records)
+        swapped = False
+        for at in range(len(records) - 1):
+            first, second = records[at:at + 2]
+            if isinstance(first, rd.Sample) and isinstance(second, rd.Sample) and \
+                    first.time == second.time:
+                records[at:at + 2] = [second, first]
+                swapped = True
+        if not swapped:
+            raise Absent("no two samples side by side have the same time")
+        return capture.altered(records)
+    return case.rewrite(alter)
+
+
+@kind("harmless.rounds.one", harmless=True)
+def one_round(case: Case) -> Changes:
+    return case.rewrite(lambda capture: capture.altered(
+        [one for one in capture.records if one.kind != rd.FINISHED_ROUND] + [FINISHED]))
+
+
+@kind("harmless.rounds.none", harmless=True)
+def no_round(case: Case) -> Changes:
+    return case.rewrite(lambda capture: capture.altered(
+        one for one in capture.records if one.kind != rd.FINISHED_ROUND))
+
+
+@kind("harmless.rounds.many", harmless=True)
+def many_rounds(case: Case) -> Changes:
+    """All records by time, and a round after each tenth."""
+    def alter(capture: Capture) -> Capture:
+        head = [one for one in capture.records
+                if not timed(one) and one.kind != rd.FINISHED_ROUND]
+        body = sorted((one for one in capture.records if timed(one)), key=lambda one: one.time)
+        records = head
+        for at in range(0, len(body), 10):
+            records += body[at:at + 10] + [FINISHED]
+        return capture.altered(records)
+    return case.rewrite(alter)
+
+
+@kind("harmless.types.user", harmless=True)
+def unknown_user_types(case: Case) -> Changes:
+    """Records of a type that a later perf may write."""
+    def alter(capture: Capture) -> Capture:
+        records: list[Any] = []
+        for number, one in enumerate(capture.records):
+            records.append(one)
+            if number % 50 == 0:
+                records.append(rd.Record(250, 0, b"whatever"))
+        return capture.altered(records)
+    return case.rewrite(alter)
+
+
+@kind("harmless.types.kernel", harmless=True)
+def unknown_kernel_types(case: Case) -> Changes:
+    """Records of a type that a later kernel may write."""
+    def alter(capture: Capture) -> Capture:
+        new = [capture.side(60, b"whatever", one.time)
+               for one in capture.samples()[::50]]
+        return capture.inserted(*new)
+    return case.rewrite(alter)
+
+
+@kind("harmless.padding", harmless=True)
+def padding(case: Case) -> Changes:
+    """Names end in more zeros than they need."""
+    def change(one: Any) -> Any:
+        made = clone(one)
+        at = made.tail()[0]
+        made.body[at:at] = bytes(8)
+        return made
+    return case.each(lambda one: one.kind in (rd.MMAP2, rd.COMM), change, 1.0,
+                     "record with a name")
+
+
+@kind("harmless.dump.garbage", harmless=True)
+def garbage(case: Case) -> Changes:
+    """What follows the part of the dump that the kernel filled."""
+    def change(sample: rd.Sample) -> rd.Sample:
+        made = clone(sample)
+        raw = bytearray(sample.pack())
+        used = len(sample.stack)
+        at = len(raw) - 8 - sample.asked + used
+        raw[at:len(raw) - 8] = b"\xa5" * (sample.asked - used)
+        object.__setattr__(made, "pack", lambda: bytes(raw))
+        return made
+    return case.each(lambda one: isinstance(one, rd.Sample) and one.asked > len(one.stack) and
+                     one.attr.sample_type & rd.STACK_USER, change, 1.0,
+                     "dump that is not full")
+
+
+@kind("harmless.ids", harmless=True)
+def other_ids(case: Case) -> Changes:
+    """Every event under other ids, everywhere."""
+    def alter(capture: Capture) -> Capture:
+        by = 1_000_000
+        if not any(attr.ids for attr in capture.attrs):
+            raise Absent("events have no ids")
+        records: list[Any] = []
+        for one in capture.records:
+            if isinstance(one, rd.Sample):
+                new: Any = clone(one)
+                for bit in (rd.IDENTIFIER, rd.ID, rd.STREAM_ID):
+                    if one.attr.sample_type & bit:
+                        new.one[bit] += by
+                records.append(new)
+            elif isinstance(one, rd.Side):
+                new = clone(one)
+                fields = [new.tail()[bit] for bit in (rd.IDENTIFIER, rd.ID, rd.STREAM_ID)
+                          if bit in new.tail()]
+                if one.kind == rd.LOST:
+                    fields.append(0)
+                if one.kind in (5, 6):
+                    fields += [8, 16]
+                for at in fields:
+                    old = struct.unpack_from("<Q", new.body, at)[0]
+                    struct.pack_into("<Q", new.body, at, old + by)
+                records.append(new)
+            elif one.kind >= 64 and one.kind != rd.FINISHED_ROUND:
+                raise Absent("records of perf's own hold ids too")
+            else:
+                records.append(one)
+        attrs = [rd.Attr(bytes(attr.raw), [one + by for one in attr.ids])
+                 for attr in capture.attrs]
+        features = {bit: raw for bit, raw in capture.features.items() if bit != 12}
+        return capture.altered(records, attrs, features)
+    return case.rewrite(alter)
+
+
+@kind("harmless.attr.larger", harmless=True)
+def larger_attrs(case: Case) -> Changes:
+    """As a later kernel's, with nothing in the new fields."""
+    def larger(index: int, attr: rd.Attr) -> rd.Attr:
+        struct.pack_into("<I", attr.raw, 4, len(attr.raw) + 16)
+        attr.raw += bytes(16)
+        return attr
+    return case.rewrite(lambda capture: capture.with_attrs(larger))
+
+
+@kind("harmless.features.more", harmless=True)
+def more_features(case: Case) -> Changes:
+    return case.rewrite(lambda capture: capture.altered(
+        features={**capture.features, 60: bytes(64)}))
+
+
+@kind("harmless.features.fewer", harmless=True)
+def fewer_features(case: Case) -> Changes:
+    return case.rewrite(lambda capture: capture.altered(
+        features={bit: raw for bit, raw in capture.features.items() if bit not in ABOUT}))
+
+
+@kind("harmless.compressed", harmless=True)
+def compressed(case: Case) -> Changes:
+    """All records within COMPRESSED ones, as perf record -z has them."""
+    if not shutil.which("zstd"):
+        raise Absent("there is no zstd here")
+
+    def alter(capture: Capture) -> Capture:
+        if any(one.kind in (COMPRESSED, 83) for one in capture.records):
+            raise Absent("the file is compressed already")
+        head = [one for one in capture.records if one.kind >= 64 and one.kind != rd.FINISHED_ROUND]
+        body = [one for one in capture.records if one.kind < 64]
+        raw = b"".join(map(capture.bytes_of, body))
+        packed = subprocess.run(["zstd", "-1", "-c"], input=raw, stdout=subprocess.PIPE,
+                                check=True).stdout
+        pieces = [packed[at:at + 60000] for at in range(0, len(packed), 60000)]
+        records = head + [rd.Record(COMPRESSED, 0, piece) for piece in pieces] + [FINISHED]
+        info = struct.pack("<5I", 1, 1, 1, 3, 528384)
+        return capture.altered(
+            records, features={**capture.features, COMPRESSED_FEATURE: info})
+    return case.rewrite(alter)
+
+
+@kind("harmless.kernel-map.time", harmless=True)
+def kernel_map_time(case: Case) -> Changes:
+    """Synthesized: perf's have time 0, ours the time at which they were made."""
+    def change(one: Any) -> Any:
+        made = clone(one)
+        made.time = 0 if one.time else 1
+        return made
+    return case.each(lambda one: one.kind in (rd.MMAP, rd.MMAP2) and
+                     struct.unpack_from("<I", one.body, 0)[0] == 2**32 - 1, change, 1.0,
+                     "mapping record of the kernel")
+
+
+@kind("harmless.notes", harmless=True)
+def notes(case: Case) -> Changes:
+    """What is there for readers alone."""
+    return {"workload.txt": b"tampered\n", "ktap.txt": b"not ok 1 - tampered\n"}
+
+
+@kind("harmless.extra-file", harmless=True)
+def extra_file(case: Case) -> Changes:
+    return {"README": b"what a reader put beside it\n"}

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a family of alterations is made of: kinds that register themselves, and how they say that
+a case gives them nothing to alter."""
+
+from __future__ import annotations
+
+from typing import Callable, Mapping, NamedTuple, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ci.tamper.case import Case
+
+# {file: its new bytes, None where it goes}
+Changes = Mapping[str, bytes | None]
+Make = Callable[["Case"], Changes]
+
+
+class Kind(NamedTuple):
+    name: str
+    make: Make
+    harmless: bool
+
+
+class Absent(Exception):
+    """The case holds nothing that this kind could alter: why, from its files."""
+
+
+class Unobservable(Exception):
+    """What this kind alters here nobody can see: the proof, from the case's files."""
+
+
+KINDS: dict[str, Kind] = {}
+
+
+def add(name: str, make: Make, harmless: bool = False) -> None:
+    if name in KINDS:
+        raise ValueError("two kinds are named " + name)
+    KINDS[name] = Kind(name, make, harmless)
+
+
+def kind(name: str, harmless: bool = False) -> Callable[[Make], Make]:
+    """Registers the function as what makes the kind's changes."""
+    def register(make: Make) -> Make:
+        add(name, make, harmless)
+        return make
+    return register

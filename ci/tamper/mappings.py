@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Records of mappings: longer, shorter, elsewhere, of another file, gone, invented."""
+
+from __future__ import annotations
+
+from functools import partial
+import os
+import struct
+from typing import Any, Callable
+
+from ci.tamper.case import Capture, Case, clone
+from ci.tamper.kinds import Absent, Changes, add, kind
+from harness.selftest import run_directory as rd
+
+PAGE = 4096
+NOBODY = 4000000
+Change = Callable[[Case, rd.Map], Any]
+Where = Callable[[Case, rd.Map], bool]
+
+
+def is_injected(record: Any) -> bool:
+    """A record of an injector, not of the capture."""
+    return isinstance(record, rd.Map) and \
+        os.path.basename(record.name).startswith(("jit-", "jitted-")) and \
+        not record.name.endswith(".dump")
+
+
+def executable(case: Case, one: rd.Map) -> bool:
+    return bool(one.prot & rd.EXECUTE) and one.pid in case.watched and not is_injected(one)
+
+
+def of_code(case: Case, one: rd.Map) -> bool:
+    return executable(case, one) and case.overlaps_code(one)
+
+
+def of_file(case: Case, one: rd.Map) -> bool:
+    return executable(case, one) and one.name.startswith("/") and one.ino != 0 and \
+        not case.overlaps_code(one)
+
+
+def other(case: Case, one: rd.Map) -> bool:
+    return executable(case, one) and not of_code(case, one) and not of_file(case, one)
+
+
+def data(case: Case, one: rd.Map) -> bool:
+    return not one.prot & rd.EXECUTE and one.pid in case.watched
+
+
+TARGETS: dict[str, tuple[Where, str]] = {
+    "code": (of_code, "mapping record of emitted code"),
+    "file": (of_file, "executable mapping record of another file"),
+    "other": (other, "executable mapping record without a file, but of no emitted code"),
+    "data": (data, "mapping record of data"),
+}
+
+
+def put(one: rd.Map, at: int, layout: str, value: int) -> rd.Map:
+    made = clone(one)
+    struct.pack_into("<" + layout, made.body, at, value)
+    return made
+
+
+def named(one: rd.Map, name: str) -> rd.Map:
+    made = clone(one)
+    made.name = name
+    return made
+
+
+def timed(one: rd.Map, by: int) -> rd.Map:
+    made = clone(one)
+    made.time = max(0, one.time + by)
+    return made
+
+
+def without_build_id(one: rd.Map) -> rd.Map:
+    if not one.misc & rd.BUILD_ID:
+        raise Absent("mapping records hold no build id")
+    made = clone(one)
+    made.body[36:56] = b"\x5a" * 20
+    return made
+
+
+def identity(one: rd.Map, at: int, layout: str, by: int) -> rd.Map:
+    """A field of the file's identity, which a build id takes the place of."""
+    if one.misc & rd.BUILD_ID:
+        raise Absent("mapping records hold a build id instead")
+    return put(one, at, layout, struct.unpack_from("<" + layout, one.body, at)[0] + by)
+
+
+CHANGES: dict[str, Change] = {
+    "length.+1": lambda case, one: clone(one, size=one.size + PAGE),
+    "length.+16": lambda case, one: clone(one, size=one.size + 16 * PAGE),
+    "length.-1": lambda case, one: clone(one, size=max(0, one.size - PAGE)),
+    "length.0": lambda case, one: clone(one, size=0),
+    "start.+1": lambda case, one: clone(one, start=one.start + PAGE, size=max(0, one.size - PAGE)),
+    "start.-1": lambda case, one: clone(one, start=one.start - PAGE, size=one.size + PAGE),
+    "moved.1": lambda case, one: clone(one, start=one.start + PAGE),
+    "moved.far": lambda case, one: clone(one, start=one.start - (1 << 32)),
+    "deleted": lambda case, one: None,
+    "doubled.renamed": lambda case, one: [one, named(one, "/usr/lib/other.so")],
+    "pgoff.+1": lambda case, one: clone(one, pgoff=one.pgoff + PAGE),
+    "prot.read": lambda case, one: clone(one, prot=rd.READ),
+    "prot.write": lambda case, one: clone(one, prot=one.prot ^ rd.WRITE),
+    "flags.sharing": lambda case, one: put(
+        one, 60, "I", struct.unpack_from("<I", one.body, 60)[0] ^ 3),
+    "ino": lambda case, one: identity(one, 40, "Q", 1),
+    "maj": lambda case, one: identity(one, 32, "I", 1),
+    "min": lambda case, one: identity(one, 36, "I", 1),
+    "generation": lambda case, one: identity(one, 48, "Q", 1),
+    "build-id": lambda case, one: without_build_id(one),
+    "name": lambda case, one: named(one, "/usr/lib/other.so"),
+    "name.anon": lambda case, one: named(one, "//anon"),
+    "name.empty": lambda case, one: named(one, ""),
+    "pid": lambda case, one: clone(one, pid=NOBODY, tid=NOBODY),
+    "tid": lambda case, one: clone(one, tid=NOBODY),
+    "mode.kernel": lambda case, one: clone(one, misc=one.misc & ~7 | rd.KERNEL),
+    "time.+100ms": lambda case, one: timed(one, 100_000_000),
+    "time.-100ms": lambda case, one: timed(one, -100_000_000),
+    "time.0": lambda case, one: timed(one, -one.time),
+}
+
+
+def of(where: Where, what: str, change: Change, share: float) -> Callable[[Case], Changes]:
+    return lambda case: case.each(
+        lambda record: isinstance(record, rd.Map) and where(case, record),
+        lambda one: change(case, one), share, what)
+
+
+for target, (where, what) in TARGETS.items():
+    for name, change in CHANGES.items():
+        for share_name, share in (("some", 0.3), ("one", 0.0)):
+            add("map.%s.%s.%s" % (target, name, share_name), of(where, what, change, share))
+
+
+def busiest(case: Case) -> tuple[int, int]:
+    """The process with most samples in emitted code, and a time in the middle of them."""
+    times: dict[int, list[int]] = {}
+    for sample in case.capture("perf.data").samples():
+        if case.in_code(sample):
+            times.setdefault(sample.pid, []).append(sample.time)
+    if not times:
+        raise Absent("the case holds no sample in emitted code within the window")
+    pid = max(sorted(times), key=lambda one: len(times[one]))
+    return pid, sorted(times[pid])[len(times[pid]) // 3]
+
+
+def model(case: Case, pid: int) -> rd.Map:
+    """Any mapping record of the process, for its layout."""
+    for one in case.capture("perf.data").maps():
+        if one.pid == pid or one.pid in case.watched:
+            return one
+    raise Absent("the case holds no mapping record of a watched process")
+
+
+def invented(case: Case, start: int, size: int, name: str, time: int, pid: int) -> rd.Map:
+    made = clone(model(case, pid), pid=pid, tid=pid, start=start, size=size, pgoff=0,
+                 prot=rd.READ | rd.EXECUTE)
+    made.body[32:56] = bytes(24)
+    made.misc &= ~rd.BUILD_ID
+    made.name = name
+    made.time = time
+    return made
+
+
+@kind("map.invented.anon")
+def invent_anonymous(case: Case) -> Changes:
+    """1 MiB of executable memory where nothing is."""
+    pid, time = busiest(case)
+    lowest = min(one.start for one in case.capture("perf.data").maps() if one.pid in case.watched)
+    return case.rewrite(lambda capture: capture.inserted(
+        invented(case, lowest - (1 << 30), 1 << 20, "//anon", time, pid)))
+
+
+@kind("map.invented.over-libc")
+def invent_file(case: Case) -> Changes:
+    """Another file over the last page of libc's text."""
+    pid, time = busiest(case)
+    for one in case.capture("perf.data").maps():
+        if "/libc.so" in one.name and one.prot & rd.EXECUTE and one.pid in case.watched:
+            end = one.start + one.size
+            return case.rewrite(lambda capture: capture.inserted(invented(
+                case, end - PAGE, PAGE, "/usr/lib/other.so", time, pid)))
+    raise Absent("no mapping of libc is in the capture")
+
+
+@kind("map.invented.over-code")
+def invent_over_code(case: Case) -> Changes:
+    """A file over a page of emitted code, in the middle of its samples."""
+    pid, time = busiest(case)
+    ip = next(one.ip for one in case.capture("perf.data").samples()
+              if case.in_code(one) and one.pid == pid)
+    return case.rewrite(lambda capture: capture.inserted(invented(
+        case, ip & -PAGE, PAGE, "/usr/lib/other.so", time, pid)))
+
+
+@kind("map.invented.other-process")
+def invent_elsewhere(case: Case) -> Changes:
+    """1 MiB of executable memory in a process that has no samples in emitted code."""
+    pid, time = busiest(case)
+    return case.rewrite(lambda capture: capture.inserted(
+        invented(case, 1 << 30, 1 << 20, "//anon", time, NOBODY)))
+
+
+def all_gone(case: Case, target: str) -> Changes:
+    where, what = TARGETS[target]
+    return case.each(lambda one: isinstance(one, rd.Map) and where(case, one),
+                     lambda one: None, 1.0, what)
+
+
+for target in TARGETS:
+    add("map.%s.deleted.all" % target, partial(all_gone, target=target))
+
+
+@kind("map.code.order")
+def reordered(case: Case) -> Changes:
+    """Two records of emitted code of one process with each other's time."""
+    def alter(capture: Capture) -> Capture:
+        found = [one for one in capture.maps() if of_code(case, one)]
+        for first, second in zip(found, found[1:]):
+            if first.pid == second.pid and first.range() != second.range():
+                new = {id(first): clone(first), id(second): clone(second)}
+                new[id(first)].time, new[id(second)].time = second.time, first.time
+                return capture.altered(new.get(id(one), one) for one in capture.records)
+        raise Absent("no two different records of emitted code are of one process")
+    return case.rewrite(alter)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The table of what was noticed, and the list of what was not."""
+
+from __future__ import annotations
+
+import collections
+from typing import NamedTuple, Sequence
+
+from ci.tamper.kinds import KINDS
+
+HEAD = """<!-- SPDX-License-Identifier: GPL-2.0-only -->
+# What judging notices
+
+`make tamper` alters each recorded case of the set check in one way (a kind), and judges it again.
+*Noticed*: a case that passed does not. A harmless kind changes nothing that a file says, and must
+not be noticed. *Unobservable*: nobody can see it in that case, with the proof from its files.
+Cases that hold nothing of a kind are not in its row.
+
+"""
+
+
+class Trial(NamedTuple):
+    case: str
+    kind: str
+    state: str  # noticed, unnoticed, absent, unobservable, broken, unusable
+    why: str
+
+
+def is_right(trial: Trial) -> bool | None:
+    """Whether judging did what it must, None where nothing was tried."""
+    if trial.state in ("absent", "unobservable"):
+        return None
+    if trial.state in ("broken", "unusable"):
+        return False
+    return (trial.state == "unnoticed") == KINDS[trial.kind].harmless
+
+
+def row(kind: str, trials: Sequence[Trial]) -> str:
+    states = collections.Counter(one.state for one in trials)
+    made = states["noticed"] + states["unnoticed"] + states["broken"]
+    return "| %s | %d | %d | %d |" % (kind, states["noticed"], made, states["unobservable"])
+
+
+def section(title: str, kinds: Sequence[str], of: dict[str, list[Trial]]) -> list[str]:
+    lines = ["## " + title, "", "| kind | noticed | made | unobservable |", "|---|---|---|---|"]
+    lines += [row(kind, of[kind]) for kind in kinds]
+    every = [one for kind in kinds for one in of[kind]]
+    return lines + [row("all", every), ""]
+
+
+def misses(trials: Sequence[Trial], most: int | None) -> list[str]:
+    """A line for each kind that went wrong, with at most so many of its cases."""
+    wrong: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
+    for one in trials:
+        if is_right(one) is False:
+            said = "" if one.state == "unnoticed" else ": " + one.why.splitlines()[0][:200]
+            wrong[one.kind, one.state + said].append(one.case)
+    lines = []
+    for (kind, what), cases in wrong.items():
+        named = ", ".join("`%s`" % name for name in cases[:most])
+        more = " and %d more" % (len(cases) - most) if most and len(cases) > most else ""
+        lines.append("* %s%s in %s%s" % (kind + " " if kind else "", what, named, more))
+    return ["## Wrong", ""] + lines + [""] if lines else []
+
+
+def proofs(trials: Sequence[Trial]) -> list[str]:
+    reasons: dict[tuple[str, str], int] = collections.Counter(
+        (one.kind, one.why) for one in trials if one.state == "unobservable")
+    if not reasons:
+        return []
+    return ["## Unobservable", ""] + ["* %s, %d cases: %s" % (kind, count, why)
+                                      for (kind, why), count in sorted(reasons.items())] + [""]
+
+
+def table(trials: Sequence[Trial], seed: int, share: float, most: int | None) -> str:
+    of: dict[str, list[Trial]] = collections.defaultdict(list)
+    for one in trials:
+        if one.kind:
+            of[one.kind].append(one)
+    made = [kind for kind in KINDS if any(is_right(one) is not None for one in of[kind])]
+    part = "" if share >= 1 else ", %g %% of all pairs of kind and case" % (100 * share)
+    lines = [HEAD + "Seed %d, %d cases%s.\n" % (seed, len({one.case for one in trials}), part)]
+    lines += section("Alterations", [kind for kind in made if not KINDS[kind].harmless], of)
+    lines += section("Harmless", [kind for kind in made if KINDS[kind].harmless], of)
+    return "\n".join(lines + misses(trials, most) + proofs(trials)).rstrip("\n") + "\n"

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Records of processes and threads: COMM, FORK, EXIT, and processes that never were."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, Callable
+
+from ci.tamper.case import Case, clone
+from ci.tamper.kinds import Absent, Changes, add, kind
+from ci.tamper.mappings import NOBODY, busiest, invented
+from harness.selftest import run_directory as rd
+
+COMM_WHAT = "COMM record of a watched process"
+
+
+def head(one: rd.Side, count: int) -> tuple[int, ...]:
+    return struct.unpack_from("<%dI" % count, one.body, 0)
+
+
+def field(one: rd.Side, index: int, value: int) -> rd.Side:
+    made = clone(one)
+    struct.pack_into("<I", made.body, 4 * index, value)
+    return made
+
+
+def text(one: rd.Side, name: bytes) -> rd.Side:
+    made = clone(one)
+    raw = name + b"\0"
+    made.body[8:made.tail()[0]] = raw + bytes(-len(raw) % 8)
+    return made
+
+
+def is_comm(case: Case, record: Any) -> bool:
+    return record.kind == rd.COMM and head(record, 1)[0] in case.watched
+
+
+def comms(change: Callable[[rd.Side], Any], share: float) -> Callable[[Case], Changes]:
+    return lambda case: case.each(lambda record: is_comm(case, record), change, share, COMM_WHAT)
+
+
+for share_name, share in (("all", 1.0), ("one", 0.0)):
+    add("comm.text." + share_name, comms(lambda one: text(one, b"tampered"), share))
+    add("comm.text.empty." + share_name, comms(lambda one: text(one, b""), share))
+    add("comm.exec." + share_name, comms(
+        lambda one: clone(one, misc=one.misc ^ rd.COMM_EXEC), share))
+    add("comm.deleted." + share_name, comms(lambda one: None, share))
+    add("comm.pid." + share_name, comms(lambda one: field(field(one, 0, NOBODY), 1, NOBODY), share))
+    add("comm.tid." + share_name, comms(lambda one: field(one, 1, NOBODY), share))
+
+
+@kind("comm.invented")
+def invent_comm(case: Case) -> Changes:
+    pid, time = busiest(case)
+    return case.rewrite(lambda capture: capture.inserted(
+        capture.comm(pid, pid, "invented", time)))
+
+
+@kind("comm.invented.exec")
+def invent_exec(case: Case) -> Changes:
+    pid, time = busiest(case)
+    return case.rewrite(lambda capture: capture.inserted(
+        capture.comm(pid, pid, "invented", time, True)))
+
+
+def is_process(record: Any) -> bool:
+    pid, parent = head(record, 2)
+    return pid != parent
+
+
+def task(kind_of: int, processes: bool) -> Callable[[Case, Any], bool]:
+    """FORK or EXIT of processes, or of threads, of the workload."""
+    def where(case: Case, record: Any) -> bool:
+        if record.kind != kind_of or head(record, 1)[0] not in case.watched:
+            return False
+        pid, _, tid, _ = head(record, 4)
+        of_process = pid != head(record, 2)[1] if kind_of == rd.FORK else pid == tid
+        return of_process == processes
+    return where
+
+
+def put_time(one: rd.Side, by: int) -> rd.Side:
+    made = clone(one)
+    made.time = max(0, one.time + by)
+    struct.pack_into("<Q", made.body, 16, made.time)
+    return made
+
+
+def of_task(where: Callable[[Case, Any], bool], change: Callable[[rd.Side], Any], share: float,
+            what: str) -> Callable[[Case], Changes]:
+    return lambda case: case.each(lambda one: where(case, one), change, share, what)
+
+
+TASKS: dict[str, Callable[[rd.Side], Any]] = {
+    "removed": lambda one: None,
+    "doubled": lambda one: [one, one],
+    "pid": lambda one: field(one, 0, NOBODY),
+    "ppid": lambda one: field(one, 1, NOBODY),
+    "tid": lambda one: field(one, 2, NOBODY),
+    "ptid": lambda one: field(one, 3, NOBODY),
+    "time.+100ms": lambda one: put_time(one, 100_000_000),
+    "time.-100ms": lambda one: put_time(one, -100_000_000),
+}
+
+for record_name, number in (("fork", rd.FORK), ("exit", rd.EXIT)):
+    for whom, processes in (("process", True), ("thread", False)):
+        for name, change in TASKS.items():
+            for share_name, share in (("all", 1.0), ("one", 0.0)):
+                add("%s.%s.%s.%s" % (record_name, whom, name, share_name), of_task(
+                    task(number, processes), change, share,
+                    "%s record of a %s" % (record_name.upper(), whom)))
+
+
+@kind("exit.invented.process")
+def invent_exit(case: Case) -> Changes:
+    pid, time = busiest(case)
+    return case.rewrite(lambda capture: capture.inserted(
+        clone(capture.fork(pid, pid, time), kind=rd.EXIT)))
+
+
+@kind("exit.invented.thread")
+def invent_thread_exit(case: Case) -> Changes:
+    pid, time = busiest(case)
+    tid = next(one.tid for one in case.capture("perf.data").samples()
+               if one.pid == pid and case.in_code(one) and one.time > time)
+    return case.rewrite(lambda capture: capture.inserted(
+        clone(capture.fork(pid, pid, time, tid, pid), kind=rd.EXIT)))
+
+
+@kind("fork.invented.process")
+def invent_fork(case: Case) -> Changes:
+    pid, time = busiest(case)
+    return case.rewrite(lambda capture: capture.inserted(capture.fork(NOBODY, pid, time)))
+
+
+@kind("fork.invented.known")
+def invent_known_fork(case: Case) -> Changes:
+    """A process that lives is born again, of another."""
+    pid, time = busiest(case)
+    return case.rewrite(lambda capture: capture.inserted(capture.fork(pid, NOBODY, time)))
+
+
+def samples_of(case: Case, count: int, pid: int, tid: int) -> list[rd.Sample]:
+    """Copies of samples in emitted code, of somebody else."""
+    found = [one for one in case.capture("perf.data").samples() if case.in_code(one)][:count]
+    if not found:
+        raise Absent("the case holds no sample in emitted code within the window")
+    return [clone(one, pid=pid, tid=tid) for one in found]
+
+
+@kind("process.invented")
+def invent_process(case: Case) -> Changes:
+    """FORK, COMM, MMAP2 and 300 samples of a process that never was."""
+    pid, _ = busiest(case)
+    samples = samples_of(case, 300, NOBODY, NOBODY)
+    time = samples[0].time
+    return case.rewrite(lambda capture: capture.inserted(
+        capture.fork(NOBODY, pid, time - 3000),
+        capture.comm(NOBODY, NOBODY, "invented", time - 2000),
+        invented(case, samples[0].ip & -4096, 4096, "//anon", time - 1000, NOBODY), *samples))
+
+
+@kind("process.invented.strange")
+def invent_stranger(case: Case) -> Changes:
+    """As above, but nobody's child."""
+    samples = samples_of(case, 300, NOBODY, NOBODY)
+    time = samples[0].time
+    return case.rewrite(lambda capture: capture.inserted(
+        capture.comm(NOBODY, NOBODY, "invented", time - 2000),
+        invented(case, samples[0].ip & -4096, 4096, "//anon", time - 1000, NOBODY), *samples))
+
+
+@kind("thread.invented")
+def invent_thread(case: Case) -> Changes:
+    """A thread that never was, with its FORK and 100 samples."""
+    pid, _ = busiest(case)
+    samples = samples_of(case, 100, pid, NOBODY)
+    return case.rewrite(lambda capture: capture.inserted(
+        capture.fork(pid, pid, samples[0].time - 3000, NOBODY, pid), *samples))
+
+
+@kind("thread.invented.idle")
+def invent_idle_thread(case: Case) -> Changes:
+    """A thread that never was, without a sample."""
+    pid, time = busiest(case)
+    return case.rewrite(lambda capture: capture.inserted(
+        capture.fork(pid, pid, time, NOBODY, pid)))

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What stands beside perf.data: the capture's window, maps, intervals, ELF files, the truth."""
+
+from __future__ import annotations
+
+import functools
+from functools import partial
+import os
+from typing import Callable
+
+from ci.base import files
+from ci.tamper.case import Case
+from ci.tamper.kinds import Absent, Changes, add, kind
+from harness.selftest import run_directory as rd
+
+SECOND = 1_000_000_000
+Facts = dict[str, str]
+
+
+def capture_file(change: Callable[[Case, Facts], None]) -> Callable[[Case], Changes]:
+    def alter(case: Case) -> Changes:
+        facts = dict(case.facts)
+        change(case, facts)
+        if facts == case.facts:
+            raise Absent("the file `capture` says this already")
+        return {"capture": "".join("%s %s\n" % one for one in facts.items()).encode()}
+    return alter
+
+
+def put(**values: object) -> Callable[[Case], Changes]:
+    """Keys that the file has, with other values."""
+    def change(case: Case, facts: Facts) -> None:
+        for key, value in values.items():
+            if key not in facts:
+                raise Absent("the file `capture` has no " + key)
+            facts[key] = str(value)
+    return capture_file(change)
+
+
+def shift(key: str, part: float) -> Callable[[Case], Changes]:
+    """A time moved to a part of the window."""
+    def change(case: Case, facts: Facts) -> None:
+        begin, end = case.window
+        facts[key] = str(int(begin + (end - begin) * part))
+    return capture_file(change)
+
+
+def enabled_late(case: Case, facts: Facts) -> None:
+    begin, end = case.window
+    facts["enabled"] = facts["sampling"] = str(int(begin + (end - begin) * 0.5))
+
+
+add("capture.times.1-2-3", put(enabled=1, sampling=2, stopped=3))
+add("capture.times.0", put(enabled=0, sampling=0, stopped=0))
+add("capture.stopped.before-enabled", shift("stopped", -0.1))
+add("capture.stopped.early", shift("stopped", 0.5))
+add("capture.stopped.late", shift("stopped", 3.0))
+add("capture.enabled.late", capture_file(enabled_late))
+add("capture.enabled.early", shift("enabled", -2.0))
+add("capture.sampling.early", shift("sampling", -2.0))
+add("capture.slack.1s", put(slack=SECOND))
+add("capture.slack.99us", put(slack=99_000))
+add("capture.lost_sideband.1", put(lost_sideband=1))
+add("capture.lost_samples.1000", put(lost_samples=1000))
+add("capture.max_stack.2", put(max_stack=2))
+add("capture.max_stack.10000", put(max_stack=10000))
+add("capture.stack_dump.0", put(stack_dump=0))
+add("capture.stack_dump.64", put(stack_dump=64))
+add("capture.stack_dump.x2", capture_file(
+    lambda case, facts: facts.update(stack_dump=str(2 * int(facts["stack_dump"])))))
+add("capture.breakpoints.5", put(breakpoints=5))
+add("capture.duplicates.1000", put(duplicates=1000))
+add("capture.settled.no", capture_file(lambda case, facts: facts.update(settled="no")))
+for policy in ("none", "paths", "all"):
+    add("capture.policy." + policy, put(policy=policy))
+add("capture.gone", lambda case: {"capture": None})
+
+
+@functools.cache
+def holders(top: str, name: str) -> list[str]:
+    """The folders of cases that have such a file, by name."""
+    return sorted(os.path.relpath(folder, top) for folder, _, names in os.walk(top)
+                  if name in names)
+
+
+def of_another(name: str) -> Callable[[Case], Changes]:
+    """The file of the next case."""
+    def alter(case: Case) -> Changes:
+        folders = holders(case.top, name)
+        if case.name not in folders:
+            raise Absent("the case has no %s" % name)
+        other = folders[(folders.index(case.name) + 1) % len(folders)]
+        path = os.path.join(case.top, other, name)
+        if name == "truth":
+            truth = rd.Truth(path)
+            return packed(truth, truth.slots)
+        return {name: files.read_bytes(path)}
+    return alter
+
+
+add("capture.of-another", of_another("capture"))
+add("truth.of-another", of_another("truth"))
+add("truth.gone", lambda case: {"truth": None})
+
+
+def packed(truth: rd.Truth, slots: list[bytearray]) -> Changes:
+    header = bytearray(truth.header)
+    header[32:40] = len(slots).to_bytes(8, "little")
+    return {"truth": bytes(header) + b"".join(slots)}
+
+
+@kind("truth.cut.half")
+def half(case: Case) -> Changes:
+    return packed(case.truth, case.truth.slots[:len(case.truth.slots) // 2])
+
+
+def slots_gone(case: Case, kind_of: int, share: float) -> Changes:
+    """Records that the workload never wrote."""
+    truth = case.truth
+    found = truth.of(kind_of)
+    if not found:
+        raise Absent("the truth holds no such record")
+    gone = set(found[::max(1, round(1 / share))])
+    return packed(truth, [slot for index, slot in enumerate(truth.slots) if index not in gone])
+
+
+for name, number in (("map", rd.Truth.MAP), ("load", rd.Truth.CODE_LOAD),
+                     ("enter", rd.Truth.ENTER), ("leave", rd.Truth.LEAVE),
+                     ("process", rd.Truth.PROCESS_START), ("thread", rd.Truth.THREAD_START),
+                     ("exit", rd.Truth.PROCESS_EXIT), ("unmap", rd.Truth.UNMAP),
+                     ("protect", rd.Truth.PROTECT), ("file", rd.Truth.FILE),
+                     ("unload", rd.Truth.CODE_UNLOAD), ("mark", rd.Truth.MARK)):
+    add("truth.deleted." + name, partial(slots_gone, kind_of=number, share=0.3))
+
+
+def lines_of(case: Case, name: str) -> list[bytes]:
+    lines = case.read(name).splitlines(True)
+    if not lines:
+        raise Absent("the case's %s is empty" % name)
+    return lines
+
+
+@kind("maps.empty")
+def empty_maps(case: Case) -> Changes:
+    lines_of(case, "maps")
+    return {"maps": b""}
+
+
+add("maps.gone", lambda case: {"maps": None})
+
+
+@kind("maps.without.code")
+def maps_without_code(case: Case) -> Changes:
+    """The snapshot does not show where emitted code was."""
+    kept = []
+    lines = lines_of(case, "maps")
+    for line in lines:
+        span = line.split(b" ")[0].split(b"-")
+        if len(span) == 2 and b"x" in line.split(b" ")[1]:
+            start, end = (int(part, 16) for part in span)
+            if any(first < end and after > start for first, after in case.code):
+                continue
+        kept.append(line)
+    if len(kept) == len(lines):
+        raise Absent("the case's maps show no emitted code")
+    return {"maps": b"".join(kept)}
+
+
+@kind("maps.without.libc")
+def maps_without_libc(case: Case) -> Changes:
+    lines = lines_of(case, "maps")
+    kept = [line for line in lines if not (b"/libc.so" in line and b"r-xp" in line)]
+    if kept == lines:
+        raise Absent("the case's maps show no libc")
+    return {"maps": b"".join(kept)}
+
+
+@kind("intervals.gone")
+def no_intervals(case: Case) -> Changes:
+    lines_of(case, "intervals")
+    return {"intervals": None}
+
+
+@kind("intervals.without.interval")
+def intervals_without(case: Case) -> Changes:
+    kept = [line for line in lines_of(case, "intervals") if not line.startswith(b"interval")]
+    return {"intervals": b"".join(kept)}
+
+
+@kind("intervals.one.gone")
+def interval_gone(case: Case) -> Changes:
+    lines = lines_of(case, "intervals")
+    at = [index for index, line in enumerate(lines) if line.startswith(b"interval")]
+    if not at:
+        raise Absent("the case's intervals hold none")
+    del lines[at[len(at) // 2]]
+    return {"intervals": b"".join(lines)}
+
+
+@kind("intervals.later")
+def intervals_later(case: Case) -> Changes:
+    """Each interval one second later."""
+    lines = []
+    for line in lines_of(case, "intervals"):
+        words = line.split()
+        if words[0] == b"interval":
+            words[2:] = [b"%d" % (int(word) + SECOND) for word in words[2:]]
+            line = b" ".join(words) + b"\n"
+        lines.append(line)
+    return {"intervals": b"".join(lines)}
+
+
+@kind("intervals.name")
+def interval_names(case: Case) -> Changes:
+    lines = []
+    for line in lines_of(case, "intervals"):
+        if line.startswith(b"process"):
+            line = line.rsplit(b" ", 1)[0] + b" tampered\n"
+        lines.append(line)
+    return {"intervals": b"".join(lines)}
+
+
+def elf_line(case: Case, name: bytes) -> bytes:
+    lines_of(case, "elf/index")
+    for line in lines_of(case, "elf/index"):
+        if name in line:
+            return line
+    raise Absent("the case holds no ELF file of it")
+
+
+@kind("elf.index.empty")
+def no_index(case: Case) -> Changes:
+    lines_of(case, "elf/index")
+    return {"elf/index": b""}
+
+
+def no_file(case: Case, name: bytes) -> Changes:
+    return {"elf/" + elf_line(case, name).split()[0].decode(): None}
+
+
+def zeroed_file(case: Case, name: bytes) -> Changes:
+    path = "elf/" + elf_line(case, name).split()[0].decode()
+    return {path: bytes(len(case.read(path)))}
+
+
+for file_name, pattern in (("libc", b"/libc.so"), ("program", b"/jitproof")):
+    add("elf.gone." + file_name, partial(no_file, name=pattern))
+    add("elf.zeroed." + file_name, partial(zeroed_file, name=pattern))
