@@ -39,6 +39,9 @@ struct seen_sample {
 	struct jp_unwound unwound;
 	enum jp_verdict verdict;
 	struct jp_stack_fault fault;
+	/* Unmapped, and wrong or extra besides: that verdict alone would hide it. */
+	enum jp_verdict behind; /* else JP_UNMAPPED */
+	struct jp_stack_fault behind_fault;
 };
 
 /* PerfView calls a stack broken when its outermost module is none that threads start in. */
@@ -122,6 +125,10 @@ static void decide(struct stacks *stacks, const struct jp_event *event, struct s
 		seen->fault.cause = "hole";
 	}
 	if (!known || !(known->prot & JP_PROT_EXEC)) {
+		if (seen->verdict == JP_WRONG || seen->verdict == JP_EXTRA) {
+			seen->behind = seen->verdict;
+			seen->behind_fault = seen->fault;
+		}
 		seen->fault = jp_stack_fault_unmapped(stacks->evidence, event, truth->whole[0]);
 		seen->verdict = JP_UNMAPPED;
 	} else if (seen->verdict == JP_SINGLE || seen->verdict == JP_SHORT) {
@@ -130,33 +137,33 @@ static void decide(struct stacks *stacks, const struct jp_event *event, struct s
 	}
 }
 
-/* Whether @unwound is what the truth says that the method must see, to where the capture cuts it.
+/* An unmapped stack whose frames are wrong is wrong, too: the mapping is not all that is at fault.
  */
-static bool is_predicted(const struct jp_truth_stack *truth, const struct jp_event *event,
-			 uint64_t sp, const struct jp_unwound *unwound)
+static int except_behind(struct stacks *stacks, const struct jp_event *event,
+			 const struct seen_sample *seen)
 {
-	uint32_t count = unwound->count;
+	struct jp_method_count *count = &stacks->counts.methods[seen->method];
+	struct seen_sample behind = *seen;
 
-	if (!count || count > truth->nr_seen ||
-	    memcmp(unwound->frames, truth->seen, count * sizeof(*truth->seen)) != 0)
-		return false;
-	if (count == truth->nr_seen || unwound->stop == JP_UNWIND_MAX_STACK)
-		return true;
-	/* Where the next one stands is known but for the native frames. The kernel's dump may end
-	 * before its size: at a page that was never touched. */
-	return truth->at[count] ? truth->at[count] - sp >= event->sample.stack_size : unwound->cut;
+	if (seen->behind == JP_UNMAPPED)
+		return 0;
+	behind.verdict = seen->behind;
+	behind.fault = seen->behind_fault;
+	count->behind[seen->behind == JP_EXTRA]++;
+	return except(stacks, event, seen->behind == JP_EXTRA ? "extra" : "wrong", &behind);
 }
 
 static int judge_method(struct stacks *stacks, const struct jp_event *event, enum jp_method method,
 			uint64_t sp, uint64_t *buf)
 {
 	struct jp_method_count *count = &stacks->counts.methods[method];
-	struct seen_sample seen = {.method = method};
+	struct seen_sample seen = {.method = method, .behind = JP_UNMAPPED};
 
 	jp_unwind(stacks->unwinder, stacks->view->spaces, event, method, buf, MAX_FRAMES,
 		  &seen.unwound);
 	decide(stacks, event, &seen);
-	count->predicted += is_predicted(&stacks->truth, event, sp, &seen.unwound);
+	count->predicted += jp_stack_predicted(&stacks->truth, method, &seen.unwound, sp,
+					       event->sample.stack_size);
 	count->judged++;
 	count->verdicts[seen.verdict]++;
 	count->flagged += seen.verdict == JP_SHORT && seen.unwound.cut;
@@ -165,6 +172,9 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 	count_process(stacks, event, &seen);
 	switch (seen.verdict) {
 	case JP_UNMAPPED:
+		count->broken++;
+		return except(stacks, event, "broken", &seen)
+			       ?: except_behind(stacks, event, &seen);
 	case JP_SINGLE:
 	case JP_SHORT:
 	case JP_HOLE:

@@ -108,8 +108,8 @@ static void add_method(const struct jp_method_count *count, enum jp_method metho
 		const char *name;
 		uint64_t k, n;
 	} rates[] = {
-		{"wrong", count->verdicts[JP_WRONG], count->judged},
-		{"extra", count->verdicts[JP_EXTRA], count->judged},
+		{"wrong", count->verdicts[JP_WRONG] + count->behind[0], count->judged},
+		{"extra", count->verdicts[JP_EXTRA] + count->behind[1], count->judged},
 		{"predicted", count->predicted, count->judged},
 		{"perfview", count->perfview, count->judged},
 		{"flagged", count->flagged, count->verdicts[JP_SHORT]},

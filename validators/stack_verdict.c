@@ -19,6 +19,24 @@ static bool within(const uint64_t *part, uint32_t nr_part, const uint64_t *all, 
 	return i == nr_part;
 }
 
+bool jp_stack_predicted(const struct jp_truth_stack *truth, enum jp_method method,
+			const struct jp_unwound *unwound, uint64_t sp, uint64_t dumped)
+{
+	uint32_t count = unwound->count;
+
+	if (!count || count > truth->nr_seen ||
+	    memcmp(unwound->frames, truth->seen, count * sizeof(*truth->seen)) != 0)
+		return false;
+	if (count == truth->nr_seen)
+		return true;
+	/* The kernel walks the stack itself, however little of it is dumped. */
+	if (method == JP_CHAIN)
+		return unwound->stop == JP_UNWIND_MAX_STACK;
+	/* Where the next one stands is known but for the native frames. The kernel's dump may end
+	 * before its size: at a page that was never touched. */
+	return truth->at[count] ? truth->at[count] - sp >= dumped : unwound->cut;
+}
+
 enum jp_verdict jp_stack_verdict(const uint64_t *seen, uint32_t nr_seen, const uint64_t *must,
 				 uint32_t nr_must, const uint64_t *whole, uint32_t nr_whole)
 {

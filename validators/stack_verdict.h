@@ -5,6 +5,8 @@
 #include <stdint.h>
 
 #include "harness/judge/findings.h"
+#include "harness/model/oracle/oracle.h"
+#include "harness/model/unwind/unwind.h"
 
 /*
  * What an observed stack is found to be, from single to exact, or wrong, or extra
@@ -15,5 +17,11 @@
  */
 enum jp_verdict jp_stack_verdict(const uint64_t *seen, uint32_t nr_seen, const uint64_t *must,
 				 uint32_t nr_must, const uint64_t *whole, uint32_t nr_whole);
+/*
+ * Whether @unwound is what the truth says that @method must see, to where the capture cuts it: at
+ * the most addresses of a chain, or at the end of the @dumped bytes from @sp on.
+ */
+bool jp_stack_predicted(const struct jp_truth_stack *truth, enum jp_method method,
+			const struct jp_unwound *unwound, uint64_t sp, uint64_t dumped);
 
 #endif

@@ -73,6 +73,12 @@ class Recorded(Folder):
             self.assertRegex(text, one)
         return text
 
+    def results(self, number: int = 1) -> str:
+        """results.jsonl of the judgement."""
+        out = self.place(f"results{number}")
+        process.run([JITPROOF, "judge", "--results", out, self.dir], timeout=60)
+        return files.read(out)
+
     @staticmethod
     def exactly(count: int | str, metric: str, cause: str) -> str:
         return rf"(?m)^# {re.escape(metric)}: {count} with cause {cause}, which nothing allows$"
@@ -771,12 +777,6 @@ class Evidence(Recorded):
             files.write(path, text.replace("samples=30", f"samples=30 distinct={needed}"))
             found()
 
-    def results(self) -> str:
-        """results.jsonl of the judgement."""
-        out = self.place("results")
-        process.run([JITPROOF, "judge", "--results", out, self.dir], timeout=60)
-        return files.read(out)
-
     def test_missing_dumps_are_broken(self) -> None:
         for sample in self.perf.samples()[29:]:
             sample.asked, sample.stack = 0, bytearray()
@@ -899,6 +899,24 @@ class Controls(Recorded):
         sample = self.deep()
         sample.regs[rd.X86_SP] += 8
         self.fails(r"wrong\.\w+: 1 with cause no-depth; a control fails by pathless alone")
+
+    def test_wrong_behind_unmapped(self) -> None:
+        """Each sampled address is in no mapping; that excuses no frame that cannot be."""
+        sample = self.deep()
+        chain, place = list(sample.chain), sample.user() + 1
+        sample.chain[place] += 1
+        self.fails("wrong.chain: 1 with cause wrong-frame; a control fails by pathless alone",
+                   f"#   wrong at {sample.time}, ")
+        self.assertIn("wrong.chain\": {\"k\": 1", self.results())
+        self.assertIn(f"\"unmapped\": {len(self.perf.samples())}}}", self.results(2))
+        sample.chain = chain[:place + 1] + [self.code()[0][0] + 1] + chain[place + 1:]
+        self.fails("extra.chain: 1 with cause extra-frame; a control fails by pathless alone",
+                   f"#   extra at {sample.time}, ")
+        self.assertIn("extra.chain\": {\"k\": 1", self.results(3))
+        sample.chain = chain
+        sample.ip += 1
+        self.fails("wrong.chain: 1 with cause sample-ip; a control",
+                   f"the sample's own address is {sample.ip:x}")
 
     def test_what_was_left_out_is_not_the_cause(self) -> None:
         """The mapping is missing, but it stands in no snapshot: nothing was skipped."""

@@ -89,6 +89,70 @@ static bool next(struct built_stack *stack)
 	return true;
 }
 
+/* What a method saw of a stack of four frames, whose second and third stand 16 and 40 bytes above
+ * sp, the last one nobody knows where. */
+static void predicted(void)
+{
+	static uint64_t must[] = {1, 2, 3, 4}, at[] = {0, 1016, 1040, 0};
+	static const struct {
+		const char *what;
+		enum jp_method method;
+		uint64_t frames[5];
+		uint32_t count;
+		enum jp_unwind_stop stop;
+		bool cut;
+		uint64_t dumped;
+		bool predicted;
+	} table[] = {
+		{"all", JP_CHAIN, {1, 2, 3, 4}, 4, JP_UNWIND_KERNEL, false, 0, true},
+		{"all", JP_DUMP, {1, 2, 3, 4}, 4, JP_UNWIND_ROOT, false, 64, true},
+		{"nothing", JP_DUMP, {0}, 0, JP_UNWIND_NO_DATA, true, 0, false},
+		{"nothing", JP_CHAIN, {0}, 0, JP_UNWIND_MAX_STACK, true, 0, false},
+		{"more", JP_CHAIN, {1, 2, 3, 4, 5}, 5, JP_UNWIND_MAX_STACK, true, 0, false},
+		{"another last one", JP_DUMP, {1, 2, 5}, 3, JP_UNWIND_DUMP_END, true, 48, false},
+		{"another", JP_CHAIN, {1, 5, 3, 4}, 4, JP_UNWIND_KERNEL, false, 0, false},
+		{"full", JP_CHAIN, {1, 2}, 2, JP_UNWIND_MAX_STACK, true, 4096, true},
+		{"not full", JP_CHAIN, {1, 2}, 2, JP_UNWIND_KERNEL, false, 4096, false},
+		{"a chain beside a small dump",
+		 JP_CHAIN,
+		 {1},
+		 1,
+		 JP_UNWIND_KERNEL,
+		 false,
+		 8,
+		 false},
+		{"a chain beside none", JP_CHAIN, {1, 2}, 2, JP_UNWIND_KERNEL, false, 0, false},
+		{"a chain of another", JP_CHAIN, {1, 2, 3}, 3, JP_UNWIND_NOT_CAME, true, 40, false},
+		{"up to the dump's end", JP_DUMP, {1, 2}, 2, JP_UNWIND_DUMP_END, true, 40, true},
+		{"up to it, by a page", JP_DUMP, {1, 2}, 2, JP_UNWIND_DUMP_SHORT, false, 40, true},
+		{"before it", JP_DUMP, {1, 2}, 2, JP_UNWIND_DUMP_END, true, 48, false},
+		{"before it, and far", JP_DUMP_FP, {1}, 1, JP_UNWIND_BAD_FRAME, false, 64, false},
+		{"an empty dump", JP_DUMP, {1}, 1, JP_UNWIND_DUMP_SHORT, false, 0, true},
+		{"native, cut", JP_DUMP, {1, 2, 3}, 3, JP_UNWIND_DUMP_END, true, 64, true},
+		{"native, not cut", JP_DUMP, {1, 2, 3}, 3, JP_UNWIND_BAD_CFI, false, 64, false},
+		{"full, as a dump is not",
+		 JP_DUMP,
+		 {1, 2},
+		 2,
+		 JP_UNWIND_MAX_STACK,
+		 true,
+		 4096,
+		 false},
+	};
+	const struct jp_truth_stack truth = {.nr_seen = 4, .seen = must, .at = at};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		const struct jp_unwound unwound = {.frames = table[i].frames,
+						   .count = table[i].count,
+						   .stop = table[i].stop,
+						   .cut = table[i].cut};
+
+		check(jp_stack_predicted(&truth, table[i].method, &unwound, 1000,
+					 table[i].dumped) == table[i].predicted,
+		      "%s: %s", table[i].what, table[i].predicted ? "predicted" : "not predicted");
+	}
+}
+
 int main(void)
 {
 	static const struct {
@@ -134,5 +198,6 @@ int main(void)
 		       jp_verdict_text(verdict));
 	}
 	check(good, "each verdict was given");
+	predicted();
 	return check_done();
 }
