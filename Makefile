@@ -31,6 +31,8 @@ JP_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. -MMD -MP -pthread -fno-omit-frame-poin
 	-Wall -Wextra -Wmissing-prototypes -Wstrict-prototypes -Wshadow -Wvla -Wpointer-arith \
 	-Wno-unused-parameter $(WERROR) $(ANYWHERE) \
 	$(if $(HAVE_ZSTD),-DJP_HAVE_ZSTD)
+# Each of our own allocations that fails is noted: harness/base/shortage.c.
+override LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup
 JP_LDLIBS := -pthread -ldw -lelf $(if $(HAVE_ZSTD),-lzstd) -lm
 
 # What an architecture is to each of them, is in a file of its name. Those of harness/model/machine
@@ -83,7 +85,7 @@ HAVE_STATIC := $(shell echo 'int main(void) { return 0; }' | $(CC) -static -x c 
 	2>/dev/null && echo 1)
 STATIC	:= $(if $(HAVE_STATIC),$(O)/jitproof-static $(O)/jitproof-static-pie)
 STATIC_OBJ := $(patsubst %,$(O)/harness/%.o,command/main command/cmd_workload \
-	$(addprefix base/,arguments array clock error interrupt number registry) \
+	$(addprefix base/,arguments array clock error interrupt number registry shortage) \
 	$(addprefix format/truth/,acts seal write)) \
 	$(patsubst %,$(O)/workloads/%.o,anon_exec \
 	$(addprefix emit/,arena backing code eh_frame emitter frame_walk handshake image maps \

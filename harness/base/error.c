@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+
+#include "harness/base/shortage.h"
 
 int jp_fail(struct jp_error *err, int code, const char *fmt, ...)
 {
 	va_list ap;
 
+	/* What we call an I/O error ourselves is none of the disk's. */
+	if (code != EIO)
+		jp_shortage_note(code);
 	if (err) {
 		va_start(ap, fmt);
 		vsnprintf(err->text, sizeof(err->text), fmt, ap);

@@ -10,6 +10,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/cleanup.h"
+#include "harness/base/shortage.h"
 #include "harness/base/untrusted_file.h"
 
 enum { STEP = 4096, BLOCK = 1 << 16 };
@@ -22,6 +23,8 @@ static ssize_t read_some(int fd, void *to, size_t size)
 	do
 		got = read(fd, to, size);
 	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		jp_shortage_note(errno);
 	return got;
 }
 
@@ -123,6 +126,8 @@ int jp_file_read_at(int fd, const char *name, void *to, size_t size, uint64_t of
 
 		if (got < 0 && errno == EINTR)
 			continue;
+		if (got < 0)
+			jp_shortage_note(errno);
 		if (got < 0)
 			return jp_fail(err, errno, "%s: offset %" PRIu64 ": %s", name,
 				       offset + done, strerror(errno));

@@ -12,6 +12,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/error.h"
 #include "harness/base/new_file.h"
+#include "harness/base/shortage.h"
 #include "harness/model/space/replay.h"
 #include "harness/model/unwind/stack_lines.h"
 #include "harness/report/file_report.h"
@@ -232,7 +233,7 @@ static int judge(struct judgement *judgement, const struct options *options, str
 		return jp_fail(err, -ret, "%s: %s", options->file, strerror(-ret));
 	if (!ret)
 		jp_file_figures_total(judgement->report.figures, &judgement->report.total);
-	return ret;
+	return ret ?: jp_shortage(err->text, sizeof(err->text));
 }
 
 static int verdict(const struct judgement *judgement, const struct options *options)
@@ -273,6 +274,10 @@ int jp_judge_file(int argc, char **argv)
 		else
 			jp_file_report_text(&judgement.report);
 		status = verdict(&judgement, &options);
+		if (jp_shortage(err.text, sizeof(err.text))) {
+			fprintf(stderr, "jitproof judge: %s\n", err.text);
+			status = JP_EXIT_BROKEN;
+		}
 		if (fflush(stdout) || ferror(stdout)) {
 			fprintf(stderr, "jitproof judge: cannot write to standard output\n");
 			status = JP_EXIT_BROKEN;

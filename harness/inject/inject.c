@@ -12,6 +12,7 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/new_file.h"
+#include "harness/base/shortage.h"
 #include "harness/format/perfdata/copy.h"
 #include "harness/format/perfdata/encode.h"
 #include "harness/format/perfdata/read.h"
@@ -312,6 +313,7 @@ static int write_output(struct inject *inject)
 		jp_output_abandon(inject->output);
 	else
 		ret = jp_output_close(inject->output, inject->err);
+	ret = ret ?: jp_shortage(inject->err->text, sizeof(inject->err->text));
 	if (ret)
 		jp_new_file_drop(&file);
 	return ret ?: jp_new_file_keep(&file, inject->err);
@@ -362,6 +364,7 @@ int jp_inject(const struct jp_inject_options *options, struct jp_inject_summary 
 	inject->summary = summary ? summary : &unwanted;
 	inject->err = err;
 	*inject->summary = (struct jp_inject_summary){0};
+	jp_shortage_begin();
 	ret = run(inject, said, context);
 	jp_inject_spaces_free(inject->spaces);
 	jp_inject_dumps_free(&inject->dumps);

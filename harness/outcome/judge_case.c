@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/base/cleanup.h"
+#include "harness/base/shortage.h"
 #include "harness/format/rundir/run_dir.h"
 #include "harness/outcome/expect.h"
 
@@ -138,6 +139,18 @@ static void judge(const struct jp_case *cas, struct jp_result *result,
 	apply_xfail(cas, result);
 }
 
+/* What we could not do is no fault of the capture's. */
+static void check_shortage(struct jp_result *result)
+{
+	struct jp_error err;
+
+	if (!jp_shortage(err.text, sizeof(err.text)))
+		return;
+	*result->why = '\0';
+	result->outcome = JP_ERROR;
+	jp_note(result, JP_ERROR, "%s", err.text);
+}
+
 void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result *result)
 {
 	struct jp_findings again = {0};
@@ -145,14 +158,18 @@ void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result 
 	size_t size;
 
 	result->cas = cas;
+	jp_shortage_begin();
 	if (jp_check_crash(dir, result))
 		return;
 	result->outcome = JP_PASS;
 	result->why[0] = '\0';
-	if (!find(cas, dir, result, &again))
+	if (!find(cas, dir, result, &again)) {
+		check_shortage(result);
 		return;
+	}
 	environment = jp_run_dir_read(dir, "env.json", &size);
 	result->out_of_scope = jp_expect_scopes(cas, environment);
 	judge(cas, result, &again);
 	jp_findings_free(&again);
+	check_shortage(result);
 }

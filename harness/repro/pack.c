@@ -13,6 +13,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/new_file.h"
 #include "harness/base/path.h"
+#include "harness/base/shortage.h"
 #include "harness/repro/tar.h"
 
 struct pack {
@@ -184,7 +185,7 @@ int jp_repro_pack(const struct jp_repro *repro, const char *adapters, const char
 	jp_tar_end(&pack.tar);
 	*size = jp_output_at(pack.tar.output);
 	closed = jp_output_close(pack.tar.output, ret ? NULL : err);
-	ret = ret ?: closed;
+	ret = ret ?: closed ?: jp_shortage(err->text, sizeof(err->text));
 	if (ret)
 		jp_new_file_drop(&file);
 	return ret ?: jp_new_file_keep(&file, err);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "harness/base/search.h"
+#include "harness/base/shortage.h"
 #include "harness/format/elf/elf_image.h"
 
 enum {
@@ -30,6 +31,7 @@ static int source_open(struct source *source, int fd, const void *image, size_t 
 		       struct jp_error *err)
 {
 	memset(source, 0, sizeof(*source));
+	errno = 0; /* what the library was short of is noted when the file is closed */
 	elf_version(EV_CURRENT);
 	source->elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : elf_memory((char *)image, size);
 	if (!source->elf || elf_kind(source->elf) != ELF_K_ELF ||
@@ -63,6 +65,7 @@ static int source_open(struct source *source, int fd, const void *image, size_t 
 #define CLOSED_AT_END __attribute__((cleanup(source_close)))
 static void source_close(struct source *source)
 {
+	jp_shortage_note(errno);
 	free(source->parts.segments);
 	elf_end(source->elf);
 }

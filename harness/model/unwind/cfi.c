@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/shortage.h"
 #include "harness/model/unwind/cfi_rows.h"
 #include "harness/format/elf/elf_file.h"
 #include "harness/model/machine/machine.h"
@@ -249,6 +250,7 @@ static __attribute__((noinline)) void compile(struct jp_cfi *cfi, uint64_t vaddr
 	int return_address;
 
 	*row = (struct jp_cfi_row){.kind = JP_ROW_NONE};
+	errno = 0;
 	if (dwarf_cfi_addrframe(cfi->dwarf, vaddr, &frame) == 0) {
 		const struct jp_cfi_row *last;
 
@@ -262,6 +264,7 @@ static __attribute__((noinline)) void compile(struct jp_cfi *cfi, uint64_t vaddr
 			jp_cfi_rows_put(&cfi->rows, end - 1, row);
 		free(frame);
 	}
+	jp_shortage_note(errno);
 	jp_cfi_rows_put(&cfi->rows, vaddr, row);
 }
 
@@ -316,9 +319,11 @@ static struct jp_cfi *open_made(struct jp_elf_image *image, struct jp_error *err
 			cfi->image.machine);
 		goto bad;
 	}
+	errno = 0;
 	elf_version(EV_CURRENT);
 	cfi->elf = elf_memory((char *)cfi->image.bytes, cfi->image.size);
 	cfi->dwarf = cfi->elf ? dwarf_getcfi_elf(cfi->elf) : NULL;
+	jp_shortage_note(errno);
 	if (!cfi->dwarf) {
 		jp_fail(err, EINVAL, "call frame information: %s", dwarf_errmsg(-1));
 		goto bad;

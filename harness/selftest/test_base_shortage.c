@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What this process is short of is noted wherever it comes up. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "harness/base/shortage.h"
+#include "harness/base/untrusted_file.h"
+#include "harness/selftest/check.h"
+
+/* Want of memory is to be an answer under ASan, too. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "allocator_may_return_null=1";
+}
+
+/* What was noted since the last call, as of errno. */
+static int noted(void)
+{
+	struct jp_error err = {""};
+	int found = -jp_shortage(err.text, sizeof(err.text));
+
+	jp_shortage_begin();
+	check(!found == !*err.text, "%s", *err.text ? err.text : "nothing");
+	return found;
+}
+
+static void memory(void)
+{
+	/* Nobody's to know, or the compiler would say that it cannot be. */
+	volatile size_t far_too_much = SIZE_MAX / 4;
+	void *none;
+
+	none = malloc(far_too_much);
+	check(!none && noted() == ENOMEM, "malloc");
+	none = calloc(far_too_much, 2);
+	check(!none && noted() == ENOMEM, "calloc");
+	none = realloc(NULL, far_too_much);
+	check(!none && noted() == ENOMEM, "realloc");
+	none = malloc(1);
+	check(none && !noted(), "enough");
+	free(none);
+}
+
+static void errors(void)
+{
+	static const int no_shortage[] = {0, ENOENT, EINVAL, EACCES, EFBIG};
+
+	for (size_t i = 0; i < sizeof(no_shortage) / sizeof(*no_shortage); i++) {
+		jp_shortage_note(no_shortage[i]);
+		jp_fail(NULL, no_shortage[i], "not there");
+	}
+	check(!noted(), "other errors");
+	jp_fail(NULL, EIO, "our own word for a bad answer");
+	check(!noted(), "an I/O error that is none of the disk's");
+	jp_shortage_note(EIO);
+	jp_shortage_note(ENOMEM);
+	check(noted() == EIO, "the first counts");
+	check(!noted(), "what was noted is forgotten");
+}
+
+static void descriptors(void)
+{
+	struct rlimit old, none;
+	uint64_t size;
+	int fd;
+
+	getrlimit(RLIMIT_NOFILE, &old);
+	none = (struct rlimit){3, old.rlim_max};
+	setrlimit(RLIMIT_NOFILE, &none);
+	fd = jp_untrusted_open("/proc/version", -1, &size, NULL);
+	setrlimit(RLIMIT_NOFILE, &old);
+	check(fd == -EMFILE && noted() == EMFILE, "no descriptor is left");
+	check(jp_untrusted_open("/nowhere", -1, &size, NULL) == -ENOENT && !noted(), "no file");
+}
+
+int main(void)
+{
+	memory();
+	errors();
+	descriptors();
+	return check_done();
+}
