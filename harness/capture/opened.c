@@ -154,16 +154,18 @@ int jp_open_switch(struct jp_session *session, enum jp_stream stream, bool on, s
 	return ret;
 }
 
-static void count_lost(struct jp_recorder *recorder, const struct jp_opened *event)
+/* What an event of ours, and all that inherited it, counted and lost. */
+static void take_counts(struct jp_recorder *recorder, const struct jp_opened *event)
 {
 	struct {
 		uint64_t value, id, lost;
-	} counts;
+	} counts = {0};
 
-	if (!(recorder->attr[event->stream].read_format & JP_PERF_FORMAT_LOST))
+	/* Without PERF_FORMAT_LOST, which is the last of them, there are two. */
+	if (read(event->fd, &counts, sizeof(counts)) < (ssize_t)(2 * sizeof(counts.value)))
 		return;
-	if (read(event->fd, &counts, sizeof(counts)) == (ssize_t)sizeof(counts))
-		recorder->opened.lost[event->stream] += counts.lost;
+	recorder->opened.counted[event->stream] += counts.value;
+	recorder->opened.lost[event->stream] += counts.lost;
 }
 
 void jp_open_close(struct jp_session *session, size_t from)
@@ -172,7 +174,7 @@ void jp_open_close(struct jp_session *session, size_t from)
 
 	pthread_mutex_lock(&session->lock);
 	for (size_t i = from; i < opened->count; i++) {
-		count_lost(session->recorder, &opened->list[i]);
+		take_counts(session->recorder, &opened->list[i]);
 		close(opened->list[i].fd);
 	}
 	opened->count = from;

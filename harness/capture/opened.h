@@ -25,7 +25,7 @@ int jp_open_enable(struct jp_session *session, enum jp_stream stream, struct jp_
 /* Enables or disables all of @stream, and what inherited it. 0, or the first failure. */
 int jp_open_switch(struct jp_session *session, enum jp_stream stream, bool on,
 		   struct jp_error *err);
-/* Adds up PERF_FORMAT_LOST and closes events [@from, end). */
+/* Adds up what they counted, and PERF_FORMAT_LOST, and closes events [@from, end). */
 void jp_open_close(struct jp_session *session, size_t from);
 
 #endif

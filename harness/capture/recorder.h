@@ -40,6 +40,7 @@ struct jp_opened_events {
 	size_t count, capacity;
 	uint64_t some_id[JP_STREAMS]; /* an id of each, for records that we make ourselves */
 	uint64_t lost[JP_STREAMS];    /* what PERF_FORMAT_LOST says of those that were closed */
+	uint64_t counted[JP_STREAMS]; /* and what they counted */
 };
 
 /* drain.c */

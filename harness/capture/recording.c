@@ -146,6 +146,7 @@ void jp_recorder_stop(struct jp_session *session)
 	jp_open_switch(session, JP_SIDEBAND, false, NULL);
 	jp_drain_stop(session);
 	jp_open_close(session, 0);
+	info->counted = recorder->opened.counted[JP_SAMPLING];
 	info->lost_samples =
 		larger(recorder->heard.lost[JP_SAMPLING], recorder->opened.lost[JP_SAMPLING]);
 	info->lost_sideband =

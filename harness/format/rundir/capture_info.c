@@ -53,6 +53,7 @@ static const struct field {
 	{"format_lost", AT(format_lost), FLAG, false},
 	{"duplicates_sideband", AT(duplicates_sideband), NUMBER, false},
 	{"breakpoints_hit", AT(breakpoints_hit), NUMBER, false},
+	{"counted", AT(counted), NUMBER, false},
 };
 enum { FIELDS = sizeof(fields) / sizeof(*fields) };
 

@@ -24,6 +24,9 @@ struct jp_capture_info {
 	uint64_t duplicates;  /* samples dropped because two inherited events saw one thread */
 	bool settled;         /* threads were listed until no new one was found */
 	uint64_t breakpoints; /* instructions that were given a breakpoint; 0: a sampling capture */
+	/* What the sampling events counted, by the kernel: ns, or hits of breakpoints; 0: nobody
+	 * asked. */
+	uint64_t counted;
 
 	/* What follows is for readers; judging asks for none of it. */
 	char capture[32], order[32], event[32];
