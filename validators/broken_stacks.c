@@ -153,6 +153,15 @@ static int except_behind(struct stacks *stacks, const struct jp_event *event,
 	return except(stacks, event, seen->behind == JP_EXTRA ? "extra" : "wrong", &behind);
 }
 
+static void count_verdict(struct stacks *stacks, const struct jp_event *event,
+			  enum jp_method method, enum jp_verdict verdict)
+{
+	struct jp_method_count *count = &stacks->counts.methods[method];
+
+	count->verdicts[verdict]++;
+	count->in_kernel[verdict] += jp_event_cpu_mode(event) == JP_CPU_KERNEL;
+}
+
 static int judge_method(struct stacks *stacks, const struct jp_event *event, enum jp_method method,
 			uint64_t sp, uint64_t *buf)
 {
@@ -165,7 +174,7 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 	count->predicted += jp_stack_predicted(&stacks->truth, method, &seen.unwound, sp,
 					       event->sample.stack_size);
 	count->judged++;
-	count->verdicts[seen.verdict]++;
+	count_verdict(stacks, event, method, seen.verdict);
 	count->flagged += seen.verdict == JP_SHORT && seen.unwound.cut;
 	count->complete += seen.fault.kind == JP_FAULT_COMPLETE;
 	count->perfview += perfview_broken(stacks, event, &seen);
@@ -198,7 +207,7 @@ static int forbid(struct stacks *stacks, const struct jp_event *event, enum jp_m
 							   no_activation ? "no-stay" : "no-depth");
 
 	stacks->counts.methods[method].judged++;
-	stacks->counts.methods[method].verdicts[JP_WRONG]++;
+	count_verdict(stacks, event, method, JP_WRONG);
 	if (exception && exception->count == 1)
 		snprintf(exception->first, sizeof(exception->first),
 			 "at %" PRIu64 ", %u/%u: ip %" PRIx64 " sp %" PRIx64 " %s", event->time,
@@ -269,7 +278,7 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 		answer = jp_truth_stack_at(evidence->truth, event->pid, event->tid, event->time,
 					   evidence->info.slack, ip, sp, method, truth);
 		if (answer == JP_STACK_UNJUDGED) {
-			stacks->counts.methods[method].verdicts[JP_UNJUDGED]++;
+			count_verdict(stacks, event, method, JP_UNJUDGED);
 			stacks->counts.unjudged += !noted;
 			noted = true;
 			continue;

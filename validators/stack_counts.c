@@ -123,6 +123,7 @@ static void add_method(const struct jp_method_count *count, enum jp_method metho
 	findings->judged[method] = true;
 	findings->predicted[method] = count->predicted;
 	memcpy(findings->verdicts[method], count->verdicts, sizeof(count->verdicts));
+	memcpy(findings->in_kernel[method], count->in_kernel, sizeof(count->in_kernel));
 	snprintf(name, sizeof(name), "judged.%s", jp_method_name(method));
 	jp_findings_add_as(findings, &judged_samples, jp_metric_count(name, count->judged));
 	snprintf(name, sizeof(name), "broken.%s", jp_method_name(method));

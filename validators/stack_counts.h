@@ -7,9 +7,10 @@
 /* What is counted of the stacks of a capture, and the metrics that come of it. */
 struct jp_method_count {
 	uint64_t judged, broken, verdicts[JP_VERDICTS], predicted, perfview, flagged;
-	uint64_t complete;  /* short, and said to be whole */
-	uint64_t behind[2]; /* unmapped, and wrong or extra besides */
-	uint64_t absent;    /* samples that hold nothing that the method could walk */
+	uint64_t in_kernel[JP_VERDICTS]; /* the same verdicts, of samples in the kernel alone */
+	uint64_t complete;               /* short, and said to be whole */
+	uint64_t behind[2];              /* unmapped, and wrong or extra besides */
+	uint64_t absent;                 /* samples that hold nothing that the method could walk */
 };
 
 /* Of one process of a gated capture. */

@@ -83,6 +83,7 @@ struct jp_event_asked {
 	bool sideband;     /* mappings, processes, names */
 	bool chain;        /* callchains ... */
 	bool user_chain;   /* ... with the user's part */
+	bool kernel_chain; /* ... with the kernel's */
 	bool user, kernel; /* what runs there is sampled */
 	bool timed;        /* by CLOCK_MONOTONIC, in every record */
 	bool threads;      /* every record says of which thread */
@@ -215,6 +216,20 @@ static inline bool jp_event_touches(const struct jp_event *event, uint64_t start
 	default:
 		return false;
 	}
+}
+
+/* The mode of the CPU at a sample: what PERF_RECORD_MISC_CPUMODE_MASK leaves of @misc. */
+enum jp_cpu_mode {
+	JP_CPU_UNKNOWN,
+	JP_CPU_KERNEL,
+	JP_CPU_USER,
+	JP_CPU_HYPERVISOR,
+	JP_CPU_GUEST_KERNEL,
+	JP_CPU_GUEST_USER,
+};
+static inline enum jp_cpu_mode jp_event_cpu_mode(const struct jp_event *sample)
+{
+	return (enum jp_cpu_mode)(sample->misc & 7);
 }
 
 /* 0 to go on; anything else stops the reader, which returns it. */

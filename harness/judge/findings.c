@@ -64,8 +64,10 @@ int jp_findings_append(struct jp_findings *findings, const struct jp_findings *m
 	for (enum jp_method method = 0; method < JP_METHODS; method++) {
 		findings->judged[method] |= more->judged[method];
 		findings->predicted[method] += more->predicted[method];
-		for (int verdict = 0; verdict < JP_VERDICTS; verdict++)
+		for (int verdict = 0; verdict < JP_VERDICTS; verdict++) {
 			findings->verdicts[method][verdict] += more->verdicts[method][verdict];
+			findings->in_kernel[method][verdict] += more->in_kernel[method][verdict];
+		}
 	}
 	return 0;
 }

@@ -40,6 +40,7 @@ struct jp_findings {
 	struct jp_exception *exceptions; /* one per (metric, cause) */
 	size_t nr_exceptions, exceptions_capacity;
 	uint64_t verdicts[JP_METHODS][JP_VERDICTS];
+	uint64_t in_kernel[JP_METHODS][JP_VERDICTS]; /* of them, samples in the kernel */
 	uint64_t predicted[JP_METHODS]; /* samples that the method walked as the truth foretold */
 	bool judged[JP_METHODS];
 	struct jp_books books; /* everything is in some class of one of these */

@@ -80,17 +80,19 @@ static void write_exceptions(struct jp_json *json, const struct jp_result *resul
 	jp_json_end(json);
 }
 
-static void write_verdicts(struct jp_json *json, const struct jp_findings *findings)
+static void write_verdicts(struct jp_json *json, const char *name,
+			   const struct jp_findings *findings,
+			   const uint64_t (*verdicts)[JP_VERDICTS])
 {
-	jp_json_object(json, "verdicts");
+	jp_json_object(json, name);
 	for (enum jp_method method = 0; method < JP_METHODS; method++) {
 		if (!findings->judged[method])
 			continue;
 		jp_json_object(json, jp_method_name(method));
 		for (int verdict = 0; verdict < JP_VERDICTS; verdict++)
-			if (findings->verdicts[method][verdict])
+			if (verdicts[method][verdict])
 				jp_json_u64(json, jp_verdict_text(verdict),
-					    findings->verdicts[method][verdict]);
+					    verdicts[method][verdict]);
 		jp_json_end(json);
 	}
 	jp_json_end(json);
@@ -145,7 +147,8 @@ void jp_results_write(FILE *out, const struct jp_result *result)
 	for (size_t i = 0; i < findings->nr_metrics; i++)
 		write_metric(&json, result, &findings->metrics[i]);
 	jp_json_end(&json);
-	write_verdicts(&json, findings);
+	write_verdicts(&json, "verdicts", findings, findings->verdicts);
+	write_verdicts(&json, "verdicts_in_kernel", findings, findings->in_kernel);
 	write_exceptions(&json, result);
 	write_books(&json, &findings->books);
 	write_info(&json, &result->info);

@@ -26,6 +26,8 @@ static struct jp_event_asked asked_of(const struct jp_perf_attr *attr)
 		.chain = type & JP_PERF_SAMPLE_CALLCHAIN,
 		.user_chain = type & JP_PERF_SAMPLE_CALLCHAIN &&
 			      !(flags & JP_PERF_ATTR_EXCLUDE_CALLCHAIN_USER),
+		.kernel_chain = type & JP_PERF_SAMPLE_CALLCHAIN &&
+				!(flags & JP_PERF_ATTR_EXCLUDE_CALLCHAIN_KERNEL),
 		.user = !(flags & JP_PERF_ATTR_EXCLUDE_USER),
 		.kernel = !(flags & JP_PERF_ATTR_EXCLUDE_KERNEL),
 		.timed = type & JP_PERF_SAMPLE_TIME && flags & JP_PERF_ATTR_SAMPLE_ID_ALL &&

@@ -82,18 +82,19 @@ enum {
 	JP_PERF_ATTR_SIZE_WRITTEN = 120, /* what perf 5.10 still reads */
 };
 
-#define JP_PERF_ATTR_INHERIT                (UINT64_C(1) << 1)
-#define JP_PERF_ATTR_EXCLUDE_USER           (UINT64_C(1) << 4)
-#define JP_PERF_ATTR_EXCLUDE_KERNEL         (UINT64_C(1) << 5)
-#define JP_PERF_ATTR_MMAP                   (UINT64_C(1) << 8)
-#define JP_PERF_ATTR_COMM                   (UINT64_C(1) << 9)
-#define JP_PERF_ATTR_TASK                   (UINT64_C(1) << 13)
-#define JP_PERF_ATTR_MMAP_DATA              (UINT64_C(1) << 17)
-#define JP_PERF_ATTR_SAMPLE_ID_ALL          (UINT64_C(1) << 18)
-#define JP_PERF_ATTR_EXCLUDE_CALLCHAIN_USER (UINT64_C(1) << 22)
-#define JP_PERF_ATTR_MMAP2                  (UINT64_C(1) << 23)
-#define JP_PERF_ATTR_USE_CLOCKID            (UINT64_C(1) << 25)
-#define JP_PERF_ATTR_BUILD_ID               (UINT64_C(1) << 34) /* 5.12 */
+#define JP_PERF_ATTR_INHERIT                  (UINT64_C(1) << 1)
+#define JP_PERF_ATTR_EXCLUDE_USER             (UINT64_C(1) << 4)
+#define JP_PERF_ATTR_EXCLUDE_KERNEL           (UINT64_C(1) << 5)
+#define JP_PERF_ATTR_MMAP                     (UINT64_C(1) << 8)
+#define JP_PERF_ATTR_COMM                     (UINT64_C(1) << 9)
+#define JP_PERF_ATTR_TASK                     (UINT64_C(1) << 13)
+#define JP_PERF_ATTR_MMAP_DATA                (UINT64_C(1) << 17)
+#define JP_PERF_ATTR_SAMPLE_ID_ALL            (UINT64_C(1) << 18)
+#define JP_PERF_ATTR_EXCLUDE_CALLCHAIN_KERNEL (UINT64_C(1) << 21)
+#define JP_PERF_ATTR_EXCLUDE_CALLCHAIN_USER   (UINT64_C(1) << 22)
+#define JP_PERF_ATTR_MMAP2                    (UINT64_C(1) << 23)
+#define JP_PERF_ATTR_USE_CLOCKID              (UINT64_C(1) << 25)
+#define JP_PERF_ATTR_BUILD_ID                 (UINT64_C(1) << 34) /* 5.12 */
 enum { JP_PERF_CLOCK_MONOTONIC = 1 };
 /* 6.19: the user's part of callchains is walked later; this event writes it then. */
 #define JP_PERF_ATTR_DEFER_CALLCHAIN (UINT64_C(1) << 38)

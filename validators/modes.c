@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Modes: what a sample says of where the CPU was, in its mode, its address, its user registers and
+ * its callchain, must be one story. The rules are the kernel's: perf_misc_flags() and
+ * perf_instruction_pointer() take mode and address from the same registers, perf_sample_regs_user()
+ * (kernel/events/core.c) the user's, those with which a thread of a process entered the kernel;
+ * perf_callchain_kernel() and perf_callchain_user() (arch/x86/events/core.c) begin with them.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "harness/base/search.h"
+#include "harness/judge/validator.h"
+#include "harness/model/machine/machine.h"
+
+struct modes {
+	const struct jp_evidence *evidence;
+	struct jp_view *view;
+	const struct jp_machine *machine;
+	const struct jp_event_asked *checked[2]; /* the last one, of other records and of samples */
+	uint64_t samples, user, kernel, bad;
+};
+
+/* The half of the address space that is the kernel's on every machine that we know. */
+static bool kernels(uint64_t address)
+{
+	return address >> 63;
+}
+
+static bool in_truth(const struct jp_truth *truth, uint32_t pid)
+{
+	size_t at;
+
+	jp_search(at, truth->nr_incarnations, truth->incarnations[at].pid < pid);
+	return at < truth->nr_incarnations && truth->incarnations[at].pid == pid;
+}
+
+/* What cannot be of mode and address. NULL: nothing. */
+static const char *bad_mode(const struct jp_event *event)
+{
+	const struct jp_event_asked *asked = event->asked;
+	const uint64_t ip = event->sample.ip;
+
+	switch (jp_event_cpu_mode(event)) {
+	case JP_CPU_USER:
+		/* vsyscall's page is the only user code there, and nothing that we run calls it. */
+		return kernels(ip) ? "kernel-address" : asked && !asked->user ? "not-asked" : NULL;
+	case JP_CPU_KERNEL:
+		return !kernels(ip) ? "user-address" : asked && !asked->kernel ? "not-asked" : NULL;
+	default:
+		/* Nobody here runs a guest, or is asked by a hypervisor. */
+		return "other-mode";
+	}
+}
+
+/* What cannot be of the user registers, whose address becomes @ip. */
+static const char *bad_registers(const struct modes *modes, const struct jp_event *event,
+				 uint64_t *ip)
+{
+	uint64_t sp;
+
+	if (!event->asked || !event->asked->regs)
+		return NULL;
+	if (!jp_machine_user(modes->machine, event, ip, &sp))
+		return event->sample.regs_abi == 1 ? "32-bit" : "no-registers";
+	if (kernels(*ip) || kernels(sp))
+		return "kernel-registers";
+	/* Samples of a clock skid nowhere: both come from what the interrupt found. */
+	return event->sample.user && *ip != event->sample.ip ? "other-ip" : NULL;
+}
+
+/* What cannot be of the callchain: each part begins where its registers are. A deferred one is
+ * walked on the way back to user space, where a signal may have changed them. */
+static const char *bad_chain(const struct jp_event *event, uint64_t user_ip)
+{
+	const uint64_t *chain = event->sample.chain, *user;
+	const uint64_t count = event->sample.nr_chain;
+	bool has_kernel = count > 1 && chain[0] == JP_CONTEXT_KERNEL;
+
+	if (!event->asked || !chain || !count)
+		return NULL;
+	if (event->sample.user ? has_kernel : event->asked->kernel_chain && !has_kernel)
+		return "other-part";
+	if (has_kernel && chain[1] != event->sample.ip)
+		return "other-kernel-chain";
+	if (!event->asked->user_chain || event->sample.chain_deferred || !user_ip ||
+	    !jp_event_user_chain(event, &user))
+		return NULL;
+	return user[0] != user_ip ? "other-chain" : NULL;
+}
+
+/* What is judged must have been asked for, of every event: what no record holds breaks no rule.
+ * NULL: it was. */
+static const char *not_asked(const struct modes *modes, const struct jp_event *event)
+{
+	const struct jp_watched_info *watched = &modes->evidence->watched;
+	const struct jp_event_asked *asked = event->asked;
+	const bool chain = modes->view->asked->methods >> JP_CHAIN & 1;
+
+	if (!asked->timed)
+		return "times by CLOCK_MONOTONIC in all its records";
+	if (!asked->threads)
+		return "the thread in all its records";
+	if (event->type != JP_EVENT_SAMPLE)
+		return NULL;
+	if (!asked->user_chain && (chain || watched->chain))
+		return "callchains with the user's part";
+	if (asked->stack != modes->evidence->info.stack_dump)
+		return "the stack dump that the capture states";
+	if (!asked->regs)
+		return "user registers";
+	return watched->user_only && asked->kernel ? "user space alone" : NULL;
+}
+
+static void check_asked(struct modes *modes, const struct jp_event *event)
+{
+	struct jp_findings *findings = &modes->view->findings;
+	const char *what;
+
+	if (event->asked == modes->checked[event->type == JP_EVENT_SAMPLE])
+		return;
+	modes->checked[event->type == JP_EVENT_SAMPLE] = event->asked;
+	what = event->asked ? not_asked(modes, event) : NULL;
+	if (what && !*findings->error)
+		snprintf(findings->error, sizeof(findings->error),
+			 "event %" PRIu32 " of perf.data was not asked for %s", event->attr, what);
+}
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	struct modes *modes = view->state;
+	const char *cause;
+	uint64_t ip = 0;
+
+	check_asked(modes, event);
+	if (event->type != JP_EVENT_SAMPLE)
+		return 0;
+	modes->samples++;
+	modes->user += event->sample.user;
+	modes->kernel += jp_event_cpu_mode(event) == JP_CPU_KERNEL;
+	cause = bad_mode(event);
+	/* A kernel thread has neither registers nor a stack of the user's; the idle one is 0. */
+	if (!cause && (event->sample.user || in_truth(modes->evidence->truth, event->pid)))
+		cause = bad_registers(modes, event, &ip);
+	if (!cause)
+		cause = bad_chain(event, ip);
+	if (!cause)
+		return 0;
+	modes->bad++;
+	return jp_findings_except(
+		&view->findings, "modes.bad", cause,
+		"at %" PRIu64 ", %u/%u: mode %d, ip %" PRIx64 ", registers of abi %" PRIu64
+		" with ip %" PRIx64 ", a chain of %" PRIu64,
+		event->time, event->pid, event->tid, jp_event_cpu_mode(event), event->sample.ip,
+		event->sample.regs_abi, ip, event->sample.nr_chain);
+}
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	struct modes *modes = view->state = calloc(1, sizeof(*modes));
+
+	if (!modes)
+		return -ENOMEM;
+	modes->view = view;
+	modes->evidence = view->evidence;
+	modes->machine = jp_machine_find(view->evidence->truth->e_machine);
+	if (!modes->machine)
+		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here",
+			       view->evidence->dir, view->evidence->truth->e_machine);
+	return 0;
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	const struct modes *modes = view->state;
+	struct jp_findings *findings = &view->findings;
+
+	return jp_findings_add(findings,
+			       jp_metric_rate("modes.user", modes->user, modes->samples))
+		       ?: jp_findings_add(findings, jp_metric_rate("modes.kernel", modes->kernel,
+								   modes->samples))
+				  ?: jp_findings_add(findings,
+						     jp_metric_rate("modes.bad", modes->bad,
+								    modes->samples));
+}
+
+static const struct jp_validator modes = {
+	.name = "modes",
+	.help = "do mode, address, registers and callchain of each sample tell one story?",
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free,
+};
+JP_REGISTER(validator, modes);
