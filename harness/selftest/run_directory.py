@@ -122,7 +122,8 @@ class Map(Side):
     """MMAP2."""
 
     FIELDS = {"pid": (0, "I"), "tid": (4, "I"), "start": (8, "Q"), "size": (16, "Q"),
-              "pgoff": (24, "Q"), "ino": (40, "Q"), "prot": (56, "I")}
+              "pgoff": (24, "Q"), "maj": (32, "I"), "min": (36, "I"), "ino": (40, "Q"),
+              "prot": (56, "I"), "flags": (60, "I")}
 
     def __getattr__(self, name: str) -> int:
         if name not in Map.FIELDS:

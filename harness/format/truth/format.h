@@ -15,8 +15,9 @@
 #define JP_TRUTH_MAGIC   "JPTRUTH1"
 #define JP_TRUTH_VERSION 3
 /* From this version on LEAVE has the CPU time; every process tells its maps and names. */
-#define JP_TRUTH_VERSION_CPU 3
-#define JP_TRUTH_PAGE        4096
+#define JP_TRUTH_VERSION_CPU  3
+#define JP_TRUTH_VERSION_MAPS 3
+#define JP_TRUTH_PAGE         4096
 
 struct jp_truth_header {
 	char magic[8];

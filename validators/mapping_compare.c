@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "validators/mapping_compare.h"
+
+#include <string.h>
+
+/* Of a record's flags, which are those of mmap() (harness/format/perfdata/encode.h). */
+enum { SHARED = 1, SHARING = 3 };
+
+/* What a record tells. */
+struct told {
+	const struct jp_mapping *mapping;
+	bool prot, sharing, identity;
+	uint64_t anon_offset[2]; /* either, of what has no file */
+	bool any_offset;
+};
+
+static enum jp_backing backing_of(const struct jp_memory *memory)
+{
+	return jp_mapping_backing(memory->line  ? memory->line->name
+				  : memory->act ? memory->act->map.name
+						: "");
+}
+
+static bool has_file(const struct jp_procmap *line)
+{
+	return line->ino || line->maj || line->min;
+}
+
+/* Memory that has no name of its own: before v6.6 a part of the heap was //anon, and only the whole
+ * [heap]; [anon:NAME] is in maps alone (v5.17). */
+static bool nameless(enum jp_backing backing)
+{
+	return backing == JP_BACKING_ANON || backing == JP_BACKING_HEAP;
+}
+
+/* A file that was removed or replaced has " (deleted)" behind its name from then on. */
+static bool same_name(const char *one, const char *other)
+{
+	static const char deleted[] = " (deleted)";
+	size_t a = strlen(one), b = strlen(other), tail = sizeof(deleted) - 1;
+
+	if (a > b)
+		return same_name(other, one);
+	return memcmp(one, other, a) == 0 &&
+	       (a == b || (b == a + tail && strcmp(other + a, deleted) == 0));
+}
+
+static const char *differs(const struct jp_memory *memory, const struct jp_executable *truth,
+			   const struct told *told, uint64_t addr)
+{
+	const struct jp_mapping *known = told->mapping;
+	const struct jp_procmap *line = memory->line;
+	enum jp_backing backing = backing_of(memory);
+	uint64_t offset = known->pgoff + (addr - known->start);
+
+	if (told->prot && known->prot != truth->prot)
+		return "protection";
+	if (known->backing != backing && !(nameless(backing) && nameless(known->backing)))
+		return "kind";
+	if (!line)
+		return NULL;
+	if (told->sharing && ((known->flags & SHARING) == SHARED) != (line->shared == 's'))
+		return "sharing";
+	if (!nameless(backing) && !same_name(known->name, line->name))
+		return "name";
+	if ((has_file(line) || !nameless(backing)) && offset != addr - truth->moved + memory->shift)
+		return "offset";
+	/* Private memory that moved keeps its offset, the address where it began, unless nobody
+	 * had written to it. */
+	if (!has_file(line) && nameless(backing) && !told->any_offset && offset != addr &&
+	    offset != addr - truth->moved)
+		return "offset";
+	if (told->identity && (known->maj != line->maj || known->min != line->min))
+		return "device";
+	if (told->identity && known->ino != line->ino)
+		return "inode";
+	return NULL;
+}
+
+const char *jp_mapping_differs(const struct jp_memory *memory, const struct jp_executable *truth,
+			       const struct jp_mapping *known, uint64_t addr)
+{
+	/* What is synthesized counts the offset of private memory from 0: its record was asked. */
+	const struct told told = {.mapping = known,
+				  .prot = known->flags,
+				  .sharing = known->flags,
+				  .identity = known->ino && !known->build_id,
+				  .any_offset = true};
+
+	return differs(memory, truth, &told, addr);
+}
+
+const char *jp_mapping_record_differs(const struct jp_memory *memory,
+				      const struct jp_executable *truth,
+				      const struct jp_event *record, uint64_t addr)
+{
+	const struct jp_mapping known = {.start = record->map.addr,
+					 .end = record->map.addr + record->map.len,
+					 .pgoff = record->map.pgoff,
+					 .maj = record->map.maj,
+					 .min = record->map.min,
+					 .ino = record->map.ino,
+					 .prot = record->map.prot & 7,
+					 .flags = record->map.flags,
+					 .backing = jp_mapping_backing(record->map.name),
+					 .name = record->map.name};
+	/* MMAP2 tells its protection and flags, and the file or, instead, its build id. */
+	const bool two = record->map.has_identity || record->map.build_id;
+	const struct told told = {.mapping = &known,
+				  .prot = two,
+				  .sharing = two,
+				  .identity = record->map.has_identity,
+				  /* From maps, which has 0 for what has no file. */
+				  .any_offset = !record->map.pgoff};
+
+	return differs(memory, truth, &told, addr);
+}
