@@ -56,7 +56,7 @@ static int judge_record(struct comm *comm, const struct jp_event *event)
 {
 	const struct jp_capture_info *info = &comm->view->evidence->info;
 	/* What is synthesized tells of any time until sampling began. */
-	bool made = event->time < info->enabled;
+	bool made = event->time < (info->first_enabled ?: info->enabled);
 	const struct jp_task_name *name;
 	bool right = is_called(comm, event->tid, made ? info->sampling : event->time,
 			       event->comm.name, &name);

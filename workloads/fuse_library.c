@@ -268,7 +268,7 @@ static int run_inside(void)
 		jp_handshake(NULL, NULL);
 	ret = jp_process_stop(&process) ?: ret;
 	atomic_store(&scene.over, 1);
-	pthread_join(server, NULL);
+	jp_thread_join(server, NULL);
 	return ret;
 }
 

@@ -104,8 +104,10 @@ static void *fork_on(void *context)
 				jp_truth_process_exit();
 				_exit(0);
 			}
-			if (pid > 0 && waitpid(pid, NULL, 0) == pid)
-				atomic_fetch_add(&storm.forked, 1);
+			if (pid <= 0 || waitpid(pid, NULL, 0) != pid)
+				continue;
+			jp_truth_gone(pid, pid);
+			atomic_fetch_add(&storm.forked, 1);
 		}
 	}
 	if (timer >= 0)
@@ -138,7 +140,7 @@ static int run(int argc, char **argv)
 	}
 	ret = jp_path_serve(argv[0], ret, NULL, NULL);
 	for (unsigned i = 0; i < started; i++)
-		pthread_join(threads[i], NULL);
+		jp_thread_join(threads[i], NULL);
 	printf("%llu mappings, %llu forks in %.3f s\n", storm.done, storm.forked,
 	       (jp_clock_now() - began) / 1e9);
 	return ret;

@@ -51,8 +51,8 @@ static void *turn_over(void *context)
 		void *result;
 
 		if (alive == churn.threads || jp_handshake_stopping() || ret) {
-			pthread_join(workers[(at + churn.threads - alive) % churn.threads],
-				     &result);
+			jp_thread_join(workers[(at + churn.threads - alive) % churn.threads],
+				       &result);
 			alive--;
 			ret = ret ? ret : (intptr_t)result;
 		}
@@ -83,7 +83,7 @@ static void *rest(void *context)
 	if (ret)
 		exit(jp_handshake_status("thread_churn", ret));
 	jp_handshake(NULL, NULL);
-	pthread_join(turner, NULL);
+	jp_thread_join(turner, NULL);
 	jp_maps_mark();
 	jp_truth_process_exit();
 	exit(EXIT_SUCCESS);

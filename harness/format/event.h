@@ -39,6 +39,7 @@ enum jp_event_type {
 	JP_EVENT_LEAVE,
 	JP_EVENT_MARK,
 	JP_EVENT_WAIT, /* a thread stood at an address that was not executable */
+	JP_EVENT_GONE, /* another thread, or process, that ended: the kernel is done with it */
 	JP_EVENT_MAPS, /* the executable lines of the process's own maps, as @maps.text */
 };
 

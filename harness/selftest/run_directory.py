@@ -374,7 +374,7 @@ class Truth:
     PAGE, SLOT = 4096, 64
     (PROCESS_START, PROCESS_EXIT, THREAD_START, THREAD_EXIT, MAP, PROTECT, REMAP, UNMAP, TEXT,
      LAYOUT, CODE_LOAD, CODE_MOVE, CODE_UNLOAD, PATH, ROOT, ENTER, LEAVE, MARK, WAIT,
-     FILE, FRAMES, MAPS, COMM) = range(1, 24)
+     FILE, FRAMES, MAPS, COMM, GONE) = range(1, 25)
 
     def __init__(self, path: str) -> None:
         with open(path, "rb") as file:

@@ -17,7 +17,9 @@ from harness.selftest import run_directory as rd
 from harness.selftest.scratch import Folder, JITPROOF
 
 # Forked, forked and exec'd, by each way there is; one is killed.
-CASE = "case tree full : short_lived --count=16 : launch --stack=8192 --freq=999 : samples=50\n"
+CASE = """case tree full : short_lived --count=16 : launch --stack=8192 --freq=999 : samples=50
+	coverage.stale allow munmap <=acts.munmap	# the kernel has no record of munmap
+"""
 
 
 def judge(directory: str) -> tuple[int, str]:
@@ -28,8 +30,7 @@ def judge(directory: str) -> tuple[int, str]:
 class Identity(Folder):
     def setUp(self) -> None:
         super().setUp()
-        self.write(CASE + "\tcoverage.stale allow munmap\t# the kernel has no record of munmap\n",
-                   "expected", "tree")
+        self.write(CASE, "expected", "tree")
         run = process.run([JITPROOF, "run", "--set=full", "--expected", self.place("expected"),
                            "-o", self.place("run")], timeout=90)
         self.dir = self.place("run", "tree", "tree")
@@ -77,6 +78,50 @@ class Identity(Folder):
         for index in range(count):
             with self.subTest(index):
                 self.changed(one_of_them(index), r"comm\.records: 1 with cause other-text")
+
+    @staticmethod
+    def word(record: rd.Side, at: int, change: int) -> None:
+        value, = struct.unpack_from("<I", record.body, at)
+        struct.pack_into("<I", record.body, at, value + change)
+
+    def test_forks_and_exits(self) -> None:
+        """Each of two records in the middle of those that there are is changed, one at a time."""
+        for kind, name in ((rd.FORK, "fork"), (rd.EXIT, "exit")):
+            def record(perf: rd.PerfData, kind: int = kind) -> rd.Side:
+                found = self.of(perf, kind)
+                return found[len(found) // 2]
+
+            def removed(perf: rd.PerfData) -> None:
+                perf.records.remove(record(perf))
+
+            def twice(perf: rd.PerfData) -> None:
+                perf.insert(record(perf).copy())
+
+            def later(perf: rd.PerfData) -> None:
+                record(perf).time += 400_000_000
+                perf.sort()
+
+            def field(at: int) -> Callable[[rd.PerfData], None]:
+                return lambda perf: self.word(record(perf), at, 1)
+            for change, said in ((removed, f"{name}.missing: 1 with cause no-record"),
+                                 (twice, rf"{name}.records: 1 with cause (twice|other-time)"),
+                                 (later, rf"{name}.records: 1 with cause other-time"),
+                                 (field(0), rf"{name}.records: 1 with cause unknown"),
+                                 (field(4), rf"{name}.records: 1 with cause other-parent"),
+                                 (field(12), rf"{name}.records: 1 with cause other-parent")):
+                with self.subTest(name, said=said):
+                    self.changed(change, said)
+
+    def test_strangers(self) -> None:
+        def invented_process(perf: rd.PerfData) -> None:
+            for sample in perf.samples()[10:20]:
+                sample.pid = sample.tid = 4_000_000
+
+        def invented_thread(perf: rd.PerfData) -> None:
+            sample = perf.samples()[10]
+            perf.insert(perf.fork(sample.pid, sample.pid, sample.time, 4_000_000))
+        self.changed(invented_process, r"tasks\.strangers: 10 with cause unknown")
+        self.changed(invented_thread, r"fork\.records: 1 with cause unknown")
 
     def test_truth_without_a_name(self) -> None:
         """No figure gets better because the truth lost its names."""

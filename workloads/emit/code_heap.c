@@ -148,7 +148,7 @@ int jp_code_heap_compile(const struct jp_code_heap *heap, int (*act)(void *conte
 	if (ret)
 		started--;
 	for (unsigned i = 0; i < started; i++) {
-		pthread_join(compilers[i].thread, NULL);
+		jp_thread_join(compilers[i].thread, NULL);
 		ret = ret ? ret : compilers[i].ret;
 	}
 	return ret;

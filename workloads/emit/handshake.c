@@ -245,7 +245,7 @@ int jp_handshake_rounds(int (*round)(void *context), void *context)
 	if (ret)
 		return ret;
 	jp_handshake(NULL, NULL);
-	pthread_join(thread, NULL);
+	jp_thread_join(thread, NULL);
 	return 0;
 }
 

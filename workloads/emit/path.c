@@ -384,7 +384,7 @@ unsigned jp_path_stop(const struct jp_path *paths)
 			at = &runner->next;
 			continue;
 		}
-		pthread_join(runner->thread, NULL);
+		jp_thread_join(runner->thread, NULL);
 		*at = runner->next;
 		sem_destroy(&runner->inside);
 		free(runner);

@@ -117,6 +117,8 @@ static int keep(struct jp_child *process, pid_t pid, int theirs[2])
 static void leave_parent(uint64_t before, struct jp_truth_task_ids parent, enum jp_truth_how how)
 {
 	jp_truth_new_task();
+	if (how == JP_HOW_FORK)
+		jp_thread_forked();
 	jp_truth_process_start(before, how, parent, 0);
 }
 
@@ -406,6 +408,8 @@ int jp_process_share(int (*body)(void *context), void *context)
 	jp_truth_new_task();
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
+	if (pid > 0 && WIFEXITED(status) && jp_truth_outside_proc() < 0)
+		jp_truth_gone(pid, pid);
 	munmap(stack, SHARED_STACK);
 	if (pid < 0)
 		return status;
@@ -434,6 +438,8 @@ static int reap(struct jp_child *process, uint64_t since)
 		return -errno;
 	if (WIFSIGNALED(status) && process->outside)
 		jp_truth_process_died(process->outside, since, jp_clock_now());
+	else if (process->outside)
+		jp_truth_gone(process->outside, process->outside);
 	pthread_mutex_lock(&lock);
 	for (struct jp_child **at = &alive; *at; at = &(*at)->next) {
 		if (*at == process) {

@@ -45,6 +45,13 @@ void jp_truth_thread_start(uint64_t before, uint32_t by)
 	name_task();
 }
 
+void jp_truth_gone(uint32_t pid, uint32_t tid)
+{
+	uint64_t now = jp_clock_now();
+
+	APPEND(GONE, now, now, .pid = pid, .tid = tid);
+}
+
 void jp_truth_thread_exit(void)
 {
 	uint64_t now = jp_clock_now();

@@ -54,6 +54,7 @@ enum jp_truth_type {
 	JP_TRUTH_FRAMES, /* frames */
 	JP_TRUTH_MAPS,   /* text */
 	JP_TRUTH_COMM,   /* text */
+	JP_TRUTH_GONE,   /* - */
 	JP_TRUTH_TYPES
 };
 

@@ -199,6 +199,9 @@ static int unpack(struct jp_truth_items *items, const struct jp_truth_record *re
 		event->type = JP_EVENT_MAPS;
 		event->maps.text = jp_truth_text_of(items, record->text.id);
 		return event->maps.text ? 0 : -EINVAL;
+	case JP_TRUTH_GONE:
+		event->type = JP_EVENT_GONE;
+		return 0;
 	case JP_TRUTH_COMM:
 		event->type = JP_EVENT_COMM;
 		event->comm.name = jp_truth_text_of(items, record->text.id);

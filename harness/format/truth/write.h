@@ -47,6 +47,8 @@ void jp_truth_process_died(uint32_t pid, uint64_t before, uint64_t after);
  * name follows. @by made it, after @before. */
 void jp_truth_thread_start(uint64_t before, uint32_t by);
 void jp_truth_thread_exit(void);
+/* Another thread that ended, or a process (@tid is @pid): the kernel has let go of it by now. */
+void jp_truth_gone(uint32_t pid, uint32_t tid);
 void jp_truth_map(uint64_t before, uint64_t after, const struct jp_truth_mapping *mapping);
 void jp_truth_protect(uint64_t before, uint64_t after, uint64_t addr, uint64_t len, unsigned prot);
 void jp_truth_remap(uint64_t before, uint64_t after, uint64_t addr, uint64_t len, uint64_t to,

@@ -15,7 +15,9 @@ struct tasks_walk {
 	size_t *next; /* tasks->tasks[i]: the next of its process's image */
 	size_t tasks_capacity, names_capacity, next_capacity, nr_next;
 	struct jp_map of_process; /* pid -> the head of its list */
+	struct jp_map over;       /* pid -> the same, of its last image that ended */
 	struct jp_map of_thread;  /* tid -> its task that lives */
+	struct jp_map ended;      /* tid -> its last task that ended */
 	struct jp_map named;      /* tid -> its last name */
 };
 
@@ -80,9 +82,10 @@ static struct jp_task *living(const struct tasks_walk *walk, uint32_t tid)
 
 /* All threads that @act takes away, an exec or the end of the process. Only one that took time
  * says when it was over: a process that tells of its own end is not gone yet. */
-static void end_all(struct tasks_walk *walk, const struct jp_event *act)
+static int end_all(struct tasks_walk *walk, const struct jp_event *act)
 {
 	size_t *head = jp_map_find(&walk->of_process, act->pid);
+	size_t *over = jp_map_at(&walk->over, act->pid, sizeof(*over));
 	uint64_t ended = act->after > act->before ? act->after : UINT64_MAX;
 
 	for (size_t at = head ? *head : 0; at; at = walk->next[at - 1]) {
@@ -96,8 +99,25 @@ static void end_all(struct tasks_walk *walk, const struct jp_event *act)
 		if (thread && *thread == at)
 			*thread = 0;
 	}
+	if (over && head && *head)
+		*over = *head;
 	if (head)
 		*head = 0;
+	return over ? 0 : -ENOMEM;
+}
+
+/* The kernel is done with one, or with all of a process. */
+static void gone(struct tasks_walk *walk, const struct jp_event *act)
+{
+	const size_t *over = jp_map_find(&walk->over, act->pid);
+	const size_t *one = jp_map_find(&walk->ended, act->tid);
+	struct jp_task *task = one ? &walk->tasks->tasks[*one - 1] : NULL;
+
+	if (act->tid != act->pid && task && task->pid == act->pid && task->ended == UINT64_MAX)
+		task->ended = act->after;
+	for (size_t at = act->tid == act->pid && over ? *over : 0; at; at = walk->next[at - 1])
+		if (walk->tasks->tasks[at - 1].ended == UINT64_MAX)
+			walk->tasks->tasks[at - 1].ended = act->after;
 }
 
 /*
@@ -114,7 +134,8 @@ static int exec(struct tasks_walk *walk, const struct jp_event *act)
 
 	if (other)
 		caller->exits = false;
-	end_all(walk, act);
+	if (end_all(walk, act))
+		return -ENOMEM;
 	if (kept) {
 		walk->tasks->tasks[kept - 1] = saved;
 		walk->next[kept - 1] = 0;
@@ -139,8 +160,8 @@ static int follow(struct tasks_walk *walk, const struct jp_event *act)
 
 	switch (act->type) {
 	case JP_EVENT_FORK:
-		if (act->pid == act->tid)
-			end_all(walk, act);
+		if (act->pid == act->tid && end_all(walk, act))
+			return -ENOMEM;
 		task = begin(walk, act);
 		if (!task || !name(walk, act))
 			return -ENOMEM;
@@ -163,11 +184,18 @@ static int follow(struct tasks_walk *walk, const struct jp_event *act)
 		return called ? 0 : -ENOMEM;
 	case JP_EVENT_EXIT:
 		task = living(walk, act->tid);
-		if (task && task->pid == act->pid)
+		last = jp_map_at(&walk->ended, act->tid, sizeof(*last));
+		if (!last)
+			return -ENOMEM;
+		if (task && task->pid == act->pid) {
 			task->ending = act->before;
+			*last = (size_t)(task - walk->tasks->tasks) + 1;
+		}
 		return 0;
 	case JP_EVENT_END:
-		end_all(walk, act);
+		return end_all(walk, act);
+	case JP_EVENT_GONE:
+		gone(walk, act);
 		return 0;
 	default:
 		return 0;
@@ -199,6 +227,8 @@ int jp_tasks_of(const struct jp_truth *truth, struct jp_tasks *tasks)
 	free(walk.next);
 	jp_map_free(&walk.of_process);
 	jp_map_free(&walk.of_thread);
+	jp_map_free(&walk.over);
+	jp_map_free(&walk.ended);
 	jp_map_free(&walk.named);
 	if (tasks->count)
 		qsort(tasks->tasks, tasks->count, sizeof(*tasks->tasks), by_tid);

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tasks: each thread and process comes by one FORK and goes by one EXIT, at its time, of those who
+ * made it; and whoever else the capture tells of was never there.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/judge/validator.h"
+#include "harness/model/oracle/tasks.h"
+
+/* What the capture has of one task. */
+struct task_told {
+	bool fork, made, exit; /* made: a FORK of who was there already */
+	bool owed;             /* what came after its FORK, with the same events, was told */
+};
+
+struct task_state {
+	struct jp_view *view;
+	struct jp_tasks tasks;
+	struct task_told *told; /* as the tasks */
+	bool attached;          /* to what ran already */
+	uint32_t target;        /* whose threads are watched then, and who comes of them */
+	uint64_t forks, wrong_forks, exits, wrong_exits, samples, strangers;
+};
+
+static const struct jp_capture_info *info_of(const struct task_state *state)
+{
+	return &state->view->evidence->info;
+}
+
+static struct task_told *told_of(const struct task_state *state, const struct jp_task *task)
+{
+	return &state->told[task - state->tasks.tasks];
+}
+
+/* By the kernel, in time with what happens: not by who read /proc. */
+static bool live(const struct task_state *state, const struct jp_event *event)
+{
+	const struct jp_capture_info *info = info_of(state);
+
+	return event->time >= (info->first_enabled ?: info->enabled);
+}
+
+static bool happens(const struct task_state *state, uint64_t time, uint64_t from, uint64_t to)
+{
+	const uint64_t slack = info_of(state)->slack;
+
+	return time + slack >= from && (to == UINT64_MAX || time <= to + slack);
+}
+
+/* The earlier one of the same tid, or NULL. */
+static const struct jp_task *earlier(const struct task_state *state, const struct jp_task *task)
+{
+	return task > state->tasks.tasks && task[-1].tid == task->tid ? task - 1 : NULL;
+}
+
+static int except(struct task_state *state, const char *kind, const char *cause,
+		  const struct jp_event *event)
+{
+	return jp_findings_except(&state->view->findings, kind, cause,
+				  "%s of %u/%u by %u/%u at %" PRIu64,
+				  event->type == JP_EVENT_FORK ? "FORK" : "EXIT", event->pid,
+				  event->tid, event->task.ppid, event->task.ptid, event->time);
+}
+
+/* Whether who made a task is told as it was; a number of 0 the truth does not know. */
+static bool is_parent(uint32_t told, uint32_t known)
+{
+	return !known || told == known;
+}
+
+/* Whoever reads /proc sees the parent, and takes a process's first thread for its others' maker. */
+static int judge_made(struct task_state *state, const struct jp_event *event)
+{
+	const struct jp_task *task =
+		jp_tasks_at(&state->tasks, event->tid, info_of(state)->sampling);
+	uint32_t parent;
+
+	if (!task || task->pid != event->pid)
+		return except(state, "fork.records", "unknown", event);
+	if (told_of(state, task)->made)
+		return except(state, "fork.records", "twice", event);
+	told_of(state, task)->made = true;
+	parent = task->tid == task->pid ? task->ppid : task->pid;
+	return is_parent(event->task.ppid, parent) && event->task.ptid == event->task.ppid
+		       ? 0
+		       : except(state, "fork.records", "other-parent", event);
+}
+
+static int judge_fork(struct task_state *state, const struct jp_event *event)
+{
+	const struct jp_task *task =
+		jp_tasks_at(&state->tasks, event->tid, event->time + info_of(state)->slack);
+
+	/* The brackets of two lives of one number may touch. */
+	while (task && !(task->forked && !told_of(state, task)->fork) && earlier(state, task) &&
+	       happens(state, event->time, 0, task->after) &&
+	       happens(state, event->time, earlier(state, task)->before,
+		       earlier(state, task)->after))
+		task = earlier(state, task);
+	if (!task || task->pid != event->pid)
+		return except(state, "fork.records", "unknown", event);
+	if (told_of(state, task)->fork)
+		return except(state, "fork.records", "twice", event);
+	if (!task->forked || !happens(state, event->time, task->before, task->after) ||
+	    !happens(state, event->task.time, task->before, task->after))
+		return except(state, "fork.records", "other-time", event);
+	told_of(state, task)->fork = true;
+	return is_parent(event->task.ppid, task->ppid) && is_parent(event->task.ptid, task->ptid)
+		       ? 0
+		       : except(state, "fork.records", "other-parent", event);
+}
+
+/* The parent of @task's process at @time; 0: not known. An orphan's is another one. */
+static uint32_t parent_at(const struct task_state *state, const struct jp_task *task, uint64_t time)
+{
+	const struct jp_task *first = jp_tasks_at(&state->tasks, task->pid, time), *parent;
+
+	while (first && !first->ppid && earlier(state, first))
+		first = earlier(state, first);
+	if (!first || first->pid != task->pid)
+		return 0;
+	parent = jp_tasks_at(&state->tasks, first->ppid, time);
+	return parent && parent->ending <= time + info_of(state)->slack ? 0 : first->ppid;
+}
+
+static int judge_exit(struct task_state *state, const struct jp_event *event)
+{
+	const struct jp_task *task =
+		jp_tasks_at(&state->tasks, event->tid, event->time + info_of(state)->slack);
+	const struct jp_task *last = task;
+	uint32_t parent;
+
+	while (task && !(task->exits && !told_of(state, task)->exit &&
+			 happens(state, event->time, task->ending, task->ended)))
+		task = earlier(state, task);
+	if (!last || last->pid != event->pid)
+		return except(state, "exit.records", "unknown", event);
+	if (!task)
+		return except(state, "exit.records",
+			      told_of(state, last)->exit ? "twice" : "other-time", event);
+	told_of(state, task)->exit = true;
+	if (!happens(state, event->task.time, task->ending, task->ended))
+		return except(state, "exit.records", "other-time", event);
+	/* perf_event_task() (kernel/events/core.c): both are the process's parent. */
+	parent = parent_at(state, task, event->time);
+	return is_parent(event->task.ppid, parent) && event->task.ptid == event->task.ppid
+		       ? 0
+		       : except(state, "exit.records", "other-parent", event);
+}
+
+static int judge_sample(struct task_state *state, const struct jp_event *event)
+{
+	const struct jp_task *task =
+		jp_tasks_at(&state->tasks, event->tid, event->time + info_of(state)->slack);
+
+	state->samples++;
+	while (task && !happens(state, event->time, task->before, task->ended))
+		task = earlier(state, task);
+	if (task && task->pid == event->pid)
+		return 0;
+	state->strangers++;
+	return jp_findings_except(&state->view->findings, "tasks.strangers", "unknown",
+				  "a sample of thread %u/%u at %" PRIu64
+				  ": the workload has no such thread then",
+				  event->pid, event->tid, event->time);
+}
+
+/* Who is told to exec was told of before, unless the events were switched between. */
+static void note_exec(struct task_state *state, const struct jp_event *event)
+{
+	const struct jp_intervals *intervals = &state->view->evidence->intervals;
+	const struct jp_task *task =
+		jp_tasks_at(&state->tasks, event->tid, event->time + info_of(state)->slack);
+	const struct jp_task_name *name =
+		jp_tasks_name(&state->tasks, event->tid, event->time + info_of(state)->slack);
+	bool switched = false;
+
+	/* One that is read from /proc comes later. */
+	if (!name || !name->exec || !happens(state, event->time, name->before, name->after))
+		return;
+	if (!task || task->before <= info_of(state)->enabled + info_of(state)->slack)
+		return;
+	for (size_t i = 0; i < intervals->nr_intervals; i++)
+		switched |= (intervals->intervals[i].enabled >= task->before &&
+			     intervals->intervals[i].enabling <= event->time) ||
+			    (intervals->intervals[i].disabled >= task->before &&
+			     intervals->intervals[i].disabling <= event->time);
+	told_of(state, task)->owed |= !switched;
+}
+
+static uint64_t faults(const struct task_state *state)
+{
+	const struct jp_findings *findings = &state->view->findings;
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < findings->nr_exceptions; i++)
+		count += findings->exceptions[i].count;
+	return count;
+}
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	struct task_state *state = view->state;
+	uint64_t before = faults(state);
+	int failed;
+
+	switch (event->type) {
+	case JP_EVENT_FORK:
+		state->forks++;
+		failed = live(state, event) ? judge_fork(state, event) : judge_made(state, event);
+		state->wrong_forks += faults(state) - before;
+		return failed;
+	case JP_EVENT_EXIT:
+		state->exits++;
+		failed = judge_exit(state, event);
+		state->wrong_exits += faults(state) - before;
+		return failed;
+	case JP_EVENT_COMM:
+		if (event->comm.exec && live(state, event) && event->record)
+			note_exec(state, event);
+		return 0;
+	case JP_EVENT_SAMPLE:
+		return judge_sample(state, event);
+	default:
+		return 0;
+	}
+}
+
+/* Whether the events of sideband were on all the time from @from to @to. */
+static bool on(const struct task_state *state, uint64_t from, uint64_t to)
+{
+	const struct jp_evidence *evidence = state->view->evidence;
+	const struct jp_intervals *intervals = &evidence->intervals;
+	const uint64_t slack = evidence->info.slack;
+
+	if (from <= evidence->info.enabled + slack || to == UINT64_MAX ||
+	    to + slack >= evidence->info.stopped)
+		return false;
+	if (!jp_evidence_gated(evidence) || strcmp(intervals->gate, "sideband") == 0)
+		return true;
+	/* While one process has its interval, the events of all are enabled. */
+	for (size_t i = 0; i < intervals->nr_intervals; i++)
+		if (from > intervals->intervals[i].enabled + slack &&
+		    to + slack < intervals->intervals[i].disabling)
+			return true;
+	return false;
+}
+
+/* A capture that attaches watches the threads of one process, and who they make from then on. */
+static bool is_watched(struct task_state *state, const struct jp_task *task, unsigned depth)
+{
+	const struct jp_task *maker;
+
+	if (!state->attached)
+		return true;
+	if (task->after <= info_of(state)->enabled)
+		return task->pid == state->target;
+	maker = jp_tasks_at(&state->tasks, task->ptid ?: task->ppid, task->before);
+	return maker && maker != task && depth < 64 && is_watched(state, maker, depth + 1);
+}
+
+/* Was there before the events were, and still when all was read. */
+static bool to_be_made(const struct task_state *state, const struct jp_task *task)
+{
+	const struct jp_capture_info *info = info_of(state);
+	uint64_t first = info->first_enabled ?: info->enabled;
+
+	if (strcmp(info->order, "snapshot-first") == 0)
+		first = state->view->evidence->watched.started;
+	return state->attached && task->after + info->slack < first &&
+	       task->ending > info->sampling + info->slack;
+}
+
+static int miss(struct task_state *state, const char *kind, const struct jp_task *task,
+		uint64_t from, uint64_t to)
+{
+	return jp_findings_except(&state->view->findings, kind, "no-record",
+				  "thread %u/%u, from %" PRIu64 " to %" PRIu64
+				  " at most: no record tells of it",
+				  task->pid, task->tid, from, to);
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	struct task_state *state = view->state;
+	uint64_t forks = 0, no_forks = 0, exits = 0, no_exits = 0;
+	int failed = 0;
+
+	for (size_t i = 0; i < state->tasks.count && !failed; i++) {
+		const struct jp_task *task = &state->tasks.tasks[i];
+		const struct task_told *told = &state->told[i];
+		bool fork = task->forked && (told->owed || on(state, task->before, task->after));
+		bool made = to_be_made(state, task);
+		bool exit = task->exits && on(state, task->ending, task->ended);
+
+		if (!(fork || made || exit) || !is_watched(state, task, 0))
+			continue;
+		forks += fork || made;
+		exits += exit;
+		if ((fork && !told->fork) || (made && !told->made)) {
+			no_forks++;
+			failed = miss(state, "fork.missing", task, task->before, task->after);
+		}
+		if (exit && !told->exit && !failed) {
+			no_exits++;
+			failed = miss(state, "exit.missing", task, task->ending, task->ended);
+		}
+	}
+	const struct {
+		const char *name;
+		uint64_t k, n;
+	} rates[] = {{"fork.records", state->wrong_forks, state->forks},
+		     {"fork.missing", no_forks, forks},
+		     {"exit.records", state->wrong_exits, state->exits},
+		     {"exit.missing", no_exits, exits},
+		     {"tasks.strangers", state->strangers, state->samples}};
+
+	for (size_t i = 0; i < sizeof(rates) / sizeof(*rates) && !failed; i++)
+		failed = jp_findings_add(&view->findings,
+					 jp_metric_rate(rates[i].name, rates[i].k, rates[i].n));
+	return failed;
+}
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	const struct jp_truth *truth = view->evidence->truth;
+	struct task_state *state;
+
+	if (truth->version < JP_TRUTH_VERSION_CPU)
+		return 0;
+	state = view->state = calloc(1, sizeof(*state));
+	if (!state || jp_tasks_of(truth, &state->tasks))
+		return -ENOMEM;
+	state->view = view;
+	state->told = calloc(state->tasks.count + 1, sizeof(*state->told));
+	for (size_t i = 0; i < truth->nr_acts; i++) {
+		const struct jp_event *act = &truth->acts[i];
+
+		if (act->type != JP_EVENT_EXEC || act->task.how != JP_HOW_LAUNCH)
+			continue;
+		state->target = act->pid;
+		state->attached = act->before < view->evidence->info.enabled;
+	}
+	return state->told ? 0 : -ENOMEM;
+}
+
+static void free_tasks(void *context)
+{
+	struct task_state *state = context;
+
+	jp_tasks_free(&state->tasks);
+	free(state->told);
+	free(state);
+}
+
+static const struct jp_validator tasks_validator = {
+	.name = "tasks",
+	.help = "has each thread and process its FORK and its EXIT, and is nobody invented?",
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free_tasks,
+};
+JP_REGISTER(validator, tasks_validator);
