@@ -129,11 +129,12 @@ static void decide(struct stacks *stacks, const struct jp_event *event, struct s
 			seen->behind = seen->verdict;
 			seen->behind_fault = seen->fault;
 		}
-		seen->fault = jp_stack_fault_unmapped(stacks->evidence, event, truth->whole[0]);
+		seen->fault = jp_stack_fault_unmapped(stacks->evidence, stacks->view->known, event,
+						      truth->whole[0]);
 		seen->verdict = JP_UNMAPPED;
 	} else if (seen->verdict == JP_SINGLE || seen->verdict == JP_SHORT) {
-		seen->fault = jp_stack_fault_end(stacks->evidence, truth, stacks->unwinder, event,
-						 &seen->unwound);
+		seen->fault = jp_stack_fault_end(stacks->evidence, stacks->view->known, truth,
+						 stacks->unwinder, event, &seen->unwound);
 	}
 }
 

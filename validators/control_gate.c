@@ -39,8 +39,15 @@ static bool exec(const struct jp_evidence *evidence, uint32_t pid, uint64_t from
 	return false;
 }
 
+/* It was born while nothing was recorded; or the truth does not say when, and no gate was cured. */
 static bool thread(const struct jp_evidence *evidence, uint32_t tid)
 {
+	const struct jp_truth *truth = evidence->truth;
+
+	for (size_t i = 0; i < truth->nr_acts; i++)
+		if (truth->acts[i].type == JP_EVENT_FORK && truth->acts[i].tid == tid &&
+		    !shut(evidence, &truth->acts[i]))
+			return false;
 	return is_gate(evidence, "none");
 }
 
@@ -54,19 +61,13 @@ static bool mapping(struct jp_left_out *what, uint64_t time)
 	if (!process || is_gate(evidence, "sideband"))
 		return false;
 	snapshot = jp_evidence_announced(evidence, process);
-	if (what->act && snapshot && what->act->before > snapshot->after)
-		return shut(evidence, what->act);
-	if (!is_gate(evidence, "none"))
+	if (what->act && !shut(evidence, what->act))
 		return false;
-	for (size_t i = 0; snapshot && i < snapshot->count; i++) {
-		const struct jp_procmap *map = &snapshot->maps[i];
-
-		if ((map->prot & JP_PROT_EXEC) && what->ip >= map->start && what->ip < map->end) {
-			what->map = map;
-			return true;
-		}
-	}
-	return false;
+	if (what->act && snapshot && what->act->before > snapshot->after)
+		return true;
+	if (is_gate(evidence, "none") && snapshot)
+		what->map = jp_snapshot_executable(snapshot, what->ip);
+	return what->map;
 }
 
 static void describe(const struct jp_left_out *what, char *text, size_t size)

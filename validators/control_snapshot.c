@@ -6,6 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Whether the kernel was to make a record of what made @what. */
+static bool recorded(const struct jp_left_out *what)
+{
+	const struct jp_capture_info *info = &what->evidence->info;
+
+	return what->act->type != JP_EVENT_REMAP && what->act->before > info->enabled + info->slack;
+}
+
 bool jp_skipped_mapping(struct jp_left_out *what, jp_skips skips)
 {
 	const struct jp_evidence *evidence = what->evidence;
@@ -13,9 +21,10 @@ bool jp_skipped_mapping(struct jp_left_out *what, jp_skips skips)
 	for (size_t i = 0; !jp_evidence_gated(evidence) && i < evidence->snapshots.count; i++) {
 		const struct jp_snapshot *snapshot = &evidence->snapshots.list[i];
 
-		/* What came after the snapshot, no policy left out of it. */
+		/* What came after the snapshot, no policy left out of it; what came before it, but
+		 * after the events were enabled, had a record coming, too. */
 		if (snapshot->pid != what->pid ||
-		    (what->act && what->act->before > snapshot->after))
+		    (what->act && (what->act->before > snapshot->after || recorded(what))))
 			continue;
 		for (size_t j = 0; j < snapshot->count; j++) {
 			what->map = &snapshot->maps[j];

@@ -24,8 +24,11 @@ static bool makes_executable(const struct jp_event *act)
 
 static bool mapping(struct jp_left_out *what, uint64_t time)
 {
+	const struct jp_snapshot *snapshot = jp_snapshots_of(&what->evidence->snapshots, what->pid);
+
+	/* What the snapshot has, though it was made while that was read, is not left out. */
 	return what->act && !jp_evidence_gated(what->evidence) && makes_executable(what->act) &&
-	       in_window(what->evidence, what->act);
+	       in_window(what->evidence, what->act) && !jp_snapshot_executable(snapshot, what->ip);
 }
 
 static void describe(const struct jp_left_out *what, char *text, size_t size)

@@ -148,7 +148,7 @@ static int judge_during(struct jp_files *files, const struct jp_truth_file *file
 	}
 	if (known == to - from)
 		return 0;
-	unmapped = jp_unmapped(files->evidence, file->pid, file->addr, from);
+	unmapped = jp_unmapped(files->evidence, files->view->known, file->pid, file->addr, from);
 	if (!known) {
 		files->missing++;
 		return jp_findings_except(&files->view->findings, "files.missing", unmapped.cause,
@@ -214,8 +214,8 @@ int jp_files_sample(struct jp_files *files, const struct jp_event *event)
 	if (known) {
 		cause = blame(files, file, known, cause);
 	} else {
-		struct jp_unmapped unmapped =
-			jp_unmapped(files->evidence, event->pid, ip, event->time);
+		struct jp_unmapped unmapped = jp_unmapped(files->evidence, files->view->known,
+							  event->pid, ip, event->time);
 
 		cause = unmapped.cause;
 		jp_unmapped_text(&unmapped, what, sizeof(what));

@@ -95,7 +95,8 @@ static int judge_older(struct gated *gated, const struct jp_interval *interval)
 			gated->older_known++;
 			continue;
 		}
-		unmapped = jp_unmapped(evidence, interval->pid, map->start, interval->enabled);
+		unmapped = jp_unmapped(evidence, gated->view->known, interval->pid, map->start,
+				       interval->enabled);
 		failed =
 			jp_findings_except(gated->findings, "gated.older", unmapped.cause,
 					   "%" PRIx64 "-%" PRIx64 " %s of pid %u is not known when "

@@ -31,8 +31,8 @@ static int except(struct jp_coverage *coverage, const char *metric, const char *
 	char text[256], why[256] = "";
 
 	if (!cause) {
-		struct jp_unmapped unmapped =
-			jp_unmapped(coverage->evidence, span->pid, start, time);
+		struct jp_unmapped unmapped = jp_unmapped(coverage->evidence, coverage->view->known,
+							  span->pid, start, time);
 
 		cause = unmapped.cause;
 		jp_unmapped_text(&unmapped, why, sizeof(why));

@@ -5,11 +5,12 @@
 #include <stdio.h>
 
 struct jp_stack_fault jp_stack_fault_unmapped(const struct jp_evidence *evidence,
+					      const struct jp_spans *known,
 					      const struct jp_event *event, uint64_t ip)
 {
 	struct jp_stack_fault fault = {
 		.kind = JP_FAULT_UNMAPPED,
-		.unmapped = jp_unmapped(evidence, event->pid, ip, event->time),
+		.unmapped = jp_unmapped(evidence, known, event->pid, ip, event->time),
 	};
 
 	fault.cause = fault.unmapped.cause;
@@ -17,6 +18,7 @@ struct jp_stack_fault jp_stack_fault_unmapped(const struct jp_evidence *evidence
 }
 
 struct jp_stack_fault jp_stack_fault_end(const struct jp_evidence *evidence,
+					 const struct jp_spans *known,
 					 const struct jp_truth_stack *truth,
 					 struct jp_unwinder *unwinder, const struct jp_event *event,
 					 const struct jp_unwound *unwound)
@@ -32,13 +34,13 @@ struct jp_stack_fault jp_stack_fault_end(const struct jp_evidence *evidence,
 	case JP_UNWIND_KERNEL:
 		return (struct jp_stack_fault){JP_FAULT_KERNEL, cause, {0}};
 	case JP_UNWIND_UNMAPPED:
-		return jp_stack_fault_unmapped(evidence, event, unwound->where);
+		return jp_stack_fault_unmapped(evidence, known, event, unwound->where);
 	case JP_UNWIND_BAD_CFI:
 		/* Where it led is right, and no mapping record says that there is code. */
 		if (unwound->count < truth->nr_whole &&
 		    unwound->where != unwound->frames[unwound->count - 1] &&
 		    unwound->where == truth->whole[unwound->count])
-			return jp_stack_fault_unmapped(evidence, event, unwound->where - 1);
+			return jp_stack_fault_unmapped(evidence, known, event, unwound->where - 1);
 		break;
 	default:
 		break;

@@ -22,11 +22,13 @@ struct jp_stack_fault {
 
 /* Why @unwound of @event does not go on to the root. */
 struct jp_stack_fault jp_stack_fault_end(const struct jp_evidence *evidence,
+					 const struct jp_spans *known,
 					 const struct jp_truth_stack *truth,
 					 struct jp_unwinder *unwinder, const struct jp_event *event,
 					 const struct jp_unwound *unwound);
 /* The capture knows no executable mapping of @ip. */
 struct jp_stack_fault jp_stack_fault_unmapped(const struct jp_evidence *evidence,
+					      const struct jp_spans *known,
 					      const struct jp_event *event, uint64_t ip);
 /* What else there is to say of @fault; returns @text. */
 const char *jp_stack_fault_text(const struct jp_stack_fault *fault,

@@ -172,3 +172,16 @@ const struct jp_span *jp_spans_of(const struct jp_spans *spans, uint32_t pid,
 	*end = spans->spans + last;
 	return spans->spans + first;
 }
+
+bool jp_spans_told(const struct jp_spans *spans, uint32_t pid, uint64_t addr, uint64_t from,
+		   uint64_t to)
+{
+	for (size_t i = 0; i < spans->count; i++) {
+		const struct jp_span *span = &spans->spans[i];
+
+		if (span->pid == pid && addr >= span->mapping.start && addr < span->mapping.end &&
+		    span->open_before >= from && span->open_before <= to)
+			return true;
+	}
+	return false;
+}

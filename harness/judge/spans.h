@@ -37,5 +37,9 @@ void jp_spans_free(struct jp_spans *spans);
 /* Those of @pid in sorted @spans: from what it returns up to *@end. */
 const struct jp_span *jp_spans_of(const struct jp_spans *spans, uint32_t pid,
 				  const struct jp_span **end);
+/* Whether some span of @pid that holds @addr opened between @from and @to, whatever became of it;
+ * @spans need not be sorted yet. */
+bool jp_spans_told(const struct jp_spans *spans, uint32_t pid, uint64_t addr, uint64_t from,
+		   uint64_t to);
 
 #endif

@@ -24,7 +24,7 @@ struct jp_view {
 	const struct jp_asked *asked;
 	const struct jp_control *added_back; /* what it left out is seen too; NULL: nothing is */
 	const struct jp_spans *truth;        /* of the truth */
-	const struct jp_spans *known;        /* of perf.data, for end() alone */
+	const struct jp_spans *known;        /* of perf.data; sorted in end() alone */
 	struct jp_replay *spaces;            /* the capture's address spaces, as of now */
 	bool in_injected;                    /* the events are those of injected.data */
 	/* What the files hold, by their reader's own count; for end() alone. */

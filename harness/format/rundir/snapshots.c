@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/base/array.h"
+#include "harness/format/truth/format.h"
 
 /* One of them from *@text on, which then is where the next begins. */
 static int parse(struct jp_snapshots *snapshots, const char *name, const char **text,
@@ -64,5 +65,14 @@ const struct jp_snapshot *jp_snapshots_of(const struct jp_snapshots *snapshots, 
 	for (size_t i = 0; i < snapshots->count; i++)
 		if (snapshots->list[i].pid == pid)
 			return &snapshots->list[i];
+	return NULL;
+}
+
+const struct jp_procmap *jp_snapshot_executable(const struct jp_snapshot *snapshot, uint64_t addr)
+{
+	for (size_t i = 0; i < snapshot->count; i++)
+		if (snapshot->maps[i].prot & JP_PROT_EXEC && addr >= snapshot->maps[i].start &&
+		    addr < snapshot->maps[i].end)
+			return &snapshot->maps[i];
 	return NULL;
 }

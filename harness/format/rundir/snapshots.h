@@ -24,5 +24,7 @@ int jp_snapshots_parse(struct jp_snapshots *snapshots, const char *name, const c
 void jp_snapshots_free(struct jp_snapshots *snapshots);
 /* The first one of @pid, or NULL. */
 const struct jp_snapshot *jp_snapshots_of(const struct jp_snapshots *snapshots, uint32_t pid);
+/* The executable entry of @snapshot that holds @addr, or NULL. */
+const struct jp_procmap *jp_snapshot_executable(const struct jp_snapshot *snapshot, uint64_t addr);
 
 #endif

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Why a capture knows no mapping: each cause is shown by what the capture holds. In every row one
+ * piece of code was made at some time, in a process that was attached to; the snapshot was read
+ * from 200 to 210, the events were on from 100 or from 300 on, and the question is of 1000.
+ */
+#include <string.h>
+
+#include "harness/judge/unmapped.h"
+#include "harness/selftest/check.h"
+
+enum {
+	PID = 7,
+	OTHER = 8, /* shares the space of PID */
+	CODE = 0x1000,
+	SIZE = 0x1000,
+	SNAPSHOT = 200,
+	READ = 210,
+	ASKED = 1000,
+	NEVER = 0
+};
+
+static struct jp_event act_at(enum jp_event_type type, uint32_t pid, uint64_t before)
+{
+	struct jp_event act = {.type = type, .pid = pid, .tid = pid, .before = before};
+
+	act.after = before + 5;
+	act.map.addr = type == JP_EVENT_REMAP ? 16 * CODE : CODE;
+	act.map.len = act.map.to_len = SIZE;
+	act.map.to = CODE;
+	act.map.prot = JP_PROT_READ | JP_PROT_EXEC;
+	return act;
+}
+
+/* What the snapshot says of the code. */
+enum entry { ABSENT, NAMED, PATHLESS, WRITABLE };
+
+static struct jp_procmap entry_of(enum entry entry)
+{
+	return (struct jp_procmap){
+		.start = entry == ABSENT ? 8 * CODE : CODE,
+		.end = (entry == ABSENT ? 8 * CODE : CODE) + SIZE,
+		.prot = entry == WRITABLE ? JP_PROT_READ | JP_PROT_WRITE
+					  : JP_PROT_READ | JP_PROT_EXEC,
+		.name = entry == NAMED ? "/lib" : "",
+	};
+}
+
+static void attached(void)
+{
+	static const struct {
+		const char *what, *policy;
+		uint64_t enabled, act; /* act: when it was mapped, NEVER: the truth has none */
+		enum jp_event_type type;
+		enum entry entry;
+		uint64_t told; /* when a record told of it, NEVER: none did */
+		const char *cause;
+	} table[] = {
+		{"older, skipped", "paths", 100, 50, JP_EVENT_MAP, PATHLESS, NEVER, "pathless"},
+		{"native, skipped", "paths", 100, NEVER, JP_EVENT_MAP, PATHLESS, NEVER, "pathless"},
+		{"older, with a path", "paths", 100, 50, JP_EVENT_MAP, NAMED, NEVER, "no-record"},
+		{"older, not executable then", "paths", 100, 50, JP_EVENT_MAP, WRITABLE, NEVER,
+		 "no-record"},
+		{"older, in no snapshot", "paths", 100, 50, JP_EVENT_MAP, ABSENT, NEVER,
+		 "no-record"},
+		{"older, and the policy takes all", "exec", 100, 50, JP_EVENT_MAP, PATHLESS, NEVER,
+		 "no-record"},
+		{"older, and the policy takes none", "none", 100, 50, JP_EVENT_MAP, NAMED, NEVER,
+		 "snapshot"},
+		{"as the events came on", "paths", 100, 100, JP_EVENT_MAP, PATHLESS, NEVER,
+		 "pathless"},
+		{"a record was to come, too", "paths", 100, 101, JP_EVENT_MAP, PATHLESS, NEVER,
+		 "no-record"},
+		{"moved there, of which no record comes", "paths", 100, 150, JP_EVENT_REMAP,
+		 PATHLESS, NEVER, "pathless"},
+		{"moved there as the snapshot ended", "paths", 100, READ, JP_EVENT_REMAP, PATHLESS,
+		 NEVER, "pathless"},
+		{"moved there behind the snapshot", "paths", 100, READ + 1, JP_EVENT_REMAP,
+		 PATHLESS, NEVER, "mremap"},
+		{"later", "paths", 100, 500, JP_EVENT_MAP, PATHLESS, NEVER, "no-record"},
+		{"told, and lost since", "paths", 100, 50, JP_EVENT_MAP, PATHLESS, 210,
+		 "no-record"},
+		{"told just now", "paths", 100, 50, JP_EVENT_MAP, PATHLESS, ASKED, "no-record"},
+		{"told later", "paths", 100, 50, JP_EVENT_MAP, PATHLESS, ASKED + 1, "pathless"},
+		{"told of what was there before", "paths", 100, 50, JP_EVENT_MAP, PATHLESS, 49,
+		 "pathless"},
+		{"told at that time", "paths", 100, 50, JP_EVENT_MAP, PATHLESS, 50, "no-record"},
+		{"moved", "exec", 100, 500, JP_EVENT_REMAP, ABSENT, NEVER, "mremap"},
+		{"moved just now", "exec", 100, ASKED, JP_EVENT_REMAP, ABSENT, NEVER, "mremap"},
+		{"moved later", "exec", 100, ASKED + 1, JP_EVENT_REMAP, ABSENT, NEVER, "no-record"},
+		{"moved, and in the snapshot since", "exec", 100, 195, JP_EVENT_REMAP, PATHLESS,
+		 NEVER, "no-record"},
+		{"moved while that was read", "exec", 100, 196, JP_EVENT_REMAP, PATHLESS, NEVER,
+		 "mremap"},
+		{"moved, and not executable there", "exec", 100, 150, JP_EVENT_REMAP, WRITABLE,
+		 NEVER, "mremap"},
+		{"moved, told, and lost since", "exec", 100, 500, JP_EVENT_REMAP, ABSENT, 600,
+		 "no-record"},
+		{"between snapshot and events", "exec", 300, 250, JP_EVENT_MAP, ABSENT, NEVER,
+		 "window"},
+		{"as the snapshot began", "exec", 300, 195, JP_EVENT_MAP, ABSENT, NEVER, "window"},
+		{"before that", "exec", 300, 194, JP_EVENT_MAP, ABSENT, NEVER, "no-record"},
+		{"as the events came on", "exec", 300, 300, JP_EVENT_PROTECT, ABSENT, NEVER,
+		 "window"},
+		{"after that", "exec", 300, 301, JP_EVENT_MAP, ABSENT, NEVER, "no-record"},
+		{"in between, and in the snapshot", "exec", 300, 205, JP_EVENT_MAP, PATHLESS, NEVER,
+		 "no-record"},
+		{"in between, and told", "exec", 300, 250, JP_EVENT_MAP, ABSENT, 400, "no-record"},
+		{"moved in between", "exec", 300, 250, JP_EVENT_REMAP, ABSENT, NEVER, "window"},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct jp_event act = act_at(table[i].type, PID, table[i].act);
+		struct jp_procmap map = entry_of(table[i].entry);
+		struct jp_snapshot snapshot = {PID, SNAPSHOT, READ, &map, 1};
+		struct jp_truth truth = {.acts = &act, .nr_acts = table[i].act != NEVER};
+		struct jp_evidence evidence = {
+			.truth = &truth,
+			.snapshots = {.list = &snapshot, .count = 1},
+			.info = {.enabled = table[i].enabled},
+		};
+		struct jp_span span = {.pid = PID,
+				       .mapping = {.start = CODE, .end = CODE + SIZE},
+				       .open_before = table[i].told};
+		struct jp_spans known = {.spans = &span, .count = table[i].told != NEVER};
+		struct jp_unmapped found;
+		char text[256];
+
+		strcpy(evidence.info.policy, table[i].policy);
+		found = jp_unmapped(&evidence, &known, PID, CODE + 8, ASKED);
+		check(strcmp(found.cause, table[i].cause) == 0, "%s: %s (%s)", table[i].what,
+		      found.cause, jp_unmapped_text(&found, text, sizeof(text)));
+	}
+}
+
+/* Of the same pid's next incarnation nothing counts that was told of the one before. */
+static void told_before_the_exec(void)
+{
+	struct jp_truth_incarnation incarnations[] = {{.pid = PID, .until = 100},
+						      {.pid = PID, .before = 100},
+						      {.pid = PID, .before = 2000}};
+	struct jp_truth truth = {.incarnations = incarnations, .nr_incarnations = 3};
+	struct jp_procmap map = entry_of(NAMED);
+	struct jp_snapshot snapshot = {PID, SNAPSHOT, READ, &map, 1};
+	struct jp_evidence evidence = {.truth = &truth,
+				       .snapshots = {.list = &snapshot, .count = 1},
+				       .info = {.policy = "none", .enabled = 150}};
+
+	for (uint64_t told = 99; told <= 100; told++) {
+		struct jp_span span = {.pid = PID,
+				       .mapping = {.start = CODE, .end = CODE + SIZE},
+				       .open_before = told};
+		struct jp_spans known = {.spans = &span, .count = 1};
+		const char *cause = jp_unmapped(&evidence, &known, PID, CODE, ASKED).cause;
+
+		check(strcmp(cause, told < 100 ? "snapshot" : "no-record") == 0,
+		      "told %s its exec: %s", told < 100 ? "before" : "at", cause);
+	}
+}
+
+static void shared(void)
+{
+	for (int told = 0; told < 3; told++) {
+		struct jp_event acts[] = {act_at(JP_EVENT_FORK, OTHER, 100),
+					  act_at(JP_EVENT_MAP, OTHER, 200)};
+		struct jp_truth truth = {.acts = acts, .nr_acts = 2};
+		struct jp_evidence evidence = {.truth = &truth, .info = {.policy = "exec"}};
+		struct jp_span span = {.pid = told == 1 ? OTHER : PID + 100,
+				       .mapping = {.start = CODE, .end = CODE + SIZE},
+				       .open_before = 205};
+		struct jp_spans known = {.spans = &span, .count = told > 0};
+		const char *cause;
+
+		acts[0].task.ppid = PID;
+		acts[0].task.how = JP_HOW_SHARE;
+		cause = jp_unmapped(&evidence, &known, PID, CODE, ASKED).cause;
+		check(strcmp(cause, told == 1 ? "shared-mm" : "no-record") == 0,
+		      "mapped by another process, of which %s tells: %s",
+		      told == 1 ? "a record" : "none", cause);
+	}
+}
+
+/* One process announced itself at 150 and was let go at 220, its interval from 220 to 300;
+ * another's before it from 20 to 40. */
+static void gated(void)
+{
+	static const struct {
+		const char *what, *gate;
+		uint64_t act;
+		enum entry entry;
+		const char *cause;
+	} table[] = {
+		{"before all", "none", 10, PATHLESS, "gate"},
+		{"before all, and nobody saw it", "none", 10, ABSENT, "no-record"},
+		{"before all, and not executable", "none", 10, WRITABLE, "no-record"},
+		{"in another's interval", "none", 25, PATHLESS, "no-record"},
+		{"as that began", "none", 19, PATHLESS, "gate"},
+		{"as that ended", "none", 36, PATHLESS, "gate"},
+		{"before all, but told of at the announcement", "backfill", 10, PATHLESS,
+		 "no-record"},
+		{"after the announcement", "backfill", 212, PATHLESS, "gate"},
+		{"after it, in the interval", "backfill", 230, PATHLESS, "no-record"},
+		{"after it, behind the interval", "none", 400, PATHLESS, "gate"},
+		{"with mappings always on", "sideband", 10, PATHLESS, "no-record"},
+		{"never, by the truth", "none", NEVER, NAMED, "gate"},
+		{"never, by the truth, and told", "backfill", NEVER, NAMED, "no-record"},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct jp_event act = act_at(JP_EVENT_MAP, PID, table[i].act);
+		struct jp_procmap map = entry_of(table[i].entry);
+		struct jp_snapshot snapshot = {PID, SNAPSHOT, READ, &map, 1};
+		struct jp_announced process = {.pid = PID, .asked = 150, .answered = 220};
+		struct jp_interval intervals[] = {{1, OTHER, 18, 20, 40, 42},
+						  {0, PID, 215, 220, 300, 302}};
+		struct jp_truth truth = {.acts = &act, .nr_acts = table[i].act != NEVER};
+		struct jp_evidence evidence = {
+			.truth = &truth,
+			.snapshots = {.list = &snapshot, .count = 1},
+			.intervals = {.processes = &process,
+				      .nr_processes = 1,
+				      .intervals = intervals,
+				      .nr_intervals = 2},
+		};
+		struct jp_spans known = {.count = 0};
+		const char *cause;
+
+		strcpy(evidence.intervals.gate, table[i].gate);
+		cause = jp_unmapped(&evidence, &known, PID, CODE, ASKED).cause;
+		check(strcmp(cause, table[i].cause) == 0, "gate %s, mapped %s: %s", table[i].gate,
+		      table[i].what, cause);
+	}
+}
+
+/* A thread that was born while the events of all were on is nobody's to leave out. */
+static void gated_threads(void)
+{
+	struct jp_interval interval = {0, OTHER, 18, 20, 40, 42};
+
+	for (uint64_t born = 10; born <= 50; born += 20) {
+		struct jp_event act = act_at(JP_EVENT_FORK, PID, born);
+		struct jp_truth truth = {.acts = &act, .nr_acts = 1};
+		struct jp_evidence evidence = {
+			.truth = &truth,
+			.intervals = {.gate = "none", .intervals = &interval, .nr_intervals = 1},
+		};
+		const struct jp_control *control = jp_left_out_thread(&evidence, PID);
+
+		check(!control == (born == 30), "born at %d: %s", (int)born,
+		      control ? control->name : "none left it out");
+	}
+}
+
+/* From when on the capture can know. */
+static void told_from(void)
+{
+	static const struct {
+		uint64_t before, after, slack, from;
+	} table[] = {
+		{90, 95, 0, 210},   {100, 105, 0, 210}, {101, 106, 0, 106}, {101, 106, 9, 115},
+		{300, 310, 0, 310}, {90, 210, 0, 210},  {90, 211, 0, 211},  {100, 205, 9, 214},
+	};
+	struct jp_snapshot snapshots[] = {{.pid = OTHER, .after = 900},
+					  {.pid = PID, .after = READ}};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct jp_evidence evidence = {.snapshots = {.list = snapshots, .count = 2},
+					       .info = {.enabled = 100, .slack = table[i].slack}};
+		uint64_t from =
+			jp_evidence_told_from(&evidence, PID, table[i].before, table[i].after);
+
+		check(from == table[i].from, "what came in %d to %d is told from %d on",
+		      (int)table[i].before, (int)table[i].after, (int)from);
+	}
+}
+
+int main(void)
+{
+	attached();
+	told_before_the_exec();
+	shared();
+	gated();
+	gated_threads();
+	told_from();
+	return check_done();
+}
