@@ -83,7 +83,7 @@ struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct 
 			found.cause = "mremap";
 	} else {
 		found.sharer = sharer(evidence->truth, pid, ip, time);
-		if (found.sharer && jp_spans_told(known, found.sharer, ip, 0, time))
+		if (jp_spans_told(known, found.sharer, ip, 0, time))
 			found.cause = "shared-mm";
 	}
 	return found;

@@ -109,6 +109,8 @@ static void attached(void)
 		{"moved in between", "exec", 300, 250, JP_EVENT_REMAP, ABSENT, NEVER, "window"},
 	};
 
+	static const uint64_t places[] = {CODE, CODE + SIZE - 1};
+
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		struct jp_event act = act_at(table[i].type, PID, table[i].act);
 		struct jp_procmap map = entry_of(table[i].entry);
@@ -127,9 +129,31 @@ static void attached(void)
 		char text[256];
 
 		strcpy(evidence.info.policy, table[i].policy);
-		found = jp_unmapped(&evidence, &known, PID, CODE + 8, ASKED);
+		found = jp_unmapped(&evidence, &known, PID, places[i % 2], ASKED);
 		check(strcmp(found.cause, table[i].cause) == 0, "%s: %s (%s)", table[i].what,
 		      found.cause, jp_unmapped_text(&found, text, sizeof(text)));
+	}
+}
+
+/* A snapshot tells nothing before it is read, a record nothing of what lies behind it. */
+static void not_yet_and_not_there(void)
+{
+	struct jp_event act = act_at(JP_EVENT_REMAP, PID, 150);
+	struct jp_procmap map = entry_of(PATHLESS);
+	struct jp_snapshot snapshot = {PID, SNAPSHOT, READ, &map, 1};
+	struct jp_truth truth = {.acts = &act, .nr_acts = 1};
+	struct jp_evidence evidence = {.truth = &truth,
+				       .snapshots = {.list = &snapshot, .count = 1},
+				       .info = {.policy = "exec", .enabled = 100}};
+	struct jp_span span = {
+		.pid = PID, .mapping = {.start = CODE - SIZE, .end = CODE}, .open_before = 160};
+	struct jp_spans known = {.spans = &span, .count = 1};
+
+	for (uint64_t time = READ - 1; time <= READ; time++) {
+		const char *cause = jp_unmapped(&evidence, &known, PID, CODE, time).cause;
+
+		check(strcmp(cause, time < READ ? "mremap" : "no-record") == 0, "%s: %s",
+		      time < READ ? "before it is read" : "once it is", cause);
 	}
 }
 
@@ -195,7 +219,10 @@ static void gated(void)
 		{"before all, and not executable", "none", 10, WRITABLE, "no-record"},
 		{"in another's interval", "none", 25, PATHLESS, "no-record"},
 		{"as that began", "none", 19, PATHLESS, "gate"},
+		{"first in that", "none", 20, PATHLESS, "no-record"},
+		{"last in that", "none", 35, PATHLESS, "no-record"},
 		{"as that ended", "none", 36, PATHLESS, "gate"},
+		{"as the announcement's snapshot ended", "backfill", READ, PATHLESS, "no-record"},
 		{"before all, but told of at the announcement", "backfill", 10, PATHLESS,
 		 "no-record"},
 		{"after the announcement", "backfill", 212, PATHLESS, "gate"},
@@ -277,6 +304,7 @@ static void told_from(void)
 int main(void)
 {
 	attached();
+	not_yet_and_not_there();
 	told_before_the_exec();
 	shared();
 	gated();
