@@ -223,7 +223,9 @@ static int judge_piece(struct equal *equal, const struct point *point, size_t fi
 	}
 	/* Of what came last there is no record, and what was there before lies on. */
 	if (!known || known->since + evidence->info.slack < truth->open_before)
-		different.cause = jp_unmapped(evidence, point->pid, start, point->time).cause;
+		different.cause =
+			jp_unmapped(evidence, equal->view->known, point->pid, start, point->time)
+				.cause;
 	if (known) {
 		different.metric = "mappings.differs";
 		return except(equal, point, &different, &equal->different);
