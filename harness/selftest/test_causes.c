@@ -33,9 +33,9 @@ static struct jp_event act_at(enum jp_event_type type, uint32_t pid, uint64_t be
 }
 
 /* What the snapshot says of the code. */
-enum entry { ABSENT, NAMED, PATHLESS, WRITABLE };
+enum snapshot_entry { ABSENT, NAMED, PATHLESS, WRITABLE };
 
-static struct jp_procmap entry_of(enum entry entry)
+static struct jp_procmap entry_of(enum snapshot_entry entry)
 {
 	return (struct jp_procmap){
 		.start = entry == ABSENT ? 8 * CODE : CODE,
@@ -52,7 +52,7 @@ static void attached(void)
 		const char *what, *policy;
 		uint64_t enabled, act; /* act: when it was mapped, NEVER: the truth has none */
 		enum jp_event_type type;
-		enum entry entry;
+		enum snapshot_entry entry;
 		uint64_t told; /* when a record told of it, NEVER: none did */
 		const char *cause;
 	} table[] = {
@@ -211,7 +211,7 @@ static void gated(void)
 	static const struct {
 		const char *what, *gate;
 		uint64_t act;
-		enum entry entry;
+		enum snapshot_entry entry;
 		const char *cause;
 	} table[] = {
 		{"before all", "none", 10, PATHLESS, "gate"},
