@@ -29,7 +29,7 @@ SAMPLE = re.compile(r"^\(IP, 0x([0-9a-f]+)\): (-?\d+)/-?\d+: (?:0x)?([0-9a-f]+) 
 CHAIN = re.compile(r"^\.\.\. (?:FP|LBR) chain: nr:(\d+)")
 FRAME = re.compile(r"^\.\.\.\.\. *\d+: ([0-9a-f]+)")
 MAP = re.compile(
-    r"^ (-?\d+)/-?\d+: \[(?:0x)?([0-9a-f]+)\((?:0x)?([0-9a-f]+)\) @ [^\]]*\]: \S+ ?(.*)$")
+    r"^ (-?\d+)/-?\d+: \[(?:0x)?([0-9a-f]+)\((?:0x)?([0-9a-f]+)\) @ [^\]]*\]: (\S+) ?(.*)$")
 COMM = re.compile(r"^( exec)?: (.*):(-?\d+)/(-?\d+)$")
 TASK = re.compile(r"^\((-?\d+):(-?\d+)\):\((-?\d+):(-?\d+)\)")
 LOST = re.compile(r"lost:(\d+)")
@@ -39,6 +39,9 @@ CONTEXT_USER = 2**64 - 512
 CONTEXT_USER_DEFERRED = 2**64 - 640
 CONTEXT_MAX = 2**64 - 4095  # from here on a value looks like a marker: no address
 CPUMODE_USER = 2
+CPUMODE_GUEST = (4, 5)
+COMM_MOST = 15  # bytes of a name that the kernel keeps
+NOBODY = 2**32 - 1  # the pid of a task that was gone
 
 ANON = ("//anon", "[anon:", "[stack")
 OTHER = ("/dev/zero", "/SYSV", "/anon_hugepage")
@@ -46,7 +49,7 @@ RUNTIME = re.compile(r"^(libc\.so|libc\.musl|libc-\d|ld-linux|ld-musl|ld-\d|ld64
 
 COUNTS = ("samples", "user_stacks", "single_frame", "addresses", "addresses_unmapped", "rootless")
 MAP_KINDS = ("file", "anon", "memfd", "other")
-PLACES = MAP_KINDS + ("unmapped", "kernel")
+PLACES = MAP_KINDS + ("unmapped", "kernel", "guest")
 
 
 def kind_of(name: str) -> str:
@@ -71,38 +74,46 @@ class Space:
     def __init__(self) -> None:
         self.starts: list[int] = []
         self.ends: list[int] = []
-        self.names: list[str] = []
+        self.names: list[str | None] = []  # None: data
         self.program: str | None = None
+        self.program_known = self.execs = False
         self.found: dict[int, str | None] = {}
 
     def copy_from(self, other: Space) -> None:
         self.starts, self.ends, self.names = other.starts[:], other.ends[:], other.names[:]
-        self.program = other.program
-        self.found = {}
+        self.program, self.program_known = other.program, other.program_known
+        self.execs, self.found = False, {}
 
-    def clear(self) -> None:
+    def execute(self) -> None:
         self.copy_from(Space())
+        self.execs = True
 
-    def map(self, start: int, size: int, name: str) -> None:
-        if not size:
-            return
-        kept, end = [], start + size
+    def map(self, start: int, size: int, name: str, code: bool, comm: str) -> None:
+        """@code: it may be executed; @comm: what the process is called."""
+        if size:
+            self.place(start, start + size, name if code else None)
+        if code and kind_of(name) == "file" and not self.program_known:
+            file = name.rsplit("/", 1)[-1].removesuffix(" (deleted)")
+            called = bool(comm) and file[:COMM_MOST] == comm
+            if self.program is None or called:
+                self.program, self.program_known = name, self.execs or called
+
+    def place(self, start: int, end: int, name: str | None) -> None:
+        kept = []
         for old in zip(self.starts, self.ends, self.names):
             if old[0] < start:
                 kept.append((old[0], min(old[1], start), old[2]))
             if old[1] > end:
                 kept.append((max(old[0], end), old[1], old[2]))
         kept.append((start, end, name))
-        kept.sort()
+        kept.sort(key=lambda one: one[0])
         self.starts = [one[0] for one in kept]
         self.ends = [one[1] for one in kept]
         self.names = [one[2] for one in kept]
         self.found = {}
-        if self.program is None and kind_of(name) == "file":
-            self.program = name
 
     def name_at(self, address: int) -> str | None:
-        """The name of the mapping at an address, None where there is none."""
+        """The name of the executable mapping at an address, None where there is none."""
         if address not in self.found:
             index = bisect.bisect_right(self.starts, address) - 1
             inside = index >= 0 and address < self.ends[index]
@@ -176,18 +187,19 @@ class Peer:
                 self.lost["lost_samples"] += int(match.group(1))
 
     def map(self, kind: str, match: re.Match[str]) -> None:
-        pid, name = unsigned32(match.group(1)), match.group(4)
+        pid, name = unsigned32(match.group(1)), match.group(5)
         kernel = match.group(1) == "-1"
         if kind == "MMAP2":
             self.figures[pid]["mmap2"]["other" if kernel else kind_of(name)] += 1
         if not kernel:
-            self.spaces[pid].map(int(match.group(2), 16), int(match.group(3), 16), name)
+            self.spaces[pid].map(int(match.group(2), 16), int(match.group(3), 16), name,
+                                 "x" in match.group(4), self.comms.get(pid, ""))
 
     def comm(self, match: re.Match[str]) -> None:
         execs, name, pid, tid = match.groups()
         pid = unsigned32(pid)
         if execs:
-            self.spaces[pid].clear()
+            self.spaces[pid].execute()
         if execs or pid == unsigned32(tid):
             self.comms[pid] = name
 
@@ -206,8 +218,15 @@ class Peer:
             return
         (pid, misc, address), chain = self.sample, self.chain
         self.sample, self.chain = None, []
+        if misc & 7 in CPUMODE_GUEST:
+            pid = NOBODY
         figures, space = self.figures[pid], self.spaces[pid]
         figures["samples"] += 1
+        if misc & 7 in CPUMODE_GUEST or pid == NOBODY:
+            # Told apart for the whole file alone.
+            place = "unmapped" if misc & 7 == CPUMODE_USER else "kernel"
+            figures["sampled"]["guest" if misc & 7 in CPUMODE_GUEST else place] += 1
+            return
         place = "kernel"
         if misc & 7 == CPUMODE_USER:
             name = space.name_at(address)
@@ -238,7 +257,7 @@ class Peer:
         total.update(self.lost)
         total["processes"] = {
             pid: dict(figures, comm=self.comms.get(pid, ""))
-            for pid, figures in self.figures.items() if pid != 2**32 - 1 or figures["samples"]
+            for pid, figures in self.figures.items() if pid != NOBODY
         }
         return total
 

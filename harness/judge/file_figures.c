@@ -10,8 +10,8 @@
 #include "harness/base/search.h"
 #include "harness/format/perfdata/format.h"
 
-const char *const jp_place_text[JP_PLACES] = {"file",  "anon",     "memfd",
-					      "other", "unmapped", "kernel"};
+const char *const jp_place_text[JP_PLACES] = {"file",     "anon",   "memfd", "other",
+					      "unmapped", "kernel", "guest"};
 
 /* A stretch of one address space, mapped or not, as an address in it was last looked up. */
 struct stretch {
@@ -113,20 +113,21 @@ static void look_up(struct jp_file_figures *all, const struct jp_process_figures
 	const struct jp_mapping *mapping = jp_replay_from(all->replay, process->pid, addr);
 	const struct jp_mapping *before = jp_replay_before(all->replay, process->pid, addr);
 
+	const bool mapped = mapping && mapping->start <= addr;
+	const uint64_t end = mapped ? mapping->end : mapping ? mapping->start : JP_CONTEXT_MAX;
+
 	found->epoch = process->epoch;
-	if (mapping && mapping->start <= addr) {
-		found->start = mapping->start;
-		found->size = mapping->end - mapping->start;
-		found->place = place_of(mapping->backing, mapping->name);
-		found->root = found->place == JP_PLACE_FILE &&
-			      (is_runtime(mapping->name) ||
-			       (process->program && strcmp(mapping->name, process->program) == 0));
-		return;
-	}
-	found->start = before ? before->end : 0;
-	found->size = (mapping ? mapping->start : JP_CONTEXT_MAX) - found->start;
+	found->start = mapped ? mapping->start : before ? before->end : 0;
+	found->size = end - found->start;
 	found->place = JP_PLACE_UNMAPPED;
 	found->root = false;
+	/* Data is mapped too (perf record -d tells of it), and no code is there. */
+	if (!mapped || !(mapping->prot & JP_PROT_EXEC))
+		return;
+	found->place = place_of(mapping->backing, mapping->name);
+	found->root = found->place == JP_PLACE_FILE &&
+		      (is_runtime(mapping->name) ||
+		       (process->program && strcmp(mapping->name, process->program) == 0));
 }
 
 static inline const struct stretch *
@@ -163,14 +164,33 @@ static void check_space(struct jp_file_figures *all, struct jp_process_figures *
 
 /* --- counting ----------------------------------------------------------------------------- */
 
+/* Of a guest nothing here tells of the mappings; nor of a task that was gone already, whose pid is
+ * -1: what such samples hold is none of any process. */
+static bool of_no_process(struct jp_file_figures *all, const struct jp_event *event)
+{
+	const enum jp_cpu_mode mode = jp_event_cpu_mode(event);
+	const bool guest = mode == JP_CPU_GUEST_KERNEL || mode == JP_CPU_GUEST_USER;
+
+	if (!guest && event->pid != UINT32_MAX)
+		return false;
+	all->nobody.samples++;
+	all->nobody.sampled[guest                ? JP_PLACE_GUEST
+			    : event->sample.user ? JP_PLACE_UNMAPPED
+						 : JP_PLACE_KERNEL]++;
+	return true;
+}
+
 static int count_sample(struct jp_file_figures *all, const struct jp_event *event)
 {
-	struct jp_process_figures *process = process_of(all, event->pid);
-	const struct stretch *stretch = NULL;
 	uint64_t nr_user, addresses = 0, unmapped = 0;
+	const struct stretch *stretch = NULL;
+	struct jp_process_figures *process;
 	struct jp_figures *figures;
 	const uint64_t *user;
 
+	if (of_no_process(all, event))
+		return 0;
+	process = process_of(all, event->pid);
 	if (!process)
 		return -ENOMEM;
 	if (process->checked != all->applied)
@@ -205,6 +225,31 @@ static int count_sample(struct jp_file_figures *all, const struct jp_event *even
 	return 0;
 }
 
+/* Whether the file @path is called as the process is; the kernel cuts such names. */
+static bool is_called(const char *path, const char *comm)
+{
+	enum { COMM_MOST = 15 };
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t length = strlen(comm);
+
+	return length && strncmp(name, comm, length) == 0 &&
+	       (length == COMM_MOST || !name[length] || strcmp(name + length, " (deleted)") == 0);
+}
+
+/* The main program is what was exec'ed, which maps it before all else. Of a process that ran
+ * already it is the file that it is called after, and where there is none, the first one told. */
+static void note_program(struct jp_file_figures *all, struct jp_process_figures *process,
+			 const char *name)
+{
+	bool called = is_called(name, jp_replay_comm(all->replay, process->pid));
+
+	if (process->program_known || (process->program && !called))
+		return;
+	process->program = name;
+	process->program_known = process->execs || called;
+	new_epoch(all, process);
+}
+
 /* After @event was applied, so that the replay keeps the name. */
 static int count_map(struct jp_file_figures *all, const struct jp_event *event)
 {
@@ -221,11 +266,11 @@ static int count_map(struct jp_file_figures *all, const struct jp_event *event)
 	if (!process)
 		return -ENOMEM;
 	process->figures.mmap2[place] += two;
-	if (process->program || place != JP_PLACE_FILE)
+	if (process->program_known || place != JP_PLACE_FILE || !(event->map.prot & JP_PROT_EXEC))
 		return 0;
 	mapping = jp_replay_find(all->replay, event->pid, event->map.addr);
-	process->program = mapping ? mapping->name : NULL;
-	new_epoch(all, process);
+	if (mapping)
+		note_program(all, process, mapping->name);
 	return 0;
 }
 
@@ -234,6 +279,7 @@ static int count_fork(struct jp_file_figures *all, const struct jp_event *event)
 	const struct jp_process_figures *parent;
 	struct jp_process_figures *child;
 	const char *program;
+	bool known;
 
 	if (event->pid == event->task.ppid)
 		return 0;
@@ -241,6 +287,7 @@ static int count_fork(struct jp_file_figures *all, const struct jp_event *event)
 	if (!parent)
 		return -ENOMEM;
 	program = parent->program;
+	known = parent->program_known;
 	child = process_of(all, event->pid);
 	if (!child)
 		return -ENOMEM;
@@ -248,6 +295,8 @@ static int count_fork(struct jp_file_figures *all, const struct jp_event *event)
 	if (event->time == 0 && child->program)
 		return 0;
 	child->program = program;
+	child->program_known = known;
+	child->execs = false;
 	new_epoch(all, child);
 	return 0;
 }
@@ -272,8 +321,11 @@ int jp_file_figures_count(struct jp_file_figures *all, const struct jp_event *ev
 		process = process_of(all, event->pid);
 		if (!process)
 			return -ENOMEM;
-		if (event->comm.exec)
+		if (event->comm.exec) {
 			process->program = NULL;
+			process->program_known = false;
+			process->execs = true;
+		}
 		return 0;
 	default:
 		return 0;

@@ -14,7 +14,7 @@
  * computes the same from perf's own text; a change here is a change there.
  */
 
-/* Where an address lies, by the mapping's name. */
+/* Where an address lies, by the name of the executable mapping; there is no code in others. */
 enum jp_place {
 	JP_PLACE_FILE,  /* a path */
 	JP_PLACE_ANON,  /* //anon, [anon:...], [stack], no name */
@@ -22,6 +22,7 @@ enum jp_place {
 	JP_PLACE_OTHER, /* vDSO, heap, /dev/zero, SysV, hugetlb, the kernel's own mappings */
 	JP_PLACE_UNMAPPED,
 	JP_PLACE_KERNEL, /* of a sampled address only: not the user's */
+	JP_PLACE_GUEST,  /* the same: a virtual machine's */
 	JP_PLACES,
 	JP_MAP_PLACES = JP_PLACE_UNMAPPED, /* those that a mapping record can have */
 };
@@ -42,7 +43,9 @@ struct jp_process_figures {
 	uint32_t pid;
 	struct jp_figures figures;
 	/* What follows serves the counting. */
-	const char *program; /* the file mapped first since exec: the main program */
+	const char *program; /* the file of the main program */
+	bool program_known;  /* that is no guess */
+	bool execs;          /* its exec was seen */
 	uint64_t generation; /* of its address space when @epoch was drawn */
 	uint64_t checked;    /* number of records applied by then */
 	uint32_t epoch;      /* names this state of this address space in the cache */

@@ -123,6 +123,75 @@ class Counts(Made):
             self.sample(ANON, start)
         self.figures(user_stacks=5, rootless=0)
 
+    def test_data_covers_no_code(self) -> None:
+        """perf record -d tells of data too: an address there is in no code, and roots nothing."""
+        data = ANON + 0x100000
+        self.sample(ANON, data + 8, LIBC)
+        self.sample(ANON, MAIN + 0x1800)
+        self.sample(data)
+        without = self.figures(addresses=6, addresses_unmapped=3, rootless=2)
+        for record in reversed((self.perf.map(PID, data, 0x1000, "//anon", 11, rd.READ),
+                                self.perf.map(PID, MAIN + 0x1000, 0x1000, "/usr/bin/made", 11,
+                                              rd.READ | rd.WRITE))):
+            self.perf.records.insert(0, record)
+        found = self.judge()
+        for name in ("addresses", "addresses_unmapped", "rootless", "single_frame", "sampled"):
+            self.assertEqual(found[name], without[name], name)
+
+    def test_data_in_the_place_of_code(self) -> None:
+        self.add(self.perf.map(PID, ANON, 0x1000, "//anon", 200, rd.READ | rd.WRITE))
+        self.sample(ANON, LIBC, time=100)
+        self.sample(ANON, LIBC, time=300)
+        self.figures(addresses=4, addresses_unmapped=1, rootless=0)
+
+    def test_guests_are_apart(self) -> None:
+        """Their addresses are in mappings that nobody tells of."""
+        for mode in (4, 5):
+            self.sample(ANON + 0x100000, 0xdead).misc = mode
+        self.sample(ANON, LIBC)
+        found = self.figures(samples=3, user_stacks=1, addresses=2, addresses_unmapped=0)
+        self.assertEqual((found["sampled"]["guest"], found["sampled"]["anon"]), (2, 1))
+        self.assertEqual([(one["pid"], one["samples"]) for one in found["processes"]], [(PID, 1)])
+
+    def test_tasks_that_were_gone(self) -> None:
+        """Their pid is -1: no process, whose mappings could be known."""
+        self.sample(kernel=(0xffffffff81000000,), pid=2**32 - 1)
+        self.sample(ANON, LIBC, kernel=(0xffffffff81000000,), pid=2**32 - 1)
+        found = self.figures(samples=2, user_stacks=0, addresses=0, addresses_unmapped=0)
+        self.assertEqual(found["sampled"]["kernel"], 2)
+        self.assertEqual([one["pid"] for one in found["processes"]], [PID])
+
+    def test_program(self) -> None:
+        """What was exec'ed, or what the process is called after: not what is told first."""
+        low, late, long = 0x200000, 0x7e0000000000, "a-name-of-more-than-15"
+        cases: list[tuple[int, list[tuple[Any, ...]], list[int]]] = [
+            # Attached to: a library below the program.
+            (1, [("comm", "run", False), (low, "/usr/lib/liba.so"), (CODE, "/opt/run")],
+             [CODE]),
+            (2, [("comm", long[:15], False), (low, "/usr/lib/liba.so"),
+                 (CODE, "/opt/" + long + " (deleted)")], [CODE]),
+            # A guess, where nothing is called so.
+            (3, [("comm", "renamed", False), (CODE, "/opt/run"), (low, "/opt/other")], [CODE]),
+            # exec: what it maps first, whatever it calls itself; then the next one.
+            (4, [("comm", "other", True), (CODE, "/opt/run"), (low, "/opt/other")], [CODE]),
+            (5, [("comm", "run", True), (CODE, "/opt/run"), ("comm", "next", True),
+                 (late, "/opt/next"), (CODE, "/opt/run")], [late]),
+            # Data of another file is no program.
+            (6, [("comm", "what", True), (low, "/opt/data", rd.READ), (CODE, "/opt/run")],
+             [CODE])]
+        for pid, records, roots in cases:
+            with self.subTest(pid=pid):
+                for time, (first, name, *more) in enumerate(records, 10):
+                    self.add(self.perf.comm(pid, pid, name, time, *more) if first == "comm" else
+                             self.perf.map(pid, first, 0x1000, name, time, *more))
+                for start in (low, CODE, late):
+                    self.sample(ANON, start, pid=pid)
+                found = {one["pid"]: one for one in self.judge()["processes"]}[pid]
+                self.assertEqual(found["rootless"], 3 - len(roots))
+                self.sample(ANON, roots[0], pid=pid)
+                found = {one["pid"]: one for one in self.judge()["processes"]}[pid]
+                self.assertEqual(found["rootless"], 3 - len(roots))
+
     def test_lost(self) -> None:
         identity = self.perf.attrs[0].ids[0]
         self.add(self.perf.side(rd.LOST, struct.pack("<QQ", identity, 12), 50),

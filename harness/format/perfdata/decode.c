@@ -259,9 +259,11 @@ static void decode_identity(const struct jp_perf_record *record, struct jp_event
 
 	/*
 	 * Kernels 6.1 to 7.1 leave MISC_MMAP_BUILD_ID set on records that hold an inode when two
-	 * events differ in attr.build_id: a size that no build id has tells. Fixed in 7.2.
+	 * events differ in attr.build_id: a size that no build id has tells, 0 of a device of major
+	 * number 0 (overlayfs, tmpfs, btrfs). Fixed in 7.2.
 	 */
-	if ((record->misc & JP_PERF_MISC_MMAP_BUILD_ID) && bytes[40] <= JP_PERF_BUILD_ID_MOST) {
+	if ((record->misc & JP_PERF_MISC_MMAP_BUILD_ID) && bytes[40] &&
+	    bytes[40] <= JP_PERF_BUILD_ID_MOST) {
 		event->map.build_id = bytes + 44;
 		event->map.build_id_size = bytes[40];
 		return;
