@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "harness/base/array.h"
 #include "harness/model/space/replay.h"
@@ -89,6 +90,7 @@ int jp_extras_add_map(struct jp_extras *extras, const struct jp_snapshot *snapsh
 			.ino = map->ino,
 			.has_identity = true,
 			.prot = map->prot,
+			.flags = map->shared == 's' ? MAP_SHARED : MAP_PRIVATE,
 			.name = *map->name ? map->name : "//anon"},
 	};
 
