@@ -19,7 +19,7 @@
 #include "harness/judge/validator.h"
 #include "validators/mapping_compare.h"
 
-/* What is above is the kernel's: its [vsyscall] page is in all maps and in no record. */
+/* What is above is the kernel's: its [vsyscall] page is in all maps, and no record of its own. */
 #define USER_END (UINT64_C(1) << 63)
 
 struct point {
@@ -34,7 +34,8 @@ struct equal {
 	struct jp_executables truth;
 	struct point *points; /* by time */
 	size_t nr_points, points_capacity, next;
-	struct jp_map listed; /* what is an exception already: it counts once, not at each point */
+	struct jp_map threads; /* by process and thread: those of which the truth tells */
+	struct jp_map listed;  /* what is an exception already: it counts once, not at each point */
 	const struct jp_executable **now; /* what may be there at a point, in the order of starts */
 	size_t nr_now, now_capacity;
 	uint64_t *edges;
@@ -132,7 +133,10 @@ static int list(struct equal *equal, uint32_t pid, const struct difference *diff
 					   ? truth->open_before
 					   : (uint64_t)(truth - equal->truth.list))
 				: different->known->at;
-	uint64_t key = (uint64_t)pid << 42 ^ what << 2 ^ (!truth ? 0u : different->known ? 1u : 2u);
+	uint64_t key = (uint64_t)(extra ? last->pid : pid) << 42 ^ what << 2 ^
+		       (!truth             ? 0u
+			: different->known ? 1u
+					   : 2u);
 	uint64_t *listed = jp_map_at(&equal->listed, key, sizeof(*listed));
 
 	if (!listed)
@@ -181,6 +185,22 @@ static int except(struct equal *equal, const struct point *point,
 		point->pid, different->start, different->end, point->time, there, told);
 }
 
+/* Whether the capture can know of @truth: the kernel's own page by a snapshot alone, which a gate
+ * leaves to what knows the kernel's pages anyway. */
+static bool is_told(const struct equal *equal, const struct jp_executable *truth, uint64_t time)
+{
+	const struct jp_snapshots *snapshots = &equal->evidence->snapshots;
+
+	for (size_t i = 0; truth->start >= USER_END && !jp_evidence_gated(equal->evidence) &&
+			   i < snapshots->count;
+	     i++)
+		if (snapshots->list[i].pid == truth->pid &&
+		    snapshots->list[i].before >= truth->open_after &&
+		    snapshots->list[i].after <= time)
+			return true;
+	return truth->start < USER_END;
+}
+
 /* Judges [@start, @end), which all that is there holds whole or not at all. */
 static int judge_piece(struct equal *equal, const struct point *point, size_t first, uint64_t start,
 		       uint64_t end)
@@ -200,7 +220,7 @@ static int judge_piece(struct equal *equal, const struct point *point, size_t fi
 	}
 	if (known && !(known->prot & JP_PROT_EXEC))
 		known = NULL;
-	if (!truth && !known)
+	if ((!truth && !known) || (!known && !is_told(equal, truth, point->time)))
 		return 0;
 	if (!truth && possible) {
 		equal->unjudged += end - start;
@@ -212,6 +232,9 @@ static int judge_piece(struct equal *equal, const struct point *point, size_t fi
 	if (!truth) {
 		different.metric = "mappings.extra";
 		different.last = last_at(equal, point->pid, start, point->time);
+		/* It was gone in the parent already, and nobody knew. */
+		if (!different.last)
+			different.last = last_at(equal, known->pid, start, point->time);
 		different.cause = why_extra(equal, different.last, known, point->time);
 		return except(equal, point, &different, &equal->extra);
 	}
@@ -253,7 +276,7 @@ static int gather(struct equal *equal, const struct point *point)
 
 	equal->nr_now = equal->nr_edges = 0;
 	while (!failed &&
-	       (one = jp_executables_next(&equal->truth, point->pid, 0, USER_END, &at))) {
+	       (one = jp_executables_next(&equal->truth, point->pid, 0, UINT64_MAX, &at))) {
 		if (!possibly(equal, one, point->time, point->time))
 			continue;
 		if (!jp_array_reserve(&equal->now, &equal->now_capacity, equal->nr_now + 1))
@@ -261,8 +284,7 @@ static int gather(struct equal *equal, const struct point *point)
 		equal->now[equal->nr_now++] = one;
 		failed = add_edges(equal, one->start, one->end);
 	}
-	for (known = jp_replay_from(equal->view->spaces, point->pid, 0);
-	     !failed && known && known->start < USER_END;
+	for (known = jp_replay_from(equal->view->spaces, point->pid, 0); !failed && known;
 	     known = jp_replay_from(equal->view->spaces, point->pid, known->end))
 		if (known->prot & JP_PROT_EXEC)
 			failed = add_edges(equal, known->start, known->end);
@@ -287,14 +309,18 @@ static int judge_point(struct equal *equal, const struct point *point)
 	return failed;
 }
 
-/* When what @record tells of was so: at its time, or when a snapshot of it was read. */
-static void told_of(const struct equal *equal, const struct jp_event *record, uint64_t *from,
+/* When what @record tells of was so: at its time, or when a snapshot of it was read. False: a
+ * record of no snapshot, from before the events were on. */
+static bool told_of(const struct equal *equal, const struct jp_event *record, uint64_t *from,
 		    uint64_t *to)
 {
 	const struct jp_evidence *evidence = equal->evidence;
 
+	bool possible =
+		!record->time || record->time + evidence->info.slack >= evidence->info.enabled;
+
 	*from = *to = record->time;
-	if (record->time <= evidence->info.enabled)
+	if (!record->time)
 		*to = evidence->info.enabled;
 	for (size_t i = 0; i < evidence->snapshots.count; i++) {
 		const struct jp_snapshot *snapshot = &evidence->snapshots.list[i];
@@ -304,7 +330,9 @@ static void told_of(const struct equal *equal, const struct jp_event *record, ui
 			continue;
 		*from = jp_min(*from, snapshot->before);
 		*to = jp_max(*to, snapshot->after);
+		possible = true;
 	}
+	return possible;
 }
 
 /* How far from @addr on @record tells the truth. *@cause: what it tells wrong there, if anything is
@@ -316,7 +344,10 @@ static uint64_t true_until(const struct equal *equal, const struct jp_event *rec
 	size_t at = SIZE_MAX;
 	uint64_t from, to;
 
-	told_of(equal, record, &from, &to);
+	if (!told_of(equal, record, &from, &to)) {
+		*cause = "time";
+		return addr;
+	}
 	while ((one = jp_executables_next(&equal->truth, record->pid, addr, addr + 1, &at))) {
 		const char *differs;
 
@@ -339,21 +370,63 @@ static bool is_watched(const struct equal *equal, uint32_t pid)
 	return i < truth->nr_incarnations && truth->incarnations[i].pid == pid;
 }
 
+static uint64_t thread_key(uint32_t pid, uint32_t tid)
+{
+	return (uint64_t)pid << 32 | tid;
+}
+
+/* A process's own thread makes its mappings; what is synthesized has the first thread's number. */
+static int find_threads(struct equal *equal)
+{
+	const struct jp_truth *truth = equal->evidence->truth;
+	bool failed = false;
+
+	for (size_t i = 0; i < truth->nr_acts; i++)
+		failed |= !jp_map_at(&equal->threads,
+				     thread_key(truth->acts[i].pid, truth->acts[i].tid),
+				     sizeof(uint64_t));
+	for (size_t i = 0; i < truth->nr_incarnations; i++)
+		failed |= !jp_map_at(
+			&equal->threads,
+			thread_key(truth->incarnations[i].pid, truth->incarnations[i].pid),
+			sizeof(uint64_t));
+	return failed ? -ENOMEM : 0;
+}
+
+/* What @record cannot say of any mapping, or NULL. */
+static const char *impossible(const struct equal *equal, const struct jp_event *record)
+{
+	if (!jp_map_find(&equal->threads, thread_key(record->pid, record->tid)))
+		return "thread";
+	if (!*record->map.name) /* "//anon" is for what has none */
+		return "name";
+	if (record->map.has_identity && record->map.gen && !record->map.ino)
+		return "inode";
+	return NULL;
+}
+
 static int judge_record(struct equal *equal, const struct jp_event *record)
 {
 	const uint64_t end = record->map.addr + record->map.len;
 	uint64_t reached = record->map.addr, next = reached;
-	const char *cause = "invented";
+	const char *cause = "invented", *impossibly;
 
-	if (record->kernel_map || !(record->map.prot & JP_PROT_EXEC) ||
-	    record->map.addr >= USER_END)
+	if (record->kernel_map || !(record->map.prot & JP_PROT_EXEC))
 		return 0;
 	if (!is_watched(equal, record->pid)) {
 		equal->unknown++;
-		return 0;
+		return jp_findings_except(
+			&equal->view->findings, "mappings.unknown", "unwatched",
+			"pid %u, of which the truth has nothing: record of %" PRIu64 ": %" PRIx64
+			"-%" PRIx64 " %.80s",
+			record->pid, record->time, record->map.addr, end, record->map.name);
 	}
 	equal->records++;
-	while (reached < end && (next = true_until(equal, record, reached, &cause)) > reached)
+	impossibly = impossible(equal, record);
+	if (impossibly)
+		cause = impossibly;
+	while (!impossibly && reached < end &&
+	       (next = true_until(equal, record, reached, &cause)) > reached)
 		reached = next;
 	if (reached >= end)
 		return 0;
@@ -486,7 +559,9 @@ static int begin(struct jp_view *view, struct jp_error *err)
 		return -ENOMEM;
 	equal->view = view;
 	equal->evidence = view->evidence;
-	failed = jp_executables_load(&equal->truth, truth, err) ?: demand_marks(equal, err);
+	failed = jp_executables_load(&equal->truth, truth, err)
+			 ?: demand_marks(equal, err)
+			 ?: find_threads(equal);
 	for (size_t i = 0; !failed && i < truth->nr_incarnations; i++)
 		failed = find_points(equal, &truth->incarnations[i]);
 	if (equal->nr_points)
@@ -540,6 +615,7 @@ static void free_equal(void *state)
 
 	jp_executables_free(&equal->truth);
 	jp_map_free(&equal->listed);
+	jp_map_free(&equal->threads);
 	free(equal->points);
 	free(equal->now);
 	free(equal->edges);

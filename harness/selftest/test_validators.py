@@ -1086,6 +1086,23 @@ class EqualMappings(Recorded):
                 self.fails(self.exactly(1, self.INVENTED, cause))
                 record.name = right
 
+    def test_impossible(self) -> None:
+        """A thread that nobody is, no name at all, a time before anything was told."""
+        for field, wrong, cause in (("tid", 4000000, "thread"), ("name", "", "name"),
+                                    ("time", int(self.facts["enabled"]) // 2, "time")):
+            with self.subTest(field):
+                record = self.anon()[0]
+                right = getattr(record, field)
+                setattr(record, field, wrong)
+                self.fails(self.exactly(1, self.INVENTED, cause))
+                setattr(record, field, right)
+
+    def test_of_nobody(self) -> None:
+        record = self.libc().copy()
+        record.pid = record.tid = 4000000
+        self.perf.insert(record)
+        self.fails(self.exactly(1, "mappings.unknown", "unwatched"), "pid 4000000, of which")
+
     def test_invented_memory(self) -> None:
         """A megabyte where nothing is, and a file over the end of the C library's text."""
         anon, libc = self.anon()[0].copy(), self.libc().copy()

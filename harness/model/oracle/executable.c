@@ -15,8 +15,6 @@
 
 /* The kernel maps and unmaps whole ones, whatever it was asked for. */
 enum { PAGE = 4096 };
-/* What is above is the kernel's, who shows its [vsyscall] page in all maps: no mapping. */
-#define USER_END (UINT64_C(1) << 63)
 
 /* Memory of any protection that a process has now. */
 struct piece {
@@ -474,14 +472,14 @@ static int see_lines(const struct mark_reading *reading, const struct jp_procmap
 	int failed = 0;
 
 	for (size_t i = 0; i < count && !failed; i++) {
-		if (lines[i].start >= USER_END || !(lines[i].prot & JP_PROT_EXEC))
+		if (!(lines[i].prot & JP_PROT_EXEC))
 			continue;
 		if (lines[i].start > reached)
 			failed = gone(reading, reached, lines[i].start);
 		failed = failed ?: see_line(reading, &lines[i]);
 		reached = jp_max(reached, lines[i].end);
 	}
-	return failed ?: gone(reading, reached, USER_END);
+	return failed ?: gone(reading, reached, UINT64_MAX);
 }
 
 static int mark(struct replay *replay, struct memory_space *space, const struct jp_event *event)
