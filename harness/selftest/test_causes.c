@@ -8,6 +8,8 @@
 
 #include "harness/judge/unmapped.h"
 #include "harness/selftest/check.h"
+#include "validators/coverage.h"
+#include "validators/stack_fault.h"
 
 enum {
 	PID = 7,
@@ -301,6 +303,91 @@ static void told_from(void)
 	}
 }
 
+/* A walk by wrong unwind information that led to the right place was stopped by a missing mapping;
+ * one that led elsewhere by the information. */
+static void ends(void)
+{
+	/* The last one is behind the end. */
+	static uint64_t whole[] = {0x100, 0x200, 0x300, 0x400}, twice[] = {0x100, 0x100, 0x300};
+	static const struct {
+		const char *what;
+		uint64_t *whole;
+		uint32_t count;
+		uint64_t where;
+		const char *cause;
+	} table[] = {
+		{"to the caller", whole, 1, 0x200, "no-record"},
+		{"to the caller's caller", whole, 1, 0x300, "bad-cfi"},
+		{"to the caller, one step later", whole, 2, 0x300, "no-record"},
+		{"elsewhere", whole, 1, 0x250, "bad-cfi"},
+		{"to where it was, which calls itself", twice, 1, 0x100, "bad-cfi"},
+		{"beyond the root", whole, 3, 0x400, "bad-cfi"},
+	};
+	struct jp_truth truth = {.nr_acts = 0};
+	struct jp_evidence evidence = {.truth = &truth};
+	struct jp_spans known = {.count = 0};
+	struct jp_event event = {.pid = PID, .time = ASKED};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		const struct jp_truth_stack stack = {.whole = table[i].whole, .nr_whole = 3};
+		const struct jp_unwound unwound = {.frames = table[i].whole,
+						   .count = table[i].count,
+						   .stop = JP_UNWIND_BAD_CFI,
+						   .where = table[i].where};
+		struct jp_stack_fault fault =
+			jp_stack_fault_end(&evidence, &known, &stack, NULL, &event, &unwound);
+
+		check(strcmp(fault.cause, table[i].cause) == 0, "a walk that led %s: %s",
+		      table[i].what, fault.cause);
+		check(fault.kind != JP_FAULT_UNMAPPED ||
+			      fault.unmapped.left_out.ip == table[i].where - 1,
+		      "it asks for the call before the return address");
+	}
+}
+
+static void identical(void)
+{
+	static const struct {
+		const char *truth, *known;
+		enum jp_backing truth_is, known_is;
+		uint64_t truth_offset, known_offset;
+		bool identical;
+	} table[] = {
+		{"/a", "/a", JP_BACKING_FILE, JP_BACKING_FILE, 0, 0, true},
+		{"/a", "/a", JP_BACKING_FILE, JP_BACKING_FILE, 0, 4096, false},
+		{"/a", "/a", JP_BACKING_FILE, JP_BACKING_MEMFD, 0, 0, false},
+		{"/a", "/b", JP_BACKING_FILE, JP_BACKING_FILE, 0, 0, false},
+		{"/a", "/ab", JP_BACKING_FILE, JP_BACKING_FILE, 0, 0, false},
+		{"/ab", "/a", JP_BACKING_FILE, JP_BACKING_FILE, 0, 0, false},
+		{"/a", "/a (deleted)", JP_BACKING_FILE, JP_BACKING_FILE, 0, 0, true},
+		{"/a", "/a (deleted) ", JP_BACKING_FILE, JP_BACKING_FILE, 0, 0, false},
+		{"/a (deleted)", "/a", JP_BACKING_FILE, JP_BACKING_FILE, 0, 0, false},
+		{"/memfd:a", "/memfd:a (deleted)", JP_BACKING_MEMFD, JP_BACKING_MEMFD, 0, 0, false},
+		{"/memfd:a", "/memfd:a", JP_BACKING_MEMFD, JP_BACKING_MEMFD, 0, 0, true},
+		{"/memfd:a", "/memfd:a", JP_BACKING_MEMFD, JP_BACKING_MEMFD, 4096, 0, false},
+		{"//anon", "[anon:a]", JP_BACKING_ANON, JP_BACKING_ANON, 0, 4096, true},
+		{"[heap]", "//anon", JP_BACKING_HEAP, JP_BACKING_ANON, 0, 0, true},
+		{"//anon", "[heap]", JP_BACKING_ANON, JP_BACKING_HEAP, 0, 0, false},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		const struct jp_mapping truth = {.start = CODE,
+						 .pgoff = table[i].truth_offset,
+						 .name = table[i].truth,
+						 .backing = table[i].truth_is};
+		/* It may begin elsewhere, as long as the same byte of the file is there. */
+		const struct jp_mapping known = {.start = CODE - 4096,
+						 .pgoff = table[i].known_offset - 4096,
+						 .name = table[i].known,
+						 .backing = table[i].known_is};
+
+		check(jp_coverage_identical(&truth, &known, CODE + 64) == table[i].identical,
+		      "%s at %d, known as %s at %d: %s", table[i].truth, (int)table[i].truth_offset,
+		      table[i].known, (int)table[i].known_offset,
+		      table[i].identical ? "the same" : "another");
+	}
+}
+
 int main(void)
 {
 	attached();
@@ -310,5 +397,7 @@ int main(void)
 	gated();
 	gated_threads();
 	told_from();
+	ends();
+	identical();
 	return check_done();
 }

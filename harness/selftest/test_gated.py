@@ -4,6 +4,7 @@
 gate too; rings that are too small make a case an ERROR."""
 
 import copy
+import json
 import os
 import re
 import struct
@@ -74,6 +75,20 @@ class Gated(tv.Recorded):
                   if one.name.endswith("/jitproof")][0]
         record.name += " (deleted)"
         self.passes()
+
+    def test_samples_of_another_process_in_an_interval(self) -> None:
+        """They are no evidence for the process whose interval it is."""
+        self.passes()
+        before = json.loads(self.results())["metrics"]
+        first, second = (str(one[0]) for one in self.intervals())
+        path = os.path.join(self.dir, "intervals")
+        text = files.read(path)
+        files.write(path, text.replace(f" {first} ", f" {second} "))
+        self.judge()
+        after = json.loads(self.results(2))["metrics"]
+        for number, now in ((1, 0), (2, before["process.2.whole.chain"]["n"])):
+            self.assertGreater(before[f"process.{number}.whole.chain"]["n"], 0)
+            self.assertEqual(after[f"process.{number}.whole.chain"]["n"], now)
 
     def test_no_name(self) -> None:
         pid = self.intervals()[1][0]

@@ -827,6 +827,69 @@ class Evidence(Recorded):
         self.errs(r"the truth has \d+ gaps")
 
 
+class Counted(Recorded):
+    """What is bad is counted where it is, and leaves the other counts alone."""
+
+    judged = 0
+    verdicts: dict[str, dict[str, int]]
+
+    def metrics(self) -> dict[str, dict[str, float]]:
+        self.judge()
+        self.judged += 1
+        result = json.loads(self.results(self.judged).splitlines()[0])
+        self.verdicts = result["verdicts"]
+        return result["metrics"]
+
+    def test_forbidden(self) -> None:
+        """Fits no depth: judged, and wrong, by each method."""
+        before = self.metrics()
+        self.deep().regs[rd.X86_SP] += 8
+        after = self.metrics()
+        for method in ("chain", "dump"):
+            self.assertEqual(after[f"judged.{method}"]["k"], before[f"judged.{method}"]["k"])
+            self.assertEqual((after[f"wrong.{method}"]["k"], after[f"wrong.{method}"]["n"]),
+                             (1, before[f"judged.{method}"]["k"]))
+            self.assertEqual(self.verdicts[method]["wrong"], 1)
+            self.assertEqual(sum(self.verdicts[method].values()), before[f"judged.{method}"]["k"])
+
+    def test_acts(self) -> None:
+        """Only what ends executable memory can leave something stale."""
+        names = ("munmap", "mprotect", "mremap")
+        self.assertEqual([self.metrics()[f"acts.{name}"]["k"] for name in names], [2, 0, 0])
+        record = self.emitted_maps()[0]
+        time = int(self.facts["sampling"]) + 100_000_000
+        for kind, prot in ((rd.Truth.PROTECT, 3), (rd.Truth.PROTECT, 3), (rd.Truth.PROTECT, 5),
+                           (rd.Truth.PROTECT, 3), (rd.Truth.UNMAP, 0)):
+            self.truth.append(kind, 0, record.pid, record.pid, time, time + 1000, record.start,
+                              record.size, prot, 0)
+            time += 1_000_000
+        # What was closed ends no more, and is not there any more when it is unmapped at the end.
+        self.assertEqual([self.metrics()[f"acts.{name}"]["k"] for name in names], [1, 2, 0])
+
+    def test_known_samples(self) -> None:
+        """In a mapping that is executable, of the right kind and name."""
+        samples = len(self.perf.samples())
+        self.take("memfd")
+        known = self.metrics()["coverage.samples"]
+        self.assertEqual((known["k"], known["n"]), (samples, samples))
+        maps = self.emitted_maps()
+        ip = self.perf.samples()[0].regs[rd.X86_IP]
+        one = next(record for record in maps if 0 <= ip - record.start < record.size)
+        inside = sum(0 <= sample.regs[rd.X86_IP] - one.start < one.size
+                     for sample in self.perf.samples())
+        name, prot = one.name, one.prot
+        for change in ({"prot": rd.READ}, {"name": name + "x"}, {"pgoff": one.pgoff + PAGE}):
+            with self.subTest(change):
+                kept = {key: getattr(one, key) for key in change}
+                for key, value in change.items():
+                    setattr(one, key, value)
+                known = self.metrics()["coverage.samples"]
+                self.assertEqual((known["k"], known["n"]), (samples - inside, samples))
+                for key, value in kept.items():
+                    setattr(one, key, value)
+        self.assertEqual((one.name, one.prot), (name, prot))
+
+
 class Elsewhere(Recorded):
     """Samples that were taken, and are not where the truth has them: nobody lacks evidence."""
 
@@ -997,6 +1060,18 @@ class Controls(Recorded):
         sample = self.deep()
         sample.regs[rd.X86_SP] += 8
         self.fails(r"wrong\.\w+: 1 with cause no-depth; a control fails by pathless alone")
+
+    def test_added_back_at_the_time_of_a_sample(self) -> None:
+        """What was left out is there when the first sample that needs it comes."""
+        path = os.path.join(self.dir, "maps")
+        text = files.read(path)
+        first = min(sample.time for sample in self.perf.samples())
+        files.write(path, re.sub(r"before \d+ after \d+", f"before {first} after {first}", text,
+                                 count=1))
+        self.assertIn("all pathless; added back: 0 broken", self.passes())
+        files.write(path, re.sub(r"before \d+ after \d+",
+                                 f"before {first + 1} after {first + 1}", text, count=1))
+        self.fails("broken.chain: with what was left out added back, 1 remain")
 
     def test_wrong_behind_unmapped(self) -> None:
         """Each sampled address is in no mapping; that excuses no frame that cannot be."""
