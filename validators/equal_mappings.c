@@ -40,6 +40,7 @@ struct equal {
 	size_t nr_now, now_capacity;
 	uint64_t *edges;
 	size_t nr_edges, edges_capacity;
+	bool nothing; /* at this point the capture knows no mapping of the process at all */
 	uint64_t marks, equal, compared, unjudged; /* bytes, but for the marks */
 	uint64_t missing, extra, different;
 	uint64_t records, invented, unknown;
@@ -121,22 +122,22 @@ static const char *why_extra(const struct equal *equal, const struct jp_executab
 
 /*
  * Whether @different is listed now for the first time. What follows from one act counts once, as
- * the bounds of expectations count acts; what no act told, each stretch; the rest, each record.
+ * the bounds of expectations count acts; what no act told, each stretch, but a process of which
+ * nothing is known, once; the rest, each record.
  */
 static int list(struct equal *equal, uint32_t pid, const struct difference *different, bool *first)
 {
 	const struct jp_executable *truth = different->truth, *last = different->last;
 	const bool extra = !truth && last && strcmp(different->cause, "invented") != 0;
-	uint64_t what = extra ? last->close_before
+	uint64_t what = extra            ? last->close_before
+			: equal->nothing ? 0
 			: truth && !different->known
 				? (equal->truth.memories[truth->memory].act
 					   ? truth->open_before
 					   : (uint64_t)(truth - equal->truth.list))
 				: different->known->at;
-	uint64_t key = (uint64_t)(extra ? last->pid : pid) << 42 ^ what << 2 ^
-		       (!truth             ? 0u
-			: different->known ? 1u
-					   : 2u);
+	uint64_t kind = !truth ? 0 : different->known ? 1 : equal->nothing ? 3 : 2;
+	uint64_t key = (uint64_t)(extra ? last->pid : pid) << 42 ^ what << 2 ^ kind;
 	uint64_t *listed = jp_map_at(&equal->listed, key, sizeof(*listed));
 
 	if (!listed)
@@ -275,6 +276,7 @@ static int gather(struct equal *equal, const struct point *point)
 	int failed = 0;
 
 	equal->nr_now = equal->nr_edges = 0;
+	equal->nothing = true;
 	while (!failed &&
 	       (one = jp_executables_next(&equal->truth, point->pid, 0, UINT64_MAX, &at))) {
 		if (!possibly(equal, one, point->time, point->time))
@@ -286,8 +288,10 @@ static int gather(struct equal *equal, const struct point *point)
 	}
 	for (known = jp_replay_from(equal->view->spaces, point->pid, 0); !failed && known;
 	     known = jp_replay_from(equal->view->spaces, point->pid, known->end))
-		if (known->prot & JP_PROT_EXEC)
+		if (known->prot & JP_PROT_EXEC) {
+			equal->nothing = false;
 			failed = add_edges(equal, known->start, known->end);
+		}
 	if (equal->nr_edges)
 		qsort(equal->edges, equal->nr_edges, sizeof(*equal->edges), jp_by_value);
 	return failed;
@@ -316,8 +320,9 @@ static bool told_of(const struct equal *equal, const struct jp_event *record, ui
 {
 	const struct jp_evidence *evidence = equal->evidence;
 
-	bool possible =
-		!record->time || record->time + evidence->info.slack >= evidence->info.enabled;
+	/* What a control left out comes from no file, and has the time of its act. */
+	bool possible = !record->time || !record->record ||
+			record->time + evidence->info.slack >= evidence->info.first_enabled;
 
 	*from = *to = record->time;
 	if (!record->time)

@@ -28,9 +28,11 @@ struct jp_capture_info {
 	 * asked. */
 	uint64_t counted;
 
+	uint64_t first_enabled; /* when the first of the events was on; 0: not told */
+
 	/* What follows is for readers; judging asks for none of it. */
 	char capture[32], order[32], event[32];
-	uint64_t samples, first_enabled, frequency_asked, frequency;
+	uint64_t samples, frequency_asked, frequency;
 	uint64_t ring_sampling, ring_sideband, cpus, threads, thread_passes;
 	uint64_t snapshots, snapshot_readings, snapshots_unstable;
 	bool kernel, format_lost;
