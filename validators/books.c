@@ -120,9 +120,9 @@ static int add_records(const struct books *books, enum books_of file, const char
 }
 
 /*
- * What share of the time in activations native code takes to enter and to leave them: most of it is
- * page faults and the writing of the truth. Time on the CPU alone counts; that of the borders is
- * not known, and at most what passes.
+ * What share of the time in activations native code takes to enter them: most of it is page faults
+ * and the writing of the truth. Time on the CPU alone counts; that of entering is not known, and at
+ * most what passes.
  */
 static double edge_share(const struct jp_truth *truth)
 {
@@ -131,10 +131,9 @@ static double edge_share(const struct jp_truth *truth)
 	for (size_t i = 0; i < truth->nr_activations; i++) {
 		const struct jp_truth_activation *one = &truth->activations[i];
 
-		if (one->cpu == UINT64_MAX || one->outwards > one->leave ||
-		    one->inside > one->outwards)
+		if (one->cpu == UINT64_MAX || one->inside > one->leave)
 			continue;
-		edges += (double)(one->inside - one->enter + one->leave - one->outwards);
+		edges += (double)(one->inside - one->enter);
 		cpu += (double)one->cpu;
 	}
 	return edges + cpu > 0 ? edges / (edges + cpu) : 0;

@@ -89,7 +89,7 @@ static void see_sample(struct cpu_time *cpu, const struct jp_event *event)
 	count = &cpu->counts[activation - truth->activations];
 	count->all++;
 	count->inner += event->time >= activation->inside + slack &&
-			event->time + slack <= activation->outwards;
+			event->time + slack <= activation->leave;
 }
 
 /* The kernel stops an event that samples too often, until its next tick, and says so. */
@@ -247,7 +247,7 @@ static size_t sum_thread(const struct cpu_time *cpu, size_t i, double period, st
 		if (one->cpu == UINT64_MAX || !watched(cpu, one))
 			continue;
 		add(sum, (double)one->cpu / period,
-		    last ? (double)(one->inside - last->outwards) / period : 1, &cpu->counts[i]);
+		    last ? (double)(one->inside - last->leave) / period : 1, &cpu->counts[i]);
 		last = one;
 	}
 	settle(cpu, sum);

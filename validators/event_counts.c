@@ -2,7 +2,8 @@
 /*
  * Event counts: a sampling event counts what it samples, and the kernel gives out both. Of a
  * breakpoint each hit is a sample. A clock counts nanoseconds; it gives a sample at each whole
- * period of the time for which it was on, never sooner.
+ * period of the time for which it was on, never sooner. It may well be later, and skip some: where
+ * a virtual machine is not given its time, that is counted all the same.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,13 +13,9 @@
 #include "harness/format/perfdata/format.h"
 #include "harness/judge/validator.h"
 
-/* A clock that is late by more than a period skips it: what a virtual machine is not given, and
- * interrupts that are off. */
-static const double LATE = 0.05;
-
 struct event_counts {
-	uint64_t samples, period, lost, forks;
-	bool steady, in_kernel, throttled;
+	uint64_t samples, period, lost;
+	bool steady, throttled;
 };
 
 static int see(struct jp_view *view, const struct jp_event *event)
@@ -32,10 +29,6 @@ static int see(struct jp_view *view, const struct jp_event *event)
 			counts->steady = true;
 		}
 		counts->steady &= counts->period == event->sample.period;
-		counts->in_kernel |= !event->sample.user;
-		break;
-	case JP_EVENT_FORK:
-		counts->forks++;
 		break;
 	case JP_EVENT_LOST:
 	case JP_EVENT_LOST_SAMPLES:
@@ -54,19 +47,14 @@ static int end(struct jp_view *view, struct jp_error *err)
 	const struct jp_capture_info *info = &view->evidence->info;
 	const double period = info->breakpoints ? 1 : counts->steady ? (double)counts->period : 0;
 	const uint64_t lost = jp_max(counts->lost, info->lost_samples) + info->duplicates;
-	/* What each event has begun of a period when it ends is no sample: one for each thread and
-	 * each CPU that it ran on. */
-	const double events = (double)(info->cpus * (info->threads + counts->forks));
 	double most, least;
 	const char *cause;
 
 	if (!period)
 		return 0;
 	most = (double)info->counted / period;
-	least = info->breakpoints ? most : most * (1 - LATE) - events;
-	/* Time in a kernel that is left out is counted, and has no samples. */
-	if (counts->throttled || (!info->breakpoints && !counts->in_kernel))
-		least = 0;
+	/* The kernel stops an event that samples too often, and it counts on. */
+	least = info->breakpoints && !counts->throttled ? most : 0;
 	cause = (double)(counts->samples + lost) < least ? "too-few"
 		: (double)counts->samples > most         ? "too-many"
 							 : NULL;
@@ -76,7 +64,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 				  "%" PRIu64 " samples, and %" PRIu64
 				  " that were lost; by what the events counted there are %.1f to "
 				  "%.1f",
-				  counts->samples, lost, least > 0 ? least : 0, most);
+				  counts->samples, lost, least, most);
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)

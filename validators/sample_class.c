@@ -10,6 +10,13 @@
  * this.
  */
 enum { UNTOLD_EDGE_NS = 200000 };
+/*
+ * The interrupt that takes a sample: its time is read some 3 us after it came, and then the stack
+ * is copied, 9 us on a virtual machine. What it interrupts before the clock is read on the way out,
+ * or after that on the way in, is as much away from that in time; and it is not deeper on the stack
+ * than functions that read clocks and write records are.
+ */
+enum { INTERRUPT_NS = 15000, NATIVE_BYTES = 512 };
 /* Below the stack pointer of what is interrupted the kernel leaves as much alone, on x86-64; where
  * it leaves less, a signal's frame is larger all the same. */
 enum { RED_ZONE = 128 };
@@ -113,15 +120,20 @@ static bool is_handler(const struct jp_truth *truth, const struct jp_truth_activ
 	       before->path == activation->path && of_handler(before, sp);
 }
 
-/* Whether native code enters or leaves it: by the times that the truth tells, and between the
- * return and the first of them by a stack pointer that is not deeper than the path's own beginning.
- */
+/* Whether native code enters or leaves it: by the times that the truth tells, and by a stack
+ * pointer that is not deeper than the path's own beginning. */
 static bool is_edge(const struct jp_truth *truth, const struct jp_truth_activation *activation,
-		    uint64_t from, uint64_t to, bool above)
+		    uint64_t from, uint64_t to, bool has, uint64_t sp)
 {
-	const uint64_t untold = truth->version < JP_TRUTH_VERSION_CPU ? UNTOLD_EDGE_NS : 0;
+	uint64_t near = 0;
 
-	return above || from <= activation->inside + untold || to + untold >= activation->outwards;
+	if (has && sp >= activation->sp)
+		return true;
+	if (truth->version < JP_TRUTH_VERSION_CPU)
+		near = UNTOLD_EDGE_NS;
+	else if (has && activation->sp - sp <= NATIVE_BYTES)
+		near = INTERRUPT_NS;
+	return from <= activation->inside + near || to + near >= activation->leave;
 }
 
 struct jp_sample_facts jp_sample_facts(const struct jp_evidence *evidence,
@@ -144,7 +156,7 @@ struct jp_sample_facts jp_sample_facts(const struct jp_evidence *evidence,
 	if (!activation || activation->leave < from)
 		return facts;
 	facts.ended = activation->cpu == UINT64_MAX;
-	if (is_edge(truth, activation, from, to, has && sp >= activation->sp))
+	if (is_edge(truth, activation, from, to, has, sp))
 		facts.where = JP_IN_EDGE;
 	else if (activation->pid != event->pid)
 		facts.where = JP_IN_OTHERS;

@@ -161,6 +161,8 @@ static void take_counts(struct jp_recorder *recorder, const struct jp_opened *ev
 		uint64_t value, id, lost;
 	} counts = {0};
 
+	/* What comes between would be a sample that nobody counted. */
+	ioctl(event->fd, PERF_EVENT_IOC_DISABLE, 0);
 	/* Without PERF_FORMAT_LOST, which is the last of them, there are two. */
 	if (read(event->fd, &counts, sizeof(counts)) < (ssize_t)(2 * sizeof(counts.value)))
 		return;

@@ -124,6 +124,7 @@ void jp_truth_enter(const struct jp_truth_entry *entry)
 
 void jp_truth_inside(void)
 {
+	/* Last what is no system call: at the end of one another thread may have its turn. */
 	entered.cpu = jp_clock_thread_cpu();
 	entered.inside = jp_clock_now();
 }
@@ -133,7 +134,7 @@ void jp_truth_leave(const struct jp_truth_left *left, uint32_t path, uint64_t fl
 {
 	uint64_t entering = entered.inside - entered.time;
 
-	APPEND(LEAVE, left->from, left->time,
+	APPEND(LEAVE, left->time, left->time,
 	       .leave = {.path = path,
 			 .entering = entering < UINT32_MAX ? (uint32_t)entering : UINT32_MAX,
 			 .flags = flags,

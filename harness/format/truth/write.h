@@ -65,17 +65,15 @@ void jp_truth_enter(const struct jp_truth_entry *entry);
 void jp_truth_inside(void);
 /* When a thread left a path, and its CPU time then: taken before anything else is done. */
 struct jp_truth_left {
-	uint64_t from, cpu, time;
+	uint64_t time, cpu;
 };
 static inline struct jp_truth_left jp_truth_left_now(void)
 {
 	struct jp_truth_left left;
 
-	/* In this order: native code runs from @from on, the activation ends with @time, and a
-	 * sample after that is not of its CPU time. */
-	left.from = jp_clock_now();
-	left.cpu = jp_clock_thread_cpu();
+	/* In this order: at the end of a system call another thread may have its turn. */
 	left.time = jp_clock_now();
+	left.cpu = jp_clock_thread_cpu();
 	return left;
 }
 /* @flags: JP_LEAVE_*; @ip and @sp of the interrupted instruction. */

@@ -106,7 +106,6 @@ int jp_truth_follow_enter(struct jp_truth_collector *collector, const struct jp_
 		 .enter = event->before,
 		 .inside = event->before,
 		 .leave = UINT64_MAX,
-		 .outwards = UINT64_MAX,
 		 .cpu = UINT64_MAX,
 		 .sp = event->enter.sp,
 		 .bp = event->enter.bp,
@@ -130,7 +129,6 @@ int jp_truth_follow_leave(struct jp_truth_collector *collector, const struct jp_
 		return 0;
 	}
 	left->activation.leave = event->after;
-	left->activation.outwards = event->before;
 	if (collector->truth->version >= JP_TRUTH_VERSION_CPU) {
 		left->activation.inside += event->leave.entering;
 		left->activation.cpu = event->leave.cpu;

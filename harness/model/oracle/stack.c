@@ -96,7 +96,7 @@ bool jp_truth_is_inside(const struct jp_truth *truth, uint32_t tid, uint64_t tim
 		time < slack ? NULL : jp_truth_activation_at(truth, NULL, tid, time - slack);
 
 	return activation && activation->inside <= time - slack &&
-	       (activation->outwards > time && activation->outwards - time > slack);
+	       (activation->leave > time && activation->leave - time > slack);
 }
 
 void jp_truth_stack_free(struct jp_truth_stack *stack)

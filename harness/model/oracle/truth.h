@@ -31,13 +31,12 @@ struct jp_truth_path {
 /* One activation: a thread inside a path. The thread runs emitted code only in an activation. */
 struct jp_truth_activation {
 	uint32_t pid, tid;
-	uint64_t enter; /* the outer ends of the brackets */
-	uint64_t leave; /* UINT64_MAX when it never left */
-	/* In between native code runs to enter and to leave. Before truth version 3 nobody says how
-	 * long: @inside is @enter, @outwards @leave. */
-	uint64_t inside, outwards;
-	uint64_t cpu; /* ns of CPU time within; UINT64_MAX: not known (it never left, or the file
-		       * is of before version 3) */
+	uint64_t enter;  /* the outer ends of the brackets */
+	uint64_t leave;  /* UINT64_MAX when it never left */
+	uint64_t inside; /* up to there native code runs to enter; before truth version 3 nobody
+			  * says how long: @enter */
+	uint64_t cpu;    /* ns of CPU time within; UINT64_MAX: not known (it never left, or the file
+			  * is of before version 3) */
 	const struct jp_truth_path *path;
 	uint64_t sp, bp;                            /* at the first instruction of functions[0] */
 	const struct jp_truth_root *root[JP_ROOTS]; /* never NULL */
