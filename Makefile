@@ -205,6 +205,9 @@ lint: ## check the tree's own rules
 tamper: all ## alter recorded cases: what is not noticed goes to results/TAMPER.md
 	@$(PYTHON) ci/tamper --jitproof '$(O)/jitproof' -o results/TAMPER.md $(if $(DIR),'$(DIR)')
 
+mutants: ## change our own lines one by one: what no test notices is printed
+	@$(PYTHON) ci/mutants --build '$(O)' $(if $(DIR),--run '$(DIR)')
+
 bench: all ## compare our speed with perf's
 	@$(PYTHON) ci/bench/bench.py --jitproof '$(O)/jitproof'
 
@@ -264,8 +267,8 @@ clean: ## remove $(O)
 
 FORCE:
 .PHONY: all check check-full run_tests gen_tar programs selftest sanitized sanitized-parts fuzz \
-	lint tamper bench perf-versions matrix vm-init findings agreement cost install help clean \
-	FORCE
+	lint tamper mutants bench perf-versions matrix vm-init findings agreement cost install \
+	help clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
 	$(wildcard $(O)/asan/*/*.d $(O)/asan/*/*/*.d $(O)/asan/*/*/*/*.d)

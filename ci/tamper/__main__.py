@@ -14,6 +14,7 @@ import concurrent.futures
 import fnmatch
 import importlib
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -22,10 +23,10 @@ from typing import Iterable, NamedTuple
 import zlib
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from ci.base import files, status
+from ci.base import files, process, status
 from ci.tamper import report
 from ci.tamper.case import Bench, Case, Verdict
-from ci.tamper.kinds import KINDS, Absent, Kind, Unobservable
+from ci.tamper.kinds import KINDS, Absent, Changes, Kind, Unobservable
 
 # Each registers its kinds, and the table has them in this order.
 FAMILIES = ("samples", "stacks", "mappings", "tasks", "events", "layout", "window", "jit",
@@ -66,8 +67,11 @@ def try_kind(bench: Bench, case: Case, kind: Kind) -> report.Trial:
 
 def is_chosen(kind: str, case: str, options: Options) -> bool:
     """A share of all pairs: other ones with another seed."""
-    number = zlib.crc32(("%d %s %s" % (options.seed, kind, case)).encode())
-    return number < options.share * 2**32
+    return pair(kind, case, options.seed) < options.share * 2**32
+
+
+def pair(kind: str, case: str, seed: int) -> int:
+    return zlib.crc32(("%d %s %s" % (seed, kind, case)).encode())
 
 
 def try_case(name: str, options: Options) -> list[report.Trial]:
@@ -79,6 +83,46 @@ def try_case(name: str, options: Options) -> list[report.Trial]:
             return [report.Trial(name, "", "unusable", "%s: %s" % plain[:2])]
         return [try_kind(bench, case, KINDS[kind]) for kind in options.kinds
                 if is_chosen(kind, name, options)]
+
+
+def linked(source: str, target: str) -> str:
+    """A copy that takes no room, where the file system has such."""
+    try:
+        os.link(source, target)
+    except OSError:
+        process.must(["cp", "--sparse=always", source, target])
+    return target
+
+
+def make_run(names: list[str], options: Options, target: str) -> int:
+    """A run directory with one alteration of each case: the first kind, in an order by the seed,
+    that the case has something for."""
+    for name in names:
+        case = Case(options.top, name, options.seed, options.jitproof)
+        kinds = sorted(options.kinds, key=lambda kind: pair(kind, name, options.seed))
+        with tempfile.TemporaryDirectory(prefix="tamper-make-") as case.scratch:
+            changes = first_change(case, kinds)
+        folder = os.path.join(target, name)
+        shutil.copytree(case.path(""), folder, copy_function=linked,
+                        ignore=shutil.ignore_patterns(*changes))
+        for file, content in changes.items():
+            if content is not None:
+                path = os.path.join(folder, file)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                if os.path.exists(path):
+                    os.unlink(path)  # it may be the recorded one
+                files.write_bytes(path, content)
+    return 0
+
+
+def first_change(case: Case, kinds: Iterable[str]) -> Changes:
+    for kind in kinds:
+        case.kind = kind
+        try:
+            return KINDS[kind].make(case)
+        except (Absent, Unobservable):
+            continue
+    return {}
 
 
 def recorded(top: str) -> list[str]:
@@ -128,6 +172,8 @@ def tamper(options: argparse.Namespace) -> int:
         if not kinds or not names:
             raise status.Refused("no kind, or no case, has such a name")
         chosen = Options(options.jitproof, top, options.seed, options.share, tuple(kinds))
+        if options.make:
+            return make_run(names, chosen, options.make)
         trials = spread(names, chosen, options.jobs)
     if options.output:
         files.write(options.output, report.table(trials, options.seed, options.share, 3))
@@ -154,6 +200,8 @@ def main() -> int:
     parser.add_argument("-o", "--output", metavar="FILE", help="the table goes there")
     parser.add_argument("--show", action="store_true",
                         help="and to standard output, with every case")
+    parser.add_argument("--make", metavar="NEW", help="judge nothing: write a run directory with "
+                        "one alteration of each case")
     parser.add_argument("--list", action="store_true", help="the kinds, a line each")
     return status.of("tamper", tamper)(parser.parse_args())
 

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A build of its own for mutants: make builds it once, then one object at a time is replaced."""
+
+from __future__ import annotations
+
+import os
+import shlex
+
+from ci.base import files, process
+from ci.base.status import Unusable
+from ci.mutants import oracles
+
+# Fast to compile, and without line numbers: the same code has the same bytes.
+FLAGS = "-O1 -g0 -w"
+TIMEOUT_S = 120
+
+
+class Build:
+    def __init__(self, tree: str, folder: str) -> None:
+        self.tree, self.folder = tree, os.path.join(folder, "build")
+        self.make("all")
+        self.binary = os.path.join(self.folder, "jitproof")
+        self.compiler = self.command("harness/base/array.o")
+        link = self.command("jitproof")
+        self.linker, self.objects, oracles.LIBRARIES[:] = split_link(link)
+
+    def make(self, *targets: str) -> None:
+        done = process.run(["make", "-j2", *self.arguments(), *targets], cwd=self.tree)
+        if done.returncode:
+            raise Unusable("make %s: %s" % (" ".join(targets), done.stderr.strip()[-300:]))
+
+    def arguments(self) -> list[str]:
+        return ["O=" + self.folder, "CFLAGS=" + FLAGS, "WERROR="]
+
+    def command(self, target: str) -> list[str]:
+        """What make would run for a target, as words."""
+        path = os.path.join(self.folder, target)
+        said = process.must(["make", "-n", "V=1", "-W", self.source_of(target),
+                             *self.arguments(), path], cwd=self.tree)
+        lines = [line for line in said.splitlines() if " -o %s " % path in line + " "]
+        if not lines:
+            raise Unusable("make builds no " + target)
+        return shlex.split(lines[-1])
+
+    def source_of(self, target: str) -> str:
+        return target.removesuffix(".o") + ".c" if target.endswith(".o") else \
+            "harness/command/main.c"
+
+    def object_of(self, file: str) -> str:
+        return os.path.join(self.folder, file.removesuffix(".c") + ".o")
+
+    def compile(self, file: str, text: str, scratch: str) -> tuple[str | None, bool]:
+        """(the object of a file with another text, None where that is no C; whether its code is
+        the same as before)"""
+        source, target = os.path.join(scratch, "mutant.c"), os.path.join(scratch, "mutant.o")
+        files.write(source, text)
+        words = list(self.compiler)
+        words[words.index("-c"):] = ["-c", "-o", target, source]
+        words = [word for word in words if word not in ("-MMD", "-MP")]
+        status, _ = oracles.run(words, TIMEOUT_S, self.tree)
+        if status:
+            return None, False
+        plain = os.path.join(self.folder, file + ".plain.o")
+        if not os.path.exists(plain) or \
+                os.path.getmtime(plain) < os.path.getmtime(os.path.join(self.tree, file)):
+            files.write(source, files.read(os.path.join(self.tree, file)))
+            os.makedirs(os.path.dirname(plain), exist_ok=True)
+            words[words.index(target)] = plain
+            oracles.run(words, TIMEOUT_S, self.tree)
+        return target, files.read_bytes(plain) == files.read_bytes(target)
+
+    def link(self, file: str, changed: str, scratch: str) -> str:
+        """The program with one object in the place of another."""
+        target = os.path.join(scratch, "jitproof")
+        objects = [changed if one == self.object_of(file) else one for one in self.objects]
+        files.write(os.path.join(scratch, "objects"), shlex.join(objects))
+        status, output = oracles.run([*self.linker, "-o", target, *objects, *oracles.LIBRARIES],
+                                     TIMEOUT_S, self.tree)
+        if status or status is None:
+            raise Unusable("link: " + output.decode(errors="replace")[-300:])
+        return target
+
+
+def split_link(words: list[str]) -> tuple[list[str], list[str], list[str]]:
+    """(the command's start, its objects, its libraries)"""
+    at = words.index("-o")
+    objects = [word for word in words[at + 2:] if word.endswith(".o")]
+    libraries = [word for word in words[at + 2:] if not word.endswith(".o")]
+    return words[:at], objects, libraries

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The places where one line of C can be changed so that it does something else."""
+
+from __future__ import annotations
+
+import re
+from typing import Callable, Iterator, NamedTuple
+
+
+class Mutant(NamedTuple):
+    file: str
+    function: str
+    line: int  # from 0; where it is now, no part of its name
+    old: str
+    new: str
+    operator: str
+
+    def key(self) -> tuple[str, str, str, str]:
+        """Its name, which outlives changes elsewhere in the file."""
+        return self.file, self.function, self.old.strip(), self.new.strip()
+
+
+# (name, pattern, replacement): each match on a line is a mutant of its own.
+RULES: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
+    ("boundary", r"(?<=[\w)\]]) < (?=[\w(*&-])", " <= "),
+    ("boundary", r"(?<=[\w)\]]) <= (?=[\w(*&-])", " < "),
+    ("boundary", r"(?<=[\w)\]]) > (?=[\w(*&-])", " >= "),
+    ("boundary", r"(?<=[\w)\]]) >= (?=[\w(*&-])", " > "),
+    ("flip", r"(?<=[\w)\]]) < (?=[\w(*&-])", " >= "),
+    ("flip", r"(?<=[\w)\]]) > (?=[\w(*&-])", " <= "),
+    ("flip", r" == ", " != "),
+    ("flip", r" != ", " == "),
+    ("logic", r" && ", " || "),
+    ("logic", r" \|\| ", " && "),
+    ("not", r"(?<=[( ])!(?=[\w(])", ""),
+    ("arithmetic", r"(?<=[\w)\]]) \+ (?=[\w(])", " - "),
+    ("arithmetic", r"(?<=[\w)\]]) - (?=[\w(])", " + "),
+    ("off-by-one", r"(?<=[\w)\]]) [+-] 1\b", ""),
+    ("constant", r"(?<=[=<>(,] )(\d+)(?=[;,) ])", lambda match: str(int(match.group(1)) + 1)),
+    ("constant", r"(?<=return )0(?=;)", "1"),
+    ("constant", r"(?<=return )1(?=;)", "0"),
+    ("constant", r"\btrue\b", "false"),
+    ("constant", r"\bfalse\b", "true"),
+    ("return", r"(?<=return )(?!0;|1;|true;|false;|NULL;)[^;]+(?=;$)", "0"),
+    ("step", r"\+\+(?=;)", "--"),
+    ("step", r" \+= ", " -= "),
+    ("step", r" -= ", " += "),
+    ("bits", r" \|= ", " &= "),
+    ("bits", r" & ", " | "),
+    ("bits", r" << ", " >> "),
+    ("loop", r"\bbreak;", "continue;"),
+    ("loop", r"\bcontinue;", "break;"),
+    ("negated", r"(?<=\bif \()(.+)(?=\)( \{)?$)", lambda match: "!(%s)" % match.group(1)),
+    ("choice", r"\? ([^?:]+) : ([^?:]+)(?=[;,)])",
+     lambda match: "? %s : %s" % (match.group(2), match.group(1))),
+)
+STATEMENT = re.compile(r"^\t+(?!return\b|break\b|continue\b|goto\b|case\b|default\b|else\b)"
+                       r"(?:\*?[a-z_]\w*(?:->|\.|\[|\(| [|&+*-]?= |\+\+|--)).*;$")
+DECLARATION = re.compile(r"^\t+(?:(?:const|static|struct|enum|unsigned|u?int\d*_t|bool|char|size_t|"
+                         r"int|long|double|float|void|ssize_t|FILE)\b)")
+FUNCTION = re.compile(r"^(?!static const|#|/|\}|\{)[a-z].*?(\w+)\(")
+
+
+def balanced(text: str) -> bool:
+    depth = 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def code_part(line: str) -> str:
+    """Blanks where a string or a comment is, so that columns stay."""
+    line = re.sub(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'',
+                  lambda match: "\x01" * len(match.group(0)), line)
+    return re.sub(r"/\*.*?(\*/|$)|//.*$", lambda match: "\x01" * len(match.group(0)), line)
+
+
+def of_line(line: str) -> Iterator[tuple[str, str]]:
+    """(operator, the line changed by it)"""
+    code = code_part(line)
+    if DECLARATION.match(code) and "=" not in code:
+        return
+    for name, pattern, replacement in RULES:
+        for match in re.finditer(pattern, code):
+            if name == "negated" and not balanced(match.group(1)):
+                continue
+            start, end = match.span()
+            made = replacement if isinstance(replacement, str) else replacement(match)
+            if "\x01" in made:
+                continue  # a string is in the part that changes
+            yield name, line[:start] + made + line[end:]
+    if STATEMENT.match(code) and not DECLARATION.match(code) and balanced(code):
+        yield "deleted", re.match(r"\t+", line).group(0) + ";"  # type: ignore[union-attr]
+
+
+def of_file(file: str, text: str) -> Iterator[Mutant]:
+    function, comment = "", False
+    for number, line in enumerate(text.split("\n")):
+        if line.startswith("#") or line.endswith("\\"):
+            continue
+        if comment:
+            comment = "*/" not in line
+            continue
+        if line.lstrip().startswith("/*") and "*/" not in line:
+            comment = True
+            continue
+        head = FUNCTION.match(line)
+        if head:
+            function = head.group(1)
+        if not line.startswith("\t") or not function:
+            continue
+        seen = {line}
+        for operator, new in of_line(line):
+            if new not in seen:
+                seen.add(new)
+                yield Mutant(file, function, number, line, new, operator)

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What notices a mutant: judging is a pure function of files, so whatever it says of recorded runs
+must stay the same, byte by byte; then the tests that touch the file."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import resource
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from typing import Mapping, NamedTuple, Sequence
+
+from ci.base import files
+
+LEAST_S, FACTOR = 10, 15
+MEMORY = 8 << 30
+
+
+class Done(NamedTuple):
+    said: str  # a digest of all that it said, or why it did not
+    seconds: float
+
+
+def limited() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def run(command: Sequence[str], timeout: float, cwd: str,
+        environment: Mapping[str, str] | None = None) -> tuple[int | None, bytes]:
+    """(status, output); status None: no end in time."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=cwd,
+                          stdin=subprocess.DEVNULL, preexec_fn=limited, start_new_session=True,
+                          env={**os.environ, **(environment or {})}) as process:
+        try:
+            output = process.communicate(timeout=timeout)[0]
+            return process.returncode, output
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return None, b""
+
+
+class Oracle:
+    """Runs a binary on something; what it says of the unchanged binary is what it must say."""
+
+    name = ""
+
+    def __init__(self) -> None:
+        self.expected: Done | None = None
+
+    def applies(self, file: str) -> bool:
+        return True
+
+    def ask(self, binary: str, scratch: str, timeout: float) -> str:
+        raise NotImplementedError
+
+    def learn(self, binary: str, scratch: str) -> None:
+        start = time.monotonic()
+        self.expected = Done(self.ask(binary, scratch, 600), time.monotonic() - start)
+
+    def kills(self, binary: str, scratch: str) -> bool:
+        assert self.expected
+        timeout = LEAST_S + FACTOR * self.expected.seconds
+        return self.ask(binary, scratch, timeout) != self.expected.said
+
+
+def digest(*parts: bytes) -> str:
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
+def fresh(path: str) -> str:
+    if os.path.exists(path):
+        os.unlink(path)
+    return path
+
+
+class Judged(Oracle):
+    """`judge` of a run directory: all of results.jsonl and of the KTAP."""
+
+    def __init__(self, name: str, top: str) -> None:
+        super().__init__()
+        self.name, self.top = name, top
+
+    def ask(self, binary: str, scratch: str, timeout: float) -> str:
+        results = fresh(os.path.join(scratch, "results.jsonl"))
+        status, output = run([binary, "judge", "--results", results, self.top], timeout, scratch)
+        said = files.read_bytes(results) if os.path.exists(results) else b""
+        return digest(b"%r" % status, output, said)
+
+
+def captures(top: str, name: str, most: int) -> list[str]:
+    """Files of a name in a run directory, the smaller ones, of different cases."""
+    found = [os.path.join(folder, name) for folder, _, names in os.walk(top) if name in names]
+    return sorted(sorted(found, key=os.path.getsize)[:most])
+
+
+class Files(Oracle):
+    """`judge` of captures without their truth, with stacks."""
+
+    name = "files"
+
+    def __init__(self, top: str) -> None:
+        super().__init__()
+        self.paths = captures(top, "perf.data", 12) + captures(top, "injected.data", 4)
+
+    def ask(self, binary: str, scratch: str, timeout: float) -> str:
+        parts = []
+        for path in self.paths:
+            for method in ("dump", "dump_fp"):
+                stacks = fresh(os.path.join(scratch, "stacks"))
+                status, output = run([binary, "judge", "--json", "--unwind", "--method", method,
+                                      "--stacks", stacks, path], timeout, scratch)
+                parts += [b"%r" % status, output]
+                parts.append(files.read_bytes(stacks) if os.path.exists(stacks) else b"")
+                if status is None:
+                    return "no end"
+        return digest(*parts)
+
+
+class Injected(Oracle):
+    """`inject` of the captures that have a jitdump where they say: the file that it makes."""
+
+    name = "inject"
+
+    def __init__(self, top: str) -> None:
+        super().__init__()
+        self.paths = [os.path.join(os.path.dirname(path), "perf.data")
+                      for path in captures(top, "injected.data", 12)]
+
+    def applies(self, file: str) -> bool:
+        return file.startswith(("harness/inject/", "harness/format/", "harness/model/"))
+
+    def ask(self, binary: str, scratch: str, timeout: float) -> str:
+        parts = []
+        for path in self.paths:
+            # The injector writes its ELF files beside the jitdump: leave the recorded ones alone.
+            for mode in ("cut", "keep", "strip"):
+                folder = os.path.join(scratch, "inject")
+                shutil.rmtree(folder, ignore_errors=True)
+                os.mkdir(folder)
+                out = os.path.join(folder, "out.data")
+                status, output = run([binary, "inject", "--anon=" + mode, "-i", path, "-o", out],
+                                     timeout, scratch)
+                if status is None:
+                    return "no end"
+                said = files.read_bytes(out) if os.path.exists(out) else b""
+                parts += [b"%r" % status, output, said]
+        return digest(*parts)
+
+
+class Script(Oracle):
+    """A Python test of judging: it passes."""
+
+    def __init__(self, tree: str, name: str, folders: str) -> None:
+        super().__init__()
+        self.tree, self.name, self.folders = tree, name, folders
+
+    def applies(self, file: str) -> bool:
+        return bool(re.match(self.folders, file))
+
+    def ask(self, binary: str, scratch: str, timeout: float) -> str:
+        status, _ = run([sys.executable, os.path.join(self.tree, "harness/selftest", self.name),
+                         "-f"], timeout, self.tree,
+                        {"JITPROOF": binary, "PYTHONDONTWRITEBYTECODE": "1"})
+        return "%r" % status
+
+
+class Unit(Oracle):
+    """A unit test in C that includes a header of the file's folder: it passes."""
+
+    def __init__(self, tree: str, path: str, link: Sequence[str], main: str, built: str) -> None:
+        super().__init__()
+        self.tree, self.path, self.link, self.main, self.built = tree, path, link, main, built
+        self.name = os.path.basename(path).removesuffix(".c")
+        text = files.read(os.path.join(tree, path))
+        self.folders = {os.path.dirname(name) for name in re.findall(r'#include "(.+)"', text)}
+
+    def applies(self, file: str) -> bool:
+        return os.path.dirname(file) in self.folders
+
+    def ask(self, binary: str, scratch: str, timeout: float) -> str:
+        """@binary is the mutant's: its objects are in the file beside it."""
+        objects = shlex.split(files.read(os.path.join(os.path.dirname(binary), "objects")))
+        program = fresh(os.path.join(scratch, "unit"))
+        objects = [one for one in objects if one != self.main] + [self.built]
+        status, output = run([*self.link, "-o", program, *objects, *LIBRARIES], 120, self.tree)
+        if status:
+            raise RuntimeError("%s: %s" % (self.name, output.decode(errors="replace")[-300:]))
+        status, output = run([program], timeout, scratch)
+        lines = [line for line in output.splitlines() if line.startswith((b"ok", b"not ok"))]
+        return "%r %d" % (status, sum(line.startswith(b"ok") for line in lines))
+
+
+LIBRARIES: list[str] = []

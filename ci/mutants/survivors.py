@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""results/mutants/survivors: the mutants that nothing can notice, each with the reason.
+
+	FILE FUNCTION
+		LINE
+		THE LINE CHANGED
+		# the reason
+"""
+
+from __future__ import annotations
+
+import os
+
+from ci.base import files
+from ci.base.status import Malformed
+
+PATH = "results/mutants/survivors"
+Key = tuple[str, str, str, str]
+
+
+def read(tree: str) -> dict[Key, str]:
+    """Each one's reason."""
+    path = os.path.join(tree, PATH)
+    known: dict[Key, str] = {}
+    if not os.path.exists(path):
+        return known
+    block: list[str] = []
+    for number, line in enumerate([*files.read(path).split("\n"), ""], 1):
+        if line.startswith("#"):
+            continue
+        if line.strip():
+            block.append(line)
+            continue
+        if not block:
+            continue
+        words = block[0].split()
+        reason = " ".join(one.strip()[1:].strip() for one in block[3:])
+        if len(words) != 2 or len(block) < 4 or not reason or \
+                not all(one.startswith("\t") for one in block[1:]) or \
+                not all(one.strip().startswith("#") for one in block[3:]):
+            raise Malformed(path, number, "expected FILE FUNCTION, a line, the line changed, "
+                            "and '# reason'")
+        key = (words[0], words[1], block[1].strip(), block[2].strip())
+        if key in known:
+            raise Malformed(path, number, "the same mutant twice")
+        known[key] = reason
+        block = []
+    return known
