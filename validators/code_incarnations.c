@@ -58,6 +58,43 @@ static struct jp_life *life_of(const struct jp_incarnations *incarnations,
 	return found;
 }
 
+bool jp_incarnations_others(const struct jp_incarnations *incarnations, uint32_t pid,
+			    const char *name)
+{
+	bool others = false, known = false;
+
+	for (size_t i = 0; i < incarnations->count; i++) {
+		const struct jp_truth_code *code = incarnations->incarnations[i].code;
+		bool same = strcmp(code->name, name) == 0;
+
+		if (same && code->pid == pid)
+			return false;
+		known |= code->pid == pid;
+		others |= same;
+	}
+	return known && others;
+}
+
+/* Whether @load stands in the dump of a process that has that code too: they share it. */
+static bool has_place(const struct jp_incarnations *incarnations, const struct jp_code_load *load)
+{
+	struct jp_code_load owner = *load;
+
+	owner.pid = load->owner;
+	return load->pid == load->owner || life_of(incarnations, &owner);
+}
+
+/* perf injects a record into the process that it names, whoever's dump it stands in. */
+static void add_stray(struct jp_incarnations *incarnations, const struct jp_code_load *load)
+{
+	bool misplaced = !has_place(incarnations, load) ||
+			 jp_incarnations_others(incarnations, load->pid, load->name);
+	struct jp_strays *strays = misplaced ? &incarnations->misplaced : &incarnations->stray;
+
+	if (!strays->count++)
+		strays->first = load;
+}
+
 /* What a child has from its parent was published before the fork, under the parent's pid. */
 static void inherit(struct jp_incarnations *incarnations, const struct jp_event *start)
 {
@@ -123,10 +160,10 @@ int jp_incarnations_of(const struct jp_view *view, const struct jp_code_loads *l
 	for (size_t i = 0; i < loads->count; i++) {
 		struct jp_life *life = life_of(incarnations, &loads->loads[i]);
 
-		if (!life && !incarnations->stray++)
-			incarnations->first_stray = &loads->loads[i];
-		if (!life)
+		if (!life || !has_place(incarnations, &loads->loads[i])) {
+			add_stray(incarnations, &loads->loads[i]);
 			continue;
+		}
 		/* Of one that is told of again and again, the last before it is judged counts. */
 		if (life->published == UINT64_MAX || loads->loads[i].time <= life->begin)
 			life->published = loads->loads[i].time;

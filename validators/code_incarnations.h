@@ -30,10 +30,12 @@ struct jp_incarnations {
 	const struct jp_evidence *evidence;
 	struct jp_life *incarnations;
 	size_t count;
-	size_t loads;   /* judged lives that the jitdumps publish */
-	uint64_t stray; /* loads of the jitdumps that are of no life; @first_stray */
-	const struct jp_code_load *first_stray;
-	uint64_t largest; /* size */
+	size_t loads; /* judged lives that the jitdumps publish */
+	struct jp_strays {
+		uint64_t count;
+		const struct jp_code_load *first;
+	} stray, misplaced; /* loads of no life; those in another's dump, or under its name */
+	uint64_t largest;   /* size */
 };
 
 /* 0 or -ENOMEM. */
@@ -45,6 +47,9 @@ void jp_incarnations_uncover(struct jp_incarnations *incarnations);
 /* The life at @ip of @pid at @time, or NULL. */
 struct jp_life *jp_incarnations_at(const struct jp_incarnations *incarnations, uint32_t pid,
 				   uint64_t ip, uint64_t time);
+/* Whether @name is that of a function of other processes than @pid, which has functions. */
+bool jp_incarnations_others(const struct jp_incarnations *incarnations, uint32_t pid,
+			    const char *name);
 /* The first of the lives of @pid that may reach into [@start, ...); the rest follow in address
  * order, up to another pid. */
 size_t jp_incarnations_from(const struct jp_incarnations *incarnations, uint32_t pid,

@@ -49,6 +49,9 @@ const char *jp_code_name_cause(const struct jp_naming *naming, const struct jp_c
 
 	if (cause)
 		return cause;
+	if (name->found &&
+	    jp_incarnations_others(naming->incarnations, name->life->code->pid, name->found))
+		return "wrong-owner";
 	if (!name->mapping)
 		return name->why;
 	if (asked && name->covered)

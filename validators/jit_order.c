@@ -35,6 +35,7 @@ struct order {
 		bool begun, failed, elf, map;
 	} * state;
 	uint64_t load_right, load_judged;
+	uint64_t injected, misplaced; /* records of injected code */
 };
 
 static bool user_ip(const struct order *order, const struct jp_event *event, uint64_t *ip)
@@ -185,6 +186,34 @@ static int judge_touched(struct order *order, const struct jp_event *map)
 	return failed;
 }
 
+/* A record of injected code: is it what its process loaded there, about then? */
+static int judge_injected(struct order *order, const struct jp_event *event,
+			  const struct jp_mapping *known)
+{
+	const uint64_t slack = order->evidence->info.slack;
+	const char *why, *name = jp_names_find(order->naming.names, known, event->map.addr, &why);
+	const struct jp_incarnations *all = &order->incarnations;
+
+	order->injected++;
+	for (size_t i = jp_incarnations_from(all, event->pid, event->map.addr); i < all->count;
+	     i++) {
+		const struct jp_truth_code *code = all->incarnations[i].code;
+
+		if (code->pid != event->pid || code->addr > event->map.addr)
+			break;
+		if (name && code->addr == event->map.addr && strcmp(code->name, name) == 0 &&
+		    event->time + slack >= code->loaded &&
+		    (code->unloaded == UINT64_MAX || event->time <= code->unloaded + slack))
+			return 0;
+	}
+	order->misplaced++;
+	return jp_findings_except(
+		order->findings, "inject.stray",
+		name && jp_incarnations_others(all, event->pid, name) ? "wrong-owner" : "no-code",
+		"%.100s at %" PRIx64 " of pid %u, %" PRIu64 ": the process has no such code then",
+		name ?: known->name, event->map.addr, event->pid, event->time);
+}
+
 static int count_hidden(struct order *order)
 {
 	int failed = 0;
@@ -234,6 +263,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 {
 	struct order *order = view->state;
 	const struct jp_mapping *known;
+	int failed;
 
 	if (event->type == JP_EVENT_SAMPLE)
 		return judge_sample(order, event);
@@ -242,7 +272,11 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	known = jp_replay_find(view->spaces, event->pid, event->map.addr);
 	if (!known)
 		return 0;
-	if (!jp_names_injected(order->naming.names, known->name)) {
+	if (jp_names_injected(order->naming.names, known->name)) {
+		failed = view->in_injected ? judge_injected(order, event, known) : 0;
+		if (failed)
+			return failed;
+	} else {
 		jp_incarnations_cover(&order->incarnations, event, known->name);
 		order->side->anon +=
 			event->map.prot & JP_PROT_EXEC && known->backing != JP_BACKING_FILE;
@@ -305,7 +339,9 @@ static void add_metrics(struct order *order, const struct jp_names_change *chang
 	jp_findings_add(findings, jp_metric_count("order.loads", order->incarnations.loads));
 	jp_findings_add(findings,
 			jp_metric_rate("order.hidden", side->hidden, order->incarnations.loads));
-	jp_findings_add(findings, jp_metric_count("order.stray", order->incarnations.stray));
+	jp_findings_add(findings, jp_metric_count("order.stray",
+						  order->incarnations.stray.count +
+							  order->incarnations.misplaced.count));
 	jp_findings_add(findings, jp_metric_count("anon.before", order->before.anon));
 	if (side != &order->after)
 		return;
@@ -319,20 +355,34 @@ static void add_metrics(struct order *order, const struct jp_names_change *chang
 			   jp_metric_rate("inject.better", change->better, change->both));
 	jp_findings_add(findings, jp_metric_rate("inject.worse", change->worse, change->both));
 	jp_findings_add(findings, jp_metric_count("inject.lost", change->lost));
+	jp_findings_add(findings,
+			jp_metric_rate("inject.stray", order->misplaced, order->injected));
+}
+
+static int except_strays(struct order *order, const struct jp_strays *strays, const char *cause,
+			 const char *why)
+{
+	const struct jp_code_load *stray = strays->first;
+	int failed = 0;
+
+	for (uint64_t i = 0; !failed && i < strays->count; i++)
+		failed = jp_findings_except(order->findings, "order.stray", cause,
+					    "%.100s of pid %u at %" PRIx64 ", %" PRIu64
+					    " bytes, loaded at %" PRIu64
+					    ", in the dump of pid %u: %s",
+					    stray->name, stray->pid, stray->addr, stray->size,
+					    stray->time, stray->owner, why);
+	return failed;
 }
 
 /* What the jitdumps themselves say that is not so. */
 static int judge_dumps(struct order *order)
 {
-	const struct jp_code_load *stray = order->incarnations.first_stray;
-	int failed = 0;
+	int failed = except_strays(order, &order->incarnations.stray, "no-code",
+				   "the truth has no such code")
+			     ?: except_strays(order, &order->incarnations.misplaced, "wrong-owner",
+					      "it is another process's");
 
-	for (uint64_t i = 0; !failed && i < order->incarnations.stray; i++)
-		failed = jp_findings_except(
-			order->findings, "order.stray", "no-code",
-			"%.100s of pid %u at %" PRIx64 ", %" PRIu64 " bytes, loaded at %" PRIu64
-			": the truth has no such code",
-			stray->name, stray->pid, stray->addr, stray->size, stray->time);
 	for (uint64_t i = 0; !failed && i < order->loads.bad; i++)
 		failed = jp_findings_except(order->findings, "order.bad", "jitdump", "%.380s",
 					    order->loads.why.text);

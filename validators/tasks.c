@@ -14,6 +14,7 @@
 /* What the capture has of one task. */
 struct task_told {
 	bool fork, made, exit; /* made: a FORK of who was there already */
+	bool named;            /* the same, a COMM */
 	bool owed;             /* what came after its FORK, with the same events, was told */
 };
 
@@ -169,6 +170,16 @@ static int judge_sample(struct task_state *state, const struct jp_event *event)
 				  event->pid, event->tid, event->time);
 }
 
+/* A name that was read from /proc. */
+static void note_made(struct task_state *state, const struct jp_event *event)
+{
+	const struct jp_task *task =
+		jp_tasks_at(&state->tasks, event->tid, info_of(state)->sampling);
+
+	if (!live(state, event) && task && task->pid == event->pid)
+		told_of(state, task)->named = true;
+}
+
 /* Who is told to exec was told of before, unless the events were switched between. */
 static void note_exec(struct task_state *state, const struct jp_event *event)
 {
@@ -220,6 +231,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 		state->wrong_exits += faults(state) - before;
 		return failed;
 	case JP_EVENT_COMM:
+		note_made(state, event);
 		if (event->comm.exec && live(state, event) && event->record)
 			note_exec(state, event);
 		return 0;
@@ -287,21 +299,28 @@ static int miss(struct task_state *state, const char *kind, const struct jp_task
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct task_state *state = view->state;
-	uint64_t forks = 0, no_forks = 0, exits = 0, no_exits = 0;
+	uint64_t forks = 0, no_forks = 0, exits = 0, no_exits = 0, names = 0, no_names = 0;
 	int failed = 0;
 
 	for (size_t i = 0; i < state->tasks.count && !failed; i++) {
 		const struct jp_task *task = &state->tasks.tasks[i];
 		const struct task_told *told = &state->told[i];
 		bool fork = task->forked && (told->owed || on(state, task->before, task->after));
-		bool made = to_be_made(state, task);
+		bool named = to_be_made(state, task);
+		/* perf tells of the names alone where it attaches. */
+		bool made = named && info_of(state)->first_enabled;
 		bool exit = task->exits && on(state, task->ending, task->ended);
 
-		if (!(fork || made || exit) || !is_watched(state, task, 0))
+		if (!(fork || named || exit) || !is_watched(state, task, 0))
 			continue;
 		forks += fork || made;
 		exits += exit;
-		if ((fork && !told->fork) || (made && !told->made)) {
+		names += named;
+		if (named && !told->named) {
+			no_names++;
+			failed = miss(state, "comm.missing", task, task->before, task->after);
+		}
+		if (!failed && ((fork && !told->fork) || (made && !told->made))) {
 			no_forks++;
 			failed = miss(state, "fork.missing", task, task->before, task->after);
 		}
@@ -317,6 +336,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 		     {"fork.missing", no_forks, forks},
 		     {"exit.records", state->wrong_exits, state->exits},
 		     {"exit.missing", no_exits, exits},
+		     {"comm.missing", no_names, names},
 		     {"tasks.strangers", state->strangers, state->samples}};
 
 	for (size_t i = 0; i < sizeof(rates) / sizeof(*rates) && !failed; i++)

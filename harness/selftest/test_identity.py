@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Who is who: a recorded run passes; each change of a name, or of who made whom, is noticed."""
 
+import glob
 import os
 import re
 import shutil
@@ -17,8 +18,13 @@ from harness.selftest import run_directory as rd
 from harness.selftest.scratch import Folder, JITPROOF
 
 # Forked, forked and exec'd, by each way there is; one is killed.
-CASE = """case tree full : short_lived --count=16 : launch --stack=8192 --freq=999 : samples=50
+TREE = """case tree full : short_lived --count=16 : launch --stack=8192 --freq=999 : samples=50
 	coverage.stale allow munmap <=acts.munmap	# the kernel has no record of munmap
+"""
+# Each of three publishes what it makes, at the same places as the others.
+NAMES = """defaults : : launch --stack=8192 --freq=999 : publish=jitdump inject=strip samples=50
+case tree full : prefork --children=2
+	names.unnamed any, names.wrong any, load.right any
 """
 
 
@@ -27,16 +33,18 @@ def judge(directory: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-class Identity(Folder):
+class Recorded(Folder):
+    case = TREE
+
     def setUp(self) -> None:
         super().setUp()
-        self.write(CASE, "expected", "tree")
+        self.write(self.case, "expected", "tree")
         run = process.run([JITPROOF, "run", "--set=full", "--expected", self.place("expected"),
                            "-o", self.place("run")], timeout=90)
         self.dir = self.place("run", "tree", "tree")
         if "# SKIP" in run.stdout:
             self.skipTest(run.stdout)
-        self.assertEqual(run.returncode, 0, run.stdout)
+        self.assertIn(" ERROR:0 ", run.stdout)
 
     def changed(self, change: Callable[[rd.PerfData], None], *said: str) -> str:
         """@change alters a copy of what was recorded; what judging says of it."""
@@ -57,6 +65,8 @@ class Identity(Folder):
         return [record for record in perf.records
                 if isinstance(record, rd.Side) and record.kind == kind]
 
+
+class Identity(Recorded):
     def test_as_recorded(self) -> None:
         status, text = judge(self.dir)
         self.assertEqual(status, 0, text)
@@ -135,6 +145,60 @@ class Identity(Folder):
         self.assertEqual(status, 1, text)
         self.assertRegex(text, r"comm: the truth has no name of thread \d+/\d+")
         self.assertTrue(re.search(r"ERROR:1", text), text)
+
+
+class Names(Recorded):
+    """A function is its process's own, though others have theirs at the same address."""
+
+    case = NAMES
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.dumps = {path: rd.Jitdump(path) for path in
+                      sorted(glob.glob(os.path.join(self.dir, "jit-*.dump")))}
+        self.assertEqual(len(self.dumps), 3)
+        self.assertNotIn("order.stray", judge(self.dir)[1])
+
+    def test_unique(self) -> None:
+        names: set[str] = set()
+        for dump in self.dumps.values():
+            own = {dump.load(record)[3] for record in dump.loads()}
+            self.assertFalse(names & own)
+            names |= own
+
+    def test_in_anothers_dump(self) -> None:
+        """A child writes a record of its own, then one for its parent, into its parent's dump."""
+        (path, parent), (_, child), _ = self.dumps.items()
+        record = bytearray(child.loads()[0])
+        parent.records.insert(1, record)
+        for pid in (None, struct.unpack_from("<I", parent.header, 20)[0]):
+            if pid:
+                struct.pack_into("<I", record, 16, pid)
+            parent.save(path)
+            self.assertRegex(judge(self.dir)[1], r"order\.stray: 1 with cause wrong-owner")
+
+    def test_anothers_names(self) -> None:
+        """All of one process's functions get the names of another's."""
+        (path, one), _, (_, other) = self.dumps.items()
+        for mine, theirs in zip(one.loads(), other.loads()):
+            name = other.load(theirs)[3].encode()
+            self.assertEqual(len(name), len(one.load(mine)[3]))
+            mine[56:56 + len(name)] = name
+        one.save(path)
+        text = judge(self.dir)[1]
+        self.assertRegex(text, r"order\.stray: \d+ with cause wrong-owner")
+
+    def test_injected_into_another(self) -> None:
+        """Records of injected code, given to another process."""
+        path = os.path.join(self.dir, "injected.data")
+        perf = rd.PerfData.load(path)
+        injected = [record for record in perf.maps() if "/jit/jit-" in record.name]
+        pids = sorted({record.pid for record in injected})
+        self.assertEqual(len(pids), 3)
+        for record in injected[-3:]:
+            record.pid = pids[0] if record.pid != pids[0] else pids[1]
+        perf.save(path)
+        self.assertRegex(judge(self.dir)[1], r"inject\.stray: 3 with cause wrong-owner")
 
 
 if __name__ == "__main__":

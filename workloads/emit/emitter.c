@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "harness/format/truth/write.h"
@@ -195,22 +197,46 @@ void jp_emit_measured(struct jp_function *function, const struct jp_emitted *emi
 	record(function, name, now, now);
 }
 
+/* Of this image of the process, unique in the truth; 0: not yet. */
+static atomic_uint maker;
+
+void jp_emit_forked(void)
+{
+	atomic_store(&maker, 0);
+}
+
+/* @name, as no other process calls a function of its own: always as long. */
+static int own_name(const char *name, char *own, size_t size)
+{
+	unsigned none = 0, fresh;
+
+	if (!atomic_load(&maker)) {
+		fresh = jp_truth_id();
+		atomic_compare_exchange_strong(&maker, &none, fresh);
+	}
+	return snprintf(own, size, "%s_%08x", name, atomic_load(&maker)) < (int)size
+		       ? 0
+		       : -ENAMETOOLONG;
+}
+
 static int load(const struct jp_function *function, const char *name, uint64_t before)
 {
+	char own[128];
 	unsigned char frames[JP_EH_FRAME_MOST];
-	struct jp_published published = {.name = name,
+	struct jp_published published = {.name = own,
 					 .addr = function->code,
 					 .size = function->size,
 					 .code = (const void *)(uintptr_t)function->code,
 					 .index = function->id};
 	struct jp_emitted emitted;
-	int ret = jp_shape_emit(function->shape, NULL, 0, &emitted)
+	int ret = own_name(name, own, sizeof(own))
+			  ?: jp_shape_emit(function->shape, NULL, 0, &emitted)
 			  ?: describe_frames(&emitted, frames, &published)
 			  ?: jp_publish_load(&published);
 
 	if (ret)
 		return ret;
-	record(function, name, before, jp_clock_now());
+	record(function, own, before, jp_clock_now());
 	return 0;
 }
 

@@ -29,9 +29,12 @@ int jp_emit(struct jp_arena *arena, enum jp_shape shape, const char *name,
 	    struct jp_function *function);
 /* The two halves of that: writing it, and telling that it is there. A runtime that makes code
  * executable in between tells of it after the kernel did. Both publish what they tell. Threads may
- * call at once, on arenas of their own. 0 or -errno. */
+ * call at once, on arenas of their own. No other process calls a function as this one does: the
+ * name that is told of ends in a number of its own. 0 or -errno. */
 int jp_emit_write(struct jp_arena *arena, enum jp_shape shape, struct jp_function *function);
 int jp_emit_load(const struct jp_function *function, const char *name);
+/* In a forked child: what it has inherited keeps its name, what it makes is its own. */
+void jp_emit_forked(void);
 /* In between: gives it its word, which may be the start of what the frame-pointer rule meets: it is
  * followed now. 0, or -EINVAL where its shape has none. */
 int jp_emit_word(struct jp_arena *arena, struct jp_function *function, uint64_t word);

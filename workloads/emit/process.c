@@ -20,6 +20,7 @@
 
 #include "harness/format/truth/write.h"
 #include "workloads/emit/maps.h"
+#include "workloads/emit/emitter.h"
 #include "workloads/emit/path.h"
 #include "workloads/emit/publish.h"
 #include "workloads/emit/thread.h"
@@ -171,6 +172,7 @@ int jp_process_fork(struct jp_child *process, const struct jp_fork *wanted,
 		pthread_mutex_init(&lock, NULL);
 		leave_parent(process->forked, parent, JP_HOW_FORK);
 		jp_path_forked();
+		jp_emit_forked();
 		jp_maps_forked();
 		jp_maps_mark();
 		close_process(process);

@@ -17,6 +17,7 @@ struct reading {
 	struct jp_code_loads *out;
 	size_t capacity;
 	struct jp_map named; /* of this file: code index -> the load that had it last, + 1 */
+	uint32_t owner;      /* of this file */
 	const unsigned char *eh_frame; /* of the next LOAD */
 	uint64_t eh_frame_size;
 };
@@ -54,7 +55,8 @@ static const struct jp_code_load *load_of(const struct reading *reading, uint64_
 
 static int take(struct reading *reading, const struct jp_jitdump_record *record)
 {
-	struct jp_code_load load = {.pid = record->pid, .time = record->time, .name = ""};
+	struct jp_code_load load = {
+		.pid = record->pid, .owner = reading->owner, .time = record->time, .name = ""};
 	const struct jp_code_load *moved;
 
 	if (record->type == JP_JITDUMP_UNWINDING_INFO) {
@@ -95,6 +97,7 @@ static int read_dump(struct reading *reading, const char *path)
 	int more = dump ? 1 : -EINVAL, failed = 0;
 
 	reading->eh_frame_size = 0;
+	reading->owner = dump ? jp_jitdump_header(dump)->pid : 0;
 	out->kept[out->dumps++] = dump;
 	while (!failed && more > 0) {
 		more = jp_jitdump_next(dump, &record, &why);

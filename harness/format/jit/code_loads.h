@@ -9,7 +9,7 @@
 
 /* The loads and moves of all jitdumps (jit-*.dump) of a run directory. */
 struct jp_code_load {
-	uint32_t pid;
+	uint32_t pid, owner; /* whose it is; whose dump it stands in */
 	uint64_t time, addr, size;
 	const char *name; /* of a MOVE: that of the LOAD with its index before it, or "" */
 	/* Of a MOVE: that LOAD's too. */
