@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "harness/base/map.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/judge/validator.h"
 #include "harness/model/machine/machine.h"
@@ -38,6 +39,7 @@ struct books {
 	const struct jp_machine *machine;
 	const struct jp_truth_activation *hint;
 	struct sample_tally samples[FILES][JP_SAMPLE_CLASSES];
+	struct jp_map last; /* tid -> when its last sample was, by the capture */
 	uint64_t records[FILES][KINDS][OWNERS];
 };
 
@@ -71,13 +73,35 @@ static void see_record(struct books *books, const struct jp_event *event)
 	books->records[books->view->in_injected ? INJECTED : CAPTURED][event->record_type][owner]++;
 }
 
+/* A thread is in one place at a time, and an event gives one sample of it. */
+static int see_double(struct books *books, const struct jp_event *event)
+{
+	struct last_sample {
+		uint64_t time;
+		uint32_t attr;
+	} * last;
+
+	if (!event->time || !event->tid || books->view->in_injected)
+		return 0;
+	last = jp_map_at(&books->last, event->tid, sizeof(*last));
+	if (!last)
+		return -ENOMEM;
+	if (last->time == event->time && last->attr == event->attr)
+		return jp_findings_except(&books->view->findings, "samples", "double",
+					  "at %" PRIu64 ", %u/%u: two samples of one event",
+					  event->time, event->pid, event->tid);
+	*last = (struct last_sample){event->time, event->attr};
+	return 0;
+}
+
 static int see(struct jp_view *view, const struct jp_event *event)
 {
-	if (event->type == JP_EVENT_SAMPLE)
-		see_sample(view->state, event);
-	else
+	if (event->type != JP_EVENT_SAMPLE) {
 		see_record(view->state, event);
-	return 0;
+		return 0;
+	}
+	see_sample(view->state, event);
+	return see_double(view->state, event);
 }
 
 static int add_samples(const struct books *books, enum books_of file, const char *name,
@@ -237,6 +261,14 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	return 0;
 }
 
+static void free_books(void *state)
+{
+	struct books *books = state;
+
+	jp_map_free(&books->last);
+	free(books);
+}
+
 static const struct jp_validator books_validator = {
 	.name = "books",
 	.help = "is every sample and every record in a class, and each where its thread was?",
@@ -244,6 +276,6 @@ static const struct jp_validator books_validator = {
 	.begin = begin,
 	.see = see,
 	.end = end,
-	.free = free,
+	.free = free_books,
 };
 JP_REGISTER(validator, books_validator);

@@ -16,8 +16,7 @@ static void told(const char *what, const struct jp_result *result, enum jp_outco
 		 const char *why)
 {
 	check(result->outcome == outcome && (!why || strstr(result->why, why)), "%s: %s (%.*s)",
-	      what, jp_outcome_text(result->outcome), (int)strcspn(result->why, "\n"),
-	      result->why);
+	      what, jp_outcome_text(result->outcome), (int)strcspn(result->why, "\n"), result->why);
 }
 
 /* 90 exceptions of the control; with what it left out added back, so many judged, broken and left.

@@ -140,7 +140,7 @@ class Recorded(Folder):
 
 class AsRecorded(unittest.TestCase):
     def test_each_fixture_passes(self) -> None:
-        for name in ("anon", "gated", "growth", "mappings", "memfd", "pathless", "reuse"):
+        for name in ("anon", "clock", "gated", "growth", "mappings", "memfd", "pathless", "reuse"):
             status, text = judge(os.path.join(FIXTURES, name))
             self.assertEqual(status, 0, text)
             self.assertIn(f"ok 1 fixture/{name}\n", text)
@@ -148,7 +148,7 @@ class AsRecorded(unittest.TestCase):
                 self.assertRegex(text, r"# caught: \d+ exceptions, all pathless")
 
     def test_rewriting_changes_nothing(self) -> None:
-        for name in ("anon", "gated", "growth", "mappings", "memfd", "pathless", "reuse"):
+        for name in ("anon", "clock", "gated", "growth", "mappings", "memfd", "pathless", "reuse"):
             path = os.path.join(FIXTURES, name, "perf.data")
             self.assertEqual(rd.PerfData.load(path).pack(), files.read_bytes(path))
             truth = rd.Truth(os.path.join(FIXTURES, name, "truth"))
@@ -227,6 +227,66 @@ class Books(Recorded):
             sample.ip = sample.regs[rd.X86_IP] = 0x1234
         self.perf.sort()
         self.only(self.fails(self.exactly(4, "samples", "outside")), "samples")
+
+
+class Clock(Recorded):
+    """Samples against the CPU time that the truth tells, and against what the events counted."""
+
+    fixture = "clock"
+
+    def leave_out(self, gone: list[rd.Sample]) -> None:
+        left = {id(sample) for sample in gone}
+        self.perf.records = [record for record in self.perf.records if id(record) not in left]
+
+    def too_few(self) -> str:
+        return self.fails(r"(?m)^# cpu.samples: \d+ with cause too-few, which nothing allows$",
+                          r"samples in \d+ activations, by their CPU time there are ")
+
+    def test_every_fifth_is_gone(self) -> None:
+        self.leave_out(self.perf.samples()[::5])
+        self.only(self.too_few(), "cpu.samples")
+
+    def test_a_fifth_of_the_time_is_gone(self) -> None:
+        times = [sample.time for sample in self.perf.samples()]
+        begin, end = (min(times) + (max(times) - min(times)) * part // 5 for part in (2, 3))
+        self.leave_out([one for one in self.perf.samples() if begin <= one.time < end])
+        self.too_few()
+
+    def test_a_thread_is_gone(self) -> None:
+        tid = self.perf.samples()[0].tid
+        self.leave_out([one for one in self.perf.samples() if one.tid == tid])
+        self.assertRegex(self.too_few(), rf"thread {tid}: 0 samples in \d+ activations")
+
+    def test_all_are_gone(self) -> None:
+        self.leave_out(self.perf.samples())
+        self.errs()
+
+    def test_what_was_lost_is_not_missing(self) -> None:
+        """The kernel said so; that the case bears no loss is another matter."""
+        gone = self.perf.samples()[::5]
+        self.leave_out(gone)
+        last = self.perf.samples()[-1]
+        self.perf.insert(self.perf.side(rd.LOST, struct.pack("<QQ", last.id, len(gone)),
+                                        last.time))
+        self.assertNotIn("cpu.samples: ", self.judge()[1])
+
+    def test_each_twice(self) -> None:
+        text = self.invent(lambda sample: 0)
+        self.assertRegex(text, r"(?m)^# samples: \d+ with cause double, which nothing allows$")
+
+    def test_invented(self) -> None:
+        """Each once more, a little later."""
+        text = self.invent(lambda sample: 1000)
+        self.only(text, "cpu.samples", "event.samples")
+
+    def invent(self, later: Callable[[rd.Sample], int]) -> str:
+        for sample in self.perf.samples():
+            double = copy.deepcopy(sample)
+            double.time = sample.time + later(sample)
+            self.perf.records.append(double)
+        self.perf.sort()
+        return self.fails(r"(?m)^# cpu.samples: \d+ with cause too-many, which nothing allows$",
+                          r"(?m)^# event.samples: 1 with cause too-many, which nothing allows$")
 
 
 class Mappings(Recorded):
