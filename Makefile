@@ -214,12 +214,12 @@ bench: all ## compare our speed with perf's
 cost: all ## measure what whole stacks cost, by strategy
 	@$(PYTHON) ci/bench/cost.py --jitproof '$(O)/jitproof'
 
-# The guest's first process: alone in its initramfs, so linked statically.
+# The guest's first process: alone in its initramfs, so linked statically; nothing of ours wraps it.
 $(O)/vm/init: ci/matrix/vm/init.c Makefile
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wshadow $(WERROR) $(CFLAGS) $(ANYWHERE) \
-		$(LDFLAGS) -static -o $@ $<
+		$(filter-out -Wl%,$(LDFLAGS)) -static -o $@ $<
 
 # Loaded into QEMU, so never built for a sanitizer.
 $(O)/vm/clock.so: ci/matrix/vm/clock.c Makefile

@@ -28,8 +28,19 @@ struct point {
 	bool mark;
 };
 
+/* A mapping record of perf.data, by which injected.data's own are told from it. */
+struct captured {
+	uint64_t time, start, end;
+	uint32_t pid;
+};
+
 struct equal {
 	struct jp_view *view;
+	struct jp_replay *spaces; /* of the file that is read */
+	bool injected;            /* it is injected.data */
+	struct captured *captured;
+	size_t nr_captured, captured_capacity;
+	uint64_t code_records, no_code, taken, taken_files;
 	const struct jp_evidence *evidence;
 	struct jp_executables truth;
 	struct point *points; /* by time */
@@ -202,12 +213,25 @@ static bool is_told(const struct equal *equal, const struct jp_executable *truth
 	return truth->start < USER_END;
 }
 
+/* What injecting took away: of emitted code's memory it may leave the code alone, of a file
+ * nothing. What perf.data lacks too is listed already. */
+static int judge_taken(struct equal *equal, const struct point *point,
+		       const struct difference *different)
+{
+	const struct jp_memory *memory = memory_of(equal, different->truth);
+
+	equal->taken += different->end - different->start;
+	if (memory->act || !memory->line || *memory->line->name != '/')
+		return 0;
+	return except(equal, point, different, &equal->taken_files);
+}
+
 /* Judges [@start, @end), which all that is there holds whole or not at all. */
 static int judge_piece(struct equal *equal, const struct point *point, size_t first, uint64_t start,
 		       uint64_t end)
 {
 	const struct jp_evidence *evidence = equal->evidence;
-	const struct jp_mapping *known = jp_replay_find(equal->view->spaces, point->pid, start);
+	const struct jp_mapping *known = jp_replay_find(equal->spaces, point->pid, start);
 	const struct jp_executable *truth = NULL;
 	struct difference different = {.start = start, .end = end};
 	bool possible = false;
@@ -224,12 +248,16 @@ static int judge_piece(struct equal *equal, const struct point *point, size_t fi
 	if ((!truth && !known) || (!known && !is_told(equal, truth, point->time)))
 		return 0;
 	if (!truth && possible) {
-		equal->unjudged += end - start;
+		equal->unjudged += equal->injected ? 0 : end - start;
 		return 0;
 	}
-	equal->compared += end - start;
 	different.truth = truth;
 	different.known = known;
+	different.metric = "injected.missing";
+	different.cause = "taken";
+	if (equal->injected)
+		return known ? 0 : judge_taken(equal, point, &different);
+	equal->compared += end - start;
 	if (!truth) {
 		different.metric = "mappings.extra";
 		different.last = last_at(equal, point->pid, start, point->time);
@@ -286,8 +314,8 @@ static int gather(struct equal *equal, const struct point *point)
 		equal->now[equal->nr_now++] = one;
 		failed = add_edges(equal, one->start, one->end);
 	}
-	for (known = jp_replay_from(equal->view->spaces, point->pid, 0); !failed && known;
-	     known = jp_replay_from(equal->view->spaces, point->pid, known->end))
+	for (known = jp_replay_from(equal->spaces, point->pid, 0); !failed && known;
+	     known = jp_replay_from(equal->spaces, point->pid, known->end))
 		if (known->prot & JP_PROT_EXEC) {
 			equal->nothing = false;
 			failed = add_edges(equal, known->start, known->end);
@@ -302,7 +330,7 @@ static int judge_point(struct equal *equal, const struct point *point)
 	int failed = gather(equal, point);
 	size_t first = 0;
 
-	equal->marks += point->mark;
+	equal->marks += point->mark && !equal->injected;
 	for (size_t i = 0; !failed && i + 1 < equal->nr_edges; i++) {
 		while (first < equal->nr_now && equal->now[first]->end <= equal->edges[i])
 			first++;
@@ -444,6 +472,88 @@ static int judge_record(struct equal *equal, const struct jp_event *record)
 		record->map.prot, record->map.flags, record->map.ino, record->map.name, reached);
 }
 
+static int by_captured(const void *left, const void *right)
+{
+	const struct captured *a = left, *b = right;
+
+	return jp_compare(a->time, b->time)
+		       ?: jp_compare(a->pid, b->pid)
+		       ?: jp_compare(a->start, b->start);
+}
+
+/* Whether @record is one of perf.data, or a piece of one. */
+static bool is_captured(const struct equal *equal, const struct jp_event *record)
+{
+	const uint64_t end = record->map.addr + record->map.len;
+	const struct captured *all = equal->captured;
+	size_t i;
+
+	jp_search(i, equal->nr_captured, all[i].time < record->time);
+	for (; i < equal->nr_captured && all[i].time == record->time; i++)
+		if (all[i].pid == record->pid && all[i].start <= record->map.addr &&
+		    end <= all[i].end)
+			return true;
+	return false;
+}
+
+/* What @record tells wrong, that injecting added: it must tell of code that is loaded then. */
+static const char *no_code(const struct equal *equal, const struct jp_event *record)
+{
+	const struct jp_truth *truth = equal->evidence->truth;
+	const uint64_t slack = equal->evidence->info.slack;
+	const struct jp_truth_code *codes = truth->codes;
+	const char *cause = "no-code";
+	size_t i;
+
+	jp_search(i, truth->nr_codes,
+		  codes[i].pid != record->pid ? codes[i].pid < record->pid
+					      : codes[i].addr < record->map.addr);
+	for (; i < truth->nr_codes && codes[i].pid == record->pid &&
+	       codes[i].addr == record->map.addr;
+	     i++) {
+		if (record->time + slack < codes[i].loaded ||
+		    (codes[i].unloaded != UINT64_MAX && record->time > codes[i].unloaded + slack))
+			cause = "other-time";
+		else if (record->map.len >= codes[i].size) /* its tables stand behind it */
+			return NULL;
+		else
+			cause = "shorter";
+	}
+	return cause;
+}
+
+static int judge_added(struct equal *equal, const struct jp_event *record)
+{
+	const char *cause;
+
+	if (record->kernel_map || !(record->map.prot & JP_PROT_EXEC) || is_captured(equal, record))
+		return 0;
+	equal->code_records++;
+	cause = no_code(equal, record);
+	if (!cause)
+		return 0;
+	equal->no_code++;
+	return jp_findings_except(&equal->view->findings, "injected.mappings", cause,
+				  "pid %u, injected record of %" PRIu64 ": %" PRIx64 "-%" PRIx64
+				  " %.120s",
+				  record->pid, record->time, record->map.addr,
+				  record->map.addr + record->map.len, record->map.name);
+}
+
+static int note_captured(struct equal *equal, const struct jp_event *record)
+{
+	struct captured *one =
+		jp_array_push(&equal->captured, &equal->nr_captured, &equal->captured_capacity);
+
+	if (!one)
+		return -ENOMEM;
+	*one = (struct captured){.time = record->time,
+				 .pid = record->pid,
+				 .start = record->map.addr,
+				 .end = record->map.addr + record->map.len};
+	return 0;
+}
+
 static int add_point(struct equal *equal, uint32_t pid, uint64_t time, bool mark)
 {
 	struct point *point =
@@ -564,6 +674,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 		return -ENOMEM;
 	equal->view = view;
 	equal->evidence = view->evidence;
+	equal->spaces = view->spaces;
 	failed = jp_executables_load(&equal->truth, truth, err)
 			 ?: demand_marks(equal, err)
 			 ?: find_threads(equal);
@@ -574,9 +685,8 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	return failed;
 }
 
-static int until(struct jp_view *view, uint64_t time)
+static int judge_points(struct equal *equal, uint64_t time)
 {
-	struct equal *equal = view->state;
 	int failed = 0;
 
 	while (!failed && equal->next < equal->nr_points && equal->points[equal->next].time < time)
@@ -584,16 +694,43 @@ static int until(struct jp_view *view, uint64_t time)
 	return failed;
 }
 
+/* The first event of injected.data: perf.data is over, and all begins again. */
+static int turn_over(struct equal *equal)
+{
+	int failed = judge_points(equal, UINT64_MAX);
+
+	if (equal->nr_captured)
+		qsort(equal->captured, equal->nr_captured, sizeof(*equal->captured), by_captured);
+	equal->injected = true;
+	equal->spaces = equal->view->spaces;
+	equal->next = 0;
+	return failed;
+}
+
+static int until(struct jp_view *view, uint64_t time)
+{
+	struct equal *equal = view->state;
+	int failed = view->in_injected && !equal->injected ? turn_over(equal) : 0;
+
+	return failed ?: judge_points(equal, time);
+}
+
 static int see(struct jp_view *view, const struct jp_event *event)
 {
-	return event->type == JP_EVENT_MAP ? judge_record(view->state, event) : 0;
+	struct equal *equal = view->state;
+
+	if (event->type != JP_EVENT_MAP)
+		return 0;
+	if (equal->injected)
+		return judge_added(equal, event);
+	return judge_record(equal, event) ?: note_captured(equal, event);
 }
 
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct equal *equal = view->state;
 	struct jp_findings *findings = &view->findings;
-	int failed = until(view, UINT64_MAX);
+	int failed = judge_points(equal, UINT64_MAX);
 
 	if (failed)
 		return failed;
@@ -611,6 +748,12 @@ static int end(struct jp_view *view, struct jp_error *err)
 	jp_findings_add(findings,
 			jp_metric_rate("mappings.invented", equal->invented, equal->records));
 	jp_findings_add(findings, jp_metric_count("mappings.unknown", equal->unknown));
+	if (!equal->injected)
+		return 0;
+	jp_findings_add(findings,
+			jp_metric_rate("injected.mappings", equal->no_code, equal->code_records));
+	jp_findings_add(findings, jp_metric_count("injected.missing", equal->taken_files));
+	jp_findings_add(findings, jp_metric_count("injected.taken", equal->taken));
 	return 0;
 }
 
@@ -621,6 +764,7 @@ static void free_equal(void *state)
 	jp_executables_free(&equal->truth);
 	jp_map_free(&equal->listed);
 	jp_map_free(&equal->threads);
+	free(equal->captured);
 	free(equal->points);
 	free(equal->now);
 	free(equal->edges);
@@ -630,6 +774,7 @@ static void free_equal(void *state)
 static const struct jp_validator equal_mappings = {
 	.name = "equal_mappings",
 	.help = "are the capture's executable mappings those that each process truly had?",
+	.wants_injected = true,
 	.begin = begin,
 	.until = until,
 	.see = see,

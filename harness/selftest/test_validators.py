@@ -1275,6 +1275,39 @@ class EqualMappings(Recorded):
         text = self.fails(self.exactly(1, "mappings.missing", "no-record"))
         self.only(text, "mappings.missing")
 
+    def injected(self, change: Callable[[rd.Map], None], gone: str = "") -> str:
+        """What is said of an injected.data with a record of the first function, changed, and
+        without those of the file @gone; names are not asked here."""
+        case = os.path.join(self.dir, "case")
+        text = files.read(case).split(" publish=")[0].rstrip()
+        files.write(case, text + " publish=jitdump inject=cut\n")
+        perf = rd.PerfData.load(os.path.join(FIXTURES, self.fixture, "perf.data"))
+        code = self.truth.get(self.truth.of(rd.Truth.CODE_LOAD)[0])
+        record = next(one for one in perf.maps() if one.name == "//anon").copy()
+        record.start, record.size, record.pgoff, record.time = code[6], code[7], 64, code[5] + 1
+        record.name = "/tmp/jitted-1-1.so"
+        change(record)
+        perf.records = [one for one in perf.records
+                        if not (gone and isinstance(one, rd.Map) and one.name.endswith(gone))]
+        perf.insert(record)
+        perf.save(os.path.join(self.dir, "injected.data"))
+        return self.judge()[1]
+
+    def test_injected(self) -> None:
+        def set_to(field: str, value: Callable[[rd.Map], int]) -> Callable[[rd.Map], None]:
+            return lambda record: setattr(record, field, value(record))
+
+        self.assertNotIn("# injected.", self.injected(lambda record: None))
+        for change, cause in ((set_to("start", lambda one: one.start + 16), "no-code"),
+                              (set_to("size", lambda one: one.size // 2), "shorter"),
+                              (set_to("pid", lambda one: one.pid + 1), "no-code"),
+                              (set_to("time", lambda one: one.time - 10**9), "other-time")):
+            with self.subTest(cause):
+                self.assertRegex(self.injected(change),
+                                 self.exactly(1, "injected.mappings", cause))
+        self.assertRegex(self.injected(lambda record: None, "libz.so.1.2.13"),
+                         self.exactly(1, "injected.missing", "taken"))
+
     def test_no_marks(self) -> None:
         for at in self.marks():
             slot = self.truth.get(at)
