@@ -169,12 +169,14 @@ static int tell_all(struct jp_session *session, void *context, pid_t pid,
 {
 	want_all(session, NULL, pid, maps, count, before);
 	/*
-	 * The time before the reading: whatever happened while it was read has a live record that
-	 * is later and wins, and what the reading shows of it already is the same.
+	 * Time 0, as perf's own have it: readers take them before all else. Whatever happened while
+	 * it was read has a live record that is later and wins, and what the reading shows of it
+	 * already is the same. With the time of the reading they would be later than all that a
+	 * jitdump tells of the code that is there, and hide its names.
 	 */
 	for (size_t i = 0; i < count; i++)
 		if (selected(session->options.synth, &maps[i]))
-			jp_synthesize_map(session->recorder, pid, &maps[i], before);
+			jp_synthesize_map(session->recorder, pid, &maps[i], 0);
 	return 0;
 }
 
