@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/array.h"
+#include "harness/base/map.h"
 #include "harness/base/search.h"
 #include "harness/judge/validator.h"
 #include "validators/files.h"
@@ -32,9 +34,10 @@ struct processes {
 	struct jp_files *files;
 	struct image *images; /* as the truth's incarnations */
 	size_t nr_images;
-	struct thread *threads; /* open addressing */
+	struct thread *threads; /* as they are first told of */
 	size_t nr_threads, capacity;
-	uint64_t sideband; /* records of what happened while the events were on */
+	struct jp_map by_tid; /* its index + 1 */
+	uint64_t sideband;    /* records of what happened while the events were on */
 };
 
 static int collect(struct processes *processes)
@@ -65,37 +68,19 @@ static struct image *image_at(const struct processes *processes, uint32_t pid, u
 	return image;
 }
 
-static struct thread *thread_slot(const struct processes *processes, uint32_t tid)
-{
-	size_t at = tid * UINT32_C(2654435761) % processes->capacity;
-
-	while (processes->threads[at].tid && processes->threads[at].tid != tid)
-		at = (at + 1) % processes->capacity;
-	return &processes->threads[at];
-}
-
 static struct thread *thread_of(struct processes *processes, uint32_t tid)
 {
-	struct thread *slot;
+	size_t *index = jp_map_at(&processes->by_tid, tid, sizeof(*index));
+	struct thread *fresh;
 
-	if (2 * processes->nr_threads >= processes->capacity) {
-		struct processes wider = *processes;
-
-		wider.capacity = processes->capacity ? 2 * processes->capacity : 256;
-		wider.threads = calloc(wider.capacity, sizeof(*wider.threads));
-		if (!wider.threads)
-			return NULL;
-		for (size_t i = 0; i < processes->capacity; i++)
-			if (processes->threads[i].tid)
-				*thread_slot(&wider, processes->threads[i].tid) =
-					processes->threads[i];
-		free(processes->threads);
-		*processes = wider;
-	}
-	slot = thread_slot(processes, tid);
-	processes->nr_threads += !slot->tid;
-	slot->tid = tid;
-	return slot;
+	if (!index || *index)
+		return index ? &processes->threads[*index - 1] : NULL;
+	fresh = jp_array_push(&processes->threads, &processes->nr_threads, &processes->capacity);
+	if (!fresh)
+		return NULL;
+	*index = processes->nr_threads;
+	fresh->tid = tid;
+	return fresh;
 }
 
 /* A benchmark's runner that is still on its way from the fork to its sleep runs in the interval of
@@ -234,7 +219,7 @@ static int judge_threads(struct processes *processes)
 	uint64_t threads = 0, nameless = 0;
 	int failed = 0;
 
-	for (size_t i = 0; i < processes->capacity && !failed; i++) {
+	for (size_t i = 0; i < processes->nr_threads && !failed; i++) {
 		const struct thread *thread = &processes->threads[i];
 		const struct jp_control *why;
 
@@ -314,6 +299,7 @@ static void free_processes(void *state)
 	jp_files_free(processes->files);
 	free(processes->images);
 	free(processes->threads);
+	jp_map_free(&processes->by_tid);
 	free(processes);
 }
 

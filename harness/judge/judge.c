@@ -185,7 +185,7 @@ static void read_injected(struct judging *judging)
 	end_file(judging);
 }
 
-/* In the order of names, up to the first that could not judge. */
+/* In the order of names; what one could not judge the others did, and the first says why. */
 static int collect(struct judge_side *side, struct jp_findings *findings)
 {
 	for (struct work *work = side->works; work < side->works + side->nr_works; work++) {
@@ -193,11 +193,9 @@ static int collect(struct judge_side *side, struct jp_findings *findings)
 
 		if (jp_findings_append(findings, &work->view.findings))
 			return -ENOMEM;
-		if (!work->failed && !*error)
-			continue;
-		snprintf(findings->error, sizeof(findings->error), "%s: %s", work->validator->name,
-			 error);
-		break;
+		if ((work->failed || *error) && !*findings->error)
+			snprintf(findings->error, sizeof(findings->error), "%s: %s",
+				 work->validator->name, error);
 	}
 	return 0;
 }

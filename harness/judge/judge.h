@@ -16,7 +16,7 @@ struct jp_judgement {
 /*
  * Reads perf.data, and injected.data where @asked, once each, for all validators and for both
  * judgements where @control is not NULL. -errno and a message where there is nothing to judge;
- * where a validator could not, the findings' error says so, and those after it are not in them.
+ * where validators could not, the findings' error is the first one's, and the others' are there.
  */
 int jp_judge(const struct jp_evidence *evidence, const struct jp_asked *asked,
 	     const struct jp_control *control, struct jp_judgement *judgement,

@@ -879,6 +879,17 @@ class Evidence(Recorded):
                 self.assertIn(status, (0, 1))
             files.write_bytes(path, whole)
 
+    def test_injected_data_that_cannot_be_read(self) -> None:
+        """An ERROR; what does not wait for it is judged all the same, in the order of names."""
+        self.take("growth")
+        whole = set(re.findall(r'"([a-z.]+)": \{"k"', self.results()))
+        path = os.path.join(self.dir, "injected.data")
+        files.write_bytes(path, files.read_bytes(path)[:3000])
+        self.errs(r"injected\.data")
+        found = set(re.findall(r'"([a-z.]+)": \{"k"', self.results(2)))
+        self.assertLessEqual({"coverage.area", "processes", "files", "broken.dump"}, found)
+        self.assertIn("names.right", whole - found)
+
     def test_foreign_ids_in_an_enter(self) -> None:
         index = self.truth.of(rd.Truth.ENTER)[0]
         slot = list(self.truth.get(index))
