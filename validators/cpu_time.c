@@ -37,6 +37,15 @@ static const double OFF_IN_KERNEL = 0.16;
 /* Standard deviations: one false alarm in 100,000 for each thread that is asked. */
 static const double SIGMAS = 4.5;
 
+/*
+ * A CPU of a virtual machine may stand still for 100 ms where its host limits what it may take, and
+ * the thread that was there is charged for some of it (40 ms; the clock of stolen time does not
+ * have all). That is one activation each time: as many of a thread are left out, if each lacks more
+ * samples than chance takes. Samples that are taken away are missing in all activations of their
+ * time.
+ */
+enum { STALLS = 2, STALL_PERIODS = 4 };
+
 struct activation_count {
 	uint32_t all;   /* samples from its ENTER to its LEAVE */
 	uint32_t inner; /* of them, those that no difference of clocks can move outside */
@@ -48,6 +57,11 @@ struct sum {
 	double expected;
 	double variance; /* of the activations, each by itself */
 	double between;  /* of what lies between them */
+	uint64_t nr_stalls;
+	struct stall {
+		double periods; /* that its CPU time says */
+		struct activation_count count;
+	} stalls[STALLS];
 };
 
 struct cpu_time {
@@ -148,6 +162,29 @@ static double variance(double periods)
 	return part * (1 - part);
 }
 
+static double lacks(const struct stall *stall)
+{
+	return stall->periods - stall->count.all;
+}
+
+/* Keeps the worst of them. */
+static void add_stall(struct sum *sum, struct stall stall)
+{
+	struct stall *least = &sum->stalls[0];
+
+	if (lacks(&stall) <= STALL_PERIODS)
+		return;
+	if (sum->nr_stalls < STALLS) {
+		sum->stalls[sum->nr_stalls++] = stall;
+		return;
+	}
+	for (size_t i = 1; i < STALLS; i++)
+		if (lacks(&sum->stalls[i]) < lacks(least))
+			least = &sum->stalls[i];
+	if (lacks(&stall) > lacks(least))
+		*least = stall;
+}
+
 /* One more, @gap periods after the last one: on the clock, of which its thread may have run less.
  */
 static void add(struct sum *sum, double periods, double gap, const struct activation_count *count)
@@ -158,6 +195,20 @@ static void add(struct sum *sum, double periods, double gap, const struct activa
 	sum->expected += periods;
 	sum->variance += variance(periods);
 	sum->between += gap < 0.5 ? variance(gap) : variance(0.5);
+	add_stall(sum, (struct stall){periods, *count});
+}
+
+static void leave_out_stalls(struct sum *sum)
+{
+	for (size_t i = 0; i < sum->nr_stalls; i++) {
+		const struct stall *stall = &sum->stalls[i];
+
+		sum->activations--;
+		sum->all -= stall->count.all;
+		sum->inner -= stall->count.inner;
+		sum->expected -= stall->periods;
+		sum->variance -= variance(stall->periods);
+	}
 }
 
 /* Takes the way of counting that leaves less to chance: one by one, or all the time of a thread on
@@ -170,6 +221,7 @@ static void settle(const struct cpu_time *cpu, struct sum *sum)
 		sum->variance = whole;
 }
 
+/* @sum is of threads that are done: it has no stalls itself. */
 static void add_sum(struct sum *sum, const struct sum *more)
 {
 	sum->activations += more->activations;
@@ -177,6 +229,7 @@ static void add_sum(struct sum *sum, const struct sum *more)
 	sum->inner += more->inner;
 	sum->expected += more->expected;
 	sum->variance += more->variance;
+	sum->nr_stalls += more->nr_stalls;
 }
 
 /* Compares what there is with what must be; @missing more may be lacking. */
@@ -250,6 +303,7 @@ static size_t sum_thread(const struct cpu_time *cpu, size_t i, double period, st
 		    last ? (double)(one->inside - last->leave) / period : 1, &cpu->counts[i]);
 		last = one;
 	}
+	leave_out_stalls(sum);
 	settle(cpu, sum);
 	return i;
 }
@@ -283,6 +337,7 @@ static int judge_all(const struct cpu_time *cpu, double period)
 	if (!failed && count > 1)
 		failed = judge(cpu, &all, missing, "case of threads", (uint32_t)count);
 	free(threads);
+	jp_findings_add(&cpu->view->findings, jp_metric_count("cpu.stalls", all.nr_stalls));
 	jp_findings_add(&cpu->view->findings, jp_metric_count("cpu.samples", all.all));
 	jp_findings_add(&cpu->view->findings,
 			jp_metric_count("cpu.expected", (uint64_t)(all.expected + 0.5)));
