@@ -107,7 +107,7 @@ class Bench:
         for number in range(TAMPERED):
             yield oracles.Judged("tampered.%d" % number, self.tampered(number))
         yield oracles.Files(self.run)
-        yield oracles.Injected(self.run)
+        yield oracles.Injected(self.run, os.path.join(self.folder, "inject"))
         main = self.build.object_of("harness/command/main.c")
         # What watches is not asked: it would depend on the machine.
         units = [file for file in sorted(glob.glob("harness/selftest/test_*.c", root_dir=TREE))
@@ -144,6 +144,8 @@ class Bench:
     def try_one(self, mutant: Mutant, scratch: str) -> dict[str, Any]:
         path = os.path.join(TREE, mutant.file)
         lines = files.read(path).split("\n")
+        if lines[mutant.line] != mutant.old:
+            raise status.Unusable("%s changed while it was tried" % mutant.file)
         lines[mutant.line] = mutant.new
         made, same = self.build.compile(mutant.file, "\n".join(lines), scratch)
         if not made or same:
@@ -223,9 +225,9 @@ def main_of(options: argparse.Namespace) -> int:
         progress.of = {key: one for key, one in progress.of.items() if one["state"] != "survived"}
     waiting = [one for one in chosen if one.key() not in progress.of or options.random]
     waiting = [one for one in waiting if one.key() not in known]
-    begin = time.monotonic()
     if waiting and not options.report:
         bench = Bench(options.build, options.run)
+        begin = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="mutant-") as scratch:
             link_adapters(scratch)
             for number, one in enumerate(waiting):

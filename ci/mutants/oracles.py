@@ -13,10 +13,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from typing import Mapping, NamedTuple, Sequence
 
 from ci.base import files
+from ci.base.status import Unusable
 
 LEAST_S, FACTOR = 10, 15
 MEMORY = 8 << 30
@@ -52,6 +54,7 @@ class Oracle:
     """Runs a binary on something; what it says of the unchanged binary is what it must say."""
 
     name = ""
+    digests = False  # it compares all that is said, not only whether a test passes
 
     def __init__(self) -> None:
         self.expected: Done | None = None
@@ -65,6 +68,15 @@ class Oracle:
     def learn(self, binary: str, scratch: str) -> None:
         start = time.monotonic()
         self.expected = Done(self.ask(binary, scratch, 600), time.monotonic() - start)
+        if not self.digests:
+            return
+        # Elsewhere it says the same, or each mutant would seem to be noticed.
+        with tempfile.TemporaryDirectory(prefix="mutant-") as other:
+            again = shutil.copy(binary, other)
+            for name in ("objects", "profiler"):
+                os.symlink(os.path.join(os.path.dirname(binary), name), os.path.join(other, name))
+            if self.ask(again, other, 600) != self.expected.said:
+                raise Unusable("%s does not say the same twice" % self.name)
 
     def kills(self, binary: str, scratch: str) -> bool:
         assert self.expected
@@ -85,13 +97,16 @@ def fresh(path: str) -> str:
 class Judged(Oracle):
     """`judge` of a run directory: all of results.jsonl and of the KTAP."""
 
+    digests = True
+
     def __init__(self, name: str, top: str) -> None:
         super().__init__()
         self.name, self.top = name, top
 
     def ask(self, binary: str, scratch: str, timeout: float) -> str:
         results = fresh(os.path.join(scratch, "results.jsonl"))
-        status, output = run([binary, "judge", "--results", results, self.top], timeout, scratch)
+        status, output = run([binary, "judge", "--results", "results.jsonl", self.top], timeout,
+                             scratch)
         said = files.read_bytes(results) if os.path.exists(results) else b""
         return digest(b"%r" % status, output, said)
 
@@ -105,6 +120,8 @@ def captures(top: str, name: str, most: int) -> list[str]:
 class Files(Oracle):
     """`judge` of captures without their truth, with stacks."""
 
+    digests = True
+
     name = "files"
 
     def __init__(self, top: str) -> None:
@@ -117,7 +134,7 @@ class Files(Oracle):
             for method in ("dump", "dump_fp"):
                 stacks = fresh(os.path.join(scratch, "stacks"))
                 status, output = run([binary, "judge", "--json", "--unwind", "--method", method,
-                                      "--stacks", stacks, path], timeout, scratch)
+                                      "--stacks", "stacks", path], timeout, scratch)
                 parts += [b"%r" % status, output]
                 parts.append(files.read_bytes(stacks) if os.path.exists(stacks) else b"")
                 if status is None:
@@ -128,10 +145,13 @@ class Files(Oracle):
 class Injected(Oracle):
     """`inject` of the captures that have a jitdump where they say: the file that it makes."""
 
+    digests = True
+
     name = "inject"
 
-    def __init__(self, top: str) -> None:
+    def __init__(self, top: str, folder: str) -> None:
         super().__init__()
+        self.folder = folder  # the file names it: always the same one
         self.paths = [os.path.join(os.path.dirname(path), "perf.data")
                       for path in captures(top, "injected.data", 12)]
 
@@ -141,12 +161,11 @@ class Injected(Oracle):
     def ask(self, binary: str, scratch: str, timeout: float) -> str:
         parts = []
         for path in self.paths:
-            # The injector writes its ELF files beside the jitdump: leave the recorded ones alone.
+            # The injector writes its ELF files beside its output: leave the recorded ones alone.
             for mode in ("cut", "keep", "strip"):
-                folder = os.path.join(scratch, "inject")
-                shutil.rmtree(folder, ignore_errors=True)
-                os.mkdir(folder)
-                out = os.path.join(folder, "out.data")
+                shutil.rmtree(self.folder, ignore_errors=True)
+                os.mkdir(self.folder)
+                out = os.path.join(self.folder, "out.data")
                 status, output = run([binary, "inject", "--anon=" + mode, "-i", path, "-o", out],
                                      timeout, scratch)
                 if status is None:

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""make tamper on a recorded fixture: it counts what is noticed and what is harmless."""
+
+import os
+import shutil
+import sys
+import unittest
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import files, process
+from harness.selftest.scratch import CI, FIXTURES, Folder, JITPROOF
+
+
+class Tamper(Folder):
+    def setUp(self) -> None:
+        super().setUp()
+        self.top = self.place("run")
+        shutil.copytree(os.path.join(FIXTURES, "anon"), os.path.join(self.top, "fixture", "anon"))
+
+    def tamper(self, *options: str, status: int) -> str:
+        done = process.run([sys.executable, os.path.join(CI, "tamper"), "--jitproof", JITPROOF,
+                            "-j1", *options, self.top], timeout=120)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done.stdout
+
+    def test_noticed(self) -> None:
+        said = self.tamper("-k", "capture.gone", "-k", "sample.ip.libc", status=0)
+        self.assertIn("| capture.gone | 1 | 1 | 0 |", said)
+        self.assertTrue(said.endswith("2 passed, 0 failed, 0 skipped\n"), said)
+
+    def test_harmless(self) -> None:
+        said = self.tamper("-k", "harmless.*", status=0)
+        self.assertIn("| harmless.again | 0 | 1 | 0 |", said)
+        self.assertNotIn("## Wrong", said)
+
+    def test_nothing_named_so(self) -> None:
+        self.assertEqual(self.tamper("-k", "no.such.kind", status=2), "")
+
+    def test_seed_chooses(self) -> None:
+        """The same seed alters the same bytes, another one others."""
+        made = []
+        for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
+            self.tamper("-k", "sample.deleted.fifth", "--seed", seed, "--make", self.place(name),
+                        status=0)
+            made.append(files.read_bytes(self.place(name, "fixture", "anon", "perf.data")))
+        self.assertEqual(made[0], made[1])
+        self.assertNotEqual(made[0], made[2])
+        before = files.read_bytes(os.path.join(self.top, "fixture", "anon", "perf.data"))
+        self.assertLess(len(made[0]), len(before))
+
+
+if __name__ == "__main__":
+    unittest.main()
