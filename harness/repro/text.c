@@ -88,7 +88,9 @@ static void expected(FILE *out, const struct jp_repro *repro)
 	if (repro->cas->control)
 		fputs("\nIt is a control: its capture is wrong on purpose, and must be caught.\n",
 		      out);
-	fputs("\nBesides, every exception must have a cause that is allowed there.\n", out);
+	fputs("\nBesides, every exception must have a cause that is allowed there, within its "
+	      "bound.\n",
+	      out);
 	for (size_t i = 0; i < repro->cas->nr_expectations; i++) {
 		const struct jp_expectation *wanted = &repro->cas->expectations[i];
 		const struct jp_metric *metric =
