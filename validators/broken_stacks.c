@@ -313,6 +313,14 @@ static bool has_unwind_info(void *context, const struct jp_truth_code *code, uin
 	return load && jp_jit_cfi_has_tables(stacks->jit, load);
 }
 
+/* What the capture kept of files: the truth's reader asks. */
+static bool lacks_file(void *context, uint32_t pid, uint64_t addr)
+{
+	const struct stacks *stacks = context;
+
+	return jp_unwinder_lacks_file(stacks->unwinder, stacks->view->spaces, pid, addr);
+}
+
 static int see(struct jp_view *view, const struct jp_event *event)
 {
 	struct stacks *stacks = view->state;
@@ -360,6 +368,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	jp_unwinder_max_stack(stacks->unwinder, evidence->info.max_stack);
 	jp_unwinder_jit(stacks->unwinder, stacks->jit);
 	stacks->truth.has_unwind_info = has_unwind_info;
+	stacks->truth.lacks_file = lacks_file;
 	stacks->truth.context = stacks;
 	return 0;
 }

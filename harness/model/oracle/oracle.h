@@ -32,6 +32,9 @@ struct jp_truth_stack {
 	/* Whether @code comes with unwind information, so that the dump's method need not follow
 	 * frame pointers there; NULL: none does. Set by the caller, as @context. */
 	bool (*has_unwind_info)(void *context, const struct jp_truth_code *code, uint64_t time);
+	/* Whether the capture holds no call frame information of the file that it knows at @addr,
+	 * so that a walk by it ends there; NULL: it holds all. Set by the caller, too. */
+	bool (*lacks_file)(void *context, uint32_t pid, uint64_t addr);
 	void *context;
 	uint64_t *whole, *seen; /* innermost first; whole[0] == ip; owned by the caller-provided
 				   arena below */

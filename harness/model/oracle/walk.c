@@ -43,6 +43,15 @@ struct oracle_walk {
 	const struct jp_truth_insn *insn;
 };
 
+/* Whether a walk by call frame information ends at native @addr: its file was not kept. */
+static bool lacks_file(const struct oracle_walk *walk, uint64_t addr)
+{
+	const struct jp_truth_stack *stack = walk->stack;
+
+	return walk->method->step[JP_CFI_RIGHT] == BY_CFI && stack->lacks_file &&
+	       stack->lacks_file(stack->context, walk->activation->pid, addr);
+}
+
 /* How @method steps out of @code, which it has come to. */
 static enum step step_of(const struct oracle_walk *walk, const struct jp_truth_code *code)
 {
@@ -50,6 +59,8 @@ static enum step step_of(const struct oracle_walk *walk, const struct jp_truth_c
 	enum jp_cfi_status cfi_status = code->frames ? code->frames->cfi_status : JP_CFI_NO_FILE;
 	bool cfi = walk->method->step[JP_CFI_RIGHT] == BY_CFI;
 
+	if (cfi_status == JP_CFI_RIGHT && lacks_file(walk, code->addr))
+		return STOP;
 	/* Code without a file may come with unwind information. */
 	if (cfi_status == JP_CFI_NO_FILE && cfi && stack->has_unwind_info &&
 	    stack->has_unwind_info(stack->context, code, walk->time))
@@ -106,8 +117,14 @@ static bool see_root(struct oracle_walk *walk, uint32_t first, uint64_t at)
 	/* By frame pointers the handler's frames are as many as by call frame information. */
 	if (other_stack)
 		count = activation->interrupted ? activation->root[JP_DUMP]->count : 1;
-	for (uint32_t i = first; i < count && i < walk->root->count; i++)
+	for (uint32_t i = first; i < count && i < walk->root->count; i++) {
 		see(walk, walk->root->frames[i], i ? 0 : at);
+		if (i + 1 == count || !lacks_file(walk, walk->root->frames[i] - 1))
+			continue;
+		walk->stack->faithful = false;
+		walk->stack->end = JP_END_NO_CFI;
+		return false;
+	}
 	if (activation->interrupted && jp_method_root(walk->of) == JP_DUMP)
 		return see_interrupted(walk);
 	walk->stack->faithful &= !other_stack;

@@ -167,16 +167,32 @@ static bool take_answer(struct unwinding *walk, enum jp_cfi_answer answer)
 	}
 }
 
+static struct jp_elf_entry *file_of(struct jp_unwinder *unwinder, struct jp_mapping *mapping)
+{
+	if (!mapping->file)
+		mapping->file = jp_elf_store_get(unwinder->store, mapping);
+	return mapping->file;
+}
+
+bool jp_unwinder_lacks_file(struct jp_unwinder *unwinder, struct jp_replay *replay, uint32_t pid,
+			    uint64_t addr)
+{
+	struct jp_mapping *mapping = jp_replay_find(replay, pid, addr);
+	const struct jp_elf_entry *entry;
+
+	if (!mapping || mapping->backing != JP_BACKING_FILE)
+		return false;
+	entry = file_of(unwinder, mapping);
+	return !entry || !entry->cfi;
+}
+
 /* One step by call frame information, for @addr in @mapping of a file. */
 static bool step_file(struct unwinding *walk, struct jp_mapping *mapping, uint64_t addr)
 {
-	struct jp_unwinder *unwinder = walk->unwinder;
-	struct jp_elf_entry *entry = mapping->file;
+	struct jp_elf_entry *entry = file_of(walk->unwinder, mapping);
 	enum jp_cfi_answer answer = JP_CFI_NONE;
 	uint64_t vaddr;
 
-	if (!entry)
-		entry = mapping->file = jp_elf_store_get(unwinder->store, mapping);
 	if (!entry || !entry->cfi || jp_cfi_machine(entry->cfi) != walk->machine)
 		return stop(walk, JP_UNWIND_NO_ELF);
 	vaddr = jp_cfi_vaddr(entry->cfi, addr - mapping->start + mapping->pgoff);

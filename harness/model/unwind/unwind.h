@@ -63,6 +63,11 @@ void jp_unwinder_jit(struct jp_unwinder *unwinder, struct jp_jit_cfi *jit);
 /* The most addresses that the capture's kernel stores of one sample; 127 at first. */
 void jp_unwinder_max_stack(struct jp_unwinder *unwinder, uint64_t addresses);
 
+/* Whether @replay has a file at @addr of @pid that cannot be opened, or has no call frame
+ * information. */
+bool jp_unwinder_lacks_file(struct jp_unwinder *unwinder, struct jp_replay *replay, uint32_t pid,
+			    uint64_t addr);
+
 /*
  * Walks @sample by @method. @capacity holds @size frames; out->frames points there, or into the
  * sample. A replay's mappings point into the unwinder: use one for each replay, and free it after
