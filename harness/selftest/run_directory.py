@@ -5,6 +5,10 @@ C code but the formats, so that a mistake there is not made here too.
 
 Usage: run_directory.py thin CASE_DIR NEW_DIR SAMPLES
 makes a fixture of a recorded case: few samples, no unused slots, nothing about the machine.
+
+run_directory.py skew CASE_DIR NS
+makes its capture that of a machine whose clocks differ: records of CPUs with an even number are NS
+later than they were, those of the others NS earlier.
 """
 
 from __future__ import annotations
@@ -500,7 +504,7 @@ def thin(source: str, target: str, wanted: int) -> None:
         code.append((addr, addr + size))
     inside = [sample for sample in perf.samples()
               if any(start <= sample.regs.get(X86_IP, 0) < end for start, end in code)]
-    step = len(inside) / wanted
+    step = max(1.0, len(inside) / wanted)
     chosen = [inside[int(index * step)] for index in range(min(wanted, len(inside)))]
     kept = {(sample.time, sample.tid) for sample in chosen}
     for name in ("perf.data", "injected.data"):
@@ -530,7 +534,33 @@ def thin(source: str, target: str, wanted: int) -> None:
         shutil.copy(os.path.join(source, "elf", name), os.path.join(target, "elf", name))
 
 
+def skew(directory: str, nanoseconds: int) -> None:
+    """What a capture is like where perf's clock is that far from the truth's, either way."""
+    path = os.path.join(directory, "perf.data")
+    perf = PerfData.load(path)
+    for record in perf.records:
+        if isinstance(record, Sample):
+            cpu = record.cpu
+        elif isinstance(record, Side) and record.time:
+            cpu = struct.unpack_from("<I", record.body, record.tail()[CPU])[0]
+        else:
+            continue
+        record.time += -nanoseconds if cpu % 2 else nanoseconds
+    # What has no time comes first, as before.
+    timeless = [record for record in perf.records if isinstance(record, Side) and not record.time]
+    perf.records = [record for record in perf.records if record not in timeless]
+    perf.sort()
+    perf.records[:0] = timeless
+    perf.save(path)
+    for name in ("capture", "watched"):
+        path = os.path.join(directory, name)
+        files.write(path, re.sub(r"(?m)^slack \d+$", f"slack {nanoseconds}", files.read(path)))
+
+
 def main() -> int:
+    if len(sys.argv) == 4 and sys.argv[1] == "skew":
+        skew(sys.argv[2], int(sys.argv[3]))
+        return 0
     if len(sys.argv) != 5 or sys.argv[1] != "thin":
         print((__doc__ or "").strip(), file=sys.stderr)
         return 2

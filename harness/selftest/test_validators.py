@@ -140,7 +140,8 @@ class Recorded(Folder):
 
 class AsRecorded(unittest.TestCase):
     def test_each_fixture_passes(self) -> None:
-        for name in ("anon", "clock", "gated", "growth", "mappings", "memfd", "pathless", "reuse"):
+        for name in ("anon", "clock", "gated", "growth", "mappings", "memfd", "pathless", "reuse",
+                     "slack"):
             status, text = judge(os.path.join(FIXTURES, name))
             self.assertEqual(status, 0, text)
             self.assertIn(f"ok 1 fixture/{name}\n", text)
@@ -148,7 +149,8 @@ class AsRecorded(unittest.TestCase):
                 self.assertRegex(text, r"# caught: \d+ exceptions, all pathless")
 
     def test_rewriting_changes_nothing(self) -> None:
-        for name in ("anon", "clock", "gated", "growth", "mappings", "memfd", "pathless", "reuse"):
+        for name in ("anon", "clock", "gated", "growth", "mappings", "memfd", "pathless", "reuse",
+                     "slack"):
             path = os.path.join(FIXTURES, name, "perf.data")
             self.assertEqual(rd.PerfData.load(path).pack(), files.read_bytes(path))
             truth = rd.Truth(os.path.join(FIXTURES, name, "truth"))
@@ -1100,6 +1102,81 @@ class Modes(Recorded):
         self.attr(24, rd.STACK_USER, "the stack dump that the capture states")
         struct.pack_into("<Q", self.perf.attrs[0].raw, 40, kernel_alone | 1 << 22)
         self.errs("not asked for callchains with the user's part")
+
+
+class Slack(Recorded):
+    """The clocks differ, so brackets are wider by as much: that, no more and no less."""
+
+    fixture = "slack"
+
+    def state(self, slack: int) -> None:
+        self.facts["slack"] = str(slack)
+        self.watched("slack", slack)
+
+    def watched(self, key: str, value: int) -> None:
+        path = os.path.join(self.dir, "watched")
+        files.write(path, re.sub(rf"(?m)^{key} \d+$", f"{key} {value}", files.read(path)))
+
+    def test_less_of_it(self) -> None:
+        """Whoever forgets it finds stacks of no path, mappings and forks of no process."""
+        self.state(0)
+        text = self.fails()
+        self.only(text, "wrong.chain", "mappings.invented", "mappings.extra", "coverage.stale",
+                  "fork.records", "fork.missing")
+        self.state(60_000)
+        self.only(self.fails(), "wrong.chain", "mappings.invented")
+
+    def test_as_much_and_more(self) -> None:
+        for slack in (90_000, 100_000):
+            self.state(slack)
+            self.passes()
+
+    def test_the_capture_states_another(self) -> None:
+        self.facts["slack"] = "90001"
+        self.errs("the capture states slack 90001; the runner saw 90000 to 90000")
+
+    def test_what_the_runner_saw(self) -> None:
+        """A window that is not the capture's own, though all samples lie in it."""
+        for key, limit, step in (("enabled", "started", -1), ("sampling", "begun", 1),
+                                 ("stopped", "ending", -1), ("stopped", "ended", 1)):
+            with self.subTest(key + " beyond " + limit):
+                right = dict(self.facts)
+                seen = dict(line.split() for line in
+                            files.read(os.path.join(self.dir, "watched")).splitlines())
+                self.facts[key] = seen[limit]
+                status, text = self.judge()
+                self.assertNotIn("the runner saw", text)
+                self.facts[key] = str(int(seen[limit]) + step)
+                status, text = self.judge()
+                self.assertEqual(status, 1, text)
+                self.assertIn(f"the capture states {key} {self.facts[key]}; the runner saw", text)
+                self.facts = right
+
+    def test_nobody_watched(self) -> None:
+        """A truth of version 3 has a runner that wrote down what it saw."""
+        path = os.path.join(self.dir, "watched")
+        whole = files.read(path)
+        for text, said in ((None, "watched: No such file"), ("", 'watched:1: expected "started N'),
+                           (whole + "more 1\n", "watched:10: expected the end"),
+                           (whole.replace("begun", "began"), 'watched:2: expected "begun N'),
+                           (re.sub(r"(?m)^begun .*$", "begun 1", whole),
+                            "expected started <= begun <= ending <= ended")):
+            with self.subTest(said):
+                os.unlink(path)
+                if text is not None:
+                    files.write(path, text)
+                self.errs(said)
+                files.write(path, whole)
+
+    def test_methods_that_were_asked_for(self) -> None:
+        """No range names them, and the file cannot show what it does not hold."""
+        case = os.path.join(self.dir, "case")
+        files.write(case, files.read(case).replace(" methods=chain", ""))
+        flags = struct.unpack_from("<Q", self.perf.attrs[0].raw, 40)[0]
+        struct.pack_into("<Q", self.perf.attrs[0].raw, 40, flags | 1 << 22)
+        for sample in self.perf.samples():
+            del sample.chain[sample.user() - 1:]
+        self.errs("event 0 of perf.data was not asked for callchains with the user's part")
 
 
 class Controls(Recorded):
