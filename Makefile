@@ -31,8 +31,10 @@ JP_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. -MMD -MP -pthread -fno-omit-frame-poin
 	-Wall -Wextra -Wmissing-prototypes -Wstrict-prototypes -Wshadow -Wvla -Wpointer-arith \
 	-Wno-unused-parameter $(WERROR) $(ANYWHERE) \
 	$(if $(HAVE_ZSTD),-DJP_HAVE_ZSTD)
-# Each of our own allocations that fails is noted: harness/base/shortage.c.
-override LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup
+# Each of our own calls for memory or a descriptor that fails is noted: harness/base/shortage.c.
+comma	:= ,
+override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc strdup strndup fopen \
+	fdopen opendir open openat)
 JP_LDLIBS := -pthread -ldw -lelf $(if $(HAVE_ZSTD),-lzstd) -lm
 
 # What an architecture is to each of them, is in a file of its name. Those of harness/model/machine
@@ -211,6 +213,10 @@ mutants: ## change our own lines one by one: what no test notices is printed
 bench: all ## compare our speed with perf's
 	@$(PYTHON) ci/bench/bench.py --jitproof '$(O)/jitproof'
 
+FAULTS	?=
+faults: all ## let the Nth allocation, open, read, write ... fail, in every command
+	@$(PYTHON) ci/faults --jitproof '$(O)/jitproof' $(FAULTS)
+
 cost: all ## measure what whole stacks cost, by strategy
 	@$(PYTHON) ci/bench/cost.py --jitproof '$(O)/jitproof'
 
@@ -267,8 +273,8 @@ clean: ## remove $(O)
 
 FORCE:
 .PHONY: all check check-full run_tests gen_tar programs selftest sanitized sanitized-parts fuzz \
-	lint tamper mutants bench perf-versions matrix vm-init findings agreement cost install \
-	help clean FORCE
+	lint tamper mutants faults bench perf-versions matrix vm-init findings agreement cost \
+	install help clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
 	$(wildcard $(O)/asan/*/*.d $(O)/asan/*/*/*.d $(O)/asan/*/*/*/*.d)

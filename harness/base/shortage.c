@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/base/shortage.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -36,21 +39,42 @@ int jp_shortage(char *text, size_t size)
 	return -error;
 }
 
-/* The linker gives us what the program calls (--wrap); nobody need ask at each call. */
+int jp_shortage_close(FILE *memory)
+{
+	if (!fclose(memory))
+		return 0;
+	jp_shortage_note(ENOMEM);
+	return -ENOMEM;
+}
+
+/* The linker gives us what the program calls (--wrap in the Makefile); nobody need ask at each
+ * call. */
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
 char *__real_strdup(const char *text);
+char *__real_strndup(const char *text, size_t most);
+FILE *__real_fopen(const char *path, const char *mode);
+FILE *__real_fdopen(int fd, const char *mode);
+DIR *__real_opendir(const char *path);
+int __real_open(const char *path, int flags, ...);
+int __real_openat(int dir, const char *path, int flags, ...);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 char *__wrap_strdup(const char *text);
+char *__wrap_strndup(const char *text, size_t most);
+FILE *__wrap_fopen(const char *path, const char *mode);
+FILE *__wrap_fdopen(int fd, const char *mode);
+DIR *__wrap_opendir(const char *path);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_openat(int dir, const char *path, int flags, ...);
 
-static void *given(void *memory)
+static void *given(void *thing)
 {
-	if (!memory)
-		jp_shortage_note(ENOMEM);
-	return memory;
+	if (!thing)
+		jp_shortage_note(errno);
+	return thing;
 }
 
 void *__wrap_malloc(size_t size)
@@ -71,4 +95,59 @@ void *__wrap_realloc(void *old, size_t size)
 char *__wrap_strdup(const char *text)
 {
 	return given(__real_strdup(text));
+}
+
+char *__wrap_strndup(const char *text, size_t most)
+{
+	return given(__real_strndup(text, most));
+}
+
+FILE *__wrap_fopen(const char *path, const char *mode)
+{
+	return given(__real_fopen(path, mode));
+}
+
+FILE *__wrap_fdopen(int fd, const char *mode)
+{
+	return given(__real_fdopen(fd, mode));
+}
+
+DIR *__wrap_opendir(const char *path)
+{
+	return given(__real_opendir(path));
+}
+
+static int opened(int fd)
+{
+	if (fd < 0)
+		jp_shortage_note(errno);
+	return fd;
+}
+
+/* The mode is there only where a file may be made. */
+static int mode_of(int flags, va_list more)
+{
+	return flags & O_CREAT ? va_arg(more, int) : 0;
+}
+
+int __wrap_open(const char *path, int flags, ...)
+{
+	va_list more;
+	int mode;
+
+	va_start(more, flags);
+	mode = mode_of(flags, more);
+	va_end(more);
+	return opened(__real_open(path, flags, mode));
+}
+
+int __wrap_openat(int dir, const char *path, int flags, ...)
+{
+	va_list more;
+	int mode;
+
+	va_start(more, flags);
+	mode = mode_of(flags, more);
+	va_end(more);
+	return opened(__real_openat(dir, path, flags, mode));
 }

@@ -197,8 +197,10 @@ static int run(int argc, char **argv)
 	uint64_t now;
 	int kept, status, ret;
 
-	if (!rest || !typed)
+	if (!rest || !typed) {
+		fputs("jitproof workload: no memory\n", stderr);
 		return JP_EXIT_BROKEN;
+	}
 	kept = take_common(argc, argv, &request, rest);
 	if (kept < 0)
 		return JP_EXIT_USAGE;

@@ -216,8 +216,10 @@ static int judge(struct judgement *judgement, const struct options *options, str
 		if (fd < 0)
 			return fd;
 		judgement->stacks = fdopen(fd, "w");
-		if (!judgement->stacks)
+		if (!judgement->stacks) {
+			jp_new_file_drop(&judgement->stacks_file);
 			return jp_fail(err, errno, "%s: %s", options->stacks, strerror(errno));
+		}
 		fd = -1;
 	}
 	*err = (struct jp_error){""};

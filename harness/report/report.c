@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "harness/base/exits.h"
+#include "harness/base/shortage.h"
 #include "harness/report/junit.h"
 #include "harness/report/ktap.h"
 #include "harness/report/results.h"
@@ -54,8 +55,8 @@ void jp_report_tell(struct jp_report *report, const char *dir)
 		return;
 	jp_ktap_head(alone, 1);
 	jp_ktap_result(alone, 1, result);
-	fclose(alone);
-	jp_run_dir_write(dir, "ktap.txt", text, NULL);
+	if (!jp_shortage_close(alone))
+		jp_run_dir_write(dir, "ktap.txt", text, NULL);
 	free(text);
 }
 

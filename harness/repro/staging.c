@@ -12,6 +12,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
 #include "harness/base/path.h"
+#include "harness/base/shortage.h"
 #include "harness/outcome/case_folder.h"
 #include "harness/repro/repro.h"
 #include "harness/report/results.h"
@@ -230,7 +231,7 @@ static char *figures(const struct jp_repro *repro, const char *dir)
 	jp_repro_judge(repro, dir, &result);
 	if (out) {
 		jp_results_write(out, &result);
-		fclose(out);
+		jp_shortage_close(out);
 	}
 	jp_findings_free(&result.findings);
 	return text;

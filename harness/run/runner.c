@@ -12,6 +12,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/interrupt.h"
 #include "harness/base/path.h"
+#include "harness/base/shortage.h"
 #include "harness/capture/profilers.h"
 #include "harness/run/environment.h"
 #include "harness/run/inside.h"
@@ -101,8 +102,7 @@ static bool probe(struct running *run)
 	return !ret;
 }
 
-/* True when there is a folder to judge; else the outcome is the run's own. */
-static bool run_case(struct running *run)
+static bool try_case(struct running *run)
 {
 	struct jp_watched *watch = &run->watch;
 	const struct jp_case *cas = watch->cas;
@@ -128,6 +128,22 @@ static bool run_case(struct running *run)
 		end_with(run, ret, &err);
 	jp_workload_process_close(&watch->process);
 	return !ret;
+}
+
+/* True when there is a folder to judge; else the outcome is the run's own. What lacks a file for
+ * want of descriptors would be judged as if that were the capture's fault. */
+static bool run_case(struct running *run)
+{
+	bool watched;
+	char why[256];
+
+	jp_shortage_begin();
+	watched = try_case(run);
+	if (!jp_shortage(why, sizeof(why)))
+		return watched;
+	if (watched || run->result->outcome != JP_ERROR)
+		end(run, JP_ERROR, why);
+	return false;
 }
 
 static int run_inside(void *context)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/format/jit/jitdump_read.h"
+#include "harness/base/shortage.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -45,6 +46,8 @@ static int need(struct jp_jitdump *dump, uint64_t to, struct jp_error *err)
 
 		if (got < 0 && errno == EINTR)
 			continue;
+		if (got < 0)
+			jp_shortage_note(errno);
 		if (got < 0)
 			return jp_fail(err, errno, "%s: offset %llu: %s", dump->path,
 				       (unsigned long long)dump->have, strerror(errno));

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "harness/base/mapped_file.h"
+#include "harness/base/shortage.h"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22 /* 5.14 */
@@ -159,6 +160,7 @@ const unsigned char *jp_source_peek(struct jp_perf_source *source, size_t size, 
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0) {
+			jp_shortage_note(errno);
 			jp_fail(err, errno, "%s: offset %llu: %s", source->name,
 				(unsigned long long)source->at, strerror(errno));
 			return NULL;

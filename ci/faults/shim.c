@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Preloaded into a program: the Nth call of one kind fails (FAULT_KIND, FAULT_N; 0: none). How many
+ * there were goes into the file FAULT_COUNT when the program ends. Children start without it.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const char *kind, *count_path;
+static long which;
+static atomic_long calls;
+static pid_t owner;
+
+/* The C library's own: dlsym() allocates before there is an answer. */
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *old, size_t size);
+
+static __attribute__((constructor)) void begin(void)
+{
+	const char *number = getenv("FAULT_N");
+
+	kind = getenv("FAULT_KIND");
+	count_path = getenv("FAULT_COUNT");
+	which = number ? atol(number) : 0;
+	owner = getpid();
+	unsetenv("LD_PRELOAD");
+}
+
+static __attribute__((destructor)) void end(void)
+{
+	char text[32];
+	int fd, size;
+
+	if (!count_path || getpid() != owner)
+		return;
+	fd = (int)syscall(SYS_openat, AT_FDCWD, count_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	size = snprintf(text, sizeof(text), "%ld\n", atomic_load(&calls));
+	if (fd < 0 || syscall(SYS_write, fd, text, size) != size)
+		abort();
+}
+
+/* Whether this call of @what is to fail; then with @error. */
+static int fails(const char *what, int error)
+{
+	if (!kind || strcmp(kind, what) || getpid() != owner ||
+	    atomic_fetch_add(&calls, 1) + 1 != which)
+		return 0;
+	errno = error;
+	return 1;
+}
+
+void *malloc(size_t size)
+{
+	return fails("alloc", ENOMEM) ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+	return fails("alloc", ENOMEM) ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+	return fails("alloc", ENOMEM) ? NULL : __libc_realloc(old, size);
+}
+
+static int open_as(int dir, const char *path, int flags, va_list more)
+{
+	int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, int) : 0;
+
+	return fails("open", EMFILE) ? -1 : (int)syscall(SYS_openat, dir, path, flags, mode);
+}
+
+int open(const char *path, int flags, ...)
+{
+	va_list more;
+	int fd;
+
+	va_start(more, flags);
+	fd = open_as(AT_FDCWD, path, flags, more);
+	va_end(more);
+	return fd;
+}
+
+int openat(int dir, const char *path, int flags, ...)
+{
+	va_list more;
+	int fd;
+
+	va_start(more, flags);
+	fd = open_as(dir, path, flags, more);
+	va_end(more);
+	return fd;
+}
+
+ssize_t read(int fd, void *to, size_t size)
+{
+	return fails("read", EIO) ? -1 : syscall(SYS_read, fd, to, size);
+}
+
+ssize_t pread(int fd, void *to, size_t size, off_t offset)
+{
+	return fails("read", EIO) ? -1 : syscall(SYS_pread64, fd, to, size, offset);
+}
+
+ssize_t pread64(int fd, void *to, size_t size, off_t offset)
+{
+	return fails("read", EIO) ? -1 : syscall(SYS_pread64, fd, to, size, offset);
+}
+
+ssize_t write(int fd, const void *from, size_t size)
+{
+	return fails("write", ENOSPC) ? -1 : syscall(SYS_write, fd, from, size);
+}
+
+ssize_t pwrite(int fd, const void *from, size_t size, off_t offset)
+{
+	return fails("write", ENOSPC) ? -1 : syscall(SYS_pwrite64, fd, from, size, offset);
+}
+
+void *mmap(void *addr, size_t size, int prot, int flags, int fd, off_t offset)
+{
+	if (fails("mmap", ENOMEM))
+		return MAP_FAILED;
+	return (void *)syscall(SYS_mmap, addr, size, prot, flags, fd, offset);
+}
+
+pid_t fork(void)
+{
+	pid_t (*real)(void) = (pid_t (*)(void))dlsym(RTLD_NEXT, "fork");
+
+	return fails("fork", EAGAIN) ? -1 : real();
+}
+
+/* perf_event_open() and its like have no wrapper. */
+long syscall(long number, ...)
+{
+	static long (*real)(long number, ...);
+	long args[6];
+	va_list more;
+
+	va_start(more, number);
+	for (int i = 0; i < 6; i++)
+		args[i] = va_arg(more, long);
+	va_end(more);
+	if (!real)
+		real = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+	if (number == SYS_perf_event_open && fails("perf_event_open", EMFILE))
+		return -1;
+	return real(number, args[0], args[1], args[2], args[3], args[4], args[5]);
+}
