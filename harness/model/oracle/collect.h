@@ -45,6 +45,7 @@ struct jp_truth_process {
 	struct jp_process process;
 	uint32_t codes, files; /* heads of its lists */
 	uint32_t incarnation;  /* index + 1 in truth->incarnations; 0: it ended */
+	uint32_t over;         /* the same, of the last that ended */
 	uint32_t generation;   /* of its code: a path resolved before may be another now */
 	uint64_t ended;        /* when its last incarnation began to end; 0: none did */
 };

@@ -18,8 +18,10 @@ static int end(void *context, struct jp_process *process, const struct jp_event 
 		return -ENOMEM;
 	*ending = (struct jp_truth_ending){event->pid, event->before, event->after};
 	own->ended = event->before;
-	if (own->incarnation)
+	if (own->incarnation) {
 		collector->truth->incarnations[own->incarnation - 1].until = event->after;
+		own->over = own->incarnation;
+	}
 	own->incarnation = 0;
 	return jp_truth_end_codes(collector, own, event)
 		       ?: jp_truth_end_files(collector, own, event);
@@ -61,6 +63,16 @@ static int follow_process(struct jp_truth_collector *collector, const struct jp_
 		.forked = event->type == JP_EVENT_FORK};
 	process->incarnation = truth->nr_incarnations;
 	return 0;
+}
+
+/* Who told of its own end was still there, in the kernel, until now. */
+static void let_go(struct jp_truth_collector *collector, const struct jp_event *event)
+{
+	const struct jp_truth_process *own =
+		(struct jp_truth_process *)jp_processes_find(&collector->processes, event->pid);
+
+	if (event->pid == event->tid && own && own->over)
+		collector->truth->incarnations[own->over - 1].until = event->after;
 }
 
 static int by_pid(const void *left, const void *right)
@@ -111,6 +123,9 @@ static int visit(void *context, const struct jp_event *event)
 	case JP_EVENT_REMAP:
 	case JP_EVENT_UNMAP:
 		ret = jp_truth_follow_file(collector, event);
+		break;
+	case JP_EVENT_GONE:
+		let_go(collector, event);
 		break;
 	default:
 		ret = follow_process(collector, event);
