@@ -939,6 +939,21 @@ class Counted(Recorded):
         # What was closed ends no more, and is not there any more when it is unmapped at the end.
         self.assertEqual([self.metrics()[f"acts.{name}"]["k"] for name in names], [1, 2, 0])
 
+    def test_without_the_files(self) -> None:
+        """The walk ends in the program that was not kept: foretold, whatever else is."""
+        self.take("memfd")
+        judged = self.metrics()["predicted.dump"]["k"]
+        self.assertGreater(judged, 30)
+        for name in os.listdir(os.path.join(self.dir, "elf")):
+            os.unlink(os.path.join(self.dir, "elf", name))
+        metrics = self.metrics()
+        self.assertEqual((metrics["broken.dump"]["k"], metrics["predicted.dump"]["k"]),
+                         (judged, judged))
+        self.assertEqual(self.verdicts["dump"], {"short": judged})
+        # Another frame at its end is not.
+        self.deep(1, linked=True).put(self.frames(self.deep(1, linked=True), 1)[0] + 8, 0x5eed)
+        self.assertEqual(self.metrics()["predicted.dump"]["k"], judged - 1)
+
     def test_known_samples(self) -> None:
         """In a mapping that is executable, of the right kind and name."""
         samples = len(self.perf.samples())
