@@ -130,7 +130,8 @@ class Bench:
             link_adapters(self.plain)
             files.write(os.path.join(self.plain, "objects"), " ".join(self.build.objects))
         binary = os.path.join(self.plain, "jitproof")
-        version = oracles.digest(files.read_bytes(binary), self.run.encode())
+        version = oracles.digest(files.read_bytes(binary), self.run.encode(),
+                                 files.read_bytes(oracles.__file__))
         path = os.path.join(self.folder, "expected." + oracle.name)
         if os.path.exists(path):
             known = json.loads(files.read(path))

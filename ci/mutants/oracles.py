@@ -143,7 +143,7 @@ class Files(Oracle):
 
 
 class Injected(Oracle):
-    """`inject` of the captures that have a jitdump where they say: the file that it makes."""
+    """`inject` of the captures that have a jitdump where they say: what it makes of them."""
 
     digests = True
 
@@ -170,9 +170,20 @@ class Injected(Oracle):
                                      timeout, scratch)
                 if status is None:
                     return "no end"
-                said = files.read_bytes(out) if os.path.exists(out) else b""
-                parts += [b"%r" % status, output, said]
+                parts += [b"%r" % status, output, *self.made(binary, out, timeout, scratch)]
         return digest(*parts)
+
+
+    def made(self, binary: str, out: str, timeout: float, scratch: str) -> list[bytes]:
+        """Its ELF files, and what judging says of the capture, which holds their inodes too."""
+        if not os.path.exists(out):
+            return []
+        _, said = run([binary, "judge", "--json", out], timeout, scratch)
+        parts = [b"%d" % os.path.getsize(out), said]
+        for folder, _, names in sorted(os.walk(self.folder)):
+            parts += [files.read_bytes(os.path.join(folder, name)) for name in sorted(names)
+                      if name != "out.data"]
+        return parts
 
 
 class Script(Oracle):
