@@ -152,7 +152,8 @@ static void file(void)
 	check(seen.samples == 2 * PAIRS && !seen.wrong && summary.attrs == 2,
 	      "%u samples in order, each of its event", seen.samples);
 
-	check(!symlink(path, link) && !create(link, &err) && strstr(err.text, "symbolic link"),
+	check(!symlink(path, link) && !create(link, &err) &&
+		      strstr(err.text, "expected a regular file"),
 	      "no writing through a link: %s", err.text);
 	check(!create(scratch, &err), "no writing to a folder: %s", err.text);
 

@@ -223,11 +223,15 @@ static bool complain(const struct following *following, const struct user_regs_s
 	return false;
 }
 
+/* A name ends with what tells it from other processes' ones: "fp_0123abcd". JP_SHAPES: of none. */
 static enum jp_shape shape_of(const char *name)
 {
+	const char *end = strrchr(name, '_');
+	size_t length = end ? (size_t)(end - name) : 0;
 	enum jp_shape shape = 0;
 
-	while (shape < JP_SHAPES && strcmp(jp_shape_text(shape), name))
+	while (shape < JP_SHAPES &&
+	       (strncmp(jp_shape_text(shape), name, length) || jp_shape_text(shape)[length]))
 		shape++;
 	return shape;
 }
@@ -271,6 +275,8 @@ static bool agrees(struct following *following, const struct user_regs_struct *r
 	    memcmp(stack->seen, chain, count * sizeof(*chain)))
 		return complain(following, regs, "the kernel's rule meets something else");
 	shape = shape_of(code->name);
+	if (shape == JP_SHAPES)
+		return complain(following, regs, "a function of no shape");
 	following->found[shape]++;
 	for (uint32_t i = 0; i < code->layout->count; i++)
 		if (code->layout->insns[i].offset == stack->offset)

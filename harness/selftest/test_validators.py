@@ -11,7 +11,7 @@ import shutil
 import struct
 import subprocess
 import sys
-from typing import Callable
+from typing import Any, Callable
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
@@ -966,7 +966,9 @@ class Counted(Recorded):
         inside = sum(0 <= sample.regs[rd.X86_IP] - one.start < one.size
                      for sample in self.perf.samples())
         name, prot = one.name, one.prot
-        for change in ({"prot": rd.READ}, {"name": name + "x"}, {"pgoff": one.pgoff + PAGE}):
+        changes: list[dict[str, Any]] = [{"prot": rd.READ}, {"name": name + "x"},
+                                         {"pgoff": one.pgoff + PAGE}]
+        for change in changes:
             with self.subTest(change):
                 kept = {key: getattr(one, key) for key in change}
                 for key, value in change.items():
