@@ -146,15 +146,18 @@ static int see(struct jp_view *view, const struct jp_event *event)
 		cause = bad_registers(modes, event, &ip);
 	if (!cause)
 		cause = bad_chain(event, ip);
+	if (!cause && event->asked && event->asked->period &&
+	    event->sample.period != event->asked->period)
+		cause = "other-period";
 	if (!cause)
 		return 0;
 	modes->bad++;
 	return jp_findings_except(
 		&view->findings, "modes.bad", cause,
 		"at %" PRIu64 ", %u/%u: mode %d, ip %" PRIx64 ", registers of abi %" PRIu64
-		" with ip %" PRIx64 ", a chain of %" PRIu64,
+		" with ip %" PRIx64 ", a chain of %" PRIu64 ", period %" PRIu64,
 		event->time, event->pid, event->tid, jp_event_cpu_mode(event), event->sample.ip,
-		event->sample.regs_abi, ip, event->sample.nr_chain);
+		event->sample.regs_abi, ip, event->sample.nr_chain, event->sample.period);
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)

@@ -79,11 +79,12 @@ struct jp_regs {
 
 /* What the event that gave a record was asked for. */
 struct jp_event_asked {
-	uint64_t regs;     /* user registers, perf's numbers */
-	uint64_t stack;    /* bytes of it */
-	bool sideband;     /* mappings, processes, names */
-	bool chain;        /* callchains ... */
-	bool user_chain;   /* ... with the user's part */
+	uint64_t regs;   /* user registers, perf's numbers */
+	uint64_t stack;  /* bytes of it */
+	uint64_t period; /* that every sample states; 0: the kernel changes it, or it is in none */
+	bool sideband;   /* mappings, processes, names */
+	bool chain;      /* callchains ... */
+	bool user_chain; /* ... with the user's part */
 	bool kernel_chain; /* ... with the kernel's */
 	bool user, kernel; /* what runs there is sampled */
 	bool timed;        /* by CLOCK_MONOTONIC, in every record */

@@ -1067,6 +1067,7 @@ class Modes(Recorded):
         def other_chain(sample: rd.Sample) -> None:
             sample.chain[sample.user()] += 1
         self.bad("other-chain", other_chain)
+        self.bad("other-period", lambda sample: sample.one.update({rd.PERIOD: 1000}))
 
     def test_in_the_kernel(self) -> None:
         """Its user part is judged as any, and counted apart; it has rules of its own."""

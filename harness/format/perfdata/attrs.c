@@ -13,6 +13,19 @@ bool jp_perf_attr_monotonic(const struct jp_perf_attr *attr)
 	return attr->flags & JP_PERF_ATTR_USE_CLOCKID && attr->clockid == JP_PERF_CLOCK_MONOTONIC;
 }
 
+/* A clock has no other period than the one that its frequency gives (perf_swevent_init_hrtimer(),
+ * kernel/events/core.c); what is counted has one that follows the load. */
+static uint64_t period_of(const struct jp_perf_attr *attr)
+{
+	if (!(attr->sample_type & JP_PERF_SAMPLE_PERIOD) || !attr->sample_period)
+		return 0;
+	if (!(attr->flags & JP_PERF_ATTR_FREQ))
+		return attr->sample_period;
+	return attr->type == JP_PERF_TYPE_SOFTWARE && attr->config <= JP_PERF_SW_TASK_CLOCK
+		       ? UINT64_C(1000000000) / attr->sample_period
+		       : 0;
+}
+
 static struct jp_event_asked asked_of(const struct jp_perf_attr *attr)
 {
 	const uint64_t sideband =
@@ -22,6 +35,7 @@ static struct jp_event_asked asked_of(const struct jp_perf_attr *attr)
 	return (struct jp_event_asked){
 		.regs = type & JP_PERF_SAMPLE_REGS_USER ? attr->sample_regs_user : 0,
 		.stack = type & JP_PERF_SAMPLE_STACK_USER ? attr->sample_stack_user : 0,
+		.period = period_of(attr),
 		.sideband = flags & sideband,
 		.chain = type & JP_PERF_SAMPLE_CALLCHAIN,
 		.user_chain = type & JP_PERF_SAMPLE_CALLCHAIN &&

@@ -87,6 +87,7 @@ enum {
 #define JP_PERF_ATTR_EXCLUDE_KERNEL           (UINT64_C(1) << 5)
 #define JP_PERF_ATTR_MMAP                     (UINT64_C(1) << 8)
 #define JP_PERF_ATTR_COMM                     (UINT64_C(1) << 9)
+#define JP_PERF_ATTR_FREQ                     (UINT64_C(1) << 10)
 #define JP_PERF_ATTR_TASK                     (UINT64_C(1) << 13)
 #define JP_PERF_ATTR_MMAP_DATA                (UINT64_C(1) << 17)
 #define JP_PERF_ATTR_SAMPLE_ID_ALL            (UINT64_C(1) << 18)
@@ -96,6 +97,7 @@ enum {
 #define JP_PERF_ATTR_USE_CLOCKID              (UINT64_C(1) << 25)
 #define JP_PERF_ATTR_BUILD_ID                 (UINT64_C(1) << 34) /* 5.12 */
 enum { JP_PERF_CLOCK_MONOTONIC = 1 };
+enum { JP_PERF_TYPE_SOFTWARE = 1, JP_PERF_SW_TASK_CLOCK = 1 /* 0: cpu-clock */ };
 /* 6.19: the user's part of callchains is walked later; this event writes it then. */
 #define JP_PERF_ATTR_DEFER_CALLCHAIN (UINT64_C(1) << 38)
 #define JP_PERF_ATTR_DEFER_OUTPUT    (UINT64_C(1) << 39)
