@@ -27,7 +27,7 @@ CASES = os.path.join(HERE, "cases")
 def without_figures(text: str) -> str:
     """What differs from run to run, by a name."""
     text = re.sub(r"\d+\.\d+ % \(\d+ of \d+, 95 % interval \d+\.\d+ to \d+\.\d+ %\)", "RATE", text)
-    text = re.sub(r"^#   .*(?:, ip | of mapping ).*$", "#   FIRST", text, flags=re.M)
+    text = re.sub(r"^#   .*(?:, ip | of mapping |: there is ).*$", "#   FIRST", text, flags=re.M)
     text = re.sub(r"\d+\.\d % broken \(\d+ of \d+\)", "BROKEN", text)
     text = re.sub(r"differed by at most \d+ ns", "differed by at most N ns", text)
     text = re.sub(r"^# (run directory:|seed|books:) .*\n", "", text, flags=re.M)
