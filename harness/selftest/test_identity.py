@@ -115,7 +115,7 @@ class Identity(Recorded):
                 return lambda perf: self.word(record(perf), at, 1)
             for change, said in ((removed, f"{name}.missing: 1 with cause no-record"),
                                  (twice, rf"{name}.records: 1 with cause (twice|other-time)"),
-                                 (later, rf"{name}.records: 1 with cause other-time"),
+                                 (later, rf"{name}.records: 1 with cause (other-time|twice)"),
                                  (field(0), rf"{name}.records: 1 with cause unknown"),
                                  (field(4), rf"{name}.records: 1 with cause other-parent"),
                                  (field(12), rf"{name}.records: 1 with cause other-parent")):
