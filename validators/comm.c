@@ -52,12 +52,37 @@ static bool is_called(const struct comm *comm, uint32_t tid, uint64_t time, cons
 	return false;
 }
 
+/*
+ * Whether @event, told live, says truly that an exec gave the name, or that none did: readers
+ * forget a process's mappings there. What a gate tells of a process that it finds begins as an exec
+ * would.
+ */
+static bool execs_rightly(const struct comm *comm, const struct jp_task_name *name,
+			  const struct jp_event *event)
+{
+	const uint64_t slack = comm->view->evidence->info.slack;
+	bool exec = false, other = false;
+
+	for (const struct jp_task_name *at = name; at->tid == event->tid; at--) {
+		bool now = at->before <= event->time + slack && event->time <= at->after + slack;
+
+		exec |= now && (at->exec || at->launch);
+		other |= now && !at->exec;
+		if (at == comm->tasks.names)
+			break;
+	}
+	if (event->comm.exec)
+		return exec || jp_evidence_gated(comm->view->evidence);
+	return !exec || other;
+}
+
 static int judge_record(struct comm *comm, const struct jp_event *event)
 {
 	const struct jp_capture_info *info = &comm->view->evidence->info;
 	/* What is synthesized tells of any time until sampling began. */
 	bool made = event->time < (info->first_enabled ?: info->enabled);
 	const struct jp_task_name *name;
+	const char *cause;
 	bool right = is_called(comm, event->tid, made ? info->sampling : event->time,
 			       event->comm.name, &name);
 
@@ -70,13 +95,16 @@ static int judge_record(struct comm *comm, const struct jp_event *event)
 		right = true;
 	right = right && name->pid == event->pid;
 	comm->records++;
-	comm->wrong_records += !right;
-	return right ? 0
-		     : jp_findings_except(&comm->view->findings, "comm.records", "other-text",
-					  "thread %u/%u at %" PRIu64
-					  ": the capture calls it '%.20s', it was '%.20s'",
-					  event->pid, event->tid, event->time, event->comm.name,
-					  name->text ?: "");
+	cause = !right                                       ? "other-text"
+		: !made && !execs_rightly(comm, name, event) ? "other-exec"
+							     : NULL;
+	comm->wrong_records += cause != NULL;
+	return !cause ? 0
+		      : jp_findings_except(&comm->view->findings, "comm.records", cause,
+					   "thread %u/%u at %" PRIu64
+					   ": the capture calls it '%.20s'%s, it was '%.20s'",
+					   event->pid, event->tid, event->time, event->comm.name,
+					   event->comm.exec ? " by an exec" : "", name->text ?: "");
 }
 
 static struct known *known_of(struct comm *comm, uint32_t tid)
