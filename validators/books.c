@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -177,7 +178,10 @@ static int add_share(struct books *books, enum jp_sample_class class, uint64_t n
 	metric = jp_metric_rate(name, found->count, n);
 	if (jp_findings_add(findings, metric))
 		return -ENOMEM;
-	if (!n || metric.lo <= most)
+	/* A border that a handful of samples fall on is chance: 4.5 standard deviations. */
+	if (!n || metric.lo <= most ||
+	    (class == JP_SAMPLE_EDGE &&
+	     (double)metric.k <= most * (double)n + 4.5 * sqrt(most * (double)n + 1)))
 		return 0;
 	exception = jp_findings_count(findings, "samples", JP_METHODS, text);
 	if (!exception)
