@@ -20,14 +20,16 @@ SECTION(control)
 SECTION(publisher)
 SECTION(fact)
 SECTION(machine)
+SECTION(explainer)
 
 static const struct {
 	const void *const *start, *const *stop;
 } sections[JP_KINDS] = {
-	[JP_COMMAND] = RANGE(command), [JP_WORKLOAD] = RANGE(workload),
-	[JP_CAPTURE] = RANGE(capture), [JP_VALIDATOR] = RANGE(validator),
-	[JP_CONTROL] = RANGE(control), [JP_PUBLISHER] = RANGE(publisher),
-	[JP_FACT] = RANGE(fact),       [JP_MACHINE] = RANGE(machine),
+	[JP_COMMAND] = RANGE(command),     [JP_WORKLOAD] = RANGE(workload),
+	[JP_CAPTURE] = RANGE(capture),     [JP_VALIDATOR] = RANGE(validator),
+	[JP_CONTROL] = RANGE(control),     [JP_PUBLISHER] = RANGE(publisher),
+	[JP_FACT] = RANGE(fact),           [JP_MACHINE] = RANGE(machine),
+	[JP_EXPLAINER] = RANGE(explainer),
 };
 
 static const char *name_of(const void *entry)

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/arguments.h"
+#include "harness/command/command.h"
+#include "harness/explain/explain.h"
+#include "harness/report/explain_report.h"
+
+struct explain_arguments {
+	bool json;
+	const char *file;
+	struct jp_explain_options explain;
+	const struct jp_cause *limited; /* of --fail-if; NULL: none */
+	double limit;                   /* percent, or samples */
+	bool percent;
+};
+
+static void print_usage(FILE *out)
+{
+	fputs("usage: jitproof explain [--json] [--fail-if ID>X[%]] [--elf DIR] FILE\n"
+	      "  FILE              a perf.data file; -: standard input\n"
+	      "  --json            one object\n"
+	      "  --fail-if ID>X[%] exit with 1 only if cause ID costs more than X samples, or\n"
+	      "                    more than X % of them; else with 0\n"
+	      "  --elf DIR         look for ELF files in DIR first\n"
+	      "Says why stacks are broken and names are missing, the worst cause first.\n"
+	      "Exit status: 0 healthy, 1 there are causes, 99 FILE cannot be read whole.\n"
+	      "Causes:\n",
+	      out);
+	for (size_t i = 0; jp_cause_at(i); i++)
+		fprintf(out, "  %-24s %s\n", jp_cause_at(i)->id, jp_cause_at(i)->text);
+}
+
+static int usage(const char *problem, const char *what)
+{
+	fprintf(stderr, "jitproof explain: %s%s\n", problem, what);
+	print_usage(stderr);
+	return -1;
+}
+
+static int parse_fail_if(struct explain_arguments *options, const char *text)
+{
+	const char *greater = strchr(text, '>');
+	char id[64], *end;
+
+	if (!greater || (size_t)(greater - text) >= sizeof(id))
+		return usage("expected ID>X after --fail-if, found ", text);
+	memcpy(id, text, greater - text);
+	id[greater - text] = '\0';
+	options->limited = jp_cause_find(id);
+	if (!options->limited)
+		return usage("no cause called ", id);
+	options->limit = strtod(greater + 1, &end);
+	options->percent = *end == '%';
+	if (end == greater + 1 || strcmp(end, options->percent ? "%" : "") != 0 ||
+	    !(options->limit >= 0))
+		return usage("expected a number after > in ", text);
+	return 0;
+}
+
+static int parse(struct explain_arguments *options, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		const char *arg = argv[i], *value;
+
+		if (strcmp(arg, "--json") == 0) {
+			options->json = true;
+		} else if ((value = jp_arguments_value("--fail-if", argc, argv, &i))) {
+			if (parse_fail_if(options, value))
+				return -1;
+		} else if ((value = jp_arguments_value("--elf", argc, argv, &i))) {
+			options->explain.elf = value;
+		} else if (strcmp(arg, "--fail-if") == 0 || strcmp(arg, "--elf") == 0) {
+			return usage("expected a value after ", arg);
+		} else if (arg[0] == '-' && arg[1]) {
+			return usage("no option ", arg);
+		} else if (options->file) {
+			return usage("more than one file: ", arg);
+		} else {
+			options->file = arg;
+		}
+	}
+	return options->file ? 0 : usage("no file", "");
+}
+
+static int verdict(const struct jp_explanation *explanation,
+		   const struct explain_arguments *options)
+{
+	double value = 0;
+
+	if (!options->limited)
+		return explanation->nr_accused ? JP_EXIT_BAD : JP_EXIT_OK;
+	for (size_t i = 0; i < explanation->nr_causes; i++)
+		if (explanation->causes[i].cause == options->limited)
+			value = options->percent ? 100 * jp_explain_share(explanation,
+									  &explanation->causes[i])
+						 : (double)explanation->causes[i].samples;
+	if (!(value > options->limit))
+		return JP_EXIT_OK;
+	fprintf(stderr, "jitproof explain: %s: %s is %.17g%s, above %.17g\n", options->file,
+		options->limited->id, value, options->percent ? " %" : "", options->limit);
+	return JP_EXIT_BAD;
+}
+
+static int explain(int argc, char **argv)
+{
+	struct jp_explanation explanation = {0};
+	struct explain_arguments options = {0};
+	int status = JP_EXIT_BROKEN;
+	struct jp_error err;
+
+	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+		print_usage(stdout);
+		return JP_EXIT_OK;
+	}
+	if (parse(&options, argc, argv))
+		return JP_EXIT_USAGE;
+	if (jp_explain(options.file, &options.explain, &explanation, &err)) {
+		fprintf(stderr, "jitproof explain: %s\n", err.text);
+	} else {
+		if (options.json)
+			jp_explain_report_json(&explanation, options.file);
+		else
+			jp_explain_report_text(&explanation, options.file);
+		status = verdict(&explanation, &options);
+		if (fflush(stdout) || ferror(stdout)) {
+			fprintf(stderr, "jitproof explain: cannot write to standard output\n");
+			status = JP_EXIT_BROKEN;
+		}
+	}
+	jp_explanation_free(&explanation);
+	return status;
+}
+
+static const struct jp_command explain_command = {
+	.name = "explain",
+	.synopsis = "explain [OPTION...] FILE",
+	.help = "say why stacks break and names are missing in a perf.data",
+	.run = explain,
+};
+JP_REGISTER(command, explain_command);

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/explain/blame.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/array.h"
+#include "harness/base/search.h"
+
+/* Where the one of this key is kept, NULL where none is; NULL: no memory. */
+static struct jp_blame **slot(struct jp_blames *blames, const struct jp_cause *cause, uint32_t pid,
+			      const char *file)
+{
+	char key[4400];
+	int size = snprintf(key, sizeof(key), "%s %u %s", cause->id, pid, file ? file : "");
+	struct jp_text *text;
+
+	if (size >= (int)sizeof(key))
+		size = sizeof(key) - 1;
+	text = jp_text_keep(&blames->texts, key, size);
+	return text ? jp_map_at(&blames->at, text->number, sizeof(struct jp_blame *)) : NULL;
+}
+
+static const char *keep(struct jp_blames *blames, const char *text)
+{
+	struct jp_text *kept = jp_text_keep(&blames->texts, text, strlen(text));
+
+	return kept ? kept->bytes : NULL;
+}
+
+static struct jp_blame *make(struct jp_blames *blames, const struct jp_cause *cause, uint32_t pid,
+			     const char *process, const char *file)
+{
+	const char *kept_process = keep(blames, process),
+		   *kept_file = file ? keep(blames, file) : "";
+	struct jp_blame *blame = calloc(1, sizeof(*blame)), **added;
+
+	added = jp_array_push(&blames->list, &blames->count, &blames->capacity);
+	if (!added || !blame || !kept_process || !kept_file) {
+		blames->count -= added != NULL;
+		free(blame);
+		return NULL;
+	}
+	blame->cause = cause;
+	blame->pid = pid;
+	blame->process = kept_process;
+	blame->file = file ? kept_file : NULL;
+	return *added = blame;
+}
+
+struct jp_blame *jp_blame(struct jp_blames *blames, const char *id, uint32_t pid,
+			  const char *process, const char *file, uint64_t samples)
+{
+	const struct jp_cause *cause = jp_cause_find(id);
+	struct jp_blame **at = cause ? slot(blames, cause, pid, file) : NULL;
+
+	if (!at)
+		return NULL;
+	if (!*at)
+		*at = make(blames, cause, pid, process, file);
+	if (*at)
+		(*at)->samples += samples;
+	return *at;
+}
+
+void jp_blame_range(struct jp_blame *blame, uint64_t start, uint64_t end)
+{
+	for (size_t i = 0; i < blame->nr_ranges; i++) {
+		struct jp_blame_range *range = &blame->ranges[i];
+
+		if (start > range->end || end < range->start)
+			continue;
+		range->start = start < range->start ? start : range->start;
+		range->end = end > range->end ? end : range->end;
+		return;
+	}
+	if (blame->nr_ranges < JP_BLAME_RANGES)
+		blame->ranges[blame->nr_ranges++] = (struct jp_blame_range){start, end};
+}
+
+void jp_blame_evidence(struct jp_blame *blame, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (blame->nr_evidence == JP_BLAME_EVIDENCE)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(blame->evidence[blame->nr_evidence++], sizeof(blame->evidence[0]), fmt, ap);
+	va_end(ap);
+}
+
+void jp_blame_remedy(struct jp_blame *blame, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(blame->remedy, sizeof(blame->remedy), fmt, ap);
+	va_end(ap);
+}
+
+void jp_blames_free(struct jp_blames *blames)
+{
+	for (size_t i = 0; i < blames->count; i++)
+		free(blames->list[i]);
+	free(blames->list);
+	jp_text_pool_free(&blames->texts);
+	jp_map_free(&blames->at);
+	*blames = (struct jp_blames){0};
+}
+
+static int by_cause(const void *left, const void *right)
+{
+	const struct jp_blame *const *a = left, *const *b = right;
+
+	return jp_compare((uintptr_t)(*a)->cause, (uintptr_t)(*b)->cause)
+		       ?: jp_compare((*b)->samples, (*a)->samples)
+		       ?: jp_compare((*a)->pid, (*b)->pid)
+		       ?: strcmp((*a)->file ?: "", (*b)->file ?: "");
+}
+
+static int by_samples(const void *left, const void *right)
+{
+	const struct jp_blamed *a = left, *b = right;
+
+	return jp_compare(b->samples, a->samples)
+		       ?: jp_compare((uintptr_t)a->cause, (uintptr_t)b->cause);
+}
+
+struct jp_blamed *jp_blames_rank(struct jp_blames *blames, size_t *count)
+{
+	struct jp_blamed *ranked = calloc(blames->count + 1, sizeof(*ranked)), *last = NULL;
+
+	*count = 0;
+	if (!ranked)
+		return NULL;
+	if (blames->count)
+		qsort(blames->list, blames->count, sizeof(*blames->list), by_cause);
+	for (size_t i = 0; i < blames->count; i++) {
+		struct jp_blame *blame = blames->list[i];
+
+		if (!last || last->cause != blame->cause) {
+			last = &ranked[(*count)++];
+			last->cause = blame->cause;
+			last->places = &blames->list[i];
+		}
+		last->samples += blame->samples;
+		last->nr_places++;
+	}
+	if (*count)
+		qsort(ranked, *count, sizeof(*ranked), by_samples);
+	return ranked;
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/explain/explain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/registry.h"
+#include "harness/base/shortage.h"
+#include "harness/explain/explainer.h"
+#include "harness/format/perfdata/read.h"
+
+enum { MOST_EXPLAINERS = 64 };
+
+/* One reading of a file. */
+struct explain_reading {
+	struct jp_explanation *explanation;
+	struct jp_replay *spaces;
+	struct jp_stacks *stacks;
+	const struct jp_explainer *explainers[MOST_EXPLAINERS];
+	struct jp_explain_view views[MOST_EXPLAINERS];
+	size_t count; /* that have begun */
+};
+
+static int begin(struct explain_reading *reading, const char *path, struct jp_error *err)
+{
+	const struct jp_explainer *explainer;
+
+	for (size_t i = 0; (explainer = jp_registry_at(JP_EXPLAINER, i)); i++) {
+		struct jp_explain_view *view = &reading->views[i];
+		int ret;
+
+		if (i == MOST_EXPLAINERS)
+			return jp_fail(err, E2BIG, "more than %d explainers", MOST_EXPLAINERS);
+		*view = (struct jp_explain_view){
+			.path = path,
+			.spaces = reading->spaces,
+			.summary = &reading->explanation->summary,
+			.blames = &reading->explanation->blames,
+		};
+		reading->explainers[i] = explainer;
+		reading->count = i + 1;
+		ret = explainer->begin ? explainer->begin(view, err) : 0;
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int visit(void *context, const struct jp_event *event)
+{
+	const bool sample = event->type == JP_EVENT_SAMPLE;
+	struct explain_reading *reading = context;
+	struct jp_stack stack;
+	int ret = 0;
+
+	if (sample)
+		jp_stacks_of(reading->stacks, reading->spaces, event, &stack);
+	else
+		ret = jp_replay_apply(reading->spaces, event);
+	for (size_t i = 0; i < reading->count && !ret; i++) {
+		reading->views[i].samples += sample;
+		ret = reading->explainers[i]->see(&reading->views[i], event,
+						  sample ? &stack : NULL);
+	}
+	return ret;
+}
+
+static int rank(struct jp_explanation *explanation, struct jp_error *err)
+{
+	explanation->causes = jp_blames_rank(&explanation->blames, &explanation->nr_causes);
+	if (!explanation->causes)
+		return jp_fail(err, ENOMEM, "no memory");
+	while (explanation->nr_accused < explanation->nr_causes &&
+	       jp_explain_share(explanation, &explanation->causes[explanation->nr_accused]) >=
+		       JP_EXPLAIN_ACCUSES)
+		explanation->nr_accused++;
+	return 0;
+}
+
+static int read_and_explain(struct explain_reading *reading, const char *path, struct jp_error *err)
+{
+	int ret = begin(reading, path, err);
+
+	if (!ret)
+		ret = jp_perfdata_read(path, visit, reading, &reading->explanation->summary, err);
+	for (size_t i = 0; i < reading->count && !ret; i++)
+		if (reading->explainers[i]->end)
+			ret = reading->explainers[i]->end(&reading->views[i], err);
+	if (!ret)
+		ret = rank(reading->explanation, err);
+	if (ret && !*err->text)
+		return jp_fail(err, -ret, "%s: %s", path, strerror(-ret));
+	return ret ?: jp_shortage(err->text, sizeof(err->text));
+}
+
+int jp_explain(const char *path, const struct jp_explain_options *options,
+	       struct jp_explanation *explanation, struct jp_error *err)
+{
+	struct explain_reading reading = {
+		.explanation = explanation,
+		.spaces = jp_replay_new(),
+		.stacks = jp_stacks_new(options->elf),
+	};
+	int ret;
+
+	*err = (struct jp_error){""};
+	if (reading.spaces && reading.stacks)
+		ret = read_and_explain(&reading, path, err);
+	else
+		ret = jp_fail(err, ENOMEM, "no memory");
+	for (size_t i = 0; i < reading.count; i++)
+		if (reading.explainers[i]->free)
+			reading.explainers[i]->free(reading.views[i].state);
+	jp_stacks_free(reading.stacks);
+	jp_replay_free(reading.spaces);
+	return ret;
+}
+
+double jp_explain_share(const struct jp_explanation *explanation, const struct jp_blamed *cause)
+{
+	const uint64_t all = explanation->summary.samples;
+
+	if (!cause->samples)
+		return 0;
+	return all > cause->samples ? (double)cause->samples / all : 1;
+}
+
+void jp_explanation_free(struct jp_explanation *explanation)
+{
+	free(explanation->causes);
+	jp_blames_free(&explanation->blames);
+	*explanation = (struct jp_explanation){0};
+}

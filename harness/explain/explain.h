@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_EXPLAIN_H
+#define JP_EXPLAIN_H
+
+#include "harness/base/error.h"
+#include "harness/explain/blame.h"
+#include "harness/format/perfdata/summary.h"
+
+/* Below this share of the samples a cause is a note: starts, exits and prologues are always there.
+ */
+#define JP_EXPLAIN_ACCUSES 0.02
+
+/* Why stacks of a file are broken and names missing. */
+struct jp_explanation {
+	struct jp_perfdata_summary summary;
+	struct jp_blames blames;
+	struct jp_blamed *causes; /* by what they cost, most first */
+	size_t nr_causes;
+	size_t nr_accused; /* so many of them, from the first, are no mere notes */
+};
+
+struct jp_explain_options {
+	const char *elf; /* a folder of ELF files, or NULL */
+};
+
+/* What share of the samples @cause costs. */
+double jp_explain_share(const struct jp_explanation *explanation, const struct jp_blamed *cause);
+/* Reads the perf.data file @path once, for all explainers. -errno and a message where it cannot be
+ * read whole. */
+int jp_explain(const char *path, const struct jp_explain_options *options,
+	       struct jp_explanation *explanation, struct jp_error *err);
+void jp_explanation_free(struct jp_explanation *explanation);
+
+#endif

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "harness/explain/explainer.h"
+
+/* Samples of events that asked for the kernel alone, and those without the user's part of a
+ * callchain. */
+struct kernel_only {
+	uint64_t samples, chains;
+};
+
+static int begin(struct jp_explain_view *view, struct jp_error *err)
+{
+	view->state = calloc(1, sizeof(struct kernel_only));
+	return view->state ? 0 : jp_fail(err, ENOMEM, "no memory");
+}
+
+static int see(struct jp_explain_view *view, const struct jp_event *event,
+	       const struct jp_stack *stack)
+{
+	struct kernel_only *state = view->state;
+	const struct jp_event_asked *asked = event->asked;
+
+	if (!stack || !asked)
+		return 0;
+	state->samples += !asked->user;
+	state->chains += asked->user && asked->chain && !asked->user_chain && !asked->stack;
+	return 0;
+}
+
+static int end(struct jp_explain_view *view, struct jp_error *err)
+{
+	const struct kernel_only *state = view->state;
+	struct jp_blame *blame;
+
+	if (!state->samples && !state->chains)
+		return 0;
+	blame = jp_blame(view->blames, "kernel-only", 0, "", NULL, state->samples + state->chains);
+	if (!blame)
+		return jp_fail(err, ENOMEM, "no memory");
+	if (state->samples)
+		jp_blame_evidence(blame,
+				  "%" PRIu64 " of %" PRIu64 " samples are of events with "
+				  "exclude_user: `perf evlist -v -i %s`",
+				  state->samples, view->samples, view->path);
+	if (state->chains)
+		jp_blame_evidence(blame,
+				  "%" PRIu64 " of %" PRIu64 " samples are of events with "
+				  "exclude_callchain_user: `perf evlist -v -i %s`",
+				  state->chains, view->samples, view->path);
+	jp_blame_remedy(blame, "record without --all-kernel, --kernel-callchains and :k, for "
+			       "example: perf record -g -p PID");
+	return 0;
+}
+
+static const struct jp_explainer kernel_only = {
+	.name = "kernel-only",
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free,
+};
+JP_REGISTER(explainer, kernel_only);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_STACK_H
+#define JP_STACK_H
+
+#include "harness/format/event.h"
+#include "harness/model/space/replay.h"
+#include "harness/model/unwind/unwind.h"
+
+/* The user stack of one sample, as far as the file tells; it dies with the visit. */
+struct jp_stack {
+	enum jp_method method;    /* JP_CHAIN: the kernel's; JP_DUMP: our walk over its dump */
+	const uint64_t *frames;   /* user addresses, innermost first, garbage that looks like a
+				   * context marker too */
+	uint64_t count;           /* 0: there is no user stack */
+	enum jp_unwind_stop stop; /* why the walk ended */
+	uint64_t where;           /* of the walk's end, as of struct jp_unwound */
+};
+
+struct jp_stacks;
+struct jp_stacks *jp_stacks_new(const char *elf_dir);
+void jp_stacks_free(struct jp_stacks *stacks);
+/* The user stack of @sample: by its dump where it has one, else its callchain, else its own
+ * address. */
+void jp_stacks_of(struct jp_stacks *stacks, struct jp_replay *spaces, const struct jp_event *sample,
+		  struct jp_stack *stack);
+
+#endif

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/report/explain_report.h"
+
+#include <inttypes.h>
+
+#include "harness/base/json.h"
+
+static void json_place(struct jp_json *json, const struct jp_blame *place)
+{
+	jp_json_u64(json, "pid", place->pid);
+	jp_json_string(json, "process", place->process);
+	jp_json_string(json, "file", place->file);
+	jp_json_array(json, "ranges");
+	for (size_t i = 0; i < place->nr_ranges; i++) {
+		char text[40];
+
+		snprintf(text, sizeof(text), "%" PRIx64 "-%" PRIx64, place->ranges[i].start,
+			 place->ranges[i].end);
+		jp_json_string(json, NULL, text);
+	}
+	jp_json_end(json);
+}
+
+static void json_cause(struct jp_json *json, const struct jp_explanation *explanation,
+		       const struct jp_blamed *cause)
+{
+	const struct jp_blame *worst = cause->places[0];
+
+	jp_json_object(json, NULL);
+	jp_json_string(json, "id", cause->cause->id);
+	jp_json_string(json, "text", cause->cause->text);
+	jp_json_double(json, "share", jp_explain_share(explanation, cause));
+	jp_json_u64(json, "samples", cause->samples);
+	json_place(json, worst);
+	jp_json_array(json, "evidence");
+	for (size_t i = 0; i < worst->nr_evidence; i++)
+		jp_json_string(json, NULL, worst->evidence[i]);
+	jp_json_end(json);
+	jp_json_string(json, "remedy", worst->remedy);
+	jp_json_string(json, "study", cause->cause->study);
+	jp_json_array(json, "places");
+	for (size_t i = 0; i < cause->nr_places; i++) {
+		jp_json_object(json, NULL);
+		jp_json_u64(json, "samples", cause->places[i]->samples);
+		json_place(json, cause->places[i]);
+		jp_json_end(json);
+	}
+	jp_json_end(json);
+	jp_json_end(json);
+}
+
+void jp_explain_report_json(const struct jp_explanation *explanation, const char *file)
+{
+	struct jp_json json;
+
+	jp_json_begin(&json, stdout);
+	jp_json_object(&json, NULL);
+	jp_json_string(&json, "file", file);
+	jp_json_bool(&json, "healthy", !explanation->nr_accused);
+	jp_json_u64(&json, "samples", explanation->summary.samples);
+	jp_json_array(&json, "causes");
+	for (size_t i = 0; i < explanation->nr_accused; i++)
+		json_cause(&json, explanation, &explanation->causes[i]);
+	jp_json_end(&json);
+	jp_json_array(&json, "notes");
+	for (size_t i = explanation->nr_accused; i < explanation->nr_causes; i++)
+		json_cause(&json, explanation, &explanation->causes[i]);
+	jp_json_end(&json);
+	jp_json_end(&json);
+}

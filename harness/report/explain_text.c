@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/report/explain_report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { MOST_PLACES = 5 };
+
+/* The file names itself: nothing that moves the cursor gets through. */
+static void print(const char *text)
+{
+	for (; *text; text++)
+		putchar((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text);
+}
+
+static void print_where(const struct jp_blame *place)
+{
+	if (place->pid) {
+		printf("pid %" PRIu32 " (", place->pid);
+		print(place->process);
+		putchar(')');
+	}
+	if (place->file) {
+		fputs(place->pid ? ", " : "", stdout);
+		print(place->file);
+	}
+	for (size_t i = 0; i < place->nr_ranges; i++)
+		printf("%s%" PRIx64 "-%" PRIx64,
+		       i                           ? " "
+		       : place->pid || place->file ? ", "
+						   : "",
+		       place->ranges[i].start, place->ranges[i].end);
+}
+
+static void print_cause(const struct jp_explanation *explanation, const struct jp_blamed *cause)
+{
+	const struct jp_blame *worst = cause->places[0];
+
+	printf("\n%5.1f %%  %s: %s\n", 100 * jp_explain_share(explanation, cause), cause->cause->id,
+	       cause->cause->text);
+	for (size_t i = 0; i < cause->nr_places && i < MOST_PLACES; i++) {
+		const struct jp_blame *place = cause->places[i];
+
+		if (!place->pid && !place->file && !place->nr_ranges)
+			continue;
+		printf("         in ");
+		print_where(place);
+		if (cause->nr_places > 1)
+			printf(": %" PRIu64 " samples", place->samples);
+		putchar('\n');
+	}
+	if (cause->nr_places > MOST_PLACES)
+		printf("         and in %zu more places\n", cause->nr_places - MOST_PLACES);
+	for (size_t i = 0; i < worst->nr_evidence; i++) {
+		printf("         - ");
+		print(worst->evidence[i]);
+		putchar('\n');
+	}
+	if (*worst->remedy) {
+		printf("         remedy: ");
+		print(worst->remedy);
+		putchar('\n');
+	}
+	if (cause->cause->study)
+		printf("         study: `jitproof run '%s/*'`\n", cause->cause->study);
+}
+
+static void print_verdict(const struct jp_explanation *explanation, const char *file)
+{
+	const struct jp_blamed *main = explanation->causes;
+
+	print(file);
+	if (!explanation->summary.samples) {
+		printf(": there are no samples\n");
+	} else if (!explanation->nr_accused) {
+		printf(": healthy: no cause costs stacks or names of %.0f %% of the %" PRIu64
+		       " samples\n",
+		       100 * JP_EXPLAIN_ACCUSES, explanation->summary.samples);
+	} else {
+		printf(": %.1f %% of the %" PRIu64 " samples lose their stack or their names, "
+		       "because ",
+		       100 * jp_explain_share(explanation, main), explanation->summary.samples);
+		printf("%s (%s)%s\n", main->cause->text, main->cause->id,
+		       explanation->nr_accused > 1 ? ", and there is more" : "");
+	}
+}
+
+void jp_explain_report_text(const struct jp_explanation *explanation, const char *file)
+{
+	print_verdict(explanation, file);
+	for (size_t i = 0; i < explanation->nr_accused; i++)
+		print_cause(explanation, &explanation->causes[i]);
+	if (explanation->nr_accused < explanation->nr_causes)
+		printf("\nnotes, below %.0f %%:\n", 100 * JP_EXPLAIN_ACCUSES);
+	for (size_t i = explanation->nr_accused; i < explanation->nr_causes; i++)
+		print_cause(explanation, &explanation->causes[i]);
+}
