@@ -3,9 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
@@ -24,7 +27,7 @@ static const char *kind_of(mode_t mode)
 	}
 }
 
-/* What @seen (O_PATH) is, for reading; without /proc by its path again. */
+/* What @seen (O_PATH) is, for reading; without /proc by its @path again (NULL: it has none). */
 static int reopen(int seen, const char *path, const struct stat *st)
 {
 	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
@@ -34,7 +37,7 @@ static int reopen(int seen, const char *path, const struct stat *st)
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", seen);
 	fd = open(link, flags);
-	if (fd < 0 && errno == ENOENT)
+	if (fd < 0 && errno == ENOENT && path)
 		fd = open(path, flags | O_NOFOLLOW);
 	if (fd < 0 || fstat(fd, &again))
 		return -errno;
@@ -42,10 +45,13 @@ static int reopen(int seen, const char *path, const struct stat *st)
 									: -ESTALE;
 }
 
-int jp_untrusted_open(const char *path, int64_t owner, uint64_t *size, struct jp_error *err)
+/* Files are looked at first: to open a device may do something. */
+enum { LOOK = O_PATH | O_NOFOLLOW | O_CLOEXEC };
+
+/* @seen (-1: errno says why) is what lies at @path; @again: that leads there from here. */
+static int open_seen(int seen, const char *path, bool again, int64_t owner, uint64_t *size,
+		     struct jp_error *err)
 {
-	/* Looked at first: to open a device may do something. */
-	jp_cleanup_close int seen = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 	int fd;
 
@@ -62,9 +68,25 @@ int jp_untrusted_open(const char *path, int64_t owner, uint64_t *size, struct jp
 	if (owner >= 0 && st.st_uid != owner)
 		return jp_fail(err, EPERM, "%s: belongs to user %u, expected user %lld", path,
 			       st.st_uid, (long long)owner);
-	fd = reopen(seen, path, &st);
+	fd = reopen(seen, again ? path : NULL, &st);
 	if (fd < 0)
 		return jp_fail(err, -fd, "%s: %s", path, strerror(-fd));
 	*size = st.st_size;
 	return fd;
+}
+
+int jp_untrusted_open(const char *path, int64_t owner, uint64_t *size, struct jp_error *err)
+{
+	jp_cleanup_close int seen = open(path, LOOK);
+
+	return open_seen(seen, path, true, owner, size, err);
+}
+
+int jp_untrusted_open_in(int root, const char *path, int64_t owner, uint64_t *size,
+			 struct jp_error *err)
+{
+	struct open_how how = {.flags = LOOK, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+	jp_cleanup_close int seen = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+
+	return open_seen(seen, path, false, owner, size, err);
 }

@@ -13,4 +13,11 @@
  */
 int jp_untrusted_open(const char *path, int64_t owner, uint64_t *size, struct jp_error *err);
 
+/*
+ * The same of @path within the folder @root, as one sees it whose root that is: neither ".." nor a
+ * link leads out of it. -ENOSYS before Linux 5.6.
+ */
+int jp_untrusted_open_in(int root, const char *path, int64_t owner, uint64_t *size,
+			 struct jp_error *err);
+
 #endif

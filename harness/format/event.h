@@ -23,6 +23,7 @@ enum jp_event_type {
 	JP_EVENT_THROTTLE,
 	JP_EVENT_DEFERRED, /* PERF_RECORD_CALLCHAIN_DEFERRED: what samples before it were promised
 			    */
+	JP_EVENT_BUILD_ID, /* of a file, as perf's header tells it: @map.name, @map.build_id */
 	JP_EVENT_OTHER,    /* known to perf, of no use here; @record_type tells */
 
 	/* What only the truth tells. */

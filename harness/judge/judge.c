@@ -110,6 +110,8 @@ static int visit(void *context, const struct jp_event *event)
 	struct judging *judging = context;
 	int failed = 0;
 
+	if (event->type == JP_EVENT_BUILD_ID)
+		return 0;
 	if (!judging->in_injected)
 		jp_losses_see(&judging->losses, event);
 	for (size_t i = 0; !failed && i < judging->nr_sides; i++) {

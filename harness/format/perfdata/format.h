@@ -38,6 +38,7 @@ struct jp_perf_pipe_header {
 };
 
 enum jp_perf_feature {
+	JP_PERF_FEATURE_BUILD_ID = 2,  /* records of JP_PERF_RECORD_HEADER_BUILD_ID */
 	JP_PERF_FEATURE_OSRELEASE = 4, /* string */
 	JP_PERF_FEATURE_VERSION = 5,   /* string: of the tool */
 	JP_PERF_FEATURE_ARCH = 6,      /* string: uname -m */
@@ -159,6 +160,7 @@ enum jp_perf_record_type {
 	/* From here on perf's own; the kernel writes none of them. */
 	JP_PERF_RECORD_USER = 64,
 	JP_PERF_RECORD_HEADER_ATTR = 64,
+	JP_PERF_RECORD_HEADER_BUILD_ID = 67,
 	JP_PERF_RECORD_TRACING_DATA = 66, /* its payload follows the record */
 	JP_PERF_RECORD_FINISHED_ROUND = 68,
 	JP_PERF_RECORD_AUXTRACE = 71,  /* its payload follows the record */
@@ -181,6 +183,7 @@ enum {
 	JP_PERF_MISC_SWITCH_PREEMPTED = 1 << 14, /* SWITCH */
 	JP_PERF_MISC_MMAP_BUILD_ID = 1 << 14,    /* MMAP2 */
 	JP_PERF_MISC_LOST_SAMPLES_BPF = 1 << 15, /* LOST_SAMPLES; 6.12 */
+	JP_PERF_MISC_BUILD_ID_SIZE = 1 << 15,    /* HEADER_BUILD_ID: its size is told; 5.11 */
 };
 
 #endif

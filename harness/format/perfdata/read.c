@@ -278,6 +278,9 @@ static int user_record(struct jp_perf_reader *reader, const struct jp_perf_recor
 			bytes + sizeof(*record) + attr_size,
 			(record->size - sizeof(*record) - attr_size) / sizeof(uint64_t), at);
 		return ret ? ret : give_other(reader, bytes, record->size);
+	case JP_PERF_RECORD_HEADER_BUILD_ID:
+		ret = jp_perf_read_build_ids(reader, bytes, record->size, at);
+		return ret ? ret : give_other(reader, bytes, record->size);
 	case JP_PERF_RECORD_HEADER_FEATURE:
 		if (record->size < sizeof(*record) + sizeof(word))
 			return jp_perf_bad(reader, at, "expected a feature's number in its record");
@@ -404,6 +407,7 @@ int jp_perfdata_read(const char *path, jp_event_visit visit, void *context,
 		.summary = summary ? summary : &unwanted,
 		.err = err,
 		.joins = true,
+		.gives_build_ids = true,
 	};
 
 	return jp_perf_reader_run(&reader, path);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "harness/format/perfdata/decode.h"
+#include "harness/format/perfdata/build_ids.h"
 #include "harness/format/perfdata/format.h"
 
 enum { MAX_ATTR = 65536 };
@@ -40,12 +41,32 @@ static void set_machine(struct jp_perf_reader *reader, const struct jp_machine *
 }
 
 /* Of all features only the machine matters here. */
+int jp_perf_read_build_ids(struct jp_perf_reader *reader, const unsigned char *bytes, uint64_t size,
+			   uint64_t offset)
+{
+	struct jp_event event;
+	size_t taken;
+	int ret = 0;
+
+	for (uint64_t at = 0; reader->gives_build_ids && !ret && at < size; at += taken) {
+		const char *expected = jp_perf_build_id(bytes + at, size - at, &event, &taken);
+
+		if (expected)
+			return jp_perf_bad(reader, offset + at, "expected %s", expected);
+		event.at = offset + at;
+		ret = reader->visit(reader->context, &event);
+	}
+	return ret;
+}
+
 int jp_perf_read_feature(struct jp_perf_reader *reader, uint64_t feature,
 			 const unsigned char *bytes, uint64_t size, uint64_t offset)
 {
 	char arch[32] = "";
 	uint32_t word;
 
+	if (feature == JP_PERF_FEATURE_BUILD_ID)
+		return jp_perf_read_build_ids(reader, bytes, size, offset);
 	if (feature != JP_PERF_FEATURE_ARCH && feature != JP_PERF_FEATURE_E_MACHINE)
 		return 0;
 	if (size < sizeof(word))

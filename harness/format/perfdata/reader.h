@@ -33,6 +33,7 @@ struct jp_perf_reader {
 	 * through for those first. */
 	struct jp_perf_deferred deferred;
 	bool joins, looked_ahead;
+	bool gives_build_ids; /* as JP_EVENT_BUILD_ID, before what follows them */
 	const char *path;
 	struct jp_event event;
 	struct jp_regs regs;
@@ -49,6 +50,9 @@ int jp_perf_read_header(struct jp_perf_reader *reader);
 /* One feature, of @size bytes at @bytes, found at @offset. */
 int jp_perf_read_feature(struct jp_perf_reader *reader, uint64_t feature,
 			 const unsigned char *bytes, uint64_t size, uint64_t offset);
+/* The build ids of files in the @size bytes at @bytes, found at @offset. */
+int jp_perf_read_build_ids(struct jp_perf_reader *reader, const unsigned char *bytes, uint64_t size,
+			   uint64_t offset);
 /* One attr of @size bytes with its ids, found at @offset. */
 int jp_perf_add_attr(struct jp_perf_reader *reader, const void *bytes, size_t size, const void *ids,
 		     size_t nr_ids, uint64_t offset);

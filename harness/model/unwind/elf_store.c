@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/model/unwind/elf_store.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
 
 #include "harness/base/array.h"
@@ -16,8 +14,9 @@
 #include "harness/base/text_pool.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/format/elf/elf_file.h"
+#include "harness/model/files/own_vdso.h"
 
-enum { MAX_INDEX = 64 << 20, MAX_IMAGE = 1 << 20 };
+enum { MAX_INDEX = 64 << 20 };
 
 /* A line of elf/index. */
 struct line {
@@ -219,32 +218,12 @@ static struct jp_cfi *from_dir(const struct jp_elf_store *store, const struct en
 	return NULL;
 }
 
-/* This process's vDSO; only its own headers give its size. */
 static struct jp_cfi *own_vdso(struct jp_error *err)
 {
-	const unsigned char *image = (const unsigned char *)getauxval(AT_SYSINFO_EHDR);
-	const Elf64_Ehdr *head = (const Elf64_Ehdr *)image;
-	const Elf64_Phdr *segment;
-	size_t size = 0, sections;
+	size_t size;
+	const void *image = jp_own_vdso(&size, err);
 
-	if (!image || head->e_ident[EI_CLASS] != ELFCLASS64) {
-		jp_fail(err, ENOENT, "this process has no vDSO");
-		return NULL;
-	}
-	segment = (const Elf64_Phdr *)(image + head->e_phoff);
-	for (size_t i = 0; i < head->e_phnum; i++)
-		if (segment[i].p_type == PT_LOAD &&
-		    segment[i].p_offset + segment[i].p_filesz > size)
-			size = segment[i].p_offset + segment[i].p_filesz;
-	/* Section headers lie behind the segment, in the last page that it takes. */
-	sections = head->e_shoff + (size_t)head->e_shnum * head->e_shentsize;
-	if (sections > size && sections <= ((size + 4095) & ~(size_t)4095))
-		size = sections;
-	if (size > MAX_IMAGE) {
-		jp_fail(err, EINVAL, "this process's vDSO claims %zu bytes", size);
-		return NULL;
-	}
-	return jp_cfi_open_image(image, size, err);
+	return image ? jp_cfi_open_image(image, size, err) : NULL;
 }
 
 static struct jp_cfi *from_system(const struct entry *entry, struct jp_error *err)

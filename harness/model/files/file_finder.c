@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/model/files/file_finder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/file.h"
+#include "harness/base/map.h"
+#include "harness/base/path.h"
+#include "harness/base/text_pool.h"
+#include "harness/base/untrusted_file.h"
+#include "harness/format/elf/elf_file.h"
+#include "harness/model/files/own_vdso.h"
+
+/* A process that may live in another mount namespace. */
+struct residence {
+	int root;       /* what it has for a root, where that is not ours; else -1 */
+	uint32_t inner; /* its pid there */
+};
+
+struct jp_file_finder {
+	struct jp_text_pool headed; /* paths that the header gives build ids; value: the id */
+	struct jp_map residences;   /* struct residence, by pid */
+};
+
+struct jp_file_finder *jp_file_finder_new(void)
+{
+	return calloc(1, sizeof(struct jp_file_finder));
+}
+
+void jp_file_finder_free(struct jp_file_finder *finder)
+{
+	const struct residence *residence;
+
+	if (!finder)
+		return;
+	for (struct jp_text *path = finder->headed.first; path; path = path->next)
+		free(path->value);
+	jp_text_pool_free(&finder->headed);
+	for (size_t at = 0; (residence = jp_map_next(&finder->residences, &at, NULL));)
+		if (residence->root >= 0)
+			close(residence->root);
+	jp_map_free(&finder->residences);
+	free(finder);
+}
+
+/* --- build ids that the header tells ------------------------------------------------------ */
+
+int jp_file_finder_see(struct jp_file_finder *finder, const struct jp_event *event)
+{
+	struct jp_build_id *id;
+	struct jp_text *path;
+
+	if (event->type != JP_EVENT_BUILD_ID || event->kernel_map || !event->map.build_id_size ||
+	    event->map.build_id_size > sizeof(id->bytes))
+		return 0;
+	path = jp_text_keep(&finder->headed, event->map.name, strlen(event->map.name));
+	if (!path || (!path->value && !(path->value = malloc(sizeof(*id)))))
+		return -ENOMEM;
+	id = path->value;
+	id->size = event->map.build_id_size;
+	memcpy(id->bytes, event->map.build_id, id->size);
+	return 0;
+}
+
+const struct jp_build_id *jp_file_finder_build_id(struct jp_file_finder *finder, const char *path)
+{
+	struct jp_text *headed =
+		finder->headed.count ? jp_text_keep(&finder->headed, path, strlen(path)) : NULL;
+
+	return headed ? headed->value : NULL;
+}
+
+/* --- mount namespaces --------------------------------------------------------------------- */
+
+static bool same_namespace(uint32_t pid)
+{
+	char path[64], own[64], other[64];
+	ssize_t size, length;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/ns/mnt", pid);
+	size = readlink("/proc/self/ns/mnt", own, sizeof(own));
+	length = readlink(path, other, sizeof(other));
+	/* A process that is gone, or none of ours, cannot be asked. */
+	return size < 0 || length < 0 || (size == length && memcmp(own, other, size) == 0);
+}
+
+/* The last number of the line NStgid of /proc/PID/status. */
+static uint32_t inner_pid(uint32_t pid)
+{
+	char path[64], text[4096], *line, *last;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", pid);
+	if (jp_file_text(path, text, sizeof(text)) <= 0)
+		return pid;
+	line = strstr(text, "\nNStgid:");
+	if (!line)
+		return pid;
+	line = strtok_r(line + 1, "\n", &last);
+	last = strrchr(line, '\t');
+	return last ? strtoul(last + 1, NULL, 10) : pid;
+}
+
+/* NULL: no memory. */
+static const struct residence *residence_of(struct jp_file_finder *finder, uint32_t pid)
+{
+	struct residence *residence = jp_map_find(&finder->residences, pid);
+	char path[64];
+
+	if (residence)
+		return residence;
+	residence = jp_map_at(&finder->residences, pid, sizeof(*residence));
+	if (!residence)
+		return NULL;
+	*residence = (struct residence){.root = -1, .inner = pid};
+	if (!pid || same_namespace(pid))
+		return residence;
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root", pid);
+	residence->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	residence->inner = inner_pid(pid);
+	return residence;
+}
+
+/* --- looking ------------------------------------------------------------------------------ */
+
+/* Where a file of @wanted is called in @place; -ENOENT: it can be in no such place. */
+static int path_in(enum jp_file_place place, const struct jp_wanted_file *wanted, char *path,
+		   size_t size)
+{
+	const bool vdso = strcmp(wanted->path, "[vdso]") == 0;
+	const char *home = getenv("HOME");
+	char id[41];
+
+	if (place <= JP_FILE_CACHE_DEBUG || place == JP_FILE_DEBUG_ID) {
+		if (!wanted->id.size)
+			return -ENOENT;
+		jp_build_id_text(&wanted->id, id);
+	}
+	if (place <= JP_FILE_CACHE_DEBUG && !home)
+		return -ENOENT;
+	if (vdso && place != JP_FILE_CACHE && place != JP_FILE_ITSELF)
+		return -ENOENT;
+	if (*wanted->path != '/' && !vdso)
+		return -ENOENT;
+	switch (place) {
+	case JP_FILE_CACHE:
+		return jp_path_build(path, size, NULL, "%s/.debug/.build-id/%.2s/%s/%s", home, id,
+				     id + 2, vdso ? "vdso" : "elf");
+	case JP_FILE_CACHE_DEBUG:
+		return jp_path_build(path, size, NULL, "%s/.debug/.build-id/%.2s/%s/debug", home,
+				     id, id + 2);
+	case JP_FILE_DEBUG_SUFFIX:
+		return jp_path_build(path, size, NULL, "/usr/lib/debug%s.debug", wanted->path);
+	case JP_FILE_DEBUG_PATH:
+		return jp_path_build(path, size, NULL, "/usr/lib/debug%s", wanted->path);
+	case JP_FILE_DEBUG_ID:
+		return jp_path_build(path, size, NULL, "/usr/lib/debug/.build-id/%.2s/%s.debug", id,
+				     id + 2);
+	default:
+		return jp_path_build(path, size, NULL, "%s", wanted->path);
+	}
+}
+
+static int open_path(struct jp_file_finder *finder, uint32_t pid, struct jp_found_file *found,
+		     struct jp_error *err)
+{
+	/* The cache is its owner's. */
+	const struct residence *residence =
+		found->place <= JP_FILE_CACHE_DEBUG ? NULL : residence_of(finder, pid);
+	size_t size;
+
+	if (strcmp(found->path, "[vdso]") == 0) {
+		found->image = jp_own_vdso(&size, err);
+		found->size = size;
+		return found->image ? 0 : -ENOENT;
+	}
+	found->fd =
+		residence && residence->root >= 0
+			? jp_untrusted_open_in(residence->root, found->path, -1, &found->size, err)
+			: jp_untrusted_open(found->path, -1, &found->size, err);
+	return found->fd < 0 ? found->fd : 0;
+}
+
+static int check_build_id(const struct jp_found_file *found, const struct jp_build_id *wanted,
+			  struct jp_error *err)
+{
+	struct jp_build_id id;
+	char one[41], other[41];
+
+	if (!wanted->size)
+		return 0;
+	if (jp_elf_build_id(found->fd, found->image, found->size, &id, NULL))
+		return jp_fail(err, ENODATA, "%s: no build id, expected %s", found->path,
+			       jp_build_id_text(wanted, other));
+	if (id.size != wanted->size || memcmp(id.bytes, wanted->bytes, id.size) != 0)
+		return jp_fail(err, ESTALE, "%s: build id %s, expected %s", found->path,
+			       jp_build_id_text(&id, one), jp_build_id_text(wanted, other));
+	return 0;
+}
+
+int jp_file_find(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
+		 enum jp_file_place place, struct jp_found_file *found, struct jp_error *err)
+{
+	int failed = -ENOENT;
+
+	for (; place < JP_FILE_PLACES; place++) {
+		*found = (struct jp_found_file){.fd = -1, .place = place};
+		failed = path_in(place, wanted, found->path, sizeof(found->path));
+		if (failed)
+			jp_fail(err, -failed, "%s: no path of a file", wanted->path);
+		else
+			failed = open_path(finder, wanted->pid, found, err)
+					 ?: check_build_id(found, &wanted->id, err);
+		if (!failed)
+			return 0;
+		jp_found_file_close(found);
+	}
+	return failed;
+}
+
+int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_found_file *found,
+		     struct jp_error *err)
+{
+	const struct residence *residence = residence_of(finder, pid);
+
+	*found = (struct jp_found_file){.fd = -1, .place = JP_FILE_ITSELF};
+	if (!residence)
+		return jp_fail(err, ENOMEM, "no memory");
+	if (residence->root >= 0) {
+		snprintf(found->path, sizeof(found->path), "/tmp/perf-%" PRIu32 ".map",
+			 residence->inner);
+		found->fd =
+			jp_untrusted_open_in(residence->root, found->path, -1, &found->size, err);
+		if (found->fd >= 0)
+			return 0;
+	}
+	snprintf(found->path, sizeof(found->path), "/tmp/perf-%" PRIu32 ".map", pid);
+	found->fd = jp_untrusted_open(found->path, -1, &found->size, err);
+	return found->fd < 0 ? found->fd : 0;
+}
+
+void jp_found_file_close(struct jp_found_file *found)
+{
+	if (found->fd >= 0)
+		close(found->fd);
+	found->fd = -1;
+}

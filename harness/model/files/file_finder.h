@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_FILE_FINDER_H
+#define JP_FILE_FINDER_H
+
+#include "harness/base/error.h"
+#include "harness/format/elf/elf_image.h"
+#include "harness/format/event.h"
+
+/*
+ * Where the files are that a capture names: those of this machine, in the order in which perf looks
+ * for them. Files are untrusted: nothing is opened that is no regular file, no link is followed at
+ * the end of a path, and what has another build id than the recorded one is not it.
+ */
+struct jp_file_finder;
+struct jp_file_finder *jp_file_finder_new(void);
+void jp_file_finder_free(struct jp_file_finder *finder);
+
+/* Takes in what @event says of build ids (JP_EVENT_BUILD_ID); passes over others. 0 or -ENOMEM. */
+int jp_file_finder_see(struct jp_file_finder *finder, const struct jp_event *event);
+/* The build id that the capture's header gives to @path, or NULL. */
+const struct jp_build_id *jp_file_finder_build_id(struct jp_file_finder *finder, const char *path);
+
+struct jp_wanted_file {
+	const char *path;      /* as recorded */
+	struct jp_build_id id; /* size 0: any will do */
+	uint32_t pid;          /* who mapped it: where it lies in another mount namespace, there */
+};
+/* Where an ELF file, or one with its symbols, may lie; perf's order. */
+enum jp_file_place {
+	JP_FILE_CACHE,        /* ~/.debug/.build-id/XX/YY/elf */
+	JP_FILE_CACHE_DEBUG,  /* ~/.debug/.build-id/XX/YY/debug */
+	JP_FILE_DEBUG_SUFFIX, /* /usr/lib/debug/PATH.debug */
+	JP_FILE_DEBUG_PATH,   /* /usr/lib/debug/PATH */
+	JP_FILE_DEBUG_ID,     /* /usr/lib/debug/.build-id/XX/YY.debug */
+	JP_FILE_ITSELF,       /* PATH; for [vdso] our own */
+	JP_FILE_PLACES
+};
+struct jp_found_file {
+	int fd;            /* -1: it is in memory */
+	const void *image; /* then */
+	uint64_t size;
+	enum jp_file_place place;
+	char path[4096]; /* where it was */
+};
+/*
+ * The first file that is there at @place or later; the next look starts at found->place + 1. 0, or
+ * why not, of what lies at the path itself: -ENOENT; -EACCES ...; -EINVAL, -ELOOP: no regular file;
+ * -ESTALE: another build id; -ENODATA: it has none, or is no ELF file.
+ */
+int jp_file_find(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
+		 enum jp_file_place place, struct jp_found_file *found, struct jp_error *err);
+/* The perf map of @pid: in its own mount namespace with its own number there, else in /tmp. */
+int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_found_file *found,
+		     struct jp_error *err);
+/* What is left of it afterwards is nothing. */
+void jp_found_file_close(struct jp_found_file *found);
+
+#endif

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/model/files/own_vdso.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdint.h>
+#include <sys/auxv.h>
+
+enum { MAX_IMAGE = 1 << 20 };
+
+const void *jp_own_vdso(size_t *size, struct jp_error *err)
+{
+	const unsigned char *image = (const unsigned char *)getauxval(AT_SYSINFO_EHDR);
+	const Elf64_Ehdr *head = (const Elf64_Ehdr *)image;
+	const Elf64_Phdr *segment;
+	size_t sections;
+
+	*size = 0;
+	if (!image || head->e_ident[EI_CLASS] != ELFCLASS64) {
+		jp_fail(err, ENOENT, "this process has no vDSO");
+		return NULL;
+	}
+	segment = (const Elf64_Phdr *)(image + head->e_phoff);
+	for (size_t i = 0; i < head->e_phnum; i++)
+		if (segment[i].p_type == PT_LOAD &&
+		    segment[i].p_offset + segment[i].p_filesz > *size)
+			*size = segment[i].p_offset + segment[i].p_filesz;
+	/* Section headers lie behind the segment, in the last page that it takes. */
+	sections = head->e_shoff + (size_t)head->e_shnum * head->e_shentsize;
+	if (sections > *size && sections <= ((*size + 4095) & ~(size_t)4095))
+		*size = sections;
+	if (*size > MAX_IMAGE) {
+		jp_fail(err, EINVAL, "this process's vDSO claims %zu bytes", *size);
+		return NULL;
+	}
+	return image;
+}

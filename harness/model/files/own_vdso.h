@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_OWN_VDSO_H
+#define JP_OWN_VDSO_H
+
+#include <stddef.h>
+
+#include "harness/base/error.h"
+
+/* This process's vDSO, an ELF file in memory; only its own headers give its size. NULL and a
+ * message where there is none. */
+const void *jp_own_vdso(size_t *size, struct jp_error *err);
+
+#endif
