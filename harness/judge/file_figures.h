@@ -7,26 +7,12 @@
 #include <stdint.h>
 
 #include "harness/format/event.h"
-#include "harness/model/space/replay.h"
+#include "harness/model/space/places.h"
 
 /*
  * What a capture without truth tells of itself: counts, by process. ci/peer/perfdata_peer.py
  * computes the same from perf's own text; a change here is a change there.
  */
-
-/* Where an address lies, by the name of the executable mapping; there is no code in others. */
-enum jp_place {
-	JP_PLACE_FILE,  /* a path */
-	JP_PLACE_ANON,  /* //anon, [anon:...], [stack], no name */
-	JP_PLACE_MEMFD, /* /memfd:... */
-	JP_PLACE_OTHER, /* vDSO, heap, /dev/zero, SysV, hugetlb, the kernel's own mappings */
-	JP_PLACE_UNMAPPED,
-	JP_PLACE_KERNEL, /* of a sampled address only: not the user's */
-	JP_PLACE_GUEST,  /* the same: a virtual machine's */
-	JP_PLACES,
-	JP_MAP_PLACES = JP_PLACE_UNMAPPED, /* those that a mapping record can have */
-};
-extern const char *const jp_place_text[JP_PLACES];
 
 struct jp_figures {
 	uint64_t samples;
@@ -42,13 +28,7 @@ struct jp_figures {
 struct jp_process_figures {
 	uint32_t pid;
 	struct jp_figures figures;
-	/* What follows serves the counting. */
-	const char *program; /* the file of the main program */
-	bool program_known;  /* that is no guess */
-	bool execs;          /* its exec was seen */
-	uint64_t generation; /* of its address space when @epoch was drawn */
-	uint64_t checked;    /* number of records applied by then */
-	uint32_t epoch;      /* names this state of this address space in the cache */
+	struct jp_places_process *places; /* of the same pid */
 };
 
 struct jp_file_figures;

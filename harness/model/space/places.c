@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/model/space/places.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const jp_place_text[JP_PLACES] = {"file",     "anon",   "memfd", "other",
+					      "unmapped", "kernel", "guest"};
+
+enum jp_place jp_place_of(enum jp_backing backing, const char *name)
+{
+	switch (backing) {
+	case JP_BACKING_ANON:
+		return JP_PLACE_ANON;
+	case JP_BACKING_MEMFD:
+		return JP_PLACE_MEMFD;
+	case JP_BACKING_SHM: /* a path too, and programs run from there */
+	case JP_BACKING_FILE:
+		return *name == '/' ? JP_PLACE_FILE : JP_PLACE_OTHER;
+	default:
+		return JP_PLACE_OTHER;
+	}
+}
+
+/* libc or ld.so, of glibc old and new and of musl: where threads and programs begin. */
+static bool is_runtime(const char *path)
+{
+	static const char *const starts[] = {"libc.so", "libc.musl", "ld-linux",
+					     "ld-musl", "ld64.so",   "ld.so"};
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+		if (strncmp(name, starts[i], strlen(starts[i])) == 0)
+			return true;
+	return (strncmp(name, "libc-", 5) == 0 && isdigit((unsigned char)name[5])) ||
+	       (strncmp(name, "ld-", 3) == 0 && isdigit((unsigned char)name[3]));
+}
+
+struct jp_places *jp_places_new(struct jp_replay *replay)
+{
+	struct jp_places *places = calloc(1, sizeof(*places));
+
+	if (places)
+		places->replay = replay;
+	return places;
+}
+
+void jp_places_free(struct jp_places *places)
+{
+	struct jp_places_process **process;
+
+	if (!places)
+		return;
+	for (size_t at = 0; (process = jp_map_next(&places->processes, &at, NULL));)
+		free(*process);
+	jp_map_free(&places->processes);
+	free(places);
+}
+
+struct jp_places_process *jp_places_of(struct jp_places *places, uint32_t pid)
+{
+	struct jp_places_process *process = places->last, **known;
+
+	if (process && process->pid == pid)
+		return process;
+	known = jp_map_at(&places->processes, pid, sizeof(*known));
+	if (!known)
+		return NULL;
+	if (!*known) {
+		*known = calloc(1, sizeof(**known));
+		if (!*known)
+			return NULL;
+		(*known)->pid = pid;
+		(*known)->checked = UINT64_MAX;
+	}
+	return places->last = *known;
+}
+
+void jp_places_look_up(struct jp_places *places, const struct jp_places_process *process,
+		       uint64_t addr, struct jp_stretch *found)
+{
+	const struct jp_mapping *mapping = jp_replay_from(places->replay, process->pid, addr);
+	const struct jp_mapping *before = jp_replay_before(places->replay, process->pid, addr);
+
+	const bool mapped = mapping && mapping->start <= addr;
+	const uint64_t end = mapped ? mapping->end : mapping ? mapping->start : JP_CONTEXT_MAX;
+
+	found->epoch = process->epoch;
+	found->start = mapped ? mapping->start : before ? before->end : 0;
+	found->size = end - found->start;
+	found->place = JP_PLACE_UNMAPPED;
+	found->root = false;
+	found->name = NULL;
+	/* Data is mapped too (perf record -d tells of it), and no code is there. */
+	if (!mapped || !(mapping->prot & JP_PROT_EXEC))
+		return;
+	found->name = mapping->name;
+	found->place = jp_place_of(mapping->backing, mapping->name);
+	found->root = found->place == JP_PLACE_FILE &&
+		      (is_runtime(mapping->name) ||
+		       (process->program && strcmp(mapping->name, process->program) == 0));
+}
+
+static void new_epoch(struct jp_places *places, struct jp_places_process *process)
+{
+	if (!++places->epochs) { /* after 2^32 changes: what the cache holds could be mistaken */
+		memset(places->stretches, 0, sizeof(places->stretches));
+		places->epochs = 1;
+	}
+	process->epoch = places->epochs;
+}
+
+void jp_places_check(struct jp_places *places, struct jp_places_process *process)
+{
+	uint64_t generation = jp_replay_generation(places->replay, process->pid);
+
+	if (!process->epoch || generation != process->generation)
+		new_epoch(places, process);
+	process->generation = generation;
+	process->checked = places->applied;
+}
+
+/* Whether the file @path is called as the process is; the kernel cuts such names. */
+static bool is_called(const char *path, const char *comm)
+{
+	enum { COMM_MOST = 15 };
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t length = strlen(comm);
+
+	return length && strncmp(name, comm, length) == 0 &&
+	       (length == COMM_MOST || !name[length] || strcmp(name + length, " (deleted)") == 0);
+}
+
+/* The main program is what was exec'ed, which maps it before all else. Of a process that ran
+ * already it is the file that it is called after, and where there is none, the first one told. */
+static void note_program(struct jp_places *places, struct jp_places_process *process,
+			 const char *name)
+{
+	bool called = is_called(name, jp_replay_comm(places->replay, process->pid));
+
+	if (process->program_known || (process->program && !called))
+		return;
+	process->program = name;
+	process->program_known = process->execs || called;
+	new_epoch(places, process);
+}
+
+/* After @event was applied, so that the replay keeps the name. */
+static int see_map(struct jp_places *places, const struct jp_event *event)
+{
+	enum jp_place place = jp_place_of(jp_mapping_backing(event->map.name), event->map.name);
+	struct jp_places_process *process;
+	const struct jp_mapping *mapping;
+
+	if (event->kernel_map)
+		return 0;
+	process = jp_places_of(places, event->pid);
+	if (!process)
+		return -ENOMEM;
+	if (process->program_known || place != JP_PLACE_FILE || !(event->map.prot & JP_PROT_EXEC))
+		return 0;
+	mapping = jp_replay_find(places->replay, event->pid, event->map.addr);
+	if (mapping)
+		note_program(places, process, mapping->name);
+	return 0;
+}
+
+static int see_fork(struct jp_places *places, const struct jp_event *event)
+{
+	const struct jp_places_process *parent;
+	struct jp_places_process *child;
+	const char *program;
+	bool known;
+
+	if (event->pid == event->task.ppid)
+		return 0;
+	parent = jp_places_of(places, event->task.ppid);
+	if (!parent)
+		return -ENOMEM;
+	program = parent->program;
+	known = parent->program_known;
+	child = jp_places_of(places, event->pid);
+	if (!child)
+		return -ENOMEM;
+	/* As the replay: what perf synthesized at time 0 does not undo what is known. */
+	if (event->time == 0 && child->program)
+		return 0;
+	child->program = program;
+	child->program_known = known;
+	child->execs = false;
+	new_epoch(places, child);
+	return 0;
+}
+
+int jp_places_apply(struct jp_places *places, const struct jp_event *event)
+{
+	struct jp_places_process *process;
+	int ret = jp_replay_apply(places->replay, event);
+
+	if (ret)
+		return ret;
+	places->applied++;
+	switch (event->type) {
+	case JP_EVENT_MAP:
+		return see_map(places, event);
+	case JP_EVENT_FORK:
+		return see_fork(places, event);
+	case JP_EVENT_COMM:
+		process = jp_places_of(places, event->pid);
+		if (!process)
+			return -ENOMEM;
+		if (event->comm.exec) {
+			process->program = NULL;
+			process->program_known = false;
+			process->execs = true;
+		}
+		return 0;
+	default:
+		return 0;
+	}
+}
