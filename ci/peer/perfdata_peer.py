@@ -44,6 +44,7 @@ COMM_MOST = 15  # bytes of a name that the kernel keeps
 NOBODY = 2**32 - 1  # the pid of a task that was gone
 
 ANON = ("//anon", "[anon:", "[stack")
+TEMPORARY = re.compile(r"(^|/)(orcexec\..{6}|ffi.{6}|#\d+) \(deleted\)")  # files of a JIT's code
 OTHER = ("/dev/zero", "/SYSV", "/anon_hugepage")
 RUNTIME = re.compile(r"^(libc\.so|libc\.musl|libc-\d|ld-linux|ld-musl|ld-\d|ld64\.so|ld\.so)")
 
@@ -56,7 +57,7 @@ def kind_of(name: str) -> str:
     """The kind of a mapping, by its record's name."""
     if not name or name.startswith(ANON):
         return "anon"
-    if name.startswith("/memfd:"):
+    if name.startswith(("/memfd:", "/dev/ashmem/")) or TEMPORARY.search(name):
         return "memfd"
     if name.startswith("/") and not name.startswith(OTHER):
         return "file"
@@ -129,6 +130,7 @@ class Space:
 
 def new_figures() -> dict[str, Any]:
     figures: dict[str, Any] = dict.fromkeys(COUNTS, 0)
+    figures["mmap"] = dict.fromkeys(MAP_KINDS, 0)
     figures["mmap2"] = dict.fromkeys(MAP_KINDS, 0)
     figures["sampled"] = dict.fromkeys(PLACES, 0)
     return figures
@@ -140,6 +142,7 @@ class Peer:
     def __init__(self) -> None:
         self.spaces: collections.defaultdict[int, Space] = collections.defaultdict(Space)
         self.comms: dict[int, str] = {}
+        self.mmap2 = False  # the file has such records
         self.figures: collections.defaultdict[int, dict[str, Any]] = \
             collections.defaultdict(new_figures)
         self.lost = {"lost_records": 0, "lost_events": 0, "lost_samples": 0}
@@ -189,8 +192,8 @@ class Peer:
     def map(self, kind: str, match: re.Match[str]) -> None:
         pid, name = unsigned32(match.group(1)), match.group(5)
         kernel = match.group(1) == "-1"
-        if kind == "MMAP2":
-            self.figures[pid]["mmap2"]["other" if kernel else kind_of(name)] += 1
+        self.mmap2 |= kind == "MMAP2"
+        self.figures[pid][kind.lower()]["other" if kernel else kind_of(name)] += 1
         if not kernel:
             self.spaces[pid].map(int(match.group(2), 16), int(match.group(3), 16), name,
                                  "x" in match.group(4), self.comms.get(pid, ""))
@@ -248,16 +251,22 @@ class Peer:
     def result(self) -> dict[str, Any]:
         self.finish_sample()
         total = new_figures()
+        del total["mmap"]
         for figures in self.figures.values():
             for key in COUNTS:
                 total[key] += figures[key]
+            # A file from before MMAP2: what it has in place of it counts.
+            mmap = figures.pop("mmap")
+            if not self.mmap2:
+                figures["mmap2"] = mmap
             for key in ("mmap2", "sampled"):
                 for kind in total[key]:
                     total[key][kind] += figures[key][kind]
         total.update(self.lost)
         total["processes"] = {
             pid: dict(figures, comm=self.comms.get(pid, ""))
-            for pid, figures in self.figures.items() if pid != NOBODY
+            for pid, figures in self.figures.items()
+            if pid != NOBODY and (figures["samples"] or any(figures["mmap2"].values()))
         }
         return total
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/base/map.h"
 #include "harness/base/search.h"
@@ -14,6 +15,7 @@ struct jp_file_figures {
 	struct jp_process_figures *last;
 	const struct jp_process_figures **sorted;
 	struct jp_figures nobody; /* records of the kernel's own mappings */
+	bool mmap2; /* the file has such records */
 };
 
 struct jp_file_figures *jp_file_figures_new(struct jp_replay *replay)
@@ -129,14 +131,15 @@ static int count_map(struct jp_file_figures *all, const struct jp_event *event)
 	bool two = event->record_type == JP_PERF_RECORD_MMAP2;
 	struct jp_process_figures *process;
 
+	all->mmap2 |= two;
 	if (event->kernel_map) {
-		all->nobody.mmap2[JP_PLACE_OTHER] += two;
+		(two ? all->nobody.mmap2 : all->nobody.mmap)[JP_PLACE_OTHER]++;
 		return 0;
 	}
 	process = process_of(all, event->pid);
 	if (!process)
 		return -ENOMEM;
-	process->figures.mmap2[place] += two;
+	(two ? process->figures.mmap2 : process->figures.mmap)[place]++;
 	return 0;
 }
 
@@ -166,10 +169,25 @@ static void add(struct jp_figures *to, const struct jp_figures *from)
 		to->sampled[i] += from->sampled[i];
 }
 
-void jp_file_figures_total(const struct jp_file_figures *all, struct jp_figures *total)
+/* Only now is it known whether there is any MMAP2. */
+static void settle(struct jp_file_figures *all)
+{
+	struct jp_process_figures **process;
+
+	if (all->mmap2)
+		return;
+	memcpy(all->nobody.mmap2, all->nobody.mmap, sizeof(all->nobody.mmap));
+	for (size_t at = 0; (process = jp_map_next(&all->processes, &at, NULL));)
+		if (*process)
+			memcpy((*process)->figures.mmap2, (*process)->figures.mmap,
+			       sizeof(all->nobody.mmap));
+}
+
+void jp_file_figures_total(struct jp_file_figures *all, struct jp_figures *total)
 {
 	struct jp_process_figures *const *process;
 
+	settle(all);
 	*total = all->nobody;
 	for (size_t at = 0; (process = jp_map_next(&all->processes, &at, NULL));)
 		if (*process)
@@ -197,6 +215,7 @@ const struct jp_process_figures *const *jp_file_figures_processes(struct jp_file
 {
 	struct jp_process_figures *const *process;
 
+	settle(all);
 	*count = 0;
 	free(all->sorted);
 	all->sorted = malloc((all->processes.count + 1) * sizeof(*all->sorted));

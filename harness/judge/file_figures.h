@@ -20,8 +20,9 @@ struct jp_figures {
 	uint64_t single_frame; /* of those, with exactly one */
 	uint64_t addresses;    /* user addresses in callchains */
 	uint64_t addresses_unmapped;
-	uint64_t rootless; /* user stacks whose outermost address is in no known root */
-	uint64_t mmap2[JP_MAP_PLACES];
+	uint64_t rootless;             /* user stacks whose outermost address is in no known root */
+	uint64_t mmap2[JP_MAP_PLACES]; /* MMAP2 records; MMAP where the whole file has no MMAP2 */
+	uint64_t mmap[JP_MAP_PLACES];
 	uint64_t sampled[JP_PLACES]; /* samples by the place of their address */
 };
 
@@ -37,8 +38,8 @@ void jp_file_figures_free(struct jp_file_figures *all);
 /* Counts @event and applies it to the replay. 0 or -ENOMEM. */
 int jp_file_figures_count(struct jp_file_figures *all, const struct jp_event *event);
 /* The sum over all. */
-void jp_file_figures_total(const struct jp_file_figures *all, struct jp_figures *total);
-/* By pid; those with neither samples nor MMAP2 records are not among them. Valid until the next
+void jp_file_figures_total(struct jp_file_figures *all, struct jp_figures *total);
+/* By pid; those with neither samples nor mapping records are not among them. Valid until the next
  * count. */
 const struct jp_process_figures *const *jp_file_figures_processes(struct jp_file_figures *all,
 								  size_t *count);

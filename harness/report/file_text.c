@@ -56,7 +56,7 @@ static void print_places(struct jp_file_report *report)
 	size_t count;
 
 	processes = jp_file_figures_processes(report->figures, &count);
-	printf("\nwhere sampled addresses lie, and mapping records (MMAP2) by kind\n%10s", "pid");
+	printf("\nwhere sampled addresses lie, and mapping records by kind\n%10s", "pid");
 	for (int place = 0; place < JP_PLACES; place++)
 		printf(" %10s", jp_place_text[place]);
 	printf(" |");

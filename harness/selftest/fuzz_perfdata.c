@@ -10,10 +10,15 @@
 #include "harness/selftest/fuzz.h"
 
 static const char *const captures[] = {
-	"validators/fixtures/anon/perf.data",      "validators/fixtures/memfd/perf.data",
-	"harness/selftest/corpus/compressed.data", "harness/selftest/corpus/pipe.data",
-	"harness/selftest/corpus/two_events.data", "harness/selftest/corpus/odd.data",
-	"harness/selftest/corpus/deferred.data",   NULL,
+	"validators/fixtures/anon/perf.data",
+	"validators/fixtures/memfd/perf.data",
+	"harness/selftest/corpus/compressed.data",
+	"harness/selftest/corpus/pipe.data",
+	"harness/selftest/corpus/two_events.data",
+	"harness/selftest/corpus/odd.data",
+	"harness/selftest/corpus/deferred.data",
+	"harness/selftest/corpus/swapped.data",
+	NULL,
 };
 
 enum { FILE_HEADER = 104, HEADER = 16, ROOM = 1 << 16 }; /* the second and third: of a pipe */

@@ -19,6 +19,7 @@ import unittest
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest import made_jitdump as mj
+from harness.selftest import other_order
 from harness.selftest import run_directory as rd
 from harness.selftest.scratch import JITPROOF, Folder
 from harness.selftest.test_order import elf_symbols
@@ -442,6 +443,8 @@ class Records(Injecting):
         head = struct.pack("<8sQ", b"PERFILE2", 16)
         head += rd.Record(64, 0, bytes(attr.raw) + struct.pack("<Q", 7)).pack()
         head += rd.Record(80, 0, struct.pack("<Q", 6) + perf.features[6]).pack()
+        # The end of the features: the number of the first that this perf does not know.
+        head += rd.Record(80, 0, struct.pack("<Q", 32)).pack()
         self.run_inject()
         from_file = rd.PerfData.load(self.output)
         files.write_bytes(self.input, head + b"".join(record.pack() for record in perf.records))
@@ -452,6 +455,11 @@ class Records(Injecting):
         self.assertEqual(from_pipe.features, from_file.features)
         self.assertEqual([(bytes(one.raw), one.ids) for one in from_pipe.attrs],
                          [(bytes(one.raw), one.ids) for one in from_file.attrs])
+
+    def test_other_byte_order(self) -> None:
+        perf = self.one_load()
+        files.write_bytes(self.input, other_order.turn_file(perf))
+        self.assertIn("this machine's byte order", self.run_inject(status=99).stderr)
 
 
 @unittest.skipUnless(shutil.which("readelf"), "readelf is not installed")

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/base/array.h"
+#include "harness/format/perfdata/swap.h"
 
 enum { MAX_ATTRS = 65535 /* what fits into struct jp_pending */ };
 
@@ -65,12 +66,15 @@ const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, si
 	/* Of a newer perf's longer attr the tail is nothing that the place of a field depends on.
 	 */
 	memcpy(&entry->attr, bytes, size < sizeof(entry->attr) ? size : sizeof(entry->attr));
+	if (attrs->swapped)
+		jp_perf_swap_attr(&entry->attr);
 	jp_perf_layout(&entry->attr, attrs->e_machine, &entry->layout);
 	entry->asked = asked_of(&entry->attr);
 	if (memcmp(&entry->layout, &attrs->all[0].layout, sizeof(entry->layout)) != 0)
 		attrs->differ = true;
 	for (size_t i = 0; i < nr_ids; i++) {
-		uint64_t id = jp_perf_word((const unsigned char *)ids + i * sizeof(id));
+		uint64_t word = jp_perf_word((const unsigned char *)ids + i * sizeof(word));
+		uint64_t id = attrs->swapped ? __builtin_bswap64(word) : word;
 		size_t *attr = id ? jp_map_at(&attrs->by_id, id, sizeof(*attr)) : NULL;
 
 		if (id && !attr)

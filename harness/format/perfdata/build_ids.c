@@ -4,12 +4,13 @@
 #include <string.h>
 
 #include "harness/format/perfdata/format.h"
+#include "harness/format/perfdata/swap.h"
 
 /* What precedes the name: record header, pid, build id with its size behind it. */
 enum { PID_AT = 8, ID_AT = 12, SIZE_AT = 32, NAME_AT = 36, ID_SIZE = 20 };
 
-const char *jp_perf_build_id(const unsigned char *bytes, uint64_t size, struct jp_event *event,
-			     size_t *taken)
+const char *jp_perf_build_id(const unsigned char *bytes, uint64_t size, bool swapped,
+			     struct jp_event *event, size_t *taken)
 {
 	struct jp_perf_record record;
 	uint8_t id_size = ID_SIZE;
@@ -17,6 +18,8 @@ const char *jp_perf_build_id(const unsigned char *bytes, uint64_t size, struct j
 	if (size < sizeof(record))
 		return "a build id of at least 37 bytes";
 	memcpy(&record, bytes, sizeof(record));
+	if (swapped)
+		jp_perf_swap_record_header(&record);
 	if (record.size <= NAME_AT || record.size > size)
 		return "a build id of at least 37 bytes that fits into its section";
 	if (!memchr(bytes + NAME_AT, '\0', record.size - NAME_AT))
@@ -35,6 +38,8 @@ const char *jp_perf_build_id(const unsigned char *bytes, uint64_t size, struct j
 			.name = (const char *)bytes + NAME_AT},
 	};
 	memcpy(&event->pid, bytes + PID_AT, sizeof(event->pid));
+	if (swapped)
+		event->pid = __builtin_bswap32(event->pid);
 	*taken = record.size;
 	return NULL;
 }

@@ -118,8 +118,16 @@ static void put_attrs(struct jp_perf_copy *copy)
 struct jp_perf_copy *jp_perf_copy_begin(const struct jp_perf_reader *reader,
 					struct jp_output *output, struct jp_error *err)
 {
-	struct jp_perf_copy *copy = calloc(1, sizeof(*copy));
+	struct jp_perf_copy *copy;
 
+	if (reader->attrs.swapped) {
+		jp_fail(err, EINVAL,
+			"%s: expected a perf.data of this machine's byte order: what is written on "
+			"is not swapped",
+			reader->source.name);
+		return NULL;
+	}
+	copy = calloc(1, sizeof(*copy));
 	if (!copy || !reader->source.map) {
 		if (copy)
 			jp_fail(err, EINVAL,
@@ -158,7 +166,8 @@ static int other_of_pipe(struct jp_perf_copy *copy, uint32_t type, const unsigne
 	if (type == JP_PERF_RECORD_HEADER_ATTR)
 		return add_attr(copy, bytes + sizeof(struct jp_perf_record), attr_size, ids,
 				(bytes + size - ids) / 8 * 8);
-	if (feature >= JP_PERF_FEATURES)
+	/* The end mark, and what a file's header has no bit for. */
+	if (feature >= JP_PERF_FEATURES || size <= 16)
 		return 0;
 	copy->features[feature].there = true;
 	copy->features[feature].payload.size = 0;

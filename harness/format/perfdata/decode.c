@@ -66,43 +66,7 @@ static uint32_t load32(const void *at)
 	return value;
 }
 
-/* What is left of a sample. Sizes in a file are claims: each is held against this. */
-struct rest {
-	const unsigned char *at, *end;
-};
-
-static bool skip(struct rest *rest, uint64_t count, uint64_t bytes)
-{
-	uint64_t left = rest->end - rest->at;
-
-	if (count > left / bytes)
-		return false;
-	rest->at += count * bytes;
-	return true;
-}
-
-static bool take64(struct rest *rest, uint64_t *value)
-{
-	if (rest->end - rest->at < (ptrdiff_t)sizeof(*value))
-		return false;
-	*value = jp_perf_word(rest->at);
-	rest->at += sizeof(*value);
-	return true;
-}
-
-static bool skip_read(struct rest *rest, uint64_t format)
-{
-	unsigned int times =
-		!!(format & JP_PERF_FORMAT_TIME_ENABLED) + !!(format & JP_PERF_FORMAT_TIME_RUNNING);
-	unsigned int each = 1 + !!(format & JP_PERF_FORMAT_ID) + !!(format & JP_PERF_FORMAT_LOST);
-	uint64_t count = 1;
-
-	if ((format & JP_PERF_FORMAT_GROUP) && !take64(rest, &count))
-		return false;
-	return skip(rest, times, sizeof(uint64_t)) && skip(rest, count, each * sizeof(uint64_t));
-}
-
-static bool skip_raw(struct rest *rest)
+static bool skip_raw(struct jp_perf_rest *rest)
 {
 	uint64_t size;
 
@@ -110,38 +74,25 @@ static bool skip_raw(struct rest *rest)
 		return false;
 	/* The kernel's size reaches to the next multiple of 8 by itself. */
 	size = ((uint64_t)load32(rest->at) + 4 + 7) & ~UINT64_C(7);
-	return skip(rest, size, 1);
-}
-
-static bool skip_branches(struct rest *rest, uint64_t type)
-{
-	uint64_t count;
-
-	if (!take64(rest, &count))
-		return false;
-	if ((type & JP_PERF_BRANCH_HW_INDEX) && !skip(rest, 1, sizeof(uint64_t)))
-		return false;
-	if (!skip(rest, count, 3 * sizeof(uint64_t)))
-		return false;
-	return !(type & JP_PERF_BRANCH_COUNTERS) || skip(rest, count, sizeof(uint64_t));
+	return jp_perf_skip(rest, size, 1);
 }
 
 enum { ABI_64 = 2 };
 
-static bool take_regs(struct rest *rest, const struct jp_perf_layout *layout,
+static bool take_regs(struct jp_perf_rest *rest, const struct jp_perf_layout *layout,
 		      struct jp_event *event, struct jp_regs *regs)
 {
 	const struct jp_machine *machine = layout->machine;
 	uint64_t mask = layout->regs_mask, abi;
 	const unsigned char *values;
 
-	if (!take64(rest, &abi))
+	if (!jp_perf_take(rest, &abi))
 		return false;
 	event->sample.regs_abi = abi;
 	if (!abi) /* a kernel thread: no user registers */
 		return true;
 	values = rest->at;
-	if (!skip(rest, __builtin_popcountll(mask), sizeof(uint64_t)))
+	if (!jp_perf_skip(rest, __builtin_popcountll(mask), sizeof(uint64_t)))
 		return false;
 	/* A 32-bit task's registers have other numbers and rules; nobody here unwinds them. */
 	if (abi != ABI_64 || !machine)
@@ -160,17 +111,17 @@ static bool take_regs(struct rest *rest, const struct jp_perf_layout *layout,
 	return true;
 }
 
-static bool take_stack(struct rest *rest, struct jp_event *event)
+static bool take_stack(struct jp_perf_rest *rest, struct jp_event *event)
 {
 	const unsigned char *stack;
 	uint64_t size, copied;
 
-	if (!take64(rest, &size))
+	if (!jp_perf_take(rest, &size))
 		return false;
 	if (!size)
 		return true;
 	stack = rest->at;
-	if (!skip(rest, size, 1) || !take64(rest, &copied) || copied > size)
+	if (!jp_perf_skip(rest, size, 1) || !jp_perf_take(rest, &copied) || copied > size)
 		return false;
 	event->sample.stack = stack;
 	event->sample.stack_size = copied;
@@ -189,8 +140,8 @@ static const char *decode_sample(const struct jp_perf_layout *layout,
 				 const struct jp_perf_record *record, struct jp_event *event,
 				 struct jp_regs *regs)
 {
-	const unsigned char *bytes = (const unsigned char *)record;
-	struct rest rest = {bytes + layout->fixed, bytes + record->size};
+	unsigned char *bytes = (unsigned char *)record;
+	struct jp_perf_rest rest = {bytes + layout->fixed, bytes + record->size};
 	uint64_t type = layout->sample_type;
 
 	if (record->size < layout->fixed || record->size % sizeof(uint64_t))
@@ -215,21 +166,22 @@ static const char *decode_sample(const struct jp_perf_layout *layout,
 	event->sample.stack_asked = layout->stack_asked;
 	event->sample.kernel_chain = layout->kernel_chain;
 
-	if ((type & JP_PERF_SAMPLE_READ) && !skip_read(&rest, layout->read_format))
+	if ((type & JP_PERF_SAMPLE_READ) && !jp_perf_skip_read(&rest, layout->read_format))
 		return "room in the sample for the counts of PERF_SAMPLE_READ";
 	if (type & JP_PERF_SAMPLE_CALLCHAIN) {
-		if (!take64(&rest, &event->sample.nr_chain))
+		if (!jp_perf_take(&rest, &event->sample.nr_chain))
 			return "room in the sample for a callchain";
 		/* Aligned: the record is, and everything before the chain is 64-bit words. */
 		event->sample.chain = (const uint64_t *)rest.at;
-		if (!skip(&rest, event->sample.nr_chain, sizeof(uint64_t)))
+		if (!jp_perf_skip(&rest, event->sample.nr_chain, sizeof(uint64_t)))
 			return "a callchain that fits into its sample";
 	}
 	if (!(type & (JP_PERF_SAMPLE_REGS_USER | JP_PERF_SAMPLE_STACK_USER)))
 		return NULL;
 	if ((type & JP_PERF_SAMPLE_RAW) && !skip_raw(&rest))
 		return "raw data that fits into its sample";
-	if ((type & JP_PERF_SAMPLE_BRANCH_STACK) && !skip_branches(&rest, layout->branch_type))
+	if ((type & JP_PERF_SAMPLE_BRANCH_STACK) &&
+	    !jp_perf_skip_branches(&rest, layout->branch_type))
 		return "a branch stack that fits into its sample";
 	if ((type & JP_PERF_SAMPLE_REGS_USER) && !take_regs(&rest, layout, event, regs))
 		return "user registers as many as the attr's mask has bits";
@@ -257,13 +209,7 @@ static void decode_identity(const struct jp_perf_record *record, struct jp_event
 {
 	const unsigned char *bytes = (const unsigned char *)record;
 
-	/*
-	 * Kernels 6.1 to 7.1 leave MISC_MMAP_BUILD_ID set on records that hold an inode when two
-	 * events differ in attr.build_id: a size that no build id has tells, 0 of a device of major
-	 * number 0 (overlayfs, tmpfs, btrfs). Fixed in 7.2.
-	 */
-	if ((record->misc & JP_PERF_MISC_MMAP_BUILD_ID) && bytes[40] &&
-	    bytes[40] <= JP_PERF_BUILD_ID_MOST) {
+	if (jp_perf_has_build_id(record)) {
 		event->map.build_id = bytes + 44;
 		event->map.build_id_size = bytes[40];
 		return;
@@ -280,10 +226,11 @@ static const char *decode_map(const struct jp_perf_layout *layout,
 {
 	const unsigned char *bytes = (const unsigned char *)record;
 	bool two = record->type == JP_PERF_RECORD_MMAP2;
+	bool protection = two && jp_perf_has_protection(record);
 	unsigned int mode = record->misc & JP_PERF_MISC_CPUMODE;
 
 	event->type = JP_EVENT_MAP;
-	event->map.name = name_at(layout, record, two ? 72 : 40);
+	event->map.name = name_at(layout, record, protection ? 72 : two ? 64 : 40);
 	if (!event->map.name)
 		return "a mapping record with a NUL-terminated name";
 	event->pid = load32(bytes + 8);
@@ -300,13 +247,13 @@ static const char *decode_map(const struct jp_perf_layout *layout,
 	event->map.build_id = NULL;
 	if (!event->kernel_map && event->map.len > UINT64_MAX - event->map.addr)
 		return "a mapping that ends within the address space";
-	if (!two) {
-		event->map.prot = record->misc & JP_PERF_MISC_MMAP_DATA ? 0 : PROT_EXEC;
-		return NULL;
-	}
-	event->map.prot = load32(bytes + 64);
-	event->map.flags = load32(bytes + 68);
-	decode_identity(record, event);
+	event->map.prot = protection                              ? load32(bytes + 64)
+			  : record->misc & JP_PERF_MISC_MMAP_DATA ? 0
+								  : PROT_EXEC;
+	if (protection)
+		event->map.flags = load32(bytes + 68);
+	if (two)
+		decode_identity(record, event);
 	return NULL;
 }
 
@@ -362,14 +309,16 @@ static const char *decode_lost(const struct jp_perf_layout *layout,
 static const char *decode_deferred(const struct jp_perf_layout *layout,
 				   const struct jp_perf_record *record, struct jp_event *event)
 {
-	const unsigned char *bytes = (const unsigned char *)record;
-	struct rest rest = {bytes + sizeof(*record), bytes + record->size - layout->trailer};
+	unsigned char *bytes = (unsigned char *)record;
+	struct jp_perf_rest rest = {bytes + sizeof(*record),
+				    bytes + record->size - layout->trailer};
 
 	event->type = JP_EVENT_DEFERRED;
-	if (!take64(&rest, &event->deferred.cookie) || !take64(&rest, &event->deferred.count))
+	if (!jp_perf_take(&rest, &event->deferred.cookie) ||
+	    !jp_perf_take(&rest, &event->deferred.count))
 		return "a deferred callchain that holds its cookie and its length";
 	event->deferred.ips = (const uint64_t *)rest.at;
-	if (!skip(&rest, event->deferred.count, sizeof(uint64_t)))
+	if (!jp_perf_skip(&rest, event->deferred.count, sizeof(uint64_t)))
 		return "a deferred callchain that fits into its record";
 	return NULL;
 }

@@ -13,7 +13,6 @@
 
 #define JP_PERF_MAGIC         UINT64_C(0x32454c4946524550) /* "PERFILE2" */
 #define JP_PERF_MAGIC_SWAPPED UINT64_C(0x50455246494c4532) /* of the other byte order */
-#define JP_PERF_MAGIC_1       UINT64_C(0x454c494646524550) /* "PERFFILE", before 2.6.33 */
 
 struct jp_perf_section {
 	uint64_t offset, size;

@@ -7,8 +7,9 @@
 #include "harness/format/perfdata/decode.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/format/perfdata/reader.h"
+#include "harness/format/perfdata/swap.h"
 
-enum { ALIGNED_CHUNK = 1 << 20 };
+enum { COPIES_CHUNK = 1 << 20 };
 /* What one compressed record may unpack to; perf puts at most a ring into one. */
 static const size_t unpack_limit = (size_t)256 << 20;
 
@@ -79,24 +80,37 @@ static int deliver(void *context, const struct jp_pending *pending)
 	return reader->visit(reader->context, event);
 }
 
-/* A kernel record that lies at an odd address (after a compressed one, say) moves to an even one.
- */
-static int align(struct jp_perf_reader *reader, size_t record_size, struct jp_pending *pending)
+static struct jp_perf_record read_record_header(const struct jp_perf_reader *reader,
+						const void *bytes)
+{
+	struct jp_perf_record record;
+
+	memcpy(&record, bytes, sizeof(record));
+	if (reader->attrs.swapped)
+		jp_perf_swap_record_header(&record);
+	return record;
+}
+
+/* A kernel record that cannot stay where it is has a copy at a multiple of 8: NULL: no memory. */
+static struct jp_perf_record *copy_record(struct jp_perf_reader *reader, size_t record_size,
+					  struct jp_pending *pending)
 {
 	size_t size = (record_size + 7) & ~(size_t)7;
-	struct jp_chunk *chunk = reader->aligned;
+	struct jp_chunk *chunk = reader->copies;
+	struct jp_perf_record *copy;
 
 	if (!chunk || chunk->capacity - chunk->used < size) {
 		jp_chunk_put(chunk);
-		reader->aligned = chunk = jp_chunk_new(ALIGNED_CHUNK);
+		reader->copies = chunk = jp_chunk_new(COPIES_CHUNK);
 		if (!chunk)
-			return jp_perf_no_memory(reader);
+			return NULL;
 	}
-	memcpy(chunk->bytes + chunk->used, pending->record, record_size);
-	pending->record = (const void *)(chunk->bytes + chunk->used);
+	copy = (void *)(chunk->bytes + chunk->used);
+	memcpy(copy, pending->record, record_size);
+	pending->record = copy;
 	pending->chunk = chunk;
 	chunk->used += size;
-	return 0;
+	return copy;
 }
 
 /* What has no event, and is for whoever writes it on alone. */
@@ -115,19 +129,28 @@ static int finish_round(struct jp_perf_reader *reader, const unsigned char *byte
 static int kernel_record(struct jp_perf_reader *reader, const struct jp_perf_record *header,
 			 struct jp_pending *pending)
 {
+	const bool swapped = reader->attrs.swapped;
 	const struct jp_perf_record *record;
+	struct jp_perf_record *copy = NULL;
 	int64_t attr;
 
 	if (!header->type || header->type > JP_PERF_RECORD_CALLCHAIN_DEFERRED) {
 		reader->summary->unknown_records++;
 		return give_other(reader, (const void *)pending->record, header->size);
 	}
-	if (__builtin_expect((uintptr_t)pending->record % sizeof(uint64_t), 0)) {
-		int ret = align(reader, header->size, pending);
-
-		if (ret)
-			return ret;
+	/* After a compressed one, say, it lies at an odd address. */
+	if (__builtin_expect(swapped || (uintptr_t)pending->record % sizeof(uint64_t), 0)) {
+		if (swapped && header->size % sizeof(uint64_t))
+			return jp_perf_bad(
+				reader, pending->at,
+				"expected a record of whole words, found one of %u bytes",
+				header->size);
+		copy = copy_record(reader, header->size, pending);
+		if (!copy)
+			return jp_perf_no_memory(reader);
 	}
+	if (swapped)
+		jp_perf_swap_words(copy);
 	record = pending->record;
 	attr = jp_perf_attrs_of(&reader->attrs, record);
 	if (__builtin_expect(attr < 0, 0))
@@ -138,6 +161,8 @@ static int kernel_record(struct jp_perf_reader *reader, const struct jp_perf_rec
 			reader->attrs.count ? (unsigned long long)jp_perf_record_id(
 						      &reader->attrs.all[0].layout, record)
 					    : 0);
+	if (swapped)
+		jp_perf_swap_rest(&reader->attrs.all[attr].layout, copy);
 	pending->attr = attr;
 	pending->time = jp_perf_record_time(&reader->attrs.all[attr].layout, record);
 	/* What has no time cannot wait for its turn: perf gives it out at once. */
@@ -152,32 +177,33 @@ static int unpacked_records(struct jp_perf_reader *reader, struct jp_chunk *chun
 	size_t from = 0;
 
 	while (chunk->used - from >= sizeof(struct jp_perf_record)) {
-		const struct jp_perf_record *record = (const void *)(chunk->bytes + from);
-		struct jp_pending pending = {.record = record, .chunk = chunk, .at = at};
+		const unsigned char *bytes = chunk->bytes + from;
+		const struct jp_perf_record record = read_record_header(reader, bytes);
+		struct jp_pending pending = {.record = (void *)bytes, .chunk = chunk, .at = at};
 		int ret = 0;
 
-		if (record->size < sizeof(*record) || record->size % sizeof(uint64_t))
+		if (record.size < sizeof(record) || record.size % sizeof(uint64_t))
 			return jp_perf_bad(
 				reader, at,
 				"expected records of whole words in the compressed data, found one "
 				"of %u bytes",
-				record->size);
-		if (chunk->used - from < record->size)
+				record.size);
+		if (chunk->used - from < record.size)
 			break;
 		reader->summary->records++;
-		if (record->type < JP_PERF_RECORD_USER)
-			ret = kernel_record(reader, record, &pending);
-		else if (record->type != JP_PERF_RECORD_FINISHED_ROUND)
+		if (record.type < JP_PERF_RECORD_USER)
+			ret = kernel_record(reader, &record, &pending);
+		else if (record.type != JP_PERF_RECORD_FINISHED_ROUND)
 			ret = jp_perf_bad(reader, at,
 					  "expected the kernel's records in the compressed data, "
 					  "found type %u",
-					  record->type);
+					  record.type);
 		else
-			ret = finish_round(reader, (const void *)record);
-		reader->summary->own_records += record->type >= JP_PERF_RECORD_USER;
+			ret = finish_round(reader, bytes);
+		reader->summary->own_records += record.type >= JP_PERF_RECORD_USER;
 		if (ret)
 			return ret;
-		from += record->size;
+		from += record.size;
 	}
 	if (from == chunk->used)
 		return 0;
@@ -205,7 +231,7 @@ static int compressed_record(struct jp_perf_reader *reader, const struct jp_perf
 		uint64_t told = 0;
 
 		if (size >= sizeof(told))
-			memcpy(&told, data, sizeof(told));
+			told = jp_perf_read64(reader, data);
 		if (size < sizeof(told) || told > size - sizeof(told)) {
 			jp_chunk_put(chunk);
 			return jp_perf_bad(reader, at,
@@ -254,7 +280,7 @@ static int user_record(struct jp_perf_reader *reader, const struct jp_perf_recor
 	int ret;
 
 	if (record->size >= sizeof(*record) + sizeof(word))
-		memcpy(&word, bytes + sizeof(*record), sizeof(word));
+		word = jp_perf_read64(reader, bytes + sizeof(*record));
 	if (record->type <= JP_PERF_RECORD_SCHEDSTAT_DOMAIN)
 		reader->summary->own_records++;
 	switch (record->type) {
@@ -266,7 +292,9 @@ static int user_record(struct jp_perf_reader *reader, const struct jp_perf_recor
 	case JP_PERF_RECORD_HEADER_ATTR:
 		if (!reader->summary->pipe)
 			return give_other(reader, bytes, record->size);
-		attr_size = word >> 32 ? word >> 32 : JP_PERF_ATTR_SIZE_0;
+		attr_size = record->size >= 16 ? jp_perf_read32(reader, bytes + 12) : 0;
+		if (!attr_size)
+			attr_size = JP_PERF_ATTR_SIZE_0;
 		if (attr_size > record->size - sizeof(*record))
 			return jp_perf_bad(
 				reader, at,
@@ -292,7 +320,7 @@ static int user_record(struct jp_perf_reader *reader, const struct jp_perf_recor
 		/* A 32-bit size, and no padding before what follows. */
 		attr_size = 0;
 		if (record->size >= sizeof(*record) + sizeof(attr_size))
-			memcpy(&attr_size, bytes + sizeof(*record), sizeof(attr_size));
+			attr_size = jp_perf_read32(reader, bytes + sizeof(*record));
 		return skip_payload(reader, record, bytes, attr_size, at);
 	default:
 		if (record->type > JP_PERF_RECORD_SCHEDSTAT_DOMAIN)
@@ -321,7 +349,7 @@ static int read_record(struct jp_perf_reader *reader, bool *more)
 				   "expected a record of at least 8 bytes, found the last "
 				   "%zu bytes",
 				   have);
-	memcpy(&header, bytes, sizeof(header));
+	header = read_record_header(reader, bytes);
 	if (header.size < sizeof(header))
 		return jp_perf_bad(reader, pending.at,
 				   "expected a record of at least 8 bytes, found type %u of "
@@ -392,7 +420,7 @@ int jp_perf_reader_run(struct jp_perf_reader *reader, const char *path)
 	jp_perf_deferred_free(&reader->deferred);
 	jp_zstd_free(reader->zstd);
 	jp_chunk_put(reader->rest);
-	jp_chunk_put(reader->aligned);
+	jp_chunk_put(reader->copies);
 	jp_source_close(&reader->source);
 	return ret;
 }

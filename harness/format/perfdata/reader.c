@@ -11,6 +11,7 @@
 #include "harness/format/perfdata/decode.h"
 #include "harness/format/perfdata/build_ids.h"
 #include "harness/format/perfdata/format.h"
+#include "harness/format/perfdata/swap.h"
 
 enum { MAX_ATTR = 65536 };
 
@@ -31,6 +32,27 @@ int jp_perf_no_memory(struct jp_perf_reader *reader)
 	return jp_fail(reader->err, ENOMEM, "%s: no memory", reader->source.name);
 }
 
+uint32_t jp_perf_read32(const struct jp_perf_reader *reader, const void *at)
+{
+	uint32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return reader->attrs.swapped ? __builtin_bswap32(value) : value;
+}
+
+uint64_t jp_perf_read64(const struct jp_perf_reader *reader, const void *at)
+{
+	uint64_t value = jp_perf_word(at);
+
+	return reader->attrs.swapped ? __builtin_bswap64(value) : value;
+}
+
+static struct jp_perf_section read_section(const struct jp_perf_reader *reader,
+					   const unsigned char *at)
+{
+	return (struct jp_perf_section){jp_perf_read64(reader, at), jp_perf_read64(reader, at + 8)};
+}
+
 /* @machine NULL: one that is not built in. */
 static void set_machine(struct jp_perf_reader *reader, const struct jp_machine *machine)
 {
@@ -49,7 +71,8 @@ int jp_perf_read_build_ids(struct jp_perf_reader *reader, const unsigned char *b
 	int ret = 0;
 
 	for (uint64_t at = 0; reader->gives_build_ids && !ret && at < size; at += taken) {
-		const char *expected = jp_perf_build_id(bytes + at, size - at, &event, &taken);
+		const char *expected = jp_perf_build_id(bytes + at, size - at,
+							reader->attrs.swapped, &event, &taken);
 
 		if (expected)
 			return jp_perf_bad(reader, offset + at, "expected %s", expected);
@@ -62,7 +85,7 @@ int jp_perf_read_build_ids(struct jp_perf_reader *reader, const unsigned char *b
 int jp_perf_read_feature(struct jp_perf_reader *reader, uint64_t feature,
 			 const unsigned char *bytes, uint64_t size, uint64_t offset)
 {
-	char arch[32] = "";
+	char *arch = reader->summary->arch;
 	uint32_t word;
 
 	if (feature == JP_PERF_FEATURE_BUILD_ID)
@@ -73,7 +96,7 @@ int jp_perf_read_feature(struct jp_perf_reader *reader, uint64_t feature,
 		return jp_perf_bad(reader, offset,
 				   "expected at least 4 bytes of feature %llu, found %llu",
 				   (unsigned long long)feature, (unsigned long long)size);
-	memcpy(&word, bytes, sizeof(word));
+	word = jp_perf_read32(reader, bytes);
 	if (feature == JP_PERF_FEATURE_E_MACHINE) {
 		set_machine(reader, jp_machine_find(word));
 		return 0;
@@ -82,7 +105,8 @@ int jp_perf_read_feature(struct jp_perf_reader *reader, uint64_t feature,
 		return jp_perf_bad(reader, offset,
 				   "expected a string of at most %llu bytes, found %u",
 				   (unsigned long long)(size - sizeof(word)), word);
-	memcpy(arch, bytes + sizeof(word), word < sizeof(arch) ? word : sizeof(arch) - 1);
+	snprintf(arch, sizeof(reader->summary->arch), "%.*s", (int)word,
+		 (const char *)bytes + sizeof(word));
 	set_machine(reader, jp_machine_named(arch));
 	return 0;
 }
@@ -144,7 +168,7 @@ static int read_attrs(struct jp_perf_reader *reader, const struct jp_perf_file_h
 		const unsigned char *id_bytes;
 		int ret;
 
-		memcpy(&ids, entries + (i + 1) * step - sizeof(ids), sizeof(ids));
+		ids = read_section(reader, entries + (i + 1) * step - sizeof(ids));
 		id_bytes = section_of(reader, &ids, at + step - sizeof(ids), "the attr's ids");
 		if (!id_bytes)
 			return -EINVAL;
@@ -170,7 +194,7 @@ static int read_features(struct jp_perf_reader *reader, const struct jp_perf_fil
 		bytes = section_of(reader, &entry, at, "the place of a feature");
 		if (!bytes)
 			return -EINVAL;
-		memcpy(&section, bytes, sizeof(section));
+		section = read_section(reader, bytes);
 		bytes = section_of(reader, &section, at, "a feature");
 		if (!bytes)
 			return -EINVAL;
@@ -212,9 +236,10 @@ static int read_file_header(struct jp_perf_reader *reader, const struct jp_perf_
 	return 0;
 }
 
-int jp_perf_read_header(struct jp_perf_reader *reader)
+/* The first 16 bytes, which tell the byte order. Linux up to 3.3 wrote "PERFFILE" in either order;
+ * no size of a header reaches beyond 32 bits. */
+static int read_magic(struct jp_perf_reader *reader, struct jp_perf_file_header *header)
 {
-	struct jp_perf_file_header header = {0};
 	size_t have;
 	const unsigned char *bytes = jp_source_peek(
 		&reader->source, sizeof(struct jp_perf_pipe_header), &have, reader->err);
@@ -224,33 +249,47 @@ int jp_perf_read_header(struct jp_perf_reader *reader)
 	if (have < sizeof(struct jp_perf_pipe_header))
 		return jp_perf_bad(reader, 0, "expected a perf.data header, found %zu bytes in all",
 				   have);
-	memcpy(&header, bytes, have);
-	if (header.magic == JP_PERF_MAGIC_SWAPPED)
-		return jp_perf_bad(
-			reader, 0,
-			"expected this machine's byte order, found a perf.data of a machine "
-			"of the other one");
-	if (header.magic == JP_PERF_MAGIC_1)
-		return jp_perf_bad(reader, 0,
-				   "expected \"PERFILE2\", found \"PERFFILE\": a perf from before "
-				   "Linux 2.6.33 wrote this");
-	if (header.magic != JP_PERF_MAGIC)
+	memcpy(header, bytes, have);
+	if (memcmp(bytes, "PERFFILE", sizeof(header->magic)) == 0)
+		reader->attrs.swapped = header->size > UINT32_MAX;
+	else if (header->magic == JP_PERF_MAGIC_SWAPPED)
+		reader->attrs.swapped = true;
+	else if (header->magic != JP_PERF_MAGIC)
 		return jp_perf_bad(reader, 0, "expected \"PERFILE2\": this is no perf.data");
-	if (header.size == sizeof(struct jp_perf_pipe_header)) {
+	reader->summary->swapped = reader->attrs.swapped;
+	header->size = jp_perf_read64(reader, &header->size);
+	return 0;
+}
+
+int jp_perf_read_header(struct jp_perf_reader *reader)
+{
+	enum { NO_FEATURES = offsetof(struct jp_perf_file_header, features) };
+	struct jp_perf_file_header header = {0};
+	const unsigned char *bytes;
+	size_t have, size;
+	int ret = read_magic(reader, &header);
+
+	if (ret)
+		return ret;
+	size = header.size;
+	if (size == sizeof(struct jp_perf_pipe_header)) {
 		reader->summary->pipe = true;
-		jp_source_advance(&reader->source, have);
+		jp_source_advance(&reader->source, size);
 		return 0;
 	}
-	if (header.size != sizeof(header))
+	if (size != sizeof(header) && size != NO_FEATURES)
 		return jp_perf_bad(reader, 8,
 				   "expected a header of 16 bytes (pipe) or 104 (file), found %llu",
 				   (unsigned long long)header.size);
-	bytes = jp_source_peek(&reader->source, sizeof(header), &have, reader->err);
+	bytes = jp_source_peek(&reader->source, size, &have, reader->err);
 	if (!bytes)
 		return -EIO;
-	if (have < sizeof(header))
+	if (have < size)
 		return jp_perf_bad(reader, have,
-				   "expected a header of 104 bytes, found the end of the file");
-	memcpy(&header, bytes, sizeof(header));
+				   "expected a header of %zu bytes, found the end of the file",
+				   size);
+	memcpy(&header, bytes, size);
+	if (reader->attrs.swapped)
+		jp_perf_swap_file_header(&header);
 	return read_file_header(reader, &header);
 }

@@ -17,8 +17,8 @@ struct jp_perf_reader {
 	struct jp_perf_rounds rounds;
 	struct jp_perf_attrs attrs;
 	struct jp_zstd *zstd;
-	struct jp_chunk *rest;    /* unpacked bytes that end within a record */
-	struct jp_chunk *aligned; /* copies of records that the file holds at odd offsets */
+	struct jp_chunk *rest;   /* unpacked bytes that end within a record */
+	struct jp_chunk *copies; /* of records that cannot be read where they are */
 	jp_event_visit visit;
 	/* For whoever writes a file on (else NULL): once the header is read; and everything that
 	 * makes no event, @size bytes with what follows the record, in the order of the file, an
@@ -43,6 +43,10 @@ struct jp_perf_reader {
 int jp_perf_bad(struct jp_perf_reader *reader, uint64_t offset, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int jp_perf_no_memory(struct jp_perf_reader *reader);
+
+/* A number in the file's byte order. */
+uint32_t jp_perf_read32(const struct jp_perf_reader *reader, const void *at);
+uint64_t jp_perf_read64(const struct jp_perf_reader *reader, const void *at);
 
 /* Leaves the source at the first record, and attrs and features read where the header holds them.
  */

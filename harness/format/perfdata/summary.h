@@ -17,6 +17,8 @@ struct jp_perfdata_summary {
 	uint64_t lost_samples; /* sum of PERF_RECORD_LOST_SAMPLES */
 	bool monotonic;        /* every attr uses CLOCK_MONOTONIC */
 	bool pipe, compressed;
+	bool swapped;       /* of the other byte order */
+	char arch[32];      /* of the machine that was recorded, as uname() has it; "": unknown */
 	uint32_t e_machine; /* from the arch feature or attr's register mask; 0: unknown */
 };
 

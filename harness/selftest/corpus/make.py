@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Makes odd.data, the records that a plain recording does not hold; deferred.data, with deferred
-callchains; every.dump, a jitdump with a record of every type; names.map, a perf map with lines of
+callchains; swapped.data, of a machine of the other byte order, from the fixture anon; every.dump, a jitdump with a record of every type; names.map, a perf map with lines of
 every kind; emitted.eh_frame and expressions.eh_frame, unwinding tables behind what fuzz_eh_frame.c
 wants to know of them.
 
@@ -18,6 +18,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.abspath(__file__ + "/../../../.."))
 from ci.base import files
+from harness.selftest import other_order
 from harness.selftest import run_directory as rd
 
 PID, CODE = 100, 0x10000
@@ -115,6 +116,11 @@ def deferred_data() -> None:
     perf.save(os.path.join(HERE, "deferred.data"))
 
 
+def swapped_data() -> None:
+    perf = rd.PerfData.load(os.path.join(HERE, "../../../validators/fixtures/anon/perf.data"))
+    files.write_bytes(os.path.join(HERE, "swapped.data"), other_order.turn_file(perf))
+
+
 def every_dump() -> bytes:
     def record(kind: int, body: bytes, time: int) -> bytes:
         return struct.pack("<IIQ", kind, 16 + len(body), time) + body
@@ -160,6 +166,7 @@ def wide_protect() -> None:
 def main() -> None:
     odd_data()
     deferred_data()
+    swapped_data()
     for folder in ("perfdata", "truth"):
         os.makedirs(os.path.join(HERE, folder), exist_ok=True)
     short_records()

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_PERFDATA_REST_H
+#define JP_PERFDATA_REST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "harness/format/perfdata/format.h"
+
+static inline uint64_t jp_perf_word(const void *at)
+{
+	uint64_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+/* What is left of a record. Sizes in a file are claims: each is held against this. */
+struct jp_perf_rest {
+	unsigned char *at, *end;
+};
+
+static inline bool jp_perf_skip(struct jp_perf_rest *rest, uint64_t count, uint64_t bytes)
+{
+	uint64_t left = rest->end - rest->at;
+
+	if (count > left / bytes)
+		return false;
+	rest->at += count * bytes;
+	return true;
+}
+
+static inline bool jp_perf_take(struct jp_perf_rest *rest, uint64_t *value)
+{
+	if (rest->end - rest->at < (ptrdiff_t)sizeof(*value))
+		return false;
+	*value = jp_perf_word(rest->at);
+	rest->at += sizeof(*value);
+	return true;
+}
+
+/* The counts of PERF_SAMPLE_READ. */
+static inline bool jp_perf_skip_read(struct jp_perf_rest *rest, uint64_t format)
+{
+	unsigned int times =
+		!!(format & JP_PERF_FORMAT_TIME_ENABLED) + !!(format & JP_PERF_FORMAT_TIME_RUNNING);
+	unsigned int each = 1 + !!(format & JP_PERF_FORMAT_ID) + !!(format & JP_PERF_FORMAT_LOST);
+	uint64_t count = 1;
+
+	if ((format & JP_PERF_FORMAT_GROUP) && !jp_perf_take(rest, &count))
+		return false;
+	return jp_perf_skip(rest, times, sizeof(uint64_t)) &&
+	       jp_perf_skip(rest, count, each * sizeof(uint64_t));
+}
+
+static inline bool jp_perf_skip_branches(struct jp_perf_rest *rest, uint64_t type)
+{
+	uint64_t count;
+
+	if (!jp_perf_take(rest, &count))
+		return false;
+	if ((type & JP_PERF_BRANCH_HW_INDEX) && !jp_perf_skip(rest, 1, sizeof(uint64_t)))
+		return false;
+	if (!jp_perf_skip(rest, count, 3 * sizeof(uint64_t)))
+		return false;
+	return !(type & JP_PERF_BRANCH_COUNTERS) || jp_perf_skip(rest, count, sizeof(uint64_t));
+}
+
+#endif

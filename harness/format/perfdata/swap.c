@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/perfdata/swap.h"
+
+#include <string.h>
+
+#include "harness/format/perfdata/rest.h"
+
+static void store(unsigned char *at, uint64_t value)
+{
+	memcpy(at, &value, sizeof(value));
+}
+
+/* The words from @at to @end; called twice it changes nothing. */
+static void swap_words(unsigned char *at, const unsigned char *end)
+{
+	for (; end - at >= (ptrdiff_t)sizeof(uint64_t); at += sizeof(uint64_t))
+		store(at, __builtin_bswap64(jp_perf_word(at)));
+}
+
+/* A swapped word that is a pair of 32 bits each. */
+static void swap_halves(unsigned char *at)
+{
+	uint64_t word = jp_perf_word(at);
+
+	store(at, word << 32 | word >> 32);
+}
+
+void jp_perf_swap_record_header(struct jp_perf_record *header)
+{
+	header->type = __builtin_bswap32(header->type);
+	header->misc = __builtin_bswap16(header->misc);
+	header->size = __builtin_bswap16(header->size);
+}
+
+void jp_perf_swap_file_header(struct jp_perf_file_header *header)
+{
+	enum { HOSTNAME = 3 }; /* every perf writes it */
+	const uint64_t none = 0;
+	struct jp_perf_file_header longs;
+
+	swap_words((unsigned char *)header, (unsigned char *)(header + 1));
+	/* Features are a bitmap of longs: a 32-bit machine has the halves the other way round. */
+	longs = *header;
+	for (size_t i = 0; i < sizeof(header->features) / sizeof(none); i++)
+		swap_halves((unsigned char *)&longs.features[i]);
+	if (!jp_perf_has_feature(header, HOSTNAME) && jp_perf_has_feature(&longs, HOSTNAME))
+		*header = longs;
+}
+
+/* Bit fields begin at the other end of each byte. */
+static uint64_t swap_bits(uint64_t flags)
+{
+	flags = (flags >> 1 & 0x5555555555555555) | (flags & 0x5555555555555555) << 1;
+	flags = (flags >> 2 & 0x3333333333333333) | (flags & 0x3333333333333333) << 2;
+	return (flags >> 4 & 0x0f0f0f0f0f0f0f0f) | (flags & 0x0f0f0f0f0f0f0f0f) << 4;
+}
+
+void jp_perf_swap_attr(struct jp_perf_attr *attr)
+{
+	uint64_t flags = attr->flags;
+	uint16_t max_stack;
+
+	swap_words((unsigned char *)attr, (unsigned char *)(attr + 1));
+	attr->flags = swap_bits(flags);
+	swap_halves((unsigned char *)&attr->type);
+	swap_halves((unsigned char *)&attr->wakeup_events);
+	swap_halves((unsigned char *)&attr->sample_stack_user);
+	swap_halves((unsigned char *)&attr->aux_watermark);
+	max_stack = attr->reserved_2;
+	attr->reserved_2 = attr->sample_max_stack;
+	attr->sample_max_stack = max_stack;
+	swap_halves((unsigned char *)&attr->aux_sample_size);
+}
+
+void jp_perf_swap_words(struct jp_perf_record *record)
+{
+	unsigned char *bytes = (unsigned char *)record;
+
+	jp_perf_swap_record_header(record);
+	swap_words(bytes + sizeof(*record), bytes + record->size);
+}
+
+/* A 32-bit size, then bytes of the tracepoint up to the next word. */
+static bool swap_raw(struct jp_perf_rest *rest)
+{
+	unsigned char *raw = rest->at;
+	uint32_t size;
+
+	if (!jp_perf_skip(rest, 1, sizeof(uint64_t)))
+		return false;
+	swap_words(raw, rest->at);
+	memcpy(&size, raw, sizeof(size));
+	size = __builtin_bswap32(size);
+	memcpy(raw, &size, sizeof(size));
+	raw = rest->at;
+	if (size > 4 && !jp_perf_skip(rest, ((uint64_t)size - 4 + 7) / 8, sizeof(uint64_t)))
+		return false;
+	swap_words(raw, rest->at);
+	return true;
+}
+
+/* What a sample's sizes claim that is not there the decoder finds once more, and says so. */
+static void swap_sample(const struct jp_perf_layout *layout, struct jp_perf_record *record)
+{
+	unsigned char *bytes = (unsigned char *)record, *stack;
+	struct jp_perf_rest rest = {bytes + layout->fixed, bytes + record->size};
+	uint64_t type = layout->sample_type, count;
+
+	if (record->size < layout->fixed)
+		return;
+	if (layout->tid)
+		swap_halves(bytes + layout->tid);
+	if (layout->cpu)
+		swap_halves(bytes + layout->cpu);
+	if ((type & JP_PERF_SAMPLE_READ) && !jp_perf_skip_read(&rest, layout->read_format))
+		return;
+	if ((type & JP_PERF_SAMPLE_CALLCHAIN) &&
+	    (!jp_perf_take(&rest, &count) || !jp_perf_skip(&rest, count, sizeof(uint64_t))))
+		return;
+	if ((type & JP_PERF_SAMPLE_RAW) && !swap_raw(&rest))
+		return;
+	if ((type & JP_PERF_SAMPLE_BRANCH_STACK) &&
+	    !jp_perf_skip_branches(&rest, layout->branch_type))
+		return;
+	if ((type & JP_PERF_SAMPLE_REGS_USER) &&
+	    (!jp_perf_take(&rest, &count) ||
+	     (count &&
+	      !jp_perf_skip(&rest, __builtin_popcountll(layout->regs_mask), sizeof(uint64_t)))))
+		return;
+	if (!(type & JP_PERF_SAMPLE_STACK_USER) || !jp_perf_take(&rest, &count))
+		return;
+	stack = rest.at;
+	if (jp_perf_skip(&rest, count, 1))
+		swap_words(stack, rest.at);
+}
+
+static void swap_mmap2(struct jp_perf_record *record, unsigned char *end)
+{
+	unsigned char *bytes = (unsigned char *)record;
+
+	/* All bytes, unless these tell otherwise. */
+	swap_words(bytes + 40, end);
+	if (!jp_perf_has_build_id(record)) {
+		swap_words(bytes + 40, bytes + 64);
+		swap_halves(bytes + 40);
+	}
+	if (jp_perf_has_protection(record)) {
+		swap_words(bytes + 64, bytes + 72);
+		swap_halves(bytes + 64);
+	}
+}
+
+/* @end: where the sample id begins. */
+static void swap_side(struct jp_perf_record *record, unsigned char *end)
+{
+	unsigned char *bytes = (unsigned char *)record;
+	const ptrdiff_t size = end - bytes;
+
+	switch (record->type) {
+	case JP_PERF_RECORD_MMAP:
+		if (size < 40)
+			return;
+		swap_words(bytes + 40, end);
+		break;
+	case JP_PERF_RECORD_MMAP2:
+		if (size < 72)
+			return;
+		swap_mmap2(record, end);
+		break;
+	case JP_PERF_RECORD_COMM:
+		if (size < 16)
+			return;
+		swap_words(bytes + 16, end);
+		break;
+	case JP_PERF_RECORD_FORK:
+	case JP_PERF_RECORD_EXIT:
+		if (size < 24)
+			return;
+		swap_halves(bytes + 16);
+		break;
+	case JP_PERF_RECORD_NAMESPACES:
+		if (size < 16)
+			return;
+		break;
+	default:
+		return;
+	}
+	swap_halves(bytes + 8); /* pid and tid */
+}
+
+void jp_perf_swap_rest(const struct jp_perf_layout *layout, struct jp_perf_record *record)
+{
+	unsigned char *end = (unsigned char *)record + record->size;
+
+	if (record->type == JP_PERF_RECORD_SAMPLE) {
+		swap_sample(layout, record);
+		return;
+	}
+	if (record->size < sizeof(*record) + layout->trailer)
+		return;
+	if (layout->end_tid)
+		swap_halves(end - layout->end_tid);
+	if (layout->end_cpu)
+		swap_halves(end - layout->end_cpu);
+	swap_side(record, end - layout->trailer);
+}
