@@ -239,9 +239,12 @@ static int compare_injected(struct books *books)
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct books *books = view->state;
-	int failed = add_samples(books, CAPTURED, "samples", view->held)
-			     ?: add_records(books, CAPTURED, "records", view->held)
-			     ?: add_shares(books);
+	int failed = add_samples(books, CAPTURED, "samples", view->held);
+
+	/* There are none but in a perf.data. */
+	if (!failed && !view->evidence->declared.observed)
+		failed = add_records(books, CAPTURED, "records", view->held);
+	failed = failed ?: add_shares(books);
 
 	if (failed || !view->in_injected)
 		return failed;
@@ -276,7 +279,8 @@ static void free_books(void *state)
 static const struct jp_validator books_validator = {
 	.name = "books",
 	.help = "is every sample and every record in a class, and each where its thread was?",
-	.wants_injected = true,
+	.traits = JP_WANTS_INJECTED | JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES |
+		  JP_LACKS_MAPPINGS | JP_LACKS_TASKS,
 	.begin = begin,
 	.see = see,
 	.end = end,

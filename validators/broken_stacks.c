@@ -17,6 +17,7 @@
 #include "harness/judge/validator.h"
 #include "validators/stack_counts.h"
 #include "validators/stack_fault.h"
+#include "validators/stack_guess.h"
 #include "validators/stack_verdict.h"
 
 /* The largest dump holds no more return addresses. */
@@ -105,6 +106,7 @@ static void count_process(struct stacks *stacks, const struct jp_event *event,
 static void decide(struct stacks *stacks, const struct jp_event *event, struct seen_sample *seen)
 {
 	const struct jp_truth_stack *truth = &stacks->truth;
+	const bool maps = !(stacks->evidence->declared.lacks & JP_LACKS_MAPPINGS);
 	const struct jp_mapping *known =
 		jp_replay_find(stacks->view->spaces, event->pid, truth->whole[0]);
 
@@ -124,7 +126,7 @@ static void decide(struct stacks *stacks, const struct jp_event *event, struct s
 	} else if (seen->verdict == JP_HOLE) {
 		seen->fault.cause = "hole";
 	}
-	if (!known || !(known->prot & JP_PROT_EXEC)) {
+	if (maps && (!known || !(known->prot & JP_PROT_EXEC))) {
 		if (seen->verdict == JP_WRONG || seen->verdict == JP_EXTRA) {
 			seen->behind = seen->verdict;
 			seen->behind_fault = seen->fault;
@@ -169,10 +171,13 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 	struct jp_method_count *count = &stacks->counts.methods[method];
 	struct seen_sample seen = {.method = method, .behind = JP_UNMAPPED};
 
-	jp_unwind(stacks->unwinder, stacks->view->spaces, event, method, buf, MAX_FRAMES,
+	/* Whatever walked it, a stream of observations has it as a chain. */
+	enum jp_method held = event->observed ? JP_CHAIN : method;
+
+	jp_unwind(stacks->unwinder, stacks->view->spaces, event, held, buf, MAX_FRAMES,
 		  &seen.unwound);
 	decide(stacks, event, &seen);
-	count->predicted += jp_stack_predicted(&stacks->truth, method, &seen.unwound, sp,
+	count->predicted += jp_stack_predicted(&stacks->truth, held, &seen.unwound, sp,
 					       event->sample.stack_size);
 	count->judged++;
 	count_verdict(stacks, event, method, seen.verdict);
@@ -225,11 +230,24 @@ static bool has_method(const struct stacks *stacks, const struct jp_event *event
 	const struct jp_evidence *evidence = stacks->evidence;
 	uint32_t methods = stacks->view->asked->methods ?: JP_METHODS_USUAL;
 
+	if (event->observed)
+		return method == evidence->declared.method;
 	if (!(methods >> method & 1))
 		return false;
 	/* A dump that was asked for and is not there is a broken stack, not none. */
 	return method == JP_CHAIN ? event->sample.chain && !event->sample.kernel_chain
 				  : evidence->info.stack_dump;
+}
+
+/* How well the addresses of a sample fit. */
+static enum jp_verdict fit(void *context, const struct jp_truth_stack *truth)
+{
+	const uint64_t *seen;
+	uint64_t count = jp_event_user_chain(context, &seen);
+
+	return jp_stack_verdict(seen, (uint32_t)count, truth->faithful ? truth->seen : truth->whole,
+				truth->faithful ? truth->nr_seen : truth->nr_whole, truth->whole,
+				truth->nr_whole);
 }
 
 static bool knows_process(const struct jp_truth *truth, uint32_t pid)
@@ -276,8 +294,13 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 			stacks->counts.methods[method].absent++;
 			continue;
 		}
-		answer = jp_truth_stack_at(evidence->truth, event->pid, event->tid, event->time,
-					   evidence->info.slack, ip, sp, method, truth);
+		answer = event->observed
+				 ? jp_stack_guess(evidence, event, method,
+						  (struct jp_truth_guess){.ip = ip}, fit,
+						  (void *)event, truth)
+				 : jp_truth_stack_at(evidence->truth, event->pid, event->tid,
+						     event->time, evidence->info.slack, ip, sp,
+						     method, truth);
 		if (answer == JP_STACK_UNJUDGED) {
 			count_verdict(stacks, event, method, JP_UNJUDGED);
 			stacks->counts.unjudged += !noted;
@@ -399,6 +422,8 @@ static void free_stacks(void *state)
 static const struct jp_validator broken_stacks = {
 	.name = "broken_stacks",
 	.help = "is each sample's stack, by each method, the true one?",
+	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS |
+		  JP_LACKS_TASKS,
 	.begin = begin,
 	.see = see,
 	.end = end,

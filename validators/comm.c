@@ -226,6 +226,8 @@ static void free_comm(void *state)
 static const struct jp_validator comm_validator = {
 	.name = "comm",
 	.help = "is each name that the capture gives a thread the one that it had?",
+	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS |
+		  JP_LACKS_ADDRESSES,
 	.begin = begin,
 	.see = see,
 	.end = end,

@@ -391,6 +391,7 @@ static const struct jp_validator cpu_time = {
 	.name = "cpu_time",
 	.help = "has each thread as many samples as the CPU time that it took within its paths "
 		"says?",
+	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
 	.begin = begin,
 	.see = see,
 	.end = end,

@@ -774,7 +774,7 @@ static void free_equal(void *state)
 static const struct jp_validator equal_mappings = {
 	.name = "equal_mappings",
 	.help = "are the capture's executable mappings those that each process truly had?",
-	.wants_injected = true,
+	.traits = JP_WANTS_INJECTED,
 	.begin = begin,
 	.until = until,
 	.see = see,

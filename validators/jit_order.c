@@ -476,7 +476,7 @@ static void free_order(void *state)
 static const struct jp_validator jit_order = {
 	.name = "jit_order",
 	.help = "does each address name the function that lived there at that time?",
-	.wants_injected = true,
+	.traits = JP_WANTS_INJECTED,
 	.begin = begin,
 	.until = until,
 	.see = see,

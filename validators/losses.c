@@ -50,6 +50,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 static const struct jp_validator losses = {
 	.name = "losses",
 	.help = "did the kernel write every sample?",
+	.traits = JP_LACKS_ALL,
 	.begin = begin,
 	.see = see,
 	.end = end,

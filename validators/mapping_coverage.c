@@ -392,6 +392,7 @@ static void free_coverage(void *state)
 static const struct jp_validator mapping_coverage = {
 	.name = "mapping_coverage",
 	.help = "does the capture know all executable memory, and nothing else?",
+	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES,
 	.begin = begin,
 	.see = see,
 	.end = end,

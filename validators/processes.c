@@ -306,6 +306,7 @@ static void free_processes(void *state)
 static const struct jp_validator processes_validator = {
 	.name = "processes",
 	.help = "does the capture know each process by its name, and each of its files?",
+	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES,
 	.begin = begin,
 	.see = see,
 	.end = end,

@@ -109,6 +109,8 @@ static bool is_handler(const struct jp_truth *truth, const struct jp_truth_activ
 {
 	const struct jp_truth_activation *before = activation;
 
+	if (!sp)
+		return activation->was_interrupted;
 	if (activation->was_interrupted && of_handler(activation, sp))
 		return true;
 	do
@@ -127,11 +129,11 @@ static bool is_edge(const struct jp_truth *truth, const struct jp_truth_activati
 {
 	uint64_t near = 0;
 
-	if (has && sp >= activation->sp)
+	if (has && sp && sp >= activation->sp)
 		return true;
 	if (truth->version < JP_TRUTH_VERSION_CPU)
 		near = UNTOLD_EDGE_NS;
-	else if (has && activation->sp - sp <= NATIVE_BYTES)
+	else if (has && (!sp || activation->sp - sp <= NATIVE_BYTES))
 		near = INTERRUPT_NS;
 	return from <= activation->inside + near || to + near >= activation->leave;
 }

@@ -38,7 +38,8 @@ struct jp_sample_facts {
 };
 enum jp_sample_class jp_sample_class_of(const struct jp_sample_facts *facts);
 
-/* The facts of @event, whose user part is (@ip, @sp) if it @has one. *@hint: NULL at first. */
+/* The facts of @event, whose user part is (@ip, @sp) if it @has one; @sp 0: not known. *@hint: NULL
+ * at first. */
 struct jp_sample_facts jp_sample_facts(const struct jp_evidence *evidence,
 				       const struct jp_event *event, bool has, uint64_t ip,
 				       uint64_t sp, const struct jp_truth_activation **hint);

@@ -135,9 +135,10 @@ static void add_method(const struct jp_method_count *count, enum jp_method metho
 }
 
 /* Every sample in emitted code has a verdict of each method that is judged. */
-static int add_book(const struct jp_method_count *count, enum jp_method method,
+static int add_book(const struct jp_stack_counts *counts, enum jp_method method, bool classed,
 		    struct jp_books *books)
 {
+	const struct jp_method_count *count = &counts->methods[method];
 	struct jp_book *book;
 	char name[32];
 	int failed;
@@ -146,8 +147,9 @@ static int add_book(const struct jp_method_count *count, enum jp_method method,
 	book = jp_books_open(books, name);
 	if (!book)
 		return -ENOMEM;
-	book->of = "samples";
+	book->of = classed ? "samples" : NULL;
 	book->part = "code";
+	book->total = counts->samples;
 	failed = jp_book_count(book, "absent", count->absent);
 	for (enum jp_verdict verdict = 0; verdict < JP_VERDICTS && !failed; verdict++)
 		failed = jp_book_count(book, jp_verdict_text(verdict), count->verdicts[verdict]);
@@ -212,7 +214,8 @@ int jp_stack_counts_add(struct jp_stack_counts *counts, struct jp_view *view)
 		if (failed || (!count->judged && !count->verdicts[JP_UNJUDGED]))
 			continue;
 		add_method(count, method, chosen, findings);
-		failed = add_book(count, method, &findings->books);
+		failed = add_book(counts, method, !(evidence->declared.lacks & JP_LACKS_ADDRESSES),
+				  &findings->books);
 	}
 	count_places(counts, evidence, findings);
 	add_processes(counts, evidence, findings);

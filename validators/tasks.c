@@ -380,6 +380,8 @@ static void free_tasks(void *context)
 static const struct jp_validator tasks_validator = {
 	.name = "tasks",
 	.help = "has each thread and process its FORK and its EXIT, and is nobody invented?",
+	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS |
+		  JP_LACKS_ADDRESSES,
 	.begin = begin,
 	.see = see,
 	.end = end,

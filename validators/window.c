@@ -69,6 +69,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 static const struct jp_validator window = {
 	.name = "window",
 	.help = "do the samples lie where the capture says that it took them?",
+	.traits = JP_LACKS_ALL & ~JP_LACKS_TIME,
 	.begin = begin,
 	.see = see,
 	.end = end,

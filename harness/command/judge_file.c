@@ -13,6 +13,7 @@
 #include "harness/base/error.h"
 #include "harness/base/new_file.h"
 #include "harness/base/shortage.h"
+#include "harness/format/capture/capture_read.h"
 #include "harness/model/space/replay.h"
 #include "harness/model/unwind/stack_lines.h"
 #include "harness/report/file_report.h"
@@ -72,7 +73,7 @@ void jp_judge_usage(FILE *out)
 	      "  DIR                   a run directory, or a case's folder in one\n"
 	      "  --expected DIR        expectations from the files in DIR, not from the run\n"
 	      "  --results OUT         write results.jsonl to the new file OUT\n"
-	      "  FILE                  a perf.data file; -: standard input\n"
+	      "  FILE                  perf.data (-: standard input), or observations\n"
 	      "  --json                the figures as one object\n"
 	      "  --fail-if METRIC>X[%] exit with 1 if METRIC exceeds X: single_frame,\n"
 	      "                        addresses_unmapped, rootless, lost_records, lost_events,\n"
@@ -223,7 +224,7 @@ static int judge(struct judgement *judgement, const struct options *options, str
 		fd = -1;
 	}
 	*err = (struct jp_error){""};
-	ret = jp_perfdata_read(options->file, visit, judgement, &judgement->report.summary, err);
+	ret = jp_capture_read(options->file, visit, judgement, &judgement->report.summary, err);
 	if (judgement->stacks && (ferror(judgement->stacks) | fclose(judgement->stacks))) {
 		jp_new_file_drop(&judgement->stacks_file);
 		return ret ?: jp_fail(err, EIO, "%s: cannot be written", options->stacks);

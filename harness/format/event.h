@@ -92,6 +92,15 @@ struct jp_event_asked {
 	bool threads;      /* every record says of which thread */
 };
 
+/* What a stream of observations says of a sample besides its addresses. */
+struct jp_observed {
+	/* What the profiler calls each frame, innermost first, be there addresses or not; NULL: it
+	 * does not know. */
+	const char *const *names;
+	uint64_t nr_names;
+	uint64_t weight; /* how many samples it is, all of this stack */
+};
+
 struct jp_event {
 	enum jp_event_type type;
 	uint32_t record_type;   /* as in the file */
@@ -107,6 +116,7 @@ struct jp_event {
 	uint64_t id;                        /* event id, 0 where the file gives none */
 	uint32_t attr;                      /* which attr of the file, by index */
 	const struct jp_event_asked *asked; /* of that attr; NULL: of no file */
+	const struct jp_observed *observed; /* of a sample; NULL: of no stream of observations */
 	bool kernel_map; /* MAP of the kernel or a module (pid -1 or kernel cpumode) */
 	union {
 		struct {

@@ -25,6 +25,7 @@ void jp_findings_free(struct jp_findings *findings)
 {
 	free(findings->metrics);
 	free(findings->exceptions);
+	free(findings->skipped);
 	jp_books_free(&findings->books);
 	memset(findings, 0, sizeof(*findings));
 }
@@ -61,6 +62,9 @@ int jp_findings_append(struct jp_findings *findings, const struct jp_findings *m
 		findings->exceptions[findings->nr_exceptions++] = more->exceptions[i];
 	if (jp_books_append(&findings->books, &more->books))
 		return -ENOMEM;
+	for (size_t i = 0; i < more->nr_skipped; i++)
+		if (jp_findings_skip(findings, more->skipped[i].validator, more->skipped[i].lack))
+			return -ENOMEM;
 	for (enum jp_method method = 0; method < JP_METHODS; method++) {
 		findings->judged[method] |= more->judged[method];
 		findings->predicted[method] += more->predicted[method];
@@ -69,6 +73,17 @@ int jp_findings_append(struct jp_findings *findings, const struct jp_findings *m
 			findings->in_kernel[method][verdict] += more->in_kernel[method][verdict];
 		}
 	}
+	return 0;
+}
+
+int jp_findings_skip(struct jp_findings *findings, const char *validator, const char *lack)
+{
+	struct jp_skipped *skipped = jp_array_push(&findings->skipped, &findings->nr_skipped,
+						   &findings->skipped_capacity);
+
+	if (!skipped)
+		return -ENOMEM;
+	*skipped = (struct jp_skipped){validator, lack};
 	return 0;
 }
 

@@ -44,7 +44,11 @@ struct jp_findings {
 	uint64_t predicted[JP_METHODS]; /* samples that the method walked as the truth foretold */
 	bool judged[JP_METHODS];
 	struct jp_books books; /* everything is in some class of one of these */
-	char error[1024];      /* not "": the case is an ERROR, for this reason */
+	struct jp_skipped {
+		const char *validator, *lack; /* constants: who did not judge, for want of what */
+	} * skipped;
+	size_t nr_skipped, skipped_capacity;
+	char error[1024]; /* not "": the case is an ERROR, for this reason */
 };
 
 void jp_findings_free(struct jp_findings *findings);
@@ -59,6 +63,8 @@ int jp_findings_add_as(struct jp_findings *findings, const struct jp_role *role,
  * memory. */
 struct jp_exception *jp_findings_count(struct jp_findings *findings, const char *kind,
 				       enum jp_method method, const char *cause);
+/* @validator does not judge: the capture declares @lack. 0 or -ENOMEM. */
+int jp_findings_skip(struct jp_findings *findings, const char *validator, const char *lack);
 /* The same of no method, with the sentence. */
 int jp_findings_except(struct jp_findings *findings, const char *kind, const char *cause,
 		       const char *first, ...) __attribute__((format(printf, 4, 5)));

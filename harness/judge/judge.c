@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "harness/base/path.h"
-#include "harness/format/perfdata/read.h"
+#include "harness/format/capture/capture_read.h"
 #include "harness/judge/losses.h"
 
 enum { JUDGEMENTS = 2 };
@@ -49,6 +49,21 @@ static void fail(struct work *work)
 	work->watches = false;
 }
 
+/* A validator that needs what the capture declares to lack is skipped, by its name. */
+static int begin_work(struct work *work, uint32_t lacks)
+{
+	const struct jp_validator *validator = work->validator;
+
+	if (lacks & ~validator->traits)
+		return jp_findings_skip(&work->view.findings, validator->name,
+					jp_lack_text(lacks & ~validator->traits));
+	if (validator->begin(&work->view, &work->err))
+		fail(work);
+	else
+		work->watches = work->view.state;
+	return 0;
+}
+
 static int begin_side(struct judging *judging, const struct jp_control *control)
 {
 	struct judge_side *side = &judging->sides[judging->nr_sides++];
@@ -76,10 +91,8 @@ static int begin_side(struct judging *judging, const struct jp_control *control)
 					      .held = judging->held,
 					      .held_injected = &judging->held_injected,
 					      .spaces = side->spaces};
-		if (validator->begin(&work->view, &work->err))
-			fail(work);
-		else
-			work->watches = work->view.state;
+		if (begin_work(work, judging->evidence->declared.lacks))
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -127,16 +140,18 @@ static int visit(void *context, const struct jp_event *event)
 	return failed;
 }
 
+/* @name NULL: the capture itself. */
 static int read_file(struct judging *judging, const char *name, struct jp_perfdata_summary *summary,
 		     struct jp_error *err)
 {
 	const char *dir = judging->evidence->dir;
 	char path[4096];
-	int failed = jp_path_build(path, sizeof(path), err, "%s/%s", dir, name);
+	int failed = name ? jp_path_build(path, sizeof(path), err, "%s/%s", dir, name)
+			  : jp_capture_path(dir, path, sizeof(path), err);
 
 	*err = (struct jp_error){""};
 	if (!failed)
-		failed = jp_perfdata_read(path, visit, judging, summary, err);
+		failed = jp_capture_read(path, visit, judging, summary, err);
 	if (failed && !*err->text)
 		jp_fail(err, ENOMEM, "%s: no memory", dir);
 	return failed;
@@ -151,7 +166,7 @@ static void end_file(struct judging *judging)
 			struct work *work = &side->works[i];
 
 			if (!work->watches || (!judging->in_injected && judging->asked.injected &&
-					       work->validator->wants_injected))
+					       work->validator->traits & JP_WANTS_INJECTED))
 				continue;
 			work->failed = work->validator->end(&work->view, &work->err);
 			work->watches = false;
@@ -226,7 +241,7 @@ static int judge(struct judging *judging, const struct jp_control *control,
 		failed = begin_side(judging, control);
 	if (failed)
 		return jp_fail(err, -failed, "%s: no memory", judging->evidence->dir);
-	failed = read_file(judging, "perf.data", &judgement->file, err);
+	failed = read_file(judging, NULL, &judgement->file, err);
 	if (failed)
 		return failed;
 	for (size_t i = 0; i < judging->nr_sides; i++)

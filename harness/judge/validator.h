@@ -33,6 +33,9 @@ struct jp_view {
 	void *state; /* the validator's own */
 };
 
+/* The events of injected.data follow, where the case has it. */
+#define JP_WANTS_INJECTED (UINT32_C(1) << 31)
+
 /*
  * A pure function of a run directory, written as what it does at each event of the capture. All
  * return 0, or -errno where the validator cannot judge at all; a bad capture is a finding. Events
@@ -41,7 +44,7 @@ struct jp_view {
 struct jp_validator {
 	const char *name;
 	const char *help;
-	bool wants_injected; /* the events of injected.data follow, where the case has it */
+	uint32_t traits; /* JP_WANTS_INJECTED, and each enum jp_lack that it can do without */
 	/* Makes @view->state; NULL: there is nothing to judge here. */
 	int (*begin)(struct jp_view *view, struct jp_error *err);
 	/* Time goes on to @time, and nothing has changed since the last event; may be NULL. */

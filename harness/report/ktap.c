@@ -67,6 +67,9 @@ static void diagnose(FILE *out, const struct jp_result *result)
 
 	if (result->why[0])
 		jp_ktap_comment(out, "", result->why);
+	for (size_t i = 0; i < findings->nr_skipped; i++)
+		fprintf(out, "# skipped: %s: the capture declares %s\n",
+			findings->skipped[i].validator, findings->skipped[i].lack);
 	if (result->outcome == JP_PASS)
 		return;
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {

@@ -112,6 +112,17 @@ static void write_books(struct jp_json *json, const struct jp_books *books)
 	jp_json_end(json);
 }
 
+/* Who did not judge, for want of what the capture cannot tell; most captures tell all. */
+static void write_skipped(struct jp_json *json, const struct jp_findings *findings)
+{
+	if (!findings->nr_skipped)
+		return;
+	jp_json_object(json, "skipped");
+	for (size_t i = 0; i < findings->nr_skipped; i++)
+		jp_json_string(json, findings->skipped[i].validator, findings->skipped[i].lack);
+	jp_json_end(json);
+}
+
 static void write_info(struct jp_json *json, const struct jp_capture_info *info)
 {
 	jp_json_object(json, "facts");
@@ -151,6 +162,7 @@ void jp_results_write(FILE *out, const struct jp_result *result)
 	write_verdicts(&json, "verdicts_in_kernel", findings, findings->in_kernel);
 	write_exceptions(&json, result);
 	write_books(&json, &findings->books);
+	write_skipped(&json, findings);
 	write_info(&json, &result->info);
 	jp_json_end(&json);
 	fflush(out);

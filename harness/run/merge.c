@@ -8,6 +8,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/path.h"
 #include "harness/capture/profilers.h"
+#include "harness/format/capture/capture_read.h"
 #include "harness/inject/inject.h"
 
 /* perf takes 12 s for 100,000 functions; a profiler that takes longer hangs. */
@@ -33,6 +34,11 @@ int jp_merge(const struct jp_case *cas, const char *dir, struct jp_error *err)
 	FILE *words;
 	int ret;
 
+	/* It merges records, of which a stream of observations has none. */
+	if (jp_capture_path(dir, input, sizeof(input), err))
+		return -ENAMETOOLONG;
+	if (strcmp(strrchr(input, '/'), "/perf.data") != 0)
+		return jp_fail(err, EINVAL, "%s: expected a perf.data to inject into", input);
 	if (!jp_anon_find(cas->inject, &options.anon))
 		return jp_profiler_inject(cas->inject, dir, jp_clock_now() + INJECT_NS, err);
 	ret = jp_path_build(input, sizeof(input), err, "%s/perf.data", dir)

@@ -11,6 +11,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
 #include "harness/base/path.h"
+#include "harness/format/capture/capture_read.h"
 #include "harness/format/truth/format.h"
 
 enum { LIMIT = 64 << 20, PATH_SIZE = 4096 };
@@ -83,9 +84,11 @@ static int load(struct jp_evidence *evidence, struct jp_error *err)
 		{"intervals", load_intervals},
 		{"watched", load_watched},
 	};
-	char path[PATH_SIZE], other[PATH_SIZE];
-	int failed = check_file(evidence->dir, "truth", path, err)
-			     ?: check_file(evidence->dir, "perf.data", other, err);
+	char path[PATH_SIZE], capture[PATH_SIZE];
+	int failed = jp_capture_path(evidence->dir, capture, sizeof(capture), err)
+			     ?: check_file(evidence->dir, "truth", path, err)
+			     ?: check_file(evidence->dir, strrchr(capture, '/') + 1, capture, err)
+			     ?: jp_capture_declared(capture, &evidence->declared, err);
 
 	if (!failed && !(evidence->truth = jp_truth_load(path, err)))
 		return -EINVAL;

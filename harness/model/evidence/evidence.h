@@ -3,6 +3,7 @@
 #define JP_EVIDENCE_H
 
 #include "harness/base/error.h"
+#include "harness/format/observations/declared.h"
 #include "harness/format/rundir/capture_info.h"
 #include "harness/format/rundir/intervals.h"
 #include "harness/format/rundir/snapshots.h"
@@ -17,9 +18,10 @@ struct jp_evidence {
 	struct jp_capture_info info;
 	struct jp_intervals intervals;  /* of a gated capture */
 	struct jp_watched_info watched; /* all 0 before version 3 of the truth */
+	struct jp_declared declared;    /* what the capture says that it cannot tell */
 };
 
-/* Loads @dir: truth, maps, capture, and intervals where they are; perf.data must be a file. NULL
+/* Loads @dir: truth, maps, capture, and intervals where they are; the capture must be a file. NULL
  * and a message where one is missing or bad. */
 struct jp_evidence *jp_evidence_load(const char *dir, struct jp_error *err);
 void jp_evidence_free(struct jp_evidence *evidence);

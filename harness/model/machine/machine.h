@@ -30,7 +30,8 @@ struct jp_machine_frames {
 	bool (*after_call)(const unsigned char *code, uint64_t at);
 };
 
-/* User instruction and stack pointer of a sample; false where it holds no such registers. */
+/* User instruction and stack pointer of a sample; false where it holds no such registers. A stream
+ * of observations holds none: @sp is 0 there. */
 bool jp_machine_user(const struct jp_machine *machine, const struct jp_event *sample, uint64_t *ip,
 		     uint64_t *sp);
 

@@ -71,6 +71,26 @@ enum jp_stack_answer {
 enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pid, uint32_t tid,
 				       uint64_t time, uint64_t slack, uint64_t ip, uint64_t sp,
 				       enum jp_method method, struct jp_truth_stack *stack);
+/*
+ * What a capture without stack pointers knows of where a thread stood, and how far the search came:
+ * all but @ip or @name is zero at first.
+ */
+struct jp_truth_guess {
+	uint64_t ip;      /* where it stood */
+	const char *name; /* or in which function, and @ip is found */
+	const struct jp_truth_activation *activation;
+	uint32_t depth, insn;
+	bool any; /* the thread was in an activation then */
+};
+/*
+ * As jp_truth_stack_at(): each call fills @stack with one more that @guess allows, of every depth
+ * and activation. What is not JP_STACK_FOUND is the end: JP_STACK_UNJUDGED where the native frames
+ * changed meanwhile.
+ */
+enum jp_stack_answer jp_truth_stack_guess(const struct jp_truth *truth, uint32_t pid, uint32_t tid,
+					  uint64_t time, uint64_t slack, enum jp_method method,
+					  struct jp_truth_guess *guess,
+					  struct jp_truth_stack *stack);
 void jp_truth_stack_free(struct jp_truth_stack *stack);
 /* Whether @tid was inside of a path at @time, whatever the clocks' difference of @slack. */
 bool jp_truth_is_inside(const struct jp_truth *truth, uint32_t tid, uint64_t time, uint64_t slack);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/model/oracle/place.h"
 
+#include <string.h>
+
 #include "harness/base/search.h"
 
 /* The instruction of @layout at @offset, or NULL: every sample lies on the edge of one. */
@@ -35,6 +37,45 @@ uint64_t jp_truth_next_entry(const struct jp_machine *machine, const struct jp_t
 	return jp_truth_leaves(code)
 		       ? sp_at(&layout->insns[layout->tail], entry)
 		       : sp_at(jp_truth_return_insn(code), entry) - machine->frames->pushed;
+}
+
+/* By a name: wherever in the function the frame pointer stands for something else. */
+static const struct jp_truth_insn *place_by_name(const struct jp_truth_code *code,
+						 struct jp_truth_guess *guess)
+{
+	const struct jp_truth_layout *layout = code->layout;
+
+	for (; guess->insn < layout->count; guess->insn++) {
+		const struct jp_truth_insn *insn = &layout->insns[guess->insn];
+
+		if (guess->insn && insn->bp == insn[-1].bp)
+			continue;
+		guess->insn++;
+		guess->ip = code->addr + insn->offset;
+		return insn;
+	}
+	return NULL;
+}
+
+const struct jp_truth_insn *jp_truth_place_guess(const struct jp_truth_activation *activation,
+						 struct jp_truth_guess *guess)
+{
+	const struct jp_truth_path *path = activation->path;
+
+	for (; guess->depth < path->depth; guess->depth++, guess->insn = 0) {
+		const struct jp_truth_code *code = path->functions[guess->depth];
+		const struct jp_truth_insn *insn = NULL;
+
+		if (guess->name)
+			insn = strcmp(code->name, guess->name) ? NULL : place_by_name(code, guess);
+		else if (!guess->insn && guess->ip - code->addr < code->size)
+			insn = insn_at(code->layout, guess->ip - code->addr);
+		if (!insn)
+			continue;
+		guess->insn += !guess->name;
+		return insn;
+	}
+	return NULL;
 }
 
 /* The further in, the lower the stack lies: the search ends where it is below @sp. */

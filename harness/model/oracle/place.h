@@ -18,6 +18,9 @@ uint64_t jp_truth_next_entry(const struct jp_machine *machine, const struct jp_t
 const struct jp_truth_insn *jp_truth_place(const struct jp_machine *machine,
 					   const struct jp_truth_activation *activation,
 					   uint64_t ip, uint64_t sp, uint32_t *depth);
+/* The same by what @guess knows, from where it stands, which moves on; its ip is set. */
+const struct jp_truth_insn *jp_truth_place_guess(const struct jp_truth_activation *activation,
+						 struct jp_truth_guess *guess);
 /* Builds both stacks of @insn, at @ip and @depth of @activation, in @stack. False: no memory, or
  * handlers that nest. */
 bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activation *activation,

@@ -90,6 +90,44 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 										: JP_STACK_UNJUDGED;
 }
 
+enum jp_stack_answer jp_truth_stack_guess(const struct jp_truth *truth, uint32_t pid, uint32_t tid,
+					  uint64_t time, uint64_t slack, enum jp_method method,
+					  struct jp_truth_guess *guess,
+					  struct jp_truth_stack *stack)
+{
+	uint64_t from = time > slack ? time - slack : 0;
+	uint64_t to = time < UINT64_MAX - slack ? time + slack : UINT64_MAX;
+
+	if (!stack->machine)
+		stack->machine = jp_machine_find(truth->e_machine);
+	if (!stack->machine)
+		return JP_STACK_UNJUDGED;
+	if (!guess->activation)
+		guess->activation = jp_truth_activation_at(truth, stack->activation, tid, to);
+	for (; guess->activation && guess->activation >= truth->activations &&
+	       guess->activation->tid == tid && guess->activation->leave >= from;
+	     guess->activation--, guess->depth = guess->insn = 0) {
+		const struct jp_truth_activation *activation = guess->activation;
+		const struct jp_truth_insn *insn;
+
+		if (activation->pid != pid)
+			continue;
+		guess->any = true;
+		insn = jp_truth_place_guess(activation, guess);
+		if (!insn)
+			continue;
+		if (activation->roots_changed && jp_method_root(method) == JP_CHAIN)
+			return JP_STACK_UNJUDGED;
+		return jp_truth_walk(truth, activation, time, guess->ip, guess->depth, insn, method,
+				     stack)
+			       ? JP_STACK_FOUND
+			       : JP_STACK_UNJUDGED;
+	}
+	if (!guess->name && is_vdso(truth, pid, guess->ip, time))
+		return JP_STACK_UNJUDGED;
+	return guess->any ? JP_STACK_NO_DEPTH : JP_STACK_NO_ACTIVATION;
+}
+
 bool jp_truth_is_inside(const struct jp_truth *truth, uint32_t tid, uint64_t time, uint64_t slack)
 {
 	const struct jp_truth_activation *activation =

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/capture/capture_read.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/path.h"
+#include "harness/format/observations/read.h"
+#include "harness/format/perfdata/read.h"
+
+/* A pipe is left alone: what is read of it is gone. Who reads the rest says what is wrong with it.
+ */
+static bool is_observations(const char *path)
+{
+	char magic[sizeof(JP_OBSERVATIONS_MAGIC) - 1];
+	jp_cleanup_close int fd = -1;
+	struct stat st;
+
+	if (strcmp(path, "-") == 0 || stat(path, &st) || !S_ISREG(st.st_mode))
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return fd >= 0 && read(fd, magic, sizeof(magic)) == (ssize_t)sizeof(magic) &&
+	       memcmp(magic, JP_OBSERVATIONS_MAGIC, sizeof(magic)) == 0;
+}
+
+int jp_capture_read(const char *path, jp_event_visit visit, void *context,
+		    struct jp_perfdata_summary *summary, struct jp_error *err)
+{
+	struct jp_declared declared;
+
+	return is_observations(path)
+		       ? jp_observations_read(path, visit, context, &declared, summary, err)
+		       : jp_perfdata_read(path, visit, context, summary, err);
+}
+
+int jp_capture_declared(const char *path, struct jp_declared *declared, struct jp_error *err)
+{
+	*declared = (struct jp_declared){0};
+	return is_observations(path) ? jp_observations_read(path, NULL, NULL, declared, NULL, err)
+				     : 0;
+}
+
+int jp_capture_path(const char *dir, char *path, size_t size, struct jp_error *err)
+{
+	struct stat st;
+	int ret = jp_path_build(path, size, err, "%s/observations", dir);
+
+	if (!ret && lstat(path, &st))
+		ret = jp_path_build(path, size, err, "%s/perf.data", dir);
+	return ret;
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/observations/declared.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/base/number.h"
+
+static const struct {
+	const char *word;
+	uint32_t lacks;
+} words[] = {
+	{"no-records", JP_LACKS_RECORDS},
+	{"no-registers", JP_LACKS_REGISTERS},
+	{"no-addresses", JP_LACKS_ADDRESSES},
+	{"no-names", JP_LACKS_NAMES},
+	{"no-mappings", JP_LACKS_MAPPINGS},
+	{"no-tasks", JP_LACKS_TASKS},
+	{"no-threads", JP_LACKS_THREADS},
+	/* Sums say how often, and not when. */
+	{"no-time", JP_LACKS_TIME | JP_LACKS_MAPPINGS | JP_LACKS_TASKS},
+};
+
+/* Whose walk a stack is: the root differs, and what is passed over. */
+static const struct {
+	const char *word;
+	enum jp_method method;
+} unwinders[] = {
+	{"frame-pointers", JP_CHAIN},
+	{"cfi", JP_DUMP_CFI},
+	{"cfi-or-frame-pointers", JP_DUMP},
+};
+
+enum { WORDS = sizeof(words) / sizeof(*words), UNWINDERS = sizeof(unwinders) / sizeof(*unwinders) };
+
+const char *jp_lack_text(uint32_t lacks)
+{
+	for (size_t i = 0; i < WORDS; i++)
+		if (lacks & (lacks ^ (lacks - 1)) & words[i].lacks)
+			return words[i].word;
+	return "nothing";
+}
+
+static const char *take_lacks(struct jp_declared *declared, char *list)
+{
+	for (char *next, *word = strtok_r(list, " ", &next); word;
+	     word = strtok_r(NULL, " ", &next)) {
+		size_t i = 0;
+
+		if (strcmp(word, "system-wide") == 0) {
+			declared->system_wide = true;
+			continue;
+		}
+		while (i < WORDS && strcmp(word, words[i].word) != 0)
+			i++;
+		if (i == WORDS)
+			return "no-registers, no-time, no-addresses, no-names, no-mappings, "
+			       "no-tasks, no-threads or system-wide";
+		declared->lacks |= words[i].lacks;
+	}
+	if (declared->lacks & JP_LACKS_ADDRESSES && declared->lacks & JP_LACKS_NAMES)
+		return "frames with addresses, with names, or with both";
+	return NULL;
+}
+
+static const char *take_unwinder(struct jp_declared *declared, const char *word)
+{
+	for (size_t i = 0; i < UNWINDERS; i++) {
+		if (strcmp(word, unwinders[i].word) != 0)
+			continue;
+		declared->method = unwinders[i].method;
+		return NULL;
+	}
+	return "frame-pointers, cfi or cfi-or-frame-pointers";
+}
+
+const char *jp_declared_line(struct jp_declared *declared, char *line)
+{
+	char *rest = strchr(line, ' ');
+
+	if (!rest || !rest[1])
+		return "a word and what it says";
+	*rest++ = '\0';
+	if (strcmp(line, "declares") == 0)
+		return take_lacks(declared, rest);
+	if (strcmp(line, "unwinder") == 0)
+		return take_unwinder(declared, rest);
+	if (strcmp(line, "profiler") == 0) {
+		snprintf(declared->profiler, sizeof(declared->profiler), "%s", rest);
+		return NULL;
+	}
+	return jp_number(rest, 1, UINT64_MAX, &declared->period) ? NULL : "a period in ns";
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/observations/line.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "harness/base/number.h"
+
+bool jp_observation_is_header(const char *line, size_t size)
+{
+	static const char *const words[] = {"declares ", "unwinder ", "profiler ", "period "};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		size_t length = strlen(words[i]);
+
+		if (size >= length && memcmp(line, words[i], length) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool jp_observation_time(const struct jp_declared *declared, const char *line, size_t size,
+			 uint64_t *time)
+{
+	const char *blank = memchr(line, ' ', size), *at, *end = line + size;
+	char text[24];
+	size_t length = 0;
+
+	*time = 0;
+	if (declared->lacks & JP_LACKS_TIME)
+		return true;
+	for (at = blank ? blank + 1 : end; at < end && *at != ' ' && length < sizeof(text) - 1;
+	     at++)
+		text[length++] = *at;
+	text[length] = '\0';
+	return jp_number(text, 0, UINT64_MAX, time);
+}
+
+void jp_observation_begin(struct jp_observation_line *parser)
+{
+	const struct jp_declared *declared = parser->declared;
+
+	parser->asked = (struct jp_event_asked){
+		.period = declared->period,
+		.sideband = !(declared->lacks & JP_LACKS_MAPPINGS),
+		.chain = true,
+		.user_chain = true,
+		.user = true,
+		.timed = !(declared->lacks & JP_LACKS_TIME),
+		.threads = !(declared->lacks & JP_LACKS_THREADS),
+	};
+	parser->chain[0] = JP_CONTEXT_USER;
+}
+
+void jp_observation_end(struct jp_observation_line *parser)
+{
+	free(parser->map);
+	parser->map = NULL;
+}
+
+/* The next word of *@line, which then stands behind the blank; NULL: there is none. */
+static char *word(char **line)
+{
+	char *start = *line, *blank = strchr(start, ' ');
+
+	if (!*start || blank == start)
+		return NULL;
+	*line = blank ? blank + 1 : start + strlen(start);
+	if (blank)
+		*blank = '\0';
+	return start;
+}
+
+static bool number(char **line, uint64_t max, uint64_t *value)
+{
+	const char *text = word(line);
+
+	return text && jp_number(text, 0, max, value);
+}
+
+static bool id(char **line, uint32_t *value)
+{
+	uint64_t wide;
+
+	if (!number(line, INT32_MAX, &wide))
+		return false;
+	*value = (uint32_t)wide;
+	return true;
+}
+
+static int digit(char c)
+{
+	return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
+}
+
+/* %XX in a name stands for any byte but NUL. */
+static bool unescape(char *name)
+{
+	char *out = name;
+
+	for (; *name; name++, out++) {
+		if (*name != '%') {
+			*out = *name;
+			continue;
+		}
+		if (!isxdigit((unsigned char)name[1]) || !isxdigit((unsigned char)name[2]))
+			return false;
+		*out = (char)(digit(name[1]) << 4 | digit(name[2]));
+		if (!*out)
+			return false;
+		name += 2;
+	}
+	*out = '\0';
+	return true;
+}
+
+/* ADDRESS, ADDRESS=NAME or NAME; "?" is a name that the profiler does not know. */
+static const char *take_frame(struct jp_observation_line *parser, char *text, uint64_t at)
+{
+	const uint32_t lacks = parser->declared->lacks;
+	uint64_t address = 0;
+	char *name = text;
+
+	if (text[0] == '0' && text[1] == 'x') {
+		const char *rest = text;
+
+		if (lacks & JP_LACKS_ADDRESSES)
+			return "names alone: the header declares no-addresses";
+		if (!jp_number_take(&rest, 16, UINT64_MAX, &address) || (*rest && *rest != '='))
+			return "a frame such as 0x7f12, 0x7f12=name or name";
+		name = *rest ? text + (rest - text) + 1 : NULL;
+		if (name && !*name)
+			return "a name behind =, or no =";
+	} else if (!(lacks & JP_LACKS_ADDRESSES)) {
+		return "an address in each frame, or no-addresses in the header";
+	}
+	if (name && lacks & JP_LACKS_NAMES)
+		return "addresses alone: the header declares no-names";
+	if (name && !unescape(name))
+		return "%XX, and not %00, for a byte of a name";
+	parser->chain[1 + at] = address;
+	parser->names[at] = name && strcmp(name, "?") != 0 ? name : NULL;
+	return NULL;
+}
+
+static const char *take_sample(struct jp_observation_line *parser, char *line)
+{
+	struct jp_event *event = &parser->event;
+	const uint32_t lacks = parser->declared->lacks;
+	uint64_t frames = 0;
+	const char *expected = NULL;
+
+	event->type = JP_EVENT_SAMPLE;
+	event->observed = &parser->observed;
+	if (lacks & JP_LACKS_TIME && !parser->observed.weight)
+		return "a count of samples above 0";
+	if (!id(&line, &event->pid))
+		return "the pid of a sample";
+	event->tid = 0;
+	if (lacks & JP_LACKS_THREADS) {
+		const char *none = word(&line);
+
+		if (!none || strcmp(none, "-") != 0)
+			return "- for the tid: the header declares no-threads";
+	} else if (!id(&line, &event->tid)) {
+		return "the tid of a sample";
+	}
+	for (char *text; !expected && (text = word(&line)); frames++) {
+		if (frames == JP_OBSERVATION_FRAMES)
+			return "at most 4096 frames";
+		expected = take_frame(parser, text, frames);
+	}
+	if (!expected && *line)
+		return "one blank between frames";
+	parser->observed.nr_names = frames;
+	event->sample.period = parser->declared->period;
+	event->sample.ip = frames ? parser->chain[1] : 0;
+	event->sample.user = frames && !(lacks & JP_LACKS_ADDRESSES);
+	event->misc = event->sample.user ? JP_CPU_USER : JP_CPU_UNKNOWN;
+	if (!(lacks & JP_LACKS_ADDRESSES)) {
+		event->sample.chain = parser->chain;
+		event->sample.nr_chain = 1 + frames;
+	}
+	return expected;
+}
+
+/* What follows is a line of /proc/PID/maps. */
+static const char *take_map(struct jp_observation_line *parser, char *line)
+{
+	struct jp_event *event = &parser->event;
+	struct jp_error err;
+	const struct jp_procmap *map;
+	size_t count, size;
+
+	if (parser->declared->lacks & JP_LACKS_MAPPINGS)
+		return "no map: the header declares no-mappings";
+	if (!id(&line, &event->pid))
+		return "the pid of a mapping";
+	event->tid = event->pid;
+	size = strlen(line);
+	line[size] = '\n';
+	jp_observation_end(parser);
+	if (jp_procmaps_parse(line, size + 1, &parser->map, &count, &err)) {
+		snprintf(parser->expected, sizeof(parser->expected),
+			 "a line as of /proc/PID/maps (%.100s)", err.text);
+		return parser->expected;
+	}
+	map = parser->map;
+	event->type = JP_EVENT_MAP;
+	event->map.addr = map->start;
+	event->map.len = map->end - map->start;
+	event->map.pgoff = *map->name ? map->offset : map->start;
+	event->map.maj = map->maj;
+	event->map.min = map->min;
+	event->map.ino = map->ino;
+	event->map.has_identity = map->maj || map->min || map->ino;
+	event->map.prot = map->prot;
+	event->map.flags = map->shared == 's' ? MAP_SHARED : MAP_PRIVATE;
+	event->map.name = *map->name ? map->name : "//anon";
+	return NULL;
+}
+
+static const char *take_task(struct jp_observation_line *parser, char *line, bool fork)
+{
+	struct jp_event *event = &parser->event;
+
+	event->type = fork ? JP_EVENT_FORK : JP_EVENT_EXIT;
+	if (!id(&line, &event->pid) || !id(&line, &event->tid))
+		return "the pid and the tid of a thread";
+	event->task.ppid = event->pid;
+	event->task.ptid = event->tid;
+	event->task.time = event->time;
+	event->task.how = JP_HOW_FORK;
+	if (fork && (!id(&line, &event->task.ppid) || !id(&line, &event->task.ptid)))
+		return "the pid and the tid of who forked it";
+	return *line ? "nothing more" : NULL;
+}
+
+static const char *take_comm(struct jp_observation_line *parser, char *line, bool exec)
+{
+	struct jp_event *event = &parser->event;
+
+	event->type = JP_EVENT_COMM;
+	event->comm.exec = exec;
+	if (!id(&line, &event->pid))
+		return "a pid";
+	event->tid = event->pid;
+	if (!exec && !id(&line, &event->tid))
+		return "a tid";
+	event->comm.name = line;
+	return *line && unescape(line) ? NULL : "a name, with %XX for a byte of it";
+}
+
+static const char *take_lost(struct jp_observation_line *parser, char *line)
+{
+	struct jp_event *event = &parser->event;
+	const char *what = word(&line);
+	bool samples = what && strcmp(what, "samples") == 0;
+
+	event->type = samples ? JP_EVENT_LOST_SAMPLES : JP_EVENT_LOST;
+	if ((!samples && (!what || strcmp(what, "records") != 0)) ||
+	    !number(&line, UINT64_MAX, &event->lost.lost) || *line)
+		return "samples or records, and how many";
+	return NULL;
+}
+
+const char *jp_observation_parse(struct jp_observation_line *parser, char *line)
+{
+	static const char expected[] =
+		"sample, map, fork, exec, exit, comm or lost, or a line of the header before those";
+	const bool timed = !(parser->declared->lacks & JP_LACKS_TIME);
+	struct jp_event *event = &parser->event;
+	const char *what = word(&line);
+	uint64_t value = 0;
+
+	if (!what)
+		return expected;
+	if (!number(&line, UINT64_MAX, &value))
+		return timed ? "a time in ns" : "a count";
+	*event = (struct jp_event){.asked = &parser->asked};
+	event->time = event->before = timed ? value : 0;
+	parser->observed =
+		(struct jp_observed){.names = parser->names, .weight = timed ? 1 : value};
+	if (strcmp(what, "sample") == 0)
+		return take_sample(parser, line);
+	if (strcmp(what, "lost") == 0)
+		return take_lost(parser, line);
+	if (strcmp(what, "map") == 0)
+		return take_map(parser, line);
+	if (parser->declared->lacks & JP_LACKS_TASKS && strstr(" comm exec fork exit ", what))
+		return "none of comm, exec, fork, exit: the header declares no-tasks or no-time";
+	if (strcmp(what, "comm") == 0 || strcmp(what, "exec") == 0)
+		return take_comm(parser, line, *what == 'e');
+	if (strcmp(what, "fork") == 0 || strcmp(what, "exit") == 0)
+		return take_task(parser, line, *what == 'f');
+	return expected;
+}

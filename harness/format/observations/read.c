@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/observations/read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "harness/base/array.h"
+#include "harness/base/cleanup.h"
+#include "harness/base/mapped_file.h"
+#include "harness/format/observations/line.h"
+
+/* Where one thing stands, and when it was. */
+struct observation {
+	uint64_t time;
+	uint64_t at, number; /* offset and line, from 1 */
+};
+
+struct observations {
+	const char *path;
+	const char *text;
+	uint64_t size, at, number; /* @number: of the line before @at */
+	struct jp_declared *declared;
+	struct jp_perfdata_summary *summary;
+	struct jp_error *err;
+	struct observation *list;
+	size_t count, capacity;
+	char *line;
+	size_t line_capacity;
+};
+
+static int bad(const struct observations *all, uint64_t number, const char *expected)
+{
+	return jp_fail(all->err, EINVAL, "%s: line %llu: expected %s", all->path,
+		       (unsigned long long)number, expected);
+}
+
+static uint64_t line_size(const struct observations *all, uint64_t at)
+{
+	const char *end = memchr(all->text + at, '\n', all->size - at);
+
+	return end ? (uint64_t)(end - (all->text + at)) : all->size - at;
+}
+
+/* The line at @at as text of its own. */
+static int copy_line(struct observations *all, uint64_t at, uint64_t number)
+{
+	uint64_t size = line_size(all, at);
+
+	if (!jp_array_reserve(&all->line, &all->line_capacity, size + 2))
+		return jp_fail(all->err, ENOMEM, "%s: no memory for a line", all->path);
+	if (memchr(all->text + at, '\0', size))
+		return bad(all, number, "text without NUL");
+	memcpy(all->line, all->text + at, size);
+	/* Two: who parses it may put a newline back. */
+	memset(all->line + size, 0, 2);
+	return 0;
+}
+
+/* The header: its first line, and all up to the first thing. */
+static int read_header(struct observations *all)
+{
+	static const char first[] = JP_OBSERVATIONS_MAGIC "1";
+
+	if (line_size(all, 0) != sizeof(first) - 1 ||
+	    memcmp(all->text, first, sizeof(first) - 1) != 0)
+		return bad(all, 1, "\"" JP_OBSERVATIONS_MAGIC "1\"");
+	/* A line without a stack pointer is all that there is in version 1. */
+	*all->declared = (struct jp_declared){.observed = true,
+					      .lacks = JP_LACKS_RECORDS | JP_LACKS_REGISTERS};
+	for (all->number = 1, all->at = sizeof(first); all->at < all->size; all->number++) {
+		uint64_t size = line_size(all, all->at);
+		const char *expected;
+
+		if (size && all->text[all->at] != '#') {
+			if (!jp_observation_is_header(all->text + all->at, size))
+				break;
+			if (copy_line(all, all->at, all->number + 1))
+				return -EINVAL;
+			expected = jp_declared_line(all->declared, all->line);
+			if (expected)
+				return bad(all, all->number + 1, expected);
+		}
+		all->at += size + 1;
+	}
+	return 0;
+}
+
+static int list_things(struct observations *all)
+{
+	for (; all->at < all->size; all->number++) {
+		uint64_t size = line_size(all, all->at), time;
+		struct observation *one;
+
+		if (size && all->text[all->at] != '#') {
+			if (all->at + size == all->size)
+				return bad(all, all->number + 1, "a newline at its end (cut off?)");
+			if (!jp_observation_time(all->declared, all->text + all->at, size, &time))
+				return bad(all, all->number + 1, "a word and a time in ns");
+			one = jp_array_push(&all->list, &all->count, &all->capacity);
+			if (!one)
+				return jp_fail(all->err, ENOMEM, "%s: no memory for %zu lines",
+					       all->path, all->count);
+			*one = (struct observation){time, all->at, all->number + 1};
+		}
+		all->at += size + 1;
+	}
+	return 0;
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct observation *a = left, *b = right;
+
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	return (a->at > b->at) - (a->at < b->at);
+}
+
+static void count(struct jp_perfdata_summary *summary, const struct jp_event *event)
+{
+	summary->records++;
+	summary->samples += event->type == JP_EVENT_SAMPLE;
+	if (event->type == JP_EVENT_LOST) {
+		summary->lost_records++;
+		summary->lost_events += event->lost.lost;
+	} else if (event->type == JP_EVENT_LOST_SAMPLES) {
+		summary->lost_samples += event->lost.lost;
+	}
+}
+
+static int deliver(struct observations *all, jp_event_visit visit, void *context)
+{
+	jp_cleanup_free struct jp_observation_line *parser = calloc(1, sizeof(*parser));
+	int ret = 0;
+
+	if (!parser)
+		return jp_fail(all->err, ENOMEM, "%s: no memory for a line", all->path);
+	parser->declared = all->declared;
+	jp_observation_begin(parser);
+	for (size_t i = 0; i < all->count && !ret; i++) {
+		const struct observation *one = &all->list[i];
+		const char *expected;
+
+		ret = copy_line(all, one->at, one->number);
+		if (ret)
+			break;
+		expected = jp_observation_parse(parser, all->line);
+		if (expected) {
+			ret = bad(all, one->number, expected);
+			break;
+		}
+		parser->event.at = one->at;
+		count(all->summary, &parser->event);
+		ret = visit(context, &parser->event);
+	}
+	jp_observation_end(parser);
+	return ret;
+}
+
+static int open_file(struct observations *all)
+{
+	jp_cleanup_close int fd = open(all->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		return jp_fail(all->err, errno, "%s: %s", all->path, strerror(errno));
+	if (!S_ISREG(st.st_mode) || !st.st_size)
+		return jp_fail(all->err, EINVAL, "%s: expected a regular file that is not empty",
+			       all->path);
+	all->size = (uint64_t)st.st_size;
+	all->text = jp_mapped_file(fd, all->path, all->size, all->err);
+	return all->text ? jp_mapped_file_check(fd, all->path, all->size, all->err) : -EIO;
+}
+
+int jp_observations_read(const char *path, jp_event_visit visit, void *context,
+			 struct jp_declared *declared, struct jp_perfdata_summary *summary,
+			 struct jp_error *err)
+{
+	struct observations all = {
+		.path = path, .declared = declared, .summary = summary, .err = err};
+	int ret = open_file(&all) ?: read_header(&all);
+
+	if (!ret && visit) {
+		*summary = (struct jp_perfdata_summary){.bytes = all.size, .monotonic = true};
+		ret = list_things(&all);
+		if (!ret && all.count)
+			qsort(all.list, all.count, sizeof(*all.list), by_time);
+		if (!ret)
+			ret = deliver(&all, visit, context);
+	}
+	jp_mapped_file_end(all.text);
+	free(all.list);
+	free(all.line);
+	return ret;
+}

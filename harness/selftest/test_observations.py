@@ -1,0 +1,324 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Streams of observations: recorded runs told without records are judged as with them, each wrong
+stream is caught for what is wrong with it, and a bad line is named.
+
+Environment: O.
+"""
+
+import json
+import os
+import re
+import shutil
+import sys
+from typing import Any, Callable
+import unittest
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import files, process
+from harness.profiler.adapting.observations import escape
+from harness.selftest import observed, run_directory as rd
+from harness.selftest.scratch import FIXTURES, Folder, JITPROOF
+
+Change = Callable[[list[str]], str | None]
+
+
+class Observed(Folder):
+    def tell(self, fixture: str, *declares: str, names: bool = False) -> None:
+        """self.dir: @fixture as a stream with or without names; its case asks for no more."""
+        self.dir = self.place(fixture)
+        shutil.copytree(os.path.join(FIXTURES, fixture), self.dir)
+        perf = rd.PerfData.load(os.path.join(self.dir, "perf.data"))
+        os.unlink(os.path.join(self.dir, "perf.data"))
+        case = files.read(os.path.join(self.dir, "case")).splitlines()[0].replace(" inject=cut", "")
+        if names and "publish=" not in case:
+            case += " publish=map"
+        self.write(case + "\n" + ("\tnames.right =100%\n" if names else ""), fixture, "case")
+        self.stream = observed.convert(perf, declares,
+                                       observed.Names(self.dir).at if names else None,
+                                       int(1e9 / 299) if fixture == "clock" else 0)
+
+    def judge(self) -> dict[str, Any]:
+        self.write(self.stream, os.path.basename(self.dir), "observations")
+        out = self.place("results.jsonl")
+        if os.path.exists(out):
+            os.unlink(out)
+        done = process.run([JITPROOF, "judge", "--results", out, self.dir], timeout=60)
+        self.assertEqual(done.stderr, "")
+        return json.loads(files.read(out))
+
+    def samples(self, change: Change, every: int = 1) -> None:
+        """Changes each @every-th sample: its words, or None to drop it."""
+        lines, count = [], 0
+        for line in self.stream.splitlines():
+            if line.startswith("sample "):
+                count += 1
+                if count % every == 0:
+                    changed = change(line.split(" "))
+                    if changed is None:
+                        continue
+                    line = changed
+            lines.append(line)
+        self.stream = "\n".join(lines) + "\n"
+
+    def caught(self, *expected: tuple[str, str]) -> dict[str, Any]:
+        """FAIL, and the exceptions are exactly these (metric, cause)."""
+        result = self.judge()
+        self.assertEqual(result["outcome"], "FAIL", result["why"])
+        found = {(one["metric"], one["cause"]) for one in result["exceptions"]}
+        self.assertEqual(found, set(expected), result["why"])
+        return result
+
+
+class Healthy(Observed):
+    def test_addresses(self) -> None:
+        """As many samples have each verdict as in the perf.data with its registers."""
+        for fixture in ("anon", "memfd", "mappings", "clock", "slack"):
+            with self.subTest(fixture):
+                out = self.place(fixture + ".jsonl")
+                process.run([JITPROOF, "judge", "--results", out,
+                             os.path.join(FIXTURES, fixture)], timeout=60)
+                before = json.loads(files.read(out))
+                self.tell(fixture)
+                result = self.judge()
+                self.assertEqual(result["outcome"], "PASS", result["why"])
+                self.assertEqual(result["verdicts"]["chain"], before["verdicts"]["chain"])
+                self.assertEqual(result["skipped"]["modes"], "no-records")
+                self.assertNotIn("broken_stacks", result["skipped"])
+
+    def test_names(self) -> None:
+        for fixture in ("reuse", "growth", "anon"):
+            with self.subTest(fixture):
+                self.tell(fixture, names=True)
+                result = self.judge()
+                self.assertEqual(result["outcome"], "PASS", result["why"])
+                self.assertEqual(result["metrics"]["names.right"]["k"], 40)
+                if fixture == "anon":
+                    self.assertGreater(result["metrics"]["callers.right"]["k"], 20)
+
+    def test_names_alone(self) -> None:
+        for fixture in ("reuse", "growth", "memfd"):
+            with self.subTest(fixture):
+                self.tell(fixture, "no-addresses", "no-mappings", names=True)
+                result = self.judge()
+                self.assertEqual(result["outcome"], "PASS", result["why"])
+                self.assertEqual(result["metrics"]["judged.chain"]["k"], 40)
+                self.assertEqual(result["skipped"]["broken_stacks"], "no-addresses")
+
+    def test_skips_by_name(self) -> None:
+        self.tell("anon", "no-mappings", "no-tasks")
+        result = self.judge()
+        self.assertEqual(result["outcome"], "PASS", result["why"])
+        self.assertEqual(result["skipped"]["mapping_coverage"], "no-mappings")
+        self.assertEqual(result["skipped"]["tasks"], "no-tasks")
+
+    def test_any_order(self) -> None:
+        self.tell("anon")
+        lines = self.stream.splitlines(keepends=True)
+        at = next(i for i, line in enumerate(lines) if line.startswith("comm "))
+        self.stream = "".join(lines[:at] + lines[:at - 1:-1])
+        self.assertEqual(self.judge()["outcome"], "PASS")
+
+
+class Wrong(Observed):
+    """Each is one rule wrong, and gets the cell that it deserves and no other."""
+
+    def test_drops_samples(self) -> None:
+        self.tell("clock")
+        self.samples(lambda words: None, 2)
+        self.caught(("cpu.samples", "too-few"))
+
+    def test_invents_samples(self) -> None:
+        self.tell("clock")
+        self.samples(lambda words: "\n".join([" ".join(words)] * 2), 3)
+        self.caught(("samples", "double"))
+
+    def test_drops_the_caller(self) -> None:
+        self.tell("clock")
+        self.samples(lambda words: " ".join(words[:5] + words[6:]))
+        result = self.judge()
+        self.assertEqual({one["metric"] for one in result["exceptions"]},
+                         {"broken.chain"}, result["why"])
+
+    def test_drops_the_root(self) -> None:
+        self.tell("clock")
+        self.samples(lambda words: " ".join(words[:-1]))
+        self.caught(("broken.chain", "kernel-walk"))
+
+    def test_leaf_alone(self) -> None:
+        self.tell("clock")
+        self.samples(lambda words: " ".join(words[:5]))
+        self.caught(("broken.chain", "kernel-walk"))
+
+    def test_invents_a_frame(self) -> None:
+        self.tell("clock")
+        self.samples(lambda words: " ".join(words[:6] + [words[5]] + words[6:]))
+        result = self.judge()
+        self.assertEqual({one["metric"] for one in result["exceptions"]}, {"extra.chain"})
+
+    def test_wrong_order_of_frames(self) -> None:
+        self.tell("clock")
+        self.samples(lambda words: " ".join(words[:5] + words[:4:-1]))
+        result = self.judge()
+        self.assertEqual({one["metric"] for one in result["exceptions"]}, {"wrong.chain"})
+
+    def test_off_by_one_address(self) -> None:
+        """In the middle of an instruction no thread stands."""
+        self.tell("clock")
+        self.samples(lambda words: " ".join(
+            words[:4] + [hex(int(words[4], 16) + 1)] + words[5:]))
+        result = self.judge()
+        self.assertEqual({one["metric"] for one in result["exceptions"]}, {"wrong.chain"})
+
+    def test_swaps_threads(self) -> None:
+        self.tell("clock")
+        tids = sorted(set(re.findall(r"(?m)^sample \d+ \d+ (\d+)", self.stream)))
+        other = dict(zip(tids, reversed(tids)))
+        self.samples(lambda words: " ".join(words[:3] + [other[words[3]]] + words[4:]))
+        result = self.judge()
+        self.assertIn("wrong.chain", {one["metric"] for one in result["exceptions"]})
+
+    def test_other_process(self) -> None:
+        self.tell("clock")
+        self.samples(lambda words: " ".join(words[:2] + ["1"] + words[3:]))
+        self.assertEqual(self.judge()["outcome"], "FAIL")
+
+    def test_wrong_clock(self) -> None:
+        self.tell("clock")
+        self.samples(lambda words: " ".join(["sample", str(int(words[1]) + 10**12), *words[2:]]))
+        self.assertRegex(self.judge()["why"], "of before the capture began, or of after it ended")
+
+    def test_forgets_mapping(self) -> None:
+        self.tell("clock")
+        self.stream = re.sub(r"(?m)^map .* r?w?-?[rw]*xp 0+ 00:00 0 $\n", "", self.stream)
+        result = self.judge()
+        self.assertEqual({one["cause"] for one in result["exceptions"]}, {"no-record"})
+        self.assertIn("broken.chain", {one["metric"] for one in result["exceptions"]})
+
+    def test_forgets_forks(self) -> None:
+        self.tell("clock")
+        self.stream = re.sub(r"(?m)^fork .*\n", "", self.stream)
+        found = {one["metric"] for one in self.judge()["exceptions"]}
+        self.assertEqual(found & {"fork.missing", "broken.chain"}, {"fork.missing"})
+
+    def test_misnames_a_thread(self) -> None:
+        self.tell("clock")
+        self.stream = re.sub(r"(?m)^(comm .*) \S+$", r"\1 other", self.stream)
+        self.assertIn("comm.records", {one["metric"] for one in self.judge()["exceptions"]})
+
+    def test_swaps_names(self) -> None:
+        self.tell("anon", names=True)
+        names = sorted(set(re.findall(r"=(\S+)", self.stream)))
+        other = dict(zip(names, names[1:] + names[:1]))
+        self.stream = re.sub(r"=(\S+)", lambda found: "=" + other[found[1]], self.stream)
+        found = self.judge()
+        self.assertEqual(found["metrics"]["names.right"]["k"], 0)
+        self.assertEqual({one["metric"] for one in found["exceptions"]},
+                         {"names.wrong", "callers.wrong"})
+
+    def test_stale_names(self) -> None:
+        """Who was there first goes on to be named."""
+        self.tell("reuse", names=True)
+        first: dict[str, str] = {}
+        self.stream = re.sub(
+            r"0x([0-9a-f]+)=(\S+)",
+            lambda found: f"0x{found[1]}={first.setdefault(found[1][:-2], found[2])}", self.stream)
+        found = self.judge()
+        self.assertLess(found["metrics"]["names.right"]["k"], 40)
+        self.assertIn(("names.wrong", "stale"),
+                      {(one["metric"], one["cause"]) for one in found["exceptions"]})
+
+    def test_no_names(self) -> None:
+        self.tell("anon", names=True)
+        self.stream = re.sub(r"=\S+", "", self.stream)
+        self.caught(("names.unnamed", "no-name"), ("callers.unnamed", "no-name"))
+
+    def test_invents_names(self) -> None:
+        self.tell("reuse", names=True)
+        name = re.findall(r"=(\S+)", self.stream)[0]
+        self.stream = re.sub(r"(?m)^(sample .*0x[0-9a-f]+)$", rf"\1={name}", self.stream)
+        self.caught(("names.invented", "native"))
+
+    def test_names_alone_lose_the_caller(self) -> None:
+        self.tell("memfd", "no-addresses", "no-mappings", names=True)
+        self.samples(lambda words: " ".join(words[:5] + words[6:]))
+        result = self.judge()
+        self.assertEqual(result["outcome"], "FAIL")
+        self.assertTrue({one["metric"] for one in result["exceptions"]}
+                        <= {"broken.chain", "wrong.chain"}, result["why"])
+
+    def test_names_alone_of_others(self) -> None:
+        self.tell("reuse", "no-addresses", "no-mappings", names=True)
+        self.samples(lambda words: " ".join(words[:4] + ["?"] + words[5:]))
+        self.assertEqual(self.judge()["metrics"]["names.right"]["k"], 0)
+
+
+HEADER = "jitproof-observations 1\n"
+
+
+class Lines(Folder):
+    def says(self, text: str) -> str:
+        path = self.write(text, "observations")
+        done = process.run([JITPROOF, "judge", path], timeout=30)
+        self.assertIn(done.returncode, (0, 99), done.stderr)
+        return done.stderr
+
+    def test_expected(self) -> None:
+        for text, said in (
+                ("jitproof-observations 2\n", 'line 1: expected "jitproof-observations 1"'),
+                (HEADER + "declares no-sense\n", "line 2: expected no-registers, "),
+                (HEADER + "declares no-names no-addresses\n", "frames with addresses, with names"),
+                (HEADER + "unwinder magic\n", "line 2: expected frame-pointers, cfi or"),
+                (HEADER + "period -1\n", "line 2: expected a period in ns"),
+                (HEADER + "# hello\n\nsample x 1 1 0x1\n", "line 4: expected a word and a time"),
+                (HEADER + "sample 1 1\n", "line 2: expected the tid"),
+                (HEADER + "sample 1 1 1 0x1", "line 2: expected a newline at its end"),
+                (HEADER + "sample 1 1 1 name\n", "an address in each frame, or no-addresses"),
+                (HEADER + "declares no-addresses\nsample 1 1 1 0x1\n", "line 3: expected names"),
+                (HEADER + "declares no-names\nsample 1 1 1 0x1=a\n", "expected addresses alone"),
+                (HEADER + "sample 1 1 1 0x1=%zz\n", "expected %XX"),
+                (HEADER + "sample 1 1 1 0x1=%00\n", "expected %XX"),
+                (HEADER + "sample 1 1 1 0x1  0x2\n", "one blank between frames"),
+                (HEADER + "sample 1 1 1 0x11111111111111111\n", "a frame such as"),
+                (HEADER + "sample 1 1 1" + " 0x1" * 5000 + "\n", "at most 4096 frames"),
+                (HEADER + "sample 1 4294967296 1\n", "the pid of a sample"),
+                (HEADER + "map 1 1 7f00-7e00 r-xp 0 0:0 0\n", "a line as of /proc/PID/maps"),
+                (HEADER + "declares no-mappings\nmap 1 1 1-2 r-xp 0 0:0 0\n", "expected no map"),
+                (HEADER + "declares no-tasks\nfork 1 1 1 1 1\n", "expected none of comm, exec"),
+                (HEADER + "fork 1 1 1 1\n", "who forked it"),
+                (HEADER + "lost 1 things 4\n", "samples or records"),
+                (HEADER + "sample 2 1 1 0x1\nperiod 5\n", "line 3: expected sample, map, fork"),
+                (HEADER + "sample 1 1 1 0x1\0\n", "line 2: expected text without NUL"),
+                (HEADER + "declares no-threads\nsample 1 1 1 0x1\n", "expected - for the tid"),
+                (HEADER + "declares no-time\nsample 0 1 1 0x1\n", "a count of samples above 0")):
+            with self.subTest(text[:60]):
+                self.assertIn(said, self.says(text))
+
+    def test_reads(self) -> None:
+        for text in (HEADER, HEADER + "sample 0 1 1\n",
+                     HEADER + "declares no-addresses\nsample 1 1 1 a%20b ? %30x1\n",
+                     HEADER + "declares no-time\nsample 7 1 1 0x1\n",
+                     HEADER + "declares no-threads system-wide\nsample 7 1 - 0x1\n",
+                     HEADER + "lost 1 samples 3\nexit 1 2 3\nexec 1 2 a%20b\ncomm 1 2 3 a b\n"):
+            self.assertEqual(self.says(text), "")
+
+    def test_links_and_pipes(self) -> None:
+        """In a case's folder neither is meant."""
+        self.dir = self.place("anon")
+        shutil.copytree(os.path.join(FIXTURES, "anon"), self.dir)
+        os.symlink("perf.data", os.path.join(self.dir, "observations"))
+        done = process.run([JITPROOF, "judge", self.dir], timeout=30)
+        self.assertIn("observations: expected a regular file", done.stdout)
+        os.unlink(os.path.join(self.dir, "observations"))
+        os.mkfifo(os.path.join(self.dir, "observations"))
+        done = process.run([JITPROOF, "judge", self.dir], timeout=30)
+        self.assertIn("observations: expected a regular file", done.stdout)
+
+    def test_names_come_back(self) -> None:
+        self.assertEqual(escape("a b%c=\n"), "a%20b%25c%3d%0a")
+        self.assertEqual(escape("0xname"), "%30xname")
+        self.assertEqual(escape(""), "?")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Named stacks: the verdict of a sample by names alone, where the profiler keeps no addresses. Each
+ * frame is compared by whose name it is: an emitted function's, or native, which has any name.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/text_pool.h"
+#include "harness/format/observations/declared.h"
+#include "harness/judge/validator.h"
+#include "harness/model/unwind/methods.h"
+#include "validators/stack_counts.h"
+#include "validators/stack_guess.h"
+#include "validators/stack_verdict.h"
+
+enum { FRAMES = 8192 };
+/* Of a frame, in place of its address. */
+enum { NATIVE, FIRST_FUNCTION };
+
+struct named_stacks {
+	struct jp_view *view;
+	struct jp_text_pool functions; /* value: its number's own, as a mark that it is one */
+	struct jp_truth_stack truth;
+	struct jp_stack_counts counts;
+	uint64_t time;
+	uint32_t pid, nr_seen;
+	uint64_t seen[FRAMES], must[FRAMES], whole[FRAMES];
+};
+
+/* The number that stands for @name. */
+static uint64_t number_of(struct named_stacks *stacks, const char *name)
+{
+	const struct jp_text *text =
+		name ? jp_text_keep(&stacks->functions, name, strlen(name)) : NULL;
+
+	return text && text->value ? FIRST_FUNCTION + text->number : NATIVE;
+}
+
+/* The true frames as numbers; returns how many. */
+static uint32_t number_frames(struct named_stacks *stacks, const uint64_t *frames, uint32_t count,
+			      uint64_t *numbers)
+{
+	const struct jp_truth *truth = stacks->view->evidence->truth;
+	uint32_t i;
+
+	for (i = 0; i < count && i < FRAMES; i++) {
+		const struct jp_truth_code *code =
+			jp_truth_code_at(truth, stacks->pid, frames[i] - !!i, stacks->time);
+
+		numbers[i] = code ? number_of(stacks, code->name) : NATIVE;
+	}
+	return i;
+}
+
+static enum jp_verdict fit(void *context, const struct jp_truth_stack *truth)
+{
+	struct named_stacks *stacks = context;
+	uint32_t nr_whole = number_frames(stacks, truth->whole, truth->nr_whole, stacks->whole);
+	uint32_t nr_must =
+		number_frames(stacks, truth->faithful ? truth->seen : truth->whole,
+			      truth->faithful ? truth->nr_seen : truth->nr_whole, stacks->must);
+
+	return jp_stack_verdict(stacks->seen, stacks->nr_seen, stacks->must, nr_must, stacks->whole,
+				nr_whole);
+}
+
+static void take(struct named_stacks *stacks, const struct jp_event *event)
+{
+	const struct jp_observed *observed = event->observed;
+
+	stacks->time = event->time;
+	stacks->pid = event->pid;
+	stacks->nr_seen = 0;
+	for (uint64_t i = 0; i < observed->nr_names && i < FRAMES; i++)
+		stacks->seen[stacks->nr_seen++] = number_of(stacks, observed->names[i]);
+}
+
+static int except(struct named_stacks *stacks, const struct jp_event *event, const char *metric,
+		  const char *cause, enum jp_verdict verdict)
+{
+	struct jp_exception *exception = jp_findings_count(
+		&stacks->view->findings, metric, stacks->view->evidence->declared.method, cause);
+
+	if (exception && exception->count == 1)
+		snprintf(exception->first, sizeof(exception->first),
+			 "%s at %" PRIu64 ", %u/%u in %.100s: %u frames seen, %u must be",
+			 jp_verdict_text(verdict), event->time, event->pid, event->tid,
+			 event->observed->names[0], stacks->nr_seen, stacks->truth.nr_seen);
+	return exception ? 0 : -ENOMEM;
+}
+
+static int count(struct named_stacks *stacks, const struct jp_event *event,
+		 enum jp_stack_answer answer)
+{
+	struct jp_method_count *count =
+		&stacks->counts.methods[stacks->view->evidence->declared.method];
+	enum jp_verdict verdict = JP_WRONG;
+
+	if (answer == JP_STACK_UNJUDGED) {
+		stacks->counts.unjudged++;
+		count->verdicts[JP_UNJUDGED]++;
+		return 0;
+	}
+	if (answer == JP_STACK_FOUND)
+		verdict = fit(stacks, &stacks->truth);
+	count->judged++;
+	count->verdicts[verdict]++;
+	count->predicted += verdict >= JP_GAP;
+	count->broken += verdict >= JP_SINGLE && verdict <= JP_HOLE;
+	if (answer != JP_STACK_FOUND)
+		return except(stacks, event, "wrong",
+			      answer == JP_STACK_NO_ACTIVATION ? "no-stay" : "no-depth", verdict);
+	if (jp_stack_counts_place(
+		    &stacks->counts,
+		    stacks->truth.activation->path->functions[stacks->truth.depth]->id, 0))
+		return -ENOMEM;
+	switch (verdict) {
+	case JP_SINGLE:
+	case JP_SHORT:
+	case JP_HOLE:
+		return except(stacks, event, "broken", jp_verdict_text(verdict), verdict);
+	case JP_WRONG:
+		return except(stacks, event, "wrong", "wrong-frame", verdict);
+	case JP_EXTRA:
+		return except(stacks, event, "extra", "extra-frame", verdict);
+	default:
+		return 0;
+	}
+}
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	struct named_stacks *stacks = view->state;
+	const struct jp_evidence *evidence = view->evidence;
+
+	if (event->type != JP_EVENT_SAMPLE)
+		return 0;
+	take(stacks, event);
+	if (!stacks->nr_seen || stacks->seen[0] == NATIVE) {
+		/* Native, or emitted and without its name. */
+		stacks->counts.off_code += jp_truth_is_inside(evidence->truth, event->tid,
+							      event->time, evidence->info.slack);
+		return 0;
+	}
+	stacks->counts.samples++;
+	return count(stacks, event,
+		     jp_stack_guess(evidence, event, evidence->declared.method,
+				    (struct jp_truth_guess){.name = event->observed->names[0]}, fit,
+				    stacks, &stacks->truth));
+}
+
+/* What threads in a path show without a name is unnamed, and there is much or little of it. */
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	struct named_stacks *stacks = view->state;
+	uint64_t all = stacks->counts.samples + stacks->counts.off_code;
+	int failed = jp_stack_counts_add(&stacks->counts, view);
+
+	if (!failed && view->asked->names)
+		failed = jp_findings_add(&view->findings,
+					 jp_metric_rate("names.right", stacks->counts.samples, all))
+				 ?: jp_findings_add(&view->findings,
+						    jp_metric_rate("names.unnamed",
+								   stacks->counts.off_code, all));
+	return failed;
+}
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	const struct jp_evidence *evidence = view->evidence;
+	struct named_stacks *stacks;
+
+	if (!(evidence->declared.lacks & JP_LACKS_ADDRESSES))
+		return 0;
+	stacks = view->state = calloc(1, sizeof(*stacks));
+	if (!stacks || jp_stack_counts_init(&stacks->counts, evidence))
+		return -ENOMEM;
+	stacks->view = view;
+	for (size_t i = 0; i < evidence->truth->nr_codes; i++) {
+		const char *name = evidence->truth->codes[i].name;
+		struct jp_text *text = jp_text_keep(&stacks->functions, name, strlen(name));
+
+		if (!text)
+			return -ENOMEM;
+		text->value = text;
+	}
+	return 0;
+}
+
+static void free_stacks(void *state)
+{
+	struct named_stacks *stacks = state;
+
+	jp_truth_stack_free(&stacks->truth);
+	jp_stack_counts_free(&stacks->counts);
+	jp_text_pool_free(&stacks->functions);
+	free(stacks);
+}
+
+static const struct jp_validator named_stacks = {
+	.name = "named_stacks",
+	.help = "is each stack of names the true one, where there are no addresses?",
+	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free_stacks,
+};
+JP_REGISTER(validator, named_stacks);

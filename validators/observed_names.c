@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Observed names: is what a profiler itself calls each address the function that lived there then?
+ * Of a perf.data nobody knows what its reader will say: jit_order asks perf's rules.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/search.h"
+#include "harness/base/text_pool.h"
+#include "harness/judge/validator.h"
+#include "harness/model/oracle/oracle.h"
+
+enum frame_place { LEAF, CALLER, PLACES };
+enum answer { RIGHT, WRONG, UNNAMED, ANSWERS };
+
+struct observed_names {
+	struct jp_view *view;
+	struct jp_text_pool functions; /* names of emitted functions; value: itself */
+	uint64_t counts[PLACES][ANSWERS], unjudged, all, invented, native;
+};
+
+static const struct jp_role unjudged_names = {.bound = JP_MOST_UNJUDGED};
+static const struct jp_role right_names = {.steady = true};
+
+/* Whether some function was ever called so. */
+static bool is_function(struct observed_names *names, const char *name)
+{
+	const struct jp_text *text = jp_text_keep(&names->functions, name, strlen(name));
+
+	return text && text->value;
+}
+
+/* While it is loaded or goes, nothing is judged. */
+static bool changing(const struct jp_truth_code *code, uint64_t time, uint64_t slack)
+{
+	return time < code->ready + slack ||
+	       (code->ending != UINT64_MAX && time + slack > code->ending);
+}
+
+/* Whose name it is that stands at @ip of @code. */
+static const char *cause_of(struct observed_names *names, const struct jp_truth_code *code,
+			    uint64_t ip, const char *name)
+{
+	const struct jp_truth *truth = names->view->evidence->truth;
+
+	size_t i;
+
+	jp_search(i, truth->nr_codes,
+		  truth->codes[i].pid < code->pid ||
+			  (truth->codes[i].pid == code->pid && truth->codes[i].addr <= ip));
+	for (; i && truth->codes[i - 1].pid == code->pid && truth->code_reach[i - 1] > ip; i--) {
+		const struct jp_truth_code *other = &truth->codes[i - 1];
+
+		if (other != code && ip - other->addr < other->size &&
+		    strcmp(other->name, name) == 0)
+			return other->loaded < code->loaded ? "stale" : "later";
+	}
+	return is_function(names, name) ? "other-function" : "other-name";
+}
+
+static int judge(struct observed_names *names, const struct jp_event *event,
+		 const struct jp_truth_code *code, uint64_t ip, const char *name,
+		 enum frame_place place)
+{
+	enum answer answer = !name ? UNNAMED : strcmp(name, code->name) == 0 ? RIGHT : WRONG;
+	static const char *const metrics[PLACES][ANSWERS] = {
+		{NULL, "names.wrong", "names.unnamed"},
+		{NULL, "callers.wrong", "callers.unnamed"},
+	};
+
+	names->counts[place][answer]++;
+	if (answer == RIGHT)
+		return 0;
+	return jp_findings_except(&names->view->findings, metrics[place][answer],
+				  name ? cause_of(names, code, ip, name) : "no-name",
+				  "at %" PRIu64 ", %u/%u, %" PRIx64 " in %s+%#" PRIx64
+				  ", loaded at %" PRIu64 ": %s%.100s",
+				  event->time, event->pid, event->tid, ip, code->name,
+				  ip - code->addr, code->loaded, name ? "named " : "no name",
+				  name ?: "");
+}
+
+/* An address of no emitted code that has the name of one. */
+static int judge_native(struct observed_names *names, const struct jp_event *event, uint64_t ip,
+			const char *name)
+{
+	names->native++;
+	if (!name || !is_function(names, name))
+		return 0;
+	names->invented++;
+	return jp_findings_except(&names->view->findings, "names.invented", "native",
+				  "at %" PRIu64 ", %u/%u: %" PRIx64
+				  " is in no emitted code then, and is named %.100s",
+				  event->time, event->pid, event->tid, ip, name);
+}
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	struct observed_names *names = view->state;
+	const struct jp_truth *truth = view->evidence->truth;
+	const uint64_t slack = view->evidence->info.slack, *user;
+	uint64_t count = event->type == JP_EVENT_SAMPLE ? jp_event_user_chain(event, &user) : 0;
+	int failed = 0;
+
+	for (uint64_t i = 0; i < count && !failed; i++) {
+		/* A caller's address is that of what follows the call. */
+		const uint64_t ip = user[i] - !!i, time = event->time;
+		const char *name = event->observed->names[i];
+		const struct jp_truth_code *code =
+			jp_truth_code_at(truth, event->pid, ip, time + slack)
+				?: jp_truth_code_at(truth, event->pid, ip,
+						    time < slack ? 0 : time - slack);
+
+		names->all += code != NULL;
+		if (!code)
+			failed = judge_native(names, event, ip, name);
+		else if (changing(code, time, slack))
+			names->unjudged++;
+		else
+			failed = judge(names, event, code, ip, name, i ? CALLER : LEAF);
+	}
+	return failed;
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	static const char *const text[PLACES] = {"names", "callers"};
+	static const char *const of[ANSWERS] = {"right", "wrong", "unnamed"};
+	const struct observed_names *names = view->state;
+	struct jp_findings *findings = &view->findings;
+	int failed =
+		jp_findings_add_as(findings, &unjudged_names,
+				   jp_metric_rate("names.unjudged", names->unjudged, names->all));
+
+	for (int place = 0; place < PLACES && !failed; place++) {
+		const uint64_t *counts = names->counts[place];
+		uint64_t n = counts[RIGHT] + counts[WRONG] + counts[UNNAMED];
+
+		for (int answer = 0; answer < ANSWERS && !failed; answer++) {
+			char name[32];
+
+			snprintf(name, sizeof(name), "%s.%s", text[place], of[answer]);
+			failed = jp_findings_add_as(findings, answer ? NULL : &right_names,
+						    jp_metric_rate(name, counts[answer], n));
+		}
+	}
+	return failed
+		       ?: jp_findings_add(findings, jp_metric_rate("names.invented",
+								   names->invented, names->native));
+}
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	const struct jp_truth *truth = view->evidence->truth;
+	struct observed_names *names;
+
+	if (!view->evidence->declared.observed || !view->asked->names)
+		return 0;
+	names = view->state = calloc(1, sizeof(*names));
+	if (!names)
+		return -ENOMEM;
+	names->view = view;
+	for (size_t i = 0; i < truth->nr_codes; i++) {
+		struct jp_text *text = jp_text_keep(&names->functions, truth->codes[i].name,
+						    strlen(truth->codes[i].name));
+
+		if (!text)
+			return -ENOMEM;
+		text->value = text;
+	}
+	return 0;
+}
+
+static void free_names(void *state)
+{
+	struct observed_names *names = state;
+
+	jp_text_pool_free(&names->functions);
+	free(names);
+}
+
+static const struct jp_validator observed_names = {
+	.name = "observed_names",
+	.help = "is what the profiler calls an address the function that lived there then?",
+	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_MAPPINGS | JP_LACKS_TASKS |
+		  JP_LACKS_THREADS,
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free_names,
+};
+JP_REGISTER(validator, observed_names);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_STACK_GUESS_H
+#define JP_STACK_GUESS_H
+
+#include "harness/format/event.h"
+#include "harness/judge/findings.h"
+#include "harness/model/evidence/evidence.h"
+#include "harness/model/oracle/oracle.h"
+
+/* The verdict of a sample, if @truth were the stack that it must show. */
+typedef enum jp_verdict (*jp_stack_fit)(void *context, const struct jp_truth_stack *truth);
+
+/*
+ * Without a stack pointer the depth in a recursion is any: fills @truth with the stack that fits
+ * @event best, of all that @guess (what is known of its place) allows.
+ */
+enum jp_stack_answer jp_stack_guess(const struct jp_evidence *evidence,
+				    const struct jp_event *event, enum jp_method method,
+				    struct jp_truth_guess guess, jp_stack_fit fit, void *context,
+				    struct jp_truth_stack *truth);
+
+#endif
