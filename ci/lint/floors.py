@@ -15,7 +15,7 @@ FLOORS = (
     ("harness/format",),
     ("harness/model",),
     ("harness/capture", "harness/inject", "harness/case", "harness/judge",
-     "harness/explain"),
+     "harness/explain", "harness/lint"),
     ("harness/outcome",),
     ("harness/run", "harness/report", "harness/facts"),
     ("harness/repro",),

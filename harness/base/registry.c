@@ -21,6 +21,7 @@ SECTION(publisher)
 SECTION(fact)
 SECTION(machine)
 SECTION(explainer)
+SECTION(lint_rule)
 
 static const struct {
 	const void *const *start, *const *stop;
@@ -29,7 +30,7 @@ static const struct {
 	[JP_CAPTURE] = RANGE(capture),     [JP_VALIDATOR] = RANGE(validator),
 	[JP_CONTROL] = RANGE(control),     [JP_PUBLISHER] = RANGE(publisher),
 	[JP_FACT] = RANGE(fact),           [JP_MACHINE] = RANGE(machine),
-	[JP_EXPLAINER] = RANGE(explainer),
+	[JP_EXPLAINER] = RANGE(explainer), [JP_LINT_RULE] = RANGE(lint_rule),
 };
 
 static const char *name_of(const void *entry)

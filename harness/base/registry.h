@@ -5,10 +5,10 @@
 #include <stddef.h>
 
 /*
- * Commands, workloads, publishers, captures, validators, controls, facts, machines and explainers
- * register themselves as const data, under the function that they name, in a linker section of
- * their own. The core walks the section and names none of them. Objects are linked directly: an
- * archive would drop registrations silently.
+ * Commands, workloads, publishers, captures, validators, controls, facts, machines, explainers and
+ * rules of lint register themselves as const data, under the function that they name, in a linker
+ * section of their own. The core walks the section and names none of them. Objects are linked
+ * directly: an archive would drop registrations silently.
  *
  * Every registered struct starts with `const char *name`.
  */
@@ -26,6 +26,7 @@ enum jp_kind {
 	JP_FACT,
 	JP_MACHINE,
 	JP_EXPLAINER,
+	JP_LINT_RULE,
 	JP_KINDS
 };
 

@@ -29,6 +29,7 @@ struct jp_jitdump {
 	uint64_t have;     /* read so far */
 	uint64_t at;       /* of the next record */
 	uint64_t unknown;
+	uint64_t bad; /* size of the record at @at, which is bad; 0: it is not, or has none */
 	struct jp_jitdump_header header;
 };
 
@@ -78,6 +79,16 @@ static int read_header(struct jp_jitdump *dump, struct jp_error *err)
 		return jp_fail(err, EINVAL, "%s: offset 0: expected magic 0x%x, found 0x%x%s",
 			       dump->path, JP_JITDUMP_MAGIC, header->magic,
 			       header->magic == SWAPPED_MAGIC ? " (of the other byte order)" : "");
+	dump->at = header->total_size;
+	if (dump->at < sizeof(*header) || dump->at > dump->size)
+		dump->at = sizeof(*header);
+	return 0;
+}
+
+static int check_header(const struct jp_jitdump *dump, struct jp_error *err)
+{
+	const struct jp_jitdump_header *header = &dump->header;
+
 	if (header->version != JP_JITDUMP_VERSION)
 		return jp_fail(err, EINVAL, "%s: offset 4: expected version %d, found %u",
 			       dump->path, JP_JITDUMP_VERSION, header->version);
@@ -92,11 +103,20 @@ static int read_header(struct jp_jitdump *dump, struct jp_error *err)
 			       "%s: offset 32: expected flags within 0x%llx, found 0x%llx",
 			       dump->path, (unsigned long long)KNOWN_FLAGS,
 			       (unsigned long long)header->flags);
-	dump->at = header->total_size;
 	return 0;
 }
 
 struct jp_jitdump *jp_jitdump_open(const char *path, int64_t owner, struct jp_error *err)
+{
+	struct jp_jitdump *dump = jp_jitdump_open_any(path, owner, err);
+
+	if (!dump || !check_header(dump, err))
+		return dump;
+	jp_jitdump_close(dump);
+	return NULL;
+}
+
+struct jp_jitdump *jp_jitdump_open_any(const char *path, int64_t owner, struct jp_error *err)
 {
 	struct jp_jitdump *dump = calloc(1, sizeof(*dump));
 
@@ -136,6 +156,25 @@ const struct jp_jitdump_header *jp_jitdump_header(const struct jp_jitdump *dump)
 uint64_t jp_jitdump_unknown(const struct jp_jitdump *dump)
 {
 	return dump->unknown;
+}
+
+bool jp_jitdump_skip(struct jp_jitdump *dump)
+{
+	uint64_t size = dump->bad;
+
+	dump->at += size;
+	dump->bad = 0;
+	return size;
+}
+
+const unsigned char *jp_jitdump_rest(struct jp_jitdump *dump, uint64_t *at, uint64_t *size,
+				     struct jp_error *err)
+{
+	if (need(dump, dump->size, err))
+		return NULL;
+	*at = dump->at;
+	*size = dump->size - dump->at;
+	return dump->bytes + dump->at;
 }
 
 /* One record as it lies in memory. Nothing in it is aligned. */
@@ -245,6 +284,7 @@ static int parse_debug(const struct raw *raw, struct jp_jitdump_record *record)
 	record->debug.count = debug.nr_entry;
 	record->debug.entries = raw->bytes + sizeof(debug);
 	record->debug.size = at - sizeof(debug);
+	record->debug.room = raw->prefix.total_size - sizeof(debug);
 	return 0;
 }
 
@@ -310,8 +350,10 @@ int jp_jitdump_next(struct jp_jitdump *dump, struct jp_jitdump_record *record, s
 		*record = (struct jp_jitdump_record){
 			.type = raw.prefix.id, .at = dump->at, .time = raw.prefix.timestamp};
 		ret = parse[raw.prefix.id](&raw, record);
-		if (ret)
+		if (ret) {
+			dump->bad = raw.prefix.total_size;
 			return ret;
+		}
 		dump->at += raw.prefix.total_size;
 		return 1;
 	}

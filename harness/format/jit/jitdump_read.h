@@ -27,7 +27,7 @@ struct jp_jitdump_record {
 		struct {
 			uint64_t addr, count;
 			const unsigned char *entries; /* jp_jitdump_next_line() goes through */
-			size_t size;
+			size_t size, room;            /* of the entries; of the record, for them */
 		} debug;
 		struct {
 			const unsigned char *eh_frame, *eh_frame_hdr; /* within @bytes */
@@ -43,6 +43,9 @@ struct jp_jitdump;
  * was expected where the header is not one of version 1 of a machine of our byte order.
  */
 struct jp_jitdump *jp_jitdump_open(const char *path, int64_t owner, struct jp_error *err);
+/* The same for who says what is wrong: any version, size and flags. Where the header's size is
+ * none, records are looked for behind 40 bytes. */
+struct jp_jitdump *jp_jitdump_open_any(const char *path, int64_t owner, struct jp_error *err);
 void jp_jitdump_close(struct jp_jitdump *dump);
 const struct jp_jitdump_header *jp_jitdump_header(const struct jp_jitdump *dump);
 /*
@@ -52,6 +55,12 @@ const struct jp_jitdump_header *jp_jitdump_header(const struct jp_jitdump *dump)
  */
 int jp_jitdump_next(struct jp_jitdump *dump, struct jp_jitdump_record *record,
 		    struct jp_error *err);
+/* Behind a failed jp_jitdump_next(): passes over the record that was bad. False: its size is bad
+ * too, nobody can tell where the next one begins. */
+bool jp_jitdump_skip(struct jp_jitdump *dump);
+/* What nothing was taken of yet: @size bytes from offset @at on. NULL and a message: unreadable. */
+const unsigned char *jp_jitdump_rest(struct jp_jitdump *dump, uint64_t *at, uint64_t *size,
+				     struct jp_error *err);
 /* Records of unknown type passed over so far. */
 uint64_t jp_jitdump_unknown(const struct jp_jitdump *dump);
 

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/lint/code.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "harness/base/search.h"
+
+static struct jp_lint_code *room(size_t count, struct jp_lint_findings *findings)
+{
+	struct jp_lint_code *codes = calloc(count + 1, sizeof(*codes));
+
+	if (!codes)
+		findings->failed = -ENOMEM;
+	return codes;
+}
+
+static size_t add(struct jp_lint_code *codes, size_t count, struct jp_lint_code code)
+{
+	if (code.end > code.start)
+		codes[count++] = code;
+	return count;
+}
+
+struct jp_lint_code *jp_lint_code_of_dump(const struct jp_lint_dump *dump, size_t *count,
+					  struct jp_lint_findings *findings)
+{
+	struct jp_lint_code *codes = room(dump->count, findings);
+
+	*count = 0;
+	for (size_t i = 0; codes && i < dump->count; i++) {
+		const struct jp_jitdump_record *record = &dump->records[i];
+		struct jp_lint_code code = {.time = record->time, .at = record->at};
+
+		if (record->type == JP_JITDUMP_LOAD) {
+			code.start = record->load.addr;
+			code.end = code.start + record->load.size;
+			code.name = record->load.name;
+		} else if (record->type == JP_JITDUMP_MOVE) {
+			code.start = record->move.to;
+			code.end = code.start + record->move.size;
+			code.name = "moved code";
+		}
+		*count = add(codes, *count, code);
+	}
+	return codes;
+}
+
+struct jp_lint_code *jp_lint_code_of_map(const struct jp_lint_map *map, size_t *count,
+					 struct jp_lint_findings *findings)
+{
+	struct jp_lint_code *codes = room(map->count, findings);
+
+	*count = 0;
+	for (size_t i = 0; codes && i < map->count; i++) {
+		const struct jp_lint_line *line = &map->lines[i];
+
+		*count = add(codes, *count,
+			     (struct jp_lint_code){.start = line->start,
+						   .end = line->start + line->size,
+						   .at = line->number,
+						   .name = line->name});
+	}
+	return codes;
+}
+
+static int by_place(const void *left, const void *right)
+{
+	const struct jp_lint_code *a = left, *b = right;
+
+	return jp_compare(a->start, b->start) ?: jp_compare(a->at, b->at);
+}
+
+void jp_lint_code_sort(struct jp_lint_code *codes, size_t count)
+{
+	qsort(codes, count, sizeof(*codes), by_place);
+}
+
+const struct jp_procmap *jp_lint_mapping(const struct jp_lint_process *process, uint64_t addr)
+{
+	size_t i;
+
+	jp_search(i, process->nr_maps, process->maps[i].start <= addr);
+	return i && addr < process->maps[i - 1].end ? &process->maps[i - 1] : NULL;
+}

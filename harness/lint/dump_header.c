@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Rules about a jitdump's header and name: what perf looks at before it reads a record. */
+#include <inttypes.h>
+
+#include "harness/base/own_machine.h"
+#include "harness/lint/findings.h"
+
+enum { PAD = 16, PID = 20 };
+
+static void version(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	if (dump->header->version != JP_JITDUMP_VERSION)
+		jp_lint_found(findings, 4, "version %u; expected %d", dump->header->version,
+			      JP_JITDUMP_VERSION);
+}
+
+static const struct jp_lint_rule dump_version = {
+	.name = "dump.version",
+	.level = JP_LINT_ERROR,
+	.help = "the header's version is not 1",
+	.dump = version,
+};
+JP_REGISTER(lint_rule, dump_version);
+
+static void header_size(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	if (dump->header->total_size != sizeof(*dump->header))
+		jp_lint_found(
+			findings, 8,
+			"the header says that it has %u bytes; expected %zu: perf then finds no "
+			"record",
+			dump->header->total_size, sizeof(*dump->header));
+}
+
+static const struct jp_lint_rule dump_header_size = {
+	.name = "dump.header-size",
+	.level = JP_LINT_ERROR,
+	.help = "the header's size is not 40",
+	.dump = header_size,
+};
+JP_REGISTER(lint_rule, dump_header_size);
+
+static void flags(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	uint64_t unknown = dump->header->flags & ~JP_JITDUMP_ARCH_TIMESTAMP;
+
+	if (unknown)
+		jp_lint_found(findings, 32,
+			      "flags 0x%" PRIx64 " are not defined: perf refuses the file",
+			      unknown);
+}
+
+static const struct jp_lint_rule dump_flags = {
+	.name = "dump.flags",
+	.level = JP_LINT_ERROR,
+	.help = "the header has flags that the format does not define",
+	.dump = flags,
+};
+JP_REGISTER(lint_rule, dump_flags);
+
+static void arch_clock(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	if (dump->header->flags & JP_JITDUMP_ARCH_TIMESTAMP)
+		jp_lint_found(
+			findings, 32,
+			"times are those of the processor's counter: perf can use them only where "
+			"its file holds a conversion, which -k mono leaves out");
+}
+
+static const struct jp_lint_rule dump_arch_clock = {
+	.name = "dump.arch-clock",
+	.level = JP_LINT_WARNING,
+	.help = "times are the processor's counter, not CLOCK_MONOTONIC",
+	.dump = arch_clock,
+};
+JP_REGISTER(lint_rule, dump_arch_clock);
+
+static void machine(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	uint32_t found = dump->header->elf_mach;
+
+	if (!found)
+		jp_lint_found(findings, 12, "elf_mach is 0; expected the ELF machine of the code");
+	else if (dump->file.process && found != jp_own_machine())
+		jp_lint_found(findings, 12, "elf_mach is %u; this machine's is %u", found,
+			      jp_own_machine());
+}
+
+static const struct jp_lint_rule dump_machine = {
+	.name = "dump.machine",
+	.level = JP_LINT_ERROR,
+	.help = "the header's ELF machine is none, or not that of the process",
+	.dump = machine,
+};
+JP_REGISTER(lint_rule, dump_machine);
+
+static void padding(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	if (dump->header->pad1)
+		jp_lint_found(findings, PAD, "pad1 is 0x%x, which is reserved; expected 0",
+			      dump->header->pad1);
+}
+
+static const struct jp_lint_rule dump_padding = {
+	.name = "dump.padding",
+	.level = JP_LINT_NOTE,
+	.help = "the header's reserved word is not 0",
+	.dump = padding,
+};
+JP_REGISTER(lint_rule, dump_padding);
+
+static void file_name(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	if (dump->file.named_pid < 0)
+		jp_lint_found(findings, JP_LINT_WHOLE,
+			      "perf takes no file for a jitdump that is not called jit-PID.dump");
+}
+
+static const struct jp_lint_rule dump_file_name = {
+	.name = "dump.file-name",
+	.level = JP_LINT_ERROR,
+	.help = "the file is not called jit-PID.dump",
+	.dump = file_name,
+};
+JP_REGISTER(lint_rule, dump_file_name);
+
+static void pid(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	uint32_t own = dump->header->pid;
+
+	if (dump->file.named_pid >= 0 && dump->file.named_pid != own)
+		jp_lint_found(findings, PID, "the header's pid is %u, the file name's %" PRId64,
+			      own, dump->file.named_pid);
+	if (dump->file.process && dump->file.process->own_pid != own)
+		jp_lint_found(findings, PID, "the header's pid is %u, the process calls itself %u",
+			      own, dump->file.process->own_pid);
+	for (size_t i = 0; i < dump->count; i++) {
+		const struct jp_jitdump_record *record = &dump->records[i];
+
+		if ((record->type == JP_JITDUMP_LOAD || record->type == JP_JITDUMP_MOVE) &&
+		    record->pid != own)
+			jp_lint_found(
+				findings, record->at,
+				"the record's pid is %u, the header's %u: perf gives the code to "
+				"process %u",
+				record->pid, own, record->pid);
+	}
+}
+
+static const struct jp_lint_rule dump_pid = {
+	.name = "dump.pid",
+	.level = JP_LINT_ERROR,
+	.help = "file name, header, records and process name different pids",
+	.dump = pid,
+};
+JP_REGISTER(lint_rule, dump_pid);

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Rules about records that belong to another one: DEBUG_INFO, UNWINDING_INFO and MOVE. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+
+#include "harness/base/map.h"
+#include "harness/lint/findings.h"
+
+/* Whether nothing more can follow: else the LOAD may be what is missing. */
+static bool whole(const struct jp_lint_dump *dump)
+{
+	return !dump->rest && !dump->file.process;
+}
+
+static void lost_lines(const struct jp_jitdump_record *debug,
+		       const struct jp_jitdump_record *before, struct jp_lint_findings *findings)
+{
+	if (before && before->load.addr == debug->debug.addr)
+		jp_lint_found(
+			findings, debug->at,
+			"DEBUG_INFO of 0x%" PRIx64
+			" behind its LOAD; expected before it: readers give it to the next LOAD",
+			debug->debug.addr);
+	else
+		jp_lint_found(findings, debug->at,
+			      "DEBUG_INFO of 0x%" PRIx64
+			      ", and what follows is not the LOAD of that code",
+			      debug->debug.addr);
+}
+
+static void debug_order(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	const struct jp_jitdump_record *open = NULL, *before = NULL;
+
+	for (size_t i = 0; i < dump->count; i++) {
+		const struct jp_jitdump_record *record = &dump->records[i];
+
+		if (record->type != JP_JITDUMP_LOAD && record->type != JP_JITDUMP_DEBUG_INFO)
+			continue;
+		if (open &&
+		    (record->type != JP_JITDUMP_LOAD || record->load.addr != open->debug.addr))
+			lost_lines(open, before, findings);
+		open = record->type == JP_JITDUMP_DEBUG_INFO ? record : NULL;
+		before = open ? before : record;
+	}
+	if (open && whole(dump))
+		lost_lines(open, before, findings);
+}
+
+static const struct jp_lint_rule dump_debug_order = {
+	.name = "dump.debug-order",
+	.level = JP_LINT_ERROR,
+	.help = "DEBUG_INFO that is not right before the LOAD of its code",
+	.dump = debug_order,
+};
+JP_REGISTER(lint_rule, dump_debug_order);
+
+static void debug_range(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	const struct jp_jitdump_record *debug = NULL;
+
+	for (size_t i = 0; i < dump->count; i++) {
+		const struct jp_jitdump_record *record = &dump->records[i];
+		struct jp_jitdump_line line;
+		size_t at = 0;
+
+		if (record->type == JP_JITDUMP_DEBUG_INFO)
+			debug = record;
+		if (record->type != JP_JITDUMP_LOAD || !debug)
+			continue;
+		while (debug->debug.addr == record->load.addr &&
+		       jp_jitdump_next_line(debug, &at, &line)) {
+			if (line.addr - record->load.addr <= record->load.size)
+				continue;
+			jp_lint_found(findings, debug->at,
+				      "a line at 0x%" PRIx64 ", outside its code of %" PRIu64
+				      " bytes at 0x%" PRIx64,
+				      line.addr, record->load.size, record->load.addr);
+			break;
+		}
+		debug = NULL;
+	}
+}
+
+static const struct jp_lint_rule dump_debug_range = {
+	.name = "dump.debug-range",
+	.level = JP_LINT_WARNING,
+	.help = "DEBUG_INFO has lines outside its code",
+	.dump = debug_range,
+};
+JP_REGISTER(lint_rule, dump_debug_range);
+
+static void debug_size(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	for (size_t i = 0; i < dump->count; i++) {
+		const struct jp_jitdump_record *record = &dump->records[i];
+		size_t left;
+
+		if (record->type != JP_JITDUMP_DEBUG_INFO)
+			continue;
+		left = record->debug.room - record->debug.size;
+		/* Writers pad to a multiple of 8, of the record or of the file. */
+		if (left >= 8)
+			jp_lint_found(findings, record->at,
+				      "%" PRIu64
+				      " lines end %zu bytes before the record does: a file's "
+				      "name has a NUL in it, or lines are not counted",
+				      record->debug.count, left);
+	}
+}
+
+static const struct jp_lint_rule dump_debug_size = {
+	.name = "dump.debug-size",
+	.level = JP_LINT_ERROR,
+	.help = "DEBUG_INFO is longer than its lines",
+	.dump = debug_size,
+};
+JP_REGISTER(lint_rule, dump_debug_size);
+
+static void unwinding_order(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	const struct jp_jitdump_record *open = NULL;
+
+	for (size_t i = 0; i < dump->count; i++) {
+		const struct jp_jitdump_record *record = &dump->records[i];
+
+		if (record->type == JP_JITDUMP_LOAD)
+			open = NULL;
+		if (record->type != JP_JITDUMP_UNWINDING_INFO)
+			continue;
+		if (open)
+			jp_lint_found(
+				findings, open->at,
+				"UNWINDING_INFO without a LOAD before the next one: it is lost");
+		open = record;
+	}
+	if (open && whole(dump))
+		jp_lint_found(
+			findings, open->at,
+			"UNWINDING_INFO without a LOAD behind it; expected right before the LOAD "
+			"of its code");
+}
+
+static const struct jp_lint_rule dump_unwinding_order = {
+	.name = "dump.unwinding-order",
+	.level = JP_LINT_ERROR,
+	.help = "UNWINDING_INFO that no LOAD follows",
+	.dump = unwinding_order,
+};
+JP_REGISTER(lint_rule, dump_unwinding_order);
+
+/* What a MOVE must agree with. */
+struct moved_code {
+	uint64_t addr, size;
+	bool loaded;
+};
+
+static void move_one(struct jp_map *by_index, const struct jp_jitdump_record *record,
+		     struct jp_lint_findings *findings)
+{
+	struct moved_code *code = jp_map_find(by_index, record->move.index);
+
+	if (!code)
+		jp_lint_found(findings, record->at, "MOVE of index %" PRIu64 ", which no LOAD has",
+			      record->move.index);
+	else if (code->addr != record->move.from)
+		jp_lint_found(findings, record->at,
+			      "MOVE from 0x%" PRIx64 ", where index %" PRIu64
+			      " is not: it is at 0x%" PRIx64,
+			      record->move.from, record->move.index, code->addr);
+	else if (code->size != record->move.size)
+		jp_lint_found(findings, record->at,
+			      "MOVE of %" PRIu64 " bytes; index %" PRIu64 " has %" PRIu64
+			      ", and code cannot change its size",
+			      record->move.size, record->move.index, code->size);
+	if (code)
+		code->addr = record->move.to;
+}
+
+static void move(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	struct jp_map by_index = {0};
+
+	for (size_t i = 0; i < dump->count; i++) {
+		const struct jp_jitdump_record *record = &dump->records[i];
+		struct moved_code *code;
+
+		if (record->type == JP_JITDUMP_MOVE)
+			move_one(&by_index, record, findings);
+		if (record->type != JP_JITDUMP_LOAD)
+			continue;
+		code = jp_map_at(&by_index, record->load.index, sizeof(*code));
+		if (!code) {
+			findings->failed = -ENOMEM;
+			break;
+		}
+		*code = (struct moved_code){record->load.addr, record->load.size, true};
+	}
+	jp_map_free(&by_index);
+}
+
+static const struct jp_lint_rule dump_move = {
+	.name = "dump.move",
+	.level = JP_LINT_ERROR,
+	.help = "MOVE of code that is not there, or of another size",
+	.dump = move,
+};
+JP_REGISTER(lint_rule, dump_move);

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Rules about a jitdump's records as such: their sizes, their kinds, the file's end. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "harness/lint/findings.h"
+
+static const char *name_of(enum jp_jitdump_type type)
+{
+	static const char *const names[JP_JITDUMP_TYPES] = {
+		[JP_JITDUMP_LOAD] = "LOAD",
+		[JP_JITDUMP_MOVE] = "MOVE",
+		[JP_JITDUMP_DEBUG_INFO] = "DEBUG_INFO",
+		[JP_JITDUMP_CLOSE] = "CLOSE",
+		[JP_JITDUMP_UNWINDING_INFO] = "UNWINDING_INFO",
+	};
+
+	return names[type];
+}
+
+static void record_size(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	for (size_t i = 0; i < dump->nr_bad; i++)
+		jp_lint_found(findings, dump->bad[i].at, "%s",
+			      dump->bad[i].why ?: "sizes that do not fit the record");
+}
+
+static const struct jp_lint_rule dump_record = {
+	.name = "dump.record",
+	.level = JP_LINT_ERROR,
+	.help = "a record's sizes, or a name in it, do not fit the record",
+	.dump = record_size,
+};
+JP_REGISTER(lint_rule, dump_record);
+
+/* What the bytes are at which no record begins. */
+enum jp_lint_rest { REST_NONE, REST_HEADER, REST_ZEROS, REST_CUT, REST_GARBAGE };
+
+static enum jp_lint_rest rest_of(const struct jp_lint_dump *dump, struct jp_jitdump_prefix *prefix)
+{
+	const uint32_t magic = JP_JITDUMP_MAGIC;
+	const unsigned char *rest = dump->rest;
+
+	*prefix = (struct jp_jitdump_prefix){0};
+	if (!rest)
+		return REST_NONE;
+	if (dump->rest_size >= sizeof(magic) && !memcmp(rest, &magic, sizeof(magic)))
+		return REST_HEADER;
+	if (!*rest && !memcmp(rest, rest + 1, dump->rest_size - 1))
+		return REST_ZEROS;
+	if (dump->rest_size < sizeof(*prefix))
+		return REST_CUT;
+	memcpy(prefix, rest, sizeof(*prefix));
+	return prefix->id < JP_JITDUMP_TYPES && prefix->total_size >= sizeof(*prefix)
+		       ? REST_CUT
+		       : REST_GARBAGE;
+}
+
+static void cut_short(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	struct jp_jitdump_prefix prefix;
+
+	if (dump->file.process || rest_of(dump, &prefix) != REST_CUT)
+		return;
+	if (dump->rest_size < sizeof(prefix))
+		jp_lint_found(findings, dump->rest_at,
+			      "cut short: a record begins here, and the file ends after %" PRIu64
+			      " bytes; its first 16 say what it is",
+			      dump->rest_size);
+	else
+		jp_lint_found(findings, dump->rest_at,
+			      "cut short: a %s of %u bytes begins here, and the file ends after "
+			      "%" PRIu64,
+			      name_of(prefix.id), prefix.total_size, dump->rest_size);
+}
+
+static const struct jp_lint_rule dump_cut_short = {
+	.name = "dump.cut-short",
+	.level = JP_LINT_ERROR,
+	.help = "the file ends within a record",
+	.dump = cut_short,
+};
+JP_REGISTER(lint_rule, dump_cut_short);
+
+static void unfinished(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	struct jp_jitdump_prefix prefix;
+
+	if (dump->file.process && rest_of(dump, &prefix) == REST_CUT)
+		jp_lint_found(
+			findings, dump->rest_at,
+			"the last record is not whole yet: the process writes through a buffer");
+}
+
+static const struct jp_lint_rule dump_unfinished = {
+	.name = "dump.unfinished",
+	.level = JP_LINT_NOTE,
+	.help = "the process has written a part of a record",
+	.dump = unfinished,
+};
+JP_REGISTER(lint_rule, dump_unfinished);
+
+static void no_record(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	struct jp_jitdump_prefix prefix;
+	enum jp_lint_rest rest = rest_of(dump, &prefix);
+
+	if (rest == REST_HEADER)
+		jp_lint_found(findings, dump->rest_at,
+			      "a second header: perf stops here; the rest was not checked");
+	else if (rest == REST_GARBAGE)
+		jp_lint_found(findings, dump->rest_at,
+			      "no record: type %u, %u bytes; readers stop here, the rest was not "
+			      "checked",
+			      prefix.id, prefix.total_size);
+}
+
+static const struct jp_lint_rule dump_no_record = {
+	.name = "dump.no-record",
+	.level = JP_LINT_ERROR,
+	.help = "something else than a record: a second header, or a size below 16",
+	.dump = no_record,
+};
+JP_REGISTER(lint_rule, dump_no_record);
+
+static void zeros(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	struct jp_jitdump_prefix prefix;
+
+	if (rest_of(dump, &prefix) == REST_ZEROS)
+		jp_lint_found(findings, dump->rest_at,
+			      "%" PRIu64 " zeros until the end of the file, where readers stop",
+			      dump->rest_size);
+}
+
+static const struct jp_lint_rule dump_zero_tail = {
+	.name = "dump.zero-tail",
+	.level = JP_LINT_WARNING,
+	.help = "the file is longer than what was written to it",
+	.dump = zeros,
+};
+JP_REGISTER(lint_rule, dump_zero_tail);
+
+static void unknown(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	if (dump->unknown)
+		jp_lint_found(findings, JP_LINT_WHOLE,
+			      "%" PRIu64 " records of a type above %d, which no reader knows",
+			      dump->unknown, JP_JITDUMP_TYPES - 1);
+}
+
+static const struct jp_lint_rule dump_unknown = {
+	.name = "dump.unknown",
+	.level = JP_LINT_WARNING,
+	.help = "records of a type that the format does not define",
+	.dump = unknown,
+};
+JP_REGISTER(lint_rule, dump_unknown);
+
+static void close_middle(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	for (size_t i = 0; i + 1 < dump->count; i++)
+		if (dump->records[i].type == JP_JITDUMP_CLOSE)
+			jp_lint_found(
+				findings, dump->records[i].at,
+				"CLOSE, and %zu records behind it, which a reader may not look "
+				"for",
+				dump->count - i - 1);
+}
+
+static const struct jp_lint_rule dump_close_middle = {
+	.name = "dump.close-middle",
+	.level = JP_LINT_ERROR,
+	.help = "records behind CLOSE",
+	.dump = close_middle,
+};
+JP_REGISTER(lint_rule, dump_close_middle);
+
+static void no_close(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	if (!dump->file.process &&
+	    (!dump->count || dump->records[dump->count - 1].type != JP_JITDUMP_CLOSE))
+		jp_lint_found(findings, JP_LINT_WHOLE,
+			      "no CLOSE at the end, which is optional: nobody can tell whether the "
+			      "file is whole");
+}
+
+static const struct jp_lint_rule dump_no_close = {
+	.name = "dump.no-close",
+	.level = JP_LINT_NOTE,
+	.help = "the last record is not CLOSE",
+	.dump = no_close,
+};
+JP_REGISTER(lint_rule, dump_no_close);
+
+static void no_load(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	for (size_t i = 0; i < dump->count; i++)
+		if (dump->records[i].type == JP_JITDUMP_LOAD)
+			return;
+	jp_lint_found(findings, JP_LINT_WHOLE, "no LOAD: the file names nothing");
+}
+
+static const struct jp_lint_rule dump_no_load = {
+	.name = "dump.no-load",
+	.level = JP_LINT_WARNING,
+	.help = "the file holds no LOAD",
+	.dump = no_load,
+};
+JP_REGISTER(lint_rule, dump_no_load);

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Rules about times: a jitdump's have to be those of the perf.data, CLOCK_MONOTONIC in ns. */
+#include <inttypes.h>
+
+#include "harness/base/clock.h"
+#include "harness/lint/findings.h"
+
+#define DAY_S UINT64_C(86400)
+
+/*
+ * A clock that @time is likely of, instead of CLOCK_MONOTONIC; NULL: it can be that one. The wall
+ * clock in ns is an uptime of 40 years; in larger units its number is told by being near the time
+ * when the file was changed last, which an uptime would hit by chance once in many thousands.
+ */
+static const char *other_clock(const struct jp_lint_file *file, uint64_t time, uint64_t spread)
+{
+	static const struct {
+		uint64_t per_second;
+		const char *name;
+	} units[] = {
+		{1000000000, "the wall clock in ns"},
+		{1000000, "the wall clock in microseconds"},
+		{1000, "the wall clock in ms"},
+		{1, "the wall clock in seconds"},
+	};
+	uint64_t changed = (uint64_t)file->status.st_mtim.tv_sec;
+
+	if (!time)
+		return "no clock: 0";
+	if (time / JP_NS_PER_S > UINT64_C(40) * 365 * DAY_S)
+		return units[0].name;
+	for (size_t i = 1; i < sizeof(units) / sizeof(*units); i++) {
+		uint64_t seconds = time / units[i].per_second;
+
+		if (seconds <= changed + DAY_S && seconds + spread >= changed)
+			return units[i].name;
+	}
+	if (!file->written)
+		return NULL;
+	for (uint64_t factor = 1000; factor <= 1000000; factor *= 1000) {
+		uint64_t scaled;
+
+		if (!__builtin_mul_overflow(time, factor, &scaled) &&
+		    scaled <= file->written + JP_NS_PER_S &&
+		    scaled + 60 * JP_NS_PER_S >= file->written)
+			return factor == 1000 ? "CLOCK_MONOTONIC in microseconds"
+					      : "CLOCK_MONOTONIC in ms";
+	}
+	return NULL;
+}
+
+static bool by_counter(const struct jp_lint_dump *dump)
+{
+	return dump->header->flags & JP_JITDUMP_ARCH_TIMESTAMP;
+}
+
+static void wrong_clock(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	uint64_t count = 0;
+	size_t first = 0;
+
+	if (by_counter(dump))
+		return;
+	/* One file has one clock: say it once. */
+	for (size_t i = 0; i < dump->count; i++)
+		if (other_clock(&dump->file, dump->records[i].time, DAY_S) && !count++)
+			first = i;
+	if (count)
+		jp_lint_found(findings, dump->records[first].at,
+			      "time %" PRIu64 " of this and of %" PRIu64
+			      " other records looks like %s; expected CLOCK_MONOTONIC in ns",
+			      dump->records[first].time, count - 1,
+			      other_clock(&dump->file, dump->records[first].time, DAY_S));
+}
+
+static const struct jp_lint_rule dump_clock = {
+	.name = "dump.clock",
+	.level = JP_LINT_ERROR,
+	.help = "the records' times are not CLOCK_MONOTONIC in ns",
+	.dump = wrong_clock,
+};
+JP_REGISTER(lint_rule, dump_clock);
+
+static void header_clock(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	uint64_t time = dump->header->timestamp;
+	/* It was written when the file was made: long before its last change, maybe. */
+	const char *other = other_clock(&dump->file, time, 400 * DAY_S);
+
+	if (by_counter(dump))
+		return;
+	if (other)
+		jp_lint_found(findings, 24,
+			      "the header's time %" PRIu64
+			      " looks like %s; expected CLOCK_MONOTONIC "
+			      "in ns, as the records'",
+			      time, other);
+	else if (dump->count && dump->records[0].time < time)
+		jp_lint_found(findings, 24,
+			      "the header's time is %" PRIu64
+			      " ns later than the first record's; expected it before",
+			      time - dump->records[0].time);
+}
+
+static const struct jp_lint_rule dump_header_clock = {
+	.name = "dump.header-clock",
+	.level = JP_LINT_WARNING,
+	.help = "the header's time is of another clock than the records, or later",
+	.dump = header_clock,
+};
+JP_REGISTER(lint_rule, dump_header_clock);
+
+static void future(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	uint64_t written = dump->file.written, count = 0;
+	size_t first = 0;
+
+	/* A file that was copied here may be of a machine that has been up for longer. */
+	if (by_counter(dump) || !dump->file.process || !written)
+		return;
+	for (size_t i = 0; i < dump->count; i++)
+		if (dump->records[i].time > written + JP_NS_PER_S && !count++)
+			first = i;
+	if (count)
+		jp_lint_found(findings, dump->records[first].at,
+			      "this and %" PRIu64
+			      " other records are later than the file's last change, this one by "
+			      "%" PRIu64 " ns",
+			      count - 1, dump->records[first].time - written);
+}
+
+static const struct jp_lint_rule dump_future = {
+	.name = "dump.future",
+	.level = JP_LINT_ERROR,
+	.help = "records are later than the file's last change",
+	.dump = future,
+};
+JP_REGISTER(lint_rule, dump_future);
+
+static void time_order(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	for (size_t i = 1; i < dump->count; i++) {
+		const struct jp_jitdump_record *record = &dump->records[i];
+
+		if (record->time < record[-1].time)
+			jp_lint_found(findings, record->at,
+				      "%" PRIu64 " ns earlier than the record before it",
+				      record[-1].time - record->time);
+	}
+}
+
+static const struct jp_lint_rule dump_time_order = {
+	.name = "dump.time-order",
+	.level = JP_LINT_WARNING,
+	.help = "a record is earlier than the one before it",
+	.dump = time_order,
+};
+JP_REGISTER(lint_rule, dump_time_order);
+
+static void coarse(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	enum { FEW = 16 };
+	uint64_t equal = 0, unit = 0;
+
+	if (dump->count < FEW)
+		return;
+	for (size_t i = 0; i < dump->count; i++) {
+		equal += i && dump->records[i].time == dump->records[i - 1].time;
+		for (uint64_t a = dump->records[i].time, rest; a; a = rest) {
+			rest = unit % a;
+			unit = a;
+		}
+	}
+	if (unit >= 1000)
+		jp_lint_found(findings, JP_LINT_WHOLE,
+			      "all times are multiples of %" PRIu64 " ns, and %" PRIu64
+			      " equal that of the record before",
+			      unit, equal);
+}
+
+static const struct jp_lint_rule dump_coarse_time = {
+	.name = "dump.coarse-time",
+	.level = JP_LINT_NOTE,
+	.help = "times are rounded to a microsecond or more",
+	.dump = coarse,
+};
+JP_REGISTER(lint_rule, dump_coarse_time);

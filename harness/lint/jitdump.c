@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/lint/jitdump.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/array.h"
+
+/* More than any runtime writes; what a hostile file of empty records can make us take. */
+enum { MOST_RECORDS = 1 << 24, MOST_WHYS = 1024 };
+
+/* The sentence without the file's name and the offset, which the finding has anyway. */
+static const char *sentence(const char *path, const char *text)
+{
+	size_t length = strlen(path);
+
+	if (strncmp(text, path, length) == 0 && strncmp(text + length, ": offset ", 9) == 0)
+		text = strchr(text + length + 9, ':') + 2;
+	return text;
+}
+
+static int keep_bad(struct jp_lint_dump *dump, uint64_t at, const char *text)
+{
+	struct jp_lint_bad *bad = jp_array_push(&dump->bad, &dump->nr_bad, &dump->bad_capacity);
+
+	if (!bad)
+		return -ENOMEM;
+	bad->at = at;
+	if (dump->nr_bad > MOST_WHYS)
+		return 0;
+	bad->why = strdup(sentence(dump->file.path, text));
+	return bad->why ? 0 : -ENOMEM;
+}
+
+static int read_records(struct jp_lint_dump *dump, struct jp_error *err)
+{
+	struct jp_jitdump_record *record;
+	uint64_t at, size;
+	struct jp_error why;
+	int more;
+
+	while (dump->count + dump->nr_bad < MOST_RECORDS) {
+		record = jp_array_push(&dump->records, &dump->count, &dump->capacity);
+		if (!record)
+			return -ENOMEM;
+		more = jp_jitdump_next(dump->dump, record, &why);
+		if (more > 0)
+			continue;
+		dump->count--;
+		if (!more)
+			return 0;
+		if (more != -EINVAL) {
+			*err = why;
+			return more;
+		}
+		dump->rest = jp_jitdump_rest(dump->dump, &at, &size, err);
+		if (!dump->rest)
+			return -EIO;
+		if (!jp_jitdump_skip(dump->dump)) {
+			dump->rest_at = at;
+			dump->rest_size = size;
+			return 0;
+		}
+		dump->rest = NULL;
+		if (keep_bad(dump, at, why.text))
+			return -ENOMEM;
+	}
+	return jp_fail(err, E2BIG, "%s: more than %d records: expected fewer", dump->file.path,
+		       MOST_RECORDS);
+}
+
+int jp_lint_dump_read(struct jp_lint_dump *dump, struct jp_error *err)
+{
+	int ret;
+
+	*err = (struct jp_error){""};
+	dump->dump = jp_jitdump_open_any(dump->file.path, -1, err);
+	if (!dump->dump)
+		return -EIO;
+	dump->header = jp_jitdump_header(dump->dump);
+	ret = read_records(dump, err);
+	dump->unknown = jp_jitdump_unknown(dump->dump);
+	if (ret && !*err->text)
+		jp_fail(err, ENOMEM, "%s: no memory", dump->file.path);
+	return ret;
+}
+
+void jp_lint_dump_free(struct jp_lint_dump *dump)
+{
+	for (size_t i = 0; i < dump->nr_bad; i++)
+		free((char *)dump->bad[i].why);
+	free(dump->bad);
+	free(dump->records);
+	jp_jitdump_close(dump->dump);
+}

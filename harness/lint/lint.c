@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/lint/lint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/base/array.h"
+#include "harness/base/cleanup.h"
+#include "harness/base/clock.h"
+#include "harness/base/number.h"
+#include "harness/base/order.h"
+#include "harness/base/untrusted_file.h"
+#include "harness/lint/jitdump.h"
+#include "harness/lint/perf_map.h"
+
+/* The number of "@before" NUMBER "@behind", as perf takes a name apart; -1: it is no such name. */
+static int64_t number_in(const char *path, const char *before, const char *behind)
+{
+	const char *slash = strrchr(path, '/'), *at = slash ? slash + 1 : path;
+	uint64_t number;
+
+	if (strncmp(at, before, strlen(before)) != 0)
+		return -1;
+	at += strlen(before);
+	if (!jp_number_take(&at, 10, INT32_MAX, &number) || strcmp(at, behind) != 0)
+		return -1;
+	return (int64_t)number;
+}
+
+/* What stands at the beginning of @file, whose status is taken: nothing of it is believed yet. */
+static ssize_t look(struct jp_lint_file *file, struct jp_jitdump_header *header,
+		    struct jp_error *err)
+{
+	uint64_t size, real = jp_clock_ns(CLOCK_REALTIME), changed;
+	jp_cleanup_close int fd = jp_untrusted_open(file->path, -1, &size, err);
+	ssize_t got;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &file->status))
+		return jp_fail(err, errno, "%s: %s", file->path, strerror(errno));
+	got = pread(fd, header, sizeof(*header), 0);
+	if (got < 0)
+		return jp_fail(err, errno, "%s: %s", file->path, strerror(errno));
+	file->now = jp_clock_now();
+	changed = (uint64_t)file->status.st_mtim.tv_sec * JP_NS_PER_S +
+		  (uint64_t)file->status.st_mtim.tv_nsec;
+	/* On this boot: then it has a time by CLOCK_MONOTONIC as well. */
+	if (changed <= real && real - changed < file->now)
+		file->written = file->now - (real - changed);
+	return got;
+}
+
+static int publish(struct jp_lint_process *process, uint64_t start, uint64_t size)
+{
+	struct jp_lint_range *range = jp_array_push(&process->published, &process->nr_published,
+						    &process->published_capacity);
+
+	if (!range)
+		return -ENOMEM;
+	range->start = start;
+	range->end = start + size < start ? UINT64_MAX : start + size;
+	return 0;
+}
+
+static int check_dump(struct jp_lint_dump *dump, struct jp_lint_process *process,
+		      struct jp_lint_findings *findings, struct jp_error *err)
+{
+	const struct jp_lint_rule *rule;
+	int ret = jp_lint_dump_read(dump, err);
+
+	findings->entries = dump->count + dump->nr_bad;
+	for (size_t i = 0; !ret && (rule = jp_registry_at(JP_LINT_RULE, i)); i++)
+		if (rule->dump && jp_lint_ask(findings, rule))
+			rule->dump(dump, findings);
+	for (size_t i = 0; !ret && process && i < dump->count; i++) {
+		const struct jp_jitdump_record *record = &dump->records[i];
+
+		if (record->type == JP_JITDUMP_LOAD)
+			ret = publish(process, record->load.addr, record->load.size);
+		else if (record->type == JP_JITDUMP_MOVE)
+			ret = publish(process, record->move.to, record->move.size);
+	}
+	return ret;
+}
+
+static int check_map(struct jp_lint_map *map, struct jp_lint_process *process,
+		     struct jp_lint_findings *findings, struct jp_error *err)
+{
+	const struct jp_lint_rule *rule;
+	int ret = jp_lint_map_read(map, err);
+
+	findings->entries = map->count + map->nr_bad;
+	for (size_t i = 0; !ret && (rule = jp_registry_at(JP_LINT_RULE, i)); i++)
+		if (rule->map && jp_lint_ask(findings, rule))
+			rule->map(map, findings);
+	for (size_t i = 0; !ret && process && i < map->count; i++)
+		ret = publish(process, map->lines[i].start, map->lines[i].size);
+	return ret;
+}
+
+/* A text that could be a perf map, whatever it is called: it begins with a digit, or holds
+ * nothing. */
+static bool like_map(const struct jp_jitdump_header *header, ssize_t size)
+{
+	const char *text = (const char *)header;
+
+	return !size || (text[0] >= '0' && text[0] <= '9') || (text[0] >= 'a' && text[0] <= 'f');
+}
+
+int jp_lint_file(const char *path, struct jp_lint_process *process,
+		 struct jp_lint_findings *findings, struct jp_error *err)
+{
+	struct jp_lint_file file = {.path = path, .named_pid = -1, .process = process};
+	struct jp_lint_dump dump = {0};
+	struct jp_lint_map map = {0};
+	struct jp_jitdump_header header = {0};
+	ssize_t size = look(&file, &header, err);
+	int ret;
+
+	if (size < 0)
+		return (int)size;
+	if (header.magic == JP_JITDUMP_MAGIC) {
+		findings->kind = "jitdump";
+		dump.file = file;
+		dump.file.named_pid = number_in(path, "jit-", ".dump");
+		ret = check_dump(&dump, process, findings, err);
+		jp_lint_dump_free(&dump);
+	} else if (header.magic == __builtin_bswap32(JP_JITDUMP_MAGIC)) {
+		return jp_fail(err, ENOTSUP,
+			       "%s: offset 0: a jitdump of the other byte order; expected this "
+			       "machine's",
+			       path);
+	} else if (number_in(path, "jit-", ".dump") >= 0) {
+		return jp_fail(err, EINVAL, "%s: offset 0: expected a jitdump's header; %s", path,
+			       size < (ssize_t)sizeof(header) ? "the file ends before its end"
+							      : "its magic is missing");
+	} else if (number_in(path, "perf-", ".map") >= 0 || like_map(&header, size)) {
+		findings->kind = "perf map";
+		map.file = file;
+		map.file.named_pid = number_in(path, "perf-", ".map");
+		ret = check_map(&map, process, findings, err);
+		jp_lint_map_free(&map);
+	} else {
+		return jp_fail(err, EINVAL, "%s: offset 0: expected a jitdump or a perf map", path);
+	}
+	if (!ret && findings->failed)
+		ret = findings->failed;
+	if (ret && !*err->text)
+		jp_fail(err, -ret, "%s: no memory", path);
+	return ret;
+}

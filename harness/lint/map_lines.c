@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Rules about a perf map's lines as such, and where it lies. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "harness/lint/findings.h"
+
+static void bad_line(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+{
+	for (size_t i = 0; i < map->nr_bad; i++)
+		jp_lint_found(findings, map->bad[i].at, "expected %s", map->bad[i].why);
+}
+
+static const struct jp_lint_rule map_line = {
+	.name = "map.line",
+	.level = JP_LINT_ERROR,
+	.help = "a line is not START SIZE NAME",
+	.map = bad_line,
+};
+JP_REGISTER(lint_rule, map_line);
+
+/* A dialect is a property of the writer: said once, with how many lines speak it. */
+static void speaks(const struct jp_lint_map *map, struct jp_lint_findings *findings,
+		   unsigned int dialect, const char *what)
+{
+	const struct jp_lint_line *first = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < map->count; i++)
+		if (map->lines[i].dialect & dialect && !count++)
+			first = &map->lines[i];
+	if (count)
+		jp_lint_found(findings, first->number, "%s, in %zu of %zu lines", what, count,
+			      map->count);
+}
+
+static void prefix(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+{
+	speaks(map, findings, JP_LINT_PREFIX, "0x before a number; expected digits alone");
+}
+
+static const struct jp_lint_rule map_prefix = {
+	.name = "map.prefix",
+	.level = JP_LINT_WARNING,
+	.help = "numbers begin with 0x",
+	.map = prefix,
+};
+JP_REGISTER(lint_rule, map_prefix);
+
+static void blanks(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+{
+	speaks(map, findings, JP_LINT_BLANKS, "tabs or several blanks; expected one blank");
+}
+
+static const struct jp_lint_rule map_blanks = {
+	.name = "map.blanks",
+	.level = JP_LINT_WARNING,
+	.help = "something else than one blank between the parts",
+	.map = blanks,
+};
+JP_REGISTER(lint_rule, map_blanks);
+
+static void carriage_return(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+{
+	speaks(map, findings, JP_LINT_RETURN, "a carriage return, which is then part of the name");
+}
+
+static const struct jp_lint_rule map_crlf = {
+	.name = "map.crlf",
+	.level = JP_LINT_WARNING,
+	.help = "lines end with CR LF",
+	.map = carriage_return,
+};
+JP_REGISTER(lint_rule, map_crlf);
+
+static void upper(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+{
+	speaks(map, findings, JP_LINT_UPPER, "capital digits, which not every reader takes");
+}
+
+static const struct jp_lint_rule map_upper = {
+	.name = "map.upper",
+	.level = JP_LINT_NOTE,
+	.help = "numbers have capital digits",
+	.map = upper,
+};
+JP_REGISTER(lint_rule, map_upper);
+
+static void short_name(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+{
+	for (size_t i = 0; i < map->count; i++) {
+		const char *name = map->lines[i].name;
+
+		if (*name && strlen(name) < 3)
+			jp_lint_found(findings, map->lines[i].number,
+				      "'%s': perf passes over names of one or two characters",
+				      name);
+	}
+}
+
+static const struct jp_lint_rule map_short_name = {
+	.name = "map.short-name",
+	.level = JP_LINT_WARNING,
+	.help = "a name has fewer than three characters",
+	.map = short_name,
+};
+JP_REGISTER(lint_rule, map_short_name);
+
+static void last_line(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+{
+	if (map->unfinished)
+		jp_lint_found(
+			findings, JP_LINT_WHOLE,
+			"the last line has no newline: perf takes its last character for one");
+}
+
+static const struct jp_lint_rule map_last_line = {
+	.name = "map.last-line",
+	.level = JP_LINT_WARNING,
+	.help = "the last line has no newline",
+	.map = last_line,
+};
+JP_REGISTER(lint_rule, map_last_line);
+
+static void no_line(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+{
+	if (!map->count)
+		jp_lint_found(findings, JP_LINT_WHOLE, "no line: the file names nothing");
+}
+
+static const struct jp_lint_rule map_empty = {
+	.name = "map.empty",
+	.level = JP_LINT_WARNING,
+	.help = "the file has no line",
+	.map = no_line,
+};
+JP_REGISTER(lint_rule, map_empty);
+
+static void file_name(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+{
+	const struct jp_lint_process *process = map->file.process;
+
+	if (map->file.named_pid < 0)
+		jp_lint_found(findings, JP_LINT_WHOLE,
+			      "perf looks for /tmp/perf-PID.map; the file is not called so");
+	else if (process && map->file.named_pid != process->own_pid)
+		jp_lint_found(findings, JP_LINT_WHOLE,
+			      "the file name's pid is %" PRId64 ", the process calls itself %u",
+			      map->file.named_pid, process->own_pid);
+}
+
+static const struct jp_lint_rule map_file_name = {
+	.name = "map.file-name",
+	.level = JP_LINT_ERROR,
+	.help = "the file is not called perf-PID.map",
+	.map = file_name,
+};
+JP_REGISTER(lint_rule, map_file_name);
+
+static void folder(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+{
+	const char *slash = strrchr(map->file.path, '/');
+	size_t length = slash ? (size_t)(slash - map->file.path) : 0;
+
+	if (map->file.named_pid >= 0 && (length < 4 || strncmp(slash - 4, "/tmp", 4) != 0))
+		jp_lint_found(findings, JP_LINT_WHOLE,
+			      "the file is not in /tmp, the one place where perf looks");
+}
+
+static const struct jp_lint_rule map_folder = {
+	.name = "map.folder",
+	.level = JP_LINT_NOTE,
+	.help = "the file is not in /tmp",
+	.map = folder,
+};
+JP_REGISTER(lint_rule, map_folder);

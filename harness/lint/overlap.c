@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Rules about code at an address that other code has, or had. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/map.h"
+#include "harness/base/search.h"
+#include "harness/lint/code.h"
+
+static int by_time(const void *left, const void *right)
+{
+	const struct jp_lint_code *a = left, *b = right;
+
+	return jp_compare(a->time, b->time) ?: jp_compare(a->start, b->start)
+						       ?: jp_compare(a->at, b->at);
+}
+
+static void same_time(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	size_t count;
+	struct jp_lint_code *codes = jp_lint_code_of_dump(dump, &count, findings), *widest = codes;
+
+	if (!codes)
+		return;
+	qsort(codes, count, sizeof(*codes), by_time);
+	for (struct jp_lint_code *code = codes + 1; code < codes + count; code++) {
+		if (code->time == widest->time && code->start < widest->end)
+			jp_lint_found(findings, code->at,
+				      "'%.80s' at 0x%" PRIx64
+				      " overlaps '%.80s' of the same time at "
+				      "offset %" PRIu64 ": nobody can tell which of them is there",
+				      code->name, code->start, widest->name, widest->at);
+		if (code->time != widest->time || code->end > widest->end)
+			widest = code;
+	}
+	free(codes);
+}
+
+static const struct jp_lint_rule dump_overlap = {
+	.name = "dump.overlap",
+	.level = JP_LINT_ERROR,
+	.help = "two LOADs of one time overlap",
+	.dump = same_time,
+};
+JP_REGISTER(lint_rule, dump_overlap);
+
+static void reuse(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	size_t count;
+	struct jp_lint_code *codes = jp_lint_code_of_dump(dump, &count, findings), *widest = codes;
+
+	if (!codes)
+		return;
+	jp_lint_code_sort(codes, count);
+	for (struct jp_lint_code *code = codes + 1; code < codes + count; code++) {
+		if (code->time != widest->time && code->start < widest->end)
+			jp_lint_found(
+				findings, code->at,
+				"'%.80s' at 0x%" PRIx64 " and '%.80s' at offset %" PRIu64
+				" share addresses at different times, which needs exact times",
+				code->name, code->start, widest->name, widest->at);
+		if (code->end > widest->end)
+			widest = code;
+	}
+	free(codes);
+}
+
+static const struct jp_lint_rule dump_reuse = {
+	.name = "dump.reuse",
+	.level = JP_LINT_NOTE,
+	.help = "addresses are used again",
+	.dump = reuse,
+};
+JP_REGISTER(lint_rule, dump_reuse);
+
+static void index_twice(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	struct jp_map by_index = {0};
+
+	for (size_t i = 0; i < dump->count; i++) {
+		const struct jp_jitdump_record *record = &dump->records[i];
+		uint64_t *first;
+
+		if (record->type != JP_JITDUMP_LOAD)
+			continue;
+		/* perf makes a file's name of 32 bits of it. */
+		first = jp_map_at(&by_index, (uint32_t)record->load.index, sizeof(*first));
+		if (!first) {
+			findings->failed = -ENOMEM;
+			break;
+		}
+		if (*first)
+			jp_lint_found(findings, record->at,
+				      "code_index %" PRIu64 " again, as at offset %" PRIu64
+				      ": perf writes one ELF file for both",
+				      record->load.index, *first);
+		else
+			*first = record->at;
+	}
+	jp_map_free(&by_index);
+}
+
+static const struct jp_lint_rule dump_index = {
+	.name = "dump.index",
+	.level = JP_LINT_ERROR,
+	.help = "two LOADs have one code_index",
+	.dump = index_twice,
+};
+JP_REGISTER(lint_rule, dump_index);
+
+/* Gives @found the pairs that share an address, each line with one of those below it. */
+static void neighbours(const struct jp_lint_map *map, struct jp_lint_findings *findings,
+		       void (*found)(struct jp_lint_findings *findings,
+				     const struct jp_lint_code *code,
+				     const struct jp_lint_code *other))
+{
+	size_t count;
+	struct jp_lint_code *codes = jp_lint_code_of_map(map, &count, findings), *widest = codes;
+
+	if (!codes)
+		return;
+	jp_lint_code_sort(codes, count);
+	for (struct jp_lint_code *code = codes + 1; code < codes + count; code++) {
+		if (code->start == code[-1].start)
+			found(findings, code, code - 1);
+		else if (code->start < widest->end)
+			found(findings, code, widest);
+		if (code->end > widest->end)
+			widest = code;
+	}
+	free(codes);
+}
+
+static void report_overlap(struct jp_lint_findings *findings, const struct jp_lint_code *code,
+			   const struct jp_lint_code *other)
+{
+	if (code->start != other->start)
+		jp_lint_found(findings, code->at,
+			      "'%.80s' at 0x%" PRIx64 " overlaps '%.80s' of line %" PRIu64
+			      ": which of them perf finds hangs on all other lines",
+			      code->name, code->start, other->name, other->at);
+}
+
+static void map_overlaps(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+{
+	neighbours(map, findings, report_overlap);
+}
+
+static const struct jp_lint_rule map_overlap = {
+	.name = "map.overlap",
+	.level = JP_LINT_WARNING,
+	.help = "two lines overlap",
+	.map = map_overlaps,
+};
+JP_REGISTER(lint_rule, map_overlap);
+
+static void report_reuse(struct jp_lint_findings *findings, const struct jp_lint_code *code,
+			 const struct jp_lint_code *other)
+{
+	if (code->start == other->start && strcmp(code->name, other->name) != 0)
+		jp_lint_found(findings, code->at,
+			      "'%.80s' starts at 0x%" PRIx64 " as '%.80s' of line %" PRIu64
+			      ": a perf map has no times, one of the names is given to both",
+			      code->name, code->start, other->name, other->at);
+}
+
+static void map_reused(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+{
+	neighbours(map, findings, report_reuse);
+}
+
+static const struct jp_lint_rule map_reuse = {
+	.name = "map.reuse",
+	.level = JP_LINT_WARNING,
+	.help = "an address has two names",
+	.map = map_reused,
+};
+JP_REGISTER(lint_rule, map_reuse);
+
+static void report_repeat(struct jp_lint_findings *findings, const struct jp_lint_code *code,
+			  const struct jp_lint_code *other)
+{
+	if (code->start == other->start && strcmp(code->name, other->name) == 0)
+		jp_lint_found(findings, code->at,
+			      "'%.80s' at 0x%" PRIx64 " again, as in line %" PRIu64, code->name,
+			      code->start, other->at);
+}
+
+static void map_repeated(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+{
+	neighbours(map, findings, report_repeat);
+}
+
+static const struct jp_lint_rule map_repeat = {
+	.name = "map.repeat",
+	.level = JP_LINT_NOTE,
+	.help = "a line says what another says",
+	.map = map_repeated,
+};
+JP_REGISTER(lint_rule, map_repeat);

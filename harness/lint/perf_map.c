@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/lint/perf_map.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/array.h"
+#include "harness/base/file.h"
+#include "harness/base/number.h"
+
+#define MOST (UINT64_C(256) << 20)
+enum { MOST_LINES = 1 << 24 };
+
+static int keep_bad(struct jp_lint_map *map, uint64_t number, const char *why)
+{
+	struct jp_lint_bad *bad = jp_array_push(&map->bad, &map->nr_bad, &map->bad_capacity);
+
+	if (!bad)
+		return -ENOMEM;
+	bad->at = number;
+	bad->why = why;
+	return 0;
+}
+
+/* One of the two numbers, with what stands before it; what is unusual goes into @line. */
+static bool take_number(const char **at, struct jp_lint_line *line, uint64_t *value)
+{
+	const char *digits;
+
+	while (**at == ' ' || **at == '\t') {
+		line->dialect |= JP_LINT_BLANKS;
+		++*at;
+	}
+	digits = *at;
+	if (!jp_number_take(at, 16, UINT64_MAX, value))
+		return false;
+	if (digits[0] == '0' && (digits[1] | ' ') == 'x')
+		line->dialect |= JP_LINT_PREFIX;
+	for (; digits < *at; digits++)
+		if (isupper((unsigned char)*digits))
+			line->dialect |= JP_LINT_UPPER;
+	return true;
+}
+
+/* NULL, or what was expected. */
+static const char *take_line(const char *text, size_t length, struct jp_lint_line *line)
+{
+	const char *at = text;
+
+	if (memchr(text, '\0', length))
+		return "a text; found a NUL byte";
+	if (!length)
+		return "START SIZE NAME; found an empty line";
+	if (!take_number(&at, line, &line->start))
+		return "START, a hexadecimal number of at most 64 bits";
+	if (*at != ' ' && *at != '\t')
+		return "a blank behind START";
+	line->dialect |= *at++ == ' ' ? 0 : JP_LINT_BLANKS;
+	if (!take_number(&at, line, &line->size))
+		return "SIZE, a hexadecimal number of at most 64 bits";
+	if (*at != ' ' && *at != '\t' && *at != '\r' && *at)
+		return "a blank behind SIZE";
+	if (*at == ' ' || *at == '\t')
+		line->dialect |= *at++ == ' ' ? 0 : JP_LINT_BLANKS;
+	line->name = at;
+	return NULL;
+}
+
+static int take_text(struct jp_lint_map *map, size_t size)
+{
+	uint64_t number = 0;
+	int ret = 0;
+
+	for (size_t at = 0, next; at < size && !ret; at = next) {
+		struct jp_lint_line line = {.number = ++number}, *kept;
+		char *newline = memchr(map->text + at, '\n', size - at);
+		size_t end = newline ? (size_t)(newline - map->text) : size;
+		const char *why;
+
+		next = end + 1;
+		map->unfinished = !newline;
+		map->text[end] = '\0';
+		if (number > MOST_LINES)
+			return -E2BIG;
+		why = take_line(map->text + at, end - at, &line);
+		if (why) {
+			ret = keep_bad(map, number, why);
+			continue;
+		}
+		if (end > at && map->text[end - 1] == '\r') {
+			line.dialect |= JP_LINT_RETURN;
+			map->text[end - 1] = '\0';
+		}
+		kept = jp_array_push(&map->lines, &map->count, &map->capacity);
+		if (!kept)
+			return -ENOMEM;
+		*kept = line;
+	}
+	return ret;
+}
+
+int jp_lint_map_read(struct jp_lint_map *map, struct jp_error *err)
+{
+	size_t size;
+	int ret;
+
+	map->text = jp_file_read_regular(map->file.path, MOST, &size, err);
+	if (!map->text)
+		return -EIO;
+	ret = take_text(map, size);
+	if (ret == -E2BIG)
+		jp_fail(err, E2BIG, "%s: line %d: expected fewer lines", map->file.path,
+			MOST_LINES);
+	else if (ret)
+		jp_fail(err, ENOMEM, "%s: no memory", map->file.path);
+	return ret;
+}
+
+void jp_lint_map_free(struct jp_lint_map *map)
+{
+	free(map->bad);
+	free(map->lines);
+	free(map->text);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_LINT_PERF_MAP_H
+#define JP_LINT_PERF_MAP_H
+
+#include "harness/lint/rule.h"
+
+/* Takes the perf map @map->file.path apart, line by line. 0, or -errno and a message: it cannot be
+ * read. */
+int jp_lint_map_read(struct jp_lint_map *map, struct jp_error *err);
+void jp_lint_map_free(struct jp_lint_map *map);
+
+#endif

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/lint/print.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What a finding's place is called. */
+static const char *place_of(const struct jp_lint_findings *findings)
+{
+	if (strcmp(findings->kind, "jitdump") == 0)
+		return "offset";
+	return strcmp(findings->kind, "process") == 0 ? "address" : "line";
+}
+
+/* Names are the JIT's: a terminal must not obey them. */
+static void put_text(const char *text)
+{
+	for (; text && *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			printf("\\x%02x", (unsigned char)*text);
+		else
+			putchar(*text);
+}
+
+static void put_head(const char *name, const struct jp_lint_findings *findings, uint64_t at,
+		     enum jp_lint_level level)
+{
+	put_text(name);
+	if (at == JP_LINT_WHOLE)
+		printf(": ");
+	else
+		printf(strcmp(findings->kind, "process") == 0 ? ": %s 0x%" PRIx64 ": "
+							      : ": %s %" PRIu64 ": ",
+		       place_of(findings), at);
+	printf("%s: ", jp_lint_level_name(level));
+}
+
+void jp_lint_print(const char *name, const struct jp_lint_findings *findings)
+{
+	for (size_t i = 0; i < findings->nr_tallies; i++) {
+		const struct jp_lint_tally *tally = &findings->tallies[i];
+
+		for (size_t j = tally->first; j < tally->first + tally->shown; j++) {
+			put_head(name, findings, findings->list[j].at, tally->rule->level);
+			put_text(findings->list[j].text);
+			printf(" [%s]\n", tally->rule->name);
+		}
+		if (tally->count > tally->shown) {
+			put_head(name, findings, JP_LINT_WHOLE, tally->rule->level);
+			printf("%" PRIu64 " more of these [%s]\n", tally->count - tally->shown,
+			       tally->rule->name);
+		}
+	}
+	put_text(name);
+	printf(": %s, %" PRIu64 " %s: %" PRIu64 " errors, %" PRIu64 " warnings, %" PRIu64
+	       " notes\n",
+	       findings->kind, findings->entries,
+	       !strcmp(findings->kind, "jitdump")   ? "records"
+	       : !strcmp(findings->kind, "process") ? "mappings"
+						    : "lines",
+	       findings->levels[JP_LINT_ERROR], findings->levels[JP_LINT_WARNING],
+	       findings->levels[JP_LINT_NOTE]);
+}
+
+static void put_finding(struct jp_json *json, const struct jp_lint_findings *findings,
+			const struct jp_lint_finding *finding)
+{
+	jp_json_object(json, NULL);
+	jp_json_string(json, "rule", finding->rule->name);
+	jp_json_string(json, "level", jp_lint_level_name(finding->rule->level));
+	if (finding->at != JP_LINT_WHOLE)
+		jp_json_u64(json, place_of(findings), finding->at);
+	jp_json_string(json, "text", finding->text);
+	jp_json_end(json);
+}
+
+void jp_lint_json(struct jp_json *json, const char *name, const struct jp_lint_findings *findings)
+{
+	jp_json_object(json, NULL);
+	jp_json_string(json, "name", name);
+	jp_json_string(json, "kind", findings->kind);
+	jp_json_u64(json, "entries", findings->entries);
+	jp_json_u64(json, "errors", findings->levels[JP_LINT_ERROR]);
+	jp_json_u64(json, "warnings", findings->levels[JP_LINT_WARNING]);
+	jp_json_u64(json, "notes", findings->levels[JP_LINT_NOTE]);
+	jp_json_object(json, "rules");
+	for (size_t i = 0; i < findings->nr_tallies; i++)
+		if (findings->tallies[i].count)
+			jp_json_u64(json, findings->tallies[i].rule->name,
+				    findings->tallies[i].count);
+	jp_json_end(json);
+	jp_json_array(json, "findings");
+	for (size_t i = 0; i < findings->count; i++)
+		put_finding(json, findings, &findings->list[i]);
+	jp_json_end(json);
+	jp_json_end(json);
+}
+
+void jp_lint_print_rules(void)
+{
+	const struct jp_lint_rule *rule;
+
+	for (size_t i = 0; (rule = jp_registry_at(JP_LINT_RULE, i)); i++)
+		printf("%-20s %-7s  %s\n", rule->name, jp_lint_level_name(rule->level), rule->help);
+}

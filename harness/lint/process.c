@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/lint/process.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/base/array.h"
+#include "harness/base/cleanup.h"
+#include "harness/base/file.h"
+#include "harness/base/path.h"
+
+enum { MOST_MAPS = 64 << 20 };
+
+/* The pid that the process itself has: its files bear that one. */
+static uint32_t own_pid(uint32_t pid)
+{
+	char path[64], *line, *last;
+	jp_cleanup_free char *text = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	text = jp_file_read(path, 1 << 16, NULL, NULL);
+	line = text ? strstr(text, "\nNSpid:") : NULL;
+	if (!line)
+		return pid;
+	line++;
+	line[strcspn(line, "\n")] = '\0';
+	last = strrchr(line, '\t');
+	return last ? (uint32_t)strtoul(last, NULL, 10) : pid;
+}
+
+/* How its paths begin for us: it may have a root of its own. */
+static void root_of(uint32_t pid, char *root, size_t size)
+{
+	char path[64], theirs[64] = "", ours[64] = "";
+
+	snprintf(path, sizeof(path), "/proc/%u/ns/mnt", pid);
+	*root = '\0';
+	if (readlink(path, theirs, sizeof(theirs) - 1) > 0 &&
+	    readlink("/proc/self/ns/mnt", ours, sizeof(ours) - 1) > 0 && strcmp(theirs, ours) != 0)
+		snprintf(root, size, "/proc/%u/root", pid);
+}
+
+/* Adds @name to the list that its last part puts it on, unless it is gone or on it already. */
+static int add_file(struct jp_lint_process *process, const char *root, const char *name)
+{
+	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
+	bool dump = strncmp(base, "jit-", 4) == 0, map = strncmp(base, "perf-", 5) == 0;
+	char ***list = dump ? &process->dumps : &process->perf_maps, **added;
+	size_t *count = dump ? &process->nr_dumps : &process->nr_perf_maps;
+	size_t length = strlen(base);
+	char path[PATH_MAX];
+
+	map &= length > 4 && strcmp(base + length - 4, ".map") == 0;
+	if ((!dump && !map) || *name != '/' ||
+	    jp_path_build(path, sizeof(path), NULL, "%s%s", root, name) || access(path, F_OK))
+		return 0;
+	for (size_t i = 0; i < *count; i++)
+		if (strcmp((*list)[i], path) == 0)
+			return 0;
+	added = jp_array_push(list, count,
+			      dump ? &process->dumps_capacity : &process->perf_maps_capacity);
+	return added && (*added = strdup(path)) ? 0 : -ENOMEM;
+}
+
+/* A writer keeps its file open. */
+static int add_open(struct jp_lint_process *process, const char *root)
+{
+	char path[64], link[PATH_MAX + 64], name[PATH_MAX];
+	jp_cleanup_closedir DIR *dir = NULL;
+	int ret = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/fd", process->pid);
+	dir = opendir(path);
+	for (struct dirent *entry; dir && !ret && (entry = readdir(dir));) {
+		ssize_t length;
+
+		if (jp_path_build(link, sizeof(link), NULL, "%s/%s", path, entry->d_name))
+			continue;
+		length = readlink(link, name, sizeof(name) - 1);
+		if (length <= 0)
+			continue;
+		name[length] = '\0';
+		ret = add_file(process, root, name);
+	}
+	return ret;
+}
+
+static int add_files(struct jp_lint_process *process)
+{
+	char root[64], path[PATH_MAX], cwd[PATH_MAX];
+	ssize_t length;
+	int ret = 0;
+
+	root_of(process->pid, root, sizeof(root));
+	for (size_t i = 0; i < process->nr_maps && !ret; i++)
+		ret = add_file(process, root, process->maps[i].name);
+	snprintf(path, sizeof(path), "/tmp/jit-%u.dump", process->own_pid);
+	ret = ret ?: add_file(process, root, path);
+	snprintf(path, sizeof(path), "/tmp/perf-%u.map", process->own_pid);
+	ret = ret ?: add_file(process, root, path);
+	snprintf(path, sizeof(path), "/proc/%u/cwd", process->pid);
+	length = readlink(path, cwd, sizeof(cwd) - 1);
+	cwd[length < 0 ? 0 : length] = '\0';
+	if (!ret &&
+	    !jp_path_build(path, sizeof(path), NULL, "%s/jit-%u.dump", cwd, process->own_pid))
+		ret = add_file(process, root, path);
+	return ret ?: add_open(process, root);
+}
+
+int jp_lint_process_look(uint32_t pid, struct jp_lint_process *process, struct jp_error *err)
+{
+	jp_cleanup_free char *text = NULL;
+	char path[64];
+	size_t size;
+	int ret;
+
+	*process = (struct jp_lint_process){.pid = pid, .own_pid = own_pid(pid)};
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	text = jp_file_read(path, MOST_MAPS, &size, err);
+	if (!text)
+		return -ESRCH;
+	ret = jp_procmaps_parse(text, size, &process->maps, &process->nr_maps, err);
+	if (ret)
+		return ret;
+	return add_files(process) ? jp_fail(err, ENOMEM, "%s: no memory", path) : 0;
+}
+
+static int by_start(const void *left, const void *right)
+{
+	const struct jp_lint_range *a = left, *b = right;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+int jp_lint_process(struct jp_lint_process *process, struct jp_lint_findings *findings,
+		    struct jp_error *err)
+{
+	const struct jp_lint_rule *rule;
+
+	findings->kind = "process";
+	findings->entries = process->nr_maps;
+	if (process->nr_published)
+		qsort(process->published, process->nr_published, sizeof(*process->published),
+		      by_start);
+	for (size_t i = 0; (rule = jp_registry_at(JP_LINT_RULE, i)); i++)
+		if (rule->process && jp_lint_ask(findings, rule))
+			rule->process(process, findings);
+	return findings->failed ? jp_fail(err, ENOMEM, "process %u: no memory", process->pid) : 0;
+}
+
+static void free_list(char **list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(list[i]);
+	free(list);
+}
+
+void jp_lint_process_free(struct jp_lint_process *process)
+{
+	free_list(process->dumps, process->nr_dumps);
+	free_list(process->perf_maps, process->nr_perf_maps);
+	free(process->maps);
+	free(process->published);
+	*process = (struct jp_lint_process){0};
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Rules about a running process: whether a profiler finds what it publishes. */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "harness/base/search.h"
+#include "harness/format/truth/format.h"
+#include "harness/lint/code.h"
+
+static bool executable(const struct jp_procmap *map)
+{
+	return map->prot & JP_PROT_EXEC;
+}
+
+/* Memory for which perf asks a perf map: docs/names.md. */
+static bool anonymous(const struct jp_procmap *map)
+{
+	static const char *const names[] = {"[heap]", "/dev/zero", "/anon_hugepage", "[stack",
+					    "/SYSV"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strncmp(map->name, names[i], strlen(names[i])) == 0)
+			return true;
+	return !*map->name;
+}
+
+/* Other memory that code may be made in. */
+static bool made_of_nothing(const struct jp_procmap *map)
+{
+	return strncmp(map->name, "/memfd:", 7) == 0 || strncmp(map->name, "[anon:", 6) == 0;
+}
+
+static void marker(const struct jp_lint_process *process, struct jp_lint_findings *findings)
+{
+	for (size_t i = 0; i < process->nr_dumps; i++) {
+		const char *slash = strrchr(process->dumps[i], '/');
+		bool mapped = false;
+
+		for (size_t j = 0; j < process->nr_maps; j++) {
+			const char *other = strrchr(process->maps[j].name, '/');
+
+			mapped |=
+				other && executable(&process->maps[j]) && strcmp(other, slash) == 0;
+		}
+		if (!mapped)
+			jp_lint_found(
+				findings, JP_LINT_WHOLE,
+				"%s is not mapped executable: perf finds a jitdump by the record "
+				"of that mapping alone",
+				process->dumps[i]);
+	}
+}
+
+static const struct jp_lint_rule process_marker = {
+	.name = "process.marker",
+	.level = JP_LINT_ERROR,
+	.help = "the jitdump is not mapped executable",
+	.process = marker,
+};
+JP_REGISTER(lint_rule, process_marker);
+
+static void deleted(const struct jp_lint_process *process, struct jp_lint_findings *findings)
+{
+	for (size_t i = 0; i < process->nr_maps; i++) {
+		const char *name = process->maps[i].name, *slash = strrchr(name, '/');
+
+		if (slash && strncmp(slash, "/jit-", 5) == 0 && strstr(slash, ".dump (deleted)"))
+			jp_lint_found(findings, process->maps[i].start,
+				      "%s: the jitdump is gone, and with it all names", name);
+	}
+}
+
+static const struct jp_lint_rule process_deleted = {
+	.name = "process.deleted",
+	.level = JP_LINT_ERROR,
+	.help = "the jitdump was deleted",
+	.process = deleted,
+};
+JP_REGISTER(lint_rule, process_deleted);
+
+/* How many bytes of @map the process publishes names for. */
+static uint64_t published(const struct jp_lint_process *process, const struct jp_procmap *map)
+{
+	const struct jp_lint_range *ranges = process->published;
+	uint64_t to = map->start, bytes = 0;
+	size_t i;
+
+	/* Ranges that begin before the mapping and reach into it are of no account. */
+	jp_search(i, process->nr_published, ranges[i].start < map->start);
+	for (; i < process->nr_published && ranges[i].start < map->end; i++) {
+		uint64_t start = ranges[i].start > to ? ranges[i].start : to;
+		uint64_t end = ranges[i].end < map->end ? ranges[i].end : map->end;
+
+		if (end <= start)
+			continue;
+		bytes += end - start;
+		to = end;
+	}
+	return bytes;
+}
+
+static void no_names(const struct jp_lint_process *process, struct jp_lint_findings *findings)
+{
+	for (size_t i = 0; i < process->nr_maps; i++) {
+		const struct jp_procmap *map = &process->maps[i];
+
+		if (executable(map) && (anonymous(map) || made_of_nothing(map)) &&
+		    !published(process, map))
+			jp_lint_found(
+				findings, map->start,
+				"%" PRIu64 " executable bytes of %s, and no file names any of them",
+				map->end - map->start, *map->name ? map->name : "anonymous memory");
+	}
+}
+
+static const struct jp_lint_rule process_no_names = {
+	.name = "process.no-names",
+	.level = JP_LINT_WARNING,
+	.help = "executable memory for which nothing is published",
+	.process = no_names,
+};
+JP_REGISTER(lint_rule, process_no_names);
+
+static void unread_map(const struct jp_lint_process *process, struct jp_lint_findings *findings)
+{
+	if (!process->nr_perf_maps || process->nr_dumps)
+		return;
+	for (size_t i = 0; i < process->nr_maps; i++) {
+		const struct jp_procmap *map = &process->maps[i];
+		uint64_t bytes =
+			executable(map) && made_of_nothing(map) ? published(process, map) : 0;
+
+		if (bytes)
+			jp_lint_found(findings, map->start,
+				      "%" PRIu64
+				      " bytes of %s have names in the perf map, which perf "
+				      "never asks about such memory",
+				      bytes, map->name);
+	}
+}
+
+static const struct jp_lint_rule process_unread_map = {
+	.name = "process.unread-map",
+	.level = JP_LINT_ERROR,
+	.help = "the perf map names memory for which perf does not ask it",
+	.process = unread_map,
+};
+JP_REGISTER(lint_rule, process_unread_map);

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Rules about addresses and sizes of code, and about the memory where it should lie. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/format/truth/format.h"
+#include "harness/lint/code.h"
+
+/* The first address that no process has, on 64-bit machines with 57 bits of address at most. */
+#define KERNEL (UINT64_C(1) << 63)
+
+static void empty_in_dump(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	for (size_t i = 0; i < dump->count; i++) {
+		const struct jp_jitdump_record *record = &dump->records[i];
+
+		if (record->type == JP_JITDUMP_LOAD && !record->load.size)
+			jp_lint_found(findings, record->at, "'%.80s' has no code: it names nothing",
+				      record->load.name);
+	}
+}
+
+static void empty_in_map(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+{
+	for (size_t i = 0; i < map->count; i++)
+		if (!map->lines[i].size)
+			jp_lint_found(
+				findings, map->lines[i].number,
+				"'%.80s' has size 0: perf finds it at its first address alone",
+				map->lines[i].name);
+}
+
+static const struct jp_lint_rule code_size = {
+	.name = "code.size",
+	.level = JP_LINT_WARNING,
+	.help = "code has size 0",
+	.dump = empty_in_dump,
+	.map = empty_in_map,
+};
+JP_REGISTER(lint_rule, code_size);
+
+static void check_address(struct jp_lint_findings *findings, uint64_t at, uint64_t start,
+			  uint64_t size)
+{
+	if (!start || start >= KERNEL || size > KERNEL - start)
+		jp_lint_found(findings, at,
+			      "%" PRIu64 " bytes at 0x%" PRIx64 ": no process has code there", size,
+			      start);
+}
+
+static void address_in_dump(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	for (size_t i = 0; i < dump->count; i++) {
+		const struct jp_jitdump_record *record = &dump->records[i];
+
+		if (record->type == JP_JITDUMP_LOAD)
+			check_address(findings, record->at, record->load.addr, record->load.size);
+		else if (record->type == JP_JITDUMP_MOVE)
+			check_address(findings, record->at, record->move.to, record->move.size);
+	}
+}
+
+static void address_in_map(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+{
+	for (size_t i = 0; i < map->count; i++)
+		check_address(findings, map->lines[i].number, map->lines[i].start,
+			      map->lines[i].size);
+}
+
+static const struct jp_lint_rule code_address = {
+	.name = "code.address",
+	.level = JP_LINT_ERROR,
+	.help = "code is where no process can have any",
+	.dump = address_in_dump,
+	.map = address_in_map,
+};
+JP_REGISTER(lint_rule, code_address);
+
+static void vma(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	size_t count = 0, loads = 0, first = 0;
+
+	for (size_t i = 0; i < dump->count; i++) {
+		const struct jp_jitdump_record *record = &dump->records[i];
+
+		loads += record->type == JP_JITDUMP_LOAD;
+		if (record->type == JP_JITDUMP_LOAD && record->load.vma != record->load.addr &&
+		    !count++)
+			first = i;
+	}
+	if (count)
+		jp_lint_found(findings, dump->records[first].at,
+			      "vma is 0x%" PRIx64 ", code_addr 0x%" PRIx64
+			      "; expected the same, in %zu of %zu LOADs",
+			      dump->records[first].load.vma, dump->records[first].load.addr, count,
+			      loads);
+}
+
+static const struct jp_lint_rule dump_vma = {
+	.name = "dump.vma",
+	.level = JP_LINT_WARNING,
+	.help = "vma is not the address of the code",
+	.dump = vma,
+};
+JP_REGISTER(lint_rule, dump_vma);
+
+static void load_gap(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	for (size_t i = 0; i < dump->count; i++) {
+		const struct jp_jitdump_record *record = &dump->records[i];
+		const unsigned char *behind;
+
+		if (record->type != JP_JITDUMP_LOAD)
+			continue;
+		behind = (const unsigned char *)record->load.name + strlen(record->load.name) + 1;
+		if (record->load.code != behind)
+			jp_lint_found(
+				findings, record->at,
+				"%td bytes more than name and code: readers take the code from the "
+				"record's end",
+				record->load.code - behind);
+	}
+}
+
+static const struct jp_lint_rule dump_load_padding = {
+	.name = "dump.load-padding",
+	.level = JP_LINT_ERROR,
+	.help = "a LOAD is longer than its name and code",
+	.dump = load_gap,
+};
+JP_REGISTER(lint_rule, dump_load_padding);
+
+static void check_mapped(const struct jp_lint_process *process, struct jp_lint_code *codes,
+			 size_t count, struct jp_lint_findings *findings)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct jp_procmap *map = jp_lint_mapping(process, codes[i].start);
+
+		if (!map || !(map->prot & JP_PROT_EXEC) || codes[i].end > map->end)
+			jp_lint_found(findings, codes[i].at,
+				      "'%.80s' at 0x%" PRIx64
+				      " is in no executable mapping: it was "
+				      "freed, or never there",
+				      codes[i].name, codes[i].start);
+	}
+	free(codes);
+}
+
+static void unmapped_of_dump(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+{
+	struct jp_lint_code *codes;
+	size_t count;
+
+	if (dump->file.process && (codes = jp_lint_code_of_dump(dump, &count, findings)))
+		check_mapped(dump->file.process, codes, count, findings);
+}
+
+static void unmapped_of_map(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+{
+	struct jp_lint_code *codes;
+	size_t count;
+
+	if (map->file.process && (codes = jp_lint_code_of_map(map, &count, findings)))
+		check_mapped(map->file.process, codes, count, findings);
+}
+
+static const struct jp_lint_rule code_unmapped = {
+	.name = "code.unmapped",
+	.level = JP_LINT_WARNING,
+	.help = "code is in no executable mapping of the process",
+	.dump = unmapped_of_dump,
+	.map = unmapped_of_map,
+};
+JP_REGISTER(lint_rule, code_unmapped);

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_LINT_RULE_H
+#define JP_LINT_RULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "harness/base/registry.h"
+#include "harness/format/jit/jitdump_read.h"
+#include "harness/format/procmaps/procmaps.h"
+
+struct jp_lint_findings;
+
+enum jp_lint_level { JP_LINT_NOTE, JP_LINT_WARNING, JP_LINT_ERROR, JP_LINT_LEVELS };
+
+/* What rules see: a jitdump, a perf map, or a running process. */
+
+/* Of either file. */
+struct jp_lint_file {
+	const char *path;
+	struct stat status;
+	int64_t named_pid; /* of "jit-PID.dump", "perf-PID.map"; -1: no such name */
+	const struct jp_lint_process *process; /* whose it is; NULL: nobody said */
+	uint64_t now;                          /* CLOCK_MONOTONIC */
+	uint64_t written; /* when it was changed last, by the same; 0: before this boot */
+};
+
+struct jp_lint_bad {
+	uint64_t at;     /* offset, or line */
+	const char *why; /* NULL: as the ones before it */
+};
+
+struct jp_lint_dump {
+	struct jp_lint_file file;
+	const struct jp_jitdump_header *header;
+	struct jp_jitdump_record *records;
+	size_t count, capacity;
+	struct jp_lint_bad *bad; /* records that could not be taken apart */
+	size_t nr_bad, bad_capacity;
+	const unsigned char
+		*rest; /* where nobody can tell where a record begins; NULL: no such place */
+	uint64_t rest_at, rest_size;
+	uint64_t unknown; /* records of unknown types */
+	struct jp_jitdump *dump;
+};
+
+enum jp_lint_dialect {
+	JP_LINT_PREFIX = 1, /* 0x before a number */
+	JP_LINT_BLANKS = 2, /* other separators than one blank */
+	JP_LINT_RETURN = 4, /* "\r" at the end */
+	JP_LINT_UPPER = 8,  /* capital digits */
+};
+
+struct jp_lint_line {
+	uint64_t number; /* from 1 */
+	uint64_t start, size;
+	const char *name;
+	unsigned int dialect;
+};
+
+struct jp_lint_map {
+	struct jp_lint_file file;
+	char *text;
+	struct jp_lint_line *lines;
+	size_t count, capacity;
+	struct jp_lint_bad *bad;
+	size_t nr_bad, bad_capacity;
+	bool unfinished; /* the last line has no newline */
+};
+
+/* What a process publishes, from all its files. */
+struct jp_lint_range {
+	uint64_t start, end;
+};
+
+struct jp_lint_process {
+	uint32_t pid, own_pid; /* as we see it; as it sees itself */
+	struct jp_procmap *maps;
+	size_t nr_maps;
+	char **dumps, **perf_maps; /* files that it has mapped, has open, or that bear its pid */
+	size_t nr_dumps, dumps_capacity, nr_perf_maps, perf_maps_capacity;
+	struct jp_lint_range *published;
+	size_t nr_published, published_capacity;
+};
+
+/* One thing that can be wrong; docs/lint.md has a section for each. Of the functions those that
+ * apply; each is a pure function of what it sees. */
+struct jp_lint_rule {
+	const char *name;
+	enum jp_lint_level level;
+	const char *help;
+	void (*dump)(const struct jp_lint_dump *dump, struct jp_lint_findings *findings);
+	void (*map)(const struct jp_lint_map *map, struct jp_lint_findings *findings);
+	void (*process)(const struct jp_lint_process *process, struct jp_lint_findings *findings);
+};
+
+#endif
