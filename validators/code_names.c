@@ -10,9 +10,12 @@ struct jp_code_name jp_code_name_at(const struct jp_naming *naming, const struct
 {
 	struct jp_code_name name = {
 		.life = life, .ip = ip, .covered = ip >= life->low && ip < life->high};
+	struct jp_name yielded;
 
 	name.mapping = jp_replay_find(naming->view->spaces, life->code->pid, ip);
-	name.found = jp_names_find(naming->names, name.mapping, ip, &name.why);
+	yielded = jp_names_find(naming->names, name.mapping, ip);
+	name.found = yielded.text;
+	name.how = yielded.how;
 	if (!name.found)
 		name.named = JP_NAME_NONE;
 	else if (strcmp(name.found, life->code->name) == 0)
@@ -53,18 +56,19 @@ const char *jp_code_name_cause(const struct jp_naming *naming, const struct jp_c
 	    jp_incarnations_others(naming->incarnations, name->life->code->pid, name->found))
 		return "wrong-owner";
 	if (!name->mapping)
-		return name->why;
+		return jp_name_how_text[name->how];
 	if (asked && name->covered)
 		return "hidden";
 	if (name->found)
 		return "other-name";
 	if (by_dump && name->life->published == UINT64_MAX)
 		return "not-published";
-	injected = jp_names_injected(naming->names, name->mapping->name);
+	injected = jp_names_injected(naming->names, name->mapping);
 	if (asked && by_dump && !injected)
 		return name->life->published > time ? "late" : "not-injected";
 	/* A perf map that does not hold it. */
-	return strcmp(name->why, "no-symbol") == 0 && !injected ? "not-published" : name->why;
+	return name->how == JP_NAME_NOT_IN_MAP && !injected ? "not-published"
+							    : jp_name_how_text[name->how];
 }
 
 const char *jp_code_name_text(const struct jp_code_name *name, char *text, size_t size)
@@ -73,7 +77,8 @@ const char *jp_code_name_text(const struct jp_code_name *name, char *text, size_
 	const struct jp_hider *hider = &name->life->hider;
 	int used = snprintf(text, size, "%s+%#" PRIx64 ", loaded at %" PRIu64 ": %s%.60s (%s)",
 			    code->name, name->ip - code->addr, code->loaded,
-			    name->found ? "named " : "no name", name->found ?: "", name->why);
+			    name->found ? "named " : "no name", name->found ?: "",
+			    jp_name_how_text[name->how]);
 
 	if (name->mapping && used >= 0 && (size_t)used < size)
 		used += snprintf(text + used, size - (size_t)used,

@@ -21,7 +21,7 @@ struct jp_code_name {
 	enum jp_named named;
 	const struct jp_mapping *mapping; /* as the capture knows it; NULL: none */
 	const char *found;                /* NULL: no name */
-	const char *why;                  /* of jp_names_find() */
+	enum jp_name_how how;             /* of jp_names_find() */
 	bool covered;                     /* by a record later than the code */
 };
 

@@ -24,6 +24,7 @@ struct order {
 	const struct jp_view *view;
 	struct jp_findings *findings;
 	const struct jp_machine *machine;
+	struct jp_file_finder *finder;
 	struct jp_naming naming;
 	struct jp_code_loads loads;
 	struct jp_incarnations incarnations;
@@ -71,8 +72,8 @@ static int judge_name(struct order *order, const struct jp_event *event,
 	if (name->named == JP_NAME_RIGHT) {
 		size_t index = name->life - order->incarnations.incarnations;
 
-		order->state[index].elf |= strcmp(name->why, "elf") == 0;
-		order->state[index].map |= strcmp(name->why, "map") == 0;
+		order->state[index].elf |= name->how == JP_NAME_JITDUMP;
+		order->state[index].map |= name->how == JP_NAME_MAP;
 		return 0;
 	}
 	first = except(order, name, "names.wrong", "names.unnamed", event->time, &failed);
@@ -106,8 +107,8 @@ static int judge_sample(struct order *order, const struct jp_event *event)
 	sample.named = name.named;
 	sample.covered = name.covered;
 	order->side->named[name.named]++;
-	order->side->elf += name.found && strcmp(name.why, "elf") == 0;
-	order->side->map += name.found && strcmp(name.why, "map") == 0;
+	order->side->elf += name.how == JP_NAME_JITDUMP;
+	order->side->map += name.how == JP_NAME_MAP;
 	failed = jp_named_samples_add(&order->side->samples, &sample);
 	return failed || !order->last ? failed : judge_name(order, event, &name);
 }
@@ -191,7 +192,7 @@ static int judge_injected(struct order *order, const struct jp_event *event,
 			  const struct jp_mapping *known)
 {
 	const uint64_t slack = order->evidence->info.slack;
-	const char *why, *name = jp_names_find(order->naming.names, known, event->map.addr, &why);
+	const char *name = jp_names_find(order->naming.names, known, event->map.addr).text;
 	const struct jp_incarnations *all = &order->incarnations;
 
 	order->injected++;
@@ -272,7 +273,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	known = jp_replay_find(view->spaces, event->pid, event->map.addr);
 	if (!known)
 		return 0;
-	if (jp_names_injected(order->naming.names, known->name)) {
+	if (jp_names_injected(order->naming.names, known)) {
 		failed = view->in_injected ? judge_injected(order, event, known) : 0;
 		if (failed)
 			return failed;
@@ -408,12 +409,14 @@ static int prepare(struct order *order, struct jp_error *err)
 	if (!order->machine)
 		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here",
 			       evidence->dir, evidence->truth->e_machine);
+	order->finder = jp_file_finder_of_run(evidence->dir);
 	order->naming = (struct jp_naming){.view = order->view,
-					   .names = jp_names_open(evidence->dir, err),
+					   .names = jp_names_new(order->finder),
 					   .loads = &order->loads,
 					   .incarnations = &order->incarnations};
-	failed = order->naming.names ? jp_code_loads_read(evidence->dir, &order->loads, err)
-				     : -ENOMEM;
+	if (!order->finder || !order->naming.names)
+		return jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
+	failed = jp_code_loads_read(evidence->dir, &order->loads, err);
 	if (failed)
 		return failed;
 	order->state = calloc(count + 1, sizeof(*order->state));
@@ -470,6 +473,7 @@ static void free_order(void *state)
 	jp_incarnations_free(&order->incarnations);
 	jp_code_loads_free(&order->loads);
 	jp_names_free(order->naming.names);
+	jp_file_finder_free(order->finder);
 	free(order);
 }
 

@@ -36,7 +36,7 @@ ROOMS = (
 )
 # (what is included, by whom alone, why)
 HOMES = (
-    (r"(gelf|libelf)\.h$|libelf/", r"harness/format/elf/elf_file\.c$",
+    (r"(gelf|libelf)\.h$|libelf/", r"harness/format/elf/elf_source\.h$",
      "it has one home (libelf: harness/format/elf/)"),
     (r"elfutils/libdw|libdw|dwarf\.h$", r"harness/model/unwind/cfi\.c$",
      "it has one home (libdw: harness/model/unwind/cfi.c)"),

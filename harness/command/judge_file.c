@@ -191,7 +191,8 @@ static int visit(void *context, const struct jp_event *event)
 
 	if (judgement->unwinder && event->type == JP_EVENT_SAMPLE)
 		unwind(judgement, event);
-	return jp_file_figures_count(judgement->report.figures, event);
+	return jp_file_figures_count(judgement->report.figures, event)
+		       ?: jp_file_names_count(judgement->report.names, event);
 }
 
 static int judge(struct judgement *judgement, const struct options *options, struct jp_error *err)
@@ -200,12 +201,13 @@ static int judge(struct judgement *judgement, const struct options *options, str
 
 	judgement->report.replay = jp_replay_new();
 	judgement->report.figures = jp_file_figures_new(judgement->report.replay);
+	judgement->report.names = jp_file_names_new(judgement->report.replay);
 	judgement->report.file = options->file;
 	judgement->report.unwinds = options->unwind;
 	judgement->method = options->method;
 	if (options->unwind)
 		judgement->unwinder = jp_unwinder_new(options->elf, true);
-	if (!judgement->report.replay || !judgement->report.figures ||
+	if (!judgement->report.replay || !judgement->report.figures || !judgement->report.names ||
 	    (options->unwind && !judgement->unwinder))
 		return jp_fail(err, ENOMEM, "no memory");
 	if (options->unwind)
@@ -288,6 +290,7 @@ int jp_judge_file(int argc, char **argv)
 	}
 	if (judgement.unwinder)
 		jp_unwinder_free(judgement.unwinder);
+	jp_file_names_free(judgement.report.names);
 	jp_file_figures_free(judgement.report.figures);
 	jp_replay_free(judgement.report.replay);
 	return status;

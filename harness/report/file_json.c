@@ -23,6 +23,34 @@ static void json_figures(struct jp_json *json, const struct jp_figures *figures)
 	json_places(json, "sampled", figures->sampled, JP_PLACES);
 }
 
+static uint64_t json_hows(struct jp_json *json, const char *key, const uint64_t *counts,
+			  enum jp_name_how from, enum jp_name_how end)
+{
+	uint64_t sum = 0;
+
+	jp_json_object(json, key);
+	for (enum jp_name_how how = from; how < end; how++) {
+		jp_json_u64(json, jp_name_how_text[how], counts[how]);
+		sum += counts[how];
+	}
+	jp_json_end(json);
+	return sum;
+}
+
+static void json_names(struct jp_json *json, const struct jp_name_counts *counts)
+{
+	jp_json_object(json, "names");
+	jp_json_u64(json, "samples", counts->samples);
+	jp_json_u64(json, "named", json_hows(json, "by", counts->how, JP_NAME_ELF, JP_NAME_NAMED));
+	jp_json_u64(json, "unnamed",
+		    json_hows(json, "why", counts->how, JP_NAME_NAMED, JP_NAME_HOWS));
+	jp_json_object(json, "named_by_perf");
+	for (size_t i = 0; i < JP_NAMING_PERFS; i++)
+		jp_json_u64(json, jp_naming_perf_text[i], counts->named[i]);
+	jp_json_end(json);
+	jp_json_end(json);
+}
+
 static void json_unwound(struct jp_json *json, const struct jp_file_report *report)
 {
 	uint64_t samples = report->unwound.samples, frames = report->unwound.frames;
@@ -42,6 +70,7 @@ void jp_file_report_json(struct jp_file_report *report)
 {
 	const struct jp_perfdata_summary *summary = &report->summary;
 	const struct jp_process_figures *const *processes;
+	struct jp_name_counts names;
 	struct jp_json json;
 	size_t count;
 
@@ -49,6 +78,8 @@ void jp_file_report_json(struct jp_file_report *report)
 	jp_json_object(&json, NULL);
 	jp_json_string(&json, "file", report->file);
 	json_figures(&json, &report->total);
+	jp_file_names_total(report->names, &names);
+	json_names(&json, &names);
 	jp_json_u64(&json, "lost_records", summary->lost_records);
 	jp_json_u64(&json, "lost_events", summary->lost_events);
 	jp_json_u64(&json, "lost_samples", summary->lost_samples);
@@ -63,10 +94,15 @@ void jp_file_report_json(struct jp_file_report *report)
 	jp_json_array(&json, "processes");
 	processes = jp_file_figures_processes(report->figures, &count);
 	for (size_t i = 0; i < count; i++) {
+		const struct jp_name_counts *counts;
+
 		jp_json_object(&json, NULL);
 		jp_json_u64(&json, "pid", processes[i]->pid);
 		jp_json_string(&json, "comm", jp_replay_comm(report->replay, processes[i]->pid));
 		json_figures(&json, &processes[i]->figures);
+		counts = jp_file_names_of(report->names, processes[i]->pid);
+		if (counts)
+			json_names(&json, counts);
 		jp_json_end(&json);
 	}
 	jp_json_end(&json);

@@ -4,6 +4,7 @@
 
 #include "harness/format/perfdata/read.h"
 #include "harness/judge/file_figures.h"
+#include "harness/judge/file_names.h"
 #include "harness/model/unwind/unwind.h"
 
 /* The report on a perf.data file without truth. */
@@ -11,6 +12,7 @@ struct jp_file_report {
 	const char *file;
 	struct jp_replay *replay;
 	struct jp_file_figures *figures;
+	struct jp_file_names *names;
 	bool unwinds; /* stack dumps were unwound too */
 	struct {
 		uint64_t samples, frames, stops[JP_UNWIND_STOPS];

@@ -80,6 +80,38 @@ static void print_places(struct jp_file_report *report)
 	}
 }
 
+static void print_names(const struct jp_file_report *report)
+{
+	static const char *const texts[JP_NAME_HOWS] = {
+		[JP_NAME_ELF] = "  by symbols of a file",
+		[JP_NAME_JITDUMP] = "  by an injected jitdump",
+		[JP_NAME_MAP] = "  by a perf map",
+		[JP_NAME_NO_MAPPING] = "  unnamed: in no known mapping",
+		[JP_NAME_NOT_ANONYMOUS] = "  unnamed: perf asks no perf map there",
+		[JP_NAME_NO_MAP] = "  unnamed: there is no perf map",
+		[JP_NAME_BAD_MAP] = "  unnamed: the perf map is not readable",
+		[JP_NAME_NOT_IN_MAP] = "  unnamed: not in the perf map",
+		[JP_NAME_OVERLAPPED] = "  unnamed: lines of the perf map overlap",
+		[JP_NAME_NO_FILE] = "  unnamed: the file is missing",
+		[JP_NAME_OTHER_FILE] = "  unnamed: the file has another build id",
+		[JP_NAME_BAD_FILE] = "  unnamed: the file is not readable",
+		[JP_NAME_STRIPPED] = "  unnamed: the file is stripped",
+		[JP_NAME_NO_SYMBOL] = "  unnamed: the file has no symbol there",
+	};
+	struct jp_name_counts names;
+
+	jp_file_names_total(report->names, &names);
+	print_share("samples in user space that perf 7.3 names", names.named[JP_NAMING_PERFS - 1],
+		    names.samples, "samples");
+	for (enum jp_name_how how = 0; how < JP_NAME_HOWS; how++)
+		if (names.how[how])
+			print_share(texts[how], names.how[how], names.samples, "samples");
+	for (size_t i = 0; i + 1 < JP_NAMING_PERFS; i++)
+		if (names.named[i] != names.named[JP_NAMING_PERFS - 1])
+			printf("  perf %s names %12" PRIu64 "\n", jp_naming_perf_text[i],
+			       names.named[i]);
+}
+
 static void print_unwound(const struct jp_file_report *report)
 {
 	uint64_t samples = report->unwound.samples;
@@ -109,6 +141,7 @@ void jp_file_report_text(struct jp_file_report *report)
 	print_share("user addresses in callchains", total->addresses, 0, "");
 	print_share("  in no known mapping", total->addresses_unmapped, total->addresses,
 		    "addresses");
+	print_names(report);
 	print_share("LOST records", summary->lost_records, 0, "");
 	print_share("  that tell of lost events", summary->lost_events, 0, "");
 	print_share("lost samples (LOST_SAMPLES)", summary->lost_samples, 0, "");

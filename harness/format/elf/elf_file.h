@@ -9,8 +9,7 @@
 #include "harness/base/error.h"
 #include "harness/format/elf/elf_image.h"
 
-/* Build ids, symbols, and the small copies that a run directory keeps. Nothing else includes
- * libelf. */
+/* Build ids, and the small copies that a run directory keeps. */
 
 /*
  * Saves program headers, .eh_frame_hdr and .eh_frame of the ELF image behind @fd (or, with fd < 0,
@@ -29,22 +28,5 @@ char *jp_build_id_text(const struct jp_build_id *id, char *text);
  * read, or its tables are broken. */
 int jp_elf_extract(int fd, const void *image, size_t size, struct jp_elf_image *out,
 		   struct jp_error *err);
-
-/* A function of the symbol table, by where its bytes stand in the file. */
-struct jp_elf_symbol {
-	uint64_t offset, size;
-	const char *name; /* lives as long as the table */
-};
-struct jp_elf_symbols {
-	struct jp_elf_symbol *symbols; /* by offset */
-	size_t count;
-	char *names; /* private */
-};
-/*
- * The functions that .symtab of the file at @fd defines; a perf.data's mapping finds its own by
- * file offset. Sizes, indices and names that lead out of the file make it -EINVAL.
- */
-int jp_elf_symbols(int fd, struct jp_elf_symbols *symbols, struct jp_error *err);
-void jp_elf_symbols_free(struct jp_elf_symbols *symbols);
 
 #endif

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "harness/base/array.h"
+#include "harness/base/cleanup.h"
 #include "harness/base/file.h"
 #include "harness/base/untrusted_file.h"
 
@@ -197,23 +197,25 @@ static int load(struct jp_perf_map *map, int fd, const char *path, uint64_t size
 	return 0;
 }
 
-struct jp_perf_map *jp_perf_map_load(const char *path, int64_t owner, struct jp_error *err)
+struct jp_perf_map *jp_perf_map_read(int fd, const char *name, uint64_t size, struct jp_error *err)
 {
-	struct jp_perf_map *map;
-	uint64_t size;
-	int fd = jp_untrusted_open(path, owner, &size, err);
+	struct jp_perf_map *map = calloc(1, sizeof(*map));
 
-	if (fd < 0)
-		return NULL;
-	map = calloc(1, sizeof(*map));
 	if (!map) {
-		jp_fail(err, ENOMEM, "%s: out of memory", path);
-	} else if (load(map, fd, path, size, err)) {
+		jp_fail(err, ENOMEM, "%s: out of memory", name);
+	} else if (load(map, fd, name, size, err)) {
 		jp_perf_map_free(map);
 		map = NULL;
 	}
-	close(fd);
 	return map;
+}
+
+struct jp_perf_map *jp_perf_map_load(const char *path, int64_t owner, struct jp_error *err)
+{
+	uint64_t size;
+	jp_cleanup_close int fd = jp_untrusted_open(path, owner, &size, err);
+
+	return fd < 0 ? NULL : jp_perf_map_read(fd, path, size, err);
 }
 
 void jp_perf_map_free(struct jp_perf_map *map)

@@ -24,6 +24,7 @@ struct residence {
 };
 
 struct jp_file_finder {
+	char *run; /* the run directory that all files are in; NULL: this machine's */
 	struct jp_text_pool headed; /* paths that the header gives build ids; value: the id */
 	struct jp_map residences;   /* struct residence, by pid */
 };
@@ -31,6 +32,22 @@ struct jp_file_finder {
 struct jp_file_finder *jp_file_finder_new(void)
 {
 	return calloc(1, sizeof(struct jp_file_finder));
+}
+
+struct jp_file_finder *jp_file_finder_of_run(const char *dir)
+{
+	struct jp_file_finder *finder = jp_file_finder_new();
+
+	if (finder && !(finder->run = strdup(dir))) {
+		free(finder);
+		return NULL;
+	}
+	return finder;
+}
+
+bool jp_file_finder_is_of_run(const struct jp_file_finder *finder)
+{
+	return finder->run;
 }
 
 void jp_file_finder_free(struct jp_file_finder *finder)
@@ -46,6 +63,7 @@ void jp_file_finder_free(struct jp_file_finder *finder)
 		if (residence->root >= 0)
 			close(residence->root);
 	jp_map_free(&finder->residences);
+	free(finder->run);
 	free(finder);
 }
 
@@ -118,7 +136,7 @@ static const struct residence *residence_of(struct jp_file_finder *finder, uint3
 	if (!residence)
 		return NULL;
 	*residence = (struct residence){.root = -1, .inner = pid};
-	if (!pid || same_namespace(pid))
+	if (!pid || finder->run || same_namespace(pid))
 		return residence;
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root", pid);
 	residence->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -126,7 +144,44 @@ static const struct residence *residence_of(struct jp_file_finder *finder, uint3
 	return residence;
 }
 
+uint32_t jp_file_finder_residence(struct jp_file_finder *finder, uint32_t pid)
+{
+	const struct residence *residence = residence_of(finder, pid);
+
+	return residence && residence->root >= 0 ? pid : 0;
+}
+
 /* --- looking ------------------------------------------------------------------------------ */
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+bool jp_file_finder_injected(const struct jp_file_finder *finder, const char *path)
+{
+	const char *base = base_of(path);
+
+	/* What a run directory holds is nothing else. */
+	return finder->run || (strncmp(base, "jitted-", 7) == 0 && strlen(base) > 10 &&
+			       strcmp(base + strlen(base) - 3, ".so") == 0);
+}
+
+/* Inject's files lie in jit/, perf's own beside the jitdump. The record's folder is of no use: the
+ * run directory may have moved. */
+static int path_in_run(const char *run, enum jp_file_place place, const char *recorded, char *path,
+		       size_t size)
+{
+	const char *base = base_of(recorded);
+
+	if (*base && place == JP_FILE_CACHE)
+		return jp_path_build(path, size, NULL, "%s/jit/%s", run, base);
+	if (place == JP_FILE_ITSELF && strncmp(base, "jitted-", 7) == 0)
+		return jp_path_build(path, size, NULL, "%s/%s", run, base);
+	return -ENOENT;
+}
 
 /* Where a file of @wanted is called in @place; -ENOENT: it can be in no such place. */
 static int path_in(enum jp_file_place place, const struct jp_wanted_file *wanted, char *path,
@@ -210,7 +265,9 @@ int jp_file_find(struct jp_file_finder *finder, const struct jp_wanted_file *wan
 
 	for (; place < JP_FILE_PLACES; place++) {
 		*found = (struct jp_found_file){.fd = -1, .place = place};
-		failed = path_in(place, wanted, found->path, sizeof(found->path));
+		failed = finder->run ? path_in_run(finder->run, place, wanted->path, found->path,
+						   sizeof(found->path))
+				     : path_in(place, wanted, found->path, sizeof(found->path));
 		if (failed)
 			jp_fail(err, -failed, "%s: no path of a file", wanted->path);
 		else
@@ -239,7 +296,9 @@ int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_foun
 		if (found->fd >= 0)
 			return 0;
 	}
-	snprintf(found->path, sizeof(found->path), "/tmp/perf-%" PRIu32 ".map", pid);
+	if (jp_path_build(found->path, sizeof(found->path), err, "%s/perf-%" PRIu32 ".map",
+			  finder->run ?: "/tmp", pid))
+		return -ENAMETOOLONG;
 	found->fd = jp_untrusted_open(found->path, -1, &found->size, err);
 	return found->fd < 0 ? found->fd : 0;
 }

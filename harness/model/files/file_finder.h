@@ -2,6 +2,8 @@
 #ifndef JP_FILE_FINDER_H
 #define JP_FILE_FINDER_H
 
+#include <stdbool.h>
+
 #include "harness/base/error.h"
 #include "harness/format/elf/elf_image.h"
 #include "harness/format/event.h"
@@ -13,6 +15,10 @@
  */
 struct jp_file_finder;
 struct jp_file_finder *jp_file_finder_new(void);
+/* The same of a run directory: its perf maps, files that inject made of jitdumps, and nothing else
+ * of this machine. */
+struct jp_file_finder *jp_file_finder_of_run(const char *dir);
+bool jp_file_finder_is_of_run(const struct jp_file_finder *finder);
 void jp_file_finder_free(struct jp_file_finder *finder);
 
 /* Takes in what @event says of build ids (JP_EVENT_BUILD_ID); passes over others. 0 or -ENOMEM. */
@@ -52,6 +58,10 @@ int jp_file_find(struct jp_file_finder *finder, const struct jp_wanted_file *wan
 /* The perf map of @pid: in its own mount namespace with its own number there, else in /tmp. */
 int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_found_file *found,
 		     struct jp_error *err);
+/* Whether @path is called as the files that inject makes of jitdumps. */
+bool jp_file_finder_injected(const struct jp_file_finder *finder, const char *path);
+/* Equal for processes that see the same files; 0: those that we see. */
+uint32_t jp_file_finder_residence(struct jp_file_finder *finder, uint32_t pid);
 /* What is left of it afterwards is nothing. */
 void jp_found_file_close(struct jp_found_file *found);
 

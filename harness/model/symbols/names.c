@@ -2,51 +2,60 @@
 #include "harness/model/symbols/names.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "harness/base/map.h"
-#include "harness/base/path.h"
-#include "harness/base/search.h"
 #include "harness/base/text_pool.h"
-#include "harness/base/untrusted_file.h"
-#include "harness/format/elf/elf_file.h"
 #include "harness/format/jit/perf_map.h"
+#include "harness/model/symbols/symbol_file.h"
 
 /* MAP_HUGETLB, as records hold it: perf takes such mappings for anonymous whatever their name. */
 #define HUGETLB 0x40000
 
-struct elf {
-	struct jp_elf_symbols symbols;
-	bool ours; /* the run directory has a file of that name */
-	bool good;
+const char *const jp_name_how_text[JP_NAME_HOWS] = {
+	[JP_NAME_ELF] = "elf",
+	[JP_NAME_JITDUMP] = "jitdump",
+	[JP_NAME_MAP] = "map",
+	[JP_NAME_NO_MAPPING] = "no-mapping",
+	[JP_NAME_NOT_ANONYMOUS] = "not-anonymous",
+	[JP_NAME_NO_MAP] = "no-map",
+	[JP_NAME_BAD_MAP] = "bad-map",
+	[JP_NAME_NOT_IN_MAP] = "not-in-map",
+	[JP_NAME_OVERLAPPED] = "overlapped",
+	[JP_NAME_NO_FILE] = "missing-file",
+	[JP_NAME_OTHER_FILE] = "other-file",
+	[JP_NAME_BAD_FILE] = "bad-file",
+	[JP_NAME_STRIPPED] = "stripped",
+	[JP_NAME_NO_SYMBOL] = "no-symbol",
+};
+
+/* A file that mapping records name: one of those with the same path. */
+struct named_file {
+	struct named_file *next;
+	struct jp_build_id id;
+	uint32_t residence; /* of whose mount namespace */
+	bool injected;
+	struct jp_symbol_file file;
 };
 
 struct named_process {
 	struct jp_perf_map *map; /* NULL: none */
+	int missing;             /* why, as jp_file_find_map() */
 };
 
 struct jp_names {
-	char *dir;
-	struct jp_text_pool recorded; /* names of files; value: struct elf */
-	const struct jp_text *last;   /* looked up */
-	struct jp_map processes;      /* pid -> struct named_process */
+	struct jp_file_finder *finder;
+	struct jp_text_pool paths; /* value: the files of that path */
+	struct jp_map processes;   /* pid -> struct named_process */
 };
 
-struct jp_names *jp_names_open(const char *dir, struct jp_error *err)
+struct jp_names *jp_names_new(struct jp_file_finder *finder)
 {
 	struct jp_names *names = calloc(1, sizeof(*names));
 
 	if (names)
-		names->dir = strdup(dir);
-	if (!names || !names->dir) {
-		jp_names_free(names);
-		jp_fail(err, ENOMEM, "%s: no memory for names", dir);
-		return NULL;
-	}
+		names->finder = finder;
 	return names;
 }
 
@@ -56,95 +65,136 @@ void jp_names_free(struct jp_names *names)
 
 	if (!names)
 		return;
-	for (struct jp_text *name = names->recorded.first; name; name = name->next) {
-		struct elf *elf = name->value;
-
-		if (elf)
-			jp_elf_symbols_free(&elf->symbols);
-		free(elf);
+	for (struct jp_text *path = names->paths.first; path; path = path->next) {
+		for (struct named_file *next, *file = path->value; file; file = next) {
+			next = file->next;
+			jp_elf_symbols_free(&file->file.symbols);
+			free(file);
+		}
 	}
-	jp_text_pool_free(&names->recorded);
+	jp_text_pool_free(&names->paths);
 	for (size_t at = 0; (process = jp_map_next(&names->processes, &at, NULL));)
 		jp_perf_map_free(process->map);
 	jp_map_free(&names->processes);
-	free(names->dir);
 	free(names);
 }
 
-/* Inject's files lie in jit/, perf's own beside the jitdump. The record's folder is of no use: the
- * run directory may have moved. */
-static void load_elf(const struct jp_names *names, const char *name, struct elf *elf)
+/* --- files -------------------------------------------------------------------------------- */
+
+static struct named_file *load(struct jp_names *names, struct jp_text *path,
+			       const struct jp_build_id *id, uint32_t pid, uint32_t residence)
 {
-	static const char *const prefixes[] = {"jit/", ""};
-	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
+	const struct jp_wanted_file wanted = {.path = path->bytes, .id = *id, .pid = pid};
+	struct named_file *file = calloc(1, sizeof(*file));
 
-	for (size_t i = 0; !elf->ours && i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
-		char path[4096];
-		uint64_t size;
-		int fd;
+	if (!file)
+		return NULL;
+	*file = (struct named_file){.next = path->value, .id = *id, .residence = residence};
+	path->value = file;
+	file->injected = jp_file_finder_injected(names->finder, path->bytes);
+	jp_symbol_file_load(&file->file, names->finder, &wanted);
+	return file;
+}
 
-		if (!*base || (!*prefixes[i] && strncmp(base, "jitted-", 7) != 0))
-			continue;
-		if (jp_path_build(path, sizeof(path), NULL, "%s/%s%s", names->dir, prefixes[i],
-				  base))
-			return;
-		fd = jp_untrusted_open(path, -1, &size, NULL);
-		if (fd < 0)
-			continue;
-		elf->ours = true;
-		elf->good = !jp_elf_symbols(fd, &elf->symbols, NULL);
-		close(fd);
+/* The file behind @mapping, looked for once; NULL: no memory. */
+static const struct named_file *file_of(struct jp_names *names, const struct jp_mapping *mapping)
+{
+	const uint32_t residence = jp_file_finder_residence(names->finder, mapping->pid);
+	struct jp_text *path = jp_text_keep(&names->paths, mapping->name, strlen(mapping->name));
+	const struct jp_build_id *headed;
+	struct jp_build_id id = {0};
+
+	if (!path)
+		return NULL;
+	if (mapping->build_id && mapping->build_id_size <= sizeof(id.bytes)) {
+		id.size = mapping->build_id_size;
+		memcpy(id.bytes, mapping->build_id, id.size);
+	} else if ((headed = jp_file_finder_build_id(names->finder, mapping->name))) {
+		id = *headed;
+	}
+	for (struct named_file *file = path->value; file; file = file->next)
+		if (file->residence == residence && file->id.size == id.size &&
+		    memcmp(file->id.bytes, id.bytes, id.size) == 0)
+			return file;
+	return load(names, path, &id, mapping->pid, residence);
+}
+
+static enum jp_name_how why_no_file(int missing)
+{
+	switch (missing) {
+	case -ENOENT:
+	case -ENOTDIR:
+		return JP_NAME_NO_FILE;
+	case -ESTALE:
+	case -ENODATA:
+		return JP_NAME_OTHER_FILE;
+	default:
+		return JP_NAME_BAD_FILE;
 	}
 }
 
-/* The file behind @name, opened once; NULL: no memory. */
-static const struct elf *elf_of(struct jp_names *names, const char *name)
+static struct jp_name find_in_file(const struct named_file *named, const struct jp_mapping *mapping,
+				   uint64_t addr)
 {
-	struct jp_text *recorded;
-	struct elf *elf;
+	/* The kernel gives the vDSO's place in memory for an offset; perf passes over it. */
+	const uint64_t pgoff = *mapping->name == '[' ? 0 : mapping->pgoff;
+	const struct jp_symbol_file *file = &named->file;
+	const struct jp_elf_symbol *symbol;
 
-	if (names->last && strcmp(names->last->bytes, name) == 0)
-		return names->last->value;
-	recorded = jp_text_keep(&names->recorded, name, strlen(name));
-	if (!recorded)
-		return NULL;
-	if (!recorded->value) {
-		recorded->value = elf = calloc(1, sizeof(*elf));
-		if (!elf)
-			return NULL;
-		load_elf(names, name, elf);
-	}
-	names->last = recorded;
-	return recorded->value;
+	if (file->missing)
+		return (struct jp_name){.how = why_no_file(file->missing)};
+	if (file->broken)
+		return (struct jp_name){.how = JP_NAME_BAD_FILE};
+	symbol = jp_elf_symbols_find(&file->symbols, addr - mapping->start + pgoff);
+	if (symbol)
+		return (struct jp_name){symbol->name,
+					named->injected ? JP_NAME_JITDUMP : JP_NAME_ELF,
+					symbol->since};
+	return (struct jp_name){.how = file->symtab ? JP_NAME_NO_SYMBOL : JP_NAME_STRIPPED};
 }
 
-/* The last symbol that starts at or below @offset and reaches over it. */
-static const char *symbol_at(const struct jp_elf_symbols *symbols, uint64_t offset)
-{
-	size_t i;
-
-	jp_search(i, symbols->count, symbols->symbols[i].offset <= offset);
-	if (!i || offset - symbols->symbols[i - 1].offset >= symbols->symbols[i - 1].size)
-		return NULL;
-	return symbols->symbols[i - 1].name;
-}
+/* --- perf maps ---------------------------------------------------------------------------- */
 
 static const struct named_process *process_of(struct jp_names *names, uint32_t pid)
 {
 	struct named_process *process = jp_map_find(&names->processes, pid);
-	char path[4096];
+	struct jp_found_file found;
 
 	if (process)
 		return process;
 	process = jp_map_at(&names->processes, pid, sizeof(*process));
-	if (process &&
-	    !jp_path_build(path, sizeof(path), NULL, "%s/perf-%" PRIu32 ".map", names->dir, pid))
-		process->map = jp_perf_map_load(path, -1, NULL);
+	if (!process)
+		return NULL;
+	process->missing = jp_file_find_map(names->finder, pid, &found, NULL);
+	if (process->missing)
+		return process;
+	process->map = jp_perf_map_read(found.fd, found.path, found.size, NULL);
+	process->missing = process->map ? 0 : -EINVAL;
+	jp_found_file_close(&found);
 	return process;
 }
 
+static struct jp_name find_in_map(struct jp_names *names, uint32_t pid, uint64_t addr)
+{
+	const struct named_process *process = process_of(names, pid);
+	struct jp_name name = {.how = JP_NAME_MAP};
+
+	if (!process || !process->map) {
+		name.how =
+			process && process->missing != -ENOENT ? JP_NAME_BAD_MAP : JP_NAME_NO_MAP;
+		return name;
+	}
+	name.text = jp_perf_map_find(process->map, addr);
+	if (!name.text)
+		name.how = jp_perf_map_covers(process->map, addr) ? JP_NAME_OVERLAPPED
+								  : JP_NAME_NOT_IN_MAP;
+	return name;
+}
+
+/* --- names -------------------------------------------------------------------------------- */
+
 /* perf's is_anon_memory() and is_no_dso_memory() (tools/perf/util/map.c), 5.10 to 7.3. */
-static bool anonymous(const struct jp_mapping *mapping)
+bool jp_names_anonymous(const struct jp_mapping *mapping)
 {
 	static const char *const prefixes[] = {"/dev/zero", "/anon_hugepage", "[stack", "/SYSV"};
 
@@ -159,44 +209,44 @@ static bool anonymous(const struct jp_mapping *mapping)
 	return false;
 }
 
-static const char *find_in_map(struct jp_names *names, uint32_t pid, uint64_t addr,
-			       const char **why)
+/* Memory that has a name, but no file of it. */
+static bool has_no_file(const struct jp_mapping *mapping)
 {
-	const struct named_process *process = process_of(names, pid);
-	const char *name = process && process->map ? jp_perf_map_find(process->map, addr) : NULL;
-
-	*why = name                                     ? "map"
-	       : !process || !process->map              ? "no-map"
-	       : jp_perf_map_covers(process->map, addr) ? "overlapped"
-							: "no-symbol";
-	return name;
+	return mapping->backing == JP_BACKING_FILE
+		       ? *mapping->name != '/' && strcmp(mapping->name, "[vdso]") != 0
+		       : mapping->backing != JP_BACKING_SHM;
 }
 
-bool jp_names_injected(struct jp_names *names, const char *mapping)
+bool jp_names_injected(struct jp_names *names, const struct jp_mapping *mapping)
 {
-	const struct elf *elf = elf_of(names, mapping);
+	const struct named_file *file;
 
-	return elf && elf->ours;
+	if (jp_names_anonymous(mapping) || has_no_file(mapping))
+		return false;
+	file = file_of(names, mapping);
+	return file && file->injected && !file->file.missing;
 }
 
-const char *jp_names_find(struct jp_names *names, const struct jp_mapping *mapping, uint64_t addr,
-			  const char **why)
+struct jp_name jp_names_find(struct jp_names *names, const struct jp_mapping *mapping,
+			     uint64_t addr)
 {
-	const struct elf *elf;
-	const char *name = NULL;
+	const struct named_file *file;
+	struct jp_name name;
 
-	*why = "no-mapping";
 	if (!mapping)
-		return NULL;
-	if (anonymous(mapping))
+		return (struct jp_name){.how = JP_NAME_NO_MAPPING};
+	if (jp_names_anonymous(mapping))
 		/* perf names the map when it meets the record: a child has its parent's. */
-		return find_in_map(names, mapping->pid, addr, why);
-	*why = "not-anonymous";
-	elf = elf_of(names, mapping->name);
-	if (!elf || !elf->ours)
-		return NULL;
-	if (elf->good)
-		name = symbol_at(&elf->symbols, addr - mapping->start + mapping->pgoff);
-	*why = !elf->good ? "no-elf" : name ? "elf" : "no-symbol";
+		return find_in_map(names, mapping->pid, addr);
+	if (has_no_file(mapping))
+		return (struct jp_name){.how = JP_NAME_NOT_ANONYMOUS};
+	file = file_of(names, mapping);
+	if (!file)
+		return (struct jp_name){.how = JP_NAME_NO_FILE};
+	name = find_in_file(file, mapping, addr);
+	/* Of a run's other files nothing is known. */
+	if (name.how == JP_NAME_NO_FILE &&
+	    (mapping->backing != JP_BACKING_FILE || jp_file_finder_is_of_run(names->finder)))
+		name.how = JP_NAME_NOT_ANONYMOUS;
 	return name;
 }

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/elf/elf_symbols.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/array.h"
+#include "harness/base/search.h"
+#include "harness/format/elf/elf_source.h"
+
+/*
+ * perf's rules: dso__load_sym_internal(), dso__synthesize_plt_symbols(), symbols__fixup_end() and
+ * symbols__fixup_duplicate() of its tools/perf/util, 5.10 to 7.3.
+ */
+
+enum { MAX_NAMES = 1 << 28, PAGE = 4096 };
+
+/* Symbols being taken; their names are libelf's until keep_names(). */
+struct taking {
+	struct jp_elf_source file, runtime;
+	struct jp_elf_symbols *out;
+	size_t length; /* of all names */
+	struct jp_error *err;
+};
+
+static Elf_Scn *section_called(const struct jp_elf_source *source, const char *wanted,
+			       GElf_Shdr *head, size_t *index)
+{
+	Elf_Scn *section = NULL;
+	size_t strings, count = 0;
+
+	if (elf_getshdrstrndx(source->elf, &strings) || !strings)
+		return NULL;
+	while ((section = elf_nextscn(source->elf, section)) && count++ < JP_ELF_MAX_SECTIONS) {
+		const char *name = gelf_getshdr(section, head)
+					   ? elf_strptr(source->elf, strings, head->sh_name)
+					   : NULL;
+
+		if (!name || strcmp(name, wanted) != 0)
+			continue;
+		if (index)
+			*index = elf_ndxscn(section);
+		return section;
+	}
+	return NULL;
+}
+
+static bool has_table(const struct jp_elf_source *source, const char *name, GElf_Word type)
+{
+	GElf_Shdr head;
+
+	return section_called(source, name, &head, NULL) && head.sh_type == type;
+}
+
+struct jp_elf_tables jp_elf_tables(const struct jp_elf_input *file)
+{
+	JP_ELF_CLOSED_AT_END struct jp_elf_source source;
+	struct jp_elf_tables tables = {0};
+
+	if (jp_elf_source_open(&source, file->fd, file->image, file->size, NULL))
+		return tables;
+	tables.elf = true;
+	tables.symtab = has_table(&source, ".symtab", SHT_SYMTAB);
+	tables.dynsym = has_table(&source, ".dynsym", SHT_DYNSYM);
+	return tables;
+}
+
+static int add(struct taking *taking, uint64_t offset, uint64_t size, const char *name,
+	       uint16_t since)
+{
+	struct jp_elf_symbols *out = taking->out;
+	struct jp_elf_symbol *symbol = jp_array_push(&out->symbols, &out->count, &out->capacity);
+
+	if (!symbol)
+		return jp_fail(taking->err, ENOMEM, "no memory for symbols");
+	*symbol = (struct jp_elf_symbol){offset, size, name, since};
+	taking->length += strlen(name) + 1;
+	/* Names may overlap, so that a small file's are long. */
+	if (taking->length > MAX_NAMES)
+		return jp_fail(taking->err, E2BIG, "ELF symbols: names of more than %d bytes",
+			       MAX_NAMES);
+	return 0;
+}
+
+/* --- tables of symbols -------------------------------------------------------------------- */
+
+static bool is_label(const GElf_Sym *symbol)
+{
+	const unsigned char visibility = GELF_ST_VISIBILITY(symbol->st_other);
+
+	return GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE && visibility != STV_HIDDEN &&
+	       visibility != STV_INTERNAL;
+}
+
+static bool is_wanted(const struct jp_elf_source *source, const GElf_Sym *symbol, const char *name)
+{
+	const GElf_Half machine = source->parts.head.e_machine;
+
+	if (!symbol->st_name || symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS)
+		return false;
+	/* ARM's mapping symbols say what kind of bytes follow, and name nothing. */
+	if ((machine == EM_ARM || machine == EM_AARCH64) && name[0] == '$' &&
+	    strchr("adtx", name[1]) && (!name[2] || name[2] == '.'))
+		return false;
+	if (machine == EM_RISCV && name[0] == '$' && strchr("dx", name[1]))
+		return false;
+	switch (GELF_ST_TYPE(symbol->st_info)) {
+	case STT_FUNC:
+	case STT_GNU_IFUNC:
+	case STT_OBJECT:
+		return true;
+	default:
+		return is_label(symbol);
+	}
+}
+
+/* Labels count in sections of code and data alone, as their names say. */
+static bool holds_labels(const struct jp_elf_source *source, const GElf_Shdr *section)
+{
+	size_t strings;
+	const char *name = elf_getshdrstrndx(source->elf, &strings)
+				   ? NULL
+				   : elf_strptr(source->elf, strings, section->sh_name);
+
+	return name && (strstr(name, "text") || strstr(name, "data"));
+}
+
+/* Where the byte at @vaddr of @section stands: by segments, else by the section. */
+static uint64_t offset_of(const struct jp_elf_source *source, const GElf_Shdr *section,
+			  uint64_t vaddr)
+{
+	for (size_t i = 0; i < source->parts.nr_segments; i++) {
+		const GElf_Phdr *segment = &source->parts.segments[i];
+
+		if (segment->p_type == PT_LOAD && vaddr >= segment->p_vaddr &&
+		    vaddr - segment->p_vaddr < segment->p_memsz)
+			return vaddr - segment->p_vaddr + segment->p_offset;
+	}
+	return vaddr - section->sh_addr + section->sh_offset;
+}
+
+static int take_symbol(struct taking *taking, const GElf_Sym *raw, const char *name)
+{
+	GElf_Addr vaddr = raw->st_value;
+	GElf_Shdr section;
+
+	if (!gelf_getshdr(elf_getscn(taking->file.elf, raw->st_shndx), &section))
+		return 0;
+	if (!(section.sh_flags & SHF_ALLOC))
+		return 0;
+	if (is_label(raw) && !holds_labels(&taking->file, &section))
+		return 0;
+	/* What holds the symbols alone has no place for the bytes. */
+	if (section.sh_type == SHT_NOBITS &&
+	    !gelf_getshdr(elf_getscn(taking->runtime.elf, raw->st_shndx), &section))
+		return 0;
+	if (taking->file.parts.head.e_machine == EM_ARM && GELF_ST_TYPE(raw->st_info) == STT_FUNC)
+		vaddr &= ~(GElf_Addr)1; /* says Thumb */
+	return add(taking, offset_of(&taking->runtime, &section, vaddr), raw->st_size, name, 0);
+}
+
+static int take_table(struct taking *taking, const char *called, GElf_Word type)
+{
+	GElf_Shdr head;
+	Elf_Scn *section = section_called(&taking->file, called, &head, NULL);
+	Elf_Data *data;
+	size_t count;
+	int failed = 0;
+
+	if (!section || head.sh_type != type)
+		return 0;
+	data = elf_getdata(section, NULL);
+	count = head.sh_entsize ? head.sh_size / head.sh_entsize : 0;
+	if (!data || !count || head.sh_size > data->d_size || count > INT32_MAX)
+		return jp_fail(taking->err, EINVAL,
+			       "ELF symbol table of %" PRIu64 " bytes is not readable",
+			       (uint64_t)head.sh_size);
+	for (size_t i = 0; !failed && i < count; i++) {
+		const char *name;
+		GElf_Sym raw;
+
+		if (!gelf_getsym(data, (int)i, &raw))
+			return jp_fail(taking->err, EINVAL, "ELF symbol %zu: %s", i,
+				       elf_errmsg(-1));
+		name = elf_strptr(taking->file.elf, head.sh_link, raw.st_name);
+		if (!name || raw.st_value + raw.st_size < raw.st_value)
+			return jp_fail(taking->err, EINVAL,
+				       "ELF symbol %zu: a name or size beyond the file", i);
+		if (is_wanted(&taking->file, &raw, name))
+			failed = take_symbol(taking, &raw, name);
+	}
+	return failed;
+}
+
+/* --- the procedure linkage table ---------------------------------------------------------- */
+
+/* Entries of @size bytes from @head's start on are code that calls other files' functions. */
+static int take_entries(struct taking *taking, const GElf_Shdr *head, uint64_t from, uint64_t size,
+			uint64_t count, uint16_t since)
+{
+	int failed = 0;
+
+	if (!size || head->sh_type != SHT_PROGBITS || count > head->sh_size / size)
+		count = size && head->sh_type == SHT_PROGBITS ? head->sh_size / size : 0;
+	for (uint64_t i = 0; !failed && i < count; i++)
+		failed = add(taking, head->sh_offset + from + i * size, size, "@plt", since);
+	return failed;
+}
+
+/* perf 6.3 began to name more than the entries that .rela.plt is about. */
+static int take_plt(struct taking *taking)
+{
+	const struct jp_elf_source *runtime = &taking->runtime;
+	GElf_Shdr relocations, plt, other;
+	uint64_t size, count;
+	int failed = 0;
+
+	if (!section_called(runtime, ".dynsym", &other, NULL))
+		return 0;
+	if (!section_called(runtime, ".rela.plt", &relocations, NULL) &&
+	    !section_called(runtime, ".rel.plt", &relocations, NULL))
+		return 0;
+	if (!section_called(runtime, ".plt", &plt, NULL) || !relocations.sh_entsize)
+		return 0;
+	count = relocations.sh_size / relocations.sh_entsize;
+	size = plt.sh_entsize > 4 ? plt.sh_entsize : 16;
+	failed = add(taking, plt.sh_offset, size, ".plt", JP_PERF_VERSION(6, 3));
+	if (!failed)
+		failed = take_entries(taking, &plt, size, size, count, 0);
+	if (!failed && section_called(runtime, ".plt.sec", &other, NULL))
+		failed = take_entries(taking, &other, 0, 16, count, JP_PERF_VERSION(6, 3));
+	if (!failed && section_called(runtime, ".plt.got", &other, NULL))
+		failed = take_entries(taking, &other, 0, other.sh_entsize, UINT64_MAX,
+				      JP_PERF_VERSION(6, 3));
+	return failed;
+}
+
+/* --- the whole of them -------------------------------------------------------------------- */
+
+/* Of those at one place the one that has a size, and was first. */
+static int by_offset(const void *left, const void *right)
+{
+	const struct jp_elf_symbol *a = left, *b = right;
+
+	return jp_compare(a->offset, b->offset) ?: jp_compare(!a->size, !b->size)
+		       ?: jp_compare(a->since, b->since) ?: strcmp(a->name, b->name);
+}
+
+/* One symbol a place; those without a size reach to the next one. */
+static void settle(struct jp_elf_symbols *out)
+{
+	size_t kept = 0;
+
+	if (!out->count)
+		return;
+	qsort(out->symbols, out->count, sizeof(*out->symbols), by_offset);
+	for (size_t i = 0; i < out->count; i++)
+		if (!kept || out->symbols[i].offset != out->symbols[kept - 1].offset)
+			out->symbols[kept++] = out->symbols[i];
+	out->count = kept;
+	for (size_t i = 0; i < kept; i++) {
+		struct jp_elf_symbol *symbol = &out->symbols[i];
+
+		if (!symbol->size && i + 1 < kept)
+			symbol->size = symbol[1].offset - symbol->offset;
+		else if (!symbol->size)
+			symbol->size = (PAGE - symbol->offset % PAGE) % PAGE + PAGE;
+	}
+}
+
+static int keep_names(struct taking *taking)
+{
+	struct jp_elf_symbols *out = taking->out;
+	char *at = malloc(taking->length + 1);
+
+	if (!at)
+		return jp_fail(taking->err, ENOMEM, "no memory for %zu bytes of names",
+			       taking->length);
+	out->names = at;
+	for (size_t i = 0; i < out->count; i++) {
+		const char *name = out->symbols[i].name;
+
+		out->symbols[i].name = at;
+		at = stpcpy(at, name) + 1;
+	}
+	return 0;
+}
+
+static int take_all(struct taking *taking)
+{
+	int failed;
+
+	jp_elf_source_sections(&taking->runtime);
+	failed = take_table(taking, ".symtab", SHT_SYMTAB)
+			 ?: take_table(taking, ".dynsym", SHT_DYNSYM);
+	if (!failed && taking->out->count)
+		failed = take_plt(taking);
+	if (failed)
+		return failed;
+	settle(taking->out);
+	return keep_names(taking);
+}
+
+int jp_elf_symbols(const struct jp_elf_input *file, const struct jp_elf_input *runtime,
+		   struct jp_elf_symbols *symbols, struct jp_error *err)
+{
+	struct taking taking = {.out = symbols, .err = err};
+	int failed = jp_elf_source_open(&taking.file, file->fd, file->image, file->size, err);
+
+	memset(symbols, 0, sizeof(*symbols));
+	if (!failed) {
+		failed = jp_elf_source_open(&taking.runtime, runtime->fd, runtime->image,
+					    runtime->size, err)
+				 ?: take_all(&taking);
+		jp_elf_source_close(&taking.runtime);
+	}
+	jp_elf_source_close(&taking.file);
+	if (failed)
+		jp_elf_symbols_free(symbols);
+	return failed;
+}
+
+const struct jp_elf_symbol *jp_elf_symbols_find(const struct jp_elf_symbols *symbols,
+						uint64_t offset)
+{
+	size_t i;
+
+	jp_search(i, symbols->count, symbols->symbols[i].offset <= offset);
+	if (!i || offset - symbols->symbols[i - 1].offset >= symbols->symbols[i - 1].size)
+		return NULL;
+	return &symbols->symbols[i - 1];
+}
+
+void jp_elf_symbols_free(struct jp_elf_symbols *symbols)
+{
+	free(symbols->symbols);
+	free(symbols->names);
+	memset(symbols, 0, sizeof(*symbols));
+}

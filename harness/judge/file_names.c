@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/judge/file_names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "harness/base/map.h"
+#include "harness/format/elf/elf_symbols.h"
+
+const char *const jp_naming_perf_text[JP_NAMING_PERFS] = {"5.10", "6.1", "6.12", "7.2", "7.3"};
+static const uint16_t versions[JP_NAMING_PERFS] = {
+	JP_PERF_VERSION(5, 10), JP_PERF_VERSION(6, 1), JP_PERF_VERSION(6, 12),
+	JP_PERF_VERSION(7, 2),  JP_PERF_VERSION(7, 3),
+};
+
+/* The name of one address, while its space stays as it is. */
+struct known_name {
+	uint64_t addr, generation;
+	uint32_t pid;
+	uint16_t since;
+	uint8_t how;
+	bool taken;
+};
+
+enum { KNOWN = 16384 };
+struct jp_file_names {
+	struct jp_replay *replay;
+	struct jp_file_finder *finder;
+	struct jp_names *names;
+	struct jp_map processes; /* struct jp_name_counts, by pid */
+	struct known_name known[KNOWN];
+};
+
+struct jp_file_names *jp_file_names_new(struct jp_replay *replay)
+{
+	struct jp_file_names *all = calloc(1, sizeof(*all));
+
+	if (!all)
+		return NULL;
+	all->replay = replay;
+	all->finder = jp_file_finder_new();
+	all->names = jp_names_new(all->finder);
+	if (all->finder && all->names)
+		return all;
+	jp_file_names_free(all);
+	return NULL;
+}
+
+void jp_file_names_free(struct jp_file_names *all)
+{
+	if (!all)
+		return;
+	jp_names_free(all->names);
+	jp_file_finder_free(all->finder);
+	jp_map_free(&all->processes);
+	free(all);
+}
+
+static const struct known_name *name_of(struct jp_file_names *all, uint32_t pid, uint64_t addr)
+{
+	const uint64_t generation = jp_replay_generation(all->replay, pid);
+	struct known_name *known =
+		&all->known[((addr ^ (uint64_t)pid << 32) * UINT64_C(0x9e3779b97f4a7c15)) >> 50];
+	struct jp_name name;
+
+	if (known->taken && known->addr == addr && known->pid == pid &&
+	    known->generation == generation)
+		return known;
+	name = jp_names_find(all->names, jp_replay_find(all->replay, pid, addr), addr);
+	*known = (struct known_name){addr, generation, pid, name.since, name.how, true};
+	return known;
+}
+
+int jp_file_names_count(struct jp_file_names *all, const struct jp_event *event)
+{
+	struct jp_name_counts *counts;
+	const struct known_name *name;
+
+	if (event->type != JP_EVENT_SAMPLE)
+		return jp_file_finder_see(all->finder, event);
+	if (jp_event_cpu_mode(event) != JP_CPU_USER)
+		return 0;
+	counts = jp_map_at(&all->processes, event->pid, sizeof(*counts));
+	if (!counts)
+		return -ENOMEM;
+	name = name_of(all, event->pid, event->sample.ip);
+	counts->samples++;
+	counts->how[name->how]++;
+	for (size_t i = 0; name->how < JP_NAME_NAMED && i < JP_NAMING_PERFS; i++)
+		counts->named[i] += name->since <= versions[i];
+	return 0;
+}
+
+void jp_file_names_total(const struct jp_file_names *all, struct jp_name_counts *total)
+{
+	const struct jp_name_counts *counts;
+
+	*total = (struct jp_name_counts){0};
+	for (size_t at = 0; (counts = jp_map_next(&all->processes, &at, NULL));) {
+		total->samples += counts->samples;
+		for (size_t i = 0; i < JP_NAME_HOWS; i++)
+			total->how[i] += counts->how[i];
+		for (size_t i = 0; i < JP_NAMING_PERFS; i++)
+			total->named[i] += counts->named[i];
+	}
+}
+
+const struct jp_name_counts *jp_file_names_of(const struct jp_file_names *all, uint32_t pid)
+{
+	return jp_map_find(&all->processes, pid);
+}

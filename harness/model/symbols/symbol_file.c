@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/model/symbols/symbol_file.h"
+
+#include "harness/format/elf/elf_file.h"
+
+/* Files of one mapping, closed in the end. */
+struct held {
+	struct jp_found_file files[2];
+	size_t count;
+	const struct jp_found_file *symbols, *runtime; /* two of them, or one for both */
+};
+
+static struct jp_elf_input input_of(const struct jp_found_file *found)
+{
+	return (struct jp_elf_input){found->fd, found->image, found->size};
+}
+
+/* The file's own build id leads to its symbols where the capture has none. */
+static void learn_build_id(struct jp_file_finder *finder, struct jp_wanted_file *wanted)
+{
+	struct jp_found_file found;
+
+	if (wanted->id.size || jp_file_find(finder, wanted, JP_FILE_ITSELF, &found, NULL))
+		return;
+	if (jp_elf_build_id(found.fd, found.image, found.size, &wanted->id, NULL))
+		wanted->id.size = 0;
+	jp_found_file_close(&found);
+}
+
+/* Whether it is kept, for one of both or both. */
+static bool hold(struct held *held, const struct jp_found_file *found, struct jp_elf_tables tables)
+{
+	const bool symbols = tables.symtab && !held->symbols;
+	const bool runtime = tables.dynsym && !held->runtime;
+
+	if (symbols)
+		held->symbols = found;
+	if (runtime)
+		held->runtime = found;
+	held->count += symbols || runtime;
+	return symbols || runtime;
+}
+
+/*
+ * perf's dso__load() (tools/perf/util/symbol.c): of all places, the first file with a .symtab has
+ * the symbols, the first with a .dynsym is the one that ran.
+ */
+static void find_files(struct held *held, struct jp_symbol_file *file,
+		       struct jp_file_finder *finder, const struct jp_wanted_file *wanted)
+{
+	bool any = false;
+
+	for (int place = 0; place < JP_FILE_PLACES && !(held->symbols && held->runtime);) {
+		struct jp_found_file *found = &held->files[held->count];
+		struct jp_elf_input input;
+		struct jp_elf_tables tables;
+
+		file->missing = jp_file_find(finder, wanted, place, found, NULL);
+		if (file->missing)
+			break;
+		any = true;
+		place = found->place + 1;
+		input = input_of(found);
+		tables = jp_elf_tables(&input);
+		file->broken = !tables.elf;
+		if (!hold(held, found, tables))
+			jp_found_file_close(found);
+	}
+	if (any)
+		file->missing = 0;
+}
+
+void jp_symbol_file_load(struct jp_symbol_file *file, struct jp_file_finder *finder,
+			 const struct jp_wanted_file *recorded)
+{
+	struct jp_wanted_file wanted = *recorded;
+	struct jp_elf_input symbols, runtime;
+	struct held held = {0};
+
+	learn_build_id(finder, &wanted);
+	find_files(&held, file, finder, &wanted);
+	if (held.count) {
+		symbols = input_of(held.symbols ?: held.runtime);
+		runtime = input_of(held.runtime ?: held.symbols);
+		file->symtab = held.symbols;
+		file->broken = jp_elf_symbols(&symbols, &runtime, &file->symbols, NULL);
+	}
+	for (size_t i = 0; i < held.count; i++)
+		jp_found_file_close(&held.files[i]);
+}
