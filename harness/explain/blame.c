@@ -135,6 +135,9 @@ struct jp_blamed *jp_blames_rank(struct jp_blames *blames, size_t *count)
 	*count = 0;
 	if (!ranked)
 		return NULL;
+	for (size_t i = 0; i < blames->count; i++)
+		if (blames->list[i]->stacks > blames->list[i]->samples)
+			blames->list[i]->samples = blames->list[i]->stacks;
 	if (blames->count)
 		qsort(blames->list, blames->count, sizeof(*blames->list), by_cause);
 	for (size_t i = 0; i < blames->count; i++) {
@@ -146,6 +149,7 @@ struct jp_blamed *jp_blames_rank(struct jp_blames *blames, size_t *count)
 			last->places = &blames->list[i];
 		}
 		last->samples += blame->samples;
+		last->absent += blame->absent;
 		last->nr_places++;
 	}
 	if (*count)

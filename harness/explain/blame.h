@@ -15,6 +15,9 @@ enum { JP_BLAME_RANGES = 8, JP_BLAME_EVIDENCE = 3 };
 struct jp_blame {
 	const struct jp_cause *cause;
 	uint64_t samples; /* whose stack or names it costs */
+	uint64_t stacks;  /* of those, or besides: whose stack it costs, where it may cost both; of
+			   * the  two the larger counts */
+	uint64_t absent;  /* of @samples: not in the file */
 	uint32_t pid;
 	const char *process; /* its name */
 	const char *file;    /* NULL: none */
@@ -51,7 +54,7 @@ void jp_blames_free(struct jp_blames *blames);
 /* One cause in all its places, the worst place first. */
 struct jp_blamed {
 	const struct jp_cause *cause;
-	uint64_t samples;
+	uint64_t samples, absent;
 	struct jp_blame **places; /* into the blames' list */
 	size_t nr_places;
 };

@@ -16,7 +16,7 @@ enum { MOST_EXPLAINERS = 64 };
 struct explain_reading {
 	struct jp_explanation *explanation;
 	struct jp_replay *spaces;
-	struct jp_stacks *stacks;
+	struct jp_ends *ends;
 	const struct jp_explainer *explainers[MOST_EXPLAINERS];
 	struct jp_explain_view views[MOST_EXPLAINERS];
 	size_t count; /* that have begun */
@@ -35,6 +35,7 @@ static int begin(struct explain_reading *reading, const char *path, struct jp_er
 		*view = (struct jp_explain_view){
 			.path = path,
 			.spaces = reading->spaces,
+			.ends = reading->ends,
 			.summary = &reading->explanation->summary,
 			.blames = &reading->explanation->blames,
 		};
@@ -52,16 +53,13 @@ static int visit(void *context, const struct jp_event *event)
 	const bool sample = event->type == JP_EVENT_SAMPLE;
 	struct explain_reading *reading = context;
 	struct jp_stack stack;
-	int ret = 0;
+	int ret = jp_ends_see(reading->ends, event, &stack);
 
-	if (sample)
-		jp_stacks_of(reading->stacks, reading->spaces, event, &stack);
-	else
-		ret = jp_replay_apply(reading->spaces, event);
 	for (size_t i = 0; i < reading->count && !ret; i++) {
 		reading->views[i].samples += sample;
-		ret = reading->explainers[i]->see(&reading->views[i], event,
-						  sample ? &stack : NULL);
+		if (reading->explainers[i]->see)
+			ret = reading->explainers[i]->see(&reading->views[i], event,
+							  sample ? &stack : NULL);
 	}
 	return ret;
 }
@@ -100,26 +98,27 @@ int jp_explain(const char *path, const struct jp_explain_options *options,
 	struct explain_reading reading = {
 		.explanation = explanation,
 		.spaces = jp_replay_new(),
-		.stacks = jp_stacks_new(options->elf),
 	};
 	int ret;
 
 	*err = (struct jp_error){""};
-	if (reading.spaces && reading.stacks)
+	if (reading.spaces)
+		reading.ends = jp_ends_new(reading.spaces, options->elf);
+	if (reading.ends)
 		ret = read_and_explain(&reading, path, err);
 	else
 		ret = jp_fail(err, ENOMEM, "no memory");
 	for (size_t i = 0; i < reading.count; i++)
 		if (reading.explainers[i]->free)
 			reading.explainers[i]->free(reading.views[i].state);
-	jp_stacks_free(reading.stacks);
+	jp_ends_free(reading.ends);
 	jp_replay_free(reading.spaces);
 	return ret;
 }
 
 double jp_explain_share(const struct jp_explanation *explanation, const struct jp_blamed *cause)
 {
-	const uint64_t all = explanation->summary.samples;
+	const uint64_t all = explanation->summary.samples + cause->absent;
 
 	if (!cause->samples)
 		return 0;

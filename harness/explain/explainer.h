@@ -5,7 +5,7 @@
 #include "harness/base/error.h"
 #include "harness/base/registry.h"
 #include "harness/explain/blame.h"
-#include "harness/explain/stack.h"
+#include "harness/explain/ends.h"
 #include "harness/format/event.h"
 #include "harness/format/perfdata/summary.h"
 #include "harness/model/space/replay.h"
@@ -15,6 +15,7 @@ struct jp_explain_view {
 	const char *path;                          /* of the file */
 	struct jp_replay *spaces;                  /* the address spaces, as of now */
 	const struct jp_perfdata_summary *summary; /* for end() alone */
+	const struct jp_ends *ends;                /* where stacks end; for end() */
 	uint64_t samples;                          /* up to now */
 	struct jp_blames *blames;                  /* where causes go, jp_blame() */
 	void *state;                               /* the explainer's own */
@@ -29,7 +30,8 @@ struct jp_explainer {
 	const char *name;
 	/* Makes @view->state; may be NULL. */
 	int (*begin)(struct jp_explain_view *view, struct jp_error *err);
-	/* @event has happened: the spaces know of it. @stack: of a sample; else NULL. */
+	/* @event has happened: the spaces know of it. @stack: of a sample; else NULL. May be NULL.
+	 */
 	int (*see)(struct jp_explain_view *view, const struct jp_event *event,
 		   const struct jp_stack *stack);
 	/* No more events come: blames what it found. */

@@ -33,11 +33,14 @@ void jp_stacks_free(struct jp_stacks *stacks)
 void jp_stacks_of(struct jp_stacks *stacks, struct jp_replay *spaces, const struct jp_event *sample,
 		  struct jp_stack *stack)
 {
-	const bool dumped = sample->sample.regs && sample->asked && sample->asked->stack;
-	struct jp_unwound unwound = {0};
+	const struct jp_event_asked *asked = sample->asked;
+	const bool dumped = sample->sample.regs && asked && asked->stack;
+	struct jp_unwound unwound = {.stop = JP_UNWIND_NO_DATA};
 
-	*stack = (struct jp_stack){.method = dumped ? JP_DUMP : JP_CHAIN};
-	if (dumped || (sample->asked && sample->asked->user_chain))
+	*stack = (struct jp_stack){.method = dumped ? JP_DUMP_CFI : JP_CHAIN};
+	if (asked && asked->max_stack)
+		jp_unwinder_max_stack(stacks->unwinder, asked->max_stack);
+	if (dumped || (asked && asked->user_chain))
 		jp_unwind(stacks->unwinder, spaces, sample, stack->method, stacks->frames, FRAMES,
 			  &unwound);
 	stack->frames = unwound.frames;

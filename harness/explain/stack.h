@@ -8,11 +8,12 @@
 
 /* The user stack of one sample, as far as the file tells; it dies with the visit. */
 struct jp_stack {
-	enum jp_method method;    /* JP_CHAIN: the kernel's; JP_DUMP: our walk over its dump */
+	enum jp_method method;    /* JP_CHAIN: the kernel's; JP_DUMP_CFI: our walk over its dump */
 	const uint64_t *frames;   /* user addresses, innermost first, garbage that looks like a
 				   * context marker too */
 	uint64_t count;           /* 0: there is no user stack */
-	enum jp_unwind_stop stop; /* why the walk ended */
+	enum jp_unwind_stop stop; /* why the walk ended; of a chain NO_DATA: nobody asked for more
+				   * than the address */
 	uint64_t where;           /* of the walk's end, as of struct jp_unwound */
 };
 

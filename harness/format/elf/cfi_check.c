@@ -25,6 +25,7 @@ struct cie {
 
 struct check {
 	const struct jp_cfi_section *frame;
+	struct jp_cfi_sound *sound;
 	unsigned char *starts; /* a bit for each byte of .eh_frame: a record starts here */
 };
 
@@ -100,7 +101,8 @@ static size_t encoded_size(uint8_t encoding)
 }
 
 /* Skips the most frequent instructions, whose operands need no check. */
-static const unsigned char *pass_common(const unsigned char *at, const unsigned char *end)
+static const unsigned char *pass_common(const unsigned char *at, const unsigned char *end,
+					bool *moves)
 {
 	while (end - at >= 2) {
 		uint8_t op = *at;
@@ -108,7 +110,7 @@ static const unsigned char *pass_common(const unsigned char *at, const unsigned 
 		if (op == 0x00 || (op & 0xc0) == 0x40 || (op & 0xc0) == 0xc0)
 			at++; /* nop, advance_loc, restore */
 		else if ((op == 0x0e || (op & 0xc0) == 0x80) && at[1] < 0x80)
-			at += 2; /* def_cfa_offset, offset */
+			at += 2, *moves |= op == 0x0e; /* def_cfa_offset, offset */
 		else
 			break;
 	}
@@ -179,16 +181,19 @@ static void operand(struct span *span, char kind, unsigned *remembered)
 }
 
 /* The instructions of one CIE or FDE; @remembered: states that are remembered already. */
-static void instructions(struct span *span, unsigned *remembered)
+static void instructions(struct span *span, unsigned *remembered, struct jp_cfi_sound *sound)
 {
+	bool moves = false, framed = false;
+
 	while (!span->bad && span->at < span->end) {
 		const char *kinds;
 		uint8_t op;
 
-		span->at = pass_common(span->at, span->end);
+		span->at = pass_common(span->at, span->end, &moves);
 		if (span->at == span->end)
 			break;
 		op = *span->at++;
+		framed |= op == 0x0c || op == 0x0d; /* def_cfa, def_cfa_register */
 		/* advance_loc and restore have their operand in them, offset one behind it too. */
 		kinds = op < 0x40 ? operands[op] : (op & 0xc0) == 0x80 ? "u" : "";
 		if (!kinds)
@@ -196,6 +201,8 @@ static void instructions(struct span *span, unsigned *remembered)
 		for (; kinds && *kinds; kinds++)
 			operand(span, *kinds, remembered);
 	}
+	sound->functions += moves || framed;
+	sound->framed += framed;
 }
 
 static void read_cie(struct span span, struct cie *cie, bool *bad)
@@ -253,18 +260,18 @@ static void read_cie(struct span span, struct cie *cie, bool *bad)
 	    ((cie->pointer & 0xf0) != 0 && (cie->pointer & 0xf0) != 0x10 &&
 	     (cie->pointer & 0xf0) != 0x30))
 		span.bad = true;
-	instructions(&span, &cie->remember);
+	instructions(&span, &cie->remember, &(struct jp_cfi_sound){false});
 	*bad = span.bad;
 }
 
-static void read_fde(struct span span, const struct cie *cie, bool *bad)
+static void read_fde(struct span span, const struct cie *cie, struct jp_cfi_sound *sound, bool *bad)
 {
 	unsigned remembered = cie->remember;
 
 	skip(&span, 2 * encoded_size(cie->pointer)); /* first address, and how many */
 	if (cie->has_data)
 		skip(&span, uleb(&span));
-	instructions(&span, &remembered);
+	instructions(&span, &remembered, sound);
 	*bad = span.bad;
 }
 
@@ -344,7 +351,7 @@ static int read_records(struct check *check, struct jp_error *err)
 				last = from;
 			}
 			if (!bad)
-				read_fde(body, &cie, &bad);
+				read_fde(body, &cie, check->sound, &bad);
 		}
 		if (bad)
 			return jp_fail(err, EINVAL,
@@ -381,17 +388,18 @@ static bool index_sound(const struct check *check, const struct jp_cfi_section *
 }
 
 int jp_cfi_check(const struct jp_cfi_section *frame, const struct jp_cfi_section *index,
-		 bool *use_index, struct jp_error *err)
+		 struct jp_cfi_sound *sound, struct jp_error *err)
 {
-	struct check check = {.frame = frame, .starts = calloc(1, frame->size / 8 + 1)};
+	struct check check = {
+		.frame = frame, .sound = sound, .starts = calloc(1, frame->size / 8 + 1)};
 	int ret;
 
-	*use_index = false;
+	*sound = (struct jp_cfi_sound){false};
 	if (!check.starts)
 		return jp_fail(err, ENOMEM, ".eh_frame: no memory for %zu bytes", frame->size / 8);
 	ret = read_records(&check, err);
 	if (ret == 0)
-		*use_index = index_sound(&check, index);
+		sound->index = index_sound(&check, index);
 	free(check.starts);
 	return ret;
 }

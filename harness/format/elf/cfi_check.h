@@ -19,12 +19,19 @@ struct jp_cfi_section {
 	uint64_t addr; /* where the section lies in the file's address space */
 };
 
+/* What was found in a sound section. */
+struct jp_cfi_sound {
+	bool index;       /* .eh_frame_hdr is sound: sorted, and each entry leads to a record */
+	size_t functions; /* that move the stack pointer or have another register lead to their
+			     frame */
+	size_t framed;    /* of those, the latter */
+};
+
 /*
  * Checks each record of @frame: bounds, encodings, and the operands of every instruction.
- * *@use_index: .eh_frame_hdr (@index) is sound: sorted, and each entry leads to a record; without
- * it libdw is slow. -EINVAL names the offset in .eh_frame.
+ * Without a sound .eh_frame_hdr (@index) libdw is slow. -EINVAL names the offset in .eh_frame.
  */
 int jp_cfi_check(const struct jp_cfi_section *frame, const struct jp_cfi_section *index,
-		 bool *use_index, struct jp_error *err);
+		 struct jp_cfi_sound *sound, struct jp_error *err);
 
 #endif

@@ -101,12 +101,14 @@ void jp_elf_image_free(struct jp_elf_image *image)
 
 int jp_elf_image_make(struct jp_elf_parts *parts, struct jp_elf_image *out, struct jp_error *err)
 {
-	bool use_index = false;
-	int ret = jp_cfi_check(&parts->frame, &parts->index, &use_index, err);
+	struct jp_cfi_sound sound;
+	int ret = jp_cfi_check(&parts->frame, &parts->index, &sound, err);
 
-	if (!use_index)
+	if (!sound.index)
 		memset(&parts->index, 0, sizeof(parts->index));
 	out->machine = parts->head.e_machine;
+	out->functions = sound.functions;
+	out->framed = sound.framed;
 	if (ret == 0)
 		ret = lay_out(parts, out, err);
 	if (ret == 0)

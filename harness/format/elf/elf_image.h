@@ -25,6 +25,7 @@ struct jp_elf_image {
 	size_t nr_code;
 	uint16_t machine; /* e_machine */
 	struct jp_build_id id;
+	size_t functions, framed; /* as of struct jp_cfi_sound */
 };
 void jp_elf_image_free(struct jp_elf_image *image);
 

@@ -160,11 +160,11 @@ void jp_jit_frames_add(struct jp_jit_frames *frames, const struct jp_jit_functio
 					 walk.frame_addr},
 			      none = {0};
 	size_t size = frames->frame.size, count = frames->count;
-	bool use_index;
+	struct jp_cfi_sound sound;
 
 	if (!function->eh_frame_size)
 		return;
-	if (jp_cfi_check(&section, &none, &use_index, NULL) == 0 && add_records(&walk) &&
+	if (jp_cfi_check(&section, &none, &sound, NULL) == 0 && add_records(&walk) &&
 	    frames->count > count)
 		return;
 	frames->bad++;

@@ -36,6 +36,7 @@ static struct jp_event_asked asked_of(const struct jp_perf_attr *attr)
 	return (struct jp_event_asked){
 		.regs = type & JP_PERF_SAMPLE_REGS_USER ? attr->sample_regs_user : 0,
 		.stack = type & JP_PERF_SAMPLE_STACK_USER ? attr->sample_stack_user : 0,
+		.max_stack = type & JP_PERF_SAMPLE_CALLCHAIN ? attr->sample_max_stack : 0,
 		.period = period_of(attr),
 		.sideband = flags & sideband,
 		.chain = type & JP_PERF_SAMPLE_CALLCHAIN,

@@ -62,7 +62,6 @@ static void set_machine(struct jp_perf_reader *reader, const struct jp_machine *
 	jp_perf_attrs_machine(&reader->attrs, e_machine);
 }
 
-/* Of all features only the machine matters here. */
 int jp_perf_read_build_ids(struct jp_perf_reader *reader, const unsigned char *bytes, uint64_t size,
 			   uint64_t offset)
 {
@@ -85,12 +84,13 @@ int jp_perf_read_build_ids(struct jp_perf_reader *reader, const unsigned char *b
 int jp_perf_read_feature(struct jp_perf_reader *reader, uint64_t feature,
 			 const unsigned char *bytes, uint64_t size, uint64_t offset)
 {
-	char *arch = reader->summary->arch;
+	const bool version = feature == JP_PERF_FEATURE_VERSION;
+	char *text = version ? reader->summary->version : reader->summary->arch;
 	uint32_t word;
 
 	if (feature == JP_PERF_FEATURE_BUILD_ID)
 		return jp_perf_read_build_ids(reader, bytes, size, offset);
-	if (feature != JP_PERF_FEATURE_ARCH && feature != JP_PERF_FEATURE_E_MACHINE)
+	if (feature != JP_PERF_FEATURE_ARCH && feature != JP_PERF_FEATURE_E_MACHINE && !version)
 		return 0;
 	if (size < sizeof(word))
 		return jp_perf_bad(reader, offset,
@@ -105,9 +105,10 @@ int jp_perf_read_feature(struct jp_perf_reader *reader, uint64_t feature,
 		return jp_perf_bad(reader, offset,
 				   "expected a string of at most %llu bytes, found %u",
 				   (unsigned long long)(size - sizeof(word)), word);
-	snprintf(arch, sizeof(reader->summary->arch), "%.*s", (int)word,
-		 (const char *)bytes + sizeof(word));
-	set_machine(reader, jp_machine_named(arch));
+	snprintf(text, version ? sizeof(reader->summary->version) : sizeof(reader->summary->arch),
+		 "%.*s", (int)word, (const char *)bytes + sizeof(word));
+	if (!version)
+		set_machine(reader, jp_machine_named(text));
 	return 0;
 }
 

@@ -23,6 +23,7 @@ struct jp_machine_frames {
 	uint8_t pushed;   /* bytes of stack that a call takes by itself */
 	int8_t return_at; /* where a function that has a frame keeps its return address, from the
 			   * stack pointer at its first instruction */
+	uint8_t fp;       /* the frame pointer's number */
 	uint32_t saved;   /* registers that a called function gives back as they were */
 	/* One step by the frame-pointer rule; saved registers stay known. */
 	enum jp_frame_answer (*step)(struct jp_regs *regs, jp_stack_load load, void *context);

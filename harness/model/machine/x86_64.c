@@ -57,6 +57,7 @@ static bool after_call(const unsigned char *code, uint64_t at)
 
 static const struct jp_machine_frames frames = {
 	.pushed = 8,
+	.fp = FP,
 	.saved = SAVED,
 	.step = step,
 	.after_call = after_call,

@@ -268,6 +268,17 @@ static __attribute__((noinline)) void compile(struct jp_cfi *cfi, uint64_t vaddr
 	jp_cfi_rows_put(&cfi->rows, vaddr, row);
 }
 
+const struct jp_cfi_rows *jp_cfi_row_at(struct jp_cfi *cfi, uint64_t vaddr, struct jp_cfi_row *row)
+{
+	const struct jp_cfi_row *known = jp_cfi_rows_find(&cfi->rows, vaddr);
+
+	if (known)
+		*row = *known;
+	else
+		compile(cfi, vaddr, row);
+	return &cfi->rows;
+}
+
 enum jp_cfi_answer jp_cfi_step(struct jp_cfi *cfi, uint64_t vaddr, struct jp_regs *regs,
 			       jp_stack_load load, void *context)
 {
@@ -374,6 +385,12 @@ void jp_cfi_close(struct jp_cfi *cfi)
 const struct jp_build_id *jp_cfi_build_id(const struct jp_cfi *cfi)
 {
 	return &cfi->image.id;
+}
+
+void jp_cfi_frames(const struct jp_cfi *cfi, size_t *functions, size_t *framed)
+{
+	*functions = cfi->image.functions;
+	*framed = cfi->image.framed;
 }
 
 const struct jp_machine *jp_cfi_machine(const struct jp_cfi *cfi)

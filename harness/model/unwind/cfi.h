@@ -29,6 +29,9 @@ struct jp_cfi *jp_cfi_open_tables(uint16_t machine, uint64_t vaddr, uint64_t siz
 void jp_cfi_close(struct jp_cfi *cfi);
 /* The file's build id, size 0 where it has none. */
 const struct jp_build_id *jp_cfi_build_id(const struct jp_cfi *cfi);
+/* Functions of the file that have a frame of their own, and those of them that have a register lead
+ * to it: the frame pointer. */
+void jp_cfi_frames(const struct jp_cfi *cfi, size_t *functions, size_t *framed);
 /* The file's machine. */
 const struct jp_machine *jp_cfi_machine(const struct jp_cfi *cfi);
 /* How many addresses are compiled, for measuring. */
@@ -36,6 +39,11 @@ size_t jp_cfi_rows(const struct jp_cfi *cfi);
 /* The virtual address (p_vaddr space) of file offset @offset in an executable segment, or
  * UINT64_MAX: a mapping's load bias is start - jp_cfi_vaddr(cfi, pgoff). */
 uint64_t jp_cfi_vaddr(const struct jp_cfi *cfi, uint64_t offset);
+
+/* The rules at @vaddr; what it returns holds them until the next call. */
+struct jp_cfi_row;
+struct jp_cfi_rows;
+const struct jp_cfi_rows *jp_cfi_row_at(struct jp_cfi *cfi, uint64_t vaddr, struct jp_cfi_row *row);
 
 /* One step from @regs at @vaddr (already - 1 for a return address). Addresses on the stack and in
  * @regs are run-time ones. @regs are changed only where the answer is STEPPED or SIGNAL. */

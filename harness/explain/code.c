@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/explain/code.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <string.h>
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool starts(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* A name such as libc.so.6, libc-2.31.so or libc.musl-x86_64.so.1, of @library "libc". */
+static bool is_library(const char *name, const char *library)
+{
+	const size_t length = strlen(library);
+
+	return strncmp(name, library, length) == 0 &&
+	       (starts(name + length, ".so") || starts(name + length, ".musl") ||
+		(name[length] == '-' && isdigit((unsigned char)name[length + 1])));
+}
+
+static bool is_loader(const char *name)
+{
+	return is_library(name, "ld") || starts(name, "ld-linux") || starts(name, "ld-musl") ||
+	       starts(name, "ld64.so");
+}
+
+enum jp_code_kind jp_code_of(enum jp_backing backing, const char *path)
+{
+	const char *name = base_of(path);
+
+	switch (backing) {
+	case JP_BACKING_FILE:
+		break;
+	default:
+		return JP_CODE_EMITTED;
+	}
+	/* What inject wrote: the file holds the code of a JIT. */
+	if (starts(name, "jitted-"))
+		return JP_CODE_EMITTED;
+	if (*path != '/')
+		return JP_CODE_SYSTEM;
+	if (is_library(name, "libc") || is_library(name, "libpthread"))
+		return JP_CODE_LIBC;
+	return is_loader(name) ? JP_CODE_LOADER : JP_CODE_FILE;
+}
+
+enum jp_code_kind jp_code_at(struct jp_codes *codes, const struct jp_places_process *process,
+			     const struct jp_stretch *stretch)
+{
+	uint64_t *known = jp_map_at(&codes->files, (uintptr_t)stretch->name, sizeof(*known));
+	enum jp_code_kind code;
+
+	if (known && *known)
+		code = (enum jp_code_kind) * known;
+	else
+		code = jp_code_of(jp_mapping_backing(stretch->name), stretch->name);
+	if (known)
+		*known = code;
+	if (code == JP_CODE_FILE && process->program && stretch->root &&
+	    strcmp(process->program, stretch->name) == 0)
+		code = JP_CODE_PROGRAM;
+	return code;
+}
+
+bool jp_code_interprets(const char *path)
+{
+	static const char *const names[] = {"python",  "libpython", "perl",   "libperl", "ruby",
+					    "libruby", "php",       "libphp", "tclsh",   "libtcl",
+					    "Rscript", "libR.so",   "node",   "mawk",    "gawk"};
+	const char *name = base_of(path);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (starts(name, names[i]))
+			return true;
+	/* LuaJIT's own interpreter is beside its traces. */
+	return (starts(name, "lua") || starts(name, "liblua")) && !strstr(name, "jit");
+}

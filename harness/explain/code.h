@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_CODE_H
+#define JP_CODE_H
+
+#include <stdbool.h>
+
+#include "harness/base/map.h"
+#include "harness/model/space/places.h"
+
+/* Whose code lies in a mapping. */
+enum jp_code_kind {
+	JP_CODE_NONE,
+	JP_CODE_FILE,
+	JP_CODE_PROGRAM, /* of the main program's file */
+	JP_CODE_LIBC,    /* libc, libpthread: where threads begin */
+	JP_CODE_LOADER,  /* ld.so */
+	JP_CODE_EMITTED, /* a JIT's: in memory, or in a file that inject wrote */
+	JP_CODE_SYSTEM,  /* vDSO and the like */
+};
+
+/* By the mapping's name; never PROGRAM. */
+enum jp_code_kind jp_code_of(enum jp_backing backing, const char *path);
+/* Whose code lies where, cached by the mapping's name. */
+struct jp_codes {
+	struct jp_places *places;
+	struct jp_map files; /* enum jp_code_kind, by the name's pointer */
+};
+enum jp_code_kind jp_code_at(struct jp_codes *codes, const struct jp_places_process *process,
+			     const struct jp_stretch *stretch);
+/* Whether the file runs programs that are not in its own functions' names. */
+bool jp_code_interprets(const char *path);
+
+#endif

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/explain/culprits.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "harness/base/array.h"
+
+static struct jp_culprit *culprit_of(struct jp_culprits *culprits, const struct jp_end *end)
+{
+	const bool emitted = end->code == JP_CODE_EMITTED;
+	const uint64_t file = emitted ? 0 : (uintptr_t)end->file;
+	const uint64_t key = (uintptr_t)end->image * UINT64_C(0x9e3779b97f4a7c15) ^ file;
+	size_t *at = jp_map_at(&culprits->at, key, sizeof(*at));
+	struct jp_culprit *culprit;
+
+	if (!at)
+		return NULL;
+	if (*at)
+		return &culprits->list[*at - 1];
+	culprit = jp_array_push(&culprits->list, &culprits->count, &culprits->capacity);
+	if (!culprit)
+		return NULL;
+	*at = culprits->count;
+	*culprit = (struct jp_culprit){
+		.image = end->image,
+		.file = end->file,
+		.code = end->code,
+		.start = end->start,
+		.end = end->end,
+		.keeps = end->keeps,
+	};
+	return culprit;
+}
+
+static int add_end(struct jp_culprits *culprits, const struct jp_end *end)
+{
+	struct jp_culprit *culprit = culprit_of(culprits, end);
+
+	if (!culprit)
+		return -ENOMEM;
+	culprit->start = end->start < culprit->start ? end->start : culprit->start;
+	culprit->end = end->end > culprit->end ? end->end : culprit->end;
+	if (end->kind == JP_END_LEAF) {
+		culprit->passing += end->samples;
+		if (end->keeps || (end->use != JP_FRAME_KEPT && end->use != JP_FRAME_USED))
+			return 0;
+		culprit->callers += end->samples;
+		if (!culprit->leaf || end->samples > culprit->leaf->samples)
+			culprit->leaf = end;
+		return 0;
+	}
+	culprit->broken += end->samples;
+	culprit->single += end->kind == JP_END_SINGLE ? end->samples : 0;
+	culprit->garbage += end->garbage;
+	culprit->used += end->use == JP_FRAME_USED ? end->samples : 0;
+	if (!culprit->worst || end->samples > culprit->worst->samples)
+		culprit->worst = end;
+	return 0;
+}
+
+/* Samples of each image whose chains end in the main program, behind the first address. */
+static uint64_t program_ends(const struct jp_ends *ends, const struct jp_image *image)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < ends->count; i++)
+		if (ends->list[i].image == image && ends->list[i].kind == JP_END_HERE &&
+		    ends->list[i].code == JP_CODE_PROGRAM)
+			count += ends->list[i].samples;
+	return count;
+}
+
+/* Whether chains that end at @end are whole: there programs and threads begin. In a program with a
+ * libc that is in libc; where the program is linked statically, or its main function is what
+ * starts threads, they are few addresses with many samples. */
+static bool is_root(const struct jp_ends *ends, const struct jp_end *end)
+{
+	enum { CONCENTRATED = 10 };
+
+	if (end->kind != JP_END_HERE)
+		return false;
+	if (end->code == JP_CODE_LIBC || end->code == JP_CODE_LOADER || end->use == JP_FRAME_ROOT)
+		return true;
+	if (end->code != JP_CODE_PROGRAM)
+		return false;
+	if (!end->image->libc)
+		return true;
+	return end->use == JP_FRAME_UNKNOWN &&
+	       end->samples * CONCENTRATED >= program_ends(ends, end->image);
+}
+
+/* Where @end is in a file, and emitted code may have brought it about: it is on top, and no chain
+ * shows that it has a caller of its kind. */
+static int share_end(struct jp_culprits *culprits, const struct jp_end *end)
+{
+	enum { FEW = 20 };
+	const struct jp_image *image = end->image;
+	struct jp_culprit *emitted;
+
+	if (end->kind == JP_END_LEAF || end->code == JP_CODE_EMITTED || !end->from_jit ||
+	    image->calls_jit * FEW >= image->in_jit)
+		return 0;
+	emitted = culprit_of(culprits, &(struct jp_end){.image = end->image,
+							.code = JP_CODE_EMITTED,
+							.file = image->anon,
+							.start = UINT64_MAX});
+	if (!emitted)
+		return -ENOMEM;
+	emitted->shared += end->from_jit;
+	if (!emitted->worst)
+		emitted->worst = end;
+	return 0;
+}
+
+int jp_culprits_find(const struct jp_ends *ends, struct jp_culprits *culprits)
+{
+	*culprits = (struct jp_culprits){0};
+	for (size_t i = 0; i < ends->count; i++) {
+		const struct jp_end *end = &ends->list[i];
+		const bool leaf = end->kind == JP_END_LEAF;
+		int ret;
+
+		if (!leaf && end->kind != JP_END_SINGLE && end->kind != JP_END_HERE)
+			continue;
+		if (!leaf && is_root(ends, end))
+			continue;
+		ret = add_end(culprits, end) ?: share_end(culprits, end);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+void jp_culprits_free(struct jp_culprits *culprits)
+{
+	free(culprits->list);
+	jp_map_free(&culprits->at);
+	*culprits = (struct jp_culprits){0};
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/explain/ending.h"
+
+/* Takes note of one frame in @stretch. */
+static enum jp_code_kind look(struct jp_codes *codes, const struct jp_places_process *process,
+			      const struct jp_stretch *stretch, struct jp_ending *ending)
+{
+	enum jp_code_kind code = JP_CODE_NONE;
+
+	if (stretch->place == JP_PLACE_UNMAPPED)
+		return code;
+	code = jp_code_at(codes, process, stretch);
+	ending->known = true;
+	ending->emitted |= code == JP_CODE_EMITTED;
+	if (!ending->interpreter && (code == JP_CODE_PROGRAM || code == JP_CODE_FILE) &&
+	    jp_code_interprets(stretch->name))
+		ending->interpreter = stretch->name;
+	return code;
+}
+
+/* What the two innermost frames are. */
+static void look_at_top(struct jp_codes *codes, const struct jp_places_process *process,
+			const struct jp_stack *stack, struct jp_ending *ending)
+{
+	for (uint64_t i = 0; i < stack->count && i < 2 && stack->frames[i] < JP_CONTEXT_MAX; i++) {
+		const struct jp_stretch *stretch =
+			jp_places_at(codes->places, process, stack->frames[i]);
+
+		if (stretch->place == JP_PLACE_UNMAPPED ||
+		    jp_code_at(codes, process, stretch) != JP_CODE_EMITTED)
+			break;
+		ending->calls_jit = ending->in_jit;
+		ending->in_jit = true;
+	}
+}
+
+/* Frames of @stack from @from on that lie in mappings; @code: of the last of them. */
+static uint64_t good(struct jp_codes *codes, const struct jp_places_process *process,
+		     const struct jp_stack *stack, uint64_t from, enum jp_code_kind *code,
+		     struct jp_ending *ending)
+{
+	const struct jp_stretch *stretch;
+	uint64_t i = from;
+
+	while (i < stack->count && stack->frames[i] < JP_CONTEXT_MAX) {
+		stretch = jp_places_at(codes->places, process, stack->frames[i]);
+		if (stretch->place == JP_PLACE_UNMAPPED)
+			break;
+		*code = look(codes, process, stretch, ending);
+		do
+			i++;
+		while (i < stack->count && stack->frames[i] - stretch->start < stretch->size);
+	}
+	return i;
+}
+
+/* Whether the chain comes back to code after what is none, and ends where programs begin: what lies
+ * between is code that nobody told of. */
+static bool returns(struct jp_codes *codes, const struct jp_places_process *process,
+		    const struct jp_stack *stack)
+{
+	const uint64_t last = stack->frames[stack->count - 1];
+	const struct jp_stretch *stretch;
+
+	if (last >= JP_CONTEXT_MAX)
+		return false;
+	stretch = jp_places_at(codes->places, process, last);
+	return stretch->place != JP_PLACE_UNMAPPED && stretch->root;
+}
+
+/* Whether a user's code can be there at all. */
+static bool possible(uint64_t addr)
+{
+	return addr >= 0x1000 && addr < UINT64_C(1) << 56;
+}
+
+void jp_end_of_chain(struct jp_codes *codes, const struct jp_places_process *process,
+		     const struct jp_stack *stack, struct jp_ending *ending)
+{
+	enum jp_code_kind code = JP_CODE_NONE;
+	const uint64_t nr_good = good(codes, process, stack, 0, &code, ending);
+
+	look_at_top(codes, process, stack, ending);
+	if (nr_good < stack->count && possible(stack->frames[nr_good]) &&
+	    returns(codes, process, stack)) {
+		ending->kind = nr_good ? JP_END_CALLER : JP_END_UNMAPPED;
+		ending->addr = stack->frames[nr_good];
+		ending->known = true;
+		return;
+	}
+	if (!nr_good) {
+		ending->kind = JP_END_UNMAPPED;
+		ending->addr = stack->frames[0];
+		return;
+	}
+	ending->addr = stack->frames[nr_good - 1];
+	ending->next = nr_good < stack->count ? stack->frames[nr_good] : 0;
+	if (stack->stop == JP_UNWIND_NO_DATA)
+		ending->kind = JP_END_KINDS;
+	else if (nr_good == 1)
+		ending->kind = JP_END_SINGLE;
+	else if (nr_good == stack->count && stack->stop == JP_UNWIND_MAX_STACK &&
+		 code != JP_CODE_LIBC)
+		ending->kind = JP_END_FULL;
+	else
+		ending->kind = JP_END_HERE;
+}
+
+void jp_end_of_dump(struct jp_codes *codes, const struct jp_places_process *process,
+		    const struct jp_stack *stack, struct jp_ending *ending)
+{
+	static const enum jp_end_kind kinds[JP_UNWIND_STOPS] = {
+		[JP_UNWIND_ROOT] = JP_END_ROOT,        [JP_UNWIND_MAX] = JP_END_ROOT,
+		[JP_UNWIND_UNMAPPED] = JP_END_ODD,     [JP_UNWIND_NO_ELF] = JP_END_NO_FILE,
+		[JP_UNWIND_NO_CFI] = JP_END_NO_CFI,    [JP_UNWIND_BAD_FRAME] = JP_END_ODD,
+		[JP_UNWIND_BAD_CFI] = JP_END_ODD,      [JP_UNWIND_DUMP_END] = JP_END_DUMP,
+		[JP_UNWIND_DUMP_SHORT] = JP_END_EMPTY, [JP_UNWIND_NO_DATA] = JP_END_EMPTY,
+	};
+	enum jp_code_kind code = JP_CODE_NONE;
+	uint64_t nr_good = 0;
+
+	ending->kind = kinds[stack->stop];
+	ending->addr = stack->where ? stack->where : stack->frames[stack->count - 1];
+	while (nr_good < stack->count) {
+		nr_good = good(codes, process, stack, nr_good, &code, ending);
+		nr_good++;
+	}
+	/* Call frame information does not lead astray: where it ends up, there is code. */
+	if (stack->stop == JP_UNWIND_UNMAPPED)
+		ending->kind = JP_END_UNMAPPED;
+}

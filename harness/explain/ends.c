@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/explain/ends.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/array.h"
+#include "harness/model/unwind/elf_store.h"
+
+enum { PAGE = 4096 };
+
+struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir)
+{
+	struct jp_ends *ends = calloc(1, sizeof(*ends));
+
+	if (!ends)
+		return NULL;
+	ends->places = ends->codes.places = jp_places_new(spaces);
+	ends->stacks = jp_stacks_new(elf_dir);
+	ends->store = jp_elf_store_new(elf_dir, true);
+	if (!ends->places || !ends->stacks || !ends->store) {
+		jp_ends_free(ends);
+		return NULL;
+	}
+	return ends;
+}
+
+void jp_ends_free(struct jp_ends *ends)
+{
+	if (!ends)
+		return;
+	for (size_t i = 0; i < ends->nr_images; i++)
+		free(ends->all[i]);
+	free(ends->all);
+	free(ends->list);
+	jp_map_free(&ends->images);
+	jp_map_free(&ends->at);
+	jp_map_free(&ends->codes.files);
+	jp_elf_store_free(ends->store);
+	jp_stacks_free(ends->stacks);
+	jp_places_free(ends->places);
+	free(ends);
+}
+
+/* --- images ------------------------------------------------------------------------------- */
+
+static struct jp_image *image_of(struct jp_ends *ends, uint32_t pid)
+{
+	struct jp_image **current = jp_map_at(&ends->images, pid, sizeof(*current)), **added;
+
+	if (!current)
+		return NULL;
+	if (*current)
+		return *current;
+	added = jp_array_push(&ends->all, &ends->nr_images, &ends->images_capacity);
+	if (!added)
+		return NULL;
+	*added = calloc(1, sizeof(**added));
+	if (!*added) {
+		ends->nr_images--;
+		return NULL;
+	}
+	(*added)->pid = pid;
+	return *current = *added;
+}
+
+/* The next image of @event's process begins. What perf tells of processes before all else does not
+ * begin anything. */
+static int start_image(struct jp_ends *ends, const struct jp_event *event)
+{
+	struct jp_image **current = jp_map_find(&ends->images, event->pid), *image;
+	const struct jp_image *before = current ? *current : NULL;
+
+	if (event->type == JP_EVENT_FORK && before && !before->samples)
+		return 0;
+	if (current)
+		*current = NULL;
+	image = image_of(ends, event->pid);
+	if (!image)
+		return -ENOMEM;
+	image->exec = event->type != JP_EVENT_FORK;
+	if (event->type == JP_EVENT_FORK) {
+		const struct jp_image *parent = image_of(ends, event->task.ppid);
+
+		if (!parent)
+			return -ENOMEM;
+		image->anon = parent->anon;
+		image->libc = parent->libc;
+		image->anon_before = parent->anon_before;
+		image->synthesized = parent->synthesized;
+	}
+	return 0;
+}
+
+static int see_map(struct jp_ends *ends, const struct jp_event *event)
+{
+	struct jp_image *image;
+	enum jp_code_kind code;
+
+	if (event->kernel_map || !(event->map.prot & JP_PROT_EXEC))
+		return 0;
+	image = image_of(ends, event->pid);
+	if (!image)
+		return -ENOMEM;
+	code = jp_code_of(jp_mapping_backing(event->map.name), event->map.name);
+	image->libc |= code == JP_CODE_LIBC;
+	if (!image->exec && !ends->first_sample && !event->id) {
+		image->synthesized = true;
+		image->anon_before |= code == JP_CODE_EMITTED;
+	}
+	if (code == JP_CODE_EMITTED)
+		image->anon = jp_replay_text(ends->places->replay, event->map.name);
+	return 0;
+}
+
+/* --- ends --------------------------------------------------------------------------------- */
+
+/* A new one, with what is known of its place. */
+static struct jp_end *make(struct jp_ends *ends, const struct jp_places_process *process,
+			   struct jp_image *image, enum jp_end_kind kind, uint64_t addr)
+{
+	struct jp_end *end = jp_array_push(&ends->list, &ends->count, &ends->capacity);
+	const struct jp_stretch *stretch = jp_places_at(ends->places, process, addr);
+	const struct jp_mapping *mapping;
+
+	if (!end)
+		return NULL;
+	*end = (struct jp_end){.image = image, .kind = kind, .addr = addr};
+	snprintf(image->process, sizeof(image->process), "%s",
+		 jp_replay_comm(ends->places->replay, image->pid));
+	image->program = process->program;
+	end->start = addr & ~(uint64_t)(PAGE - 1);
+	end->end = end->start + PAGE;
+	if (stretch->place == JP_PLACE_UNMAPPED)
+		return end;
+	mapping = jp_replay_find(ends->places->replay, process->pid, addr);
+	if (!mapping)
+		return end;
+	end->code = jp_code_at(&ends->codes, process, stretch);
+	end->file = mapping->name;
+	end->start = mapping->start;
+	end->end = mapping->end;
+	/* A call may be the last instruction of what the address lies in. */
+	if (end->code != JP_CODE_EMITTED &&
+	    (kind == JP_END_SINGLE || kind == JP_END_HERE || kind == JP_END_LEAF)) {
+		end->use = jp_frame_use(ends->store, mapping, addr - (kind == JP_END_HERE));
+		end->keeps = jp_frame_kept(ends->store, mapping);
+	}
+	return end;
+}
+
+/* The one at @addr of @image, made where it is new. Of what is mapped nowhere a page is one. */
+static struct jp_end *end_at(struct jp_ends *ends, const struct jp_places_process *process,
+			     struct jp_image *image, enum jp_end_kind kind, uint64_t addr)
+{
+	const bool page = kind == JP_END_UNMAPPED || kind == JP_END_CALLER;
+	const uint64_t place = page ? addr / PAGE : addr;
+	uint64_t key = (place * JP_END_KINDS + kind) ^ (uintptr_t)image << 16;
+
+	for (;; key += UINT64_C(0x9e3779b97f4a7c15)) {
+		size_t *at = jp_map_at(&ends->at, key, sizeof(*at));
+		struct jp_end *end;
+
+		if (!at)
+			return NULL;
+		if (!*at) {
+			end = make(ends, process, image, kind, addr);
+			*at = end ? ends->count : 0;
+			return end;
+		}
+		end = &ends->list[*at - 1];
+		if (end->image == image && end->kind == kind &&
+		    (page ? end->addr / PAGE : end->addr) == place)
+			return end;
+	}
+}
+
+static void count(struct jp_end *end, const struct jp_event *event, const struct jp_stack *stack,
+		  const struct jp_ending *ending)
+{
+	if (!end->samples++) {
+		end->time = event->time;
+		end->tid = event->tid;
+		end->frames = stack->count;
+		end->dump = event->sample.stack_size;
+	}
+	end->from_jit += ending->in_jit;
+	if (ending->next && !end->garbage++)
+		end->next = ending->next;
+}
+
+static void count_image(struct jp_image *image, const struct jp_event *event,
+			const struct jp_ending *ending)
+{
+	const bool whole = ending->kind == JP_END_ROOT || ending->kind == JP_END_HERE;
+
+	if (!image->samples++)
+		image->first = event->time;
+	image->last = event->time;
+	image->known += ending->known;
+	image->in_jit += ending->in_jit;
+	image->calls_jit += ending->calls_jit;
+	image->whole += whole;
+	if (whole && ending->interpreter && !ending->emitted) {
+		image->interpreted++;
+		image->interpreter = ending->interpreter;
+	}
+}
+
+static int see_sample(struct jp_ends *ends, const struct jp_event *event,
+		      const struct jp_stack *stack)
+{
+	struct jp_ending ending = {.kind = JP_END_KINDS};
+	struct jp_places_process *process;
+	struct jp_image *image;
+	struct jp_end *end;
+
+	if (!ends->first_sample)
+		ends->first_sample = event->time;
+	if (!stack->count || jp_places_none(event))
+		return 0;
+	process = jp_places_of(ends->places, event->pid);
+	image = process ? image_of(ends, event->pid) : NULL;
+	if (!image)
+		return -ENOMEM;
+	if (process->checked != ends->places->applied)
+		jp_places_check(ends->places, process);
+	if (stack->method == JP_CHAIN)
+		jp_end_of_chain(&ends->codes, process, stack, &ending);
+	else
+		jp_end_of_dump(&ends->codes, process, stack, &ending);
+	count_image(image, event, &ending);
+	if (ending.kind == JP_END_KINDS)
+		return 0;
+	end = end_at(ends, process, image, ending.kind, ending.addr);
+	if (!end)
+		return -ENOMEM;
+	count(end, event, stack, &ending);
+	if (ending.kind != JP_END_HERE)
+		return 0;
+	end = end_at(ends, process, image, JP_END_LEAF, stack->frames[0]);
+	if (!end)
+		return -ENOMEM;
+	count(end, event, stack, &ending);
+	return 0;
+}
+
+int jp_ends_see(struct jp_ends *ends, const struct jp_event *event, struct jp_stack *stack)
+{
+	int ret;
+
+	if (event->type == JP_EVENT_SAMPLE) {
+		jp_stacks_of(ends->stacks, ends->places->replay, event, stack);
+		return see_sample(ends, event, stack);
+	}
+	ret = jp_places_apply(ends->places, event);
+	if (ret)
+		return ret;
+	if (jp_event_starts_process(event))
+		return start_image(ends, event);
+	return event->type == JP_EVENT_MAP ? see_map(ends, event) : 0;
+}

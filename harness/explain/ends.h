@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_ENDS_H
+#define JP_ENDS_H
+
+#include "harness/explain/ending.h"
+#include "harness/model/space/places.h"
+#include "harness/model/unwind/frame_use.h"
+
+/*
+ * Where and how the stacks of a file end, counted by address: a few numbers for each place, however
+ * many samples there are. What an end means, explainers judge when all is read.
+ */
+
+/* One image of one process: from its fork or exec to the next. */
+struct jp_image {
+	uint32_t pid;
+	char process[16];        /* its name */
+	const char *program;     /* the file of the main program; NULL: unknown */
+	const char *anon;        /* some memory of emitted code that a record told of; NULL: none */
+	bool exec;               /* its exec was seen */
+	bool synthesized;        /* its mappings were told before there was any event */
+	bool anon_before;        /* so was memory of emitted code */
+	bool libc;               /* libc or ld.so is among its mappings */
+	uint64_t samples;        /* with a user stack */
+	uint64_t known;          /* of those, with an address in a known mapping */
+	uint64_t in_jit;         /* of those, taken in emitted code */
+	uint64_t calls_jit;      /* of those, called by emitted code, as the chain has it */
+	uint64_t whole;          /* as far as the walk itself shows */
+	uint64_t interpreted;    /* whole ones with an interpreter and without emitted code */
+	const char *interpreter; /* its file */
+	uint64_t first, last;    /* times of samples */
+};
+
+struct jp_end {
+	struct jp_image *image;
+	enum jp_end_kind kind;
+	enum jp_code_kind code;
+	enum jp_frame_use use; /* of files */
+	const char *file;      /* the mapping's name; NULL: there is none */
+	uint64_t addr;
+	uint64_t start, end; /* of the mapping, or the page */
+	bool keeps;          /* the file was built to keep the frame pointer */
+	uint64_t samples;
+	uint64_t from_jit; /* of those, taken in emitted code */
+	uint64_t garbage;  /* of those, with addresses behind it that are none */
+	/* The first of them: */
+	uint64_t time, next, frames;
+	uint64_t dump; /* bytes */
+	uint32_t tid;
+};
+
+struct jp_ends {
+	struct jp_places *places;
+	struct jp_codes codes;
+	struct jp_stacks *stacks;
+	struct jp_elf_store *store;
+	struct jp_map images; /* struct jp_image *, by pid: the current one */
+	struct jp_image **all;
+	size_t nr_images, images_capacity;
+	struct jp_end *list;
+	size_t count, capacity;
+	struct jp_map at;      /* index + 1 in the list, by a hash of image, kind and address */
+	uint64_t none;         /* samples that have no user stack, and no user address */
+	uint64_t first_sample; /* its time */
+};
+
+struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir);
+void jp_ends_free(struct jp_ends *ends);
+/* Applies @event to the spaces; or, of a sample, counts where its stack ends, which is left in
+ * @stack. 0 or -ENOMEM. */
+int jp_ends_see(struct jp_ends *ends, const struct jp_event *event, struct jp_stack *stack);
+
+#endif

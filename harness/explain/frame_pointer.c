@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/explain/culprits.h"
+#include "harness/explain/explainer.h"
+
+/* What a runtime is asked for so that its code keeps the frame pointer. */
+static const char *keeps(const char *process, const char *program)
+{
+	static const struct {
+		const char *name, *option;
+	} options[] = {
+		{"java", "java -XX:+PreserveFramePointer"},
+		{"beam", "erl +JPperf true"},
+		{"erl", "erl +JPperf true"},
+		{"node", "node --perf-prof --interpreted-frames-native-stack"},
+	};
+	const char *slash = program ? strrchr(program, '/') : NULL;
+	const char *name = slash ? slash + 1 : process;
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+		if (strncmp(name, options[i].name, strlen(options[i].name)) == 0)
+			return options[i].option;
+	return NULL;
+}
+
+static void describe_end(struct jp_blame *blame, const struct jp_end *end)
+{
+	if (end->next)
+		jp_blame_evidence(blame,
+				  "first at time %" PRIu64 ".%09" PRIu64 ", tid %u: after %" PRIx64
+				  " the chain goes on to %" PRIx64 ", where no code is",
+				  end->time / 1000000000, end->time % 1000000000, end->tid,
+				  end->addr, end->next);
+	else
+		jp_blame_evidence(blame,
+				  "first at time %" PRIu64 ".%09" PRIu64 ", tid %u: the chain has "
+				  "%" PRIu64 " address%s and ends at %" PRIx64,
+				  end->time / 1000000000, end->time % 1000000000, end->tid,
+				  end->frames, end->frames == 1 ? "" : "es", end->addr);
+}
+
+static int blame_emitted(struct jp_explain_view *view, const struct jp_culprit *culprit,
+			 uint64_t samples)
+{
+	const struct jp_image *image = culprit->image;
+	const char *option = keeps(image->process, image->program);
+	struct jp_blame *blame = jp_blame(view->blames, "jit-no-frame-pointer", image->pid,
+					  image->process, culprit->file, samples);
+
+	if (!blame)
+		return -ENOMEM;
+	if (culprit->start < culprit->end)
+		jp_blame_range(blame, culprit->start, culprit->end);
+	jp_blame_evidence(
+		blame,
+		"%" PRIu64 " chains end in emitted code, %" PRIu64 " of them have no other "
+		"address, behind %" PRIu64 " stands garbage; %" PRIu64 " taken in emitted "
+		"code go on",
+		culprit->broken, culprit->single, culprit->garbage, culprit->passing);
+	if (culprit->shared)
+		jp_blame_evidence(
+			blame,
+			"%" PRIu64 " more end in a file without a caller in emitted code: "
+			"either may be at fault, and perf record --call-graph dwarf tells",
+			culprit->shared);
+	describe_end(blame, culprit->worst);
+	jp_blame_evidence(blame, "see them: perf script -i %s --pid %u -F time,tid,ip,sym",
+			  view->path, image->pid);
+	if (option)
+		jp_blame_remedy(blame, "run %s", option);
+	else
+		jp_blame_remedy(blame, "the runtime must keep the frame pointer, or publish unwind "
+				       "information for perf record -k mono --call-graph dwarf");
+	return 0;
+}
+
+static int blame_file(struct jp_explain_view *view, const struct jp_culprit *culprit,
+		      uint64_t samples)
+{
+	const struct jp_image *image = culprit->image;
+	const struct jp_end *where = culprit->broken >= culprit->callers || !culprit->leaf
+					     ? culprit->worst
+					     : culprit->leaf;
+	struct jp_blame *blame = jp_blame(view->blames, "library-no-frame-pointer", image->pid,
+					  image->process, culprit->file, samples);
+
+	if (!blame)
+		return -ENOMEM;
+	jp_blame_range(blame, culprit->start, culprit->end);
+	jp_blame_evidence(blame,
+			  "%" PRIu64 " chains end in %s, and %" PRIu64 " of %" PRIu64
+			  " that go on from there lack a caller",
+			  culprit->broken, culprit->file, culprit->callers, culprit->passing);
+	if (where)
+		describe_end(blame, where);
+	if (where && (where->use == JP_FRAME_USED || where->use == JP_FRAME_KEPT))
+		jp_blame_evidence(blame,
+				  "its call frame information finds the frame of %" PRIx64
+				  " by the stack pointer%s: readelf -wF %s",
+				  where->addr - where->start,
+				  where->use == JP_FRAME_USED
+					  ? ", and the frame pointer saved for another use"
+					  : "",
+				  culprit->file);
+	else
+		jp_blame_evidence(blame, "see them: perf script -i %s --pid %u -F time,tid,ip,sym",
+				  view->path, image->pid);
+	jp_blame_remedy(blame,
+			"perf record --call-graph dwarf, or build %s with "
+			"-fno-omit-frame-pointer",
+			culprit->file);
+	return 0;
+}
+
+/* Starts and ends of functions, and the few that are written by hand, are in any code; where the
+ * file says of itself that it keeps the frame pointer, more is needed. */
+static bool keeps_none(const struct jp_culprit *culprit)
+{
+	enum { SOME = 10, MANY = 3 };
+	const uint64_t all = culprit->broken + culprit->passing;
+
+	return culprit->broken * (culprit->keeps ? MANY : SOME) >= all;
+}
+
+/* What is in any recording of a program that is in order: libc has no frame pointers on most
+ * systems, and every program calls it, at its start most of all. */
+static bool is_usual(const struct jp_culprit *culprit, uint64_t samples)
+{
+	enum { SOME = 10 };
+
+	return culprit->code == JP_CODE_SYSTEM || culprit->code == JP_CODE_LOADER ||
+	       (culprit->code == JP_CODE_LIBC && samples * SOME < culprit->image->samples);
+}
+
+static int judge(struct jp_explain_view *view, const struct jp_culprit *culprit)
+{
+	uint64_t samples = keeps_none(culprit) ? culprit->broken : 0;
+
+	if (culprit->code == JP_CODE_EMITTED) {
+		samples += culprit->shared;
+		return samples ? blame_emitted(view, culprit, samples) : 0;
+	}
+	/* A leaf of libc lacks its caller on most systems. */
+	if (culprit->code != JP_CODE_LIBC)
+		samples += culprit->callers;
+	if (!samples || is_usual(culprit, samples))
+		return 0;
+	return blame_file(view, culprit, samples);
+}
+
+static int end(struct jp_explain_view *view, struct jp_error *err)
+{
+	struct jp_culprits culprits;
+	int ret = jp_culprits_find(view->ends, &culprits);
+
+	for (size_t i = 0; i < culprits.count && !ret; i++)
+		ret = judge(view, &culprits.list[i]);
+	jp_culprits_free(&culprits);
+	return ret ? jp_fail(err, -ret, "no memory") : 0;
+}
+
+static const struct jp_explainer frame_pointer = {
+	.name = "frame-pointer",
+	.end = end,
+};
+JP_REGISTER(explainer, frame_pointer);

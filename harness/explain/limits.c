@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "harness/explain/explainer.h"
+
+/*
+ * Walks that end at a limit of the recording or for want of unwind information. One blame for each
+ * cause, process and file; an end is a place, so the numbers stay small.
+ */
+static const char *cause_of(const struct jp_end *end)
+{
+	switch (end->kind) {
+	case JP_END_FULL:
+		return "depth-limit";
+	case JP_END_DUMP:
+		return "dump-too-small";
+	case JP_END_EMPTY:
+		return "empty-dump";
+	case JP_END_NO_CFI:
+		return end->code == JP_CODE_EMITTED ? "no-cfi-for-jit" : NULL;
+	case JP_END_NO_FILE:
+		return "missing-file";
+	default:
+		return NULL;
+	}
+}
+
+static void describe(struct jp_explain_view *view, const struct jp_end *end, struct jp_blame *blame)
+{
+	const char *id = blame->cause->id;
+
+	if (blame->nr_evidence)
+		return;
+	jp_blame_evidence(blame,
+			  "first at time %" PRIu64 ".%09" PRIu64 ", tid %u: %" PRIu64
+			  " frames, the last at %" PRIx64 " in %s",
+			  end->time / 1000000000, end->time % 1000000000, end->tid, end->frames,
+			  end->addr, end->file ? end->file : "no mapping");
+	if (end->kind == JP_END_FULL) {
+		jp_blame_evidence(
+			blame,
+			"its chain is as long as a sample stores (attr.sample_max_stack, else "
+			"kernel.perf_event_max_stack): perf evlist -v -i %s",
+			view->path);
+		jp_blame_evidence(
+			blame,
+			"no frame of it is where the thread began: perf script -i %s --tid %u",
+			view->path, end->tid);
+		jp_blame_remedy(blame, "sysctl kernel.perf_event_max_stack=1024, and perf record "
+				       "--max-stack 1024");
+	} else if (end->kind == JP_END_DUMP) {
+		jp_blame_evidence(blame,
+				  "the dump holds all of the %" PRIu64
+				  " bytes that were asked for, and the walk needs more",
+				  end->dump);
+		jp_blame_evidence(
+			blame, "the size asked for: perf evlist -v -i %s | grep sample_stack_user",
+			view->path);
+		jp_blame_remedy(
+			blame,
+			"perf record --call-graph dwarf,%u (at most 65528), or frame pointers (-g)",
+			end->dump * 4 > 65528 ? 65528u : (unsigned)(end->dump * 4));
+	} else if (end->kind == JP_END_EMPTY) {
+		jp_blame_evidence(blame,
+				  "the dump holds %" PRIu64
+				  " bytes, fewer than were asked for: the kernel stops at a page "
+				  "that was never touched, or swapped out",
+				  end->dump);
+		jp_blame_evidence(blame,
+				  "see the sizes: perf script -i %s -D | grep 'ustack: size'",
+				  view->path);
+		jp_blame_remedy(blame, "record by frame pointers (perf record -g); or have the "
+				       "program touch its stack (MAP_POPULATE)");
+	} else if (strcmp(id, "no-cfi-for-jit") == 0) {
+		jp_blame_evidence(blame,
+				  "no ELF file serves the mapping %s, and no jitdump with unwind "
+				  "information was injected for it",
+				  end->file);
+		jp_blame_evidence(blame, "see where stacks end: perf script -i %s --pid %u",
+				  view->path, end->image->pid);
+		jp_blame_remedy(blame,
+				"record by frame pointers (perf record -g) if the runtime keeps "
+				"them; or let it write a jitdump with unwind information "
+				"(node --perf-prof --perf-prof-unwinding-info, python -X "
+				"perf_jit), record with -k mono, then perf inject --jit");
+	} else {
+		jp_blame_evidence(blame,
+				  "%s cannot be opened, or is not the file that was recorded: perf "
+				  "buildid-list -i %s",
+				  end->file, view->path);
+		jp_blame_evidence(blame,
+				  "its call frame information is needed to go on from %" PRIx64,
+				  end->addr);
+		jp_blame_remedy(blame,
+				"judge where it was recorded, or give the files of then: jitproof "
+				"explain --elf DIR %s",
+				view->path);
+	}
+}
+
+static int end(struct jp_explain_view *view, struct jp_error *err)
+{
+	for (size_t i = 0; i < view->ends->count; i++) {
+		const struct jp_end *end = &view->ends->list[i];
+		const char *id = cause_of(end);
+		const bool file = end->kind == JP_END_NO_FILE || end->kind == JP_END_NO_CFI;
+		struct jp_blame *blame;
+
+		if (!id)
+			continue;
+		blame = jp_blame(view->blames, id, end->image->pid, end->image->process,
+				 file ? end->file : NULL, 0);
+		if (!blame)
+			return jp_fail(err, ENOMEM, "no memory");
+		blame->stacks += end->samples;
+		jp_blame_range(blame, end->start, end->end);
+		describe(view, end, blame);
+	}
+	return 0;
+}
+
+static const struct jp_explainer walk_limits = {
+	.name = "limits",
+	.end = end,
+};
+JP_REGISTER(explainer, walk_limits);

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "harness/explain/explainer.h"
+
+/* The type of PERF_RECORD_UNTHROTTLE, an event of no other use. */
+enum { UNTHROTTLE = 6 };
+
+/* How long the kernel had stopped events, by their ids: it does until the next tick. */
+struct throttled {
+	uint64_t count, first, stopped; /* the time of the first, and ns in all */
+	uint64_t last;                  /* time of any sample */
+	struct jp_map since;            /* uint64_t by id, 0: it runs */
+};
+
+static int begin(struct jp_explain_view *view, struct jp_error *err)
+{
+	view->state = calloc(1, sizeof(struct throttled));
+	return view->state ? 0 : jp_fail(err, ENOMEM, "no memory");
+}
+
+static void free_state(void *context)
+{
+	struct throttled *state = context;
+
+	if (state)
+		jp_map_free(&state->since);
+	free(state);
+}
+
+static int see(struct jp_explain_view *view, const struct jp_event *event,
+	       const struct jp_stack *stack)
+{
+	struct throttled *state = view->state;
+	uint64_t *since;
+
+	if (stack)
+		state->last = event->time;
+	if (event->type != JP_EVENT_THROTTLE &&
+	    (event->type != JP_EVENT_OTHER || event->record_type != UNTHROTTLE))
+		return 0;
+	since = jp_map_at(&state->since, event->id << 16 ^ event->cpu, sizeof(*since));
+	if (!since)
+		return -ENOMEM;
+	if (event->type == JP_EVENT_THROTTLE) {
+		if (!state->count++)
+			state->first = event->time;
+		*since = event->time;
+	} else if (*since) {
+		state->stopped += event->time > *since ? event->time - *since : 0;
+		*since = 0;
+	}
+	return 0;
+}
+
+/* So many samples as there would have been, had they come as in the time that is left. */
+static uint64_t missing(const struct jp_explain_view *view, const struct throttled *state)
+{
+	const uint64_t began = view->ends->first_sample;
+	const uint64_t all = state->last > began ? state->last - began : 0;
+	double running = (double)all - state->stopped;
+
+	/* Several CPUs can be stopped at one time. */
+	if (running < all / 10.0)
+		running = all / 10.0;
+	return running > 0 ? (uint64_t)(view->samples * (double)state->stopped / running) : 0;
+}
+
+static int end(struct jp_explain_view *view, struct jp_error *err)
+{
+	const struct throttled *state = view->state;
+	const uint64_t samples = state->count ? missing(view, state) : 0;
+	struct jp_blame *blame;
+
+	if (!state->count)
+		return 0;
+	blame = jp_blame(view->blames, "throttled", 0, "", NULL, samples);
+	if (!blame)
+		return jp_fail(err, ENOMEM, "no memory");
+	blame->absent = samples;
+	jp_blame_evidence(blame,
+			  "%" PRIu64 " THROTTLE records, the first at time %" PRIu64 ".%09" PRIu64
+			  ": perf report -i %s --stats",
+			  state->count, state->first / 1000000000, state->first % 1000000000,
+			  view->path);
+	jp_blame_evidence(blame,
+			  "events were stopped for %.1f ms in all: about %" PRIu64
+			  " samples are missing",
+			  state->stopped / 1e6, samples);
+	jp_blame_evidence(blame, "the %" PRIu64 " samples that are there are right", view->samples);
+	jp_blame_remedy(
+		blame,
+		"a lower frequency (perf record -F 99); sysctl kernel.perf_event_max_sample_rate "
+		"and kernel.perf_cpu_time_max_percent are the limits");
+	return 0;
+}
+
+static const struct jp_explainer throttled = {
+	.name = "throttled",
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free_state,
+};
+JP_REGISTER(explainer, throttled);

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/model/unwind/frame_use.h"
+
+#include "harness/model/machine/machine.h"
+#include "harness/model/unwind/cfi_rows.h"
+#include "harness/model/unwind/elf_store.h"
+
+/* From a function's entry to its frame, and from the frame's end to the return: more bytes than
+ * endbr64, push and mov take. */
+enum { NEAR = 8 };
+
+static enum jp_frame_use use_at(struct jp_cfi *cfi, uint64_t vaddr)
+{
+	const struct jp_machine *machine = jp_cfi_machine(cfi);
+	struct jp_cfi_row row;
+	const struct jp_cfi_rows *rows = jp_cfi_row_at(cfi, vaddr, &row);
+
+	if (row.kind == JP_ROW_END)
+		return JP_FRAME_ROOT;
+	if (row.kind != JP_ROW_STEP || row.cfa.kind != JP_RULE_REG)
+		return JP_FRAME_UNKNOWN;
+	if (row.cfa.reg == machine->frames->fp)
+		return JP_FRAME_LINKED;
+	for (unsigned i = 0; i < row.count; i++)
+		if (rows->rules[row.first + i].target == machine->frames->fp)
+			return JP_FRAME_USED;
+	return JP_FRAME_KEPT;
+}
+
+enum jp_frame_use jp_frame_use(struct jp_elf_store *store, const struct jp_mapping *mapping,
+			       uint64_t addr)
+{
+	const struct jp_elf_entry *entry = jp_elf_store_get(store, mapping);
+	enum jp_frame_use use;
+	uint64_t vaddr;
+
+	if (!entry || !entry->cfi)
+		return JP_FRAME_UNKNOWN;
+	vaddr = jp_cfi_vaddr(entry->cfi, addr - mapping->start + mapping->pgoff);
+	if (vaddr == UINT64_MAX)
+		return JP_FRAME_UNKNOWN;
+	use = use_at(entry->cfi, vaddr);
+	if (use != JP_FRAME_KEPT && use != JP_FRAME_USED)
+		return use;
+	for (unsigned i = 1; i <= NEAR; i++)
+		if (use_at(entry->cfi, vaddr + i) == JP_FRAME_LINKED ||
+		    (vaddr >= i && use_at(entry->cfi, vaddr - i) == JP_FRAME_LINKED))
+			return JP_FRAME_LINKED;
+	return use;
+}
+
+bool jp_frame_kept(struct jp_elf_store *store, const struct jp_mapping *mapping)
+{
+	/* Without frame pointers a function has a register lead to its frame only where the frame's
+	 * size is not known: few do. Some of any program are written by hand, or of a library that
+	 * was linked in. */
+	enum { PART = 4 };
+	const struct jp_elf_entry *entry = jp_elf_store_get(store, mapping);
+	size_t functions = 0, framed = 0;
+
+	if (entry && entry->cfi)
+		jp_cfi_frames(entry->cfi, &functions, &framed);
+	return framed && framed * PART >= functions;
+}
