@@ -384,7 +384,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	if (jp_path_build(elf_dir, sizeof(elf_dir), err, "%s/elf", evidence->dir) ||
 	    jp_code_loads_read(evidence->dir, &stacks->loads, err))
 		return -EINVAL;
-	stacks->unwinder = jp_unwinder_new(elf_dir, false);
+	stacks->unwinder = jp_unwinder_new(elf_dir, NULL);
 	stacks->jit = jp_jit_cfi_new(&stacks->loads, evidence->truth->e_machine);
 	if (jp_stack_counts_init(&stacks->counts, evidence) || !stacks->unwinder || !stacks->jit)
 		return -ENOMEM;

@@ -19,12 +19,13 @@ struct explain_arguments {
 
 static void print_usage(FILE *out)
 {
-	fputs("usage: jitproof explain [--json] [--fail-if ID>X[%]] [--elf DIR] FILE\n"
+	fputs("usage: jitproof explain [--json] [--fail-if ID>X[%]] [--elf DIR] [--root DIR] FILE\n"
 	      "  FILE              a perf.data file; -: standard input\n"
 	      "  --json            one object\n"
 	      "  --fail-if ID>X[%] exit with 1 only if cause ID costs more than X samples, or\n"
 	      "                    more than X % of them; else with 0\n"
-	      "  --elf DIR         look for ELF files in DIR first\n"
+	      "  --elf DIR         look for ELF files in DIR first, whatever its layout\n"
+	      "  --root DIR        look for all files below DIR, a copied root\n"
 	      "Says why stacks are broken and names are missing, the worst cause first.\n"
 	      "Exit status: 0 healthy, 1 there are causes, 99 FILE cannot be read whole.\n"
 	      "Causes:\n",
@@ -72,7 +73,10 @@ static int parse(struct explain_arguments *options, int argc, char **argv)
 				return -1;
 		} else if ((value = jp_arguments_value("--elf", argc, argv, &i))) {
 			options->explain.elf = value;
-		} else if (strcmp(arg, "--fail-if") == 0 || strcmp(arg, "--elf") == 0) {
+		} else if ((value = jp_arguments_value("--root", argc, argv, &i))) {
+			options->explain.root = value;
+		} else if (strcmp(arg, "--fail-if") == 0 || strcmp(arg, "--elf") == 0 ||
+			   strcmp(arg, "--root") == 0) {
 			return usage("expected a value after ", arg);
 		} else if (arg[0] == '-' && arg[1]) {
 			return usage("no option ", arg);

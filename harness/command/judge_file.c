@@ -14,6 +14,7 @@
 #include "harness/base/new_file.h"
 #include "harness/base/shortage.h"
 #include "harness/format/capture/capture_read.h"
+#include "harness/model/files/file_finder.h"
 #include "harness/model/space/replay.h"
 #include "harness/model/unwind/stack_lines.h"
 #include "harness/report/file_report.h"
@@ -23,7 +24,7 @@ enum { FRAMES = 1024 };
 struct options {
 	bool json, unwind, frame_pointers;
 	enum jp_method method; /* to unwind by */
-	const char *elf, *file;
+	const char *elf, *root, *file;
 	const char *stacks; /* a file for them, or NULL */
 	char metric[32];    /* of --fail-if, "": none */
 	double above;
@@ -32,6 +33,7 @@ struct options {
 
 struct judgement {
 	struct jp_file_report report;
+	struct jp_file_finder *finder;
 	struct jp_unwinder *unwinder; /* NULL: not asked for */
 	enum jp_method method;
 	FILE *stacks; /* NULL: not asked for */
@@ -69,7 +71,7 @@ void jp_judge_usage(FILE *out)
 	fputs("usage: jitproof judge [--expected DIR] [--results OUT] DIR\n"
 	      "       jitproof judge [--json] [--fail-if METRIC>X[%]] [--unwind]\n"
 	      "                      [--method METHOD] [--frame-pointers] [--stacks OUT]\n"
-	      "                      [--elf DIR] FILE\n"
+	      "                      [--elf DIR] [--root DIR] FILE\n"
 	      "  DIR                   a run directory, or a case's folder in one\n"
 	      "  --expected DIR        expectations from the files in DIR, not from the run\n"
 	      "  --results OUT         write results.jsonl to the new file OUT\n"
@@ -83,7 +85,10 @@ void jp_judge_usage(FILE *out)
 	      "  --frame-pointers      unwind, and follow frame pointers where a file has no call\n"
 	      "                        frame information, as perf does: a guess\n"
 	      "  --stacks OUT          unwind, and write each stack to OUT as a line of JSON\n"
-	      "  --elf DIR             look for ELF files in DIR first\n",
+	      "  --elf DIR             look for ELF files in DIR first, whatever its layout: by "
+	      "build\n"
+	      "                        id, else by path or name\n"
+	      "  --root DIR            look for all files below DIR, a copied root\n",
 	      out);
 }
 
@@ -151,10 +156,13 @@ static int parse(struct options *options, int argc, char **argv)
 				return -1;
 		} else if ((value = jp_arguments_value("--elf", argc, argv, &i))) {
 			options->elf = value;
+		} else if ((value = jp_arguments_value("--root", argc, argv, &i))) {
+			options->root = value;
 		} else if ((value = jp_arguments_value("--stacks", argc, argv, &i))) {
 			options->stacks = value;
 		} else if (strcmp(arg, "--fail-if") == 0 || strcmp(arg, "--elf") == 0 ||
-			   strcmp(arg, "--stacks") == 0 || strcmp(arg, "--method") == 0) {
+			   strcmp(arg, "--root") == 0 || strcmp(arg, "--stacks") == 0 ||
+			   strcmp(arg, "--method") == 0) {
 			return usage("expected a value after ", arg);
 		} else if (arg[0] == '-' && arg[1]) {
 			return usage("no option ", arg);
@@ -174,8 +182,14 @@ static void unwind(struct judgement *judgement, const struct jp_event *event)
 	struct jp_unwound unwound;
 
 	/* A sample of a kernel thread or of an event without dumps has nothing to unwind. */
-	if (!event->sample.regs || !event->sample.stack)
+	if (!event->sample.stack)
 		return;
+	if (!event->sample.regs) {
+		judgement->report.unwound.no_registers += event->sample.regs_abi == 0;
+		judgement->report.unwound.bits_32 += event->sample.regs_abi == 1;
+		judgement->report.unwound.other_machine += event->sample.regs_abi > 1;
+		return;
+	}
 	judgement->report.unwound.samples++;
 	jp_unwind(judgement->unwinder, judgement->report.replay, event, judgement->method, frames,
 		  FRAMES, &unwound);
@@ -201,15 +215,22 @@ static int judge(struct judgement *judgement, const struct options *options, str
 
 	judgement->report.replay = jp_replay_new();
 	judgement->report.figures = jp_file_figures_new(judgement->report.replay);
-	judgement->report.names = jp_file_names_new(judgement->report.replay);
 	judgement->report.file = options->file;
 	judgement->report.unwinds = options->unwind;
 	judgement->method = options->method;
-	if (options->unwind)
-		judgement->unwinder = jp_unwinder_new(options->elf, true);
+	judgement->finder = jp_file_finder_new();
+	if (judgement->finder)
+		judgement->report.names =
+			jp_file_names_new(judgement->report.replay, judgement->finder);
+	if (options->unwind && judgement->finder)
+		judgement->unwinder = jp_unwinder_new(options->elf, judgement->finder);
+	judgement->report.unwinder = judgement->unwinder;
 	if (!judgement->report.replay || !judgement->report.figures || !judgement->report.names ||
 	    (options->unwind && !judgement->unwinder))
 		return jp_fail(err, ENOMEM, "no memory");
+	ret = jp_file_finder_from(judgement->finder, options->elf, options->root, err);
+	if (ret)
+		return ret;
 	if (options->unwind)
 		jp_unwinder_frame_pointers(judgement->unwinder, options->frame_pointers);
 	if (options->stacks) {
@@ -291,6 +312,7 @@ int jp_judge_file(int argc, char **argv)
 	if (judgement.unwinder)
 		jp_unwinder_free(judgement.unwinder);
 	jp_file_names_free(judgement.report.names);
+	jp_file_finder_free(judgement.finder);
 	jp_file_figures_free(judgement.report.figures);
 	jp_replay_free(judgement.report.replay);
 	return status;

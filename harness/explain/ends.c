@@ -11,15 +11,16 @@
 
 enum { PAGE = 4096 };
 
-struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir)
+struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir,
+			    struct jp_file_finder *finder)
 {
 	struct jp_ends *ends = calloc(1, sizeof(*ends));
 
 	if (!ends)
 		return NULL;
 	ends->places = ends->codes.places = jp_places_new(spaces);
-	ends->stacks = jp_stacks_new(elf_dir);
-	ends->store = jp_elf_store_new(elf_dir, true);
+	ends->stacks = jp_stacks_new(elf_dir, finder);
+	ends->store = jp_elf_store_new(elf_dir, finder);
 	if (!ends->places || !ends->stacks || !ends->store) {
 		jp_ends_free(ends);
 		return NULL;

@@ -64,7 +64,8 @@ struct jp_ends {
 	uint64_t first_sample; /* its time */
 };
 
-struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir);
+struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir,
+			    struct jp_file_finder *finder);
 void jp_ends_free(struct jp_ends *ends);
 /* Applies @event to the spaces; or, of a sample, counts where its stack ends, which is left in
  * @stack. 0 or -ENOMEM. */

@@ -9,6 +9,7 @@
 #include "harness/base/shortage.h"
 #include "harness/explain/explainer.h"
 #include "harness/format/perfdata/read.h"
+#include "harness/model/files/file_finder.h"
 
 enum { MOST_EXPLAINERS = 64 };
 
@@ -17,6 +18,7 @@ struct explain_reading {
 	struct jp_explanation *explanation;
 	struct jp_replay *spaces;
 	struct jp_ends *ends;
+	struct jp_file_finder *finder;
 	const struct jp_explainer *explainers[MOST_EXPLAINERS];
 	struct jp_explain_view views[MOST_EXPLAINERS];
 	size_t count; /* that have begun */
@@ -53,7 +55,8 @@ static int visit(void *context, const struct jp_event *event)
 	const bool sample = event->type == JP_EVENT_SAMPLE;
 	struct explain_reading *reading = context;
 	struct jp_stack stack;
-	int ret = jp_ends_see(reading->ends, event, &stack);
+	int ret = jp_file_finder_see(reading->finder, event)
+			  ?: jp_ends_see(reading->ends, event, &stack);
 
 	for (size_t i = 0; i < reading->count && !ret; i++) {
 		reading->views[i].samples += sample;
@@ -98,20 +101,24 @@ int jp_explain(const char *path, const struct jp_explain_options *options,
 	struct explain_reading reading = {
 		.explanation = explanation,
 		.spaces = jp_replay_new(),
+		.finder = jp_file_finder_new(),
 	};
-	int ret;
+	int ret = -ENOMEM;
 
-	*err = (struct jp_error){""};
-	if (reading.spaces)
-		reading.ends = jp_ends_new(reading.spaces, options->elf);
+	*err = (struct jp_error){"no memory"};
+	if (reading.spaces && reading.finder)
+		reading.ends = jp_ends_new(reading.spaces, options->elf, reading.finder);
 	if (reading.ends)
+		ret = jp_file_finder_from(reading.finder, options->elf, options->root, err);
+	if (!ret) {
+		*err = (struct jp_error){""};
 		ret = read_and_explain(&reading, path, err);
-	else
-		ret = jp_fail(err, ENOMEM, "no memory");
+	}
 	for (size_t i = 0; i < reading.count; i++)
 		if (reading.explainers[i]->free)
 			reading.explainers[i]->free(reading.views[i].state);
 	jp_ends_free(reading.ends);
+	jp_file_finder_free(reading.finder);
 	jp_replay_free(reading.spaces);
 	return ret;
 }

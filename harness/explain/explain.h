@@ -20,7 +20,8 @@ struct jp_explanation {
 };
 
 struct jp_explain_options {
-	const char *elf; /* a folder of ELF files, or NULL */
+	const char *elf;  /* a folder of ELF files, or NULL */
+	const char *root; /* a copied root to find files in, or NULL */
 };
 
 /* What share of the samples @cause costs. */

@@ -11,11 +11,11 @@ struct jp_stacks {
 	uint64_t frames[FRAMES];
 };
 
-struct jp_stacks *jp_stacks_new(const char *elf_dir)
+struct jp_stacks *jp_stacks_new(const char *elf_dir, struct jp_file_finder *finder)
 {
 	struct jp_stacks *stacks = calloc(1, sizeof(*stacks));
 
-	if (stacks && !(stacks->unwinder = jp_unwinder_new(elf_dir, true))) {
+	if (stacks && !(stacks->unwinder = jp_unwinder_new(elf_dir, finder))) {
 		free(stacks);
 		stacks = NULL;
 	}

@@ -18,7 +18,8 @@ struct jp_stack {
 };
 
 struct jp_stacks;
-struct jp_stacks *jp_stacks_new(const char *elf_dir);
+/* @elf_dir, @finder: as of jp_unwinder_new(). */
+struct jp_stacks *jp_stacks_new(const char *elf_dir, struct jp_file_finder *finder);
 void jp_stacks_free(struct jp_stacks *stacks);
 /* The user stack of @sample: by its dump where it has one, else its callchain, else its own
  * address. */

@@ -15,7 +15,7 @@ struct jp_file_figures {
 	struct jp_process_figures *last;
 	const struct jp_process_figures **sorted;
 	struct jp_figures nobody; /* records of the kernel's own mappings */
-	bool mmap2; /* the file has such records */
+	bool mmap2;               /* the file has such records */
 };
 
 struct jp_file_figures *jp_file_figures_new(struct jp_replay *replay)

@@ -31,16 +31,16 @@ struct jp_file_names {
 	struct known_name known[KNOWN];
 };
 
-struct jp_file_names *jp_file_names_new(struct jp_replay *replay)
+struct jp_file_names *jp_file_names_new(struct jp_replay *replay, struct jp_file_finder *finder)
 {
 	struct jp_file_names *all = calloc(1, sizeof(*all));
 
 	if (!all)
 		return NULL;
 	all->replay = replay;
-	all->finder = jp_file_finder_new();
-	all->names = jp_names_new(all->finder);
-	if (all->finder && all->names)
+	all->finder = finder;
+	all->names = jp_names_new(finder);
+	if (all->names)
 		return all;
 	jp_file_names_free(all);
 	return NULL;
@@ -51,7 +51,6 @@ void jp_file_names_free(struct jp_file_names *all)
 	if (!all)
 		return;
 	jp_names_free(all->names);
-	jp_file_finder_free(all->finder);
 	jp_map_free(&all->processes);
 	free(all);
 }

@@ -22,8 +22,8 @@ struct jp_name_counts {
 };
 
 struct jp_file_names;
-/* Mappings are those of @replay. NULL: no memory. */
-struct jp_file_names *jp_file_names_new(struct jp_replay *replay);
+/* Mappings are those of @replay, files are found by @finder; both outlive it. NULL: no memory. */
+struct jp_file_names *jp_file_names_new(struct jp_replay *replay, struct jp_file_finder *finder);
 void jp_file_names_free(struct jp_file_names *all);
 /* Counts @event, which the replay knows of. 0 or -ENOMEM. */
 int jp_file_names_count(struct jp_file_names *all, const struct jp_event *event);

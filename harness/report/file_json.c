@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/report/file_report.h"
 
+#include <stdlib.h>
+
 #include "harness/base/json.h"
+#include "harness/format/elf/elf_file.h"
+#include "harness/report/file_missing.h"
 
 static void json_places(struct jp_json *json, const char *key, const uint64_t *counts, size_t count)
 {
@@ -51,6 +55,26 @@ static void json_names(struct jp_json *json, const struct jp_name_counts *counts
 	jp_json_end(json);
 }
 
+static void json_missing(struct jp_json *json, const struct jp_file_report *report)
+{
+	size_t count;
+	const struct jp_elf_entry **missing = jp_file_missing(report, &count);
+	char text[41];
+
+	jp_json_array(json, "missing_files");
+	for (size_t i = 0; i < count; i++) {
+		jp_json_object(json, NULL);
+		jp_json_string(json, "path", missing[i]->path);
+		jp_json_string(json, "build_id",
+			       missing[i]->id->size ? jp_build_id_text(missing[i]->id, text) : "");
+		jp_json_u64(json, "stacks", missing[i]->stops);
+		jp_json_string(json, "why", missing[i]->why);
+		jp_json_end(json);
+	}
+	jp_json_end(json);
+	free(missing);
+}
+
 static void json_unwound(struct jp_json *json, const struct jp_file_report *report)
 {
 	uint64_t samples = report->unwound.samples, frames = report->unwound.frames;
@@ -63,6 +87,12 @@ static void json_unwound(struct jp_json *json, const struct jp_file_report *repo
 	for (int stop = 0; stop < JP_UNWIND_STOPS; stop++)
 		jp_json_u64(json, jp_unwind_stop_text(stop), report->unwound.stops[stop]);
 	jp_json_end(json);
+	jp_json_object(json, "not_unwound");
+	jp_json_u64(json, "other_machine", report->unwound.other_machine);
+	jp_json_u64(json, "bits_32", report->unwound.bits_32);
+	jp_json_u64(json, "no_registers", report->unwound.no_registers);
+	jp_json_end(json);
+	json_missing(json, report);
 	jp_json_end(json);
 }
 
@@ -89,6 +119,8 @@ void jp_file_report_json(struct jp_file_report *report)
 	jp_json_bool(&json, "compressed", summary->compressed);
 	jp_json_bool(&json, "pipe", summary->pipe);
 	jp_json_bool(&json, "monotonic", summary->monotonic);
+	jp_json_bool(&json, "swapped", summary->swapped);
+	jp_json_string(&json, "machine", summary->arch);
 	if (report->unwinds)
 		json_unwound(&json, report);
 	jp_json_array(&json, "processes");

@@ -13,9 +13,13 @@ struct jp_file_report {
 	struct jp_replay *replay;
 	struct jp_file_figures *figures;
 	struct jp_file_names *names;
-	bool unwinds; /* stack dumps were unwound too */
+	bool unwinds;                 /* stack dumps were unwound too */
+	struct jp_unwinder *unwinder; /* then */
 	struct {
 		uint64_t samples, frames, stops[JP_UNWIND_STOPS];
+		/* Dumps that were not: of 32-bit tasks, of machines that are not built in, without
+		 * registers. */
+		uint64_t bits_32, other_machine, no_registers;
 	} unwound;
 	struct jp_perfdata_summary summary;
 	struct jp_figures total;

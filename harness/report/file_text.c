@@ -3,6 +3,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "harness/format/elf/elf_file.h"
+#include "harness/report/file_missing.h"
 
 /* A process names itself: nothing that moves the cursor gets through. */
 static const char *printable(const char *name, char *capacity, size_t size)
@@ -112,6 +116,42 @@ static void print_names(const struct jp_file_report *report)
 			       names.named[i]);
 }
 
+static void print_not_unwound(const struct jp_file_report *report)
+{
+	const char *arch = report->summary.arch;
+	char name[sizeof(report->summary.arch)];
+
+	if (report->unwound.other_machine)
+		printf("not unwound: %" PRIu64 " dumps of %s; jitproof does not know its stacks\n",
+		       report->unwound.other_machine,
+		       *arch ? printable(arch, name, sizeof(name))
+			     : "a machine that the file does not name");
+	if (report->unwound.bits_32)
+		printf("not unwound: %" PRIu64 " dumps of 32-bit tasks; only 64-bit ones are\n",
+		       report->unwound.bits_32);
+	if (report->unwound.no_registers)
+		printf("not unwound: %" PRIu64 " dumps without registers (perf record "
+		       "--user-regs)\n",
+		       report->unwound.no_registers);
+}
+
+static void print_missing(const struct jp_file_report *report)
+{
+	size_t count;
+	const struct jp_elf_entry **missing = jp_file_missing(report, &count);
+	char text[4096], id[41];
+
+	if (count)
+		printf("files that stacks end for want of: name folders with --elf or --root\n");
+	for (size_t i = 0; i < count; i++) {
+		printf("  %10" PRIu64 " stacks  build id %-40s  %s", missing[i]->stops,
+		       missing[i]->id->size ? jp_build_id_text(missing[i]->id, id) : "unknown",
+		       printable(missing[i]->path, text, sizeof(text)));
+		printf(" (%s)\n", printable(missing[i]->why, text, sizeof(text)));
+	}
+	free(missing);
+}
+
 static void print_unwound(const struct jp_file_report *report)
 {
 	uint64_t samples = report->unwound.samples;
@@ -121,6 +161,8 @@ static void print_unwound(const struct jp_file_report *report)
 	for (int stop = 0; stop < JP_UNWIND_STOPS; stop++)
 		print_share(jp_unwind_stop_text(stop), report->unwound.stops[stop], samples,
 			    "stacks");
+	print_not_unwound(report);
+	print_missing(report);
 }
 
 void jp_file_report_text(struct jp_file_report *report)
@@ -128,10 +170,11 @@ void jp_file_report_text(struct jp_file_report *report)
 	const struct jp_figures *total = &report->total;
 	const struct jp_perfdata_summary *summary = &report->summary;
 
-	printf("%s: %" PRIu64 " records, %" PRIu64 " of kinds unknown here, %u event%s%s%s\n",
+	printf("%s: %" PRIu64 " records, %" PRIu64 " of kinds unknown here, %u event%s%s%s%s\n",
 	       report->file, summary->records, summary->unknown_records, summary->attrs,
 	       summary->attrs == 1 ? "" : "s", summary->compressed ? ", compressed" : "",
-	       summary->pipe ? ", from a pipe" : "");
+	       summary->pipe ? ", from a pipe" : "",
+	       summary->swapped ? ", of the other byte order" : "");
 	print_share("samples", total->samples, 0, "");
 	print_share("with a user stack in the callchain", total->user_stacks, total->samples,
 		    "samples");

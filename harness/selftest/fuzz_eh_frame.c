@@ -15,6 +15,7 @@
 #include "harness/base/clock.h"
 #include "harness/format/elf/cfi_check.h"
 #include "harness/format/elf/elf_file.h"
+#include "harness/model/files/file_finder.h"
 #include "harness/model/unwind/jit_cfi.h"
 #include "harness/selftest/fuzz.h"
 #include "harness/model/unwind/unwind.h"
@@ -99,6 +100,7 @@ static void walk_file(const struct head *head, const unsigned char *bytes, size_
 	const struct jp_cfi_section frame = {bytes, size - head->index_size, head->frame_addr};
 	const struct jp_cfi_section index = {bytes + frame.size, head->index_size,
 					     head->frame_addr + frame.size};
+	struct jp_file_finder *finder;
 	struct jp_replay *replay;
 	struct jp_unwinder *unwinder;
 	struct jp_elf_image image;
@@ -113,10 +115,12 @@ static void walk_file(const struct head *head, const unsigned char *bytes, size_
 		abort();
 	jp_elf_image_free(&image);
 	replay = jp_replay_new();
-	unwinder = jp_unwinder_new(NULL, true);
+	finder = jp_file_finder_new();
+	unwinder = jp_unwinder_new(NULL, finder);
 	map(replay, head, path);
 	walk(unwinder, replay, head);
 	jp_unwinder_free(unwinder);
+	jp_file_finder_free(finder);
 	jp_replay_free(replay);
 }
 
@@ -130,7 +134,7 @@ static void walk_jit(const struct head *head, const unsigned char *bytes, size_t
 	};
 	const struct jp_code_loads loads = {.loads = each, .count = 2};
 	struct jp_replay *replay = jp_replay_new();
-	struct jp_unwinder *unwinder = jp_unwinder_new(NULL, false);
+	struct jp_unwinder *unwinder = jp_unwinder_new(NULL, NULL);
 	struct jp_jit_cfi *jit;
 
 	each[1].code = code;

@@ -352,7 +352,7 @@ static void test_depth(void)
 int main(void)
 {
 	replay = jp_replay_new();
-	unwinder = jp_unwinder_new(NULL, false);
+	unwinder = jp_unwinder_new(NULL, NULL);
 	map(CODE, CODE + 0x10000, JP_PROT_READ | JP_PROT_EXEC, "//anon");
 	map(0x600000, 0x601000, JP_PROT_READ, "//anon");
 	test_names();

@@ -20,6 +20,7 @@
 
 #include "harness/format/elf/elf_file.h"
 #include "harness/model/unwind/cfi.h"
+#include "harness/model/files/file_finder.h"
 #include "harness/model/unwind/unwind.h"
 #include "harness/selftest/check.h"
 #include "harness/selftest/scratch.h"
@@ -208,7 +209,8 @@ static bool same_walk(const struct sample *sample, const uint64_t *frames, uint3
 static void compare_walks(const char *dir, bool system, const char *what)
 {
 	struct jp_replay *replay = own_mappings(NULL);
-	struct jp_unwinder *unwinder = jp_unwinder_new(dir, system);
+	struct jp_file_finder *finder = system ? jp_file_finder_new() : NULL;
+	struct jp_unwinder *unwinder = jp_unwinder_new(dir, finder);
 	struct jp_unwound unwound;
 	uint64_t frames[FRAMES];
 	int same = 0;
@@ -230,6 +232,7 @@ static void compare_walks(const char *dir, bool system, const char *what)
 	printf("# %d of %d walks are libgcc's\n", same, SAMPLES);
 	check(same == SAMPLES, "%s", what);
 	jp_unwinder_free(unwinder);
+	jp_file_finder_free(finder);
 	jp_replay_free(replay);
 }
 
@@ -248,7 +251,7 @@ static void test_frame_pointers(void)
 	struct jp_regs regs = {.machine = jp_machine_find(EM_X86_64),
 			       .known = 1u << RBP | 1u << RSP | 1u << RIP | 1u << RBX};
 	struct jp_replay *replay = jp_replay_new();
-	struct jp_unwinder *unwinder = jp_unwinder_new(NULL, false);
+	struct jp_unwinder *unwinder = jp_unwinder_new(NULL, NULL);
 	struct jp_event event = sample_event(&regs, stack, sizeof(stack), sizeof(stack));
 	struct jp_unwound unwound;
 

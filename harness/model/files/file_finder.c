@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
@@ -15,6 +16,7 @@
 #include "harness/base/text_pool.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/format/elf/elf_file.h"
+#include "harness/model/files/elf_folder.h"
 #include "harness/model/files/own_vdso.h"
 
 /* A process that may live in another mount namespace. */
@@ -25,13 +27,33 @@ struct residence {
 
 struct jp_file_finder {
 	char *run; /* the run directory that all files are in; NULL: this machine's */
-	struct jp_text_pool headed; /* paths that the header gives build ids; value: the id */
-	struct jp_map residences;   /* struct residence, by pid */
+	struct jp_elf_folder *given; /* NULL: none */
+	int root;                    /* a copied one; -1: this machine's own */
+	struct jp_text_pool headed;  /* paths that the header gives build ids; value: the id */
+	struct jp_map residences;    /* struct residence, by pid */
 };
 
 struct jp_file_finder *jp_file_finder_new(void)
 {
-	return calloc(1, sizeof(struct jp_file_finder));
+	struct jp_file_finder *finder = calloc(1, sizeof(*finder));
+
+	if (finder)
+		finder->root = -1;
+	return finder;
+}
+
+int jp_file_finder_from(struct jp_file_finder *finder, const char *elf, const char *root,
+			struct jp_error *err)
+{
+	if (elf && !(finder->given = jp_elf_folder_open(elf, err)))
+		return -EINVAL;
+	if (root) {
+		finder->root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (finder->root < 0)
+			return jp_fail(err, errno, "%s: expected the folder of a copied root: %s",
+				       root, strerror(errno));
+	}
+	return 0;
 }
 
 struct jp_file_finder *jp_file_finder_of_run(const char *dir)
@@ -64,6 +86,9 @@ void jp_file_finder_free(struct jp_file_finder *finder)
 			close(residence->root);
 	jp_map_free(&finder->residences);
 	free(finder->run);
+	jp_elf_folder_free(finder->given);
+	if (finder->root >= 0)
+		close(finder->root);
 	free(finder);
 }
 
@@ -136,7 +161,8 @@ static const struct residence *residence_of(struct jp_file_finder *finder, uint3
 	if (!residence)
 		return NULL;
 	*residence = (struct residence){.root = -1, .inner = pid};
-	if (!pid || finder->run || same_namespace(pid))
+	/* Below a copied root no process of this machine lives. */
+	if (!pid || finder->run || finder->root >= 0 || same_namespace(pid))
 		return residence;
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root", pid);
 	residence->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -221,24 +247,44 @@ static int path_in(enum jp_file_place place, const struct jp_wanted_file *wanted
 	}
 }
 
-static int open_path(struct jp_file_finder *finder, uint32_t pid, struct jp_found_file *found,
-		     struct jp_error *err)
+/* The root that @pid has; -1: our own. */
+static int root_of(struct jp_file_finder *finder, uint32_t pid)
 {
-	/* The cache is its owner's. */
-	const struct residence *residence =
-		found->place <= JP_FILE_CACHE_DEBUG ? NULL : residence_of(finder, pid);
+	const struct residence *residence = residence_of(finder, pid);
+
+	return residence && residence->root >= 0 ? residence->root : finder->root;
+}
+
+static int open_at(int root, struct jp_found_file *found, struct jp_error *err)
+{
+	found->fd = root >= 0 ? jp_untrusted_open_in(root, found->path, -1, &found->size, err)
+			      : jp_untrusted_open(found->path, -1, &found->size, err);
+	return found->fd < 0 ? found->fd : 0;
+}
+
+static int open_path(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
+		     struct jp_found_file *found, struct jp_error *err)
+{
+	struct stat st;
 	size_t size;
+	int ret;
 
 	if (strcmp(found->path, "[vdso]") == 0) {
-		found->image = jp_own_vdso(&size, err);
+		/* Another machine's is not ours, unless its build id says so. */
+		found->image = finder->root < 0 || wanted->id.size ? jp_own_vdso(&size, err) : NULL;
 		found->size = size;
-		return found->image ? 0 : -ENOENT;
+		return found->image ? 0 : jp_fail(err, ENOENT, "[vdso]: not of this machine");
 	}
-	found->fd =
-		residence && residence->root >= 0
-			? jp_untrusted_open_in(residence->root, found->path, -1, &found->size, err)
-			: jp_untrusted_open(found->path, -1, &found->size, err);
-	return found->fd < 0 ? found->fd : 0;
+	/* The cache is its owner's. */
+	ret = open_at(found->place <= JP_FILE_CACHE_DEBUG ? -1 : root_of(finder, wanted->pid),
+		      found, err);
+	if (ret || found->place != JP_FILE_ITSELF || wanted->id.size || !wanted->ino ||
+	    finder->root >= 0)
+		return ret;
+	if (fstat(found->fd, &st) || st.st_ino != wanted->ino)
+		return jp_fail(err, ESTALE, "%s: inode %ju now, %ju in the record", found->path,
+			       (uintmax_t)st.st_ino, (uintmax_t)wanted->ino);
+	return 0;
 }
 
 static int check_build_id(const struct jp_found_file *found, const struct jp_build_id *wanted,
@@ -258,49 +304,86 @@ static int check_build_id(const struct jp_found_file *found, const struct jp_bui
 	return 0;
 }
 
+static int find_in(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
+		   struct jp_found_file *found, struct jp_error *err)
+{
+	int ret;
+
+	if (found->place < JP_FILE_CACHE) {
+		found->fd = jp_elf_folder_find(finder->given, wanted->path, &wanted->id,
+					       found->place - JP_FILE_GIVEN, found->path,
+					       &found->size, err);
+		ret = found->fd < 0 ? found->fd : 0;
+	} else {
+		ret = finder->run ? path_in_run(finder->run, found->place, wanted->path,
+						found->path, sizeof(found->path))
+				  : path_in(found->place, wanted, found->path, sizeof(found->path));
+		if (ret)
+			jp_fail(err, -ret, "%s: no path of a file", wanted->path);
+		else
+			ret = open_path(finder, wanted, found, err);
+	}
+	return ret ?: check_build_id(found, &wanted->id, err);
+}
+
 int jp_file_find(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
 		 enum jp_file_place place, struct jp_found_file *found, struct jp_error *err)
 {
+	static const char deleted[] = " (deleted)";
+	struct jp_wanted_file sought = *wanted;
+	const size_t length = strlen(wanted->path), tail = sizeof(deleted) - 1;
+	struct jp_error ambiguous = {""};
+	char path[4096];
 	int failed = -ENOENT;
 
+	/* A removed file may lie elsewhere, or be there again: its build id tells. */
+	if (wanted->id.size && length > tail && length < sizeof(path) &&
+	    strcmp(wanted->path + length - tail, deleted) == 0) {
+		snprintf(path, sizeof(path), "%.*s", (int)(length - tail), wanted->path);
+		sought.path = path;
+	}
 	for (; place < JP_FILE_PLACES; place++) {
+		if (!finder->given && place < JP_FILE_CACHE)
+			place = JP_FILE_CACHE;
 		*found = (struct jp_found_file){.fd = -1, .place = place};
-		failed = finder->run ? path_in_run(finder->run, place, wanted->path, found->path,
-						   sizeof(found->path))
-				     : path_in(place, wanted, found->path, sizeof(found->path));
-		if (failed)
-			jp_fail(err, -failed, "%s: no path of a file", wanted->path);
-		else
-			failed = open_path(finder, wanted->pid, found, err)
-					 ?: check_build_id(found, &wanted->id, err);
+		failed = find_in(finder, &sought, found, err);
 		if (!failed)
 			return 0;
 		jp_found_file_close(found);
+		if (failed == -EEXIST && err)
+			ambiguous = *err;
+		if (place > JP_FILE_GIVEN && place < JP_FILE_CACHE)
+			place = JP_FILE_CACHE - 1; /* there are no more */
 	}
+	if (*ambiguous.text)
+		*err = ambiguous;
 	return failed;
+}
+
+int jp_file_find_path(struct jp_file_finder *finder, uint32_t pid, const char *path,
+		      struct jp_found_file *found, struct jp_error *err)
+{
+	*found = (struct jp_found_file){.fd = -1, .place = JP_FILE_ITSELF};
+	return jp_path_build(found->path, sizeof(found->path), err, "%s", path)
+		       ?: open_at(root_of(finder, pid), found, err);
 }
 
 int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_found_file *found,
 		     struct jp_error *err)
 {
 	const struct residence *residence = residence_of(finder, pid);
+	char path[64];
+	int ret;
 
-	*found = (struct jp_found_file){.fd = -1, .place = JP_FILE_ITSELF};
-	if (!residence)
-		return jp_fail(err, ENOMEM, "no memory");
-	if (residence->root >= 0) {
-		snprintf(found->path, sizeof(found->path), "/tmp/perf-%" PRIu32 ".map",
-			 residence->inner);
-		found->fd =
-			jp_untrusted_open_in(residence->root, found->path, -1, &found->size, err);
-		if (found->fd >= 0)
+	if (residence && residence->root >= 0) {
+		snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", residence->inner);
+		if (!jp_file_find_path(finder, pid, path, found, err))
 			return 0;
 	}
-	if (jp_path_build(found->path, sizeof(found->path), err, "%s/perf-%" PRIu32 ".map",
-			  finder->run ?: "/tmp", pid))
-		return -ENAMETOOLONG;
-	found->fd = jp_untrusted_open(found->path, -1, &found->size, err);
-	return found->fd < 0 ? found->fd : 0;
+	*found = (struct jp_found_file){.fd = -1, .place = JP_FILE_ITSELF};
+	ret = jp_path_build(found->path, sizeof(found->path), err, "%s/perf-%" PRIu32 ".map",
+			    finder->run ?: "/tmp", pid);
+	return ret ?: open_at(finder->root, found, err);
 }
 
 void jp_found_file_close(struct jp_found_file *found)

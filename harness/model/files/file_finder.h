@@ -9,9 +9,10 @@
 #include "harness/format/event.h"
 
 /*
- * Where the files are that a capture names: those of this machine, in the order in which perf looks
- * for them. Files are untrusted: nothing is opened that is no regular file, no link is followed at
- * the end of a path, and what has another build id than the recorded one is not it.
+ * Where the files are that a capture names: in a folder that the user gave, then on this machine,
+ * or below a copied root, in the order in which perf looks for them. Files are untrusted: nothing
+ * is opened that is no regular file, no link is followed at the end of a path, and what has another
+ * build id than the recorded one is not it.
  */
 struct jp_file_finder;
 struct jp_file_finder *jp_file_finder_new(void);
@@ -19,6 +20,11 @@ struct jp_file_finder *jp_file_finder_new(void);
  * of this machine. */
 struct jp_file_finder *jp_file_finder_of_run(const char *dir);
 bool jp_file_finder_is_of_run(const struct jp_file_finder *finder);
+/* Looks in @elf first (harness/model/files/elf_folder.h; NULL: none), and below @root in place of
+ * this machine's own (NULL): no ".." and no link leads out of it. -errno and a message: it is no
+ * folder. */
+int jp_file_finder_from(struct jp_file_finder *finder, const char *elf, const char *root,
+			struct jp_error *err);
 void jp_file_finder_free(struct jp_file_finder *finder);
 
 /* Takes in what @event says of build ids (JP_EVENT_BUILD_ID); passes over others. 0 or -ENOMEM. */
@@ -28,12 +34,14 @@ const struct jp_build_id *jp_file_finder_build_id(struct jp_file_finder *finder,
 
 struct jp_wanted_file {
 	const char *path;      /* as recorded */
-	struct jp_build_id id; /* size 0: any will do */
+	struct jp_build_id id; /* size 0: any will do ... */
+	uint64_t ino;          /* ... but on this machine itself only of this inode; 0: any */
 	uint32_t pid;          /* who mapped it: where it lies in another mount namespace, there */
 };
 /* Where an ELF file, or one with its symbols, may lie; perf's order. */
 enum jp_file_place {
-	JP_FILE_CACHE,        /* ~/.debug/.build-id/XX/YY/elf */
+	JP_FILE_GIVEN,        /* in the folder that was given; up to the next, one file each */
+	JP_FILE_CACHE = 16,   /* ~/.debug/.build-id/XX/YY/elf */
 	JP_FILE_CACHE_DEBUG,  /* ~/.debug/.build-id/XX/YY/debug */
 	JP_FILE_DEBUG_SUFFIX, /* /usr/lib/debug/PATH.debug */
 	JP_FILE_DEBUG_PATH,   /* /usr/lib/debug/PATH */
@@ -55,6 +63,9 @@ struct jp_found_file {
  */
 int jp_file_find(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
 		 enum jp_file_place place, struct jp_found_file *found, struct jp_error *err);
+/* What @pid has at @path, of any kind. */
+int jp_file_find_path(struct jp_file_finder *finder, uint32_t pid, const char *path,
+		      struct jp_found_file *found, struct jp_error *err);
 /* The perf map of @pid: in its own mount namespace with its own number there, else in /tmp. */
 int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_found_file *found,
 		     struct jp_error *err);

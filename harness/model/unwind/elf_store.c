@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "harness/base/array.h"
 #include "harness/base/cleanup.h"
@@ -14,7 +13,6 @@
 #include "harness/base/text_pool.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/format/elf/elf_file.h"
-#include "harness/model/files/own_vdso.h"
 
 enum { MAX_INDEX = 64 << 20 };
 
@@ -33,13 +31,14 @@ struct entry {
 	uint64_t ino, gen;
 	struct jp_build_id id;
 	const char *path;
+	struct jp_text *text; /* the same */
 	struct jp_error error;
 };
 
 struct jp_elf_store {
 	char *dir;
-	bool system;
-	char *index; /* the text that lines point into */
+	struct jp_file_finder *finder; /* NULL: the run directory alone */
+	char *index;                   /* the text that lines point into */
 	struct line *lines;
 	size_t nr_lines, capacity;
 	struct jp_text_pool paths; /* value: the entries of each */
@@ -106,37 +105,42 @@ static void parse_index(struct jp_elf_store *store)
 	}
 }
 
-static void read_index(struct jp_elf_store *store)
+/* Of a run's elf/ or a case's folder; any other folder the finder looks through. */
+static int read_index(struct jp_elf_store *store, const char *dir)
 {
 	char path[4096];
 	size_t size;
 
-	if (jp_path_build(path, sizeof(path), NULL, "%s/index", store->dir))
-		return;
-	store->index = jp_file_read_regular(path, MAX_INDEX, &size, NULL);
+	for (int below = 1; below >= 0 && !store->index; below--) {
+		free(store->dir);
+		if (asprintf(&store->dir, "%s%s", dir, below ? "/elf" : "") < 0) {
+			store->dir = NULL;
+			return -ENOMEM;
+		}
+		if (!jp_path_build(path, sizeof(path), NULL, "%s/index", store->dir))
+			store->index = jp_file_read_regular(path, MAX_INDEX, &size, NULL);
+	}
 	if (!store->index)
-		return;
+		return 0;
 	/* No path holds a NUL: drop that line, keep the next. */
 	for (size_t i = 0; i < size; i++)
 		if (!store->index[i])
 			store->index[i] = '\n';
 	parse_index(store);
+	return 0;
 }
 
-struct jp_elf_store *jp_elf_store_new(const char *dir, bool system)
+struct jp_elf_store *jp_elf_store_new(const char *dir, struct jp_file_finder *finder)
 {
 	struct jp_elf_store *store = calloc(1, sizeof(*store));
 
 	if (!store)
 		return NULL;
-	store->system = system;
-	if (dir && !(store->dir = strdup(dir))) {
-		free(store);
-		return NULL;
-	}
-	if (dir)
-		read_index(store);
-	return store;
+	store->finder = finder;
+	if (!dir || !read_index(store, dir))
+		return store;
+	free(store);
+	return NULL;
 }
 
 void jp_elf_store_free(struct jp_elf_store *store)
@@ -218,41 +222,22 @@ static struct jp_cfi *from_dir(const struct jp_elf_store *store, const struct en
 	return NULL;
 }
 
-static struct jp_cfi *own_vdso(struct jp_error *err)
+/* The first file with call frame information: a separate file of symbols has none. */
+static struct jp_cfi *from_finder(const struct jp_elf_store *store, const struct entry *entry,
+				  uint32_t pid, struct jp_error *err)
 {
-	size_t size;
-	const void *image = jp_own_vdso(&size, err);
+	const struct jp_wanted_file wanted = {
+		.path = entry->path, .id = entry->id, .ino = entry->ino, .pid = pid};
+	struct jp_found_file found;
+	struct jp_cfi *cfi = NULL;
+	int place = 0;
 
-	return image ? jp_cfi_open_image(image, size, err) : NULL;
-}
-
-static struct jp_cfi *from_system(const struct entry *entry, struct jp_error *err)
-{
-	jp_cleanup_close int fd = -1;
-	struct jp_cfi *cfi;
-	struct stat st = {0};
-	uint64_t size;
-
-	if (strcmp(entry->path, "[vdso]") == 0) {
-		cfi = own_vdso(err);
-	} else if (entry->path[0] != '/') {
-		jp_fail(err, ENOENT, "%s: no file", entry->path);
-		return NULL;
-	} else {
-		fd = jp_untrusted_open(entry->path, -1, &size, err);
-		if (fd < 0)
-			return NULL;
-		if (!entry->id.size && entry->ino && (fstat(fd, &st) || entry->ino != st.st_ino)) {
-			jp_fail(err, ESTALE, "%s: inode %ju now, %ju in the record", entry->path,
-				(uintmax_t)st.st_ino, (uintmax_t)entry->ino);
-			return NULL;
-		}
-		cfi = jp_cfi_open(fd, err);
-	}
-	if (cfi && entry->id.size && !same_id(&entry->id, jp_cfi_build_id(cfi))) {
-		jp_fail(err, ESTALE, "%s: its build id is not the record's", entry->path);
-		jp_cfi_close(cfi);
-		return NULL;
+	while (!cfi && place < JP_FILE_PLACES &&
+	       !jp_file_find(store->finder, &wanted, place, &found, err)) {
+		cfi = found.image ? jp_cfi_open_image(found.image, found.size, err)
+				  : jp_cfi_open(found.fd, err);
+		place = found.place + 1;
+		jp_found_file_close(&found);
 	}
 	return cfi;
 }
@@ -268,11 +253,14 @@ static struct entry *make_entry(const struct jp_mapping *mapping, const struct j
 	entry->gen = mapping->gen;
 	entry->id = *id;
 	entry->path = path->bytes;
+	entry->text = path;
 	entry->next = path->value;
 	path->value = entry;
 	jp_fail(&entry->error, ENOENT, "%s: neither a run directory nor the system is to be read",
 		entry->path);
 	entry->found.why = entry->error.text;
+	entry->found.path = entry->path;
+	entry->found.id = &entry->id;
 	return entry;
 }
 
@@ -288,6 +276,8 @@ struct jp_elf_entry *jp_elf_store_get(struct jp_elf_store *store, const struct j
 	}
 	if (!path)
 		return NULL;
+	if (!id.size && store->finder && jp_file_finder_build_id(store->finder, mapping->name))
+		id = *jp_file_finder_build_id(store->finder, mapping->name);
 	for (entry = path->value; entry; entry = entry->next)
 		if (entry->ino == mapping->ino && entry->gen == mapping->gen &&
 		    same_id(&entry->id, &id))
@@ -297,7 +287,22 @@ struct jp_elf_entry *jp_elf_store_get(struct jp_elf_store *store, const struct j
 		return NULL;
 	if (store->dir)
 		entry->found.cfi = from_dir(store, entry, &entry->error);
-	if (!entry->found.cfi && store->system)
-		entry->found.cfi = from_system(entry, &entry->error);
+	if (!entry->found.cfi && store->finder)
+		entry->found.cfi = from_finder(store, entry, mapping->pid, &entry->error);
+	if (entry->found.cfi)
+		jp_fail(&entry->error, ENOEXEC, "%s: of another machine", entry->path);
 	return &entry->found;
+}
+
+struct jp_elf_entry *jp_elf_store_next(struct jp_elf_store *store, struct jp_elf_entry *after)
+{
+	struct entry *entry = (struct entry *)after;
+	struct jp_text *path = entry ? entry->text : NULL;
+
+	if (entry && entry->next)
+		return &entry->next->found;
+	for (path = path ? path->next : store->paths.first; path; path = path->next)
+		if (path->value)
+			return &((struct entry *)path->value)->found;
+	return NULL;
 }

@@ -2,8 +2,7 @@
 #ifndef JP_ELF_STORE_H
 #define JP_ELF_STORE_H
 
-#include <stdbool.h>
-
+#include "harness/model/files/file_finder.h"
 #include "harness/model/unwind/cfi.h"
 #include "harness/model/space/replay.h"
 
@@ -14,20 +13,25 @@
  * @dir is a run directory's elf/: BUILDID files, and `index` with lines "BUILDID MAJ:MIN INO PATH"
  * that tie a mapping's recorded path and inode to one (the vDSO's line is
  * "BUILDID 0:0 0 [vdso]"; a newline in PATH is written \012). A mapping whose record has a build id
- * needs no index. With @system, files at their recorded paths serve as well, where build id or
- * inode are the recorded ones, and our own vDSO serves for [vdso]. (Device numbers are not
- * compared: on overlayfs and btrfs the kernel records others than stat() gives.)
+ * needs no index. What is not there is left to @finder (NULL: it is missing), with the build id
+ * that the capture's header gives where the record has none. (Device numbers are not compared: on
+ * overlayfs and btrfs the kernel records others than stat() gives.)
  */
 struct jp_elf_store;
-struct jp_elf_store *jp_elf_store_new(const char *dir, bool system);
+struct jp_elf_store *jp_elf_store_new(const char *dir, struct jp_file_finder *finder);
 void jp_elf_store_free(struct jp_elf_store *store);
 
 /* One file, or why it cannot be opened. Lives as long as the store. */
 struct jp_elf_entry {
 	struct jp_cfi *cfi; /* NULL: @why */
 	const char *why;
+	const char *path;             /* as recorded */
+	const struct jp_build_id *id; /* size 0: nobody tells */
+	uint64_t stops;               /* walks that ended for want of it */
 };
 /* NULL: no memory. mapping->file may keep the result. */
 struct jp_elf_entry *jp_elf_store_get(struct jp_elf_store *store, const struct jp_mapping *mapping);
+/* The files that were looked up, one after @after (NULL: the first); NULL: no more. */
+struct jp_elf_entry *jp_elf_store_next(struct jp_elf_store *store, struct jp_elf_entry *after);
 
 #endif

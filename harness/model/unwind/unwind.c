@@ -63,14 +63,14 @@ const char *jp_unwind_stop_text(enum jp_unwind_stop stop)
 	return (unsigned)stop < JP_UNWIND_STOPS ? texts[stop] : "?";
 }
 
-struct jp_unwinder *jp_unwinder_new(const char *elf_dir, bool system)
+struct jp_unwinder *jp_unwinder_new(const char *elf_dir, struct jp_file_finder *finder)
 {
 	struct jp_unwinder *unwinder = calloc(1, sizeof(*unwinder));
 
 	if (!unwinder)
 		return NULL;
 	unwinder->max_stack = 127;
-	unwinder->store = jp_elf_store_new(elf_dir, system);
+	unwinder->store = jp_elf_store_new(elf_dir, finder);
 	if (!unwinder->store) {
 		free(unwinder);
 		return NULL;
@@ -174,6 +174,17 @@ static struct jp_elf_entry *file_of(struct jp_unwinder *unwinder, struct jp_mapp
 	return mapping->file;
 }
 
+const struct jp_elf_entry *jp_unwinder_missing(struct jp_unwinder *unwinder,
+					       const struct jp_elf_entry *after)
+{
+	struct jp_elf_entry *entry = (struct jp_elf_entry *)after;
+
+	do
+		entry = jp_elf_store_next(unwinder->store, entry);
+	while (entry && !entry->stops);
+	return entry;
+}
+
 bool jp_unwinder_lacks_file(struct jp_unwinder *unwinder, struct jp_replay *replay, uint32_t pid,
 			    uint64_t addr)
 {
@@ -193,8 +204,11 @@ static bool step_file(struct unwinding *walk, struct jp_mapping *mapping, uint64
 	enum jp_cfi_answer answer = JP_CFI_NONE;
 	uint64_t vaddr;
 
-	if (!entry || !entry->cfi || jp_cfi_machine(entry->cfi) != walk->machine)
+	if (!entry || !entry->cfi || jp_cfi_machine(entry->cfi) != walk->machine) {
+		if (entry)
+			entry->stops++;
 		return stop(walk, JP_UNWIND_NO_ELF);
+	}
 	vaddr = jp_cfi_vaddr(entry->cfi, addr - mapping->start + mapping->pgoff);
 	if (vaddr != UINT64_MAX)
 		answer = jp_cfi_step(entry->cfi, vaddr, &walk->regs, load, &walk->dump);

@@ -49,11 +49,12 @@ struct jp_unwound {
 	uint64_t where;
 };
 
+struct jp_file_finder;
 struct jp_jit_cfi;
 struct jp_unwinder;
-/* @elf_dir: the run directory's elf/ (NULL: none). @system: also open files at their recorded paths
- * when their build id, or device and inode, fit. */
-struct jp_unwinder *jp_unwinder_new(const char *elf_dir, bool system);
+/* @elf_dir: the run directory's elf/ (NULL: none). @finder: finds what is not there, and outlives
+ * the unwinder (NULL: nothing else is read). */
+struct jp_unwinder *jp_unwinder_new(const char *elf_dir, struct jp_file_finder *finder);
 void jp_unwinder_free(struct jp_unwinder *unwinder);
 /* Also follow frame pointers where a file has no call frame information or cannot be read, as perf
  * does (frames may be wrong: the frame pointer is any register there); off at first. */
@@ -67,6 +68,11 @@ void jp_unwinder_max_stack(struct jp_unwinder *unwinder, uint64_t addresses);
  * information. */
 bool jp_unwinder_lacks_file(struct jp_unwinder *unwinder, struct jp_replay *replay, uint32_t pid,
 			    uint64_t addr);
+
+/* The files for want of which walks ended, one after @after (NULL: the first); NULL: no more. */
+struct jp_elf_entry;
+const struct jp_elf_entry *jp_unwinder_missing(struct jp_unwinder *unwinder,
+					       const struct jp_elf_entry *after);
 
 /*
  * Walks @sample by @method. @capacity holds @size frames; out->frames points there, or into the

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/model/files/elf_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/base/array.h"
+#include "harness/base/cleanup.h"
+#include "harness/base/path.h"
+#include "harness/base/search.h"
+#include "harness/base/shortage.h"
+#include "harness/base/untrusted_file.h"
+#include "harness/format/elf/elf_file.h"
+
+/* A tree made to exhaust us ends there. */
+enum { MOST_FILES = 1 << 20, MOST_DEPTH = 40 };
+
+struct held_file {
+	struct jp_build_id id;
+	char *path;  /* below the folder */
+	size_t name; /* where its last part begins */
+};
+
+struct jp_elf_folder {
+	int fd;
+	char *path;
+	bool listed, cut;        /* all files are known; or so many that the rest was left out */
+	struct held_file *by_id; /* sorted */
+	size_t count, capacity;
+	struct held_file **by_name; /* sorted */
+};
+
+struct jp_elf_folder *jp_elf_folder_open(const char *path, struct jp_error *err)
+{
+	struct jp_elf_folder *folder = calloc(1, sizeof(*folder));
+
+	if (!folder || !(folder->path = strdup(path))) {
+		free(folder);
+		jp_fail(err, ENOMEM, "no memory");
+		return NULL;
+	}
+	folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder->fd >= 0)
+		return folder;
+	jp_fail(err, errno, "%s: expected a folder of ELF files: %s", path, strerror(errno));
+	jp_elf_folder_free(folder);
+	return NULL;
+}
+
+void jp_elf_folder_free(struct jp_elf_folder *folder)
+{
+	if (!folder)
+		return;
+	for (size_t i = 0; i < folder->count; i++)
+		free(folder->by_id[i].path);
+	free(folder->by_id);
+	free(folder->by_name);
+	if (folder->fd >= 0)
+		close(folder->fd);
+	free(folder->path);
+	free(folder);
+}
+
+/* --- listing ------------------------------------------------------------------------------ */
+
+/* Takes in the file @name of the open folder @dir, which is @path below ours, if it is ELF. */
+static int add_file(struct jp_elf_folder *folder, int dir, const char *name, const char *path)
+{
+	struct held_file *file, made = {.name = strlen(path) - strlen(name)};
+	char magic[4] = "";
+	uint64_t size;
+	jp_cleanup_close int fd = jp_untrusted_open_in(dir, name, -1, &size, NULL);
+
+	if (fd < 0 || pread(fd, magic, sizeof(magic), 0) != sizeof(magic) ||
+	    memcmp(magic, "\177ELF", sizeof(magic)) != 0)
+		return 0;
+	/* One without a build id is known by its name. */
+	if (jp_elf_build_id(fd, NULL, size, &made.id, NULL))
+		made.id.size = 0;
+	made.path = strdup(path);
+	file = made.path ? jp_array_push(&folder->by_id, &folder->count, &folder->capacity) : NULL;
+	if (!file) {
+		free(made.path);
+		return -ENOMEM;
+	}
+	*file = made;
+	return 0;
+}
+
+static int list(struct jp_elf_folder *folder, int fd, const char *below, int depth);
+
+static int list_entry(struct jp_elf_folder *folder, int dir, const char *below,
+		      const struct dirent *entry, int depth)
+{
+	const char *name = entry->d_name;
+	jp_cleanup_close int sub = -1;
+	char path[4096];
+
+	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+	    jp_path_build(path, sizeof(path), NULL, "%s%s%s", below, *below ? "/" : "", name))
+		return 0;
+	if (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) {
+		sub = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (sub < 0)
+			jp_shortage_note(errno);
+		else
+			return list(folder, jp_steal_fd(&sub), path, depth + 1);
+	}
+	if (entry->d_type != DT_REG && entry->d_type != DT_UNKNOWN)
+		return 0;
+	return add_file(folder, dir, name, path);
+}
+
+/* Takes @fd. What may not be looked into, as any folder of another user, holds nothing for us. */
+static int list(struct jp_elf_folder *folder, int fd, const char *below, int depth)
+{
+	DIR *dir = fdopendir(fd);
+	const struct dirent *entry;
+	int ret = 0;
+
+	if (!dir) {
+		jp_shortage_note(errno);
+		close(fd);
+		return 0;
+	}
+	while (!ret && !folder->cut && (entry = readdir(dir))) {
+		folder->cut = folder->count >= MOST_FILES || depth > MOST_DEPTH;
+		if (!folder->cut)
+			ret = list_entry(folder, dirfd(dir), below, entry, depth);
+	}
+	closedir(dir);
+	return ret;
+}
+
+static int compare_ids(const struct jp_build_id *a, const struct jp_build_id *b)
+{
+	return jp_compare(a->size, b->size) ?: memcmp(a->bytes, b->bytes, a->size);
+}
+
+static int by_id(const void *left, const void *right)
+{
+	const struct held_file *a = left, *b = right;
+
+	return compare_ids(&a->id, &b->id) ?: strcmp(a->path, b->path);
+}
+
+static int by_name(const void *left, const void *right)
+{
+	const struct held_file *const *a = left, *const *b = right;
+
+	return strcmp((*a)->path + (*a)->name, (*b)->path + (*b)->name)
+		       ?: strcmp((*a)->path, (*b)->path);
+}
+
+/* Once: a folder may be large, and what lies where its path says needs no list. */
+static int list_all(struct jp_elf_folder *folder)
+{
+	int ret;
+
+	if (folder->listed)
+		return 0;
+	folder->listed = true;
+	ret = list(folder, openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "", 0);
+	folder->by_name = ret ? NULL : calloc(folder->count + 1, sizeof(*folder->by_name));
+	if (!folder->by_name) {
+		folder->count = 0;
+		return -ENOMEM;
+	}
+	if (!folder->count)
+		return 0;
+	qsort(folder->by_id, folder->count, sizeof(*folder->by_id), by_id);
+	for (size_t i = 0; i < folder->count; i++)
+		folder->by_name[i] = &folder->by_id[i];
+	qsort(folder->by_name, folder->count, sizeof(struct held_file *), by_name);
+	return 0;
+}
+
+/* --- finding ------------------------------------------------------------------------------ */
+
+static const char *find_id(const struct jp_elf_folder *folder, const struct jp_build_id *id,
+			   size_t nth)
+{
+	size_t i;
+
+	jp_search(i, folder->count, compare_ids(&folder->by_id[i].id, id) < 0);
+	i += nth;
+	return i < folder->count && compare_ids(&folder->by_id[i].id, id) == 0
+		       ? folder->by_id[i].path
+		       : NULL;
+}
+
+/* The one file called @name; copies of it with the same build id are one. */
+static const char *find_name(const struct jp_elf_folder *folder, const char *name,
+			     struct jp_error *err)
+{
+	const struct held_file *file;
+	size_t i, end;
+
+	jp_search(i, folder->count,
+		  strcmp(folder->by_name[i]->path + folder->by_name[i]->name, name) < 0);
+	file = i < folder->count ? folder->by_name[i] : NULL;
+	if (!file || strcmp(file->path + file->name, name) != 0)
+		return NULL;
+	for (end = i + 1; end < folder->count; end++) {
+		const struct held_file *other = folder->by_name[end];
+
+		if (strcmp(other->path + other->name, name) != 0)
+			break;
+		if (!file->id.size || compare_ids(&file->id, &other->id) != 0) {
+			jp_fail(err, EEXIST,
+				"%s: more than one file is called %s, and the capture has no build "
+				"id to tell them apart",
+				folder->path, name);
+			return NULL;
+		}
+	}
+	return file->path;
+}
+
+static int open_below(const struct jp_elf_folder *folder, const char *path, char *found,
+		      uint64_t *size, struct jp_error *err)
+{
+	while (*path == '/')
+		path++;
+	return jp_path_build(found, 4096, err, "%s/%s", folder->path, path)
+		       ?: jp_untrusted_open_in(folder->fd, path, -1, size, err);
+}
+
+int jp_elf_folder_find(struct jp_elf_folder *folder, const char *path, const struct jp_build_id *id,
+		       size_t nth, char *found, uint64_t *size, struct jp_error *err)
+{
+	const char *slash = strrchr(path, '/'), *held = NULL;
+	struct jp_error why = {""};
+
+	/* Where its path says, before the whole folder is looked through. */
+	if (!nth)
+		return *path == '/' ? open_below(folder, path, found, size, err) : -ENOENT;
+	if (list_all(folder))
+		return jp_fail(err, ENOMEM, "no memory");
+	if (id->size)
+		held = find_id(folder, id, nth - 1);
+	else if (nth == 1 && slash)
+		held = find_name(folder, slash + 1, &why);
+	if (held)
+		return open_below(folder, held, found, size, err);
+	return jp_fail(err, *why.text ? EEXIST : ENOENT, "%s%s%s",
+		       *why.text ? why.text : folder->path,
+		       *why.text ? "" : ": no such file is in it",
+		       folder->cut ? ", as far as it was looked through" : "");
+}
