@@ -45,6 +45,9 @@ static const double SIGMAS = 4.5;
  */
 enum { STALLS = 2, STALL_PERIODS = 4 };
 
+static const struct jp_role seen = {.column = "seen"};
+static const struct jp_role to_be_seen = {.column = "seen", .total = true};
+
 struct activation_count {
 	uint32_t all;   /* samples from its ENTER to its LEAVE */
 	uint32_t inner; /* of them, those that no difference of clocks can move outside */
@@ -343,9 +346,9 @@ static int judge_all(const struct cpu_time *cpu, double period)
 		failed = judge(cpu, &all, missing, "case of threads", (uint32_t)count);
 	free(threads);
 	jp_findings_add(&cpu->view->findings, jp_metric_count("cpu.stalls", all.nr_stalls));
-	jp_findings_add(&cpu->view->findings, jp_metric_count("cpu.samples", all.all));
-	jp_findings_add(&cpu->view->findings,
-			jp_metric_count("cpu.expected", (uint64_t)(all.expected + 0.5)));
+	jp_findings_add_as(&cpu->view->findings, &seen, jp_metric_count("cpu.samples", all.all));
+	jp_findings_add_as(&cpu->view->findings, &to_be_seen,
+			   jp_metric_count("cpu.expected", (uint64_t)(all.expected + 0.5)));
 	return failed;
 }
 

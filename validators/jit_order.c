@@ -289,18 +289,23 @@ static const struct jp_role named_samples = {
 	.bound = JP_LEAST_N,
 	.lead = "names were judged of ",
 	.tail = " samples",
+	.column = "right",
 };
+static const struct jp_role wrong_samples = {.column = "wrong"};
 static const struct jp_role unjudged_samples = {.bound = JP_MOST_UNJUDGED};
 
-/* @judged: the role of those that are right. */
+/* @judged: the role of those that are right, in the file whose names count. */
 static void add_names(struct jp_findings *findings, const struct side *side, const char *suffix,
 		      const struct jp_role *judged)
 {
 	for (int named = JP_NAME_WRONG; named < JP_NAMES; named++) {
+		const struct jp_role *role = named == JP_NAME_RIGHT               ? judged
+					     : named == JP_NAME_WRONG && !*suffix ? &wrong_samples
+										  : NULL;
 		char name[48];
 
 		snprintf(name, sizeof(name), "names.%s%s", jp_named_text[named], suffix);
-		jp_findings_add_as(findings, named == JP_NAME_RIGHT ? judged : NULL,
+		jp_findings_add_as(findings, role,
 				   jp_metric_rate(name, side->named[named], side->samples.count));
 	}
 }

@@ -349,6 +349,8 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	return event->type == JP_EVENT_SAMPLE ? jp_coverage_sample(view->state, event) : 0;
 }
 
+static const struct jp_role mapped_samples = {.bound = JP_SOME_N, .column = "mapped"};
+
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct jp_coverage *coverage = view->state;
@@ -364,7 +366,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	if (failed)
 		return failed;
 	jp_findings_add_as(
-		findings, &jp_counts_some,
+		findings, &mapped_samples,
 		jp_metric_rate("coverage.samples", coverage->samples_known, coverage->samples));
 	/* In KiB x ms: small enough to count exactly, large enough to tell. */
 	jp_findings_add_as(findings, &jp_counts_some,

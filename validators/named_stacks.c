@@ -18,6 +18,9 @@
 #include "validators/stack_verdict.h"
 
 enum { FRAMES = 8192 };
+
+static const struct jp_role named_samples = {.column = "right"};
+
 /* Of a frame, in place of its address. */
 enum { NATIVE, FIRST_FUNCTION };
 
@@ -161,8 +164,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 	int failed = jp_stack_counts_add(&stacks->counts, view);
 
 	if (!failed && view->asked->names)
-		failed = jp_findings_add(&view->findings,
-					 jp_metric_rate("names.right", stacks->counts.samples, all))
+		failed = jp_findings_add_as(
+				 &view->findings, &named_samples,
+				 jp_metric_rate("names.right", stacks->counts.samples, all))
 				 ?: jp_findings_add(&view->findings,
 						    jp_metric_rate("names.unnamed",
 								   stacks->counts.off_code, all));

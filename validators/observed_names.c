@@ -24,7 +24,8 @@ struct observed_names {
 };
 
 static const struct jp_role unjudged_names = {.bound = JP_MOST_UNJUDGED};
-static const struct jp_role right_names = {.steady = true};
+static const struct jp_role right_names = {.steady = true, .column = "right"};
+static const struct jp_role wrong_names = {.column = "wrong"};
 
 /* Whether some function was ever called so. */
 static bool is_function(struct observed_names *names, const char *name)
@@ -130,6 +131,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 {
 	static const char *const text[PLACES] = {"names", "callers"};
 	static const char *const of[ANSWERS] = {"right", "wrong", "unnamed"};
+	static const struct jp_role *const roles[PLACES][ANSWERS] = {
+		[LEAF] = {[RIGHT] = &right_names, [WRONG] = &wrong_names},
+	};
 	const struct observed_names *names = view->state;
 	struct jp_findings *findings = &view->findings;
 	int failed =
@@ -144,7 +148,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 			char name[32];
 
 			snprintf(name, sizeof(name), "%s.%s", text[place], of[answer]);
-			failed = jp_findings_add_as(findings, answer ? NULL : &right_names,
+			failed = jp_findings_add_as(findings, roles[place][answer],
 						    jp_metric_rate(name, counts[answer], n));
 		}
 	}

@@ -18,7 +18,7 @@ FLOORS = (
      "harness/explain", "harness/lint"),
     ("harness/outcome",),
     ("harness/run", "harness/report", "harness/facts"),
-    ("harness/repro",),
+    ("harness/repro", "harness/score"),
     ("harness/command",),
 )
 # Beside the floors: all that these folders may include of ours and of the system.

@@ -29,6 +29,11 @@ int jp_clock_left_ms(uint64_t deadline)
 	return ms < HOUR_MS ? (int)ms : HOUR_MS;
 }
 
+uint64_t jp_clock_of_timeval(struct timeval time)
+{
+	return (uint64_t)time.tv_sec * JP_NS_PER_S + (uint64_t)time.tv_usec * 1000;
+}
+
 struct timespec jp_clock_timespec(uint64_t ns)
 {
 	return (struct timespec){.tv_sec = (time_t)(ns / JP_NS_PER_S),

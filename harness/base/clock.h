@@ -3,6 +3,7 @@
 #define JP_BASE_CLOCK_H
 
 #include <stdint.h>
+#include <sys/time.h>
 #include <time.h>
 
 #define JP_NS_PER_S  UINT64_C(1000000000)
@@ -17,6 +18,8 @@ uint64_t jp_clock_thread_cpu(void);
 /* What poll() is to wait until @deadline: milliseconds, rounded up so that a deadline is never
  * taken for over before it is; 0: it is over; an hour at most. */
 int jp_clock_left_ms(uint64_t deadline);
+/* What getrusage() and its like tell, in ns. */
+uint64_t jp_clock_of_timeval(struct timeval time);
 struct timespec jp_clock_timespec(uint64_t ns);
 
 #endif

@@ -9,10 +9,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/base/arguments.h"
+#include "harness/base/clock.h"
 #include "harness/base/interrupt.h"
 #include "harness/base/path.h"
 #include "harness/base/trusted_path.h"
@@ -164,6 +166,7 @@ void jp_adapter_words(const struct jp_adapter *adapter, struct jp_error *err)
 void jp_adapter_end(struct jp_adapter *adapter, bool kill_it)
 {
 	int *const fds[] = {&adapter->in, &adapter->out, &adapter->words_fd};
+	struct rusage usage = {0};
 
 	if (adapter->pid && kill_it)
 		kill(-adapter->pid, SIGKILL);
@@ -172,7 +175,9 @@ void jp_adapter_end(struct jp_adapter *adapter, bool kill_it)
 			close(*fds[i]);
 		*fds[i] = -1;
 	}
-	while (adapter->pid && waitpid(adapter->pid, &adapter->status, 0) < 0 && errno == EINTR)
+	while (adapter->pid && wait4(adapter->pid, &adapter->status, 0, &usage) < 0 &&
+	       errno == EINTR)
 		;
 	adapter->pid = 0;
+	adapter->cpu = jp_clock_of_timeval(usage.ru_utime) + jp_clock_of_timeval(usage.ru_stime);
 }

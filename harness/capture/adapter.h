@@ -20,6 +20,7 @@ struct jp_adapter {
 	int in, out;  /* we write, we read; -1: closed */
 	int words_fd; /* its standard error, -1: none */
 	int status;   /* once it ended, as of waitpid() */
+	uint64_t cpu; /* then: ns of CPU time that it took, with what it waited for */
 	struct jp_lines lines;
 };
 

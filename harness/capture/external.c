@@ -24,6 +24,7 @@
 #include "harness/capture/session.h"
 #include "harness/capture/snapshot.h"
 #include "harness/capture/worker.h"
+#include "harness/format/rundir/run_dir.h"
 
 enum said { SAMPLING = 1, STOPPED = 2, DONE = 4, ENDED = 8, SWITCHED = 16 };
 
@@ -275,6 +276,15 @@ static bool leaves(struct jp_external *external)
 	return !error;
 }
 
+/* For scoreboards. */
+static void write_cost(const char *dir, uint64_t cpu)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "profiler_cpu %" PRIu64 "\n", cpu);
+	jp_run_dir_write(dir, "cost", text, NULL);
+}
+
 void jp_external_free(struct jp_session *session)
 {
 	struct jp_external *external = session->external;
@@ -287,6 +297,9 @@ void jp_external_free(struct jp_session *session)
 	if (external->listens)
 		pthread_join(external->listener, NULL);
 	jp_adapter_end(&external->adapter, false);
+	/* What it launched would be in it. */
+	if (!(session->capture->traits & JP_CAPTURE_LAUNCHES))
+		write_cost(session->dir, external->adapter.cpu);
 	free(external);
 }
 

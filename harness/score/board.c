@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/score/score.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/json.h"
+
+enum { WORST = 10 };
+/* Samples by CPU time are a statistic: a tenth is no fault. */
+static const double SEEN_ENOUGH = 0.9;
+
+static bool was_judged(const struct jp_score_row *row)
+{
+	return row->cells[JP_SCORE_WHOLE].known || row->cells[JP_SCORE_SEEN].known;
+}
+
+static bool is_good(const struct jp_score_row *row, enum jp_score_column column)
+{
+	double share = jp_score_share(row, column);
+
+	return share < 0 || share >= (column == JP_SCORE_SEEN ? SEEN_ENOUGH : 1);
+}
+
+static void print_cell(FILE *out, const struct jp_score_row *row, enum jp_score_column column)
+{
+	const struct jp_score_cell *cell = &row->cells[column];
+	char text[32];
+
+	if (!cell->known)
+		snprintf(text, sizeof(text), "-");
+	else if (column == JP_SCORE_WRONG || column == JP_SCORE_INVENTED || column == JP_SCORE_LOST)
+		snprintf(text, sizeof(text), "%" PRIu64, cell->k);
+	else
+		snprintf(text, sizeof(text), "%.4g %%",
+			 100 * (double)cell->k / (double)(cell->n ?: 1));
+	fprintf(out, " %8s%c", text, is_good(row, column) ? ' ' : '!');
+}
+
+static void print_row(FILE *out, const char *label, const struct jp_score_row *row)
+{
+	const struct jp_result *result = &row->result;
+
+	fprintf(out, "%-17s", label);
+	if (!was_judged(row)) {
+		fprintf(out, " %s: %.*s\n", jp_outcome_text(result->outcome),
+			(int)strcspn(result->why, "\n"), result->why);
+		return;
+	}
+	for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS; column++)
+		print_cell(out, row, column);
+	if (row->cpu == UINT64_MAX || !row->watch)
+		fprintf(out, " %8s\n", "-");
+	else
+		fprintf(out, " %6.1f %%\n", 100 * (double)row->cpu / (double)row->watch);
+}
+
+static void print_head(FILE *out, const char *what)
+{
+	fprintf(out, "%-17s", what);
+	for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS; column++)
+		fprintf(out, " %8s ", jp_score_column_text(column));
+	fprintf(out, " %8s\n", "CPU");
+}
+
+struct worst {
+	const struct jp_score_row *row;
+	const struct jp_exception *exception;
+};
+
+static int by_count(const void *left, const void *right)
+{
+	const struct worst *a = left, *b = right;
+
+	if (a->exception->count != b->exception->count)
+		return a->exception->count < b->exception->count ? 1 : -1;
+	return strcmp(a->row->workload, b->row->workload);
+}
+
+/* The most frequent faults of all workloads, each with its first sample. */
+static void print_worst(FILE *out, const struct jp_score *score)
+{
+	struct worst *all;
+	size_t count = 0;
+
+	for (size_t i = 0; i < score->nr_rows; i++)
+		count += score->rows[i].result.findings.nr_exceptions;
+	all = calloc(count + 1, sizeof(*all));
+	count = 0;
+	for (size_t i = 0; all && i < score->nr_rows; i++) {
+		const struct jp_findings *findings = &score->rows[i].result.findings;
+
+		for (size_t e = 0; e < findings->nr_exceptions; e++)
+			all[count++] = (struct worst){&score->rows[i], &findings->exceptions[e]};
+	}
+	if (count)
+		qsort(all, count, sizeof(*all), by_count);
+	if (count)
+		fprintf(out, "\nWorst, with the first of each:\n");
+	for (size_t i = 0; i < count && i < WORST; i++)
+		fprintf(out, "%-17s %s, %s: %" PRIu64 "\n    %s\n", all[i].row->workload,
+			all[i].exception->metric, all[i].exception->cause, all[i].exception->count,
+			all[i].exception->first);
+	free(all);
+}
+
+void jp_score_verdict(const struct jp_score *score, char *text, size_t size)
+{
+	size_t judged = 0, good[JP_SCORE_COLUMNS] = {0}, all_good = 0;
+
+	for (size_t i = 0; i < score->nr_rows; i++) {
+		const struct jp_score_row *row = &score->rows[i];
+		bool all = was_judged(row);
+
+		judged += all;
+		for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS; column++) {
+			all &= is_good(row, column);
+			good[column] += was_judged(row) && is_good(row, column);
+		}
+		all_good += all;
+	}
+	snprintf(text, size,
+		 "%s %s: of %zu workloads %zu without a fault; every sample seen in %zu, mapped in "
+		 "%zu, whole in %zu, named rightly in %zu, nothing invented in %zu",
+		 score->profiler, score->version, judged, all_good, good[JP_SCORE_SEEN],
+		 good[JP_SCORE_MAPPED], good[JP_SCORE_WHOLE],
+		 good[JP_SCORE_RIGHT] < good[JP_SCORE_WRONG] ? good[JP_SCORE_RIGHT]
+							     : good[JP_SCORE_WRONG],
+		 good[JP_SCORE_INVENTED]);
+}
+
+void jp_score_print(FILE *out, const struct jp_score *score)
+{
+	char verdict[600];
+
+	print_head(out, score->profiler);
+	for (size_t i = 0; i < score->nr_rows; i++)
+		print_row(out, score->rows[i].workload, &score->rows[i]);
+	print_worst(out, score);
+	jp_score_verdict(score, verdict, sizeof(verdict));
+	fprintf(out, "\n%s\n", verdict);
+}
+
+static void write_causes(struct jp_json *json, const struct jp_findings *findings)
+{
+	jp_json_array(json, "exceptions");
+	for (size_t i = 0; i < findings->nr_exceptions; i++) {
+		jp_json_object(json, NULL);
+		jp_json_string(json, "metric", findings->exceptions[i].metric);
+		jp_json_string(json, "cause", findings->exceptions[i].cause);
+		jp_json_u64(json, "count", findings->exceptions[i].count);
+		jp_json_string(json, "first", findings->exceptions[i].first);
+		jp_json_end(json);
+	}
+	jp_json_end(json);
+	jp_json_object(json, "skipped");
+	for (size_t i = 0; i < findings->nr_skipped; i++)
+		jp_json_string(json, findings->skipped[i].validator, findings->skipped[i].lack);
+	jp_json_end(json);
+}
+
+static void write_row(struct jp_json *json, const struct jp_score_row *row)
+{
+	jp_json_object(json, NULL);
+	jp_json_string(json, "workload", row->workload);
+	jp_json_string(json, "outcome", jp_outcome_text(row->result.outcome));
+	jp_json_string(json, "why", row->result.why);
+	for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS; column++) {
+		if (!row->cells[column].known)
+			continue;
+		jp_json_object(json, jp_score_column_text(column));
+		jp_json_u64(json, "k", row->cells[column].k);
+		jp_json_u64(json, "n", row->cells[column].n);
+		jp_json_bool(json, "good", is_good(row, column));
+		jp_json_end(json);
+	}
+	if (row->cpu != UINT64_MAX)
+		jp_json_u64(json, "cpu_ns", row->cpu);
+	jp_json_u64(json, "watched_ns", row->watch);
+	write_causes(json, &row->result.findings);
+	jp_json_end(json);
+}
+
+void jp_score_json(FILE *out, const struct jp_score *score)
+{
+	struct jp_json json;
+	char verdict[600];
+
+	jp_json_begin(&json, out);
+	jp_json_object(&json, NULL);
+	jp_json_string(&json, "profiler", score->profiler);
+	jp_json_string(&json, "version", score->version);
+	jp_json_string(&json, "way", score->launches ? "launch" : "attach");
+	jp_score_verdict(score, verdict, sizeof(verdict));
+	jp_json_string(&json, "verdict", verdict);
+	jp_json_array(&json, "workloads");
+	for (size_t i = 0; i < score->nr_rows; i++)
+		write_row(&json, &score->rows[i]);
+	jp_json_end(&json);
+	jp_json_end(&json);
+}
+
+void jp_score_compare(FILE *out, const struct jp_score *one, const struct jp_score *other)
+{
+	char verdict[600];
+
+	print_head(out, "workload");
+	for (size_t i = 0; i < one->nr_rows && i < other->nr_rows; i++) {
+		const struct jp_score_row *a = &one->rows[i], *b = &other->rows[i];
+		bool differs = was_judged(a) != was_judged(b);
+
+		for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS; column++)
+			differs |= is_good(a, column) != is_good(b, column) ||
+				   a->cells[column].known != b->cells[column].known;
+		if (!differs)
+			continue;
+		fprintf(out, "%s\n", a->workload);
+		print_row(out, one->profiler, a);
+		print_row(out, other->profiler, b);
+	}
+	jp_score_verdict(one, verdict, sizeof(verdict));
+	fprintf(out, "\n%s\n", verdict);
+	jp_score_verdict(other, verdict, sizeof(verdict));
+	fprintf(out, "%s\n", verdict);
+}

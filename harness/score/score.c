@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/score/score.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const texts[JP_SCORE_COLUMNS] = {
+	[JP_SCORE_SEEN] = "seen",   [JP_SCORE_MAPPED] = "mapped", [JP_SCORE_RIGHT] = "right",
+	[JP_SCORE_WRONG] = "wrong", [JP_SCORE_WHOLE] = "whole",   [JP_SCORE_INVENTED] = "invented",
+	[JP_SCORE_LOST] = "lost",
+};
+
+const char *jp_score_column_text(enum jp_score_column column)
+{
+	return texts[column];
+}
+
+/* By what validators say of their metrics. */
+static void fill_by_role(struct jp_score_row *row)
+{
+	const struct jp_findings *findings = &row->result.findings;
+
+	for (size_t i = 0; i < findings->nr_metrics; i++) {
+		const struct jp_metric *metric = &findings->metrics[i];
+		int column = 0;
+
+		if (!metric->role || !metric->role->column)
+			continue;
+		while (column < JP_SCORE_COLUMNS &&
+		       strcmp(texts[column], metric->role->column) != 0)
+			column++;
+		if (column == JP_SCORE_COLUMNS)
+			continue;
+		if (metric->role->total) {
+			row->cells[column].n = metric->k;
+			row->cells[column].known = metric->k > 0;
+		} else {
+			row->cells[column].k = metric->k;
+			if (metric->rate)
+				row->cells[column] =
+					(struct jp_score_cell){metric->n > 0, metric->k, metric->n};
+		}
+	}
+}
+
+/* Of the last method that was judged: a stack dump was asked for. */
+static void fill_stacks(struct jp_score_row *row)
+{
+	const struct jp_findings *findings = &row->result.findings;
+	const uint64_t *verdicts = NULL;
+	uint64_t judged = 0;
+
+	for (enum jp_method method = 0; method < JP_METHODS; method++)
+		if (findings->judged[method])
+			verdicts = findings->verdicts[method];
+	for (int verdict = 0; verdicts && verdict < JP_VERDICTS; verdict++)
+		judged += verdict == JP_UNJUDGED ? 0 : verdicts[verdict];
+	if (!judged)
+		return;
+	row->cells[JP_SCORE_WHOLE] =
+		(struct jp_score_cell){true, verdicts[JP_EXACT] + verdicts[JP_GAP], judged};
+	row->cells[JP_SCORE_INVENTED] =
+		(struct jp_score_cell){true, verdicts[JP_WRONG] + verdicts[JP_EXTRA], judged};
+}
+
+void jp_score_fill(struct jp_score_row *row)
+{
+	const uint64_t lost = row->result.info.lost_samples;
+
+	memset(row->cells, 0, sizeof(row->cells));
+	fill_by_role(row);
+	fill_stacks(row);
+	row->cells[JP_SCORE_LOST] = (struct jp_score_cell){row->result.info.stopped != 0, lost,
+							   lost + row->result.info.samples};
+}
+
+double jp_score_share(const struct jp_score_row *row, enum jp_score_column column)
+{
+	const struct jp_score_cell *cell = &row->cells[column];
+	double share;
+
+	if (!cell->known || !cell->n)
+		return -1;
+	share = (double)cell->k / (double)cell->n;
+	if (column == JP_SCORE_WRONG || column == JP_SCORE_INVENTED || column == JP_SCORE_LOST)
+		share = 1 - share;
+	return share > 1 ? 1 : share;
+}
+
+void jp_score_free(struct jp_score *score)
+{
+	for (size_t i = 0; i < score->nr_rows; i++)
+		jp_findings_free(&score->rows[i].result.findings);
+	free(score->rows);
+	score->rows = NULL;
+	score->nr_rows = 0;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_SCORE_TAKE_H
+#define JP_SCORE_TAKE_H
+
+#include "harness/run/runner.h"
+#include "harness/score/score.h"
+
+/* How to take a score. */
+struct jp_score_plan {
+	const char *profiler; /* an adapter's name; "jitproof": our own capture */
+	bool launches;
+	unsigned frequency, samples, seconds, stack;
+	const char *publish;
+	char *const *globs; /* of workloads; none: all */
+	int nr_globs;
+	const char *dir; /* for the folders of cases */
+	void (*progress)(const char *workload);
+};
+
+/* Runs each registered workload under the profiler of @plan. 0; or -errno and a message where
+ * nothing can be run: -ENOENT where the profiler is missing. */
+int jp_score_take(const struct jp_score_plan *plan, const struct jp_runner *runner,
+		  struct jp_score *score, struct jp_error *err);
+
+#endif

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""A score is a row for each workload, of figures that are measured, with a fault marked as one.
+
+Environment: O.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+import unittest
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import process
+from harness.selftest.scratch import Folder, JITPROOF
+
+BROKEN = """import sys
+print("version 1" if sys.argv[1] == "version" else "error it broke", flush=True)
+"""
+MISSING = 'print("skip apt-get install nothing", flush=True)\n'
+
+
+class Score(Folder):
+    def score(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
+        return process.run([JITPROOF, "score", *arguments], timeout=120, **more)
+
+    def adapter(self, text: str) -> dict[str, str]:
+        self.write(text, "profilers", "fake.py")
+        return {**os.environ, "JITPROOF_PROFILERS": self.place("profilers")}
+
+    def own(self, *arguments: str) -> Any:
+        done = self.score("--profiler", "jitproof", "--json", "--samples=60", "--seconds=20",
+                          *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = json.loads(done.stdout)["workloads"]
+        if "perf_event_open" in rows[0]["why"]:
+            self.skipTest(rows[0]["why"])
+        return rows
+
+    def test_own(self) -> None:
+        """Our own capture, and a workload whose memory no perf map names."""
+        anon, memfd = self.own("anon_exec", "memfd_double")
+        for row in (anon, memfd):
+            for column in ("mapped", "whole"):
+                self.assertEqual(row[column]["k"], row[column]["n"], row)
+                self.assertTrue(row[column]["good"])
+            self.assertEqual(row["invented"]["k"], 0)
+            self.assertGreater(row["seen"]["n"], 20)
+            self.assertGreater(row["cpu_ns"], 0)
+        self.assertEqual(anon["right"]["k"], anon["right"]["n"])
+        self.assertEqual(memfd["right"]["k"], 0)
+        self.assertFalse(memfd["right"]["good"])
+        self.assertIn("names.unnamed", {one["metric"] for one in memfd["exceptions"]})
+
+    def test_stacks(self) -> None:
+        """bad_chain ends the kernel's walk: with a dump they are whole."""
+        chain, = self.own("bad_chain")
+        dump, = self.own("--stack=8192", "native_holes")
+        self.assertFalse(chain["whole"]["good"])
+        self.assertGreater(dump["whole"]["n"], 0)
+
+    def test_table(self) -> None:
+        done = self.score("--profiler", "jitproof", "--samples=20", "anon_exec")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"^jitproof +seen +mapped +right +wrong +whole")
+        self.assertRegex(done.stdout, r"(?m)^anon_exec ")
+        self.assertRegex(done.stdout, r"\njitproof itself: of \d workloads \d without a fault")
+
+    def test_missing(self) -> None:
+        done = self.score("--profiler", "fake", env=self.adapter(MISSING))
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("fake: apt-get install nothing", done.stderr)
+
+    def test_broken(self) -> None:
+        """What could not be judged is a row that says why, and no figure."""
+        done = self.score("--profiler", "fake", "--json", "anon_exec", env=self.adapter(BROKEN))
+        row, = json.loads(done.stdout)["workloads"]
+        self.assertIn(row["outcome"], ("ERROR", "SKIP"))
+        self.assertRegex(row["why"], "it broke|perf_event_open")
+        self.assertNotIn("whole", row)
+
+    def test_usage(self) -> None:
+        for arguments in ((), ("--compare", "perf"), ("--profiler", "perf", "--freq=x"), ("--no",)):
+            done = self.score(*arguments)
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertIn("usage: jitproof score", done.stderr)
+        self.assertEqual(self.score("--help").returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
