@@ -128,6 +128,22 @@ static int by_samples(const void *left, const void *right)
 		       ?: jp_compare((uintptr_t)a->cause, (uintptr_t)b->cause);
 }
 
+/* Two that cost nearly the same mostly cost the same samples: what comes first in the table of
+ * causes is what brings the other about. */
+static void settle_ties(struct jp_blamed *ranked, size_t count)
+{
+	enum { PART = 20 };
+
+	for (size_t i = 1; i < count; i++) {
+		struct jp_blamed one = ranked[i - 1], other = ranked[i];
+
+		if (other.cause > one.cause || other.samples < one.samples - one.samples / PART)
+			continue;
+		ranked[i - 1] = other;
+		ranked[i] = one;
+	}
+}
+
 struct jp_blamed *jp_blames_rank(struct jp_blames *blames, size_t *count)
 {
 	struct jp_blamed *ranked = calloc(blames->count + 1, sizeof(*ranked)), *last = NULL;
@@ -154,5 +170,6 @@ struct jp_blamed *jp_blames_rank(struct jp_blames *blames, size_t *count)
 	}
 	if (*count)
 		qsort(ranked, *count, sizeof(*ranked), by_samples);
+	settle_ties(ranked, *count);
 	return ranked;
 }

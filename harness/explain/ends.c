@@ -89,6 +89,7 @@ static int start_image(struct jp_ends *ends, const struct jp_event *event)
 			return -ENOMEM;
 		image->anon = parent->anon;
 		image->libc = parent->libc;
+		image->files = parent->files;
 		image->anon_before = parent->anon_before;
 		image->synthesized = parent->synthesized;
 	}
@@ -107,7 +108,8 @@ static int see_map(struct jp_ends *ends, const struct jp_event *event)
 		return -ENOMEM;
 	code = jp_code_of(jp_mapping_backing(event->map.name), event->map.name);
 	image->libc |= code == JP_CODE_LIBC;
-	if (!image->exec && !ends->first_sample && !event->id) {
+	image->files |= code == JP_CODE_LIBC || code == JP_CODE_FILE || code == JP_CODE_LOADER;
+	if (!image->exec && !event->time) {
 		image->synthesized = true;
 		image->anon_before |= code == JP_CODE_EMITTED;
 	}
@@ -118,9 +120,23 @@ static int see_map(struct jp_ends *ends, const struct jp_event *event)
 
 /* --- ends --------------------------------------------------------------------------------- */
 
+/* Whether the next function of @stack keeps the frame pointer, and is in the file of @leaf: then so
+ * do others there, but those that call none. */
+static bool caller_keeps(struct jp_ends *ends, const struct jp_end *leaf,
+			 const struct jp_places_process *process, const struct jp_stack *stack)
+{
+	const uint64_t caller = stack->frames[1] - 1;
+	const struct jp_mapping *mapping =
+		jp_replay_find(ends->places->replay, process->pid, caller);
+
+	return mapping && mapping->name == leaf->file &&
+	       jp_frame_use(ends->store, mapping, caller) == JP_FRAME_LINKED;
+}
+
 /* A new one, with what is known of its place. */
 static struct jp_end *make(struct jp_ends *ends, const struct jp_places_process *process,
-			   struct jp_image *image, enum jp_end_kind kind, uint64_t addr)
+			   struct jp_image *image, enum jp_end_kind kind, uint64_t addr,
+			   const struct jp_stack *stack)
 {
 	struct jp_end *end = jp_array_push(&ends->list, &ends->count, &ends->capacity);
 	const struct jp_stretch *stretch = jp_places_at(ends->places, process, addr);
@@ -147,14 +163,16 @@ static struct jp_end *make(struct jp_ends *ends, const struct jp_places_process 
 	if (end->code != JP_CODE_EMITTED &&
 	    (kind == JP_END_SINGLE || kind == JP_END_HERE || kind == JP_END_LEAF)) {
 		end->use = jp_frame_use(ends->store, mapping, addr - (kind == JP_END_HERE));
-		end->keeps = jp_frame_kept(ends->store, mapping);
+		end->keeps = jp_frame_kept(ends->store, mapping) ||
+			     (kind == JP_END_LEAF && caller_keeps(ends, end, process, stack));
 	}
 	return end;
 }
 
 /* The one at @addr of @image, made where it is new. Of what is mapped nowhere a page is one. */
 static struct jp_end *end_at(struct jp_ends *ends, const struct jp_places_process *process,
-			     struct jp_image *image, enum jp_end_kind kind, uint64_t addr)
+			     struct jp_image *image, enum jp_end_kind kind, uint64_t addr,
+			     const struct jp_stack *stack)
 {
 	const bool page = kind == JP_END_UNMAPPED || kind == JP_END_CALLER;
 	const uint64_t place = page ? addr / PAGE : addr;
@@ -167,7 +185,7 @@ static struct jp_end *end_at(struct jp_ends *ends, const struct jp_places_proces
 		if (!at)
 			return NULL;
 		if (!*at) {
-			end = make(ends, process, image, kind, addr);
+			end = make(ends, process, image, kind, addr, stack);
 			*at = end ? ends->count : 0;
 			return end;
 		}
@@ -187,6 +205,9 @@ static void count(struct jp_end *end, const struct jp_event *event, const struct
 		end->frames = stack->count;
 		end->dump = event->sample.stack_size;
 	}
+	end->nr_frames += stack->count;
+	end->cut += stack->other_stop == JP_UNWIND_DUMP_END;
+	end->hollow += stack->other_stop == JP_UNWIND_DUMP_SHORT;
 	end->from_jit += ending->in_jit;
 	if (ending->next && !end->garbage++)
 		end->next = ending->next;
@@ -235,13 +256,13 @@ static int see_sample(struct jp_ends *ends, const struct jp_event *event,
 	count_image(image, event, &ending);
 	if (ending.kind == JP_END_KINDS)
 		return 0;
-	end = end_at(ends, process, image, ending.kind, ending.addr);
+	end = end_at(ends, process, image, ending.kind, ending.addr, stack);
 	if (!end)
 		return -ENOMEM;
 	count(end, event, stack, &ending);
 	if (ending.kind != JP_END_HERE)
 		return 0;
-	end = end_at(ends, process, image, JP_END_LEAF, stack->frames[0]);
+	end = end_at(ends, process, image, JP_END_LEAF, stack->frames[0], stack);
 	if (!end)
 		return -ENOMEM;
 	count(end, event, stack, &ending);

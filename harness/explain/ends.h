@@ -20,7 +20,8 @@ struct jp_image {
 	bool exec;               /* its exec was seen */
 	bool synthesized;        /* its mappings were told before there was any event */
 	bool anon_before;        /* so was memory of emitted code */
-	bool libc;               /* libc or ld.so is among its mappings */
+	bool libc;               /* libc or libpthread is among its mappings */
+	bool files;              /* some file is */
 	uint64_t samples;        /* with a user stack */
 	uint64_t known;          /* of those, with an address in a known mapping */
 	uint64_t in_jit;         /* of those, taken in emitted code */
@@ -41,8 +42,11 @@ struct jp_end {
 	uint64_t start, end; /* of the mapping, or the page */
 	bool keeps;          /* the file was built to keep the frame pointer */
 	uint64_t samples;
-	uint64_t from_jit; /* of those, taken in emitted code */
-	uint64_t garbage;  /* of those, with addresses behind it that are none */
+	uint64_t from_jit;    /* of those, taken in emitted code */
+	uint64_t cut, hollow; /* of those that end for want of call frame information: by frame
+			       * pointers they end where the dump does, full or not */
+	uint64_t nr_frames;   /* of all of them */
+	uint64_t garbage;     /* of those, with addresses behind it that are none */
 	/* The first of them: */
 	uint64_t time, next, frames;
 	uint64_t dump; /* bytes */

@@ -67,14 +67,24 @@ static int visit(void *context, const struct jp_event *event)
 	return ret;
 }
 
+static bool accuses(const struct jp_explanation *explanation, const struct jp_blamed *cause)
+{
+	/* Of a handful of samples there is nothing usual. */
+	const uint64_t least = explanation->summary.samples > 10 * JP_EXPLAIN_LEAST_SAMPLES
+				       ? JP_EXPLAIN_LEAST_SAMPLES
+				       : 1;
+
+	return cause->samples >= least &&
+	       jp_explain_share(explanation, cause) >= JP_EXPLAIN_ACCUSES;
+}
+
 static int rank(struct jp_explanation *explanation, struct jp_error *err)
 {
 	explanation->causes = jp_blames_rank(&explanation->blames, &explanation->nr_causes);
 	if (!explanation->causes)
 		return jp_fail(err, ENOMEM, "no memory");
 	while (explanation->nr_accused < explanation->nr_causes &&
-	       jp_explain_share(explanation, &explanation->causes[explanation->nr_accused]) >=
-		       JP_EXPLAIN_ACCUSES)
+	       accuses(explanation, &explanation->causes[explanation->nr_accused]))
 		explanation->nr_accused++;
 	return 0;
 }

@@ -6,9 +6,10 @@
 #include "harness/explain/blame.h"
 #include "harness/format/perfdata/summary.h"
 
-/* Below this share of the samples a cause is a note: starts, exits and prologues are always there.
- */
-#define JP_EXPLAIN_ACCUSES 0.02
+/* Below this share of the samples, or so few of them, a cause is a note: starts, exits and
+ * prologues are always there. */
+#define JP_EXPLAIN_ACCUSES       0.02
+#define JP_EXPLAIN_LEAST_SAMPLES 5
 
 /* Why stacks of a file are broken and names missing. */
 struct jp_explanation {

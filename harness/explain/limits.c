@@ -38,7 +38,7 @@ static void describe(struct jp_explain_view *view, const struct jp_end *end, str
 			  " frames, the last at %" PRIx64 " in %s",
 			  end->time / 1000000000, end->time % 1000000000, end->tid, end->frames,
 			  end->addr, end->file ? end->file : "no mapping");
-	if (end->kind == JP_END_FULL) {
+	if (strcmp(id, "depth-limit") == 0) {
 		jp_blame_evidence(
 			blame,
 			"its chain is as long as a sample stores (attr.sample_max_stack, else "
@@ -50,7 +50,7 @@ static void describe(struct jp_explain_view *view, const struct jp_end *end, str
 			view->path, end->tid);
 		jp_blame_remedy(blame, "sysctl kernel.perf_event_max_stack=1024, and perf record "
 				       "--max-stack 1024");
-	} else if (end->kind == JP_END_DUMP) {
+	} else if (strcmp(id, "dump-too-small") == 0) {
 		jp_blame_evidence(blame,
 				  "the dump holds all of the %" PRIu64
 				  " bytes that were asked for, and the walk needs more",
@@ -62,7 +62,7 @@ static void describe(struct jp_explain_view *view, const struct jp_end *end, str
 			blame,
 			"perf record --call-graph dwarf,%u (at most 65528), or frame pointers (-g)",
 			end->dump * 4 > 65528 ? 65528u : (unsigned)(end->dump * 4));
-	} else if (end->kind == JP_END_EMPTY) {
+	} else if (strcmp(id, "empty-dump") == 0) {
 		jp_blame_evidence(blame,
 				  "the dump holds %" PRIu64
 				  " bytes, fewer than were asked for: the kernel stops at a page "
@@ -100,23 +100,43 @@ static void describe(struct jp_explain_view *view, const struct jp_end *end, str
 	}
 }
 
+static int blame_end(struct jp_explain_view *view, const struct jp_end *end, const char *id,
+		     const char *file, uint64_t samples)
+{
+	struct jp_blame *blame =
+		jp_blame(view->blames, id, end->image->pid, end->image->process, file, 0);
+
+	if (!blame)
+		return -ENOMEM;
+	blame->stacks += samples;
+	jp_blame_range(blame, end->start, end->end);
+	describe(view, end, blame);
+	return 0;
+}
+
+/* With call frame information for the emitted code the dump would still end too early: both cost
+ * such stacks. */
+static int blame_both(struct jp_explain_view *view, const struct jp_end *end)
+{
+	int ret = 0;
+
+	if (end->cut)
+		ret = blame_end(view, end, "dump-too-small", NULL, end->cut);
+	if (!ret && end->hollow)
+		ret = blame_end(view, end, "empty-dump", NULL, end->hollow);
+	return ret;
+}
+
 static int end(struct jp_explain_view *view, struct jp_error *err)
 {
 	for (size_t i = 0; i < view->ends->count; i++) {
 		const struct jp_end *end = &view->ends->list[i];
 		const char *id = cause_of(end);
 		const bool file = end->kind == JP_END_NO_FILE || end->kind == JP_END_NO_CFI;
-		struct jp_blame *blame;
 
-		if (!id)
-			continue;
-		blame = jp_blame(view->blames, id, end->image->pid, end->image->process,
-				 file ? end->file : NULL, 0);
-		if (!blame)
+		if (id && (blame_end(view, end, id, file ? end->file : NULL, end->samples) ||
+			   blame_both(view, end)))
 			return jp_fail(err, ENOMEM, "no memory");
-		blame->stacks += end->samples;
-		jp_blame_range(blame, end->start, end->end);
-		describe(view, end, blame);
 	}
 	return 0;
 }

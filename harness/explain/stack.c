@@ -8,7 +8,7 @@ enum { FRAMES = 1024 };
 struct jp_stacks {
 	struct jp_unwinder *unwinder;
 	uint64_t ip; /* the stack of a sample that has none */
-	uint64_t frames[FRAMES];
+	uint64_t frames[FRAMES], others[FRAMES];
 };
 
 struct jp_stacks *jp_stacks_new(const char *elf_dir, struct jp_file_finder *finder)
@@ -47,6 +47,12 @@ void jp_stacks_of(struct jp_stacks *stacks, struct jp_replay *spaces, const stru
 	stack->count = unwound.count;
 	stack->stop = unwound.stop;
 	stack->where = unwound.where;
+	stack->other_stop = JP_UNWIND_NO_DATA;
+	if (stack->stop == JP_UNWIND_NO_CFI) {
+		jp_unwind(stacks->unwinder, spaces, sample, JP_DUMP, stacks->others, FRAMES,
+			  &unwound);
+		stack->other_stop = unwound.stop;
+	}
 	if (!stack->count && sample->sample.user) {
 		stacks->ip = sample->sample.ip;
 		stack->frames = &stacks->ip;

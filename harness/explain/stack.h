@@ -15,6 +15,8 @@ struct jp_stack {
 	enum jp_unwind_stop stop; /* why the walk ended; of a chain NO_DATA: nobody asked for more
 				   * than the address */
 	uint64_t where;           /* of the walk's end, as of struct jp_unwound */
+	enum jp_unwind_stop other_stop; /* JP_DUMP_CFI that ended with NO_CFI: why a walk ends that
+					 * follows frame pointers in emitted code; else NO_DATA */
 };
 
 struct jp_stacks;

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/explain/lost.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "harness/base/order.h"
+
+void jp_lost_see(struct jp_lost *lost, const struct jp_event *event)
+{
+	const bool both = event->asked && event->asked->sideband;
+
+	switch (event->type) {
+	case JP_EVENT_MAP:
+	case JP_EVENT_COMM:
+	case JP_EVENT_FORK:
+	case JP_EVENT_EXIT:
+		lost->sideband += event->time != 0;
+		return;
+	case JP_EVENT_LOST:
+		lost->records[both] += event->lost.lost;
+		break;
+	case JP_EVENT_LOST_SAMPLES:
+		lost->samples[both] += event->lost.lost;
+		break;
+	default:
+		return;
+	}
+	if (!lost->first)
+		lost->first = event->time;
+}
+
+static struct jp_blame *blame(const struct jp_lost *lost, struct jp_explain_view *view,
+			      const char *id, uint64_t samples)
+{
+	struct jp_blame *blame = jp_blame(view->blames, id, 0, "", NULL, samples);
+
+	if (!blame)
+		return NULL;
+	jp_blame_evidence(blame,
+			  "LOST records tell of %" PRIu64 " events, LOST_SAMPLES of %" PRIu64
+			  ": perf report -i %s --stats",
+			  lost->records[0] + lost->records[1], lost->samples[0] + lost->samples[1],
+			  view->path);
+	jp_blame_evidence(blame, "the first loss was known at time %" PRIu64 ".%09" PRIu64,
+			  lost->first / 1000000000, lost->first % 1000000000);
+	jp_blame_remedy(blame, "perf record -m 16M, a lower frequency (-F), smaller stack dumps, "
+			       "one process (-p) instead of all (-a)");
+	return blame;
+}
+
+int jp_lost_blame(const struct jp_lost *lost, struct jp_explain_view *view, uint64_t harm)
+{
+	const uint64_t sure = jp_max(lost->records[false], lost->samples[false]);
+	const uint64_t mixed = jp_max(lost->records[true], lost->samples[true]);
+	/* Of a ring for both, so many as of those that came through. */
+	const double part = lost->sideband / ((double)lost->sideband + view->samples + 1);
+	const uint64_t sideband = (uint64_t)(mixed * part), samples = sure + mixed - sideband;
+	struct jp_blame *found;
+
+	if (sideband && !harm) {
+		const double missing = sideband / ((double)lost->sideband + sideband);
+
+		found = blame(lost, view, "lost-records", (uint64_t)(view->samples * missing));
+		if (!found)
+			return -ENOMEM;
+		jp_blame_evidence(found,
+				  "about %" PRIu64 " of them told of mappings and processes, of "
+				  "which %" PRIu64 " records came: what is known of the others is "
+				  "that much in doubt",
+				  sideband, lost->sideband);
+	}
+	if (!samples || harm)
+		return 0;
+	found = blame(lost, view, "lost-samples", samples);
+	if (!found)
+		return -ENOMEM;
+	found->absent = samples;
+	jp_blame_evidence(found, "the %" PRIu64 " samples that are there are right", view->samples);
+	return 0;
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/array.h"
+#include "harness/explain/lost.h"
+
+/* Code of one image that runs and that no mapping record announces. */
+struct unannounced {
+	struct jp_image *image;
+	uint64_t samples;
+	uint64_t before_loss; /* of those, of pages that were hit before the first loss */
+	const struct jp_end *worst;
+};
+
+/* Why no record does: it was lost, the events were off, or the profiler did not ask for what was
+ * there before. */
+struct missing_records {
+	struct jp_lost lost;
+	struct unannounced *list; /* one for each image that has any */
+	size_t count, capacity;
+	struct jp_map at; /* index + 1, by the image's address */
+	bool reads_anon;  /* the profiler knew some emitted code from before the recording */
+};
+
+static int begin(struct jp_explain_view *view, struct jp_error *err)
+{
+	view->state = calloc(1, sizeof(struct missing_records));
+	return view->state ? 0 : jp_fail(err, ENOMEM, "no memory");
+}
+
+static void free_state(void *context)
+{
+	struct missing_records *state = context;
+
+	if (!state)
+		return;
+	free(state->list);
+	jp_map_free(&state->at);
+	free(state);
+}
+
+static int see(struct jp_explain_view *view, const struct jp_event *event,
+	       const struct jp_stack *stack)
+{
+	struct missing_records *state = view->state;
+
+	(void)stack;
+	jp_lost_see(&state->lost, event);
+	return 0;
+}
+
+/* Samples of @end that run code in no mapping. Where no file of the process is known, neither is
+ * what follows known code in a chain. */
+static uint64_t unknown_at(const struct jp_end *end)
+{
+	if (end->kind == JP_END_UNMAPPED || end->kind == JP_END_CALLER)
+		return end->samples;
+	if (end->image->files || (end->kind != JP_END_SINGLE && end->kind != JP_END_HERE))
+		return 0;
+	return end->garbage;
+}
+
+static int add(struct missing_records *state, const struct jp_end *end)
+{
+	const uint64_t samples = unknown_at(end);
+	size_t *at = samples ? jp_map_at(&state->at, (uintptr_t)end->image, sizeof(*at)) : NULL;
+	struct unannounced *one;
+
+	if (!samples)
+		return 0;
+	if (!at)
+		return -ENOMEM;
+	if (!*at) {
+		one = jp_array_push(&state->list, &state->count, &state->capacity);
+		if (!one)
+			return -ENOMEM;
+		*at = state->count;
+		one->image = end->image;
+	}
+	one = &state->list[*at - 1];
+	one->samples += samples;
+	one->before_loss += end->time < state->lost.first ? samples : 0;
+	if (!one->worst || samples > unknown_at(one->worst))
+		one->worst = end;
+	return 0;
+}
+
+/* --- the causes --------------------------------------------------------------------------- */
+
+static const char *cause_of(const struct jp_explain_view *view, const struct missing_records *state,
+			    const struct unannounced *one)
+{
+	enum { FEW = 10 };
+	const struct jp_image *image = one->image;
+	/* perf reads every executable line of /proc/PID/maps, unless it is told not to. */
+	const bool reads_all =
+		state->reads_anon || isdigit((unsigned char)view->summary->version[0]);
+
+	if (state->lost.records[true] + state->lost.samples[true] &&
+	    one->before_loss * 2 < one->samples)
+		return "lost-records";
+	/* What is known of it is another program. */
+	if (image->files && image->known * FEW < image->samples)
+		return "exec-while-disabled";
+	/* Its name would be told with the first glance at it, and by an exec that was seen. */
+	if (!image->files && !*image->process && (image->anon || state->count > 1))
+		return "exec-while-disabled";
+	if (image->exec || (image->synthesized && reads_all))
+		return "attach-window";
+	return "older-code";
+}
+
+static const char *reason_of(const char *id, const struct jp_image *image)
+{
+	if (strcmp(id, "lost-records") == 0)
+		return "records were lost before these samples came: perf report --stats";
+	if (strcmp(id, "exec-while-disabled") == 0)
+		return image->files ? "what is known of the process is another program's: neither "
+				      "its libraries nor its program fit"
+				    : "no file of the process is known, nor its name: its exec was "
+				      "not recorded";
+	if (strcmp(id, "attach-window") == 0)
+		return image->exec ? "its exec and mappings since then were recorded: the events "
+				     "were off for a while, or mremap moved the code, of which "
+				     "there is no record; perf record from the start tells"
+				   : "what it had mapped before is known, emitted code too where "
+				     "there was any";
+	return image->synthesized ? "files that it had mapped before are known, and no anonymous "
+				    "memory: the profiler skipped lines of /proc/PID/maps"
+				  : "nothing that it had mapped before is known: the profiler did "
+				    "not read /proc/PID/maps";
+}
+
+static const char *remedy_of(const char *id)
+{
+	if (strcmp(id, "lost-records") == 0)
+		return "perf record -m 16M, a lower frequency (-F), one process (-p) instead of "
+		       "all (-a)";
+	if (strcmp(id, "exec-while-disabled") == 0)
+		return "enable the events before the exec, or attach afterwards: perf record -p "
+		       "PID";
+	if (strcmp(id, "attach-window") == 0)
+		return "start the recording before the process, or attach without a delay (-D) "
+		       "when it has warmed up: jitproof record -p PID";
+	return "jitproof record -p PID, or perf record -p PID without --synth, which read every "
+	       "executable mapping; or start the recording before the process";
+}
+
+static int blame_unannounced(struct jp_explain_view *view, const struct unannounced *one,
+			     const char *id)
+{
+	const struct jp_image *image = one->image;
+	struct jp_blame *blame =
+		jp_blame(view->blames, id, image->pid, image->process, NULL, one->samples);
+
+	if (!blame)
+		return -ENOMEM;
+	jp_blame_evidence(blame,
+			  "%" PRIu64 " of %" PRIu64
+			  " samples run code in no mapping, most at %" PRIx64
+			  ": perf script -i %s --show-mmap-events --pid %u has no record of it",
+			  one->samples, image->samples, one->worst->addr, view->path, image->pid);
+	jp_blame_evidence(blame,
+			  "first at time %" PRIu64 ".%09" PRIu64
+			  ", tid %u; the recording's first sample at %" PRIu64 ".%09" PRIu64,
+			  one->worst->time / 1000000000, one->worst->time % 1000000000,
+			  one->worst->tid, view->ends->first_sample / 1000000000,
+			  view->ends->first_sample % 1000000000);
+	jp_blame_evidence(blame, "%s", reason_of(id, image));
+	jp_blame_remedy(blame, "%s", remedy_of(id));
+	return 0;
+}
+
+/* The pages of each, once their blames are there. */
+static void add_ranges(struct jp_explain_view *view, const struct missing_records *state)
+{
+	for (size_t i = 0; i < view->ends->count; i++) {
+		const struct jp_end *end = &view->ends->list[i];
+		const size_t *at = jp_map_find(&state->at, (uintptr_t)end->image);
+		const struct unannounced *one = at && *at ? &state->list[*at - 1] : NULL;
+
+		if (one && (end->kind == JP_END_UNMAPPED || end->kind == JP_END_CALLER))
+			jp_blame_range(jp_blame(view->blames, cause_of(view, state, one),
+						one->image->pid, one->image->process, NULL, 0),
+				       end->start, end->end);
+	}
+}
+
+static int end(struct jp_explain_view *view, struct jp_error *err)
+{
+	struct missing_records *state = view->state;
+	uint64_t harm = 0;
+	int ret = 0;
+
+	for (size_t i = 0; i < view->ends->nr_images; i++)
+		state->reads_anon |= view->ends->all[i]->anon_before;
+	for (size_t i = 0; i < view->ends->count && !ret; i++)
+		ret = add(state, &view->ends->list[i]);
+	for (size_t i = 0; i < state->count && !ret; i++) {
+		const struct unannounced *one = &state->list[i];
+		const char *id = cause_of(view, state, one);
+
+		ret = blame_unannounced(view, one, id);
+		harm += strcmp(id, "lost-records") == 0 ? one->samples : 0;
+	}
+	if (!ret)
+		add_ranges(view, state);
+	if (!ret)
+		ret = jp_lost_blame(&state->lost, view, harm);
+	return ret ? jp_fail(err, -ret, "no memory") : 0;
+}
+
+static const struct jp_explainer unannounced = {
+	.name = "unannounced",
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free_state,
+};
+JP_REGISTER(explainer, unannounced);
