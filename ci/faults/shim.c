@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Preloaded into a program: the Nth call of one kind fails (FAULT_KIND, FAULT_N; 0: none). How many
- * there were goes into the file FAULT_COUNT when the program ends. Children start without it.
+ * there were goes into the file FAULT_COUNT when the program ends. The processes that it splits
+ * into count together; programs that they start are without it.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,7 +18,7 @@
 
 static const char *kind, *count_path;
 static long which;
-static atomic_long calls;
+static atomic_long *calls;
 static pid_t owner;
 
 /* The C library's own: dlsym() allocates before there is an answer. */
@@ -34,6 +35,10 @@ static __attribute__((constructor)) void begin(void)
 	which = number ? atol(number) : 0;
 	owner = getpid();
 	unsetenv("LD_PRELOAD");
+	calls = (void *)syscall(SYS_mmap, NULL, sizeof(*calls), PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (calls == MAP_FAILED)
+		abort();
 }
 
 static __attribute__((destructor)) void end(void)
@@ -44,7 +49,7 @@ static __attribute__((destructor)) void end(void)
 	if (!count_path || getpid() != owner)
 		return;
 	fd = (int)syscall(SYS_openat, AT_FDCWD, count_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	size = snprintf(text, sizeof(text), "%ld\n", atomic_load(&calls));
+	size = snprintf(text, sizeof(text), "%ld\n", atomic_load(calls));
 	if (fd < 0 || syscall(SYS_write, fd, text, size) != size)
 		abort();
 }
@@ -52,8 +57,7 @@ static __attribute__((destructor)) void end(void)
 /* Whether this call of @what is to fail; then with @error. */
 static int fails(const char *what, int error)
 {
-	if (!kind || strcmp(kind, what) || getpid() != owner ||
-	    atomic_fetch_add(&calls, 1) + 1 != which)
+	if (!calls || !kind || strcmp(kind, what) || atomic_fetch_add(calls, 1) + 1 != which)
 		return 0;
 	errno = error;
 	return 1;
@@ -137,7 +141,7 @@ void *mmap(void *addr, size_t size, int prot, int flags, int fd, off_t offset)
 
 pid_t fork(void)
 {
-	pid_t (*real)(void) = (pid_t (*)(void))dlsym(RTLD_NEXT, "fork");
+	pid_t (*real)(void) = (pid_t(*)(void))dlsym(RTLD_NEXT, "fork");
 
 	return fails("fork", EAGAIN) ? -1 : real();
 }

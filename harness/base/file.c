@@ -10,6 +10,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/cleanup.h"
+#include "harness/base/delegate.h"
 #include "harness/base/shortage.h"
 #include "harness/base/untrusted_file.h"
 
@@ -68,6 +69,8 @@ char *jp_file_read(const char *path, size_t limit, size_t *size, struct jp_error
 {
 	jp_cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 
+	if (fd < 0 && errno == EACCES && jp_delegated())
+		fd = jp_delegate_ask(JP_DELEGATED_FILE, path, NULL);
 	return fd < 0 ? failed(err, errno, path, strerror(errno))
 		      : jp_file_read_fd(fd, path, limit, size, err);
 }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/base/delegate.h"
 #include "harness/base/path.h"
 
 /* Those that are open; more than these are not dropped by a signal. */
@@ -60,6 +61,10 @@ int jp_new_file_keep(struct jp_new_file *file, struct jp_error *err)
 {
 	int failed = 0;
 
+	if (jp_delegated()) {
+		*file->temporary = '\0'; /* kept or not, it is not ours to remove */
+		return jp_delegate_ask(JP_DELEGATED_KEEP, file->path, err);
+	}
 	if (rename(file->temporary, file->path)) {
 		failed = jp_fail(err, errno, "%s: %s", file->path, strerror(errno));
 		jp_new_file_drop(file);
@@ -67,6 +72,14 @@ int jp_new_file_keep(struct jp_new_file *file, struct jp_error *err)
 	*file->temporary = '\0';
 	list(file, NULL);
 	return failed;
+}
+
+int jp_new_file_keep_path(const char *path, struct jp_error *err)
+{
+	for (size_t i = 0; i < MOST; i++)
+		if (open_files[i] && !strcmp(open_files[i]->path, path))
+			return jp_new_file_keep(open_files[i], err);
+	return jp_fail(err, ENOENT, "%s: is not being written", path);
 }
 
 void jp_new_file_drop(struct jp_new_file *file)

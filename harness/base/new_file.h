@@ -22,6 +22,8 @@ int jp_new_file_open(struct jp_new_file *file, const char *path, mode_t mode, st
 /* It is whole and closed, and takes the place of what is at its path. 0, or -errno and a message:
  * then it is gone. */
 int jp_new_file_keep(struct jp_new_file *file, struct jp_error *err);
+/* The same of the one for @path, for a process that cannot do it itself (delegate.h). */
+int jp_new_file_keep_path(const char *path, struct jp_error *err);
 /* It is not wanted any more. */
 void jp_new_file_drop(struct jp_new_file *file);
 /* None that is open is; a signal's handler may call it. */

@@ -38,6 +38,11 @@ static const char *open_to_others(const struct stat *st)
 	return st->st_mode & S_IWGRP && !group ? "can be written to by a group" : NULL;
 }
 
+bool jp_trusted_stat(const struct stat *st)
+{
+	return S_ISDIR(st->st_mode) && !open_to_others(st) && !(st->st_mode & S_IWOTH);
+}
+
 /* @type: S_IF*, of @path itself. */
 static int check(const char *path, mode_t type, char *to, size_t size, struct jp_error *err)
 {

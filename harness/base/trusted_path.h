@@ -2,7 +2,9 @@
 #ifndef JP_BASE_TRUSTED_PATH_H
 #define JP_BASE_TRUSTED_PATH_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include "harness/base/error.h"
 
@@ -14,5 +16,7 @@
  */
 int jp_trusted_file(const char *path, char *to, size_t size, struct jp_error *err);
 int jp_trusted_folder(const char *path, char *to, size_t size, struct jp_error *err);
+/* Whether nobody else can change what is in the folder of @st. */
+bool jp_trusted_stat(const struct stat *st);
 
 #endif

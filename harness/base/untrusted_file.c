@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/base/untrusted_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "harness/base/array.h"
 #include "harness/base/cleanup.h"
+#include "harness/base/delegate.h"
+#include "harness/base/path.h"
 
 static const char *kind_of(mode_t mode)
 {
@@ -27,8 +33,9 @@ static const char *kind_of(mode_t mode)
 	}
 }
 
-/* What @seen (O_PATH) is, for reading; without /proc by its @path again (NULL: it has none). */
-static int reopen(int seen, const char *path, const struct stat *st)
+/* What @seen (O_PATH) is, for reading; without /proc by its @name in @dir again (NULL: it has
+ * none). */
+static int reopen(int seen, int dir, const char *name, const struct stat *st)
 {
 	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 	jp_cleanup_close int fd = -1;
@@ -37,8 +44,8 @@ static int reopen(int seen, const char *path, const struct stat *st)
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", seen);
 	fd = open(link, flags);
-	if (fd < 0 && errno == ENOENT && path)
-		fd = open(path, flags | O_NOFOLLOW);
+	if (fd < 0 && errno == ENOENT && name)
+		fd = openat(dir, name, flags | O_NOFOLLOW);
 	if (fd < 0 || fstat(fd, &again))
 		return -errno;
 	return again.st_dev == st->st_dev && again.st_ino == st->st_ino ? jp_steal_fd(&fd)
@@ -48,9 +55,9 @@ static int reopen(int seen, const char *path, const struct stat *st)
 /* Files are looked at first: to open a device may do something. */
 enum { LOOK = O_PATH | O_NOFOLLOW | O_CLOEXEC };
 
-/* @seen (-1: errno says why) is what lies at @path; @again: that leads there from here. */
-static int open_seen(int seen, const char *path, bool again, int64_t owner, uint64_t *size,
-		     struct jp_error *err)
+/* @seen (-1: errno says why) is what messages call @path; @name in @dir leads there again. */
+static int open_seen(int seen, int dir, const char *name, const char *path, int64_t owner,
+		     uint64_t *size, struct jp_error *err)
 {
 	struct stat st;
 	int fd;
@@ -68,18 +75,63 @@ static int open_seen(int seen, const char *path, bool again, int64_t owner, uint
 	if (owner >= 0 && st.st_uid != owner)
 		return jp_fail(err, EPERM, "%s: belongs to user %u, expected user %lld", path,
 			       st.st_uid, (long long)owner);
-	fd = reopen(seen, again ? path : NULL, &st);
+	fd = reopen(seen, dir, name, &st);
 	if (fd < 0)
 		return jp_fail(err, -fd, "%s: %s", path, strerror(-fd));
 	*size = st.st_size;
 	return fd;
 }
 
-int jp_untrusted_open(const char *path, int64_t owner, uint64_t *size, struct jp_error *err)
+int jp_untrusted_open_at(int dir, const char *name, const char *path, int64_t owner, uint64_t *size,
+			 struct jp_error *err)
 {
-	jp_cleanup_close int seen = open(path, LOOK);
+	jp_cleanup_close int seen = openat(dir, name, LOOK);
 
-	return open_seen(seen, path, true, owner, size, err);
+	return open_seen(seen, dir, name, path, owner, size, err);
+}
+
+/* The same as jp_untrusted_open_at() of what the process that stayed has opened. */
+static int given(const char *path, int64_t owner, uint64_t *size, struct jp_error *err)
+{
+	jp_cleanup_close int fd = jp_delegate_ask(JP_DELEGATED_FILE, path, err);
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st))
+		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	if (owner >= 0 && st.st_uid != owner)
+		return jp_fail(err, EPERM, "%s: belongs to user %u, expected user %lld", path,
+			       st.st_uid, (long long)owner);
+	*size = st.st_size;
+	return jp_steal_fd(&fd);
+}
+
+/* Where @name in the open folder @dir is. */
+static int path_below(int dir, const char *name, char path[PATH_MAX])
+{
+	char link[40], above[PATH_MAX];
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
+	length = readlink(link, above, sizeof(above) - 1);
+	if (length < 0)
+		return -errno;
+	above[length] = '\0';
+	return jp_path_build(path, PATH_MAX, NULL, "%s/%s", above, name);
+}
+
+int jp_untrusted_folder(int dir, const char *name)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (dir == AT_FDCWD ? 0 : O_NOFOLLOW);
+	int fd = openat(dir, name, flags);
+	char path[PATH_MAX];
+
+	if (fd >= 0 || errno != EACCES || !jp_delegated())
+		return fd < 0 ? -errno : fd;
+	if (dir != AT_FDCWD && path_below(dir, name, path))
+		return -EACCES;
+	return jp_delegate_ask(JP_DELEGATED_FOLDER, dir == AT_FDCWD ? name : path, NULL);
 }
 
 int jp_untrusted_open_in(int root, const char *path, int64_t owner, uint64_t *size,
@@ -87,6 +139,100 @@ int jp_untrusted_open_in(int root, const char *path, int64_t owner, uint64_t *si
 {
 	struct open_how how = {.flags = LOOK, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
 	jp_cleanup_close int seen = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	char whole[PATH_MAX];
 
-	return open_seen(seen, path, false, owner, size, err);
+	if (seen < 0 && errno == EACCES && jp_delegated() && !path_below(root, path, whole))
+		return given(whole, owner, size, err);
+	return open_seen(seen, -1, NULL, path, owner, size, err);
+}
+
+int jp_untrusted_open(const char *path, int64_t owner, uint64_t *size, struct jp_error *err)
+{
+	int fd = jp_untrusted_open_at(AT_FDCWD, path, path, owner, size, err);
+
+	return fd == -EACCES && jp_delegated() ? given(path, owner, size, err) : fd;
+}
+
+int jp_untrusted_there(const char *path, struct jp_error *err)
+{
+	struct stat st;
+	int fd;
+
+	if (!lstat(path, &st))
+		return 0;
+	if (errno != EACCES || !jp_delegated())
+		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	fd = jp_delegate_ask(JP_DELEGATED_FILE, path, err);
+	if (fd >= 0)
+		close(fd);
+	/* Of the wrong kind, it is there: who opens it says so. */
+	return fd == -ENOENT || fd == -EACCES ? fd : 0;
+}
+
+static int by_name(const void *left, const void *right)
+{
+	return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+int jp_untrusted_list(const char *path, struct jp_folder_names *names,
+		      bool (*wanted)(const char *name), struct jp_error *err)
+{
+	jp_cleanup_close int fd = jp_untrusted_folder(AT_FDCWD, path);
+	jp_cleanup_closedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	if (!dir)
+		return jp_fail(err, fd < 0 ? -fd : errno, "%s: %s", path,
+			       strerror(fd < 0 ? -fd : errno));
+	jp_steal_fd(&fd);
+	while ((entry = readdir(dir))) {
+		char **name;
+
+		if (!wanted(entry->d_name))
+			continue;
+		name = jp_array_push(&names->names, &names->count, &names->capacity);
+		if (!name || !(*name = strdup(entry->d_name)))
+			return jp_fail(err, ENOMEM, "%s: no memory", path);
+	}
+	if (names->count)
+		qsort(names->names, names->count, sizeof(*names->names), by_name);
+	return 0;
+}
+
+void jp_folder_names_free(struct jp_folder_names *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		free(names->names[i]);
+	free(names->names);
+	*names = (struct jp_folder_names){0};
+}
+
+int jp_named_open(const char *path, struct jp_error *err)
+{
+	int fd = jp_delegate_ask(JP_DELEGATED_INPUT, path, NULL);
+
+	if (fd < 0)
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && errno == EACCES && jp_delegated())
+		fd = jp_delegate_ask(JP_DELEGATED_FILE, path, NULL);
+	return fd < 0 ? jp_fail(err, errno, "%s: %s", path, strerror(errno)) : fd;
+}
+
+int jp_named_open_regular(const char *path)
+{
+	jp_cleanup_close int fd = jp_delegate_ask(JP_DELEGATED_INPUT, path, NULL);
+	jp_cleanup_close int seen = fd < 0 ? open(path, O_PATH | O_CLOEXEC) : -1;
+	struct stat st;
+
+	if (fd < 0 && seen < 0 && (errno != EACCES || !jp_delegated()))
+		return -errno;
+	if (fd < 0 && seen < 0)
+		fd = jp_delegate_ask(JP_DELEGATED_FILE, path, NULL);
+	else if (fd < 0 && !fstat(seen, &st) && S_ISREG(st.st_mode))
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	else if (fd < 0)
+		return -EINVAL;
+	if (fd < 0)
+		return fd == -1 ? -errno : fd;
+	return !fstat(fd, &st) && S_ISREG(st.st_mode) ? jp_steal_fd(&fd) : -EINVAL;
 }

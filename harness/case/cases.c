@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/case/case.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
 #include "harness/base/path.h"
+#include "harness/base/untrusted_file.h"
 
 /* results/expected/, put into the binary by the Makefile; the last entry's name is NULL. */
 struct built_in {
@@ -60,12 +60,10 @@ int jp_cases_check(struct jp_cases *cases, struct jp_error *err)
 	return 0;
 }
 
-static int plain_files(const struct dirent *entry)
+static bool plain_file(const char *name)
 {
-	size_t length = strlen(entry->d_name);
-
 	/* Editors leave "STUDY~" behind. */
-	return entry->d_name[0] != '.' && entry->d_name[length - 1] != '~';
+	return name[0] != '.' && name[strlen(name) - 1] != '~';
 }
 
 /* Adds the cases of @dir/@study. NULL: @cases are freed. */
@@ -87,20 +85,15 @@ static struct jp_cases *add_file(struct jp_cases *cases, const char *dir, const 
 static struct jp_cases *load_dir(const char *dir, struct jp_error *err)
 {
 	struct jp_cases *cases = jp_cases_parse(NULL, dir, "none", "", 0, err);
-	struct dirent **names;
-	int count = scandir(dir, &names, plain_files, alphasort);
+	struct jp_folder_names names = {0};
 
-	if (count < 0) {
-		jp_fail(err, errno, "%s: %s", dir, strerror(errno));
+	if (jp_untrusted_list(dir, &names, plain_file, err)) {
 		jp_cases_free(cases);
-		return NULL;
+		cases = NULL;
 	}
-	for (int i = 0; i < count; i++) {
-		if (cases)
-			cases = add_file(cases, dir, names[i]->d_name, err);
-		free(names[i]);
-	}
-	free(names);
+	for (size_t i = 0; cases && i < names.count; i++)
+		cases = add_file(cases, dir, names.names[i], err);
+	jp_folder_names_free(&names);
 	return cases;
 }
 

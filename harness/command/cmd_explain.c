@@ -5,6 +5,7 @@
 
 #include "harness/base/arguments.h"
 #include "harness/command/command.h"
+#include "harness/command/reading.h"
 #include "harness/explain/explain.h"
 #include "harness/report/explain_report.h"
 
@@ -121,6 +122,9 @@ static int explain(int argc, char **argv)
 	}
 	if (parse(&options, argc, argv))
 		return JP_EXIT_USAGE;
+	if (jp_reading_begins("explain", options.file, options.explain.elf, options.explain.root,
+			      &status))
+		return status;
 	if (jp_explain(options.file, &options.explain, &explanation, &err)) {
 		fprintf(stderr, "jitproof explain: %s\n", err.text);
 	} else {

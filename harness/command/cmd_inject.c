@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "harness/command/command.h"
+#include "harness/command/reading.h"
 #include "harness/inject/inject.h"
 
 static int usage(FILE *out)
@@ -27,6 +28,33 @@ static void said(void *context, const char *line)
 	fprintf(stderr, "jitproof inject: %s\n", line);
 }
 
+static int merge(const struct jp_inject_options *options)
+{
+	struct jp_inject_summary summary;
+	struct jp_error err = {""};
+	struct jp_injection *injection = jp_injection_open(options, &err);
+	int status = JP_EXIT_BROKEN, ret = -1;
+
+	if (injection &&
+	    jp_reading_begins("inject", options->input, options->jitdumps, NULL, &status)) {
+		jp_injection_close(injection);
+		return status;
+	}
+	if (injection)
+		ret = jp_injection_run(injection, &summary, said, NULL, &err);
+	jp_injection_close(injection);
+	if (ret) {
+		fprintf(stderr, "jitproof inject: %s\n", err.text);
+		return JP_EXIT_BROKEN;
+	}
+	printf("%s: %" PRIu64 " jitdumps, %" PRIu64 " loads, %" PRIu64 " moves, %" PRIu64
+	       " bad records; anonymous executable records: %" PRIu64 " before, %" PRIu64
+	       " after; %" PRIu64 " ELF files of %" PRIu64 " bytes\n",
+	       options->output, summary.jitdumps, summary.loads, summary.moves, summary.bad_records,
+	       summary.anon_before, summary.anon_after, summary.elf_files, summary.elf_bytes);
+	return JP_EXIT_OK;
+}
+
 static int inject(int argc, char **argv)
 {
 	static const struct option longs[] = {
@@ -36,8 +64,6 @@ static int inject(int argc, char **argv)
 		{0},
 	};
 	struct jp_inject_options options = {.anon = JP_ANON_CUT};
-	struct jp_inject_summary summary;
-	struct jp_error err = {""};
 	int option;
 
 	while ((option = getopt_long(argc, argv, "i:o:h", longs, NULL)) != -1) {
@@ -65,16 +91,7 @@ static int inject(int argc, char **argv)
 	}
 	if (!options.input || !options.output || optind < argc)
 		return usage(stderr);
-	if (jp_inject(&options, &summary, said, NULL, &err)) {
-		fprintf(stderr, "jitproof inject: %s\n", err.text);
-		return JP_EXIT_BROKEN;
-	}
-	printf("%s: %" PRIu64 " jitdumps, %" PRIu64 " loads, %" PRIu64 " moves, %" PRIu64
-	       " bad records; anonymous executable records: %" PRIu64 " before, %" PRIu64
-	       " after; %" PRIu64 " ELF files of %" PRIu64 " bytes\n",
-	       options.output, summary.jitdumps, summary.loads, summary.moves, summary.bad_records,
-	       summary.anon_before, summary.anon_after, summary.elf_files, summary.elf_bytes);
-	return JP_EXIT_OK;
+	return merge(&options);
 }
 
 static const struct jp_command inject_command = {

@@ -14,6 +14,7 @@
 #include "harness/command/command.h"
 #include "harness/run/cases.h"
 #include "harness/command/judge_file.h"
+#include "harness/command/reading.h"
 #include "harness/report/report.h"
 #include "harness/format/rundir/run_dir.h"
 
@@ -105,7 +106,7 @@ static int judge_folders(const struct folders *folders, size_t plan, const struc
 		}
 		result->cas = cas;
 		jp_case_folder_judge(cas, dir, result);
-		jp_report_tell(&report, NULL);
+		jp_report_tell(&report, -1);
 	}
 	status = jp_report_end(&report);
 	if (jp_report_written(&report, &err)) {
@@ -128,13 +129,11 @@ static int judge_dir(const char *dir, const char *expected, const char *results)
 {
 	struct folders folders = {0};
 	struct jp_error err = {""};
-	struct jp_cases *known = jp_cases_load(expected, &err);
+	struct jp_cases *known = NULL;
 	FILE *out = NULL;
 	int status = JP_EXIT_BROKEN;
 
-	if (!known)
-		fprintf(stderr, "jitproof judge: %s\n", err.text);
-	else if (results && !(out = fopen(results, "wxe")))
+	if (results && !(out = fopen(results, "wxe")))
 		fprintf(stderr, "jitproof judge: %s: %s\n", results, strerror(errno));
 	else if (find_cases(&folders, dir, 0))
 		fprintf(stderr, "jitproof judge: %s: %s\n", dir, strerror(errno));
@@ -144,8 +143,13 @@ static int judge_dir(const char *dir, const char *expected, const char *results)
 			"case's "
 			"folder\n",
 			dir);
+	else if (jp_reading_begins("judge", dir, expected, NULL, &status))
+		goto out;
+	else if (!(known = jp_cases_load(expected, &err)))
+		fprintf(stderr, "jitproof judge: %s\n", err.text);
 	else
 		status = judge_folders(&folders, announced(dir), known, expected, out);
+out:
 	for (size_t i = 0; i < folders.count; i++)
 		free(folders.paths[i]);
 	free(folders.paths);

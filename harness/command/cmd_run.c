@@ -7,6 +7,7 @@
 
 #include "harness/command/command.h"
 #include "harness/command/globs.h"
+#include "harness/command/run_judge.h"
 #include "harness/command/run_options.h"
 #include "harness/base/interrupt.h"
 #include "harness/base/path.h"
@@ -90,74 +91,68 @@ static bool wanted(const struct run_request *options, const struct jp_case *cas)
 
 static FILE *create(const struct jp_run_dir *dir, const char *name)
 {
-	char path[4096];
-	FILE *file;
+	struct jp_error err;
+	int fd = jp_run_dir_create(dir->path, name, &err);
 
-	if (jp_path_build(path, sizeof(path), NULL, "%s/%s", dir->path, name))
-		return NULL;
-	file = fopen(path, "wxe");
-	if (!file)
-		fprintf(stderr, "jitproof run: %s: %s\n", path, strerror(errno));
-	return file;
+	if (fd < 0)
+		fprintf(stderr, "jitproof run: %s\n", err.text);
+	return fd < 0 ? NULL : fdopen(fd, "w");
 }
 
-static void progress(const struct jp_report *report, const char *name)
+static void progress(size_t number, size_t plan, const char *name)
 {
 	if (!isatty(STDERR_FILENO))
 		return;
 	if (name)
-		fprintf(stderr, "\r\033[K[%zu/%zu] %s", report->count + 1, report->plan, name);
+		fprintf(stderr, "\r\033[K[%zu/%zu] %s", number, plan, name);
 	else
 		fprintf(stderr, "\r\033[K");
 }
 
-/* Instead of a result, where judging is left to others. */
-static void tell_unjudged(struct jp_report *report, bool judged)
+/* False: the judge is gone. */
+static bool run_one(const struct run_request *options, const struct jp_run_judge *judge,
+		    const struct jp_runner *runner, const struct jp_run_dir *dir,
+		    const struct jp_case *cas, size_t index)
 {
-	const struct jp_result *result = &report->results[report->count++];
+	static struct jp_result result;
+	struct jp_error err = {""};
+	char path[4096];
+	bool watched;
 
-	printf("# %zu of %zu: %s: %s\n", report->count, report->plan, result->cas->name,
-	       judged ? jp_outcome_text(result->outcome) : "watched");
-	fflush(stdout);
+	memset(&result, 0, sizeof(result));
+	if (jp_run_dir_case(dir, cas->name, path, sizeof(path), &err)) {
+		result.outcome = JP_ERROR;
+		snprintf(result.why, sizeof(result.why), "%s", err.text);
+		return jp_run_judge_case(judge, index, NULL, false, &result);
+	}
+	watched = jp_runner_run(runner, cas, path, &result);
+	progress(0, 0, NULL);
+	if (jp_interrupt_signal())
+		return true;
+	if (options->unjudged)
+		return jp_run_judge_unjudged(judge, index, watched, &result);
+	if (!jp_run_judge_case(judge, index, path, watched, &result))
+		return false;
+	/* Nobody will look at it, and a full run's would fill a disk. */
+	if (dir->temporary && !options->keep &&
+	    (result.outcome == JP_PASS || result.outcome == JP_XFAIL))
+		jp_run_dir_remove(path);
+	return true;
 }
 
-static void run_all(const struct run_request *options, const struct jp_cases *cases,
-		    const struct jp_runner *runner, const struct jp_run_dir *dir,
-		    struct jp_report *report)
+static bool run_all(const struct run_request *options, const struct jp_cases *cases, size_t plan,
+		    const struct jp_run_judge *judge, const struct jp_runner *runner,
+		    const struct jp_run_dir *dir)
 {
-	for (size_t i = 0; i < cases->nr_cases && !jp_interrupt_signal(); i++) {
-		const struct jp_case *cas = &cases->cases[i];
-		struct jp_result *result = jp_report_next(report);
-		struct jp_error err = {""};
-		char path[4096];
-		bool judged;
+	bool there = true;
 
-		if (!wanted(options, cas))
+	for (size_t i = 0, n = 0; i < cases->nr_cases && there && !jp_interrupt_signal(); i++) {
+		if (!wanted(options, &cases->cases[i]))
 			continue;
-		progress(report, cas->name);
-		if (jp_run_dir_case(dir, cas->name, path, sizeof(path), &err)) {
-			memset(result, 0, sizeof(*result));
-			result->cas = cas;
-			result->outcome = JP_ERROR;
-			snprintf(result->why, sizeof(result->why), "%s", err.text);
-			progress(report, NULL);
-			jp_report_tell(report, NULL);
-			continue;
-		}
-		judged = jp_runner_run(runner, cas, path, result);
-		progress(report, NULL);
-		if (jp_interrupt_signal())
-			break;
-		if (options->unjudged) {
-			tell_unjudged(report, judged);
-			continue;
-		}
-		jp_report_tell(report, path);
-		/* Nobody will look at it, and a full run's would fill a disk. */
-		if (dir->temporary && !options->keep &&
-		    (result->outcome == JP_PASS || result->outcome == JP_XFAIL))
-			jp_run_dir_remove(path);
+		progress(++n, plan, cases->cases[i].name);
+		there = run_one(options, judge, runner, dir, &cases->cases[i], i);
 	}
+	return there;
 }
 
 /* Removes the run directory, or says where it is. */
@@ -171,48 +166,62 @@ static void leave(const struct run_request *options, const struct jp_run_dir *di
 	fflush(stdout);
 }
 
-static int run_cases(const struct run_request *options, const struct jp_cases *cases, size_t plan)
+/* The runner's part: all that needs rights. */
+static int act(const struct run_request *options, const struct jp_cases *cases, size_t plan,
+	       const struct jp_run_judge *judge, const struct jp_run_dir *dir)
 {
 	struct jp_runner runner = {0};
+	struct jp_error err = {""};
+	int status = JP_EXIT_BROKEN, junit = -1;
+
+	if (jp_runner_open(&runner, options->run.seed, &err)) {
+		fprintf(stderr, "jitproof run: %s\n", err.text);
+	} else if (run_all(options, cases, plan, judge, &runner, dir)) {
+		if (jp_interrupt_signal()) {
+			jp_run_judge_cut_short(judge, strsignal(jp_interrupt_signal()));
+			if (dir->temporary)
+				jp_run_dir_remove(dir->path);
+			jp_interrupt_die();
+		}
+		if (!options->unjudged)
+			junit = jp_run_dir_create(dir->path, "junit.xml", NULL);
+		jp_run_judge_end(judge, junit, &status);
+		if (junit >= 0)
+			close(junit);
+	}
+	leave(options, dir, status);
+	jp_runner_close(&runner);
+	return status;
+}
+
+static int run_cases(const struct run_request *options, const struct jp_cases *cases, size_t plan)
+{
 	struct jp_report report = {.unjudged = options->unjudged};
 	struct jp_error err = {""};
+	struct jp_run_judge judge;
 	struct jp_run_dir dir;
-	int status = JP_EXIT_BROKEN;
+	const struct jp_run_start start = {.report = &report,
+					   .cases = cases,
+					   .plan = plan,
+					   .seed = options->run.seed,
+					   .dir = &dir,
+					   .keep = options->keep || options->unjudged};
+	int status = JP_EXIT_BROKEN, ret;
 
-	if (jp_runner_open(&runner, options->run.seed, &err) ||
-	    jp_run_dir_make(&dir, options->run.output, &err)) {
+	if (jp_run_dir_make(&dir, options->run.output, &err)) {
 		fprintf(stderr, "jitproof run: %s\n", err.text);
-		jp_runner_close(&runner);
 		return JP_EXIT_BROKEN;
 	}
 	report.jsonl = create(&dir, "results.jsonl");
 	report.ktap = create(&dir, "ktap.txt");
-	if (report.jsonl && report.ktap && !jp_report_begin(&report, cases, plan)) {
-		printf("# seed %" PRIu64 "\n", options->run.seed);
-		fflush(stdout);
-		runner.unjudged = options->unjudged;
-		run_all(options, cases, &runner, &dir, &report);
-		if (jp_interrupt_signal()) {
-			jp_report_cut_short(&report, strsignal(jp_interrupt_signal()));
-			if (dir.temporary)
-				jp_run_dir_remove(dir.path);
-			jp_interrupt_die();
-		}
-		if (!options->unjudged)
-			report.junit = create(&dir, "junit.xml");
-		/* Without a single result that a tool could take for the run's. */
-		status = options->unjudged ? JP_EXIT_OK : jp_report_end(&report);
-		if (!options->unjudged && !report.junit)
-			status = JP_EXIT_BROKEN;
-		if (jp_report_written(&report, &err)) {
-			fprintf(stderr, "jitproof run: %s: %s\n", dir.path, err.text);
-			status = JP_EXIT_BROKEN;
-		}
+	if (!report.jsonl || !report.ktap) {
+		leave(options, &dir, status);
+		return status;
 	}
-	leave(options, &dir, status);
-	jp_report_free(&report);
-	jp_runner_close(&runner);
-	return status;
+	ret = jp_run_judge_start(&judge, &start, &status, &err);
+	if (ret < 0)
+		fprintf(stderr, "jitproof run: %s\n", err.text);
+	return ret ? status : act(options, cases, plan, &judge, &dir);
 }
 
 static int run(int argc, char **argv)

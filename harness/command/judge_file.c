@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "harness/command/command.h"
 #include "harness/base/arguments.h"
+#include "harness/command/reading.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/error.h"
 #include "harness/base/new_file.h"
@@ -209,6 +211,20 @@ static int visit(void *context, const struct jp_event *event)
 		       ?: jp_file_names_count(judgement->report.names, event);
 }
 
+static int open_stacks(struct judgement *judgement, const char *path, struct jp_error *err)
+{
+	int fd = path ? jp_new_file_open(&judgement->stacks_file, path, 0666, err) : 0;
+
+	if (fd <= 0)
+		return fd;
+	judgement->stacks = fdopen(fd, "w");
+	if (judgement->stacks)
+		return 0;
+	close(fd);
+	jp_new_file_drop(&judgement->stacks_file);
+	return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+}
+
 static int judge(struct judgement *judgement, const struct options *options, struct jp_error *err)
 {
 	int ret;
@@ -233,19 +249,6 @@ static int judge(struct judgement *judgement, const struct options *options, str
 		return ret;
 	if (options->unwind)
 		jp_unwinder_frame_pointers(judgement->unwinder, options->frame_pointers);
-	if (options->stacks) {
-		jp_cleanup_close int fd =
-			jp_new_file_open(&judgement->stacks_file, options->stacks, 0666, err);
-
-		if (fd < 0)
-			return fd;
-		judgement->stacks = fdopen(fd, "w");
-		if (!judgement->stacks) {
-			jp_new_file_drop(&judgement->stacks_file);
-			return jp_fail(err, errno, "%s: %s", options->stacks, strerror(errno));
-		}
-		fd = -1;
-	}
 	*err = (struct jp_error){""};
 	ret = jp_capture_read(options->file, visit, judgement, &judgement->report.summary, err);
 	if (judgement->stacks && (ferror(judgement->stacks) | fclose(judgement->stacks))) {
@@ -292,6 +295,12 @@ int jp_judge_file(int argc, char **argv)
 
 	if (parse(&options, argc, argv))
 		return JP_EXIT_USAGE;
+	if (open_stacks(&judgement, options.stacks, &err)) {
+		fprintf(stderr, "jitproof judge: %s\n", err.text);
+		return JP_EXIT_BROKEN;
+	}
+	if (jp_reading_begins("judge", options.file, options.elf, options.root, &status))
+		return status;
 	if (judge(&judgement, &options, &err)) {
 		fprintf(stderr, "jitproof judge: %s\n", err.text);
 	} else {

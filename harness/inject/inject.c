@@ -12,6 +12,7 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/new_file.h"
+#include "harness/base/output_folder.h"
 #include "harness/base/shortage.h"
 #include "harness/format/perfdata/copy.h"
 #include "harness/format/perfdata/encode.h"
@@ -39,10 +40,15 @@ bool jp_anon_find(const char *text, enum jp_anon *anon)
  * Of the input nothing but one round is in memory, of the dumps one at a time and where their code
  * lies.
  */
-struct inject {
+struct jp_injection {
 	const struct jp_inject_options *options;
 	struct jp_inject_summary *summary;
 	struct jp_error *err;
+	void (*said)(void *context, const char *line);
+	void *context;
+	int64_t owner; /* of the input */
+	struct jp_new_file file;
+	int fd; /* of @file, until it is written */
 	struct jp_perf_reader reader;
 	struct jp_perfdata_summary read;
 	struct jp_inject_dumps dumps;
@@ -54,14 +60,14 @@ struct inject {
 	uint64_t record[JP_PERF_RECORD_MOST / sizeof(uint64_t)];
 };
 
-static int no_memory(struct inject *inject)
+static int no_memory(struct jp_injection *inject)
 {
 	return jp_fail(inject->err, ENOMEM, "%s: no memory", inject->options->input);
 }
 
 static int find_markers(void *context, const struct jp_event *event)
 {
-	struct inject *inject = context;
+	struct jp_injection *inject = context;
 
 	if (event->type != JP_EVENT_MAP)
 		return 0;
@@ -74,7 +80,7 @@ static int find_markers(void *context, const struct jp_event *event)
 static int find_time_conv(void *context, const unsigned char *bytes, uint64_t size)
 {
 	struct jp_perf_record record;
-	struct inject *inject = context;
+	struct jp_injection *inject = context;
 
 	memcpy(&record, bytes, sizeof(record));
 	if (record.type == JP_PERF_RECORD_TIME_CONV &&
@@ -87,7 +93,7 @@ static int find_time_conv(void *context, const unsigned char *bytes, uint64_t si
 }
 
 /* The mapping record of @code: what the kernel would have told, had it known. */
-static int put_code(struct inject *inject, const struct jp_loaded_code *code)
+static int put_code(struct jp_injection *inject, const struct jp_loaded_code *code)
 {
 	const struct jp_code_file *file = &inject->dumps.files[code->file];
 	const struct jp_marker *marker = &inject->dumps.markers[code->marker];
@@ -127,7 +133,7 @@ static int put_code(struct inject *inject, const struct jp_loaded_code *code)
 }
 
 /* All codes that are older than @time: of the same time, what the kernel recorded is first. */
-static int put_codes(struct inject *inject, uint64_t time)
+static int put_codes(struct jp_injection *inject, uint64_t time)
 {
 	while (inject->next < inject->dumps.nr_codes &&
 	       inject->dumps.codes[inject->next].time < time) {
@@ -139,7 +145,7 @@ static int put_codes(struct inject *inject, uint64_t time)
 	return 0;
 }
 
-static void put_record(struct inject *inject, const struct jp_event *event)
+static void put_record(struct jp_injection *inject, const struct jp_event *event)
 {
 	const struct jp_perf_record *record = event->record;
 
@@ -150,7 +156,7 @@ static void put_record(struct inject *inject, const struct jp_event *event)
 }
 
 /* The pieces of a record that leave living code alone. */
-static int put_pieces(struct inject *inject, const struct jp_event *event)
+static int put_pieces(struct jp_injection *inject, const struct jp_event *event)
 {
 	const struct jp_perf_record *record = event->record;
 	uint64_t at = event->map.addr, end;
@@ -169,7 +175,7 @@ static int put_pieces(struct inject *inject, const struct jp_event *event)
 	return ret ? no_memory(inject) : 0;
 }
 
-static int put_map(struct inject *inject, const struct jp_event *event)
+static int put_map(struct jp_injection *inject, const struct jp_event *event)
 {
 	const bool anonymous = jp_inject_anonymous(event), executable = event->map.prot & PROT_EXEC;
 	const bool hides =
@@ -191,7 +197,7 @@ static int put_map(struct inject *inject, const struct jp_event *event)
 
 static int write_event(void *context, const struct jp_event *event)
 {
-	struct inject *inject = context;
+	struct jp_injection *inject = context;
 	int ret = put_codes(inject, event->time);
 
 	if (ret)
@@ -207,20 +213,20 @@ static int write_event(void *context, const struct jp_event *event)
 
 static int write_other(void *context, const unsigned char *bytes, uint64_t size)
 {
-	struct inject *inject = context;
+	struct jp_injection *inject = context;
 
 	return jp_perf_copy_other(inject->copy, bytes, size) ? no_memory(inject) : 0;
 }
 
 static int begin_copy(void *context)
 {
-	struct inject *inject = context;
+	struct jp_injection *inject = context;
 
 	inject->copy = jp_perf_copy_begin(&inject->reader, inject->output, inject->err);
 	return inject->copy ? 0 : -EINVAL;
 }
 
-static int read_input(struct inject *inject, jp_event_visit visit, int (*opened)(void *),
+static int read_input(struct jp_injection *inject, jp_event_visit visit, int (*opened)(void *),
 		      int (*other)(void *, const unsigned char *, uint64_t))
 {
 	inject->reader = (struct jp_perf_reader){
@@ -234,76 +240,27 @@ static int read_input(struct inject *inject, jp_event_visit visit, int (*opened)
 	return jp_perf_reader_run(&inject->reader, inject->options->input);
 }
 
-/* Opens the folder for the ELF files, ours alone to write into. -errno. */
-static int open_folder(const char *folder, bool *made, struct jp_error *err)
-{
-	struct stat st;
-	jp_cleanup_close int dir = -1;
-
-	*made = mkdir(folder, 0755) == 0;
-	if (!*made && errno != EEXIST)
-		return jp_fail(err, errno, "%s: %s", folder, strerror(errno));
-	dir = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dir < 0)
-		return jp_fail(err, errno, "%s: expected a folder for ELF files: %s", folder,
-			       strerror(errno));
-	if (fstat(dir, &st) || st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
-		return jp_fail(err, EPERM,
-			       "%s: expected a folder that belongs to us and that nobody else may "
-			       "write into",
-			       folder);
-	return jp_steal_fd(&dir);
-}
-
-static int read_dumps(struct inject *inject, const struct stat *input,
-		      void (*said)(void *, const char *), void *context)
+static int read_dumps(struct jp_injection *inject)
 {
 	struct jp_inject_read read = {
 		.jitdumps = inject->options->jitdumps,
 		.summary = inject->summary,
-		.owner = input->st_uid,
+		.owner = inject->owner,
 		.monotonic = inject->read.monotonic,
 		.conv = inject->conv,
-		.said = said,
-		.context = context,
+		.said = inject->said,
+		.context = inject->context,
 	};
-	const char *output = inject->options->output, *given = inject->options->folder;
-	jp_cleanup_free char *folder = NULL;
-	jp_cleanup_free char *real = NULL;
-	bool made = false;
-	int ret;
 
-	if (!inject->dumps.nr_markers)
-		return 0;
-	if (given ? !(folder = strdup(given)) : asprintf(&folder, "%s.jit", output) < 0)
-		return no_memory(inject);
-	read.dir = open_folder(folder, &made, inject->err);
-	if (read.dir < 0)
-		return read.dir;
-	/* perf wants a path that leads there from anywhere. */
-	real = realpath(folder, NULL);
-	if (!real || strlen(real) > 3900) {
-		ret = jp_fail(inject->err, real ? ENAMETOOLONG : errno, "%s: %s", folder,
-			      strerror(real ? ENAMETOOLONG : errno));
-	} else {
-		read.dir_name = real;
-		ret = jp_inject_read(&inject->dumps, &read, inject->err);
-	}
-	close(read.dir);
-	if (made && !inject->dumps.nr_files)
-		rmdir(folder);
-	return ret;
+	return inject->dumps.nr_markers ? jp_inject_read(&inject->dumps, &read, inject->err) : 0;
 }
 
-static int write_output(struct inject *inject)
+static int write_output(struct jp_injection *inject)
 {
 	const char *path = inject->options->output;
-	struct jp_new_file file;
-	int fd = jp_new_file_open(&file, path, 0600, inject->err), ret;
+	int ret;
 
-	if (fd < 0)
-		return fd;
-	inject->output = jp_output_adopt(fd, path, inject->err);
+	inject->output = jp_output_adopt(jp_steal_fd(&inject->fd), path, inject->err);
 	ret = inject->output ? read_input(inject, write_event, begin_copy, write_other) : -ENOMEM;
 	if (!ret)
 		ret = put_codes(inject, UINT64_MAX);
@@ -314,16 +271,14 @@ static int write_output(struct inject *inject)
 	else
 		ret = jp_output_close(inject->output, inject->err);
 	ret = ret ?: jp_shortage(inject->err->text, sizeof(inject->err->text));
-	if (ret)
-		jp_new_file_drop(&file);
-	return ret ?: jp_new_file_keep(&file, inject->err);
+	return ret ?: jp_new_file_keep(&inject->file, inject->err);
 }
 
-static int run(struct inject *inject, void (*said)(void *, const char *), void *context)
+/* Where both lead, before anything is opened. */
+static int check_paths(struct jp_injection *inject)
 {
 	const struct jp_inject_options *options = inject->options;
 	struct stat in, out;
-	int ret;
 
 	if (stat(options->input, &in))
 		return jp_fail(inject->err, errno, "%s: %s", options->input, strerror(errno));
@@ -332,43 +287,93 @@ static int run(struct inject *inject, void (*said)(void *, const char *), void *
 			       "%s: expected a regular file: it is read twice; save what comes "
 			       "through a pipe first",
 			       options->input);
-	if (lstat(options->output, &out) == 0 && !S_ISREG(out.st_mode))
-		return jp_fail(inject->err, EINVAL,
-			       "%s: expected a regular file, or nothing, to write to",
-			       options->output);
+	inject->owner = in.st_uid;
 	if (stat(options->output, &out) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
 		return jp_fail(inject->err, EINVAL, "%s: input and output are the same file",
 			       options->output);
-	inject->spaces = jp_inject_spaces_new();
-	if (!inject->spaces)
+	return 0;
+}
+
+static int open_outputs(struct jp_injection *inject)
+{
+	const char *output = inject->options->output, *given = inject->options->folder;
+	jp_cleanup_free char *folder = NULL;
+	int ret;
+
+	if (given ? !(folder = strdup(given)) : asprintf(&folder, "%s.jit", output) < 0)
 		return no_memory(inject);
-	ret = read_input(inject, find_markers, NULL, find_time_conv);
+	inject->fd = jp_new_file_open(&inject->file, output, 0600, inject->err);
+	if (inject->fd < 0)
+		return inject->fd;
+	ret = jp_output_folder_begin(folder, inject->err);
+	/* With the name of a file it stands in a record. */
+	if (!ret && strlen(jp_output_folder_path()) > 3900)
+		ret = jp_fail(inject->err, ENAMETOOLONG, "%s: %s", folder, strerror(ENAMETOOLONG));
+	return ret;
+}
+
+struct jp_injection *jp_injection_open(const struct jp_inject_options *options,
+				       struct jp_error *err)
+{
+	struct jp_injection *inject = calloc(1, sizeof(*inject));
+
+	if (!inject) {
+		jp_fail(err, ENOMEM, "%s: no memory", options->input);
+		return NULL;
+	}
+	inject->options = options;
+	inject->err = err;
+	inject->fd = -1;
+	jp_shortage_begin();
+	if (!check_paths(inject) && !open_outputs(inject))
+		return inject;
+	jp_injection_close(inject);
+	return NULL;
+}
+
+int jp_injection_run(struct jp_injection *inject, struct jp_inject_summary *summary,
+		     void (*said)(void *context, const char *line), void *context,
+		     struct jp_error *err)
+{
+	struct jp_inject_summary unwanted;
+	int ret;
+
+	inject->err = err;
+	inject->summary = summary ? summary : &unwanted;
+	*inject->summary = (struct jp_inject_summary){0};
+	inject->said = said;
+	inject->context = context;
+	inject->spaces = jp_inject_spaces_new();
+	ret = inject->spaces ? read_input(inject, find_markers, NULL, find_time_conv)
+			     : no_memory(inject);
 	if (!ret)
-		ret = read_dumps(inject, &in, said, context);
+		ret = read_dumps(inject);
 	for (size_t i = 0; !ret && i < inject->dumps.nr_codes; i++)
 		if (jp_inject_spaces_want(inject->spaces, inject->dumps.codes[i].pid))
 			ret = no_memory(inject);
-	return ret ? ret : write_output(inject);
+	return ret ?: write_output(inject);
+}
+
+void jp_injection_close(struct jp_injection *inject)
+{
+	if (!inject)
+		return;
+	if (inject->fd >= 0)
+		close(inject->fd);
+	jp_new_file_drop(&inject->file);
+	jp_output_folder_end();
+	jp_inject_spaces_free(inject->spaces);
+	jp_inject_dumps_free(&inject->dumps);
+	jp_perf_copy_free(inject->copy);
+	free(inject);
 }
 
 int jp_inject(const struct jp_inject_options *options, struct jp_inject_summary *summary,
 	      void (*said)(void *context, const char *line), void *context, struct jp_error *err)
 {
-	struct jp_inject_summary unwanted;
-	struct inject *inject = calloc(1, sizeof(*inject));
-	int ret;
+	struct jp_injection *inject = jp_injection_open(options, err);
+	int ret = inject ? jp_injection_run(inject, summary, said, context, err) : -EINVAL;
 
-	if (!inject)
-		return jp_fail(err, ENOMEM, "%s: no memory", options->input);
-	inject->options = options;
-	inject->summary = summary ? summary : &unwanted;
-	inject->err = err;
-	*inject->summary = (struct jp_inject_summary){0};
-	jp_shortage_begin();
-	ret = run(inject, said, context);
-	jp_inject_spaces_free(inject->spaces);
-	jp_inject_dumps_free(&inject->dumps);
-	jp_perf_copy_free(inject->copy);
-	free(inject);
+	jp_injection_close(inject);
 	return ret;
 }

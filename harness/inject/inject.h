@@ -34,5 +34,15 @@ struct jp_inject_options {
  */
 int jp_inject(const struct jp_inject_options *options, struct jp_inject_summary *summary,
 	      void (*said)(void *context, const char *line), void *context, struct jp_error *err);
+/* The same in two steps, for whoever gives up rights between them: all outputs are open after the
+ * first, before a byte of the input was read. NULL and a message. */
+struct jp_injection;
+struct jp_injection *jp_injection_open(const struct jp_inject_options *options,
+				       struct jp_error *err);
+int jp_injection_run(struct jp_injection *inject, struct jp_inject_summary *summary,
+		     void (*said)(void *context, const char *line), void *context,
+		     struct jp_error *err);
+/* What was not written to its end is gone. NULL is fine. */
+void jp_injection_close(struct jp_injection *inject);
 
 #endif

@@ -11,6 +11,7 @@
 #include "harness/base/array.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/map.h"
+#include "harness/base/output_folder.h"
 #include "harness/base/search.h"
 #include "harness/format/jit/jit_elf.h"
 #include "harness/format/jit/jitdump_read.h"
@@ -315,7 +316,7 @@ static int read_records(struct dump_reading *dump, struct jp_error *err)
 	return 0;
 }
 
-static int add_file(struct jp_inject_dumps *dumps, const char *folder, const struct jp_jit_elf *elf)
+static int add_file(struct jp_inject_dumps *dumps, const struct jp_jit_elf *elf)
 {
 	struct jp_code_file *file =
 		jp_array_push(&dumps->files, &dumps->nr_files, &dumps->files_capacity);
@@ -323,7 +324,7 @@ static int add_file(struct jp_inject_dumps *dumps, const char *folder, const str
 	if (!file)
 		return -ENOMEM;
 	*file = (struct jp_code_file){.maj = elf->maj, .min = elf->min, .ino = elf->ino};
-	if (asprintf(&file->path, "%s/%s", folder, elf->name) < 0) {
+	if (asprintf(&file->path, "%s/%s", jp_output_folder_path(), elf->name) < 0) {
 		file->path = NULL;
 		return -ENOMEM;
 	}
@@ -355,10 +356,10 @@ static int write_files(struct dump_reading *dump, const struct jp_jit_function *
 
 		for (next = i; next < dump->count && sorted[next]->file == file;)
 			next++;
-		ret = jp_jit_elf_write(read->dir, read->dir_name, dumps->markers[dump->marker].pid,
+		ret = jp_jit_elf_write(dumps->markers[dump->marker].pid,
 				       jp_jitdump_header(dump->file)->elf_mach, sorted + i,
 				       next - i, file, &elf, err);
-		if (!ret && add_file(dumps, read->dir_name, &elf))
+		if (!ret && add_file(dumps, &elf))
 			ret = jp_fail(err, ENOMEM, "%s: no memory", dump->path);
 		if (ret)
 			return ret;

@@ -57,8 +57,6 @@ struct jp_time_conv {
 struct jp_inject_read {
 	const char *jitdumps; /* as of struct jp_inject_options */
 	struct jp_inject_summary *summary;
-	int dir; /* the folder for ELF files */
-	const char *dir_name;
 	int64_t owner;  /* of the capture */
 	bool monotonic; /* its clock */
 	struct jp_time_conv conv;

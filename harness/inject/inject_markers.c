@@ -13,6 +13,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/number.h"
 #include "harness/base/search.h"
+#include "harness/base/untrusted_file.h"
 
 /* perf's rule (util/jitdump.c, jit_detect()): .../jit-PID.dump. */
 static bool marker_name(const char *path, uint32_t *pid)
@@ -107,18 +108,21 @@ static int read_marker(struct jp_inject_dumps *dumps, size_t index,
 {
 	const struct jp_marker *marker = &dumps->markers[index];
 	jp_cleanup_free char *path = path_of(read, marker);
+	jp_cleanup_close int fd = -1;
+	struct jp_error why = {""};
 	struct stat st;
+	uint64_t size;
 	int ret = 0;
 
 	if (!path)
-		ret = jp_fail(err, ENOMEM, "no memory for a jitdump's path");
-	else if (lstat(path, &st))
-		jp_inject_say(read, "%s: %s (jitdump of process %u)", path, strerror(errno),
-			      marker->pid);
+		return jp_fail(err, ENOMEM, "no memory for a jitdump's path");
+	fd = jp_untrusted_open(path, -1, &size, &why);
+	if (fd < 0 || fstat(fd, &st))
+		jp_inject_say(read, "%s (jitdump of process %u)", why.text, marker->pid);
 	else if (!is_owner(dumps, read, index, &st))
 		jp_inject_say(read, "%s: mapped by process %u too, whose code it is not", path,
 			      marker->pid);
-	else if (S_ISREG(st.st_mode) && !read->jitdumps && marker->has_identity &&
+	else if (!read->jitdumps && marker->has_identity &&
 		 marker->ino != st.st_ino)
 		jp_inject_say(read,
 			      "%s: another file than process %u mapped (inode %" PRIu64

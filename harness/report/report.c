@@ -6,11 +6,11 @@
 #include <stdlib.h>
 
 #include "harness/base/exits.h"
+#include "harness/base/file.h"
 #include "harness/base/shortage.h"
 #include "harness/report/junit.h"
 #include "harness/report/ktap.h"
 #include "harness/report/results.h"
-#include "harness/format/rundir/run_dir.h"
 #include "harness/report/table.h"
 
 /* Standard output, then the run directory's copy of it. */
@@ -38,25 +38,25 @@ struct jp_result *jp_report_next(struct jp_report *report)
 	return &report->results[report->count];
 }
 
-void jp_report_tell(struct jp_report *report, const char *dir)
+void jp_report_tell(struct jp_report *report, int alone)
 {
 	const struct jp_result *result = &report->results[report->count++];
 	size_t size;
 	char *text = NULL;
-	FILE *alone;
+	FILE *out;
 
 	report->counts[result->outcome]++;
 	for (int i = 0; output(report, i); i++)
 		jp_ktap_result(output(report, i), report->count, result);
 	if (report->jsonl)
 		jp_results_write(report->jsonl, result);
-	alone = dir ? open_memstream(&text, &size) : NULL;
-	if (!alone)
+	out = alone >= 0 ? open_memstream(&text, &size) : NULL;
+	if (!out)
 		return;
-	jp_ktap_head(alone, 1);
-	jp_ktap_result(alone, 1, result);
-	if (!jp_shortage_close(alone))
-		jp_run_dir_write(dir, "ktap.txt", text, NULL);
+	jp_ktap_head(out, 1);
+	jp_ktap_result(out, 1, result);
+	if (!jp_shortage_close(out))
+		jp_file_write(alone, text, size);
 	free(text);
 }
 

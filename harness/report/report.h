@@ -21,9 +21,10 @@ struct jp_report {
 
 /* Prints the head of @plan results. -ENOMEM at worst. */
 int jp_report_begin(struct jp_report *report, const struct jp_cases *cases, size_t plan);
-/* Where the next result goes; then tell it. @dir: its folder, for ktap.txt, or NULL. */
+/* Where the next result goes; then tell it, also in the file @alone (-1: none), as if it were all.
+ */
 struct jp_result *jp_report_next(struct jp_report *report);
-void jp_report_tell(struct jp_report *report, const char *dir);
+void jp_report_tell(struct jp_report *report, int alone);
 /* Instead of the end: not all of the plan was done, and the files say so. */
 void jp_report_cut_short(struct jp_report *report, const char *why);
 /* Totals and tables; returns the exit status (docs/reading-results.md). */

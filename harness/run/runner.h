@@ -9,7 +9,6 @@ struct jp_runner {
 	char self[4096];   /* this binary: it is its own workloads */
 	char *environment; /* text of env.json */
 	uint64_t seed;
-	bool unjudged; /* judging is left to `jitproof judge` */
 };
 
 /* Watches for interrupts, finds the binary, describes the machine. */
@@ -17,10 +16,9 @@ int jp_runner_open(struct jp_runner *runner, uint64_t seed, struct jp_error *err
 void jp_runner_close(struct jp_runner *runner);
 
 /*
- * Runs one case in its fresh folder @dir and judges it. Everything that goes wrong on the way is
- * the result's outcome (SKIP, ERROR, TIMEOUT), and then stands in @dir/outcome too, for `judge`;
- * how long it took, without judging, stands in @dir/seconds. No process is left when it returns.
- * False where there is still to judge.
+ * Runs one case in its fresh folder @dir. True: that is to be judged. Else what went wrong on the
+ * way is the result's outcome (SKIP, ERROR, TIMEOUT), and stands in @dir/outcome too, for `judge`.
+ * How long it took stands in @dir/seconds. No process is left when it returns.
  */
 bool jp_runner_run(const struct jp_runner *runner, const struct jp_case *cas, const char *dir,
 		   struct jp_result *result);

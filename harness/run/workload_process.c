@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/base/children.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
 #include "harness/base/interrupt.h"
@@ -28,8 +29,7 @@ int jp_workload_process_open(struct jp_workload_process *process, const char *di
 	ret = jp_path_build(process->output, sizeof(process->output), err, "%s/workload.txt", dir);
 	if (ret)
 		return ret;
-	/* Orphans of the workload become our children: none is left over unseen. */
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	jp_children_adopt();
 	if (pipe2(ready, O_CLOEXEC))
 		return jp_fail(err, errno, "pipe: %s", strerror(errno));
 	process->ready = ready[0];
@@ -239,28 +239,6 @@ int jp_workload_process_stop(struct jp_workload_process *process, uint64_t deadl
 	return ret;
 }
 
-/* Kills every child that we have: by now all are the workload's. */
-static void kill_children(void)
-{
-	jp_cleanup_closedir DIR *proc = opendir("/proc");
-	struct dirent *entry;
-
-	while (proc && (entry = readdir(proc))) {
-		char path[64], text[512], *close_name;
-		uint64_t pid;
-		int parent;
-
-		if (!jp_number(entry->d_name, 1, INT32_MAX, &pid))
-			continue;
-		snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-		/* "pid (name) state ppid": the name may hold anything, ")" too. */
-		if (jp_file_text(path, text, sizeof(text)) > 0 &&
-		    (close_name = strrchr(text, ')')) &&
-		    sscanf(close_name + 1, " %*c %d", &parent) == 1 && parent == getpid())
-			kill((pid_t)pid, SIGKILL);
-	}
-}
-
 void jp_workload_process_close(struct jp_workload_process *process)
 {
 	jp_workload_process_started(process);
@@ -273,17 +251,8 @@ void jp_workload_process_close(struct jp_workload_process *process)
 	process->control = process->ready = process->pidfd = -1;
 	if (process->group)
 		kill(-process->pid, SIGKILL);
-	/* What left the group is found by its parent. Each round ends at least one generation. */
-	for (;;) {
-		pid_t pid = waitpid(-1, NULL, WNOHANG);
-
-		if (pid < 0 && errno == ECHILD)
-			break;
-		if (pid == 0) {
-			kill_children();
-			waitpid(-1, NULL, 0);
-		}
-	}
+	/* What left the group is found by its parent. */
+	jp_children_end();
 	process->pid = 0;
 	process->group = false;
 }

@@ -82,7 +82,7 @@ static void run_case(const struct jp_score_plan *plan, const struct jp_runner *r
 	}
 	before = own_cpu();
 	started = jp_clock_now();
-	if (jp_runner_run(runner, cas, path, &row->result))
+	if (!jp_runner_run(runner, cas, path, &row->result))
 		return;
 	row->cpu = is_ours(plan) ? own_cpu() - before : told_cpu(path);
 	row->watch = jp_clock_now() - started;
@@ -93,7 +93,6 @@ static void run_case(const struct jp_score_plan *plan, const struct jp_runner *r
 int jp_score_take(const struct jp_score_plan *plan, const struct jp_runner *runner,
 		  struct jp_score *score, struct jp_error *err)
 {
-	struct jp_runner watcher = *runner;
 	const struct {
 		const char *name;
 	} * workload;
@@ -104,8 +103,6 @@ int jp_score_take(const struct jp_score_plan *plan, const struct jp_runner *runn
 	if (!is_ours(plan))
 		ret = jp_profiler_version(plan->profiler, score->version, sizeof(score->version),
 					  err);
-	/* Its CPU time is told apart from that of judging. */
-	watcher.unjudged = true;
 	for (size_t i = 0; !ret && (workload = jp_registry_at(JP_WORKLOAD, i)); i++) {
 		struct jp_score_row *row;
 		struct jp_cases *cases;
@@ -121,7 +118,7 @@ int jp_score_take(const struct jp_score_plan *plan, const struct jp_runner *runn
 		row->workload = workload->name;
 		row->cpu = UINT64_MAX;
 		plan->progress(workload->name);
-		run_case(plan, &watcher, &cases->cases[0], row);
+		run_case(plan, runner, &cases->cases[0], row);
 		row->result.cas = NULL;
 		jp_cases_free(cases);
 		if (jp_interrupt_signal())

@@ -308,11 +308,11 @@ class Lines(Folder):
         shutil.copytree(os.path.join(FIXTURES, "anon"), self.dir)
         os.symlink("perf.data", os.path.join(self.dir, "observations"))
         done = process.run([JITPROOF, "judge", self.dir], timeout=30)
-        self.assertIn("observations: expected a regular file", done.stdout)
+        self.assertIn("regular file was expected", done.stdout)
         os.unlink(os.path.join(self.dir, "observations"))
         os.mkfifo(os.path.join(self.dir, "observations"))
         done = process.run([JITPROOF, "judge", self.dir], timeout=30)
-        self.assertIn("observations: expected a regular file", done.stdout)
+        self.assertIn("regular file was expected", done.stdout)
 
     def test_names_come_back(self) -> None:
         self.assertEqual(escape("a b%c=\n"), "a%20b%25c%3d%0a")

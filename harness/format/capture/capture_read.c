@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/format/capture/capture_read.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "harness/base/cleanup.h"
 #include "harness/base/path.h"
+#include "harness/base/untrusted_file.h"
 #include "harness/format/observations/read.h"
 #include "harness/format/perfdata/read.h"
 
@@ -16,11 +15,10 @@ static bool is_observations(const char *path)
 {
 	char magic[sizeof(JP_OBSERVATIONS_MAGIC) - 1];
 	jp_cleanup_close int fd = -1;
-	struct stat st;
 
-	if (strcmp(path, "-") == 0 || stat(path, &st) || !S_ISREG(st.st_mode))
+	if (strcmp(path, "-") == 0)
 		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = jp_named_open_regular(path);
 	return fd >= 0 && read(fd, magic, sizeof(magic)) == (ssize_t)sizeof(magic) &&
 	       memcmp(magic, JP_OBSERVATIONS_MAGIC, sizeof(magic)) == 0;
 }
@@ -44,10 +42,9 @@ int jp_capture_declared(const char *path, struct jp_declared *declared, struct j
 
 int jp_capture_path(const char *dir, char *path, size_t size, struct jp_error *err)
 {
-	struct stat st;
 	int ret = jp_path_build(path, size, err, "%s/observations", dir);
 
-	if (!ret && lstat(path, &st))
+	if (!ret && jp_untrusted_there(path, NULL))
 		ret = jp_path_build(path, size, err, "%s/perf.data", dir);
 	return ret;
 }

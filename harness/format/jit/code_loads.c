@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/format/jit/code_loads.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "harness/base/map.h"
 #include "harness/base/path.h"
 #include "harness/base/search.h"
+#include "harness/base/untrusted_file.h"
 #include "harness/format/jit/jitdump_read.h"
 
 struct reading {
@@ -119,34 +119,32 @@ static int by_place(const void *left, const void *right)
 		       ?: jp_compare(a->time, b->time);
 }
 
-static int is_dump(const struct dirent *entry)
+static bool is_dump(const char *name)
 {
-	return fnmatch("jit-*.dump", entry->d_name, 0) == 0;
+	return fnmatch("jit-*.dump", name, 0) == 0;
 }
 
 int jp_code_loads_read(const char *dir, struct jp_code_loads *loads, struct jp_error *err)
 {
 	struct reading reading = {.out = loads};
-	struct dirent **names;
-	int count = scandir(dir, &names, is_dump, alphasort), failed = 0;
+	struct jp_folder_names names = {0};
+	int failed = jp_untrusted_list(dir, &names, is_dump, err);
 
 	memset(loads, 0, sizeof(*loads));
-	if (count < 0)
-		return jp_fail(err, errno, "%s: %s", dir, strerror(errno));
-	loads->kept = calloc((size_t)count + 1, sizeof(struct jp_jitdump *));
+	if (failed) {
+		jp_folder_names_free(&names);
+		return failed;
+	}
+	loads->kept = calloc(names.count + 1, sizeof(struct jp_jitdump *));
 	if (!loads->kept)
 		failed = -ENOMEM;
-	for (int i = 0; i < count; i++) {
+	for (size_t i = 0; i < names.count && !failed; i++) {
 		char path[4096];
 
-		if (!failed)
-			failed = jp_path_build(path, sizeof(path), NULL, "%s/%s", dir,
-					       names[i]->d_name);
-		if (!failed)
-			failed = read_dump(&reading, path);
-		free(names[i]);
+		failed = jp_path_build(path, sizeof(path), NULL, "%s/%s", dir, names.names[i])
+				 ?: read_dump(&reading, path);
 	}
-	free(names);
+	jp_folder_names_free(&names);
 	if (failed) {
 		jp_code_loads_free(loads);
 		return jp_fail(err, -failed, "%s: jitdumps: %s", dir, strerror(-failed));

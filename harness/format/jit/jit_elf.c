@@ -13,6 +13,7 @@
 #include "harness/base/bytes.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/output.h"
+#include "harness/base/output_folder.h"
 #include "harness/base/search.h"
 #include "harness/format/jit/debug_line.h"
 #include "harness/format/jit/jit_frames.h"
@@ -293,62 +294,49 @@ static bool same_contents(int left, int right, uint64_t size)
 }
 
 /* Another run may have written the very same file. */
-static int accept_existing(int dir, const char *dir_name, const char *name, int fd,
-			   struct jp_error *err)
+static int accept_existing(const char *name, int fd, struct stat *st, struct jp_error *err)
 {
-	jp_cleanup_close int old =
-		openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	struct stat ours, theirs;
+	jp_cleanup_close int old = jp_output_folder_existing(name, NULL);
+	struct stat ours;
 
-	if (old < 0 || fstat(old, &theirs) || fstat(fd, &ours) || !S_ISREG(theirs.st_mode) ||
-	    theirs.st_size != ours.st_size || !same_contents(old, fd, ours.st_size))
+	if (old < 0 || fstat(old, st) || fstat(fd, &ours) || st->st_size != ours.st_size ||
+	    !same_contents(old, fd, ours.st_size))
 		return jp_fail(err, EEXIST,
 			       "%s/%s: exists, and is not what would be written there: it is left "
 			       "alone",
-			       dir_name, name);
+			       jp_output_folder_path(), name);
 	return 0;
 }
 
-/* Under a name of its own first, so that nobody ever sees half a file. */
-static int publish(const struct build *build, uint16_t machine, uint64_t heads, int dir,
-		   const char *dir_name, struct jp_jit_elf *elf, struct jp_error *err)
+static int publish(const struct build *build, uint16_t machine, uint64_t heads,
+		   struct jp_jit_elf *elf, struct jp_error *err)
 {
-	char temporary[96];
+	jp_cleanup_close int fd = jp_output_folder_create(elf->name, err);
 	struct jp_output *output;
 	struct stat st;
-	int fd, copy, ret;
+	int copy, ret;
 
-	snprintf(temporary, sizeof(temporary), ".%s.%d", elf->name, (int)getpid());
-	fd = openat(dir, temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-	copy = fd < 0 ? -1 : dup(fd);
-	if (copy < 0) {
-		ret = jp_fail(err, errno, "%s/%s: %s", dir_name, temporary, strerror(errno));
-		goto out;
-	}
+	if (fd < 0)
+		return fd;
+	copy = dup(fd);
+	if (copy < 0)
+		return jp_fail(err, errno, "%s: %s", elf->name, strerror(errno));
 	output = jp_output_adopt(copy, elf->name, err);
-	if (!output) {
-		ret = -ENOMEM;
-		goto out;
-	}
+	if (!output)
+		return -ENOMEM;
 	put(build, machine, heads, output);
 	elf->size = jp_output_at(output);
 	ret = jp_output_close(output, err);
 	if (ret)
-		goto out;
-	if (linkat(dir, temporary, dir, elf->name, 0) && errno == EEXIST)
-		ret = accept_existing(dir, dir_name, elf->name, fd, err);
-	else if (fstatat(dir, elf->name, &st, AT_SYMLINK_NOFOLLOW))
-		ret = jp_fail(err, errno, "%s/%s: %s", dir_name, elf->name, strerror(errno));
-	if (!ret && !fstatat(dir, elf->name, &st, AT_SYMLINK_NOFOLLOW)) {
-		elf->maj = major(st.st_dev);
-		elf->min = minor(st.st_dev);
-		elf->ino = st.st_ino;
-	}
-out:
-	if (fd >= 0) {
-		unlinkat(dir, temporary, 0);
-		close(fd);
-	}
+		return ret;
+	if (fstat(fd, &st))
+		return jp_fail(err, errno, "%s: %s", elf->name, strerror(errno));
+	ret = jp_output_folder_publish(elf->name, err);
+	if (ret == -EEXIST)
+		ret = accept_existing(elf->name, fd, &st, err);
+	elf->maj = major(st.st_dev);
+	elf->min = minor(st.st_dev);
+	elf->ino = st.st_ino;
 	return ret;
 }
 
@@ -360,7 +348,7 @@ static void build_free(struct build *build)
 		jp_bytes_free(&build->contents[i]);
 }
 
-int jp_jit_elf_write(int dir, const char *dir_name, uint32_t pid, uint16_t machine,
+int jp_jit_elf_write(uint32_t pid, uint16_t machine,
 		     const struct jp_jit_function *const *functions, size_t count, uint32_t file,
 		     struct jp_jit_elf *elf, struct jp_error *err)
 {
@@ -378,8 +366,7 @@ int jp_jit_elf_write(int dir, const char *dir_name, uint32_t pid, uint16_t machi
 		failed |= build.contents[i].failed || build.contents[i].size > UINT32_MAX;
 	if (failed) {
 		build_free(&build);
-		return jp_fail(err, ENOMEM, "%s: no memory for the code of process %u", dir_name,
-			       pid);
+		return jp_fail(err, ENOMEM, "no memory for the code of process %u", pid);
 	}
 	identify(&build);
 	elf->id.size = sizeof(build.note.id);
@@ -389,7 +376,7 @@ int jp_jit_elf_write(int dir, const char *dir_name, uint32_t pid, uint16_t machi
 		 jp_build_id_text(&elf->id, id));
 	heads = lay_out(&build);
 	elf->mapped = build.heads[INDEX].sh_offset + build.heads[INDEX].sh_size;
-	ret = publish(&build, machine, heads, dir, dir_name, elf, err);
+	ret = publish(&build, machine, heads, elf, err);
 	build_free(&build);
 	return ret;
 }

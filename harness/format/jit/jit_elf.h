@@ -20,12 +20,12 @@ struct jp_jit_elf {
 };
 /*
  * Writes @functions, all of one file and in the order of their offsets, of process @pid, as ELF
- * file number @file into the folder @dir (named @dir_name in messages): code, symbols, program
+ * file number @file into the output folder (harness/base/output_folder.h): code, symbols, program
  * headers, build id, call frame information and line table. The build id, and with it the name,
- * follows from the contents. Never follows a symbolic link, never writes over what is there: a file
- * of the same name must have the same contents. 0 or -errno.
+ * follows from the contents. Never writes over what is there: a file of the same name must have the
+ * same contents. 0 or -errno.
  */
-int jp_jit_elf_write(int dir, const char *dir_name, uint32_t pid, uint16_t machine,
+int jp_jit_elf_write(uint32_t pid, uint16_t machine,
 		     const struct jp_jit_function *const *functions, size_t count, uint32_t file,
 		     struct jp_jit_elf *elf, struct jp_error *err);
 

@@ -2,7 +2,6 @@
 #include "harness/format/observations/read.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +9,7 @@
 #include "harness/base/array.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/mapped_file.h"
+#include "harness/base/untrusted_file.h"
 #include "harness/format/observations/line.h"
 
 /* Where one thing stands, and when it was. */
@@ -162,12 +162,12 @@ static int deliver(struct observations *all, jp_event_visit visit, void *context
 
 static int open_file(struct observations *all)
 {
-	jp_cleanup_close int fd = open(all->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	jp_cleanup_close int fd = jp_named_open_regular(all->path);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st))
-		return jp_fail(all->err, errno, "%s: %s", all->path, strerror(errno));
-	if (!S_ISREG(st.st_mode) || !st.st_size)
+	if (fd < 0 && fd != -EINVAL)
+		return jp_fail(all->err, -fd, "%s: %s", all->path, strerror(-fd));
+	if (fd < 0 || fstat(fd, &st) || !st.st_size)
 		return jp_fail(all->err, EINVAL, "%s: expected a regular file that is not empty",
 			       all->path);
 	all->size = (uint64_t)st.st_size;

@@ -11,6 +11,7 @@
 
 #include "harness/base/mapped_file.h"
 #include "harness/base/shortage.h"
+#include "harness/base/untrusted_file.h"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22 /* 5.14 */
@@ -68,12 +69,14 @@ int jp_source_open(struct jp_perf_source *source, const char *path, struct jp_er
 
 	*source = (struct jp_perf_source){
 		.name = standard ? "(standard input)" : path,
-		.fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC),
+		.fd = standard ? STDIN_FILENO : jp_named_open(path, err),
 		.close_fd = !standard,
 		.size = UINT64_MAX,
 		.end = UINT64_MAX,
 	};
-	if (source->fd < 0 || fstat(source->fd, &st)) {
+	if (source->fd < 0)
+		return source->fd;
+	if (fstat(source->fd, &st)) {
 		ret = jp_fail(err, errno, "%s: %s", source->name, strerror(errno));
 		jp_source_close(source);
 		return ret;

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,20 +106,27 @@ int jp_run_dir_remove(const char *path)
 	return nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) ? -errno : 0;
 }
 
-int jp_run_dir_write(const char *dir, const char *name, const char *text, struct jp_error *err)
+int jp_run_dir_create(const char *dir, const char *name, struct jp_error *err)
 {
 	char path[4096];
-	FILE *file;
+	int fd = jp_path_build(path, sizeof(path), err, "%s/%s", dir, name);
 
-	if (jp_path_build(path, sizeof(path), err, "%s/%s", dir, name))
-		return -ENAMETOOLONG;
-	file = fopen(path, "wxe");
-	if (!file)
-		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
-	fputs(text, file);
-	if (ferror(file) | fclose(file))
-		return jp_fail(err, EIO, "%s: cannot be written", path);
-	return 0;
+	if (fd)
+		return fd;
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	return fd < 0 ? jp_fail(err, errno, "%s: %s", path, strerror(errno)) : fd;
+}
+
+int jp_run_dir_write(const char *dir, const char *name, const char *text, struct jp_error *err)
+{
+	int fd = jp_run_dir_create(dir, name, err), ret;
+
+	if (fd < 0)
+		return fd;
+	ret = jp_file_write(fd, text, strlen(text));
+	if (close(fd) && !ret)
+		ret = -errno;
+	return ret ? jp_fail(err, EIO, "%s/%s: cannot be written", dir, name) : 0;
 }
 
 char *jp_run_dir_read(const char *dir, const char *name, size_t *size)

@@ -21,6 +21,8 @@ int jp_run_dir_case(const struct jp_run_dir *dir, const char *name, char *path, 
 		    struct jp_error *err);
 /* Removes @path and all below it, following no symbolic link. */
 int jp_run_dir_remove(const char *path);
+/* A new file @dir/@name, for writing: its descriptor, or -errno and a message. */
+int jp_run_dir_create(const char *dir, const char *name, struct jp_error *err);
 /* Writes @text as @dir/@name. */
 int jp_run_dir_write(const char *dir, const char *name, const char *text, struct jp_error *err);
 /* What stands in @dir/@name, allocated; NULL: not there, or not readable (errno tells). At most 1

@@ -12,6 +12,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
 #include "harness/base/search.h"
+#include "harness/base/untrusted_file.h"
 
 static int by_time(const void *a, const void *b)
 {
@@ -106,13 +107,12 @@ static int read_slots(struct jp_truth_reader *reader, int fd, const char *path,
 
 struct jp_truth_reader *jp_truth_reader_open(const char *path, struct jp_error *err)
 {
-	jp_cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	uint64_t size;
+	jp_cleanup_close int fd = jp_untrusted_open(path, -1, &size, err);
 	struct jp_truth_reader *reader;
 
-	if (fd < 0) {
-		jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	if (fd < 0)
 		return NULL;
-	}
 	reader = calloc(1, sizeof(*reader));
 	if (reader)
 		reader->items = calloc(1, sizeof(*reader->items));

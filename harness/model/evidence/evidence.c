@@ -5,12 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
 #include "harness/base/path.h"
+#include "harness/base/untrusted_file.h"
 #include "harness/format/capture/capture_read.h"
 #include "harness/format/truth/format.h"
 
@@ -20,15 +19,13 @@ enum { LIMIT = 64 << 20, PATH_SIZE = 4096 };
  * elsewhere either may be meant, here it is not. */
 static int check_file(const char *dir, const char *name, char *path, struct jp_error *err)
 {
-	struct stat st;
+	jp_cleanup_close int fd = -1;
+	uint64_t size;
 
 	if (jp_path_build(path, PATH_SIZE, err, "%s/%s", dir, name))
 		return -ENAMETOOLONG;
-	if (lstat(path, &st))
-		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return jp_fail(err, EINVAL, "%s: expected a regular file", path);
-	return 0;
+	fd = jp_untrusted_open(path, -1, &size, err);
+	return fd < 0 ? fd : 0;
 }
 
 static int load_info(struct jp_evidence *evidence, const char *path, struct jp_error *err)
@@ -52,7 +49,7 @@ static int load_intervals(struct jp_evidence *evidence, const char *path, struct
 	jp_cleanup_free char *text = NULL;
 	size_t size;
 
-	if (access(path, F_OK) && errno == ENOENT)
+	if (jp_untrusted_there(path, NULL) == -ENOENT)
 		return 0;
 	text = jp_file_read_regular(path, LIMIT, &size, err);
 	if (!text)

@@ -43,10 +43,11 @@ struct jp_elf_folder *jp_elf_folder_open(const char *path, struct jp_error *err)
 		jp_fail(err, ENOMEM, "no memory");
 		return NULL;
 	}
-	folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	folder->fd = jp_untrusted_folder(AT_FDCWD, path);
 	if (folder->fd >= 0)
 		return folder;
-	jp_fail(err, errno, "%s: expected a folder of ELF files: %s", path, strerror(errno));
+	jp_fail(err, -folder->fd, "%s: expected a folder of ELF files: %s", path,
+		strerror(-folder->fd));
 	jp_elf_folder_free(folder);
 	return NULL;
 }
@@ -104,9 +105,9 @@ static int list_entry(struct jp_elf_folder *folder, int dir, const char *below,
 	    jp_path_build(path, sizeof(path), NULL, "%s%s%s", below, *below ? "/" : "", name))
 		return 0;
 	if (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) {
-		sub = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		sub = jp_untrusted_folder(dir, name);
 		if (sub < 0)
-			jp_shortage_note(errno);
+			jp_shortage_note(-sub);
 		else
 			return list(folder, jp_steal_fd(&sub), path, depth + 1);
 	}
@@ -164,7 +165,7 @@ static int list_all(struct jp_elf_folder *folder)
 	if (folder->listed)
 		return 0;
 	folder->listed = true;
-	ret = list(folder, openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "", 0);
+	ret = list(folder, jp_untrusted_folder(folder->fd, "."), "", 0);
 	folder->by_name = ret ? NULL : calloc(folder->count + 1, sizeof(*folder->by_name));
 	if (!folder->by_name) {
 		folder->count = 0;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
+#include "harness/base/delegate.h"
 #include "harness/base/file.h"
 #include "harness/base/map.h"
 #include "harness/base/path.h"
@@ -48,7 +49,7 @@ int jp_file_finder_from(struct jp_file_finder *finder, const char *elf, const ch
 	if (elf && !(finder->given = jp_elf_folder_open(elf, err)))
 		return -EINVAL;
 	if (root) {
-		finder->root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		finder->root = jp_untrusted_folder(AT_FDCWD, root);
 		if (finder->root < 0)
 			return jp_fail(err, errno, "%s: expected the folder of a copied root: %s",
 				       root, strerror(errno));
@@ -162,10 +163,18 @@ static const struct residence *residence_of(struct jp_file_finder *finder, uint3
 		return NULL;
 	*residence = (struct residence){.root = -1, .inner = pid};
 	/* Below a copied root no process of this machine lives. */
-	if (!pid || finder->run || finder->root >= 0 || same_namespace(pid))
+	if (!pid || finder->run || finder->root >= 0)
 		return residence;
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root", pid);
-	residence->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (jp_delegated()) {
+		snprintf(path, sizeof(path), "%" PRIu32, pid);
+		residence->root = jp_delegate_ask(JP_DELEGATED_ROOT, path, NULL);
+	}
+	if (residence->root < 0) {
+		if (same_namespace(pid))
+			return residence;
+		snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root", pid);
+		residence->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
 	residence->inner = inner_pid(pid);
 	return residence;
 }

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/base/confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/delegate.h"
+#include "harness/base/delegate_serve.h"
+#include "harness/base/exits.h"
+#include "harness/base/new_file.h"
+#include "harness/base/output_folder.h"
+#include "harness/base/rights.h"
+
+/* Whose rights are enough to read the input: its owner's, or nobody's where that is root, or where
+ * bytes come through a pipe, from anyone. */
+static int64_t owner_of(const struct jp_delegate *delegate)
+{
+	struct stat st;
+
+	if (fstat(delegate->input, &st) || !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+		return 0;
+	return st.st_uid;
+}
+
+static void child(const struct jp_delegate *delegate, int channel, int other, pid_t parent)
+{
+	struct jp_error err;
+
+	jp_delegate_begin(channel);
+	if (jp_rights_drop(owner_of(delegate), channel, other, &err))
+		fprintf(stderr, "jitproof: %s\n", err.text);
+	/* After the rights: a change of them takes this back. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(JP_EXIT_BROKEN);
+}
+
+/* The status of @pid, which said what there was to say, unless it was killed. */
+static int reap(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return JP_EXIT_BROKEN;
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	fprintf(stderr, "jitproof: the process that read the input was killed by signal %d (%s)\n",
+		WTERMSIG(status), strsignal(WTERMSIG(status)));
+	return JP_EXIT_BROKEN;
+}
+
+/* In the process that stays: what is not kept by now is not wanted. */
+static void forget(struct jp_delegate *delegate)
+{
+	jp_delegate_close(delegate);
+	jp_new_file_drop_all();
+	jp_output_folder_end();
+}
+
+int jp_confine_enter(const struct jp_confine *confine, int *status, struct jp_error *err)
+{
+	struct jp_delegate delegate;
+	const pid_t own = getpid();
+	int ends[2], ret = jp_delegate_open(&delegate, &confine->readable, err);
+	pid_t pid;
+
+	if (!ret && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		ret = jp_fail(err, errno, "socketpair: %s", strerror(errno));
+	if (ret) {
+		forget(&delegate);
+		return ret;
+	}
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		close(ends[0]);
+		child(&delegate, ends[1], confine->channel, own);
+		jp_delegate_close(&delegate);
+		return 0;
+	}
+	close(ends[1]);
+	if (confine->channel)
+		close(confine->channel); /* who waits for the confined one must see its end */
+	if (pid < 0) {
+		ret = jp_fail(err, errno, "fork: %s", strerror(errno));
+	} else {
+		jp_delegate_serve(&delegate, ends[0]);
+		*status = reap(pid);
+		if (confine->after)
+			*status = confine->after(confine->context, *status);
+		ret = 1;
+	}
+	close(ends[0]);
+	forget(&delegate);
+	return ret;
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/base/delegate_open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/number.h"
+#include "harness/base/trusted_path.h"
+#include "harness/base/untrusted_file.h"
+
+enum { HEAD = 64, TO_LIST = O_RDONLY | O_DIRECTORY | O_CLOEXEC };
+
+/* What lies in it was put there by this user, or one that we trust. */
+static bool ours(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && jp_trusted_stat(&st);
+}
+
+int jp_delegate_open(struct jp_delegate *delegate, const struct jp_readable *readable,
+		     struct jp_error *err)
+{
+	const char *const paths[JP_DELEGATE_FOLDERS] = {readable->input, readable->folders[0],
+							readable->folders[1]};
+	const bool standard = strcmp(readable->input, "-") == 0;
+
+	*delegate = (struct jp_delegate){.readable = readable};
+	for (size_t i = 0; i < JP_DELEGATE_FOLDERS; i++)
+		delegate->folders[i].fd = -1;
+	delegate->input = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+				   : open(readable->input, O_RDONLY | O_CLOEXEC);
+	if (delegate->input < 0)
+		return jp_fail(err, errno, "%s: %s",
+			       standard ? "(standard input)" : readable->input, strerror(errno));
+	for (size_t i = 0; i < JP_DELEGATE_FOLDERS; i++) {
+		if (!paths[i] || (!i && standard))
+			continue;
+		delegate->folders[i].path = paths[i];
+		delegate->folders[i].fd = open(paths[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		delegate->folders[i].real = realpath(paths[i], NULL);
+	}
+	return 0;
+}
+
+void jp_delegate_close(struct jp_delegate *delegate)
+{
+	for (size_t i = 0; i < JP_DELEGATE_FOLDERS; i++) {
+		if (delegate->folders[i].fd >= 0)
+			close(delegate->folders[i].fd);
+		free(delegate->folders[i].real);
+	}
+	if (delegate->input >= 0)
+		close(delegate->input);
+}
+
+int jp_delegate_input(const struct jp_delegate *delegate, const char *path, struct jp_error *err)
+{
+	char again[40];
+	struct stat st;
+	int fd;
+
+	if (strcmp(path, delegate->readable->input) != 0)
+		return jp_fail(err, EACCES, "%s: %s", path, strerror(EACCES));
+	/* Read from its start, whoever read before. */
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", delegate->input);
+	fd = !fstat(delegate->input, &st) && S_ISREG(st.st_mode)
+		     ? open(again, O_RDONLY | O_CLOEXEC)
+		     : fcntl(delegate->input, F_DUPFD_CLOEXEC, 3);
+	return fd < 0 ? jp_fail(err, errno, "%s: %s", path, strerror(errno)) : fd;
+}
+
+/* Goes down from @folder to where @rest lies, as long as nobody else could have put it there.
+ * @last: the last part of @rest. */
+static int go_down(int folder, const char *rest, const char **last)
+{
+	jp_cleanup_close int at = openat(folder, ".", TO_LIST);
+	const char *slash;
+
+	for (; at >= 0 && (slash = strchr(rest, '/')); rest = slash + 1) {
+		char name[NAME_MAX + 1];
+		int next;
+
+		if (slash == rest)
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)(slash - rest), rest);
+		if (!ours(at) || slash - rest > NAME_MAX || !strcmp(name, ".."))
+			return -EACCES;
+		next = openat(at, name, TO_LIST);
+		if (next < 0)
+			return -errno;
+		close(at);
+		at = next;
+	}
+	*last = rest;
+	if (at < 0)
+		return -errno;
+	return ours(at) && strcmp(rest, "..") ? jp_steal_fd(&at) : -EACCES;
+}
+
+/* What of @path comes below @folder (NULL: none); NULL: it does not lie there. */
+static const char *rest_of(const char *path, const char *folder)
+{
+	size_t length = folder ? strlen(folder) : 0;
+
+	return length && !strncmp(path, folder, length) &&
+			       (!path[length] || path[length] == '/' || folder[length - 1] == '/')
+		       ? path + length
+		       : NULL;
+}
+
+/* The folder that @path lies in, of those that were named; -EACCES where it lies in none. */
+static int folder_of(const struct jp_delegate *delegate, const char *path, const char **last)
+{
+	for (size_t i = 0; i < JP_DELEGATE_FOLDERS; i++) {
+		const char *rest = rest_of(path, delegate->folders[i].path)
+					   ?: rest_of(path, delegate->folders[i].real);
+
+		if (rest && delegate->folders[i].fd >= 0)
+			return go_down(delegate->folders[i].fd, rest, last);
+	}
+	return -EACCES;
+}
+
+int jp_delegate_folder(const struct jp_delegate *delegate, const char *path, struct jp_error *err)
+{
+	const char *last;
+	jp_cleanup_close int above = folder_of(delegate, path, &last);
+	int fd;
+
+	if (above < 0)
+		return jp_fail(err, -above, "%s: %s", path, strerror(-above));
+	fd = openat(above, *last ? last : ".", TO_LIST);
+	return fd < 0 ? jp_fail(err, errno, "%s: %s", path, strerror(errno)) : fd;
+}
+
+static bool is_root_s(const struct jp_delegate *delegate)
+{
+	struct stat st;
+
+	return !fstat(delegate->input, &st) && S_ISREG(st.st_mode) && !st.st_uid;
+}
+
+int jp_delegate_root(const struct jp_delegate *delegate, const char *pid, struct jp_error *err)
+{
+	char path[64], own[64], other[64];
+	ssize_t size, length;
+	uint64_t number;
+	int fd = -1;
+
+	if (is_root_s(delegate) && jp_number(pid, 1, INT32_MAX, &number)) {
+		snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)number);
+		size = readlink("/proc/self/ns/mnt", own, sizeof(own));
+		length = readlink(path, other, sizeof(other));
+		snprintf(path, sizeof(path), "/proc/%d/root", (int)number);
+		if (size > 0 && length > 0 && (size != length || memcmp(own, other, (size_t)size)))
+			fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
+	return fd < 0 ? jp_fail(err, ENOENT, "%s: no process with other mounts", pid) : fd;
+}
+
+/* Root's own capture names programs and dumps that root alone may read. */
+static int open_harmless(const struct jp_delegate *delegate, const char *path, struct jp_error *err)
+{
+	unsigned char head[HEAD];
+	uint64_t size;
+	struct stat st;
+	jp_cleanup_close int fd = -1;
+	ssize_t got;
+
+	if (!delegate->readable->harmless || !is_root_s(delegate) || *path != '/')
+		return jp_fail(err, EACCES, "%s: %s", path, strerror(EACCES));
+	fd = jp_untrusted_open(path, -1, &size, err);
+	if (fd < 0)
+		return fd;
+	got = pread(fd, head, sizeof(head), 0);
+	if (got < 0 || fstat(fd, &st) ||
+	    !delegate->readable->harmless(path, st.st_nlink == 1, head, (size_t)got))
+		return jp_fail(err, EACCES,
+			       "%s: only root may read it, and it is none of the files that a "
+			       "capture names",
+			       path);
+	return jp_steal_fd(&fd);
+}
+
+int jp_delegate_file(const struct jp_delegate *delegate, const char *path, struct jp_error *err)
+{
+	const char *last;
+	jp_cleanup_close int above = folder_of(delegate, path, &last);
+	uint64_t size;
+
+	if (above == -EACCES)
+		return open_harmless(delegate, path, err);
+	if (above < 0)
+		return jp_fail(err, -above, "%s: %s", path, strerror(-above));
+	return jp_untrusted_open_at(above, last, path, -1, &size, err);
+}

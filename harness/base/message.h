@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_BASE_MESSAGE_H
+#define JP_BASE_MESSAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Messages of one size between two of our processes, each with at most one descriptor (-1: none),
+ * through a socket pair of SOCK_SEQPACKET. False: nobody is at the other end, or it said something
+ * of another size.
+ */
+bool jp_message_send(int channel, const void *bytes, size_t size, int fd);
+bool jp_message_receive(int channel, void *bytes, size_t size, int *fd);
+
+#endif

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/base/rights.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "harness/base/rights_calls.h"
+#include "harness/base/rights_files.h"
+
+enum { NOBODY = 65534 };
+
+/* Never the input's group: in a folder with S_ISGID anyone makes files of another's. */
+static int become(uid_t owner)
+{
+	const uid_t user = owner ? owner : NOBODY;
+	int failed;
+
+	if (geteuid())
+		return 0;
+	failed = setgroups(0, NULL) ? -errno : 0;
+	if (!setresgid(NOBODY, NOBODY, NOBODY) && !setresuid(user, user, user))
+		return failed;
+	/* Where there is nobody else to become, this is an ordinary user's namespace. */
+	return errno == EINVAL ? 0 : -errno;
+}
+
+static int drop_capabilities(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	return syscall(SYS_capset, &head, none) ? -errno : 0;
+}
+
+int jp_rights_drop(int64_t owner, int channel, int other, struct jp_error *err)
+{
+	int user = become((uid_t)owner), capabilities = drop_capabilities(), calls;
+
+	/* A kernel without Landlock lacks the second of two locks: nothing to speak of. */
+	calls = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
+	if (!calls)
+		calls = jp_rights_calls(channel, other, !jp_rights_read_only());
+	if (user)
+		return jp_fail(err, -user,
+			       "root cannot be given up here (%s): the input is read with its "
+			       "rights, without capabilities",
+			       strerror(-user));
+	if (capabilities)
+		return jp_fail(err, -capabilities, "capabilities cannot be given up here: %s",
+			       strerror(-capabilities));
+	if (calls)
+		return jp_fail(err, -calls,
+			       "system calls cannot be given up here (%s): the input is read with "
+			       "nothing but its owner's rights",
+			       strerror(-calls));
+	return 0;
+}

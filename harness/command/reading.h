@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_READING_H
+#define JP_READING_H
+
+#include "harness/base/confine.h"
+
+/*
+ * What all commands that read what others wrote do before the first byte: outputs are open by now,
+ * and the rest runs confined (harness/base/confine.h). True: in the process that stayed, which is
+ * to end with *@status, as it is where that went wrong. @folder and @other are what else
+ * @command reads, NULL: nothing.
+ */
+bool jp_reading_begins(const char *command, const char *input, const char *folder,
+		       const char *other, int *status);
+
+/* Of what root alone may read, a capture of root's own leads to programs, jitdumps and perf
+ * maps. */
+bool jp_reading_harmless(const char *path, bool alone, const unsigned char *head, size_t size);
+
+#endif

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/command/run_judge.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/base/children.h"
+#include "harness/base/confine.h"
+#include "harness/base/exits.h"
+#include "harness/base/message.h"
+#include "harness/base/path.h"
+#include "harness/format/rundir/run_dir.h"
+
+enum run_task_kind { JUDGE, UNJUDGED, CUT_SHORT, END };
+
+struct run_task {
+	enum run_task_kind kind;
+	size_t index;
+	bool watched;
+	enum jp_outcome outcome; /* where it was not */
+	double seconds;
+	char why[2048];
+	char dir[PATH_MAX];
+};
+
+struct run_answer {
+	enum jp_outcome outcome;
+	int status;
+};
+
+/* In the process that stays. */
+static volatile pid_t runner;
+
+static void judge_case(struct jp_report *report, const struct run_task *work, int ktap,
+		       struct run_answer *done)
+{
+	const struct jp_case *cas = &report->cases->cases[work->index];
+	struct jp_result *result = jp_report_next(report);
+
+	memset(result, 0, sizeof(*result));
+	if (work->watched) {
+		jp_judge_case(cas, work->dir, result);
+	} else {
+		result->cas = cas;
+		result->outcome = work->outcome;
+		snprintf(result->why, sizeof(result->why), "%s", work->why);
+	}
+	result->seconds = work->seconds;
+	jp_report_tell(report, ktap);
+	done->outcome = result->outcome;
+}
+
+/* Instead of a result, where judging is left to others. */
+static void tell_unjudged(struct jp_report *report, const struct run_task *work)
+{
+	struct jp_result *result = jp_report_next(report);
+
+	memset(result, 0, sizeof(*result));
+	result->cas = &report->cases->cases[work->index];
+	report->count++;
+	printf("# %zu of %zu: %s: %s\n", report->count, report->plan, result->cas->name,
+	       work->watched ? "watched" : jp_outcome_text(work->outcome));
+	fflush(stdout);
+}
+
+static int end(struct jp_report *report, int junit)
+{
+	struct jp_error err = {""};
+	int status;
+
+	report->junit = junit >= 0 ? fdopen(dup(junit), "w") : NULL;
+	/* Without a single result that a tool could take for the run's. */
+	status = report->unjudged ? JP_EXIT_OK : jp_report_end(report);
+	if (!report->unjudged && !report->junit)
+		status = JP_EXIT_BROKEN;
+	if (jp_report_written(report, &err)) {
+		fprintf(stderr, "jitproof run: %s\n", err.text);
+		status = JP_EXIT_BROKEN;
+	}
+	return status;
+}
+
+/* The judge: what the runner says, until it is gone. */
+static int serve(const struct jp_run_start *start, int channel)
+{
+	struct jp_report *report = start->report;
+	static struct run_task work;
+	bool whole = false;
+	int fd;
+
+	if (jp_report_begin(report, start->cases, start->plan))
+		return JP_EXIT_BROKEN;
+	printf("# seed %" PRIu64 "\n", start->seed);
+	fflush(stdout);
+	while (!whole && jp_message_receive(channel, &work, sizeof(work), &fd)) {
+		struct run_answer done = {0};
+
+		if (work.kind == JUDGE)
+			judge_case(report, &work, fd, &done);
+		else if (work.kind == UNJUDGED)
+			tell_unjudged(report, &work);
+		else if (work.kind == CUT_SHORT)
+			jp_report_cut_short(report, work.why);
+		else
+			done.status = end(report, fd);
+		whole = work.kind >= CUT_SHORT;
+		if (fd >= 0)
+			close(fd);
+		jp_message_send(channel, &done, sizeof(done), -1);
+	}
+	if (!whole)
+		jp_report_cut_short(report, "the runner is gone");
+	jp_report_free(report);
+	return JP_EXIT_OK;
+}
+
+static void pass_on(int number)
+{
+	if (runner > 0)
+		kill(runner, number);
+}
+
+static void handle_signals(void (*handler)(int number))
+{
+	const struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+/* When the judge has ended, the runner has said all, or is gone. */
+static int outlive(void *context, int judged)
+{
+	const struct jp_run_start *start = context;
+	int status;
+
+	while (waitpid(runner, &status, 0) < 0)
+		if (errno != EINTR)
+			return JP_EXIT_BROKEN;
+	runner = 0;
+	jp_children_end();
+	if (WIFEXITED(status))
+		return judged ? judged : WEXITSTATUS(status);
+	if (start->dir->temporary && !start->keep)
+		jp_run_dir_remove(start->dir->path);
+	/* Of what the runner died of, so that the shell sees it. */
+	handle_signals(SIG_DFL);
+	if (WTERMSIG(status) != SIGKILL)
+		raise(WTERMSIG(status));
+	fprintf(stderr, "jitproof run: the runner was killed by signal %d (%s)\n", WTERMSIG(status),
+		strsignal(WTERMSIG(status)));
+	return JP_EXIT_BROKEN;
+}
+
+static int judge_and_stay(const struct jp_run_start *start, int channel, int *status,
+			  struct jp_error *err)
+{
+	const struct jp_confine confine = {.readable = {.input = start->dir->path},
+					   .channel = channel,
+					   .after = outlive,
+					   .context = (void *)start};
+	int ret;
+
+	handle_signals(pass_on);
+	ret = jp_confine_enter(&confine, status, err);
+	if (!ret) {
+		/* The runner ends, then we do. */
+		handle_signals(SIG_IGN);
+		*status = serve(start, channel);
+		return 1;
+	}
+	if (ret < 0) {
+		kill(runner, SIGTERM);
+		fprintf(stderr, "jitproof run: %s\n", err->text);
+		*status = outlive((void *)start, JP_EXIT_BROKEN);
+	}
+	return 1;
+}
+
+int jp_run_judge_start(struct jp_run_judge *judge, const struct jp_run_start *start, int *status,
+		       struct jp_error *err)
+{
+	const pid_t own = getpid();
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return jp_fail(err, errno, "socketpair: %s", strerror(errno));
+	jp_children_adopt();
+	fflush(NULL);
+	runner = fork();
+	if (runner < 0) {
+		close(ends[0]);
+		close(ends[1]);
+		return jp_fail(err, errno, "fork: %s", strerror(errno));
+	}
+	if (runner) {
+		close(ends[0]);
+		return judge_and_stay(start, ends[1], status, err);
+	}
+	close(ends[1]);
+	judge->channel = ends[0];
+	/* Should the one that stays be killed outright, we end what we started. */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != own)
+		raise(SIGTERM);
+	return 0;
+}
+
+static bool ask(const struct jp_run_judge *judge, const struct run_task *work, int fd,
+		struct run_answer *done)
+{
+	int none;
+
+	return jp_message_send(judge->channel, work, sizeof(*work), fd) &&
+	       jp_message_receive(judge->channel, done, sizeof(*done), &none);
+}
+
+bool jp_run_judge_case(const struct jp_run_judge *judge, size_t index, const char *dir,
+		       bool watched, struct jp_result *result)
+{
+	static struct run_task work;
+	struct run_answer done = {0};
+	int ktap = -1;
+	bool there;
+
+	work = (struct run_task){.kind = JUDGE,
+				 .index = index,
+				 .watched = watched,
+				 .outcome = result->outcome,
+				 .seconds = result->seconds};
+	snprintf(work.why, sizeof(work.why), "%s", result->why);
+	if (dir) {
+		snprintf(work.dir, sizeof(work.dir), "%s", dir);
+		ktap = jp_run_dir_create(dir, "ktap.txt", NULL);
+	}
+	there = ask(judge, &work, ktap, &done);
+	if (ktap >= 0)
+		close(ktap);
+	if (there)
+		result->outcome = done.outcome;
+	return there;
+}
+
+bool jp_run_judge_unjudged(const struct jp_run_judge *judge, size_t index, bool watched,
+			   const struct jp_result *result)
+{
+	const struct run_task work = {
+		.kind = UNJUDGED, .index = index, .watched = watched, .outcome = result->outcome};
+	struct run_answer done;
+
+	return ask(judge, &work, -1, &done);
+}
+
+bool jp_run_judge_cut_short(const struct jp_run_judge *judge, const char *why)
+{
+	struct run_task work = {.kind = CUT_SHORT};
+	struct run_answer done;
+
+	snprintf(work.why, sizeof(work.why), "%s", why);
+	return ask(judge, &work, -1, &done);
+}
+
+bool jp_run_judge_end(const struct jp_run_judge *judge, int junit, int *status)
+{
+	const struct run_task work = {.kind = END};
+	struct run_answer done;
+	bool there = ask(judge, &work, junit, &done);
+
+	*status = there ? done.status : JP_EXIT_BROKEN;
+	return there;
+}
