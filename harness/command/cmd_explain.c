@@ -28,7 +28,8 @@ static void print_usage(FILE *out)
 	      "  --elf DIR         look for ELF files in DIR first, whatever its layout\n"
 	      "  --root DIR        look for all files below DIR, a copied root\n"
 	      "Says why stacks are broken and names are missing, the worst cause first.\n"
-	      "Exit status: 0 healthy, 1 there are causes, 99 FILE cannot be read whole.\n"
+	      "Exit status: 0 healthy, 1 there are causes, or dumps of\n"
+	      "another machine, which nobody can judge here, 99 FILE cannot be read whole.\n"
 	      "Causes:\n",
 	      out);
 	for (size_t i = 0; jp_cause_at(i); i++)
@@ -96,7 +97,7 @@ static int verdict(const struct jp_explanation *explanation,
 	double value = 0;
 
 	if (!options->limited)
-		return explanation->nr_accused ? JP_EXIT_BAD : JP_EXIT_OK;
+		return jp_explain_healthy(explanation) ? JP_EXIT_OK : JP_EXIT_BAD;
 	for (size_t i = 0; i < explanation->nr_causes; i++)
 		if (explanation->causes[i].cause == options->limited)
 			value = options->percent ? 100 * jp_explain_share(explanation,

@@ -50,6 +50,12 @@ static int begin(struct explain_reading *reading, const char *path, struct jp_er
 	return 0;
 }
 
+static bool is_unknown_stack(const struct jp_event *sample)
+{
+	return sample->sample.stack && !sample->sample.regs && sample->sample.regs_abi &&
+	       !(sample->asked && sample->asked->user_chain);
+}
+
 static int visit(void *context, const struct jp_event *event)
 {
 	const bool sample = event->type == JP_EVENT_SAMPLE;
@@ -58,6 +64,7 @@ static int visit(void *context, const struct jp_event *event)
 	int ret = jp_file_finder_see(reading->finder, event)
 			  ?: jp_ends_see(reading->ends, event, &stack);
 
+	reading->explanation->unknown_stacks += sample && is_unknown_stack(event);
 	for (size_t i = 0; i < reading->count && !ret; i++) {
 		reading->views[i].samples += sample;
 		if (reading->explainers[i]->see)
@@ -131,6 +138,12 @@ int jp_explain(const char *path, const struct jp_explain_options *options,
 	jp_file_finder_free(reading.finder);
 	jp_replay_free(reading.spaces);
 	return ret;
+}
+
+bool jp_explain_healthy(const struct jp_explanation *explanation)
+{
+	return !explanation->nr_accused &&
+	       explanation->unknown_stacks <= JP_EXPLAIN_ACCUSES * explanation->summary.samples;
 }
 
 double jp_explain_share(const struct jp_explanation *explanation, const struct jp_blamed *cause)

@@ -18,6 +18,9 @@ struct jp_explanation {
 	struct jp_blamed *causes; /* by what they cost, most first */
 	size_t nr_causes;
 	size_t nr_accused; /* so many of them, from the first, are no mere notes */
+	/* Samples whose stack is a dump of another machine, or of a 32-bit task: nobody here knows
+	 * whether it is broken. */
+	uint64_t unknown_stacks;
 };
 
 struct jp_explain_options {
@@ -25,6 +28,8 @@ struct jp_explain_options {
 	const char *root; /* a copied root to find files in, or NULL */
 };
 
+/* Whether nothing is accused, and enough was seen to say so. */
+bool jp_explain_healthy(const struct jp_explanation *explanation);
 /* What share of the samples @cause costs. */
 double jp_explain_share(const struct jp_explanation *explanation, const struct jp_blamed *cause);
 /* Reads the perf.data file @path once, for all explainers. -errno and a message where it cannot be

@@ -72,10 +72,12 @@ static void print_verdict(const struct jp_explanation *explanation, const char *
 	print(file);
 	if (!explanation->summary.samples) {
 		printf(": there are no samples\n");
-	} else if (!explanation->nr_accused) {
+	} else if (jp_explain_healthy(explanation)) {
 		printf(": healthy: no cause costs stacks or names of %.0f %% of the %" PRIu64
 		       " samples\n",
 		       100 * JP_EXPLAIN_ACCUSES, explanation->summary.samples);
+	} else if (!explanation->nr_accused) {
+		printf(": whether stacks are broken is not known\n");
 	} else {
 		printf(": %.1f %% of the %" PRIu64 " samples lose their stack or their names, "
 		       "because ",
@@ -88,6 +90,13 @@ static void print_verdict(const struct jp_explanation *explanation, const char *
 void jp_explain_report_text(const struct jp_explanation *explanation, const char *file)
 {
 	print_verdict(explanation, file);
+	if (explanation->unknown_stacks) {
+		printf("%" PRIu64 " of the %" PRIu64 " stacks are dumps of ",
+		       explanation->unknown_stacks, explanation->summary.samples);
+		print(*explanation->summary.arch ? explanation->summary.arch : "another machine");
+		printf(", or of 32-bit tasks there, which jitproof does not unwind: record by "
+		       "frame pointers (perf record -g)\n");
+	}
 	for (size_t i = 0; i < explanation->nr_accused; i++)
 		print_cause(explanation, &explanation->causes[i]);
 	if (explanation->nr_accused < explanation->nr_causes)

@@ -214,6 +214,22 @@ class Said(Finding):
         found = self.unwind()
         self.assertEqual((found["samples"], found["not_unwound"]["other_machine"]), (0, 40))
 
+    def test_explain_does_not_call_it_healthy(self) -> None:
+        """What cannot be unwound is not known to be whole."""
+        for attr in self.perf.attrs:
+            struct.pack_into("<Q", attr.raw, 40, attr.flags | 1 << 22)
+        for sample in self.perf.samples():
+            sample.chain = []
+        self.perf.features[6] = struct.pack("<I64s", 64, b"aarch64")
+        self.perf.save(self.place("perf.data"))
+        done = process.run([JITPROOF, "explain", self.place("perf.data")])
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("40 of the 40 stacks are dumps of aarch64", done.stdout)
+        done = process.run([JITPROOF, "explain", "--json", self.place("perf.data")])
+        found = json.loads(done.stdout)
+        self.assertEqual((found["healthy"], found["causes"], found["unknown_stacks"]),
+                         (False, [], 40))
+
     def test_32_bits(self) -> None:
         for sample in self.perf.samples():
             sample.abi = 1

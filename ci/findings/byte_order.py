@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A finding about files of the other byte order; see __main__.py."""
+
+import re
+from typing import Iterator
+
+from ci.base import files
+from ci.findings.context import Context, Shown
+from harness.selftest import other_order, run_directory as rd
+
+
+def executable(text: str) -> tuple[int, int]:
+    """Of the dump's MMAP2 records: how many, and how many executable."""
+    found = re.findall(r"PERF_RECORD_MMAP2 .*\]: (\S{4}) ", text)
+    return len(found), sum("x" in one for one in found)
+
+
+def protection(context: Context) -> Iterator[Shown]:
+    fixture, swapped = "validators/fixtures/mappings/perf.data", context.path("swapped.data")
+    files.write_bytes(swapped, other_order.turn_file(rd.PerfData.load(fixture)))
+    for perf in context.perfs():
+        ours = executable(perf.run("script", "-D", "-i", fixture).stdout)
+        theirs = executable(perf.run("script", "-D", "-i", swapped).stdout)
+        yield perf.version, ours[0] == theirs[0] and theirs[1] < ours[1], \
+            "%d of %d mappings executable as recorded, %d of %d in the other byte order" % (
+                ours[1], ours[0], theirs[1], theirs[0])
+
+
+FINDINGS = {"byte-order.protection": protection}
