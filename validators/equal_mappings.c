@@ -774,7 +774,7 @@ static void free_equal(void *state)
 static const struct jp_validator equal_mappings = {
 	.name = "equal_mappings",
 	.help = "are the capture's executable mappings those that each process truly had?",
-	.traits = JP_WANTS_INJECTED,
+	.traits = JP_WANTS_INJECTED | JP_LACKS_REGISTERS,
 	.begin = begin,
 	.until = until,
 	.see = see,

@@ -485,7 +485,7 @@ static void free_order(void *state)
 static const struct jp_validator jit_order = {
 	.name = "jit_order",
 	.help = "does each address name the function that lived there at that time?",
-	.traits = JP_WANTS_INJECTED,
+	.traits = JP_WANTS_INJECTED | JP_LACKS_REGISTERS,
 	.begin = begin,
 	.until = until,
 	.see = see,

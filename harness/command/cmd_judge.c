@@ -15,6 +15,7 @@
 #include "harness/run/cases.h"
 #include "harness/command/judge_file.h"
 #include "harness/command/reading.h"
+#include "harness/command/judge_truth.h"
 #include "harness/report/report.h"
 #include "harness/format/rundir/run_dir.h"
 
@@ -173,6 +174,8 @@ static int judge(int argc, char **argv)
 		jp_judge_usage(stdout);
 		return JP_EXIT_OK;
 	}
+	if (jp_judge_truth_asked(argc, argv))
+		return jp_judge_truth(argc, argv);
 	for (; at < argc - 1; at++) {
 		if ((value = jp_arguments_value("--expected", argc, argv, &at)))
 			expected = value;

@@ -74,6 +74,8 @@ void jp_judge_usage(FILE *out)
 	      "       jitproof judge [--json] [--fail-if METRIC>X[%]] [--unwind]\n"
 	      "                      [--method METHOD] [--frame-pointers] [--stacks OUT]\n"
 	      "                      [--elf DIR] [--root DIR] FILE\n"
+	      "       jitproof judge --truth TRUTH [--injected INJECTED] [--slack NS] [--json]\n"
+	      "                      [-o DIR] FILE\n"
 	      "  DIR                   a run directory, or a case's folder in one\n"
 	      "  --expected DIR        expectations from the files in DIR, not from the run\n"
 	      "  --results OUT         write results.jsonl to the new file OUT\n"
@@ -90,7 +92,12 @@ void jp_judge_usage(FILE *out)
 	      "  --elf DIR             look for ELF files in DIR first, whatever its layout: by "
 	      "build\n"
 	      "                        id, else by path or name\n"
-	      "  --root DIR            look for all files below DIR, a copied root\n",
+	      "  --root DIR            look for all files below DIR, a copied root\n"
+	      "  --truth TRUTH         hold FILE, of CLOCK_MONOTONIC, against what a workload "
+	      "wrote\n"
+	      "  --injected INJECTED   judge names by INJECTED, which was made of FILE\n"
+	      "  --slack NS            between the clocks of both (measured on this machine)\n"
+	      "  -o DIR                keep what was gathered as a run directory, DIR\n",
 	      out);
 }
 

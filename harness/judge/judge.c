@@ -120,13 +120,36 @@ static int happen(struct judging *judging, struct judge_side *side, const struct
 	return failed;
 }
 
+/* A sample without registers is judged as an observed one: the first of its user addresses is what
+ * it sampled, wherever the CPU was. */
+static const struct jp_event *without_registers(const struct jp_event *event, struct jp_event *copy)
+{
+	static const struct jp_observed observed = {.weight = 1};
+	const uint64_t *user;
+	uint64_t count;
+
+	if (event->type != JP_EVENT_SAMPLE || event->observed)
+		return event;
+	*copy = *event;
+	copy->observed = &observed;
+	count = jp_event_user_chain(event, &user);
+	if (!event->sample.user && count) {
+		copy->sample.user = true;
+		copy->sample.ip = *user;
+	}
+	return copy;
+}
+
 static int visit(void *context, const struct jp_event *event)
 {
 	struct judging *judging = context;
+	struct jp_event copy;
 	int failed = 0;
 
 	if (event->type == JP_EVENT_BUILD_ID)
 		return 0;
+	if (judging->evidence->declared.lacks & JP_LACKS_REGISTERS)
+		event = without_registers(event, &copy);
 	if (!judging->in_injected)
 		jp_losses_see(&judging->losses, event);
 	for (size_t i = 0; !failed && i < judging->nr_sides; i++) {

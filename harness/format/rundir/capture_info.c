@@ -34,6 +34,7 @@ static const struct field {
 	{"duplicates", AT(duplicates), NUMBER, true},
 	{"breakpoints", AT(breakpoints), NUMBER, true},
 	{"capture", AT(capture), TEXT, false},
+	{"lacks", AT(lacks), TEXT, false},
 	{"order", AT(order), TEXT, false},
 	{"event", AT(event), TEXT, false},
 	{"samples", AT(samples), NUMBER, false},
@@ -61,6 +62,8 @@ static void put(FILE *file, const struct field *field, const struct jp_capture_i
 {
 	const void *value = (const char *)info + field->at;
 
+	if (field->kind == TEXT && !*(const char *)value)
+		return;
 	fprintf(file, "%s ", field->key);
 	if (field->kind == NUMBER)
 		fprintf(file, "%" PRIu64 "\n", *(const uint64_t *)value);

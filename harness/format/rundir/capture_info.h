@@ -28,6 +28,9 @@ struct jp_capture_info {
 	 * asked. */
 	uint64_t counted;
 
+	/* What the capture cannot tell, as a stream of observations declares it: "no-registers";
+	 * "": it tells all. */
+	char lacks[32];
 	uint64_t first_enabled; /* when the first of the events was on; 0: not told */
 
 	/* What follows is for readers; judging asks for none of it. */

@@ -31,8 +31,15 @@ static int check_file(const char *dir, const char *name, char *path, struct jp_e
 static int load_info(struct jp_evidence *evidence, const char *path, struct jp_error *err)
 {
 	jp_cleanup_free char *text = jp_file_read_regular(path, LIMIT, NULL, err);
+	char line[sizeof(evidence->info.lacks) + 16];
+	const char *expected = NULL;
 
-	return text ? jp_capture_info_parse(&evidence->info, path, text, err) : -EINVAL;
+	if (!text || jp_capture_info_parse(&evidence->info, path, text, err))
+		return -EINVAL;
+	snprintf(line, sizeof(line), "declares %s", evidence->info.lacks);
+	if (*evidence->info.lacks)
+		expected = jp_declared_line(&evidence->declared, line);
+	return expected ? jp_fail(err, EINVAL, "%s: lacks: expected %s", path, expected) : 0;
 }
 
 static int load_snapshots(struct jp_evidence *evidence, const char *path, struct jp_error *err)

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/run/gather.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/clock.h"
+#include "harness/base/order.h"
+#include "harness/base/path.h"
+#include "harness/capture/clock_slack.h"
+#include "harness/capture/cpus.h"
+#include "harness/capture/elf_copies.h"
+#include "harness/format/perfdata/read.h"
+#include "harness/format/procmaps/procmaps.h"
+#include "harness/format/rundir/capture_info.h"
+#include "harness/format/rundir/run_dir.h"
+#include "harness/format/rundir/watched.h"
+#include "harness/format/truth/format.h"
+#include "harness/model/oracle/truth.h"
+#include "harness/run/file_copy.h"
+
+/* Where clocks differ by more, nothing is judged: docs/results-format.md. */
+enum { MOST_SLACK_NS = 100000, MAX_STACK = 127 };
+
+struct gathered {
+	struct jp_gathering *ask;
+	const char *dir;
+	struct jp_truth *truth;
+	struct jp_elf_copies *copies;
+	struct jp_capture_info info;
+	struct jp_watched_info watched;
+	uint64_t first, last; /* times of records; of samples: info.sampling, info.stopped */
+	bool registers_lack, injected;
+	unsigned int jitdumps, perf_maps;
+	struct jp_error *err;
+};
+
+static void note(struct jp_gathering *ask, const char *text)
+{
+	size_t used = strlen(ask->notes);
+
+	snprintf(ask->notes + used, sizeof(ask->notes) - used, "%s\n", text);
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+/* Into @dir, under the name that it has. What is not there is missing in the profile too. */
+static unsigned int fetch(const struct gathered *all, const char *path, const char *folder)
+{
+	const char *slash = strrchr(path, '/');
+	char to[4096];
+
+	return slash && !jp_path_build(to, sizeof(to), NULL, "%s/%s%s", all->dir, folder, slash) &&
+	       !jp_file_copy_to(path, to, NULL);
+}
+
+static bool is_jitdump(const char *base)
+{
+	const char *end = strrchr(base, '.');
+
+	return strncmp(base, "jit-", 4) == 0 && end && strcmp(end, ".dump") == 0;
+}
+
+/* An ELF file of one or more functions, as `jitproof inject` or `perf inject` calls it. */
+static bool is_injected(const char *base)
+{
+	return strncmp(base, "jit-", 4) == 0 || strncmp(base, "jitted-", 7) == 0;
+}
+
+/* What the mapping record @event leads to. */
+static void fetch_mapped(struct gathered *all, const struct jp_event *event)
+{
+	const char *name = event->map.name, *slash = strrchr(name, '/');
+	const struct jp_procmap map = {.start = event->map.addr,
+				       .end = event->map.addr + event->map.len,
+				       .offset = event->map.pgoff,
+				       .prot = event->map.prot,
+				       .maj = event->map.maj,
+				       .min = event->map.min,
+				       .ino = event->map.ino,
+				       .name = name};
+
+	if (!(event->map.prot & JP_PROT_EXEC) || *name != '/' || name[1] == '/' || !slash)
+		return;
+	if (is_jitdump(slash + 1))
+		all->jitdumps += fetch(all, name, ".");
+	else if (all->injected && is_injected(slash + 1))
+		fetch(all, name, "jit");
+	else
+		jp_elf_copies_want(all->copies, (pid_t)event->pid, &map, event->map.gen);
+}
+
+/* A perf map that was there before the process is another one's. */
+static void fetch_perf_maps(struct gathered *all)
+{
+	const uint64_t now = jp_clock_now(), real = jp_clock_ns(CLOCK_REALTIME);
+
+	for (size_t i = 0; i < all->truth->nr_incarnations; i++) {
+		const struct jp_truth_incarnation *process = &all->truth->incarnations[i];
+		struct stat status;
+		uint64_t changed;
+		char path[64];
+
+		if (i && process[-1].pid == process->pid)
+			continue;
+		snprintf(path, sizeof(path), "/tmp/perf-%u.map", process->pid);
+		if (lstat(path, &status))
+			continue;
+		changed = (uint64_t)status.st_mtim.tv_sec * JP_NS_PER_S +
+			  (uint64_t)status.st_mtim.tv_nsec;
+		if (now - process->before + changed >= real)
+			all->perf_maps += fetch(all, path, ".");
+	}
+}
+
+/* --- what the capture says without saying it ---------------------------------------------- */
+
+static int see(void *context, const struct jp_event *event)
+{
+	struct gathered *all = context;
+
+	if (event->type == JP_EVENT_MAP && !event->kernel_map)
+		fetch_mapped(all, event);
+	if (all->injected)
+		return 0;
+	if (event->type == JP_EVENT_SAMPLE && event->asked && !event->asked->timed)
+		return jp_fail(
+			all->err, EINVAL,
+			"%s: its times are not those of CLOCK_MONOTONIC, as the truth's are: "
+			"record with perf record -k mono",
+			all->ask->capture);
+	all->first = all->first ? jp_min(all->first, event->time) : event->time;
+	all->last = jp_max(all->last, event->time);
+	if (event->type != JP_EVENT_SAMPLE)
+		return 0;
+	all->info.samples++;
+	all->info.sampling =
+		all->info.sampling ? jp_min(all->info.sampling, event->time) : event->time;
+	all->info.stopped = jp_max(all->info.stopped, event->time);
+	if (!event->asked)
+		return 0;
+	all->registers_lack |= !event->asked->regs;
+	all->watched.chain |= event->asked->user_chain;
+	all->watched.user_only |= !event->asked->kernel;
+	all->info.stack_dump = jp_max(all->info.stack_dump, event->asked->stack);
+	return 0;
+}
+
+static int read_capture(struct gathered *all, const char *path)
+{
+	struct jp_perfdata_summary summary;
+	int ret;
+
+	*all->err = (struct jp_error){""};
+	ret = jp_perfdata_read(path, see, all, &summary, all->err);
+	if (ret && !*all->err->text)
+		jp_fail(all->err, -ret, "%s: %s", path, strerror(-ret));
+	return ret;
+}
+
+/* A truth of another run has nothing to say of this capture. */
+static int check_times(const struct gathered *all)
+{
+	const struct jp_truth *truth = all->truth;
+	uint64_t from = UINT64_MAX, to = 0;
+
+	for (size_t i = 0; i < truth->nr_incarnations; i++) {
+		from = jp_min(from, truth->incarnations[i].after);
+		to = jp_max(to, truth->incarnations[i].until);
+	}
+	if (!all->info.samples)
+		return jp_fail(all->err, ENODATA, "%s: no sample is in it", all->ask->capture);
+	if (all->last < from || all->first > to)
+		return jp_fail(all->err, EINVAL,
+			       "%s: records from %" PRIu64 " to %" PRIu64
+			       " ns, and %s tells of a run from %" PRIu64
+			       " ns on: not of the same run, or boot",
+			       all->ask->capture, all->first, all->last, all->ask->truth, from);
+	return 0;
+}
+
+static void find_slack(struct gathered *all)
+{
+	jp_cleanup_free int *cpus = NULL;
+	int count;
+
+	all->info.slack = all->ask->slack;
+	if (all->info.slack != UINT64_MAX)
+		return;
+	count = jp_cpus_online(&cpus, NULL);
+	if (count > 0 && !jp_clock_slack(cpus, (unsigned int)count, &all->info.slack, NULL))
+		return;
+	all->info.slack = MOST_SLACK_NS;
+	note(all->ask,
+	     "the difference of the clocks cannot be measured here: taken as 100 us, so that "
+	     "fewer samples are judged (--slack NS)");
+}
+
+/* --- the rest of the folder --------------------------------------------------------------- */
+
+static int write_statements(struct gathered *all)
+{
+	struct jp_capture_info *info = &all->info;
+	struct jp_watched_info *watched = &all->watched;
+
+	snprintf(info->policy, sizeof(info->policy), "exec");
+	snprintf(info->capture, sizeof(info->capture), "gathered");
+	if (all->registers_lack)
+		snprintf(info->lacks, sizeof(info->lacks), "no-registers");
+	info->enabled = all->first;
+	info->max_stack = MAX_STACK;
+	info->settled = true;
+	watched->started = info->enabled;
+	watched->begun = info->sampling;
+	watched->ending = watched->ended = info->stopped;
+	watched->slack = info->slack;
+	watched->max_stack = info->max_stack;
+	watched->stack_dump = info->stack_dump;
+	return jp_capture_info_write(info, all->dir, all->err)
+		       ?: jp_watched_write(watched, all->dir, all->err)
+				  ?: jp_run_dir_write(all->dir, "maps", "", all->err);
+}
+
+/* What no profiler can know is no fault of one: the kernel has no record of it. */
+static const char kernel_silent[] =
+	"	coverage.stale allow munmap <=acts.munmap	# the kernel has no record of "
+	"munmap\n"
+	"	mappings.extra allow munmap <=acts.munmap	# the same, at marks\n"
+	"	coverage.stale allow mprotect <=acts.mprotect	# nor where execution is "
+	"forbidden\n"
+	"	mappings.extra allow mprotect <=acts.mprotect	# the same, at marks\n"
+	"	coverage.stale allow mremap <=acts.mremap	# the kernel has no record of "
+	"mremap\n"
+	"	mappings.extra allow mremap <=acts.mremap	# the same, at marks\n"
+	"	coverage.missing allow mremap <=acts.mremap	# nor of where code came by it\n"
+	"	mappings.missing allow mremap <=acts.mremap	# the same, at marks\n";
+
+/* What an injector has to mend, and here is none. */
+static const char not_injected[] = "	order.hidden allow coalesced <=order.loads	# the "
+				   "kernel tells the merged mapping, "
+				   "later\n"
+				   "	order.hidden allow reprotected <=order.loads	# and "
+				   "tells a mapping again with each "
+				   "mprotect\n"
+				   "	order.hidden allow snapshot <=order.loads	# and who "
+				   "attaches lists what is there\n";
+
+static int write_case(struct gathered *all)
+{
+	char text[2048];
+	const bool names = all->perf_maps || all->ask->injected;
+
+	if (!names)
+		note(all->ask, all->jitdumps
+				       ? "names are not judged: the jitdump is of use once it is "
+					 "injected (--injected FILE)"
+				       : "names are not judged: there is no perf map and no "
+					 "jitdump of the workload");
+	if (all->registers_lack)
+		note(all->ask, "samples hold no user registers: the depth in a recursion is the "
+			       "one that fits "
+			       "best (perf record --user-regs=bp,sp,ip on x86-64 tells it)");
+	snprintf(text, sizeof(text),
+		 "case truth/gathered full : workload : profiler : samples=1 distinct=1%s\n%s%s",
+		 all->ask->injected ? " publish=both inject=profiler"
+		 : names            ? " publish=map"
+				    : "",
+		 kernel_silent, all->ask->injected ? "" : not_injected);
+	return jp_run_dir_write(all->dir, "case", text, all->err);
+}
+
+static int copy_in(const struct gathered *all, const char *from, const char *name)
+{
+	char to[4096];
+
+	return jp_path_build(to, sizeof(to), all->err, "%s/%s", all->dir, name)
+		       ?: jp_file_copy_to(from, to, all->err);
+}
+
+/* Where the injected capture leads. */
+static int gather_injected(struct gathered *all)
+{
+	char folder[4096];
+
+	if (!all->ask->injected)
+		return 0;
+	if (jp_path_build(folder, sizeof(folder), all->err, "%s/jit", all->dir))
+		return -ENAMETOOLONG;
+	if (mkdir(folder, 0777))
+		return jp_fail(all->err, errno, "%s: %s", folder, strerror(errno));
+	all->injected = true;
+	return read_capture(all, all->ask->injected)
+		       ?: copy_in(all, all->ask->injected, "injected.data");
+}
+
+static int gather(struct gathered *all)
+{
+	int ret, late;
+
+	all->truth = jp_truth_load(all->ask->truth, all->err);
+	if (!all->truth)
+		return -EINVAL;
+	all->copies = jp_elf_copies_start(all->dir, true, all->err);
+	if (!all->copies)
+		return -EIO;
+	ret = read_capture(all, all->ask->capture) ?: check_times(all) ?: gather_injected(all);
+	late = jp_elf_copies_finish(all->copies, ret ? NULL : all->err);
+	if (ret || late)
+		return ret ?: late;
+	fetch_perf_maps(all);
+	find_slack(all);
+	return copy_in(all, all->ask->truth, "truth")
+		       ?: copy_in(all, all->ask->capture, "perf.data")
+				  ?: write_statements(all)
+					     ?: write_case(all);
+}
+
+int jp_gather(struct jp_gathering *gathering, const char *dir, struct jp_error *err)
+{
+	struct gathered all = {.ask = gathering, .dir = dir, .err = err};
+	int ret;
+
+	*gathering->notes = '\0';
+	ret = gather(&all);
+	jp_truth_free(all.truth);
+	return ret;
+}
