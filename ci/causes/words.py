@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What validators call a cause, in the words of explain; and what no capture can tell."""
+
+# Metrics that count samples which lost their stack or their name.
+METRICS = ("broken.chain", "broken.dump", "names.unnamed", "names.wrong")
+
+WORDS = {
+    "window": "attach-window", "snapshot": "older-code", "pathless": "older-code",
+    "gate": "exec-while-disabled", "max-stack": "depth-limit", "dump-end": "dump-too-small",
+    "dump-short": "empty-dump", "no-cfi": "no-cfi-for-jit", "no-elf": "missing-file",
+    "bad-frame": "jit-no-frame-pointer", "complete": "jit-no-frame-pointer",
+    "hidden": "jitdump-hidden", "no-map": "no-name-source", "no-mapping": "older-code",
+    "not-anonymous": "map-not-read-for-memfd", "not-injected": "jitdump-not-injected",
+    "not-published": "map-partial", "stale": "map-stale", "later": "map-stale",
+}
+
+UNKNOWABLE = {
+    "mremap": "the kernel records no move: no record says where the code is now, as with code "
+              "that was mapped before or while the profiler attached",
+    "shared-mm": "code of a process that shares another's memory (CLONE_VM) and never mapped any: "
+                 "the record of the clone is that of a fork",
+    "bad-cfi": "a library's call frame information is wrong: the walk ends in a caller that is "
+               "plausible",
+    "kernel-walk": "the kernel's own walk of a stack ended early for a moment (a page was being "
+                   "copied)",
+    "wrong-frame": "a frame that cannot be, and that lies in code",
+    "hole": "a caller is missing in the middle, and the stack reaches its root",
+}
+
+
+def of_validators(word: str, definition: str) -> str:
+    """The id of a validators' word; the word itself where explain has none."""
+    if word == "no-map" and "publish=map" in definition:
+        return "map-partial"
+    return WORDS.get(word, word)
+
+
+def publishes_nothing(definition: str) -> bool:
+    return "publish=" not in definition or "publish=none" in definition
+
+
+def unknowable(causes: list[str]) -> bool:
+    return bool(causes) and causes[0] in UNKNOWABLE

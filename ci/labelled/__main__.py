@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Makes captures whose cause is known because of how they were made: harness/selftest/labelled.
+
+Records each recipe into FOLDER/NAME: perf.data, root/ (the files that it names), label (the cause;
+then those that may come first as well), how (the commands). --pack makes the archives of the tree
+of them. A capture of a large runtime whose like is in the tree stays outside.
+
+Needs the right to profile, and the perfs of five Debian suites (ci/peer/perf_tools.py);
+a recipe whose runtime is not installed is skipped and says what installs it.
+"""
+
+import argparse
+import fnmatch
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import files
+from ci.base.status import Missing
+from ci.labelled import of_programs, of_runtimes, of_workloads, pack, sysroot
+from ci.labelled.bench import Bench
+from ci.labelled.recipe import RECIPES, Recipe
+from harness.selftest import run_directory as rd
+
+MODULES = (of_programs, of_runtimes, of_workloads)  # each registers its recipes
+
+
+def make(one: Recipe, options: argparse.Namespace) -> int:
+    """Records one capture; the samples in it."""
+    bench = Bench(options.scratch, one.name)
+    one.make(bench)
+    target = os.path.join(options.folder, one.name)
+    shutil.rmtree(target, ignore_errors=True)
+    os.makedirs(target)
+    touched = sysroot.Touched(bench.data)
+    dumps = [bench.place(name) for name in os.listdir(bench.folder) if name.startswith("jit-")]
+    sysroot.copy(sysroot.wanted(touched, [*bench.extra, *dumps], bench.without),
+                 os.path.join(target, "root"))
+    shutil.copy2(bench.data, os.path.join(target, "perf.data"))
+    files.write(os.path.join(target, "label"), "\n".join(one.label) + "\n")
+    files.write(os.path.join(target, "how"), "\n".join(bench.steps) + "\n")
+    return len(rd.PerfData.load(bench.data).samples())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jitproof", default="build/jitproof", help="default: %(default)s")
+    parser.add_argument("--scratch", default="/tmp/labelled",
+                        help="where programs run and perfs are kept (default: %(default)s)")
+    parser.add_argument("--list", action="store_true", help="only the recipes and their labels")
+    parser.add_argument("--pack", metavar="DIR", help="only make the tree's archives of FOLDER in "
+                        "DIR, in place of those that are there")
+    parser.add_argument("--only", metavar="GLOB", action="append", help="may repeat")
+    parser.add_argument("folder", nargs="?", default="build/labelled", help="default: %(default)s")
+    options = parser.parse_args()
+    chosen = [one for name, one in sorted(RECIPES.items())
+              if any(fnmatch.fnmatch(name, glob) for glob in options.only or ["*"])]
+    if options.list:
+        for one in chosen:
+            print("%-32s %s" % (one.name, " ".join(one.label)))
+        return 0
+    if options.pack:
+        pack.pack(options.folder, options.pack, [one.name for one in chosen if one.kept])
+        return 0
+    os.makedirs(os.path.join(options.scratch, "bin"), exist_ok=True)
+    shutil.copy2(options.jitproof, os.path.join(options.scratch, "bin", "jitproof"))
+    failed = made = 0
+    for one in chosen:
+        try:
+            samples = make(one, options)
+        except Missing as reason:
+            print("SKIP  %-32s %s" % (one.name, reason), flush=True)
+        except (OSError, RuntimeError, ValueError) as error:
+            failed += 1
+            print("ERROR %-32s %s" % (one.name, error), flush=True)
+        else:
+            made += 1
+            size = os.path.getsize(os.path.join(options.folder, one.name, "perf.data"))
+            print("ok    %-32s %5d samples %6d kB" % (one.name, samples, size // 1024), flush=True)
+    if failed:
+        return 1
+    return 0 if made else 4
+
+
+if __name__ == "__main__":
+    sys.exit(main())

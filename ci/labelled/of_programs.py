@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Captures of compiled programs: their frame pointers, call frame information, symbols, files."""
+
+
+import os
+import struct
+from typing import Any
+
+from ci.base import files
+from ci.labelled import programs
+from ci.labelled.bench import Bench
+from ci.labelled.recipe import add, recipe
+from harness.selftest import run_directory as rd
+
+CHAINS = ("-g", "-F", "999")
+OURS = ("-F", "999")
+WITH_FP = ("-O1", "-fno-omit-frame-pointer")
+
+
+def options_of(version: str) -> tuple[str, ...]:
+    return OURS if version == "ours" else CHAINS
+
+
+def program(version: str) -> None:
+    add("healthy-program-" + version, "healthy", lambda bench: bench.launch(
+        version, options_of(version), [bench.chain()]))
+
+
+for VERSION in ("5.10", "6.12", "7.2", "ours"):
+    program(VERSION)
+add("healthy-static-6.1", "healthy", lambda bench: bench.launch(
+    "6.1", CHAINS, [bench.chain("chain", "-static", "-fno-omit-frame-pointer")]))
+
+
+@recipe("healthy-family-6.1", "healthy")
+def family(bench: Bench) -> None:
+    chain = bench.chain()
+    bench.launch("6.1", CHAINS, [bench.build("family", programs.FAMILY, *WITH_FP, "-pthread"),
+                                 "800", chain])
+
+
+@recipe("healthy-family-ours", "healthy")
+def family_ours(bench: Bench) -> None:
+    bench.launch("ours", OURS, [bench.build("family", programs.FAMILY, *WITH_FP, "-pthread"),
+                                "800", bench.chain()])
+
+
+@recipe("healthy-shell-7.3", "healthy")
+def shell(bench: Bench) -> None:
+    """A shell that starts one program after the other."""
+    chain = bench.chain()
+    bench.launch("7.3", CHAINS, ["sh", "-c", "for i in 1 2 3 4; do %s 250; done" % chain])
+
+
+@recipe("healthy-short-6.1", "healthy")
+def short(bench: Bench) -> None:
+    bench.launch("6.1", ("-g", "-F", "997"), [bench.chain(), "60"])
+
+
+@recipe("healthy-idle-6.12", "healthy")
+def idle(bench: Bench) -> None:
+    chain = bench.chain()
+    bench.launch("6.12", CHAINS, ["sh", "-c", "%s 100; sleep 1; %s 100" % (chain, chain)])
+
+
+def cplusplus(version: str, size: int) -> None:
+    @recipe("healthy-c++-" + version, "healthy")
+    def make(bench: Bench) -> None:
+        sorts = bench.build("sorts", programs.SORTS, "-O2", "-g1", language="c++")
+        bench.launch(version, ("-F", "249", "--stack", str(size), "--no-chain")
+                     if version == "ours" else
+                     ("-F", "249", "--call-graph", "dwarf,%d" % size), [sorts, "1500"])
+
+
+cplusplus("6.1", 8192)
+cplusplus("7.3", 8192)
+cplusplus("ours", 4096)
+
+
+@recipe("healthy-deep-ours", "healthy")
+def deep(bench: Bench) -> None:
+    """Deep, and whole."""
+    deep_ = bench.build("deep", programs.DEEP, *WITH_FP, "-DDEPTH=90", "-DSIZE=64")
+    bench.launch("ours", OURS, [deep_])
+
+
+def library(name: str, version: str, use: str, label: str = "library-no-frame-pointer",
+            *options: str) -> None:
+    @recipe(name, label)
+    def make(bench: Bench) -> None:
+        lib = bench.build("libwork.so", programs.LIBRARY, "-O2", "-shared", "-fPIC",
+                          *(options or ("-fomit-frame-pointer",)))
+        uses = bench.build("uses", programs.USES_LIBRARY, *WITH_FP, "-DUSE=" + use, lib)
+        bench.launch(version, options_of(version), [uses])
+
+
+library("library-leaf-6.1", "6.1", "library_leaf(n)")
+library("library-leaf-ours", "ours", "library_leaf(n)")
+library("library-loop-5.10", "5.10", "library_loop(n)")
+library("library-loop-7.3", "7.3", "library_loop(n)")
+library("library-call-6.12", "6.12", "library_call(called_back, n)")
+library("healthy-library-6.12", "6.12", "library_call(called_back, n)", "healthy",
+        "-DFRAMES", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
+
+
+@recipe("program-no-fp-7.2", "library-no-frame-pointer")
+def program_without(bench: Bench) -> None:
+    """The program itself has none, and computes in %rbp."""
+    text = programs.USES_LIBRARY.replace("USE", "library_loop(n)") + programs.LIBRARY
+    bench.launch("7.2", CHAINS, [bench.build("program", text, "-O2", "-fomit-frame-pointer")])
+
+
+def deep_dump(name: str, label: str, version: str, granted: int, *options: str) -> None:
+    @recipe(name, label)
+    def make(bench: Bench) -> None:
+        deep_ = bench.build("deep", programs.DEEP, "-O1", "-fomit-frame-pointer", *options)
+        bench.launch(version, ("-F", "249", "--stack", str(granted), "--no-chain")
+                     if version == "ours" else
+                     ("-F", "249", "--call-graph", "dwarf,%d" % granted), [deep_])
+
+
+deep_dump("dump-small-program-5.10", "dump-too-small", "5.10", 1024, "-DDEPTH=40", "-DSIZE=200")
+deep_dump("dump-small-program-7.3", "dump-too-small", "7.3", 4096, "-DDEPTH=20", "-DSIZE=1500")
+deep_dump("dump-small-program-ours", "dump-too-small", "ours", 2048, "-DDEPTH=60", "-DSIZE=100")
+deep_dump("dump-hollow-6.1", "empty-dump", "6.1", 16384, "-DDEPTH=2", "-DSIZE=60000",
+          "-DHOLLOW=1")
+deep_dump("dump-hollow-ours", "empty-dump", "ours", 16384, "-DDEPTH=1", "-DSIZE=40000",
+          "-DHOLLOW=1")
+deep_dump("healthy-dump-7.2", "healthy", "7.2", 8192, "-DDEPTH=10", "-DSIZE=100")
+
+
+@recipe("depth-program-6.1", "depth-limit")
+def depth(bench: Bench) -> None:
+    deep_ = bench.build("deep", programs.DEEP, *WITH_FP, "-DDEPTH=300", "-DSIZE=16")
+    bench.launch("6.1", CHAINS, [deep_])
+
+
+def missing(name: str, version: str, *options: str, dump: bool) -> None:
+    """What was recorded is gone when the capture is read."""
+    @recipe(name, "missing-file")
+    def make(bench: Bench) -> None:
+        if dump:
+            program = bench.build("sorts", programs.SORTS, "-O2", *options, language="c++")
+            record = (("-F", "249", "--stack", "4096", "--no-chain") if version == "ours" else
+                      ("-F", "249", "--call-graph", "dwarf,4096"))
+        else:
+            program, record = bench.chain("chain", *options), options_of(version)
+        bench.launch(version, record, [program, "1000"])
+        bench.must(["rm", program])
+
+
+missing("missing-program-6.1", "6.1", "-fno-omit-frame-pointer", dump=False)
+missing("missing-program-7.3", "7.3", dump=True)
+missing("missing-program-ours", "ours", dump=True)
+
+
+@recipe("replaced-program-6.12", "missing-file")
+def replaced(bench: Bench) -> None:
+    """Built again between recording and reading: another build id."""
+    program = bench.chain()
+    bench.launch("6.12", CHAINS, [program])
+    bench.must(["rm", program])
+    bench.chain("chain", "-fno-omit-frame-pointer", "-g", "-O2")
+
+
+def stripped(version: str, *options: str) -> None:
+    @recipe("stripped-%s%s" % (version, "-static" if options else ""), "stripped-symbols")
+    def make(bench: Bench) -> None:
+        program = bench.chain("chain", "-fno-omit-frame-pointer", *options)
+        bench.must(["strip", "--strip-all", program])
+        bench.launch(version, options_of(version), [program])
+
+
+stripped("5.10")
+stripped("7.3", "-static")
+stripped("ours")
+
+
+@recipe("kernel-only-6.1", "kernel-only")
+def kernel_only(bench: Bench) -> None:
+    bench.launch("6.1", ("-e", "cpu-clock:k", *CHAINS),
+                 [bench.build("calls", programs.CALLS, *WITH_FP)])
+
+
+@recipe("kernel-only-7.3", "kernel-only")
+def kernel_chains_only(bench: Bench) -> None:
+    bench.launch("7.3", ("--kernel-callchains", *CHAINS), [bench.chain()])
+
+
+def lost_samples(version: str, *options: str) -> None:
+    """A ring that holds a few dozen samples."""
+    @recipe("lost-samples-" + version, "lost-samples")
+    def make(bench: Bench) -> None:
+        bench.launch(version, options, [
+            bench.build("family", programs.FAMILY, *WITH_FP, "-pthread"), "400"])
+
+
+lost_samples("6.1", "-m", "1", "-F", "9999", "-g")
+lost_samples("6.12", "-m", "2", "-F", "1999", "--call-graph", "dwarf,4096")
+
+
+def lost_records(version: str, *options: str) -> None:
+    """A ring that holds a few dozen mapping records, and whose reader must wait for the CPU that
+    the storm is on."""
+    @recipe("lost-records-" + version, "lost-records")
+    def make(bench: Bench) -> None:
+        os.sched_setaffinity(0, {min(everywhere)})
+        try:
+            bench.launch(version, options, [
+                bench.build("storm", programs.STORM, *WITH_FP), "700"])
+        finally:
+            os.sched_setaffinity(0, everywhere)
+    everywhere = os.sched_getaffinity(0)
+
+
+lost_records("6.1", "-m", "1", "-F", "999", "-g")
+lost_records("7.3", "-m", "1", "-F", "1999", "-g")
+lost_records("ours", "--sideband-ring=4096", "-F", "999")
+
+SAMPLE_RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
+
+
+def throttled(version: str) -> None:
+    """Three times the samples that the kernel allows, which for that time are 30,000 a second."""
+    @recipe("throttled-" + version, "throttled")
+    def make(bench: Bench) -> None:
+        program, before = bench.chain(), files.read(SAMPLE_RATE)
+        bench.steps.append("# sysctl kernel.perf_event_max_sample_rate=30000")
+        files.write(SAMPLE_RATE, "30000")
+        try:
+            bench.attach(version, ("-c", "10000", "-g"), [program], seconds=0.03)
+        finally:
+            files.write(SAMPLE_RATE, before)
+
+
+throttled("6.1")
+throttled("5.10")
+
+
+@recipe("healthy-everything-6.1", "healthy")
+def everything(bench: Bench) -> None:
+    """System-wide; what is not ours of the machine is taken out again."""
+    bench.launch("6.1", ("-a", *CHAINS), [
+        bench.build("family", programs.FAMILY, *WITH_FP, "-pthread"), "600"])
+    perf = rd.PerfData.load(bench.data)
+    ours = {0, 2**32 - 1} | {one.pid for one in perf.maps() if one.name.startswith(bench.folder)}
+    perf.records = [one for one in perf.records if pid_of(one) in ours]
+    perf.features = {bit: raw for bit, raw in perf.features.items() if bit != BUILD_IDS}
+    perf.save(bench.data)
+    bench.steps.append("# without the records of other processes")
+
+
+BUILD_IDS = 2  # the feature
+
+
+def pid_of(record: Any) -> int:
+    """Whose record it is; 0 for those that are nobody's."""
+    if isinstance(record, rd.Sample):
+        return record.pid
+    return struct.unpack_from("<I", record.body)[0] if isinstance(record, rd.Side) else 0
+
+
+def delayed(version: str) -> None:
+    """perf reads /proc, waits a second, and hears of mappings only then."""
+    @recipe("attach-window-delay-" + version, "attach-window")
+    def make(bench: Bench) -> None:
+        mapper = bench.build("mapper", programs.MAPPER, *WITH_FP)
+        bench.attach(version, (*CHAINS, "-D", "1000"), [mapper], seconds=2)
+
+
+delayed("6.1")
+delayed("7.3")

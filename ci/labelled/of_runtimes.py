@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Captures of real runtimes, each publishing its names in each of its ways."""
+
+import os
+from typing import Callable, Sequence
+
+from ci.base import process
+from ci.labelled import scripts
+from ci.labelled.bench import Bench, child, need
+from ci.labelled.recipe import recipe
+
+CHAINS = ("-g", "-F", "799")
+DUMPS = ("--call-graph", "dwarf,8192", "-F", "149")
+
+
+def options_of(version: str) -> tuple[str, ...]:
+    return ("-F", "799") if version == "ours" else CHAINS
+
+
+def javascript(bench: Bench, ms: int = 1500) -> str:
+    return bench.write("hot.js", scripts.JAVASCRIPT.replace("MS", str(ms)))
+
+
+def node(name: str, label: str, version: str, *options: str, record: Sequence[str] = (),
+         inject: str = "", after: Callable[[Bench], None] | None = None) -> None:
+    @recipe("node-" + name, label)
+    def make(bench: Bench) -> None:
+        command = [need("node", "apt-get install nodejs"), *options, javascript(bench)]
+        bench.launch(version, record or options_of(version), command)
+        if after:
+            after(bench)
+        if inject:
+            bench.inject(inject)
+
+
+def no_dump(bench: Bench) -> None:
+    for name in os.listdir(bench.folder):
+        if name.startswith("jit-"):
+            bench.must(["rm", bench.place(name)])
+
+
+NATIVE = ("--perf-basic-prof", "--interpreted-frames-native-stack")
+node("map-6.1", "healthy", "6.1", *NATIVE)
+node("map-ours", "healthy", "ours", *NATIVE)
+node("injected-7.3", "healthy", "7.3", "--perf-prof", "--interpreted-frames-native-stack",
+     inject="7.3")
+node("plain-6.12", "no-name-source", "6.12")
+node("not-injected-6.1", "jitdump-not-injected", "6.1", "--perf-prof")
+node("dump-gone-7.2", "jitdump-file-gone", "7.2", "--perf-prof", after=no_dump)
+node("dwarf-6.1", "no-cfi-for-jit", "6.1", "--perf-basic-prof", record=DUMPS)
+node("jitless-6.1", "interpreter", "6.1", "--jitless")
+
+
+def java(name: str, label: str, version: str, *options: str, record: Sequence[str] = (),
+         perf_map: bool = False, attach: bool = True, early: bool = False) -> None:
+    @recipe("java-" + name, label)
+    def make(bench: Bench) -> None:
+        binary = need("java", "apt-get install openjdk-17-jdk-headless")
+        bench.write("Hot.java", scripts.JAVA)
+        bench.must([os.path.join(os.path.dirname(os.path.realpath(binary)), "javac"), "Hot.java"])
+        command = [os.path.realpath(binary), "-XX:+UseSerialGC", *options, "-cp", bench.folder,
+                   "Hot", "6000" if attach else "4000"]
+
+        def dump() -> None:
+            pid = bench.pid or child(bench.launched, "java")
+            bench.must(["jcmd", str(pid), "Compiler.perfmap"])
+        if attach:
+            bench.attach(version, record or options_of(version), command,
+                         meanwhile=dump if perf_map else None)
+        else:
+            bench.launch(version, record or options_of(version), command,
+                         meanwhile=dump if perf_map else None)
+
+
+KEEP = "-XX:+PreserveFramePointer"
+java("map-6.1", "healthy", "6.1", KEEP, perf_map=True)
+java("map-launched-ours", "healthy", "ours", KEEP, perf_map=True, attach=False,
+     record=("-F", "299"))
+java("no-fp-6.1", "jit-no-frame-pointer", "6.1", perf_map=True)
+java("no-fp-plain-7.3", "jit-no-frame-pointer no-name-source", "7.3")
+java("no-fp-ours", "jit-no-frame-pointer", "ours", perf_map=True)
+java("no-map-6.12", "no-name-source", "6.12", KEEP)
+java("dwarf-6.1", "no-cfi-for-jit", "6.1", perf_map=True, record=DUMPS)
+java("task-7.2", "older-code", "7.2", KEEP, record=(*CHAINS, "--synth=task"))
+java("int-6.1", "interpreter", "6.1", "-Xint", KEEP, perf_map=True)
+
+
+def script(name: str, label: str, version: str, program: str, package: str, source: str,
+           file: str, *options: str, record: Sequence[str] = (), attach: bool = False,
+           inject: str = "", comm: str = "") -> None:
+    """A runtime that takes a file and a number of milliseconds."""
+    @recipe(name, label)
+    def make(bench: Bench) -> None:
+        command = [need(program, package), *options, bench.write(file, source), "1500"]
+        if attach:
+            bench.attach(version, record or options_of(version), command, name=comm)
+        else:
+            bench.launch(version, record or options_of(version), command)
+        if inject:
+            bench.inject(inject)
+
+
+def luajit(name: str, label: str, version: str, attach: bool = False,
+           record: Sequence[str] = ()) -> None:
+    script("luajit-" + name, label, version, "luajit", "apt-get install luajit", scripts.LUA,
+           "hot.lua", attach=attach, record=record)
+
+
+luajit("6.1", "jit-no-frame-pointer no-name-source", "6.1")
+luajit("ours", "jit-no-frame-pointer no-name-source", "ours", attach=True)
+luajit("dwarf-7.3", "no-cfi-for-jit no-name-source", "7.3", record=DUMPS)
+
+script("pypy-6.1", "jit-no-frame-pointer no-name-source", "6.1", "pypy3", "apt-get install pypy3",
+       scripts.PYTHON, "hot.py")
+
+# A script that was written just now is not compiled, unless file_update_protection says so.
+PHP_JIT = ("-d", "opcache.file_update_protection=0", "-d", "opcache.enable_cli=1",
+           "-d", "opcache.jit_buffer_size=64M", "-d", "opcache.jit=tracing")
+
+
+def php(name: str, label: str, version: str, *options: str, record: Sequence[str] = (),
+        inject: str = "") -> None:
+    script("php-" + name, label, version, "php", "apt-get install php8.2-cli php8.2-opcache",
+           scripts.PHP, "hot.php", *options, record=record, inject=inject)
+
+
+php("jit-6.1", "jit-no-frame-pointer no-name-source", "6.1", *PHP_JIT)
+php("jit-map-7.3", "jit-no-frame-pointer", "7.3", *PHP_JIT, "-d", "opcache.jit_debug=16")
+php("interpreter-6.1", "interpreter", "6.1",
+    record=("--call-graph", "dwarf,32768", "-F", "99"))
+
+PYTHON_DEBIAN = "/usr/bin/python3.11"
+script("python-dwarf-6.1", "interpreter", "6.1", PYTHON_DEBIAN, "apt-get install python3.11",
+       scripts.PYTHON, "hot.py", record=DUMPS)
+script("python-dwarf-ours", "interpreter", "ours", PYTHON_DEBIAN, "apt-get install python3.11",
+       scripts.PYTHON, "hot.py", record=("-F", "149", "--stack", "8192", "--no-chain"))
+script("perl-dwarf-7.3", "interpreter", "7.3", "perl", "apt-get install perl", scripts.PERL,
+       "hot.pl", record=DUMPS)
+script("ruby-dwarf-6.12", "interpreter", "6.12", "ruby", "apt-get install ruby", scripts.RUBY,
+       "hot.rb", record=DUMPS)
+script("python-fp-6.1", "library-no-frame-pointer", "6.1", PYTHON_DEBIAN,
+       "apt-get install python3.11", scripts.PYTHON, "hot.py")
+script("perl-fp-ours", "library-no-frame-pointer", "ours", "perl", "apt-get install perl",
+       scripts.PERL, "hot.pl")
+
+PYENV = os.path.expanduser("~/.pyenv/versions/")
+
+
+def python(name: str, label: str, number: str, version: str, *options: str,
+           record: Sequence[str] = (), inject: str = "") -> None:
+    script("python-" + name, label, version, PYENV + number + "/bin/python3", "pyenv install "
+           + number, scripts.PYTHON, "hot.py", *options, record=record, inject=inject)
+
+
+python("3.12-map-6.1", "library-no-frame-pointer", "3.12.1", "6.1", "-X", "perf")
+python("3.13-jitdump-7.3", "healthy", "3.13.0", "7.3", "-X", "perf_jit",
+       record=("--call-graph", "dwarf,32768", "-F", "149"),
+       inject="7.3")
+
+
+def erlang(name: str, label: str, version: str, *options: str, inject: str = "") -> None:
+    @recipe("erlang-" + name, label)
+    def make(bench: Bench) -> None:
+        erl = need("erl", "apt-get install erlang-base")
+        bench.write("hot.erl", scripts.ERLANG)
+        bench.must([need("erlc", "apt-get install erlang-base"), "hot.erl"])
+        bench.launch(version, options_of(version), [erl, "-noshell", "+S", "1", *options, "-run",
+                                                    "hot", "main", "1500"])
+        if inject:
+            bench.inject(inject)
+
+
+erlang("plain-6.1", "no-name-source jit-no-frame-pointer", "6.1")
+erlang("map-6.12", "jit-no-frame-pointer library-no-frame-pointer", "6.12", "+JPperf", "map")
+
+
+def mono(name: str, label: str, version: str, *options: str,
+         record: Sequence[str] = ()) -> None:
+    @recipe("mono-" + name, label)
+    def make(bench: Bench) -> None:
+        bench.write("Hot.cs", scripts.CSHARP)
+        bench.must([need("mcs", "apt-get install mono-mcs"), "Hot.cs"])
+        bench.launch(version, record or options_of(version), [
+            need("mono", "apt-get install mono-runtime"), *options, bench.place("Hot.exe"),
+            "1500"])
+
+
+mono("plain-6.1", "jit-no-frame-pointer library-no-frame-pointer", "6.1")
+mono("map-7.2", "jit-no-frame-pointer library-no-frame-pointer", "7.2", "--jitmap")
+
+script("sbcl-6.1", "no-name-source", "6.1", "sbcl", "apt-get install sbcl", scripts.LISP,
+       "hot.lisp", "--script")
+script("guile-6.12", "jit-no-frame-pointer no-name-source", "6.12", "guile",
+       "apt-get install guile-3.0", scripts.SCHEME, "hot.scm", "--no-auto-compile", "-s")
+
+
+@recipe("qemu-6.1", "jit-no-frame-pointer no-name-source")
+def qemu(bench: Bench) -> None:
+    """User emulation: translated code, and neither a map nor a jitdump in 7.2."""
+    emulator = need("qemu-x86_64", "apt-get install qemu-user")
+    bench.launch("6.1", CHAINS, [emulator, bench.chain("chain", "-static"), "1500"])
+
+
+def npm(name: str, label: str, version: str, package: str, binary: str, *options: str) -> None:
+    """Of npm: a program of 100 MB, which is not kept."""
+    @recipe(name, label, kept=False)
+    def make(bench: Bench) -> None:
+        home = os.path.join(bench.scratch, "npm", package)
+        path = os.path.join(home, "node_modules", binary)
+        if not os.path.exists(path):
+            os.makedirs(home, exist_ok=True)
+            process.must([need("npm", "apt-get install npm"), "install", "--prefix", home,
+                          package], timeout=300)
+        bench.launch(version, options_of(version), [path, *options, javascript(bench)])
+
+
+npm("deno-6.1", "no-name-source stripped-symbols", "6.1", "@deno/linux-x64-glibc",
+    "@deno/linux-x64-glibc/deno", "run", "-A")
+npm("bun-7.3", "no-name-source", "7.3", "@oven/bun-linux-x64", "@oven/bun-linux-x64/bin/bun")
+

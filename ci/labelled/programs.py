@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The sources of the programs that are recorded. Each prints "ready" and runs until its standard
+input ends, or for as many milliseconds as its first argument says."""
+
+# Ends with standard input or after a time; the part that all C programs share.
+ENDS = """
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static double end_at;
+
+static double now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1e3 + now.tv_nsec / 1e6;
+}
+
+static void begin(int argc, char **argv)
+{
+	end_at = argc > 1 ? now_ms() + atof(argv[1]) : 0;
+	if (write(1, "ready\\n", 6) != 6)
+		exit(1);
+}
+
+static int go_on(void)
+{
+	struct pollfd in = {.fd = 0, .events = POLLIN};
+
+	return end_at ? now_ms() < end_at : poll(&in, 1, 0) == 0;
+}
+"""
+
+# Four functions deep, each doing work of its own: with frame pointers, a healthy program.
+CHAIN = ENDS + """
+volatile long sum;
+
+__attribute__((noinline)) long inner(long n)
+{
+	for (long i = 0; i < n; i++)
+		sum += i ^ i >> 3;
+	return sum;
+}
+
+__attribute__((noinline)) long middle(long n)
+{
+	return inner(n) + 1;
+}
+
+__attribute__((noinline)) long outer(long n)
+{
+	return middle(n) + middle(n / 2) + 1;
+}
+
+int main(int argc, char **argv)
+{
+	begin(argc, argv);
+	while (go_on())
+		sum += outer(100000);
+	return 0;
+}
+"""
+
+# The same in threads and children, and with an exec.
+FAMILY = ENDS + """
+#include <pthread.h>
+#include <sys/wait.h>
+
+volatile long sum;
+
+__attribute__((noinline)) long inner(long n)
+{
+	for (long i = 0; i < n; i++)
+		sum += i ^ i >> 3;
+	return sum;
+}
+
+__attribute__((noinline)) long outer(long n)
+{
+	return inner(n) + 1;
+}
+
+static void *work(void *unused)
+{
+	(void)unused;
+	while (go_on())
+		sum += outer(100000);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+
+	begin(argc, argv);
+	for (int i = 0; i < 3; i++) {
+		if (fork() == 0) {
+			if (i && argc > 2)
+				execl(argv[2], argv[2], argv[1], (char *)NULL);
+			work(NULL);
+			_exit(0);
+		}
+	}
+	pthread_create(&thread, NULL, work, NULL);
+	work(NULL);
+	pthread_join(thread, NULL);
+	while (wait(NULL) > 0)
+		;
+	return 0;
+}
+"""
+
+# A library that runs code given to it, and computes by itself: in one function in %rbp, which a
+# build with frame pointers (FRAMES) cannot.
+LIBRARY = """
+long library_leaf(long n)
+{
+	long s = 0;
+
+	for (long i = 0; i < n; i++)
+		__asm__ volatile("" : "+r"(s) : "r"(i));
+	return s;
+}
+
+#ifndef FRAMES
+__attribute__((noinline)) static long in_rbp(long n)
+{
+	__asm__ volatile("mov %0, %%rbp\\n1:\\tdec %%rbp\\n\\tjnz 1b" : : "r"(n) : "rbp", "cc");
+	return n;
+}
+
+long library_loop(long n)
+{
+	return in_rbp(n) + 1;
+}
+#endif
+
+long library_call(long (*back)(long), long n)
+{
+	long s = 0;
+
+	for (long i = 0; i < 4; i++)
+		s += back(n) ^ i;
+	return s;
+}
+"""
+
+USES_LIBRARY = ENDS + """
+long library_leaf(long n);
+long library_loop(long n);
+long library_call(long (*back)(long), long n);
+
+volatile long sum;
+
+__attribute__((noinline)) long called_back(long n)
+{
+	for (long i = 0; i < n; i++)
+		sum += i ^ i >> 3;
+	return sum;
+}
+
+__attribute__((noinline)) long caller(long n)
+{
+	return USE + 1;
+}
+
+int main(int argc, char **argv)
+{
+	begin(argc, argv);
+	while (go_on())
+		sum += caller(400000);
+	return 0;
+}
+"""
+
+# Calls itself DEPTH times with SIZE bytes of locals, all written unless HOLLOW.
+DEEP = ENDS + """
+#ifndef HOLLOW
+#define HOLLOW 0
+#endif
+
+volatile long sum;
+
+__attribute__((noinline)) long down(int depth, long n)
+{
+	char locals[SIZE];
+	long s = 0;
+
+	if (!HOLLOW)
+		memset(locals, depth, sizeof(locals));
+	__asm__ volatile("" : : "r"(locals) : "memory");
+	if (depth)
+		return down(depth - 1, n) + locals[0];
+	for (long i = 0; i < n; i++)
+		s += sum ^ i;
+	return s;
+}
+
+int main(int argc, char **argv)
+{
+	begin(argc, argv);
+	while (go_on())
+		sum += down(DEPTH, 400000);
+	return 0;
+}
+"""
+
+# A piece of code in memory of its own, which the kernel cannot merge with other: a loop of some
+# 1 ms with a frame pointer.
+PIECES = ENDS + """
+#include <sys/mman.h>
+
+typedef void code(void);
+
+static code *map_piece(void)
+{
+	/* push %rbp; mov %rsp,%rbp; mov $1000000,%ecx; 1: dec %ecx; jnz 1b; pop %rbp; ret */
+	static const unsigned char loop[] = {0x55, 0x48, 0x89, 0xe5, 0xb9, 0x40, 0x42, 0x0f, 0x00,
+					     0xff, 0xc9, 0x75, 0xfc, 0x5d, 0xc3};
+	char *memory = mmap(NULL, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	mprotect(memory, 4096, PROT_READ | PROT_WRITE | PROT_EXEC);
+	memcpy(memory, loop, sizeof(loop));
+	return (code *)(void *)memory;
+}
+"""
+
+# Maps a piece every 50 ms, and runs all of them in turn.
+MAPPER = PIECES + """
+int main(int argc, char **argv)
+{
+	code *pieces[400];
+	int count = 0;
+	double next = 0;
+
+	begin(argc, argv);
+	while (go_on()) {
+		if (now_ms() >= next && count < 400) {
+			pieces[count++] = map_piece();
+			next = now_ms() + 50;
+		}
+		for (int i = 0; i < count; i++)
+			pieces[i]();
+	}
+	return 0;
+}
+"""
+
+# Maps each piece in a storm of mapping records, of which a small ring holds only some.
+STORM = PIECES + """
+static void storm(char *page)
+{
+	for (int i = 0; i < 2000; i++) {
+		mprotect(page, 4096, PROT_READ | PROT_EXEC);
+		mprotect(page, 4096, PROT_READ);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	char *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	begin(argc, argv);
+	while (go_on()) {
+		storm(page);
+		code *piece = map_piece();
+
+		storm(page);
+		for (int i = 0; i < 30; i++)
+			piece();
+	}
+	return 0;
+}
+"""
+
+# System calls, for captures of the kernel alone.
+CALLS = ENDS + """
+#include <fcntl.h>
+
+int main(int argc, char **argv)
+{
+	char buffer[65536];
+	int zero = open("/dev/zero", O_RDONLY);
+
+	begin(argc, argv);
+	while (go_on())
+		for (int i = 0; i < 20; i++)
+			if (read(zero, buffer, sizeof(buffer)) < 0)
+				return 1;
+	return 0;
+}
+"""
+
+# C++ as it is built by default: no frame pointers, call frame information everywhere.
+SORTS = """
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+static std::map<std::string, int> count(const std::vector<std::string> &words)
+{
+	std::map<std::string, int> counts;
+	for (const auto &word : words)
+		counts[word]++;
+	return counts;
+}
+
+int main(int argc, char **argv)
+{
+	auto end = std::chrono::steady_clock::now() +
+		   std::chrono::milliseconds(argc > 1 ? atoi(argv[1]) : 1000);
+	std::vector<std::string> words;
+	size_t sum = 0;
+
+	puts("ready");
+	fflush(stdout);
+	for (unsigned i = 0; i < 20000; i++)
+		words.push_back("word" + std::to_string(i * 2654435761u % 5000));
+	while (std::chrono::steady_clock::now() < end) {
+		auto counts = count(words);
+		std::sort(words.begin(), words.end());
+		std::random_shuffle(words.begin(), words.end());
+		sum += counts.size();
+	}
+	return sum == 0;
+}
+"""

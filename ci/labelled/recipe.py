@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Recipes: how a capture is made whose cause is known because it was made so."""
+
+from __future__ import annotations
+
+from typing import Callable, NamedTuple
+
+from ci.labelled.bench import Bench
+
+Make = Callable[[Bench], None]
+HEALTHY = "healthy"
+
+
+class Recipe(NamedTuple):
+    name: str
+    label: tuple[str, ...]  # the main cause first, then those that may tie with it
+    make: Make
+    kept: bool  # in the tree
+
+
+RECIPES: dict[str, Recipe] = {}
+
+
+def add(name: str, label: str, make: Make, kept: bool = True) -> None:
+    """@label: one or more ids of docs/explain.md, or "healthy"."""
+    if name in RECIPES:
+        raise ValueError("two recipes are named " + name)
+    RECIPES[name] = Recipe(name, tuple(label.split()), make, kept)
+
+
+def recipe(name: str, label: str, kept: bool = True) -> Callable[[Make], Make]:
+    """Registers the function as what makes a capture."""
+    def register(make: Make) -> Make:
+        add(name, label, make, kept)
+        return make
+    return register
