@@ -75,6 +75,10 @@ def bench_reading(jitproof: str, perf: str, node: str, folder: str, wanted: int)
     print(f"reading {os.path.getsize(path) / 1e6:.0f} MB, {samples} samples with chains:")
     ours, memory = measure([jitproof, "judge", path])
     row("jitproof judge", ours, samples, memory, ours)
+    explained, memory = measure([jitproof, "explain", "--fail-if", "older-code>100%", path])
+    row("jitproof explain (at most 3)", explained, samples, memory, ours)
+    if explained > 3 * ours:
+        sys.exit("bench: to explain takes more than three times as long as to judge")
     for name, command in (
             ("perf script --no-inline -F comm,pid,tid,time,ip (aim: 50)",
              [perf, "script", "--no-inline", "-F", "comm,pid,tid,time,ip", "-i", path]),

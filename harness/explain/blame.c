@@ -132,7 +132,7 @@ static int by_samples(const void *left, const void *right)
  * causes is what brings the other about. */
 static void settle_ties(struct jp_blamed *ranked, size_t count)
 {
-	enum { PART = 20 };
+	enum { PART = 6 };
 
 	for (size_t i = 1; i < count; i++) {
 		struct jp_blamed one = ranked[i - 1], other = ranked[i];

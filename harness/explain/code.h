@@ -16,6 +16,7 @@ enum jp_code_kind {
 	JP_CODE_LOADER,  /* ld.so */
 	JP_CODE_EMITTED, /* a JIT's: in memory, or in a file that inject wrote */
 	JP_CODE_SYSTEM,  /* vDSO and the like */
+	JP_CODE_KINDS,
 };
 
 /* By the mapping's name; never PROGRAM. */

@@ -59,23 +59,10 @@ static int add_end(struct jp_culprits *culprits, const struct jp_end *end)
 	return 0;
 }
 
-/* Samples of @image whose chains end in code of @kind, behind the first address. */
-static uint64_t ends_in(const struct jp_ends *ends, const struct jp_image *image,
-			enum jp_code_kind kind)
-{
-	uint64_t count = 0;
-
-	for (size_t i = 0; i < ends->count; i++)
-		if (ends->list[i].image == image && ends->list[i].kind == JP_END_HERE &&
-		    ends->list[i].code == kind)
-			count += ends->list[i].samples;
-	return count;
-}
-
 /* Whether chains that end at @end are whole: there programs and threads begin. In a program with a
  * libc that is in libc; where the program is linked statically, or code of its own starts threads,
  * they are few addresses with many samples. */
-static bool is_root(const struct jp_ends *ends, const struct jp_end *end)
+static bool is_root(const struct jp_end *end)
 {
 	enum { PROGRAM_PART = 10, EMITTED_PART = 3, DEEP = 3 };
 
@@ -85,13 +72,13 @@ static bool is_root(const struct jp_ends *ends, const struct jp_end *end)
 		return true;
 	if (end->code == JP_CODE_EMITTED)
 		return !end->garbage && end->nr_frames >= end->samples * DEEP &&
-		       end->samples * EMITTED_PART >= ends_in(ends, end->image, end->code);
+		       end->samples * EMITTED_PART >= end->image->here[end->code];
 	if (end->code != JP_CODE_PROGRAM)
 		return false;
 	if (!end->image->libc)
 		return true;
 	return end->use == JP_FRAME_UNKNOWN &&
-	       end->samples * PROGRAM_PART >= ends_in(ends, end->image, end->code);
+	       end->samples * PROGRAM_PART >= end->image->here[end->code];
 }
 
 /* Where @end is in a file, and emitted code may have brought it about: it is on top, and no chain
@@ -130,7 +117,7 @@ int jp_culprits_find(const struct jp_ends *ends, struct jp_culprits *culprits)
 		/* What looks like garbage may be code that nobody told of. */
 		if (!end->image->files)
 			continue;
-		if (!leaf && is_root(ends, end))
+		if (!leaf && is_root(end))
 			continue;
 		ret = add_end(culprits, end) ?: share_end(culprits, end);
 		if (ret)

@@ -262,6 +262,7 @@ static int see_sample(struct jp_ends *ends, const struct jp_event *event,
 	count(end, event, stack, &ending);
 	if (ending.kind != JP_END_HERE)
 		return 0;
+	image->here[end->code]++;
 	end = end_at(ends, process, image, JP_END_LEAF, stack->frames[0], stack);
 	if (!end)
 		return -ENOMEM;

@@ -14,22 +14,23 @@
 /* One image of one process: from its fork or exec to the next. */
 struct jp_image {
 	uint32_t pid;
-	char process[16];        /* its name */
-	const char *program;     /* the file of the main program; NULL: unknown */
-	const char *anon;        /* some memory of emitted code that a record told of; NULL: none */
-	bool exec;               /* its exec was seen */
-	bool synthesized;        /* its mappings were told before there was any event */
-	bool anon_before;        /* so was memory of emitted code */
-	bool libc;               /* libc or libpthread is among its mappings */
-	bool files;              /* some file is */
-	uint64_t samples;        /* with a user stack */
-	uint64_t known;          /* of those, with an address in a known mapping */
-	uint64_t in_jit;         /* of those, taken in emitted code */
-	uint64_t calls_jit;      /* of those, called by emitted code, as the chain has it */
-	uint64_t whole;          /* as far as the walk itself shows */
-	uint64_t interpreted;    /* whole ones with an interpreter and without emitted code */
-	const char *interpreter; /* its file */
-	uint64_t first, last;    /* times of samples */
+	char process[16];    /* its name */
+	const char *program; /* the file of the main program; NULL: unknown */
+	const char *anon;    /* some memory of emitted code that a record told of; NULL: none */
+	bool exec;           /* its exec was seen */
+	bool synthesized;    /* its mappings were told before there was any event */
+	bool anon_before;    /* so was memory of emitted code */
+	bool libc;           /* libc or libpthread is among its mappings */
+	bool files;          /* some file is */
+	uint64_t samples;    /* with a user stack */
+	uint64_t known;      /* of those, with an address in a known mapping */
+	uint64_t in_jit;     /* of those, taken in emitted code */
+	uint64_t calls_jit;  /* of those, called by emitted code, as the chain has it */
+	uint64_t here[JP_CODE_KINDS]; /* of those, JP_END_HERE, by what is there */
+	uint64_t whole;               /* as far as the walk itself shows */
+	uint64_t interpreted;         /* whole ones with an interpreter and without emitted code */
+	const char *interpreter;      /* its file */
+	uint64_t first, last;         /* times of samples */
 };
 
 struct jp_end {
