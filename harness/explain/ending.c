@@ -125,7 +125,32 @@ void jp_end_of_dump(struct jp_codes *codes, const struct jp_places_process *proc
 		nr_good = good(codes, process, stack, nr_good, &code, ending);
 		nr_good++;
 	}
+	if (stack->stop != JP_UNWIND_UNMAPPED)
+		return;
 	/* Call frame information does not lead astray: where it ends up, there is code. */
-	if (stack->stop == JP_UNWIND_UNMAPPED)
-		ending->kind = JP_END_UNMAPPED;
+	ending->kind = JP_END_UNMAPPED;
+	if (stack->other && stack->other->count && returns(codes, process, stack->other))
+		ending->known = true;
+}
+
+bool jp_end_beside(const struct jp_stack *chain, struct jp_ending *ending)
+{
+	const struct jp_stack *stack = chain->other;
+
+	if (!stack || !stack->count)
+		return false;
+	ending->addr = stack->where ? stack->where : stack->frames[stack->count - 1];
+	switch (stack->stop) {
+	case JP_UNWIND_NO_ELF:
+		ending->kind = JP_END_NO_FILE;
+		return true;
+	case JP_UNWIND_DUMP_END:
+		ending->kind = JP_END_DUMP;
+		return true;
+	case JP_UNWIND_DUMP_SHORT:
+		ending->kind = JP_END_EMPTY;
+		return true;
+	default:
+		return false;
+	}
 }

@@ -109,7 +109,8 @@ static int see_map(struct jp_ends *ends, const struct jp_event *event)
 	code = jp_code_of(jp_mapping_backing(event->map.name), event->map.name);
 	image->libc |= code == JP_CODE_LIBC;
 	image->files |= code == JP_CODE_LIBC || code == JP_CODE_FILE || code == JP_CODE_LOADER;
-	if (!image->exec && !event->time) {
+	/* What was there before has no time, or that of the profiler's look, and no event's id. */
+	if (!image->exec && (!event->time || (!event->id && !ends->first_sample))) {
 		image->synthesized = true;
 		image->anon_before |= code == JP_CODE_EMITTED;
 	}
@@ -199,6 +200,10 @@ static struct jp_end *end_at(struct jp_ends *ends, const struct jp_places_proces
 static void count(struct jp_end *end, const struct jp_event *event, const struct jp_stack *stack,
 		  const struct jp_ending *ending)
 {
+	const enum jp_unwind_stop other = stack->other && stack->method == JP_DUMP_CFI
+						  ? stack->other->stop
+						  : JP_UNWIND_NO_DATA;
+
 	if (!end->samples++) {
 		end->time = event->time;
 		end->tid = event->tid;
@@ -206,8 +211,8 @@ static void count(struct jp_end *end, const struct jp_event *event, const struct
 		end->dump = event->sample.stack_size;
 	}
 	end->nr_frames += stack->count;
-	end->cut += stack->other_stop == JP_UNWIND_DUMP_END;
-	end->hollow += stack->other_stop == JP_UNWIND_DUMP_SHORT;
+	end->cut += other == JP_UNWIND_DUMP_END;
+	end->hollow += other == JP_UNWIND_DUMP_SHORT;
 	end->from_jit += ending->in_jit;
 	if (ending->next && !end->garbage++)
 		end->next = ending->next;
@@ -231,13 +236,49 @@ static void count_image(struct jp_image *image, const struct jp_event *event,
 	}
 }
 
+/* Adds the sample to the end that @ending says. */
+static struct jp_end *add(struct jp_ends *ends, const struct jp_places_process *process,
+			  struct jp_image *image, const struct jp_event *event,
+			  const struct jp_stack *stack, const struct jp_ending *ending)
+{
+	struct jp_end *end = end_at(ends, process, image, ending->kind, ending->addr, stack);
+
+	if (end)
+		count(end, event, stack, ending);
+	return end;
+}
+
+static int add_all(struct jp_ends *ends, const struct jp_places_process *process,
+		   struct jp_image *image, const struct jp_event *event,
+		   const struct jp_stack *stack, struct jp_ending *ending)
+{
+	struct jp_ending beside = {.kind = JP_END_KINDS};
+	const struct jp_end *end;
+
+	if (ending->kind == JP_END_KINDS)
+		return 0;
+	end = add(ends, process, image, event, stack, ending);
+	if (!end)
+		return -ENOMEM;
+	if (ending->kind == JP_END_HERE) {
+		image->here[end->code]++;
+		ending->kind = JP_END_LEAF;
+		ending->addr = stack->frames[0];
+		if (!add(ends, process, image, event, stack, ending))
+			return -ENOMEM;
+	}
+	if (stack->method == JP_CHAIN && jp_end_beside(stack, &beside) &&
+	    !add(ends, process, image, event, stack->other, &beside))
+		return -ENOMEM;
+	return 0;
+}
+
 static int see_sample(struct jp_ends *ends, const struct jp_event *event,
 		      const struct jp_stack *stack)
 {
 	struct jp_ending ending = {.kind = JP_END_KINDS};
 	struct jp_places_process *process;
 	struct jp_image *image;
-	struct jp_end *end;
 
 	if (!ends->first_sample)
 		ends->first_sample = event->time;
@@ -254,20 +295,7 @@ static int see_sample(struct jp_ends *ends, const struct jp_event *event,
 	else
 		jp_end_of_dump(&ends->codes, process, stack, &ending);
 	count_image(image, event, &ending);
-	if (ending.kind == JP_END_KINDS)
-		return 0;
-	end = end_at(ends, process, image, ending.kind, ending.addr, stack);
-	if (!end)
-		return -ENOMEM;
-	count(end, event, stack, &ending);
-	if (ending.kind != JP_END_HERE)
-		return 0;
-	image->here[end->code]++;
-	end = end_at(ends, process, image, JP_END_LEAF, stack->frames[0], stack);
-	if (!end)
-		return -ENOMEM;
-	count(end, event, stack, &ending);
-	return 0;
+	return add_all(ends, process, image, event, stack, &ending);
 }
 
 int jp_ends_see(struct jp_ends *ends, const struct jp_event *event, struct jp_stack *stack)

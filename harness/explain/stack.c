@@ -9,6 +9,7 @@ struct jp_stacks {
 	struct jp_unwinder *unwinder;
 	uint64_t ip; /* the stack of a sample that has none */
 	uint64_t frames[FRAMES], others[FRAMES];
+	struct jp_stack other;
 };
 
 struct jp_stacks *jp_stacks_new(const char *elf_dir, struct jp_file_finder *finder)
@@ -30,28 +31,49 @@ void jp_stacks_free(struct jp_stacks *stacks)
 	free(stacks);
 }
 
+static void walk(struct jp_stacks *stacks, struct jp_replay *spaces, const struct jp_event *sample,
+		 enum jp_method method, uint64_t *frames, struct jp_stack *stack)
+{
+	struct jp_unwound unwound;
+
+	jp_unwind(stacks->unwinder, spaces, sample, method, frames, FRAMES, &unwound);
+	*stack = (struct jp_stack){
+		.method = method,
+		.frames = unwound.frames,
+		.count = unwound.count,
+		.stop = unwound.stop,
+		.where = unwound.where,
+	};
+}
+
+/* By the dump alone. */
+static void walk_dump(struct jp_stacks *stacks, struct jp_replay *spaces,
+		      const struct jp_event *sample, struct jp_stack *stack)
+{
+	walk(stacks, spaces, sample, JP_DUMP_CFI, stacks->frames, stack);
+	if (stack->stop != JP_UNWIND_NO_CFI && stack->stop != JP_UNWIND_UNMAPPED)
+		return;
+	walk(stacks, spaces, sample, stack->stop == JP_UNWIND_NO_CFI ? JP_DUMP : JP_DUMP_FP,
+	     stacks->others, &stacks->other);
+	stack->other = &stacks->other;
+}
+
 void jp_stacks_of(struct jp_stacks *stacks, struct jp_replay *spaces, const struct jp_event *sample,
 		  struct jp_stack *stack)
 {
 	const struct jp_event_asked *asked = sample->asked;
 	const bool dumped = sample->sample.regs && asked && asked->stack;
-	struct jp_unwound unwound = {.stop = JP_UNWIND_NO_DATA};
 
-	*stack = (struct jp_stack){.method = dumped ? JP_DUMP_CFI : JP_CHAIN};
+	*stack = (struct jp_stack){.method = JP_CHAIN, .stop = JP_UNWIND_NO_DATA};
 	if (asked && asked->max_stack)
 		jp_unwinder_max_stack(stacks->unwinder, asked->max_stack);
-	if (dumped || (asked && asked->user_chain))
-		jp_unwind(stacks->unwinder, spaces, sample, stack->method, stacks->frames, FRAMES,
-			  &unwound);
-	stack->frames = unwound.frames;
-	stack->count = unwound.count;
-	stack->stop = unwound.stop;
-	stack->where = unwound.where;
-	stack->other_stop = JP_UNWIND_NO_DATA;
-	if (stack->stop == JP_UNWIND_NO_CFI) {
-		jp_unwind(stacks->unwinder, spaces, sample, JP_DUMP, stacks->others, FRAMES,
-			  &unwound);
-		stack->other_stop = unwound.stop;
+	if (asked && asked->user_chain)
+		walk(stacks, spaces, sample, JP_CHAIN, NULL, stack);
+	if (dumped && !stack->count) {
+		walk_dump(stacks, spaces, sample, stack);
+	} else if (dumped) {
+		walk(stacks, spaces, sample, JP_DUMP, stacks->frames, &stacks->other);
+		stack->other = &stacks->other;
 	}
 	if (!stack->count && sample->sample.user) {
 		stacks->ip = sample->sample.ip;
