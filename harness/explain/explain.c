@@ -7,6 +7,7 @@
 
 #include "harness/base/registry.h"
 #include "harness/base/shortage.h"
+#include "harness/base/wilson.h"
 #include "harness/explain/explainer.h"
 #include "harness/format/perfdata/read.h"
 #include "harness/model/files/file_finder.h"
@@ -76,13 +77,11 @@ static int visit(void *context, const struct jp_event *event)
 
 static bool accuses(const struct jp_explanation *explanation, const struct jp_blamed *cause)
 {
-	/* Of a handful of samples there is nothing usual. */
-	const uint64_t least = explanation->summary.samples > 10 * JP_EXPLAIN_LEAST_SAMPLES
-				       ? JP_EXPLAIN_LEAST_SAMPLES
-				       : 1;
+	const uint64_t all = explanation->summary.samples + cause->absent;
+	double least, most;
 
-	return cause->samples >= least &&
-	       jp_explain_share(explanation, cause) >= JP_EXPLAIN_ACCUSES;
+	jp_wilson(cause->samples < all ? cause->samples : all, all, &least, &most);
+	return least >= JP_EXPLAIN_ACCUSES;
 }
 
 static int rank(struct jp_explanation *explanation, struct jp_error *err)

@@ -6,10 +6,9 @@
 #include "harness/explain/blame.h"
 #include "harness/format/perfdata/summary.h"
 
-/* Below this share of the samples, or so few of them, a cause is a note: starts, exits and
+/* A cause that does not cost this share of the samples for sure (95 %) is a note: starts, exits and
  * prologues are always there. */
-#define JP_EXPLAIN_ACCUSES       0.02
-#define JP_EXPLAIN_LEAST_SAMPLES 5
+#define JP_EXPLAIN_ACCUSES 0.02
 
 /* Why stacks of a file are broken and names missing. */
 struct jp_explanation {

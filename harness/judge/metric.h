@@ -40,7 +40,5 @@ struct jp_metric {
 
 struct jp_metric jp_metric_rate(const char *name, uint64_t k, uint64_t n);
 struct jp_metric jp_metric_count(const char *name, uint64_t k);
-/* 95 % Wilson score interval of k of n; n == 0 gives [0, 1]. */
-void jp_wilson(uint64_t k, uint64_t n, double *lo, double *hi);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/wilson.h"
 #include "harness/case/case.h"
 #include "harness/outcome/expect.h"
 #include "harness/judge/findings.h"
