@@ -125,10 +125,10 @@ class Bench:
             target.communicate(timeout=TIMEOUT)
 
     def launch(self, version: str, options: Sequence[str], command: Sequence[str],
-               seconds: float = 1.0, clock: bool = True,
+               seconds: float = 1.0, clock: bool = True, before: Sequence[str] = (),
                meanwhile: Callable[[], None] | None = None) -> None:
-        """Records a program from its start."""
-        started = self.start([*self.recorder(version, options, clock), "--", *command])
+        """Records a program from its start; @before the recorder's command stands another."""
+        started = self.start([*before, *self.recorder(version, options, clock), "--", *command])
         self.launched = started.pid
         if meanwhile:
             meanwhile()
@@ -148,7 +148,7 @@ class Bench:
             self.note(record)
             with subprocess.Popen(record, env=self.environment, cwd=self.folder,
                                   stderr=files_of_errors(self)) as watching:
-                time.sleep(seconds)
+                time.sleep(2 + seconds)  # attaching takes its time on a busy machine
                 watching.send_signal(signal.SIGINT)
                 watching.wait(TIMEOUT)
         else:
