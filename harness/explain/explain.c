@@ -38,6 +38,7 @@ static int begin(struct explain_reading *reading, const char *path, struct jp_er
 		*view = (struct jp_explain_view){
 			.path = path,
 			.spaces = reading->spaces,
+			.finder = reading->finder,
 			.ends = reading->ends,
 			.summary = &reading->explanation->summary,
 			.blames = &reading->explanation->blames,

@@ -8,12 +8,14 @@
 #include "harness/explain/ends.h"
 #include "harness/format/event.h"
 #include "harness/format/perfdata/summary.h"
+#include "harness/model/files/file_finder.h"
 #include "harness/model/space/replay.h"
 
 /* What one explainer sees of a file. */
 struct jp_explain_view {
 	const char *path;                          /* of the file */
 	struct jp_replay *spaces;                  /* the address spaces, as of now */
+	struct jp_file_finder *finder;             /* of the files that the capture names */
 	const struct jp_perfdata_summary *summary; /* for end() alone */
 	const struct jp_ends *ends;                /* where stacks end; for end() */
 	uint64_t samples;                          /* up to now */

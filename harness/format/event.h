@@ -80,8 +80,8 @@ struct jp_regs {
 
 /* What the event that gave a record was asked for. */
 struct jp_event_asked {
-	uint64_t regs;   /* user registers, perf's numbers */
-	uint64_t stack;  /* bytes of it */
+	uint64_t regs;      /* user registers, perf's numbers */
+	uint64_t stack;     /* bytes of it */
 	uint32_t max_stack; /* addresses of a callchain; 0: as many as the kernel's setting says */
 	uint64_t period; /* that every sample states; 0: the kernel changes it, or it is in none */
 	bool sideband;   /* mappings, processes, names */

@@ -96,6 +96,7 @@ static void print_names(const struct jp_file_report *report)
 		[JP_NAME_BAD_MAP] = "  unnamed: the perf map is not readable",
 		[JP_NAME_NOT_IN_MAP] = "  unnamed: not in the perf map",
 		[JP_NAME_OVERLAPPED] = "  unnamed: lines of the perf map overlap",
+		[JP_NAME_NO_ELF] = "  unnamed: the file is no ELF file",
 		[JP_NAME_NO_FILE] = "  unnamed: the file is missing",
 		[JP_NAME_OTHER_FILE] = "  unnamed: the file has another build id",
 		[JP_NAME_BAD_FILE] = "  unnamed: the file is not readable",

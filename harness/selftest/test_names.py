@@ -186,7 +186,7 @@ class Elf(Names):
         self.write("text", "text")
         self.maps(ELF, self.place("fifo"))
         self.maps(ELF + 0x100000, self.place("text"))
-        self.expect(ELF, ELF + 0x100000, bad_file=2)
+        self.expect(ELF, ELF + 0x100000, bad_file=1, not_elf=1)
 
     def test_injected(self) -> None:
         path = self.place("jitted-1-2.so")

@@ -106,9 +106,40 @@ static int check_header(const struct jp_jitdump *dump, struct jp_error *err)
 	return 0;
 }
 
+static struct jp_jitdump *take_any(int fd, const char *name, uint64_t size, struct jp_error *err)
+{
+	struct jp_jitdump *dump = calloc(1, sizeof(*dump));
+
+	if (!dump) {
+		jp_fail(err, ENOMEM, "%s: out of memory", name);
+		close(fd);
+		return NULL;
+	}
+	dump->fd = fd;
+	dump->path = strdup(name);
+	dump->size = size;
+	dump->capacity = size < MOST ? size : MOST;
+	dump->bytes = malloc(dump->capacity + !dump->capacity);
+	if (!dump->path || !dump->bytes)
+		jp_fail(err, ENOMEM, "%s: no memory for %llu bytes", name,
+			(unsigned long long)dump->capacity);
+	else if (!read_header(dump, err))
+		return dump;
+	jp_jitdump_close(dump);
+	return NULL;
+}
+
 struct jp_jitdump *jp_jitdump_open(const char *path, int64_t owner, struct jp_error *err)
 {
-	struct jp_jitdump *dump = jp_jitdump_open_any(path, owner, err);
+	uint64_t size = 0;
+	int fd = jp_untrusted_open(path, owner, &size, err);
+
+	return fd < 0 ? NULL : jp_jitdump_take(fd, path, size, err);
+}
+
+struct jp_jitdump *jp_jitdump_take(int fd, const char *name, uint64_t size, struct jp_error *err)
+{
+	struct jp_jitdump *dump = take_any(fd, name, size, err);
 
 	if (!dump || !check_header(dump, err))
 		return dump;
@@ -118,23 +149,10 @@ struct jp_jitdump *jp_jitdump_open(const char *path, int64_t owner, struct jp_er
 
 struct jp_jitdump *jp_jitdump_open_any(const char *path, int64_t owner, struct jp_error *err)
 {
-	struct jp_jitdump *dump = calloc(1, sizeof(*dump));
+	uint64_t size = 0;
+	int fd = jp_untrusted_open(path, owner, &size, err);
 
-	if (!dump || !(dump->path = strdup(path))) {
-		jp_fail(err, ENOMEM, "%s: out of memory", path);
-		free(dump);
-		return NULL;
-	}
-	dump->fd = jp_untrusted_open(path, owner, &dump->size, err);
-	dump->capacity = dump->size < MOST ? dump->size : MOST;
-	dump->bytes = dump->fd < 0 ? NULL : malloc(dump->capacity);
-	if (dump->bytes && !read_header(dump, err))
-		return dump;
-	if (dump->fd >= 0 && !dump->bytes)
-		jp_fail(err, ENOMEM, "%s: no memory for %llu bytes", path,
-			(unsigned long long)dump->capacity);
-	jp_jitdump_close(dump);
-	return NULL;
+	return fd < 0 ? NULL : take_any(fd, path, size, err);
 }
 
 void jp_jitdump_close(struct jp_jitdump *dump)

@@ -43,6 +43,8 @@ struct jp_jitdump;
  * was expected where the header is not one of version 1 of a machine of our byte order.
  */
 struct jp_jitdump *jp_jitdump_open(const char *path, int64_t owner, struct jp_error *err);
+/* The same of @fd, which is the reader's from now on, of @size bytes; messages call it @name. */
+struct jp_jitdump *jp_jitdump_take(int fd, const char *name, uint64_t size, struct jp_error *err);
 /* The same for who says what is wrong: any version, size and flags. Where the header's size is
  * none, records are looked for behind 40 bytes. */
 struct jp_jitdump *jp_jitdump_open_any(const char *path, int64_t owner, struct jp_error *err);

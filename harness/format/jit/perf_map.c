@@ -260,6 +260,46 @@ bool jp_perf_map_covers(const struct jp_perf_map *map, uint64_t addr)
 	return false;
 }
 
+/* Looks at so many lines that hold an address; a hostile map may have them all do so. */
+enum { MOST_LOOKS = 1024 };
+
+/* Of the lines from @at down: does one that holds @addr have another name than *@name? */
+static bool differs(const struct jp_perf_map *map, uint32_t at, uint64_t addr, const char **name,
+		    int *looks)
+{
+	const struct node *node = &map->nodes[at];
+
+	if (at == NONE || node->most <= addr || ++*looks > MOST_LOOKS)
+		return false;
+	if (differs(map, node->child[LEFT], addr, name, looks))
+		return true;
+	if (addr < node->start)
+		return false;
+	if (addr < node->end) {
+		if (*name && strcmp(*name, node->name) != 0)
+			return true;
+		*name = node->name;
+	}
+	return differs(map, node->child[RIGHT], addr, name, looks);
+}
+
+bool jp_perf_map_ambiguous(const struct jp_perf_map *map, uint64_t addr)
+{
+	const char *name = NULL;
+	int looks = 0;
+
+	return differs(map, map->root, addr, &name, &looks);
+}
+
+size_t jp_perf_map_lines(const struct jp_perf_map *map, uint64_t start, uint64_t end)
+{
+	size_t lines = 0;
+
+	for (size_t i = 1; i < map->count; i++)
+		lines += map->nodes[i].start >= start && map->nodes[i].start < end;
+	return lines;
+}
+
 uint64_t jp_perf_map_bad_lines(const struct jp_perf_map *map)
 {
 	return map->bad_lines;

@@ -3,6 +3,7 @@
 #define JP_PERF_MAP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "harness/base/error.h"
@@ -22,6 +23,10 @@ void jp_perf_map_free(struct jp_perf_map *map);
 const char *jp_perf_map_find(const struct jp_perf_map *map, uint64_t addr);
 /* Whether any line holds @addr, found by perf or not. */
 bool jp_perf_map_covers(const struct jp_perf_map *map, uint64_t addr);
+/* Whether lines of several names hold @addr: at different times, which the map does not tell. */
+bool jp_perf_map_ambiguous(const struct jp_perf_map *map, uint64_t addr);
+/* How many lines start in [@start, @end). */
+size_t jp_perf_map_lines(const struct jp_perf_map *map, uint64_t start, uint64_t end);
 uint64_t jp_perf_map_bad_lines(const struct jp_perf_map *map);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/model/files/file_finder.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,12 +14,16 @@
 #include "harness/base/delegate.h"
 #include "harness/base/file.h"
 #include "harness/base/map.h"
+#include "harness/base/number.h"
 #include "harness/base/path.h"
 #include "harness/base/text_pool.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/format/elf/elf_file.h"
 #include "harness/model/files/elf_folder.h"
 #include "harness/model/files/own_vdso.h"
+
+/* What a /tmp full of perf maps may cost: so many, and so many bytes. */
+enum { MOST_MAPS = 4096, MOST_OF_MAPS = 64 << 20 };
 
 /* A process that may live in another mount namespace. */
 struct residence {
@@ -393,6 +398,54 @@ int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_foun
 	ret = jp_path_build(found->path, sizeof(found->path), err, "%s/perf-%" PRIu32 ".map",
 			    finder->run ?: "/tmp", pid);
 	return ret ?: open_at(finder->root, found, err);
+}
+
+/* The pid in "perf-PID.map"; 0: it is called otherwise. */
+static uint32_t pid_of_map(const char *name)
+{
+	uint64_t pid;
+
+	if (strncmp(name, "perf-", 5) != 0)
+		return 0;
+	name += 5;
+	return jp_number_take(&name, 10, UINT32_MAX, &pid) && strcmp(name, ".map") == 0
+		       ? (uint32_t)pid
+		       : 0;
+}
+
+int jp_file_find_maps(struct jp_file_finder *finder, uint32_t pid,
+		      int (*visit)(void *context, uint32_t named,
+				   const struct jp_found_file *found),
+		      void *context)
+{
+	const int root = root_of(finder, pid), flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+	jp_cleanup_close int fd =
+		root >= 0 ? openat(root, "tmp", flags | O_NOFOLLOW) : open("/tmp", flags);
+	jp_cleanup_closedir DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	uint64_t left = MOST_OF_MAPS;
+	const struct dirent *entry;
+	int ret = 0;
+
+	if (!dir)
+		return 0;
+	fd = -1;
+	for (int count = 0; !ret && count < MOST_MAPS && (entry = readdir(dir));) {
+		struct jp_found_file found = {.fd = -1, .place = JP_FILE_ITSELF};
+		const uint32_t named = pid_of_map(entry->d_name);
+
+		if (!named)
+			continue;
+		count++;
+		snprintf(found.path, sizeof(found.path), "/tmp/perf-%" PRIu32 ".map", named);
+		if (open_at(root, &found, NULL))
+			continue;
+		if (found.size <= left) {
+			left -= found.size;
+			ret = visit(context, named, &found);
+		}
+		jp_found_file_close(&found);
+	}
+	return ret;
 }
 
 void jp_found_file_close(struct jp_found_file *found)

@@ -69,6 +69,12 @@ int jp_file_find_path(struct jp_file_finder *finder, uint32_t pid, const char *p
 /* The perf map of @pid: in its own mount namespace with its own number there, else in /tmp. */
 int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_found_file *found,
 		     struct jp_error *err);
+/* The perf maps of all processes that see what @pid does, by the pid in their names: anything but 0
+ * that @visit returns ends it, and is returned. It may look at so many only. */
+int jp_file_find_maps(struct jp_file_finder *finder, uint32_t pid,
+		      int (*visit)(void *context, uint32_t named,
+				   const struct jp_found_file *found),
+		      void *context);
 /* Whether @path is called as the files that inject makes of jitdumps. */
 bool jp_file_finder_injected(const struct jp_file_finder *finder, const char *path);
 /* Equal for processes that see the same files; 0: those that we see. */

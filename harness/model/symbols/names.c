@@ -23,6 +23,7 @@ const char *const jp_name_how_text[JP_NAME_HOWS] = {
 	[JP_NAME_BAD_MAP] = "bad-map",
 	[JP_NAME_NOT_IN_MAP] = "not-in-map",
 	[JP_NAME_OVERLAPPED] = "overlapped",
+	[JP_NAME_NO_ELF] = "not-elf",
 	[JP_NAME_NO_FILE] = "missing-file",
 	[JP_NAME_OTHER_FILE] = "other-file",
 	[JP_NAME_BAD_FILE] = "bad-file",
@@ -143,6 +144,8 @@ static struct jp_name find_in_file(const struct named_file *named, const struct 
 
 	if (file->missing)
 		return (struct jp_name){.how = why_no_file(file->missing)};
+	if (file->not_elf)
+		return (struct jp_name){.how = JP_NAME_NO_ELF};
 	if (file->broken)
 		return (struct jp_name){.how = JP_NAME_BAD_FILE};
 	symbol = jp_elf_symbols_find(&file->symbols, addr - mapping->start + pgoff);
@@ -172,6 +175,15 @@ static const struct named_process *process_of(struct jp_names *names, uint32_t p
 	process->missing = process->map ? 0 : -EINVAL;
 	jp_found_file_close(&found);
 	return process;
+}
+
+const struct jp_perf_map *jp_names_map(struct jp_names *names, uint32_t pid, int *missing)
+{
+	const struct named_process *process = process_of(names, pid);
+
+	if (missing)
+		*missing = process ? process->missing : -ENOMEM;
+	return process ? process->map : NULL;
 }
 
 static struct jp_name find_in_map(struct jp_names *names, uint32_t pid, uint64_t addr)

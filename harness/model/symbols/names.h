@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "harness/base/error.h"
+#include "harness/format/jit/perf_map.h"
 #include "harness/model/files/file_finder.h"
 #include "harness/model/space/replay.h"
 
@@ -30,9 +31,10 @@ enum jp_name_how {
 	JP_NAME_BAD_MAP,       /* what lies there is no regular file, or may not be read */
 	JP_NAME_NOT_IN_MAP,
 	JP_NAME_OVERLAPPED, /* in lines that overlap others, and perf does not find them */
+	JP_NAME_NO_ELF,     /* the file is none of ELF: emitted code, or a picture of it */
 	JP_NAME_NO_FILE,
 	JP_NAME_OTHER_FILE, /* it has another build id than the one that was recorded */
-	JP_NAME_BAD_FILE,   /* no regular file, no ELF file, broken, or may not be read */
+	JP_NAME_BAD_FILE,   /* no regular file, broken, or may not be read */
 	JP_NAME_STRIPPED,   /* it has no symbols, or those alone that other files use */
 	JP_NAME_NO_SYMBOL,
 	JP_NAME_HOWS,
@@ -50,6 +52,8 @@ struct jp_name jp_names_find(struct jp_names *names, const struct jp_mapping *ma
 			     uint64_t addr);
 /* Whether a record of @mapping leads to a file that inject made of a jitdump. */
 bool jp_names_injected(struct jp_names *names, const struct jp_mapping *mapping);
+/* The perf map of @pid; NULL, and in *@missing (may be NULL) why, as jp_file_find_map(). */
+const struct jp_perf_map *jp_names_map(struct jp_names *names, uint32_t pid, int *missing);
 /* Whether perf takes @mapping for anonymous memory, and asks the perf map for names in it. */
 bool jp_names_anonymous(const struct jp_mapping *mapping);
 

@@ -62,7 +62,7 @@ static void find_files(struct held *held, struct jp_symbol_file *file,
 		place = found->place + 1;
 		input = input_of(found);
 		tables = jp_elf_tables(&input);
-		file->broken = !tables.elf;
+		file->not_elf = !tables.elf;
 		if (!hold(held, found, tables))
 			jp_found_file_close(found);
 	}
@@ -83,6 +83,7 @@ void jp_symbol_file_load(struct jp_symbol_file *file, struct jp_file_finder *fin
 		symbols = input_of(held.symbols ?: held.runtime);
 		runtime = input_of(held.runtime ?: held.symbols);
 		file->symtab = held.symbols;
+		file->not_elf = false;
 		file->broken = jp_elf_symbols(&symbols, &runtime, &file->symbols, NULL);
 	}
 	for (size_t i = 0; i < held.count; i++)

@@ -9,7 +9,8 @@
 struct jp_symbol_file {
 	int missing; /* 0, or why there is no such file, as jp_file_find() */
 	bool symtab; /* it was not stripped */
-	bool broken; /* it is no ELF file, or its symbols cannot be read */
+	bool not_elf;
+	bool broken; /* its symbols cannot be read */
 	struct jp_elf_symbols symbols;
 };
 /* @file is all zero. @recorded->id: where the capture knows it, else all zero. */

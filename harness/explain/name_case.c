@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/explain/name_causes.h"
+
+const char *jp_name_case_comm(const struct jp_name_case *name_case)
+{
+	return jp_replay_comm(name_case->view->spaces, name_case->loss->pid);
+}
+
+struct jp_blame *jp_blame_names(const struct jp_name_case *name_case, const char *id,
+				const char *file)
+{
+	const struct jp_name_loss *loss = name_case->loss;
+	struct jp_blame *blame = jp_blame(name_case->view->blames, id, loss->pid,
+					  jp_name_case_comm(name_case), file, loss->samples);
+
+	for (size_t i = 0; blame && i < loss->nr_ranges; i++)
+		jp_blame_range(blame, loss->ranges[i].start, loss->ranges[i].end);
+	return blame;
+}

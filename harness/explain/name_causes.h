@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_NAME_CAUSES_H
+#define JP_NAME_CAUSES_H
+
+#include "harness/explain/name_losses.h"
+
+/* One loss of names on its way to a cause. */
+struct jp_name_case {
+	struct jp_explain_view *view;
+	struct jp_name_losses *losses;
+	const struct jp_name_loss *loss;
+	const struct jp_name_process *process; /* that published, or did not */
+};
+
+/* Those of one family each; the first that does not return 0 has blamed it: 1, or -ENOMEM. */
+int jp_blame_jitdump(const struct jp_name_case *name_case);
+int jp_blame_perf_map(const struct jp_name_case *name_case);
+int jp_blame_no_source(const struct jp_name_case *name_case);
+int jp_blame_symbols(const struct jp_name_case *name_case);
+
+/* Blames cause @id for the loss, with its ranges; NULL: no memory. @file may be NULL. */
+struct jp_blame *jp_blame_names(const struct jp_name_case *name_case, const char *id,
+				const char *file);
+/* The process's name, "" where unknown. */
+const char *jp_name_case_comm(const struct jp_name_case *name_case);
+/* How a runtime that calls itself @comm publishes names; never NULL. */
+const char *jp_name_option(const char *comm);
+
+#endif

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/explain/name_causes.h"
+#include "harness/format/jit/jitdump_read.h"
+
+/* Names that a jitdump has. */
+
+struct dump_facts {
+	const char *path;
+	int missing; /* 0, or why it cannot be read */
+	struct jp_error why;
+	bool counter;                /* its times are the CPU's counter, not ns */
+	uint64_t loads, first, last; /* of code, and their times */
+	size_t covers;               /* of the loss's addresses */
+};
+
+static void note_load(struct dump_facts *facts, const struct jp_name_loss *loss,
+		      const struct jp_jitdump_record *record, bool covered[])
+{
+	if (!facts->loads++ || record->time < facts->first)
+		facts->first = record->time;
+	if (record->time > facts->last)
+		facts->last = record->time;
+	for (size_t i = 0; i < loss->nr_addrs; i++) {
+		if (covered[i] || loss->addrs[i] - record->load.addr >= record->load.size)
+			continue;
+		covered[i] = true;
+		facts->covers++;
+	}
+}
+
+static void read_dump(const struct jp_name_case *name_case, struct dump_facts *facts)
+{
+	const struct jp_wanted_file wanted = {.path = facts->path, .pid = name_case->loss->pid};
+	bool covered[JP_LOSS_ADDRS] = {false};
+	struct jp_jitdump_record record;
+	struct jp_found_file found;
+	struct jp_jitdump *dump;
+
+	facts->missing = jp_file_find(jp_name_losses_finder(name_case->losses), &wanted,
+				      JP_FILE_ITSELF, &found, &facts->why);
+	if (facts->missing)
+		return;
+	dump = jp_jitdump_take(found.fd, found.path, found.size, &facts->why);
+	facts->missing = dump ? 0 : -EINVAL;
+	if (!dump)
+		return;
+	facts->counter = jp_jitdump_header(dump)->flags & JP_JITDUMP_ARCH_TIMESTAMP;
+	while (jp_jitdump_next(dump, &record, NULL) > 0)
+		if (record.type == JP_JITDUMP_LOAD)
+			note_load(facts, name_case->loss, &record, covered);
+	jp_jitdump_close(dump);
+}
+
+static void marker_line(const struct jp_name_case *name_case, struct jp_blame *blame)
+{
+	const struct jp_name_process *process = name_case->process;
+
+	jp_blame_evidence(blame,
+			  "pid %" PRIu32 " mapped it executable, as profilers ask for: "
+			  "`perf script -i %s --show-mmap-events | grep %s`",
+			  process->pid, name_case->view->path, strrchr(process->marker, '/') + 1);
+}
+
+static void loss_line(const struct jp_name_case *name_case, struct jp_blame *blame)
+{
+	const struct jp_name_loss *loss = name_case->loss;
+
+	jp_blame_evidence(blame, "%" PRIu64 " samples have frames without a name in %s%s",
+			  loss->samples, loss->name,
+			  name_case->process->injected ? "" : "; no record is of an injected file");
+}
+
+static int blame_gone(const struct jp_name_case *name_case, const struct dump_facts *facts)
+{
+	struct jp_blame *blame = jp_blame_names(name_case, "jitdump-file-gone", facts->path);
+
+	if (!blame)
+		return -ENOMEM;
+	marker_line(name_case, blame);
+	jp_blame_evidence(blame, "%.400s", facts->why.text);
+	loss_line(name_case, blame);
+	jp_blame_remedy(blame,
+			"record again, and keep the jitdump until it is injected: "
+			"perf inject --jit -i %s -o injected.data",
+			name_case->view->path);
+	return 1;
+}
+
+static int blame_clock(const struct jp_name_case *name_case, const struct dump_facts *facts)
+{
+	const struct jp_name_process *process = name_case->process;
+	const bool monotonic = name_case->view->summary->monotonic;
+	struct jp_blame *blame = jp_blame_names(name_case, "jitdump-wrong-clock", facts->path);
+
+	if (!blame)
+		return -ENOMEM;
+	if (monotonic)
+		jp_blame_evidence(blame, "the recording's clock is CLOCK_MONOTONIC");
+	else
+		jp_blame_evidence(blame,
+				  "the recording's clock is not CLOCK_MONOTONIC: "
+				  "`perf evlist -v -i %s` shows no use_clockid: 1, clockid: 1",
+				  name_case->view->path);
+	jp_blame_evidence(blame,
+			  "its %" PRIu64 " loads have times from %" PRIu64 " to %" PRIu64
+			  ", samples from %" PRIu64 " to %" PRIu64,
+			  facts->loads, facts->first, facts->last, process->first, process->last);
+	if (process->injected)
+		jp_blame_evidence(blame, "the injected records begin at %" PRIu64,
+				  process->injected_first);
+	else
+		marker_line(name_case, blame);
+	jp_blame_remedy(blame,
+			"record again with -k mono: perf record -k mono -g ...; then perf inject "
+			"--jit -i perf.data -o injected.data%s",
+			monotonic ? "; the runtime has to write times of CLOCK_MONOTONIC" : "");
+	return 1;
+}
+
+static int blame_not_injected(const struct jp_name_case *name_case, const struct dump_facts *facts)
+{
+	struct jp_blame *blame = jp_blame_names(name_case, "jitdump-not-injected", facts->path);
+
+	if (!blame)
+		return -ENOMEM;
+	if (name_case->process->marker)
+		marker_line(name_case, blame);
+	else
+		jp_blame_evidence(blame,
+				  "it lies where perf would look, and no record maps it: "
+				  "`ls -l %s`",
+				  facts->path);
+	jp_blame_evidence(blame,
+			  "it holds %" PRIu64 " loads, which name %zu of %zu addresses without a "
+			  "name",
+			  facts->loads, facts->covers, name_case->loss->nr_addrs);
+	loss_line(name_case, blame);
+	jp_blame_remedy(blame,
+			"perf inject --jit -i %s -o injected.data && perf report -i "
+			"injected.data (or: jitproof inject -i %s -o injected.data)",
+			name_case->view->path, name_case->view->path);
+	return 1;
+}
+
+static int blame_hidden(const struct jp_name_case *name_case)
+{
+	const struct jp_name_loss *loss = name_case->loss;
+	struct jp_blame *blame = jp_blame_names(name_case, "jitdump-hidden", NULL);
+
+	if (!blame)
+		return -ENOMEM;
+	jp_blame_evidence(blame,
+			  "%" PRIu64 " samples lie where an injected record had named the code",
+			  loss->samples);
+	jp_blame_evidence(blame,
+			  "a later record of %s covers it: `perf script -i %s --show-mmap-events "
+			  "| grep %" PRIu32 "`",
+			  loss->name, name_case->view->path, loss->pid);
+	jp_blame_evidence(
+		blame, "the injected records of the process are %" PRIu64 ", the first at %" PRIu64,
+		name_case->process->injected, name_case->process->injected_first);
+	jp_blame_remedy(blame,
+			"jitproof inject --anon=cut -i perf.data -o injected.data, from the file "
+			"that was recorded: it cuts such records around injected code");
+	return 1;
+}
+
+/* Loads that lie wholly outside of what was recorded have times of another clock. */
+static bool other_clock(const struct jp_name_process *process, const struct dump_facts *facts)
+{
+	const uint64_t span = process->last - process->first + UINT64_C(3600000000000);
+
+	return facts->loads && !facts->counter &&
+	       (facts->first > process->last || facts->last + span < process->first);
+}
+
+int jp_blame_jitdump(const struct jp_name_case *name_case)
+{
+	const struct jp_name_process *process = name_case->process;
+	struct dump_facts facts = {.path = process->marker};
+
+	if (name_case->loss->fault == JP_NAME_HIDDEN)
+		return blame_hidden(name_case);
+	if (!process->marker || name_case->loss->fault == JP_NAME_AGAIN)
+		return 0;
+	read_dump(name_case, &facts);
+	if (process->injected)
+		return process->injected_first > process->last ? blame_clock(name_case, &facts)
+		       : facts.covers ? blame_not_injected(name_case, &facts)
+				      : 0;
+	if (facts.missing)
+		return blame_gone(name_case, &facts);
+	if (!name_case->view->summary->monotonic || other_clock(process, &facts))
+		return blame_clock(name_case, &facts);
+	return blame_not_injected(name_case, &facts);
+}

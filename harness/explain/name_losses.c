@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/explain/name_losses.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/array.h"
+#include "harness/base/map.h"
+#include "harness/base/number.h"
+#include "harness/base/text_pool.h"
+
+/* What is known of one address, while its space stays as it is. */
+struct known_loss {
+	uint64_t addr, generation;
+	uint32_t pid;
+	uint32_t map_pid;          /* whose perf map names it; 0: none does */
+	bool taken, leaf;          /* leaf: it counts as the innermost frame alone */
+	struct jp_name_loss *loss; /* NULL: none */
+};
+
+enum { KNOWN = 16384 };
+struct jp_name_losses {
+	struct jp_replay *replay, *injected; /* injected: of inject's own mappings alone */
+	struct jp_file_finder *finder;
+	struct jp_names *names;
+	struct jp_map by_key;    /* struct jp_name_loss *, by key_of() */
+	struct jp_map processes; /* struct jp_name_process *, by pid */
+	struct jp_text_pool files;
+	struct jp_name_loss **list;
+	size_t count, capacity;
+	uint64_t samples;
+	struct known_loss known[KNOWN];
+};
+
+struct jp_name_losses *jp_name_losses_new(struct jp_replay *replay, struct jp_file_finder *finder)
+{
+	struct jp_name_losses *losses = calloc(1, sizeof(*losses));
+
+	if (!losses)
+		return NULL;
+	losses->replay = replay;
+	losses->finder = finder;
+	losses->injected = jp_replay_new();
+	losses->names = jp_names_new(finder);
+	if (losses->injected && losses->names)
+		return losses;
+	jp_name_losses_free(losses);
+	return NULL;
+}
+
+void jp_name_losses_free(struct jp_name_losses *losses)
+{
+	struct jp_name_process **process;
+
+	if (!losses)
+		return;
+	for (size_t i = 0; i < losses->count; i++)
+		free(losses->list[i]);
+	free(losses->list);
+	for (size_t at = 0; (process = jp_map_next(&losses->processes, &at, NULL));)
+		free(*process);
+	jp_map_free(&losses->processes);
+	jp_map_free(&losses->by_key);
+	jp_text_pool_free(&losses->files);
+	jp_names_free(losses->names);
+	if (losses->injected)
+		jp_replay_free(losses->injected);
+	free(losses);
+}
+
+static struct jp_name_process *process_of(struct jp_name_losses *losses, uint32_t pid)
+{
+	struct jp_name_process **known = jp_map_at(&losses->processes, pid, sizeof(*known));
+
+	if (known && !*known && (*known = calloc(1, sizeof(**known))))
+		(*known)->pid = pid;
+	return known ? *known : NULL;
+}
+
+/* --- records ------------------------------------------------------------------------------ */
+
+/* "jit-PID.dump", as perf knows jitdumps by. */
+static bool is_marker(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *at = slash ? slash + 1 : path;
+	uint64_t pid;
+
+	if (*path != '/' || strncmp(at, "jit-", 4) != 0)
+		return false;
+	at += 4;
+	return jp_number_take(&at, 10, UINT32_MAX, &pid) && strncmp(at, ".dump", 5) == 0;
+}
+
+static int see_map(struct jp_name_losses *losses, const struct jp_event *event)
+{
+	const bool injected = jp_file_finder_injected(losses->finder, event->map.name);
+	struct jp_name_process *process;
+
+	if (event->kernel_map || (!injected && !is_marker(event->map.name)))
+		return 0;
+	process = process_of(losses, event->pid);
+	if (!process)
+		return -ENOMEM;
+	if (injected) {
+		if (!process->injected++ || event->time < process->injected_first)
+			process->injected_first = event->time;
+		return jp_replay_apply(losses->injected, event);
+	}
+	if (!process->marker) {
+		process->marker = jp_replay_text(losses->replay, event->map.name);
+		process->marked = event->time;
+	}
+	return process->marker ? 0 : -ENOMEM;
+}
+
+/* --- samples ------------------------------------------------------------------------------ */
+
+/* In a file, of all processes; else in the emitted code of one. */
+static bool in_file(unsigned int fault)
+{
+	return fault >= JP_NAME_NO_FILE && fault < JP_NAME_HOWS;
+}
+
+static struct jp_name_loss *loss_of(struct jp_name_losses *losses, unsigned int fault,
+				    const struct jp_mapping *mapping)
+{
+	uint64_t key = (uint64_t)mapping->pid << 8 | fault;
+	struct jp_name_loss **known, **added;
+	struct jp_text *file;
+
+	if (in_file(fault)) {
+		file = jp_text_keep(&losses->files, mapping->name, strlen(mapping->name));
+		if (!file)
+			return NULL;
+		key = UINT64_C(1) << 63 | file->number << 8 | fault;
+	}
+	known = jp_map_at(&losses->by_key, key, sizeof(*known));
+	if (!known || *known)
+		return known ? *known : NULL;
+	added = jp_array_push(&losses->list, &losses->count, &losses->capacity);
+	if (!added)
+		return NULL;
+	*added = calloc(1, sizeof(**added));
+	if (!*added) {
+		losses->count--;
+		return NULL;
+	}
+	**added = (struct jp_name_loss){.fault = fault,
+					.pid = mapping->pid,
+					.name = mapping->name,
+					.since = mapping->since};
+	if (mapping->build_id && mapping->build_id_size <= sizeof((*added)->id.bytes)) {
+		(*added)->id.size = mapping->build_id_size;
+		memcpy((*added)->id.bytes, mapping->build_id, mapping->build_id_size);
+	}
+	return *known = *added;
+}
+
+static void note_place(struct jp_name_loss *loss, const struct jp_mapping *mapping, uint64_t addr)
+{
+	size_t i;
+
+	if (mapping->since < loss->since)
+		loss->since = mapping->since;
+	for (i = 0; i < loss->nr_addrs && loss->addrs[i] != addr; i++)
+		;
+	if (i == loss->nr_addrs && i < JP_LOSS_ADDRS)
+		loss->addrs[loss->nr_addrs++] = addr;
+	for (i = 0; i < loss->nr_ranges && loss->ranges[i].start != mapping->start; i++)
+		;
+	if (i == loss->nr_ranges && i < JP_LOSS_RANGES)
+		loss->ranges[loss->nr_ranges++] =
+			(struct jp_blame_range){mapping->start, mapping->end};
+}
+
+/* libc or ld.so, in which all threads begin: frames there cost nobody anything. */
+static bool is_outermost(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+
+	return strncmp(base, "libc.", 5) == 0 || strncmp(base, "libc-", 5) == 0 ||
+	       strncmp(base, "ld-", 3) == 0;
+}
+
+/* What is wrong with the name of @addr; JP_NAME_ELF: nothing. */
+static unsigned int fault_of(struct jp_name_losses *losses, uint32_t pid,
+			     const struct jp_mapping *mapping, uint64_t addr,
+			     struct known_loss *known)
+{
+	const struct jp_name name = jp_names_find(losses->names, mapping, addr);
+	const struct jp_perf_map *map;
+
+	if (name.how == JP_NAME_MAP) {
+		known->map_pid = mapping->pid;
+		map = jp_names_map(losses->names, mapping->pid, NULL);
+		return jp_perf_map_ambiguous(map, addr) ? JP_NAME_AGAIN : JP_NAME_ELF;
+	}
+	/* No mapping is no matter of names; nor is a hole between symbols. */
+	if (name.how < JP_NAME_NAMED || name.how == JP_NAME_NO_MAPPING ||
+	    name.how == JP_NAME_NO_SYMBOL)
+		return JP_NAME_ELF;
+	if (!(mapping->prot & JP_PROT_EXEC))
+		return JP_NAME_ELF;
+	if (!in_file(name.how) && (jp_replay_find(losses->injected, pid, addr) ||
+				   jp_replay_find(losses->injected, mapping->pid, addr)))
+		return JP_NAME_HIDDEN;
+	/* Memory of the kernel's own, like [vsyscall]. */
+	if (name.how == JP_NAME_NOT_ANONYMOUS && *mapping->name == '[' &&
+	    strncmp(mapping->name, "[anon:", 6) != 0)
+		return JP_NAME_ELF;
+	if (in_file(name.how) && *mapping->name == '[')
+		return JP_NAME_ELF;
+	if (in_file(name.how) && jp_file_finder_injected(losses->finder, mapping->name))
+		return JP_NAME_NOT_THERE;
+	known->leaf =
+		name.how == JP_NAME_STRIPPED || (in_file(name.how) && is_outermost(mapping->name));
+	return name.how;
+}
+
+static int look_up(struct jp_name_losses *losses, uint32_t pid, uint64_t addr, uint64_t generation,
+		   struct known_loss *known)
+{
+	const struct jp_mapping *mapping = jp_replay_find(losses->replay, pid, addr);
+	unsigned int fault;
+
+	*known = (struct known_loss){
+		.addr = addr, .generation = generation, .pid = pid, .taken = true};
+	fault = mapping ? fault_of(losses, pid, mapping, addr, known) : JP_NAME_ELF;
+	if (fault == JP_NAME_ELF)
+		return 0;
+	known->loss = loss_of(losses, fault, mapping);
+	if (!known->loss)
+		return -ENOMEM;
+	note_place(known->loss, mapping, addr);
+	return 0;
+}
+
+static int count(struct jp_name_losses *losses, const struct known_loss *known, bool leaf,
+		 uint64_t time)
+{
+	struct jp_name_loss *loss = known->loss;
+	struct jp_name_process *process;
+
+	if (known->map_pid) {
+		process = process_of(losses, known->map_pid);
+		if (!process)
+			return -ENOMEM;
+		process->named += process->counted != losses->samples;
+		process->counted = losses->samples;
+	}
+	if (!loss || (known->leaf && !leaf) || loss->counted == losses->samples)
+		return 0;
+	loss->counted = losses->samples;
+	if (!loss->samples++)
+		loss->first = time;
+	loss->last = time;
+	return 0;
+}
+
+static int see_sample(struct jp_name_losses *losses, const struct jp_event *event,
+		      const struct jp_stack *stack)
+{
+	const uint64_t generation = jp_replay_generation(losses->replay, event->pid);
+	struct jp_name_process *process = process_of(losses, event->pid);
+	int failed = process ? 0 : -ENOMEM;
+
+	losses->samples++;
+	if (process && !process->first)
+		process->first = event->time;
+	if (process)
+		process->last = event->time;
+	for (uint64_t i = 0; !failed && i < stack->count; i++) {
+		const uint64_t addr = stack->frames[i];
+		struct known_loss *known = &losses->known[((addr ^ (uint64_t)event->pid << 32) *
+							   UINT64_C(0x9e3779b97f4a7c15)) >>
+							  50];
+
+		if (!known->taken || known->addr != addr || known->pid != event->pid ||
+		    known->generation != generation)
+			failed = look_up(losses, event->pid, addr, generation, known);
+		if (!failed && (known->loss || known->map_pid))
+			failed = count(losses, known, i == 0, event->time);
+	}
+	return failed;
+}
+
+int jp_name_losses_see(struct jp_name_losses *losses, const struct jp_event *event,
+		       const struct jp_stack *stack)
+{
+	if (stack)
+		return see_sample(losses, event, stack);
+	if (event->type == JP_EVENT_MAP)
+		return see_map(losses, event);
+	return jp_event_starts_process(event) ? jp_replay_apply(losses->injected, event) : 0;
+}
+
+/* --- results ------------------------------------------------------------------------------ */
+
+const struct jp_name_loss *jp_name_losses_next(const struct jp_name_losses *losses, size_t *at)
+{
+	return *at < losses->count ? losses->list[(*at)++] : NULL;
+}
+
+const struct jp_name_process *jp_name_losses_process(struct jp_name_losses *losses, uint32_t pid)
+{
+	return process_of(losses, pid);
+}
+
+struct jp_names *jp_name_losses_names(struct jp_name_losses *losses)
+{
+	return losses->names;
+}
+
+struct jp_file_finder *jp_name_losses_finder(struct jp_name_losses *losses)
+{
+	return losses->finder;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_NAME_LOSSES_H
+#define JP_NAME_LOSSES_H
+
+#include "harness/explain/explainer.h"
+#include "harness/model/symbols/names.h"
+
+/* Frames without a name, or with a doubtful one: how many samples have such, where, and why. */
+
+enum jp_name_fault { /* those of enum jp_name_how that are no names, and */
+		     JP_NAME_HIDDEN = JP_NAME_HOWS, /* an injected mapping was there before */
+		     JP_NAME_AGAIN,                 /* the perf map has several names */
+		     JP_NAME_NOT_THERE,             /* a file that inject made is missing, or bad */
+		     JP_NAME_FAULTS,
+};
+
+enum { JP_LOSS_RANGES = 8, JP_LOSS_ADDRS = 64 };
+/* One fault: in the emitted code of one process, or in one file. */
+struct jp_name_loss {
+	unsigned int fault; /* enum jp_name_how or jp_name_fault */
+	uint32_t pid;       /* of the mapping record; of a file the first one */
+	const char *name;   /* of the mapping */
+	uint64_t samples;
+	uint64_t first, last;          /* times of samples */
+	uint64_t since;                /* of the earliest mapping record; 0: before the recording */
+	uint64_t addrs[JP_LOSS_ADDRS]; /* distinct ones, the first of them */
+	size_t nr_addrs, nr_ranges;
+	struct jp_blame_range ranges[JP_LOSS_RANGES]; /* of mappings, the first of them */
+	struct jp_build_id id;                        /* of a file, as far as records tell */
+	uint64_t counted;                             /* the sample that was counted last */
+};
+
+/* What the recording tells of a process that publishes names. */
+struct jp_name_process {
+	uint32_t pid;
+	const char *marker; /* path of the jitdump that it mapped; NULL: none */
+	uint64_t marked;    /* when */
+	uint64_t injected;  /* mapping records of files that inject made */
+	uint64_t injected_first;
+	uint64_t named;       /* samples with a frame that the perf map names */
+	uint64_t counted;     /* as above */
+	uint64_t first, last; /* times of its samples */
+};
+
+struct jp_name_losses;
+/* @replay, @finder: the caller's. NULL: no memory. */
+struct jp_name_losses *jp_name_losses_new(struct jp_replay *replay, struct jp_file_finder *finder);
+void jp_name_losses_free(struct jp_name_losses *losses);
+/* 0 or -ENOMEM. */
+int jp_name_losses_see(struct jp_name_losses *losses, const struct jp_event *event,
+		       const struct jp_stack *stack);
+
+/* All losses: @at starts as 0; NULL: that was all. */
+const struct jp_name_loss *jp_name_losses_next(const struct jp_name_losses *losses, size_t *at);
+/* Made where nothing is known of it; NULL: no memory. */
+const struct jp_name_process *jp_name_losses_process(struct jp_name_losses *losses, uint32_t pid);
+struct jp_names *jp_name_losses_names(struct jp_name_losses *losses);
+struct jp_file_finder *jp_name_losses_finder(struct jp_name_losses *losses);
+
+#endif

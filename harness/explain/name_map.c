@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/explain/name_causes.h"
+
+/* Names that a perf map has. */
+
+struct map_facts {
+	char path[64];
+	const struct jp_perf_map *map; /* NULL: @missing */
+	int missing;
+	size_t lines;  /* in memory where the loss is */
+	size_t covers; /* of the loss's addresses */
+	size_t others; /* lines elsewhere */
+};
+
+static void look(const struct jp_name_case *name_case, struct map_facts *facts)
+{
+	const struct jp_name_loss *loss = name_case->loss;
+
+	snprintf(facts->path, sizeof(facts->path), "/tmp/perf-%" PRIu32 ".map", loss->pid);
+	facts->map =
+		jp_names_map(jp_name_losses_names(name_case->losses), loss->pid, &facts->missing);
+	if (!facts->map)
+		return;
+	facts->others = jp_perf_map_lines(facts->map, 0, UINT64_MAX);
+	for (size_t i = 0; i < loss->nr_ranges; i++)
+		facts->lines +=
+			jp_perf_map_lines(facts->map, loss->ranges[i].start, loss->ranges[i].end);
+	for (size_t i = 0; i < loss->nr_addrs; i++)
+		facts->covers += jp_perf_map_covers(facts->map, loss->addrs[i]);
+	facts->others -= facts->lines < facts->others ? facts->lines : facts->others;
+}
+
+static void samples_line(const struct jp_name_case *name_case, struct jp_blame *blame)
+{
+	jp_blame_evidence(blame,
+			  "%" PRIu64 " samples have frames without a name in %s, %" PRIu64
+			  " have frames that the map names",
+			  name_case->loss->samples, name_case->loss->name,
+			  name_case->process->named);
+}
+
+static int blame_owner(const struct jp_name_case *name_case, const struct map_facts *facts)
+{
+	struct jp_blame *blame = jp_blame_names(name_case, "map-wrong-owner", facts->path);
+
+	if (!blame)
+		return -ENOMEM;
+	jp_blame_evidence(blame,
+			  "what lies there is no regular file, or may not be read: `ls -l %s`",
+			  facts->path);
+	jp_blame_evidence(blame, "%" PRIu64 " samples have frames without a name in %s",
+			  name_case->loss->samples, name_case->loss->name);
+	jp_blame_evidence(blame, "perf would open it, and wait for ever where it is a FIFO");
+	jp_blame_remedy(blame,
+			"remove it (rm %s), see who put it there, and let the runtime write its "
+			"map again: %s",
+			facts->path, jp_name_option(jp_name_case_comm(name_case)));
+	return 1;
+}
+
+static int blame_memfd(const struct jp_name_case *name_case, const struct map_facts *facts)
+{
+	struct jp_blame *blame = jp_blame_names(name_case, "map-not-read-for-memfd", facts->path);
+
+	if (!blame)
+		return -ENOMEM;
+	jp_blame_evidence(blame,
+			  "%" PRIu64 " samples have frames in %s, which perf does not take for "
+			  "anonymous memory",
+			  name_case->loss->samples, name_case->loss->name);
+	jp_blame_evidence(blame,
+			  "the map has %zu lines for that memory, and names %zu of %zu sampled "
+			  "addresses: `grep -c . %s`",
+			  facts->lines, facts->covers, name_case->loss->nr_addrs, facts->path);
+	jp_blame_evidence(blame,
+			  "perf 5.10 to 7.3 ask a perf map for //anon, [heap], /dev/zero, /SYSV "
+			  "and /anon_hugepage alone");
+	jp_blame_remedy(blame,
+			"let the runtime take anonymous memory (.NET: "
+			"DOTNET_EnableWriteXorExecute=0), or publish a jitdump and inject it");
+	return 1;
+}
+
+static int blame_stale(const struct jp_name_case *name_case, const struct map_facts *facts)
+{
+	const struct jp_name_loss *loss = name_case->loss;
+	struct jp_blame *blame = jp_blame_names(name_case, "map-stale", facts->path);
+
+	if (!blame)
+		return -ENOMEM;
+	if (loss->fault == JP_NAME_AGAIN || loss->fault == JP_NAME_OVERLAPPED) {
+		jp_blame_evidence(blame,
+				  "%" PRIu64 " samples have frames at addresses that the map "
+				  "gives to several functions",
+				  loss->samples);
+		jp_blame_evidence(blame,
+				  "for example 0x%" PRIx64 ": see the lines of %s that hold it",
+				  loss->addrs[0], facts->path);
+		jp_blame_evidence(blame,
+				  "a perf map has no times: which of them ran then, it does not "
+				  "tell");
+		jp_blame_remedy(blame, "use a jitdump, which has times: perf record -k mono ...; "
+				       "perf inject --jit -i perf.data -o injected.data");
+		return 1;
+	}
+	jp_blame_evidence(blame,
+			  "%zu of the map's lines lie in the memory that was sampled, %zu lie "
+			  "elsewhere: `head %s`",
+			  facts->lines, facts->others, facts->path);
+	samples_line(name_case, blame);
+	jp_blame_evidence(blame,
+			  "samples without a name begin %.3f s after the first sample; compare "
+			  "`ls -l --full-time %s` with the time of the recording",
+			  (loss->first - name_case->process->first) / 1e9, facts->path);
+	jp_blame_remedy(blame,
+			"remove %s before the process starts, and let it be written at the end "
+			"of the recording: %s",
+			facts->path, jp_name_option(jp_name_case_comm(name_case)));
+	return 1;
+}
+
+static int blame_partial(const struct jp_name_case *name_case, const struct map_facts *facts)
+{
+	struct jp_blame *blame = jp_blame_names(name_case, "map-partial", facts->path);
+
+	if (!blame)
+		return -ENOMEM;
+	samples_line(name_case, blame);
+	jp_blame_evidence(blame, "for example 0x%" PRIx64 " is in no line of %s",
+			  name_case->loss->addrs[0], facts->path);
+	jp_blame_evidence(blame,
+			  "the map has %zu lines for that memory: other code of the runtime is "
+			  "there",
+			  facts->lines);
+	jp_blame_remedy(blame,
+			"let the runtime write all code, and write the map when the recording "
+			"ends: %s",
+			jp_name_option(jp_name_case_comm(name_case)));
+	return 1;
+}
+
+/* Whether the map looks as if it was written before the code: none of its lines fits, or names end
+ * at some time. */
+static bool is_old(const struct jp_name_case *name_case, const struct map_facts *facts)
+{
+	const struct jp_name_process *process = name_case->process;
+
+	if (!facts->lines && !process->named)
+		return true;
+	return process->named &&
+	       name_case->loss->first - process->first > (process->last - process->first) / 4;
+}
+
+int jp_blame_perf_map(const struct jp_name_case *name_case)
+{
+	struct map_facts facts = {.missing = 0};
+
+	look(name_case, &facts);
+	switch (name_case->loss->fault) {
+	case JP_NAME_BAD_MAP:
+		return blame_owner(name_case, &facts);
+	case JP_NAME_AGAIN:
+	case JP_NAME_OVERLAPPED:
+		return blame_stale(name_case, &facts);
+	case JP_NAME_NOT_IN_MAP:
+		return is_old(name_case, &facts) ? blame_stale(name_case, &facts)
+						 : blame_partial(name_case, &facts);
+	case JP_NAME_NOT_ANONYMOUS:
+		return facts.map && (facts.covers || facts.lines) ? blame_memfd(name_case, &facts)
+								  : 0;
+	default:
+		return 0;
+	}
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/explain/explain.h"
+#include "harness/explain/name_causes.h"
+
+/* Code that nobody names, as far as can be seen. */
+
+/* --- maps under another number ------------------------------------------------------------ */
+
+struct search {
+	const struct jp_name_case *name_case;
+	uint32_t named; /* by the map that fits; 0: none */
+	size_t covers;
+	char path[64];
+};
+
+/* Whether the process called @pid in the recording has code of its own there, which its map names.
+ */
+static bool has_code(const struct search *search, uint32_t pid)
+{
+	const struct jp_mapping *mapping = jp_replay_find(search->name_case->view->spaces, pid,
+							  search->name_case->loss->addrs[0]);
+
+	return mapping && mapping->prot & JP_PROT_EXEC;
+}
+
+/* A map whose lines hold most of the addresses is the process's own: memory lies anywhere. */
+static int try_map(void *context, uint32_t named, const struct jp_found_file *found)
+{
+	struct search *search = context;
+	const struct jp_name_loss *loss = search->name_case->loss;
+	struct jp_perf_map *map;
+
+	if (named == loss->pid || has_code(search, named))
+		return 0;
+	map = jp_perf_map_read(found->fd, found->path, found->size, NULL);
+	if (!map)
+		return 0;
+	search->covers = 0;
+	for (size_t i = 0; i < loss->nr_addrs; i++)
+		search->covers += jp_perf_map_covers(map, loss->addrs[i]);
+	jp_perf_map_free(map);
+	if (search->covers * 2 <= loss->nr_addrs)
+		return 0;
+	search->named = named;
+	snprintf(search->path, sizeof(search->path), "/tmp/perf-%" PRIu32 ".map", named);
+	return 1;
+}
+
+static int blame_namespace(const struct jp_name_case *name_case, const struct search *search)
+{
+	const struct jp_name_loss *loss = name_case->loss;
+	struct jp_blame *blame = jp_blame_names(name_case, "pid-namespace-map", search->path);
+
+	if (!blame)
+		return -ENOMEM;
+	jp_blame_evidence(blame,
+			  "the recording knows the process as pid %" PRIu32 ", and there is no "
+			  "/tmp/perf-%" PRIu32 ".map",
+			  loss->pid, loss->pid);
+	jp_blame_evidence(blame, "%s names %zu of %zu sampled addresses without a name: `head %s`",
+			  search->path, search->covers, loss->nr_addrs, search->path);
+	jp_blame_evidence(blame,
+			  "so the process calls itself %" PRIu32 ", as in a pid namespace of its "
+			  "own: `grep NSpid /proc/%" PRIu32 "/status` while it runs",
+			  search->named, loss->pid);
+	jp_blame_remedy(blame,
+			"give perf the map under the outer pid: cp %s /tmp/perf-%" PRIu32
+			".map; or record from within the container",
+			search->path, loss->pid);
+	return 1;
+}
+
+int jp_blame_no_source(const struct jp_name_case *name_case)
+{
+	const struct jp_name_loss *loss = name_case->loss;
+	struct search search = {.name_case = name_case};
+	struct jp_blame *blame;
+
+	if (loss->nr_addrs && loss->samples >= name_case->view->samples * JP_EXPLAIN_ACCUSES &&
+	    jp_file_find_maps(jp_name_losses_finder(name_case->losses), loss->pid, try_map,
+			      &search))
+		return blame_namespace(name_case, &search);
+	blame = jp_blame_names(name_case, "no-name-source", NULL);
+	if (!blame)
+		return -ENOMEM;
+	jp_blame_evidence(blame,
+			  "%" PRIu64 " samples have frames in %s, which no file's symbols name",
+			  loss->samples, loss->name);
+	jp_blame_evidence(blame,
+			  "there is no perf map (none that can be seen, if it ran in a container "
+			  "that is gone): `ls -l /tmp/perf-%" PRIu32 ".map`",
+			  loss->pid);
+	jp_blame_evidence(blame,
+			  "no record maps a jit-PID.dump: `perf script -i %s --show-mmap-events | "
+			  "grep 'jit-.*dump'`",
+			  name_case->view->path);
+	jp_blame_remedy(blame, "%s", jp_name_option(jp_name_case_comm(name_case)));
+	return 1;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "harness/explain/name_causes.h"
+#include "harness/format/elf/elf_file.h"
+
+/* Names that files have, or would have. */
+
+static const char *build_id_of(const struct jp_name_case *name_case, char text[41])
+{
+	const struct jp_name_loss *loss = name_case->loss;
+	const struct jp_build_id *headed =
+		jp_file_finder_build_id(jp_name_losses_finder(name_case->losses), loss->name);
+
+	if (loss->id.size)
+		return jp_build_id_text(&loss->id, text);
+	return headed ? jp_build_id_text(headed, text) : NULL;
+}
+
+static int blame_missing(const struct jp_name_case *name_case)
+{
+	const struct jp_name_loss *loss = name_case->loss;
+	struct jp_blame *blame = jp_blame_names(name_case, "missing-file", loss->name);
+	char text[41];
+	const char *id = build_id_of(name_case, text);
+
+	if (!blame)
+		return -ENOMEM;
+	jp_blame_evidence(blame,
+			  "%" PRIu64 " samples have frames in it: `perf report -i %s --sort dso`",
+			  loss->samples, name_case->view->path);
+	if (loss->fault == JP_NAME_OTHER_FILE)
+		jp_blame_evidence(blame,
+				  "what lies there now has another build id: `readelf -n '%s'`",
+				  loss->name);
+	else if (loss->fault == JP_NAME_BAD_FILE)
+		jp_blame_evidence(blame,
+				  "what lies there now is no ELF file that can be read: "
+				  "`file '%s'`",
+				  loss->name);
+	else
+		jp_blame_evidence(blame, "it is not there: `ls -l '%s'`", loss->name);
+	if (id)
+		jp_blame_evidence(blame,
+				  "its build id is %s, and ~/.debug/.build-id and "
+				  "/usr/lib/debug/.build-id have no file of it: "
+				  "`perf buildid-list -i %s`",
+				  id, name_case->view->path);
+	else
+		jp_blame_evidence(blame,
+				  "the recording has no build id of it: `perf buildid-list -i %s`",
+				  name_case->view->path);
+	if (id)
+		jp_blame_remedy(blame,
+				"put the file of that build id where it was, or into a folder "
+				"DIR for --elf DIR; `perf buildid-cache --add FILE` does it for "
+				"perf; `perf archive` after recording keeps them");
+	else
+		jp_blame_remedy(blame,
+				"put the file back; and record with --buildid-mmap, which keeps "
+				"build ids of files that go meanwhile");
+	return 1;
+}
+
+static int blame_stripped(const struct jp_name_case *name_case)
+{
+	const struct jp_name_loss *loss = name_case->loss;
+	struct jp_blame *blame = jp_blame_names(name_case, "stripped-symbols", loss->name);
+	char text[41];
+	const char *id = build_id_of(name_case, text);
+
+	if (!blame)
+		return -ENOMEM;
+	jp_blame_evidence(blame,
+			  "%" PRIu64 " samples lie in it at addresses without a symbol: "
+			  "`perf report -i %s --no-children --sort dso,sym`",
+			  loss->samples, name_case->view->path);
+	jp_blame_evidence(blame, "it has no .symtab: `readelf -S '%s' | grep symtab`", loss->name);
+	jp_blame_evidence(
+		blame, "there is no debug file of it: `ls /usr/lib/debug/.build-id/%.2s/%s.debug`",
+		id ?: "XX", id ? id + 2 : "...");
+	jp_blame_remedy(blame,
+			"install its debug symbols (Debian: the package's -dbgsym of "
+			"debian-debug, or find-dbgsym-packages '%s'), or build it without "
+			"strip",
+			loss->name);
+	return 1;
+}
+
+static int blame_not_there(const struct jp_name_case *name_case)
+{
+	const struct jp_name_loss *loss = name_case->loss;
+	struct jp_blame *blame = jp_blame_names(name_case, "missing-file", loss->name);
+
+	if (!blame)
+		return -ENOMEM;
+	jp_blame_evidence(blame, "%" PRIu64 " samples have frames in files that inject made",
+			  loss->samples);
+	jp_blame_evidence(blame, "one of them is not there: `ls -l '%s'`", loss->name);
+	jp_blame_evidence(blame,
+			  "they belong to the %" PRIu64 " injected mapping records of pid %" PRIu32,
+			  name_case->process->injected, loss->pid);
+	jp_blame_remedy(blame,
+			"inject again into a folder that stays: perf inject --jit -i perf.data "
+			"-o injected.data");
+	return 1;
+}
+
+int jp_blame_symbols(const struct jp_name_case *name_case)
+{
+	switch (name_case->loss->fault) {
+	case JP_NAME_NO_FILE:
+	case JP_NAME_OTHER_FILE:
+	case JP_NAME_BAD_FILE:
+		return blame_missing(name_case);
+	case JP_NAME_STRIPPED:
+		return blame_stripped(name_case);
+	case JP_NAME_NOT_THERE:
+		return blame_not_there(name_case);
+	default:
+		return 0;
+	}
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+
+#include "harness/explain/name_causes.h"
+
+static int begin(struct jp_explain_view *view, struct jp_error *err)
+{
+	view->state = jp_name_losses_new(view->spaces, view->finder);
+	return view->state ? 0 : jp_fail(err, ENOMEM, "no memory");
+}
+
+static int see(struct jp_explain_view *view, const struct jp_event *event,
+	       const struct jp_stack *stack)
+{
+	return jp_name_losses_see(view->state, event, stack);
+}
+
+static int blame(const struct jp_name_case *name_case)
+{
+	return jp_blame_symbols(name_case) ?: jp_blame_jitdump(name_case)
+		       ?: jp_blame_perf_map(name_case) ?: jp_blame_no_source(name_case);
+}
+
+static int end(struct jp_explain_view *view, struct jp_error *err)
+{
+	const struct jp_name_loss *loss;
+
+	for (size_t at = 0; (loss = jp_name_losses_next(view->state, &at));) {
+		const struct jp_name_case name_case = {
+			.view = view,
+			.losses = view->state,
+			.loss = loss,
+			.process = jp_name_losses_process(view->state, loss->pid),
+		};
+
+		if (!loss->samples)
+			continue;
+		if (!name_case.process || blame(&name_case) < 0)
+			return jp_fail(err, ENOMEM, "no memory");
+	}
+	return 0;
+}
+
+static void free_losses(void *losses)
+{
+	jp_name_losses_free(losses);
+}
+
+static const struct jp_explainer names = {
+	.name = "names",
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free_losses,
+};
+JP_REGISTER(explainer, names);
