@@ -18,7 +18,8 @@ static int usage(FILE *out)
 	      "                     strip: drop each that covers living code;\n"
 	      "                     keep: keep them, though they hide it\n"
 	      "  --jitdump-dir DIR  find the jit-PID.dump files in DIR, not where they were "
-	      "mapped\n",
+	      "mapped\n"
+	      "  --root DIR         find them below DIR, a copied root\n",
 	      out);
 	return out == stdout ? JP_EXIT_OK : JP_EXIT_USAGE;
 }
@@ -35,8 +36,8 @@ static int merge(const struct jp_inject_options *options)
 	struct jp_injection *injection = jp_injection_open(options, &err);
 	int status = JP_EXIT_BROKEN, ret = -1;
 
-	if (injection &&
-	    jp_reading_begins("inject", options->input, options->jitdumps, NULL, &status)) {
+	if (injection && jp_reading_begins("inject", options->input, options->jitdumps,
+					   options->root, &status)) {
 		jp_injection_close(injection);
 		return status;
 	}
@@ -60,6 +61,7 @@ static int inject(int argc, char **argv)
 	static const struct option longs[] = {
 		{"anon", required_argument, NULL, 'a'},
 		{"jitdump-dir", required_argument, NULL, 'd'},
+		{"root", required_argument, NULL, 'r'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
@@ -76,6 +78,9 @@ static int inject(int argc, char **argv)
 			break;
 		case 'd':
 			options.jitdumps = optarg;
+			break;
+		case 'r':
+			options.root = optarg;
 			break;
 		case 'a':
 			if (jp_anon_find(optarg, &options.anon))

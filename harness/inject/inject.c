@@ -14,6 +14,7 @@
 #include "harness/base/new_file.h"
 #include "harness/base/output_folder.h"
 #include "harness/base/shortage.h"
+#include "harness/base/untrusted_file.h"
 #include "harness/format/perfdata/copy.h"
 #include "harness/format/perfdata/encode.h"
 #include "harness/format/perfdata/read.h"
@@ -244,6 +245,7 @@ static int read_dumps(struct jp_injection *inject)
 {
 	struct jp_inject_read read = {
 		.jitdumps = inject->options->jitdumps,
+		.root = -1,
 		.summary = inject->summary,
 		.owner = inject->owner,
 		.monotonic = inject->read.monotonic,
@@ -251,8 +253,15 @@ static int read_dumps(struct jp_injection *inject)
 		.said = inject->said,
 		.context = inject->context,
 	};
+	const char *root = inject->options->root;
+	jp_cleanup_close int below = -1;
 
-	return inject->dumps.nr_markers ? jp_inject_read(&inject->dumps, &read, inject->err) : 0;
+	if (!inject->dumps.nr_markers)
+		return 0;
+	if (root && (below = read.root = jp_untrusted_folder(AT_FDCWD, root)) < 0)
+		return jp_fail(inject->err, -below, "%s: expected the folder of a copied root: %s",
+			       root, strerror(-below));
+	return jp_inject_read(&inject->dumps, &read, inject->err);
 }
 
 static int write_output(struct jp_injection *inject)

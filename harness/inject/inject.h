@@ -24,6 +24,7 @@ struct jp_inject_options {
 	const char *folder;         /* for the ELF files; NULL: OUTPUT.jit */
 	const char *jitdumps;       /* folder in which jit-PID.dump files lie instead of where the
 				     * capture says that they were mapped; NULL: there */
+	const char *root;           /* a copied root below which they lie; NULL: our own */
 };
 
 /*

@@ -13,6 +13,7 @@
 #include "harness/base/map.h"
 #include "harness/base/output_folder.h"
 #include "harness/base/search.h"
+#include "harness/base/untrusted_file.h"
 #include "harness/format/jit/jit_elf.h"
 #include "harness/format/jit/jitdump_read.h"
 
@@ -407,6 +408,13 @@ static int place_functions(struct dump_reading *dump, struct jp_error *err)
 	return write_files(dump, sorted, err);
 }
 
+int jp_inject_open(const struct jp_inject_read *read, const char *path, int64_t owner,
+		   uint64_t *size, struct jp_error *err)
+{
+	return read->root < 0 ? jp_untrusted_open(path, owner, size, err)
+			      : jp_untrusted_open_in(read->root, path, owner, size, err);
+}
+
 int jp_inject_read_dump(struct jp_inject_dumps *dumps, size_t marker, const char *path,
 			uint32_t owner, const struct jp_inject_read *read, struct jp_error *err)
 {
@@ -417,9 +425,10 @@ int jp_inject_read_dump(struct jp_inject_dumps *dumps, size_t marker, const char
 				    .first = dumps->nr_codes};
 	struct jp_error why;
 	const char *trouble;
-	int ret;
+	uint64_t size;
+	int ret, fd = jp_inject_open(read, path, owner, &size, &why);
 
-	dump.file = jp_jitdump_open(path, owner, &why);
+	dump.file = fd < 0 ? NULL : jp_jitdump_take(fd, path, size, &why);
 	if (!dump.file) {
 		jp_inject_say(read, "%s", why.text);
 		return 0;

@@ -56,6 +56,7 @@ struct jp_time_conv {
 };
 struct jp_inject_read {
 	const char *jitdumps; /* as of struct jp_inject_options */
+	int root;             /* open; -1: our own */
 	struct jp_inject_summary *summary;
 	int64_t owner;  /* of the capture */
 	bool monotonic; /* its clock */
@@ -63,6 +64,9 @@ struct jp_inject_read {
 	void (*said)(void *context, const char *line);
 	void *context;
 };
+/* Opens the dump at @path, as jp_untrusted_open(). */
+int jp_inject_open(const struct jp_inject_read *read, const char *path, int64_t owner,
+		   uint64_t *size, struct jp_error *err);
 /* Reads the dump at @path, of marker number @marker, and writes its ELF files: it belongs to
  * @owner, or is refused. A dump that cannot be read is said and left out. -errno: an ELF file could
  * not be written, or no memory. */

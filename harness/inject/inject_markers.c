@@ -13,7 +13,6 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/number.h"
 #include "harness/base/search.h"
-#include "harness/base/untrusted_file.h"
 
 /* perf's rule (util/jitdump.c, jit_detect()): .../jit-PID.dump. */
 static bool marker_name(const char *path, uint32_t *pid)
@@ -84,14 +83,14 @@ static bool is_owner(const struct jp_inject_dumps *dumps, const struct jp_inject
 		     size_t index, const struct stat *st)
 {
 	const struct jp_marker *marker = &dumps->markers[index];
-	const bool moved = read->jitdumps;
+	const bool moved = read->jitdumps || read->root >= 0;
 
 	for (size_t i = 0; i < dumps->nr_markers; i++) {
 		const struct jp_marker *other = &dumps->markers[i];
 
-		if (i == index ||
-		    (moved ? strcmp(strrchr(other->path, '/'), strrchr(marker->path, '/')) != 0
-			   : strcmp(other->path, marker->path) != 0))
+		if (i == index || (read->jitdumps ? strcmp(strrchr(other->path, '/'),
+							   strrchr(marker->path, '/')) != 0
+						  : strcmp(other->path, marker->path) != 0))
 			continue;
 		if (!moved && other->has_identity && other->ino != st->st_ino)
 			continue;
@@ -116,13 +115,13 @@ static int read_marker(struct jp_inject_dumps *dumps, size_t index,
 
 	if (!path)
 		return jp_fail(err, ENOMEM, "no memory for a jitdump's path");
-	fd = jp_untrusted_open(path, -1, &size, &why);
+	fd = jp_inject_open(read, path, -1, &size, &why);
 	if (fd < 0 || fstat(fd, &st))
 		jp_inject_say(read, "%s (jitdump of process %u)", why.text, marker->pid);
 	else if (!is_owner(dumps, read, index, &st))
 		jp_inject_say(read, "%s: mapped by process %u too, whose code it is not", path,
 			      marker->pid);
-	else if (!read->jitdumps && marker->has_identity &&
+	else if (!read->jitdumps && read->root < 0 && marker->has_identity &&
 		 marker->ino != st.st_ino)
 		jp_inject_say(read,
 			      "%s: another file than process %u mapped (inode %" PRIu64

@@ -436,6 +436,26 @@ class Records(Injecting):
         shutil.copy(self.place("gone"), self.dump_path())
         self.assertIn("another file than process 100 mapped", self.run_inject().stderr)
 
+    def test_copied_root(self) -> None:
+        """Where it was mapped, below another root; links there stay there."""
+        self.one_load()
+        path = self.place("root", *self.dump_path().strip("/").split("/"))
+        os.makedirs(os.path.dirname(path))
+        os.rename(self.dump_path(), path)
+        root = ("--root", self.place("root"))
+        self.assertIn("No such file", self.run_inject().stderr)
+        self.assertIn("1 loads", self.run_inject(*root).stdout)
+        folder = os.path.dirname(path)
+        os.rename(folder, self.place("root", "real"))
+        os.symlink("/real", folder)
+        self.assertIn("1 loads", self.run_inject(*root).stdout)
+        os.rename(self.place("root", "real"), self.place("outside"))
+        os.remove(folder)
+        os.symlink("../../outside", folder)
+        self.assertIn("No such file", self.run_inject(*root).stderr)
+        self.assertIn("expected the folder",
+                      self.run_inject("--root", self.place("none"), status=99).stderr)
+
     def test_pipe(self) -> None:
         """Attrs and features that came as records."""
         perf = self.one_load()

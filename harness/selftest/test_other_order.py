@@ -43,7 +43,12 @@ class Swapped(Folder):
         files.write_bytes(self.place("perf.data"), raw)
         done = process.run([JITPROOF, "judge", "--json", *options, self.place("perf.data")])
         self.assertEqual(done.returncode, status, done.stderr)
-        return json.loads(done.stdout) if not status else done.stderr
+        if status:
+            return done.stderr
+        figures = json.loads(done.stdout)
+        swapped = raw[8:9] == b"\0"  # the header's size
+        self.assertEqual(figures.pop("swapped"), swapped)
+        return figures
 
     def same(self, perf: rd.PerfData, *options: str) -> dict[str, Any]:
         perf.records = [one for one in perf.records
