@@ -9,6 +9,7 @@
  * callchain. */
 struct kernel_only {
 	uint64_t samples, chains;
+	uint64_t user, user_chains; /* samples in user space, and with its part of a chain */
 };
 
 static int begin(struct jp_explain_view *view, struct jp_error *err)
@@ -25,6 +26,8 @@ static int see(struct jp_explain_view *view, const struct jp_event *event,
 
 	if (!stack || !asked)
 		return 0;
+	state->user += event->sample.user;
+	state->user_chains += stack->count > 0;
 	state->samples += !asked->user;
 	state->chains += asked->user && asked->chain && !asked->user_chain && !asked->stack;
 	return 0;
@@ -40,16 +43,15 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 	blame = jp_blame(view->blames, "kernel-only", 0, "", NULL, state->samples + state->chains);
 	if (!blame)
 		return jp_fail(err, ENOMEM, "no memory");
-	if (state->samples)
-		jp_blame_evidence(blame,
-				  "%" PRIu64 " of %" PRIu64 " samples are of events with "
-				  "exclude_user: `perf evlist -v -i %s`",
-				  state->samples, view->samples, view->path);
-	if (state->chains)
-		jp_blame_evidence(blame,
-				  "%" PRIu64 " of %" PRIu64 " samples are of events with "
-				  "exclude_callchain_user: `perf evlist -v -i %s`",
-				  state->chains, view->samples, view->path);
+	jp_blame_evidence(blame,
+			  "%" PRIu64 " of %" PRIu64
+			  " samples are of events with exclude_user, %" PRIu64
+			  " with exclude_callchain_user: perf evlist -v -i %s",
+			  state->samples, view->samples, state->chains, view->path);
+	jp_blame_evidence(blame, "%" PRIu64 " samples were taken in user space", state->user);
+	jp_blame_evidence(blame,
+			  "%" PRIu64 " samples have an address of user space: perf script -i %s",
+			  state->user_chains, view->path);
 	jp_blame_remedy(blame, "record without --all-kernel, --kernel-callchains and :k, for "
 			       "example: perf record -g -p PID");
 	return 0;

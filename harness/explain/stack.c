@@ -51,6 +51,9 @@ static void walk_dump(struct jp_stacks *stacks, struct jp_replay *spaces,
 		      const struct jp_event *sample, struct jp_stack *stack)
 {
 	walk(stacks, spaces, sample, JP_DUMP_CFI, stacks->frames, stack);
+	/* Whatever the code has, there is nothing to walk. */
+	if (!sample->sample.stack_size)
+		stack->stop = JP_UNWIND_DUMP_SHORT;
 	if (stack->stop != JP_UNWIND_NO_CFI && stack->stop != JP_UNWIND_UNMAPPED)
 		return;
 	walk(stacks, spaces, sample, stack->stop == JP_UNWIND_NO_CFI ? JP_DUMP : JP_DUMP_FP,

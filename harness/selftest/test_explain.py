@@ -1,0 +1,444 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""`jitproof explain` on perf.data files made by hand: each cause of broken stacks, and what is no
+cause."""
+
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+from typing import Any
+import unittest
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import files, process
+from harness.selftest import run_directory as rd
+from harness.selftest.scratch import Folder, JITPROOF
+
+KIND = rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME | rd.CALLCHAIN
+LIBC, MAIN, ANON, LIBRARY = 0x7f0000000000, 0x400000, 0x7f1000000000, 0x7f2000000000
+GARBAGE, ROOT = 0x5f5f5f5f5f5f, LIBC + 0x2724a
+PID, START = 100, 1000
+STACKS = {"older-code", "attach-window", "exec-while-disabled", "jit-no-frame-pointer",
+          "library-no-frame-pointer", "dump-too-small", "empty-dump", "depth-limit",
+          "no-cfi-for-jit", "interpreter", "lost-records", "lost-samples", "throttled",
+          "kernel-only"}
+THROTTLE, UNTHROTTLE = 5, 6
+ATTR_FLAGS = 40
+EXCLUDE_USER, MMAP_FLAG = 1 << 4, 1 << 8
+
+
+class Recording(Folder):
+    """A process that was launched under the recording: its program and libc are known."""
+
+    attached = False
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.path = self.place("perf.data")
+        self.perf = rd.PerfData([self.attr()], [], {6: self.string("x86_64")})
+        self.time = START
+        if not self.attached:
+            self.add(self.perf.comm(PID, PID, "made", 5, executed=True))
+            self.map(MAIN, "/usr/bin/made", 6)
+            self.map(LIBC, "/usr/lib/libc.so.6", 7, size=0x100000)
+
+    def attr(self) -> rd.Attr:
+        return rd.Attr.make(KIND, [7])
+
+    @staticmethod
+    def string(text: str) -> bytes:
+        return struct.pack("<I64s", 64, text.encode())
+
+    def add(self, *records: Any) -> None:
+        self.perf.records += records
+
+    def map(self, start: int, name: str, time: int, size: int = 0x10000, **more: Any) -> None:
+        self.add(self.perf.map(PID, start, size, name, time, **more))
+
+    def synthesized(self, start: int, name: str, size: int = 0x10000) -> None:
+        """As perf tells of what was there before: without a time, and of no event."""
+        record = self.perf.map(PID, start, size, name, 0)
+        record.body[-8:] = bytes(8)
+        self.add(record)
+
+    def sample(self, *user: int, count: int = 1, pid: int = PID,
+               kernel: tuple[int, ...] = ()) -> None:
+        for _ in range(count):
+            chain = ([rd.CONTEXT_KERNEL, *kernel] if kernel else []) + \
+                ([rd.CONTEXT_USER, *user] if user else [])
+            made = rd.Sample.make(self.perf.attrs[0], pid=pid, tid=pid, chain=chain)
+            made.ip, made.time, made.id = (kernel or user)[0], self.time, 7
+            made.misc = rd.KERNEL if kernel else rd.USER
+            self.time += 10
+            self.add(made)
+
+    def run_explain(self, *options: str) -> subprocess.CompletedProcess[str]:
+        self.perf.save(self.path)
+        return process.run([JITPROOF, "explain", *options, self.path], timeout=60)
+
+    def explain(self) -> dict[str, Any]:
+        done = self.run_explain("--json")
+        found = json.loads(done.stdout)
+        self.assertEqual(done.returncode, 0 if found["healthy"] else 1, done.stderr)
+        self.assertEqual(found["healthy"], not found["causes"])
+        shares = [cause["share"] for cause in found["causes"]]
+        self.assertTrue(all(0.02 <= share <= 1 for share in shares), shares)
+        for cause in found["causes"]:
+            self.assertEqual(len(cause["evidence"]), 3, cause["evidence"])
+            self.assertTrue(all(cause["evidence"]) and cause["remedy"], cause)
+        return found
+
+    def causes(self) -> dict[str, Any]:
+        """Of broken stacks, by id."""
+        return {cause["id"]: cause for cause in self.explain()["causes"]
+                if cause["id"] in STACKS}
+
+    def only(self, wanted: str, share: float | None = None) -> dict[str, Any]:
+        found = self.causes()
+        self.assertEqual(list(found), [wanted])
+        if share is not None:
+            self.assertAlmostEqual(found[wanted]["share"], share, places=3)
+        return found[wanted]
+
+
+class Walks(Recording):
+    """Chains of the kernel's, in a process that is known whole."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.map(ANON, "//anon", 8)
+        self.map(LIBRARY, "/nowhere/liblost.so", 9)
+
+    def whole(self, count: int) -> None:
+        self.sample(ANON + 8, ANON + 0x100, MAIN + 4, ROOT, count=count)
+
+    def test_healthy(self) -> None:
+        self.whole(300)
+        self.assertEqual(self.causes(), {})
+
+    def test_nothing(self) -> None:
+        self.assertEqual(self.causes(), {})
+        self.assertIn("there are no samples", self.run_explain().stdout)
+
+    def test_a_few_broken_stacks_are_usual(self) -> None:
+        self.whole(294)
+        self.sample(ANON + 8, count=3)
+        self.sample(MAIN + 8, count=3)
+        self.assertEqual(self.causes(), {})
+
+    def test_garbage_behind_the_root_is_usual(self) -> None:
+        self.sample(ANON + 8, MAIN + 4, ROOT, GARBAGE, count=100)
+        self.sample(ANON + 8, MAIN + 4, ROOT, 2**64 - 1, count=100)
+        self.assertEqual(self.causes(), {})
+
+    def test_samples_without_user_stacks(self) -> None:
+        self.sample(kernel=(0xffffffff81000000,), count=100)
+        self.assertEqual(self.causes(), {})
+
+    def test_jit_single(self) -> None:
+        self.whole(100)
+        for offset in range(300):
+            self.sample(ANON + 0x200 + offset)
+        found = self.only("jit-no-frame-pointer", 0.75)
+        self.assertEqual((found["pid"], found["process"], found["file"]), (PID, "made", "//anon"))
+        self.assertEqual(found["ranges"], [f"{ANON:x}-{ANON + 0x10000:x}"])
+        self.assertIn("300 chains", found["evidence"][0])
+
+    def test_jit_garbage(self) -> None:
+        """A register that is no frame pointer leads to what is no code, wherever that is: no code
+        is missing."""
+        for value in range(300):
+            self.sample(ANON + value, GARBAGE + 4096 * value * 17)
+        self.only("jit-no-frame-pointer", 1)
+
+    def test_jit_in_shared_memory(self) -> None:
+        for number, name in enumerate(("/dev/zero (deleted)", "/memfd:code (deleted)", "/SYSV00",
+                                       "/tmp/jitted-100-3.so")):
+            self.map(ANON + (number + 1 << 24), name, 10)
+            self.sample(ANON + (number + 1 << 24), count=50)
+        self.only("jit-no-frame-pointer", 1)
+
+    def test_jit_that_starts_threads(self) -> None:
+        """Erlang's processes begin in emitted code: one address, reached cleanly and from afar."""
+        for offset in range(200):
+            self.sample(ANON + offset, ANON + 0x100, ANON + 0x200, ANON + 0x300)
+        self.assertEqual(self.causes(), {})
+
+    def test_garbage_that_fills_the_chain_is_no_depth(self) -> None:
+        self.sample(ANON, *([GARBAGE] * 126), count=100)
+        self.only("jit-no-frame-pointer", 1)
+
+    def test_depth(self) -> None:
+        self.sample(*([ANON + 8] * 127), count=100)
+        self.whole(100)
+        self.only("depth-limit", 0.5)
+
+    def test_depth_that_is_whole(self) -> None:
+        self.sample(*([ANON + 8] * 126), ROOT, count=100)
+        self.sample(*([ANON + 8] * 100), MAIN, ROOT, count=100)
+        self.assertEqual(self.causes(), {})
+
+    def test_library_without_its_file(self) -> None:
+        for offset in range(200):
+            self.sample(LIBRARY + offset, GARBAGE)
+        self.whole(200)
+        found = self.only("library-no-frame-pointer", 0.5)
+        self.assertEqual(found["file"], "/nowhere/liblost.so")
+        self.assertIn("/nowhere/liblost.so", found["remedy"])
+
+    def test_program_without_frame_pointers(self) -> None:
+        for offset in range(200):
+            self.sample(MAIN + offset, MAIN + 0x4000 + 7 * offset)
+        self.assertEqual(self.only("library-no-frame-pointer", 1)["file"], "/usr/bin/made")
+
+    def test_libc_in_small_amounts_is_usual(self) -> None:
+        self.sample(LIBC + 8, count=15)
+        self.whole(285)
+        self.assertEqual(self.causes(), {})
+
+    def test_loader_is_usual(self) -> None:
+        self.map(LIBC + (1 << 24), "/usr/lib/ld-linux-x86-64.so.2", 10)
+        self.sample(LIBC + (1 << 24), count=100)
+        self.whole(100)
+        self.assertEqual(self.causes(), {})
+
+    def test_interpreter(self) -> None:
+        self.map(LIBRARY + (1 << 24), "/usr/lib/libpython3.11.so.1.0", 10)
+        self.sample(LIBRARY + (1 << 24), MAIN, ROOT, count=100)
+        found = self.only("interpreter", 1)
+        self.assertEqual(found["file"], "/usr/lib/libpython3.11.so.1.0")
+
+    def test_interpreter_with_emitted_code(self) -> None:
+        self.map(LIBRARY + (1 << 24), "/usr/lib/libpython3.13.so.1.0", 10)
+        self.sample(LIBRARY + (1 << 24), ANON, MAIN, ROOT, count=100)
+        self.assertEqual(self.causes(), {})
+
+    def test_several_processes_are_one_cause(self) -> None:
+        for pid in range(200, 260):
+            self.add(self.perf.fork(pid, PID, START))
+            self.sample(ANON + 8, count=3, pid=pid)
+        found = self.only("jit-no-frame-pointer", 1)
+        self.assertEqual(len(found["places"]), 60)
+
+
+class Libraries(Recording):
+    """What a file's own call frame information says."""
+
+    SOURCE = """
+    long leaf(long n) { long x = 1; while (n--) x ^= x << 7 ^ n; return x; }
+    long other(long (*f)(long), long n) { volatile long a[4] = {n}; return f(a[0]) + f(a[1]); }
+    """
+
+    def library(self, *options: str) -> dict[str, int]:
+        path = self.place("libmade.so")
+        process.compile_c(self.SOURCE, path, "-O1", "-shared", "-fPIC", *options)
+        self.map(LIBRARY, path, 8, size=0x1000, pgoff=0x1000, ino=os.stat(path).st_ino)
+        names = process.must(["nm", path])
+        return {name: LIBRARY + int(start, 16) - 0x1000
+                for start, name in re.findall(r"^([0-9a-f]+) T (leaf|other)$", names, re.M)}
+
+    def test_leaf_without_a_frame(self) -> None:
+        names = self.library("-fomit-frame-pointer")
+        self.sample(names["leaf"] + 9, MAIN, ROOT, count=100)
+        found = self.only("library-no-frame-pointer", 1)
+        self.assertEqual(found["file"], self.place("libmade.so"))
+        self.assertIn("lack a caller", found["evidence"][0])
+
+    def test_frames(self) -> None:
+        names = self.library("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
+        self.sample(names["leaf"] + 9, names["other"] + 20, MAIN, ROOT, count=100)
+        self.assertEqual(self.causes(), {})
+
+    def test_leaf_among_frames(self) -> None:
+        """gcc gives functions that call none no frame, whatever the rest has."""
+        names = self.library("-fno-omit-frame-pointer", "-momit-leaf-frame-pointer")
+        self.sample(names["leaf"] + 9, MAIN, ROOT, count=100)
+        self.assertEqual(self.causes(), {})
+
+
+class Records(Recording):
+    """Code that runs and that no record announces."""
+
+    attached = True
+
+    def known(self) -> None:
+        self.add(self.perf.comm(PID, PID, "made", 0))
+        self.synthesized(MAIN, "/usr/bin/made")
+        self.synthesized(LIBC, "/usr/lib/libc.so.6", 0x100000)
+
+    def test_older_code(self) -> None:
+        self.known()
+        self.sample(ANON + 8, ANON + 16, MAIN, ROOT, count=200)
+        found = self.only("older-code", 1)
+        self.assertEqual(found["ranges"], [f"{ANON:x}-{ANON + 4096:x}"])
+        self.assertIn("no record", found["evidence"][0])
+
+    def test_older_code_above(self) -> None:
+        """A library's sample, called by code that nobody told of: the chain comes back to main."""
+        self.known()
+        self.synthesized(LIBRARY, "/nowhere/liblost.so")
+        self.sample(LIBRARY + 8, ANON + 16, MAIN, ROOT, count=200)
+        self.only("older-code", 1)
+
+    def test_older_code_without_a_look(self) -> None:
+        self.add(self.perf.comm(PID, PID, "made", 0))
+        self.sample(ANON + 8, MAIN, ROOT, count=200)
+        self.only("older-code", 1)
+
+    def test_attach_window(self) -> None:
+        self.known()
+        self.synthesized(ANON, "//anon")
+        self.sample(ANON + 8, MAIN, ROOT, count=100)
+        self.sample(ANON + (1 << 24), MAIN, ROOT, count=100)
+        self.only("attach-window", 0.5)
+
+    def test_perf_reads_all(self) -> None:
+        """What perf attached to late and does not know came later than it looked."""
+        self.perf.features[5] = self.string("6.12.1")
+        self.known()
+        self.sample(ANON + 8, MAIN, ROOT, count=100)
+        self.only("attach-window", 1)
+
+    def test_exec_while_disabled(self) -> None:
+        """All that is known is the program of before."""
+        self.known()
+        for offset in range(100):
+            self.sample(0x560000000000 + offset, 0x7f5000000000 + offset)
+        self.only("exec-while-disabled", 1)
+
+    def test_exec_of_an_unknown_process(self) -> None:
+        for pid in (200, 201):
+            self.add(self.perf.map(pid, ANON, 0x10000, "//anon", 900))
+            self.sample(ANON + 8, 0x560000000000, GARBAGE, count=50, pid=pid)
+            self.sample(LIBC, count=50, pid=pid)
+        self.only("exec-while-disabled", 1)
+
+
+class Losses(Recording):
+    def test_lost_samples(self) -> None:
+        self.sample(MAIN, ROOT, count=300)
+        self.add(self.perf.side(rd.LOST_SAMPLES, struct.pack("<Q", 100), self.time),
+                 self.perf.side(rd.LOST, struct.pack("<QQ", 7, 100), self.time))
+        self.only("lost-samples", 0.25)
+
+    def test_lost_records(self) -> None:
+        """Samples in no mapping after a loss of an event that tells of mappings."""
+        struct.pack_into("<Q", self.perf.attrs[0].raw, ATTR_FLAGS,
+                         self.perf.attrs[0].flags | MMAP_FLAG)
+        self.sample(MAIN, ROOT, count=100)
+        self.add(self.perf.side(rd.LOST, struct.pack("<QQ", 7, 50), self.time))
+        self.sample(ANON, MAIN, ROOT, count=100)
+        self.only("lost-records", 0.5)
+
+    def test_throttled(self) -> None:
+        self.sample(MAIN, ROOT, count=100)
+        body = struct.pack("<QQQ", 0, 7, 7)
+        self.add(self.perf.side(THROTTLE, body, self.time))
+        self.time += 1000
+        self.add(self.perf.side(UNTHROTTLE, body, self.time))
+        self.sample(MAIN, ROOT, count=100)
+        self.only("throttled", 1 / 3)
+
+    def test_kernel_only(self) -> None:
+        struct.pack_into("<Q", self.perf.attrs[0].raw, ATTR_FLAGS,
+                         self.perf.attrs[0].flags | EXCLUDE_USER)
+        self.sample(kernel=(0xffffffff81000000,), count=100)
+        self.only("kernel-only", 1)
+
+
+class Dumps(Recording):
+    """Stack dumps without callchains. Registers: bp, sp and ip."""
+
+    BP, SP, IP = 6, 7, 8
+    ASKED, STACK = 256, 0x7ffff0000000
+
+    def attr(self) -> rd.Attr:
+        kind = (KIND & ~rd.CALLCHAIN) | rd.REGS_USER | rd.STACK_USER
+        return rd.Attr.make(kind, [7], regs=0xff0fff, stack=self.ASKED)
+
+    def dump(self, ip: int, size: int, words: dict[int, int] | None = None, count: int = 100,
+             bp: int = 0) -> None:
+        for _ in range(count):
+            attr = self.perf.attrs[0]
+            made = rd.Sample.make(attr, pid=PID, tid=PID, abi=2, asked=self.ASKED,
+                                  stack=bytearray(size))
+            made.regs = {number: 0 for number in attr.registers()}
+            made.regs.update({self.BP: bp, self.SP: self.STACK, self.IP: ip})
+            for at, word in (words or {}).items():
+                struct.pack_into("<Q", made.stack, at, word)
+            made.ip, made.time, made.id = ip, self.time, 7
+            self.time += 10
+            self.add(made)
+
+    def test_emitted_code(self) -> None:
+        self.map(ANON, "//anon", 8)
+        self.dump(ANON + 8, self.ASKED)
+        self.only("no-cfi-for-jit", 1)
+
+    def test_too_small_as_well(self) -> None:
+        """By frame pointers the walk would end where the dump does: both cost the stack."""
+        self.map(ANON, "//anon", 8)
+        self.dump(ANON + 8, self.ASKED, bp=self.STACK + 4096)
+        self.assertEqual(set(self.causes()), {"dump-too-small", "no-cfi-for-jit"})
+
+    def test_empty(self) -> None:
+        self.map(ANON, "//anon", 8)
+        self.dump(ANON + 8, 0)
+        self.only("empty-dump", 1)
+
+    def test_missing_file(self) -> None:
+        self.map(LIBRARY, "/nowhere/liblost.so", 8)
+        self.dump(LIBRARY + 8, self.ASKED)
+        found = {cause["id"]: cause for cause in self.explain()["causes"]}
+        self.assertEqual(found["missing-file"]["file"], "/nowhere/liblost.so")
+        self.assertEqual(found["missing-file"]["share"], 1)
+
+    def test_older_code(self) -> None:
+        self.dump(ANON + 8, self.ASKED, {64: 0, 72: MAIN + 8}, bp=self.STACK + 64)
+        self.only("attach-window", 1)
+
+
+class Command(Recording):
+    def test_text(self) -> None:
+        self.map(ANON, "//anon", 8)
+        self.sample(ANON, count=100)
+        done = self.run_explain()
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        for wanted in ("100.0 % of the 100 samples", "jit-no-frame-pointer", "remedy: ", "study: "):
+            self.assertIn(wanted, done.stdout)
+
+    def test_names_that_move_the_cursor(self) -> None:
+        self.add(self.perf.comm(PID, PID, "a\x1b[2Jb", 8))
+        self.map(ANON, "//anon", 8)
+        self.sample(ANON, count=100)
+        self.assertNotIn("\x1b", self.run_explain().stdout)
+
+    def test_fail_if(self) -> None:
+        self.map(ANON, "//anon", 8)
+        self.sample(ANON, count=30)
+        self.sample(ANON, MAIN, ROOT, count=70)
+        for limit, status in (("jit-no-frame-pointer>29%", 1), ("jit-no-frame-pointer>30%", 0),
+                              ("jit-no-frame-pointer>29", 1), ("older-code>0", 0),
+                              ("no-such-cause>1%", 2), ("older-code", 2), ("older-code>x", 2)):
+            self.assertEqual(self.run_explain("--fail-if", limit).returncode, status, limit)
+
+    def test_unreadable(self) -> None:
+        files.write_bytes(self.path, b"PERFILE2")
+        done = process.run([JITPROOF, "explain", self.path], timeout=60)
+        self.assertEqual(done.returncode, 99)
+        self.assertIn(self.path, done.stderr)
+
+    def test_help_lists_every_cause(self) -> None:
+        done = process.run([JITPROOF, "explain", "--help"])
+        self.assertEqual(done.returncode, 0)
+        page = files.read(os.path.join(os.path.dirname(__file__), "../../docs/explain.md"))
+        for name in STACKS:
+            self.assertIn(name, done.stdout)
+            self.assertIn(f"| `{name}` |", page)
+
+
+if __name__ == "__main__":
+    unittest.main()
