@@ -13,12 +13,14 @@ import collections
 import concurrent.futures
 import fnmatch
 import importlib
+import json
 import os
 import shutil
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 from typing import Iterable, NamedTuple
 import zlib
 
@@ -74,7 +76,8 @@ def pair(kind: str, case: str, seed: int) -> int:
     return zlib.crc32(("%d %s %s" % (seed, kind, case)).encode())
 
 
-def try_case(name: str, options: Options) -> list[report.Trial]:
+def try_case(name: str, options: Options, done: frozenset[str]) -> list[report.Trial]:
+    """All kinds on one case, but those that are @done."""
     case = Case(options.top, name, options.seed, options.jitproof)
     with Bench(options.jitproof, case) as bench:
         case.scratch = bench.scratch
@@ -82,7 +85,7 @@ def try_case(name: str, options: Options) -> list[report.Trial]:
         if plain.outcome not in PASSING:
             return [report.Trial(name, "", "unusable", "%s: %s" % plain[:2])]
         return [try_kind(bench, case, KINDS[kind]) for kind in options.kinds
-                if is_chosen(kind, name, options)]
+                if is_chosen(kind, name, options) and kind not in done]
 
 
 def linked(source: str, target: str) -> str:
@@ -148,17 +151,46 @@ def record(jitproof: str, folder: str) -> str:
     return top
 
 
-def spread(names: list[str], options: Options, jobs: int) -> list[report.Trial]:
-    trials: list[report.Trial] = []
+class Progress:
+    """A file with a line for each trial, so that an interrupted run goes on where it stopped."""
+
+    def __init__(self, path: str | None) -> None:
+        self.path = path
+        self.trials: list[report.Trial] = []
+        if path and os.path.exists(path):
+            self.trials = [report.Trial(*json.loads(line))
+                           for line in files.read(path).splitlines()]
+
+    def add(self, trials: list[report.Trial]) -> None:
+        self.trials += trials
+        if self.path:
+            with open(self.path, "a", encoding="utf-8") as file:
+                file.writelines(json.dumps(one) + "\n" for one in trials)
+
+    def done(self, case: str) -> frozenset[str]:
+        return frozenset(one.kind for one in self.trials if one.case == case)
+
+
+def spread(names: list[str], options: Options, jobs: int, seconds: float,
+           progress: Progress) -> int:
+    """Tries all in the time, case by case; returns how many cases were left out."""
+    waiting, end = collections.deque(names), time.monotonic() + (seconds or 1e9)
     live = sys.stderr.isatty()
     with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
-        for number, made in enumerate(pool.map(try_case, names, [options] * len(names)), 1):
-            trials += made
+        running: set[concurrent.futures.Future[list[report.Trial]]] = set()
+        while running or (waiting and time.monotonic() < end):
+            while waiting and len(running) < jobs and time.monotonic() < end:
+                name = waiting.popleft()
+                running.add(pool.submit(try_case, name, options, progress.done(name)))
+            ready, running = concurrent.futures.wait(
+                running, return_when=concurrent.futures.FIRST_COMPLETED)
+            for one in ready:
+                progress.add(one.result())
             if live:
-                print("\r%d of %d cases" % (number, len(names)), end="", file=sys.stderr)
+                print("\r%d cases to go" % (len(waiting) + len(running)), end="", file=sys.stderr)
     if live:
         print(file=sys.stderr)
-    return trials
+    return len(waiting)
 
 
 def tamper(options: argparse.Namespace) -> int:
@@ -174,7 +206,11 @@ def tamper(options: argparse.Namespace) -> int:
         chosen = Options(options.jitproof, top, options.seed, options.share, tuple(kinds))
         if options.make:
             return make_run(names, chosen, options.make)
-        trials = spread(names, chosen, options.jobs)
+        progress = Progress(options.progress)
+        left = spread(names, chosen, options.jobs, options.seconds, progress)
+    trials = [one for one in progress.trials if one.case in names and one.kind in ("", *kinds)]
+    if left:
+        raise status.Unusable("%d cases are left: go on with the same --progress" % left)
     if options.output:
         files.write(options.output, report.table(trials, options.seed, options.share, 3))
     if not options.output or options.show:
@@ -197,6 +233,9 @@ def main() -> int:
     parser.add_argument("--share", type=float, default=1.0, metavar="X",
                         help="try this share of all pairs of kind and case, by the seed")
     parser.add_argument("-j", "--jobs", type=int, default=min(2, os.cpu_count() or 1))
+    parser.add_argument("--progress", metavar="FILE", help="what was tried is kept there, and not "
+                        "tried again: for one DIR and one program")
+    parser.add_argument("--seconds", type=float, default=0, help="begin no case after so long")
     parser.add_argument("-o", "--output", metavar="FILE", help="the table goes there")
     parser.add_argument("--show", action="store_true",
                         help="and to standard output, with every case")

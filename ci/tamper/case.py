@@ -17,7 +17,7 @@ from typing import Any, Callable, Iterable, NamedTuple, Sequence, TypeVar
 import zlib
 
 from ci.base import files
-from ci.tamper.kinds import Absent, Changes
+from ci.tamper.kinds import Absent, Changes, Unobservable
 from harness.selftest import run_directory as rd
 
 Some = TypeVar("Some")
@@ -102,8 +102,6 @@ def clone(record: Some, **fields: Any) -> Some:
     for name, value in fields.items():
         setattr(made, name, value)
     return made
-
-
 
 
 class Case:
@@ -221,20 +219,26 @@ class Case:
                     raise
                 continue
             same = same and before.says(after)
+            if same and name == "perf.data" and not names:
+                break  # what an injector made of it is for the kinds of injected.data
             made[name] = after.pack()
         if same:
             raise Absent("the altered file is the same, byte by byte")
         return made
 
     def each(self, where: Callable[[Any], bool], change: Callable[[Any], Any], share: float,
-             what: str, *names: str) -> Changes:
+             what: str, *names: str, proof: Callable[[Any], str | None] | None = None) -> Changes:
         """A share of the records for which @where is true, each as @change returns it: a record,
-        several, or None for none."""
+        several, or None for none. Where nobody can see it of any of them, @proof says why."""
         def alter(capture: Capture) -> Capture:
             found = [record for record in capture.records if where(record)]
             if not found:
                 raise Absent("the case holds no " + what)
-            chosen = {id(record) for record in self.chosen(found, share, capture)}
+            altered = self.chosen(found, share, capture)
+            proofs = [proof(record) for record in altered] if proof else [None]
+            if all(proofs):
+                raise Unobservable("; ".join(sorted(set(filter(None, proofs)))))
+            chosen = {id(record) for record in altered}
             records: list[Any] = []
             for record in capture.records:
                 if id(record) not in chosen:

@@ -35,8 +35,26 @@ def is_comm(case: Case, record: Any) -> bool:
     return record.kind == rd.COMM and head(record, 1)[0] in case.watched
 
 
-def comms(change: Callable[[rd.Side], Any], share: float) -> Callable[[Case], Changes]:
-    return lambda case: case.each(lambda record: is_comm(case, record), change, share, COMM_WHAT)
+def gone_before(case: Case, record: Any, tid: int) -> str | None:
+    """The proof that nobody can demand a record of the thread: by the truth it ended, or its
+    process exec'ed, before samples were taken, and whoever read /proc may have come later."""
+    truth, pid = case.truth, head(record, 1)[0]
+    ends = [truth.get(index) for index in truth.of(truth.THREAD_EXIT)]
+    execs = [truth.get(index) for index in truth.of(truth.PROCESS_START)]
+    sampling = case.window[0]
+    if any(one.tid == tid for one in case.capture("perf.data").samples()):
+        return None
+    if any(one[3] == tid and one[4] < sampling for one in ends) or \
+            any(one[2] == pid and tid != pid and sampling > one[5] > record.time for one in execs):
+        return "the thread ended before samples were taken, and has none"
+    return None
+
+
+def comms(change: Callable[[rd.Side], Any], share: float, deletes: bool = False) \
+        -> Callable[[Case], Changes]:
+    return lambda case: case.each(
+        lambda record: is_comm(case, record), change, share, COMM_WHAT,
+        proof=(lambda record: gone_before(case, record, head(record, 2)[1])) if deletes else None)
 
 
 for share_name, share in (("all", 1.0), ("one", 0.0)):
@@ -44,7 +62,7 @@ for share_name, share in (("all", 1.0), ("one", 0.0)):
     add("comm.text.empty." + share_name, comms(lambda one: text(one, b""), share))
     add("comm.exec." + share_name, comms(
         lambda one: clone(one, misc=one.misc ^ rd.COMM_EXEC), share))
-    add("comm.deleted." + share_name, comms(lambda one: None, share))
+    add("comm.deleted." + share_name, comms(lambda one: None, share, True))
     add("comm.pid." + share_name, comms(lambda one: field(field(one, 0, NOBODY), 1, NOBODY), share))
     add("comm.tid." + share_name, comms(lambda one: field(one, 1, NOBODY), share))
 
@@ -87,8 +105,10 @@ def put_time(one: rd.Side, by: int) -> rd.Side:
 
 
 def of_task(where: Callable[[Case, Any], bool], change: Callable[[rd.Side], Any], share: float,
-            what: str) -> Callable[[Case], Changes]:
-    return lambda case: case.each(lambda one: where(case, one), change, share, what)
+            what: str, deletes: bool) -> Callable[[Case], Changes]:
+    return lambda case: case.each(
+        lambda one: where(case, one), change, share, what,
+        proof=(lambda one: gone_before(case, one, head(one, 3)[2])) if deletes else None)
 
 
 TASKS: dict[str, Callable[[rd.Side], Any]] = {
@@ -108,7 +128,7 @@ for record_name, number in (("fork", rd.FORK), ("exit", rd.EXIT)):
             for share_name, share in (("all", 1.0), ("one", 0.0)):
                 add("%s.%s.%s.%s" % (record_name, whom, name, share_name), of_task(
                     task(number, processes), change, share,
-                    "%s record of a %s" % (record_name.upper(), whom)))
+                    "%s record of a %s" % (record_name.upper(), whom), name == "removed"))
 
 
 @kind("exit.invented.process")
