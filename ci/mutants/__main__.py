@@ -38,12 +38,13 @@ EXCEPT = ("harness/format/truth/write.c", "harness/format/truth/acts.c")
 MODEL = r"validators/|harness/(judge|outcome|model|format)/"
 SCRIPTS = (("test_judge_file.py", MODEL + "|harness/(inject)/"),
            ("test_methods.py", r"harness/model/unwind/"),
+           ("test_accounts.py", MODEL),
            ("test_validators.py", MODEL),
            ("test_unwind_truth.py", r"harness/model/(unwind|oracle)/"),
            ("test_processes.py", r"validators/|harness/model/space/"),
            ("test_inject.py", r"harness/(inject|format/jit|format/perfdata|format/elf)/"))
 # Kinds that a tampered run has one of each case of, by seed.
-TAMPERED = 2
+TAMPERED = 4
 
 
 def mutants(tree: str) -> list[Mutant]:
@@ -142,7 +143,8 @@ class Bench:
         assert oracle.expected
         files.write(path, json.dumps([version, *oracle.expected]))
 
-    def try_one(self, mutant: Mutant, scratch: str) -> dict[str, Any]:
+    def try_one(self, mutant: Mutant, scratch: str, quick: bool, go_on: bool) -> dict[str, Any]:
+        """@quick: without the Python tests; @go_on: these alone, which come last."""
         path = os.path.join(TREE, mutant.file)
         lines = files.read(path).split("\n")
         if lines[mutant.line] != mutant.old:
@@ -153,12 +155,13 @@ class Bench:
             return {"state": "same" if made else "no C", "by": ""}
         binary = self.build.link(mutant.file, made, scratch)
         for oracle in self.oracles:
-            if not oracle.applies(mutant.file):
+            slow = isinstance(oracle, oracles.Script)
+            if not oracle.applies(mutant.file) or (slow and quick) or (go_on and not slow):
                 continue
             self.expect(oracle)
             if oracle.kills(binary, scratch):
                 return {"state": "killed", "by": oracle.name}
-        return {"state": "survived", "by": ""}
+        return {"state": "quick" if quick else "survived", "by": ""}
 
 
 def link_adapters(folder: str) -> None:
@@ -191,7 +194,8 @@ def stale(every: list[Mutant], known: dict[survivors.Key, str]) -> list[survivor
 
 
 def summary(chosen: list[Mutant], progress: Progress, known: dict[survivors.Key, str]) -> int:
-    tried = [progress.of[one.key()] for one in chosen if one.key() in progress.of]
+    tried = [progress.of[one.key()] for one in chosen
+             if one.key() in progress.of and one.key() not in known]
     states = collections.Counter(one["state"] for one in tried)
     by = collections.Counter(one["by"] for one in tried if one["state"] == "killed")
     left = [one for one in chosen if progress.of.get(one.key(), {}).get("state") == "survived" and
@@ -200,9 +204,11 @@ def summary(chosen: list[Mutant], progress: Progress, known: dict[survivors.Key,
         print("survived: %s:%d %s()\n\t%s\n\t%s" % (one.file, one.line + 1, one.function,
                                                     one.old.strip(), one.new.strip()))
     made = states["killed"] + states["survived"]
+    explained = sum(one.key() in known for one in chosen)
     print("%d mutants: %d killed, %d explained, %d survived; %d more have the same code, %d are "
-          "no C, %d not tried" % (made, states["killed"], states["survived"] - len(left), len(left),
-                                  states["same"], states["no C"], len(chosen) - len(tried)))
+          "no C, %d not tried to the end" % (
+              made + explained, states["killed"], explained, len(left), states["same"],
+              states["no C"], len(chosen) - explained - made - states["same"] - states["no C"]))
     print("killed by: " + ", ".join("%s %d" % one for one in by.most_common()))
     return len(left)
 
@@ -224,8 +230,10 @@ def main_of(options: argparse.Namespace) -> int:
     progress = Progress(folder)
     if options.again:
         progress.of = {key: one for key, one in progress.of.items() if one["state"] != "survived"}
-    waiting = [one for one in chosen if one.key() not in progress.of or options.random]
-    waiting = [one for one in waiting if one.key() not in known]
+    half = {key for key, one in progress.of.items() if one["state"] == "quick"}
+    waiting = [one for one in chosen if one.key() not in known and (
+        one.key() not in progress.of or options.random or
+        (one.key() in half and not options.quick))]
     if waiting and not options.report:
         bench = Bench(options.build, options.run)
         begin = time.monotonic()
@@ -234,7 +242,8 @@ def main_of(options: argparse.Namespace) -> int:
             for number, one in enumerate(waiting):
                 if options.seconds and time.monotonic() - begin > options.seconds:
                     break
-                progress.add(one, bench.try_one(one, scratch))
+                go_on = one.key() in half and not options.random
+                progress.add(one, bench.try_one(one, scratch, options.quick, go_on))
                 if sys.stderr.isatty():
                     print("\r%d of %d" % (number + 1, len(waiting)), end="", file=sys.stderr)
     left = summary(chosen, progress, known)
@@ -252,6 +261,8 @@ def main() -> int:
     parser.add_argument("--only", action="append", default=[], metavar="TEXT",
                         help="only where FILE:LINE holds the text")
     parser.add_argument("--seconds", type=float, default=0, help="stop after so long")
+    parser.add_argument("--quick", action="store_true", help="without the Python tests, which the "
+                        "next run without it goes on with")
     parser.add_argument("--again", action="store_true", help="try survivors again")
     parser.add_argument("--report", action="store_true", help="try none, show what is known")
     return status.of("mutants", main_of)(parser.parse_args())
