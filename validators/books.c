@@ -14,6 +14,7 @@
 #include "harness/format/perfdata/format.h"
 #include "harness/judge/validator.h"
 #include "harness/model/machine/machine.h"
+#include "validators/digest.h"
 #include "validators/sample_class.h"
 
 enum { KINDS = JP_PERF_RECORD_CALLCHAIN_DEFERRED + 1 };
@@ -42,6 +43,7 @@ struct books {
 	struct sample_tally samples[FILES][JP_SAMPLE_CLASSES];
 	struct jp_map last; /* tid -> when its last sample was, by the capture */
 	uint64_t records[FILES][KINDS][OWNERS];
+	uint64_t digest[FILES]; /* of all that the samples say */
 };
 
 static void see_sample(struct books *books, const struct jp_event *event)
@@ -54,6 +56,7 @@ static void see_sample(struct books *books, const struct jp_event *event)
 
 	facts = jp_sample_facts(books->evidence, event, has, ip, sp, &books->hint);
 	class = jp_sample_class_of(&facts);
+	books->digest[books->view->in_injected ? INJECTED : CAPTURED] += jp_sample_digest(event);
 	found = &books->samples[books->view->in_injected ? INJECTED : CAPTURED][class];
 	if (!found->count++)
 		snprintf(found->first, sizeof(found->first),
@@ -233,6 +236,9 @@ static int compare_injected(struct books *books)
 						    " samples of class %s, injected.data %" PRIu64,
 						    before, jp_sample_class_text(class), after);
 	}
+	if (!failed && books->digest[CAPTURED] != books->digest[INJECTED])
+		failed = jp_findings_except(&books->view->findings, "samples.injected", "altered",
+					    "the samples of injected.data say something else");
 	return failed;
 }
 

@@ -53,16 +53,18 @@ static bool is_called(const struct comm *comm, uint32_t tid, uint64_t time, cons
 }
 
 /*
- * Whether @event, told live, says truly that an exec gave the name, or that none did: readers
- * forget a process's mappings there. What a gate tells of a process that it finds begins as an exec
- * would.
+ * Whether @event says truly that an exec gave the name, or that none did: readers forget a
+ * process's mappings there. What was @made from /proc tells of none; what a gate tells of a process
+ * that it finds begins as an exec would.
  */
 static bool execs_rightly(const struct comm *comm, const struct jp_task_name *name,
-			  const struct jp_event *event)
+			  const struct jp_event *event, bool made)
 {
 	const uint64_t slack = comm->view->evidence->info.slack;
 	bool exec = false, other = false;
 
+	if (made)
+		return !event->comm.exec || jp_evidence_gated(comm->view->evidence);
 	for (const struct jp_task_name *at = name; at->tid == event->tid; at--) {
 		bool now = at->before <= event->time + slack && event->time <= at->after + slack;
 
@@ -86,25 +88,24 @@ static int judge_record(struct comm *comm, const struct jp_event *event)
 	bool right = is_called(comm, event->tid, made ? info->sampling : event->time,
 			       event->comm.name, &name);
 
-	if (!name)
-		return 0;
 	for (const struct jp_task_name *at = name;
-	     made && !right && at > comm->tasks.names && at[-1].tid == event->tid; at--)
+	     at && made && !right && at > comm->tasks.names && at[-1].tid == event->tid; at--)
 		right = at[-1].text && strcmp(at[-1].text, event->comm.name) == 0;
-	if (made && name->launch && strcmp(event->comm.name, UNTIL_EXEC) == 0)
+	if (made && name && name->launch && strcmp(event->comm.name, UNTIL_EXEC) == 0)
 		right = true;
-	right = right && name->pid == event->pid;
 	comm->records++;
-	cause = !right                                       ? "other-text"
-		: !made && !execs_rightly(comm, name, event) ? "other-exec"
-							     : NULL;
+	cause = !name || name->pid != event->pid          ? "unknown"
+		: !right                                  ? "other-text"
+		: !execs_rightly(comm, name, event, made) ? "other-exec"
+							  : NULL;
 	comm->wrong_records += cause != NULL;
 	return !cause ? 0
 		      : jp_findings_except(&comm->view->findings, "comm.records", cause,
 					   "thread %u/%u at %" PRIu64
 					   ": the capture calls it '%.20s'%s, it was '%.20s'",
 					   event->pid, event->tid, event->time, event->comm.name,
-					   event->comm.exec ? " by an exec" : "", name->text ?: "");
+					   event->comm.exec ? " by an exec" : "",
+					   name && name->text ? name->text : "");
 }
 
 static struct known *known_of(struct comm *comm, uint32_t tid)

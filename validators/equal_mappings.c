@@ -349,7 +349,7 @@ static bool told_of(const struct equal *equal, const struct jp_event *record, ui
 	const struct jp_evidence *evidence = equal->evidence;
 
 	/* What a control left out comes from no file, and has the time of its act. */
-	bool possible = !record->time || !record->record ||
+	bool possible = !record->record ||
 			record->time + evidence->info.slack >= evidence->info.first_enabled;
 
 	*from = *to = record->time;
@@ -431,6 +431,10 @@ static const char *impossible(const struct equal *equal, const struct jp_event *
 {
 	if (!jp_map_find(&equal->threads, thread_key(record->pid, record->tid)))
 		return "thread";
+	if (record->kernel_map)
+		return "mode";
+	if (!record->map.len)
+		return "length";
 	if (!*record->map.name) /* "//anon" is for what has none */
 		return "name";
 	if (record->map.has_identity && record->map.gen && !record->map.ino)
@@ -444,7 +448,8 @@ static int judge_record(struct equal *equal, const struct jp_event *record)
 	uint64_t reached = record->map.addr, next = reached;
 	const char *cause = "invented", *impossibly;
 
-	if (record->kernel_map || !(record->map.prot & JP_PROT_EXEC))
+	if (!(record->map.prot & JP_PROT_EXEC) ||
+	    (record->kernel_map && !is_watched(equal, record->pid)))
 		return 0;
 	if (!is_watched(equal, record->pid)) {
 		equal->unknown++;
@@ -461,7 +466,7 @@ static int judge_record(struct equal *equal, const struct jp_event *record)
 	while (!impossibly && reached < end &&
 	       (next = true_until(equal, record, reached, &cause)) > reached)
 		reached = next;
-	if (reached >= end)
+	if (!impossibly && reached >= end)
 		return 0;
 	equal->invented++;
 	return jp_findings_except(
@@ -574,10 +579,10 @@ static bool window_of(const struct equal *equal, const struct jp_truth_incarnati
 
 	if (!jp_evidence_window(evidence, image->pid, at, from, to))
 		return false;
-	*from = jp_max(*from, image->after + slack);
-	if (!jp_evidence_gated(evidence))
-		*from = jp_max(*from, jp_evidence_told_from(evidence, image->pid, image->before,
-							    image->after));
+	/* What is told is known from then on, whether samples are taken yet or not. */
+	*from = jp_evidence_gated(evidence)
+			? jp_max(*from, image->after + slack)
+			: jp_evidence_told_from(evidence, image->pid, image->before, image->after);
 	return true;
 }
 

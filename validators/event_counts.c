@@ -55,9 +55,10 @@ static int end(struct jp_view *view, struct jp_error *err)
 	most = (double)info->counted / period;
 	/* The kernel stops an event that samples too often, and it counts on. */
 	least = info->breakpoints && !counts->throttled ? most : 0;
-	cause = (double)(counts->samples + lost) < least ? "too-few"
-		: (double)counts->samples > most         ? "too-many"
-							 : NULL;
+	/* What was dropped because two events gave it was counted twice. */
+	cause = (double)(counts->samples + lost) < least                    ? "too-few"
+		: (double)counts->samples + (double)info->duplicates > most ? "too-many"
+									    : NULL;
 	if (!cause)
 		return 0;
 	return jp_findings_except(&view->findings, "event.samples", cause,

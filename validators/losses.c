@@ -6,12 +6,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "harness/base/map.h"
+#include "harness/format/perfdata/format.h"
 #include "harness/judge/losses.h"
 #include "harness/judge/validator.h"
 
 struct losses_seen {
 	struct jp_losses losses;
 	uint64_t samples;
+	struct jp_map throttled; /* event id -> how many of its threads' are */
 };
 
 static const struct jp_role lost = {.bound = JP_MOST_LOST};
@@ -22,13 +25,40 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	return view->state ? 0 : -ENOMEM;
 }
 
+/* An event goes on that nobody told to have stopped: it did all the same. */
+static int see_throttle(struct losses_seen *state, const struct jp_event *event)
+{
+	uint64_t *count = jp_map_at(&state->throttled, event->id, sizeof(*count));
+
+	if (!count)
+		return -ENOMEM;
+	if (event->record_type == JP_PERF_RECORD_THROTTLE)
+		++*count;
+	else if (*count)
+		--*count;
+	else
+		state->losses.throttled++;
+	return 0;
+}
+
 static int see(struct jp_view *view, const struct jp_event *event)
 {
 	struct losses_seen *state = view->state;
 
 	jp_losses_see(&state->losses, event);
 	state->samples += event->type == JP_EVENT_SAMPLE;
-	return 0;
+	return event->record_type == JP_PERF_RECORD_THROTTLE ||
+			       event->record_type == JP_PERF_RECORD_UNTHROTTLE
+		       ? see_throttle(state, event)
+		       : 0;
+}
+
+static void free_losses(void *context)
+{
+	struct losses_seen *state = context;
+
+	jp_map_free(&state->throttled);
+	free(state);
 }
 
 static int end(struct jp_view *view, struct jp_error *err)
@@ -54,6 +84,6 @@ static const struct jp_validator losses = {
 	.begin = begin,
 	.see = see,
 	.end = end,
-	.free = free,
+	.free = free_losses,
 };
 JP_REGISTER(validator, losses);

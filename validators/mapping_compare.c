@@ -45,6 +45,22 @@ static bool same_name(const char *one, const char *other)
 	       (a == b || (b == a + tail && strcmp(other + a, deleted) == 0));
 }
 
+/* Private memory of no file, of which no mark told: nothing else can be of it. */
+static const char *differs_from_none(const struct jp_executable *truth, const struct told *told,
+				     uint64_t addr)
+{
+	const struct jp_mapping *known = told->mapping;
+	uint64_t offset = known->pgoff + (addr - known->start);
+
+	if (told->sharing && (known->flags & SHARING) == SHARED)
+		return "sharing";
+	if (!told->any_offset && offset != addr && offset != addr - truth->moved)
+		return "offset";
+	if (told->identity && (known->maj || known->min))
+		return "device";
+	return told->identity && known->ino ? "inode" : NULL;
+}
+
 static const char *differs(const struct jp_memory *memory, const struct jp_executable *truth,
 			   const struct told *told, uint64_t addr)
 {
@@ -58,7 +74,7 @@ static const char *differs(const struct jp_memory *memory, const struct jp_execu
 	if (known->backing != backing && !(nameless(backing) && nameless(known->backing)))
 		return "kind";
 	if (!line)
-		return NULL;
+		return nameless(backing) ? differs_from_none(truth, told, addr) : NULL;
 	if (told->sharing && ((known->flags & SHARING) == SHARED) != (line->shared == 's'))
 		return "sharing";
 	if (!nameless(backing) && !same_name(known->name, line->name))

@@ -91,6 +91,20 @@ static const char *bad_chain(const struct jp_event *event, uint64_t user_ip)
 	return user[0] != user_ip ? "other-chain" : NULL;
 }
 
+/* Whether @clock is what must sample: breakpoints where the capture states any, else the clock that
+ * the runner wanted. Others may have an event of the hardware instead. */
+static bool is_wanted(const struct modes *modes, enum jp_clock clock)
+{
+	const struct jp_watched_info *watched = &modes->evidence->watched;
+	const struct jp_capture_info *info = &modes->evidence->info;
+
+	if (info->breakpoints || clock == JP_CLOCK_BREAKPOINT)
+		return info->breakpoints && clock == JP_CLOCK_BREAKPOINT;
+	if (!watched->cpus || (clock == JP_CLOCK_NONE && !info->event[0]))
+		return true;
+	return clock == (watched->task_clock ? JP_CLOCK_TASK : JP_CLOCK_CPU);
+}
+
 /* What is judged must have been asked for, of every event: what no record holds breaks no rule.
  * NULL: it was. */
 static const char *not_asked(const struct modes *modes, const struct jp_event *event)
@@ -111,6 +125,8 @@ static const char *not_asked(const struct modes *modes, const struct jp_event *e
 		return "the stack dump that the capture states";
 	if (!asked->regs)
 		return "user registers";
+	if (!is_wanted(modes, asked->clock))
+		return "the clock, or the breakpoints, that the runner wanted";
 	return watched->user_only && asked->kernel ? "user space alone" : NULL;
 }
 
@@ -149,6 +165,8 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	if (!cause && event->asked && event->asked->period &&
 	    event->sample.period != event->asked->period)
 		cause = "other-period";
+	if (!cause && modes->evidence->watched.cpus && event->cpu >= modes->evidence->watched.cpus)
+		cause = "no-such-cpu";
 	if (!cause)
 		return 0;
 	modes->bad++;

@@ -72,6 +72,11 @@ static void count_places(const struct jp_stack_counts *counts, const struct jp_e
 	jp_findings_add_as(findings, &distinct_places, jp_metric_count("distinct", distinct));
 	if (!evidence->info.breakpoints)
 		return;
+	if (distinct > evidence->info.breakpoints)
+		snprintf(findings->error, sizeof(findings->error),
+			 "samples of %" PRIu64 " instructions, and the capture gave %" PRIu64
+			 " a breakpoint",
+			 distinct, evidence->info.breakpoints);
 	for (size_t i = 0; i < truth->nr_codes; i++) {
 		bool used = false;
 

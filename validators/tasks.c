@@ -16,6 +16,7 @@ struct task_told {
 	bool fork, made, exit; /* made: a FORK of who was there already */
 	bool named;            /* the same, a COMM */
 	bool owed;             /* what came after its FORK, with the same events, was told */
+	bool sampled;
 };
 
 struct task_state {
@@ -73,6 +74,19 @@ static bool is_parent(uint32_t told, uint32_t known)
 	return !known || told == known;
 }
 
+/* Who reads /proc gives the time at which it was read, or none. Ours says in the record when the
+ * capture began, before any event was on. */
+static bool is_made_then(const struct task_state *state, const struct jp_event *event,
+			 const struct jp_task *task)
+{
+	const uint64_t first = info_of(state)->first_enabled;
+
+	if (event->time && !happens(state, event->time, task->before, task->ended))
+		return false;
+	return !first || !state->view->evidence->watched.started ||
+	       happens(state, event->task.time, state->view->evidence->watched.started, first);
+}
+
 /* Whoever reads /proc sees the parent, and takes a process's first thread for its others' maker. */
 static int judge_made(struct task_state *state, const struct jp_event *event)
 {
@@ -82,6 +96,8 @@ static int judge_made(struct task_state *state, const struct jp_event *event)
 
 	if (!task || task->pid != event->pid)
 		return except(state, "fork.records", "unknown", event);
+	if (!is_made_then(state, event, task))
+		return except(state, "fork.records", "other-time", event);
 	if (told_of(state, task)->made)
 		return except(state, "fork.records", "twice", event);
 	told_of(state, task)->made = true;
@@ -161,8 +177,10 @@ static int judge_sample(struct task_state *state, const struct jp_event *event)
 	state->samples++;
 	while (task && !happens(state, event->time, task->before, task->ended))
 		task = earlier(state, task);
-	if (task && task->pid == event->pid)
+	if (task && task->pid == event->pid) {
+		told_of(state, task)->sampled = true;
 		return 0;
+	}
 	state->strangers++;
 	return jp_findings_except(&state->view->findings, "tasks.strangers", "unknown",
 				  "a sample of thread %u/%u at %" PRIu64
@@ -306,21 +324,26 @@ static int end(struct jp_view *view, struct jp_error *err)
 		const struct jp_task *task = &state->tasks.tasks[i];
 		const struct task_told *told = &state->told[i];
 		bool fork = task->forked && (told->owed || on(state, task->before, task->after));
+		/* Ours opens events for a thread that it finds, and tells of each that it finds. */
+		bool found = task->forked && told->sampled && info_of(state)->first_enabled &&
+			     strcmp(info_of(state)->order, "enable-first") == 0 &&
+			     !jp_evidence_gated(view->evidence);
 		bool named = to_be_made(state, task);
 		/* perf tells of the names alone where it attaches. */
 		bool made = named && info_of(state)->first_enabled;
 		bool exit = task->exits && on(state, task->ending, task->ended);
 
-		if (!(fork || named || exit) || !is_watched(state, task, 0))
+		if (!(fork || found || named || exit) || !is_watched(state, task, 0))
 			continue;
-		forks += fork || made;
+		forks += fork || found || made;
 		exits += exit;
 		names += named;
 		if (named && !told->named) {
 			no_names++;
 			failed = miss(state, "comm.missing", task, task->before, task->after);
 		}
-		if (!failed && ((fork && !told->fork) || (made && !told->made))) {
+		if (!failed && ((fork && !told->fork) || (made && !told->made) ||
+				(found && !told->fork && !told->made))) {
 			no_forks++;
 			failed = miss(state, "fork.missing", task, task->before, task->after);
 		}

@@ -37,7 +37,8 @@ struct wanted {
 	int fd;
 	uint32_t maj, min;
 	uint64_t ino, gen;
-	bool live; /* its mapping was told with its generation */
+	bool known; /* @gen is the file's, which may be 0 */
+	bool live;  /* its mapping was told with its generation */
 	char name[];
 };
 
@@ -61,7 +62,7 @@ static void write_line(struct jp_elf_copies *copies, const struct jp_build_id *i
 
 	fprintf(copies->index, "%s %x:%x %llu", jp_build_id_text(id, text), file->maj, file->min,
 		(unsigned long long)file->ino);
-	if (file->gen)
+	if (file->known)
 		fprintf(copies->index, ".%llu%s", (unsigned long long)file->gen,
 			file->live ? "" : "s");
 	fputc(' ', copies->index);
@@ -107,12 +108,14 @@ static void save_vdso(struct jp_elf_copies *copies)
 }
 
 /* An inode's number is given to another file once the first one is gone; its generation tells them
- * apart, where the file system tells it. */
-static uint64_t generation_of(int fd)
+ * apart, where the file system tells it. False: it does not. */
+static bool generation_of(int fd, uint64_t *gen)
 {
 	long version = 0;
+	bool known = !ioctl(fd, FS_IOC_GETVERSION, &version);
 
-	return ioctl(fd, FS_IOC_GETVERSION, &version) ? 0 : (uint32_t)version;
+	*gen = known ? (uint32_t)version : 0;
+	return known;
 }
 
 /* Opens @path where it is a regular file with the inode that the mapping has. Its device is not
@@ -129,8 +132,8 @@ static int open_same(const char *path, uint64_t ino, uint64_t gen)
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_ino != ino)
 		return -1;
-	other = gen ? generation_of(fd) : 0;
-	return other && other != gen ? -1 : jp_steal_fd(&fd);
+	generation_of(fd, &other);
+	return gen && other && other != gen ? -1 : jp_steal_fd(&fd);
 }
 
 static void *copy_thread(void *context)
@@ -152,7 +155,7 @@ static void *copy_thread(void *context)
 		pthread_mutex_unlock(&copies->lock);
 		if (copies->late) {
 			file->fd = open_same(file->name, file->ino, file->gen);
-			file->gen = file->fd < 0 ? 0 : generation_of(file->fd);
+			file->known = file->fd >= 0 && generation_of(file->fd, &file->gen);
 		}
 		if (file->fd >= 0) {
 			save(copies, file->fd, NULL, 0, file);
@@ -254,11 +257,10 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 	if (!file)
 		return;
 	*seen = true;
-	*file = (struct wanted){.maj = map->maj,
-				.min = map->min,
-				.ino = map->ino,
-				.gen = copies->late ? gen : generation_of(fd),
-				.live = gen != 0};
+	*file = (struct wanted){
+		.maj = map->maj, .min = map->min, .ino = map->ino, .gen = gen, .live = gen != 0};
+	if (!copies->late)
+		file->known = generation_of(fd, &file->gen);
 	file->fd = jp_steal_fd(&fd);
 	memcpy(file->name, map->name, length);
 	pthread_mutex_lock(&copies->lock);

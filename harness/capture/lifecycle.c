@@ -140,6 +140,11 @@ void jp_session_promises(const struct jp_session *session, struct jp_watched_inf
 	watched->chain = options->chain && !(external && options->stack);
 	watched->stack_dump = options->stack;
 	watched->user_only = !options->kernel;
+	for (unsigned int i = 0; i < session->nr_cpus; i++)
+		if ((uint64_t)session->cpus[i] >= watched->cpus)
+			watched->cpus = (uint64_t)session->cpus[i] + 1;
+	watched->task_clock = options->task_clock;
+	watched->synth = options->synth;
 }
 
 uint64_t jp_session_samples(struct jp_session *session)

@@ -6,18 +6,6 @@
 
 #include "harness/base/number.h"
 
-static const char *const synths[] = {
-	[JP_SYNTH_NONE] = "none",
-	[JP_SYNTH_PATHS] = "paths",
-	[JP_SYNTH_EXEC] = "exec",
-	[JP_SYNTH_ALL] = "all",
-};
-
-const char *jp_synth_text(enum jp_synth synth)
-{
-	return synths[synth];
-}
-
 struct jp_capture_options jp_capture_defaults(void)
 {
 	return (struct jp_capture_options){
@@ -40,7 +28,7 @@ static int take_synth(struct jp_capture_options *options, const char *arg, const
 		      struct jp_error *err)
 {
 	for (int i = 0; i <= JP_SYNTH_ALL; i++) {
-		if (strcmp(value, synths[i]) != 0)
+		if (strcmp(value, jp_synth_text((enum jp_synth)i)) != 0)
 			continue;
 		options->synth = (enum jp_synth)i;
 		/* The older ones are of no use without the later ones. */

@@ -6,14 +6,7 @@
 #include <stdint.h>
 
 #include "harness/base/error.h"
-
-/* Mappings synthesized from /proc/PID/maps when a process is older than the capture. */
-enum jp_synth {
-	JP_SYNTH_NONE,
-	JP_SYNTH_PATHS, /* executable entries with a path: the bug of one-collect#295 */
-	JP_SYNTH_EXEC,  /* every executable entry: the fix */
-	JP_SYNTH_ALL,   /* entries without execute permission too */
-};
+#include "harness/format/rundir/capture_info.h"
 
 /* What all policies take. */
 struct jp_capture_options {
@@ -38,6 +31,5 @@ struct jp_capture_options jp_capture_defaults(void);
  * --kernel --system-wide
  * --elf=late --ring=N --sideband-ring=N". */
 int jp_capture_option(struct jp_capture_options *options, const char *arg, struct jp_error *err);
-const char *jp_synth_text(enum jp_synth synth);
 
 #endif

@@ -78,15 +78,24 @@ struct jp_regs {
 	uint64_t r[JP_REGS];
 };
 
+/* What an event counts. */
+enum jp_clock {
+	JP_CLOCK_NONE, /* something else */
+	JP_CLOCK_CPU,
+	JP_CLOCK_TASK,
+	JP_CLOCK_BREAKPOINT, /* none either: hits of an address */
+};
+
 /* What the event that gave a record was asked for. */
 struct jp_event_asked {
 	uint64_t regs;      /* user registers, perf's numbers */
 	uint64_t stack;     /* bytes of it */
 	uint32_t max_stack; /* addresses of a callchain; 0: as many as the kernel's setting says */
 	uint64_t period; /* that every sample states; 0: the kernel changes it, or it is in none */
-	bool sideband;   /* mappings, processes, names */
-	bool chain;      /* callchains ... */
-	bool user_chain; /* ... with the user's part */
+	enum jp_clock clock;
+	bool sideband;     /* mappings, processes, names */
+	bool chain;        /* callchains ... */
+	bool user_chain;   /* ... with the user's part */
 	bool kernel_chain; /* ... with the kernel's */
 	bool user, kernel; /* what runs there is sampled */
 	bool timed;        /* by CLOCK_MONOTONIC, in every record */

@@ -3,6 +3,7 @@
 #include "harness/outcome/checks.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 struct bounds {
 	const char *key;
@@ -26,6 +27,11 @@ void jp_check_window(const struct jp_evidence *evidence, struct jp_result *resul
 
 	if (!watched->started)
 		return;
+	if (watched->cpus &&
+	    strcmp(info->policy, jp_synth_text((enum jp_synth)watched->synth)) != 0)
+		jp_note(result, JP_ERROR,
+			"the capture states that it synthesized %s, the runner asked for %s",
+			info->policy, jp_synth_text((enum jp_synth)watched->synth));
 	for (const struct bounds *one = bounds; one < bounds + sizeof(bounds) / sizeof(*bounds);
 	     one++)
 		if (one->stated < one->least || one->stated > one->most)

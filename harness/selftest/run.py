@@ -16,8 +16,8 @@ SECONDS = 120
 
 
 # They watch nothing, so it is all one to them what runs beside them.
-JUDGING = ("test_conformance.py", "test_engines.py", "test_inject.py", "test_ktap_check.py",
-           "test_order.py", "test_validators.py")
+JUDGING = ("test_accounts.py", "test_conformance.py", "test_engines.py", "test_inject.py",
+           "test_ktap_check.py", "test_order.py", "test_validators.py")
 
 
 def run(path: str) -> tuple[int, int, int, str, float]:

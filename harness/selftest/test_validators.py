@@ -769,8 +769,12 @@ class Evidence(Recorded):
 
     def test_throttled(self) -> None:
         identity = self.perf.attrs[0].ids[0]
-        for kind in (5, 6):  # THROTTLE, UNTHROTTLE
-            self.perf.insert(self.sampling(kind, struct.pack("<QQQ", 1, identity, 0)))
+        stop, go = (self.sampling(kind, struct.pack("<QQQ", 1, identity, 0)) for kind in (5, 6))
+        go.time += 1
+        self.perf.insert(go)
+        # It goes on, so it had stopped.
+        self.errs("lost.throttled is 1, and the case states none")
+        self.perf.insert(stop)
         self.errs("lost.throttled is 1, and the case states none")
         self.expect("lost.throttled <=1")
         self.passes()
@@ -1145,9 +1149,9 @@ class Slack(Recorded):
         self.state(0)
         text = self.fails()
         self.only(text, "wrong.chain", "mappings.invented", "mappings.extra", "coverage.stale",
-                  "fork.records", "fork.missing")
+                  "fork.records", "fork.missing", "acts.records")
         self.state(60_000)
-        self.only(self.fails(), "wrong.chain", "mappings.invented")
+        self.only(self.fails(), "wrong.chain", "mappings.invented", "acts.records")
 
     def test_as_much_and_more(self) -> None:
         for slack in (90_000, 100_000):
@@ -1180,7 +1184,9 @@ class Slack(Recorded):
         path = os.path.join(self.dir, "watched")
         whole = files.read(path)
         for text, said in ((None, "watched: No such file"), ("", 'watched:1: expected "started N'),
-                           (whole + "more 1\n", "watched:10: expected the end"),
+                           (whole + "more 1\n", 'watched:10: expected "cpus N'),
+                           (whole + "cpus 2\ntask_clock 0\nsynth 2\nmore 1\n",
+                            "watched:13: expected the end"),
                            (whole.replace("begun", "began"), 'watched:2: expected "begun N'),
                            (re.sub(r"(?m)^begun .*$", "begun 1", whole),
                             "expected started <= begun <= ending <= ended")):

@@ -14,6 +14,15 @@ bool jp_perf_attr_monotonic(const struct jp_perf_attr *attr)
 	return attr->flags & JP_PERF_ATTR_USE_CLOCKID && attr->clockid == JP_PERF_CLOCK_MONOTONIC;
 }
 
+static enum jp_clock clock_of(const struct jp_perf_attr *attr)
+{
+	if (attr->type == JP_PERF_TYPE_BREAKPOINT && !attr->config)
+		return JP_CLOCK_BREAKPOINT;
+	if (attr->type != JP_PERF_TYPE_SOFTWARE || attr->config > JP_PERF_SW_TASK_CLOCK)
+		return JP_CLOCK_NONE;
+	return attr->config == JP_PERF_SW_TASK_CLOCK ? JP_CLOCK_TASK : JP_CLOCK_CPU;
+}
+
 /* A clock has no other period than the one that its frequency gives (perf_swevent_init_hrtimer(),
  * kernel/events/core.c); what is counted has one that follows the load. */
 static uint64_t period_of(const struct jp_perf_attr *attr)
@@ -22,7 +31,7 @@ static uint64_t period_of(const struct jp_perf_attr *attr)
 		return 0;
 	if (!(attr->flags & JP_PERF_ATTR_FREQ))
 		return attr->sample_period;
-	return attr->type == JP_PERF_TYPE_SOFTWARE && attr->config <= JP_PERF_SW_TASK_CLOCK
+	return clock_of(attr) == JP_CLOCK_CPU || clock_of(attr) == JP_CLOCK_TASK
 		       ? UINT64_C(1000000000) / attr->sample_period
 		       : 0;
 }
@@ -38,6 +47,7 @@ static struct jp_event_asked asked_of(const struct jp_perf_attr *attr)
 		.stack = type & JP_PERF_SAMPLE_STACK_USER ? attr->sample_stack_user : 0,
 		.max_stack = type & JP_PERF_SAMPLE_CALLCHAIN ? attr->sample_max_stack : 0,
 		.period = period_of(attr),
+		.clock = clock_of(attr),
 		.sideband = flags & sideband,
 		.chain = type & JP_PERF_SAMPLE_CALLCHAIN,
 		.user_chain = type & JP_PERF_SAMPLE_CALLCHAIN &&

@@ -13,6 +13,18 @@
 enum kind { TEXT, NUMBER, FLAG };
 enum { TEXT_SIZE = sizeof(((struct jp_capture_info *)NULL)->policy) };
 
+const char *jp_synth_text(enum jp_synth synth)
+{
+	static const char *const synths[] = {
+		[JP_SYNTH_NONE] = "none",
+		[JP_SYNTH_PATHS] = "paths",
+		[JP_SYNTH_EXEC] = "exec",
+		[JP_SYNTH_ALL] = "all",
+	};
+
+	return synth <= JP_SYNTH_ALL ? synths[synth] : "?";
+}
+
 #define AT(member) offsetof(struct jp_capture_info, member)
 
 /* In the order of the file. */

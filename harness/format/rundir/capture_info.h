@@ -7,6 +7,15 @@
 
 #include "harness/base/error.h"
 
+/* Mappings synthesized from /proc/PID/maps when a process is older than the capture. */
+enum jp_synth {
+	JP_SYNTH_NONE,
+	JP_SYNTH_PATHS, /* executable entries with a path: the bug of one-collect#295 */
+	JP_SYNTH_EXEC,  /* every executable entry: the fix */
+	JP_SYNTH_ALL,   /* entries without execute permission too */
+};
+const char *jp_synth_text(enum jp_synth synth);
+
 /*
  * The file `capture` of a run directory: what a capture knows of itself, as lines "key value".
  * Times in ns by CLOCK_MONOTONIC, 0: did not happen.

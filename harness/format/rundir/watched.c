@@ -22,8 +22,9 @@ static const struct watched_field {
 	{"started", AT(started)}, {"begun", AT(begun)},           {"ending", AT(ending)},
 	{"ended", AT(ended)},     {"slack", AT(slack)},           {"max_stack", AT(max_stack)},
 	{"chain", AT(chain)},     {"stack_dump", AT(stack_dump)}, {"user_only", AT(user_only)},
+	{"cpus", AT(cpus)},       {"task_clock", AT(task_clock)}, {"synth", AT(synth)},
 };
-enum { FIELDS = sizeof(fields) / sizeof(*fields) };
+enum { FIELDS = sizeof(fields) / sizeof(*fields), ALWAYS = FIELDS - 3 };
 
 int jp_watched_write(const struct jp_watched_info *watched, const char *dir, struct jp_error *err)
 {
@@ -56,6 +57,8 @@ int jp_watched_parse(struct jp_watched_info *watched, const char *name, char *te
 	for (size_t i = 0; i < FIELDS; i++, line = strtok_r(NULL, "\n", &next)) {
 		size_t length = strlen(fields[i].key);
 
+		if (!line && i == ALWAYS)
+			break;
 		if (!line || strncmp(line, fields[i].key, length) != 0 || line[length] != ' ' ||
 		    !jp_number(line + length + 1, 0, UINT64_MAX,
 			       (void *)((char *)watched + fields[i].at)))

@@ -16,14 +16,6 @@
 
 enum { MAX_INDEX = 64 << 20 };
 
-/* A line of elf/index. */
-struct line {
-	char *build_id;    /* hex */
-	uint64_t ino, gen; /* gen 0: unknown */
-	bool snapshot;     /* of a mapping whose record has no generation */
-	char *path;
-};
-
 /* A file that was looked up. */
 struct entry {
 	struct jp_elf_entry found; /* first: it is what callers hold */
@@ -39,7 +31,7 @@ struct jp_elf_store {
 	char *dir;
 	struct jp_file_finder *finder; /* NULL: the run directory alone */
 	char *index;                   /* the text that lines point into */
-	struct line *lines;
+	struct jp_elf_line *lines;
 	size_t nr_lines, capacity;
 	struct jp_text_pool paths; /* value: the entries of each */
 };
@@ -70,14 +62,27 @@ static void decode(char *path)
 	*to = 0;
 }
 
+/* "MAJ:MIN" */
+static bool parse_device(const char *text, struct jp_elf_line *line)
+{
+	uint64_t maj, min;
+
+	if (!jp_number_take(&text, 16, UINT32_MAX, &maj) || *text++ != ':' ||
+	    !jp_number_take(&text, 16, UINT32_MAX, &min) || *text)
+		return false;
+	line->maj = (uint32_t)maj;
+	line->min = (uint32_t)min;
+	return true;
+}
+
 /* "INO", "INO.GEN" or "INOs". */
-static bool parse_inode(const char *text, struct line *line)
+static bool parse_inode(const char *text, struct jp_elf_line *line)
 {
 	if (!jp_number_take(&text, 10, UINT64_MAX, &line->ino))
 		return false;
 	if (*text == '.') {
 		text++;
-		jp_number_take(&text, 10, UINT64_MAX, &line->gen);
+		line->known = jp_number_take(&text, 10, UINT64_MAX, &line->gen);
 	}
 	line->snapshot = *text == 's';
 	return !text[line->snapshot];
@@ -89,12 +94,12 @@ static void parse_index(struct jp_elf_store *store)
 	char *rest = store->index, *at;
 
 	while ((at = strsep(&rest, "\n"))) {
-		struct line line = {.build_id = strsep(&at, " ")}, *added;
+		struct jp_elf_line line = {.build_id = strsep(&at, " ")}, *added;
 		const char *device = at ? strsep(&at, " ") : NULL;
 		const char *inode = at ? strsep(&at, " ") : NULL;
 
 		if (!device || !inode || !at || !*at || !is_hex(line.build_id) ||
-		    !parse_inode(inode, &line))
+		    !parse_device(device, &line) || !parse_inode(inode, &line))
 			continue;
 		line.path = at;
 		decode(line.path);
@@ -189,8 +194,22 @@ static struct jp_cfi *open_saved(const struct jp_elf_store *store, const char *b
 	return cfi;
 }
 
+const struct jp_elf_line *jp_elf_store_line(const struct jp_elf_store *store, size_t i)
+{
+	return i < store->nr_lines ? &store->lines[i] : NULL;
+}
+
+int jp_elf_store_check(const struct jp_elf_store *store, const struct jp_elf_line *line,
+		       struct jp_error *err)
+{
+	struct jp_cfi *cfi = open_saved(store, line->build_id, err);
+
+	jp_cfi_close(cfi);
+	return cfi ? 0 : -EINVAL;
+}
+
 /* The name of a removed file ends with " (deleted)"; the inode identifies it. */
-static bool same_path(const struct line *line, const struct entry *entry)
+static bool same_path(const struct jp_elf_line *line, const struct entry *entry)
 {
 	static const char deleted[] = " (deleted)";
 	size_t one = strlen(line->path), other = strlen(entry->path);
@@ -211,7 +230,7 @@ static struct jp_cfi *from_dir(const struct jp_elf_store *store, const struct en
 	if (entry->id.size)
 		return open_saved(store, jp_build_id_text(&entry->id, text), err);
 	for (size_t i = 0; i < store->nr_lines; i++) {
-		const struct line *line = &store->lines[i];
+		const struct jp_elf_line *line = &store->lines[i];
 
 		/* Old records without identity have the path alone. */
 		if (same_path(line, entry) && (!entry->ino || entry->ino == line->ino) &&

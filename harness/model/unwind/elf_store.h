@@ -34,4 +34,19 @@ struct jp_elf_entry *jp_elf_store_get(struct jp_elf_store *store, const struct j
 /* The files that were looked up, one after @after (NULL: the first); NULL: no more. */
 struct jp_elf_entry *jp_elf_store_next(struct jp_elf_store *store, struct jp_elf_entry *after);
 
+/* A line of elf/index: a file that the capture kept. */
+struct jp_elf_line {
+	char *build_id; /* hex */
+	uint32_t maj, min;
+	uint64_t ino, gen; /* gen 0: unknown, unless ... */
+	bool known;        /* ... the file has no other */
+	bool snapshot;     /* of a mapping whose record has no generation */
+	char *path;
+};
+/* The @i-th; NULL: there are no more. */
+const struct jp_elf_line *jp_elf_store_line(const struct jp_elf_store *store, size_t i);
+/* Whether the file can be read and is what its name says; -EINVAL and why not. */
+int jp_elf_store_check(const struct jp_elf_store *store, const struct jp_elf_line *line,
+		       struct jp_error *err);
+
 #endif

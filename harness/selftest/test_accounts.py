@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What stands around the stacks is accounted for: events, CPUs, snapshots, kept files, acts, and
+who was there. Each test alters one thing of a fixture that passes."""
+
+from __future__ import annotations
+
+import os
+import struct
+import sys
+import unittest
+from typing import Callable
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import files
+from harness.selftest import run_directory as rd
+from harness.selftest import test_validators as tv
+
+FORK, COMM = rd.FORK, rd.COMM
+CONFIG = 8  # of struct perf_event_attr
+
+
+class Attached(tv.Recorded):
+    """A capture of ours of a process with two threads that ran already."""
+
+    fixture = "clock"
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.dir, name)
+
+    def edit(self, name: str, change: Callable[[str], str]) -> None:
+        text = files.read(self.path(name))
+        self.assertNotEqual(change(text), text)
+        files.write(self.path(name), change(text))
+
+    def asked(self, cpus: int = 2, task_clock: int = 0, synth: int = 2) -> None:
+        self.edit("watched", lambda text: text + "cpus %d\ntask_clock %d\nsynth %d\n" %
+                  (cpus, task_clock, synth))
+
+    def sides(self, kind: int) -> list[rd.Side]:
+        return [one for one in self.perf.records if isinstance(one, rd.Side) and one.kind == kind]
+
+    def test_as_recorded(self) -> None:
+        self.passes()
+        self.asked()
+        self.passes()
+
+    def test_no_such_cpu(self) -> None:
+        self.asked(cpus=2)
+        self.perf.samples()[7].cpu = 2
+        self.fails(self.exactly(1, "modes.bad", "no-such-cpu"))
+
+    def test_another_clock(self) -> None:
+        struct.pack_into("<Q", self.perf.attrs[0].raw, CONFIG, 1)
+        self.passes()  # nobody tells what was wanted
+        self.asked()
+        self.errs("not asked for the clock, or the breakpoints, that the runner wanted")
+        self.edit("watched", lambda text: text.replace("task_clock 0", "task_clock 1"))
+        self.passes()
+
+    def test_breakpoints_of_a_clock(self) -> None:
+        self.facts["breakpoints"] = "1000"
+        self.errs("not asked for the clock, or the breakpoints, that the runner wanted")
+
+    def test_another_policy(self) -> None:
+        self.asked(synth=1)
+        self.errs("states that it synthesized exec, the runner asked for paths")
+
+    def test_doubles_were_counted_too(self) -> None:
+        self.facts["duplicates"] = "1000"
+        self.fails(self.exactly(1, "event.samples", "too-many"))
+
+    def test_no_snapshot(self) -> None:
+        files.write(self.path("maps"), "")
+        self.fails(self.exactly(1, "snapshots.missing", "no-snapshot"))
+
+    def without(self, name: str) -> None:
+        self.edit("maps", lambda text: "".join(
+            line for line in text.splitlines(True) if not (name in line and "r-xp" in line)))
+
+    def test_snapshot_without_a_line(self) -> None:
+        self.without("/libz.so")
+        self.fails(self.exactly(1, "snapshots.missing", "not-shown"))
+
+    def test_snapshot_with_a_line_more(self) -> None:
+        more = "10000-20000 r-xp 00000000 00:00 0 \n"
+        self.edit("maps", lambda text: text.replace("\n", "\n" + more, 1))
+        text = self.fails(self.exactly(1, "snapshots.invented", "not-there"),
+                          self.exactly(1, "snapshots.missing", "not-told"))
+        self.only(text, "snapshots.invented", "snapshots.missing")
+
+    def test_a_line_that_no_record_tells(self) -> None:
+        for record in self.perf.maps():
+            if record.name == "[vsyscall]":
+                self.perf.records.remove(record)
+        self.fails(self.exactly(1, "snapshots.missing", "not-told"))
+
+    def test_a_generation_that_no_reading_knows(self) -> None:
+        record = next(one for one in self.perf.maps() if "/libz.so" in one.name)
+        struct.pack_into("<Q", record.body, 48, 1)
+        self.fails(self.exactly(1, "snapshots.missing", "not-told"))
+
+    def test_made_fork_of_another_time(self) -> None:
+        first = int(self.facts["first_enabled"])
+        for time in (0, first + 1):
+            for fork in self.sides(FORK):
+                struct.pack_into("<Q", fork.body, 16, time)
+            self.fails(self.exactly(3, "fork.records", "other-time"))
+        for fork in self.sides(FORK):
+            struct.pack_into("<Q", fork.body, 16, first)
+        self.passes()
+
+    def test_made_name_by_an_exec(self) -> None:
+        self.sides(COMM)[0].misc |= rd.COMM_EXEC
+        self.fails(self.exactly(1, "comm.records", "other-exec"))
+
+    def test_name_of_nobody(self) -> None:
+        struct.pack_into("<I", self.sides(COMM)[1].body, 4, 4000000)
+        self.fails(self.exactly(1, "comm.records", "unknown"))
+
+
+class Launched(tv.Recorded):
+    """Each record came live, and its file is kept."""
+
+    fixture = "mappings"
+
+    def code(self) -> list[rd.Map]:
+        return [one for one in self.perf.maps() if one.name == "//anon"]
+
+    def test_act_without_a_record_of_its_time(self) -> None:
+        """The mapping grows: a record that is gone is covered by the next."""
+        self.code()[2].time -= 50_000_000
+        self.fails(self.exactly(1, "acts.records", "no-record"))
+
+    def test_impossible_records(self) -> None:
+        record = self.code()[1]
+        record.misc = record.misc & ~7 | rd.KERNEL
+        self.fails(self.exactly(1, "mappings.invented", "mode"))
+        record.misc = record.misc & ~7 | rd.USER
+        record.size, size = 0, record.size
+        self.fails(self.exactly(1, "mappings.invented", "length"))
+        record.size = size
+        self.passes()
+
+    def test_generation_that_is_not_the_kept_files(self) -> None:
+        record = next(one for one in self.perf.maps() if one.name.endswith("/jitproof"))
+        index = os.path.join(self.dir, "elf/index")
+        inode, generation = struct.unpack_from("<QQ", record.body, 40)
+        text = files.read(index).replace("10993795", "%d.%d" % (inode, generation))
+        files.write(index, text)
+        self.passes()
+        struct.pack_into("<Q", record.body, 48, generation + 1)
+        self.fails(self.exactly(1, "mappings.generation", "not-told"))
+        files.write(index, text.replace(".%d " % generation, ".%ds " % generation))
+        self.fails(self.exactly(1, "mappings.generation", "other-generation"))
+
+    def test_two_generations_of_one_file(self) -> None:
+        record = next(one for one in self.perf.maps() if one.name.endswith("/jitproof"))
+        again = rd.Map(record.kind, record.misc, bytes(record.body), record.attr)
+        again.time += 50_000_000
+        self.perf.insert(again)
+        self.passes()
+        struct.pack_into("<Q", again.body, 48, 1)
+        self.fails(self.exactly(1, "mappings.generation", "other-generation"))
+
+    def test_kept_file_is_no_elf(self) -> None:
+        name = files.read(os.path.join(self.dir, "elf/index")).split()[0]
+        path = os.path.join(self.dir, "elf", name)
+        files.write_bytes(path, bytes(os.path.getsize(path)))
+        self.fails(self.exactly(1, "elf.files", "unreadable"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Records of acts: the kernel makes a record when it maps executable memory, and when it makes
+ * memory executable (perf_event_mmap() in mmap_region() and mprotect_fixup()). Each such act that
+ * fell into the time in which the events were on must have one, then and there.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "harness/base/array.h"
+#include "harness/base/order.h"
+#include "harness/base/search.h"
+#include "harness/judge/validator.h"
+#include "harness/model/oracle/executable.h"
+
+struct told_range {
+	uint64_t time, start, end;
+	uint32_t pid;
+};
+
+struct act_records {
+	struct jp_view *view;
+	struct jp_executables truth;
+	struct told_range *told; /* by pid, time */
+	size_t nr_told, capacity;
+};
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	struct act_records *state = view->state;
+	struct told_range *one;
+
+	if (event->type != JP_EVENT_MAP || !(event->map.prot & JP_PROT_EXEC) || !event->time)
+		return 0;
+	one = jp_array_push(&state->told, &state->nr_told, &state->capacity);
+	if (!one)
+		return -ENOMEM;
+	*one = (struct told_range){event->time, event->map.addr, event->map.addr + event->map.len,
+				   event->pid};
+	return 0;
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct told_range *a = left, *b = right;
+
+	return jp_compare(a->pid, b->pid) ?: jp_compare(a->time, b->time);
+}
+
+/* Whether the act made something executable that was not so, or of another protection, just before:
+ * an mprotect() that changes nothing makes no record. */
+static bool makes_executable(const struct act_records *state, const struct jp_event *act)
+{
+	const struct jp_executable *one;
+	size_t at = SIZE_MAX;
+
+	if ((act->type != JP_EVENT_MAP && act->type != JP_EVENT_PROTECT) ||
+	    !(act->map.prot & JP_PROT_EXEC))
+		return false;
+	while ((one = jp_executables_next(&state->truth, act->pid, act->map.addr,
+					  act->map.addr + act->map.len, &at)))
+		if (one->open_before == act->before)
+			return true;
+	return false;
+}
+
+static bool is_told(const struct act_records *state, const struct jp_event *act)
+{
+	const uint64_t slack = state->view->evidence->info.slack;
+	const struct told_range *told = state->told;
+	size_t i;
+
+	jp_search(i, state->nr_told,
+		  told[i].pid != act->pid ? told[i].pid < act->pid
+					  : told[i].time + slack < act->before);
+	for (; i < state->nr_told && told[i].pid == act->pid && told[i].time <= act->after + slack;
+	     i++)
+		if (told[i].start < act->map.addr + act->map.len && act->map.addr < told[i].end)
+			return true;
+	return false;
+}
+
+/* Whether the events of all threads were on all the time. A gate switches those of one process
+ * between its intervals. */
+static bool watched(const struct act_records *state, const struct jp_event *act)
+{
+	const struct jp_evidence *evidence = state->view->evidence;
+	const uint64_t slack = evidence->info.slack;
+	uint64_t from = evidence->info.enabled, to = evidence->info.stopped;
+
+	if (!jp_evidence_gated(evidence))
+		return act->before > from + slack && act->after + slack < to;
+	for (size_t at = 0; jp_evidence_window(evidence, act->pid, &at, &from, &to);)
+		if (act->before > from + slack && act->after + slack < to)
+			return true;
+	return false;
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	const struct jp_truth *truth = view->evidence->truth;
+	struct act_records *state = view->state;
+	uint64_t acts = 0, missing = 0;
+	int failed = 0;
+
+	if (state->nr_told)
+		qsort(state->told, state->nr_told, sizeof(*state->told), by_time);
+	for (size_t i = 0; !failed && i < truth->nr_acts; i++) {
+		const struct jp_event *act = &truth->acts[i];
+
+		if (!watched(state, act) || !makes_executable(state, act))
+			continue;
+		acts++;
+		if (is_told(state, act))
+			continue;
+		missing++;
+		failed = jp_findings_except(
+			&view->findings, "acts.records", "no-record",
+			"pid %u, %s of %" PRIx64 "-%" PRIx64 " at %" PRIu64
+			": no record of then tells of it",
+			act->pid, act->type == JP_EVENT_MAP ? "mmap" : "mprotect", act->map.addr,
+			act->map.addr + act->map.len, act->before);
+	}
+	return failed
+		       ?: jp_findings_add(&view->findings,
+					  jp_metric_rate("acts.records", missing, acts));
+}
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	struct act_records *state = view->state = calloc(1, sizeof(*state));
+
+	if (!state)
+		return -ENOMEM;
+	state->view = view;
+	return jp_executables_load(&state->truth, view->evidence->truth, err);
+}
+
+static void free_state(void *context)
+{
+	struct act_records *state = context;
+
+	jp_executables_free(&state->truth);
+	free(state->told);
+	free(state);
+}
+
+static const struct jp_validator act_records = {
+	.name = "act_records",
+	.help = "has each mapping of executable memory a record of its own time?",
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free_state,
+};
+JP_REGISTER(validator, act_records);

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kept files: each that the capture kept to unwind through must be readable, and each record of a
+ * mapping must name the generation of its inode that the file had, and that other records name.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/map.h"
+#include "harness/base/path.h"
+#include "harness/judge/validator.h"
+#include "harness/model/oracle/executable.h"
+#include "harness/model/unwind/elf_store.h"
+
+/* The last record that told the generation of an inode. */
+struct told_inode {
+	uint64_t gen, time, addr;
+	uint32_t pid;
+};
+
+struct kept {
+	struct jp_view *view;
+	struct jp_elf_store *store;
+	struct jp_executables truth;
+	struct jp_map inodes;  /* inode and device -> struct told_inode */
+	struct jp_map by_line; /* index of a line -> 1: a record told it */
+	uint64_t records, wrong, files, unreadable;
+};
+
+/* Whether what @told tells of was there for sure at @time: then so was its file. */
+static bool lives(const struct kept *kept, const struct told_inode *told, uint64_t time)
+{
+	const uint64_t slack = kept->view->evidence->info.slack;
+	const struct jp_executable *one;
+	size_t at = SIZE_MAX;
+
+	while ((one = jp_executables_next(&kept->truth, told->pid, told->addr, told->addr + 1,
+					  &at)))
+		if (one->open_before <= told->time + slack &&
+		    (one->close_before == UINT64_MAX || time + slack < one->close_before))
+			return true;
+	return false;
+}
+
+/* Whether the index has another generation of @map's inode, read from the mapped file, and not
+ * this one. Notes the lines that are told. */
+static bool is_kept_otherwise(struct kept *kept, const struct jp_event *map)
+{
+	const struct jp_elf_line *line;
+	bool other = false, same = false;
+
+	for (size_t i = 0; (line = jp_elf_store_line(kept->store, i)); i++) {
+		if (!line->known || line->ino != map->map.ino || line->maj != map->map.maj ||
+		    line->min != map->map.min)
+			continue;
+		if (line->gen == map->map.gen) {
+			jp_map_at(&kept->by_line, i + 1, sizeof(uint64_t));
+			same = true;
+		}
+		other |= line->snapshot && strcmp(line->path, map->map.name) == 0;
+	}
+	return other && !same;
+}
+
+/* One inode has one generation as long as it lives. */
+static int judge_generation(struct kept *kept, const struct jp_event *map)
+{
+	uint64_t key = map->map.ino ^ (uint64_t)map->map.maj << 52 ^ (uint64_t)map->map.min << 44;
+	struct told_inode *told = jp_map_at(&kept->inodes, key, sizeof(*told));
+	bool wrong;
+
+	if (!told)
+		return -ENOMEM;
+	kept->records++;
+	wrong = is_kept_otherwise(kept, map) ||
+		(told->gen && told->gen != map->map.gen && lives(kept, told, map->time));
+	*told = (struct told_inode){map->map.gen, map->time, map->map.addr, map->pid};
+	if (!wrong)
+		return 0;
+	kept->wrong++;
+	return jp_findings_except(&kept->view->findings, "mappings.generation", "other-generation",
+				  "pid %u at %" PRIu64 ": inode %" PRIu64 " of %x:%x is told with "
+				  "generation %" PRIu64 ": %.100s",
+				  map->pid, map->time, map->map.ino, map->map.maj, map->map.min,
+				  map->map.gen, map->map.name);
+}
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	return event->type == JP_EVENT_MAP && event->map.has_identity && event->map.ino &&
+			       event->map.gen && !event->kernel_map
+		       ? judge_generation(view->state, event)
+		       : 0;
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	struct kept *kept = view->state;
+	const struct jp_elf_line *line;
+	int failed = 0;
+
+	for (size_t i = 0; !failed && (line = jp_elf_store_line(kept->store, i)); i++) {
+		struct jp_error why;
+
+		kept->files++;
+		/* It was kept because a record told it. */
+		if (line->gen && !line->snapshot && !jp_map_find(&kept->by_line, i + 1)) {
+			kept->wrong++;
+			failed = jp_findings_except(&view->findings, "mappings.generation",
+						    "not-told",
+						    "no record tells generation %" PRIu64
+						    " of inode %" PRIu64 ": %.100s",
+						    line->gen, line->ino, line->path);
+		}
+		if (failed || !jp_elf_store_check(kept->store, line, &why))
+			continue;
+		kept->unreadable++;
+		failed = jp_findings_except(&view->findings, "elf.files", "unreadable", "%.80s: %s",
+					    line->path, why.text);
+	}
+	return failed ?: jp_findings_add(&view->findings,
+					 jp_metric_rate("elf.files", kept->unreadable, kept->files))
+			 ?: jp_findings_add(&view->findings,
+					    jp_metric_rate("mappings.generation", kept->wrong,
+							   kept->records));
+}
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	struct kept *kept = view->state = calloc(1, sizeof(*kept));
+	char path[4096];
+
+	if (!kept)
+		return -ENOMEM;
+	kept->view = view;
+	if (jp_path_build(path, sizeof(path), err, "%s/elf", view->evidence->dir))
+		return -ENAMETOOLONG;
+	kept->store = jp_elf_store_new(path, NULL);
+	return kept->store ? jp_executables_load(&kept->truth, view->evidence->truth, err)
+			   : -ENOMEM;
+}
+
+static void free_kept(void *state)
+{
+	struct kept *kept = state;
+
+	jp_elf_store_free(kept->store);
+	jp_executables_free(&kept->truth);
+	jp_map_free(&kept->inodes);
+	jp_map_free(&kept->by_line);
+	free(kept);
+}
+
+static const struct jp_validator kept_files = {
+	.name = "kept_files",
+	.help = "is each file that the capture kept readable, and each mapping of its generation?",
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free_kept,
+};
+JP_REGISTER(validator, kept_files);
