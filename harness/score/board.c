@@ -16,6 +16,12 @@ static bool was_judged(const struct jp_score_row *row)
 	return row->cells[JP_SCORE_WHOLE].known || row->cells[JP_SCORE_SEEN].known;
 }
 
+/* Whose share is of faults: none is best. */
+static bool is_bad_if_any(enum jp_score_column column)
+{
+	return column == JP_SCORE_WRONG || column == JP_SCORE_INVENTED || column == JP_SCORE_LOST;
+}
+
 static bool is_good(const struct jp_score_row *row, enum jp_score_column column)
 {
 	double share = jp_score_share(row, column);
@@ -30,7 +36,7 @@ static void print_cell(FILE *out, const struct jp_score_row *row, enum jp_score_
 
 	if (!cell->known)
 		snprintf(text, sizeof(text), "-");
-	else if (column == JP_SCORE_WRONG || column == JP_SCORE_INVENTED || column == JP_SCORE_LOST)
+	else if (is_bad_if_any(column))
 		snprintf(text, sizeof(text), "%" PRIu64, cell->k);
 	else
 		snprintf(text, sizeof(text), "%.4g %%",
@@ -107,7 +113,9 @@ static void print_worst(FILE *out, const struct jp_score *score)
 
 void jp_score_verdict(const struct jp_score *score, char *text, size_t size)
 {
-	size_t judged = 0, good[JP_SCORE_COLUMNS] = {0}, all_good = 0;
+	size_t judged = 0, all_good = 0, good[JP_SCORE_COLUMNS] = {0},
+	       known[JP_SCORE_COLUMNS] = {0};
+	size_t used = 0;
 
 	for (size_t i = 0; i < score->nr_rows; i++) {
 		const struct jp_score_row *row = &score->rows[i];
@@ -116,18 +124,20 @@ void jp_score_verdict(const struct jp_score *score, char *text, size_t size)
 		judged += all;
 		for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS; column++) {
 			all &= is_good(row, column);
-			good[column] += was_judged(row) && is_good(row, column);
+			known[column] += row->cells[column].known;
+			good[column] += row->cells[column].known && is_good(row, column);
 		}
 		all_good += all;
 	}
-	snprintf(text, size,
-		 "%s %s: of %zu workloads %zu without a fault; every sample seen in %zu, mapped in "
-		 "%zu, whole in %zu, named rightly in %zu, nothing invented in %zu",
-		 score->profiler, score->version, judged, all_good, good[JP_SCORE_SEEN],
-		 good[JP_SCORE_MAPPED], good[JP_SCORE_WHOLE],
-		 good[JP_SCORE_RIGHT] < good[JP_SCORE_WRONG] ? good[JP_SCORE_RIGHT]
-							     : good[JP_SCORE_WRONG],
-		 good[JP_SCORE_INVENTED]);
+	used = (size_t)snprintf(text, size, "%s %s: %zu of %zu workloads without a fault;",
+				score->profiler, score->version, all_good, judged);
+	for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS && used < size; column++)
+		if (known[column])
+			used += (size_t)snprintf(text + used, size - used, "%s %s%s %zu/%zu",
+						 used && text[used - 1] == ';' ? "" : ",",
+						 is_bad_if_any(column) ? "nothing " : "",
+						 jp_score_column_text(column), good[column],
+						 known[column]);
 }
 
 void jp_score_print(FILE *out, const struct jp_score *score)

@@ -9,8 +9,9 @@ import struct
 import sys
 from typing import Callable, Sequence
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
-from harness.profiler.adapting.observations import Frame, Stream
+sys.path[:0] = [os.path.abspath(__file__ + "/../../.."),
+                os.path.abspath(__file__ + "/../../profiler")]
+from adapting.observations import Frame, Stream
 from harness.selftest import run_directory as rd
 
 NamesOf = Callable[[int, int, int], str | None]

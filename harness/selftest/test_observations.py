@@ -14,9 +14,10 @@ import sys
 from typing import Any, Callable
 import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+sys.path[:0] = [os.path.abspath(__file__ + "/../../.."),
+                os.path.abspath(__file__ + "/../../profiler")]
+from adapting.observations import escape
 from ci.base import files, process
-from harness.profiler.adapting.observations import escape
 from harness.selftest import observed, run_directory as rd
 from harness.selftest.scratch import FIXTURES, Folder, JITPROOF
 
@@ -187,6 +188,22 @@ class Wrong(Observed):
         self.tell("clock")
         self.samples(lambda words: " ".join(["sample", str(int(words[1]) + 10**12), *words[2:]]))
         self.assertRegex(self.judge()["why"], "of before the capture began, or of after it ended")
+
+    def test_wrong_window(self) -> None:
+        """It states that it began when half of it was over."""
+        self.tell("clock")
+        facts = rd.read_facts(self.dir)
+        facts["sampling"] = str((int(facts["sampling"]) + int(facts["stopped"])) // 2)
+        rd.write_facts(self.dir, facts)
+        result = self.judge()
+        self.assertEqual(result["outcome"], "ERROR")
+        self.assertRegex(result["why"], "states sampling|the window that the capture states")
+
+    def test_ignores_exec(self) -> None:
+        self.tell("slack")
+        self.stream = re.sub(r"(?m)^exec .*\n", "", self.stream)
+        found = {one["metric"] for one in self.judge()["exceptions"]}
+        self.assertEqual(found, {"processes.nameless"} | found & {"comm.missing", "comm.records"})
 
     def test_forgets_mapping(self) -> None:
         self.tell("clock")

@@ -66,7 +66,7 @@ class Score(Folder):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"^jitproof +seen +mapped +right +wrong +whole")
         self.assertRegex(done.stdout, r"(?m)^anon_exec ")
-        self.assertRegex(done.stdout, r"\njitproof itself: of \d workloads \d without a fault")
+        self.assertRegex(done.stdout, r"\njitproof itself: \d of \d workloads without a fault; ")
 
     def test_missing(self) -> None:
         done = self.score("--profiler", "fake", env=self.adapter(MISSING))

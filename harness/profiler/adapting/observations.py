@@ -31,6 +31,7 @@ class Stream:
                  unwinder: str = "frame-pointers", period: int = 0) -> None:
         self.file = file
         self.samples = 0
+        self.window = (0, 1 << 64)  # samples of before or after it are not told
         self.line("jitproof-observations", 1)
         for word, value in (("profiler", profiler), ("declares", " ".join(declares)),
                             ("unwinder", unwinder), ("period", period)):
@@ -42,8 +43,9 @@ class Stream:
 
     def sample(self, time: int, pid: int, tid: int, frames: Iterable[Frame]) -> None:
         """@frames: innermost first. Where there is no time, @time is how many such samples."""
-        self.line("sample", time, pid, tid if tid >= 0 else "-", *map(frame, frames))
-        self.samples += 1
+        if self.window[0] <= time <= self.window[1]:
+            self.line("sample", time, pid, tid if tid >= 0 else "-", *map(frame, frames))
+            self.samples += 1
 
     def map(self, time: int, pid: int, line: str) -> None:
         """@line: as of /proc/PID/maps."""

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/interrupt.h"
+#include "harness/capture/profilers.h"
+#include "harness/command/command.h"
+#include "harness/command/run_options.h"
+#include "harness/score/take.h"
+
+/* `adapter check NAME`: talks the protocol with an adapter, and says what is wrong. */
+
+static const char usage[] =
+	"usage: jitproof adapter check NAME [WORKLOAD]\n"
+	"  NAME      of harness/profiler/NAME.py, or of a file in $JITPROOF_PROFILERS\n"
+	"  WORKLOAD  what it has to watch (anon_exec), attached to and launched\n";
+
+static void ignore(const char *workload)
+{
+	(void)workload;
+}
+
+static void say_comment(const char *prefix, const char *text)
+{
+	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
+		printf("# %s%.*s\n", prefix, (int)strcspn(line, "\n"), line);
+}
+
+/* What it wrote could be judged; what is found there is for its author to look at. */
+static bool tell_row(const char *way, int number, const struct jp_score *score)
+{
+	const struct jp_score_row *row = score->rows;
+	const struct jp_findings *findings = row ? &row->result.findings : NULL;
+	bool skipped = row && row->result.outcome == JP_SKIP;
+	bool good = row && (row->cells[JP_SCORE_WHOLE].known || row->cells[JP_SCORE_RIGHT].known);
+
+	if (row)
+		say_comment("", row->result.why);
+	for (size_t i = 0; findings && i < findings->nr_skipped; i++)
+		printf("# not judged: %s (%s)\n", findings->skipped[i].validator,
+		       findings->skipped[i].lack);
+	for (size_t i = 0; findings && i < findings->nr_exceptions; i++) {
+		const struct jp_exception *exception = &findings->exceptions[i];
+
+		printf("# found: %s, %s: %" PRIu64 ", the first:\n", exception->metric,
+		       exception->cause, exception->count);
+		say_comment("  ", exception->first);
+	}
+	if (good && row->result.outcome == JP_ERROR)
+		good = false;
+	printf("%s %d %s%s\n", good || skipped ? "ok" : "not ok", number, way,
+	       skipped ? " # SKIP" : "");
+	return good || skipped;
+}
+
+static bool check_way(struct jp_score_plan *plan, const struct jp_runner *runner, bool launches,
+		      int number)
+{
+	struct jp_score score = {0};
+	struct jp_run_dir dir;
+	struct jp_error err = {""};
+	bool good = false;
+
+	plan->launches = launches;
+	if (jp_run_dir_make(&dir, NULL, &err)) {
+		fprintf(stderr, "jitproof adapter: %s\n", err.text);
+		return false;
+	}
+	plan->dir = dir.path;
+	if (jp_score_take(plan, runner, &score, &err))
+		say_comment("", err.text);
+	else
+		good = tell_row(launches ? "launch" : "attach", number, &score);
+	jp_score_free(&score);
+	jp_run_dir_remove(dir.path);
+	return good;
+}
+
+static int check(const char *name, char *workload)
+{
+	struct jp_score_plan plan = {
+		.profiler = name,
+		.frequency = 997,
+		.samples = 60,
+		.seconds = 10,
+		.publish = "map",
+		.globs = &workload,
+		.nr_globs = 1,
+		.progress = ignore,
+	};
+	struct jp_runner runner = {0};
+	struct jp_error err = {""};
+	char version[256];
+	bool good;
+	int ret;
+
+	printf("TAP version 13\n1..3\n");
+	ret = jp_profiler_version(name, version, sizeof(version), &err);
+	if (ret) {
+		say_comment("", err.text);
+		printf("%s 1 version%s\nBail out! nothing to talk with\n",
+		       ret == -ENOENT ? "ok" : "not ok", ret == -ENOENT ? " # SKIP" : "");
+		return ret == -ENOENT ? JP_EXIT_SKIPPED : JP_EXIT_BAD;
+	}
+	printf("ok 1 version: %s\n", version);
+	if (jp_runner_open(&runner, jp_run_seed(), &err)) {
+		fprintf(stderr, "jitproof adapter: %s\n", err.text);
+		return JP_EXIT_BROKEN;
+	}
+	good = check_way(&plan, &runner, false, 2);
+	good &= check_way(&plan, &runner, true, 3);
+	jp_runner_close(&runner);
+	if (jp_interrupt_signal())
+		jp_interrupt_die();
+	return good ? JP_EXIT_OK : JP_EXIT_BAD;
+}
+
+static int adapter(int argc, char **argv)
+{
+	char usual[] = "anon_exec";
+
+	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+		fputs(usage, stdout);
+		return JP_EXIT_OK;
+	}
+	if (argc < 3 || argc > 4 || strcmp(argv[1], "check") != 0) {
+		fputs(usage, stderr);
+		return JP_EXIT_USAGE;
+	}
+	return check(argv[2], argc == 4 ? argv[3] : usual);
+}
+
+static const struct jp_command adapter_command = {
+	.name = "adapter",
+	.synopsis = "adapter check NAME [WORKLOAD]",
+	.help = "talk the protocol with a profiler's adapter, and say what is wrong",
+	.run = adapter,
+};
+JP_REGISTER(command, adapter_command);

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What adapters share: the protocol with jitproof (docs/profiler-adapters.md). An adapter is a
+subclass of Adapter, and ends with `main(Mine)`."""
+
+import argparse
+import os
+import re
+import select
+import shutil
+import subprocess
+import sys
+import time
+from typing import IO, Callable, Sequence
+
+from adapting.observations import Stream
+
+TICK_MS = 40  # between two looks at how many samples there are
+TIMEOUT_S = 60  # seconds until a profiler must have begun, or ended
+
+
+class Missing(Exception):
+    """The profiler is not here; the text says how to get it."""
+
+
+class Failed(Exception):
+    """It did not do what it must."""
+
+
+def say(*words: object) -> None:
+    print(*words, flush=True)
+
+
+def one_line(text: str) -> str:
+    """The last lines of what a program said, as one."""
+    return " | ".join(text.strip().splitlines()[-4:])[:700]
+
+
+def find(program: str, variable: str, install: str) -> str:
+    """$@variable, else @program in PATH; @install: the command that would install it."""
+    wanted = os.environ.get(variable) or program
+    path = shutil.which(wanted)
+    if not path:
+        raise Missing("%s: not found; set %s, or %s" % (wanted, variable, install))
+    return path
+
+
+def output_of(*command: str) -> str:
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, text=True, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Missing("%s: %s" % (command[0], error)) from error
+    return done.stdout
+
+
+class Published:
+    """Perf maps of the case's folder, where profilers look: links in /tmp that go again."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder, self.links = folder, set[str]()
+
+    def look(self) -> None:
+        for name in os.listdir(self.folder):
+            link = os.path.join("/tmp", name)
+            if not re.fullmatch(r"perf-\d+\.map", name) or link in self.links:
+                continue
+            try:
+                os.symlink(os.path.join(self.folder, name), link)
+            except FileExistsError:
+                continue  # another's: it stays
+            self.links.add(link)
+
+    def remove(self) -> None:
+        for link in self.links:
+            os.unlink(link)
+        self.links.clear()
+
+
+class Command:
+    """The command of a launch: it waits, a process already, until the profiler has attached."""
+
+    def __init__(self, command: Sequence[str], words: IO[bytes], keep: Sequence[int]) -> None:
+        gate, self.gate = os.pipe()
+        self.pid = os.fork()
+        if not self.pid:
+            try:
+                os.close(self.gate)
+                os.dup2(words.fileno(), 1)
+                os.dup2(words.fileno(), 2)
+                os.read(gate, 1)
+                os.close(gate)
+                for fd in keep:
+                    os.set_inheritable(fd, True)
+                os.execvp(command[0], list(command))
+            finally:
+                os._exit(127)
+        os.close(gate)
+        for fd in keep:
+            os.close(fd)
+
+    def run(self) -> None:
+        os.write(self.gate, b"x")
+        os.close(self.gate)
+
+
+class Adapter:
+    """One recording. Subclasses say how it goes; times are CLOCK_MONOTONIC, ns."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.pid = 0  # to watch
+        self.lost = 0
+        self.published = Published(options.dir)
+
+    # What a subclass fills in.
+
+    number = ""  # its version, where it is always here
+
+    @classmethod
+    def version(cls) -> str:
+        """Missing where the profiler is not here."""
+        return cls.number
+
+    def begin(self) -> None:
+        """Attaches to self.pid; returns once the profiler itself says that it samples."""
+        raise NotImplementedError
+
+    def samples(self) -> int:
+        """How many there are so far."""
+        return 0
+
+    def ended(self) -> bool:
+        """Whether the profiler ended by itself."""
+        return False
+
+    def end(self) -> None:
+        """Ends the profiler, which sampled until then."""
+        raise NotImplementedError
+
+    def write(self, file: IO[str]) -> None:
+        """Writes the stream of observations."""
+        raise NotImplementedError
+
+    def clean(self) -> None:
+        """Kills what still runs."""
+
+    # The rest is the same for all.
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.options.dir, name)
+
+    def stream(self, file: IO[str], declares: Sequence[str], unwinder: str = "frame-pointers",
+               period: int = 0) -> Stream:
+        name = type(self).__module__ if type(self).__module__ != "__main__" else \
+            os.path.basename(sys.argv[0])[:-3]
+        stream = Stream(file, "%s %s" % (name, self.version()), declares, unwinder, period)
+        if "no-time" not in declares:
+            stream.window = (self.enabled, self.stopped)
+        return stream
+
+    def start(self) -> None:
+        command = None
+        if self.options.command:
+            with open(self.path("workload.txt"), "ab") as words:
+                command = Command(self.options.command, words, self.options.keep_fd)
+            self.pid = command.pid
+        else:
+            self.pid = self.options.pid
+        before = time.monotonic_ns()
+        self.begin()
+        self.enabled = before if command else time.monotonic_ns()
+        if command:
+            command.run()
+
+    def hear(self, wanted: str, rest: bytes) -> bytes:
+        """Until jitproof says @wanted; tells how many samples there are."""
+        told = -1
+        gone = False
+        while True:
+            while b"\n" in rest:
+                word, rest = rest.split(b"\n", 1)
+                if word.decode() == wanted:
+                    return rest
+                raise Failed("told to '%s', which it cannot" % word.decode(errors="replace"))
+            if select.select([0], [], [], TICK_MS / 1000)[0]:
+                more = os.read(0, 4096)
+                if not more:
+                    raise Failed("nobody listens any more")
+                rest += more
+                continue
+            self.published.look()
+            if wanted == "stop" and self.samples() != told:
+                told = self.samples()
+                say("samples", told)
+            if wanted == "stop" and not gone and self.ended():
+                gone = True
+                say("exited")
+
+    def facts(self, samples: int) -> tuple[tuple[str, object], ...]:
+        return (("policy", "exec"), ("enabled", self.enabled), ("sampling", self.enabled),
+                ("stopped", self.stopped), ("slack", self.options.slack),
+                ("max_stack", self.options.max_stack), ("stack_dump", self.options.stack),
+                ("lost_sideband", 0), ("lost_samples", self.lost), ("duplicates", 0),
+                ("breakpoints", 0), ("settled", "yes"), ("capture", "observed"),
+                ("samples", samples))
+
+    def record(self) -> None:
+        try:
+            self.published.look()
+            self.start()
+            say("sampling")
+            rest = self.hear("stop", b"")
+            self.stopped = time.monotonic_ns()
+            self.end()
+            say("stopped")
+            self.hear("finish", rest)
+            with open(self.path("observations"), "x", encoding="utf-8",
+                      errors="surrogateescape") as file:
+                self.write(file)
+            with open(self.path("capture"), "x", encoding="ascii") as file:
+                for key, value in self.facts(self.samples()):
+                    file.write("%s %s\n" % (key, value))
+        finally:
+            self.published.remove()
+            self.clean()
+        say("done")
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    verbs.add_parser("version")
+    for verb in ("launch", "attach"):
+        command = verbs.add_parser(verb)
+        command.add_argument("--dir", required=True)
+        for name, default in (("freq", 997), ("stack", 0), ("ring", 0), ("slack", 0),
+                              ("max-stack", 127)):
+            command.add_argument("--" + name, type=int, default=default)
+        command.add_argument("--gated")
+        for name in ("no-chain", "user-only", "task-clock"):
+            command.add_argument("--" + name, action="store_true")
+        command.add_argument("--keep-fd", type=int, action="append", default=[])
+        if verb == "launch":
+            command.add_argument("command", nargs="+")
+        else:
+            command.add_argument("--pid", type=int, required=True)
+            command.set_defaults(command=[])
+    return parser.parse_args()
+
+
+def main(adapter: Callable[[argparse.Namespace], Adapter]) -> None:
+    options = parse()
+    try:
+        if options.verb == "version":
+            say("version", adapter.version())  # type: ignore[attr-defined]
+        elif options.gated:
+            raise Failed("it cannot be gated")
+        else:
+            adapter(options).record()
+    except Missing as missing:
+        say("skip", " ".join(str(missing).split()))
+    except (Failed, OSError) as error:
+        say("error", " ".join(str(error).split()))

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""bpftrace: ustack() of each sample, addresses with the names that it gives them.
+
+$JITPROOF_BPFTRACE is the bpftrace to use; else the one that PATH leads to.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from typing import IO, Iterator
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from adapting.observations import Frame
+from adapting.protocol import TIMEOUT_S, Adapter, Failed, Missing, find, main, one_line, output_of
+
+# The last probe is attached first: once the other one fires, both are.
+PROGRAM = """interval:ms:50 { printf("T %%llu\\n", nsecs); }
+profile:hz:%d /pid == %d/ {
+	printf("S %%llu %%d %%d\\n%%s\\n", nsecs, pid, tid, ustack(perf, %d));
+}"""
+TICK = re.compile(rb"^T (\d+)$", re.M)
+FRAME = re.compile(r"\s+([0-9a-f]+) (.*) \((.*)\)$")
+LOST = re.compile(r"Lost (\d+) events")
+
+
+def clock_difference() -> int:
+    """`nsecs` is CLOCK_BOOTTIME, which goes on while the machine sleeps."""
+    best = None
+    for _ in range(16):
+        before = time.monotonic_ns()
+        boot = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        after = time.monotonic_ns()
+        if best is None or after - before < best[0]:
+            best = (after - before, boot - (before + after) // 2)
+    assert best
+    # Within the time that reading both takes they are the same: never suspended.
+    return best[1] if abs(best[1]) > 1_000_000 else 0
+
+
+class Bpftrace(Adapter):
+    process: subprocess.Popen[bytes] | None = None
+
+    @classmethod
+    def version(cls) -> str:
+        if os.geteuid():
+            raise Missing("bpftrace needs root")
+        found = re.match(r"bpftrace v?(\d\S*)", output_of(cls.program(), "--version"))
+        if not found:
+            raise Missing("bpftrace: does not tell its version")
+        return found[1]
+
+    @staticmethod
+    def program() -> str:
+        return find("bpftrace", "JITPROOF_BPFTRACE", "apt-get install bpftrace")
+
+    def begin(self) -> None:
+        text = PROGRAM % (self.options.freq, self.pid, min(self.options.max_stack, 127))
+        with open(self.path("bpftrace.txt"), "wb") as out, \
+                open(self.path("profiler.txt"), "ab") as words:
+            # As its later versions do: without the cache it reads all symbols again for each
+            # sample, 24 ms of it.
+            self.process = subprocess.Popen(
+                [self.program(), "-B", "none", "-e", text], stdin=subprocess.DEVNULL, stdout=out,
+                stderr=words, env={**os.environ, "BPFTRACE_PERF_RB_PAGES": "1024",
+                                   "BPFTRACE_CACHE_USER_SYMBOLS": "1"})
+        self.await_ticks("begin", 0, 1)
+
+    def await_ticks(self, what: str, after: int, count: int) -> None:
+        """Until bpftrace printed @count ticks of later than @after, and all that was before."""
+        assert self.process
+        until = time.monotonic() + TIMEOUT_S
+        while sum(int(when) > after for when in TICK.findall(self.output())) < count:
+            if self.ended() or time.monotonic() > until:
+                with open(self.path("profiler.txt"), encoding="utf-8", errors="replace") as file:
+                    raise Failed("bpftrace did not %s: %s" % (what, one_line(file.read())))
+            try:
+                self.process.wait(0.02)
+            except subprocess.TimeoutExpired:
+                pass
+
+    def output(self) -> bytes:
+        with open(self.path("bpftrace.txt"), "rb") as file:
+            return file.read()
+
+    def samples(self) -> int:
+        return self.output().count(b"\nS ")
+
+    def ended(self) -> bool:
+        return self.process is not None and self.process.poll() is not None
+
+    def end(self) -> None:
+        assert self.process
+        # It ends without printing what its rings still hold: each round of it reads all of them,
+        # and what was there before a tick is printed with the one after it.
+        self.await_ticks("print what it sampled", self.stopped + clock_difference(), 2)
+        self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            raise Failed("bpftrace does not end") from None
+        if self.process.returncode:
+            raise Failed("bpftrace ended with %d" % self.process.returncode)
+
+    def clean(self) -> None:
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def told(self) -> Iterator[tuple[int, int, int, list[Frame]]]:
+        sample: tuple[int, int, int, list[Frame]] | None = None
+        for line in self.output().decode("utf-8", "surrogateescape").split("\n"):
+            words = line.split(" ")
+            if words[0] == "S" and len(words) == 4:
+                if sample:
+                    yield sample
+                sample = (int(words[1]), int(words[2]), int(words[3]), [])
+            elif sample and (found := FRAME.match(line)):
+                name = re.sub(r"\+(0x[0-9a-f]+|\d+)$", "", found[2])
+                known = name != "0x" + found[1].lstrip("0") and found[3] != "[unknown]"
+                sample[3].append((int(found[1], 16), name if known else None))
+            elif lost := LOST.search(line):
+                self.lost += int(lost[1])
+        if sample:
+            yield sample
+
+    def write(self, file: IO[str]) -> None:
+        difference = clock_difference()
+        stream = self.stream(file, ["no-mappings", "no-tasks"],
+                             period=10**9 // self.options.freq)
+        for when, pid, tid, frames in self.told():
+            stream.sample(when - difference, pid, tid, frames)
+        with open(self.path("profiler.txt"), encoding="utf-8", errors="replace") as words:
+            self.lost += sum(map(int, LOST.findall(words.read())))
+        if self.lost:
+            stream.lost(self.stopped, "samples", self.lost)
+
+
+if __name__ == "__main__":
+    main(Bpftrace)
