@@ -107,18 +107,26 @@ static int given(const char *path, int64_t owner, uint64_t *size, struct jp_erro
 	return jp_steal_fd(&fd);
 }
 
+/* Where the open @fd is. */
+static int path_of(int fd, char path[PATH_MAX])
+{
+	char link[40];
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, path, PATH_MAX - 1);
+	if (length < 0)
+		return -errno;
+	path[length] = '\0';
+	return 0;
+}
+
 /* Where @name in the open folder @dir is. */
 static int path_below(int dir, const char *name, char path[PATH_MAX])
 {
-	char link[40], above[PATH_MAX];
-	ssize_t length;
+	char above[PATH_MAX];
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
-	length = readlink(link, above, sizeof(above) - 1);
-	if (length < 0)
-		return -errno;
-	above[length] = '\0';
-	return jp_path_build(path, PATH_MAX, NULL, "%s/%s", above, name);
+	return path_of(dir, above) ?: jp_path_build(path, PATH_MAX, NULL, "%s/%s", above, name);
 }
 
 int jp_untrusted_folder(int dir, const char *name)
@@ -139,11 +147,14 @@ int jp_untrusted_open_in(int root, const char *path, int64_t owner, uint64_t *si
 {
 	struct open_how how = {.flags = LOOK, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
 	jp_cleanup_close int seen = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	int fd = open_seen(seen, -1, NULL, path, owner, size, err);
 	char whole[PATH_MAX];
 
-	if (seen < 0 && errno == EACCES && jp_delegated() && !path_below(root, path, whole))
-		return given(whole, owner, size, err);
-	return open_seen(seen, -1, NULL, path, owner, size, err);
+	/* A folder above it may not be gone through, or the file not be read. */
+	return fd == -EACCES && jp_delegated() &&
+			       !(seen < 0 ? path_below(root, path, whole) : path_of(seen, whole))
+		       ? given(whole, owner, size, err)
+		       : fd;
 }
 
 int jp_untrusted_open(const char *path, int64_t owner, uint64_t *size, struct jp_error *err)

@@ -109,6 +109,28 @@ class Folders(Finding):
         self.whole("--elf", given)
         self.whole("--root", given)
 
+    def test_private(self) -> None:
+        """Its owner alone may read it; root reads without root's rights what was named."""
+        for path, build_id in IDS.items():
+            given = self.put(path, build_id)
+            os.chmod(os.path.join(given, path.strip("/")), 0o600)
+        os.chmod(os.path.join(given, "tmp"), 0o700)
+        for option in ("--elf", "--root"):
+            self.whole(option, given)
+            self.whole(option, given + "/")
+
+    def test_perf_map_of_a_copied_root(self) -> None:
+        """Names: the pid is the recorded one, whoever has it here."""
+        given = self.place("given")
+        os.makedirs(os.path.join(given, "tmp"))
+        anon = [one for one in self.perf.maps() if one.name == "//anon"]
+        text = "".join(f"{one.start:x} {one.size:x} emitted\n" for one in anon)
+        self.write(text, "given", "tmp", f"perf-{anon[0].pid}.map")
+        self.perf.save(self.place("perf.data"))
+        for options, named in (((), 0), (("--root", given), 39)):
+            done = process.run([JITPROOF, "judge", "--json", *options, self.place("perf.data")])
+            self.assertEqual(json.loads(done.stdout)["names"]["by"]["map"], named)
+
     def test_by_name_alone(self) -> None:
         for path, build_id in IDS.items():
             given = self.put("all/" + os.path.basename(path), build_id)
@@ -227,8 +249,7 @@ class Said(Finding):
         self.assertIn("40 of the 40 stacks are dumps of aarch64", done.stdout)
         done = process.run([JITPROOF, "explain", "--json", self.place("perf.data")])
         found = json.loads(done.stdout)
-        self.assertEqual((found["healthy"], found["causes"], found["unknown_stacks"]),
-                         (False, [], 40))
+        self.assertEqual((found["healthy"], found["unknown_stacks"]), (False, 40))
 
     def test_32_bits(self) -> None:
         for sample in self.perf.samples():
