@@ -79,20 +79,6 @@ def commands(folder: str) -> list[Command]:
     return found
 
 
-def children() -> list[str]:
-    """Names of the processes that were left to us."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            stat = files.read(f"/proc/{pid}/stat", errors="replace")
-        except OSError:
-            continue
-        name, _, rest = stat.rpartition(")")
-        if rest.split()[1] == str(os.getpid()) and rest.split()[0] != "Z":
-            found.append(name.partition("(")[2] + ":" + pid)
-    return found
-
-
 def run(jitproof: str, shim: str, command: Command, kind: str, number: int) -> tuple[Done, int]:
     """One run, and how many calls of the kind it made."""
     folder = tempfile.mkdtemp(prefix="jitproof-fault-", dir="/dev/shm")
@@ -103,7 +89,7 @@ def run(jitproof: str, shim: str, command: Command, kind: str, number: int) -> t
             timeout=60, env={**os.environ, "LD_PRELOAD": shim, "FAULT_KIND": kind,
                              "FAULT_N": str(number), "FAULT_COUNT": count})
         status, out, err = done.returncode, done.stdout, done.stderr
-        left = children()
+        left = process.children()
     except subprocess.TimeoutExpired:
         status, out, err, left = -1000, "", "", []
     kept = {name: files.read_bytes(os.path.join(folder, name)).replace(folder.encode(), b"DIR")

@@ -25,6 +25,37 @@ static bool ours(int fd)
 	return !fstat(fd, &st) && jp_trusted_stat(&st);
 }
 
+/* The folder @path, unless a link of another user leads there: root's folder by any name of theirs
+ * is not what was meant. */
+static int open_named(const char *path)
+{
+	jp_cleanup_close int at = open(*path == '/' ? "/" : ".", O_PATH | O_CLOEXEC);
+
+	while (at >= 0 && *(path += strspn(path, "/"))) {
+		const int length = (int)strcspn(path, "/");
+		jp_cleanup_close int next = -1;
+		char name[NAME_MAX + 1];
+		struct stat st;
+
+		if (length > NAME_MAX)
+			return -ENAMETOOLONG;
+		snprintf(name, sizeof(name), "%.*s", length, path);
+		path += length;
+		next = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		if (next < 0 || fstat(next, &st))
+			return -errno;
+		if (S_ISLNK(st.st_mode)) {
+			if (st.st_uid && st.st_uid != geteuid())
+				return -ELOOP;
+			close(next);
+			next = openat(at, name, O_PATH | O_CLOEXEC);
+		}
+		close(at);
+		at = jp_steal_fd(&next);
+	}
+	return at < 0 ? -errno : openat(at, ".", TO_LIST);
+}
+
 int jp_delegate_open(struct jp_delegate *delegate, const struct jp_readable *readable,
 		     struct jp_error *err)
 {
@@ -44,7 +75,7 @@ int jp_delegate_open(struct jp_delegate *delegate, const struct jp_readable *rea
 		if (!paths[i] || (!i && standard))
 			continue;
 		delegate->folders[i].path = paths[i];
-		delegate->folders[i].fd = open(paths[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		delegate->folders[i].fd = open_named(paths[i]);
 		delegate->folders[i].real = realpath(paths[i], NULL);
 	}
 	return 0;

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "harness/base/printable.h"
 #include "harness/base/shortage.h"
 
 int jp_fail(struct jp_error *err, int code, const char *fmt, ...)
@@ -18,6 +19,7 @@ int jp_fail(struct jp_error *err, int code, const char *fmt, ...)
 		va_start(ap, fmt);
 		vsnprintf(err->text, sizeof(err->text), fmt, ap);
 		va_end(ap);
+		jp_printable(err->text);
 	}
 	return -code;
 }

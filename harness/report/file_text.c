@@ -4,19 +4,19 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "harness/base/printable.h"
 #include "harness/format/elf/elf_file.h"
 #include "harness/report/file_missing.h"
 
 /* A process names itself: nothing that moves the cursor gets through. */
 static const char *printable(const char *name, char *capacity, size_t size)
 {
-	size_t i;
-
-	for (i = 0; name[i] && i + 1 < size; i++)
-		capacity[i] = (unsigned char)name[i] < 0x20 || name[i] == 0x7f ? '?' : name[i];
-	capacity[i] = '\0';
-	return capacity;
+	snprintf(capacity, size, "%s", name);
+	for (char *at = capacity; (at = strchr(at, '\n'));)
+		*at = '?';
+	return jp_printable(capacity);
 }
 
 static void print_share(const char *what, uint64_t count, uint64_t of, const char *of_what)
@@ -168,13 +168,14 @@ static void print_unwound(const struct jp_file_report *report)
 
 void jp_file_report_text(struct jp_file_report *report)
 {
+	char file[4096];
 	const struct jp_figures *total = &report->total;
 	const struct jp_perfdata_summary *summary = &report->summary;
 
 	printf("%s: %" PRIu64 " records, %" PRIu64 " of kinds unknown here, %u event%s%s%s%s\n",
-	       report->file, summary->records, summary->unknown_records, summary->attrs,
-	       summary->attrs == 1 ? "" : "s", summary->compressed ? ", compressed" : "",
-	       summary->pipe ? ", from a pipe" : "",
+	       printable(report->file, file, sizeof(file)), summary->records,
+	       summary->unknown_records, summary->attrs, summary->attrs == 1 ? "" : "s",
+	       summary->compressed ? ", compressed" : "", summary->pipe ? ", from a pipe" : "",
 	       summary->swapped ? ", of the other byte order" : "");
 	print_share("samples", total->samples, 0, "");
 	print_share("with a user stack in the callchain", total->user_stacks, total->samples,

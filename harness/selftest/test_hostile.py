@@ -6,8 +6,11 @@ signals in the middle of a run. Nothing hangs, nothing is left, nothing looks wh
 Environment: O.
 """
 
+import contextlib
+import ctypes
 import glob
 import os
+import random
 import re
 import shutil
 import signal
@@ -22,6 +25,7 @@ from ci.base import files, process
 from harness.selftest.scratch import BINARY, Folder, ROOT, run_binary, needs_namespaces
 
 FIXTURE = os.path.join(ROOT, "validators", "fixtures", "anon")
+KILLS = 50
 FILES = ("case", "truth", "perf.data", "maps", "capture")
 
 
@@ -350,6 +354,33 @@ class Killed(Folder):
                                    f"{capture} --stack=8192 : seconds=30 samples=9999999\n",
                                    "perf.data")
                     shutil.rmtree(self.place("run"))
+
+    def left(self) -> list[str]:
+        """What `run` and its like left: processes, which became ours, and files."""
+        return process.children() + os.listdir(self.home)
+
+    def test_killed_at_any_moment(self) -> None:
+        """Its workloads fork, exec and leave their session; nothing stays of any."""
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+        self.addCleanup(ctypes.CDLL(None).prctl, 36, 0, 0, 0, 0)
+        mounts, chance = files.read("/proc/self/mounts"), random.Random(1)
+        for nth in range(KILLS):
+            moment = chance.uniform(0, 0.6)
+            with self.subTest(nth=nth, moment=moment):
+                glob_of = ("process-tree/*", "attach/*", "tree/*")[nth % 3]
+                with subprocess.Popen([BINARY, "run", glob_of],
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.DEVNULL,
+                                      env={**os.environ, "TMPDIR": self.home}) as run:
+                    time.sleep(moment)  # the random moment itself
+                    run.kill()
+                end = time.monotonic() + 10
+                while self.left() and time.monotonic() < end:
+                    time.sleep(0.01)
+                    with contextlib.suppress(ChildProcessError):
+                        os.waitpid(-1, os.WNOHANG)
+                self.assertEqual(self.left(), [])
+        self.assertEqual(files.read("/proc/self/mounts"), mounts)
 
     def test_deaf_workload(self) -> None:
         """It does not hear that nobody is there any more."""

@@ -348,9 +348,8 @@ static void build_free(struct build *build)
 		jp_bytes_free(&build->contents[i]);
 }
 
-int jp_jit_elf_write(uint32_t pid, uint16_t machine,
-		     const struct jp_jit_function *const *functions, size_t count, uint32_t file,
-		     struct jp_jit_elf *elf, struct jp_error *err)
+int jp_jit_elf_write(uint32_t pid, uint16_t machine, const struct jp_jit_function *const *functions,
+		     size_t count, uint32_t file, struct jp_jit_elf *elf, struct jp_error *err)
 {
 	struct build build = {.functions = functions, .count = count};
 	char id[2 * sizeof(elf->id.bytes) + 1];

@@ -25,8 +25,7 @@ struct jp_jit_elf {
  * follows from the contents. Never writes over what is there: a file of the same name must have the
  * same contents. 0 or -errno.
  */
-int jp_jit_elf_write(uint32_t pid, uint16_t machine,
-		     const struct jp_jit_function *const *functions, size_t count, uint32_t file,
-		     struct jp_jit_elf *elf, struct jp_error *err);
+int jp_jit_elf_write(uint32_t pid, uint16_t machine, const struct jp_jit_function *const *functions,
+		     size_t count, uint32_t file, struct jp_jit_elf *elf, struct jp_error *err);
 
 #endif

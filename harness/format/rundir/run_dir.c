@@ -34,7 +34,7 @@ static int make_at(struct jp_run_dir *dir, const char *path, struct jp_error *er
 {
 	jp_cleanup_free char *above = NULL;
 	char real[sizeof(dir->path)], *slash;
-	struct stat st;
+	struct stat st, now;
 	size_t length;
 	int ret;
 
@@ -43,7 +43,14 @@ static int make_at(struct jp_run_dir *dir, const char *path, struct jp_error *er
 			return jp_fail(err, EEXIST,
 				       "%s: is there already; expected a new or an empty directory",
 				       path);
-		return jp_trusted_folder(path, dir->path, sizeof(dir->path), err);
+		ret = jp_trusted_folder(path, dir->path, sizeof(dir->path), err);
+		if (ret)
+			return ret;
+		/* Or a link took its place meanwhile, which leads elsewhere. */
+		return !lstat(dir->path, &now) && now.st_dev == st.st_dev && now.st_ino == st.st_ino
+			       ? 0
+			       : jp_fail(err, ESTALE, "%s: another directory than a moment ago",
+					 path);
 	}
 	above = strdup(path);
 	if (!above)
