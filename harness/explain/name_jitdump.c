@@ -135,10 +135,14 @@ static int blame_not_injected(const struct jp_name_case *name_case, const struct
 				  "it lies where perf would look, and no record maps it: "
 				  "`ls -l %s`",
 				  facts->path);
-	jp_blame_evidence(blame,
-			  "it holds %" PRIu64 " loads, which name %zu of %zu addresses without a "
-			  "name",
-			  facts->loads, facts->covers, name_case->loss->nr_addrs);
+	if (facts->missing)
+		jp_blame_evidence(blame, "what it holds cannot be seen: %.400s", facts->why.text);
+	else
+		jp_blame_evidence(blame,
+				  "it holds %" PRIu64
+				  " loads, which name %zu of %zu addresses without a "
+				  "name",
+				  facts->loads, facts->covers, name_case->loss->nr_addrs);
 	loss_line(name_case, blame);
 	jp_blame_remedy(blame,
 			"perf inject --jit -i %s -o injected.data && perf report -i "
@@ -193,7 +197,8 @@ int jp_blame_jitdump(const struct jp_name_case *name_case)
 		return process->injected_first > process->last ? blame_clock(name_case, &facts)
 		       : facts.covers ? blame_not_injected(name_case, &facts)
 				      : 0;
-	if (facts.missing)
+	/* What may not be read is there. */
+	if (facts.missing && facts.missing != -EACCES && facts.missing != -EPERM)
 		return blame_gone(name_case, &facts);
 	if (!name_case->view->summary->monotonic || other_clock(process, &facts))
 		return blame_clock(name_case, &facts);

@@ -50,8 +50,10 @@ static int blame_owner(const struct jp_name_case *name_case, const struct map_fa
 
 	if (!blame)
 		return -ENOMEM;
-	jp_blame_evidence(blame,
-			  "what lies there is no regular file, or may not be read: `ls -l %s`",
+	jp_blame_evidence(blame, "what lies there %s: `ls -l %s`",
+			  facts->missing == -EACCES || facts->missing == -EPERM
+				  ? "is another user's, and may not be read by this one"
+				  : "is no regular file",
 			  facts->path);
 	jp_blame_evidence(blame, "%" PRIu64 " samples have frames without a name in %s",
 			  name_case->loss->samples, name_case->loss->name);
@@ -170,7 +172,10 @@ int jp_blame_perf_map(const struct jp_name_case *name_case)
 	case JP_NAME_NOT_IN_MAP:
 		return is_old(name_case, &facts) ? blame_stale(name_case, &facts)
 						 : blame_partial(name_case, &facts);
+	case JP_NAME_NO_ELF:
 	case JP_NAME_NOT_ANONYMOUS:
+		if (!facts.map && facts.missing != -ENOENT)
+			return blame_owner(name_case, &facts);
 		return facts.map && (facts.covers || facts.lines) ? blame_memfd(name_case, &facts)
 								  : 0;
 	default:

@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Why frames have no names, as `jitproof explain --json --root DIR FILE` finds it: each cause on
+files made by hand, and none where names are right."""
+
+import json
+import os
+import shutil
+import struct
+import sys
+from typing import Any
+import unittest
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import files, process
+from harness.selftest import made_jitdump as mj
+from harness.selftest import run_directory as rd
+from harness.selftest import test_judge_file as judged
+from harness.selftest.scratch import JITPROOF
+
+PID, OTHER = 4711, 1
+CODE = 0x7f1000000000
+FILE = 0x7f2000000000
+SAMPLES = 100
+NAMING = {"missing-file", "stripped-symbols", "no-name-source", "map-not-read-for-memfd",
+          "map-stale", "map-partial", "map-wrong-owner", "pid-namespace-map",
+          "jitdump-not-injected", "jitdump-file-gone", "jitdump-wrong-clock", "jitdump-hidden"}
+
+
+class Explained(judged.Made):
+    """A process whose samples lie in one page of emitted code, and a copied root of its files."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.perf = mj.capture(rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME | rd.CALLCHAIN)
+        self.root = self.place("root")
+        os.makedirs(os.path.join(self.root, "tmp"))
+        self.add(self.perf.comm(PID, PID, "java", 5))
+
+    def map(self, name: str, start: int = CODE, size: int = 0x1000, time: int = 10) -> None:
+        self.add(self.perf.map(PID, start, size, name, time))
+
+    def samples(self, *addresses: int, time: int = 100) -> None:
+        """SAMPLES of them, at the addresses in turn, one each microsecond."""
+        for number in range(SAMPLES):
+            self.sample(addresses[number % len(addresses)], pid=PID, time=time + 1000 * number)
+
+    def put(self, path: str, text: str) -> str:
+        place = self.root + path
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        files.write(place, text)
+        return place
+
+    def publish(self, *lines: tuple[int, int, str], pid: int = PID) -> None:
+        self.put("/tmp/perf-%d.map" % pid, "".join("%x %x %s\n" % line for line in lines))
+
+    def dump(self, *times: int) -> str:
+        """A jitdump that the process has mapped; its path in the recording."""
+        path = "/home/jit-%d.dump" % PID
+        if times:
+            made = mj.Made(PID)
+            for number, time in enumerate(times):
+                made.load(time, CODE + 0x100 * number, b"\xc3" * 0x100, number, "f%d" % number)
+            os.makedirs(os.path.join(self.root, "home"), exist_ok=True)
+            made.save(self.root + path)
+        self.map(path, FILE, time=8)
+        return path
+
+    def causes(self) -> list[dict[str, Any]]:
+        """Those of names, with what each must have."""
+        self.perf.save(self.path)
+        done = process.run([JITPROOF, "explain", "--json", "--root", self.root, self.path],
+                           timeout=60)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        found = [one for one in json.loads(done.stdout)["causes"] if one["id"] in NAMING]
+        for one in found:
+            self.assertEqual(len(one["evidence"]), 3, one)
+            self.assertTrue(all(len(line) > 20 for line in [*one["evidence"], one["remedy"]]), one)
+            self.assertEqual((one["pid"], one["process"]), (PID, "java"))
+        return found
+
+    def expect(self, cause: str, samples: int = SAMPLES, file: str | None = None) -> dict[str, Any]:
+        found = self.causes()
+        self.assertEqual([(one["id"], one["samples"], one["file"]) for one in found],
+                         [(cause, samples, file)])
+        return found[0]
+
+
+class PerfMaps(Explained):
+    def test_named(self) -> None:
+        self.publish((CODE, 0x1000, "all"))
+        self.map("//anon")
+        self.samples(CODE + 4)
+        self.assertEqual(self.causes(), [])
+
+    def test_no_source(self) -> None:
+        self.map("//anon")
+        self.samples(CODE + 4)
+        found = self.expect("no-name-source")
+        self.assertEqual(found["ranges"], ["%x-%x" % (CODE, CODE + 0x1000)])
+        self.assertIn("Compiler.perfmap", found["remedy"])
+
+    def test_memfd(self) -> None:
+        self.publish((CODE, 0x1000, "all"))
+        self.map("/memfd:jit (deleted)")
+        self.samples(CODE + 4)
+        self.expect("map-not-read-for-memfd", file="/tmp/perf-4711.map")
+
+    def test_memfd_without_map(self) -> None:
+        self.map("/memfd:jit (deleted)")
+        self.samples(CODE + 4)
+        self.expect("no-name-source")
+
+    def test_fifo(self) -> None:
+        os.mkfifo(os.path.join(self.root, "tmp/perf-4711.map"))
+        self.map("//anon")
+        self.samples(CODE + 4)
+        self.expect("map-wrong-owner", file="/tmp/perf-4711.map")
+
+    def test_memfd_and_fifo(self) -> None:
+        os.mkfifo(os.path.join(self.root, "tmp/perf-4711.map"))
+        self.map("/memfd:jit (deleted)")
+        self.samples(CODE + 4)
+        self.expect("map-wrong-owner", file="/tmp/perf-4711.map")
+
+    def test_of_another_process(self) -> None:
+        self.publish((0x7e0000000000, 0x40, "old"), (0x7e0000000040, 0x40, "older"))
+        self.map("//anon")
+        self.samples(CODE + 4)
+        self.expect("map-stale", file="/tmp/perf-4711.map")
+
+    def test_older_than_the_code(self) -> None:
+        """Names end in the middle of the recording."""
+        self.publish((CODE, 0x100, "early"))
+        self.map("//anon")
+        self.samples(CODE + 4)
+        self.samples(CODE + 0x104, time=100 + 1000 * SAMPLES)
+        self.expect("map-stale", file="/tmp/perf-4711.map")
+
+    def test_partial(self) -> None:
+        self.publish((CODE, 0x100, "one"))
+        self.map("//anon")
+        self.samples(CODE + 4, CODE + 0x104)
+        self.expect("map-partial", SAMPLES // 2, "/tmp/perf-4711.map")
+
+    def test_addresses_used_again(self) -> None:
+        self.publish((CODE, 0x100, "one"), (CODE, 0x100, "two"))
+        self.map("//anon")
+        self.samples(CODE + 4)
+        self.expect("map-stale", file="/tmp/perf-4711.map")
+
+    def test_same_name_twice(self) -> None:
+        self.publish((CODE, 0x100, "one"), (CODE, 0x100, "one"))
+        self.map("//anon")
+        self.samples(CODE + 4)
+        self.assertEqual(self.causes(), [])
+
+    def test_pid_namespace(self) -> None:
+        self.publish((CODE, 0x1000, "all"), pid=OTHER)
+        self.map("//anon")
+        self.samples(CODE + 4)
+        self.expect("pid-namespace-map", file="/tmp/perf-1.map")
+
+    def test_map_of_the_parent(self) -> None:
+        """A process of the recording with code at the same addresses: the map is its own."""
+        self.publish((CODE, 0x1000, "all"), pid=OTHER)
+        self.add(self.perf.map(OTHER, CODE, 0x1000, "//anon", 9))
+        self.map("//anon")
+        self.samples(CODE + 4)
+        self.expect("no-name-source")
+
+    def test_a_few(self) -> None:
+        """Below 2 % it is a note."""
+        self.publish((CODE, 0x100, "one"))
+        self.map("//anon")
+        self.samples(CODE + 4)
+        self.sample(CODE + 0x104, pid=PID, time=50)
+        self.assertEqual(self.causes(), [])
+
+    def test_caller(self) -> None:
+        """One unnamed frame of the stack costs the sample."""
+        self.publish((CODE, 0x100, "one"))
+        self.map("//anon")
+        for number in range(SAMPLES):
+            self.sample(CODE + 4, CODE + 0x104, CODE + 0x104, pid=PID, time=100 + number)
+        self.expect("map-partial", file="/tmp/perf-4711.map")
+
+
+class Jitdumps(Explained):
+    def setUp(self) -> None:
+        super().setUp()
+        self.map("//anon")
+        self.samples(CODE + 4)
+
+    def test_not_injected(self) -> None:
+        path = self.dump(50, 60)
+        found = self.expect("jitdump-not-injected", file=path)
+        self.assertIn("perf inject --jit", found["remedy"])
+        self.assertIn("1 of 1", found["evidence"][1])
+
+    def test_gone(self) -> None:
+        self.expect("jitdump-file-gone", file=self.dump())
+
+    def test_clock_of_the_recording(self) -> None:
+        self.perf.attrs = [rd.Attr.make(self.perf.attrs[0].sample_type, [7])]
+        self.expect("jitdump-wrong-clock", file=self.dump(50, 60))
+
+    def test_clock_of_the_dump(self) -> None:
+        self.expect("jitdump-wrong-clock", file=self.dump(10**18, 10**18 + 5))
+
+    def test_injected_with_another_clock(self) -> None:
+        path = self.dump(10**18)
+        self.map("/home/jitted-4711-0.so", CODE, 0x100, time=10**18)
+        self.expect("jitdump-wrong-clock", file=path)
+
+    def test_hidden(self) -> None:
+        self.dump(5)
+        self.map("/home/jitted-4711-0.so", CODE, 0x100, time=7)
+        self.expect("jitdump-hidden")
+
+
+class Files(Explained):
+    def setUp(self) -> None:
+        super().setUp()
+        compiler = shutil.which("cc") or shutil.which("gcc")
+        if not compiler:
+            self.skipTest("no compiler")
+        self.library = self.put("/lib/made.so", "")
+        done = process.run([compiler, "-shared", "-nostdlib", "-fPIC", "-o", self.library, "-xc",
+                            self.write("static __attribute__((used)) int f(void) { return 1; }",
+                                       "made.c"), "-Wl,--build-id=0x" + "ab" * 20])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.map("/lib/made.so", FILE, 0x10000)
+        listed = process.run(["readelf", "-sW", self.library]).stdout
+        place = [line.split()[1] for line in listed.splitlines() if line.endswith(" f")][0]
+        self.samples(FILE + int(place, 16))
+
+    def header(self, build_id: str) -> None:
+        body = struct.pack("<i20sBxxx", -1, bytes.fromhex(build_id), 20) + b"/lib/made.so\0"
+        body += bytes(-len(body) % 8)
+        self.perf.features[2] = struct.pack("<IHH", 67, rd.USER | 1 << 15, len(body) + 8) + body
+
+    def test_named(self) -> None:
+        self.header("ab" * 20)
+        self.assertEqual(self.causes(), [])
+
+    def test_stripped(self) -> None:
+        process.run(["strip", self.library])
+        self.expect("stripped-symbols", file="/lib/made.so")
+
+    def test_missing(self) -> None:
+        self.header("cd" * 20)
+        os.unlink(self.library)
+        found = self.expect("missing-file", file="/lib/made.so")
+        self.assertIn("cd" * 20, found["evidence"][2])
+
+    def test_replaced(self) -> None:
+        self.header("cd" * 20)
+        found = self.expect("missing-file", file="/lib/made.so")
+        self.assertIn("another build id", found["evidence"][1])
+
+    def test_no_elf(self) -> None:
+        """A picture of a heap is emitted code."""
+        files.write(self.library, "core")
+        self.expect("no-name-source")
+
+
+if __name__ == "__main__":
+    unittest.main()
