@@ -1,9 +1,87 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/explain/explainer.h"
+#include "harness/model/symbols/names.h"
+
+/* An interpreter may be emitted code, too: HotSpot's is, and its maps call it that. */
+static const char emitted_name[] = "Interpreter";
+
+/* Samples taken in the emitted code of a process. */
+struct interpreted {
+	uint64_t samples, interpreted;
+};
+
+struct interpreter_state {
+	struct jp_names *names;
+	struct jp_map places;    /* enum emitted_place, by address and pid */
+	struct jp_map processes; /* struct interpreted, by pid */
+};
+
+enum emitted_place { UNSEEN, ELSEWHERE, EMITTED, INTERPRETER };
+
+static int begin(struct jp_explain_view *view, struct jp_error *err)
+{
+	struct interpreter_state *state = calloc(1, sizeof(*state));
+
+	view->state = state;
+	if (state)
+		state->names = jp_names_new(view->finder);
+	return state && state->names ? 0 : jp_fail(err, ENOMEM, "no memory");
+}
+
+static void free_state(void *context)
+{
+	struct interpreter_state *state = context;
+
+	if (!state)
+		return;
+	jp_names_free(state->names);
+	jp_map_free(&state->places);
+	jp_map_free(&state->processes);
+	free(state);
+}
+
+static enum emitted_place look_up(const struct jp_explain_view *view, uint32_t pid, uint64_t addr)
+{
+	const struct interpreter_state *state = view->state;
+	const struct jp_mapping *mapping = jp_replay_find(view->spaces, pid, addr);
+	struct jp_name name;
+
+	if (!mapping || jp_code_of(mapping->backing, mapping->name) != JP_CODE_EMITTED)
+		return ELSEWHERE;
+	name = jp_names_find(state->names, mapping, addr);
+	return name.text && strcmp(name.text, emitted_name) == 0 ? INTERPRETER : EMITTED;
+}
+
+/* What lay at an address at first is what counts: interpreters stay where they are. */
+static int see(struct jp_explain_view *view, const struct jp_event *event,
+	       const struct jp_stack *stack)
+{
+	struct interpreter_state *state = view->state;
+	struct interpreted *process;
+	uint64_t *place;
+
+	if (!stack || !stack->count || jp_places_none(event))
+		return 0;
+	place = jp_map_at(&state->places, stack->frames[0] ^ (uint64_t)event->pid << 47,
+			  sizeof(*place));
+	if (!place)
+		return -ENOMEM;
+	if (*place == UNSEEN)
+		*place = look_up(view, event->pid, stack->frames[0]);
+	if (*place == ELSEWHERE)
+		return 0;
+	process = jp_map_at(&state->processes, event->pid, sizeof(*process));
+	if (!process)
+		return -ENOMEM;
+	process->samples++;
+	process->interpreted += *place == INTERPRETER;
+	return 0;
+}
 
 static const char *remedy_of(const char *interpreter)
 {
@@ -26,35 +104,76 @@ static const char *remedy_of(const char *interpreter)
 	return "a profiler that reads the interpreter's own stacks";
 }
 
+/* The functions of @image's program are behind those of an interpreter that is a file. */
+static int blame_file(struct jp_explain_view *view, const struct jp_image *image)
+{
+	struct jp_blame *blame = jp_blame(view->blames, "interpreter", image->pid, image->process,
+					  image->interpreter, image->interpreted);
+
+	if (!blame)
+		return -ENOMEM;
+	jp_blame_evidence(blame,
+			  "%" PRIu64 " of %" PRIu64
+			  " stacks of the process are whole and go through %s",
+			  image->interpreted, image->samples, image->interpreter);
+	jp_blame_evidence(blame, "no frame of theirs is in emitted code%s",
+			  image->anon ? "" : ": the process has none");
+	jp_blame_evidence(blame, "see them: perf script -i %s --pid %u -F ip,sym,dso", view->path,
+			  image->pid);
+	jp_blame_remedy(blame, "%s", remedy_of(image->interpreter));
+	return 0;
+}
+
+/* The same of one that is emitted code. */
+static int blame_emitted(struct jp_explain_view *view, const struct jp_image *image,
+			 const struct interpreted *process)
+{
+	struct jp_blame *blame = jp_blame(view->blames, "interpreter", image->pid, image->process,
+					  image->anon, process->interpreted);
+
+	if (!blame)
+		return -ENOMEM;
+	jp_blame_evidence(blame,
+			  "%" PRIu64 " of %" PRIu64
+			  " samples in emitted code are in what its names "
+			  "call %s",
+			  process->interpreted, process->samples, emitted_name);
+	jp_blame_evidence(blame, "%" PRIu64 " of %" PRIu64 " stacks of the process are whole",
+			  image->whole, image->samples);
+	jp_blame_evidence(blame, "see them: perf script -i %s --pid %u -F ip,sym", view->path,
+			  image->pid);
+	jp_blame_remedy(blame, "java without -Xint, and recorded when its methods are compiled; or "
+			       "async-profiler, which reads interpreted frames");
+	return 0;
+}
+
 static int end(struct jp_explain_view *view, struct jp_error *err)
 {
-	for (size_t i = 0; i < view->ends->nr_images; i++) {
-		const struct jp_image *image = view->ends->all[i];
-		struct jp_blame *blame;
+	const struct interpreter_state *state = view->state;
+	int ret = 0;
 
-		/* Where stacks break, that is what is to be mended first. */
-		if (!image->interpreted || image->interpreted * 2 < image->samples)
-			continue;
-		blame = jp_blame(view->blames, "interpreter", image->pid, image->process,
-				 image->interpreter, image->interpreted);
-		if (!blame)
-			return jp_fail(err, ENOMEM, "no memory");
-		jp_blame_evidence(blame,
-				  "%" PRIu64 " of %" PRIu64
-				  " stacks of the process are whole and go through "
-				  "%s",
-				  image->interpreted, image->samples, image->interpreter);
-		jp_blame_evidence(blame, "no frame of theirs is in emitted code%s",
-				  image->anon ? "" : ": the process has none");
-		jp_blame_evidence(blame, "see them: perf script -i %s --pid %u -F ip,sym,dso",
-				  view->path, image->pid);
-		jp_blame_remedy(blame, "%s", remedy_of(image->interpreter));
+	/* Where stacks break, that is what is to be mended first; and what a program does until it
+	 * is compiled is usual. */
+	for (size_t i = 0; i < view->ends->nr_images && !ret; i++) {
+		const struct jp_image *image = view->ends->all[i];
+		struct interpreted *process = jp_map_find(&state->processes, image->pid);
+
+		if (image->interpreted && image->interpreted * 2 >= image->samples)
+			ret = blame_file(view, image);
+		else if (process && image->samples && process->interpreted &&
+			 process->interpreted * 5 >= process->samples * 4) {
+			ret = blame_emitted(view, image, process);
+			process->interpreted = 0; /* its other images are not meant again */
+		}
 	}
-	return 0;
+	return ret ? jp_fail(err, -ret, "no memory") : 0;
 }
 
 static const struct jp_explainer interpreter = {
 	.name = "interpreter",
+	.begin = begin,
+	.see = see,
 	.end = end,
+	.free = free_state,
 };
 JP_REGISTER(explainer, interpreter);

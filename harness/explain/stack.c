@@ -68,6 +68,9 @@ void jp_stacks_of(struct jp_stacks *stacks, struct jp_replay *spaces, const stru
 	const bool dumped = sample->sample.regs && asked && asked->stack;
 
 	*stack = (struct jp_stack){.method = JP_CHAIN, .stop = JP_UNWIND_NO_DATA};
+	/* What the kernel adds of the user's part is not what was asked for. */
+	if (asked && !asked->user)
+		return;
 	if (asked && asked->max_stack)
 		jp_unwinder_max_stack(stacks->unwinder, asked->max_stack);
 	if (asked && asked->user_chain)

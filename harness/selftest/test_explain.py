@@ -216,6 +216,19 @@ class Walks(Recording):
         self.sample(LIBRARY + (1 << 24), ANON, MAIN, ROOT, count=100)
         self.assertEqual(self.causes(), {})
 
+    def test_interpreter_that_is_emitted(self) -> None:
+        """java -Xint: the perf map gives all emitted code one name."""
+        pid = os.getpid()  # nobody else writes its map
+        name = f"/tmp/perf-{pid}.map"
+        files.write(name, f"{ANON:x} 1000 Interpreter\n{ANON + 0x1000:x} 1000 void Hot.main()\n")
+        self.addCleanup(os.unlink, name)
+        self.add(self.perf.fork(pid, PID, START),
+                 self.perf.map(pid, ANON, 0x10000, "//anon", START))
+        self.sample(ANON + 8, ANON + 16, MAIN, ROOT, count=100, pid=pid)
+        self.only("interpreter", 1)
+        self.sample(ANON + 0x1000, ANON + 16, MAIN, ROOT, count=100, pid=pid)
+        self.assertEqual(self.causes(), {})
+
     def test_several_processes_are_one_cause(self) -> None:
         for pid in range(200, 260):
             self.add(self.perf.fork(pid, PID, START))
@@ -346,6 +359,13 @@ class Losses(Recording):
         struct.pack_into("<Q", self.perf.attrs[0].raw, ATTR_FLAGS,
                          self.perf.attrs[0].flags | EXCLUDE_USER)
         self.sample(kernel=(0xffffffff81000000,), count=100)
+        self.only("kernel-only", 1)
+
+    def test_kernel_only_with_chains(self) -> None:
+        """The kernel adds the user's part, which nobody asked for."""
+        struct.pack_into("<Q", self.perf.attrs[0].raw, ATTR_FLAGS,
+                         self.perf.attrs[0].flags | EXCLUDE_USER)
+        self.sample(LIBC, kernel=(0xffffffff81000000,), count=100)
         self.only("kernel-only", 1)
 
 
