@@ -82,7 +82,7 @@ static void write_at(struct jp_output *output, uint64_t at, const void *bytes, s
 	}
 }
 
-static void flush(struct jp_output *output)
+void jp_output_flush(struct jp_output *output)
 {
 	write_at(output, output->at, output->buffer, output->used);
 	output->at += output->used;
@@ -94,9 +94,9 @@ void jp_output_put(struct jp_output *output, const void *bytes, size_t size)
 	if (!size)
 		return;
 	if (output->used + size > BUFFER)
-		flush(output);
+		jp_output_flush(output);
 	if (size > BUFFER / 2) {
-		flush(output);
+		jp_output_flush(output);
 		write_at(output, output->at, bytes, size);
 		output->at += size;
 		return;
@@ -111,7 +111,7 @@ void jp_output_pad(struct jp_output *output, uint64_t at)
 	uint64_t missing = at > jp_output_at(output) ? at - jp_output_at(output) : 0;
 
 	if (missing > sizeof(zeros)) {
-		flush(output);
+		jp_output_flush(output);
 		output->at += missing;
 	} else {
 		jp_output_put(output, zeros, missing);
@@ -125,7 +125,7 @@ uint64_t jp_output_at(const struct jp_output *output)
 
 void jp_output_rewrite(struct jp_output *output, uint64_t at, const void *bytes, size_t size)
 {
-	flush(output);
+	jp_output_flush(output);
 	write_at(output, at, bytes, size);
 }
 
@@ -138,7 +138,7 @@ int jp_output_close(struct jp_output *output, struct jp_error *err)
 {
 	int error;
 
-	flush(output);
+	jp_output_flush(output);
 	error = output->error;
 	if (close(jp_steal_fd(&output->fd)) < 0 && !error)
 		error = errno;

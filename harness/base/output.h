@@ -19,6 +19,8 @@ struct jp_output *jp_output_create(const char *path, struct jp_error *err);
 /* Takes over @fd of an empty file; @path is for messages. NULL: no memory, @fd is closed. */
 struct jp_output *jp_output_adopt(int fd, const char *path, struct jp_error *err);
 void jp_output_put(struct jp_output *output, const void *bytes, size_t size);
+/* What was put is in the file, should we end at once. */
+void jp_output_flush(struct jp_output *output);
 /* Zeros up to the offset @at, a hole where they are many; nothing where it is behind. What follows
  * is the caller's to put: a hole at the end is not there. */
 void jp_output_pad(struct jp_output *output, uint64_t at);

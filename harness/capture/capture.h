@@ -82,6 +82,8 @@ enum jp_wait jp_session_wait(struct jp_session *session, uint64_t samples, uint6
  * called by a signal handler. */
 void jp_session_interrupt(struct jp_session *session);
 void jp_session_stop(struct jp_session *session, uint64_t *lost_samples, uint64_t *lost_sideband);
+/* Of a stopped session without samples: why, as far as the events tell. Into @text. */
+void jp_session_silence(const struct jp_session *session, char *text, size_t size);
 /* Stops if need be, finishes and closes the file, writes `capture`. Frees @session. */
 int jp_session_finish(struct jp_session *session, struct jp_error *err);
 

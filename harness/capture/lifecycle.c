@@ -14,6 +14,7 @@
 #include "harness/capture/drain.h"
 #include "harness/capture/elf_copies.h"
 #include "harness/capture/events.h"
+#include "harness/capture/recorder.h"
 #include "harness/capture/snapshot.h"
 
 int jp_session_prepare(struct jp_session *session, struct jp_error *err)
@@ -204,6 +205,40 @@ void jp_session_stop(struct jp_session *session, uint64_t *lost_samples, uint64_
 	stop(session);
 	*lost_samples = session->info.lost_samples;
 	*lost_sideband = session->info.lost_sideband;
+}
+
+void jp_session_silence(const struct jp_session *session, char *text, size_t size)
+{
+	const struct jp_capture_info *info = &session->info;
+	const struct jp_recorder *recorder = session->recorder;
+	const double ms = info->counted / 1e6;
+
+	if (info->lost_samples)
+		snprintf(text, size, "all of them were lost: a larger --ring keeps more");
+	else if (!info->counted)
+		snprintf(text, size, "%s",
+			 session->exited ? "what was watched ended before it used any CPU time"
+					 : "what was watched used no CPU time");
+	else if (recorder && info->counted < JP_NS_PER_S / (recorder->frequency ?: 1))
+		snprintf(
+			text, size,
+			"what was watched used %.3f ms of CPU time, less than the %.3f ms from one "
+			"sample to the next (-F)",
+			ms, 1e3 / (recorder->frequency ?: 1));
+	else if (!session->options.kernel)
+		snprintf(
+			text, size,
+			"what was watched used %.3f ms of CPU time, in the kernel, and --user-only "
+			"leaves that out",
+			ms);
+	else if (recorder && !recorder->abilities.kernel)
+		snprintf(text, size,
+			 "what was watched used %.3f ms of CPU time, in the kernel, which may not "
+			 "be "
+			 "sampled (kernel.perf_event_paranoid=%ld)",
+			 ms, jp_sysctl("perf_event_paranoid", 0));
+	else
+		snprintf(text, size, "though what was watched used %.3f ms of CPU time", ms);
 }
 
 /* The first failure is the one to report. */

@@ -20,13 +20,15 @@ struct explain_arguments {
 
 static void print_usage(FILE *out)
 {
-	fputs("usage: jitproof explain [--json] [--fail-if ID>X[%]] [--elf DIR] [--root DIR] FILE\n"
+	fputs("usage: jitproof explain [--json] [--fail-if ID>X[%]] [--elf DIR] [--root DIR]\n"
+	      "                        [--partial] FILE\n"
 	      "  FILE              a perf.data file; -: standard input\n"
 	      "  --json            one object\n"
 	      "  --fail-if ID>X[%] exit with 1 only if cause ID costs more than X samples, or\n"
 	      "                    more than X % of them; else with 0\n"
 	      "  --elf DIR         look for ELF files in DIR first, whatever its layout\n"
 	      "  --root DIR        look for all files below DIR, a copied root\n"
+	      "  --partial         of a file that is cut short: explain what lies before\n"
 	      "Says why stacks are broken and names are missing, the worst cause first.\n"
 	      "Exit status: 0 healthy, 1 there are causes, or dumps of\n"
 	      "another machine, which nobody can judge here, 99 FILE cannot be read whole.\n"
@@ -70,6 +72,8 @@ static int parse(struct explain_arguments *options, int argc, char **argv)
 
 		if (strcmp(arg, "--json") == 0) {
 			options->json = true;
+		} else if (strcmp(arg, "--partial") == 0) {
+			options->explain.partial = true;
 		} else if ((value = jp_arguments_value("--fail-if", argc, argv, &i))) {
 			if (parse_fail_if(options, value))
 				return -1;
@@ -129,6 +133,8 @@ static int explain(int argc, char **argv)
 	if (jp_explain(options.file, &options.explain, &explanation, &err)) {
 		fprintf(stderr, "jitproof explain: %s\n", err.text);
 	} else {
+		if (explanation.summary.cut_short)
+			fprintf(stderr, "jitproof explain: note: %s\n", err.text);
 		if (options.json)
 			jp_explain_report_json(&explanation, options.file);
 		else

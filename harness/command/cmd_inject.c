@@ -19,7 +19,8 @@ static int usage(FILE *out)
 	      "                     keep: keep them, though they hide it\n"
 	      "  --jitdump-dir DIR  find the jit-PID.dump files in DIR, not where they were "
 	      "mapped\n"
-	      "  --root DIR         find them below DIR, a copied root\n",
+	      "  --root DIR         find them below DIR, a copied root\n"
+	      "Exit status: 0; 1 if every jitdump was refused; 99 if nothing was written.\n",
 	      out);
 	return out == stdout ? JP_EXIT_OK : JP_EXIT_USAGE;
 }
@@ -53,7 +54,13 @@ static int merge(const struct jp_inject_options *options)
 	       " after; %" PRIu64 " ELF files of %" PRIu64 " bytes\n",
 	       options->output, summary.jitdumps, summary.loads, summary.moves, summary.bad_records,
 	       summary.anon_before, summary.anon_after, summary.elf_files, summary.elf_bytes);
-	return JP_EXIT_OK;
+	if (!summary.refused || summary.jitdumps)
+		return JP_EXIT_OK;
+	fprintf(stderr,
+		"jitproof inject: each of the %" PRIu64
+		" jitdumps was refused: no name was added\n",
+		summary.refused);
+	return JP_EXIT_BAD;
 }
 
 static int inject(int argc, char **argv)

@@ -203,7 +203,7 @@ static int record(int argc, char **argv)
 	struct jp_session *session;
 	uint64_t samples, lost_samples, lost_sideband;
 	struct jp_error err = {""};
-	char name[64];
+	char name[64], silence[256];
 	int ret, status = JP_EXIT_OK;
 
 	if (argc == 2 && strcmp(argv[1], "--help") == 0)
@@ -237,6 +237,7 @@ static int record(int argc, char **argv)
 		status = reap(target.pid);
 	jp_session_stop(session, &lost_samples, &lost_sideband);
 	samples = jp_session_samples(session);
+	jp_session_silence(session, silence, sizeof(silence));
 	ret = jp_session_finish(session, &err);
 	if (ret) {
 		fprintf(stderr, "jitproof record: %s\n", err.text);
@@ -246,6 +247,8 @@ static int record(int argc, char **argv)
 		"jitproof record: %" PRIu64 " samples, %" PRIu64 " lost, %" PRIu64
 		" mapping records lost, %s (%" PRIu64 " bytes)\n",
 		samples, lost_samples, lost_sideband, request.output, size_of(request.output));
+	if (!samples)
+		fprintf(stderr, "jitproof record: no samples: %s\n", silence);
 	if (caught) {
 		/* Our parent learns what ended us, as from perf record. */
 		signal(caught, SIG_DFL);

@@ -24,7 +24,7 @@
 enum { FRAMES = 1024 };
 
 struct options {
-	bool json, unwind, frame_pointers;
+	bool json, unwind, frame_pointers, partial;
 	enum jp_method method; /* to unwind by */
 	const char *elf, *root, *file;
 	const char *stacks; /* a file for them, or NULL */
@@ -73,7 +73,7 @@ void jp_judge_usage(FILE *out)
 	fputs("usage: jitproof judge [--expected DIR] [--results OUT] DIR\n"
 	      "       jitproof judge [--json] [--fail-if METRIC>X[%]] [--unwind]\n"
 	      "                      [--method METHOD] [--frame-pointers] [--stacks OUT]\n"
-	      "                      [--elf DIR] [--root DIR] FILE\n"
+	      "                      [--elf DIR] [--root DIR] [--partial] FILE\n"
 	      "       jitproof judge --truth TRUTH [--injected INJECTED] [--slack NS] [--json]\n"
 	      "                      [-o DIR] FILE\n"
 	      "  DIR                   a run directory, or a case's folder in one\n"
@@ -93,6 +93,7 @@ void jp_judge_usage(FILE *out)
 	      "build\n"
 	      "                        id, else by path or name\n"
 	      "  --root DIR            look for all files below DIR, a copied root\n"
+	      "  --partial             of a file that is cut short: judge what lies before\n"
 	      "  --truth TRUTH         hold FILE, of CLOCK_MONOTONIC, against what a workload "
 	      "wrote\n"
 	      "  --injected INJECTED   judge names by INJECTED, which was made of FILE\n"
@@ -157,6 +158,8 @@ static int parse(struct options *options, int argc, char **argv)
 			options->unwind = true;
 		} else if (strcmp(arg, "--frame-pointers") == 0) {
 			options->frame_pointers = true;
+		} else if (strcmp(arg, "--partial") == 0) {
+			options->partial = true;
 		} else if ((value = jp_arguments_value("--fail-if", argc, argv, &i))) {
 			if (parse_fail_if(options, value))
 				return -1;
@@ -258,6 +261,9 @@ static int judge(struct judgement *judgement, const struct options *options, str
 		jp_unwinder_frame_pointers(judgement->unwinder, options->frame_pointers);
 	*err = (struct jp_error){""};
 	ret = jp_capture_read(options->file, visit, judgement, &judgement->report.summary, err);
+	ret = jp_capture_partial(ret, &judgement->report.summary, options->partial, err);
+	if (!ret && judgement->report.summary.cut_short)
+		fprintf(stderr, "jitproof judge: note: %s\n", err->text);
 	if (judgement->stacks && (ferror(judgement->stacks) | fclose(judgement->stacks))) {
 		jp_new_file_drop(&judgement->stacks_file);
 		return ret ?: jp_fail(err, EIO, "%s: cannot be written", options->stacks);

@@ -9,6 +9,7 @@
 #include "harness/base/shortage.h"
 #include "harness/base/wilson.h"
 #include "harness/explain/explainer.h"
+#include "harness/format/capture/capture_read.h"
 #include "harness/format/perfdata/read.h"
 #include "harness/model/files/file_finder.h"
 
@@ -96,12 +97,14 @@ static int rank(struct jp_explanation *explanation, struct jp_error *err)
 	return 0;
 }
 
-static int read_and_explain(struct explain_reading *reading, const char *path, struct jp_error *err)
+static int read_and_explain(struct explain_reading *reading, const char *path, bool partial,
+			    struct jp_error *err)
 {
 	int ret = begin(reading, path, err);
 
 	if (!ret)
 		ret = jp_perfdata_read(path, visit, reading, &reading->explanation->summary, err);
+	ret = jp_capture_partial(ret, &reading->explanation->summary, partial, err);
 	for (size_t i = 0; i < reading->count && !ret; i++)
 		if (reading->explainers[i]->end)
 			ret = reading->explainers[i]->end(&reading->views[i], err);
@@ -129,7 +132,7 @@ int jp_explain(const char *path, const struct jp_explain_options *options,
 		ret = jp_file_finder_from(reading.finder, options->elf, options->root, err);
 	if (!ret) {
 		*err = (struct jp_error){""};
-		ret = read_and_explain(&reading, path, err);
+		ret = read_and_explain(&reading, path, options->partial, err);
 	}
 	for (size_t i = 0; i < reading.count; i++)
 		if (reading.explainers[i]->free)

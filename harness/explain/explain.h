@@ -25,6 +25,7 @@ struct jp_explanation {
 struct jp_explain_options {
 	const char *elf;  /* a folder of ELF files, or NULL */
 	const char *root; /* a copied root to find files in, or NULL */
+	bool partial;     /* a file that is cut short will do: its summary says so, @err where */
 };
 
 /* Whether nothing is accused, and enough was seen to say so. */

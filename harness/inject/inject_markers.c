@@ -108,7 +108,9 @@ static int read_marker(struct jp_inject_dumps *dumps, size_t index,
 	const struct jp_marker *marker = &dumps->markers[index];
 	jp_cleanup_free char *path = path_of(read, marker);
 	jp_cleanup_close int fd = -1;
+	const uint64_t taken = read->summary->jitdumps;
 	struct jp_error why = {""};
+	bool others = false;
 	struct stat st;
 	uint64_t size;
 	int ret = 0;
@@ -118,7 +120,7 @@ static int read_marker(struct jp_inject_dumps *dumps, size_t index,
 	fd = jp_inject_open(read, path, -1, &size, &why);
 	if (fd < 0 || fstat(fd, &st))
 		jp_inject_say(read, "%s (jitdump of process %u)", why.text, marker->pid);
-	else if (!is_owner(dumps, read, index, &st))
+	else if ((others = !is_owner(dumps, read, index, &st)))
 		jp_inject_say(read, "%s: mapped by process %u too, whose code it is not", path,
 			      marker->pid);
 	else if (!read->jitdumps && read->root < 0 && marker->has_identity &&
@@ -133,6 +135,7 @@ static int read_marker(struct jp_inject_dumps *dumps, size_t index,
 	else /* root's file is taken from anyone's capture, as perf takes root's perf.data */
 		ret = jp_inject_read_dump(dumps, index, path, st.st_uid == 0 ? 0 : read->owner,
 					  read, err);
+	read->summary->refused += !others && read->summary->jitdumps == taken;
 	return ret;
 }
 

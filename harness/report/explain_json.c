@@ -58,6 +58,8 @@ void jp_explain_report_json(const struct jp_explanation *explanation, const char
 	jp_json_string(&json, "file", file);
 	jp_json_bool(&json, "healthy", jp_explain_healthy(explanation));
 	jp_json_u64(&json, "samples", explanation->summary.samples);
+	if (explanation->summary.cut_short)
+		jp_json_bool(&json, "cut_short", true);
 	jp_json_u64(&json, "unknown_stacks", explanation->unknown_stacks);
 	jp_json_array(&json, "causes");
 	for (size_t i = 0; i < explanation->nr_accused; i++)

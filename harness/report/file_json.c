@@ -120,6 +120,8 @@ void jp_file_report_json(struct jp_file_report *report)
 	jp_json_bool(&json, "pipe", summary->pipe);
 	jp_json_bool(&json, "monotonic", summary->monotonic);
 	jp_json_bool(&json, "swapped", summary->swapped);
+	if (summary->cut_short)
+		jp_json_bool(&json, "cut_short", true);
 	jp_json_string(&json, "machine", summary->arch);
 	if (report->unwinds)
 		json_unwound(&json, report);

@@ -412,7 +412,7 @@ class Records(Injecting):
         mj.Made(PID, flags=1).load(1000, BASE, b"\xc3", 1, "one").save(self.dump_path())
         perf.records = [self.marker(perf)]
         perf.save(self.input)
-        self.assertIn("no TIME_CONV", self.run_inject().stderr)
+        self.assertIn("no TIME_CONV", self.run_inject(status=1).stderr)
         perf.records.insert(0, rd.Record(79, 0, struct.pack("<QQQ", 4, 8, 50)))
         perf.save(self.input)
         self.run_inject()
@@ -421,7 +421,7 @@ class Records(Injecting):
 
     def test_other_clock(self) -> None:
         self.one_load(monotonic=False)
-        done = self.run_inject()
+        done = self.run_inject(status=1)
         self.assertIn("record with -k mono", done.stderr)
         self.assertFalse(os.path.exists(self.output + ".jit"))
 
@@ -431,10 +431,10 @@ class Records(Injecting):
         os.mkdir(self.place("kept"))
         shutil.copy(self.dump_path(), self.place("kept"))
         os.rename(self.dump_path(), self.place("gone"))
-        self.assertIn("No such file", self.run_inject().stderr)
+        self.assertIn("No such file", self.run_inject(status=1).stderr)
         self.assertIn("1 loads", self.run_inject("--jitdump-dir", self.place("kept")).stdout)
         shutil.copy(self.place("gone"), self.dump_path())
-        self.assertIn("another file than process 100 mapped", self.run_inject().stderr)
+        self.assertIn("another file than process 100 mapped", self.run_inject(status=1).stderr)
 
     def test_copied_root(self) -> None:
         """Where it was mapped, below another root; links there stay there."""
@@ -607,7 +607,7 @@ class Hostile(Injecting):
         self.perf.records = [self.marker(self.perf)]
         self.perf.save(self.input)
         before = self.files()
-        done = self.run_inject()
+        done = self.run_inject(status=0 if loads else 1)
         self.assertRegex(done.stderr, pattern)
         self.assertIn(f" {loads} loads", done.stdout)
         new = [path for path in self.files() if path not in before]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/format/capture/capture_read.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "harness/base/cleanup.h"
@@ -31,6 +32,17 @@ int jp_capture_read(const char *path, jp_event_visit visit, void *context,
 	return is_observations(path)
 		       ? jp_observations_read(path, visit, context, &declared, summary, err)
 		       : jp_perfdata_read(path, visit, context, summary, err);
+}
+
+int jp_capture_partial(int ret, const struct jp_perfdata_summary *summary, bool partial,
+		       struct jp_error *err)
+{
+	struct jp_error why = *err;
+
+	if (ret != -ENODATA || !summary->cut_short)
+		return ret;
+	return partial ? 0
+		       : jp_fail(err, ENODATA, "%s (--partial: go by what lies before)", why.text);
 }
 
 int jp_capture_declared(const char *path, struct jp_declared *declared, struct jp_error *err)

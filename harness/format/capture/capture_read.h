@@ -13,6 +13,10 @@
  */
 int jp_capture_read(const char *path, jp_event_visit visit, void *context,
 		    struct jp_perfdata_summary *summary, struct jp_error *err);
+/* What is to become of @ret, which a reader of a capture returned: 0 where it only is cut short and
+ * a @partial one will do; else the same, and @err says how to have it judged all the same. */
+int jp_capture_partial(int ret, const struct jp_perfdata_summary *summary, bool partial,
+		       struct jp_error *err);
 /* What @path declares before its first event. 0, or -errno and a message. */
 int jp_capture_declared(const char *path, struct jp_declared *declared, struct jp_error *err);
 /* The capture in the folder of a case, into @path: `observations` where it is, else `perf.data`,

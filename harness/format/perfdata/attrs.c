@@ -103,6 +103,34 @@ void jp_perf_attrs_machine(struct jp_perf_attrs *attrs, uint32_t e_machine)
 		attrs->all[i].layout.machine = jp_machine_find(e_machine);
 }
 
+/*
+ * A file that nobody finished may name no id, or lack some. Its samples are of the one event that
+ * is no dummy; other records end the same for all of them, or nobody can read them.
+ */
+static int64_t without_ids(const struct jp_perf_attrs *attrs, const struct jp_perf_record *record)
+{
+	const uint64_t trailer = JP_PERF_SAMPLE_TID | JP_PERF_SAMPLE_TIME | JP_PERF_SAMPLE_ID |
+				 JP_PERF_SAMPLE_STREAM_ID | JP_PERF_SAMPLE_CPU |
+				 JP_PERF_SAMPLE_IDENTIFIER;
+	int64_t sampling = -1;
+
+	if (attrs->by_id.count && !attrs->ids_missing)
+		return -1;
+	for (size_t i = 0; i < attrs->count; i++) {
+		const struct jp_perf_attr *attr = &attrs->all[i].attr, *first = &attrs->all[0].attr;
+		bool dummy =
+			attr->type == JP_PERF_TYPE_SOFTWARE && attr->config == JP_PERF_SW_DUMMY;
+
+		if ((attr->sample_type ^ first->sample_type) & trailer ||
+		    (attr->flags ^ first->flags) & JP_PERF_ATTR_SAMPLE_ID_ALL)
+			return -1;
+		if (!dummy && sampling >= 0)
+			return -1;
+		sampling = dummy ? sampling : (int64_t)i;
+	}
+	return record->type == JP_PERF_RECORD_SAMPLE ? sampling : 0;
+}
+
 int64_t jp_perf_attrs_of(struct jp_perf_attrs *attrs, const struct jp_perf_record *record)
 {
 	const struct jp_perf_layout *first;
@@ -123,7 +151,7 @@ int64_t jp_perf_attrs_of(struct jp_perf_attrs *attrs, const struct jp_perf_recor
 		if (!attr && !attrs->differ)
 			attrs->unknown_ids += attrs->by_id.count > 0;
 		if (!attr)
-			return attrs->differ ? -1 : 0;
+			return attrs->differ ? without_ids(attrs, record) : 0;
 		attrs->last_id = id;
 		attrs->last = *attr;
 	}

@@ -22,6 +22,7 @@ struct jp_perf_attrs {
 	size_t count, capacity;
 	uint32_t e_machine;
 	bool swapped;        /* what is added has the other byte order */
+	bool ids_missing;    /* of what is added some ids are cut off */
 	bool differ;         /* in layout: a record cannot be read without knowing its attr */
 	struct jp_map by_id; /* index of the attr */
 	uint64_t last_id;    /* asked for, and its attr */

@@ -98,7 +98,7 @@ enum {
 #define JP_PERF_ATTR_BUILD_ID                 (UINT64_C(1) << 34) /* 5.12 */
 enum { JP_PERF_CLOCK_MONOTONIC = 1 };
 enum { JP_PERF_TYPE_SOFTWARE = 1, JP_PERF_TYPE_BREAKPOINT = 5 };
-enum { JP_PERF_SW_CPU_CLOCK, JP_PERF_SW_TASK_CLOCK };
+enum { JP_PERF_SW_CPU_CLOCK, JP_PERF_SW_TASK_CLOCK, JP_PERF_SW_DUMMY = 9 };
 /* 6.19: the user's part of callchains is walked later; this event writes it then. */
 #define JP_PERF_ATTR_DEFER_CALLCHAIN (UINT64_C(1) << 38)
 #define JP_PERF_ATTR_DEFER_OUTPUT    (UINT64_C(1) << 39)

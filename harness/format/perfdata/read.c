@@ -37,6 +37,8 @@ static int look_ahead(struct jp_perf_reader *reader)
 	if (reader->source.map)
 		ret = jp_perf_reader_run(&ahead, reader->path);
 	jp_perf_deferred_sort(&reader->deferred);
+	if (ret == -ENODATA && summary.cut_short)
+		ret = 0;
 	return ret == -ENOMEM ? jp_perf_no_memory(reader) : ret;
 }
 
@@ -256,6 +258,12 @@ static int compressed_record(struct jp_perf_reader *reader, const struct jp_perf
 	return ret;
 }
 
+/* Whether nothing follows the data, as in a stream: then more of it may be missing. */
+static bool to_the_end(const struct jp_perf_source *source)
+{
+	return !source->map || source->end >= source->size;
+}
+
 /* A record with @size bytes behind it, which only a file that is mapped has in one piece. */
 static int skip_payload(struct jp_perf_reader *reader, const struct jp_perf_record *record,
 			const unsigned char *bytes, uint64_t size, uint64_t at)
@@ -265,6 +273,9 @@ static int skip_payload(struct jp_perf_reader *reader, const struct jp_perf_reco
 
 	if (ret)
 		return ret;
+	if (skipped < size && to_the_end(&reader->source))
+		return jp_perf_cut(reader, at, "expected %llu bytes after this record, found %llu",
+				   (unsigned long long)size, (unsigned long long)skipped);
 	if (skipped < size)
 		return jp_perf_bad(reader, at, "expected %llu bytes after this record, found %llu",
 				   (unsigned long long)size, (unsigned long long)skipped);
@@ -344,6 +355,11 @@ static int read_record(struct jp_perf_reader *reader, bool *more)
 	*more = have;
 	if (!have)
 		return 0;
+	if (have < sizeof(header) && to_the_end(source))
+		return jp_perf_cut(reader, pending.at,
+				   "expected a record of at least 8 bytes, found the last %zu "
+				   "bytes",
+				   have);
 	if (have < sizeof(header))
 		return jp_perf_bad(reader, pending.at,
 				   "expected a record of at least 8 bytes, found the last "
@@ -358,6 +374,11 @@ static int read_record(struct jp_perf_reader *reader, bool *more)
 	bytes = jp_source_peek(source, header.size, &have, reader->err);
 	if (!bytes)
 		return -EIO;
+	if (have < header.size && to_the_end(source))
+		return jp_perf_cut(reader, pending.at,
+				   "expected a record of type %u of %u bytes, found the last %zu "
+				   "bytes",
+				   header.type, header.size, have);
 	if (have < header.size)
 		return jp_perf_bad(reader, pending.at,
 				   "expected a record of type %u of %u bytes, found the last "
@@ -388,17 +409,23 @@ static int read_all(struct jp_perf_reader *reader)
 		ret = reader->opened(reader->context);
 	while (!ret && more)
 		ret = read_record(reader, &more);
+	if (!ret && reader->rest && *reader->cut.text)
+		ret = -ENODATA;
 	if (!ret && reader->rest)
 		ret = jp_perf_bad(
 			reader, reader->source.at,
 			"expected the compressed data to end with a whole record, found %zu "
 			"bytes more",
 			reader->rest->used);
-	if (!ret)
+	if (!ret || (ret == -ENODATA && *reader->cut.text))
 		ret = jp_rounds_end(&reader->rounds);
 	reader->summary->bytes = reader->source.at;
 	/* What is wrong with a file that shrank is that. */
-	return jp_source_check(&reader->source, reader->err) ?: ret;
+	ret = jp_source_check(&reader->source, reader->err) ?: ret;
+	if (ret || !*reader->cut.text)
+		return ret;
+	reader->summary->cut_short = true;
+	return jp_fail(reader->err, ENODATA, "%s", reader->cut.text);
 }
 
 int jp_perf_reader_run(struct jp_perf_reader *reader, const char *path)

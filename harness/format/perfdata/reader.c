@@ -27,6 +27,20 @@ int jp_perf_bad(struct jp_perf_reader *reader, uint64_t offset, const char *fmt,
 		       (unsigned long long)offset, text);
 }
 
+int jp_perf_cut(struct jp_perf_reader *reader, uint64_t offset, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (*reader->cut.text)
+		return -ENODATA;
+	return jp_fail(&reader->cut, ENODATA, "%s: cut short at offset %llu: %s",
+		       reader->source.name, (unsigned long long)offset, text);
+}
+
 int jp_perf_no_memory(struct jp_perf_reader *reader)
 {
 	return jp_fail(reader->err, ENOMEM, "%s: no memory", reader->source.name);
@@ -149,6 +163,21 @@ static const unsigned char *section_of(struct jp_perf_reader *reader,
 	return reader->source.map + section->offset;
 }
 
+/* The ids in the section @ids, which may be written last of all, and then be cut off. */
+static const unsigned char *ids_of(struct jp_perf_reader *reader, struct jp_perf_section *ids,
+				   uint64_t named_at)
+{
+	const uint64_t end = ids->offset + ids->size, size = reader->source.size;
+
+	if (end < ids->offset || end <= size)
+		return section_of(reader, ids, named_at, "the attr's ids");
+	jp_perf_cut(reader, size, "expected ids of events up to offset %llu",
+		    (unsigned long long)end);
+	reader->attrs.ids_missing = true;
+	*ids = (struct jp_perf_section){0};
+	return reader->source.map;
+}
+
 static int read_attrs(struct jp_perf_reader *reader, const struct jp_perf_file_header *header)
 {
 	uint64_t step = header->attr_size, at = header->attrs.offset;
@@ -170,7 +199,7 @@ static int read_attrs(struct jp_perf_reader *reader, const struct jp_perf_file_h
 		int ret;
 
 		ids = read_section(reader, entries + (i + 1) * step - sizeof(ids));
-		id_bytes = section_of(reader, &ids, at + step - sizeof(ids), "the attr's ids");
+		id_bytes = ids_of(reader, &ids, at + step - sizeof(ids));
 		if (!id_bytes)
 			return -EINVAL;
 		ret = jp_perf_add_attr(reader, entries + i * step, step - sizeof(ids), id_bytes,
@@ -192,10 +221,18 @@ static int read_features(struct jp_perf_reader *reader, const struct jp_perf_fil
 
 		if (!jp_perf_has_feature(header, feature))
 			continue;
+		if (at + sizeof(section) > reader->source.size)
+			return jp_perf_cut(reader, reader->source.size,
+					   "expected the places of its features behind the data");
 		bytes = section_of(reader, &entry, at, "the place of a feature");
 		if (!bytes)
 			return -EINVAL;
 		section = read_section(reader, bytes);
+		if (section.offset <= reader->source.size &&
+		    section.size > reader->source.size - section.offset)
+			return jp_perf_cut(reader, reader->source.size,
+					   "expected feature %u to go on to offset %llu", feature,
+					   (unsigned long long)(section.offset + section.size));
 		bytes = section_of(reader, &section, at, "a feature");
 		if (!bytes)
 			return -EINVAL;
@@ -204,6 +241,24 @@ static int read_features(struct jp_perf_reader *reader, const struct jp_perf_fil
 			return ret;
 		at += sizeof(section);
 	}
+	return 0;
+}
+
+/* Its header is written again once all is known: nobody came to that. */
+static int read_unfinished(struct jp_perf_reader *reader, const struct jp_perf_file_header *header)
+{
+	struct jp_perf_source *source = &reader->source;
+
+	if (source->at > source->size)
+		return jp_perf_bad(reader, offsetof(struct jp_perf_file_header, data),
+				   "expected the data within the %llu bytes of the file, found it "
+				   "at offset %llu",
+				   (unsigned long long)source->size,
+				   (unsigned long long)source->at);
+	jp_perf_cut(reader, source->size,
+		    "its header states no size of the data: the recording was not finished");
+	source->end = source->size;
+	source->populated = source->at & ~UINT64_C(0xfff);
 	return 0;
 }
 
@@ -220,19 +275,22 @@ static int read_file_header(struct jp_perf_reader *reader, const struct jp_perf_
 	ret = read_attrs(reader, header);
 	if (ret)
 		return ret;
-	if (!header->data.size)
-		return jp_perf_bad(
-			reader, offsetof(struct jp_perf_file_header, data.size),
-			"expected the size of the data, found 0: was the recording stopped before "
-			"it could finish the file?");
-	if (!section_of(reader, &header->data, offsetof(struct jp_perf_file_header, data),
-			"the data"))
-		return -EINVAL;
-	ret = read_features(reader, header);
-	if (ret)
-		return ret;
 	source->at = header->data.offset;
-	source->end = header->data.offset + header->data.size;
+	if (!header->data.size)
+		return read_unfinished(reader, header);
+	if (source->at < source->size && header->data.size > source->size - source->at) {
+		jp_perf_cut(reader, source->size, "expected data up to offset %llu",
+			    (unsigned long long)(source->at + header->data.size));
+		source->end = source->size;
+	} else if (!section_of(reader, &header->data, offsetof(struct jp_perf_file_header, data),
+			       "the data")) {
+		return -EINVAL;
+	} else {
+		source->end = source->at + header->data.size;
+		ret = read_features(reader, header);
+	}
+	if (ret && ret != -ENODATA)
+		return ret;
 	source->populated = source->at & ~UINT64_C(0xfff);
 	return 0;
 }

@@ -33,6 +33,7 @@ struct jp_perf_reader {
 	 * through for those first. */
 	struct jp_perf_deferred deferred;
 	bool joins, looked_ahead;
+	struct jp_error cut;  /* not "": the file is cut short, which is told once it was read */
 	bool gives_build_ids; /* as JP_EVENT_BUILD_ID, before what follows them */
 	const char *path;
 	struct jp_event event;
@@ -43,6 +44,9 @@ struct jp_perf_reader {
 int jp_perf_bad(struct jp_perf_reader *reader, uint64_t offset, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int jp_perf_no_memory(struct jp_perf_reader *reader);
+/* The file is cut short at @offset: the first reason counts. Returns -ENODATA. */
+int jp_perf_cut(struct jp_perf_reader *reader, uint64_t offset, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* A number in the file's byte order. */
 uint32_t jp_perf_read32(const struct jp_perf_reader *reader, const void *at);

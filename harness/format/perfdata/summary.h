@@ -15,6 +15,7 @@ struct jp_perfdata_summary {
 	uint64_t lost_records; /* PERF_RECORD_LOST records */
 	uint64_t lost_events;  /* sum of their counts */
 	uint64_t lost_samples; /* sum of PERF_RECORD_LOST_SAMPLES */
+	bool cut_short;        /* the file ends before its data does, or says nothing of its size */
 	bool monotonic;        /* every attr uses CLOCK_MONOTONIC */
 	bool pipe, compressed;
 	bool swapped;       /* of the other byte order */

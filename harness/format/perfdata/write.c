@@ -51,6 +51,8 @@ void jp_perfdata_round(struct jp_perfdata_writer *writer)
 	};
 
 	jp_perfdata_put(writer, &round, sizeof(round));
+	/* Who is killed leaves a file that can be read up to here. */
+	jp_output_flush(writer->output);
 }
 
 int jp_perfdata_error(const struct jp_perfdata_writer *writer)
@@ -146,6 +148,7 @@ struct jp_perfdata_writer *jp_perfdata_create(const char *path,
 	}
 	/* Size 0: what perf says of a file whose writer died. */
 	put_head(writer, 0, none, 0);
+	jp_output_flush(writer->output);
 	return writer;
 }
 
