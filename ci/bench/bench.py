@@ -19,7 +19,7 @@ from typing import Any
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from ci.base.text import found
-from ci.bench import usage
+from ci.bench import growth, usage
 from harness.selftest import made_jitdump as mj
 from harness.selftest import run_directory as rd
 
@@ -292,7 +292,8 @@ def main() -> None:
     parser.add_argument("--node", default=shutil.which("node") or shutil.which("nodejs"))
     parser.add_argument("--samples", type=int, default=500000)
     parser.add_argument("--loads", type=int, default=100000)
-    parser.add_argument("--only", choices=("reading", "unwinding", "depth", "inject", "storm"))
+    parser.add_argument("--only",
+                        choices=("reading", "unwinding", "depth", "inject", "storm", "growth"))
     parser.add_argument("--folder", default="/dev/shm", help="a tmpfs with room for 2 GB")
     args = parser.parse_args()
     missing = [name for name in ("perf", "node") if not getattr(args, name)]
@@ -309,6 +310,8 @@ def main() -> None:
             bench_inject(args.jitproof, args.perf, folder, args.loads)
         if args.only in (None, "storm"):
             bench_storm(args.jitproof, folder)
+        if args.only in (None, "growth"):
+            growth.bench(args.jitproof, args.perf, folder)
 
 
 if __name__ == "__main__":

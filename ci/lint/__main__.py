@@ -25,6 +25,7 @@ def check_source(tree: Tree, source: Source) -> Iterator[Found]:
     yield from text_rules.check_lines(source)
     if source.is_c:
         yield from c_rules.check_calls(source)
+        yield from c_rules.check_opens(source)
         yield from c_rules.check_macros(source)
         yield from c_rules.check_registrations(source)
 

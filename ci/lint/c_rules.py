@@ -13,6 +13,37 @@ SYSTEM_CALLS = re.compile(
     r"(?<![\w.>])(open|openat|fopen|read|write|mmap|munmap|ioctl|fork|execv\w*|system|popen|"
     r"syscall|socket|clock_gettime|getenv|time|pthread_create)\s*\(")
 
+OPENS = re.compile(r"(?<![\w.>])(open|openat|fopen|opendir|scandir|creat|mkostemp)\s*\(")
+# Who opens files otherwise than by harness/base/ does it for one of these reasons.
+MAY_OPEN = {
+    "harness/base/": "it is the way",
+    "harness/selftest/": "tests stand for others",
+    "harness/facts/": "it asks the kernel",
+    "harness/capture/": "/proc, tracefs and FIFOs of what is watched",
+    "harness/run/": "what the workload and the runner share",
+    "harness/repro/": "it copies by open folders",
+    "harness/lint/process.c": "/proc of a process",
+    "harness/model/files/file_finder.c": "the root of a process",
+    "harness/format/rundir/run_dir.c": "it makes the folders",
+    "harness/format/truth/write.c": "it is written by the workload",
+    "harness/format/perfdata/reduce.c": "it changes a copy of our own",
+    "harness/command/cmd_judge.c": "it lists the folder that was named",
+    "harness/command/cmd_repro.c": "the folder that was named",
+    "harness/command/main.c": "/dev/null",
+}
+
+
+def check_opens(source: Source) -> Iterator[Found]:
+    """One way to open: harness/base knows links, FIFOs, devices, owners and confinement."""
+    if not source.path.startswith("harness/") \
+            or source.path.startswith(tuple(MAY_OPEN)):
+        return
+    for number, line in enumerate(without_comments(source.text).split("\n"), 1):
+        if called := OPENS.search(line):
+            yield source.found(number, f"calls {called.group(1)}()",
+                               "what others wrote is opened by harness/base/untrusted_file.h, what "
+                               "is written by new_file.h or file.h")
+
 
 def check_calls(source: Source) -> Iterator[Found]:
     for number, line in enumerate(without_comments(source.text).split("\n"), 1):

@@ -39,6 +39,8 @@ WRONG = (
      "nobody names a validator", None),
     *(("workloads/a.c", SPDX + f"void f(void)\n{{\n\t{call};\n}}\n", "a handshake", 4)
       for call in ("sleep(1)", "usleep(5)", "nanosleep(&a, 0)")),
+    ("harness/model/symbols/a.c", SPDX + "void f(void)\n{\n\tfopen(path, mode);\n}\n",
+     "calls fopen()", 4),
     ("harness/base/a.h", SPDX + "#define A(x) \\\n" + "\tx; \\\n" * 6 + "\tx\n",
      "macro of 8 lines", 2),
     ("harness/base/a.h", SPDX + "#define A(x) if (x) return 1\n", "macro with a return", None),

@@ -102,6 +102,22 @@ char *jp_file_read_regular(const char *path, size_t limit, size_t *size, struct 
 	return jp_steal(&text);
 }
 
+FILE *jp_file_create(const char *path, bool replace, struct jp_error *err)
+{
+	jp_cleanup_close int fd = -1;
+	FILE *file = NULL;
+
+	if (!replace || !unlink(path) || errno == ENOENT)
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	if (fd >= 0)
+		file = fdopen(fd, "w");
+	if (!file)
+		jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	else
+		jp_steal_fd(&fd);
+	return file;
+}
+
 ssize_t jp_file_text(const char *path, char *text, size_t size)
 {
 	jp_cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);

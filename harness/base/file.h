@@ -2,8 +2,10 @@
 #ifndef JP_BASE_FILE_H
 #define JP_BASE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "harness/base/error.h"
@@ -22,6 +24,10 @@ char *jp_file_read_fd(int fd, const char *name, size_t limit, size_t *size, stru
 /* A file that others wrote: regular, no link, and of just the size that it says (a part of the
  * evidence is no evidence). Never waits. */
 char *jp_file_read_regular(const char *path, size_t limit, size_t *size, struct jp_error *err);
+
+/* A file of our own to write to: a new one, in the place of what is there where it is to @replace
+ * that. NULL and a message. */
+FILE *jp_file_create(const char *path, bool replace, struct jp_error *err);
 
 /* One read() of a short text, as of /proc: at most @size - 1 bytes and a NUL. Their number, or
  * -errno and "" in @text. */

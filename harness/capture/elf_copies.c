@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
+#include "harness/base/file.h"
 #include "harness/base/map.h"
 #include "harness/base/path.h"
 #include "harness/capture/worker.h"
@@ -181,7 +182,7 @@ static int make_folder(struct jp_elf_copies *copies, const char *dir)
 		return errno;
 	if (jp_path_build(path, sizeof(path), NULL, "%s/index", copies->dir))
 		return ENAMETOOLONG;
-	copies->index = fopen(path, "we");
+	copies->index = jp_file_create(path, true, NULL);
 	return copies->index ? 0 : errno;
 }
 

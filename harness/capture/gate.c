@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "harness/base/clock.h"
+#include "harness/base/file.h"
 #include "harness/base/number.h"
 #include "harness/base/path.h"
 #include "harness/capture/drain.h"
@@ -75,10 +76,9 @@ struct jp_gate *jp_gate_new(struct jp_session *session, const struct jp_gate_pol
 		jp_fail(err, errno, "eventfd: %s", strerror(errno));
 		goto fail;
 	}
-	gate->out = fopen(path, "we");
+	gate->out = jp_file_create(path, true, err);
 	if (gate->out)
 		return gate;
-	jp_fail(err, errno, "%s: %s", path, strerror(errno));
 fail:
 	jp_gate_free(gate);
 	return NULL;

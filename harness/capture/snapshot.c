@@ -299,14 +299,14 @@ static int tell_threads(struct jp_session *session, pid_t pid, struct jp_error *
 
 int jp_snapshot_file(const char *dir, struct jp_error *err)
 {
-	jp_cleanup_close int fd = -1;
+	jp_cleanup_fclose FILE *file = NULL;
 	char path[4096];
 	int ret = jp_path_build(path, sizeof(path), err, "%s/maps", dir);
 
 	if (ret)
 		return ret;
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	return fd < 0 ? jp_fail(err, errno, "%s: %s", path, strerror(errno)) : 0;
+	file = jp_file_create(path, true, err);
+	return file ? 0 : -EIO;
 }
 
 int jp_snapshot_take(struct jp_session *session, struct jp_error *err)

@@ -7,9 +7,10 @@
 
 #include "harness/base/arguments.h"
 #include "harness/base/array.h"
-#include "harness/base/untrusted_file.h"
 #include "harness/base/cleanup.h"
+#include "harness/base/file.h"
 #include "harness/base/path.h"
+#include "harness/base/untrusted_file.h"
 #include "harness/outcome/case_folder.h"
 #include "harness/command/command.h"
 #include "harness/run/cases.h"
@@ -134,8 +135,8 @@ static int judge_dir(const char *dir, const char *expected, const char *results)
 	FILE *out = NULL;
 	int status = JP_EXIT_BROKEN;
 
-	if (results && !(out = fopen(results, "wxe")))
-		fprintf(stderr, "jitproof judge: %s: %s\n", results, strerror(errno));
+	if (results && !(out = jp_file_create(results, false, &err)))
+		fprintf(stderr, "jitproof judge: %s\n", err.text);
 	else if (find_cases(&folders, dir, 0))
 		fprintf(stderr, "jitproof judge: %s: %s\n", dir, strerror(errno));
 	else if (!folders.count)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/base/clock.h"
+#include "harness/base/file.h"
 #include "harness/base/path.h"
 #include "harness/capture/profilers.h"
 #include "harness/format/capture/capture_read.h"
@@ -47,9 +48,9 @@ int jp_merge(const struct jp_case *cas, const char *dir, struct jp_error *err)
 		      ?: jp_path_build(text, sizeof(text), err, "%s/inject.txt", dir);
 	if (ret)
 		return ret;
-	words = fopen(text, "wxe");
+	words = jp_file_create(text, false, err);
 	if (!words)
-		return jp_fail(err, errno, "%s: %s", text, strerror(errno));
+		return -EIO;
 	ret = jp_inject(&options, &summary, said, words, err);
 	fclose(words);
 	return ret;

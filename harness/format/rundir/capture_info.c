@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/base/file.h"
 #include "harness/base/number.h"
 #include "harness/base/path.h"
 
@@ -93,9 +94,9 @@ int jp_capture_info_write(const struct jp_capture_info *info, const char *dir, s
 
 	if (jp_path_build(path, sizeof(path), err, "%s/capture", dir))
 		return -ENAMETOOLONG;
-	file = fopen(path, "we");
+	file = jp_file_create(path, true, err);
 	if (!file)
-		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+		return -EIO;
 	for (size_t i = 0; i < FIELDS; i++)
 		put(file, &fields[i], info);
 	if (ferror(file))

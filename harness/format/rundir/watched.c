@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/base/file.h"
 #include "harness/base/number.h"
 #include "harness/base/path.h"
 
@@ -34,11 +35,9 @@ int jp_watched_write(const struct jp_watched_info *watched, const char *dir, str
 
 	if (jp_path_build(path, sizeof(path), err, "%s/watched", dir))
 		return -ENAMETOOLONG;
-	if (unlink(path) && errno != ENOENT)
-		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
-	file = fopen(path, "wxe");
+	file = jp_file_create(path, true, err);
 	if (!file)
-		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+		return -EIO;
 	for (size_t i = 0; i < FIELDS; i++)
 		fprintf(file, "%s %" PRIu64 "\n", fields[i].key,
 			*(const uint64_t *)((const char *)watched + fields[i].at));

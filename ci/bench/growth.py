@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What more of one thing costs: captures of 10^3 to 10^6 mappings, processes, forks, names or
+samples in one round, made by hand, read by us and by perf report."""
+
+import os
+import random
+import struct
+import subprocess
+import sys
+from typing import BinaryIO, Callable, Iterator, Sequence
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.bench import usage
+from harness.selftest import run_directory as rd
+
+SIZES = (10**3, 10**4, 10**5, 10**6)
+MOST_FORKS = 10**4  # each has all mappings of its parents
+PERF_SECONDS = 60
+PID, HEAP = 100, 0x10000000000
+CLOCK, IDENTITY = 1, 7
+ATTR = rd.Attr.make(1 << 0 | 1 << 1 | 1 << 2, (IDENTITY,))  # IP, TID, TIME
+AT = struct.Struct("<IIQ")
+
+
+def record(kind: int, misc: int, body: bytes) -> bytes:
+    return struct.pack("<IHH", kind, misc, 8 + len(body)) + body
+
+
+def mapping(pid: int, start: int, name: bytes, time: int) -> bytes:
+    name += bytes(8 - len(name) % 8)
+    return record(10, 2, struct.pack("<IIQQQIIQQII", pid, pid, start, 4096, 0, 0, 0, 0, 0, 5, 2) +
+                  name + AT.pack(pid, pid, time))
+
+
+def fork(pid: int, parent: int, time: int) -> bytes:
+    return record(7, 0, struct.pack("<IIIIQ", pid, parent, pid, parent, time) +
+                  AT.pack(pid, pid, time))
+
+
+def sample(start: int, time: int) -> bytes:
+    return record(9, 2, struct.pack("<QIIQ", start, PID, PID, time))
+
+
+def mappings(order: Callable[[int], Sequence[int]]) -> Callable[[int], Iterator[bytes]]:
+    return lambda count: (mapping(PID, HEAP + 8192 * at, b"//anon", 10 + nth)
+                          for nth, at in enumerate(order(count)))
+
+
+def shuffled(count: int) -> Sequence[int]:
+    order = list(range(count))
+    random.Random(1).shuffle(order)
+    return order
+
+
+def processes(count: int) -> Iterator[bytes]:
+    for nth in range(count):
+        yield fork(1000 + nth, PID, 10 + 2 * nth) + mapping(1000 + nth, HEAP, b"//anon",
+                                                            11 + 2 * nth)
+
+
+def forks(count: int) -> Iterator[bytes]:
+    for nth in range(count):
+        yield fork(1000 + nth, 999 + nth if nth else PID, 10 + 2 * nth) + \
+            mapping(1000 + nth, HEAP + 8192 * nth, b"//anon", 11 + 2 * nth)
+
+
+def names(count: int) -> Iterator[bytes]:
+    for nth in range(count):
+        yield mapping(PID, HEAP + 8192 * nth, b"/lib/name%d.so" % nth, 10 + nth)
+
+
+def samples(count: int) -> Iterator[bytes]:
+    """As from 64 rings, one after the other."""
+    for ring in range(64):
+        for time in range(10 + ring, 10 + count, 64):
+            yield sample(HEAP, time)
+
+
+KINDS: dict[str, Callable[[int], Iterator[bytes]]] = {
+    "mappings, ascending": mappings(range),
+    "mappings, descending": mappings(lambda count: range(count - 1, -1, -1)),
+    "mappings, any order": mappings(shuffled),
+    "processes alive": processes,
+    "forks, each with one mapping more": forks,
+    "names": names,
+    "samples in one round": samples,
+}
+
+
+def make(path: str, records: Iterator[bytes]) -> None:
+    """A perf.data of one round, which ends with a sample."""
+    empty = rd.PerfData([ATTR])
+    with open(path, "wb") as file:
+        file.write(empty.pack())
+        start = file.tell()
+        write_records(file, records)
+        size = file.tell() - start
+        # Behind the header: of the ids, which come last in what an empty one packs.
+        head = bytearray(empty.pack())
+        struct.pack_into("<QQ", head, 40, start, size)
+        file.seek(0)
+        file.write(head)
+
+
+def write_records(file: BinaryIO, records: Iterator[bytes]) -> None:
+    last = 1 << 40
+    file.write(record(3, 0, struct.pack("<II", PID, PID) + b"grower\0\0" + AT.pack(PID, PID, 1)))
+    file.writelines(records)
+    file.write(sample(HEAP, last) + record(68, 0, b""))
+
+
+def perf_takes(perf: str, path: str) -> str:
+    with subprocess.Popen([perf, "report", "--stdio", "--no-children", "-g", "none", "-i", path],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL) as child:
+        try:
+            child.wait(PERF_SECONDS)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            return f"more than {PERF_SECONDS} s"
+        return "" if not child.returncode else f"exit {child.returncode}"
+
+
+def bench(jitproof: str, perf: str, folder: str, sizes: Sequence[int] = SIZES) -> None:
+    path = os.path.join(folder, "growth.data")
+    print("growth: CPU seconds and peak memory of jitproof judge and of perf report:")
+    for name, kind in KINDS.items():
+        for size in sizes:
+            if kind == forks and size > MOST_FORKS:
+                continue
+            make(path, kind(size))
+            ours, memory = usage.of([jitproof, "judge", path])
+            late = perf_takes(perf, path)
+            cpu, peak = (0.0, 0) if late else usage.of([perf, "report", "--stdio", "--no-children",
+                                                        "-g", "none", "-i", path])
+            print(f"  {name:<34} {size:8} {os.path.getsize(path) / 1e6:7.1f} MB: {ours:7.2f} s "
+                  f"{memory / 1024:7.0f} MB; perf " +
+                  (late or f"{cpu:7.2f} s {peak / 1024:7.0f} MB"), flush=True)
+    os.unlink(path)
