@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/text_pool.h"
 #include "harness/format/observations/declared.h"
 #include "harness/judge/validator.h"
 #include "harness/model/unwind/methods.h"
+#include "validators/frame_names.h"
 #include "validators/stack_counts.h"
 #include "validators/stack_guess.h"
 #include "validators/stack_verdict.h"
@@ -21,12 +21,9 @@ enum { FRAMES = 8192 };
 
 static const struct jp_role named_samples = {.column = "right"};
 
-/* Of a frame, in place of its address. */
-enum { NATIVE, FIRST_FUNCTION };
-
 struct named_stacks {
 	struct jp_view *view;
-	struct jp_text_pool functions; /* value: its number's own, as a mark that it is one */
+	struct jp_frame_names names;
 	struct jp_truth_stack truth;
 	struct jp_stack_counts counts;
 	uint64_t time;
@@ -34,29 +31,14 @@ struct named_stacks {
 	uint64_t seen[FRAMES], must[FRAMES], whole[FRAMES];
 };
 
-/* The number that stands for @name. */
-static uint64_t number_of(struct named_stacks *stacks, const char *name)
-{
-	const struct jp_text *text =
-		name ? jp_text_keep(&stacks->functions, name, strlen(name)) : NULL;
-
-	return text && text->value ? FIRST_FUNCTION + text->number : NATIVE;
-}
-
 /* The true frames as numbers; returns how many. */
 static uint32_t number_frames(struct named_stacks *stacks, const uint64_t *frames, uint32_t count,
 			      uint64_t *numbers)
 {
-	const struct jp_truth *truth = stacks->view->evidence->truth;
-	uint32_t i;
-
-	for (i = 0; i < count && i < FRAMES; i++) {
-		const struct jp_truth_code *code =
-			jp_truth_code_at(truth, stacks->pid, frames[i] - !!i, stacks->time);
-
-		numbers[i] = code ? number_of(stacks, code->name) : NATIVE;
-	}
-	return i;
+	if (count > FRAMES)
+		count = FRAMES;
+	jp_frame_numbers(&stacks->names, stacks->pid, stacks->time, frames, count, numbers);
+	return count;
 }
 
 static enum jp_verdict fit(void *context, const struct jp_truth_stack *truth)
@@ -79,7 +61,8 @@ static void take(struct named_stacks *stacks, const struct jp_event *event)
 	stacks->pid = event->pid;
 	stacks->nr_seen = 0;
 	for (uint64_t i = 0; i < observed->nr_names && i < FRAMES; i++)
-		stacks->seen[stacks->nr_seen++] = number_of(stacks, observed->names[i]);
+		stacks->seen[stacks->nr_seen++] =
+			jp_frame_number(&stacks->names, observed->names[i]);
 }
 
 static int except(struct named_stacks *stacks, const struct jp_event *event, const char *metric,
@@ -143,7 +126,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
 	take(stacks, event);
-	if (!stacks->nr_seen || stacks->seen[0] == NATIVE) {
+	if (!stacks->nr_seen || stacks->seen[0] == JP_FRAME_NATIVE) {
 		/* Native, or emitted and without its name. */
 		stacks->counts.off_code += jp_truth_is_inside(evidence->truth, event->tid,
 							      event->time, evidence->info.slack);
@@ -184,15 +167,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	if (!stacks || jp_stack_counts_init(&stacks->counts, evidence))
 		return -ENOMEM;
 	stacks->view = view;
-	for (size_t i = 0; i < evidence->truth->nr_codes; i++) {
-		const char *name = evidence->truth->codes[i].name;
-		struct jp_text *text = jp_text_keep(&stacks->functions, name, strlen(name));
-
-		if (!text)
-			return -ENOMEM;
-		text->value = text;
-	}
-	return 0;
+	return jp_frame_names_init(&stacks->names, evidence->truth);
 }
 
 static void free_stacks(void *state)
@@ -201,7 +176,7 @@ static void free_stacks(void *state)
 
 	jp_truth_stack_free(&stacks->truth);
 	jp_stack_counts_free(&stacks->counts);
-	jp_text_pool_free(&stacks->functions);
+	jp_frame_names_free(&stacks->names);
 	free(stacks);
 }
 

@@ -10,16 +10,16 @@
 #include <string.h>
 
 #include "harness/base/search.h"
-#include "harness/base/text_pool.h"
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/oracle.h"
+#include "validators/frame_names.h"
 
 enum frame_place { LEAF, CALLER, PLACES };
 enum answer { RIGHT, WRONG, UNNAMED, ANSWERS };
 
 struct observed_names {
 	struct jp_view *view;
-	struct jp_text_pool functions; /* names of emitted functions; value: itself */
+	struct jp_frame_names functions;
 	uint64_t counts[PLACES][ANSWERS], unjudged, all, invented, native;
 };
 
@@ -30,9 +30,7 @@ static const struct jp_role wrong_names = {.column = "wrong"};
 /* Whether some function was ever called so. */
 static bool is_function(struct observed_names *names, const char *name)
 {
-	const struct jp_text *text = jp_text_keep(&names->functions, name, strlen(name));
-
-	return text && text->value;
+	return jp_frame_number(&names->functions, name) != JP_FRAME_NATIVE;
 }
 
 /* While it is loaded or goes, nothing is judged. */
@@ -159,7 +157,6 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	const struct jp_truth *truth = view->evidence->truth;
 	struct observed_names *names;
 
 	if (!view->evidence->declared.observed || !view->asked->names)
@@ -168,22 +165,14 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	if (!names)
 		return -ENOMEM;
 	names->view = view;
-	for (size_t i = 0; i < truth->nr_codes; i++) {
-		struct jp_text *text = jp_text_keep(&names->functions, truth->codes[i].name,
-						    strlen(truth->codes[i].name));
-
-		if (!text)
-			return -ENOMEM;
-		text->value = text;
-	}
-	return 0;
+	return jp_frame_names_init(&names->functions, view->evidence->truth);
 }
 
 static void free_names(void *state)
 {
 	struct observed_names *names = state;
 
-	jp_text_pool_free(&names->functions);
+	jp_frame_names_free(&names->functions);
 	free(names);
 }
 

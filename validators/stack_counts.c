@@ -13,6 +13,8 @@
 
 /* Fewer judged samples in its interval say nothing of a process. */
 enum { LEAST_OF_PROCESS = 100, MOST_LISTED = 64 };
+/* Without these nobody tells samples in emitted code from others. */
+enum { UNCLASSED = JP_LACKS_ADDRESSES | JP_LACKS_TIME | JP_LACKS_THREADS };
 
 static const struct jp_role judged_samples = {.bound = JP_LEAST_K, .steady = true};
 static const struct jp_role unjudged_samples = {.bound = JP_MOST_UNJUDGED};
@@ -219,7 +221,7 @@ int jp_stack_counts_add(struct jp_stack_counts *counts, struct jp_view *view)
 		if (failed || (!count->judged && !count->verdicts[JP_UNJUDGED]))
 			continue;
 		add_method(count, method, chosen, findings);
-		failed = add_book(counts, method, !(evidence->declared.lacks & JP_LACKS_ADDRESSES),
+		failed = add_book(counts, method, !(evidence->declared.lacks & UNCLASSED),
 				  &findings->books);
 	}
 	count_places(counts, evidence, findings);

@@ -41,7 +41,18 @@ def clock_difference() -> int:
     return best[1] if abs(best[1]) > 1_000_000 else 0
 
 
+def frame_of(line: str) -> tuple[int, str | None] | None:
+    """The address and the name in a line of a stack, if it is one."""
+    found = FRAME.match(line)
+    if not found:
+        return None
+    name = re.sub(r"\+(0x[0-9a-f]+|\d+)$", "", found[2])
+    known = name != "0x" + found[1].lstrip("0") and found[3] != "[unknown]"
+    return int(found[1], 16), name if known else None
+
+
 class Bpftrace(Adapter):
+    program_text = PROGRAM
     process: subprocess.Popen[bytes] | None = None
 
     @classmethod
@@ -58,7 +69,7 @@ class Bpftrace(Adapter):
         return find("bpftrace", "JITPROOF_BPFTRACE", "apt-get install bpftrace")
 
     def begin(self) -> None:
-        text = PROGRAM % (self.options.freq, self.pid, min(self.options.max_stack, 127))
+        text = self.program_text % (self.options.freq, self.pid, min(self.options.max_stack, 127))
         with open(self.path("bpftrace.txt"), "wb") as out, \
                 open(self.path("profiler.txt"), "ab") as words:
             # As its later versions do: without the cache it reads all symbols again for each
@@ -118,10 +129,8 @@ class Bpftrace(Adapter):
                 if sample:
                     yield sample
                 sample = (int(words[1]), int(words[2]), int(words[3]), [])
-            elif sample and (found := FRAME.match(line)):
-                name = re.sub(r"\+(0x[0-9a-f]+|\d+)$", "", found[2])
-                known = name != "0x" + found[1].lstrip("0") and found[3] != "[unknown]"
-                sample[3].append((int(found[1], 16), name if known else None))
+            elif sample and (found := frame_of(line)):
+                sample[3].append(found)
             elif lost := LOST.search(line):
                 self.lost += int(lost[1])
         if sample:

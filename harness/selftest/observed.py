@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import collections
 import io
 import os
 import struct
@@ -76,6 +77,7 @@ def convert(perf: rd.PerfData, declares: Sequence[str] = (), name_of: NamesOf | 
     """@name_of: (pid, address, time) to what the profiler calls it."""
     file = io.StringIO()
     lacks = list(declares)
+    sums: collections.Counter[tuple[int, int, tuple[Frame, ...]]] = collections.Counter()
     if not name_of:
         lacks.append("no-names")
     stream = Stream(file, "made 1", lacks, "frame-pointers", period)
@@ -88,9 +90,15 @@ def convert(perf: rd.PerfData, declares: Sequence[str] = (), name_of: NamesOf | 
                     frames.append(name or "?")
                 else:
                     frames.append((ip, name))
-            stream.sample(record.time, record.pid, record.tid, frames)
-        elif isinstance(record, rd.Side) and \
+            tid = -1 if "no-threads" in lacks else record.tid
+            if "no-time" in lacks:
+                sums[record.pid, tid, tuple(frames)] += 1
+            else:
+                stream.sample(record.time, record.pid, tid, frames)
+        elif isinstance(record, rd.Side) and "no-time" not in lacks and \
                 not (isinstance(record, rd.Map) and "no-mappings" in lacks) and \
                 not (record.kind in (rd.COMM, rd.FORK, rd.EXIT) and "no-tasks" in lacks):
             write_side(stream, record)
+    for (pid, tid, stack), weight in sums.items():
+        stream.sample(weight, pid, tid, stack)
     return file.getvalue()

@@ -35,6 +35,10 @@ class Observed(Folder):
         if names and "publish=" not in case:
             case += " publish=map"
         self.write(case + "\n" + ("\tnames.right =100%\n" if names else ""), fixture, "case")
+        # What only our own captures say of themselves.
+        facts = rd.read_facts(self.dir)
+        rd.write_facts(self.dir, {key: value for key, value in facts.items()
+                                  if key not in ("first_enabled", "order", "counted")})
         self.stream = observed.convert(perf, declares,
                                        observed.Names(self.dir).at if names else None,
                                        int(1e9 / 299) if fixture == "clock" else 0)
@@ -105,6 +109,20 @@ class Healthy(Observed):
                 self.assertEqual(result["outcome"], "PASS", result["why"])
                 self.assertEqual(result["metrics"]["judged.chain"]["k"], 40)
                 self.assertEqual(result["skipped"]["broken_stacks"], "no-addresses")
+
+    def test_sums(self) -> None:
+        """By addresses and by names, with threads and without: as many are whole."""
+        for declares in (("no-time",), ("no-time", "no-threads"),
+                         ("no-time", "no-threads", "no-addresses")):
+            for fixture in ("anon", "memfd", "reuse", "clock"):
+                with self.subTest(fixture + " ".join(declares)):
+                    shutil.rmtree(self.place(fixture), ignore_errors=True)
+                    self.tell(fixture, *declares, names="no-addresses" in declares)
+                    result = self.judge()
+                    self.assertEqual(result["outcome"], "PASS", result["why"])
+                    self.assertEqual(result["metrics"]["judged.chain"]["k"],
+                                     351 if fixture == "clock" else 40)
+                    self.assertEqual(result["skipped"]["broken_stacks"], "no-time")
 
     def test_skips_by_name(self) -> None:
         self.tell("anon", "no-mappings", "no-tasks")
@@ -213,7 +231,7 @@ class Wrong(Observed):
         self.assertIn("broken.chain", {one["metric"] for one in result["exceptions"]})
 
     def test_forgets_forks(self) -> None:
-        self.tell("clock")
+        self.tell("slack")
         self.stream = re.sub(r"(?m)^fork .*\n", "", self.stream)
         found = {one["metric"] for one in self.judge()["exceptions"]}
         self.assertEqual(found & {"fork.missing", "broken.chain"}, {"fork.missing"})
@@ -255,6 +273,22 @@ class Wrong(Observed):
         name = re.findall(r"=(\S+)", self.stream)[0]
         self.stream = re.sub(r"(?m)^(sample .*0x[0-9a-f]+)$", rf"\1={name}", self.stream)
         self.caught(("names.invented", "native"))
+
+    def test_sums_that_never_were(self) -> None:
+        self.tell("anon", "no-time")
+        self.samples(lambda words: " ".join(words[:5] + words[:4:-1]), 4)
+        found = {one["metric"] for one in self.judge()["exceptions"]}
+        self.assertEqual(found, {"wrong.chain"})
+
+    def test_sums_too_small(self) -> None:
+        self.tell("clock", "no-time", "no-threads")
+        self.samples(lambda words: None, 2)
+        self.caught(("cpu.samples", "too-few"))
+
+    def test_sums_lose_the_root(self) -> None:
+        self.tell("clock", "no-time", "no-threads")
+        self.samples(lambda words: " ".join(words[:-1]))
+        self.caught(("broken.chain", "short"))
 
     def test_names_alone_lose_the_caller(self) -> None:
         self.tell("memfd", "no-addresses", "no-mappings", names=True)

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_FRAME_NAMES_H
+#define JP_FRAME_NAMES_H
+
+#include "harness/base/text_pool.h"
+#include "harness/model/oracle/truth.h"
+
+/*
+ * Names of emitted functions as numbers, so that stacks of names compare as stacks of addresses do.
+ * Native frames have any name: all of them are JP_FRAME_NATIVE.
+ */
+enum { JP_FRAME_NATIVE, JP_FRAME_FIRST };
+
+struct jp_frame_names {
+	const struct jp_truth *truth;
+	struct jp_text_pool texts; /* value: set where it is an emitted function's */
+};
+
+/* @names all zero. 0 or -ENOMEM. */
+int jp_frame_names_init(struct jp_frame_names *names, const struct jp_truth *truth);
+/* The number of @name, which may be NULL. */
+uint64_t jp_frame_number(struct jp_frame_names *names, const char *name);
+/* Those of @count true addresses of @pid at @time, innermost first. */
+void jp_frame_numbers(struct jp_frame_names *names, uint32_t pid, uint64_t time,
+		      const uint64_t *frames, uint32_t count, uint64_t *numbers);
+void jp_frame_names_free(struct jp_frame_names *names);
+
+#endif
