@@ -100,6 +100,24 @@ static void by_header(void)
 	      "the kernel's is left out");
 }
 
+static void injected(void)
+{
+	static const char *const are[] = {"/a/jitted-12-0.so", "jitted-1-99.so",
+					  "/a/out.data.jit/jit-12-0.0f1e2d"};
+	static const char *const are_not[] = {"/a/jitted-12.so",
+					      "/a/jitted-12-0.so.1",
+					      "/a/jit-12.dump",
+					      "/a/jit-12-0.0f1e2d",
+					      "/a/out.data.jit/jit-12-0",
+					      "/a/out.data.jit/other",
+					      "//anon"};
+
+	for (size_t i = 0; i < sizeof(are) / sizeof(*are); i++)
+		check(jp_file_finder_injected(finder, are[i]), "%s is inject's", are[i]);
+	for (size_t i = 0; i < sizeof(are_not) / sizeof(*are_not); i++)
+		check(!jp_file_finder_injected(finder, are_not[i]), "%s is not", are_not[i]);
+}
+
 static void vdso(void)
 {
 	struct jp_found_file found;
@@ -135,6 +153,7 @@ int main(void)
 	refuse();
 	by_build_id();
 	by_header();
+	injected();
 	vdso();
 	maps();
 	jp_file_finder_free(finder);

@@ -41,6 +41,7 @@ class Names(judged.Made):
         self.pid = 0x40000000 + os.getpid()
         self.map_path = "/tmp/perf-%d.map" % self.pid
         self.addCleanup(unpublish, self.map_path)
+        os.chmod(self.home, 0o755)  # judge gives up root
         # No cache of binaries but the test's own.
         home = unittest.mock.patch.dict(os.environ, {"HOME": self.home})
         home.start()

@@ -11,8 +11,6 @@
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
-#include "harness/base/delegate.h"
-#include "harness/base/file.h"
 #include "harness/base/map.h"
 #include "harness/base/number.h"
 #include "harness/base/path.h"
@@ -20,23 +18,19 @@
 #include "harness/base/untrusted_file.h"
 #include "harness/format/elf/elf_file.h"
 #include "harness/model/files/elf_folder.h"
+#include "harness/model/files/file_paths.h"
 #include "harness/model/files/own_vdso.h"
+#include "harness/model/files/residence.h"
 
 /* What a /tmp full of perf maps may cost: so many, and so many bytes. */
 enum { MOST_MAPS = 4096, MOST_OF_MAPS = 64 << 20 };
-
-/* A process that may live in another mount namespace. */
-struct residence {
-	int root;       /* what it has for a root, where that is not ours; else -1 */
-	uint32_t inner; /* its pid there */
-};
 
 struct jp_file_finder {
 	char *run; /* the run directory that all files are in; NULL: this machine's */
 	struct jp_elf_folder *given; /* NULL: none */
 	int root;                    /* a copied one; -1: this machine's own */
 	struct jp_text_pool headed;  /* paths that the header gives build ids; value: the id */
-	struct jp_map residences;    /* struct residence, by pid */
+	struct jp_map residences;    /* struct jp_residence, by pid */
 };
 
 struct jp_file_finder *jp_file_finder_new(void)
@@ -80,7 +74,7 @@ bool jp_file_finder_is_of_run(const struct jp_file_finder *finder)
 
 void jp_file_finder_free(struct jp_file_finder *finder)
 {
-	const struct residence *residence;
+	const struct jp_residence *residence;
 
 	if (!finder)
 		return;
@@ -127,144 +121,42 @@ const struct jp_build_id *jp_file_finder_build_id(struct jp_file_finder *finder,
 
 /* --- mount namespaces --------------------------------------------------------------------- */
 
-static bool same_namespace(uint32_t pid)
-{
-	char path[64], own[64], other[64];
-	ssize_t size, length;
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/ns/mnt", pid);
-	size = readlink("/proc/self/ns/mnt", own, sizeof(own));
-	length = readlink(path, other, sizeof(other));
-	/* A process that is gone, or none of ours, cannot be asked. */
-	return size < 0 || length < 0 || (size == length && memcmp(own, other, size) == 0);
-}
-
-/* The last number of the line NStgid of /proc/PID/status. */
-static uint32_t inner_pid(uint32_t pid)
-{
-	char path[64], text[4096], *line, *last;
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", pid);
-	if (jp_file_text(path, text, sizeof(text)) <= 0)
-		return pid;
-	line = strstr(text, "\nNStgid:");
-	if (!line)
-		return pid;
-	line = strtok_r(line + 1, "\n", &last);
-	last = strrchr(line, '\t');
-	return last ? strtoul(last + 1, NULL, 10) : pid;
-}
-
 /* NULL: no memory. */
-static const struct residence *residence_of(struct jp_file_finder *finder, uint32_t pid)
+static const struct jp_residence *residence_of(struct jp_file_finder *finder, uint32_t pid)
 {
-	struct residence *residence = jp_map_find(&finder->residences, pid);
-	char path[64];
+	struct jp_residence *residence = jp_map_find(&finder->residences, pid);
 
 	if (residence)
 		return residence;
 	residence = jp_map_at(&finder->residences, pid, sizeof(*residence));
 	if (!residence)
 		return NULL;
-	*residence = (struct residence){.root = -1, .inner = pid};
+	*residence = (struct jp_residence){.root = -1, .inner = pid};
 	/* Below a copied root no process of this machine lives. */
-	if (!pid || finder->run || finder->root >= 0)
-		return residence;
-	if (jp_delegated()) {
-		snprintf(path, sizeof(path), "%" PRIu32, pid);
-		residence->root = jp_delegate_ask(JP_DELEGATED_ROOT, path, NULL);
-	}
-	if (residence->root < 0) {
-		if (same_namespace(pid))
-			return residence;
-		snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root", pid);
-		residence->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	}
-	residence->inner = inner_pid(pid);
+	if (pid && !finder->run && finder->root < 0)
+		jp_residence_of(pid, residence);
 	return residence;
 }
 
 uint32_t jp_file_finder_residence(struct jp_file_finder *finder, uint32_t pid)
 {
-	const struct residence *residence = residence_of(finder, pid);
+	const struct jp_residence *residence = residence_of(finder, pid);
 
 	return residence && residence->root >= 0 ? pid : 0;
 }
 
 /* --- looking ------------------------------------------------------------------------------ */
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 bool jp_file_finder_injected(const struct jp_file_finder *finder, const char *path)
 {
-	const char *base = base_of(path);
-
 	/* What a run directory holds is nothing else. */
-	return finder->run || (strncmp(base, "jitted-", 7) == 0 && strlen(base) > 10 &&
-			       strcmp(base + strlen(base) - 3, ".so") == 0);
-}
-
-/* Inject's files lie in jit/, perf's own beside the jitdump. The record's folder is of no use: the
- * run directory may have moved. */
-static int path_in_run(const char *run, enum jp_file_place place, const char *recorded, char *path,
-		       size_t size)
-{
-	const char *base = base_of(recorded);
-
-	if (*base && place == JP_FILE_CACHE)
-		return jp_path_build(path, size, NULL, "%s/jit/%s", run, base);
-	if (place == JP_FILE_ITSELF && strncmp(base, "jitted-", 7) == 0)
-		return jp_path_build(path, size, NULL, "%s/%s", run, base);
-	return -ENOENT;
-}
-
-/* Where a file of @wanted is called in @place; -ENOENT: it can be in no such place. */
-static int path_in(enum jp_file_place place, const struct jp_wanted_file *wanted, char *path,
-		   size_t size)
-{
-	const bool vdso = strcmp(wanted->path, "[vdso]") == 0;
-	const char *home = getenv("HOME");
-	char id[41];
-
-	if (place <= JP_FILE_CACHE_DEBUG || place == JP_FILE_DEBUG_ID) {
-		if (!wanted->id.size)
-			return -ENOENT;
-		jp_build_id_text(&wanted->id, id);
-	}
-	if (place <= JP_FILE_CACHE_DEBUG && !home)
-		return -ENOENT;
-	if (vdso && place != JP_FILE_CACHE && place != JP_FILE_ITSELF)
-		return -ENOENT;
-	if (*wanted->path != '/' && !vdso)
-		return -ENOENT;
-	switch (place) {
-	case JP_FILE_CACHE:
-		return jp_path_build(path, size, NULL, "%s/.debug/.build-id/%.2s/%s/%s", home, id,
-				     id + 2, vdso ? "vdso" : "elf");
-	case JP_FILE_CACHE_DEBUG:
-		return jp_path_build(path, size, NULL, "%s/.debug/.build-id/%.2s/%s/debug", home,
-				     id, id + 2);
-	case JP_FILE_DEBUG_SUFFIX:
-		return jp_path_build(path, size, NULL, "/usr/lib/debug%s.debug", wanted->path);
-	case JP_FILE_DEBUG_PATH:
-		return jp_path_build(path, size, NULL, "/usr/lib/debug%s", wanted->path);
-	case JP_FILE_DEBUG_ID:
-		return jp_path_build(path, size, NULL, "/usr/lib/debug/.build-id/%.2s/%s.debug", id,
-				     id + 2);
-	default:
-		return jp_path_build(path, size, NULL, "%s", wanted->path);
-	}
+	return finder->run || jp_file_path_injected(path);
 }
 
 /* The root that @pid has; -1: our own. */
 static int root_of(struct jp_file_finder *finder, uint32_t pid)
 {
-	const struct residence *residence = residence_of(finder, pid);
+	const struct jp_residence *residence = residence_of(finder, pid);
 
 	return residence && residence->root >= 0 ? residence->root : finder->root;
 }
@@ -329,9 +221,10 @@ static int find_in(struct jp_file_finder *finder, const struct jp_wanted_file *w
 					       &found->size, err);
 		ret = found->fd < 0 ? found->fd : 0;
 	} else {
-		ret = finder->run ? path_in_run(finder->run, found->place, wanted->path,
-						found->path, sizeof(found->path))
-				  : path_in(found->place, wanted, found->path, sizeof(found->path));
+		ret = finder->run ? jp_file_path_in_run(finder->run, found->place, wanted->path,
+							found->path, sizeof(found->path))
+				  : jp_file_path_in(found->place, wanted, found->path,
+						    sizeof(found->path));
 		if (ret)
 			jp_fail(err, -ret, "%s: no path of a file", wanted->path);
 		else
@@ -385,7 +278,7 @@ int jp_file_find_path(struct jp_file_finder *finder, uint32_t pid, const char *p
 int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_found_file *found,
 		     struct jp_error *err)
 {
-	const struct residence *residence = residence_of(finder, pid);
+	const struct jp_residence *residence = residence_of(finder, pid);
 	char path[64];
 	int ret;
 

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 #include "harness/base/error.h"
-#include "harness/format/elf/elf_image.h"
 #include "harness/format/event.h"
+#include "harness/model/files/file_paths.h"
 
 /*
  * Where the files are that a capture names: in a folder that the user gave, then on this machine,
@@ -32,23 +32,6 @@ int jp_file_finder_see(struct jp_file_finder *finder, const struct jp_event *eve
 /* The build id that the capture's header gives to @path, or NULL. */
 const struct jp_build_id *jp_file_finder_build_id(struct jp_file_finder *finder, const char *path);
 
-struct jp_wanted_file {
-	const char *path;      /* as recorded */
-	struct jp_build_id id; /* size 0: any will do ... */
-	uint64_t ino;          /* ... but on this machine itself only of this inode; 0: any */
-	uint32_t pid;          /* who mapped it: where it lies in another mount namespace, there */
-};
-/* Where an ELF file, or one with its symbols, may lie; perf's order. */
-enum jp_file_place {
-	JP_FILE_GIVEN,        /* in the folder that was given; up to the next, one file each */
-	JP_FILE_CACHE = 16,   /* ~/.debug/.build-id/XX/YY/elf */
-	JP_FILE_CACHE_DEBUG,  /* ~/.debug/.build-id/XX/YY/debug */
-	JP_FILE_DEBUG_SUFFIX, /* /usr/lib/debug/PATH.debug */
-	JP_FILE_DEBUG_PATH,   /* /usr/lib/debug/PATH */
-	JP_FILE_DEBUG_ID,     /* /usr/lib/debug/.build-id/XX/YY.debug */
-	JP_FILE_ITSELF,       /* PATH; for [vdso] our own */
-	JP_FILE_PLACES
-};
 struct jp_found_file {
 	int fd;            /* -1: it is in memory */
 	const void *image; /* then */

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/model/files/file_paths.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/number.h"
+#include "harness/base/path.h"
+#include "harness/format/elf/elf_file.h"
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* "PREFIXpid-index", and what follows; NULL: it is called otherwise. */
+static const char *behind_numbers(const char *base, const char *prefix)
+{
+	const char *at = base + strlen(prefix);
+	uint64_t number;
+
+	if (strncmp(base, prefix, strlen(prefix)) != 0 ||
+	    !jp_number_take(&at, 10, UINT32_MAX, &number) || *at++ != '-' ||
+	    !jp_number_take(&at, 10, UINT64_MAX, &number))
+		return NULL;
+	return at;
+}
+
+bool jp_file_path_injected(const char *path)
+{
+	const char *base = base_of(path), *perfs = behind_numbers(base, "jitted-"),
+		   *ours = behind_numbers(base, "jit-");
+
+	/* Ours lie in OUT.jit/. */
+	return (perfs && strcmp(perfs, ".so") == 0) ||
+	       (ours && *ours == '.' && base - path > 5 && memcmp(base - 5, ".jit/", 5) == 0);
+}
+
+int jp_file_path_in_run(const char *run, enum jp_file_place place, const char *recorded, char *path,
+			size_t size)
+{
+	const char *base = base_of(recorded);
+
+	if (*base && place == JP_FILE_CACHE)
+		return jp_path_build(path, size, NULL, "%s/jit/%s", run, base);
+	if (place == JP_FILE_ITSELF && strncmp(base, "jitted-", 7) == 0)
+		return jp_path_build(path, size, NULL, "%s/%s", run, base);
+	return -ENOENT;
+}
+
+int jp_file_path_in(enum jp_file_place place, const struct jp_wanted_file *wanted, char *path,
+		    size_t size)
+{
+	const bool vdso = strcmp(wanted->path, "[vdso]") == 0;
+	const char *home = getenv("HOME");
+	char id[41];
+
+	if (place <= JP_FILE_CACHE_DEBUG || place == JP_FILE_DEBUG_ID) {
+		if (!wanted->id.size)
+			return -ENOENT;
+		jp_build_id_text(&wanted->id, id);
+	}
+	if (place <= JP_FILE_CACHE_DEBUG && !home)
+		return -ENOENT;
+	if (vdso && place != JP_FILE_CACHE && place != JP_FILE_ITSELF)
+		return -ENOENT;
+	if (*wanted->path != '/' && !vdso)
+		return -ENOENT;
+	switch (place) {
+	case JP_FILE_CACHE:
+		return jp_path_build(path, size, NULL, "%s/.debug/.build-id/%.2s/%s/%s", home, id,
+				     id + 2, vdso ? "vdso" : "elf");
+	case JP_FILE_CACHE_DEBUG:
+		return jp_path_build(path, size, NULL, "%s/.debug/.build-id/%.2s/%s/debug", home,
+				     id, id + 2);
+	case JP_FILE_DEBUG_SUFFIX:
+		return jp_path_build(path, size, NULL, "/usr/lib/debug%s.debug", wanted->path);
+	case JP_FILE_DEBUG_PATH:
+		return jp_path_build(path, size, NULL, "/usr/lib/debug%s", wanted->path);
+	case JP_FILE_DEBUG_ID:
+		return jp_path_build(path, size, NULL, "/usr/lib/debug/.build-id/%.2s/%s.debug", id,
+				     id + 2);
+	default:
+		return jp_path_build(path, size, NULL, "%s", wanted->path);
+	}
+}
