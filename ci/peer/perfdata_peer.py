@@ -24,7 +24,7 @@ from ci.base import process
 from ci.base.text import found
 
 RECORD = re.compile(
-    r"^((?:-?\d+ )*)0x[0-9a-f]+(?:@\S+)? \[0x[0-9a-f]+\]: PERF_RECORD_([A-Z0-9_]+)(.*)$")
+    r"^((?:-?\d+ )*)(?:0x[0-9a-f]+|0)(?:@\S+)? \[0x[0-9a-f]+\]: PERF_RECORD_([A-Z0-9_]+)(.*)$")
 SAMPLE = re.compile(r"^\(IP, 0x([0-9a-f]+)\): (-?\d+)/-?\d+: (?:0x)?([0-9a-f]+) ")
 CHAIN = re.compile(r"^\.\.\. (?:FP|LBR) chain: nr:(\d+)")
 FRAME = re.compile(r"^\.\.\.\.\. *\d+: ([0-9a-f]+)")

@@ -22,7 +22,7 @@ static void print_usage(FILE *out)
 {
 	fputs("usage: jitproof explain [--json] [--fail-if ID>X[%]] [--elf DIR] [--root DIR]\n"
 	      "                        [--partial] FILE\n"
-	      "  FILE              a perf.data file; -: standard input\n"
+	      "  FILE              a perf.data file or folder; -: standard input\n"
 	      "  --json            one object\n"
 	      "  --fail-if ID>X[%] exit with 1 only if cause ID costs more than X samples, or\n"
 	      "                    more than X % of them; else with 0\n"

@@ -159,11 +159,15 @@ out:
 	return status;
 }
 
-static bool is_dir(const char *path)
+/* A perf.data may be a folder, too, with a file that no run directory has. */
+static bool is_run(const char *path)
 {
 	struct stat status;
+	char data[4096];
 
-	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode) &&
+	       (jp_path_build(data, sizeof(data), NULL, "%s/data", path) || lstat(data, &status) ||
+		!S_ISREG(status.st_mode));
 }
 
 static int judge(int argc, char **argv)
@@ -185,7 +189,7 @@ static int judge(int argc, char **argv)
 		else
 			break;
 	}
-	if (at == argc - 1 && (expected || results || is_dir(argv[at])))
+	if (at == argc - 1 && (expected || results || is_run(argv[at])))
 		return judge_dir(argv[at], expected, results);
 	return jp_judge_file(argc, argv);
 }

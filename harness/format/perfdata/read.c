@@ -2,16 +2,16 @@
 #include "harness/format/perfdata/read.h"
 
 #include <errno.h>
-#include <string.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
+#include "harness/base/array.h"
+#include "harness/base/path.h"
+#include "harness/base/untrusted_file.h"
 #include "harness/format/perfdata/decode.h"
-#include "harness/format/perfdata/format.h"
 #include "harness/format/perfdata/reader.h"
-#include "harness/format/perfdata/swap.h"
-
-enum { COPIES_CHUNK = 1 << 20 };
-/* What one compressed record may unpack to; perf puts at most a ring into one. */
-static const size_t unpack_limit = (size_t)256 << 20;
+#include "harness/format/perfdata/records.h"
 
 static int take_deferred(void *context, const struct jp_event *event)
 {
@@ -34,7 +34,7 @@ static int look_ahead(struct jp_perf_reader *reader)
 
 	reader->looked_ahead = true;
 	/* A stream can be read but once. */
-	if (reader->source.map)
+	if (reader->source.map || reader->nr_parts)
 		ret = jp_perf_reader_run(&ahead, reader->path);
 	jp_perf_deferred_sort(&reader->deferred);
 	if (ret == -ENODATA && summary.cut_short)
@@ -82,366 +82,102 @@ static int deliver(void *context, const struct jp_pending *pending)
 	return reader->visit(reader->context, event);
 }
 
-static struct jp_perf_record read_record_header(const struct jp_perf_reader *reader,
-						const void *bytes)
+/* A file of a folder, mapped until all are read: their records wait for their turn. */
+struct jp_perf_part {
+	struct jp_perf_source source;
+	char path[4096];
+};
+
+static int read_file(struct jp_perf_reader *reader)
 {
-	struct jp_perf_record record;
-
-	memcpy(&record, bytes, sizeof(record));
-	if (reader->attrs.swapped)
-		jp_perf_swap_record_header(&record);
-	return record;
-}
-
-/* A kernel record that cannot stay where it is has a copy at a multiple of 8: NULL: no memory. */
-static struct jp_perf_record *copy_record(struct jp_perf_reader *reader, size_t record_size,
-					  struct jp_pending *pending)
-{
-	size_t size = (record_size + 7) & ~(size_t)7;
-	struct jp_chunk *chunk = reader->copies;
-	struct jp_perf_record *copy;
-
-	if (!chunk || chunk->capacity - chunk->used < size) {
-		jp_chunk_put(chunk);
-		reader->copies = chunk = jp_chunk_new(COPIES_CHUNK);
-		if (!chunk)
-			return NULL;
-	}
-	copy = (void *)(chunk->bytes + chunk->used);
-	memcpy(copy, pending->record, record_size);
-	pending->record = copy;
-	pending->chunk = chunk;
-	chunk->used += size;
-	return copy;
-}
-
-/* What has no event, and is for whoever writes it on alone. */
-static int give_other(struct jp_perf_reader *reader, const unsigned char *bytes, uint64_t size)
-{
-	return reader->other ? reader->other(reader->context, bytes, size) : 0;
-}
-
-static int finish_round(struct jp_perf_reader *reader, const unsigned char *bytes)
-{
-	int ret = jp_rounds_finish(&reader->rounds);
-
-	return ret ? ret : give_other(reader, bytes, sizeof(struct jp_perf_record));
-}
-
-static int kernel_record(struct jp_perf_reader *reader, const struct jp_perf_record *header,
-			 struct jp_pending *pending)
-{
-	const bool swapped = reader->attrs.swapped;
-	const struct jp_perf_record *record;
-	struct jp_perf_record *copy = NULL;
-	int64_t attr;
-
-	if (!header->type || header->type > JP_PERF_RECORD_CALLCHAIN_DEFERRED) {
-		reader->summary->unknown_records++;
-		return give_other(reader, (const void *)pending->record, header->size);
-	}
-	/* After a compressed one, say, it lies at an odd address. */
-	if (__builtin_expect(swapped || (uintptr_t)pending->record % sizeof(uint64_t), 0)) {
-		if (swapped && header->size % sizeof(uint64_t))
-			return jp_perf_bad(
-				reader, pending->at,
-				"expected a record of whole words, found one of %u bytes",
-				header->size);
-		copy = copy_record(reader, header->size, pending);
-		if (!copy)
-			return jp_perf_no_memory(reader);
-	}
-	if (swapped)
-		jp_perf_swap_words(copy);
-	record = pending->record;
-	attr = jp_perf_attrs_of(&reader->attrs, record);
-	if (__builtin_expect(attr < 0, 0))
-		return jp_perf_bad(
-			reader, pending->at,
-			"expected a record of one of the file's %zu attrs, found id %llu",
-			reader->attrs.count,
-			reader->attrs.count ? (unsigned long long)jp_perf_record_id(
-						      &reader->attrs.all[0].layout, record)
-					    : 0);
-	if (swapped)
-		jp_perf_swap_rest(&reader->attrs.all[attr].layout, copy);
-	pending->attr = attr;
-	pending->time = jp_perf_record_time(&reader->attrs.all[attr].layout, record);
-	/* What has no time cannot wait for its turn: perf gives it out at once. */
-	if (!pending->time)
-		return deliver(reader, pending);
-	return jp_rounds_add(&reader->rounds, pending) ? jp_perf_no_memory(reader) : 0;
-}
-
-/* Whole records of @chunk from @from on, all of them unpacked from the record at @at. */
-static int unpacked_records(struct jp_perf_reader *reader, struct jp_chunk *chunk, uint64_t at)
-{
-	size_t from = 0;
-
-	while (chunk->used - from >= sizeof(struct jp_perf_record)) {
-		const unsigned char *bytes = chunk->bytes + from;
-		const struct jp_perf_record record = read_record_header(reader, bytes);
-		struct jp_pending pending = {.record = (void *)bytes, .chunk = chunk, .at = at};
-		int ret = 0;
-
-		if (record.size < sizeof(record) || record.size % sizeof(uint64_t))
-			return jp_perf_bad(
-				reader, at,
-				"expected records of whole words in the compressed data, found one "
-				"of %u bytes",
-				record.size);
-		if (chunk->used - from < record.size)
-			break;
-		reader->summary->records++;
-		if (record.type < JP_PERF_RECORD_USER)
-			ret = kernel_record(reader, &record, &pending);
-		else if (record.type != JP_PERF_RECORD_FINISHED_ROUND)
-			ret = jp_perf_bad(reader, at,
-					  "expected the kernel's records in the compressed data, "
-					  "found type %u",
-					  record.type);
-		else
-			ret = finish_round(reader, bytes);
-		reader->summary->own_records += record.type >= JP_PERF_RECORD_USER;
-		if (ret)
-			return ret;
-		from += record.size;
-	}
-	if (from == chunk->used)
-		return 0;
-	reader->rest = jp_chunk_new(chunk->used - from);
-	if (!reader->rest)
-		return jp_perf_no_memory(reader);
-	reader->rest->used = chunk->used - from;
-	memcpy(reader->rest->bytes, chunk->bytes + from, chunk->used - from);
-	return 0;
-}
-
-static int compressed_record(struct jp_perf_reader *reader, const struct jp_perf_record *record,
-			     const unsigned char *data, uint64_t at)
-{
-	struct jp_chunk *chunk = reader->rest ? reader->rest : jp_chunk_new(0);
-	uint64_t size = record->size - sizeof(*record);
-	struct jp_error why;
-	int ret;
-
-	reader->rest = NULL;
-	reader->summary->compressed = true;
-	if (!chunk)
-		return jp_perf_no_memory(reader);
-	if (record->type == JP_PERF_RECORD_COMPRESSED2) {
-		uint64_t told = 0;
-
-		if (size >= sizeof(told))
-			told = jp_perf_read64(reader, data);
-		if (size < sizeof(told) || told > size - sizeof(told)) {
-			jp_chunk_put(chunk);
-			return jp_perf_bad(reader, at,
-					   "expected compressed data that fits into its record of "
-					   "%u bytes",
-					   record->size);
-		}
-		data += sizeof(told);
-		size = told;
-	}
-	if (!reader->zstd)
-		reader->zstd = jp_zstd_new(&why);
-	ret = reader->zstd ? jp_zstd_more(reader->zstd, data, size, &chunk->bytes, &chunk->capacity,
-					  &chunk->used, unpack_limit, &why)
-			   : -ENOTSUP;
-	if (ret)
-		ret = jp_perf_bad(reader, at, "compressed record of type %u: %s", record->type,
-				  why.text);
-	else
-		ret = unpacked_records(reader, chunk, at);
-	jp_chunk_put(chunk);
-	return ret;
-}
-
-/* Whether nothing follows the data, as in a stream: then more of it may be missing. */
-static bool to_the_end(const struct jp_perf_source *source)
-{
-	return !source->map || source->end >= source->size;
-}
-
-/* A record with @size bytes behind it, which only a file that is mapped has in one piece. */
-static int skip_payload(struct jp_perf_reader *reader, const struct jp_perf_record *record,
-			const unsigned char *bytes, uint64_t size, uint64_t at)
-{
-	uint64_t skipped;
-	int ret = jp_source_skip(&reader->source, size, &skipped, reader->err);
-
-	if (ret)
-		return ret;
-	if (skipped < size && to_the_end(&reader->source))
-		return jp_perf_cut(reader, at, "expected %llu bytes after this record, found %llu",
-				   (unsigned long long)size, (unsigned long long)skipped);
-	if (skipped < size)
-		return jp_perf_bad(reader, at, "expected %llu bytes after this record, found %llu",
-				   (unsigned long long)size, (unsigned long long)skipped);
-	return reader->source.map ? give_other(reader, bytes, record->size + size) : 0;
-}
-
-/* perf's own records, @bytes and all: gone from the source already, and at any address. */
-static int user_record(struct jp_perf_reader *reader, const struct jp_perf_record *record,
-		       const unsigned char *bytes, uint64_t at)
-{
-	uint64_t word = 0;
-	uint32_t attr_size;
-	int ret;
-
-	if (record->size >= sizeof(*record) + sizeof(word))
-		word = jp_perf_read64(reader, bytes + sizeof(*record));
-	if (record->type <= JP_PERF_RECORD_SCHEDSTAT_DOMAIN)
-		reader->summary->own_records++;
-	switch (record->type) {
-	case JP_PERF_RECORD_FINISHED_ROUND:
-		return finish_round(reader, bytes);
-	case JP_PERF_RECORD_COMPRESSED:
-	case JP_PERF_RECORD_COMPRESSED2:
-		return compressed_record(reader, record, bytes + sizeof(*record), at);
-	case JP_PERF_RECORD_HEADER_ATTR:
-		if (!reader->summary->pipe)
-			return give_other(reader, bytes, record->size);
-		attr_size = record->size >= 16 ? jp_perf_read32(reader, bytes + 12) : 0;
-		if (!attr_size)
-			attr_size = JP_PERF_ATTR_SIZE_0;
-		if (attr_size > record->size - sizeof(*record))
-			return jp_perf_bad(
-				reader, at,
-				"expected an attr that fits into its record of %u bytes, "
-				"found one of %u",
-				record->size, attr_size);
-		ret = jp_perf_add_attr(
-			reader, bytes + sizeof(*record), attr_size,
-			bytes + sizeof(*record) + attr_size,
-			(record->size - sizeof(*record) - attr_size) / sizeof(uint64_t), at);
-		return ret ? ret : give_other(reader, bytes, record->size);
-	case JP_PERF_RECORD_HEADER_BUILD_ID:
-		ret = jp_perf_read_build_ids(reader, bytes, record->size, at);
-		return ret ? ret : give_other(reader, bytes, record->size);
-	case JP_PERF_RECORD_HEADER_FEATURE:
-		if (record->size < sizeof(*record) + sizeof(word))
-			return jp_perf_bad(reader, at, "expected a feature's number in its record");
-		ret = jp_perf_read_feature(reader, word, bytes + 16, record->size - 16, at);
-		return ret ? ret : give_other(reader, bytes, record->size);
-	case JP_PERF_RECORD_AUXTRACE:
-		return skip_payload(reader, record, bytes, word, at);
-	case JP_PERF_RECORD_TRACING_DATA:
-		/* A 32-bit size, and no padding before what follows. */
-		attr_size = 0;
-		if (record->size >= sizeof(*record) + sizeof(attr_size))
-			attr_size = jp_perf_read32(reader, bytes + sizeof(*record));
-		return skip_payload(reader, record, bytes, attr_size, at);
-	default:
-		if (record->type > JP_PERF_RECORD_SCHEDSTAT_DOMAIN)
-			reader->summary->unknown_records++;
-		return give_other(reader, bytes, record->size);
-	}
-}
-
-static int read_record(struct jp_perf_reader *reader, bool *more)
-{
-	struct jp_perf_source *source = &reader->source;
-	struct jp_pending pending = {.at = source->at};
-	struct jp_perf_record header;
-	const unsigned char *bytes;
-	size_t have;
-	int ret;
-
-	bytes = jp_source_peek(source, sizeof(header), &have, reader->err);
-	if (!bytes)
-		return -EIO;
-	*more = have;
-	if (!have)
-		return 0;
-	if (have < sizeof(header) && to_the_end(source))
-		return jp_perf_cut(reader, pending.at,
-				   "expected a record of at least 8 bytes, found the last %zu "
-				   "bytes",
-				   have);
-	if (have < sizeof(header))
-		return jp_perf_bad(reader, pending.at,
-				   "expected a record of at least 8 bytes, found the last "
-				   "%zu bytes",
-				   have);
-	header = read_record_header(reader, bytes);
-	if (header.size < sizeof(header))
-		return jp_perf_bad(reader, pending.at,
-				   "expected a record of at least 8 bytes, found type %u of "
-				   "%u bytes",
-				   header.type, header.size);
-	bytes = jp_source_peek(source, header.size, &have, reader->err);
-	if (!bytes)
-		return -EIO;
-	if (have < header.size && to_the_end(source))
-		return jp_perf_cut(reader, pending.at,
-				   "expected a record of type %u of %u bytes, found the last %zu "
-				   "bytes",
-				   header.type, header.size, have);
-	if (have < header.size)
-		return jp_perf_bad(reader, pending.at,
-				   "expected a record of type %u of %u bytes, found the last "
-				   "%zu bytes",
-				   header.type, header.size, have);
-	reader->summary->records++;
-	pending.record = (const void *)bytes;
-	pending.chunk = source->chunk;
-	jp_source_advance(source, header.size);
-	if (header.type < JP_PERF_RECORD_USER)
-		return kernel_record(reader, &header, &pending);
-	/* Skipping its payload may take the source to another chunk. */
-	if (pending.chunk)
-		pending.chunk->refs++;
-	ret = user_record(reader, &header, bytes, pending.at);
-	jp_chunk_put(pending.chunk);
-	if (header.type == JP_PERF_RECORD_FINISHED_ROUND)
-		jp_source_drop(source, jp_rounds_oldest(&reader->rounds, source->at));
-	return ret;
-}
-
-static int read_all(struct jp_perf_reader *reader)
-{
-	bool more = true;
 	int ret = jp_perf_read_header(reader);
 
 	if (!ret && reader->opened)
 		ret = reader->opened(reader->context);
-	while (!ret && more)
-		ret = read_record(reader, &more);
-	if (!ret && reader->rest && *reader->cut.text)
-		ret = -ENODATA;
-	if (!ret && reader->rest)
-		ret = jp_perf_bad(
-			reader, reader->source.at,
-			"expected the compressed data to end with a whole record, found %zu "
-			"bytes more",
-			reader->rest->used);
-	if (!ret || (ret == -ENODATA && *reader->cut.text))
-		ret = jp_rounds_end(&reader->rounds);
-	reader->summary->bytes = reader->source.at;
-	/* What is wrong with a file that shrank is that. */
-	ret = jp_source_check(&reader->source, reader->err) ?: ret;
-	if (ret || !*reader->cut.text)
-		return ret;
-	reader->summary->cut_short = true;
-	return jp_fail(reader->err, ENODATA, "%s", reader->cut.text);
+	return ret ?: jp_perf_read_records(reader);
 }
 
-int jp_perf_reader_run(struct jp_perf_reader *reader, const char *path)
+/* Makes @part the source, as long as @read runs. */
+static int read_part(struct jp_perf_reader *reader, struct jp_perf_part *part,
+		     int (*read)(struct jp_perf_reader *reader))
 {
-	int ret = jp_source_open(&reader->source, path, reader->err);
+	int ret;
 
-	*reader->summary = (struct jp_perfdata_summary){.monotonic = true};
-	if (ret)
-		return ret;
-	reader->path = path;
-	reader->rounds.deliver = deliver;
-	reader->rounds.context = reader;
-	ret = read_all(reader);
-	reader->summary->monotonic &= reader->summary->attrs > 0;
-	reader->summary->unknown_ids = reader->attrs.unknown_ids;
-	reader->summary->behind = reader->rounds.behind;
+	reader->source = part->source;
+	ret = read(reader);
+	part->source = reader->source;
+	reader->source = (struct jp_perf_source){.fd = -1};
+	/* Each file is compressed by itself. */
+	jp_zstd_free(reader->zstd);
+	reader->zstd = NULL;
+	jp_chunk_put(reader->rest);
+	reader->rest = NULL;
+	/* What the others hold counts all the same. */
+	return ret == -ENODATA && *reader->cut.text ? 0 : ret;
+}
+
+/* Opens the file @name of the folder @path: *@part, NULL where it is empty. -ENOENT: there is none.
+ */
+static int open_part(struct jp_perf_reader *reader, const char *path, const char *name,
+		     struct jp_perf_part **part)
+{
+	struct jp_perf_part *made = calloc(1, sizeof(*made)), **added;
+	uint64_t size = 0;
+	int fd, ret;
+
+	*part = NULL;
+	if (!made)
+		return jp_perf_no_memory(reader);
+	ret = jp_path_build(made->path, sizeof(made->path), reader->err, "%s/%s", path, name);
+	fd = ret ?: jp_untrusted_open(made->path, -1, &size, reader->err);
+	if (fd >= 0 && size)
+		ret = jp_source_take(&made->source, fd, made->path, size, reader->err);
+	else if (fd >= 0)
+		close(fd);
+	if (ret || fd < 0 || !size) {
+		free(made);
+		return ret ?: fd < 0 ? fd : 0;
+	}
+	added = jp_array_push(&reader->parts, &reader->nr_parts, &reader->parts_capacity);
+	if (!added) {
+		jp_source_close(&made->source);
+		free(made);
+		return jp_perf_no_memory(reader);
+	}
+	*added = *part = made;
+	return 0;
+}
+
+/*
+ * What perf record --kcore and --threads write: "data" is as any perf.data; "data.0" and so on hold
+ * the records of one thread each (docs: perf.data-directory-format.txt in the kernel tree).
+ */
+static int read_folder(struct jp_perf_reader *reader, const char *path)
+{
+	struct jp_perf_part *part;
+	int ret = open_part(reader, path, "data", &part);
+	char name[32];
+
+	if (ret == -ENOENT || (!ret && !part))
+		return jp_fail(reader->err, EISDIR,
+			       "%s: expected a perf.data, or a folder with a file \"data\" as perf "
+			       "record --threads writes",
+			       path);
+	if (!ret)
+		ret = read_part(reader, part, read_file);
+	for (unsigned int i = 0; !ret; i++) {
+		snprintf(name, sizeof(name), "data.%u", i);
+		ret = open_part(reader, path, name, &part);
+		if (ret == -ENOENT)
+			return 0;
+		if (part)
+			ret = read_part(reader, part, jp_perf_read_records);
+	}
+	return ret;
+}
+
+static void free_reader(struct jp_perf_reader *reader)
+{
 	jp_rounds_free(&reader->rounds);
 	jp_perf_attrs_free(&reader->attrs);
 	jp_perf_deferred_free(&reader->deferred);
@@ -449,6 +185,45 @@ int jp_perf_reader_run(struct jp_perf_reader *reader, const char *path)
 	jp_chunk_put(reader->rest);
 	jp_chunk_put(reader->copies);
 	jp_source_close(&reader->source);
+	for (size_t i = 0; i < reader->nr_parts; i++) {
+		jp_source_close(&reader->parts[i]->source);
+		free(reader->parts[i]);
+	}
+	free(reader->parts);
+}
+
+/* What is wrong with a file that shrank is that. */
+static int check_sources(const struct jp_perf_reader *reader)
+{
+	int ret = jp_source_check(&reader->source, reader->err);
+
+	for (size_t i = 0; !ret && i < reader->nr_parts; i++)
+		ret = jp_source_check(&reader->parts[i]->source, reader->err);
+	return ret;
+}
+
+int jp_perf_reader_run(struct jp_perf_reader *reader, const char *path)
+{
+	int ret = jp_source_open(&reader->source, path, reader->err);
+
+	*reader->summary = (struct jp_perfdata_summary){.monotonic = true};
+	if (ret && ret != -EISDIR)
+		return ret;
+	reader->path = path;
+	reader->rounds.deliver = deliver;
+	reader->rounds.context = reader;
+	ret = ret ? read_folder(reader, path) : read_file(reader);
+	if (!ret || (ret == -ENODATA && *reader->cut.text))
+		ret = jp_rounds_end(&reader->rounds);
+	ret = check_sources(reader) ?: ret;
+	if (!ret && *reader->cut.text) {
+		reader->summary->cut_short = true;
+		ret = jp_fail(reader->err, ENODATA, "%s", reader->cut.text);
+	}
+	reader->summary->monotonic &= reader->summary->attrs > 0;
+	reader->summary->unknown_ids = reader->attrs.unknown_ids;
+	reader->summary->behind = reader->rounds.behind;
+	free_reader(reader);
 	return ret;
 }
 

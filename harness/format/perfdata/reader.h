@@ -13,7 +13,9 @@
 /* The reader from within, and how it opens a file; harness/format/perfdata/read.c goes through the
  * records. */
 struct jp_perf_reader {
-	struct jp_perf_source source;
+	struct jp_perf_source source; /* what is read now */
+	struct jp_perf_part **parts;  /* of a folder: each file */
+	size_t nr_parts, parts_capacity;
 	struct jp_perf_rounds rounds;
 	struct jp_perf_attrs attrs;
 	struct jp_zstd *zstd;

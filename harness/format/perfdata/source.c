@@ -82,14 +82,23 @@ int jp_source_open(struct jp_perf_source *source, const char *path, struct jp_er
 		return ret;
 	}
 	if (S_ISDIR(st.st_mode))
-		ret = jp_fail(err, EISDIR,
-			      "%s: expected a file; a directory as perf record --threads "
-			      "writes cannot be read",
-			      source->name);
+		ret = jp_fail(err, EISDIR, "%s: %s", source->name, strerror(EISDIR));
 	else if (S_ISREG(st.st_mode) && lseek(source->fd, 0, SEEK_CUR) == 0)
 		ret = map_file(source, st.st_size, err);
 	else
 		ret = 0;
+	if (ret)
+		jp_source_close(source);
+	return ret;
+}
+
+int jp_source_take(struct jp_perf_source *source, int fd, const char *name, uint64_t size,
+		   struct jp_error *err)
+{
+	int ret;
+
+	*source = (struct jp_perf_source){.name = name, .fd = fd, .close_fd = true};
+	ret = map_file(source, size, err);
 	if (ret)
 		jp_source_close(source);
 	return ret;

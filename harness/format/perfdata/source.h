@@ -35,8 +35,12 @@ struct jp_perf_source {
 	size_t chunk_at;
 };
 
-/* @path "-": standard input. */
+/* @path "-": standard input. -EISDIR: a folder. */
 int jp_source_open(struct jp_perf_source *source, const char *path, struct jp_error *err);
+/* The same of the regular file @fd of @size > 0 bytes, which is the source's from now on. @name
+ * must live as long. */
+int jp_source_take(struct jp_perf_source *source, int fd, const char *name, uint64_t size,
+		   struct jp_error *err);
 /* 0, or -errno and a message: the file is not any more what it was when it was opened. */
 int jp_source_check(const struct jp_perf_source *source, struct jp_error *err);
 void jp_source_close(struct jp_perf_source *source);
