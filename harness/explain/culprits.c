@@ -115,7 +115,7 @@ int jp_culprits_find(const struct jp_ends *ends, struct jp_culprits *culprits)
 		if (!leaf && end->kind != JP_END_SINGLE && end->kind != JP_END_HERE)
 			continue;
 		/* What looks like garbage may be code that nobody told of. */
-		if (!end->image->files)
+		if (jp_image_replaced(end->image))
 			continue;
 		if (!leaf && is_root(end))
 			continue;

@@ -12,6 +12,7 @@ static enum jp_code_kind look(struct jp_codes *codes, const struct jp_places_pro
 	code = jp_code_at(codes, process, stretch);
 	ending->known = true;
 	ending->emitted |= code == JP_CODE_EMITTED;
+	ending->file |= code != JP_CODE_EMITTED;
 	if (!ending->interpreter && (code == JP_CODE_PROGRAM || code == JP_CODE_FILE) &&
 	    jp_code_interprets(stretch->name))
 		ending->interpreter = stretch->name;
@@ -85,12 +86,14 @@ void jp_end_of_chain(struct jp_codes *codes, const struct jp_places_process *pro
 	    returns(codes, process, stack)) {
 		ending->kind = nr_good ? JP_END_CALLER : JP_END_UNMAPPED;
 		ending->addr = stack->frames[nr_good];
-		ending->known = true;
+		ending->known = ending->file = true;
 		return;
 	}
 	if (!nr_good) {
 		ending->kind = JP_END_UNMAPPED;
 		ending->addr = stack->frames[0];
+		if (stack->count > 1 && possible(stack->frames[1]))
+			ending->next = stack->frames[1];
 		return;
 	}
 	ending->addr = stack->frames[nr_good - 1];
@@ -130,7 +133,7 @@ void jp_end_of_dump(struct jp_codes *codes, const struct jp_places_process *proc
 	/* Call frame information does not lead astray: where it ends up, there is code. */
 	ending->kind = JP_END_UNMAPPED;
 	if (stack->other && stack->other->count && returns(codes, process, stack->other))
-		ending->known = true;
+		ending->known = ending->file = true;
 }
 
 bool jp_end_beside(const struct jp_stack *chain, struct jp_ending *ending)

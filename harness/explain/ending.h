@@ -27,6 +27,7 @@ struct jp_ending {
 	uint64_t addr;
 	uint64_t next;           /* what follows and is no address of code; 0: nothing */
 	bool known;              /* some address is in a known mapping */
+	bool file;               /* of a file, or the vDSO */
 	bool emitted;            /* a frame is a JIT's */
 	bool in_jit;             /* the innermost one is */
 	bool calls_jit;          /* so is its caller */

@@ -119,6 +119,20 @@ static int see_map(struct jp_ends *ends, const struct jp_event *event)
 	return 0;
 }
 
+bool jp_image_replaced(const struct jp_image *image)
+{
+	enum { FEW = 10, LEAST = 5 };
+	/* Further apart than a JIT's memory: a program is here, and its libraries are there. */
+	const uint64_t far = UINT64_C(1) << 40;
+
+	if (!image->files)
+		return true;
+	if (image->unmapped_since < LEAST ||
+	    (image->unmapped - image->unmapped_since) * FEW >= image->unmapped)
+		return false;
+	return image->in_files || image->high - image->low >= far;
+}
+
 /* --- ends --------------------------------------------------------------------------------- */
 
 /* Whether the next function of @stack keeps the frame pointer, and is in the file of @leaf: then so
@@ -218,6 +232,12 @@ static void count(struct jp_end *end, const struct jp_event *event, const struct
 		end->next = ending->next;
 }
 
+static void stretch(struct jp_image *image, uint64_t addr)
+{
+	image->low = !image->low || addr < image->low ? addr : image->low;
+	image->high = addr > image->high ? addr : image->high;
+}
+
 static void count_image(struct jp_image *image, const struct jp_event *event,
 			const struct jp_ending *ending)
 {
@@ -227,6 +247,16 @@ static void count_image(struct jp_image *image, const struct jp_event *event,
 		image->first = event->time;
 	image->last = event->time;
 	image->known += ending->known;
+	if (ending->file) {
+		image->in_files++;
+		image->unmapped_since = 0;
+	} else if (ending->kind == JP_END_UNMAPPED) {
+		image->unmapped_since++;
+		stretch(image, ending->addr);
+		if (ending->next)
+			stretch(image, ending->next);
+	}
+	image->unmapped += ending->kind == JP_END_UNMAPPED;
 	image->in_jit += ending->in_jit;
 	image->calls_jit += ending->calls_jit;
 	image->whole += whole;

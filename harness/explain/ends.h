@@ -31,6 +31,10 @@ struct jp_image {
 	uint64_t interpreted;         /* whole ones with an interpreter and without emitted code */
 	const char *interpreter;      /* its file */
 	uint64_t first, last;         /* times of samples */
+	uint64_t in_files;            /* samples with an address in a known file */
+	uint64_t unmapped;            /* samples that run code in no mapping */
+	uint64_t unmapped_since;      /* of those, after the last in a known file */
+	uint64_t low, high;           /* of the addresses in no mapping */
 };
 
 struct jp_end {
@@ -68,6 +72,9 @@ struct jp_ends {
 	uint64_t none;         /* samples that have no user stack, and no user address */
 	uint64_t first_sample; /* its time */
 };
+
+/* Whether @image is no more the program whose files are known, or none is: an exec was not seen. */
+bool jp_image_replaced(const struct jp_image *image);
 
 struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir,
 			    struct jp_file_finder *finder);

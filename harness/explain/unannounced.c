@@ -53,13 +53,14 @@ static int see(struct jp_explain_view *view, const struct jp_event *event,
 	return 0;
 }
 
-/* Samples of @end that run code in no mapping. Where no file of the process is known, neither is
- * what follows known code in a chain. */
+/* Samples of @end that run code in no mapping. Where the program is not known, neither is what
+ * follows known code in a chain. */
 static uint64_t unknown_at(const struct jp_end *end)
 {
 	if (end->kind == JP_END_UNMAPPED || end->kind == JP_END_CALLER)
 		return end->samples;
-	if (end->image->files || (end->kind != JP_END_SINGLE && end->kind != JP_END_HERE))
+	if (!jp_image_replaced(end->image) ||
+	    (end->kind != JP_END_SINGLE && end->kind != JP_END_HERE))
 		return 0;
 	return end->garbage;
 }
@@ -94,7 +95,6 @@ static int add(struct missing_records *state, const struct jp_end *end)
 static const char *cause_of(const struct jp_explain_view *view, const struct missing_records *state,
 			    const struct unannounced *one)
 {
-	enum { FEW = 10 };
 	const struct jp_image *image = one->image;
 	/* perf reads every executable line of /proc/PID/maps, unless it is told not to. */
 	const bool reads_all =
@@ -102,9 +102,8 @@ static const char *cause_of(const struct jp_explain_view *view, const struct mis
 
 	if (state->lost.records[true] + state->lost.samples[true] &&
 	    one->before_loss * 2 < one->samples)
-		return "lost-records";
-	/* What is known of it is another program. */
-	if (image->files && image->known * FEW < image->samples)
+		return "lost-records"; /* What is known of it is another program, or became one. */
+	if (image->files && jp_image_replaced(image))
 		return "exec-while-disabled";
 	/* Its name would be told with the first glance at it, and by an exec that was seen. */
 	if (!image->files && !*image->process && (image->anon || state->count > 1))

@@ -322,6 +322,23 @@ class Records(Recording):
             self.sample(0x560000000000 + offset, 0x7f5000000000 + offset)
         self.only("exec-while-disabled", 1)
 
+    def test_exec_after_a_while(self) -> None:
+        """Its files are hit, and then never again: what emitted code ends in is no garbage."""
+        self.known()
+        self.sample(MAIN + 8, ROOT, count=200)
+        self.map(ANON, "//anon", self.time)
+        for offset in range(100):
+            self.sample(0x560000000000 + offset, 0x560000001000)
+            self.sample(ANON + offset, 0x560000000000 + offset)
+        self.only("exec-while-disabled", 0.5)
+
+    def test_older_code_without_frame_pointers(self) -> None:
+        """Nothing but emitted code is seen, in one place: no other program."""
+        self.known()
+        for offset in range(200):
+            self.sample(ANON + offset)
+        self.only("older-code", 1)
+
     def test_exec_of_an_unknown_process(self) -> None:
         for pid in (200, 201):
             self.add(self.perf.map(pid, ANON, 0x10000, "//anon", 900))
