@@ -48,37 +48,49 @@ static int by_time(const void *left, const void *right)
 	return jp_compare(a->pid, b->pid) ?: jp_compare(a->time, b->time);
 }
 
-/* Whether the act made something executable that was not so, or of another protection, just before:
- * an mprotect() that changes nothing makes no record. */
-static bool makes_executable(const struct act_records *state, const struct jp_event *act)
+/* How far from @start on the records of the time of @act tell of it. */
+static uint64_t told_until(const struct act_records *state, const struct jp_event *act,
+			   uint64_t start)
+{
+	const uint64_t slack = state->view->evidence->info.slack;
+	const struct told_range *told = state->told;
+	uint64_t before, reached = start;
+	size_t first;
+
+	jp_search(first, state->nr_told,
+		  told[first].pid != act->pid ? told[first].pid < act->pid
+					      : told[first].time + slack < act->before);
+	do {
+		before = reached;
+		for (size_t i = first; i < state->nr_told && told[i].pid == act->pid &&
+				       told[i].time <= act->after + slack;
+		     i++)
+			if (told[i].start <= reached && reached < told[i].end)
+				reached = told[i].end;
+	} while (reached > before);
+	return reached;
+}
+
+/* What the act made executable, or gave another protection, must be told, whole: an mprotect() that
+ * changes nothing makes no record. *@made: there was something. */
+static bool is_told(const struct act_records *state, const struct jp_event *act, bool *made)
 {
 	const struct jp_executable *one;
 	size_t at = SIZE_MAX;
 
+	*made = false;
 	if ((act->type != JP_EVENT_MAP && act->type != JP_EVENT_PROTECT) ||
 	    !(act->map.prot & JP_PROT_EXEC))
-		return false;
+		return true;
 	while ((one = jp_executables_next(&state->truth, act->pid, act->map.addr,
-					  act->map.addr + act->map.len, &at)))
-		if (one->open_before == act->before)
-			return true;
-	return false;
-}
-
-static bool is_told(const struct act_records *state, const struct jp_event *act)
-{
-	const uint64_t slack = state->view->evidence->info.slack;
-	const struct told_range *told = state->told;
-	size_t i;
-
-	jp_search(i, state->nr_told,
-		  told[i].pid != act->pid ? told[i].pid < act->pid
-					  : told[i].time + slack < act->before);
-	for (; i < state->nr_told && told[i].pid == act->pid && told[i].time <= act->after + slack;
-	     i++)
-		if (told[i].start < act->map.addr + act->map.len && act->map.addr < told[i].end)
-			return true;
-	return false;
+					  act->map.addr + act->map.len, &at))) {
+		if (one->open_before != act->before)
+			continue;
+		*made = true;
+		if (told_until(state, act, one->start) < one->end)
+			return false;
+	}
+	return true;
 }
 
 /* Whether the events of all threads were on all the time. A gate switches those of one process
@@ -108,17 +120,16 @@ static int end(struct jp_view *view, struct jp_error *err)
 		qsort(state->told, state->nr_told, sizeof(*state->told), by_time);
 	for (size_t i = 0; !failed && i < truth->nr_acts; i++) {
 		const struct jp_event *act = &truth->acts[i];
+		bool made = false, told = !watched(state, act) || is_told(state, act, &made);
 
-		if (!watched(state, act) || !makes_executable(state, act))
-			continue;
-		acts++;
-		if (is_told(state, act))
+		acts += made;
+		if (told)
 			continue;
 		missing++;
 		failed = jp_findings_except(
 			&view->findings, "acts.records", "no-record",
 			"pid %u, %s of %" PRIx64 "-%" PRIx64 " at %" PRIu64
-			": no record of then tells of it",
+			": no record of then tells all of it",
 			act->pid, act->type == JP_EVENT_MAP ? "mmap" : "mprotect", act->map.addr,
 			act->map.addr + act->map.len, act->before);
 	}

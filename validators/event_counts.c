@@ -3,7 +3,8 @@
  * Event counts: a sampling event counts what it samples, and the kernel gives out both. Of a
  * breakpoint each hit is a sample. A clock counts nanoseconds; it gives a sample at each whole
  * period of the time for which it was on, never sooner. It may well be later, and skip some: where
- * a virtual machine is not given its time, that is counted all the same.
+ * a virtual machine is not given its time, that is counted all the same. And the file has as many
+ * as the capture wrote.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -41,7 +42,20 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	return 0;
 }
 
-static int end(struct jp_view *view, struct jp_error *err)
+/* Ours says how many samples it wrote. */
+static int judge_written(struct jp_view *view)
+{
+	const struct event_counts *counts = view->state;
+	const struct jp_capture_info *info = &view->evidence->info;
+
+	if (!info->first_enabled || !info->samples || counts->samples == info->samples)
+		return 0;
+	return jp_findings_except(&view->findings, "event.samples", "not-written",
+				  "%" PRIu64 " samples; the capture wrote %" PRIu64,
+				  counts->samples, info->samples);
+}
+
+static int judge_counted(struct jp_view *view)
 {
 	const struct event_counts *counts = view->state;
 	const struct jp_capture_info *info = &view->evidence->info;
@@ -50,7 +64,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 	double most, least;
 	const char *cause;
 
-	if (!period)
+	/* Other profilers do not say what their events counted, nor did ours always. */
+	if (!period || !info->counted)
 		return 0;
 	most = (double)info->counted / period;
 	/* The kernel stops an event that samples too often, and it counts on. */
@@ -68,11 +83,13 @@ static int end(struct jp_view *view, struct jp_error *err)
 				  counts->samples, lost, least, most);
 }
 
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	return judge_written(view) ?: judge_counted(view);
+}
+
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	/* Other profilers do not say what their events counted, nor did ours always. */
-	if (!view->evidence->info.counted)
-		return 0;
 	view->state = calloc(1, sizeof(struct event_counts));
 	return view->state ? 0 : -ENOMEM;
 }

@@ -121,6 +121,10 @@ static int end(struct jp_view *view, struct jp_error *err)
 		failed = jp_findings_except(&view->findings, "elf.files", "unreadable", "%.80s: %s",
 					    line->path, why.text);
 	}
+	/* Ours keep the vDSO at least. */
+	if (!kept->files && view->evidence->info.first_enabled)
+		failed = jp_findings_except(&view->findings, "elf.files", "none",
+					    "elf/index names no file");
 	return failed ?: jp_findings_add(&view->findings,
 					 jp_metric_rate("elf.files", kept->unreadable, kept->files))
 			 ?: jp_findings_add(&view->findings,

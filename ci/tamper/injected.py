@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Absent, Changes, add, kind
+from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind
 from ci.tamper.mappings import NOBODY, busiest, invented, is_injected
 from harness.selftest import run_directory as rd
 
@@ -51,8 +51,16 @@ add("injected.map.pgoff", each(
 add("injected.map.later", each(is_injected, lambda one: later(one, 100_000_000), 0.3, WHAT))
 add("injected.map.length", each(
     is_injected, lambda one: clone(one, size=one.size // 2), 0.3, WHAT))
-add("injected.anon.deleted", each(is_anonymous, lambda one: None, 1.0,
-                                  "anonymous mapping record"))
+
+
+@kind("injected.anon.deleted")
+def delete_anonymous(case: Case) -> Changes:
+    changes = case.each(is_anonymous, lambda one: None, 1.0, "anonymous mapping record", FILE)
+    if b"inject=strip" in case.read("case"):
+        raise Unobservable("the case's mode of injecting takes anonymous mappings away")
+    return changes
+
+
 add("injected.native.deleted.one", each(is_native, lambda one: None, 0.0,
                                         "mapping record of a file"))
 add("injected.native.deleted.all", each(is_native, lambda one: None, 1.0,

@@ -16,6 +16,8 @@ PAGE = 4096
 NOBODY = 4000000
 LONG = 10_000_000
 # Where a record may as well not be there, or so many ns earlier or later.
+# What tells less than it did.
+PARTS = ("length.-1", "start.+1")
 UNTOLD = {"deleted": 0, "prot.read": 0, "time.+100ms": 100_000_000, "time.-100ms": 100_000_000}
 Change = Callable[[Case, rd.Map], Any]
 Where = Callable[[Case, rd.Map], bool]
@@ -123,10 +125,12 @@ CHANGES: dict[str, Change] = {
 }
 
 
-def within_act(case: Case, one: rd.Map, by: int) -> str | None:
+def within_act(case: Case, one: rd.Map, name: str) -> str | None:
     """The proof that a record may be there or not: the workload told of many acts as one, whose
-    bracket holds it, and @by ns earlier and later too."""
-    truth = case.truth
+    bracket holds it, earlier and later too."""
+    truth, by = case.truth, UNTOLD.get(name)
+    if by is None:
+        return None
     for index in truth.of(truth.MAP):
         _, _, pid, _, before, after, addr, size = truth.get(index)[:8]
         if pid == one.pid and addr <= one.start < addr + size and \
@@ -135,12 +139,30 @@ def within_act(case: Case, one: rd.Map, by: int) -> str | None:
     return None
 
 
+def read_again(case: Case, one: rd.Map, name: str) -> str | None:
+    """The proof that what a record does not say any more is told again, by a reading of /proc: of a
+    record from before all events were on, or of a neighbour that a mapping was merged with."""
+    early = 0 < one.time < int(case.facts["enabled"])
+    if name not in PARTS and not (early and (name in UNTOLD or name == "time.0")):
+        return None
+    start, end = one.start, one.start + one.size
+    if name == "length.-1":
+        start = end - PAGE
+    elif name == "start.+1":
+        end = start + PAGE
+    for two in case.capture("perf.data").maps():
+        if two is not one and two.time == 0 and two.pid == one.pid and two.prot == one.prot and \
+                two.start <= start and end <= two.start + two.size:
+            return "a reading of /proc tells the same"
+    return None
+
+
 def of(where: Where, what: str, change: Change, share: float, name: str) \
         -> Callable[[Case], Changes]:
     return lambda case: case.each(
         lambda record: isinstance(record, rd.Map) and where(case, record),
         lambda one: change(case, one), share, what,
-        proof=(lambda one: within_act(case, one, UNTOLD[name])) if name in UNTOLD else None)
+        proof=lambda one: within_act(case, one, name) or read_again(case, one, name))
 
 
 for target, (where, what) in TARGETS.items():

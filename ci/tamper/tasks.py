@@ -50,11 +50,27 @@ def gone_before(case: Case, record: Any, tid: int) -> str | None:
     return None
 
 
+def told_again(case: Case, record: Any) -> str | None:
+    """The proof that another record tells the same: what is there when a capture attaches is told
+    live, and again from /proc."""
+    pid, tid = head(record, 2) if record.kind == rd.COMM else (head(record, 1)[0],
+                                                               head(record, 3)[2])
+    for one in case.capture("perf.data").records:
+        if one is record or one.kind not in (rd.FORK, rd.COMM) or \
+                one.kind not in (rd.FORK, record.kind) or (one.time == 0) == (record.time == 0):
+            continue
+        if tid in (head(one, 3)[2] if one.kind == rd.FORK else head(one, 2)[1],) and \
+                head(one, 1)[0] == pid:
+            return "another record of the thread tells the same, live or from /proc"
+    return None
+
+
 def comms(change: Callable[[rd.Side], Any], share: float, deletes: bool = False) \
         -> Callable[[Case], Changes]:
     return lambda case: case.each(
         lambda record: is_comm(case, record), change, share, COMM_WHAT,
-        proof=(lambda record: gone_before(case, record, head(record, 2)[1])) if deletes else None)
+        proof=(lambda record: gone_before(case, record, head(record, 2)[1]) or (
+            told_again(case, record) if not share else None)) if deletes else None)
 
 
 for share_name, share in (("all", 1.0), ("one", 0.0)):
@@ -108,7 +124,9 @@ def of_task(where: Callable[[Case, Any], bool], change: Callable[[rd.Side], Any]
             what: str, deletes: bool) -> Callable[[Case], Changes]:
     return lambda case: case.each(
         lambda one: where(case, one), change, share, what,
-        proof=(lambda one: gone_before(case, one, head(one, 3)[2])) if deletes else None)
+        proof=(lambda one: gone_before(case, one, head(one, 3)[2]) or (
+            told_again(case, one) if not share and one.kind == rd.FORK else None))
+        if deletes else None)
 
 
 TASKS: dict[str, Callable[[rd.Side], Any]] = {

@@ -10,7 +10,7 @@ from typing import Callable
 
 from ci.base import files
 from ci.tamper.case import Case
-from ci.tamper.kinds import Absent, Changes, add, kind
+from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind
 from harness.selftest import run_directory as rd
 
 SECOND = 1_000_000_000
@@ -114,6 +114,13 @@ def half(case: Case) -> Changes:
     return packed(case.truth, case.truth.slots[:len(case.truth.slots) // 2])
 
 
+def is_over(case: Case, mapped: tuple[int, ...]) -> bool:
+    truth = case.truth
+    ends = [truth.get(index) for index in truth.of(truth.UNMAP)]
+    return any(end[2] == mapped[2] and mapped[5] < end[5] < case.window[0] and
+               end[6] <= mapped[6] and mapped[6] + mapped[7] <= end[6] + end[7] for end in ends)
+
+
 def slots_gone(case: Case, kind_of: int, share: float) -> Changes:
     """Records that the workload never wrote."""
     truth = case.truth
@@ -121,6 +128,8 @@ def slots_gone(case: Case, kind_of: int, share: float) -> Changes:
     if not found:
         raise Absent("the truth holds no such record")
     gone = set(found[::max(1, round(1 / share))])
+    if kind_of == truth.MAP and all(is_over(case, truth.get(index)) for index in gone):
+        raise Unobservable("what was mapped was gone before samples were taken")
     return packed(truth, [slot for index, slot in enumerate(truth.slots) if index not in gone])
 
 

@@ -69,6 +69,10 @@ class Attached(tv.Recorded):
         self.facts["duplicates"] = "1000"
         self.fails(self.exactly(1, "event.samples", "too-many"))
 
+    def test_other_number_than_was_written(self) -> None:
+        for self.miscounted in (-1, 1):
+            self.fails(self.exactly(1, "event.samples", "not-written"))
+
     def test_no_snapshot(self) -> None:
         files.write(self.path("maps"), "")
         self.fails(self.exactly(1, "snapshots.missing", "no-snapshot"))
@@ -161,6 +165,10 @@ class Launched(tv.Recorded):
         self.passes()
         struct.pack_into("<Q", again.body, 48, 1)
         self.fails(self.exactly(1, "mappings.generation", "other-generation"))
+
+    def test_no_file_is_kept(self) -> None:
+        files.write(os.path.join(self.dir, "elf/index"), "")
+        self.fails(self.exactly(1, "elf.files", "none"))
 
     def test_kept_file_is_no_elf(self) -> None:
         name = files.read(os.path.join(self.dir, "elf/index")).split()[0]

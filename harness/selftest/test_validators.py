@@ -31,6 +31,7 @@ class Recorded(Folder):
     """A copy of a fixture, to be changed and judged."""
 
     fixture = "anon"
+    miscounted = 0  # samples that the capture says it wrote, and did not
 
     def setUp(self) -> None:
         super().setUp()
@@ -46,6 +47,9 @@ class Recorded(Folder):
     def judge(self) -> tuple[int, str]:
         self.perf.save(os.path.join(self.dir, "perf.data"))
         self.truth.save(os.path.join(self.dir, "truth"))
+        # A capture that saw other samples would say so: tests of the count say it last.
+        if "samples" in self.facts:
+            self.facts["samples"] = str(len(self.perf.samples()) + self.miscounted)
         rd.write_facts(self.dir, self.facts)
         return judge(self.dir)
 
