@@ -5,6 +5,7 @@
 
 #include "harness/base/arguments.h"
 #include "harness/command/command.h"
+#include "harness/command/explain_truth.h"
 #include "harness/command/reading.h"
 #include "harness/explain/explain.h"
 #include "harness/report/explain_report.h"
@@ -22,6 +23,8 @@ static void print_usage(FILE *out)
 {
 	fputs("usage: jitproof explain [--json] [--fail-if ID>X[%]] [--elf DIR] [--root DIR]\n"
 	      "                        [--partial] FILE\n"
+	      "       jitproof explain --truth TRUTH [--injected INJECTED] [--slack NS] [--json]\n"
+	      "                        FILE\n"
 	      "  FILE              a perf.data file or folder; -: standard input\n"
 	      "  --json            one object\n"
 	      "  --fail-if ID>X[%] exit with 1 only if cause ID costs more than X samples, or\n"
@@ -29,6 +32,8 @@ static void print_usage(FILE *out)
 	      "  --elf DIR         look for ELF files in DIR first, whatever its layout\n"
 	      "  --root DIR        look for all files below DIR, a copied root\n"
 	      "  --partial         of a file that is cut short: explain what lies before\n"
+	      "  --truth TRUTH     of a workload: say of each cause whether it is right\n"
+	      "  --injected INJECTED  explain INJECTED, which was made of FILE\n"
 	      "Says why stacks are broken and names are missing, the worst cause first.\n"
 	      "Exit status: 0 healthy, 1 there are causes, or dumps of\n"
 	      "another machine, which nobody can judge here, 99 FILE cannot be read whole.\n"
@@ -125,6 +130,8 @@ static int explain(int argc, char **argv)
 		print_usage(stdout);
 		return JP_EXIT_OK;
 	}
+	if (jp_explain_truth_asked(argc, argv))
+		return jp_explain_truth(argc, argv);
 	if (parse(&options, argc, argv))
 		return JP_EXIT_USAGE;
 	if (jp_reading_begins("explain", options.file, options.explain.elf, options.explain.root,

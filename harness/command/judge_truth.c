@@ -12,6 +12,7 @@
 #include "harness/base/number.h"
 #include "harness/base/shortage.h"
 #include "harness/command/judge_file.h"
+#include "harness/command/reading.h"
 #include "harness/format/rundir/run_dir.h"
 #include "harness/outcome/case_folder.h"
 #include "harness/outcome/expect.h"
@@ -127,17 +128,16 @@ int jp_judge_truth(int argc, char **argv)
 
 	if (status)
 		return status;
+	status = JP_EXIT_BROKEN;
 	if (jp_run_dir_make(&run, request.keep, &err) ||
 	    jp_run_dir_case(&run, "truth/gathered", dir, sizeof(dir), &err)) {
 		fprintf(stderr, "jitproof judge: %s\n", err.text);
 		return JP_EXIT_BROKEN;
 	}
-	if (jp_gather(&request.gathering, dir, &err)) {
+	if (jp_gather(&request.gathering, dir, &err))
 		fprintf(stderr, "jitproof judge: %s\n", err.text);
-		status = JP_EXIT_BROKEN;
-	} else {
+	else if (!jp_reading_begins("judge", dir, NULL, NULL, &status))
 		status = judge_folder(dir, &request);
-	}
 	if (!request.keep)
 		jp_run_dir_remove(run.path);
 	if (jp_shortage(err.text, sizeof(err.text)) || fflush(stdout) || ferror(stdout)) {

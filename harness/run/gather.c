@@ -36,7 +36,6 @@ struct gathered {
 	struct jp_watched_info watched;
 	uint64_t first, last; /* times of records; of samples: info.sampling, info.stopped */
 	bool registers_lack, injected;
-	unsigned int jitdumps, perf_maps;
 	struct jp_error *err;
 };
 
@@ -87,9 +86,12 @@ static void fetch_mapped(struct gathered *all, const struct jp_event *event)
 
 	if (!(event->map.prot & JP_PROT_EXEC) || *name != '/' || name[1] == '/' || !slash)
 		return;
-	if (is_jitdump(slash + 1))
-		all->jitdumps += fetch(all, name, ".");
-	else if (all->injected && is_injected(slash + 1))
+	if (is_jitdump(slash + 1)) {
+		all->ask->markers++;
+		all->ask->jitdumps += fetch(all, name, ".");
+		return;
+	}
+	if (all->injected && is_injected(slash + 1))
 		fetch(all, name, "jit");
 	else
 		jp_elf_copies_want(all->copies, (pid_t)event->pid, &map, event->map.gen);
@@ -114,7 +116,7 @@ static void fetch_perf_maps(struct gathered *all)
 		changed = (uint64_t)status.st_mtim.tv_sec * JP_NS_PER_S +
 			  (uint64_t)status.st_mtim.tv_nsec;
 		if (now - process->before + changed >= real)
-			all->perf_maps += fetch(all, path, ".");
+			all->ask->perf_maps += fetch(all, path, ".");
 	}
 }
 
@@ -253,10 +255,10 @@ static const char not_injected[] = "	order.hidden allow coalesced <=order.loads	
 static int write_case(struct gathered *all)
 {
 	char text[2048];
-	const bool names = all->perf_maps || all->ask->injected;
+	const bool names = all->ask->perf_maps || all->ask->injected;
 
 	if (!names)
-		note(all->ask, all->jitdumps
+		note(all->ask, all->ask->jitdumps
 				       ? "names are not judged: the jitdump is of use once it is "
 					 "injected (--injected FILE)"
 				       : "names are not judged: there is no perf map and no "
@@ -265,12 +267,14 @@ static int write_case(struct gathered *all)
 		note(all->ask, "samples hold no user registers: the depth in a recursion is the "
 			       "one that fits "
 			       "best (perf record --user-regs=bp,sp,ip on x86-64 tells it)");
-	snprintf(text, sizeof(text),
-		 "case truth/gathered full : workload : profiler : samples=1 distinct=1%s\n%s%s",
-		 all->ask->injected ? " publish=both inject=profiler"
-		 : names            ? " publish=map"
-				    : "",
-		 kernel_silent, all->ask->injected ? "" : not_injected);
+	snprintf(
+		text, sizeof(text),
+		"case truth/gathered full : workload : profiler : samples=1 distinct=1%s%s%s\n%s%s",
+		all->ask->injected ? " publish=both inject=profiler"
+		: names            ? " publish=map"
+				   : "",
+		all->ask->methods ? " methods=" : "", all->ask->methods ?: "", kernel_silent,
+		all->ask->injected ? "" : not_injected);
 	return jp_run_dir_write(all->dir, "case", text, all->err);
 }
 
@@ -326,6 +330,7 @@ int jp_gather(struct jp_gathering *gathering, const char *dir, struct jp_error *
 	int ret;
 
 	*gathering->notes = '\0';
+	gathering->markers = gathering->jitdumps = gathering->perf_maps = 0;
 	ret = gather(&all);
 	jp_truth_free(all.truth);
 	return ret;

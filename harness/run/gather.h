@@ -11,8 +11,12 @@
 struct jp_gathering {
 	const char *truth, *capture;
 	const char *injected; /* the capture with names merged into it; NULL: none */
-	uint64_t slack;  /* between the clocks of both, ns; UINT64_MAX: measure this machine's */
-	char notes[512]; /* given back: what cannot be judged, and why; a line each */
+	const char *methods;  /* ways of walking to judge, as a case names them; NULL: the usual */
+	uint64_t slack; /* between the clocks of both, ns; UINT64_MAX: measure this machine's */
+	/* Given back: what cannot be judged, and why, a line each; and what publishes names. */
+	char notes[512];
+	unsigned int markers; /* mappings of jitdumps, be they there or not */
+	unsigned int jitdumps, perf_maps;
 };
 
 /*

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* explain --truth: what explain says of a capture alone, beside what the truth makes of it. */
+#include "harness/command/explain_truth.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/arguments.h"
+#include "harness/base/exits.h"
+#include "harness/base/json.h"
+#include "harness/base/number.h"
+#include "harness/base/order.h"
+#include "harness/base/shortage.h"
+#include "harness/command/reading.h"
+#include "harness/explain/explain.h"
+#include "harness/format/rundir/run_dir.h"
+#include "harness/model/causes/words.h"
+#include "harness/outcome/case_folder.h"
+#include "harness/run/gather.h"
+
+enum { MOST_CAUSES = 64 };
+
+struct truth_causes {
+	struct jp_gathering gathering;
+	struct jp_explain_options options;
+	bool json;
+	uint64_t samples;            /* in emitted code, by the truth */
+	uint64_t found[MOST_CAUSES]; /* samples that a cause costs, by the truth */
+	uint64_t said[MOST_CAUSES];  /* by explain */
+	bool accused[MOST_CAUSES];
+	struct jp_explanation explanation;
+};
+
+bool jp_explain_truth_asked(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--truth") == 0 || strncmp(argv[i], "--truth=", 8) == 0)
+			return true;
+	return false;
+}
+
+static int usage(const char *problem, const char *what)
+{
+	fprintf(stderr,
+		"jitproof explain --truth: %s%s\n"
+		"usage: jitproof explain --truth TRUTH [--injected INJECTED] [--slack NS] "
+		"[--json]\n"
+		"                        FILE\n"
+		"Says of each cause whether validators, which know the truth, find it too.\n"
+		"Exit status: 0 they agree, 1 a cause is wrong or missed, 99 it cannot be told.\n",
+		problem, what);
+	return JP_EXIT_USAGE;
+}
+
+/* 0, or an exit status. */
+static int parse(struct truth_causes *all, int argc, char **argv)
+{
+	struct jp_gathering *ask = &all->gathering;
+
+	ask->slack = UINT64_MAX;
+	/* What perf's unwinders do: they do not guess by frame pointers. */
+	ask->methods = "chain,dump,dump_cfi";
+	for (int i = 1; i < argc; i++) {
+		const char *value, *arg = argv[i];
+
+		if (strcmp(arg, "--json") == 0)
+			all->json = true;
+		else if ((value = jp_arguments_value("--truth", argc, argv, &i)))
+			ask->truth = value;
+		else if ((value = jp_arguments_value("--injected", argc, argv, &i)))
+			ask->injected = value;
+		else if ((value = jp_arguments_value("--slack", argc, argv, &i))) {
+			if (!jp_number(value, 0, UINT64_MAX - 1, &ask->slack))
+				return usage("expected ns after --slack, found ", value);
+		} else if (arg[0] == '-')
+			return usage("no option, or no value after it: ", arg);
+		else if (ask->capture)
+			return usage("more than one file: ", arg);
+		else
+			ask->capture = arg;
+	}
+	return ask->truth && ask->capture ? 0 : usage("expected --truth FILE and a perf.data", "");
+}
+
+static size_t index_of(const struct jp_cause *cause)
+{
+	size_t i = 0;
+
+	while (jp_cause_at(i) != cause)
+		i++;
+	return i;
+}
+
+static uint64_t samples_in_code(const struct jp_findings *findings)
+{
+	const struct jp_metric *edge = jp_findings_metric(findings, "samples.below");
+
+	return edge ? edge->n : 0;
+}
+
+/* Why no code has a name, where nobody was asked for any. */
+static const char *unnamed_by(const struct jp_gathering *ask)
+{
+	if (ask->jitdumps)
+		return "jitdump-not-injected";
+	return ask->markers ? "jitdump-file-gone" : "no-name-source";
+}
+
+/* What validators find; and what they were not asked, because nothing gives names. */
+static void take_truth(struct truth_causes *all, const struct jp_findings *findings)
+{
+	const struct jp_gathering *ask = &all->gathering;
+	const bool mapped = ask->perf_maps;
+
+	all->samples = samples_in_code(findings);
+	for (size_t i = 0; i < findings->nr_exceptions; i++) {
+		const struct jp_exception *exception = &findings->exceptions[i];
+		const struct jp_cause *cause =
+			jp_cause_of_word(exception->metric, exception->cause, mapped);
+		uint64_t *found = cause ? &all->found[index_of(cause)] : NULL;
+
+		/* Two methods may lose the stack of the same sample. */
+		if (found)
+			*found = jp_max(*found, exception->count);
+	}
+	if (!mapped && !ask->injected)
+		all->found[index_of(jp_cause_find(unnamed_by(ask)))] = all->samples;
+}
+
+static void take_explanation(struct truth_causes *all)
+{
+	const struct jp_explanation *explanation = &all->explanation;
+
+	for (size_t i = 0; i < explanation->nr_causes; i++) {
+		size_t at = index_of(explanation->causes[i].cause);
+
+		all->said[at] = explanation->causes[i].samples;
+		all->accused[at] = i < explanation->nr_accused;
+	}
+}
+
+/* Samples of the cause that costs most of those that both sides name. */
+static uint64_t explained(const struct truth_causes *all)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; jp_cause_at(i); i++)
+		if (all->accused[i] && all->found[i])
+			most = jp_max(most, jp_max(all->said[i], all->found[i]));
+	return most;
+}
+
+/*
+ * "right", "wrong", "missed"; "covered": the truth finds it in samples that a right cause costs
+ * too, of which one is told; "unjudged": the truth says nothing of such; NULL: nobody speaks of it.
+ */
+static const char *verdict_of(const struct truth_causes *all, size_t i)
+{
+	const struct jp_cause *cause = jp_cause_at(i);
+	const uint64_t found = all->found[i];
+	/* A file that is missing costs names of native code too, of which no truth tells. */
+	const bool judged =
+		jp_cause_is_judged(cause) && (found || strcmp(cause->id, "missing-file") != 0);
+
+	if (!judged)
+		return all->accused[i] ? "unjudged" : NULL;
+	if (all->accused[i])
+		return found ? "right" : "wrong";
+	if (found <= JP_EXPLAIN_ACCUSES * (double)all->samples)
+		return NULL;
+	if (all->said[i])
+		return "right";
+	return found <= explained(all) ? "covered" : "missed";
+}
+
+/* Whether no cause is wrong or missed. */
+static bool agrees(const struct truth_causes *all)
+{
+	for (size_t i = 0; jp_cause_at(i); i++) {
+		const char *verdict = verdict_of(all, i);
+
+		if (verdict && (!strcmp(verdict, "wrong") || !strcmp(verdict, "missed")))
+			return false;
+	}
+	return true;
+}
+
+static bool print(const struct truth_causes *all)
+{
+	struct jp_json json;
+	const bool agree = agrees(all);
+
+	if (all->json) {
+		jp_json_begin(&json, stdout);
+		jp_json_object(&json, NULL);
+		jp_json_bool(&json, "agree", agree);
+		jp_json_u64(&json, "samples", all->samples);
+		jp_json_array(&json, "causes");
+	} else {
+		printf("%s: explain and the truth %s, by %" PRIu64 " samples in emitted code\n",
+		       all->gathering.capture, agree ? "agree" : "differ", all->samples);
+	}
+	for (size_t i = 0; jp_cause_at(i); i++) {
+		const char *verdict = verdict_of(all, i), *id = jp_cause_at(i)->id;
+
+		if (verdict && all->json) {
+			jp_json_object(&json, NULL);
+			jp_json_string(&json, "id", id);
+			jp_json_string(&json, "verdict", verdict);
+			jp_json_u64(&json, "explain", all->said[i]);
+			jp_json_u64(&json, "truth", all->found[i]);
+			jp_json_end(&json);
+		} else if (verdict) {
+			printf("  %-8s %-24s explain: %" PRIu64 " samples; the truth: %" PRIu64
+			       "\n",
+			       verdict, id, all->said[i], all->found[i]);
+		}
+	}
+	if (all->json) {
+		jp_json_end(&json);
+		jp_json_end(&json);
+	}
+	return agree;
+}
+
+/* In the folder @dir: what explain says, and what the validators find. The exit status. */
+static int compare(struct truth_causes *all, const char *dir, struct jp_error *err)
+{
+	static struct jp_result result;
+	const char *explained = all->gathering.injected ?: all->gathering.capture;
+	struct jp_cases *cases = jp_case_folder_definition(dir, err);
+
+	if (!cases || jp_explain(explained, &all->options, &all->explanation, err)) {
+		jp_cases_free(cases);
+		return JP_EXIT_BROKEN;
+	}
+	jp_case_folder_judge(&cases->cases[0], dir, &result);
+	take_truth(all, &result.findings);
+	take_explanation(all);
+	if (!all->samples)
+		jp_fail(err, ENODATA, "%s: no sample in emitted code%s%s", all->gathering.capture,
+			*result.why ? ": " : "", result.why);
+	jp_findings_free(&result.findings);
+	jp_cases_free(cases);
+	if (!all->samples)
+		return JP_EXIT_BROKEN;
+	return print(all) ? JP_EXIT_OK : JP_EXIT_BAD;
+}
+
+int jp_explain_truth(int argc, char **argv)
+{
+	static struct truth_causes all;
+	struct jp_run_dir run;
+	struct jp_error err = {""};
+	char dir[4096];
+	int status = parse(&all, argc, argv);
+
+	if (status)
+		return status;
+	status = JP_EXIT_BROKEN;
+	if (jp_run_dir_make(&run, NULL, &err)) {
+		fprintf(stderr, "jitproof explain: %s\n", err.text);
+		return status;
+	}
+	if (!jp_run_dir_case(&run, "truth/gathered", dir, sizeof(dir), &err) &&
+	    !jp_gather(&all.gathering, dir, &err) &&
+	    !jp_reading_begins("explain", all.gathering.injected ?: all.gathering.capture, dir,
+			       NULL, &status)) {
+		status = compare(&all, dir, &err);
+		jp_explanation_free(&all.explanation);
+	}
+	if (*err.text)
+		fprintf(stderr, "jitproof explain: %s\n", err.text);
+	jp_run_dir_remove(run.path);
+	if (jp_shortage(err.text, sizeof(err.text)) || fflush(stdout) || ferror(stdout))
+		status = JP_EXIT_BROKEN;
+	return status;
+}
