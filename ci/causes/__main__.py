@@ -56,7 +56,7 @@ def causes_of_truth(result: dict[str, Any], definition: str) -> list[str]:
 def lay_out(home: str, data: str, root: str) -> None:
     """What explain may look at, below @root."""
     touched = sysroot.Touched(data)
-    sysroot.copy(sysroot.wanted(touched, (), ()), root)
+    sysroot.copy(sysroot.wanted(touched), root)
     for name in os.listdir(home):
         if re.fullmatch(r"perf-\d+\.map", name):
             os.makedirs(os.path.join(root, "tmp"), exist_ok=True)
@@ -84,7 +84,8 @@ def compare(jitproof: str, run: str, result: dict[str, Any]) -> Compared:
             lay_out(home, data, root)
         except (OSError, ValueError) as error:
             return Compared(result["case"], truth, [], str(error))
-        done = process.run([jitproof, "explain", "--json", "--root", root, data], timeout=120)
+        done = process.run([jitproof, "explain", "--json", "--elf", os.path.join(home, "elf"),
+                            "--root", root, data], timeout=120)
     if done.returncode not in (0, 1):
         return Compared(result["case"], truth, [], done.stderr.strip()[:200])
     return Compared(result["case"], truth, [one["id"] for one in json.loads(done.stdout)["causes"]],
@@ -127,7 +128,7 @@ def main() -> int:
     parser.add_argument("--jitproof", default="build/jitproof", help="default: %(default)s")
     parser.add_argument("run", metavar="DIR", help="a run directory")
     options = parser.parse_args()
-    results = [one for one in jsonl.read(os.path.join(options.run, "results.jsonl"))
+    results = [one for _, one in jsonl.read(os.path.join(options.run, "results.jsonl"))
                if one["outcome"] in ("PASS", "FAIL", "XFAIL")]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         found = list(pool.map(lambda one: compare(options.jitproof, options.run, one), results))

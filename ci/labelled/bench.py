@@ -43,7 +43,6 @@ class Bench:
         self.jitproof = os.path.join(scratch, "bin", "jitproof")
         self.steps: list[str] = []
         self.pid = self.launched = 0  # what was attached to; the recorder of what was started
-        self.without: list[str] = []  # files that the sysroot must lack
         self.extra: list[str] = []  # files that no mapping names
         # jitdumps go where perf writes files; ours and the runtimes' own rules agree on these.
         # Nothing of the maker's environment: stack dumps hold it.
@@ -108,21 +107,20 @@ class Bench:
         raise RuntimeError("%s: it ended and was not ready: %s" % (
             command[0], files.read(self.place("stderr"), "replace")[-300:]))
 
-    def finish(self, started: subprocess.Popen[bytes], seconds: float) -> None:
-        """Lets it run so long, then ends its input and waits."""
-        time.sleep(seconds)
+    def end(self, started: subprocess.Popen[bytes], patience: int) -> None:
+        """Ends a program: our workloads by their input, runtimes by force, after so many seconds.
+        The libraries that a workload makes for itself outlive it."""
+        made = [self.place(name) for name in os.listdir(self.folder) if name.startswith("files-")]
+        for folder in made:
+            shutil.copytree(folder, folder + ".kept")
         try:
-            started.communicate(timeout=TIMEOUT)
-        finally:
-            started.kill()
-
-    def end(self, target: subprocess.Popen[bytes]) -> None:
-        """Ends a program that was attached to: our workloads by their input, runtimes by force."""
-        try:
-            target.communicate(timeout=2)
+            started.communicate(timeout=patience)
         except subprocess.TimeoutExpired:
-            target.terminate()
-            target.communicate(timeout=TIMEOUT)
+            started.terminate()
+            started.communicate(timeout=TIMEOUT)
+        for folder in made:
+            shutil.rmtree(folder, ignore_errors=True)
+            os.rename(folder + ".kept", folder)
 
     def launch(self, version: str, options: Sequence[str], command: Sequence[str],
                seconds: float = 1.0, clock: bool = True, before: Sequence[str] = (),
@@ -132,7 +130,8 @@ class Bench:
         self.launched = started.pid
         if meanwhile:
             meanwhile()
-        self.finish(started, seconds)
+        time.sleep(seconds)
+        self.end(started, TIMEOUT)
         if started.returncode not in (0, -signal.SIGTERM):
             raise RuntimeError("exit %d: %s" % (
                 started.returncode, files.read(self.place("stderr"), "replace")[-300:]))
@@ -155,7 +154,7 @@ class Bench:
             self.must([*record, "--", "sleep", str(seconds)])
         if meanwhile:
             meanwhile()
-        self.end(target)
+        self.end(target, 2)
 
     def case(self, definition: str) -> None:
         """The capture of a case of docs/expected-format.md: it acts at the moments of an attach."""

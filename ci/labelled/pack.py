@@ -36,6 +36,7 @@ def digest(path: str) -> str:
 class Packer:
     def __init__(self, source: str, target: str) -> None:
         self.source, self.target = source, target
+        self.dumps: set[str] = set()  # shared files that a stack dump is unwound by
         self.pages: dict[str, set[int]] = collections.defaultdict(set)
         self.paths: dict[str, str] = {}  # of each shared file, one that holds it
         self.known: dict[tuple[int, int, int], str] = {}
@@ -65,6 +66,8 @@ class Packer:
                 blob = self.blob(path)
                 if blob:
                     shared.append("%s %s\n" % (blob, inside))
+                    if touched.dumps:
+                        self.dumps.add(blob)
                     self.pages[blob] |= touched.pages.get(inside, set())
                 else:
                     archive.add(path, "root" + inside, recursive=False, filter=nobodys)
@@ -79,7 +82,8 @@ class Packer:
         folder = os.path.join(self.target, FILES)
         os.makedirs(folder)
         for blob, path in self.paths.items():
-            raw = prune.prune(files.read_bytes(path), self.pages[blob])
+            raw = prune.prune(files.read_bytes(path), self.pages[blob],
+                              blob in self.dumps)
             with lzma.open(os.path.join(folder, blob + ".xz"), "wb", preset=PRESET) as out:
                 out.write(raw)
 

@@ -211,11 +211,23 @@ int main(int argc, char **argv)
 """
 
 # A piece of code in memory of its own, which the kernel cannot merge with other: a loop of some
-# 1 ms with a frame pointer.
+# 1 ms with a frame pointer, named in a perf map.
 PIECES = ENDS + """
 #include <sys/mman.h>
 
 typedef void code(void);
+
+static FILE *perf_map;
+
+static void open_map(void)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	perf_map = fopen(path, "w");
+	if (!perf_map)
+		exit(1);
+}
 
 static code *map_piece(void)
 {
@@ -226,6 +238,8 @@ static code *map_piece(void)
 
 	mprotect(memory, 4096, PROT_READ | PROT_WRITE | PROT_EXEC);
 	memcpy(memory, loop, sizeof(loop));
+	fprintf(perf_map, "%lx %zx piece\\n", (unsigned long)memory, sizeof(loop));
+	fflush(perf_map);
 	return (code *)(void *)memory;
 }
 """
@@ -238,6 +252,7 @@ int main(int argc, char **argv)
 	int count = 0;
 	double next = 0;
 
+	open_map();
 	begin(argc, argv);
 	while (go_on()) {
 		if (now_ms() >= next && count < 400) {
@@ -265,6 +280,7 @@ int main(int argc, char **argv)
 {
 	char *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
+	open_map();
 	begin(argc, argv);
 	while (go_on()) {
 		storm(page);

@@ -11,7 +11,8 @@ PAGE = 4096
 KEPT = (".note", ".symtab", ".strtab", ".dynsym", ".dynstr", ".shstrtab", ".eh_frame",
         ".gnu_debuglink", ".gnu_debugdata", ".dynamic", ".plt", ".comment")
 SYMBOL = 24
-MUCH = 400_000  # bytes of symbols from which only those near samples stay
+# Bytes: of more symbols, those near samples stay; of more call frame information, what is needed.
+MUCH = 400_000
 NOBITS = 8
 
 
@@ -64,15 +65,18 @@ def prune_symbols(raw: bytes, new: bytearray, table: Section, strings: Section,
         new[start:end] = raw[start:end]
 
 
-def prune(raw: bytes, pages: Iterable[int]) -> bytes:
-    """The file with all else zero; what is no 64-bit ELF file stays as it is."""
-    if raw[:6] != b"\x7fELF\2\1":
-        return raw
+def prune(raw: bytes, pages: Iterable[int], dumps: bool) -> bytes:
+    """The file with all else zero. @dumps: stacks are unwound by it, and need all of its call frame
+    information."""
     new, pages = bytearray(len(raw)), set(pages)
 
     def keep(start: int, size: int) -> None:
         new[start:start + size] = raw[start:start + size]
+    for page in pages:
+        keep(page * PAGE, min(PAGE, max(0, len(raw) - page * PAGE)))
     keep(0, 64)
+    if raw[:6] != b"\x7fELF\2\1":
+        return bytes(new)
     at, = struct.unpack_from("<Q", raw, 32)
     size, count = struct.unpack_from("<HH", raw, 54)
     keep(at, size * count)
@@ -86,9 +90,8 @@ def prune(raw: bytes, pages: Iterable[int]) -> bytes:
     sections = sections_of(raw)
     for one in sections:
         if one.kind != NOBITS and one.name.startswith(KEPT):
-            keep(one.offset, one.size)
-    for page in pages:
-        keep(page * PAGE, min(PAGE, max(0, len(raw) - page * PAGE)))
+            if dumps or one.size < MUCH or not one.name.startswith(".eh_frame"):
+                keep(one.offset, one.size)
     for one in sections:
         if one.name in (".symtab", ".dynsym") and one.size > MUCH:
             prune_symbols(raw, new, one, sections[one.link], pages)

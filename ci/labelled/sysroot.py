@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import stat
-from typing import Iterable
+from typing import Iterable, Sequence
 
 from harness.selftest import run_directory as rd
 
@@ -45,15 +45,16 @@ class Touched:
                     self.pages[name].add((address - start + offset) // PAGE)
 
 
-def wanted(touched: Touched, extra: Iterable[str], without: Iterable[str]) -> list[str]:
-    """The regular files and FIFOs that belong to a capture and are there."""
-    left_out = set(without)
+def wanted(touched: Touched, extra: Sequence[str] = (), own: str = "/") -> list[str]:
+    """The regular files and FIFOs that belong to a capture and are there: of those below the folder
+    @own all, of others those that its stacks lie in."""
     paths = set(extra) | set(touched.pages)
     paths |= {"/tmp/perf-%d.map" % pid for pid in touched.pids}
     found = []
-    for path in sorted(paths - left_out):
+    for path in sorted(paths):
         # Stacks that are dumped pass through files that no sample lies in.
-        if not touched.dumps and path in touched.pages and not touched.pages[path]:
+        if not touched.dumps and not path.startswith(own) and path in touched.pages and \
+                not touched.pages[path]:
             continue
         try:
             mode = os.lstat(path).st_mode
@@ -75,6 +76,7 @@ def copy(paths: Iterable[str], root: str) -> None:
             os.mkfifo(target)
         else:
             shutil.copy2(path, target)
+            os.chmod(target, 0o644)  # who reads it is another user, on another machine
     # A path through a link of the machine (/lib -> /usr/lib) is reached in the sysroot, too.
     for link in ("lib", "lib64", "bin", "sbin"):
         if os.path.islink("/" + link) and not os.path.lexists(os.path.join(root, link)):

@@ -105,6 +105,10 @@ def main() -> int:
             for line in output.splitlines():
                 if not re.match(r"ok \d+(?!.*# SKIP)", line):
                     print(f"  {line}")
+        else:
+            for line in output.splitlines():
+                if line.startswith("| "):  # a table is for reading
+                    print(f"  {line}")
     print(f"selftest: {totals[0]} passed, {totals[1]} failed, {totals[2]} skipped")
     return 1 if totals[1] else 0
 
