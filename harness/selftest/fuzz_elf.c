@@ -7,11 +7,12 @@
 
 #include "harness/model/unwind/cfi.h"
 #include "harness/format/elf/elf_file.h"
+#include "harness/format/elf/elf_symbols.h"
 #include "harness/selftest/fuzz.h"
 
-static const char *const files[] = {"harness/selftest/corpus/program.elf",
-				    "harness/selftest/corpus/expressions.elf",
-				    "harness/selftest/corpus/no_header.elf", NULL};
+static const char *const files[] = {
+	"harness/selftest/corpus/program.elf", "harness/selftest/corpus/expressions.elf",
+	"harness/selftest/corpus/no_header.elf", "harness/selftest/corpus/symbols.elf", NULL};
 
 static uint64_t words[64];
 
@@ -35,6 +36,26 @@ static void step_everywhere(struct jp_cfi *cfi)
 	}
 }
 
+/* Symbols lie one after another, and those that are found hold what was asked for. */
+static void read_symbols(const struct jp_elf_input *file)
+{
+	struct jp_elf_symbols symbols;
+	struct jp_error err;
+
+	jp_elf_tables(file);
+	if (jp_elf_symbols(file, file, &symbols, &err))
+		return;
+	for (size_t i = 0; i < symbols.count; i++) {
+		const struct jp_elf_symbol *symbol = &symbols.symbols[i];
+
+		if ((i && symbol->offset <= symbol[-1].offset) || !strlen(symbol->name))
+			abort();
+		if (jp_elf_symbols_find(&symbols, symbol->offset) != symbol)
+			abort();
+	}
+	jp_elf_symbols_free(&symbols);
+}
+
 void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 {
 	struct jp_elf_image image;
@@ -50,6 +71,7 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 		step_everywhere(cfi);
 		jp_cfi_close(cfi);
 	}
+	read_symbols(&(struct jp_elf_input){.fd = -1, .image = bytes, .size = size});
 	if (!jp_elf_extract(-1, bytes, size, &image, &err))
 		jp_elf_image_free(&image);
 	/* What was mapped in a process is read through a descriptor. */

@@ -7,7 +7,8 @@ wants to know of them.
 
 Of the others, compressed.data, pipe.data and two_events.data are perf 6.1's (record -z, -o -, and
 two -e), cut to a few records; jit.dump is anon_exec's, of the first functions and two moves; perf.map was
-written by hand; program.elf is a small C program, stripped; expressions.S says how its
+written by hand; program.elf is a small C program, stripped;
+symbols.elf a shared library with .symtab, .dynsym and .plt; expressions.S says how its
 two files are made. A folder with a target's name holds what once killed or stopped that parser.
 """
 
