@@ -191,7 +191,7 @@ static int judge(int argc, char **argv)
 	}
 	if (at == argc - 1 && (expected || results || is_run(argv[at])))
 		return judge_dir(argv[at], expected, results);
-	return jp_judge_file(argc, argv);
+	return jp_judge_file(argc, argv, true);
 }
 
 static const struct jp_command judge_command = {

@@ -299,7 +299,7 @@ static int verdict(const struct judgement *judgement, const struct options *opti
 	return JP_EXIT_BAD;
 }
 
-int jp_judge_file(int argc, char **argv)
+int jp_judge_file(int argc, char **argv, bool confined)
 {
 	struct judgement judgement = {0};
 	struct options options = {0};
@@ -312,7 +312,8 @@ int jp_judge_file(int argc, char **argv)
 		fprintf(stderr, "jitproof judge: %s\n", err.text);
 		return JP_EXIT_BROKEN;
 	}
-	if (jp_reading_begins("judge", options.file, options.elf, options.root, &status))
+	if (confined &&
+	    jp_reading_begins("judge", options.file, options.elf, options.root, &status))
 		return status;
 	if (judge(&judgement, &options, &err)) {
 		fprintf(stderr, "jitproof judge: %s\n", err.text);

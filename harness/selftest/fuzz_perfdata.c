@@ -44,7 +44,7 @@ static void judge_input(const unsigned char *bytes, size_t size)
 		abort();
 	close(ends[0]);
 	close(ends[1]);
-	jp_judge_file(3, argv); /* 0 stays taken, or the next end would be it */
+	jp_judge_file(3, argv, false); /* 0 stays taken, or the next end would be it */
 }
 
 void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
@@ -54,9 +54,9 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 	char *text[] = {"judge", (char *)path, NULL};
 
 	if (size % 16)
-		jp_judge_file(sizeof(json) / sizeof(*json) - 1, json);
+		jp_judge_file(sizeof(json) / sizeof(*json) - 1, json, false);
 	else
-		jp_judge_file(sizeof(text) / sizeof(*text) - 1, text);
+		jp_judge_file(sizeof(text) / sizeof(*text) - 1, text, false);
 	if (is_pipe(bytes, size))
 		judge_input(bytes, size);
 }

@@ -2,8 +2,8 @@
 #include "harness/format/perfdata/rounds.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "harness/base/array.h"
 
@@ -30,87 +30,80 @@ static size_t run_end(const struct jp_pending *all, size_t from, size_t count)
 	return from;
 }
 
-static void merge(const struct jp_pending *left, size_t nr_left, const struct jp_pending *right,
-		  size_t nr_right, struct jp_pending *out)
+/* Whether the next record of @left comes before that of @right; equal times keep the file's order.
+ */
+static bool before(const struct jp_pending_run *left, const struct jp_pending_run *right)
 {
-	while (nr_left && nr_right) {
-		if (left->time <= right->time) {
-			*out++ = *left++;
-			nr_left--;
-		} else {
-			*out++ = *right++;
-			nr_right--;
-		}
+	return left->time < right->time || (left->time == right->time && left->next < right->next);
+}
+
+/* Makes a heap again of that below @at, which alone may be out of place. */
+static void sift_down(struct jp_perf_rounds *rounds, size_t at)
+{
+	struct jp_pending_run *runs = rounds->runs, moved = runs[at];
+
+	for (size_t child; (child = 2 * at + 1) < rounds->nr_runs; at = child) {
+		if (child + 1 < rounds->nr_runs && before(&runs[child + 1], &runs[child]))
+			child++;
+		if (!before(&runs[child], &moved))
+			break;
+		runs[at] = runs[child];
 	}
-	while (nr_left--)
-		*out++ = *left++;
-	while (nr_right--)
-		*out++ = *right++;
+	runs[at] = moved;
 }
 
-/* Natural merge sort: the records of each ring are in order already. Stable. */
-static void sort_due(struct jp_perf_rounds *rounds, size_t count)
+/* The records of each ring are in order already: so many runs, as far as they are due. */
+static int find_runs(struct jp_perf_rounds *rounds, uint64_t limit)
 {
-	size_t from, middle, end;
+	size_t from, end;
 
-	while (run_end(rounds->due, 0, count) < count) {
-		struct jp_pending *in = rounds->due, *out = rounds->spare;
+	rounds->nr_runs = 0;
+	for (from = 0; from < rounds->nr_pending; from = end) {
+		struct jp_pending_run *run;
+		size_t due = from;
 
-		for (from = 0; from < count; from = end) {
-			middle = run_end(in, from, count);
-			end = middle < count ? run_end(in, middle, count) : middle;
-			merge(in + from, middle - from, in + middle, end - middle, out + from);
-		}
-		rounds->due = out;
-		rounds->spare = in;
+		end = run_end(rounds->pending, from, rounds->nr_pending);
+		while (due < end && rounds->pending[due].time <= limit)
+			due++;
+		if (due == from)
+			continue;
+		run = jp_array_push(&rounds->runs, &rounds->nr_runs, &rounds->runs_capacity);
+		if (!run)
+			return -ENOMEM;
+		*run = (struct jp_pending_run){rounds->pending[from].time, from, due};
 	}
+	for (size_t at = rounds->nr_runs / 2; at--;)
+		sift_down(rounds, at);
+	return 0;
 }
 
-static int give_out(struct jp_perf_rounds *rounds, const struct jp_pending *due, size_t count)
-{
-	int ret = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		if (!ret)
-			ret = rounds->deliver(rounds->context, &due[i]);
-		jp_chunk_put(due[i].chunk);
-	}
-	return ret;
-}
-
-/* What waits is in order already, as that of one ring is: @count records of it are due. */
-static int flush_head(struct jp_perf_rounds *rounds, size_t count)
-{
-	int ret = give_out(rounds, rounds->pending, count);
-
-	rounds->nr_pending -= count;
-	memmove(rounds->pending, rounds->pending + count,
-		rounds->nr_pending * sizeof(*rounds->pending));
-	return ret;
-}
-
+/* Merges the runs by a heap of them: nothing is copied, however many records wait. */
 static int flush(struct jp_perf_rounds *rounds, uint64_t limit)
 {
-	size_t nr_due = 0, kept = 0;
+	size_t kept = 0;
+	int ret = find_runs(rounds, limit);
 
-	if (run_end(rounds->pending, 0, rounds->nr_pending) == rounds->nr_pending) {
-		while (nr_due < rounds->nr_pending && rounds->pending[nr_due].time <= limit)
-			nr_due++;
-		return flush_head(rounds, nr_due);
-	}
-	if (!jp_array_reserve(&rounds->due, &rounds->due_capacity, rounds->nr_pending) ||
-	    !jp_array_reserve(&rounds->spare, &rounds->spare_capacity, rounds->nr_pending))
-		return -ENOMEM;
-	for (size_t i = 0; i < rounds->nr_pending; i++) {
-		if (rounds->pending[i].time <= limit)
-			rounds->due[nr_due++] = rounds->pending[i];
+	if (ret)
+		return ret;
+	while (rounds->nr_runs) {
+		struct jp_pending_run *first = &rounds->runs[0];
+		const struct jp_pending *due = &rounds->pending[first->next++];
+
+		if (!ret)
+			ret = rounds->deliver(rounds->context, due);
+		jp_chunk_put(due->chunk);
+		if (first->next == first->end)
+			*first = rounds->runs[--rounds->nr_runs];
 		else
-			rounds->pending[kept++] = rounds->pending[i];
+			first->time = due[1].time;
+		if (rounds->nr_runs)
+			sift_down(rounds, 0);
 	}
+	for (size_t i = 0; i < rounds->nr_pending; i++)
+		if (rounds->pending[i].time > limit)
+			rounds->pending[kept++] = rounds->pending[i];
 	rounds->nr_pending = kept;
-	if (nr_due)
-		sort_due(rounds, nr_due);
-	return give_out(rounds, rounds->due, nr_due);
+	return ret;
 }
 
 int jp_rounds_finish(struct jp_perf_rounds *rounds)
@@ -142,6 +135,5 @@ void jp_rounds_free(struct jp_perf_rounds *rounds)
 	for (size_t i = 0; i < rounds->nr_pending; i++)
 		jp_chunk_put(rounds->pending[i].chunk);
 	free(rounds->pending);
-	free(rounds->due);
-	free(rounds->spare);
+	free(rounds->runs);
 }

@@ -21,9 +21,17 @@ struct jp_pending {
 	uint64_t at : 48, attr : 16;
 };
 
+/* Pending records with ascending times, from @next, which has @time, to before @end. */
+struct jp_pending_run {
+	uint64_t time;
+	size_t next, end;
+};
+
 struct jp_perf_rounds {
-	struct jp_pending *pending, *due, *spare;
-	size_t nr_pending, pending_capacity, due_capacity, spare_capacity;
+	struct jp_pending *pending;
+	size_t nr_pending, pending_capacity;
+	struct jp_pending_run *runs; /* while some are given out: a heap */
+	size_t nr_runs, runs_capacity;
 	uint64_t limit;   /* highest time up to the round before */
 	uint64_t newest;  /* highest time so far */
 	uint64_t flushed; /* what is older was given out already */
