@@ -172,7 +172,7 @@ static int open_path(struct jp_file_finder *finder, const struct jp_wanted_file 
 		     struct jp_found_file *found, struct jp_error *err)
 {
 	struct stat st;
-	size_t size;
+	size_t size = 0;
 	int ret;
 
 	if (strcmp(found->path, "[vdso]") == 0) {
