@@ -37,14 +37,10 @@ enum jp_code_kind jp_code_of(enum jp_backing backing, const char *path)
 {
 	const char *name = base_of(path);
 
-	switch (backing) {
-	case JP_BACKING_FILE:
-		break;
-	default:
+	if (backing != JP_BACKING_FILE)
 		return JP_CODE_EMITTED;
-	}
-	/* What inject wrote: the file holds the code of a JIT. */
-	if (starts(name, "jitted-"))
+	/* What inject wrote, perf's or ours, holds the code of a JIT. */
+	if (starts(name, "jitted-") || strstr(path, ".jit/jit-"))
 		return JP_CODE_EMITTED;
 	if (*path != '/')
 		return JP_CODE_SYSTEM;

@@ -156,7 +156,7 @@ class Walks(Recording):
 
     def test_jit_in_shared_memory(self) -> None:
         for number, name in enumerate(("/dev/zero (deleted)", "/memfd:code (deleted)", "/SYSV00",
-                                       "/tmp/jitted-100-3.so")):
+                                       "/tmp/jitted-100-3.so", "/tmp/o.data.jit/jit-100-3.5f")):
             self.map(ANON + (number + 1 << 24), name, 10)
             self.sample(ANON + (number + 1 << 24), count=50)
         self.only("jit-no-frame-pointer", 1)
