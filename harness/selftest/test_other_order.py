@@ -158,6 +158,8 @@ class Old(Swapped):
         wanted = self.judge(perf.pack())
         for raw in (perf.pack(), other_order.turn_file(perf)):
             self.assertEqual(self.judge(b"PERFFILE" + raw[8:]), wanted)
+        piped = other_order.turn_pipe(perf)
+        self.assertEqual(self.judge(b"PERFFILE" + piped[8:]), self.judge(piped))
 
     def test_before_features(self) -> None:
         """A header of 72 bytes."""
