@@ -168,8 +168,10 @@ static int lint(int argc, char **argv)
 	int option, status = 0;
 
 	linting.allowed = calloc((size_t)argc + 1, sizeof(*linting.allowed));
-	if (!linting.allowed)
+	if (!linting.allowed) {
+		fprintf(stderr, "jitproof lint: no memory\n");
 		return JP_EXIT_BROKEN;
+	}
 	while (!status && (option = getopt_long(argc, argv, "hp:", longs, NULL)) != -1) {
 		if (option == 'h' || option == 'r') {
 			option == 'h' ? (void)usage(stdout) : jp_lint_print_rules();

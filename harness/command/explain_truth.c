@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/base/arguments.h"
@@ -275,7 +274,13 @@ int jp_explain_truth(int argc, char **argv)
 	if (*err.text)
 		fprintf(stderr, "jitproof explain: %s\n", err.text);
 	jp_run_dir_remove(run.path);
-	if (jp_shortage(err.text, sizeof(err.text)) || fflush(stdout) || ferror(stdout))
+	if (!*err.text && jp_shortage(err.text, sizeof(err.text))) {
+		fprintf(stderr, "jitproof explain: %s\n", err.text);
 		status = JP_EXIT_BROKEN;
+	}
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "jitproof explain: cannot write to standard output\n");
+		status = JP_EXIT_BROKEN;
+	}
 	return status;
 }

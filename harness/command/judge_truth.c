@@ -2,7 +2,6 @@
 /* judge --truth: a workload that any profiler has watched, without a runner. */
 #include "harness/command/judge_truth.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

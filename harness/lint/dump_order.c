@@ -153,7 +153,6 @@ JP_REGISTER(lint_rule, dump_unwinding_order);
 /* What a MOVE must agree with. */
 struct moved_code {
 	uint64_t addr, size;
-	bool loaded;
 };
 
 static void move_one(struct jp_map *by_index, const struct jp_jitdump_record *record,
@@ -195,7 +194,7 @@ static void move(const struct jp_lint_dump *dump, struct jp_lint_findings *findi
 			findings->failed = -ENOMEM;
 			break;
 		}
-		*code = (struct moved_code){record->load.addr, record->load.size, true};
+		*code = (struct moved_code){record->load.addr, record->load.size};
 	}
 	jp_map_free(&by_index);
 }

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,7 +10,6 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
 #include "harness/base/number.h"
-#include "harness/base/order.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/lint/jitdump.h"
 #include "harness/lint/perf_map.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Rules about the names of functions, which are the same for both formats. */
-#include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
 
