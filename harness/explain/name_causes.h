@@ -18,6 +18,10 @@ int jp_blame_perf_map(const struct jp_name_case *name_case);
 int jp_blame_no_source(const struct jp_name_case *name_case);
 int jp_blame_symbols(const struct jp_name_case *name_case);
 
+/* Notes a perf map that names code, and is of another user than the recording. 0 or -ENOMEM. */
+int jp_note_owner(struct jp_explain_view *view, struct jp_name_losses *losses,
+		  const struct jp_name_process *process);
+
 /* Blames cause @id for the loss, with its ranges; NULL: no memory. @file may be NULL. */
 struct jp_blame *jp_blame_names(const struct jp_name_case *name_case, const char *id,
 				const char *file);

@@ -302,6 +302,13 @@ const struct jp_name_loss *jp_name_losses_next(const struct jp_name_losses *loss
 	return *at < losses->count ? losses->list[(*at)++] : NULL;
 }
 
+const struct jp_name_process *jp_name_losses_each(const struct jp_name_losses *losses, size_t *at)
+{
+	struct jp_name_process *const *process = jp_map_next(&losses->processes, at, NULL);
+
+	return process ? *process : NULL;
+}
+
 const struct jp_name_process *jp_name_losses_process(struct jp_name_losses *losses, uint32_t pid)
 {
 	return process_of(losses, pid);

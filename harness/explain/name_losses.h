@@ -52,6 +52,8 @@ int jp_name_losses_see(struct jp_name_losses *losses, const struct jp_event *eve
 
 /* All losses: @at starts as 0; NULL: that was all. */
 const struct jp_name_loss *jp_name_losses_next(const struct jp_name_losses *losses, size_t *at);
+/* All processes, in the order of jp_map_next(): @at starts as 0; NULL: that was all. */
+const struct jp_name_process *jp_name_losses_each(const struct jp_name_losses *losses, size_t *at);
 /* Made where nothing is known of it; NULL: no memory. */
 const struct jp_name_process *jp_name_losses_process(struct jp_name_losses *losses, uint32_t pid);
 struct jp_names *jp_name_losses_names(struct jp_name_losses *losses);

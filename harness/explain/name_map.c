@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "harness/explain/name_causes.h"
 
@@ -63,6 +64,37 @@ static int blame_owner(const struct jp_name_case *name_case, const struct map_fa
 			"map again: %s",
 			facts->path, jp_name_option(jp_name_case_comm(name_case)));
 	return 1;
+}
+
+int jp_note_owner(struct jp_explain_view *view, struct jp_name_losses *losses,
+		  const struct jp_name_process *process)
+{
+	struct jp_found_file found;
+	struct stat recording, map;
+	struct jp_blame *blame;
+	bool others;
+
+	/* Root records anyone's processes. */
+	if (!process->named || stat(view->path, &recording) || !recording.st_uid ||
+	    jp_file_find_map(jp_name_losses_finder(losses), process->pid, &found, NULL))
+		return 0;
+	others = !fstat(found.fd, &map) && map.st_uid && map.st_uid != recording.st_uid;
+	jp_found_file_close(&found);
+	if (!others)
+		return 0;
+	blame = jp_blame(view->blames, "map-wrong-owner", process->pid,
+			 jp_replay_comm(view->spaces, process->pid), found.path, 0);
+	if (!blame)
+		return -ENOMEM;
+	jp_blame_evidence(blame, "it belongs to user %u, the recording to user %u: `ls -ln %s`",
+			  map.st_uid, recording.st_uid, found.path);
+	jp_blame_evidence(blame, "it names frames of %" PRIu64 " samples", process->named);
+	jp_blame_evidence(blame,
+			  "perf 5.10 to 7.3 do not ask whose it is: that user chose the names");
+	jp_blame_remedy(blame,
+			"see that it is the process's own user: `ps -o user= -p %" PRIu32 "`",
+			process->pid);
+	return 0;
 }
 
 static int blame_memfd(const struct jp_name_case *name_case, const struct map_facts *facts)

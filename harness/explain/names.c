@@ -23,8 +23,12 @@ static int blame(const struct jp_name_case *name_case)
 
 static int end(struct jp_explain_view *view, struct jp_error *err)
 {
+	const struct jp_name_process *process;
 	const struct jp_name_loss *loss;
 
+	for (size_t at = 0; (process = jp_name_losses_each(view->state, &at));)
+		if (jp_note_owner(view, view->state, process))
+			return jp_fail(err, ENOMEM, "no memory");
 	for (size_t at = 0; (loss = jp_name_losses_next(view->state, &at));) {
 		const struct jp_name_case name_case = {
 			.view = view,

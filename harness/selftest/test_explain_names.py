@@ -117,6 +117,21 @@ class PerfMaps(Explained):
         self.samples(CODE + 4)
         self.expect("map-wrong-owner", file="/tmp/perf-4711.map")
 
+    @unittest.skipIf(os.getuid(), "gives a file to another user: run as root")
+    def test_of_another_user(self) -> None:
+        """perf takes it: a note, and no accusation."""
+        self.publish((CODE, 0x1000, "all"))
+        os.chown(os.path.join(self.root, "tmp/perf-4711.map"), 12345, 12345)
+        os.chmod(self.home, 0o755)
+        self.map("//anon")
+        self.samples(CODE + 4)
+        self.assertEqual(self.causes(), [])
+        os.chown(self.path, 54321, 54321)
+        said = process.run([JITPROOF, "explain", "--json", "--root", self.root, self.path])
+        notes = [one for one in json.loads(said.stdout)["notes"] if one["id"] in NAMING]
+        self.assertEqual([(one["id"], one["samples"]) for one in notes], [("map-wrong-owner", 0)])
+        self.assertIn("to user 12345, the recording to user 54321", notes[0]["evidence"][0])
+
     def test_memfd_and_fifo(self) -> None:
         os.mkfifo(os.path.join(self.root, "tmp/perf-4711.map"))
         self.map("/memfd:jit (deleted)")
