@@ -127,16 +127,16 @@ class Launched(tv.Recorded):
 
     fixture = "mappings"
 
-    def code(self) -> list[rd.Map]:
+    def anonymous(self) -> list[rd.Map]:
         return [one for one in self.perf.maps() if one.name == "//anon"]
 
     def test_act_without_a_record_of_its_time(self) -> None:
         """The mapping grows: a record that is gone is covered by the next."""
-        self.code()[2].time -= 50_000_000
+        self.anonymous()[2].time -= 50_000_000
         self.fails(self.exactly(1, "acts.records", "no-record"))
 
     def test_impossible_records(self) -> None:
-        record = self.code()[1]
+        record = self.anonymous()[1]
         record.misc = record.misc & ~7 | rd.KERNEL
         self.fails(self.exactly(1, "mappings.invented", "mode"))
         record.misc = record.misc & ~7 | rd.USER
