@@ -56,14 +56,13 @@ static bool source_build_id(struct jp_elf_source *source, struct jp_build_id *id
 	return false;
 }
 
-static bool take(struct jp_cfi_section *section, Elf_Data *data, uint64_t addr)
+static void take(struct jp_cfi_section *section, Elf_Data *data, uint64_t addr)
 {
 	if (!data || !data->d_buf || !data->d_size)
-		return false;
+		return;
 	section->bytes = data->d_buf;
 	section->size = data->d_size;
 	section->addr = addr;
-	return true;
 }
 
 static void frame_by_sections(struct jp_elf_source *source)
