@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Equal mappings: at each moment at which a process told all its executable mappings, and at the
- * borders of the time in which it was watched, the capture's executable bytes must be the same, and
- * each record in between must tell of something that was there.
+ * borders of the time in which it was watched, the capture's executable bytes must be the same.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,35 +17,21 @@
 #include "harness/judge/unmapped.h"
 #include "harness/judge/validator.h"
 #include "validators/mapping_compare.h"
+#include "validators/mapping_points.h"
 
 /* What is above is the kernel's: its [vsyscall] page is in all maps, and no record of its own. */
 #define USER_END (UINT64_C(1) << 63)
-
-struct point {
-	uint64_t time;
-	uint32_t pid;
-	bool mark;
-};
-
-/* A mapping record of perf.data, by which injected.data's own are told from it. */
-struct captured {
-	uint64_t time, start, end;
-	uint32_t pid;
-};
 
 struct equal {
 	struct jp_view *view;
 	struct jp_replay *spaces; /* of the file that is read */
 	bool injected;            /* it is injected.data */
-	struct captured *captured;
-	size_t nr_captured, captured_capacity;
-	uint64_t code_records, no_code, taken, taken_files;
+	uint64_t taken, taken_files;
 	const struct jp_evidence *evidence;
 	struct jp_executables truth;
-	struct point *points; /* by time */
-	size_t nr_points, points_capacity, next;
-	struct jp_map threads; /* by process and thread: those of which the truth tells */
-	struct jp_map listed;  /* what is an exception already: it counts once, not at each point */
+	struct jp_mapping_points points;
+	size_t next;
+	struct jp_map listed; /* what is an exception already: it counts once, not at each point */
 	const struct jp_executable **now; /* what may be there at a point, in the order of starts */
 	size_t nr_now, now_capacity;
 	uint64_t *edges;
@@ -54,7 +39,6 @@ struct equal {
 	bool nothing; /* at this point the capture knows no mapping of the process at all */
 	uint64_t marks, equal, compared, unjudged; /* bytes, but for the marks */
 	uint64_t missing, extra, different;
-	uint64_t records, invented, unknown;
 };
 
 /* A place of the capture that differs from the truth. */
@@ -72,16 +56,6 @@ static bool surely(const struct equal *equal, const struct jp_executable *one, u
 
 	return one->open_after + slack <= time &&
 	       (one->close_before == UINT64_MAX || time + slack <= one->close_before);
-}
-
-/* At any time of [@from, @to]. */
-static bool possibly(const struct equal *equal, const struct jp_executable *one, uint64_t from,
-		     uint64_t to)
-{
-	const uint64_t slack = equal->evidence->info.slack;
-
-	return one->open_before <= to + slack &&
-	       (one->close_after == UINT64_MAX || from <= one->close_after + slack);
 }
 
 static const struct jp_memory *memory_of(const struct equal *equal, const struct jp_executable *one)
@@ -167,7 +141,7 @@ static const char *name_of(const struct equal *equal, const struct jp_executable
 						       : "(no name)";
 }
 
-static int except(struct equal *equal, const struct point *point,
+static int except(struct equal *equal, const struct jp_mapping_point *point,
 		  const struct difference *different, uint64_t *count)
 {
 	const struct jp_executable *truth = different->truth;
@@ -215,7 +189,7 @@ static bool is_told(const struct equal *equal, const struct jp_executable *truth
 
 /* What injecting took away: of emitted code's memory it may leave the code alone, of a file
  * nothing. What perf.data lacks too is listed already. */
-static int judge_taken(struct equal *equal, const struct point *point,
+static int judge_taken(struct equal *equal, const struct jp_mapping_point *point,
 		       const struct difference *different)
 {
 	const struct jp_memory *memory = memory_of(equal, different->truth);
@@ -227,8 +201,8 @@ static int judge_taken(struct equal *equal, const struct point *point,
 }
 
 /* Judges [@start, @end), which all that is there holds whole or not at all. */
-static int judge_piece(struct equal *equal, const struct point *point, size_t first, uint64_t start,
-		       uint64_t end)
+static int judge_piece(struct equal *equal, const struct jp_mapping_point *point, size_t first,
+		       uint64_t start, uint64_t end)
 {
 	const struct jp_evidence *evidence = equal->evidence;
 	const struct jp_mapping *known = jp_replay_find(equal->spaces, point->pid, start);
@@ -296,7 +270,7 @@ static int add_edges(struct equal *equal, uint64_t start, uint64_t end)
 }
 
 /* What the truth and the capture have at @point, and where any of it begins or ends. */
-static int gather(struct equal *equal, const struct point *point)
+static int gather(struct equal *equal, const struct jp_mapping_point *point)
 {
 	const struct jp_executable *one;
 	const struct jp_mapping *known;
@@ -307,7 +281,8 @@ static int gather(struct equal *equal, const struct point *point)
 	equal->nothing = true;
 	while (!failed &&
 	       (one = jp_executables_next(&equal->truth, point->pid, 0, UINT64_MAX, &at))) {
-		if (!possibly(equal, one, point->time, point->time))
+		if (!jp_executable_possibly(one, point->time, point->time,
+					    equal->evidence->info.slack))
 			continue;
 		if (!jp_array_reserve(&equal->now, &equal->now_capacity, equal->nr_now + 1))
 			return -ENOMEM;
@@ -325,7 +300,7 @@ static int gather(struct equal *equal, const struct point *point)
 	return failed;
 }
 
-static int judge_point(struct equal *equal, const struct point *point)
+static int judge_point(struct equal *equal, const struct jp_mapping_point *point)
 {
 	int failed = gather(equal, point);
 	size_t first = 0;
@@ -339,331 +314,6 @@ static int judge_point(struct equal *equal, const struct point *point)
 					     equal->edges[i + 1]);
 	}
 	return failed;
-}
-
-/* When what @record tells of was so: at its time, or when a snapshot of it was read. False: a
- * record of no snapshot, from before the events were on. */
-static bool told_of(const struct equal *equal, const struct jp_event *record, uint64_t *from,
-		    uint64_t *to)
-{
-	const struct jp_evidence *evidence = equal->evidence;
-
-	/* What a control left out comes from no file, and has the time of its act. */
-	bool possible = !record->record ||
-			record->time + evidence->info.slack >= evidence->info.first_enabled;
-
-	*from = *to = record->time;
-	if (!record->time)
-		*to = evidence->info.enabled;
-	for (size_t i = 0; i < evidence->snapshots.count; i++) {
-		const struct jp_snapshot *snapshot = &evidence->snapshots.list[i];
-
-		if (snapshot->pid != record->pid || record->time > snapshot->after ||
-		    (record->time && record->time < snapshot->before))
-			continue;
-		*from = jp_min(*from, snapshot->before);
-		*to = jp_max(*to, snapshot->after);
-		possible = true;
-	}
-	return possible;
-}
-
-/* How far from @addr on @record tells the truth. *@cause: what it tells wrong there, if anything is
- * there. */
-static uint64_t true_until(const struct equal *equal, const struct jp_event *record, uint64_t addr,
-			   const char **cause)
-{
-	const struct jp_executable *one;
-	size_t at = SIZE_MAX;
-	uint64_t from, to;
-
-	if (!told_of(equal, record, &from, &to)) {
-		*cause = "time";
-		return addr;
-	}
-	while ((one = jp_executables_next(&equal->truth, record->pid, addr, addr + 1, &at))) {
-		const char *differs;
-
-		if (!possibly(equal, one, from, to))
-			continue;
-		differs = jp_mapping_record_differs(memory_of(equal, one), one, record, addr);
-		if (!differs)
-			return one->end;
-		*cause = differs;
-	}
-	return addr;
-}
-
-static bool is_watched(const struct equal *equal, uint32_t pid)
-{
-	const struct jp_truth *truth = equal->evidence->truth;
-	size_t i;
-
-	jp_search(i, truth->nr_incarnations, truth->incarnations[i].pid < pid);
-	return i < truth->nr_incarnations && truth->incarnations[i].pid == pid;
-}
-
-static uint64_t thread_key(uint32_t pid, uint32_t tid)
-{
-	return (uint64_t)pid << 32 | tid;
-}
-
-/* A process's own thread makes its mappings; what is synthesized has the first thread's number. */
-static int find_threads(struct equal *equal)
-{
-	const struct jp_truth *truth = equal->evidence->truth;
-	bool failed = false;
-
-	for (size_t i = 0; i < truth->nr_acts; i++)
-		failed |= !jp_map_at(&equal->threads,
-				     thread_key(truth->acts[i].pid, truth->acts[i].tid),
-				     sizeof(uint64_t));
-	for (size_t i = 0; i < truth->nr_incarnations; i++)
-		failed |= !jp_map_at(
-			&equal->threads,
-			thread_key(truth->incarnations[i].pid, truth->incarnations[i].pid),
-			sizeof(uint64_t));
-	return failed ? -ENOMEM : 0;
-}
-
-/* What @record cannot say of any mapping, or NULL. */
-static const char *impossible(const struct equal *equal, const struct jp_event *record)
-{
-	if (!jp_map_find(&equal->threads, thread_key(record->pid, record->tid)))
-		return "thread";
-	if (record->kernel_map)
-		return "mode";
-	if (!record->map.len)
-		return "length";
-	if (!*record->map.name) /* "//anon" is for what has none */
-		return "name";
-	if (record->map.has_identity && record->map.gen && !record->map.ino)
-		return "inode";
-	return NULL;
-}
-
-static int judge_record(struct equal *equal, const struct jp_event *record)
-{
-	const uint64_t end = record->map.addr + record->map.len;
-	uint64_t reached = record->map.addr, next = reached;
-	const char *cause = "invented", *impossibly;
-
-	if (!(record->map.prot & JP_PROT_EXEC) ||
-	    (record->kernel_map && !is_watched(equal, record->pid)))
-		return 0;
-	if (!is_watched(equal, record->pid)) {
-		equal->unknown++;
-		return jp_findings_except(
-			&equal->view->findings, "mappings.unknown", "unwatched",
-			"pid %u, of which the truth has nothing: record of %" PRIu64 ": %" PRIx64
-			"-%" PRIx64 " %.80s",
-			record->pid, record->time, record->map.addr, end, record->map.name);
-	}
-	equal->records++;
-	impossibly = impossible(equal, record);
-	if (impossibly)
-		cause = impossibly;
-	while (!impossibly && reached < end &&
-	       (next = true_until(equal, record, reached, &cause)) > reached)
-		reached = next;
-	if (!impossibly && reached >= end)
-		return 0;
-	equal->invented++;
-	return jp_findings_except(
-		&equal->view->findings, "mappings.invented", cause,
-		"pid %u, record of %" PRIu64 ": %" PRIx64 "-%" PRIx64 " offset %" PRIx64
-		" prot %u flags %x inode %" PRIu64 " %.80s: not so from %" PRIx64 " on",
-		record->pid, record->time, record->map.addr, end, record->map.pgoff,
-		record->map.prot, record->map.flags, record->map.ino, record->map.name, reached);
-}
-
-static int by_captured(const void *left, const void *right)
-{
-	const struct captured *a = left, *b = right;
-
-	return jp_compare(a->time, b->time)
-		       ?: jp_compare(a->pid, b->pid)
-		       ?: jp_compare(a->start, b->start);
-}
-
-/* Whether @record is one of perf.data, or a piece of one. */
-static bool is_captured(const struct equal *equal, const struct jp_event *record)
-{
-	const uint64_t end = record->map.addr + record->map.len;
-	const struct captured *all = equal->captured;
-	size_t i;
-
-	jp_search(i, equal->nr_captured, all[i].time < record->time);
-	for (; i < equal->nr_captured && all[i].time == record->time; i++)
-		if (all[i].pid == record->pid && all[i].start <= record->map.addr &&
-		    end <= all[i].end)
-			return true;
-	return false;
-}
-
-/* What @record tells wrong, that injecting added: it must tell of code that is loaded then. */
-static const char *no_code(const struct equal *equal, const struct jp_event *record)
-{
-	const struct jp_truth *truth = equal->evidence->truth;
-	const uint64_t slack = equal->evidence->info.slack;
-	const struct jp_truth_code *codes = truth->codes;
-	const char *cause = "no-code";
-	size_t i;
-
-	jp_search(i, truth->nr_codes,
-		  codes[i].pid != record->pid ? codes[i].pid < record->pid
-					      : codes[i].addr < record->map.addr);
-	for (; i < truth->nr_codes && codes[i].pid == record->pid &&
-	       codes[i].addr == record->map.addr;
-	     i++) {
-		if (record->time + slack < codes[i].loaded ||
-		    (codes[i].unloaded != UINT64_MAX && record->time > codes[i].unloaded + slack))
-			cause = "other-time";
-		else if (record->map.len >= codes[i].size) /* its tables stand behind it */
-			return NULL;
-		else
-			cause = "shorter";
-	}
-	return cause;
-}
-
-static int judge_added(struct equal *equal, const struct jp_event *record)
-{
-	const char *cause;
-
-	if (record->kernel_map || !(record->map.prot & JP_PROT_EXEC) || is_captured(equal, record))
-		return 0;
-	equal->code_records++;
-	cause = no_code(equal, record);
-	if (!cause)
-		return 0;
-	equal->no_code++;
-	return jp_findings_except(&equal->view->findings, "injected.mappings", cause,
-				  "pid %u, injected record of %" PRIu64 ": %" PRIx64 "-%" PRIx64
-				  " %.120s",
-				  record->pid, record->time, record->map.addr,
-				  record->map.addr + record->map.len, record->map.name);
-}
-
-static int note_captured(struct equal *equal, const struct jp_event *record)
-{
-	struct captured *one =
-		jp_array_push(&equal->captured, &equal->nr_captured, &equal->captured_capacity);
-
-	if (!one)
-		return -ENOMEM;
-	*one = (struct captured){.time = record->time,
-				 .pid = record->pid,
-				 .start = record->map.addr,
-				 .end = record->map.addr + record->map.len};
-	return 0;
-}
-
-static int add_point(struct equal *equal, uint32_t pid, uint64_t time, bool mark)
-{
-	struct point *point =
-		jp_array_push(&equal->points, &equal->nr_points, &equal->points_capacity);
-
-	if (!point)
-		return -ENOMEM;
-	*point = (struct point){time, pid, mark};
-	return 0;
-}
-
-/* From when to when the capture can know of @image, in the @at-th of its windows. */
-static bool window_of(const struct equal *equal, const struct jp_truth_incarnation *image,
-		      size_t *at, uint64_t *from, uint64_t *to)
-{
-	const struct jp_evidence *evidence = equal->evidence;
-	const uint64_t slack = evidence->info.slack;
-
-	if (!jp_evidence_window(evidence, image->pid, at, from, to))
-		return false;
-	/* What is told is known from then on, whether samples are taken yet or not. */
-	*from = jp_evidence_gated(evidence)
-			? jp_max(*from, image->after + slack)
-			: jp_evidence_told_from(evidence, image->pid, image->before, image->after);
-	return true;
-}
-
-static int find_points(struct equal *equal, const struct jp_truth_incarnation *image)
-{
-	const uint64_t slack = equal->evidence->info.slack;
-	uint64_t from, to;
-	int failed = 0;
-
-	for (size_t at = 0; !failed && window_of(equal, image, &at, &from, &to);) {
-		const uint64_t end = jp_min(to, image->until);
-
-		if (from >= end)
-			continue;
-		failed = add_point(equal, image->pid, from, false);
-		for (size_t i = 0; !failed && i < equal->truth.nr_marks; i++) {
-			const struct jp_mark *mark = &equal->truth.marks[i];
-
-			if (mark->pid == image->pid && mark->after + slack > from &&
-			    mark->after < end && mark->after + slack <= to)
-				failed = add_point(equal, image->pid, mark->after + slack, true);
-		}
-		/* Of one that ended before, its last mark is the end. */
-		if (!failed && image->until > to + slack)
-			failed = add_point(equal, image->pid, to, false);
-	}
-	return failed;
-}
-
-/* Whether @image told its maps at all. */
-static bool has_mark(const struct equal *equal, const struct jp_truth_incarnation *image)
-{
-	for (size_t i = 0; i < equal->truth.nr_marks; i++) {
-		const struct jp_mark *mark = &equal->truth.marks[i];
-
-		if (mark->pid == image->pid && mark->before >= image->before &&
-		    mark->after <= image->until)
-			return true;
-	}
-	return false;
-}
-
-/* Who ran code while it was watched has told its maps: else nothing is known of it. */
-static int demand_marks(const struct equal *equal, struct jp_error *err)
-{
-	const struct jp_truth *truth = equal->evidence->truth;
-	jp_cleanup_free bool *ran = calloc(truth->nr_incarnations + 1, sizeof(*ran));
-	uint64_t from, to;
-
-	if (!ran)
-		return -ENOMEM;
-	for (size_t i = 0; i < truth->nr_activations; i++) {
-		const struct jp_truth_activation *one = &truth->activations[i];
-		const struct jp_truth_incarnation *image = truth->incarnations;
-		size_t n;
-
-		jp_search(n, truth->nr_incarnations,
-			  image[n].pid < one->pid ||
-				  (image[n].pid == one->pid && image[n].before <= one->enter));
-		if (!n || image[n - 1].pid != one->pid || ran[n - 1])
-			continue;
-		for (size_t at = 0; window_of(equal, &image[n - 1], &at, &from, &to);)
-			ran[n - 1] |= one->enter < to && one->leave > from;
-	}
-	for (size_t i = 0; i < truth->nr_incarnations; i++) {
-		const struct jp_truth_incarnation *image = &truth->incarnations[i];
-
-		if (ran[i] && !has_mark(equal, image))
-			return jp_fail(err, ENODATA,
-				       "pid %u from %" PRIu64 " ran code while it was watched, and "
-				       "the truth has no maps of it",
-				       image->pid, image->after);
-	}
-	return 0;
-}
-
-static int by_time(const void *left, const void *right)
-{
-	const struct point *a = left, *b = right;
-
-	return jp_compare(a->time, b->time) ?: jp_compare(a->pid, b->pid);
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)
@@ -680,13 +330,10 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	equal->view = view;
 	equal->evidence = view->evidence;
 	equal->spaces = view->spaces;
+	equal->points =
+		(struct jp_mapping_points){.evidence = view->evidence, .truth = &equal->truth};
 	failed = jp_executables_load(&equal->truth, truth, err)
-			 ?: demand_marks(equal, err)
-			 ?: find_threads(equal);
-	for (size_t i = 0; !failed && i < truth->nr_incarnations; i++)
-		failed = find_points(equal, &truth->incarnations[i]);
-	if (equal->nr_points)
-		qsort(equal->points, equal->nr_points, sizeof(*equal->points), by_time);
+			 ?: jp_mapping_points_find(&equal->points, err);
 	return failed;
 }
 
@@ -694,8 +341,9 @@ static int judge_points(struct equal *equal, uint64_t time)
 {
 	int failed = 0;
 
-	while (!failed && equal->next < equal->nr_points && equal->points[equal->next].time < time)
-		failed = judge_point(equal, &equal->points[equal->next++]);
+	while (!failed && equal->next < equal->points.count &&
+	       equal->points.list[equal->next].time < time)
+		failed = judge_point(equal, &equal->points.list[equal->next++]);
 	return failed;
 }
 
@@ -704,8 +352,6 @@ static int turn_over(struct equal *equal)
 {
 	int failed = judge_points(equal, UINT64_MAX);
 
-	if (equal->nr_captured)
-		qsort(equal->captured, equal->nr_captured, sizeof(*equal->captured), by_captured);
 	equal->injected = true;
 	equal->spaces = equal->view->spaces;
 	equal->next = 0;
@@ -720,15 +366,10 @@ static int until(struct jp_view *view, uint64_t time)
 	return failed ?: judge_points(equal, time);
 }
 
+/* All that happens has come to the spaces: what they hold at each moment counts. */
 static int see(struct jp_view *view, const struct jp_event *event)
 {
-	struct equal *equal = view->state;
-
-	if (event->type != JP_EVENT_MAP)
-		return 0;
-	if (equal->injected)
-		return judge_added(equal, event);
-	return judge_record(equal, event) ?: note_captured(equal, event);
+	return 0;
 }
 
 static int end(struct jp_view *view, struct jp_error *err)
@@ -739,9 +380,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 	if (failed)
 		return failed;
-	if (equal->nr_points && !equal->compared && equal->evidence->truth->nr_activations)
+	if (equal->points.count && !equal->compared && equal->evidence->truth->nr_activations)
 		return jp_fail(err, ENODATA, "no mapping was compared at any of %zu moments",
-			       equal->nr_points);
+			       equal->points.count);
 	/* In KiB. */
 	jp_findings_add(findings, jp_metric_rate("mappings.bytes", equal->equal >> 10,
 						 equal->compared >> 10));
@@ -750,13 +391,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 	jp_findings_add(findings, jp_metric_count("mappings.missing", equal->missing));
 	jp_findings_add(findings, jp_metric_count("mappings.extra", equal->extra));
 	jp_findings_add(findings, jp_metric_count("mappings.differs", equal->different));
-	jp_findings_add(findings,
-			jp_metric_rate("mappings.invented", equal->invented, equal->records));
-	jp_findings_add(findings, jp_metric_count("mappings.unknown", equal->unknown));
 	if (!equal->injected)
 		return 0;
-	jp_findings_add(findings,
-			jp_metric_rate("injected.mappings", equal->no_code, equal->code_records));
 	jp_findings_add(findings, jp_metric_count("injected.missing", equal->taken_files));
 	jp_findings_add(findings, jp_metric_count("injected.taken", equal->taken));
 	return 0;
@@ -768,9 +404,7 @@ static void free_equal(void *state)
 
 	jp_executables_free(&equal->truth);
 	jp_map_free(&equal->listed);
-	jp_map_free(&equal->threads);
-	free(equal->captured);
-	free(equal->points);
+	free(equal->points.list);
 	free(equal->now);
 	free(equal->edges);
 	free(equal);

@@ -56,5 +56,12 @@ void jp_executables_free(struct jp_executables *all);
  * NULL: no more. */
 const struct jp_executable *jp_executables_next(const struct jp_executables *all, uint32_t pid,
 						uint64_t start, uint64_t end, size_t *at);
+/* Whether it may have been there at any time of [@from, @to], by clocks that differ by @slack. */
+static inline bool jp_executable_possibly(const struct jp_executable *one, uint64_t from,
+					  uint64_t to, uint64_t slack)
+{
+	return one->open_before <= to + slack &&
+	       (one->close_after == UINT64_MAX || from <= one->close_after + slack);
+}
 
 #endif

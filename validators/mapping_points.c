@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "validators/mapping_points.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "harness/base/array.h"
+#include "harness/base/cleanup.h"
+#include "harness/base/order.h"
+#include "harness/base/search.h"
+
+static int add_point(struct jp_mapping_points *points, uint32_t pid, uint64_t time, bool mark)
+{
+	struct jp_mapping_point *point =
+		jp_array_push(&points->list, &points->count, &points->capacity);
+
+	if (!point)
+		return -ENOMEM;
+	*point = (struct jp_mapping_point){time, pid, mark};
+	return 0;
+}
+
+/* From when to when the capture can know of @image, in the @at-th of its windows. */
+static bool window_of(const struct jp_mapping_points *points,
+		      const struct jp_truth_incarnation *image, size_t *at, uint64_t *from,
+		      uint64_t *to)
+{
+	const struct jp_evidence *evidence = points->evidence;
+	const uint64_t slack = evidence->info.slack;
+
+	if (!jp_evidence_window(evidence, image->pid, at, from, to))
+		return false;
+	/* What is told is known from then on, whether samples are taken yet or not. */
+	*from = jp_evidence_gated(evidence)
+			? jp_max(*from, image->after + slack)
+			: jp_evidence_told_from(evidence, image->pid, image->before, image->after);
+	return true;
+}
+
+static int find_points(struct jp_mapping_points *points, const struct jp_truth_incarnation *image)
+{
+	const uint64_t slack = points->evidence->info.slack;
+	uint64_t from, to;
+	int failed = 0;
+
+	for (size_t at = 0; !failed && window_of(points, image, &at, &from, &to);) {
+		const uint64_t end = jp_min(to, image->until);
+
+		if (from >= end)
+			continue;
+		failed = add_point(points, image->pid, from, false);
+		for (size_t i = 0; !failed && i < points->truth->nr_marks; i++) {
+			const struct jp_mark *mark = &points->truth->marks[i];
+
+			if (mark->pid == image->pid && mark->after + slack > from &&
+			    mark->after < end && mark->after + slack <= to)
+				failed = add_point(points, image->pid, mark->after + slack, true);
+		}
+		/* Of one that ended before, its last mark is the end. */
+		if (!failed && image->until > to + slack)
+			failed = add_point(points, image->pid, to, false);
+	}
+	return failed;
+}
+
+/* Whether @image told its maps at all. */
+static bool has_mark(const struct jp_mapping_points *points,
+		     const struct jp_truth_incarnation *image)
+{
+	for (size_t i = 0; i < points->truth->nr_marks; i++) {
+		const struct jp_mark *mark = &points->truth->marks[i];
+
+		if (mark->pid == image->pid && mark->before >= image->before &&
+		    mark->after <= image->until)
+			return true;
+	}
+	return false;
+}
+
+/* Who ran code while it was watched has told its maps: else nothing is known of it. */
+static int demand_marks(const struct jp_mapping_points *points, struct jp_error *err)
+{
+	const struct jp_truth *truth = points->evidence->truth;
+	jp_cleanup_free bool *ran = calloc(truth->nr_incarnations + 1, sizeof(*ran));
+	uint64_t from, to;
+
+	if (!ran)
+		return -ENOMEM;
+	for (size_t i = 0; i < truth->nr_activations; i++) {
+		const struct jp_truth_activation *one = &truth->activations[i];
+		const struct jp_truth_incarnation *image = truth->incarnations;
+		size_t n;
+
+		jp_search(n, truth->nr_incarnations,
+			  image[n].pid < one->pid ||
+				  (image[n].pid == one->pid && image[n].before <= one->enter));
+		if (!n || image[n - 1].pid != one->pid || ran[n - 1])
+			continue;
+		for (size_t at = 0; window_of(points, &image[n - 1], &at, &from, &to);)
+			ran[n - 1] |= one->enter < to && one->leave > from;
+	}
+	for (size_t i = 0; i < truth->nr_incarnations; i++) {
+		const struct jp_truth_incarnation *image = &truth->incarnations[i];
+
+		if (ran[i] && !has_mark(points, image))
+			return jp_fail(err, ENODATA,
+				       "pid %u from %" PRIu64 " ran code while it was watched, and "
+				       "the truth has no maps of it",
+				       image->pid, image->after);
+	}
+	return 0;
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct jp_mapping_point *a = left, *b = right;
+
+	return jp_compare(a->time, b->time) ?: jp_compare(a->pid, b->pid);
+}
+
+int jp_mapping_points_find(struct jp_mapping_points *points, struct jp_error *err)
+{
+	const struct jp_truth *truth = points->evidence->truth;
+	int failed = demand_marks(points, err);
+
+	for (size_t i = 0; !failed && i < truth->nr_incarnations; i++)
+		failed = find_points(points, &truth->incarnations[i]);
+	if (points->count)
+		qsort(points->list, points->count, sizeof(*points->list), by_time);
+	return failed;
+}

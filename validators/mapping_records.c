@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Mapping records: each must tell of something executable that was there at its time, of the
+ * protection, file and name that it had, and by a thread that its process had.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "harness/base/map.h"
+#include "harness/base/order.h"
+#include "harness/base/search.h"
+#include "harness/judge/validator.h"
+#include "validators/mapping_compare.h"
+
+struct mapping_records {
+	struct jp_view *view;
+	const struct jp_evidence *evidence;
+	struct jp_executables truth;
+	struct jp_map threads; /* by process and thread: those of which the truth tells */
+	uint64_t records, invented, unknown;
+};
+
+/* When what @record tells of was so: at its time, or when a snapshot of it was read. False: a
+ * record of no snapshot, from before the events were on. */
+static bool told_of(const struct mapping_records *state, const struct jp_event *record,
+		    uint64_t *from, uint64_t *to)
+{
+	const struct jp_evidence *evidence = state->evidence;
+
+	/* What a control left out comes from no file, and has the time of its act. */
+	bool possible = !record->record ||
+			record->time + evidence->info.slack >= evidence->info.first_enabled;
+
+	*from = *to = record->time;
+	if (!record->time)
+		*to = evidence->info.enabled;
+	for (size_t i = 0; i < evidence->snapshots.count; i++) {
+		const struct jp_snapshot *snapshot = &evidence->snapshots.list[i];
+
+		if (snapshot->pid != record->pid || record->time > snapshot->after ||
+		    (record->time && record->time < snapshot->before))
+			continue;
+		*from = jp_min(*from, snapshot->before);
+		*to = jp_max(*to, snapshot->after);
+		possible = true;
+	}
+	return possible;
+}
+
+/* How far from @addr on @record tells the truth. *@cause: what it tells wrong there, if anything is
+ * there. */
+static uint64_t true_until(const struct mapping_records *state, const struct jp_event *record,
+			   uint64_t addr, const char **cause)
+{
+	const struct jp_executable *one;
+	size_t at = SIZE_MAX;
+	uint64_t from, to;
+
+	if (!told_of(state, record, &from, &to)) {
+		*cause = "time";
+		return addr;
+	}
+	while ((one = jp_executables_next(&state->truth, record->pid, addr, addr + 1, &at))) {
+		const char *differs;
+
+		if (!jp_executable_possibly(one, from, to, state->evidence->info.slack))
+			continue;
+		differs = jp_mapping_record_differs(&state->truth.memories[one->memory], one,
+						    record, addr);
+		if (!differs)
+			return one->end;
+		*cause = differs;
+	}
+	return addr;
+}
+
+static bool is_watched(const struct mapping_records *state, uint32_t pid)
+{
+	const struct jp_truth *truth = state->evidence->truth;
+	size_t i;
+
+	jp_search(i, truth->nr_incarnations, truth->incarnations[i].pid < pid);
+	return i < truth->nr_incarnations && truth->incarnations[i].pid == pid;
+}
+
+static uint64_t thread_key(uint32_t pid, uint32_t tid)
+{
+	return (uint64_t)pid << 32 | tid;
+}
+
+/* A process's own thread makes its mappings; what is synthesized has the first thread's number. */
+static int find_threads(struct mapping_records *state)
+{
+	const struct jp_truth *truth = state->evidence->truth;
+	bool failed = false;
+
+	for (size_t i = 0; i < truth->nr_acts; i++)
+		failed |= !jp_map_at(&state->threads,
+				     thread_key(truth->acts[i].pid, truth->acts[i].tid),
+				     sizeof(uint64_t));
+	for (size_t i = 0; i < truth->nr_incarnations; i++)
+		failed |= !jp_map_at(
+			&state->threads,
+			thread_key(truth->incarnations[i].pid, truth->incarnations[i].pid),
+			sizeof(uint64_t));
+	return failed ? -ENOMEM : 0;
+}
+
+/* What @record cannot say of any mapping, or NULL. */
+static const char *impossible(const struct mapping_records *state, const struct jp_event *record)
+{
+	if (!jp_map_find(&state->threads, thread_key(record->pid, record->tid)))
+		return "thread";
+	if (record->kernel_map)
+		return "mode";
+	if (!record->map.len)
+		return "length";
+	if (!*record->map.name) /* "//anon" is for what has none */
+		return "name";
+	if (record->map.has_identity && record->map.gen && !record->map.ino)
+		return "inode";
+	return NULL;
+}
+
+static int judge_record(struct mapping_records *state, const struct jp_event *record)
+{
+	const uint64_t end = record->map.addr + record->map.len;
+	uint64_t reached = record->map.addr, next = reached;
+	const char *cause = "invented", *impossibly;
+
+	if (!(record->map.prot & JP_PROT_EXEC) ||
+	    (record->kernel_map && !is_watched(state, record->pid)))
+		return 0;
+	if (!is_watched(state, record->pid)) {
+		state->unknown++;
+		return jp_findings_except(
+			&state->view->findings, "mappings.unknown", "unwatched",
+			"pid %u, of which the truth has nothing: record of %" PRIu64 ": %" PRIx64
+			"-%" PRIx64 " %.80s",
+			record->pid, record->time, record->map.addr, end, record->map.name);
+	}
+	state->records++;
+	impossibly = impossible(state, record);
+	if (impossibly)
+		cause = impossibly;
+	while (!impossibly && reached < end &&
+	       (next = true_until(state, record, reached, &cause)) > reached)
+		reached = next;
+	if (!impossibly && reached >= end)
+		return 0;
+	state->invented++;
+	return jp_findings_except(
+		&state->view->findings, "mappings.invented", cause,
+		"pid %u, record of %" PRIu64 ": %" PRIx64 "-%" PRIx64 " offset %" PRIx64
+		" prot %u flags %x inode %" PRIu64 " %.80s: not so from %" PRIx64 " on",
+		record->pid, record->time, record->map.addr, end, record->map.pgoff,
+		record->map.prot, record->map.flags, record->map.ino, record->map.name, reached);
+}
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	return event->type == JP_EVENT_MAP ? judge_record(view->state, event) : 0;
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	const struct mapping_records *state = view->state;
+	struct jp_findings *findings = &view->findings;
+
+	return jp_findings_add(findings,
+			       jp_metric_rate("mappings.invented", state->invented, state->records))
+		       ?: jp_findings_add(findings,
+					  jp_metric_count("mappings.unknown", state->unknown));
+}
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	struct mapping_records *state;
+
+	if (view->evidence->truth->version < JP_TRUTH_VERSION_MAPS)
+		return 0;
+	state = view->state = calloc(1, sizeof(*state));
+	if (!state)
+		return -ENOMEM;
+	state->view = view;
+	state->evidence = view->evidence;
+	return jp_executables_load(&state->truth, view->evidence->truth, err)
+		       ?: find_threads(state);
+}
+
+static void free_records(void *context)
+{
+	struct mapping_records *state = context;
+
+	jp_executables_free(&state->truth);
+	jp_map_free(&state->threads);
+	free(state);
+}
+
+static const struct jp_validator mapping_records = {
+	.name = "mapping_records",
+	.help = "does each record of an executable mapping tell of one that was there?",
+	.traits = JP_LACKS_REGISTERS,
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free_records,
+};
+JP_REGISTER(validator, mapping_records);
