@@ -218,8 +218,8 @@ HEAD = """<!-- SPDX-License-Identifier: GPL-2.0-only -->
 
 `make mutants` changes one line of the validators, the judge, the model, the unwinder, the injector
 or the readers, and asks whether recorded runs are still judged byte for byte as before, and whether
-the tests pass. *Explained*: [survivors](mutants/survivors) says why nobody can notice it. *Not to the
-end*: no recorded run and no test in C notices it; the Python tests were not asked yet.
+the tests pass. *Explained*: [survivors](mutants/survivors) says why nobody can notice it. *Not to
+the end*: no recorded run and no test in C notices it; the Python tests were not asked yet.
 
 | folder | made | killed | explained | survived | not to the end |
 |---|---|---|---|---|---|
@@ -238,10 +238,12 @@ def table(chosen: list[Mutant], progress: Progress, known: dict[survivors.Key, s
         if state in ("survived", "quick"):
             left.append("* `%s` %s(): `%s` became `%s`%s" % (
                 *one.key(), "" if state == "survived" else ", not to the end"))
-    lines = ["| %s | %s |" % (name, " | ".join(str(rows[name][state]) for state in (
-        "made", "killed", "explained", "survived", "quick"))) for name in sorted(rows, key=lambda
-                                                                  row: (row == "all", row))]
-    return HEAD + "\n".join(lines) + "\n\n## Not explained\n\n" + "\n".join(sorted(left)) + "\n"
+    names = sorted(rows, key=lambda row: (row == "all", row))
+    states = ("made", "killed", "explained", "survived", "quick")
+    lines = ["| %s | %s |" % (name, " | ".join(str(rows[name][state]) for state in states))
+             for name in names]
+    return "%s%s\n\n## Not explained\n\n%s\n" % (
+        HEAD, "\n".join(lines), "\n".join(sorted(left)))
 
 
 def main_of(options: argparse.Namespace) -> int:
