@@ -3,8 +3,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 
 #include "harness/base/order.h"
+
+/* A file may say anything. */
+#define MOST 1e18
 
 void jp_lost_see(struct jp_lost *lost, const struct jp_event *event)
 {
@@ -55,15 +59,21 @@ int jp_lost_blame(const struct jp_lost *lost, struct jp_explain_view *view, uint
 	const uint64_t mixed = jp_max(lost->records[true], lost->samples[true]);
 	/* Of a ring for both, so many as of those that came through. */
 	const double part = lost->sideband / ((double)lost->sideband + view->samples + 1);
-	const uint64_t sideband = (uint64_t)(mixed * part), samples = sure + mixed - sideband;
+	const uint64_t sideband = (uint64_t)fmin(mixed * part, MOST),
+		       samples = sure + mixed - sideband;
 	struct jp_blame *found;
 
-	if (sideband && !harm) {
-		const double missing = sideband / ((double)lost->sideband + sideband);
+	/* Where few were mappings, no sample is known to need one. */
+	if (part > 0.5 && sideband && !harm) {
+		/* What is known of the samples is in doubt by the share of records that is gone:
+		 * as many as there would be for the lost ones. */
+		const uint64_t doubt = (uint64_t)fmin(
+			view->samples * ((double)sideband / (lost->sideband + 1)), MOST);
 
-		found = blame(lost, view, "lost-records", (uint64_t)(view->samples * missing));
+		found = blame(lost, view, "lost-records", doubt);
 		if (!found)
 			return -ENOMEM;
+		found->absent = doubt;
 		jp_blame_evidence(found,
 				  "about %" PRIu64 " of them told of mappings and processes, of "
 				  "which %" PRIu64 " records came: what is known of the others is "

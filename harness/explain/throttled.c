@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "harness/explain/explainer.h"
@@ -65,7 +66,9 @@ static uint64_t missing(const struct jp_explain_view *view, const struct throttl
 	/* Several CPUs can be stopped at one time. */
 	if (running < all / 10.0)
 		running = all / 10.0;
-	return running > 0 ? (uint64_t)(view->samples * (double)state->stopped / running) : 0;
+	/* A file may say anything. */
+	return running > 0 ? (uint64_t)fmin(view->samples * (double)state->stopped / running, 1e18)
+			   : 0;
 }
 
 static int end(struct jp_explain_view *view, struct jp_error *err)

@@ -363,6 +363,18 @@ class Losses(Recording):
         self.sample(ANON, MAIN, ROOT, count=100)
         self.only("lost-records", 0.5)
 
+    def test_lost_records_of_a_storm(self) -> None:
+        """One ring for both: what was lost is as what came, mostly mappings."""
+        struct.pack_into("<Q", self.perf.attrs[0].raw, ATTR_FLAGS,
+                         self.perf.attrs[0].flags | MMAP_FLAG)
+        self.sample(MAIN, ROOT, count=100)
+        for number in range(1000):
+            self.map(ANON + number * 0x10000, "//anon", self.time)
+        self.add(self.perf.side(rd.LOST, struct.pack("<QQ", 7, 1000), self.time))
+        found = self.causes()
+        self.assertEqual(list(found), ["lost-records", "lost-samples"])
+        self.assertAlmostEqual(found["lost-records"]["share"], 0.475, places=2)
+
     def test_throttled(self) -> None:
         self.sample(MAIN, ROOT, count=100)
         body = struct.pack("<QQQ", 0, 7, 7)
