@@ -21,6 +21,7 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 		sum += name ? strlen(name) : 0;
 		sum += jp_perf_map_covers(map, addr);
 	}
+	(void)sum;
 	jp_perf_map_find(map, 0);
 	jp_perf_map_find(map, UINT64_MAX);
 	jp_perf_map_free(map);
