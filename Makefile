@@ -62,7 +62,9 @@ SELFTEST_BIN := $(if $(BAD),$(O)/selftest/jitproof-selftest)
 # As gcc says itself, it warns of what is well initialized once code is instrumented.
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -Wno-maybe-uninitialized
 FUZZ_C	:= $(wildcard harness/selftest/fuzz_*.c)
-FUZZ	:= $(FUZZ_C:harness/selftest/%.c=$(O)/asan/%)
+# Too slow to be selftests: for the search by coverage alone.
+SLOW_FUZZ := $(patsubst %,harness/selftest/fuzz_%.c,explain inject reduce)
+FUZZ	:= $(patsubst harness/selftest/%.c,$(O)/asan/%,$(filter-out $(SLOW_FUZZ),$(FUZZ_C)))
 ASAN_PARTS := $(patsubst %.c,$(O)/asan/%.o,$(filter-out harness/command/main.c,$(SRC))) \
 	$(O)/expected.o
 # The emitter's compares stacks with backtrace(), which ASan puts a frame of its own below.
@@ -172,7 +174,37 @@ sanitized: all
 sanitized-parts: $(SANITIZED)
 	@:
 
-fuzz: sanitized ## feed changed input to the parsers for SECONDS=60
+# By coverage, where clang has libFuzzer; its corpora are kept in $(O)/corpus.
+GUIDED_CC ?= clang
+GUIDED_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fprofile-instr-generate \
+	-fcoverage-mapping
+GUIDED	:= $(FUZZ_C:harness/selftest/%.c=$(O)/guided/%)
+GUIDED_PARTS := $(patsubst %.c,$(O)/guided/%.o,$(filter-out harness/command/main.c,$(SRC))) \
+	$(O)/expected.o
+HAVE_GUIDED = $(shell echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return 0; }' | \
+	$(GUIDED_CC) -fsanitize=fuzzer -x c -o /dev/null - 2>/dev/null && echo 1)
+
+$(O)/guided/%.o: %.c Makefile
+	$(NEEDED)@mkdir -p $(@D)
+	$(call SAY,CC,$@)
+	$(Q)$(GUIDED_CC) $(JP_CFLAGS) -O1 -g -fsanitize=fuzzer-no-link $(GUIDED_FLAGS) -c -o $@ $<
+
+$(O)/guided/fuzz_%: $(O)/guided/harness/selftest/fuzz_%.o $(O)/guided/harness/selftest/guided.o \
+		$(O)/guided/harness/selftest/exact.o $(GUIDED_PARTS)
+	$(call SAY,LD,$@)
+	$(Q)$(GUIDED_CC) -g -fsanitize=fuzzer $(GUIDED_FLAGS) $(LDFLAGS) $(EXACT:%=-Wl,--wrap=%) \
+		-o $@ $^ $(JP_LDLIBS)
+
+guided: $(GUIDED)
+	@:
+
+fuzz: all ## feed changed input to readers and writers for SECONDS=60, by coverage where clang is
+	@$(MAKE) --no-print-directory $(if $(HAVE_GUIDED),fuzz-guided,fuzz-blind)
+
+fuzz-guided: guided
+	@$(PYTHON) ci/fuzz --build '$(O)' --seconds $(SECONDS) -j $(JOBS) $(GUIDED)
+
+fuzz-blind: sanitized
 	@seconds=$$(($(SECONDS) * $(JOBS) / $(words $(FUZZ)) + 1)); \
 	printf '%s\n' $(FUZZ) | FUZZ_SECONDS=$$seconds xargs -n 1 -P $(JOBS) sh -c '"$$0"'
 
@@ -275,6 +307,7 @@ clean: ## remove $(O)
 	rm -rf $(O)
 
 FORCE:
+.PHONY: fuzz-guided fuzz-blind guided
 .PHONY: all check check-full run_tests gen_tar programs selftest sanitized sanitized-parts fuzz \
 	lint tamper mutants faults bench perf-versions matrix vm-init findings agreement cost \
 	install help clean FORCE

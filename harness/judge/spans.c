@@ -167,6 +167,9 @@ const struct jp_span *jp_spans_of(const struct jp_spans *spans, uint32_t pid,
 {
 	size_t first, last;
 
+	*end = NULL;
+	if (!spans->count)
+		return NULL;
 	jp_search(first, spans->count, spans->spans[first].pid < pid);
 	jp_search(last, spans->count, spans->spans[last].pid <= pid);
 	*end = spans->spans + last;

@@ -101,7 +101,8 @@ enum jp_cfi_answer jp_cfi_rows_step(const struct jp_cfi_rows *rows, const struct
 				    unsigned sp, struct jp_regs *regs, jp_stack_load load,
 				    void *context)
 {
-	const struct jp_cfi_rule *rules = &rows->rules[row->first];
+	/* Of all rows together there may be none. */
+	const struct jp_cfi_rule *rules = rows->rules ? &rows->rules[row->first] : NULL;
 	uint64_t values[JP_REGS + 1], cfa;
 	enum jp_cfi_answer answer;
 	uint64_t good = 0;

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What `jitproof explain` finds in a perf.data. */
+#include "harness/explain/explain.h"
+#include "harness/selftest/fuzz.h"
+
+static const char *const captures[] = {
+	"validators/fixtures/anon/perf.data",
+	"validators/fixtures/growth/injected.data",
+	"harness/selftest/corpus/odd.data",
+	"harness/selftest/corpus/deferred.data",
+	NULL,
+};
+
+void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
+{
+	const struct jp_explain_options options = {.elf = "validators/fixtures/anon/elf"};
+	struct jp_explanation explanation = {0};
+	struct jp_error err;
+
+	jp_explain(path, &options, &explanation, &err);
+	jp_explanation_free(&explanation);
+}
+
+const struct fuzz_target fuzz_target = {
+	.seeds = captures,
+	.rounds = 1000,
+	.truncations = 100,
+};

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is taken out of a perf.data before it goes into an archive; what stays can be read. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "harness/format/perfdata/read.h"
+#include "harness/format/perfdata/reduce.h"
+#include "harness/selftest/fuzz.h"
+
+static const char *const captures[] = {
+	"validators/fixtures/anon/perf.data",
+	"validators/fixtures/memfd/perf.data",
+	"harness/selftest/corpus/odd.data",
+	NULL,
+};
+
+static int pass_over(void *context, const struct jp_event *event)
+{
+	return 0;
+}
+
+void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
+{
+	struct jp_perfdata_summary summary;
+	struct jp_reduced reduced = {0};
+	struct jp_error err;
+	const bool whole = !jp_perfdata_read(path, pass_over, NULL, &summary, &err);
+
+	if (!jp_perfdata_reduce(path, &reduced, &err) && whole &&
+	    jp_perfdata_read(path, pass_over, NULL, &summary, &err))
+		abort();
+	jp_reduced_free(&reduced);
+}
+
+const struct fuzz_target fuzz_target = {
+	.seeds = captures,
+	.rounds = 1500,
+	.truncations = 100,
+};
