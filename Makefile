@@ -246,6 +246,10 @@ mutants: ## change our own lines one by one: what no test notices is printed
 bench: all ## compare our speed with perf's
 	@$(PYTHON) ci/bench/bench.py --jitproof '$(O)/jitproof'
 
+SCORE	?=
+scoreboard: all ## run every workload under each profiler that is here: results/PROFILERS.md
+	@O='$(O)' $(PYTHON) ci/scoreboard.py $(SCORE)
+
 FAULTS	?=
 faults: all ## let the Nth allocation, open, read, write ... fail, in every command
 	@$(PYTHON) ci/faults --jitproof '$(O)/jitproof' $(FAULTS)
@@ -309,8 +313,8 @@ clean: ## remove $(O)
 FORCE:
 .PHONY: fuzz-guided fuzz-blind guided
 .PHONY: all check check-full run_tests gen_tar programs selftest sanitized sanitized-parts fuzz \
-	lint tamper mutants faults bench perf-versions matrix vm-init findings agreement cost \
-	install help clean FORCE
+	lint tamper mutants faults scoreboard bench perf-versions matrix vm-init findings \
+	agreement cost install help clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
 	$(wildcard $(O)/asan/*/*.d $(O)/asan/*/*/*.d $(O)/asan/*/*/*/*.d)

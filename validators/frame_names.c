@@ -2,7 +2,10 @@
 #include "validators/frame_names.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
+
+#include "validators/stack_verdict.h"
 
 int jp_frame_names_init(struct jp_frame_names *names, const struct jp_truth *truth)
 {
@@ -20,8 +23,11 @@ int jp_frame_names_init(struct jp_frame_names *names, const struct jp_truth *tru
 
 uint64_t jp_frame_number(struct jp_frame_names *names, const char *name)
 {
-	const struct jp_text *text = name ? jp_text_keep(&names->texts, name, strlen(name)) : NULL;
+	const struct jp_text *text;
 
+	if (!name)
+		return JP_FRAME_UNNAMED;
+	text = jp_text_keep(&names->texts, name, strlen(name));
 	return text && text->value ? JP_FRAME_FIRST + text->number : JP_FRAME_NATIVE;
 }
 
@@ -35,6 +41,41 @@ void jp_frame_numbers(struct jp_frame_names *names, uint32_t pid, uint64_t time,
 
 		numbers[i] = code ? jp_frame_number(names, code->name) : JP_FRAME_NATIVE;
 	}
+}
+
+/* With each of the unnamed ones as @other has it. */
+static enum jp_verdict as_if(uint64_t *seen, uint32_t nr_seen, const uint64_t *other,
+			     uint32_t nr_other, const uint64_t *must, uint32_t nr_must,
+			     const uint64_t *whole, uint32_t nr_whole)
+{
+	uint64_t marks[JP_FRAME_MOST / 64] = {0};
+	enum jp_verdict verdict;
+
+	for (uint32_t i = 0; i < nr_seen && i < nr_other; i++) {
+		if (seen[i] != JP_FRAME_UNNAMED)
+			continue;
+		marks[i / 64] |= UINT64_C(1) << i % 64;
+		seen[i] = other[i];
+	}
+	verdict = jp_stack_verdict(seen, nr_seen, must, nr_must, whole, nr_whole);
+	for (uint32_t i = 0; i < nr_seen; i++)
+		if (marks[i / 64] >> i % 64 & 1)
+			seen[i] = JP_FRAME_UNNAMED;
+	return verdict;
+}
+
+enum jp_verdict jp_frame_verdict(uint64_t *seen, uint32_t nr_seen, const uint64_t *must,
+				 uint32_t nr_must, const uint64_t *whole, uint32_t nr_whole)
+{
+	enum jp_verdict one = as_if(seen, nr_seen, must, nr_must, must, nr_must, whole, nr_whole);
+	enum jp_verdict other =
+		as_if(seen, nr_seen, whole, nr_whole, must, nr_must, whole, nr_whole);
+	bool unnamed = false;
+
+	for (uint32_t i = 0; i < nr_seen && !unnamed; i++)
+		unnamed = seen[i] == JP_FRAME_UNNAMED;
+	one = one > other ? one : other;
+	return unnamed && (one == JP_WRONG || one == JP_EXTRA) ? JP_HOLE : one;
 }
 
 void jp_frame_names_free(struct jp_frame_names *names)

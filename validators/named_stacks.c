@@ -17,15 +17,17 @@
 #include "validators/stack_guess.h"
 #include "validators/stack_verdict.h"
 
-enum { FRAMES = 8192 };
+enum { FRAMES = JP_FRAME_MOST };
 
 static const struct jp_role named_samples = {.column = "right"};
+static const struct jp_role misnamed_samples = {.column = "wrong"};
 
 struct named_stacks {
 	struct jp_view *view;
 	struct jp_frame_names names;
 	struct jp_truth_stack truth;
 	struct jp_stack_counts counts;
+	uint64_t misnamed; /* after a function that the thread was not in */
 	uint64_t time;
 	uint32_t pid, nr_seen;
 	uint64_t seen[FRAMES], must[FRAMES], whole[FRAMES];
@@ -49,7 +51,7 @@ static enum jp_verdict fit(void *context, const struct jp_truth_stack *truth)
 		number_frames(stacks, truth->faithful ? truth->seen : truth->whole,
 			      truth->faithful ? truth->nr_seen : truth->nr_whole, stacks->must);
 
-	return jp_stack_verdict(stacks->seen, stacks->nr_seen, stacks->must, nr_must, stacks->whole,
+	return jp_frame_verdict(stacks->seen, stacks->nr_seen, stacks->must, nr_must, stacks->whole,
 				nr_whole);
 }
 
@@ -97,6 +99,7 @@ static int count(struct named_stacks *stacks, const struct jp_event *event,
 	count->verdicts[verdict]++;
 	count->predicted += verdict >= JP_GAP;
 	count->broken += verdict >= JP_SINGLE && verdict <= JP_HOLE;
+	stacks->misnamed += answer != JP_STACK_FOUND;
 	if (answer != JP_STACK_FOUND)
 		return except(stacks, event, "wrong",
 			      answer == JP_STACK_NO_ACTIVATION ? "no-stay" : "no-depth", verdict);
@@ -126,7 +129,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
 	take(stacks, event);
-	if (!stacks->nr_seen || stacks->seen[0] == JP_FRAME_NATIVE) {
+	if (!stacks->nr_seen || stacks->seen[0] < JP_FRAME_FIRST) {
 		/* Native, or emitted and without its name. */
 		stacks->counts.off_code += jp_truth_is_inside(evidence->truth, event->tid,
 							      event->time, evidence->info.slack);
@@ -144,12 +147,15 @@ static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct named_stacks *stacks = view->state;
 	uint64_t all = stacks->counts.samples + stacks->counts.off_code;
+	uint64_t right = stacks->counts.samples - stacks->misnamed;
 	int failed = jp_stack_counts_add(&stacks->counts, view);
 
 	if (!failed && view->asked->names)
-		failed = jp_findings_add_as(
-				 &view->findings, &named_samples,
-				 jp_metric_rate("names.right", stacks->counts.samples, all))
+		failed = jp_findings_add_as(&view->findings, &named_samples,
+					    jp_metric_rate("names.right", right, all))
+				 ?: jp_findings_add_as(&view->findings, &misnamed_samples,
+						       jp_metric_rate("names.wrong",
+								      stacks->misnamed, all))
 				 ?: jp_findings_add(&view->findings,
 						    jp_metric_rate("names.unnamed",
 								   stacks->counts.off_code, all));

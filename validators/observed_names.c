@@ -30,7 +30,7 @@ static const struct jp_role wrong_names = {.column = "wrong"};
 /* Whether some function was ever called so. */
 static bool is_function(struct observed_names *names, const char *name)
 {
-	return jp_frame_number(&names->functions, name) != JP_FRAME_NATIVE;
+	return jp_frame_number(&names->functions, name) >= JP_FRAME_FIRST;
 }
 
 /* While it is loaded or goes, nothing is judged. */

@@ -17,7 +17,7 @@
 #include "validators/stack_counts.h"
 #include "validators/stack_verdict.h"
 
-enum { FRAMES = 8192 };
+enum { FRAMES = JP_FRAME_MOST };
 /* As validators/cpu_time.c has it: what the event misses, and what chance does. */
 static const double OFF = 0.16, SIGMAS = 4.5;
 
@@ -34,7 +34,7 @@ struct summed {
 	size_t nr_kinds;
 	struct jp_truth_stack truth;
 	struct jp_stack_counts counts;
-	uint64_t emitted, all;
+	uint64_t emitted, all, never; /* @never: what no activation has */
 	uint64_t seen[FRAMES], must[FRAMES], whole[FRAMES];
 	uint32_t nr_seen;
 };
@@ -108,6 +108,9 @@ static enum jp_verdict fit(struct summed *summed)
 	const uint64_t *must =
 		told(summed, truth->faithful ? truth->seen : truth->whole, &nr_must, summed->must);
 
+	if (summed->by_name)
+		return jp_frame_verdict(summed->seen, summed->nr_seen, must, nr_must, whole,
+					nr_whole);
 	return jp_stack_verdict(summed->seen, summed->nr_seen, must, nr_must, whole, nr_whole);
 }
 
@@ -166,8 +169,10 @@ static int count(struct summed *summed, const struct jp_event *event)
 	enum jp_verdict verdict = best(summed, event, &function);
 	const bool never = verdict == JP_UNJUDGED;
 
-	if (never)
+	if (never) {
 		verdict = JP_WRONG;
+		summed->never += weight;
+	}
 	count->judged += weight;
 	count->verdicts[verdict] += weight;
 	count->predicted += verdict >= JP_GAP ? weight : 0;
@@ -208,7 +213,7 @@ static bool is_emitted(struct summed *summed, const struct jp_event *event)
 	if (!event->observed->nr_names)
 		return false;
 	if (summed->by_name)
-		return summed->seen[0] != JP_FRAME_NATIVE;
+		return summed->seen[0] >= JP_FRAME_FIRST;
 	return ever_code(summed->view->evidence->truth, event->pid, event->sample.ip);
 }
 
@@ -282,9 +287,10 @@ static int end(struct jp_view *view, struct jp_error *err)
 	int failed = jp_stack_counts_add(&summed->counts, view) ?: judge_weight(summed);
 
 	if (!failed && view->asked->names && summed->by_name)
-		failed = jp_findings_add_as(
-			&view->findings, &named_samples,
-			jp_metric_rate("names.right", summed->emitted, summed->all));
+		failed = jp_findings_add_as(&view->findings, &named_samples,
+					    jp_metric_rate("names.right",
+							   summed->emitted - summed->never,
+							   summed->all));
 	return failed;
 }
 

@@ -21,9 +21,22 @@ SUM = re.compile(r"@\[(\d+), (\d+), *\n(.*?)\]: (\d+)$", re.M | re.S)
 class Counts(bpftrace.Bpftrace):
     program_text = PROGRAM
 
+    before: float | None = None
+
+    def cpu(self) -> float:
+        """Seconds of CPU time that the process took so far."""
+        try:
+            with open("/proc/%d/stat" % self.pid, encoding="utf-8", errors="replace") as file:
+                fields = file.read().rsplit(")", 1)[1].split()
+        except OSError:
+            return 0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def samples(self) -> int:
-        """It tells none before its end: as many as there are ticks of the clock."""
-        return len(bpftrace.TICK.findall(self.output())) * self.options.freq // 20
+        """It tells none before its end: as many as the CPU time says."""
+        if self.before is None:
+            self.before = self.cpu()
+        return max(0, int((self.cpu() - self.before) * self.options.freq))
 
     def write(self, file: IO[str]) -> None:
         stream = self.stream(file, ["no-time", "no-addresses"], period=10**9 // self.options.freq)

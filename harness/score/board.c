@@ -124,8 +124,9 @@ void jp_score_verdict(const struct jp_score *score, char *text, size_t size)
 		judged += all;
 		for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS; column++) {
 			all &= is_good(row, column);
-			known[column] += row->cells[column].known;
-			good[column] += row->cells[column].known && is_good(row, column);
+			known[column] += was_judged(row) && row->cells[column].known;
+			good[column] +=
+				was_judged(row) && row->cells[column].known && is_good(row, column);
 		}
 		all_good += all;
 	}

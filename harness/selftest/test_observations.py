@@ -298,6 +298,12 @@ class Wrong(Observed):
         self.assertTrue({one["metric"] for one in result["exceptions"]}
                         <= {"broken.chain", "wrong.chain"}, result["why"])
 
+    def test_names_alone_unnamed_caller(self) -> None:
+        """A name that is missing is no wrong one."""
+        self.tell("memfd", "no-addresses", "no-mappings", names=True)
+        self.samples(lambda words: " ".join(words[:5] + ["?"] + words[6:]))
+        self.assertEqual(self.judge()["outcome"], "PASS")
+
     def test_names_alone_of_others(self) -> None:
         self.tell("reuse", "no-addresses", "no-mappings", names=True)
         self.samples(lambda words: " ".join(words[:4] + ["?"] + words[5:]))

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Real profilers by their adapters, where they are; and what adapters make of their output.
+
+Environment: O.
+"""
+
+import argparse
+import io
+import os
+import sys
+import unittest
+from unittest import mock
+
+sys.path[:0] = [os.path.abspath(__file__ + "/../../.."),
+                os.path.abspath(__file__ + "/../../profiler")]
+import bpftrace
+import bpftrace_counts
+import perf_script
+from ci.base import process
+from harness.selftest.scratch import Folder, JITPROOF
+
+SAMPLES = """Attaching 2 probes...
+T 100
+S 250 7 8
+
+\t7f10 jit_a+33 (/tmp/perf-7.map)
+\t7f20 operator new(unsigned long)+0x12 (/lib/a b.so)
+\t7f30 0x7f30 ([unknown])
+
+S 260 7 8
+
+
+T 300
+"""
+SUMS = """T 100
+
+@[7, 8,
+\t7f10 jit_a+33 (/tmp/perf-7.map)
+\t7f30 0x7f30 ([unknown])
+]: 12
+@[7, 9,
+]: 3
+"""
+SCRIPT = """    7/8     1.000000250:
+        ffffffff81000000 do_syscall_64
+                    7f10 jit_a
+                    82f0 [unknown]
+
+    7/8     1.000000260:
+
+"""
+
+
+class Parsing(Folder):
+    def setUp(self) -> None:
+        super().setUp()
+        version = mock.patch.object(bpftrace.Bpftrace, "version", return_value="1")
+        version.start()
+        self.addCleanup(version.stop)
+
+    def adapter(self, kind: type[bpftrace.Bpftrace], output: str) -> str:
+        self.write(output, "bpftrace.txt")
+        self.write("Lost 4 events\n", "profiler.txt")
+        made = kind(argparse.Namespace(dir=self.home, freq=1000))
+        made.enabled, made.stopped = 0, 10**18
+        file = io.StringIO()
+        made.write(file)
+        return file.getvalue()
+
+    def test_bpftrace(self) -> None:
+        text = self.adapter(bpftrace.Bpftrace, SAMPLES)
+        self.assertIn("sample 250 7 8 0x7f10=jit_a 0x7f20=operator%20new(unsigned%20long) 0x7f30\n"
+                      "sample 260 7 8\n", text)
+        self.assertIn(" samples 4\n", text)
+        self.assertIn("period 1000000\n", text)
+
+    def test_counts(self) -> None:
+        text = self.adapter(bpftrace_counts.Counts, SUMS)
+        self.assertIn("declares no-time no-addresses\n", text)
+        self.assertIn("sample 12 7 8 jit_a ?\nsample 3 7 9\n", text)
+
+    def test_perf_script(self) -> None:
+        self.assertEqual(list(perf_script.parse(SCRIPT)), [
+            (1000000250, 7, 8, ["jit_a", "?"]), (1000000260, 7, 8, [])])
+
+
+class Real(unittest.TestCase):
+    def check(self, name: str) -> None:
+        """Attached to a workload and launching it, it is right."""
+        done = process.run([JITPROOF, "adapter", "check", name], timeout=240)
+        if done.returncode == 4 or "perf_event_open" in done.stdout:
+            self.skipTest(done.stdout)
+        self.assertIn("\nok 2 attach\n", done.stdout)
+        self.assertIn("\nok 3 launch\n", done.stdout)
+
+    def test_perf(self) -> None:
+        self.check("perf")
+
+    def test_perf_script(self) -> None:
+        self.check("perf_script")
+
+    def test_bpftrace(self) -> None:
+        self.check("bpftrace")
+
+    def test_bpftrace_counts(self) -> None:
+        self.check("bpftrace_counts")
+
+
+if __name__ == "__main__":
+    unittest.main()
