@@ -78,6 +78,15 @@ class PerfFolder(Folder):
         done = process.run([JITPROOF, "judge", "--json", "--partial", self.place("perf.data")])
         self.assertEqual(json.loads(done.stdout)["samples"], 39)
 
+    def test_bad_record(self) -> None:
+        """Found when its turn comes: all files are read by then."""
+        self.split(1)
+        bad = self.perf.map(1, 0x1000, 0x1000, "/some/program", 10**9)
+        bad.body[64:80] = b"x" * 16  # no end of the name
+        files.write_bytes(self.part("data.1"), bad.pack())
+        said = self.judge(self.place("perf.data"), status=99)
+        self.assertIn(self.place("perf.data") + ": offset 0: expected a mapping record", said)
+
     def test_what_is_no_file(self) -> None:
         """Others may have written the folder: no link is followed, no FIFO is waited for."""
         self.split(1)

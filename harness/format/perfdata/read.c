@@ -106,7 +106,7 @@ static int read_part(struct jp_perf_reader *reader, struct jp_perf_part *part,
 	reader->source = part->source;
 	ret = read(reader);
 	part->source = reader->source;
-	reader->source = (struct jp_perf_source){.fd = -1};
+	reader->source = (struct jp_perf_source){.name = reader->path, .fd = -1};
 	/* Each file is compressed by itself. */
 	jp_zstd_free(reader->zstd);
 	reader->zstd = NULL;
@@ -155,9 +155,11 @@ static int open_part(struct jp_perf_reader *reader, const char *path, const char
 static int read_folder(struct jp_perf_reader *reader, const char *path)
 {
 	struct jp_perf_part *part;
-	int ret = open_part(reader, path, "data", &part);
 	char name[32];
+	int ret;
 
+	reader->source.name = path;
+	ret = open_part(reader, path, "data", &part);
 	if (ret == -ENOENT || (!ret && !part))
 		return jp_fail(reader->err, EISDIR,
 			       "%s: expected a perf.data, or a folder with a file \"data\" as perf "

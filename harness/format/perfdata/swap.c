@@ -35,13 +35,12 @@ void jp_perf_swap_record_header(struct jp_perf_record *header)
 void jp_perf_swap_file_header(struct jp_perf_file_header *header)
 {
 	enum { HOSTNAME = 3 }; /* every perf writes it */
-	const uint64_t none = 0;
 	struct jp_perf_file_header longs;
 
 	swap_words((unsigned char *)header, (unsigned char *)(header + 1));
 	/* Features are a bitmap of longs: a 32-bit machine has the halves the other way round. */
 	longs = *header;
-	for (size_t i = 0; i < sizeof(header->features) / sizeof(none); i++)
+	for (size_t i = 0; i < sizeof(header->features) / sizeof(*header->features); i++)
 		swap_halves((unsigned char *)&longs.features[i]);
 	if (!jp_perf_has_feature(header, HOSTNAME) && jp_perf_has_feature(&longs, HOSTNAME))
 		*header = longs;
