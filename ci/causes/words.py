@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What validators call a cause, in the words of explain; and what no capture can tell."""
 
-# Metrics that count samples which lost their stack or their name.
-METRICS = ("broken.chain", "broken.dump", "names.unnamed", "names.wrong")
+# Metrics that count samples which lost their stack, or their name.
+STACKS = ("broken.chain", "broken.dump")
+NAMES = ("names.unnamed", "names.wrong")
+# What explain says of names. It says the same of native files, which the truth does not hold.
+OF_NAMES = ("no-name-source", "map-not-read-for-memfd", "map-stale", "map-partial",
+            "map-wrong-owner", "pid-namespace-map", "jitdump-not-injected", "jitdump-file-gone",
+            "jitdump-wrong-clock", "jitdump-hidden")
+OF_FILES = ("missing-file", "stripped-symbols")
 
 WORDS = {
     "window": "attach-window", "snapshot": "older-code", "pathless": "older-code",
@@ -37,7 +43,3 @@ def of_validators(word: str, definition: str) -> str:
 
 def publishes_nothing(definition: str) -> bool:
     return "publish=" not in definition or "publish=none" in definition
-
-
-def unknowable(causes: list[str]) -> bool:
-    return bool(causes) and causes[0] in UNKNOWABLE
