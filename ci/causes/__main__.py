@@ -121,8 +121,8 @@ def report(found: list[Compared]) -> Iterator[str]:
     yield "<!-- SPDX-License-Identifier: GPL-2.0-only -->"
     yield "# What explain says without the truth\n"
     yield ("Made by `python3 ci/causes DIR` from a run of `make check-full`. Of %d cases whose "
-           "cause of broken stacks a capture can tell, %d agree on the worst cause of broken stacks "
-           "and on that of missing names; %d more have a cause that no capture tells.\n" % (
+           "cause of broken stacks a capture can tell, %d agree on the worst cause of broken "
+           "stacks and on that of missing names; %d more have a cause that no capture tells.\n" % (
                len(known), sum(one.agree for one in known), len(found) - len(known)))
     yield "## Stacks\n"
     yield from matrix(found, 0)
