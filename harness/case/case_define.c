@@ -203,7 +203,8 @@ static int one_variant(struct jp_case_parser *p)
 	if (!p->out)
 		return jp_case_no_memory(p);
 	ret = put_case(p, words, count, &text);
-	if (fclose(p->out) && !ret)
+	/* The stream says nothing of memory that it did not get. */
+	if ((fclose(p->out) || !text) && !ret)
 		ret = jp_case_no_memory(p);
 	return ret ? ret : keep(p, text);
 }

@@ -11,6 +11,7 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/path.h"
+#include "harness/base/shortage.h"
 #include "harness/outcome/case_folder.h"
 #include "harness/command/command.h"
 #include "harness/command/run_options.h"
@@ -123,8 +124,7 @@ static int judge(struct jp_repro *repro, struct jp_error *err)
 	jp_repro_judge(repro, repro->stage, &repro->result);
 	jp_ktap_head(out, 1);
 	jp_ktap_result(out, 1, &repro->result);
-	fclose(out);
-	return 0;
+	return jp_shortage_close(out) ? jp_fail(err, ENOMEM, "out of memory") : 0;
 }
 
 static void tell(const struct repro_request *options, const struct jp_repro *repro, uint64_t size)
