@@ -53,7 +53,6 @@ static int add_end(struct jp_culprits *culprits, const struct jp_end *end)
 	culprit->broken += end->samples;
 	culprit->single += end->kind == JP_END_SINGLE ? end->samples : 0;
 	culprit->garbage += end->garbage;
-	culprit->used += end->use == JP_FRAME_USED ? end->samples : 0;
 	if (!culprit->worst || end->samples > culprit->worst->samples)
 		culprit->worst = end;
 	return 0;

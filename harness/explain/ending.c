@@ -10,7 +10,6 @@ static enum jp_code_kind look(struct jp_codes *codes, const struct jp_places_pro
 	if (stretch->place == JP_PLACE_UNMAPPED)
 		return code;
 	code = jp_code_at(codes, process, stretch);
-	ending->known = true;
 	ending->emitted |= code == JP_CODE_EMITTED;
 	ending->file |= code != JP_CODE_EMITTED;
 	if (!ending->interpreter && (code == JP_CODE_PROGRAM || code == JP_CODE_FILE) &&
@@ -86,7 +85,7 @@ void jp_end_of_chain(struct jp_codes *codes, const struct jp_places_process *pro
 	    returns(codes, process, stack)) {
 		ending->kind = nr_good ? JP_END_CALLER : JP_END_UNMAPPED;
 		ending->addr = stack->frames[nr_good];
-		ending->known = ending->file = true;
+		ending->file = true;
 		return;
 	}
 	if (!nr_good) {
@@ -133,7 +132,7 @@ void jp_end_of_dump(struct jp_codes *codes, const struct jp_places_process *proc
 	/* Call frame information does not lead astray: where it ends up, there is code. */
 	ending->kind = JP_END_UNMAPPED;
 	if (stack->other && stack->other->count && returns(codes, process, stack->other))
-		ending->known = ending->file = true;
+		ending->file = true;
 }
 
 bool jp_end_beside(const struct jp_stack *chain, struct jp_ending *ending)

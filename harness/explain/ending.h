@@ -26,7 +26,6 @@ struct jp_ending {
 	enum jp_end_kind kind; /* JP_END_KINDS: nothing to count */
 	uint64_t addr;
 	uint64_t next;           /* what follows and is no address of code; 0: nothing */
-	bool known;              /* some address is in a known mapping */
 	bool file;               /* of a file, or the vDSO */
 	bool emitted;            /* a frame is a JIT's */
 	bool in_jit;             /* the innermost one is */

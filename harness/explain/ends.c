@@ -238,15 +238,11 @@ static void stretch(struct jp_image *image, uint64_t addr)
 	image->high = addr > image->high ? addr : image->high;
 }
 
-static void count_image(struct jp_image *image, const struct jp_event *event,
-			const struct jp_ending *ending)
+static void count_image(struct jp_image *image, const struct jp_ending *ending)
 {
 	const bool whole = ending->kind == JP_END_ROOT || ending->kind == JP_END_HERE;
 
-	if (!image->samples++)
-		image->first = event->time;
-	image->last = event->time;
-	image->known += ending->known;
+	image->samples++;
 	if (ending->file) {
 		image->in_files++;
 		image->unmapped_since = 0;
@@ -324,7 +320,7 @@ static int see_sample(struct jp_ends *ends, const struct jp_event *event,
 		jp_end_of_chain(&ends->codes, process, stack, &ending);
 	else
 		jp_end_of_dump(&ends->codes, process, stack, &ending);
-	count_image(image, event, &ending);
+	count_image(image, &ending);
 	return add_all(ends, process, image, event, stack, &ending);
 }
 

@@ -23,14 +23,12 @@ struct jp_image {
 	bool libc;           /* libc or libpthread is among its mappings */
 	bool files;          /* some file is */
 	uint64_t samples;    /* with a user stack */
-	uint64_t known;      /* of those, with an address in a known mapping */
 	uint64_t in_jit;     /* of those, taken in emitted code */
 	uint64_t calls_jit;  /* of those, called by emitted code, as the chain has it */
 	uint64_t here[JP_CODE_KINDS]; /* of those, JP_END_HERE, by what is there */
 	uint64_t whole;               /* as far as the walk itself shows */
 	uint64_t interpreted;         /* whole ones with an interpreter and without emitted code */
 	const char *interpreter;      /* its file */
-	uint64_t first, last;         /* times of samples */
 	uint64_t in_files;            /* samples with an address in a known file */
 	uint64_t unmapped;            /* samples that run code in no mapping */
 	uint64_t unmapped_since;      /* of those, after the last in a known file */
