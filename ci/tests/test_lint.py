@@ -139,7 +139,7 @@ class Trees(Folder):
         self.clean("harness/selftest/bad_facts.c", SPDX + '#include "harness/facts/fact.h"\n')
 
     def test_homes(self) -> None:
-        for name, good in (("libelf.h", "harness/format/elf/elf_file.c"),
+        for name, good in (("libelf.h", "harness/format/elf/elf_source.h"),
                            ("elfutils/libdw.h", "harness/model/unwind/cfi.c"),
                            ("zstd.h", "harness/format/perfdata/zstd.c"),
                            ("linux/perf_event.h", "harness/format/perfdata/write.c"),

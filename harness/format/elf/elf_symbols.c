@@ -98,7 +98,8 @@ static bool is_wanted(const struct jp_elf_source *source, const GElf_Sym *symbol
 {
 	const GElf_Half machine = source->parts.head.e_machine;
 
-	if (!symbol->st_name || symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS)
+	/* A name may lie at the end of another, and be empty. */
+	if (!*name || symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS)
 		return false;
 	/* ARM's mapping symbols say what kind of bytes follow, and name nothing. */
 	if ((machine == EM_ARM || machine == EM_AARCH64) && name[0] == '$' &&
