@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "harness/model/files/file_paths.h"
+
 static const char *base_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -33,6 +35,13 @@ static bool is_loader(const char *name)
 	       starts(name, "ld64.so");
 }
 
+bool jp_code_is_c_library(const char *path)
+{
+	const enum jp_code_kind code = jp_code_of(JP_BACKING_FILE, path);
+
+	return code == JP_CODE_LIBC || code == JP_CODE_LOADER;
+}
+
 enum jp_code_kind jp_code_of(enum jp_backing backing, const char *path)
 {
 	const char *name = base_of(path);
@@ -40,7 +49,7 @@ enum jp_code_kind jp_code_of(enum jp_backing backing, const char *path)
 	if (backing != JP_BACKING_FILE)
 		return JP_CODE_EMITTED;
 	/* What inject wrote, perf's or ours, holds the code of a JIT. */
-	if (starts(name, "jitted-") || strstr(path, ".jit/jit-"))
+	if (jp_file_path_injected(path))
 		return JP_CODE_EMITTED;
 	if (*path != '/')
 		return JP_CODE_SYSTEM;

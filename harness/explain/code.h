@@ -21,6 +21,9 @@ enum jp_code_kind {
 
 /* By the mapping's name; never PROGRAM. */
 enum jp_code_kind jp_code_of(enum jp_backing backing, const char *path);
+/* Whether the file @path is libc, libpthread or ld.so: in them threads begin, and distributions
+ * strip them. */
+bool jp_code_is_c_library(const char *path);
 /* Whose code lies where, cached by the mapping's name. */
 struct jp_codes {
 	struct jp_places *places;

@@ -9,6 +9,7 @@
 #include "harness/base/map.h"
 #include "harness/base/number.h"
 #include "harness/base/text_pool.h"
+#include "harness/explain/code.h"
 
 /* What is known of one address, while its space stays as it is. */
 struct known_loss {
@@ -174,15 +175,6 @@ static void note_place(struct jp_name_loss *loss, const struct jp_mapping *mappi
 			(struct jp_blame_range){mapping->start, mapping->end};
 }
 
-/* libc or ld.so, in which all threads begin: frames there cost nobody anything. */
-static bool is_outermost(const char *path)
-{
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-
-	return strncmp(base, "libc.", 5) == 0 || strncmp(base, "libc-", 5) == 0 ||
-	       strncmp(base, "ld-", 3) == 0;
-}
-
 /* What is wrong with the name of @addr; JP_NAME_ELF: nothing. */
 static unsigned int fault_of(struct jp_name_losses *losses, uint32_t pid,
 			     const struct jp_mapping *mapping, uint64_t addr,
@@ -213,8 +205,9 @@ static unsigned int fault_of(struct jp_name_losses *losses, uint32_t pid,
 		return JP_NAME_ELF;
 	if (in_file(name.how) && jp_file_finder_injected(losses->finder, mapping->name))
 		return JP_NAME_NOT_THERE;
-	known->leaf =
-		name.how == JP_NAME_STRIPPED || (in_file(name.how) && is_outermost(mapping->name));
+	/* Frames where all threads begin cost nobody anything. */
+	known->leaf = name.how == JP_NAME_STRIPPED ||
+		      (in_file(name.how) && jp_code_is_c_library(mapping->name));
 	return name.how;
 }
 

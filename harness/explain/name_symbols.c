@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "harness/explain/code.h"
 #include "harness/explain/name_causes.h"
 #include "harness/format/elf/elf_file.h"
 
@@ -67,7 +68,12 @@ static int blame_missing(const struct jp_name_case *name_case)
 static int blame_stripped(const struct jp_name_case *name_case)
 {
 	const struct jp_name_loss *loss = name_case->loss;
-	struct jp_blame *blame = jp_blame_names(name_case, "stripped-symbols", loss->name);
+	/* A note alone where every distribution strips it: a profile in order looks so. */
+	struct jp_blame *blame =
+		jp_code_is_c_library(loss->name)
+			? jp_blame(name_case->view->blames, "stripped-symbols", loss->pid,
+				   jp_name_case_comm(name_case), loss->name, 0)
+			: jp_blame_names(name_case, "stripped-symbols", loss->name);
 	char text[41];
 	const char *id = build_id_of(name_case, text);
 

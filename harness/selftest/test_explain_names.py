@@ -66,13 +66,13 @@ class Explained(judged.Made):
         self.map(path, FILE, time=8)
         return path
 
-    def causes(self) -> list[dict[str, Any]]:
-        """Those of names, with what each must have."""
+    def causes(self, kind: str = "causes") -> list[dict[str, Any]]:
+        """Those of names, or their notes, with what each must have."""
         self.perf.save(self.path)
         done = process.run([JITPROOF, "explain", "--json", "--root", self.root, self.path],
                            timeout=60)
         self.assertIn(done.returncode, (0, 1), done.stderr)
-        found = [one for one in json.loads(done.stdout)["causes"] if one["id"] in NAMING]
+        found = [one for one in json.loads(done.stdout)[kind] if one["id"] in NAMING]
         for one in found:
             self.assertEqual(len(one["evidence"]), 3, one)
             self.assertTrue(all(len(line) > 20 for line in [*one["evidence"], one["remedy"]]), one)
@@ -262,6 +262,15 @@ class Files(Explained):
     def test_stripped(self) -> None:
         process.run(["strip", self.library])
         self.expect("stripped-symbols", file="/lib/made.so")
+
+    def test_stripped_libc(self) -> None:
+        """As distributions ship it: nobody is accused."""
+        process.run(["strip", "-o", self.root + "/lib/libc.so.6", self.library])
+        for record in self.perf.maps():
+            record.name = "/lib/libc.so.6"
+        self.assertEqual(self.causes(), [])
+        self.assertEqual([(one["id"], one["file"]) for one in self.causes("notes")],
+                         [("stripped-symbols", "/lib/libc.so.6")])
 
     def test_missing(self) -> None:
         self.header("cd" * 20)

@@ -103,14 +103,12 @@ static void by_header(void)
 static void injected(void)
 {
 	static const char *const are[] = {"/a/jitted-12-0.so", "jitted-1-99.so",
-					  "/a/out.data.jit/jit-12-0.0f1e2d"};
-	static const char *const are_not[] = {"/a/jitted-12.so",
-					      "/a/jitted-12-0.so.1",
-					      "/a/jit-12.dump",
-					      "/a/jit-12-0.0f1e2d",
-					      "/a/out.data.jit/jit-12-0",
-					      "/a/out.data.jit/other",
-					      "//anon"};
+					  "/a/out.data.jit/jit-12-0.0f1e2d",
+					  "/a/growth/case/jit/jit-12-0.0f1e2d"};
+	static const char *const are_not[] = {"/a/jitted-12.so",          "/a/jitted-12-0.so.1",
+					      "/a/jit-12.dump",           "/a/jit-12-0.0f1e2d",
+					      "/a/out.data.jit/jit-12-0", "/a/out.data.jit/other",
+					      "/a/ajit/jit-12-0.0f1e2d",  "//anon"};
 
 	for (size_t i = 0; i < sizeof(are) / sizeof(*are); i++)
 		check(jp_file_finder_injected(finder, are[i]), "%s is inject's", are[i]);

@@ -34,9 +34,10 @@ bool jp_file_path_injected(const char *path)
 	const char *base = base_of(path), *perfs = behind_numbers(base, "jitted-"),
 		   *ours = behind_numbers(base, "jit-");
 
-	/* Ours lie in OUT.jit/. */
+	/* Ours lie in OUT.jit/, those of a run in a case's jit/. */
 	return (perfs && strcmp(perfs, ".so") == 0) ||
-	       (ours && *ours == '.' && base - path > 5 && memcmp(base - 5, ".jit/", 5) == 0);
+	       (ours && *ours == '.' && base - path > 5 && memcmp(base - 4, "jit/", 4) == 0 &&
+		(base[-5] == '.' || base[-5] == '/'));
 }
 
 int jp_file_path_in_run(const char *run, enum jp_file_place place, const char *recorded, char *path,
