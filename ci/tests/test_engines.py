@@ -78,10 +78,12 @@ class Kselftest(Folder):
         installed = sorted(os.path.relpath(path, tests)
                            for path in glob.glob(tests + "/**", recursive=True)
                            if os.path.isfile(path))
-        self.assertEqual(installed, [
+        adapters = glob.glob("**/*.py", root_dir=os.path.join(ROOT, "harness/profiler"),
+                             recursive=True)
+        self.assertEqual(installed, sorted([
             "jitproof/config", "jitproof/jitproof", "jitproof/jitproof.sh",
-            "jitproof/profiler/perf.py", "jitproof/settings", "kselftest-list.txt",
-            "run_kselftest.sh"])
+            *("jitproof/profiler/" + name for name in adapters), "jitproof/settings",
+            "kselftest-list.txt", "run_kselftest.sh"]))
         self.assertEqual(self.read("tests", "kselftest-list.txt"), "jitproof:jitproof.sh\n")
         # What it runs is the installed one, with its own adapters.
         done = run(*DENY, "EPERM", self.place("tests", "run_kselftest.sh"), cwd="/")

@@ -252,7 +252,7 @@ static int reduce_capture(struct jp_repro *repro, const char *name, struct jp_er
 	ret = jp_perfdata_reduce(path, &repro->reduced, &detail);
 	if (!ret)
 		return 0;
-	if (ret != -EINVAL)
+	if (ret != -EINVAL && ret != -ENODATA)
 		return jp_fail(err, -ret, "%s", detail.text);
 	return jp_word_set_add(&repro->unreduced, name, strlen(name))
 		       ? jp_fail(err, ENOMEM, "out of memory")

@@ -443,7 +443,7 @@ class Records(Injecting):
         os.makedirs(os.path.dirname(path))
         os.rename(self.dump_path(), path)
         root = ("--root", self.place("root"))
-        self.assertIn("No such file", self.run_inject().stderr)
+        self.assertIn("No such file", self.run_inject(status=1).stderr)
         self.assertIn("1 loads", self.run_inject(*root).stdout)
         folder = os.path.dirname(path)
         os.rename(folder, self.place("root", "real"))
@@ -452,7 +452,7 @@ class Records(Injecting):
         os.rename(self.place("root", "real"), self.place("outside"))
         os.remove(folder)
         os.symlink("../../outside", folder)
-        self.assertIn("No such file", self.run_inject(*root).stderr)
+        self.assertIn("No such file", self.run_inject(*root, status=1).stderr)
         self.assertIn("expected the folder",
                       self.run_inject("--root", self.place("none"), status=99).stderr)
 
