@@ -44,7 +44,7 @@ def worst(result: dict[str, Any], metrics: Sequence[str], definition: str) -> st
     counts: dict[str, int] = collections.Counter()
     for one in result.get("exceptions", []):
         if one["metric"] in metrics:
-            cause = words.of_validators(one["cause"], definition)
+            cause = words.of_validators(one, definition)
             counts[cause] = max(counts[cause], one["count"])
     samples = result["books"]["samples"]["code"] if result.get("books") else 1
     found = [cause for cause in counts if counts[cause] >= NOTE * samples]

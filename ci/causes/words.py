@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What validators call a cause, in the words of explain; and what no capture can tell."""
 
+from typing import Any
+
 # Metrics that count samples which lost their stack, or their name.
 STACKS = ("broken.chain", "broken.dump")
 NAMES = ("names.unnamed", "names.wrong")
@@ -9,16 +11,6 @@ OF_NAMES = ("no-name-source", "map-not-read-for-memfd", "map-stale", "map-partia
             "map-wrong-owner", "pid-namespace-map", "jitdump-not-injected", "jitdump-file-gone",
             "jitdump-wrong-clock", "jitdump-hidden")
 OF_FILES = ("missing-file", "stripped-symbols")
-
-WORDS = {
-    "window": "attach-window", "snapshot": "older-code", "pathless": "older-code",
-    "gate": "exec-while-disabled", "max-stack": "depth-limit", "dump-end": "dump-too-small",
-    "dump-short": "empty-dump", "no-cfi": "no-cfi-for-jit", "no-elf": "missing-file",
-    "bad-frame": "jit-no-frame-pointer", "complete": "jit-no-frame-pointer",
-    "hidden": "jitdump-hidden", "no-map": "no-name-source", "no-mapping": "older-code",
-    "not-anonymous": "map-not-read-for-memfd", "not-injected": "jitdump-not-injected",
-    "not-published": "map-partial", "stale": "map-stale", "later": "map-stale",
-}
 
 UNKNOWABLE = {
     "mremap": "the kernel records no move: no record says where the code is now, as with code "
@@ -34,11 +26,11 @@ UNKNOWABLE = {
 }
 
 
-def of_validators(word: str, definition: str) -> str:
-    """The id of a validators' word; the word itself where explain has none."""
-    if word == "no-map" and "publish=map" in definition:
+def of_validators(exception: dict[str, Any], definition: str) -> str:
+    """The id of what validators found; their own word where explain has none."""
+    if exception["cause"] == "no-map" and "publish=map" in definition:
         return "map-partial"
-    return WORDS.get(word, word)
+    return exception.get("id", exception["cause"])
 
 
 def publishes_nothing(definition: str) -> bool:

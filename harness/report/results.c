@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "harness/base/json.h"
+#include "harness/model/causes/words.h"
 #include "harness/model/unwind/methods.h"
 #include "harness/outcome/expect.h"
 
@@ -65,11 +66,15 @@ static void write_exceptions(struct jp_json *json, const struct jp_result *resul
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
 		const struct jp_exception *exception = &findings->exceptions[i];
 		const struct jp_expectation *allow = allowance_of(result, exception);
+		const struct jp_cause *cause =
+			jp_cause_of_word(exception->metric, exception->cause, false);
 		char bound[80];
 
 		jp_json_object(json, NULL);
 		jp_json_string(json, "metric", exception->metric);
 		jp_json_string(json, "cause", exception->cause);
+		if (cause)
+			jp_json_string(json, "id", cause->id);
 		jp_json_u64(json, "count", exception->count);
 		if (allow)
 			jp_json_string(json, "allowed",
