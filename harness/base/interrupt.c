@@ -23,6 +23,8 @@ int jp_interrupt_watch(void)
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 	struct sigaction action = {.sa_handler = on_signal};
 
+	if (wake >= 0)
+		return 0;
 	wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (wake < 0)
 		return -errno;

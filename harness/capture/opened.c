@@ -8,6 +8,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/clock.h"
+#include "harness/base/shortage.h"
 #include "harness/capture/event_owners.h"
 #include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
@@ -160,11 +161,15 @@ static void take_counts(struct jp_recorder *recorder, const struct jp_opened *ev
 	struct {
 		uint64_t value, id, lost;
 	} counts = {0};
+	ssize_t got;
 
 	/* What comes between would be a sample that nobody counted. */
 	ioctl(event->fd, PERF_EVENT_IOC_DISABLE, 0);
 	/* Without PERF_FORMAT_LOST, which is the last of them, there are two. */
-	if (read(event->fd, &counts, sizeof(counts)) < (ssize_t)(2 * sizeof(counts.value)))
+	got = read(event->fd, &counts, sizeof(counts));
+	if (got < 0)
+		jp_shortage_note(errno);
+	if (got < (ssize_t)(2 * sizeof(counts.value)))
 		return;
 	recorder->opened.counted[event->stream] += counts.value;
 	recorder->opened.lost[event->stream] += counts.lost;

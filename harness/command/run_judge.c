@@ -16,6 +16,7 @@
 #include "harness/base/children.h"
 #include "harness/base/confine.h"
 #include "harness/base/exits.h"
+#include "harness/base/interrupt.h"
 #include "harness/base/message.h"
 #include "harness/base/path.h"
 #include "harness/format/rundir/run_dir.h"
@@ -153,6 +154,9 @@ static int outlive(void *context, int judged)
 		return judged ? judged : WEXITSTATUS(status);
 	if (start->dir->temporary && !start->keep)
 		jp_run_dir_remove(start->dir->path);
+	/* We ended it ourselves, and have said why. */
+	if (judged == JP_EXIT_BROKEN)
+		return judged;
 	/* Of what the runner died of, so that the shell sees it. */
 	handle_signals(SIG_DFL);
 	if (WTERMSIG(status) != SIGKILL)
@@ -209,7 +213,10 @@ int jp_run_judge_start(struct jp_run_judge *judge, const struct jp_run_start *st
 	}
 	close(ends[1]);
 	judge->channel = ends[0];
-	/* Should the one that stays be killed outright, we end what we started. */
+	/* Should the one that stays be killed outright, we end what we started, and remove it: so
+	 * nothing may end us unseen from here on. */
+	if (jp_interrupt_watch())
+		return jp_fail(err, errno, "signals: %s", strerror(errno));
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != own)
 		raise(SIGTERM);

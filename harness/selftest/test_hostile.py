@@ -366,20 +366,19 @@ class Killed(Folder):
         mounts, chance = files.read("/proc/self/mounts"), random.Random(1)
         for nth in range(KILLS):
             moment = chance.uniform(0, 0.6)
-            with self.subTest(nth=nth, moment=moment):
-                glob_of = ("process-tree/*", "attach/*", "tree/*")[nth % 3]
-                with subprocess.Popen([BINARY, "run", glob_of],
-                                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                      stderr=subprocess.DEVNULL,
-                                      env={**os.environ, "TMPDIR": self.home}) as run:
-                    time.sleep(moment)  # the random moment itself
-                    run.kill()
-                end = time.monotonic() + 10
-                while self.left() and time.monotonic() < end:
-                    time.sleep(0.01)
-                    with contextlib.suppress(ChildProcessError):
-                        os.waitpid(-1, os.WNOHANG)
-                self.assertEqual(self.left(), [])
+            glob_of = ("process-tree/*", "attach/*", "tree/*")[nth % 3]
+            with subprocess.Popen([BINARY, "run", glob_of],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL,
+                                  env={**os.environ, "TMPDIR": self.home}) as run:
+                time.sleep(moment)  # the random moment itself
+                run.kill()
+            end = time.monotonic() + 10
+            while self.left() and time.monotonic() < end:
+                time.sleep(0.01)
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(-1, os.WNOHANG)
+            self.assertEqual(self.left(), [], f"kill {nth} after {moment} s")
         self.assertEqual(files.read("/proc/self/mounts"), mounts)
 
     def test_deaf_workload(self) -> None:
