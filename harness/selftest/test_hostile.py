@@ -360,7 +360,8 @@ class Killed(Folder):
         return process.children() + os.listdir(self.home)
 
     def test_killed_at_any_moment(self) -> None:
-        """Its workloads fork, exec and leave their session; nothing stays of any."""
+        """Its workloads fork, exec and leave their session; nothing stays of any. From its first
+        line on: before, it is one process, of which an empty folder may stay."""
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
         self.addCleanup(ctypes.CDLL(None).prctl, 36, 0, 0, 0, 0)
         mounts, chance = files.read("/proc/self/mounts"), random.Random(1)
@@ -368,9 +369,10 @@ class Killed(Folder):
             moment = chance.uniform(0, 0.6)
             glob_of = ("process-tree/*", "attach/*", "tree/*")[nth % 3]
             with subprocess.Popen([BINARY, "run", glob_of],
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.DEVNULL,
                                   env={**os.environ, "TMPDIR": self.home}) as run:
+                run.stdout.readline()
                 time.sleep(moment)  # the random moment itself
                 run.kill()
             end = time.monotonic() + 10
