@@ -189,7 +189,11 @@ static int act(const struct run_request *options, const struct jp_cases *cases, 
 		if (junit >= 0)
 			close(junit);
 	}
-	leave(options, dir, status);
+	/* The judge dies with it, and may be missed before the signal is seen. */
+	if (dir->temporary && jp_run_judge_orphaned(judge))
+		jp_run_dir_remove(dir->path);
+	else
+		leave(options, dir, status);
 	jp_runner_close(&runner);
 	return status;
 }

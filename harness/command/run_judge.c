@@ -213,6 +213,7 @@ int jp_run_judge_start(struct jp_run_judge *judge, const struct jp_run_start *st
 	}
 	close(ends[1]);
 	judge->channel = ends[0];
+	judge->parent = own;
 	/* Should the one that stays be killed outright, we end what we started, and remove it: so
 	 * nothing may end us unseen from here on. */
 	if (jp_interrupt_watch())
@@ -275,6 +276,11 @@ bool jp_run_judge_cut_short(const struct jp_run_judge *judge, const char *why)
 
 	snprintf(work.why, sizeof(work.why), "%s", why);
 	return ask(judge, &work, -1, &done);
+}
+
+bool jp_run_judge_orphaned(const struct jp_run_judge *judge)
+{
+	return getppid() != judge->parent;
 }
 
 bool jp_run_judge_end(const struct jp_run_judge *judge, int junit, int *status)

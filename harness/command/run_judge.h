@@ -2,6 +2,9 @@
 #ifndef JP_RUN_JUDGE_H
 #define JP_RUN_JUDGE_H
 
+#include <stdbool.h>
+#include <sys/types.h>
+
 #include "harness/report/report.h"
 
 /*
@@ -10,7 +13,8 @@
  * that stays behind, which outlives the runner and ends what it leaves.
  */
 struct jp_run_judge {
-	int channel; /* the runner's end */
+	int channel;  /* the runner's end */
+	pid_t parent; /* the one that stays behind */
 };
 
 struct jp_run_start {
@@ -37,6 +41,8 @@ bool jp_run_judge_unjudged(const struct jp_run_judge *judge, size_t index, bool 
 			   const struct jp_result *result);
 /* The run ends early; @why. */
 bool jp_run_judge_cut_short(const struct jp_run_judge *judge, const char *why);
+/* Whether the one that stays behind was killed: nobody else removes what the run leaves. */
+bool jp_run_judge_orphaned(const struct jp_run_judge *judge);
 /* All is told: the totals, and junit.xml into @junit (-1: not wanted). The exit status. */
 bool jp_run_judge_end(const struct jp_run_judge *judge, int junit, int *status);
 
