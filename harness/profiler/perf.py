@@ -18,6 +18,9 @@ import sys
 import time
 from typing import Iterator
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from adapting.protocol import Failed, Missing, one_line, say
+
 # What (ip, sp) needs for the depth in a recursion; perf's names, by machine.
 REGISTERS = {"x86_64": "BP,SP,IP", "aarch64": "x29,sp,pc"}
 LOST, SAMPLE, LOST_SAMPLES = 2, 9, 13
@@ -25,25 +28,8 @@ TICK_MS = 40  # between two looks at how many samples there are
 TIMEOUT_S = 60  # seconds until perf must have answered, or ended
 
 
-class Missing(Exception):
-    pass
-
-
-class Failed(Exception):
-    pass
-
-
 class Crashed(Exception):
     """Killed by a signal, which is the first argument; the second one is the text."""
-
-
-def say(*words: object) -> None:
-    print(*words, flush=True)
-
-
-def one_line(text: str) -> str:
-    """The last lines of what a program said, as one."""
-    return " | ".join(text.strip().splitlines()[-4:])[:700]
 
 
 def signal_name(number: int) -> str:
@@ -135,6 +121,10 @@ class Recording:
     """One perf record, told what to do through its own FIFOs."""
 
     process: subprocess.Popen[bytes]
+
+    @classmethod
+    def version(cls) -> str:
+        return version_of(find_perf())
 
     def __init__(self, perf: str, options: argparse.Namespace) -> None:
         self.options = options
@@ -301,8 +291,8 @@ class Recording:
             os.unlink(path)
 
 
-def record(options: argparse.Namespace) -> None:
-    recording = Recording(find_perf(), options)
+def record(recording: Recording) -> None:
+    options = recording.options
     try:
         recording.start()
         say("sampling")
@@ -380,15 +370,15 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def main() -> None:
+def main(recording: type[Recording] = Recording) -> None:
     options = parse()
     try:
         if options.verb == "version":
-            say("version", version_of(find_perf()))
+            say("version", recording.version())
         elif options.verb == "inject":
             inject(options)
         else:
-            record(options)
+            record(recording(find_perf(), options))
     except Missing as missing:
         say("skip", missing)
     except Crashed as crash:

@@ -6,14 +6,13 @@ recording is perf.py's."""
 
 import os
 import re
-import subprocess
 import sys
 from typing import Iterator
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import perf
 from adapting.observations import Frame, Stream
-from adapting.protocol import Published
+from adapting.reading import Reader
 
 HEAD = re.compile(r"\s*(\d+)/(\d+)\s+(\d+)\.(\d{9}):")
 FRAME = re.compile(r"\s+([0-9a-f]+) (.*)$")
@@ -37,41 +36,15 @@ def parse(text: str) -> Iterator[tuple[int, int, int, list[Frame]]]:
         yield sample
 
 
-class Script(perf.Recording):
-    def start(self) -> None:
-        self.published = Published(self.options.dir)
-        super().start()
+class Script(Reader):
+    name = "perf script"
 
-    def finish(self) -> None:
-        super().finish()
-        self.published.look()
+    def read(self, stream: Stream) -> None:
         # Inlined functions would be frames that no stack has; addr2line takes minutes for them.
-        done = subprocess.run([self.perf, "script", "--no-inline", "--ns", "-F",
-                               "pid,tid,time,ip,sym", "-i", self.file.path],
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, check=False, env=perf.environment())
-        if done.returncode < 0:
-            raise perf.crashed("perf script", done.returncode, done.stderr.decode(errors="replace"))
-        if done.returncode:
-            raise perf.Failed("perf script ended with %d: %s" % (
-                done.returncode, perf.one_line(done.stderr.decode(errors="replace"))))
-        with open(os.path.join(self.options.dir, "observations"), "x", encoding="utf-8",
-                  errors="surrogateescape") as file:
-            stream = Stream(file, "perf script " + perf.version_of(self.perf),
-                            ["no-addresses", "no-mappings", "no-tasks"],
-                            "cfi-or-frame-pointers" if self.options.stack else "frame-pointers",
-                            10**9 // self.options.freq)
-            for sample in parse(done.stdout.decode("utf-8", "surrogateescape")):
-                stream.sample(*sample)
-            if self.file.lost_samples or self.file.lost:
-                stream.lost(self.stopped, "samples", max(self.file.lost, self.file.lost_samples))
-        os.unlink(self.file.path)
-
-    def clean(self) -> None:
-        self.published.remove()
-        super().clean()
+        for sample in parse(self.command_of(self.perf, "script", "--no-inline", "--ns", "-F",
+                                            "pid,tid,time,ip,sym", "-i", self.file.path)):
+            stream.sample(*sample)
 
 
 if __name__ == "__main__":
-    perf.Recording = Script  # type: ignore[misc]
-    perf.main()
+    perf.main(Script)

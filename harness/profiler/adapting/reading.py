@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What adapters of programs share that read a perf.data: perf records it (perf.py), and the case
+gets what the reader makes of it, as observations. Such an adapter ends with `perf.main(Mine)`."""
+
+import argparse
+import os
+import subprocess
+from typing import Sequence
+
+import perf
+from adapting.observations import Stream
+from adapting.protocol import Published
+
+
+class Reader(perf.Recording):
+    """Subclasses name the reader, say what it cannot tell, and read."""
+
+    name = ""
+    declares: Sequence[str] = ("no-addresses", "no-mappings", "no-tasks")
+
+    def __init__(self, program: str, options: argparse.Namespace) -> None:
+        super().__init__(program, options)
+        self.published = Published(options.dir)
+
+    def read(self, stream: Stream) -> None:
+        """Tells what the reader says of self.file.path."""
+        raise NotImplementedError
+
+    def command_of(self, *command: str, cwd: str | None = None) -> str:
+        """What the reader prints."""
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, cwd=cwd,
+                              stderr=subprocess.PIPE, check=False, env=perf.environment())
+        said = done.stderr.decode(errors="replace")
+        if done.returncode < 0:
+            raise perf.crashed(self.name, done.returncode, said)
+        if done.returncode:
+            raise perf.Failed("%s ended with %d: %s" % (self.name, done.returncode,
+                                                        perf.one_line(said)))
+        return done.stdout.decode("utf-8", "surrogateescape")
+
+    def finish(self) -> None:
+        super().finish()
+        self.published.look()
+        with open(os.path.join(self.options.dir, "observations"), "x", encoding="utf-8",
+                  errors="surrogateescape") as file:
+            stream = Stream(file, "%s %s" % (self.name, self.version()), self.declares,
+                            "cfi-or-frame-pointers" if self.options.stack else "frame-pointers",
+                            10**9 // self.options.freq)
+            self.read(stream)
+            if self.file.lost_samples or self.file.lost:
+                stream.lost(self.stopped, "samples", max(self.file.lost, self.file.lost_samples))
+        os.unlink(self.file.path)
+
+    def clean(self) -> None:
+        self.published.remove()
+        super().clean()
