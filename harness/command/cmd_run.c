@@ -89,16 +89,6 @@ static bool wanted(const struct run_request *options, const struct jp_case *cas)
 	       jp_globs_match(options->globs, options->nr_globs, cas->name);
 }
 
-static FILE *create(const struct jp_run_dir *dir, const char *name)
-{
-	struct jp_error err;
-	int fd = jp_run_dir_create(dir->path, name, &err);
-
-	if (fd < 0)
-		fprintf(stderr, "jitproof run: %s\n", err.text);
-	return fd < 0 ? NULL : fdopen(fd, "w");
-}
-
 static void progress(size_t number, size_t plan, const char *name)
 {
 	if (!isatty(STDERR_FILENO))
@@ -203,25 +193,16 @@ static int run_cases(const struct run_request *options, const struct jp_cases *c
 	struct jp_report report = {.unjudged = options->unjudged};
 	struct jp_error err = {""};
 	struct jp_run_judge judge;
-	struct jp_run_dir dir;
+	struct jp_run_dir dir = {0};
 	const struct jp_run_start start = {.report = &report,
 					   .cases = cases,
 					   .plan = plan,
 					   .seed = options->run.seed,
+					   .output = options->run.output,
 					   .dir = &dir,
 					   .keep = options->keep || options->unjudged};
 	int status = JP_EXIT_BROKEN, ret;
 
-	if (jp_run_dir_make(&dir, options->run.output, &err)) {
-		fprintf(stderr, "jitproof run: %s\n", err.text);
-		return JP_EXIT_BROKEN;
-	}
-	report.jsonl = create(&dir, "results.jsonl");
-	report.ktap = create(&dir, "ktap.txt");
-	if (!report.jsonl || !report.ktap) {
-		leave(options, &dir, status);
-		return status;
-	}
 	ret = jp_run_judge_start(&judge, &start, &status, &err);
 	if (ret < 0)
 		fprintf(stderr, "jitproof run: %s\n", err.text);

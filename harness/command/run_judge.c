@@ -166,6 +166,13 @@ static int outlive(void *context, int judged)
 	return JP_EXIT_BROKEN;
 }
 
+static FILE *create(const struct jp_run_dir *dir, const char *name, struct jp_error *err)
+{
+	int fd = jp_run_dir_create(dir->path, name, err);
+
+	return fd < 0 ? NULL : fdopen(fd, "w");
+}
+
 static int judge_and_stay(const struct jp_run_start *start, int channel, int *status,
 			  struct jp_error *err)
 {
@@ -173,10 +180,18 @@ static int judge_and_stay(const struct jp_run_start *start, int channel, int *st
 					   .channel = channel,
 					   .after = outlive,
 					   .context = (void *)start};
-	int ret;
+	int ret, none;
 
 	handle_signals(pass_on);
-	ret = jp_confine_enter(&confine, status, err);
+	if (!jp_message_receive(channel, start->dir, sizeof(*start->dir), &none)) {
+		close(channel);
+		*status = outlive((void *)start, JP_EXIT_OK);
+		return 1;
+	}
+	start->report->jsonl = create(start->dir, "results.jsonl", err);
+	start->report->ktap = create(start->dir, "ktap.txt", err);
+	ret = start->report->jsonl && start->report->ktap ? jp_confine_enter(&confine, status, err)
+							  : -EIO;
 	if (!ret) {
 		/* The runner ends, then we do. */
 		handle_signals(SIG_IGN);
@@ -189,6 +204,18 @@ static int judge_and_stay(const struct jp_run_start *start, int channel, int *st
 		*status = outlive((void *)start, JP_EXIT_BROKEN);
 	}
 	return 1;
+}
+
+/* In the runner, which nothing ends unseen by now: from here on somebody is there to remove it. */
+static int make_folder(const struct jp_run_start *start, int channel, struct jp_error *err)
+{
+	int ret = jp_run_dir_make(start->dir, start->output, err);
+
+	if (ret || jp_message_send(channel, start->dir, sizeof(*start->dir), -1))
+		return ret;
+	if (start->dir->temporary)
+		jp_run_dir_remove(start->dir->path);
+	return jp_fail(err, EPIPE, "the process that stays behind is gone");
 }
 
 int jp_run_judge_start(struct jp_run_judge *judge, const struct jp_run_start *start, int *status,
@@ -221,7 +248,7 @@ int jp_run_judge_start(struct jp_run_judge *judge, const struct jp_run_start *st
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != own)
 		raise(SIGTERM);
-	return 0;
+	return make_folder(start, judge->channel, err);
 }
 
 static bool ask(const struct jp_run_judge *judge, const struct run_task *work, int fd,

@@ -18,16 +18,17 @@ struct jp_run_judge {
 };
 
 struct jp_run_start {
-	struct jp_report *report; /* its files are open; @plan results of @cases */
+	struct jp_report *report; /* of @plan results of @cases */
 	const struct jp_cases *cases;
 	size_t plan;
 	uint64_t seed;
-	const struct jp_run_dir *dir;
-	bool keep; /* the run directory */
+	const char *output;     /* the folder asked for; NULL: a temporary one */
+	struct jp_run_dir *dir; /* empty; the runner makes it */
+	bool keep;              /* the run directory */
 };
 
-/* Returns in the runner alone: 0. -errno and a message: nothing was started. 1 in the others: that
- * is the end, with *@status. */
+/* Returns in the runner alone: 0, or -errno and a message where nothing was started. 1 in the
+ * others: that is the end, with *@status. */
 int jp_run_judge_start(struct jp_run_judge *judge, const struct jp_run_start *start, int *status,
 		       struct jp_error *err);
 

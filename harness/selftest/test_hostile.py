@@ -360,19 +360,21 @@ class Killed(Folder):
         return process.children() + os.listdir(self.home)
 
     def test_killed_at_any_moment(self) -> None:
-        """Its workloads fork, exec and leave their session; nothing stays of any. From its first
-        line on: before, it is one process, of which an empty folder may stay."""
+        """Its workloads fork, exec and leave their session; nothing stays of any. Half from its
+        first line on, half while it starts."""
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
         self.addCleanup(ctypes.CDLL(None).prctl, 36, 0, 0, 0, 0)
         mounts, chance = files.read("/proc/self/mounts"), random.Random(1)
         for nth in range(KILLS):
-            moment = chance.uniform(0, 0.6)
+            begun = nth % 2
+            moment = chance.uniform(0, 0.6 if begun else 0.1)
             glob_of = ("process-tree/*", "attach/*", "tree/*")[nth % 3]
             with subprocess.Popen([BINARY, "run", glob_of],
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.DEVNULL,
                                   env={**os.environ, "TMPDIR": self.home}) as run:
-                run.stdout.readline()
+                if begun:
+                    run.stdout.readline()
                 time.sleep(moment)  # the random moment itself
                 run.kill()
             end = time.monotonic() + 10
