@@ -246,6 +246,10 @@ mutants: ## change our own lines one by one: what no test notices is printed
 bench: all ## compare our speed with perf's
 	@$(PYTHON) ci/bench/bench.py --jitproof '$(O)/jitproof'
 
+PEERS	?=
+peers: ## install other people's profilers, in pinned versions, into $(O)/peers; PEERS=NAME...
+	@O='$(O)' $(PYTHON) ci/peers $(PEERS)
+
 SCORE	?=
 scoreboard: all ## run every workload under each profiler that is here: results/PROFILERS.md
 	@O='$(O)' $(PYTHON) ci/scoreboard.py $(SCORE)
@@ -313,7 +317,7 @@ clean: ## remove $(O)
 FORCE:
 .PHONY: fuzz-guided fuzz-blind guided
 .PHONY: all check check-full run_tests gen_tar programs selftest sanitized sanitized-parts fuzz \
-	lint tamper mutants faults scoreboard bench perf-versions matrix vm-init findings \
+	lint tamper mutants faults peers scoreboard bench perf-versions matrix vm-init findings \
 	agreement cost install help clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \

@@ -66,7 +66,7 @@ class Bpftrace(Adapter):
 
     @staticmethod
     def program() -> str:
-        return find("bpftrace", "JITPROOF_BPFTRACE", "apt-get install bpftrace")
+        return find("bpftrace", "JITPROOF_BPFTRACE", "python3 ci/peers bpftrace")
 
     def begin(self) -> None:
         text = self.program_text % (self.options.freq, self.pid, min(self.options.max_stack, 127))

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""elfutils' profiler, which walks by call frame information as it samples."""
+
+from ci.peers.sources.debian import Debian
+from ci.peers.sources.peer import Peer
+
+PEER = Peer("0.196", Debian("trixie-backports", "elfutils"),
+            {"eu-stackprof": "root/usr/bin/eu-stackprof"})

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Peers from any suite of Debian: unpacked with all that they need, and not installed."""
+
+import dataclasses
+import os
+import platform
+import shlex
+
+from ci.base import debian_packages
+from ci.base.status import Missing
+
+LD_SO = {"x86_64": "ld-linux-x86-64.so.2", "aarch64": "ld-linux-aarch64.so.1"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Debian:
+    suite: str
+    package: str
+
+    def fetch(self, version: str, home: str) -> None:
+        """@version: how the package's begins, for a suite gets later ones."""
+        if platform.machine() not in LD_SO:
+            raise Missing("on %s none was tried" % platform.machine())
+        with debian_packages.Archive(self.suite, home) as archive:
+            has = archive.candidate(self.package) or "none"
+            if not has.startswith(version):
+                raise Missing("%s has %s %s now" % (self.suite, self.package, has))
+            debian_packages.unpack(archive.download(self.package), os.path.join(home, "root"))
+
+    def command(self, home: str, program: str) -> str:
+        """By its own loader: LD_LIBRARY_PATH would reach what it starts."""
+        libraries = os.path.join(home, "root/usr/lib", platform.machine() + "-linux-gnu")
+        with open(os.path.join(home, program), "rb") as file:
+            if file.read(4) != b"\x7fELF":
+                return shlex.quote(os.path.join(home, program))
+        return shlex.join([os.path.join(libraries, LD_SO[platform.machine()]), "--library-path",
+                           libraries, os.path.join(home, program)])
+
+    def __str__(self) -> str:
+        return "Debian %s: %s" % (self.suite, self.package)
