@@ -116,12 +116,12 @@ $(O)/%.o: %.c Makefile
 	$(call SAY,CC,$@)
 	$(Q)$(CC) $(JP_CFLAGS) $(CFLAGS) -c -o $@ $<
 
-# The expectations as bytes, with a table of (name, start, end) that ends with zeros.
+# The expectations as bytes, with a table of (name, start, end) that ends with zeros; the scenes.
 $(EXPECTED_LIST): FORCE
 	@mkdir -p $(@D)
 	@echo '$(EXPECTED)' | cmp -s - $@ || echo '$(EXPECTED)' > $@
 
-$(O)/expected.S: $(EXPECTED_LIST) $(EXPECTED) Makefile
+$(O)/expected.S: $(EXPECTED_LIST) $(EXPECTED) results/scenes Makefile
 	@{ echo '	.section .rodata'; n=0; for file in $(EXPECTED); do n=$$((n + 1)); \
 	  printf '.Lname%d:	.asciz "%s"\n.Lstart%d:	.incbin "%s"\n.Lend%d:\n' \
 		$$n "$${file##*/}" $$n "$$file" $$n; done; \
@@ -129,6 +129,8 @@ $(O)/expected.S: $(EXPECTED_LIST) $(EXPECTED) Makefile
 	  echo '	.globl jp_expected_files'; \
 	  echo 'jp_expected_files:'; n=0; for file in $(EXPECTED); do n=$$((n + 1)); \
 	  echo "	.quad .Lname$$n, .Lstart$$n, .Lend$$n"; done; echo '	.quad 0, 0, 0'; \
+	  echo '	.section .rodata'; echo '	.globl jp_scenes_text, jp_scenes_end'; \
+	  echo 'jp_scenes_text:	.incbin "results/scenes"'; echo 'jp_scenes_end:'; \
 	  echo '	.section .note.GNU-stack,"",%progbits'; } > $@
 
 $(O)/expected.o: $(O)/expected.S

@@ -12,8 +12,8 @@
 #include "harness/score/take.h"
 
 static const char usage[] =
-	"usage: jitproof score --profiler NAME [OPTION...] [WORKLOAD...]\n"
-	"       jitproof score --compare A B [OPTION...] [WORKLOAD...]\n"
+	"usage: jitproof score --profiler NAME [OPTION...] [SCENE...]\n"
+	"       jitproof score --compare A B [OPTION...] [SCENE...]\n"
 	"  --profiler NAME  an adapter (docs/profiler-adapters.md), or jitproof: its own capture\n"
 	"  --compare A B    two of them, and where they differ\n"
 	"  --attach         to a workload that runs already (default)\n"
@@ -21,12 +21,13 @@ static const char usage[] =
 	"  --publish HOW    what the workloads publish their names by (map)\n"
 	"  --freq N         samples per second and thread (997)\n"
 	"  --stack N        ask for N bytes of stack, and judge what they unwind to\n"
+	"  --scenes FILE    ask what FILE says instead of results/scenes\n"
 	"  --samples N      samples wanted of each workload (200)\n"
 	"  --seconds N      at most for each workload (5)\n"
 	"  --seed N         of the workloads\n"
 	"  --json           one object instead of the table\n"
 	"  -o DIR           keep the runs in the new directory DIR\n"
-	"  WORKLOAD         a glob; all, by default\n";
+	"  SCENE            a glob; all, by default: results/scenes and each other workload\n";
 
 struct score_request {
 	struct jp_run_options run;
@@ -67,12 +68,15 @@ static int take_option(struct score_request *request, int option, int argc, char
 	case 'j':
 		request->json = true;
 		return 0;
+	case 'S':
+		plan->scenes = optarg;
+		return 0;
 	case 'P':
 		plan->publish = optarg;
 		return 0;
 	case 'f':
 		return number(request, 100000, &plan->frequency);
-	case 'S':
+	case 'k':
 		return number(request, 65528, &plan->stack);
 	case 'N':
 		return number(request, 1000000, &plan->samples);
@@ -93,7 +97,8 @@ static int parse(int argc, char **argv, struct score_request *request)
 		{"json", no_argument, NULL, 'j'},
 		{"publish", required_argument, NULL, 'P'},
 		{"freq", required_argument, NULL, 'f'},
-		{"stack", required_argument, NULL, 'S'},
+		{"stack", required_argument, NULL, 'k'},
+		{"scenes", required_argument, NULL, 'S'},
 		{"samples", required_argument, NULL, 'N'},
 		{"seconds", required_argument, NULL, 's'},
 		{"seed", required_argument, NULL, 'n'},
@@ -199,7 +204,7 @@ static int score(int argc, char **argv)
 
 static const struct jp_command score_command = {
 	.name = "score",
-	.synopsis = "score --profiler NAME [OPTION...] [WORKLOAD...]",
+	.synopsis = "score --profiler NAME [OPTION...] [SCENE...]",
 	.help = "every workload under one profiler: what it saw, in one table",
 	.run = score,
 };

@@ -81,7 +81,7 @@ static int by_count(const void *left, const void *right)
 
 	if (a->exception->count != b->exception->count)
 		return a->exception->count < b->exception->count ? 1 : -1;
-	return strcmp(a->row->workload, b->row->workload);
+	return strcmp(a->row->scene, b->row->scene);
 }
 
 /* The most frequent faults of all workloads, each with its first sample. */
@@ -105,7 +105,7 @@ static void print_worst(FILE *out, const struct jp_score *score)
 	if (count)
 		fprintf(out, "\nWorst, with the first of each:\n");
 	for (size_t i = 0; i < count && i < WORST; i++)
-		fprintf(out, "%-17s %s, %s: %" PRIu64 "\n    %s\n", all[i].row->workload,
+		fprintf(out, "%-17s %s, %s: %" PRIu64 "\n    %s\n", all[i].row->scene,
 			all[i].exception->metric, all[i].exception->cause, all[i].exception->count,
 			all[i].exception->first);
 	free(all);
@@ -147,7 +147,7 @@ void jp_score_print(FILE *out, const struct jp_score *score)
 
 	print_head(out, score->profiler);
 	for (size_t i = 0; i < score->nr_rows; i++)
-		print_row(out, score->rows[i].workload, &score->rows[i]);
+		print_row(out, score->rows[i].scene, &score->rows[i]);
 	print_worst(out, score);
 	jp_score_verdict(score, verdict, sizeof(verdict));
 	fprintf(out, "\n%s\n", verdict);
@@ -174,7 +174,8 @@ static void write_causes(struct jp_json *json, const struct jp_findings *finding
 static void write_row(struct jp_json *json, const struct jp_score_row *row)
 {
 	jp_json_object(json, NULL);
-	jp_json_string(json, "workload", row->workload);
+	jp_json_string(json, "workload", row->scene);
+	jp_json_string(json, "way", row->launched ? "launch" : "attach");
 	jp_json_string(json, "outcome", jp_outcome_text(row->result.outcome));
 	jp_json_string(json, "why", row->result.why);
 	for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS; column++) {
@@ -226,7 +227,7 @@ void jp_score_compare(FILE *out, const struct jp_score *one, const struct jp_sco
 				   a->cells[column].known != b->cells[column].known;
 		if (!differs)
 			continue;
-		fprintf(out, "%s\n", a->workload);
+		fprintf(out, "%s\n", a->scene);
 		print_row(out, one->profiler, a);
 		print_row(out, other->profiler, b);
 	}

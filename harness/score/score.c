@@ -91,6 +91,7 @@ void jp_score_free(struct jp_score *score)
 {
 	for (size_t i = 0; i < score->nr_rows; i++)
 		jp_findings_free(&score->rows[i].result.findings);
+	jp_cases_free(score->scenes);
 	free(score->rows);
 	score->rows = NULL;
 	score->nr_rows = 0;

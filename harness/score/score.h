@@ -22,7 +22,8 @@ enum jp_score_column {
 const char *jp_score_column_text(enum jp_score_column column);
 
 struct jp_score_row {
-	const char *workload; /* the case's */
+	const char *scene; /* its name, results/scenes */
+	bool launched;     /* else attached to */
 	struct jp_result result;
 	struct jp_score_cell {
 		bool known;
@@ -38,6 +39,7 @@ struct jp_score {
 	bool launches;
 	struct jp_score_row *rows;
 	size_t nr_rows, capacity;
+	struct jp_cases *scenes; /* of the rows */
 };
 
 /* Fills the cells of @row from its result, which was judged. */

@@ -13,39 +13,39 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
 #include "harness/base/interrupt.h"
-#include "harness/base/registry.h"
 #include "harness/capture/profilers.h"
+#include "harness/score/scenes.h"
 
 static bool is_ours(const struct jp_score_plan *plan)
 {
 	return strcmp(plan->profiler, "jitproof") == 0;
 }
 
-static bool wanted(const struct jp_score_plan *plan, const char *name)
+static bool wanted(const struct jp_score_plan *plan, const struct jp_case *scene)
 {
 	for (int i = 0; i < plan->nr_globs; i++)
-		if (fnmatch(plan->globs[i], name, 0) == 0)
+		if (fnmatch(plan->globs[i], jp_score_name(scene), 0) == 0)
 			return true;
 	return !plan->nr_globs;
 }
 
-/* A case of a workload as it runs by itself, which expects nothing: only its figures count. */
-static struct jp_cases *make_case(const struct jp_score_plan *plan, const char *workload,
-				  struct jp_error *err)
+static struct jp_cases *make_scenes(const struct jp_score_plan *plan, struct jp_error *err)
 {
-	const char *way = plan->launches ? "launch" : "attach";
-	char text[512], stack[32] = "";
-	int size;
+	char options[64], keys[256];
+	struct jp_score_way way = {
+		.profiler = is_ours(plan) ? NULL : plan->profiler,
+		.launches = plan->launches,
+		.options = options,
+		.keys = keys,
+	};
+	int size = snprintf(options, sizeof(options), "--freq=%u", plan->frequency);
 
 	if (plan->stack)
-		snprintf(stack, sizeof(stack), " --stack=%u", plan->stack);
-	size = snprintf(text, sizeof(text),
-			"case score/%s full : %s : %s%s%s --freq=%u%s : samples=%u distinct=1 "
-			"seconds=%u publish=%s\n",
-			workload, workload, way, is_ours(plan) ? "" : "-by ",
-			is_ours(plan) ? "" : plan->profiler, plan->frequency, stack, plan->samples,
-			plan->seconds, plan->publish);
-	return jp_cases_parse(NULL, "score", NULL, text, (size_t)size, err);
+		snprintf(options + size, sizeof(options) - (size_t)size, " --stack=%u",
+			 plan->stack);
+	snprintf(keys, sizeof(keys), "samples=%u distinct=1 seconds=%u publish=%.128s",
+		 plan->samples, plan->seconds, plan->publish);
+	return jp_score_scenes(&way, plan->scenes, err);
 }
 
 static uint64_t own_cpu(void)
@@ -93,9 +93,6 @@ static void run_case(const struct jp_score_plan *plan, const struct jp_runner *r
 int jp_score_take(const struct jp_score_plan *plan, const struct jp_runner *runner,
 		  struct jp_score *score, struct jp_error *err)
 {
-	const struct {
-		const char *name;
-	} * workload;
 	int ret = 0;
 
 	*score = (struct jp_score){.profiler = plan->profiler, .launches = plan->launches};
@@ -103,24 +100,25 @@ int jp_score_take(const struct jp_score_plan *plan, const struct jp_runner *runn
 	if (!is_ours(plan))
 		ret = jp_profiler_version(plan->profiler, score->version, sizeof(score->version),
 					  err);
-	for (size_t i = 0; !ret && (workload = jp_registry_at(JP_WORKLOAD, i)); i++) {
+	if (!ret)
+		score->scenes = make_scenes(plan, err);
+	if (!ret && !score->scenes)
+		return -EINVAL;
+	for (size_t i = 0; !ret && i < score->scenes->nr_cases; i++) {
+		const struct jp_case *scene = &score->scenes->cases[i];
 		struct jp_score_row *row;
-		struct jp_cases *cases;
 
-		if (!wanted(plan, workload->name))
+		if (!wanted(plan, scene))
 			continue;
-		cases = make_case(plan, workload->name, err);
-		row = cases ? jp_array_push(&score->rows, &score->nr_rows, &score->capacity) : NULL;
-		if (!row) {
-			jp_cases_free(cases);
-			return cases ? jp_fail(err, ENOMEM, "no memory for a row") : -EINVAL;
-		}
-		row->workload = workload->name;
+		row = jp_array_push(&score->rows, &score->nr_rows, &score->capacity);
+		if (!row)
+			return jp_fail(err, ENOMEM, "no memory for a row");
+		row->scene = jp_score_name(scene);
+		row->launched = strncmp(scene->capture_argv[0], "launch", 6) == 0;
 		row->cpu = UINT64_MAX;
-		plan->progress(workload->name);
-		run_case(plan, runner, &cases->cases[0], row);
+		plan->progress(row->scene);
+		run_case(plan, runner, scene, row);
 		row->result.cas = NULL;
-		jp_cases_free(cases);
 		if (jp_interrupt_signal())
 			return jp_fail(err, EINTR, "interrupted");
 	}

@@ -11,13 +11,14 @@ struct jp_score_plan {
 	bool launches;
 	unsigned frequency, samples, seconds, stack;
 	const char *publish;
-	char *const *globs; /* of workloads; none: all */
+	const char *scenes; /* a file of them; NULL: results/scenes as it was built in */
+	char *const *globs; /* of scenes; none: all */
 	int nr_globs;
 	const char *dir; /* for the folders of cases */
 	void (*progress)(const char *workload);
 };
 
-/* Runs each registered workload under the profiler of @plan. 0; or -errno and a message where
+/* Runs each scene under the profiler of @plan. 0; or -errno and a message where
  * nothing can be run: -ENOENT where the profiler is missing. */
 int jp_score_take(const struct jp_score_plan *plan, const struct jp_runner *runner,
 		  struct jp_score *score, struct jp_error *err);

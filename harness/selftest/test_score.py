@@ -68,6 +68,30 @@ class Score(Folder):
         self.assertRegex(done.stdout, r"(?m)^anon_exec ")
         self.assertRegex(done.stdout, r"\njitproof itself: \d of \d workloads without a fault; ")
 
+    def test_scenes(self) -> None:
+        """Lines of a file: a workload by its own name stands for it, others come beside it."""
+        scenes = self.write("case anon_exec full : anon_exec --depth=3 : launch\n"
+                            "case older full : anon_exec --depth=2 : attach : publish=none\n",
+                            "scenes")
+        rows = self.own("--scenes", scenes, "anon_*", "older")
+        self.assertEqual([(row["workload"], row["way"]) for row in rows],
+                         [("anon_exec", "launch"), ("older", "attach")])
+        self.assertEqual(rows[0]["right"]["k"], rows[0]["right"]["n"])
+        self.assertEqual(rows[1]["right"]["k"], 0)  # nothing was published
+        for text, said in (("case a full : b : attach\n" * 2, "scenes:2: second case 'score/a'"),
+                           ("case a some : b : attach\n", "check or full")):
+            self.write(text, "scenes")
+            done = self.score("--profiler", "jitproof", "--scenes", scenes)
+            self.assertEqual(done.returncode, 99)
+            self.assertIn(said, done.stderr)
+        self.assertEqual(self.score("--profiler", "jitproof", "--scenes", "none").returncode, 99)
+
+    def test_built_in_scenes(self) -> None:
+        """Where attaching would show nothing, the profiler starts the workload."""
+        runner, = self.own("fork_exec")
+        self.assertEqual(runner["way"], "launch")
+        self.assertTrue(runner["seen"]["good"], runner)
+
     def test_missing(self) -> None:
         done = self.score("--profiler", "fake", env=self.adapter(MISSING))
         self.assertEqual(done.returncode, 4)

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/score/scenes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/file.h"
+#include "harness/base/registry.h"
+
+static const char STUDY[] = "score";
+
+/* results/scenes, put into the binary by the Makefile. */
+extern const char jp_scenes_text[], jp_scenes_end[];
+
+static struct jp_cases *read_lines(const char *file, struct jp_error *err)
+{
+	jp_cleanup_free char *text = NULL;
+	struct jp_cases *cases;
+	size_t size;
+
+	if (file)
+		text = jp_file_read(file, 1 << 20, &size, err);
+	if (file && !text)
+		return NULL;
+	cases = file ? jp_cases_parse(NULL, file, STUDY, text, size, err)
+		     : jp_cases_parse(NULL, "results/scenes", STUDY, jp_scenes_text,
+				      (size_t)(jp_scenes_end - jp_scenes_text), err);
+	if (cases && jp_cases_check(cases, err)) {
+		jp_cases_free(cases);
+		return NULL;
+	}
+	return cases;
+}
+
+const char *jp_score_name(const struct jp_case *scene)
+{
+	return scene->name + sizeof(STUDY);
+}
+
+/* What `defaults` need not say: the third part of its definition. */
+static const char *own_keys(const struct jp_case *scene)
+{
+	const char *keys = scene->text;
+
+	for (int part = 0; keys && part < 3; part++)
+		keys = strstr(keys, " : ") ? strstr(keys, " : ") + 3 : NULL;
+	return keys ?: "";
+}
+
+static void write_scene(FILE *out, const struct jp_case *scene, const struct jp_score_way *way)
+{
+	bool launch = way->launches || strcmp(scene->capture_argv[0], "launch") == 0;
+	const char *keys = own_keys(scene);
+
+	fprintf(out, "defaults : - : %s%s%s %s : %s\n", launch ? "launch" : "attach",
+		way->profiler ? "-by " : "", way->profiler ?: "", way->options, way->keys);
+	fprintf(out, "case %s full :", jp_score_name(scene));
+	for (int i = 0; i < scene->workload_argc; i++)
+		fprintf(out, " %s", scene->workload_argv[i]);
+	fprintf(out, " : : %.*s\n", (int)strcspn(keys, "\n"), keys);
+}
+
+static void write_all(FILE *out, const struct jp_cases *lines, const struct jp_score_way *way)
+{
+	const struct {
+		const char *name;
+	} * workload;
+
+	for (size_t i = 0; i < lines->nr_cases; i++)
+		write_scene(out, &lines->cases[i], way);
+	for (size_t i = 0; (workload = jp_registry_at(JP_WORKLOAD, i)); i++) {
+		char name[256], *argv[] = {(char *)workload->name, NULL};
+		char *capture[] = {(char *)"attach", NULL};
+		struct jp_case plain = {.name = name,
+					.text = "",
+					.workload_argc = 1,
+					.workload_argv = argv,
+					.capture_argv = capture};
+
+		snprintf(name, sizeof(name), "%s/%s", STUDY, workload->name);
+		if (!jp_cases_find(lines, name))
+			write_scene(out, &plain, way);
+	}
+}
+
+struct jp_cases *jp_score_scenes(const struct jp_score_way *way, const char *file,
+				 struct jp_error *err)
+{
+	struct jp_cases *lines = read_lines(file, err), *scenes = NULL;
+	jp_cleanup_free char *text = NULL;
+	size_t size;
+	FILE *out;
+
+	if (!lines)
+		return NULL;
+	out = open_memstream(&text, &size);
+	if (out)
+		write_all(out, lines, way);
+	if (out && fclose(out) == 0 && text)
+		scenes = jp_cases_parse(NULL, "scenes", STUDY, text, size, err);
+	else
+		jp_fail(err, ENOMEM, "no memory for the scenes");
+	jp_cases_free(lines);
+	if (scenes && jp_cases_check(scenes, err)) {
+		jp_cases_free(scenes);
+		return NULL;
+	}
+	return scenes;
+}
