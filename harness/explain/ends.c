@@ -225,6 +225,7 @@ static void count(struct jp_end *end, const struct jp_event *event, const struct
 		end->dump = event->sample.stack_size;
 	}
 	end->nr_frames += stack->count;
+	end->blank += !event->sample.user && !event->sample.stack_size;
 	end->cut += other == JP_UNWIND_DUMP_END;
 	end->hollow += other == JP_UNWIND_DUMP_SHORT;
 	end->from_jit += ending->in_jit;
@@ -299,6 +300,17 @@ static int add_all(struct jp_ends *ends, const struct jp_places_process *process
 	return 0;
 }
 
+/* Whether the kernel makes another program of @image's process just now: the registers are still
+ * those of the program before, whose memory is gone. */
+static bool in_exec(struct jp_image *image, const struct jp_event *event,
+		    const struct jp_ending *ending)
+{
+	const bool mapped = ending->kind != JP_END_UNMAPPED && ending->kind != JP_END_EMPTY;
+
+	image->begun |= event->sample.user || mapped;
+	return image->exec && !image->begun;
+}
+
 static int see_sample(struct jp_ends *ends, const struct jp_event *event,
 		      const struct jp_stack *stack)
 {
@@ -320,6 +332,9 @@ static int see_sample(struct jp_ends *ends, const struct jp_event *event,
 		jp_end_of_chain(&ends->codes, process, stack, &ending);
 	else
 		jp_end_of_dump(&ends->codes, process, stack, &ending);
+	if (in_exec(image, event, &ending))
+		return 0;
+	image->hollow |= ending.kind == JP_END_EMPTY && event->sample.user;
 	count_image(image, &ending);
 	return add_all(ends, process, image, event, stack, &ending);
 }

@@ -22,6 +22,8 @@ struct jp_image {
 	bool anon_before;    /* so was memory of emitted code */
 	bool libc;           /* libc or libpthread is among its mappings */
 	bool files;          /* some file is */
+	bool begun;          /* a sample was taken in it, not in the exec that made it */
+	bool hollow;         /* one taken in user space has an empty dump, or part of one */
 	uint64_t samples;    /* with a user stack */
 	uint64_t in_jit;     /* of those, taken in emitted code */
 	uint64_t calls_jit;  /* of those, called by emitted code, as the chain has it */
@@ -48,6 +50,7 @@ struct jp_end {
 	uint64_t from_jit;    /* of those, taken in emitted code */
 	uint64_t cut, hollow; /* of those that end for want of call frame information: by frame
 			       * pointers they end where the dump does, full or not */
+	uint64_t blank;       /* of those, taken in the kernel, with nothing in their dumps */
 	uint64_t nr_frames;   /* of all of them */
 	uint64_t garbage;     /* of those, with addresses behind it that are none */
 	/* The first of them: */

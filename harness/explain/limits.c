@@ -127,6 +127,13 @@ static int blame_both(struct jp_explain_view *view, const struct jp_end *end)
 	return ret;
 }
 
+/* When a process ends, the kernel has nothing left to dump. */
+static uint64_t costs(const struct jp_end *end)
+{
+	return end->kind == JP_END_EMPTY && !end->image->hollow ? end->samples - end->blank
+								: end->samples;
+}
+
 static int end(struct jp_explain_view *view, struct jp_error *err)
 {
 	for (size_t i = 0; i < view->ends->count; i++) {
@@ -134,8 +141,9 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 		const char *id = cause_of(end);
 		const bool file = end->kind == JP_END_NO_FILE || end->kind == JP_END_NO_CFI;
 
-		if (id && (blame_end(view, end, id, file ? end->file : NULL, end->samples) ||
-			   blame_both(view, end)))
+		if (id && costs(end) &&
+		    (blame_end(view, end, id, file ? end->file : NULL, costs(end)) ||
+		     blame_both(view, end)))
 			return jp_fail(err, ENOMEM, "no memory");
 	}
 	return 0;

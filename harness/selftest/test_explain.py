@@ -339,6 +339,17 @@ class Records(Recording):
             self.sample(ANON + offset)
         self.only("older-code", 1)
 
+    def test_exec_itself(self) -> None:
+        """In exec the registers are still those of the program before, whose memory is gone."""
+        self.known()
+        for pid in range(200, 240):
+            self.add(self.perf.comm(pid, pid, "made", self.time, executed=True))
+            self.sample(ANON + 8, kernel=(0xffffffff81000000,), count=3, pid=pid)
+            self.add(self.perf.map(pid, MAIN, 0x10000, "/usr/bin/made", self.time),
+                     self.perf.map(pid, LIBC, 0x100000, "/usr/lib/libc.so.6", self.time))
+            self.sample(MAIN + 8, ROOT, count=3, pid=pid)
+        self.assertEqual(self.causes(), {})
+
     def test_exec_of_an_unknown_process(self) -> None:
         for pid in (200, 201):
             self.add(self.perf.map(pid, ANON, 0x10000, "//anon", 900))
@@ -409,7 +420,7 @@ class Dumps(Recording):
         return rd.Attr.make(kind, [7], regs=0xff0fff, stack=self.ASKED)
 
     def dump(self, ip: int, size: int, words: dict[int, int] | None = None, count: int = 100,
-             bp: int = 0) -> None:
+             bp: int = 0, misc: int = rd.USER) -> None:
         for _ in range(count):
             attr = self.perf.attrs[0]
             made = rd.Sample.make(attr, pid=PID, tid=PID, abi=2, asked=self.ASKED,
@@ -418,7 +429,7 @@ class Dumps(Recording):
             made.regs.update({self.BP: bp, self.SP: self.STACK, self.IP: ip})
             for at, word in (words or {}).items():
                 struct.pack_into("<Q", made.stack, at, word)
-            made.ip, made.time, made.id = ip, self.time, 7
+            made.ip, made.time, made.id, made.misc = ip, self.time, 7, misc
             self.time += 10
             self.add(made)
 
@@ -436,6 +447,18 @@ class Dumps(Recording):
     def test_empty(self) -> None:
         self.map(ANON, "//anon", 8)
         self.dump(ANON + 8, 0)
+        self.only("empty-dump", 1)
+
+    def test_empty_at_the_end(self) -> None:
+        """The kernel, ending a process, has no memory of it to dump."""
+        self.map(ANON, "//anon", 8)
+        self.dump(ANON + 8, 0, misc=rd.KERNEL)
+        self.assertEqual(self.causes(), {})
+
+    def test_empty_in_the_kernel_too(self) -> None:
+        self.map(ANON, "//anon", 8)
+        self.dump(ANON + 8, 0, count=50)
+        self.dump(ANON + 8, 0, count=50, misc=rd.KERNEL)
         self.only("empty-dump", 1)
 
     def test_missing_file(self) -> None:
