@@ -135,7 +135,20 @@ void jp_end_of_dump(struct jp_codes *codes, const struct jp_places_process *proc
 		ending->file = true;
 }
 
-bool jp_end_beside(const struct jp_stack *chain, struct jp_ending *ending)
+/* Whether @addr is in a file's code. Of emitted code the chain tells. */
+static bool in_file(struct jp_codes *codes, const struct jp_places_process *process, uint64_t addr)
+{
+	const struct jp_stretch *stretch = jp_places_at(codes->places, process, addr);
+	enum jp_code_kind code;
+
+	if (stretch->place == JP_PLACE_UNMAPPED)
+		return false;
+	code = jp_code_at(codes, process, stretch);
+	return code == JP_CODE_FILE || code == JP_CODE_PROGRAM;
+}
+
+bool jp_end_beside(struct jp_codes *codes, const struct jp_places_process *process,
+		   const struct jp_stack *chain, struct jp_ending *ending)
 {
 	const struct jp_stack *stack = chain->other;
 
@@ -146,6 +159,9 @@ bool jp_end_beside(const struct jp_stack *chain, struct jp_ending *ending)
 	case JP_UNWIND_NO_ELF:
 		ending->kind = JP_END_NO_FILE;
 		return true;
+	case JP_UNWIND_NO_CFI:
+		ending->kind = JP_END_NO_CFI;
+		return in_file(codes, process, ending->addr);
 	case JP_UNWIND_DUMP_END:
 		ending->kind = JP_END_DUMP;
 		return true;

@@ -37,6 +37,7 @@ void jp_end_of_chain(struct jp_codes *codes, const struct jp_places_process *pro
 void jp_end_of_dump(struct jp_codes *codes, const struct jp_places_process *process,
 		    const struct jp_stack *stack, struct jp_ending *ending);
 /* What the dump beside @chain lacks, and the chain does not tell; false: nothing. */
-bool jp_end_beside(const struct jp_stack *chain, struct jp_ending *ending);
+bool jp_end_beside(struct jp_codes *codes, const struct jp_places_process *process,
+		   const struct jp_stack *chain, struct jp_ending *ending);
 
 #endif

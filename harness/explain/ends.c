@@ -294,7 +294,7 @@ static int add_all(struct jp_ends *ends, const struct jp_places_process *process
 		if (!add(ends, process, image, event, stack, ending))
 			return -ENOMEM;
 	}
-	if (stack->method == JP_CHAIN && jp_end_beside(stack, &beside) &&
+	if (stack->method == JP_CHAIN && jp_end_beside(&ends->codes, process, stack, &beside) &&
 	    !add(ends, process, image, event, stack->other, &beside))
 		return -ENOMEM;
 	return 0;

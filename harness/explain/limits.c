@@ -5,6 +5,15 @@
 
 #include "harness/explain/explainer.h"
 
+/* Whether code without call frame information cost @end its stack. In files it may also be where
+ * coroutines begin: of that no sample is taken. */
+static bool lacks_cfi(const struct jp_end *end)
+{
+	return end->code == JP_CODE_EMITTED ||
+	       ((end->code == JP_CODE_FILE || end->code == JP_CODE_PROGRAM) &&
+		end->nr_frames == end->samples);
+}
+
 /*
  * Walks that end at a limit of the recording or for want of unwind information. One blame for each
  * cause, process and file; an end is a place, so the numbers stay small.
@@ -19,7 +28,7 @@ static const char *cause_of(const struct jp_end *end)
 	case JP_END_EMPTY:
 		return "empty-dump";
 	case JP_END_NO_CFI:
-		return end->code == JP_CODE_EMITTED ? "no-cfi-for-jit" : NULL;
+		return lacks_cfi(end) ? "no-cfi-for-jit" : NULL;
 	case JP_END_NO_FILE:
 		return "missing-file";
 	default:
@@ -74,10 +83,16 @@ static void describe(struct jp_explain_view *view, const struct jp_end *end, str
 		jp_blame_remedy(blame, "record by frame pointers (perf record -g); or have the "
 				       "program touch its stack (MAP_POPULATE)");
 	} else if (strcmp(id, "no-cfi-for-jit") == 0) {
-		jp_blame_evidence(blame,
-				  "no ELF file serves the mapping %s, and no jitdump with unwind "
-				  "information was injected for it",
-				  end->file);
+		if (end->code == JP_CODE_EMITTED)
+			jp_blame_evidence(blame,
+					  "no ELF file serves the mapping %s, and no jitdump with "
+					  "unwind information was injected for it",
+					  end->file);
+		else
+			jp_blame_evidence(blame,
+					  "%s has no call frame information for %" PRIx64
+					  ": readelf -wF %s",
+					  end->file, end->addr - end->start, end->file);
 		jp_blame_evidence(blame, "see where stacks end: perf script -i %s --pid %u",
 				  view->path, end->image->pid);
 		jp_blame_remedy(blame,
