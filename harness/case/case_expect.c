@@ -7,6 +7,7 @@
 
 #include "harness/base/number.h"
 #include "harness/case/case_parser.h"
+#include "harness/model/causes/causes.h"
 
 /* One bound of a range: a number, maybe with %. */
 static bool number(const char *text, double *value, bool *percent)
@@ -116,6 +117,9 @@ static int one_expectation(struct jp_case_parser *p, char *text, const struct jp
 		ret = allowance(p, cause, bound, &e);
 		if (ret)
 			return ret;
+		if (jp_cause_is_of(metric) && !jp_cause_word(metric, cause) && !jp_cause_find(cause))
+			return jp_case_bad(p, "cause", cause,
+					   "one that jitproof explain --causes lists");
 	} else if (cause || !range(what, &e)) {
 		return jp_case_bad(p, "range", what,
 				   "=X, <=X, >=X, X..Y or any (X: a count, or a percentage)");

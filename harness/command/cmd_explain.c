@@ -5,13 +5,14 @@
 
 #include "harness/base/arguments.h"
 #include "harness/command/command.h"
+#include "harness/command/explain_causes.h"
 #include "harness/command/explain_truth.h"
 #include "harness/command/reading.h"
 #include "harness/explain/explain.h"
 #include "harness/report/explain_report.h"
 
 struct explain_arguments {
-	bool json;
+	bool json, causes;
 	const char *file;
 	struct jp_explain_options explain;
 	const struct jp_cause *limited; /* of --fail-if; NULL: none */
@@ -25,6 +26,7 @@ static void print_usage(FILE *out)
 	      "                        [--partial] FILE\n"
 	      "       jitproof explain --truth TRUTH [--injected INJECTED] [--slack NS] [--json]\n"
 	      "                        FILE\n"
+	      "       jitproof explain --causes [--json]\n"
 	      "  FILE              a perf.data file or folder; -: standard input\n"
 	      "  --json            one object\n"
 	      "  --fail-if ID>X[%] exit with 1 only if cause ID costs more than X samples, or\n"
@@ -34,6 +36,7 @@ static void print_usage(FILE *out)
 	      "  --partial         of a file that is cut short: explain what lies before\n"
 	      "  --truth TRUTH     of a workload: say of each cause whether it is right\n"
 	      "  --injected INJECTED  explain INJECTED, which was made of FILE\n"
+	      "  --causes          list all causes, and the words of validators for them\n"
 	      "Says why stacks are broken and names are missing, the worst cause first.\n"
 	      "Exit status: 0 healthy, 1 there are causes, or dumps of\n"
 	      "another machine, which nobody can judge here, 99 FILE cannot be read whole.\n"
@@ -77,6 +80,8 @@ static int parse(struct explain_arguments *options, int argc, char **argv)
 
 		if (strcmp(arg, "--json") == 0) {
 			options->json = true;
+		} else if (strcmp(arg, "--causes") == 0) {
+			options->causes = true;
 		} else if (strcmp(arg, "--partial") == 0) {
 			options->explain.partial = true;
 		} else if ((value = jp_arguments_value("--fail-if", argc, argv, &i))) {
@@ -97,7 +102,9 @@ static int parse(struct explain_arguments *options, int argc, char **argv)
 			options->file = arg;
 		}
 	}
-	return options->file ? 0 : usage("no file", "");
+	if (options->causes && options->file)
+		return usage("--causes takes no file: ", options->file);
+	return options->file || options->causes ? 0 : usage("no file", "");
 }
 
 static int verdict(const struct jp_explanation *explanation,
@@ -119,6 +126,15 @@ static int verdict(const struct jp_explanation *explanation,
 	return JP_EXIT_BAD;
 }
 
+/* What was printed has arrived. */
+static int finish(int status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	fprintf(stderr, "jitproof explain: cannot write to standard output\n");
+	return JP_EXIT_BROKEN;
+}
+
 static int explain(int argc, char **argv)
 {
 	struct jp_explanation explanation = {0};
@@ -134,6 +150,10 @@ static int explain(int argc, char **argv)
 		return jp_explain_truth(argc, argv);
 	if (parse(&options, argc, argv))
 		return JP_EXIT_USAGE;
+	if (options.causes) {
+		jp_explain_causes(options.json);
+		return finish(JP_EXIT_OK);
+	}
 	if (jp_reading_begins("explain", options.file, options.explain.elf, options.explain.root,
 			      &status))
 		return status;
@@ -146,11 +166,7 @@ static int explain(int argc, char **argv)
 			jp_explain_report_json(&explanation, options.file);
 		else
 			jp_explain_report_text(&explanation, options.file);
-		status = verdict(&explanation, &options);
-		if (fflush(stdout) || ferror(stdout)) {
-			fprintf(stderr, "jitproof explain: cannot write to standard output\n");
-			status = JP_EXIT_BROKEN;
-		}
+		status = finish(verdict(&explanation, &options));
 	}
 	jp_explanation_free(&explanation);
 	return status;

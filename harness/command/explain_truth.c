@@ -16,7 +16,7 @@
 #include "harness/command/reading.h"
 #include "harness/explain/explain.h"
 #include "harness/format/rundir/run_dir.h"
-#include "harness/model/causes/words.h"
+#include "harness/model/causes/causes.h"
 #include "harness/outcome/case_folder.h"
 #include "harness/run/gather.h"
 
@@ -118,7 +118,7 @@ static void take_truth(struct truth_causes *all, const struct jp_findings *findi
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
 		const struct jp_exception *exception = &findings->exceptions[i];
 		const struct jp_cause *cause =
-			jp_cause_of_word(exception->metric, exception->cause, mapped);
+			jp_cause_of_word(exception->metric, exception->cause);
 		uint64_t *found = cause ? &all->found[index_of(cause)] : NULL;
 
 		/* Two methods may lose the stack of the same sample. */
@@ -160,9 +160,10 @@ static const char *verdict_of(const struct truth_causes *all, size_t i)
 {
 	const struct jp_cause *cause = jp_cause_at(i);
 	const uint64_t found = all->found[i];
-	/* A file that is missing costs names of native code too, of which no truth tells. */
-	const bool judged =
-		jp_cause_is_judged(cause) && (found || strcmp(cause->id, "missing-file") != 0);
+	/* A file costs names of native code too, of which no truth tells. */
+	const bool of_file = strcmp(cause->id, "missing-file") == 0 ||
+			     strcmp(cause->id, "stripped-symbols") == 0;
+	const bool judged = jp_cause_is_judged(cause) && (found || !of_file);
 
 	if (!judged)
 		return all->accused[i] ? "unjudged" : NULL;

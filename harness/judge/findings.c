@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/base/array.h"
+#include "harness/model/causes/causes.h"
 #include "harness/model/unwind/methods.h"
 
 const char *jp_verdict_text(enum jp_verdict verdict)
@@ -112,6 +113,9 @@ struct jp_exception *jp_findings_count(struct jp_findings *findings, const char 
 				  &findings->exceptions_capacity);
 	if (!exception)
 		return NULL;
+	if (jp_cause_is_of(kind) && !jp_cause_word(kind, cause) && !*findings->error)
+		snprintf(findings->error, sizeof(findings->error),
+			 "%s: harness/model/causes has no cause %s", kind, cause);
 	exception->kind = kind;
 	exception->method = method;
 	exception->cause = cause;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/model/causes/causes.h"
+
 const char *jp_expect_figure(const struct jp_metric *metric, char *text, size_t size)
 {
 	if (!metric->rate)
@@ -116,7 +118,7 @@ uint64_t jp_expect_scopes(const struct jp_case *cas, const char *environment)
 static bool names(const struct jp_expectation *allow, const struct jp_exception *exception)
 {
 	return strcmp(allow->metric, exception->metric) == 0 &&
-	       strcmp(allow->allow, exception->cause) == 0;
+	       jp_cause_names(exception->metric, allow->allow, exception->cause);
 }
 
 bool jp_expect_allows(const struct jp_case *cas, uint64_t out_of_scope,

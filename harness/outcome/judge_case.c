@@ -10,6 +10,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/shortage.h"
 #include "harness/format/rundir/run_dir.h"
+#include "harness/model/causes/causes.h"
 #include "harness/outcome/expect.h"
 
 static void check_expectations(const struct jp_case *cas, struct jp_result *result)
@@ -37,11 +38,14 @@ static void check_exceptions(const struct jp_case *cas, struct jp_result *result
 {
 	for (size_t i = 0; i < result->findings.nr_exceptions; i++) {
 		const struct jp_exception *exception = &result->findings.exceptions[i];
+		char cause[80];
 
 		if (!jp_expect_allows(cas, result->out_of_scope, exception))
 			jp_note(result, JP_FAIL,
 				"%s: %" PRIu64 " with cause %s, which nothing allows",
-				exception->metric, exception->count, exception->cause);
+				exception->metric, exception->count,
+				jp_cause_text(exception->metric, exception->cause, cause,
+					      sizeof(cause)));
 	}
 	for (size_t i = 0; i < cas->nr_expectations; i++) {
 		const struct jp_expectation *allow = &cas->expectations[i];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/base/utf8.h"
+#include "harness/model/causes/causes.h"
 
 /* What XML 1.0 cannot hold at all, quoted or not, becomes U+FFFD. */
 static unsigned int length_of(const unsigned char *s)
@@ -65,11 +66,13 @@ static void put_exceptions(FILE *out, const struct jp_findings *findings)
 {
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
 		const struct jp_exception *exception = &findings->exceptions[i];
+		char cause[80];
 
 		fputc('\n', out);
 		put_text(out, exception->metric);
 		fprintf(out, ": %" PRIu64 " with cause ", exception->count);
-		put_text(out, exception->cause);
+		put_text(out,
+			 jp_cause_text(exception->metric, exception->cause, cause, sizeof(cause)));
 		fputs(", the first:\n  ", out);
 		put_text(out, exception->first);
 	}

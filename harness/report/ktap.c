@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/base/search.h"
+#include "harness/model/causes/causes.h"
 #include "harness/outcome/expect.h"
 
 void jp_ktap_head(FILE *out, size_t plan)
@@ -74,9 +75,11 @@ static void diagnose(FILE *out, const struct jp_result *result)
 		return;
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
 		const struct jp_exception *exception = &findings->exceptions[i];
+		char cause[80];
 
 		fprintf(out, "# %s: %" PRIu64 " with cause %s, the first:\n", exception->metric,
-			exception->count, exception->cause);
+			exception->count,
+			jp_cause_text(exception->metric, exception->cause, cause, sizeof(cause)));
 		jp_ktap_comment(out, "  ", exception->first);
 	}
 	jp_ktap_books(out, &findings->books);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "harness/base/json.h"
-#include "harness/model/causes/words.h"
+#include "harness/model/causes/causes.h"
 #include "harness/model/unwind/methods.h"
 #include "harness/outcome/expect.h"
 
@@ -53,7 +53,7 @@ static const struct jp_expectation *allowance_of(const struct jp_result *result,
 	for (size_t i = 0; i < cas->nr_expectations; i++)
 		if (!(result->out_of_scope >> i & 1) &&
 		    strcmp(cas->expectations[i].metric, exception->metric) == 0 &&
-		    strcmp(cas->expectations[i].allow, exception->cause) == 0)
+		    jp_cause_names(exception->metric, cas->expectations[i].allow, exception->cause))
 			return &cas->expectations[i];
 	return NULL;
 }
@@ -67,7 +67,7 @@ static void write_exceptions(struct jp_json *json, const struct jp_result *resul
 		const struct jp_exception *exception = &findings->exceptions[i];
 		const struct jp_expectation *allow = allowance_of(result, exception);
 		const struct jp_cause *cause =
-			jp_cause_of_word(exception->metric, exception->cause, false);
+			jp_cause_of_word(exception->metric, exception->cause);
 		char bound[80];
 
 		jp_json_object(json, NULL);

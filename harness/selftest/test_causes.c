@@ -6,7 +6,9 @@
  */
 #include <string.h>
 
+#include "harness/judge/findings.h"
 #include "harness/judge/unmapped.h"
+#include "harness/model/causes/causes.h"
 #include "harness/selftest/check.h"
 #include "validators/coverage.h"
 #include "validators/stack_fault.h"
@@ -388,8 +390,64 @@ static void identical(void)
 	}
 }
 
+/* Every word of validators means a cause, or has none that a capture tells. */
+static void words(void)
+{
+	static const struct {
+		const char *metric, *word, *id;
+	} table[] = {
+		{"broken.chain", "max-stack", "depth-limit"},
+		{"broken.dump", "max-stack", "depth-limit"},
+		{"coverage.stale", "max-stack", NULL},
+		{"brokenness", "max-stack", NULL},
+		{"broken.chain", "complete", "jit-no-frame-pointer"},
+		{"broken.dump_fp", "complete", "jit-no-frame-pointer"},
+		{"broken.dump", "complete", NULL},
+		{"broken.dump_cfi", "complete", NULL},
+		{"broken.chain", "mremap", NULL},
+		{"names.unnamed", "hidden", "jitdump-hidden"},
+		{"broken.chain", "nonsense", NULL},
+	};
+	const struct jp_cause_word *word;
+	char text[80];
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		const struct jp_cause *cause = jp_cause_of_word(table[i].metric, table[i].word);
+
+		check(cause ? table[i].id && !strcmp(cause->id, table[i].id) : !table[i].id,
+		      "%s of %s: %s", table[i].word, table[i].metric, cause ? cause->id : "none");
+	}
+	for (size_t i = 0; (word = jp_cause_word_at(i)); i++)
+		check((!word->id || jp_cause_find(word->id)) && *word->text,
+		      "%s means a cause that there is", word->word);
+	check(!strcmp(jp_cause_text("broken.chain", "max-stack", text, sizeof(text)),
+		      "depth-limit (max-stack)") &&
+		      !strcmp(jp_cause_text("broken.chain", "mremap", text, sizeof(text)),
+			      "mremap"),
+	      "users see the cause, and the validator's word");
+}
+
+/* A validator may not invent a cause of what costs samples their stack or name. */
+static void invented(void)
+{
+	struct jp_findings findings = {.nr_metrics = 0};
+
+	check(!jp_findings_except(&findings, "names.unnamed", "hidden", "first") &&
+		      !*findings.error,
+	      "a cause of the table is one");
+	check(!jp_findings_except(&findings, "coverage.stale", "nonsense", "first") &&
+		      !*findings.error,
+	      "of what costs no sample anything is a cause");
+	check(!jp_findings_except(&findings, "names.unnamed", "nonsense", "first") &&
+		      strstr(findings.error, "nonsense"),
+	      "any other makes the case an error");
+	jp_findings_free(&findings);
+}
+
 int main(void)
 {
+	words();
+	invented();
 	attached();
 	not_yet_and_not_there();
 	told_before_the_exec();

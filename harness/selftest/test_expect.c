@@ -269,6 +269,8 @@ static void bad_lines(void)
 		{"case a check : w : c\n\tm\n", "file:2: expectation"},
 		{"case a check : w : c\n\tm =0 x\n", "file:2: range"},
 		{"case a check : w : c\n\tm =0\n\tm =1\n", "file:3: second expectation"},
+		{"case a check : w : c\n\tbroken.dump allow x =1 # r\n",
+		 "file:2: cause 'x'; expected one that jitproof explain --causes lists"},
 		{"case a check : w : c\n\tm allow x\n", "file:2: allow 'x'; expected a reason"},
 		{"case a check : w : c\n\tm allow x # r\n", "file:2: allow 'x'; expected a bound"},
 		{"case a check : w : c\n\tm allow x 1 # r\n", "file:2: bound '1'"},
@@ -401,6 +403,14 @@ static void good_file(void)
 	exception.cause = "max-stack";
 	strcpy(exception.metric, "broken.dump");
 	check(!jp_expect_allows(one, 0, &exception), "nor the same cause of another metric");
+	again = parse_own("case a/b check : w : c\n\tbroken.chain allow depth-limit =1 # r\n",
+			  &err);
+	strcpy(exception.metric, "broken.chain");
+	check(again && jp_expect_allows(&again->cases[0], 0, &exception),
+	      "an id allows what validators call it %s", err.text);
+	exception.cause = "dump-end";
+	check(again && !jp_expect_allows(&again->cases[0], 0, &exception), "and nothing else");
+	jp_cases_free(again);
 	check(!cases->cases[1].check && cases->cases[1].samples == 2000, "defaults");
 	check(!strcmp(cases->tables[0].rows[0].cells[0].name, "study/one") &&
 		      !strcmp(cases->tables[0].rows[0].cells[1].name, "-") &&

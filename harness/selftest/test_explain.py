@@ -503,6 +503,19 @@ class Command(Recording):
         self.assertEqual(done.returncode, 99)
         self.assertIn(self.path, done.stderr)
 
+    def test_causes(self) -> None:
+        table = json.loads(process.must([JITPROOF, "explain", "--causes", "--json"]))
+        words = {cause["id"]: {one["word"] for one in cause["words"]} for cause in table["causes"]}
+        self.assertTrue(STACKS <= set(words))
+        self.assertEqual(words["depth-limit"], {"max-stack"})
+        self.assertIn("mremap", {one["word"] for one in table["words"]})
+        text = process.must([JITPROOF, "explain", "--causes"])
+        for cause, finer in words.items():
+            self.assertIn(cause, text)
+            for word in finer:
+                self.assertRegex(text, rf"(?m)^    {word} ")
+        self.assertEqual(process.run([JITPROOF, "explain", "--causes", self.path]).returncode, 2)
+
     def test_help_lists_every_cause(self) -> None:
         done = process.run([JITPROOF, "explain", "--help"])
         self.assertEqual(done.returncode, 0)

@@ -149,7 +149,7 @@ class Live(Judging):
         found = self.judge("--truth", truth, capture)
         self.assertEqual(found.returncode, 1, found.stdout)  # perf asks no map for a memfd
         self.assertIn("names.unnamed", found.stdout)
-        self.assertIn("with cause not-anonymous", found.stdout)
+        self.assertIn("with cause map-not-read-for-memfd (not-anonymous)", found.stdout)
         self.assertRegex(found.stdout, r"# broken\.chain: 0\.00 % \(0 of [1-9]")
 
 

@@ -1,47 +1,140 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/model/causes/causes.h"
 
+#include <stdio.h>
 #include <string.h>
+
+const char *const jp_cause_costs_text[] = {
+	[JP_COSTS_STACKS] = "stacks",
+	[JP_COSTS_NAMES] = "names",
+	[JP_COSTS_BOTH] = "both",
+	[JP_COSTS_SAMPLES] = "samples",
+};
 
 static const struct jp_cause causes[] = {
 	/* stacks: mappings */
 	{"older-code", "code was mapped before the recording began, and no record announces it",
-	 "preexisting"},
+	 "preexisting", JP_COSTS_STACKS},
 	{"attach-window", "code was mapped while the profiler attached, and no record announces it",
-	 "attach"},
-	{"exec-while-disabled", "the process called exec while the events were off",
-	 "process-tree"},
+	 "attach", JP_COSTS_STACKS},
+	{"exec-while-disabled", "the process called exec while the events were off", "process-tree",
+	 JP_COSTS_STACKS},
 	/* stacks: walks */
-	{"jit-no-frame-pointer", "emitted code does not keep the frame pointer", "frame-pointers"},
+	{"jit-no-frame-pointer", "emitted code does not keep the frame pointer", "frame-pointers",
+	 JP_COSTS_STACKS},
 	{"library-no-frame-pointer", "the code of a file does not keep the frame pointer",
-	 "frame-pointers"},
-	{"dump-too-small", "stacks are deeper than the stack dumps", "frame-pointers"},
+	 "frame-pointers", JP_COSTS_STACKS},
+	{"dump-too-small", "stacks are deeper than the stack dumps", "frame-pointers",
+	 JP_COSTS_STACKS},
 	{"empty-dump", "stack dumps end before the stacks do: the kernel could not read a page",
-	 "frame-pointers"},
+	 "frame-pointers", JP_COSTS_STACKS},
 	{"depth-limit", "callchains end at the most addresses that a sample stores",
-	 "frame-pointers"},
+	 "frame-pointers", JP_COSTS_STACKS},
 	{"no-cfi-for-jit", "emitted code has no call frame information to unwind by",
-	 "frame-pointers"},
+	 "frame-pointers", JP_COSTS_STACKS},
 	{"missing-file", "a file with samples is not what was recorded, or is gone",
-	 "frame-pointers"},
+	 "frame-pointers", JP_COSTS_BOTH},
 	/* names */
-	{"stripped-symbols", "a file has no symbols for the sampled addresses", NULL},
-	{"no-name-source", "emitted code has neither a perf map nor a jitdump", "growth"},
-	{"map-not-read-for-memfd", "perf asks no perf map for names in such a mapping", "growth"},
-	{"map-stale", "the perf map is older than the code, or of another process", NULL},
-	{"map-partial", "the perf map lists a part of the code", NULL},
-	{"map-wrong-owner", "what lies at the perf map's path is no file of this user's", NULL},
-	{"pid-namespace-map", "the perf map is that of the pid inside a container", NULL},
-	{"jitdump-not-injected", "a jitdump is there, and was not injected", "growth"},
-	{"jitdump-file-gone", "a jitdump was mapped, and is not there", "growth"},
-	{"jitdump-wrong-clock", "the recording's clock is not the jitdump's", NULL},
-	{"jitdump-hidden", "a later mapping record covers injected code", "growth"},
-	{"interpreter", "stacks show an interpreter's functions, and not the program's", NULL},
+	{"stripped-symbols", "a file has no symbols for the sampled addresses", NULL,
+	 JP_COSTS_NAMES},
+	{"no-name-source", "emitted code has neither a perf map nor a jitdump", "growth",
+	 JP_COSTS_NAMES},
+	{"map-not-read-for-memfd", "perf asks no perf map for names in such a mapping", "growth",
+	 JP_COSTS_NAMES},
+	{"map-stale", "the perf map is older than the code, or of another process", NULL,
+	 JP_COSTS_NAMES},
+	{"map-partial", "the perf map lists a part of the code", NULL, JP_COSTS_NAMES},
+	{"map-wrong-owner", "what lies at the perf map's path is no file of this user's", NULL,
+	 JP_COSTS_NAMES},
+	{"pid-namespace-map", "the perf map is that of the pid inside a container", NULL,
+	 JP_COSTS_NAMES},
+	{"jitdump-not-injected", "a jitdump is there, and was not injected", "growth",
+	 JP_COSTS_NAMES},
+	{"jitdump-file-gone", "a jitdump was mapped, and is not there", "growth", JP_COSTS_NAMES},
+	{"jitdump-wrong-clock", "the recording's clock is not the jitdump's", NULL, JP_COSTS_NAMES},
+	{"jitdump-hidden", "a later mapping record covers injected code", "growth", JP_COSTS_NAMES},
+	{"interpreter", "stacks show an interpreter's functions, and not the program's", NULL,
+	 JP_COSTS_NAMES},
 	/* losses */
-	{"lost-records", "lost records told of mappings that samples need", "loss"},
-	{"lost-samples", "the kernel lost samples", "loss"},
-	{"throttled", "the kernel throttled the events", "loss"},
-	{"kernel-only", "the recording did not ask for user space", NULL},
+	{"lost-records", "lost records told of mappings that samples need", "loss", JP_COSTS_BOTH},
+	{"lost-samples", "the kernel lost samples", "loss", JP_COSTS_SAMPLES},
+	{"throttled", "the kernel throttled the events", "loss", JP_COSTS_SAMPLES},
+	{"kernel-only", "the recording did not ask for user space", NULL, JP_COSTS_STACKS},
+};
+
+static const struct jp_cause_word words[] = {
+	/* no mapping: controls, and what is not on purpose */
+	{"snapshot", "older-code", "the capture read no maps of the process", NULL},
+	{"pathless", "older-code", "the capture skipped mappings without a path", NULL},
+	{"no-record", "older-code", "no record tells of it, and no rule of the capture says why",
+	 NULL},
+	{"no-mapping", "older-code", "a frame without a name lies in no mapping", NULL},
+	{"window", "attach-window", "mapped after the maps were read and before the events were on",
+	 NULL},
+	{"gate", "exec-while-disabled", "mapped while the gate was closed", NULL},
+	/* walks */
+	{"complete", NULL, "call frame information says that the stack ends where it does not",
+	 "broken.dump"},
+	{"complete", NULL, "the same", "broken.dump_cfi"},
+	{"bad-frame", NULL, "the walk leads to another stack, of which a dump holds nothing",
+	 "broken.dump"},
+	{"bad-frame", NULL, "the same", "broken.dump_cfi"},
+	{"max-stack", "depth-limit", "the chain is as long as a sample stores", NULL},
+	{"dump-end", "dump-too-small", "the walk needs what lies behind a full dump", NULL},
+	{"dump-short", "empty-dump", "the walk needs what a dump that is not full lacks", NULL},
+	{"no-cfi", "no-cfi-for-jit", "the walk enters code without call frame information", NULL},
+	{"no-elf", "missing-file", "the walk enters a file that is not there", NULL},
+	{"no-data", "empty-dump", "the sample has nothing to walk", NULL},
+	{"bad-frame", "jit-no-frame-pointer", "a frame pointer leads nowhere", NULL},
+	{"complete", "jit-no-frame-pointer", "the walk ends as at a root, and is at none", NULL},
+	/* names */
+	{"no-map", "no-name-source", "the process has no perf map", NULL},
+	{"not-elf", "no-name-source", "the mapping's file is none with symbols", NULL},
+	{"not-anonymous", "map-not-read-for-memfd", "perf asks no perf map for this mapping", NULL},
+	{"not-published", "map-partial", "no line of a map and no load of a jitdump has it", NULL},
+	{"not-in-map", "map-partial", "no line of the perf map holds it", NULL},
+	{"stale", "map-stale", "the name is of code that was there before", NULL},
+	{"later", "map-stale", "the name is of code that came there later", NULL},
+	{"overlapped", "map-stale", "lines of the perf map overlap, and perf finds none", NULL},
+	{"bad-map", "map-wrong-owner", "what lies at the map's path is not to be read", NULL},
+	{"not-injected", "jitdump-not-injected", "a load of the jitdump is in no injected record",
+	 NULL},
+	{"hidden", "jitdump-hidden", "a mapping record came after the injected one", NULL},
+	{"missing-file", "missing-file", "the mapping's file is not there", NULL},
+	{"other-file", "missing-file", "the mapping's file has another build id", NULL},
+	{"bad-file", "missing-file", "the mapping's file cannot be read", NULL},
+	{"stripped", "stripped-symbols", "the mapping's file has no symbols", NULL},
+	/* What a capture alone does not tell. */
+	{"mremap", NULL,
+	 "the kernel records no move: no record says where the code is now, as with "
+	 "code that was mapped before or while the profiler attached",
+	 NULL},
+	{"shared-mm", NULL,
+	 "code of a process that shares another's memory (CLONE_VM) and never "
+	 "mapped any: the record of the clone is that of a fork",
+	 NULL},
+	{"bad-cfi", NULL,
+	 "a file's call frame information is wrong: the walk ends in a caller that "
+	 "is plausible",
+	 NULL},
+	{"kernel-walk", NULL,
+	 "the kernel's own walk of a stack ended early for a moment (a page "
+	 "was being copied)",
+	 NULL},
+	{"not-came", NULL, "the kernel deferred the chain, and the thread ended before it came",
+	 NULL},
+	{"wrong-frame", NULL, "a frame that cannot be, and that lies in code", NULL},
+	{"hole", NULL, "a caller is missing in the middle, and the stack reaches its root", NULL},
+	{"late", NULL, "the name was published after the sample was taken", NULL},
+	{"wrong-owner", NULL, "the name is of another process's code", NULL},
+	{"other-name", NULL, "the name is of no code that the truth has", NULL},
+	{"other-function", NULL, "the name is of code that was never there", NULL},
+	{"no-symbol", NULL, "the address lies between a file's symbols", NULL},
+	/* An external profiler's own walk, of which its output tells no more. */
+	{"no-name", NULL, "an external profiler gave no name", NULL},
+	{"unmapped", NULL, "an external profiler knows no mapping there", NULL},
+	{"single", NULL, "an external profiler gave the sampled address alone", NULL},
+	{"short", NULL, "an external profiler's stack ends early", NULL},
 };
 
 const struct jp_cause *jp_cause_at(size_t index)
@@ -55,4 +148,72 @@ const struct jp_cause *jp_cause_find(const char *id)
 		if (strcmp(causes[i].id, id) == 0)
 			return &causes[i];
 	return NULL;
+}
+
+const struct jp_cause_word *jp_cause_word_at(size_t index)
+{
+	return index < sizeof(words) / sizeof(*words) ? &words[index] : NULL;
+}
+
+const struct jp_cause_word *jp_cause_word(const char *metric, const char *word)
+{
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strcmp(words[i].word, word) == 0 &&
+		    (!words[i].metric || strcmp(words[i].metric, metric) == 0))
+			return &words[i];
+	return NULL;
+}
+
+bool jp_cause_is_of(const char *metric)
+{
+	static const char *const kinds[] = {"broken",          "names.unnamed", "names.wrong",
+					    "callers.unnamed", "callers.wrong", "load.unnamed",
+					    "load.wrong"};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		const size_t length = strlen(kinds[i]);
+
+		if (strncmp(metric, kinds[i], length) == 0 &&
+		    (!metric[length] || metric[length] == '.'))
+			return true;
+	}
+	return false;
+}
+
+const struct jp_cause *jp_cause_of_word(const char *metric, const char *word)
+{
+	const struct jp_cause_word *known =
+		jp_cause_is_of(metric) ? jp_cause_word(metric, word) : NULL;
+
+	return known && known->id ? jp_cause_find(known->id) : NULL;
+}
+
+const char *jp_cause_text(const char *metric, const char *word, char *text, size_t size)
+{
+	const struct jp_cause *cause = jp_cause_of_word(metric, word);
+
+	if (cause && strcmp(cause->id, word) != 0)
+		snprintf(text, size, "%s (%s)", cause->id, word);
+	else
+		snprintf(text, size, "%s", word);
+	return text;
+}
+
+bool jp_cause_names(const char *metric, const char *asked, const char *word)
+{
+	const struct jp_cause *cause;
+
+	if (strcmp(asked, word) == 0)
+		return true;
+	cause = jp_cause_of_word(metric, word);
+	return cause && strcmp(cause->id, asked) == 0;
+}
+
+bool jp_cause_is_judged(const struct jp_cause *cause)
+{
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (words[i].id && strcmp(words[i].id, cause->id) == 0)
+			return true;
+	/* It follows from what a case publishes and injects. */
+	return strcmp(cause->id, "jitdump-file-gone") == 0;
 }
