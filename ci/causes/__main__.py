@@ -37,7 +37,7 @@ class Compared(NamedTuple):
 
 def causes_said(causes: Sequence[str], truth: tuple[str, str], costs: dict[str, str]) -> \
         tuple[str, str]:
-    """Names of native files are in no truth; a missing file counts where validators miss it, too."""
+    """Names of native files are in no truth; a missing file counts where validators miss it."""
     stacks = [one for one in causes if costs[one] == "stacks"
               or (costs[one] == "both" and one == truth[0])]
     names = [one for one in causes if costs[one] == "names" and one != "stripped-symbols"]
@@ -124,7 +124,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jitproof", default="build/jitproof", help="default: %(default)s")
     parser.add_argument("run", metavar="DIR", help="a run directory")
-    parser.add_argument("globs", nargs="*", default=["*"], metavar="GLOB", help="cases; default: all")
+    parser.add_argument("globs", nargs="*", default=["*"], metavar="GLOB", help="cases; all")
     options = parser.parse_args()
     results = [one for _, one in jsonl.read(os.path.join(options.run, "results.jsonl"))
                if one["outcome"] in ("PASS", "FAIL", "XFAIL")

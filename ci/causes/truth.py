@@ -3,7 +3,6 @@
 missing names."""
 
 import collections
-import json
 import os
 import re
 import shutil

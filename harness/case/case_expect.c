@@ -117,7 +117,8 @@ static int one_expectation(struct jp_case_parser *p, char *text, const struct jp
 		ret = allowance(p, cause, bound, &e);
 		if (ret)
 			return ret;
-		if (jp_cause_is_of(metric) && !jp_cause_word(metric, cause) && !jp_cause_find(cause))
+		if (jp_cause_is_of(metric) && !jp_cause_word(metric, cause) &&
+		    !jp_cause_find(cause))
 			return jp_case_bad(p, "cause", cause,
 					   "one that jitproof explain --causes lists");
 	} else if (cause || !range(what, &e)) {
