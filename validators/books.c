@@ -39,7 +39,7 @@ struct books {
 	const struct jp_evidence *evidence;
 	struct jp_view *view;
 	const struct jp_machine *machine;
-	const struct jp_truth_activation *hint;
+	struct jp_sample_facts_of facts_of;
 	struct sample_tally samples[FILES][JP_SAMPLE_CLASSES];
 	struct jp_map last; /* tid -> when its last sample was, by the capture */
 	uint64_t records[FILES][KINDS][OWNERS];
@@ -54,7 +54,7 @@ static void see_sample(struct books *books, const struct jp_event *event)
 	uint64_t ip = 0, sp = 0;
 	bool has = jp_machine_user(books->machine, event, &ip, &sp);
 
-	facts = jp_sample_facts(books->evidence, event, has, ip, sp, &books->hint);
+	facts = jp_sample_facts(&books->facts_of, event, has, ip, sp);
 	class = jp_sample_class_of(&facts);
 	books->digest[books->view->in_injected ? INJECTED : CAPTURED] += jp_sample_digest(event);
 	found = &books->samples[books->view->in_injected ? INJECTED : CAPTURED][class];
@@ -271,7 +271,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	if (!books->machine)
 		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here",
 			       view->evidence->dir, view->evidence->truth->e_machine);
-	return 0;
+	return jp_sample_facts_begin(&books->facts_of, books->evidence);
 }
 
 static void free_books(void *state)
@@ -279,6 +279,7 @@ static void free_books(void *state)
 	struct books *books = state;
 
 	jp_map_free(&books->last);
+	jp_sample_facts_end(&books->facts_of);
 	free(books);
 }
 

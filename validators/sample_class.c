@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "validators/sample_class.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
+#include "harness/base/array.h"
 #include "harness/base/search.h"
 #include "harness/model/oracle/oracle.h"
 
@@ -84,13 +88,13 @@ static bool in_window(const struct jp_evidence *evidence, uint64_t time)
 }
 
 /* Whether a handler that waits until its thread can go on runs then. */
-static bool waits(const struct jp_truth *truth, uint32_t tid, uint64_t from, uint64_t to)
+static bool waits(const struct jp_sample_facts_of *of, uint32_t tid, uint64_t from, uint64_t to)
 {
-	for (size_t i = 0; i < truth->nr_acts; i++) {
-		const struct jp_event *act = &truth->acts[i];
+	for (size_t i = 0; i < of->nr_waits && of->waits[i]->before <= to; i++) {
+		const struct jp_event *act = of->waits[i];
 
-		if (act->type == JP_EVENT_WAIT && act->tid == tid && act->before <= to &&
-		    (act->wait.handled ?: act->before) <= to && from <= act->after)
+		if (act->tid == tid && (act->wait.handled ?: act->before) <= to &&
+		    from <= act->after)
 			return true;
 	}
 	return false;
@@ -138,10 +142,33 @@ static bool is_edge(const struct jp_truth *truth, const struct jp_truth_activati
 	return from <= activation->inside + near || to + near >= activation->leave;
 }
 
-struct jp_sample_facts jp_sample_facts(const struct jp_evidence *evidence,
-				       const struct jp_event *event, bool has, uint64_t ip,
-				       uint64_t sp, const struct jp_truth_activation **hint)
+int jp_sample_facts_begin(struct jp_sample_facts_of *of, const struct jp_evidence *evidence)
 {
+	const struct jp_truth *truth = evidence->truth;
+
+	*of = (struct jp_sample_facts_of){.evidence = evidence};
+	for (size_t i = 0; i < truth->nr_acts; i++) {
+		const struct jp_event **wait;
+
+		if (truth->acts[i].type != JP_EVENT_WAIT)
+			continue;
+		wait = jp_array_push(&of->waits, &of->nr_waits, &of->waits_capacity);
+		if (!wait)
+			return -ENOMEM;
+		*wait = &truth->acts[i];
+	}
+	return 0;
+}
+
+void jp_sample_facts_end(struct jp_sample_facts_of *of)
+{
+	free(of->waits);
+}
+
+struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *of, const struct jp_event *event,
+				       bool has, uint64_t ip, uint64_t sp)
+{
+	const struct jp_evidence *evidence = of->evidence;
 	const struct jp_truth *truth = evidence->truth;
 	const uint64_t slack = evidence->info.slack, time = event->time;
 	const uint64_t from = time > slack ? time - slack : 0, to = time + slack;
@@ -154,7 +181,7 @@ struct jp_sample_facts jp_sample_facts(const struct jp_evidence *evidence,
 		.kernel = !event->sample.user,
 	};
 
-	activation = *hint = jp_truth_activation_at(truth, *hint, event->tid, to);
+	activation = of->hint = jp_truth_activation_at(truth, of->hint, event->tid, to);
 	if (!activation || activation->leave < from)
 		return facts;
 	facts.ended = activation->cpu == UINT64_MAX;
@@ -162,7 +189,7 @@ struct jp_sample_facts jp_sample_facts(const struct jp_evidence *evidence,
 		facts.where = JP_IN_EDGE;
 	else if (activation->pid != event->pid)
 		facts.where = JP_IN_OTHERS;
-	else if (has && (is_handler(truth, activation, sp) || waits(truth, event->tid, from, to)))
+	else if (has && (is_handler(truth, activation, sp) || waits(of, event->tid, from, to)))
 		facts.where = JP_IN_HANDLER;
 	else
 		facts.where = JP_INSIDE;

@@ -38,11 +38,19 @@ struct jp_sample_facts {
 };
 enum jp_sample_class jp_sample_class_of(const struct jp_sample_facts *facts);
 
-/* The facts of @event, whose user part is (@ip, @sp) if it @has one; @sp 0: not known. *@hint: NULL
- * at first. */
-struct jp_sample_facts jp_sample_facts(const struct jp_evidence *evidence,
-				       const struct jp_event *event, bool has, uint64_t ip,
-				       uint64_t sp, const struct jp_truth_activation **hint);
+/* Who asks for the facts of one sample after the other. */
+struct jp_sample_facts_of {
+	const struct jp_evidence *evidence;
+	const struct jp_truth_activation *hint; /* that of the sample before */
+	const struct jp_event **waits;          /* of the truth: handlers that wait, as acts are */
+	size_t nr_waits, waits_capacity;
+};
+/* 0 or -ENOMEM; free it in both cases. */
+int jp_sample_facts_begin(struct jp_sample_facts_of *of, const struct jp_evidence *evidence);
+void jp_sample_facts_end(struct jp_sample_facts_of *of);
+/* The facts of @event, whose user part is (@ip, @sp) if it @has one; @sp 0: not known. */
+struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *of, const struct jp_event *event,
+				       bool has, uint64_t ip, uint64_t sp);
 /* Whether @pid is in the truth at @time; at any time: UINT64_MAX. */
 bool jp_sample_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t time);
 
