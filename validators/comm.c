@@ -13,6 +13,7 @@
 #include "harness/base/text_pool.h"
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/tasks.h"
+#include "validators/gate_names.h"
 
 /* What perf's own child is called until it execs what is recorded (tools/perf/util/evlist.c). */
 #define UNTIL_EXEC "perf-exec"
@@ -54,8 +55,8 @@ static bool is_called(const struct comm *comm, uint32_t tid, uint64_t time, cons
 
 /*
  * Whether @event says truly that an exec gave the name, or that none did: readers forget a
- * process's mappings there. What was @made from /proc tells of none; what a gate tells of a process
- * that it finds begins as an exec would.
+ * process's mappings there. What was @made from /proc tells of none; of what a gate backfills
+ * validators/gate_names.c judges it, and what a control left out comes from no file.
  */
 static bool execs_rightly(const struct comm *comm, const struct jp_task_name *name,
 			  const struct jp_event *event, bool made)
@@ -63,8 +64,10 @@ static bool execs_rightly(const struct comm *comm, const struct jp_task_name *na
 	const uint64_t slack = comm->view->evidence->info.slack;
 	bool exec = false, other = false;
 
+	if (!event->record || jp_gate_backfilled(comm->view->evidence, event))
+		return true;
 	if (made)
-		return !event->comm.exec || jp_evidence_gated(comm->view->evidence);
+		return !event->comm.exec;
 	for (const struct jp_task_name *at = name; at->tid == event->tid; at--) {
 		bool now = at->before <= event->time + slack && event->time <= at->after + slack;
 
@@ -73,9 +76,7 @@ static bool execs_rightly(const struct comm *comm, const struct jp_task_name *na
 		if (at == comm->tasks.names)
 			break;
 	}
-	if (event->comm.exec)
-		return exec || jp_evidence_gated(comm->view->evidence);
-	return !exec || other;
+	return event->comm.exec ? exec : !exec || other;
 }
 
 static int judge_record(struct comm *comm, const struct jp_event *event)

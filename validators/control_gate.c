@@ -86,21 +86,6 @@ static void describe(const struct jp_left_out *what, char *text, size_t size)
 			 what->ip, what->pid, what->act->before);
 }
 
-/* \ooo as bytes. */
-static void decode(const char *from, char *to)
-{
-	for (; *from; from++) {
-		if (from[0] == '\\' && from[1] && from[2] && from[3]) {
-			*to++ = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 |
-				       (from[3] - '0'));
-			from += 3;
-		} else {
-			*to++ = *from;
-		}
-	}
-	*to = 0;
-}
-
 static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras)
 {
 	const struct jp_intervals *intervals = &evidence->intervals;
@@ -109,15 +94,13 @@ static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras
 	for (size_t i = 0; i < intervals->nr_processes && !failed; i++) {
 		const struct jp_announced *process = &intervals->processes[i];
 		const struct jp_snapshot *snapshot = jp_evidence_announced(evidence, process);
-		char name[sizeof(process->comm)];
 		struct jp_event comm = {.type = JP_EVENT_COMM,
 					.pid = process->pid,
 					.tid = process->pid,
-					.comm = {.exec = true, .name = name}};
+					.comm = {.exec = true, .name = process->comm}};
 
 		if (!snapshot)
 			continue;
-		decode(process->comm, name);
 		comm.time = snapshot->before;
 		failed = jp_extras_add(extras, &comm);
 		for (size_t j = 0; j < snapshot->count && !failed; j++)

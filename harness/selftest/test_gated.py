@@ -218,6 +218,26 @@ class Live(Folder):
         left = set(os.listdir(os.path.join(self.out, "live/one")))
         self.assertEqual(left & {"gate.ctl", "gate.ack"}, set())
 
+    def test_names_at_the_gate(self) -> None:
+        """Fixtures have a truth without names: this one is recorded."""
+        text = self.run_case("fork_exec --tasks=2 --busy=80 : "
+                             "gated --gate=backfill --freq=1999 : samples=100")
+        self.assertIn("\nok 1 live/one\n", text)
+        folder = os.path.join(self.out, "live/one")
+        listed = files.read(os.path.join(folder, "intervals"))
+        first = re.findall(r"(?m)^process \S+ (\d+) (\d+)", listed)[0]
+        self.write(re.sub(r"(?m)^(process .*) \S+$", r"\1 other", listed), "run", "live", "one",
+                   "intervals")
+        self.assertRegex(tv.judge(folder)[1], "gated.listed: 2 with cause other-text")
+        self.write(listed, "run", "live", "one", "intervals")
+        perf = rd.PerfData.load(os.path.join(folder, "perf.data"))
+        made = [one for one in perf.records
+                if one.kind == rd.COMM and int(first[0]) <= one.time <= int(first[1])]
+        self.assertEqual(len(made), 1)
+        made[0].misc ^= rd.COMM_EXEC
+        perf.save(os.path.join(folder, "perf.data"))
+        self.assertRegex(tv.judge(folder)[1], "gated.anew: 1 with cause no-exec")
+
     def test_workload_that_fails(self) -> None:
         text = self.run_case("fork_exec --tasks=2 --busy=80 --replace=/nonexistent : "
                              "gated --freq=1999 : samples=200 seconds=20")

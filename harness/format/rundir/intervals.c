@@ -21,15 +21,40 @@ static bool take_numbers(const char *text, uint64_t *numbers, size_t count, cons
 	return true;
 }
 
+/* The byte that "ooo" means; 0: none. */
+static char octal(const char *digits)
+{
+	unsigned int byte = 0;
+
+	for (int i = 0; i < 3; i++) {
+		if (digits[i] < '0' || digits[i] > '7')
+			return 0;
+		byte = byte << 3 | (unsigned int)(digits[i] - '0');
+	}
+	return byte <= UINT8_MAX ? (char)byte : 0;
+}
+
+/* A name of less than @size bytes, of which blanks and backslashes are written as \ooo. */
+static bool take_name(const char *text, char *name, size_t size)
+{
+	for (; *text && size > 1; size--) {
+		*name = *text == '\\' ? octal(text + 1) : *text;
+		text += *text == '\\' && *name ? 4 : 1;
+		if (!*name++)
+			return false;
+	}
+	*name = 0;
+	return !*text;
+}
+
 static bool add_process(struct jp_intervals *intervals, const char *text)
 {
 	struct jp_announced *process;
 	uint64_t numbers[3];
 	const char *rest;
 
-	if (!take_numbers(text, numbers, 3, &rest) || *rest != ' ' || !rest[1] ||
-	    strlen(rest + 1) >= sizeof(process->comm) || !numbers[0] || numbers[0] > INT32_MAX ||
-	    numbers[1] > numbers[2])
+	if (!take_numbers(text, numbers, 3, &rest) || *rest != ' ' || !rest[1] || !numbers[0] ||
+	    numbers[0] > INT32_MAX || numbers[1] > numbers[2])
 		return false;
 	if (intervals->nr_processes &&
 	    numbers[1] < intervals->processes[intervals->nr_processes - 1].answered)
@@ -40,8 +65,7 @@ static bool add_process(struct jp_intervals *intervals, const char *text)
 		return false;
 	*process = (struct jp_announced){
 		.pid = (uint32_t)numbers[0], .asked = numbers[1], .answered = numbers[2]};
-	strcpy(process->comm, rest + 1);
-	return true;
+	return take_name(rest + 1, process->comm, sizeof(process->comm));
 }
 
 static bool add_interval(struct jp_intervals *intervals, const char *text)

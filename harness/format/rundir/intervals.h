@@ -23,7 +23,7 @@ struct jp_interval {
 struct jp_announced {
 	uint32_t pid;
 	uint64_t asked, answered; /* ns, by the gatekeeper */
-	char comm[64];            /* as /proc had it; bytes up to ' ' and '\\' as \ooo */
+	char comm[64];            /* as /proc had it; "?": it was gone */
 };
 
 struct jp_intervals {

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Names at a gate: is each process that announced itself listed by the name that it had, and does a
+ * backfill say that a process begins anew where nothing that is known of it is left, and only
+ * there? Readers forget all mappings of a process that is said to exec.
+ */
+#include "validators/gate_names.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/judge/validator.h"
+#include "harness/model/oracle/tasks.h"
+
+struct gate_names {
+	struct jp_view *view;
+	struct jp_tasks tasks;
+	bool *anew;    /* of each announcement: nothing of its maps was known before */
+	size_t passed; /* announcements whose reading began */
+	uint64_t wrong, records, wrong_records;
+};
+
+const struct jp_snapshot *jp_gate_backfilled(const struct jp_evidence *evidence,
+					     const struct jp_event *event)
+{
+	const struct jp_announced *process;
+	const struct jp_snapshot *reading;
+
+	if (!event->record || strcmp(evidence->intervals.gate, "backfill") != 0)
+		return NULL;
+	process = jp_intervals_process(&evidence->intervals, event->pid, event->time);
+	reading = process ? jp_evidence_announced(evidence, process) : NULL;
+	return reading && reading->before == event->time ? reading : NULL;
+}
+
+/* Whether the capture has exactly @map already; of memory without a file the offset is nothing. */
+static bool is_known(struct jp_replay *spaces, uint32_t pid, const struct jp_procmap *map)
+{
+	const struct jp_mapping *known = jp_replay_find(spaces, pid, map->start);
+
+	return known && known->prot & JP_PROT_EXEC && known->start == map->start &&
+	       known->end == map->end && known->ino == map->ino && known->maj == map->maj &&
+	       known->min == map->min && (!map->ino || known->pgoff == map->offset);
+}
+
+static bool begins_anew(const struct gate_names *gate, const struct jp_snapshot *reading)
+{
+	for (size_t i = 0; i < reading->count; i++)
+		/* [vsyscall] is the kernel's, and in no record. */
+		if (reading->maps[i].prot & JP_PROT_EXEC && !(reading->maps[i].start >> 63) &&
+		    is_known(gate->view->spaces, reading->pid, &reading->maps[i]))
+			return false;
+	return true;
+}
+
+/* What was known before each reading. */
+static int until(struct jp_view *view, uint64_t time)
+{
+	const struct jp_intervals *intervals = &view->evidence->intervals;
+	struct gate_names *gate = view->state;
+
+	for (; gate->passed < intervals->nr_processes; gate->passed++) {
+		const struct jp_announced *process = &intervals->processes[gate->passed];
+		const struct jp_snapshot *reading = jp_evidence_announced(view->evidence, process);
+
+		if (reading && reading->before > time)
+			break;
+		gate->anew[gate->passed] = reading && begins_anew(gate, reading);
+	}
+	return 0;
+}
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	const struct jp_intervals *intervals = &view->evidence->intervals;
+	struct gate_names *gate = view->state;
+	bool anew;
+
+	if (event->type != JP_EVENT_COMM || !jp_gate_backfilled(view->evidence, event))
+		return 0;
+	anew = event->tid == event->pid &&
+	       gate->anew[jp_intervals_process(intervals, event->pid, event->time) -
+			  intervals->processes];
+	gate->records++;
+	if (event->comm.exec == anew)
+		return 0;
+	gate->wrong_records++;
+	return jp_findings_except(&view->findings, "gated.anew", anew ? "no-exec" : "exec",
+				  "thread %u/%u, '%.20s' as read at %" PRIu64 ": %s", event->pid,
+				  event->tid, event->comm.name, event->time,
+				  anew ? "nothing was known of it, and its record is of no exec"
+				       : "it was known, and its record is of an exec");
+}
+
+/* Who listed @process read its name after that asked, and before it did the next thing. */
+static uint64_t listed_until(const struct jp_intervals *intervals, size_t process)
+{
+	uint64_t until = process + 1 < intervals->nr_processes
+				 ? intervals->processes[process + 1].asked
+				 : UINT64_MAX;
+
+	for (size_t i = 0; i < intervals->nr_intervals; i++)
+		if (intervals->intervals[i].process == process)
+			return intervals->intervals[i].enabling;
+	return until;
+}
+
+/* Whether @process was called as it is listed, at any time at which its name may have been read. */
+static bool is_called(const struct gate_names *gate, size_t process)
+{
+	const struct jp_evidence *evidence = gate->view->evidence;
+	const struct jp_announced *one = &evidence->intervals.processes[process];
+	const uint64_t slack = evidence->info.slack;
+	const uint64_t until = listed_until(&evidence->intervals, process);
+	const struct jp_task_name *name =
+		jp_tasks_name(&gate->tasks, one->pid, until == UINT64_MAX ? until : until + slack);
+
+	for (; name && name->tid == one->pid; name--) {
+		if (name->text && strcmp(name->text, one->comm) == 0)
+			return true;
+		if (one->asked > name->after + slack || name == gate->tasks.names)
+			break;
+	}
+	return false;
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	const struct jp_intervals *intervals = &view->evidence->intervals;
+	struct gate_names *gate = view->state;
+	int failed = 0;
+
+	for (size_t i = 0; i < intervals->nr_processes && !failed; i++) {
+		const struct jp_announced *process = &intervals->processes[i];
+
+		/* It was gone before its name was read. */
+		if (strcmp(process->comm, "?") == 0 || is_called(gate, i))
+			continue;
+		gate->wrong++;
+		failed = jp_findings_except(&view->findings, "gated.listed", "other-text",
+					    "process %zu, pid %u, which asked at %" PRIu64
+					    ", is listed as '%.20s', and was never called so",
+					    i + 1, process->pid, process->asked, process->comm);
+	}
+	return failed ?: jp_findings_add(&view->findings,
+					 jp_metric_rate("gated.listed", gate->wrong,
+							intervals->nr_processes))
+		      ?: jp_findings_add(&view->findings,
+					 jp_metric_rate("gated.anew", gate->wrong_records,
+							gate->records));
+}
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	const struct jp_evidence *evidence = view->evidence;
+	struct gate_names *gate;
+
+	/* Older truths have no names. */
+	if (!jp_evidence_gated(evidence) || evidence->truth->version < 3)
+		return 0;
+	gate = view->state = calloc(1, sizeof(*gate));
+	if (!gate)
+		return -ENOMEM;
+	gate->view = view;
+	gate->anew = calloc(evidence->intervals.nr_processes + 1, sizeof(*gate->anew));
+	return gate->anew ? jp_tasks_of(evidence->truth, &gate->tasks) : -ENOMEM;
+}
+
+static void free_gate(void *state)
+{
+	struct gate_names *gate = state;
+
+	jp_tasks_free(&gate->tasks);
+	free(gate->anew);
+	free(gate);
+}
+
+static const struct jp_validator gate_names = {
+	.name = "gate_names",
+	.help = "does a gate list each process by its name, and begin it anew where it must?",
+	.begin = begin,
+	.until = until,
+	.see = see,
+	.end = end,
+	.free = free_gate,
+};
+JP_REGISTER(validator, gate_names);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_GATE_NAMES_H
+#define JP_GATE_NAMES_H
+
+#include "harness/format/event.h"
+#include "harness/model/evidence/evidence.h"
+
+/* The reading at an announcement of which a gate's backfill made the name record @event; NULL: the
+ * kernel wrote it, or somebody else did. */
+const struct jp_snapshot *jp_gate_backfilled(const struct jp_evidence *evidence,
+					     const struct jp_event *event);
+
+#endif
