@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import bpftrace
 from adapting.observations import Frame
 from adapting.protocol import main
+from adapting.sums import Estimate
 
 # Stacks are kept in the kernel, and named when it ends: the process still lives then.
 PROGRAM = """interval:ms:50 { printf("T %%llu\\n", nsecs); }
@@ -21,22 +22,12 @@ SUM = re.compile(r"@\[(\d+), (\d+), *\n(.*?)\]: (\d+)$", re.M | re.S)
 class Counts(bpftrace.Bpftrace):
     program_text = PROGRAM
 
-    before: float | None = None
-
-    def cpu(self) -> float:
-        """Seconds of CPU time that the process took so far."""
-        try:
-            with open("/proc/%d/stat" % self.pid, encoding="utf-8", errors="replace") as file:
-                fields = file.read().rsplit(")", 1)[1].split()
-        except OSError:
-            return 0
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    def begin(self) -> None:
+        super().begin()
+        self.estimate = Estimate(self.pid, self.options.freq)
 
     def samples(self) -> int:
-        """It tells none before its end: as many as the CPU time says."""
-        if self.before is None:
-            self.before = self.cpu()
-        return max(0, int((self.cpu() - self.before) * self.options.freq))
+        return self.estimate.samples()
 
     def write(self, file: IO[str]) -> None:
         stream = self.stream(file, ["no-time", "no-addresses"], period=10**9 // self.options.freq)

@@ -16,6 +16,8 @@ sys.path[:0] = [os.path.abspath(__file__ + "/../../.."),
                 os.path.abspath(__file__ + "/../../profiler")]
 import bpftrace
 import bpftrace_counts
+import eu_stackprof
+import libbpf_profile
 import perf_script
 from ci.base import process
 from harness.selftest.scratch import Folder, JITPROOF
@@ -51,6 +53,28 @@ SCRIPT = """    7/8     1.000000250:
 
 """
 
+PROFILE = b"""Sampling at 999 Hertz of PID [7] by user... Hit Ctrl-C to end.
+    jit_a(int, int)
+    [unknown]
+    main
+    -                a (b) (7)
+        12
+
+    -                a (b) (7)
+        3
+
+"""
+STACKPROF = """Starting stack profile collection pid 7
+find_dwfl pid 7 (cached) (a): hdr_size=8384 size=8192 pc=7f10 sp=7ffc+0
+* frame 0: rel_pc=10 raw_pc=7f10 sp=7ffc+0 [initial]
+* pid 7 pc=7f10 -> MODULE NOT FOUND
+* frame 1: rel_pc=1f raw_pc=7f1f sp=7ffc+30 [ebl]
+find_dwfl pid 7 (cached) (a): hdr_size=8384 size=8192 pc=7f10 sp=7ffc+0
+* frame 0: rel_pc=10 raw_pc=7f10 sp=7ffc+0 [initial]
+* frame 1: rel_pc=1f raw_pc=7f1f sp=7ffc+30 [eh_frame]
+TOTAL -- received 2 samples, lost 5 samples, loaded 1 processes
+"""
+
 
 class Parsing(Folder):
     def setUp(self) -> None:
@@ -79,6 +103,24 @@ class Parsing(Folder):
         text = self.adapter(bpftrace_counts.Counts, SUMS)
         self.assertIn("declares no-time no-addresses\n", text)
         self.assertIn("sample 12 7 8 jit_a ?\nsample 3 7 9\n", text)
+
+    def test_libbpf_profile(self) -> None:
+        with mock.patch.object(libbpf_profile.Profile, "version", return_value="1"):
+            made = libbpf_profile.Profile(argparse.Namespace(dir=self.home, freq=1000))
+            made.output = PROFILE
+            file = io.StringIO()
+            made.write(file)
+        self.assertIn("\nsample 12 7 - jit_a(int,%20int) ? main\nsample 3 7 -\n", file.getvalue())
+
+    def test_eu_stackprof(self) -> None:
+        """Equal stacks are one; a caller's address is where the call returns to."""
+        self.write(STACKPROF, "stackprof.txt")
+        with mock.patch.object(eu_stackprof.StackProf, "version", return_value="1"):
+            made = eu_stackprof.StackProf(argparse.Namespace(dir=self.home))
+            file = io.StringIO()
+            made.write(file)
+        self.assertTrue(file.getvalue().endswith("\nsample 2 7 - 0x7f10 0x7f20\n"))
+        self.assertEqual(made.lost, 5)
 
     def test_perf_script(self) -> None:
         self.assertEqual(list(perf_script.parse(SCRIPT)), [

@@ -7,6 +7,7 @@ import os
 import re
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -24,6 +25,15 @@ class Missing(Exception):
 
 class Failed(Exception):
     """It did not do what it must."""
+
+
+class Crashed(Exception):
+    """Killed by a signal, a negative status, with its last words."""
+
+    def __init__(self, what: str, status: int, words: str) -> None:
+        super().__init__("%s %s was killed by signal %d (%s): %s" % (
+            signal.Signals(-status).name, what, -status, signal.strsignal(-status),
+            one_line(words) or "without a word"))
 
 
 def say(*words: object) -> None:
@@ -270,5 +280,7 @@ def main(adapter: Callable[[argparse.Namespace], Adapter]) -> None:
             adapter(options).record()
     except Missing as missing:
         say("skip", " ".join(str(missing).split()))
+    except Crashed as crash:
+        say("crash", " ".join(str(crash).split()))
     except (Failed, OSError) as error:
         say("error", " ".join(str(error).split()))

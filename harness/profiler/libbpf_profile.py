@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""profile of libbpf-tools: sums of stacks, names alone.
+
+$JITPROOF_LIBBPF_PROFILE is the program to use; else what ci/peers installed, or profile-libbpf.
+"""
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+import tty
+from typing import IO
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from adapting.observations import Frame
+from adapting.protocol import (TIMEOUT_S, Adapter, Crashed, Failed, Missing, find, main, one_line,
+                               output_of)
+from adapting.sums import Estimate
+
+BEGUN = b"Hit Ctrl-C to end"
+# Frames, then who it was, then how often.
+SUM = re.compile(r"((?:    .*\n)*)    -                .* \((\d+)\)\n        (\d+)\n")
+
+
+class Profile(Adapter):
+    process: subprocess.Popen[bytes] | None = None
+    terminal = -1
+
+    @classmethod
+    def version(cls) -> str:
+        if os.geteuid():
+            raise Missing("profile-libbpf needs root")
+        found = re.match(r"profile (\d\S*)", output_of(cls.program(), "--version"))
+        if not found:
+            raise Missing("profile-libbpf: does not tell its version")
+        return found[1]
+
+    @staticmethod
+    def program() -> str:
+        return find("profile-libbpf", "JITPROOF_LIBBPF_PROFILE",
+                    "python3 ci/peers libbpf_profile")
+
+    def begin(self) -> None:
+        self.output = b""
+        # Into anything but a terminal it tells that it samples only when it ends.
+        self.terminal, other = pty.openpty()
+        tty.setraw(other)
+        with open(self.path("profiler.txt"), "ab") as words:
+            self.process = subprocess.Popen(
+                [self.program(), "-U", "-p", str(self.pid), "-F", str(self.options.freq),
+                 "--stack-storage-size=65536",
+                 "--perf-max-stack-depth=%d" % min(self.options.max_stack, 127)],
+                stdin=subprocess.DEVNULL, stdout=other, stderr=words)
+        os.close(other)
+        until = time.monotonic() + TIMEOUT_S
+        while BEGUN not in self.output:
+            if not self.read() or time.monotonic() > until:
+                raise Failed("profile-libbpf did not begin: %s" % one_line(self.words()))
+        self.estimate = Estimate(self.pid, self.options.freq)
+
+    def words(self) -> str:
+        with open(self.path("profiler.txt"), encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def read(self) -> bool:
+        """What it prints; False: it ended."""
+        try:
+            more = os.read(self.terminal, 65536)
+        except OSError:  # EIO: nobody has the other side open
+            return False
+        self.output += more
+        return bool(more)
+
+    def samples(self) -> int:
+        return self.estimate.samples()
+
+    def ended(self) -> bool:
+        return self.process is not None and self.process.poll() is not None
+
+    def end(self) -> None:
+        assert self.process
+        self.process.send_signal(signal.SIGINT)
+        while self.read():
+            pass
+        status = self.process.wait(TIMEOUT_S)
+        if status < 0:
+            raise Crashed("profile-libbpf", status, self.words())
+        if status:
+            raise Failed("profile-libbpf ended with %d" % status)
+
+    def clean(self) -> None:
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def write(self, file: IO[str]) -> None:
+        stream = self.stream(file, ["no-time", "no-threads", "no-addresses"],
+                             period=10**9 // self.options.freq)
+        for stack, pid, count in SUM.findall(self.output.decode("utf-8", "surrogateescape")):
+            frames: list[Frame] = ["?" if name == "[unknown]" else name
+                                   for name in stack.replace("    ", "").splitlines()]
+            stream.sample(int(count), int(pid), -1, frames)
+
+
+if __name__ == "__main__":
+    main(Profile)
