@@ -30,6 +30,18 @@ struct kept {
 	uint64_t records, wrong, files, unreadable;
 };
 
+/* Whether the truth knows no end of @pid between @from and @to: its executables outlive it. */
+static bool is_alive(const struct kept *kept, uint32_t pid, uint64_t from, uint64_t to)
+{
+	const struct jp_truth *truth = kept->view->evidence->truth;
+
+	for (size_t i = 0; i < truth->nr_acts && truth->acts[i].before <= to; i++)
+		if (truth->acts[i].type == JP_EVENT_END && truth->acts[i].pid == pid &&
+		    truth->acts[i].after >= from)
+			return false;
+	return true;
+}
+
 /* Whether what @told tells of was there for sure at @time: then so was its file. */
 static bool lives(const struct kept *kept, const struct told_inode *told, uint64_t time)
 {
@@ -41,7 +53,7 @@ static bool lives(const struct kept *kept, const struct told_inode *told, uint64
 					  &at)))
 		if (one->open_before <= told->time + slack &&
 		    (one->close_before == UINT64_MAX || time + slack < one->close_before))
-			return true;
+			return is_alive(kept, told->pid, told->time - slack, time + slack);
 	return false;
 }
 
