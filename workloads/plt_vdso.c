@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/base/clock.h"
 #include "harness/format/truth/write.h"
 #include "workloads/emit/measure.h"
 #include "workloads/emit/mix.h"
@@ -63,11 +64,12 @@ static int find_clock(struct jp_function *function)
 					 .code = (uintptr_t)found,
 					 .size = symbol->st_size};
 	ret = jp_measure(function->code, function->size, call_clock, &emitted);
-	if (!ret)
-		tell_mapping();
-	if (!ret)
-		jp_emit_measured(function, &emitted, "__vdso_clock_gettime");
-	return ret;
+	if (ret)
+		return ret;
+	jp_clock_around_vdso();
+	tell_mapping();
+	jp_emit_measured(function, &emitted, "__vdso_clock_gettime");
+	return 0;
 }
 
 static int vdso_paths(struct jp_mix *mix)

@@ -11,6 +11,8 @@
 
 /* Nanoseconds by @clock: CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID, ... */
 uint64_t jp_clock_ns(clockid_t clock);
+/* From now on this process asks the kernel itself: it is its vDSO that is watched. */
+void jp_clock_around_vdso(void);
 /* By CLOCK_MONOTONIC, the clock of all that is timed, and of deadlines. */
 uint64_t jp_clock_now(void);
 /* CPU time of the calling thread, in user space and in the kernel. */

@@ -140,6 +140,9 @@ static void clocks(void)
 	int left = jp_clock_left_ms(jp_clock_now() + 60 * JP_NS_PER_S);
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
+	jp_clock_around_vdso();
+	check(jp_clock_now() >= after && jp_clock_now() - after < 60 * JP_NS_PER_S,
+	      "the kernel and its vDSO tell the same time");
 	check(before <= after && before / JP_NS_PER_S >= (uint64_t)now.tv_sec - 60 &&
 		      before / JP_NS_PER_S <= (uint64_t)now.tv_sec,
 	      "the monotonic clock in nanoseconds");
