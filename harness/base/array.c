@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST = 16 };
+/* Many arrays stay short: as many as fit into a line of the cache. */
+enum { FIRST_BYTES = 64 };
 
 bool jp_array_grow(void *array, size_t *capacity, size_t needed, size_t size)
 {
-	size_t more = *capacity ? *capacity : FIRST, bytes;
+	size_t more = *capacity ?: size < FIRST_BYTES ? FIRST_BYTES / size : 1, bytes;
 	void *items;
 
 	if (needed <= *capacity)

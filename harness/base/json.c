@@ -8,13 +8,31 @@
 
 #include "harness/base/utf8.h"
 
+/* Up to what needs to be escaped, or to be looked at. */
+static size_t plain_length(const unsigned char *s)
+{
+	size_t length = 0;
+
+	while (s[length] >= 0x20 && s[length] < 0x7f && s[length] != '"' && s[length] != '\\')
+		length++;
+	return length;
+}
+
 static void put_string(FILE *out, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
 
 	putc('"', out);
 	while (*s) {
-		unsigned int length = jp_utf8_length(s);
+		size_t plain = plain_length(s);
+		unsigned int length;
+
+		if (plain) {
+			fwrite_unlocked(s, 1, plain, out);
+			s += plain;
+			continue;
+		}
+		length = jp_utf8_length(s);
 
 		if (!length) {
 			fputs("\\ufffd", out);

@@ -5,15 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/cleanup.h"
 #include "harness/base/map.h"
-#include "harness/base/search.h"
+#include "harness/base/order.h"
 #include "harness/format/perfdata/format.h"
 
 struct jp_file_figures {
 	struct jp_places *places;
 	struct jp_map processes; /* struct jp_process_figures *, by pid */
 	struct jp_process_figures *last;
-	const struct jp_process_figures **sorted;
+	const struct jp_process_figures **sorted; /* NULL: not since the last count */
+	size_t nr_sorted;
 	struct jp_figures nobody; /* records of the kernel's own mappings */
 	bool mmap2;               /* the file has such records */
 };
@@ -147,6 +149,10 @@ int jp_file_figures_count(struct jp_file_figures *all, const struct jp_event *ev
 {
 	int ret;
 
+	if (all->sorted) {
+		free(all->sorted);
+		all->sorted = NULL;
+	}
 	if (event->type == JP_EVENT_SAMPLE)
 		return count_sample(all, event);
 	ret = jp_places_apply(all->places, event);
@@ -203,27 +209,36 @@ static bool has_figures(const struct jp_figures *figures)
 	return sum;
 }
 
-static int by_pid(const void *left, const void *right)
+/* By numbers, not by what they lead to: that lies anywhere. */
+static int sort(struct jp_file_figures *all)
 {
-	const struct jp_process_figures *const *a = left, *const *b = right;
+	jp_cleanup_free uint64_t *keys = malloc((all->processes.count + 1) * sizeof(*keys));
+	struct jp_process_figures *const *process;
+	size_t count = 0;
+	uint64_t pid;
 
-	return jp_compare((*a)->pid, (*b)->pid);
+	all->sorted = malloc((all->processes.count + 1) * sizeof(*all->sorted));
+	if (!keys || !all->sorted)
+		return -ENOMEM;
+	for (size_t at = 0; (process = jp_map_next(&all->processes, &at, &pid));)
+		if (*process && has_figures(&(*process)->figures))
+			keys[count++] = pid;
+	qsort(keys, count, sizeof(*keys), jp_by_value);
+	for (size_t i = 0; i < count; i++)
+		all->sorted[i] =
+			*(struct jp_process_figures **)jp_map_find(&all->processes, keys[i]);
+	all->nr_sorted = count;
+	return 0;
 }
 
 const struct jp_process_figures *const *jp_file_figures_processes(struct jp_file_figures *all,
 								  size_t *count)
 {
-	struct jp_process_figures *const *process;
-
 	settle(all);
-	*count = 0;
-	free(all->sorted);
-	all->sorted = malloc((all->processes.count + 1) * sizeof(*all->sorted));
-	if (!all->sorted)
-		return NULL;
-	for (size_t at = 0; (process = jp_map_next(&all->processes, &at, NULL));)
-		if (*process && has_figures(&(*process)->figures))
-			all->sorted[(*count)++] = *process;
-	qsort(all->sorted, *count, sizeof(*all->sorted), by_pid);
+	if (!all->sorted && sort(all)) {
+		free(all->sorted);
+		all->sorted = NULL;
+	}
+	*count = all->sorted ? all->nr_sorted : 0;
 	return all->sorted;
 }

@@ -7,12 +7,34 @@
 
 #include "harness/base/array.h"
 
+/* Of the pending record @i. */
+static struct jp_chunk *chunk_of(const struct jp_perf_rounds *rounds, size_t i)
+{
+	return i < rounds->nr_chunks ? rounds->chunks[i] : NULL;
+}
+
+/* The next pending record lies in @chunk. */
+static bool note_chunk(struct jp_perf_rounds *rounds, struct jp_chunk *chunk)
+{
+	if (!jp_array_reserve(&rounds->chunks, &rounds->chunks_capacity, rounds->nr_pending + 1))
+		return false;
+	while (rounds->nr_chunks < rounds->nr_pending)
+		rounds->chunks[rounds->nr_chunks++] = NULL;
+	rounds->chunks[rounds->nr_chunks++] = chunk;
+	return true;
+}
+
 int jp_rounds_add(struct jp_perf_rounds *rounds, const struct jp_pending *pending)
 {
 	if (rounds->nr_pending == rounds->pending_capacity &&
 	    !jp_array_reserve(&rounds->pending, &rounds->pending_capacity, rounds->nr_pending + 1))
 		return -ENOMEM;
-	rounds->pending[rounds->nr_pending++] = *pending;
+	if (pending->chunk && !note_chunk(rounds, pending->chunk))
+		return -ENOMEM;
+	rounds->pending[rounds->nr_pending++] = (struct jp_waiting){.time = pending->time,
+								    .record = pending->record,
+								    .at = pending->at,
+								    .attr = pending->attr};
 	rounds->behind += pending->time < rounds->flushed;
 	if (rounds->newest < pending->time)
 		rounds->newest = pending->time;
@@ -22,7 +44,7 @@ int jp_rounds_add(struct jp_perf_rounds *rounds, const struct jp_pending *pendin
 }
 
 /* End of the run of ascending times that starts at @from. */
-static size_t run_end(const struct jp_pending *all, size_t from, size_t count)
+static size_t run_end(const struct jp_waiting *all, size_t from, size_t count)
 {
 	do
 		from++;
@@ -77,32 +99,56 @@ static int find_runs(struct jp_perf_rounds *rounds, uint64_t limit)
 	return 0;
 }
 
+/* What was given out leaves; the rest keeps its order. */
+static void keep_later(struct jp_perf_rounds *rounds, uint64_t limit)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < rounds->nr_pending; i++) {
+		if (rounds->pending[i].time <= limit)
+			continue;
+		if (kept < rounds->nr_chunks)
+			rounds->chunks[kept] = chunk_of(rounds, i);
+		rounds->pending[kept++] = rounds->pending[i];
+	}
+	rounds->nr_pending = kept;
+	if (rounds->nr_chunks > kept)
+		rounds->nr_chunks = kept;
+}
+
+static int give_out(struct jp_perf_rounds *rounds, size_t i)
+{
+	const struct jp_waiting *due = &rounds->pending[i];
+
+	return rounds->deliver(rounds->context, &(struct jp_pending){.time = due->time,
+								     .record = due->record,
+								     .chunk = chunk_of(rounds, i),
+								     .at = due->at,
+								     .attr = due->attr});
+}
+
 /* Merges the runs by a heap of them: nothing is copied, however many records wait. */
 static int flush(struct jp_perf_rounds *rounds, uint64_t limit)
 {
-	size_t kept = 0;
 	int ret = find_runs(rounds, limit);
 
 	if (ret)
 		return ret;
 	while (rounds->nr_runs) {
 		struct jp_pending_run *first = &rounds->runs[0];
-		const struct jp_pending *due = &rounds->pending[first->next++];
+		size_t due = first->next++;
 
 		if (!ret)
-			ret = rounds->deliver(rounds->context, due);
-		jp_chunk_put(due->chunk);
+			ret = give_out(rounds, due);
+		jp_chunk_put(chunk_of(rounds, due));
 		if (first->next == first->end)
 			*first = rounds->runs[--rounds->nr_runs];
 		else
-			first->time = due[1].time;
+			first->time = rounds->pending[due + 1].time;
 		if (rounds->nr_runs)
 			sift_down(rounds, 0);
 	}
-	for (size_t i = 0; i < rounds->nr_pending; i++)
-		if (rounds->pending[i].time > limit)
-			rounds->pending[kept++] = rounds->pending[i];
-	rounds->nr_pending = kept;
+	keep_later(rounds, limit);
 	return ret;
 }
 
@@ -132,8 +178,9 @@ uint64_t jp_rounds_oldest(const struct jp_perf_rounds *rounds, uint64_t at)
 
 void jp_rounds_free(struct jp_perf_rounds *rounds)
 {
-	for (size_t i = 0; i < rounds->nr_pending; i++)
-		jp_chunk_put(rounds->pending[i].chunk);
+	for (size_t i = 0; i < rounds->nr_chunks; i++)
+		jp_chunk_put(rounds->chunks[i]);
+	free(rounds->chunks);
 	free(rounds->pending);
 	free(rounds->runs);
 }

@@ -21,6 +21,13 @@ struct jp_pending {
 	uint64_t at : 48, attr : 16;
 };
 
+/* The same, as it waits: most files have no chunks, and a round may hold all of a file. */
+struct jp_waiting {
+	uint64_t time;
+	const struct jp_perf_record *record;
+	uint64_t at : 48, attr : 16;
+};
+
 /* Pending records with ascending times, from @next, which has @time, to before @end. */
 struct jp_pending_run {
 	uint64_t time;
@@ -28,8 +35,9 @@ struct jp_pending_run {
 };
 
 struct jp_perf_rounds {
-	struct jp_pending *pending;
-	size_t nr_pending, pending_capacity;
+	struct jp_waiting *pending;
+	struct jp_chunk **chunks; /* of the first nr_chunks of them; those behind have none */
+	size_t nr_pending, pending_capacity, nr_chunks, chunks_capacity;
 	struct jp_pending_run *runs; /* while some are given out: a heap */
 	size_t nr_runs, runs_capacity;
 	uint64_t limit;   /* highest time up to the round before */

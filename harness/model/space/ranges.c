@@ -9,7 +9,7 @@
 #include "harness/base/search.h"
 
 /* Blocks of a bounded size keep an insertion cheap wherever it falls, and a copy on write small. */
-enum { FEWEST = 8, BLOCK = 64, MOST_BYTES = 192 };
+enum { FEWEST = 2, BLOCK = 64, MOST_BYTES = 192 };
 
 /* What every range begins with. */
 struct extent {
