@@ -8,6 +8,7 @@ Environment: O.
 import argparse
 import io
 import os
+import struct
 import sys
 import unittest
 from unittest import mock
@@ -17,6 +18,7 @@ sys.path[:0] = [os.path.abspath(__file__ + "/../../.."),
 import bpftrace
 import bpftrace_counts
 import eu_stackprof
+import hotspot
 import libbpf_profile
 import perf_script
 from ci.base import process
@@ -76,6 +78,11 @@ TOTAL -- received 2 samples, lost 5 samples, loaded 1 processes
 """
 
 
+def hotspot_stream(*records: tuple[int, bytes]) -> bytes:
+    return hotspot.MAGIC + bytes(4) + b"".join(
+        struct.pack("<IB", len(body) + 1, kind) + body for kind, body in records)
+
+
 class Parsing(Folder):
     def setUp(self) -> None:
         super().setUp()
@@ -122,6 +129,22 @@ class Parsing(Folder):
         self.assertTrue(file.getvalue().endswith("\nsample 2 7 - 0x7f10 0x7f20\n"))
         self.assertEqual(made.lost, 5)
 
+    def test_hotspot(self) -> None:
+        """A frame has the name of the real function, not of one inlined there; the kernel's go."""
+        def location(number: int, address: int, parent: int, pid: int = 7) -> tuple[int, bytes]:
+            return hotspot.LOCATION, struct.pack(">iQiIiii", number, address, -1, pid, 0, 0, parent)
+        frames = 3, 1, 4
+        parsed = hotspot.Parsed(hotspot_stream(
+            (hotspot.STRING, struct.pack(">iI", 9, 5) + b"jit_a"),
+            location(0, 0x7f00, -1), (hotspot.SYMBOL, struct.pack(">iiii?", 0, 9, -1, -1, False)),
+            location(2, 0, 0), location(1, 0x7f10, 2), location(4, 0x82f0, -1),
+            location(3, 0xffffffff81000000, -1, hotspot.KERNEL_PID), (99, b"what"),
+            (hotspot.SAMPLE, struct.pack(">IIQII3i", 7, 8, 250, 0, 3, *frames) + bytes(9))))
+        self.assertEqual(list(parsed.samples()),
+                         [(250, 7, 8, [(0x7f10, "jit_a"), (0x82f0, None)])])
+        with self.assertRaisesRegex(hotspot.protocol.Failed, "is cut"):
+            list(hotspot.Parsed(parsed.data + b"12345").samples())
+
     def test_perf_script(self) -> None:
         self.assertEqual(list(perf_script.parse(SCRIPT)), [
             (1000000250, 7, 8, ["jit_a", "?"]), (1000000260, 7, 8, [])])
@@ -147,6 +170,9 @@ class Real(unittest.TestCase):
 
     def test_bpftrace_counts(self) -> None:
         self.check("bpftrace_counts")
+
+    def test_hotspot(self) -> None:
+        self.check("hotspot")
 
 
 if __name__ == "__main__":
