@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Injected code: each record that injecting added to a capture must tell of code that its process
- * has there then.
+ * has there then; and of a jitdump that was injected no load may be left out, whether a name shows
+ * it or not.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "harness/base/array.h"
+#include "harness/base/map.h"
 #include "harness/base/order.h"
 #include "harness/base/search.h"
+#include "harness/format/jit/code_loads.h"
 #include "harness/judge/validator.h"
 
 /* A mapping record of perf.data, by which injected.data's own are told from it. */
@@ -25,6 +28,9 @@ struct injected_code {
 	size_t nr_captured, captured_capacity;
 	bool sorted;
 	uint64_t code_records, no_code;
+	struct jp_code_loads loads;
+	bool *told;          /* of each load: a record was added for it */
+	struct jp_map dumps; /* by owner: how many of its loads were told */
 };
 
 static int by_captured(const void *left, const void *right)
@@ -77,6 +83,29 @@ static const char *no_code(const struct injected_code *state, const struct jp_ev
 	return cause;
 }
 
+/* Notes that @record tells of a load: whoever injects gives it the load's time. */
+static int note_told(struct injected_code *state, const struct jp_event *record)
+{
+	const struct jp_code_load *loads = state->loads.loads;
+	uint64_t *told;
+	size_t i;
+
+	jp_search(i, state->loads.count,
+		  loads[i].pid != record->pid         ? loads[i].pid < record->pid
+		  : loads[i].addr != record->map.addr ? loads[i].addr < record->map.addr
+						      : loads[i].time < record->time);
+	for (; i < state->loads.count && loads[i].pid == record->pid &&
+	       loads[i].addr == record->map.addr && loads[i].time == record->time;
+	     i++) {
+		told = jp_map_at(&state->dumps, loads[i].owner, sizeof(*told));
+		if (!told)
+			return -ENOMEM;
+		*told += !state->told[i];
+		state->told[i] = true;
+	}
+	return 0;
+}
+
 static int judge_added(struct injected_code *state, const struct jp_event *record)
 {
 	const char *cause;
@@ -86,7 +115,7 @@ static int judge_added(struct injected_code *state, const struct jp_event *recor
 	state->code_records++;
 	cause = no_code(state, record);
 	if (!cause)
-		return 0;
+		return note_told(state, record);
 	state->no_code++;
 	return jp_findings_except(&state->view->findings, "injected.mappings", cause,
 				  "pid %u, injected record of %" PRIu64 ": %" PRIx64 "-%" PRIx64
@@ -123,42 +152,75 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	return judge_added(state, event);
 }
 
+/* Of a dump that is not injected at all no name is right: that shows there. */
+static int judge_absent(struct injected_code *state)
+{
+	uint64_t absent = 0, all = 0;
+	int failed = 0;
+
+	for (size_t i = 0; i < state->loads.count && !failed; i++) {
+		const struct jp_code_load *load = &state->loads.loads[i];
+
+		if (!jp_map_find(&state->dumps, load->owner))
+			continue;
+		all++;
+		if (state->told[i])
+			continue;
+		absent++;
+		failed = jp_findings_except(&state->view->findings, "injected.absent", "no-record",
+					    "%.100s of pid %u at %" PRIx64 ", loaded at %" PRIu64
+					    ": its dump was injected, and no record tells of it",
+					    load->name, load->pid, load->addr, load->time);
+	}
+	return failed
+		       ?: jp_findings_add(&state->view->findings,
+					  jp_metric_rate("injected.absent", absent, all));
+}
+
 static int end(struct jp_view *view, struct jp_error *err)
 {
-	const struct injected_code *state = view->state;
+	struct injected_code *state = view->state;
 
-	return !view->in_injected
-		       ? 0
-		       : jp_findings_add(&view->findings,
-					 jp_metric_rate("injected.mappings", state->no_code,
-							state->code_records));
+	if (!view->in_injected)
+		return 0;
+	return jp_findings_add(&view->findings, jp_metric_rate("injected.mappings", state->no_code,
+							       state->code_records))
+		       ?: judge_absent(state);
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	struct injected_code *state;
+	int failed;
 
-	if (view->evidence->truth->version < JP_TRUTH_VERSION_MAPS)
+	if (!view->asked->injected)
 		return 0;
 	state = view->state = calloc(1, sizeof(*state));
 	if (!state)
 		return -ENOMEM;
 	state->view = view;
 	state->evidence = view->evidence;
-	return 0;
+	failed = jp_code_loads_read(view->evidence->dir, &state->loads, err);
+	if (failed)
+		return failed;
+	state->told = calloc(state->loads.count + 1, sizeof(*state->told));
+	return state->told ? 0 : -ENOMEM;
 }
 
 static void free_code(void *context)
 {
 	struct injected_code *state = context;
 
+	jp_code_loads_free(&state->loads);
+	jp_map_free(&state->dumps);
+	free(state->told);
 	free(state->captured);
 	free(state);
 }
 
 static const struct jp_validator injected_code = {
 	.name = "injected_code",
-	.help = "does each record that injecting added tell of code that is there then?",
+	.help = "does each record that injecting added tell of code, and does each load have one?",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_REGISTERS,
 	.begin = begin,
 	.see = see,

@@ -185,5 +185,40 @@ class Launched(tv.Recorded):
         self.fails(self.exactly(1, "elf.files", "unreadable"))
 
 
+class Published(tv.Recorded):
+    """What a process published, and what injecting made of that: no sample needs each line."""
+
+    fixture = "reuse"
+
+    def loads(self) -> list[tuple[int, int, int, str]]:
+        name = next(one for one in os.listdir(self.dir) if one.endswith(".dump"))
+        return [rd.Jitdump.load(one) for one in rd.Jitdump(self.place(self.fixture, name)).loads()]
+
+    def test_load_that_was_not_injected(self) -> None:
+        path = self.place(self.fixture, "injected.data")
+        injected = rd.PerfData.load(path)
+        pid, addr = next((pid, addr) for pid, addr, _, _ in self.loads()
+                         if sum(one[1] == addr for one in self.loads()) > 2)
+        record = [one for one in injected.maps() if one.pid == pid and one.start == addr and
+                  "jit" in one.name][1]
+        injected.records.remove(record)
+        injected.save(path)
+        self.fails(self.exactly(1, "injected.absent", "no-record"))
+
+    def test_lines_of_a_perf_map(self) -> None:
+        """Each load has its line, and each line its load: as often."""
+        loads = self.loads()
+        lines = ["%x %x %s\n" % one[1:] for one in loads]
+        path = self.place(self.fixture, "perf-%d.map" % loads[0][0])
+        files.write(path, "".join(lines))
+        self.passes()
+        files.write(path, "".join(lines[:100] + lines[101:]))
+        self.fails(self.exactly(1, "published.absent", "no-line"))
+        files.write(path, "".join(lines + ["1000 100 invented\n"]))
+        self.fails(self.exactly(1, "published.invented", "no-code"))
+        files.write(path, "1000 100 invented\n")
+        self.passes()  # nothing says that it is this process's
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -300,6 +300,15 @@ size_t jp_perf_map_lines(const struct jp_perf_map *map, uint64_t start, uint64_t
 	return lines;
 }
 
+void jp_perf_map_each(const struct jp_perf_map *map,
+		      void (*visit)(void *context, uint64_t start, uint64_t size, const char *name),
+		      void *context)
+{
+	for (size_t i = 1; i < map->count; i++)
+		visit(context, map->nodes[i].start, map->nodes[i].end - map->nodes[i].start,
+		      map->nodes[i].name);
+}
+
 uint64_t jp_perf_map_bad_lines(const struct jp_perf_map *map)
 {
 	return map->bad_lines;

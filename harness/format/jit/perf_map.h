@@ -27,6 +27,10 @@ bool jp_perf_map_covers(const struct jp_perf_map *map, uint64_t addr);
 bool jp_perf_map_ambiguous(const struct jp_perf_map *map, uint64_t addr);
 /* How many lines start in [@start, @end). */
 size_t jp_perf_map_lines(const struct jp_perf_map *map, uint64_t start, uint64_t end);
+/* Calls @visit with each line, in file order. */
+void jp_perf_map_each(const struct jp_perf_map *map,
+		      void (*visit)(void *context, uint64_t start, uint64_t size, const char *name),
+		      void *context);
 uint64_t jp_perf_map_bad_lines(const struct jp_perf_map *map);
 
 #endif

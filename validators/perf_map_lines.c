@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Lines of perf maps: a map that tells of one function of its process tells of each that the
+ * process loaded, by its place, size and name, and of nothing else. No sample need miss a line:
+ * other code may have come to lie there since.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/map.h"
+#include "harness/judge/validator.h"
+#include "harness/model/files/file_finder.h"
+#include "harness/model/symbols/names.h"
+#include "validators/digest.h"
+
+/* What a map says of one place, size and name. */
+struct line_count {
+	uint64_t lines;
+	bool code; /* its process had such code at any time */
+};
+
+struct perf_map_lines {
+	struct jp_view *view;
+	struct jp_file_finder *finder;
+	struct jp_names *names;
+	uint64_t lines, invented, loads, absent;
+};
+
+/* The map of one process. */
+struct process_map {
+	struct perf_map_lines *all;
+	uint32_t pid;
+	struct jp_map counts; /* struct line_count, by digest */
+	struct jp_map ids;    /* that were loaded: whatever has one of them later was moved */
+	bool known;           /* some line tells of code */
+	int failed;
+};
+
+static struct line_count *count_of(struct process_map *map, uint64_t start, uint64_t size,
+				   const char *name)
+{
+	const uint64_t place[] = {start, size};
+
+	return jp_map_at(&map->counts,
+			 jp_digest(jp_digest(0, place, sizeof(place)), name, strlen(name)),
+			 sizeof(struct line_count));
+}
+
+static void count_line(void *context, uint64_t start, uint64_t size, const char *name)
+{
+	struct process_map *map = context;
+	struct line_count *count = count_of(map, start, size, name);
+
+	if (!count) {
+		map->failed = -ENOMEM;
+		return;
+	}
+	count->lines++;
+	map->known |= count->code;
+}
+
+static void judge_line(void *context, uint64_t start, uint64_t size, const char *name)
+{
+	struct process_map *map = context;
+	const struct line_count *count = count_of(map, start, size, name);
+
+	map->all->lines++;
+	if (map->failed || (count && count->code))
+		return;
+	map->all->invented++;
+	map->failed = jp_findings_except(&map->all->view->findings, "published.invented", "no-code",
+					 "perf map of pid %u: %.100s at %" PRIx64 ", %" PRIu64
+					 " bytes: the process never had such code",
+					 map->pid, name, start, size);
+}
+
+/* From when on @pid is what it was last: a map is begun anew with each exec. */
+static uint64_t last_image(const struct jp_truth *truth, uint32_t pid)
+{
+	uint64_t last = 0;
+
+	for (size_t i = 0; i < truth->nr_incarnations; i++)
+		if (truth->incarnations[i].pid == pid)
+			last = truth->incarnations[i].before;
+	return last;
+}
+
+/* Whether its process loaded @code itself, and so told of it: what it has from its parent is as old
+ * as it, and of what moves no map tells. */
+static bool is_load(const struct process_map *map, const struct jp_truth_code *code, uint64_t begun)
+{
+	const uint64_t *first = jp_map_find(&map->ids, code->id);
+
+	return code->loaded > begun && first && code->loaded == *first;
+}
+
+static int judge_load(struct process_map *map, const struct jp_truth_code *code)
+{
+	struct line_count *count = count_of(map, code->addr, code->size, code->name);
+
+	if (!count)
+		return -ENOMEM;
+	map->all->loads++;
+	if (count->lines) {
+		count->lines--;
+		return 0;
+	}
+	map->all->absent++;
+	return jp_findings_except(&map->all->view->findings, "published.absent", "no-line",
+				  "%.100s of pid %u at %" PRIx64 ", loaded at %" PRIu64
+				  ": the process has a perf map, and no line tells of it",
+				  code->name, map->pid, code->addr, code->loaded);
+}
+
+/* All that @map's process ever had, and when each id of it came first. */
+static int note_codes(struct process_map *map, const struct jp_truth_code *codes, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct line_count *line =
+			count_of(map, codes[i].addr, codes[i].size, codes[i].name);
+		uint64_t *first = jp_map_at(&map->ids, codes[i].id, sizeof(*first));
+
+		if (!line || !first)
+			return -ENOMEM;
+		line->code = true;
+		if (!*first || codes[i].loaded < *first)
+			*first = codes[i].loaded;
+	}
+	return 0;
+}
+
+/* A map that tells of none of its process's code shows in the names. */
+static int judge_map(struct process_map *map, const struct jp_truth_code *codes, size_t count,
+		     const struct jp_perf_map *lines)
+{
+	const uint64_t begun = last_image(map->all->view->evidence->truth, map->pid);
+
+	map->failed = note_codes(map, codes, count);
+	if (!map->failed)
+		jp_perf_map_each(lines, count_line, map);
+	if (!map->known)
+		return map->failed;
+	jp_perf_map_each(lines, judge_line, map);
+	for (size_t i = 0; i < count && !map->failed; i++)
+		if (is_load(map, &codes[i], begun))
+			map->failed = judge_load(map, &codes[i]);
+	return map->failed;
+}
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	return 0;
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	const struct jp_truth *truth = view->evidence->truth;
+	struct perf_map_lines *maps = view->state;
+	int failed = 0;
+
+	for (size_t i = 0, next; i < truth->nr_codes && !failed; i = next) {
+		struct process_map map = {.all = maps, .pid = truth->codes[i].pid};
+		const struct jp_perf_map *lines = jp_names_map(maps->names, map.pid, NULL);
+
+		for (next = i; next < truth->nr_codes && truth->codes[next].pid == map.pid;)
+			next++;
+		if (lines)
+			failed = judge_map(&map, &truth->codes[i], next - i, lines);
+		jp_map_free(&map.counts);
+		jp_map_free(&map.ids);
+	}
+	return failed ?: jp_findings_add(&view->findings,
+					 jp_metric_rate("published.absent", maps->absent,
+							maps->loads))
+		      ?: jp_findings_add(&view->findings,
+					 jp_metric_rate("published.invented", maps->invented,
+							maps->lines));
+}
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	struct perf_map_lines *maps;
+
+	if (!view->asked->names || view->added_back)
+		return 0;
+	maps = view->state = calloc(1, sizeof(*maps));
+	if (!maps)
+		return -ENOMEM;
+	maps->view = view;
+	maps->finder = jp_file_finder_of_run(view->evidence->dir);
+	maps->names = maps->finder ? jp_names_new(maps->finder) : NULL;
+	return maps->names ? 0 : -ENOMEM;
+}
+
+static void free_maps(void *state)
+{
+	struct perf_map_lines *maps = state;
+
+	jp_names_free(maps->names);
+	jp_file_finder_free(maps->finder);
+	free(maps);
+}
+
+static const struct jp_validator perf_map_lines = {
+	.name = "perf_map_lines",
+	.help = "does a perf map tell of each function that its process loaded, and of no other?",
+	.traits = JP_LACKS_ALL,
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free_maps,
+};
+JP_REGISTER(validator, perf_map_lines);
