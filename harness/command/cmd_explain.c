@@ -7,7 +7,9 @@
 #include "harness/command/command.h"
 #include "harness/command/explain_causes.h"
 #include "harness/command/explain_truth.h"
+#include "harness/command/limit.h"
 #include "harness/command/reading.h"
+#include "harness/command/truth_request.h"
 #include "harness/explain/explain.h"
 #include "harness/report/explain_report.h"
 
@@ -15,9 +17,7 @@ struct explain_arguments {
 	bool json, causes;
 	const char *file;
 	struct jp_explain_options explain;
-	const struct jp_cause *limited; /* of --fail-if; NULL: none */
-	double limit;                   /* percent, or samples */
-	bool percent;
+	struct jp_limit limit; /* of --fail-if: percent, or samples */
 };
 
 static void print_usage(FILE *out)
@@ -55,22 +55,12 @@ static int usage(const char *problem, const char *what)
 
 static int parse_fail_if(struct explain_arguments *options, const char *text)
 {
-	const char *greater = strchr(text, '>');
-	char id[64], *end;
+	const char *what, *problem = jp_limit_parse(&options->limit, text, &what);
 
-	if (!greater || (size_t)(greater - text) >= sizeof(id))
-		return usage("expected ID>X after --fail-if, found ", text);
-	memcpy(id, text, greater - text);
-	id[greater - text] = '\0';
-	options->limited = jp_cause_find(id);
-	if (!options->limited)
-		return usage("no cause called ", id);
-	options->limit = strtod(greater + 1, &end);
-	options->percent = *end == '%';
-	if (end == greater + 1 || strcmp(end, options->percent ? "%" : "") != 0 ||
-	    !(options->limit >= 0))
-		return usage("expected a number after > in ", text);
-	return 0;
+	if (problem)
+		return usage(problem, what);
+	return jp_cause_find(options->limit.name) ? 0
+						  : usage("no cause called ", options->limit.name);
 }
 
 static int parse(struct explain_arguments *options, int argc, char **argv)
@@ -110,29 +100,20 @@ static int parse(struct explain_arguments *options, int argc, char **argv)
 static int verdict(const struct jp_explanation *explanation,
 		   const struct explain_arguments *options)
 {
-	double value = 0;
+	double found = 0, of = 0;
 
-	if (!options->limited)
+	if (!*options->limit.name)
 		return jp_explain_healthy(explanation) ? JP_EXIT_OK : JP_EXIT_BAD;
-	for (size_t i = 0; i < explanation->nr_causes; i++)
-		if (explanation->causes[i].cause == options->limited)
-			value = options->percent ? 100 * jp_explain_share(explanation,
-									  &explanation->causes[i])
-						 : (double)explanation->causes[i].samples;
-	if (!(value > options->limit))
-		return JP_EXIT_OK;
-	fprintf(stderr, "jitproof explain: %s: %s is %.17g%s, above %.17g\n", options->file,
-		options->limited->id, value, options->percent ? " %" : "", options->limit);
-	return JP_EXIT_BAD;
-}
+	for (size_t i = 0; i < explanation->nr_causes; i++) {
+		const struct jp_blamed *one = &explanation->causes[i];
 
-/* What was printed has arrived. */
-static int finish(int status)
-{
-	if (!fflush(stdout) && !ferror(stdout))
-		return status;
-	fprintf(stderr, "jitproof explain: cannot write to standard output\n");
-	return JP_EXIT_BROKEN;
+		if (strcmp(one->cause->id, options->limit.name) != 0)
+			continue;
+		found = options->limit.percent ? jp_explain_share(explanation, one)
+					       : (double)one->samples;
+		of = 1;
+	}
+	return jp_limit_verdict(&options->limit, "explain", options->file, found, of);
 }
 
 static int explain(int argc, char **argv)
@@ -146,13 +127,13 @@ static int explain(int argc, char **argv)
 		print_usage(stdout);
 		return JP_EXIT_OK;
 	}
-	if (jp_explain_truth_asked(argc, argv))
+	if (jp_truth_asked(argc, argv))
 		return jp_explain_truth(argc, argv);
 	if (parse(&options, argc, argv))
 		return JP_EXIT_USAGE;
 	if (options.causes) {
 		jp_explain_causes(options.json);
-		return finish(JP_EXIT_OK);
+		return jp_reading_ends("explain", JP_EXIT_OK);
 	}
 	if (jp_reading_begins("explain", options.file, options.explain.elf, options.explain.root,
 			      &status))
@@ -166,7 +147,7 @@ static int explain(int argc, char **argv)
 			jp_explain_report_json(&explanation, options.file);
 		else
 			jp_explain_report_text(&explanation, options.file);
-		status = finish(verdict(&explanation, &options));
+		status = jp_reading_ends("explain", verdict(&explanation, &options));
 	}
 	jp_explanation_free(&explanation);
 	return status;

@@ -11,14 +11,15 @@
 #include "harness/base/file.h"
 #include "harness/base/path.h"
 #include "harness/base/untrusted_file.h"
-#include "harness/outcome/case_folder.h"
 #include "harness/command/command.h"
-#include "harness/run/cases.h"
 #include "harness/command/judge_file.h"
-#include "harness/command/reading.h"
 #include "harness/command/judge_truth.h"
-#include "harness/report/report.h"
+#include "harness/command/reading.h"
+#include "harness/command/truth_request.h"
 #include "harness/format/rundir/run_dir.h"
+#include "harness/outcome/case_folder.h"
+#include "harness/report/report.h"
+#include "harness/run/cases.h"
 
 /* Case folders of a run directory, in the order of names. */
 struct folders {
@@ -179,7 +180,7 @@ static int judge(int argc, char **argv)
 		jp_judge_usage(stdout);
 		return JP_EXIT_OK;
 	}
-	if (jp_judge_truth_asked(argc, argv))
+	if (jp_truth_asked(argc, argv))
 		return jp_judge_truth(argc, argv);
 	for (; at < argc - 1; at++) {
 		if ((value = jp_arguments_value("--expected", argc, argv, &at)))

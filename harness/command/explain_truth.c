@@ -7,24 +7,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/base/arguments.h"
 #include "harness/base/exits.h"
 #include "harness/base/json.h"
-#include "harness/base/number.h"
 #include "harness/base/order.h"
-#include "harness/base/shortage.h"
-#include "harness/command/reading.h"
+#include "harness/command/truth_request.h"
 #include "harness/explain/explain.h"
-#include "harness/format/rundir/run_dir.h"
 #include "harness/model/causes/causes.h"
 #include "harness/outcome/case_folder.h"
-#include "harness/run/gather.h"
 
 enum { MOST_CAUSES = 64 };
 
 struct truth_causes {
-	struct jp_gathering gathering;
-	struct jp_explain_options options;
+	const struct jp_gathering *gathering;
 	bool json;
 	uint64_t samples;            /* in emitted code, by the truth */
 	uint64_t found[MOST_CAUSES]; /* samples that a cause costs, by the truth */
@@ -33,55 +27,15 @@ struct truth_causes {
 	struct jp_explanation explanation;
 };
 
-bool jp_explain_truth_asked(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++)
-		if (strcmp(argv[i], "--truth") == 0 || strncmp(argv[i], "--truth=", 8) == 0)
-			return true;
-	return false;
-}
-
-static int usage(const char *problem, const char *what)
+static int usage(void)
 {
 	fprintf(stderr,
-		"jitproof explain --truth: %s%s\n"
 		"usage: jitproof explain --truth TRUTH [--injected INJECTED] [--slack NS] "
 		"[--json]\n"
 		"                        FILE\n"
 		"Says of each cause whether validators, which know the truth, find it too.\n"
-		"Exit status: 0 they agree, 1 a cause is wrong or missed, 99 it cannot be told.\n",
-		problem, what);
+		"Exit status: 0 they agree, 1 a cause is wrong or missed, 99 it cannot be told.\n");
 	return JP_EXIT_USAGE;
-}
-
-/* 0, or an exit status. */
-static int parse(struct truth_causes *all, int argc, char **argv)
-{
-	struct jp_gathering *ask = &all->gathering;
-
-	ask->slack = UINT64_MAX;
-	/* What perf's unwinders do: they do not guess by frame pointers. */
-	ask->methods = "chain,dump,dump_cfi";
-	for (int i = 1; i < argc; i++) {
-		const char *value, *arg = argv[i];
-
-		if (strcmp(arg, "--json") == 0)
-			all->json = true;
-		else if ((value = jp_arguments_value("--truth", argc, argv, &i)))
-			ask->truth = value;
-		else if ((value = jp_arguments_value("--injected", argc, argv, &i)))
-			ask->injected = value;
-		else if ((value = jp_arguments_value("--slack", argc, argv, &i))) {
-			if (!jp_number(value, 0, UINT64_MAX - 1, &ask->slack))
-				return usage("expected ns after --slack, found ", value);
-		} else if (arg[0] == '-')
-			return usage("no option, or no value after it: ", arg);
-		else if (ask->capture)
-			return usage("more than one file: ", arg);
-		else
-			ask->capture = arg;
-	}
-	return ask->truth && ask->capture ? 0 : usage("expected --truth FILE and a perf.data", "");
 }
 
 static size_t index_of(const struct jp_cause *cause)
@@ -111,7 +65,7 @@ static const char *unnamed_by(const struct jp_gathering *ask)
 /* What validators find; and what they were not asked, because nothing gives names. */
 static void take_truth(struct truth_causes *all, const struct jp_findings *findings)
 {
-	const struct jp_gathering *ask = &all->gathering;
+	const struct jp_gathering *ask = all->gathering;
 	const bool mapped = ask->perf_maps;
 
 	all->samples = samples_in_code(findings);
@@ -201,7 +155,7 @@ static bool print(const struct truth_causes *all)
 		jp_json_array(&json, "causes");
 	} else {
 		printf("%s: explain and the truth %s, by %" PRIu64 " samples in emitted code\n",
-		       all->gathering.capture, agree ? "agree" : "differ", all->samples);
+		       all->gathering->capture, agree ? "agree" : "differ", all->samples);
 	}
 	for (size_t i = 0; jp_cause_at(i); i++) {
 		const char *verdict = verdict_of(all, i), *id = jp_cause_at(i)->id;
@@ -227,61 +181,41 @@ static bool print(const struct truth_causes *all)
 }
 
 /* In the folder @dir: what explain says, and what the validators find. The exit status. */
-static int compare(struct truth_causes *all, const char *dir, struct jp_error *err)
+static int compare(struct jp_truth_request *request, const char *dir, struct jp_error *err)
 {
+	static struct truth_causes all;
 	static struct jp_result result;
-	const char *explained = all->gathering.injected ?: all->gathering.capture;
+	const struct jp_explain_options options = {0};
+	const struct jp_gathering *ask = &request->gathering;
 	struct jp_cases *cases = jp_case_folder_definition(dir, err);
 
-	if (!cases || jp_explain(explained, &all->options, &all->explanation, err)) {
+	if (!cases || jp_explain(ask->injected ?: ask->capture, &options, &all.explanation, err)) {
 		jp_cases_free(cases);
 		return JP_EXIT_BROKEN;
 	}
+	all.gathering = ask;
+	all.json = request->json;
 	jp_case_folder_judge(&cases->cases[0], dir, &result);
-	take_truth(all, &result.findings);
-	take_explanation(all);
-	if (!all->samples)
-		jp_fail(err, ENODATA, "%s: no sample in emitted code%s%s", all->gathering.capture,
+	take_truth(&all, &result.findings);
+	take_explanation(&all);
+	if (!all.samples)
+		jp_fail(err, ENODATA, "%s: no sample in emitted code%s%s", ask->capture,
 			*result.why ? ": " : "", result.why);
 	jp_findings_free(&result.findings);
 	jp_cases_free(cases);
-	if (!all->samples)
+	jp_explanation_free(&all.explanation);
+	if (!all.samples)
 		return JP_EXIT_BROKEN;
-	return print(all) ? JP_EXIT_OK : JP_EXIT_BAD;
+	return print(&all) ? JP_EXIT_OK : JP_EXIT_BAD;
 }
 
 int jp_explain_truth(int argc, char **argv)
 {
-	static struct truth_causes all;
-	struct jp_run_dir run;
-	struct jp_error err = {""};
-	char dir[4096];
-	int status = parse(&all, argc, argv);
+	struct jp_truth_request request = {.command = "explain"};
 
-	if (status)
-		return status;
-	status = JP_EXIT_BROKEN;
-	if (jp_run_dir_make(&run, NULL, &err)) {
-		fprintf(stderr, "jitproof explain: %s\n", err.text);
-		return status;
-	}
-	if (!jp_run_dir_case(&run, "truth/gathered", dir, sizeof(dir), &err) &&
-	    !jp_gather(&all.gathering, dir, &err) &&
-	    !jp_reading_begins("explain", all.gathering.injected ?: all.gathering.capture, dir,
-			       NULL, &status)) {
-		status = compare(&all, dir, &err);
-		jp_explanation_free(&all.explanation);
-	}
-	if (*err.text)
-		fprintf(stderr, "jitproof explain: %s\n", err.text);
-	jp_run_dir_remove(run.path);
-	if (!*err.text && jp_shortage(err.text, sizeof(err.text))) {
-		fprintf(stderr, "jitproof explain: %s\n", err.text);
-		status = JP_EXIT_BROKEN;
-	}
-	if (fflush(stdout) || ferror(stdout)) {
-		fprintf(stderr, "jitproof explain: cannot write to standard output\n");
-		status = JP_EXIT_BROKEN;
-	}
-	return status;
+	/* What perf's unwinders do: they do not guess by frame pointers. */
+	request.gathering.methods = "chain,dump,dump_cfi";
+	return jp_truth_request_parse(&request, argc, argv)
+		       ? usage()
+		       : jp_truth_request_judge(&request, compare);
 }

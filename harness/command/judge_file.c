@@ -10,6 +10,7 @@
 
 #include "harness/command/command.h"
 #include "harness/base/arguments.h"
+#include "harness/command/limit.h"
 #include "harness/command/reading.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/error.h"
@@ -27,10 +28,8 @@ struct options {
 	bool json, unwind, frame_pointers, partial;
 	enum jp_method method; /* to unwind by */
 	const char *elf, *root, *file;
-	const char *stacks; /* a file for them, or NULL */
-	char metric[32];    /* of --fail-if, "": none */
-	double above;
-	bool percent;
+	const char *stacks;    /* a file for them, or NULL */
+	struct jp_limit limit; /* of --fail-if */
 };
 
 struct judgement {
@@ -109,29 +108,26 @@ static int usage(const char *problem, const char *what)
 	return -1;
 }
 
+/* NULL: there is none called @name. */
+static const struct metric *find_metric(const struct judgement *judgement, const char *name)
+{
+	static struct metric metrics[12];
+	size_t count = list_metrics(judgement, metrics);
+
+	while (count && strcmp(metrics[count - 1].name, name) != 0)
+		count--;
+	return count ? &metrics[count - 1] : NULL;
+}
+
 static int parse_fail_if(struct options *options, const char *text)
 {
-	const char *greater = strchr(text, '>');
-	struct judgement none = {0};
-	struct metric metrics[12];
-	size_t length = greater ? (size_t)(greater - text) : 0, count;
-	char *end;
+	const char *what, *problem = jp_limit_parse(&options->limit, text, &what);
 
-	if (!length || length >= sizeof(options->metric))
-		return usage("expected METRIC>X after --fail-if, found ", text);
-	memcpy(options->metric, text, length);
-	options->metric[length] = '\0';
-	count = list_metrics(&none, metrics);
-	while (count && strcmp(metrics[count - 1].name, options->metric) != 0)
-		count--;
-	if (!count)
-		return usage("no metric called ", options->metric);
-	options->above = strtod(greater + 1, &end);
-	options->percent = *end == '%';
-	if (end == greater + 1 || strcmp(end, options->percent ? "%" : "") != 0 ||
-	    !(options->above >= 0))
-		return usage("expected a number after > in ", text);
-	return 0;
+	if (problem)
+		return usage(problem, what);
+	return find_metric(&(struct judgement){0}, options->limit.name)
+		       ? 0
+		       : usage("no metric called ", options->limit.name);
 }
 
 static int parse_method(struct options *options, const char *text)
@@ -280,23 +276,11 @@ static int judge(struct judgement *judgement, const struct options *options, str
 
 static int verdict(const struct judgement *judgement, const struct options *options)
 {
-	struct metric metrics[12];
-	double value;
-	size_t i;
+	const struct metric *metric = find_metric(judgement, options->limit.name);
 
-	if (!*options->metric)
-		return JP_EXIT_OK;
-	i = list_metrics(judgement, metrics);
-	while (strcmp(metrics[--i].name, options->metric) != 0)
-		;
-	value = metrics[i].count;
-	if (options->percent)
-		value = metrics[i].of ? 100 * value / metrics[i].of : 0;
-	if (!(value > options->above))
-		return JP_EXIT_OK;
-	fprintf(stderr, "jitproof judge: %s: %s is %.17g%s, above %.17g\n", options->file,
-		options->metric, value, options->percent ? " %" : "", options->above);
-	return JP_EXIT_BAD;
+	return !metric ? JP_EXIT_OK
+		       : jp_limit_verdict(&options->limit, "judge", options->file, metric->count,
+					  metric->of);
 }
 
 int jp_judge_file(int argc, char **argv, bool confined)
@@ -322,15 +306,7 @@ int jp_judge_file(int argc, char **argv, bool confined)
 			jp_file_report_json(&judgement.report);
 		else
 			jp_file_report_text(&judgement.report);
-		status = verdict(&judgement, &options);
-		if (jp_shortage(err.text, sizeof(err.text))) {
-			fprintf(stderr, "jitproof judge: %s\n", err.text);
-			status = JP_EXIT_BROKEN;
-		}
-		if (fflush(stdout) || ferror(stdout)) {
-			fprintf(stderr, "jitproof judge: cannot write to standard output\n");
-			status = JP_EXIT_BROKEN;
-		}
+		status = jp_reading_ends("judge", verdict(&judgement, &options));
 	}
 	if (judgement.unwinder)
 		jp_unwinder_free(judgement.unwinder);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness/base/exits.h"
+#include "harness/base/shortage.h"
 
 bool jp_reading_harmless(const char *path, bool alone, const unsigned char *head, size_t size)
 {
@@ -39,4 +40,14 @@ bool jp_reading_begins(const char *command, const char *input, const char *folde
 		*status = JP_EXIT_BROKEN;
 	}
 	return ret;
+}
+
+int jp_reading_ends(const char *command, int status)
+{
+	char why[256] = "cannot write to standard output";
+
+	if (!jp_shortage(why, sizeof(why)) && !fflush(stdout) && !ferror(stdout))
+		return status;
+	fprintf(stderr, "jitproof %s: %s\n", command, why);
+	return JP_EXIT_BROKEN;
 }

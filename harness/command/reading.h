@@ -13,6 +13,10 @@
 bool jp_reading_begins(const char *command, const char *input, const char *folder,
 		       const char *other, int *status);
 
+/* What they do last: @status, or JP_EXIT_BROKEN after a word on stderr, where memory or files were
+ * short or standard output did not take all. */
+int jp_reading_ends(const char *command, int status);
+
 /* Of what root alone may read, a capture of root's own leads to programs, jitdumps and perf
  * maps. */
 bool jp_reading_harmless(const char *path, bool alone, const unsigned char *head, size_t size);

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/command/limit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/exits.h"
+
+const char *jp_limit_parse(struct jp_limit *limit, const char *text, const char **what)
+{
+	const char *greater = strchr(text, '>');
+	size_t length = greater ? (size_t)(greater - text) : 0;
+	char *end;
+
+	*what = text;
+	if (!length || length >= sizeof(limit->name))
+		return "expected NAME>X after --fail-if, found ";
+	memcpy(limit->name, text, length);
+	limit->name[length] = '\0';
+	limit->above = strtod(greater + 1, &end);
+	limit->percent = *end == '%';
+	if (end == greater + 1 || strcmp(end, limit->percent ? "%" : "") != 0 ||
+	    !(limit->above >= 0))
+		return "expected a number after > in ";
+	return NULL;
+}
+
+int jp_limit_verdict(const struct jp_limit *limit, const char *command, const char *file,
+		     double count, double of)
+{
+	double value = count;
+
+	if (limit->percent)
+		value = of ? 100 * count / of : 0;
+	if (!(value > limit->above))
+		return JP_EXIT_OK;
+	fprintf(stderr, "jitproof %s: %s: %s is %.17g%s, above %.17g\n", command, file, limit->name,
+		value, limit->percent ? " %" : "", limit->above);
+	return JP_EXIT_BAD;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_LIMIT_H
+#define JP_LIMIT_H
+
+#include <stdbool.h>
+
+/* --fail-if NAME>X[%]: what a figure may be at the most. All zero: nothing is asked. */
+struct jp_limit {
+	char name[64];
+	double above; /* percent, or a count */
+	bool percent;
+};
+
+/* NULL, or what is wrong with @text, to stand before a part of it: *@what. */
+const char *jp_limit_parse(struct jp_limit *limit, const char *text, const char **what);
+/* JP_EXIT_OK; JP_EXIT_BAD where @count, or its share of @of, exceeds @limit: said on stderr. */
+int jp_limit_verdict(const struct jp_limit *limit, const char *command, const char *file,
+		     double count, double of);
+
+#endif

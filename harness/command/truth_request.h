@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_TRUTH_REQUEST_H
+#define JP_TRUTH_REQUEST_H
+
+#include <stdbool.h>
+
+#include "harness/run/gather.h"
+
+/* --truth TRUTH ... FILE, of the commands that hold any profiler's file against a truth. */
+struct jp_truth_request {
+	const char *command;
+	const char *keep; /* -o: the folder to make and leave; NULL: a temporary one */
+	bool keeps;       /* the command takes -o */
+	bool json;
+	struct jp_gathering gathering;
+};
+
+/* Whether --truth is among @argv. */
+bool jp_truth_asked(int argc, char **argv);
+/* 0, or -1 after a word on stderr, behind which how it is used may stand. */
+int jp_truth_request_parse(struct jp_truth_request *request, int argc, char **argv);
+/* Judges the folder @dir: the exit status, and @err where there is something to say. */
+typedef int jp_truth_judge(struct jp_truth_request *request, const char *dir, struct jp_error *err);
+/* Gathers, confines itself, and judges. The exit status. */
+int jp_truth_request_judge(struct jp_truth_request *request, jp_truth_judge *judge);
+
+#endif
