@@ -243,7 +243,7 @@ tamper: all ## alter recorded cases: what is not noticed goes to results/TAMPER.
 	@$(PYTHON) ci/tamper --jitproof '$(O)/jitproof' -o results/TAMPER.md $(if $(DIR),'$(DIR)')
 
 mutants: ## change our own lines one by one: what no test notices is printed
-	@$(PYTHON) ci/mutants --build '$(O)' $(if $(DIR),--run '$(DIR)')
+	@$(PYTHON) ci/mutants --build '$(O)' --store $(if $(DIR),--run '$(DIR)')
 
 bench: all ## compare our speed with perf's
 	@$(PYTHON) ci/bench/bench.py --jitproof '$(O)/jitproof'

@@ -11,7 +11,10 @@ from ci.base.status import Unusable
 from ci.mutants import oracles
 
 # Fast to compile, and without line numbers: the same code has the same bytes.
-FLAGS = "-O1 -g0 -w"
+FLAGS = "-O1 -g0"
+# No author of a change would get by with these.
+REFUSED = ("incompatible-pointer-types", "int-conversion", "discarded-qualifiers",
+           "implicit-function-declaration")
 TIMEOUT_S = 120
 
 
@@ -55,7 +58,8 @@ class Build:
         source, target = os.path.join(scratch, "mutant.c"), os.path.join(scratch, "mutant.o")
         files.write(source, text)
         words = list(self.compiler)
-        words[words.index("-c"):] = ["-c", "-o", target, source]
+        words[words.index("-c"):] = [*("-Werror=" + name for name in REFUSED), "-c", "-o", target,
+                                      source]
         words = [word for word in words if word not in ("-MMD", "-MP")]
         status, _ = oracles.run(words, TIMEOUT_S, self.tree)
         if status:

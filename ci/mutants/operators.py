@@ -20,6 +20,8 @@ class Mutant(NamedTuple):
         return self.file, self.function, self.old.strip(), self.new.strip()
 
 
+ARGUMENT = r"[&*]?\w[\w.>\[\]-]*"
+
 # (name, pattern, replacement): each match on a line is a mutant of its own.
 RULES: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ("boundary", r"(?<=[\w)\]]) < (?=[\w(*&-])", " <= "),
@@ -50,9 +52,21 @@ RULES: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ("bits", r" << ", " >> "),
     ("loop", r"\bbreak;", "continue;"),
     ("loop", r"\bcontinue;", "break;"),
-    ("negated", r"(?<=\bif \()(.+)(?=\)( \{)?$)", lambda match: "!(%s)" % match.group(1)),
+    ("dropped", r"\bcontinue;", ";"),
+    ("dropped", r"\bbreak;", ";"),
+    ("swapped", r"\b(?!if\b|for\b|while\b|switch\b|return\b|sizeof\b)(\w+)"
+     r"\((" + ARGUMENT + r"), (" + ARGUMENT + r")(?=[,)])", r"\1(\3, \2"),
+    ("swapped", r"(?<=, )(" + ARGUMENT + r"), (" + ARGUMENT + r")(?=\);$)", r"\2, \1"),
+    ("lost-error", r"(?<=\bif \()((?:ret|failed|err|error|status)(?: < 0)?)(?=\)$)", "0"),
+    ("lost-error", r"(?<=^\t)(\t*)(?:ret|failed|status) = (?=\w+\(.*\);$)", r"\1"),
+    ("lost-error", r"(?<=return )(?:-E[A-Z]+|jp_fail\(.*\)|ret)(?=;$)", "0"),
+    ("width", r"(?<!for \()\b(u?)int64_t\b(?! i\b)", r"\1int32_t"),
+    ("width", r"(?<!for \()\b(u?)int32_t\b(?! i\b)", r"\1int16_t"),
+    ("bound", r"(?<=\bmemcpy\()(.+)(?=\);$)", r"\1 - 1"),
+    ("bound", r"(?<=[\w)\]]) (<|>=) (?=\w[^,;&|?]*(?:;|\)$))", r" \1 1 + "),
+    ("negated", r"(?<=\bif \()(.+)(?=\)( \{)?$)", r"!(\1)"),
     ("choice", r"\? ([^?:]+) : ([^?:]+)(?=[;,)])",
-     lambda match: "? %s : %s" % (match.group(2), match.group(1))),
+     r"? \2 : \1"),
 )
 STATEMENT = re.compile(r"^\t+(?!return\b|break\b|continue\b|goto\b|case\b|default\b|else\b)"
                        r"(?:\*?[a-z_]\w*(?:->|\.|\[|\(| [|&+*-]?= |\+\+|--)).*;$")
@@ -80,14 +94,16 @@ def code_part(line: str) -> str:
 def of_line(line: str) -> Iterator[tuple[str, str]]:
     """(operator, the line changed by it)"""
     code = code_part(line)
-    if DECLARATION.match(code) and "=" not in code:
-        return
+    bare = DECLARATION.match(code) and "=" not in code
     for name, pattern, replacement in RULES:
+        if bare and name != "width":
+            continue
         for match in re.finditer(pattern, code):
             if name == "negated" and not balanced(match.group(1)):
                 continue
             start, end = match.span()
-            made = replacement if isinstance(replacement, str) else replacement(match)
+            made = match.expand(replacement) if isinstance(replacement, str) else \
+                replacement(match)
             if "\x01" in made:
                 continue  # a string is in the part that changes
             yield name, line[:start] + made + line[end:]

@@ -17,8 +17,10 @@ import tempfile
 import time
 from typing import Mapping, NamedTuple, Sequence
 
-from ci.base import files
+from ci.base import files, process
 from ci.base.status import Unusable
+from ci.mutants.operators import Mutant
+from ci.mutants.traced import Traced
 
 LEAST_S, FACTOR = 10, 15
 MEMORY = 8 << 30
@@ -40,13 +42,13 @@ def run(command: Sequence[str], timeout: float, cwd: str,
     """(status, output); status None: no end in time."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=cwd,
                           stdin=subprocess.DEVNULL, preexec_fn=limited, start_new_session=True,
-                          env={**os.environ, **(environment or {})}) as process:
+                          env={**os.environ, **(environment or {})}) as child:
         try:
-            output = process.communicate(timeout=timeout)[0]
-            return process.returncode, output
+            output = child.communicate(timeout=timeout)[0]
+            return child.returncode, output
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
+            os.killpg(child.pid, signal.SIGKILL)
+            child.communicate()
             return None, b""
 
 
@@ -54,12 +56,13 @@ class Oracle:
     """Runs a binary on something; what it says of the unchanged binary is what it must say."""
 
     name = ""
+    slow = False
     digests = False  # it compares all that is said, not only whether a test passes
 
     def __init__(self) -> None:
         self.expected: Done | None = None
 
-    def applies(self, file: str) -> bool:
+    def applies(self, mutant: Mutant) -> bool:
         return True
 
     def ask(self, binary: str, scratch: str, timeout: float) -> str:
@@ -111,6 +114,23 @@ class Judged(Oracle):
         return digest(b"%r" % status, output, said)
 
 
+class Tampered(Judged):
+    """The same of a copy with an alteration of each case, made when it is asked for."""
+
+    def __init__(self, number: int, top: str, tree: str, cases: str) -> None:
+        super().__init__("tampered.%d" % number, top)
+        self.number, self.tree, self.cases = number, tree, cases
+
+    def learn(self, binary: str, scratch: str) -> None:
+        if not os.path.exists(self.top):
+            made = self.top + ".new"
+            shutil.rmtree(made, ignore_errors=True)
+            process.must([sys.executable, os.path.join(self.tree, "ci/tamper"), "--jitproof",
+                          binary, "--make", made, "--seed", str(self.number), self.cases])
+            os.rename(made, self.top)
+        super().learn(binary, scratch)
+
+
 def captures(top: str, name: str, most: int) -> list[str]:
     """Files of a name in a run directory, the smaller ones, of different cases."""
     found = [os.path.join(folder, name) for folder, _, names in os.walk(top) if name in names]
@@ -118,21 +138,18 @@ def captures(top: str, name: str, most: int) -> list[str]:
 
 
 class Files(Oracle):
-    """`judge` of captures without their truth."""
+    """What a command says of captures without their truth."""
 
     digests = True
 
-    name = "files"
-
-    def __init__(self, top: str) -> None:
+    def __init__(self, name: str, command: Sequence[str], paths: Sequence[str]) -> None:
         super().__init__()
-        self.paths = captures(top, "perf.data", 12) + captures(top, "injected.data", 4)
+        self.name, self.command, self.paths = name, command, paths
 
     def ask(self, binary: str, scratch: str, timeout: float) -> str:
         parts = []
         for path in self.paths:
-            # Stacks would depend on ELF files of this machine, which a build may replace meanwhile.
-            status, output = run([binary, "judge", "--json", path], timeout, scratch)
+            status, output = run([binary, *self.command, path], timeout, scratch)
             parts += [b"%r" % status, output]
             if status is None:
                 return "no end"
@@ -152,8 +169,8 @@ class Injected(Oracle):
         self.paths = [os.path.join(os.path.dirname(path), "perf.data")
                       for path in captures(top, "injected.data", 12)]
 
-    def applies(self, file: str) -> bool:
-        return file.startswith(("harness/inject/", "harness/format/", "harness/model/"))
+    def applies(self, mutant: Mutant) -> bool:
+        return mutant.file.startswith(("harness/inject/", "harness/format/", "harness/model/"))
 
     def ask(self, binary: str, scratch: str, timeout: float) -> str:
         parts = []
@@ -163,13 +180,13 @@ class Injected(Oracle):
                 shutil.rmtree(self.folder, ignore_errors=True)
                 os.mkdir(self.folder)
                 out = os.path.join(self.folder, "out.data")
-                status, output = run([binary, "inject", "--anon=" + mode, "-i", path, "-o", out],
-                                     timeout, scratch)
+                status, output = run(
+                    [binary, "inject", "--anon=" + mode, "--jitdump-dir", os.path.dirname(path),
+                     "-i", path, "-o", out], timeout, scratch)
                 if status is None:
                     return "no end"
                 parts += [b"%r" % status, output, *self.made(binary, out, timeout, scratch)]
         return digest(*parts)
-
 
     def made(self, binary: str, out: str, timeout: float, scratch: str) -> list[bytes]:
         """Its ELF files, and what judging says of the capture, which holds their inodes too."""
@@ -184,18 +201,33 @@ class Injected(Oracle):
 
 
 class Script(Oracle):
-    """A Python test of judging: it passes."""
+    """A Python test of judging: those of its methods that run the line pass; all of them, where
+    nobody traced which do."""
 
-    def __init__(self, tree: str, name: str, folders: str) -> None:
+    slow = True
+
+    def __init__(self, tree: str, name: str, traced: Traced) -> None:
         super().__init__()
-        self.tree, self.name, self.folders = tree, name, folders
+        self.tree, self.name, self.traced = tree, name, traced
+        self.methods: list[str] = []
 
-    def applies(self, file: str) -> bool:
-        return bool(re.match(self.folders, file))
+    def applies(self, mutant: Mutant) -> bool:
+        self.methods = self.traced.tests(mutant.file, mutant.line + 1).get(self.name, [])
+        return bool(self.methods) or not self.traced.of
+
+    def learn(self, binary: str, scratch: str) -> None:
+        self.methods = []
+        super().learn(binary, scratch)
+        if self.expected and self.expected.said != "0":
+            print("not asked, as it does not pass here: " + self.name, file=sys.stderr)
+
+    def kills(self, binary: str, scratch: str) -> bool:
+        assert self.expected
+        return self.expected.said == "0" and super().kills(binary, scratch)
 
     def ask(self, binary: str, scratch: str, timeout: float) -> str:
         status, _ = run([sys.executable, os.path.join(self.tree, "harness/selftest", self.name),
-                         "-f"], timeout, self.tree,
+                         "-f", *self.methods], timeout, self.tree,
                         {"JITPROOF": binary, "PYTHONDONTWRITEBYTECODE": "1"})
         return "%r" % status
 
@@ -210,8 +242,8 @@ class Unit(Oracle):
         text = files.read(os.path.join(tree, path))
         self.folders = {os.path.dirname(name) for name in re.findall(r'#include "(.+)"', text)}
 
-    def applies(self, file: str) -> bool:
-        return os.path.dirname(file) in self.folders
+    def applies(self, mutant: Mutant) -> bool:
+        return os.path.dirname(mutant.file) in self.folders
 
     def ask(self, binary: str, scratch: str, timeout: float) -> str:
         """@binary is the mutant's: its objects are in the file beside it."""

@@ -10,10 +10,14 @@
 from __future__ import annotations
 
 import os
+from typing import Iterable
 
 from ci.base import files
 from ci.base.status import Malformed
+from ci.mutants.operators import Mutant
 
+# It may only shrink.
+MOST = 12
 PATH = "results/mutants/survivors"
 Key = tuple[str, str, str, str]
 
@@ -46,3 +50,9 @@ def read(tree: str) -> dict[Key, str]:
         known[key] = reason
         block = []
     return known
+
+
+def stale(every: Iterable[Mutant], known: Iterable[Key]) -> list[Key]:
+    """Those whose line is gone, or is changed so by no operator any more."""
+    there = {one.key() for one in every}
+    return [key for key in known if key not in there]

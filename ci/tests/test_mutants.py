@@ -7,9 +7,11 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import files, process
 from ci.base.status import Malformed
-from ci.mutants import operators, survivors
-from harness.selftest.scratch import Folder
+from ci.mutants import choice, operators, survivors, table
+from ci.mutants.traced import Traced
+from harness.selftest.scratch import ROOT, Folder
 
 C = """/* a < b */
 static int less(int a, int b)
@@ -33,6 +35,28 @@ class Operators(unittest.TestCase):
             "if (a <= b && b != 0)", "if (a >= b && b != 0)", "if (a < b && b == 0)",
             "if (a < b || b != 0)", "if (!(a < b && b != 0))", "if (a < b && b != 1)"})
 
+    def new(self, line: str) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for operator, new in operators.of_line("\t" + line):
+            found.setdefault(operator, set()).add(new.strip())
+        return found
+
+    def test_classes_of_defects(self) -> None:
+        changes: tuple[tuple[str, str, str], ...] = (
+                ("continue;", "dropped", ";"), ("break;", "dropped", ";"),
+                ("put(a, b, c);", "swapped", "put(b, a, c);"),
+                ("put(a, b, c);", "swapped", "put(a, c, b);"),
+                ("if (ret)", "lost-error", "if (0)"),
+                ("failed = read(one);", "lost-error", "read(one);"),
+                ("return -EINVAL;", "lost-error", "return 0;"),
+                ("uint64_t end;", "width", "uint32_t end;"),
+                ("\t   uint32_t pid)", "width", "uint16_t pid)"),
+                ("memcpy(to, from, size);", "bound", "memcpy(to, from, size - 1);"),
+                ("while (a < b)", "bound", "while (a < 1 + b)"))
+        for line, operator, expected in changes:
+            self.assertIn(expected, self.new(line).get(operator, ()), line)
+        self.assertNotIn("width", self.new("for (uint64_t i = 0; i < n; i++)"))
+
     def test_return(self) -> None:
         self.assertEqual(self.changed(6), {"return a - 1;", "return a;", "return 0;"})
         self.assertEqual(self.changed(8), {"return 1;"})
@@ -45,7 +69,79 @@ class Operators(unittest.TestCase):
         self.assertEqual({one.function for one in operators.of_file("a.c", C)}, {"less"})
 
 
+class Choice(unittest.TestCase):
+    def test_the_same_ones_spread_over_all_operators(self) -> None:
+        every = list(operators.of_file("a.c", C))
+        chosen = choice.choose(every, 4)
+        self.assertEqual(len({one.line for one in chosen}), 4)
+        self.assertEqual(len({one.operator for one in chosen}), 4)
+        moved = list(operators.of_file("a.c", "/* one line more */\n" + C))
+        self.assertEqual({one.key() for one in chosen},
+                         {one.key() for one in choice.choose(moved[::-1], 4)})
+
+    def test_all_where_there_are_few(self) -> None:
+        self.assertEqual(len(choice.choose(list(operators.of_file("a.c", C)), 99)), 4)
+
+
+TRACED = """
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		puts("one");
+	else
+		puts("none");
+	if (argc > 2)
+		abort();
+	return 0;
+}
+"""
+
+
+class Blocks(Folder):
+    """Each line of a program is traced to the run that reached it, whatever that ended with."""
+
+    def test_lines(self) -> None:
+        where = os.path.dirname(os.path.abspath(choice.__file__))
+        source, binary = self.write(TRACED, "harness", "a.c"), self.place("a")
+        trace = self.place("trace.o")
+        for command in (["-O1", "-c", "-o", trace, os.path.join(where, "trace.c")],
+                        ["-O0", "-g", "-no-pie", "-fno-pie", "-fsanitize-coverage=trace-pc", "-o",
+                         binary, source, trace]):
+            process.must(["gcc", *command])
+        blocks = Traced(self.home, self.home).blocks(binary)
+        cases: tuple[tuple[list[str], int], ...] = (([], 9), (["1"], 7), (["1", "2"], 11))
+        for arguments, line in cases:
+            bits = self.place("bits%d" % len(arguments))
+            process.run([binary, *arguments], env={"MUTANTS_TRACE": bits})
+            data = files.read_bytes(bits)
+            ran = {number for (_, number), places in blocks.items()
+                   if any(data[at // 8] >> at % 8 & 1 for at in places)}
+            self.assertEqual(ran & {7, 9, 11}, {line} | ({7} if arguments else set()))
+
+
+class Killed(Folder):
+    def test_there_and_back(self) -> None:
+        self.place("results", "mutants")
+        mutant = next(iter(operators.of_file("a.c", C)))
+        progress = table.Progress(self.home)
+        progress.add(mutant, {"state": "killed", "by": "run's files"})
+        self.write(table.killed([mutant], table.Progress(self.home), {}), *table.KILLED.split("/"))
+        self.assertEqual(table.killers(self.home), {choice.digest(mutant): "run's files"})
+
+
 class Survivors(Folder):
+    def test_stale(self) -> None:
+        mutant = next(iter(operators.of_file("a.c", C)))
+        gone = (*mutant.key()[:2], "no such line", ";")
+        self.assertEqual(survivors.stale([mutant], [mutant.key(), gone]), [gone])
+
+    def test_those_of_the_tree_are_not(self) -> None:
+        known = survivors.read(ROOT)
+        self.assertFalse(survivors.stale(choice.mutants(ROOT), known))
+        self.assertLessEqual(len(known), survivors.MOST)
+
     def read(self, text: str) -> dict[survivors.Key, str]:  # type: ignore[override]
         self.write(text, "results", "mutants", "survivors")
         return survivors.read(self.home)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which mutants are tried: the same ones as long as their lines stay, spread over all operators."""
+
+from __future__ import annotations
+
+import collections
+import glob
+import hashlib
+import os
+
+from ci.base import files
+from ci.mutants import operators
+from ci.mutants.operators import Mutant
+
+FOLDERS = ("validators", "harness/judge", "harness/outcome", "harness/explain",
+           "harness/model/space", "harness/model/oracle", "harness/model/unwind",
+           "harness/model/evidence", "harness/model/symbols", "harness/model/files",
+           "harness/inject", "harness/format/perfdata", "harness/format/observations",
+           "harness/format/truth", "harness/format/jit", "harness/format/elf",
+           "harness/format/rundir", "harness/format/procmaps")
+# Writers and what only captures use: judging reads nothing of theirs.
+EXCEPT = ("harness/format/truth/write.c", "harness/format/truth/acts.c")
+
+
+def mutants(tree: str) -> list[Mutant]:
+    found: list[Mutant] = []
+    for folder in FOLDERS:
+        for path in sorted(glob.glob(os.path.join(tree, folder, "*.c"))):
+            file = os.path.relpath(path, tree)
+            if file not in EXCEPT:
+                found += operators.of_file(file, files.read(path))
+    return found
+
+
+def digest(mutant: Mutant) -> str:
+    """Its name in one word."""
+    return hashlib.sha256("\0".join(mutant.key()).encode()).hexdigest()[:16]
+
+
+def choose(every: list[Mutant], count: int) -> list[Mutant]:
+    """Each operator's turn comes as often as the others', at most one mutant of each line."""
+    waiting: dict[str, collections.deque[Mutant]] = {}
+    for one in sorted(every, key=digest):
+        waiting.setdefault(one.operator, collections.deque()).append(one)
+    chosen: dict[tuple[str, str], Mutant] = {}
+    while waiting and len(chosen) < count:
+        for name in sorted(waiting):
+            while waiting[name] and (waiting[name][0].file, waiting[name][0].old) in chosen:
+                waiting[name].popleft()
+            if not waiting[name]:
+                del waiting[name]
+            elif len(chosen) < count:
+                one = waiting[name].popleft()
+                chosen[one.file, one.old] = one
+    return list(chosen.values())

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What came of the mutants: kept while they are tried, and told at the end."""
+
+from __future__ import annotations
+
+import collections
+import json
+import os
+from typing import Any, Mapping, Sequence
+
+from ci.base import files
+from ci.mutants import survivors
+from ci.mutants.choice import digest
+from ci.mutants.operators import Mutant
+
+KILLED = "results/mutants/killed"
+HEAD = """<!-- SPDX-License-Identifier: GPL-2.0-only -->
+# What our own tests notice
+
+`make mutants` changes one line of the validators, the judge, the model, the unwinder, the injector,
+`explain` or the readers, and asks whether fixtures, altered fixtures and recorded runs are still
+judged byte for byte as before, and whether the tests pass. *Explained*:
+[survivors](mutants/survivors) says why nobody can notice it. [killed](mutants/killed) says who
+notices each of the others. Measured at commit %s: %s.
+
+| %s | made | killed | explained | survived |
+|---|---|---|---|---|
+"""
+STATES = ("made", "killed", "explained", "survived")
+
+
+class Progress:
+    """O/mutants/progress: a line for each mutant that was tried."""
+
+    def __init__(self, folder: str) -> None:
+        self.path = os.path.join(folder, "progress")
+        self.of: dict[tuple[str, ...], dict[str, Any]] = {}
+        if os.path.exists(self.path):
+            for line in files.read(self.path).splitlines():
+                one = json.loads(line)
+                self.of[tuple(one["key"])] = one
+
+    def add(self, mutant: Mutant, result: dict[str, Any]) -> None:
+        one = {"key": mutant.key(), "operator": mutant.operator, **result}
+        self.of[mutant.key()] = one
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(one) + "\n")
+
+    def state(self, mutant: Mutant, known: Mapping[survivors.Key, str]) -> str:
+        if mutant.key() in known:
+            return "explained"
+        return str(self.of.get(mutant.key(), {}).get("state", "not tried"))
+
+
+def summary(chosen: Sequence[Mutant], progress: Progress,
+            known: Mapping[survivors.Key, str]) -> int:
+    """Prints it; how many survived."""
+    states = collections.Counter(progress.state(one, known) for one in chosen)
+    left = [one for one in chosen if progress.state(one, known) == "survived"]
+    for one in left:
+        print("survived: %s:%d %s()\n\t%s\n\t%s" % (one.file, one.line + 1, one.function,
+                                                    one.old.strip(), one.new.strip()))
+    made = sum(states[state] for state in STATES)
+    print("%d mutants: %s" % (made, ", ".join("%d %s" % (states[state], state)
+                                              for state in STATES[1:])))
+    for state, text in (("same", "have the same code"), ("no C", "are no C"),
+                        ("undecided", "were not tried to the end"), ("not tried", "not at all")):
+        if states[state]:
+            print("besides, %d %s" % (states[state], text))
+    return len(left)
+
+
+def killers(tree: str) -> dict[str, str]:
+    """Who noticed a mutant the last time that all were tried, by its digest."""
+    path = os.path.join(tree, KILLED)
+    lines = files.read(path).splitlines() if os.path.exists(path) else []
+    words = [line.split(" ", 2) for line in lines if line and not line.startswith("#")]
+    return {word[0]: word[2] for word in words}
+
+
+def killed(chosen: Sequence[Mutant], progress: Progress,
+           known: Mapping[survivors.Key, str]) -> str:
+    lines = ["%s %s %s" % (digest(one), one.operator, progress.of[one.key()]["by"])
+             for one in chosen if progress.state(one, known) == "killed"]
+    return ("# SPDX-License-Identifier: GPL-2.0-only\n# Written by make mutants: a mutant (see "
+            "ci/mutants/choice.py), its operator, who notices it.\n") + \
+        "".join(line + "\n" for line in sorted(lines))
+
+
+def rows(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors.Key, str],
+         operators: bool) -> str:
+    of: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    for one in chosen:
+        state = progress.state(one, known)
+        if state in STATES:
+            for row in (one.operator if operators else os.path.dirname(one.file), "all"):
+                of[row].update((state, "made"))
+    names = sorted(of, key=lambda row: (row == "all", row))
+    return "".join("| %s | %s |\n" % (name, " | ".join(str(of[name][state]) for state in STATES))
+                   for name in names)
+
+
+def table(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors.Key, str],
+          commit: str) -> str:
+    by = collections.Counter(progress.of[one.key()]["by"].split(".")[0] for one in chosen
+                             if progress.state(one, known) == "killed")
+    left = ["* `%s` %s(): `%s` became `%s`\n" % one.key() for one in chosen
+            if progress.state(one, known) == "survived"]
+    text = HEAD % (commit, ", ".join("%s notice%s %d" % (name, "" if name.endswith("s") else "s", n)
+                                     for name, n in by.most_common(5)), "folder") + \
+        rows(chosen, progress, known, False) + \
+        "\n| operator | made | killed | explained | survived |\n|---|---|---|---|---|\n" + \
+        rows(chosen, progress, known, True)
+    return text + ("\n## Not explained\n\n" + "".join(sorted(left)) if left else "")

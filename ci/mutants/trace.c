@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Linked into a program built with -fsanitize-coverage=trace-pc: a bit for each block that runs, in
+ * the file MUTANTS_TRACE, from its start to whatever its end is. It is mapped before the program
+ * gives up its rights, and shared by all processes that it splits into.
+ */
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+extern char __executable_start, etext;
+void __sanitizer_cov_trace_pc(void);
+
+static _Atomic uint8_t *bits;
+
+static __attribute__((constructor(101))) void begin(void)
+{
+	size_t size = (size_t)(&etext - &__executable_start) / 8 + 1;
+	const char *path = getenv("MUTANTS_TRACE");
+	void *map;
+	int fd;
+
+	if (!path)
+		return;
+	fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	if (fd < 0 || ftruncate(fd, (off_t)size))
+		return;
+	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	bits = map == MAP_FAILED ? NULL : map;
+}
+
+void __sanitizer_cov_trace_pc(void)
+{
+	size_t at = (size_t)((char *)__builtin_return_address(0) - &__executable_start);
+
+	if (bits)
+		bits[at / 8] |= (uint8_t)(1 << at % 8);
+}
