@@ -2,6 +2,7 @@
 #include "validators/mapping_points.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -9,6 +10,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/order.h"
 #include "harness/base/search.h"
+#include "harness/model/space/replay.h"
 
 static int add_point(struct jp_mapping_points *points, uint32_t pid, uint64_t time, bool mark)
 {
@@ -112,6 +114,52 @@ static int demand_marks(const struct jp_mapping_points *points, struct jp_error 
 	return 0;
 }
 
+/* Whether what @line shows is mapped by acts that the truth tells alone: nobody but a workload maps
+ * other memory than files executable, or a jitdump's marker. */
+static bool is_of_acts(const struct jp_procmap *line)
+{
+	return *line->name != '[' && (jp_mapping_backing(line->name) != JP_BACKING_FILE ||
+				      fnmatch("*/jit-*.dump*", line->name, 0) == 0);
+}
+
+/* Whether emitted code was put where [@one->start, @one->end) is, while it was there. */
+static bool holds_code(const struct jp_truth *truth, const struct jp_executable *one)
+{
+	size_t i;
+
+	jp_search(i, truth->nr_codes,
+		  truth->codes[i].pid != one->pid ? truth->codes[i].pid < one->pid
+						  : truth->codes[i].addr < one->start);
+	for (; i < truth->nr_codes && truth->codes[i].pid == one->pid &&
+	       truth->codes[i].addr < one->end;
+	     i++)
+		if (truth->codes[i].loaded > one->open_before &&
+		    truth->codes[i].ready < one->close_before)
+			return true;
+	return false;
+}
+
+/* What marks alone show is no workload's doing: of each of its acts the truth tells. */
+static int demand_acts(const struct jp_mapping_points *points, struct jp_error *err)
+{
+	const struct jp_executables *all = points->truth;
+
+	for (size_t i = 0; i < all->count; i++) {
+		const struct jp_executable *one = &all->list[i];
+		const struct jp_memory *memory = &all->memories[one->memory];
+
+		if (memory->act || !memory->line || *memory->line->name == '[' ||
+		    !(is_of_acts(memory->line) || holds_code(points->evidence->truth, one)))
+			continue;
+		return jp_fail(err, ENODATA,
+			       "pid %u has %" PRIx64 "-%" PRIx64 " %.200s executable in its maps,"
+			       " and the truth does not tell who mapped it",
+			       one->pid, one->start, one->end,
+			       *memory->line->name ? memory->line->name : "(no name)");
+	}
+	return 0;
+}
+
 static int by_time(const void *left, const void *right)
 {
 	const struct jp_mapping_point *a = left, *b = right;
@@ -122,7 +170,7 @@ static int by_time(const void *left, const void *right)
 int jp_mapping_points_find(struct jp_mapping_points *points, struct jp_error *err)
 {
 	const struct jp_truth *truth = points->evidence->truth;
-	int failed = demand_marks(points, err);
+	int failed = demand_marks(points, err) ?: demand_acts(points, err);
 
 	for (size_t i = 0; !failed && i < truth->nr_incarnations; i++)
 		failed = find_points(points, &truth->incarnations[i]);

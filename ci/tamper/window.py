@@ -121,6 +121,19 @@ def is_over(case: Case, mapped: tuple[int, ...]) -> bool:
                end[6] <= mapped[6] and mapped[6] + mapped[7] <= end[6] + end[7] for end in ends)
 
 
+def is_replaced(case: Case, mapped: tuple[int, ...]) -> bool:
+    """It was never executable, and before anything else became of it another mapping took all of
+    its place."""
+    truth, (start, size) = case.truth, mapped[6:8]
+    later = sorted((slot for number in (truth.MAP, truth.PROTECT, truth.REMAP, truth.UNMAP)
+                    for slot in map(truth.get, truth.of(number))
+                    if slot[2] == mapped[2] and slot[4] > mapped[5] and
+                    slot[6] < start + size and slot[6] + slot[7] > start),
+                   key=lambda slot: slot[4])
+    return not mapped[8] & rd.EXECUTE and bool(later) and later[0][0] == truth.MAP and \
+        later[0][6] <= start and start + size <= later[0][6] + later[0][7]
+
+
 def slots_gone(case: Case, kind_of: int, share: float) -> Changes:
     """Records that the workload never wrote."""
     truth = case.truth
@@ -130,6 +143,9 @@ def slots_gone(case: Case, kind_of: int, share: float) -> Changes:
     gone = set(found[::max(1, round(1 / share))])
     if kind_of == truth.MAP and all(is_over(case, truth.get(index)) for index in gone):
         raise Unobservable("what was mapped was gone before samples were taken")
+    if kind_of == truth.MAP and all(is_replaced(case, truth.get(index)) for index in gone):
+        raise Unobservable("what was mapped was never executable, and the next mapping took its "
+                           "place")
     return packed(truth, [slot for index, slot in enumerate(truth.slots) if index not in gone])
 
 

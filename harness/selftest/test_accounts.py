@@ -135,6 +135,21 @@ class Launched(tv.Recorded):
         self.anonymous()[2].time -= 50_000_000
         self.fails(self.exactly(1, "acts.records", "no-record"))
 
+    def test_act_that_the_truth_does_not_tell(self) -> None:
+        """Its own maps show the memory, and its unmapping."""
+        acts = self.truth.of(rd.Truth.MAP)
+        for index in acts[-1], acts[0]:  # the page, and all that was reserved for it
+            del self.truth.slots[index]
+        self.truth.next_slot = len(self.truth.slots)
+        self.errs("executable in its maps, and the truth does not tell who mapped it")
+
+    def test_unmapping_what_nothing_mapped(self) -> None:
+        index = self.truth.of(rd.Truth.UNMAP)[0]
+        slot = list(self.truth.get(index))
+        slot[6] -= 1 << 30
+        self.truth.set(index, *slot)
+        self.errs(r"pid \d+ unmaps \S+ at \d+, and nothing mapped it")
+
     def test_impossible_records(self) -> None:
         record = self.anonymous()[1]
         record.misc = record.misc & ~7 | rd.KERNEL

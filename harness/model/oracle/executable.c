@@ -190,6 +190,20 @@ static int remap(struct replay *replay, struct memory_space *space, const struct
 	return failed;
 }
 
+/* A workload unmaps what it mapped, and tells of both. */
+static int demand_mapped(const struct replay *replay, const struct memory_space *space,
+			 const struct jp_event *act)
+{
+	struct piece part;
+
+	if (!act->map.len || next_piece(space, act->map.addr, act->map.addr + act->map.len, &part))
+		return 0;
+	return jp_fail(replay->err, EINVAL,
+		       "the truth contradicts itself: pid %u unmaps %" PRIx64 "-%" PRIx64
+		       " at %" PRIu64 ", and nothing mapped it",
+		       act->pid, act->map.addr, act->map.addr + act->map.len, act->before);
+}
+
 static int apply(struct replay *replay, struct memory_space *space, const struct jp_event *act,
 		 size_t memory)
 {
@@ -201,7 +215,7 @@ static int apply(struct replay *replay, struct memory_space *space, const struct
 	case JP_EVENT_REMAP:
 		return remap(replay, space, act);
 	default:
-		return unmap(replay, space, act);
+		return demand_mapped(replay, space, act) ?: unmap(replay, space, act);
 	}
 }
 
