@@ -74,6 +74,33 @@ static bool possible(uint64_t addr)
 	return addr >= 0x1000 && addr < UINT64_C(1) << 56;
 }
 
+/* A JIT's memory is nearer; garbage is no three times a place where code can be. */
+static bool is_far(const struct jp_stack *stack)
+{
+	enum { LEAST = 3 };
+	const uint64_t far = UINT64_C(1) << 40;
+	uint64_t low = UINT64_MAX, high = 0;
+
+	for (uint64_t i = 0; i < stack->count; i++) {
+		if (!possible(stack->frames[i]))
+			return false;
+		low = stack->frames[i] < low ? stack->frames[i] : low;
+		high = stack->frames[i] > high ? stack->frames[i] : high;
+	}
+	return stack->count >= LEAST && high - low >= far;
+}
+
+/* Whether no frame of @stack lies in a mapping. */
+static bool is_unknown(struct jp_codes *codes, const struct jp_places_process *process,
+		       const struct jp_stack *stack)
+{
+	for (uint64_t i = 0; i < stack->count && stack->frames[i] < JP_CONTEXT_MAX; i++)
+		if (jp_places_at(codes->places, process, stack->frames[i])->place !=
+		    JP_PLACE_UNMAPPED)
+			return false;
+	return true;
+}
+
 void jp_end_of_chain(struct jp_codes *codes, const struct jp_places_process *process,
 		     const struct jp_stack *stack, struct jp_ending *ending)
 {
@@ -93,6 +120,7 @@ void jp_end_of_chain(struct jp_codes *codes, const struct jp_places_process *pro
 		ending->addr = stack->frames[0];
 		if (stack->count > 1 && possible(stack->frames[1]))
 			ending->next = stack->frames[1];
+		ending->far = is_far(stack) && is_unknown(codes, process, stack);
 		return;
 	}
 	ending->addr = stack->frames[nr_good - 1];

@@ -27,6 +27,8 @@ struct jp_ending {
 	uint64_t addr;
 	uint64_t next;           /* what follows and is no address of code; 0: nothing */
 	bool file;               /* of a file, or the vDSO */
+	bool far;                /* of UNMAPPED: no frame is known, and they lie as far apart as a
+				  * program and its libraries */
 	bool emitted;            /* a frame is a JIT's */
 	bool in_jit;             /* the innermost one is */
 	bool calls_jit;          /* so is its caller */

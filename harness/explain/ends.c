@@ -10,6 +10,9 @@
 #include "harness/model/unwind/elf_store.h"
 
 enum { PAGE = 4096 };
+/* Programs that are not PIE lie below, and nothing else: a JIT that asks for low memory gets it
+ * from there on (MAP_32BIT). */
+#define LOW_END UINT64_C(0x40000000)
 
 struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir,
 			    struct jp_file_finder *finder)
@@ -90,6 +93,7 @@ static int start_image(struct jp_ends *ends, const struct jp_event *event)
 		image->anon = parent->anon;
 		image->libc = parent->libc;
 		image->files = parent->files;
+		image->low_file = parent->low_file;
 		image->anon_before = parent->anon_before;
 		image->synthesized = parent->synthesized;
 	}
@@ -108,6 +112,7 @@ static int see_map(struct jp_ends *ends, const struct jp_event *event)
 		return -ENOMEM;
 	code = jp_code_of(jp_mapping_backing(event->map.name), event->map.name);
 	image->libc |= code == JP_CODE_LIBC;
+	image->low_file |= event->map.addr < LOW_END;
 	image->files |= code == JP_CODE_LIBC || code == JP_CODE_FILE || code == JP_CODE_LOADER;
 	/* What was there before has no time, or that of the profiler's look, and no event's id. */
 	if (!image->exec && (!event->time || (!event->id && !ends->first_sample))) {
@@ -125,7 +130,7 @@ bool jp_image_replaced(const struct jp_image *image)
 	/* Further apart than a JIT's memory: a program is here, and its libraries are there. */
 	const uint64_t far = UINT64_C(1) << 40;
 
-	if (!image->files)
+	if (!image->files || (image->elsewhere >= LEAST && image->elsewhere * 2 >= image->unmapped))
 		return true;
 	if (image->unmapped_since < LEAST ||
 	    (image->unmapped - image->unmapped_since) * FEW >= image->unmapped)
@@ -249,6 +254,7 @@ static void count_image(struct jp_image *image, const struct jp_ending *ending)
 		image->unmapped_since = 0;
 	} else if (ending->kind == JP_END_UNMAPPED) {
 		image->unmapped_since++;
+		image->elsewhere += ending->far || (ending->addr < LOW_END && !image->low_file);
 		stretch(image, ending->addr);
 		if (ending->next)
 			stretch(image, ending->next);

@@ -35,6 +35,8 @@ struct jp_image {
 	uint64_t unmapped;            /* samples that run code in no mapping */
 	uint64_t unmapped_since;      /* of those, after the last in a known file */
 	uint64_t low, high;           /* of the addresses in no mapping */
+	uint64_t elsewhere; /* of those samples, of a stack that only another program has */
+	bool low_file;      /* a mapping is where programs lie that are not PIE */
 };
 
 struct jp_end {

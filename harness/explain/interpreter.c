@@ -15,13 +15,34 @@ struct interpreted {
 	uint64_t samples, interpreted;
 };
 
+/* Code that is an interpreter's in a file where most is not: its functions are called so. What is
+ * sampled elsewhere, as in a garbage collector, is not for the program's functions to show. */
+static const struct {
+	const char *file, *function;
+} loops[] = {
+	{"node", "Builtins_"},
+};
+
 struct interpreter_state {
 	struct jp_names *names;
+	struct jp_map looped;    /* uint64_t by pid: samples taken in such a function */
 	struct jp_map places;    /* enum emitted_place, by address and pid */
 	struct jp_map processes; /* struct interpreted, by pid */
 };
 
-enum emitted_place { UNSEEN, ELSEWHERE, EMITTED, INTERPRETER };
+enum emitted_place { UNSEEN, ELSEWHERE, EMITTED, INTERPRETER, LOOP };
+
+/* What functions of the interpreter @file are called that run a program's; NULL: all may. */
+static const char *loop_of(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+	const char *name = slash ? slash + 1 : file;
+
+	for (size_t i = 0; i < sizeof(loops) / sizeof(*loops); i++)
+		if (strncmp(name, loops[i].file, strlen(loops[i].file)) == 0)
+			return loops[i].function;
+	return NULL;
+}
 
 static int begin(struct jp_explain_view *view, struct jp_error *err)
 {
@@ -40,6 +61,7 @@ static void free_state(void *context)
 	if (!state)
 		return;
 	jp_names_free(state->names);
+	jp_map_free(&state->looped);
 	jp_map_free(&state->places);
 	jp_map_free(&state->processes);
 	free(state);
@@ -49,37 +71,62 @@ static enum emitted_place look_up(const struct jp_explain_view *view, uint32_t p
 {
 	const struct interpreter_state *state = view->state;
 	const struct jp_mapping *mapping = jp_replay_find(view->spaces, pid, addr);
+	const char *loop = mapping ? loop_of(mapping->name) : NULL;
 	struct jp_name name;
 
+	if (loop) {
+		name = jp_names_find(state->names, mapping, addr);
+		/* Without symbols nobody can tell. */
+		return (name.text && strncmp(name.text, loop, strlen(loop)) == 0) ||
+				       name.how == JP_NAME_STRIPPED
+			       ? LOOP
+			       : ELSEWHERE;
+	}
 	if (!mapping || jp_code_of(mapping->backing, mapping->name) != JP_CODE_EMITTED)
 		return ELSEWHERE;
 	name = jp_names_find(state->names, mapping, addr);
 	return name.text && strcmp(name.text, emitted_name) == 0 ? INTERPRETER : EMITTED;
 }
 
-/* What lay at an address at first is what counts: interpreters stay where they are. */
+/* What lay at an address at first is what counts: interpreters stay where they are. -ENOMEM. */
+static int place_at(const struct jp_explain_view *view, uint32_t pid, uint64_t addr)
+{
+	struct interpreter_state *state = view->state;
+	uint64_t *place = jp_map_at(&state->places, addr ^ (uint64_t)pid << 47, sizeof(*place));
+
+	if (!place)
+		return -ENOMEM;
+	if (*place == UNSEEN)
+		*place = look_up(view, pid, addr);
+	return (int)*place;
+}
+
 static int see(struct jp_explain_view *view, const struct jp_event *event,
 	       const struct jp_stack *stack)
 {
 	struct interpreter_state *state = view->state;
 	struct interpreted *process;
-	uint64_t *place;
+	uint64_t *looped;
+	int place;
 
 	if (!stack || !stack->count || jp_places_none(event))
 		return 0;
-	place = jp_map_at(&state->places, stack->frames[0] ^ (uint64_t)event->pid << 47,
-			  sizeof(*place));
-	if (!place)
-		return -ENOMEM;
-	if (*place == UNSEEN)
-		*place = look_up(view, event->pid, stack->frames[0]);
-	if (*place == ELSEWHERE)
+	place = place_at(view, event->pid, stack->frames[0]);
+	if (place < 0)
+		return place;
+	if (place == LOOP) {
+		looped = jp_map_at(&state->looped, event->pid, sizeof(*looped));
+		if (!looped)
+			return -ENOMEM;
+		++*looped;
+	}
+	if (place != EMITTED && place != INTERPRETER)
 		return 0;
 	process = jp_map_at(&state->processes, event->pid, sizeof(*process));
 	if (!process)
 		return -ENOMEM;
 	process->samples++;
-	process->interpreted += *place == INTERPRETER;
+	process->interpreted += place == INTERPRETER;
 	return 0;
 }
 
@@ -104,18 +151,31 @@ static const char *remedy_of(const char *interpreter)
 	return "a profiler that reads the interpreter's own stacks";
 }
 
+/* Samples of @image that show an interpreter's functions, and no emitted code. */
+static uint64_t interpreted_by_file(const struct interpreter_state *state,
+				    const struct jp_image *image)
+{
+	const uint64_t *looped;
+
+	if (!image->interpreted || !loop_of(image->interpreter))
+		return image->interpreted;
+	looped = jp_map_find(&state->looped, image->pid);
+	return !looped ? 0 : *looped < image->interpreted ? *looped : image->interpreted;
+}
+
 /* The functions of @image's program are behind those of an interpreter that is a file. */
-static int blame_file(struct jp_explain_view *view, const struct jp_image *image)
+static int blame_file(struct jp_explain_view *view, const struct jp_image *image,
+		      uint64_t interpreted)
 {
 	struct jp_blame *blame = jp_blame(view->blames, "interpreter", image->pid, image->process,
-					  image->interpreter, image->interpreted);
+					  image->interpreter, interpreted);
 
 	if (!blame)
 		return -ENOMEM;
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " of %" PRIu64
 			  " stacks of the process are whole and go through %s",
-			  image->interpreted, image->samples, image->interpreter);
+			  interpreted, image->samples, image->interpreter);
 	jp_blame_evidence(blame, "no frame of theirs is in emitted code%s",
 			  image->anon ? "" : ": the process has none");
 	jp_blame_evidence(blame, "see them: perf script -i %s --pid %u -F ip,sym,dso", view->path,
@@ -157,9 +217,10 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 	for (size_t i = 0; i < view->ends->nr_images && !ret; i++) {
 		const struct jp_image *image = view->ends->all[i];
 		struct interpreted *process = jp_map_find(&state->processes, image->pid);
+		const uint64_t by_file = interpreted_by_file(state, image);
 
-		if (image->interpreted && image->interpreted * 2 >= image->samples)
-			ret = blame_file(view, image);
+		if (by_file && by_file * 2 >= image->samples)
+			ret = blame_file(view, image, by_file);
 		else if (process && image->samples && process->interpreted &&
 			 process->interpreted * 5 >= process->samples * 4) {
 			ret = blame_emitted(view, image, process);

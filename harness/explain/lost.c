@@ -53,6 +53,15 @@ static struct jp_blame *blame(const struct jp_lost *lost, struct jp_explain_view
 	return blame;
 }
 
+/* Whether any sample needs a mapping at all. */
+static bool any_user(const struct jp_ends *ends)
+{
+	for (size_t i = 0; i < ends->nr_images; i++)
+		if (ends->all[i]->samples)
+			return true;
+	return false;
+}
+
 int jp_lost_blame(const struct jp_lost *lost, struct jp_explain_view *view, uint64_t harm)
 {
 	const uint64_t sure = jp_max(lost->records[false], lost->samples[false]);
@@ -64,7 +73,7 @@ int jp_lost_blame(const struct jp_lost *lost, struct jp_explain_view *view, uint
 	struct jp_blame *found;
 
 	/* Where few were mappings, no sample is known to need one. */
-	if (part > 0.5 && sideband && !harm) {
+	if (part > 0.5 && sideband && !harm && any_user(view->ends)) {
 		/* What is known of the samples is in doubt by the share of records that is gone:
 		 * as many as there would be for the lost ones. */
 		const uint64_t doubt = (uint64_t)fmin(
@@ -80,12 +89,15 @@ int jp_lost_blame(const struct jp_lost *lost, struct jp_explain_view *view, uint
 				  "that much in doubt",
 				  sideband, lost->sideband);
 	}
-	if (!samples || harm)
+	/* Where most of what is there is harmed, that is what the loss cost. */
+	if (!samples || harm * 2 >= view->samples)
 		return 0;
 	found = blame(lost, view, "lost-samples", samples);
 	if (!found)
 		return -ENOMEM;
 	found->absent = samples;
-	jp_blame_evidence(found, "the %" PRIu64 " samples that are there are right", view->samples);
+	jp_blame_evidence(found, "%s%" PRIu64 " samples that are there are right",
+			  harm ? "but for those that need lost records, the " : "the ",
+			  view->samples);
 	return 0;
 }

@@ -77,3 +77,25 @@ void jp_elf_source_close(struct jp_elf_source *source)
 	free(source->parts.segments);
 	elf_end(source->elf);
 }
+
+Elf_Scn *jp_elf_section(const struct jp_elf_source *source, const char *wanted, GElf_Shdr *head,
+			size_t *index)
+{
+	Elf_Scn *section = NULL;
+	size_t strings, count = 0;
+
+	if (elf_getshdrstrndx(source->elf, &strings) || !strings)
+		return NULL;
+	while ((section = elf_nextscn(source->elf, section)) && count++ < JP_ELF_MAX_SECTIONS) {
+		const char *name = gelf_getshdr(section, head)
+					   ? elf_strptr(source->elf, strings, head->sh_name)
+					   : NULL;
+
+		if (!name || strcmp(name, wanted) != 0)
+			continue;
+		if (index)
+			*index = elf_ndxscn(section);
+		return section;
+	}
+	return NULL;
+}

@@ -25,6 +25,10 @@ int jp_elf_source_ours(const struct jp_elf_source *source, struct jp_error *err)
 /* Files that perf 5.10 makes of a jitdump have sections but no program headers: their code as a
  * segment. */
 void jp_elf_source_sections(struct jp_elf_source *source);
+/* The first section called @wanted, its header in *@head and its number in *@index (may be NULL);
+ * NULL: there is none. */
+Elf_Scn *jp_elf_section(const struct jp_elf_source *source, const char *wanted, GElf_Shdr *head,
+			size_t *index);
 /* Opened or not. */
 void jp_elf_source_close(struct jp_elf_source *source);
 #define JP_ELF_CLOSED_AT_END __attribute__((cleanup(jp_elf_source_close)))

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,33 +26,11 @@ struct taking {
 	struct jp_error *err;
 };
 
-static Elf_Scn *section_called(const struct jp_elf_source *source, const char *wanted,
-			       GElf_Shdr *head, size_t *index)
-{
-	Elf_Scn *section = NULL;
-	size_t strings, count = 0;
-
-	if (elf_getshdrstrndx(source->elf, &strings) || !strings)
-		return NULL;
-	while ((section = elf_nextscn(source->elf, section)) && count++ < JP_ELF_MAX_SECTIONS) {
-		const char *name = gelf_getshdr(section, head)
-					   ? elf_strptr(source->elf, strings, head->sh_name)
-					   : NULL;
-
-		if (!name || strcmp(name, wanted) != 0)
-			continue;
-		if (index)
-			*index = elf_ndxscn(section);
-		return section;
-	}
-	return NULL;
-}
-
 static bool has_table(const struct jp_elf_source *source, const char *name, GElf_Word type)
 {
 	GElf_Shdr head;
 
-	return section_called(source, name, &head, NULL) && head.sh_type == type;
+	return jp_elf_section(source, name, &head, NULL) && head.sh_type == type;
 }
 
 struct jp_elf_tables jp_elf_tables(const struct jp_elf_input *file)
@@ -65,6 +44,24 @@ struct jp_elf_tables jp_elf_tables(const struct jp_elf_input *file)
 	tables.symtab = has_table(&source, ".symtab", SHT_SYMTAB);
 	tables.dynsym = has_table(&source, ".dynsym", SHT_DYNSYM);
 	return tables;
+}
+
+bool jp_elf_debuglink(const struct jp_elf_input *file, char *name, size_t size)
+{
+	JP_ELF_CLOSED_AT_END struct jp_elf_source source;
+	const Elf_Data *data;
+	Elf_Scn *section;
+	GElf_Shdr head;
+
+	if (jp_elf_source_open(&source, file->fd, file->image, file->size, NULL))
+		return false;
+	section = jp_elf_section(&source, ".gnu_debuglink", &head, NULL);
+	data = section && head.sh_type != SHT_NOBITS ? elf_rawdata(section, NULL) : NULL;
+	/* The name, and a checksum. */
+	if (!data || !data->d_buf || !memchr(data->d_buf, 0, data->d_size) ||
+	    !*(const char *)data->d_buf || strchr(data->d_buf, '/'))
+		return false;
+	return (size_t)snprintf(name, size, "%s", (const char *)data->d_buf) < size;
 }
 
 static int add(struct taking *taking, uint64_t offset, uint64_t size, const char *name,
@@ -165,7 +162,7 @@ static int take_symbol(struct taking *taking, const GElf_Sym *raw, const char *n
 static int take_table(struct taking *taking, const char *called, GElf_Word type)
 {
 	GElf_Shdr head;
-	Elf_Scn *section = section_called(&taking->file, called, &head, NULL);
+	Elf_Scn *section = jp_elf_section(&taking->file, called, &head, NULL);
 	Elf_Data *data;
 	size_t count;
 	int failed = 0;
@@ -218,21 +215,21 @@ static int take_plt(struct taking *taking)
 	uint64_t size, count;
 	int failed = 0;
 
-	if (!section_called(runtime, ".dynsym", &other, NULL))
+	if (!jp_elf_section(runtime, ".dynsym", &other, NULL))
 		return 0;
-	if (!section_called(runtime, ".rela.plt", &relocations, NULL) &&
-	    !section_called(runtime, ".rel.plt", &relocations, NULL))
+	if (!jp_elf_section(runtime, ".rela.plt", &relocations, NULL) &&
+	    !jp_elf_section(runtime, ".rel.plt", &relocations, NULL))
 		return 0;
-	if (!section_called(runtime, ".plt", &plt, NULL) || !relocations.sh_entsize)
+	if (!jp_elf_section(runtime, ".plt", &plt, NULL) || !relocations.sh_entsize)
 		return 0;
 	count = relocations.sh_size / relocations.sh_entsize;
 	size = plt.sh_entsize > 4 ? plt.sh_entsize : 16;
 	failed = add(taking, plt.sh_offset, size, ".plt", JP_PERF_VERSION(6, 3));
 	if (!failed)
 		failed = take_entries(taking, &plt, size, size, count, 0);
-	if (!failed && section_called(runtime, ".plt.sec", &other, NULL))
+	if (!failed && jp_elf_section(runtime, ".plt.sec", &other, NULL))
 		failed = take_entries(taking, &other, 0, 16, count, JP_PERF_VERSION(6, 3));
-	if (!failed && section_called(runtime, ".plt.got", &other, NULL))
+	if (!failed && jp_elf_section(runtime, ".plt.got", &other, NULL))
 		failed = take_entries(taking, &other, 0, other.sh_entsize, UINT64_MAX,
 				      JP_PERF_VERSION(6, 3));
 	return failed;

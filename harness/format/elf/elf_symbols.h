@@ -22,6 +22,10 @@ struct jp_elf_tables {
 };
 struct jp_elf_tables jp_elf_tables(const struct jp_elf_input *file);
 
+/* What its .gnu_debuglink calls the file with its symbols, into @name; false: it has none, or a
+ * path in its place. */
+bool jp_elf_debuglink(const struct jp_elf_input *file, char *name, size_t size);
+
 /* A symbol, by where its bytes stand in the file; a perf.data's mapping finds its own by that. */
 struct jp_elf_symbol {
 	uint64_t offset, size;

@@ -233,27 +233,18 @@ static int find_in(struct jp_file_finder *finder, const struct jp_wanted_file *w
 	return ret ?: check_build_id(found, &wanted->id, err);
 }
 
-int jp_file_find(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
-		 enum jp_file_place place, struct jp_found_file *found, struct jp_error *err)
+/* In all places from @place on. */
+static int find_from(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
+		     enum jp_file_place place, struct jp_found_file *found, struct jp_error *err)
 {
-	static const char deleted[] = " (deleted)";
-	struct jp_wanted_file sought = *wanted;
-	const size_t length = strlen(wanted->path), tail = sizeof(deleted) - 1;
 	struct jp_error ambiguous = {""};
-	char path[4096];
 	int failed = -ENOENT;
 
-	/* A removed file may lie elsewhere, or be there again: its build id tells. */
-	if (wanted->id.size && length > tail && length < sizeof(path) &&
-	    strcmp(wanted->path + length - tail, deleted) == 0) {
-		snprintf(path, sizeof(path), "%.*s", (int)(length - tail), wanted->path);
-		sought.path = path;
-	}
 	for (; place < JP_FILE_PLACES; place++) {
 		if (!finder->given && place < JP_FILE_CACHE)
 			place = JP_FILE_CACHE;
 		*found = (struct jp_found_file){.fd = -1, .place = place};
-		failed = find_in(finder, &sought, found, err);
+		failed = find_in(finder, wanted, found, err);
 		if (!failed)
 			return 0;
 		jp_found_file_close(found);
@@ -265,6 +256,26 @@ int jp_file_find(struct jp_file_finder *finder, const struct jp_wanted_file *wan
 	if (*ambiguous.text)
 		*err = ambiguous;
 	return failed;
+}
+
+int jp_file_find(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
+		 enum jp_file_place place, struct jp_found_file *found, struct jp_error *err)
+{
+	static const char deleted[] = " (deleted)";
+	struct jp_wanted_file sought = *wanted;
+	const size_t length = strlen(wanted->path), tail = sizeof(deleted) - 1;
+	char path[4096];
+
+	if (wanted->id.size && length > tail && length < sizeof(path) &&
+	    strcmp(wanted->path + length - tail, deleted) == 0) {
+		/* It may be called so. */
+		if (!find_from(finder, wanted, place, found, NULL))
+			return 0;
+		/* A removed file may lie elsewhere, or be there again: its build id tells. */
+		snprintf(path, sizeof(path), "%.*s", (int)(length - tail), wanted->path);
+		sought.path = path;
+	}
+	return find_from(finder, &sought, place, found, err);
 }
 
 int jp_file_find_path(struct jp_file_finder *finder, uint32_t pid, const char *path,

@@ -52,6 +52,20 @@ int jp_file_path_in_run(const char *run, enum jp_file_place place, const char *r
 	return -ENOENT;
 }
 
+/* What a .gnu_debuglink leads to. */
+static int path_of_link(enum jp_file_place place, const struct jp_wanted_file *wanted, char *path,
+			size_t size)
+{
+	const int folder = (int)(base_of(wanted->path) - wanted->path);
+
+	if (!wanted->link)
+		return -ENOENT;
+	return jp_path_build(path, size, NULL, "%s%.*s%s%s",
+			     place == JP_FILE_LINK_SYSTEM ? "/usr/lib/debug" : "", folder,
+			     wanted->path, place == JP_FILE_LINK_DEBUG ? ".debug/" : "",
+			     wanted->link);
+}
+
 int jp_file_path_in(enum jp_file_place place, const struct jp_wanted_file *wanted, char *path,
 		    size_t size)
 {
@@ -71,6 +85,10 @@ int jp_file_path_in(enum jp_file_place place, const struct jp_wanted_file *wante
 	if (*wanted->path != '/' && !vdso)
 		return -ENOENT;
 	switch (place) {
+	case JP_FILE_LINK:
+	case JP_FILE_LINK_DEBUG:
+	case JP_FILE_LINK_SYSTEM:
+		return path_of_link(place, wanted, path, size);
 	case JP_FILE_CACHE:
 		return jp_path_build(path, size, NULL, "%s/.debug/.build-id/%.2s/%s/%s", home, id,
 				     id + 2, vdso ? "vdso" : "elf");

@@ -12,6 +12,7 @@ struct jp_wanted_file {
 	const char *path;      /* as recorded */
 	struct jp_build_id id; /* size 0: any will do ... */
 	uint64_t ino;          /* ... but on this machine itself only of this inode; 0: any */
+	const char *link;      /* how it calls the file with its symbols; NULL: unknown */
 	uint32_t pid;          /* who mapped it: where it lies in another mount namespace, there */
 };
 /* Where an ELF file, or one with its symbols, may lie; perf's order. */
@@ -22,6 +23,9 @@ enum jp_file_place {
 	JP_FILE_DEBUG_SUFFIX, /* /usr/lib/debug/PATH.debug */
 	JP_FILE_DEBUG_PATH,   /* /usr/lib/debug/PATH */
 	JP_FILE_DEBUG_ID,     /* /usr/lib/debug/.build-id/XX/YY.debug */
+	JP_FILE_LINK,         /* what PATH's .gnu_debuglink says, beside it */
+	JP_FILE_LINK_DEBUG,   /* in .debug there */
+	JP_FILE_LINK_SYSTEM,  /* in PATH's folder below /usr/lib/debug */
 	JP_FILE_ITSELF,       /* PATH; for [vdso] our own */
 	JP_FILE_PLACES
 };

@@ -15,14 +15,21 @@ static struct jp_elf_input input_of(const struct jp_found_file *found)
 	return (struct jp_elf_input){found->fd, found->image, found->size};
 }
 
-/* The file's own build id leads to its symbols where the capture has none. */
-static void learn_build_id(struct jp_file_finder *finder, struct jp_wanted_file *wanted)
+/* What the file itself says of where its symbols are: its link, into @link, and its build id where
+ * the capture has none. */
+static void learn(struct jp_file_finder *finder, struct jp_wanted_file *wanted, char *link,
+		  size_t size)
 {
 	struct jp_found_file found;
+	struct jp_elf_input input;
 
-	if (wanted->id.size || jp_file_find(finder, wanted, JP_FILE_ITSELF, &found, NULL))
+	if (jp_file_find(finder, wanted, JP_FILE_ITSELF, &found, NULL))
 		return;
-	if (jp_elf_build_id(found.fd, found.image, found.size, &wanted->id, NULL))
+	input = input_of(&found);
+	if (jp_elf_debuglink(&input, link, size))
+		wanted->link = link;
+	if (!wanted->id.size &&
+	    jp_elf_build_id(found.fd, found.image, found.size, &wanted->id, NULL))
 		wanted->id.size = 0;
 	jp_found_file_close(&found);
 }
@@ -76,8 +83,9 @@ void jp_symbol_file_load(struct jp_symbol_file *file, struct jp_file_finder *fin
 	struct jp_wanted_file wanted = *recorded;
 	struct jp_elf_input symbols, runtime;
 	struct held held = {0};
+	char link[256];
 
-	learn_build_id(finder, &wanted);
+	learn(finder, &wanted, link, sizeof(link));
 	find_files(&held, file, finder, &wanted);
 	if (held.count) {
 		symbols = input_of(held.symbols ?: held.runtime);
