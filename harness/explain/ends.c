@@ -228,6 +228,7 @@ static void count(struct jp_end *end, const struct jp_event *event, const struct
 		end->tid = event->tid;
 		end->frames = stack->count;
 		end->dump = event->sample.stack_size;
+		end->limit = event->asked ? event->asked->max_stack : 0;
 	}
 	end->nr_frames += stack->count;
 	end->blank += !event->sample.user && !event->sample.stack_size;

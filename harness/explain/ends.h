@@ -57,7 +57,8 @@ struct jp_end {
 	uint64_t garbage;     /* of those, with addresses behind it that are none */
 	/* The first of them: */
 	uint64_t time, next, frames;
-	uint64_t dump; /* bytes */
+	uint64_t dump;  /* bytes */
+	uint32_t limit; /* addresses of a chain that the event itself asks for; 0: none */
 	uint32_t tid;
 };
 

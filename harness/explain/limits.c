@@ -36,9 +36,111 @@ static const char *cause_of(const struct jp_end *end)
 	}
 }
 
+static void describe_depth(struct jp_explain_view *view, const struct jp_end *end,
+			   struct jp_blame *blame)
+{
+	if (end->limit)
+		jp_blame_evidence(blame,
+				  "the event asks for no more than %u addresses (max-stack): perf "
+				  "evlist -v -i %s | grep sample_max_stack",
+				  end->limit, view->path);
+	else
+		jp_blame_evidence(blame, "its chain is as long as the kernel stores: sysctl "
+					 "kernel.perf_event_max_stack");
+	jp_blame_evidence(blame,
+			  "no frame of it is where the thread began: perf script -i %s --tid %u",
+			  view->path, end->tid);
+	if (end->limit)
+		jp_blame_remedy(blame,
+				"record without the event's max-stack, or with a larger one: "
+				"perf record -g -e cpu-clock/max-stack=127/");
+	else
+		jp_blame_remedy(blame, "before recording: sysctl kernel.perf_event_max_stack=1024 "
+				       "(no event may be open then)");
+}
+
+static void describe_dump(struct jp_explain_view *view, const struct jp_end *end,
+			  struct jp_blame *blame)
+{
+	jp_blame_evidence(blame,
+			  "the dump holds all of the %" PRIu64
+			  " bytes that were asked for, and the walk needs more",
+			  end->dump);
+	jp_blame_evidence(blame,
+			  "the size asked for: perf evlist -v -i %s | grep sample_stack_user",
+			  view->path);
+	jp_blame_remedy(blame,
+			"perf record --call-graph dwarf,%u (at most 65528), or frame pointers (-g)",
+			end->dump * 4 > 65528 ? 65528u : (unsigned)(end->dump * 4));
+}
+
+static void describe_hollow(struct jp_explain_view *view, const struct jp_end *end,
+			    struct jp_blame *blame)
+{
+	jp_blame_evidence(blame,
+			  "the dump holds %" PRIu64
+			  " bytes, fewer than were asked for: the kernel stops at a page "
+			  "that was never touched, or swapped out",
+			  end->dump);
+	jp_blame_evidence(blame, "see the sizes: perf script -i %s -D | grep 'ustack: size'",
+			  view->path);
+	jp_blame_remedy(blame, "record by frame pointers (perf record -g); or have the program "
+			       "touch its stack (MAP_POPULATE)");
+}
+
+static void describe_no_cfi(struct jp_explain_view *view, const struct jp_end *end,
+			    struct jp_blame *blame)
+{
+	if (end->code == JP_CODE_EMITTED)
+		jp_blame_evidence(blame,
+				  "no ELF file serves the mapping %s, and no jitdump with unwind "
+				  "information was injected for it",
+				  end->file);
+	else
+		jp_blame_evidence(
+			blame, "%s has no call frame information for %" PRIx64 ": readelf -wF %s",
+			end->file, end->addr - end->start, end->file);
+	jp_blame_evidence(blame, "see where stacks end: perf script -i %s --pid %u", view->path,
+			  end->image->pid);
+	if (end->code == JP_CODE_EMITTED)
+		jp_blame_remedy(blame,
+				"record by frame pointers (perf record -g) if the runtime keeps "
+				"them; or let it write a jitdump with unwind information "
+				"(node --perf-prof --perf-prof-unwinding-info, python -X "
+				"perf_jit), record with -k mono, then perf inject --jit");
+	else
+		jp_blame_remedy(blame,
+				"record by frame pointers (perf record -g), or build %s with "
+				"-fasynchronous-unwind-tables, its assembly with .cfi directives",
+				end->file);
+}
+
+static void describe_missing(struct jp_explain_view *view, const struct jp_end *end,
+			     struct jp_blame *blame)
+{
+	jp_blame_evidence(blame,
+			  "%s cannot be opened, or is not the file that was recorded: perf "
+			  "buildid-list -i %s",
+			  end->file, view->path);
+	jp_blame_evidence(blame, "its call frame information is needed to go on from %" PRIx64,
+			  end->addr);
+	jp_blame_remedy(blame,
+			"judge where it was recorded, or give the files of then: jitproof "
+			"explain --elf DIR %s",
+			view->path);
+}
+
 static void describe(struct jp_explain_view *view, const struct jp_end *end, struct jp_blame *blame)
 {
-	const char *id = blame->cause->id;
+	static const struct {
+		const char *id;
+		void (*describe)(struct jp_explain_view *view, const struct jp_end *end,
+				 struct jp_blame *blame);
+	} causes[] = {
+		{"depth-limit", describe_depth},    {"dump-too-small", describe_dump},
+		{"empty-dump", describe_hollow},    {"no-cfi-for-jit", describe_no_cfi},
+		{"missing-file", describe_missing},
+	};
 
 	if (blame->nr_evidence)
 		return;
@@ -47,72 +149,9 @@ static void describe(struct jp_explain_view *view, const struct jp_end *end, str
 			  " frames, the last at %" PRIx64 " in %s",
 			  end->time / 1000000000, end->time % 1000000000, end->tid, end->frames,
 			  end->addr, end->file ? end->file : "no mapping");
-	if (strcmp(id, "depth-limit") == 0) {
-		jp_blame_evidence(
-			blame,
-			"its chain is as long as a sample stores (attr.sample_max_stack, else "
-			"kernel.perf_event_max_stack): perf evlist -v -i %s",
-			view->path);
-		jp_blame_evidence(
-			blame,
-			"no frame of it is where the thread began: perf script -i %s --tid %u",
-			view->path, end->tid);
-		jp_blame_remedy(blame, "sysctl kernel.perf_event_max_stack=1024, and perf record "
-				       "--max-stack 1024");
-	} else if (strcmp(id, "dump-too-small") == 0) {
-		jp_blame_evidence(blame,
-				  "the dump holds all of the %" PRIu64
-				  " bytes that were asked for, and the walk needs more",
-				  end->dump);
-		jp_blame_evidence(
-			blame, "the size asked for: perf evlist -v -i %s | grep sample_stack_user",
-			view->path);
-		jp_blame_remedy(
-			blame,
-			"perf record --call-graph dwarf,%u (at most 65528), or frame pointers (-g)",
-			end->dump * 4 > 65528 ? 65528u : (unsigned)(end->dump * 4));
-	} else if (strcmp(id, "empty-dump") == 0) {
-		jp_blame_evidence(blame,
-				  "the dump holds %" PRIu64
-				  " bytes, fewer than were asked for: the kernel stops at a page "
-				  "that was never touched, or swapped out",
-				  end->dump);
-		jp_blame_evidence(blame,
-				  "see the sizes: perf script -i %s -D | grep 'ustack: size'",
-				  view->path);
-		jp_blame_remedy(blame, "record by frame pointers (perf record -g); or have the "
-				       "program touch its stack (MAP_POPULATE)");
-	} else if (strcmp(id, "no-cfi-for-jit") == 0) {
-		if (end->code == JP_CODE_EMITTED)
-			jp_blame_evidence(blame,
-					  "no ELF file serves the mapping %s, and no jitdump with "
-					  "unwind information was injected for it",
-					  end->file);
-		else
-			jp_blame_evidence(blame,
-					  "%s has no call frame information for %" PRIx64
-					  ": readelf -wF %s",
-					  end->file, end->addr - end->start, end->file);
-		jp_blame_evidence(blame, "see where stacks end: perf script -i %s --pid %u",
-				  view->path, end->image->pid);
-		jp_blame_remedy(blame,
-				"record by frame pointers (perf record -g) if the runtime keeps "
-				"them; or let it write a jitdump with unwind information "
-				"(node --perf-prof --perf-prof-unwinding-info, python -X "
-				"perf_jit), record with -k mono, then perf inject --jit");
-	} else {
-		jp_blame_evidence(blame,
-				  "%s cannot be opened, or is not the file that was recorded: perf "
-				  "buildid-list -i %s",
-				  end->file, view->path);
-		jp_blame_evidence(blame,
-				  "its call frame information is needed to go on from %" PRIx64,
-				  end->addr);
-		jp_blame_remedy(blame,
-				"judge where it was recorded, or give the files of then: jitproof "
-				"explain --elf DIR %s",
-				view->path);
-	}
+	for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++)
+		if (strcmp(blame->cause->id, causes[i].id) == 0)
+			causes[i].describe(view, end, blame);
 }
 
 static int blame_end(struct jp_explain_view *view, const struct jp_end *end, const char *id,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "harness/explain/name_causes.h"
 
@@ -120,10 +121,30 @@ static int blame_memfd(const struct jp_name_case *name_case, const struct map_fa
 	return 1;
 }
 
+/* How long before the recording began the map was written for the last time, by the times of both
+ * files; 0: it was not, or they do not tell. */
+static double written_before(const struct jp_name_case *name_case)
+{
+	const struct jp_name_process *process = name_case->process;
+	struct jp_found_file found;
+	struct stat map, recording;
+	double before = 0;
+
+	if (jp_file_find_map(jp_name_losses_finder(name_case->losses), name_case->loss->pid, &found,
+			     NULL))
+		return 0;
+	if (!fstat(found.fd, &map) && !stat(name_case->view->path, &recording))
+		before = difftime(recording.st_mtime, map.st_mtime) -
+			 (process->last - process->first) / 1e9;
+	jp_found_file_close(&found);
+	return before > 1 ? before : 0;
+}
+
 static int blame_stale(const struct jp_name_case *name_case, const struct map_facts *facts)
 {
 	const struct jp_name_loss *loss = name_case->loss;
 	struct jp_blame *blame = jp_blame_names(name_case, "map-stale", facts->path);
+	const double before = written_before(name_case);
 
 	if (!blame)
 		return -ENOMEM;
@@ -147,6 +168,12 @@ static int blame_stale(const struct jp_name_case *name_case, const struct map_fa
 			  "elsewhere: `head %s`",
 			  facts->lines, facts->others, facts->path);
 	samples_line(name_case, blame);
+	if (before > 0)
+		jp_blame_evidence(
+			blame,
+			"the map was written for the last time %.0f s before the recording "
+			"began, by the times of the files: `ls -l --full-time %s %s`",
+			before, facts->path, name_case->view->path);
 	jp_blame_evidence(blame,
 			  "samples without a name begin %.3f s after the first sample; compare "
 			  "`ls -l --full-time %s` with the time of the recording",
@@ -168,9 +195,9 @@ static int blame_partial(const struct jp_name_case *name_case, const struct map_
 	jp_blame_evidence(blame, "for example 0x%" PRIx64 " is in no line of %s",
 			  name_case->loss->addrs[0], facts->path);
 	jp_blame_evidence(blame,
-			  "the map has %zu lines for that memory: other code of the runtime is "
-			  "there",
-			  facts->lines);
+			  "the map has %zu lines for that memory, and %zu elsewhere: `grep -c . "
+			  "%s`",
+			  facts->lines, facts->others, facts->path);
 	jp_blame_remedy(blame,
 			"let the runtime write all code, and write the map when the recording "
 			"ends: %s",

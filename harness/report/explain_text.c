@@ -100,7 +100,7 @@ void jp_explain_report_text(const struct jp_explanation *explanation, const char
 	for (size_t i = 0; i < explanation->nr_accused; i++)
 		print_cause(explanation, &explanation->causes[i]);
 	if (explanation->nr_accused < explanation->nr_causes)
-		printf("\nnotes, below %.0f %%:\n", 100 * JP_EXPLAIN_ACCUSES);
+		printf("\nnotes, below %.0f %% or by too few samples:\n", 100 * JP_EXPLAIN_ACCUSES);
 	for (size_t i = explanation->nr_accused; i < explanation->nr_causes; i++)
 		print_cause(explanation, &explanation->causes[i]);
 }
