@@ -21,6 +21,7 @@ import eu_stackprof
 import hotspot
 import libbpf_profile
 import perf_script
+import sysprof
 from ci.base import process
 from harness.selftest.scratch import Folder, JITPROOF
 
@@ -144,6 +145,33 @@ class Parsing(Folder):
                          [(250, 7, 8, [(0x7f10, "jit_a"), (0x82f0, None)])])
         with self.assertRaisesRegex(hotspot.protocol.Failed, "is cut"):
             list(hotspot.Parsed(parsed.data + b"12345").samples())
+
+    def test_sysprof(self) -> None:
+        """Of a capture that grows: what is ours, the user's part of each chain, no threads."""
+        def frame(kind: int, when: int, pid: int, payload: bytes) -> bytes:
+            return sysprof.HEAD.pack(sysprof.HEAD.size + len(payload), 0, pid, when, kind) + payload
+        chain = struct.pack("<HHi5Q", 5, 0, 8, 2**64 - 128, 0xffffffff81000000,
+                            sysprof.CONTEXT_USER, 0x7f10, 0x7f20)
+        data = struct.pack("<I", sysprof.MAGIC) + bytes(252) + b"".join((
+            frame(sysprof.FORK, 99, 7, struct.pack("<i4x", 8)),
+            frame(sysprof.FORK, 100, 7, struct.pack("<i4x", 9)),
+            frame(sysprof.MAP, 110, 9, struct.pack("<4Q", 0x7000, 0x8000, 0, 3) + b"/a b\0"),
+            frame(sysprof.SAMPLE, 250, 7, chain), frame(sysprof.SAMPLE, 250, 6, chain)))
+        with open(self.place("sysprof.syscap"), "wb") as out:
+            out.write(data[:-3])
+        with mock.patch.object(sysprof.Sysprof, "version", return_value="1"):
+            made = sysprof.Sysprof(argparse.Namespace(dir=self.home))
+            made.capture = sysprof.Capture(self.place("sysprof.syscap"))
+            made.ours, made.counted, made.count = {7}, 0, 0
+            made.enabled, made.stopped = 0, 10**18
+            self.assertEqual(made.samples(), 1)
+            with open(self.place("sysprof.syscap"), "ab") as out:
+                out.write(data[-3:])
+            file = io.StringIO()
+            made.write(file)
+        self.assertTrue(file.getvalue().endswith(
+            "fork 100 9 9 7 7\nmap 110 9 7000-8000 r-xp 00000000 00:00 3 /a b\n"
+            "sample 250 7 8 0x7f10 0x7f20\n"), file.getvalue())
 
     def test_perf_script(self) -> None:
         self.assertEqual(list(perf_script.parse(SCRIPT)), [

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""sysprof: what it captures of the whole machine, by frame pointers.
+
+$JITPROOF_SYSPROF is the sysprof-cli to use; else what ci/peers installed, or PATH's: one that can
+do without its daemon.
+"""
+
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import time
+from typing import IO, Iterator
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from adapting.observations import Stream
+from adapting.protocol import TIMEOUT_S, Adapter, Failed, Missing, find, main, one_line, output_of
+
+PERIOD_NS = 1_000_000  # of each CPU's clock, where there are no hardware events
+# A capture: 256 bytes of header, then frames of 24 bytes and a payload.
+MAGIC, HEADER, HEAD = 0xfdca975e, 256, struct.Struct("<HhiqB7x")
+SAMPLE, MAP, PROCESS, FORK, EXIT = 2, 3, 4, 5, 6
+CONTEXT_USER, CONTEXT_MAX = 2**64 - 512, 2**64 - 4095
+
+
+class Capture:
+    """The file, read as it grows. One frame: (kind, CPU, time, pid, payload)."""
+
+    def __init__(self, path: str) -> None:
+        self.path, self.data, self.at = path, b"", HEADER
+        self.frames: list[tuple[int, int, int, int, bytes]] = []
+
+    def read(self) -> None:
+        try:
+            with open(self.path, "rb") as file:
+                file.seek(len(self.data))
+                self.data += file.read()
+        except FileNotFoundError:
+            return
+        if len(self.data) >= HEADER and struct.unpack_from("<I", self.data)[0] != MAGIC:
+            raise Failed("sysprof's file is no capture of this byte order")
+        while self.at + HEAD.size <= len(self.data):
+            size, cpu, pid, when, kind = HEAD.unpack_from(self.data, self.at)
+            if size < HEAD.size:
+                raise Failed("sysprof's capture is damaged at %d" % self.at)
+            if self.at + size > len(self.data):
+                break
+            self.frames.append((kind, cpu, when, pid,
+                                self.data[self.at + HEAD.size:self.at + size]))
+            self.at += size
+
+
+def text(data: bytes) -> str:
+    return data.split(b"\0")[0].decode("utf-8", "surrogateescape")
+
+
+def threads_of(pid: int) -> Iterator[int]:
+    """Those of a process and of all that descend from it."""
+    try:
+        for thread in map(int, os.listdir("/proc/%d/task" % pid)):
+            yield thread
+            with open("/proc/%d/task/%d/children" % (pid, thread), encoding="ascii") as file:
+                children = [int(child) for child in file.read().split()]
+            for child in children:
+                yield from threads_of(child)
+    except OSError:
+        return  # it ended
+
+
+class Sysprof(Adapter):
+    process: subprocess.Popen[bytes] | None = None
+
+    @classmethod
+    def version(cls) -> str:
+        if os.geteuid():
+            raise Missing("sysprof without its daemon needs root")
+        program = cls.program()
+        if "--no-sysprofd" not in output_of(program, "--help"):
+            raise Missing("%s needs its daemon; python3 ci/peers sysprof" % program)
+        found = re.search(r"\d\S*", output_of(program, "--version"))
+        return found[0] if found else "?"
+
+    @staticmethod
+    def program() -> str:
+        return find("sysprof-cli", "JITPROOF_SYSPROF", "python3 ci/peers sysprof")
+
+    def begin(self) -> None:
+        with open(self.path("profiler.txt"), "ab") as words:
+            self.process = subprocess.Popen(
+                [self.program(), "--no-sysprofd", "--no-decode", "--no-battery", "--no-cpu",
+                 "--no-disk", "--no-memory", "--no-network", "--no-debuginfod", "-f",
+                 "--buffer-size=16", self.path("sysprof.syscap")],
+                stdin=subprocess.DEVNULL, stdout=words, stderr=words)
+        self.capture = Capture(self.path("sysprof.syscap"))
+        self.ours = {self.pid, *threads_of(self.pid)}
+        self.counted = self.count = 0
+        # What it prints, it prints seconds before it samples.
+        self.await_samples("begin", 0)
+
+    def await_samples(self, what: str, after: int) -> None:
+        """Until samples of each CPU, later than @after, are in its file: we keep that CPU busy."""
+        cpus = os.sched_getaffinity(0)
+        until = time.monotonic() + TIMEOUT_S
+        for cpu in cpus:
+            os.sched_setaffinity(0, {cpu})
+            while not any(kind == SAMPLE and at == cpu and when > after
+                          for kind, at, when, _, _ in reversed(self.capture.frames)):
+                if self.ended() or time.monotonic() > until:
+                    raise Failed("sysprof did not %s: %s" % (what, one_line(self.words())))
+                self.capture.read()
+        os.sched_setaffinity(0, cpus)
+
+    def words(self) -> str:
+        with open(self.path("profiler.txt"), encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def samples(self) -> int:
+        """Those of what we watch, and of its children."""
+        self.capture.read()
+        for kind, _, when, pid, payload in self.capture.frames[self.counted:]:
+            if kind == FORK and pid in self.ours:
+                self.ours.add(struct.unpack_from("<i", payload)[0])
+            self.count += kind == SAMPLE and pid in self.ours and when >= self.enabled
+        self.counted = len(self.capture.frames)
+        return self.count
+
+    def ended(self) -> bool:
+        return self.process is not None and self.process.poll() is not None
+
+    def end(self) -> None:
+        assert self.process
+        # It ends without reading what the kernel's rings hold.
+        self.await_samples("tell what it sampled", self.stopped)
+        self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            raise Failed("sysprof does not end") from None
+        if self.process.returncode:
+            raise Failed("sysprof ended with %d: %s" % (self.process.returncode,
+                                                        one_line(self.words())))
+
+    def clean(self) -> None:
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def write(self, file: IO[str]) -> None:
+        self.samples()
+        stream = self.stream(file, ["no-names"], period=PERIOD_NS)
+        threads = {struct.unpack_from("<4xi", payload)[0]: pid
+                   for kind, _, _, pid, payload in self.capture.frames if kind == SAMPLE}
+        for kind, _, when, pid, payload in self.capture.frames:
+            if pid not in self.ours:
+                continue
+            tell(stream, threads, kind, max(when, 0), pid, payload)
+
+
+def tell(stream: Stream, threads: dict[int, int], kind: int, when: int, pid: int,
+         payload: bytes) -> None:
+    """@threads: of which process each is. A fork tells threads, not processes, and a name does not
+    say whether it came with an exec."""
+    if kind == SAMPLE:
+        count, tid = struct.unpack_from("<H2xi", payload)
+        chain = struct.unpack_from("<%dQ" % count, payload, 8)
+        if CONTEXT_USER in chain:
+            chain = chain[chain.index(CONTEXT_USER) + 1:]
+            stream.sample(when, pid, tid, [one for one in chain if one < CONTEXT_MAX])
+    elif kind == MAP:
+        start, end, offset, inode = struct.unpack_from("<4Q", payload)
+        stream.mapping(when, pid, start, end, "r-xp", offset, "00:00", inode, text(payload[32:]))
+    elif kind == FORK:
+        child, = struct.unpack_from("<i", payload)
+        if threads.get(child, child) == child:
+            stream.fork(when, child, child, pid, pid)
+    elif kind == EXIT:
+        stream.exit(when, pid, pid)
+    elif kind == PROCESS:
+        stream.comm(when, pid, pid, text(payload))
+
+
+if __name__ == "__main__":
+    main(Sysprof)
