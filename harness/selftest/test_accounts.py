@@ -4,6 +4,7 @@ who was there. Each test alters one thing of a fixture that passes."""
 
 from __future__ import annotations
 
+import copy
 import os
 import struct
 import sys
@@ -68,6 +69,17 @@ class Attached(tv.Recorded):
     def test_doubles_were_counted_too(self) -> None:
         self.facts["duplicates"] = "1000"
         self.fails(self.exactly(1, "event.samples", "too-many"))
+
+    def test_copies_a_moment_later(self) -> None:
+        """Who else than we records says nowhere how many there were."""
+        for sample in self.perf.samples():
+            for later in range(1, 8):
+                copied = copy.deepcopy(sample)
+                copied.time += 1000 * later
+                self.perf.insert(copied)
+        self.perf.sort()
+        del self.facts["counted"]
+        self.fails(self.exactly(r"\d+", "samples.pace", "too-many"))
 
     def test_other_number_than_was_written(self) -> None:
         for self.miscounted in (-1, 1):

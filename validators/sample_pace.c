@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Pace: a clock event gives a thread one sample each period at most, whoever wrote the file and
+ * however much CPU time the thread had: between two samples it ran for that long.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/map.h"
+#include "harness/judge/validator.h"
+
+/* Two expiries of a timer are a period apart, but the first may be handled late, so that two
+ * samples lie close together; and a sample more may wait when all begins. */
+enum { CLOSE = 2 };
+/* How much faster than CLOCK_MONOTONIC an event's own clock may go. */
+static const double FASTER = 1.01;
+
+/* Samples of one event on one thread and CPU. */
+struct pace {
+	uint64_t last; /* 0: none yet */
+	double ahead;  /* samples, beyond what the time until the last allows */
+	double most;   /* of that */
+	uint64_t at;   /* when */
+	uint32_t pid, tid;
+};
+
+struct sample_pace {
+	struct jp_view *view;
+	struct jp_map paces;   /* by place_of() -> struct pace */
+	struct jp_map threads; /* by tid */
+	uint64_t period;       /* of all; 0: none, or they differ */
+	bool sampled;
+	uint64_t nr_threads;
+};
+
+static uint64_t place_of(const struct jp_event *event)
+{
+	return (uint64_t)event->tid << 32 | event->attr << 16 | (event->cpu & UINT16_MAX);
+}
+
+static int see_sample(struct sample_pace *state, const struct jp_event *event)
+{
+	struct pace *pace = jp_map_at(&state->paces, place_of(event), sizeof(*pace));
+	bool *thread = jp_map_at(&state->threads, event->tid, sizeof(*thread));
+
+	if (!pace || !thread)
+		return -ENOMEM;
+	state->nr_threads += !*thread;
+	*thread = true;
+	if (!state->sampled)
+		state->period = event->sample.period;
+	state->sampled = true;
+	if (state->period != event->sample.period)
+		state->period = 0;
+	if (!state->period)
+		return 0;
+	if (pace->last)
+		pace->ahead -= FASTER * (double)(event->time - pace->last) / (double)state->period;
+	pace->ahead = fmax(pace->ahead, 0) + 1;
+	pace->last = event->time;
+	if (pace->ahead > pace->most) {
+		pace->most = pace->ahead;
+		pace->at = event->time;
+		pace->pid = event->pid;
+		pace->tid = event->tid;
+	}
+	return 0;
+}
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	return event->type == JP_EVENT_SAMPLE && event->tid && event->time && !event->observed
+		       ? see_sample(view->state, event)
+		       : 0;
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	struct sample_pace *state = view->state;
+	/* Threads with the same events swap them when one follows the other on a CPU
+	 * (perf_event_context_sched_out()): each may be close to its next sample. */
+	const double allowed = CLOSE + (double)state->nr_threads;
+	const struct pace *pace;
+	uint64_t key, fast = 0, all = 0;
+	int failed = 0;
+
+	/* An event whose period changes counts something else than time. */
+	if (!state->period)
+		return 0;
+	for (size_t at = 0; !failed && (pace = jp_map_next(&state->paces, &at, &key)); all++) {
+		if (pace->most <= allowed)
+			continue;
+		fast++;
+		failed = jp_findings_except(&view->findings, "samples.pace", "too-many",
+					    "thread %u/%u until %" PRIu64 ": %.1f samples more than"
+					    " one in %" PRIu64 " ns, at most %.0f may be",
+					    pace->pid, pace->tid, pace->at, pace->most,
+					    state->period, allowed);
+	}
+	return failed
+		       ?: jp_findings_add(&view->findings,
+					  jp_metric_rate("samples.pace", fast, all));
+}
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	struct sample_pace *state;
+
+	if (view->evidence->info.breakpoints)
+		return 0;
+	state = view->state = calloc(1, sizeof(*state));
+	if (!state)
+		return -ENOMEM;
+	state->view = view;
+	return 0;
+}
+
+static void free_pace(void *context)
+{
+	struct sample_pace *state = context;
+
+	jp_map_free(&state->paces);
+	jp_map_free(&state->threads);
+	free(state);
+}
+
+static const struct jp_validator sample_pace = {
+	.name = "sample_pace",
+	.help = "has no thread more samples than the time between them allows?",
+	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free_pace,
+};
+JP_REGISTER(validator, sample_pace);
