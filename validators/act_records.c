@@ -12,7 +12,7 @@
 #include "harness/base/order.h"
 #include "harness/base/search.h"
 #include "harness/judge/validator.h"
-#include "harness/model/oracle/executable.h"
+#include "harness/model/oracle/executable_load.h"
 
 struct told_range {
 	uint64_t time, start, end;

@@ -18,6 +18,7 @@
 #include "validators/stack_counts.h"
 #include "validators/stack_fault.h"
 #include "validators/stack_guess.h"
+#include "validators/stack_seen.h"
 #include "validators/stack_verdict.h"
 
 /* The largest dump holds no more return addresses. */
@@ -34,62 +35,8 @@ struct stacks {
 	struct jp_stack_counts counts;
 };
 
-/* What one method observed of one sample. */
-struct seen_sample {
-	enum jp_method method;
-	struct jp_unwound unwound;
-	enum jp_verdict verdict;
-	struct jp_stack_fault fault;
-	/* Unmapped, and wrong or extra besides: that verdict alone would hide it. */
-	enum jp_verdict behind; /* else JP_UNMAPPED */
-	struct jp_stack_fault behind_fault;
-};
-
-/* PerfView calls a stack broken when its outermost module is none that threads start in. */
-static bool perfview_broken(struct stacks *stacks, const struct jp_event *event,
-			    const struct seen_sample *seen)
-{
-	const struct jp_mapping *outermost;
-
-	if (!seen->unwound.count)
-		return true;
-	outermost = jp_replay_find(stacks->view->spaces, event->pid,
-				   seen->unwound.frames[seen->unwound.count - 1]);
-	return !outermost || outermost->backing != JP_BACKING_FILE;
-}
-
-/* Records one bad stack; the first of its kind with everything that someone who doubts it would ask
- * for. */
-static int except(struct stacks *stacks, const struct jp_event *event, const char *metric,
-		  const struct seen_sample *seen)
-{
-	const struct jp_truth_stack *truth = &stacks->truth;
-	const struct jp_truth_code *code = truth->activation->path->functions[truth->depth];
-	const struct jp_unwound *unwound = &seen->unwound;
-	struct jp_exception *exception =
-		jp_findings_count(&stacks->view->findings, metric, seen->method, seen->fault.cause);
-	char text[256];
-	uint32_t same = 0;
-
-	if (!exception || exception->count > 1)
-		return exception ? 0 : -ENOMEM;
-	while (same < unwound->count && same < truth->nr_seen &&
-	       unwound->frames[same] == truth->seen[same])
-		same++;
-	snprintf(exception->first, sizeof(exception->first),
-		 "%s at %" PRIu64 ", %u/%u, ip %" PRIx64
-		 " in %s+%#x, depth %u of %u: %u frames seen, "
-		 "%u must be, equal up to frame %u; %s",
-		 jp_verdict_text(seen->verdict), event->time, event->pid, event->tid,
-		 truth->whole[0], code->name, truth->offset, truth->depth + 1,
-		 truth->activation->path->depth, unwound->count, truth->nr_seen, same,
-		 jp_stack_fault_text(&seen->fault, stacks->evidence, event, unwound, text,
-				     sizeof(text)));
-	return 0;
-}
-
 static void count_process(struct stacks *stacks, const struct jp_event *event,
-			  const struct seen_sample *seen)
+			  const struct jp_seen_stack *seen)
 {
 	const struct jp_evidence *evidence = stacks->evidence;
 	const struct jp_interval *interval =
@@ -103,7 +50,7 @@ static void count_process(struct stacks *stacks, const struct jp_event *event,
 }
 
 /* The verdict of @seen->unwound, and where it is bad, the fault. */
-static void decide(struct stacks *stacks, const struct jp_event *event, struct seen_sample *seen)
+static void decide(struct stacks *stacks, const struct jp_event *event, struct jp_seen_stack *seen)
 {
 	const struct jp_truth_stack *truth = &stacks->truth;
 	const bool maps = !(stacks->evidence->declared.lacks & JP_LACKS_MAPPINGS);
@@ -143,17 +90,18 @@ static void decide(struct stacks *stacks, const struct jp_event *event, struct s
 /* An unmapped stack whose frames are wrong is wrong, too: the mapping is not all that is at fault.
  */
 static int except_behind(struct stacks *stacks, const struct jp_event *event,
-			 const struct seen_sample *seen)
+			 const struct jp_seen_stack *seen)
 {
 	struct jp_method_count *count = &stacks->counts.methods[seen->method];
-	struct seen_sample behind = *seen;
+	struct jp_seen_stack behind = *seen;
 
 	if (seen->behind == JP_UNMAPPED)
 		return 0;
 	behind.verdict = seen->behind;
 	behind.fault = seen->behind_fault;
 	count->behind[seen->behind == JP_EXTRA]++;
-	return except(stacks, event, seen->behind == JP_EXTRA ? "extra" : "wrong", &behind);
+	return jp_seen_except(stacks->view, &stacks->truth, event,
+			      seen->behind == JP_EXTRA ? "extra" : "wrong", &behind);
 }
 
 static void count_verdict(struct stacks *stacks, const struct jp_event *event,
@@ -169,7 +117,7 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 			uint64_t sp, uint64_t *buf)
 {
 	struct jp_method_count *count = &stacks->counts.methods[method];
-	struct seen_sample seen = {.method = method, .behind = JP_UNMAPPED};
+	struct jp_seen_stack seen = {.method = method, .behind = JP_UNMAPPED};
 
 	/* Whatever walked it, a stream of observations has it as a chain. */
 	enum jp_method held = event->observed ? JP_CHAIN : method;
@@ -183,22 +131,22 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 	count_verdict(stacks, event, method, seen.verdict);
 	count->flagged += seen.verdict == JP_SHORT && seen.unwound.cut;
 	count->complete += seen.fault.kind == JP_FAULT_COMPLETE;
-	count->perfview += perfview_broken(stacks, event, &seen);
+	count->perfview += jp_seen_by_perfview(stacks->view, event, &seen);
 	count_process(stacks, event, &seen);
 	switch (seen.verdict) {
 	case JP_UNMAPPED:
 		count->broken++;
-		return except(stacks, event, "broken", &seen)
+		return jp_seen_except(stacks->view, &stacks->truth, event, "broken", &seen)
 			       ?: except_behind(stacks, event, &seen);
 	case JP_SINGLE:
 	case JP_SHORT:
 	case JP_HOLE:
 		count->broken++;
-		return except(stacks, event, "broken", &seen);
+		return jp_seen_except(stacks->view, &stacks->truth, event, "broken", &seen);
 	case JP_WRONG:
-		return except(stacks, event, "wrong", &seen);
+		return jp_seen_except(stacks->view, &stacks->truth, event, "wrong", &seen);
 	case JP_EXTRA:
-		return except(stacks, event, "extra", &seen);
+		return jp_seen_except(stacks->view, &stacks->truth, event, "extra", &seen);
 	default:
 		return 0;
 	}

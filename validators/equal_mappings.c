@@ -4,19 +4,15 @@
  * borders of the time in which it was watched, the capture's executable bytes must be the same.
  */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "harness/base/array.h"
-#include "harness/base/cleanup.h"
-#include "harness/base/map.h"
 #include "harness/base/order.h"
-#include "harness/base/search.h"
 #include "harness/judge/unmapped.h"
 #include "harness/judge/validator.h"
 #include "validators/mapping_compare.h"
+#include "validators/mapping_differences.h"
+#include "harness/model/oracle/executable_load.h"
 #include "validators/mapping_points.h"
 
 /* What is above is the kernel's: its [vsyscall] page is in all maps, and no record of its own. */
@@ -31,23 +27,13 @@ struct equal {
 	struct jp_executables truth;
 	struct jp_mapping_points points;
 	size_t next;
-	struct jp_map listed; /* what is an exception already: it counts once, not at each point */
+	struct jp_mapping_differences differences;
 	const struct jp_executable **now; /* what may be there at a point, in the order of starts */
 	size_t nr_now, now_capacity;
 	uint64_t *edges;
 	size_t nr_edges, edges_capacity;
-	bool nothing; /* at this point the capture knows no mapping of the process at all */
 	uint64_t marks, equal, compared, unjudged; /* bytes, but for the marks */
 	uint64_t missing, extra, different;
-};
-
-/* A place of the capture that differs from the truth. */
-struct difference {
-	const char *metric, *cause;
-	uint64_t start, end;
-	const struct jp_executable *truth; /* NULL: nothing is there */
-	const struct jp_executable *last;  /* that was there, then */
-	const struct jp_mapping *known;    /* NULL: the capture has nothing */
 };
 
 static bool surely(const struct equal *equal, const struct jp_executable *one, uint64_t time)
@@ -56,11 +42,6 @@ static bool surely(const struct equal *equal, const struct jp_executable *one, u
 
 	return one->open_after + slack <= time &&
 	       (one->close_before == UINT64_MAX || time + slack <= one->close_before);
-}
-
-static const struct jp_memory *memory_of(const struct equal *equal, const struct jp_executable *one)
-{
-	return &equal->truth.memories[one->memory];
 }
 
 /* The stretch over @addr of @pid that ended last by @time; NULL: none did. */
@@ -76,99 +57,6 @@ static const struct jp_executable *last_at(const struct equal *equal, uint32_t p
 		    (!last || one->close_after > last->close_after))
 			last = one;
 	return last;
-}
-
-/* Why the capture still holds @last; "invented": it never was. */
-static const char *why_extra(const struct equal *equal, const struct jp_executable *last,
-			     const struct jp_mapping *known, uint64_t time)
-{
-	const struct jp_control *control;
-
-	if (!last || known->since > last->close_after + equal->evidence->info.slack)
-		return "invented";
-	control = jp_left_out_exec(equal->evidence, last->pid, last->close_before, time);
-	if (control)
-		return control->name;
-	switch (last->closed_by) {
-	case JP_EVENT_MAPS: /* no act told of it: it came and went with a library */
-		return "dlclose";
-	case JP_EVENT_UNMAP:
-		return "munmap";
-	case JP_EVENT_REMAP:
-		return "mremap";
-	case JP_EVENT_PROTECT:
-		return "mprotect";
-	case JP_EVENT_MAP: /* of what is not executable */
-		return "not-executable";
-	default:
-		return "stale";
-	}
-}
-
-/*
- * Whether @different is listed now for the first time. What follows from one act counts once, as
- * the bounds of expectations count acts; what no act told, each stretch, but a process of which
- * nothing is known, once; the rest, each record.
- */
-static int list(struct equal *equal, uint32_t pid, const struct difference *different, bool *first)
-{
-	const struct jp_executable *truth = different->truth, *last = different->last;
-	const bool extra = !truth && last && strcmp(different->cause, "invented") != 0;
-	uint64_t what = extra            ? last->close_before
-			: equal->nothing ? 0
-			: truth && !different->known
-				? (equal->truth.memories[truth->memory].act
-					   ? truth->open_before
-					   : (uint64_t)(truth - equal->truth.list))
-				: different->known->at;
-	uint64_t kind = !truth ? 0 : different->known ? 1 : equal->nothing ? 3 : 2;
-	uint64_t key = (uint64_t)(extra ? last->pid : pid) << 42 ^ what << 2 ^ kind;
-	uint64_t *listed = jp_map_at(&equal->listed, key, sizeof(*listed));
-
-	if (!listed)
-		return -ENOMEM;
-	*first = !*listed;
-	*listed = 1;
-	return 0;
-}
-
-static const char *name_of(const struct equal *equal, const struct jp_executable *one)
-{
-	const struct jp_memory *memory = memory_of(equal, one);
-
-	return memory->line && *memory->line->name     ? memory->line->name
-	       : memory->act && *memory->act->map.name ? memory->act->map.name
-						       : "(no name)";
-}
-
-static int except(struct equal *equal, const struct jp_mapping_point *point,
-		  const struct difference *different, uint64_t *count)
-{
-	const struct jp_executable *truth = different->truth;
-	const struct jp_mapping *known = different->known;
-	const struct jp_procmap *line = truth ? memory_of(equal, truth)->line : NULL;
-	char there[128] = "nothing", told[128] = "nothing";
-	bool first;
-	int failed = list(equal, point->pid, different, &first);
-
-	if (failed || !first)
-		return failed;
-	++*count;
-	if (truth)
-		snprintf(there, sizeof(there),
-			 "%" PRIx64 "-%" PRIx64 " prot %u %c inode %" PRIu64 " %.60s", truth->start,
-			 truth->end, truth->prot, line ? line->shared : '?', line ? line->ino : 0,
-			 name_of(equal, truth));
-	if (known)
-		snprintf(told, sizeof(told),
-			 "%" PRIx64 "-%" PRIx64 " prot %u flags %x inode %" PRIu64
-			 " %.60s of %" PRIu64,
-			 known->start, known->end, known->prot, known->flags, known->ino,
-			 known->name, known->since);
-	return jp_findings_except(
-		&equal->view->findings, different->metric, different->cause,
-		"pid %u, %" PRIx64 "-%" PRIx64 " at %" PRIu64 ": there is %s; the capture has %s",
-		point->pid, different->start, different->end, point->time, there, told);
 }
 
 /* Whether the capture can know of @truth: the kernel's own page by a snapshot alone, which a gate
@@ -190,14 +78,14 @@ static bool is_told(const struct equal *equal, const struct jp_executable *truth
 /* What injecting took away: of emitted code's memory it may leave the code alone, of a file
  * nothing. What perf.data lacks too is listed already. */
 static int judge_taken(struct equal *equal, const struct jp_mapping_point *point,
-		       const struct difference *different)
+		       const struct jp_mapping_difference *different)
 {
-	const struct jp_memory *memory = memory_of(equal, different->truth);
+	const struct jp_memory *memory = &equal->truth.memories[different->truth->memory];
 
 	equal->taken += different->end - different->start;
 	if (memory->act || !memory->line || *memory->line->name != '/')
 		return 0;
-	return except(equal, point, different, &equal->taken_files);
+	return jp_mapping_differ(&equal->differences, point, different, &equal->taken_files);
 }
 
 /* Judges [@start, @end), which all that is there holds whole or not at all. */
@@ -207,7 +95,7 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 	const struct jp_evidence *evidence = equal->evidence;
 	const struct jp_mapping *known = jp_replay_find(equal->spaces, point->pid, start);
 	const struct jp_executable *truth = NULL;
-	struct difference different = {.start = start, .end = end};
+	struct jp_mapping_difference different = {.start = start, .end = end};
 	bool possible = false;
 
 	for (size_t i = first; i < equal->nr_now && equal->now[i]->start <= start; i++) {
@@ -238,11 +126,13 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 		/* It was gone in the parent already, and nobody knew. */
 		if (!different.last)
 			different.last = last_at(equal, known->pid, start, point->time);
-		different.cause = why_extra(equal, different.last, known, point->time);
-		return except(equal, point, &different, &equal->extra);
+		different.cause =
+			jp_mapping_extra(&equal->differences, different.last, known, point->time);
+		return jp_mapping_differ(&equal->differences, point, &different, &equal->extra);
 	}
 	if (known)
-		different.cause = jp_mapping_differs(memory_of(equal, truth), truth, known, start);
+		different.cause = jp_mapping_differs(&equal->truth.memories[truth->memory], truth,
+						     known, start);
 	if (known && !different.cause) {
 		equal->equal += end - start;
 		return 0;
@@ -254,10 +144,10 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 				.cause;
 	if (known) {
 		different.metric = "mappings.differs";
-		return except(equal, point, &different, &equal->different);
+		return jp_mapping_differ(&equal->differences, point, &different, &equal->different);
 	}
 	different.metric = "mappings.missing";
-	return except(equal, point, &different, &equal->missing);
+	return jp_mapping_differ(&equal->differences, point, &different, &equal->missing);
 }
 
 static int add_edges(struct equal *equal, uint64_t start, uint64_t end)
@@ -278,7 +168,7 @@ static int gather(struct equal *equal, const struct jp_mapping_point *point)
 	int failed = 0;
 
 	equal->nr_now = equal->nr_edges = 0;
-	equal->nothing = true;
+	equal->differences.nothing = true;
 	while (!failed &&
 	       (one = jp_executables_next(&equal->truth, point->pid, 0, UINT64_MAX, &at))) {
 		if (!jp_executable_possibly(one, point->time, point->time,
@@ -292,7 +182,7 @@ static int gather(struct equal *equal, const struct jp_mapping_point *point)
 	for (known = jp_replay_from(equal->spaces, point->pid, 0); !failed && known;
 	     known = jp_replay_from(equal->spaces, point->pid, known->end))
 		if (known->prot & JP_PROT_EXEC) {
-			equal->nothing = false;
+			equal->differences.nothing = false;
 			failed = add_edges(equal, known->start, known->end);
 		}
 	if (equal->nr_edges)
@@ -330,6 +220,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	equal->view = view;
 	equal->evidence = view->evidence;
 	equal->spaces = view->spaces;
+	equal->differences = (struct jp_mapping_differences){.view = view, .truth = &equal->truth};
 	equal->points =
 		(struct jp_mapping_points){.evidence = view->evidence, .truth = &equal->truth};
 	failed = jp_executables_load(&equal->truth, truth, err)
@@ -403,7 +294,7 @@ static void free_equal(void *state)
 	struct equal *equal = state;
 
 	jp_executables_free(&equal->truth);
-	jp_map_free(&equal->listed);
+	jp_map_free(&equal->differences.listed);
 	free(equal->points.list);
 	free(equal->now);
 	free(equal->edges);

@@ -12,7 +12,7 @@
 #include "harness/base/map.h"
 #include "harness/base/path.h"
 #include "harness/judge/validator.h"
-#include "harness/model/oracle/executable.h"
+#include "harness/model/oracle/executable_load.h"
 #include "harness/model/unwind/elf_store.h"
 
 /* The last record that told the generation of an inode. */

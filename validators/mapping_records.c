@@ -11,6 +11,7 @@
 #include "harness/base/order.h"
 #include "harness/base/search.h"
 #include "harness/judge/validator.h"
+#include "harness/model/oracle/executable_load.h"
 #include "validators/mapping_compare.h"
 
 struct mapping_records {

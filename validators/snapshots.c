@@ -11,7 +11,7 @@
 
 #include "harness/base/map.h"
 #include "harness/judge/validator.h"
-#include "harness/model/oracle/executable.h"
+#include "harness/model/oracle/executable_load.h"
 #include "validators/digest.h"
 
 struct shown {

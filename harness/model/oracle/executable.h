@@ -48,9 +48,8 @@ struct jp_executables {
 	size_t nr_texts, texts_capacity;
 };
 
-/* 0; -EINVAL and a message where the truth contradicts itself; or -ENOMEM. */
-int jp_executables_load(struct jp_executables *all, const struct jp_truth *truth,
-			struct jp_error *err);
+/* Once all stretches are in the list: what is asked below needs it. 0 or -ENOMEM. */
+int jp_executables_index(struct jp_executables *all);
 void jp_executables_free(struct jp_executables *all);
 /* The stretches of @pid in [@start, @end), in the order of addresses: *@at is SIZE_MAX at first.
  * NULL: no more. */

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/model/oracle/executable_load.h"
+
+#include <errno.h>
+
+#include "harness/base/array.h"
+#include "harness/base/order.h"
+#include "harness/model/oracle/executable_marks.h"
+#include "harness/model/oracle/executable_space.h"
+
+/* Who ended keeps what it had until its pid is another's: nobody is there to see a difference. */
+static int end(void *context, struct jp_process *process, const struct jp_event *event)
+{
+	struct jp_memory_space *space = (struct jp_memory_space *)process;
+	int failed;
+
+	if (event->type == JP_EVENT_END)
+		return 0;
+	failed = jp_memory_close(context, space, 0, UINT64_MAX, event, event->before, event->after);
+	jp_ranges_free(space->pieces);
+	space->pieces = NULL;
+	space->born_before = event->task.how == JP_HOW_LAUNCH ? 0 : event->before;
+	space->born_after = event->after;
+	space->marked = 0;
+	return failed;
+}
+
+static int inherit(void *context, struct jp_process *child, struct jp_process *parent,
+		   const struct jp_event *event)
+{
+	struct jp_memory_replay *replay = context;
+	struct jp_executables *all = replay->all;
+	struct jp_ranges *had = ((struct jp_memory_space *)parent)->pieces;
+
+	((struct jp_memory_space *)child)->pieces = had ? jp_ranges_share(had) : NULL;
+	/* What ceased about the time of the fork the child has, or not, as long as it lives. */
+	for (size_t i = 0, count = all->count; i < count; i++) {
+		struct jp_executable *added, copy = all->list[i];
+
+		if (copy.pid != parent->pid || copy.close_after < event->before)
+			continue;
+		copy.pid = child->pid;
+		copy.open_before = event->before;
+		copy.close_before = 0;
+		copy.close_after = UINT64_MAX;
+		added = jp_array_push(&all->list, &all->count, &all->capacity);
+		if (!added)
+			return -ENOMEM;
+		*added = copy;
+	}
+	return 0;
+}
+
+static const struct jp_process_rules rules = {
+	.size = sizeof(struct jp_memory_space), .end = end, .inherit = inherit};
+
+static int follow(struct jp_memory_replay *replay, const struct jp_event *act)
+{
+	struct jp_memory_space *first, *space;
+	size_t memory = 0;
+	int failed = 0;
+
+	if (!jp_memory_acted(act) && act->type != JP_EVENT_MAPS)
+		return jp_processes_apply(&replay->processes, act);
+	first = space = (struct jp_memory_space *)jp_processes_at(&replay->processes, act->pid);
+	if (!first)
+		return -ENOMEM;
+	if (act->type == JP_EVENT_MAPS)
+		return jp_memory_mark(replay, space, act);
+	if (act->type == JP_EVENT_MAP)
+		memory = jp_memory_new(replay, act);
+	if (memory == SIZE_MAX)
+		return -ENOMEM;
+	do {
+		failed = jp_memory_apply(replay, space, act, memory);
+		space = (struct jp_memory_space *)space->process.shares;
+	} while (!failed && space != first);
+	return failed;
+}
+
+int jp_executables_load(struct jp_executables *all, const struct jp_truth *truth,
+			struct jp_error *err)
+{
+	struct jp_memory_replay replay = {.all = all, .truth = truth, .err = err};
+	struct jp_memory_space *space;
+	int failed = 0;
+
+	replay.processes.rules = &rules;
+	replay.processes.context = &replay;
+	for (size_t i = 0; !failed && i < truth->nr_acts; i++)
+		failed = follow(&replay, &truth->acts[i]);
+	for (size_t at = 0;
+	     (space = (struct jp_memory_space *)jp_processes_next(&replay.processes, &at));) {
+		failed = failed
+				 ?: jp_memory_close(&replay, space, 0, UINT64_MAX, NULL, UINT64_MAX,
+						    UINT64_MAX);
+		jp_ranges_free(space->pieces);
+	}
+	jp_processes_free(&replay.processes);
+	failed = failed ?: jp_executables_index(all);
+	if (failed == -ENOMEM)
+		jp_fail(err, ENOMEM, "truth: no memory for its mappings");
+	return failed;
+}

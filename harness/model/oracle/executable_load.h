@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_ORACLE_EXECUTABLE_LOAD_H
+#define JP_ORACLE_EXECUTABLE_LOAD_H
+
+#include "harness/base/error.h"
+#include "harness/model/oracle/executable.h"
+
+/* 0; -EINVAL and a message where the truth contradicts itself; or -ENOMEM. */
+int jp_executables_load(struct jp_executables *all, const struct jp_truth *truth,
+			struct jp_error *err);
+
+#endif
