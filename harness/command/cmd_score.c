@@ -7,7 +7,9 @@
 
 #include "harness/base/interrupt.h"
 #include "harness/base/number.h"
+#include "harness/base/shortage.h"
 #include "harness/command/command.h"
+#include "harness/command/reading.h"
 #include "harness/command/run_options.h"
 #include "harness/score/take.h"
 
@@ -165,6 +167,26 @@ static void tell(const struct score_request *request, const struct jp_score *sco
 	fflush(stdout);
 }
 
+/* In a process without rights, which prints as well: what the workloads wrote is not trusted. */
+static int judge(const struct score_request *request, const struct jp_run_dir *dir,
+		 struct jp_score *scores)
+{
+	struct jp_error err = {""};
+	int status = JP_EXIT_OK;
+
+	if (jp_reading_begins("score", dir->path, NULL, NULL, &status))
+		return status;
+	jp_score_judge(&scores[0]);
+	jp_score_judge(&scores[1]);
+	tell(request, scores);
+	if (jp_shortage(err.text, sizeof(err.text)) || ferror(stdout)) {
+		fprintf(stderr, "jitproof score: %s\n",
+			*err.text ? err.text : "cannot write to standard output");
+		status = JP_EXIT_BROKEN;
+	}
+	return status;
+}
+
 static int score(int argc, char **argv)
 {
 	struct score_request request = {
@@ -179,7 +201,7 @@ static int score(int argc, char **argv)
 	struct jp_runner runner = {0};
 	struct jp_error err = {""};
 	struct jp_run_dir dir;
-	int ret = parse(argc, argv, &request);
+	int ret = parse(argc, argv, &request), status = JP_EXIT_OK;
 
 	if (ret)
 		return ret > 0 ? JP_EXIT_OK : JP_EXIT_USAGE;
@@ -191,7 +213,7 @@ static int score(int argc, char **argv)
 	}
 	ret = take(&request, &runner, &dir, scores);
 	if (!ret)
-		tell(&request, scores);
+		status = judge(&request, &dir, scores);
 	jp_score_free(&scores[0]);
 	jp_score_free(&scores[1]);
 	jp_runner_close(&runner);
@@ -199,7 +221,7 @@ static int score(int argc, char **argv)
 		jp_run_dir_remove(dir.path);
 	if (jp_interrupt_signal())
 		jp_interrupt_die();
-	return !ret ? JP_EXIT_OK : ret == -ENOENT ? JP_EXIT_SKIPPED : JP_EXIT_BROKEN;
+	return !ret ? status : ret == -ENOENT ? JP_EXIT_SKIPPED : JP_EXIT_BROKEN;
 }
 
 static const struct jp_command score_command = {

@@ -17,8 +17,4 @@ bool jp_reading_begins(const char *command, const char *input, const char *folde
  * short or standard output did not take all. */
 int jp_reading_ends(const char *command, int status);
 
-/* Of what root alone may read, a capture of root's own leads to programs, jitdumps and perf
- * maps. */
-bool jp_reading_harmless(const char *path, bool alone, const unsigned char *head, size_t size);
-
 #endif

@@ -4,13 +4,19 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "harness/base/clock.h"
+#include "harness/base/confine.h"
+#include "harness/base/exits.h"
 #include "harness/base/file.h"
 #include "harness/base/path.h"
+#include "harness/base/shortage.h"
 #include "harness/capture/profilers.h"
 #include "harness/format/capture/capture_read.h"
 #include "harness/inject/inject.h"
+#include "harness/model/files/harmless.h"
 
 /* perf takes 12 s for 100,000 functions; a profiler that takes longer hangs. */
 #define INJECT_NS (120 * JP_NS_PER_S)
@@ -27,11 +33,49 @@ static void said(void *context, const char *text)
 	fprintf(context, "%s\n", text);
 }
 
+/* The confined process, which ends here. */
+static void inject_and_exit(struct jp_injection *injection, FILE *words, struct jp_error *err)
+{
+	struct jp_inject_summary summary;
+	int ret = jp_injection_run(injection, &summary, said, words, err);
+
+	jp_injection_close(injection);
+	fflush(words);
+	_exit(ret || jp_shortage(err->text, sizeof(err->text)) ? JP_EXIT_BROKEN : JP_EXIT_OK);
+}
+
+/* What a workload published is read without rights (docs/threat-model.md). */
+static int inject(const struct jp_inject_options *options, FILE *words, struct jp_error *err)
+{
+	const struct jp_confine confine = {
+		.readable = {.input = options->input, .harmless = jp_harmless}};
+	struct jp_error *theirs = mmap(NULL, sizeof(*theirs), PROT_READ | PROT_WRITE,
+				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct jp_injection *injection;
+	int ret = -EIO, status;
+
+	if (theirs == MAP_FAILED)
+		return jp_fail(err, ENOMEM, "no memory");
+	injection = jp_injection_open(options, err);
+	if (injection)
+		ret = jp_confine_enter(&confine, &status, err);
+	if (!ret)
+		inject_and_exit(injection, words, theirs);
+	jp_injection_close(injection);
+	theirs->text[sizeof(theirs->text) - 1] = '\0';
+	if (ret > 0)
+		ret = !status ? 0
+			      : jp_fail(err, EIO, "%s",
+					*theirs->text ? theirs->text
+						      : "the process that injects has died");
+	munmap(theirs, sizeof(*theirs));
+	return ret;
+}
+
 int jp_merge(const struct jp_case *cas, const char *dir, struct jp_error *err)
 {
 	char input[4096], output[4096], folder[4096], text[4096];
 	struct jp_inject_options options = {.input = input, .output = output, .folder = folder};
-	struct jp_inject_summary summary;
 	FILE *words;
 	int ret;
 
@@ -51,7 +95,7 @@ int jp_merge(const struct jp_case *cas, const char *dir, struct jp_error *err)
 	words = jp_file_create(text, false, err);
 	if (!words)
 		return -EIO;
-	ret = jp_inject(&options, &summary, said, words, err);
+	ret = inject(&options, words, err);
 	fclose(words);
 	return ret;
 }

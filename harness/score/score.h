@@ -23,7 +23,9 @@ const char *jp_score_column_text(enum jp_score_column column);
 
 struct jp_score_row {
 	const char *scene; /* its name, results/scenes */
-	bool launched;     /* else attached to */
+	const struct jp_case *cas;
+	bool watched;  /* else the result says why not */
+	bool launched; /* else attached to */
 	struct jp_result result;
 	struct jp_score_cell {
 		bool known;
@@ -37,6 +39,7 @@ struct jp_score {
 	const char *profiler;
 	char version[256];
 	bool launches;
+	char dir[4096]; /* where the runs are */
 	struct jp_score_row *rows;
 	size_t nr_rows, capacity;
 	struct jp_cases *scenes; /* of the rows */

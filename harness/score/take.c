@@ -13,6 +13,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
 #include "harness/base/interrupt.h"
+#include "harness/base/path.h"
 #include "harness/capture/profilers.h"
 #include "harness/score/scenes.h"
 
@@ -75,6 +76,7 @@ static void run_case(const struct jp_score_plan *plan, const struct jp_runner *r
 	uint64_t before, started;
 
 	snprintf(dir.path, sizeof(dir.path), "%s", plan->dir);
+	row->cas = cas;
 	if (jp_run_dir_case(&dir, cas->name, path, sizeof(path), &err)) {
 		row->result.outcome = JP_ERROR;
 		snprintf(row->result.why, sizeof(row->result.why), "%s", err.text);
@@ -82,12 +84,11 @@ static void run_case(const struct jp_score_plan *plan, const struct jp_runner *r
 	}
 	before = own_cpu();
 	started = jp_clock_now();
-	if (!jp_runner_run(runner, cas, path, &row->result))
+	row->watched = jp_runner_run(runner, cas, path, &row->result);
+	if (!row->watched)
 		return;
 	row->cpu = is_ours(plan) ? own_cpu() - before : told_cpu(path);
 	row->watch = jp_clock_now() - started;
-	jp_judge_case(cas, path, &row->result);
-	jp_score_fill(row);
 }
 
 int jp_score_take(const struct jp_score_plan *plan, const struct jp_runner *runner,
@@ -97,6 +98,7 @@ int jp_score_take(const struct jp_score_plan *plan, const struct jp_runner *runn
 
 	*score = (struct jp_score){.profiler = plan->profiler, .launches = plan->launches};
 	snprintf(score->version, sizeof(score->version), "%s", is_ours(plan) ? "itself" : "");
+	snprintf(score->dir, sizeof(score->dir), "%s", plan->dir);
 	if (!is_ours(plan))
 		ret = jp_profiler_version(plan->profiler, score->version, sizeof(score->version),
 					  err);
@@ -118,9 +120,27 @@ int jp_score_take(const struct jp_score_plan *plan, const struct jp_runner *runn
 		row->cpu = UINT64_MAX;
 		plan->progress(row->scene);
 		run_case(plan, runner, scene, row);
-		row->result.cas = NULL;
 		if (jp_interrupt_signal())
 			return jp_fail(err, EINTR, "interrupted");
 	}
 	return ret;
+}
+
+void jp_score_judge(struct jp_score *score)
+{
+	for (size_t i = 0; i < score->nr_rows; i++) {
+		struct jp_score_row *row = &score->rows[i];
+		struct jp_error err = {""};
+		char path[4096];
+
+		if (!row->watched)
+			continue;
+		if (jp_path_build(path, sizeof(path), &err, "%s/%s", score->dir, row->cas->name)) {
+			row->result.outcome = JP_ERROR;
+			snprintf(row->result.why, sizeof(row->result.why), "%s", err.text);
+			continue;
+		}
+		jp_judge_case(row->cas, path, &row->result);
+		jp_score_fill(row);
+	}
 }

@@ -18,9 +18,11 @@ struct jp_score_plan {
 	void (*progress)(const char *workload);
 };
 
-/* Runs each scene under the profiler of @plan. 0; or -errno and a message where
+/* Runs each scene under the profiler of @plan, and judges none. 0; or -errno and a message where
  * nothing can be run: -ENOENT where the profiler is missing. */
 int jp_score_take(const struct jp_score_plan *plan, const struct jp_runner *runner,
 		  struct jp_score *score, struct jp_error *err);
+/* Judges what was watched, which needs no rights. */
+void jp_score_judge(struct jp_score *score);
 
 #endif

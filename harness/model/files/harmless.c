@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/model/files/harmless.h"
+
+#include <elf.h>
+#include <fnmatch.h>
+#include <string.h>
+
+bool jp_harmless(const char *path, bool alone, const unsigned char *head, size_t size)
+{
+	Elf64_Ehdr elf;
+
+	if (alone && (fnmatch("*/jit-*.dump", path, 0) == 0 ||
+		      fnmatch("/tmp/perf-*.map", path, FNM_PATHNAME) == 0))
+		return true;
+	if (size < sizeof(elf))
+		return false;
+	memcpy(&elf, head, sizeof(elf));
+	/* A core file has a process's memory. */
+	return !memcmp(elf.e_ident, ELFMAG, SELFMAG) &&
+	       (elf.e_type == ET_EXEC || elf.e_type == ET_DYN);
+}
