@@ -21,12 +21,13 @@
 #include "harness/base/rights.h"
 
 /* Whose rights are enough to read the input: its owner's, or nobody's where that is root, or where
- * bytes come through a pipe, from anyone. */
+ * bytes come through a pipe, from anyone, or where there are several files. */
 static int64_t owner_of(const struct jp_delegate *delegate)
 {
 	struct stat st;
 
-	if (fstat(delegate->input, &st) || !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+	if (delegate->input < 0 || fstat(delegate->input, &st) ||
+	    !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
 		return 0;
 	return st.st_uid;
 }

@@ -60,12 +60,14 @@ int jp_delegate_open(struct jp_delegate *delegate, const struct jp_readable *rea
 		     struct jp_error *err)
 {
 	const char *const paths[JP_DELEGATE_FOLDERS] = {readable->input, readable->folders[0],
-							readable->folders[1]};
-	const bool standard = strcmp(readable->input, "-") == 0;
+							readable->folders[1], readable->folders[2]};
+	const bool standard = readable->input && strcmp(readable->input, "-") == 0;
 
-	*delegate = (struct jp_delegate){.readable = readable};
+	*delegate = (struct jp_delegate){.readable = readable, .input = -1};
 	for (size_t i = 0; i < JP_DELEGATE_FOLDERS; i++)
 		delegate->folders[i].fd = -1;
+	if (!readable->input)
+		return 0;
 	delegate->input = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
 				   : open(readable->input, O_RDONLY | O_CLOEXEC);
 	if (delegate->input < 0)
@@ -92,20 +94,28 @@ void jp_delegate_close(struct jp_delegate *delegate)
 		close(delegate->input);
 }
 
-int jp_delegate_input(const struct jp_delegate *delegate, const char *path, struct jp_error *err)
+/* Read from its start, whoever read before. */
+static int open_again(int fd)
 {
 	char again[40];
+
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", fd);
+	fd = open(again, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int jp_delegate_input(const struct jp_delegate *delegate, const char *path, struct jp_error *err)
+{
 	struct stat st;
 	int fd;
 
-	if (strcmp(path, delegate->readable->input) != 0)
+	if (!delegate->readable->input || strcmp(path, delegate->readable->input) != 0)
 		return jp_fail(err, EACCES, "%s: %s", path, strerror(EACCES));
-	/* Read from its start, whoever read before. */
-	snprintf(again, sizeof(again), "/proc/self/fd/%d", delegate->input);
-	fd = !fstat(delegate->input, &st) && S_ISREG(st.st_mode)
-		     ? open(again, O_RDONLY | O_CLOEXEC)
-		     : fcntl(delegate->input, F_DUPFD_CLOEXEC, 3);
-	return fd < 0 ? jp_fail(err, errno, "%s: %s", path, strerror(errno)) : fd;
+	if (!fstat(delegate->input, &st) && S_ISREG(st.st_mode))
+		fd = open_again(delegate->input);
+	else if ((fd = fcntl(delegate->input, F_DUPFD_CLOEXEC, 3)) < 0)
+		fd = -errno;
+	return fd < 0 ? jp_fail(err, -fd, "%s: %s", path, strerror(-fd)) : fd;
 }
 
 /* Goes down from @folder to where @rest lies, as long as nobody else could have put it there.
@@ -221,12 +231,30 @@ static int open_harmless(const struct jp_delegate *delegate, const char *path, s
 	return jp_steal_fd(&fd);
 }
 
+/* What was named, or chosen by the user who is to own it, who could give it a second name. */
+static int open_one_of(const struct jp_readable_file *file, struct jp_error *err)
+{
+	uint64_t size;
+	jp_cleanup_close int fd = jp_untrusted_open(file->path, file->owner, &size, err);
+	struct stat st;
+
+	if (fd >= 0 && file->owner >= 0 && (fstat(fd, &st) || st.st_nlink != 1))
+		return jp_fail(err, EACCES, "%s: has a second name, and may be another's",
+			       file->path);
+	return jp_steal_fd(&fd);
+}
+
 int jp_delegate_file(const struct jp_delegate *delegate, const char *path, struct jp_error *err)
 {
+	const struct jp_readable *readable = delegate->readable;
 	const char *last;
-	jp_cleanup_close int above = folder_of(delegate, path, &last);
+	jp_cleanup_close int above = -1;
 	uint64_t size;
 
+	for (size_t i = 0; i < readable->nr_files; i++)
+		if (strcmp(readable->files[i].path, path) == 0)
+			return open_one_of(&readable->files[i], err);
+	above = folder_of(delegate, path, &last);
 	if (above == -EACCES)
 		return open_harmless(delegate, path, err);
 	if (above < 0)

@@ -4,22 +4,32 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "harness/base/error.h"
 
+/* A regular one, by its very path. */
+struct jp_readable_file {
+	const char *path;
+	int64_t owner; /* must own it, and it must have no other name; -1: anyone's */
+};
+
 /* What may be read with the rights of the process that stayed (confine.h). */
 struct jp_readable {
-	const char *input;      /* "-": standard input; a file, or a folder with all below it */
-	const char *folders[2]; /* more of these; NULL: none */
+	const char *input; /* "-": standard input; a file, or a folder with all below it; NULL: no
+			    * more than @files */
+	const struct jp_readable_file *files;
+	size_t nr_files;
+	const char *folders[3]; /* more of these; NULL: none */
 	/* Whether the file at @path, which begins with @head and has no other name (@alone), may be
 	 * read wherever it lies, where the input is root's own; NULL: none may. */
 	bool (*harmless)(const char *path, bool alone, const unsigned char *head, size_t size);
 };
 
-enum { JP_DELEGATE_FOLDERS = 3 };
+enum { JP_DELEGATE_FOLDERS = 4 };
 struct jp_delegate {
 	const struct jp_readable *readable;
-	int input; /* open */
+	int input; /* open; -1: none */
 	struct {
 		const char *path;
 		char *real; /* the same from the root on, without links */

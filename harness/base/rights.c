@@ -14,6 +14,13 @@
 
 enum { NOBODY = 65534 };
 
+static int64_t user_before = -1;
+
+uid_t jp_rights_user(void)
+{
+	return user_before < 0 ? geteuid() : (uid_t)user_before;
+}
+
 /* Never the input's group: in a folder with S_ISGID anyone makes files of another's. */
 static int become(uid_t owner)
 {
@@ -40,8 +47,11 @@ static int drop_capabilities(void)
 
 int jp_rights_drop(int64_t owner, int channel, int other, struct jp_error *err)
 {
-	int user = become((uid_t)owner), capabilities = drop_capabilities(), calls;
+	int user, capabilities, calls;
 
+	user_before = geteuid();
+	user = become((uid_t)owner);
+	capabilities = drop_capabilities();
 	/* A kernel without Landlock lacks the second of two locks: nothing to speak of. */
 	calls = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
 	if (!calls)

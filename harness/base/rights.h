@@ -3,6 +3,7 @@
 #define JP_BASE_RIGHTS_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "harness/base/error.h"
 
@@ -13,5 +14,7 @@
  * be given up here, such as in a container; the rest is.
  */
 int jp_rights_drop(int64_t owner, int channel, int other, struct jp_error *err);
+/* The user that this process ran as before that: who asked. */
+uid_t jp_rights_user(void);
 
 #endif

@@ -3,10 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "harness/base/number.h"
-#include "harness/base/shortage.h"
 #include "harness/command/command.h"
+#include "harness/command/reading.h"
 #include "harness/lint/lint.h"
 #include "harness/lint/print.h"
 #include "harness/lint/process.h"
@@ -88,14 +89,57 @@ static void lint_process(struct linting *linting)
 	conclude(linting, name, &findings, failed, &err);
 }
 
+static void list(struct jp_readable_file **files, char *const *paths, size_t count, int64_t owner)
+{
+	for (size_t i = 0; i < count; i++)
+		*(*files)++ = (struct jp_readable_file){paths[i], owner};
+}
+
+/* Reads the rest in a process without rights. Of what the process has published, only what is its
+ * user's own is opened for that one: it chose the names. True: in the process that stays. */
+static bool begins(struct linting *linting, char **files, int *status)
+{
+	const struct jp_lint_process *process = &linting->process;
+	size_t named = 0, count;
+	struct jp_readable_file *readable, *next;
+	struct jp_confine confine = {0};
+	char path[32];
+	struct stat st;
+	bool stays;
+
+	while (files[named])
+		named++;
+	count = named + process->nr_dumps + process->nr_perf_maps;
+	next = readable = calloc(count + 1, sizeof(*readable));
+	if (!readable) {
+		fprintf(stderr, "jitproof lint: no memory\n");
+		*status = JP_EXIT_BROKEN;
+		return true;
+	}
+	list(&next, files, named, -1);
+	snprintf(path, sizeof(path), "/proc/%u", linting->pid);
+	if (linting->pid && !stat(path, &st)) {
+		list(&next, process->dumps, process->nr_dumps, st.st_uid);
+		list(&next, process->perf_maps, process->nr_perf_maps, st.st_uid);
+	}
+	confine.readable.files = readable;
+	confine.readable.nr_files = (size_t)(next - readable);
+	stays = jp_reading_of("lint", &confine, status);
+	free(readable);
+	return stays;
+}
+
 static int lint_all(struct linting *linting, char **files)
 {
 	struct jp_error err = {""};
+	int status;
 
 	if (linting->pid && jp_lint_process_look(linting->pid, &linting->process, &err)) {
 		fprintf(stderr, "jitproof lint: %s\n", err.text);
 		return JP_EXIT_BROKEN;
 	}
+	if (begins(linting, files, &status))
+		return status;
 	if (linting->json) {
 		jp_json_begin(&linting->out, stdout);
 		jp_json_object(&linting->out, NULL);
@@ -109,15 +153,7 @@ static int lint_all(struct linting *linting, char **files)
 		jp_json_end(&linting->out);
 		jp_json_end(&linting->out);
 	}
-	if (jp_shortage(err.text, sizeof(err.text))) {
-		fprintf(stderr, "jitproof lint: %s\n", err.text);
-		linting->status = JP_EXIT_BROKEN;
-	}
-	if (fflush(stdout) || ferror(stdout)) {
-		fprintf(stderr, "jitproof lint: cannot write to standard output\n");
-		linting->status = JP_EXIT_BROKEN;
-	}
-	return linting->status;
+	return jp_reading_ends("lint", linting->status);
 }
 
 /* 0, or an exit status. */

@@ -14,6 +14,7 @@
 #include "harness/base/shortage.h"
 #include "harness/outcome/case_folder.h"
 #include "harness/command/command.h"
+#include "harness/command/reading.h"
 #include "harness/command/run_options.h"
 #include "harness/base/interrupt.h"
 #include "harness/report/ktap.h"
@@ -141,6 +142,7 @@ static void tell(const struct repro_request *options, const struct jp_repro *rep
 
 static void free_repro(struct jp_repro *repro)
 {
+	jp_repro_close(repro);
 	jp_word_set_free(&repro->files);
 	jp_word_set_free(&repro->left_out);
 	jp_word_set_free(&repro->unreduced);
@@ -151,44 +153,113 @@ static void free_repro(struct jp_repro *repro)
 	free(repro->seen);
 }
 
-/* Packs the case's folder within @from, by way of the empty folder @stage. */
-static int pack_from(const struct repro_request *options, const struct jp_cases *cases,
-		     const char *from, const char *stage, struct jp_error *err)
-{
-	struct jp_repro repro = {0};
-	struct jp_cases *own = NULL;
-	char folder[PATH_MAX];
-	uint64_t size_packed = 0;
-	size_t size;
-	int ret, fd = open_folder(from, options->name, folder, sizeof(folder), err);
+/* What goes into an archive, and how it is made: the steps share it. */
+struct packing {
+	const struct repro_request *options;
+	const struct jp_cases *cases;
+	struct jp_repro repro;
+	struct jp_new_file file;
+	int original, output; /* the case's folder; the archive */
+	char folder[PATH_MAX], adapters[PATH_MAX];
+};
 
-	if (fd < 0)
-		return fd;
-	own = jp_case_folder_definition(folder, err);
-	ret = own ? 0 : -EINVAL;
+/* With the rights of who asked: copies, and opens all that will be written to. */
+static int prepare(struct packing *packing, const char *from, const char *stage,
+		   struct jp_error *err)
+{
+	struct jp_repro *repro = &packing->repro;
+	int ret;
+
+	packing->original = open_folder(from, packing->options->name, packing->folder,
+					sizeof(packing->folder), err);
+	if (packing->original < 0)
+		return packing->original;
+	jp_profilers_folder(packing->adapters, sizeof(packing->adapters));
+	snprintf(repro->stage, sizeof(repro->stage), "%s/case", stage);
+	if (mkdir(repro->stage, 0700))
+		return jp_fail(err, errno, "%s: %s", repro->stage, strerror(errno));
+	ret = jp_repro_copy(repro, packing->original, packing->folder, err)
+		      ?: jp_portable_make(&repro->portable, err);
+	if (ret)
+		return ret;
+	packing->output = jp_new_file_open(&packing->file, packing->options->run.output, 0600, err);
+	return packing->output < 0 ? packing->output : 0;
+}
+
+/* Without them: reads what others wrote. @original: the case's folder, where nobody can put another
+ * in its place. */
+static int pack(struct packing *packing, const char *original, struct jp_error *err)
+{
+	const struct repro_request *options = packing->options;
+	struct jp_cases *own = jp_case_folder_definition(packing->folder, err);
+	struct jp_repro *repro = &packing->repro;
+	uint64_t packed = 0;
+	size_t size;
+	int ret = own ? 0 : -EINVAL;
+
 	if (own && strcmp(own->cases[0].name, options->name) != 0)
-		ret = jp_fail(err, EINVAL, "%s: holds the case '%s'; expected '%s'", folder,
-			      own->cases[0].name, options->name);
+		ret = jp_fail(err, EINVAL, "%s: holds the case '%s'; expected '%s'",
+			      packing->folder, own->cases[0].name, options->name);
 	if (!ret) {
-		repro.cas = options->run.expected ? jp_cases_find(cases, options->name)
-						  : &own->cases[0];
-		snprintf(repro.stage, sizeof(repro.stage), "%s/case", stage);
-		if (mkdir(repro.stage, 0700))
-			ret = jp_fail(err, errno, "%s: %s", repro.stage, strerror(errno));
+		repro->cas = options->run.expected ? jp_cases_find(packing->cases, options->name)
+						   : &own->cases[0];
+		ret = jp_repro_stage(repro, original, err) ?: judge(repro, err);
 	}
-	ret = ret ?: jp_repro_stage(&repro, fd, folder, err)
-		  ?: judge(&repro, err) ?: jp_portable_make(&repro.portable, err);
-	close(fd);
 	if (!ret) {
-		jp_profilers_folder(folder, sizeof(folder));
-		repro.environment = jp_run_dir_read(repro.stage, "env.json", &size);
-		ret = jp_repro_pack(&repro, folder, options->run.output, &size_packed, err);
+		repro->environment = jp_run_dir_read(repro->stage, "env.json", &size);
+		ret = jp_repro_pack(repro, packing->adapters, &packing->file, packing->output,
+				    &packed, err);
 	}
 	if (!ret)
-		tell(options, &repro, size_packed);
-	free_repro(&repro);
+		tell(options, repro, packed);
 	jp_cases_free(own);
 	return ret;
+}
+
+static int say(int ret, const struct jp_error *err)
+{
+	if (ret)
+		fprintf(stderr, "jitproof repro: %s\n", err->text);
+	return ret ? JP_EXIT_BROKEN : JP_EXIT_OK;
+}
+
+/* The rest runs without rights. True: in the process that stays. */
+static bool begins(const struct packing *packing, const char *original, int *status)
+{
+	const struct jp_portable *portable = &packing->repro.portable;
+	jp_cleanup_free struct jp_readable_file *files =
+		calloc(portable->nr_files + 1, sizeof(*files));
+	const struct jp_confine confine = {
+		.readable = {.input = original,
+			     .folders = {packing->folder, packing->repro.stage, packing->adapters},
+			     .files = files,
+			     .nr_files = files ? portable->nr_files : 0}};
+
+	for (size_t i = 0; i < confine.readable.nr_files; i++)
+		files[i] = (struct jp_readable_file){portable->files[i], -1};
+	return jp_reading_of("repro", &confine, status);
+}
+
+/* Packs the case's folder within @from, by way of the empty folder @stage. The exit status. */
+static int pack_from(const struct repro_request *options, const struct jp_cases *cases,
+		     const char *from, const char *stage)
+{
+	static struct packing packing;
+	struct jp_error err = {""};
+	char original[40];
+	int ret, status;
+
+	packing.options = options;
+	packing.cases = cases;
+	ret = prepare(&packing, from, stage, &err);
+	status = say(ret, &err);
+	snprintf(original, sizeof(original), "/proc/self/fd/%d", packing.original);
+	if (!ret && !begins(&packing, original, &status))
+		status = say(pack(&packing, original, &err), &err);
+	if (packing.original > 0)
+		close(packing.original);
+	free_repro(&packing.repro);
+	return status;
 }
 
 static int repro(int argc, char **argv)
@@ -197,7 +268,7 @@ static int repro(int argc, char **argv)
 	struct repro_request options = {0};
 	struct jp_cases *cases;
 	struct jp_error err = {""};
-	int ret = parse(argc, argv, &options);
+	int ret = parse(argc, argv, &options), status;
 
 	if (ret)
 		return ret > 0 ? JP_EXIT_OK : JP_EXIT_USAGE;
@@ -213,18 +284,18 @@ static int repro(int argc, char **argv)
 		ret = jp_run_dir_make(&ran, NULL, &err)
 			      ?: run_first(&options, jp_cases_find(cases, options.name), &ran,
 					   &err);
-	ret = ret ?: jp_run_dir_make(&work, NULL, &err)
-		  ?: pack_from(&options, cases, options.from ? options.from : ran.path, work.path,
-			       &err);
+	ret = ret ?: jp_run_dir_make(&work, NULL, &err);
+	status = say(ret, &err);
+	if (!ret)
+		status = pack_from(&options, cases, options.from ? options.from : ran.path,
+				   work.path);
 	if (ran.path[0])
 		jp_run_dir_remove(ran.path);
 	if (work.path[0])
 		jp_run_dir_remove(work.path);
 	jp_cases_free(cases);
 	jp_interrupt_die();
-	if (ret)
-		fprintf(stderr, "jitproof repro: %s\n", err.text);
-	return ret ? JP_EXIT_BROKEN : JP_EXIT_OK;
+	return status;
 }
 
 static const struct jp_command repro_command = {

@@ -7,7 +7,6 @@
 
 #include "harness/base/interrupt.h"
 #include "harness/base/number.h"
-#include "harness/base/shortage.h"
 #include "harness/command/command.h"
 #include "harness/command/reading.h"
 #include "harness/command/run_options.h"
@@ -171,20 +170,14 @@ static void tell(const struct score_request *request, const struct jp_score *sco
 static int judge(const struct score_request *request, const struct jp_run_dir *dir,
 		 struct jp_score *scores)
 {
-	struct jp_error err = {""};
-	int status = JP_EXIT_OK;
+	int status;
 
 	if (jp_reading_begins("score", dir->path, NULL, NULL, &status))
 		return status;
 	jp_score_judge(&scores[0]);
 	jp_score_judge(&scores[1]);
 	tell(request, scores);
-	if (jp_shortage(err.text, sizeof(err.text)) || ferror(stdout)) {
-		fprintf(stderr, "jitproof score: %s\n",
-			*err.text ? err.text : "cannot write to standard output");
-		status = JP_EXIT_BROKEN;
-	}
-	return status;
+	return jp_reading_ends("score", JP_EXIT_OK);
 }
 
 static int score(int argc, char **argv)

@@ -7,20 +7,26 @@
 #include "harness/base/shortage.h"
 #include "harness/model/files/harmless.h"
 
-bool jp_reading_begins(const char *command, const char *input, const char *folder,
-		       const char *other, int *status)
+bool jp_reading_of(const char *command, const struct jp_confine *confine, int *status)
 {
-	const struct jp_confine confine = {
-		.readable = {.input = input, .folders = {folder, other}, .harmless = jp_harmless},
-	};
 	struct jp_error err;
-	int ret = jp_confine_enter(&confine, status, &err);
+	int ret = jp_confine_enter(confine, status, &err);
 
 	if (ret < 0) {
 		fprintf(stderr, "jitproof %s: %s\n", command, err.text);
 		*status = JP_EXIT_BROKEN;
 	}
 	return ret;
+}
+
+bool jp_reading_begins(const char *command, const char *input, const char *folder,
+		       const char *other, int *status)
+{
+	const struct jp_confine confine = {
+		.readable = {.input = input, .folders = {folder, other}, .harmless = jp_harmless},
+	};
+
+	return jp_reading_of(command, &confine, status);
 }
 
 int jp_reading_ends(const char *command, int status)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Rules about the files themselves: who may change what profilers believe. */
-#include <unistd.h>
-
+#include "harness/base/rights.h"
 #include "harness/lint/findings.h"
 
 static void check_mode(const struct jp_lint_file *file, struct jp_lint_findings *findings)
@@ -33,7 +32,7 @@ JP_REGISTER(lint_rule, file_mode);
 
 static void check_owner(const struct jp_lint_file *file, struct jp_lint_findings *findings)
 {
-	if (file->status.st_uid && file->status.st_uid != geteuid())
+	if (file->status.st_uid && file->status.st_uid != jp_rights_user())
 		jp_lint_found(
 			findings, JP_LINT_WHOLE,
 			"belongs to user %u, neither root nor you: perf believes it all the same",

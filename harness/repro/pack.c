@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/repro/pack.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -14,6 +13,7 @@
 #include "harness/base/new_file.h"
 #include "harness/base/path.h"
 #include "harness/base/shortage.h"
+#include "harness/base/untrusted_file.h"
 #include "harness/repro/tar.h"
 
 struct pack {
@@ -57,16 +57,6 @@ static int pack_copy(struct pack *pack, const char *folder, const char *name, bo
 	return jp_path_build(place, sizeof(place), pack->err, "%s/%s%s%s", pack->root, folder,
 			     *folder ? "/" : "", name)
 		       ?: jp_tar_copy(&pack->tar, place, runs, path, pack->err);
-}
-
-/* A library or a loader lies behind links; it is what we run ourselves. */
-static int pack_library(struct pack *pack, const char *folder, const char *name, const char *path)
-{
-	char real[PATH_MAX];
-
-	if (!realpath(path, real))
-		return jp_fail(pack->err, errno, "%s: %s", path, strerror(errno));
-	return pack_copy(pack, folder, name, true, real);
 }
 
 static int pack_case(struct pack *pack)
@@ -117,38 +107,32 @@ static int pack_program(struct pack *pack)
 	if (ret || !portable->loader)
 		return ret;
 	ret = pack_folder(pack, "libraries");
-	for (size_t i = 0; i < portable->libraries.count && !ret; i++) {
-		const char *path = portable->libraries.words[i];
-
-		ret = pack_library(pack, "libraries", strrchr(path, '/') + 1, path);
-	}
-	return ret ?: pack_library(pack, "", "loader", portable->loader);
+	for (size_t i = 0; i < portable->libraries.count && !ret; i++)
+		ret = pack_copy(pack, "libraries", strrchr(portable->libraries.words[i], '/') + 1,
+				true, portable->files[i]);
+	return ret ?: pack_copy(pack, "", "loader", true, portable->files[portable->nr_files - 1]);
 }
 
-static int is_adapter(const struct dirent *entry)
+static bool is_adapter(const char *name)
 {
-	size_t length = strlen(entry->d_name);
+	size_t length = strlen(name);
 
-	return entry->d_name[0] != '.' && length > 3 &&
-	       strcmp(entry->d_name + length - 3, ".py") == 0;
+	return name[0] != '.' && length > 3 && strcmp(name + length - 3, ".py") == 0;
 }
 
 static int pack_adapters(struct pack *pack, const char *folder)
 {
-	char path[PATH_MAX + 300];
-	struct dirent **names = NULL;
-	int count, ret;
+	struct jp_folder_names names = {0};
+	char path[PATH_MAX], real[PATH_MAX];
+	int ret;
 
-	count = scandir(folder, &names, is_adapter, alphasort);
-	ret = pack_folder(pack, "profiler");
-	for (int i = 0; i < count; i++) {
-		if (!ret)
-			ret = jp_path_build(path, sizeof(path), pack->err, "%s/%s", folder,
-					    names[i]->d_name)
-				      ?: pack_library(pack, "profiler", names[i]->d_name, path);
-		free(names[i]);
-	}
-	free(names);
+	ret = jp_untrusted_list(folder, &names, is_adapter, pack->err)
+		      ?: pack_folder(pack, "profiler");
+	for (size_t i = 0; i < names.count && !ret; i++)
+		ret = jp_path_build(path, sizeof(path), pack->err, "%s/%s", folder, names.names[i])
+			      ?: pack_copy(pack, "profiler", names.names[i], true,
+					   realpath(path, real) ?: path);
+	jp_folder_names_free(&names);
 	return ret;
 }
 
@@ -163,31 +147,23 @@ static int pack_all(struct pack *pack, const char *adapters)
 		       ?: pack_text(pack, "reproduce", true, jp_repro_script);
 }
 
-int jp_repro_pack(const struct jp_repro *repro, const char *adapters, const char *path,
-		  uint64_t *size, struct jp_error *err)
+int jp_repro_pack(const struct jp_repro *repro, const char *adapters, struct jp_new_file *file,
+		  int fd, uint64_t *size, struct jp_error *err)
 {
 	struct pack pack = {.repro = repro, .err = err};
-	struct jp_new_file file;
-	int fd, ret, closed;
+	int ret, closed;
 
 	ret = jp_path_build(pack.root, sizeof(pack.root), err, "%s-%s", repro->cas->study,
 			    repro->cas->name + strlen(repro->cas->study) + 1);
 	if (ret)
 		return ret;
-	fd = jp_new_file_open(&file, path, 0600, err);
-	if (fd < 0)
-		return fd;
-	pack.tar.output = jp_output_adopt(fd, path, err);
-	if (!pack.tar.output) {
-		jp_new_file_drop(&file);
+	pack.tar.output = jp_output_adopt(fd, file->path, err);
+	if (!pack.tar.output)
 		return -ENOMEM;
-	}
 	ret = pack_all(&pack, adapters);
 	jp_tar_end(&pack.tar);
 	*size = jp_output_at(pack.tar.output);
 	closed = jp_output_close(pack.tar.output, ret ? NULL : err);
 	ret = ret ?: closed ?: jp_shortage(err->text, sizeof(err->text));
-	if (ret)
-		jp_new_file_drop(&file);
-	return ret ?: jp_new_file_keep(&file, err);
+	return ret ?: jp_new_file_keep(file, err);
 }

@@ -2,11 +2,12 @@
 #ifndef JP_REPRO_PACK_H
 #define JP_REPRO_PACK_H
 
+#include "harness/base/new_file.h"
 #include "harness/repro/repro.h"
 
-/* Writes the archive of what was staged; what was at @path stays until the whole of it can take its
- * place. @adapters: the folder of profilers' adapters. */
-int jp_repro_pack(const struct jp_repro *repro, const char *adapters, const char *path,
-		  uint64_t *size, struct jp_error *err);
+/* Writes the archive of what was staged into @file, which is open as @fd, and closes it; it takes
+ * its place when it is whole. @adapters: the folder of profilers' adapters. */
+int jp_repro_pack(const struct jp_repro *repro, const char *adapters, struct jp_new_file *file,
+		  int fd, uint64_t *size, struct jp_error *err);
 
 #endif

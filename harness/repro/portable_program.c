@@ -140,6 +140,25 @@ static int list_library(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
+/* A library or a loader lies behind links; it is what we run ourselves. */
+static int find_files(struct jp_portable *portable, struct jp_error *err)
+{
+	const size_t count = portable->libraries.count;
+
+	portable->files = calloc(count + 1, sizeof(*portable->files));
+	if (!portable->files)
+		return jp_fail(err, ENOMEM, "out of memory");
+	for (size_t i = 0; i <= count; i++) {
+		const char *path = i < count ? portable->libraries.words[i] : portable->loader;
+
+		portable->files[i] = realpath(path, NULL);
+		if (!portable->files[i])
+			return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+		portable->nr_files++;
+	}
+	return 0;
+}
+
 int jp_portable_make(struct jp_portable *portable, struct jp_error *err)
 {
 	struct listing listing = {portable, err};
@@ -150,7 +169,7 @@ int jp_portable_make(struct jp_portable *portable, struct jp_error *err)
 	if (!ret)
 		ret = jp_portable_patch(portable->program, portable->size, &portable->loader, err);
 	if (!ret && portable->loader)
-		ret = dl_iterate_phdr(list_library, &listing);
+		ret = dl_iterate_phdr(list_library, &listing) ?: find_files(portable, err);
 	if (ret)
 		jp_portable_free(portable);
 	return ret;
@@ -161,5 +180,8 @@ void jp_portable_free(struct jp_portable *portable)
 	free(portable->program);
 	free(portable->loader);
 	jp_word_set_free(&portable->libraries);
+	for (size_t i = 0; i < portable->nr_files; i++)
+		free(portable->files[i]);
+	free(portable->files);
 	*portable = (struct jp_portable){0};
 }

@@ -19,6 +19,9 @@ struct jp_portable {
 	char build_id[41];
 	char *loader;                 /* path here; NULL: linked statically */
 	struct jp_word_set libraries; /* paths here, distinct also in their last parts */
+	/* The files that each of them, and the loader, leads to: the loader's comes last. */
+	char **files;
+	size_t nr_files;
 };
 
 int jp_portable_make(struct jp_portable *portable, struct jp_error *err);

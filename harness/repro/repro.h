@@ -14,6 +14,8 @@ struct jp_repro {
 	const struct jp_case *cas;
 	char stage[3200];         /* a folder of ours with the case's files, as they are packed */
 	struct jp_word_set files; /* in it, relative */
+	int definition;           /* its file `case`, open for writing; 0: not made yet */
+	int captures[2];          /* those of perf.data and injected.data; 0: there is none */
 	struct jp_word_set left_out;  /* names in the case's folder that are no part of one */
 	struct jp_word_set unreduced; /* captures that could not be read, and are as they were */
 	struct jp_reduced reduced;
@@ -24,12 +26,16 @@ struct jp_repro {
 };
 
 /*
- * Copies what a run leaves in a case's folder, open as @fd, into repro->stage, which is empty, and
- * takes out what is the machine's alone. @from is its path, for messages. Whoever made it is not
- * trusted: no link is followed, nothing but regular files of known names is read, and of the truth
- * only what was written.
+ * Copies what a run leaves in a case's folder, open as @fd, into repro->stage, which is empty; what
+ * will be changed there is open then. @from is its path, for messages. Whoever made it is not
+ * trusted: no link is followed, nothing but regular files of known names is copied, and of the
+ * truth only what was written.
  */
-int jp_repro_stage(struct jp_repro *repro, int fd, const char *from, struct jp_error *err);
+int jp_repro_copy(struct jp_repro *repro, int fd, const char *from, struct jp_error *err);
+/* Without rights: writes the definition, and takes out of the copies what is the machine's alone.
+ * The judge must say of them what it says of @original. */
+int jp_repro_stage(struct jp_repro *repro, const char *original, struct jp_error *err);
+void jp_repro_close(struct jp_repro *repro);
 
 /* Judges the case in @dir, whose path is at least six bytes long; in what is said it is ./case, as
  * it will be in the archive. */

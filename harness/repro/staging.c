@@ -240,7 +240,7 @@ static char *figures(const struct jp_repro *repro, const char *dir)
 
 /* A capture that cannot be read to its end may be what the report is about: it stays as it is, and
  * the archive says so. */
-static int reduce_capture(struct jp_repro *repro, const char *name, struct jp_error *err)
+static int reduce_capture(struct jp_repro *repro, const char *name, int fd, struct jp_error *err)
 {
 	struct jp_error detail = {""};
 	char path[4096];
@@ -249,7 +249,7 @@ static int reduce_capture(struct jp_repro *repro, const char *name, struct jp_er
 	ret = jp_path_build(path, sizeof(path), err, "%s/%s", repro->stage, name);
 	if (ret)
 		return ret;
-	ret = jp_perfdata_reduce(path, &repro->reduced, &detail);
+	ret = jp_perfdata_reduce(path, fd, &repro->reduced, &detail);
 	if (!ret)
 		return 0;
 	if (ret != -EINVAL && ret != -ENODATA)
@@ -260,13 +260,10 @@ static int reduce_capture(struct jp_repro *repro, const char *name, struct jp_er
 }
 
 /* The judge must not miss what is left out, or taken out. */
-static int check(const struct jp_repro *repro, int fd, struct jp_error *err)
+static int check(const struct jp_repro *repro, const char *original, struct jp_error *err)
 {
-	jp_cleanup_free char *before = NULL, *after = NULL;
-	char original[64];
+	jp_cleanup_free char *before = figures(repro, original), *after = NULL;
 
-	snprintf(original, sizeof(original), "/proc/self/fd/%d", fd);
-	before = figures(repro, original);
 	after = figures(repro, repro->stage);
 	if (!before || !after)
 		return jp_fail(err, ENOMEM, "out of memory");
@@ -278,18 +275,51 @@ static int check(const struct jp_repro *repro, int fd, struct jp_error *err)
 	return 0;
 }
 
-int jp_repro_stage(struct jp_repro *repro, int fd, const char *from, struct jp_error *err)
+static const char *const captures[] = {"perf.data", "injected.data"};
+
+int jp_repro_copy(struct jp_repro *repro, int fd, const char *from, struct jp_error *err)
 {
-	static const char *const captures[] = {"perf.data", "injected.data"};
 	struct staging staging = {repro, from, err};
 	int ret = copy_folder(&staging, fd, "");
 
 	if (!ret)
-		ret = jp_run_dir_write(repro->stage, "case", repro->cas->text, err);
+		repro->definition = jp_run_dir_create(repro->stage, "case", err);
+	if (repro->definition < 0)
+		return repro->definition;
 	if (!ret && jp_word_set_add(&repro->files, "case", strlen("case")))
 		ret = jp_fail(err, ENOMEM, "out of memory");
+	for (size_t i = 0; i < sizeof(captures) / sizeof(captures[0]) && !ret; i++) {
+		char path[4096];
+
+		if (!staged(repro, captures[i]))
+			continue;
+		ret = jp_path_build(path, sizeof(path), err, "%s/%s", repro->stage, captures[i]);
+		if (!ret)
+			repro->captures[i] = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+		if (repro->captures[i] < 0)
+			return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	}
+	return ret;
+}
+
+int jp_repro_stage(struct jp_repro *repro, const char *original, struct jp_error *err)
+{
+	const char *text = repro->cas->text;
+	int ret = jp_file_write(repro->definition, text, strlen(text));
+
+	if (ret)
+		return jp_fail(err, -ret, "%s/case: %s", repro->stage, strerror(-ret));
 	for (size_t i = 0; i < sizeof(captures) / sizeof(captures[0]) && !ret; i++)
-		if (staged(repro, captures[i]))
-			ret = reduce_capture(repro, captures[i], err);
-	return ret ? ret : check(repro, fd, err);
+		if (repro->captures[i])
+			ret = reduce_capture(repro, captures[i], repro->captures[i], err);
+	return ret ?: check(repro, original, err);
+}
+
+void jp_repro_close(struct jp_repro *repro)
+{
+	if (repro->definition > 0)
+		close(repro->definition);
+	for (size_t i = 0; i < sizeof(captures) / sizeof(captures[0]); i++)
+		if (repro->captures[i] > 0)
+			close(repro->captures[i]);
 }

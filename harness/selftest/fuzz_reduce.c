@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is taken out of a perf.data before it goes into an archive; what stays can be read. */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -26,10 +27,15 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 	struct jp_error err;
 	const bool whole = !jp_perfdata_read(path, pass_over, NULL, &summary, &err);
 
-	if (!jp_perfdata_reduce(path, &reduced, &err) && whole &&
+	const int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		abort();
+	if (!jp_perfdata_reduce(path, fd, &reduced, &err) && whole &&
 	    jp_perfdata_read(path, pass_over, NULL, &summary, &err))
 		abort();
 	jp_reduced_free(&reduced);
+	close(fd);
 }
 
 const struct fuzz_target fuzz_target = {

@@ -26,6 +26,7 @@ USER = 12321  # nobody's: neither root's nor 65534
 SECRET = "root-only-words"
 PROTECTIONS = ["/proc/sys/fs/protected_" + name
                for name in ("symlinks", "hardlinks", "fifos", "regular")]
+MAPPED = r"PROT_READ, .*/perf\.data"
 ESCAPE = "\033]0;taken\007"
 TERABYTE = 1 << 40
 Make = Callable[[str], object]  # something at a path
@@ -239,6 +240,40 @@ class Code(Neighbours):
             assert parent.stdin
             parent.stdin.close()
             self.assertEqual(parent.wait(timeout=10), 99)
+
+    def read_by(self, file: str, *arguments: str) -> None:
+        """Only processes that gave up root read what matches @file."""
+        log = self.place("strace")
+        subprocess.run(["strace", "-f", "-qq", "-y", "-e", "trace=mmap,read,pread64,setresuid",
+                        "-o", log, JITPROOF, *arguments], capture_output=True, check=False,
+                       timeout=120)
+        lines = self.read("strace").splitlines()
+        nobodies = {line.split()[0] for line in lines if "setresuid(65534, 65534, 65534" in line}
+        readers = {line.split()[0] for line in lines if re.search(file + ">", line)}
+        if not lines:
+            self.skipTest("strace may not trace here")
+        self.assertTrue(readers, lines)
+        self.assertEqual(readers - nobodies, set())
+
+    def test_who_reads(self) -> None:
+        if not shutil.which("strace"):
+            self.skipTest("no strace")
+        growth = os.path.join(FIXTURES, "growth")
+        for file, arguments in (
+                (MAPPED, ["judge", growth + "/perf.data"]),
+                (MAPPED, ["judge", growth]),
+                (MAPPED, ["explain", growth + "/perf.data"]),
+                (MAPPED, ["inject", "--jitdump-dir", growth, "-i", growth + "/perf.data",
+                                  "-o", self.place("out")]),
+                (r"read.*\.dump", ["lint", growth + "/jit-12329.dump"]),
+                (MAPPED, ["repro", "fixture/anon", "--expected", FIXTURES + "/expected",
+                                  "--from", FIXTURES + "/anon", "-o", self.place("tar")]),
+                (MAPPED, ["run", "-o", self.place("run"),
+                                  "growth/anon.down.mmap.jitdump.keep"]),
+                (MAPPED, ["score", "--profiler=jitproof", "--samples=20", "--seconds=2",
+                                  "anon_exec"])):
+            with self.subTest(arguments):
+                self.read_by(file, *arguments)
 
 
 class Inputs(Neighbours):

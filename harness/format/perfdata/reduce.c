@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -260,16 +259,15 @@ static int reduce_features(struct reducing *reducing, uint64_t end)
 	return ret ? ret : write_at(reducing, &header, sizeof(header), 0);
 }
 
-int jp_perfdata_reduce(const char *path, struct jp_reduced *reduced, struct jp_error *err)
+int jp_perfdata_reduce(const char *path, int fd, struct jp_reduced *reduced, struct jp_error *err)
 {
-	struct reducing reducing = {.path = path, .fd = -1, .reduced = reduced, .err = err};
+	struct reducing reducing = {.path = path, .fd = fd, .reduced = reduced, .err = err};
 	struct jp_perfdata_summary summary;
 	struct jp_error detail = {""};
 	struct stat st;
 	int ret;
 
-	reducing.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	if (reducing.fd < 0 || fstat(reducing.fd, &st))
+	if (fstat(fd, &st))
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	ret = jp_perfdata_read(path, visit, &reducing, &summary, &detail);
 	if (ret && !reducing.failed)
@@ -278,11 +276,7 @@ int jp_perfdata_reduce(const char *path, struct jp_reduced *reduced, struct jp_e
 		ret = jp_fail(err, EINVAL,
 			      "%s: %s; what it tells of the machine cannot be taken out of it",
 			      path, summary.pipe ? "a pipe stream" : "compressed data");
-	if (!ret)
-		ret = reduce_features(&reducing, (uint64_t)st.st_size);
-	if (close(reducing.fd) && !ret)
-		ret = jp_fail(err, errno, "%s: %s", path, strerror(errno));
-	return ret;
+	return ret ?: reduce_features(&reducing, (uint64_t)st.st_size);
 }
 
 void jp_reduced_free(struct jp_reduced *reduced)

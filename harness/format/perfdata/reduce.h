@@ -14,13 +14,13 @@ struct jp_reduced {
 };
 
 /*
- * Takes out of the perf.data file at @path, in its place, what no judgement needs: header features
- * about the machine (host name, memory, disks, other programs), and in stack dumps the values of
- * environment variables, which lie above the frames of a process's first thread. What stays is
- * added to @reduced. -EINVAL for a pipe stream and for compressed data: they cannot be changed in
- * place.
+ * Takes out of the perf.data file at @path, open for writing as @fd, in its place, what no
+ * judgement needs: header features about the machine (host name, memory, disks, other programs),
+ * and in stack dumps the values of environment variables, which lie above the frames of a process's
+ * first thread. What stays is added to @reduced. -EINVAL for a pipe stream and for compressed data:
+ * they cannot be changed in place.
  */
-int jp_perfdata_reduce(const char *path, struct jp_reduced *reduced, struct jp_error *err);
+int jp_perfdata_reduce(const char *path, int fd, struct jp_reduced *reduced, struct jp_error *err);
 void jp_reduced_free(struct jp_reduced *reduced);
 
 #endif
