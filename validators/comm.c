@@ -25,6 +25,8 @@ struct known {
 	bool wrong;                    /* of those, one has another name */
 };
 
+static const struct jp_role wrong_names = {.column = "tasks"};
+
 struct comm {
 	struct jp_view *view;
 	struct jp_tasks tasks;
@@ -208,11 +210,12 @@ static int end(struct jp_view *view, struct jp_error *err)
 	struct comm *comm = view->state;
 
 	check_truth(comm);
-	return jp_findings_add(&view->findings,
-			       jp_metric_rate("comm.records", comm->wrong_records, comm->records))
-		       ?: jp_findings_add(&view->findings,
-					  jp_metric_rate("comm.threads", comm->wrong_threads,
-							 comm->threads));
+	return jp_findings_add_as(
+		       &view->findings, &wrong_names,
+		       jp_metric_rate("comm.records", comm->wrong_records, comm->records))
+		       ?: jp_findings_add_as(&view->findings, &wrong_names,
+					     jp_metric_rate("comm.threads", comm->wrong_threads,
+							    comm->threads));
 }
 
 static void free_comm(void *state)

@@ -11,6 +11,8 @@
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/tasks.h"
 
+static const struct jp_role wrong_tasks = {.column = "tasks"};
+
 /* What the capture has of one task. */
 struct task_told {
 	bool fork, made, exit; /* made: a FORK of who was there already */
@@ -355,16 +357,17 @@ static int end(struct jp_view *view, struct jp_error *err)
 	const struct {
 		const char *name;
 		uint64_t k, n;
-	} rates[] = {{"fork.records", state->wrong_forks, state->forks},
-		     {"fork.missing", no_forks, forks},
-		     {"exit.records", state->wrong_exits, state->exits},
-		     {"exit.missing", no_exits, exits},
-		     {"comm.missing", no_names, names},
-		     {"tasks.strangers", state->strangers, state->samples}};
+		const struct jp_role *role;
+	} rates[] = {{"fork.records", state->wrong_forks, state->forks, &wrong_tasks},
+		     {"fork.missing", no_forks, forks, &wrong_tasks},
+		     {"exit.records", state->wrong_exits, state->exits, &wrong_tasks},
+		     {"exit.missing", no_exits, exits, &wrong_tasks},
+		     {"comm.missing", no_names, names, &wrong_tasks},
+		     {"tasks.strangers", state->strangers, state->samples, NULL}};
 
 	for (size_t i = 0; i < sizeof(rates) / sizeof(*rates) && !failed; i++)
-		failed = jp_findings_add(&view->findings,
-					 jp_metric_rate(rates[i].name, rates[i].k, rates[i].n));
+		failed = jp_findings_add_as(&view->findings, rates[i].role,
+					    jp_metric_rate(rates[i].name, rates[i].k, rates[i].n));
 	return failed;
 }
 

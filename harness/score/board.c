@@ -16,12 +16,6 @@ static bool was_judged(const struct jp_score_row *row)
 	return row->cells[JP_SCORE_WHOLE].known || row->cells[JP_SCORE_SEEN].known;
 }
 
-/* Whose share is of faults: none is best. */
-static bool is_bad_if_any(enum jp_score_column column)
-{
-	return column == JP_SCORE_WRONG || column == JP_SCORE_INVENTED || column == JP_SCORE_LOST;
-}
-
 static bool is_good(const struct jp_score_row *row, enum jp_score_column column)
 {
 	double share = jp_score_share(row, column);
@@ -36,7 +30,7 @@ static void print_cell(FILE *out, const struct jp_score_row *row, enum jp_score_
 
 	if (!cell->known)
 		snprintf(text, sizeof(text), "-");
-	else if (is_bad_if_any(column))
+	else if (jp_score_column_is_bad(column))
 		snprintf(text, sizeof(text), "%" PRIu64, cell->k);
 	else
 		snprintf(text, sizeof(text), "%.4g %%",
@@ -136,7 +130,7 @@ void jp_score_verdict(const struct jp_score *score, char *text, size_t size)
 		if (known[column])
 			used += (size_t)snprintf(text + used, size - used, "%s %s%s %zu/%zu",
 						 used && text[used - 1] == ';' ? "" : ",",
-						 is_bad_if_any(column) ? "nothing " : "",
+						 jp_score_column_is_bad(column) ? "nothing " : "",
 						 jp_score_column_text(column), good[column],
 						 known[column]);
 }

@@ -7,7 +7,7 @@
 static const char *const texts[JP_SCORE_COLUMNS] = {
 	[JP_SCORE_SEEN] = "seen",   [JP_SCORE_MAPPED] = "mapped", [JP_SCORE_RIGHT] = "right",
 	[JP_SCORE_WRONG] = "wrong", [JP_SCORE_WHOLE] = "whole",   [JP_SCORE_INVENTED] = "invented",
-	[JP_SCORE_LOST] = "lost",
+	[JP_SCORE_TASKS] = "tasks", [JP_SCORE_LOST] = "lost",
 };
 
 const char *jp_score_column_text(enum jp_score_column column)
@@ -15,7 +15,13 @@ const char *jp_score_column_text(enum jp_score_column column)
 	return texts[column];
 }
 
-/* By what validators say of their metrics. */
+bool jp_score_column_is_bad(enum jp_score_column column)
+{
+	return column == JP_SCORE_WRONG || column == JP_SCORE_INVENTED ||
+	       column == JP_SCORE_TASKS || column == JP_SCORE_LOST;
+}
+
+/* By what validators say of their metrics; the rates of one column add up. */
 static void fill_by_role(struct jp_score_row *row)
 {
 	const struct jp_findings *findings = &row->result.findings;
@@ -35,10 +41,11 @@ static void fill_by_role(struct jp_score_row *row)
 			row->cells[column].n = metric->k;
 			row->cells[column].known = metric->k > 0;
 		} else {
-			row->cells[column].k = metric->k;
+			row->cells[column].k += metric->k;
 			if (metric->rate)
-				row->cells[column] =
-					(struct jp_score_cell){metric->n > 0, metric->k, metric->n};
+				row->cells[column].n += metric->n;
+			if (metric->rate && metric->n)
+				row->cells[column].known = true;
 		}
 	}
 }
@@ -82,7 +89,7 @@ double jp_score_share(const struct jp_score_row *row, enum jp_score_column colum
 	if (!cell->known || !cell->n)
 		return -1;
 	share = (double)cell->k / (double)cell->n;
-	if (column == JP_SCORE_WRONG || column == JP_SCORE_INVENTED || column == JP_SCORE_LOST)
+	if (jp_score_column_is_bad(column))
 		share = 1 - share;
 	return share > 1 ? 1 : share;
 }

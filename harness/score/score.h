@@ -8,7 +8,7 @@
 
 /* What one profiler made of each workload: a board of rows, for people who wrote no case. */
 
-/* The columns, in their order. What feeds the first four, metrics say by their role. */
+/* The columns, in their order. What feeds most of them, metrics say by their role. */
 enum jp_score_column {
 	JP_SCORE_SEEN,     /* samples, of what the CPU time in emitted code says */
 	JP_SCORE_MAPPED,   /* samples in emitted code whose memory it knows */
@@ -16,10 +16,13 @@ enum jp_score_column {
 	JP_SCORE_WRONG,    /* named after another one */
 	JP_SCORE_WHOLE,    /* judged stacks that are whole */
 	JP_SCORE_INVENTED, /* with a frame that cannot be, or that is not there */
+	JP_SCORE_TASKS,    /* records of threads, processes and their names, wrong or missing */
 	JP_SCORE_LOST,     /* samples that it knows it lost */
 	JP_SCORE_COLUMNS
 };
 const char *jp_score_column_text(enum jp_score_column column);
+/* Whose share is of faults: none is best. */
+bool jp_score_column_is_bad(enum jp_score_column column);
 
 struct jp_score_row {
 	const char *scene; /* its name, results/scenes */
