@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Reads Firefox's processed profiles (profile.json), which samply and others write."""
+
+import gzip
+import json
+from typing import Any, Iterator, Sequence
+
+from adapting.observations import Frame
+from adapting.protocol import Failed
+
+# Its addresses are those in libraries, and it does not say where they were mapped.
+DECLARES = ("no-addresses", "no-mappings", "no-tasks")
+
+Sample = tuple[float, int, int, list[Frame]]
+
+
+def number(name: str) -> int:
+    """Of a pid or tid, which has a suffix where it was used again or has another image."""
+    return int(str(name).split(".", 1)[0])
+
+
+class Tables:
+    """What the stacks of a thread are made of; newer versions keep some once for all threads."""
+
+    def __init__(self, profile: dict[str, Any], thread: dict[str, Any]) -> None:
+        self.tables = {**profile, **profile.get("shared", {}), **thread}
+        self.strings: Sequence[str] = self.tables["stringArray"]
+        self.names: dict[int, list[Frame]] = {}
+        self.kernel = {at for at, category in enumerate(profile["meta"]["categories"])
+                       if category["name"] == "Kernel"}
+
+    def name(self, frame: int) -> str:
+        table = self.tables["frameTable"]
+        name = self.strings[self.tables["funcTable"]["name"][table["func"][frame]]]
+        # An address in a library that was not symbolized, or in no library at all.
+        return "?" if name.startswith("0x") else name
+
+    def user(self, frame: int) -> bool:
+        return self.tables["frameTable"]["category"][frame] not in self.kernel
+
+    def stack(self, index: int | None) -> list[Frame]:
+        """Innermost first, without the kernel's part."""
+        table = self.tables["stackTable"]
+        frames: list[Frame] = []
+        while index is not None and index >= 0:
+            frame = table["frame"][index]
+            if self.user(frame):
+                frames.append(self.name(frame))
+            index = table["prefix"][index]
+        return frames
+
+
+def times(samples: dict[str, Any]) -> Iterator[float]:
+    """In milliseconds, as the profile's clock tells them."""
+    if "time" in samples:
+        yield from samples["time"]
+        return
+    now = 0.0
+    for delta in samples["timeDeltas"]:
+        now += delta
+        yield now
+
+
+def samples_of(profile: dict[str, Any]) -> Iterator[Sample]:
+    """(time in ms, pid, tid, frames) of each sample that took CPU time."""
+    try:
+        for thread in profile["threads"]:
+            tables, samples = Tables(profile, thread), thread["samples"]
+            pid, tid = number(thread["pid"]), number(thread["tid"])
+            weights = samples.get("weight") or [1] * len(samples["stack"])
+            for time, stack, weight in zip(times(samples), samples["stack"], weights):
+                if weight > 0:
+                    yield time, pid, tid, tables.stack(stack)
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise Failed("profile of version %s: %r" % (
+            profile.get("meta", {}).get("preprocessedProfileVersion"), error)) from error
+
+
+def load(path: str) -> dict[str, Any]:
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            return json.load(file)
+    except (OSError, EOFError, ValueError) as error:
+        raise Failed("%s: %s" % (path, error)) from error

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The OpenTelemetry eBPF profiler: stacks of the whole machine by call frame information, in the
+kernel. It leaves native names to those who get its samples, so code of a JIT that it does not know
+has none, and ends the stack.
+
+$JITPROOF_OTEL is the program to use, that of ci/peers/programs; else as ci/peers installed it.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from typing import IO, Iterator, Sequence
+from urllib.parse import unquote
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from adapting.observations import Frame
+from adapting.program import Program
+from adapting.protocol import TIMEOUT_S, Missing, find, main, output_of
+
+SAMPLE = re.compile(r"^(\d+) (\d+) (\d+)((?: \S+)*)$", re.M)
+
+
+def samples_of(text: str) -> Iterator[tuple[int, int, int, list[Frame]]]:
+    """(time, pid, tid, frames); what it failed at last is no frame."""
+    for found in SAMPLE.finditer(text):
+        words = found[4].split()
+        while words and words[-1] == "!":
+            words.pop()
+        yield (int(found[1]), int(found[2]), int(found[3]),
+               ["?" if word == "!" else unquote(word, errors="surrogateescape") for word in words])
+
+
+class Otel(Program):
+    sampling = "jitproof: sampling"
+
+    @classmethod
+    def program(cls) -> str:
+        return find("otel", "JITPROOF_OTEL", "python3 ci/peers otel")
+
+    @classmethod
+    def version(cls) -> str:
+        if os.geteuid():
+            raise Missing("the OpenTelemetry eBPF profiler needs root")
+        found = re.match(r"v(\d\S*)", output_of(cls.program(), "version"))
+        if not found:
+            raise Missing("otel: does not tell its version")
+        return found[1]
+
+    def begin(self) -> None:
+        """It makes itself known to all processes first, one after another: until it sampled one
+        that began last."""
+        super().begin()
+        last = subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"])
+        try:
+            until = time.monotonic() + TIMEOUT_S
+            while not re.search(r"^\d+ %d " % last.pid, self.words(), re.M):
+                self.wait(until, "sample a process")
+        finally:
+            last.kill()
+            last.wait()
+        # What was there before is not what is watched; the rest may be its children.
+        self.others = {int(name) for name in os.listdir("/proc") if name.isdigit()} - {self.pid}
+
+    def samples(self) -> int:
+        return sum(int(found[2]) not in self.others for found in SAMPLE.finditer(self.words()))
+
+    def command(self) -> Sequence[str]:
+        return self.program(), str(self.options.freq)
+
+    def write(self, file: IO[str]) -> None:
+        stream = self.stream(file, ("no-addresses", "no-mappings", "no-tasks", "system-wide"),
+                             "cfi", 10**9 // self.options.freq)
+        for sample in samples_of(self.words()):
+            stream.sample(*sample)
+
+
+if __name__ == "__main__":
+    main(Otel)

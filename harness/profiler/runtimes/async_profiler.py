@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""async-profiler in a Java process: sums, names of Java's functions and of native ones. It samples
+by the CPU time of threads (ctimer). jcmd makes the process load it.
+
+$JITPROOF_ASYNC_PROFILER is libasyncProfiler.so; else it is where ci/peers says.
+"""
+
+import os
+import re
+import sys
+from typing import IO, Iterator
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from adapting.protocol import Adapter, Failed, Missing, find, main, one_line, output_of
+from adapting.sums import Estimate
+
+LOADED = re.compile(r"return code: 0$", re.M)
+
+
+def stacks(text: str) -> Iterator[tuple[int, list[str]]]:
+    """(count, names, innermost first) of its collapsed format."""
+    for line in text.splitlines():
+        stack, _, count = line.rpartition(" ")
+        yield int(count), stack.split(";")[::-1]
+
+
+class AsyncProfiler(Adapter):
+    @classmethod
+    def library(cls) -> str:
+        library = os.environ.get("JITPROOF_ASYNC_PROFILER") or output_of(find(
+            "libasyncProfiler.so", "", "python3 ci/peers async_profiler")).strip()
+        if not os.path.isfile(library):
+            raise Missing("%s: is not there" % library)
+        return library
+
+    @classmethod
+    def jcmd(cls) -> str:
+        return find("jcmd", "JITPROOF_JCMD", "install a JDK")
+
+    @classmethod
+    def version(cls) -> str:
+        cls.jcmd()
+        noted = os.path.join(os.path.dirname(cls.library()), "..", "version")  # by ci/peers
+        try:
+            with open(noted, encoding="ascii") as file:
+                return file.read().strip()
+        except OSError:
+            return "unknown"
+
+    def agent(self, options: str) -> None:
+        """Has the process load it once more, with other options."""
+        said = output_of(self.jcmd(), str(self.pid), "JVMTI.agent_load", self.library(),
+                         '"%s"' % options)
+        if not LOADED.search(said):
+            raise Failed("async-profiler: %s: %s" % (options.split(",")[0], one_line(said)))
+
+    def begin(self) -> None:
+        self.agent("start,event=ctimer,interval=%d" % (10**9 // self.options.freq))
+        self.estimate = Estimate(self.pid, self.options.freq)
+
+    def samples(self) -> int:
+        return self.estimate.samples()
+
+    def end(self) -> None:
+        self.agent("stop,collapsed,file=" + self.path("profile.txt"))
+
+    def write(self, file: IO[str]) -> None:
+        stream = self.stream(file, ("no-time", "no-addresses", "no-threads"),
+                             period=10**9 // self.options.freq)
+        with open(self.path("profile.txt"), encoding="utf-8", errors="surrogateescape") as profile:
+            for count, names in stacks(profile.read()):
+                stream.sample(count, self.pid, -1, names)
+
+
+if __name__ == "__main__":
+    main(AsyncProfiler)

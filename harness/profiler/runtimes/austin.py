@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""austin 3 attached to a Python process: microseconds of each stack, names of Python functions. It
+samples by the wall's clock; with -s it leaves out threads that sleep.
+
+$JITPROOF_AUSTIN is the austin to use; else that of ci/peers, else the one that PATH leads to.
+"""
+
+import os
+import re
+import sys
+from typing import IO, Iterator, Sequence
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from adapting.program import Program
+from adapting.protocol import Missing, find, main, output_of
+
+HEAD = re.compile(r"P(\d+);T(?:\d+:)?([0-9a-f]+)(?:;(.*))? (\d+)$")
+
+
+def stacks(text: str) -> Iterator[tuple[int, list[str]]]:
+    """(microseconds, names, innermost first); frames are FILE:FUNCTION:LINE."""
+    for line in text.splitlines():
+        found = HEAD.match(line)
+        if found:
+            frames = found[3].split(";") if found[3] else []
+            yield int(found[4]), [frame.rsplit(":", 2)[1] for frame in reversed(frames)
+                                  if frame.count(":") > 1]
+
+
+class Austin(Program):
+    sampling = "version"  # of the Python that it found in the process
+    statuses = (0, 254)  # on a signal, too
+
+    @classmethod
+    def program(cls) -> str:
+        return find("austin", "JITPROOF_AUSTIN", "python3 ci/peers austin")
+
+    @classmethod
+    def version(cls) -> str:
+        found = re.match(r"austin (3\.\d\S*)", output_of(cls.program(), "--version"))
+        if not found:
+            raise Missing("austin: is not version 3; python3 ci/peers austin")
+        return found[1]
+
+    def command(self) -> Sequence[str]:
+        return (self.program(), "-s", "-i", str(10**6 // self.options.freq), "-o",
+                self.path("profile.txt"), "-p", str(self.pid))
+
+    def write(self, file: IO[str]) -> None:
+        stream = self.stream(file, ("no-time", "no-addresses", "no-threads"), period=1000)
+        with open(self.path("profile.txt"), encoding="utf-8", errors="surrogateescape") as profile:
+            for count, names in stacks(profile.read()):
+                stream.sample(count, self.pid, -1, names)
+
+
+if __name__ == "__main__":
+    main(Austin)

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""py-spy attached to a Python process: sums, names of Python functions. It samples by the wall's
+clock, and leaves out threads that it takes for idle.
+
+$JITPROOF_PY_SPY is the py-spy to use; else that of ci/peers, else the one that PATH leads to.
+"""
+
+import os
+import re
+import sys
+from typing import IO, Iterator, Sequence
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from adapting.program import Program
+from adapting.protocol import Missing, find, main, output_of
+
+FRAME = re.compile(r"(.*) \((.*)\)$")
+
+
+def stacks(text: str) -> Iterator[tuple[int, list[str]]]:
+    """(count, names, innermost first) of its raw format."""
+    for line in text.splitlines():
+        stack, _, count = line.rpartition(" ")
+        names = [(found[1] if (found := FRAME.match(frame)) else frame)
+                 for frame in stack.split(";")]
+        yield int(count), names[::-1]
+
+
+class PySpy(Program):
+    sampling = "Sampling process"
+
+    @classmethod
+    def program(cls) -> str:
+        return find("py-spy", "JITPROOF_PY_SPY", "python3 ci/peers py_spy")
+
+    @classmethod
+    def version(cls) -> str:
+        found = re.match(r"py-spy (\d\S*)", output_of(cls.program(), "--version"))
+        if not found:
+            raise Missing("py-spy: does not tell its version")
+        return found[1]
+
+    def command(self) -> Sequence[str]:
+        return (self.program(), "record", "-f", "raw", "-F", "-r", str(self.options.freq), "-o",
+                self.path("profile.txt"), "-p", str(self.pid))
+
+    def write(self, file: IO[str]) -> None:
+        stream = self.stream(file, ("no-time", "no-addresses", "no-threads"))
+        with open(self.path("profile.txt"), encoding="utf-8", errors="surrogateescape") as profile:
+            for count, names in stacks(profile.read()):
+                stream.sample(count, self.pid, -1, names)
+
+
+if __name__ == "__main__":
+    main(PySpy)
