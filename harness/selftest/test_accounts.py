@@ -162,6 +162,25 @@ class Launched(tv.Recorded):
         self.truth.set(index, *slot)
         self.errs(r"pid \d+ unmaps \S+ at \d+, and nothing mapped it")
 
+    def test_sample_of_a_thread_that_never_was(self) -> None:
+        self.perf.samples()[20].tid = 4000000
+        self.fails(self.exactly(1, "tasks.strangers", "unknown"))
+
+    def test_name_that_a_thread_inherits(self) -> None:
+        record = next(one for one in self.perf.records if one.kind == COMM)
+        record.body[8:16] = b"tampered"
+        self.fails(self.exactly(1, "comm.records", "other-text"),
+                   self.exactly(r"\d", "comm.threads", "other-text"))
+
+    def test_protection_that_the_memory_never_had(self) -> None:
+        self.anonymous()[1].prot = rd.READ | rd.EXECUTE
+        self.fails(self.exactly(r"\d", "mappings.differs", "protection"),
+                   self.exactly(1, "mappings.invented", "protection"))
+
+    def test_window_without_samples(self) -> None:
+        self.facts["stopped"] = str(int(self.facts["sampling"]) + 10_000_000)
+        self.errs("window: the window that the capture states holds 0 of 137 samples")
+
     def test_impossible_records(self) -> None:
         record = self.anonymous()[1]
         record.misc = record.misc & ~7 | rd.KERNEL
@@ -231,6 +250,24 @@ class Published(tv.Recorded):
         injected.records.remove(record)
         injected.save(path)
         self.fails(self.exactly(1, "injected.absent", "no-record"))
+
+    def test_samples_that_injecting_altered(self) -> None:
+        path = self.place(self.fixture, "injected.data")
+        injected = rd.PerfData.load(path)
+        sample = injected.samples()[10]
+        sample.ip += 1
+        injected.save(path)
+        self.fails(self.exactly(1, "samples.injected", "altered"))
+        injected.records.remove(sample)
+        injected.save(path)
+        self.fails(self.exactly(1, "samples.injected", "changed"),
+                   self.exactly(1, "inject.lost", "dropped"))
+
+    def test_jitdump_that_is_cut(self) -> None:
+        name = next(one for one in os.listdir(self.dir) if one.endswith(".dump"))
+        path = self.place(self.fixture, name)
+        files.write_bytes(path, files.read_bytes(path)[:-10])
+        self.fails(self.exactly(1, "order.bad", "jitdump"))
 
     def test_lines_of_a_perf_map(self) -> None:
         """Each load has its line, and each line its load: as often."""
