@@ -22,6 +22,7 @@
 #include "harness/format/perfdata/format.h"
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/oracle.h"
+#include "validators/cpu_sum.h"
 
 /*
  * The event's time is not quite the thread's. While the kernel switches to a thread, or away from
@@ -36,42 +37,14 @@ static const double OFF_IN_KERNEL = 0.16;
 /* Standard deviations: one false alarm in 100,000 for each thread that is asked. */
 static const double SIGMAS = 4.5;
 
-/*
- * A CPU of a virtual machine may stand still for 100 ms where its host limits what it may take, and
- * the thread that was there is charged for some of it (40 ms; the clock of stolen time does not
- * have all). That is one activation each time: as many of a thread are left out, if each lacks more
- * samples than chance takes. Samples that are taken away are missing in all activations of their
- * time.
- */
-enum { STALLS = 2, STALL_PERIODS = 4 };
-
 static const struct jp_role seen = {.column = "seen"};
 static const struct jp_role to_be_seen = {.column = "seen", .total = true};
-
-struct activation_count {
-	uint32_t all;   /* samples from its ENTER to its LEAVE */
-	uint32_t inner; /* of them, those that no difference of clocks can move outside */
-};
-
-/* Of some activations together. */
-struct sum {
-	uint64_t activations, all, inner;
-	double expected;
-	double on;       /* periods from the begin of each to its end, by the clock on the wall */
-	double variance; /* of the activations, each by itself */
-	double between;  /* of what lies between them */
-	uint64_t nr_stalls;
-	struct stall {
-		double periods; /* that its CPU time says */
-		struct activation_count count;
-	} stalls[STALLS];
-};
 
 struct cpu_time {
 	const struct jp_evidence *evidence;
 	struct jp_view *view;
 	const struct jp_truth_activation *hint;
-	struct activation_count *counts; /* of each activation of the truth */
+	struct jp_cpu_count *counts; /* of each activation of the truth */
 	uint64_t period, lost;
 	struct jp_map throttled; /* event id -> since when; 0: it is not */
 	uint64_t stopped;        /* ns for which the kernel throttled events, all together */
@@ -86,7 +59,7 @@ static void see_sample(struct cpu_time *cpu, const struct jp_event *event)
 	const struct jp_truth *truth = cpu->evidence->truth;
 	const uint64_t slack = cpu->evidence->info.slack;
 	const struct jp_truth_activation *activation;
-	struct activation_count *count;
+	struct jp_cpu_count *count;
 
 	if (!cpu->sampled) {
 		cpu->sampled = cpu->steady = true;
@@ -158,88 +131,8 @@ static bool watched(const struct cpu_time *cpu, const struct jp_truth_activation
 	return false;
 }
 
-static double variance(double periods)
-{
-	double part = periods - floor(periods);
-
-	return part * (1 - part);
-}
-
-static double lacks(const struct stall *stall)
-{
-	return stall->periods - stall->count.all;
-}
-
-/* Keeps the worst of them. */
-static void add_stall(struct sum *sum, struct stall stall)
-{
-	struct stall *least = &sum->stalls[0];
-
-	if (lacks(&stall) <= STALL_PERIODS)
-		return;
-	if (sum->nr_stalls < STALLS) {
-		sum->stalls[sum->nr_stalls++] = stall;
-		return;
-	}
-	for (size_t i = 1; i < STALLS; i++)
-		if (lacks(&sum->stalls[i]) < lacks(least))
-			least = &sum->stalls[i];
-	if (lacks(&stall) > lacks(least))
-		*least = stall;
-}
-
-/* One more, @gap periods after the last one: on the clock, of which its thread may have run less.
- */
-static void add(struct sum *sum, double periods, double on, double gap,
-		const struct activation_count *count)
-{
-	sum->on += on;
-	sum->activations++;
-	sum->all += count->all;
-	sum->inner += count->inner;
-	sum->expected += periods;
-	sum->variance += variance(periods);
-	sum->between += gap < 0.5 ? variance(gap) : variance(0.5);
-	add_stall(sum, (struct stall){periods, *count});
-}
-
-static void leave_out_stalls(struct sum *sum)
-{
-	for (size_t i = 0; i < sum->nr_stalls; i++) {
-		const struct stall *stall = &sum->stalls[i];
-
-		sum->activations--;
-		sum->all -= stall->count.all;
-		sum->inner -= stall->count.inner;
-		sum->expected -= stall->periods;
-		sum->variance -= variance(stall->periods);
-	}
-}
-
-/* Takes the way of counting that leaves less to chance: one by one, or all the time of a thread on
- * each CPU without what lies between. */
-static void settle(const struct cpu_time *cpu, struct sum *sum)
-{
-	double whole = sum->between + cpu->cpus * variance(0.5);
-
-	if (whole < sum->variance)
-		sum->variance = whole;
-}
-
-/* @sum is of threads that are done: it has no stalls itself. */
-static void add_sum(struct sum *sum, const struct sum *more)
-{
-	sum->activations += more->activations;
-	sum->all += more->all;
-	sum->inner += more->inner;
-	sum->expected += more->expected;
-	sum->on += more->on;
-	sum->variance += more->variance;
-	sum->nr_stalls += more->nr_stalls;
-}
-
 /* Compares what there is with what must be; @missing more may be lacking. */
-static int judge(const struct cpu_time *cpu, const struct sum *sum, double missing,
+static int judge(const struct cpu_time *cpu, const struct jp_cpu_sum *sum, double missing,
 		 const char *what, uint32_t number)
 {
 	/* Where a timer was in its period when the first of them began, and the last one ended. */
@@ -264,7 +157,7 @@ static int judge(const struct cpu_time *cpu, const struct sum *sum, double missi
 
 struct process_sum {
 	uint32_t pid;
-	struct sum sum;
+	struct jp_cpu_sum sum;
 };
 
 static int by_pid(const void *a, const void *b)
@@ -283,10 +176,10 @@ static int judge_processes(const struct cpu_time *cpu, struct process_sum *threa
 	if (count)
 		qsort(threads, count, sizeof(*threads), by_pid);
 	for (size_t i = 0, next; i < count && !failed; i = next) {
-		struct sum sum = {0};
+		struct jp_cpu_sum sum = {0};
 
 		for (next = i; next < count && threads[next].pid == threads[i].pid; next++)
-			add_sum(&sum, &threads[next].sum);
+			jp_cpu_sum_join(&sum, &threads[next].sum);
 		if (next - i > 1)
 			failed = judge(cpu, &sum, missing, "process", threads[i].pid);
 	}
@@ -295,7 +188,8 @@ static int judge_processes(const struct cpu_time *cpu, struct process_sum *threa
 
 /* The activations of one thread, from the one at @i on, that are in a window. Returns where the
  * next thread's begin. */
-static size_t sum_thread(const struct cpu_time *cpu, size_t i, double period, struct sum *sum)
+static size_t sum_thread(const struct cpu_time *cpu, size_t i, double period,
+			 struct jp_cpu_sum *sum)
 {
 	const struct jp_truth *truth = cpu->evidence->truth;
 	const struct jp_truth_activation *first = &truth->activations[i], *last = NULL;
@@ -307,12 +201,11 @@ static size_t sum_thread(const struct cpu_time *cpu, size_t i, double period, st
 			break;
 		if (one->cpu == UINT64_MAX || !watched(cpu, one))
 			continue;
-		add(sum, (double)one->cpu / period, (double)(one->leave - one->inside) / period,
-		    last ? (double)(one->inside - last->leave) / period : 1, &cpu->counts[i]);
+		jp_cpu_sum_add(sum, one, last ? (double)(one->inside - last->leave) / period : 1,
+			       period, &cpu->counts[i]);
 		last = one;
 	}
-	leave_out_stalls(sum);
-	settle(cpu, sum);
+	jp_cpu_sum_settle(sum, cpu->cpus);
 	return i;
 }
 
@@ -324,18 +217,18 @@ static int judge_all(const struct cpu_time *cpu, double period)
 			       (double)cpu->stopped / period;
 	struct process_sum *threads = NULL;
 	size_t count = 0, capacity = 0;
-	struct sum all = {0};
+	struct jp_cpu_sum all = {0};
 	int failed = 0;
 
 	for (size_t i = 0, next; i < truth->nr_activations && !failed; i = next) {
 		const struct jp_truth_activation *first = &truth->activations[i];
-		struct sum sum = {0};
+		struct jp_cpu_sum sum = {0};
 		struct process_sum *thread;
 
 		next = sum_thread(cpu, i, period, &sum);
 		if (!sum.activations)
 			continue;
-		add_sum(&all, &sum);
+		jp_cpu_sum_join(&all, &sum);
 		thread = jp_array_push(&threads, &count, &capacity);
 		if (thread)
 			*thread = (struct process_sum){first->pid, sum};

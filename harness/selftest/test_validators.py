@@ -264,6 +264,18 @@ class Clock(Recorded):
         self.leave_out([one for one in self.perf.samples() if one.tid == tid])
         self.assertRegex(self.too_few(), rf"thread {tid}: 0 samples in \d+ activations")
 
+    def test_an_activation_is_gone(self) -> None:
+        """A host may take a CPU away for a while, but for no half a second."""
+        index = self.truth.of(rd.Truth.LEAVE)[40]
+        slot = list(self.truth.get(index))
+        for cpu_ns, right in ((100_000_000, True), (500_000_000, False)):
+            slot[7] = cpu_ns << 8 | slot[7] & 0xff
+            self.truth.set(index, *slot)
+            if right:
+                self.passes()
+            else:
+                self.only(self.too_few(), "cpu.samples")
+
     def test_all_are_gone(self) -> None:
         self.leave_out(self.perf.samples())
         self.errs()

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "validators/cpu_sum.h"
+
+#include <math.h>
+
+/*
+ * A CPU of a virtual machine may stand still where its host limits what it may take (CFS bandwidth,
+ * a period of 100 ms; where several machines want more, two of them), and the thread that was there
+ * is charged for some of it (40 ms, 138 ms with ten times the load; the clock of stolen time does
+ * not have all). That is one activation each time: as many of a thread are left out, if each lacks
+ * more samples than chance takes, and fewer than two periods hold. Samples that are taken away are
+ * missing in all activations of their time.
+ */
+enum { STALL_PERIODS = 4 };
+static const double STALL_NS = 200e6;
+
+static double variance(double periods)
+{
+	double part = periods - floor(periods);
+
+	return part * (1 - part);
+}
+
+static double lacks(const struct jp_cpu_stall *stall)
+{
+	return stall->periods - stall->count.all;
+}
+
+/* Keeps the worst of them. */
+static void add_stall(struct jp_cpu_sum *sum, struct jp_cpu_stall stall, double period)
+{
+	struct jp_cpu_stall *least = &sum->stalls[0];
+
+	if (lacks(&stall) <= STALL_PERIODS || lacks(&stall) * period > STALL_NS)
+		return;
+	if (sum->nr_stalls < JP_CPU_STALLS) {
+		sum->stalls[sum->nr_stalls++] = stall;
+		return;
+	}
+	for (size_t i = 1; i < JP_CPU_STALLS; i++)
+		if (lacks(&sum->stalls[i]) < lacks(least))
+			least = &sum->stalls[i];
+	if (lacks(&stall) > lacks(least))
+		*least = stall;
+}
+
+void jp_cpu_sum_add(struct jp_cpu_sum *sum, const struct jp_truth_activation *activation,
+		    double gap, double period, const struct jp_cpu_count *count)
+{
+	const double periods = (double)activation->cpu / period;
+
+	sum->activations++;
+	sum->all += count->all;
+	sum->inner += count->inner;
+	sum->expected += periods;
+	sum->on += (double)(activation->leave - activation->inside) / period;
+	sum->variance += variance(periods);
+	sum->between += gap < 0.5 ? variance(gap) : variance(0.5);
+	add_stall(sum, (struct jp_cpu_stall){periods, *count}, period);
+}
+
+static void leave_out_stalls(struct jp_cpu_sum *sum)
+{
+	for (size_t i = 0; i < sum->nr_stalls; i++) {
+		const struct jp_cpu_stall *stall = &sum->stalls[i];
+
+		sum->activations--;
+		sum->all -= stall->count.all;
+		sum->inner -= stall->count.inner;
+		sum->expected -= stall->periods;
+		sum->variance -= variance(stall->periods);
+	}
+}
+
+void jp_cpu_sum_settle(struct jp_cpu_sum *sum, uint32_t cpus)
+{
+	double whole = sum->between + cpus * variance(0.5);
+
+	leave_out_stalls(sum);
+	if (whole < sum->variance)
+		sum->variance = whole;
+}
+
+void jp_cpu_sum_join(struct jp_cpu_sum *sum, const struct jp_cpu_sum *more)
+{
+	sum->activations += more->activations;
+	sum->all += more->all;
+	sum->inner += more->inner;
+	sum->expected += more->expected;
+	sum->on += more->on;
+	sum->variance += more->variance;
+	sum->nr_stalls += more->nr_stalls;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_CPU_SUM_H
+#define JP_CPU_SUM_H
+
+#include "harness/model/oracle/truth.h"
+
+/* How many samples of a clock some activations have, and how many their CPU time says. */
+enum { JP_CPU_STALLS = 2 }; /* of one thread, that are left out */
+
+struct jp_cpu_count {
+	uint32_t all;   /* samples from its ENTER to its LEAVE */
+	uint32_t inner; /* of them, those that no difference of clocks can move outside */
+};
+
+/* An activation that lacks more samples than chance takes. */
+struct jp_cpu_stall {
+	double periods; /* that its CPU time says */
+	struct jp_cpu_count count;
+};
+
+/* Of some activations together. */
+struct jp_cpu_sum {
+	uint64_t activations, all, inner;
+	double expected;
+	double on;       /* periods from the begin of each to its end, by the clock on the wall */
+	double variance; /* of the activations, each by itself */
+	double between;  /* of what lies between them */
+	uint64_t nr_stalls;
+	struct jp_cpu_stall stalls[JP_CPU_STALLS];
+};
+
+/* One more, @gap periods after the last one: on the clock, of which its thread may have run less.
+ * @period is in ns. */
+void jp_cpu_sum_add(struct jp_cpu_sum *sum, const struct jp_truth_activation *activation,
+		    double gap, double period, const struct jp_cpu_count *count);
+/* All of one thread are in: leaves stalls out, and takes the way of counting that leaves less to
+ * chance: one by one, or all the time on each of @cpus without what lies between. */
+void jp_cpu_sum_settle(struct jp_cpu_sum *sum, uint32_t cpus);
+/* @sum is of threads that are done: it has no stalls itself. */
+void jp_cpu_sum_join(struct jp_cpu_sum *sum, const struct jp_cpu_sum *more);
+
+#endif
