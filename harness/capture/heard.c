@@ -137,12 +137,25 @@ static void put_span(struct jp_perfdata_writer *writer, const struct jp_perf_rin
  * Kernels 6.1 to 7.1 leave MMAP_BUILD_ID set in a record of ours when they wrote it for another
  * profiler's event first, one that asks for build ids (perf does so by default since 6.18). Ours do
  * not: the record holds an inode, which perf 6.1 and 6.12 take for a build id of, say, 254 bytes,
- * and abort. Until the tail moves on the ring is ours to write to.
+ * and abort.
  */
-static void repair(struct jp_perf_record *record)
+static bool is_spoilt(const struct jp_perf_record *record)
 {
-	if (record->type == JP_PERF_RECORD_MMAP2 && record->misc & JP_PERF_MISC_MMAP_BUILD_ID)
-		record->misc &= (uint16_t)~JP_PERF_MISC_MMAP_BUILD_ID;
+	return record->type == JP_PERF_RECORD_MMAP2 && record->misc & JP_PERF_MISC_MMAP_BUILD_ID;
+}
+
+/* What a ring holds is not ours to change: who writes to it dies of SIGBUS (perf_mmap_fault(),
+ * since 6.14 perf_mmap_pfn_mkwrite(), in kernel/events/core.c). */
+static void keep_spoilt(struct jp_session *session, enum jp_stream stream,
+			const struct jp_perf_record *record)
+{
+	uint64_t copy[JP_PERF_RECORD_MOST / sizeof(uint64_t)];
+	struct jp_perf_record *mended = (void *)copy;
+
+	memcpy(copy, record, record->size);
+	mended->misc &= (uint16_t)~JP_PERF_MISC_MMAP_BUILD_ID;
+	if (keep(session, stream, mended))
+		jp_perfdata_put(session->recorder->writer, mended, mended->size);
 }
 
 static bool drain(struct jp_session *session, struct jp_ring *ring)
@@ -154,13 +167,14 @@ static bool drain(struct jp_session *session, struct jp_ring *ring)
 
 	while (records->tail != records->head) {
 		const uint64_t at = records->tail;
-		const struct jp_perf_record *record;
+		const struct jp_perf_record *record = jp_perf_ring_next(records, whole);
+		const bool spoilt = record && is_spoilt(record);
 
-		repair(jp_perf_ring_at(records, at));
-		record = jp_perf_ring_next(records, whole);
-		if (record && keep(session, ring->stream, record))
+		if (record && !spoilt && keep(session, ring->stream, record))
 			continue;
 		put_span(recorder->writer, records, kept, at);
+		if (spoilt)
+			keep_spoilt(session, ring->stream, record);
 		if (!record) {
 			recorder->heard.lost[ring->stream]++;
 			records->tail = records->head;
