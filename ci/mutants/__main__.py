@@ -10,6 +10,7 @@ a mutant survives that the file does not explain, or when it explains one that i
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import random
 import sys
@@ -30,30 +31,54 @@ def commit() -> str:
     return done.stdout.strip() or "unknown"
 
 
+class Worker:
+    """Tries mutants in a process and a folder of its own."""
+
+    def __init__(self, bench: Bench, options: argparse.Namespace, begin: float) -> None:
+        self.bench, self.begin = bench, begin
+        self.seconds, self.random = options.seconds, bool(options.random)
+        self.killers = table.killers(TREE)
+
+    def __call__(self, mutant: Mutant) -> tuple[Mutant, str, dict[str, str]]:
+        """Who noticed it the last time, and what came of it now."""
+        first = self.killers.get(choice.digest(mutant), "")
+        left = self.seconds - (time.monotonic() - self.begin)
+        if self.seconds and left <= 0:
+            return mutant, "", {}
+        with tempfile.TemporaryDirectory(prefix="mutant-") as scratch:
+            self.bench.link_adapters(scratch)
+            return mutant, first, self.bench.try_one(mutant, scratch, first,
+                                                     left if self.random else 0)
+
+
+WORKER: list[Worker] = []  # workers get it by fork()
+
+
+def work(mutant: Mutant) -> tuple[Mutant, str, dict[str, str]]:
+    return WORKER[0](mutant)
+
+
 def attempt(options: argparse.Namespace, waiting: list[Mutant], progress: table.Progress,
             folder: str, begin: float) -> list[Mutant]:
     """Tries them; those that their old killer no longer notices, and nobody else in time."""
-    bench, killers = Bench(TREE, folder, options.run), table.killers(TREE)
+    bench, lost, late = Bench(TREE, folder, options.run), [], 0
     if not options.random:
         bench.trace()
-    lost = []
-    with tempfile.TemporaryDirectory(prefix="mutant-") as scratch:
-        bench.link_adapters(scratch)
-        for number, one in enumerate(waiting):
-            left = options.seconds - (time.monotonic() - begin)
-            if options.seconds and left <= 0:
-                print("time is up: %d of %d tried" % (number, len(waiting)))
-                break
-            first = killers.get(choice.digest(one), "")
-            result = bench.try_one(one, scratch, first, left if options.random else 0)
+    bench.learn()
+    WORKER[:] = [Worker(bench, options, begin)]
+    with multiprocessing.get_context("fork").Pool(options.jobs) as pool:
+        for one, first, result in pool.imap_unordered(work, waiting):
+            if not result:
+                late += 1
+                continue
             progress.add(one, result)
             # What a recorded run alone showed, another need not show.
             if result["state"] == "undecided" and first and not first.startswith("run"):
                 print("%s:%d: %s noticed it once: %s" % (one.file, one.line + 1, first,
                                                          one.new.strip()))
                 lost.append(one)
-            if sys.stderr.isatty():
-                print("\r%d of %d" % (number + 1, len(waiting)), end="", file=sys.stderr)
+    if late:
+        print("time is up: %d of %d not tried" % (late, len(waiting)))
     return lost
 
 
@@ -99,6 +124,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="which N; without it, a new one is printed")
     parser.add_argument("--only", action="append", default=[], metavar="TEXT",
                         help="all where FILE:LINE holds the text, instead")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=float, default=0, help="stop after so long")
     parser.add_argument("--again", action="store_true", help="try survivors again")
     parser.add_argument("--store", action="store_true", help="write results/MUTANTS.md and "

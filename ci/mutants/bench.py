@@ -22,8 +22,8 @@ TAMPERED = 12
 # The Python tests that record nothing, or whose result depends on no figure of it.
 SCRIPTS = ("accounts", "judge_file", "explain_names", "explain", "observations", "perf_folder",
            "images", "files", "labelled", "conformance", "names", "neighbours", "cut_short",
-           "explain_truth", "judge_truth", "identity", "order", "other_order", "inject", "golden",
-           "hostile", "gated", "validators")
+           "explain_truth", "judge_truth", "identity", "other_order", "inject", "golden", "gated",
+           "hostile", "validators")
 
 
 class Bench:
@@ -75,6 +75,11 @@ class Bench:
         for name in SCRIPTS:
             yield oracles.Script(self.tree, "test_%s.py" % name, self.traced)
 
+    def learn(self) -> None:
+        """What each says of the unchanged program: before workers ask side by side."""
+        for oracle in self.oracles:
+            self.expect(oracle)
+
     def trace(self) -> None:
         """Once: which Python test runs which line."""
         if not self.traced.of:
@@ -91,6 +96,9 @@ class Bench:
             self.link_adapters(self.plain)
             files.write(os.path.join(self.plain, "objects"), " ".join(self.build.objects))
         binary = os.path.join(self.plain, "jitproof")
+        if isinstance(oracle, oracles.Script):
+            oracle.learn(binary, self.plain)
+            return
         test = oracle.built if isinstance(oracle, oracles.Unit) else oracles.__file__
         version = oracles.digest(files.read_bytes(binary), self.run.encode(),
                                  files.read_bytes(test))
@@ -127,8 +135,6 @@ class Bench:
                 continue
             if seconds and time.monotonic() - begin > seconds:
                 return {"state": "undecided", "by": ""}
-            self.expect(oracle)
-            oracle.applies(mutant)
             if oracle.kills(binary, scratch):
                 return {"state": "killed", "by": oracle.name}
         return {"state": "survived", "by": ""}
