@@ -39,7 +39,8 @@ class Worker:
         self.seconds, self.random = options.seconds, bool(options.random)
         self.killers = table.killers(TREE)
 
-    def __call__(self, mutant: Mutant) -> tuple[Mutant, str, dict[str, str]]:
+    def __call__(self, mutant: Mutant,
+                 speeds: tuple[bool, ...]) -> tuple[Mutant, str, dict[str, str]]:
         """Who noticed it the last time, and what came of it now."""
         first = self.killers.get(choice.digest(mutant), "")
         left = self.seconds - (time.monotonic() - self.begin)
@@ -48,14 +49,14 @@ class Worker:
         with tempfile.TemporaryDirectory(prefix="mutant-") as scratch:
             self.bench.link_adapters(scratch)
             return mutant, first, self.bench.try_one(mutant, scratch, first,
-                                                     left if self.random else 0)
+                                                     left if self.random else 0, speeds)
 
 
 WORKER: list[Worker] = []  # workers get it by fork()
 
 
-def work(mutant: Mutant) -> tuple[Mutant, str, dict[str, str]]:
-    return WORKER[0](mutant)
+def work(job: tuple[Mutant, tuple[bool, ...]]) -> tuple[Mutant, str, dict[str, str]]:
+    return WORKER[0](*job)
 
 
 def attempt(options: argparse.Namespace, waiting: list[Mutant], progress: table.Progress,
@@ -67,16 +68,20 @@ def attempt(options: argparse.Namespace, waiting: list[Mutant], progress: table.
     bench.learn()
     WORKER[:] = [Worker(bench, options, begin)]
     with multiprocessing.get_context("fork").Pool(options.jobs) as pool:
-        for one, first, result in pool.imap_unordered(work, waiting):
-            if not result:
-                late += 1
-                continue
-            progress.add(one, result)
-            # What a recorded run alone showed, another need not show.
-            if result["state"] == "undecided" and first and not first.startswith("run"):
-                print("%s:%d: %s noticed it once: %s" % (one.file, one.line + 1, first,
-                                                         one.new.strip()))
-                lost.append(one)
+        # What is cheap is asked about all of them first.
+        for speeds in ((False, True),) if options.random else ((False,), (True,)):
+            jobs = [(one, speeds) for one in waiting
+                    if options.random or (progress.state(one, {}) == "half") == (True in speeds)]
+            for one, first, result in pool.imap_unordered(work, jobs):
+                if not result:
+                    late += 1
+                    continue
+                progress.add(one, result)
+                # What a recorded run alone showed, another need not show.
+                if result["state"] == "undecided" and first and not first.startswith("run"):
+                    print("%s:%d: %s noticed it once: %s" % (one.file, one.line + 1, first,
+                                                             one.new.strip()))
+                    lost.append(one)
     if late:
         print("time is up: %d of %d not tried" % (late, len(waiting)))
     return lost
@@ -100,7 +105,7 @@ def main_of(options: argparse.Namespace) -> int:
     folder = os.path.join(os.path.abspath(options.build), "mutants")
     os.makedirs(folder, exist_ok=True)
     progress = table.Progress(folder)
-    again = ("survived", "undecided") if options.again else ("undecided",)
+    again = ("survived", "half", "undecided") if options.again else ("half", "undecided")
     waiting = [one for one in chosen if one.key() not in known and (
         options.random or progress.state(one, known) in (*again, "not tried"))]
     lost = attempt(options, waiting, progress, folder, begin) if waiting and not options.report \

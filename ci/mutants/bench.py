@@ -67,11 +67,11 @@ class Bench:
         for file in units:
             yield oracles.Unit(self.tree, file, self.build.linker, main,
                                self.build.object_of(file))
-        yield oracles.Judged("run", self.run)
+        yield oracles.Judged("run", self.run, slow=True)
         yield oracles.Injected(self.run, os.path.join(self.folder, "inject"))
         recorded = oracles.captures(self.run, "perf.data", 12)
-        yield oracles.Files("run's files", ["judge", "--json"], recorded)
-        yield oracles.Files("run's causes", ["explain", "--json"], recorded)
+        yield oracles.Files("run's files", ["judge", "--json"], recorded, slow=True)
+        yield oracles.Files("run's causes", ["explain", "--json"], recorded, slow=True)
         for name in SCRIPTS:
             yield oracles.Script(self.tree, "test_%s.py" % name, self.traced)
 
@@ -117,9 +117,10 @@ class Bench:
         if not os.path.lexists(path):
             os.symlink(os.path.join(self.tree, "harness/profiler"), path)
 
-    def try_one(self, mutant: Mutant, scratch: str, first: str, seconds: float) -> dict[str, Any]:
+    def try_one(self, mutant: Mutant, scratch: str, first: str, seconds: float,
+                speeds: tuple[bool, ...]) -> dict[str, Any]:
         """@first: who noticed it the last time; @seconds: no more is asked after so long (0: all
-        are), and it stays undecided."""
+        are), and it stays undecided; @speeds: of the oracles that are asked, slow or not."""
         begin = time.monotonic()
         path = os.path.join(self.tree, mutant.file)
         lines = files.read(path).split("\n")
@@ -131,10 +132,10 @@ class Bench:
             return {"state": "same" if made else "no C", "by": ""}
         binary = self.build.link(mutant.file, made, scratch)
         for oracle in sorted(self.oracles, key=lambda one: one.name != first):
-            if not oracle.applies(mutant):
+            if oracle.slow not in speeds or not oracle.applies(mutant):
                 continue
             if seconds and time.monotonic() - begin > seconds:
                 return {"state": "undecided", "by": ""}
             if oracle.kills(binary, scratch):
                 return {"state": "killed", "by": oracle.name}
-        return {"state": "survived", "by": ""}
+        return {"state": "survived" if True in speeds else "half", "by": ""}

@@ -25,6 +25,7 @@ from ci.mutants.traced import Traced
 
 LEAST_S, FACTOR = 10, 15
 SCRIPT_S = 150
+FIRST = 4  # altered copies of the fixtures that are cheap to ask
 MEMORY = 8 << 30
 
 
@@ -58,7 +59,7 @@ class Oracle:
     """Runs a binary on something; what it says of the unchanged binary is what it must say."""
 
     name = ""
-    slow = False
+    slow = False  # asked once all mutants were held against the others
     digests = False  # it compares all that is said, not only whether a test passes
 
     def __init__(self) -> None:
@@ -104,9 +105,9 @@ class Judged(Oracle):
 
     digests = True
 
-    def __init__(self, name: str, top: str) -> None:
+    def __init__(self, name: str, top: str, slow: bool = False) -> None:
         super().__init__()
-        self.name, self.top = name, top
+        self.name, self.top, self.slow = name, top, slow
 
     def ask(self, binary: str, scratch: str, timeout: float) -> str:
         results = fresh(os.path.join(scratch, "results.jsonl"))
@@ -120,7 +121,7 @@ class Tampered(Judged):
     """The same of a copy with an alteration of each case, made when it is asked for."""
 
     def __init__(self, number: int, top: str, tree: str, cases: str) -> None:
-        super().__init__("tampered.%d" % number, top)
+        super().__init__("tampered.%d" % number, top, number >= FIRST)
         self.number, self.tree, self.cases = number, tree, cases
 
     def learn(self, binary: str, scratch: str) -> None:
@@ -144,9 +145,10 @@ class Files(Oracle):
 
     digests = True
 
-    def __init__(self, name: str, command: Sequence[str], paths: Sequence[str]) -> None:
+    def __init__(self, name: str, command: Sequence[str], paths: Sequence[str],
+                 slow: bool = False) -> None:
         super().__init__()
-        self.name, self.command, self.paths = name, command, paths
+        self.name, self.command, self.paths, self.slow = name, command, paths, slow
 
     def ask(self, binary: str, scratch: str, timeout: float) -> str:
         parts = []
@@ -163,7 +165,7 @@ class Injected(Oracle):
 
     digests = True
 
-    name = "inject"
+    name, slow = "inject", True
 
     def __init__(self, top: str, folder: str) -> None:
         super().__init__()

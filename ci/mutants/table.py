@@ -64,7 +64,8 @@ def summary(chosen: Sequence[Mutant], progress: Progress,
     print("%d mutants: %s" % (made, ", ".join("%d %s" % (states[state], state)
                                               for state in STATES[1:])))
     for state, text in (("same", "have the same code"), ("no C", "are no C"),
-                        ("undecided", "were not tried to the end"), ("not tried", "not at all")):
+                        ("half", "were not tried to the end"),
+                        ("undecided", "were not decided in time"), ("not tried", "not at all")):
         if states[state]:
             print("besides, %d %s" % (states[state], text))
     return len(left)
