@@ -15,12 +15,12 @@ struct read_row {
 };
 
 /* Bytes of a section, read from the front. */
-struct cursor {
+struct dwarf_bytes {
 	const unsigned char *at, *end;
 	bool bad;
 };
 
-static uint64_t take(struct cursor *from, size_t size)
+static uint64_t take(struct dwarf_bytes *from, size_t size)
 {
 	uint64_t value = 0;
 
@@ -34,7 +34,7 @@ static uint64_t take(struct cursor *from, size_t size)
 	return value;
 }
 
-static uint64_t take_leb(struct cursor *from, bool is_signed)
+static uint64_t take_leb(struct dwarf_bytes *from, bool is_signed)
 {
 	uint64_t value = 0, byte;
 	unsigned shift = 0;
@@ -50,7 +50,7 @@ static uint64_t take_leb(struct cursor *from, bool is_signed)
 }
 
 /* The rows of the program at @from, as section 6.2 of DWARF 4 has it. */
-static size_t rows_of(struct cursor *from, struct read_row *rows)
+static size_t rows_of(struct dwarf_bytes *from, struct read_row *rows)
 {
 	struct read_row state = {.line = 1, .file = 1};
 	size_t count = 0;
@@ -90,7 +90,7 @@ static size_t rows_of(struct cursor *from, struct read_row *rows)
 }
 
 /* Goes past the header of .debug_line, which must hold the usual; the names of its files. */
-static size_t open_line(struct cursor *from, const char **files)
+static size_t open_line(struct dwarf_bytes *from, const char **files)
 {
 	static const unsigned char usual[] = {1, 1, 1, 0xfb, 14, 13, 0, 1, 1, 1,
 					      1, 0, 0, 0,    1,  0,  0, 1, 0};
@@ -124,7 +124,7 @@ static void round_trip(uint64_t *state)
 	const char *files[MOST];
 	size_t functions = 1 + check_random(state) % 4, count = 0, at = 0, wrong = 0, nr_files;
 	uint64_t ends[4], last = 0, size[4], start[4];
-	struct cursor from;
+	struct dwarf_bytes from;
 
 	for (size_t i = 0; i < functions; i++) {
 		uint64_t addr = check_random(state) % 5000;
@@ -146,7 +146,7 @@ static void round_trip(uint64_t *state)
 		in[count++].file = NULL; /* its end */
 	}
 	jp_debug_line_end(&lines, &line, &info, &abbrev);
-	from = (struct cursor){line.bytes, line.bytes + line.size, false};
+	from = (struct dwarf_bytes){line.bytes, line.bytes + line.size, false};
 	nr_files = open_line(&from, files);
 	wrong += from.bad || rows_of(&from, out) != count || from.bad;
 	for (size_t i = 0; i < count && !wrong; i++) {
@@ -157,7 +157,7 @@ static void round_trip(uint64_t *state)
 				 out[i].line != in[i].line || out[i].file > nr_files ||
 				 strcmp(files[out[i].file - 1], in[i].file) != 0;
 	}
-	from = (struct cursor){info.bytes, info.bytes + info.size, false};
+	from = (struct dwarf_bytes){info.bytes, info.bytes + info.size, false};
 	wrong += take(&from, 4) != info.size - 4 || take(&from, 2) != 4 || take(&from, 4) != 0 ||
 		 take(&from, 2) != 0x108 || memcmp(from.at, "jitdump", 8) != 0;
 	from.at += 8;
