@@ -66,8 +66,10 @@ def names(result: dict[str, Any], costs: dict[str, str], definition: str) -> \
         collections.Counter[str]:
     """Samples in emitted code that lost their name, by cause: those in files have their symbols."""
     counts: collections.Counter[str] = collections.Counter()
-    unmapped = max((one["count"] for one in result["exceptions"]
-                    if one["metric"].startswith("broken.") and name_of(one) in UNMAPPED), default=0)
+    # A chain begins with the sampled address, a dump's walk ends at any.
+    walk = "broken.chain" if "chain" in result["verdicts"] else "broken.dump"
+    unmapped = sum(one["count"] for one in result["exceptions"]
+                   if one["metric"] == walk and name_of(one) in UNMAPPED)
     if "publish=" not in definition or "publish=none" in definition:
         counts["no-name-source"] = result["books"]["samples"]["code"] - in_files(result) - unmapped
     for one in result["exceptions"]:

@@ -109,8 +109,7 @@ static int verdict(const struct jp_explanation *explanation,
 
 		if (strcmp(one->cause->id, options->limit.name) != 0)
 			continue;
-		found = options->limit.percent ? jp_explain_share(explanation, one)
-					       : (double)one->samples;
+		found = options->limit.percent ? one->share : (double)one->samples;
 		of = 1;
 	}
 	return jp_limit_verdict(&options->limit, "explain", options->file, found, of);

@@ -120,31 +120,26 @@ static int by_cause(const void *left, const void *right)
 		       ?: strcmp((*a)->file ?: "", (*b)->file ?: "");
 }
 
-static int by_samples(const void *left, const void *right)
+/* Of two that cost the same, what comes first in the table brings the other about. */
+static int by_share(const void *left, const void *right)
 {
 	const struct jp_blamed *a = left, *b = right;
 
-	return jp_compare(b->samples, a->samples)
-		       ?: jp_compare((uintptr_t)a->cause, (uintptr_t)b->cause);
+	if (a->share != b->share)
+		return a->share < b->share ? 1 : -1;
+	return jp_compare((uintptr_t)a->cause, (uintptr_t)b->cause);
 }
 
-/* Two that cost nearly the same mostly cost the same samples: what comes first in the table of
- * causes is what brings the other about. */
-static void settle_ties(struct jp_blamed *ranked, size_t count)
+static double share_of(const struct jp_blamed *cause, uint64_t samples)
 {
-	enum { PART = 6 };
+	const uint64_t all = samples + cause->absent;
 
-	for (size_t i = 1; i < count; i++) {
-		struct jp_blamed one = ranked[i - 1], other = ranked[i];
-
-		if (other.cause > one.cause || other.samples < one.samples - one.samples / PART)
-			continue;
-		ranked[i - 1] = other;
-		ranked[i] = one;
-	}
+	if (!cause->samples)
+		return 0;
+	return all > cause->samples ? (double)cause->samples / all : 1;
 }
 
-struct jp_blamed *jp_blames_rank(struct jp_blames *blames, size_t *count)
+struct jp_blamed *jp_blames_rank(struct jp_blames *blames, uint64_t samples, size_t *count)
 {
 	struct jp_blamed *ranked = calloc(blames->count + 1, sizeof(*ranked)), *last = NULL;
 
@@ -168,8 +163,9 @@ struct jp_blamed *jp_blames_rank(struct jp_blames *blames, size_t *count)
 		last->absent += blame->absent;
 		last->nr_places++;
 	}
+	for (size_t i = 0; i < *count; i++)
+		ranked[i].share = share_of(&ranked[i], samples);
 	if (*count)
-		qsort(ranked, *count, sizeof(*ranked), by_samples);
-	settle_ties(ranked, *count);
+		qsort(ranked, *count, sizeof(*ranked), by_share);
 	return ranked;
 }

@@ -55,10 +55,12 @@ void jp_blames_free(struct jp_blames *blames);
 struct jp_blamed {
 	const struct jp_cause *cause;
 	uint64_t samples, absent;
+	double share;             /* of the file's samples and the absent ones */
 	struct jp_blame **places; /* into the blames' list */
 	size_t nr_places;
 };
-/* Causes by their samples, most first; free() the list. It reorders the blames. NULL: no memory. */
-struct jp_blamed *jp_blames_rank(struct jp_blames *blames, size_t *count);
+/* Causes by their share of the file's @samples, most first; free() the list. It reorders the
+ * blames. NULL: no memory. */
+struct jp_blamed *jp_blames_rank(struct jp_blames *blames, uint64_t samples, size_t *count);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness/base/array.h"
+#include "harness/model/files/file_paths.h"
 #include "harness/model/unwind/elf_store.h"
 
 enum { PAGE = 4096 };
@@ -119,6 +120,10 @@ static int see_map(struct jp_ends *ends, const struct jp_event *event)
 		image->synthesized = true;
 		image->anon_before |= code == JP_CODE_EMITTED;
 	}
+	if (code == JP_CODE_EMITTED && jp_file_path_injected(event->map.name))
+		image->injected = true;
+	else if (code == JP_CODE_EMITTED)
+		image->memory = true;
 	if (code == JP_CODE_EMITTED)
 		image->anon = jp_replay_text(ends->places->replay, event->map.name);
 	return 0;

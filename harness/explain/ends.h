@@ -14,19 +14,21 @@
 /* One image of one process: from its fork or exec to the next. */
 struct jp_image {
 	uint32_t pid;
-	char process[16];    /* its name */
-	const char *program; /* the file of the main program; NULL: unknown */
-	const char *anon;    /* some memory of emitted code that a record told of; NULL: none */
-	bool exec;           /* its exec was seen */
-	bool synthesized;    /* its mappings were told before there was any event */
-	bool anon_before;    /* so was memory of emitted code */
-	bool libc;           /* libc or libpthread is among its mappings */
-	bool files;          /* some file is */
-	bool begun;          /* a sample was taken in it, not in the exec that made it */
-	bool hollow;         /* one taken in user space has an empty dump, or part of one */
-	uint64_t samples;    /* with a user stack */
-	uint64_t in_jit;     /* of those, taken in emitted code */
-	uint64_t calls_jit;  /* of those, called by emitted code, as the chain has it */
+	char process[16];      /* its name */
+	const char *program;   /* the file of the main program; NULL: unknown */
+	const char *anon;      /* some memory of emitted code that a record told of; NULL: none */
+	bool injected, memory; /* records told of code that inject made files of, and of other
+				* emitted code */
+	bool exec;             /* its exec was seen */
+	bool synthesized;      /* its mappings were told before there was any event */
+	bool anon_before;      /* so was memory of emitted code */
+	bool libc;             /* libc or libpthread is among its mappings */
+	bool files;            /* some file is */
+	bool begun;            /* a sample was taken in it, not in the exec that made it */
+	bool hollow;           /* one taken in user space has an empty dump, or part of one */
+	uint64_t samples;      /* with a user stack */
+	uint64_t in_jit;       /* of those, taken in emitted code */
+	uint64_t calls_jit;    /* of those, called by emitted code, as the chain has it */
 	uint64_t here[JP_CODE_KINDS]; /* of those, JP_END_HERE, by what is there */
 	uint64_t whole;               /* as far as the walk itself shows */
 	uint64_t interpreted;         /* whole ones with an interpreter and without emitted code */

@@ -88,12 +88,21 @@ static bool accuses(const struct jp_explanation *explanation, const struct jp_bl
 
 static int rank(struct jp_explanation *explanation, struct jp_error *err)
 {
-	explanation->causes = jp_blames_rank(&explanation->blames, &explanation->nr_causes);
+	explanation->causes = jp_blames_rank(&explanation->blames, explanation->summary.samples,
+					     &explanation->nr_causes);
 	if (!explanation->causes)
 		return jp_fail(err, ENOMEM, "no memory");
-	while (explanation->nr_accused < explanation->nr_causes &&
-	       accuses(explanation, &explanation->causes[explanation->nr_accused]))
+	/* Of as many samples a share may be sure, and the same of fewer not. */
+	for (size_t i = 0; i < explanation->nr_causes; i++) {
+		struct jp_blamed *first = &explanation->causes[explanation->nr_accused];
+		const struct jp_blamed one = explanation->causes[i];
+
+		if (!accuses(explanation, &one))
+			continue;
+		memmove(first + 1, first, (size_t)(&explanation->causes[i] - first) * sizeof(one));
+		*first = one;
 		explanation->nr_accused++;
+	}
 	return 0;
 }
 
@@ -147,15 +156,6 @@ bool jp_explain_healthy(const struct jp_explanation *explanation)
 {
 	return !explanation->nr_accused &&
 	       explanation->unknown_stacks <= JP_EXPLAIN_ACCUSES * explanation->summary.samples;
-}
-
-double jp_explain_share(const struct jp_explanation *explanation, const struct jp_blamed *cause)
-{
-	const uint64_t all = explanation->summary.samples + cause->absent;
-
-	if (!cause->samples)
-		return 0;
-	return all > cause->samples ? (double)cause->samples / all : 1;
 }
 
 void jp_explanation_free(struct jp_explanation *explanation)

@@ -30,8 +30,6 @@ struct jp_explain_options {
 
 /* Whether nothing is accused, and enough was seen to say so. */
 bool jp_explain_healthy(const struct jp_explanation *explanation);
-/* What share of the samples @cause costs. */
-double jp_explain_share(const struct jp_explanation *explanation, const struct jp_blamed *cause);
 /* Reads the perf.data file @path once, for all explainers. -errno and a message where it cannot be
  * read whole. */
 int jp_explain(const char *path, const struct jp_explain_options *options,

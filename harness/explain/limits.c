@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "harness/explain/explainer.h"
+#include "harness/format/elf/elf_symbols.h"
 
 /* Whether code without call frame information cost @end its stack. In files it may also be where
  * coroutines begin: of that no sample is taken. */
@@ -14,11 +15,33 @@ static bool lacks_cfi(const struct jp_end *end)
 		end->nr_frames == end->samples);
 }
 
+/* Whether the file that the walk found no call frame information in is there, and has none. */
+static bool is_there(const struct jp_explain_view *view, const struct jp_end *end)
+{
+	struct jp_wanted_file wanted = {.path = end->file, .pid = end->image->pid};
+	const struct jp_build_id *headed;
+	struct jp_found_file found;
+	struct jp_elf_input input;
+	bool there;
+
+	if (!end->file || *end->file != '/')
+		return false;
+	headed = jp_file_finder_build_id(view->finder, end->file);
+	if (headed)
+		wanted.id = *headed;
+	if (jp_file_find(view->finder, &wanted, JP_FILE_ITSELF, &found, NULL))
+		return false;
+	input = (struct jp_elf_input){found.fd, found.image, found.size};
+	there = jp_elf_tables(&input).elf && wanted.id.size;
+	jp_found_file_close(&found);
+	return there;
+}
+
 /*
  * Walks that end at a limit of the recording or for want of unwind information. One blame for each
  * cause, process and file; an end is a place, so the numbers stay small.
  */
-static const char *cause_of(const struct jp_end *end)
+static const char *cause_of(const struct jp_explain_view *view, const struct jp_end *end)
 {
 	switch (end->kind) {
 	case JP_END_FULL:
@@ -30,7 +53,7 @@ static const char *cause_of(const struct jp_end *end)
 	case JP_END_NO_CFI:
 		return lacks_cfi(end) ? "no-cfi-for-jit" : NULL;
 	case JP_END_NO_FILE:
-		return "missing-file";
+		return is_there(view, end) ? "no-cfi-for-jit" : "missing-file";
 	default:
 		return NULL;
 	}
@@ -192,7 +215,7 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 {
 	for (size_t i = 0; i < view->ends->count; i++) {
 		const struct jp_end *end = &view->ends->list[i];
-		const char *id = cause_of(end);
+		const char *id = cause_of(view, end);
 		const bool file = end->kind == JP_END_NO_FILE || end->kind == JP_END_NO_CFI;
 
 		if (id && costs(end) &&

@@ -69,7 +69,8 @@ int jp_lost_blame(const struct jp_lost *lost, struct jp_explain_view *view, uint
 	/* Of a ring for both, so many as of those that came through. */
 	const double part = lost->sideband / ((double)lost->sideband + view->samples + 1);
 	const uint64_t sideband = (uint64_t)fmin(mixed * part, MOST),
-		       samples = sure + mixed - sideband;
+		       /* Where samples need lost records, those are what a ring for both lost. */
+		samples = sure + (harm ? 0 : mixed - sideband);
 	struct jp_blame *found;
 
 	/* Where few were mappings, no sample is known to need one. */

@@ -17,3 +17,8 @@ struct jp_blame *jp_blame_names(const struct jp_name_case *name_case, const char
 		jp_blame_range(blame, loss->ranges[i].start, loss->ranges[i].end);
 	return blame;
 }
+
+bool jp_recording_stat(const struct jp_explain_view *view, struct stat *st)
+{
+	return !stat(view->path, st) && S_ISREG(st->st_mode);
+}

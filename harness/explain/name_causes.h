@@ -2,6 +2,8 @@
 #ifndef JP_NAME_CAUSES_H
 #define JP_NAME_CAUSES_H
 
+#include <sys/stat.h>
+
 #include "harness/explain/name_losses.h"
 
 /* One loss of names on its way to a cause. */
@@ -25,6 +27,8 @@ int jp_note_owner(struct jp_explain_view *view, struct jp_name_losses *losses,
 /* Blames cause @id for the loss, with its ranges; NULL: no memory. @file may be NULL. */
 struct jp_blame *jp_blame_names(const struct jp_name_case *name_case, const char *id,
 				const char *file);
+/* Of the recording's own file; false: nobody may see it. */
+bool jp_recording_stat(const struct jp_explain_view *view, struct stat *st);
 /* The process's name, "" where unknown. */
 const char *jp_name_case_comm(const struct jp_name_case *name_case);
 /* How a runtime that calls itself @comm publishes names; never NULL. */

@@ -28,13 +28,16 @@ struct jp_name_losses {
 	struct jp_map by_key;    /* struct jp_name_loss *, by key_of() */
 	struct jp_map processes; /* struct jp_name_process *, by pid */
 	struct jp_text_pool files;
+	struct jp_map changed; /* enum file_state, by the name's address */
+	time_t recorded;       /* 0: unknown */
 	struct jp_name_loss **list;
 	size_t count, capacity;
 	uint64_t samples;
 	struct known_loss known[KNOWN];
 };
 
-struct jp_name_losses *jp_name_losses_new(struct jp_replay *replay, struct jp_file_finder *finder)
+struct jp_name_losses *jp_name_losses_new(struct jp_replay *replay, struct jp_file_finder *finder,
+					  time_t recorded)
 {
 	struct jp_name_losses *losses = calloc(1, sizeof(*losses));
 
@@ -42,6 +45,7 @@ struct jp_name_losses *jp_name_losses_new(struct jp_replay *replay, struct jp_fi
 		return NULL;
 	losses->replay = replay;
 	losses->finder = finder;
+	losses->recorded = recorded;
 	losses->injected = jp_replay_new();
 	losses->names = jp_names_new(finder);
 	if (losses->injected && losses->names)
@@ -64,6 +68,7 @@ void jp_name_losses_free(struct jp_name_losses *losses)
 	jp_map_free(&losses->processes);
 	jp_map_free(&losses->by_key);
 	jp_text_pool_free(&losses->files);
+	jp_map_free(&losses->changed);
 	jp_names_free(losses->names);
 	if (losses->injected)
 		jp_replay_free(losses->injected);
@@ -175,13 +180,41 @@ static void note_place(struct jp_name_loss *loss, const struct jp_mapping *mappi
 			(struct jp_blame_range){mapping->start, mapping->end};
 }
 
+enum file_state { UNSEEN_FILE, SAME_FILE, CHANGED_FILE };
+
+/* Whether another file lies where @mapping's was, as far as inodes and times tell: perf takes it.
+ */
+static bool is_changed(struct jp_name_losses *losses, const struct jp_mapping *mapping)
+{
+	const struct jp_wanted_file wanted = {
+		.path = mapping->name, .ino = mapping->ino, .pid = mapping->pid};
+	uint64_t *state;
+
+	if (!losses->recorded || mapping->backing != JP_BACKING_FILE || mapping->build_id_size ||
+	    *mapping->name != '/' || jp_file_finder_build_id(losses->finder, mapping->name))
+		return false;
+	state = jp_map_at(&losses->changed, (uintptr_t)mapping->name, sizeof(*state));
+	if (!state)
+		return false;
+	if (*state == UNSEEN_FILE)
+		*state = jp_file_finder_changed(losses->finder, &wanted, losses->recorded)
+				 ? CHANGED_FILE
+				 : SAME_FILE;
+	return *state == CHANGED_FILE;
+}
+
 /* What is wrong with the name of @addr; JP_NAME_ELF: nothing. */
 static unsigned int fault_of(struct jp_name_losses *losses, uint32_t pid,
 			     const struct jp_mapping *mapping, uint64_t addr,
 			     struct known_loss *known)
 {
-	const struct jp_name name = jp_names_find(losses->names, mapping, addr);
+	struct jp_name name = jp_names_find(losses->names, mapping, addr);
 	const struct jp_perf_map *map;
+
+	if ((name.how == JP_NAME_ELF || name.how == JP_NAME_NO_SYMBOL ||
+	     name.how == JP_NAME_STRIPPED) &&
+	    is_changed(losses, mapping))
+		name.how = JP_NAME_OTHER_FILE;
 
 	if (name.how == JP_NAME_MAP) {
 		known->map_pid = mapping->pid;
@@ -239,7 +272,8 @@ static int count(struct jp_name_losses *losses, const struct known_loss *known, 
 		process = process_of(losses, known->map_pid);
 		if (!process)
 			return -ENOMEM;
-		process->named += process->counted != losses->samples;
+		if (process->counted != losses->samples && !process->named++)
+			process->named_first = time;
 		process->counted = losses->samples;
 	}
 	if (!loss || (known->leaf && !leaf) || loss->counted == losses->samples)
@@ -278,6 +312,19 @@ static int see_sample(struct jp_name_losses *losses, const struct jp_event *even
 	return failed;
 }
 
+static int see_start(struct jp_name_losses *losses, const struct jp_event *event)
+{
+	struct jp_name_process *process = process_of(losses, event->pid);
+
+	if (!process)
+		return -ENOMEM;
+	if (event->type == JP_EVENT_FORK)
+		process->parent = event->task.ppid;
+	else
+		process->execed = event->time;
+	return jp_replay_apply(losses->injected, event);
+}
+
 int jp_name_losses_see(struct jp_name_losses *losses, const struct jp_event *event,
 		       const struct jp_stack *stack)
 {
@@ -285,7 +332,7 @@ int jp_name_losses_see(struct jp_name_losses *losses, const struct jp_event *eve
 		return see_sample(losses, event, stack);
 	if (event->type == JP_EVENT_MAP)
 		return see_map(losses, event);
-	return jp_event_starts_process(event) ? jp_replay_apply(losses->injected, event) : 0;
+	return jp_event_starts_process(event) ? see_start(losses, event) : 0;
 }
 
 /* --- results ------------------------------------------------------------------------------ */

@@ -32,19 +32,23 @@ struct jp_name_loss {
 
 /* What the recording tells of a process that publishes names. */
 struct jp_name_process {
-	uint32_t pid;
-	const char *marker; /* path of the jitdump that it mapped; NULL: none */
-	uint64_t marked;    /* when */
-	uint64_t injected;  /* mapping records of files that inject made */
+	uint32_t pid, parent; /* 0: no fork of it was seen */
+	const char *marker;   /* path of the jitdump that it mapped; NULL: none */
+	uint64_t marked;      /* when */
+	uint64_t injected;    /* mapping records of files that inject made */
 	uint64_t injected_first;
+	uint64_t execed;      /* when it last called exec; 0: never */
 	uint64_t named;       /* samples with a frame that the perf map names */
+	uint64_t named_first; /* time of the first of them */
 	uint64_t counted;     /* as above */
 	uint64_t first, last; /* times of its samples */
 };
 
 struct jp_name_losses;
-/* @replay, @finder: the caller's. NULL: no memory. */
-struct jp_name_losses *jp_name_losses_new(struct jp_replay *replay, struct jp_file_finder *finder);
+/* @replay, @finder: the caller's; @recorded: when the recording was over, 0: nobody knows. NULL: no
+ * memory. */
+struct jp_name_losses *jp_name_losses_new(struct jp_replay *replay, struct jp_file_finder *finder,
+					  time_t recorded);
 void jp_name_losses_free(struct jp_name_losses *losses);
 /* 0 or -ENOMEM. */
 int jp_name_losses_see(struct jp_name_losses *losses, const struct jp_event *event,

@@ -61,7 +61,7 @@ static int blame_owner(const struct jp_name_case *name_case, const struct map_fa
 			  name_case->loss->samples, name_case->loss->name);
 	jp_blame_evidence(blame, "perf would open it, and wait for ever where it is a FIFO");
 	jp_blame_remedy(blame,
-			"remove it (rm %s), see who put it there, and let the runtime write its "
+			"remove it (rm -r %s), see who put it there, and let the runtime write its "
 			"map again: %s",
 			facts->path, jp_name_option(jp_name_case_comm(name_case)));
 	return 1;
@@ -76,7 +76,7 @@ int jp_note_owner(struct jp_explain_view *view, struct jp_name_losses *losses,
 	bool others;
 
 	/* Root records anyone's processes. */
-	if (!process->named || stat(view->path, &recording) || !recording.st_uid ||
+	if (!process->named || !jp_recording_stat(view, &recording) || !recording.st_uid ||
 	    jp_file_find_map(jp_name_losses_finder(losses), process->pid, &found, NULL))
 		return 0;
 	others = !fstat(found.fd, &map) && map.st_uid && map.st_uid != recording.st_uid;
@@ -133,7 +133,7 @@ static double written_before(const struct jp_name_case *name_case)
 	if (jp_file_find_map(jp_name_losses_finder(name_case->losses), name_case->loss->pid, &found,
 			     NULL))
 		return 0;
-	if (!fstat(found.fd, &map) && !stat(name_case->view->path, &recording))
+	if (!fstat(found.fd, &map) && jp_recording_stat(name_case->view, &recording))
 		before = difftime(recording.st_mtime, map.st_mtime) -
 			 (process->last - process->first) / 1e9;
 	jp_found_file_close(&found);
@@ -212,6 +212,10 @@ static bool is_old(const struct jp_name_case *name_case, const struct map_facts 
 	const struct jp_name_process *process = name_case->process;
 
 	if (!facts->lines && !process->named)
+		return true;
+	/* It was written anew after an exec. */
+	if (process->named && process->execed > name_case->loss->last &&
+	    process->execed <= process->named_first)
 		return true;
 	return process->named &&
 	       name_case->loss->first - process->first > (process->last - process->first) / 4;

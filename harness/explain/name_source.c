@@ -28,6 +28,21 @@ static bool has_code(const struct search *search, uint32_t pid)
 	return mapping && mapping->prot & JP_PROT_EXEC;
 }
 
+/* Whether @pid forked the process, or what forked that: a child's code may have the parent's map
+ * name it, and lies where the parent's does. */
+static bool is_ancestor(const struct search *search, uint32_t pid)
+{
+	enum { GENERATIONS = 64 };
+	const struct jp_name_process *process = search->name_case->process;
+
+	for (int i = 0; i < GENERATIONS && process && process->parent; i++) {
+		if (process->parent == pid)
+			return true;
+		process = jp_name_losses_process(search->name_case->losses, process->parent);
+	}
+	return false;
+}
+
 /* A map whose lines hold most of the addresses is the process's own: memory lies anywhere. */
 static int try_map(void *context, uint32_t named, const struct jp_found_file *found)
 {
@@ -35,7 +50,7 @@ static int try_map(void *context, uint32_t named, const struct jp_found_file *fo
 	const struct jp_name_loss *loss = search->name_case->loss;
 	struct jp_perf_map *map;
 
-	if (named == loss->pid || has_code(search, named))
+	if (named == loss->pid || has_code(search, named) || is_ancestor(search, named))
 		return 0;
 	map = jp_perf_map_read(found->fd, found->path, found->size, NULL);
 	if (!map)

@@ -32,7 +32,12 @@ static int blame_missing(const struct jp_name_case *name_case)
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " samples have frames in it: `perf report -i %s --sort dso`",
 			  loss->samples, name_case->view->path);
-	if (loss->fault == JP_NAME_OTHER_FILE)
+	if (loss->fault == JP_NAME_OTHER_FILE && !id)
+		jp_blame_evidence(blame,
+				  "what lies there now was put there, or written, after the "
+				  "recording: `ls -li --full-time '%s' %s`",
+				  loss->name, name_case->view->path);
+	else if (loss->fault == JP_NAME_OTHER_FILE)
 		jp_blame_evidence(blame,
 				  "what lies there now has another build id: `readelf -n '%s'`",
 				  loss->name);

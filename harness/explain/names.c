@@ -5,7 +5,11 @@
 
 static int begin(struct jp_explain_view *view, struct jp_error *err)
 {
-	view->state = jp_name_losses_new(view->spaces, view->finder);
+	struct stat recording;
+	const bool known = jp_recording_stat(view, &recording);
+
+	view->state =
+		jp_name_losses_new(view->spaces, view->finder, known ? recording.st_mtime : 0);
 	return view->state ? 0 : jp_fail(err, ENOMEM, "no memory");
 }
 

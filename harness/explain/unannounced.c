@@ -108,6 +108,9 @@ static const char *cause_of(const struct jp_explain_view *view, const struct mis
 	/* Its name would be told with the first glance at it, and by an exec that was seen. */
 	if (!image->files && !*image->process && (image->anon || state->count > 1))
 		return "exec-while-disabled";
+	/* perf inject takes records of a JIT's memory away, all of them. */
+	if (image->injected && !image->memory)
+		return "map-partial";
 	if (image->exec || (image->synthesized && reads_all))
 		return "attach-window";
 	return "older-code";
@@ -122,6 +125,12 @@ static const char *reason_of(const char *id, const struct jp_image *image)
 				      "its libraries nor its program fit"
 				    : "no file of the process is known, nor its name: its exec was "
 				      "not recorded";
+	if (strcmp(id, "map-partial") == 0)
+		return "all that is known of the process's emitted code are files that inject made "
+		       "of "
+		       "a jitdump: perf inject takes the records of its memory away, and the "
+		       "jitdump "
+		       "lacks this code";
 	if (strcmp(id, "attach-window") == 0)
 		return image->exec ? "its exec and mappings since then were recorded: the events "
 				     "were off for a while, or mremap moved the code, of which "
@@ -142,6 +151,10 @@ static const char *remedy_of(const char *id)
 	if (strcmp(id, "exec-while-disabled") == 0)
 		return "enable the events before the exec, or attach afterwards: perf record -p "
 		       "PID";
+	if (strcmp(id, "map-partial") == 0)
+		return "let the runtime write all code into the jitdump; jitproof inject "
+		       "--anon=cut keeps "
+		       "what is known of the other";
 	if (strcmp(id, "attach-window") == 0)
 		return "start the recording before the process, or attach without a delay (-D) "
 		       "when it has warmed up: jitproof record -p PID";

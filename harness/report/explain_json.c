@@ -29,7 +29,7 @@ static void json_cause(struct jp_json *json, const struct jp_explanation *explan
 	jp_json_object(json, NULL);
 	jp_json_string(json, "id", cause->cause->id);
 	jp_json_string(json, "text", cause->cause->text);
-	jp_json_double(json, "share", jp_explain_share(explanation, cause));
+	jp_json_double(json, "share", cause->share);
 	jp_json_u64(json, "samples", cause->samples);
 	json_place(json, worst);
 	jp_json_array(json, "evidence");

@@ -36,8 +36,7 @@ static void print_cause(const struct jp_explanation *explanation, const struct j
 {
 	const struct jp_blame *worst = cause->places[0];
 
-	printf("\n%5.1f %%  %s: %s\n", 100 * jp_explain_share(explanation, cause), cause->cause->id,
-	       cause->cause->text);
+	printf("\n%5.1f %%  %s: %s\n", 100 * cause->share, cause->cause->id, cause->cause->text);
 	for (size_t i = 0; i < cause->nr_places && i < MOST_PLACES; i++) {
 		const struct jp_blame *place = cause->places[i];
 
@@ -81,7 +80,7 @@ static void print_verdict(const struct jp_explanation *explanation, const char *
 	} else {
 		printf(": %.1f %% of the %" PRIu64 " samples lose their stack or their names, "
 		       "because ",
-		       100 * jp_explain_share(explanation, main), explanation->summary.samples);
+		       100 * main->share, explanation->summary.samples);
 		printf("%s (%s)%s\n", main->cause->text, main->cause->id,
 		       explanation->nr_accused > 1 ? ", and there is more" : "");
 	}

@@ -8,6 +8,7 @@ import os
 import shutil
 import struct
 import sys
+import time
 from typing import Any
 import unittest
 
@@ -69,8 +70,8 @@ class Explained(judged.Made):
     def causes(self, kind: str = "causes") -> list[dict[str, Any]]:
         """Those of names, or their notes, with what each must have."""
         self.perf.save(self.path)
-        done = process.run([JITPROOF, "explain", "--json", "--root", self.root, self.path],
-                           timeout=60)
+        root = [] if self.root == "/" else ["--root", self.root]
+        done = process.run([JITPROOF, "explain", "--json", *root, self.path], timeout=60)
         self.assertIn(done.returncode, (0, 1), done.stderr)
         found = [one for one in json.loads(done.stdout)[kind] if one["id"] in NAMING]
         for one in found:
@@ -184,6 +185,25 @@ class PerfMaps(Explained):
         self.samples(CODE + 4)
         self.expect("no-name-source")
 
+    def test_map_of_an_ancestor(self) -> None:
+        """Forked before it had that code: it is in no namespace of its own."""
+        self.publish((CODE, 0x1000, "all"), pid=OTHER)
+        self.add(self.perf.fork(77, OTHER, 6), self.perf.fork(PID, 77, 7),
+                 self.perf.comm(PID, PID, "java", 8))
+        self.map("//anon")
+        self.samples(CODE + 4)
+        self.expect("no-name-source")
+
+    def test_map_of_a_later_life(self) -> None:
+        """It was written anew after an exec: what ran before has lost its names."""
+        self.publish((CODE + 0x200, 0x100, "now"))
+        self.map("//anon")
+        self.samples(CODE + 4)
+        self.add(self.perf.comm(PID, PID, "java", 100 + 1000 * SAMPLES, executed=True))
+        self.map("//anon", time=101 + 1000 * SAMPLES)
+        self.samples(CODE + 0x204, time=200 + 1000 * SAMPLES)
+        self.expect("map-stale", file="/tmp/perf-4711.map")
+
     def test_a_few(self) -> None:
         """Below 2 % it is a note."""
         self.publish((CODE, 0x100, "one"))
@@ -250,8 +270,8 @@ class Files(Explained):
         place = [line.split()[1] for line in listed.splitlines() if line.endswith(" f")][0]
         self.samples(FILE + int(place, 16))
 
-    def header(self, build_id: str) -> None:
-        body = struct.pack("<i20sBxxx", -1, bytes.fromhex(build_id), 20) + b"/lib/made.so\0"
+    def header(self, build_id: str, path: str = "/lib/made.so") -> None:
+        body = struct.pack("<i20sBxxx", -1, bytes.fromhex(build_id), 20) + path.encode() + b"\0"
         body += bytes(-len(body) % 8)
         self.perf.features[2] = struct.pack("<IHH", 67, rd.USER | 1 << 15, len(body) + 8) + body
 
@@ -271,6 +291,42 @@ class Files(Explained):
         self.assertEqual(self.causes(), [])
         self.assertEqual([(one["id"], one["file"]) for one in self.causes("notes")],
                          [("stripped-symbols", "/lib/libc.so.6")])
+
+    def test_link(self) -> None:
+        """Symbols where .gnu_debuglink says: beside the file, in .debug, below /usr/lib/debug."""
+        symbols = self.put("/made.symbols", "")
+        process.run(["objcopy", "--only-keep-debug", self.library, symbols])
+        process.run(["strip", self.library])
+        process.run(["objcopy", "--add-gnu-debuglink", symbols, self.library])
+        self.expect("stripped-symbols", file="/lib/made.so")
+        for folder in ("/lib", "/lib/.debug", "/usr/lib/debug/lib"):
+            os.makedirs(self.root + folder, exist_ok=True)
+            place = os.path.join(self.root + folder, "made.symbols")
+            shutil.copyfile(symbols, place)
+            self.assertEqual(self.causes(), [], folder)
+            os.unlink(place)
+
+    def test_called_deleted(self) -> None:
+        """Its own name ends so, and it is there."""
+        self.header("ab" * 20, "/lib/made.so (deleted)")
+        for record in self.perf.maps():
+            record.name = "/lib/made.so (deleted)"
+        self.assertEqual(self.causes(), [])
+        os.rename(self.library, self.library + " (deleted)")
+        self.assertEqual(self.causes(), [])
+
+    def test_changed(self) -> None:
+        """No build id: what was written after the recording is not what was recorded."""
+        # Whoever reads untrusted files gives up root's rights.
+        os.chmod(os.path.dirname(self.path), 0o755)
+        self.root = "/"
+        for record in self.perf.maps():
+            record.name, record.ino = self.library, os.stat(self.library).st_ino
+        found = self.causes()
+        self.assertEqual(found, [], found)
+        os.utime(self.library, (time.time() + 60, time.time() + 60))
+        found = self.expect("missing-file", file=self.library)
+        self.assertIn("after the recording", found["evidence"][1])
 
     def test_missing(self) -> None:
         self.header("cd" * 20)

@@ -278,6 +278,22 @@ int jp_file_find(struct jp_file_finder *finder, const struct jp_wanted_file *wan
 	return find_from(finder, &sought, place, found, err);
 }
 
+bool jp_file_finder_changed(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
+			    time_t since)
+{
+	struct jp_found_file found;
+	struct stat st;
+	bool changed;
+
+	if (finder->run || finder->given || finder->root >= 0 || wanted->id.size || !wanted->ino ||
+	    jp_file_find_path(finder, wanted->pid, wanted->path, &found, NULL))
+		return false;
+	changed = !fstat(found.fd, &st) &&
+		  (st.st_ino == wanted->ino ? st.st_mtime : st.st_ctime) > since;
+	jp_found_file_close(&found);
+	return changed;
+}
+
 int jp_file_find_path(struct jp_file_finder *finder, uint32_t pid, const char *path,
 		      struct jp_found_file *found, struct jp_error *err)
 {

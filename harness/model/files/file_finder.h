@@ -3,6 +3,7 @@
 #define JP_FILE_FINDER_H
 
 #include <stdbool.h>
+#include <time.h>
 
 #include "harness/base/error.h"
 #include "harness/format/event.h"
@@ -46,6 +47,10 @@ struct jp_found_file {
  */
 int jp_file_find(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
 		 enum jp_file_place place, struct jp_found_file *found, struct jp_error *err);
+/* Whether this machine's file at the wanted path was put there, or written, after @since: it is
+ * another than the recorded one, where no build id tells. */
+bool jp_file_finder_changed(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
+			    time_t since);
 /* What @pid has at @path, of any kind. */
 int jp_file_find_path(struct jp_file_finder *finder, uint32_t pid, const char *path,
 		      struct jp_found_file *found, struct jp_error *err);
