@@ -76,6 +76,24 @@ static uint64_t true_until(const struct mapping_records *state, const struct jp_
 	return addr;
 }
 
+/* Whether @addr is within a stretch that was there all the time at which @record tells of it: what
+ * is in the kernel's records, and a line of maps, is whole (perf_event_mmap()). */
+static bool is_within(const struct mapping_records *state, const struct jp_event *record,
+		      uint64_t addr)
+{
+	const uint64_t slack = state->evidence->info.slack;
+	const struct jp_executable *one;
+	size_t at = SIZE_MAX;
+	uint64_t from, to;
+
+	told_of(state, record, &from, &to);
+	while ((one = jp_executables_next(&state->truth, record->pid, addr, addr + 1, &at)))
+		if (one->start < addr && one->open_after + slack <= from &&
+		    (one->close_before == UINT64_MAX || to + slack <= one->close_before))
+			return true;
+	return false;
+}
+
 static bool is_watched(const struct mapping_records *state, uint32_t pid)
 {
 	const struct jp_truth *truth = state->evidence->truth;
@@ -148,8 +166,12 @@ static int judge_record(struct mapping_records *state, const struct jp_event *re
 	while (!impossibly && reached < end &&
 	       (next = true_until(state, record, reached, &cause)) > reached)
 		reached = next;
-	if (!impossibly && reached >= end)
-		return 0;
+	if (!impossibly && reached >= end) {
+		if (!record->record ||
+		    (!is_within(state, record, record->map.addr) && !is_within(state, record, end)))
+			return 0;
+		cause = "part";
+	}
 	state->invented++;
 	return jp_findings_except(
 		&state->view->findings, "mappings.invented", cause,

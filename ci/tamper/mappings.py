@@ -157,12 +157,29 @@ def read_again(case: Case, one: rd.Map, name: str) -> str | None:
     return None
 
 
+def only_generation(case: Case, one: rd.Map, name: str) -> str | None:
+    """The proof that nothing else tells the generation of the record's inode: maps do not."""
+    if name != "generation" or one.misc & rd.BUILD_ID:
+        return None
+    identity = bytes(one.body[32:48])
+    maj, minor, ino = struct.unpack("<IIQ", identity)
+    if not ino or not any(one.body[48:56]):
+        return None  # a generation of nothing, or where a reading of /proc has none
+    kept = case.read("elf/index").decode() if "elf" in case.names() else ""
+    if "%x:%x %d." % (maj, minor, ino) in kept or \
+            any(two is not one and bytes(two.body[32:48]) == identity and any(two.body[48:56])
+                for two in case.capture("perf.data").maps()):
+        return None
+    return "no other record, and no kept file, tells the generation of the record's inode"
+
+
 def of(where: Where, what: str, change: Change, share: float, name: str) \
         -> Callable[[Case], Changes]:
     return lambda case: case.each(
         lambda record: isinstance(record, rd.Map) and where(case, record),
         lambda one: change(case, one), share, what,
-        proof=lambda one: within_act(case, one, name) or read_again(case, one, name))
+        proof=lambda one: within_act(case, one, name) or read_again(case, one, name) or
+        only_generation(case, one, name))
 
 
 for target, (where, what) in TARGETS.items():

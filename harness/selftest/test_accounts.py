@@ -70,6 +70,12 @@ class Attached(tv.Recorded):
         self.facts["duplicates"] = "1000"
         self.fails(self.exactly(1, "event.samples", "too-many"))
 
+    def test_record_that_ends_within_a_mapping(self) -> None:
+        """All that it tells is so, but a mapping is whole."""
+        record = next(one for one in self.perf.maps() if one.name == "//anon")
+        record.size -= 4096
+        self.fails(self.exactly(1, "mappings.invented", "part"))
+
     def test_copies_a_moment_later(self) -> None:
         """Who else than we records says nowhere how many there were."""
         for sample in self.perf.samples():
