@@ -164,6 +164,8 @@ static int judge_exit(struct task_state *state, const struct jp_event *event)
 	told_of(state, task)->exit = true;
 	if (!happens(state, event->task.time, task->ending, task->ended))
 		return except(state, "exit.records", "other-time", event);
+	if (!event->record)
+		return 0; /* a stream of observations tells no parent */
 	/* perf_event_task() (kernel/events/core.c): both are the process's parent. */
 	parent = parent_at(state, task, event->time);
 	return is_parent(event->task.ppid, parent) && event->task.ptid == event->task.ppid

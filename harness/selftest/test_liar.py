@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""A profiler with one rule wrong has the red cells that it deserves in a score, and no others.
+
+Environment: O.
+"""
+
+import json
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import files, process
+from harness.selftest.scratch import Folder, JITPROOF
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+COLUMNS = ("seen", "mapped", "right", "wrong", "whole", "invented", "tasks", "lost")
+
+
+class Liar(Folder):
+    def red(self, lie: str, scene: str = "anon_exec") -> set[str]:
+        self.write(files.read(os.path.join(HERE, "liar.py")), "profilers", "liar.py")
+        done = process.run(
+            [JITPROOF, "score", "--profiler", "liar", "--json", "--samples=100", "--seconds=30",
+             scene], timeout=120, env={
+                 **os.environ, "JITPROOF_PROFILERS": self.place("profilers"), "JITPROOF_LIE": lie,
+                 "JITPROOF_ADAPTING": os.path.join(HERE, "../profiler"),
+                 "JITPROOF_TREE": os.path.join(HERE, "../..")})
+        if done.returncode == 4:
+            self.skipTest(done.stderr)
+        row, = json.loads(done.stdout)["workloads"]
+        if row["outcome"] == "SKIP":
+            self.skipTest(row["why"])
+        self.assertIn("lost", row, row["why"])
+        return {column for column in COLUMNS if column in row and not row[column]["good"]}
+
+    def test_truthful(self) -> None:
+        for scene in ("anon_exec", "fork_exec"):
+            self.assertEqual(self.red("none", scene), set(), scene)
+
+    def test_samples(self) -> None:
+        for lie in ("drop", "window"):
+            self.assertEqual(self.red(lie), {"seen"}, lie)
+
+    def test_stacks(self) -> None:
+        for lie in ("caller", "leaf"):
+            self.assertEqual(self.red(lie), {"whole"}, lie)
+        for lie in ("invent", "order"):
+            self.assertEqual(self.red(lie) - {"right", "wrong"}, {"whole", "invented"}, lie)
+
+    def test_names(self) -> None:
+        self.assertEqual(self.red("swap"), {"right", "wrong"})
+        self.assertEqual(self.red("nameless"), {"right"})
+
+    def test_mappings(self) -> None:
+        self.assertEqual(self.red("maps"), {"mapped", "whole"})
+
+    def test_tasks(self) -> None:
+        for lie in ("fork", "exit", "exec", "comm", "strays"):
+            self.assertEqual(self.red(lie, "fork_exec") - {"mapped", "whole"}, {"tasks"}, lie)
+
+    def test_lost(self) -> None:
+        self.assertEqual(self.red("lost"), {"lost"})
+
+
+if __name__ == "__main__":
+    unittest.main()
