@@ -20,7 +20,7 @@ import os
 import platform
 import sys
 import tomllib
-from typing import Any, Iterator
+from typing import Any, Iterable, Iterator
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../.."))
 from ci.base import files, process
@@ -30,6 +30,11 @@ COLUMNS = ("seen", "mapped", "right", "wrong", "whole", "invented", "tasks", "lo
 COUNTS = ("wrong", "invented", "tasks", "lost")
 # Those of which an attach shows nothing (docs/profiler-adapters.md).
 OPTIONS = {"eu_stackprof": ["--launch"]}
+# Whose exceptions make a column red: how their metrics begin.
+METRICS = {"seen": ("cpu.",), "mapped": ("coverage.", "broken."), "whole": ("broken.",),
+           "right": ("names.", "load.", "callers."), "wrong": ("names.", "load.", "callers."),
+           "invented": ("wrong.", "extra."), "lost": ("lost.",),
+           "tasks": ("fork.", "exit.", "comm.", "threads.", "tasks.")}
 # What users ask for, and the scene that shows it.
 ASKED = (
     ("attach to older code", "anon_exec"), ("the same, RW then RX", "older_flip"),
@@ -46,9 +51,10 @@ ASKED = (
 HEAD = """<!-- SPDX-License-Identifier: GPL-2.0-only -->
 # Profilers: what does each make of every workload?
 
-Measured by `make scoreboard` (`jitproof score`, docs/score.md), %s, Linux %s, %s. A cell lists what
-is wrong; `ok`: nothing is; `-`: not asked; what a profiler cannot tell is not listed (below). Percentages
-are of samples in emitted code, or of judged stacks; `wrong`, `invented`, `tasks` and `lost` are counts.
+Measured by `make scoreboard` (`jitproof score`, docs/score.md), %s, Linux %s, %s. A cell
+lists what is wrong; `ok`: nothing is; `-`: not asked; what a profiler cannot tell is not listed
+(below). Percentages are of samples in emitted code, or of judged stacks; `wrong`, `invented`,
+`tasks` and `lost` are counts.
 
 """
 
@@ -100,8 +106,7 @@ def rows_of(score: Score) -> dict[str, Row]:
     return {row["workload"]: row for row in score["workloads"]}
 
 
-def lines_of(scores: list[Score], asked: Iterator[tuple[str, str]] | list[tuple[str, str]],
-             head: str) -> Iterator[str]:
+def lines_of(scores: list[Score], asked: Iterable[tuple[str, str]], head: str) -> Iterator[str]:
     yield "| %s | %s |" % (head, " | ".join(score["profiler"] for score in scores))
     yield "|---" * (len(scores) + 1) + "|"
     for label, scene in asked:
@@ -126,7 +131,7 @@ def cost(score: Score) -> str:
 def tables(scores: list[Score]) -> Iterator[str]:
     yield "## What users ask for"
     yield ""
-    yield from lines_of(scores, list(ASKED), "asked")
+    yield from lines_of(scores, ASKED, "asked")
     yield "| samples of the CPU time burnt | %s |" % " | ".join(map(seen, scores))
     yield "| CPU time of the profiler | %s |" % " | ".join(map(cost, scores))
     others = sorted({row["workload"] for score in scores for row in score["workloads"]} -
@@ -164,10 +169,13 @@ def causes(score: Score, known: list[dict[str, str]]) -> Iterator[str]:
     for row in score["workloads"]:
         if cell_of(row) in ("ok", "-"):
             continue
-        worst = sorted(row["exceptions"], key=lambda one: -one["count"])[:2]
+        begins = tuple(begin for column in wrong_columns(row) for begin in METRICS.get(column, ()))
+        worst = sorted((one for one in row["exceptions"] if one["metric"].startswith(begins)),
+                       key=lambda one: -one["count"])[:2]
         told = [("%s: %s" % (one["metric"], one["cause"]), " (%d)" % one["count"]) for one in worst]
         if not was_judged(row) or not told:
-            told = [(("%s: %s" % (row["outcome"], row["why"].split("\n")[0])).strip(), "")]
+            told = [("%s: %s" % (row["outcome"], row["why"].split("\n")[0]), "")
+                    if not was_judged(row) else ("see the figures", "")]
         why = list(dict.fromkeys(reason(known, score["profiler"], row["workload"], cause)
                                  for cause, _ in told))
         yield "| %s | %s | %s | %s |" % (

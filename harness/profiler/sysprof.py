@@ -162,7 +162,7 @@ class Sysprof(Adapter):
 def tell(stream: Stream, threads: dict[int, int], kind: int, when: int, pid: int,
          payload: bytes) -> None:
     """@threads: of which process each is. A fork tells threads, not processes, and a name does not
-    say whether it came with an exec."""
+    say whether it came with an exec; before it samples it has command lines for names."""
     if kind == SAMPLE:
         count, tid = struct.unpack_from("<H2xi", payload)
         chain = struct.unpack_from("<%dQ" % count, payload, 8)
@@ -178,7 +178,7 @@ def tell(stream: Stream, threads: dict[int, int], kind: int, when: int, pid: int
             stream.fork(when, child, child, pid, pid)
     elif kind == EXIT:
         stream.exit(when, pid, pid)
-    elif kind == PROCESS:
+    elif kind == PROCESS and when >= stream.window[0]:
         stream.comm(when, pid, pid, text(payload))
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A profiler that knows the truth, by perf's recording, and breaks the one rule of $JITPROOF_LIE."""
+"""A profiler that knows the truth, by perf's recording, and breaks one rule: $JITPROOF_LIE."""
 
 import os
 import re
