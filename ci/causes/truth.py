@@ -98,9 +98,18 @@ def in_files(result: dict[str, Any]) -> int:
     return int(result["metrics"].get("files.credited", {}).get("n", 0))
 
 
+def cost(result: dict[str, Any], cause: str) -> int:
+    """Samples that lost their stack to it, by whatever walk loses most."""
+    return max((one["count"] for one in result["exceptions"] if name_of(one) == cause
+                and one["metric"] in ("broken.chain", "broken.dump")), default=0)
+
+
 def same(result: dict[str, Any], truth: tuple[str, str], said: tuple[str, str]) -> bool:
-    """Whether explain says what the truth is. Whose code, emitted or a file's, does not keep the
-    frame pointer, validators do not tell."""
+    """Whether explain says what the truth is. Of causes that cost as many samples either may come
+    first. Whose code, emitted or a file's, does not keep the frame pointer, validators do not
+    tell."""
+    if cost(result, said[0]) >= max(cost(result, truth[0]), least(result)):
+        truth = said[0], truth[1]
     if (truth[0], said[0]) == ("jit-no-frame-pointer", "library-no-frame-pointer") and \
             in_files(result) >= least(result):
         truth = said[0], truth[1]
