@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """perf by CodSpeed's command line: events begin disabled, a FIFO enables them around what is
-measured, callchains are the user's alone, no register is sampled, the event is perf's default. What is
-seen is what `perf script` says of the recording (perf_script.py).
+measured, callchains are the user's alone, no register is sampled, the event is perf's default. What
+is seen is what `perf script` says of the recording (perf_script.py).
 """
 
 import os
