@@ -168,6 +168,9 @@ struct jp_event {
 			uint32_t ppid, ptid; /* in the truth: who forked it; 0: not known */
 			uint64_t time; /* that the record states; @time above is its sample id's */
 			enum jp_truth_how how; /* of the truth alone */
+			/* FORK: a recorder's own record of a task that was there before: it tells
+			 * whose child it is, and nothing of its memory. */
+			bool there;
 			uint32_t by; /* the same: the tid that called exec; 0: the first thread's */
 		} task;              /* FORK, EXIT, EXEC */
 		struct {

@@ -8,6 +8,7 @@
 enum { PAGE = 0x1000 };
 
 static struct jp_replay *replay;
+static bool there; /* what fork_of() says of the child */
 
 static void anew(void)
 {
@@ -40,7 +41,7 @@ static int fork_of(uint32_t pid, uint32_t tid, uint32_t ppid, uint64_t time)
 		.pid = pid,
 		.tid = tid,
 		.time = time,
-		.task = {.ppid = ppid, .ptid = ppid},
+		.task = {.ppid = ppid, .ptid = ppid, .there = there},
 	};
 
 	return jp_replay_apply(replay, &event);
@@ -194,6 +195,7 @@ static void test_fork(void)
 
 static void test_synthesized_fork(void)
 {
+	comm(1, 1, "parent", false);
 	map(1, 0x1000, PAGE, 0, "/parent's", 0);
 	map(2, 0x5000, PAGE, 0, "/own", 0);
 	fork_of(2, 2, 1, 0);
@@ -202,6 +204,11 @@ static void test_synthesized_fork(void)
 	fork_of(3, 3, 1, 0);
 	check(is(3, 0x1000, 0x1000, 0x2000, 0, "/parent's"),
 	      "where nothing is known it gives the parent's");
+	there = true;
+	fork_of(4, 4, 1, 0);
+	there = false;
+	check(none(4, 0x1000) && strcmp(jp_replay_comm(replay, 4), "parent") == 0,
+	      "of a task that was there already, it gives no memory");
 	fork_of(2, 2, 1, 1);
 	check(none(2, 0x5000), "a live one does");
 }

@@ -270,6 +270,8 @@ static const char *decode_task(const struct jp_perf_layout *layout,
 	event->tid = load32(bytes + 16);
 	event->task.ptid = load32(bytes + 20);
 	event->task.time = jp_perf_word(bytes + 24);
+	/* perf sets it in those that it synthesizes, since 4.20; the kernel in no FORK. */
+	event->task.there = event->type == JP_EVENT_FORK && record->misc & JP_PERF_MISC_FORK_EXEC;
 	event->task.how = JP_HOW_FORK; /* no record tells of clone(CLONE_VM) */
 	return NULL;
 }

@@ -187,8 +187,8 @@ static int see_fork(struct jp_places *places, const struct jp_event *event)
 	/* As the replay: what perf synthesized at time 0 does not undo what is known. */
 	if (event->time == 0 && child->program)
 		return 0;
-	child->program = program;
-	child->program_known = known;
+	child->program = event->task.there ? NULL : program;
+	child->program_known = !event->task.there && known;
 	child->execs = false;
 	new_epoch(places, child);
 	return 0;

@@ -247,7 +247,7 @@ static int inherit(void *context, struct jp_process *process, struct jp_process 
 			    *parent = (struct mapped_space *)from;
 
 	memcpy(child->comm, parent->comm, sizeof(child->comm));
-	if (parent->ranges)
+	if (parent->ranges && !event->task.there)
 		child->ranges = jp_ranges_share(parent->ranges);
 	return 0;
 }
