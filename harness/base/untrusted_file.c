@@ -224,8 +224,11 @@ int jp_named_open(const char *path, struct jp_error *err)
 
 	if (fd < 0)
 		fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 && errno == EACCES && jp_delegated())
+	if (fd < 0 && errno == EACCES && jp_delegated()) {
 		fd = jp_delegate_ask(JP_DELEGATED_FILE, path, NULL);
+		if (fd < 0)
+			fd = jp_delegate_ask(JP_DELEGATED_FOLDER, path, NULL);
+	}
 	return fd < 0 ? jp_fail(err, errno, "%s: %s", path, strerror(errno)) : fd;
 }
 

@@ -170,17 +170,15 @@ static int read_file(struct judging *judging, const char *name, struct jp_perfda
 		     struct jp_error *err)
 {
 	const char *dir = judging->evidence->dir;
-	jp_cleanup_close int fd = -1;
 	char path[4096];
-	uint64_t size;
 	int failed = name ? jp_path_build(path, sizeof(path), err, "%s/%s", dir, name)
 			  : jp_capture_path(dir, path, sizeof(path), err);
 
 	*err = (struct jp_error){""};
 	/* The reader would wait for a FIFO: elsewhere one may be meant, here it is not. */
 	if (!failed)
-		fd = failed = jp_untrusted_open(path, -1, &size, err);
-	if (fd >= 0)
+		failed = jp_capture_check(path, err);
+	if (!failed)
 		failed = jp_capture_read(path, visit, judging, summary, err);
 	if (failed && !*err->text)
 		jp_fail(err, ENOMEM, "%s: no memory", dir);

@@ -2,7 +2,10 @@
 #include "harness/format/capture/capture_read.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "harness/base/cleanup.h"
 #include "harness/base/path.h"
@@ -50,6 +53,25 @@ int jp_capture_declared(const char *path, struct jp_declared *declared, struct j
 	*declared = (struct jp_declared){0};
 	return is_observations(path) ? jp_observations_read(path, NULL, NULL, declared, NULL, err)
 				     : 0;
+}
+
+int jp_capture_check(const char *path, struct jp_error *err)
+{
+	jp_cleanup_close int top = -1, file = -1;
+	jp_cleanup_free char *dir = strdup(path);
+	char *slash = dir ? strrchr(dir, '/') : NULL;
+	uint64_t size;
+
+	if (!dir)
+		return jp_fail(err, ENOMEM, "%s: no memory", path);
+	if (slash) {
+		*slash = '\0';
+		top = jp_untrusted_folder(AT_FDCWD, *dir ? dir : "/");
+		file = top < 0 ? top : jp_untrusted_folder(top, slash + 1);
+	}
+	if (file < 0)
+		file = jp_untrusted_open(path, -1, &size, err);
+	return file < 0 ? file : 0;
 }
 
 int jp_capture_path(const char *dir, char *path, size_t size, struct jp_error *err)

@@ -19,6 +19,10 @@ int jp_capture_partial(int ret, const struct jp_perfdata_summary *summary, bool 
 		       struct jp_error *err);
 /* What @path declares before its first event. 0, or -errno and a message. */
 int jp_capture_declared(const char *path, struct jp_declared *declared, struct jp_error *err);
+/* Whether @path is what a case's capture may be: a regular file, or a folder as perf record
+ * --threads writes one; no link, and nothing that makes a reader wait. 0, or -errno and a message.
+ */
+int jp_capture_check(const char *path, struct jp_error *err);
 /* The capture in the folder of a case, into @path: `observations` where it is, else `perf.data`,
  * whether it is there or not. 0, or -ENAMETOOLONG and a message. */
 int jp_capture_path(const char *dir, char *path, size_t size, struct jp_error *err);

@@ -91,7 +91,7 @@ static int load(struct jp_evidence *evidence, struct jp_error *err)
 	char path[PATH_SIZE], capture[PATH_SIZE];
 	int failed = jp_capture_path(evidence->dir, capture, sizeof(capture), err)
 			     ?: check_file(evidence->dir, "truth", path, err)
-			     ?: check_file(evidence->dir, strrchr(capture, '/') + 1, capture, err)
+			     ?: jp_capture_check(capture, err)
 			     ?: jp_capture_declared(capture, &evidence->declared, err);
 
 	if (!failed && !(evidence->truth = jp_truth_load(path, err)))
