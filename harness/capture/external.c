@@ -139,8 +139,8 @@ static void add_options(struct jp_arguments *arguments, const struct jp_session 
 		jp_arguments_add(arguments, "--task-clock");
 }
 
-static int start(struct jp_external *external, const char *name, char *environment,
-		 struct jp_error *err)
+/* @argv: the profiler's name, and options of its own. */
+static int start(struct jp_external *external, char **argv, char *environment, struct jp_error *err)
 {
 	jp_cleanup_arguments struct jp_arguments arguments = {0};
 	const struct jp_session *session = external->session;
@@ -155,6 +155,7 @@ static int start(struct jp_external *external, const char *name, char *environme
 	jp_arguments_add(&arguments, "--dir");
 	jp_arguments_add(&arguments, "%s", session->dir);
 	add_options(&arguments, session);
+	jp_profiler_words(&arguments, argv + 1);
 	if (environment) {
 		jp_arguments_add(&arguments, "--gated");
 		jp_arguments_add(&arguments, "%s", environment);
@@ -169,15 +170,14 @@ static int start(struct jp_external *external, const char *name, char *environme
 	}
 	if (arguments.failed)
 		return jp_fail(err, ENOMEM, "no memory for arguments");
-	return jp_adapter_start(&external->adapter, name, arguments.list, words,
+	return jp_adapter_start(&external->adapter, argv[0], arguments.list, words,
 				launches ? target->inherit_fds : NULL, err);
 }
 
 static int check(const struct jp_session *session, int argc, char **argv, struct jp_error *err)
 {
-	if (argc != 2)
-		return jp_fail(err, EINVAL, "%s: expected the profiler's name%s%s", argv[0],
-			       argc > 2 ? ", and no option " : "", argc > 2 ? argv[2] : "");
+	if (argc < 2)
+		return jp_fail(err, EINVAL, "%s: expected the profiler's name", argv[0]);
 	if (session->options.system_wide || session->options.all_maps)
 		return jp_fail(err, EINVAL, "%s: --system-wide and --all-maps are not for it",
 			       argv[0]);
@@ -203,7 +203,7 @@ int jp_external_begin(struct jp_session *session, int argc, char **argv, char *e
 	external->session = session;
 	external->adapter = (struct jp_adapter){.in = -1, .out = -1, .words_fd = -1};
 	ret = jp_session_boundary(session, "before-open", err)
-		      ?: start(external, argv[1], environment, err)
+		      ?: start(external, argv + 1, environment, err)
 		      ?: jp_thread_start(&external->listener, listen_to, external, err);
 	external->listens = !ret;
 	return ret || wait_for(external, SAMPLING, "before it sampled", err) ? -EIO : 0;
@@ -307,12 +307,13 @@ int jp_external_probe(const struct jp_capture_options *options, int argc, char *
 		      char *missing, size_t size)
 {
 	int count = jp_probe_clock(options, argc, argv, missing, size);
+	const struct jp_capture *capture = jp_registry_find(JP_CAPTURE, argv[0]);
+	const bool launches = capture && capture->traits & JP_CAPTURE_LAUNCHES;
 	struct jp_error err = {""};
-	char version[256];
 
 	/* A broken adapter is not missing: jp_external_begin() meets it again. */
 	if (count || argc < 2 ||
-	    jp_profiler_version(argv[1], version, sizeof(version), &err) != -ENOENT)
+	    jp_profiler_can(argv[1], launches ? "launch" : "attach", argv + 2, &err) != -ENOENT)
 		return count;
 	snprintf(missing, size, "%s", err.text);
 	return 1;

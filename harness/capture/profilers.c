@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "harness/base/arguments.h"
 #include "harness/base/clock.h"
 #include "harness/base/path.h"
 #include "harness/capture/adapter.h"
@@ -17,9 +18,8 @@
 /* Long for a program that only says its version; short for a run that waits for it. */
 #define VERSION_NS (20 * JP_NS_PER_S)
 
-static int ask_version(const char *name, char *text, size_t size, struct jp_error *err)
+static int ask_version(const char *name, char **args, char *text, size_t size, struct jp_error *err)
 {
-	char *const args[] = {"version", NULL};
 	struct jp_adapter adapter;
 	struct jp_error why;
 	char line[256];
@@ -53,7 +53,7 @@ int jp_profiler_version(const char *name, char *text, size_t size, struct jp_err
 		char name[32], version[256];
 	} known[16];
 	static size_t nr_known;
-	char version[256];
+	char *args[] = {"version", NULL}, version[256];
 	int ret;
 
 	for (size_t i = 0; i < nr_known; i++)
@@ -61,7 +61,7 @@ int jp_profiler_version(const char *name, char *text, size_t size, struct jp_err
 			snprintf(text, size, "%s", known[i].version);
 			return 0;
 		}
-	ret = ask_version(name, version, sizeof(version), err);
+	ret = ask_version(name, args, version, sizeof(version), err);
 	if (ret)
 		return ret;
 	snprintf(text, size, "%s", version);
@@ -70,6 +70,27 @@ int jp_profiler_version(const char *name, char *text, size_t size, struct jp_err
 		strcpy(known[nr_known++].version, version);
 	}
 	return 0;
+}
+
+int jp_profiler_can(const char *name, const char *verb, char **words, struct jp_error *err)
+{
+	jp_cleanup_arguments struct jp_arguments arguments = {0};
+	char version[256];
+
+	if (!words || !*words)
+		return jp_profiler_version(name, version, sizeof(version), err);
+	jp_arguments_add(&arguments, "version");
+	jp_arguments_add(&arguments, "--for=%s", verb);
+	jp_profiler_words(&arguments, words);
+	if (arguments.failed)
+		return jp_fail(err, ENOMEM, "no memory for arguments");
+	return ask_version(name, arguments.list, version, sizeof(version), err);
+}
+
+void jp_profiler_words(struct jp_arguments *arguments, char **words)
+{
+	for (int i = 0; words && words[i]; i++)
+		jp_arguments_add(arguments, "--with=%s", words[i]);
 }
 
 void jp_profilers_describe(struct jp_json *json)
@@ -117,9 +138,10 @@ bool jp_profiler_crashed(const char *dir, const char *verb, const char *line, st
 	return true;
 }
 
-int jp_profiler_inject(const char *name, const char *dir, uint64_t deadline, struct jp_error *err)
+int jp_profiler_inject(const char *name, char **with, const char *dir, uint64_t deadline,
+		       struct jp_error *err)
 {
-	char *const args[] = {"inject", "--dir", (char *)dir, NULL};
+	jp_cleanup_arguments struct jp_arguments arguments = {0};
 	struct jp_adapter adapter;
 	char line[1000], words[4096];
 	int ret;
@@ -127,7 +149,13 @@ int jp_profiler_inject(const char *name, const char *dir, uint64_t deadline, str
 	ret = jp_path_build(words, sizeof(words), err, "%s/inject.txt", dir);
 	if (ret)
 		return ret;
-	ret = jp_adapter_start(&adapter, name, args, words, NULL, err);
+	jp_arguments_add(&arguments, "inject");
+	jp_arguments_add(&arguments, "--dir");
+	jp_arguments_add(&arguments, "%s", dir);
+	jp_profiler_words(&arguments, with);
+	if (arguments.failed)
+		return jp_fail(err, ENOMEM, "no memory for arguments");
+	ret = jp_adapter_start(&adapter, name, arguments.list, words, NULL, err);
 	if (ret)
 		return ret;
 	ret = jp_adapter_line(&adapter, line, sizeof(line), deadline, err);

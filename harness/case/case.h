@@ -61,6 +61,7 @@ struct jp_case {
 	const char *publish; /* publish=HOW[:FAULT]; NULL: the workload is not told */
 	uint32_t methods;    /* methods=chain,dump,...: a bit each; 0: chain and dump */
 	const char *inject;  /* inject=keep|strip|cut|PROFILER; NULL: nothing is injected */
+	char **inject_with; /* inject=PROFILER,WORD,...: its own options; NULL-terminated or NULL */
 	struct jp_expectation *expectations;
 	size_t nr_expectations;
 	const char *xfail; /* known to fail, for this reason; NULL: must pass */

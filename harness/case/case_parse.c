@@ -7,6 +7,39 @@
 #include "harness/case/case_parser.h"
 #include "harness/model/unwind/methods.h"
 
+/* A NULL-terminated copy of @words in the store. */
+static char **word_list(struct jp_case_parser *p, char **words, int count)
+{
+	char **list = jp_case_store_alloc(p->store, ((size_t)count + 1) * sizeof(*list));
+
+	if (list && count)
+		memcpy(list, words, (size_t)count * sizeof(*list));
+	return list;
+}
+
+/* "strip", "perf" or "perf,--its,--options" */
+static int injector(struct jp_case_parser *p, char *value)
+{
+	char *words[JP_CASE_WORDS], *rest = strchr(value, ',');
+	int count = 0;
+
+	if (rest)
+		*rest++ = '\0';
+	if (!jp_case_name_ok(value, false))
+		return jp_case_bad(p, "inject", value,
+				   "keep, strip, cut or the name of a profiler");
+	p->cas->inject = value;
+	if (!rest)
+		return 0;
+	for (char *word; (word = strsep(&rest, ",")) && count < JP_CASE_WORDS; count++) {
+		if (*word != '-')
+			return jp_case_bad(p, "inject", word, "an option after each comma");
+		words[count] = word;
+	}
+	p->cas->inject_with = word_list(p, words, count);
+	return p->cas->inject_with ? 0 : jp_case_no_memory(p);
+}
+
 static int key_value(struct jp_case_parser *p, char *word)
 {
 	struct jp_case *cas = p->cas;
@@ -41,10 +74,7 @@ static int key_value(struct jp_case_parser *p, char *word)
 	} else if (strcmp(word, "publish") == 0) {
 		cas->publish = value;
 	} else if (strcmp(word, "inject") == 0) {
-		if (!jp_case_name_ok(value, false))
-			return jp_case_bad(p, "inject", value,
-					   "keep, strip, cut or the name of a profiler");
-		cas->inject = value;
+		return injector(p, value);
 	} else if (strcmp(word, "methods") == 0) {
 		cas->methods = jp_methods_parse(value);
 		if (!cas->methods)
@@ -67,16 +97,6 @@ static int key_value(struct jp_case_parser *p, char *word)
 				   "methods or at");
 	}
 	return 0;
-}
-
-/* A NULL-terminated copy of @words in the store. */
-static char **word_list(struct jp_case_parser *p, char **words, int count)
-{
-	char **list = jp_case_store_alloc(p->store, ((size_t)count + 1) * sizeof(*list));
-
-	if (list && count)
-		memcpy(list, words, (size_t)count * sizeof(*list));
-	return list;
 }
 
 /* @name in full */

@@ -65,13 +65,25 @@ static uint64_t judged(const struct jp_findings *findings)
 	return most;
 }
 
+static bool expects(const struct jp_result *result, const char *metric)
+{
+	const struct jp_case *cas = result->cas;
+
+	for (size_t i = 0; i < cas->nr_expectations; i++)
+		if (!(result->out_of_scope >> i & 1) &&
+		    strcmp(cas->expectations[i].metric, metric) == 0)
+			return true;
+	return false;
+}
+
 void jp_check_elsewhere(struct jp_result *result)
 {
 	const struct jp_findings *findings = &result->findings;
 	uint64_t elsewhere = 0, here = judged(findings);
 
 	for (size_t i = 0; i < findings->nr_metrics; i++)
-		if (findings->metrics[i].role && findings->metrics[i].role->elsewhere)
+		if (findings->metrics[i].role && findings->metrics[i].role->elsewhere &&
+		    !expects(result, findings->metrics[i].name))
 			elsewhere += findings->metrics[i].k;
 	if (elsewhere <= here || here + elsewhere < result->cas->samples)
 		return;
@@ -83,17 +95,6 @@ void jp_check_elsewhere(struct jp_result *result)
 		if (findings->metrics[i].role && findings->metrics[i].role->elsewhere)
 			jp_note(result, JP_FAIL, "  %" PRIu64 " %s", findings->metrics[i].k,
 				findings->metrics[i].role->tail);
-}
-
-static bool expects(const struct jp_result *result, const char *metric)
-{
-	const struct jp_case *cas = result->cas;
-
-	for (size_t i = 0; i < cas->nr_expectations; i++)
-		if (!(result->out_of_scope >> i & 1) &&
-		    strcmp(cas->expectations[i].metric, metric) == 0)
-			return true;
-	return false;
 }
 
 static void check_least(enum jp_bound bound, struct jp_result *result)

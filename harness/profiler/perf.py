@@ -6,6 +6,7 @@ $JITPROOF_PERF is the perf to use; else the one that PATH leads to.
 """
 
 import argparse
+import glob
 import os
 import platform
 import re
@@ -15,17 +16,20 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from typing import Iterator
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from adapting.protocol import Failed, Missing, one_line, say
+from adapting.perf_records import FILE_HEADER, DataFile, Unreadable
+from adapting.protocol import TICK_MS, TIMEOUT_S, Failed, Missing, one_line, parse, say
 
 # What (ip, sp) needs for the depth in a recursion; perf's names, by machine.
 REGISTERS = {"x86_64": "BP,SP,IP", "aarch64": "x29,sp,pc"}
-LOST, SAMPLE, LOST_SAMPLES = 2, 9, 13
-TICK_MS = 40  # between two looks at how many samples there are
-TIMEOUT_S = 60  # seconds until perf must have answered, or ended
+# Words that software events do not know.
+HARDWARE = re.compile(r"-b$|-j|--branch-|--call-graph=lbr")
+ALL_CPUS = {"-a", "--all-cpus"}
+TO_PIPE = {"-o-", "--output=-"}
 
 
 class Crashed(Exception):
@@ -74,47 +78,60 @@ def number_of(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
 
 
-class DataFile:
-    """Counts the records of a perf.data that still grows, each of them once."""
+def what_to_record(options: argparse.Namespace) -> Iterator[str]:
+    """perf record's words for events and for what the case asked for."""
+    event = "task-clock" if options.task_clock else "cpu-clock"
+    if any(HARDWARE.match(word) for word in options.with_words):
+        event = "cycles"
+    yield from ("record", "-N", "-k", "mono", "-F", str(options.freq), "-e",
+                event + (":u" if options.user_only else ""))
+    # They would cost another reading of the whole file.
+    if not any(word.startswith("--buildid") for word in options.with_words):
+        yield "-B"
+    yield from options.with_words
 
-    def __init__(self, path: str) -> None:
-        self.path, self.rest = path, b""
-        self.at: int | None = None
-        self.samples = self.lost = self.lost_samples = 0
 
-    def look(self) -> None:
-        try:
-            with open(self.path, "rb") as file:
-                head = file.read(56)
-                if len(head) < 56 or head[:8] != b"PERFILE2":
-                    return
-                start, size = struct.unpack_from("<QQ", head, 40)
-                if self.at is None:
-                    if not start:
-                        return
-                    self.at = start
-                file.seek(self.at)
-                # Its size is told at the end; features follow it then.
-                data = self.rest + file.read(start + size - self.at if size else -1)
-        except FileNotFoundError:
-            return
-        self.at += len(data) - len(self.rest)
-        self.rest = data[self.take(data):]
+def try_words(options: argparse.Namespace) -> None:
+    """Missing where this perf, this machine or this user cannot do what the case asks for: tried,
+    as no version tells."""
+    if not options.with_words:
+        return
+    perf = find_perf()
+    with tempfile.TemporaryDirectory() as home:
+        command = [perf, "inject", *options.with_words, "-i", "/dev/null", "-o", "/dev/null"] \
+            if options.verb_for == "inject" else \
+            [perf, *what_to_record(options), "--", "true"]
+        done = subprocess.run(command, cwd=home, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False,
+                              env=environment(), timeout=TIMEOUT_S)
+    # inject has nothing to read there, and says so; 129 is its usage.
+    if done.returncode > 0 and (options.verb_for != "inject" or done.returncode == 129):
+        raise Missing("perf %s %s %s: %s" % (
+            version_of(perf), options.verb_for, " ".join(options.with_words),
+            first_line(done.stderr.decode(errors="replace"))))
 
-    def take(self, data: bytes) -> int:
-        offset = 0
-        while offset + 8 <= len(data):
-            kind, _, size = struct.unpack_from("<IHH", data, offset)
-            if size < 8 or offset + size > len(data):
-                break
-            if kind == SAMPLE:
-                self.samples += 1
-            elif kind == LOST:
-                self.lost += struct.unpack_from("<Q", data, offset + 16)[0]
-            elif kind == LOST_SAMPLES:
-                self.lost_samples += struct.unpack_from("<Q", data, offset + 8)[0]
-            offset += size
-        return offset
+
+def first_line(text: str) -> str:
+    """What perf says, before it tells its usage."""
+    lines = (line.strip() for line in text.splitlines())
+    return next((line for line in lines if line and line != "Error:"), "it fails")
+
+
+def join_files(path: str) -> None:
+    """What --switch-output wrote, one file after the other, becomes a folder as --threads writes
+    it: the first file, and of the others, whose events are the same, the records."""
+    names = sorted(glob.glob(glob.escape(path) + ".*"))
+    if not names:
+        return
+    os.mkdir(path)
+    for number, name in enumerate(names[1:]):
+        with open(name, "rb") as file, open(os.path.join(path, "data.%d" % number), "wb") as part:
+            head = file.read(FILE_HEADER)
+            start, size = struct.unpack_from("<QQ", head, 40)
+            file.seek(start)
+            part.write(file.read(size))
+        os.unlink(name)
+    os.rename(names[0], os.path.join(path, "data"))
 
 
 class Recording:
@@ -130,9 +147,12 @@ class Recording:
         self.options = options
         self.perf = perf
         self.number = number_of(version_of(perf))
-        self.file = DataFile(os.path.join(options.dir, "perf.data"))
-        self.words = os.path.join(options.dir,
-                                  "workload.txt" if options.command else "profiler.txt")
+        self.path = os.path.join(options.dir, "perf.data")
+        self.all_cpus = bool(ALL_CPUS & set(options.with_words))
+        # Of all that a machine does, jitproof waits for what is to be watched.
+        pids = set() if options.command else {options.pid}
+        self.file = DataFile(self.path, pids if self.all_cpus else None)
+        self.said = os.path.join(options.dir, "workload.txt" if options.command else "profiler.txt")
         self.fifos = [os.path.join(options.dir, name) for name in ("control", "ack")]
         self.fds: list[int] = []
         for path in self.fifos:
@@ -141,17 +161,17 @@ class Recording:
         self.acks = self.pings = 0
         self.enabled = self.stopped = 0
         self.pidfd = -1
+        self.before = 0
 
     def arguments(self) -> Iterator[str]:
         options = self.options
-        event = "task-clock" if options.task_clock else "cpu-clock"
-        # Build ids would cost another reading of the whole file, and a copy of each binary.
-        yield from (self.perf, "record", "-B", "-N", "-k", "mono", "-F", str(options.freq),
-                    "-e", event + (":u" if options.user_only else ""),
-                    "--control=fifo:" + ",".join(self.fifos), "-o", self.file.path)
+        yield from (self.perf, *what_to_record(options), "--control=fifo:" + ",".join(self.fifos))
+        if not TO_PIPE & set(options.with_words):
+            yield from ("-o", self.path)
         if options.stack:
             yield "--call-graph=dwarf,%d" % options.stack
-        elif not options.no_chain:
+        elif not options.no_chain and not any(word.startswith("--call-graph")
+                                              for word in options.with_words):
             yield "-g"
         if platform.machine() in REGISTERS:
             yield "--user-regs=" + REGISTERS[platform.machine()]
@@ -163,16 +183,18 @@ class Recording:
             yield from ("-D", "-1")
         if options.command:
             yield from ("--", *options.command)
-        else:
+        elif not self.all_cpus:
             # Not with -D: the event for mappings would then wait for an exec that never comes.
             yield from ("-p", str(options.pid))
 
     def start(self) -> None:
         self.enabled = time.monotonic_ns()
-        with open(self.words, "ab") as words:
+        piped = TO_PIPE & set(self.options.with_words)
+        with open(self.said, "ab") as words, open(self.path if piped else os.devnull, "wb") as out:
             gate = dict([self.options.gated.split("=", 1)] if self.options.gated else [])
             self.process = subprocess.Popen(list(self.arguments()), stdin=subprocess.DEVNULL,
-                                            stdout=words, stderr=words, env=environment(**gate),
+                                            stdout=out if piped else words, stderr=words,
+                                            env=environment(**gate),
                                             pass_fds=self.options.keep_fd)
         for fd in self.options.keep_fd:
             os.close(fd)
@@ -181,6 +203,8 @@ class Recording:
             # It answers once it has enabled them itself: this changes nothing, and says when.
             self.command("enable")
             self.enabled = time.monotonic_ns()
+            self.look()
+            self.before = self.file.count.samples  # of no use: while it still began
 
     def take_acks(self) -> None:
         try:
@@ -192,7 +216,7 @@ class Recording:
         return bool(select.select([self.pidfd], [], [], 0)[0])
 
     def failed(self, when: str) -> Exception:
-        with open(self.words, encoding="utf-8", errors="replace") as file:
+        with open(self.said, encoding="utf-8", errors="replace") as file:
             words = file.read()
         status = self.process.poll()
         if status is not None and status < 0:
@@ -215,6 +239,14 @@ class Recording:
                 self.take_acks()
             elif self.pidfd in ready or time.monotonic() > until:
                 raise self.failed("ended early" if ready else "does not answer")
+
+    def look(self) -> None:
+        if self.all_cpus and self.options.command:
+            children = "/proc/%d/task/%d/children" % (self.process.pid, self.process.pid)
+            with open(children, encoding="ascii") as file:
+                self.file.count.watched = {*(self.file.count.watched or ()),
+                                           *map(int, file.read().split())}
+        self.file.look()
 
     def ping(self) -> None:
         """perf writes what its rings hold when half of one is full, or when it is spoken to."""
@@ -241,16 +273,16 @@ class Recording:
             elif self.pidfd in ready:
                 say("exited")
                 self.file.look()
-                say("samples", self.file.samples)
+                say("samples", self.file.count.samples - self.before)
                 select.select([0], [], [])
             else:
                 self.take_acks()
                 if self.pings - self.acks < 8:
                     self.ping()
-                self.file.look()
-                if told != self.file.samples:
-                    told = self.file.samples
-                    say("samples", told)
+                self.look()
+                if told != self.file.count.samples:
+                    told = self.file.count.samples
+                    say("samples", told - self.before)
 
     def stop(self) -> None:
         self.stopped = time.monotonic_ns()
@@ -271,17 +303,20 @@ class Recording:
             raise self.failed("does not end") from None
         if status and not (status == -signal.SIGINT and self.number < (5, 12)):
             raise self.failed("ended with %d" % status)
+        join_files(self.path)
+        # What was counted meanwhile may be of the watched alone, or lack the end of a file.
+        self.file = DataFile(self.path)
         self.file.look()
 
     def facts(self) -> tuple[tuple[str, object], ...]:
         """One ring holds samples and mappings: what it lost may have been either."""
-        lost = max(self.file.lost, self.file.lost_samples)
+        lost = self.file.lost
         return (("policy", "exec"), ("enabled", self.enabled), ("sampling", self.enabled),
                 ("stopped", self.stopped), ("slack", self.options.slack),
                 ("max_stack", self.options.max_stack), ("stack_dump", self.options.stack),
                 ("lost_sideband", lost), ("lost_samples", lost),
                 ("duplicates", 0), ("breakpoints", 0), ("settled", "yes"),
-                ("capture", "perf"), ("samples", self.file.samples))
+                ("capture", "perf"), ("samples", self.file.count.samples))
 
     def clean(self) -> None:
         if self.pidfd >= 0 and self.process.poll() is None:
@@ -313,9 +348,10 @@ def record(recording: Recording) -> None:
 
 
 def whole(path: str) -> bool:
-    file = DataFile(path)
-    file.look()
-    return file.at is not None and not file.rest
+    try:
+        return DataFile(path).whole()
+    except Unreadable:
+        return False
 
 
 def inject(options: argparse.Namespace) -> None:
@@ -327,7 +363,7 @@ def inject(options: argparse.Namespace) -> None:
         done = subprocess.run(
             [perf, "--buildid-dir", home, "inject", "--jit", "-i",
              os.path.join(options.dir, "perf.data"), "-o",
-             os.path.join(options.dir, "injected.data")],
+             os.path.join(options.dir, "injected.data"), *options.with_words],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
             env=environment(HOME=home, JITDUMPDIR=home, LC_ALL="C"))
     finally:
@@ -347,33 +383,11 @@ def inject(options: argparse.Namespace) -> None:
         say("done")
 
 
-def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    verbs = parser.add_subparsers(dest="verb", required=True)
-    verbs.add_parser("version")
-    verbs.add_parser("inject").add_argument("--dir", required=True)
-    for verb in ("launch", "attach"):
-        command = verbs.add_parser(verb)
-        command.add_argument("--dir", required=True)
-        for name, default in (("freq", 997), ("stack", 0), ("ring", 0), ("slack", 0),
-                              ("max-stack", 127)):
-            command.add_argument("--" + name, type=int, default=default)
-        command.add_argument("--gated")
-        for name in ("no-chain", "user-only", "task-clock"):
-            command.add_argument("--" + name, action="store_true")
-        command.add_argument("--keep-fd", type=int, action="append", default=[])
-        if verb == "launch":
-            command.add_argument("command", nargs="+")
-        else:
-            command.add_argument("--pid", type=int, required=True)
-            command.set_defaults(command=[])
-    return parser.parse_args()
-
-
 def main(recording: type[Recording] = Recording) -> None:
-    options = parse()
+    options = parse(__doc__)
     try:
         if options.verb == "version":
+            try_words(options)
             say("version", recording.version())
         elif options.verb == "inject":
             inject(options)

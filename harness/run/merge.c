@@ -85,7 +85,8 @@ int jp_merge(const struct jp_case *cas, const char *dir, struct jp_error *err)
 	if (strcmp(strrchr(input, '/'), "/perf.data") != 0)
 		return jp_fail(err, EINVAL, "%s: expected a perf.data to inject into", input);
 	if (!jp_anon_find(cas->inject, &options.anon))
-		return jp_profiler_inject(cas->inject, dir, jp_clock_now() + INJECT_NS, err);
+		return jp_profiler_inject(cas->inject, cas->inject_with, dir,
+					  jp_clock_now() + INJECT_NS, err);
 	ret = jp_path_build(input, sizeof(input), err, "%s/perf.data", dir)
 		      ?: jp_path_build(output, sizeof(output), err, "%s/injected.data", dir)
 		      ?: jp_path_build(folder, sizeof(folder), err, "%s/jit", dir)

@@ -86,8 +86,8 @@ static bool probe(struct running *run)
 {
 	const struct jp_watched *watch = &run->watch;
 	const char *profiler = jp_merge_profiler(watch->cas);
-	char missing[1024] = "", version[256];
 	struct jp_error err = {""};
+	char missing[1024] = "";
 	int ret = 0;
 
 	if (watch->capture->probe(&watch->options, watch->capture_argc, watch->capture_argv,
@@ -96,7 +96,7 @@ static bool probe(struct running *run)
 		return false;
 	}
 	if (profiler)
-		ret = jp_profiler_version(profiler, version, sizeof(version), &err);
+		ret = jp_profiler_can(profiler, "inject", watch->cas->inject_with, &err);
 	if (ret)
 		end(run, ret == -ENOENT ? JP_SKIP : JP_ERROR, err.text);
 	return !ret;

@@ -41,6 +41,11 @@ perf.Recording.facts = lambda self: tuple({{**dict(facts(self)), **{lie!r}}}.ite
 sys.exit(perf.main())
 """
 
+# Says what it was asked with.
+ECHO = """import sys
+print("skip" if sys.argv[2:] else "version 1", *sys.argv[2:])
+"""
+
 VERSION = ("version 1\n", "exit")
 CASES = """
 case launch check : anon_exec : launch-by fake --freq=999 : samples=1 seconds=10
@@ -48,6 +53,12 @@ case launch check : anon_exec : launch-by fake --freq=999 : samples=1 seconds=10
 case attach check : anon_exec : attach-by fake --freq=999 : samples=1 seconds=10
 	broken.chain =0
 case inject check : anon_exec : launch --freq=999 : samples=1 seconds=10 publish=jitdump inject=fake
+	names.right =100%
+case with.launch check : anon_exec : launch-by fake --freq=999 -z --threads : samples=1 seconds=10
+	broken.chain =0
+case with.attach check : anon_exec : attach-by fake -a : samples=1 seconds=10
+	broken.chain =0
+case with.inject check : anon_exec : launch : samples=1 publish=jitdump inject=fake,-b,--of=x
 	names.right =100%
 """
 
@@ -91,12 +102,21 @@ class Adapters(Folder):
                 (("\n", "exit"), "said ''; expected 'version ...'"),
                 (("vers 1\n", "exit"), "said 'vers 1'; expected 'version ...'")):
             with self.subTest(answer):
-                self.errs(self.answers(version=answer), said, "*")
+                self.errs(self.answers(version=answer), said, "launch", "attach", "inject")
 
     def test_missing_is_a_skip(self) -> None:
         for result in self.run_cases(self.answers(version=("skip no such tool\n", "exit")), "*"):
             self.assertEqual(result["outcome"], "SKIP")
             self.assertIn("no such tool", result["why"])
+
+    def test_options_of_a_case(self) -> None:
+        """They go to the profiler as they are; what it cannot do is a SKIP."""
+        for result in self.run_cases(ECHO, "with.*"):
+            kind = result["case"].split(".")[1]
+            said = {"launch": "--for=launch --with=-z --with=--threads",
+                    "attach": "--for=attach --with=-a",
+                    "inject": "--for=inject --with=-b --with=--of=x"}[kind]
+            self.assertEqual((result["outcome"], result["why"]), ("SKIP", "profiler fake: " + said))
 
     def test_recording(self) -> None:
         for answer, said in (

@@ -247,13 +247,20 @@ class Adapter:
         say("done")
 
 
-def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
+def parse(about: str | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=about and about.splitlines()[0])
     verbs = parser.add_subparsers(dest="verb", required=True)
-    verbs.add_parser("version")
+    version = verbs.add_parser("version")
+    version.add_argument("--for", dest="verb_for", default="")
+    version.set_defaults(gated=None, freq=997, user_only=False, task_clock=False)
+    inject = verbs.add_parser("inject")
+    inject.add_argument("--dir", required=True)
+    for one in (version, inject):
+        one.add_argument("--with", dest="with_words", action="append", default=[])
     for verb in ("launch", "attach"):
         command = verbs.add_parser(verb)
         command.add_argument("--dir", required=True)
+        command.add_argument("--with", dest="with_words", action="append", default=[])
         for name, default in (("freq", 997), ("stack", 0), ("ring", 0), ("slack", 0),
                               ("max-stack", 127)):
             command.add_argument("--" + name, type=int, default=default)
@@ -272,8 +279,12 @@ def parse() -> argparse.Namespace:
 def main(adapter: Callable[[argparse.Namespace], Adapter]) -> None:
     options = parse()
     try:
+        if options.with_words:
+            raise Failed("it has no options of its own, such as %s" % options.with_words[0])
         if options.verb == "version":
             say("version", adapter.version())  # type: ignore[attr-defined]
+        elif options.verb == "inject":
+            raise Failed("it cannot inject")
         elif options.gated:
             raise Failed("it cannot be gated")
         else:

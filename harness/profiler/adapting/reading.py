@@ -47,8 +47,8 @@ class Reader(perf.Recording):
                             "cfi-or-frame-pointers" if self.options.stack else "frame-pointers",
                             10**9 // self.options.freq)
             self.read(stream)
-            if self.file.lost_samples or self.file.lost:
-                stream.lost(self.stopped, "samples", max(self.file.lost, self.file.lost_samples))
+            if self.file.lost:
+                stream.lost(self.stopped, "samples", self.file.lost)
         os.unlink(self.file.path)
 
     def clean(self) -> None:

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Counts the records of a perf.data that still grows, each of them once: of one file, of a pipe's,
+of a folder (`--threads`), compressed or not, also where perf began another file."""
+
+import ctypes
+import os
+import struct
+
+ATTR_HEADER, LOST, FORK, SAMPLE, LOST_SAMPLES, COMPRESSED, COMPRESSED2 = 64, 2, 7, 9, 13, 81, 83
+IDENTIFIER, IP, TID = 1 << 16, 1, 2  # bits of attr.sample_type, in the order of a sample
+PIPE_HEADER, FILE_HEADER, ATTR_SIZE = 16, 104, 32
+
+
+class Unreadable(OSError):
+    """What no reader can make sense of."""
+
+
+class Buffer(ctypes.Structure):
+    _fields_ = [("at", ctypes.c_void_p), ("size", ctypes.c_size_t), ("used", ctypes.c_size_t)]
+
+
+class Zstd:
+    """One stream, as perf goes on with it from record to record."""
+
+    def __init__(self) -> None:
+        self.library = ctypes.CDLL("libzstd.so.1")
+        self.library.ZSTD_createDStream.restype = ctypes.c_void_p
+        self.library.ZSTD_decompressStream.restype = ctypes.c_size_t
+        self.stream = ctypes.c_void_p(self.library.ZSTD_createDStream())
+        self.out = ctypes.create_string_buffer(1 << 17)
+
+    def take(self, data: bytes) -> bytes:
+        kept = ctypes.create_string_buffer(data, len(data))
+        source = Buffer(ctypes.addressof(kept), len(data), 0)
+        text = b""
+        full = False
+        while source.used < source.size or full:
+            out = Buffer(ctypes.addressof(self.out), len(self.out), 0)
+            code = self.library.ZSTD_decompressStream(self.stream, ctypes.byref(out),
+                                                      ctypes.byref(source))
+            if self.library.ZSTD_isError(ctypes.c_size_t(code)):
+                raise Unreadable("perf.data: its compressed records cannot be read")
+            text += self.out.raw[:out.used]
+            full = out.used == out.size
+        return text
+
+
+class Count:
+    """What there is in all of a capture's streams. @watched: count only what these pids do, and
+    what they fork; None: all."""
+
+    def __init__(self, watched: set[int] | None = None) -> None:
+        self.samples = self.lost = self.lost_samples = 0
+        self.sample_type = 0
+        self.watched = watched
+
+    def take_sample(self, body: bytes) -> None:
+        at = 8 * (bool(self.sample_type & IDENTIFIER) + bool(self.sample_type & IP))
+        if self.sample_type & TID and self.watched is not None and \
+                struct.unpack_from("<I", body, at)[0] not in self.watched:
+            return
+        self.samples += 1
+
+    def take(self, kind: int, body: bytes) -> None:
+        if kind == SAMPLE:
+            self.take_sample(body)
+        elif kind == LOST:
+            self.lost += struct.unpack_from("<Q", body, 8)[0]
+        elif kind == LOST_SAMPLES:
+            self.lost_samples += struct.unpack_from("<Q", body)[0]
+        elif kind == ATTR_HEADER:
+            self.sample_type = struct.unpack_from("<Q", body, 24)[0]
+        elif kind == FORK and self.watched is not None:
+            pid, parent = struct.unpack_from("<II", body)
+            if parent in self.watched:
+                self.watched.add(pid)
+
+
+class Stream:
+    """Records one behind the other; the last may still lack its end."""
+
+    def __init__(self, count: Count) -> None:
+        self.count, self.rest = count, b""
+        self.inner: "Stream | None" = None
+        self.zstd: Zstd | None = None
+
+    def take(self, data: bytes) -> None:
+        data = self.rest + data
+        offset = 0
+        while offset + 8 <= len(data):
+            kind, _, size = struct.unpack_from("<IHH", data, offset)
+            if size < 8 or offset + size > len(data):
+                break
+            body = data[offset + 8:offset + size]
+            if kind == COMPRESSED:
+                self.unpack(body)
+            elif kind == COMPRESSED2:
+                self.unpack(body[8:8 + struct.unpack_from("<Q", body)[0]])
+            else:
+                self.count.take(kind, body)
+            offset += size
+        self.rest = data[offset:]
+
+    def unpack(self, data: bytes) -> None:
+        if not self.zstd:
+            self.zstd, self.inner = Zstd(), Stream(self.count)
+        assert self.inner
+        self.inner.take(self.zstd.take(data))
+
+
+class Part:
+    """One file. @plain: it has no header, as data.0 of a folder."""
+
+    def __init__(self, path: str, count: Count, plain: bool = False) -> None:
+        self.path, self.plain = path, plain
+        self.stream = Stream(count)
+        self.at: int | None = None
+        self.inode = 0
+
+    def look(self) -> None:
+        try:
+            with open(self.path, "rb") as file:
+                inode = os.fstat(file.fileno()).st_ino
+                if self.inode not in (0, inode):  # --switch-output began another
+                    self.at, self.stream = None, Stream(self.stream.count)
+                self.inode = inode
+                size = -1 if self.plain else self.header(file.read(FILE_HEADER), file.fileno())
+                if self.plain and self.at is None:
+                    self.at = 0
+                if self.at is None:
+                    return
+                file.seek(self.at)
+                data = file.read(size)
+        except FileNotFoundError:
+            return
+        self.at += len(data)
+        self.stream.take(data)
+
+    def header(self, head: bytes, descriptor: int) -> int:
+        """How much may be read behind self.at, once it is known where records begin."""
+        if len(head) < PIPE_HEADER or head[:8] != b"PERFILE2":
+            return 0
+        if struct.unpack_from("<Q", head, 8)[0] == PIPE_HEADER:
+            self.at = self.at or PIPE_HEADER
+            return -1
+        if len(head) < FILE_HEADER:
+            return 0
+        attrs, start, size = (struct.unpack_from("<Q", head, at)[0] for at in (24, 40, 48))
+        if not start:
+            return 0
+        if self.at is None:
+            attr = os.pread(descriptor, ATTR_SIZE, attrs)
+            if len(attr) < ATTR_SIZE:
+                return 0
+            self.at = start
+            self.stream.count.take(ATTR_HEADER, attr)
+        # Its size is told at the end; features follow it then.
+        return start + size - self.at if size else -1
+
+
+class DataFile:
+    def __init__(self, path: str, watched: set[int] | None = None) -> None:
+        self.path = path
+        self.count = Count(watched)
+        self.parts = [Part(path, self.count)]
+
+    @property
+    def lost(self) -> int:
+        """What either kind of record of a loss says."""
+        return max(self.count.lost, self.count.lost_samples)
+
+    def look(self) -> None:
+        if os.path.isdir(self.path):
+            self.parts[0].path = os.path.join(self.path, "data")
+            while os.path.exists(name := os.path.join(
+                    self.path, "data.%d" % (len(self.parts) - 1))):
+                self.parts.append(Part(name, self.count, plain=True))
+        for part in self.parts:
+            part.look()
+
+    def whole(self) -> bool:
+        """Whether its records follow each other to its end."""
+        self.look()
+        return all(part.at is not None and not part.stream.rest for part in self.parts)
