@@ -100,8 +100,10 @@ def main_of(options: argparse.Namespace) -> int:
     if options.random:
         seed = options.seed if options.seed is not None else random.randrange(2**32)
         print("seed %d" % seed)
-        chosen = random.Random(seed).sample([one for one in chosen if one.key() not in known],
-                                            options.random)
+        who = table.killers(TREE)
+        chosen = [one for one in chosen if one.key() not in known and
+                  who.get(choice.digest(one)) != table.OPEN]
+        chosen = random.Random(seed).sample(chosen, min(options.random, len(chosen)))
     folder = os.path.join(os.path.abspath(options.build), "mutants")
     os.makedirs(folder, exist_ok=True)
     progress = table.Progress(folder)
@@ -114,7 +116,7 @@ def main_of(options: argparse.Namespace) -> int:
     if options.store:
         files.write(os.path.join(TREE, "results/MUTANTS.md"),
                     table.table(chosen, progress, known, commit()))
-        files.write(os.path.join(TREE, table.KILLED), table.killed(chosen, progress, known))
+        files.write(os.path.join(TREE, table.TRIED), table.tried(chosen, progress, known))
     return 1 if left or gone or lost else 0
 
 
@@ -124,8 +126,8 @@ def main() -> int:
     parser.add_argument("--run", metavar="DIR", help="a recorded run; else it records one")
     parser.add_argument("-n", "--count", type=int, default=400, help="so many, the same ones "
                         "each time (400)")
-    parser.add_argument("--random", type=int, default=0, metavar="N", help="only N of these, each "
-                        "begun with who noticed it the last time")
+    parser.add_argument("--random", type=int, default=0, metavar="N", help="only N of those that "
+                        "somebody notices or that are new, begun with who did the last time")
     parser.add_argument("--seed", type=int, help="which N; without it, a new one is printed")
     parser.add_argument("--only", action="append", default=[], metavar="TEXT",
                         help="all where FILE:LINE holds the text, instead")
@@ -133,7 +135,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=0, help="stop after so long")
     parser.add_argument("--again", action="store_true", help="try survivors again")
     parser.add_argument("--store", action="store_true", help="write results/MUTANTS.md and "
-                        "results/mutants/killed")
+                        "results/mutants/tried")
     parser.add_argument("--report", action="store_true", help="try none, show what is known")
     return status.of("mutants", main_of)(parser.parse_args())
 

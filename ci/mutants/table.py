@@ -13,20 +13,22 @@ from ci.mutants import survivors
 from ci.mutants.choice import digest
 from ci.mutants.operators import Mutant
 
-KILLED = "results/mutants/killed"
+TRIED = "results/mutants/tried"
+OPEN = "nobody"
 HEAD = """<!-- SPDX-License-Identifier: GPL-2.0-only -->
 # What our own tests notice
 
 `make mutants` changes one line of the validators, the judge, the model, the unwinder, the injector,
 `explain` or the readers, and asks whether fixtures, altered fixtures and recorded runs are still
 judged byte for byte as before, and whether the tests pass. *Explained*:
-[survivors](mutants/survivors) says why nobody can notice it. [killed](mutants/killed) says who
-notices each of the others. Measured at commit %s: %s.
+[survivors](mutants/survivors) says why nobody can notice it. *Half*: fixtures, altered fixtures and
+the tests in C do not notice it; recorded runs and the Python tests were not asked yet.
+[tried](mutants/tried) says who notices each. Measured at commit %s: %s.
 
-| %s | made | killed | explained | survived |
-|---|---|---|---|---|
+| %s | made | killed | explained | survived | half |
+|---|---|---|---|---|---|
 """
-STATES = ("made", "killed", "explained", "survived")
+STATES = ("made", "killed", "explained", "survived", "half")
 
 
 class Progress:
@@ -60,11 +62,10 @@ def summary(chosen: Sequence[Mutant], progress: Progress,
     for one in left:
         print("survived: %s:%d %s()\n\t%s\n\t%s" % (one.file, one.line + 1, one.function,
                                                     one.old.strip(), one.new.strip()))
-    made = sum(states[state] for state in STATES)
+    made = sum(states[state] for state in STATES[1:])
     print("%d mutants: %s" % (made, ", ".join("%d %s" % (states[state], state)
                                               for state in STATES[1:])))
     for state, text in (("same", "have the same code"), ("no C", "are no C"),
-                        ("half", "were not tried to the end"),
                         ("undecided", "were not decided in time"), ("not tried", "not at all")):
         if states[state]:
             print("besides, %d %s" % (states[state], text))
@@ -72,20 +73,22 @@ def summary(chosen: Sequence[Mutant], progress: Progress,
 
 
 def killers(tree: str) -> dict[str, str]:
-    """Who noticed a mutant the last time that all were tried, by its digest."""
-    path = os.path.join(tree, KILLED)
+    """Who noticed a mutant the last time that all were tried, or OPEN, by its digest."""
+    path = os.path.join(tree, TRIED)
     lines = files.read(path).splitlines() if os.path.exists(path) else []
     words = [line.split(" ", 2) for line in lines if line and not line.startswith("#")]
     return {word[0]: word[2] for word in words}
 
 
-def killed(chosen: Sequence[Mutant], progress: Progress,
-           known: Mapping[survivors.Key, str]) -> str:
-    lines = ["%s %s %s" % (digest(one), one.operator, progress.of[one.key()]["by"])
-             for one in chosen if progress.state(one, known) == "killed"]
+def tried(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors.Key, str]) -> str:
+    lines = []
+    for one in chosen:
+        state = progress.state(one, known)
+        if state in ("killed", "survived", "half"):
+            by = progress.of[one.key()]["by"] if state == "killed" else OPEN
+            lines.append("%s %s %s\n" % (digest(one), one.operator, by))
     return ("# SPDX-License-Identifier: GPL-2.0-only\n# Written by make mutants: a mutant (see "
-            "ci/mutants/choice.py), its operator, who notices it.\n") + \
-        "".join(line + "\n" for line in sorted(lines))
+            "ci/mutants/choice.py), its operator, who notices it.\n") + "".join(sorted(lines))
 
 
 def rows(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors.Key, str],
@@ -105,11 +108,12 @@ def table(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors
           commit: str) -> str:
     by = collections.Counter(progress.of[one.key()]["by"].split(".")[0] for one in chosen
                              if progress.state(one, known) == "killed")
-    left = ["* `%s` %s(): `%s` became `%s`\n" % one.key() for one in chosen
-            if progress.state(one, known) == "survived"]
+    left = ["* `%s` %s(): `%s` became `%s`%s\n" % (
+        *one.key(), ", half" if progress.state(one, known) == "half" else "") for one in chosen
+            if progress.state(one, known) in ("survived", "half")]
     text = HEAD % (commit, ", ".join("%s notice%s %d" % (name, "" if name.endswith("s") else "s", n)
                                      for name, n in by.most_common(5)), "folder") + \
         rows(chosen, progress, known, False) + \
-        "\n| operator | made | killed | explained | survived |\n|---|---|---|---|---|\n" + \
-        rows(chosen, progress, known, True)
+        "\n| operator | made | killed | explained | survived | half |\n" \
+        "|---|---|---|---|---|---|\n" + rows(chosen, progress, known, True)
     return text + ("\n## Not explained\n\n" + "".join(sorted(left)) if left else "")

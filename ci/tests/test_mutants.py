@@ -123,12 +123,14 @@ class Blocks(Folder):
 
 class Killed(Folder):
     def test_there_and_back(self) -> None:
-        self.place("results", "mutants")
         mutant = next(iter(operators.of_file("a.c", C)))
         progress = table.Progress(self.home)
         progress.add(mutant, {"state": "killed", "by": "run's files"})
-        self.write(table.killed([mutant], table.Progress(self.home), {}), *table.KILLED.split("/"))
+        self.write(table.tried([mutant], table.Progress(self.home), {}), *table.TRIED.split("/"))
         self.assertEqual(table.killers(self.home), {choice.digest(mutant): "run's files"})
+        progress.add(mutant, {"state": "half", "by": ""})
+        self.write(table.tried([mutant], progress, {}), *table.TRIED.split("/"))
+        self.assertEqual(table.killers(self.home), {choice.digest(mutant): table.OPEN})
 
 
 class Survivors(Folder):
