@@ -71,6 +71,19 @@ static void operations(void)
 	gives(JP_OP_SHRA, 0, 48, 200, 0);
 }
 
+/* All three words of a rotation: 1, 2, 3 become 3, 1, 2. */
+static void rotation(void)
+{
+	static const uint64_t expected[] = {2, 1, 3};
+	const struct jp_cfi_op ops[] = {{JP_OP_PUSH, 0, 1}, {JP_OP_PUSH, 0, 2}, {JP_OP_PUSH, 0, 3},
+					{JP_OP_ROT, 0, 0},  {JP_OP_DROP, 0, 0}, {JP_OP_DROP, 0, 0}};
+	uint64_t result;
+
+	for (size_t i = 0; i < 3; i++)
+		check(run(ops, 4 + i, &result) == JP_CFI_STEPPED && result == expected[i],
+		      "word %zu of a rotation", i);
+}
+
 static void comparisons(void)
 {
 	static const struct {
@@ -193,6 +206,7 @@ static void steps(void)
 int main(void)
 {
 	operations();
+	rotation();
 	comparisons();
 	operands();
 	too_few();

@@ -2,6 +2,7 @@
 /* The small files of a run directory, line by line: intervals, capture, maps. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "harness/format/procmaps/procmaps.h"
 #include "harness/format/rundir/capture_info.h"
@@ -164,6 +165,35 @@ static void times(void)
 	}
 }
 
+/* What is written is read again. */
+static void write_capture(void)
+{
+	static const char wanted[] = "policy exec\nenabled 1\nsampling 2\nstopped 3\n";
+	char dir[] = "/tmp/jitproof-run-XXXXXX", path[64], text[2048] = "";
+	struct jp_capture_info info, back;
+	struct jp_error err = {""};
+	FILE *file;
+
+	if (!check(mkdtemp(dir) &&
+			   info_of(NEEDED "settled yes\ncounted 77\nevent cpu-clock", &info),
+		   "a folder"))
+		return;
+	snprintf(path, sizeof(path), "%s/capture", dir);
+	check(!jp_capture_info_write(&info, dir, &err), "it is written %s", err.text);
+	file = fopen(path, "r");
+	check(file && fread(text, 1, sizeof(text) - 1, file), "and there");
+	if (file)
+		fclose(file);
+	check(!strncmp(text, wanted, strlen(wanted)) && strstr(text, "\nsettled yes\n") &&
+		      strstr(text, "\nkernel no\n") && !strstr(text, "lacks"),
+	      "in order, without what is empty");
+	check(info_of(text, &back) && !memcmp(&info, &back, sizeof(info)), "the same again");
+	unlink(path);
+	rmdir(dir);
+	check(jp_capture_info_write(&info, dir, &err) && strstr(err.text, dir), "no folder: %s",
+	      err.text);
+}
+
 static bool maps_of(const char *text, struct jp_procmap **maps, size_t *count)
 {
 	struct jp_error err;
@@ -197,6 +227,7 @@ static void read_maps(void)
 		"1000-2000 r-xp 0 0:0\n",
 	};
 	struct jp_procmap *maps;
+	struct jp_error err;
 	size_t count;
 
 	check(maps_of("1000-ffffffffffffffff rwxs ff ffffffff:fffffffe 18446744073709551615   "
@@ -216,6 +247,13 @@ static void read_maps(void)
 	free(maps);
 	check(maps_of("", &maps, &count) && !count, "an empty file");
 	free(maps);
+	check(jp_procmaps_parse("1000-2000 rwxp 0 0:0 0\n1000-2000 rqxp", 37, &maps, &count,
+				&err) &&
+		      strstr(err.text, "line 2"),
+	      "a line that is cut off is named: %s", err.text);
+	check(jp_procmaps_parse("1000-2000 rqxp 0 0:0 0\n", 23, &maps, &count, &err) &&
+		      strstr(err.text, "line 1, column 12:"),
+	      "a bad one with its column: %s", err.text);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		if (!check(!maps_of(bad[i], &maps, &count), "maps %zu are refused", i))
 			free(maps);
@@ -227,6 +265,7 @@ int main(void)
 	read_intervals();
 	read_capture();
 	times();
+	write_capture();
 	read_maps();
 	return check_done();
 }
