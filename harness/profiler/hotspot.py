@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""hotspot's reader of a perf.data, perfparser: its frames and names of a recording by perf.py.
+"""hotspot's reader of a perf.data, perfparser: the names that it gives the frames of a recording by
+perf.py. Names alone: a place in a file has one address there, of the process that it saw first.
 
 $JITPROOF_HOTSPOT_PERFPARSER is the reader to use; else what ci/peers installed, or Debian's.
 """
@@ -22,7 +23,7 @@ PROGRAM = "/usr/lib/x86_64-linux-gnu/libexec/hotspot-perfparser"
 # Kinds of records of its stream; numbers in them are those of a QDataStream, big endian.
 LOCATION, SYMBOL, STRING, SAMPLE = 3, 4, 5, 13
 NONE = -1
-KERNEL_PID = 2**32 - 1
+KERNEL = 1 << 63  # addresses from here on
 
 
 class Parsed:
@@ -33,7 +34,7 @@ class Parsed:
             raise protocol.Failed("hotspot-perfparser wrote no %s" % MAGIC[:-1].decode())
         self.data = data
         self.strings: dict[int, str] = {}
-        self.locations: dict[int, tuple[int, int, int]] = {}  # (address, pid, parent)
+        self.locations: dict[int, tuple[int, int]] = {}  # (address, parent)
         self.symbols: dict[int, int] = {}  # of a location: its name's string
 
     def records(self) -> Iterator[tuple[int, bytes]]:
@@ -52,8 +53,8 @@ class Parsed:
                 number, size = struct.unpack_from(">iI", body)
                 self.strings[number] = body[8:8 + size].decode("utf-8", "surrogateescape")
             elif kind == LOCATION:
-                number, address, _, pid, _, _, parent = struct.unpack_from(">iQiIiii", body)
-                self.locations[number] = (address, pid, parent)
+                number, address, _, _, _, _, parent = struct.unpack_from(">iQiIiii", body)
+                self.locations[number] = (address, parent)
             elif kind == SYMBOL:
                 number, name = struct.unpack_from(">ii", body)
                 self.symbols[number] = name
@@ -61,22 +62,19 @@ class Parsed:
                 pid, tid, time, _, count = struct.unpack_from(">IIQII", body)
                 frames = [self.frame(number)
                           for number in struct.unpack_from(">%di" % count, body, 24)
-                          if self.locations[number][1] != KERNEL_PID]
+                          if self.locations[number][0] < KERNEL]
                 yield time, pid, tid, frames
 
     def frame(self, number: int) -> Frame:
         """Its parents are the functions that were inlined there, the real one last."""
-        address, _, parent = self.locations[number]
+        parent = self.locations[number][1]
         while parent != NONE:
-            number, parent = parent, self.locations[parent][2]
-        name = self.strings.get(self.symbols.get(number, NONE)) or None
-        return address, name
+            number, parent = parent, self.locations[parent][1]
+        return self.strings.get(self.symbols.get(number, NONE)) or "?"
 
 
 class Hotspot(Reader):
     name = "hotspot-perfparser"
-    declares = ("no-mappings", "no-tasks")
-
     @classmethod
     def version(cls) -> str:
         found = re.search(r"\d\S*", protocol.output_of(cls.program(), "--version"))

@@ -132,17 +132,17 @@ class Parsing(Folder):
 
     def test_hotspot(self) -> None:
         """A frame has the name of the real function, not of one inlined there; the kernel's go."""
-        def location(number: int, address: int, parent: int, pid: int = 7) -> tuple[int, bytes]:
-            return hotspot.LOCATION, struct.pack(">iQiIiii", number, address, -1, pid, 0, 0, parent)
+        def location(number: int, address: int, parent: int) -> tuple[int, bytes]:
+            return hotspot.LOCATION, struct.pack(">iQiIiii", number, address, -1, 7, 0, 0, parent)
         frames = 3, 1, 4
         parsed = hotspot.Parsed(hotspot_stream(
             (hotspot.STRING, struct.pack(">iI", 9, 5) + b"jit_a"),
             location(0, 0x7f00, -1), (hotspot.SYMBOL, struct.pack(">iiii?", 0, 9, -1, -1, False)),
             location(2, 0, 0), location(1, 0x7f10, 2), location(4, 0x82f0, -1),
-            location(3, 0xffffffff81000000, -1, hotspot.KERNEL_PID), (99, b"what"),
+            location(3, 0xffffffff81000000, -1), (99, b"what"),
             (hotspot.SAMPLE, struct.pack(">IIQII3i", 7, 8, 250, 0, 3, *frames) + bytes(9))))
         self.assertEqual(list(parsed.samples()),
-                         [(250, 7, 8, [(0x7f10, "jit_a"), (0x82f0, None)])])
+                         [(250, 7, 8, ["jit_a", "?"])])
         with self.assertRaisesRegex(hotspot.protocol.Failed, "is cut"):
             list(hotspot.Parsed(parsed.data + b"12345").samples())
 
