@@ -199,10 +199,6 @@ static const char *cause_of(const struct jp_evidence *evidence, const struct jp_
 	uint64_t slack = evidence->info.slack;
 	const char *cause = "no-act";
 
-	for (size_t i = 0; i < evidence->snapshots.count; i++)
-		if (evidence->snapshots.list[i].pid == map->pid &&
-		    map->time <= evidence->snapshots.list[i].after)
-			return "snapshot";
 	for (size_t i = 0; i < truth->nr_acts; i++) {
 		const struct jp_event *act = &truth->acts[i];
 
@@ -219,6 +215,11 @@ static const char *cause_of(const struct jp_evidence *evidence, const struct jp_
 		    map->map.addr < act->map.addr + act->map.len)
 			cause = "coalesced";
 	}
+	/* A live record, which an act made, may come before the snapshot is read to its end. */
+	for (size_t i = 0; strcmp(cause, "no-act") == 0 && i < evidence->snapshots.count; i++)
+		if (evidence->snapshots.list[i].pid == map->pid &&
+		    map->time <= evidence->snapshots.list[i].after)
+			cause = "snapshot";
 	return cause;
 }
 

@@ -517,6 +517,20 @@ class Reuse(Changed):
     fixture = "reuse"
 
 
+class Early(Folder):
+    """A capture that attaches on a busy machine: the bug is there before its snapshot is read."""
+
+    def test_live_record_before_the_snapshot_is_read(self) -> None:
+        case = self.place("case")
+        shutil.copytree(os.path.join(FIXTURES, "growth"), case)
+        inject = ["inject", "--anon=keep", "--jitdump-dir", case, "-i", case + "/perf.data", "-o"]
+        os.remove(self.place("case/injected.data"))
+        process.run([JITPROOF, *inject, self.place("case/injected.data")], timeout=60)
+        files.write(self.place("case/maps"), "# pid 12329 before %d after %d\n" % (NEVER, NEVER))
+        self.assertRegex(process.run([JITPROOF, "judge", case], timeout=60).stdout,
+                         r"(?m)^# order.hidden: 78 with cause coalesced,")
+
+
 del Changed  # only its heirs are tests
 
 

@@ -229,8 +229,8 @@ class Books(Recorded):
 
     def test_outside(self) -> None:
         """In native code, before samples were taken."""
-        for sample in self.deep_within(4):
-            sample.time = int(self.facts["sampling"]) - 10_000_000
+        for early, sample in enumerate(self.deep_within(4), 1):
+            sample.time = int(self.facts["sampling"]) - early * 10_000_000
             sample.ip = sample.regs[rd.X86_IP] = 0x1234
         self.perf.sort()
         self.only(self.fails(self.exactly(4, "samples", "outside")), "samples", "samples.pace")
