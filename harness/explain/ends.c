@@ -140,7 +140,8 @@ bool jp_image_replaced(const struct jp_image *image)
 	if (image->unmapped_since < LEAST ||
 	    (image->unmapped - image->unmapped_since) * FEW >= image->unmapped)
 		return false;
-	return image->in_files || image->high - image->low >= far;
+	return (image->in_files && image->in_files * FEW >= image->unmapped) ||
+	       image->high - image->low >= far;
 }
 
 /* --- ends --------------------------------------------------------------------------------- */
