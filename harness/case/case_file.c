@@ -15,6 +15,13 @@ static bool is(const char *line, const char *word)
 	return strncmp(line, word, length) == 0 && strchr(" \t", line[length]);
 }
 
+/* What comes behind the first word of @line, which may be all of it. */
+static char *behind(char *line, const char *word)
+{
+	line += strlen(word);
+	return line + strspn(line, " \t");
+}
+
 /* expect NAME: kept under it. */
 static int keep_set(struct jp_case_parser *p)
 {
@@ -85,10 +92,10 @@ static int first_line(struct jp_case_parser *p, char *line)
 	if (!p->study && !is(line, "case"))
 		return jp_case_bad(p, "line", line, "only cases here");
 	if (table || row)
-		return jp_case_table_line(p, line + (row ? 4 : 6), row);
+		return jp_case_table_line(p, behind(line, row ? "row" : "table"), row);
 	p->in_table = false;
 	if (is(line, "axis"))
-		return jp_case_axis_line(p, line + 5);
+		return jp_case_axis_line(p, behind(line, "axis"));
 	if (!is(line, "case") && !is(line, "defaults") && !is(line, "expect"))
 		return jp_case_bad(p, "word", line,
 				   "case, defaults, expect, axis, table, row, a comment or an "
