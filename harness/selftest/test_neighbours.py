@@ -426,6 +426,29 @@ class Inputs(Neighbours):
             with self.subTest(command):
                 self.refused(*command, path)
 
+    def test_lint_of_a_process(self) -> None:
+        """What their process is called after leads to root's, waits, or has escapes; and their own
+        file is said to be theirs, though what reads it is not root."""
+        kinds: tuple[Make, ...] = (self.link, self.hard, os.mkfifo)
+        with subprocess.Popen(["sleep", "60"], user=USER, group=USER, extra_groups=[],
+                              cwd=self.theirs) as child:
+            try:
+                for name in (f"/tmp/perf-{child.pid}.map", f"/tmp/jit-{child.pid}.dump"):
+                    for make in kinds:
+                        with self.subTest(name=name, make=make):
+                            self.plant(name, make)
+                            self.run_it("lint", "--all", "--pid", str(child.pid))
+                            os.unlink(name)
+                name = self.plant(f"/tmp/perf-{child.pid}.map",
+                                  lambda path: files.write(path, f"1000 10 {ESCAPE}\n"))
+                os.chmod(name, 0o600)
+                done = self.run_it("lint", "--all", "--pid", str(child.pid))
+                os.unlink(name)
+            finally:
+                child.kill()
+        self.assertIn(f"belongs to user {USER}", done.stdout)
+        self.assertNotIn("\033", done.stdout + done.stderr)
+
     def test_repro(self) -> None:
         """Links, hard links and names that lead out do not come into an archive."""
         kinds: tuple[tuple[str, Make], ...] = (
