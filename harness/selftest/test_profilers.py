@@ -202,6 +202,12 @@ class Real(unittest.TestCase):
     def test_hotspot(self) -> None:
         self.check("hotspot")
 
+    def test_codspeed(self) -> None:
+        self.check("codspeed")
+
+    def test_otel(self) -> None:
+        self.check("otel")
+
 
 if __name__ == "__main__":
     unittest.main()
