@@ -18,6 +18,7 @@ import itertools
 import json
 import os
 import platform
+import re
 import sys
 import tomllib
 from typing import Any, Iterable, Iterator
@@ -174,7 +175,9 @@ def causes(score: Score, known: list[dict[str, str]]) -> Iterator[str]:
                        key=lambda one: -one["count"])[:2]
         told = [("%s: %s" % (one["metric"], one["cause"]), " (%d)" % one["count"]) for one in worst]
         if not was_judged(row) or not told:
-            told = [("%s: %s" % (row["outcome"], row["why"].split("\n")[0]), "")
+            # Where a program lies here is nobody's business.
+            why = re.sub(r"/\S+/", "", row["why"].split("\n")[0])
+            told = [("%s: %s" % (row["outcome"], why), "")
                     if not was_judged(row) else ("see the figures", "")]
         why = list(dict.fromkeys(reason(known, score["profiler"], row["workload"], cause)
                                  for cause, _ in told))
