@@ -95,7 +95,7 @@ class Bench:
             shutil.copy(self.build.binary, self.plain)
             self.link_adapters(self.plain)
             files.write(os.path.join(self.plain, "objects"), " ".join(self.build.objects))
-        binary = os.path.join(self.plain, "jitproof")
+        binary = oracle.plain = os.path.join(self.plain, "jitproof")
         if isinstance(oracle, oracles.Script):
             oracle.learn(binary, self.plain)
             return
