@@ -205,9 +205,6 @@ class Real(unittest.TestCase):
     def test_codspeed(self) -> None:
         self.check("codspeed")
 
-    def test_otel(self) -> None:
-        self.check("otel")
-
 
 if __name__ == "__main__":
     unittest.main()
