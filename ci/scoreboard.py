@@ -176,8 +176,8 @@ def causes(score: Score, known: list[dict[str, str]]) -> Iterator[str]:
         told = [("%s: %s" % (one["metric"], one["cause"]), " (%d)" % one["count"]) for one in worst]
         if not was_judged(row) or not told:
             # Where a program lies here is nobody's business.
-            why = re.sub(r"/\S+/", "", row["why"].split("\n")[0])
-            told = [("%s: %s" % (row["outcome"], why), "")
+            words = re.sub(r"/\S+/", "", row["why"].split("\n")[0])
+            told = [("%s: %s" % (row["outcome"], words), "")
                     if not was_judged(row) else ("see the figures", "")]
         why = list(dict.fromkeys(reason(known, score["profiler"], row["workload"], cause)
                                  for cause, _ in told))
