@@ -73,7 +73,7 @@ class Liar(perf.Recording):
                                   10**9 // self.options.freq)
         lie = os.environ["JITPROOF_LIE"]
         if lie == "lost":
-            self.file.lost_samples += 7
+            self.file.count.lost_samples += 7
         with open(os.path.join(folder, "observations"), "x", encoding="utf-8",
                   errors="surrogateescape") as file:
             file.write(LIES[lie](stream))

@@ -60,8 +60,8 @@ class Explained(judged.Made):
         path = "/home/jit-%d.dump" % PID
         if times:
             made = mj.Made(PID)
-            for number, time in enumerate(times):
-                made.load(time, CODE + 0x100 * number, b"\xc3" * 0x100, number, "f%d" % number)
+            for number, at in enumerate(times):
+                made.load(at, CODE + 0x100 * number, b"\xc3" * 0x100, number, "f%d" % number)
             os.makedirs(os.path.join(self.root, "home"), exist_ok=True)
             made.save(self.root + path)
         self.map(path, FILE, time=8)
@@ -322,8 +322,7 @@ class Files(Explained):
         self.root = "/"
         for record in self.perf.maps():
             record.name, record.ino = self.library, os.stat(self.library).st_ino
-        found = self.causes()
-        self.assertEqual(found, [], found)
+        self.assertEqual(self.causes(), [])
         os.utime(self.library, (time.time() + 60, time.time() + 60))
         found = self.expect("missing-file", file=self.library)
         self.assertIn("after the recording", found["evidence"][1])
