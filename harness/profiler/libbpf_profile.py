@@ -17,7 +17,8 @@ from typing import IO
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from adapting.observations import Frame
-from adapting.protocol import (TIMEOUT_S, Adapter, Crashed, Failed, Missing, find, main, one_line,
+from adapting.program import Program
+from adapting.protocol import (TIMEOUT_S, Crashed, Failed, Missing, find, main, one_line,
                                output_of)
 from adapting.sums import Estimate
 
@@ -26,8 +27,7 @@ BEGUN = b"Hit Ctrl-C to end"
 SUM = re.compile(r"((?:    .*\n)*)    -                .* \((\d+)\)\n        (\d+)\n")
 
 
-class Profile(Adapter):
-    process: subprocess.Popen[bytes] | None = None
+class Profile(Program):
     terminal = -1
 
     @classmethod
@@ -62,10 +62,6 @@ class Profile(Adapter):
                 raise Failed("profile-libbpf did not begin: %s" % one_line(self.words()))
         self.estimate = Estimate(self.pid, self.options.freq)
 
-    def words(self) -> str:
-        with open(self.path("profiler.txt"), encoding="utf-8", errors="replace") as file:
-            return file.read()
-
     def read(self) -> bool:
         """What it prints; False: it ended."""
         try:
@@ -74,12 +70,6 @@ class Profile(Adapter):
             return False
         self.output += more
         return bool(more)
-
-    def samples(self) -> int:
-        return self.estimate.samples()
-
-    def ended(self) -> bool:
-        return self.process is not None and self.process.poll() is not None
 
     def end(self) -> None:
         assert self.process
@@ -91,11 +81,6 @@ class Profile(Adapter):
             raise Crashed("profile-libbpf", status, self.words())
         if status:
             raise Failed("profile-libbpf ended with %d" % status)
-
-    def clean(self) -> None:
-        if self.process and self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
 
     def write(self, file: IO[str]) -> None:
         stream = self.stream(file, ["no-time", "no-threads", "no-addresses"],

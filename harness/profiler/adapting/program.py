@@ -7,7 +7,7 @@ import subprocess
 import time
 from typing import Sequence
 
-from adapting.protocol import TIMEOUT_S, Adapter, Failed, one_line
+from adapting.protocol import TIMEOUT_S, Adapter, Crashed, Failed, one_line
 from adapting.sums import Estimate
 
 
@@ -15,6 +15,7 @@ class Program(Adapter):
     """Subclasses say how it is called, and what it prints once it samples."""
 
     sampling = ""
+    said = "profiler.txt"  # the file that it prints into
     statuses: Sequence[int] = (0,)  # with which it ends
     process: subprocess.Popen[bytes] | None = None
 
@@ -25,7 +26,7 @@ class Program(Adapter):
         return None
 
     def begin(self) -> None:
-        with open(self.path("profiler.txt"), "ab") as words:
+        with open(self.path(self.said), "ab") as words:
             self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=words,
                                             stderr=words, env=self.environment())
         until = time.monotonic() + TIMEOUT_S
@@ -35,7 +36,7 @@ class Program(Adapter):
 
     def words(self) -> str:
         """What it printed so far."""
-        with open(self.path("profiler.txt"), encoding="utf-8", errors="replace") as file:
+        with open(self.path(self.said), encoding="utf-8", errors="replace") as file:
             return file.read()
 
     def wait(self, until: float, what: str) -> None:
@@ -65,6 +66,8 @@ class Program(Adapter):
             status = self.process.wait(TIMEOUT_S)
         except subprocess.TimeoutExpired:
             raise self.failed("does not end") from None
+        if status < 0:
+            raise Crashed(self.command()[0], status, self.words())
         if status not in self.statuses:
             raise self.failed("ended with %d" % status)
 
