@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Lines of perf maps: a map that tells of one function of its process tells of each that the
- * process loaded, by its place, size and name, and of nothing else. No sample need miss a line:
- * other code may have come to lie there since.
+ * process loaded, but for those in files, by its place, size and name, and of nothing else. No
+ * sample need miss a line: other code may have come to lie there since.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -87,6 +87,19 @@ static uint64_t last_image(const struct jp_truth *truth, uint32_t pid)
 	return last;
 }
 
+/* What a file holds, its symbols tell. */
+static bool is_of_file(const struct jp_truth *truth, const struct jp_truth_code *code)
+{
+	for (size_t i = 0; i < truth->nr_files; i++) {
+		const struct jp_truth_file *file = &truth->files[i];
+
+		if (file->pid == code->pid && file->until > code->loaded &&
+		    code->addr - file->addr < file->len)
+			return true;
+	}
+	return false;
+}
+
 /* Whether its process loaded @code itself, and so told of it: what it has from its parent is as old
  * as it, and of what moves no map tells. */
 static bool is_load(const struct process_map *map, const struct jp_truth_code *code, uint64_t begun)
@@ -135,7 +148,8 @@ static int note_codes(struct process_map *map, const struct jp_truth_code *codes
 static int judge_map(struct process_map *map, const struct jp_truth_code *codes, size_t count,
 		     const struct jp_perf_map *lines)
 {
-	const uint64_t begun = last_image(map->all->view->evidence->truth, map->pid);
+	const struct jp_truth *truth = map->all->view->evidence->truth;
+	const uint64_t begun = last_image(truth, map->pid);
 
 	map->failed = note_codes(map, codes, count);
 	if (!map->failed)
@@ -144,7 +158,7 @@ static int judge_map(struct process_map *map, const struct jp_truth_code *codes,
 		return map->failed;
 	jp_perf_map_each(lines, judge_line, map);
 	for (size_t i = 0; i < count && !map->failed; i++)
-		if (is_load(map, &codes[i], begun))
+		if (is_load(map, &codes[i], begun) && !is_of_file(truth, &codes[i]))
 			map->failed = judge_load(map, &codes[i]);
 	return map->failed;
 }
