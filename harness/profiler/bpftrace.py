@@ -15,7 +15,7 @@ from typing import IO, Iterator
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from adapting.observations import Frame
-from adapting.protocol import TIMEOUT_S, Adapter, Failed, Missing, find, main, one_line, output_of
+from adapting.protocol import TIMEOUT_S, Adapter, Failed, Missing, find, main, one_line, version_of
 
 # The last probe is attached first: once the other one fires, both are.
 PROGRAM = """interval:ms:50 { printf("T %%llu\\n", nsecs); }
@@ -59,10 +59,7 @@ class Bpftrace(Adapter):
     def version(cls) -> str:
         if os.geteuid():
             raise Missing("bpftrace needs root")
-        found = re.match(r"bpftrace v?(\d\S*)", output_of(cls.program(), "--version"))
-        if not found:
-            raise Missing("bpftrace: does not tell its version")
-        return found[1]
+        return version_of("bpftrace", r"^bpftrace v?(\d\S*)", cls.program(), "--version")
 
     @staticmethod
     def program() -> str:

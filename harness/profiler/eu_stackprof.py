@@ -14,7 +14,7 @@ from typing import IO, Iterator, Sequence
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from adapting.program import Program
-from adapting.protocol import Missing, find, main, output_of
+from adapting.protocol import find, main, version_of
 
 PERIOD_NS = 1_000_000  # it knows no other
 STACK = re.compile(r"^find_dwfl pid (\d+) .*? pc=", re.M)
@@ -28,10 +28,7 @@ class StackProf(Program):
 
     @classmethod
     def version(cls) -> str:
-        found = re.search(r"elfutils\) (\d\S*)", output_of(cls.program(), "--version"))
-        if not found:
-            raise Missing("eu-stackprof: does not tell its version")
-        return found[1]
+        return version_of("eu-stackprof", r"elfutils\) (\d\S*)", cls.program(), "--version")
 
     @staticmethod
     def program() -> str:

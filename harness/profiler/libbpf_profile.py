@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from adapting.observations import Frame
 from adapting.program import Program
 from adapting.protocol import (TIMEOUT_S, Crashed, Failed, Missing, find, main, one_line,
-                               output_of)
+                               version_of)
 from adapting.sums import Estimate
 
 BEGUN = b"Hit Ctrl-C to end"
@@ -34,10 +34,7 @@ class Profile(Program):
     def version(cls) -> str:
         if os.geteuid():
             raise Missing("profile-libbpf needs root")
-        found = re.match(r"profile (\d\S*)", output_of(cls.program(), "--version"))
-        if not found:
-            raise Missing("profile-libbpf: does not tell its version")
-        return found[1]
+        return version_of("profile-libbpf", r"^profile (\d\S*)", cls.program(), "--version")
 
     @staticmethod
     def program() -> str:

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from adapting.observations import Frame
 from adapting.program import Program
-from adapting.protocol import TIMEOUT_S, Missing, find, main, output_of
+from adapting.protocol import TIMEOUT_S, Missing, find, main, version_of
 
 SAMPLE = re.compile(r"^(\d+) (\d+) (\d+)((?: \S+)*)$", re.M)
 
@@ -44,10 +44,7 @@ class Otel(Program):
     def version(cls) -> str:
         if os.geteuid():
             raise Missing("the OpenTelemetry eBPF profiler needs root")
-        found = re.match(r"v(\d\S*)", output_of(cls.program(), "version"))
-        if not found:
-            raise Missing("otel: does not tell its version")
-        return found[1]
+        return version_of("otel", r"^v(\d\S*)", cls.program(), "version")
 
     def begin(self) -> None:
         """It makes itself known to all processes first, one after another: until it sampled one

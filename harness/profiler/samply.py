@@ -15,7 +15,7 @@ from typing import IO, Sequence
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from adapting import gecko
 from adapting.program import Program
-from adapting.protocol import TIMEOUT_S, Missing, find, main, output_of
+from adapting.protocol import TIMEOUT_S, find, main, version_of
 
 LOST = re.compile(r"^Lost (\d+) events", re.M)
 
@@ -25,10 +25,7 @@ def program() -> str:
 
 
 def version() -> str:
-    found = re.match(r"samply (\d\S*)", output_of(program(), "--version"))
-    if not found:
-        raise Missing("samply: does not tell its version")
-    return found[1]
+    return version_of("samply", r"^samply (\d\S*)", program(), "--version")
 
 
 class Samply(Program):

@@ -74,6 +74,14 @@ def output_of(*command: str) -> str:
     return done.stdout
 
 
+def version_of(what: str, pattern: str, *command: str) -> str:
+    """The part of what @command prints that @pattern has in parentheses."""
+    found = re.search(pattern, output_of(*command))
+    if not found:
+        raise Missing("%s: does not tell its version" % what)
+    return found[1]
+
+
 class Published:
     """Perf maps of the case's folder, where profilers look: links in /tmp that go again."""
 

@@ -13,7 +13,7 @@ from typing import IO, Iterator, Sequence
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from adapting.program import Program
-from adapting.protocol import Missing, find, main, output_of
+from adapting.protocol import find, main, version_of
 
 FRAME = re.compile(r"(.*) \((.*)\)$")
 
@@ -36,10 +36,7 @@ class PySpy(Program):
 
     @classmethod
     def version(cls) -> str:
-        found = re.match(r"py-spy (\d\S*)", output_of(cls.program(), "--version"))
-        if not found:
-            raise Missing("py-spy: does not tell its version")
-        return found[1]
+        return version_of("py-spy", r"^py-spy (\d\S*)", cls.program(), "--version")
 
     def command(self) -> Sequence[str]:
         return (self.program(), "record", "-f", "raw", "-F", "-r", str(self.options.freq), "-o",
