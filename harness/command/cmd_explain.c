@@ -55,10 +55,11 @@ static int usage(const char *problem, const char *what)
 
 static int parse_fail_if(struct explain_arguments *options, const char *text)
 {
-	const char *what, *problem = jp_limit_parse(&options->limit, text, &what);
+	const char *problem =
+		jp_limit_parse(&options->limit, text, "expected ID>X after --fail-if, found ");
 
 	if (problem)
-		return usage(problem, what);
+		return usage(problem, text);
 	return jp_cause_find(options->limit.name) ? 0
 						  : usage("no cause called ", options->limit.name);
 }

@@ -121,10 +121,11 @@ static const struct metric *find_metric(const struct judgement *judgement, const
 
 static int parse_fail_if(struct options *options, const char *text)
 {
-	const char *what, *problem = jp_limit_parse(&options->limit, text, &what);
+	const char *problem =
+		jp_limit_parse(&options->limit, text, "expected METRIC>X after --fail-if, found ");
 
 	if (problem)
-		return usage(problem, what);
+		return usage(problem, text);
 	return find_metric(&(struct judgement){0}, options->limit.name)
 		       ? 0
 		       : usage("no metric called ", options->limit.name);

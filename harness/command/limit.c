@@ -7,15 +7,14 @@
 
 #include "harness/base/exits.h"
 
-const char *jp_limit_parse(struct jp_limit *limit, const char *text, const char **what)
+const char *jp_limit_parse(struct jp_limit *limit, const char *text, const char *nameless)
 {
 	const char *greater = strchr(text, '>');
 	size_t length = greater ? (size_t)(greater - text) : 0;
 	char *end;
 
-	*what = text;
 	if (!length || length >= sizeof(limit->name))
-		return "expected NAME>X after --fail-if, found ";
+		return nameless;
 	memcpy(limit->name, text, length);
 	limit->name[length] = '\0';
 	limit->above = strtod(greater + 1, &end);

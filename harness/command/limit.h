@@ -11,8 +11,8 @@ struct jp_limit {
 	bool percent;
 };
 
-/* NULL, or what is wrong with @text, to stand before a part of it: *@what. */
-const char *jp_limit_parse(struct jp_limit *limit, const char *text, const char **what);
+/* NULL, or what is wrong with @text, to stand before it: @nameless where it has no NAME>. */
+const char *jp_limit_parse(struct jp_limit *limit, const char *text, const char *nameless);
 /* JP_EXIT_OK; JP_EXIT_BAD where @count, or its share of @of, exceeds @limit: said on stderr. */
 int jp_limit_verdict(const struct jp_limit *limit, const char *command, const char *file,
 		     double count, double of);
