@@ -302,11 +302,11 @@ else
 install: all ## install below $(DESTDIR)$(prefix), or as kselftest into KSFT_INSTALL_PATH
 	$(INSTALL) -d '$(DESTDIR)$(prefix)/bin'
 	$(INSTALL) -m 755 $(O)/jitproof $(STATIC) '$(DESTDIR)$(prefix)/bin/'
-	$(INSTALL) -d '$(DESTDIR)$(prefix)/share/jitproof/profiler/adapting'
-	$(INSTALL) -m 644 $(wildcard harness/profiler/*.py) \
-	  '$(DESTDIR)$(prefix)/share/jitproof/profiler/'
-	$(INSTALL) -m 644 $(wildcard harness/profiler/adapting/*.py) \
-	  '$(DESTDIR)$(prefix)/share/jitproof/profiler/adapting/'
+	for folder in profiler profiler/adapting profiler/runtimes; do \
+	  $(INSTALL) -d '$(DESTDIR)$(prefix)/share/jitproof'/$$folder && \
+	  $(INSTALL) -m 644 harness/$$folder/*.py \
+	    '$(DESTDIR)$(prefix)/share/jitproof'/$$folder/ || exit 1; \
+	done
 endif
 
 help: ## this list

@@ -233,7 +233,7 @@ class Books(Recorded):
             sample.time = int(self.facts["sampling"]) - early * 10_000_000
             sample.ip = sample.regs[rd.X86_IP] = 0x1234
         self.perf.sort()
-        self.only(self.fails(self.exactly(4, "samples", "outside")), "samples", "samples.pace")
+        self.only(self.fails(self.exactly(4, "samples", "outside")), "samples")
 
 
 class Clock(Recorded):
