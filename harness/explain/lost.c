@@ -91,7 +91,7 @@ int jp_lost_blame(const struct jp_lost *lost, struct jp_explain_view *view, uint
 				  sideband, lost->sideband);
 	}
 	/* Where most of what is there is harmed, that is what the loss cost. */
-	if (!samples || harm * 2 >= view->samples)
+	if (!samples || (harm && harm * 2 >= view->samples))
 		return 0;
 	found = blame(lost, view, "lost-samples", samples);
 	if (!found)

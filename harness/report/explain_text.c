@@ -70,7 +70,10 @@ static void print_verdict(const struct jp_explanation *explanation, const char *
 
 	print(file);
 	if (!explanation->summary.samples) {
-		printf(": there are no samples\n");
+		printf(": there are no samples");
+		if (explanation->nr_accused)
+			printf(", because %s (%s)", main->cause->text, main->cause->id);
+		putchar('\n');
 	} else if (jp_explain_healthy(explanation)) {
 		printf(": healthy: no cause costs stacks or names of %.0f %% of the %" PRIu64
 		       " samples\n",

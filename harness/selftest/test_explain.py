@@ -378,6 +378,12 @@ class Losses(Recording):
                  self.perf.side(rd.LOST, struct.pack("<QQ", 7, 100), self.time))
         self.only("lost-samples", 0.25)
 
+    def test_all_samples_are_lost(self) -> None:
+        self.add(self.perf.side(rd.LOST_SAMPLES, struct.pack("<Q", 100), self.time))
+        self.only("lost-samples", 1)
+        self.assertIn("there are no samples, because the kernel lost samples (lost-samples)\n",
+                      self.run_explain().stdout)
+
     def test_lost_records(self) -> None:
         """Samples in no mapping after a loss of an event that tells of mappings."""
         struct.pack_into("<Q", self.perf.attrs[0].raw, ATTR_FLAGS,
