@@ -84,6 +84,8 @@ void jp_session_interrupt(struct jp_session *session);
 void jp_session_stop(struct jp_session *session, uint64_t *lost_samples, uint64_t *lost_sideband);
 /* Of a stopped session without samples: why, as far as the events tell. Into @text. */
 void jp_session_silence(const struct jp_session *session, char *text, size_t size);
+/* Samples a second and thread: fewer than were asked for where rings hold no more. */
+uint32_t jp_session_frequency(const struct jp_session *session);
 /* Stops if need be, finishes and closes the file, writes `capture`. Frees @session. */
 int jp_session_finish(struct jp_session *session, struct jp_error *err);
 

@@ -207,6 +207,11 @@ void jp_session_stop(struct jp_session *session, uint64_t *lost_samples, uint64_
 	*lost_sideband = session->info.lost_sideband;
 }
 
+uint32_t jp_session_frequency(const struct jp_session *session)
+{
+	return session->recorder ? session->recorder->frequency : session->options.frequency;
+}
+
 void jp_session_silence(const struct jp_session *session, char *text, size_t size)
 {
 	const struct jp_capture_info *info = &session->info;

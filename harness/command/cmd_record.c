@@ -202,6 +202,7 @@ static int record(int argc, char **argv)
 	const struct jp_capture *capture;
 	struct jp_session *session;
 	uint64_t samples, lost_samples, lost_sideband;
+	uint32_t frequency;
 	struct jp_error err = {""};
 	char name[64], silence[256];
 	int ret, status = JP_EXIT_OK;
@@ -238,6 +239,7 @@ static int record(int argc, char **argv)
 	jp_session_stop(session, &lost_samples, &lost_sideband);
 	samples = jp_session_samples(session);
 	jp_session_silence(session, silence, sizeof(silence));
+	frequency = jp_session_frequency(session);
 	ret = jp_session_finish(session, &err);
 	if (ret) {
 		fprintf(stderr, "jitproof record: %s\n", err.text);
@@ -247,6 +249,12 @@ static int record(int argc, char **argv)
 		"jitproof record: %" PRIu64 " samples, %" PRIu64 " lost, %" PRIu64
 		" mapping records lost, %s (%" PRIu64 " bytes)\n",
 		samples, lost_samples, lost_sideband, request.output, size_of(request.output));
+	if (frequency < request.options.frequency)
+		fprintf(stderr,
+			"jitproof record: note: %u samples a second and thread, not %u: for more, "
+			"larger rings (--ring, RLIMIT_MEMLOCK), smaller --stack, or "
+			"kernel.perf_event_max_sample_rate\n",
+			frequency, request.options.frequency);
 	if (!samples)
 		fprintf(stderr, "jitproof record: no samples: %s\n", silence);
 	if (caught) {

@@ -190,6 +190,16 @@ class Live(Folder):
     def facts(self) -> dict[str, str]:
         return rd.read_facts(os.path.join(self.out, "live/one"))
 
+    def test_fewer_samples_than_asked_for(self) -> None:
+        """A ring that holds no more lowers the rate: whoever looks at the count must know."""
+        notes = []
+        for ring in ("16384", "1048576"):
+            done = process.run([JITPROOF, "record", f"--ring={ring}", "-F", "499", "-o",
+                                self.place(ring), "--", "true"], timeout=30)
+            notes += re.findall(r"note: (\d+) samples a second and thread, not 499: ", done.stderr)
+        self.assertEqual(len(notes), 1)
+        self.assertLess(int(notes[0]), 100)
+
     STORM = "storm --acts=20000 --forks=50 : launch --freq=999 --user-only"
 
     def test_ring_of_one_page(self) -> None:
