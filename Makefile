@@ -157,7 +157,7 @@ $(O)/asan/%.o: %.c Makefile
 	$(Q)$(CC) $(JP_CFLAGS) -O1 -g $(SANITIZE) -c -o $@ $<
 
 $(O)/asan/fuzz_%: $(O)/asan/harness/selftest/fuzz_%.o $(O)/asan/harness/selftest/fuzz.o \
-		$(O)/asan/harness/selftest/exact.o $(ASAN_PARTS)
+		$(O)/asan/harness/selftest/exact.o $(O)/asan/harness/selftest/seal.o $(ASAN_PARTS)
 	$(call SAY,LD,$@)
 	$(Q)$(CC) -g $(SANITIZE) $(LDFLAGS) $(EXACT:%=-Wl,--wrap=%) -o $@ $^ $(JP_LDLIBS)
 
@@ -192,7 +192,8 @@ $(O)/guided/%.o: %.c Makefile
 	$(Q)$(GUIDED_CC) $(JP_CFLAGS) -O1 -g -fsanitize=fuzzer-no-link $(GUIDED_FLAGS) -c -o $@ $<
 
 $(O)/guided/fuzz_%: $(O)/guided/harness/selftest/fuzz_%.o $(O)/guided/harness/selftest/guided.o \
-		$(O)/guided/harness/selftest/exact.o $(GUIDED_PARTS)
+		$(O)/guided/harness/selftest/exact.o $(O)/guided/harness/selftest/seal.o \
+		$(GUIDED_PARTS)
 	$(call SAY,LD,$@)
 	$(Q)$(GUIDED_CC) -g -fsanitize=fuzzer $(GUIDED_FLAGS) $(LDFLAGS) $(EXACT:%=-Wl,--wrap=%) \
 		-o $@ $^ $(JP_LDLIBS)

@@ -4,12 +4,11 @@
 #include <math.h>
 
 /*
- * A CPU of a virtual machine may stand still where its host limits what it may take (CFS bandwidth,
- * a period of 100 ms; where several machines want more, two of them), and the thread that was there
- * is charged for some of it (40 ms, 138 ms with ten times the load; the clock of stolen time does
- * not have all). That is one activation each time: as many of a thread are left out, if each lacks
- * more samples than chance takes, and fewer than two periods hold. Samples that are taken away are
- * missing in all activations of their time.
+ * A CPU of a virtual machine stands still where its host gives it to another (a load of 20 lost
+ * 252 s of 2.5 hours so, by `steal` of /proc/stat), and the thread that was there is charged for
+ * some of it: 40 ms were seen, and 138 ms at a load of 24. That is one activation each time: as
+ * many of a thread are left out, if each lacks more samples than chance takes, and no more than
+ * fit into STALL_NS. Samples that are taken away are missing in all activations of their time.
  */
 enum { STALL_PERIODS = 4 };
 static const double STALL_NS = 200e6;

@@ -15,7 +15,6 @@
 #include "harness/base/clock.h"
 #include "harness/base/file.h"
 #include "harness/format/rundir/run_dir.h"
-#include "harness/model/oracle/truth.h"
 
 enum { MAX_SEEDS = 16, MAX_SIZE = 1 << 20, SECONDS = 10, HEAD = 192 };
 
@@ -285,17 +284,6 @@ static void try_corpus(const char *name)
 	}
 	if (count >= 0)
 		free(names);
-}
-
-void fuzz_seal(unsigned char *bytes, size_t size)
-{
-	struct jp_truth_record record;
-
-	for (size_t at = JP_TRUTH_PAGE; at + sizeof(record) <= size; at += sizeof(record)) {
-		memcpy(&record, bytes + at, sizeof(record));
-		record.seal = jp_truth_seal(&record);
-		memcpy(bytes + at, &record, sizeof(record));
-	}
 }
 
 /* @seconds 0: a fixed number of rounds. */

@@ -9,7 +9,6 @@
 
 #include "harness/base/file.h"
 #include "harness/format/rundir/run_dir.h"
-#include "harness/model/oracle/truth.h"
 #include "harness/selftest/fuzz.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -31,17 +30,6 @@ const char *__asan_default_options(void)
 const char *fuzz_folder(void)
 {
 	return folder;
-}
-
-void fuzz_seal(unsigned char *bytes, size_t size)
-{
-	struct jp_truth_record record;
-
-	for (size_t at = JP_TRUTH_PAGE; at + sizeof(record) <= size; at += sizeof(record)) {
-		memcpy(&record, bytes + at, sizeof(record));
-		record.seal = jp_truth_seal(&record);
-		memcpy(bytes + at, &record, sizeof(record));
-	}
 }
 
 static void clean(void)

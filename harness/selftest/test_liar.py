@@ -49,7 +49,7 @@ class Liar(Folder):
         for lie in ("caller", "leaf"):
             self.assertEqual(self.red(lie), {"whole"}, lie)
         for lie in ("invent", "order"):
-            self.assertEqual(self.red(lie) - {"right", "wrong"}, {"whole", "invented"}, lie)
+            self.assertEqual(self.red(lie), {"whole", "invented"}, lie)
 
     def test_names(self) -> None:
         self.assertEqual(self.red("swap"), {"right", "wrong"})
@@ -60,7 +60,7 @@ class Liar(Folder):
 
     def test_tasks(self) -> None:
         for lie in ("fork", "exit", "exec", "comm", "strays"):
-            self.assertEqual(self.red(lie, "fork_exec") - {"mapped", "whole"}, {"tasks"}, lie)
+            self.assertEqual(self.red(lie, "fork_exec"), {"tasks"}, lie)
 
     def test_lost(self) -> None:
         self.assertEqual(self.red("lost"), {"lost"})
