@@ -12,8 +12,11 @@ int jp_frame_names_init(struct jp_frame_names *names, const struct jp_truth *tru
 	names->truth = truth;
 	for (size_t i = 0; i < truth->nr_codes; i++) {
 		const char *name = truth->codes[i].name;
-		struct jp_text *text = jp_text_keep(&names->texts, name, strlen(name));
+		struct jp_text *text;
 
+		if (truth->codes[i].in_file)
+			continue;
+		text = jp_text_keep(&names->texts, name, strlen(name));
 		if (!text)
 			return -ENOMEM;
 		text->value = text;

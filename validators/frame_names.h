@@ -8,7 +8,7 @@
 
 /*
  * Names of emitted functions as numbers, so that stacks of names compare as stacks of addresses do.
- * Native frames have any name: all of them are JP_FRAME_NATIVE.
+ * Native frames, and those in files, have any name: all of them are JP_FRAME_NATIVE.
  */
 enum { JP_FRAME_MOST = 8192 }; /* frames of one stack */
 enum { JP_FRAME_NATIVE, JP_FRAME_UNNAMED, JP_FRAME_FIRST };

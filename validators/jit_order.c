@@ -62,6 +62,13 @@ static struct jp_exception *except(struct order *order, const struct jp_code_nam
 	return exception && exception->count == 1 ? exception : NULL;
 }
 
+/* No perf map is asked for code in files, and ours have no symbols. A jitdump may tell of all code.
+ */
+static bool needs_name(const struct order *order, const struct jp_life *life)
+{
+	return !life->code->in_file || order->loads.dumps;
+}
+
 static int judge_name(struct order *order, const struct jp_event *event,
 		      const struct jp_code_name *name)
 {
@@ -104,6 +111,8 @@ static int judge_sample(struct order *order, const struct jp_event *event)
 		return 0;
 	}
 	name = jp_code_name_at(&order->naming, life, sample.ip);
+	if (!name.found && !needs_name(order, life))
+		return 0;
 	sample.named = name.named;
 	sample.covered = name.covered;
 	order->side->named[name.named]++;
@@ -159,7 +168,7 @@ static int begin_incarnations(struct order *order, uint64_t time)
 		if (life->begin >= time)
 			break;
 		order->begun++;
-		if (life->begin >= life->end)
+		if (life->begin >= life->end || !needs_name(order, life))
 			continue;
 		order->state[index].begun = true;
 		order->load_judged++;

@@ -121,6 +121,21 @@ static int count(struct named_stacks *stacks, const struct jp_event *event,
 	}
 }
 
+/* Whether the thread of @event was in a path of which each function has a name to be known by. */
+static bool is_in_named_path(const struct jp_evidence *evidence, const struct jp_event *event)
+{
+	const uint64_t slack = evidence->info.slack;
+	const struct jp_truth_path *path;
+
+	if (!jp_truth_is_inside(evidence->truth, event->tid, event->time, slack))
+		return false;
+	path = jp_truth_activation_at(evidence->truth, NULL, event->tid, event->time - slack)->path;
+	for (uint32_t i = 0; i < path->depth; i++)
+		if (path->functions[i]->in_file)
+			return false;
+	return true;
+}
+
 static int see(struct jp_view *view, const struct jp_event *event)
 {
 	struct named_stacks *stacks = view->state;
@@ -130,9 +145,8 @@ static int see(struct jp_view *view, const struct jp_event *event)
 		return 0;
 	take(stacks, event);
 	if (!stacks->nr_seen || stacks->seen[0] < JP_FRAME_FIRST) {
-		/* Native, or emitted and without its name. */
-		stacks->counts.off_code += jp_truth_is_inside(evidence->truth, event->tid,
-							      event->time, evidence->info.slack);
+		/* Native, of a file, or emitted and without its name. */
+		stacks->counts.off_code += is_in_named_path(evidence, event);
 		return 0;
 	}
 	stacks->counts.samples++;

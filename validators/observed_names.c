@@ -114,6 +114,9 @@ static int see(struct jp_view *view, const struct jp_event *event)
 				?: jp_truth_code_at(truth, event->pid, ip,
 						    time < slack ? 0 : time - slack);
 
+		/* What a profiler calls code in files is judged no more than that of libc. */
+		if (code && code->in_file && !(name && is_function(names, name)))
+			continue;
 		names->all += code != NULL;
 		if (!code)
 			failed = judge_native(names, event, ip, name);

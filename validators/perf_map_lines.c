@@ -87,19 +87,6 @@ static uint64_t last_image(const struct jp_truth *truth, uint32_t pid)
 	return last;
 }
 
-/* What a file holds, its symbols tell. */
-static bool is_of_file(const struct jp_truth *truth, const struct jp_truth_code *code)
-{
-	for (size_t i = 0; i < truth->nr_files; i++) {
-		const struct jp_truth_file *file = &truth->files[i];
-
-		if (file->pid == code->pid && file->until > code->loaded &&
-		    code->addr - file->addr < file->len)
-			return true;
-	}
-	return false;
-}
-
 /* Whether its process loaded @code itself, and so told of it: what it has from its parent is as old
  * as it, and of what moves no map tells. */
 static bool is_load(const struct process_map *map, const struct jp_truth_code *code, uint64_t begun)
@@ -148,8 +135,7 @@ static int note_codes(struct process_map *map, const struct jp_truth_code *codes
 static int judge_map(struct process_map *map, const struct jp_truth_code *codes, size_t count,
 		     const struct jp_perf_map *lines)
 {
-	const struct jp_truth *truth = map->all->view->evidence->truth;
-	const uint64_t begun = last_image(truth, map->pid);
+	const uint64_t begun = last_image(map->all->view->evidence->truth, map->pid);
 
 	map->failed = note_codes(map, codes, count);
 	if (!map->failed)
@@ -158,7 +144,7 @@ static int judge_map(struct process_map *map, const struct jp_truth_code *codes,
 		return map->failed;
 	jp_perf_map_each(lines, judge_line, map);
 	for (size_t i = 0; i < count && !map->failed; i++)
-		if (is_load(map, &codes[i], begun) && !is_of_file(truth, &codes[i]))
+		if (is_load(map, &codes[i], begun) && !codes[i].in_file)
 			map->failed = judge_load(map, &codes[i]);
 	return map->failed;
 }

@@ -281,12 +281,21 @@ static int judge_weight(struct summed *summed)
 				  summed->all, least);
 }
 
+/* Names of sums are judged where all code has one: a sum in a file may have none. */
+static bool all_named(const struct jp_truth *truth)
+{
+	for (size_t i = 0; i < truth->nr_codes; i++)
+		if (truth->codes[i].in_file)
+			return false;
+	return true;
+}
+
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct summed *summed = view->state;
 	int failed = jp_stack_counts_add(&summed->counts, view) ?: judge_weight(summed);
 
-	if (!failed && view->asked->names && summed->by_name)
+	if (!failed && view->asked->names && summed->by_name && all_named(view->evidence->truth))
 		failed = jp_findings_add_as(&view->findings, &named_samples,
 					    jp_metric_rate("names.right",
 							   summed->emitted - summed->never,

@@ -61,6 +61,13 @@ class Score(Folder):
         self.assertFalse(chain["whole"]["good"])
         self.assertGreater(dump["whole"]["n"], 0)
 
+    def test_libraries(self) -> None:
+        """Nobody can name what a library without symbols holds: JIT code beside it is judged."""
+        library, tails = self.own("replaced_binary", "tail_calls")
+        self.assertGreater(tails["right"]["n"], 10)
+        self.assertEqual(tails["right"]["k"], tails["right"]["n"])
+        self.assertNotIn("right", library)
+
     def test_table(self) -> None:
         done = self.score("--profiler", "jitproof", "--samples=20", "anon_exec")
         self.assertEqual(done.returncode, 0, done.stderr)

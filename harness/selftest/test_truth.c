@@ -800,15 +800,19 @@ static void put_file(uint64_t time, uint64_t addr, uint64_t ino, const char *tex
 
 static void write_files(void)
 {
+	uint32_t layout = jp_truth_layout(insns, INSNS);
 	pid_t parent = getpid(), child;
 
 	put_file(100, 0x1000, 11, "00ff /a program");
+	add_code(0x5010, layout, "told of before its library", 105);
 	put_file(110, 0x5000, 12, "- /library");
+	add_code(0x7000, layout, "between the files", 110);
 	put_at(JP_TRUTH_MARK, 111, jp_truth_text("parent"), 0, 0, 0);
 	child = fork();
 	if (!child) {
 		put_at(JP_TRUTH_PROCESS_START, 200, parent, JP_HOW_FORK, 0, 0);
 		put_at(JP_TRUTH_UNMAP, 300, 0x5000, 0x1000, 0, 0);
+		add_code(0x5020, layout, "where a library was", 310);
 		put_at(JP_TRUTH_PROCESS_START, 400, parent, JP_HOW_EXEC, 0, 0);
 		put_file(410, 0x1000, 13, "01 /another");
 		_exit(0);
@@ -847,6 +851,10 @@ static void test_files(void)
 	      "what one unmaps the other keeps");
 	file = file_of(truth, child, 13);
 	check(file && file->from == 410 && file->until == 600, "the last ends with the process");
+	for (size_t i = 0; i < truth->nr_codes; i++)
+		check(truth->codes[i].in_file == (truth->codes[i].addr == 0x5010),
+		      "code %s is in a file where one is mapped then", truth->codes[i].name);
+	check(truth->nr_codes == 5, "in two processes");
 	jp_truth_free(truth);
 }
 

@@ -103,5 +103,7 @@ int jp_truth_end_files(struct jp_truth_collector *collector, struct jp_truth_pro
 		       const struct jp_event *event);
 int jp_truth_inherit_files(struct jp_truth_collector *collector, struct jp_truth_process *child,
 			   const struct jp_truth_process *parent, const struct jp_event *event);
+/* Tells the codes that lie in files; after both. */
+int jp_truth_find_files(struct jp_truth_collector *collector);
 
 #endif

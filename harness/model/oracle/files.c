@@ -2,6 +2,16 @@
 #include "harness/model/oracle/collect.h"
 
 #include <errno.h>
+#include <stdlib.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/search.h"
+
+/* A file among those of its process, by place. */
+struct placed_file {
+	const struct jp_truth_file *file;
+	uint64_t reach; /* the largest end of it and of those before it */
+};
 
 static int add(struct jp_truth_collector *collector, struct jp_truth_process *process,
 	       const struct jp_truth_file *file)
@@ -90,4 +100,63 @@ int jp_truth_follow_file(struct jp_truth_collector *collector, const struct jp_e
 	return process ? end(collector, (struct jp_truth_process *)process, event->map.addr,
 			     event->map.len, event->before)
 		       : 0;
+}
+
+static int by_place(const void *left, const void *right)
+{
+	const struct jp_truth_file *a = ((const struct placed_file *)left)->file;
+	const struct jp_truth_file *b = ((const struct placed_file *)right)->file;
+
+	return jp_compare(a->pid, b->pid) ?: jp_compare(a->addr, b->addr);
+}
+
+/* All files of @truth by process and place; NULL: no memory. */
+static struct placed_file *place(const struct jp_truth *truth)
+{
+	struct placed_file *placed = calloc(truth->nr_files + 1, sizeof(*placed));
+	uint64_t reach = 0;
+
+	for (size_t i = 0; placed && i < truth->nr_files; i++)
+		placed[i].file = &truth->files[i];
+	if (placed)
+		qsort(placed, truth->nr_files, sizeof(*placed), by_place);
+	for (size_t i = 0; placed && i < truth->nr_files; i++) {
+		const struct jp_truth_file *file = placed[i].file;
+
+		if (!i || file->pid != placed[i - 1].file->pid)
+			reach = 0;
+		if (reach < file->addr + file->len)
+			reach = file->addr + file->len;
+		placed[i].reach = reach;
+	}
+	return placed;
+}
+
+int jp_truth_find_files(struct jp_truth_collector *collector)
+{
+	struct jp_truth *truth = collector->truth;
+	jp_cleanup_free struct placed_file *placed = place(truth);
+
+	if (!placed)
+		return -ENOMEM;
+	for (size_t i = 0; i < truth->nr_codes; i++) {
+		struct jp_truth_code *code = &truth->codes[i];
+		size_t at;
+
+		jp_search(at, truth->nr_files,
+			  placed[at].file->pid < code->pid ||
+				  (placed[at].file->pid == code->pid &&
+				   placed[at].file->addr <= code->addr));
+		for (; at && !code->in_file && placed[at - 1].file->pid == code->pid &&
+		       placed[at - 1].reach > code->addr;
+		     at--) {
+			const struct jp_truth_file *file = placed[at - 1].file;
+
+			if (++collector->steps > JP_TRUTH_MOST_STEPS)
+				return -E2BIG;
+			code->in_file = code->addr - file->addr < file->len &&
+					file->from < code->unloaded && file->until > code->loaded;
+		}
+	}
+	return 0;
 }

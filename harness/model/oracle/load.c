@@ -153,6 +153,7 @@ static int collect(struct jp_truth *truth, const char *path, struct jp_error *er
 	collector.processes.context = &collector;
 	ret = jp_truth_reader_visit(truth->reader, visit_checked, &collector)
 		      ?: jp_truth_build_codes(&collector)
+		      ?: jp_truth_find_files(&collector)
 		      ?: jp_truth_build_activations(&collector);
 	sort_incarnations(truth);
 	if (ret == -E2BIG)

@@ -21,6 +21,7 @@ struct jp_truth_code {
 	const struct jp_truth_layout *layout;
 	const struct jp_truth_frames *frames; /* NULL: JP_CFI_NO_FILE, no detour */
 	const char *name;
+	bool in_file; /* of a file that is mapped: whether it has a name is the file's affair */
 };
 
 struct jp_truth_path {
