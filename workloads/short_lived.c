@@ -84,7 +84,7 @@ static int next(void *context)
 	return status ? status : bear(oldest);
 }
 
-static bool once;
+static bool once, then_none;
 
 static int run(int argc, char **argv)
 {
@@ -94,9 +94,12 @@ static int run(int argc, char **argv)
 		return live(crowd.life);
 	while (!ret && crowd.born < crowd.count && !jp_handshake_stopping())
 		ret = next(NULL);
-	if (!ret)
+	if (!ret && !then_none)
 		ret = jp_handshake_rounds(next, NULL);
 	status = jp_process_stop_all(crowd.one, WIDTH) ? EXIT_FAILURE : EXIT_SUCCESS;
+	/* Whoever asks for a name now asks a process that is gone. */
+	if (!ret && then_none)
+		ret = jp_handshake(NULL, NULL);
 	return ret ? jp_handshake_status(argv[0], ret) : status;
 }
 
@@ -104,6 +107,7 @@ static const struct jp_option options[] = {
 	{"--life=", .number = &crowd.life, .help = "  --life=MS        of each (50)\n"},
 	{"--count=", .number = &crowd.count,
 	 .help = "  --count=N        so many before it is ready; then it goes on (0)\n"},
+	{"--then-none", .flag = &then_none, .help = "  --then-none      it does not go on\n"},
 	{"--once", .flag = &once, .help = "  --once           be one of them\n"},
 	{0}};
 

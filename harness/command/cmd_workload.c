@@ -184,6 +184,8 @@ static int publish(const struct request *request)
 	jp_publish_children(request->publish_children);
 	if (!ret)
 		ret = jp_publish_begin(request->publish, request->publish_dir);
+	if (ret == -EPERM)
+		return jp_handshake_skip("files of another user's: only root can make them");
 	return ret == -EINVAL ? JP_EXIT_USAGE : ret ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
@@ -243,7 +245,7 @@ static int run(int argc, char **argv)
 	jp_maps_mark();
 	jp_handshake_begin(&request.setup);
 	status = publish(&request);
-	if (!status) {
+	if (!status && !jp_handshake_stopping()) {
 		status = jp_options(kept - 1, rest + 1, workload->options)
 				 ?: workload->run(kept - 1, rest + 1);
 		if (jp_publish_end() && !status)

@@ -19,7 +19,7 @@ from adapting.protocol import TIMEOUT_S, Adapter, Failed, Missing, find, main, o
 
 # The last probe is attached first: once the other one fires, both are.
 PROGRAM = """interval:ms:50 { printf("T %%llu\\n", nsecs); }
-profile:hz:%d /pid == %d/ {
+profile:hz:%d /%s/ {
 	printf("S %%llu %%d %%d\\n%%s\\n", nsecs, pid, tid, ustack(perf, %d));
 }"""
 TICK = re.compile(rb"^T (\d+)$", re.M)
@@ -39,6 +39,12 @@ def clock_difference() -> int:
     assert best
     # Within the time that reading both takes they are the same: never suspended.
     return best[1] if abs(best[1]) > 1_000_000 else 0
+
+
+def watched(pid: int) -> str:
+    """A process with its children, to the third generation."""
+    parents = ("curtask->" + "real_parent->" * up + "tgid" for up in range(1, 4))
+    return " || ".join("%s == %d" % (what, pid) for what in ("pid", *parents))
 
 
 def frame_of(line: str) -> tuple[int, str | None] | None:
@@ -66,7 +72,8 @@ class Bpftrace(Adapter):
         return find("bpftrace", "JITPROOF_BPFTRACE", "python3 ci/peers bpftrace")
 
     def begin(self) -> None:
-        text = self.program_text % (self.options.freq, self.pid, min(self.options.max_stack, 127))
+        text = self.program_text % (self.options.freq, watched(self.pid),
+                                    min(self.options.max_stack, 127))
         with open(self.path("bpftrace.txt"), "wb") as out, \
                 open(self.path("profiler.txt"), "ab") as words:
             # As its later versions do: without the cache it reads all symbols again for each

@@ -15,7 +15,7 @@ from adapting.sums import Estimate
 
 # Stacks are kept in the kernel, and named when it ends: the process still lives then.
 PROGRAM = """interval:ms:50 { printf("T %%llu\\n", nsecs); }
-profile:hz:%d /pid == %d/ { @[pid, tid, ustack(perf, %d)] = count(); }"""
+profile:hz:%d /%s/ { @[pid, tid, ustack(perf, %d)] = count(); }"""
 SUM = re.compile(r"@\[(\d+), (\d+), *\n(.*?)\]: (\d+)$", re.M | re.S)
 
 

@@ -147,6 +147,7 @@ static void write_right(const char *with)
 
 static void write_wrong(void)
 {
+	struct jp_error err = {""};
 	static const struct {
 		const char *fault;
 		unsigned good, debug_first, backwards;
@@ -180,6 +181,10 @@ static void write_wrong(void)
 			      !found.of[JP_JITDUMP_CLOSE] == !faults[i].closed,
 		      "%s is wrong in this and nothing else", faults[i].fault);
 	}
+	check(!publish_all("jitdump:version-2", "debug") &&
+		      !jp_jitdump_open(dump, getuid(), &err) &&
+		      strstr(err.text, "offset 4: expected version 1, found 2"),
+	      "a header of version 2 is refused: %s", err.text);
 	check(jp_publish_begin("jitdump:nonsense", scratch) == -EINVAL &&
 		      jp_publish_begin("map:cut", scratch) == -EINVAL &&
 		      jp_publish_begin("none:cut", scratch) == -EINVAL &&
@@ -189,6 +194,70 @@ static void write_wrong(void)
 	check(!jp_publish_begin("none", scratch) && !publish(1) && !jp_publish_extras() &&
 		      !jp_publish_end(),
 	      "none publishes nothing");
+}
+
+/* How many functions the perf map has at their first byte, and at a later one. */
+static void map_has(unsigned *first, unsigned *later)
+{
+	struct jp_perf_map *read = jp_perf_map_load(map, -1, NULL);
+
+	*first = *later = 0;
+	for (unsigned i = 0; read && i < COUNT; i++) {
+		const uint64_t addr = 0x100000 + 64 * i;
+		char name[32];
+
+		snprintf(name, sizeof(name), "function%u", i);
+		for (unsigned at = 0; at <= 5; at += 5) {
+			const char *got = jp_perf_map_find(read, addr + at);
+
+			*(at ? later : first) += got && !strcmp(got, name);
+		}
+	}
+	jp_perf_map_free(read);
+}
+
+static void write_wrong_maps(void)
+{
+	static const struct {
+		const char *fault;
+		unsigned first, later, line; /* @line: characters of the first */
+	} faults[] = {
+		{"map:late", COUNT, COUNT, 19},
+		{"map:empty", 0, 0, 0},
+		{"map:partial", COUNT / 2, COUNT / 2, 19},
+		{"map:entries", COUNT, 0, 18},
+		{"map:prefix", COUNT, COUNT, 23},
+		{"map:owner", COUNT, COUNT, 19},
+	};
+	unsigned first, later;
+	struct stat st;
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		const bool owner = !strcmp(faults[i].fault, "map:owner");
+		char line[64] = "";
+		FILE *file;
+
+		if (owner && getuid()) {
+			check(publish_all(faults[i].fault, "debug") == -EPERM, "only root can");
+			continue;
+		}
+		check(!publish_all(faults[i].fault, "debug"), "%s is written", faults[i].fault);
+		map_has(&first, &later);
+		file = fopen(map, "re");
+		if (file && !fgets(line, sizeof(line), file))
+			line[0] = '\0';
+		check(first == faults[i].first && later == faults[i].later &&
+			      strcspn(line, "\n") == faults[i].line && file &&
+			      !fstat(fileno(file), &st) && owner == (st.st_uid != getuid()),
+		      "%s is wrong in this and nothing else", faults[i].fault);
+		if (file)
+			fclose(file);
+	}
+	unlink(map);
+	check(!jp_publish_begin("map:late", scratch) && !publish(0) && !stat(map, &st) &&
+		      !st.st_size && !jp_publish_end() && !stat(map, &st) && st.st_size,
+	      "a late map is empty until the end");
+	unlink(map);
 }
 
 /* Is the file mapped executable? */
@@ -333,6 +402,7 @@ int main(void)
 	write_right("debug,unwinding-apart");
 	write_right("debug-short");
 	write_wrong();
+	write_wrong_maps();
 	mark();
 	write_together();
 	write_forked();

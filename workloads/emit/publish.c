@@ -31,17 +31,22 @@ static void unlock(void)
 	pthread_mutex_unlock(&writing);
 }
 
-/* Is @length bytes of @word one of @words (with blanks)? */
-static bool among(const char *words, const char *word, size_t length)
+/* The place of @length bytes of @word among @words (with blanks), 1 the first; 0: there is none. */
+static unsigned place_among(const char *words, const char *word, size_t length)
 {
-	while (words && *words) {
+	for (unsigned place = 1; words && *words; place++) {
 		size_t step = strcspn(words, " ");
 
 		if (step == length && !strncmp(words, word, length))
-			return true;
+			return place;
 		words += step + strspn(words + step, " ");
 	}
-	return false;
+	return 0;
+}
+
+unsigned jp_publish_fault(const char *faults, const char *fault)
+{
+	return fault ? place_among(faults, fault, strlen(fault)) : 0;
 }
 
 int jp_publish_with(const char *list)
@@ -85,9 +90,9 @@ static int choose(const char *how, struct writer found[MOST])
 	int count = 0;
 
 	for (size_t i = 0; (publisher = jp_registry_at(JP_PUBLISHER, i)) && !none; i++) {
-		bool has = fault && among(publisher->faults, fault, strlen(fault));
+		bool has = jp_publish_fault(publisher->faults, fault) > 0;
 
-		if (count == MOST || (!both && !among(publisher->name, how, length)))
+		if (count == MOST || (!both && !place_among(publisher->name, how, length)))
 			continue;
 		found[count].publisher = publisher;
 		found[count++].fault = has ? fault : NULL;

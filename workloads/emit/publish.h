@@ -26,12 +26,15 @@ struct jp_publisher {
 	const char *name; /* "map", "jitdump" */
 	const char *help;
 	const char *faults; /* names of what it can get wrong on request, with blanks; NULL: none */
-	/* 0 or -errno each. @fault NULL: a right one. */
+	/* 0 or -errno each; open: -EPERM where a fault needs root. @fault NULL: a right one. */
 	int (*open)(const char *dir, const char *fault);
 	int (*load)(const struct jp_published *code);
 	int (*move)(const struct jp_published *code, uint64_t from); /* NULL: it cannot tell */
 	int (*close)(void);
 };
+
+/* The place of @fault among @faults (as a publisher has them), 1 the first; NULL: 0. */
+unsigned jp_publish_fault(const char *faults, const char *fault);
 
 /* What is published beside names and code, where the format has room for it. */
 enum jp_publish_extra {

@@ -32,11 +32,11 @@ enum fault {
 	MARKER_LATE, /* the marker is mapped after SOME loads */
 	WRONG_SLOT,  /* unwinding tables look for the return address one word too low */
 	LATE_ROWS,   /* each row of them begins one byte too late */
-	FAULTS
+	VERSION_2,   /* the header says version 2, which there never was */
 };
 static const char fault_names[] =
 	"cut zero-tail no-padding padded-code vma0 debug-after-load time-backwards silent-stop "
-	"long-header marker-unmapped marker-late wrong-slot late-rows";
+	"long-header marker-unmapped marker-late wrong-slot late-rows version-2";
 
 enum { SOME = 16, TAIL = 64 << 10, LINES = 4, BACK_NS = 10000000 };
 
@@ -50,20 +50,6 @@ static struct {
 	uint64_t last; /* where the last record began */
 	uint64_t loads, time;
 } dump = {.fd = -1};
-
-static enum fault fault_called(const char *name)
-{
-	const char *at = fault_names;
-
-	for (int fault = RIGHT + 1; name && fault < FAULTS; fault++) {
-		size_t length = strcspn(at, " ");
-
-		if (strlen(name) == length && !strncmp(at, name, length))
-			return fault;
-		at += length + 1;
-	}
-	return RIGHT;
-}
 
 /* Writes all, at the end of what was written: in one call, so that a reader sees whole records. */
 static int append(struct iovec *parts, int count)
@@ -125,7 +111,7 @@ static int put_header(void)
 	static const char more[8];
 	struct jp_jitdump_header header = {
 		.magic = JP_JITDUMP_MAGIC,
-		.version = JP_JITDUMP_VERSION,
+		.version = JP_JITDUMP_VERSION + (dump.fault == VERSION_2),
 		.total_size = sizeof(header),
 		.elf_mach = jp_arch_elf.machine,
 		.pid = getpid(),
@@ -148,7 +134,7 @@ static int dump_open(const char *dir, const char *fault)
 	if (dump.fd >= 0)
 		close(dump.fd);
 	memset(&dump, 0, sizeof(dump));
-	dump.fault = fault_called(fault);
+	dump.fault = (enum fault)jp_publish_fault(fault_names, fault);
 	/* As the kernel will name the marker. */
 	real = realpath(chosen && *chosen ? chosen : "/tmp", NULL);
 	if (!real) {

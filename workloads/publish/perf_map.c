@@ -2,48 +2,105 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "harness/base/registry.h"
 #include "workloads/emit/publish.h"
 #include "workloads/publish/own_file.h"
 
-static int fd = -1;
+enum map_fault {
+	RIGHT,
+	LATE,    /* empty until the process ends, as by an agent that dumps its table */
+	EMPTY,   /* it stays so */
+	PARTIAL, /* every second function is missing */
+	ENTRIES, /* a line covers a function's first byte alone */
+	PREFIX,  /* numbers begin with 0x */
+	OWNER,   /* the file belongs to another user */
+};
+static const char fault_names[] = "late empty partial entries prefix owner";
+
+enum { NOBODY = 65534 };
+
+static struct {
+	int fd;
+	enum map_fault fault;
+	uint64_t loads;
+	FILE *held; /* what a late one is to hold */
+	char *text;
+	size_t size;
+} map = {.fd = -1};
+
+static void drop_held(void)
+{
+	if (map.held)
+		fclose(map.held);
+	free(map.text);
+	map.held = NULL;
+	map.text = NULL;
+}
 
 static int map_open(const char *dir, const char *fault)
 {
 	char path[PATH_MAX];
 
-	if (fd >= 0)
-		close(fd);
+	/* In a forked child: the parent's. */
+	drop_held();
+	if (map.fd >= 0)
+		close(map.fd);
+	map.fault = (enum map_fault)jp_publish_fault(fault_names, fault);
+	map.loads = 0;
 	/* The one place where perf looks. */
 	snprintf(path, sizeof(path), "%s/perf-%d.map", dir ? dir : "/tmp", getpid());
-	fd = jp_own_file(path);
-	return fd < 0 ? fd : 0;
+	map.fd = jp_own_file(path);
+	if (map.fd < 0)
+		return map.fd;
+	if (map.fault == OWNER && fchown(map.fd, NOBODY, NOBODY))
+		return -errno;
+	if (map.fault == LATE)
+		map.held = open_memstream(&map.text, &map.size);
+	return map.fault == LATE && !map.held ? -errno : 0;
 }
 
 static int map_load(const struct jp_published *code)
 {
-	/* At once, not when a buffer is full: who dies has told what it had. */
-	int length = dprintf(fd, "%llx %llx %s\n", (unsigned long long)code->addr,
-			     (unsigned long long)code->size, code->name);
+	const char *prefix = map.fault == PREFIX ? "0x" : "";
+	const uint64_t size = map.fault == ENTRIES ? 1 : code->size;
+	int length = 0;
 
+	if (map.fault == EMPTY || (map.fault == PARTIAL && map.loads++ % 2))
+		return 0;
+	if (map.held)
+		length = fprintf(map.held, "%llx %llx %s\n", (unsigned long long)code->addr,
+				 (unsigned long long)size, code->name);
+	else
+		/* At once, not when a buffer is full: who dies has told what it had. */
+		length = dprintf(map.fd, "%s%llx %s%llx %s\n", prefix,
+				 (unsigned long long)code->addr, prefix, (unsigned long long)size,
+				 code->name);
 	return length < 0 ? -errno : 0;
 }
 
 static int map_close(void)
 {
-	int ret = close(fd) ? -errno : 0;
+	int ret = 0;
 
-	fd = -1;
+	if (map.held &&
+	    (fflush(map.held) || write(map.fd, map.text, map.size) != (ssize_t)map.size))
+		ret = -errno;
+	drop_held();
+	if (close(map.fd) && !ret)
+		ret = -errno;
+	map.fd = -1;
 	return ret;
 }
 
-static const struct jp_publisher map = {
+static const struct jp_publisher perf_map = {
 	.name = "map",
 	.help = "a perf map, DIR/perf-PID.map; DIR is /tmp, where perf looks",
+	.faults = fault_names,
 	.open = map_open,
 	.load = map_load,
 	.close = map_close,
 };
-JP_REGISTER(publisher, map);
+JP_REGISTER(publisher, perf_map);
