@@ -88,13 +88,13 @@ SAY	 = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,@printf '  %-4s %s\n
 HAVE_STATIC := $(shell echo 'int main(void) { return 0; }' | $(CC) -static -x c -o /dev/null - \
 	2>/dev/null && echo 1)
 STATIC	:= $(if $(HAVE_STATIC),$(O)/jitproof-static $(O)/jitproof-static-pie)
-STATIC_OBJ := $(patsubst %,$(O)/harness/%.o,command/main command/cmd_workload \
-	$(addprefix base/,arguments array clock error interrupt number printable registry \
+STATIC_OBJ := $(patsubst %,$(O)/harness/%.o,command/main command/cmd_workload command/command_line \
+	$(addprefix base/,array clock error interrupt number option printable registry \
 	shortage) \
 	$(addprefix format/truth/,acts seal write)) \
 	$(patsubst %,$(O)/workloads/%.o,anon_exec \
 	$(addprefix emit/,arena backing code eh_frame emitter frame_walk handshake image maps \
-	option path plan program publish thread) arch/$(ARCH)) \
+	path plan program publish thread) arch/$(ARCH)) \
 	$(patsubst %.c,$(O)/%.o,$(wildcard workloads/publish/*.c))
 
 all: $(O)/jitproof $(STATIC) $(ADAPTERS) ## build $(O)/jitproof

@@ -4,7 +4,6 @@
 
 #include "harness/format/truth/write.h"
 #include "workloads/emit/code_heap.h"
-#include "workloads/emit/option.h"
 
 /*
  * Generations of code at one address: all of it goes, and other code, of other sizes and shapes,
@@ -97,12 +96,11 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--how=", .number = &reuse.how, .words = hows,
-	 .help = "  --how=overwrite|flip|unmap\n"
-		 "                   into the same memory, RWX; or RX to RW and back; or into\n"
-		 "                   other memory mapped at the same address (overwrite)\n"
-		 "  step reuse       what happens every period\n"},
-	{.take = jp_code_heap_option, .context = &reuse.heap, .help = jp_code_heap_options},
+	{"--how", .number = &reuse.how, .words = hows,
+	 .help = "into the same memory, RWX; or RX to RW and back; or into other memory mapped at "
+		 "the same address (overwrite)"},
+	{.more = jp_code_heap_rows, .context = &reuse.heap},
+	{.help = "step reuse: what happens every period"},
 	{0}};
 
 static const struct jp_workload address_reuse = {

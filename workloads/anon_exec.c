@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "workloads/emit/option.h"
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
 
@@ -14,12 +13,11 @@ static int run(int argc, char **argv)
 	return jp_plan_run(argv[0], &plan);
 }
 
-static const struct jp_option options[] = {
-	{"--protect=", .number = &protect, .words = protects,
-	 .help = "  --protect=rwx|flip  writable and executable at once, or written and then\n"
-		 "                   made executable by mprotect (rwx)\n"},
-	{.take = jp_plan_option, .context = &plan, .help = jp_plan_options},
-	{0}};
+static const struct jp_option options[] = {{"--protect", .number = &protect, .words = protects,
+					    .help = "writable and executable at once, or written "
+						    "and then made executable by mprotect (rwx)"},
+					   {.more = jp_plan_rows, .context = &plan},
+					   {0}};
 
 static const struct jp_workload anon_exec = {
 	.name = "anon_exec",

@@ -4,10 +4,10 @@
  * without frame pointers: what the kernel's rule then reads may be nothing, may lead round for
  * ever, downwards, or through data.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "workloads/emit/mix.h"
-#include "workloads/emit/option.h"
 #include "workloads/emit/workload.h"
 
 /* {next, "return address"} each: what bp points to. */
@@ -45,18 +45,17 @@ static int make_paths(struct jp_mix *mix, const struct word *word)
 }
 
 /* One more of those that are wanted; the last is the library's. */
-static int take_word(void *context, const char *arg)
+static int take_word(const struct jp_option *option, const char *text, struct jp_error *err)
 {
-	bool *wanted = context;
+	bool *marked = option->context;
 	int n = 0;
 
-	if (strncmp(arg, "--bp=", 5))
-		return 0;
-	while (n < WORDS && strcmp(arg + 5, words[n].name))
+	while (n < WORDS && strcmp(text, words[n].name))
 		n++;
-	if (n == WORDS && strcmp(arg + 5, "library"))
-		return 0;
-	return wanted[n] = true;
+	if (n == WORDS && strcmp(text, "library"))
+		return jp_fail(err, EINVAL, "--bp=%s: no such word (see --help)", text);
+	marked[n] = true;
+	return 0;
 }
 
 static bool wanted[WORDS + 1];
@@ -69,7 +68,7 @@ static int run(int argc, char **argv)
 		.word = 0x1000};
 	static const char *const native[] = {"fOfe", "OlONfO", NULL};
 	static struct jp_mix mix;
-	int ret, all = argc < 2;
+	int ret, all = !memchr(wanted, true, sizeof(wanted));
 
 	lay_out();
 	ret = jp_mix_make(&mix, &kind);
@@ -82,11 +81,9 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{.take = take_word,
-	 .context = wanted,
-	 .help = "  --bp=WHAT        zero, number, wild (no address at all), cycle, down, data, "
-		 "or\n"
-		 "                   library: its code does it; may be repeated (all of them)\n"},
+	{"--bp", .take = take_word, .context = wanted,
+	 .help = "zero, number, wild (no address at all), cycle, down, data, or library: its code "
+		 "does it; may be repeated (all of them)"},
 	{0}};
 
 static const struct jp_workload bad_chain = {

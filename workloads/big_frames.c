@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Frames that are larger than any stack dump, of emitted code and of a library's. */
 #include "workloads/emit/mix.h"
-#include "workloads/emit/option.h"
 #include "workloads/emit/workload.h"
 
 /* More than the frames of any of the paths. */
@@ -24,9 +23,7 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--hollow", .flag = &sparse,
-	 .help = "  --hollow         most of their pages are never touched\n"},
-	{0}};
+	{"--hollow", .set = &sparse, .help = "most of their pages are never touched"}, {0}};
 
 static const struct jp_workload big_frames = {
 	.name = "big_frames",

@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 
 #include "workloads/emit/code_heap.h"
-#include "workloads/emit/option.h"
 
 /*
  * A code heap that grows page by page while threads run all of it. The kernel reports the whole of
@@ -135,17 +134,15 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--direction=", .number = &growth.direction, .words = directions,
-	 .help = "  --direction=up|down|holes\n"
-		 "                   where the next page lies: above, below, between two (up)\n"},
-	{"--manner=", .number = &growth.manner, .words = manners,
-	 .help = "  --manner=mmap|mprotect|late-mprotect|reserve\n"
-		 "                   mapped RWX; or RW, then RX; or so, published while RW; or\n"
-		 "                   PROT_NONE, then RW, then RX (mmap)\n"},
-	{"--unit=", .number = &growth.unit, .least = 1, .most = 4096,
-	 .help = "  --unit=N         pages at a time (1; late-mprotect: a quarter)\n"
-		 "  step grow        what happens every period\n"},
-	{.take = jp_code_heap_option, .context = &growth.heap, .help = jp_code_heap_options},
+	{"--direction", .number = &growth.direction, .words = directions,
+	 .help = "where the next page lies: above, below, between two (up)"},
+	{"--manner", .number = &growth.manner, .words = manners,
+	 .help = "mapped RWX; or RW, then RX; or so, published while RW; or PROT_NONE, then RW, "
+		 "then RX (mmap)"},
+	{"--unit", .value = "N", .number = &growth.unit, .least = 1, .most = 4096,
+	 .help = "pages at a time (1; late-mprotect: a quarter)"},
+	{.more = jp_code_heap_rows, .context = &growth.heap},
+	{.help = "step grow: what happens every period"},
 	{0}};
 
 static const struct jp_workload coalesced_growth = {

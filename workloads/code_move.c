@@ -4,7 +4,6 @@
 
 #include "harness/format/truth/write.h"
 #include "workloads/emit/code_heap.h"
-#include "workloads/emit/option.h"
 
 /*
  * Code that comes to lie elsewhere while the process runs: copied by the runtime, or moved by
@@ -95,12 +94,11 @@ static int run(int argc, char **argv)
 	return status;
 }
 
-static const struct jp_option options[] = {
-	{"--how=", .number = &moving.how, .words = hows,
-	 .help = "  --how=copy|mremap  by the runtime, or by the kernel (copy)\n"
-		 "  step move        what happens every period\n"},
-	{.take = jp_code_heap_option, .context = &moving.heap, .help = jp_code_heap_options},
-	{0}};
+static const struct jp_option options[] = {{"--how", .number = &moving.how, .words = hows,
+					    .help = "by the runtime, or by the kernel (copy)"},
+					   {.more = jp_code_heap_rows, .context = &moving.heap},
+					   {.help = "step move: what happens every period"},
+					   {0}};
 
 static const struct jp_workload code_move = {
 	.name = "code_move",

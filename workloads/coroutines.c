@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "workloads/emit/mix.h"
-#include "workloads/emit/option.h"
 #include "workloads/emit/workload.h"
 
 enum { STACK = 256 << 10, COROUTINES = 3, PATHS = 3, YIELDS = 5 };
@@ -117,10 +116,10 @@ static int run(int argc, char **argv)
 	return jp_mix_run_by(argv[0], &scene.mix, next, NULL, ret);
 }
 
-static const struct jp_option options[] = {{"--managed", .flag = &managed,
-					    .help = "  --managed        emitted code has a stack "
-						    "of its own, its caller the thread's\n"},
-					   {0}};
+static const struct jp_option options[] = {
+	{"--managed", .set = &managed,
+	 .help = "emitted code has a stack of its own, its caller the thread's"},
+	{0}};
 
 static const struct jp_workload coroutines = {
 	.name = "coroutines",

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "workloads/emit/mix.h"
-#include "workloads/emit/option.h"
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
 
@@ -45,10 +44,9 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--depth=", .number = &depth, .least = 4, .most = MOST,
-	 .help = "  --depth=N        functions in a path (300)\n"},
-	{"--large", .flag = &large,
-	 .help = "  --large          every fifth with 3 KiB of locals\n"},
+	{"--depth", .value = "N", .number = &depth, .least = 4, .most = MOST,
+	 .help = "functions in a path (300)"},
+	{"--large", .set = &large, .help = "every fifth with 3 KiB of locals"},
 	{0}};
 
 static const struct jp_workload deep_stacks = {

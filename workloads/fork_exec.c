@@ -11,7 +11,6 @@
 #include "harness/format/truth/write.h"
 #include "workloads/emit/folder.h"
 #include "workloads/emit/gate.h"
-#include "workloads/emit/option.h"
 #include "workloads/emit/process.h"
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
@@ -177,12 +176,12 @@ static int run_tasks(void)
 	return ret;
 }
 
-static int take_how(void *context, const char *arg)
+static int take_how(const struct jp_option *option, const char *text, struct jp_error *err)
 {
-	if (strncmp(arg, "--how=", 6))
+	scene.how = jp_birth_find(text);
+	if (scene.how != JP_BIRTHS || !strcmp(text, "exec"))
 		return 0;
-	scene.how = jp_birth_find(arg + 6);
-	return scene.how != JP_BIRTHS || !strcmp(arg + 6, "exec");
+	return jp_fail(err, EINVAL, "--how=%s: no such way (see --help)", text);
 }
 
 static int run(int argc, char **argv)
@@ -207,22 +206,20 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{.take = take_how,
-	 .help = "  --how=HOW        fork+exec, vfork+exec, posix_spawn, thread-exec, or exec:\n"
-		 "                   without a fork, each task becomes the next (fork+exec)\n"},
-	{"--tasks=", .number = &scene.tasks, .least = 1, .most = 10000,
-	 .help = "  --tasks=N        processes, one after the other (5); then it is \"ready\"\n"},
-	{"--busy=", .number = &scene.busy, .most = 60000,
-	 .help = "  --busy=MS        CPU time of each inside its interval; an eighth of it before\n"
-		 "                   and after (100)\n"},
-	{"--task=", .number = &scene.task, .most = 10001},
-	{"--gate=", .text = &scene.gate,
-	 .help = "  --gate=PREFIX    announces itself at the FIFOs PREFIX.ctl and PREFIX.ack\n"
-		 "                   ($JITPROOF_GATE)\n"},
-	{"--protect=", .number = &scene.protect, .words = protects,
-	 .help = "  --protect=rwx|flip|views  how it makes code executable (rwx)\n"},
-	{"--replace=", .text = &scene.replace,
-	 .help = "  --replace=FILE   each program file is replaced by FILE while it runs\n"},
+	{"--how", .take = take_how,
+	 .help = "fork+exec, vfork+exec, posix_spawn, thread-exec, or exec: without a fork, each "
+		 "task becomes the next (fork+exec)"},
+	{"--tasks", .value = "N", .number = &scene.tasks, .least = 1, .most = 10000,
+	 .help = "processes, one after the other (5); then it is \"ready\""},
+	{"--busy", .value = "MS", .number = &scene.busy, .most = 60000,
+	 .help = "CPU time of each inside its interval; an eighth of it before and after (100)"},
+	{"--task", .number = &scene.task, .most = 10001},
+	{"--gate", .value = "PREFIX", .text = &scene.gate,
+	 .help = "announces itself at the FIFOs PREFIX.ctl and PREFIX.ack ($JITPROOF_GATE)"},
+	{"--protect", .number = &scene.protect, .words = protects,
+	 .help = "how it makes code executable (rwx)"},
+	{"--replace", .value = "FILE", .text = &scene.replace,
+	 .help = "each program file is replaced by FILE while it runs"},
 	{0}};
 
 static const struct jp_workload fork_exec = {

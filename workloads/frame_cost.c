@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "harness/base/clock.h"
-#include "workloads/emit/option.h"
 #include "workloads/emit/path.h"
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
@@ -125,10 +124,10 @@ static int run(int argc, char **argv)
 	return jp_handshake_status(argv[0], ret);
 }
 
-static const struct jp_option options[] = {
-	{"--turns=", .number = &scene.turns, .least = 1, .most = 1000000,
-	 .help = "  --turns=N        of each of a function's two loops (1)\n"},
-	{0}};
+static const struct jp_option options[] = {{"--turns", .value = "N", .number = &scene.turns,
+					    .least = 1, .most = 1000000,
+					    .help = "of each of a function's two loops (1)"},
+					   {0}};
 
 static const struct jp_workload frame_cost = {
 	.name = "frame_cost",

@@ -24,7 +24,6 @@
 #include "harness/format/truth/write.h"
 #include "workloads/emit/folder.h"
 #include "workloads/emit/object.h"
-#include "workloads/emit/option.h"
 #include "workloads/emit/process.h"
 #include "workloads/emit/program.h"
 #include "workloads/emit/thread.h"
@@ -292,8 +291,8 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--user=other", .flag = &other,
-	 .help = "  --user=other     it belongs to another user: root is not let in\n"},
+	{"--user", .set = &other, .words = (const char *const[]){"other", NULL},
+	 .help = "it belongs to another user: root is not let in"},
 	{0}};
 
 static const struct jp_workload fuse_library = {

@@ -7,7 +7,6 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "workloads/emit/option.h"
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
 
@@ -45,9 +44,8 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--deny", .flag = &deny,
-	 .help = "  --deny           a seccomp filter makes memfd_create fail with EPERM\n"},
-	{.take = jp_plan_option, .context = &plan, .help = jp_plan_options},
+	{"--deny", .set = &deny, .help = "a seccomp filter makes memfd_create fail with EPERM"},
+	{.more = jp_plan_rows, .context = &plan},
 	{0}};
 
 static const struct jp_workload memfd_double = {

@@ -19,7 +19,6 @@
 #include "harness/format/truth/write.h"
 #include "workloads/emit/folder.h"
 #include "workloads/emit/object.h"
-#include "workloads/emit/option.h"
 #include "workloads/emit/process.h"
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
@@ -155,9 +154,8 @@ static int run(int argc, char **argv)
 	return jp_handshake_status(argv[0], ret);
 }
 
-static const struct jp_option options[] = {{"--depth=", .number = &scene.depth, .least = 1,
-					    .most = 15,
-					    .help = "  --depth=N        nested so deep (1)\n"},
+static const struct jp_option options[] = {{"--depth", .value = "N", .number = &scene.depth,
+					    .least = 1, .most = 15, .help = "nested so deep (1)"},
 					   {0}};
 
 static const struct jp_workload namespaces = {

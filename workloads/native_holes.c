@@ -5,7 +5,6 @@
  * right, is missing, or is wrong as hand-written assembly has it.
  */
 #include "workloads/emit/mix.h"
-#include "workloads/emit/option.h"
 #include "workloads/emit/workload.h"
 
 /* In a function that forgets its frame, the word that is taken for the return address. */
@@ -56,12 +55,11 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--cfi=", .number = &cfi, .words = cfis,
-	 .help = "  --cfi=HOW        the library's call frame information: right, partly (of\n"
-		 "                   one of its functions), none, wrong (right)\n"},
-	{"--word=", .number = &word, .words = words,
-	 .help = "  --word=WHAT      the return address where it is wrong: zero, data, or a\n"
-		 "                   stale one (zero)\n"},
+	{"--cfi", .value = "HOW", .number = &cfi, .words = cfis,
+	 .help = "the library's call frame information: right, partly (of one of its functions), "
+		 "none, wrong (right)"},
+	{"--word", .value = "WHAT", .number = &word, .words = words,
+	 .help = "the return address where it is wrong: zero, data, or a stale one (zero)"},
 	{0}};
 
 static const struct jp_workload native_holes = {

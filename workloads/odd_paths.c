@@ -18,7 +18,6 @@
 #include "workloads/emit/folder.h"
 #include "workloads/emit/image.h"
 #include "workloads/emit/object.h"
-#include "workloads/emit/option.h"
 #include "workloads/emit/process.h"
 #include "workloads/emit/workload.h"
 
@@ -46,7 +45,6 @@ static struct {
 	struct jp_loaded loaded[PLACES];
 	struct jp_child programs[PLACES];
 	bool wanted[PLACES];
-	bool any;           /* of the wanted */
 	bool libraries;     /* no programs */
 	const char *merged; /* where the layers are mounted */
 } scene;
@@ -129,14 +127,6 @@ static int settle(unsigned at, const char *folder)
 		       ?: jp_process_wait_ready(&scene.programs[at]);
 }
 
-static int take_place(void *context, const char *arg)
-{
-	for (unsigned at = 0; at < PLACES; at++)
-		if (!strncmp(arg, "--", 2) && !strcmp(arg + 2, places[at].word))
-			return scene.wanted[at] = scene.any = true;
-	return 0;
-}
-
 static int end_all(void)
 {
 	int failed;
@@ -156,13 +146,14 @@ static bool need;
 
 static int run(int argc, char **argv)
 {
+	const bool any = memchr(scene.wanted, true, sizeof(scene.wanted));
 	const char *folder;
 	int ret = 0;
 
 	if (need && jp_image_openable())
 		return jp_handshake_skip(JP_IMAGE_CLOSED);
 	/* Not those that not every machine can, or that the kernel tells ambiguously. */
-	for (unsigned at = 0; at < PLACES && !scene.any; at++)
+	for (unsigned at = 0; at < PLACES && !any; at++)
 		scene.wanted[at] =
 			strcmp(places[at].word, "overlay") && strcmp(places[at].word, "octal");
 	folder = jp_folder();
@@ -186,13 +177,19 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{.take = take_place,
-	 .help = "  --blank --newline --backslash --octal --deleted --bytes --long --overlay\n"
-		 "                   which of them (all but octal and overlay)\n"},
-	{"--need=map_files", .flag = &need,
-	 .help = "  --need=map_files only where files can be opened that no path leads to\n"},
-	{"--no-programs", .flag = &scene.libraries,
-	 .help = "  --no-programs    only libraries, in one process\n"},
+	{.help = "Which of them (all but octal and overlay):"},
+	{"--blank", .set = &scene.wanted[0], .help = "blanks"},
+	{"--newline", .set = &scene.wanted[1], .help = "a newline"},
+	{"--backslash", .set = &scene.wanted[2], .help = "backslashes"},
+	{"--octal", .set = &scene.wanted[3], .help = "what looks like an escaped newline"},
+	{"--deleted", .set = &scene.wanted[4], .help = "a name that ends with (deleted)"},
+	{"--bytes", .set = &scene.wanted[5], .help = "no UTF-8"},
+	{"--long", .set = &scene.wanted[6], .help = "4000 characters"},
+	{"--overlay", .set = &scene.wanted[7], .help = "in an overlay"},
+	{.help = "And:"},
+	{"--need", .set = &need, .words = (const char *const[]){"map_files", NULL},
+	 .help = "only where files can be opened that no path leads to"},
+	{"--no-programs", .set = &scene.libraries, .help = "only libraries, in one process"},
 	{0}};
 
 static const struct jp_workload odd_paths = {

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "harness/format/truth/write.h"
-#include "workloads/emit/option.h"
 #include "workloads/emit/process.h"
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
@@ -103,10 +102,10 @@ static int run(int argc, char **argv)
 	return jp_handshake_status(argv[0], ret);
 }
 
-static const struct jp_option options[] = {{"--lives=", .number = &incarnations.count,
-					    .help = "  --lives=N        3 or more: so many, the "
-						    "last as long as it is watched (0: no end)\n"},
-					   {0}};
+static const struct jp_option options[] = {
+	{"--lives", .value = "N", .number = &incarnations.count,
+	 .help = "3 or more: so many, the last as long as it is watched (0: no end)"},
+	{0}};
 
 static const struct jp_workload pid_reuse = {
 	.name = "pid_reuse",

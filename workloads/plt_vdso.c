@@ -15,7 +15,6 @@
 #include "harness/format/truth/write.h"
 #include "workloads/emit/measure.h"
 #include "workloads/emit/mix.h"
-#include "workloads/emit/option.h"
 #include "workloads/emit/workload.h"
 
 static int (*own_clock)(clockid_t id, struct timespec *time);
@@ -113,9 +112,9 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--vdso", .flag = &vdso, .help = "  --vdso           into the vDSO's clock_gettime()\n"},
-	{"--cfi=partly", .flag = &partly,
-	 .help = "  --cfi=partly     the stubs come without call frame information\n"},
+	{"--vdso", .set = &vdso, .help = "into the vDSO's clock_gettime()"},
+	{"--cfi", .set = &partly, .words = (const char *const[]){"partly", NULL},
+	 .help = "the stubs come without call frame information"},
 	{0}};
 
 static const struct jp_workload plt_vdso = {

@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 
 #include "harness/format/truth/write.h"
-#include "workloads/emit/option.h"
 #include "workloads/emit/process.h"
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
@@ -161,10 +160,9 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--children=", .number = &children,
-	 .help = "  --children=N     forked before it is ready (3)\n"
-		 "Steps: fork (one child more), kill (the oldest), toggle (W^X in each child)\n"},
-	{.take = jp_plan_option, .context = &family.plan, .help = jp_plan_options},
+	{"--children", .value = "N", .number = &children, .help = "forked before it is ready (3)"},
+	{.help = "Steps: fork (one child more), kill (the oldest), toggle (W^X in each child)"},
+	{.more = jp_plan_rows, .context = &family.plan},
 	{0}};
 
 static const struct jp_workload prefork = {

@@ -13,7 +13,6 @@
 #include "workloads/emit/folder.h"
 #include "workloads/emit/image.h"
 #include "workloads/emit/object.h"
-#include "workloads/emit/option.h"
 #include "workloads/emit/process.h"
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
@@ -128,10 +127,9 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--what=", .number = &what, .words = whats,
-	 .help = "  --what=library|program  (library)\n"},
-	{"--need=map_files", .flag = &need,
-	 .help = "  --need=map_files only where a deleted file can be opened\n"},
+	{"--what", .number = &what, .words = whats, .help = "what is replaced (library)"},
+	{"--need", .set = &need, .words = (const char *const[]){"map_files", NULL},
+	 .help = "only where a deleted file can be opened"},
 	{0}};
 
 static const struct jp_workload replaced_binary = {

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "harness/format/truth/write.h"
-#include "workloads/emit/option.h"
 #include "workloads/emit/process.h"
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
@@ -104,11 +103,11 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--life=", .number = &crowd.life, .help = "  --life=MS        of each (50)\n"},
-	{"--count=", .number = &crowd.count,
-	 .help = "  --count=N        so many before it is ready; then it goes on (0)\n"},
-	{"--then-none", .flag = &then_none, .help = "  --then-none      it does not go on\n"},
-	{"--once", .flag = &once, .help = "  --once           be one of them\n"},
+	{"--life", .value = "MS", .number = &crowd.life, .help = "of each (50)"},
+	{"--count", .value = "N", .number = &crowd.count,
+	 .help = "so many before it is ready; then it goes on (0)"},
+	{"--then-none", .set = &then_none, .help = "it does not go on"},
+	{"--once", .set = &once, .help = "be one of them"},
 	{0}};
 
 static const struct jp_workload short_lived = {

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "workloads/emit/mix.h"
-#include "workloads/emit/option.h"
 #include "workloads/emit/workload.h"
 
 enum { STACK = 256 << 10, PERIOD = 3000017, OUTER = 4, INNER = 3, TURNS = 300000 };
@@ -116,10 +115,10 @@ static int run(int argc, char **argv)
 	return jp_mix_run_by(argv[0], &scene.mix, next, NULL, ret);
 }
 
-static const struct jp_option options[] = {
-	{"--stack=own", .flag = &scene.own_stack,
-	 .help = "  --stack=own      the handler has a stack of its own\n"},
-	{0}};
+static const struct jp_option options[] = {{"--stack", .set = &scene.own_stack,
+					    .words = (const char *const[]){"own", NULL},
+					    .help = "the handler has a stack of its own"},
+					   {0}};
 
 static const struct jp_workload signals = {
 	.name = "signals",

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "workloads/emit/folder.h"
-#include "workloads/emit/option.h"
 #include "workloads/emit/process.h"
 #include "workloads/emit/workload.h"
 
@@ -69,9 +68,8 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--pie", .flag = &pie,
-	 .help = "  --pie            linked for any address, not for a fixed one\n"},
-	{"--gone", .flag = &gone, .help = "  --gone           the file is deleted while it runs\n"},
+	{"--pie", .set = &pie, .help = "linked for any address, not for a fixed one"},
+	{"--gone", .set = &gone, .help = "the file is deleted while it runs"},
 	{0}};
 
 static const struct jp_workload static_binary = {

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "harness/format/truth/write.h"
-#include "workloads/emit/option.h"
 #include "workloads/emit/program.h"
 #include "workloads/emit/thread.h"
 #include "workloads/emit/workload.h"
@@ -147,12 +146,12 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--acts=", .number = &storm.acts, .most = 100000000,
-	 .help = "  --acts=N         mapping records a second, 0: as many as it can (10000)\n"},
-	{"--threads=", .number = &storm.threads, .least = 1, .most = 64,
-	 .help = "  --threads=N      that make them (1)\n"},
-	{"--forks=", .number = &storm.forks, .most = 100000,
-	 .help = "  --forks=N        processes a second that end at once (0)\n"},
+	{"--acts", .value = "N", .number = &storm.acts, .most = 100000000,
+	 .help = "mapping records a second, 0: as many as it can (10000)"},
+	{"--threads", .value = "N", .number = &storm.threads, .least = 1, .most = 64,
+	 .help = "that make them (1)"},
+	{"--forks", .value = "N", .number = &storm.forks, .most = 100000,
+	 .help = "processes a second that end at once (0)"},
 	{0}};
 
 static const struct jp_workload storm_workload = {

@@ -8,7 +8,6 @@
 
 #include "harness/format/truth/write.h"
 #include "workloads/emit/maps.h"
-#include "workloads/emit/option.h"
 #include "workloads/emit/program.h"
 #include "workloads/emit/thread.h"
 #include "workloads/emit/workload.h"
@@ -102,12 +101,12 @@ static int run(int argc, char **argv)
 	pthread_exit(NULL);
 }
 
-static const struct jp_option options[] = {
-	{"--threads=", .number = &churn.threads, .least = 1, .most = MOST,
-	 .help = "  --threads=N      at a time, at most 64 (4)\n"},
-	{"--runs=", .number = &churn.runs, .least = 1,
-	 .help = "  --runs=N         of a path by each thread (20)\n"},
-	{0}};
+static const struct jp_option options[] = {{"--threads", .value = "N", .number = &churn.threads,
+					    .least = 1, .most = MOST,
+					    .help = "at a time, at most 64 (4)"},
+					   {"--runs", .value = "N", .number = &churn.runs,
+					    .least = 1, .help = "of a path by each thread (20)"},
+					   {0}};
 
 static const struct jp_workload thread_churn = {
 	.name = "thread_churn",

@@ -10,7 +10,6 @@
 
 #include "harness/format/truth/write.h"
 #include "workloads/emit/code_heap.h"
-#include "workloads/emit/option.h"
 
 /*
  * A code heap that is never writable and executable at once: to add code, its pages go from RX to
@@ -171,13 +170,11 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--stop=", .number = &toggling.stop, .words = stops,
-	 .help = "  --stop=safepoint|fault|idle-pages\n"
-		 "                   threads wait outside; or fault and wait in a signal handler; "
-		 "or\n"
-		 "                   only pages change in which there is none (safepoint)\n"
-		 "  step toggle      what happens every period\n"},
-	{.take = jp_code_heap_option, .context = &toggling.heap, .help = jp_code_heap_options},
+	{"--stop", .number = &toggling.stop, .words = stops,
+	 .help = "threads wait outside; or fault and wait in a signal handler; or only pages "
+		 "change in which there is none (safepoint)"},
+	{.more = jp_code_heap_rows, .context = &toggling.heap},
+	{.help = "step toggle: what happens every period"},
 	{0}};
 
 static const struct jp_workload wx_toggle = {

@@ -40,14 +40,3 @@ void jp_arguments_free(struct jp_arguments *arguments)
 	free(arguments->list);
 	*arguments = (struct jp_arguments){0};
 }
-
-char *jp_arguments_value(const char *name, int argc, char **argv, int *at)
-{
-	size_t length = strlen(name);
-
-	if (strncmp(argv[*at], name, length) != 0)
-		return NULL;
-	if (argv[*at][length] == '=')
-		return argv[*at] + length + 1;
-	return argv[*at][length] || *at + 1 >= argc ? NULL : argv[++*at];
-}

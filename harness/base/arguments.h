@@ -18,10 +18,6 @@ void jp_arguments_add(struct jp_arguments *arguments, const char *fmt, ...)
 void jp_arguments_add_all(struct jp_arguments *arguments, char *const *list);
 void jp_arguments_free(struct jp_arguments *arguments);
 
-/* The value of option @name of @argv, given as NAME=VALUE or NAME VALUE; *@at moves to its last
- * word. NULL: argv[*@at] is another option, or has no value. */
-char *jp_arguments_value(const char *name, int argc, char **argv, int *at);
-
 #define jp_cleanup_arguments __attribute__((cleanup(jp_arguments_free)))
 
 #endif

@@ -16,83 +16,71 @@ struct jp_capture_options jp_capture_defaults(void)
 	};
 }
 
-/* The value of "--name=value", or NULL where @arg is another option. */
-static const char *value_of(const char *arg, const char *name)
+static int take_synth(const struct jp_option *option, const char *text, struct jp_error *err)
 {
-	size_t size = strlen(name);
+	struct jp_capture_options *options = option->context;
 
-	return strncmp(arg, name, size) == 0 && arg[size] == '=' ? arg + size + 1 : NULL;
-}
-
-static int take_synth(struct jp_capture_options *options, const char *arg, const char *value,
-		      struct jp_error *err)
-{
 	for (int i = 0; i <= JP_SYNTH_ALL; i++) {
-		if (strcmp(value, jp_synth_text((enum jp_synth)i)) != 0)
+		if (strcmp(text, jp_synth_text((enum jp_synth)i)) != 0)
 			continue;
 		options->synth = (enum jp_synth)i;
 		/* The older ones are of no use without the later ones. */
 		options->all_maps |= i == JP_SYNTH_ALL;
-		return 1;
+		return 0;
 	}
-	return jp_fail(err, EINVAL, "%s: none, paths, exec or all was expected", arg);
+	return jp_fail(err, EINVAL, "--synth=%s: expected none, paths, exec or all", text);
 }
 
-static int take_number(struct jp_capture_options *options, const char *arg, struct jp_error *err)
+static int take_stack(const struct jp_option *option, const char *text, struct jp_error *err)
 {
-	uint64_t stack = options->stack, frequency = options->frequency;
-	const struct {
-		const char *name;
-		uint64_t max, *to;
-	} numbers[] = {
-		{"--stack", 65528, &stack},
-		{"--freq", 1000000, &frequency},
-		{"--ring", 1 << 30, &options->ring},
-		{"--sideband-ring", 1 << 30, &options->sideband_ring},
-	};
-	const char *value = NULL;
+	struct jp_capture_options *options = option->context;
+	uint64_t stack;
 
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !value; i++) {
-		value = value_of(arg, numbers[i].name);
-		if (value && !jp_number(value, 0, numbers[i].max, numbers[i].to))
-			return jp_fail(err, EINVAL, "%s: a number up to %llu was expected", arg,
-				       (unsigned long long)numbers[i].max);
-	}
-	if (!value)
-		return 0;
-	if (stack % 8)
-		return jp_fail(err, EINVAL, "%s: a multiple of 8 was expected", arg);
-	if (!frequency)
-		return jp_fail(err, EINVAL, "%s: more than 0 was expected", arg);
+	if (!jp_number(text, 0, 65528, &stack) || stack % 8)
+		return jp_fail(err, EINVAL, "--stack=%s: expected a multiple of 8, up to 65528",
+			       text);
 	options->stack = (uint32_t)stack;
-	options->frequency = (uint32_t)frequency;
-	return 1;
+	return 0;
+}
+
+const struct jp_option *jp_capture_rows(void *context)
+{
+	static const char *const callchains[] = {"sample", "deferred", NULL};
+	static const char *const late[] = {"late", NULL};
+	struct jp_capture_options *options = context;
+	static struct jp_option rows[14];
+	const struct jp_option filled[] = {
+		{"--system-wide", "-a", .set = &options->system_wide,
+		 .help = "watch everything; with a command, while it runs"},
+		{"--freq", "-F", "HZ", .number = &options->frequency, .least = 1, .most = 1000000,
+		 .help = "samples per second and thread (997)"},
+		{"--stack", NULL, "N", .take = take_stack, .context = options,
+		 .help = "bytes of user stack with each sample (0)"},
+		{"--no-chain", .clear = &options->chain, .help = "no callchains from the kernel"},
+		{"--callchain", .set = &options->deferred, .words = callchains,
+		 .help = "deferred: walk their user part when the thread returns to user space: "
+			 "from 6.19; sample (default): at once"},
+		{"--synth", NULL, "WHAT", .take = take_synth, .context = options,
+		 .help = "which mappings older than the capture to record: none, paths, exec "
+			 "(default), all"},
+		{"--task-clock", .set = &options->task_clock,
+		 .help = "sample task-clock instead of cpu-clock"},
+		{"--user-only", .clear = &options->kernel, .help = "do not sample the kernel"},
+		{"--kernel", .set = &options->need_kernel,
+		 .help = "fail if the kernel may not be sampled (default: leave it out)"},
+		{"--all-maps", .set = &options->all_maps,
+		 .help = "record mappings of data, too, as --stack does"},
+		{"--ring", NULL, "BYTES", .wide = &options->ring, .most = 1 << 30,
+		 .help = "size of a CPU's ring of samples"},
+		{"--sideband-ring", NULL, "BYTES", .wide = &options->sideband_ring, .most = 1 << 30,
+		 .help = "size of its ring of mappings, processes and names"},
+		{"--elf", .set = &options->late_elf, .words = late},
+		{0}};
+
+	return memcpy(rows, filled, sizeof(filled));
 }
 
 int jp_capture_option(struct jp_capture_options *options, const char *arg, struct jp_error *err)
 {
-	const struct {
-		const char *text;
-		bool *flag, value;
-	} flags[] = {
-		{"--callchain=deferred", &options->deferred, true},
-		{"--callchain=sample", &options->deferred, false},
-		{"--no-chain", &options->chain, false},
-		{"--task-clock", &options->task_clock, true},
-		{"--kernel", &options->need_kernel, true},
-		{"--user-only", &options->kernel, false},
-		{"--system-wide", &options->system_wide, true},
-		{"--elf=late", &options->late_elf, true},
-		{"--all-maps", &options->all_maps, true},
-	};
-	const char *synth = value_of(arg, "--synth");
-
-	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
-		if (strcmp(arg, flags[i].text) == 0) {
-			*flags[i].flag = flags[i].value;
-			return 1;
-		}
-	if (value_of(arg, "--callchain"))
-		return jp_fail(err, EINVAL, "%s: sample or deferred was expected", arg);
-	return synth ? take_synth(options, arg, synth, err) : take_number(options, arg, err);
+	return jp_option_take(jp_capture_rows(options), arg, err);
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "harness/base/error.h"
+#include "harness/base/option.h"
 #include "harness/format/rundir/capture_info.h"
 
 /* What all policies take. */
@@ -26,10 +27,9 @@ struct jp_capture_options {
 };
 
 struct jp_capture_options jp_capture_defaults(void);
-/* Takes one --option[=value] that all captures share. 1 taken, 0 not one of them, < 0 error.
- * "--synth=exec --stack=8192 --freq=2000 --no-chain --callchain=deferred --task-clock --user-only
- * --kernel --system-wide
- * --elf=late --ring=N --sideband-ring=N". */
+/* The rows of a command line for the struct jp_capture_options @options. */
+const struct jp_option *jp_capture_rows(void *options);
+/* Takes one --option[=value] of these. 1 taken, 0 not one of them, < 0 error. */
 int jp_capture_option(struct jp_capture_options *options, const char *arg, struct jp_error *err);
 
 #endif

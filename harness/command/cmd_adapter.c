@@ -7,16 +7,12 @@
 #include "harness/base/interrupt.h"
 #include "harness/capture/profilers.h"
 #include "harness/command/command.h"
+#include "harness/command/command_line.h"
 #include "harness/command/reading.h"
-#include "harness/command/run_options.h"
+#include "harness/command/seed.h"
 #include "harness/score/take.h"
 
 /* `adapter check NAME`: talks the protocol with an adapter, and says what is wrong. */
-
-static const char usage[] =
-	"usage: jitproof adapter check NAME [WORKLOAD]\n"
-	"  NAME      of harness/profiler/NAME.py, or of a file in $JITPROOF_PROFILERS\n"
-	"  WORKLOAD  what it has to watch (anon_exec), attached to and launched\n";
 
 static void ignore(const char *workload)
 {
@@ -120,7 +116,7 @@ static int check(const char *name, char *workload)
 		return ret == -ENOENT ? JP_EXIT_SKIPPED : JP_EXIT_BAD;
 	}
 	printf("ok 1 version: %s\n", version);
-	if (jp_runner_open(&runner, jp_run_seed(), &err)) {
+	if (jp_runner_open(&runner, jp_seed(), &err)) {
 		fprintf(stderr, "jitproof adapter: %s\n", err.text);
 		return JP_EXIT_BROKEN;
 	}
@@ -134,17 +130,21 @@ static int check(const char *name, char *workload)
 
 static int adapter(int argc, char **argv)
 {
+	static const char *const tasks[] = {"check", NULL};
 	char usual[] = "anon_exec";
+	const char *name = NULL, *workload = usual;
+	unsigned int task;
+	const struct jp_option options[] = {
+		{"check", .number = &task, .words = tasks, .help = "what to do"},
+		{"NAME", .text = &name, .needed = true,
+		 .help = "of harness/profiler/NAME.py, or of a file in $JITPROOF_PROFILERS"},
+		{"WORKLOAD", .text = &workload,
+		 .help = "what it has to watch (anon_exec), attached to and launched"},
+		{0}};
+	int status;
 
-	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-		fputs(usage, stdout);
-		return JP_EXIT_OK;
-	}
-	if (argc < 3 || argc > 4 || strcmp(argv[1], "check") != 0) {
-		fputs(usage, stderr);
-		return JP_EXIT_USAGE;
-	}
-	return check(argv[2], argc == 4 ? argv[3] : usual);
+	return jp_command_line(options, argc, argv, &status) ? check(name, (char *)workload)
+							     : status;
 }
 
 static const struct jp_command adapter_command = {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/arguments.h"
 #include "harness/command/command.h"
+#include "harness/command/command_line.h"
 #include "harness/command/explain_causes.h"
 #include "harness/command/explain_truth.h"
 #include "harness/command/limit.h"
@@ -13,144 +14,118 @@
 #include "harness/explain/explain.h"
 #include "harness/report/explain_report.h"
 
-struct explain_arguments {
-	bool json, causes;
-	const char *file;
+struct explain_request {
+	bool causes;
 	struct jp_explain_options explain;
 	struct jp_limit limit; /* of --fail-if: percent, or samples */
+	struct jp_truth_request truth;
 };
 
-static void print_usage(FILE *out)
+static void print_causes(FILE *out)
 {
-	fputs("usage: jitproof explain [--json] [--fail-if ID>X[%]] [--elf DIR] [--root DIR]\n"
-	      "                        [--partial] FILE\n"
-	      "       jitproof explain --truth TRUTH [--injected INJECTED] [--slack NS] [--json]\n"
-	      "                        FILE\n"
-	      "       jitproof explain --causes [--json]\n"
-	      "  FILE              a perf.data file or folder; -: standard input\n"
-	      "  --json            one object\n"
-	      "  --fail-if ID>X[%] exit with 1 only if cause ID costs more than X samples, or\n"
-	      "                    more than X % of them; else with 0\n"
-	      "  --elf DIR         look for ELF files in DIR first, whatever its layout\n"
-	      "  --root DIR        look for all files below DIR, a copied root\n"
-	      "  --partial         of a file that is cut short: explain what lies before\n"
-	      "  --truth TRUTH     of a workload: say of each cause whether it is right\n"
-	      "  --injected INJECTED  explain INJECTED, which was made of FILE\n"
-	      "  --causes          list all causes, and the words of validators for them\n"
-	      "Says why stacks are broken and names are missing, the worst cause first.\n"
-	      "Exit status: 0 healthy, 1 there are causes, or dumps of\n"
-	      "another machine, which nobody can judge here, 99 FILE cannot be read whole.\n"
-	      "Causes:\n",
-	      out);
+	fputs("\nCauses:\n", out);
 	for (size_t i = 0; jp_cause_at(i); i++)
 		fprintf(out, "  %-24s %s\n", jp_cause_at(i)->id, jp_cause_at(i)->text);
 }
 
-static int usage(const char *problem, const char *what)
+static int take_limit(const struct jp_option *option, const char *text, struct jp_error *err)
 {
-	fprintf(stderr, "jitproof explain: %s%s\n", problem, what);
-	print_usage(stderr);
-	return -1;
+	struct jp_limit *limit = option->context;
+
+	if (jp_limit_parse(limit, "ID", text, err))
+		return -EINVAL;
+	return jp_cause_find(limit->name) ? 0
+					  : jp_fail(err, EINVAL, "no cause called %s", limit->name);
 }
 
-static int parse_fail_if(struct explain_arguments *options, const char *text)
+static bool parse(struct explain_request *request, int argc, char **argv, int *status)
 {
-	const char *problem =
-		jp_limit_parse(&options->limit, text, "expected ID>X after --fail-if, found ");
+	enum { FILE_ALONE = 1, TRUTH = 2, LIST = 4 };
+	struct jp_gathering *gathering = &request->truth.gathering;
+	const struct jp_option options[] = {
+		{"FILE", .text = &gathering->capture, .needed = true, .modes = FILE_ALONE | TRUTH,
+		 .help = "a perf.data file or folder; -: standard input"},
+		{"--json", .set = &request->truth.json, .help = "one object"},
+		{"--fail-if", .value = "ID>X[%]", .take = take_limit, .context = &request->limit,
+		 .modes = FILE_ALONE,
+		 .help = "exit with 1 only if cause ID costs more than X samples, or more than X "
+			 "% of them; else with 0"},
+		{"--elf", .value = "DIR", .text = &request->explain.elf, .modes = FILE_ALONE,
+		 .help = "look for ELF files in DIR first, whatever its layout"},
+		{"--root", .value = "DIR", .text = &request->explain.root, .modes = FILE_ALONE,
+		 .help = "look for all files below DIR, a copied root"},
+		{"--partial", .set = &request->explain.partial, .modes = FILE_ALONE,
+		 .help = "of a file that is cut short: explain what lies before"},
+		{.more = jp_truth_rows, .context = &request->truth},
+		{"--causes", .set = &request->causes, .modes = LIST,
+		 .help = "list all causes, and the words of validators for them"},
+		{.help = "Exit status: 0 healthy, 1 there are causes, or dumps of another machine, "
+			 "which nobody can judge here, 99 FILE cannot be read whole. With --truth: "
+			 "0 validators, which know the truth, find the same causes, 1 one is wrong "
+			 "or missed, 99 it cannot be told."},
+		{0}};
 
-	if (problem)
-		return usage(problem, text);
-	return jp_cause_find(options->limit.name) ? 0
-						  : usage("no cause called ", options->limit.name);
+	request->truth.modes = TRUTH;
+	return jp_command_line(options, argc, argv, status);
 }
 
-static int parse(struct explain_arguments *options, int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		const char *arg = argv[i], *value;
-
-		if (strcmp(arg, "--json") == 0) {
-			options->json = true;
-		} else if (strcmp(arg, "--causes") == 0) {
-			options->causes = true;
-		} else if (strcmp(arg, "--partial") == 0) {
-			options->explain.partial = true;
-		} else if ((value = jp_arguments_value("--fail-if", argc, argv, &i))) {
-			if (parse_fail_if(options, value))
-				return -1;
-		} else if ((value = jp_arguments_value("--elf", argc, argv, &i))) {
-			options->explain.elf = value;
-		} else if ((value = jp_arguments_value("--root", argc, argv, &i))) {
-			options->explain.root = value;
-		} else if (strcmp(arg, "--fail-if") == 0 || strcmp(arg, "--elf") == 0 ||
-			   strcmp(arg, "--root") == 0) {
-			return usage("expected a value after ", arg);
-		} else if (arg[0] == '-' && arg[1]) {
-			return usage("no option ", arg);
-		} else if (options->file) {
-			return usage("more than one file: ", arg);
-		} else {
-			options->file = arg;
-		}
-	}
-	if (options->causes && options->file)
-		return usage("--causes takes no file: ", options->file);
-	return options->file || options->causes ? 0 : usage("no file", "");
-}
-
-static int verdict(const struct jp_explanation *explanation,
-		   const struct explain_arguments *options)
+static int verdict(const struct jp_explanation *explanation, const struct explain_request *request)
 {
 	double found = 0, of = 0;
 
-	if (!*options->limit.name)
+	if (!*request->limit.name)
 		return jp_explain_healthy(explanation) ? JP_EXIT_OK : JP_EXIT_BAD;
 	for (size_t i = 0; i < explanation->nr_causes; i++) {
 		const struct jp_blamed *one = &explanation->causes[i];
 
-		if (strcmp(one->cause->id, options->limit.name) != 0)
+		if (strcmp(one->cause->id, request->limit.name) != 0)
 			continue;
-		found = options->limit.percent ? one->share : (double)one->samples;
+		found = request->limit.percent ? one->share : (double)one->samples;
 		of = 1;
 	}
-	return jp_limit_verdict(&options->limit, "explain", options->file, found, of);
+	return jp_limit_verdict(&request->limit, "explain", request->truth.gathering.capture, found,
+				of);
+}
+
+static int explain_file(const struct explain_request *request)
+{
+	const char *file = request->truth.gathering.capture;
+	struct jp_explanation explanation = {0};
+	int status = JP_EXIT_BROKEN;
+	struct jp_error err;
+
+	if (jp_reading_begins("explain", file, request->explain.elf, request->explain.root,
+			      &status))
+		return status;
+	if (jp_explain(file, &request->explain, &explanation, &err)) {
+		status = jp_command_broken("explain", &err);
+	} else {
+		if (explanation.summary.cut_short)
+			fprintf(stderr, "jitproof explain: note: %s\n", err.text);
+		if (request->truth.json)
+			jp_explain_report_json(&explanation, file);
+		else
+			jp_explain_report_text(&explanation, file);
+		status = jp_reading_ends("explain", verdict(&explanation, request));
+	}
+	jp_explanation_free(&explanation);
+	return status;
 }
 
 static int explain(int argc, char **argv)
 {
-	struct jp_explanation explanation = {0};
-	struct explain_arguments options = {0};
-	int status = JP_EXIT_BROKEN;
-	struct jp_error err;
+	struct explain_request request = {
+		.truth = {.command = "explain", .gathering.slack = UINT64_MAX}};
+	int status;
 
-	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-		print_usage(stdout);
-		return JP_EXIT_OK;
-	}
-	if (jp_truth_asked(argc, argv))
-		return jp_explain_truth(argc, argv);
-	if (parse(&options, argc, argv))
-		return JP_EXIT_USAGE;
-	if (options.causes) {
-		jp_explain_causes(options.json);
+	if (!parse(&request, argc, argv, &status))
+		return status;
+	if (request.causes) {
+		jp_explain_causes(request.truth.json);
 		return jp_reading_ends("explain", JP_EXIT_OK);
 	}
-	if (jp_reading_begins("explain", options.file, options.explain.elf, options.explain.root,
-			      &status))
-		return status;
-	if (jp_explain(options.file, &options.explain, &explanation, &err)) {
-		fprintf(stderr, "jitproof explain: %s\n", err.text);
-	} else {
-		if (explanation.summary.cut_short)
-			fprintf(stderr, "jitproof explain: note: %s\n", err.text);
-		if (options.json)
-			jp_explain_report_json(&explanation, options.file);
-		else
-			jp_explain_report_text(&explanation, options.file);
-		status = jp_reading_ends("explain", verdict(&explanation, &options));
-	}
-	jp_explanation_free(&explanation);
-	return status;
+	return request.truth.gathering.truth ? jp_explain_truth(&request.truth)
+					     : explain_file(&request);
 }
 
 static const struct jp_command explain_command = {
@@ -158,5 +133,6 @@ static const struct jp_command explain_command = {
 	.synopsis = "explain [OPTION...] FILE",
 	.help = "say why stacks break and names are missing in a perf.data",
 	.run = explain,
+	.more = print_causes,
 };
 JP_REGISTER(command, explain_command);

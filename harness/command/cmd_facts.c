@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "harness/base/cleanup.h"
 #include "harness/base/json.h"
-#include "harness/base/number.h"
 #include "harness/command/command.h"
+#include "harness/command/command_line.h"
 #include "harness/command/globs.h"
 #include "harness/facts/ask.h"
 
@@ -79,46 +78,33 @@ static int ask(const struct jp_fact *fact, unsigned int limit, bool as_json)
 	return JP_EXIT_OK;
 }
 
-static int usage(FILE *out)
-{
-	fprintf(out,
-		"usage: jitproof facts [--json] [--limit=MS] [GLOB...]\n"
-		"  --json      an object a line\n"
-		"  --limit=MS  time limit of a probe (default: %u)\n"
-		"  GLOB        matches a fact's whole name\n",
-		LIMIT_MS);
-	return out == stdout ? JP_EXIT_OK : JP_EXIT_USAGE;
-}
-
 static int facts(int argc, char **argv)
 {
 	jp_cleanup_free const struct jp_fact **all = NULL;
+	struct jp_operands globs = {0};
 	bool as_json = false, any = false;
-	int at = 1, status = JP_EXIT_OK;
-	uint64_t limit = LIMIT_MS;
+	unsigned int limit = LIMIT_MS;
+	const struct jp_option options[] = {
+		{"GLOB", .rest = &globs, .help = "matches a fact's whole name"},
+		{"--json", .set = &as_json, .help = "an object a line"},
+		{"--limit", .value = "MS", .number = &limit, .least = 1, .most = 600000,
+		 .help = "time limit of a probe (20000)"},
+		{0}};
+	int status;
 	size_t count;
 
-	for (; at < argc && argv[at][0] == '-'; at++) {
-		if (strcmp(argv[at], "--help") == 0)
-			return usage(stdout);
-		if (strcmp(argv[at], "--json") == 0) {
-			as_json = true;
-		} else if (strncmp(argv[at], "--limit=", 8) != 0 ||
-			   !jp_number(argv[at] + 8, 1, 600000, &limit)) {
-			fprintf(stderr, "jitproof facts: '%s' was not expected\n", argv[at]);
-			return usage(stderr);
-		}
-	}
+	if (!jp_command_line(options, argc, argv, &status))
+		return status;
 	all = jp_facts_all(&count);
 	if (!all) {
 		fprintf(stderr, "jitproof facts: out of memory\n");
 		return JP_EXIT_BROKEN;
 	}
 	for (size_t i = 0; i < count && status == JP_EXIT_OK; i++) {
-		if (!jp_globs_match(argv + at, argc - at, all[i]->name))
+		if (!jp_globs_match(globs.list, globs.count, all[i]->name))
 			continue;
 		any = true;
-		status = ask(all[i], (unsigned int)limit, as_json);
+		status = ask(all[i], limit, as_json);
 	}
 	if (!any) {
 		fprintf(stderr, "jitproof facts: no fact matches\n");

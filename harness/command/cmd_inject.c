@@ -1,29 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <getopt.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "harness/command/command.h"
+#include "harness/command/command_line.h"
 #include "harness/command/reading.h"
 #include "harness/inject/inject.h"
-
-static int usage(FILE *out)
-{
-	fputs("usage: jitproof inject [OPTION...] -i IN -o OUT\n"
-	      "\n"
-	      "  -i IN              a perf.data file of CLOCK_MONOTONIC (perf record -k mono)\n"
-	      "  -o OUT             the perf.data to write; ELF files go into OUT.jit/\n"
-	      "  --anon=WHAT        anonymous mapping records that are later than code in them:\n"
-	      "                     cut (default): cut the living code out of them;\n"
-	      "                     strip: drop each that covers living code;\n"
-	      "                     keep: keep them, though they hide it\n"
-	      "  --jitdump-dir DIR  find the jit-PID.dump files in DIR, not where they were "
-	      "mapped\n"
-	      "  --root DIR         find them below DIR, a copied root\n"
-	      "Exit status: 0; 1 if every jitdump was refused; 99 if nothing was written.\n",
-	      out);
-	return out == stdout ? JP_EXIT_OK : JP_EXIT_USAGE;
-}
 
 static void said(void *context, const char *line)
 {
@@ -45,10 +28,8 @@ static int merge(const struct jp_inject_options *options)
 	if (injection)
 		ret = jp_injection_run(injection, &summary, said, NULL, &err);
 	jp_injection_close(injection);
-	if (ret) {
-		fprintf(stderr, "jitproof inject: %s\n", err.text);
-		return JP_EXIT_BROKEN;
-	}
+	if (ret)
+		return jp_command_broken("inject", &err);
 	printf("%s: %" PRIu64 " jitdumps, %" PRIu64 " loads, %" PRIu64 " moves, %" PRIu64
 	       " bad records; anonymous executable records: %" PRIu64 " before, %" PRIu64
 	       " after; %" PRIu64 " ELF files of %" PRIu64 " bytes\n",
@@ -63,47 +44,35 @@ static int merge(const struct jp_inject_options *options)
 	return JP_EXIT_BAD;
 }
 
+static int take_anon(const struct jp_option *option, const char *text, struct jp_error *err)
+{
+	if (jp_anon_find(text, option->context))
+		return 0;
+	return jp_fail(err, EINVAL, "--anon=%s: expected strip, keep or cut", text);
+}
+
 static int inject(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"anon", required_argument, NULL, 'a'},
-		{"jitdump-dir", required_argument, NULL, 'd'},
-		{"root", required_argument, NULL, 'r'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
 	struct jp_inject_options options = {.anon = JP_ANON_CUT};
-	int option;
+	const struct jp_option rows[] = {
+		{"-i", .value = "IN", .text = &options.input, .needed = true,
+		 .help = "a perf.data file of CLOCK_MONOTONIC (perf record -k mono)"},
+		{"-o", .value = "OUT", .text = &options.output, .needed = true,
+		 .help = "the perf.data to write; ELF files go into OUT.jit/"},
+		{"--anon", .value = "WHAT", .take = take_anon, .context = &options.anon,
+		 .help = "anonymous mapping records that are later than code in them: cut "
+			 "(default): cut the living code out of them; strip: drop each that "
+			 "covers living code; keep: keep them, though they hide it"},
+		{"--jitdump-dir", .value = "DIR", .text = &options.jitdumps,
+		 .help = "find the jit-PID.dump files in DIR, not where they were mapped"},
+		{"--root", .value = "DIR", .text = &options.root,
+		 .help = "find them below DIR, a copied root"},
+		{.help = "Exit status: 0; 1 if every jitdump was refused; 99 if nothing was "
+			 "written."},
+		{0}};
+	int status;
 
-	while ((option = getopt_long(argc, argv, "i:o:h", longs, NULL)) != -1) {
-		switch (option) {
-		case 'i':
-			options.input = optarg;
-			break;
-		case 'o':
-			options.output = optarg;
-			break;
-		case 'd':
-			options.jitdumps = optarg;
-			break;
-		case 'r':
-			options.root = optarg;
-			break;
-		case 'a':
-			if (jp_anon_find(optarg, &options.anon))
-				break;
-			fprintf(stderr, "jitproof inject: --anon=%s: expected strip, keep or cut\n",
-				optarg);
-			return JP_EXIT_USAGE;
-		case 'h':
-			return usage(stdout);
-		default:
-			return usage(stderr);
-		}
-	}
-	if (!options.input || !options.output || optind < argc)
-		return usage(stderr);
-	return merge(&options);
+	return jp_command_line(rows, argc, argv, &status) ? merge(&options) : status;
 }
 
 static const struct jp_command inject_command = {

@@ -5,13 +5,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "harness/base/arguments.h"
 #include "harness/base/array.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
 #include "harness/base/path.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/command/command.h"
+#include "harness/command/command_line.h"
 #include "harness/command/judge_file.h"
 #include "harness/command/judge_truth.h"
 #include "harness/command/reading.h"
@@ -173,26 +173,39 @@ static bool is_run(const char *path)
 
 static int judge(int argc, char **argv)
 {
-	const char *expected = NULL, *results = NULL, *value;
-	int at = 1;
+	enum { FILE_ALONE = 1, TRUTH = 2, RUN = 4 };
+	struct jp_judge_request file = {.method = JP_DUMP, .modes = FILE_ALONE};
+	struct jp_truth_request truth = {
+		.command = "judge", .keeps = true, .gathering.slack = UINT64_MAX, .modes = TRUTH};
+	const char *expected = NULL, *results = NULL;
+	const struct jp_option options[] = {
+		{"FILE", .text = &file.file, .needed = true,
+		 .help = "perf.data (-: standard input), or observations; or a run directory, or a "
+			 "case's folder in one"},
+		{"--json", .set = &file.json, .modes = FILE_ALONE | TRUTH,
+		 .help = "the figures as one object"},
+		{.more = jp_judge_file_rows, .context = &file},
+		{.help = "Of a run directory:"},
+		{"--expected", .value = "DIR", .text = &expected, .modes = RUN,
+		 .help = "expectations from the files in DIR, not from the run"},
+		{"--results", .value = "OUT", .text = &results, .modes = RUN,
+		 .help = "write results.jsonl to the new file OUT"},
+		{.help = "Of a workload's truth and any profiler's FILE:"},
+		{.more = jp_truth_rows, .context = &truth},
+		{0}};
+	int status;
 
-	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-		jp_judge_usage(stdout);
-		return JP_EXIT_OK;
+	if (!jp_command_line(options, argc, argv, &status))
+		return status;
+	if (truth.gathering.truth) {
+		truth.gathering.capture = file.file;
+		truth.json = file.json;
+		return jp_judge_truth(&truth);
 	}
-	if (jp_truth_asked(argc, argv))
-		return jp_judge_truth(argc, argv);
-	for (; at < argc - 1; at++) {
-		if ((value = jp_arguments_value("--expected", argc, argv, &at)))
-			expected = value;
-		else if ((value = jp_arguments_value("--results", argc, argv, &at)))
-			results = value;
-		else
-			break;
-	}
-	if (at == argc - 1 && (expected || results || is_run(argv[at])))
-		return judge_dir(argv[at], expected, results);
-	return jp_judge_file(argc, argv, true);
+	/* With an option of a file, a folder is taken for one, and refused. */
+	if (expected || results || (argc == 2 && is_run(file.file)))
+		return judge_dir(file.file, expected, results);
+	return jp_judge_file(&file, true);
 }
 
 static const struct jp_command judge_command = {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <getopt.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "harness/base/number.h"
 #include "harness/command/command.h"
+#include "harness/command/command_line.h"
 #include "harness/command/reading.h"
 #include "harness/lint/lint.h"
 #include "harness/lint/print.h"
@@ -23,26 +22,6 @@ struct linting {
 	struct jp_lint_process process;
 	int status;
 };
-
-static int usage(FILE *out)
-{
-	fputs("usage: jitproof lint [OPTION...] FILE...\n"
-	      "       jitproof lint [OPTION...] --pid PID [FILE...]\n"
-	      "       jitproof lint --rules\n"
-	      "\n"
-	      "  FILE          a jitdump (jit-PID.dump) or a perf map (perf-PID.map)\n"
-	      "  --pid PID     a running process: its mappings, and the files that it publishes "
-	      "by\n"
-	      "  --strict      warnings count as errors\n"
-	      "  --allow RULE  do not ask RULE; may be given again\n"
-	      "  --all         print all findings of a rule, not five\n"
-	      "  --json        print one object\n"
-	      "  --rules       list the rules (docs/lint.md)\n"
-	      "\n"
-	      "Exits with 1 on errors, 99 if a file cannot be read, else 0.\n",
-	      out);
-	return out == stdout ? JP_EXIT_OK : JP_EXIT_USAGE;
-}
 
 /* @failed with @err, or what was found. */
 static void conclude(struct linting *linting, const char *name, struct jp_lint_findings *findings,
@@ -97,26 +76,23 @@ static void list(struct jp_readable_file **files, char *const *paths, size_t cou
 
 /* Reads the rest in a process without rights. Of what the process has published, only what is its
  * user's own is opened for that one: it chose the names. True: in the process that stays. */
-static bool begins(struct linting *linting, char **files, int *status)
+static bool begins(struct linting *linting, const struct jp_operands *files, int *status)
 {
 	const struct jp_lint_process *process = &linting->process;
-	size_t named = 0, count;
+	const size_t count = files->count + process->nr_dumps + process->nr_perf_maps;
 	struct jp_readable_file *readable, *next;
 	struct jp_confine confine = {0};
 	char path[32];
 	struct stat st;
 	bool stays;
 
-	while (files[named])
-		named++;
-	count = named + process->nr_dumps + process->nr_perf_maps;
 	next = readable = calloc(count + 1, sizeof(*readable));
 	if (!readable) {
 		fprintf(stderr, "jitproof lint: no memory\n");
 		*status = JP_EXIT_BROKEN;
 		return true;
 	}
-	list(&next, files, named, -1);
+	list(&next, files->list, files->count, -1);
 	snprintf(path, sizeof(path), "/proc/%u", linting->pid);
 	if (linting->pid && !stat(path, &st)) {
 		list(&next, process->dumps, process->nr_dumps, st.st_uid);
@@ -129,15 +105,13 @@ static bool begins(struct linting *linting, char **files, int *status)
 	return stays;
 }
 
-static int lint_all(struct linting *linting, char **files)
+static int lint_all(struct linting *linting, const struct jp_operands *files)
 {
 	struct jp_error err = {""};
 	int status;
 
-	if (linting->pid && jp_lint_process_look(linting->pid, &linting->process, &err)) {
-		fprintf(stderr, "jitproof lint: %s\n", err.text);
-		return JP_EXIT_BROKEN;
-	}
+	if (linting->pid && jp_lint_process_look(linting->pid, &linting->process, &err))
+		return jp_command_broken("lint", &err);
 	if (begins(linting, files, &status))
 		return status;
 	if (linting->json) {
@@ -145,8 +119,8 @@ static int lint_all(struct linting *linting, char **files)
 		jp_json_object(&linting->out, NULL);
 		jp_json_array(&linting->out, "checked");
 	}
-	for (; *files; files++)
-		lint_file(linting, *files);
+	for (int i = 0; i < files->count; i++)
+		lint_file(linting, files->list[i]);
 	if (linting->pid)
 		lint_process(linting);
 	if (linting->json) {
@@ -156,70 +130,61 @@ static int lint_all(struct linting *linting, char **files)
 	return jp_reading_ends("lint", linting->status);
 }
 
-/* 0, or an exit status. */
-static int take_option(struct linting *linting, int option)
+static int take_allow(const struct jp_option *option, const char *text, struct jp_error *err)
 {
-	uint64_t pid;
+	struct linting *linting = option->context;
 
-	switch (option) {
-	case 'j':
-		linting->json = true;
-		return 0;
-	case 's':
-		linting->strict = true;
-		return 0;
-	case 'a':
-		linting->most = SIZE_MAX;
-		return 0;
-	case 'p':
-		if (!jp_number(optarg, 1, INT32_MAX, &pid)) {
-			fprintf(stderr, "jitproof lint: --pid %s: expected a process's number\n",
-				optarg);
-			return JP_EXIT_USAGE;
-		}
-		linting->pid = (uint32_t)pid;
-		return 0;
-	case 'w':
-		if (!jp_registry_find(JP_LINT_RULE, optarg)) {
-			fprintf(stderr, "jitproof lint: --allow %s: no such rule (see --rules)\n",
-				optarg);
-			return JP_EXIT_USAGE;
-		}
-		linting->allowed[linting->nr_allowed++] = optarg;
-		return 0;
-	default:
-		return usage(stderr);
+	if (!jp_registry_find(JP_LINT_RULE, text))
+		return jp_fail(err, EINVAL, "--allow=%s: no such rule (see --rules)", text);
+	linting->allowed[linting->nr_allowed++] = text;
+	return 0;
+}
+
+static int read_and_lint(struct linting *linting, int argc, char **argv)
+{
+	enum { FILES = 1, RULES };
+	struct jp_operands files = {0};
+	bool all = false, rules = false;
+	const struct jp_option options[] = {
+		{"FILE", .rest = &files, .modes = FILES,
+		 .help = "a jitdump (jit-PID.dump) or a perf map (perf-PID.map)"},
+		{"--pid", .brief = "-p", .value = "PID", .number = &linting->pid, .least = 1,
+		 .most = INT32_MAX, .modes = FILES,
+		 .help = "a running process: its mappings, and the files that it publishes by"},
+		{"--strict", .set = &linting->strict, .modes = FILES,
+		 .help = "warnings count as errors"},
+		{"--allow", .value = "RULE", .take = take_allow, .context = linting, .modes = FILES,
+		 .help = "do not ask RULE; may be given again"},
+		{"--all", .set = &all, .modes = FILES,
+		 .help = "print all findings of a rule, not five"},
+		{"--json", .set = &linting->json, .modes = FILES, .help = "print one object"},
+		{"--rules", .set = &rules, .modes = RULES, .help = "list the rules (docs/lint.md)"},
+		{.help = "Exits with 1 on errors, 99 if a file cannot be read, else 0."},
+		{0}};
+	int status;
+
+	if (!jp_command_line(options, argc, argv, &status))
+		return status;
+	if (rules) {
+		jp_lint_print_rules();
+		return JP_EXIT_OK;
 	}
+	if (!files.count && !linting->pid)
+		return jp_command_misused("lint", "expected FILE or --pid PID");
+	linting->most = all ? SIZE_MAX : SHOWN;
+	return lint_all(linting, &files);
 }
 
 static int lint(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"json", no_argument, NULL, 'j'},  {"strict", no_argument, NULL, 's'},
-		{"all", no_argument, NULL, 'a'},   {"pid", required_argument, NULL, 'p'},
-		{"rules", no_argument, NULL, 'r'}, {"allow", required_argument, NULL, 'w'},
-		{"help", no_argument, NULL, 'h'},  {0},
-	};
-	struct linting linting = {.most = SHOWN};
-	int option, status = 0;
+	struct linting linting = {0};
+	int status = JP_EXIT_BROKEN;
 
 	linting.allowed = calloc((size_t)argc + 1, sizeof(*linting.allowed));
-	if (!linting.allowed) {
+	if (linting.allowed)
+		status = read_and_lint(&linting, argc, argv);
+	else
 		fprintf(stderr, "jitproof lint: no memory\n");
-		return JP_EXIT_BROKEN;
-	}
-	while (!status && (option = getopt_long(argc, argv, "hp:", longs, NULL)) != -1) {
-		if (option == 'h' || option == 'r') {
-			option == 'h' ? (void)usage(stdout) : jp_lint_print_rules();
-			free(linting.allowed);
-			return JP_EXIT_OK;
-		}
-		status = take_option(&linting, option);
-	}
-	if (!status && optind == argc && !linting.pid)
-		status = usage(stderr);
-	if (!status)
-		status = lint_all(&linting, argv + optind);
 	jp_lint_process_free(&linting.process);
 	free(linting.allowed);
 	return status;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
-#include <string.h>
 
 #include "harness/run/cases.h"
 #include "harness/command/command.h"
+#include "harness/command/command_line.h"
 #include "harness/command/globs.h"
 
 static void print_words(char *const *argv)
@@ -14,19 +14,16 @@ static void print_words(char *const *argv)
 
 static int list(int argc, char **argv)
 {
+	struct jp_operands globs = {0};
+	const struct jp_option options[] = {
+		{"GLOB", .rest = &globs, .help = "matches a case's whole name"}, {0}};
 	struct jp_error err = {""};
 	struct jp_cases *cases;
 	size_t shown = 0;
+	int status;
 
-	if (argc > 1 && argv[1][0] == '-') {
-		bool help = strcmp(argv[1], "--help") == 0;
-
-		if (!help)
-			fprintf(stderr, "jitproof list: unknown option '%s'\n", argv[1]);
-		fprintf(help ? stdout : stderr,
-			"usage: jitproof list [GLOB...]\n  GLOB  matches a case's whole name\n");
-		return help ? JP_EXIT_OK : JP_EXIT_USAGE;
-	}
+	if (!jp_command_line(options, argc, argv, &status))
+		return status;
 	cases = jp_cases_load(NULL, &err);
 	if (!cases || !cases->nr_cases) {
 		fprintf(stderr, "jitproof list: %s\n", cases ? "no case is built in" : err.text);
@@ -36,7 +33,7 @@ static int list(int argc, char **argv)
 	for (size_t i = 0; i < cases->nr_cases; i++) {
 		const struct jp_case *cas = &cases->cases[i];
 
-		if (!jp_globs_match(argv + 1, argc - 1, cas->name))
+		if (!jp_globs_match(globs.list, globs.count, cas->name))
 			continue;
 		shown++;
 		printf("%-36s %-5s%s :", cas->name, cas->check ? "check" : "full",

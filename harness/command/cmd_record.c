@@ -9,17 +9,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/base/number.h"
 #include "harness/capture/capture.h"
 #include "harness/command/command.h"
+#include "harness/command/command_line.h"
 
 struct record_request {
 	struct jp_capture_options options;
-	const char *output;
-	pid_t pid;
-	char **command;  /* NULL: none */
-	char *policy[8]; /* its own options; [0] is its name */
-	int nr_policy;
+	const char *output, *order;
+	unsigned int pid;
+	struct jp_operands command;
 };
 
 /* What the signal handler needs. */
@@ -38,113 +36,27 @@ static void on_signal(int number)
 		jp_session_interrupt(session);
 }
 
-static int usage(FILE *out)
+static bool parse(struct record_request *request, int argc, char **argv, int *status)
 {
-	fputs("usage: jitproof record [options] -o FILE (-p PID | -a | -- COMMAND [ARGUMENT...])\n"
-	      "\n"
-	      "  -o FILE            the perf.data file to write\n"
-	      "  -p PID             watch a running process, and what it starts\n"
-	      "  -a                 watch everything; with a command, while it runs\n"
-	      "  -F HZ              samples per second and thread (997)\n"
-	      "  --stack N          bytes of user stack with each sample (0)\n"
-	      "  --no-chain         no callchains from the kernel\n"
-	      "  --callchain=deferred  walk their user part when the thread returns to user\n"
-	      "                     space: from 6.19 (default: sample, at once)\n"
-	      "  --synth=WHAT       which mappings older than the capture to record:\n"
-	      "                     none, paths, exec (default), all\n"
-	      "  --task-clock       sample task-clock instead of cpu-clock\n"
-	      "  --user-only        do not sample the kernel\n"
-	      "  --kernel           fail if the kernel may not be sampled (default: leave it "
-	      "out)\n"
-	      "  --all-maps         record mappings of data, too, as --stack does\n"
-	      "  --ring=BYTES       size of a CPU's ring of samples\n"
-	      "  --sideband-ring=BYTES  size of its ring of mappings, processes and names\n"
-	      "  --order=ORDER      with -p: enable-first (default), snapshot-first (loses "
-	      "records)\n",
-	      out);
-	return out == stdout ? JP_EXIT_OK : JP_EXIT_USAGE;
-}
+	enum { LAUNCH = 1, ATTACH = 2 };
+	const struct jp_option options[] = {
+		{"-o", .value = "FILE", .text = &request->output, .needed = true,
+		 .help = "the perf.data file to write"},
+		{"--pid", "-p", "PID", .number = &request->pid, .least = 1, .most = INT32_MAX,
+		 .modes = ATTACH, .help = "watch a running process, and what it starts"},
+		{"COMMAND", .rest = &request->command, .verbatim = true, .modes = LAUNCH,
+		 .help = "start this, and watch it"},
+		{"--order", .value = "ORDER", .text = &request->order, .modes = ATTACH,
+		 .help = "enable-first (default), snapshot-first (loses records)"},
+		{.more = jp_capture_rows, .context = &request->options},
+		{0}};
 
-static int complain(const char *format, const char *what)
-{
-	fputs("jitproof record: ", stderr);
-	fprintf(stderr, format, what);
-	fputs(" (see jitproof record --help)\n", stderr);
-	return JP_EXIT_USAGE;
-}
-
-/* Short options and those that perf users write as two words. 1: taken, with its value where it has
- * one; 0: not one of these; < 0: its value is missing or bad. */
-static int take_short(struct record_request *request, int argc, char **argv, int *at)
-{
-	const char *arg = argv[*at], *value = *at + 1 < argc ? argv[*at + 1] : NULL;
-	struct jp_error err;
-	char text[64];
-	static const char *const names[] = {"--freq", "--stack", "--synth", "--ring"};
-	const char *name = strcmp(arg, "-F") == 0 ? names[0] : NULL;
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !name; i++)
-		name = strcmp(arg, names[i]) == 0 ? names[i] : NULL;
-	if (strcmp(arg, "-a") == 0) {
-		request->options.system_wide = true;
-		return 1;
-	}
-	if (!name && strcmp(arg, "-o") != 0 && strcmp(arg, "-p") != 0)
-		return 0;
-	if (!value)
-		return -complain("%s: a value was expected", arg);
-	++*at;
-	if (strcmp(arg, "-o") == 0) {
-		request->output = value;
-	} else if (strcmp(arg, "-p") == 0) {
-		uint64_t pid;
-
-		if (!jp_number(value, 1, INT32_MAX, &pid))
-			return -complain("-p %s: the number of a process was expected", value);
-		request->pid = (pid_t)pid;
-	} else {
-		snprintf(text, sizeof(text), "%s=%s", name, value);
-		if (jp_capture_option(&request->options, text, &err) < 0)
-			return -complain("%s", err.text);
-	}
-	return 1;
-}
-
-static int parse(struct record_request *request, int argc, char **argv)
-{
-	struct jp_error err;
-	int ret;
-
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--") == 0) {
-			request->command = i + 1 < argc ? argv + i + 1 : NULL;
-			break;
-		}
-		if (argv[i][0] != '-') {
-			request->command = argv + i;
-			break;
-		}
-		ret = take_short(request, argc, argv, &i);
-		if (ret < 0)
-			return -ret;
-		if (ret)
-			continue;
-		ret = jp_capture_option(&request->options, argv[i], &err);
-		if (ret < 0)
-			return complain("%s", err.text);
-		if (ret)
-			continue;
-		if (strncmp(argv[i], "--order=", 8) != 0 || request->nr_policy == 7)
-			return complain("unknown option '%s'", argv[i]);
-		request->policy[request->nr_policy++] = argv[i];
-	}
-	if (!request->output)
-		return complain("%s", "-o FILE was expected");
-	if (request->pid && request->command)
-		return complain("%s", "-p PID and a command: one of them was expected");
-	if (!request->pid && !request->command && !request->options.system_wide)
-		return complain("%s", "-p PID, -a or a command was expected");
-	return 0;
+	if (!jp_command_line(options, argc, argv, status))
+		return false;
+	if (request->pid || request->command.count || request->options.system_wide)
+		return true;
+	*status = jp_command_misused("record", "expected --pid PID, -a or a command");
+	return false;
 }
 
 static void catch_signals(void)
@@ -197,34 +109,31 @@ static const struct jp_capture *plain_capture(bool launches)
 
 static int record(int argc, char **argv)
 {
-	struct record_request request = {.options = jp_capture_defaults(), .nr_policy = 1};
+	struct record_request request = {.options = jp_capture_defaults()};
 	struct jp_target target = {.inherit_fds = {-1, -1, -1, -1}};
 	const struct jp_capture *capture;
 	struct jp_session *session;
 	uint64_t samples, lost_samples, lost_sideband;
 	uint32_t frequency;
 	struct jp_error err = {""};
-	char name[64], silence[256];
-	int ret, status = JP_EXIT_OK;
+	char name[64], order[64], silence[256], *policy[] = {name, order, NULL};
+	int ret, status;
 
-	if (argc == 2 && strcmp(argv[1], "--help") == 0)
-		return usage(stdout);
-	ret = parse(&request, argc, argv);
-	if (ret)
-		return ret;
-	capture = plain_capture(request.command);
+	if (!parse(&request, argc, argv, &status))
+		return status;
+	capture = plain_capture(request.command.count);
 	if (!capture) {
 		fprintf(stderr, "jitproof record: no capture is plain: the build is broken\n");
 		return JP_EXIT_BROKEN;
 	}
 	snprintf(name, sizeof(name), "%s", capture->name);
-	request.policy[0] = name;
+	snprintf(order, sizeof(order), "--order=%s", request.order ?: "");
 	/* perf by libunwind reads .eh_frame through the mappings of data (docs/unwinding.md). */
 	request.options.all_maps |= request.options.stack > 0;
-	target.pid = request.pid;
-	target.command = request.command;
+	target.pid = (pid_t)request.pid;
+	target.command = request.command.list;
 	catch_signals();
-	session = jp_session_start(capture, request.nr_policy, request.policy, &request.options,
+	session = jp_session_start(capture, request.order ? 2 : 1, policy, &request.options,
 				   &target, NULL, request.output, &err);
 	if (!session) {
 		fprintf(stderr, "jitproof record: %s\n", err.text);
@@ -234,7 +143,7 @@ static int record(int argc, char **argv)
 	if (!caught && !child_ended)
 		jp_session_wait(session, 0, UINT64_MAX);
 	running = NULL;
-	if (request.command)
+	if (request.command.count)
 		status = reap(target.pid);
 	jp_session_stop(session, &lost_samples, &lost_sideband);
 	samples = jp_session_samples(session);
@@ -267,7 +176,7 @@ static int record(int argc, char **argv)
 
 static const struct jp_command command = {
 	.name = "record",
-	.synopsis = "record [options] -o FILE (-p PID | -- CMD...)",
+	.synopsis = "record [OPTION...] -o FILE (-p PID | -a | -- COMMAND...)",
 	.help = "watch a program, write a perf.data file",
 	.run = record,
 };

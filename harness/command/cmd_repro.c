@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -14,8 +13,9 @@
 #include "harness/base/shortage.h"
 #include "harness/outcome/case_folder.h"
 #include "harness/command/command.h"
+#include "harness/command/command_line.h"
 #include "harness/command/reading.h"
-#include "harness/command/run_options.h"
+#include "harness/command/seed.h"
 #include "harness/base/interrupt.h"
 #include "harness/report/ktap.h"
 #include "harness/capture/adapter.h"
@@ -24,48 +24,27 @@
 #include "harness/run/cases.h"
 #include "harness/run/runner.h"
 
-static const char usage_text[] =
-	"usage: jitproof repro CASE -o FILE [--from DIR] [--expected DIR] [--seed N]\n"
-	"  CASE            the name of one case\n"
-	"  -o FILE         the archive, a plain tar; an old one is replaced\n"
-	"  --from DIR      pack this run directory, or this folder of the case; without it,\n"
-	"                  run the case first\n"
-	"  --expected DIR  take the case's definition from the files in DIR\n"
-	"  --seed N        the seed of that run\n";
-
 struct repro_request {
-	struct jp_run_options run;
-	const char *name, *from;
+	const char *name, *output, *expected, *from;
+	uint64_t seed;
 };
 
-/* 0, 1: help was asked for, -1: usage was printed. */
-static int parse(int argc, char **argv, struct repro_request *options)
+static bool parse(struct repro_request *request, int argc, char **argv, int *status)
 {
-	static const struct option longs[] = {
-		{"from", required_argument, NULL, 'f'},
-		{"expected", required_argument, NULL, 'e'},
-		{"seed", required_argument, NULL, 'n'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0},
-	};
-	int option, ret;
+	const struct jp_option options[] = {
+		{"CASE", .text = &request->name, .needed = true, .help = "the name of one case"},
+		{"-o", .value = "FILE", .text = &request->output, .needed = true,
+		 .help = "the archive, a plain tar; an old one is replaced"},
+		{"--from", .value = "DIR", .text = &request->from,
+		 .help = "pack this run directory, or this folder of the case; without it, run "
+			 "the case first"},
+		{"--expected", .value = "DIR", .text = &request->expected,
+		 .help = "take the case's definition from the files in DIR"},
+		{"--seed", .value = "N", .wide = &request->seed, .help = "the seed of that run"},
+		{0}};
 
-	options->run = (struct jp_run_options){
-		.command = "repro", .usage = usage_text, .seed = jp_run_seed()};
-	while ((option = getopt_long(argc, argv, ":o:h", longs, NULL)) != -1) {
-		ret = option == 'f' ? 0 : jp_run_option(&options->run, option, argv);
-		if (ret)
-			return ret;
-		if (option == 'f')
-			options->from = optarg;
-	}
-	if (optind + 1 != argc)
-		return jp_run_usage(&options->run, "expected one case, found",
-				    optind < argc ? argv[optind + 1] : "");
-	options->name = argv[optind];
-	if (!options->run.output)
-		return jp_run_usage(&options->run, "expected -o FILE for", options->name);
-	return 0;
+	request->seed = jp_seed();
+	return jp_command_line(options, argc, argv, status);
 }
 
 /* Runs the case into a run directory of ours; @result is what came out of it. */
@@ -75,7 +54,7 @@ static int run_first(const struct repro_request *options, const struct jp_case *
 	struct jp_runner runner = {0};
 	struct jp_result result = {0};
 	char path[4096];
-	int ret = jp_runner_open(&runner, options->run.seed, err);
+	int ret = jp_runner_open(&runner, options->seed, err);
 
 	if (!ret)
 		ret = jp_run_dir_case(dir, cas->name, path, sizeof(path), err);
@@ -130,7 +109,7 @@ static int judge(struct jp_repro *repro, struct jp_error *err)
 
 static void tell(const struct repro_request *options, const struct jp_repro *repro, uint64_t size)
 {
-	printf("%s: %s, %s, %.1f MB\n", options->run.output, repro->cas->name,
+	printf("%s: %s, %s, %.1f MB\n", options->output, repro->cas->name,
 	       jp_outcome_text(repro->result.outcome), (double)size / 1e6);
 	for (size_t i = 0; i < repro->left_out.count; i++)
 		jp_ktap_comment(stdout,
@@ -182,7 +161,7 @@ static int prepare(struct packing *packing, const char *from, const char *stage,
 		      ?: jp_portable_make(&repro->portable, err);
 	if (ret)
 		return ret;
-	packing->output = jp_new_file_open(&packing->file, packing->options->run.output, 0600, err);
+	packing->output = jp_new_file_open(&packing->file, packing->options->output, 0600, err);
 	return packing->output < 0 ? packing->output : 0;
 }
 
@@ -201,8 +180,8 @@ static int pack(struct packing *packing, const char *original, struct jp_error *
 		ret = jp_fail(err, EINVAL, "%s: holds the case '%s'; expected '%s'",
 			      packing->folder, own->cases[0].name, options->name);
 	if (!ret) {
-		repro->cas = options->run.expected ? jp_cases_find(packing->cases, options->name)
-						   : &own->cases[0];
+		repro->cas = options->expected ? jp_cases_find(packing->cases, options->name)
+					       : &own->cases[0];
 		ret = jp_repro_stage(repro, original, err) ?: judge(repro, err);
 	}
 	if (!ret) {
@@ -268,13 +247,12 @@ static int repro(int argc, char **argv)
 	struct repro_request options = {0};
 	struct jp_cases *cases;
 	struct jp_error err = {""};
-	int ret = parse(argc, argv, &options), status;
+	int ret, status;
 
-	if (ret)
-		return ret > 0 ? JP_EXIT_OK : JP_EXIT_USAGE;
-	cases = jp_cases_load(options.run.expected, &err);
-	if (cases && (!options.from || options.run.expected) &&
-	    !jp_cases_find(cases, options.name)) {
+	if (!parse(&options, argc, argv, &status))
+		return status;
+	cases = jp_cases_load(options.expected, &err);
+	if (cases && (!options.from || options.expected) && !jp_cases_find(cases, options.name)) {
 		fprintf(stderr, "jitproof repro: no case '%s' (see jitproof list)\n", options.name);
 		jp_cases_free(cases);
 		return JP_EXIT_USAGE;

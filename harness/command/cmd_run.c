@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "harness/command/command.h"
+#include "harness/command/command_line.h"
 #include "harness/command/globs.h"
 #include "harness/command/run_judge.h"
-#include "harness/command/run_options.h"
+#include "harness/command/seed.h"
 #include "harness/base/interrupt.h"
 #include "harness/base/path.h"
 #include "harness/report/ktap.h"
@@ -16,77 +17,46 @@
 #include "harness/run/cases.h"
 #include "harness/run/runner.h"
 
-static const char usage_text[] =
-	"usage: jitproof run [-o DIR] [--set=check|full] [--expected DIR] [--seed N] [--keep] "
-	"[--no-judge]\n"
-	"                    [GLOB...]\n"
-	"  -o DIR          keep the run directory as DIR, which must be new or empty\n"
-	"  --set=SET       the cases of the set check, or all (full); without GLOB check is "
-	"meant,\n"
-	"                  with GLOB full\n"
-	"  --expected DIR  take the cases from the files in DIR, not from those built in\n"
-	"  --seed N        varies loop lengths; without it, a random one is printed\n"
-	"  --keep          keep the temporary run directory even when all passed\n"
-	"  --no-judge      act and watch only; `jitproof judge DIR` judges, here or elsewhere;\n"
-	"                  exits with 0 when every case was tried\n"
-	"  GLOB            matches a case's whole name\n";
-
 struct run_request {
-	struct jp_run_options run;
-	bool keep, full, set, unjudged;
-	char **globs;
-	int nr_globs;
+	const char *output, *expected;
+	uint64_t seed;
+	bool keep, full, unjudged;
+	struct jp_operands globs;
 };
 
-/* 0, 1: help was asked for, -1: usage was printed. */
-static int parse(int argc, char **argv, struct run_request *options)
+static bool parse(struct run_request *request, int argc, char **argv, int *status)
 {
-	static const struct option longs[] = {
-		{"set", required_argument, NULL, 's'},
-		{"expected", required_argument, NULL, 'e'},
-		{"seed", required_argument, NULL, 'n'},
-		{"keep", no_argument, NULL, 'k'},
-		{"help", no_argument, NULL, 'h'},
-		{"no-judge", no_argument, NULL, 'j'},
-		{NULL, 0, NULL, 0},
-	};
-	int option, ret;
+	static const char *const sets[] = {"check", "full", NULL};
+	unsigned int set = UINT_MAX;
+	const struct jp_option options[] = {
+		{"GLOB", .rest = &request->globs, .help = "matches a case's whole name"},
+		{"-o", .value = "DIR", .text = &request->output,
+		 .help = "keep the run directory as DIR, which must be new or empty"},
+		{"--set", .number = &set, .words = sets,
+		 .help = "the cases of the set check, or all (full); without GLOB check is meant, "
+			 "with GLOB full"},
+		{"--expected", .value = "DIR", .text = &request->expected,
+		 .help = "take the cases from the files in DIR, not from those built in"},
+		{"--seed", .value = "N", .wide = &request->seed,
+		 .help = "varies loop lengths; without it, a random one is printed"},
+		{"--keep", .set = &request->keep,
+		 .help = "keep the temporary run directory even when all passed"},
+		{"--no-judge", .set = &request->unjudged,
+		 .help = "act and watch only; `jitproof judge DIR` judges, here or elsewhere; "
+			 "exits with 0 when every case was tried"},
+		{0}};
 
-	options->run = (struct jp_run_options){
-		.command = "run", .usage = usage_text, .seed = jp_run_seed()};
-	while ((option = getopt_long(argc, argv, ":o:h", longs, NULL)) != -1) {
-		switch (option) {
-		case 's':
-			options->full = strcmp(optarg, "full") == 0;
-			options->set = true;
-			if (!options->full && strcmp(optarg, "check") != 0)
-				return jp_run_usage(&options->run,
-						    "expected --set=check or --set=full, found",
-						    optarg);
-			break;
-		case 'k':
-			options->keep = true;
-			break;
-		case 'j':
-			options->unjudged = true;
-			break;
-		default:
-			ret = jp_run_option(&options->run, option, argv);
-			if (ret)
-				return ret;
-		}
-	}
-	options->globs = argv + optind;
-	options->nr_globs = argc - optind;
-	if (!options->set)
-		options->full = options->nr_globs > 0;
-	return 0;
+	request->seed = jp_seed();
+	if (!jp_command_line(options, argc, argv, status))
+		return false;
+	request->full = set == UINT_MAX ? request->globs.count > 0 : set == 1;
+	return true;
 }
 
 static bool wanted(const struct run_request *options, const struct jp_case *cas)
 {
 	return (options->full || cas->check) &&
-	       jp_globs_match(options->globs, options->nr_globs, cas->name);
+	       jp_globs_match(options->globs.list, options->globs.count, cas->name);
 }
 
 static void progress(size_t number, size_t plan, const char *name)
@@ -164,7 +134,7 @@ static int act(const struct run_request *options, const struct jp_cases *cases, 
 	struct jp_error err = {""};
 	int status = JP_EXIT_BROKEN, junit = -1;
 
-	if (jp_runner_open(&runner, options->run.seed, &err)) {
+	if (jp_runner_open(&runner, options->seed, &err)) {
 		fprintf(stderr, "jitproof run: %s\n", err.text);
 	} else if (run_all(options, cases, plan, judge, &runner, dir)) {
 		if (jp_interrupt_signal()) {
@@ -197,8 +167,8 @@ static int run_cases(const struct run_request *options, const struct jp_cases *c
 	const struct jp_run_start start = {.report = &report,
 					   .cases = cases,
 					   .plan = plan,
-					   .seed = options->run.seed,
-					   .output = options->run.output,
+					   .seed = options->seed,
+					   .output = options->output,
 					   .dir = &dir,
 					   .keep = options->keep || options->unjudged};
 	int status = JP_EXIT_BROKEN, ret;
@@ -214,27 +184,27 @@ static int run(int argc, char **argv)
 	struct run_request options = {0};
 	struct jp_error err = {""};
 	struct jp_cases *cases;
-	int status = parse(argc, argv, &options);
 	size_t plan = 0;
+	int status;
 
-	if (status)
-		return status > 0 ? JP_EXIT_OK : JP_EXIT_USAGE;
-	cases = jp_cases_load(options.run.expected, &err);
+	if (!parse(&options, argc, argv, &status))
+		return status;
+	cases = jp_cases_load(options.expected, &err);
 	if (!cases || !cases->nr_cases) {
 		fprintf(stderr, "jitproof run: %s\n", cases ? "there is no case" : err.text);
 		jp_cases_free(cases);
 		return JP_EXIT_BROKEN;
 	}
 	/* A misspelt GLOB among good ones would run less than was asked for. */
-	for (int i = 0; i < options.nr_globs; i++) {
+	for (int i = 0; i < options.globs.count; i++) {
 		bool any = false;
 
 		for (size_t c = 0; c < cases->nr_cases && !any; c++)
-			any = jp_globs_match(&options.globs[i], 1, cases->cases[c].name);
+			any = jp_globs_match(&options.globs.list[i], 1, cases->cases[c].name);
 		if (any)
 			continue;
 		fprintf(stderr, "jitproof run: no case matches '%s' (see jitproof list)\n",
-			options.globs[i]);
+			options.globs.list[i]);
 		jp_cases_free(cases);
 		return JP_EXIT_USAGE;
 	}

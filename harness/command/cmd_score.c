@@ -1,126 +1,65 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "harness/base/interrupt.h"
-#include "harness/base/number.h"
 #include "harness/command/command.h"
+#include "harness/command/command_line.h"
 #include "harness/command/reading.h"
-#include "harness/command/run_options.h"
+#include "harness/command/seed.h"
 #include "harness/score/take.h"
 
-static const char usage[] =
-	"usage: jitproof score --profiler NAME [OPTION...] [SCENE...]\n"
-	"       jitproof score --compare A B [OPTION...] [SCENE...]\n"
-	"  --profiler NAME  an adapter (docs/profiler-adapters.md), or jitproof: its own capture\n"
-	"  --compare A B    two of them, and where they differ\n"
-	"  --attach         to a workload that runs already (default)\n"
-	"  --launch         let the profiler start it\n"
-	"  --publish HOW    what the workloads publish their names by (map)\n"
-	"  --freq N         samples per second and thread (997)\n"
-	"  --stack N        ask for N bytes of stack, and judge what they unwind to\n"
-	"  --scenes FILE    ask what FILE says instead of results/scenes\n"
-	"  --samples N      samples wanted of each workload (200)\n"
-	"  --seconds N      at most for each workload (5)\n"
-	"  --seed N         of the workloads\n"
-	"  --json           one object instead of the table\n"
-	"  -o DIR           keep the runs in the new directory DIR\n"
-	"  SCENE            a glob; all, by default: results/scenes and each other workload\n";
-
 struct score_request {
-	struct jp_run_options run;
 	struct jp_score_plan plan;
 	const char *profilers[2];
+	const char *output;
+	uint64_t seed;
 	bool json;
 };
 
-static int number(const struct score_request *request, uint64_t max, unsigned *value)
+static bool parse(struct score_request *request, int argc, char **argv, int *status)
 {
-	uint64_t wide;
-
-	if (!jp_number(optarg, 1, max, &wide))
-		return jp_run_usage(&request->run, "expected another number than", optarg);
-	*value = (unsigned)wide;
-	return 0;
-}
-
-static int take_option(struct score_request *request, int option, int argc, char **argv)
-{
+	enum { ONE = 1, TWO = 2 };
 	struct jp_score_plan *plan = &request->plan;
+	struct jp_operands scenes = {0};
+	const struct jp_option options[] = {
+		{"--profiler", .value = "NAME", .text = &request->profilers[0], .needed = true,
+		 .modes = ONE,
+		 .help = "an adapter (docs/profiler-adapters.md), or jitproof: its own capture"},
+		{"--compare", .value = "A B", .text = &request->profilers[0],
+		 .second = &request->profilers[1], .modes = TWO,
+		 .help = "two of them, and where they differ"},
+		{"--launch", .set = &plan->launches, .help = "let the profiler start it"},
+		{"--attach", .clear = &plan->launches,
+		 .help = "to a workload that runs already (default)"},
+		{"--publish", .value = "HOW", .text = &plan->publish,
+		 .help = "what the workloads publish their names by (map)"},
+		{"--freq", "-F", "HZ", .number = &plan->frequency, .least = 1, .most = 100000,
+		 .help = "samples per second and thread (997)"},
+		{"--stack", .value = "N", .number = &plan->stack, .least = 1, .most = 65528,
+		 .help = "ask for N bytes of stack, and judge what they unwind to"},
+		{"--scenes", .value = "FILE", .text = &plan->scenes,
+		 .help = "ask what FILE says instead of results/scenes"},
+		{"--samples", .value = "N", .number = &plan->samples, .least = 1, .most = 1000000,
+		 .help = "samples wanted of each workload (200)"},
+		{"--seconds", .value = "N", .number = &plan->seconds, .least = 1, .most = 600,
+		 .help = "at most for each workload (5)"},
+		{"--seed", .value = "N", .wide = &request->seed, .help = "of the workloads"},
+		{"--json", .set = &request->json, .help = "one object instead of the table"},
+		{"-o", .value = "DIR", .text = &request->output,
+		 .help = "keep the runs in the new directory DIR"},
+		{"SCENE", .rest = &scenes,
+		 .help = "a glob; all, by default: results/scenes and each other workload"},
+		{0}};
 
-	switch (option) {
-	case 'p':
-		request->profilers[0] = optarg;
-		return 0;
-	case 'c':
-		if (optind >= argc)
-			return jp_run_usage(&request->run, "expected a second profiler after",
-					    optarg);
-		request->profilers[0] = optarg;
-		request->profilers[1] = argv[optind++];
-		return 0;
-	case 'a':
-	case 'l':
-		plan->launches = option == 'l';
-		return 0;
-	case 'j':
-		request->json = true;
-		return 0;
-	case 'S':
-		plan->scenes = optarg;
-		return 0;
-	case 'P':
-		plan->publish = optarg;
-		return 0;
-	case 'f':
-		return number(request, 100000, &plan->frequency);
-	case 'k':
-		return number(request, 65528, &plan->stack);
-	case 'N':
-		return number(request, 1000000, &plan->samples);
-	case 's':
-		return number(request, 600, &plan->seconds);
-	default:
-		return jp_run_option(&request->run, option, argv);
-	}
-}
-
-static int parse(int argc, char **argv, struct score_request *request)
-{
-	static const struct option longs[] = {
-		{"profiler", required_argument, NULL, 'p'},
-		{"compare", required_argument, NULL, 'c'},
-		{"attach", no_argument, NULL, 'a'},
-		{"launch", no_argument, NULL, 'l'},
-		{"json", no_argument, NULL, 'j'},
-		{"publish", required_argument, NULL, 'P'},
-		{"freq", required_argument, NULL, 'f'},
-		{"stack", required_argument, NULL, 'k'},
-		{"scenes", required_argument, NULL, 'S'},
-		{"samples", required_argument, NULL, 'N'},
-		{"seconds", required_argument, NULL, 's'},
-		{"seed", required_argument, NULL, 'n'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0},
-	};
-	int option, ret;
-
-	optind = 1;
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":o:h", longs, NULL)) != -1) {
-		ret = take_option(request, option, argc, argv);
-		if (ret)
-			return ret;
-	}
-	if (!request->profilers[0])
-		return jp_run_usage(&request->run, "expected --profiler NAME or --compare A B, not",
-				    argv[optind] ?: "");
-	request->plan.globs = argv + optind;
-	request->plan.nr_globs = argc - optind;
-	return 0;
+	request->seed = jp_seed();
+	if (!jp_command_line(options, argc, argv, status))
+		return false;
+	plan->globs = scenes.list;
+	plan->nr_globs = scenes.count;
+	return true;
 }
 
 static void progress(const char *workload)
@@ -183,7 +122,6 @@ static int judge(const struct score_request *request, const struct jp_run_dir *d
 static int score(int argc, char **argv)
 {
 	struct score_request request = {
-		.run = {.command = "score", .usage = usage, .seed = jp_run_seed()},
 		.plan = {.frequency = 997,
 			 .samples = 200,
 			 .seconds = 5,
@@ -194,12 +132,12 @@ static int score(int argc, char **argv)
 	struct jp_runner runner = {0};
 	struct jp_error err = {""};
 	struct jp_run_dir dir;
-	int ret = parse(argc, argv, &request), status = JP_EXIT_OK;
+	int ret, status;
 
-	if (ret)
-		return ret > 0 ? JP_EXIT_OK : JP_EXIT_USAGE;
-	if (jp_runner_open(&runner, request.run.seed, &err) ||
-	    jp_run_dir_make(&dir, request.run.output, &err)) {
+	if (!parse(&request, argc, argv, &status))
+		return status;
+	if (jp_runner_open(&runner, request.seed, &err) ||
+	    jp_run_dir_make(&dir, request.output, &err)) {
 		fprintf(stderr, "jitproof score: %s\n", err.text);
 		jp_runner_close(&runner);
 		return JP_EXIT_BROKEN;

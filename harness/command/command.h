@@ -2,6 +2,8 @@
 #ifndef JP_COMMAND_H
 #define JP_COMMAND_H
 
+#include <stdio.h>
+
 #include "harness/base/exits.h"
 #include "harness/base/registry.h"
 
@@ -11,6 +13,7 @@ struct jp_command {
 	const char *synopsis; /* "list [GLOB...]" */
 	const char *help;     /* one line */
 	int (*run)(int argc, char **argv);
+	void (*more)(FILE *out); /* what its help says below the options; NULL: nothing */
 };
 
 #endif

@@ -27,17 +27,6 @@ struct truth_causes {
 	struct jp_explanation explanation;
 };
 
-static int usage(void)
-{
-	fprintf(stderr,
-		"usage: jitproof explain --truth TRUTH [--injected INJECTED] [--slack NS] "
-		"[--json]\n"
-		"                        FILE\n"
-		"Says of each cause whether validators, which know the truth, find it too.\n"
-		"Exit status: 0 they agree, 1 a cause is wrong or missed, 99 it cannot be told.\n");
-	return JP_EXIT_USAGE;
-}
-
 static size_t index_of(const struct jp_cause *cause)
 {
 	size_t i = 0;
@@ -209,13 +198,9 @@ static int compare(struct jp_truth_request *request, const char *dir, struct jp_
 	return print(&all) ? JP_EXIT_OK : JP_EXIT_BAD;
 }
 
-int jp_explain_truth(int argc, char **argv)
+int jp_explain_truth(struct jp_truth_request *request)
 {
-	struct jp_truth_request request = {.command = "explain"};
-
 	/* What perf's unwinders do: they do not guess by frame pointers. */
-	request.gathering.methods = "chain,dump,dump_cfi";
-	return jp_truth_request_parse(&request, argc, argv)
-		       ? usage()
-		       : jp_truth_request_judge(&request, compare);
+	request->gathering.methods = "chain,dump,dump_cfi";
+	return jp_truth_request_judge(request, compare);
 }

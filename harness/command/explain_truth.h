@@ -2,8 +2,10 @@
 #ifndef JP_EXPLAIN_TRUTH_H
 #define JP_EXPLAIN_TRUTH_H
 
+#include "harness/command/truth_request.h"
+
 /* explain --truth: explains, and holds each cause against what validators find with the truth. The
  * exit status. */
-int jp_explain_truth(int argc, char **argv);
+int jp_explain_truth(struct jp_truth_request *request);
 
 #endif

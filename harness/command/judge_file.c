@@ -9,8 +9,7 @@
 #include <unistd.h>
 
 #include "harness/command/command.h"
-#include "harness/base/arguments.h"
-#include "harness/command/limit.h"
+#include "harness/command/command_line.h"
 #include "harness/command/reading.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/error.h"
@@ -23,14 +22,6 @@
 #include "harness/report/file_report.h"
 
 enum { FRAMES = 1024 };
-
-struct options {
-	bool json, unwind, frame_pointers, partial;
-	enum jp_method method; /* to unwind by */
-	const char *elf, *root, *file;
-	const char *stacks;    /* a file for them, or NULL */
-	struct jp_limit limit; /* of --fail-if */
-};
 
 struct judgement {
 	struct jp_file_report report;
@@ -67,47 +58,6 @@ static size_t list_metrics(const struct judgement *judgement, struct metric metr
 	return sizeof(all) / sizeof(*all);
 }
 
-void jp_judge_usage(FILE *out)
-{
-	fputs("usage: jitproof judge [--expected DIR] [--results OUT] DIR\n"
-	      "       jitproof judge [--json] [--fail-if METRIC>X[%]] [--unwind]\n"
-	      "                      [--method METHOD] [--frame-pointers] [--stacks OUT]\n"
-	      "                      [--elf DIR] [--root DIR] [--partial] FILE\n"
-	      "       jitproof judge --truth TRUTH [--injected INJECTED] [--slack NS] [--json]\n"
-	      "                      [-o DIR] FILE\n"
-	      "  DIR                   a run directory, or a case's folder in one\n"
-	      "  --expected DIR        expectations from the files in DIR, not from the run\n"
-	      "  --results OUT         write results.jsonl to the new file OUT\n"
-	      "  FILE                  perf.data (-: standard input), or observations\n"
-	      "  --json                the figures as one object\n"
-	      "  --fail-if METRIC>X[%] exit with 1 if METRIC exceeds X: single_frame,\n"
-	      "                        addresses_unmapped, rootless, lost_records, lost_events,\n"
-	      "                        lost_samples, user_stacks, addresses, samples\n"
-	      "  --unwind              unwind the stack dumps too\n"
-	      "  --method METHOD       unwind by dump (default), dump_fp or dump_cfi\n"
-	      "  --frame-pointers      unwind, and follow frame pointers where a file has no call\n"
-	      "                        frame information, as perf does: a guess\n"
-	      "  --stacks OUT          unwind, and write each stack to OUT as a line of JSON\n"
-	      "  --elf DIR             look for ELF files in DIR first, whatever its layout: by "
-	      "build\n"
-	      "                        id, else by path or name\n"
-	      "  --root DIR            look for all files below DIR, a copied root\n"
-	      "  --partial             of a file that is cut short: judge what lies before\n"
-	      "  --truth TRUTH         hold FILE, of CLOCK_MONOTONIC, against what a workload "
-	      "wrote\n"
-	      "  --injected INJECTED   judge names by INJECTED, which was made of FILE\n"
-	      "  --slack NS            between the clocks of both (measured on this machine)\n"
-	      "  -o DIR                keep what was gathered as a run directory, DIR\n",
-	      out);
-}
-
-static int usage(const char *problem, const char *what)
-{
-	fprintf(stderr, "jitproof judge: %s%s\n", problem, what);
-	jp_judge_usage(stderr);
-	return -1;
-}
-
 /* NULL: there is none called @name. */
 static const struct metric *find_metric(const struct judgement *judgement, const char *name)
 {
@@ -119,70 +69,61 @@ static const struct metric *find_metric(const struct judgement *judgement, const
 	return count ? &metrics[count - 1] : NULL;
 }
 
-static int parse_fail_if(struct options *options, const char *text)
+static int take_limit(const struct jp_option *option, const char *text, struct jp_error *err)
 {
-	const char *problem =
-		jp_limit_parse(&options->limit, text, "expected METRIC>X after --fail-if, found ");
+	struct jp_limit *limit = option->context;
 
-	if (problem)
-		return usage(problem, text);
-	return find_metric(&(struct judgement){0}, options->limit.name)
+	if (jp_limit_parse(limit, "METRIC", text, err))
+		return -EINVAL;
+	return find_metric(&(struct judgement){0}, limit->name)
 		       ? 0
-		       : usage("no metric called ", options->limit.name);
+		       : jp_fail(err, EINVAL, "no metric called %s", limit->name);
 }
 
-static int parse_method(struct options *options, const char *text)
+static int take_method(const struct jp_option *option, const char *text, struct jp_error *err)
 {
+	struct jp_judge_request *request = option->context;
+
 	for (enum jp_method method = 0; method < JP_METHODS; method++) {
 		if (method != JP_CHAIN && strcmp(text, jp_method_name(method)) == 0) {
-			options->method = method;
-			options->unwind = true;
+			request->method = method;
+			request->unwind = true;
 			return 0;
 		}
 	}
-	return usage("expected dump, dump_fp or dump_cfi after --method, found ", text);
+	return jp_fail(err, EINVAL, "--method=%s: expected dump, dump_fp or dump_cfi", text);
 }
 
-static int parse(struct options *options, int argc, char **argv)
+const struct jp_option *jp_judge_file_rows(void *context)
 {
-	options->method = JP_DUMP;
-	for (int i = 1; i < argc; i++) {
-		const char *arg = argv[i], *value;
+	struct jp_judge_request *request = context;
+	const unsigned int modes = request->modes;
+	static struct jp_option rows[9];
+	const struct jp_option filled[] = {
+		{"--fail-if", .value = "METRIC>X[%]", .take = take_limit,
+		 .context = &request->limit, .modes = modes,
+		 .help = "exit with 1 if METRIC exceeds X: single_frame, addresses_unmapped, "
+			 "rootless, lost_records, lost_events, lost_samples, user_stacks, "
+			 "addresses, samples"},
+		{"--unwind", .set = &request->unwind, .modes = modes,
+		 .help = "unwind the stack dumps too"},
+		{"--method", .value = "METHOD", .take = take_method, .context = request,
+		 .modes = modes, .help = "unwind by dump (default), dump_fp or dump_cfi"},
+		{"--frame-pointers", .set = &request->frame_pointers, .modes = modes,
+		 .help = "unwind, and follow frame pointers where a file has no call frame "
+			 "information, as perf does: a guess"},
+		{"--stacks", .value = "OUT", .text = &request->stacks, .modes = modes,
+		 .help = "unwind, and write each stack to OUT as a line of JSON"},
+		{"--elf", .value = "DIR", .text = &request->elf, .modes = modes,
+		 .help = "look for ELF files in DIR first, whatever its layout: by build id, else "
+			 "by path or name"},
+		{"--root", .value = "DIR", .text = &request->root, .modes = modes,
+		 .help = "look for all files below DIR, a copied root"},
+		{"--partial", .set = &request->partial, .modes = modes,
+		 .help = "of a file that is cut short: judge what lies before"},
+		{0}};
 
-		if (strcmp(arg, "--json") == 0) {
-			options->json = true;
-		} else if (strcmp(arg, "--unwind") == 0) {
-			options->unwind = true;
-		} else if (strcmp(arg, "--frame-pointers") == 0) {
-			options->frame_pointers = true;
-		} else if (strcmp(arg, "--partial") == 0) {
-			options->partial = true;
-		} else if ((value = jp_arguments_value("--fail-if", argc, argv, &i))) {
-			if (parse_fail_if(options, value))
-				return -1;
-		} else if ((value = jp_arguments_value("--method", argc, argv, &i))) {
-			if (parse_method(options, value))
-				return -1;
-		} else if ((value = jp_arguments_value("--elf", argc, argv, &i))) {
-			options->elf = value;
-		} else if ((value = jp_arguments_value("--root", argc, argv, &i))) {
-			options->root = value;
-		} else if ((value = jp_arguments_value("--stacks", argc, argv, &i))) {
-			options->stacks = value;
-		} else if (strcmp(arg, "--fail-if") == 0 || strcmp(arg, "--elf") == 0 ||
-			   strcmp(arg, "--root") == 0 || strcmp(arg, "--stacks") == 0 ||
-			   strcmp(arg, "--method") == 0) {
-			return usage("expected a value after ", arg);
-		} else if (arg[0] == '-' && arg[1]) {
-			return usage("no option ", arg);
-		} else if (options->file) {
-			return usage("more than one file: ", arg);
-		} else {
-			options->file = arg;
-		}
-	}
-	options->unwind |= options->stacks || options->frame_pointers;
-	return options->file ? 0 : usage("no file", "");
+	return memcpy(rows, filled, sizeof(filled));
 }
 
 static void unwind(struct judgement *judgement, const struct jp_event *event)
@@ -232,29 +173,31 @@ static int open_stacks(struct judgement *judgement, const char *path, struct jp_
 	return jp_fail(err, errno, "%s: %s", path, strerror(errno));
 }
 
-static int judge(struct judgement *judgement, const struct options *options, struct jp_error *err)
+static int judge(struct judgement *judgement, const struct jp_judge_request *options,
+		 struct jp_error *err)
 {
+	const bool unwinds = options->unwind || options->stacks || options->frame_pointers;
 	int ret;
 
 	judgement->report.replay = jp_replay_new();
 	judgement->report.figures = jp_file_figures_new(judgement->report.replay);
 	judgement->report.file = options->file;
-	judgement->report.unwinds = options->unwind;
+	judgement->report.unwinds = unwinds;
 	judgement->method = options->method;
 	judgement->finder = jp_file_finder_new();
 	if (judgement->finder)
 		judgement->report.names =
 			jp_file_names_new(judgement->report.replay, judgement->finder);
-	if (options->unwind && judgement->finder)
+	if (unwinds && judgement->finder)
 		judgement->unwinder = jp_unwinder_new(options->elf, judgement->finder);
 	judgement->report.unwinder = judgement->unwinder;
 	if (!judgement->report.replay || !judgement->report.figures || !judgement->report.names ||
-	    (options->unwind && !judgement->unwinder))
+	    (unwinds && !judgement->unwinder))
 		return jp_fail(err, ENOMEM, "no memory");
 	ret = jp_file_finder_from(judgement->finder, options->elf, options->root, err);
 	if (ret)
 		return ret;
-	if (options->unwind)
+	if (unwinds)
 		jp_unwinder_frame_pointers(judgement->unwinder, options->frame_pointers);
 	*err = (struct jp_error){""};
 	ret = jp_capture_read(options->file, visit, judgement, &judgement->report.summary, err);
@@ -275,7 +218,7 @@ static int judge(struct judgement *judgement, const struct options *options, str
 	return ret ?: jp_shortage(err->text, sizeof(err->text));
 }
 
-static int verdict(const struct judgement *judgement, const struct options *options)
+static int verdict(const struct judgement *judgement, const struct jp_judge_request *options)
 {
 	const struct metric *metric = find_metric(judgement, options->limit.name);
 
@@ -284,30 +227,25 @@ static int verdict(const struct judgement *judgement, const struct options *opti
 					  metric->of);
 }
 
-int jp_judge_file(int argc, char **argv, bool confined)
+int jp_judge_file(const struct jp_judge_request *options, bool confined)
 {
 	struct judgement judgement = {0};
-	struct options options = {0};
 	struct jp_error err;
 	int status = JP_EXIT_BROKEN;
 
-	if (parse(&options, argc, argv))
-		return JP_EXIT_USAGE;
-	if (open_stacks(&judgement, options.stacks, &err)) {
-		fprintf(stderr, "jitproof judge: %s\n", err.text);
-		return JP_EXIT_BROKEN;
-	}
+	if (open_stacks(&judgement, options->stacks, &err))
+		return jp_command_broken("judge", &err);
 	if (confined &&
-	    jp_reading_begins("judge", options.file, options.elf, options.root, &status))
+	    jp_reading_begins("judge", options->file, options->elf, options->root, &status))
 		return status;
-	if (judge(&judgement, &options, &err)) {
-		fprintf(stderr, "jitproof judge: %s\n", err.text);
+	if (judge(&judgement, options, &err)) {
+		status = jp_command_broken("judge", &err);
 	} else {
-		if (options.json)
+		if (options->json)
 			jp_file_report_json(&judgement.report);
 		else
 			jp_file_report_text(&judgement.report);
-		status = jp_reading_ends("judge", verdict(&judgement, &options));
+		status = jp_reading_ends("judge", verdict(&judgement, options));
 	}
 	if (judgement.unwinder)
 		jp_unwinder_free(judgement.unwinder);

@@ -57,12 +57,7 @@ static int judge_folder(struct jp_truth_request *request, const char *dir, struc
 	return status;
 }
 
-int jp_judge_truth(int argc, char **argv)
+int jp_judge_truth(struct jp_truth_request *request)
 {
-	struct jp_truth_request request = {.command = "judge", .keeps = true};
-
-	if (!jp_truth_request_parse(&request, argc, argv))
-		return jp_truth_request_judge(&request, judge_folder);
-	jp_judge_usage(stderr);
-	return JP_EXIT_USAGE;
+	return jp_truth_request_judge(request, judge_folder);
 }

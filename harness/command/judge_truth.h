@@ -2,7 +2,9 @@
 #ifndef JP_JUDGE_TRUTH_H
 #define JP_JUDGE_TRUTH_H
 
+#include "harness/command/truth_request.h"
+
 /* judge --truth; argv[0] is "judge". The exit status. */
-int jp_judge_truth(int argc, char **argv);
+int jp_judge_truth(struct jp_truth_request *request);
 
 #endif

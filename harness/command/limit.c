@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/command/limit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/base/exits.h"
 
-const char *jp_limit_parse(struct jp_limit *limit, const char *text, const char *nameless)
+int jp_limit_parse(struct jp_limit *limit, const char *what, const char *text, struct jp_error *err)
 {
 	const char *greater = strchr(text, '>');
 	size_t length = greater ? (size_t)(greater - text) : 0;
 	char *end;
 
 	if (!length || length >= sizeof(limit->name))
-		return nameless;
+		return jp_fail(err, EINVAL, "--fail-if=%s: expected %s>X", text, what);
 	memcpy(limit->name, text, length);
 	limit->name[length] = '\0';
 	limit->above = strtod(greater + 1, &end);
 	limit->percent = *end == '%';
 	if (end == greater + 1 || strcmp(end, limit->percent ? "%" : "") != 0 ||
 	    !(limit->above >= 0))
-		return "expected a number after > in ";
-	return NULL;
+		return jp_fail(err, EINVAL, "--fail-if=%s: expected a number after >", text);
+	return 0;
 }
 
 int jp_limit_verdict(const struct jp_limit *limit, const char *command, const char *file,

@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+#include "harness/base/error.h"
+
 /* --fail-if NAME>X[%]: what a figure may be at the most. All zero: nothing is asked. */
 struct jp_limit {
 	char name[64];
@@ -11,8 +13,9 @@ struct jp_limit {
 	bool percent;
 };
 
-/* NULL, or what is wrong with @text, to stand before it: @nameless where it has no NAME>. */
-const char *jp_limit_parse(struct jp_limit *limit, const char *text, const char *nameless);
+/* @text is what stands behind --fail-if; @what: what usage calls its NAME. 0 or -EINVAL. */
+int jp_limit_parse(struct jp_limit *limit, const char *what, const char *text,
+		   struct jp_error *err);
 /* JP_EXIT_OK; JP_EXIT_BAD where @count, or its share of @of, exceeds @limit: said on stderr. */
 int jp_limit_verdict(const struct jp_limit *limit, const char *command, const char *file,
 		     double count, double of);

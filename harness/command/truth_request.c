@@ -4,55 +4,32 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/base/arguments.h"
 #include "harness/base/exits.h"
-#include "harness/base/number.h"
 #include "harness/command/reading.h"
 #include "harness/format/rundir/run_dir.h"
 
-bool jp_truth_asked(int argc, char **argv)
+const struct jp_option *jp_truth_rows(void *context)
 {
-	for (int i = 1; i < argc; i++)
-		if (strcmp(argv[i], "--truth") == 0 || strncmp(argv[i], "--truth=", 8) == 0)
-			return true;
-	return false;
-}
-
-static int wrong(const struct jp_truth_request *request, const char *problem, const char *what)
-{
-	fprintf(stderr, "jitproof %s --truth: %s%s\n", request->command, problem, what);
-	return -1;
-}
-
-int jp_truth_request_parse(struct jp_truth_request *request, int argc, char **argv)
-{
+	struct jp_truth_request *request = context;
 	struct jp_gathering *ask = &request->gathering;
+	static struct jp_option rows[5];
+	const struct jp_option filled[] = {
+		{"--truth", .value = "TRUTH", .text = &ask->truth, .needed = true,
+		 .modes = request->modes,
+		 .help = "hold FILE, of CLOCK_MONOTONIC, against what a workload wrote"},
+		{"--injected", .value = "INJECTED", .text = &ask->injected, .modes = request->modes,
+		 .help = "take names from INJECTED, which was made of FILE"},
+		{"--slack", .value = "NS", .wide = &ask->slack, .most = UINT64_MAX - 1,
+		 .modes = request->modes,
+		 .help = "between the clocks of both (measured on this machine)"},
+		{"-o", .value = "DIR", .text = &request->keep, .modes = request->modes,
+		 .help = "keep what was gathered as a run directory, DIR"},
+		{0}};
 
-	ask->slack = UINT64_MAX;
-	for (int i = 1; i < argc; i++) {
-		const char *value, *arg = argv[i];
-
-		if (strcmp(arg, "--json") == 0)
-			request->json = true;
-		else if ((value = jp_arguments_value("--truth", argc, argv, &i)))
-			ask->truth = value;
-		else if ((value = jp_arguments_value("--injected", argc, argv, &i)))
-			ask->injected = value;
-		else if (request->keeps && (value = jp_arguments_value("-o", argc, argv, &i)))
-			request->keep = value;
-		else if ((value = jp_arguments_value("--slack", argc, argv, &i))) {
-			if (!jp_number(value, 0, UINT64_MAX - 1, &ask->slack))
-				return wrong(request, "expected ns after --slack, found ", value);
-		} else if (arg[0] == '-')
-			return wrong(request, "no option, or no value after it: ", arg);
-		else if (ask->capture)
-			return wrong(request, "more than one file: ", arg);
-		else
-			ask->capture = arg;
-	}
-	if (ask->truth && ask->capture)
-		return 0;
-	return wrong(request, "expected --truth FILE and a perf.data", "");
+	memcpy(rows, filled, sizeof(filled));
+	if (!request->keeps)
+		rows[3] = (struct jp_option){0};
+	return rows;
 }
 
 int jp_truth_request_judge(struct jp_truth_request *request, jp_truth_judge *judge)

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "workloads/emit/option.h"
 #include "workloads/emit/workload.h"
 
 static void for_ever(void)
@@ -56,12 +55,6 @@ static void leave_an_orphan(void)
 
 static const char *how = "";
 
-static int take(void *context, const char *arg)
-{
-	how = arg;
-	return 1;
-}
-
 static int run(int argc, char **argv)
 {
 	if (strcmp(how, "fail") == 0) {
@@ -90,8 +83,8 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{.take = take,
-	 .help = "  fail, crash, silent, deaf, late-failure, orphan, quit, skip, idle\n"},
+	{"HOW", .text = &how,
+	 .help = "fail, crash, silent, deaf, late-failure, orphan, quit, skip, idle"},
 	{0}};
 
 static const struct jp_workload bad = {

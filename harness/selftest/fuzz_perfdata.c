@@ -36,7 +36,8 @@ static bool is_pipe(const unsigned char *bytes, size_t size)
 /* What cannot be mapped is read another way. No pipe: where its user has many, it holds a page. */
 static void judge_input(const unsigned char *bytes, size_t size)
 {
-	char *argv[] = {"judge", "--fail-if=single_frame>1%", "-", NULL};
+	const struct jp_judge_request request = {
+		.method = JP_DUMP, .file = "-", .limit = {"single_frame", 1, true}};
 	int ends[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) ||
@@ -44,19 +45,19 @@ static void judge_input(const unsigned char *bytes, size_t size)
 		abort();
 	close(ends[0]);
 	close(ends[1]);
-	jp_judge_file(3, argv, false); /* 0 stays taken, or the next end would be it */
+	jp_judge_file(&request, false); /* 0 stays taken, or the next end would be it */
 }
 
 void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 {
-	char *json[] = {"judge",      "--json", "--unwind", "--elf", "validators/fixtures/anon/elf",
-			(char *)path, NULL};
-	char *text[] = {"judge", (char *)path, NULL};
+	const struct jp_judge_request request = {.method = JP_DUMP,
+						 .file = path,
+						 .json = size % 16,
+						 .unwind = size % 16,
+						 .elf = size % 16 ? "validators/fixtures/anon/elf"
+								  : NULL};
 
-	if (size % 16)
-		jp_judge_file(sizeof(json) / sizeof(*json) - 1, json, false);
-	else
-		jp_judge_file(sizeof(text) / sizeof(*text) - 1, text, false);
+	jp_judge_file(&request, false);
 	if (is_pipe(bytes, size))
 		judge_input(bytes, size);
 }

@@ -148,26 +148,27 @@ class CommandLine(Folder):
                 (("list", "--fly"), "unknown option '--fly'"),
                 (("list", "no/such*"), "no case matches"),
                 (("run", "--fly"), "unknown option '--fly'"),
-                (("run", "-o"), "expected a value after '-o'"),
-                (("run", "--set=some"), "expected --set=check or --set=full, found 'some'"),
-                (("run", "--seed=x"), "expected a number after --seed, found 'x'"),
-                (("run", "--seed=-1"), "expected a number after --seed, found '-1'"),
+                (("run", "-o"), "expected a value after -o"),
+                (("run", "--set=some"), "--set=some: expected check|full"),
+                (("run", "--seed=x"), "--seed=x: expected a number"),
+                (("run", "--seed=-1"), "--seed=-1: expected a number"),
                 (("run", "no/such*"), "no case matches 'no/such*'"),
-                (("judge",), "no file"),
-                (("judge", "--fly", "x"), "no option --fly"),
-                (("judge", "a", "b"), "more than one file"),
+                (("judge",), "expected FILE"),
+                (("judge", "--fly", "x"), "unknown option '--fly'"),
+                (("judge", "a", "b"), "one operand too many: 'b'"),
                 (("judge", "--fail-if"), "expected a value after --fail-if"),
                 (("judge", "--fail-if=x", "y"), "expected METRIC>X"),
                 (("judge", "--fail-if=none>1", "y"), "no metric called none"),
-                (("record",), "-o FILE was expected"),
-                (("record", "-o"), "-o: a value was expected"),
-                (("record", "-o", "x"), "-p PID, -a or a command was expected"),
-                (("record", "-o", "x", "-p", "one"), "the number of a process was expected"),
+                (("record",), "expected -o FILE"),
+                (("record", "-o"), "expected a value after -o"),
+                (("record", "-o", "x"), "expected --pid PID, -a or a command"),
+                (("record", "-o", "x", "-p", "one"), "--pid=one: expected a number"),
                 (("record", "--fly"), "unknown option '--fly'"),
-                (("record", "-o", "x", "-F", "0", "true"), "more than 0 was expected"),
+                (("record", "-o", "x", "-F", "0", "true"), "--freq=0: expected a number from 1"),
                 (("workload",), "usage: jitproof workload"),
                 (("workload", "fly"), "no workload 'fly'"),
-                (("workload", "bad", "--ready-fd", "77"), "bad value in '--ready-fd 77'")):
+                (("workload", "bad", "--ready-fd", "77"),
+                 "--ready-fd=77: expected an open file descriptor")):
             with self.subTest(arguments):
                 done = run_binary(*arguments, cwd=self.home)
                 self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
@@ -226,7 +227,7 @@ class Output(Folder):
                 done = self.run_to(self.place(name))
                 self.assertEqual((done.returncode, done.stdout), (99, ""))
                 self.assertIn(self.place(name.split("/", 1)[0])[:30], done.stderr)
-        self.assertEqual(self.run_to("").returncode, 99)
+        self.assertEqual(self.run_to("").returncode, 2)
         self.assertEqual(sorted(os.listdir(self.home)), before)
         self.assertEqual(os.listdir(self.place("full")), ["file"])
 

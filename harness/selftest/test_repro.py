@@ -406,8 +406,8 @@ class Hostile(Packing):
 
     def test_command_line(self) -> None:
         for arguments, message in ((["fixture/anon"], "expected -o FILE"),
-                                   (["-o", "x"], "expected one case"),
-                                   (["a/b", "c/d", "-o", "x"], "expected one case"),
+                                   (["-o", "x"], "expected CASE"),
+                                   (["a/b", "c/d", "-o", "x"], "one operand too many"),
                                    (["no/such", "-o", "x"], "no case 'no/such'"),
                                    (["a/b", "--seed", "x", "-o", "x"], "expected a number")):
             done = run_binary("repro", *arguments, cwd=self.home)

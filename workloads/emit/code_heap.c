@@ -9,61 +9,40 @@
 #include <sys/mman.h>
 
 #include "harness/format/truth/write.h"
-#include "workloads/emit/option.h"
 #include "workloads/emit/publish.h"
 #include "workloads/emit/thread.h"
 
 enum { MOST_COMPILERS = 64, MOST_PAGES = 4096 };
 
-const char jp_code_heap_options[] =
-	"  --backing=KIND   the code's memory: anon, named (anon with a name), memfd,\n"
-	"                   memfd-views (RW and RX), zero (shared anonymous), zero-file\n"
-	"                   (/dev/zero shared), zero-private, shm (/dev/shm), sysv, hugetlb,\n"
-	"                   heap (brk) (anon)\n"
-	"  --compilers=N    threads that compile at once (1)\n"
-	"  --pages=N        of the heap; a program on each\n"
-	"  --period=MS      between two acts; 0: only by steps (50)\n"
-	"  --threads=N      busy threads (1)\n"
-	"  --depth=N        functions in a path (8)\n"
-	"  --shapes=A,B...  their shapes, outermost first: fp, leaf (only innermost), no_fp,\n"
-	"                   long, large, realign (all, mixed)\n"
-	"  --turns=N        loop turns of one run of a path (700000, about 1 ms)\n";
-
-static int take_backing(void *context, const char *arg)
+static int take_backing(const struct jp_option *option, const char *text, struct jp_error *err)
 {
-	struct jp_code_heap *heap = context;
+	struct jp_code_heap *heap = option->context;
 
-	if (strncmp(arg, "--backing=", 10))
-		return 0;
-	heap->backing = jp_backing_find(arg + 10);
-	if (heap->backing)
-		return 1;
-	fprintf(stderr, "jitproof workload: '%s': no such backing (see --help)\n", arg);
-	return -EINVAL;
+	heap->backing = jp_backing_find(text);
+	return heap->backing
+		       ? 0
+		       : jp_fail(err, EINVAL, "--backing=%s: no such backing (see --help)", text);
 }
 
-static int take_of_plan(void *plan, const char *arg)
-{
-	static const char *const taken[] = {"--threads=", "--depth=", "--shapes=", "--turns="};
-
-	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
-		if (!strncmp(arg, taken[i], strlen(taken[i])))
-			return jp_plan_option(plan, arg);
-	return 0;
-}
-
-int jp_code_heap_option(void *context, const char *arg)
+const struct jp_option *jp_code_heap_rows(void *context)
 {
 	struct jp_code_heap *heap = context;
-	const struct jp_option options[] = {
-		{.take = take_of_plan, .context = &heap->plan},
-		{.take = take_backing, .context = heap},
-		{"--compilers=", .number = &heap->compilers, .least = 1, .most = MOST_COMPILERS},
-		{"--pages=", .number = &heap->pages, .least = 1, .most = MOST_PAGES},
-		{"--period=", .number = &heap->period, .most = 3600000},
+	static struct jp_option rows[6];
+	const struct jp_option filled[] = {
+		{"--backing", .value = "KIND", .take = take_backing, .context = heap,
+		 .help = "the code's memory: anon, named (anon with a name), memfd, memfd-views "
+			 "(RW and RX), zero (shared anonymous), zero-file (/dev/zero shared), "
+			 "zero-private, shm (/dev/shm), sysv, hugetlb, heap (brk) (anon)"},
+		{"--compilers", .value = "N", .number = &heap->compilers, .least = 1,
+		 .most = MOST_COMPILERS, .help = "threads that compile at once (1)"},
+		{"--pages", .value = "N", .number = &heap->pages, .least = 1, .most = MOST_PAGES,
+		 .help = "of the heap; a program on each"},
+		{"--period", .value = "MS", .number = &heap->period, .most = 3600000,
+		 .help = "between two acts; 0: only by steps (50)"},
+		{.more = jp_path_rows, .context = &heap->plan},
 		{0}};
 
-	return jp_option_take(options, arg);
+	return memcpy(rows, filled, sizeof(filled));
 }
 
 int jp_code_heap_open_region(const struct jp_code_heap *heap, struct jp_region *region)

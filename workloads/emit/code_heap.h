@@ -26,10 +26,8 @@ struct jp_code_heap {
 		.plan = JP_PLAN(), .backing = jp_backing_kinds, .pages = (count), .compilers = 1,  \
 		.period = 50                                                                       \
 	}
-/* Takes one of jp_code_heap_options, for the struct jp_code_heap @heap (workloads/emit/option.h).
- */
-int jp_code_heap_option(void *heap, const char *arg);
-extern const char jp_code_heap_options[];
+/* The rows of a command line for the struct jp_code_heap @heap. */
+const struct jp_option *jp_code_heap_rows(void *heap);
 
 /* Makes the region, with nothing mapped; its pages are as large as a program may be. 0 or -errno.
  */

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "harness/format/truth/write.h"
-#include "workloads/emit/option.h"
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
 
@@ -17,18 +15,11 @@ struct plan_scene {
 	struct jp_program *oldest;
 };
 
-const char jp_plan_options[] =
-	"  --threads=N      busy threads (1)\n"
-	"  --programs=N     arenas with code of their own, threads spread over them (1)\n"
-	"  --depth=N        functions in a path (8)\n"
-	"  --shapes=A,B...  their shapes, outermost first: fp, leaf (only innermost), no_fp,\n"
-	"                   long, large, realign (all, mixed)\n"
-	"  --turns=N        loop turns of one run of a path (700000, about 1 ms)\n"
-	"  --mappings=N     small mappings beside the code, to make /proc/PID/maps long (0)\n"
-	"  --late=N         arenas more that are mapped, filled and run while it runs (0)\n";
-
-static int take_shapes(struct jp_plan *plan, const char *arg, const char *value)
+static int take_shapes(const struct jp_option *option, const char *text, struct jp_error *err)
 {
+	struct jp_plan *plan = option->context;
+	const char *value = text;
+
 	plan->nr_shapes = 0;
 	do {
 		size_t length = strcspn(value, ",");
@@ -39,36 +30,51 @@ static int take_shapes(struct jp_plan *plan, const char *arg, const char *value)
 			shape++;
 		if (shape == JP_SHAPES_USUAL ||
 		    plan->nr_shapes == sizeof(plan->shapes) / sizeof(plan->shapes[0]) ||
-		    (shape == JP_SHAPE_LEAF && value[length])) {
-			fprintf(stderr,
-				"jitproof workload: '%s': expected up to %zu of fp, no_fp, long, "
-				"large, realign, with commas, and leaf only as the last\n",
-				arg, sizeof(plan->shapes) / sizeof(plan->shapes[0]));
-			return -EINVAL;
-		}
+		    (shape == JP_SHAPE_LEAF && value[length]))
+			return jp_fail(err, EINVAL,
+				       "--shapes=%s: expected up to %zu of fp, no_fp, long, large, "
+				       "realign, with commas, and leaf only as the last",
+				       text, sizeof(plan->shapes) / sizeof(plan->shapes[0]));
 		plan->shapes[plan->nr_shapes++] = shape;
 		value += length;
 	} while (*value++);
-	return 1;
+	return 0;
 }
 
-int jp_plan_option(void *context, const char *arg)
+const struct jp_option *jp_path_rows(void *context)
 {
 	struct jp_plan *plan = context;
-	unsigned turns = 0;
-	const struct jp_option options[] = {
-		{"--threads=", .number = &plan->threads, .least = 1, .most = 1024},
-		{"--programs=", .number = &plan->programs, .least = 1, .most = 1024},
-		{"--depth=", .number = &plan->depth, .least = 1, .most = 1000},
-		{"--mappings=", .number = &plan->mappings, .most = 60000},
-		{"--late=", .number = &plan->late, .most = 1024},
-		{"--turns=", .number = &turns, .least = 1, .most = UINT32_MAX},
+	static struct jp_option rows[5];
+	const struct jp_option filled[] = {
+		{"--threads", .value = "N", .number = &plan->threads, .least = 1, .most = 1024,
+		 .help = "busy threads (1)"},
+		{"--depth", .value = "N", .number = &plan->depth, .least = 1, .most = 1000,
+		 .help = "functions in a path (8)"},
+		{"--shapes", .value = "A,B...", .take = take_shapes, .context = plan,
+		 .help = "their shapes, outermost first: fp, leaf (only innermost), no_fp, long, "
+			 "large, realign (all, mixed)"},
+		{"--turns", .value = "N", .wide = &plan->turns, .least = 1, .most = UINT32_MAX,
+		 .help = "loop turns of one run of a path (700000, about 1 ms)"},
 		{0}};
-	int taken = jp_option_take(options, arg);
 
-	if (turns)
-		plan->turns = turns;
-	return !taken && !strncmp(arg, "--shapes=", 9) ? take_shapes(plan, arg, arg + 9) : taken;
+	return memcpy(rows, filled, sizeof(filled));
+}
+
+const struct jp_option *jp_plan_rows(void *context)
+{
+	struct jp_plan *plan = context;
+	static struct jp_option rows[5];
+	const struct jp_option filled[] = {
+		{.more = jp_path_rows, .context = plan},
+		{"--programs", .value = "N", .number = &plan->programs, .least = 1, .most = 1024,
+		 .help = "arenas with code of their own, threads spread over them (1)"},
+		{"--mappings", .value = "N", .number = &plan->mappings, .most = 60000,
+		 .help = "small mappings beside the code, to make /proc/PID/maps long (0)"},
+		{"--late", .value = "N", .number = &plan->late, .most = 1024,
+		 .help = "arenas more that are mapped, filled and run while it runs (0)"},
+		{0}};
+
+	return memcpy(rows, filled, sizeof(filled));
 }
 
 /* A new program at the end of the list. */

@@ -2,6 +2,7 @@
 #ifndef JP_WORKLOADS_PROGRAM_H
 #define JP_WORKLOADS_PROGRAM_H
 
+#include "harness/base/option.h"
 #include "workloads/emit/path.h"
 
 /* What a JIT would have compiled: an arena of functions of mixed shapes, and paths through them. */
@@ -30,9 +31,10 @@ struct jp_plan {
 	{                                                                                          \
 		.programs = 1, .threads = 1, .depth = 8, .turns = 700000, __VA_ARGS__              \
 	}
-/* Takes one of jp_plan_options, for the struct jp_plan @plan (workloads/emit/option.h). */
-int jp_plan_option(void *plan, const char *arg);
-extern const char jp_plan_options[];
+/* The rows of a command line for the struct jp_plan @plan; and those of them that say how its paths
+ * are. */
+const struct jp_option *jp_plan_rows(void *plan);
+const struct jp_option *jp_path_rows(void *plan);
 
 /* Maps an arena, emits functions into it and makes paths of them. 0 or -errno. */
 int jp_program_make(struct jp_program *program, const struct jp_plan *plan);

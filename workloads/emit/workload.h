@@ -6,17 +6,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "harness/base/option.h"
 #include "harness/base/registry.h"
 
 /*
- * One way to create, run, move and free machine code. @run gets argv with argv[0] = name, after
- * `jitproof workload` took all options and opened the truth. It returns the exit status.
+ * One way to create, run, move and free machine code. @run gets its name as argv[0] and no more,
+ * after `jitproof workload` took all options and opened the truth. It returns the exit status.
  */
-struct jp_option;
 struct jp_workload {
 	const char *name;
 	const char *help;                /* one line */
-	const struct jp_option *options; /* workloads/emit/option.h; NULL: none */
+	const struct jp_option *options; /* NULL: none */
 	int (*run)(int argc, char **argv);
 };
 

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/base/option.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "harness/base/number.h"
+
+/* What a row, or all rows below it, is asked; true: look no further. */
+typedef bool jp_option_visit(const struct jp_option *option, void *context);
+
+static const struct jp_option *find_row(const struct jp_option *options, jp_option_visit *visit,
+					void *context)
+{
+	const struct jp_option *found = NULL;
+
+	for (; options && !found && (options->name || options->help || options->more); options++) {
+		if (options->more)
+			found = find_row(options->more(options->context), visit, context);
+		else if (visit(options, context))
+			found = options;
+	}
+	return found;
+}
+
+static bool is_operand(const struct jp_option *option)
+{
+	return option->name && option->name[0] != '-';
+}
+
+static bool is_switch(const struct jp_option *option)
+{
+	return (option->set && !option->words) || option->clear;
+}
+
+/* A word of the command line, and what stands behind the option's name in it. */
+struct typed_word {
+	const char *text, *value; /* @value NULL: nothing does */
+};
+
+static bool has_name(struct typed_word *word, const char *name)
+{
+	const size_t length = name ? strlen(name) : 0;
+	const char *behind = word->text + length;
+
+	if (!length || strncmp(word->text, name, length) != 0)
+		return false;
+	word->value = NULL;
+	if (*behind == '=')
+		word->value = behind + 1;
+	else if (*behind && name[1] != '-')
+		word->value = behind;
+	return !*behind || word->value;
+}
+
+static bool is_named(const struct jp_option *option, void *word)
+{
+	return !is_operand(option) &&
+	       (has_name(word, option->name) || has_name(word, option->brief));
+}
+
+static int take_number(const struct jp_option *option, const char *text, struct jp_error *err)
+{
+	const uint64_t most = option->most ?: option->number ? UINT_MAX : UINT64_MAX;
+	uint64_t number;
+
+	if (!jp_number(text, option->least, most, &number)) {
+		if (!option->most && !option->least)
+			return jp_fail(err, EINVAL, "%s=%s: expected a number", option->name, text);
+		return jp_fail(err, EINVAL, "%s=%s: expected a number from %llu to %llu",
+			       option->name, text, (unsigned long long)option->least,
+			       (unsigned long long)most);
+	}
+	if (option->number)
+		*option->number = (unsigned)number;
+	else
+		*option->wide = number;
+	return 0;
+}
+
+/* "check|full" */
+static void join_words(const char *const *words, char *text, size_t size)
+{
+	size_t length = 0;
+
+	for (*text = '\0'; *words && length < size; words++)
+		length += (size_t)snprintf(text + length, size - length, "%s%s", length ? "|" : "",
+					   *words);
+}
+
+static int take_word(const struct jp_option *option, const char *text, struct jp_error *err)
+{
+	char words[256];
+	unsigned at = 0;
+
+	while (option->words[at] && strcmp(option->words[at], text) != 0)
+		at++;
+	if (!option->words[at]) {
+		join_words(option->words, words, sizeof(words));
+		return jp_fail(err, EINVAL, "%s=%s: expected %s", option->name, text, words);
+	}
+	if (option->set)
+		*option->set = !option->words[at + 1];
+	else
+		*option->number = at;
+	return 0;
+}
+
+static int take_value(const struct jp_option *option, const char *text, struct jp_error *err)
+{
+	if (option->take)
+		return option->take(option, text, err);
+	if (option->words)
+		return take_word(option, text, err);
+	if (!option->text)
+		return take_number(option, text, err);
+	if (!*text)
+		return jp_fail(err, EINVAL, "expected a value after %s", option->name);
+	*option->text = text;
+	return 0;
+}
+
+static int take(const struct jp_option *option, const char *value, struct jp_error *err)
+{
+	if (is_switch(option)) {
+		if (value)
+			return jp_fail(err, EINVAL, "%s takes no value", option->name);
+		*(option->set ?: option->clear) = option->set;
+		return 0;
+	}
+	if (!value)
+		return jp_fail(err, EINVAL, "expected a value after %s", option->name);
+	return take_value(option, value, err);
+}
+
+int jp_option_take(const struct jp_option *options, const char *arg, struct jp_error *err)
+{
+	struct typed_word word = {.text = arg};
+	const struct jp_option *option = find_row(options, is_named, &word);
+
+	return option ? take(option, word.value, err) ?: 1 : 0;
+}
+
+struct command_line {
+	const struct jp_option *options;
+	char **argv;
+	int argc, at;
+	int operands;                   /* at the front of @argv, behind its first word */
+	const struct jp_option *narrow; /* what has narrowed @modes last */
+	unsigned modes;
+};
+
+/* @option may stand beside what was read before. */
+static int goes_with(struct command_line *line, const struct jp_option *option,
+		     struct jp_error *err)
+{
+	const unsigned modes = option->modes ?: UINT_MAX;
+
+	if (!(line->modes & modes))
+		return jp_fail(err, EINVAL, "%s does not go with %s", option->name,
+			       line->narrow->name);
+	if ((line->modes & modes) != line->modes)
+		line->narrow = option;
+	line->modes &= modes;
+	return 0;
+}
+
+static int read_option(struct command_line *line, struct jp_error *err)
+{
+	struct typed_word word = {.text = line->argv[line->at]};
+	const struct jp_option *option = find_row(line->options, is_named, &word);
+	int ret;
+
+	if (!option)
+		return jp_fail(err, EINVAL, "unknown option '%s'", word.text);
+	if (!is_switch(option) && !word.value && line->at + 1 < line->argc)
+		word.value = line->argv[++line->at];
+	ret = goes_with(line, option, err) ?: take(option, word.value, err);
+	if (ret || !option->second)
+		return ret;
+	if (line->at + 1 == line->argc)
+		return jp_fail(err, EINVAL, "expected two values after %s", option->name);
+	*option->second = line->argv[++line->at];
+	return 0;
+}
+
+/* Counts down to the row of an operand. */
+static bool is_its_row(const struct jp_option *option, void *left)
+{
+	int *count = left;
+
+	return is_operand(option) && (option->rest || !(*count)--);
+}
+
+static int read_operand(struct command_line *line, struct jp_error *err)
+{
+	char *text = line->argv[line->at], **place = &line->argv[1 + line->operands];
+	int before = line->operands;
+	const struct jp_option *option = find_row(line->options, is_its_row, &before);
+
+	if (!option)
+		return jp_fail(err, EINVAL, "one operand too many: '%s'", text);
+	if (goes_with(line, option, err))
+		return -EINVAL;
+	if (!option->rest) {
+		*place = text;
+		line->operands++;
+		return take_value(option, text, err);
+	}
+	if (!option->rest->count)
+		option->rest->list = option->verbatim ? &line->argv[line->at] : place;
+	if (option->verbatim) {
+		option->rest->count = line->argc - line->at;
+		line->at = line->argc;
+		return 0;
+	}
+	*place = text;
+	line->operands++;
+	option->rest->count++;
+	return 0;
+}
+
+/* Something that is needed and is not there. */
+static bool is_missing(const struct jp_option *option, void *mode)
+{
+	return option->needed && !*option->text && (*(unsigned *)mode & (option->modes ?: ~0U));
+}
+
+int jp_options_read(const struct jp_option *options, int argc, char **argv, struct jp_error *err)
+{
+	struct command_line line = {.options = options, .argv = argv, .argc = argc, .modes = ~0U};
+	const struct jp_option *missing;
+	bool verbatim = false;
+	int ret = 0;
+
+	for (line.at = 1; line.at < argc && !ret; line.at++) {
+		const char *text = argv[line.at];
+
+		if (verbatim || text[0] != '-' || !text[1])
+			ret = read_operand(&line, err);
+		else if (strcmp(text, "--") == 0)
+			verbatim = true;
+		else if (strcmp(text, "--help") == 0 || strcmp(text, "-h") == 0)
+			ret = 1;
+		else
+			ret = read_option(&line, err);
+	}
+	line.modes &= -line.modes;
+	missing = ret ? NULL : find_row(options, is_missing, &line.modes);
+	if (missing)
+		ret = jp_fail(err, EINVAL, "expected %s%s%s", missing->name,
+			      is_operand(missing) ? "" : " ",
+			      is_operand(missing) ? "" : missing->value);
+	return ret;
+}
+
+enum { WIDTH = 80, COLUMN = 22 };
+
+/* @text in lines of WIDTH from column @indent on, where the first line stands already. */
+static void print_wrapped(const char *text, int indent, FILE *out)
+{
+	int column = indent;
+
+	while (*text) {
+		int length = (int)strcspn(text, " ");
+
+		if (column > indent && column + 1 + length > WIDTH) {
+			fprintf(out, "\n%*s", indent, "");
+			column = indent;
+		}
+		column += fprintf(out, "%s%.*s", column > indent ? " " : "", length, text);
+		text += length + strspn(text + length, " ");
+	}
+	fputc('\n', out);
+}
+
+static bool print_row(const struct jp_option *option, void *out)
+{
+	char label[128], words[80] = "";
+
+	if (!option->help)
+		return false;
+	if (!option->name) {
+		fputc('\n', out);
+		print_wrapped(option->help, 0, out);
+		return false;
+	}
+	if (option->words && !option->value && !is_operand(option))
+		join_words(option->words, words, sizeof(words));
+	snprintf(label, sizeof(label), "  %s%s%s%s%s", option->brief ?: "",
+		 option->brief ? ", " : "", option->name,
+		 is_switch(option) || is_operand(option) ? "" : " ", option->value ?: words);
+	if (strlen(label) < COLUMN)
+		fprintf(out, "%-*s", COLUMN, label);
+	else
+		fprintf(out, "%s\n%*s", label, COLUMN, "");
+	print_wrapped(option->help, COLUMN, out);
+	return false;
+}
+
+void jp_options_print(const struct jp_option *options, FILE *out)
+{
+	find_row(options, print_row, out);
+}

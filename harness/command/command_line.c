@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/command/command_line.h"
+
+#include <stdarg.h>
+
+#include "harness/command/command.h"
+
+static void print_help(const struct jp_command *command, const struct jp_option *options)
+{
+	printf("usage: jitproof %s\n\n%s.\n\n", command->synopsis, command->help);
+	jp_options_print(options, stdout);
+	if (command->more)
+		command->more(stdout);
+}
+
+bool jp_command_line(const struct jp_option *options, int argc, char **argv, int *status)
+{
+	struct jp_error err;
+	const int ret = jp_options_read(options, argc, argv, &err);
+
+	if (ret > 0)
+		print_help(jp_registry_find(JP_COMMAND, argv[0]), options);
+	*status = ret < 0 ? jp_command_misused(argv[0], "%s", err.text) : JP_EXIT_OK;
+	return !ret;
+}
+
+int jp_command_misused(const char *name, const char *fmt, ...)
+{
+	const struct jp_command *command = jp_registry_find(JP_COMMAND, name);
+	va_list ap;
+
+	fprintf(stderr, "jitproof %s: ", name);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "\nusage: jitproof %s (see jitproof %s --help)\n", command->synopsis, name);
+	return JP_EXIT_USAGE;
+}
+
+int jp_command_broken(const char *command, const struct jp_error *err)
+{
+	fprintf(stderr, "jitproof %s: %s\n", command, err->text);
+	return JP_EXIT_BROKEN;
+}
