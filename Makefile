@@ -23,7 +23,7 @@ HAVE_ZSTD := $(shell $(PKG) --exists libzstd 2>/dev/null && echo 1)
 # The same tree gives the same bytes wherever it lies: a guest's run depends on each of them.
 ANYWHERE := -ffile-prefix-map='$(CURDIR)=.'
 # So each folder of binaries has a link to the adapters.
-ADAPTERS := $(addsuffix profiler,$(O)/ $(O)/selftest/ $(O)/asan/)
+ADAPTERS := $(addsuffix profiler,$(O)/ $(O)/selftest/ $(O)/asan/ $(O)/covered/)
 
 # Frame pointers in our own frames: the kernel's walk must cross them to the thread's root.
 JP_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. -MMD -MP -pthread -fno-omit-frame-pointer \
@@ -201,6 +201,38 @@ $(O)/guided/fuzz_%: $(O)/guided/harness/selftest/fuzz_%.o $(O)/guided/harness/se
 guided: $(GUIDED)
 	@:
 
+# What tests reach, by branch. Counters live in a mapped file: those of a process that may not write
+# any more, or is killed, count too.
+COVERED_FLAGS := -fprofile-instr-generate -fcoverage-mapping -mllvm -runtime-counter-relocation
+COVERED	:= $(patsubst $(O)/selftest/%,$(O)/covered/%,$(TESTS)) $(O)/covered/jitproof
+COVERED_PARTS := $(patsubst %.c,$(O)/covered/%.o,$(filter-out harness/command/main.c,$(SRC))) \
+	$(O)/expected.o
+
+$(O)/covered/%.o: %.c Makefile
+	$(NEEDED)@mkdir -p $(@D)
+	$(call SAY,CC,$@)
+	$(Q)$(GUIDED_CC) $(JP_CFLAGS) -O1 -g $(COVERED_FLAGS) -c -o $@ $<
+
+$(O)/covered/test_%: $(O)/covered/harness/selftest/test_%.o $(COVERED_PARTS)
+	$(call SAY,LD,$@)
+	$(Q)$(GUIDED_CC) -g $(COVERED_FLAGS) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
+
+$(O)/covered/jitproof: $(O)/covered/harness/command/main.o $(COVERED_PARTS)
+	$(call SAY,LD,$@)
+	$(Q)$(GUIDED_CC) -g $(COVERED_FLAGS) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
+
+covered: $(COVERED)
+	@:
+
+# One that fails counts as well: what it ran is covered, and `make selftest` tells of it.
+coverage: programs covered ## what unit tests, and corpora where there are any, reach by branch
+	@rm -rf '$(O)/covered/profiles'
+	-@O='$(O)' JITPROOF='$(O)/covered/jitproof' \
+		LLVM_PROFILE_FILE='$(abspath $(O))/covered/profiles/%m%c.profraw' \
+		$(PYTHON) harness/selftest/run.py $(filter %/test_%,$(COVERED)) \
+		$(filter-out %/test_sanitized.py,$(TEST_PY))
+	@$(PYTHON) ci/fuzz --build '$(O)' --seconds 0 $(wildcard $(GUIDED))
+
 fuzz: all ## feed changed input to readers and writers for SECONDS=60, by coverage where clang is
 	@$(MAKE) --no-print-directory $(if $(HAVE_GUIDED),fuzz-guided,fuzz-blind)
 
@@ -318,10 +350,11 @@ clean: ## remove $(O)
 	rm -rf $(O)
 
 FORCE:
-.PHONY: fuzz-guided fuzz-blind guided
+.PHONY: fuzz-guided fuzz-blind guided covered coverage
 .PHONY: all check check-full run_tests gen_tar programs selftest sanitized sanitized-parts fuzz \
 	lint tamper mutants faults peers scoreboard bench perf-versions matrix vm-init findings \
 	agreement cost install help clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
-	$(wildcard $(O)/asan/*/*.d $(O)/asan/*/*/*.d $(O)/asan/*/*/*/*.d)
+	$(wildcard $(foreach build,asan guided covered, \
+	$(addprefix $(O)/$(build)/,*/*.d */*/*.d */*/*/*.d)))

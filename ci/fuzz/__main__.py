@@ -3,7 +3,8 @@
 """make fuzz with clang: each target for its share of the seconds, by coverage.
 
 Corpora are kept in BUILD/corpus and minimized; what kills a target is kept in BUILD/findings.
-Prints executions, findings and the branches covered, by folder; ends with 1 where one was found.
+Prints executions, findings and the branches covered by folder: by the corpora alone, and with the
+tests where `make coverage` ran them. Ends with 1 where a finding is.
 """
 
 import argparse
@@ -32,16 +33,9 @@ class Fuzzed(NamedTuple):
     profile: str
 
 
-def fuzz(target: str, build: str, seconds: int, profiles: str) -> Fuzzed:
-    name = os.path.basename(target).partition("_")[2]
-    corpus, found = os.path.join(build, "corpus", name), os.path.join(build, "findings", name)
-    for folder in (corpus, found):
-        os.makedirs(folder, exist_ok=True)
-    env = {**os.environ, "LLVM_PROFILE_FILE": os.devnull}
-    process.must([target], env={**env, "FUZZ_SEEDS": corpus}, cwd=ROOT)
-    options = ["-close_fd_mask=3", "-timeout=20", "-rss_limit_mb=3000", "-max_len=262144",
-               f"-artifact_prefix={found}/"]
-    known = os.path.join(ROOT, "harness", "selftest", "corpus", name)
+def search(target: str, options: list[str], env: dict[str, str], seconds: int, corpus: str,
+           known: str) -> int:
+    """Adds to @corpus, and minimizes it. How often the target ran."""
     done = process.run([target, *options, f"-max_total_time={seconds}", "-print_final_stats=1",
                         corpus, *([known] if os.path.isdir(known) else [])], env=env, cwd=ROOT)
     executions = re.search(r"number_of_executed_units:\s*(\d+)", done.stderr) or \
@@ -52,15 +46,30 @@ def fuzz(target: str, build: str, seconds: int, profiles: str) -> Fuzzed:
     if not process.run([target, *options, "-merge=1", small, corpus], env=env, cwd=ROOT).returncode:
         shutil.rmtree(corpus)
         os.rename(small, corpus)
+    return int(executions.group(1)) if executions else 0
+
+
+def fuzz(target: str, build: str, seconds: int, profiles: str) -> Fuzzed:
+    """@seconds 0: searches for nothing, and tells what the corpus covers."""
+    name = os.path.basename(target).partition("_")[2]
+    corpus, found = os.path.join(build, "corpus", name), os.path.join(build, "findings", name)
+    for folder in (corpus, found):
+        os.makedirs(folder, exist_ok=True)
+    env = {**os.environ, "LLVM_PROFILE_FILE": os.devnull}
+    process.must([target], env={**env, "FUZZ_SEEDS": corpus}, cwd=ROOT)
+    options = ["-close_fd_mask=3", "-timeout=20", "-rss_limit_mb=3000", "-max_len=262144",
+               f"-artifact_prefix={found}/"]
+    known = os.path.join(ROOT, "harness", "selftest", "corpus", name)
+    executed = search(target, options, env, seconds, corpus, known) if seconds else 0
     profile = os.path.join(profiles, name + ".profraw")
     process.run([target, *options, "-runs=0", corpus],
                 env={**env, "LLVM_PROFILE_FILE": profile}, cwd=ROOT)
-    return Fuzzed(name, int(executions.group(1)) if executions else 0, len(os.listdir(corpus)),
+    return Fuzzed(name, executed, len(os.listdir(corpus)),
                   sorted(glob.glob(found + "/*")), profile)
 
 
 def coverage(targets: list[str], profiles: list[str], folder: str) -> dict[str, tuple[int, int]]:
-    """Branches covered, and all, by folder below harness/."""
+    """Branches covered, and all, by folder; and of all below each folder of harness/."""
     merged = os.path.join(folder, "all.profdata")
     process.must(["llvm-profdata", "merge", "-sparse", "-o", merged,
                   *(path for path in profiles if os.path.exists(path))])
@@ -75,21 +84,44 @@ def coverage(targets: list[str], profiles: list[str], folder: str) -> dict[str, 
         if not name.startswith(("harness/format", "harness/model", "harness/inject",
                                 "harness/explain", "harness/judge", "validators")):
             continue
-        branches, old = file["summary"]["branches"], by_folder.get(name, (0, 0))
-        by_folder[name] = old[0] + branches["covered"], old[1] + branches["count"]
+        branches = file["summary"]["branches"]
+        for key in {name, "/".join(name.split("/")[:2])}:
+            old = by_folder.get(key, (0, 0))
+            by_folder[key] = old[0] + branches["covered"], old[1] + branches["count"]
     return by_folder
+
+
+def show(targets: list[str], profiles: list[str], build: str, folder: str) -> None:
+    """A line a folder: by the corpora alone, and with the tests where those ran."""
+    tests = glob.glob(os.path.join(build, "covered", "profiles", "*.profraw"))
+    try:
+        alone = coverage(targets, profiles, folder) if targets else {}
+        both = coverage([os.path.join(build, "covered", "jitproof"), *targets],
+                        [*profiles, *tests], folder) if tests else {}
+    except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+        print(f"# no coverage: {error}")
+        return
+
+    def column(found: dict[str, tuple[int, int]], name: str) -> str:
+        covered, count = found.get(name, (0, 0))
+        return f"{covered:6} of {count:6}  {100 * covered / count:5.1f} %" if count else "-"
+
+    print(f"{'branches covered by':<28} {'the corpora':>25} {'the tests, too':>25}")
+    for name in sorted({*alone, *both}):
+        print(f"{name:<28} {column(alone, name):>25} {column(both, name):>25}")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default="build")
-    parser.add_argument("--seconds", type=int, default=60, help="of all targets together")
+    parser.add_argument("--seconds", type=int, default=60,
+                        help="of all targets together; 0: only tell what is covered")
     parser.add_argument("-j", type=int, default=1, dest="jobs")
-    parser.add_argument("targets", nargs="+")
+    parser.add_argument("targets", nargs="*")
     options = parser.parse_args()
     build = os.path.abspath(options.build)
     targets = [os.path.abspath(str(target)) for target in options.targets]
-    each = max(1, options.seconds * options.jobs // len(targets))
+    each = options.seconds and max(1, options.seconds * options.jobs // max(1, len(targets)))
     with tempfile.TemporaryDirectory() as folder, \
             concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(lambda target: fuzz(target, build, each, folder), targets))
@@ -98,14 +130,7 @@ def main() -> int:
                   f"kept, {len(result.findings)} findings")
             for path in result.findings:
                 print("  " + path)
-        try:
-            found = coverage(targets, [result.profile for result in results], folder)
-        except (OSError, RuntimeError, subprocess.SubprocessError) as error:
-            print(f"# no coverage: {error}")
-            found = {}
-        for name, (covered, count) in sorted(found.items()):
-            print(f"{name:<28} {covered:6} of {count:6} branches  {100 * covered / count:5.1f} %"
-                  if count else f"{name}: no branches")
+        show(targets, [result.profile for result in results], build, folder)
     print(f"# {sum(result.executions for result in results)} executions, {each} s a target")
     return 1 if any(result.findings for result in results) else 0
 

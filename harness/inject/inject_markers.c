@@ -118,8 +118,10 @@ static int read_marker(struct jp_inject_dumps *dumps, size_t index,
 	if (!path)
 		return jp_fail(err, ENOMEM, "no memory for a jitdump's path");
 	fd = jp_inject_open(read, path, -1, &size, &why);
-	if (fd < 0 || fstat(fd, &st))
+	if (fd < 0)
 		jp_inject_say(read, "%s (jitdump of process %u)", why.text, marker->pid);
+	else if (fstat(fd, &st))
+		ret = jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	else if ((others = !is_owner(dumps, read, index, &st)))
 		jp_inject_say(read, "%s: mapped by process %u too, whose code it is not", path,
 			      marker->pid);

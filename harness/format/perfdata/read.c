@@ -217,6 +217,8 @@ int jp_perf_reader_run(struct jp_perf_reader *reader, const char *path)
 	ret = ret ? read_folder(reader, path) : read_file(reader);
 	if (!ret || (ret == -ENODATA && *reader->cut.text))
 		ret = jp_rounds_end(&reader->rounds);
+	if (reader->rounds.no_memory)
+		ret = jp_perf_no_memory(reader);
 	ret = check_sources(reader) ?: ret;
 	if (!ret && *reader->cut.text) {
 		reader->summary->cut_short = true;

@@ -90,8 +90,10 @@ static int find_runs(struct jp_perf_rounds *rounds, uint64_t limit)
 		if (due == from)
 			continue;
 		run = jp_array_push(&rounds->runs, &rounds->nr_runs, &rounds->runs_capacity);
-		if (!run)
+		if (!run) {
+			rounds->no_memory = true;
 			return -ENOMEM;
+		}
 		*run = (struct jp_pending_run){rounds->pending[from].time, from, due};
 	}
 	for (size_t at = rounds->nr_runs / 2; at--;)

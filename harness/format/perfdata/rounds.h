@@ -44,6 +44,7 @@ struct jp_perf_rounds {
 	uint64_t newest;  /* highest time so far */
 	uint64_t flushed; /* what is older was given out already */
 	uint64_t behind;  /* records that are older all the same: they come out of order */
+	bool no_memory;   /* there was none for the runs, and nobody said so yet */
 	/* Gives out one record; anything but 0 stops. */
 	int (*deliver)(void *context, const struct jp_pending *pending);
 	void *context;

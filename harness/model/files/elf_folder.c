@@ -52,12 +52,18 @@ struct jp_elf_folder *jp_elf_folder_open(const char *path, struct jp_error *err)
 	return NULL;
 }
 
+static void forget_files(struct jp_elf_folder *folder)
+{
+	for (size_t i = 0; i < folder->count; i++)
+		free(folder->by_id[i].path);
+	folder->count = 0;
+}
+
 void jp_elf_folder_free(struct jp_elf_folder *folder)
 {
 	if (!folder)
 		return;
-	for (size_t i = 0; i < folder->count; i++)
-		free(folder->by_id[i].path);
+	forget_files(folder);
 	free(folder->by_id);
 	free(folder->by_name);
 	if (folder->fd >= 0)
@@ -164,13 +170,13 @@ static int list_all(struct jp_elf_folder *folder)
 
 	if (folder->listed)
 		return 0;
-	folder->listed = true;
 	ret = list(folder, jp_untrusted_folder(folder->fd, "."), "", 0);
 	folder->by_name = ret ? NULL : calloc(folder->count + 1, sizeof(*folder->by_name));
 	if (!folder->by_name) {
-		folder->count = 0;
+		forget_files(folder);
 		return -ENOMEM;
 	}
+	folder->listed = true;
 	if (!folder->count)
 		return 0;
 	qsort(folder->by_id, folder->count, sizeof(*folder->by_id), by_id);

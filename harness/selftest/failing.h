@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_SELFTEST_FAILING_H
+#define JP_SELFTEST_FAILING_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/*
+ * Calls that fail on request, in the one test that includes this: the Nth of one kind, counted from
+ * failing_begin() on. The libraries' calls count too. AddressSanitizer has an allocator of its own,
+ * so this is for tests without it.
+ */
+enum failing_kind {
+	FAILING_NONE,
+	FAILING_MEMORY, /* malloc(), calloc(), realloc() */
+	FAILING_READ,   /* read(), pread() */
+	FAILING_WRITE,
+	FAILING_STATUS, /* fstat() */
+	FAILING_MAP,    /* mmap() */
+	FAILING_KINDS
+};
+static struct {
+	enum failing_kind kind;
+	unsigned long nth, seen;
+	long live; /* allocations that nobody freed yet */
+} failing;
+
+/* @nth 0: none fails, all are counted. */
+static void failing_begin(enum failing_kind kind, unsigned long nth)
+{
+	failing.kind = kind;
+	failing.nth = nth;
+	failing.seen = 0;
+}
+
+/* How many calls there were since failing_begin(). */
+static unsigned long failing_end(void)
+{
+	failing.kind = FAILING_NONE;
+	return failing.seen;
+}
+
+static bool fails(enum failing_kind kind, int error)
+{
+	if (failing.kind != kind || ++failing.seen != failing.nth)
+		return false;
+	errno = error;
+	return true;
+}
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *old, size_t size);
+void __libc_free(void *old);
+
+static void *counted(void *made)
+{
+	failing.live += made != NULL;
+	return made;
+}
+
+void *malloc(size_t size)
+{
+	return fails(FAILING_MEMORY, ENOMEM) ? NULL : counted(__libc_malloc(size));
+}
+
+void *calloc(size_t count, size_t size)
+{
+	return fails(FAILING_MEMORY, ENOMEM) ? NULL : counted(__libc_calloc(count, size));
+}
+
+void *realloc(void *old, size_t size)
+{
+	void *made;
+
+	if (fails(FAILING_MEMORY, ENOMEM))
+		return NULL;
+	made = __libc_realloc(old, size);
+	return old ? made : counted(made);
+}
+
+void free(void *old)
+{
+	failing.live -= old != NULL;
+	__libc_free(old);
+}
+
+ssize_t read(int fd, void *to, size_t size)
+{
+	return fails(FAILING_READ, EIO) ? -1 : syscall(SYS_read, fd, to, size);
+}
+
+ssize_t pread(int fd, void *to, size_t size, off_t offset)
+{
+	return fails(FAILING_READ, EIO) ? -1 : syscall(SYS_pread64, fd, to, size, offset);
+}
+
+ssize_t write(int fd, const void *from, size_t size)
+{
+	return fails(FAILING_WRITE, ENOSPC) ? -1 : syscall(SYS_write, fd, from, size);
+}
+
+int fstat(int fd, struct stat *status)
+{
+	return fails(FAILING_STATUS, ENOMEM)
+		       ? -1
+		       : (int)syscall(SYS_newfstatat, fd, "", status, AT_EMPTY_PATH);
+}
+
+void *mmap(void *addr, size_t size, int prot, int flags, int fd, off_t offset)
+{
+	return fails(FAILING_MAP, ENOMEM)
+		       ? MAP_FAILED
+		       : (void *)syscall(SYS_mmap, addr, size, prot, flags, fd, offset);
+}
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_SELFTEST_SHORTAGES_H
+#define JP_SELFTEST_SHORTAGES_H
+
+#include <string.h>
+
+#include "harness/base/shortage.h"
+#include "harness/selftest/check.h"
+#include "harness/selftest/failing.h"
+#include "harness/selftest/scratch.h"
+
+#define CORPUS   "harness/selftest/corpus/"
+#define FIXTURES "validators/fixtures/"
+
+/* What reads or writes something, and gives what it found to mix(). @path is its input. */
+struct subject {
+	const char *name, *path;
+	int (*run)(const char *path, struct jp_error *err);
+};
+
+static uint64_t digest;
+
+static void mix(uint64_t value)
+{
+	digest = (digest ^ value) * UINT64_C(0x100000001b3);
+}
+
+__attribute__((unused)) static void mix_text(const char *text)
+{
+	for (; *text; text++)
+		mix((unsigned char)*text);
+}
+
+__attribute__((unused)) static void mix_file(const char *path)
+{
+	size_t size;
+	jp_cleanup_free char *bytes = jp_file_read(path, 1 << 20, &size, NULL);
+
+	for (size_t i = 0; bytes && i < size; i++)
+		mix((unsigned char)bytes[i]);
+}
+
+static const char *const kinds[FAILING_KINDS] = {[FAILING_MEMORY] = "memory",
+						 [FAILING_READ] = "reads",
+						 [FAILING_WRITE] = "writes",
+						 [FAILING_STATUS] = "fstat()",
+						 [FAILING_MAP] = "mmap()"};
+
+/* NULL: good; what is wrong with the @nth call of @kind failing. */
+static const char *try(const struct subject *subject, enum failing_kind kind, unsigned long nth,
+		       uint64_t good, long live)
+{
+	struct jp_error err = {""}, noted;
+	bool failed;
+	int ret;
+
+	digest = 0;
+	jp_shortage_begin();
+	failing_begin(kind, nth);
+	ret = subject->run(subject->path, &err);
+	failing_end();
+	failed = jp_shortage(noted.text, sizeof(noted.text));
+	if (failing.live != live)
+		return "memory leaks";
+	if (ret < 0 && !*err.text)
+		return "an error without words";
+	return failed || ret < 0 || digest == good ? NULL : "another result without a word";
+}
+
+static void fail_each(const struct subject *subject, enum failing_kind kind)
+{
+	unsigned long bad = 0, tried = 0, calls;
+	const char *why = NULL;
+	struct jp_error err;
+	uint64_t good;
+	long live;
+	int ret;
+
+	/* Twice: what libraries keep for good is there then. */
+	jp_shortage_begin();
+	ret = subject->run(subject->path, &err);
+	live = failing.live;
+	digest = 0;
+	failing_begin(kind, 0);
+	ret = subject->run(subject->path, &err) ?: ret;
+	calls = failing_end();
+	good = digest;
+	if (ret < 0 || failing.live != live) {
+		check(false, "%s, undisturbed: %s", subject->name, ret ? err.text : "leaks");
+		return;
+	}
+	/* Each of the first, fewer and fewer of the others. */
+	for (unsigned long nth = 1; nth <= calls; nth += 1 + nth / 12, tried++) {
+		const char *wrong = try(subject, kind, nth, good, live);
+
+		if (wrong && !bad++)
+			printf("# %s, call %lu: %s\n", subject->name, nth, wrong);
+		why = wrong ?: why;
+		live = failing.live;
+	}
+	check(!bad, "%s: %lu of %lu %s fail, %lu bad", subject->name, tried, calls, kinds[kind],
+	      bad);
+}
+
+/* The Nth call of each kind fails, in each of @count subjects; in the one called @only, if any. */
+static void fail_all(const struct subject *subjects, size_t count, const char *only)
+{
+	for (size_t i = 0; i < count; i++)
+		for (enum failing_kind kind = 1; kind < FAILING_KINDS; kind++)
+			if (!only || !strcmp(only, subjects[i].name))
+				fail_each(&subjects[i], kind);
+}
+
+#endif

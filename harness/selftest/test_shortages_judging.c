@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* As test_shortages.c, of what is made of files: truths, injecting, explaining, judging. */
+#include <limits.h>
+#include <string.h>
+
+#include "harness/explain/explain.h"
+#include "harness/inject/inject.h"
+#include "harness/model/files/elf_folder.h"
+#include "harness/model/oracle/executable_load.h"
+#include "harness/model/oracle/tasks.h"
+#include "harness/outcome/outcome.h"
+#include "harness/selftest/check.h"
+#ifndef __SANITIZE_ADDRESS__
+#include "harness/selftest/shortages.h"
+
+static int truth(const char *path, struct jp_error *err)
+{
+	struct jp_truth *truth = jp_truth_load(path, err);
+	struct jp_executables executables = {0};
+	struct jp_tasks tasks = {0};
+	int ret = truth ? 0 : -EINVAL;
+
+	if (truth) {
+		mix(truth->nr_activations + truth->torn + truth->gaps);
+		ret = jp_tasks_of(truth, &tasks);
+		if (ret)
+			jp_fail(err, -ret, "tasks");
+		mix(tasks.count + tasks.nr_names);
+		ret = ret ?: jp_executables_load(&executables, truth, err);
+		mix(executables.count + executables.nr_marks);
+	}
+	jp_executables_free(&executables);
+	jp_tasks_free(&tasks);
+	jp_truth_free(truth);
+	return ret;
+}
+
+static int elf_folder(const char *path, struct jp_error *err)
+{
+	struct jp_elf_folder *folder = jp_elf_folder_open(path, err);
+	struct jp_build_id none = {0};
+	char found[4096];
+	uint64_t size;
+	int ret;
+
+	if (!folder)
+		return -EINVAL;
+	ret = jp_elf_folder_find(folder, "/usr/bin/program.elf", &none, 1, found, &size, err);
+	jp_elf_folder_free(folder);
+	mix(ret >= 0 ? size : 0);
+	if (ret >= 0)
+		close(ret);
+	return ret >= 0 ? 0 : ret;
+}
+
+static void say_nothing(void *context, const char *line)
+{
+	mix_text(line);
+}
+
+static int inject(const char *path, struct jp_error *err)
+{
+	char output[128], folder[128];
+	struct jp_inject_options options = {.anon = JP_ANON_CUT,
+					    .input = FIXTURES "growth/perf.data",
+					    .output = output,
+					    .folder = folder,
+					    .jitdumps = path};
+	struct jp_inject_summary summary = {0};
+	int ret;
+
+	snprintf(output, sizeof(output), "%s", scratch_path("output"));
+	snprintf(folder, sizeof(folder), "%s", scratch_path("jit"));
+	ret = jp_inject(&options, &summary, say_nothing, NULL, err);
+	mix(summary.loads + summary.elf_bytes);
+	return ret;
+}
+
+static int explain(const char *path, struct jp_error *err)
+{
+	const struct jp_explain_options options = {.elf = FIXTURES "anon/elf"};
+	struct jp_explanation explanation = {0};
+	int ret = jp_explain(path, &options, &explanation, err);
+
+	mix(explanation.nr_causes);
+	jp_explanation_free(&explanation);
+	return ret;
+}
+
+static int judge(const char *path, struct jp_error *err)
+{
+	struct jp_result result = {0};
+	struct jp_cases *cases;
+	char file[PATH_MAX];
+	size_t size;
+
+	snprintf(file, sizeof(file), "%s/case", path);
+	jp_cleanup_free char *text = jp_file_read(file, 1 << 12, &size, NULL);
+
+	cases = text ? jp_cases_parse(NULL, "case", NULL, text, size, err) : NULL;
+	if (!cases)
+		return jp_fail(err, ENOMEM, "the case");
+	jp_judge_case(&cases->cases[0], path, &result);
+	mix(result.outcome);
+	mix_text(result.why);
+	jp_findings_free(&result.findings);
+	jp_cases_free(cases);
+	return 0;
+}
+
+static const struct subject subjects[] = {
+	{"truth", CORPUS "native.truth", truth},
+	{"truth of a fixture", FIXTURES "mappings/truth", truth},
+	{"folder of ELF files", CORPUS, elf_folder},
+	{"inject", FIXTURES "growth", inject},
+	{"explain", FIXTURES "anon/perf.data", explain},
+	{"judge", FIXTURES "pathless", judge},
+	{"judge injected", FIXTURES "growth", judge},
+	{"judge gated", FIXTURES "gated", judge},
+};
+
+int main(int argc, char **argv)
+{
+	scratch_make("");
+	fail_all(subjects, sizeof(subjects) / sizeof(*subjects), argc > 1 ? argv[1] : NULL);
+	return check_done();
+}
+
+#else
+int main(void)
+{
+	check(true, "nothing # SKIP AddressSanitizer has an allocator of its own");
+	return check_done();
+}
+#endif
