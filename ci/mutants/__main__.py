@@ -16,6 +16,7 @@ import random
 import sys
 import tempfile
 import time
+from typing import Any, Callable, Iterator, Sequence
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process, status
@@ -24,6 +25,7 @@ from ci.mutants.bench import Bench
 from ci.mutants.operators import Mutant
 
 TREE = os.path.abspath(__file__ + "/../../..")
+RECORDED = ("run ", "judge run ", "explain run ", "inject ")
 
 
 def commit() -> str:
@@ -36,11 +38,12 @@ class Worker:
 
     def __init__(self, bench: Bench, options: argparse.Namespace, begin: float) -> None:
         self.bench, self.begin = bench, begin
-        self.seconds, self.random = options.seconds, bool(options.random)
+        self.seconds = options.seconds
+        # Of the time, if only some are tried: else each is asked about to its end.
+        self.share = options.seconds * options.jobs / options.random if options.random else 0.0
         self.killers = table.killers(TREE)
 
-    def __call__(self, mutant: Mutant,
-                 speeds: tuple[bool, ...]) -> tuple[Mutant, str, dict[str, str]]:
+    def __call__(self, mutant: Mutant) -> tuple[Mutant, str, dict[str, Any]]:
         """Who noticed it the last time, and what came of it now."""
         first = self.killers.get(choice.digest(mutant), "")
         left = self.seconds - (time.monotonic() - self.begin)
@@ -49,39 +52,38 @@ class Worker:
         with tempfile.TemporaryDirectory(prefix="mutant-") as scratch:
             self.bench.link_adapters(scratch)
             return mutant, first, self.bench.try_one(mutant, scratch, first,
-                                                     left if self.random else 0, speeds)
+                                                     self.share and min(left, self.share))
 
 
-WORKER: list[Worker] = []  # workers get it by fork()
+JOB: list[Callable[[Any], Any]] = []  # workers get it by fork()
 
 
-def work(job: tuple[Mutant, tuple[bool, ...]]) -> tuple[Mutant, str, dict[str, str]]:
-    return WORKER[0](*job)
+def work(item: Any) -> Any:
+    return JOB[0](item)
+
+
+def side_by_side(jobs: int, job: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+    JOB[:] = [job]
+    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+        yield from pool.imap_unordered(work, items)
 
 
 def attempt(options: argparse.Namespace, waiting: list[Mutant], progress: table.Progress,
-            folder: str, begin: float) -> list[Mutant]:
+            begin: float) -> list[Mutant]:
     """Tries them; those that their old killer no longer notices, and nobody else in time."""
-    bench, lost, late = Bench(TREE, folder, options.run), [], 0
+    bench, lost, late = Bench(TREE, os.path.abspath(options.build), options.run), [], 0
     if not options.random:
-        bench.trace()
-    bench.learn()
-    WORKER[:] = [Worker(bench, options, begin)]
-    with multiprocessing.get_context("fork").Pool(options.jobs) as pool:
-        # What is cheap is asked about all of them first.
-        for speeds in ((False, True),) if options.random else ((False,), (True,)):
-            jobs = [(one, speeds) for one in waiting
-                    if options.random or (progress.state(one, {}) == "half") == (True in speeds)]
-            for one, first, result in pool.imap_unordered(work, jobs):
-                if not result:
-                    late += 1
-                    continue
-                progress.add(one, result)
-                # What a recorded run alone showed, another need not show.
-                if result["state"] == "undecided" and first and not first.startswith("run"):
-                    print("%s:%d: %s noticed it once: %s" % (one.file, one.line + 1, first,
-                                                             one.new.strip()))
-                    lost.append(one)
+        bench.trace(lambda note, names: list(side_by_side(options.jobs, note, names)))
+    for one, first, result in side_by_side(options.jobs, Worker(bench, options, begin), waiting):
+        if not result:
+            late += 1
+            continue
+        progress.add(one, result)
+        # What a recorded run alone showed, another need not show.
+        if result["state"] == "undecided" and first and not first.startswith(RECORDED):
+            print("%s:%d: %s noticed it once: %s" % (one.file, one.line + 1, first,
+                                                     one.new.strip()))
+            lost.append(one)
     if late:
         print("time is up: %d of %d not tried" % (late, len(waiting)))
     return lost
@@ -107,10 +109,10 @@ def main_of(options: argparse.Namespace) -> int:
     folder = os.path.join(os.path.abspath(options.build), "mutants")
     os.makedirs(folder, exist_ok=True)
     progress = table.Progress(folder)
-    again = ("survived", "half", "undecided") if options.again else ("half", "undecided")
+    again = ("survived", "undecided") if options.again else ("undecided",)
     waiting = [one for one in chosen if one.key() not in known and (
         options.random or progress.state(one, known) in (*again, "not tried"))]
-    lost = attempt(options, waiting, progress, folder, begin) if waiting and not options.report \
+    lost = attempt(options, waiting, progress, begin) if waiting and not options.report \
         else []
     left = table.summary(chosen, progress, known)
     if options.store:

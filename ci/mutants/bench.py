@@ -7,13 +7,15 @@ import glob
 import json
 import os
 import shutil
+import tempfile
 import time
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 from ci.base import files, process, status
 from ci.mutants import oracles
 from ci.mutants.build import Build
 from ci.mutants.operators import Mutant
+from ci.mutants.scripts import Script
 from ci.mutants.traced import Traced
 
 FIXTURES = "validators/fixtures"
@@ -27,13 +29,18 @@ SCRIPTS = ("accounts", "judge_file", "explain_names", "explain", "observations",
 
 
 class Bench:
-    def __init__(self, tree: str, folder: str, run: str | None) -> None:
-        self.tree, self.folder = tree, folder
-        self.build = Build(tree, folder)
-        self.traced = Traced(tree, folder)
+    def __init__(self, tree: str, build: str, run: str | None) -> None:
+        self.tree, self.folder = tree, os.path.join(build, "mutants")
+        self.build = Build(tree, build)
         self.run = os.path.abspath(run) if run else self.recorded()
-        self.plain = ""
-        self.oracles = list(self.all_oracles())
+        self.traced: Traced | None = None
+        self.plain = os.path.join(self.folder, "plain")
+        os.makedirs(self.plain, exist_ok=True)
+        self.build.link("", "", self.plain)
+        self.link_adapters(self.plain)
+        self.version = oracles.digest(
+            files.read_bytes(os.path.join(self.plain, "jitproof")), self.run.encode())
+        self.oracles = {one.name: one for one in self.all_oracles()}
 
     def recorded(self) -> str:
         """A run of the set check, recorded once."""
@@ -48,79 +55,145 @@ class Bench:
 
     def all_oracles(self) -> Iterator[oracles.Oracle]:
         """The cheap ones first."""
-        cases = os.path.join(self.tree, FIXTURES)
-        fixtures = oracles.captures(cases, "perf.data", 99)
-        yield oracles.Judged("fixtures", cases)
-        yield oracles.Files("files", ["judge", "--json"], fixtures)
-        elf = os.path.join(cases, "anon", "elf")
-        yield oracles.Files("stacks", ["judge", "--json", "--unwind", "--elf", elf], fixtures)
-        yield oracles.Files("explained", ["explain", "--json"], fixtures)
+        top = os.path.join(self.tree, FIXTURES)
+        yield oracles.Judged("fixtures", top)
+        fixtures = list(cases(top))
+        for name in fixtures:
+            yield from self.of_file(name, os.path.join(top, name, "perf.data"))
+            elf = os.path.join(top, "anon", "elf")
+            yield oracles.File("stacks " + name, ["judge", "--json", "--unwind", "--elf", elf],
+                               os.path.join(top, name, "perf.data"))
         for number in range(TAMPERED):
-            yield oracles.Tampered(number, os.path.join(self.folder, "tampered.%d" % number),
-                                   self.tree, cases)
-        main = self.build.object_of("harness/command/main.c")
+            for name in fixtures:
+                yield oracles.Tampered(number, name, self.folder, self.tree, top)
+        yield from self.units()
+        for name in cases(self.run):
+            yield oracles.Judged("run " + name, os.path.join(self.run, name))
+        for path in oracles.captures(self.run, "perf.data", 12):
+            yield from self.of_file("run " + os.path.relpath(os.path.dirname(path), self.run), path)
+        for path in oracles.captures(self.run, "injected.data", 12):
+            folder = os.path.dirname(path)
+            for mode in ("cut", "keep", "strip"):
+                yield oracles.Injected(
+                    "inject %s %s" % (mode, os.path.relpath(folder, self.run)), mode,
+                    os.path.join(folder, "perf.data"), os.path.join(self.folder, "inject"))
+        for name in SCRIPTS:
+            yield Script(self.tree, "test_%s.py" % name)
+
+    def of_file(self, name: str, path: str) -> Iterator[oracles.Oracle]:
+        for command in ("judge", "explain"):
+            yield oracles.File("%s %s" % (command, name), [command, "--json"], path)
+
+    def units(self) -> Iterator[oracles.Oracle]:
         # What watches is not asked: it would depend on the machine.
         units = [file for file in sorted(glob.glob("harness/selftest/test_*.c",
                                                    root_dir=self.tree))
                  if "harness/capture/" not in files.read(os.path.join(self.tree, file))]
         self.build.make(*map(self.build.object_of, units))
         for file in units:
-            yield oracles.Unit(self.tree, file, self.build.linker, main,
+            yield oracles.Unit(self.tree, file, self.build.linker, "/harness/command/main.o",
                                self.build.object_of(file))
-        yield oracles.Judged("run", self.run, slow=True)
-        yield oracles.Injected(self.run, os.path.join(self.folder, "inject"))
-        recorded = oracles.captures(self.run, "perf.data", 12)
-        yield oracles.Files("run's files", ["judge", "--json"], recorded, slow=True)
-        yield oracles.Files("run's causes", ["explain", "--json"], recorded, slow=True)
-        for name in SCRIPTS:
-            yield oracles.Script(self.tree, "test_%s.py" % name, self.traced)
 
-    def learn(self) -> None:
-        """What each says of the unchanged program: before workers ask side by side."""
-        for oracle in self.oracles:
-            self.expect(oracle)
+    def trace(self, run: Callable[[Callable[[str], None], list[str]], object]) -> None:
+        """Which question runs which line: run() calls a function with each of some names."""
+        self.traced = Traced(self.tree, self.folder)
+        self.traced.make()
+        run(self.note, [name for name, one in self.oracles.items()
+                        if not os.path.exists(self.noted(one))])
+        for name, one in self.oracles.items():
+            if isinstance(one, Script):
+                self.traced.load_script(name)
+            else:
+                self.traced.load(name)
 
-    def trace(self) -> None:
-        """Once: which Python test runs which line."""
-        if not self.traced.of:
-            self.traced.learn(["test_%s.py" % name for name in SCRIPTS])
+    def noted(self, oracle: oracles.Oracle) -> str:
+        """The last file that tracing it writes."""
+        assert self.traced
+        path = self.traced.path(oracle.name)
+        return os.path.join(path, "done") if isinstance(oracle, Script) else path + ".seconds"
+
+    def note(self, name: str) -> None:
+        assert self.traced
+        oracle, path = self.oracles[name], self.traced.path(name)
+        if isinstance(oracle, Script):
+            os.makedirs(path, exist_ok=True)
+            oracle.trace(self.traced.binary, path)
+            files.write(self.noted(oracle), "")
+            return
+        self.expect(oracle)
+        with tempfile.TemporaryDirectory(prefix="mutant-") as scratch:
+            shutil.copy(os.path.join(os.path.dirname(self.traced.binary), "objects"), scratch)
+            self.link_adapters(scratch)
+            binary = shutil.copy(self.traced.binary, scratch)
+            if os.path.exists(path):
+                os.unlink(path)
+            os.environ["MUTANTS_TRACE"] = path
+            start = time.monotonic()
+            oracle.ask(binary, scratch, 600)
+            seconds = time.monotonic() - start
+            del os.environ["MUTANTS_TRACE"]
+        files.write(self.noted(oracle), "%.3f" % seconds)
 
     def expect(self, oracle: oracles.Oracle) -> None:
         """What it says of the unchanged program, from the last time if that is the same."""
         if oracle.expected:
             return
-        if not self.plain:
-            self.plain = os.path.join(self.folder, "plain")
-            os.makedirs(self.plain, exist_ok=True)
-            shutil.copy(self.build.binary, self.plain)
-            self.link_adapters(self.plain)
-            files.write(os.path.join(self.plain, "objects"), " ".join(self.build.objects))
         binary = oracle.plain = os.path.join(self.plain, "jitproof")
-        if isinstance(oracle, oracles.Script):
+        if isinstance(oracle, Script):
             oracle.learn(binary, self.plain)
             return
-        test = oracle.built if isinstance(oracle, oracles.Unit) else oracles.__file__
-        version = oracles.digest(files.read_bytes(binary), self.run.encode(),
-                                 files.read_bytes(test))
-        path = os.path.join(self.folder, "expected." + oracle.name)
+        version = oracles.digest(self.version.encode(), files.read_bytes(
+            oracle.built if isinstance(oracle, oracles.Unit) else oracles.__file__))
+        path = os.path.join(self.folder, "expected", oracle.name.replace("/", "%"))
         if os.path.exists(path):
             known = json.loads(files.read(path))
             if known[0] == version:
                 oracle.expected = oracles.Done(known[1], known[2])
                 return
-        oracle.learn(binary, self.plain)
-        assert oracle.expected
-        files.write(path, json.dumps([version, *oracle.expected]))
+        with tempfile.TemporaryDirectory(prefix="mutant-") as scratch:
+            for name in ("objects", "jitproof", "profiler"):
+                os.symlink(os.path.join(self.plain, name), os.path.join(scratch, name))
+            oracle.learn(binary, scratch)
+            assert oracle.expected
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            files.write(path + str(os.getpid()), json.dumps([version, *oracle.expected]))
+            os.rename(path + str(os.getpid()), path)
 
     def link_adapters(self, folder: str) -> None:
         path = os.path.join(folder, "profiler")
         if not os.path.lexists(path):
             os.symlink(os.path.join(self.tree, "harness/profiler"), path)
 
-    def try_one(self, mutant: Mutant, scratch: str, first: str, seconds: float,
-                speeds: tuple[bool, ...]) -> dict[str, Any]:
+    def questions(self, mutant: Mutant, first: str) -> Iterator[oracles.Oracle]:
+        """Those that run the line, fastest first; untraced, all that could. @first: who noticed
+        it the last time."""
+        name, _, method = first.partition(" ") if first.startswith("test_") else (first, "", "")
+        if name in self.oracles:
+            before = self.oracles[name]
+            if isinstance(before, Script):
+                before.methods = [method] if method else []
+            yield before
+        if not self.traced:
+            yield from (one for one in self.oracles.values() if one.name != name and
+                        one.applies(mutant) and not isinstance(one, Script))
+            return
+        found: list[tuple[float, oracles.Oracle]] = []
+        scripts: list[tuple[float, Script, list[str]]] = []
+        for one in self.oracles.values():
+            if isinstance(one, Script):
+                methods = self.traced.methods(one.name, mutant.file, mutant.line + 1)
+                if methods:
+                    scripts.append((self.traced.cost(one.name, methods), one, methods))
+            elif one.name != name and self.traced.runs(one.name, mutant.file, mutant.line + 1):
+                found.append((self.traced.seconds[one.name], one))
+        yield from (one for _, one in sorted(found, key=lambda pair: pair[0]))
+        for _, script, methods in sorted(scripts, key=lambda triple: triple[0]):
+            script.methods = methods
+            yield script
+
+    def try_one(self, mutant: Mutant, scratch: str, first: str, seconds: float) -> dict[str, Any]:
         """@first: who noticed it the last time; @seconds: no more is asked after so long (0: all
-        are), and it stays undecided; @speeds: of the oracles that are asked, slow or not."""
+        are), and it stays undecided."""
         begin = time.monotonic()
         path = os.path.join(self.tree, mutant.file)
         lines = files.read(path).split("\n")
@@ -131,11 +204,20 @@ class Bench:
         if not made or same:
             return {"state": "same" if made else "no C", "by": ""}
         binary = self.build.link(mutant.file, made, scratch)
-        for oracle in sorted(self.oracles, key=lambda one: one.name != first):
-            if oracle.slow not in speeds or not oracle.applies(mutant):
-                continue
-            if seconds and time.monotonic() - begin > seconds:
+        asked = 0
+        for oracle in self.questions(mutant, first):
+            if asked and seconds and time.monotonic() - begin > seconds:
                 return {"state": "undecided", "by": ""}
-            if oracle.kills(binary, scratch):
-                return {"state": "killed", "by": oracle.name}
-        return {"state": "survived" if True in speeds else "half", "by": ""}
+            self.expect(oracle)
+            asked += 1
+            by = oracle.killer(binary, scratch)
+            if by:
+                return {"state": "killed", "by": by, "asked": asked}
+        return {"state": "survived" if self.traced else "undecided", "by": "", "asked": asked}
+
+
+def cases(top: str) -> Iterator[str]:
+    """Those of a run directory that were recorded."""
+    for folder, _, names in sorted(os.walk(top)):
+        if "case" in names and "perf.data" in names:
+            yield os.path.relpath(folder, top)

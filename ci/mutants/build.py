@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A build of its own for mutants: make builds it once, then one object at a time is replaced."""
+"""What make has built; then one object at a time is replaced."""
 
 from __future__ import annotations
 
 import os
 import shlex
+from typing import Sequence
 
 from ci.base import files, process
 from ci.base.status import Unusable
 from ci.mutants import oracles
 
-# Fast to compile, and without line numbers: the same code has the same bytes.
-FLAGS = "-O1 -g0"
+# Without line numbers, the same code has the same bytes.
+FLAGS = "-O2 -g0"
 # No author of a change would get by with these.
 REFUSED = ("incompatible-pointer-types", "int-conversion", "discarded-qualifiers",
            "implicit-function-declaration")
@@ -19,27 +20,26 @@ TIMEOUT_S = 120
 
 
 class Build:
-    def __init__(self, tree: str, folder: str) -> None:
-        self.tree, self.folder = tree, os.path.join(folder, "build")
-        self.make("all")
+    def __init__(self, tree: str, folder: str, options: Sequence[str] = ()) -> None:
+        """@options: make's, beside O=."""
+        self.tree, self.folder, self.options = tree, folder, options
         self.binary = os.path.join(self.folder, "jitproof")
-        self.compiler = self.command("harness/base/array.o")
+        self.make(self.binary, os.path.join(self.folder, "profiler"))
+        self.compiler = self.command("harness/base/array.o", "CFLAGS=" + FLAGS, "WERROR=")
         link = self.command("jitproof")
         self.linker, self.objects, oracles.LIBRARIES[:] = split_link(link)
 
     def make(self, *targets: str) -> None:
-        done = process.run(["make", "-j2", *self.arguments(), *targets], cwd=self.tree)
+        done = process.run(["make", "-j2", "O=" + self.folder, *self.options, *targets],
+                           cwd=self.tree)
         if done.returncode:
             raise Unusable("make %s: %s" % (" ".join(targets), done.stderr.strip()[-300:]))
 
-    def arguments(self) -> list[str]:
-        return ["O=" + self.folder, "CFLAGS=" + FLAGS, "WERROR="]
-
-    def command(self, target: str) -> list[str]:
+    def command(self, target: str, *options: str) -> list[str]:
         """What make would run for a target, as words."""
         path = os.path.join(self.folder, target)
         said = process.must(["make", "-n", "V=1", "-W", self.source_of(target),
-                             *self.arguments(), path], cwd=self.tree)
+                             "O=" + self.folder, *self.options, *options, path], cwd=self.tree)
         lines = [line for line in said.splitlines() if " -o %s " % path in line + " "]
         if not lines:
             raise Unusable("make builds no " + target)
@@ -55,23 +55,20 @@ class Build:
     def compile(self, file: str, text: str, scratch: str) -> tuple[str | None, bool]:
         """(the object of a file with another text, None where that is no C; whether its code is
         the same as before)"""
-        source, target = os.path.join(scratch, "mutant.c"), os.path.join(scratch, "mutant.o")
-        files.write(source, text)
-        words = list(self.compiler)
-        words[words.index("-c"):] = [*("-Werror=" + name for name in REFUSED), "-c", "-o", target,
-                                      source]
-        words = [word for word in words if word not in ("-MMD", "-MP")]
-        status, _ = oracles.run(words, TIMEOUT_S, self.tree)
-        if status:
-            return None, False
-        plain = os.path.join(self.folder, file + ".plain.o")
-        if not os.path.exists(plain) or \
-                os.path.getmtime(plain) < os.path.getmtime(os.path.join(self.tree, file)):
-            files.write(source, files.read(os.path.join(self.tree, file)))
-            os.makedirs(os.path.dirname(plain), exist_ok=True)
-            words[words.index(target)] = plain
-            oracles.run(words, TIMEOUT_S, self.tree)
-        return target, files.read_bytes(plain) == files.read_bytes(target)
+        objects = []
+        for name, content in (("mutant", text),
+                              ("plain", files.read(os.path.join(self.tree, file)))):
+            source = os.path.join(scratch, "mutant.c")
+            files.write(source, content)
+            objects.append(os.path.join(scratch, name + ".o"))
+            words = [word for word in self.compiler[:self.compiler.index("-c")]
+                     if word not in ("-MMD", "-MP")]
+            failed, _ = oracles.run(
+                [*words, *("-Werror=" + name for name in REFUSED), "-c", "-o", objects[-1],
+                 source], TIMEOUT_S, self.tree)
+            if failed:
+                return None, False
+        return objects[0], files.read_bytes(objects[0]) == files.read_bytes(objects[1])
 
     def link(self, file: str, changed: str, scratch: str) -> str:
         """The program with one object in the place of another."""

@@ -21,7 +21,6 @@ from typing import Mapping, NamedTuple, Sequence
 from ci.base import files, process
 from ci.base.status import Unusable
 from ci.mutants.operators import Mutant
-from ci.mutants.traced import Traced
 
 LEAST_S, FACTOR = 10, 15
 SCRIPT_S = 150
@@ -56,17 +55,18 @@ def run(command: Sequence[str], timeout: float, cwd: str,
 
 
 class Oracle:
-    """Runs a binary on something; what it says of the unchanged binary is what it must say."""
+    """A question: what the unchanged program answers, a mutant must answer, too."""
 
-    name = ""
-    slow = False  # asked once all mutants were held against the others
     digests = False  # it compares all that is said, not only whether a test passes
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.expected: Done | None = None
         self.plain = ""  # the unchanged program
+        self.seconds = 0.0
 
     def applies(self, mutant: Mutant) -> bool:
+        """Where nobody traced what it runs."""
         return True
 
     def ask(self, binary: str, scratch: str, timeout: float) -> str:
@@ -85,15 +85,16 @@ class Oracle:
             if self.ask(again, other, 600) != self.expected.said:
                 raise Unusable("%s does not say the same twice" % self.name)
 
-    def kills(self, binary: str, scratch: str) -> bool:
+    def killer(self, binary: str, scratch: str) -> str:
+        """What of it notices the mutant; "" for nothing."""
         assert self.expected
         timeout = LEAST_S + FACTOR * self.expected.seconds
         if self.ask(binary, scratch, timeout) == self.expected.said:
-            return False
+            return ""
         # The machine may have changed since: then each mutant would seem to be noticed.
         if self.digests and self.ask(self.plain, scratch, timeout) != self.expected.said:
             raise Unusable("%s says something else of the unchanged program by now" % self.name)
-        return True
+        return self.name
 
 
 def digest(*parts: bytes) -> str:
@@ -106,14 +107,28 @@ def fresh(path: str) -> str:
     return path
 
 
+class Locked:
+    """One process at a time."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        self.file = open(self.path + ".lock", "w", encoding="utf-8")
+        fcntl.flock(self.file, fcntl.LOCK_EX)
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+
 class Judged(Oracle):
-    """`judge` of a run directory: all of results.jsonl and of the KTAP."""
+    """`judge` of a run directory or of a case in it: all of results.jsonl and of the KTAP."""
 
     digests = True
 
-    def __init__(self, name: str, top: str, slow: bool = False) -> None:
-        super().__init__()
-        self.name, self.top, self.slow = name, top, slow
+    def __init__(self, name: str, top: str) -> None:
+        super().__init__(name)
+        self.top = top
 
     def ask(self, binary: str, scratch: str, timeout: float) -> str:
         results = fresh(os.path.join(scratch, "results.jsonl"))
@@ -124,84 +139,69 @@ class Judged(Oracle):
 
 
 class Tampered(Judged):
-    """The same of a copy with an alteration of each case, made when it is asked for."""
+    """The same of an altered case; all of one number are altered when one of them is asked."""
 
-    def __init__(self, number: int, top: str, tree: str, cases: str) -> None:
-        super().__init__("tampered.%d" % number, top, number >= FIRST)
+    def __init__(self, number: int, case: str, folder: str, tree: str, cases: str) -> None:
+        self.run = os.path.join(folder, "tampered.%d" % number)
+        super().__init__("tampered.%d %s" % (number, case), os.path.join(self.run, case))
         self.number, self.tree, self.cases = number, tree, cases
 
     def learn(self, binary: str, scratch: str) -> None:
-        if not os.path.exists(self.top):
-            made = self.top + ".new"
-            shutil.rmtree(made, ignore_errors=True)
-            process.must([sys.executable, os.path.join(self.tree, "ci/tamper"), "--jitproof",
-                          binary, "--make", made, "--seed", str(self.number), self.cases])
-            os.rename(made, self.top)
+        with Locked(self.run):
+            if not os.path.exists(self.run):
+                made = self.run + ".new"
+                shutil.rmtree(made, ignore_errors=True)
+                process.must([sys.executable, os.path.join(self.tree, "ci/tamper"), "--jitproof",
+                              binary, "--make", made, "--seed", str(self.number), self.cases])
+                os.rename(made, self.run)
         super().learn(binary, scratch)
 
 
-def captures(top: str, name: str, most: int) -> list[str]:
+def captures(top: str, name: str, most: int = sys.maxsize) -> list[str]:
     """Files of a name in a run directory, the smaller ones, of different cases."""
     found = [os.path.join(folder, name) for folder, _, names in os.walk(top) if name in names]
     return sorted(sorted(found, key=os.path.getsize)[:most])
 
 
-class Files(Oracle):
-    """What a command says of captures without their truth."""
+class File(Oracle):
+    """What a command says of a capture without its truth."""
 
     digests = True
 
-    def __init__(self, name: str, command: Sequence[str], paths: Sequence[str],
-                 slow: bool = False) -> None:
-        super().__init__()
-        self.name, self.command, self.paths, self.slow = name, command, paths, slow
+    def __init__(self, name: str, command: Sequence[str], path: str) -> None:
+        super().__init__(name)
+        self.command, self.path = command, path
 
     def ask(self, binary: str, scratch: str, timeout: float) -> str:
-        parts = []
-        for path in self.paths:
-            status, output = run([binary, *self.command, path], timeout, scratch)
-            parts += [b"%r" % status, output]
-            if status is None:
-                return "no end"
-        return digest(*parts)
+        status, output = run([binary, *self.command, self.path], timeout, scratch)
+        return digest(b"%r" % status, output)
 
 
 class Injected(Oracle):
-    """`inject` of the captures that have a jitdump where they say: what it makes of them."""
+    """`inject` of a capture that has a jitdump where it says: what it makes of it."""
 
     digests = True
 
-    name, slow = "inject", True
-
-    def __init__(self, top: str, folder: str) -> None:
-        super().__init__()
+    def __init__(self, name: str, mode: str, path: str, folder: str) -> None:
+        super().__init__(name)
         self.folder = folder  # the file names it: always the same one
-        self.paths = [os.path.join(os.path.dirname(path), "perf.data")
-                      for path in captures(top, "injected.data", 12)]
+        self.mode, self.path = mode, path
 
     def applies(self, mutant: Mutant) -> bool:
         return mutant.file.startswith(("harness/inject/", "harness/format/", "harness/model/"))
 
     def ask(self, binary: str, scratch: str, timeout: float) -> str:
-        with open(self.folder + ".lock", "w", encoding="utf-8") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            return self.inject(binary, scratch, timeout)
-
-    def inject(self, binary: str, scratch: str, timeout: float) -> str:
-        parts = []
-        for path in self.paths:
+        with Locked(self.folder):
             # The injector writes its ELF files beside its output: leave the recorded ones alone.
-            for mode in ("cut", "keep", "strip"):
-                shutil.rmtree(self.folder, ignore_errors=True)
-                os.mkdir(self.folder)
-                out = os.path.join(self.folder, "out.data")
-                status, output = run(
-                    [binary, "inject", "--anon=" + mode, "--jitdump-dir", os.path.dirname(path),
-                     "-i", path, "-o", out], timeout, scratch)
-                if status is None:
-                    return "no end"
-                parts += [b"%r" % status, output, *self.made(binary, out, timeout, scratch)]
-        return digest(*parts)
+            shutil.rmtree(self.folder, ignore_errors=True)
+            os.mkdir(self.folder)
+            out = os.path.join(self.folder, "out.data")
+            status, output = run(
+                [binary, "inject", "--anon=" + self.mode, "--jitdump-dir",
+                 os.path.dirname(self.path), "-i", self.path, "-o", out], timeout, scratch)
+            if status is None:
+                return "no end"
+            return digest(b"%r" % status, output, *self.made(binary, out, timeout, scratch))
 
     def made(self, binary: str, out: str, timeout: float, scratch: str) -> list[bytes]:
         """Its ELF files, and what judging says of the capture, which holds their inodes too."""
@@ -215,48 +215,12 @@ class Injected(Oracle):
         return parts
 
 
-class Script(Oracle):
-    """A Python test of judging: those of its methods that run the line pass; all of them, where
-    nobody traced which do."""
-
-    slow = True
-
-    def __init__(self, tree: str, name: str, traced: Traced) -> None:
-        super().__init__()
-        self.tree, self.name, self.traced = tree, name, traced
-        self.methods: list[str] = []
-        self.passed: dict[tuple[str, ...], bool] = {}
-
-    def applies(self, mutant: Mutant) -> bool:
-        self.methods = self.traced.tests(mutant.file, mutant.line + 1).get(self.name, [])
-        return bool(self.methods) or not self.traced.of
-
-    def learn(self, binary: str, scratch: str) -> None:
-        """Nothing at once: it passes, as far as it is asked."""
-        self.expected = Done("0", SCRIPT_S / FACTOR)
-
-    def kills(self, binary: str, scratch: str) -> bool:
-        if not super().kills(binary, scratch):
-            return False
-        asked = tuple(self.methods)
-        if asked not in self.passed:
-            self.passed[asked] = self.ask(self.plain, scratch, SCRIPT_S) == "0"
-        return self.passed[asked]
-
-    def ask(self, binary: str, scratch: str, timeout: float) -> str:
-        status, _ = run([sys.executable, os.path.join(self.tree, "harness/selftest", self.name),
-                         "-f", *self.methods], timeout, self.tree,
-                        {"JITPROOF": binary, "PYTHONDONTWRITEBYTECODE": "1"})
-        return "%r" % status
-
-
 class Unit(Oracle):
-    """A unit test in C that includes a header of the file's folder: it passes."""
+    """A unit test in C: it passes. Untraced, it is asked if it includes a header of the folder."""
 
     def __init__(self, tree: str, path: str, link: Sequence[str], main: str, built: str) -> None:
-        super().__init__()
-        self.tree, self.path, self.link, self.main, self.built = tree, path, link, main, built
-        self.name = os.path.basename(path).removesuffix(".c")
+        super().__init__(os.path.basename(path).removesuffix(".c"))
+        self.tree, self.link, self.main, self.built = tree, link, main, built
         text = files.read(os.path.join(tree, path))
         self.folders = {os.path.dirname(name) for name in re.findall(r'#include "(.+)"', text)}
 
@@ -267,7 +231,7 @@ class Unit(Oracle):
         """@binary is the mutant's: its objects are in the file beside it."""
         objects = shlex.split(files.read(os.path.join(os.path.dirname(binary), "objects")))
         program = fresh(os.path.join(scratch, "unit"))
-        objects = [one for one in objects if one != self.main] + [self.built]
+        objects = [one for one in objects if not one.endswith(self.main)] + [self.built]
         status, output = run([*self.link, "-o", program, *objects, *LIBRARIES], 120, self.tree)
         if status:
             raise RuntimeError("%s: %s" % (self.name, output.decode(errors="replace")[-300:]))

@@ -20,15 +20,14 @@ HEAD = """<!-- SPDX-License-Identifier: GPL-2.0-only -->
 
 `make mutants` changes one line of the validators, the judge, the model, the unwinder, the injector,
 `explain` or the readers, and asks whether fixtures, altered fixtures and recorded runs are still
-judged byte for byte as before, and whether the tests pass. *Explained*:
-[survivors](mutants/survivors) says why nobody can notice it. *Half*: fixtures, altered fixtures and
-the tests in C do not notice it; recorded runs and the Python tests were not asked yet.
-[tried](mutants/tried) says who notices each. Measured at commit %s: %s.
+judged byte for byte as before, and whether the tests that run the line pass. *Explained*:
+[survivors](mutants/survivors) says why nobody can notice it. [tried](mutants/tried) says who
+notices each. Measured at commit %s: %s.
 
-| %s | made | killed | explained | survived | half |
-|---|---|---|---|---|---|
+| %s | made | killed | explained | survived |
+|---|---|---|---|---|
 """
-STATES = ("made", "killed", "explained", "survived", "half")
+STATES = ("made", "killed", "explained", "survived")
 
 
 class Progress:
@@ -84,7 +83,7 @@ def tried(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors
     lines = []
     for one in chosen:
         state = progress.state(one, known)
-        if state in ("killed", "survived", "half"):
+        if state in ("killed", "survived"):
             by = progress.of[one.key()]["by"] if state == "killed" else OPEN
             lines.append("%s %s %s\n" % (digest(one), one.operator, by))
     return ("# SPDX-License-Identifier: GPL-2.0-only\n# Written by make mutants: a mutant (see "
@@ -106,14 +105,22 @@ def rows(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors.
 
 def table(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors.Key, str],
           commit: str) -> str:
-    by = collections.Counter(progress.of[one.key()]["by"].split(".")[0] for one in chosen
+    by = collections.Counter(family(progress.of[one.key()]["by"]) for one in chosen
                              if progress.state(one, known) == "killed")
-    left = ["* `%s` %s(): `%s` became `%s`%s\n" % (
-        *one.key(), ", half" if progress.state(one, known) == "half" else "") for one in chosen
-            if progress.state(one, known) in ("survived", "half")]
+    left = ["* `%s` %s(): `%s` became `%s`\n" % one.key() for one in chosen
+            if progress.state(one, known) == "survived"]
+    late = sum(progress.state(one, known) in ("undecided", "not tried") for one in chosen)
     text = HEAD % (commit, ", ".join("%s notice%s %d" % (name, "" if name.endswith("s") else "s", n)
-                                     for name, n in by.most_common(5)), "folder") + \
+                                     for name, n in by.most_common(8)), "folder") + \
         rows(chosen, progress, known, False) + \
-        "\n| operator | made | killed | explained | survived | half |\n" \
-        "|---|---|---|---|---|---|\n" + rows(chosen, progress, known, True)
+        "\n| operator | made | killed | explained | survived |\n" \
+        "|---|---|---|---|---|\n" + rows(chosen, progress, known, True)
+    if late:
+        text += "\nThe run did not come to its end: %d of the %d were not tried.\n" % (
+            late, len(chosen))
     return text + ("\n## Not explained\n\n" + "".join(sorted(left)) if left else "")
+
+
+def family(killer: str) -> str:
+    """Questions of one kind."""
+    return killer.split()[0].split(".")[0]

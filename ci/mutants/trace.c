@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Linked into a program built with -fsanitize-coverage=trace-pc: a bit for each block that runs, in
- * the file MUTANTS_TRACE, from its start to whatever its end is. It is mapped before the program
- * gives up its rights, and shared by all processes that it splits into.
+ * Linked as the first object into a program built with -fsanitize-coverage=trace-pc: a bit for each
+ * block that runs, in the file MUTANTS_TRACE, from its start to whatever its end is. It is mapped
+ * before the program gives up its rights, and shared by all processes that it splits into. Blocks
+ * count from here, so one has the same bit in all programs that link the same objects first.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -12,14 +13,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-extern char __executable_start, etext;
+extern char etext;
 void __sanitizer_cov_trace_pc(void);
 
 static _Atomic uint8_t *bits;
 
 static __attribute__((constructor(101))) void begin(void)
 {
-	size_t size = (size_t)(&etext - &__executable_start) / 8 + 1;
+	size_t size = (size_t)(&etext - (char *)__sanitizer_cov_trace_pc) / 8 + 1;
 	const char *path = getenv("MUTANTS_TRACE");
 	void *map;
 	int fd;
@@ -36,7 +37,8 @@ static __attribute__((constructor(101))) void begin(void)
 
 void __sanitizer_cov_trace_pc(void)
 {
-	size_t at = (size_t)((char *)__builtin_return_address(0) - &__executable_start);
+	size_t at = (size_t)((char *)__builtin_return_address(0) -
+			     (char *)__sanitizer_cov_trace_pc);
 
 	if (bits)
 		bits[at / 8] |= (uint8_t)(1 << at % 8);

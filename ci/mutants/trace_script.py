@@ -1,22 +1,41 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs a Python test, each of its methods with a trace of its own: FOLDER/CLASS.METHOD."""
+"""Runs a Python test, each of its methods with a trace of its own: FOLDER/CLASS.METHOD, and how
+long it took if it passed; what classes prepare, in FOLDER/before."""
 
 import os
 import sys
+import time
 import unittest
+
+FOLDER = os.path.abspath(sys.argv[2])
+
+
+def note_in(name: str) -> str:
+    path = os.environ["MUTANTS_TRACE"] = os.path.join(FOLDER, name)
+    return path
 
 
 class Traced(unittest.TextTestResult):
     def startTest(self, test: unittest.TestCase) -> None:
-        name = ".".join(test.id().split(".")[-2:])
-        os.environ["MUTANTS_TRACE"] = os.path.join(sys.argv[2], name)
+        self.path = note_in(".".join(test.id().split(".")[-2:]))
+        self.start = time.monotonic()
         super().startTest(test)
+
+    def addSuccess(self, test: unittest.TestCase) -> None:
+        with open(self.path + ".seconds", "w", encoding="utf-8") as file:
+            file.write("%.3f" % (time.monotonic() - self.start))
+        super().addSuccess(test)
+
+    def stopTest(self, test: unittest.TestCase) -> None:
+        note_in("before")
+        super().stopTest(test)
 
 
 def main() -> int:
     path = os.path.abspath(sys.argv[1])
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(path))))
     sys.path.insert(0, os.path.dirname(path))
+    note_in("before")
     tests = unittest.defaultTestLoader.loadTestsFromName(os.path.basename(path)[:-len(".py")])
     runner = unittest.TextTestRunner(resultclass=Traced, verbosity=0)
     return 0 if runner.run(tests).wasSuccessful() else 1

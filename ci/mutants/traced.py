@@ -1,104 +1,126 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which Python test runs which line, found out once: only these are asked about a mutant there."""
+"""Which question runs which line, found out once: only these are asked about a mutant there."""
 
 from __future__ import annotations
 
 import bisect
+import itertools
 import json
 import os
 import re
-import shutil
-import sys
 
 from ci.base import files, process
+from ci.mutants.build import Build
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FLAGS = "-O0 -g -no-pie -fno-pie -w"
+FLAGS = "-O0 -g -w -fsanitize-coverage=trace-pc"
 CALL = re.compile(r"^ +([0-9a-f]+):\s.*\bcall\b.*<__sanitizer_cov_trace_pc>")
 ROW = re.compile(r"^(\S+\.[ch])\s+(\d+)\s+0x([0-9a-f]+)")
-Tests = dict[str, list[str]]
+CALL_SIZE = 5  # what is noted is the address behind the call
+Blocks = dict[tuple[str, int], list[int]]
 
 
 class Traced:
-    """Of each file's line the tests that run it: SCRIPT CLASS.METHOD, fastest script first."""
+    """A build that notes the blocks that it runs; what each question noted lies in a file of its
+    name, and how long it took."""
 
     def __init__(self, tree: str, folder: str) -> None:
         self.tree, self.folder = tree, os.path.join(folder, "traced")
-        self.path = os.path.join(self.folder, "tests.json")
-        self.groups: list[list[str]] = []  # of tests; lines share them
-        self.of: dict[str, dict[str, int]] = {}
-        if os.path.exists(self.path):
-            self.groups, self.of = json.loads(files.read(self.path))
+        self.notes, self.binary = os.path.join(self.folder, "notes"), ""
+        self.of: Blocks = {}
+        self.bits: dict[str, bytes] = {}
+        self.seconds: dict[str, float] = {}
+        self.scripts: dict[str, list[str]] = {}
+        self.texts: dict[str, list[str]] = {}
 
-    def tests(self, file: str, line: int) -> Tests:
-        """@line counts from 1."""
-        found: Tests = {}
-        group = self.of.get(file, {}).get(str(line))
-        for name in self.groups[group] if group is not None else ():
-            script, test = name.split()
-            found.setdefault(script, []).append(test)
-        return found
+    def path(self, question: str) -> str:
+        return os.path.join(self.notes, question.replace("/", "%"))
 
-    def learn(self, scripts: list[str]) -> None:
-        binary = self.build()
-        blocks = self.blocks(binary)
-        ran: dict[tuple[str, int], list[str]] = {}
-        for script in scripts:
-            traces = os.path.join(self.folder, script)
-            shutil.rmtree(traces, ignore_errors=True)
-            os.makedirs(traces)
-            process.run([sys.executable, os.path.join(HERE, "trace_script.py"),
-                         os.path.join(self.tree, "harness/selftest", script), traces],
-                        cwd=self.tree, env={**os.environ, "JITPROOF": binary})
-            for name in sorted(os.listdir(traces)):
-                bits = files.read_bytes(os.path.join(traces, name))
-                for (file, line), places in blocks.items():
-                    if any(at // 8 < len(bits) and bits[at // 8] >> at % 8 & 1 for at in places):
-                        ran.setdefault((file, line), []).append("%s %s" % (script, name))
-        numbers: dict[tuple[str, ...], int] = {}
-        for (file, line), tests in ran.items():
-            number = numbers.setdefault(tuple(tests), len(numbers))
-            self.of.setdefault(file, {})[str(line)] = number
-        self.groups = [list(tests) for tests in numbers]
-        files.write(self.path, json.dumps([self.groups, self.of]))
-
-    def build(self) -> str:
-        out = os.path.join(self.folder, "build")
-        trace = os.path.join(out, "trace.o")
-        os.makedirs(out, exist_ok=True)
+    def make(self) -> None:
+        """The program; each of its parts lies where it does in every unit test, too."""
+        os.makedirs(self.notes, exist_ok=True)
+        trace = os.path.join(self.folder, "trace.o")
         process.must(["gcc", "-O1", "-c", "-o", trace, os.path.join(HERE, "trace.c")])
-        done = process.run(
-            ["make", "-j2", "O=" + out, "WERROR=", "CFLAGS=%s -fsanitize-coverage=trace-pc" % FLAGS,
-             "LDFLAGS=-no-pie " + trace, os.path.join(out, "jitproof"),
-             os.path.join(out, "profiler")], cwd=self.tree)
-        if done.returncode:
-            raise RuntimeError("make: " + done.stderr[-300:])
-        return os.path.join(out, "jitproof")
+        build = Build(self.tree, os.path.join(self.folder, "build"),
+                      ["WERROR=", "CFLAGS=" + FLAGS, "LDFLAGS=" + trace])
+        build.linker.remove(trace)
+        main = build.object_of("harness/command/main.c")
+        build.objects = [trace, *(one for one in build.objects if one != main), main]
+        self.binary = build.link("", "", self.folder)
+        path = os.path.join(self.folder, "blocks")
+        if not os.path.exists(path) or os.path.getmtime(path) < os.path.getmtime(build.binary):
+            files.write(path, json.dumps([(*key, at) for key, at in
+                                          self.blocks(self.binary).items()]))
+        self.of = {(file, line): at for file, line, at in json.loads(files.read(path))}
 
-    def blocks(self, binary: str) -> dict[tuple[str, int], list[int]]:
+    def load(self, question: str) -> None:
+        """What it noted before."""
+        self.bits[question] = files.read_bytes(self.path(question))
+        self.seconds[question] = float(files.read(self.path(question) + ".seconds"))
+
+    def load_script(self, script: str) -> None:
+        """Of each method that passed what it noted, and what its class did before."""
+        folder = self.path(script)
+        common = os.path.join(folder, "before")
+        before = files.read_bytes(common) if os.path.exists(common) else b""
+        for name in sorted(os.listdir(folder)):
+            method, dot, suffix = name.rpartition(".")
+            if dot and suffix == "seconds" and os.path.exists(os.path.join(folder, method)):
+                key = script + " " + method
+                own = files.read_bytes(os.path.join(folder, method))
+                self.bits[key] = bytes(a | b for a, b in itertools.zip_longest(
+                    own, before, fillvalue=0)) if before else own
+                self.seconds[key] = float(files.read(os.path.join(folder, name)))
+                self.scripts.setdefault(script, []).append(key)
+
+    def methods(self, script: str, file: str, line: int) -> list[str]:
+        """Those that run the line, fastest first."""
+        ran = [key for key in self.scripts.get(script, ()) if self.runs(key, file, line)]
+        return [key.partition(" ")[2] for key in sorted(ran, key=lambda key: self.seconds[key])]
+
+    def cost(self, script: str, methods: list[str]) -> float:
+        return sum(self.seconds[script + " " + method] for method in methods)
+
+    def runs(self, question: str, file: str, line: int) -> bool:
+        """@line counts from 1."""
+        bits = self.bits[question]
+        return any(at // 8 < len(bits) and bits[at // 8] >> at % 8 & 1
+                   for at in self.places(file, line))
+
+    def places(self, file: str, line: int) -> list[int]:
+        """Of the statement that the line belongs to; of a table, all of the file."""
+        if file not in self.texts:
+            self.texts[file] = files.read(os.path.join(self.tree, file)).split("\n")
+        for number in range(line, 0, -1):
+            if (file, number) in self.of:
+                return self.of[file, number]
+            if self.texts[file][number - 1][:1] not in ("\t", "{", ""):
+                break
+        return [at for (name, _), places in self.of.items() if name == file for at in places]
+
+    def blocks(self, binary: str) -> Blocks:
         """The blocks of each line: those that begin in it, or the one that it goes on with."""
         symbols = process.must(["nm", binary])
         start = next(int(line.split()[0], 16) for line in symbols.splitlines()
-                     if line.endswith(" __executable_start"))
+                     if line.endswith(" __sanitizer_cov_trace_pc"))
         code = process.must(["objdump", "-d", "--no-show-raw-insn", binary]).splitlines()
         calls = [int(match.group(1), 16) for match in map(CALL.match, code) if match]
-        # What is noted is the address behind the call, five bytes long.
         rows = sorted({(int(match.group(3), 16), match.group(1), int(match.group(2)))
                        for match in map(ROW.match, process.must(
                            ["objdump", "--dwarf=decodedline", "-WL", binary]).splitlines())
                        if match})
-        found: dict[tuple[str, int], list[int]] = {}
+        found: Blocks = {}
         names = self.names()
         for i, (addr, name, line) in enumerate(rows):
             end = rows[i + 1][0] if i + 1 < len(rows) else addr + 1
             low, high = bisect.bisect_left(calls, addr), bisect.bisect_left(calls, end)
             mine = calls[low:high] or calls[max(low - 1, 0):low]
             for file in names.get(os.path.basename(name), []):
-                found.setdefault((file, line), []).extend(at + 5 - start for at in mine)
+                found.setdefault((file, line), []).extend(at + CALL_SIZE - start for at in mine)
         return found
 
     def names(self) -> dict[str, list[str]]:
-        """Files of one name share their lines' tests: a few too many are asked."""
+        """Files of one name share their lines' questions: a few too many are asked."""
         found: dict[str, list[str]] = {}
         for folder in ("harness", "validators"):
             for top, _, names in os.walk(os.path.join(self.tree, folder)):

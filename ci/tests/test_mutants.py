@@ -107,8 +107,8 @@ class Blocks(Folder):
         source, binary = self.write(TRACED, "harness", "a.c"), self.place("a")
         trace = self.place("trace.o")
         for command in (["-O1", "-c", "-o", trace, os.path.join(where, "trace.c")],
-                        ["-O0", "-g", "-no-pie", "-fno-pie", "-fsanitize-coverage=trace-pc", "-o",
-                         binary, source, trace]):
+                        ["-O0", "-g", "-fsanitize-coverage=trace-pc", "-o",
+                         binary, trace, source]):
             process.must(["gcc", *command])
         blocks = Traced(self.home, self.home).blocks(binary)
         cases: tuple[tuple[list[str], int], ...] = (([], 9), (["1"], 7), (["1", "2"], 11))
