@@ -89,6 +89,11 @@ def attempt(options: argparse.Namespace, waiting: list[Mutant], progress: table.
     return lost
 
 
+def is_at(mutant: Mutant, text: str) -> bool:
+    """Whether @text is the end of its FILE:LINE, or part of its FILE."""
+    return text in mutant.file or ("%s:%d" % (mutant.file, mutant.line + 1)).endswith("/" + text)
+
+
 def main_of(options: argparse.Namespace) -> int:
     begin = time.monotonic()
     every, known = choice.mutants(TREE), survivors.read(TREE)
@@ -97,8 +102,7 @@ def main_of(options: argparse.Namespace) -> int:
         print("%s: %s %s(): no such mutant any more: %s" % (survivors.PATH, file, function, old))
     chosen = choice.choose(every, options.count)
     if options.only:
-        chosen = [one for one in every if all(word in "%s:%d" % (one.file, one.line + 1)
-                                              for word in options.only)]
+        chosen = [one for one in every if any(is_at(one, text) for text in options.only)]
     if options.random:
         seed = options.seed if options.seed is not None else random.randrange(2**32)
         print("seed %d" % seed)
@@ -132,7 +136,8 @@ def main() -> int:
                         "somebody notices or that are new, begun with who did the last time")
     parser.add_argument("--seed", type=int, help="which N; without it, a new one is printed")
     parser.add_argument("--only", action="append", default=[], metavar="TEXT",
-                        help="all where FILE:LINE holds the text, instead")
+                        help="all of the files whose name holds the text, or of FILE:LINE, "
+                        "instead; may be repeated")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=float, default=0, help="stop after so long")
     parser.add_argument("--again", action="store_true", help="try survivors again")

@@ -48,9 +48,11 @@ def run(command: Sequence[str], timeout: float, cwd: str,
         try:
             output = child.communicate(timeout=timeout)[0]
             return child.returncode, output
-        except subprocess.TimeoutExpired:
+        except BaseException as reason:
             os.killpg(child.pid, signal.SIGKILL)
             child.communicate()
+            if not isinstance(reason, subprocess.TimeoutExpired):
+                raise
             return None, b""
 
 

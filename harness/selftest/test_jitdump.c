@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Jitdumps that anyone may have written: what is right is read, what is not gets a clear error. */
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/base/shortage.h"
 #include "harness/format/jit/jitdump_read.h"
 #include "harness/selftest/check.h"
 #include "harness/selftest/scratch.h"
@@ -152,6 +154,7 @@ static void read_right(void)
 	put_unwinding(&dump);
 	put_load(&dump, 0x1000);
 	put_prefix(&dump, 77, 3);
+	put_prefix(&dump, JP_JITDUMP_TYPES, 3);
 	put_move(&dump);
 	put_prefix(&dump, JP_JITDUMP_CLOSE, 0);
 	put_load(&dump, 0x2000);
@@ -178,8 +181,8 @@ static void read_right(void)
 	check(jp_jitdump_next(read, &record, &err) == 1 && record.type == JP_JITDUMP_MOVE &&
 		      record.tid == 19 && record.move.from == 0x1000 && record.move.to == 0x3000 &&
 		      record.move.size == 5 && record.move.index == 256 &&
-		      jp_jitdump_unknown(read) == 1,
-	      "a move, and the unknown record before it is counted");
+		      jp_jitdump_unknown(read) == 2,
+	      "a move, and the unknown records before it are counted");
 	check(jp_jitdump_next(read, &record, &err) == 1 && record.type == JP_JITDUMP_CLOSE &&
 		      jp_jitdump_next(read, &record, &err) == 1 && record.load.addr == 0x2000 &&
 		      jp_jitdump_next(read, &record, &err) == 0 &&
@@ -360,6 +363,26 @@ static void refuse(const char *what, int64_t owner, const char *says)
 	unlink(path);
 }
 
+/* An error of whatever was done before is not one of reading. */
+static void read_after_an_error(void)
+{
+	struct making dump = {.size = 0};
+	struct jp_jitdump_record record;
+	struct jp_error err = {""};
+	struct jp_jitdump *read;
+	char text[256];
+
+	put_header(&dump);
+	put_load(&dump, 0x1000);
+	store(&dump);
+	jp_shortage_begin();
+	errno = ENOMEM;
+	read = jp_jitdump_open(path, -1, &err);
+	check(read && jp_jitdump_next(read, &record, &err) == 1 && !jp_shortage(text, sizeof(text)),
+	      "what is read is no shortage");
+	jp_jitdump_close(read);
+}
+
 static void read_strange_files(void)
 {
 	struct making dump = {.size = 0};
@@ -409,6 +432,7 @@ int main(void)
 {
 	path = scratch_make("jit-17.dump");
 	read_right();
+	read_after_an_error();
 	for (size_t i = 0; i < sizeof(hostiles) / sizeof(hostiles[0]); i++)
 		read_hostile(&hostiles[i]);
 	read_headers();

@@ -264,6 +264,15 @@ class Clock(Recorded):
         self.leave_out([one for one in self.perf.samples() if one.tid == tid])
         self.assertRegex(self.too_few(), rf"thread {tid}: 0 samples in \d+ activations")
 
+    def test_chance_has_a_part_on_each_cpu(self) -> None:
+        """As many are gone as samples on one CPU cannot explain."""
+        samples = self.perf.samples()
+        self.leave_out(samples[5::10] + samples[:1])
+        for cpus, right in ((64, True), (1, False)):
+            for i, sample in enumerate(samples):
+                sample.cpu = i % cpus
+            self.assertEqual("cpu.samples: " not in self.judge()[1], right, cpus)
+
     def test_an_activation_is_gone(self) -> None:
         """A host may take a CPU away for a while, but for no half a second."""
         index = self.truth.of(rd.Truth.LEAVE)[40]
@@ -1174,6 +1183,17 @@ class Slack(Recorded):
         for slack in (90_000, 100_000):
             self.state(slack)
             self.passes()
+
+    def test_a_thread_before_it_begins(self) -> None:
+        """Its first sample may seem to be older by as much, and by no more."""
+        sample = self.perf.samples()[0]
+        born = min(slot[4] for slot in map(self.truth.get, self.truth.of(
+            rd.Truth.PROCESS_START) + self.truth.of(rd.Truth.THREAD_START))
+            if sample.tid in (slot[3], slot[6]))
+        for early, unknown in ((90_000, False), (90_001, True)):
+            sample.time = born - early
+            self.perf.sort()
+            self.assertEqual("tasks.strangers: 1 " in self.judge()[1], unknown, early)
 
     def test_the_capture_states_another(self) -> None:
         self.facts["slack"] = "90001"

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What controls give back: the executable memory that their capture left out, and nothing else. */
+#include <string.h>
+
+#include "harness/model/evidence/control.h"
+#include "harness/selftest/check.h"
+
+enum { PID = 9, OTHER = 10 };
+
+static struct jp_procmap maps[] = {
+	{.start = 0x1000, .end = 0x2000, .prot = JP_PROT_READ, .name = "/bin/a"},
+	{.start = 0x2000, .end = 0x3000, .prot = JP_PROT_READ | JP_PROT_EXEC, .name = "/bin/a"},
+	{.start = 0x3000, .end = 0x4000, .prot = JP_PROT_READ | JP_PROT_WRITE, .name = ""},
+	{.start = 0x5000, .end = 0x6000, .prot = JP_PROT_EXEC, .name = ""},
+};
+static struct jp_snapshot snapshots[] = {
+	{.pid = PID, .before = 90, .after = 95, .maps = maps, .count = 4},
+	{.pid = PID, .before = 110, .after = 120, .maps = maps, .count = 4},
+};
+static struct jp_announced announced[] = {
+	{.pid = PID, .asked = 100, .answered = 130, .comm = "some"},
+	{.pid = OTHER, .asked = 100, .answered = 130, .comm = "other"},
+};
+
+/* Its names, of the process whose maps were read; and of the maps what is executable. */
+static void gate(void)
+{
+	struct jp_evidence evidence = {
+		.snapshots = {.list = snapshots, .count = 2},
+		.intervals = {.gate = "none", .processes = announced, .nr_processes = 2}};
+	const struct jp_control *control = jp_registry_find(JP_CONTROL, "gate");
+	struct jp_extras extras;
+	const struct jp_event *events;
+
+	if (!check(control && jp_extras_of(&extras, &evidence, control) == 0 && extras.count == 3,
+		   "a name and two mappings come back"))
+		return;
+	events = extras.events;
+	check(events[0].type == JP_EVENT_COMM && events[0].pid == PID && events[0].time == 110 &&
+		      events[0].comm.exec && strcmp(events[0].comm.name, "some") == 0,
+	      "the name, when the maps were read that were asked for");
+	for (int i = 1; i < 3; i++)
+		check(events[i].type == JP_EVENT_MAP && events[i].pid == PID &&
+			      events[i].map.addr == (i == 1 ? 0x2000 : 0x5000) &&
+			      events[i].map.len == 0x1000 && events[i].map.prot & JP_PROT_EXEC,
+		      "executable memory at %#llx", (unsigned long long)events[i].map.addr);
+	jp_extras_free(&extras);
+}
+
+/* Every snapshot of a capture by policy `none`, and nothing of any other policy. */
+static void snapshot(void)
+{
+	struct jp_evidence evidence = {.snapshots = {.list = snapshots, .count = 2},
+				       .info = {.policy = "none"}};
+	const struct jp_control *control = jp_registry_find(JP_CONTROL, "snapshot");
+	struct jp_left_out what = {.evidence = &evidence, .pid = PID, .ip = 0x2fff};
+	const struct jp_event act = {.type = JP_EVENT_MAP, .pid = PID, .before = 100};
+	struct jp_extras extras;
+
+	if (!check(control && jp_extras_of(&extras, &evidence, control) == 0 && extras.count == 4,
+		   "two mappings of each of two snapshots"))
+		return;
+	jp_extras_free(&extras);
+	evidence.info.enabled = 200;
+	check(control->mapping(&what, 130) && what.map == &maps[1], "it left out what was there");
+	what.ip = 0x3000;
+	check(!control->mapping(&what, 130), "but nothing that is not executable");
+	what.ip = 0x4fff;
+	check(!control->mapping(&what, 130), "and nothing where nothing was");
+	what = (struct jp_left_out){.evidence = &evidence, .pid = PID, .ip = 0x5000, .act = &act};
+	check(control->mapping(&what, 130) && what.map == &maps[3],
+	      "as what came between two snapshots: the second has it");
+	evidence.snapshots.count = 1;
+	check(!control->mapping(&what, 130), "what came after the only one was not in it");
+	what.pid = OTHER;
+	check(!control->mapping(&what, 130), "nor another process's");
+}
+
+int main(void)
+{
+	gate();
+	snapshot();
+	return check_done();
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Whose code the kernel's walk ends in, and where most: of ends that somebody counted. */
+#include "harness/explain/culprits.h"
+#include "harness/selftest/check.h"
+
+static struct jp_image image = {.pid = 7, .files = true, .libc = true};
+
+static struct jp_end end_at(enum jp_end_kind kind, uint64_t addr, uint64_t samples)
+{
+	return (struct jp_end){.image = &image,
+			       .kind = kind,
+			       .code = JP_CODE_FILE,
+			       .use = JP_FRAME_USED,
+			       .file = "/lib/some.so",
+			       .addr = addr,
+			       .start = addr & ~UINT64_C(0xfff),
+			       .end = (addr & ~UINT64_C(0xfff)) + 0x1000,
+			       .samples = samples};
+}
+
+/* Of ends with as many samples the first is shown: the page does not depend on what follows. */
+static void the_worst_is_the_first(void)
+{
+	struct jp_end list[] = {
+		end_at(JP_END_SINGLE, 0x5010, 4), end_at(JP_END_SINGLE, 0x2010, 9),
+		end_at(JP_END_HERE, 0x3010, 9),   end_at(JP_END_LEAF, 0x4010, 6),
+		end_at(JP_END_LEAF, 0x1010, 6),
+	};
+	struct jp_ends ends = {.list = list, .count = sizeof(list) / sizeof(*list)};
+	struct jp_culprits culprits;
+	const struct jp_culprit *one;
+
+	if (!check(jp_culprits_find(&ends, &culprits) == 0 && culprits.count == 1,
+		   "ends in one file have one culprit"))
+		return;
+	one = &culprits.list[0];
+	check(one->worst == &list[1], "the first of the places where most end");
+	check(one->leaf == &list[3], "the first of the places where most lack the caller");
+	check(one->broken == 22 && one->single == 13 && one->callers == 12 && one->passing == 12,
+	      "samples by kind: %d %d %d %d", (int)one->broken, (int)one->single, (int)one->callers,
+	      (int)one->passing);
+	check(one->start == 0x1000 && one->end == 0x6000, "all of its mappings");
+	jp_culprits_free(&culprits);
+}
+
+/* Who keeps the frame pointer is at no fault for the callers that a leaf lacks. */
+static void who_keeps_it_lacks_no_caller(void)
+{
+	struct jp_end leaf = end_at(JP_END_LEAF, 0x1010, 6);
+	struct jp_ends ends = {.list = &leaf, .count = 1};
+	struct jp_culprits culprits;
+
+	leaf.keeps = true;
+	check(jp_culprits_find(&ends, &culprits) == 0 && culprits.count == 1 &&
+		      culprits.list[0].passing == 6 && !culprits.list[0].callers &&
+		      !culprits.list[0].leaf && !culprits.list[0].worst,
+	      "it passes");
+	jp_culprits_free(&culprits);
+}
+
+static void each_file_for_itself(void)
+{
+	struct jp_image other = {.pid = 8, .files = true, .libc = true};
+	struct jp_end list[] = {end_at(JP_END_SINGLE, 0x1010, 1), end_at(JP_END_SINGLE, 0x1010, 2),
+				end_at(JP_END_SINGLE, 0x1010, 4)};
+	struct jp_ends ends = {.list = list, .count = 3};
+	struct jp_culprits culprits;
+
+	list[1].file = "/lib/other.so";
+	list[2].image = &other;
+	check(jp_culprits_find(&ends, &culprits) == 0 && culprits.count == 3 &&
+		      culprits.list[0].broken == 1 && culprits.list[1].broken == 2 &&
+		      culprits.list[2].broken == 4,
+	      "another file, or the same in another process, is another culprit");
+	jp_culprits_free(&culprits);
+}
+
+int main(void)
+{
+	the_worst_is_the_first();
+	who_keeps_it_lacks_no_caller();
+	each_file_for_itself();
+	return check_done();
+}
