@@ -133,9 +133,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 			act->pid, act->type == JP_EVENT_MAP ? "mmap" : "mprotect", act->map.addr,
 			act->map.addr + act->map.len, act->before);
 	}
-	return failed
-		       ?: jp_findings_add(&view->findings,
-					  jp_metric_rate("acts.records", missing, acts));
+	return failed ?: jp_findings_add_rate(&view->findings, "acts.records", missing, acts);
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)

@@ -39,9 +39,9 @@ static int begin(struct jp_view *view, struct jp_error *err)
 		closed += act->type == JP_EVENT_PROTECT;
 		moved += act->type == JP_EVENT_REMAP;
 	}
-	return jp_findings_add(findings, jp_metric_count("acts.munmap", unmapped))
-		       ?: jp_findings_add(findings, jp_metric_count("acts.mprotect", closed))
-		       ?: jp_findings_add(findings, jp_metric_count("acts.mremap", moved));
+	return jp_findings_add_count(findings, "acts.munmap", unmapped)
+		       ?: jp_findings_add_count(findings, "acts.mprotect", closed)
+		       ?: jp_findings_add_count(findings, "acts.mremap", moved);
 }
 
 static const struct jp_validator acts = {

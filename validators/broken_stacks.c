@@ -309,10 +309,9 @@ static void add_tables(struct stacks *stacks)
 		tables += stacks->loads.loads[i].eh_frame != NULL;
 	if (!tables)
 		return;
-	jp_findings_add(&stacks->view->findings,
-			jp_metric_rate("jit.tables", tables, stacks->loads.count));
-	jp_findings_add(&stacks->view->findings,
-			jp_metric_rate("jit.unusable", jp_jit_cfi_bad(stacks->jit), tables));
+	jp_findings_add_rate(&stacks->view->findings, "jit.tables", tables, stacks->loads.count);
+	jp_findings_add_rate(&stacks->view->findings, "jit.unusable", jp_jit_cfi_bad(stacks->jit),
+			     tables);
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)

@@ -238,7 +238,7 @@ static int judge_all(const struct cpu_time *cpu, double period)
 	if (!failed && count > 1)
 		failed = judge(cpu, &all, missing, "case of threads", (uint32_t)count);
 	free(threads);
-	jp_findings_add(&cpu->view->findings, jp_metric_count("cpu.stalls", all.nr_stalls));
+	jp_findings_add_count(&cpu->view->findings, "cpu.stalls", all.nr_stalls);
 	jp_findings_add_as(&cpu->view->findings, &seen, jp_metric_count("cpu.samples", all.all));
 	jp_findings_add_as(&cpu->view->findings, &to_be_seen,
 			   jp_metric_count("cpu.expected", (uint64_t)(all.expected + 0.5)));

@@ -275,17 +275,16 @@ static int end(struct jp_view *view, struct jp_error *err)
 		return jp_fail(err, ENODATA, "no mapping was compared at any of %zu moments",
 			       equal->points.count);
 	/* In KiB. */
-	jp_findings_add(findings, jp_metric_rate("mappings.bytes", equal->equal >> 10,
-						 equal->compared >> 10));
-	jp_findings_add(findings, jp_metric_count("mappings.unjudged", equal->unjudged >> 10));
-	jp_findings_add(findings, jp_metric_count("mappings.marks", equal->marks));
-	jp_findings_add(findings, jp_metric_count("mappings.missing", equal->missing));
-	jp_findings_add(findings, jp_metric_count("mappings.extra", equal->extra));
-	jp_findings_add(findings, jp_metric_count("mappings.differs", equal->different));
+	jp_findings_add_rate(findings, "mappings.bytes", equal->equal >> 10, equal->compared >> 10);
+	jp_findings_add_count(findings, "mappings.unjudged", equal->unjudged >> 10);
+	jp_findings_add_count(findings, "mappings.marks", equal->marks);
+	jp_findings_add_count(findings, "mappings.missing", equal->missing);
+	jp_findings_add_count(findings, "mappings.extra", equal->extra);
+	jp_findings_add_count(findings, "mappings.differs", equal->different);
 	if (!equal->injected)
 		return 0;
-	jp_findings_add(findings, jp_metric_count("injected.missing", equal->taken_files));
-	jp_findings_add(findings, jp_metric_count("injected.taken", equal->taken));
+	jp_findings_add_count(findings, "injected.missing", equal->taken_files);
+	jp_findings_add_count(findings, "injected.taken", equal->taken);
 	return 0;
 }
 

@@ -231,13 +231,12 @@ static void add_metrics(const struct jp_files *files)
 {
 	struct jp_findings *findings = &files->view->findings;
 
-	jp_findings_add(findings, jp_metric_count("files", files->judged));
-	jp_findings_add(findings, jp_metric_count("files.missing", files->missing));
-	jp_findings_add(findings, jp_metric_count("files.late", files->late));
-	jp_findings_add(findings, jp_metric_count("files.late_ns", files->late_ns));
-	jp_findings_add(findings, jp_metric_count("files.identity", files->identity));
-	jp_findings_add(findings,
-			jp_metric_rate("files.credited", files->credited, files->samples));
+	jp_findings_add_count(findings, "files", files->judged);
+	jp_findings_add_count(findings, "files.missing", files->missing);
+	jp_findings_add_count(findings, "files.late", files->late);
+	jp_findings_add_count(findings, "files.late_ns", files->late_ns);
+	jp_findings_add_count(findings, "files.identity", files->identity);
+	jp_findings_add_rate(findings, "files.credited", files->credited, files->samples);
 }
 
 struct jp_files *jp_files_begin(struct jp_view *view)

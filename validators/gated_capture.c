@@ -213,9 +213,9 @@ static void add_times(struct gated *gated, const char *what, uint64_t *times, si
 		return;
 	qsort(times, count, sizeof(*times), jp_by_value);
 	snprintf(name, sizeof(name), "gate.%s_us.median", what);
-	jp_findings_add(gated->findings, jp_metric_count(name, times[count / 2] / 1000));
+	jp_findings_add_count(gated->findings, name, times[count / 2] / 1000);
 	snprintf(name, sizeof(name), "gate.%s_us.max", what);
-	jp_findings_add(gated->findings, jp_metric_count(name, times[count - 1] / 1000));
+	jp_findings_add_count(gated->findings, name, times[count - 1] / 1000);
 }
 
 /* How long the processes waited for the answers to their requests, by their own clocks; and how
@@ -255,13 +255,13 @@ static void add_process(struct gated *gated, size_t index)
 	char name[48];
 
 	snprintf(name, sizeof(name), "process.%zu.mmap2", index + 1);
-	jp_findings_add(findings, jp_metric_count(name, process->mmap2));
+	jp_findings_add_count(findings, name, process->mmap2);
 	snprintf(name, sizeof(name), "process.%zu.comm", index + 1);
-	jp_findings_add(findings, jp_metric_count(name, process->comm));
+	jp_findings_add_count(findings, name, process->comm);
 	snprintf(name, sizeof(name), "process.%zu.mapped", index + 1);
-	jp_findings_add(findings, jp_metric_rate(name, process->mapped, process->samples));
+	jp_findings_add_rate(findings, name, process->mapped, process->samples);
 	snprintf(name, sizeof(name), "process.%zu.named", index + 1);
-	jp_findings_add(findings, jp_metric_rate(name, process->named, process->samples));
+	jp_findings_add_rate(findings, name, process->named, process->samples);
 }
 
 static void add_metrics(struct gated *gated)
@@ -284,17 +284,16 @@ static void add_metrics(struct gated *gated)
 		comm[0] = jp_min(comm[0], process->comm);
 		comm[1] = jp_max(comm[1], process->comm);
 	}
-	jp_findings_add(findings, jp_metric_count("gated.processes", count));
-	jp_findings_add(findings, jp_metric_count("gated.least.mmap2", mmap2[0]));
-	jp_findings_add(findings, jp_metric_count("gated.most.mmap2", mmap2[1]));
-	jp_findings_add(findings, jp_metric_count("gated.least.comm", comm[0]));
-	jp_findings_add(findings, jp_metric_count("gated.most.comm", comm[1]));
-	jp_findings_add(findings, jp_metric_rate("gated.mapped", sum.mapped, sum.samples));
-	jp_findings_add(findings, jp_metric_rate("gated.named", sum.named, sum.samples));
-	jp_findings_add(findings, jp_metric_rate("gated.older", gated->older_known, gated->older));
-	jp_findings_add(findings,
-			jp_metric_rate("gated.inside", gated->inside_known, gated->inside));
-	jp_findings_add(findings, jp_metric_count("gated.outside", gated->outside));
+	jp_findings_add_count(findings, "gated.processes", count);
+	jp_findings_add_count(findings, "gated.least.mmap2", mmap2[0]);
+	jp_findings_add_count(findings, "gated.most.mmap2", mmap2[1]);
+	jp_findings_add_count(findings, "gated.least.comm", comm[0]);
+	jp_findings_add_count(findings, "gated.most.comm", comm[1]);
+	jp_findings_add_rate(findings, "gated.mapped", sum.mapped, sum.samples);
+	jp_findings_add_rate(findings, "gated.named", sum.named, sum.samples);
+	jp_findings_add_rate(findings, "gated.older", gated->older_known, gated->older);
+	jp_findings_add_rate(findings, "gated.inside", gated->inside_known, gated->inside);
+	jp_findings_add_count(findings, "gated.outside", gated->outside);
 }
 
 /* What makes all the rest worthless. */

@@ -173,8 +173,8 @@ static int judge_absent(struct injected_code *state)
 					    load->name, load->pid, load->addr, load->time);
 	}
 	return failed
-		       ?: jp_findings_add(&state->view->findings,
-					  jp_metric_rate("injected.absent", absent, all));
+		       ?: jp_findings_add_rate(&state->view->findings, "injected.absent", absent,
+					       all);
 }
 
 static int end(struct jp_view *view, struct jp_error *err)
@@ -183,8 +183,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 	if (!view->in_injected)
 		return 0;
-	return jp_findings_add(&view->findings, jp_metric_rate("injected.mappings", state->no_code,
-							       state->code_records))
+	return jp_findings_add_rate(&view->findings, "injected.mappings", state->no_code,
+				    state->code_records)
 		       ?: judge_absent(state);
 }
 

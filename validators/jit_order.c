@@ -327,7 +327,7 @@ static void add_failed(struct order *order, const char *kind)
 	for (size_t i = 0; i < order->findings->nr_exceptions; i++)
 		if (strcmp(order->findings->exceptions[i].kind, kind) == 0)
 			count += order->findings->exceptions[i].count;
-	jp_findings_add(order->findings, jp_metric_rate(kind, count, order->load_judged));
+	jp_findings_add_rate(order->findings, kind, count, order->load_judged);
 }
 
 static void add_metrics(struct order *order, const struct jp_names_change *change)
@@ -344,34 +344,31 @@ static void add_metrics(struct order *order, const struct jp_names_change *chang
 	jp_findings_add_as(findings, &unjudged_samples,
 			   jp_metric_rate("names.unjudged", side->unjudged,
 					  side->unjudged + side->samples.count));
-	jp_findings_add(findings, jp_metric_rate("names.elf", side->elf, side->samples.count));
-	jp_findings_add(findings, jp_metric_rate("names.map", side->map, side->samples.count));
-	jp_findings_add(findings, jp_metric_count("names.twice", twice));
+	jp_findings_add_rate(findings, "names.elf", side->elf, side->samples.count);
+	jp_findings_add_rate(findings, "names.map", side->map, side->samples.count);
+	jp_findings_add_count(findings, "names.twice", twice);
 	jp_findings_add_as(findings, &jp_counts_some,
 			   jp_metric_rate("load.right", order->load_right, order->load_judged));
 	add_failed(order, "load.wrong");
 	add_failed(order, "load.unnamed");
-	jp_findings_add(findings, jp_metric_count("order.loads", order->incarnations.loads));
-	jp_findings_add(findings,
-			jp_metric_rate("order.hidden", side->hidden, order->incarnations.loads));
-	jp_findings_add(findings, jp_metric_count("order.stray",
-						  order->incarnations.stray.count +
-							  order->incarnations.misplaced.count));
-	jp_findings_add(findings, jp_metric_count("anon.before", order->before.anon));
+	jp_findings_add_count(findings, "order.loads", order->incarnations.loads);
+	jp_findings_add_rate(findings, "order.hidden", side->hidden, order->incarnations.loads);
+	jp_findings_add_count(findings, "order.stray",
+			      order->incarnations.stray.count +
+				      order->incarnations.misplaced.count);
+	jp_findings_add_count(findings, "anon.before", order->before.anon);
 	if (side != &order->after)
 		return;
-	jp_findings_add(findings, jp_metric_count("anon.after", order->after.anon));
-	jp_findings_add(findings, jp_metric_rate("order.hidden.before", order->before.hidden,
-						 order->incarnations.loads));
+	jp_findings_add_count(findings, "anon.after", order->after.anon);
+	jp_findings_add_rate(findings, "order.hidden.before", order->before.hidden,
+			     order->incarnations.loads);
 	add_names(findings, &order->before, ".before", NULL);
-	jp_findings_add(findings,
-			jp_metric_rate("names.covered", change->covered_bad, change->covered));
+	jp_findings_add_rate(findings, "names.covered", change->covered_bad, change->covered);
 	jp_findings_add_as(findings, &jp_counts_some,
 			   jp_metric_rate("inject.better", change->better, change->both));
-	jp_findings_add(findings, jp_metric_rate("inject.worse", change->worse, change->both));
-	jp_findings_add(findings, jp_metric_count("inject.lost", change->lost));
-	jp_findings_add(findings,
-			jp_metric_rate("inject.stray", order->misplaced, order->injected));
+	jp_findings_add_rate(findings, "inject.worse", change->worse, change->both);
+	jp_findings_add_count(findings, "inject.lost", change->lost);
+	jp_findings_add_rate(findings, "inject.stray", order->misplaced, order->injected);
 }
 
 static int except_strays(struct order *order, const struct jp_strays *strays, const char *cause,

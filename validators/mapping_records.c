@@ -191,10 +191,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 	const struct mapping_records *state = view->state;
 	struct jp_findings *findings = &view->findings;
 
-	return jp_findings_add(findings,
-			       jp_metric_rate("mappings.invented", state->invented, state->records))
-		       ?: jp_findings_add(findings,
-					  jp_metric_count("mappings.unknown", state->unknown));
+	return jp_findings_add_rate(findings, "mappings.invented", state->invented, state->records)
+		       ?: jp_findings_add_count(findings, "mappings.unknown", state->unknown);
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)

@@ -198,13 +198,11 @@ static int end(struct jp_view *view, struct jp_error *err)
 	const struct modes *modes = view->state;
 	struct jp_findings *findings = &view->findings;
 
-	return jp_findings_add(findings,
-			       jp_metric_rate("modes.user", modes->user, modes->samples))
-		       ?: jp_findings_add(findings, jp_metric_rate("modes.kernel", modes->kernel,
-								   modes->samples))
-				  ?: jp_findings_add(findings,
-						     jp_metric_rate("modes.bad", modes->bad,
-								    modes->samples));
+	return jp_findings_add_rate(findings, "modes.user", modes->user, modes->samples)
+		       ?: jp_findings_add_rate(findings, "modes.kernel", modes->kernel,
+					       modes->samples)
+				  ?: jp_findings_add_rate(findings, "modes.bad", modes->bad,
+						      modes->samples);
 }
 
 static const struct jp_validator modes = {

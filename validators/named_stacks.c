@@ -170,9 +170,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 				 ?: jp_findings_add_as(&view->findings, &misnamed_samples,
 						       jp_metric_rate("names.wrong",
 								      stacks->misnamed, all))
-				 ?: jp_findings_add(&view->findings,
-						    jp_metric_rate("names.unnamed",
-								   stacks->counts.off_code, all));
+				 ?: jp_findings_add_rate(&view->findings, "names.unnamed",
+						     stacks->counts.off_code, all);
 	return failed;
 }
 

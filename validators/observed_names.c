@@ -154,8 +154,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 		}
 	}
 	return failed
-		       ?: jp_findings_add(findings, jp_metric_rate("names.invented",
-								   names->invented, names->native));
+		       ?: jp_findings_add_rate(findings, "names.invented", names->invented,
+					       names->native);
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)

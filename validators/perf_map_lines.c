@@ -171,12 +171,10 @@ static int end(struct jp_view *view, struct jp_error *err)
 		jp_map_free(&map.counts);
 		jp_map_free(&map.ids);
 	}
-	return failed ?: jp_findings_add(&view->findings,
-					 jp_metric_rate("published.absent", maps->absent,
-							maps->loads))
-		      ?: jp_findings_add(&view->findings,
-					 jp_metric_rate("published.invented", maps->invented,
-							maps->lines));
+	return failed ?: jp_findings_add_rate(&view->findings, "published.absent", maps->absent,
+					  maps->loads)
+		      ?: jp_findings_add_rate(&view->findings, "published.invented", maps->invented,
+					  maps->lines);
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)

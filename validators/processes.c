@@ -205,13 +205,13 @@ static int judge_images(struct processes *processes)
 	}
 	if (failed)
 		return failed;
-	jp_findings_add(findings, jp_metric_count("processes", incarnations));
-	jp_findings_add(findings, jp_metric_count("processes.images", images));
-	jp_findings_add(findings, jp_metric_count("processes.unseen", unseen));
-	jp_findings_add(findings, jp_metric_count("processes.nameless", nameless));
+	jp_findings_add_count(findings, "processes", incarnations);
+	jp_findings_add_count(findings, "processes.images", images);
+	jp_findings_add_count(findings, "processes.unseen", unseen);
+	jp_findings_add_count(findings, "processes.nameless", nameless);
 	/* A case that is about it must not pass, nor fail, by a capture that holds no such pid:
 	 * what was not measured is an ERROR. */
-	return reused ? jp_findings_add(findings, jp_metric_count("processes.reused", reused)) : 0;
+	return reused ? jp_findings_add_count(findings, "processes.reused", reused) : 0;
 }
 
 static int judge_threads(struct processes *processes)
@@ -246,12 +246,9 @@ static void add_sideband(const struct processes *processes)
 	const struct jp_capture_info *info = &processes->evidence->info;
 	double seconds = (double)(info->stopped - info->enabled) / 1e9;
 
-	jp_findings_add(processes->findings,
-			jp_metric_count("sideband.records", processes->sideband));
-	jp_findings_add(
-		processes->findings,
-		jp_metric_count("sideband.per_second",
-				seconds > 0 ? (uint64_t)(processes->sideband / seconds) : 0));
+	jp_findings_add_count(processes->findings, "sideband.records", processes->sideband);
+	jp_findings_add_count(processes->findings, "sideband.per_second",
+			      seconds > 0 ? (uint64_t)(processes->sideband / seconds) : 0);
 }
 
 static bool is_seen(const void *context, uint32_t pid, uint64_t time)

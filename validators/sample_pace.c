@@ -100,9 +100,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 					    pace->pid, pace->tid, pace->at, pace->most,
 					    state->period, allowed);
 	}
-	return failed
-		       ?: jp_findings_add(&view->findings,
-					  jp_metric_rate("samples.pace", fast, all));
+	return failed ?: jp_findings_add_rate(&view->findings, "samples.pace", fast, all);
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)

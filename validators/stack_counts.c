@@ -87,7 +87,7 @@ static void count_places(const struct jp_stack_counts *counts, const struct jp_e
 				used = truth->paths[j].functions[d] == &truth->codes[i];
 		instructions += used ? truth->codes[i].layout->count : 0;
 	}
-	jp_findings_add(findings, jp_metric_rate("insn.hit", distinct, instructions));
+	jp_findings_add_rate(findings, "insn.hit", distinct, instructions);
 }
 
 /* Told apart by why: each cause of a broken stack is a metric. */
@@ -137,7 +137,7 @@ static void add_method(const struct jp_method_count *count, enum jp_method metho
 	jp_findings_add_as(findings, &broken, jp_metric_rate(name, count->broken, count->judged));
 	for (size_t i = 0; i < sizeof(rates) / sizeof(*rates) - (chosen ? 0 : 2); i++) {
 		snprintf(name, sizeof(name), "%s.%s", rates[i].name, jp_method_name(method));
-		jp_findings_add(findings, jp_metric_rate(name, rates[i].k, rates[i].n));
+		jp_findings_add_rate(findings, name, rates[i].k, rates[i].n);
 	}
 }
 
@@ -191,14 +191,13 @@ static void add_processes(const struct jp_stack_counts *counts, const struct jp_
 			snprintf(name, sizeof(name), "process.%zu.whole.%s", i + 1,
 				 jp_method_name(method));
 			if (i < MOST_LISTED)
-				jp_findings_add(findings,
-						jp_metric_rate(name, process->whole[method],
-							       process->judged[method]));
+				jp_findings_add_rate(findings, name, process->whole[method],
+						     process->judged[method]);
 		}
 		snprintf(name, sizeof(name), "gated.%s.whole", jp_method_name(method));
-		jp_findings_add(findings, jp_metric_rate(name, whole, judged));
+		jp_findings_add_rate(findings, name, whole, judged);
 		snprintf(name, sizeof(name), "gated.least.%s", jp_method_name(method));
-		jp_findings_add(findings, jp_metric_count(name, least));
+		jp_findings_add_count(findings, name, least);
 	}
 }
 
@@ -228,9 +227,9 @@ int jp_stack_counts_add(struct jp_stack_counts *counts, struct jp_view *view)
 	add_processes(counts, evidence, findings);
 	if (!chosen || failed)
 		return failed;
-	jp_findings_add(findings, jp_metric_rate("in.kernel", counts->kernel, counts->samples));
+	jp_findings_add_rate(findings, "in.kernel", counts->kernel, counts->samples);
 	add_causes(counts, findings);
 	if (counts->granted_least != UINT64_MAX)
-		jp_findings_add(findings, jp_metric_count("dump.granted", counts->granted_least));
+		jp_findings_add_count(findings, "dump.granted", counts->granted_least);
 	return 0;
 }

@@ -42,6 +42,16 @@ int jp_findings_add(struct jp_findings *findings, struct jp_metric metric)
 	return 0;
 }
 
+int jp_findings_add_rate(struct jp_findings *findings, const char *name, uint64_t k, uint64_t n)
+{
+	return jp_findings_add(findings, jp_metric_rate(name, k, n));
+}
+
+int jp_findings_add_count(struct jp_findings *findings, const char *name, uint64_t k)
+{
+	return jp_findings_add(findings, jp_metric_count(name, k));
+}
+
 int jp_findings_add_as(struct jp_findings *findings, const struct jp_role *role,
 		       struct jp_metric metric)
 {

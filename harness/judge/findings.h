@@ -53,6 +53,9 @@ struct jp_findings {
 
 void jp_findings_free(struct jp_findings *findings);
 int jp_findings_add(struct jp_findings *findings, struct jp_metric metric);
+/* The same of jp_metric_rate() and jp_metric_count(). */
+int jp_findings_add_rate(struct jp_findings *findings, const char *name, uint64_t k, uint64_t n);
+int jp_findings_add_count(struct jp_findings *findings, const char *name, uint64_t k);
 /* All of @more behind what is there; none of its exceptions is in @findings. 0 or -ENOMEM. */
 int jp_findings_append(struct jp_findings *findings, const struct jp_findings *more);
 const struct jp_metric *jp_findings_metric(const struct jp_findings *findings, const char *name);
