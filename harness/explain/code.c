@@ -70,8 +70,8 @@ enum jp_code_kind jp_code_at(struct jp_codes *codes, const struct jp_places_proc
 		code = jp_code_of(jp_mapping_backing(stretch->name), stretch->name);
 	if (known)
 		*known = code;
-	if (code == JP_CODE_FILE && process->program && stretch->root &&
-	    strcmp(process->program, stretch->name) == 0)
+	if ((code == JP_CODE_FILE || code == JP_CODE_EMITTED) && process->program &&
+	    stretch->root && strcmp(process->program, stretch->name) == 0)
 		code = JP_CODE_PROGRAM;
 	return code;
 }

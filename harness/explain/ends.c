@@ -16,13 +16,14 @@ enum { PAGE = 4096 };
 #define LOW_END UINT64_C(0x40000000)
 
 struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir,
-			    struct jp_file_finder *finder)
+			    struct jp_file_finder *finder, struct jp_changed_files *changed)
 {
 	struct jp_ends *ends = calloc(1, sizeof(*ends));
 
 	if (!ends)
 		return NULL;
 	ends->places = ends->codes.places = jp_places_new(spaces);
+	ends->changed = changed;
 	ends->stacks = jp_stacks_new(elf_dir, finder);
 	ends->store = jp_elf_store_new(elf_dir, finder);
 	if (!ends->places || !ends->stacks || !ends->store) {
@@ -101,6 +102,13 @@ static int start_image(struct jp_ends *ends, const struct jp_event *event)
 	return 0;
 }
 
+bool jp_ends_is_program(const struct jp_ends *ends, uint32_t pid, const char *name)
+{
+	const struct jp_places_process *const *process = jp_map_find(&ends->places->processes, pid);
+
+	return process && (*process)->program && strcmp((*process)->program, name) == 0;
+}
+
 static int see_map(struct jp_ends *ends, const struct jp_event *event)
 {
 	struct jp_image *image;
@@ -112,9 +120,12 @@ static int see_map(struct jp_ends *ends, const struct jp_event *event)
 	if (!image)
 		return -ENOMEM;
 	code = jp_code_of(jp_mapping_backing(event->map.name), event->map.name);
+	if (jp_ends_is_program(ends, event->pid, event->map.name))
+		code = JP_CODE_PROGRAM;
 	image->libc |= code == JP_CODE_LIBC;
 	image->low_file |= event->map.addr < LOW_END;
-	image->files |= code == JP_CODE_LIBC || code == JP_CODE_FILE || code == JP_CODE_LOADER;
+	image->files |= code == JP_CODE_LIBC || code == JP_CODE_FILE || code == JP_CODE_LOADER ||
+			code == JP_CODE_PROGRAM;
 	/* What was there before has no time, or that of the profiler's look, and no event's id. */
 	if (!image->exec && (!event->time || (!event->id && !ends->first_sample))) {
 		image->synthesized = true;
@@ -186,7 +197,7 @@ static struct jp_end *make(struct jp_ends *ends, const struct jp_places_process 
 	end->start = mapping->start;
 	end->end = mapping->end;
 	/* A call may be the last instruction of what the address lies in. */
-	if (end->code != JP_CODE_EMITTED &&
+	if (end->code != JP_CODE_EMITTED && !jp_changed_files_has(ends->changed, mapping) &&
 	    (kind == JP_END_SINGLE || kind == JP_END_HERE || kind == JP_END_LEAF)) {
 		end->use = jp_frame_use(ends->store, mapping, addr - (kind == JP_END_HERE));
 		end->keeps = jp_frame_kept(ends->store, mapping) ||

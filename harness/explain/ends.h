@@ -2,6 +2,7 @@
 #ifndef JP_ENDS_H
 #define JP_ENDS_H
 
+#include "harness/explain/changed_files.h"
 #include "harness/explain/ending.h"
 #include "harness/model/space/places.h"
 #include "harness/model/unwind/frame_use.h"
@@ -69,6 +70,7 @@ struct jp_ends {
 	struct jp_codes codes;
 	struct jp_stacks *stacks;
 	struct jp_elf_store *store;
+	struct jp_changed_files *changed;
 	struct jp_map images; /* struct jp_image *, by pid: the current one */
 	struct jp_image **all;
 	size_t nr_images, images_capacity;
@@ -82,8 +84,11 @@ struct jp_ends {
 /* Whether @image is no more the program whose files are known, or none is: an exec was not seen. */
 bool jp_image_replaced(const struct jp_image *image);
 
+/* Whether mappings called @name are of the main program of @pid, as far as that is known. */
+bool jp_ends_is_program(const struct jp_ends *ends, uint32_t pid, const char *name);
+
 struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir,
-			    struct jp_file_finder *finder);
+			    struct jp_file_finder *finder, struct jp_changed_files *changed);
 void jp_ends_free(struct jp_ends *ends);
 /* Applies @event to the spaces; or, of a sample, counts where its stack ends, which is left in
  * @stack. 0 or -ENOMEM. */

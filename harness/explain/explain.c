@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "harness/base/registry.h"
 #include "harness/base/shortage.h"
@@ -21,6 +22,7 @@ struct explain_reading {
 	struct jp_replay *spaces;
 	struct jp_ends *ends;
 	struct jp_file_finder *finder;
+	struct jp_changed_files *changed;
 	const struct jp_explainer *explainers[MOST_EXPLAINERS];
 	struct jp_explain_view views[MOST_EXPLAINERS];
 	size_t count; /* that have begun */
@@ -40,6 +42,7 @@ static int begin(struct explain_reading *reading, const char *path, struct jp_er
 			.path = path,
 			.spaces = reading->spaces,
 			.finder = reading->finder,
+			.changed = reading->changed,
 			.ends = reading->ends,
 			.summary = &reading->explanation->summary,
 			.blames = &reading->explanation->blames,
@@ -124,6 +127,14 @@ static int read_and_explain(struct explain_reading *reading, const char *path, b
 	return ret ?: jp_shortage(err->text, sizeof(err->text));
 }
 
+/* When the file @path was; 0: it does not tell. */
+static time_t written_at(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode) ? st.st_mtime : 0;
+}
+
 int jp_explain(const char *path, const struct jp_explain_options *options,
 	       struct jp_explanation *explanation, struct jp_error *err)
 {
@@ -136,7 +147,11 @@ int jp_explain(const char *path, const struct jp_explain_options *options,
 
 	*err = (struct jp_error){"no memory"};
 	if (reading.spaces && reading.finder)
-		reading.ends = jp_ends_new(reading.spaces, options->elf, reading.finder);
+		reading.changed =
+			jp_changed_files_new(reading.spaces, reading.finder, written_at(path));
+	if (reading.changed)
+		reading.ends =
+			jp_ends_new(reading.spaces, options->elf, reading.finder, reading.changed);
 	if (reading.ends)
 		ret = jp_file_finder_from(reading.finder, options->elf, options->root, err);
 	if (!ret) {
@@ -147,6 +162,7 @@ int jp_explain(const char *path, const struct jp_explain_options *options,
 		if (reading.explainers[i]->free)
 			reading.explainers[i]->free(reading.views[i].state);
 	jp_ends_free(reading.ends);
+	jp_changed_files_free(reading.changed);
 	jp_file_finder_free(reading.finder);
 	jp_replay_free(reading.spaces);
 	return ret;

@@ -5,6 +5,7 @@
 #include "harness/base/error.h"
 #include "harness/base/registry.h"
 #include "harness/explain/blame.h"
+#include "harness/explain/changed_files.h"
 #include "harness/explain/ends.h"
 #include "harness/format/event.h"
 #include "harness/format/perfdata/summary.h"
@@ -16,6 +17,7 @@ struct jp_explain_view {
 	const char *path;                          /* of the file */
 	struct jp_replay *spaces;                  /* the address spaces, as of now */
 	struct jp_file_finder *finder;             /* of the files that the capture names */
+	struct jp_changed_files *changed;          /* those of them that are others today */
 	const struct jp_perfdata_summary *summary; /* for end() alone */
 	const struct jp_ends *ends;                /* where stacks end; for end() */
 	uint64_t samples;                          /* up to now */

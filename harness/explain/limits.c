@@ -21,8 +21,8 @@ static bool is_there(const struct jp_explain_view *view, const struct jp_end *en
 	struct jp_wanted_file wanted = {.path = end->file, .pid = end->image->pid};
 	const struct jp_build_id *headed;
 	struct jp_found_file found;
+	struct jp_elf_tables tables;
 	struct jp_elf_input input;
-	bool there;
 
 	if (!end->file || *end->file != '/')
 		return false;
@@ -32,9 +32,9 @@ static bool is_there(const struct jp_explain_view *view, const struct jp_end *en
 	if (jp_file_find(view->finder, &wanted, JP_FILE_ITSELF, &found, NULL))
 		return false;
 	input = (struct jp_elf_input){found.fd, found.image, found.size};
-	there = jp_elf_tables(&input).elf && wanted.id.size;
+	tables = jp_elf_tables(&input);
 	jp_found_file_close(&found);
-	return there;
+	return tables.elf && !tables.cut_short && wanted.id.size;
 }
 
 /*

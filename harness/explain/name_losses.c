@@ -9,7 +9,9 @@
 #include "harness/base/map.h"
 #include "harness/base/number.h"
 #include "harness/base/text_pool.h"
+#include "harness/explain/changed_files.h"
 #include "harness/explain/code.h"
+#include "harness/format/perfdata/format.h"
 
 /* What is known of one address, while its space stays as it is. */
 struct known_loss {
@@ -28,8 +30,9 @@ struct jp_name_losses {
 	struct jp_map by_key;    /* struct jp_name_loss *, by key_of() */
 	struct jp_map processes; /* struct jp_name_process *, by pid */
 	struct jp_text_pool files;
-	struct jp_map changed; /* enum file_state, by the name's address */
-	time_t recorded;       /* 0: unknown */
+	struct jp_changed_files *changed;
+	const struct jp_ends *ends;
+	uint64_t pid_namespace, mount_namespace; /* of the first process that is told; 0: none */
 	struct jp_name_loss **list;
 	size_t count, capacity;
 	uint64_t samples;
@@ -37,7 +40,8 @@ struct jp_name_losses {
 };
 
 struct jp_name_losses *jp_name_losses_new(struct jp_replay *replay, struct jp_file_finder *finder,
-					  time_t recorded)
+					  struct jp_changed_files *changed,
+					  const struct jp_ends *ends)
 {
 	struct jp_name_losses *losses = calloc(1, sizeof(*losses));
 
@@ -45,7 +49,8 @@ struct jp_name_losses *jp_name_losses_new(struct jp_replay *replay, struct jp_fi
 		return NULL;
 	losses->replay = replay;
 	losses->finder = finder;
-	losses->recorded = recorded;
+	losses->changed = changed;
+	losses->ends = ends;
 	losses->injected = jp_replay_new();
 	losses->names = jp_names_new(finder);
 	if (losses->injected && losses->names)
@@ -68,7 +73,6 @@ void jp_name_losses_free(struct jp_name_losses *losses)
 	jp_map_free(&losses->processes);
 	jp_map_free(&losses->by_key);
 	jp_text_pool_free(&losses->files);
-	jp_map_free(&losses->changed);
 	jp_names_free(losses->names);
 	if (losses->injected)
 		jp_replay_free(losses->injected);
@@ -125,7 +129,7 @@ static int see_map(struct jp_name_losses *losses, const struct jp_event *event)
 /* In a file, of all processes; else in the emitted code of one. */
 static bool in_file(unsigned int fault)
 {
-	return fault >= JP_NAME_NO_FILE && fault < JP_NAME_HOWS;
+	return (fault >= JP_NAME_NO_FILE && fault < JP_NAME_HOWS) || fault == JP_NAME_CHANGED;
 }
 
 static struct jp_name_loss *loss_of(struct jp_name_losses *losses, unsigned int fault,
@@ -180,29 +184,6 @@ static void note_place(struct jp_name_loss *loss, const struct jp_mapping *mappi
 			(struct jp_blame_range){mapping->start, mapping->end};
 }
 
-enum file_state { UNSEEN_FILE, SAME_FILE, CHANGED_FILE };
-
-/* Whether another file lies where @mapping's was, as far as inodes and times tell: perf takes it.
- */
-static bool is_changed(struct jp_name_losses *losses, const struct jp_mapping *mapping)
-{
-	const struct jp_wanted_file wanted = {
-		.path = mapping->name, .ino = mapping->ino, .pid = mapping->pid};
-	uint64_t *state;
-
-	if (!losses->recorded || mapping->backing != JP_BACKING_FILE || mapping->build_id_size ||
-	    *mapping->name != '/' || jp_file_finder_build_id(losses->finder, mapping->name))
-		return false;
-	state = jp_map_at(&losses->changed, (uintptr_t)mapping->name, sizeof(*state));
-	if (!state)
-		return false;
-	if (*state == UNSEEN_FILE)
-		*state = jp_file_finder_changed(losses->finder, &wanted, losses->recorded)
-				 ? CHANGED_FILE
-				 : SAME_FILE;
-	return *state == CHANGED_FILE;
-}
-
 /* What is wrong with the name of @addr; JP_NAME_ELF: nothing. */
 static unsigned int fault_of(struct jp_name_losses *losses, uint32_t pid,
 			     const struct jp_mapping *mapping, uint64_t addr,
@@ -213,8 +194,8 @@ static unsigned int fault_of(struct jp_name_losses *losses, uint32_t pid,
 
 	if ((name.how == JP_NAME_ELF || name.how == JP_NAME_NO_SYMBOL ||
 	     name.how == JP_NAME_STRIPPED) &&
-	    is_changed(losses, mapping))
-		name.how = JP_NAME_OTHER_FILE;
+	    jp_changed_files_has(losses->changed, mapping))
+		return JP_NAME_CHANGED;
 
 	if (name.how == JP_NAME_MAP) {
 		known->map_pid = mapping->pid;
@@ -230,6 +211,10 @@ static unsigned int fault_of(struct jp_name_losses *losses, uint32_t pid,
 	if (!in_file(name.how) && (jp_replay_find(losses->injected, pid, addr) ||
 				   jp_replay_find(losses->injected, mapping->pid, addr)))
 		return JP_NAME_HIDDEN;
+	/* A program that ran from memory is no emitted code. */
+	if (mapping->backing == JP_BACKING_MEMFD &&
+	    jp_ends_is_program(losses->ends, pid, mapping->name))
+		return JP_NAME_NO_FILE;
 	/* Memory of the kernel's own, like [vsyscall]. */
 	if (name.how == JP_NAME_NOT_ANONYMOUS && *mapping->name == '[' &&
 	    strncmp(mapping->name, "[anon:", 6) != 0)
@@ -325,6 +310,24 @@ static int see_start(struct jp_name_losses *losses, const struct jp_event *event
 	return jp_replay_apply(losses->injected, event);
 }
 
+static int see_namespaces(struct jp_name_losses *losses, const struct jp_event *event)
+{
+	struct jp_name_process *process;
+
+	if (event->record_type != JP_PERF_RECORD_NAMESPACES || !event->namespaces.pid)
+		return 0;
+	process = process_of(losses, event->pid);
+	if (!process)
+		return -ENOMEM;
+	process->pid_namespace = event->namespaces.pid;
+	process->mount_namespace = event->namespaces.mnt;
+	if (!losses->pid_namespace) {
+		losses->pid_namespace = event->namespaces.pid;
+		losses->mount_namespace = event->namespaces.mnt;
+	}
+	return 0;
+}
+
 int jp_name_losses_see(struct jp_name_losses *losses, const struct jp_event *event,
 		       const struct jp_stack *stack)
 {
@@ -332,6 +335,8 @@ int jp_name_losses_see(struct jp_name_losses *losses, const struct jp_event *eve
 		return see_sample(losses, event, stack);
 	if (event->type == JP_EVENT_MAP)
 		return see_map(losses, event);
+	if (event->type == JP_EVENT_OTHER)
+		return see_namespaces(losses, event);
 	return jp_event_starts_process(event) ? see_start(losses, event) : 0;
 }
 
@@ -352,6 +357,13 @@ const struct jp_name_process *jp_name_losses_each(const struct jp_name_losses *l
 const struct jp_name_process *jp_name_losses_process(struct jp_name_losses *losses, uint32_t pid)
 {
 	return process_of(losses, pid);
+}
+
+bool jp_name_process_apart(const struct jp_name_losses *losses,
+			   const struct jp_name_process *process)
+{
+	return process->pid_namespace && (process->pid_namespace != losses->pid_namespace ||
+					  process->mount_namespace != losses->mount_namespace);
 }
 
 struct jp_names *jp_name_losses_names(struct jp_name_losses *losses)

@@ -11,6 +11,7 @@ enum jp_name_fault { /* those of enum jp_name_how that are no names, and */
 		     JP_NAME_HIDDEN = JP_NAME_HOWS, /* an injected mapping was there before */
 		     JP_NAME_AGAIN,                 /* the perf map has several names */
 		     JP_NAME_NOT_THERE,             /* a file that inject made is missing, or bad */
+		     JP_NAME_CHANGED,               /* another file lies there, by inode or time */
 		     JP_NAME_FAULTS,
 };
 
@@ -37,18 +38,23 @@ struct jp_name_process {
 	uint64_t marked;      /* when */
 	uint64_t injected;    /* mapping records of files that inject made */
 	uint64_t injected_first;
-	uint64_t execed;      /* when it last called exec; 0: never */
-	uint64_t named;       /* samples with a frame that the perf map names */
-	uint64_t named_first; /* time of the first of them */
-	uint64_t counted;     /* as above */
-	uint64_t first, last; /* times of its samples */
+	uint64_t pid_namespace, mount_namespace; /* inodes, as it last had them; 0: not told */
+	uint64_t execed;                         /* when it last called exec; 0: never */
+	uint64_t named;                          /* samples with a frame that the perf map names */
+	uint64_t named_first;                    /* time of the first of them */
+	uint64_t counted;                        /* as above */
+	uint64_t first, last;                    /* times of its samples */
 };
 
+/* Whether the recording tells that @process sees other pids or files than the first process that it
+ * tells of, which the recorder is, or the system's first. */
 struct jp_name_losses;
-/* @replay, @finder: the caller's; @recorded: when the recording was over, 0: nobody knows. NULL: no
- * memory. */
+bool jp_name_process_apart(const struct jp_name_losses *losses,
+			   const struct jp_name_process *process);
+/* All are the caller's. NULL: no memory. */
 struct jp_name_losses *jp_name_losses_new(struct jp_replay *replay, struct jp_file_finder *finder,
-					  time_t recorded);
+					  struct jp_changed_files *changed,
+					  const struct jp_ends *ends);
 void jp_name_losses_free(struct jp_name_losses *losses);
 /* 0 or -ENOMEM. */
 int jp_name_losses_see(struct jp_name_losses *losses, const struct jp_event *event,

@@ -14,10 +14,37 @@ struct map_facts {
 	char path[64];
 	const struct jp_perf_map *map; /* NULL: @missing */
 	int missing;
-	size_t lines;  /* in memory where the loss is */
-	size_t covers; /* of the loss's addresses */
-	size_t others; /* lines elsewhere */
+	size_t lines;    /* in memory where the loss is */
+	size_t covers;   /* of the loss's addresses */
+	size_t others;   /* lines elsewhere */
+	uint32_t parent; /* that forked the process, and whose map names the loss; 0: none */
 };
+
+/* Whether most of the loss's addresses are in lines of @map. */
+static bool names_most(const struct jp_perf_map *map, const struct jp_name_loss *loss)
+{
+	size_t covers = 0;
+
+	for (size_t i = 0; i < loss->nr_addrs; i++)
+		covers += jp_perf_map_covers(map, loss->addrs[i]);
+	return covers * 2 > loss->nr_addrs;
+}
+
+/* A child runs code that it inherited: its parent's map names that. 0: none does. */
+static uint32_t parent_with_names(const struct jp_name_case *name_case)
+{
+	enum { GENERATIONS = 64 };
+	const struct jp_name_process *process = name_case->process;
+	const struct jp_perf_map *map;
+
+	for (int i = 0; i < GENERATIONS && process && process->parent; i++) {
+		map = jp_names_map(jp_name_losses_names(name_case->losses), process->parent, NULL);
+		if (map && names_most(map, name_case->loss))
+			return process->parent;
+		process = jp_name_losses_process(name_case->losses, process->parent);
+	}
+	return 0;
+}
 
 static void look(const struct jp_name_case *name_case, struct map_facts *facts)
 {
@@ -34,6 +61,7 @@ static void look(const struct jp_name_case *name_case, struct map_facts *facts)
 			jp_perf_map_lines(facts->map, loss->ranges[i].start, loss->ranges[i].end);
 	for (size_t i = 0; i < loss->nr_addrs; i++)
 		facts->covers += jp_perf_map_covers(facts->map, loss->addrs[i]);
+	facts->parent = parent_with_names(name_case);
 	facts->others -= facts->lines < facts->others ? facts->lines : facts->others;
 }
 
@@ -194,6 +222,12 @@ static int blame_partial(const struct jp_name_case *name_case, const struct map_
 	samples_line(name_case, blame);
 	jp_blame_evidence(blame, "for example 0x%" PRIx64 " is in no line of %s",
 			  name_case->loss->addrs[0], facts->path);
+	if (facts->parent)
+		jp_blame_evidence(blame,
+				  "the process inherited that code: /tmp/perf-%" PRIu32
+				  ".map, of a process that forked it, names it; a mapping record "
+				  "of the child's own covers it",
+				  facts->parent);
 	jp_blame_evidence(blame,
 			  "the map has %zu lines for that memory, and %zu elsewhere: `grep -c . "
 			  "%s`",
@@ -211,6 +245,8 @@ static bool is_old(const struct jp_name_case *name_case, const struct map_facts 
 {
 	const struct jp_name_process *process = name_case->process;
 
+	if (facts->parent)
+		return false;
 	if (!facts->lines && !process->named)
 		return true;
 	/* It was written anew after an exec. */

@@ -90,6 +90,36 @@ static int blame_namespace(const struct jp_name_case *name_case, const struct se
 	return 1;
 }
 
+/* What the process wrote lies in files that only it sees, or that are called by its own pid. */
+static int blame_unseen(const struct jp_name_case *name_case)
+{
+	const struct jp_name_loss *loss = name_case->loss;
+	const struct jp_name_process *process = name_case->process;
+	struct jp_blame *blame = jp_blame_names(name_case, "pid-namespace-map", NULL);
+
+	if (!blame)
+		return -ENOMEM;
+	jp_blame_evidence(blame,
+			  "%" PRIu64 " samples have frames in %s, and there is no "
+			  "/tmp/perf-%" PRIu32 ".map",
+			  loss->samples, loss->name, loss->pid);
+	jp_blame_evidence(blame,
+			  "the process is in pid namespace %#" PRIx64 ", mount namespace %#" PRIx64
+			  ", and not in the first ones told: `perf script -i %s "
+			  "--show-namespace-events`",
+			  process->pid_namespace, process->mount_namespace, name_case->view->path);
+	jp_blame_evidence(
+		blame,
+		"whether it wrote a map there the file cannot tell (no-name-source if not):"
+		" while it runs, `ls /proc/%" PRIu32 "/root/tmp/perf-*.map` does",
+		loss->pid);
+	jp_blame_remedy(blame,
+			"while it runs: cp /proc/%" PRIu32 "/root/tmp/perf-*.map /tmp/perf-%" PRIu32
+			".map; or record from within the container; a runtime without a map: %s",
+			loss->pid, loss->pid, jp_name_option(jp_name_case_comm(name_case)));
+	return 1;
+}
+
 int jp_blame_no_source(const struct jp_name_case *name_case)
 {
 	const struct jp_name_loss *loss = name_case->loss;
@@ -100,6 +130,9 @@ int jp_blame_no_source(const struct jp_name_case *name_case)
 	    jp_file_find_maps(jp_name_losses_finder(name_case->losses), loss->pid, try_map,
 			      &search))
 		return blame_namespace(name_case, &search);
+	if (loss->fault == JP_NAME_NO_MAP &&
+	    jp_name_process_apart(name_case->losses, name_case->process))
+		return blame_unseen(name_case);
 	blame = jp_blame_names(name_case, "no-name-source", NULL);
 	if (!blame)
 		return -ENOMEM;
@@ -108,7 +141,8 @@ int jp_blame_no_source(const struct jp_name_case *name_case)
 			  loss->samples, loss->name);
 	jp_blame_evidence(blame,
 			  "there is no perf map (none that can be seen, if it ran in a container "
-			  "that is gone): `ls -l /tmp/perf-%" PRIu32 ".map`",
+			  "that is gone: perf record --namespaces tells): "
+			  "`ls -l /tmp/perf-%" PRIu32 ".map`",
 			  loss->pid);
 	jp_blame_evidence(blame,
 			  "no record maps a jit-PID.dump: `perf script -i %s --show-mmap-events | "

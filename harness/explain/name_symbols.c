@@ -20,6 +20,79 @@ static const char *build_id_of(const struct jp_name_case *name_case, char text[4
 	return headed ? jp_build_id_text(headed, text) : NULL;
 }
 
+/* A program that was no file. */
+static bool is_memory(const struct jp_name_loss *loss)
+{
+	return jp_mapping_backing(loss->name) == JP_BACKING_MEMFD;
+}
+
+/* What lies at the recorded path now. */
+static void say_what_is_there(const struct jp_name_case *name_case, struct jp_blame *blame,
+			      const char *id)
+{
+	const struct jp_name_loss *loss = name_case->loss;
+	const char *recording = name_case->view->path;
+
+	if (is_memory(loss)) {
+		jp_blame_evidence(
+			blame,
+			"it was never a file: the program ran from memory "
+			"(memfd_create): `perf script -i %s --show-mmap-events | grep memfd`",
+			recording);
+		return;
+	}
+	switch (loss->fault) {
+	case JP_NAME_CHANGED:
+		if (id)
+			jp_blame_evidence(blame,
+					  "what lies there has another inode than the mapping "
+					  "record, and lay there then: another mount namespace had "
+					  "its own: `ls -i '%s'; perf script -i %s "
+					  "--show-mmap-events`",
+					  loss->name, recording);
+		else
+			jp_blame_evidence(blame,
+					  "what lies there now was put there, or written, after "
+					  "the recording: `ls -li --full-time '%s' %s`",
+					  loss->name, recording);
+		return;
+	case JP_NAME_OTHER_FILE:
+		jp_blame_evidence(blame,
+				  "what lies there now has another build id: `readelf -n '%s'`",
+				  loss->name);
+		return;
+	case JP_NAME_BAD_FILE:
+		jp_blame_evidence(blame,
+				  "what lies there now is no whole ELF file: `readelf -hS '%s'`",
+				  loss->name);
+		return;
+	default:
+		jp_blame_evidence(blame, "it is not there: `ls -l '%s'`", loss->name);
+	}
+}
+
+static void say_build_id(const struct jp_name_case *name_case, struct jp_blame *blame,
+			 const char *id)
+{
+	const char *recording = name_case->view->path;
+
+	if (id && name_case->loss->fault == JP_NAME_CHANGED)
+		jp_blame_evidence(blame,
+				  "the header's build id, %s, is of that file: perf read it when "
+				  "the recording was over; --buildid-mmap records that of what ran",
+				  id);
+	else if (id)
+		jp_blame_evidence(blame,
+				  "its build id is %s, and ~/.debug/.build-id and "
+				  "/usr/lib/debug/.build-id have no file of it: "
+				  "`perf buildid-list -i %s`",
+				  id, recording);
+	else
+		jp_blame_evidence(blame,
+				  "the recording has no build id of it: `perf buildid-list -i %s`",
+				  recording);
+}
+
 static int blame_missing(const struct jp_name_case *name_case)
 {
 	const struct jp_name_loss *loss = name_case->loss;
@@ -32,37 +105,16 @@ static int blame_missing(const struct jp_name_case *name_case)
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " samples have frames in it: `perf report -i %s --sort dso`",
 			  loss->samples, name_case->view->path);
-	if (loss->fault == JP_NAME_OTHER_FILE && !id)
-		jp_blame_evidence(blame,
-				  "what lies there now was put there, or written, after the "
-				  "recording: `ls -li --full-time '%s' %s`",
-				  loss->name, name_case->view->path);
-	else if (loss->fault == JP_NAME_OTHER_FILE)
-		jp_blame_evidence(blame,
-				  "what lies there now has another build id: `readelf -n '%s'`",
-				  loss->name);
-	else if (loss->fault == JP_NAME_BAD_FILE)
-		jp_blame_evidence(blame,
-				  "what lies there now is no ELF file that can be read: "
-				  "`file '%s'`",
-				  loss->name);
-	else
-		jp_blame_evidence(blame, "it is not there: `ls -l '%s'`", loss->name);
-	if (id)
-		jp_blame_evidence(blame,
-				  "its build id is %s, and ~/.debug/.build-id and "
-				  "/usr/lib/debug/.build-id have no file of it: "
-				  "`perf buildid-list -i %s`",
-				  id, name_case->view->path);
-	else
-		jp_blame_evidence(blame,
-				  "the recording has no build id of it: `perf buildid-list -i %s`",
-				  name_case->view->path);
-	if (id)
+	say_what_is_there(name_case, blame, id);
+	say_build_id(name_case, blame, id);
+	if (id && loss->fault != JP_NAME_CHANGED)
 		jp_blame_remedy(blame,
 				"put the file of that build id where it was, or into a folder "
 				"DIR for --elf DIR; `perf buildid-cache --add FILE` does it for "
 				"perf; `perf archive` after recording keeps them");
+	else if (is_memory(loss))
+		jp_blame_remedy(blame, "record with --buildid-mmap, and give explain a copy of the "
+				       "program of that build id: --elf DIR");
 	else
 		jp_blame_remedy(blame,
 				"put the file back; and record with --buildid-mmap, which keeps "
@@ -125,6 +177,7 @@ int jp_blame_symbols(const struct jp_name_case *name_case)
 	case JP_NAME_NO_FILE:
 	case JP_NAME_OTHER_FILE:
 	case JP_NAME_BAD_FILE:
+	case JP_NAME_CHANGED:
 		return blame_missing(name_case);
 	case JP_NAME_STRIPPED:
 		return blame_stripped(name_case);

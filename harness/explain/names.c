@@ -5,11 +5,7 @@
 
 static int begin(struct jp_explain_view *view, struct jp_error *err)
 {
-	struct stat recording;
-	const bool known = jp_recording_stat(view, &recording);
-
-	view->state =
-		jp_name_losses_new(view->spaces, view->finder, known ? recording.st_mtime : 0);
+	view->state = jp_name_losses_new(view->spaces, view->finder, view->changed, view->ends);
 	return view->state ? 0 : jp_fail(err, ENOMEM, "no memory");
 }
 

@@ -178,7 +178,8 @@ struct jp_event {
 		} lost;
 		struct {
 			uint64_t count;
-		} namespaces; /* OTHER: a NAMESPACES record */
+			uint64_t pid, mnt; /* inodes of two of them; 0: not told */
+		} namespaces;              /* OTHER: a NAMESPACES record */
 		struct {
 			uint64_t cookie, count;
 			const uint64_t *ips;

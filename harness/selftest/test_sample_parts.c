@@ -140,6 +140,18 @@ static void namespaces(void)
 	check(!decode(&layout, &event, &regs) && event.type == JP_EVENT_OTHER &&
 		      event.namespaces.count == 7,
 	      "a record of namespaces has its count");
+	check(!event.namespaces.pid && !event.namespaces.mnt, "and no more than it holds");
+	begin(JP_PERF_RECORD_NAMESPACES, 0);
+	put(1);
+	put(7);
+	for (uint64_t i = 0; i < 7; i++) {
+		put(4);
+		put(100 + i);
+	}
+	put(MARK);
+	check(!decode(&layout, &event, &regs) && event.namespaces.pid == 103 &&
+		      event.namespaces.mnt == 105,
+	      "and the inodes of the pid and mount namespace");
 	begin(JP_PERF_RECORD_NAMESPACES, 0);
 	put(1);
 	put(MARK);

@@ -33,6 +33,17 @@ static bool has_table(const struct jp_elf_source *source, const char *name, GElf
 	return jp_elf_section(source, name, &head, NULL) && head.sh_type == type;
 }
 
+static bool is_cut_short(const struct jp_elf_source *source, uint64_t size)
+{
+	GElf_Ehdr head;
+	uint64_t length;
+
+	if (!gelf_getehdr(source->elf, &head) || !head.e_shoff)
+		return false;
+	length = (uint64_t)head.e_shnum * head.e_shentsize;
+	return head.e_shoff > size || length > size - head.e_shoff;
+}
+
 struct jp_elf_tables jp_elf_tables(const struct jp_elf_input *file)
 {
 	JP_ELF_CLOSED_AT_END struct jp_elf_source source;
@@ -43,6 +54,7 @@ struct jp_elf_tables jp_elf_tables(const struct jp_elf_input *file)
 	tables.elf = true;
 	tables.symtab = has_table(&source, ".symtab", SHT_SYMTAB);
 	tables.dynsym = has_table(&source, ".dynsym", SHT_DYNSYM);
+	tables.cut_short = is_cut_short(&source, file->size);
 	return tables;
 }
 

@@ -16,9 +16,10 @@ struct jp_elf_input {
 	size_t size;
 };
 
-/* What a file has: whether it is an ELF file at all, and which tables of symbols. */
+/* What a file has: whether it is an ELF file at all, whole, and which tables of symbols. */
 struct jp_elf_tables {
 	bool elf, symtab, dynsym;
+	bool cut_short; /* the file ends before its section headers do */
 };
 struct jp_elf_tables jp_elf_tables(const struct jp_elf_input *file);
 

@@ -291,6 +291,24 @@ static const char *decode_comm(const struct jp_perf_layout *layout,
 	return NULL;
 }
 
+/* Device and inode of each, in the order of the kernel's *_NS_INDEX. */
+static void decode_namespaces(const struct jp_perf_layout *layout,
+			      const struct jp_perf_record *record, struct jp_event *event)
+{
+	enum { PID = 3, MNT = 5, FIRST = 24, EACH = 16 };
+	const unsigned char *bytes = (const unsigned char *)record;
+	const uint64_t least = FIRST + layout->trailer;
+
+	event->type = JP_EVENT_OTHER;
+	event->namespaces.count = record->size >= least ? jp_perf_word(bytes + 16) : 0;
+	event->namespaces.pid = event->namespaces.mnt = 0;
+	if (event->namespaces.count <= MNT || record->size < least + (MNT + 1) * EACH)
+		return;
+	event->pid = load32(bytes + 8);
+	event->namespaces.pid = jp_perf_word(bytes + FIRST + PID * EACH + 8);
+	event->namespaces.mnt = jp_perf_word(bytes + FIRST + MNT * EACH + 8);
+}
+
 static const char *decode_lost(const struct jp_perf_layout *layout,
 			       const struct jp_perf_record *record, struct jp_event *event)
 {
@@ -366,10 +384,7 @@ const char *jp_perf_decode(const struct jp_perf_layout *layout, const struct jp_
 	case JP_PERF_RECORD_CALLCHAIN_DEFERRED:
 		return decode_deferred(layout, record, event);
 	case JP_PERF_RECORD_NAMESPACES:
-		event->type = JP_EVENT_OTHER;
-		event->namespaces.count = record->size >= 24 + layout->trailer
-						  ? jp_perf_word((const char *)record + 16)
-						  : 0;
+		decode_namespaces(layout, record, event);
 		return NULL;
 	case JP_PERF_RECORD_THROTTLE:
 		event->type = JP_EVENT_THROTTLE;

@@ -72,6 +72,11 @@ bool jp_file_finder_is_of_run(const struct jp_file_finder *finder)
 	return finder->run;
 }
 
+bool jp_file_finder_is_native(const struct jp_file_finder *finder)
+{
+	return !finder->run && !finder->given && finder->root < 0;
+}
+
 void jp_file_finder_free(struct jp_file_finder *finder)
 {
 	const struct jp_residence *residence;
@@ -285,7 +290,7 @@ bool jp_file_finder_changed(struct jp_file_finder *finder, const struct jp_wante
 	struct stat st;
 	bool changed;
 
-	if (finder->run || finder->given || finder->root >= 0 || wanted->id.size || !wanted->ino ||
+	if (!jp_file_finder_is_native(finder) || wanted->id.size || !wanted->ino ||
 	    jp_file_find_path(finder, wanted->pid, wanted->path, &found, NULL))
 		return false;
 	changed = !fstat(found.fd, &st) &&

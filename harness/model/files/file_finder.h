@@ -21,6 +21,8 @@ struct jp_file_finder *jp_file_finder_new(void);
  * of this machine. */
 struct jp_file_finder *jp_file_finder_of_run(const char *dir);
 bool jp_file_finder_is_of_run(const struct jp_file_finder *finder);
+/* Whether all files are this machine's own. */
+bool jp_file_finder_is_native(const struct jp_file_finder *finder);
 /* Looks in @elf first (harness/model/files/elf_folder.h; NULL: none), and below @root in place of
  * this machine's own (NULL): no ".." and no link leads out of it. -errno and a message: it is no
  * folder. */

@@ -98,9 +98,8 @@ void jp_places_look_up(struct jp_places *places, const struct jp_places_process 
 		return;
 	found->name = mapping->name;
 	found->place = jp_place_of(mapping->backing, mapping->name);
-	found->root = found->place == JP_PLACE_FILE &&
-		      (is_runtime(mapping->name) ||
-		       (process->program && strcmp(mapping->name, process->program) == 0));
+	found->root = (found->place == JP_PLACE_FILE && is_runtime(mapping->name)) ||
+		      (process->program && strcmp(mapping->name, process->program) == 0);
 }
 
 static void new_epoch(struct jp_places *places, struct jp_places_process *process)
@@ -159,7 +158,9 @@ static int see_map(struct jp_places *places, const struct jp_event *event)
 	process = jp_places_of(places, event->pid);
 	if (!process)
 		return -ENOMEM;
-	if (process->program_known || place != JP_PLACE_FILE || !(event->map.prot & JP_PROT_EXEC))
+	/* A program may be in memory alone (memfd_create and fexecve): exec maps it first. */
+	if (process->program_known || !(event->map.prot & JP_PROT_EXEC) ||
+	    (place != JP_PLACE_FILE && (place != JP_PLACE_MEMFD || !process->execs)))
 		return 0;
 	mapping = jp_replay_find(places->replay, event->pid, event->map.addr);
 	if (mapping)

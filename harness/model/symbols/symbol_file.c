@@ -70,6 +70,7 @@ static void find_files(struct held *held, struct jp_symbol_file *file,
 		input = input_of(found);
 		tables = jp_elf_tables(&input);
 		file->not_elf = !tables.elf;
+		file->broken = tables.cut_short;
 		if (!hold(held, found, tables))
 			jp_found_file_close(found);
 	}

@@ -10,7 +10,7 @@ struct jp_symbol_file {
 	int missing; /* 0, or why there is no such file, as jp_file_find() */
 	bool symtab; /* it was not stripped */
 	bool not_elf;
-	bool broken; /* its symbols cannot be read */
+	bool broken; /* it is cut short, or its symbols cannot be read */
 	struct jp_elf_symbols symbols;
 };
 /* @file is all zero. @recorded->id: where the capture knows it, else all zero. */

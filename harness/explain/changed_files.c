@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/explain/changed_files.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "harness/base/map.h"
+
+enum file_state { UNSEEN_FILE, SAME_FILE, CHANGED_FILE };
+
+struct jp_changed_files {
+	struct jp_replay *replay;
+	struct jp_file_finder *finder;
+	time_t recorded;
+	struct jp_map states; /* enum file_state, by the name's address */
+};
+
+struct jp_changed_files *jp_changed_files_new(struct jp_replay *replay,
+					      struct jp_file_finder *finder, time_t recorded)
+{
+	struct jp_changed_files *files = calloc(1, sizeof(*files));
+
+	if (files)
+		*files = (struct jp_changed_files){
+			.replay = replay, .finder = finder, .recorded = recorded};
+	return files;
+}
+
+void jp_changed_files_free(struct jp_changed_files *files)
+{
+	if (files)
+		jp_map_free(&files->states);
+	free(files);
+}
+
+/* What lies at @mapping's path on the recorded device; false: nothing there. */
+static bool stat_there(const struct jp_changed_files *files, const struct jp_mapping *mapping,
+		       struct stat *st)
+{
+	struct jp_found_file found;
+	bool there;
+
+	if (!mapping->ino ||
+	    jp_file_find_path(files->finder, mapping->pid, mapping->name, &found, NULL))
+		return false;
+	/* On overlayfs and btrfs the kernel records other devices than stat() gives. */
+	there = !fstat(found.fd, st) && st->st_dev == makedev(mapping->maj, mapping->min);
+	jp_found_file_close(&found);
+	return there;
+}
+
+static bool is_file(const struct jp_mapping *mapping)
+{
+	return mapping->backing == JP_BACKING_FILE && *mapping->name == '/';
+}
+
+/* Whether this machine is the recorded one: another file of the process is there as recorded. */
+static bool is_this_machine(const struct jp_changed_files *files, const struct jp_mapping *mapping)
+{
+	const struct jp_mapping *other = jp_replay_from(files->replay, mapping->pid, 0);
+	struct stat st;
+
+	for (; other; other = jp_replay_from(files->replay, mapping->pid, other->end))
+		if (is_file(other) && other->ino != mapping->ino && stat_there(files, other, &st) &&
+		    st.st_ino == other->ino)
+			return true;
+	return false;
+}
+
+/* The header's build id is that of the file which the recorder found at the path afterwards. The
+ * process, in a mount namespace of its own, may have had another there: what lies there now has
+ * another inode, and is not younger than the recording. */
+static bool was_another(const struct jp_changed_files *files, const struct jp_mapping *mapping)
+{
+	struct stat st;
+
+	return stat_there(files, mapping, &st) && st.st_ino != mapping->ino &&
+	       st.st_ctime < files->recorded && is_this_machine(files, mapping);
+}
+
+static bool is_changed(const struct jp_changed_files *files, const struct jp_mapping *mapping)
+{
+	const struct jp_wanted_file wanted = {
+		.path = mapping->name, .ino = mapping->ino, .pid = mapping->pid};
+
+	if (jp_file_finder_build_id(files->finder, mapping->name))
+		return was_another(files, mapping);
+	return jp_file_finder_changed(files->finder, &wanted, files->recorded);
+}
+
+bool jp_changed_files_has(struct jp_changed_files *files, const struct jp_mapping *mapping)
+{
+	uint64_t *state;
+
+	if (!files->recorded || !jp_file_finder_is_native(files->finder) || !is_file(mapping) ||
+	    mapping->build_id_size)
+		return false;
+	state = jp_map_at(&files->states, (uintptr_t)mapping->name, sizeof(*state));
+	if (!state)
+		return false;
+	if (*state == UNSEEN_FILE)
+		*state = is_changed(files, mapping) ? CHANGED_FILE : SAME_FILE;
+	return *state == CHANGED_FILE;
+}
