@@ -67,6 +67,9 @@ static bool is_root(const struct jp_end *end)
 
 	if (end->kind != JP_END_HERE)
 		return false;
+	/* A thread begins in one place: what functions of libc call, such as qsort(), does not. */
+	if (end->code == JP_CODE_LIBC && end->use == JP_FRAME_USED && end->image->main_root)
+		return end->main * 2 < end->samples;
 	if (end->code == JP_CODE_LIBC || end->code == JP_CODE_LOADER || end->use == JP_FRAME_ROOT)
 		return true;
 	if (end->code == JP_CODE_EMITTED)
@@ -114,7 +117,7 @@ int jp_culprits_find(const struct jp_ends *ends, struct jp_culprits *culprits)
 		if (!leaf && end->kind != JP_END_SINGLE && end->kind != JP_END_HERE)
 			continue;
 		/* What looks like garbage may be code that nobody told of. */
-		if (jp_image_replaced(end->image))
+		if (jp_image_replaced(end->image) || jp_end_has_unknown_caller(end))
 			continue;
 		if (!leaf && is_root(end))
 			continue;

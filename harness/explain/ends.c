@@ -254,6 +254,22 @@ static void count(struct jp_end *end, const struct jp_event *event, const struct
 	end->from_jit += ending->in_jit;
 	if (ending->next && !end->garbage++)
 		end->next = ending->next;
+	end->again += ending->next && ending->next == end->next;
+	end->main += event->tid == event->pid;
+	/* glibc's, which calls main() and then exit(), saves nothing. */
+	if (end->kind == JP_END_HERE && end->code == JP_CODE_LIBC && end->use != JP_FRAME_USED &&
+	    end->use != JP_FRAME_UNKNOWN && end->main)
+		end->image->main_root = true;
+}
+
+bool jp_end_has_unknown_caller(const struct jp_end *end)
+{
+	enum { FEW = 10, LEAST = 5, LOWEST = 0x1000 };
+
+	/* Garbage differs from sample to sample. */
+	return end->kind == JP_END_HERE && end->use == JP_FRAME_LINKED && end->again >= LEAST &&
+	       end->again * FEW >= end->samples * (FEW - 1) && end->next >= LOWEST &&
+	       end->next < UINT64_C(1) << 47;
 }
 
 static void stretch(struct jp_image *image, uint64_t addr)

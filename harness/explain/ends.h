@@ -39,6 +39,7 @@ struct jp_image {
 	uint64_t unmapped_since;      /* of those, after the last in a known file */
 	uint64_t low, high;           /* of the addresses in no mapping */
 	uint64_t elsewhere; /* of those samples, of a stack that only another program has */
+	bool main_root;     /* chains of the main thread show where it began */
 	bool low_file;      /* a mapping is where programs lie that are not PIE */
 };
 
@@ -58,6 +59,8 @@ struct jp_end {
 	uint64_t blank;       /* of those, taken in the kernel, with nothing in their dumps */
 	uint64_t nr_frames;   /* of all of them */
 	uint64_t garbage;     /* of those, with addresses behind it that are none */
+	uint64_t again;       /* of those, with the same one as the first */
+	uint64_t main;        /* of all of them, taken in the main thread */
 	/* The first of them: */
 	uint64_t time, next, frames;
 	uint64_t dump;  /* bytes */
@@ -86,6 +89,10 @@ bool jp_image_replaced(const struct jp_image *image);
 
 /* Whether mappings called @name are of the main program of @pid, as far as that is known. */
 bool jp_ends_is_program(const struct jp_ends *ends, uint32_t pid, const char *name);
+
+/* Whether the function at @end does link its frame, so that what follows is the address of its
+ * caller: code that no record tells of. */
+bool jp_end_has_unknown_caller(const struct jp_end *end);
 
 struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir,
 			    struct jp_file_finder *finder, struct jp_changed_files *changed);

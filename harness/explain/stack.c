@@ -3,13 +3,20 @@
 
 #include <stdlib.h>
 
+#include "harness/base/map.h"
+#include "harness/format/elf/elf_symbols.h"
+#include "harness/model/files/file_finder.h"
+
 enum { FRAMES = 1024 };
+enum indexed { UNSEEN, INDEXED, NOT_INDEXED };
 
 struct jp_stacks {
 	struct jp_unwinder *unwinder;
 	uint64_t ip; /* the stack of a sample that has none */
 	uint64_t frames[FRAMES], others[FRAMES];
 	struct jp_stack other;
+	struct jp_file_finder *finder;
+	struct jp_map indexed; /* enum indexed, by the name's address */
 };
 
 struct jp_stacks *jp_stacks_new(const char *elf_dir, struct jp_file_finder *finder)
@@ -18,8 +25,10 @@ struct jp_stacks *jp_stacks_new(const char *elf_dir, struct jp_file_finder *find
 
 	if (stacks && !(stacks->unwinder = jp_unwinder_new(elf_dir, finder))) {
 		free(stacks);
-		stacks = NULL;
+		return NULL;
 	}
+	if (stacks)
+		stacks->finder = finder;
 	return stacks;
 }
 
@@ -28,6 +37,7 @@ void jp_stacks_free(struct jp_stacks *stacks)
 	if (!stacks)
 		return;
 	jp_unwinder_free(stacks->unwinder);
+	jp_map_free(&stacks->indexed);
 	free(stacks);
 }
 
@@ -46,6 +56,68 @@ static void walk(struct jp_stacks *stacks, struct jp_replay *spaces, const struc
 	};
 }
 
+/* Whether the file that inject made of a jitdump says that it has no call frame information: an
+ * index without entries (V8 writes such). */
+static bool has_empty_index(struct jp_stacks *stacks, const struct jp_mapping *mapping)
+{
+	uint64_t *known = jp_map_at(&stacks->indexed, (uintptr_t)mapping->name, sizeof(*known));
+	const struct jp_wanted_file wanted = {.path = mapping->name, .pid = mapping->pid};
+	struct jp_found_file found;
+
+	if (!known || *known)
+		return known && *known == INDEXED;
+	*known = NOT_INDEXED;
+	if (!jp_file_find(stacks->finder, &wanted, JP_FILE_ITSELF, &found, NULL)) {
+		if (jp_elf_tables(&(struct jp_elf_input){found.fd, found.image, found.size})
+			    .frame_index)
+			*known = INDEXED;
+		jp_found_file_close(&found);
+	}
+	return *known == INDEXED;
+}
+
+/* Whether perf goes on by frame pointers where the walk ended: in a file with call frame
+ * information, but none for the address (docs/unwinding.md). */
+static bool goes_on(struct jp_stacks *stacks, struct jp_replay *spaces, uint32_t pid,
+		    const struct jp_stack *stack)
+{
+	const struct jp_mapping *mapping = jp_replay_find(spaces, pid, stack->where);
+
+	if (!mapping || mapping->backing != JP_BACKING_FILE || *mapping->name != '/')
+		return false;
+	return stack->stop == JP_UNWIND_NO_CFI ||
+	       (stack->stop == JP_UNWIND_NO_ELF && jp_file_path_injected(mapping->name) &&
+		has_empty_index(stacks, mapping));
+}
+
+static bool all_in_files(struct jp_replay *spaces, uint32_t pid, const struct jp_stack *stack)
+{
+	for (uint64_t i = 0; i < stack->count; i++) {
+		const struct jp_mapping *mapping = jp_replay_find(spaces, pid, stack->frames[i]);
+
+		if (!mapping || mapping->backing != JP_BACKING_FILE)
+			return false;
+	}
+	return true;
+}
+
+/* The walk as perf's, where that comes to the end. */
+static bool walk_on(struct jp_stacks *stacks, struct jp_replay *spaces,
+		    const struct jp_event *sample, struct jp_stack *stack)
+{
+	if (!goes_on(stacks, spaces, sample->pid, stack))
+		return false;
+	jp_unwinder_frame_pointers(stacks->unwinder, true);
+	walk(stacks, spaces, sample, JP_DUMP, stacks->others, &stacks->other);
+	jp_unwinder_frame_pointers(stacks->unwinder, false);
+	if (stacks->other.stop != JP_UNWIND_ROOT ||
+	    !all_in_files(spaces, sample->pid, &stacks->other))
+		return false;
+	*stack = stacks->other;
+	stack->method = JP_DUMP_CFI;
+	return true;
+}
+
 /* By the dump alone. */
 static void walk_dump(struct jp_stacks *stacks, struct jp_replay *spaces,
 		      const struct jp_event *sample, struct jp_stack *stack)
@@ -54,7 +126,8 @@ static void walk_dump(struct jp_stacks *stacks, struct jp_replay *spaces,
 	/* Whatever the code has, there is nothing to walk. */
 	if (!sample->sample.stack_size)
 		stack->stop = JP_UNWIND_DUMP_SHORT;
-	if (stack->stop != JP_UNWIND_NO_CFI && stack->stop != JP_UNWIND_UNMAPPED)
+	if (walk_on(stacks, spaces, sample, stack) ||
+	    (stack->stop != JP_UNWIND_NO_CFI && stack->stop != JP_UNWIND_UNMAPPED))
 		return;
 	walk(stacks, spaces, sample, stack->stop == JP_UNWIND_NO_CFI ? JP_DUMP : JP_DUMP_FP,
 	     stacks->others, &stacks->other);

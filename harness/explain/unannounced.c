@@ -13,6 +13,7 @@ struct unannounced {
 	struct jp_image *image;
 	uint64_t samples;
 	uint64_t before_loss; /* of those, of pages that were hit before the first loss */
+	uint64_t starts; /* of those, where the program's main() has its caller in no mapping */
 	const struct jp_end *worst;
 };
 
@@ -59,6 +60,8 @@ static uint64_t unknown_at(const struct jp_end *end)
 {
 	if (end->kind == JP_END_UNMAPPED || end->kind == JP_END_CALLER)
 		return end->samples;
+	if (jp_end_has_unknown_caller(end))
+		return end->again;
 	if (!jp_image_replaced(end->image) ||
 	    (end->kind != JP_END_SINGLE && end->kind != JP_END_HERE))
 		return 0;
@@ -84,6 +87,7 @@ static int add(struct missing_records *state, const struct jp_end *end)
 	}
 	one = &state->list[*at - 1];
 	one->samples += samples;
+	one->starts += end->code == JP_CODE_PROGRAM && jp_end_has_unknown_caller(end) ? samples : 0;
 	one->before_loss += end->time < state->lost.first ? samples : 0;
 	if (!one->worst || samples > unknown_at(one->worst))
 		one->worst = end;
@@ -104,6 +108,9 @@ static const char *cause_of(const struct jp_explain_view *view, const struct mis
 	    one->before_loss * 2 < one->samples)
 		return "lost-records"; /* What is known of it is another program, or became one. */
 	if (image->files && jp_image_replaced(image))
+		return "exec-while-disabled";
+	/* Its own addresses are the same, libc's are not. */
+	if (image->libc && !image->exec && one->starts * 2 >= one->samples)
 		return "exec-while-disabled";
 	/* Its name would be told with the first glance at it, and by an exec that was seen. */
 	if (!image->files && !*image->process && (image->anon || state->count > 1))

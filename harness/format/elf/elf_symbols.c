@@ -48,12 +48,14 @@ struct jp_elf_tables jp_elf_tables(const struct jp_elf_input *file)
 {
 	JP_ELF_CLOSED_AT_END struct jp_elf_source source;
 	struct jp_elf_tables tables = {0};
+	GElf_Shdr head;
 
 	if (jp_elf_source_open(&source, file->fd, file->image, file->size, NULL))
 		return tables;
 	tables.elf = true;
 	tables.symtab = has_table(&source, ".symtab", SHT_SYMTAB);
 	tables.dynsym = has_table(&source, ".dynsym", SHT_DYNSYM);
+	tables.frame_index = jp_elf_section(&source, ".eh_frame_hdr", &head, NULL);
 	tables.cut_short = is_cut_short(&source, file->size);
 	return tables;
 }

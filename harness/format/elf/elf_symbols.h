@@ -19,7 +19,8 @@ struct jp_elf_input {
 /* What a file has: whether it is an ELF file at all, whole, and which tables of symbols. */
 struct jp_elf_tables {
 	bool elf, symtab, dynsym;
-	bool cut_short; /* the file ends before its section headers do */
+	bool frame_index; /* .eh_frame_hdr */
+	bool cut_short;   /* the file ends before its section headers do */
 };
 struct jp_elf_tables jp_elf_tables(const struct jp_elf_input *file);
 
