@@ -10,28 +10,62 @@
 /* A file may say anything. */
 #define MOST 1e18
 
-void jp_lost_see(struct jp_lost *lost, const struct jp_event *event)
+/* A ring's last records, of which so many tell what is lost next. */
+enum { LAST = 32 };
+#define MARK (UINT64_C(1) << LAST)
+
+static void add_record(uint64_t *last, bool sample)
+{
+	*last = (*last ? *last : 1) << 1 | sample;
+	if (*last >= MARK << 1)
+		*last = (*last & (MARK - 1)) | MARK;
+}
+
+static double part_of_samples(uint64_t last)
+{
+	const int count = last ? 63 - __builtin_clzll(last) : 0;
+
+	return count ? (__builtin_popcountll(last) - 1) / (double)count : 0;
+}
+
+int jp_lost_see(struct jp_lost *lost, const struct jp_event *event)
 {
 	const bool both = event->asked && event->asked->sideband;
+	uint64_t *last = jp_map_at(&lost->last, event->cpu, sizeof(*last));
 
+	if (!last)
+		return -ENOMEM;
 	switch (event->type) {
+	case JP_EVENT_SAMPLE:
+		add_record(last, true);
+		return 0;
 	case JP_EVENT_MAP:
 	case JP_EVENT_COMM:
 	case JP_EVENT_FORK:
 	case JP_EVENT_EXIT:
-		lost->sideband += event->time != 0;
-		return;
+		if (event->time) {
+			add_record(last, false);
+			lost->sideband++;
+		}
+		return 0;
 	case JP_EVENT_LOST:
 		lost->records[both] += event->lost.lost;
+		lost->among += both ? event->lost.lost * part_of_samples(*last) : 0;
 		break;
 	case JP_EVENT_LOST_SAMPLES:
 		lost->samples[both] += event->lost.lost;
 		break;
 	default:
-		return;
+		return 0;
 	}
 	if (!lost->first)
 		lost->first = event->time;
+	return 0;
+}
+
+void jp_lost_free(struct jp_lost *lost)
+{
+	jp_map_free(&lost->last);
 }
 
 static struct jp_blame *blame(const struct jp_lost *lost, struct jp_explain_view *view,
@@ -69,8 +103,9 @@ int jp_lost_blame(const struct jp_lost *lost, struct jp_explain_view *view, uint
 	/* Of a ring for both, so many as of those that came through. */
 	const double part = lost->sideband / ((double)lost->sideband + view->samples + 1);
 	const uint64_t sideband = (uint64_t)fmin(mixed * part, MOST),
-		       /* Where samples need lost records, those are what a ring for both lost. */
-		samples = sure + (harm ? 0 : mixed - sideband);
+		       /* Where samples need lost records, many of what a ring for both lost are
+			* those: what came just before tells how many. */
+		samples = sure + (harm ? (uint64_t)fmin(lost->among, mixed) : mixed - sideband);
 	struct jp_blame *found;
 
 	/* Where few were mappings, no sample is known to need one. */
