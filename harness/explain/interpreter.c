@@ -12,36 +12,43 @@ static const char emitted_name[] = "Interpreter";
 
 /* Samples taken in the emitted code of a process. */
 struct interpreted {
-	uint64_t samples, interpreted;
+	uint64_t samples, interpreted, named;
+};
+
+/* Samples of a process whose interpreter is in a file with other code. */
+struct looped {
+	uint64_t top; /* taken in it */
+	uint64_t any; /* that it called, or that are in it, and no emitted code */
 };
 
 /* Code that is an interpreter's in a file where most is not: its functions are called so. What is
  * sampled elsewhere, as in a garbage collector, is not for the program's functions to show. */
 static const struct {
 	const char *file, *function;
+	const char *entry; /* what calls each function of the program */
 } loops[] = {
-	{"node", "Builtins_"},
+	{"node", "Builtins_", "Builtins_InterpreterEntryTrampoline"},
 };
 
 struct interpreter_state {
 	struct jp_names *names;
-	struct jp_map looped;    /* uint64_t by pid: samples taken in such a function */
+	struct jp_map looped;    /* struct looped, by pid */
 	struct jp_map places;    /* enum emitted_place, by address and pid */
 	struct jp_map processes; /* struct interpreted, by pid */
 };
 
-enum emitted_place { UNSEEN, ELSEWHERE, EMITTED, INTERPRETER, LOOP };
+enum emitted_place { UNSEEN, ELSEWHERE, EMITTED, NAMED, INTERPRETER, LOOP, ENTRY };
 
-/* What functions of the interpreter @file are called that run a program's; NULL: all may. */
-static const char *loop_of(const char *file)
+/* The loop of the interpreter @file; -1: all of it may be one. */
+static int loop_of(const char *file)
 {
 	const char *slash = strrchr(file, '/');
 	const char *name = slash ? slash + 1 : file;
 
 	for (size_t i = 0; i < sizeof(loops) / sizeof(*loops); i++)
 		if (strncmp(name, loops[i].file, strlen(loops[i].file)) == 0)
-			return loops[i].function;
-	return NULL;
+			return (int)i;
+	return -1;
 }
 
 static int begin(struct jp_explain_view *view, struct jp_error *err)
@@ -67,25 +74,34 @@ static void free_state(void *context)
 	free(state);
 }
 
+/* What a function called so in the file of @loop is. */
+static enum emitted_place look_at(const struct jp_name *name, int loop)
+{
+	/* Without symbols nobody can tell. */
+	if (name->how == JP_NAME_STRIPPED)
+		return LOOP;
+	if (!name->text || strncmp(name->text, loops[loop].function, strlen(loops[loop].function)))
+		return ELSEWHERE;
+	return strcmp(name->text, loops[loop].entry) == 0 ? ENTRY : LOOP;
+}
+
 static enum emitted_place look_up(const struct jp_explain_view *view, uint32_t pid, uint64_t addr)
 {
 	const struct interpreter_state *state = view->state;
 	const struct jp_mapping *mapping = jp_replay_find(view->spaces, pid, addr);
-	const char *loop = mapping ? loop_of(mapping->name) : NULL;
+	const int loop = mapping ? loop_of(mapping->name) : -1;
 	struct jp_name name;
 
-	if (loop) {
+	if (loop >= 0) {
 		name = jp_names_find(state->names, mapping, addr);
-		/* Without symbols nobody can tell. */
-		return (name.text && strncmp(name.text, loop, strlen(loop)) == 0) ||
-				       name.how == JP_NAME_STRIPPED
-			       ? LOOP
-			       : ELSEWHERE;
+		return look_at(&name, loop);
 	}
 	if (!mapping || jp_code_of(mapping->backing, mapping->name) != JP_CODE_EMITTED)
 		return ELSEWHERE;
 	name = jp_names_find(state->names, mapping, addr);
-	return name.text && strcmp(name.text, emitted_name) == 0 ? INTERPRETER : EMITTED;
+	if (!name.text)
+		return EMITTED;
+	return strcmp(name.text, emitted_name) == 0 ? INTERPRETER : NAMED;
 }
 
 /* What lay at an address at first is what counts: interpreters stay where they are. -ENOMEM. */
@@ -101,32 +117,58 @@ static int place_at(const struct jp_explain_view *view, uint32_t pid, uint64_t a
 	return (int)*place;
 }
 
+/* A sample whose innermost frame is at @top, in a process whose interpreter is in a file. */
+static int see_loop(const struct jp_explain_view *view, uint32_t pid, const struct jp_stack *stack,
+		    int top)
+{
+	struct interpreter_state *state = view->state;
+	struct looped *looped = jp_map_at(&state->looped, pid, sizeof(*looped));
+	bool entered = false;
+	uint64_t i;
+
+	if (!looped)
+		return -ENOMEM;
+	looped->top += top == LOOP || top == ENTRY;
+	for (i = 0; i < stack->count; i++) {
+		const int place = place_at(view, pid, stack->frames[i]);
+
+		if (place < 0)
+			return place;
+		if (place == EMITTED || place == NAMED || place == INTERPRETER)
+			return 0;
+		entered |= place == ENTRY;
+	}
+	looped->any += entered;
+	return 0;
+}
+
 static int see(struct jp_explain_view *view, const struct jp_event *event,
 	       const struct jp_stack *stack)
 {
 	struct interpreter_state *state = view->state;
-	struct interpreted *process;
-	uint64_t *looped;
-	int place;
+	const struct jp_places_process *process;
+	struct interpreted *emitted;
+	int place, ret;
 
 	if (!stack || !stack->count || jp_places_none(event))
 		return 0;
 	place = place_at(view, event->pid, stack->frames[0]);
 	if (place < 0)
 		return place;
-	if (place == LOOP) {
-		looped = jp_map_at(&state->looped, event->pid, sizeof(*looped));
-		if (!looped)
-			return -ENOMEM;
-		++*looped;
+	process = jp_places_of(view->ends->places, event->pid);
+	if (process && process->program && loop_of(process->program) >= 0) {
+		ret = see_loop(view, event->pid, stack, place);
+		if (ret)
+			return ret;
 	}
-	if (place != EMITTED && place != INTERPRETER)
+	if (place != EMITTED && place != NAMED && place != INTERPRETER)
 		return 0;
-	process = jp_map_at(&state->processes, event->pid, sizeof(*process));
-	if (!process)
+	emitted = jp_map_at(&state->processes, event->pid, sizeof(*emitted));
+	if (!emitted)
 		return -ENOMEM;
-	process->samples++;
-	process->interpreted += place == INTERPRETER;
+	emitted->samples++;
+	emitted->named += place == NAMED;
+	emitted->interpreted += place == INTERPRETER;
 	return 0;
 }
 
@@ -151,16 +193,32 @@ static const char *remedy_of(const char *interpreter)
 	return "a profiler that reads the interpreter's own stacks";
 }
 
-/* Samples of @image that show an interpreter's functions, and no emitted code. */
+/* Samples of @image that show an interpreter's functions, and no emitted code; 0: so few that any
+ * start of a program has them. */
 static uint64_t interpreted_by_file(const struct interpreter_state *state,
 				    const struct jp_image *image)
 {
-	const uint64_t *looped;
+	enum { HALF = 2, SOME = 5, FEW = 10 };
+	const struct interpreted *emitted;
+	const struct looped *looped;
+	uint64_t samples = image->interpreted, part = HALF;
 
-	if (!image->interpreted || !loop_of(image->interpreter))
-		return image->interpreted;
-	looped = jp_map_find(&state->looped, image->pid);
-	return !looped ? 0 : *looped < image->interpreted ? *looped : image->interpreted;
+	if (samples && loop_of(image->interpreter) >= 0) {
+		looped = jp_map_find(&state->looped, image->pid);
+		emitted = jp_map_find(&state->processes, image->pid);
+		if (!looped)
+			return 0;
+		/* Where emitted code has no names, or stacks end, that is what is to be mended
+		 * first. */
+		if (looped->any && image->whole * FEW >= image->samples * (FEW - 1) &&
+		    (!emitted || emitted->named * HALF >= emitted->samples)) {
+			samples = looped->any < samples ? looped->any : samples;
+			part = SOME;
+		} else {
+			samples = looped->top < samples ? looped->top : samples;
+		}
+	}
+	return samples * part >= image->samples ? samples : 0;
 }
 
 /* The functions of @image's program are behind those of an interpreter that is a file. */
@@ -219,7 +277,7 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 		struct interpreted *process = jp_map_find(&state->processes, image->pid);
 		const uint64_t by_file = interpreted_by_file(state, image);
 
-		if (by_file && by_file * 2 >= image->samples)
+		if (by_file)
 			ret = blame_file(view, image, by_file);
 		else if (process && image->samples && process->interpreted &&
 			 process->interpreted * 5 >= process->samples * 4) {
