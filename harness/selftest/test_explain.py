@@ -272,6 +272,91 @@ class Libraries(Recording):
         self.assertEqual(self.causes(), {})
 
 
+    def test_unknown_caller(self) -> None:
+        """A function that links its frame has a caller: what is constant there is no garbage."""
+        names = self.library("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
+        self.sample(names["leaf"] + 9, names["other"] + 20, ANON, count=100)
+        self.only("attach-window", 1)
+
+    def test_garbage_behind_a_frame(self) -> None:
+        names = self.library("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
+        for number in range(100):
+            self.sample(names["leaf"] + 9, names["other"] + 20, ANON + 8 * number)
+        self.only("library-no-frame-pointer", 1)
+
+
+class LibC(Recording):
+    """Threads begin in one place of libc, whatever else of it calls back."""
+
+    SOURCE = """
+    .macro function name
+    .globl \\name
+    .type \\name, @function
+    \\name: .cfi_startproc
+    .endm
+    function sort
+    push %rbp
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset %rbp, 0
+    .fill 64, 1, 0x90
+    pop %rbp
+    ret
+    .cfi_endproc
+    function start
+    sub $152, %rsp
+    .cfi_adjust_cfa_offset 152
+    .fill 64, 1, 0x90
+    hlt
+    .cfi_endproc
+    """
+
+    def library(self) -> dict[str, int]:
+        path = self.place("libc.so.6")
+        process.must(["gcc", "-shared", "-nostdlib", "-o", path, self.write(self.SOURCE, "c.s")])
+        self.map(LIBRARY, path, 8, size=0x1000, pgoff=0x1000, ino=os.stat(path).st_ino)
+        return {name: LIBRARY + int(start, 16) - 0x1000 + 32 for start, name in
+                re.findall(r"^([0-9a-f]+) T (sort|start)$", process.must(["nm", path]), re.M)}
+
+    def test_called_back(self) -> None:
+        names = self.library()
+        self.sample(MAIN, names["start"], count=20)
+        self.sample(MAIN + 8, names["sort"], count=80)
+        self.only("library-no-frame-pointer", 0.8)
+
+    def test_start_that_saves(self) -> None:
+        """Older libcs': where no other start is seen, chains end there rightly."""
+        names = self.library()
+        self.sample(MAIN, names["sort"], count=100)
+        self.assertEqual(self.causes(), {})
+
+
+class Node(Recording):
+    """An interpreter that is a part of a file, entered for each function of the program."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        path = self.place("node")
+        process.compile_c("void Builtins_InterpreterEntryTrampoline(void) {} void other(void) {}",
+                          path, "-O0", "-shared", "-fPIC", "-falign-functions=64")
+        self.add(self.perf.comm(PID, PID, "node", 8, executed=True))
+        self.map(LIBRARY, path, 9, size=0x1000, pgoff=0x1000, ino=os.stat(path).st_ino)
+        self.map(LIBC, "/usr/lib/libc.so.6", 9, size=0x100000)
+        self.entry, self.other = (
+            LIBRARY + int(re.search(rf"^([0-9a-f]+) T {name}$", process.must(["nm", path]),
+                                    re.M)[1], 16) - 0x1000 + 4  # type: ignore[index]
+            for name in ("Builtins_InterpreterEntryTrampoline", "other"))
+
+    def test_called_by_it(self) -> None:
+        self.sample(self.other, self.entry, self.other, ROOT, count=30)
+        self.sample(self.other, ROOT, count=70)
+        self.only("interpreter", 0.3)
+
+    def test_a_start(self) -> None:
+        self.sample(self.other, self.entry, self.other, ROOT, count=10)
+        self.sample(self.other, ROOT, count=90)
+        self.assertEqual(self.causes(), {})
+
+
 class Records(Recording):
     """Code that runs and that no record announces."""
 
@@ -392,6 +477,17 @@ class Losses(Recording):
         self.add(self.perf.side(rd.LOST, struct.pack("<QQ", 7, 50), self.time))
         self.sample(ANON, MAIN, ROOT, count=100)
         self.only("lost-records", 0.5)
+
+    def test_lost_records_among_samples(self) -> None:
+        """Some samples need a lost record; what came before the loss were samples."""
+        struct.pack_into("<Q", self.perf.attrs[0].raw, ATTR_FLAGS,
+                         self.perf.attrs[0].flags | MMAP_FLAG)
+        self.sample(MAIN, ROOT, count=150)
+        self.add(self.perf.side(rd.LOST, struct.pack("<QQ", 7, 200), self.time))
+        self.sample(ANON, MAIN, ROOT, count=50)
+        found = self.causes()
+        self.assertEqual([(name, round(one["share"], 2)) for name, one in found.items()],
+                         [("lost-samples", 0.5), ("lost-records", 0.25)])
 
     def test_lost_records_of_a_storm(self) -> None:
         """One ring for both: what was lost is as what came, mostly mappings."""

@@ -23,6 +23,7 @@ PID, OTHER = 4711, 1
 CODE = 0x7f1000000000
 FILE = 0x7f2000000000
 SAMPLES = 100
+NAMESPACES = 16
 NAMING = {"missing-file", "stripped-symbols", "no-name-source", "map-not-read-for-memfd",
           "map-stale", "map-partial", "map-wrong-owner", "pid-namespace-map",
           "jitdump-not-injected", "jitdump-file-gone", "jitdump-wrong-clock", "jitdump-hidden"}
@@ -194,6 +195,46 @@ class PerfMaps(Explained):
         self.samples(CODE + 4)
         self.expect("no-name-source")
 
+    def test_map_of_the_parent_for_inherited_code(self) -> None:
+        """A record of the child's own covers what it inherited: its own map is asked, too late."""
+        self.publish((CODE, 0x100, "inherited"), pid=OTHER)
+        self.publish((CODE + 0x200, 0x100, "own"))
+        self.add(self.perf.fork(PID, OTHER, 6), self.perf.comm(PID, PID, "java", 8))
+        self.map("//anon")
+        self.samples(CODE + 0x204)
+        self.samples(CODE + 4, time=100 + 1000 * SAMPLES)
+        found = self.expect("map-partial", file="/tmp/perf-4711.map")
+        self.assertIn("/tmp/perf-1.map", found["evidence"][2])
+
+    def namespaces(self, pid: int, mount: int, time: int) -> None:
+        body = struct.pack("<IIQ", pid, pid, 7)
+        for index in range(7):
+            body += struct.pack("<QQ", 4, mount if index == 5 else 100 + index)
+        self.add(self.perf.side(NAMESPACES, body, time))
+
+    def test_namespaces_of_its_own(self) -> None:
+        self.namespaces(OTHER, 1, 2)
+        self.namespaces(PID, 2, 6)
+        self.map("//anon")
+        self.samples(CODE + 4)
+        found = self.expect("pid-namespace-map")
+        self.assertIn("0x2", found["evidence"][1])
+
+    def test_namespaces_of_all(self) -> None:
+        self.namespaces(OTHER, 1, 2)
+        self.namespaces(PID, 1, 6)
+        self.map("//anon")
+        self.samples(CODE + 4)
+        self.expect("no-name-source")
+
+    def test_program_in_memory(self) -> None:
+        """Called by fexecve of a memfd: it is a file without a place, no emitted code."""
+        self.add(self.perf.comm(PID, PID, "java", 9, executed=True))
+        self.map("/memfd:java (deleted)")
+        self.samples(CODE + 4)
+        found = self.expect("missing-file", file="/memfd:java (deleted)")
+        self.assertIn("memfd_create", found["evidence"][1])
+
     def test_map_of_a_later_life(self) -> None:
         """It was written anew after an exec: what ran before has lost its names."""
         self.publish((CODE + 0x200, 0x100, "now"))
@@ -332,6 +373,13 @@ class Files(Explained):
         os.unlink(self.library)
         found = self.expect("missing-file", file="/lib/made.so")
         self.assertIn("cd" * 20, found["evidence"][2])
+
+    def test_cut_short(self) -> None:
+        """Its build id is there, its symbols are not: it was not stripped."""
+        self.header("ab" * 20)
+        os.truncate(self.library, 0x1000)
+        found = self.expect("missing-file", file="/lib/made.so")
+        self.assertIn("no whole ELF file", found["evidence"][1])
 
     def test_replaced(self) -> None:
         self.header("cd" * 20)
