@@ -107,65 +107,82 @@ static const struct jp_capture *plain_capture(bool launches)
 	return NULL;
 }
 
-static int record(int argc, char **argv)
+/* NULL and a message. */
+static struct jp_session *start(struct record_request *request, struct jp_target *target,
+				struct jp_error *err)
 {
-	struct record_request request = {.options = jp_capture_defaults()};
-	struct jp_target target = {.inherit_fds = {-1, -1, -1, -1}};
-	const struct jp_capture *capture;
-	struct jp_session *session;
-	uint64_t samples, lost_samples, lost_sideband;
-	uint32_t frequency;
-	struct jp_error err = {""};
-	char name[64], order[64], silence[256], *policy[] = {name, order, NULL};
-	int ret, status;
+	const struct jp_capture *capture = plain_capture(request->command.count);
+	char name[64], order[64], *policy[] = {name, order, NULL};
 
-	if (!parse(&request, argc, argv, &status))
-		return status;
-	capture = plain_capture(request.command.count);
 	if (!capture) {
-		fprintf(stderr, "jitproof record: no capture is plain: the build is broken\n");
-		return JP_EXIT_BROKEN;
+		jp_fail(err, EINVAL, "no capture is plain: the build is broken");
+		return NULL;
 	}
 	snprintf(name, sizeof(name), "%s", capture->name);
-	snprintf(order, sizeof(order), "--order=%s", request.order ?: "");
+	snprintf(order, sizeof(order), "--order=%s", request->order ?: "");
 	/* perf by libunwind reads .eh_frame through the mappings of data (docs/unwinding.md). */
-	request.options.all_maps |= request.options.stack > 0;
-	target.pid = (pid_t)request.pid;
-	target.command = request.command.list;
-	catch_signals();
-	session = jp_session_start(capture, request.order ? 2 : 1, policy, &request.options,
-				   &target, NULL, request.output, &err);
-	if (!session) {
-		fprintf(stderr, "jitproof record: %s\n", err.text);
-		return JP_EXIT_BAD;
-	}
-	running = session;
-	if (!caught && !child_ended)
-		jp_session_wait(session, 0, UINT64_MAX);
-	running = NULL;
-	if (request.command.count)
-		status = reap(target.pid);
+	request->options.all_maps |= request->options.stack > 0;
+	target->pid = (pid_t)request->pid;
+	target->command = request->command.list;
+	return jp_session_start(capture, request->order ? 2 : 1, policy, &request->options, target,
+				NULL, request->output, err);
+}
+
+/* Ends @session, and says what came of it. 0, or -errno and a message. */
+static int finish(struct jp_session *session, const struct record_request *request,
+		  struct jp_error *err)
+{
+	uint64_t samples, lost_samples, lost_sideband;
+	uint32_t frequency;
+	char silence[256];
+	int ret;
+
 	jp_session_stop(session, &lost_samples, &lost_sideband);
 	samples = jp_session_samples(session);
 	jp_session_silence(session, silence, sizeof(silence));
 	frequency = jp_session_frequency(session);
-	ret = jp_session_finish(session, &err);
-	if (ret) {
-		fprintf(stderr, "jitproof record: %s\n", err.text);
-		return JP_EXIT_BAD;
-	}
+	ret = jp_session_finish(session, err);
+	if (ret)
+		return ret;
 	fprintf(stderr,
 		"jitproof record: %" PRIu64 " samples, %" PRIu64 " lost, %" PRIu64
 		" mapping records lost, %s (%" PRIu64 " bytes)\n",
-		samples, lost_samples, lost_sideband, request.output, size_of(request.output));
-	if (frequency < request.options.frequency)
+		samples, lost_samples, lost_sideband, request->output, size_of(request->output));
+	if (frequency < request->options.frequency)
 		fprintf(stderr,
 			"jitproof record: note: %u samples a second and thread, not %u: for more, "
 			"larger rings (--ring, RLIMIT_MEMLOCK), smaller --stack, or "
 			"kernel.perf_event_max_sample_rate\n",
-			frequency, request.options.frequency);
+			frequency, request->options.frequency);
 	if (!samples)
 		fprintf(stderr, "jitproof record: no samples: %s\n", silence);
+	return 0;
+}
+
+static int record(int argc, char **argv)
+{
+	struct record_request request = {.options = jp_capture_defaults()};
+	struct jp_target target = {.inherit_fds = {-1, -1, -1, -1}};
+	struct jp_session *session;
+	struct jp_error err = {""};
+	int status;
+
+	if (!parse(&request, argc, argv, &status))
+		return status;
+	catch_signals();
+	session = start(&request, &target, &err);
+	if (session) {
+		running = session;
+		if (!caught && !child_ended)
+			jp_session_wait(session, 0, UINT64_MAX);
+		running = NULL;
+		if (request.command.count)
+			status = reap(target.pid);
+	}
+	if (!session || finish(session, &request, &err)) {
+		fprintf(stderr, "jitproof record: %s\n", err.text);
+		return JP_EXIT_BAD;
+	}
 	if (caught) {
 		/* Our parent learns what ended us, as from perf record. */
 		signal(caught, SIG_DFL);

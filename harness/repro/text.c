@@ -123,10 +123,47 @@ static void steps(FILE *out, const struct jp_repro *repro)
 		repro->cas->name);
 }
 
+/* What was printed, and what the workload made. */
+static void case_files(FILE *out, const struct jp_word_set *files)
+{
+	size_t made = 0;
+
+	for (size_t i = 0; i < files->count; i++) {
+		const char *name = files->words[i], *dot = strrchr(name, '.');
+
+		if ((dot && strcmp(dot, ".txt") == 0) || strcmp(name, "crash") == 0 ||
+		    strcmp(name, "outcome") == 0)
+			fprintf(out, "* `case/%s`: what was printed\n", name);
+		else
+			made += strncmp(name, "jit", 3) == 0 || strncmp(name, "perf-", 5) == 0;
+	}
+	if (made)
+		fprintf(out,
+			"* %zu files `case/jit*` and `case/perf-*`: code and names that the "
+			"workload made\n",
+			made);
+}
+
+/* The program, and what it is linked with. */
+static void program(FILE *out, const struct jp_portable *portable)
+{
+	fputs("* `jitproof`: the program that packed this, with the folder that it was built in",
+	      out);
+	if (!portable->loader) {
+		fputs("\n", out);
+	} else {
+		fputs(";\n  set to take `loader` and `libraries/` from here, which are copies "
+		      "of:\n",
+		      out);
+		put_item(out, "      ", portable->loader);
+	}
+	for (size_t i = 0; i < portable->libraries.count; i++)
+		put_item(out, "      ", portable->libraries.words[i]);
+}
+
 static void machine(FILE *out, const struct jp_repro *repro)
 {
 	const struct jp_reduced *reduced = &repro->reduced;
-	size_t made = 0;
 
 	fputs("\n## What of your machine is in here\n\n", out);
 	if (repro->environment) {
@@ -156,32 +193,8 @@ static void machine(FILE *out, const struct jp_repro *repro)
 	      "* `case/elf/`: build ids and call frame information of the files that they had "
 	      "mapped\n",
 	      out);
-	for (size_t i = 0; i < repro->files.count; i++) {
-		const char *name = repro->files.words[i], *dot = strrchr(name, '.');
-
-		if ((dot && strcmp(dot, ".txt") == 0) || strcmp(name, "crash") == 0 ||
-		    strcmp(name, "outcome") == 0)
-			fprintf(out, "* `case/%s`: what was printed\n", name);
-		else
-			made += strncmp(name, "jit", 3) == 0 || strncmp(name, "perf-", 5) == 0;
-	}
-	if (made)
-		fprintf(out,
-			"* %zu files `case/jit*` and `case/perf-*`: code and names that the "
-			"workload made\n",
-			made);
-	fputs("* `jitproof`: the program that packed this, with the folder that it was built in",
-	      out);
-	if (!repro->portable.loader) {
-		fputs("\n", out);
-	} else {
-		fputs(";\n  set to take `loader` and `libraries/` from here, which are copies "
-		      "of:\n",
-		      out);
-		put_item(out, "      ", repro->portable.loader);
-	}
-	for (size_t i = 0; i < repro->portable.libraries.count; i++)
-		put_item(out, "      ", repro->portable.libraries.words[i]);
+	case_files(out, &repro->files);
+	program(out, &repro->portable);
 	fputs("* `profiler/`: jitproof's adapters of profilers\n"
 	      "* no names, owners or times of files but these; no name of the machine\n",
 	      out);

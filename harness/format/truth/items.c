@@ -122,50 +122,79 @@ static void build_detours(struct jp_truth_reader *reader, struct jp_truth_record
 	}
 }
 
-/* 1: a fact; 0: torn; -ENOMEM. */
-static int assemble(struct jp_truth_items *items, struct jp_truth_record **part, size_t count,
-		    struct jp_truth_item *item)
+/* Whether @part is all parts, each of them once, of an item of @total words or bytes. */
+static bool is_whole(struct jp_truth_record **part, size_t count, uint64_t total)
 {
 	static const size_t per_part[JP_TRUTH_TYPES] = {[JP_TRUTH_TEXT] = 24,
 							[JP_TRUTH_LAYOUT] = 2,
 							[JP_TRUTH_PATH] = 6,
 							[JP_TRUTH_ROOT] = 3};
 	const struct jp_truth_record *first = part[0];
-	uint64_t total = first->item.total, parts;
-	enum jp_method method = first->item.total & 0xff;
+	const uint64_t parts = (total + per_part[first->type] - 1) / per_part[first->type];
+
+	if (count != (parts ? parts : 1))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (part[i]->part != i || part[i]->type != first->type ||
+		    part[i]->a[0] != first->a[0] || part[i]->pid != first->pid)
+			return false;
+	return true;
+}
+
+static int make_text(struct jp_truth_items *items, const void *data, uint64_t total,
+		     struct jp_truth_item *item)
+{
+	char *text = jp_truth_alloc(items, total + 1, 1);
+
+	if (!text)
+		return -ENOMEM;
+	memcpy(text, data, total);
+	item->of.text = text;
+	return 1;
+}
+
+static int make_root(struct jp_truth_items *items, uint64_t *frames, uint64_t total,
+		     enum jp_method method, struct jp_truth_item *item)
+{
+	if (method >= JP_ROOTS)
+		return 0;
+	item->of.root = jp_truth_alloc(items, 1, sizeof(*item->of.root));
+	if (!item->of.root)
+		return -ENOMEM;
+	item->of.root->id = item->id;
+	item->of.root->method = method;
+	item->of.root->count = total;
+	item->of.root->frames = frames;
+	return 1;
+}
+
+/* 1: a fact; 0: torn; -ENOMEM. */
+static int assemble(struct jp_truth_items *items, struct jp_truth_record **part, size_t count,
+		    struct jp_truth_item *item)
+{
+	const struct jp_truth_record *first = part[0];
+	const enum jp_method method = first->item.total & 0xff;
+	uint64_t total = first->item.total;
 	void *data;
 
 	item->id = id_of(first);
 	item->is = first->type;
 	if (!item->id)
 		return 0;
-	if (first->type == JP_TRUTH_CODE_LOAD) {
+	if (first->type == JP_TRUTH_CODE_LOAD)
 		return count == 1 && first->part == 0;
-	}
 	if (first->type == JP_TRUTH_FRAMES)
 		return count == 1 && first->part == 0 ? make_frames(items, first, item) : 0;
 	if (first->type == JP_TRUTH_ROOT)
 		total >>= 8;
-	parts = (total + per_part[first->type] - 1) / per_part[first->type];
-	if (count != (parts ? parts : 1))
+	if (!is_whole(part, count, total))
 		return 0;
-	for (size_t i = 0; i < count; i++)
-		if (part[i]->part != i || part[i]->type != first->type ||
-		    part[i]->a[0] != first->a[0] || part[i]->pid != first->pid)
-			return 0;
 	data = gather(items, part, count);
 	if (!data)
 		return -ENOMEM;
 	switch (first->type) {
-	case JP_TRUTH_TEXT: {
-		char *text = jp_truth_alloc(items, total + 1, 1);
-
-		if (!text)
-			return -ENOMEM;
-		memcpy(text, data, total);
-		item->of.text = text;
-		return 1;
-	}
+	case JP_TRUTH_TEXT:
+		return make_text(items, data, total, item);
 	case JP_TRUTH_LAYOUT:
 		item->of.layout = make_layout(items, item->id, data, total);
 		if (!item->of.layout)
@@ -176,16 +205,7 @@ static int assemble(struct jp_truth_items *items, struct jp_truth_record **part,
 			.id = item->id, .depth = total, .functions = data};
 		return total > 0;
 	default:
-		if (method >= JP_ROOTS)
-			return 0;
-		item->of.root = jp_truth_alloc(items, 1, sizeof(*item->of.root));
-		if (!item->of.root)
-			return -ENOMEM;
-		item->of.root->id = item->id;
-		item->of.root->method = method;
-		item->of.root->count = total;
-		item->of.root->frames = data;
-		return 1;
+		return make_root(items, data, total, method, item);
 	}
 }
 

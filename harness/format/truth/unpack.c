@@ -151,6 +151,15 @@ static void unpack_enter(const struct jp_truth_items *items, const struct jp_tru
 	event->enter.flags = record->enter.flags;
 }
 
+/* An event whose text is that of item @id. */
+static int unpack_text(const struct jp_truth_items *items, uint64_t id, enum jp_event_type type,
+		       const char **text, struct jp_event *event)
+{
+	event->type = type;
+	*text = jp_truth_text_of(items, id);
+	return *text ? 0 : -EINVAL;
+}
+
 /* 0; -EINVAL: not believed; -ENOMEM. @event->type stays OTHER where it is no event. */
 static int unpack(struct jp_truth_items *items, const struct jp_truth_record *record,
 		  struct jp_event *event)
@@ -191,21 +200,16 @@ static int unpack(struct jp_truth_items *items, const struct jp_truth_record *re
 		event->leave = record->leave;
 		return 0;
 	case JP_TRUTH_MARK:
-		event->type = JP_EVENT_MARK;
-		event->mark.text = jp_truth_text_of(items, record->mark.text);
 		event->mark.value = record->mark.value;
-		return event->mark.text ? 0 : -EINVAL;
+		return unpack_text(items, record->mark.text, JP_EVENT_MARK, &event->mark.text,
+				   event);
 	case JP_TRUTH_MAPS:
-		event->type = JP_EVENT_MAPS;
-		event->maps.text = jp_truth_text_of(items, record->text.id);
-		return event->maps.text ? 0 : -EINVAL;
+		return unpack_text(items, record->text.id, JP_EVENT_MAPS, &event->maps.text, event);
 	case JP_TRUTH_GONE:
 		event->type = JP_EVENT_GONE;
 		return 0;
 	case JP_TRUTH_COMM:
-		event->type = JP_EVENT_COMM;
-		event->comm.name = jp_truth_text_of(items, record->text.id);
-		return event->comm.name ? 0 : -EINVAL;
+		return unpack_text(items, record->text.id, JP_EVENT_COMM, &event->comm.name, event);
 	case JP_TRUTH_WAIT:
 		event->type = JP_EVENT_WAIT;
 		event->wait.addr = record->wait.addr;

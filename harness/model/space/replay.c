@@ -151,6 +151,41 @@ static bool same_generation(uint64_t one, uint64_t other)
 	return !one || !other || one == other;
 }
 
+/* The synthesized and the live record of one mapping are one: known since the first. */
+static bool is_one(const struct jp_mapping *known, const struct jp_mapping *mapping)
+{
+	return known->start == mapping->start && known->end == mapping->end &&
+	       known->pgoff == mapping->pgoff && known->ino == mapping->ino &&
+	       known->name == mapping->name && known->maj == mapping->maj &&
+	       known->min == mapping->min && known->prot == mapping->prot &&
+	       same_generation(known->gen, mapping->gen);
+}
+
+/* @same takes what @mapping says beyond it. 0 or -ENOMEM. */
+static int join(struct jp_replay *replay, struct mapped_space *space, struct jp_mapping *same,
+		const struct jp_mapping *mapping)
+{
+	if (same->pid == mapping->pid && (same->gen || !mapping->gen) &&
+	    (!mapping->build_id || same->build_id == mapping->build_id))
+		return 0;
+	space->last = same = jp_ranges_own(&space->ranges, mapping->start);
+	if (!same)
+		return -ENOMEM;
+	same->pid = mapping->pid;
+	/* Or it is another file of that number, which only now is told: whoever looked the old one
+	 * up must look again. */
+	if (!same->gen && mapping->gen) {
+		same->gen = mapping->gen;
+		same->file = NULL;
+		changed(replay, space);
+	}
+	if (mapping->build_id) {
+		same->build_id = mapping->build_id;
+		same->build_id_size = mapping->build_id_size;
+	}
+	return 0;
+}
+
 static int apply_map_to(struct jp_replay *replay, uint32_t pid, const struct jp_event *event)
 {
 	struct jp_mapping mapping = {
@@ -185,32 +220,9 @@ static int apply_map_to(struct jp_replay *replay, uint32_t pid, const struct jp_
 			return -ENOMEM;
 		mapping.build_id_size = event->map.build_id_size;
 	}
-	/* The synthesized and the live record of one mapping are one: known since the first. */
 	same = jp_replay_find(replay, pid, mapping.start);
-	if (same && same->start == mapping.start && same->end == mapping.end &&
-	    same->pgoff == mapping.pgoff && same->ino == mapping.ino &&
-	    same->name == mapping.name && same->maj == mapping.maj && same->min == mapping.min &&
-	    same->prot == mapping.prot && same_generation(same->gen, mapping.gen)) {
-		if (same->pid == mapping.pid && (same->gen || !mapping.gen) &&
-		    (!mapping.build_id || same->build_id == mapping.build_id))
-			return 0;
-		space->last = same = jp_ranges_own(&space->ranges, mapping.start);
-		if (!same)
-			return -ENOMEM;
-		same->pid = mapping.pid;
-		/* Or it is another file of that number, which only now is told: whoever looked the
-		 * old one up must look again. */
-		if (!same->gen && mapping.gen) {
-			same->gen = mapping.gen;
-			same->file = NULL;
-			changed(replay, space);
-		}
-		if (mapping.build_id) {
-			same->build_id = mapping.build_id;
-			same->build_id_size = mapping.build_id_size;
-		}
-		return 0;
-	}
+	if (same && is_one(same, &mapping))
+		return join(replay, space, same, &mapping);
 	if (!space->ranges && !(space->ranges = jp_ranges_of(&mappings)))
 		return -ENOMEM;
 	mapping.backing = jp_mapping_backing(mapping.name);

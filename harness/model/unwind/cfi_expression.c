@@ -19,6 +19,32 @@ static bool push(struct word_stack *stack, uint64_t value)
 	return true;
 }
 
+static bool compare(uint8_t kind, int64_t a, int64_t b, uint64_t *result)
+{
+	switch (kind) {
+	case JP_OP_EQ:
+		*result = a == b;
+		return true;
+	case JP_OP_NE:
+		*result = a != b;
+		return true;
+	case JP_OP_LT:
+		*result = a < b;
+		return true;
+	case JP_OP_LE:
+		*result = a <= b;
+		return true;
+	case JP_OP_GT:
+		*result = a > b;
+		return true;
+	case JP_OP_GE:
+		*result = a >= b;
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* @under op @top; false where there is no such operation. */
 static bool binary(uint8_t kind, uint64_t under, uint64_t top, uint64_t *result)
 {
@@ -62,26 +88,8 @@ static bool binary(uint8_t kind, uint64_t under, uint64_t top, uint64_t *result)
 	case JP_OP_SHRA:
 		*result = a >> (top < 64 ? top : 63);
 		return true;
-	case JP_OP_EQ:
-		*result = a == b;
-		return true;
-	case JP_OP_NE:
-		*result = a != b;
-		return true;
-	case JP_OP_LT:
-		*result = a < b;
-		return true;
-	case JP_OP_LE:
-		*result = a <= b;
-		return true;
-	case JP_OP_GT:
-		*result = a > b;
-		return true;
-	case JP_OP_GE:
-		*result = a >= b;
-		return true;
 	default:
-		return false;
+		return compare(kind, a, b, result);
 	}
 }
 
