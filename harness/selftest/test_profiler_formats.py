@@ -24,6 +24,7 @@ from adapting import gecko
 from adapting.protocol import Adapter, Failed
 from harness.selftest.scratch import Folder
 
+GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden")
 # jit_b is called by jit_a, which a native function calls; frame 3 is the kernel's.
 TABLES: dict[str, Any] = {
     "stringArray": ["0x1234", "jit_a", "jit_b", "do_syscall_64"],
@@ -58,6 +59,27 @@ class Gecko(Folder):
     def test_other_layout(self) -> None:
         with self.assertRaisesRegex(Failed, "version 49: KeyError"):
             list(gecko.samples_of(profile({})))
+
+    def test_what_samply_wrote(self) -> None:
+        """Three samples of a profile of samply 0.13.1, and what it put beside it when asked to."""
+        with open(os.path.join(GOLDEN, "samply-0.13.1.json"), encoding="utf-8") as file:
+            stored = json.load(file)
+        codes = [["program0_fp_4_00000024"],
+                 ["program0_long_19_00000024", "program0_fp_6_00000024",
+                  "program0_large_21_00000024", "program0_fp_4_00000024"],
+                 ["program0_large_21_00000024", "program0_no_fp_12_00000024"]]
+        root = ["jp_arch_enter", "jp_path_run", "run_paths", "live", "start_thread", "_clone3"]
+        native = [root, root, root[1:]]
+        for symbols in (None, gecko.Symbols(stored["symbols"])):
+            found = list(gecko.samples_of(stored["profile"], symbols))
+            self.assertEqual([sample[:3] for sample in found], [
+                (time, 31258, 31282) for time in (49165155.503895, 49165158.727391,
+                                                  49165165.667167)])
+            self.assertEqual([sample[3] for sample in found], [
+                code + (names if symbols else ["?"] * len(names))
+                for code, names in zip(codes, native)])
+        with self.assertRaises(Failed):
+            gecko.Symbols.load(self.write("{}", "none") + ".syms.json")
 
     def test_samply(self) -> None:
         with gzip.open(os.path.join(self.home, "profile.json.gz"), "wt") as file:

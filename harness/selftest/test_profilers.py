@@ -205,6 +205,10 @@ class Real(unittest.TestCase):
     def test_codspeed(self) -> None:
         self.check("codspeed")
 
+    def test_samply(self) -> None:
+        for name in ("samply", "samply_import", "codspeed_samply"):
+            self.check(name)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -19,10 +19,31 @@ def number(name: str) -> int:
     return int(str(name).split(".", 1)[0])
 
 
+class Symbols:
+    """What samply was asked to look up at once, in a file beside the profile: names of addresses in
+    libraries."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        self.names = {(library["code_id"], address): told["string_table"][
+            library["symbol_table"][symbol]["symbol"]] for library in told.get("data", ())
+            for address, symbol in library["known_addresses"]}
+
+    @classmethod
+    def load(cls, path: str) -> "Symbols":
+        try:
+            with open(path, encoding="utf-8") as file:
+                return cls(json.load(file))
+        except (OSError, ValueError, KeyError, IndexError) as error:
+            raise Failed("%s: %r" % (path, error)) from error
+
+
 class Tables:
     """What the stacks of a thread are made of; newer versions keep some once for all threads."""
 
-    def __init__(self, profile: dict[str, Any], thread: dict[str, Any]) -> None:
+    def __init__(self, profile: dict[str, Any], thread: dict[str, Any],
+                 symbols: Symbols | None) -> None:
+        self.libraries = profile.get("libs", ())
+        self.symbols = symbols
         self.tables = {**profile, **profile.get("shared", {}), **thread}
         self.strings: Sequence[str] = self.tables["stringArray"]
         self.names: dict[int, list[Frame]] = {}
@@ -31,9 +52,16 @@ class Tables:
 
     def name(self, frame: int) -> str:
         table = self.tables["frameTable"]
-        name = self.strings[self.tables["funcTable"]["name"][table["func"][frame]]]
-        # An address in a library that was not symbolized, or in no library at all.
-        return "?" if name.startswith("0x") else name
+        function = table["func"][frame]
+        name = self.strings[self.tables["funcTable"]["name"][function]]
+        if not name.startswith("0x"):
+            return name
+        # An address in a library, or in none at all.
+        resource = self.tables["funcTable"]["resource"][function] if self.symbols else -1
+        if not self.symbols or resource is None or resource < 0:
+            return "?"
+        library = self.libraries[self.tables["resourceTable"]["lib"][resource]]
+        return self.symbols.names.get((library["codeId"], table["address"][frame]), "?")
 
     def user(self, frame: int) -> bool:
         return self.tables["frameTable"]["category"][frame] not in self.kernel
@@ -61,11 +89,11 @@ def times(samples: dict[str, Any]) -> Iterator[float]:
         yield now
 
 
-def samples_of(profile: dict[str, Any]) -> Iterator[Sample]:
+def samples_of(profile: dict[str, Any], symbols: Symbols | None = None) -> Iterator[Sample]:
     """(time in ms, pid, tid, frames) of each sample that took CPU time."""
     try:
         for thread in profile["threads"]:
-            tables, samples = Tables(profile, thread), thread["samples"]
+            tables, samples = Tables(profile, thread, symbols), thread["samples"]
             pid, tid = number(thread["pid"]), number(thread["tid"])
             weights = samples.get("weight") or [1] * len(samples["stack"])
             for time, stack, weight in zip(times(samples), samples["stack"], weights):
