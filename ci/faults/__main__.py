@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """make faults: the Nth allocation, open, read, write, mmap, fork, perf_event_open fails.
 
-For every command, every N where there are few, else as many as asked for by seed. Each run must
-give what the undisturbed one gives, or an error with a message: never another verdict, never a
-death without a word, never half a file or a process left behind. Ends with 1 where one does.
+For every command, every N where there are few; else one of each place in the code that makes such
+a call, and of the rest as many as asked for, by seed. Each run must give what the undisturbed one
+gives, or an error with a message: never another verdict, never a death without a word, never half a
+file or a process left behind. Ends with 1 where one does.
 """
 
 import argparse
+import array
 import ctypes
 import os
 import random
@@ -44,6 +46,14 @@ class Command(NamedTuple):
     arguments: Sequence[str]
     # What is the same each time: all bytes; words and sizes (inodes are in the files); results.
     steady: str = "bytes"
+
+
+class Measured(NamedTuple):
+    """What came of one command and kind."""
+    calls: int
+    sites: int
+    tried: int
+    bad: list[str]  # a line for each
 
 
 def fixture(*parts: str) -> str:
@@ -86,26 +96,30 @@ def commands(folder: str) -> list[Command]:
     return found
 
 
-def run(jitproof: str, shim: str, command: Command, kind: str, number: int) -> tuple[Done, int]:
-    """One run, and how many calls of the kind it made."""
+def living() -> list[str]:
+    """What outlived a run, and is our child since."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return []
+    return process.children()
+
+
+def run(jitproof: str, command: Command, environment: dict[str, str]) -> Done:
     folder = tempfile.mkdtemp(prefix="jitproof-fault-", dir="/dev/shm")
-    count = folder + ".count"
     try:
         done = process.run(
             [jitproof, *(text.replace("DIR", folder) for text in command.arguments)],
-            timeout=60, env={**os.environ, "LD_PRELOAD": shim, "FAULT_KIND": kind,
-                             "FAULT_N": str(number), "FAULT_COUNT": count})
+            timeout=60, env={**os.environ, **environment})
         status, out, err = done.returncode, done.stdout, done.stderr
-        left = process.children()
+        left = living()
     except subprocess.TimeoutExpired:
         status, out, err, left = -1000, "", "", []
     kept = {name: files.read_bytes(os.path.join(folder, name)).replace(folder.encode(), b"DIR")
             for name in os.listdir(folder) if os.path.isfile(os.path.join(folder, name))}
-    calls = int(files.read(count) or 0) if os.path.exists(count) else 0
     shutil.rmtree(folder, ignore_errors=True)
-    if os.path.exists(count):
-        os.unlink(count)
-    return Done(status, out.replace(folder, "DIR"), err.replace(folder, "DIR"), kept, left), calls
+    return Done(status, out.replace(folder, "DIR"), err.replace(folder, "DIR"), kept, left)
 
 
 def same(command: Command, good: Done, done: Done) -> bool:
@@ -140,23 +154,33 @@ def wrong(command: Command, good: Done, done: Done) -> str | None:
     return "left behind: " + ", ".join(extra) if extra else None
 
 
-def measure(options: argparse.Namespace, shim: str, command: Command,
-            kind: str) -> tuple[int, int, list[str]]:
-    """Calls, tried, and a line for each bad one."""
-    good, calls = run(options.jitproof, shim, command, kind, 0)
+def chosen(sites: Sequence[int], most: int, seed: str) -> list[int]:
+    """Which calls are to fail, from 1 on: all, or one of each site, then any up to @most."""
+    numbers = list(range(1, len(sites) + 1))
+    if len(sites) <= most:
+        return numbers
+    random.Random(seed).shuffle(numbers)
+    first = {sites[number - 1]: number for number in numbers}
+    rest = [number for number in numbers if first[sites[number - 1]] != number]
+    return sorted([*first.values(), *rest][:max(most, len(first))])
+
+
+def measure(options: argparse.Namespace, shim: str, command: Command, kind: str) -> Measured:
+    preload = {"LD_PRELOAD": shim, "FAULT_KIND": kind}
+    counted = shim + ".sites"
+    good = run(options.jitproof, command, {**preload, "FAULT_SITES": counted})
     if good.status:
-        return 0, 0, [f"{command.name}: ends with {good.status} undisturbed: {good.err[-200:]}"]
-    numbers = list(range(1, calls + 1))
-    if calls > options.most:
-        numbers = sorted(random.Random(f"{options.seed} {command.name} {kind}")
-                         .sample(numbers, options.most))
+        return Measured(0, 0, 0, [f"{command.name}: ends with {good.status} undisturbed: "
+                                  + good.err[-200:]])
+    sites = array.array("Q", files.read_bytes(counted))
+    numbers = chosen(sites, options.most, f"{options.seed} {command.name} {kind}")
     bad = []
     for number in numbers:
-        done, _ = run(options.jitproof, shim, command, kind, number)
+        done = run(options.jitproof, command, {**preload, "FAULT_N": str(number)})
         why = wrong(command, good, done)
         if why:
-            bad.append(f"{command.name}: {kind} {number} of {calls}: {why}")
-    return calls, len(numbers), bad
+            bad.append(f"{command.name}: {kind} {number} of {len(sites)}: {why}")
+    return Measured(len(sites), len(set(sites)), len(numbers), bad)
 
 
 def main() -> int:
@@ -170,7 +194,7 @@ def main() -> int:
     options.jitproof = os.path.abspath(options.jitproof)
     # What a run leaves behind becomes our child, and is seen.
     ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
-    tried, bad, start = 0, [], time.monotonic()
+    tried, bad, start = 0, list[str](), time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         shim = os.path.join(folder, "shim.so")
         process.must(["gcc", "-O1", "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", shim, SHIM, "-ldl"])
@@ -178,12 +202,12 @@ def main() -> int:
             if options.command not in command.name:
                 continue
             for kind in options.kind or KINDS:
-                calls, times, lines = measure(options, shim, command, kind)
-                tried += times
-                bad += lines
-                print(f"{command.name}: {kind}: {calls} calls, {times} failed, {len(lines)} bad",
-                      flush=True)
-                for line in lines:
+                got = measure(options, shim, command, kind)
+                tried += got.tried
+                bad += got.bad
+                print(f"{command.name}: {kind}: {got.calls} calls from {got.sites} sites, "
+                      f"{got.tried} failed, {len(got.bad)} bad", flush=True)
+                for line in got.bad:
                     print("  " + line, flush=True)
     print(f"# {tried} faults, {len(bad)} bad, {time.monotonic() - start:.0f} s")
     return 1 if bad or not tried else 0

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Preloaded into a program: the Nth call of one kind fails (FAULT_KIND, FAULT_N; 0: none). How many
- * there were goes into the file FAULT_COUNT when the program ends. The processes that it splits
- * into count together; programs that they start are without it.
+ * Preloaded into a program: the Nth call of one kind fails (FAULT_KIND, FAULT_N). Where FAULT_SITES
+ * names a file none does, and where each came from goes there, a number for each: the same for the
+ * same way to call it. The processes that it splits into count together; programs that they start
+ * are without it.
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -16,10 +19,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const char *kind, *count_path;
+enum { MOST = 1 << 20, DEPTH = 10 };
+
+static const char *kind, *sites_path;
 static long which;
-static atomic_long *calls;
 static pid_t owner;
+static struct {
+	atomic_long calls;
+	uint64_t sites[MOST]; /* filled, and in memory, only where they are asked for */
+} * shared;
 
 /* The C library's own: dlsym() allocates before there is an answer. */
 void *__libc_malloc(size_t size);
@@ -30,34 +38,55 @@ static __attribute__((constructor)) void begin(void)
 {
 	const char *number = getenv("FAULT_N");
 
+	void *frames[DEPTH];
+
 	kind = getenv("FAULT_KIND");
-	count_path = getenv("FAULT_COUNT");
+	sites_path = getenv("FAULT_SITES");
 	which = number ? atol(number) : 0;
 	owner = getpid();
 	unsetenv("LD_PRELOAD");
-	calls = (void *)syscall(SYS_mmap, NULL, sizeof(*calls), PROT_READ | PROT_WRITE,
-				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (calls == MAP_FAILED)
+	backtrace(frames, DEPTH); /* the first one loads a library */
+	shared = (void *)syscall(SYS_mmap, NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (shared == MAP_FAILED)
 		abort();
 }
 
 static __attribute__((destructor)) void end(void)
 {
-	char text[32];
-	int fd, size;
+	size_t size;
+	int fd;
 
-	if (!count_path || getpid() != owner)
+	if (!sites_path || getpid() != owner)
 		return;
-	fd = (int)syscall(SYS_openat, AT_FDCWD, count_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	size = snprintf(text, sizeof(text), "%ld\n", atomic_load(calls));
-	if (fd < 0 || syscall(SYS_write, fd, text, size) != size)
+	size = (size_t)atomic_load(&shared->calls) * sizeof(*shared->sites);
+	fd = (int)syscall(SYS_openat, AT_FDCWD, sites_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	if (fd < 0 || syscall(SYS_write, fd, shared->sites, size) != (long)size)
 		abort();
+}
+
+static uint64_t site(void)
+{
+	void *frames[DEPTH];
+	const int count = backtrace(frames, DEPTH);
+	uint64_t sum = 0;
+
+	for (int i = 0; i < count; i++)
+		sum = (sum ^ (uintptr_t)frames[i]) * 0x9e3779b97f4a7c15;
+	return sum;
 }
 
 /* Whether this call of @what is to fail; then with @error. */
 static int fails(const char *what, int error)
 {
-	if (!calls || !kind || strcmp(kind, what) || atomic_fetch_add(calls, 1) + 1 != which)
+	long nth;
+
+	if (!shared || !kind || strcmp(kind, what))
+		return 0;
+	nth = atomic_fetch_add(&shared->calls, 1);
+	if (sites_path && nth < MOST)
+		shared->sites[nth] = site();
+	if (nth + 1 != which)
 		return 0;
 	errno = error;
 	return 1;
