@@ -16,6 +16,7 @@
 #include "harness/base/delegate.h"
 #include "harness/base/delegate_serve.h"
 #include "harness/base/exits.h"
+#include "harness/base/interrupt.h"
 #include "harness/base/new_file.h"
 #include "harness/base/output_folder.h"
 #include "harness/base/rights.h"
@@ -36,6 +37,7 @@ static void child(const struct jp_delegate *delegate, int channel, int other, pi
 {
 	struct jp_error err;
 
+	jp_interrupt_let_go();
 	jp_delegate_begin(channel);
 	if (jp_rights_drop(owner_of(delegate), channel, other, &err))
 		fprintf(stderr, "jitproof: %s\n", err.text);
@@ -50,13 +52,17 @@ static int reap(pid_t pid)
 {
 	int status;
 
+	if (jp_interrupt_signal())
+		kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return JP_EXIT_BROKEN;
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
-	fprintf(stderr, "jitproof: the process that read the input was killed by signal %d (%s)\n",
-		WTERMSIG(status), strsignal(WTERMSIG(status)));
+	if (!jp_interrupt_signal())
+		fprintf(stderr,
+			"jitproof: the process that read the input was killed by signal %d (%s)\n",
+			WTERMSIG(status), strsignal(WTERMSIG(status)));
 	return JP_EXIT_BROKEN;
 }
 

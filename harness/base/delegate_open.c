@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
+#include "harness/base/named_folder.h"
 #include "harness/base/number.h"
 #include "harness/base/trusted_path.h"
 #include "harness/base/untrusted_file.h"
@@ -25,35 +26,11 @@ static bool ours(int fd)
 	return !fstat(fd, &st) && jp_trusted_stat(&st);
 }
 
-/* The folder @path, unless a link of another user leads there: root's folder by any name of theirs
- * is not what was meant. */
 static int open_named(const char *path)
 {
-	jp_cleanup_close int at = open(*path == '/' ? "/" : ".", O_PATH | O_CLOEXEC);
+	jp_cleanup_close int at = jp_named_folder(path, strlen(path));
 
-	while (at >= 0 && *(path += strspn(path, "/"))) {
-		const int length = (int)strcspn(path, "/");
-		jp_cleanup_close int next = -1;
-		char name[NAME_MAX + 1];
-		struct stat st;
-
-		if (length > NAME_MAX)
-			return -ENAMETOOLONG;
-		snprintf(name, sizeof(name), "%.*s", length, path);
-		path += length;
-		next = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-		if (next < 0 || fstat(next, &st))
-			return -errno;
-		if (S_ISLNK(st.st_mode)) {
-			if (st.st_uid && st.st_uid != geteuid())
-				return -ELOOP;
-			close(next);
-			next = openat(at, name, O_PATH | O_CLOEXEC);
-		}
-		close(at);
-		at = jp_steal_fd(&next);
-	}
-	return at < 0 ? -errno : openat(at, ".", TO_LIST);
+	return at < 0 ? at : openat(at, ".", TO_LIST);
 }
 
 int jp_delegate_open(struct jp_delegate *delegate, const struct jp_readable *readable,

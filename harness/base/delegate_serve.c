@@ -2,10 +2,12 @@
 #include "harness/base/delegate_serve.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "harness/base/delegate.h"
+#include "harness/base/interrupt.h"
 #include "harness/base/message.h"
 #include "harness/base/new_file.h"
 #include "harness/base/output_folder.h"
@@ -34,13 +36,26 @@ static int act(const struct jp_delegate *delegate, enum jp_delegated what, const
 	return jp_fail(err, EINVAL, "no such request");
 }
 
+/* Whether something comes, before a signal that we watch. */
+static bool comes(int channel)
+{
+	struct pollfd polled[] = {{.fd = channel, .events = POLLIN},
+				  {.fd = jp_interrupt_fd(), .events = POLLIN}};
+	int ready;
+
+	do
+		ready = poll(polled, 2, -1);
+	while (ready < 0 && errno == EINTR);
+	return ready > 0 && !polled[1].revents;
+}
+
 void jp_delegate_serve(const struct jp_delegate *delegate, int channel)
 {
 	static struct jp_delegate_request request;
 	static struct jp_delegate_answer answer;
 	int fd;
 
-	while (jp_message_receive(channel, &request, sizeof(request), &fd)) {
+	while (comes(channel) && jp_message_receive(channel, &request, sizeof(request), &fd)) {
 		int ret;
 
 		if (fd >= 0)

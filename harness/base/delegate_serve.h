@@ -4,7 +4,8 @@
 
 #include "harness/base/delegate_open.h"
 
-/* Does what the confined process asks for through @channel (delegate.h), until that has ended. */
+/* Does what the confined process asks for through @channel (delegate.h), until that has ended,
+ * or a signal came that we watch. */
 void jp_delegate_serve(const struct jp_delegate *delegate, int channel);
 
 #endif

@@ -18,9 +18,10 @@ static void on_signal(int number)
 	errno = saved;
 }
 
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+
 int jp_interrupt_watch(void)
 {
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 	struct sigaction action = {.sa_handler = on_signal};
 
 	if (wake >= 0)
@@ -45,6 +46,12 @@ void jp_interrupt_as_usual(void)
 {
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
+}
+
+void jp_interrupt_let_go(void)
+{
+	for (size_t i = 0; wake >= 0 && i < sizeof(signals) / sizeof(signals[0]); i++)
+		signal(signals[i], SIG_DFL);
 }
 
 int jp_interrupt_fd(void)

@@ -8,6 +8,9 @@ void jp_interrupt_size_limit(void);
 /* In a child, before it execs: what we ignore does what it usually does. */
 void jp_interrupt_as_usual(void);
 
+/* In a child that is to end at once: what was watched ends it again. */
+void jp_interrupt_let_go(void);
+
 /* SIGINT, SIGTERM and SIGHUP as something that poll() sees, so that a run can clean up first. */
 int jp_interrupt_watch(void);
 /* Readable once a signal came; -1 when nothing is watched. */

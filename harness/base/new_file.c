@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "harness/base/delegate.h"
+#include "harness/base/named_folder.h"
 #include "harness/base/path.h"
 
 /* Those that are open; more than these are not dropped by a signal. */
@@ -28,33 +29,119 @@ static void list(struct jp_new_file *from, struct jp_new_file *to)
 	}
 }
 
-int jp_new_file_open(struct jp_new_file *file, const char *path, mode_t mode, struct jp_error *err)
+static int create(const struct jp_new_file *file, mode_t mode)
 {
-	struct stat there;
-	uint32_t chance;
-	int fd, ret;
+	return openat(file->folder, file->temporary,
+		      O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+}
 
-	file->path = path;
-	*file->temporary = '\0';
-	if (!lstat(path, &there) && !S_ISREG(there.st_mode))
-		return jp_fail(err, EINVAL, "%s: expected a regular file, or nothing, to write to",
-			       path);
+static int give_name(const struct jp_new_file *file, mode_t none)
+{
+	char held[40];
+
+	(void)none;
+	snprintf(held, sizeof(held), "/proc/self/fd/%d", file->held);
+	return linkat(AT_FDCWD, held, file->folder, file->temporary, AT_SYMLINK_FOLLOW);
+}
+
+/* What @make returns, of a name that nobody else has. */
+static int under_own_name(struct jp_new_file *file,
+			  int (*make)(const struct jp_new_file *file, mode_t mode), mode_t mode,
+			  struct jp_error *err)
+{
+	uint32_t chance;
+	int ret;
+
 	do {
 		if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
 			return jp_fail(err, errno, "getrandom: %s", strerror(errno));
 		ret = jp_path_build(file->temporary, sizeof(file->temporary), err, "%s.%08" PRIx32,
-				    path, chance);
-		if (ret)
-			return ret;
-		fd = open(file->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			  mode);
-	} while (fd < 0 && errno == EEXIST);
-	if (fd >= 0) {
-		list(NULL, file);
-		return fd;
+				    file->name, chance);
+		if (!ret)
+			ret = make(file, mode);
+		else
+			errno = -ret;
+	} while (ret < 0 && errno == EEXIST);
+	if (ret < 0) {
+		*file->temporary = '\0';
+		return jp_fail(err, errno, "%s: %s", file->path, strerror(errno));
 	}
-	*file->temporary = '\0';
-	return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	return ret;
+}
+
+/* -1: it needs a name from the start. */
+static int open_nameless(struct jp_new_file *file, mode_t mode)
+{
+	int fd = -1;
+
+	/* Its name comes by way of /proc. */
+	if (!access("/proc/self/fd", X_OK))
+		fd = openat(file->folder, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode);
+	if (fd >= 0 && (file->held = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static int begin(struct jp_new_file *file, const char *path, struct jp_error *err)
+{
+	const char *slash = strrchr(path, '/');
+	struct stat there;
+
+	*file = (struct jp_new_file){.path = path, .name = slash ? slash + 1 : path, .held = -1};
+	file->folder = jp_named_folder(path, (size_t)(file->name - path));
+	if (file->folder == -ELOOP)
+		return jp_fail(err, ELOOP, "%s: a link of another user's leads there: not followed",
+			       path);
+	if (file->folder < 0)
+		return jp_fail(err, -file->folder, "%s: %s", path, strerror(-file->folder));
+	if (!*file->name || (!fstatat(file->folder, file->name, &there, AT_SYMLINK_NOFOLLOW) &&
+			     !S_ISREG(there.st_mode)))
+		return jp_fail(err, EINVAL, "%s: expected a regular file, or nothing, to write to",
+			       path);
+	return 0;
+}
+
+static int open_as(struct jp_new_file *file, const char *path, mode_t mode, bool nameless,
+		   struct jp_error *err)
+{
+	int fd = begin(file, path, err);
+
+	if (!fd) {
+		fd = nameless ? open_nameless(file, mode) : -1;
+		if (fd < 0)
+			fd = under_own_name(file, create, mode, err);
+	}
+	if (fd >= 0)
+		list(NULL, file);
+	else
+		jp_new_file_drop(file);
+	return fd;
+}
+
+int jp_new_file_open(struct jp_new_file *file, const char *path, mode_t mode, struct jp_error *err)
+{
+	return open_as(file, path, mode, true, err);
+}
+
+int jp_new_file_beside(struct jp_new_file *file, const char *path, mode_t mode,
+		       struct jp_error *err)
+{
+	return open_as(file, path, mode, false, err);
+}
+
+FILE *jp_new_file_stream(struct jp_new_file *file, const char *path, struct jp_error *err)
+{
+	int fd = jp_new_file_open(file, path, 0666, err);
+	FILE *stream = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (fd >= 0 && !stream) {
+		jp_fail(err, errno, "%s: %s", path, strerror(errno));
+		close(fd);
+		jp_new_file_drop(file);
+	}
+	return stream;
 }
 
 int jp_new_file_keep(struct jp_new_file *file, struct jp_error *err)
@@ -65,12 +152,13 @@ int jp_new_file_keep(struct jp_new_file *file, struct jp_error *err)
 		*file->temporary = '\0'; /* kept or not, it is not ours to remove */
 		return jp_delegate_ask(JP_DELEGATED_KEEP, file->path, err);
 	}
-	if (rename(file->temporary, file->path)) {
+	if (file->held >= 0)
+		failed = under_own_name(file, give_name, 0, err);
+	if (!failed && renameat(file->folder, file->temporary, file->folder, file->name))
 		failed = jp_fail(err, errno, "%s: %s", file->path, strerror(errno));
-		jp_new_file_drop(file);
-	}
-	*file->temporary = '\0';
-	list(file, NULL);
+	if (!failed)
+		*file->temporary = '\0';
+	jp_new_file_drop(file);
 	return failed;
 }
 
@@ -82,13 +170,24 @@ int jp_new_file_keep_path(const char *path, struct jp_error *err)
 	return jp_fail(err, ENOENT, "%s: is not being written", path);
 }
 
+static void unname(struct jp_new_file *file)
+{
+	if (*file->temporary)
+		unlinkat(file->folder, file->temporary, 0);
+}
+
 void jp_new_file_drop(struct jp_new_file *file)
 {
 	int error = errno;
 
-	if (*file->temporary)
-		unlink(file->temporary);
-	*file->temporary = '\0';
+	if (!file->path)
+		return;
+	unname(file);
+	if (file->held >= 0)
+		close(file->held);
+	if (file->folder >= 0)
+		close(file->folder);
+	*file = (struct jp_new_file){NULL};
 	list(file, NULL);
 	errno = error;
 }
@@ -97,5 +196,5 @@ void jp_new_file_drop_all(void)
 {
 	for (size_t i = 0; i < MOST; i++)
 		if (open_files[i])
-			unlink(open_files[i]->temporary);
+			unname(open_files[i]);
 }

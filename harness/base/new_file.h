@@ -3,28 +3,37 @@
 #define JP_BASE_NEW_FILE_H
 
 #include <limits.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "harness/base/error.h"
 
 /*
- * A file that is written under a name of its own beside @path, and takes that name when it is
- * whole: nobody sees half a file, nobody else's file is written into, no link is followed.
+ * A file without a name, which takes that of @path when it is whole: nobody sees half a file, no
+ * kill leaves one, nobody else's file is written into, no link is followed. Where a file system
+ * knows no files without a name it has another one beside @path, until then.
  */
 struct jp_new_file {
-	const char *path; /* the caller's, until the end */
-	char temporary[PATH_MAX];
+	const char *path, *name; /* the caller's, until the end; the last part of it */
+	int folder;              /* where that is, whatever becomes of the way there */
+	int held;                /* where it has no name yet; else -1 */
+	char temporary[NAME_MAX + 1];
 };
 
 /* Creates it, unless something else than a regular file is at @path. A descriptor for reading and
  * writing, which the caller closes; or -errno and a message. */
 int jp_new_file_open(struct jp_new_file *file, const char *path, mode_t mode, struct jp_error *err);
+/* The same, with a name beside @path that a kill does not take away: what cannot be made again. */
+int jp_new_file_beside(struct jp_new_file *file, const char *path, mode_t mode,
+		       struct jp_error *err);
+/* The first, to write text into; NULL and a message. */
+FILE *jp_new_file_stream(struct jp_new_file *file, const char *path, struct jp_error *err);
 /* It is whole and closed, and takes the place of what is at its path. 0, or -errno and a message:
  * then it is gone. */
 int jp_new_file_keep(struct jp_new_file *file, struct jp_error *err);
 /* The same of the one for @path, for a process that cannot do it itself (delegate.h). */
 int jp_new_file_keep_path(const char *path, struct jp_error *err);
-/* It is not wanted any more. */
+/* It is not wanted any more, or never was opened (all zero). */
 void jp_new_file_drop(struct jp_new_file *file);
 /* None that is open is; a signal's handler may call it. */
 void jp_new_file_drop_all(void);

@@ -2,65 +2,57 @@
 #include "harness/base/output.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
+#include "harness/base/new_file.h"
 
 enum { BUFFER = 1 << 20 };
 
 struct jp_output {
 	int fd, error;
 	char *path;
-	uint64_t at; /* file offset of the buffer's first byte */
+	struct jp_new_file file; /* of jp_output_create() */
+	uint64_t at;             /* file offset of the buffer's first byte */
 	size_t used;
 	unsigned char buffer[BUFFER];
 };
 
-/* Never what was there: others may have it open, or may read it. */
-static int open_fresh(const char *path, struct jp_error *err)
+static struct jp_output *allocate(const char *path, struct jp_error *err)
 {
-	struct stat st;
-	int fd;
+	struct jp_output *output = calloc(1, sizeof(*output));
 
-	if (!lstat(path, &st)) {
-		if (!S_ISREG(st.st_mode))
-			return jp_fail(err, EINVAL,
-				       "%s: expected a regular file, or nothing, to write to",
-				       path);
-		if (unlink(path))
-			return jp_fail(err, errno, "%s: cannot be replaced: %s", path,
-				       strerror(errno));
-	}
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	return fd < 0 ? jp_fail(err, errno, "%s: %s", path, strerror(errno)) : fd;
+	if (output && (output->path = strdup(path)))
+		return output;
+	free(output);
+	jp_fail(err, ENOMEM, "%s: no memory to write it", path);
+	return NULL;
 }
 
 struct jp_output *jp_output_adopt(int fd, const char *path, struct jp_error *err)
 {
-	struct jp_output *output = calloc(1, sizeof(*output));
-	char *name = strdup(path);
+	struct jp_output *output = allocate(path, err);
 
-	if (!output || !name) {
-		jp_fail(err, ENOMEM, "%s: no memory to write it", path);
-		free(output);
-		free(name);
+	if (output)
+		output->fd = fd;
+	else
 		close(fd);
-		return NULL;
-	}
-	output->fd = fd;
-	output->path = name;
 	return output;
 }
 
 struct jp_output *jp_output_create(const char *path, struct jp_error *err)
 {
-	int fd = open_fresh(path, err);
+	struct jp_output *output = allocate(path, err);
 
-	return fd < 0 ? NULL : jp_output_adopt(fd, path, err);
+	if (!output)
+		return NULL;
+	output->fd = jp_new_file_beside(&output->file, output->path, 0600, err);
+	if (output->fd >= 0)
+		return output;
+	jp_output_abandon(output);
+	return NULL;
 }
 
 static void write_at(struct jp_output *output, uint64_t at, const void *bytes, size_t size)
@@ -144,6 +136,8 @@ int jp_output_close(struct jp_output *output, struct jp_error *err)
 		error = errno;
 	if (error)
 		jp_fail(err, error, "%s: cannot be written: %s", output->path, strerror(error));
+	else if (output->file.path)
+		error = -jp_new_file_keep(&output->file, err);
 	jp_output_abandon(output);
 	return -error;
 }
@@ -154,6 +148,7 @@ void jp_output_abandon(struct jp_output *output)
 		return;
 	if (output->fd >= 0)
 		close(output->fd);
+	jp_new_file_drop(&output->file);
 	free(output->path);
 	free(output);
 }

@@ -10,6 +10,7 @@
 #include "harness/command/command_line.h"
 #include "harness/command/reading.h"
 #include "harness/command/seed.h"
+#include "harness/command/stay.h"
 #include "harness/score/take.h"
 
 /* `adapter check NAME`: talks the protocol with an adapter, and says what is wrong. */
@@ -75,7 +76,7 @@ static bool check_way(struct jp_score_plan *plan, const struct jp_runner *runner
 	bool good = false;
 
 	plan->launches = launches;
-	if (jp_run_dir_make(&dir, NULL, &err)) {
+	if (jp_stay_folder(&dir, NULL, &err)) {
 		fprintf(stderr, "jitproof adapter: %s\n", err.text);
 		return false;
 	}
@@ -105,8 +106,10 @@ static int check(const char *name, char *workload)
 	struct jp_error err = {""};
 	char version[256];
 	bool good;
-	int ret;
+	int ret, status;
 
+	if (jp_stay_behind("adapter", &status))
+		return status;
 	printf("TAP version 13\n1..3\n");
 	ret = jp_profiler_version(name, version, sizeof(version), &err);
 	if (ret) {

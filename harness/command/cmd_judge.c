@@ -7,7 +7,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/cleanup.h"
-#include "harness/base/file.h"
+#include "harness/base/new_file.h"
 #include "harness/base/path.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/command/command.h"
@@ -86,8 +86,10 @@ static int judge_folders(const struct folders *folders, size_t plan, const struc
 
 	if (plan < folders->count)
 		plan = folders->count;
-	if (!own || jp_report_begin(&report, known, plan))
+	if (!own || jp_report_begin(&report, known, plan)) {
+		fprintf(stderr, "jitproof judge: %s\n", strerror(ENOMEM));
 		goto out;
+	}
 	for (size_t i = 0; i < folders->count; i++) {
 		const char *dir = folders->paths[i];
 		struct jp_result *result = jp_report_next(&report);
@@ -133,10 +135,11 @@ static int judge_dir(const char *dir, const char *expected, const char *results)
 	struct folders folders = {0};
 	struct jp_error err = {""};
 	struct jp_cases *known = NULL;
+	struct jp_new_file file = {0};
 	FILE *out = NULL;
 	int status = JP_EXIT_BROKEN;
 
-	if (results && !(out = jp_file_create(results, false, &err)))
+	if (results && !(out = jp_new_file_stream(&file, results, &err)))
 		fprintf(stderr, "jitproof judge: %s\n", err.text);
 	else if (find_cases(&folders, dir, 0))
 		fprintf(stderr, "jitproof judge: %s: %s\n", dir, strerror(errno));
@@ -152,6 +155,11 @@ static int judge_dir(const char *dir, const char *expected, const char *results)
 		fprintf(stderr, "jitproof judge: %s\n", err.text);
 	else
 		status = judge_folders(&folders, announced(dir), known, expected, out);
+	if (status != JP_EXIT_BROKEN && out && jp_new_file_keep(&file, &err)) {
+		fprintf(stderr, "jitproof judge: %s\n", err.text);
+		status = JP_EXIT_BROKEN;
+	}
+	jp_new_file_drop(&file);
 out:
 	for (size_t i = 0; i < folders.count; i++)
 		free(folders.paths[i]);

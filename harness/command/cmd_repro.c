@@ -16,6 +16,7 @@
 #include "harness/command/command_line.h"
 #include "harness/command/reading.h"
 #include "harness/command/seed.h"
+#include "harness/command/stay.h"
 #include "harness/base/interrupt.h"
 #include "harness/report/ktap.h"
 #include "harness/capture/adapter.h"
@@ -257,12 +258,16 @@ static int repro(int argc, char **argv)
 		jp_cases_free(cases);
 		return JP_EXIT_USAGE;
 	}
+	if (cases && jp_stay_behind("repro", &status)) {
+		jp_cases_free(cases);
+		return status;
+	}
 	ret = cases ? 0 : -EINVAL;
 	if (!ret && !options.from)
-		ret = jp_run_dir_make(&ran, NULL, &err)
+		ret = jp_stay_folder(&ran, NULL, &err)
 			      ?: run_first(&options, jp_cases_find(cases, options.name), &ran,
 					   &err);
-	ret = ret ?: jp_run_dir_make(&work, NULL, &err);
+	ret = ret ?: jp_stay_folder(&work, NULL, &err);
 	status = say(ret, &err);
 	if (!ret)
 		status = pack_from(&options, cases, options.from ? options.from : ran.path,

@@ -9,6 +9,7 @@
 #include "harness/command/command_line.h"
 #include "harness/command/reading.h"
 #include "harness/command/seed.h"
+#include "harness/command/stay.h"
 #include "harness/score/take.h"
 
 struct score_request {
@@ -136,8 +137,10 @@ static int score(int argc, char **argv)
 
 	if (!parse(&request, argc, argv, &status))
 		return status;
+	if (jp_stay_behind("score", &status))
+		return status;
 	if (jp_runner_open(&runner, request.seed, &err) ||
-	    jp_run_dir_make(&dir, request.output, &err)) {
+	    jp_stay_folder(&dir, request.output, &err)) {
 		fprintf(stderr, "jitproof score: %s\n", err.text);
 		jp_runner_close(&runner);
 		return JP_EXIT_BROKEN;

@@ -159,20 +159,6 @@ static int visit(void *context, const struct jp_event *event)
 		       ?: jp_file_names_count(judgement->report.names, event);
 }
 
-static int open_stacks(struct judgement *judgement, const char *path, struct jp_error *err)
-{
-	int fd = path ? jp_new_file_open(&judgement->stacks_file, path, 0666, err) : 0;
-
-	if (fd <= 0)
-		return fd;
-	judgement->stacks = fdopen(fd, "w");
-	if (judgement->stacks)
-		return 0;
-	close(fd);
-	jp_new_file_drop(&judgement->stacks_file);
-	return jp_fail(err, errno, "%s: %s", path, strerror(errno));
-}
-
 static int judge(struct judgement *judgement, const struct jp_judge_request *options,
 		 struct jp_error *err)
 {
@@ -233,7 +219,8 @@ int jp_judge_file(const struct jp_judge_request *options, bool confined)
 	struct jp_error err;
 	int status = JP_EXIT_BROKEN;
 
-	if (open_stacks(&judgement, options->stacks, &err))
+	if (options->stacks &&
+	    !(judgement.stacks = jp_new_file_stream(&judgement.stacks_file, options->stacks, &err)))
 		return jp_command_broken("judge", &err);
 	if (confined &&
 	    jp_reading_begins("judge", options->file, options->elf, options->root, &status))

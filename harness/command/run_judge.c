@@ -13,11 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/base/children.h"
 #include "harness/base/confine.h"
 #include "harness/base/exits.h"
-#include "harness/base/interrupt.h"
 #include "harness/base/message.h"
+#include "harness/base/survivor.h"
 #include "harness/base/path.h"
 #include "harness/format/rundir/run_dir.h"
 
@@ -37,9 +36,6 @@ struct run_answer {
 	enum jp_outcome outcome;
 	int status;
 };
-
-/* In the process that stays. */
-static volatile pid_t runner;
 
 static void judge_case(struct jp_report *report, const struct run_task *work, int ktap,
 		       struct run_answer *done)
@@ -124,46 +120,18 @@ static int serve(const struct jp_run_start *start, int channel)
 	return JP_EXIT_OK;
 }
 
-static void pass_on(int number)
-{
-	if (runner > 0)
-		kill(runner, number);
-}
-
-static void handle_signals(void (*handler)(int number))
-{
-	const struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-}
-
 /* When the judge has ended, the runner has said all, or is gone. */
 static int outlive(void *context, int judged)
 {
 	const struct jp_run_start *start = context;
-	int status;
+	const int status = jp_survivor_wait();
 
-	while (waitpid(runner, &status, 0) < 0)
-		if (errno != EINTR)
-			return JP_EXIT_BROKEN;
-	runner = 0;
-	jp_children_end();
 	if (WIFEXITED(status))
 		return judged ? judged : WEXITSTATUS(status);
 	if (start->dir->temporary && !start->keep)
 		jp_run_dir_remove(start->dir->path);
 	/* We ended it ourselves, and have said why. */
-	if (judged == JP_EXIT_BROKEN)
-		return judged;
-	/* Of what the runner died of, so that the shell sees it. */
-	handle_signals(SIG_DFL);
-	if (WTERMSIG(status) != SIGKILL)
-		raise(WTERMSIG(status));
-	fprintf(stderr, "jitproof run: the runner was killed by signal %d (%s)\n", WTERMSIG(status),
-		strsignal(WTERMSIG(status)));
-	return JP_EXIT_BROKEN;
+	return judged == JP_EXIT_BROKEN ? judged : jp_survivor_status("run", status);
 }
 
 static FILE *create(const struct jp_run_dir *dir, const char *name, struct jp_error *err)
@@ -182,7 +150,6 @@ static int judge_and_stay(const struct jp_run_start *start, int channel, int *st
 					   .context = (void *)start};
 	int ret, none;
 
-	handle_signals(pass_on);
 	if (!jp_message_receive(channel, start->dir, sizeof(*start->dir), &none)) {
 		close(channel);
 		*status = outlive((void *)start, JP_EXIT_OK);
@@ -194,12 +161,12 @@ static int judge_and_stay(const struct jp_run_start *start, int channel, int *st
 							  : -EIO;
 	if (!ret) {
 		/* The runner ends, then we do. */
-		handle_signals(SIG_IGN);
+		jp_survivor_signals(SIG_IGN);
 		*status = serve(start, channel);
 		return 1;
 	}
 	if (ret < 0) {
-		kill(runner, SIGTERM);
+		jp_survivor_end();
 		fprintf(stderr, "jitproof run: %s\n", err->text);
 		*status = outlive((void *)start, JP_EXIT_BROKEN);
 	}
@@ -222,17 +189,16 @@ int jp_run_judge_start(struct jp_run_judge *judge, const struct jp_run_start *st
 		       struct jp_error *err)
 {
 	const pid_t own = getpid();
+	pid_t runner;
 	int ends[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return jp_fail(err, errno, "socketpair: %s", strerror(errno));
-	jp_children_adopt();
-	fflush(NULL);
-	runner = fork();
+	runner = jp_survivor_fork(err);
 	if (runner < 0) {
 		close(ends[0]);
 		close(ends[1]);
-		return jp_fail(err, errno, "fork: %s", strerror(errno));
+		return runner;
 	}
 	if (runner) {
 		close(ends[0]);
@@ -241,13 +207,6 @@ int jp_run_judge_start(struct jp_run_judge *judge, const struct jp_run_start *st
 	close(ends[1]);
 	judge->channel = ends[0];
 	judge->parent = own;
-	/* Should the one that stays be killed outright, we end what we started, and remove it: so
-	 * nothing may end us unseen from here on. */
-	if (jp_interrupt_watch())
-		return jp_fail(err, errno, "signals: %s", strerror(errno));
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != own)
-		raise(SIGTERM);
 	return make_folder(start, judge->channel, err);
 }
 

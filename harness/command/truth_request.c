@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "harness/base/exits.h"
+#include "harness/base/interrupt.h"
 #include "harness/command/reading.h"
+#include "harness/command/stay.h"
 #include "harness/format/rundir/run_dir.h"
 
 const struct jp_option *jp_truth_rows(void *context)
@@ -36,12 +38,14 @@ int jp_truth_request_judge(struct jp_truth_request *request, jp_truth_judge *jud
 {
 	struct jp_gathering *ask = &request->gathering;
 	const char *input = ask->injected ?: ask->capture;
-	int status = JP_EXIT_BROKEN;
 	struct jp_run_dir run;
+	int status;
 	struct jp_error err = {""};
 	char dir[4096];
 
-	if (jp_run_dir_make(&run, request->keep, &err)) {
+	if (jp_stay_behind(request->command, &status))
+		return status;
+	if (jp_stay_folder(&run, request->keep, &err)) {
 		fprintf(stderr, "jitproof %s: %s\n", request->command, err.text);
 		return status;
 	}
@@ -53,5 +57,6 @@ int jp_truth_request_judge(struct jp_truth_request *request, jp_truth_judge *jud
 		fprintf(stderr, "jitproof %s: %s\n", request->command, err.text);
 	if (!request->keep)
 		jp_run_dir_remove(run.path);
+	jp_interrupt_die();
 	return jp_reading_ends(request->command, *err.text ? JP_EXIT_BROKEN : status);
 }

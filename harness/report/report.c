@@ -38,6 +38,13 @@ struct jp_result *jp_report_next(struct jp_report *report)
 	return &report->results[report->count];
 }
 
+/* A line that found no memory is missing without a trace. */
+static void note_shortage(struct jp_report *report)
+{
+	if (!*report->shortage.text)
+		jp_shortage(report->shortage.text, sizeof(report->shortage.text));
+}
+
 void jp_report_tell(struct jp_report *report, int alone)
 {
 	const struct jp_result *result = &report->results[report->count++];
@@ -45,19 +52,23 @@ void jp_report_tell(struct jp_report *report, int alone)
 	char *text = NULL;
 	FILE *out;
 
+	jp_shortage_begin(); /* the case's own stands in its result */
 	report->counts[result->outcome]++;
 	for (int i = 0; output(report, i); i++)
 		jp_ktap_result(output(report, i), report->count, result);
 	if (report->jsonl)
 		jp_results_write(report->jsonl, result);
 	out = alone >= 0 ? open_memstream(&text, &size) : NULL;
-	if (!out)
-		return;
-	jp_ktap_head(out, 1);
-	jp_ktap_result(out, 1, result);
-	if (!jp_shortage_close(out))
-		jp_file_write(alone, text, size);
-	free(text);
+	if (out) {
+		jp_ktap_head(out, 1);
+		jp_ktap_result(out, 1, result);
+		if (!jp_shortage_close(out))
+			jp_file_write(alone, text, size);
+		free(text);
+	} else if (alone >= 0) {
+		jp_shortage_note(errno);
+	}
+	note_shortage(report);
 }
 
 int jp_report_end(struct jp_report *report)
@@ -67,6 +78,7 @@ int jp_report_end(struct jp_report *report)
 	uint64_t slack = 0;
 	int failed = 0;
 
+	jp_shortage_begin();
 	for (size_t i = 0; i < report->count && !failed; i++)
 		failed = jp_books_append(&books, &report->results[i].findings.books);
 	for (size_t i = 0; i < report->count; i++)
@@ -87,6 +99,7 @@ int jp_report_end(struct jp_report *report)
 	jp_books_free(&books);
 	if (report->junit)
 		jp_junit_write(report->junit, report->results, report->count);
+	note_shortage(report);
 	if (!report->count)
 		return JP_EXIT_BROKEN;
 	if (counts[JP_FAIL] || counts[JP_XPASS] || counts[JP_ERROR] || counts[JP_TIMEOUT] ||
@@ -111,6 +124,8 @@ int jp_report_written(const struct jp_report *report, struct jp_error *err)
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		if (files[i] && (fflush(files[i]) || ferror(files[i])))
 			return jp_fail(err, EIO, "%s cannot be written", names[i]);
+	if (*report->shortage.text)
+		return jp_fail(err, EIO, "%s", report->shortage.text);
 	return 0;
 }
 

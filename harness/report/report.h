@@ -17,6 +17,7 @@ struct jp_report {
 	FILE *ktap;    /* a copy of standard output, NULL: none */
 	FILE *junit;   /* written at the end, NULL: not */
 	bool unjudged; /* others judge, and find the plan in @ktap; nothing is on standard output */
+	struct jp_error shortage; /* why something may be missing from what was told; "": nothing */
 };
 
 /* Prints the head of @plan results. -ENOMEM at worst. */
@@ -29,7 +30,7 @@ void jp_report_tell(struct jp_report *report, int alone);
 void jp_report_cut_short(struct jp_report *report, const char *why);
 /* Totals and tables; returns the exit status (docs/reading-results.md). */
 int jp_report_end(struct jp_report *report);
-/* -EIO and a message where what was told could not be written. */
+/* -errno and a message where what was told could not be written, or is not whole. */
 int jp_report_written(const struct jp_report *report, struct jp_error *err);
 void jp_report_free(struct jp_report *report);
 

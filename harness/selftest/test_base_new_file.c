@@ -38,7 +38,8 @@ static void whole(const char *path)
 	check(other >= 0 && fd >= 0 && !jp_file_write(other, "old", 3) &&
 		      !jp_file_write(fd, "new", 3) && !close(fd),
 	      "a new one beside the old %s", err.text);
-	check(holds(path, "old") && entries() == 2, "the old one stays until then");
+	check(holds(path, "old") && entries() == 1,
+	      "the old one stays until then, and no half one");
 	check(!jp_new_file_keep(&file, &err) && holds(path, "new") && entries() == 1,
 	      "it takes its place");
 	check(!jp_file_write(other, "more", 4) && holds(path, "new") && !stat(path, &st) &&
@@ -59,6 +60,44 @@ static void not_whole(const char *path)
 	check(holds(path, "new") && entries() == 1, "goes, and the old one stays");
 }
 
+/* What must not be lost with a kill can be seen; it takes its name as the other does. */
+static void beside(const char *path)
+{
+	struct jp_new_file file;
+	struct jp_error err = {""};
+	jp_cleanup_close int fd = jp_new_file_beside(&file, path, 0600, &err);
+
+	check(fd >= 0 && !jp_file_write(fd, "more", 4) && entries() == 2 && holds(path, "new"),
+	      "beside the old one %s", err.text);
+	check(!jp_new_file_keep(&file, &err) && entries() == 1 && holds(path, "more"),
+	      "then there");
+}
+
+/* It lands where its folder was when it was begun, whatever is put there since. */
+static void swapped(void)
+{
+	const char *folder = scratch_path("folder"), *moved = scratch_path("moved");
+	const char *path = scratch_path("folder/file");
+	struct jp_new_file file;
+	struct jp_error err = {""};
+	int fd;
+
+	check(!mkdir(folder, 0700), "a folder");
+	fd = jp_new_file_open(&file, path, 0600, &err);
+	check(fd >= 0 && !jp_file_write(fd, "new", 3) && !close(fd) && !rename(folder, moved) &&
+		      !mkdir(folder, 0700),
+	      "another in its place %s", err.text);
+	check(!jp_new_file_keep(&file, &err) && access(path, F_OK) &&
+		      holds(scratch_path("moved/file"), "new"),
+	      "is not written into");
+	check(!unlink(scratch_path("moved/file")) && !rmdir(moved) && !rmdir(folder), "clean");
+	if (geteuid())
+		return;
+	check(!symlink("/", folder) && !lchown(folder, 12321, 12321) &&
+		      jp_new_file_open(&file, path, 0600, &err) == -ELOOP && !unlink(folder),
+	      "nor is where another user's link leads");
+}
+
 static void refused(const char *path)
 {
 	struct jp_new_file file;
@@ -72,7 +111,7 @@ static void refused(const char *path)
 	check(jp_new_file_open(&file, scratch_path("none/file"), 0600, &err) == -ENOENT, "%s",
 	      err.text);
 	jp_new_file_drop(&file);
-	check(holds(path, "new") && entries() == 3, "nothing is left behind");
+	check(holds(path, "more") && entries() == 3, "nothing is left behind");
 }
 
 int main(void)
@@ -81,6 +120,8 @@ int main(void)
 
 	whole(path);
 	not_whole(path);
+	beside(path);
+	swapped();
 	refused(path);
 	return check_done();
 }

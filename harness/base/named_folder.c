@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/base/named_folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/base/cleanup.h"
+
+enum { TO_GO_ON = O_PATH | O_CLOEXEC };
+
+/* @name in @at; through a link only where we or root have made it. */
+static int step(int at, const char *name)
+{
+	jp_cleanup_close int next = openat(at, name, TO_GO_ON | O_NOFOLLOW);
+	struct stat st;
+
+	if (next < 0 || fstat(next, &st))
+		return -errno;
+	if (!S_ISLNK(st.st_mode))
+		return jp_steal_fd(&next);
+	if (st.st_uid && st.st_uid != geteuid())
+		return -ELOOP;
+	close(next);
+	next = openat(at, name, TO_GO_ON);
+	return next < 0 ? -errno : jp_steal_fd(&next);
+}
+
+int jp_named_folder(const char *path, size_t length)
+{
+	const char *const end = path + length;
+	jp_cleanup_close int at = open(length && *path == '/' ? "/" : ".", TO_GO_ON);
+
+	if (at < 0)
+		return -errno;
+	for (;;) {
+		char name[NAME_MAX + 1];
+		size_t size;
+		int next;
+
+		path += strspn(path, "/");
+		if (path >= end)
+			return jp_steal_fd(&at);
+		size = strcspn(path, "/");
+		size = size < (size_t)(end - path) ? size : (size_t)(end - path);
+		if (size > NAME_MAX)
+			return -ENAMETOOLONG;
+		snprintf(name, sizeof(name), "%.*s", (int)size, path);
+		path += size;
+		next = step(at, name);
+		if (next < 0)
+			return next;
+		close(at);
+		at = next;
+	}
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_BASE_NAMED_FOLDER_H
+#define JP_BASE_NAMED_FOLDER_H
+
+#include <stddef.h>
+
+/*
+ * The folder that the first @length bytes of @path name (none: the working directory), as somewhere
+ * to go on from (O_PATH), unless a link of another user's leads there: root's folder by any name of
+ * theirs is not what was meant. The descriptor, or -errno: -ELOOP for such a link.
+ */
+int jp_named_folder(const char *path, size_t length);
+
+#endif

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/command/stay.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "harness/base/exits.h"
+#include "harness/base/message.h"
+#include "harness/base/survivor.h"
+
+enum { MOST = 4 };
+
+struct stay_answer {
+	int result;
+	struct jp_run_dir dir;
+	struct jp_error err;
+};
+
+/* To the process that stays. */
+static int channel = -1;
+
+/* Makes the folders that are asked for: whoever is killed then, the other one knows of it. */
+static int stay(const char *command, int end)
+{
+	static struct jp_run_dir dirs[MOST];
+	static struct stay_answer answer;
+	size_t count = 0;
+	int waited, none;
+	char request;
+
+	while (jp_message_receive(end, &request, sizeof(request), &none)) {
+		answer = (struct stay_answer){.result = -ENOSPC, .err = {"too many folders"}};
+		if (count < MOST)
+			answer.result = jp_run_dir_make(&answer.dir, NULL, &answer.err);
+		if (!answer.result)
+			dirs[count++] = answer.dir;
+		jp_message_send(end, &answer, sizeof(answer), -1);
+	}
+	close(end);
+	waited = jp_survivor_wait();
+	while (count)
+		jp_run_dir_remove(dirs[--count].path);
+	return jp_survivor_status(command, waited);
+}
+
+bool jp_stay_behind(const char *command, int *status)
+{
+	struct jp_error err;
+	int ends[2];
+	pid_t pid;
+
+	*status = JP_EXIT_BROKEN;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
+		fprintf(stderr, "jitproof %s: socketpair: %s\n", command, strerror(errno));
+		return true;
+	}
+	pid = jp_survivor_fork(&err);
+	if (pid < 0)
+		fprintf(stderr, "jitproof %s: %s\n", command, err.text);
+	close(ends[pid <= 0]);
+	if (pid > 0)
+		*status = stay(command, ends[1]);
+	else
+		channel = ends[0];
+	return pid;
+}
+
+int jp_stay_folder(struct jp_run_dir *dir, const char *path, struct jp_error *err)
+{
+	static struct stay_answer answer;
+	char request = 0;
+	int none;
+
+	if (path)
+		return jp_run_dir_make(dir, path, err);
+	if (!jp_message_send(channel, &request, sizeof(request), -1) ||
+	    !jp_message_receive(channel, &answer, sizeof(answer), &none))
+		return jp_fail(err, EPIPE, "the process that stays behind is gone");
+	if (answer.result)
+		return jp_fail(err, -answer.result, "%s", answer.err.text);
+	*dir = answer.dir;
+	return 0;
+}
