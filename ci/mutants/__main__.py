@@ -38,21 +38,22 @@ class Worker:
 
     def __init__(self, bench: Bench, options: argparse.Namespace, begin: float) -> None:
         self.bench, self.begin = bench, begin
-        self.seconds = options.seconds
+        self.seconds, self.most = options.seconds, options.most
         # Of the time, if only some are tried: else each is asked about to its end.
         self.share = options.seconds * options.jobs / options.random if options.random else 0.0
         self.killers = table.killers(TREE)
 
-    def __call__(self, mutant: Mutant) -> tuple[Mutant, str, dict[str, Any]]:
+    def __call__(self, job: tuple[Mutant, bool | None]) -> tuple[Mutant, str, dict[str, Any]]:
         """Who noticed it the last time, and what came of it now."""
+        mutant, slow = job
         first = self.killers.get(choice.digest(mutant), "")
         left = self.seconds - (time.monotonic() - self.begin)
         if self.seconds and left <= 0:
             return mutant, "", {}
         with tempfile.TemporaryDirectory(prefix="mutant-") as scratch:
             self.bench.link_adapters(scratch)
-            return mutant, first, self.bench.try_one(mutant, scratch, first,
-                                                     self.share and min(left, self.share))
+            return mutant, first, self.bench.try_one(
+                mutant, scratch, first, self.share and min(left, self.share), slow, self.most)
 
 
 JOB: list[Callable[[Any], Any]] = []  # workers get it by fork()
@@ -71,21 +72,27 @@ def side_by_side(jobs: int, job: Callable[[Any], Any], items: Sequence[Any]) -> 
 def attempt(options: argparse.Namespace, waiting: list[Mutant], progress: table.Progress,
             begin: float) -> list[Mutant]:
     """Tries them; those that their old killer no longer notices, and nobody else in time."""
-    bench, lost, late = Bench(TREE, os.path.abspath(options.build), options.run), [], 0
+    bench = Bench(TREE, os.path.abspath(options.build), options.run)
+    lost, late = list[Mutant](), 0
     if not options.random:
         bench.trace(lambda note, names: list(side_by_side(options.jobs, note, names)))
-    for one, first, result in side_by_side(options.jobs, Worker(bench, options, begin), waiting):
-        if not result:
-            late += 1
-            continue
-        progress.add(one, result)
-        # What a recorded run alone showed, another need not show.
-        if result["state"] == "undecided" and first and not first.startswith(RECORDED):
-            print("%s:%d: %s noticed it once: %s" % (one.file, one.line + 1, first,
-                                                     one.new.strip()))
-            lost.append(one)
+    worker = Worker(bench, options, begin)
+    # What is fast is asked about all of them first.
+    for slow in (None,) if options.random else (False, True):
+        jobs = [(one, slow) for one in waiting
+                if slow is None or (progress.state(one, {}) == "undecided") == slow]
+        for one, first, result in side_by_side(options.jobs, worker, jobs):
+            late += not result
+            if result:
+                progress.add(one, result)
+            # What a recorded run alone showed, another need not show.
+            if slow is None and result.get("state") == "undecided" and first and \
+                    not first.startswith(RECORDED):
+                print("%s:%d: %s noticed it once: %s" % (one.file, one.line + 1, first,
+                                                         one.new.strip()))
+                lost.append(one)
     if late:
-        print("time is up: %d of %d not tried" % (late, len(waiting)))
+        print("time is up: %d not tried" % late)
     return lost
 
 
@@ -140,6 +147,8 @@ def main() -> int:
                         "instead; may be repeated")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=float, default=0, help="stop after so long")
+    parser.add_argument("--most", type=float, default=0, metavar="S", help="of recorded runs and "
+                        "Python tests ask only the fastest, which take S seconds together")
     parser.add_argument("--again", action="store_true", help="try survivors again")
     parser.add_argument("--store", action="store_true", help="write results/MUTANTS.md and "
                         "results/mutants/tried")

@@ -64,11 +64,10 @@ class Bench:
             yield oracles.File("stacks " + name, ["judge", "--json", "--unwind", "--elf", elf],
                                os.path.join(top, name, "perf.data"))
         for number in range(TAMPERED):
-            for name in fixtures:
-                yield oracles.Tampered(number, name, self.folder, self.tree, top)
+            yield oracles.Tampered(number, self.folder, self.tree, top)
         yield from self.units()
         for name in cases(self.run):
-            yield oracles.Judged("run " + name, os.path.join(self.run, name))
+            yield oracles.Judged("run " + name, os.path.join(self.run, name), slow=True)
         for path in oracles.captures(self.run, "perf.data", 12):
             yield from self.of_file("run " + os.path.relpath(os.path.dirname(path), self.run), path)
         for path in oracles.captures(self.run, "injected.data", 12):
@@ -164,12 +163,14 @@ class Bench:
         if not os.path.lexists(path):
             os.symlink(os.path.join(self.tree, "harness/profiler"), path)
 
-    def questions(self, mutant: Mutant, first: str) -> Iterator[oracles.Oracle]:
+    def questions(self, mutant: Mutant, first: str, slow: bool | None,
+                  most: float) -> Iterator[oracles.Oracle]:
         """Those that run the line, fastest first; untraced, all that could. @first: who noticed
-        it the last time."""
+        it the last time; @slow: only such ones; @most: of the slow ones the fastest, which take
+        so many seconds together (0: all)."""
         name, _, method = first.partition(" ") if first.startswith("test_") else (first, "", "")
-        if name in self.oracles:
-            before = self.oracles[name]
+        before = self.oracles.get(name)
+        if before and slow in (None, before.slow):
             if isinstance(before, Script):
                 before.methods = [method] if method else []
             yield before
@@ -177,23 +178,28 @@ class Bench:
             yield from (one for one in self.oracles.values() if one.name != name and
                         one.applies(mutant) and not isinstance(one, Script))
             return
-        found: list[tuple[float, oracles.Oracle]] = []
-        scripts: list[tuple[float, Script, list[str]]] = []
-        for one in self.oracles.values():
-            if isinstance(one, Script):
-                methods = self.traced.methods(one.name, mutant.file, mutant.line + 1)
-                if methods:
-                    scripts.append((self.traced.cost(one.name, methods), one, methods))
-            elif one.name != name and self.traced.runs(one.name, mutant.file, mutant.line + 1):
-                found.append((self.traced.seconds[one.name], one))
-        yield from (one for _, one in sorted(found, key=lambda pair: pair[0]))
-        for _, script, methods in sorted(scripts, key=lambda triple: triple[0]):
-            script.methods = methods
+        taken, methods = 0.0, dict[str, list[str]]()
+        for seconds, key in self.traced.running(mutant.file, mutant.line + 1):
+            question, _, method = key.partition(" ") if key.startswith("test_") else (key, "", "")
+            if slow not in (None, self.oracles[question].slow):
+                continue
+            taken += seconds if slow else 0
+            if most and taken > most:
+                break
+            if method:
+                methods.setdefault(question, []).append(method)
+            elif question != name:
+                yield self.oracles[question]
+        for question, some in methods.items():
+            script = self.oracles[question]
+            assert isinstance(script, Script)
+            script.methods = some
             yield script
 
-    def try_one(self, mutant: Mutant, scratch: str, first: str, seconds: float) -> dict[str, Any]:
-        """@first: who noticed it the last time; @seconds: no more is asked after so long (0: all
-        are), and it stays undecided."""
+    def try_one(self, mutant: Mutant, scratch: str, first: str, seconds: float,
+                slow: bool | None = None, most: float = 0) -> dict[str, Any]:
+        """@first, @slow, @most: see questions(); @seconds: no more is asked after so long (0: all
+        are), and it stays undecided, as it does while only the fast ones were asked."""
         begin = time.monotonic()
         path = os.path.join(self.tree, mutant.file)
         lines = files.read(path).split("\n")
@@ -205,7 +211,7 @@ class Bench:
             return {"state": "same" if made else "no C", "by": ""}
         binary = self.build.link(mutant.file, made, scratch)
         asked = 0
-        for oracle in self.questions(mutant, first):
+        for oracle in self.questions(mutant, first, slow, most):
             if asked and seconds and time.monotonic() - begin > seconds:
                 return {"state": "undecided", "by": ""}
             self.expect(oracle)
@@ -213,7 +219,8 @@ class Bench:
             by = oracle.killer(binary, scratch)
             if by:
                 return {"state": "killed", "by": by, "asked": asked}
-        return {"state": "survived" if self.traced else "undecided", "by": "", "asked": asked}
+        return {"state": "survived" if self.traced and slow is not False else "undecided",
+                "by": "", "asked": asked}
 
 
 def cases(top: str) -> Iterator[str]:

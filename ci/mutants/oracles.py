@@ -60,6 +60,7 @@ class Oracle:
     """A question: what the unchanged program answers, a mutant must answer, too."""
 
     digests = False  # it compares all that is said, not only whether a test passes
+    slow = False  # asked once all mutants were held against the others
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -128,9 +129,9 @@ class Judged(Oracle):
 
     digests = True
 
-    def __init__(self, name: str, top: str) -> None:
+    def __init__(self, name: str, top: str, slow: bool = False) -> None:
         super().__init__(name)
-        self.top = top
+        self.top, self.slow = top, slow
 
     def ask(self, binary: str, scratch: str, timeout: float) -> str:
         results = fresh(os.path.join(scratch, "results.jsonl"))
@@ -141,21 +142,20 @@ class Judged(Oracle):
 
 
 class Tampered(Judged):
-    """The same of an altered case; all of one number are altered when one of them is asked."""
+    """The same of a copy with an alteration of each case, made when it is asked for."""
 
-    def __init__(self, number: int, case: str, folder: str, tree: str, cases: str) -> None:
-        self.run = os.path.join(folder, "tampered.%d" % number)
-        super().__init__("tampered.%d %s" % (number, case), os.path.join(self.run, case))
+    def __init__(self, number: int, folder: str, tree: str, cases: str) -> None:
+        super().__init__("tampered.%d" % number, os.path.join(folder, "tampered.%d" % number))
         self.number, self.tree, self.cases = number, tree, cases
 
     def learn(self, binary: str, scratch: str) -> None:
-        with Locked(self.run):
-            if not os.path.exists(self.run):
-                made = self.run + ".new"
+        with Locked(self.top):
+            if not os.path.exists(self.top):
+                made = self.top + ".new"
                 shutil.rmtree(made, ignore_errors=True)
                 process.must([sys.executable, os.path.join(self.tree, "ci/tamper"), "--jitproof",
                               binary, "--make", made, "--seed", str(self.number), self.cases])
-                os.rename(made, self.run)
+                os.rename(made, self.top)
         super().learn(binary, scratch)
 
 
@@ -182,7 +182,7 @@ class File(Oracle):
 class Injected(Oracle):
     """`inject` of a capture that has a jitdump where it says: what it makes of it."""
 
-    digests = True
+    digests = slow = True
 
     def __init__(self, name: str, mode: str, path: str, folder: str) -> None:
         super().__init__(name)

@@ -17,6 +17,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 class Script(Oracle):
     """@methods: CLASS.METHOD, those that are asked; all where none is named."""
 
+    slow = True
+
     def __init__(self, tree: str, name: str) -> None:
         super().__init__(name)
         self.tree, self.methods = tree, list[str]()

@@ -30,7 +30,6 @@ class Traced:
         self.of: Blocks = {}
         self.bits: dict[str, bytes] = {}
         self.seconds: dict[str, float] = {}
-        self.scripts: dict[str, list[str]] = {}
         self.texts: dict[str, list[str]] = {}
 
     def path(self, question: str) -> str:
@@ -71,15 +70,11 @@ class Traced:
                 self.bits[key] = bytes(a | b for a, b in itertools.zip_longest(
                     own, before, fillvalue=0)) if before else own
                 self.seconds[key] = float(files.read(os.path.join(folder, name)))
-                self.scripts.setdefault(script, []).append(key)
 
-    def methods(self, script: str, file: str, line: int) -> list[str]:
-        """Those that run the line, fastest first."""
-        ran = [key for key in self.scripts.get(script, ()) if self.runs(key, file, line)]
-        return [key.partition(" ")[2] for key in sorted(ran, key=lambda key: self.seconds[key])]
-
-    def cost(self, script: str, methods: list[str]) -> float:
-        return sum(self.seconds[script + " " + method] for method in methods)
+    def running(self, file: str, line: int) -> list[tuple[float, str]]:
+        """(seconds, QUESTION or SCRIPT METHOD) of those that run the line, fastest first."""
+        return sorted((seconds, key) for key, seconds in self.seconds.items()
+                      if self.runs(key, file, line))
 
     def runs(self, question: str, file: str, line: int) -> bool:
         """@line counts from 1."""
