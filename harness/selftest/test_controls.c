@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What controls give back: the executable memory that their capture left out, and nothing else. */
 #include <string.h>
+#include <sys/mman.h>
 
 #include "harness/model/evidence/control.h"
 #include "harness/selftest/check.h"
@@ -9,7 +10,12 @@ enum { PID = 9, OTHER = 10 };
 
 static struct jp_procmap maps[] = {
 	{.start = 0x1000, .end = 0x2000, .prot = JP_PROT_READ, .name = "/bin/a"},
-	{.start = 0x2000, .end = 0x3000, .prot = JP_PROT_READ | JP_PROT_EXEC, .name = "/bin/a"},
+	{.start = 0x2000,
+	 .end = 0x3000,
+	 .offset = 0x7000,
+	 .prot = JP_PROT_READ | JP_PROT_EXEC,
+	 .shared = 's',
+	 .name = "/bin/a"},
 	{.start = 0x3000, .end = 0x4000, .prot = JP_PROT_READ | JP_PROT_WRITE, .name = ""},
 	{.start = 0x5000, .end = 0x6000, .prot = JP_PROT_EXEC, .name = ""},
 };
@@ -44,6 +50,12 @@ static void gate(void)
 			      events[i].map.addr == (i == 1 ? 0x2000 : 0x5000) &&
 			      events[i].map.len == 0x1000 && events[i].map.prot & JP_PROT_EXEC,
 		      "executable memory at %#llx", (unsigned long long)events[i].map.addr);
+	check(events[1].map.pgoff == 0x7000 && events[1].map.flags == MAP_SHARED &&
+		      strcmp(events[1].map.name, "/bin/a") == 0,
+	      "of a file by its offset");
+	check(events[2].map.pgoff == 0x5000 && events[2].map.flags == MAP_PRIVATE &&
+		      strcmp(events[2].map.name, "//anon") == 0,
+	      "and of no file by its address, as the kernel's records have it");
 	jp_extras_free(&extras);
 }
 

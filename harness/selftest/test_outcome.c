@@ -152,8 +152,17 @@ static void evidence(void)
 	}
 }
 
+static void texts(void)
+{
+	check(strcmp(jp_outcome_text(JP_CRASH), "CRASH") == 0 &&
+		      strcmp(jp_outcome_text(JP_OUTCOMES), "?") == 0 &&
+		      strcmp(jp_outcome_text((enum jp_outcome) - 1), "?") == 0,
+	      "each outcome has a word, and what is none has one, too");
+}
+
 int main(void)
 {
+	texts();
 	controls();
 	control_without();
 	misplaced();
