@@ -381,6 +381,7 @@ static void good_file(void)
 	struct jp_cases *cases = parse(text, &err), *again;
 	struct jp_exception exception = {.metric = "broken.chain", .cause = "max-stack"};
 	const struct jp_case *one, *three;
+	struct jp_case fewer;
 	const struct jp_table *names;
 
 	if (!check(cases && cases->nr_cases == 3 && cases->nr_tables == 2, "a file is read %s",
@@ -398,6 +399,11 @@ static void good_file(void)
 	check(!strcmp(one->expectations[1].reason, "why so"),
 	      "the reason is each one's of the line");
 	check(jp_expect_allows(one, 0, &exception), "what a line allows is allowed");
+	fewer = *one;
+	while (fewer.nr_expectations && !fewer.expectations[fewer.nr_expectations - 1].allow[0])
+		fewer.nr_expectations--;
+	fewer.nr_expectations--;
+	check(!jp_expect_allows(&fewer, 0, &exception), "by none that the case does not have");
 	exception.cause = "short";
 	check(!jp_expect_allows(one, 0, &exception), "another cause is not");
 	exception.cause = "max-stack";
