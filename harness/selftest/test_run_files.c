@@ -42,6 +42,11 @@ static void refuse_intervals(void)
 		"gate none\nprocess 1 2 3 x\ninterval 1 2 4 5 6",
 		"gate none\nprocess 1 2 3 x\ninterval 1 3 4 5",
 		"gate none\nprocess 1 2 3 x\nevent",
+		"gate none\nprocess 1 2 3 a\\08b",
+		"gate none\nprocess 1 2 3 a\\04",
+		"gate none\nprocess 1 2 3 a\\400",
+		"gate none\nprocess 1 2 3 a\\000",
+		"gate none\nprocess 1 2 3 a\\/40",
 		"gate none\nprocess 1 2 3 x\ninterval 1 3 4 5 6 7",
 		"gate none\nprocess 1 2 3 x\ninterval 1 4 3 5 6",
 		"gate none\nprocess 1 2 3 x\ninterval 1 3 5 4 6",
@@ -95,6 +100,10 @@ static void read_intervals(void)
 	      "the last announcement by then, else the first");
 	jp_intervals_free(&all);
 	check(!all.processes && !all.nr_intervals, "freed");
+	check(intervals_of("gate sideband\nprocess 7 1 2 a\\040b\\134\\377", &all) &&
+		      !strcmp(all.processes[0].comm, "a b\\\xff"),
+	      "bytes of a name that are escaped");
+	jp_intervals_free(&all);
 }
 
 #define NEEDED                                                                                     \

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
@@ -215,8 +214,9 @@ static int list_command(struct reducing *reducing, const struct jp_perf_section 
 	return ret;
 }
 
-/* The table of features has an entry for each bit, in order: those that stay move up. */
-static int reduce_features(struct reducing *reducing, uint64_t end)
+/* The table of features has an entry for each bit, in order: those that stay move up. The reader
+ * has checked that each lies within the file. */
+static int reduce_features(struct reducing *reducing)
 {
 	struct jp_perf_section table[JP_PERF_FEATURES] = {0};
 	struct jp_perf_file_header header;
@@ -237,11 +237,10 @@ static int reduce_features(struct reducing *reducing, uint64_t end)
 		if (!jp_perf_has_feature(&header, i))
 			continue;
 		at++;
-		if (section.offset > end || section.size > end - section.offset ||
-		    (section.size && section.offset < table_at))
+		if (section.size && section.offset < table_at)
 			return jp_fail(reducing->err, EINVAL,
 				       "%s: feature %u is at %" PRIu64 ", %" PRIu64
-				       " bytes; expected behind the data and within the file",
+				       " bytes; expected behind the data",
 				       reducing->path, i, section.offset, section.size);
 		if (is_kept(i)) {
 			if (i == JP_PERF_FEATURE_CMDLINE)
@@ -264,11 +263,8 @@ int jp_perfdata_reduce(const char *path, int fd, struct jp_reduced *reduced, str
 	struct reducing reducing = {.path = path, .fd = fd, .reduced = reduced, .err = err};
 	struct jp_perfdata_summary summary;
 	struct jp_error detail = {""};
-	struct stat st;
 	int ret;
 
-	if (fstat(fd, &st))
-		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	ret = jp_perfdata_read(path, visit, &reducing, &summary, &detail);
 	if (ret && !reducing.failed)
 		ret = jp_fail(err, -ret, "%s", detail.text);
@@ -276,7 +272,7 @@ int jp_perfdata_reduce(const char *path, int fd, struct jp_reduced *reduced, str
 		ret = jp_fail(err, EINVAL,
 			      "%s: %s; what it tells of the machine cannot be taken out of it",
 			      path, summary.pipe ? "a pipe stream" : "compressed data");
-	return ret ?: reduce_features(&reducing, (uint64_t)st.st_size);
+	return ret ?: reduce_features(&reducing);
 }
 
 void jp_reduced_free(struct jp_reduced *reduced)
