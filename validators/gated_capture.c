@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/model/space/mapping_name.h"
 #include "harness/base/order.h"
 #include "harness/judge/unmapped.h"
 #include "harness/judge/validator.h"
@@ -49,18 +50,6 @@ static struct process *process_of(struct gated *gated, uint32_t pid, uint64_t ti
 	return last;
 }
 
-/* " (deleted)" stands behind a name from when the file is: before or after its record. */
-static bool same_name(const char *one, const char *other)
-{
-	static const char deleted[] = " (deleted)";
-	size_t a = strlen(one), b = strlen(other), tail = sizeof(deleted) - 1;
-
-	if (a > b)
-		return same_name(other, one);
-	return memcmp(one, other, a) == 0 &&
-	       (a == b || (b == a + tail && strcmp(other + a, deleted) == 0));
-}
-
 /* Whether the capture knows @map as what it is. */
 static bool knows(struct gated *gated, uint32_t pid, const struct jp_procmap *map)
 {
@@ -70,7 +59,7 @@ static bool knows(struct gated *gated, uint32_t pid, const struct jp_procmap *ma
 	       known->end == map->end && known->ino == map->ino && known->maj == map->maj &&
 	       known->min == map->min && (!map->ino || known->pgoff == map->offset) &&
 	       known->backing == jp_mapping_backing(map->name) &&
-	       (!map->ino || same_name(known->name, map->name));
+	       (!map->ino || jp_mapping_same_name(known->name, map->name));
 }
 
 /* What the process had when its interval began. */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "harness/model/space/mapping_name.h"
+
 /* Of a record's flags, which are those of mmap() (harness/format/perfdata/encode.h). */
 enum { SHARED = 1, SHARING = 3 };
 
@@ -31,18 +33,6 @@ static bool has_file(const struct jp_procmap *line)
 static bool nameless(enum jp_backing backing)
 {
 	return backing == JP_BACKING_ANON || backing == JP_BACKING_HEAP;
-}
-
-/* A file that was removed or replaced has " (deleted)" behind its name from then on. */
-static bool same_name(const char *one, const char *other)
-{
-	static const char deleted[] = " (deleted)";
-	size_t a = strlen(one), b = strlen(other), tail = sizeof(deleted) - 1;
-
-	if (a > b)
-		return same_name(other, one);
-	return memcmp(one, other, a) == 0 &&
-	       (a == b || (b == a + tail && strcmp(other + a, deleted) == 0));
 }
 
 /* Private memory of no file, of which no mark told: nothing else can be of it. */
@@ -77,7 +67,7 @@ static const char *differs(const struct jp_memory *memory, const struct jp_execu
 		return nameless(backing) ? differs_from_none(truth, told, addr) : NULL;
 	if (told->sharing && ((known->flags & SHARING) == SHARED) != (line->shared == 's'))
 		return "sharing";
-	if (!nameless(backing) && !same_name(known->name, line->name))
+	if (!nameless(backing) && !jp_mapping_same_name(known->name, line->name))
 		return "name";
 	if ((has_file(line) || !nameless(backing)) && offset != addr - truth->moved + memory->shift)
 		return "offset";

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/model/files/file_paths.h"
+#include "harness/model/space/mapping_name.h"
 
 static const char *base_of(const char *path)
 {

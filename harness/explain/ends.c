@@ -8,6 +8,7 @@
 
 #include "harness/base/array.h"
 #include "harness/model/files/file_paths.h"
+#include "harness/model/space/mapping_name.h"
 #include "harness/model/unwind/elf_store.h"
 
 enum { PAGE = 4096 };

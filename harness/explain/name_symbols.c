@@ -6,6 +6,7 @@
 #include "harness/explain/code.h"
 #include "harness/explain/name_causes.h"
 #include "harness/format/elf/elf_file.h"
+#include "harness/model/space/mapping_name.h"
 
 /* Names that files have, or would have. */
 

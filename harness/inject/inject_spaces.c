@@ -7,6 +7,7 @@
 
 #include "harness/base/text_pool.h"
 #include "harness/format/perfdata/encode.h"
+#include "harness/model/space/mapping_name.h"
 #include "harness/model/space/processes.h"
 #include "harness/model/space/ranges.h"
 #include "harness/model/space/replay.h"

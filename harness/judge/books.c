@@ -36,7 +36,7 @@ int jp_book_count(struct jp_book *book, const char *name, uint64_t count)
 	return 0;
 }
 
-const struct jp_book *jp_books_find(const struct jp_books *books, const char *name)
+static const struct jp_book *find_book(const struct jp_books *books, const char *name)
 {
 	for (size_t i = 0; i < books->count; i++)
 		if (strcmp(books->books[i].name, name) == 0)
@@ -59,7 +59,7 @@ uint64_t jp_book_total(const struct jp_books *books, const struct jp_book *book)
 
 	if (!book->of)
 		return book->total;
-	whole = jp_books_find(books, book->of);
+	whole = find_book(books, book->of);
 	for (size_t i = 0; whole && i < whole->nr_classes; i++)
 		if (strcmp(whole->classes[i].name, book->part) == 0)
 			return whole->classes[i].count;
@@ -70,7 +70,7 @@ int jp_books_append(struct jp_books *books, const struct jp_books *more)
 {
 	for (size_t i = 0; i < more->count; i++) {
 		const struct jp_book *from = &more->books[i];
-		struct jp_book *book = (struct jp_book *)jp_books_find(books, from->name);
+		struct jp_book *book = (struct jp_book *)find_book(books, from->name);
 
 		if (!book)
 			book = jp_books_open(books, from->name);

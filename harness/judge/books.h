@@ -30,7 +30,6 @@ struct jp_books {
 struct jp_book *jp_books_open(struct jp_books *books, const char *name);
 /* @count more in @name, which may be new. 0 or -ENOMEM. */
 int jp_book_count(struct jp_book *book, const char *name, uint64_t count);
-const struct jp_book *jp_books_find(const struct jp_books *books, const char *name);
 /* What its classes add up to. */
 uint64_t jp_book_sum(const struct jp_book *book);
 /* What they must add up to; UINT64_MAX: the book that would tell is missing. */

@@ -9,6 +9,7 @@
 #include "harness/base/map.h"
 #include "harness/base/order.h"
 #include "harness/format/perfdata/format.h"
+#include "harness/model/space/mapping_name.h"
 
 struct jp_file_figures {
 	struct jp_places *places;

@@ -300,9 +300,3 @@ int jp_judge(const struct jp_evidence *evidence, const struct jp_asked *asked,
 	jp_spans_free(&judging.truth);
 	return failed;
 }
-
-void jp_judgement_free(struct jp_judgement *judgement)
-{
-	jp_findings_free(&judgement->findings);
-	jp_findings_free(&judgement->again);
-}

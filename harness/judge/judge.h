@@ -21,6 +21,5 @@ struct jp_judgement {
 int jp_judge(const struct jp_evidence *evidence, const struct jp_asked *asked,
 	     const struct jp_control *control, struct jp_judgement *judgement,
 	     struct jp_error *err);
-void jp_judgement_free(struct jp_judgement *judgement);
 
 #endif

@@ -2,6 +2,7 @@
 /* Each rule by which events become address spaces, by what a wrong rule would get wrong. */
 #include <string.h>
 
+#include "harness/model/space/mapping_name.h"
 #include "harness/model/space/replay.h"
 #include "harness/selftest/check.h"
 
@@ -304,6 +305,16 @@ static void test_backing(void)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		check(jp_mapping_backing(names[i].name) == names[i].backing, "the backing of '%s'",
 		      names[i].name);
+	check(jp_mapping_same_name("/a", "/a") && jp_mapping_same_name("/a", "/a (deleted)") &&
+		      jp_mapping_same_name("/a (deleted)", "/a") &&
+		      jp_mapping_same_name("/a (deleted)", "/a (deleted) (deleted)") &&
+		      !jp_mapping_same_name("/a", "/b") && !jp_mapping_same_name("/a", "/ab") &&
+		      !jp_mapping_same_name("/a", "/b (deleted)") &&
+		      !jp_mapping_same_name("/a", "/a (deletee)"),
+	      "a removed file keeps its name");
+	check(jp_mapping_name_length("/a (deleted)") == 2 && jp_mapping_name_length("/a") == 2 &&
+		      jp_mapping_name_length(" (deleted)") == 10,
+	      "and some name there must be");
 }
 
 /* Many random records against the plainest possible model: an array of pages. */

@@ -63,8 +63,6 @@ int jp_process_wait_ready(struct jp_child *process);
 int jp_process_step(struct jp_child *process, const char *command);
 /* Reads one line from @fd, cut to @size, without its newline. 0; -EPIPE at the end of the file. */
 int jp_process_line(int fd, char *line, size_t size);
-/* A line that it says. */
-int jp_process_hear(struct jp_child *process, char *line, size_t size);
 /* Says "stop". Then, or for one that leaves by itself, jp_process_reap(). */
 void jp_process_tell_stop(struct jp_child *process);
 /* Waits for its end and reaps it: its exit status, or 128 + signal; -errno. */

@@ -28,7 +28,8 @@ int jp_process_line(int fd, char *line, size_t size)
 	return 0;
 }
 
-int jp_process_hear(struct jp_child *process, char *line, size_t size)
+/* A line that it says. */
+static int hear(struct jp_child *process, char *line, size_t size)
 {
 	return jp_process_line(process->ready, line, size);
 }
@@ -36,7 +37,7 @@ int jp_process_hear(struct jp_child *process, char *line, size_t size)
 int jp_process_wait_ready(struct jp_child *process)
 {
 	char line[256];
-	int ret = jp_process_hear(process, line, sizeof(line));
+	int ret = hear(process, line, sizeof(line));
 
 	if (ret)
 		return ret;
@@ -53,7 +54,7 @@ int jp_process_step(struct jp_child *process, const char *command)
 
 	if (dprintf(process->control, "step %s\n", command) < 0)
 		return -EPIPE;
-	ret = jp_process_hear(process, line, sizeof(line));
+	ret = hear(process, line, sizeof(line));
 	if (ret)
 		return ret;
 	if (!strncmp(line, "done ", 5))

@@ -21,6 +21,7 @@
 #include "harness/model/files/file_paths.h"
 #include "harness/model/files/own_vdso.h"
 #include "harness/model/files/residence.h"
+#include "harness/model/space/mapping_name.h"
 
 /* What a /tmp full of perf maps may cost: so many, and so many bytes. */
 enum { MOST_MAPS = 4096, MOST_OF_MAPS = 64 << 20 };
@@ -266,18 +267,16 @@ static int find_from(struct jp_file_finder *finder, const struct jp_wanted_file 
 int jp_file_find(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
 		 enum jp_file_place place, struct jp_found_file *found, struct jp_error *err)
 {
-	static const char deleted[] = " (deleted)";
+	const size_t length = jp_mapping_name_length(wanted->path);
 	struct jp_wanted_file sought = *wanted;
-	const size_t length = strlen(wanted->path), tail = sizeof(deleted) - 1;
 	char path[4096];
 
-	if (wanted->id.size && length > tail && length < sizeof(path) &&
-	    strcmp(wanted->path + length - tail, deleted) == 0) {
+	if (wanted->id.size && wanted->path[length] && length < sizeof(path)) {
 		/* It may be called so. */
 		if (!find_from(finder, wanted, place, found, NULL))
 			return 0;
 		/* A removed file may lie elsewhere, or be there again: its build id tells. */
-		snprintf(path, sizeof(path), "%.*s", (int)(length - tail), wanted->path);
+		snprintf(path, sizeof(path), "%.*s", (int)length, wanted->path);
 		sought.path = path;
 	}
 	return find_from(finder, &sought, place, found, err);

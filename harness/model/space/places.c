@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "harness/model/space/mapping_name.h"
 #include "harness/model/space/places.h"
 
 #include <ctype.h>

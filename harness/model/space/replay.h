@@ -28,12 +28,6 @@ struct jp_mapping {
 	void *file; /* for the unwinder's use: its cached object of this mapping */
 };
 
-/* What a record's or a maps line's name says of the backing: "//anon", "", "[anon:x]" -> ANON,
- * "/memfd:..." -> MEMFD, "/dev/zero..." -> ZERO, "/SYSV..." -> SYSV, "/dev/shm/..." -> SHM,
- * "/anon_hugepage..." -> HUGETLB, "[heap]" -> HEAP, all else FILE ("[vdso]" too: it has call frame
- * information). */
-enum jp_backing jp_mapping_backing(const char *name);
-
 struct jp_replay;
 struct jp_replay *jp_replay_new(void);
 void jp_replay_free(struct jp_replay *replay);

@@ -205,8 +205,9 @@ static struct jp_name find_in_map(struct jp_names *names, uint32_t pid, uint64_t
 
 /* --- names -------------------------------------------------------------------------------- */
 
-/* perf's is_anon_memory() and is_no_dso_memory() (tools/perf/util/map.c), 5.10 to 7.3. */
-bool jp_names_anonymous(const struct jp_mapping *mapping)
+/* Whether perf takes @mapping for anonymous memory, and asks the perf map for names in it:
+ * is_anon_memory() and is_no_dso_memory() (tools/perf/util/map.c), 5.10 to 7.3. */
+static bool is_anonymous(const struct jp_mapping *mapping)
 {
 	static const char *const prefixes[] = {"/dev/zero", "/anon_hugepage", "[stack", "/SYSV"};
 
@@ -233,7 +234,7 @@ bool jp_names_injected(struct jp_names *names, const struct jp_mapping *mapping)
 {
 	const struct named_file *file;
 
-	if (jp_names_anonymous(mapping) || has_no_file(mapping))
+	if (is_anonymous(mapping) || has_no_file(mapping))
 		return false;
 	file = file_of(names, mapping);
 	return file && file->injected && !file->file.missing;
@@ -247,7 +248,7 @@ struct jp_name jp_names_find(struct jp_names *names, const struct jp_mapping *ma
 
 	if (!mapping)
 		return (struct jp_name){.how = JP_NAME_NO_MAPPING};
-	if (jp_names_anonymous(mapping))
+	if (is_anonymous(mapping))
 		/* perf names the map when it meets the record: a child has its parent's. */
 		return find_in_map(names, mapping->pid, addr);
 	if (has_no_file(mapping))

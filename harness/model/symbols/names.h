@@ -54,7 +54,5 @@ struct jp_name jp_names_find(struct jp_names *names, const struct jp_mapping *ma
 bool jp_names_injected(struct jp_names *names, const struct jp_mapping *mapping);
 /* The perf map of @pid; NULL, and in *@missing (may be NULL) why, as jp_file_find_map(). */
 const struct jp_perf_map *jp_names_map(struct jp_names *names, uint32_t pid, int *missing);
-/* Whether perf takes @mapping for anonymous memory, and asks the perf map for names in it. */
-bool jp_names_anonymous(const struct jp_mapping *mapping);
 
 #endif

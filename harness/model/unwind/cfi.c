@@ -397,8 +397,3 @@ const struct jp_machine *jp_cfi_machine(const struct jp_cfi *cfi)
 {
 	return cfi->machine;
 }
-
-size_t jp_cfi_rows(const struct jp_cfi *cfi)
-{
-	return cfi->rows.by_vaddr.count;
-}

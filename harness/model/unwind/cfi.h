@@ -34,8 +34,6 @@ const struct jp_build_id *jp_cfi_build_id(const struct jp_cfi *cfi);
 void jp_cfi_frames(const struct jp_cfi *cfi, size_t *functions, size_t *framed);
 /* The file's machine. */
 const struct jp_machine *jp_cfi_machine(const struct jp_cfi *cfi);
-/* How many addresses are compiled, for measuring. */
-size_t jp_cfi_rows(const struct jp_cfi *cfi);
 /* The virtual address (p_vaddr space) of file offset @offset in an executable segment, or
  * UINT64_MAX: a mapping's load bias is start - jp_cfi_vaddr(cfi, pgoff). */
 uint64_t jp_cfi_vaddr(const struct jp_cfi *cfi, uint64_t offset);

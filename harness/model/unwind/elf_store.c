@@ -13,6 +13,7 @@
 #include "harness/base/text_pool.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/format/elf/elf_file.h"
+#include "harness/model/space/mapping_name.h"
 
 enum { MAX_INDEX = 64 << 20 };
 
@@ -211,15 +212,9 @@ int jp_elf_store_check(const struct jp_elf_store *store, const struct jp_elf_lin
 /* The name of a removed file ends with " (deleted)"; the inode identifies it. */
 static bool same_path(const struct jp_elf_line *line, const struct entry *entry)
 {
-	static const char deleted[] = " (deleted)";
-	size_t one = strlen(line->path), other = strlen(entry->path);
-	size_t shorter = one < other ? one : other;
-
-	if (strncmp(line->path, entry->path, shorter) != 0)
-		return false;
-	return one == other ||
-	       (entry->ino && entry->ino == line->ino &&
-		strcmp((one < other ? entry->path : line->path) + shorter, deleted) == 0);
+	if (entry->ino && entry->ino == line->ino)
+		return jp_mapping_same_name(line->path, entry->path);
+	return strcmp(line->path, entry->path) == 0;
 }
 
 static struct jp_cfi *from_dir(const struct jp_elf_store *store, const struct entry *entry,

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/model/space/mapping_name.h"
+
+#include <string.h>
+
+/*
+ * Whether @name is a file that a JIT made for its code alone and removed at once: liborc's
+ * orcexec.XXXXXX, libffi's ffiXXXXXX, and what open(O_TMPFILE) gives, #INODE.
+ */
+static bool is_temporary(const char *name)
+{
+	const char *slash = strrchr(name, '/'), *file = slash ? slash + 1 : name;
+	const char *end = strstr(file, " (deleted)");
+	size_t length = end ? (size_t)(end - file) : 0;
+
+	if (strncmp(file, "orcexec.", 8) == 0 || strncmp(file, "ffi", 3) == 0)
+		return length == (*file == 'o' ? 14 : 9);
+	return length > 1 && *file == '#' && strspn(file + 1, "0123456789") == length - 1;
+}
+
+enum jp_backing jp_mapping_backing(const char *name)
+{
+	static const struct {
+		const char *prefix;
+		enum jp_backing backing;
+	} prefixes[] = {
+		{"//anon", JP_BACKING_ANON},        {"[anon:", JP_BACKING_ANON},
+		{"[anon_shmem:", JP_BACKING_ZERO},  {"/memfd:", JP_BACKING_MEMFD},
+		{"/dev/zero", JP_BACKING_ZERO},     {"/SYSV", JP_BACKING_SYSV},
+		{"/dev/shm/", JP_BACKING_SHM},      {"/anon_hugepage", JP_BACKING_HUGETLB},
+		{"[heap]", JP_BACKING_HEAP},        {"[stack", JP_BACKING_ANON},
+		{"/dev/ashmem/", JP_BACKING_MEMFD}, /* Android's, before there was memfd */
+	};
+
+	if (!*name)
+		return JP_BACKING_ANON;
+	if (is_temporary(name))
+		return JP_BACKING_MEMFD;
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (strncmp(name, prefixes[i].prefix, strlen(prefixes[i].prefix)) == 0)
+			return prefixes[i].backing;
+	return JP_BACKING_FILE;
+}
+
+size_t jp_mapping_name_length(const char *name)
+{
+	static const char deleted[] = " (deleted)";
+	const size_t length = strlen(name), tail = sizeof(deleted) - 1;
+
+	return length > tail && strcmp(name + length - tail, deleted) == 0 ? length - tail : length;
+}
+
+bool jp_mapping_same_name(const char *one, const char *other)
+{
+	const size_t a = strlen(one), b = strlen(other), shorter = a < b ? a : b;
+
+	/* A file may be called so: of two such names one can have it twice. */
+	return memcmp(one, other, shorter) == 0 &&
+	       (a == b || jp_mapping_name_length(a < b ? other : one) == shorter);
+}
