@@ -21,6 +21,9 @@ enum { KINDS = JP_PERF_RECORD_CALLCHAIN_DEFERRED + 1 };
 enum owner { KERNEL, WATCHED, OTHER, OWNERS };
 enum books_of { CAPTURED, INJECTED, FILES };
 
+/* Samples that no thread gave. */
+static const struct jp_role impossible = {.column = "invented"};
+
 static const char *const kinds[KINDS] = {
 	NULL,         "mmap",         "lost",      "comm",       "exit",       "throttle",
 	"unthrottle", "fork",         "read",      NULL,         "mmap2",      "aux",
@@ -41,7 +44,8 @@ struct books {
 	const struct jp_machine *machine;
 	struct jp_sample_facts_of facts_of;
 	struct sample_tally samples[FILES][JP_SAMPLE_CLASSES];
-	struct jp_map last; /* tid -> when its last sample was, by the capture */
+	struct jp_map last;  /* tid -> when its last sample was, by the capture */
+	uint64_t impossible; /* of the capture: doubles, and astray where that is a fault */
 	uint64_t records[FILES][KINDS][OWNERS];
 	uint64_t digest[FILES]; /* of all that the samples say */
 };
@@ -90,10 +94,12 @@ static int see_double(struct books *books, const struct jp_event *event)
 	last = jp_map_at(&books->last, event->tid, sizeof(*last));
 	if (!last)
 		return -ENOMEM;
-	if (last->time == event->time && last->attr == event->attr)
+	if (last->time == event->time && last->attr == event->attr) {
+		books->impossible++;
 		return jp_findings_except(&books->view->findings, "samples", "double",
 					  "at %" PRIu64 ", %u/%u: two samples of one event",
 					  event->time, event->pid, event->tid);
+	}
 	*last = (struct last_sample){event->time, event->attr};
 	return 0;
 }
@@ -190,6 +196,7 @@ static int add_share(struct books *books, enum jp_sample_class class, uint64_t n
 	if (!exception)
 		return -ENOMEM;
 	exception->count = found->count;
+	books->impossible += class == JP_SAMPLE_ASTRAY ? found->count : 0;
 	snprintf(exception->first, sizeof(exception->first), "%s; at most %.1f %% are usual",
 		 found->first, 100 * most);
 	return 0;
@@ -217,7 +224,10 @@ static int add_shares(struct books *books)
 		       ?: add_share(books, JP_SAMPLE_EDGE, within, edge)
 		       ?: add_share(books, JP_SAMPLE_OUTSIDE, all, outside)
 		       ?: add_share(books, JP_SAMPLE_KERNEL, all, kernel)
-		       ?: add_share(books, JP_SAMPLE_UNWATCHED, all, unwatched);
+		       ?: add_share(books, JP_SAMPLE_UNWATCHED, all, unwatched)
+		       ?: jp_findings_add_as(
+				  &books->view->findings, &impossible,
+				  jp_metric_count("samples.impossible", books->impossible));
 }
 
 /* Inject adds records, and leaves every sample as it is. */

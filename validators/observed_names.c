@@ -26,6 +26,7 @@ struct observed_names {
 static const struct jp_role unjudged_names = {.bound = JP_MOST_UNJUDGED};
 static const struct jp_role right_names = {.steady = true, .column = "right"};
 static const struct jp_role wrong_names = {.column = "wrong"};
+static const struct jp_role invented_names = {.column = "wrong"};
 
 /* Whether some function was ever called so. */
 static bool is_function(struct observed_names *names, const char *name)
@@ -154,8 +155,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 		}
 	}
 	return failed
-		       ?: jp_findings_add_rate(findings, "names.invented", names->invented,
-					       names->native);
+		       ?: jp_findings_add_as(
+				  findings, &invented_names,
+				  jp_metric_rate("names.invented", names->invented, names->native));
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)

@@ -75,8 +75,8 @@ void jp_score_fill(struct jp_score_row *row)
 	const uint64_t lost = row->result.info.lost_samples;
 
 	memset(row->cells, 0, sizeof(row->cells));
-	fill_by_role(row);
 	fill_stacks(row);
+	fill_by_role(row);
 	row->cells[JP_SCORE_LOST] = (struct jp_score_cell){row->result.info.stopped != 0, lost,
 							   lost + row->result.info.samples};
 }

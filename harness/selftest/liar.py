@@ -32,6 +32,45 @@ def swap_names(stream: str) -> str:
     return re.sub(r"=(\S+)", lambda found: "=" + other[found[1]], stream)
 
 
+def tids_swapped(stream: str) -> str:
+    tids = sorted(set(re.findall(r"(?m)^sample \d+ \d+ (\d+)", stream)))
+    other = dict(zip(tids, tids[1:] + tids[:1]))
+    return samples(stream, lambda words, _: [*words[:3], other[words[3]], *words[4:]])
+
+
+def doubled(stream: str) -> str:
+    """Each sample of the thread that has the most of them comes twice."""
+    tids = re.findall(r"(?m)^sample \d+ \d+ (\d+)", stream)
+    most = max(set(tids), key=tids.count)
+    return samples(stream, lambda words, _: [
+        " ".join(words) + "\n" + " ".join(words)] if words[3] == most else words)
+
+
+def stale(stream: str) -> str:
+    """Whoever had a place first goes on to be named there."""
+    first: dict[str, str] = {}
+    return re.sub(r"(0x[0-9a-f]+)=(\S+)",
+                  lambda found: found[1] + "=" + first.setdefault(found[1], found[2]), stream)
+
+
+def nearest(stream: str) -> str:
+    """What has no name gets that of the nearest function below, however far."""
+    named = sorted((int(address, 16), name)
+                   for address, name in set(re.findall(r"(0x[0-9a-f]+)=(\S+)", stream)))
+
+    def name(word: str) -> str:
+        if "=" in word:
+            return word
+        below = [name for address, name in named if address < int(word, 16)]
+        return word + "=" + below[-1] if below else word
+
+    return samples(stream, lambda words, _: words[:4] + [name(word) for word in words[4:]])
+
+
+def half_weights(stream: str) -> str:
+    return samples(stream, lambda words, _: [words[0], str(max(1, int(words[1]) // 2)), *words[2:]])
+
+
 def without(*kinds: str) -> Callable[[str], str]:
     return lambda stream: re.sub(r"(?m)^(%s) .*\n" % "|".join(kinds), "", stream)
 
@@ -61,7 +100,20 @@ LIES: dict[str, Callable[[str], str]] = {
     "strays": lambda stream: re.sub(r"(?m)^(fork \d+) (\d+) (\d+) (\d+) (\d+)$",
                                     r"\1 \2 \3 1 1", stream),
     "lost": lambda stream: stream + "lost 0 samples 7\n",
+    "tids": tids_swapped,
+    "double": doubled,
+    "stale": stale,
+    "nearest": nearest,
+    "truncate": lambda stream: samples(stream, lambda words, _: words[:4 + 16]),
+    "kernel": lambda stream: samples(
+        stream, lambda words, at: words[:4] + ["0xffffffff81000000"] * (at % 8 == 0) + words[4:]),
+    "later": lambda stream: samples(
+        stream, lambda words, _: ["sample", str(int(words[1]) + 3_000_000), *words[2:]]),
+    "libraries": lambda stream: re.sub(r"=object_\S+", "", stream),  # which is no lie
+    "sums": lambda stream: stream,
+    "weights": half_weights,
 }
+SUMS = ("sums", "weights")  # of which there is no time
 
 
 class Liar(perf.Recording):
@@ -69,9 +121,9 @@ class Liar(perf.Recording):
         super().finish()
         folder = self.options.dir
         recorded = rd.PerfData.load(self.file.path)
-        stream = observed.convert(recorded, [], observed.Names(folder).at,
-                                  10**9 // self.options.freq)
         lie = os.environ["JITPROOF_LIE"]
+        stream = observed.convert(recorded, ["no-time", "no-mappings"] if lie in SUMS else [],
+                                  observed.Names(folder).at, 10**9 // self.options.freq)
         if lie == "lost":
             self.file.count.lost_samples += 7
         with open(os.path.join(folder, "observations"), "x", encoding="utf-8",

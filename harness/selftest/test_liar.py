@@ -16,7 +16,10 @@ from harness.selftest.scratch import Folder, JITPROOF
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Once its tasks are over nothing ends it but the deadline.
-SCENES = "case fork_exec full : fork_exec --tasks=2 : launch : seconds=4\n"
+SCENES = """case fork_exec full : fork_exec --tasks=2 : launch : seconds=4
+case deep full : anon_exec --depth=40 : attach
+case threads full : anon_exec --threads=3 : attach
+"""
 COLUMNS = ("seen", "mapped", "right", "wrong", "whole", "invented", "tasks", "lost")
 
 
@@ -38,22 +41,36 @@ class Liar(Folder):
         return {column for column in COLUMNS if column in row and not row[column]["good"]}
 
     def test_truthful(self) -> None:
-        for scene in ("anon_exec", "fork_exec"):
+        for scene in ("anon_exec", "fork_exec", "deep", "threads", "address_reuse"):
             self.assertEqual(self.red("none", scene), set(), scene)
+        self.assertEqual(self.red("sums"), set())
 
     def test_samples(self) -> None:
         for lie in ("drop", "window"):
             self.assertEqual(self.red(lie), {"seen"}, lie)
+        for lie in ("double", "kernel"):
+            self.assertEqual(self.red(lie, "threads"), {"invented"}, lie)
+        self.assertEqual(self.red("weights"), {"seen"})
 
     def test_stacks(self) -> None:
         for lie in ("caller", "leaf"):
             self.assertEqual(self.red(lie), {"whole"}, lie)
-        for lie in ("invent", "order"):
+        for lie in ("invent", "order", "later"):
             self.assertEqual(self.red(lie), {"whole", "invented"}, lie)
+        self.assertEqual(self.red("truncate", "deep"), {"whole"})
+        # Whether the other thread was in its code just then is chance.
+        self.assertEqual(self.red("tids", "threads") - {"seen"}, {"whole", "invented"})
 
     def test_names(self) -> None:
         self.assertEqual(self.red("swap"), {"right", "wrong"})
         self.assertEqual(self.red("nameless"), {"right"})
+        self.assertEqual(self.red("stale", "address_reuse"), {"right", "wrong"})
+        self.assertEqual(self.red("nearest"), {"wrong"})
+
+    def test_libraries(self) -> None:
+        """A library without symbols has no names to tell, and JIT code beside it has."""
+        self.assertEqual(self.red("libraries", "tail_calls"), set())
+        self.assertEqual(self.red("swap", "tail_calls"), {"right", "wrong"})
 
     def test_mappings(self) -> None:
         self.assertEqual(self.red("maps"), {"mapped", "whole"})
