@@ -368,6 +368,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 	jp_findings_add_as(
 		findings, &mapped_samples,
 		jp_metric_rate("coverage.samples", coverage->samples_known, coverage->samples));
+	jp_findings_add_count(findings, "coverage.unmapped",
+			      coverage->samples - coverage->samples_known);
 	/* In KiB x ms: small enough to count exactly, large enough to tell. */
 	jp_findings_add_as(findings, &jp_counts_some,
 			   jp_metric_rate("coverage.area", coverage->known_area * 1e3 / 1024,
