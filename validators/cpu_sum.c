@@ -71,13 +71,16 @@ static void leave_out_stalls(struct jp_cpu_sum *sum)
 	}
 }
 
-void jp_cpu_sum_settle(struct jp_cpu_sum *sum, uint32_t cpus)
+void jp_cpu_sum_settle(struct jp_cpu_sum *sum, uint32_t cpus, double off, bool born)
 {
 	double whole = sum->between + cpus * variance(0.5);
 
 	leave_out_stalls(sum);
 	if (whole < sum->variance)
 		sum->variance = whole;
+	sum->due = sum->expected * (1 - off);
+	if (born)
+		sum->due = floor(sum->due);
 }
 
 void jp_cpu_sum_join(struct jp_cpu_sum *sum, const struct jp_cpu_sum *more)
@@ -86,6 +89,7 @@ void jp_cpu_sum_join(struct jp_cpu_sum *sum, const struct jp_cpu_sum *more)
 	sum->all += more->all;
 	sum->inner += more->inner;
 	sum->expected += more->expected;
+	sum->due += more->due;
 	sum->on += more->on;
 	sum->variance += more->variance;
 	sum->nr_stalls += more->nr_stalls;

@@ -22,6 +22,7 @@ struct jp_cpu_stall {
 struct jp_cpu_sum {
 	uint64_t activations, all, inner;
 	double expected;
+	double due;      /* samples that there must be, but for chance and loss */
 	double on;       /* periods from the begin of each to its end, by the clock on the wall */
 	double variance; /* of the activations, each by itself */
 	double between;  /* of what lies between them */
@@ -33,9 +34,11 @@ struct jp_cpu_sum {
  * @period is in ns. */
 void jp_cpu_sum_add(struct jp_cpu_sum *sum, const struct jp_truth_activation *activation,
 		    double gap, double period, const struct jp_cpu_count *count);
-/* All of one thread are in: leaves stalls out, and takes the way of counting that leaves less to
- * chance: one by one, or all the time on each of @cpus without what lies between. */
-void jp_cpu_sum_settle(struct jp_cpu_sum *sum, uint32_t cpus);
+/* All of one thread are in: leaves stalls out, says what is due, and takes the way of counting that
+ * leaves less to chance: one by one, or all the time on each of @cpus without what lies between.
+ * @off: the share of its time in which the event does not count. @born: together with its event,
+ * whose first sample comes after a whole period. */
+void jp_cpu_sum_settle(struct jp_cpu_sum *sum, uint32_t cpus, double off, bool born);
 /* @sum is of threads that are done: it has no stalls itself. */
 void jp_cpu_sum_join(struct jp_cpu_sum *sum, const struct jp_cpu_sum *more);
 

@@ -10,6 +10,10 @@
  * activation begins is chance: one that takes c periods has floor(c) samples or one more, c on
  * average, and the variance is that of its last part. But the timer runs on from one to the next:
  * where the time between them is short, what is by chance is how many samples fall there.
+ *
+ * Nothing is by chance in a new thread: its event is new as well, and has its first sample after a
+ * whole period (perf_event_alloc() sets period_left). Of 300 processes that take 4 ms each, a clock
+ * of 199 Hz sees none.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -47,7 +51,8 @@ struct cpu_time {
 	struct jp_cpu_count *counts; /* of each activation of the truth */
 	uint64_t period, lost;
 	struct jp_map throttled; /* event id -> since when; 0: it is not */
-	uint64_t stopped;        /* ns for which the kernel throttled events, all together */
+	struct jp_map born; /* threads that the capture saw begin: their events began with them */
+	uint64_t stopped;   /* ns for which the kernel throttled events, all together */
 	uint32_t attr;
 	bool sampled, steady; /* a sample came; all had one period */
 	bool in_kernel;       /* one was of the kernel */
@@ -109,6 +114,8 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	case JP_EVENT_SAMPLE:
 		see_sample(cpu, event);
 		break;
+	case JP_EVENT_FORK:
+		return jp_map_at(&cpu->born, event->tid, 0) ? 0 : -ENOMEM;
 	case JP_EVENT_LOST:
 	case JP_EVENT_LOST_SAMPLES:
 		cpu->lost += event->lost.lost;
@@ -137,8 +144,7 @@ static int judge(const struct cpu_time *cpu, const struct jp_cpu_sum *sum, doubl
 {
 	/* Where a timer was in its period when the first of them began, and the last one ended. */
 	double chance = SIGMAS * sqrt(sum->variance + 1);
-	double off = cpu->in_kernel ? OFF : OFF_IN_KERNEL;
-	double least = sum->expected * (1 - off) - chance - missing;
+	double least = sum->due - chance - missing;
 	/* The timer goes on in time that the host takes from a virtual machine, which is none of
 	 * the thread's: so there may be more than by CPU time, but never more than by the clock. */
 	double most = jp_max(sum->expected * (1 + OFF), sum->on) + chance;
@@ -205,7 +211,8 @@ static size_t sum_thread(const struct cpu_time *cpu, size_t i, double period,
 			       period, &cpu->counts[i]);
 		last = one;
 	}
-	jp_cpu_sum_settle(sum, cpu->cpus);
+	jp_cpu_sum_settle(sum, cpu->cpus, cpu->in_kernel ? OFF : OFF_IN_KERNEL,
+			  jp_map_find(&cpu->born, first->tid));
 	return i;
 }
 
@@ -279,6 +286,7 @@ static void free_cpu_time(void *state)
 	struct cpu_time *cpu = state;
 
 	jp_map_free(&cpu->throttled);
+	jp_map_free(&cpu->born);
 	free(cpu->counts);
 	free(cpu);
 }

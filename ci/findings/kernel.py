@@ -6,6 +6,7 @@ import os
 import platform
 import struct
 import subprocess
+import sys
 from typing import Iterator
 
 from ci.base import files, process
@@ -97,7 +98,35 @@ def mlock(context: Context) -> Iterator[Shown]:
             second.returncode, said, alone.returncode)
 
 
+SHORT = """
+import os, time
+for _ in range(200):
+    child = os.fork()
+    if not child:
+        while time.thread_time() < %s:
+            pass
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
+
+
+def short_tasks(context: Context) -> Iterator[Shown]:
+    perf, path = context.perfs()[-1], context.path("short.data")
+    seen = []
+    for seconds in (.003, .006):
+        done = perf.run("record", "-e", "cpu-clock", "-F", "199", "-o", path, "--",
+                        sys.executable, "-c", SHORT % seconds)
+        if done.returncode != 0:
+            raise Missing(done.stderr.strip()[:100])
+        pids = perf.run("script", "-F", "pid", "-i", path).stdout.split()
+        seen.append(len(pids) - max(map(pids.count, set(pids))))
+    yield platform.release(), seen[0] < 12 and seen[1] >= 180, \
+        "200 processes, a clock of 199 Hz: of 3 ms each (0.6 s in all, 119 samples) %d samples; " \
+        "of 6 ms each (1.2 s, 239 samples) %d" % tuple(seen)
+
+
 FINDINGS = {
     "kernel.build-id": build_id,
     "kernel.mlock": mlock,
+    "kernel.short-tasks": short_tasks,
 }
