@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Command lines that pages show: their commands, options and targets exist."""
+
+import functools
+import glob
+import os
+import re
+import sys
+import unittest
+from typing import Iterator
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import process
+from harness.selftest.scratch import HERE, JITPROOF
+
+TOP = os.path.dirname(os.path.dirname(HERE))
+PAGES = [os.path.join(TOP, name) for name in ("README.md", "CONTRIBUTING.md")] + \
+    sorted(glob.glob(os.path.join(TOP, "docs", "*.md"))) + \
+    [os.path.join(TOP, "results", "FINDINGS.md")]
+
+
+def shown(page: str) -> Iterator[str]:
+    """Indented lines, lines of fenced blocks, and what stands between backticks."""
+    fenced = False
+    with open(page, encoding="utf-8") as file:
+        text = file.read()
+    for line in text.splitlines():
+        if line.startswith("```"):
+            fenced = not fenced
+        elif fenced or line.startswith(("\t", "    ")):
+            yield line.strip()
+    for found in re.finditer(r"`([^`]+)`", re.sub(r"```.*?```", "", text, flags=re.S)):
+        yield " ".join(found[1].split())
+
+
+def commands(pattern: str) -> Iterator[tuple[str, str]]:
+    """(page, what stands behind @pattern) of each command line, up to another or a comment."""
+    for page in PAGES:
+        for line in shown(page):
+            for found in re.finditer(rf"(?:^|[\s;(|]){pattern}\s+([^|;&#`]*)", line):
+                yield os.path.relpath(page, TOP), found[1].strip()
+
+
+def options(text: str) -> list[str]:
+    return re.findall(r"(?<![\w-])--[a-z][\w-]*", text)
+
+
+@functools.cache
+def help_of(*command: str) -> str:
+    done = process.run([*command, "--help"], cwd=TOP, timeout=60)
+    return done.stdout if done.returncode == 0 else ""
+
+
+class Pages(unittest.TestCase):
+    def test_jitproof(self) -> None:
+        checked = 0
+        for page, rest in commands(r"(?:[\w./$-]*/)?jitproof"):
+            ours = rest.split(" -- ")[0]
+            if not re.match("[a-z]+ .*--", ours):
+                continue
+            name, first, *_ = ours.split()
+            # A workload has options of its own; a page adds one that is not built.
+            text = (name == "workload" and help_of(JITPROOF, name, first)) or \
+                help_of(JITPROOF, name)
+            for option in options(ours):
+                checked += 1
+                with self.subTest(page=page, line=rest):
+                    self.assertIn(option, options(text) + ["--help"])
+        self.assertGreater(checked, 50)
+
+    def test_make(self) -> None:
+        with open(os.path.join(TOP, "Makefile"), encoding="utf-8") as file:
+            makefile = file.read()
+        targets = set(re.findall(r"^([a-z][\w-]*):", makefile, flags=re.M))
+        checked = 0
+        for page, rest in commands("make"):
+            for word in rest.split():
+                if not re.fullmatch(r"[a-z][a-z_-]+", word):
+                    break
+                checked += 1
+                with self.subTest(page=page, line=f"make {rest}"):
+                    self.assertIn(word, targets)
+        self.assertGreater(checked, 10)
+
+    def test_drivers(self) -> None:
+        checked = 0
+        for page, rest in commands("python3"):
+            path, *words = rest.split() or [""]
+            if not path.startswith(("ci/", "harness/")):
+                continue
+            checked += 1
+            with self.subTest(page=page, line=f"python3 {rest}"):
+                self.assertTrue(os.path.exists(os.path.join(TOP, path)))
+                if options(" ".join(words)):
+                    text = help_of(sys.executable, path)
+                    if words[0] in text and help_of(sys.executable, path, words[0]):
+                        text += help_of(sys.executable, path, words[0])
+                    for option in options(" ".join(words)):
+                        self.assertIn(option, options(text))
+        self.assertGreater(checked, 10)
+
+
+if __name__ == "__main__":
+    unittest.main()
