@@ -127,10 +127,11 @@ static bool keeps_none(const struct jp_culprit *culprit)
 }
 
 /* What is in any recording of a program that is in order: libc has no frame pointers on most
- * systems, and every program calls it, at its start most of all. */
+ * systems, and every program calls it, at its start most of all, in less than a twentieth of its
+ * samples. */
 static bool is_usual(const struct jp_culprit *culprit, uint64_t samples)
 {
-	enum { SOME = 10 };
+	enum { SOME = 20 };
 
 	return culprit->code == JP_CODE_SYSTEM || culprit->code == JP_CODE_LOADER ||
 	       (culprit->code == JP_CODE_LIBC && samples * SOME < culprit->image->samples);

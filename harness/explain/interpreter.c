@@ -117,6 +117,11 @@ static int place_at(const struct jp_explain_view *view, uint32_t pid, uint64_t a
 	return (int)*place;
 }
 
+static bool is_emitted(int place)
+{
+	return place == EMITTED || place == NAMED || place == INTERPRETER;
+}
+
 /* A sample whose innermost frame is at @top, in a process whose interpreter is in a file. */
 static int see_loop(const struct jp_explain_view *view, uint32_t pid, const struct jp_stack *stack,
 		    int top)
@@ -128,13 +133,15 @@ static int see_loop(const struct jp_explain_view *view, uint32_t pid, const stru
 
 	if (!looped)
 		return -ENOMEM;
+	if (is_emitted(top))
+		return 0;
 	looped->top += top == LOOP || top == ENTRY;
 	for (i = 0; i < stack->count; i++) {
 		const int place = place_at(view, pid, stack->frames[i]);
 
 		if (place < 0)
 			return place;
-		if (place == EMITTED || place == NAMED || place == INTERPRETER)
+		if (is_emitted(place))
 			return 0;
 		entered |= place == ENTRY;
 	}
@@ -161,7 +168,7 @@ static int see(struct jp_explain_view *view, const struct jp_event *event,
 		if (ret)
 			return ret;
 	}
-	if (place != EMITTED && place != NAMED && place != INTERPRETER)
+	if (!is_emitted(place))
 		return 0;
 	emitted = jp_map_at(&state->processes, event->pid, sizeof(*emitted));
 	if (!emitted)
