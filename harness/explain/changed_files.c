@@ -12,12 +12,13 @@ enum file_state { UNSEEN_FILE, SAME_FILE, CHANGED_FILE };
 struct jp_changed_files {
 	struct jp_replay *replay;
 	struct jp_file_finder *finder;
-	time_t recorded;
+	struct timespec recorded;
 	struct jp_map states; /* enum file_state, by the name's address */
 };
 
 struct jp_changed_files *jp_changed_files_new(struct jp_replay *replay,
-					      struct jp_file_finder *finder, time_t recorded)
+					      struct jp_file_finder *finder,
+					      struct timespec recorded)
 {
 	struct jp_changed_files *files = calloc(1, sizeof(*files));
 
@@ -68,15 +69,21 @@ static bool is_this_machine(const struct jp_changed_files *files, const struct j
 	return false;
 }
 
+static bool is_before(const struct timespec *one, const struct timespec *other)
+{
+	return one->tv_sec < other->tv_sec ||
+	       (one->tv_sec == other->tv_sec && one->tv_nsec < other->tv_nsec);
+}
+
 /* The header's build id is that of the file which the recorder found at the path afterwards. The
- * process, in a mount namespace of its own, may have had another there: what lies there now has
- * another inode, and is not younger than the recording. */
+ * process may have had another there, in a mount namespace of its own, or before an upgrade: what
+ * lies there now has another inode, and is not younger than the recording's end. */
 static bool was_another(const struct jp_changed_files *files, const struct jp_mapping *mapping)
 {
 	struct stat st;
 
 	return stat_there(files, mapping, &st) && st.st_ino != mapping->ino &&
-	       st.st_ctime < files->recorded && is_this_machine(files, mapping);
+	       is_before(&st.st_ctim, &files->recorded) && is_this_machine(files, mapping);
 }
 
 static bool is_changed(const struct jp_changed_files *files, const struct jp_mapping *mapping)
@@ -86,15 +93,15 @@ static bool is_changed(const struct jp_changed_files *files, const struct jp_map
 
 	if (jp_file_finder_build_id(files->finder, mapping->name))
 		return was_another(files, mapping);
-	return jp_file_finder_changed(files->finder, &wanted, files->recorded);
+	return jp_file_finder_changed(files->finder, &wanted, files->recorded.tv_sec);
 }
 
 bool jp_changed_files_has(struct jp_changed_files *files, const struct jp_mapping *mapping)
 {
 	uint64_t *state;
 
-	if (!files->recorded || !jp_file_finder_is_native(files->finder) || !is_file(mapping) ||
-	    mapping->build_id_size)
+	if (!files->recorded.tv_sec || !jp_file_finder_is_native(files->finder) ||
+	    !is_file(mapping) || mapping->build_id_size)
 		return false;
 	state = jp_map_at(&files->states, (uintptr_t)mapping->name, sizeof(*state));
 	if (!state)

@@ -14,7 +14,8 @@ struct jp_changed_files;
 /* @replay, @finder: the caller's; @recorded: when the recording was over, 0: nobody knows. NULL: no
  * memory. */
 struct jp_changed_files *jp_changed_files_new(struct jp_replay *replay,
-					      struct jp_file_finder *finder, time_t recorded);
+					      struct jp_file_finder *finder,
+					      struct timespec recorded);
 void jp_changed_files_free(struct jp_changed_files *files);
 
 /* Whether another file lies where @mapping's was, as far as inodes and times tell. */

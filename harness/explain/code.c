@@ -79,9 +79,10 @@ enum jp_code_kind jp_code_at(struct jp_codes *codes, const struct jp_places_proc
 
 bool jp_code_interprets(const char *path)
 {
-	static const char *const names[] = {"python",  "libpython", "perl",   "libperl", "ruby",
-					    "libruby", "php",       "libphp", "tclsh",   "libtcl",
-					    "Rscript", "libR.so",   "node",   "mawk",    "gawk"};
+	static const char *const names[] = {
+		"python", "libpython", "perl",         "libperl",     "ruby",    "libruby", "php",
+		"libphp", "tclsh",     "libtcl",       "Rscript",     "libR.so", "node",    "mawk",
+		"gawk",   "ocamlrun",  "liboctinterp", "micropython", "qjs",     "gforth"};
 	const char *name = base_of(path);
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)

@@ -141,21 +141,6 @@ static int see_map(struct jp_ends *ends, const struct jp_event *event)
 	return 0;
 }
 
-bool jp_image_replaced(const struct jp_image *image)
-{
-	enum { FEW = 10, LEAST = 5 };
-	/* Further apart than a JIT's memory: a program is here, and its libraries are there. */
-	const uint64_t far = UINT64_C(1) << 40;
-
-	if (!image->files || (image->elsewhere >= LEAST && image->elsewhere * 2 >= image->unmapped))
-		return true;
-	if (image->unmapped_since < LEAST ||
-	    (image->unmapped - image->unmapped_since) * FEW >= image->unmapped)
-		return false;
-	return (image->in_files && image->in_files * FEW >= image->unmapped) ||
-	       image->high - image->low >= far;
-}
-
 /* --- ends --------------------------------------------------------------------------------- */
 
 /* Whether the next function of @stack keeps the frame pointer, and is in the file of @leaf: then so
@@ -169,6 +154,15 @@ static bool caller_keeps(struct jp_ends *ends, const struct jp_end *leaf,
 
 	return mapping && mapping->name == leaf->file &&
 	       jp_frame_use(ends->store, mapping, caller) == JP_FRAME_LINKED;
+}
+
+static uint64_t vaddr_of(struct jp_ends *ends, const struct jp_mapping *mapping, uint64_t addr)
+{
+	const struct jp_elf_entry *entry = jp_elf_store_get(ends->store, mapping);
+	const uint64_t offset = addr - mapping->start + mapping->pgoff;
+	const uint64_t vaddr = entry && entry->cfi ? jp_cfi_vaddr(entry->cfi, offset) : UINT64_MAX;
+
+	return vaddr == UINT64_MAX ? offset : vaddr;
 }
 
 /* A new one, with what is known of its place. */
@@ -197,6 +191,8 @@ static struct jp_end *make(struct jp_ends *ends, const struct jp_places_process 
 	end->file = mapping->name;
 	end->start = mapping->start;
 	end->end = mapping->end;
+	if (end->code != JP_CODE_EMITTED)
+		end->vaddr = vaddr_of(ends, mapping, addr);
 	/* A call may be the last instruction of what the address lies in. */
 	if (end->code != JP_CODE_EMITTED && !jp_changed_files_has(ends->changed, mapping) &&
 	    (kind == JP_END_SINGLE || kind == JP_END_HERE || kind == JP_END_LEAF)) {
@@ -261,16 +257,6 @@ static void count(struct jp_end *end, const struct jp_event *event, const struct
 	if (end->kind == JP_END_HERE && end->code == JP_CODE_LIBC && end->use != JP_FRAME_USED &&
 	    end->use != JP_FRAME_UNKNOWN && end->main)
 		end->image->main_root = true;
-}
-
-bool jp_end_has_unknown_caller(const struct jp_end *end)
-{
-	enum { FEW = 10, LEAST = 5, LOWEST = 0x1000 };
-
-	/* Garbage differs from sample to sample. */
-	return end->kind == JP_END_HERE && end->use == JP_FRAME_LINKED && end->again >= LEAST &&
-	       end->again * FEW >= end->samples * (FEW - 1) && end->next >= LOWEST &&
-	       end->next < UINT64_C(1) << 47;
 }
 
 static void stretch(struct jp_image *image, uint64_t addr)

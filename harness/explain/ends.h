@@ -51,6 +51,7 @@ struct jp_end {
 	const char *file;      /* the mapping's name; NULL: there is none */
 	uint64_t addr;
 	uint64_t start, end; /* of the mapping, or the page */
+	uint64_t vaddr;      /* @addr as the file's own headers have it */
 	bool keeps;          /* the file was built to keep the frame pointer */
 	uint64_t samples;
 	uint64_t from_jit;    /* of those, taken in emitted code */

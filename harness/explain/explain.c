@@ -128,11 +128,11 @@ static int read_and_explain(struct explain_reading *reading, const char *path, b
 }
 
 /* When the file @path was; 0: it does not tell. */
-static time_t written_at(const char *path)
+static struct timespec written_at(const char *path)
 {
 	struct stat st;
 
-	return !stat(path, &st) && S_ISREG(st.st_mode) ? st.st_mtime : 0;
+	return !stat(path, &st) && S_ISREG(st.st_mode) ? st.st_mtim : (struct timespec){0};
 }
 
 int jp_explain(const char *path, const struct jp_explain_options *options,

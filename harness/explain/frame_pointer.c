@@ -101,7 +101,7 @@ static int blame_file(struct jp_explain_view *view, const struct jp_culprit *cul
 		jp_blame_evidence(blame,
 				  "its call frame information finds the frame of %" PRIx64
 				  " by the stack pointer%s: readelf -wF %s",
-				  where->addr - where->start,
+				  where->vaddr,
 				  where->use == JP_FRAME_USED
 					  ? ", and the frame pointer saved for another use"
 					  : "",

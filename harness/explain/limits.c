@@ -15,7 +15,8 @@ static bool lacks_cfi(const struct jp_end *end)
 		end->nr_frames == end->samples);
 }
 
-/* Whether the file that the walk found no call frame information in is there, and has none. */
+/* Whether the file that the walk found no call frame information in is there, and has none: perhaps
+ * it is no ELF file, but a picture of a heap with emitted code. */
 static bool is_there(const struct jp_explain_view *view, const struct jp_end *end)
 {
 	struct jp_wanted_file wanted = {.path = end->file, .pid = end->image->pid};
@@ -34,7 +35,7 @@ static bool is_there(const struct jp_explain_view *view, const struct jp_end *en
 	input = (struct jp_elf_input){found.fd, found.image, found.size};
 	tables = jp_elf_tables(&input);
 	jp_found_file_close(&found);
-	return tables.elf && !tables.cut_short && wanted.id.size;
+	return !tables.elf || (!tables.cut_short && wanted.id.size);
 }
 
 /*
@@ -122,7 +123,7 @@ static void describe_no_cfi(struct jp_explain_view *view, const struct jp_end *e
 	else
 		jp_blame_evidence(
 			blame, "%s has no call frame information for %" PRIx64 ": readelf -wF %s",
-			end->file, end->addr - end->start, end->file);
+			end->file, end->vaddr, end->file);
 	jp_blame_evidence(blame, "see where stacks end: perf script -i %s --pid %u", view->path,
 			  end->image->pid);
 	if (end->code == JP_CODE_EMITTED)

@@ -45,12 +45,13 @@ static void say_what_is_there(const struct jp_name_case *name_case, struct jp_bl
 	switch (loss->fault) {
 	case JP_NAME_CHANGED:
 		if (id)
-			jp_blame_evidence(blame,
-					  "what lies there has another inode than the mapping "
-					  "record, and lay there then: another mount namespace had "
-					  "its own: `ls -i '%s'; perf script -i %s "
-					  "--show-mmap-events`",
-					  loss->name, recording);
+			jp_blame_evidence(
+				blame,
+				"what lies there has another inode than the mapping record, and "
+				"lay there when the recording ended: the process ran the one "
+				"before, or that of its mount namespace: `ls -i '%s'; "
+				"perf script -i %s --show-mmap-events`",
+				loss->name, recording);
 		else
 			jp_blame_evidence(blame,
 					  "what lies there now was put there, or written, after "
