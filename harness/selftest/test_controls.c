@@ -24,8 +24,8 @@ static struct jp_snapshot snapshots[] = {
 	{.pid = PID, .before = 110, .after = 120, .maps = maps, .count = 4},
 };
 static struct jp_announced announced[] = {
-	{.pid = PID, .asked = 100, .answered = 130, .comm = "some"},
 	{.pid = OTHER, .asked = 100, .answered = 130, .comm = "other"},
+	{.pid = PID, .asked = 100, .answered = 130, .comm = "some"},
 };
 
 /* Its names, of the process whose maps were read; and of the maps what is executable. */

@@ -5,6 +5,8 @@
 
 enum { PARENT = 10, CHILD = 20, X86_64 = 62 };
 
+static const unsigned char garbage[] = {0xff, 0xff, 0xff, 0x7f, 1, 2, 3, 4};
+
 /* By pid, addr, time. */
 static struct jp_code_load list[] = {
 	{.pid = PARENT, .addr = 0x1000, .size = 0x100, .time = 10, .name = "wide"},
@@ -12,7 +14,13 @@ static struct jp_code_load list[] = {
 	{.pid = PARENT, .addr = 0x1040, .size = 0x20, .time = 5, .name = "early"},
 	{.pid = PARENT, .addr = 0x1080, .size = 0x20, .time = 20, .name = "late"},
 	{.pid = PARENT, .addr = 0x10c0, .size = 0x20, .time = 10, .name = "at once"},
-	{.pid = CHILD, .addr = 0x2000, .size = 0x10, .time = 40, .name = "child's"},
+	{.pid = CHILD,
+	 .addr = 0x2000,
+	 .size = 0x10,
+	 .time = 40,
+	 .name = "child's",
+	 .eh_frame = garbage,
+	 .eh_frame_size = sizeof(garbage)},
 };
 static const struct jp_code_loads loads = {.loads = list, .count = sizeof(list) / sizeof(*list)};
 
@@ -75,6 +83,8 @@ int main(void)
 
 	if (check(jit, "loads of two processes")) {
 		by_place_and_time(jit);
+		check(!jp_jit_cfi_has_tables(jit, &list[5]) && jp_jit_cfi_bad(jit) == 1,
+		      "one function has bad tables, the others none");
 		by_descent(jit);
 	}
 	jp_jit_cfi_free(jit);

@@ -10,6 +10,8 @@
 #include "harness/selftest/check.h"
 #include "harness/selftest/scratch.h"
 
+enum { INDEX_HIGH = 0x5a }; /* the byte at a LOAD's end */
+
 static const char *path;
 
 /* A jitdump being made. */
@@ -58,7 +60,7 @@ static void put_load(struct making *dump, uint64_t addr)
 				       .vma = addr,
 				       .code_addr = addr,
 				       .code_size = 5,
-				       .code_index = addr / 16};
+				       .code_index = (uint64_t)INDEX_HIGH << 56 | addr / 16};
 
 	put_record(dump, &load, sizeof(load), "name\0CODE!", 10);
 }
@@ -174,7 +176,8 @@ static void read_right(void)
 	      "its call frame information");
 	check(jp_jitdump_next(read, &record, &err) == 1 && record.type == JP_JITDUMP_LOAD &&
 		      record.pid == 17 && record.tid == 18 && record.load.addr == 0x1000 &&
-		      record.load.size == 5 && record.load.index == 256 &&
+		      record.load.size == 5 &&
+		      record.load.index == ((uint64_t)INDEX_HIGH << 56 | 256) &&
 		      record.time == 0x1000 + 1000 && !strcmp(record.load.name, "name") &&
 		      !memcmp(record.load.code, "CODE!", 5),
 	      "a load");

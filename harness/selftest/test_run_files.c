@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The small files of a run directory, line by line: intervals, capture, maps. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include "harness/format/procmaps/procmaps.h"
 #include "harness/format/rundir/capture_info.h"
 #include "harness/format/rundir/intervals.h"
+#include "harness/format/rundir/run_dir.h"
 #include "harness/format/truth/format.h"
 #include "harness/selftest/check.h"
 
@@ -189,6 +191,7 @@ static void write_capture(void)
 		return;
 	snprintf(path, sizeof(path), "%s/capture", dir);
 	check(!jp_capture_info_write(&info, dir, &err), "it is written %s", err.text);
+	check(!jp_capture_info_write(&info, dir, &err), "and once more %s", err.text);
 	file = fopen(path, "r");
 	check(file && fread(text, 1, sizeof(text) - 1, file), "and there");
 	if (file)
@@ -268,8 +271,32 @@ static void read_maps(void)
 			free(maps);
 }
 
+/* A study has many cases; each has a folder of its own. */
+static void make_folders(void)
+{
+	char *top = mkdtemp((char[]){"/tmp/jitproof-test-XXXXXX"}), path[4096];
+	struct jp_run_dir dir = {.temporary = false};
+	struct jp_error err = {""};
+
+	if (!check(top, "a folder"))
+		return;
+	snprintf(dir.path, sizeof(dir.path), "%s", top);
+	check(!jp_run_dir_case(&dir, "a/one", path, sizeof(path), &err) && !rmdir(path),
+	      "a case's folder, and its study's %s", err.text);
+	check(!jp_run_dir_case(&dir, "a/two", path, sizeof(path), &err),
+	      "a second one, where the study's is there %s", err.text);
+	check(jp_run_dir_case(&dir, "a/two", path, sizeof(path), &err) == -EEXIST, "none twice: %s",
+	      err.text);
+	check(!rmdir(path), "it is empty");
+	snprintf(dir.path + strlen(dir.path), 3, "/a");
+	check(!rmdir(dir.path) && !rmdir(top), "nothing else was made");
+	check(jp_run_dir_case(&dir, "b/one", path, sizeof(path), &err) == -ENOENT,
+	      "none in no folder: %s", err.text);
+}
+
 int main(void)
 {
+	make_folders();
 	refuse_intervals();
 	read_intervals();
 	read_capture();

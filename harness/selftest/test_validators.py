@@ -1195,6 +1195,16 @@ class Slack(Recorded):
             self.perf.sort()
             self.assertEqual("tasks.strangers: 1 " in self.judge()[1], unknown, early)
 
+    def test_a_sample_after_the_capture(self) -> None:
+        """As long as it may be before its end by the other clock."""
+        seen = dict(line.split() for line in
+                    files.read(os.path.join(self.dir, "watched")).splitlines())
+        sample = self.perf.samples()[-1]
+        for late, never in ((90_000, False), (90_001, True)):
+            sample.time = int(seen["ended"]) + late
+            self.perf.sort()
+            self.assertEqual("or of after it ended" in self.judge()[1], never, late)
+
     def test_the_capture_states_another(self) -> None:
         self.facts["slack"] = "90001"
         self.errs("the capture states slack 90001; the runner saw 90000 to 90000")
