@@ -14,6 +14,7 @@
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/tasks.h"
 #include "validators/gate_names.h"
+#include "validators/sample_class.h"
 
 /* What perf's own child is called until it execs what is recorded (tools/perf/util/evlist.c). */
 #define UNTIL_EXEC "perf-exec"
@@ -97,7 +98,8 @@ static int judge_record(struct comm *comm, const struct jp_event *event)
 	if (made && name && name->launch && strcmp(event->comm.name, UNTIL_EXEC) == 0)
 		right = true;
 	comm->records++;
-	cause = !name || name->pid != event->pid          ? "unknown"
+	cause = !name || name->pid != event->pid
+			? jp_sample_stranger(comm->view->evidence, event->pid)
 		: !right                                  ? "other-text"
 		: !execs_rightly(comm, name, event, made) ? "other-exec"
 							  : NULL;

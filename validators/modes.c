@@ -71,6 +71,15 @@ static const char *bad_registers(const struct modes *modes, const struct jp_even
 	return event->sample.user && *ip != event->sample.ip ? "other-ip" : NULL;
 }
 
+/* Whether the part of a callchain that begins at @chain holds the kernel's addresses alone. */
+static bool all_kernels(const uint64_t *chain, uint64_t count)
+{
+	for (uint64_t i = 0; i < count && chain[i] < JP_CONTEXT_MAX; i++)
+		if (!kernels(chain[i]))
+			return false;
+	return true;
+}
+
 /* What cannot be of the callchain: each part begins where its registers are. A deferred one is
  * walked on the way back to user space, where a signal may have changed them. */
 static const char *bad_chain(const struct jp_event *event, uint64_t user_ip)
@@ -83,7 +92,7 @@ static const char *bad_chain(const struct jp_event *event, uint64_t user_ip)
 		return NULL;
 	if (event->sample.user ? has_kernel : event->asked->kernel_chain && !has_kernel)
 		return "other-part";
-	if (has_kernel && chain[1] != event->sample.ip)
+	if (has_kernel && (chain[1] != event->sample.ip || !all_kernels(chain + 1, count - 1)))
 		return "other-kernel-chain";
 	if (!event->asked->user_chain || event->sample.chain_deferred || !user_ip ||
 	    !jp_event_user_chain(event, &user))

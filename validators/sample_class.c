@@ -63,6 +63,11 @@ enum jp_sample_class jp_sample_class_of(const struct jp_sample_facts *facts)
 	}
 }
 
+const char *jp_sample_stranger(const struct jp_evidence *evidence, uint32_t pid)
+{
+	return jp_sample_watched(evidence, pid, UINT64_MAX) ? "unknown" : "other-process";
+}
+
 bool jp_sample_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t time)
 {
 	const struct jp_truth_incarnation *all = evidence->truth->incarnations;

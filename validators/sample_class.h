@@ -51,6 +51,9 @@ void jp_sample_facts_end(struct jp_sample_facts_of *of);
 /* The facts of @event, whose user part is (@ip, @sp) if it @has one; @sp 0: not known. */
 struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *of, const struct jp_event *event,
 				       bool has, uint64_t ip, uint64_t sp);
+/* The cause of what is of a thread that the truth does not have then: its process @pid is
+ * another's, or the truth's. */
+const char *jp_sample_stranger(const struct jp_evidence *evidence, uint32_t pid);
 /* Whether @pid is in the truth at @time; at any time: UINT64_MAX. */
 bool jp_sample_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t time);
 

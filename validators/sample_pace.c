@@ -11,6 +11,7 @@
 
 #include "harness/base/map.h"
 #include "harness/judge/validator.h"
+#include "validators/sample_class.h"
 
 /* Two expiries of a timer are a period apart, but the first may be handled late, so that two
  * samples lie close together; and a sample more may wait when all begins. */
@@ -34,6 +35,7 @@ struct sample_pace {
 	uint64_t period;       /* of all; 0: none, or they differ */
 	bool sampled;
 	uint64_t nr_threads;
+	uint64_t first, last, watched; /* times of samples; how many are of the truth's processes */
 };
 
 static uint64_t place_of(const struct jp_event *event)
@@ -48,6 +50,9 @@ static int see_sample(struct sample_pace *state, const struct jp_event *event)
 
 	if (!pace || !thread)
 		return -ENOMEM;
+	state->first = state->first ?: event->time;
+	state->last = event->time;
+	state->watched += jp_sample_watched(state->view->evidence, event->pid, UINT64_MAX);
 	state->nr_threads += !*thread;
 	*thread = true;
 	if (!state->sampled)
@@ -77,6 +82,16 @@ static int see(struct jp_view *view, const struct jp_event *event)
 		       : 0;
 }
 
+/* How many samples of others the CPUs have room for, where one event watches each of them. */
+static struct jp_metric room_of(const struct sample_pace *state)
+{
+	const double passed = FASTER * (double)(state->last - state->first);
+	const double each = CLOSE + passed / (double)state->period;
+	const double all = each * state->view->evidence->watched.cpus;
+
+	return jp_metric_count("samples.room", (uint64_t)fmax(all - (double)state->watched, 0));
+}
+
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct sample_pace *state = view->state;
@@ -90,6 +105,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 	/* An event whose period changes counts something else than time. */
 	if (!state->period)
 		return 0;
+	if (state->view->evidence->watched.cpus)
+		failed = jp_findings_add(&view->findings, room_of(state));
 	for (size_t at = 0; !failed && (pace = jp_map_next(&state->paces, &at, &key)); all++) {
 		if (pace->most <= allowed)
 			continue;

@@ -10,6 +10,7 @@
 
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/tasks.h"
+#include "validators/sample_class.h"
 
 static const struct jp_role wrong_tasks = {.column = "tasks"};
 
@@ -70,6 +71,11 @@ static int except(struct task_state *state, const char *kind, const char *cause,
 				  event->tid, event->task.ppid, event->task.ptid, event->time);
 }
 
+static const char *stranger(const struct task_state *state, const struct jp_event *event)
+{
+	return jp_sample_stranger(state->view->evidence, event->pid);
+}
+
 /* Whether who made a task is told as it was; a number of 0 the truth does not know. */
 static bool is_parent(uint32_t told, uint32_t known)
 {
@@ -97,7 +103,7 @@ static int judge_made(struct task_state *state, const struct jp_event *event)
 	uint32_t parent;
 
 	if (!task || task->pid != event->pid)
-		return except(state, "fork.records", "unknown", event);
+		return except(state, "fork.records", stranger(state, event), event);
 	if (!is_made_then(state, event, task))
 		return except(state, "fork.records", "other-time", event);
 	if (told_of(state, task)->made)
@@ -121,7 +127,7 @@ static int judge_fork(struct task_state *state, const struct jp_event *event)
 		       earlier(state, task)->after))
 		task = earlier(state, task);
 	if (!task || task->pid != event->pid)
-		return except(state, "fork.records", "unknown", event);
+		return except(state, "fork.records", stranger(state, event), event);
 	if (told_of(state, task)->fork)
 		return except(state, "fork.records", "twice", event);
 	if (!task->forked || !happens(state, event->time, task->before, task->after) ||
@@ -157,7 +163,7 @@ static int judge_exit(struct task_state *state, const struct jp_event *event)
 			 happens(state, event->time, task->ending, task->ended)))
 		task = earlier(state, task);
 	if (!last || last->pid != event->pid)
-		return except(state, "exit.records", "unknown", event);
+		return except(state, "exit.records", stranger(state, event), event);
 	if (!task)
 		return except(state, "exit.records",
 			      told_of(state, last)->exit ? "twice" : "other-time", event);
@@ -186,7 +192,7 @@ static int judge_sample(struct task_state *state, const struct jp_event *event)
 		return 0;
 	}
 	state->strangers++;
-	return jp_findings_except(&state->view->findings, "tasks.strangers", "unknown",
+	return jp_findings_except(&state->view->findings, "tasks.strangers", stranger(state, event),
 				  "a sample of thread %u/%u at %" PRIu64
 				  ": the workload has no such thread then",
 				  event->pid, event->tid, event->time);

@@ -31,8 +31,9 @@ from ci.tamper.case import Bench, Case, Verdict
 from ci.tamper.kinds import KINDS, Absent, Changes, Kind, Unobservable
 
 # Each registers its kinds, and the table has them in this order.
-FAMILIES = ("samples", "stacks", "mappings", "tasks", "events", "layout", "window", "jit",
-            "injected", "harmless")
+FAMILIES = ("samples", "stacks", "frames", "activations", "mappings", "tasks", "records",
+            "events", "layout", "window", "beside", "jit", "injected", "published", "balanced",
+            "harmless", "rewrites")
 PASSING = ("PASS", "XFAIL")
 BROKEN = ("CRASH", "HANG", "NOTHING")
 

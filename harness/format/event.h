@@ -100,6 +100,10 @@ struct jp_event_asked {
 	bool user, kernel; /* what runs there is sampled */
 	bool timed;        /* by CLOCK_MONOTONIC, in every record */
 	bool threads;      /* every record says of which thread */
+	bool ids;          /* ... and of which event; 0: of none */
+	bool cpus;         /* every record says on which CPU */
+	bool inherit;      /* children have it too */
+	uint32_t records;  /* which types of the kernel's it can give, a bit each */
 };
 
 /* What a stream of observations says of a sample besides its addresses. */
@@ -123,8 +127,9 @@ struct jp_event {
 	uint64_t before; /* of perf.data: the same as time */
 	uint64_t at;     /* the record's offset in the file; its block's where it was compressed */
 	uint32_t pid, tid, cpu;
-	uint64_t id;                        /* event id, 0 where the file gives none */
-	uint32_t attr;                      /* which attr of the file, by index */
+	uint32_t by_pid, by_tid; /* who ran as the kernel wrote it; of samples: not set */
+	uint64_t id;             /* event id, 0 where the file gives none */
+	uint32_t attr;           /* which attr of the file, by index */
 	const struct jp_event_asked *asked; /* of that attr; NULL: of no file */
 	const struct jp_observed *observed; /* of a sample; NULL: of no stream of observations */
 	bool kernel_map; /* MAP of the kernel or a module (pid -1 or kernel cpumode) */

@@ -36,6 +36,42 @@ static uint64_t period_of(const struct jp_perf_attr *attr)
 		       : 0;
 }
 
+/* Which records the kernel gives an event whose attr has none, one or all of some flags
+ * (perf_event_mmap_match() and its like, kernel/events/core.c). */
+static uint32_t records_of(const struct jp_perf_attr *attr)
+{
+	static const struct {
+		uint64_t flags;
+		uint32_t records;
+	} given[] = {
+		{JP_PERF_ATTR_MMAP | JP_PERF_ATTR_MMAP2 | JP_PERF_ATTR_MMAP_DATA,
+		 1 << JP_PERF_RECORD_MMAP | 1 << JP_PERF_RECORD_MMAP2},
+		{JP_PERF_ATTR_COMM, 1 << JP_PERF_RECORD_COMM},
+		{JP_PERF_ATTR_MMAP | JP_PERF_ATTR_MMAP2 | JP_PERF_ATTR_MMAP_DATA |
+			 JP_PERF_ATTR_COMM | JP_PERF_ATTR_TASK,
+		 1 << JP_PERF_RECORD_FORK | 1 << JP_PERF_RECORD_EXIT},
+		{JP_PERF_ATTR_INHERIT_STAT, 1 << JP_PERF_RECORD_READ},
+		{JP_PERF_ATTR_CONTEXT_SWITCH,
+		 1 << JP_PERF_RECORD_SWITCH | 1 << JP_PERF_RECORD_SWITCH_CPU_WIDE},
+		{JP_PERF_ATTR_NAMESPACES, 1 << JP_PERF_RECORD_NAMESPACES},
+		{JP_PERF_ATTR_KSYMBOL, 1 << JP_PERF_RECORD_KSYMBOL},
+		{JP_PERF_ATTR_BPF_EVENT, 1 << JP_PERF_RECORD_BPF_EVENT},
+		{JP_PERF_ATTR_CGROUP, 1 << JP_PERF_RECORD_CGROUP},
+		{JP_PERF_ATTR_TEXT_POKE, 1 << JP_PERF_RECORD_TEXT_POKE},
+		{JP_PERF_ATTR_DEFER_OUTPUT, 1 << JP_PERF_RECORD_CALLCHAIN_DEFERRED},
+	};
+	uint32_t records = 1 << JP_PERF_RECORD_SAMPLE | 1 << JP_PERF_RECORD_LOST |
+			   1 << JP_PERF_RECORD_LOST_SAMPLES | 1 << JP_PERF_RECORD_THROTTLE |
+			   1 << JP_PERF_RECORD_UNTHROTTLE;
+
+	for (size_t i = 0; i < sizeof(given) / sizeof(*given); i++)
+		records |= attr->flags & given[i].flags ? given[i].records : 0;
+	if (attr->type >= JP_PERF_TYPES)
+		records |= 1 << JP_PERF_RECORD_AUX | 1 << JP_PERF_RECORD_ITRACE_START |
+			   1 << JP_PERF_RECORD_AUX_OUTPUT_HW_ID;
+	return records;
+}
+
 static struct jp_event_asked asked_of(const struct jp_perf_attr *attr)
 {
 	const uint64_t sideband =
@@ -59,6 +95,10 @@ static struct jp_event_asked asked_of(const struct jp_perf_attr *attr)
 		.timed = type & JP_PERF_SAMPLE_TIME && flags & JP_PERF_ATTR_SAMPLE_ID_ALL &&
 			 jp_perf_attr_monotonic(attr),
 		.threads = type & JP_PERF_SAMPLE_TID,
+		.ids = type & (JP_PERF_SAMPLE_IDENTIFIER | JP_PERF_SAMPLE_ID),
+		.cpus = type & JP_PERF_SAMPLE_CPU,
+		.inherit = flags & JP_PERF_ATTR_INHERIT,
+		.records = records_of(attr),
 	};
 }
 

@@ -351,6 +351,8 @@ static void take_trailer(const struct jp_perf_layout *layout, const unsigned cha
 
 	event->pid = (uint32_t)task;
 	event->tid = task >> 32;
+	event->by_pid = event->pid;
+	event->by_tid = event->tid;
 	event->cpu = layout->end_cpu ? load32(end - layout->end_cpu) : 0;
 	event->id = layout->end_id ? jp_perf_word(end - layout->end_id) : 0;
 	set_time(event, layout->end_time ? jp_perf_word(end - layout->end_time) : 0);

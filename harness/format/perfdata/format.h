@@ -88,6 +88,7 @@ enum {
 #define JP_PERF_ATTR_MMAP                     (UINT64_C(1) << 8)
 #define JP_PERF_ATTR_COMM                     (UINT64_C(1) << 9)
 #define JP_PERF_ATTR_FREQ                     (UINT64_C(1) << 10)
+#define JP_PERF_ATTR_INHERIT_STAT             (UINT64_C(1) << 11)
 #define JP_PERF_ATTR_TASK                     (UINT64_C(1) << 13)
 #define JP_PERF_ATTR_MMAP_DATA                (UINT64_C(1) << 17)
 #define JP_PERF_ATTR_SAMPLE_ID_ALL            (UINT64_C(1) << 18)
@@ -95,9 +96,16 @@ enum {
 #define JP_PERF_ATTR_EXCLUDE_CALLCHAIN_USER   (UINT64_C(1) << 22)
 #define JP_PERF_ATTR_MMAP2                    (UINT64_C(1) << 23)
 #define JP_PERF_ATTR_USE_CLOCKID              (UINT64_C(1) << 25)
+#define JP_PERF_ATTR_CONTEXT_SWITCH           (UINT64_C(1) << 26)
+#define JP_PERF_ATTR_NAMESPACES               (UINT64_C(1) << 28)
+#define JP_PERF_ATTR_KSYMBOL                  (UINT64_C(1) << 29)
+#define JP_PERF_ATTR_BPF_EVENT                (UINT64_C(1) << 30)
+#define JP_PERF_ATTR_CGROUP                   (UINT64_C(1) << 32)
+#define JP_PERF_ATTR_TEXT_POKE                (UINT64_C(1) << 33)
 #define JP_PERF_ATTR_BUILD_ID                 (UINT64_C(1) << 34) /* 5.12 */
 enum { JP_PERF_CLOCK_MONOTONIC = 1 };
-enum { JP_PERF_TYPE_SOFTWARE = 1, JP_PERF_TYPE_BREAKPOINT = 5 };
+/* From JP_PERF_TYPES on the numbers are those of PMUs that registered themselves. */
+enum { JP_PERF_TYPE_SOFTWARE = 1, JP_PERF_TYPE_BREAKPOINT = 5, JP_PERF_TYPES };
 enum { JP_PERF_SW_CPU_CLOCK, JP_PERF_SW_TASK_CLOCK, JP_PERF_SW_DUMMY = 9 };
 /* 6.19: the user's part of callchains is walked later; this event writes it then. */
 #define JP_PERF_ATTR_DEFER_CALLCHAIN (UINT64_C(1) << 38)
@@ -151,11 +159,20 @@ enum jp_perf_record_type {
 	JP_PERF_RECORD_THROTTLE = 5,
 	JP_PERF_RECORD_UNTHROTTLE = 6,
 	JP_PERF_RECORD_FORK = 7,
+	JP_PERF_RECORD_READ = 8,
 	JP_PERF_RECORD_SAMPLE = 9,
 	JP_PERF_RECORD_MMAP2 = 10,
+	JP_PERF_RECORD_AUX = 11,
+	JP_PERF_RECORD_ITRACE_START = 12,
 	JP_PERF_RECORD_LOST_SAMPLES = 13,
 	JP_PERF_RECORD_SWITCH = 14,
+	JP_PERF_RECORD_SWITCH_CPU_WIDE = 15,
 	JP_PERF_RECORD_NAMESPACES = 16,
+	JP_PERF_RECORD_KSYMBOL = 17,
+	JP_PERF_RECORD_BPF_EVENT = 18,
+	JP_PERF_RECORD_CGROUP = 19,
+	JP_PERF_RECORD_TEXT_POKE = 20,
+	JP_PERF_RECORD_AUX_OUTPUT_HW_ID = 21,
 	JP_PERF_RECORD_CALLCHAIN_DEFERRED = 22, /* 6.19; the last that 7.3 knows */
 	/* From here on perf's own; the kernel writes none of them. */
 	JP_PERF_RECORD_USER = 64,

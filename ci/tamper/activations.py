@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Whose samples they are and when, so that counts stay as they were: activations, threads, CPUs."""
+
+from __future__ import annotations
+
+import bisect
+import collections
+from typing import Any, Callable, NamedTuple
+
+from ci.tamper.case import Capture, Case, clone
+from ci.tamper.kinds import Absent, Changes, add, kind
+from ci.tamper.samples import CODE, SHARE, of_code
+from harness.selftest import run_directory as rd
+
+MS = 1_000_000
+
+
+class Activation(NamedTuple):
+    tid: int
+    begin: int
+    end: int
+    path: int
+    sp: int
+
+
+def activations(case: Case) -> dict[int, list[Activation]]:
+    """Of each thread in the order of time, those that were left."""
+    truth, entered = case.truth, {}
+    found: dict[int, list[Activation]] = collections.defaultdict(list)
+    slots = sorted(truth.of(truth.ENTER) + truth.of(truth.LEAVE),
+                   key=lambda index: truth.get(index)[4])
+    for index in slots:
+        slot = truth.get(index)
+        if slot[0] == truth.ENTER:
+            entered[slot[3]] = slot
+        elif slot[3] in entered:
+            begin = entered.pop(slot[3])
+            found[slot[3]].append(Activation(slot[3], begin[5], slot[4], begin[6] & 0xffffffff,
+                                             begin[7]))
+    return found
+
+
+def by_activation(case: Case) -> list[tuple[Activation, list[rd.Sample]]]:
+    """Those with samples in emitted code, most samples first."""
+    threads = activations(case)
+    found: dict[Activation, list[rd.Sample]] = collections.defaultdict(list)
+    for sample in case.capture("perf.data").samples():
+        if case.in_code(sample):
+            mine = threads.get(sample.tid, [])
+            at = bisect.bisect_right(mine, sample.time, key=lambda one: one.begin) - 1
+            if at >= 0 and sample.time < mine[at].end:
+                found[mine[at]].append(sample)
+    if not found:
+        raise Absent("no activation holds a " + CODE)
+    return sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+
+
+def replaced(case: Case, new: dict[int, Any]) -> Changes:
+    """Samples by their place in time and thread, as perf.data and injected.data both have them."""
+    def alter(capture: Capture) -> Capture:
+        records: list[Any] = []
+        for one in capture.records:
+            change = new.get(key(one)) if isinstance(one, rd.Sample) else None
+            records += [one] if change is None else change(one)
+        return capture.altered(sorted_by_time(records))
+    return case.rewrite(alter)
+
+
+def key(sample: rd.Sample) -> int:
+    return hash((sample.time, sample.tid, sample.ip))
+
+
+def sorted_by_time(records: list[Any]) -> list[Any]:
+    """In one round, behind what has no time."""
+    timed = [one for one in records if isinstance(one, (rd.Sample, rd.Side)) and one.time]
+    head = [one for one in records if not (isinstance(one, (rd.Sample, rd.Side)) and one.time) and
+            one.kind != rd.FINISHED_ROUND]
+    return head + sorted(timed, key=lambda one: one.time) + [rd.Record(rd.FINISHED_ROUND, 0, b"")]
+
+
+def at_time(sample: rd.Sample, time: int) -> rd.Sample:
+    made = clone(sample)
+    made.time = time
+    return made
+
+
+@kind("activation.thread.other")
+def to_another_thread(case: Case) -> Changes:
+    """The samples of one activation, each given to another thread of the process."""
+    threads: dict[int, set[int]] = collections.defaultdict(set)
+    for sample in case.capture("perf.data").samples():
+        if case.in_code(sample):
+            threads[sample.pid].add(sample.tid)
+    for _, samples in by_activation(case):
+        others = sorted(threads[samples[0].pid] - {samples[0].tid})
+        if others:
+            return replaced(case, {
+                key(one): lambda sample, tid=others[0]: [clone(sample, tid=tid)]
+                for one in samples})
+    raise Absent("no process has two threads with samples in emitted code")
+
+
+@kind("activation.balanced")
+def balanced(case: Case) -> Changes:
+    """A third of one activation's samples is gone, and as many are added to another one of the
+    same thread: the thread's count stays."""
+    found = by_activation(case)
+    for one, samples in found:
+        for other, more in found:
+            if other.tid == one.tid and other != one and min(len(samples), len(more)) >= 6:
+                gone = samples[::3]
+                # The next sample of the thread is not at the time of the added one.
+                again = {key(sample): lambda sample: [
+                    sample, at_time(sample, sample.time + 1000)] for sample in more[:len(gone)]}
+                return replaced(case, {**{key(sample): lambda sample: [] for sample in gone},
+                                       **again})
+    raise Absent("no thread has two activations with six samples each")
+
+
+@kind("activation.thinned")
+def thinned(case: Case) -> Changes:
+    """Half of the longest activation's samples: each other one."""
+    samples = by_activation(case)[0][1]
+    if len(samples) < 40:
+        raise Absent("no activation has 40 samples")
+    return replaced(case, {key(one): lambda sample: [] for one in samples[::2]})
+
+
+@kind("activation.gap")
+def gap(case: Case) -> Changes:
+    """Ten samples in a row of the longest activation, as a stall hides them."""
+    samples = by_activation(case)[0][1]
+    if len(samples) < 40:
+        raise Absent("no activation has 40 samples")
+    return replaced(case, {key(one): lambda sample: [] for one in samples[10:20]})
+
+
+@kind("threads.balanced")
+def balanced_threads(case: Case) -> Changes:
+    """A third of one thread's samples is gone, and another's are doubled in their place: the
+    process's count stays."""
+    threads: dict[tuple[int, int], list[rd.Sample]] = collections.defaultdict(list)
+    for sample in case.capture("perf.data").samples():
+        if case.in_code(sample):
+            threads[sample.pid, sample.tid].append(sample)
+    ranked = sorted(threads.items(), key=lambda item: (-len(item[1]), item[0]))
+    if len(ranked) < 2 or len(ranked[1][1]) < 30:
+        raise Absent("no two threads have 30 samples in emitted code")
+    gone = ranked[0][1][::3]
+    again = ranked[1][1][:len(gone)]
+    return replaced(case, {
+        **{key(one): lambda sample: [] for one in gone},
+        **{key(one): lambda sample: [sample, at_time(sample, sample.time + 1000)]
+           for one in again}})
+
+
+@kind("samples.times.swapped")
+def swapped_times(case: Case) -> Changes:
+    """Of a thread, the samples of two activations of different paths at each other's time."""
+    found = by_activation(case)
+    for one, samples in found:
+        for other, more in found:
+            if other.tid == one.tid and other.path != one.path:
+                new: dict[int, Any] = {}
+                for first, second in zip(samples[1:6], more[1:6]):
+                    new[key(first)] = lambda sample, time=second.time: [at_time(sample, time)]
+                    new[key(second)] = lambda sample, time=first.time: [at_time(sample, time)]
+                if new:
+                    return replaced(case, new)
+    raise Absent("no thread has samples in two paths")
+
+
+def retimed(case: Case, where: Callable[[Any], bool], time: Callable[[int], int],
+            what: str) -> Changes:
+    """Samples alone, or everything, at other times."""
+    def alter(capture: Capture) -> Capture:
+        records: list[Any] = []
+        count = 0
+        for one in capture.records:
+            if isinstance(one, (rd.Sample, rd.Side)) and one.time and where(one):
+                count += 1
+                made = clone(one)
+                made.time = time(one.time)
+                records.append(made)
+            else:
+                records.append(one)
+        if not count:
+            raise Absent("the case holds no " + what)
+        return capture.altered(sorted_by_time(records))
+    return case.rewrite(alter)
+
+
+def main_thread(case: Case) -> int:
+    count = collections.Counter(one.tid for one in case.capture("perf.data").samples()
+                                if case.in_code(one))
+    if not count:
+        raise Absent("the case holds no " + CODE)
+    return max(sorted(count), key=lambda tid: count[tid])
+
+
+for by in (1, -1, 10, -10):
+    add("samples.thread.time.%+dms" % by, lambda case, by=by: retimed(
+        case, lambda one, tid=main_thread(case): isinstance(one, rd.Sample) and one.tid == tid,
+        lambda time: time + by * MS, CODE))
+    add("samples.all.time.%+dms" % by, lambda case, by=by: retimed(
+        case, lambda one: isinstance(one, rd.Sample), lambda time: time + by * MS, CODE))
+    add("records.all.time.%+dms" % by, lambda case, by=by: retimed(
+        case, lambda one: True, lambda time: time + by * MS, CODE))
+add("samples.all.time.x1.01", lambda case: retimed(
+    case, lambda one: isinstance(one, rd.Sample),
+    lambda time: case.window[0] + (time - case.window[0]) * 101 // 100, CODE))
+add("records.all.time.x1.01", lambda case: retimed(
+    case, lambda one: True,
+    lambda time: case.window[0] + (time - case.window[0]) * 101 // 100, CODE))
+add("samples.all.time.rounded", lambda case: retimed(
+    case, lambda one: isinstance(one, rd.Sample), lambda time: time // (4 * MS) * (4 * MS), CODE))
+
+
+def cpu_known(case: Case, sample: rd.Sample) -> rd.Sample:
+    if not sample.attr.sample_type & rd.CPU:
+        raise Absent("samples hold no CPU")
+    return clone(sample, cpu=sample.cpu ^ 1)
+
+
+for share_name, share in (("all", 1.0), ("some", SHARE)):
+    add("sample.cpu.known." + share_name, of_code(cpu_known, share))
+
+
+def all_on_one(case: Case, sample: rd.Sample) -> rd.Sample:
+    if not sample.attr.sample_type & rd.CPU:
+        raise Absent("samples hold no CPU")
+    return clone(sample, cpu=0)
+
+
+add("sample.cpu.all-on-one", of_code(all_on_one, 1.0))
+
+
+def id_known(case: Case, sample: rd.Sample) -> rd.Sample:
+    ids = sorted(set(sample.attr.ids) - {sample.id})
+    if not ids:
+        raise Absent("the event has one id")
+    made = clone(sample)
+    made.id = ids[sample.time % len(ids)]
+    return made
+
+
+add("sample.id.known", of_code(id_known))
+
+
+def period(case: Case, sample: rd.Sample, factor: int) -> rd.Sample:
+    if not sample.attr.sample_type & rd.PERIOD:
+        raise Absent("samples hold no period")
+    made = clone(sample)
+    made.one[rd.PERIOD] = sample.one[rd.PERIOD] * factor
+    return made
+
+
+for share_name, share in (("all", 1.0), ("some", SHARE), ("one", 0.0)):
+    add("sample.period.x2." + share_name, of_code(lambda case, one: period(case, one, 2), share))

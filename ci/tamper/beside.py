@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The oracle and the runner's own notes: seals, fields of the truth, maps, what was asked for."""
+
+from __future__ import annotations
+
+import re
+import struct
+from typing import Callable
+
+from ci.tamper.case import Case
+from ci.tamper.kinds import Absent, Changes, add, kind
+from ci.tamper.window import lines_of, packed, put
+from harness.selftest import run_directory as rd
+
+T = rd.Truth
+
+
+def header(at: int, layout: str, by: int) -> Callable[[Case], Changes]:
+    def alter(case: Case) -> Changes:
+        changed = bytearray(case.truth.header)
+        old = struct.unpack_from("<" + layout, changed, at)[0]
+        struct.pack_into("<" + layout, changed, at, old + by)
+        return {"truth": bytes(changed) + b"".join(case.truth.slots)}
+    return alter
+
+
+add("truth.header.magic", header(0, "B", 1))
+add("truth.header.version", header(8, "I", 1))
+add("truth.header.record-size", header(12, "I", 8))
+add("truth.header.machine", header(24, "I", 1))
+add("truth.header.clock", header(28, "I", 1))
+add("truth.header.more-slots", header(32, "Q", 1_000_000_000))
+
+
+def slots(case: Case, number: int) -> list[int]:
+    found = case.truth.of(number)
+    if not found:
+        raise Absent("the truth holds no such record")
+    return found
+
+
+def with_slots(case: Case, new: dict[int, bytes]) -> Changes:
+    """Slots replaced, as they are: their seals are whoever's made them."""
+    return packed(case.truth, [bytearray(new.get(index, slot))
+                               for index, slot in enumerate(case.truth.slots)])
+
+
+@kind("truth.seal.one")
+def bad_seal(case: Case) -> Changes:
+    """One bit of one record in the middle."""
+    index = len(case.truth.slots) // 2
+    slot = bytearray(case.truth.slots[index])
+    slot[40] ^= 1
+    return with_slots(case, {index: slot})
+
+
+@kind("truth.seal.zero")
+def zero_slot(case: Case) -> Changes:
+    return with_slots(case, {len(case.truth.slots) // 2: bytes(T.SLOT)})
+
+
+def sealed(case: Case, number: int, field: int, change: Callable[[int], int], share: float) \
+        -> Changes:
+    """A field of some records, with the right seal."""
+    found = slots(case, number)
+    new = {}
+    for index in found[::max(1, round(1 / share))] if share else found[len(found) // 2:][:1]:
+        fields = list(case.truth.get(index))
+        fields[field] = change(fields[field]) & (2**64 - 1 if field > 3 else 2**32 - 1)
+        slot = bytearray(case.truth.slots[index])
+        struct.pack_into("<HHIIQQ4Q", slot, 4, *fields)
+        struct.pack_into("<I", slot, 0, T.seal_of(slot))
+        new[index] = bytes(slot)
+    if all(bytes(case.truth.slots[index]) == slot for index, slot in new.items()):
+        raise Absent("the records say this already")
+    return with_slots(case, new)
+
+
+MS = 1_000_000
+# Of what something else tells, too: (kind of record, field of it, what becomes of it)
+FIELDS: dict[str, tuple[int, int, Callable[[int], int]]] = {
+    "load.addr": (T.CODE_LOAD, 6, lambda old: old + 16),
+    "load.size": (T.CODE_LOAD, 7, lambda old: old // 2),
+    "load.pid": (T.CODE_LOAD, 2, lambda old: old + 1),
+    "enter.sp": (T.ENTER, 7, lambda old: old + 8),
+    "enter.tid": (T.ENTER, 3, lambda old: old + 1),
+    "leave.time": (T.LEAVE, 5, lambda old: old - 1000 * MS),
+    "map.addr": (T.MAP, 6, lambda old: old + 4096),
+    "map.prot": (T.MAP, 8, lambda old: old ^ rd.EXECUTE),
+    "protect.prot": (T.PROTECT, 8, lambda old: old ^ rd.EXECUTE),
+    "file.inode": (T.FILE, 8, lambda old: old + 1),
+    "thread.maker": (T.THREAD_START, 6, lambda old: old + (1 << 32)),
+}
+for name, (number, field, change) in FIELDS.items():
+    for share_name, share in (("some", 0.3), ("one", 0.0)):
+        add("truth.%s.%s" % (name, share_name),
+            lambda case, number=number, field=field, change=change, share=share: sealed(
+                case, number, field, change, share))
+
+
+@kind("truth.doubled.load")
+def doubled(case: Case) -> Changes:
+    """Each third function loaded twice, under the same id."""
+    gone = slots(case, T.CODE_LOAD)[::3]
+    extra = [bytearray(case.truth.slots[index]) for index in gone]
+    return packed(case.truth, [*case.truth.slots, *extra])
+
+
+def edited(name: str, change: Callable[[bytes], bytes]) -> Callable[[Case], Changes]:
+    def alter(case: Case) -> Changes:
+        new = [change(line) for line in lines_of(case, name)]
+        if new == lines_of(case, name):
+            raise Absent("the case's %s says this already" % name)
+        return {name: b"".join(new)}
+    return alter
+
+
+def executable_line(change: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
+    return lambda line: change(line) if re.match(rb"\S+ r-xp .*/\S", line) else line
+
+
+add("maps.inode", edited("maps", executable_line(
+    lambda line: re.sub(rb"^((?:\S+ ){4})(\d+)", lambda found: found[1] + b"%d" % (
+        int(found[2]) + 1), line))))
+add("maps.device", edited("maps", executable_line(
+    lambda line: re.sub(rb"^((?:\S+ ){3})\S+", rb"\1ff:ff", line))))
+add("maps.offset", edited("maps", executable_line(
+    lambda line: re.sub(rb"^((?:\S+ ){2})(\S+)", lambda found: found[1] + b"%08x" % (
+        int(found[2], 16) + 4096), line))))
+add("maps.name", edited("maps", executable_line(
+    lambda line: line.rstrip(b"\n") + b"x\n")))
+add("maps.sharing", edited("maps", executable_line(
+    lambda line: line.replace(b" r-xp ", b" r-xs ", 1))))
+add("maps.writable", edited("maps", executable_line(
+    lambda line: line.replace(b" r-xp ", b" rwxp ", 1))))
+add("maps.end", edited("maps", executable_line(
+    lambda line: re.sub(rb"^([0-9a-f]+)-([0-9a-f]+)", lambda found: b"%s-%x" % (
+        found[1], int(found[2], 16) + 4096), line))))
+
+
+@kind("maps.invented")
+def invented_line(case: Case) -> Changes:
+    lines = lines_of(case, "maps")
+    at = next((index for index, line in enumerate(lines) if b"r-xp" in line), None)
+    if at is None:
+        raise Absent("the case's maps show nothing executable")
+    lines.insert(at, b"10000-11000 r-xp 00000000 00:00 0 \n")
+    return {"maps": b"".join(lines)}
+
+
+def noted(name: str, key: bytes, value: Callable[[int], int]) -> Callable[[Case], Changes]:
+    """A number in a file of keys and values."""
+    return edited(name, lambda line: re.sub(
+        rb"^(%s) (\d+)$" % key, lambda found: found[1] + b" %d" % value(int(found[2])), line,
+        flags=re.M))
+
+
+SECOND = 1_000_000_000
+NOTES: dict[str, tuple[bytes, Callable[[int], int]]] = {
+    "started": (b"started", lambda old: old + 3600 * SECOND),
+    "begun.early": (b"begun", lambda old: old - 3600 * SECOND),
+    "ending.late": (b"ending", lambda old: old + 3600 * SECOND),
+    "ended.early": (b"ended", lambda old: old - 3600 * SECOND),
+    "slack": (b"slack", lambda old: old + 1),
+    "max_stack": (b"max_stack", lambda old: old + 1),
+    "stack_dump": (b"stack_dump", lambda old: old + 8),
+    "cpus": (b"cpus", lambda old: 1 if old > 1 else 0),
+    "task_clock": (b"task_clock", lambda old: 1 - old),
+    "synth": (b"synth", lambda old: old + 1 & 3),
+}
+for note_name, (key, value) in NOTES.items():
+    add("watched." + note_name, noted("watched", key, value))
+add("watched.gone", lambda case: {"watched": None} if case.read("watched") else {})
+
+# What a capture says of itself, and its file shows.
+for key_name, by in (("frequency", 1), ("frequency_asked", 1), ("cpus", 1), ("samples", -1),
+                     ("samples", 1), ("counted", 10**9), ("first_enabled", -10**9),
+                     ("first_enabled", 10**9)):
+    add("capture.%s.%+d" % (key_name, by), noted(
+        "capture", key_name.encode(), lambda old, by=by: max(0, old + by)))
+add("capture.event.other", put(event="task-clock"))
+add("capture.order.other", put(order="snapshot-first"))
+add("capture.capture.other", put(capture="attach"))
+
+
+@kind("elf.swapped")
+def swapped_elf(case: Case) -> Changes:
+    """The call frame information of two files, each under the other's build id."""
+    found = [line.split()[0].decode() for line in lines_of(case, "elf/index")]
+    if len(found) < 3:
+        raise Absent("the case holds fewer than three ELF files")
+    first, second = "elf/" + found[1], "elf/" + found[2]
+    return {first: case.read(second), second: case.read(first)}
+
+
+@kind("elf.cut")
+def cut_elf(case: Case) -> Changes:
+    name = "elf/" + lines_of(case, "elf/index")[1].split()[0].decode()
+    return {name: case.read(name)[:100]}
+
+
+@kind("elf.index.names")
+def other_names(case: Case) -> Changes:
+    return {"elf/index": b"".join(line.rstrip(b"\n") + b"x\n"
+                                  for line in lines_of(case, "elf/index"))}

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""One frame, one word or one register of a sample: the rest of it stays plausible."""
+
+from __future__ import annotations
+
+import struct
+from typing import Callable
+
+from ci.tamper.case import Case, clone
+from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind
+from ci.tamper.samples import CODE, SHARE, of_code
+from ci.tamper.stacks import user_chain, word
+from harness.selftest import run_directory as rd
+
+PAGE = 4096
+User = list[int]
+
+
+def both(name: str, change: Callable[[Case, rd.Sample], rd.Sample]) -> None:
+    for share_name, share in (("some", SHARE), ("one", 0.0)):
+        add("%s.%s" % (name, share_name), of_code(change, share))
+
+
+def callers(least: int, change: Callable[[Case, User, rd.Sample], User]) \
+        -> Callable[[Case, rd.Sample], rd.Sample]:
+    """A chain with so many addresses at least, as @change returns it."""
+    def altered(case: Case, sample: rd.Sample) -> rd.Sample:
+        return user_chain(lambda user, one: change(case, user, one) if len(user) >= least
+                          else user)(case, sample)
+    return altered
+
+
+def live_function(case: Case, user: User) -> int:
+    """An address within an emitted function that the chain does not hold."""
+    taken = {address >> 4 for address in user}
+    for start, end in case.code:
+        for address in range(start, end, 64):
+            if address + 8 < end and address + 8 >> 4 not in taken:
+                return address + 8
+    raise Absent("the case emits no other function")
+
+
+def moved_end(user: User) -> User:
+    """The outermost frame moves next to the sampled address."""
+    return [user[0], user[-1], *user[1:-1]] if user[1] != user[-1] else user
+
+
+both("chain.caller.doubled", callers(2, lambda case, user, one: [*user[:2], *user[1:]]))
+both("chain.caller.gone", callers(3, lambda case, user, one: [user[0], *user[2:]]))
+both("chain.caller.+1", callers(2, lambda case, user, one: [user[0], user[1] + 1, *user[2:]]))
+both("chain.caller.-5", callers(2, lambda case, user, one: [user[0], user[1] - 5, *user[2:]]))
+both("chain.caller.other", callers(2, lambda case, user, one: [
+    user[0], live_function(case, user), *user[2:]]))
+both("chain.caller.inserted", callers(2, lambda case, user, one: [
+    *user[:2], live_function(case, user), *user[2:]]))
+both("chain.reversed", callers(3, lambda case, user, one: user[::-1]))
+both("chain.end.doubled", callers(1, lambda case, user, one: [*user, user[-1]]))
+both("chain.end.cut.2", callers(3, lambda case, user, one: user[:-2]))
+both("chain.end.moved", callers(3, lambda case, user, one: moved_end(user)))
+both("chain.end.+1", callers(2, lambda case, user, one: [*user[:-1], user[-1] + 1]))
+both("chain.end.zero", callers(2, lambda case, user, one: [*user, 0]))
+both("chain.user.kernel-address", callers(1, lambda case, user, one: [
+    *user[:1], 0xffffffff81000010, *user[1:]]))
+
+
+def borrowed(case: Case, sample: rd.Sample) -> rd.Sample:
+    """The chain of another sample of the thread, which was elsewhere."""
+    begin = sample.user()
+    if begin is None:
+        raise Absent("samples hold no user callchain")
+    for other in case.capture("perf.data").samples():
+        start = other.user()
+        if start is not None and other.tid == sample.tid and other.pid == sample.pid and \
+                other.chain[start + 1:] != sample.chain[begin + 1:] and case.in_code(other):
+            return clone(sample, chain=sample.chain[:begin + 1] + other.chain[start + 1:])
+    raise Absent("each thread has the same callers in all samples")
+
+
+both("chain.borrowed", borrowed)
+
+
+def in_kernel(case: Case, sample: rd.Sample, change: Callable[[User], User]) -> rd.Sample:
+    begin = sample.user()
+    if begin is None or begin < 3 or sample.chain[0] != rd.CONTEXT_KERNEL:
+        return sample
+    kernel = sample.chain[1:begin - 1]
+    return clone(sample, chain=[sample.chain[0], *change(kernel), *sample.chain[begin - 1:]])
+
+
+for name, change in (
+        ("gone", lambda kernel: []),
+        ("user-address", lambda kernel: [*kernel, 0x1234]),
+        ("zero", lambda kernel: [*kernel, 0])):
+    add("chain.kernel." + name, of_code(
+        lambda case, one, change=change: in_kernel(case, one, change), 1.0))
+
+
+def markers(change: Callable[[User, int], User]) -> Callable[[Case, rd.Sample], rd.Sample]:
+    def altered(case: Case, sample: rd.Sample) -> rd.Sample:
+        begin = sample.user()
+        if begin is None:
+            raise Absent("samples hold no user callchain")
+        return clone(sample, chain=change(sample.chain, begin))
+    return altered
+
+
+both("chain.marker.doubled", markers(lambda chain, at: [*chain[:at], rd.CONTEXT_USER, *chain[at:]]))
+both("chain.marker.within", markers(
+    lambda chain, at: [*chain[:at + 1], rd.CONTEXT_USER, *chain[at + 1:]]))
+
+
+def returns_of(case: Case, sample: rd.Sample) -> list[int]:
+    """Where words in the dump lead into emitted code."""
+    if not sample.stack:
+        raise Absent("samples hold no dump of the stack")
+    return [at for at in range(0, min(len(sample.stack), 4096) - 7, 8)
+            if case.is_code(struct.unpack_from("<Q", sample.stack, at)[0])]
+
+
+def linked(case: Case, sample: rd.Sample) -> list[int]:
+    """Those of them that the frame pointers lead to: return addresses in use."""
+    found, places = [], set(returns_of(case, sample))
+    fp, sp = sample.regs.get(rd.X86_BP, 0), sample.regs.get(rd.X86_SP, 0)
+    while fp >= sp and fp + 8 - sp in places and fp + 8 - sp not in found:
+        found.append(fp + 8 - sp)
+        fp = struct.unpack_from("<Q", sample.stack, fp - sp)[0]
+    return found
+
+
+def one_return(value: Callable[[Case, int], int]) -> Callable[[Case, rd.Sample], rd.Sample]:
+    def change(case: Case, sample: rd.Sample) -> rd.Sample:
+        for at in linked(case, sample)[:1]:
+            old = struct.unpack_from("<Q", sample.stack, at)[0]
+            return clone(sample, stack=word(sample, at, value(case, old)))
+        return sample
+    return change
+
+
+both("dump.return.zero", one_return(lambda case, old: 0))
+both("dump.return.other", one_return(lambda case, old: live_function(case, [old])))
+both("dump.return.+1", one_return(lambda case, old: old + 1))
+
+
+def swapped_returns(case: Case, sample: rd.Sample) -> rd.Sample:
+    used = linked(case, sample)[:2]
+    if len(used) < 2:
+        return sample
+    values = [struct.unpack_from("<Q", sample.stack, at)[0] for at in used]
+    stack = word(sample, used[0], values[1])
+    struct.pack_into("<Q", stack, used[1], values[0])
+    return clone(sample, stack=stack)
+
+
+both("dump.return.swapped", swapped_returns)
+
+
+def shorter(case: Case, sample: rd.Sample, keep: Callable[[int], int]) -> rd.Sample:
+    if not sample.stack:
+        raise Absent("samples hold no dump of the stack")
+    return clone(sample, stack=sample.stack[:keep(len(sample.stack))])
+
+
+both("dump.shorter.8", lambda case, one: shorter(case, one, lambda size: size - 8))
+both("dump.shorter.1", lambda case, one: shorter(case, one, lambda size: size - 1))
+both("dump.shorter.half", lambda case, one: shorter(case, one, lambda size: size // 2))
+
+
+def asked(case: Case, sample: rd.Sample, by: int) -> rd.Sample:
+    if not sample.stack or sample.asked + by < len(sample.stack):
+        raise Absent("dumps are full, or there are none")
+    return clone(sample, asked=sample.asked + by)
+
+
+both("dump.asked.+64", lambda case, one: asked(case, one, 64))
+
+
+def other_dump(case: Case, sample: rd.Sample) -> rd.Sample:
+    """The dump of another sample of the thread."""
+    if not sample.stack:
+        raise Absent("samples hold no dump of the stack")
+    for other in case.capture("perf.data").samples():
+        if other.tid == sample.tid and other.stack and len(other.stack) == len(sample.stack) and \
+                other.stack != sample.stack and case.in_code(other) and \
+                other.regs[rd.X86_SP] != sample.regs[rd.X86_SP]:
+            return clone(sample, stack=other.stack)
+    raise Absent("each thread has the same dump in all samples")
+
+
+both("dump.borrowed", other_dump)
+
+
+def registers(change: Callable[[dict[int, int]], dict[int, int]]) \
+        -> Callable[[Case, rd.Sample], rd.Sample]:
+    def altered(case: Case, sample: rd.Sample) -> rd.Sample:
+        if not sample.regs:
+            raise Absent("samples have no registers")
+        return clone(sample, regs={**sample.regs, **change(sample.regs)})
+    return altered
+
+
+both("regs.bp.zero", registers(lambda regs: {rd.X86_BP: 0}))
+both("regs.bp.-8", registers(lambda regs: {rd.X86_BP: regs[rd.X86_BP] - 8}))
+both("regs.bp.sp.swapped", registers(
+    lambda regs: {rd.X86_BP: regs[rd.X86_SP], rd.X86_SP: regs[rd.X86_BP]}))
+both("regs.sp.+1", registers(lambda regs: {rd.X86_SP: regs[rd.X86_SP] + 1}))
+both("regs.abi.32-bit", lambda case, one: clone(one, abi=1) if one.regs else one)
+
+
+def off_instruction(case: Case, sample: rd.Sample) -> rd.Sample:
+    """All of the sample says the byte after the instruction's first."""
+    ip = sample.ip + 1
+    made = clone(sample, chain=[ip if one == sample.ip else one for one in sample.chain])
+    if rd.X86_IP in made.regs:
+        made.regs[rd.X86_IP] = ip
+    made.ip = ip
+    return made
+
+
+both("sample.ip.+1.all", off_instruction)
+
+
+@kind("regs.callee-saved.one")
+def callee_saved(case: Case) -> Changes:
+    """A register that no function of ours uses."""
+    sample = next((one for one in case.capture("perf.data").samples() if case.in_code(one)), None)
+    if not sample:
+        raise Absent("the case holds no " + CODE)
+    others = set(sample.regs) - {rd.X86_BP, rd.X86_SP, rd.X86_IP}
+    if not others:
+        raise Absent("samples hold no other register")
+    raise Unobservable("nothing says what other registers held")

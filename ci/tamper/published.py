@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a workload published and an injector made of it, altered in one field or one file."""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from typing import Callable
+
+from ci.tamper.case import Capture, Case, clone
+from ci.tamper.injected import FILE, WHAT
+from ci.tamper.jit import Dump, dump, joined, parts, perf_map, some, with_name
+from ci.tamper.kinds import Absent, Changes, add, kind
+from ci.tamper.mappings import is_injected
+from harness.selftest import run_directory as rd
+
+CLOSE = 3
+UNWINDING = 4
+
+
+def put(record: bytearray, at: int, layout: str, value: int) -> None:
+    struct.pack_into("<" + layout, record, at, value)
+
+
+def each(change: Callable[[bytearray], None], share: float = 0.3) \
+        -> Callable[[Case, rd.Jitdump], None]:
+    def alter(case: Case, one: rd.Jitdump) -> None:
+        for record in some(one, share):
+            change(record)
+    return alter
+
+
+def get(record: bytes, at: int) -> int:
+    number: int = struct.unpack_from("<Q", record, at)[0]
+    return number
+
+
+def time_by(by: int) -> Callable[[bytearray], None]:
+    return lambda record: Dump.set_time(record, Dump.time(record) + by)
+
+
+def swap_loads(case: Case, one: rd.Jitdump) -> None:
+    """Two loads at each other's time."""
+    loads = one.loads()
+    for first, second in zip(loads[0::4], loads[1::4]):
+        before, after = Dump.time(first), Dump.time(second)
+        Dump.set_time(first, after)
+        Dump.set_time(second, before)
+
+
+def swap_code(case: Case, one: rd.Jitdump) -> None:
+    """Two loads at each other's address."""
+    loads = one.loads()
+    for first, second in zip(loads[0::4], loads[1::4]):
+        first[24:40], second[24:40] = second[24:40], first[24:40]
+
+
+def of_kind(number: int, change: Callable[[list[bytearray], int], list[bytearray]]) \
+        -> Callable[[Case, rd.Jitdump], None]:
+    def alter(case: Case, one: rd.Jitdump) -> None:
+        found = [index for index, record in enumerate(one.records) if Dump.kind(record) == number]
+        if found:
+            one.records = change(one.records, found[len(found) // 2])
+    return alter
+
+
+def without(records: list[bytearray], index: int) -> list[bytearray]:
+    return records[:index] + records[index + 1:]
+
+
+def closed_early(case: Case, one: rd.Jitdump) -> None:
+    """The dump says in its middle that it ends."""
+    at = len(one.records) // 2
+    close = struct.pack("<IIQ", CLOSE, 16, Dump.time(one.records[at]))
+    one.records.insert(at, bytearray(close))
+
+
+def bad_unwinding(records: list[bytearray], index: int) -> list[bytearray]:
+    records[index][40:] = b"\xff" * len(records[index][40:])
+    return records
+
+
+def same_name(case: Case, one: rd.Jitdump) -> None:
+    """All functions have the first one's name."""
+    loads = one.loads()
+    name = Dump.load(loads[0])[3].encode() if loads else b""
+    one.records = [with_name(record, name) if Dump.kind(record) == Dump.LOAD else record
+                   for record in one.records]
+
+
+def longer(case: Case, one: rd.Jitdump) -> None:
+    for at, record in enumerate(one.records):
+        if Dump.kind(record) == Dump.LOAD and at % 3 == 0:
+            made = record + b"\x90" * 16
+            put(made, 40, "Q", get(record, 40) + 16)
+            put(made, 4, "I", len(made))
+            one.records[at] = made
+
+
+add("jitdump.vma.+16", dump(each(lambda record: put(record, 24, "Q", get(record, 24) + 16))))
+add("jitdump.code-addr.+16", dump(each(lambda record: put(record, 32, "Q", get(record, 32) + 16))))
+add("jitdump.addr.-4096", dump(each(lambda record: struct.pack_into(
+    "<QQ", record, 24, get(record, 24) - 4096, get(record, 32) - 4096))))
+add("jitdump.time.+1ms", dump(each(time_by(1_000_000))))
+add("jitdump.time.+1s", dump(each(time_by(1_000_000_000))))
+add("jitdump.time.-1s", dump(each(time_by(-1_000_000_000))))
+add("jitdump.loads.swapped", dump(swap_loads))
+add("jitdump.addresses.swapped", dump(swap_code))
+add("jitdump.names.same", dump(same_name))
+add("jitdump.size.longer", dump(longer))
+add("jitdump.move.deleted", dump(of_kind(Dump.MOVE, without)))
+add("jitdump.unwinding.bytes", dump(of_kind(UNWINDING, bad_unwinding)))
+add("jitdump.unwinding.deleted", dump(of_kind(UNWINDING, without)))
+
+
+def all_lines(change: Callable[[list[bytes]], list[bytes]], least: int) \
+        -> Callable[[Case], Changes]:
+    return perf_map(lambda lines: change(lines) if len(lines) >= least else lines)
+
+
+def named_next(lines: list[bytes]) -> list[bytes]:
+    """Each line has the next one's name."""
+    names = [parts(line)[2] for line in lines]
+    return [joined(parts(line)[:2] + [name])
+            for line, name in zip(lines, names[1:] + names[:1])]
+
+
+def sized(line: bytes, by: int | None) -> bytes:
+    words = parts(line)
+    words[1] = b"0" if by is None else b"%x" % (int(words[1], 16) + by)
+    return joined(words)
+
+
+def third(change: Callable[[bytes], list[bytes]]) -> Callable[[list[bytes]], list[bytes]]:
+    return lambda lines: [new for at, line in enumerate(lines)
+                          for new in (change(line) if at % 3 == 0 else [line])]
+
+
+add("perf-map.names.next", all_lines(named_next, 2))
+add("perf-map.length.0", perf_map(third(lambda line: [sized(line, None)])))
+add("perf-map.length.-1", perf_map(third(lambda line: [sized(line, -1)])))
+add("perf-map.length.+1", perf_map(third(lambda line: [sized(line, 1)])))
+add("perf-map.length.all", perf_map(third(lambda line: [sized(line, 1 << 20)])))
+add("perf-map.doubled.renamed", perf_map(third(
+    lambda line: [line, joined(parts(line)[:2] + [b"tampered"])])))
+add("perf-map.name.longer", perf_map(third(lambda line: [line[:-1] + b"x\n"])))
+add("perf-map.cut", perf_map(lambda lines: [b"".join(lines)[:len(b"".join(lines)) // 2]]))
+
+
+def jit_files(case: Case, least: int) -> list[str]:
+    """The ELF files that the injector wrote, relative to the case."""
+    found = []
+    for folder in ("", "jit"):
+        path = case.path(folder)
+        if os.path.isdir(path):
+            for root, _, names in os.walk(path):
+                found += [os.path.relpath(os.path.join(root, name), case.path(""))
+                          for name in sorted(names)
+                          if re.match(r"jit(ted)?-\d+-", name) and not name.endswith(".dump")]
+    found = sorted(set(found))
+    if len(found) < least:
+        raise Absent("the case has fewer than %d files of jitted code" % least)
+    return found
+
+
+@kind("jit-file.gone.one")
+def no_file(case: Case) -> Changes:
+    found = jit_files(case, 1)
+    return {found[len(found) // 2]: None}
+
+
+@kind("jit-file.swapped")
+def swapped_files(case: Case) -> Changes:
+    """Of two ELF files, each under the other's name."""
+    found = jit_files(case, 2)
+    first, second = found[0], found[-1]
+    return {first: case.read(second), second: case.read(first)}
+
+
+@kind("jit-file.names")
+def other_symbols(case: Case) -> Changes:
+    """The names of functions within an ELF file, each a letter off."""
+    changes = {name: re.sub(rb"(\0[a-z]\w*)_fp_", rb"\1_fq_", case.read(name))
+               for name in jit_files(case, 1)}
+    if all(case.read(name) == raw for name, raw in changes.items()):
+        raise Absent("no ELF file holds such a name")
+    return changes
+
+
+@kind("jit-file.cut")
+def cut_file(case: Case) -> Changes:
+    found = jit_files(case, 1)
+    name = found[len(found) // 2]
+    return {name: case.read(name)[:100]}
+
+
+@kind("jit-file.zeroed")
+def zeroed_file(case: Case) -> Changes:
+    return {name: bytes(len(case.read(name))) for name in jit_files(case, 1)}
+
+
+def one_injected(change: Callable[[rd.Map], object], share: float = 0.3) \
+        -> Callable[[Case], Changes]:
+    return lambda case: case.each(is_injected, change, share, WHAT, FILE)
+
+
+def later_copy(one: rd.Map) -> list[rd.Map]:
+    made = clone(one)
+    made.time = one.time + 1000
+    return [one, made]
+
+
+def other_file(one: rd.Map) -> rd.Map:
+    made = clone(one)
+    made.name = one.name + "x"
+    return made
+
+
+add("injected.map.later-copy", one_injected(later_copy))
+add("injected.map.name", one_injected(other_file))
+add("injected.map.prot", one_injected(lambda one: clone(one, prot=rd.READ)))
+add("injected.map.longer", one_injected(lambda one: clone(one, size=one.size + 4096)))
+add("injected.map.sooner", one_injected(
+    lambda one: [setattr(made := clone(one), "time", max(1, one.time - 100_000_000)), made][1:]))
+for number, name in ((rd.COMM, "comm"), (rd.FORK, "fork"), (rd.EXIT, "exit")):
+    add("injected.%s.deleted" % name, lambda case, number=number, name=name: case.each(
+        lambda one: one.kind == number, lambda one: None, 1.0, name.upper() + " record", FILE))
+
+
+@kind("injected.map.names.swapped")
+def names_swapped(case: Case) -> Changes:
+    """Two injected records lead to each other's file."""
+    def alter(capture: Capture) -> Capture:
+        found = [one for one in capture.maps() if is_injected(one)]
+        for first, second in zip(found, found[1:]):
+            if first.name != second.name or first.pgoff != second.pgoff:
+                one, two = clone(first, pgoff=second.pgoff), clone(second, pgoff=first.pgoff)
+                one.name, two.name = second.name, first.name
+                new = {id(first): one, id(second): two}
+                return capture.altered(new.get(id(one), one) for one in capture.records)
+        raise Absent("no two injected records differ")
+    return case.rewrite(alter, FILE)
+
+
+def in_sample(change: Callable[[rd.Sample], rd.Sample]) -> Callable[[Case], Changes]:
+    return lambda case: case.each(
+        lambda one: isinstance(one, rd.Sample) and case.in_code(one) and bool(one.chain), change,
+        0.0, "sample in emitted code with a callchain", FILE)
+
+
+add("injected.sample.chain.one", in_sample(lambda one: clone(one, chain=one.chain[:-1])))
+add("injected.sample.dump.one", in_sample(
+    lambda one: clone(one, stack=one.stack[:-8] + b"\xff" * 8) if one.stack else one))

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Records that no kernel writes: each test alters one record of a launched fixture that passes."""
+
+from __future__ import annotations
+
+import copy
+import os
+import struct
+import sys
+from typing import Any
+import unittest
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from harness.selftest import run_directory as rd
+from harness.selftest import test_validators as tv
+
+KSYMBOL = 17
+
+
+class Rules(tv.Recorded):
+    fixture = "mappings"
+
+    def bad(self, count: int, cause: str) -> None:
+        self.fails(self.exactly(count, "records.bad", cause))
+
+    def side(self, kind: int) -> Any:
+        return next(one for one in self.perf.records
+                    if isinstance(one, rd.Side) and one.kind == kind and one.time)
+
+    def tail(self, one: rd.Side, bit: int, by: int, part: int = 0) -> None:
+        at = one.tail()[bit] + part
+        old = struct.unpack_from("<I", one.body, at)[0]
+        struct.pack_into("<I", one.body, at, old + by)
+
+    def test_as_recorded(self) -> None:
+        self.passes()
+
+    def test_record_that_no_event_asks_for(self) -> None:
+        sample = self.perf.samples()[20]
+        self.perf.insert(self.perf.side(KSYMBOL, bytes(24), sample.time))
+        self.bad(1, "not-asked")
+
+    def test_mapping_of_the_sampling_event(self) -> None:
+        one = self.side(rd.MMAP2)
+        struct.pack_into("<Q", one.body, one.tail()[rd.IDENTIFIER], self.perf.attrs[0].ids[0])
+        self.bad(1, "not-asked")
+
+    def test_act_of_another_task(self) -> None:
+        for kind in (rd.MMAP2, rd.COMM, rd.FORK):
+            for part in (0, 4):
+                self.tail(self.side(kind), rd.TID, 1, part)
+                self.bad(1, "other-task")
+                self.tail(self.side(kind), rd.TID, -1, part)
+        self.passes()
+
+    def test_event_on_another_cpu(self) -> None:
+        sample = self.perf.samples()[20]
+        sample.cpu ^= 1
+        # The next sample of the event is on the first CPU again.
+        self.bad(2, "other-cpu")
+
+    def test_sample_of_another_event(self) -> None:
+        ids = [one.id for one in self.perf.samples()]
+        wrong = next(one for one in self.perf.samples()[20:] if one.id == ids[0])
+        wrong.id = next(one for one in ids if one != ids[0])
+        self.fails(self.exactly(1, "records.bad", "other-cpu"),
+                   self.exactly(2, "records.bad", "other-event"))
+
+    def test_build_id_that_another_profiler_asks_for(self) -> None:
+        one = next(one for one in self.perf.maps() if "/libz.so" in one.name)
+        one.misc |= rd.BUILD_ID
+        self.assertNotIn("records.bad: 1 with", self.judge()[1])
+
+    def test_record_twice(self) -> None:
+        one = self.side(rd.MMAP2)
+        self.perf.records.insert(self.perf.records.index(one), copy.deepcopy(one))
+        self.bad(1, "twice")
+
+    def test_sample_before_its_fork(self) -> None:
+        fork = self.side(rd.FORK)
+        tid = struct.unpack_from("<I", fork.body, 8)[0]
+        first = next(one for one in self.perf.samples() if one.tid == tid)
+        struct.pack_into("<Q", fork.body, 16, first.time + 1000)
+        self.fails(self.exactly(1, "records.bad", "before-fork"))
+
+    def test_fork_that_ends_before_it_begins(self) -> None:
+        fork = self.side(rd.FORK)
+        struct.pack_into("<Q", fork.body, 16, fork.time - 1)
+        self.bad(1, "other-time")
+
+    def test_dump_of_another_size(self) -> None:
+        sample = self.perf.samples()[20]
+        sample.asked += 64
+        self.bad(1, "dump-granted")
+        sample.asked -= 128
+        sample.stack = sample.stack[:sample.asked]
+        self.bad(1, "dump-granted")
+
+    def test_dump_that_ends_within_a_page(self) -> None:
+        sample = self.perf.samples()[20]
+        del sample.stack[-8:]
+        self.bad(1, "dump-copied")
+        end = (sample.regs[rd.X86_SP] + len(sample.stack)) % 4096
+        del sample.stack[-end:]
+        self.assertNotIn("dump-copied", self.judge()[1])
+
+    def test_user_address_in_the_kernels_part(self) -> None:
+        sample = self.perf.samples()[20]
+        self.assertEqual(sample.misc & 7, rd.USER)
+        sample.misc = sample.misc & ~7 | rd.KERNEL
+        sample.ip = 0xffffffff81000010
+        sample.chain[:0] = [rd.CONTEXT_KERNEL, sample.ip]
+        self.assertNotIn("other-kernel-chain", self.judge()[1])
+        sample.chain.insert(2, 0x1234)
+        self.fails(self.exactly(1, "modes.bad", "other-kernel-chain"))
+
+
+# The classes that it builds on have tests of their own.
+def load_tests(loader: unittest.TestLoader, *unused: object) -> unittest.TestSuite:
+    return loader.loadTestsFromTestCase(Rules)
+
+
+if __name__ == "__main__":
+    unittest.main()

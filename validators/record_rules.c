@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Record rules: what the kernel writes into a record follows from what its event was asked for and
+ * from who ran then (kernel/events/core.c), whatever the record tells of. Who reads /proc instead
+ * of watching writes records without a time: they are nobody's act.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/map.h"
+#include "harness/format/perfdata/format.h"
+#include "harness/judge/validator.h"
+#include "harness/model/machine/machine.h"
+#include "validators/digest.h"
+
+enum { PAGE = 4096, RECORD_MOST = UINT16_MAX };
+
+/* What a thread's next record must come after, and what its last one was. */
+struct record_order {
+	uint64_t born;   /* its FORK was complete */
+	uint64_t wrote;  /* its last FORK or EXIT was */
+	uint64_t time;   /* of its last record of sideband ... */
+	uint64_t digest; /* ... which says this */
+};
+
+struct record_rules {
+	struct jp_view *view;
+	const struct jp_machine *machine;
+	struct jp_map cpus;    /* an inherited event's id -> 1 + its CPU */
+	struct jp_map threads; /* tid -> struct record_order */
+	struct jp_map events;  /* tid, attr and CPU -> the event's id */
+	uint64_t records, bad;
+};
+
+/* Written as it happened: who tells of what was there before read it, and of no event. */
+static bool is_the_kernels(const struct jp_event *event)
+{
+	return event->time && !event->kernel_map && (event->id || !event->asked->ids) &&
+	       !(event->type == JP_EVENT_FORK && event->task.there);
+}
+
+/* perf_iterate_sb() asks each event whether it wants a record of that type; of an id, the event is
+ * known without a time, too. That a mapping's record claims a build id says nothing: the events of
+ * another profiler leave the bit there (results/FINDINGS.md). */
+static const char *bad_type(const struct jp_event *event)
+{
+	return (event->id || is_the_kernels(event)) &&
+			       event->record_type <= JP_PERF_RECORD_CALLCHAIN_DEFERRED &&
+			       !(event->asked->records >> event->record_type & 1)
+		       ? "not-asked"
+		       : NULL;
+}
+
+/* perf_event_header__init_id() tells of the task that runs: it maps, execs, forks or ends; only a
+ * task of the same process may name another. */
+static const char *bad_task(const struct jp_event *event)
+{
+	uint32_t pid = event->pid, tid = event->tid;
+
+	switch (event->type) {
+	case JP_EVENT_FORK:
+		pid = event->task.ppid;
+		tid = event->task.ptid;
+		break;
+	case JP_EVENT_MAP:
+	case JP_EVENT_COMM:
+	case JP_EVENT_EXIT:
+		break;
+	default:
+		return NULL;
+	}
+	return event->by_pid != pid || event->by_tid != tid ? "other-task" : NULL;
+}
+
+/* perf_mmap() refuses an inherited event that is of all CPUs, so that each id has one. */
+static int see_cpu(struct record_rules *rules, const struct jp_event *event, const char **cause)
+{
+	uint64_t *cpu;
+
+	if (!event->asked->inherit)
+		return 0;
+	cpu = jp_map_at(&rules->cpus, event->id, sizeof(*cpu));
+	if (!cpu)
+		return -ENOMEM;
+	if (*cpu && *cpu != event->cpu + UINT64_C(1))
+		*cause = "other-cpu";
+	*cpu = event->cpu + UINT64_C(1);
+	return 0;
+}
+
+/*
+ * perf_sample_ustack_size() grants what was asked for, unless the record or the address space ends
+ * before; what perf_output_sample_ustack() copies ends there, or where a page is not present.
+ */
+static const char *bad_dump(const struct record_rules *rules, const struct jp_event *event)
+{
+	const struct jp_perf_record *record = event->record;
+	const uint64_t asked = event->asked->stack, granted = event->sample.stack_asked;
+	const uint64_t copied = event->sample.stack_size;
+	uint64_t ip, sp;
+
+	if (!event->sample.stack || !jp_machine_user(rules->machine, event, &ip, &sp))
+		return NULL;
+	if (granted > asked || (granted < asked && (sp + granted) % PAGE != 0 &&
+				record->size + asked - granted <= RECORD_MOST))
+		return "dump-granted";
+	return copied && copied < granted && (sp + copied) % PAGE != 0 ? "dump-copied" : NULL;
+}
+
+/* A task is not woken before its FORK is written, nor does who writes one do anything else
+ * meanwhile: perf_event_task_output() takes the time of the record first, then the one in it. */
+static const char *bad_order(const struct record_rules *rules, struct record_order *order,
+			     const struct jp_event *event)
+{
+	const uint64_t slack = rules->view->evidence->info.slack, time = event->time + slack;
+	const bool task = event->type == JP_EVENT_FORK || event->type == JP_EVENT_EXIT;
+	uint64_t digest;
+
+	if (time < order->born)
+		return "before-fork";
+	if (event->type == JP_EVENT_SAMPLE)
+		return NULL;
+	if (time < order->wrote)
+		return "before-fork";
+	if (task && event->task.time < event->time)
+		return "other-time";
+	order->wrote = task ? event->task.time : 0;
+	digest = jp_digest(0, event->record, ((const struct jp_perf_record *)event->record)->size);
+	if (event->time == order->time && digest == order->digest)
+		return "twice";
+	order->time = event->time;
+	order->digest = digest;
+	return NULL;
+}
+
+static int see_order(struct record_rules *rules, const struct jp_event *event, const char **cause)
+{
+	const bool sample = event->type == JP_EVENT_SAMPLE;
+	struct record_order *order =
+		jp_map_at(&rules->threads, sample ? event->tid : event->by_tid, sizeof(*order));
+
+	if (!order)
+		return -ENOMEM;
+	*cause = bad_order(rules, order, event);
+	if (event->type != JP_EVENT_FORK)
+		return 0;
+	order = jp_map_at(&rules->threads, event->tid, sizeof(*order));
+	if (!order)
+		return -ENOMEM;
+	*order = (struct record_order){.born = event->task.time};
+	return 0;
+}
+
+/* A task has one event of an attr on a CPU, its own or the one that it inherits; more of
+ * breakpoints, and two where it was made while the capture attached, which drops the doubles. */
+static int see_event(struct record_rules *rules, const struct jp_event *event, const char **cause)
+{
+	struct task_event {
+		uint64_t id, born;
+	} * one;
+	const struct record_order *order = jp_map_find(&rules->threads, event->tid);
+
+	if (rules->view->evidence->info.duplicates || !order ||
+	    event->asked->clock == JP_CLOCK_BREAKPOINT)
+		return 0;
+	one = jp_map_at(&rules->events,
+			(uint64_t)event->tid << 32 | event->attr << 16 | (event->cpu & UINT16_MAX),
+			sizeof(*one));
+	if (!one)
+		return -ENOMEM;
+	if (one->id && one->id != event->id && one->born == order->born)
+		*cause = "other-event";
+	*one = (struct task_event){event->id, order->born};
+	return 0;
+}
+
+/* What the kernel wrote as it happened. */
+static int see_live(struct record_rules *rules, const struct jp_event *event, const char **cause)
+{
+	const bool sample = event->type == JP_EVENT_SAMPLE;
+	const bool is_located = sample && event->asked->ids && event->asked->cpus;
+	int failed = 0;
+
+	*cause = sample ? bad_dump(rules, event) : bad_task(event);
+	if (!*cause && is_located)
+		failed = see_cpu(rules, event, cause);
+	if (!*cause && !failed && event->asked->threads)
+		failed = see_order(rules, event, cause);
+	if (!*cause && !failed && is_located)
+		failed = see_event(rules, event, cause);
+	return failed;
+}
+
+static int except(struct record_rules *rules, const char *cause, const struct jp_event *event)
+{
+	rules->bad++;
+	return jp_findings_except(&rules->view->findings, "records.bad", cause,
+				  "record of type %" PRIu32 " at %" PRIu64 " of %" PRIu32
+				  "/%" PRIu32 ", event %" PRIu32 " with id %" PRIu64
+				  " on CPU %" PRIu32,
+				  event->record_type, event->time, event->pid, event->tid,
+				  event->attr, event->id, event->cpu);
+}
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	struct record_rules *rules = view->state;
+	const char *cause;
+	int failed = 0;
+
+	if (!event->asked || !event->record || event->record_type >= JP_PERF_RECORD_USER)
+		return 0;
+	rules->records++;
+	cause = bad_type(event);
+	if (!cause && is_the_kernels(event))
+		failed = see_live(rules, event, &cause);
+	return cause && !failed ? except(rules, cause, event) : failed;
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	const struct record_rules *rules = view->state;
+
+	return jp_findings_add(&view->findings,
+			       jp_metric_rate("records.bad", rules->bad, rules->records));
+}
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	struct record_rules *rules = view->state = calloc(1, sizeof(*rules));
+
+	if (!rules)
+		return -ENOMEM;
+	rules->view = view;
+	rules->machine = jp_machine_find(view->evidence->truth->e_machine);
+	if (!rules->machine)
+		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here",
+			       view->evidence->dir, view->evidence->truth->e_machine);
+	return 0;
+}
+
+static void free_rules(void *state)
+{
+	struct record_rules *rules = state;
+
+	jp_map_free(&rules->cpus);
+	jp_map_free(&rules->threads);
+	jp_map_free(&rules->events);
+	free(rules);
+}
+
+static const struct jp_validator record_rules = {
+	.name = "record_rules",
+	.help = "does each record hold what the kernel writes for its event and task?",
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free_rules,
+};
+JP_REGISTER(validator, record_rules);
