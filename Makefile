@@ -33,8 +33,8 @@ JP_CFLAGS := -std=gnu11 -D_GNU_SOURCE -I. -MMD -MP -pthread -fno-omit-frame-poin
 	$(if $(HAVE_ZSTD),-DJP_HAVE_ZSTD)
 # Each of our own calls for memory or a descriptor that fails is noted: harness/base/shortage.c.
 comma	:= ,
-override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc strdup strndup fopen \
-	fdopen opendir open openat)
+override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc strdup strndup asprintf \
+	vasprintf realpath open_memstream fopen fdopen opendir fdopendir open openat)
 JP_LDLIBS := -pthread -ldw -lelf $(if $(HAVE_ZSTD),-lzstd) -lm
 
 # What an architecture is to each of them, is in a file of its name. Those of harness/model/machine

@@ -162,7 +162,7 @@ def chosen(sites: Sequence[int], most: int, seed: str) -> list[int]:
     random.Random(seed).shuffle(numbers)
     first = {sites[number - 1]: number for number in numbers}
     rest = [number for number in numbers if first[sites[number - 1]] != number]
-    return sorted([*first.values(), *rest][:max(most, len(first))])
+    return [*first.values(), *rest][:max(most, len(first))]
 
 
 def measure(options: argparse.Namespace, shim: str, command: Command, kind: str) -> Measured:
@@ -174,19 +174,24 @@ def measure(options: argparse.Namespace, shim: str, command: Command, kind: str)
                                   + good.err[-200:]])
     sites = array.array("Q", files.read_bytes(counted))
     numbers = chosen(sites, options.most, f"{options.seed} {command.name} {kind}")
-    bad = []
+    bad, tried, end = [], 0, time.monotonic() + options.seconds
     for number in numbers:
+        if time.monotonic() > end:
+            break
+        tried += 1
         done = run(options.jitproof, command, {**preload, "FAULT_N": str(number)})
         why = wrong(command, good, done)
         if why:
             bad.append(f"{command.name}: {kind} {number} of {len(sites)}: {why}")
-    return Measured(len(sites), len(set(sites)), len(numbers), bad)
+    return Measured(len(sites), len(set(sites)), tried, bad)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jitproof", default="build/jitproof")
     parser.add_argument("--most", type=int, default=2000, help="tries of a command and kind")
+    parser.add_argument("--seconds", type=float, default=3600,
+                        help="at most for a command and kind, sites first")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--command", default="", help="only commands whose name has this")
     parser.add_argument("--kind", action="append", choices=KINDS)

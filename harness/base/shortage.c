@@ -54,6 +54,10 @@ void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
 char *__real_strdup(const char *text);
 char *__real_strndup(const char *text, size_t most);
+int __real_vasprintf(char **text, const char *format, va_list more);
+char *__real_realpath(const char *path, char *to);
+FILE *__real_open_memstream(char **text, size_t *size);
+DIR *__real_fdopendir(int fd);
 FILE *__real_fopen(const char *path, const char *mode);
 FILE *__real_fdopen(int fd, const char *mode);
 DIR *__real_opendir(const char *path);
@@ -64,6 +68,11 @@ void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t most);
+int __wrap_asprintf(char **text, const char *format, ...);
+int __wrap_vasprintf(char **text, const char *format, va_list more);
+char *__wrap_realpath(const char *path, char *to);
+FILE *__wrap_open_memstream(char **text, size_t *size);
+DIR *__wrap_fdopendir(int fd);
 FILE *__wrap_fopen(const char *path, const char *mode);
 FILE *__wrap_fdopen(int fd, const char *mode);
 DIR *__wrap_opendir(const char *path);
@@ -100,6 +109,41 @@ char *__wrap_strdup(const char *text)
 char *__wrap_strndup(const char *text, size_t most)
 {
 	return given(__real_strndup(text, most));
+}
+
+int __wrap_vasprintf(char **text, const char *format, va_list more)
+{
+	int length = __real_vasprintf(text, format, more);
+
+	if (length < 0)
+		jp_shortage_note(ENOMEM);
+	return length;
+}
+
+int __wrap_asprintf(char **text, const char *format, ...)
+{
+	va_list more;
+	int length;
+
+	va_start(more, format);
+	length = __wrap_vasprintf(text, format, more);
+	va_end(more);
+	return length;
+}
+
+char *__wrap_realpath(const char *path, char *to)
+{
+	return given(__real_realpath(path, to));
+}
+
+FILE *__wrap_open_memstream(char **text, size_t *size)
+{
+	return given(__real_open_memstream(text, size));
+}
+
+DIR *__wrap_fdopendir(int fd)
+{
+	return given(__real_fdopendir(fd));
 }
 
 FILE *__wrap_fopen(const char *path, const char *mode)

@@ -163,7 +163,8 @@ static int prepare(struct packing *packing, const char *from, const char *stage,
 	if (ret)
 		return ret;
 	packing->output = jp_new_file_open(&packing->file, packing->options->output, 0600, err);
-	return packing->output < 0 ? packing->output : 0;
+	/* Judging begins anew: it forgets what was short here. */
+	return packing->output < 0 ? packing->output : jp_shortage(err->text, sizeof(err->text));
 }
 
 /* Without them: reads what others wrote. @original: the case's folder, where nobody can put another

@@ -38,6 +38,25 @@ static void __attribute__((unused)) memory(void)
 	free(none);
 }
 
+/* What the C library allocates for itself is not ours to see: its answer is. */
+static void __attribute__((unused)) text(void)
+{
+	enum { ENOUGH = 64 << 20 };
+	struct rlimit old, little;
+	char *none = NULL;
+	int length;
+
+	getrlimit(RLIMIT_AS, &old);
+	little = (struct rlimit){ENOUGH, old.rlim_max};
+	setrlimit(RLIMIT_AS, &little);
+	length = asprintf(&none, "%*s", 4 * ENOUGH, "");
+	setrlimit(RLIMIT_AS, &old);
+	check(length < 0 && noted() == ENOMEM, "asprintf");
+	length = asprintf(&none, "%d", 1);
+	check(length == 1 && !noted(), "enough for it");
+	free(none);
+}
+
 static void errors(void)
 {
 	static const int no_shortage[] = {0, ENOENT, EINVAL, EACCES, EFBIG};
@@ -75,6 +94,7 @@ int main(void)
 	/* AddressSanitizer has an allocator of its own, and says aloud what it refuses. */
 #ifndef __SANITIZE_ADDRESS__
 	memory();
+	text();
 #endif
 	errors();
 	descriptors();
