@@ -90,7 +90,7 @@ HAVE_STATIC := $(shell echo 'int main(void) { return 0; }' | $(CC) -static -x c 
 STATIC	:= $(if $(HAVE_STATIC),$(O)/jitproof-static $(O)/jitproof-static-pie)
 STATIC_OBJ := $(patsubst %,$(O)/harness/%.o,command/main command/cmd_workload command/command_line \
 	$(addprefix base/,array clock error interrupt number option printable registry \
-	shortage) \
+	shortage utf8) \
 	$(addprefix format/truth/,acts seal write)) \
 	$(patsubst %,$(O)/workloads/%.o,anon_exec \
 	$(addprefix emit/,arena backing code eh_frame emitter frame_walk handshake image maps \

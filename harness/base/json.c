@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "harness/base/printable.h"
 #include "harness/base/utf8.h"
 
 /* Up to what needs to be escaped, or to be looked at. */
@@ -33,7 +34,6 @@ static void put_string(FILE *out, const char *text)
 			continue;
 		}
 		length = jp_utf8_length(s);
-
 		if (!length) {
 			fputs("\\ufffd", out);
 			s++;
@@ -43,8 +43,8 @@ static void put_string(FILE *out, const char *text)
 			fprintf(out, "\\%c", *s);
 		else if (*s == '\n')
 			fputs("\\n", out);
-		else if (*s < 0x20 || *s == 0x7f)
-			fprintf(out, "\\u%04x", *s);
+		else if (!jp_printable_length((const char *)s)) /* none has more than 16 bits */
+			fprintf(out, "\\u%04x", jp_utf8_code(s, length));
 		else
 			fwrite(s, 1, length, out);
 		s += length;

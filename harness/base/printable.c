@@ -1,10 +1,53 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/base/printable.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/base/utf8.h"
+
+/* From, to: not to be printed. */
+static const uint32_t obeyed[][2] = {
+	{0, 0x1f},        {0x7f, 0x9f}, {0x61c, 0x61c}, /* the mark of Arabic letters */
+	{0x200e, 0x200f},                               /* marks of the direction of text */
+	{0x2028, 0x202e}, /* ends of lines and paragraphs; embeddings and overrides */
+	{0x2066, 0x2069}, /* isolates */
+};
+
+unsigned int jp_printable_length(const char *s)
+{
+	const unsigned char *bytes = (const unsigned char *)s;
+	const unsigned int length = jp_utf8_length(bytes);
+	const uint32_t code = jp_utf8_code(bytes, length);
+
+	for (size_t i = 0; i < sizeof(obeyed) / sizeof(obeyed[0]); i++)
+		if (length && code >= obeyed[i][0] && code <= obeyed[i][1])
+			return 0;
+	return length;
+}
+
+void jp_printable_put(FILE *out, const char *text)
+{
+	while (*text) {
+		const unsigned int length = jp_printable_length(text);
+
+		if (length)
+			fwrite(text, 1, length, out);
+		else
+			fputc('?', out);
+		text += length ?: 1;
+	}
+}
+
 char *jp_printable(char *text)
 {
-	for (char *at = text; *at; at++)
-		if (((unsigned char)*at < ' ' && *at != '\n') || *at == 0x7f)
+	for (char *at = text; *at;) {
+		const unsigned int length = jp_printable_length(at);
+
+		if (!length && *at != '\n')
 			*at = '?';
+		at += length ?: 1;
+	}
 	return text;
 }

@@ -33,3 +33,12 @@ unsigned int jp_utf8_length(const unsigned char *s)
 			return 0;
 	return length;
 }
+
+uint32_t jp_utf8_code(const unsigned char *s, unsigned int length)
+{
+	uint32_t code = length == 1 ? *s : *s & (0x7f >> length);
+
+	for (unsigned int i = 1; i < length; i++)
+		code = code << 6 | (s[i] & 0x3f);
+	return code;
+}

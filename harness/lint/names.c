@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "harness/base/printable.h"
 #include "harness/base/utf8.h"
 #include "harness/lint/findings.h"
 
@@ -87,15 +88,19 @@ JP_REGISTER(lint_rule, name_utf8);
 
 static void check_control(struct jp_lint_findings *findings, uint64_t at, const char *name)
 {
-	for (const char *byte = name; *byte; byte++) {
-		if ((unsigned char)*byte >= ' ' && *byte != 0x7f)
-			continue;
-		jp_lint_found(
-			findings, at,
-			"control character 0x%02x at %td of the name: it ends up in tables and on "
-			"terminals",
-			(unsigned char)*byte, byte - name);
-		return;
+	for (const char *byte = name; *byte;) {
+		const unsigned int shown = jp_printable_length(byte);
+		const unsigned int length = jp_utf8_length((const unsigned char *)byte);
+
+		if (!shown && length) {
+			jp_lint_found(findings, at,
+				      "control character 0x%02x at %td of the name: it ends up in "
+				      "tables and on terminals",
+				      jp_utf8_code((const unsigned char *)byte, length),
+				      byte - name);
+			return;
+		}
+		byte += length ?: 1;
 	}
 }
 

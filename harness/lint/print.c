@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/base/printable.h"
+
 /* What a finding's place is called. */
 static const char *place_of(const struct jp_lint_findings *findings)
 {
@@ -16,11 +18,15 @@ static const char *place_of(const struct jp_lint_findings *findings)
 /* Names are the JIT's: a terminal must not obey them. */
 static void put_text(const char *text)
 {
-	for (; text && *text; text++)
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			printf("\\x%02x", (unsigned char)*text);
+	while (text && *text) {
+		const unsigned int length = jp_printable_length(text);
+
+		if (length)
+			fwrite(text, 1, length, stdout);
 		else
-			putchar(*text);
+			printf("\\x%02x", (unsigned char)*text);
+		text += length ?: 1;
+	}
 }
 
 static void put_head(const char *name, const struct jp_lint_findings *findings, uint64_t at,

@@ -4,13 +4,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "harness/base/printable.h"
+
 enum { MOST_PLACES = 5 };
 
 /* The file names itself: nothing that moves the cursor gets through. */
 static void print(const char *text)
 {
-	for (; *text; text++)
-		putchar((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text);
+	jp_printable_put(stdout, text);
 }
 
 static void print_where(const struct jp_blame *place)

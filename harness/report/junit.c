@@ -4,16 +4,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "harness/base/utf8.h"
+#include "harness/base/printable.h"
 #include "harness/model/causes/causes.h"
 
-/* What XML 1.0 cannot hold at all, quoted or not, becomes U+FFFD. */
+/* What XML 1.0 cannot hold at all, quoted or not, or a terminal obeys, becomes U+FFFD. */
 static unsigned int length_of(const unsigned char *s)
 {
-	unsigned int length = jp_utf8_length(s);
+	unsigned int length = *s == '\t' || *s == '\n' ? 1 : jp_printable_length((const char *)s);
 
-	if (*s == 0x7f || (*s < ' ' && *s != '\t' && *s != '\n'))
-		return 0;
 	/* U+FFFE and U+FFFF */
 	return length == 3 && s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe ? 0 : length;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/printable.h"
 #include "harness/base/search.h"
 #include "harness/model/causes/causes.h"
 #include "harness/outcome/expect.h"
@@ -14,16 +15,26 @@ void jp_ktap_head(FILE *out, size_t plan)
 	fprintf(out, "KTAP version 1\n1..%zu\n", plan);
 }
 
-/* Control characters would end or fake a line. */
+/* Between the lines of @text: @separator, then @prefix. */
+static void put_lines(FILE *out, const char *text, const char *separator, const char *prefix)
+{
+	while (*text) {
+		const unsigned int length = jp_printable_length(text);
+
+		if (*text == '\n')
+			fprintf(out, "%s%s", separator, prefix);
+		else if (length)
+			fwrite(text, 1, length, out);
+		else
+			fputc('?', out);
+		text += length ?: 1;
+	}
+}
+
 void jp_ktap_comment(FILE *out, const char *prefix, const char *text)
 {
 	fprintf(out, "# %s", prefix);
-	for (; *text; text++) {
-		if (*text == '\n')
-			fprintf(out, "\n# %s", prefix);
-		else
-			fputc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, out);
-	}
+	put_lines(out, text, "\n# ", prefix);
 	fputc('\n', out);
 }
 
@@ -31,12 +42,7 @@ void jp_ktap_comment(FILE *out, const char *prefix, const char *text)
 static void one_line(FILE *out, const char *text)
 {
 	fputc(' ', out);
-	for (; *text; text++) {
-		if (*text == '\n')
-			fputs("; ", out);
-		else
-			fputc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, out);
-	}
+	put_lines(out, text, "; ", "");
 }
 
 static int by_count(const void *a, const void *b)

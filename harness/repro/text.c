@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/printable.h"
 #include "harness/outcome/expect.h"
 #include "harness/base/json_find.h"
 #include "harness/repro/repro.h"
@@ -9,13 +10,14 @@
 /* Nothing that came out of a file ends a line, or speaks to a terminal. */
 static void put_text(FILE *out, const char *text)
 {
-	for (; *text; text++) {
-		unsigned char byte = (unsigned char)*text;
+	while (*text) {
+		const unsigned int length = *text == '\t' ? 1 : jp_printable_length(text);
 
-		if ((byte < ' ' && byte != '\t') || byte == 0x7f)
-			fprintf(out, "\\%03o", byte);
+		if (length)
+			fwrite(text, 1, length, out);
 		else
-			fputc(byte, out);
+			fprintf(out, "\\%03o", (unsigned char)*text);
+		text += length ?: 1;
 	}
 }
 

@@ -28,6 +28,9 @@ PROTECTIONS = ["/proc/sys/fs/protected_" + name
                for name in ("symlinks", "hardlinks", "fifos", "regular")]
 MAPPED = r"PROT_READ, .*/perf\.data"
 ESCAPE = "\033]0;taken\007"
+# What a terminal obeys beyond ASCII, and what ends a line for some readers.
+TURNS = "\u202e\u2066\u009b31m\u2028ok 9 - forged"
+OBEYED = "[\033\u0080-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 TERABYTE = 1 << 40
 Make = Callable[[str], object]  # something at a path
 
@@ -384,22 +387,27 @@ class Inputs(Neighbours):
 
     def test_escapes(self) -> None:
         """Names, words and paths with control characters reach no terminal."""
-        path = self.named("/tmp/" + ESCAPE, ESCAPE + "\nok 1 - forged", owner=USER)
+        path = self.named("/tmp/" + ESCAPE, ESCAPE + "\nok 1 - forged", TURNS,
+                          "/tmp/" + TURNS, owner=USER)
+        names = self.plant("perf-1.map", lambda to: files.write(to, f"10 5 {TURNS}\n10 x {TURNS}"))
         evil = self.plant(ESCAPE + ".data", lambda to: shutil.copy(path, to))
         for command in (["judge", path], ["judge", "--json", path], ["explain", path],
                         ["explain", "--json", path], ["judge", evil], ["judge", evil + "none"],
                         ["inject", "-i", path, "-o", self.place("out")],
-                        ["lint", evil], ["judge", self.their("none" + ESCAPE)]):
-            with self.subTest(command[0]):
+                        ["lint", evil], ["judge", self.their("none" + ESCAPE)],
+                        ["lint", "--all", names], ["lint", "--json", "--all", names],
+                        ["judge", self.their("none" + TURNS)], ["explain", evil + TURNS]):
+            with self.subTest(command):
                 done = self.run_it(*command)
-                self.assertNotIn("\033", done.stdout + done.stderr)
+                self.assertNotRegex(done.stdout + done.stderr, OBEYED)
                 self.assertNotRegex(done.stdout, r"(?m)^ok 1 - forged")
         folder = self.folder()
         for name, text in (("outcome", "ERROR " + ESCAPE + "\nok 7 - forged\n"),
+                           ("outcome", "SKIP " + TURNS), ("crash", "record SIGSEGV " + TURNS),
                            ("crash", "record SIGSEGV " + ESCAPE + "\nok 7 - forged\n")):
             files.write(os.path.join(folder, name), text)
             said = self.judge(folder)
-            self.assertNotIn("\033", said)
+            self.assertNotRegex(said, OBEYED)
             self.assertNotRegex(said, r"(?m)^ok 7")
             os.unlink(os.path.join(folder, name))
 
