@@ -29,8 +29,8 @@ from ci.base import files, process
 ROOT = os.path.abspath(__file__ + "/../..")
 COLUMNS = ("seen", "mapped", "right", "wrong", "whole", "invented", "tasks", "lost")
 COUNTS = ("wrong", "invented", "tasks", "lost")
-# Those of which an attach shows nothing (docs/profiler-adapters.md).
-OPTIONS = {"eu_stackprof": ["--launch"]}
+# Those of which an attach shows nothing (docs/profiler-adapters.md), or that always launch.
+OPTIONS = {"eu_stackprof": ["--launch"], "codspeed_samply": ["--launch"]}
 # Whose exceptions make a column red: how their metrics begin.
 METRICS = {"seen": ("cpu.",), "mapped": ("coverage.", "broken."), "whole": ("broken.",),
            "right": ("names.", "load.", "callers."), "wrong": ("names.", "load.", "callers."),

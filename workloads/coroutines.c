@@ -22,12 +22,30 @@ static struct {
 	unsigned now;
 } scene;
 
+static bool executable;
+
+/* Stacks in executable memory: each word of them may be taken for the address of code. */
+static char *map_executable_stack(size_t page)
+{
+	struct jp_region region;
+
+	if (jp_region_open_bytes(&region, jp_backing_find("anon"), STACK + page, NULL) ||
+	    jp_region_reserve(&region) ||
+	    jp_region_map(&region, 0, STACK / page, PROT_READ | PROT_WRITE | PROT_EXEC))
+		return NULL;
+	return (char *)region.write;
+}
+
 /* Nothing lies right above it: a dump ends where it ends. */
 static char *map_stack(void)
 {
 	const size_t page = sysconf(_SC_PAGESIZE);
-	char *stack = mmap(NULL, STACK + page, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *stack;
+
+	if (executable)
+		return map_executable_stack(page);
+	stack = mmap(NULL, STACK + page, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (stack == MAP_FAILED || mprotect(stack + STACK, page, PROT_NONE))
 		return NULL;
@@ -117,6 +135,7 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
+	{"--executable", .set = &executable, .help = "the stacks lie in executable memory"},
 	{"--managed", .set = &managed,
 	 .help = "emitted code has a stack of its own, its caller the thread's"},
 	{0}};
