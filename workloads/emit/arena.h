@@ -2,7 +2,7 @@
 #ifndef JP_WORKLOADS_ARENA_H
 #define JP_WORKLOADS_ARENA_H
 
-#include "workloads/emit/backing.h"
+#include "workloads/emit/region.h"
 
 /* A stretch of memory for code, mapped and made executable as a whole. Every act on it is recorded
  * in the truth with its bracket. */

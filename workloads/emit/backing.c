@@ -165,8 +165,8 @@ static int open_views(struct jp_region *region, const char *name)
 
 /* By mmap(). */
 
-static int map_plain(struct jp_region *region, size_t at, size_t size, int prot,
-		     unsigned char *wanted, unsigned char **got)
+int jp_backing_map(struct jp_region *region, size_t at, size_t size, int prot,
+		   unsigned char *wanted, unsigned char **got)
 {
 	int flags = region->kind->flags, over = region->reserved ? MAP_FIXED : MAP_FIXED_NOREPLACE;
 	/* Each shared mapping of /dev/zero is a file of its own, just as long as the mapping. */
@@ -187,7 +187,7 @@ static int map_plain(struct jp_region *region, size_t at, size_t size, int prot,
 static int map_named(struct jp_region *region, size_t at, size_t size, int prot,
 		     unsigned char *wanted, unsigned char **got)
 {
-	int ret = map_plain(region, at, size, prot, wanted, got);
+	int ret = jp_backing_map(region, at, size, prot, wanted, got);
 
 	if (ret || !prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, *got, size, "jitproof"))
 		return ret;
@@ -274,223 +274,7 @@ const char *jp_backing_missing(const struct jp_backing_kind *kind, int error)
 	return error && error == kind->error ? kind->missing : NULL;
 }
 
-/* Regions. */
-
-static size_t page_size(const struct jp_backing_kind *kind, unsigned grain)
+bool jp_backing_has_views(const struct jp_backing_kind *kind)
 {
-	size_t kib = 0;
-	char line[128];
-	FILE *file;
-
-	if (kind->backing != JP_BACKING_HUGETLB)
-		return grain * sysconf(_SC_PAGESIZE);
-	file = fopen("/proc/meminfo", "re");
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "Hugepagesize: %zu", &kib) == 1)
-			break;
-	if (file)
-		fclose(file);
-	return kib ? kib << 10 : 2 << 20;
-}
-
-int jp_region_open(struct jp_region *region, const struct jp_backing_kind *kind, size_t pages,
-		   unsigned grain, const char *name)
-{
-	*region = (struct jp_region){.kind = kind, .fd = -1, .page = page_size(kind, grain)};
-	region->size = pages * region->page;
-	return kind->open ? kind->open(region, name ? name : "jitproof") : 0;
-}
-
-int jp_region_open_bytes(struct jp_region *region, const struct jp_backing_kind *kind, size_t size,
-			 const char *name)
-{
-	size_t page = page_size(kind, 1);
-
-	return jp_region_open(region, kind, (size + page - 1) / page, 1, name);
-}
-
-static unsigned prot_of(int prot)
-{
-	return (prot & PROT_READ ? JP_PROT_READ : 0) | (prot & PROT_WRITE ? JP_PROT_WRITE : 0) |
-	       (prot & PROT_EXEC ? JP_PROT_EXEC : 0);
-}
-
-static void put_map(uint64_t before, const struct jp_region *region, unsigned char *at, size_t size,
-		    int prot)
-{
-	uint64_t offset =
-		region->fd < 0 ? 0 : region->offset + (region->exec ? at - region->exec : 0);
-
-	jp_truth_map(before, jp_clock_now(),
-		     &(struct jp_truth_mapping){.addr = (uintptr_t)at,
-						.len = size,
-						.prot = prot_of(prot),
-						.backing = region->kind->backing,
-						.name = region->name,
-						.offset = offset});
-}
-
-/*
- * Memory that nobody can touch, at an address that suits the region's pages. A page more on either
- * side stays so: whatever lies beyond could merge with ours, or lend it its anon_vma, and what the
- * kernel reports would be an accident.
- */
-static int reserve(struct jp_region *region, size_t size, unsigned char **got)
-{
-	size_t guard = sysconf(_SC_PAGESIZE), capacity = size + region->page + guard, skip;
-	uint64_t before = jp_clock_now();
-	unsigned char *memory =
-		mmap(NULL, capacity, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (memory == MAP_FAILED)
-		return -errno;
-	skip = -(uintptr_t)(memory + guard) & (region->page - 1);
-	if (skip)
-		munmap(memory, skip);
-	memory += skip;
-	if (capacity - skip > size + 2 * guard)
-		munmap(memory + size + 2 * guard, capacity - skip - size - 2 * guard);
-	*got = memory + guard;
-	jp_truth_map(before, jp_clock_now(),
-		     &(struct jp_truth_mapping){.addr = (uintptr_t)*got, .len = size});
-	return 0;
-}
-
-int jp_region_reserve(struct jp_region *region)
-{
-	int ret;
-
-	if (region->kind->backing == JP_BACKING_HEAP)
-		return 0;
-	ret = reserve(region, region->size, &region->exec);
-	region->reserved = !ret;
-	return ret;
-}
-
-int jp_region_views(const struct jp_region *region)
-{
-	return region->kind->open == open_views;
-}
-
-/* What a kind's own call has given, as @prot wants it: not every call takes a protection. */
-static int map(struct jp_region *region, size_t at, size_t size, int prot, unsigned char *wanted)
-{
-	int (*by)(struct jp_region *, size_t, size_t, int, unsigned char *, unsigned char **) =
-		region->kind->map ? region->kind->map : map_plain;
-	int given = prot;
-	uint64_t before = jp_clock_now();
-	unsigned char *got;
-	int ret = by(region, at, size, prot, wanted, &got);
-
-	if (ret)
-		return ret;
-	if (region->kind->backing == JP_BACKING_HEAP ||
-	    (region->kind->backing == JP_BACKING_SYSV && !prot))
-		given = PROT_READ | PROT_WRITE;
-	if (!region->exec)
-		region->exec = got;
-	if (!region->write)
-		region->write = region->exec;
-	put_map(before, region, got, size, given);
-	if (given == prot)
-		return 0;
-	return jp_region_protect(region, at / region->page, size / region->page, prot);
-}
-
-int jp_region_map_at(struct jp_region *region, int prot, void *at)
-{
-	return map(region, 0, region->size, prot, region->exec ? region->exec : at);
-}
-
-int jp_region_map(struct jp_region *region, size_t first, size_t count, int prot)
-{
-	return map(region, first * region->page, count * region->page, prot,
-		   region->exec ? region->exec + first * region->page : NULL);
-}
-
-int jp_region_protect(struct jp_region *region, size_t first, size_t count, int prot)
-{
-	unsigned char *at = region->exec + first * region->page;
-	uint64_t before = jp_clock_now();
-
-	if (mprotect(at, count * region->page, prot) < 0)
-		return -errno;
-	jp_truth_protect(before, jp_clock_now(), (uintptr_t)at, count * region->page,
-			 prot_of(prot));
-	return 0;
-}
-
-static int unmap(void *at, size_t size)
-{
-	uint64_t before = jp_clock_now();
-
-	if (munmap(at, size) < 0)
-		return -errno;
-	jp_truth_unmap(before, jp_clock_now(), (uintptr_t)at, size);
-	return 0;
-}
-
-int jp_region_unmap(struct jp_region *region)
-{
-	int ret;
-
-	if (region->kind->backing == JP_BACKING_HEAP)
-		return -EOPNOTSUPP; /* only its end can be given back, and malloc() may have it */
-	ret = unmap(region->exec, region->size);
-	if (ret)
-		return ret;
-	if (region->reserved) {
-		size_t guard = sysconf(_SC_PAGESIZE);
-
-		munmap(region->exec - guard, guard);
-		munmap(region->exec + region->size, guard);
-	}
-	if (region->write == region->exec)
-		region->write = NULL;
-	region->exec = NULL;
-	region->reserved = 0;
-	return 0;
-}
-
-int jp_region_remap(struct jp_region *region, size_t size)
-{
-	int views = jp_region_views(region);
-	unsigned char *target;
-	uint64_t before;
-	void *moved;
-	int ret;
-
-	size = (size + region->page - 1) & -region->page;
-	/* MAYMOVE alone may stay where it is: the new place is reserved first. */
-	ret = reserve(region, size, &target);
-	if (ret)
-		return ret;
-	before = jp_clock_now();
-	moved = mremap(region->exec, region->size, size, MREMAP_MAYMOVE | MREMAP_FIXED, target);
-	if (moved == MAP_FAILED) {
-		ret = -errno;
-		unmap(target, size);
-		return ret;
-	}
-	jp_truth_remap(before, jp_clock_now(), (uintptr_t)region->exec, region->size,
-		       (uintptr_t)moved, size);
-	region->exec = moved;
-	if (!views) {
-		region->write = moved;
-		region->size = size;
-	}
-	/* Views: the writable one stays, so what can be written does not grow. */
-	return 0;
-}
-
-void jp_region_close(struct jp_region *region)
-{
-	if (region->kind && jp_region_views(region) && region->write)
-		unmap(region->write, region->size);
-	if (region->exec && jp_region_unmap(region) == -EOPNOTSUPP)
-		jp_region_protect(region, 0, region->size / region->page, PROT_READ | PROT_WRITE);
-	if (region->fd >= 0)
-		close(region->fd);
-	memset(region, 0, sizeof(*region));
-	region->fd = -1;
+	return kind->open == open_views;
 }
