@@ -23,6 +23,7 @@ struct explain_reading {
 	struct jp_ends *ends;
 	struct jp_file_finder *finder;
 	struct jp_changed_files *changed;
+	struct jp_names *names;
 	const struct jp_explainer *explainers[MOST_EXPLAINERS];
 	struct jp_explain_view views[MOST_EXPLAINERS];
 	size_t count; /* that have begun */
@@ -43,6 +44,7 @@ static int begin(struct explain_reading *reading, const char *path, struct jp_er
 			.spaces = reading->spaces,
 			.finder = reading->finder,
 			.changed = reading->changed,
+			.names = reading->names,
 			.ends = reading->ends,
 			.summary = &reading->explanation->summary,
 			.blames = &reading->explanation->blames,
@@ -146,7 +148,9 @@ int jp_explain(const char *path, const struct jp_explain_options *options,
 	int ret = -ENOMEM;
 
 	*err = (struct jp_error){"no memory"};
-	if (reading.spaces && reading.finder)
+	if (reading.finder)
+		reading.names = jp_names_new(reading.finder);
+	if (reading.spaces && reading.names)
 		reading.changed =
 			jp_changed_files_new(reading.spaces, reading.finder, written_at(path));
 	if (reading.changed)
@@ -163,6 +167,7 @@ int jp_explain(const char *path, const struct jp_explain_options *options,
 			reading.explainers[i]->free(reading.views[i].state);
 	jp_ends_free(reading.ends);
 	jp_changed_files_free(reading.changed);
+	jp_names_free(reading.names);
 	jp_file_finder_free(reading.finder);
 	jp_replay_free(reading.spaces);
 	return ret;

@@ -11,6 +11,7 @@
 #include "harness/format/perfdata/summary.h"
 #include "harness/model/files/file_finder.h"
 #include "harness/model/space/replay.h"
+#include "harness/model/symbols/names.h"
 
 /* What one explainer sees of a file. */
 struct jp_explain_view {
@@ -18,6 +19,7 @@ struct jp_explain_view {
 	struct jp_replay *spaces;                  /* the address spaces, as of now */
 	struct jp_file_finder *finder;             /* of the files that the capture names */
 	struct jp_changed_files *changed;          /* those of them that are others today */
+	struct jp_names *names;                    /* of addresses */
 	const struct jp_perfdata_summary *summary; /* for end() alone */
 	const struct jp_ends *ends;                /* where stacks end; for end() */
 	uint64_t samples;                          /* up to now */

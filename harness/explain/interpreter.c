@@ -31,7 +31,6 @@ static const struct {
 };
 
 struct interpreter_state {
-	struct jp_names *names;
 	struct jp_map looped;    /* struct looped, by pid */
 	struct jp_map places;    /* enum emitted_place, by address and pid */
 	struct jp_map processes; /* struct interpreted, by pid */
@@ -53,12 +52,8 @@ static int loop_of(const char *file)
 
 static int begin(struct jp_explain_view *view, struct jp_error *err)
 {
-	struct interpreter_state *state = calloc(1, sizeof(*state));
-
-	view->state = state;
-	if (state)
-		state->names = jp_names_new(view->finder);
-	return state && state->names ? 0 : jp_fail(err, ENOMEM, "no memory");
+	view->state = calloc(1, sizeof(struct interpreter_state));
+	return view->state ? 0 : jp_fail(err, ENOMEM, "no memory");
 }
 
 static void free_state(void *context)
@@ -67,7 +62,6 @@ static void free_state(void *context)
 
 	if (!state)
 		return;
-	jp_names_free(state->names);
 	jp_map_free(&state->looped);
 	jp_map_free(&state->places);
 	jp_map_free(&state->processes);
@@ -87,18 +81,17 @@ static enum emitted_place look_at(const struct jp_name *name, int loop)
 
 static enum emitted_place look_up(const struct jp_explain_view *view, uint32_t pid, uint64_t addr)
 {
-	const struct interpreter_state *state = view->state;
 	const struct jp_mapping *mapping = jp_replay_find(view->spaces, pid, addr);
 	const int loop = mapping ? loop_of(mapping->name) : -1;
 	struct jp_name name;
 
 	if (loop >= 0) {
-		name = jp_names_find(state->names, mapping, addr);
+		name = jp_names_find(view->names, mapping, addr);
 		return look_at(&name, loop);
 	}
 	if (!mapping || jp_code_of(mapping->backing, mapping->name) != JP_CODE_EMITTED)
 		return ELSEWHERE;
-	name = jp_names_find(state->names, mapping, addr);
+	name = jp_names_find(view->names, mapping, addr);
 	if (!name.text)
 		return EMITTED;
 	return strcmp(name.text, emitted_name) == 0 ? INTERPRETER : NAMED;

@@ -28,17 +28,15 @@ static double part_of_samples(uint64_t last)
 	return count ? (__builtin_popcountll(last) - 1) / (double)count : 0;
 }
 
-int jp_lost_see(struct jp_lost *lost, const struct jp_event *event)
+void jp_lost_see(struct jp_lost *lost, const struct jp_event *event)
 {
 	const bool both = event->asked && event->asked->sideband;
-	uint64_t *last = jp_map_at(&lost->last, event->cpu, sizeof(*last));
+	uint64_t *last = &lost->last[event->cpu % (sizeof(lost->last) / sizeof(*lost->last))];
 
-	if (!last)
-		return -ENOMEM;
 	switch (event->type) {
 	case JP_EVENT_SAMPLE:
 		add_record(last, true);
-		return 0;
+		return;
 	case JP_EVENT_MAP:
 	case JP_EVENT_COMM:
 	case JP_EVENT_FORK:
@@ -47,7 +45,7 @@ int jp_lost_see(struct jp_lost *lost, const struct jp_event *event)
 			add_record(last, false);
 			lost->sideband++;
 		}
-		return 0;
+		return;
 	case JP_EVENT_LOST:
 		lost->records[both] += event->lost.lost;
 		lost->among += both ? event->lost.lost * part_of_samples(*last) : 0;
@@ -56,16 +54,10 @@ int jp_lost_see(struct jp_lost *lost, const struct jp_event *event)
 		lost->samples[both] += event->lost.lost;
 		break;
 	default:
-		return 0;
+		return;
 	}
 	if (!lost->first)
 		lost->first = event->time;
-	return 0;
-}
-
-void jp_lost_free(struct jp_lost *lost)
-{
-	jp_map_free(&lost->last);
 }
 
 static struct jp_blame *blame(const struct jp_lost *lost, struct jp_explain_view *view,

@@ -40,7 +40,7 @@ struct jp_name_losses {
 };
 
 struct jp_name_losses *jp_name_losses_new(struct jp_replay *replay, struct jp_file_finder *finder,
-					  struct jp_changed_files *changed,
+					  struct jp_names *names, struct jp_changed_files *changed,
 					  const struct jp_ends *ends)
 {
 	struct jp_name_losses *losses = calloc(1, sizeof(*losses));
@@ -52,8 +52,8 @@ struct jp_name_losses *jp_name_losses_new(struct jp_replay *replay, struct jp_fi
 	losses->changed = changed;
 	losses->ends = ends;
 	losses->injected = jp_replay_new();
-	losses->names = jp_names_new(finder);
-	if (losses->injected && losses->names)
+	losses->names = names;
+	if (losses->injected)
 		return losses;
 	jp_name_losses_free(losses);
 	return NULL;
@@ -73,7 +73,6 @@ void jp_name_losses_free(struct jp_name_losses *losses)
 	jp_map_free(&losses->processes);
 	jp_map_free(&losses->by_key);
 	jp_text_pool_free(&losses->files);
-	jp_names_free(losses->names);
 	if (losses->injected)
 		jp_replay_free(losses->injected);
 	free(losses);

@@ -53,7 +53,7 @@ bool jp_name_process_apart(const struct jp_name_losses *losses,
 			   const struct jp_name_process *process);
 /* All are the caller's. NULL: no memory. */
 struct jp_name_losses *jp_name_losses_new(struct jp_replay *replay, struct jp_file_finder *finder,
-					  struct jp_changed_files *changed,
+					  struct jp_names *names, struct jp_changed_files *changed,
 					  const struct jp_ends *ends);
 void jp_name_losses_free(struct jp_name_losses *losses);
 /* 0 or -ENOMEM. */

@@ -5,7 +5,8 @@
 
 static int begin(struct jp_explain_view *view, struct jp_error *err)
 {
-	view->state = jp_name_losses_new(view->spaces, view->finder, view->changed, view->ends);
+	view->state = jp_name_losses_new(view->spaces, view->finder, view->names, view->changed,
+					 view->ends);
 	return view->state ? 0 : jp_fail(err, ENOMEM, "no memory");
 }
 
