@@ -88,9 +88,34 @@ static void snapshot(void)
 	check(!control->mapping(&what, 130), "nor another process's");
 }
 
+/* A thread that was born after the snapshot began, and by the time that the events were on. */
+static void window(void)
+{
+	struct jp_event born = {
+		.type = JP_EVENT_FORK, .pid = PID, .tid = 77, .task = {.ppid = PID}};
+	struct jp_truth truth = {.acts = &born, .nr_acts = 1};
+	const struct jp_evidence evidence = {.truth = &truth,
+					     .snapshots = {.list = snapshots, .count = 1},
+					     .info = {.enabled = 200}};
+	const struct jp_control *control = jp_registry_find(JP_CONTROL, "window");
+	static const struct {
+		uint64_t before, after;
+		bool left_out;
+	} rows[] = {{80, 89, false}, {80, 90, true}, {200, 210, true}, {201, 210, false}};
+
+	for (size_t i = 0; control && i < sizeof(rows) / sizeof(*rows); i++) {
+		born.before = rows[i].before;
+		born.after = rows[i].after;
+		check(control->thread(&evidence, 77) == rows[i].left_out, "born at %d to %d: %d",
+		      (int)born.before, (int)born.after, rows[i].left_out);
+	}
+	check(control && !control->thread(&evidence, 78), "and of no other thread");
+}
+
 int main(void)
 {
 	gate();
+	window();
 	snapshot();
 	return check_done();
 }

@@ -1,59 +1,67 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How many samples of a clock are due for the CPU time of a thread. */
+/* Samples against CPU time: what activations add up to, and what a stalled CPU takes away. */
 #include <math.h>
 
 #include "harness/selftest/check.h"
 #include "validators/cpu_sum.h"
 
-static const double PERIOD = 5e6;
+static const double PERIOD = 1e6; /* ns */
 
-/* @count activations of @cpu ns each, one right after the other, that have no sample. */
-static struct jp_cpu_sum sum_of(unsigned count, uint64_t cpu, bool born)
+static bool near(double one, double other)
 {
-	const struct jp_truth_activation one = {.leave = cpu, .cpu = cpu};
+	return fabs(one - other) < 1e-9;
+}
+
+/* An activation of so many periods on the CPU, twice as long on the clock. */
+static void add(struct jp_cpu_sum *sum, double periods, double gap, uint32_t all, uint32_t inner)
+{
+	const struct jp_truth_activation activation = {.cpu = (uint64_t)(periods * PERIOD),
+						       .inside = 1000,
+						       .leave = 1000 +
+								(uint64_t)(2 * periods * PERIOD)};
+	const struct jp_cpu_count count = {all, inner};
+
+	jp_cpu_sum_add(sum, &activation, gap, PERIOD, &count);
+}
+
+static void adds(void)
+{
+	struct jp_cpu_sum sum = {0}, more = {0};
+
+	add(&sum, 2.25, 0.1, 3, 2);
+	add(&sum, 4.5, 7, 4, 4);
+	check(sum.activations == 2 && sum.all == 7 && sum.inner == 6, "samples are counted");
+	check(near(sum.expected, 6.75) && near(sum.on, 13.5), "periods by CPU time and by clock");
+	check(near(sum.variance, 0.25 * 0.75 + 0.25), "chance of each activation's rest");
+	check(near(sum.between, 0.1 * 0.9 + 0.25),
+	      "and of what lies between, at most half a period's");
+	jp_cpu_sum_join(&more, &sum);
+	jp_cpu_sum_join(&more, &sum);
+	check(more.activations == 4 && more.all == 14 && more.inner == 12 &&
+		      near(more.expected, 13.5) && near(more.on, 27) &&
+		      near(more.variance, 2 * sum.variance),
+	      "threads add up");
+}
+
+/* Of three that lack more than chance takes the two worst are left out, none of half a second. */
+static void stalls(void)
+{
 	struct jp_cpu_sum sum = {0};
 
-	for (unsigned i = 0; i < count; i++)
-		jp_cpu_sum_add(&sum, &one, i ? 0 : 1, PERIOD, &(struct jp_cpu_count){0});
-	jp_cpu_sum_settle(&sum, 2, 0.05, born);
-	return sum;
-}
-
-/* The event of a new thread begins with it: what is less than a period has none. */
-static void new_threads(void)
-{
-	static const struct {
-		unsigned count;
-		uint64_t cpu;
-		double due;
-	} rows[] = {{1, 4000000, 0},
-		    {2, 4000000, 1},
-		    {1, 5200000, 0},
-		    {1, 5300000, 1},
-		    {3, 5000000, 2}};
-	struct jp_cpu_sum all = {0};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct jp_cpu_sum sum = sum_of(rows[i].count, rows[i].cpu, true);
-
-		check(sum.due == rows[i].due, "row %zu: %g samples are due, not %g", i, rows[i].due,
-		      sum.due);
-		jp_cpu_sum_join(&all, &sum);
-	}
-	check(all.due == 4, "whole periods of one thread do not help another: %g", all.due);
-}
-
-/* Where in a period an older thread was is not known: a part of a period counts as a part. */
-static void older_threads(void)
-{
-	struct jp_cpu_sum sum = sum_of(1, 4000000, false);
-
-	check(fabs(sum.due - 0.76) < 1e-9, "0.76 samples are due, not %g", sum.due);
+	add(&sum, 20, 0, 14, 14);
+	add(&sum, 50, 0, 30, 30);
+	add(&sum, 40, 0, 30, 30);
+	add(&sum, 600, 0, 100, 100);
+	add(&sum, 10, 0, 6, 6);
+	check(sum.nr_stalls == 2, "%d stalls", (int)sum.nr_stalls);
+	jp_cpu_sum_settle(&sum, 1, 0, false);
+	check(sum.activations == 3 && sum.all == 120 && near(sum.expected, 630),
+	      "the two worst that fit are left out: %d of %g", (int)sum.all, sum.expected);
 }
 
 int main(void)
 {
-	new_threads();
-	older_threads();
+	adds();
+	stalls();
 	return check_done();
 }
