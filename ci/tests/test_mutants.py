@@ -128,7 +128,7 @@ class Killed(Folder):
         progress.add(mutant, {"state": "killed", "by": "run's files"})
         self.write(table.tried([mutant], table.Progress(self.home), {}), *table.TRIED.split("/"))
         self.assertEqual(table.killers(self.home), {choice.digest(mutant): "run's files"})
-        progress.add(mutant, {"state": "half", "by": ""})
+        progress.add(mutant, {"state": "survived", "by": ""})
         self.write(table.tried([mutant], progress, {}), *table.TRIED.split("/"))
         self.assertEqual(table.killers(self.home), {choice.digest(mutant): table.OPEN})
 

@@ -42,100 +42,101 @@ static void numbers(void)
 }
 
 /* A record being made, by both machines' byte orders at once. */
-struct both {
+struct swapped_pair {
 	unsigned char theirs[128], ours[128];
 	size_t size;
 };
 
-static void put(struct both *both, uint64_t value, size_t size)
+static void put(struct swapped_pair *pair, uint64_t value, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
-		both->ours[both->size + i] = value >> 8 * i;
-		both->theirs[both->size + size - 1 - i] = value >> 8 * i;
+		pair->ours[pair->size + i] = value >> 8 * i;
+		pair->theirs[pair->size + size - 1 - i] = value >> 8 * i;
 	}
-	both->size += size;
+	pair->size += size;
 }
 
-static void put_text(struct both *both, const char *text, size_t size)
+static void put_text(struct swapped_pair *pair, const char *text, size_t size)
 {
-	memcpy(both->ours + both->size, text, size);
-	memcpy(both->theirs + both->size, text, size);
-	both->size += size;
+	memcpy(pair->ours + pair->size, text, size);
+	memcpy(pair->theirs + pair->size, text, size);
+	pair->size += size;
 }
 
-static void swaps(struct both *both, enum jp_perf_record_type type, uint16_t misc, const char *what)
+static void swaps(struct swapped_pair *pair, enum jp_perf_record_type type, uint16_t misc,
+		  const char *what)
 {
 	const struct jp_perf_layout layout = {0};
-	struct jp_perf_record head = {.type = type, .misc = misc, .size = both->size};
+	struct jp_perf_record head = {.type = type, .misc = misc, .size = pair->size};
 
-	memcpy(both->ours, &head, sizeof(head));
-	memcpy(both->theirs, &head, sizeof(head));
-	jp_perf_swap_record_header((struct jp_perf_record *)both->theirs);
-	jp_perf_swap_words((struct jp_perf_record *)both->theirs);
-	jp_perf_swap_rest(&layout, (struct jp_perf_record *)both->theirs);
-	check(memcmp(both->ours, both->theirs, both->size) == 0, "%s", what);
+	memcpy(pair->ours, &head, sizeof(head));
+	memcpy(pair->theirs, &head, sizeof(head));
+	jp_perf_swap_record_header((struct jp_perf_record *)pair->theirs);
+	jp_perf_swap_words((struct jp_perf_record *)pair->theirs);
+	jp_perf_swap_rest(&layout, (struct jp_perf_record *)pair->theirs);
+	check(memcmp(pair->ours, pair->theirs, pair->size) == 0, "%s", what);
 }
 
-static struct both begin(void)
+static struct swapped_pair begin(void)
 {
-	struct both both = {.size = sizeof(struct jp_perf_record)};
+	struct swapped_pair pair = {.size = sizeof(struct jp_perf_record)};
 
-	put(&both, 0x11121314, 4); /* pid */
-	put(&both, 0x21222324, 4); /* tid */
-	return both;
+	put(&pair, 0x11121314, 4); /* pid */
+	put(&pair, 0x21222324, 4); /* tid */
+	return pair;
 }
 
-static struct both mapping(void)
+static struct swapped_pair mapping(void)
 {
-	struct both both = begin();
+	struct swapped_pair pair = begin();
 
-	put(&both, 0x0102030405060708, 8);
-	put(&both, 0x1112131415161718, 8);
-	put(&both, 0x2122232425262728, 8);
-	return both;
+	put(&pair, 0x0102030405060708, 8);
+	put(&pair, 0x1112131415161718, 8);
+	put(&pair, 0x2122232425262728, 8);
+	return pair;
 }
 
 static void records(void)
 {
-	struct both both = mapping();
+	struct swapped_pair pair = mapping();
 
-	put_text(&both, "/bin/a\0", 8);
-	swaps(&both, JP_PERF_RECORD_MMAP, 0, "MMAP");
-	both = mapping();
-	put_text(&both, "/a/path/of/more/than/thirty/bytes\0\0\0\0\0\0", 40);
-	swaps(&both, JP_PERF_RECORD_MMAP, 0, "MMAP with a long name");
-	both = mapping();
-	put(&both, 8, 4);
-	put(&both, 1, 4);
-	put(&both, 77, 8);
-	put(&both, 3, 8);
-	put(&both, 5, 4);
-	put(&both, 2, 4);
-	put_text(&both, "/bin/a\0", 8);
-	swaps(&both, JP_PERF_RECORD_MMAP2, 0, "MMAP2");
-	both = begin();
-	put_text(&both, "a\0\0\0\0\0\0", 8);
-	swaps(&both, JP_PERF_RECORD_COMM, 0, "COMM");
-	both = begin();
-	put_text(&both, "fifteen letters\0", 16);
-	swaps(&both, JP_PERF_RECORD_COMM, 0, "COMM with a long name");
+	put_text(&pair, "/bin/a\0", 8);
+	swaps(&pair, JP_PERF_RECORD_MMAP, 0, "MMAP");
+	pair = mapping();
+	put_text(&pair, "/a/path/of/more/than/thirty/bytes\0\0\0\0\0\0", 40);
+	swaps(&pair, JP_PERF_RECORD_MMAP, 0, "MMAP with a long name");
+	pair = mapping();
+	put(&pair, 8, 4);
+	put(&pair, 1, 4);
+	put(&pair, 77, 8);
+	put(&pair, 3, 8);
+	put(&pair, 5, 4);
+	put(&pair, 2, 4);
+	put_text(&pair, "/bin/a\0", 8);
+	swaps(&pair, JP_PERF_RECORD_MMAP2, 0, "MMAP2");
+	pair = begin();
+	put_text(&pair, "a\0\0\0\0\0\0", 8);
+	swaps(&pair, JP_PERF_RECORD_COMM, 0, "COMM");
+	pair = begin();
+	put_text(&pair, "fifteen letters\0", 16);
+	swaps(&pair, JP_PERF_RECORD_COMM, 0, "COMM with a long name");
 	for (int exits = 0; exits < 2; exits++) {
-		both = begin();
-		put(&both, 0x31323334, 4);
-		put(&both, 0x41424344, 4);
-		put(&both, 0x5152535455565758, 8);
-		swaps(&both, exits ? JP_PERF_RECORD_EXIT : JP_PERF_RECORD_FORK, 0,
+		pair = begin();
+		put(&pair, 0x31323334, 4);
+		put(&pair, 0x41424344, 4);
+		put(&pair, 0x5152535455565758, 8);
+		swaps(&pair, exits ? JP_PERF_RECORD_EXIT : JP_PERF_RECORD_FORK, 0,
 		      exits ? "EXIT" : "FORK");
 	}
-	both = begin();
-	put(&both, 1, 8);
-	put(&both, 4, 8);
-	put(&both, 0xf0000001, 8);
-	swaps(&both, JP_PERF_RECORD_NAMESPACES, 0, "NAMESPACES");
-	both = (struct both){.size = sizeof(struct jp_perf_record)};
-	put(&both, 0x0102030405060708, 8);
-	put(&both, 9, 8);
-	swaps(&both, JP_PERF_RECORD_LOST, 0, "LOST, which has no pid");
+	pair = begin();
+	put(&pair, 1, 8);
+	put(&pair, 4, 8);
+	put(&pair, 0xf0000001, 8);
+	swaps(&pair, JP_PERF_RECORD_NAMESPACES, 0, "NAMESPACES");
+	pair = (struct swapped_pair){.size = sizeof(struct jp_perf_record)};
+	put(&pair, 0x0102030405060708, 8);
+	put(&pair, 9, 8);
+	swaps(&pair, JP_PERF_RECORD_LOST, 0, "LOST, which has no pid");
 }
 
 int main(void)
