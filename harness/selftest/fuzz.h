@@ -15,6 +15,7 @@
  */
 struct fuzz_target {
 	const char *const *seeds; /* paths below the source tree, NULL at the end */
+	const char *const *more;  /* the same, for the search by coverage alone; NULL: none */
 	unsigned int rounds;      /* random changes; truncations come first, beside them */
 	unsigned int truncations; /* of each seed, about */
 	/* After a change: makes checksums and sizes right, so that more than their check is tried.

@@ -37,29 +37,31 @@ static void clean(void)
 	jp_run_dir_remove(folder);
 }
 
-static void put_seeds(const char *dir)
+static void put_seeds(const char *dir, const char *prefix, const char *const *seeds)
 {
-	for (size_t i = 0; fuzz_target.seeds[i]; i++) {
+	for (size_t i = 0; seeds && seeds[i]; i++) {
 		size_t size = 0;
-		char *bytes = jp_file_read(fuzz_target.seeds[i], MAX_SIZE, &size, NULL);
+		char *bytes = jp_file_read(seeds[i], MAX_SIZE, &size, NULL);
 		char path[512];
 		FILE *file;
 
-		snprintf(path, sizeof(path), "%s/seed-%zu", dir, i);
+		snprintf(path, sizeof(path), "%s/%s-%zu", dir, prefix, i);
 		file = jp_file_create(path, true, NULL);
 		if (!bytes || !file || fwrite(bytes, 1, size, file) != size || fclose(file))
 			exit(EXIT_FAILURE);
 		free(bytes);
 	}
-	exit(EXIT_SUCCESS);
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	const char *seeds = getenv("FUZZ_SEEDS"), *home = getenv("TMPDIR");
 
-	if (seeds)
-		put_seeds(seeds);
+	if (seeds) {
+		put_seeds(seeds, "seed", fuzz_target.seeds);
+		put_seeds(seeds, "more", fuzz_target.more);
+		exit(EXIT_SUCCESS);
+	}
 	snprintf(folder, sizeof(folder), "%.40s/jitproof-XXXXXX", home ? home : "/tmp");
 	if (!mkdtemp(folder) || atexit(clean))
 		abort();
