@@ -187,7 +187,7 @@ void jp_new_file_drop(struct jp_new_file *file)
 		close(file->held);
 	if (file->folder >= 0)
 		close(file->folder);
-	*file = (struct jp_new_file){NULL};
+	*file = (struct jp_new_file){.path = NULL};
 	list(file, NULL);
 	errno = error;
 }

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a text of /proc/self/maps tells of executable memory beside the acts of a truth: each story
+ * makes these pieces, or contradicts itself. */
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/format/truth/write.h"
+#include "harness/model/oracle/executable_load.h"
+#include "harness/selftest/check.h"
+#include "harness/selftest/scratch.h"
+
+enum { R = JP_PROT_READ, X = JP_PROT_READ | JP_PROT_EXEC, ACTS = 6, PIECES = 4 };
+
+struct told_act {
+	enum jp_truth_type type;
+	uint64_t before, after;
+	uint64_t addr, len, prot; /* REMAP: prot is where to, of @to_len bytes */
+	const char *text;         /* of MAPS */
+	uint64_t to_len;
+};
+
+/* A piece that must come of it. @open 0: it may be as old as the process, which nobody saw begin;
+ * @close 0: it stays. */
+struct piece {
+	uint64_t start, end, open, close;
+};
+
+#define ACT(kind, from, until, ...)                                                                \
+	{                                                                                          \
+		.type = JP_TRUTH_##kind, .before = from, .after = until, __VA_ARGS__               \
+	}
+#define MAPS(from, until, lines)        ACT(MAPS, from, until, .text = lines)
+#define MAP(from, until, at, size, how) ACT(MAP, from, until, .addr = at, .len = size, .prot = how)
+#define PROTECT(from, until, at, size, how)                                                        \
+	ACT(PROTECT, from, until, .addr = at, .len = size, .prot = how)
+#define UNMAP(from, until, at, size) ACT(UNMAP, from, until, .addr = at, .len = size)
+#define REMAP(from, until, at, size, to, to_size)                                                  \
+	ACT(REMAP, from, until, .addr = at, .len = size, .prot = to, .to_len = to_size)
+
+static const struct story {
+	const char *what, *contradiction;
+	struct told_act acts[ACTS];
+	struct piece pieces[PIECES];
+} stories[] = {
+	{.what = "a mark alone",
+	 NULL,
+	 {MAPS(10, 11, "1000-3000 r-xp 0 0:0 0 \n")},
+	 {{0x1000, 0x3000, 0, 0}}},
+	{.what = "a mapping that a mark sees",
+	 NULL,
+	 {MAP(10, 11, 0x1000, 0x2000, X), MAPS(20, 21, "1000-3000 r-xp 0 0:0 0 \n")},
+	 {{0x1000, 0x3000, 10, 0}}},
+	{.what = "one that it does not see",
+	 "mapped executable, but not in its maps",
+	 {MAP(10, 11, 0x1000, 0x2000, X), MAPS(20, 21, "")}},
+	{.what = "one that it sees in part",
+	 "2000-3000 at 20: mapped executable, but not in its maps",
+	 {MAP(10, 11, 0x1000, 0x2000, X), MAPS(20, 21, "1000-2000 r-xp 0 0:0 0 \n")}},
+	{.what = "data that is executable there",
+	 "another protection in its maps",
+	 {MAP(10, 11, 0x1000, 0x2000, R), MAPS(20, 21, "1000-3000 r-xp 0 0:0 0 \n")}},
+	{.what = "lines of data are passed over",
+	 NULL,
+	 {MAPS(20, 21, "1000-3000 r--p 0 0:0 0 \n")}},
+	{.what = "a mapping while the text was read",
+	 NULL,
+	 {MAP(10, 25, 0x1000, 0x2000, X), MAPS(20, 30, "")},
+	 {{0x1000, 0x3000, 10, 0}}},
+	{.what = "one in the middle of a line meanwhile",
+	 NULL,
+	 {MAPS(5, 6, "1000-5000 r-xp 0 0:0 0 \n"), MAP(10, 25, 0x2000, 0x1000, X),
+	  MAPS(20, 30, "1000-5000 r-xp 0 0:0 0 \n")},
+	 {{0x1000, 0x2000, 0, 0},
+	  {0x2000, 0x3000, 0, 10},
+	  {0x2000, 0x3000, 10, 0},
+	  {0x3000, 0x5000, 0, 0}}},
+	{.what = "a move while the text was read",
+	 NULL,
+	 {MAP(1, 2, 0x1000, 0x1000, X), REMAP(10, 25, 0x1000, 0x1000, 0x8000, 0x2000),
+	  MAPS(20, 30, "1000-2000 r-xp 0 0:0 0 \n")},
+	 {{0x1000, 0x2000, 1, 10}, {0x8000, 0xa000, 10, 0}}},
+	{.what = "what one mark saw is gone at the next",
+	 NULL,
+	 {MAPS(10, 11, "1000-3000 r-xp 0 0:0 0 \n"), MAPS(20, 21, "")},
+	 {{0x1000, 0x3000, 0, 11}}},
+	{.what = "another file at the next",
+	 NULL,
+	 {MAPS(10, 11, "1000-3000 r-xp 0 8:1 5 /a\n"), MAPS(20, 21, "1000-3000 r-xp 0 8:1 6 /b\n")},
+	 {{0x1000, 0x3000, 0, 11}, {0x1000, 0x3000, 11, 0}}},
+	{.what = "another file where a mapping is told of",
+	 "another file in its maps than before",
+	 {MAP(5, 6, 0x1000, 0x2000, X), MAPS(10, 11, "1000-3000 r-xp 0 8:1 5 /a\n"),
+	  MAPS(20, 21, "1000-3000 r-xp 0 8:1 6 /a\n")}},
+	{.what = "protected meanwhile, which nobody told of",
+	 NULL,
+	 {MAPS(10, 11, "1000-3000 r-xp 0 0:0 0 \n"), MAPS(20, 21, "1000-3000 rwxp 0 0:0 0 \n")},
+	 {{0x1000, 0x3000, 0, 11}, {0x1000, 0x3000, 11, 0}}},
+	{.what = "more of it than before",
+	 NULL,
+	 {MAPS(10, 11, "2000-3000 r-xp 1000 0:0 0 \n"), MAPS(20, 21, "1000-4000 r-xp 0 0:0 0 \n")},
+	 {{0x1000, 0x2000, 11, 0}, {0x2000, 0x3000, 0, 0}, {0x3000, 0x4000, 11, 0}}},
+	{.what = "protections and parts",
+	 NULL,
+	 {MAP(1, 2, 0x1000, 0x3000, X), PROTECT(3, 4, 0x2000, 0x1000, R),
+	  PROTECT(5, 6, 0x1000, 0x1000, X), UNMAP(7, 8, 0x3000, 0x1000),
+	  MAPS(20, 21, "1000-2000 r-xp 0 0:0 0 \n")},
+	 {{0x1000, 0x2000, 1, 0}, {0x2000, 0x3000, 1, 3}, {0x3000, 0x4000, 1, 7}}},
+	{.what = "what shrinks as it moves",
+	 NULL,
+	 {MAP(1, 2, 0x1000, 0x3000, X), REMAP(3, 4, 0x1000, 0x3000, 0x8000, 0x1000)},
+	 {{0x1000, 0x4000, 1, 3}, {0x8000, 0x9000, 3, 0}}},
+	{.what = "an unmapping of nothing",
+	 "unmaps 1000-2000 at 7, and nothing mapped it",
+	 {UNMAP(7, 8, 0x1000, 0x1000)}},
+	{.what = "a move of nothing", NULL, {REMAP(3, 4, 0x1000, 0x3000, 0x8000, 0x1000)}},
+	{.what = "a text that is none", "a mark of pid", {MAPS(10, 11, "1000 r-xp")}},
+};
+
+static void put(const struct told_act *act)
+{
+	struct jp_truth_record record = {
+		.type = act->type, .before = act->before, .after = act->after};
+
+	if (act->type == JP_TRUTH_MAPS)
+		record.text.id = jp_truth_text(act->text);
+	else if (act->type == JP_TRUTH_MAP)
+		record.map = (struct jp_truth_mapping){
+			.addr = act->addr, .len = act->len, .prot = (uint8_t)act->prot};
+	else
+		memcpy(record.a, (uint64_t[]){act->addr, act->len, act->prot, act->to_len},
+		       sizeof(record.a));
+	jp_truth_append(&record);
+}
+
+/* Writes @story in a process of its own, and reads it. */
+static struct jp_truth *told(const struct story *story)
+{
+	const char *path = scratch_path("truth");
+	struct jp_error err;
+	pid_t pid;
+
+	unlink(path);
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		if (jp_truth_open(path, 64, &err))
+			_exit(1);
+		jp_truth_append(&(struct jp_truth_record){.type = JP_TRUTH_PROCESS_START,
+							  .before = 1,
+							  .after = 1,
+							  .start = {1, 1, JP_HOW_LAUNCH, 0}});
+		for (size_t i = 0; i < ACTS && story->acts[i].type; i++)
+			put(&story->acts[i]);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	return jp_truth_load(path, &err);
+}
+
+static bool has(const struct jp_executables *all, const struct piece *piece)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		const struct jp_executable *one = &all->list[i];
+
+		if (one->start == piece->start && one->end == piece->end &&
+		    one->open_before == piece->open &&
+		    one->close_before == (piece->close ?: UINT64_MAX))
+			return true;
+	}
+	return false;
+}
+
+static void tell(const struct story *story)
+{
+	struct jp_executables all = {0};
+	struct jp_truth *truth = told(story);
+	struct jp_error err = {""};
+	size_t count = 0;
+	int failed = truth ? jp_executables_load(&all, truth, &err) : -1;
+
+	if (story->contradiction) {
+		check(failed && strstr(err.text, story->contradiction), "%s: %s", story->what,
+		      err.text);
+	} else {
+		bool good = !failed;
+
+		for (; count < PIECES && story->pieces[count].end; count++)
+			good &= has(&all, &story->pieces[count]);
+		if (!check(good && all.count == count, "%s: %zu pieces %s", story->what, all.count,
+			   err.text))
+			for (size_t i = 0; i < all.count; i++)
+				printf("# %lx-%lx from %lu to %ld\n", all.list[i].start,
+				       all.list[i].end, all.list[i].open_before,
+				       (long)all.list[i].close_before);
+	}
+	jp_executables_free(&all);
+	jp_truth_free(truth);
+}
+
+int main(void)
+{
+	scratch_make("");
+	for (size_t i = 0; i < sizeof(stories) / sizeof(*stories); i++)
+		tell(&stories[i]);
+	return check_done();
+}
