@@ -114,6 +114,13 @@ static bool is_wanted(const struct modes *modes, enum jp_clock clock)
 	return clock == (watched->task_clock ? JP_CLOCK_TASK : JP_CLOCK_CPU);
 }
 
+/* Ours states the frequency that it gave its event. */
+static bool is_other_period(const struct jp_capture_info *info, const struct jp_event_asked *asked)
+{
+	return (asked->clock == JP_CLOCK_CPU || asked->clock == JP_CLOCK_TASK) && asked->period &&
+	       info->frequency && asked->period != UINT64_C(1000000000) / info->frequency;
+}
+
 /* What is judged must have been asked for, of every event: what no record holds breaks no rule.
  * NULL: it was. */
 static const char *not_asked(const struct modes *modes, const struct jp_event *event)
@@ -136,6 +143,8 @@ static const char *not_asked(const struct modes *modes, const struct jp_event *e
 		return "user registers";
 	if (!is_wanted(modes, asked->clock))
 		return "the clock, or the breakpoints, that the runner wanted";
+	if (is_other_period(&modes->evidence->info, asked))
+		return "the frequency that the capture states";
 	return watched->user_only && asked->kernel ? "user space alone" : NULL;
 }
 

@@ -9,7 +9,7 @@ from typing import Callable
 
 from ci.tamper.case import Case
 from ci.tamper.kinds import Absent, Changes, add, kind
-from ci.tamper.window import lines_of, packed, put
+from ci.tamper.window import lines_of, packed
 from harness.selftest import run_directory as rd
 
 T = rd.Truth
@@ -173,14 +173,11 @@ for note_name, (key, value) in NOTES.items():
 add("watched.gone", lambda case: {"watched": None} if case.read("watched") else {})
 
 # What a capture says of itself, and its file shows.
-for key_name, by in (("frequency", 1), ("frequency_asked", 1), ("cpus", 1), ("samples", -1),
+for key_name, by in (("frequency", 1), ("cpus", 1), ("samples", -1),
                      ("samples", 1), ("counted", 10**9), ("first_enabled", -10**9),
                      ("first_enabled", 10**9)):
     add("capture.%s.%+d" % (key_name, by), noted(
         "capture", key_name.encode(), lambda old, by=by: max(0, old + by)))
-add("capture.event.other", put(event="task-clock"))
-add("capture.order.other", put(order="snapshot-first"))
-add("capture.capture.other", put(capture="attach"))
 
 
 @kind("elf.swapped")

@@ -10,6 +10,31 @@ struct bounds {
 	uint64_t stated, least, most;
 };
 
+/* What ours states besides: when its first event was on, on how many CPUs, and what they counted:
+ * no clock counts more than the CPUs' time. */
+static void check_own(const struct jp_capture_info *info, const struct jp_watched_info *watched,
+		      struct jp_result *result)
+{
+	const uint64_t most = (watched->ended - watched->started) * watched->cpus;
+
+	if (!watched->cpus || !info->first_enabled)
+		return;
+	if (info->first_enabled < watched->started || info->first_enabled > info->enabled)
+		jp_note(result, JP_ERROR,
+			"the capture states first_enabled %" PRIu64
+			"; its window began at %" PRIu64,
+			info->first_enabled, info->enabled);
+	if (info->cpus > watched->cpus)
+		jp_note(result, JP_ERROR,
+			"the capture states %" PRIu64 " CPUs; the runner saw %" PRIu64, info->cpus,
+			watched->cpus);
+	if (!info->breakpoints && !info->duplicates && info->counted > most)
+		jp_note(result, JP_ERROR,
+			"the capture states that its events counted %" PRIu64
+			" ns; the CPUs had %" PRIu64,
+			info->counted, most);
+}
+
 void jp_check_window(const struct jp_evidence *evidence, struct jp_result *result)
 {
 	const struct jp_capture_info *info = &evidence->info;
@@ -27,6 +52,7 @@ void jp_check_window(const struct jp_evidence *evidence, struct jp_result *resul
 
 	if (!watched->started)
 		return;
+	check_own(info, watched, result);
 	if (watched->cpus &&
 	    strcmp(info->policy, jp_synth_text((enum jp_synth)watched->synth)) != 0)
 		jp_note(result, JP_ERROR,

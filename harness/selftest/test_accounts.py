@@ -62,6 +62,23 @@ class Attached(tv.Recorded):
         self.facts["breakpoints"] = "1000"
         self.errs("not asked for the clock, or the breakpoints, that the runner wanted")
 
+    def test_another_frequency(self) -> None:
+        self.facts["frequency"] = "1000"
+        self.errs("not asked for the frequency that the capture states")
+
+    def test_more_than_the_runner_saw(self) -> None:
+        self.asked()
+        for key, value, said in (
+                ("cpus", "3", "states 3 CPUs; the runner saw 2"),
+                ("counted", str(10**15), "its events counted 1000000000000000 ns; the CPUs had"),
+                ("first_enabled", "1", "states first_enabled 1; its window began at")):
+            with self.subTest(key):
+                before = self.facts[key]
+                self.facts[key] = value
+                self.errs(said)
+                self.facts[key] = before
+        self.passes()
+
     def test_another_policy(self) -> None:
         self.asked(synth=1)
         self.errs("states that it synthesized exec, the runner asked for paths")
