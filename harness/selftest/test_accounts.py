@@ -286,6 +286,20 @@ class Published(tv.Recorded):
         self.fails(self.exactly(1, "samples.injected", "changed"),
                    self.exactly(1, "inject.lost", "dropped"))
 
+    def test_sample_that_injecting_names_worse(self) -> None:
+        """A wrong name is worse than none: the record leads to another function's code."""
+        path = self.place(self.fixture, "injected.data")
+        injected = rd.PerfData.load(path)
+        sample = injected.samples()[20]
+        records = [one for one in injected.maps() if "/jit-" in one.name and
+                   not one.name.endswith(".dump") and one.pid == sample.pid]
+        mine = [one for one in records if one.start <= sample.ip < one.start + one.size and
+                one.time <= sample.time][-1]
+        mine.pgoff = next(one.pgoff for one in records if one.start != mine.start and
+                          one.pgoff != mine.pgoff)
+        injected.save(path)
+        self.fails(r"(?m)^# inject\.worse: \d+ with cause was-\w+, which nothing allows$")
+
     def test_jitdump_that_is_cut(self) -> None:
         name = next(one for one in os.listdir(self.dir) if one.endswith(".dump"))
         path = self.place(self.fixture, name)
