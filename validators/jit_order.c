@@ -9,37 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/model/machine/machine.h"
-#include "validators/code_names.h"
+#include "validators/jit_order_dumps.h"
+#include "validators/jit_order_figures.h"
 
-struct side { /* what one file yields */
-	struct jp_named_samples samples;
-	uint64_t named[JP_NAMES], unjudged, elf, map;
-	uint64_t anon;   /* anonymous executable records */
-	uint64_t hidden; /* loads */
-};
-
-struct order {
-	const struct jp_evidence *evidence;
-	const struct jp_view *view;
-	struct jp_findings *findings;
-	const struct jp_machine *machine;
-	struct jp_file_finder *finder;
-	struct jp_naming naming;
-	struct jp_code_loads loads;
-	struct jp_incarnations incarnations;
-	struct side before, after, *side; /* @side: of this file */
-	bool last;                        /* this file's names count */
-	/* Loads, in the last file. */
-	size_t *by_begin, begun;
-	struct {
-		bool begun, failed, elf, map;
-	} * state;
-	uint64_t load_right, load_judged;
-	uint64_t injected, misplaced; /* records of injected code */
-};
-
-static bool user_ip(const struct order *order, const struct jp_event *event, uint64_t *ip)
+static bool user_ip(const struct jp_jit_order *order, const struct jp_event *event, uint64_t *ip)
 {
 	uint64_t sp;
 
@@ -51,7 +24,7 @@ static bool user_ip(const struct order *order, const struct jp_event *event, uin
 
 /* Counts @name, which is not the code's own, as @wrong or @none. The first of its kind: its
  * sentence is to begin in the result; NULL: it is not, or there is no memory, as *@failed tells. */
-static struct jp_exception *except(struct order *order, const struct jp_code_name *name,
+static struct jp_exception *except(struct jp_jit_order *order, const struct jp_code_name *name,
 				   const char *wrong, const char *none, uint64_t time, int *failed)
 {
 	struct jp_exception *exception =
@@ -64,12 +37,12 @@ static struct jp_exception *except(struct order *order, const struct jp_code_nam
 
 /* No perf map is asked for code in files, and ours have no symbols. A jitdump may tell of all code.
  */
-static bool needs_name(const struct order *order, const struct jp_life *life)
+static bool needs_name(const struct jp_jit_order *order, const struct jp_life *life)
 {
 	return !life->code->in_file || order->loads.dumps;
 }
 
-static int judge_name(struct order *order, const struct jp_event *event,
+static int judge_name(struct jp_jit_order *order, const struct jp_event *event,
 		      const struct jp_code_name *name)
 {
 	struct jp_exception *first;
@@ -91,7 +64,7 @@ static int judge_name(struct order *order, const struct jp_event *event,
 	return failed;
 }
 
-static int judge_sample(struct order *order, const struct jp_event *event)
+static int judge_sample(struct jp_jit_order *order, const struct jp_event *event)
 {
 	struct jp_named_sample sample = {
 		.time = event->time, .pid = event->pid, .tid = event->tid, .cpu = event->cpu};
@@ -123,7 +96,7 @@ static int judge_sample(struct order *order, const struct jp_event *event)
 }
 
 /* The name of every byte of @life as of @time: where mappings meet, and at its ends. */
-static int judge_life(struct order *order, struct jp_life *life, uint64_t time)
+static int judge_life(struct jp_jit_order *order, struct jp_life *life, uint64_t time)
 {
 	uint64_t next, end = life->code->addr + life->code->size;
 	size_t index = life - order->incarnations.incarnations;
@@ -157,7 +130,7 @@ static int judge_life(struct order *order, struct jp_life *life, uint64_t time)
 }
 
 /* Judges the loads whose judged time begins before @time: nothing changed until then. */
-static int begin_incarnations(struct order *order, uint64_t time)
+static int begin_incarnations(struct jp_jit_order *order, uint64_t time)
 {
 	int failed = 0;
 
@@ -178,7 +151,7 @@ static int begin_incarnations(struct order *order, uint64_t time)
 }
 
 /* Judges again what @map changed. */
-static int judge_touched(struct order *order, const struct jp_event *map)
+static int judge_touched(struct jp_jit_order *order, const struct jp_event *map)
 {
 	uint64_t start = map->map.addr, end = start + map->map.len;
 	int failed = 0;
@@ -197,7 +170,7 @@ static int judge_touched(struct order *order, const struct jp_event *map)
 }
 
 /* A record of injected code: is it what its process loaded there, about then? */
-static int judge_injected(struct order *order, const struct jp_event *event,
+static int judge_injected(struct jp_jit_order *order, const struct jp_event *event,
 			  const struct jp_mapping *known)
 {
 	const uint64_t slack = order->evidence->info.slack;
@@ -224,7 +197,7 @@ static int judge_injected(struct order *order, const struct jp_event *event,
 		name ?: known->name, event->map.addr, event->pid, event->time);
 }
 
-static int count_hidden(struct order *order)
+static int count_hidden(struct jp_jit_order *order)
 {
 	int failed = 0;
 
@@ -248,7 +221,7 @@ static int count_hidden(struct order *order)
 }
 
 /* Another file follows: what of this one hid what is counted, and forgotten. */
-static int turn(struct order *order)
+static int turn(struct jp_jit_order *order)
 {
 	int failed;
 
@@ -263,7 +236,7 @@ static int turn(struct order *order)
 
 static int until(struct jp_view *view, uint64_t time)
 {
-	struct order *order = view->state;
+	struct jp_jit_order *order = view->state;
 	int failed = turn(order);
 
 	return failed || !order->last ? failed : begin_incarnations(order, time);
@@ -271,7 +244,7 @@ static int until(struct jp_view *view, uint64_t time)
 
 static int see(struct jp_view *view, const struct jp_event *event)
 {
-	struct order *order = view->state;
+	struct jp_jit_order *order = view->state;
 	const struct jp_mapping *known;
 	int failed;
 
@@ -294,113 +267,6 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	return order->last ? judge_touched(order, event) : 0;
 }
 
-static const struct jp_role named_samples = {
-	.bound = JP_LEAST_N,
-	.lead = "names were judged of ",
-	.tail = " samples",
-	.column = "right",
-};
-static const struct jp_role wrong_samples = {.column = "wrong"};
-static const struct jp_role unjudged_samples = {.bound = JP_MOST_UNJUDGED};
-
-/* @judged: the role of those that are right, in the file whose names count. */
-static void add_names(struct jp_findings *findings, const struct side *side, const char *suffix,
-		      const struct jp_role *judged)
-{
-	for (int named = JP_NAME_WRONG; named < JP_NAMES; named++) {
-		const struct jp_role *role = named == JP_NAME_RIGHT               ? judged
-					     : named == JP_NAME_WRONG && !*suffix ? &wrong_samples
-										  : NULL;
-		char name[48];
-
-		snprintf(name, sizeof(name), "names.%s%s", jp_named_text[named], suffix);
-		jp_findings_add_as(findings, role,
-				   jp_metric_rate(name, side->named[named], side->samples.count));
-	}
-}
-
-/* Of the judged loads, those that are an exception of @kind. */
-static void add_failed(struct order *order, const char *kind)
-{
-	uint64_t count = 0;
-
-	for (size_t i = 0; i < order->findings->nr_exceptions; i++)
-		if (strcmp(order->findings->exceptions[i].kind, kind) == 0)
-			count += order->findings->exceptions[i].count;
-	jp_findings_add_rate(order->findings, kind, count, order->load_judged);
-}
-
-static void add_metrics(struct order *order, const struct jp_names_change *change)
-{
-	struct jp_findings *findings = order->findings;
-	const struct side *side = order->side;
-	uint64_t twice = 0;
-
-	for (size_t i = 0; i < order->incarnations.count; i++) {
-		order->load_right += order->state[i].begun && !order->state[i].failed;
-		twice += order->state[i].elf && order->state[i].map;
-	}
-	add_names(findings, side, "", &named_samples);
-	jp_findings_add_as(findings, &unjudged_samples,
-			   jp_metric_rate("names.unjudged", side->unjudged,
-					  side->unjudged + side->samples.count));
-	jp_findings_add_rate(findings, "names.elf", side->elf, side->samples.count);
-	jp_findings_add_rate(findings, "names.map", side->map, side->samples.count);
-	jp_findings_add_count(findings, "names.twice", twice);
-	jp_findings_add_as(findings, &jp_counts_some,
-			   jp_metric_rate("load.right", order->load_right, order->load_judged));
-	add_failed(order, "load.wrong");
-	add_failed(order, "load.unnamed");
-	jp_findings_add_count(findings, "order.loads", order->incarnations.loads);
-	jp_findings_add_rate(findings, "order.hidden", side->hidden, order->incarnations.loads);
-	jp_findings_add_count(findings, "order.stray",
-			      order->incarnations.stray.count +
-				      order->incarnations.misplaced.count);
-	jp_findings_add_count(findings, "anon.before", order->before.anon);
-	if (side != &order->after)
-		return;
-	jp_findings_add_count(findings, "anon.after", order->after.anon);
-	jp_findings_add_rate(findings, "order.hidden.before", order->before.hidden,
-			     order->incarnations.loads);
-	add_names(findings, &order->before, ".before", NULL);
-	jp_findings_add_rate(findings, "names.covered", change->covered_bad, change->covered);
-	jp_findings_add_as(findings, &jp_counts_some,
-			   jp_metric_rate("inject.better", change->better, change->both));
-	jp_findings_add_rate(findings, "inject.worse", change->worse, change->both);
-	jp_findings_add_count(findings, "inject.lost", change->lost);
-	jp_findings_add_rate(findings, "inject.stray", order->misplaced, order->injected);
-}
-
-static int except_strays(struct order *order, const struct jp_strays *strays, const char *cause,
-			 const char *why)
-{
-	const struct jp_code_load *stray = strays->first;
-	int failed = 0;
-
-	for (uint64_t i = 0; !failed && i < strays->count; i++)
-		failed = jp_findings_except(order->findings, "order.stray", cause,
-					    "%.100s of pid %u at %" PRIx64 ", %" PRIu64
-					    " bytes, loaded at %" PRIu64
-					    ", in the dump of pid %u: %s",
-					    stray->name, stray->pid, stray->addr, stray->size,
-					    stray->time, stray->owner, why);
-	return failed;
-}
-
-/* What the jitdumps themselves say that is not so. */
-static int judge_dumps(struct order *order)
-{
-	int failed = except_strays(order, &order->incarnations.stray, "no-code",
-				   "the truth has no such code")
-			     ?: except_strays(order, &order->incarnations.misplaced, "wrong-owner",
-					      "it is another process's");
-
-	for (uint64_t i = 0; !failed && i < order->loads.bad; i++)
-		failed = jp_findings_except(order->findings, "order.bad", "jitdump", "%.380s",
-					    order->loads.why.text);
-	return failed;
-}
-
 static int by_begin(const void *left, const void *right, void *context)
 {
 	const struct jp_life *incarnations = context;
@@ -410,7 +276,7 @@ static int by_begin(const void *left, const void *right, void *context)
 	return (a > b) - (a < b);
 }
 
-static int prepare(struct order *order, struct jp_error *err)
+static int prepare(struct jp_jit_order *order, struct jp_error *err)
 {
 	const struct jp_evidence *evidence = order->evidence;
 	size_t count = evidence->truth->nr_codes;
@@ -439,12 +305,12 @@ static int prepare(struct order *order, struct jp_error *err)
 		order->by_begin[i] = i;
 	qsort_r(order->by_begin, count, sizeof(*order->by_begin), by_begin,
 		order->incarnations.incarnations);
-	return judge_dumps(order);
+	return jp_jit_order_dumps(order);
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct order *order;
+	struct jp_jit_order *order;
 
 	if (!view->asked->names)
 		return 0;
@@ -461,7 +327,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 
 static int end(struct jp_view *view, struct jp_error *err)
 {
-	struct order *order = view->state;
+	struct jp_jit_order *order = view->state;
 	struct jp_names_change change = {0};
 	int failed = until(view, UINT64_MAX) ?: count_hidden(order);
 
@@ -469,13 +335,13 @@ static int end(struct jp_view *view, struct jp_error *err)
 		failed = jp_names_compare(&order->before.samples, &order->after.samples,
 					  &order->incarnations, order->findings, &change);
 	if (!failed)
-		add_metrics(order, &change);
+		jp_jit_order_figures(order, &change);
 	return failed;
 }
 
 static void free_order(void *state)
 {
-	struct order *order = state;
+	struct jp_jit_order *order = state;
 
 	jp_named_samples_free(&order->before.samples);
 	jp_named_samples_free(&order->after.samples);
