@@ -28,6 +28,7 @@ struct named_stacks {
 	struct jp_truth_stack truth;
 	struct jp_stack_counts counts;
 	uint64_t misnamed; /* after a function that the thread was not in */
+	uint64_t unnamed;
 	uint64_t time;
 	uint32_t pid, nr_seen;
 	uint64_t seen[FRAMES], must[FRAMES], whole[FRAMES];
@@ -145,8 +146,13 @@ static int see(struct jp_view *view, const struct jp_event *event)
 		return 0;
 	take(stacks, event);
 	if (!stacks->nr_seen || stacks->seen[0] < JP_FRAME_FIRST) {
-		/* Native, of a file, or emitted and without its name. */
-		stacks->counts.off_code += is_in_named_path(evidence, event);
+		/* Native, of a file, or emitted and without its name. What has a native function's
+		 * name may be where a path ends. */
+		const bool off_code = is_in_named_path(evidence, event);
+
+		stacks->counts.off_code += off_code;
+		stacks->unnamed +=
+			off_code && (!stacks->nr_seen || stacks->seen[0] == JP_FRAME_UNNAMED);
 		return 0;
 	}
 	stacks->counts.samples++;
@@ -160,7 +166,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct named_stacks *stacks = view->state;
-	uint64_t all = stacks->counts.samples + stacks->counts.off_code;
+	uint64_t all = stacks->counts.samples + stacks->unnamed;
 	uint64_t right = stacks->counts.samples - stacks->misnamed;
 	int failed = jp_stack_counts_add(&stacks->counts, view);
 
@@ -171,7 +177,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 						       jp_metric_rate("names.wrong",
 								      stacks->misnamed, all))
 				 ?: jp_findings_add_rate(&view->findings, "names.unnamed",
-						     stacks->counts.off_code, all);
+						     stacks->unnamed, all);
 	return failed;
 }
 

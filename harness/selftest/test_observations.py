@@ -110,6 +110,17 @@ class Healthy(Observed):
                 self.assertEqual(result["metrics"]["judged.chain"]["k"], 40)
                 self.assertEqual(result["skipped"]["broken_stacks"], "no-addresses")
 
+    def test_names_of_leaves(self) -> None:
+        """A leaf without a name lacks one; a native function's may be where a path ends."""
+        for leaf, unnamed in (("?", 8), ("memcpy", 0)):
+            shutil.rmtree(self.place("growth"), ignore_errors=True)
+            self.tell("growth", "no-addresses", "no-mappings", names=True)
+            self.samples(lambda words, leaf=leaf: " ".join(
+                words[:4] + [leaf] + words[5:]), 5)  # type: ignore[misc]
+            metrics = self.judge()["metrics"]
+            self.assertEqual(metrics["names.unnamed"]["k"], unnamed)
+            self.assertEqual(metrics["names.right"]["n"], 32 + unnamed)
+
     def test_sums(self) -> None:
         """By addresses and by names, with threads and without: as many are whole."""
         for declares in (("no-time",), ("no-time", "no-threads"),
