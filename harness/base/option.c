@@ -137,9 +137,14 @@ static int take(const struct jp_option *option, const char *value, struct jp_err
 int jp_option_take(const struct jp_option *options, const char *arg, struct jp_error *err)
 {
 	struct typed_word word = {.text = arg};
-	const struct jp_option *option = find_row(options, is_named, &word);
+	const struct jp_option *option = NULL;
 
-	return option ? take(option, word.value, err) ?: 1 : 0;
+	if (strncmp(arg, "--", 2) == 0)
+		option = find_row(options, is_named, &word);
+	/* What else begins so belongs to somebody else. */
+	if (!option || is_switch(option) != !word.value)
+		return 0;
+	return take(option, word.value, err) ?: 1;
 }
 
 struct command_line {

@@ -51,7 +51,8 @@ struct jp_option {
  * is among them; -EINVAL: @err says what is wrong.
  */
 int jp_options_read(const struct jp_option *options, int argc, char **argv, struct jp_error *err);
-/* Reads one "--name=value". 1; 0: no row takes it; -EINVAL. */
+/* Reads one "--name=value", or "--name" of a switch. 1; 0: no row takes it, as none takes its short
+ * name or a value in the next word; -EINVAL. */
 int jp_option_take(const struct jp_option *options, const char *arg, struct jp_error *err);
 /* A line or more for each row, in 80 columns. */
 void jp_options_print(const struct jp_option *options, FILE *out);

@@ -176,7 +176,10 @@ static void one_word(void)
 	check(jp_option_take(table, "--wide=7", &err) == 1 && line.wide == 7 &&
 		      !jp_option_take(table, "--other=7", &err) &&
 		      jp_option_take(table, "--wide=x", &err) == -EINVAL &&
-		      jp_option_take(table, "--wide", &err) == -EINVAL,
+		      !jp_option_take(table, "--wide", &err) &&
+		      !jp_option_take(table, "--loud=1", &err) &&
+		      !jp_option_take(table, "-v", &err) &&
+		      jp_option_take(table, "--loud", &err) == 1,
 	      "one word at a time");
 }
 
