@@ -30,7 +30,9 @@ static int become(uid_t owner)
 	if (geteuid())
 		return 0;
 	failed = setgroups(0, NULL) ? -errno : 0;
-	if (!setresgid(NOBODY, NOBODY, NOBODY) && !setresuid(user, user, user))
+	/* By the real and the saved user others signal: the owner of a file must not stop its
+	 * reader. */
+	if (!setresgid(NOBODY, NOBODY, NOBODY) && !setresuid(NOBODY, user, NOBODY))
 		return failed;
 	/* Where there is nobody else to become, this is an ordinary user's namespace. */
 	return errno == EINVAL ? 0 : -errno;

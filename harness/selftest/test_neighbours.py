@@ -8,6 +8,7 @@ Environment: O, JITPROOF.
 """
 
 import contextlib
+import fcntl
 import os
 import re
 import shutil
@@ -243,6 +244,34 @@ class Code(Neighbours):
             assert parent.stdin
             parent.stdin.close()
             self.assertEqual(parent.wait(timeout=10), 99)
+
+    def test_signals(self) -> None:
+        """Whose files are read, with their rights, cannot stop who reads them."""
+        for name in ("anon", "growth", "memfd"):
+            shutil.copytree(os.path.join(FIXTURES, name), self.their(name))
+        self.give(self.theirs)
+        ours, full = os.pipe()
+        fcntl.fcntl(full, fcntl.F_SETPIPE_SZ, 4096)
+        with subprocess.Popen([JITPROOF, "judge", self.theirs], stdout=full) as parent:
+            os.close(full)
+            end = time.monotonic() + 10
+            while f"\t{USER}\t" not in (status := self.confined(parent)) and time.monotonic() < end:
+                time.sleep(0.01)
+            child = files.read(f"/proc/{parent.pid}/task/{parent.pid}/children").strip()
+            tried = subprocess.run(["kill", "-STOP", child], user=USER, group=USER,
+                                   extra_groups=[], capture_output=True, check=False)
+            with open(ours, encoding="utf-8") as out:
+                said = out.read()
+            parent.wait(timeout=20)
+        self.assertRegex(status, rf"Uid:\t65534\t{USER}\t65534\t{USER}")
+        self.assertIn(b"not permitted", tried.stderr)
+        self.assertIn("# Totals:", said)
+
+    @staticmethod
+    def confined(parent: "subprocess.Popen[bytes]") -> str:
+        """The status of its only child, as far as there is one yet."""
+        child = files.read(f"/proc/{parent.pid}/task/{parent.pid}/children").strip()
+        return files.read(f"/proc/{child}/status") if child else ""
 
     def read_by(self, file: str, *arguments: str) -> None:
         """Only processes that gave up root read what matches @file."""
