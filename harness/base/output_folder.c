@@ -13,15 +13,18 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/delegate.h"
+#include "harness/base/named_folder.h"
 #include "harness/base/path.h"
 #include "harness/base/untrusted_file.h"
 
 static struct {
 	char path[PATH_MAX];
 	char temporary[NAME_MAX + 1]; /* "": none */
+	const char *name;             /* the last part of the path */
+	int above;                    /* where that is, whatever becomes of the way there */
 	int dir;                      /* -1: not open yet */
 	bool made;
-} folder = {.dir = -1};
+} folder = {.above = -1, .dir = -1};
 
 int jp_output_folder_begin(const char *path, struct jp_error *err)
 {
@@ -42,7 +45,16 @@ int jp_output_folder_begin(const char *path, struct jp_error *err)
 				   strcmp(real, "/") ? real : "", slash ? slash + 1 : above)
 		   : jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	*folder.temporary = '\0';
-	return ret;
+	if (ret)
+		return ret;
+	folder.name = strrchr(folder.path, '/') + 1;
+	if (folder.above >= 0) /* of an earlier one */
+		close(folder.above);
+	folder.above = jp_named_folder(path, slash ? (size_t)(slash - above) + 1 : 0);
+	if (folder.above >= 0)
+		return 0;
+	return jp_fail(err, -folder.above, "%s: where it is to lie: %s", path,
+		       strerror(-folder.above));
 }
 
 const char *jp_output_folder_path(void)
@@ -57,10 +69,10 @@ static int open_folder(struct jp_error *err)
 
 	if (folder.dir >= 0)
 		return 0;
-	folder.made = mkdir(folder.path, 0755) == 0;
+	folder.made = mkdirat(folder.above, folder.name, 0755) == 0;
 	if (!folder.made && errno != EEXIST)
 		return jp_fail(err, errno, "%s: %s", folder.path, strerror(errno));
-	dir = open(folder.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	dir = openat(folder.above, folder.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (dir < 0)
 		return jp_fail(err, errno, "%s: expected a folder for ELF files: %s", folder.path,
 			       strerror(errno));
@@ -143,6 +155,7 @@ void jp_output_folder_end(void)
 	forget_temporary();
 	close(jp_steal_fd(&folder.dir));
 	if (folder.made)
-		rmdir(folder.path); /* which it refuses where there is a file */
+		unlinkat(folder.above, folder.name,
+			 AT_REMOVEDIR); /* which it refuses where there is a file */
 	folder.made = false;
 }

@@ -179,6 +179,19 @@ class Outputs(Neighbours):
                         self.assertEqual(os.stat(path).st_uid, 0)
                     self.assertFalse(os.path.lexists(self.place("made")))
 
+    def test_folder_swapped(self) -> None:
+        """What goes into their folder does not land where their link leads."""
+        os.mkdir(self.place("ours"), 0o700)
+        os.mkdir(self.their("dir"))
+        self.give(self.their("dir"))
+        self.plant("other", lambda path: os.symlink(self.place("ours"), path))
+        with self.swapping(self.their("dir"), self.their("other")):
+            for _, arguments in self.outputs():
+                for _ in range(8):
+                    self.run_it(*(self.their("dir/out") if word == "PATH" else word
+                                  for word in arguments))
+                    self.assertEqual(os.listdir(self.place("ours")), [])
+
     def test_part(self) -> None:
         """Of an archive: names that could be guessed are not used."""
         for name, arguments in self.outputs():
