@@ -223,7 +223,7 @@ def collect(options: argparse.Namespace, more: list[str]) -> tuple[list[Score], 
     for name in options.profiler or adapters():
         if options.kept:
             path = os.path.join(options.kept, name + ".json")
-            said = files.read(path) if os.path.exists(path) else "not in " + options.kept
+            said = files.read(path) if os.path.exists(path) else "not measured this time"
         else:
             print("%s ..." % name, flush=True)
             said = take(binary, name, more)
