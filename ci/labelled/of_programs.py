@@ -264,3 +264,32 @@ def delayed(version: str) -> None:
 
 delayed("6.1")
 delayed("7.3")
+
+
+@recipe("missing-cut-short-6.1", "missing-file")
+def cut_short(bench: Bench) -> None:
+    """What is left of the program has its build id, and no symbols."""
+    program = bench.chain()
+    bench.launch("6.1", CHAINS, [program])
+    bench.must(["truncate", "-s", "4096", program])
+
+
+@recipe("missing-in-memory-6.1", "missing-file")
+def in_memory(bench: Bench) -> None:
+    """The program was never a file."""
+    program = bench.chain("chain", "-static", "-fno-omit-frame-pointer")
+    bench.launch("6.1", CHAINS, [bench.build("from_memory", programs.FROM_MEMORY, "-O1"), program])
+
+
+@recipe("sorted-by-libc-6.1", "library-no-frame-pointer")
+def sorted_by_libc(bench: Bench) -> None:
+    """Chains end in what libc called back: that is not where the program began."""
+    bench.launch("6.1", CHAINS, [bench.build("sorted", programs.SORTED_BY_LIBC, *WITH_FP)])
+
+
+@recipe("namespaces-6.1", "pid-namespace-map")
+def namespaces(bench: Bench) -> None:
+    """A JIT whose /tmp, with its map, nobody else sees: NAMESPACES records tell of it."""
+    jit = bench.workload("wx_toggle", "--publish=none", "--control-fd", "none")
+    bench.launch("6.1", (*CHAINS, "--namespaces"), [
+        "sh", "-c", "echo ready; timeout 2 unshare -fpm %s; true" % " ".join(jit)])

@@ -350,3 +350,54 @@ int main(int argc, char **argv)
 	return sum == 0;
 }
 """
+
+# Runs the program that it is given from memory: a program that is no file.
+FROM_MEMORY = """
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+extern char **environ;
+
+int main(int argc, char **argv)
+{
+	static char buf[1 << 16];
+	const int in = open(argv[1], O_RDONLY), memory = memfd_create("program", MFD_CLOEXEC);
+	ssize_t size;
+
+	while (argc > 1 && (size = read(in, buf, sizeof(buf))) > 0)
+		if (write(memory, buf, size) != size)
+			exit(1);
+	fexecve(memory, argv + 1, environ);
+	return 1;
+}
+"""
+
+# Computes in what qsort() of a library without frame pointers calls back.
+SORTED_BY_LIBC = ENDS + """
+volatile long sum;
+
+__attribute__((noinline)) int compare(const void *left, const void *right)
+{
+	for (long i = 0; i < 300; i++)
+		sum += i ^ i >> 3;
+	return *(const int *)left - *(const int *)right;
+}
+
+int main(int argc, char **argv)
+{
+	static int numbers[4096];
+
+	begin(argc, argv);
+	while (go_on()) {
+		for (int i = 0; i < 4096; i++)
+			numbers[i] = i * 2654435761u >> 12;
+		qsort(numbers, 4096, sizeof(*numbers), compare);
+		for (int i = 0; i < 2000; i++)
+			compare(numbers, numbers + 1);
+	}
+	return 0;
+}
+"""
