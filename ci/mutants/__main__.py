@@ -25,7 +25,8 @@ from ci.mutants.bench import Bench
 from ci.mutants.operators import Mutant
 
 TREE = os.path.abspath(__file__ + "/../../..")
-RECORDED = ("run ", "judge run ", "explain run ", "inject ")
+# What one of them showed, another need not show: a new recording, or alterations by other kinds.
+CHANGING = ("run ", "judge run ", "explain run ", "inject ", "tampered.")
 
 
 def commit() -> str:
@@ -85,9 +86,8 @@ def attempt(options: argparse.Namespace, waiting: list[Mutant], progress: table.
             late += not result
             if result:
                 progress.add(one, result)
-            # What a recorded run alone showed, another need not show.
             if slow is None and result.get("state") == "undecided" and first and \
-                    not first.startswith(RECORDED):
+                    not first.startswith(CHANGING):
                 print("%s:%d: %s noticed it once: %s" % (one.file, one.line + 1, first,
                                                          one.new.strip()))
                 lost.append(one)
@@ -128,7 +128,7 @@ def main_of(options: argparse.Namespace) -> int:
     left = table.summary(chosen, progress, known)
     if options.store:
         files.write(os.path.join(TREE, "results/MUTANTS.md"),
-                    table.table(chosen, progress, known, commit()))
+                    table.table(chosen, progress, known, commit(), options.most))
         files.write(os.path.join(TREE, table.TRIED), table.tried(chosen, progress, known))
     return 1 if left or gone or lost else 0
 

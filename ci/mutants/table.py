@@ -6,6 +6,7 @@ from __future__ import annotations
 import collections
 import json
 import os
+import textwrap
 from typing import Any, Mapping, Sequence
 
 from ci.base import files
@@ -22,7 +23,9 @@ HEAD = """<!-- SPDX-License-Identifier: GPL-2.0-only -->
 `explain` or the readers, and asks whether fixtures, altered fixtures and recorded runs are still
 judged byte for byte as before, and whether the tests that run the line pass. *Explained*:
 [survivors](mutants/survivors) says why nobody can notice it. [tried](mutants/tried) says who
-notices each. Measured at commit %s: %s.
+notices each.
+
+%s
 
 | %s | made | killed | explained | survived |
 |---|---|---|---|---|
@@ -104,17 +107,22 @@ def rows(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors.
 
 
 def table(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors.Key, str],
-          commit: str) -> str:
+          commit: str, most: float) -> str:
+    """@most: see --most."""
     by = collections.Counter(family(progress.of[one.key()]["by"]) for one in chosen
                              if progress.state(one, known) == "killed")
     left = ["* `%s` %s(): `%s` became `%s`\n" % one.key() for one in chosen
             if progress.state(one, known) == "survived"]
     late = sum(progress.state(one, known) in ("undecided", "not tried") for one in chosen)
-    text = HEAD % (commit, ", ".join("%s notice%s %d" % (name, "" if name.endswith("s") else "s", n)
-                                     for name, n in by.most_common(8)), "folder") + \
+    said = "Measured at commit %s. Of the killed, %s." % (commit, ", ".join(
+        "%s noticed %d" % one for one in by.most_common(8)))
+    text = HEAD % (textwrap.fill(said, 100), "folder") + \
         rows(chosen, progress, known, False) + \
         "\n| operator | made | killed | explained | survived |\n" \
         "|---|---|---|---|---|\n" + rows(chosen, progress, known, True)
+    if most:
+        text += "\nOf recorded runs and Python tests that run a line, the fastest were asked, " \
+            "which take %g s\ntogether with tracing: others may notice more.\n" % most
     if late:
         text += "\nThe run did not come to its end: %d of the %d were not tried.\n" % (
             late, len(chosen))
