@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import bisect
 import collections
+from functools import partial
 from typing import Any, Callable, NamedTuple
 
 from ci.tamper.case import Capture, Case, clone
@@ -198,14 +199,24 @@ def main_thread(case: Case) -> int:
     return max(sorted(count), key=lambda tid: count[tid])
 
 
+def thread_later(case: Case, by: int) -> Changes:
+    tid = main_thread(case)
+    return retimed(case, lambda one: isinstance(one, rd.Sample) and one.tid == tid,
+                   lambda time: time + by, CODE)
+
+
+def samples_later(case: Case, by: int) -> Changes:
+    return retimed(case, lambda one: isinstance(one, rd.Sample), lambda time: time + by, CODE)
+
+
+def all_later(case: Case, by: int) -> Changes:
+    return retimed(case, lambda one: True, lambda time: time + by, CODE)
+
+
 for by in (1, -1, 10, -10):
-    add("samples.thread.time.%+dms" % by, lambda case, by=by: retimed(
-        case, lambda one, tid=main_thread(case): isinstance(one, rd.Sample) and one.tid == tid,
-        lambda time: time + by * MS, CODE))
-    add("samples.all.time.%+dms" % by, lambda case, by=by: retimed(
-        case, lambda one: isinstance(one, rd.Sample), lambda time: time + by * MS, CODE))
-    add("records.all.time.%+dms" % by, lambda case, by=by: retimed(
-        case, lambda one: True, lambda time: time + by * MS, CODE))
+    add("samples.thread.time.%+dms" % by, partial(thread_later, by=by * MS))
+    add("samples.all.time.%+dms" % by, partial(samples_later, by=by * MS))
+    add("records.all.time.%+dms" % by, partial(all_later, by=by * MS))
 add("samples.all.time.x1.01", lambda case: retimed(
     case, lambda one: isinstance(one, rd.Sample),
     lambda time: case.window[0] + (time - case.window[0]) * 101 // 100, CODE))

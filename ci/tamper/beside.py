@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 import re
 import struct
 from typing import Callable
@@ -59,12 +60,10 @@ def zero_slot(case: Case) -> Changes:
     return with_slots(case, {len(case.truth.slots) // 2: bytes(T.SLOT)})
 
 
-def sealed(case: Case, number: int, field: int, change: Callable[[int], int], share: float) \
-        -> Changes:
-    """A field of some records, with the right seal."""
-    found = slots(case, number)
+def sealed(case: Case, number: int, field: int, change: Callable[[int], int]) -> Changes:
+    """A field of each third record, with the right seal."""
     new = {}
-    for index in found[::max(1, round(1 / share))] if share else found[len(found) // 2:][:1]:
+    for index in slots(case, number)[::3]:
         fields = list(case.truth.get(index))
         fields[field] = change(fields[field]) & (2**64 - 1 if field > 3 else 2**32 - 1)
         slot = bytearray(case.truth.slots[index])
@@ -89,13 +88,9 @@ FIELDS: dict[str, tuple[int, int, Callable[[int], int]]] = {
     "map.prot": (T.MAP, 8, lambda old: old ^ rd.EXECUTE),
     "protect.prot": (T.PROTECT, 8, lambda old: old ^ rd.EXECUTE),
     "file.inode": (T.FILE, 8, lambda old: old + 1),
-    "thread.maker": (T.THREAD_START, 6, lambda old: old + (1 << 32)),
 }
 for name, (number, field, change) in FIELDS.items():
-    for share_name, share in (("some", 0.3), ("one", 0.0)):
-        add("truth.%s.%s" % (name, share_name),
-            lambda case, number=number, field=field, change=change, share=share: sealed(
-                case, number, field, change, share))
+    add("truth." + name, partial(sealed, number=number, field=field, change=change))
 
 
 @kind("truth.doubled.load")
@@ -164,7 +159,6 @@ NOTES: dict[str, tuple[bytes, Callable[[int], int]]] = {
     "slack": (b"slack", lambda old: old + 1),
     "max_stack": (b"max_stack", lambda old: old + 1),
     "stack_dump": (b"stack_dump", lambda old: old + 8),
-    "cpus": (b"cpus", lambda old: 1 if old > 1 else 0),
     "task_clock": (b"task_clock", lambda old: 1 - old),
     "synth": (b"synth", lambda old: old + 1 & 3),
 }
@@ -172,12 +166,15 @@ for note_name, (key, value) in NOTES.items():
     add("watched." + note_name, noted("watched", key, value))
 add("watched.gone", lambda case: {"watched": None} if case.read("watched") else {})
 
-# What a capture says of itself, and its file shows.
-for key_name, by in (("frequency", 1), ("cpus", 1), ("samples", -1),
-                     ("samples", 1), ("counted", 10**9), ("first_enabled", -10**9),
-                     ("first_enabled", 10**9)):
+def raised(old: int, by: int) -> int:
+    return max(0, old + by)
+
+
+# What a capture says of itself, and its file or the runner shows.
+for key_name, by in (("frequency", 1), ("cpus", 1), ("samples", -1), ("samples", 1),
+                     ("counted", 10**9), ("first_enabled", -10**9), ("first_enabled", 10**9)):
     add("capture.%s.%+d" % (key_name, by), noted(
-        "capture", key_name.encode(), lambda old, by=by: max(0, old + by)))
+        "capture", key_name.encode(), partial(raised, by=by)))
 
 
 @kind("elf.swapped")

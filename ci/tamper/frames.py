@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 import struct
 from typing import Callable
 
@@ -91,8 +92,7 @@ for name, change in (
         ("gone", lambda kernel: []),
         ("user-address", lambda kernel: [*kernel, 0x1234]),
         ("zero", lambda kernel: [*kernel, 0])):
-    add("chain.kernel." + name, of_code(
-        lambda case, one, change=change: in_kernel(case, one, change), 1.0))
+    add("chain.kernel." + name, of_code(partial(in_kernel, change=change), 1.0))
 
 
 def markers(change: Callable[[User, int], User]) -> Callable[[Case, rd.Sample], rd.Sample]:

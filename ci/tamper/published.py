@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 import os
 import re
 import struct
@@ -205,27 +206,30 @@ def one_injected(change: Callable[[rd.Map], object], share: float = 0.3) \
     return lambda case: case.each(is_injected, change, share, WHAT, FILE)
 
 
-def later_copy(one: rd.Map) -> list[rd.Map]:
-    made = clone(one)
-    made.time = one.time + 1000
-    return [one, made]
-
-
 def other_file(one: rd.Map) -> rd.Map:
     made = clone(one)
     made.name = one.name + "x"
     return made
 
 
-add("injected.map.later-copy", one_injected(later_copy))
 add("injected.map.name", one_injected(other_file))
 add("injected.map.prot", one_injected(lambda one: clone(one, prot=rd.READ)))
 add("injected.map.longer", one_injected(lambda one: clone(one, size=one.size + 4096)))
-add("injected.map.sooner", one_injected(
-    lambda one: [setattr(made := clone(one), "time", max(1, one.time - 100_000_000)), made][1:]))
-for number, name in ((rd.COMM, "comm"), (rd.FORK, "fork"), (rd.EXIT, "exit")):
-    add("injected.%s.deleted" % name, lambda case, number=number, name=name: case.each(
-        lambda one: one.kind == number, lambda one: None, 1.0, name.upper() + " record", FILE))
+
+
+def sooner(one: rd.Map) -> rd.Map:
+    made = clone(one)
+    made.time = max(1, one.time - 100_000_000)
+    return made
+
+
+def gone(case: Case, number: int) -> Changes:
+    return case.each(lambda one: one.kind == number, lambda one: None, 1.0, "such record", FILE)
+
+
+add("injected.map.sooner", one_injected(sooner))
+for name, number in (("comm", rd.COMM), ("fork", rd.FORK), ("exit", rd.EXIT)):
+    add("injected.%s.deleted" % name, partial(gone, number=number))
 
 
 @kind("injected.map.names.swapped")

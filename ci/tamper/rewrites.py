@@ -10,12 +10,11 @@ import struct
 from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, clone
-from ci.tamper.jit import dump, perf_map, parts, joined
+from ci.tamper.jit import joined, parts, perf_map
 from ci.tamper.kinds import Absent, Changes, add, kind
 from ci.tamper.window import lines_of, packed
 from harness.selftest import run_directory as rd
 
-DEBUG_INFO = 2
 FINISHED_INIT, THREAD_MAP, CPU_MAP = 82, 73, 74
 WAKEUP = 48
 
@@ -59,18 +58,6 @@ harmless("elf.index.order", lines_reversed("elf/index"))
 harmless("perf-map.order", perf_map(lambda lines: lines[::-1]))
 harmless("perf-map.zeros", perf_map(lambda lines: [
     joined([b"0000" + parts(line)[0], b"0" + parts(line)[1], parts(line)[2]]) for line in lines]))
-
-
-def debug_info(case: Case, one: rd.Jitdump) -> None:
-    """Lines of no function that is there."""
-    for at in range(len(one.records), 0, -8):
-        record = struct.pack("<IIQQQ", DEBUG_INFO, 32, rd.Jitdump.time(one.records[at - 1]), 16, 0)
-        one.records.insert(at, bytearray(record))
-
-
-
-
-harmless("jitdump.debug-info", dump(debug_info))
 
 
 @kind("harmless.injected.again", harmless=True)

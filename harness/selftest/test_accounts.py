@@ -286,6 +286,13 @@ class Published(tv.Recorded):
         self.fails(self.exactly(1, "samples.injected", "changed"),
                    self.exactly(1, "inject.lost", "dropped"))
 
+    def test_name_that_injecting_forgets(self) -> None:
+        path = self.place(self.fixture, "injected.data")
+        injected = rd.PerfData.load(path)
+        injected.records.remove(next(one for one in injected.records if one.kind == COMM))
+        injected.save(path)
+        self.fails(self.exactly(1, "samples.injected", "changed"))
+
     def test_sample_that_injecting_names_worse(self) -> None:
         """A wrong name is worse than none: the record leads to another function's code."""
         path = self.place(self.fixture, "injected.data")
