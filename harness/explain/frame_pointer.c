@@ -131,10 +131,12 @@ static bool keeps_none(const struct jp_culprit *culprit)
  * samples. */
 static bool is_usual(const struct jp_culprit *culprit, uint64_t samples)
 {
-	enum { SOME = 20 };
+	enum { SOME = 20, FEW = 5 };
+	/* One of a dozen shows nothing. */
+	const uint64_t part = samples < FEW ? SOME / 2 : SOME;
 
 	return culprit->code == JP_CODE_SYSTEM || culprit->code == JP_CODE_LOADER ||
-	       (culprit->code == JP_CODE_LIBC && samples * SOME < culprit->image->samples);
+	       (culprit->code == JP_CODE_LIBC && samples * part < culprit->image->samples);
 }
 
 static int judge(struct jp_explain_view *view, const struct jp_culprit *culprit)
