@@ -164,7 +164,10 @@ static int prepare(struct packing *packing, const char *from, const char *stage,
 		return ret;
 	packing->output = jp_new_file_open(&packing->file, packing->options->output, 0600, err);
 	/* Judging begins anew: it forgets what was short here. */
-	return packing->output < 0 ? packing->output : jp_shortage(err->text, sizeof(err->text));
+	ret = packing->output < 0 ? packing->output : jp_shortage(err->text, sizeof(err->text));
+	if (ret)
+		jp_new_file_drop(&packing->file);
+	return ret;
 }
 
 /* Without them: reads what others wrote. @original: the case's folder, where nobody can put another
