@@ -344,8 +344,8 @@ class Node(Recording):
         self.map(LIBRARY, path, 9, size=0x1000, pgoff=0x1000, ino=os.stat(path).st_ino)
         self.map(LIBC, "/usr/lib/libc.so.6", 9, size=0x100000)
         self.entry, self.other = (
-            LIBRARY + int(re.search(rf"^([0-9a-f]+) T {name}$", process.must(["nm", path]),
-                                    re.M)[1], 16) - 0x1000 + 4  # type: ignore[index]
+            LIBRARY + int(re.findall(rf"^([0-9a-f]+) T {name}$", process.must(["nm", path]),
+                                     re.M)[0], 16) - 0x1000 + 4
             for name in ("Builtins_InterpreterEntryTrampoline", "other"))
 
     def test_called_by_it(self) -> None:

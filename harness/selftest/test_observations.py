@@ -6,6 +6,7 @@ stream is caught for what is wrong with it, and a bad line is named.
 Environment: O.
 """
 
+from functools import partial
 import json
 import os
 import re
@@ -22,6 +23,10 @@ from harness.selftest import observed, run_directory as rd
 from harness.selftest.scratch import FIXTURES, Folder, JITPROOF
 
 Change = Callable[[list[str]], str | None]
+
+
+def with_leaf(leaf: str, words: list[str]) -> str:
+    return " ".join(words[:4] + [leaf] + words[5:])
 
 
 class Observed(Folder):
@@ -115,8 +120,7 @@ class Healthy(Observed):
         for leaf, unnamed in (("?", 8), ("memcpy", 0)):
             shutil.rmtree(self.place("growth"), ignore_errors=True)
             self.tell("growth", "no-addresses", "no-mappings", names=True)
-            self.samples(lambda words, leaf=leaf: " ".join(
-                words[:4] + [leaf] + words[5:]), 5)  # type: ignore[misc]
+            self.samples(partial(with_leaf, leaf), 5)
             metrics = self.judge()["metrics"]
             self.assertEqual(metrics["names.unnamed"]["k"], unnamed)
             self.assertEqual(metrics["names.right"]["n"], 32 + unnamed)
