@@ -125,10 +125,15 @@ int jp_new_file_open(struct jp_new_file *file, const char *path, mode_t mode, st
 	return open_as(file, path, mode, true, err);
 }
 
-int jp_new_file_beside(struct jp_new_file *file, const char *path, mode_t mode,
-		       struct jp_error *err)
+int jp_new_file_at_once(const char *path, mode_t mode, struct jp_error *err)
 {
-	return open_as(file, path, mode, false, err);
+	struct jp_new_file file;
+	int fd = open_as(&file, path, mode, false, err);
+	int failed = fd < 0 ? fd : jp_new_file_keep(&file, err);
+
+	if (fd >= 0 && failed)
+		close(fd);
+	return failed ?: fd;
 }
 
 FILE *jp_new_file_stream(struct jp_new_file *file, const char *path, struct jp_error *err)

@@ -23,9 +23,9 @@ struct jp_new_file {
 /* Creates it, unless something else than a regular file is at @path. A descriptor for reading and
  * writing, which the caller closes; or -errno and a message. */
 int jp_new_file_open(struct jp_new_file *file, const char *path, mode_t mode, struct jp_error *err);
-/* The same, with a name beside @path that a kill does not take away: what cannot be made again. */
-int jp_new_file_beside(struct jp_new_file *file, const char *path, mode_t mode,
-		       struct jp_error *err);
+/* A descriptor of one that takes its place at once, empty: for what cannot be made again, and is of
+ * use as far as it came. */
+int jp_new_file_at_once(const char *path, mode_t mode, struct jp_error *err);
 /* The first, to write text into; NULL and a message. */
 FILE *jp_new_file_stream(struct jp_new_file *file, const char *path, struct jp_error *err);
 /* It is whole and closed, and takes the place of what is at its path. 0, or -errno and a message:

@@ -14,8 +14,7 @@ enum { BUFFER = 1 << 20 };
 struct jp_output {
 	int fd, error;
 	char *path;
-	struct jp_new_file file; /* of jp_output_create() */
-	uint64_t at;             /* file offset of the buffer's first byte */
+	uint64_t at; /* file offset of the buffer's first byte */
 	size_t used;
 	unsigned char buffer[BUFFER];
 };
@@ -48,7 +47,7 @@ struct jp_output *jp_output_create(const char *path, struct jp_error *err)
 
 	if (!output)
 		return NULL;
-	output->fd = jp_new_file_beside(&output->file, output->path, 0600, err);
+	output->fd = jp_new_file_at_once(path, 0600, err);
 	if (output->fd >= 0)
 		return output;
 	jp_output_abandon(output);
@@ -136,8 +135,6 @@ int jp_output_close(struct jp_output *output, struct jp_error *err)
 		error = errno;
 	if (error)
 		jp_fail(err, error, "%s: cannot be written: %s", output->path, strerror(error));
-	else if (output->file.path)
-		error = -jp_new_file_keep(&output->file, err);
 	jp_output_abandon(output);
 	return -error;
 }
@@ -148,7 +145,6 @@ void jp_output_abandon(struct jp_output *output)
 		return;
 	if (output->fd >= 0)
 		close(output->fd);
-	jp_new_file_drop(&output->file);
 	free(output->path);
 	free(output);
 }

@@ -14,8 +14,7 @@
  */
 struct jp_output;
 
-/* For the regular file @path, which it becomes when it is closed whole; until then it is beside it,
- * and stays there should we be killed (new_file.h). */
+/* A new regular file @path, in the place of one that was there. */
 struct jp_output *jp_output_create(const char *path, struct jp_error *err);
 /* Takes over @fd of an empty file; @path is for messages. NULL: no memory, @fd is closed. */
 struct jp_output *jp_output_adopt(int fd, const char *path, struct jp_error *err);

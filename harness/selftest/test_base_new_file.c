@@ -60,17 +60,17 @@ static void not_whole(const char *path)
 	check(holds(path, "new") && entries() == 1, "goes, and the old one stays");
 }
 
-/* What must not be lost with a kill can be seen; it takes its name as the other does. */
-static void beside(const char *path)
+/* What must not be lost with a kill has its name from the start. */
+static void at_once(const char *path)
 {
-	struct jp_new_file file;
 	struct jp_error err = {""};
-	jp_cleanup_close int fd = jp_new_file_beside(&file, path, 0600, &err);
+	jp_cleanup_close int old = open(path, O_RDONLY | O_CLOEXEC);
+	jp_cleanup_close int fd = jp_new_file_at_once(path, 0600, &err);
+	char byte;
 
-	check(fd >= 0 && !jp_file_write(fd, "more", 4) && entries() == 2 && holds(path, "new"),
-	      "beside the old one %s", err.text);
-	check(!jp_new_file_keep(&file, &err) && entries() == 1 && holds(path, "more"),
-	      "then there");
+	check(fd >= 0 && entries() == 1 && holds(path, ""), "there, empty %s", err.text);
+	check(!jp_file_write(fd, "more", 4) && holds(path, "more"), "and what is written so far");
+	check(read(old, &byte, 1) == 1 && byte == 'n', "who has the old one open keeps it");
 }
 
 /* It lands where its folder was when it was begun, whatever is put there since. */
@@ -120,7 +120,7 @@ int main(void)
 
 	whole(path);
 	not_whole(path);
-	beside(path);
+	at_once(path);
 	swapped();
 	refused(path);
 	return check_done();

@@ -168,8 +168,8 @@ class Command(unittest.TestCase):
                                ":1: publish 'map:'"),
                               ("case a check : bad : attach : publish=maps\n",
                                ":1: publish 'maps'"),
-                              ("case a check : bad : attach : publish=map:late\n",
-                               ":1: publish 'map:late'"),
+                              ("case a check : bad : attach : publish=map:never\n",
+                               ":1: publish 'map:never'"),
                               ("case a check : bad : attach\n" * 2, ":2: second case 's/a'"),
                               ("table t | c\nrow r | a\n", "no case 's/a'")):
             with tempfile.TemporaryDirectory() as folder:

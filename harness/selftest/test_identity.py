@@ -116,7 +116,7 @@ class Identity(Recorded):
             for change, said in ((removed, f"{name}.missing: 1 with cause no-record"),
                                  (twice, rf"{name}.records: 1 with cause (twice|other-time)"),
                                  (later, rf"{name}.records: 1 with cause (other-time|twice)"),
-                                 (field(0), rf"{name}.records: 1 with cause unknown"),
+                                 (field(0), rf"{name}.records: 1 with cause (unknown|other-process)"),
                                  (field(4), rf"{name}.records: 1 with cause other-parent"),
                                  (field(12), rf"{name}.records: 1 with cause other-parent")):
                 with self.subTest(name, said=said):
@@ -130,7 +130,7 @@ class Identity(Recorded):
         def invented_thread(perf: rd.PerfData) -> None:
             sample = perf.samples()[10]
             perf.insert(perf.fork(sample.pid, sample.pid, sample.time, 4_000_000))
-        self.changed(invented_process, r"tasks\.strangers: 10 with cause unknown")
+        self.changed(invented_process, r"tasks\.strangers: 10 with cause other-process")
         self.changed(invented_thread, r"fork\.records: 1 with cause unknown")
 
     def test_truth_without_a_name(self) -> None:
