@@ -298,5 +298,9 @@ int jp_judge(const struct jp_evidence *evidence, const struct jp_asked *asked,
 	for (size_t i = 0; i < judging.nr_sides; i++)
 		free_side(&judging.sides[i]);
 	jp_spans_free(&judging.truth);
+	if (failed) {
+		jp_findings_free(&judgement->findings);
+		jp_findings_free(&judgement->again);
+	}
 	return failed;
 }

@@ -116,7 +116,8 @@ class Identity(Recorded):
             for change, said in ((removed, f"{name}.missing: 1 with cause no-record"),
                                  (twice, rf"{name}.records: 1 with cause (twice|other-time)"),
                                  (later, rf"{name}.records: 1 with cause (other-time|twice)"),
-                                 (field(0), rf"{name}.records: 1 with cause (unknown|other-process)"),
+                                 (field(0),
+                                  rf"{name}.records: 1 with cause (unknown|other-process)"),
                                  (field(4), rf"{name}.records: 1 with cause other-parent"),
                                  (field(12), rf"{name}.records: 1 with cause other-parent")):
                 with self.subTest(name, said=said):
