@@ -5,9 +5,6 @@
 
 #include "harness/model/space/mapping_name.h"
 
-/* Of a record's flags, which are those of mmap() (harness/format/perfdata/encode.h). */
-enum { SHARED = 1, SHARING = 3 };
-
 /* What a record tells. */
 struct told {
 	const struct jp_mapping *mapping;
@@ -42,7 +39,7 @@ static const char *differs_from_none(const struct jp_executable *truth, const st
 	const struct jp_mapping *known = told->mapping;
 	uint64_t offset = known->pgoff + (addr - known->start);
 
-	if (told->sharing && (known->flags & SHARING) == SHARED)
+	if (told->sharing && jp_mapping_is_shared(known->flags))
 		return "sharing";
 	if (!told->any_offset && offset != addr && offset != addr - truth->moved)
 		return "offset";
@@ -65,7 +62,7 @@ static const char *differs(const struct jp_memory *memory, const struct jp_execu
 		return "kind";
 	if (!line)
 		return nameless(backing) ? differs_from_none(truth, told, addr) : NULL;
-	if (told->sharing && ((known->flags & SHARING) == SHARED) != (line->shared == 's'))
+	if (told->sharing && jp_mapping_is_shared(known->flags) != (line->shared == 's'))
 		return "sharing";
 	if (!nameless(backing) && !jp_mapping_same_name(known->name, line->name))
 		return "name";

@@ -17,4 +17,12 @@ const char *jp_mapping_record_differs(const struct jp_memory *memory,
 				      const struct jp_executable *truth,
 				      const struct jp_event *record, uint64_t addr);
 
+/* Of a record's flags, which are those of mmap() (harness/format/perfdata/encode.h). */
+static inline bool jp_mapping_is_shared(uint32_t flags)
+{
+	enum { SHARED = 1, SHARING = 3 };
+
+	return (flags & SHARING) == SHARED;
+}
+
 #endif

@@ -13,6 +13,7 @@
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/executable_load.h"
 #include "validators/digest.h"
+#include "validators/mapping_compare.h"
 
 struct shown {
 	struct jp_view *view;
@@ -66,9 +67,10 @@ static uint64_t true_until(const struct shown *shown, const struct jp_snapshot *
 
 /* What a record that was made of a line says. Of what has no name: "//anon". */
 static uint64_t digest_of(uint32_t pid, uint64_t start, uint64_t end, uint64_t offset,
-			  uint64_t prot, uint64_t maj, uint64_t min, uint64_t ino, const char *name)
+			  uint64_t prot, bool shared, uint64_t maj, uint64_t min, uint64_t ino,
+			  const char *name)
 {
-	const uint64_t words[] = {pid, start, end, offset, prot, maj, min, ino};
+	const uint64_t words[] = {pid, start, end, offset, prot, shared, maj, min, ino};
 
 	return jp_digest(jp_digest(0, words, sizeof(words)), name, strlen(name));
 }
@@ -96,7 +98,8 @@ static int see(struct jp_view *view, const struct jp_event *event)
 		return 0;
 	return jp_map_at(&shown->told,
 			 digest_of(event->pid, event->map.addr, event->map.addr + event->map.len,
-				   event->map.pgoff, event->map.prot, event->map.maj,
+				   event->map.pgoff, event->map.prot,
+				   jp_mapping_is_shared(event->map.flags), event->map.maj,
 				   event->map.min, event->map.ino, event->map.name),
 			 sizeof(uint64_t))
 		       ? 0
@@ -110,9 +113,10 @@ static bool is_told(const struct shown *shown, const struct jp_snapshot *snapsho
 		strcmp(shown->view->evidence->info.policy, jp_synth_text(JP_SYNTH_PATHS)) == 0;
 
 	return !shown->all_told || (paths && !*line->name) ||
-	       jp_map_find(&shown->told, digest_of(snapshot->pid, line->start, line->end,
-						   line->offset, line->prot, line->maj, line->min,
-						   line->ino, *line->name ? line->name : "//anon"));
+	       jp_map_find(&shown->told,
+			   digest_of(snapshot->pid, line->start, line->end, line->offset,
+				     line->prot, line->shared == 's', line->maj, line->min,
+				     line->ino, *line->name ? line->name : "//anon"));
 }
 
 static int except(struct shown *shown, const char *metric, const char *cause,

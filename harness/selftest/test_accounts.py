@@ -127,6 +127,12 @@ class Attached(tv.Recorded):
                           self.exactly(1, "snapshots.missing", "not-told"))
         self.only(text, "snapshots.invented", "snapshots.missing")
 
+    def test_a_line_shared_that_is_private(self) -> None:
+        self.edit("maps", lambda text: "".join(
+            line.replace("r-xp", "r-xs") if "/libz.so" in line else line
+            for line in text.splitlines(True)))
+        self.fails(self.exactly(1, "snapshots.missing", "not-told"))
+
     def test_a_line_that_no_record_tells(self) -> None:
         for record in self.perf.maps():
             if record.name == "[vsyscall]":
