@@ -198,7 +198,7 @@ int main(int argc, char **argv)
 #else
 int main(void)
 {
-	check(true, "nothing # SKIP AddressSanitizer has an allocator of its own");
+	check(true, "nothing # SKIP the sanitizer has an allocator of its own");
 	return check_done();
 }
 #endif
