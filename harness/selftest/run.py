@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-SECONDS = 120
+SECONDS = 300
 
 
 # They watch nothing, so it is all one to them what runs beside them.
