@@ -171,7 +171,7 @@ static int opened(int fd)
 /* The mode is there only where a file may be made. */
 static int mode_of(int flags, va_list more)
 {
-	return flags & O_CREAT ? va_arg(more, int) : 0;
+	return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(more, int) : 0;
 }
 
 int __wrap_open(const char *path, int flags, ...)
