@@ -15,9 +15,11 @@ import time
 SECONDS = 300
 
 
-# They watch nothing, so it is all one to them what runs beside them.
-JUDGING = ("test_accounts.py", "test_conformance.py", "test_engines.py", "test_inject.py",
-           "test_ktap_check.py", "test_order.py", "test_validators.py")
+# They judge no capture of their own, so it is all one to them what runs beside them. The longest
+# begin first.
+BESIDE = ("test_sanitized.py", "test_killed.py", "test_order.py", "test_validators.py",
+          "test_accounts.py", "test_conformance.py", "test_engines.py", "test_inject.py",
+          "test_ktap_check.py")
 
 
 def run(path: str) -> tuple[int, int, int, str, float]:
@@ -90,8 +92,10 @@ def main() -> int:
         return 99
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         # What feeds changed input waits for nothing and nobody: side by side, before the others.
-        early = {path: pool.submit(run, path) for path in sys.argv[1:]
-                 if "/fuzz_" in path or os.path.basename(path) in JUDGING}
+        by_name = {os.path.basename(path): path for path in sys.argv[1:]}
+        first = [by_name[name] for name in BESIDE if name in by_name]
+        early = {path: pool.submit(run, path)
+                 for path in first + [path for path in sys.argv[1:] if "/fuzz_" in path]}
         concurrent.futures.wait(early.values())
     for path in sys.argv[1:]:
         passed, failed, skipped, output, seconds = \
