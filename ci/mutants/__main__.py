@@ -98,7 +98,7 @@ def attempt(options: argparse.Namespace, waiting: list[Mutant], progress: table.
 
 def is_at(mutant: Mutant, text: str) -> bool:
     """Whether @text is the end of its FILE:LINE, or part of its FILE."""
-    return text in mutant.file or ("%s:%d" % (mutant.file, mutant.line + 1)).endswith("/" + text)
+    return text in mutant.file or ("/%s:%d" % (mutant.file, mutant.line + 1)).endswith("/" + text)
 
 
 def main_of(options: argparse.Namespace) -> int:
