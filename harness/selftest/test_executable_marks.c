@@ -24,6 +24,7 @@ struct told_act {
  * @close 0: it stays. */
 struct piece {
 	uint64_t start, end, open, close;
+	uint64_t moved; /* so far from where it was mapped */
 };
 
 #define ACT(kind, from, until, ...)                                                                \
@@ -67,6 +68,10 @@ static const struct story {
 	 NULL,
 	 {MAP(10, 25, 0x1000, 0x2000, X), MAPS(20, 30, "")},
 	 {{0x1000, 0x3000, 10, 0}}},
+	{.what = "one that began as the reading ended",
+	 NULL,
+	 {MAP(30, 40, 0x1000, 0x2000, X), MAPS(20, 30, "1000-3000 r-xp 0 0:0 0 \n")},
+	 {{0x1000, 0x3000, 30, 0}}},
 	{.what = "one in the middle of a line meanwhile",
 	 NULL,
 	 {MAPS(5, 6, "1000-5000 r-xp 0 0:0 0 \n"), MAP(10, 25, 0x2000, 0x1000, X),
@@ -79,7 +84,7 @@ static const struct story {
 	 NULL,
 	 {MAP(1, 2, 0x1000, 0x1000, X), REMAP(10, 25, 0x1000, 0x1000, 0x8000, 0x2000),
 	  MAPS(20, 30, "1000-2000 r-xp 0 0:0 0 \n")},
-	 {{0x1000, 0x2000, 1, 10}, {0x8000, 0xa000, 10, 0}}},
+	 {{0x1000, 0x2000, 1, 10}, {0x8000, 0xa000, 10, 0, 0x7000}}},
 	{.what = "what one mark saw is gone at the next",
 	 NULL,
 	 {MAPS(10, 11, "1000-3000 r-xp 0 0:0 0 \n"), MAPS(20, 21, "")},
@@ -109,7 +114,13 @@ static const struct story {
 	{.what = "what shrinks as it moves",
 	 NULL,
 	 {MAP(1, 2, 0x1000, 0x3000, X), REMAP(3, 4, 0x1000, 0x3000, 0x8000, 0x1000)},
-	 {{0x1000, 0x4000, 1, 3}, {0x8000, 0x9000, 3, 0}}},
+	 {{0x1000, 0x4000, 1, 3}, {0x8000, 0x9000, 3, 0, 0x7000}}},
+	{.what = "a move, and all of it back",
+	 NULL,
+	 {MAPS(1, 2, "1000-2000 r-xp 5000 8:1 5 /a\n"), REMAP(3, 4, 0x1000, 0x1000, 0x8000, 0x1000),
+	  REMAP(5, 6, 0x8000, 0x1000, 0x1000, 0x1000),
+	  MAPS(10, 11, "1000-2000 r-xp 5000 8:1 5 /a\n")},
+	 {{0x1000, 0x2000, 0, 3}, {0x8000, 0x9000, 3, 5, 0x7000}, {0x1000, 0x2000, 5, 0}}},
 	{.what = "an unmapping of nothing",
 	 "unmaps 1000-2000 at 7, and nothing mapped it",
 	 {UNMAP(7, 8, 0x1000, 0x1000)}},
@@ -164,7 +175,7 @@ static bool has(const struct jp_executables *all, const struct piece *piece)
 		const struct jp_executable *one = &all->list[i];
 
 		if (one->start == piece->start && one->end == piece->end &&
-		    one->open_before == piece->open &&
+		    one->open_before == piece->open && one->moved == piece->moved &&
 		    one->close_before == (piece->close ?: UINT64_MAX))
 			return true;
 	}
