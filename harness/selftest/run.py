@@ -17,9 +17,10 @@ SECONDS = 300
 
 # They judge no capture of their own, so it is all one to them what runs beside them. The longest
 # begin first.
-BESIDE = ("test_sanitized.py", "test_killed.py", "test_order.py", "test_validators.py",
-          "test_accounts.py", "test_conformance.py", "test_engines.py", "test_inject.py",
-          "test_ktap_check.py")
+BESIDE = ("test_sanitized.py", "test_killed.py", "test_order.py", "test_accounts.py",
+          "test_validators_maps.py", "test_validators_evidence.py", "test_validators.py",
+          "test_validators_controls.py", "test_validators_stacks.py", "test_conformance.py",
+          "test_engines.py", "test_inject.py", "test_ktap_check.py")
 
 
 def run(path: str) -> tuple[int, int, int, str, float]:

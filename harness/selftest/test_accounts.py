@@ -14,13 +14,13 @@ from typing import Callable
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files
 from harness.selftest import run_directory as rd
-from harness.selftest import test_validators as tv
+from harness.selftest.recorded import Recorded
 
 FORK, COMM = rd.FORK, rd.COMM
 CONFIG = 8  # of struct perf_event_attr
 
 
-class Attached(tv.Recorded):
+class Attached(Recorded):
     """A capture of ours of a process with two threads that ran already."""
 
     fixture = "clock"
@@ -163,7 +163,7 @@ class Attached(tv.Recorded):
         self.fails(self.exactly(1, "comm.records", "unknown"))
 
 
-class Launched(tv.Recorded):
+class Launched(Recorded):
     """Each record came live, and its file is kept."""
 
     fixture = "mappings"
@@ -260,7 +260,7 @@ class Launched(tv.Recorded):
         self.fails(self.exactly(1, "elf.files", "unreadable"))
 
 
-class Published(tv.Recorded):
+class Published(Recorded):
     """What a process published, and what injecting made of that: no sample needs each line."""
 
     fixture = "reuse"

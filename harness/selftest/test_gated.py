@@ -16,11 +16,11 @@ import unittest
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest import run_directory as rd
-from harness.selftest import test_validators as tv
+from harness.selftest.recorded import PAGE, Recorded, judge
 from harness.selftest.scratch import Folder, JITPROOF
 
 
-class Gated(tv.Recorded):
+class Gated(Recorded):
     fixture = "gated"
 
     def intervals(self) -> list[tuple[int, int, int]]:
@@ -67,7 +67,7 @@ class Gated(tv.Recorded):
     def test_another_offset_of_the_same_file(self) -> None:
         record = [one for one in self.backfilled(self.intervals()[1][0])
                   if one.name.endswith("/jitproof")][0]
-        record.pgoff += tv.PAGE
+        record.pgoff += PAGE
         self.only(self.fails(self.exactly(1, "gated.older", "no-record")), "gated.older")
 
     def test_deleted_is_one_name_more(self) -> None:
@@ -238,7 +238,7 @@ class Live(Folder):
         first = re.findall(r"(?m)^process \S+ (\d+) (\d+)", listed)[0]
         self.write(re.sub(r"(?m)^(process .*) \S+$", r"\1 other", listed), "run", "live", "one",
                    "intervals")
-        self.assertRegex(tv.judge(folder)[1], "gated.listed: 2 with cause other-text")
+        self.assertRegex(judge(folder)[1], "gated.listed: 2 with cause other-text")
         self.write(listed, "run", "live", "one", "intervals")
         perf = rd.PerfData.load(os.path.join(folder, "perf.data"))
         made = [one for one in perf.records
@@ -246,7 +246,7 @@ class Live(Folder):
         self.assertEqual(len(made), 1)
         made[0].misc ^= rd.COMM_EXEC
         perf.save(os.path.join(folder, "perf.data"))
-        self.assertRegex(tv.judge(folder)[1], "gated.anew: 1 with cause no-exec")
+        self.assertRegex(judge(folder)[1], "gated.anew: 1 with cause no-exec")
 
     def test_workload_that_fails(self) -> None:
         text = self.run_case("fork_exec --tasks=2 --busy=80 --replace=/nonexistent : "

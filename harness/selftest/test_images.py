@@ -11,13 +11,13 @@ import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from harness.selftest import run_directory as rd
-from harness.selftest import test_validators as tv
+from harness.selftest.recorded import PAGE, Recorded
 
 LAUNCH, FORK, EXEC = 0, 1, 3
 IDENTITY = "00" * 20
 
 
-class Images(tv.Recorded):
+class Images(Recorded):
     """The truth of the fixture, told of its program."""
 
     def setUp(self) -> None:
@@ -48,7 +48,7 @@ class Images(tv.Recorded):
         record = self.program
         major, minor = struct.unpack_from("<II", record.body, 32)
         device = device or (major << 20 | minor)
-        self.put(rd.Truth.FILE, time, record.start if addr is None else addr, tv.PAGE,
+        self.put(rd.Truth.FILE, time, record.start if addr is None else addr, PAGE,
                  record.ino if ino is None else ino,
                  device << 32 | self.text(f"{IDENTITY} {name or record.name}"), pid=pid)
 
@@ -108,7 +108,7 @@ class Images(tv.Recorded):
 
     def test_unmapped_is_not_missed(self) -> None:
         self.file(self.born)
-        self.put(rd.Truth.UNMAP, self.born + 1, self.program.start, tv.PAGE)
+        self.put(rd.Truth.UNMAP, self.born + 1, self.program.start, PAGE)
         self.perf.records.remove(self.program)
         self.assertNotRegex(self.judge()[1], r"files\.")
 
@@ -116,10 +116,10 @@ class Images(tv.Recorded):
         """What the truth calls a file's code and the capture calls anonymous."""
         middle = self.middle()
         late = [sample for sample in self.perf.samples() if sample.time > middle]
-        page = late[0].regs[rd.X86_IP] & -tv.PAGE
+        page = late[0].regs[rd.X86_IP] & -PAGE
         # Those in the kernel have an address of their own.
         inside = [sample for sample in late if sample.misc & 7 == 2 and
-                  sample.regs[rd.X86_IP] & -tv.PAGE == page]
+                  sample.regs[rd.X86_IP] & -PAGE == page]
         self.file(middle, addr=page)
         self.fails(self.exactly(1, "files.identity", "no-file"),
                    self.exactly(len(inside), "files.credited", "no-file"))
@@ -138,7 +138,7 @@ class Images(tv.Recorded):
         self.put(rd.Truth.PROCESS_START, middle + 1000000, self.pid, EXEC, pid=child)
         self.put(rd.Truth.PROCESS_EXIT, middle + 2000000, pid=child)
         self.perf.insert(self.perf.fork(child, self.pid, middle))
-        self.perf.insert(self.perf.map(child, 0x400000, tv.PAGE, "/new", middle + 1000001))
+        self.perf.insert(self.perf.map(child, 0x400000, PAGE, "/new", middle + 1000001))
         self.perf.sort()
         text = self.fails(self.exactly(1, "processes.nameless", "no-comm"))
         self.assertRegex(text, rf"pid {child} from \d+: started by an exec")

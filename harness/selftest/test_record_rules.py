@@ -12,12 +12,12 @@ import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from harness.selftest import run_directory as rd
-from harness.selftest import test_validators as tv
+from harness.selftest.recorded import Recorded
 
 KSYMBOL = 17
 
 
-class Rules(tv.Recorded):
+class Rules(Recorded):
     fixture = "mappings"
 
     def bad(self, count: int, cause: str) -> None:
@@ -113,11 +113,6 @@ class Rules(tv.Recorded):
         self.assertNotIn("other-kernel-chain", self.judge()[1])
         sample.chain.insert(2, 0x1234)
         self.fails(self.exactly(1, "modes.bad", "other-kernel-chain"))
-
-
-# The classes that it builds on have tests of their own.
-def load_tests(loader: unittest.TestLoader, *unused: object) -> unittest.TestSuite:
-    return loader.loadTestsFromTestCase(Rules)
 
 
 if __name__ == "__main__":
