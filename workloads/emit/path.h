@@ -2,6 +2,8 @@
 #ifndef JP_WORKLOADS_PATH_H
 #define JP_WORKLOADS_PATH_H
 
+#include <semaphore.h>
+
 #include "workloads/emit/emitter.h"
 
 /* A path: functions that call each other, outermost first, with their loop lengths. */
@@ -22,6 +24,9 @@ void jp_path_free(struct jp_path *path);
 /* Runs it once on the calling thread: enter, run, leave. The thread's native roots (both methods)
  * are recorded at its first run from here. */
 void jp_path_run(const struct jp_path *path);
+/* The calling thread posts @inside once, when it is inside its next path; NULL: no more. What it
+ * was to post before and did not. */
+sem_t *jp_path_tell(sem_t *inside);
 /* Runs @paths in turn for @ns, however long one takes on this machine. */
 void jp_paths_run(const struct jp_path *paths, size_t count, uint64_t ns);
 

@@ -2,8 +2,7 @@
 #ifndef JP_WORKLOADS_PROCESS_H
 #define JP_WORKLOADS_PROCESS_H
 
-#include <stdint.h>
-#include <sys/types.h>
+#include "workloads/emit/child.h"
 
 /*
  * How a workload makes processes, with the truth right: each has its start in the truth, bracketed,
@@ -22,16 +21,6 @@ enum jp_birth {
 const char *jp_birth_text(enum jp_birth birth);
 /* JP_BIRTHS: no such. */
 enum jp_birth jp_birth_find(const char *text);
-
-struct jp_child {
-	pid_t pid;        /* as its maker sees it; 0: none, or reaped */
-	uint32_t outside; /* as the truth has it */
-	int pidfd;        /* -1: the kernel has none */
-	int ready;        /* we read what it says */
-	int control;      /* we write what it shall do */
-	uint64_t forked;  /* ns: it was not there before */
-	struct jp_child *next;
-};
 
 /* What a fork may ask for beyond fork(2). */
 struct jp_fork {

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Threads that run paths until they are stopped. */
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "workloads/emit/path.h"
+#include "workloads/emit/thread.h"
+#include "workloads/emit/workload.h"
+
+/* A thread that runs paths. */
+struct runner {
+	struct runner *next;
+	pthread_t thread;
+	const struct jp_path *paths; /* NULL: those that @choose gives */
+	size_t count;
+	jp_path_next choose;
+	void *context;
+	atomic_int stop;
+	sem_t inside;
+};
+static struct runner *runners; /* touched by the main thread only */
+
+static const struct jp_path *next_path(struct runner *runner, size_t turn)
+{
+	if (jp_handshake_stopping() || atomic_load(&runner->stop))
+		return NULL;
+	return runner->choose ? runner->choose(runner->context, turn)
+			      : &runner->paths[turn % runner->count];
+}
+
+/* Bytes of its stack that each thread writes to before its first path. */
+static size_t touched;
+
+void jp_path_touch(size_t bytes)
+{
+	touched = bytes;
+}
+
+/* Once its frame is gone the pages below are there. */
+static void __attribute__((noinline)) touch(size_t bytes)
+{
+	volatile char *area = __builtin_alloca(bytes);
+
+	for (size_t i = 0; i < bytes; i += 4096)
+		area[bytes - 1 - i] = 0;
+}
+
+static void *run_paths(void *arg)
+{
+	struct runner *runner = arg;
+	const struct jp_path *path;
+
+	jp_path_tell(&runner->inside);
+	if (touched)
+		touch(touched);
+	for (size_t i = 0; (path = next_path(runner, i)); i++)
+		jp_path_run(path);
+	if (jp_path_tell(NULL)) /* told to stop before the first path */
+		sem_post(&runner->inside);
+	return NULL;
+}
+
+static int start_runner(const struct runner *of)
+{
+	struct runner *runner = malloc(sizeof(*runner));
+	int ret;
+
+	if (!runner)
+		return -ENOMEM;
+	*runner = *of;
+	sem_init(&runner->inside, 0, 0);
+	ret = jp_thread_make(&runner->thread, run_paths, runner);
+	if (ret) {
+		free(runner);
+		return ret;
+	}
+	runner->next = runners;
+	runners = runner;
+	while (sem_wait(&runner->inside) < 0 && errno == EINTR)
+		;
+	return 0;
+}
+
+int jp_path_thread(const struct jp_path *paths, size_t count)
+{
+	return start_runner(&(struct runner){.paths = paths, .count = count});
+}
+
+int jp_path_thread_by(jp_path_next next, void *context)
+{
+	return start_runner(&(struct runner){.choose = next, .context = context});
+}
+
+unsigned jp_path_stop(const struct jp_path *paths)
+{
+	struct runner **at = &runners;
+	unsigned stopped = 0;
+
+	for (struct runner *runner = runners; runner; runner = runner->next)
+		if (!paths || runner->paths == paths)
+			atomic_store(&runner->stop, 1);
+	while (*at) {
+		struct runner *runner = *at;
+
+		if (!atomic_load(&runner->stop)) {
+			at = &runner->next;
+			continue;
+		}
+		jp_thread_join(runner->thread, NULL);
+		*at = runner->next;
+		sem_destroy(&runner->inside);
+		free(runner);
+		stopped++;
+	}
+	return stopped;
+}
+
+int jp_path_serve(const char *workload, int failed, const struct jp_step *steps, void *context)
+{
+	if (!failed)
+		jp_handshake(steps, context);
+	jp_path_stop(NULL);
+	return jp_handshake_status(workload, failed);
+}
+
+void jp_path_forked(void)
+{
+	while (runners) {
+		struct runner *runner = runners;
+
+		runners = runner->next;
+		free(runner);
+	}
+	jp_path_tell(NULL);
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/base/arguments.h"
+#include "workloads/emit/process.h"
+#include "workloads/emit/publish.h"
+#include "workloads/emit/thread.h"
+#include "workloads/emit/workload.h"
+
+extern char **environ;
+
+static const char *const fork_times[JP_BIRTHS] = {
+	[JP_BIRTH_FORK_EXEC] = "fork+exec",
+	[JP_BIRTH_VFORK_EXEC] = "vfork+exec",
+	[JP_BIRTH_SPAWN] = "posix_spawn",
+	[JP_BIRTH_THREAD_EXEC] = "thread-exec",
+};
+
+const char *jp_birth_text(enum jp_birth birth)
+{
+	return birth < JP_BIRTHS ? fork_times[birth] : "?";
+}
+
+enum jp_birth jp_birth_find(const char *text)
+{
+	unsigned birth = 0;
+
+	while (birth < JP_BIRTHS && strcmp(fork_times[birth], text))
+		birth++;
+	return birth;
+}
+
+/* What the new image is told. */
+struct next_image {
+	char file[PATH_MAX];
+	struct jp_arguments arguments;
+	char *started, *by; /* two of them, with room for ROOM bytes */
+	int error[2];       /* errno of a failed exec; end of file: it did not fail */
+};
+
+enum { ROOM = 48 };
+
+/* A word that is written when it is known. */
+static char *add_room(struct jp_arguments *arguments)
+{
+	jp_arguments_add(arguments, "%*s", ROOM - 1, "");
+	return arguments->failed ? NULL : arguments->list[arguments->count - 1];
+}
+
+static int find_file(struct next_image *image, const char *file)
+{
+	static const char program[] = "/proc/self/exe";
+	ssize_t length;
+
+	if (file)
+		length = snprintf(image->file, sizeof(image->file), "%s", file);
+	else
+		length = readlink(program, image->file, sizeof(image->file) - 1);
+	if (length < 0 || length >= (ssize_t)sizeof(image->file))
+		return -ENAMETOOLONG;
+	image->file[length] = '\0';
+	if (!file && access(image->file, X_OK)) /* replaced or removed since it was started */
+		strcpy(image->file, program);
+	return 0;
+}
+
+static int describe_image(struct next_image *image, const char *file, const char *const *argv,
+			  const int theirs[2])
+{
+	const struct jp_handshake_setup *setup = jp_handshake_setup();
+	const struct jp_truth_task_ids self = jp_truth_self();
+	struct jp_arguments *arguments = &image->arguments;
+
+	jp_arguments_add(arguments, "jitproof");
+	jp_arguments_add(arguments, "workload");
+	jp_arguments_add(arguments, "%s", argv[0]);
+	jp_arguments_add(arguments, "--truth=%s", setup->truth);
+	jp_arguments_add(arguments, "--seed=%" PRIu64, setup->seed);
+	jp_arguments_add(arguments, "--ready-fd=%d", theirs[0]);
+	jp_arguments_add(arguments, "--control-fd=%d", theirs[1]);
+	if (jp_truth_outside_proc() >= 0)
+		jp_arguments_add(arguments, "--outside-proc=%d", jp_truth_outside_proc());
+	image->started = add_room(arguments);
+	image->by = add_room(arguments);
+	jp_arguments_add(arguments, "--parent=%u:%u", self.pid, self.tid);
+	if (jp_publish_how())
+		jp_arguments_add(arguments, "--publish=%s", jp_publish_how());
+	if (jp_publish_how() && jp_publish_dir())
+		jp_arguments_add(arguments, "--publish-dir=%s", jp_publish_dir());
+	jp_arguments_add_all(arguments, (char *const *)argv + 1);
+	return arguments->failed ? -ENOMEM : find_file(image, file);
+}
+
+static void stamp(struct next_image *image, uint32_t by)
+{
+	snprintf(image->by, ROOM, "--exec-tid=%u", by);
+	snprintf(image->started, ROOM, "--started=%" PRIu64, jp_clock_now());
+}
+
+static void *become(void *arg)
+{
+	struct next_image *image = arg;
+	int code;
+
+	stamp(image, jp_truth_self().tid);
+	execv(image->file, image->arguments.list);
+	code = errno;
+	if (write(image->error[1], &code, sizeof(code)) != sizeof(code))
+		code = EIO; /* the status tells */
+	jp_child_end(127);
+}
+
+/* The child's side; a vfork child too, so it touches little. */
+static void __attribute__((noreturn))
+exec_child(struct next_image *image, bool thread, const int theirs[2])
+{
+	pthread_t other;
+
+	fcntl(theirs[0], F_SETFD, 0);
+	fcntl(theirs[1], F_SETFD, 0);
+	if (jp_truth_outside_proc() >= 0)
+		fcntl(jp_truth_outside_proc(), F_SETFD, 0);
+	if (!thread)
+		become(image);
+	if (jp_thread_make(&other, become, image))
+		jp_child_end(127);
+	for (;;)
+		pause(); /* until the exec takes this thread away */
+}
+
+/* The C library does the clone: the start of the child is the new image's own record, from before
+ * the call on. It runs no emitted code between the two. */
+static pid_t spawn(struct next_image *image, const int theirs[2])
+{
+	posix_spawn_file_actions_t actions;
+	pid_t pid;
+	int ret = posix_spawn_file_actions_init(&actions);
+
+	/* Onto itself: what takes FD_CLOEXEC away (POSIX.1-2024, glibc 2.29). */
+	if (!ret)
+		ret = posix_spawn_file_actions_adddup2(&actions, theirs[0], theirs[0])
+			      ?: posix_spawn_file_actions_adddup2(&actions, theirs[1], theirs[1]);
+	if (!ret && jp_truth_outside_proc() >= 0)
+		ret = posix_spawn_file_actions_adddup2(&actions, jp_truth_outside_proc(),
+						       jp_truth_outside_proc());
+	stamp(image, 0);
+	if (!ret)
+		ret = posix_spawn(&pid, image->file, &actions, NULL, image->arguments.list,
+				  environ);
+	posix_spawn_file_actions_destroy(&actions);
+	return ret ? -ret : pid;
+}
+
+static pid_t start_image(struct next_image *image, enum jp_birth birth, const int theirs[2])
+{
+	struct jp_truth_task_ids parent = jp_truth_self();
+	uint64_t before = jp_clock_now();
+	pid_t pid;
+
+	if (birth == JP_BIRTH_SPAWN)
+		return spawn(image, theirs);
+	if (birth == JP_BIRTH_VFORK_EXEC) {
+		pid = vfork();
+		if (!pid) {
+			jp_child_begin(before, parent, JP_HOW_VFORK);
+			exec_child(image, false, theirs);
+		}
+		/* It had our memory: what it believed to be is forgotten. */
+		jp_truth_new_task();
+		return pid < 0 ? -errno : pid;
+	}
+	pid = fork();
+	if (!pid) {
+		jp_child_begin(before, parent, JP_HOW_FORK);
+		exec_child(image, birth == JP_BIRTH_THREAD_EXEC, theirs);
+	}
+	return pid < 0 ? -errno : pid;
+}
+
+int jp_process_exec(struct jp_child *process, enum jp_birth birth, const char *file,
+		    const char *const *argv)
+{
+	struct next_image *image = calloc(1, sizeof(*image));
+	int theirs[2], ret, code;
+	pid_t pid;
+
+	if (!image)
+		return -ENOMEM;
+	ret = jp_child_open(process, theirs);
+	if (ret) {
+		free(image);
+		return ret;
+	}
+	jp_children_lock();
+	ret = describe_image(image, file, argv, theirs);
+	if (!ret && pipe2(image->error, O_CLOEXEC) < 0)
+		ret = -errno;
+	process->forked = jp_clock_now();
+	pid = ret ? ret : start_image(image, birth, theirs);
+	if (!ret)
+		close(image->error[1]);
+	ret = jp_child_keep(process, pid, theirs);
+	jp_children_unlock();
+	/* Returns when the exec was done. */
+	if (!ret && read(image->error[0], &code, sizeof(code)) == sizeof(code)) {
+		jp_process_reap(process);
+		ret = -code;
+	}
+	if (image->error[0])
+		close(image->error[0]);
+	jp_arguments_free(&image->arguments);
+	free(image);
+	return ret;
+}
