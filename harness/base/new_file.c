@@ -13,10 +13,11 @@
 
 #include "harness/base/delegate.h"
 #include "harness/base/named_folder.h"
-#include "harness/base/path.h"
 
 /* Those that are open; more than these are not dropped by a signal. */
 enum { MOST = 8 };
+/* What a name for the time being has behind the other's. */
+enum { BEHIND = sizeof(".01234567") - 1 };
 static struct jp_new_file *open_files[MOST];
 
 static void list(struct jp_new_file *from, struct jp_new_file *to)
@@ -55,12 +56,10 @@ static int under_own_name(struct jp_new_file *file,
 	do {
 		if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
 			return jp_fail(err, errno, "getrandom: %s", strerror(errno));
-		ret = jp_path_build(file->temporary, sizeof(file->temporary), err, "%s.%08" PRIx32,
-				    file->name, chance);
-		if (!ret)
-			ret = make(file, mode);
-		else
-			errno = -ret;
+		/* Behind the longest name there is no room. */
+		snprintf(file->temporary, sizeof(file->temporary), "%.*s.%08" PRIx32,
+			 NAME_MAX - BEHIND, file->name, chance);
+		ret = make(file, mode);
 	} while (ret < 0 && errno == EEXIST);
 	if (ret < 0) {
 		*file->temporary = '\0';
@@ -96,8 +95,9 @@ static int begin(struct jp_new_file *file, const char *path, struct jp_error *er
 			       path);
 	if (file->folder < 0)
 		return jp_fail(err, -file->folder, "%s: %s", path, strerror(-file->folder));
-	if (!*file->name || (!fstatat(file->folder, file->name, &there, AT_SYMLINK_NOFOLLOW) &&
-			     !S_ISREG(there.st_mode)))
+	if (*file->name && fstatat(file->folder, file->name, &there, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? 0 : jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	if (!*file->name || !S_ISREG(there.st_mode))
 		return jp_fail(err, EINVAL, "%s: expected a regular file, or nothing, to write to",
 			       path);
 	return 0;

@@ -2,6 +2,7 @@
 /* A file takes its name when it is whole, and nobody else's place. */
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -73,6 +74,27 @@ static void at_once(const char *path)
 	check(read(old, &byte, 1) == 1 && byte == 'n', "who has the old one open keeps it");
 }
 
+/* A name may be as long as names are. */
+static void longest(void)
+{
+	char path[sizeof(scratch) + NAME_MAX + 2];
+	struct jp_new_file file;
+	struct jp_error err = {""};
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%0*d", scratch, NAME_MAX, 1);
+	fd = jp_new_file_at_once(path, 0600, &err);
+	check(fd >= 0 && !close(fd) && holds(path, ""), "at once %s", err.text);
+	fd = jp_new_file_open(&file, path, 0600, &err);
+	check(fd >= 0 && !jp_file_write(fd, "new", 3) && !close(fd) &&
+		      !jp_new_file_keep(&file, &err) && holds(path, "new"),
+	      "in the end %s", err.text);
+	check(!unlink(path) && entries() == 1, "clean");
+	snprintf(path, sizeof(path), "%s/%0*d", scratch, NAME_MAX + 1, 1);
+	check(jp_new_file_open(&file, path, 0600, &err) == -ENAMETOOLONG, "no longer: %.80s",
+	      err.text);
+}
+
 /* It lands where its folder was when it was begun, whatever is put there since. */
 static void swapped(void)
 {
@@ -122,6 +144,7 @@ int main(void)
 	whole(path);
 	not_whole(path);
 	at_once(path);
+	longest();
 	swapped();
 	refused(path);
 	return check_done();
