@@ -119,10 +119,8 @@ static int check(const char *name, char *workload)
 		return ret == -ENOENT ? JP_EXIT_SKIPPED : JP_EXIT_BAD;
 	}
 	printf("ok 1 version: %s\n", version);
-	if (jp_runner_open(&runner, jp_seed(), &err)) {
-		fprintf(stderr, "jitproof adapter: %s\n", err.text);
-		return JP_EXIT_BROKEN;
-	}
+	if (jp_runner_open(&runner, jp_seed(), &err))
+		return jp_command_broken("adapter", &err);
 	good = check_way(&plan, &runner, false, 2);
 	good &= check_way(&plan, &runner, true, 3);
 	jp_runner_close(&runner);

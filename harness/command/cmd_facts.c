@@ -64,10 +64,8 @@ static int ask(const struct jp_fact *fact, unsigned int limit, bool as_json)
 
 	/* The child must not print a second time what we have not written yet. */
 	fflush(stdout);
-	if (jp_fact_ask(fact, limit, &answer, &err)) {
-		fprintf(stderr, "jitproof facts: %s\n", err.text);
-		return JP_EXIT_BROKEN;
-	}
+	if (jp_fact_ask(fact, limit, &answer, &err))
+		return jp_command_broken("facts", &err);
 	/* One value, unless it is a list: anything else is the probe's mistake. */
 	if (!answer.missing[0] && !answer.is_list && answer.count != 1)
 		jp_answer_missing(&answer, "a value: the probe gave %u", answer.count);

@@ -114,10 +114,8 @@ static int judge_folders(const struct folders *folders, size_t plan, const struc
 		jp_report_tell(&report, -1);
 	}
 	status = jp_report_end(&report);
-	if (jp_report_written(&report, &err)) {
-		fprintf(stderr, "jitproof judge: %s\n", err.text);
-		status = JP_EXIT_BROKEN;
-	}
+	if (jp_report_written(&report, &err))
+		status = jp_command_broken("judge", &err);
 	if (folders->count < plan) {
 		jp_report_cut_short(&report, "cases are missing that ktap.txt has announced");
 		status = JP_EXIT_BAD;
@@ -140,7 +138,7 @@ static int judge_dir(const char *dir, const char *expected, const char *results)
 	int status = JP_EXIT_BROKEN;
 
 	if (results && !(out = jp_new_file_stream(&file, results, &err)))
-		fprintf(stderr, "jitproof judge: %s\n", err.text);
+		jp_command_broken("judge", &err);
 	else if (find_cases(&folders, dir, 0))
 		fprintf(stderr, "jitproof judge: %s: %s\n", dir, strerror(errno));
 	else if (!folders.count)
@@ -152,13 +150,11 @@ static int judge_dir(const char *dir, const char *expected, const char *results)
 	else if (jp_reading_begins("judge", dir, expected, NULL, &status))
 		goto out;
 	else if (!(known = jp_cases_load(expected, &err)))
-		fprintf(stderr, "jitproof judge: %s\n", err.text);
+		jp_command_broken("judge", &err);
 	else
 		status = judge_folders(&folders, announced(dir), known, expected, out);
-	if (status != JP_EXIT_BROKEN && out && jp_new_file_keep(&file, &err)) {
-		fprintf(stderr, "jitproof judge: %s\n", err.text);
-		status = JP_EXIT_BROKEN;
-	}
+	if (status != JP_EXIT_BROKEN && out && jp_new_file_keep(&file, &err))
+		status = jp_command_broken("judge", &err);
 	jp_new_file_drop(&file);
 out:
 	for (size_t i = 0; i < folders.count; i++)

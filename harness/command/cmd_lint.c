@@ -28,8 +28,7 @@ static void conclude(struct linting *linting, const char *name, struct jp_lint_f
 		     int failed, const struct jp_error *err)
 {
 	if (failed) {
-		fprintf(stderr, "jitproof lint: %s\n", err->text);
-		linting->status = JP_EXIT_BROKEN;
+		linting->status = jp_command_broken("lint", err);
 	} else {
 		if (linting->json)
 			jp_lint_json(&linting->out, name, findings);

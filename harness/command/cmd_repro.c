@@ -202,9 +202,7 @@ static int pack(struct packing *packing, const char *original, struct jp_error *
 
 static int say(int ret, const struct jp_error *err)
 {
-	if (ret)
-		fprintf(stderr, "jitproof repro: %s\n", err->text);
-	return ret ? JP_EXIT_BROKEN : JP_EXIT_OK;
+	return ret ? jp_command_broken("repro", err) : JP_EXIT_OK;
 }
 
 /* The rest runs without rights. True: in the process that stays. */

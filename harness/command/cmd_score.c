@@ -141,9 +141,8 @@ static int score(int argc, char **argv)
 		return status;
 	if (jp_runner_open(&runner, request.seed, &err) ||
 	    jp_stay_folder(&dir, request.output, &err)) {
-		fprintf(stderr, "jitproof score: %s\n", err.text);
 		jp_runner_close(&runner);
-		return JP_EXIT_BROKEN;
+		return jp_command_broken("score", &err);
 	}
 	ret = take(&request, &runner, &dir, scores);
 	if (!ret)

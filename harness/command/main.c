@@ -50,7 +50,8 @@ int main(int argc, char **argv)
 	}
 	if (argc < 2)
 		return usage(stderr);
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "help") == 0)
 		return finish(usage(stdout));
 	command = jp_registry_find(JP_COMMAND, argv[1]);
 	if (!command) {

@@ -5,6 +5,7 @@
 
 #include "harness/base/exits.h"
 #include "harness/base/shortage.h"
+#include "harness/command/command_line.h"
 #include "harness/model/files/harmless.h"
 
 bool jp_reading_of(const char *command, const struct jp_confine *confine, int *status)
@@ -13,8 +14,7 @@ bool jp_reading_of(const char *command, const struct jp_confine *confine, int *s
 	int ret = jp_confine_enter(confine, status, &err);
 
 	if (ret < 0) {
-		fprintf(stderr, "jitproof %s: %s\n", command, err.text);
-		*status = JP_EXIT_BROKEN;
+		*status = jp_command_broken(command, &err);
 	}
 	return ret;
 }

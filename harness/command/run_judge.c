@@ -17,7 +17,7 @@
 #include "harness/base/exits.h"
 #include "harness/base/message.h"
 #include "harness/base/survivor.h"
-#include "harness/base/path.h"
+#include "harness/command/command_line.h"
 #include "harness/format/rundir/run_dir.h"
 
 enum run_task_kind { JUDGE, UNJUDGED, CUT_SHORT, END };
@@ -79,10 +79,8 @@ static int end(struct jp_report *report, int junit)
 	status = report->unjudged ? JP_EXIT_OK : jp_report_end(report);
 	if (!report->unjudged && !report->junit)
 		status = JP_EXIT_BROKEN;
-	if (jp_report_written(report, &err)) {
-		fprintf(stderr, "jitproof run: %s\n", err.text);
-		status = JP_EXIT_BROKEN;
-	}
+	if (jp_report_written(report, &err))
+		status = jp_command_broken("run", &err);
 	return status;
 }
 
@@ -167,8 +165,7 @@ static int judge_and_stay(const struct jp_run_start *start, int channel, int *st
 	}
 	if (ret < 0) {
 		jp_survivor_end();
-		fprintf(stderr, "jitproof run: %s\n", err->text);
-		*status = outlive((void *)start, JP_EXIT_BROKEN);
+		*status = outlive((void *)start, jp_command_broken("run", err));
 	}
 	return 1;
 }

@@ -6,6 +6,7 @@
 
 #include "harness/base/exits.h"
 #include "harness/base/interrupt.h"
+#include "harness/command/command_line.h"
 #include "harness/command/reading.h"
 #include "harness/command/stay.h"
 #include "harness/format/rundir/run_dir.h"
@@ -45,18 +46,16 @@ int jp_truth_request_judge(struct jp_truth_request *request, jp_truth_judge *jud
 
 	if (jp_stay_behind(request->command, &status))
 		return status;
-	if (jp_stay_folder(&run, request->keep, &err)) {
-		fprintf(stderr, "jitproof %s: %s\n", request->command, err.text);
-		return status;
-	}
+	if (jp_stay_folder(&run, request->keep, &err))
+		return jp_command_broken(request->command, &err);
 	if (!jp_run_dir_case(&run, "truth/gathered", dir, sizeof(dir), &err) &&
 	    !jp_gather(ask, dir, &err) &&
 	    !jp_reading_begins(request->command, input, dir, NULL, &status))
 		status = judge(request, dir, &err);
 	if (*err.text)
-		fprintf(stderr, "jitproof %s: %s\n", request->command, err.text);
+		status = jp_command_broken(request->command, &err);
 	if (!request->keep)
 		jp_run_dir_remove(run.path);
 	jp_interrupt_die();
-	return jp_reading_ends(request->command, *err.text ? JP_EXIT_BROKEN : status);
+	return jp_reading_ends(request->command, status);
 }
