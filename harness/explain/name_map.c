@@ -216,6 +216,7 @@ static int blame_stale(const struct jp_name_case *name_case, const struct map_fa
 static int blame_partial(const struct jp_name_case *name_case, const struct map_facts *facts)
 {
 	struct jp_blame *blame = jp_blame_names(name_case, "map-partial", facts->path);
+	uint64_t bad;
 
 	if (!blame)
 		return -ENOMEM;
@@ -228,10 +229,17 @@ static int blame_partial(const struct jp_name_case *name_case, const struct map_
 				  ".map, of a process that forked it, names it; a mapping record "
 				  "of the child's own covers it",
 				  facts->parent);
-	jp_blame_evidence(blame,
-			  "the map has %zu lines for that memory, and %zu elsewhere: `grep -c . "
-			  "%s`",
-			  facts->lines, facts->others, facts->path);
+	bad = jp_perf_map_bad_lines(facts->map);
+	if (bad)
+		jp_blame_evidence(blame,
+				  "the map has %zu lines for that memory, %zu elsewhere, and "
+				  "%" PRIu64 " that are none: `jitproof lint %s`",
+				  facts->lines, facts->others, bad, facts->path);
+	else
+		jp_blame_evidence(blame,
+				  "the map has %zu lines for that memory, and %zu elsewhere: "
+				  "`grep -c . %s`",
+				  facts->lines, facts->others, facts->path);
 	jp_blame_remedy(blame,
 			"let the runtime write all code, and write the map when the recording "
 			"ends: %s",

@@ -376,13 +376,3 @@ void jp_injection_close(struct jp_injection *inject)
 	jp_perf_copy_free(inject->copy);
 	free(inject);
 }
-
-int jp_inject(const struct jp_inject_options *options, struct jp_inject_summary *summary,
-	      void (*said)(void *context, const char *line), void *context, struct jp_error *err)
-{
-	struct jp_injection *inject = jp_injection_open(options, err);
-	int ret = inject ? jp_injection_run(inject, summary, said, context, err) : -EINVAL;
-
-	jp_injection_close(inject);
-	return ret;
-}

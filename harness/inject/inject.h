@@ -27,19 +27,17 @@ struct jp_inject_options {
 	const char *root;           /* a copied root below which they lie; NULL: our own */
 };
 
+/* Opens all outputs, before a byte of the input is read: whoever wants to gives up rights then.
+ * NULL and a message. */
+struct jp_injection;
+struct jp_injection *jp_injection_open(const struct jp_inject_options *options,
+				       struct jp_error *err);
 /*
- * Writes @options->output: the input's records, with a mapping record for each code load that
+ * Writes options->output: the input's records, with a mapping record for each code load that
  * leads into an ELF file of ours, in order of time. A jitdump that cannot be read is named in @said
  * (one line each) and leaves its process as it was. 0, or -errno and a message where nothing was
  * written.
  */
-int jp_inject(const struct jp_inject_options *options, struct jp_inject_summary *summary,
-	      void (*said)(void *context, const char *line), void *context, struct jp_error *err);
-/* The same in two steps, for whoever gives up rights between them: all outputs are open after the
- * first, before a byte of the input was read. NULL and a message. */
-struct jp_injection;
-struct jp_injection *jp_injection_open(const struct jp_inject_options *options,
-				       struct jp_error *err);
 int jp_injection_run(struct jp_injection *inject, struct jp_inject_summary *summary,
 		     void (*said)(void *context, const char *line), void *context,
 		     struct jp_error *err);

@@ -40,6 +40,7 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 					    .folder = folder,
 					    .jitdumps = capture ? GROWTH : fuzz_folder()};
 	struct jp_perfdata_summary summary;
+	struct jp_injection *inject;
 	struct jp_error err;
 
 	snprintf(output, sizeof(output), "%s/output", fuzz_folder());
@@ -48,9 +49,11 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 	unlink(dump);
 	if (!capture && link(path, dump))
 		abort();
-	if (!jp_inject(&options, NULL, say_nothing, NULL, &err) &&
+	inject = jp_injection_open(&options, &err);
+	if (inject && !jp_injection_run(inject, NULL, say_nothing, NULL, &err) &&
 	    jp_perfdata_read(output, pass_over, NULL, &summary, &err))
 		abort();
+	jp_injection_close(inject);
 	jp_run_dir_remove(folder);
 }
 

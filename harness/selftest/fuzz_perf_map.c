@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
-#include "harness/format/jit/perf_map.h"
 #include "harness/selftest/fuzz.h"
+#include "harness/selftest/perf_map_of.h"
 
 static const char *const maps[] = {"harness/selftest/corpus/perf.map",
 				   "harness/selftest/corpus/names.map", NULL};
@@ -10,7 +10,7 @@ static const char *const maps[] = {"harness/selftest/corpus/perf.map",
 void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 {
 	struct jp_error err;
-	struct jp_perf_map *map = jp_perf_map_load(path, -1, &err);
+	struct jp_perf_map *map = perf_map_of(path, -1, &err);
 	volatile size_t sum = 0;
 
 	if (!map)

@@ -10,9 +10,9 @@
 
 #include "harness/format/jit/jitdump_read.h"
 #include "harness/base/json.h"
-#include "harness/format/jit/perf_map.h"
 #include "harness/format/procmaps/procmaps.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/perf_map_of.h"
 #include "harness/selftest/scratch.h"
 
 #define SET "validators/fixtures/conformance/"
@@ -66,7 +66,7 @@ static void print_procmaps(struct jp_json *json, const char *path)
 static void print_perf_map(struct jp_json *json, const char *path, char **addresses)
 {
 	struct jp_error err = {""};
-	struct jp_perf_map *map = jp_perf_map_load(path, -1, &err);
+	struct jp_perf_map *map = perf_map_of(path, -1, &err);
 
 	jp_json_string(json, "error", map ? NULL : err.text);
 	if (!map)
@@ -238,7 +238,7 @@ static bool cut_perf_map(const char *path, const char *text, size_t size, char *
 		uint64_t bad;
 
 		if (!truncate(path, at))
-			map = jp_perf_map_load(path, -1, NULL);
+			map = perf_map_of(path, -1, NULL);
 		bad = map ? jp_perf_map_bad_lines(map) : UINT64_MAX;
 		jp_perf_map_free(map);
 		if (!map || ((!at || text[at - 1] == '\n') && bad > most)) {

@@ -158,7 +158,11 @@ class PerfMaps(Explained):
         self.publish((CODE, 0x100, "one"))
         self.map("//anon")
         self.samples(CODE + 4, CODE + 0x104)
-        self.expect("map-partial", SAMPLES // 2, "/tmp/perf-4711.map")
+        found = self.expect("map-partial", SAMPLES // 2, "/tmp/perf-4711.map")
+        self.assertIn("1 lines for that memory, and 0 elsewhere", found["evidence"][2])
+        self.put("/tmp/perf-4711.map", "%x 100 one\n%x 100\nf\n" % (CODE, CODE + 0x100))
+        found = self.expect("map-partial", SAMPLES // 2, "/tmp/perf-4711.map")
+        self.assertIn("0 elsewhere, and 2 that are none", found["evidence"][2])
 
     def test_addresses_used_again(self) -> None:
         self.publish((CODE, 0x100, "one"), (CODE, 0x100, "two"))

@@ -4,15 +4,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/format/jit/perf_map.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/perf_map_of.h"
 #include "harness/selftest/scratch.h"
 
 static const char *path;
 
 static struct jp_perf_map *load(const char *text, size_t size)
 {
-	return scratch_write(path, text, size) ? jp_perf_map_load(path, -1, NULL) : NULL;
+	return scratch_write(path, text, size) ? perf_map_of(path, -1, NULL) : NULL;
 }
 
 static void expect(const struct jp_perf_map *map, uint64_t addr, const char *name)
@@ -132,7 +132,7 @@ static void read_odd(const char *what, const char *text, size_t size, uint64_t b
 static void refuse(const char *what, int64_t owner, const char *says)
 {
 	struct jp_error err = {""};
-	struct jp_perf_map *map = jp_perf_map_load(path, owner, &err);
+	struct jp_perf_map *map = perf_map_of(path, owner, &err);
 
 	check(!map && strstr(err.text, says) && strstr(err.text, path), "%s: %s", what, err.text);
 	jp_perf_map_free(map);

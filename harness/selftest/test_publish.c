@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "harness/format/jit/jitdump_read.h"
-#include "harness/format/jit/perf_map.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/perf_map_of.h"
 #include "harness/selftest/scratch.h"
 #include "workloads/emit/publish.h"
 
@@ -134,7 +134,7 @@ static void write_right(const char *with)
 	check(found.of[JP_JITDUMP_DEBUG_INFO] == (strncmp(with, "debug", 5) ? 0 : COUNT) &&
 		      found.debug_first == found.of[JP_JITDUMP_DEBUG_INFO] && found.lines_right,
 	      "with lines where they were asked for, before the code");
-	read = jp_perf_map_load(map, getuid(), NULL);
+	read = perf_map_of(map, getuid(), NULL);
 	for (unsigned i = 0; read && i < COUNT; i++) {
 		const char *got = jp_perf_map_find(read, 0x100000 + 64 * i + 5);
 
@@ -199,7 +199,7 @@ static void write_wrong(void)
 /* How many functions the perf map has at their first byte, and at a later one. */
 static void map_has(unsigned *first, unsigned *later)
 {
-	struct jp_perf_map *read = jp_perf_map_load(map, -1, NULL);
+	struct jp_perf_map *read = perf_map_of(map, -1, NULL);
 
 	*first = *later = 0;
 	for (unsigned i = 0; read && i < COUNT; i++) {

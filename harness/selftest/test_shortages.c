@@ -11,11 +11,11 @@
 #include "harness/format/elf/elf_symbols.h"
 #include "harness/format/jit/code_loads.h"
 #include "harness/format/jit/jitdump_read.h"
-#include "harness/format/jit/perf_map.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/format/perfdata/reduce.h"
 #include "harness/format/perfdata/write.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/perf_map_of.h"
 #ifndef __SANITIZE_ADDRESS__
 #include "harness/selftest/shortages.h"
 
@@ -90,7 +90,7 @@ static int code_loads(const char *path, struct jp_error *err)
 
 static int perf_map(const char *path, struct jp_error *err)
 {
-	struct jp_perf_map *map = jp_perf_map_load(path, -1, err);
+	struct jp_perf_map *map = perf_map_of(path, -1, err);
 
 	if (!map)
 		return -EINVAL;

@@ -67,11 +67,14 @@ static int inject(const char *path, struct jp_error *err)
 					    .folder = folder,
 					    .jitdumps = path};
 	struct jp_inject_summary summary = {0};
+	struct jp_injection *inject;
 	int ret;
 
 	snprintf(output, sizeof(output), "%s", scratch_path("output"));
 	snprintf(folder, sizeof(folder), "%s", scratch_path("jit"));
-	ret = jp_inject(&options, &summary, say_nothing, NULL, err);
+	inject = jp_injection_open(&options, err);
+	ret = inject ? jp_injection_run(inject, &summary, say_nothing, NULL, err) : -EINVAL;
+	jp_injection_close(inject);
 	mix(summary.loads + summary.elf_bytes);
 	return ret;
 }

@@ -7,9 +7,7 @@
 #include <string.h>
 
 #include "harness/base/array.h"
-#include "harness/base/cleanup.h"
 #include "harness/base/file.h"
-#include "harness/base/untrusted_file.h"
 
 /*
  * perf keeps the lines in a red-black tree ordered by start and looks for an address as if they did
@@ -208,14 +206,6 @@ struct jp_perf_map *jp_perf_map_read(int fd, const char *name, uint64_t size, st
 		map = NULL;
 	}
 	return map;
-}
-
-struct jp_perf_map *jp_perf_map_load(const char *path, int64_t owner, struct jp_error *err)
-{
-	uint64_t size;
-	jp_cleanup_close int fd = jp_untrusted_open(path, owner, &size, err);
-
-	return fd < 0 ? NULL : jp_perf_map_read(fd, path, size, err);
 }
 
 void jp_perf_map_free(struct jp_perf_map *map)

@@ -13,10 +13,8 @@
  * lines are kept in file order; which of them perf gives is written in docs/names.md.
  */
 struct jp_perf_map;
-/* NULL and a message with file, line and what was expected: a link, no regular file, not @owner's
- * (-1: anyone). Lines that are none are passed over and counted, as perf does. */
-struct jp_perf_map *jp_perf_map_load(const char *path, int64_t owner, struct jp_error *err);
-/* The same of the @size bytes of @fd, which messages call @name. */
+/* Reads the @size bytes of @fd, which messages call @name. NULL and a message. Lines that are none
+ * are passed over, as by perf, and counted. */
 struct jp_perf_map *jp_perf_map_read(int fd, const char *name, uint64_t size, struct jp_error *err);
 void jp_perf_map_free(struct jp_perf_map *map);
 /* The name that perf gives to @addr, or NULL. */
