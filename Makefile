@@ -287,7 +287,7 @@ peers: ## install other people's profilers, in pinned versions, into $(O)/peers;
 
 SCORE	?=
 scoreboard: all ## run every workload under each profiler that is here: results/PROFILERS.md
-	@O='$(O)' $(PYTHON) ci/scoreboard.py $(SCORE)
+	@O='$(O)' $(PYTHON) ci/scoreboard $(SCORE)
 
 FAULTS	?=
 faults: all ## let the Nth allocation, open, read, write ... fail, in every command

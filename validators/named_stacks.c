@@ -137,6 +137,23 @@ static bool is_in_named_path(const struct jp_evidence *evidence, const struct jp
 	return true;
 }
 
+/* Native, of a file, or emitted and without its name. What has a native function's name may be
+ * where a path ends. */
+static int count_unnamed(struct named_stacks *stacks, const struct jp_event *event)
+{
+	if (!is_in_named_path(stacks->view->evidence, event))
+		return 0;
+	stacks->counts.off_code++;
+	if (stacks->nr_seen && stacks->seen[0] != JP_FRAME_UNNAMED)
+		return 0;
+	stacks->unnamed++;
+	if (!stacks->view->asked->names)
+		return 0;
+	return jp_findings_except(&stacks->view->findings, "names.unnamed", "no-name",
+				  "at %" PRIu64 ", %u/%u: %u frames, and no name of the innermost",
+				  event->time, event->pid, event->tid, stacks->nr_seen);
+}
+
 static int see(struct jp_view *view, const struct jp_event *event)
 {
 	struct named_stacks *stacks = view->state;
@@ -145,16 +162,8 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
 	take(stacks, event);
-	if (!stacks->nr_seen || stacks->seen[0] < JP_FRAME_FIRST) {
-		/* Native, of a file, or emitted and without its name. What has a native function's
-		 * name may be where a path ends. */
-		const bool off_code = is_in_named_path(evidence, event);
-
-		stacks->counts.off_code += off_code;
-		stacks->unnamed +=
-			off_code && (!stacks->nr_seen || stacks->seen[0] == JP_FRAME_UNNAMED);
-		return 0;
-	}
+	if (!stacks->nr_seen || stacks->seen[0] < JP_FRAME_FIRST)
+		return count_unnamed(stacks, event);
 	stacks->counts.samples++;
 	return count(stacks, event,
 		     jp_stack_guess(evidence, event, evidence->declared.method,

@@ -34,7 +34,8 @@ struct summed {
 	size_t nr_kinds;
 	struct jp_truth_stack truth;
 	struct jp_stack_counts counts;
-	uint64_t emitted, all, never; /* @never: what no activation has */
+	uint64_t emitted, all, unnamed;
+	uint64_t never; /* what no activation has */
 	uint64_t seen[FRAMES], must[FRAMES], whole[FRAMES];
 	uint32_t nr_seen;
 };
@@ -232,6 +233,8 @@ static int see(struct jp_view *view, const struct jp_event *event)
 		summed->seen[summed->nr_seen++] =
 			summed->by_name ? jp_frame_number(&summed->names, observed->names[i])
 					: user[i];
+	if (summed->by_name && (!summed->nr_seen || summed->seen[0] == JP_FRAME_UNNAMED))
+		summed->unnamed += observed->weight;
 	if (!is_emitted(summed, event))
 		return 0;
 	summed->emitted += observed->weight;
@@ -299,7 +302,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 		failed = jp_findings_add_as(&view->findings, &named_samples,
 					    jp_metric_rate("names.right",
 							   summed->emitted - summed->never,
-							   summed->all));
+							   summed->emitted + summed->unnamed));
 	return failed;
 }
 

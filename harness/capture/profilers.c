@@ -93,7 +93,15 @@ void jp_profiler_words(struct jp_arguments *arguments, char **words)
 		jp_arguments_add(arguments, "--with=%s", words[i]);
 }
 
-void jp_profilers_describe(struct jp_json *json)
+static bool is_wanted(const char *name, const char *const *only)
+{
+	for (size_t i = 0; only && only[i]; i++)
+		if (strcmp(only[i], name) == 0)
+			return true;
+	return !only;
+}
+
+void jp_profilers_describe(struct jp_json *json, const char *const *only)
 {
 	struct dirent **names = NULL;
 	char dir[4096], text[256];
@@ -106,9 +114,11 @@ void jp_profilers_describe(struct jp_json *json)
 
 		if (dot && strcmp(dot, ".py") == 0 && name[0] != '.') {
 			*dot = '\0';
-			jp_json_string(json, name,
-				       jp_profiler_version(name, text, sizeof(text), NULL) ? NULL
-											   : text);
+			if (is_wanted(name, only))
+				jp_json_string(json, name,
+					       jp_profiler_version(name, text, sizeof(text), NULL)
+						       ? NULL
+						       : text);
 		}
 		free(names[i]);
 	}

@@ -22,8 +22,9 @@ int jp_profiler_version(const char *name, char *text, size_t size, struct jp_err
 int jp_profiler_can(const char *name, const char *verb, char **words, struct jp_error *err);
 /* Adds @words as an adapter takes them. */
 void jp_profiler_words(struct jp_arguments *arguments, char **words);
-/* A string "NAME": "VERSION" for each adapter, null where the profiler is not there. */
-void jp_profilers_describe(struct jp_json *json);
+/* A string "NAME": "VERSION" for each adapter, null where the profiler is not there. @only: those
+ * alone (NULL-terminated); NULL: all, which starts each profiler once. */
+void jp_profilers_describe(struct jp_json *json, const char *const *only);
 /*
  * True where @line says that the profiler died of a signal ("crash SIGNAL WHY") or failed ("failed
  * WHY"). @dir/crash is for the judge, "@verb SIGNAL WHY" with '-' for no signal; @err has WHY.

@@ -119,7 +119,7 @@ static int check(const char *name, char *workload)
 		return ret == -ENOENT ? JP_EXIT_SKIPPED : JP_EXIT_BAD;
 	}
 	printf("ok 1 version: %s\n", version);
-	if (jp_runner_open(&runner, jp_seed(), &err))
+	if (jp_runner_open(&runner, jp_seed(), (const char *[]){name, NULL}, &err))
 		return jp_command_broken("adapter", &err);
 	good = check_way(&plan, &runner, false, 2);
 	good &= check_way(&plan, &runner, true, 3);

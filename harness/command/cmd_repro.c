@@ -55,7 +55,7 @@ static int run_first(const struct repro_request *options, const struct jp_case *
 	struct jp_runner runner = {0};
 	struct jp_result result = {0};
 	char path[4096];
-	int ret = jp_runner_open(&runner, options->seed, err);
+	int ret = jp_runner_open(&runner, options->seed, NULL, err);
 
 	if (!ret)
 		ret = jp_run_dir_case(dir, cas->name, path, sizeof(path), err);

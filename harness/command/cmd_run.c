@@ -134,7 +134,7 @@ static int act(const struct run_request *options, const struct jp_cases *cases, 
 	struct jp_error err = {""};
 	int status = JP_EXIT_BROKEN, junit = -1;
 
-	if (jp_runner_open(&runner, options->seed, &err)) {
+	if (jp_runner_open(&runner, options->seed, NULL, &err)) {
 		fprintf(stderr, "jitproof run: %s\n", err.text);
 	} else if (run_all(options, cases, plan, judge, &runner, dir)) {
 		if (jp_interrupt_signal()) {

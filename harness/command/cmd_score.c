@@ -14,15 +14,15 @@
 
 struct score_request {
 	struct jp_score_plan plan;
-	const char *profilers[2];
+	const char *profilers[3]; /* NULL behind the last */
 	const char *output;
 	uint64_t seed;
-	bool json;
+	bool json, lists;
 };
 
 static bool parse(struct score_request *request, int argc, char **argv, int *status)
 {
-	enum { ONE = 1, TWO = 2 };
+	enum { ONE = 1, TWO = 2, LIST = 4 };
 	struct jp_score_plan *plan = &request->plan;
 	struct jp_operands scenes = {0};
 	const struct jp_option options[] = {
@@ -32,6 +32,8 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 		{"--compare", .value = "A B", .text = &request->profilers[0],
 		 .second = &request->profilers[1], .modes = TWO,
 		 .help = "two of them, and where they differ"},
+		{"--list", .set = &request->lists, .modes = LIST,
+		 .help = "print the scenes that there are, and run none"},
 		{"--launch", .set = &plan->launches, .help = "let the profiler start it"},
 		{"--attach", .clear = &plan->launches,
 		 .help = "to a workload that runs already (default)"},
@@ -137,9 +139,12 @@ static int score(int argc, char **argv)
 
 	if (!parse(&request, argc, argv, &status))
 		return status;
+	if (request.lists)
+		return jp_score_list(&request.plan, stdout, &err) ? jp_command_broken("score", &err)
+								  : JP_EXIT_OK;
 	if (jp_stay_behind("score", &status))
 		return status;
-	if (jp_runner_open(&runner, request.seed, &err) ||
+	if (jp_runner_open(&runner, request.seed, request.profilers, &err) ||
 	    jp_stay_folder(&dir, request.output, &err)) {
 		jp_runner_close(&runner);
 		return jp_command_broken("score", &err);

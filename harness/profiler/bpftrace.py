@@ -47,14 +47,14 @@ def watched(pid: int) -> str:
     return " || ".join("%s == %d" % (what, pid) for what in ("pid", *parents))
 
 
-def frame_of(line: str) -> tuple[int, str | None] | None:
-    """The address and the name in a line of a stack, if it is one."""
+def frame_of(line: str) -> tuple[int, str | None, str] | None:
+    """The address, the name and the file in a line of a stack, if it is one."""
     found = FRAME.match(line)
     if not found:
         return None
     name = re.sub(r"\+(0x[0-9a-f]+|\d+)$", "", found[2])
     known = name != "0x" + found[1].lstrip("0") and found[3] != "[unknown]"
-    return int(found[1], 16), name if known else None
+    return int(found[1], 16), name if known else None, found[3]
 
 
 class Bpftrace(Adapter):
@@ -134,7 +134,7 @@ class Bpftrace(Adapter):
                     yield sample
                 sample = (int(words[1]), int(words[2]), int(words[3]), [])
             elif sample and (found := frame_of(line)):
-                sample[3].append(found)
+                sample[3].append(found[:2])
             elif lost := LOST.search(line):
                 self.lost += int(lost[1])
         if sample:

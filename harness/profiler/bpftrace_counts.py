@@ -9,6 +9,7 @@ from typing import IO
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import bpftrace
+from adapting.native import name_in
 from adapting.observations import Frame
 from adapting.protocol import main
 from adapting.sums import Estimate
@@ -37,7 +38,7 @@ class Counts(bpftrace.Bpftrace):
             for line in stack.splitlines():
                 found = bpftrace.frame_of(line)
                 if found:
-                    frames.append(found[1] or "?")
+                    frames.append(found[1] or name_in(found[2]))
             stream.sample(int(count), int(pid), int(tid), frames)
 
 

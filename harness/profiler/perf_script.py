@@ -11,11 +11,12 @@ from typing import Iterator
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import perf
+from adapting.native import name_in
 from adapting.observations import Frame, Stream
 from adapting.reading import Reader
 
 HEAD = re.compile(r"\s*(\d+)/(\d+)\s+(\d+)\.(\d{9}):")
-FRAME = re.compile(r"\s+([0-9a-f]+) (.*)$")
+FRAME = re.compile(r"\s+([0-9a-f]+) (.*?) \((.*)\)$")
 KERNEL = 1 << 63
 
 
@@ -31,7 +32,7 @@ def parse(text: str) -> Iterator[tuple[int, int, int, list[Frame]]]:
         elif sample and (frame := FRAME.match(line)):
             address, name = int(frame[1], 16), frame[2]
             if address < KERNEL:
-                sample[3].append("?" if name == "[unknown]" else name)
+                sample[3].append(name_in(frame[3]) if name == "[unknown]" else name)
     if sample:
         yield sample
 
@@ -42,7 +43,7 @@ class Script(Reader):
     def read(self, stream: Stream) -> None:
         # Inlined functions would be frames that no stack has; addr2line takes minutes for them.
         for sample in parse(self.command_of(self.perf, "script", "--no-inline", "--ns", "-F",
-                                            "pid,tid,time,ip,sym", "-i", self.file.path)):
+                                            "pid,tid,time,ip,sym,dso", "-i", self.file.path)):
             stream.sample(*sample)
 
 

@@ -87,7 +87,7 @@ void jp_environment_forget(void)
 	environ[left] = NULL;
 }
 
-void jp_environment_write(FILE *out, uint64_t seed)
+void jp_environment_write(FILE *out, uint64_t seed, const char *const *profilers)
 {
 	struct jp_json json;
 	struct utsname name;
@@ -115,7 +115,7 @@ void jp_environment_write(FILE *out, uint64_t seed)
 	jp_json_u64(&json, "uid", getuid());
 	jp_json_u64(&json, "seed", seed);
 	jp_json_object(&json, "tools");
-	jp_profilers_describe(&json);
+	jp_profilers_describe(&json, profilers);
 	jp_json_string(&json, "libc", gnu_get_libc_version());
 	jp_json_string(&json, "compiler", __VERSION__);
 	jp_json_end(&json);

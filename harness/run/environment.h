@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 /* env.json: the machine that a run happened on. Reads /proc and /sys; what cannot be read is null.
- */
-void jp_environment_write(FILE *out, uint64_t seed);
+ * Of adapters it tells those in @profilers (NULL-terminated), all where that is NULL. */
+void jp_environment_write(FILE *out, uint64_t seed, const char *const *profilers);
 
 /*
  * Forgets all variables but those that decide what is run and how (PATH, TMPDIR, JITPROOF_*, the

@@ -19,7 +19,8 @@
 #include "harness/run/merge.h"
 #include "harness/run/watch.h"
 
-int jp_runner_open(struct jp_runner *runner, uint64_t seed, struct jp_error *err)
+int jp_runner_open(struct jp_runner *runner, uint64_t seed, const char *const *profilers,
+		   struct jp_error *err)
 {
 	int ret = jp_interrupt_watch();
 	ssize_t length;
@@ -37,7 +38,7 @@ int jp_runner_open(struct jp_runner *runner, uint64_t seed, struct jp_error *err
 	out = open_memstream(&runner->environment, &size);
 	if (!out)
 		return jp_fail(err, ENOMEM, "out of memory");
-	jp_environment_write(out, seed);
+	jp_environment_write(out, seed, profilers);
 	fclose(out);
 	return 0;
 }

@@ -11,8 +11,10 @@ struct jp_runner {
 	uint64_t seed;
 };
 
-/* Watches for interrupts, finds the binary, describes the machine. */
-int jp_runner_open(struct jp_runner *runner, uint64_t seed, struct jp_error *err);
+/* Watches for interrupts, finds the binary, describes the machine, and of the adapters those in
+ * @profilers (NULL-terminated; NULL: all). */
+int jp_runner_open(struct jp_runner *runner, uint64_t seed, const char *const *profilers,
+		   struct jp_error *err);
 void jp_runner_close(struct jp_runner *runner);
 
 /*

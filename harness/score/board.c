@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "harness/base/json.h"
+#include "harness/base/wilson.h"
 
 enum { WORST = 10 };
-/* Samples by CPU time are a statistic: a tenth is no fault. */
+/* Samples by CPU time are a statistic: a tenth is no fault, and few samples prove none. */
 static const double SEEN_ENOUGH = 0.9;
 
 static bool was_judged(const struct jp_score_row *row)
@@ -18,9 +19,13 @@ static bool was_judged(const struct jp_score_row *row)
 
 static bool is_good(const struct jp_score_row *row, enum jp_score_column column)
 {
-	double share = jp_score_share(row, column);
+	const struct jp_score_cell *cell = &row->cells[column];
+	double share = jp_score_share(row, column), low, high;
 
-	return share < 0 || share >= (column == JP_SCORE_SEEN ? SEEN_ENOUGH : 1);
+	if (share < 0 || column != JP_SCORE_SEEN)
+		return share < 0 || share >= 1;
+	jp_wilson(cell->k < cell->n ? cell->k : cell->n, cell->n, &low, &high);
+	return high >= SEEN_ENOUGH;
 }
 
 static void print_cell(FILE *out, const struct jp_score_row *row, enum jp_score_column column)

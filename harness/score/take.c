@@ -19,7 +19,7 @@
 
 static bool is_ours(const struct jp_score_plan *plan)
 {
-	return strcmp(plan->profiler, "jitproof") == 0;
+	return !plan->profiler || strcmp(plan->profiler, "jitproof") == 0;
 }
 
 static bool wanted(const struct jp_score_plan *plan, const struct jp_case *scene)
@@ -47,6 +47,19 @@ static struct jp_cases *make_scenes(const struct jp_score_plan *plan, struct jp_
 	snprintf(keys, sizeof(keys), "samples=%u distinct=1 seconds=%u publish=%.128s",
 		 plan->samples, plan->seconds, plan->publish);
 	return jp_score_scenes(&way, plan->scenes, err);
+}
+
+int jp_score_list(const struct jp_score_plan *plan, FILE *out, struct jp_error *err)
+{
+	struct jp_cases *scenes = make_scenes(plan, err);
+
+	for (size_t i = 0; scenes && i < scenes->nr_cases; i++)
+		if (wanted(plan, &scenes->cases[i]))
+			fprintf(out, "%s\n", jp_score_name(&scenes->cases[i]));
+	if (!scenes)
+		return -EINVAL;
+	jp_cases_free(scenes);
+	return 0;
 }
 
 static uint64_t own_cpu(void)

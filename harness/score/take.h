@@ -7,7 +7,7 @@
 
 /* How to take a score. */
 struct jp_score_plan {
-	const char *profiler; /* an adapter's name; "jitproof": our own capture */
+	const char *profiler; /* an adapter's name; "jitproof" or NULL: our own capture */
 	bool launches;
 	unsigned frequency, samples, seconds, stack;
 	const char *publish;
@@ -18,6 +18,8 @@ struct jp_score_plan {
 	void (*progress)(const char *workload);
 };
 
+/* Prints the name of each scene that @plan asks for, a line each. */
+int jp_score_list(const struct jp_score_plan *plan, FILE *out, struct jp_error *err);
 /* Runs each scene under the profiler of @plan, and judges none. 0; or -errno and a message where
  * nothing can be run: -ENOENT where the profiler is missing. */
 int jp_score_take(const struct jp_score_plan *plan, const struct jp_runner *runner,

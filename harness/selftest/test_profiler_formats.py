@@ -20,7 +20,7 @@ import austin
 import otel
 import py_spy
 import samply
-from adapting import gecko
+from adapting import gecko, native
 from adapting.protocol import Adapter, Failed
 from harness.selftest.scratch import Folder
 
@@ -28,8 +28,10 @@ GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden")
 # jit_b is called by jit_a, which a native function calls; frame 3 is the kernel's.
 TABLES: dict[str, Any] = {
     "stringArray": ["0x1234", "jit_a", "jit_b", "do_syscall_64"],
-    "funcTable": {"name": [0, 1, 2, 3]},
-    "frameTable": {"func": [0, 1, 2, 3], "category": [0, 0, 0, 1]},
+    "funcTable": {"name": [0, 1, 2, 3], "resource": [0, None, -1, -1]},
+    "resourceTable": {"lib": [0]},
+    "frameTable": {"func": [0, 1, 2, 3], "category": [0, 0, 0, 1],
+                   "address": [4660, -1, -1, -1]},
     "stackTable": {"frame": [0, 1, 2, 3], "prefix": [None, 0, 1, 2]},
 }
 META = {"categories": [{"name": "User"}, {"name": "Kernel"}], "preprocessedProfileVersion": 49}
@@ -39,7 +41,7 @@ SAMPLES: dict[str, list[Any]] = {
 
 def profile(thread: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"meta": META, "threads": [{"pid": "7.1", "tid": "8", "samples": SAMPLES, **thread}],
-            **more}
+            "libs": [{"codeId": None, "path": "//anon"}], **more}
 
 
 class Gecko(Folder):
@@ -69,17 +71,27 @@ class Gecko(Folder):
                   "program0_large_21_00000024", "program0_fp_4_00000024"],
                  ["program0_large_21_00000024", "program0_no_fp_12_00000024"]]
         root = ["jp_arch_enter", "jp_path_run", "run_paths", "live", "start_thread", "_clone3"]
-        native = [root, root, root[1:]]
+        above = [root, root, root[1:]]
         for symbols in (None, gecko.Symbols(stored["symbols"])):
-            found = list(gecko.samples_of(stored["profile"], symbols))
+            with mock.patch.object(native, "is_program", return_value=False):
+                found = list(gecko.samples_of(stored["profile"], symbols))
             self.assertEqual([sample[:3] for sample in found], [
                 (time, 31258, 31282) for time in (49165155.503895, 49165158.727391,
                                                   49165165.667167)])
             self.assertEqual([sample[3] for sample in found], [
                 code + (names if symbols else ["?"] * len(names))
-                for code, names in zip(codes, native)])
+                for code, names in zip(codes, above)])
         with self.assertRaises(Failed):
             gecko.Symbols.load(self.write("{}", "none") + ".syms.json")
+
+    def test_libraries(self) -> None:
+        """A frame in a program needs no name to be told from emitted code; one in a memfd does."""
+        program = os.path.realpath(sys.executable)
+        for path, name in ((program, "[%s]" % os.path.basename(program)), ("[vdso]", "[vdso]"),
+                           (os.path.join(GOLDEN, "samply-0.13.1.json"), "?"), ("/dev/zero", "?"),
+                           ("/memfd:code (deleted)", "?"), ("", "?")):
+            made = {**profile(TABLES), "libs": [{"codeId": None, "path": path}]}
+            self.assertEqual(list(gecko.samples_of(made))[0][3][-1], name)
 
     def test_samply(self) -> None:
         with gzip.open(os.path.join(self.home, "profile.json.gz"), "wt") as file:

@@ -48,9 +48,10 @@ SUMS = """T 100
 ]: 3
 """
 SCRIPT = """    7/8     1.000000250:
-        ffffffff81000000 do_syscall_64
-                    7f10 jit_a
-                    82f0 [unknown]
+        ffffffff81000000 do_syscall_64 ([kernel.kallsyms])
+                    7f10 jit_a (/tmp/perf-7.map)
+                    82f0 [unknown] (/memfd:a (b) (deleted))
+                    92f0 [unknown] ([vdso])
 
     7/8     1.000000260:
 
@@ -175,7 +176,7 @@ class Parsing(Folder):
 
     def test_perf_script(self) -> None:
         self.assertEqual(list(perf_script.parse(SCRIPT)), [
-            (1000000250, 7, 8, ["jit_a", "?"]), (1000000260, 7, 8, [])])
+            (1000000250, 7, 8, ["jit_a", "?", "[vdso]"]), (1000000260, 7, 8, [])])
 
 
 class Real(unittest.TestCase):

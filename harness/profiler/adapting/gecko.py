@@ -5,6 +5,7 @@ import gzip
 import json
 from typing import Any, Iterator, Sequence
 
+from adapting.native import name_in
 from adapting.observations import Frame
 from adapting.protocol import Failed
 
@@ -57,11 +58,13 @@ class Tables:
         if not name.startswith("0x"):
             return name
         # An address in a library, or in none at all.
-        resource = self.tables["funcTable"]["resource"][function] if self.symbols else -1
-        if not self.symbols or resource is None or resource < 0:
+        resource = self.tables["funcTable"]["resource"][function]
+        if resource is None or resource < 0:
             return "?"
         library = self.libraries[self.tables["resourceTable"]["lib"][resource]]
-        return self.symbols.names.get((library["codeId"], table["address"][frame]), "?")
+        known = self.symbols.names if self.symbols else {}
+        return known.get((library["codeId"], table["address"][frame])) or \
+            name_in(library.get("path", ""))
 
     def user(self, frame: int) -> bool:
         return self.tables["frameTable"]["category"][frame] not in self.kernel

@@ -62,6 +62,10 @@ class Program(Adapter):
     def end(self) -> None:
         assert self.process
         self.process.send_signal(signal.SIGINT)
+        self.await_end()
+
+    def await_end(self) -> None:
+        assert self.process
         try:
             status = self.process.wait(TIMEOUT_S)
         except subprocess.TimeoutExpired:

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! one_collect FREQUENCY: the library that record-trace is made of, by its defaults. Says
+//! "sampling" once it samples; at the end of its standard input it prints, of all processes but
+//! the kernel, times in ns of CLOCK_MONOTONIC, addresses and lengths in hexadecimal, names with
+//! blanks as %20:
+//!
+//!     M TIME PID START END OFFSET NAME       a mapping; END is the last address
+//!     S TIME PID TID ADDRESS[=SYMBOL]...     a sample, innermost first
+use std::io::{BufWriter, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+
+use one_collect::helpers::exporting::*;
+
+/// What CLOCK_MONOTONIC says beyond CLOCK_MONOTONIC_RAW, which the library's times are of, and
+/// when. One of them is adjusted, so the difference moves.
+fn difference() -> (i128, i128) {
+    let read = |clock| {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        unsafe { libc::clock_gettime(clock, &mut time) };
+        time.tv_sec as i128 * 1_000_000_000 + time.tv_nsec as i128
+    };
+    let tries = (0..16).map(|_| {
+        let before = read(libc::CLOCK_MONOTONIC_RAW);
+        let now = read(libc::CLOCK_MONOTONIC);
+        let after = read(libc::CLOCK_MONOTONIC_RAW);
+        (after - before, now - (before + after) / 2, after)
+    });
+    let best = tries.min().unwrap();
+    (best.1, best.2)
+}
+
+struct Clock {
+    first: (i128, i128),
+    last: (i128, i128),
+}
+
+impl Clock {
+    fn monotonic(&self, raw: u64) -> i128 {
+        let (span, moved) = (self.last.1 - self.first.1, self.last.0 - self.first.0);
+        let at = raw as i128 - self.first.1;
+        raw as i128 + self.first.0 + if span > 0 { moved * at / span } else { 0 }
+    }
+}
+
+fn escaped(name: &str) -> String {
+    name.replace('%', "%25").replace(' ', "%20").replace('\n', "%0a")
+}
+
+fn symbol(machine: &ExportMachine, process: &ExportProcess, ip: u64, time: u64) -> Option<String> {
+    let mapping = process.find_mapping(ip, Some(time))?;
+    let found = mapping.symbols().iter().find(|one| ip >= one.start() && ip <= one.end())?;
+    machine.strings().from_id(found.name_id()).ok().map(escaped)
+}
+
+fn print(machine: &ExportMachine, clock: &Clock) -> anyhow::Result<()> {
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let cpu = machine.find_sample_kind("cpu");
+    let mut frames = Vec::new();
+    for process in machine.processes().filter(|process| process.pid() != 0) {
+        for one in process.mappings() {
+            let name = machine.strings().from_id(one.filename_id()).unwrap_or("");
+            writeln!(out, "M {} {} {:x} {:x} {:x} {}", clock.monotonic(one.time()), process.pid(),
+                     one.start(), one.end(), one.file_offset(), escaped(name))?;
+        }
+        for one in process.samples().iter().filter(|one| Some(one.kind()) == cpu) {
+            machine.callstacks().from_id(one.callstack_id(), &mut frames)?;
+            write!(out, "S {} {} {} {:x}", clock.monotonic(one.time()), process.pid(), one.tid(),
+                   one.ip())?;
+            let ips = std::iter::once(one.ip()).chain(frames.iter().copied());
+            for (at, ip) in ips.enumerate() {
+                if at > 0 {
+                    write!(out, " {:x}", ip)?;
+                }
+                if let Some(name) = symbol(machine, process, ip, one.time()) {
+                    write!(out, "={}", name)?;
+                }
+            }
+            writeln!(out)?;
+        }
+    }
+    Ok(out.flush()?)
+}
+
+fn main() -> anyhow::Result<()> {
+    let word = std::env::args().nth(1).unwrap_or_default();
+    if word == "version" {
+        println!("v{}", env!("JITPROOF_PEER_VERSION"));
+        return Ok(());
+    }
+    let frequency = word.parse()?;
+    let over = Arc::new(AtomicBool::new(false));
+    let (ended, said) = (over.clone(), AtomicBool::new(false));
+    std::thread::spawn(move || {
+        let _ = std::io::stdin().read_to_end(&mut Vec::new());
+        ended.store(true, Ordering::SeqCst);
+    });
+    let first = difference();
+    let settings = ExportSettings::default().with_cpu_profiling(frequency);
+    let machine = UniversalExporter::new(settings).parse_until("jitproof", move || {
+        if !said.swap(true, Ordering::SeqCst) {
+            eprintln!("jitproof: sampling");
+        }
+        over.load(Ordering::SeqCst)
+    })?;
+    let mut machine = machine.borrow_mut();
+    machine.capture_and_resolve_symbols();
+    print(&machine, &Clock { first, last: difference() })
+}

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The board asks each cell once a round, goes on where it stopped, and says where rounds differ."""
+
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
+from ci.base import files, process
+from ci.scoreboard import page
+from ci.scoreboard.cells import Cell
+from harness.selftest.scratch import Folder
+
+# A jitproof of three scenes: `steady`, `shaky`, wrong in even rounds, and `stuck`, which cannot be
+# run as long as there is a file of that name.
+FAKE = """#!{python}
+import json, os, sys
+here = os.path.dirname(os.path.abspath(__file__))
+words = sys.argv[1:]
+if "--list" in words:
+    print("shaky\\nsteady\\nstuck")
+    sys.exit(0)
+profiler, scene = words[words.index("--profiler") + 1], words[-1]
+seed = int([word for word in words if word.startswith("--seed=")][0][7:])
+with open(here + "/calls", "a") as calls:
+    print(profiler, scene, seed, file=calls)
+if profiler != "perf":
+    print("jitproof score: nobody has it", file=sys.stderr)
+    sys.exit(4)
+if scene == "stuck" and os.path.exists(here + "/stuck"):
+    sys.exit("it is stuck")
+wrong = scene == "shaky" and seed % 2 == 0
+json.dump({{"profiler": profiler, "version": "1", "workloads": [{{
+    "workload": scene, "outcome": "FAIL" if wrong else "PASS", "why": "", "watched_ns": 0,
+    "seen": {{"k": 50, "n": 50, "good": True}},
+    "wrong": {{"k": int(wrong), "n": 40, "good": not wrong}}, "skipped": {{}},
+    "exceptions": [{{"metric": "names.wrong", "cause": "moonlight", "count": 1}}] * wrong}}]}},
+    sys.stdout)
+"""
+
+
+class Scoreboard(Folder):
+    def setUp(self) -> None:
+        super().setUp()
+        self.binary = self.write(FAKE.format(python=sys.executable), "build", "jitproof")
+        os.chmod(self.binary, 0o755)
+
+    def board(self, *words: str, profiler: str = "perf") -> tuple[int, str]:
+        done = process.run(
+            [sys.executable, page.ROOT + "/ci/scoreboard", "--profiler", profiler, "-o",
+             self.place("page"), "--day", "today", *words],
+            env={**os.environ, "O": self.place("build")}, timeout=60)
+        return done.returncode, done.stdout + done.stderr
+
+    def calls(self) -> list[str]:
+        calls = files.read(self.place("build", "calls")).splitlines()
+        os.unlink(self.place("build", "calls"))
+        return calls
+
+    def test_goes_on(self) -> None:
+        """What was asked is not asked again, in this round and this build."""
+        self.write("", "build", "stuck")
+        status, said = self.board()
+        self.assertEqual(status, 99, said)
+        self.assertIn("perf stuck: it is stuck", said)
+        self.assertEqual(self.calls(), ["perf shaky 1", "perf steady 1", "perf stuck 1"])
+        self.assertEqual(self.board("--minutes=0")[0], 3)
+        os.unlink(self.place("build", "stuck"))
+        self.assertEqual(self.board()[0], 0)
+        self.assertEqual(self.calls(), ["perf stuck 1"])
+        self.assertEqual(self.board()[0], 0)
+        self.assertEqual(self.calls(), ["perf shaky 2", "perf steady 2", "perf stuck 2"])
+        self.write(files.read(self.binary) + "# newer\n", "build", "jitproof")
+        self.board()
+        self.board("--samples=7")
+        self.assertEqual(self.calls(), 2 * ["perf shaky 1", "perf steady 1", "perf stuck 1"])
+
+    def test_varies(self) -> None:
+        self.assertIn("0 of 0 cells", self.board()[1])
+        self.assertIn("| shaky | ok |", files.read(self.place("page")))
+        status, said = self.board()
+        self.assertEqual(status, 0, said)
+        self.assertIn("perf shaky varies: ok / wrong 1\n1 of 3 cells", said)
+        self.assertIn("no cause yet: perf shaky: names.wrong: moonlight (1)", said)
+        self.board()
+        self.board()
+        text = files.read(self.place("page"))
+        self.assertIn("| shaky | varies: ok / wrong 2 of 80 |", text)
+        self.assertIn("| steady | ok |", text)
+        self.assertIn("asked 4 times", text)
+        self.assertIn("2 of 3 workloads without a fault; seen 3/3, nothing wrong 2/3.", text)
+        before = text
+        self.calls()
+        self.assertEqual(self.board("--page")[0], 0)
+        self.assertEqual(files.read(self.place("page")), before)
+        self.assertFalse(os.path.exists(self.place("build", "calls")))
+
+    def test_missing(self) -> None:
+        """Asked once for, it is not here: no page without anybody on it."""
+        status, said = self.board(profiler="samply")
+        self.assertEqual((status, said.splitlines()[-1]), (4, "no profiler is here"))
+        self.assertEqual(self.calls(), ["samply shaky 1"])
+        self.assertFalse(os.path.exists(self.place("page")))
+        self.board("--profiler=perf", profiler="samply")
+        self.assertNotIn("samply", files.read(self.place("page")).split("## Not here")[0])
+        self.assertIn("* samply: nobody has it", files.read(self.place("page")))
+
+    def test_figures(self) -> None:
+        """Almost all is not all; the same verdict in two rounds has the figures of both."""
+        row = {"outcome": "FAIL", "exceptions": [], "right": {"k": 3999, "n": 4000, "good": False},
+               "whole": {"k": 1, "n": 1, "good": True}}
+        self.assertEqual(str(Cell([row])), "right 99.9 %")
+        self.assertEqual(str(Cell([row, {**row, "right": {"k": 1, "n": 4000, "good": False}}])),
+                         "right 50 %")
+        self.assertEqual(str(Cell([{"outcome": "SKIP", "exceptions": []}])), "-")
+        self.assertEqual(str(Cell([{"outcome": "TIMEOUT", "exceptions": []}, row])),
+                         "varies: TIMEOUT / right 99.9 %")
+
+
+if __name__ == "__main__":
+    unittest.main()

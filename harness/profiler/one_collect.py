@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""one_collect, the library of record-trace: stacks of the whole machine by call frame information,
+and what it looks up of perf maps when it ends.
+
+$JITPROOF_ONE_COLLECT is the program to use, that of ci/peers/programs; else as ci/peers installed
+it.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from typing import IO, Iterator, Sequence
+from urllib.parse import unquote
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from adapting.observations import Frame
+from adapting.program import Program
+from adapting.protocol import TIMEOUT_S, Missing, find, main, version_of
+from adapting.sums import Estimate
+
+TOLD = "one_collect.txt"
+KERNEL = 1 << 63  # addresses from here on
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def user(words: Sequence[str]) -> Iterator[Frame]:
+    """The frames that are not the kernel's."""
+    for word in words:
+        address, _, name = word.partition("=")
+        if int(address, 16) < KERNEL:
+            yield int(address, 16), unquote(name, errors="surrogateescape") if name else None
+
+
+class OneCollect(Program):
+    sampling = "jitproof: sampling"
+
+    @classmethod
+    def program(cls) -> str:
+        return find("one_collect", "JITPROOF_ONE_COLLECT", "python3 ci/peers one_collect")
+
+    @classmethod
+    def version(cls) -> str:
+        if os.geteuid():
+            raise Missing("one_collect needs root")
+        return version_of("one_collect", r"^v(\d\S*)", cls.program(), "version")
+
+    def begin(self) -> None:
+        """As Program's; it ends when its standard input does."""
+        with open(self.path(self.said), "ab") as words, open(self.path(TOLD), "wb") as told:
+            self.process = subprocess.Popen([self.program(), str(self.options.freq)],
+                                            stdin=subprocess.PIPE, stdout=told, stderr=words)
+        until = time.monotonic() + TIMEOUT_S
+        while self.sampling not in self.words():
+            self.wait(until, "begin")
+        self.estimate = Estimate(self.pid, self.options.freq)
+        # What was there before is not what is watched; the rest may be its children.
+        self.others = {name for name in os.listdir("/proc") if name.isdigit()} - {str(self.pid)}
+
+    def command(self) -> Sequence[str]:
+        return (self.program(),)
+
+    def end(self) -> None:
+        """It takes its time then: it looks up the names of all processes. So write() waits."""
+        assert self.process and self.process.stdin
+        self.process.stdin.close()
+
+    def lines(self) -> Iterator[list[str]]:
+        with open(self.path(TOLD), encoding="utf-8", errors="surrogateescape") as file:
+            for line in file:
+                yield line.split()
+
+    def write(self, file: IO[str]) -> None:
+        self.await_end()
+        stream = self.stream(file, ("no-tasks", "system-wide"), "cfi-or-frame-pointers",
+                             10**9 // self.options.freq)
+        for kind, when, pid, *words in self.lines():
+            if pid in self.others:
+                continue
+            if kind == "S":
+                stream.sample(int(when), int(pid), int(words[0]), user(words[1:]))
+            elif kind == "M":
+                start, last, offset = (int(word, 16) for word in words[:3])
+                # Of what it read in /proc the last address is the one behind it.
+                end = (last + 1) // PAGE * PAGE
+                if start < KERNEL:
+                    stream.mapping(int(when), int(pid), start, end, "r-xp", offset,
+                                   name=unquote("".join(words[3:]), errors="surrogateescape"))
+
+
+if __name__ == "__main__":
+    main(OneCollect)
