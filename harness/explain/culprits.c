@@ -43,6 +43,9 @@ static int add_end(struct jp_culprits *culprits, const struct jp_end *end)
 	culprit->end = end->end > culprit->end ? end->end : culprit->end;
 	if (end->kind == JP_END_LEAF) {
 		culprit->passing += end->samples;
+		if (end->skips && !culprit->leaf)
+			culprit->leaf = end;
+		culprit->callers += end->skips;
 		if (end->keeps || (end->use != JP_FRAME_KEPT && end->use != JP_FRAME_USED))
 			return 0;
 		culprit->callers += end->samples;

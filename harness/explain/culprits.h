@@ -14,7 +14,8 @@ struct jp_culprit {
 	uint64_t single;  /* of those, with no other address */
 	uint64_t garbage; /* of those, with addresses behind it that are none */
 	uint64_t passing; /* samples taken there whose stack goes on */
-	uint64_t callers; /* of those, without the caller: the function has no frame */
+	uint64_t callers; /* of those, without the caller: the function has no frame, or shows
+			   * another's caller */
 	uint64_t shared;  /* samples that end in another file's code and may be this one's fault */
 	bool keeps;       /* the file was built to keep the frame pointer */
 

@@ -101,6 +101,36 @@ static bool is_unknown(struct jp_codes *codes, const struct jp_places_process *p
 	return true;
 }
 
+/* Emitted code that calls itself, by way of a few other functions, or a frame pointer that leads to
+ * itself. */
+enum { PERIODS = 4 };
+
+/* Whether half of @stack and all that follows repeats a few addresses. */
+static bool is_circle(const struct jp_stack *stack)
+{
+	for (uint64_t period = 1; period <= PERIODS; period++) {
+		uint64_t i = stack->count;
+
+		while (i > period && stack->frames[i - 1] == stack->frames[i - 1 - period])
+			i--;
+		if (i * 2 < stack->count)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the innermost frames repeat some. */
+static bool is_recursion(const struct jp_stack *stack)
+{
+	enum { NEAR = 16 };
+
+	for (uint64_t i = 1; i < NEAR; i++)
+		for (uint64_t period = 1; period <= PERIODS && i + period < stack->count; period++)
+			if (stack->frames[i] == stack->frames[i + period])
+				return true;
+	return false;
+}
+
 void jp_end_of_chain(struct jp_codes *codes, const struct jp_places_process *process,
 		     const struct jp_stack *stack, struct jp_ending *ending)
 {
@@ -134,6 +164,8 @@ void jp_end_of_chain(struct jp_codes *codes, const struct jp_places_process *pro
 		ending->kind = JP_END_FULL;
 	else
 		ending->kind = JP_END_HERE;
+	ending->circle = ending->kind == JP_END_FULL && code == JP_CODE_EMITTED && is_circle(stack);
+	ending->recursion = ending->kind == JP_END_HERE && ending->emitted && is_recursion(stack);
 }
 
 void jp_end_of_dump(struct jp_codes *codes, const struct jp_places_process *process,

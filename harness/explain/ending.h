@@ -32,6 +32,8 @@ struct jp_ending {
 	bool emitted;            /* a frame is a JIT's */
 	bool in_jit;             /* the innermost one is */
 	bool calls_jit;          /* so is its caller */
+	bool circle;             /* of FULL: its end repeats a few addresses of emitted code */
+	bool recursion;          /* the same, and it goes on to others */
 	const char *interpreter; /* a frame's file that is one, or NULL */
 };
 void jp_end_of_chain(struct jp_codes *codes, const struct jp_places_process *process,

@@ -27,7 +27,9 @@ struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir,
 	ends->changed = changed;
 	ends->stacks = jp_stacks_new(elf_dir, finder);
 	ends->store = jp_elf_store_new(elf_dir, finder);
-	if (!ends->places || !ends->stacks || !ends->store) {
+	if (ends->store)
+		ends->sites = jp_call_sites_new(ends->store, finder);
+	if (!ends->places || !ends->stacks || !ends->sites) {
 		jp_ends_free(ends);
 		return NULL;
 	}
@@ -45,6 +47,7 @@ void jp_ends_free(struct jp_ends *ends)
 	jp_map_free(&ends->images);
 	jp_map_free(&ends->at);
 	jp_map_free(&ends->codes.files);
+	jp_call_sites_free(ends->sites);
 	jp_elf_store_free(ends->store);
 	jp_stacks_free(ends->stacks);
 	jp_places_free(ends->places);
@@ -249,6 +252,7 @@ static void count(struct jp_end *end, const struct jp_event *event, const struct
 	end->cut += other == JP_UNWIND_DUMP_END;
 	end->hollow += other == JP_UNWIND_DUMP_SHORT;
 	end->from_jit += ending->in_jit;
+	end->circles += ending->circle;
 	if (ending->next && !end->garbage++)
 		end->next = ending->next;
 	end->again += ending->next && ending->next == end->next;
@@ -281,6 +285,7 @@ static void count_image(struct jp_image *image, const struct jp_ending *ending)
 			stretch(image, ending->next);
 	}
 	image->unmapped += ending->kind == JP_END_UNMAPPED;
+	image->recursion |= ending->recursion;
 	image->in_jit += ending->in_jit;
 	image->calls_jit += ending->calls_jit;
 	image->whole += whole;
@@ -302,12 +307,28 @@ static struct jp_end *add(struct jp_ends *ends, const struct jp_places_process *
 	return end;
 }
 
+/* Whether emitted code at the top of @stack shows the caller of a function that called it for its
+ * own: that function has a frame, and is not in the chain. */
+static bool skips(struct jp_ends *ends, const struct jp_places_process *process,
+		  const struct jp_stack *stack, const struct jp_ending *ending)
+{
+	const uint64_t caller = stack->frames[1];
+	const struct jp_mapping *mapping;
+
+	if (!ending->in_jit || ending->calls_jit)
+		return false;
+	mapping = jp_replay_find(ends->places->replay, process->pid, caller - 1);
+	return mapping && jp_code_of(mapping->backing, mapping->name) == JP_CODE_FILE &&
+	       !jp_changed_files_has(ends->changed, mapping) &&
+	       jp_call_sites_frame_behind(ends->sites, mapping, caller);
+}
+
 static int add_all(struct jp_ends *ends, const struct jp_places_process *process,
 		   struct jp_image *image, const struct jp_event *event,
 		   const struct jp_stack *stack, struct jp_ending *ending)
 {
 	struct jp_ending beside = {.kind = JP_END_KINDS};
-	const struct jp_end *end;
+	struct jp_end *end;
 
 	if (ending->kind == JP_END_KINDS)
 		return 0;
@@ -318,8 +339,11 @@ static int add_all(struct jp_ends *ends, const struct jp_places_process *process
 		image->here[end->code]++;
 		ending->kind = JP_END_LEAF;
 		ending->addr = stack->frames[0];
-		if (!add(ends, process, image, event, stack, ending))
+		end = add(ends, process, image, event, stack, ending);
+		if (!end)
 			return -ENOMEM;
+		if (skips(ends, process, stack, ending) && !end->skips++)
+			end->skipped = stack->frames[1];
 	}
 	if (stack->method == JP_CHAIN && jp_end_beside(&ends->codes, process, stack, &beside) &&
 	    !add(ends, process, image, event, stack->other, &beside))

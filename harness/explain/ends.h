@@ -5,6 +5,7 @@
 #include "harness/explain/changed_files.h"
 #include "harness/explain/ending.h"
 #include "harness/model/space/places.h"
+#include "harness/model/unwind/call_sites.h"
 #include "harness/model/unwind/frame_use.h"
 
 /*
@@ -40,6 +41,7 @@ struct jp_image {
 	uint64_t low, high;           /* of the addresses in no mapping */
 	uint64_t elsewhere; /* of those samples, of a stack that only another program has */
 	bool main_root;     /* chains of the main thread show where it began */
+	bool recursion;     /* a chain shows emitted code that calls itself, and where that began */
 	bool low_file;      /* a mapping is where programs lie that are not PIE */
 };
 
@@ -61,7 +63,10 @@ struct jp_end {
 	uint64_t nr_frames;   /* of all of them */
 	uint64_t garbage;     /* of those, with addresses behind it that are none */
 	uint64_t again;       /* of those, with the same one as the first */
-	uint64_t main;        /* of all of them, taken in the main thread */
+	uint64_t skips;   /* of all of them: emitted code that shows another's caller for its own */
+	uint64_t skipped; /* what the first of them shows */
+	uint64_t circles; /* of FULL: those that repeat a few addresses of emitted code */
+	uint64_t main;    /* of all of them, taken in the main thread */
 	/* The first of them: */
 	uint64_t time, next, frames;
 	uint64_t dump;  /* bytes */
@@ -74,6 +79,7 @@ struct jp_ends {
 	struct jp_codes codes;
 	struct jp_stacks *stacks;
 	struct jp_elf_store *store;
+	struct jp_call_sites *sites;
 	struct jp_changed_files *changed;
 	struct jp_map images; /* struct jp_image *, by pid: the current one */
 	struct jp_image **all;

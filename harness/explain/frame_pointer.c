@@ -55,19 +55,34 @@ static int blame_emitted(struct jp_explain_view *view, const struct jp_culprit *
 		return -ENOMEM;
 	if (culprit->start < culprit->end)
 		jp_blame_range(blame, culprit->start, culprit->end);
-	jp_blame_evidence(
-		blame,
-		"%" PRIu64 " chains end in emitted code, %" PRIu64 " of them have no other "
-		"address, behind %" PRIu64 " stands garbage; %" PRIu64 " taken in emitted "
-		"code go on",
-		culprit->broken, culprit->single, culprit->garbage, culprit->passing);
+	if (culprit->broken)
+		jp_blame_evidence(blame,
+				  "%" PRIu64 " chains end in emitted code, %" PRIu64
+				  " of them have no other address, behind %" PRIu64
+				  " stands garbage; %" PRIu64 " taken in emitted code go on",
+				  culprit->broken, culprit->single, culprit->garbage,
+				  culprit->passing);
 	if (culprit->shared)
 		jp_blame_evidence(
 			blame,
 			"%" PRIu64 " more end in a file without a caller in emitted code: "
 			"either may be at fault, and perf record --call-graph dwarf tells",
 			culprit->shared);
-	describe_end(blame, culprit->worst);
+	if (culprit->callers)
+		jp_blame_evidence(
+			blame,
+			"%" PRIu64 " go on to the caller of a function in a file that has a frame, "
+			"and that lacks in the chain: the code before %" PRIx64 " calls it",
+			culprit->callers, culprit->leaf->skipped);
+	if (culprit->worst)
+		describe_end(blame, culprit->worst);
+	else
+		jp_blame_evidence(blame,
+				  "first at time %" PRIu64 ".%09" PRIu64 ", tid %u: %" PRIx64
+				  " is emitted code",
+				  culprit->leaf->time / 1000000000,
+				  culprit->leaf->time % 1000000000, culprit->leaf->tid,
+				  culprit->leaf->addr);
 	jp_blame_evidence(blame, "see them: perf script -i %s --pid %u -F time,tid,ip,sym",
 			  view->path, image->pid);
 	if (option)
@@ -139,12 +154,20 @@ static bool is_usual(const struct jp_culprit *culprit, uint64_t samples)
 	       (culprit->code == JP_CODE_LIBC && samples * part < culprit->image->samples);
 }
 
+/* Prologues and epilogues of emitted code lack their caller, too. */
+static bool lacks_callers(const struct jp_culprit *culprit)
+{
+	enum { SOME = 10 };
+
+	return culprit->callers * SOME >= culprit->passing;
+}
+
 static int judge(struct jp_explain_view *view, const struct jp_culprit *culprit)
 {
 	uint64_t samples = keeps_none(culprit) ? culprit->broken : 0;
 
 	if (culprit->code == JP_CODE_EMITTED) {
-		samples += culprit->shared;
+		samples += culprit->shared + (lacks_callers(culprit) ? culprit->callers : 0);
 		return samples ? blame_emitted(view, culprit, samples) : 0;
 	}
 	/* A leaf of libc lacks its caller on most systems. */

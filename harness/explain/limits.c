@@ -83,6 +83,24 @@ static void describe_depth(struct jp_explain_view *view, const struct jp_end *en
 				       "(no event may be open then)");
 }
 
+static void describe_circle(struct jp_explain_view *view, const struct jp_end *end,
+			    struct jp_blame *blame)
+{
+	jp_blame_evidence(blame,
+			  "its chain repeats %" PRIx64
+			  " to the end, and no sample shows where such "
+			  "a recursion began: a frame pointer that leads to itself looks so; or "
+			  "depth-limit",
+			  end->addr);
+	jp_blame_evidence(blame,
+			  "the file cannot tell: perf record --call-graph dwarf,65528 does; see "
+			  "perf script -i %s --tid %u",
+			  view->path, end->tid);
+	jp_blame_remedy(blame,
+			"the runtime must keep the frame pointer, or publish unwind information "
+			"for perf record -k mono --call-graph dwarf");
+}
+
 static void describe_dump(struct jp_explain_view *view, const struct jp_end *end,
 			  struct jp_blame *blame)
 {
@@ -163,7 +181,7 @@ static void describe(struct jp_explain_view *view, const struct jp_end *end, str
 	} causes[] = {
 		{"depth-limit", describe_depth},    {"dump-too-small", describe_dump},
 		{"empty-dump", describe_hollow},    {"no-cfi-for-jit", describe_no_cfi},
-		{"missing-file", describe_missing},
+		{"missing-file", describe_missing}, {"jit-no-frame-pointer", describe_circle},
 	};
 
 	if (blame->nr_evidence)
@@ -192,13 +210,15 @@ static int blame_end(struct jp_explain_view *view, const struct jp_end *end, con
 	return 0;
 }
 
-/* With call frame information for the emitted code the dump would still end too early: both cost
- * such stacks. */
+/* What costs the same stacks as well, or may. With call frame information for the emitted code the
+ * dump would still end too early. */
 static int blame_both(struct jp_explain_view *view, const struct jp_end *end)
 {
 	int ret = 0;
 
-	if (end->cut)
+	if (end->circles && !end->image->recursion)
+		ret = blame_end(view, end, "jit-no-frame-pointer", NULL, end->circles);
+	if (!ret && end->cut)
 		ret = blame_end(view, end, "dump-too-small", NULL, end->cut);
 	if (!ret && end->hollow)
 		ret = blame_end(view, end, "empty-dump", NULL, end->hollow);

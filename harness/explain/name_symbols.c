@@ -3,9 +3,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "harness/base/number.h"
 #include "harness/explain/code.h"
 #include "harness/explain/name_causes.h"
 #include "harness/format/elf/elf_file.h"
+#include "harness/format/elf/elf_symbols.h"
 #include "harness/model/space/mapping_name.h"
 
 /* Names that files have, or would have. */
@@ -124,12 +126,44 @@ static int blame_missing(const struct jp_name_case *name_case)
 	return 1;
 }
 
+/* Whether the file has the small symbol table that Fedora packs, which explain does not unpack. */
+static bool is_packed(const struct jp_name_case *name_case)
+{
+	const struct jp_name_loss *loss = name_case->loss;
+	const struct jp_wanted_file wanted = {.path = loss->name, .id = loss->id, .pid = loss->pid};
+	struct jp_found_file found;
+	bool packed;
+
+	if (jp_file_find(jp_name_losses_finder(name_case->losses), &wanted, JP_FILE_ITSELF, &found,
+			 NULL))
+		return false;
+	packed = jp_elf_tables(&(struct jp_elf_input){found.fd, found.image, found.size}).packed;
+	jp_found_file_close(&found);
+	return packed;
+}
+
+/* Whether the perf that recorded is one that unpacks it, or another tool. */
+static bool unpacks(const struct jp_name_case *name_case)
+{
+	const char *version = name_case->view->summary->version;
+	uint64_t major, minor = 0;
+
+	if (!jp_number_take(&version, 10, UINT8_MAX, &major))
+		return true;
+	if (*version == '.')
+		version++;
+	jp_number_take(&version, 10, UINT8_MAX, &minor);
+	return JP_PERF_VERSION(major, minor) >= JP_PERF_VERSION(6, 15);
+}
+
 static int blame_stripped(const struct jp_name_case *name_case)
 {
 	const struct jp_name_loss *loss = name_case->loss;
-	/* A note alone where every distribution strips it: a profile in order looks so. */
+	const bool packed = is_packed(name_case);
+	/* A note alone where every distribution strips it, a profile in order looks so, or where
+	 * perf has the names. */
 	struct jp_blame *blame =
-		jp_code_is_c_library(loss->name)
+		jp_code_is_c_library(loss->name) || (packed && unpacks(name_case))
 			? jp_blame(name_case->view->blames, "stripped-symbols", loss->pid,
 				   jp_name_case_comm(name_case), loss->name, 0)
 			: jp_blame_names(name_case, "stripped-symbols", loss->name);
@@ -143,14 +177,21 @@ static int blame_stripped(const struct jp_name_case *name_case)
 			  "`perf report -i %s --no-children --sort dso,sym`",
 			  loss->samples, name_case->view->path);
 	jp_blame_evidence(blame, "it has no .symtab: `readelf -S '%s' | grep symtab`", loss->name);
+	if (packed)
+		jp_blame_evidence(blame, "its functions' names are in .gnu_debugdata, which perf "
+					 "reads since 6.15, and explain does not");
 	jp_blame_evidence(
 		blame, "there is no debug file of it: `ls /usr/lib/debug/.build-id/%.2s/%s.debug`",
 		id ?: "XX", id ? id + 2 : "...");
-	jp_blame_remedy(blame,
-			"install its debug symbols (Debian: the package's -dbgsym of "
-			"debian-debug, or find-dbgsym-packages '%s'), or build it without "
-			"strip",
-			loss->name);
+	if (packed)
+		jp_blame_remedy(blame, "report with perf 6.15 or later; or install its debug "
+				       "symbols (Fedora: dnf debuginfo-install)");
+	else
+		jp_blame_remedy(blame,
+				"install its debug symbols (Debian: the package's -dbgsym of "
+				"debian-debug, or find-dbgsym-packages '%s'), or build it without "
+				"strip",
+				loss->name);
 	return 1;
 }
 

@@ -123,6 +123,14 @@ static const char *cause_of(const struct jp_explain_view *view, const struct mis
 	return "older-code";
 }
 
+/* Whether it may be attach-window where cause_of() says older-code: the profiler told of files from
+ * before and of no anonymous memory, and of no program's either. Either it skips such, or there was
+ * none. */
+static bool is_either(const struct unannounced *one, const char *id)
+{
+	return strcmp(id, "older-code") == 0 && one->image->synthesized;
+}
+
 static const char *reason_of(const char *id, const struct jp_image *image)
 {
 	if (strcmp(id, "lost-records") == 0)
@@ -145,7 +153,10 @@ static const char *reason_of(const char *id, const struct jp_image *image)
 				   : "what it had mapped before is known, emitted code too where "
 				     "there was any";
 	return image->synthesized ? "files that it had mapped before are known, and no anonymous "
-				    "memory: the profiler skipped lines of /proc/PID/maps"
+				    "memory: either the profiler skipped lines of /proc/PID/maps "
+				    "(older-code), or there was none, and this was mapped before "
+				    "the first event (attach-window); perf record -p, which skips "
+				    "none, tells"
 				  : "nothing that it had mapped before is known: the profiler did "
 				    "not read /proc/PID/maps";
 }
@@ -169,8 +180,9 @@ static const char *remedy_of(const char *id)
 	       "executable mapping; or start the recording before the process";
 }
 
+/* @reason: the cause that cause_of() says. */
 static int blame_unannounced(struct jp_explain_view *view, const struct unannounced *one,
-			     const char *id)
+			     const char *id, const char *reason)
 {
 	const struct jp_image *image = one->image;
 	struct jp_blame *blame =
@@ -189,7 +201,7 @@ static int blame_unannounced(struct jp_explain_view *view, const struct unannoun
 			  one->worst->time / 1000000000, one->worst->time % 1000000000,
 			  one->worst->tid, view->ends->first_sample / 1000000000,
 			  view->ends->first_sample % 1000000000);
-	jp_blame_evidence(blame, "%s", reason_of(id, image));
+	jp_blame_evidence(blame, "%s", reason_of(reason, image));
 	jp_blame_remedy(blame, "%s", remedy_of(id));
 	return 0;
 }
@@ -223,7 +235,9 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 		const struct unannounced *one = &state->list[i];
 		const char *id = cause_of(view, state, one);
 
-		ret = blame_unannounced(view, one, id);
+		ret = blame_unannounced(view, one, id, id);
+		if (!ret && is_either(one, id))
+			ret = blame_unannounced(view, one, "attach-window", id);
 		harm += strcmp(id, "lost-records") == 0 ? one->samples : 0;
 	}
 	if (!ret)

@@ -172,9 +172,23 @@ class Walks(Recording):
         self.only("jit-no-frame-pointer", 1)
 
     def test_depth(self) -> None:
-        self.sample(*([ANON + 8] * 127), count=100)
+        self.sample(*(ANON + 8 * number for number in range(127)), count=100)
         self.whole(100)
         self.only("depth-limit", 0.5)
+
+    def test_depth_of_a_recursion(self) -> None:
+        self.sample(*([ANON + 8, ANON + 16] * 63), ANON + 8, count=100)
+        self.sample(*([ANON + 8, ANON + 16] * 5), MAIN, ROOT, count=100)
+        self.only("depth-limit", 0.5)
+
+    def test_circle(self) -> None:
+        """Where no recursion is seen to begin, it may be a frame pointer that leads to itself."""
+        self.sample(ANON, *([ANON + 8] * 126), count=100)
+        self.whole(100)
+        found = self.causes()
+        self.assertEqual([(cause, found[cause]["share"]) for cause in found],
+                         [("jit-no-frame-pointer", 0.5), ("depth-limit", 0.5)])
+        self.assertIn("cannot tell", found["jit-no-frame-pointer"]["evidence"][2])
 
     def test_depth_that_is_whole(self) -> None:
         self.sample(*([ANON + 8] * 126), ROOT, count=100)
@@ -280,6 +294,38 @@ class Libraries(Recording):
         self.sample(names["leaf"] + 9, names["other"] + 20, ANON, count=100)
         self.only("attach-window", 1)
 
+    def call_site(self, body: str) -> int:
+        """Where a call of a function with @body, which keeps the frame pointer, returns to."""
+        path = self.place("libcalls.so")
+        process.must(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
+            ".globl site\ncalls: .cfi_startproc\n" + body +
+            " .cfi_endproc\n .balign 64\nouter: call calls\nsite: ret\n", "c.s")])
+        self.map(ANON, "//anon", 8)
+        self.map(LIBRARY, path, 8, size=0x1000, pgoff=0x1000, ino=os.stat(path).st_ino)
+        return LIBRARY + int(re.findall(r"^([0-9a-f]+) T site$", process.must(["nm", path]),
+                                        re.M)[0], 16) - 0x1000
+
+    FRAME = ("push %rbp\n .cfi_def_cfa_offset 16\n .cfi_offset 6, -16\n mov %rsp, %rbp\n"
+             ".cfi_def_cfa_register 6\n call *%rax\n pop %rbp\n .cfi_def_cfa 7, 8\n")
+
+    def test_emitted_code_without_a_frame(self) -> None:
+        """A function with a frame stands between emitted code and where that returns to."""
+        site = self.call_site(self.FRAME + "ret\n")
+        self.sample(ANON + 8, site, MAIN, ROOT, count=100)
+        self.only("jit-no-frame-pointer", 1)
+
+    def test_emitted_code_that_begins(self) -> None:
+        site = self.call_site(self.FRAME + "ret\n")
+        self.sample(ANON + 8, site, MAIN, ROOT, count=9)
+        self.sample(ANON + 8, ANON + 16, MAIN, ROOT, count=91)
+        self.assertEqual(self.causes(), {})
+
+    def test_emitted_code_in_place_of_a_function(self) -> None:
+        """A function that goes on to emitted code as its last act is in no chain."""
+        site = self.call_site(self.FRAME + "jmp *%rax\n")
+        self.sample(ANON + 8, site, MAIN, ROOT, count=100)
+        self.assertEqual(self.causes(), {})
+
     def test_garbage_behind_a_frame(self) -> None:
         names = self.library("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
         for number in range(100):
@@ -369,19 +415,27 @@ class Records(Recording):
         self.synthesized(MAIN, "/usr/bin/made")
         self.synthesized(LIBC, "/usr/lib/libc.so.6", 0x100000)
 
+    def either(self) -> dict[str, Any]:
+        """A tool that tells of no anonymous memory skips it, or there was none."""
+        found = self.causes()
+        self.assertEqual([(cause, found[cause]["share"]) for cause in found],
+                         [("older-code", 1), ("attach-window", 1)])
+        return found["older-code"]
+
     def test_older_code(self) -> None:
         self.known()
         self.sample(ANON + 8, ANON + 16, MAIN, ROOT, count=200)
-        found = self.only("older-code", 1)
+        found = self.either()
         self.assertEqual(found["ranges"], [f"{ANON:x}-{ANON + 4096:x}"])
         self.assertIn("no record", found["evidence"][0])
+        self.assertIn("(attach-window)", found["evidence"][2])
 
     def test_older_code_above(self) -> None:
         """A library's sample, called by code that nobody told of: the chain comes back to main."""
         self.known()
         self.synthesized(LIBRARY, "/nowhere/liblost.so")
         self.sample(LIBRARY + 8, ANON + 16, MAIN, ROOT, count=200)
-        self.only("older-code", 1)
+        self.either()
 
     def test_older_code_without_a_look(self) -> None:
         self.add(self.perf.comm(PID, PID, "made", 0))
@@ -437,7 +491,7 @@ class Records(Recording):
         self.known()
         for offset in range(200):
             self.sample(ANON + offset)
-        self.only("older-code", 1)
+        self.either()
 
     def test_exec_itself(self) -> None:
         """In exec the registers are still those of the program before, whose memory is gone."""

@@ -337,6 +337,19 @@ class Files(Explained):
         self.assertEqual([(one["id"], one["file"]) for one in self.causes("notes")],
                          [("stripped-symbols", "/lib/libc.so.6")])
 
+    def test_packed(self) -> None:
+        """perf unpacks the small symbol table since 6.15."""
+        process.run(["strip", self.library])
+        process.run(["objcopy", "--add-section", ".gnu_debugdata=" + self.write("xz", "packed"),
+                     self.library])
+        for version, cause in (("6.14.9", "stripped-symbols"), ("6.15.0", None),
+                               ("7.3.4", None), ("made", None)):
+            self.perf.features[5] = struct.pack("<I64s", 64, version.encode())
+            with self.subTest(version):
+                self.assertEqual([one["id"] for one in self.causes()], [cause] if cause else [])
+                found = self.causes("causes" if cause else "notes")
+                self.assertIn(".gnu_debugdata", " ".join(found[0]["evidence"]))
+
     def test_link(self) -> None:
         """Symbols where .gnu_debuglink says: beside the file, in .debug, below /usr/lib/debug."""
         symbols = self.put("/made.symbols", "")

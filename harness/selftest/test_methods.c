@@ -122,6 +122,30 @@ static void test_calls(void)
 		      "code %zu ends with %s", i, codes[i].call ? "a call" : "no call");
 }
 
+static void test_direct_calls(void)
+{
+	const struct jp_machine_frames *frames = jp_machine_find(EM_X86_64)->frames;
+	int64_t distance = 0;
+
+	check(frames->after_direct_call((const unsigned char *)"\x90\xe8\xfe\xff\xff\xff", 6,
+					&distance) &&
+		      distance == -2,
+	      "a call near says how far");
+	check(!frames->after_direct_call((const unsigned char *)"\x90\x90\x90\xff\xd0", 5,
+					 &distance),
+	      "a call of what a register holds does not");
+	check(!frames->after_direct_call((const unsigned char *)"\xe8\x01\x02\x03", 4, &distance),
+	      "nor does a part of one");
+	check(frames->returns((const unsigned char *)"\xc3", 1) &&
+		      frames->returns((const unsigned char *)"\xf3\xc3", 2) &&
+		      frames->returns((const unsigned char *)"\xc2\x08", 2),
+	      "ret, rep ret, ret 8 return");
+	check(!frames->returns((const unsigned char *)"\xff\xe0", 2) &&
+		      !frames->returns((const unsigned char *)"\xf3", 1) &&
+		      !frames->returns((const unsigned char *)"", 0),
+	      "a jump, a prefix, nothing do not");
+}
+
 static void test_frame_pointers(void)
 {
 	begin(CODE);
@@ -357,6 +381,7 @@ int main(void)
 	map(0x600000, 0x601000, JP_PROT_READ, "//anon");
 	test_names();
 	test_calls();
+	test_direct_calls();
 	test_frame_pointers();
 	test_chain();
 	test_lookup();

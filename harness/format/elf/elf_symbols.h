@@ -20,6 +20,7 @@ struct jp_elf_input {
 struct jp_elf_tables {
 	bool elf, symtab, dynsym;
 	bool frame_index; /* .eh_frame_hdr */
+	bool packed;      /* a .symtab in a compressed ELF file: .gnu_debugdata */
 	bool cut_short;   /* the file ends before its section headers do */
 };
 struct jp_elf_tables jp_elf_tables(const struct jp_elf_input *file);

@@ -29,6 +29,10 @@ struct jp_machine_frames {
 	enum jp_frame_answer (*step)(struct jp_regs *regs, jp_stack_load load, void *context);
 	/* Whether the @at bytes from @code on may end with a call. */
 	bool (*after_call)(const unsigned char *code, uint64_t at);
+	/* Whether they may end with a call of a place that is @distance from their end. */
+	bool (*after_direct_call)(const unsigned char *code, uint64_t at, int64_t *distance);
+	/* Whether the @size bytes of @code begin with a return. */
+	bool (*returns)(const unsigned char *code, uint64_t size);
 };
 
 /* User instruction and stack pointer of a sample; false where it holds no such registers. A stream

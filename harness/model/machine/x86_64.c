@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <elf.h>
+#include <string.h>
 
 #include "harness/base/registry.h"
 #include "harness/model/machine/machine.h"
@@ -39,11 +40,24 @@ static unsigned length(uint8_t modrm, uint8_t sib)
 	return size + (mod == 0 && rm == 5 ? 4 : 0);
 }
 
+static bool after_direct_call(const unsigned char *code, uint64_t at, int64_t *distance)
+{
+	enum { NEAR = 0xe8, NEAR_SIZE = 5 };
+	int32_t relative;
+
+	if (at < NEAR_SIZE || code[at - NEAR_SIZE] != NEAR)
+		return false;
+	memcpy(&relative, code + at - sizeof(relative), sizeof(relative));
+	*distance = relative;
+	return true;
+}
+
 static bool after_call(const unsigned char *code, uint64_t at)
 {
-	enum { NEAR = 0xe8, NEAR_SIZE = 5, GROUP5 = 0xff, CALL = 2, MOST = 7 };
+	enum { GROUP5 = 0xff, CALL = 2, MOST = 7 };
+	int64_t distance;
 
-	if (at >= NEAR_SIZE && code[at - NEAR_SIZE] == NEAR)
+	if (after_direct_call(code, at, &distance))
 		return true;
 	for (unsigned size = 2; size <= MOST && size <= at; size++) {
 		const unsigned char *insn = code + at - size;
@@ -55,12 +69,23 @@ static bool after_call(const unsigned char *code, uint64_t at)
 	return false;
 }
 
+/* Some processors like a prefix. */
+static bool returns(const unsigned char *code, uint64_t size)
+{
+	enum { RET = 0xc3, RET_POP = 0xc2, BND = 0xf2, REP = 0xf3 };
+	const bool prefixed = size > 1 && (code[0] == BND || code[0] == REP);
+
+	return size > prefixed && (code[prefixed] == RET || code[prefixed] == RET_POP);
+}
+
 static const struct jp_machine_frames frames = {
 	.pushed = 8,
 	.fp = FP,
 	.saved = SAVED,
 	.step = step,
 	.after_call = after_call,
+	.after_direct_call = after_direct_call,
+	.returns = returns,
 };
 
 /* PERF_REG_X86_*: ax bx cx dx si di bp sp ip, flags and segments, r8 to r15. */

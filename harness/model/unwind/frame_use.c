@@ -9,7 +9,7 @@
  * endbr64, push and mov take. */
 enum { NEAR = 8 };
 
-static enum jp_frame_use use_at(struct jp_cfi *cfi, uint64_t vaddr)
+enum jp_frame_use jp_frame_use_at(struct jp_cfi *cfi, uint64_t vaddr)
 {
 	const struct jp_machine *machine = jp_cfi_machine(cfi);
 	struct jp_cfi_row row;
@@ -39,12 +39,12 @@ enum jp_frame_use jp_frame_use(struct jp_elf_store *store, const struct jp_mappi
 	vaddr = jp_cfi_vaddr(entry->cfi, addr - mapping->start + mapping->pgoff);
 	if (vaddr == UINT64_MAX)
 		return JP_FRAME_UNKNOWN;
-	use = use_at(entry->cfi, vaddr);
+	use = jp_frame_use_at(entry->cfi, vaddr);
 	if (use != JP_FRAME_KEPT && use != JP_FRAME_USED)
 		return use;
 	for (unsigned i = 1; i <= NEAR; i++)
-		if (use_at(entry->cfi, vaddr + i) == JP_FRAME_LINKED ||
-		    (vaddr >= i && use_at(entry->cfi, vaddr - i) == JP_FRAME_LINKED))
+		if (jp_frame_use_at(entry->cfi, vaddr + i) == JP_FRAME_LINKED ||
+		    (vaddr >= i && jp_frame_use_at(entry->cfi, vaddr - i) == JP_FRAME_LINKED))
 			return JP_FRAME_LINKED;
 	return use;
 }

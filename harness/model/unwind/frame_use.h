@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct jp_cfi;
 struct jp_elf_store;
 struct jp_mapping;
 
@@ -17,6 +18,10 @@ enum jp_frame_use {
 	JP_FRAME_ROOT,    /* the outermost frame */
 };
 
+/* Exactly at @vaddr; else around it, where a function is about to link its frame, or just gave it
+ * up.
+ */
+enum jp_frame_use jp_frame_use_at(struct jp_cfi *cfi, uint64_t vaddr);
 enum jp_frame_use jp_frame_use(struct jp_elf_store *store, const struct jp_mapping *mapping,
 			       uint64_t addr);
 /* Whether the file was built to keep the frame pointer: its functions do, but for those that call

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/model/unwind/call_sites.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/base/map.h"
+#include "harness/model/machine/machine.h"
+#include "harness/model/unwind/elf_store.h"
+#include "harness/model/unwind/frame_use.h"
+
+enum call_site { UNSEEN_SITE, FRAME_BEHIND, NOTHING_KNOWN };
+
+struct jp_call_sites {
+	struct jp_elf_store *store;
+	struct jp_file_finder *finder;
+	struct jp_map known; /* enum call_site, by address and file */
+};
+
+/* Of a function from its entry on: longer ones are not read. */
+enum { LONGEST = 4096, CALL = 5 };
+
+struct jp_call_sites *jp_call_sites_new(struct jp_elf_store *store, struct jp_file_finder *finder)
+{
+	struct jp_call_sites *sites = calloc(1, sizeof(*sites));
+
+	if (sites)
+		*sites = (struct jp_call_sites){.store = store, .finder = finder};
+	return sites;
+}
+
+void jp_call_sites_free(struct jp_call_sites *sites)
+{
+	if (sites)
+		jp_map_free(&sites->known);
+	free(sites);
+}
+
+/* Bytes of @mapping's file from @offset on; 0: none can be read. */
+static size_t read_code(struct jp_call_sites *sites, const struct jp_mapping *mapping,
+			const struct jp_elf_entry *entry, uint64_t offset, unsigned char *code,
+			size_t size)
+{
+	const struct jp_wanted_file wanted = {
+		.path = mapping->name, .id = *entry->id, .pid = mapping->pid};
+	struct jp_found_file found;
+	ssize_t got = 0;
+
+	if (offset > INT64_MAX ||
+	    jp_file_find(sites->finder, &wanted, JP_FILE_ITSELF, &found, NULL))
+		return 0;
+	if (found.fd >= 0)
+		got = pread(found.fd, code, size, (off_t)offset);
+	jp_found_file_close(&found);
+	return got > 0 ? (size_t)got : 0;
+}
+
+/* Whether the function whose first @size bytes are @code, at @vaddr, links a frame at once, and
+ * returns wherever it gives that up. */
+static bool frames_all(struct jp_cfi *cfi, uint64_t vaddr, const unsigned char *code, size_t size)
+{
+	/* endbr64, push and mov. */
+	enum { PROLOGUE = 8 };
+	const struct jp_machine *machine = jp_cfi_machine(cfi);
+	bool linked = true;
+	size_t at = 0;
+
+	while (jp_frame_use_at(cfi, vaddr + at) != JP_FRAME_LINKED)
+		if (at++ == PROLOGUE)
+			return false;
+	for (; at < size; at++) {
+		const bool now = jp_frame_use_at(cfi, vaddr + at) == JP_FRAME_LINKED;
+
+		if (linked && !now && !machine->frames->returns(code + at, size - at))
+			return false;
+		/* Behind a return there is more of it, or another function. */
+		if (!linked && !now)
+			return true;
+		linked = now;
+	}
+	return false;
+}
+
+static bool look(struct jp_call_sites *sites, const struct jp_mapping *mapping, uint64_t addr)
+{
+	const struct jp_elf_entry *entry = jp_elf_store_get(sites->store, mapping);
+	const struct jp_machine *machine = entry && entry->cfi ? jp_cfi_machine(entry->cfi) : NULL;
+	const uint64_t offset = addr - mapping->start + mapping->pgoff;
+	unsigned char code[LONGEST];
+	uint64_t vaddr, target;
+	int64_t distance;
+	size_t size;
+
+	if (!machine || !machine->frames->returns || offset < CALL ||
+	    read_code(sites, mapping, entry, offset - CALL, code, CALL) != CALL ||
+	    !machine->frames->after_direct_call(code, CALL, &distance))
+		return false;
+	target = offset + (uint64_t)distance;
+	if (target - mapping->pgoff >= mapping->end - mapping->start)
+		return false;
+	vaddr = jp_cfi_vaddr(entry->cfi, target);
+	size = read_code(sites, mapping, entry, target, code, sizeof(code));
+	return vaddr != UINT64_MAX && frames_all(entry->cfi, vaddr, code, size);
+}
+
+bool jp_call_sites_frame_behind(struct jp_call_sites *sites, const struct jp_mapping *mapping,
+				uint64_t addr)
+{
+	uint64_t *known =
+		jp_map_at(&sites->known, addr ^ (uintptr_t)mapping->name << 16, sizeof(*known));
+
+	if (!known)
+		return false;
+	if (*known == UNSEEN_SITE)
+		*known = look(sites, mapping, addr) ? FRAME_BEHIND : NOTHING_KNOWN;
+	return *known == FRAME_BEHIND;
+}
