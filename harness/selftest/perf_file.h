@@ -55,6 +55,30 @@ static void perf_file_record(struct perf_file *file, uint32_t type, uint16_t mis
 	perf_file_put(file, body, size);
 }
 
+#ifdef JP_HAVE_ZSTD
+enum { PERF_FILE_ZSTD = 1 };
+#else
+enum { PERF_FILE_ZSTD = 0 };
+#endif
+
+/* A compressed record of @size bytes, less than 256: a frame of zstd's that holds them as they are.
+ */
+__attribute__((unused)) static void perf_file_compressed(struct perf_file *file, const void *bytes,
+							 size_t size)
+{
+	unsigned char frame[9 + 255] = {0x28,
+					0xb5,
+					0x2f,
+					0xfd,
+					0x20,
+					(unsigned char)size,
+					(size << 3 | 1) & 255,
+					(unsigned char)(size >> 5)};
+
+	memcpy(frame + 9, bytes, size);
+	perf_file_record(file, JP_PERF_RECORD_COMPRESSED, 0, frame, 9 + size);
+}
+
 /* The data ends here. */
 static void perf_file_data_ends(struct perf_file *file)
 {

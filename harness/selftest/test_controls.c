@@ -59,6 +59,43 @@ static void gate(void)
 	jp_extras_free(&extras);
 }
 
+/* A program that started while the gate was shut: the exec is left out, if it is that process's and
+ * within the times. */
+static void gate_exec(void)
+{
+	static struct jp_interval open = {
+		.pid = OTHER, .enabling = 290, .enabled = 300, .disabling = 400, .disabled = 410};
+	struct jp_event acts[] = {
+		{.type = JP_EVENT_FORK, .pid = PID, .before = 200, .after = 210},
+		{.type = JP_EVENT_EXEC,
+		 .pid = PID,
+		 .before = 220,
+		 .after = 230,
+		 .task = {.how = JP_HOW_EXEC}},
+	};
+	struct jp_truth truth = {.acts = acts, .nr_acts = 2};
+	const struct jp_evidence evidence = {.truth = &truth,
+					     .intervals = {.gate = "none",
+							   .processes = announced,
+							   .nr_processes = 2,
+							   .intervals = &open,
+							   .nr_intervals = 1}};
+	const struct jp_control *control = jp_registry_find(JP_CONTROL, "gate");
+
+	check(control->exec(&evidence, PID, 220, 230), "an exec while the gate is shut");
+	check(!control->exec(&evidence, PID, 221, 230) && !control->exec(&evidence, PID, 220, 229),
+	      "not outside of the times");
+	check(!control->exec(&evidence, OTHER, 220, 230), "not another process's");
+	truth.nr_acts = 1;
+	check(!control->exec(&evidence, PID, 220, 230), "not what the truth does not hold");
+	truth.nr_acts = 2;
+	acts[1].before = 300;
+	acts[1].after = 400;
+	check(!control->exec(&evidence, PID, 0, UINT64_MAX), "not while anyone's gate is open");
+	acts[1].after = 401;
+	check(control->exec(&evidence, PID, 0, UINT64_MAX), "but once it begins to shut");
+}
+
 /* Every snapshot of a capture by policy `none`, and nothing of any other policy. */
 static void snapshot(void)
 {
@@ -115,6 +152,7 @@ static void window(void)
 int main(void)
 {
 	gate();
+	gate_exec();
 	window();
 	snapshot();
 	return check_done();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What becomes an outcome of findings: of controls, and of too little evidence. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/outcome/checks.h"
@@ -152,6 +153,49 @@ static void evidence(void)
 	}
 }
 
+/* What a book adds up to: its own total, or a class of another book. */
+static void books(void)
+{
+	struct jp_books books = {0};
+	struct jp_book *samples = jp_books_open(&books, "samples");
+	const struct jp_book own = {.total = 9}, code = {.of = "samples", .part = "code"},
+			     none = {.of = "samples", .part = "kernel"},
+			     missing = {.of = "records", .part = "code"};
+
+	if (!samples || jp_book_count(samples, "native", 3) || jp_book_count(samples, "code", 4))
+		exit(99);
+	check(jp_book_total(&books, &own) == 9, "a total that is known");
+	check(jp_book_total(&books, &code) == 4, "a class of another book");
+	check(jp_book_total(&books, &none) == 0, "a class that is empty");
+	check(jp_book_total(&books, &missing) == UINT64_MAX, "a book that is missing");
+	jp_books_free(&books);
+}
+
+/* An expectation counts wherever it stands among what is allowed. */
+static void order(void)
+{
+	static const char *const texts[] = {
+		"case a/b check : w : launch : samples=1\n"
+		"\tbroken.dump allow no-record <=0 # never\n\tdistinct >=99999 # many\n",
+		"case a/b check : w : launch : samples=1\n"
+		"\tdistinct >=99999 # many\n\tbroken.dump allow no-record <=0 # never\n",
+	};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct jp_error err = {""};
+		struct jp_result result = {0};
+		struct jp_cases *cases =
+			jp_cases_parse(NULL, "case", NULL, texts[i], strlen(texts[i]), &err);
+
+		if (!check(cases, "a case is read %s", err.text))
+			continue;
+		jp_judge_case(&cases->cases[0], "validators/fixtures/anon", &result);
+		told(i ? "first" : "last", &result, JP_FAIL, "distinct");
+		jp_findings_free(&result.findings);
+		jp_cases_free(cases);
+	}
+}
+
 static void texts(void)
 {
 	check(strcmp(jp_outcome_text(JP_CRASH), "CRASH") == 0 &&
@@ -163,6 +207,8 @@ static void texts(void)
 int main(void)
 {
 	texts();
+	books();
+	order();
 	controls();
 	control_without();
 	misplaced();

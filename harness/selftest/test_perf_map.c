@@ -91,6 +91,33 @@ static void cover_many(void)
 	jp_perf_map_free(map);
 }
 
+/* Of a hostile map, all of whose lines hold one address, only so many are looked at. */
+static void ambiguous_many(void)
+{
+	enum { LINES = 4096 };
+	static char text[LINES * 24];
+	struct jp_perf_map *map;
+
+	for (int others = 0; others < 3; others++) {
+		size_t size = 0;
+
+		/* The other name stands in none, in the first eighth, or in the last quarter. */
+		for (int i = 0; i < LINES; i++) {
+			bool other = others == 1 ? i < LINES / 8 : others && i >= LINES * 3 / 4;
+
+			size += sprintf(text + size, "%x 10000 %s\n", 0x10000 + i,
+					other ? "other" : "name");
+		}
+		map = load(text, size);
+		check(map && jp_perf_map_ambiguous(map, 0x10fff) == (others == 1),
+		      "%d lines, another name in the %s", LINES,
+		      !others       ? "none"
+		      : others == 1 ? "first eighth"
+				    : "last quarter: it is too far");
+		jp_perf_map_free(map);
+	}
+}
+
 /* Without overlaps the tree's shape does not matter: each address has its line's name. */
 static void read_many(void)
 {
@@ -191,6 +218,7 @@ int main(void)
 	read_mixed();
 	read_many();
 	cover_many();
+	ambiguous_many();
 	read_odd("nothing", "", 0, 0);
 	read_odd("empty lines", "\n\n\n", 3, 3);
 	read_odd("zeros", "\0\0\0\0\0\0\0\0\0\0", 10, 1);

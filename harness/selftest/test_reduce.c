@@ -9,7 +9,7 @@
 
 enum { STACK = 64 };
 
-static struct perf_file file;
+static struct perf_file file, sample;
 static unsigned char found[STACK]; /* the stack of the last sample that was read */
 
 static int visit(void *context, const struct jp_event *event)
@@ -19,8 +19,8 @@ static int visit(void *context, const struct jp_event *event)
 	return 0;
 }
 
-/* One sample with a dump of @size bytes at @stack, then zeros. */
-static void begin(const char *stack, size_t size)
+/* One sample with a dump of @size bytes at @stack, then zeros; in compressed data. */
+static void begin(const char *stack, size_t size, bool packed)
 {
 	const struct jp_perf_attr attr = {.type = 1,
 					  .size = 120,
@@ -33,8 +33,13 @@ static void begin(const char *stack, size_t size)
 	memcpy(body + 8, &dumped, sizeof(dumped));
 	memcpy(body + 16, stack, size);
 	memcpy(body + 16 + STACK, &dumped, sizeof(dumped));
+	sample.size = 0;
+	perf_file_record(&sample, JP_PERF_RECORD_SAMPLE, JP_PERF_MISC_USER, body, sizeof(body));
 	perf_file_begin(&file, &attr);
-	perf_file_record(&file, JP_PERF_RECORD_SAMPLE, JP_PERF_MISC_USER, body, sizeof(body));
+	if (packed)
+		perf_file_compressed(&file, sample.bytes, sample.size);
+	else
+		perf_file_put(&file, sample.bytes, sample.size);
 	perf_file_data_ends(&file);
 }
 
@@ -90,11 +95,11 @@ static void stacks(void)
 
 			memset(whole, 'a', sizeof(whole));
 			memcpy(whole, "\0\0LANG=", 7);
-			begin(whole, STACK);
+			begin(whole, STACK, false);
 			memset(expected, 'x', STACK);
 			memcpy(expected, whole, 7);
 		} else {
-			begin(dumps[i].before, size);
+			begin(dumps[i].before, size, false);
 			memcpy(expected, dumps[i].after, size);
 		}
 		check(!reduce(&reduced, &err) &&
@@ -126,7 +131,7 @@ static void features(void)
 	char *bytes;
 	size_t size;
 
-	begin("", 0);
+	begin("", 0, false);
 	perf_file_features(&file, all, 4);
 	check(!reduce(&reduced, &err), "features are taken out %s", err.text);
 	check(reduced.commands.count == 2 && !strcmp(reduced.commands.words[0], "one") &&
@@ -182,16 +187,19 @@ static void refuse_all(void)
 	};
 
 	for (size_t i = 0; i < 2; i++) {
-		begin("", 0);
+		begin("", 0, false);
 		perf_file_features(&file, one, 1);
 		memcpy(file.bytes + perf_file_header(&file)->data.offset +
 			       perf_file_header(&file)->data.size,
 		       &places[i].section, sizeof(places[i].section));
 		refuse(places[i].what, places[i].words);
 	}
-	begin("", 0);
+	begin("", 0, false);
 	perf_file_features(&file, command, 1);
 	refuse("a command line of more than 1 MiB", "a command line of 1048577 bytes");
+	begin("\0HOME=/root", 12, true);
+	if (PERF_FILE_ZSTD)
+		refuse("a variable in compressed data", "the environment is in compressed data");
 	file.size = 4;
 	refuse("no perf.data", "offset 0");
 	file.size = 0;

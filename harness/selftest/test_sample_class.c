@@ -38,6 +38,22 @@ static bool is(enum jp_sample_class class, const struct jp_sample_facts *facts)
 	}
 }
 
+/* Those handlers of the truth that wait, whatever stands between them. */
+static void waits(void)
+{
+	const struct jp_event acts[] = {{.type = JP_EVENT_EXEC}, {.type = JP_EVENT_WAIT},
+					{.type = JP_EVENT_MAP},  {.type = JP_EVENT_MAP},
+					{.type = JP_EVENT_WAIT}, {.type = JP_EVENT_END}};
+	struct jp_truth truth = {.acts = (struct jp_event *)acts, .nr_acts = 6};
+	const struct jp_evidence evidence = {.truth = &truth};
+	struct jp_sample_facts_of of = {0};
+
+	check(!jp_sample_facts_begin(&of, &evidence) && of.nr_waits == 2 &&
+		      of.waits[0] == &acts[1] && of.waits[1] == &acts[4],
+	      "%zu handlers wait", of.nr_waits);
+	jp_sample_facts_end(&of);
+}
+
 int main(void)
 {
 	unsigned given[JP_SAMPLE_CLASSES] = {0};
@@ -72,5 +88,6 @@ int main(void)
 	for (enum jp_sample_class class = 0; class < JP_SAMPLE_CLASSES; class ++)
 		good &= given[class] > 0;
 	check(good, "each class was given");
+	waits();
 	return check_done();
 }

@@ -320,8 +320,40 @@ static void swapped_attr(void)
 	check(!memcmp(&theirs, &ours, sizeof(ours)), "swapped: each field of an attr");
 }
 
+/* Two events of one file: samples are told apart by their id alone where other records have none.
+ */
+static void without_sample_id(void)
+{
+	const uint64_t ids[] = {71, 72};
+	struct jp_perf_attrs attrs = {0};
+	struct jp_perf_record *record;
+
+	for (int i = 0; i < 2; i++) {
+		const struct jp_perf_attr attr = {
+			.sample_type = JP_PERF_SAMPLE_IDENTIFIER | JP_PERF_SAMPLE_IP |
+				       (i ? JP_PERF_SAMPLE_PERIOD : 0),
+			.sample_period = 1000,
+		};
+
+		check(!jp_perf_attrs_add(&attrs, &attr, sizeof(attr), &ids[i], 1), "event %d", i);
+		check(attrs.all[i].asked.period == (i ? 1000 : 0),
+		      "event %d: a period only where samples tell theirs", i);
+		record = begin(JP_PERF_RECORD_SAMPLE, 0);
+		put(ids[i]);
+		put(0x1000);
+		record->size = (uint16_t)(nr_words * sizeof(uint64_t));
+		check(jp_perf_attrs_of(&attrs, record) == i, "a sample of event %d", i);
+	}
+	record = begin(JP_PERF_RECORD_COMM, 0);
+	put(ids[1]); /* a process and a thread, and no id */
+	record->size = (uint16_t)(nr_words * sizeof(uint64_t));
+	check(jp_perf_attrs_of(&attrs, record) == 0, "other records are read as the first's");
+	jp_perf_attrs_free(&attrs);
+}
+
 int main(void)
 {
+	without_sample_id();
 	reads();
 	branches();
 	raw();

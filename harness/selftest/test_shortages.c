@@ -107,9 +107,11 @@ static int symbols(const char *path, struct jp_error *err)
 	struct jp_elf_symbols symbols = {0};
 	int ret = jp_elf_symbols(&input, &input, &symbols, err);
 
+	if (ret) /* then nothing is left to free */
+		return ret;
 	mix(symbols.count);
 	jp_elf_symbols_free(&symbols);
-	return ret;
+	return 0;
 }
 
 static int elf(const char *path, struct jp_error *err)

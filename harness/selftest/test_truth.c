@@ -539,6 +539,11 @@ static void test_open(void)
 	check(!jp_truth_load(scratch, &err) && !jp_truth_load("/dev/null", &err) &&
 		      strstr(err.text, "/dev/null"),
 	      "a folder and a device are refused");
+	scratch_write(scratch_path("short"), "JITPROOF", 8);
+	check(!jp_truth_load(scratch_path("short"), &err) &&
+		      strstr(err.text, "short: offset 8: ") &&
+		      strstr(err.text, "the file ends here"),
+	      "and what ends within its header: %s", err.text);
 }
 
 /* Figures for whoever changes the tables; the machine decides them, so they judge nothing. */

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* perf's own records between the kernel's: bad ones are refused, compressed ones end anywhere. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "harness/format/perfdata/read.h"
+#include "harness/selftest/check.h"
+#include "harness/selftest/perf_file.h"
+
+static struct perf_file file, inner;
+
+struct names_seen {
+	int names, wrong;
+};
+
+static int visit(void *context, const struct jp_event *event)
+{
+	struct names_seen *seen = context;
+
+	seen->names += event->type == JP_EVENT_COMM;
+	seen->wrong += event->type != JP_EVENT_COMM || event->pid != 7 ||
+		       strcmp(event->comm.name, "name") != 0;
+	return 0;
+}
+
+static void begin(void)
+{
+	const struct jp_perf_attr attr = {.type = 1, .size = 120, .flags = JP_PERF_ATTR_COMM};
+
+	perf_file_begin(&file, &attr);
+}
+
+static void put_name(struct perf_file *to)
+{
+	const uint32_t ids[] = {7, 7};
+	unsigned char body[16] = {0};
+
+	memcpy(body, ids, sizeof(ids));
+	memcpy(body + sizeof(ids), "name", 5);
+	perf_file_record(to, JP_PERF_RECORD_COMM, 0, body, sizeof(body));
+}
+
+static int read_all(struct names_seen *seen, struct jp_error *err)
+{
+	*seen = (struct names_seen){0};
+	perf_file_data_ends(&file);
+	return jp_perfdata_read(perf_file_store(&file, "perf.data"), visit, seen, NULL, err);
+}
+
+static void bad_ones(void)
+{
+	static const uint64_t beyond[] = {100, 0};
+	static const struct {
+		const char *what;
+		uint32_t type;
+		const void *body;
+		size_t size;
+		const char *words;
+	} table[] = {
+		{"a feature without a number", JP_PERF_RECORD_HEADER_FEATURE, "", 0,
+		 "expected a feature's number"},
+		{"compressed data of more than its record", JP_PERF_RECORD_COMPRESSED2, beyond,
+		 sizeof(beyond), "expected compressed data that fits into its record"},
+		{"compressed data without its size", JP_PERF_RECORD_COMPRESSED2, "1234", 4,
+		 "expected compressed data that fits into its record"},
+		{"compressed data that is none", JP_PERF_RECORD_COMPRESSED, "none of zstd's", 14,
+		 "compressed record of type 81: "},
+		{"a payload beyond the data", JP_PERF_RECORD_AUXTRACE, beyond, sizeof(beyond),
+		 "expected 100 bytes after this record, found 24"},
+	};
+	/* Another part of the file follows, so nothing of the data can have been cut off. */
+	static const struct perf_file_feature feature = {3, "host", 4};
+	struct jp_error err = {""};
+	struct names_seen seen;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		begin();
+		perf_file_record(&file, table[i].type, 0, table[i].body, table[i].size);
+		put_name(&file);
+		perf_file_data_ends(&file);
+		perf_file_features(&file, &feature, 1);
+		check(jp_perfdata_read(perf_file_store(&file, "perf.data"), visit, &seen, NULL,
+				       &err) < 0 &&
+			      strstr(err.text, "perf.data: offset 240: ") &&
+			      strstr(err.text, table[i].words),
+		      "%s: %s", table[i].what, err.text);
+	}
+}
+
+/* Where a stream cannot be read on it is not cut short. */
+static void failing_stream(void)
+{
+	const struct jp_perf_pipe_header head = {JP_PERF_MAGIC, sizeof(head)};
+	const uint64_t body[5] = {1000};
+	jp_cleanup_close int saved = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	struct jp_perfdata_summary summary;
+	struct jp_error err = {""};
+	struct names_seen seen;
+	int ends[2];
+
+	file.size = 0;
+	perf_file_put(&file, &head, sizeof(head));
+	perf_file_record(&file, JP_PERF_RECORD_AUXTRACE, 0, body, sizeof(body));
+	/* Who closes a socket with something unread in it resets the connection. */
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) ||
+	    send(ends[1], file.bytes, file.size, 0) != (ssize_t)file.size ||
+	    send(ends[0], "unread", 6, 0) != 6 || dup2(ends[0], STDIN_FILENO) < 0)
+		exit(99);
+	close(ends[0]);
+	close(ends[1]);
+	check(jp_perfdata_read("-", visit, &seen, &summary, &err) == -EIO && !summary.cut_short &&
+		      strstr(err.text, strerror(ECONNRESET)),
+	      "a stream that fails in a payload: %s", err.text);
+	dup2(saved, STDIN_FILENO);
+}
+
+/* A stream of records may be cut in two anywhere. */
+static void split(void)
+{
+	int good = 0, tried = 0;
+
+	inner.size = 0;
+	for (int i = 0; i < 3; i++)
+		put_name(&inner);
+	for (size_t at = 0; at <= inner.size; at++, tried++) {
+		struct jp_error err = {""};
+		struct names_seen seen;
+
+		begin();
+		perf_file_compressed(&file, inner.bytes, at);
+		perf_file_compressed(&file, inner.bytes + at, inner.size - at);
+		good += !read_all(&seen, &err) && seen.names == 3 && !seen.wrong;
+	}
+	if (PERF_FILE_ZSTD)
+		check(good == tried, "cut in two at %d of %d places", good, tried);
+	else
+		check(true, "cut in two # SKIP built without libzstd");
+}
+
+int main(void)
+{
+	scratch_make("");
+	bad_ones();
+	failing_stream();
+	split();
+	return check_done();
+}
