@@ -10,7 +10,7 @@
  * many of a thread are left out, if each lacks more samples than chance takes, and no more than
  * fit into STALL_NS. Samples that are taken away are missing in all activations of their time.
  */
-enum { STALL_PERIODS = 4 };
+enum { STALL_PERIODS = 4, GAP_PERIODS = 3 };
 static const double STALL_NS = 200e6;
 
 static double variance(double periods)
@@ -43,10 +43,26 @@ static void add_stall(struct jp_cpu_sum *sum, struct jp_cpu_stall stall, double 
 		*least = stall;
 }
 
+double jp_cpu_gap(uint64_t from, uint64_t to, double period)
+{
+	const double periods = to > from ? (double)(to - from) / period : 0;
+
+	return periods >= GAP_PERIODS ? periods - 1 : 0;
+}
+
+/* Of what an activation lacks, the part that its gaps explain: less than one sample is chance. */
+static double hidden(const struct jp_cpu_stall *stall)
+{
+	const double lack = lacks(stall);
+
+	return lack > 1 ? fmin(lack, stall->count.gaps) : 0;
+}
+
 void jp_cpu_sum_add(struct jp_cpu_sum *sum, const struct jp_truth_activation *activation,
 		    double gap, double period, const struct jp_cpu_count *count)
 {
 	const double periods = (double)activation->cpu / period;
+	const struct jp_cpu_stall stall = {periods, *count};
 
 	sum->activations++;
 	sum->all += count->all;
@@ -55,7 +71,8 @@ void jp_cpu_sum_add(struct jp_cpu_sum *sum, const struct jp_truth_activation *ac
 	sum->on += (double)(activation->leave - activation->inside) / period;
 	sum->variance += variance(periods);
 	sum->between += gap < 0.5 ? variance(gap) : variance(0.5);
-	add_stall(sum, (struct jp_cpu_stall){periods, *count}, period);
+	sum->hidden += hidden(&stall);
+	add_stall(sum, stall, period);
 }
 
 static void leave_out_stalls(struct jp_cpu_sum *sum)
@@ -68,6 +85,7 @@ static void leave_out_stalls(struct jp_cpu_sum *sum)
 		sum->inner -= stall->count.inner;
 		sum->expected -= stall->periods;
 		sum->variance -= variance(stall->periods);
+		sum->hidden -= hidden(stall);
 	}
 }
 
@@ -92,5 +110,6 @@ void jp_cpu_sum_join(struct jp_cpu_sum *sum, const struct jp_cpu_sum *more)
 	sum->due += more->due;
 	sum->on += more->on;
 	sum->variance += more->variance;
+	sum->hidden += more->hidden;
 	sum->nr_stalls += more->nr_stalls;
 }

@@ -10,6 +10,8 @@ enum { JP_CPU_STALLS = 2 }; /* of one thread, that are left out */
 struct jp_cpu_count {
 	uint32_t all;   /* samples from its ENTER to its LEAVE */
 	uint32_t inner; /* of them, those that no difference of clocks can move outside */
+	uint64_t last;  /* when the last of them was; 0: there is none */
+	double gaps;    /* samples that jp_cpu_gap() has room for between them */
 };
 
 /* An activation that lacks more samples than chance takes. */
@@ -26,10 +28,16 @@ struct jp_cpu_sum {
 	double on;       /* periods from the begin of each to its end, by the clock on the wall */
 	double variance; /* of the activations, each by itself */
 	double between;  /* of what lies between them */
+	double hidden;   /* samples that are lacking where there are gaps for them */
 	uint64_t nr_stalls;
 	struct jp_cpu_stall stalls[JP_CPU_STALLS];
 };
 
+/*
+ * How many samples a CPU that stood still from @from to @to may have hidden, with one at @to, which
+ * came late: none in less than three periods, since what loses a sample now and then leaves two.
+ */
+double jp_cpu_gap(uint64_t from, uint64_t to, double period);
 /* One more, @gap periods after the last one: on the clock, of which its thread may have run less.
  * @period is in ns. */
 void jp_cpu_sum_add(struct jp_cpu_sum *sum, const struct jp_truth_activation *activation,

@@ -14,11 +14,20 @@
  * Nothing is by chance in a new thread: its event is new as well, and has its first sample after a
  * whole period (perf_event_alloc() sets period_left). Of 300 processes that take 4 ms each, a clock
  * of 199 Hz sees none.
+ *
+ * A virtual machine's CPU stands still while its host runs another. The timer expires once for all
+ * that time, which is the thread's or not: a kernel with CONFIG_PARAVIRT_TIME_ACCOUNTING takes it
+ * off, as far as the host has told of it yet; another CPU that looks at this one meanwhile finds it
+ * running, and charges the thread (update_rq_clock_task()). So what is stolen may hide as many
+ * samples as it has periods, and no more. Each stall leaves a gap on its CPU, which ends with the
+ * timer's sample; what lacks elsewhere is no stall's doing, and nobody can tell whose it is.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/base/array.h"
 #include "harness/base/map.h"
@@ -40,6 +49,8 @@ static const double OFF = 0.05;
 static const double OFF_IN_KERNEL = 0.16;
 /* Standard deviations: one false alarm in 100,000 for each thread that is asked. */
 static const double SIGMAS = 4.5;
+/* What the host took is told in ticks, and rounded down. */
+static const double TICK_NS = 10e6;
 
 static const struct jp_role seen = {.column = "seen"};
 static const struct jp_role to_be_seen = {.column = "seen", .total = true};
@@ -52,19 +63,24 @@ struct cpu_time {
 	uint64_t period, lost;
 	struct jp_map throttled; /* event id -> since when; 0: it is not */
 	struct jp_map born; /* threads that the capture saw begin: their events began with them */
+	struct jp_map last; /* CPU -> when its last sample was */
+	double stolen;      /* samples for which the host took the time */
+	char unsure[400];   /* where what it took leaves too little to tell: the first of these */
 	uint64_t stopped;   /* ns for which the kernel throttled events, all together */
 	uint32_t attr;
 	bool sampled, steady; /* a sample came; all had one period */
 	bool in_kernel;       /* one was of the kernel */
+	bool failed;          /* an exception was found: what else is unsure does not matter */
 	uint32_t cpus;
 };
 
-static void see_sample(struct cpu_time *cpu, const struct jp_event *event)
+static int see_sample(struct cpu_time *cpu, const struct jp_event *event)
 {
 	const struct jp_truth *truth = cpu->evidence->truth;
 	const uint64_t slack = cpu->evidence->info.slack;
 	const struct jp_truth_activation *activation;
 	struct jp_cpu_count *count;
+	uint64_t *last, since;
 
 	if (!cpu->sampled) {
 		cpu->sampled = cpu->steady = true;
@@ -73,18 +89,28 @@ static void see_sample(struct cpu_time *cpu, const struct jp_event *event)
 	}
 	/* Of several events the first counts. */
 	if (event->attr != cpu->attr)
-		return;
+		return 0;
+	last = jp_map_at(&cpu->last, event->cpu, sizeof(*last));
+	if (!last)
+		return -ENOMEM;
+	since = *last;
+	*last = event->time;
 	cpu->steady &= event->sample.period == cpu->period;
 	cpu->in_kernel |= !event->sample.user;
 	cpu->cpus = event->cpu < cpu->cpus ? cpu->cpus : event->cpu + 1;
 	activation = cpu->hint =
 		jp_truth_activation_at(truth, cpu->hint, event->tid, event->time + slack);
 	if (!activation || event->time > activation->leave + slack)
-		return;
+		return 0;
 	count = &cpu->counts[activation - truth->activations];
+	since = jp_max(since, count->last ?: activation->enter);
+	if (cpu->steady && cpu->period)
+		count->gaps += jp_cpu_gap(since, event->time, (double)cpu->period);
+	count->last = event->time;
 	count->all++;
 	count->inner += event->time >= activation->inside + slack &&
 			event->time + slack <= activation->leave;
+	return 0;
 }
 
 /* The kernel stops an event that samples too often, until its next tick, and says so. */
@@ -112,8 +138,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 		return see_throttle(cpu, event);
 	switch (event->type) {
 	case JP_EVENT_SAMPLE:
-		see_sample(cpu, event);
-		break;
+		return see_sample(cpu, event);
 	case JP_EVENT_FORK:
 		return jp_map_at(&cpu->born, event->tid, 0) ? 0 : -ENOMEM;
 	case JP_EVENT_LOST:
@@ -138,13 +163,29 @@ static bool watched(const struct cpu_time *cpu, const struct jp_truth_activation
 	return false;
 }
 
+/* Samples are lacking, and the host took more time than that: whether they were lost, too, nobody
+ * can tell. */
+static int note_unsure(struct cpu_time *cpu, const struct jp_cpu_sum *sum, const char *what,
+		       uint32_t number)
+{
+	if (!*cpu->unsure)
+		snprintf(cpu->unsure, sizeof(cpu->unsure),
+			 "too little evidence: the host took %.0f %% of the CPUs, as much as %.1f "
+			 "samples; %s %u has %" PRIu64 " in %" PRIu64
+			 " activations, by their CPU time there are %.1f, and gaps explain %.1f",
+			 100 * jp_watched_stolen_share(&cpu->evidence->watched), cpu->stolen, what,
+			 number, sum->all, sum->activations, sum->expected, sum->hidden);
+	return 0;
+}
+
 /* Compares what there is with what must be; @missing more may be lacking. */
-static int judge(const struct cpu_time *cpu, const struct jp_cpu_sum *sum, double missing,
+static int judge(struct cpu_time *cpu, const struct jp_cpu_sum *sum, double missing,
 		 const char *what, uint32_t number)
 {
 	/* Where a timer was in its period when the first of them began, and the last one ended. */
 	double chance = SIGMAS * sqrt(sum->variance + 1);
-	double least = sum->due - chance - missing;
+	double sure = sum->due - chance - missing - cpu->stolen;
+	double least = sum->due - chance - missing - fmin(sum->hidden, cpu->stolen);
 	/* The timer goes on in time that the host takes from a virtual machine, which is none of
 	 * the thread's: so there may be more than by CPU time, but never more than by the clock. */
 	double most = jp_max(sum->expected * (1 + OFF), sum->on) + chance;
@@ -154,6 +195,9 @@ static int judge(const struct cpu_time *cpu, const struct jp_cpu_sum *sum, doubl
 
 	if (!cause)
 		return 0;
+	if ((double)sum->all < least && (double)sum->all >= sure)
+		return note_unsure(cpu, sum, what, number);
+	cpu->failed = true;
 	return jp_findings_except(&cpu->view->findings, "cpu.samples", cause,
 				  "%s %u: %" PRIu64 " samples in %" PRIu64
 				  " activations, by their CPU time there are %.1f, %.1f to %.1f",
@@ -174,7 +218,7 @@ static int by_pid(const void *a, const void *b)
 }
 
 /* Threads of one process together. */
-static int judge_processes(const struct cpu_time *cpu, struct process_sum *threads, size_t count,
+static int judge_processes(struct cpu_time *cpu, struct process_sum *threads, size_t count,
 			   double missing)
 {
 	int failed = 0;
@@ -217,7 +261,7 @@ static size_t sum_thread(const struct cpu_time *cpu, size_t i, double period,
 }
 
 /* Each thread, each process, and the case as a whole. */
-static int judge_all(const struct cpu_time *cpu, double period)
+static int judge_all(struct cpu_time *cpu, double period)
 {
 	const struct jp_truth *truth = cpu->evidence->truth;
 	const double missing = (double)jp_max(cpu->lost, cpu->evidence->info.lost_samples) +
@@ -245,7 +289,13 @@ static int judge_all(const struct cpu_time *cpu, double period)
 	if (!failed && count > 1)
 		failed = judge(cpu, &all, missing, "case of threads", (uint32_t)count);
 	free(threads);
+	if (!cpu->failed && *cpu->unsure)
+		memcpy(cpu->view->findings.error, cpu->unsure, sizeof(cpu->unsure));
 	jp_findings_add_count(&cpu->view->findings, "cpu.stalls", all.nr_stalls);
+	if (cpu->stolen > 0)
+		jp_findings_add_rate(&cpu->view->findings, "cpu.stolen",
+				     (uint64_t)fmin(all.hidden, cpu->stolen),
+				     (uint64_t)cpu->stolen);
 	jp_findings_add_as(&cpu->view->findings, &seen, jp_metric_count("cpu.samples", all.all));
 	jp_findings_add_as(&cpu->view->findings, &to_be_seen,
 			   jp_metric_count("cpu.expected", (uint64_t)(all.expected + 0.5)));
@@ -254,14 +304,18 @@ static int judge_all(const struct cpu_time *cpu, double period)
 
 static int end(struct jp_view *view, struct jp_error *err)
 {
-	const struct cpu_time *cpu = view->state;
+	const double stolen = jp_watched_stolen(&view->evidence->watched);
+	struct cpu_time *cpu = view->state;
 	const struct jp_capture_info *info = &cpu->evidence->info;
 	double period = cpu->steady ? (double)cpu->period : 0;
 
 	if (!cpu->sampled && info->frequency)
 		period = 1e9 / (double)info->frequency;
 	/* An event whose period changes counts something else than time. */
-	return period ? judge_all(cpu, period) : 0;
+	if (period <= 0)
+		return 0;
+	cpu->stolen = stolen > 0 ? (stolen + TICK_NS) / period : 0;
+	return judge_all(cpu, period);
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)
@@ -287,6 +341,7 @@ static void free_cpu_time(void *state)
 
 	jp_map_free(&cpu->throttled);
 	jp_map_free(&cpu->born);
+	jp_map_free(&cpu->last);
 	free(cpu->counts);
 	free(cpu);
 }

@@ -95,6 +95,48 @@ def deleted_and_lost(case: Case) -> Changes:
     return told(case, case.rewrite(alter), samples=-gone, lost_samples=gone)
 
 
+def stolen(case: Case, changes: Changes) -> Changes:
+    """And the runner says that a host took all the time of all CPUs, and more."""
+    lines = [line for line in case.read("watched").splitlines(True)
+             if not line.startswith(b"stolen ")]
+    if not any(line.startswith(b"cpus ") for line in lines):
+        raise Absent("the run is older than the figure")
+    return {**changes, "watched": b"".join(lines) + b"stolen %d\n" % 10**18}
+
+
+@kind("balanced.deleted.stolen")
+def deleted_and_stolen(case: Case) -> Changes:
+    """Every fifth sample is gone, and a host took the time of more."""
+    times = {one.time for one in in_window(case)[4::5]}
+    gone = sum(one.time in times for one in case.capture("perf.data").samples())
+    return stolen(case, told(case, without(case, lambda one: isinstance(one, rd.Sample) and
+                                           one.time in times), samples=-gone))
+
+
+@kind("balanced.thread.stolen")
+def thread_stolen(case: Case) -> Changes:
+    """One of several threads has no samples, and a host took the time of more."""
+    tids = sorted({one.tid for one in in_window(case) if case.in_code(one)})
+    if len(tids) < 2:
+        raise Absent("one thread alone has samples in emitted code")
+    gone = sum(one.tid == tids[-1] for one in case.capture("perf.data").samples())
+    return stolen(case, told(case, without(case, lambda one: isinstance(one, rd.Sample) and
+                                           one.tid == tids[-1]), samples=-gone))
+
+
+@kind("balanced.time.stolen")
+def time_stolen(case: Case) -> Changes:
+    """A fifth of the time has no samples, and a host took the time of more."""
+    begin, end = case.window
+    first, last = (begin + (end - begin) * part // 5 for part in (2, 3))
+    times = {one.time for one in in_window(case) if first <= one.time < last}
+    if len(times) < 20:
+        raise Absent("that fifth has few samples")
+    gone = sum(one.time in times for one in case.capture("perf.data").samples())
+    return stolen(case, told(case, without(case, lambda one: isinstance(one, rd.Sample) and
+                                           one.time in times), samples=-gone))
+
+
 def shrunk(case: Case, early: bool) -> Changes:
     """Half of the window has no samples, and the capture says that it was off then."""
     begin, end = case.window

@@ -115,6 +115,7 @@ static bool find(const struct jp_case *cas, const char *dir, struct jp_result *r
 		jp_check_files(evidence->truth, &judgement, result);
 		check_bounds(cas, evidence->truth->version, result);
 		jp_check_window(evidence, result);
+		result->stolen = jp_watched_stolen_share(&evidence->watched);
 	}
 	jp_evidence_free(evidence);
 	return !failed;
@@ -155,6 +156,14 @@ static void check_shortage(struct jp_result *result)
 	jp_note(result, JP_ERROR, "%s", err.text);
 }
 
+/* Where evidence lacks, the reader asks why. */
+static void tell_stolen(struct jp_result *result)
+{
+	if (result->outcome == JP_ERROR && result->stolen >= JP_STOLEN_TOLD)
+		jp_note(result, JP_ERROR, "the host took %.0f %% of the CPUs meanwhile",
+			100 * result->stolen);
+}
+
 void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result *result)
 {
 	struct jp_findings again = {0};
@@ -175,5 +184,6 @@ void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result 
 	result->out_of_scope = jp_expect_scopes(cas, environment);
 	judge(cas, result, &again);
 	jp_findings_free(&again);
+	tell_stolen(result);
 	check_shortage(result);
 }

@@ -19,6 +19,9 @@ enum jp_outcome {
 };
 const char *jp_outcome_text(enum jp_outcome outcome);
 
+/* The share of the CPUs' time from which on it is told that a host took it. */
+#define JP_STOLEN_TOLD 0.01
+
 /* One case, run or judged again. */
 struct jp_result {
 	const struct jp_case *cas;
@@ -26,6 +29,7 @@ struct jp_result {
 	char why[2048];   /* one line each; "" for a plain PASS */
 	char crashed[16]; /* the signal that a profiler was killed by ("SIGSEGV"), "": none was */
 	double seconds;
+	double stolen;         /* share of the CPUs' time that the host took meanwhile */
 	uint64_t out_of_scope; /* bit i: cas->expectations[i] does not hold for these tools */
 	struct jp_findings findings;
 	struct jp_capture_info info;

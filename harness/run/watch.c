@@ -11,6 +11,7 @@
 #include "harness/base/interrupt.h"
 #include "harness/base/path.h"
 #include "harness/base/registry.h"
+#include "harness/run/stolen_time.h"
 
 /* A workload that was told to stop finishes its paths, joins its threads and leaves. */
 #define STOP_NS (5 * JP_NS_PER_S)
@@ -119,6 +120,7 @@ static int start_session(struct jp_watched *watch, struct jp_target *target,
 {
 	int code;
 
+	watch->seen.stolen = jp_stolen_time();
 	watch->seen.started = jp_clock_now();
 	*session = open_session(watch, target, err);
 	code = errno;
@@ -166,7 +168,7 @@ static int end_session(struct jp_watched *watch, struct jp_session *session, int
 		       struct jp_error *err)
 {
 	struct jp_error finish_err = {""};
-	uint64_t lost;
+	uint64_t lost, stolen;
 
 	watch->seen.ending = jp_clock_now();
 	/* Another's child must end before that other is done. */
@@ -179,6 +181,8 @@ static int end_session(struct jp_watched *watch, struct jp_session *session, int
 	if (jp_session_finish(session, &finish_err) && (!ret || ret == -EPIPE))
 		ret = jp_fail(err, EIO, "%s", finish_err.text);
 	watch->seen.ended = jp_clock_now();
+	stolen = jp_stolen_time();
+	watch->seen.stolen = stolen > watch->seen.stolen ? stolen - watch->seen.stolen : 0;
 	if (!ret && !watch->process.external)
 		ret = stop_workload(watch, err);
 	/* Whoever recorded is gone, and writes no more. */

@@ -6,6 +6,7 @@
 #include "validators/cpu_sum.h"
 
 static const double PERIOD = 1e6; /* ns */
+enum { GAPS = 12 };
 
 static bool near(double one, double other)
 {
@@ -19,7 +20,7 @@ static void add(struct jp_cpu_sum *sum, double periods, double gap, uint32_t all
 						       .inside = 1000,
 						       .leave = 1000 +
 								(uint64_t)(2 * periods * PERIOD)};
-	const struct jp_cpu_count count = {all, inner};
+	const struct jp_cpu_count count = {.all = all, .inner = inner, .gaps = GAPS};
 
 	jp_cpu_sum_add(sum, &activation, gap, PERIOD, &count);
 }
@@ -59,9 +60,31 @@ static void stalls(void)
 	      "the two worst that fit are left out: %d of %g", (int)sum.all, sum.expected);
 }
 
+/* What is lacking counts as hidden by a host as far as gaps have room for it. */
+static void hidden(void)
+{
+	struct jp_cpu_sum sum = {0}, more = {0};
+
+	check(near(jp_cpu_gap(1000, 1000 + 3 * (uint64_t)PERIOD, PERIOD), 2), "a gap of three");
+	check(near(jp_cpu_gap(1000, 999 + 3 * (uint64_t)PERIOD, PERIOD), 0), "less is none");
+	check(near(jp_cpu_gap(1000, 999, PERIOD), 0), "nor is what goes back");
+	add(&sum, 20.5, 0, 20, 20);
+	check(near(sum.hidden, 0), "half a sample is chance");
+	add(&sum, 20, 0, 17, 17);
+	check(near(sum.hidden, 3), "three fit into the gaps: %g", sum.hidden);
+	add(&sum, 40, 0, 10, 10);
+	check(near(sum.hidden, 3 + GAPS), "of thirty as many as the gaps: %g", sum.hidden);
+	jp_cpu_sum_settle(&sum, 1, 0, false);
+	check(near(sum.hidden, 3), "a stall is left out with its gaps: %g", sum.hidden);
+	jp_cpu_sum_join(&more, &sum);
+	jp_cpu_sum_join(&more, &sum);
+	check(near(more.hidden, 6), "threads add up");
+}
+
 int main(void)
 {
 	adds();
 	stalls();
+	hidden();
 	return check_done();
 }

@@ -163,6 +163,69 @@ class Clock(Recorded):
             else:
                 self.only(self.too_few(), "cpu.samples")
 
+    def stall(self, ns: int) -> None:
+        """All CPUs stand still for so long before a sample, whose thread was there all the time
+        and is charged for it."""
+        samples = self.perf.samples()
+        spans = [(enter[3], enter[5], min(
+            leave[4] for leave in map(self.truth.get, self.truth.of(rd.Truth.LEAVE))
+            if leave[3] == enter[3] and leave[4] > enter[5]))
+            for enter in map(self.truth.get, self.truth.of(rd.Truth.ENTER)[:-4])]
+        tid, begin, end = next(
+            (tid, first.time, leave) for first, late in zip(samples[100:], samples[101:])
+            for tid, enter, leave in spans
+            if late.tid == tid and enter < first.time < late.time < leave)
+
+        def later(time: int) -> int:
+            return time + ns if time > begin else time
+        for record in self.perf.records:
+            if isinstance(record, (rd.Sample, rd.Side)):
+                record.time = later(record.time)
+        for index in range(self.truth.next_slot):
+            slot = list(self.truth.get(index))
+            if slot[0] == rd.Truth.LEAVE and (slot[3], slot[4]) == (tid, end):
+                slot[7] += ns << 8
+            slot[4], slot[5] = later(slot[4]), later(slot[5])
+            self.truth.set(index, *slot)
+        self.facts["stopped"] = str(later(int(self.facts["stopped"])))
+        path = os.path.join(self.dir, "watched")
+        words = [line.split() for line in files.read(path).splitlines()]
+        files.write(path, "".join(
+            "%s %d\n" % (key, later(int(value)) if key in ("ending", "ended") else int(value))
+            for key, value in words))
+
+    def stolen(self, ns: int) -> None:
+        """The runner saw that the host took so much."""
+        path = os.path.join(self.dir, "watched")
+        whole = files.read(path).split("cpus")[0]
+        files.write(path, whole + "cpus 2\ntask_clock 0\nsynth 2\nstolen %d\n" % ns)
+
+    def test_what_the_host_took(self) -> None:
+        """A stall hides samples; as many as its time has room for."""
+        self.stall(500_000_000)
+        self.only(self.too_few(), "cpu.samples")
+        self.stolen(0)
+        self.only(self.too_few(), "cpu.samples")
+        self.stolen(300_000_000)
+        self.only(self.too_few(), "cpu.samples")
+        self.stolen(500_000_000)
+        self.assertIn("# A host took up to 5 % of the CPUs during a case.", self.passes())
+        found = json.loads(self.results())["metrics"]["cpu.stolen"]
+        self.assertEqual(found["n"], 152)
+        self.assertTrue(140 < found["k"] <= 152, found)
+
+    def test_what_the_host_took_leaves_gaps(self) -> None:
+        """Samples that are gone now and then are no stall's doing: where the host took as much,
+        nobody can tell, else it is known."""
+        self.leave_out(self.perf.samples()[::5])
+        self.stolen(50_000_000)
+        self.only(self.too_few(), "cpu.samples")
+        self.stolen(500_000_000)
+        self.errs("too little evidence: the host took 5 % of the CPUs, as much as 152.5 samples; ",
+                  "(?m)^# the host took 5 % of the CPUs meanwhile$")
+        self.stolen(10**19)
+        self.errs("too little evidence: the host took 100 % of the CPUs")
+
     def test_all_are_gone(self) -> None:
         self.leave_out(self.perf.samples())
         self.errs()

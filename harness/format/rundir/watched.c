@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -24,8 +25,9 @@ static const struct watched_field {
 	{"ended", AT(ended)},     {"slack", AT(slack)},           {"max_stack", AT(max_stack)},
 	{"chain", AT(chain)},     {"stack_dump", AT(stack_dump)}, {"user_only", AT(user_only)},
 	{"cpus", AT(cpus)},       {"task_clock", AT(task_clock)}, {"synth", AT(synth)},
+	{"stolen", AT(stolen)},
 };
-enum { FIELDS = sizeof(fields) / sizeof(*fields), ALWAYS = FIELDS - 3 };
+enum { FIELDS = sizeof(fields) / sizeof(*fields), ALWAYS = FIELDS - 4 };
 
 int jp_watched_write(const struct jp_watched_info *watched, const char *dir, struct jp_error *err)
 {
@@ -56,7 +58,7 @@ int jp_watched_parse(struct jp_watched_info *watched, const char *name, char *te
 	for (size_t i = 0; i < FIELDS; i++, line = strtok_r(NULL, "\n", &next)) {
 		size_t length = strlen(fields[i].key);
 
-		if (!line && i == ALWAYS)
+		if (!line && (i == ALWAYS || i == FIELDS - 1))
 			break;
 		if (!line || strncmp(line, fields[i].key, length) != 0 || line[length] != ' ' ||
 		    !jp_number(line + length + 1, 0, UINT64_MAX,
@@ -71,4 +73,21 @@ int jp_watched_parse(struct jp_watched_info *watched, const char *name, char *te
 		return jp_fail(err, EINVAL, "%s: expected started <= begun <= ending <= ended",
 			       name);
 	return 0;
+}
+
+static double cpu_time(const struct jp_watched_info *watched)
+{
+	return (double)(watched->ended - watched->started) * (double)watched->cpus;
+}
+
+double jp_watched_stolen(const struct jp_watched_info *watched)
+{
+	return fmin((double)watched->stolen, cpu_time(watched));
+}
+
+double jp_watched_stolen_share(const struct jp_watched_info *watched)
+{
+	const double all = cpu_time(watched);
+
+	return all > 0 ? jp_watched_stolen(watched) / all : 0;
 }
