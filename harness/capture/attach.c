@@ -61,10 +61,11 @@ static int start_sideband(struct jp_session *session, struct jp_error *err)
 	if (ret)
 		return ret;
 	jp_recorder_tell_kernel(session);
-	ret = jp_session_boundary(session, "before-enable", err)
-		      ?: jp_open_enable(session, JP_SIDEBAND, err);
+	ret = jp_session_boundary(session, "before-enable", err);
+	/* The first may tell of something before the last is on. */
 	session->info.first_enabled = jp_clock_now();
-	ret = ret ?: jp_session_boundary(session, "before-threads", err)
+	ret = ret ?: jp_open_enable(session, JP_SIDEBAND, err)
+		  ?: jp_session_boundary(session, "before-threads", err)
 		  ?: jp_threads_settle(session, JP_SIDEBAND, err);
 	session->info.enabled = jp_clock_now();
 	return ret;

@@ -308,7 +308,9 @@ class Slack(Recorded):
         for text, said in ((None, "watched: No such file"), ("", 'watched:1: expected "started N'),
                            (whole + "more 1\n", 'watched:10: expected "cpus N'),
                            (whole + "cpus 2\ntask_clock 0\nsynth 2\nmore 1\n",
-                            "watched:13: expected the end"),
+                            'watched:13: expected "stolen N'),
+                           (whole + "cpus 2\ntask_clock 0\nsynth 2\nstolen 0\nmore 1\n",
+                            "watched:14: expected the end"),
                            (whole.replace("begun", "began"), 'watched:2: expected "begun N'),
                            (re.sub(r"(?m)^begun .*$", "begun 1", whole),
                             "expected started <= begun <= ending <= ended")):
