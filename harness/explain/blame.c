@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness/base/array.h"
+#include "harness/base/order.h"
 #include "harness/base/search.h"
 
 /* Where the one of this key is kept, NULL where none is; NULL: no memory. */
@@ -130,13 +131,13 @@ static int by_share(const void *left, const void *right)
 	return jp_compare((uintptr_t)a->cause, (uintptr_t)b->cause);
 }
 
-static double share_of(const struct jp_blamed *cause, uint64_t samples)
+/* One sample may be lost at two places of the same cause. */
+static void total(struct jp_blamed *cause, uint64_t samples)
 {
 	const uint64_t all = samples + cause->absent;
 
-	if (!cause->samples)
-		return 0;
-	return all > cause->samples ? (double)cause->samples / all : 1;
+	cause->samples = jp_min(cause->samples, all);
+	cause->share = cause->samples ? (double)cause->samples / all : 0;
 }
 
 struct jp_blamed *jp_blames_rank(struct jp_blames *blames, uint64_t samples, size_t *count)
@@ -164,7 +165,7 @@ struct jp_blamed *jp_blames_rank(struct jp_blames *blames, uint64_t samples, siz
 		last->nr_places++;
 	}
 	for (size_t i = 0; i < *count; i++)
-		ranked[i].share = share_of(&ranked[i], samples);
+		total(&ranked[i], samples);
 	if (*count)
 		qsort(ranked, *count, sizeof(*ranked), by_share);
 	return ranked;

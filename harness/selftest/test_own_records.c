@@ -42,11 +42,12 @@ static void put_name(struct perf_file *to)
 	perf_file_record(to, JP_PERF_RECORD_COMM, 0, body, sizeof(body));
 }
 
-static int read_all(struct names_seen *seen, struct jp_error *err)
+static int read_all(struct names_seen *seen, struct jp_perfdata_summary *summary,
+		    struct jp_error *err)
 {
 	*seen = (struct names_seen){0};
-	perf_file_data_ends(&file);
-	return jp_perfdata_read(perf_file_store(&file, "perf.data"), visit, seen, NULL, err);
+	*summary = (struct jp_perfdata_summary){0};
+	return jp_perfdata_read(perf_file_store(&file, "perf.data"), visit, seen, summary, err);
 }
 
 static void bad_ones(void)
@@ -59,6 +60,8 @@ static void bad_ones(void)
 		size_t size;
 		const char *words;
 	} table[] = {
+		{"a build id of ten bytes", JP_PERF_RECORD_HEADER_BUILD_ID, "12", 2,
+		 "expected a build id"},
 		{"a feature without a number", JP_PERF_RECORD_HEADER_FEATURE, "", 0,
 		 "expected a feature's number"},
 		{"compressed data of more than its record", JP_PERF_RECORD_COMPRESSED2, beyond,
@@ -119,11 +122,13 @@ static void failing_stream(void)
 /* A stream of records may be cut in two anywhere. */
 static void split(void)
 {
+	struct jp_perfdata_summary summary;
 	int good = 0, tried = 0;
 
 	inner.size = 0;
 	for (int i = 0; i < 3; i++)
 		put_name(&inner);
+	perf_file_record(&inner, JP_PERF_RECORD_FINISHED_ROUND, 0, NULL, 0);
 	for (size_t at = 0; at <= inner.size; at++, tried++) {
 		struct jp_error err = {""};
 		struct names_seen seen;
@@ -131,12 +136,35 @@ static void split(void)
 		begin();
 		perf_file_compressed(&file, inner.bytes, at);
 		perf_file_compressed(&file, inner.bytes + at, inner.size - at);
-		good += !read_all(&seen, &err) && seen.names == 3 && !seen.wrong;
+		perf_file_data_ends(&file);
+		good += !read_all(&seen, &summary, &err) && seen.names == 3 && !seen.wrong &&
+			summary.records == 6 && summary.own_records == 3;
 	}
 	if (PERF_FILE_ZSTD)
 		check(good == tried, "cut in two at %d of %d places", good, tried);
 	else
 		check(true, "cut in two # SKIP built without libzstd");
+}
+
+/* What is shorter than its own length has none. */
+static void short_feature(void)
+{
+	for (size_t size = 3; size < 5; size++) {
+		const struct perf_file_feature feature = {JP_PERF_FEATURE_ARCH, "\0\0\0\0", size};
+		struct jp_perfdata_summary summary;
+		struct jp_error err = {""};
+		struct names_seen seen;
+		int ret;
+
+		begin();
+		put_name(&file);
+		perf_file_data_ends(&file);
+		perf_file_features(&file, &feature, 1);
+		ret = read_all(&seen, &summary, &err);
+		check(size < 4 ? ret < 0 && strstr(err.text, "expected at least 4 bytes")
+			       : !ret && seen.names == 1 && !*summary.arch,
+		      "a text's length of %zu bytes %s", size, err.text);
+	}
 }
 
 int main(void)
@@ -145,5 +173,6 @@ int main(void)
 	bad_ones();
 	failing_stream();
 	split();
+	short_feature();
 	return check_done();
 }

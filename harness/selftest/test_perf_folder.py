@@ -87,6 +87,13 @@ class PerfFolder(Folder):
         said = self.judge(self.place("perf.data"), status=99)
         self.assertIn(self.place("perf.data") + ": offset 0: expected a mapping record", said)
 
+    def test_no_record(self) -> None:
+        """Found as its file is read."""
+        self.split(2)
+        files.write_bytes(self.part("data.1"), bytes(8))
+        said = self.judge(self.place("perf.data"), status=99)
+        self.assertIn("data.1: offset 0: expected a record of at least 8 bytes", said)
+
     def test_what_is_no_file(self) -> None:
         """Others may have written the folder: no link is followed, no FIFO is waited for."""
         self.split(1)
