@@ -59,24 +59,6 @@ enum jp_code_kind jp_code_of(enum jp_backing backing, const char *path)
 	return is_loader(name) ? JP_CODE_LOADER : JP_CODE_FILE;
 }
 
-enum jp_code_kind jp_code_at(struct jp_codes *codes, const struct jp_places_process *process,
-			     const struct jp_stretch *stretch)
-{
-	uint64_t *known = jp_map_at(&codes->files, (uintptr_t)stretch->name, sizeof(*known));
-	enum jp_code_kind code;
-
-	if (known && *known)
-		code = (enum jp_code_kind) * known;
-	else
-		code = jp_code_of(jp_mapping_backing(stretch->name), stretch->name);
-	if (known)
-		*known = code;
-	if ((code == JP_CODE_FILE || code == JP_CODE_EMITTED) && process->program &&
-	    stretch->root && strcmp(process->program, stretch->name) == 0)
-		code = JP_CODE_PROGRAM;
-	return code;
-}
-
 bool jp_code_interprets(const char *path)
 {
 	static const char *const names[] = {
@@ -90,4 +72,29 @@ bool jp_code_interprets(const char *path)
 			return true;
 	/* LuaJIT's own interpreter is beside its traces. */
 	return (starts(name, "lua") || starts(name, "liblua")) && !strstr(name, "jit");
+}
+
+static uint8_t note_of(const char *name)
+{
+	const enum jp_code_kind code = jp_code_of(jp_mapping_backing(name), name);
+
+	return (uint8_t)(code |
+			 (code == JP_CODE_FILE && jp_code_interprets(name) ? JP_CODE_INTERPRETS
+									   : 0));
+}
+
+enum jp_code_kind jp_code_note(struct jp_codes *codes, const struct jp_places_process *process,
+			       struct jp_stretch *stretch)
+{
+	uint64_t *known = jp_map_at(&codes->files, (uintptr_t)stretch->name, sizeof(*known));
+	uint8_t note = known && *known ? (uint8_t)*known : note_of(stretch->name);
+	enum jp_code_kind code = note & JP_CODE_KIND;
+
+	if (known)
+		*known = note;
+	if ((code == JP_CODE_FILE || code == JP_CODE_EMITTED) && process->program &&
+	    stretch->root && strcmp(process->program, stretch->name) == 0)
+		code = JP_CODE_PROGRAM;
+	stretch->note = (uint8_t)((note & ~JP_CODE_KIND) | code);
+	return code;
 }

@@ -24,13 +24,23 @@ enum jp_code_kind jp_code_of(enum jp_backing backing, const char *path);
 /* Whether the file @path is libc, libpthread or ld.so: in them threads begin, and distributions
  * strip them. */
 bool jp_code_is_c_library(const char *path);
-/* Whose code lies where, cached by the mapping's name. */
+/* Whose code lies where, cached by the mapping's name, and in the stretch. */
 struct jp_codes {
 	struct jp_places *places;
-	struct jp_map files; /* enum jp_code_kind, by the name's pointer */
+	struct jp_map files; /* as noted, by the name's pointer; never PROGRAM */
 };
-enum jp_code_kind jp_code_at(struct jp_codes *codes, const struct jp_places_process *process,
-			     const struct jp_stretch *stretch);
+enum jp_code_kind jp_code_note(struct jp_codes *codes, const struct jp_places_process *process,
+			       struct jp_stretch *stretch);
+enum { JP_CODE_KIND = 15, JP_CODE_INTERPRETS = 16 }; /* of a stretch's note */
+
+/* Of a stretch that is mapped. */
+static inline enum jp_code_kind jp_code_at(struct jp_codes *codes,
+					   const struct jp_places_process *process,
+					   struct jp_stretch *stretch)
+{
+	return stretch->note ? (enum jp_code_kind)(stretch->note & JP_CODE_KIND)
+			     : jp_code_note(codes, process, stretch);
+}
 /* Whether the file runs programs that are not in its own functions' names. */
 bool jp_code_interprets(const char *path);
 

@@ -86,16 +86,22 @@ static bool is_root(const struct jp_end *end)
 	       end->samples * PROGRAM_PART >= end->image->here[end->code];
 }
 
+bool jp_image_shows_callers(const struct jp_image *image)
+{
+	enum { FEW = 20 };
+
+	return image->calls_jit * FEW >= image->in_jit;
+}
+
 /* Where @end is in a file, and emitted code may have brought it about: it is on top, and no chain
  * shows that it has a caller of its kind. */
 static int share_end(struct jp_culprits *culprits, const struct jp_end *end)
 {
-	enum { FEW = 20 };
 	const struct jp_image *image = end->image;
 	struct jp_culprit *emitted;
 
 	if (end->kind == JP_END_LEAF || end->code == JP_CODE_EMITTED || !end->from_jit ||
-	    image->calls_jit * FEW >= image->in_jit)
+	    jp_image_shows_callers(image))
 		return 0;
 	emitted = culprit_of(culprits, &(struct jp_end){.image = end->image,
 							.code = JP_CODE_EMITTED,

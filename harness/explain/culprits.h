@@ -30,6 +30,8 @@ struct jp_culprits {
 	struct jp_map at; /* index + 1 */
 };
 
+/* Whether chains show emitted code that calls emitted code. */
+bool jp_image_shows_callers(const struct jp_image *image);
 /* 0 or -ENOMEM. */
 int jp_culprits_find(const struct jp_ends *ends, struct jp_culprits *culprits);
 void jp_culprits_free(struct jp_culprits *culprits);

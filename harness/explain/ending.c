@@ -3,7 +3,7 @@
 
 /* Takes note of one frame in @stretch. */
 static enum jp_code_kind look(struct jp_codes *codes, const struct jp_places_process *process,
-			      const struct jp_stretch *stretch, struct jp_ending *ending)
+			      struct jp_stretch *stretch, struct jp_ending *ending)
 {
 	enum jp_code_kind code = JP_CODE_NONE;
 
@@ -12,8 +12,7 @@ static enum jp_code_kind look(struct jp_codes *codes, const struct jp_places_pro
 	code = jp_code_at(codes, process, stretch);
 	ending->emitted |= code == JP_CODE_EMITTED;
 	ending->file |= code != JP_CODE_EMITTED;
-	if (!ending->interpreter && (code == JP_CODE_PROGRAM || code == JP_CODE_FILE) &&
-	    jp_code_interprets(stretch->name))
+	if (!ending->interpreter && stretch->note & JP_CODE_INTERPRETS)
 		ending->interpreter = stretch->name;
 	return code;
 }
@@ -23,8 +22,7 @@ static void look_at_top(struct jp_codes *codes, const struct jp_places_process *
 			const struct jp_stack *stack, struct jp_ending *ending)
 {
 	for (uint64_t i = 0; i < stack->count && i < 2 && stack->frames[i] < JP_CONTEXT_MAX; i++) {
-		const struct jp_stretch *stretch =
-			jp_places_at(codes->places, process, stack->frames[i]);
+		struct jp_stretch *stretch = jp_places_at(codes->places, process, stack->frames[i]);
 
 		if (stretch->place == JP_PLACE_UNMAPPED ||
 		    jp_code_at(codes, process, stretch) != JP_CODE_EMITTED)
@@ -39,7 +37,7 @@ static uint64_t good(struct jp_codes *codes, const struct jp_places_process *pro
 		     const struct jp_stack *stack, uint64_t from, enum jp_code_kind *code,
 		     struct jp_ending *ending)
 {
-	const struct jp_stretch *stretch;
+	struct jp_stretch *stretch;
 	uint64_t i = from;
 
 	while (i < stack->count && stack->frames[i] < JP_CONTEXT_MAX) {
@@ -60,7 +58,7 @@ static bool returns(struct jp_codes *codes, const struct jp_places_process *proc
 		    const struct jp_stack *stack)
 {
 	const uint64_t last = stack->frames[stack->count - 1];
-	const struct jp_stretch *stretch;
+	struct jp_stretch *stretch;
 
 	if (last >= JP_CONTEXT_MAX)
 		return false;
@@ -198,7 +196,7 @@ void jp_end_of_dump(struct jp_codes *codes, const struct jp_places_process *proc
 /* Whether @addr is in a file's code. Of emitted code the chain tells. */
 static bool in_file(struct jp_codes *codes, const struct jp_places_process *process, uint64_t addr)
 {
-	const struct jp_stretch *stretch = jp_places_at(codes->places, process, addr);
+	struct jp_stretch *stretch = jp_places_at(codes->places, process, addr);
 	enum jp_code_kind code;
 
 	if (stretch->place == JP_PLACE_UNMAPPED)

@@ -174,7 +174,7 @@ static struct jp_end *make(struct jp_ends *ends, const struct jp_places_process 
 			   const struct jp_stack *stack)
 {
 	struct jp_end *end = jp_array_push(&ends->list, &ends->count, &ends->capacity);
-	const struct jp_stretch *stretch = jp_places_at(ends->places, process, addr);
+	struct jp_stretch *stretch = jp_places_at(ends->places, process, addr);
 	const struct jp_mapping *mapping;
 
 	if (!end)

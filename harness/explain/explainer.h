@@ -21,7 +21,7 @@ struct jp_explain_view {
 	struct jp_changed_files *changed;          /* those of them that are others today */
 	struct jp_names *names;                    /* of addresses */
 	const struct jp_perfdata_summary *summary; /* for end() alone */
-	const struct jp_ends *ends;                /* where stacks end; for end() */
+	struct jp_ends *ends;                      /* where stacks end; counted as of the sample */
 	uint64_t samples;                          /* up to now */
 	struct jp_blames *blames;                  /* where causes go, jp_blame() */
 	void *state;                               /* the explainer's own */

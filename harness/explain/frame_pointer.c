@@ -154,12 +154,14 @@ static bool is_usual(const struct jp_culprit *culprit, uint64_t samples)
 	       (culprit->code == JP_CODE_LIBC && samples * part < culprit->image->samples);
 }
 
-/* Prologues and epilogues of emitted code lack their caller, too. */
+/* Prologues and epilogues of emitted code lack their caller too, of short functions often; and no
+ * code without a frame shows a caller of its kind. */
 static bool lacks_callers(const struct jp_culprit *culprit)
 {
-	enum { SOME = 10 };
+	enum { HALF = 2 };
 
-	return culprit->callers * SOME >= culprit->passing;
+	return culprit->callers * HALF >= culprit->passing &&
+	       !jp_image_shows_callers(culprit->image);
 }
 
 static int judge(struct jp_explain_view *view, const struct jp_culprit *culprit)

@@ -142,6 +142,16 @@ static int see_loop(const struct jp_explain_view *view, uint32_t pid, const stru
 	return 0;
 }
 
+/* Most samples are taken in files, of which nothing needs to be kept. */
+static bool is_emitted_at(const struct jp_explain_view *view,
+			  const struct jp_places_process *process, uint64_t addr)
+{
+	struct jp_stretch *stretch = jp_places_at(view->ends->places, process, addr);
+
+	return stretch->place != JP_PLACE_UNMAPPED &&
+	       jp_code_at(&view->ends->codes, process, stretch) == JP_CODE_EMITTED;
+}
+
 static int see(struct jp_explain_view *view, const struct jp_event *event,
 	       const struct jp_stack *stack)
 {
@@ -149,14 +159,20 @@ static int see(struct jp_explain_view *view, const struct jp_event *event,
 	const struct jp_places_process *process;
 	struct interpreted *emitted;
 	int place, ret;
+	bool looped;
 
 	if (!stack || !stack->count || jp_places_none(event))
+		return 0;
+	process = jp_places_of(view->ends->places, event->pid);
+	if (!process)
+		return -ENOMEM;
+	looped = process->program && loop_of(process->program) >= 0;
+	if (!looped && !is_emitted_at(view, process, stack->frames[0]))
 		return 0;
 	place = place_at(view, event->pid, stack->frames[0]);
 	if (place < 0)
 		return place;
-	process = jp_places_of(view->ends->places, event->pid);
-	if (process && process->program && loop_of(process->program) >= 0) {
+	if (looped) {
 		ret = see_loop(view, event->pid, stack, place);
 		if (ret)
 			return ret;

@@ -17,9 +17,9 @@
 struct known_loss {
 	uint64_t addr, generation;
 	uint32_t pid;
-	uint32_t map_pid;          /* whose perf map names it; 0: none does */
-	bool taken, leaf;          /* leaf: it counts as the innermost frame alone */
-	struct jp_name_loss *loss; /* NULL: none */
+	struct jp_name_process *named; /* whose perf map names it; NULL: none does */
+	bool taken, leaf;              /* leaf: it counts as the innermost frame alone */
+	struct jp_name_loss *loss;     /* NULL: none */
 };
 
 enum { KNOWN = 16384 };
@@ -183,7 +183,7 @@ static void note_place(struct jp_name_loss *loss, const struct jp_mapping *mappi
 			(struct jp_blame_range){mapping->start, mapping->end};
 }
 
-/* What is wrong with the name of @addr; JP_NAME_ELF: nothing. */
+/* What is wrong with the name of @addr; JP_NAME_ELF: nothing; JP_NAME_FAULTS: no memory. */
 static unsigned int fault_of(struct jp_name_losses *losses, uint32_t pid,
 			     const struct jp_mapping *mapping, uint64_t addr,
 			     struct known_loss *known)
@@ -197,7 +197,9 @@ static unsigned int fault_of(struct jp_name_losses *losses, uint32_t pid,
 		return JP_NAME_CHANGED;
 
 	if (name.how == JP_NAME_MAP) {
-		known->map_pid = mapping->pid;
+		known->named = process_of(losses, mapping->pid);
+		if (!known->named)
+			return JP_NAME_FAULTS;
 		map = jp_names_map(losses->names, mapping->pid, NULL);
 		return jp_perf_map_ambiguous(map, addr) ? JP_NAME_AGAIN : JP_NAME_ELF;
 	}
@@ -239,34 +241,30 @@ static int look_up(struct jp_name_losses *losses, uint32_t pid, uint64_t addr, u
 	fault = mapping ? fault_of(losses, pid, mapping, addr, known) : JP_NAME_ELF;
 	if (fault == JP_NAME_ELF)
 		return 0;
-	known->loss = loss_of(losses, fault, mapping);
+	known->loss = fault == JP_NAME_FAULTS ? NULL : loss_of(losses, fault, mapping);
 	if (!known->loss)
 		return -ENOMEM;
 	note_place(known->loss, mapping, addr);
 	return 0;
 }
 
-static int count(struct jp_name_losses *losses, const struct known_loss *known, bool leaf,
-		 uint64_t time)
+static void count(const struct jp_name_losses *losses, const struct known_loss *known, bool leaf,
+		  uint64_t time)
 {
+	struct jp_name_process *process = known->named;
 	struct jp_name_loss *loss = known->loss;
-	struct jp_name_process *process;
 
-	if (known->map_pid) {
-		process = process_of(losses, known->map_pid);
-		if (!process)
-			return -ENOMEM;
+	if (process) {
 		if (process->counted != losses->samples && !process->named++)
 			process->named_first = time;
 		process->counted = losses->samples;
 	}
 	if (!loss || (known->leaf && !leaf) || loss->counted == losses->samples)
-		return 0;
+		return;
 	loss->counted = losses->samples;
 	if (!loss->samples++)
 		loss->first = time;
 	loss->last = time;
-	return 0;
 }
 
 static int see_sample(struct jp_name_losses *losses, const struct jp_event *event,
@@ -290,8 +288,8 @@ static int see_sample(struct jp_name_losses *losses, const struct jp_event *even
 		if (!known->taken || known->addr != addr || known->pid != event->pid ||
 		    known->generation != generation)
 			failed = look_up(losses, event->pid, addr, generation, known);
-		if (!failed && (known->loss || known->map_pid))
-			failed = count(losses, known, i == 0, event->time);
+		if (!failed && (known->loss || known->named))
+			count(losses, known, i == 0, event->time);
 	}
 	return failed;
 }

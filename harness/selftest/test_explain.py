@@ -316,8 +316,15 @@ class Libraries(Recording):
 
     def test_emitted_code_that_begins(self) -> None:
         site = self.call_site(self.FRAME + "ret\n")
-        self.sample(ANON + 8, site, MAIN, ROOT, count=9)
-        self.sample(ANON + 8, ANON + 16, MAIN, ROOT, count=91)
+        self.sample(ANON + 8, site, MAIN, ROOT, count=90)
+        self.sample(ANON + 8, ANON + 16, site, MAIN, ROOT, count=10)
+        self.assertEqual(self.causes(), {})
+
+    def test_short_emitted_code(self) -> None:
+        """Half of it and more has its frame."""
+        site = self.call_site(self.FRAME + "ret\n")
+        self.sample(ANON + 8, site, MAIN, ROOT, count=49)
+        self.sample(ANON + 16, MAIN, ROOT, count=51)
         self.assertEqual(self.causes(), {})
 
     def test_emitted_code_in_place_of_a_function(self) -> None:

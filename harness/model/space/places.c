@@ -93,6 +93,7 @@ void jp_places_look_up(struct jp_places *places, const struct jp_places_process 
 	found->size = end - found->start;
 	found->place = JP_PLACE_UNMAPPED;
 	found->root = false;
+	found->note = 0;
 	found->name = NULL;
 	/* Data is mapped too (perf record -d tells of it), and no code is there. */
 	if (!mapped || !(mapping->prot & JP_PROT_EXEC))

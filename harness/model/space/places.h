@@ -40,6 +40,7 @@ struct jp_stretch {
 	const char *name; /* of its mapping; lives as long as the replay; NULL: there is none */
 	uint32_t epoch;   /* 0: free */
 	uint8_t place;    /* enum jp_place */
+	uint8_t note;     /* what a caller made of it; 0: nothing yet */
 	bool root;        /* threads and programs begin there: main program, libc, ld.so */
 };
 
@@ -78,7 +79,7 @@ static inline bool jp_places_none(const struct jp_event *sample)
 
 /* The stretch that holds @addr; @process was checked since the last event was applied. Valid until
  * the next call. No stretch holds what looks like a context marker. */
-static inline const struct jp_stretch *
+static inline struct jp_stretch *
 jp_places_at(struct jp_places *places, const struct jp_places_process *process, uint64_t addr)
 {
 	const size_t count = sizeof(places->stretches) / sizeof(*places->stretches);
